@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ * The event record that a hook writes into its thread's ring, and the kinds of event.
+ * The same kinds are used in the trace file: numbers are never reused. */
+#ifndef HW_FORMAT_RECORD_H
+#define HW_FORMAT_RECORD_H
+
+#include "types.h"
+
+/* name, number, group, "call" that it is counted under. Groups: A allocates, F frees, X neither. */
+#define HW_KINDS(K)                                                                                \
+	K(NONE, 0, X, "")                                                                          \
+	K(MALLOC, 1, A, "malloc")                                                                  \
+	K(CALLOC, 2, A, "calloc")                                                                  \
+	K(REALLOC, 3, A, "realloc")          /* block that a realloc returned */                   \
+	K(MEMALIGN, 4, A, "memalign")        /* memalign, posix_memalign, aligned_alloc, (p)valloc */ \
+	K(NEW, 5, A, "new")                                                                        \
+	K(NEW_ARRAY, 6, A, "new")                                                                  \
+	K(FREE, 7, F, "free")                                                                      \
+	K(REALLOC_FREE, 8, F, "realloc")     /* block that a realloc ended */                      \
+	K(DELETE, 9, F, "delete")                                                                  \
+	K(DELETE_ARRAY, 10, F, "delete")                                                           \
+	K(MMAP, 11, X, "mmap")               /* address, size; with --mmap */                      \
+	K(MUNMAP, 12, X, "munmap")                                                                 \
+	K(FAILED, 13, X, "")                 /* size asked for; aux = kind of the call that failed */ \
+	K(THREAD, 14, X, "")                 /* slot has a new owner: address = tid, size = pthread_self-like id */ \
+	K(DURATION, 15, X, "")               /* size = ticks that one real call took; aux = its kind */ \
+	K(MARK, 16, X, "")                   /* size = number of the mark; address 1 = snapshot asked for */ \
+	K(LOST, 17, X, "")                   /* size = events lost by this ring just before this record */
+
+enum hw_kind {
+#define HW_KIND_ENUM(name, number, group, call) HW_##name = number,
+	HW_KINDS(HW_KIND_ENUM)
+#undef HW_KIND_ENUM
+	HW_KIND_COUNT
+};
+
+static inline bool hw_kind_allocates(u32 kind) { return kind >= HW_MALLOC && kind <= HW_NEW_ARRAY; }
+static inline bool hw_kind_frees(u32 kind) { return kind >= HW_FREE && kind <= HW_DELETE_ARRAY; }
+
+/* 32 bytes, two to a cache line. An allocation is stamped after the real call, a free before it. */
+struct hw_record {
+	u64 ticks;   /* CPU counter: TSC or CNTVCT */
+	u64 address;
+	u64 size;    /* requested bytes */
+	u32 context; /* node of the calling-context tree, 0 = unknown */
+	u8 kind;     /* enum hw_kind */
+	u8 flags;    /* HW_RECORD_* */
+	u16 aux;
+};
+_Static_assert(sizeof(struct hw_record) == 32, "two records to a cache line");
+
+enum { HW_RECORD_NESTED = 1 }; /* from a hook that interrupted a hook (signal handler) */
+
+/* A node of the calling-context tree, in shared memory. Written once, before any record names it.
+ * pc is a return address; pc + 1 of the interrupted instruction for the frame below a signal handler.
+ * A node with parent 0 and pc < HW_GENERATION_LIMIT is not a frame: it roots the contexts that
+ * were made after module reuse number `pc` (see struct hw_module_note.generation). */
+struct hw_node {
+	u64 pc;
+	u32 parent; /* 0 = outermost frame */
+	u32 flags;  /* HW_NODE_* */
+};
+_Static_assert(sizeof(struct hw_node) == 16, "node layout is shared");
+
+enum {
+	HW_GENERATION_LIMIT = 0xf000,
+	HW_CUT_PC = 0xffff, /* pc of the pseudo frame below which a stack was cut; flags has HW_NODE_CUT */
+};
+enum { HW_NODE_CUT = 1 };
+
+#endif

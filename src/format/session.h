@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ * Shared memory between the monitor and the recorded processes: the lobby, where a process finds a
+ * berth, and the berth, which holds one program image's control page, context nodes and rings.
+ * Layout only. Each field says who writes it. */
+#ifndef HW_FORMAT_SESSION_H
+#define HW_FORMAT_SESSION_H
+
+#include "record.h"
+
+#define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
+#define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
+#define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
+#define HW_SESSION_VERSION 1
+
+enum { HW_BERTHS = 1024 };
+
+enum hw_berth_state {
+	HW_BERTH_ABSENT = 0,  /* monitor: no file behind it yet */
+	HW_BERTH_SPARE = 1,   /* monitor: file is ready, may be claimed */
+	HW_BERTH_CLAIMED = 2, /* recorder: an image writes into it */
+	HW_BERTH_DRAINED = 3, /* monitor: image ended, everything read */
+};
+
+struct hw_berth {
+	u32 state;  /* enum hw_berth_state, changed by cas */
+	u32 number; /* monitor: file name below the lobby's folder */
+	u32 pid;    /* recorder, as the process sees itself */
+	u32 parent; /* recorder: getppid() at claim */
+};
+
+enum { /* hw_lobby.flags */
+	HW_SESSION_CHILDREN = 1, /* every process claims a berth, not only root_pid */
+};
+
+struct hw_lobby {
+	u64 magic;
+	u32 version;
+	u32 flags;
+	u32 root_pid;            /* launcher, before exec: the process that is recorded */
+	u32 bell;                /* futex: recorder adds 1 and wakes when the monitor should look */
+	u32 monitor_sleeps;      /* monitor: 1 while it waits on bell */
+	u32 berth_bell;          /* futex: monitor adds 1 when it has added spare berths */
+	u32 unrecorded_children; /* recorder: forked processes that allocated and were not recorded */
+	u32 unrecorded_execs;    /* recorder: images of other processes that were not recorded */
+	u32 berth_shortage;      /* recorder: images that found no berth in time */
+	u32 reserved[5];
+	/* A robust, process-shared pthread mutex that the monitor holds while it lives: the kernel sets
+	 * FUTEX_OWNER_DIED in the first word when it dies. The recorder only ever reads that word. */
+	u32 monitor_lock[16];
+	struct hw_berth berth[HW_BERTHS];
+};
+
+enum { /* hw_control.flags: options of the run, written by the monitor */
+	HW_RUN_ALLOC_STACKS = 1,
+	HW_RUN_FREE_STACKS = 2,
+	HW_RUN_MMAP = 4,
+	HW_RUN_LOSSY = 8,          /* a full ring drops and counts instead of waiting */
+	HW_RUN_TEST_PREEMPT = 16,  /* tests: give up the CPU now and then between stamp and publish */
+	HW_RUN_DURATIONS = 32,     /* sample the duration of the real calls */
+};
+
+/* Counters of what went wrong. The recorder raises them, the monitor reports every one that is not 0. */
+#define HW_FAULTS(F)                                                                               \
+	F(RING_FULL, "events dropped because a ring stayed full")                                  \
+	F(NESTED_FULL, "events dropped in nested signal handlers")                                 \
+	F(NO_SLOT, "events dropped because every thread slot was taken")                           \
+	F(NO_MEMORY, "events dropped because the recorder could not map memory")                   \
+	F(NODES_FULL, "events without a stack because the context table is full")                  \
+	F(STACK_CUT, "stacks cut at the depth limit")                                              \
+	F(STACK_BROKEN, "stacks that end early because a frame could not be unwound")              \
+	F(MODULES_FULL, "modules not announced because the module log is full")                    \
+	F(SAMPLE_FULL, "sampled allocations not recorded because the sample table is full")        \
+	F(CHECKED, "stacks compared with the reference unwinder (checking build)")                 \
+	F(CHECK_FAILED, "stacks that differ from the reference unwinder (checking build)")
+
+enum hw_fault {
+#define HW_FAULT_ENUM(name, text) HW_FAULT_##name,
+	HW_FAULTS(HW_FAULT_ENUM)
+#undef HW_FAULT_ENUM
+	HW_FAULT_COUNT
+};
+
+/* First page of a berth. */
+struct hw_control {
+	u64 magic; /* monitor, as all of this block, before the berth is spare */
+	u32 version;
+	u32 flags;
+	u64 total_bytes;
+	u64 modules_offset; /* byte ring of struct hw_module_note */
+	u64 modules_bytes;  /* a power of two */
+	u64 slots_offset;   /* struct hw_slot[slots_max] */
+	u32 slots_max;
+	u32 nodes_max;
+	u64 nodes_offset;   /* struct hw_node[nodes_max] */
+	u64 rings_offset;   /* per slot: ring_records, then nested_records records */
+	u64 ring_stride;    /* bytes from one slot's ring to the next */
+	u32 ring_records;   /* powers of two */
+	u32 nested_records;
+	u32 max_depth;      /* frames kept of a stack */
+	u32 stamp_shift;    /* tests: low bits of every stamp that are cleared, 0 = none */
+	u64 sample_bytes;   /* 0 = record every allocation */
+
+	_Alignas(HW_CACHE_LINE) u32 paused; /* monitor or API: 1 = allocations are not recorded */
+	u32 stopped;                        /* monitor or API: 1 = the recorder is dormant for good */
+	u32 snapshots;                      /* API: number of snapshots asked for */
+	u32 pad0;
+
+	_Alignas(HW_CACHE_LINE) u32 pid; /* recorder, once, before `attached` */
+	u32 slots_mapped;                /* recorder: how many of slots_max it could map */
+	u64 start_ticks;
+	u64 start_ns;                    /* CLOCK_MONOTONIC at start_ticks */
+	u32 attached;                    /* recorder, released last: 1 = the block above is valid */
+	u32 arch;                        /* recorder: ELF e_machine */
+
+	_Alignas(HW_CACHE_LINE) u32 slots_used; /* recorder: slots below this number were used */
+	u32 nodes_used;                         /* recorder: nodes below this number are reserved */
+	_Alignas(HW_CACHE_LINE) u64 modules_head; /* recorder: bytes written, released */
+	u64 modules_tail;                         /* monitor: bytes read, released */
+	_Alignas(HW_CACHE_LINE) u64 faults[HW_FAULT_COUNT]; /* recorder */
+};
+
+/* One thread's pair of rings. Single producer, single consumer; a recycled slot goes on with the same
+ * counters, and its new owner announces itself with a HW_THREAD record. */
+struct hw_slot {
+	_Alignas(HW_CACHE_LINE) u64 head; /* recorder, released: records written */
+	u32 tid;                          /* recorder: owner, 0 = free; changed by cas */
+	u32 waiting;                      /* recorder: 1 while it waits in a full ring on tail_bell */
+	u64 lost;                         /* recorder: records dropped from this ring */
+	_Alignas(HW_CACHE_LINE) u64 tail; /* monitor, released: records read */
+	u32 tail_bell;                    /* futex: monitor adds 1 and wakes if waiting is set */
+	u32 pad;
+	_Alignas(HW_CACHE_LINE) u64 nested_head; /* as above, for the nested ring, which never waits */
+	u64 nested_tail;
+};
+
+/* An entry of the module log, 8-aligned. size 0 = skip to the start of the byte ring. */
+enum { HW_MODULE_LOADED = 1, HW_MODULE_UNLOADED = 2 };
+struct hw_module_note {
+	u32 size; /* of the whole note, a multiple of 8 */
+	u16 what; /* HW_MODULE_* */
+	u16 build_id_bytes;
+	u64 ticks;
+	u64 base;        /* load bias: address in memory - address in the file's headers */
+	u64 start, end;  /* memory range of the loaded segments */
+	u32 generation;  /* contexts below this generation's root see this module (and later ones) */
+	u32 path_bytes;  /* without terminator; path follows the build-id; empty = the program itself */
+	/* u8 build_id[], char path[] */
+};
+
+#endif

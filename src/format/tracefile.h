@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ * Layout of a trace file: the file header, the block header, the trailer, and the numbers that go
+ * into them. All integers are little-endian, nothing is aligned in the file. Layout only;
+ * docs/TRACE-FORMAT.md describes the payloads byte by byte. */
+#ifndef HW_FORMAT_TRACEFILE_H
+#define HW_FORMAT_TRACEFILE_H
+
+#include "types.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs are copied as they are");
+
+#define HW_TRACE_MAGIC 0x0a0d435254574889ull /* 0x89 "HWTRC" CR LF: damaged by text-mode transfers */
+#define HW_TRACE_VERSION 1
+#define HW_BLOCK_MAGIC 0xbc5748b1u
+
+/* First bytes of the file. magic, version and bytes keep their place in every later version. */
+struct hw_trace_header {
+	u64 magic;
+	u32 version;
+	u32 bytes; /* of this header, 32: the first block starts there */
+	u64 reserved;
+	u64 check; /* XXH3-64 of the bytes before it */
+};
+_Static_assert(sizeof(struct hw_trace_header) == 32, "file header layout");
+
+enum hw_block_type {
+	HW_BLOCK_FACTS = 1,    /* tagged records, enum hw_fact */
+	HW_BLOCK_CONTEXTS = 2, /* calling-context nodes in columns */
+	HW_BLOCK_EVENTS = 3,   /* events in columns */
+	HW_BLOCK_SYMBOLS = 4,  /* resolved addresses and their strings */
+	HW_BLOCK_INDEX = 5,    /* where the blocks are */
+	HW_BLOCK_TRAILER = 6,  /* struct hw_trace_trailer: where the index is; last in the file */
+};
+
+enum { HW_BLOCK_STORED = 1 }; /* hw_block_header.flags: the payload is not compressed */
+
+#define HW_NO_IMAGE UINT32_MAX /* hw_block_header.image of what belongs to the whole file */
+
+struct hw_block_header {
+	u32 magic;
+	u16 type;  /* enum hw_block_type */
+	u16 flags; /* HW_BLOCK_* */
+	u32 raw_bytes;    /* of the payload before compression */
+	u32 stored_bytes; /* of the payload in the file, right after this header */
+	u32 items;        /* facts, contexts, events, symbol entries or index rows in it */
+	u32 image;        /* counted from 0 in the file, or HW_NO_IMAGE */
+	u32 number;       /* of the block, counted from 0 in the file */
+	u32 reserved;
+	u64 payload_check; /* XXH3-64 of the stored payload */
+	u64 check;         /* XXH3-64 of the header's bytes before it */
+};
+_Static_assert(sizeof(struct hw_block_header) == 48, "block header layout");
+
+struct hw_trace_trailer {
+	u64 index_offset; /* of the index block's header */
+	u64 file_bytes;   /* up to and including this trailer */
+	u64 flags;        /* HW_TRAILER_* */
+};
+_Static_assert(sizeof(struct hw_trace_trailer) == 24, "trailer layout");
+
+enum { HW_TRAILER_CLOSED = 1 }; /* the recording ended properly */
+
+enum { /* limits, which a reader checks before it allocates */
+	HW_BLOCK_RAW_MAX = 16 << 20,
+	HW_BLOCK_STORED_MAX = (16 << 20) + (1 << 17),
+	HW_BLOCK_EVENTS_MAX = 1 << 16,
+	HW_BLOCK_CONTEXTS_MAX = 1 << 16,
+	HW_BLOCK_ROWS_MAX = 1 << 16, /* of an index block; more rows need more blocks */
+};
+
+enum hw_fact { /* records of a facts block; one with an unknown tag is skipped */
+	HW_FACT_IMAGE = 1,
+	HW_FACT_MODULE = 2,
+	HW_FACT_THREAD = 3,
+	HW_FACT_CLOCK = 4,
+	HW_FACT_USAGE = 5,
+	HW_FACT_AGGREGATES = 6,
+	HW_FACT_IMAGE_END = 7,
+	HW_FACT_NOTE = 8,
+};
+
+/* Columns of an events block, in the order of the payload. */
+enum hw_event_column {
+	HW_COLUMN_HEAD,    /* u8 per event: kind, HW_HEAD_MORE, how the context is told */
+	HW_COLUMN_MORE,    /* u8 per event with HW_HEAD_MORE: HW_MORE_* */
+	HW_COLUMN_TICK,    /* u8 per event: low byte of the step in time */
+	HW_COLUMN_TICKS,   /* varint per event: the rest of the step */
+	HW_COLUMN_CONTEXT, /* varint per HW_CONTEXT_TOLD */
+	HW_COLUMN_PLACE,   /* u8 per allocation: how the address and size are told */
+	HW_COLUMN_ADDRESS, /* varint per address that was not predicted */
+	HW_COLUMN_SIZE,    /* varint per size that was not predicted */
+	HW_COLUMN_FREED,   /* varint per free of a known chunk */
+	HW_COLUMN_CLASS,   /* u8 per free of a chunk that is older than the block: its size class */
+	HW_COLUMN_RARE,    /* varints: threads, aux, all of the kinds that neither allocate nor free */
+	HW_COLUMNS
+};
+
+enum { /* HW_COLUMN_HEAD */
+	HW_HEAD_KIND = 0x1f,
+	HW_HEAD_MORE = 0x20,
+	HW_HEAD_CONTEXT_SHIFT = 6,
+};
+enum hw_context_code {
+	HW_CONTEXT_AFTER_TWO = 0, /* what followed the thread's last two contexts before */
+	HW_CONTEXT_AFTER_ONE = 1, /* what followed the thread's last context before */
+	HW_CONTEXT_TOLD = 2,
+	HW_CONTEXT_NONE = 3, /* 0, and no part of the thread's history */
+};
+enum { /* HW_COLUMN_MORE */
+	HW_MORE_FLAGS = 0x03,   /* event.flags */
+	HW_MORE_THREAD = 0x04,  /* another thread than the event before */
+	HW_MORE_LATE = 0x08,    /* the step in time goes backwards */
+	HW_MORE_AUX = 0x10,     /* event.aux is not 0 */
+	HW_MORE_UNKNOWN = 0x20, /* a free of an unknown chunk */
+};
+enum { /* HW_COLUMN_PLACE */
+	HW_PLACE_CODE = 0x1f, /* below HW_REUSE_DEPTH: that recently freed address, 0 = the latest */
+	HW_PLACE_NEXT = 16,   /* where the thread's last new block ends */
+	HW_PLACE_STEP = 17,   /* signed distance from the thread's last new block, in 16 bytes */
+	HW_PLACE_ODD = 18,    /* the address itself */
+	HW_PLACE_SIZE = 0x20, /* the size was not predicted */
+};
+
+/* The model that predicts an event from those before it in the block. Writer and reader must agree. */
+enum {
+	HW_THREAD_SLOTS = 64,   /* thread & 63 */
+	HW_PAIR_SLOTS = 8192,   /* contexts after two */
+	HW_NEXT_SLOTS = 4096,   /* contexts after one */
+	HW_SIZE_SLOTS = 4096,   /* size by context */
+	HW_CLASSES = 128,       /* size classes of the reuse stacks */
+	HW_REUSE_SLOTS = 1024,  /* (thread & 7, class) */
+	HW_REUSE_DEPTH = 8,     /* addresses kept in each */
+};
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * Picks the CPU's folder; every file in it has a neighbour of the same name. */
+#ifndef RECORDER_ARCH_H
+#define RECORDER_ARCH_H
+
+#if defined(__x86_64__)
+#include "recorder/unwind/arch/x86_64/sys_arch.h"
+#include "recorder/unwind/arch/x86_64/unwind_arch.h"
+#elif defined(__aarch64__)
+#include "recorder/unwind/arch/aarch64/sys_arch.h"
+#include "recorder/unwind/arch/aarch64/unwind_arch.h"
+#else
+#error "Heapwise records on x86_64 and aarch64"
+#endif
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ * The malloc family. Runs in the target, in place of the functions of the same name, which are
+ * called for every request: the program's own allocator keeps serving.
+ * An allocation is stamped after the real call, a free before it. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+
+#include "recorder/note.h"
+
+static __attribute__((noinline)) void *malloc_carefully(size_t size, struct hwr_caller caller)
+{
+	struct hwr_call call = { .caller = caller };
+	void *p;
+
+	hwr_call_begin(&call);
+	p = hwr_real.malloc(size);
+	hwr_call_alloc(&call, HW_MALLOC, p, size);
+	return p;
+}
+
+HWR_EXPORT void *malloc(size_t size)
+{
+	struct hwr_caller caller = HWR_CALLER();
+	struct hwr_thread *t = hwr_ready();
+	void *p;
+
+	if (unlikely(!t))
+		return malloc_carefully(size, caller);
+	p = hwr_real.malloc(size);
+	hwr_note_alloc(t, HW_MALLOC, p, size, &caller);
+	return p;
+}
+
+static __attribute__((noinline)) void free_carefully(void *p, struct hwr_caller caller)
+{
+	struct hwr_call call = { .caller = caller };
+
+	hwr_call_begin(&call);
+	hwr_call_free(&call, HW_FREE, p);
+	hwr_real.free(p);
+	hwr_call_end(&call, HW_FREE);
+}
+
+HWR_EXPORT void free(void *p)
+{
+	struct hwr_caller caller;
+	struct hwr_thread *t;
+
+	if (!p)
+		return;
+	caller = HWR_CALLER();
+	t = hwr_ready();
+	if (unlikely(!t)) {
+		free_carefully(p, caller);
+		return;
+	}
+	hwr_note_free(t, HW_FREE, p, &caller);
+	hwr_real.free(p);
+}
+
+static __attribute__((noinline)) void *calloc_carefully(size_t count, size_t size,
+						       struct hwr_caller caller)
+{
+	struct hwr_call call = { .caller = caller };
+	void *p;
+
+	hwr_call_begin(&call);
+	p = hwr_real.calloc(count, size);
+	hwr_call_alloc(&call, HW_CALLOC, p, count * size);
+	return p;
+}
+
+HWR_EXPORT void *calloc(size_t count, size_t size)
+{
+	struct hwr_caller caller = HWR_CALLER();
+	struct hwr_thread *t = hwr_ready();
+	void *p;
+
+	if (unlikely(!t))
+		return calloc_carefully(count, size, caller);
+	p = hwr_real.calloc(count, size);
+	hwr_note_alloc(t, HW_CALLOC, p, count * size, &caller);
+	return p;
+}
+
+static __attribute__((noinline)) void *realloc_carefully(void *old, size_t size, struct hwr_caller caller)
+{
+	struct hwr_call call = { .caller = caller };
+	u64 ticks;
+	void *p;
+
+	hwr_call_begin(&call);
+	ticks = hw_ticks();
+	p = hwr_real.realloc(old, size);
+	hwr_call_realloc(&call, ticks, old, p, size);
+	return p;
+}
+
+/* A realloc is the end of one block and the birth of another; only when it has succeeded is either
+ * true. realloc(p, 0) ends p, and realloc that gives nothing for a size has failed. */
+static inline void *realloc_for(void *old, size_t size, struct hwr_caller caller)
+{
+	struct hwr_thread *t = hwr_ready();
+	u64 ticks;
+	void *p;
+
+	if (unlikely(!t))
+		return realloc_carefully(old, size, caller);
+	ticks = hw_ticks();
+	p = hwr_real.realloc(old, size);
+	if (unlikely(!p && (size || !old))) {
+		hwr_note(t, hw_ticks(), HW_FAILED, HW_REALLOC, 0, size, &caller);
+		return p;
+	}
+	if (old)
+		hwr_note(t, ticks, HW_REALLOC_FREE, p != NULL, (u64)old, 0, &caller);
+	if (p)
+		hwr_note(t, hw_ticks(), HW_REALLOC, 0, (u64)p, size, &caller);
+	return p;
+}
+
+HWR_EXPORT void *realloc(void *old, size_t size) { return realloc_for(old, size, HWR_CALLER()); }
+
+HWR_EXPORT void *reallocarray(void *old, size_t count, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc_for(old, bytes, HWR_CALLER());
+}
+
+HWR_EXPORT int posix_memalign(void **result, size_t alignment, size_t size)
+{
+	struct hwr_call call = { .caller = HWR_CALLER() };
+	int status;
+
+	hwr_call_begin(&call);
+	status = hwr_real.posix_memalign(result, alignment, size);
+	hwr_call_alloc(&call, HW_MEMALIGN, status ? NULL : *result, size);
+	return status;
+}
+
+#define ALIGNED_HOOK(name, parameters, arguments)                                                  \
+	HWR_EXPORT void *name parameters                                                                 \
+	{                                                                                          \
+		struct hwr_call call = { .caller = HWR_CALLER() };                                 \
+		void *p;                                                                           \
+                                                                                                   \
+		hwr_call_begin(&call);                                                             \
+		p = hwr_real.name arguments;                                                       \
+		hwr_call_alloc(&call, HW_MEMALIGN, p, size);                                       \
+		return p;                                                                          \
+	}
+
+ALIGNED_HOOK(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
+ALIGNED_HOOK(memalign, (size_t alignment, size_t size), (alignment, size))
+ALIGNED_HOOK(valloc, (size_t size), (size))
+ALIGNED_HOOK(pvalloc, (size_t size), (size))

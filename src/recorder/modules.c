@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ * Announces modules to the monitor and notices when one took another's place. Runs in the target.
+ * Never waits: a thread that finds another one (or itself, below a signal handler) at work goes on,
+ * and the module is announced when it is met again. */
+#include "recorder/modules.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include "format/ticks.h"
+#include "recorder/context.h"
+#include "recorder/memory.h"
+#include "recorder/sys.h"
+#include "recorder/unwind/cfi.h"
+#include "recorder/unwind/rules.h"
+
+enum { KNOWN_MAX = 4096, BUILD_ID_MAX = 64, PATH_BYTES_MAX = 4096 };
+
+struct known_module {
+	u64 start, end;
+	u64 identity; /* of path, build-id and range */
+	u32 epoch;    /* in which it was last seen to be the same */
+	bool replaced;
+};
+
+u64 hwr_loader_start, hwr_loader_bytes;
+u64 hwr_own_start, hwr_own_bytes;
+u32 hwr_root_node;
+u64 hwr_root_hash;
+
+static struct known_module known[KNOWN_MAX];
+static u32 known_count;
+static u32 at_work; /* 1 while a thread changes any of this */
+static u32 generation;
+static u64 unloads_seen;
+
+extern struct r_debug _r_debug __attribute__((weak));
+
+struct build_id {
+	const u8 *bytes;
+	u32 count;
+};
+
+static int read_unloads(struct dl_phdr_info *info, size_t bytes, void *unloads)
+{
+	(void)bytes;
+	*(u64 *)unloads = info->dlpi_subs;
+	return 1;
+}
+
+static void find_range(u64 address, u64 *start, u64 *bytes)
+{
+	struct hwr_module_at module;
+
+	if (!hwr_module_at(address, &module))
+		return;
+	*start = module.start;
+	*bytes = module.end - module.start;
+}
+
+void hwr_modules_init(void)
+{
+	if (&_r_debug && _r_debug.r_ldbase)
+		find_range(_r_debug.r_ldbase, &hwr_loader_start, &hwr_loader_bytes);
+	find_range((u64)&hwr_modules_init, &hwr_own_start, &hwr_own_bytes);
+	dl_iterate_phdr(read_unloads, &unloads_seen);
+	known_count = 0;
+	generation = 0;
+	hwr_root_node = 0;
+	hwr_root_hash = 0;
+}
+
+static bool take_turn(void)
+{
+	u32 nobody = 0;
+
+	return cas_acq_rel(&at_work, &nobody, 1);
+}
+
+static void end_turn(void) { store_release(&at_work, 0); }
+
+static struct build_id note_build_id(const u8 *note, u64 bytes)
+{
+	const u8 *end = note + bytes;
+
+	while (end - note >= (i64)sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *header = (const ElfW(Nhdr) *)note;
+		const u8 *name = note + sizeof *header;
+		const u8 *data = name + ((header->n_namesz + 3) & ~3u);
+
+		if (header->n_type == NT_GNU_BUILD_ID && header->n_namesz == 4 &&
+		    hwr_same(name, "GNU", 4) && header->n_descsz <= BUILD_ID_MAX &&
+		    data + header->n_descsz <= end)
+			return (struct build_id){ data, header->n_descsz };
+		note = data + ((header->n_descsz + 3) & ~3u);
+	}
+	return (struct build_id){ NULL, 0 };
+}
+
+static struct build_id module_build_id(const struct hwr_module_at *module)
+{
+	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)module->start;
+	const ElfW(Phdr) *segment;
+	struct build_id id = { NULL, 0 };
+
+	if (!hwr_readable(module->start) || !hwr_same(header->e_ident, ELFMAG, SELFMAG))
+		return id;
+	segment = (const ElfW(Phdr) *)(module->start + header->e_phoff);
+	for (u32 i = 0; i < header->e_phnum && !id.count; i++) {
+		u64 at = module->base + segment[i].p_vaddr;
+
+		if (segment[i].p_type == PT_NOTE && at >= module->start &&
+		    at + segment[i].p_memsz <= module->end)
+			id = note_build_id((const u8 *)at, segment[i].p_memsz);
+	}
+	return id;
+}
+
+static u64 hash_bytes(u64 hash, const void *bytes, size_t count)
+{
+	for (const u8 *p = bytes; count--; p++)
+		hash = (hash ^ *p) * 0x100000001b3ull;
+	return hash;
+}
+
+static u64 identify(const struct hwr_module_at *module, struct build_id id)
+{
+	u64 hash = hash_bytes(0xcbf29ce484222325ull, id.bytes, id.count);
+
+	hash = hash_bytes(hash, module->name, hwr_length(module->name));
+	return hash_bytes(hash, &module->end, sizeof module->end);
+}
+
+/* ---- the log ---- */
+
+/* Where a note of this size can go, NULL if the monitor has not read far enough. */
+static struct hw_module_note *log_room(u32 bytes, u64 *head)
+{
+	u64 size = hwr_control->modules_bytes;
+	u64 at = *head & (size - 1);
+
+	if (at + bytes > size) { /* a note is never split: skip the rest */
+		if (*head + (size - at) + bytes - load_acquire(&hwr_control->modules_tail) > size)
+			return NULL;
+		*(u32 *)(hwr_module_log + at) = 0;
+		*head += size - at;
+		at = 0;
+	}
+	if (*head + bytes - load_acquire(&hwr_control->modules_tail) > size)
+		return NULL;
+	return (struct hw_module_note *)(hwr_module_log + at);
+}
+
+static bool announce(const struct hwr_module_at *module, struct build_id id)
+{
+	u32 path_bytes = (u32)hwr_length(module->name);
+	u64 head = hwr_control->modules_head;
+	struct hw_module_note *note;
+	u32 bytes;
+
+	if (path_bytes > PATH_BYTES_MAX)
+		path_bytes = PATH_BYTES_MAX;
+	bytes = (u32)(sizeof *note + id.count + path_bytes + 7) & ~7u;
+	note = log_room(bytes, &head);
+	if (!note) {
+		hwr_fault(HW_FAULT_MODULES_FULL);
+		return false;
+	}
+	*note = (struct hw_module_note){
+		.size = bytes,
+		.what = HW_MODULE_LOADED,
+		.build_id_bytes = (u16)id.count,
+		.ticks = hw_ticks(),
+		.base = module->base,
+		.start = module->start,
+		.end = module->end,
+		.generation = generation,
+		.path_bytes = path_bytes,
+	};
+	hwr_copy(note + 1, id.bytes, id.count);
+	hwr_copy((u8 *)(note + 1) + id.count, module->name, path_bytes);
+	store_release(&hwr_control->modules_head, head + bytes); /* pairs with the monitor's acquire */
+	return true;
+}
+
+/* ---- identity ---- */
+
+/* Contexts from here on hang below a root of their own: their PCs mean other code than before. */
+static void next_generation(void)
+{
+	u32 spare = 0;
+	u64 hash;
+
+	if (generation + 1 >= HW_GENERATION_LIMIT)
+		return;
+	generation++;
+	hash = hwr_path_hash(0, generation);
+	hwr_root_node = hwr_context_insert(0, generation, hash, &spare);
+	hwr_root_hash = hash;
+	add_acq_rel(&hwr_epoch, 1);
+	hwr_rules_forget();
+}
+
+/* Marks what lies in the range of a new module as replaced; true if there was any. */
+static bool replace_overlapped(const struct hwr_module_at *module)
+{
+	bool any = false;
+
+	for (u32 i = 0; i < known_count; i++) {
+		struct known_module *k = &known[i];
+
+		if (k->replaced || k->end <= module->start || module->end <= k->start)
+			continue;
+		k->replaced = true;
+		any = true;
+	}
+	return any;
+}
+
+static struct known_module *find_known(const struct hwr_module_at *module)
+{
+	for (u32 i = 0; i < load_relaxed(&known_count); i++)
+		if (known[i].start == module->start && !known[i].replaced)
+			return &known[i];
+	return NULL;
+}
+
+static bool learn(const struct hwr_module_at *module, struct build_id id, u64 identity)
+{
+	if (replace_overlapped(module))
+		next_generation();
+	if (known_count == KNOWN_MAX) {
+		hwr_fault(HW_FAULT_MODULES_FULL);
+		return true;
+	}
+	if (!announce(module, id))
+		return false;
+	known[known_count] = (struct known_module){ module->start, module->end, identity,
+						    load_relaxed(&hwr_epoch), false };
+	store_relaxed(&known_count, known_count + 1);
+	return true;
+}
+
+bool hwr_modules_saw(const struct hwr_module_at *module)
+{
+	struct known_module *k = find_known(module);
+	u32 epoch = load_relaxed(&hwr_epoch);
+	bool settled = true;
+	struct build_id id;
+	u64 identity;
+
+	if (likely(k && k->epoch == epoch))
+		return true;
+	if (!take_turn())
+		return false;
+	id = module_build_id(module);
+	identity = identify(module, id);
+	k = find_known(module);
+	if (k && k->identity == identity)
+		k->epoch = epoch;
+	else
+		settled = learn(module, id, identity);
+	end_turn();
+	return settled;
+}
+
+void hwr_modules_check(void)
+{
+	u64 unloads = 0;
+
+	dl_iterate_phdr(read_unloads, &unloads);
+	if (likely(unloads == unloads_seen) || !take_turn())
+		return;
+	unloads_seen = unloads;
+	add_acq_rel(&hwr_epoch, 1);
+	hwr_rules_forget();
+	end_turn();
+}

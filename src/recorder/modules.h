@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * Which modules the recorded stacks go through, and when one was replaced by another.
+ * Runs in the target. A module is announced to the monitor when the unwinder first meets it, before
+ * any context that names its code; so no loader call is interposed and no loader lock is needed. */
+#ifndef RECORDER_MODULES_H
+#define RECORDER_MODULES_H
+
+#include "format/types.h"
+
+struct hwr_module_at;
+
+/* Range of the dynamic loader's code: an allocator call from there may mean that modules changed. */
+extern u64 hwr_loader_start, hwr_loader_bytes;
+
+/* Range of the recorder itself. */
+extern u64 hwr_own_start, hwr_own_bytes;
+
+/* Root of the contexts that are made now: 0, or a generation node after an address range was
+ * taken over by another module. */
+extern u32 hwr_root_node;
+extern u64 hwr_root_hash;
+
+void hwr_modules_init(void);
+
+/* The unwinder met this module. Cheap when it is known. False: somebody else is at work or the log is
+ * full; nothing may be cached about its code, so that it is met again. */
+bool hwr_modules_saw(const struct hwr_module_at *module);
+
+/* The loader called the allocator: look whether anything was unloaded, and forget what was cached
+ * about code if so. */
+void hwr_modules_check(void);
+
+#endif

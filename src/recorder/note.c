@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ * The careful path of the hooks. Runs in the target. */
+#include "recorder/note.h"
+
+#include "recorder/sample.h"
+#include "recorder/session.h"
+#include "recorder/suppress.h"
+#include "recorder/sys.h"
+
+/* The object that this call may use, NULL to forward only. */
+static struct hwr_thread *pick_thread(void)
+{
+	struct hwr_thread *t = hwr_self;
+
+	if (!t)
+		return hwr_thread_enter();
+	return t->state & HWR_BUSY ? hwr_thread_nested(t) : t;
+}
+
+void hwr_call_begin(struct hwr_call *call)
+{
+	call->t = NULL;
+	call->begin_ticks = 0;
+	call->suppressed = false;
+	if (unlikely(!hwr_real.malloc))
+		hwr_real_find();
+	if (!load_relaxed(&hwr_token->on) && !hwr_session_join())
+		return;
+	hwr_session_obey();
+	call->paused = hwr_token->paused;
+	if (!call->paused && !load_relaxed(&hwr_token->on))
+		return;
+	call->t = pick_thread();
+	if (!call->t)
+		return;
+	call->suppressed = hwr_suppressed(call->t, &call->caller);
+	if (call->t->state & HWR_TIME_CALL && !call->suppressed) {
+		call->t->state &= ~(u32)HWR_TIME_CALL;
+		call->begin_ticks = hw_ticks();
+	}
+}
+
+/* Test options: coarse stamps, and the CPU given away between stamp and publication. */
+static u64 test_stamp(struct hwr_thread *t, u64 ticks)
+{
+	if (!(t->state & HWR_TESTING))
+		return ticks;
+	t->random = t->random * 6364136223846793005ull + 1442695040888963407ull;
+	if ((hwr_control->flags & HW_RUN_TEST_PREEMPT) && t->random >> 58 == 0)
+		hwr_yield();
+	if ((hwr_control->flags & HW_RUN_TEST_PREEMPT) && t->random >> 52 == 1)
+		hwr_futex_wait(&t->slot->tail_bell, load_relaxed(&t->slot->tail_bell), 5 * 1000 * 1000);
+	return ticks >> hwr_control->stamp_shift << hwr_control->stamp_shift;
+}
+
+static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address, u64 size)
+{
+	struct hwr_thread *t = call->t;
+	u32 flag = hw_kind_frees(kind) ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS;
+	bool paused_free = call->paused && hw_kind_frees(kind);
+
+	t->state |= HWR_BUSY;
+	hwr_ring_put(t, &(struct hw_record){
+				.ticks = test_stamp(t, ticks),
+				.address = address,
+				.size = size,
+				.context = paused_free ? 0 : hwr_note_context(t, flag, &call->caller),
+				.kind = (u8)kind,
+				.flags = t->is_nested ? HW_RECORD_NESTED : 0,
+				.aux = aux,
+			});
+	t->state &= ~(u32)HWR_BUSY;
+}
+
+static void put_duration(struct hwr_call *call, u32 kind, u64 end_ticks)
+{
+	struct hwr_thread *t = call->t;
+
+	if (!call->begin_ticks)
+		return;
+	t->state |= HWR_BUSY;
+	hwr_ring_put(t, &(struct hw_record){
+				.ticks = end_ticks,
+				.size = end_ticks - call->begin_ticks,
+				.kind = HW_DURATION,
+				.aux = (u16)kind,
+			});
+	t->state &= ~(u32)HWR_BUSY;
+	call->begin_ticks = 0;
+}
+
+void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size)
+{
+	u64 ticks = hw_ticks();
+
+	if (!call->t || call->paused)
+		return;
+	if (call->suppressed) {
+		if (!p) /* what follows (new handlers, exceptions) is not part of the allocation */
+			call->t->state &= ~(u32)HWR_SUPPRESS;
+		return;
+	}
+	put_duration(call, kind, ticks);
+	if (!p) {
+		put(call, ticks, HW_FAILED, (u16)kind, 0, size);
+		return;
+	}
+	if (call->t->state & HWR_SUPPRESS)
+		call->t->inner_address = (u64)p;
+	if (!(call->t->state & HWR_SAMPLING) || hwr_sample_take(call->t, (u64)p, size))
+		put(call, ticks, kind, 0, (u64)p, size);
+}
+
+void hwr_call_free(struct hwr_call *call, u32 kind, void *p)
+{
+	struct hwr_thread *t = call->t;
+	u64 ticks = hw_ticks();
+
+	if (!t || (t->state & HWR_SUPPRESS && t->inner_address == (u64)p))
+		return;
+	if (!(t->state & HWR_SAMPLING) || hwr_sample_drop((u64)p))
+		put(call, ticks, kind, 0, (u64)p, 0);
+	if (call->begin_ticks)
+		call->begin_ticks = hw_ticks();
+}
+
+void hwr_call_end(struct hwr_call *call, u32 kind)
+{
+	if (call->t && call->begin_ticks)
+		put_duration(call, kind, hw_ticks());
+}
+
+void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size_t size)
+{
+	u64 end_ticks = hw_ticks();
+	bool sampling;
+
+	if (!call->t || call->suppressed)
+		return;
+	put_duration(call, HW_REALLOC, end_ticks);
+	if (!p && (size || !old)) {
+		if (!call->paused)
+			put(call, end_ticks, HW_FAILED, HW_REALLOC, 0, size);
+		return;
+	}
+	sampling = call->t->state & HWR_SAMPLING;
+	if (old && (!sampling || hwr_sample_drop((u64)old)))
+		put(call, ticks, HW_REALLOC_FREE, p && !call->paused, (u64)old, 0);
+	if (p && !call->paused && (!sampling || hwr_sample_take(call->t, (u64)p, size)))
+		put(call, end_ticks, HW_REALLOC, 0, (u64)p, size);
+}
+
+void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size)
+{
+	if (call->t && !call->paused && !call->suppressed)
+		put(call, hw_ticks(), kind, 0, address, size);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ * From a hooked call to an event record. Runs in the target.
+ *
+ * A hook first tries the fast path (hwr_ready, then hwr_note_*): nothing special is going on. All
+ * else, from the first call of the image to calls inside calls, sampling, timing and tests, takes
+ * the careful path (hwr_call_begin, then hwr_call_*). */
+#ifndef RECORDER_NOTE_H
+#define RECORDER_NOTE_H
+
+#include "recorder/modules.h"
+#include "recorder/real.h"
+#include "recorder/ring.h"
+#include "recorder/self.h"
+#include "recorder/unwind/walk.h"
+
+#define HWR_EXPORT __attribute__((visibility("default")))
+
+/* The calling thread if its hook may take the fast path, else NULL. */
+static inline struct hwr_thread *hwr_ready(void)
+{
+	struct hwr_thread *t = hwr_self;
+
+	return likely(load_relaxed(&hwr_token->on) && t && t->state == 0) ? t : NULL;
+}
+
+/* The calling context, if this run wants stacks of such events. */
+static inline u32 hwr_note_context(struct hwr_thread *t, u32 stacks_flag, const struct hwr_caller *caller)
+{
+	u32 node;
+
+	if (unlikely(caller->pc - hwr_loader_start < hwr_loader_bytes))
+		hwr_modules_check();
+	if (!(hwr_control->flags & stacks_flag))
+		return 0;
+	node = hwr_walk(t, caller);
+	hwr_self_check(node, caller);
+	return node;
+}
+
+/* Writes the record of an event that happened at `ticks`. The thread is busy meanwhile: a signal
+ * handler's hooks will not touch what is in use here. */
+static inline void hwr_note(struct hwr_thread *t, u64 ticks, u32 kind, u32 aux, u64 address, u64 size,
+			    const struct hwr_caller *caller)
+{
+	u32 flag = hw_kind_frees(kind) ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS;
+
+	t->state |= HWR_BUSY;
+	__asm__ volatile("" : : : "memory");
+	hwr_ring_put(t, &(struct hw_record){
+				.ticks = ticks,
+				.address = address,
+				.size = size,
+				.context = hwr_note_context(t, flag, caller),
+				.kind = (u8)kind,
+				.aux = (u16)aux,
+			});
+	__asm__ volatile("" : : : "memory");
+	t->state &= ~(u32)HWR_BUSY;
+}
+
+/* Fast path: after the real call, whose result is p. */
+static inline void hwr_note_alloc(struct hwr_thread *t, u32 kind, void *p, size_t size,
+				  const struct hwr_caller *caller)
+{
+	u64 ticks = hw_ticks();
+
+	if (likely(p != NULL))
+		hwr_note(t, ticks, kind, 0, (u64)p, size, caller);
+	else
+		hwr_note(t, ticks, HW_FAILED, kind, 0, size, caller);
+}
+
+/* Fast path: before the real call. */
+static inline void hwr_note_free(struct hwr_thread *t, u32 kind, void *p, const struct hwr_caller *caller)
+{
+	hwr_note(t, hw_ticks(), kind, 0, (u64)p, 0, caller);
+}
+
+/* One call on the careful path. */
+struct hwr_call {
+	struct hwr_caller caller;
+	struct hwr_thread *t; /* NULL: forward only */
+	u64 begin_ticks;      /* 0: this call is not timed */
+	bool suppressed;      /* inside a call that is recorded as a whole */
+	bool paused;
+};
+
+void hwr_call_begin(struct hwr_call *call);
+void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size);
+/* Records the end of block p. aux 1: a HW_REALLOC record follows. Before the real call. */
+void hwr_call_free(struct hwr_call *call, u32 kind, void *p);
+/* After the real call, if it was one that allocates nothing. */
+void hwr_call_end(struct hwr_call *call, u32 kind);
+/* A realloc that gave p (NULL: freed, or failed if size is not 0) for old, entered at `ticks`. */
+void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size_t size);
+/* An event that is no allocation: mapping, mark. */
+void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size);
+
+/* Around a real function that itself calls hooked functions (operator new calls malloc): what it
+ * does inside is not recorded a second time. */
+void hwr_suppress_begin(struct hwr_call *call, u64 address);
+/* True if the block must still be recorded, false if a call inside has recorded it. */
+bool hwr_suppress_end(struct hwr_call *call, void *p);
+
+#endif

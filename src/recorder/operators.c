@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ * Every replaceable form of operator new and delete, so that the kind of an allocation is known.
+ * Runs in the target, in front of the C++ library's (or another allocator's) operators, which are
+ * looked up at the first call: a C program may load its first C++ library late.
+ * The list of forms is data; names are mangled as on every LP64 Linux. */
+#include "recorder/operators.h"
+
+#include "recorder/note.h"
+
+u64 hwr_operators_start, hwr_operators_end;
+
+/* form(number, mangled name, kind, parameters, arguments) */
+#define NEW_FORMS(F)                                                                               \
+	F(0, _Znwm, NEW, (size_t size), (size))                                                    \
+	F(1, _Znam, NEW_ARRAY, (size_t size), (size))                                              \
+	F(2, _ZnwmRKSt9nothrow_t, NEW, (size_t size, const void *n), (size, n))                    \
+	F(3, _ZnamRKSt9nothrow_t, NEW_ARRAY, (size_t size, const void *n), (size, n))              \
+	F(4, _ZnwmSt11align_val_t, NEW, (size_t size, size_t a), (size, a))                        \
+	F(5, _ZnamSt11align_val_t, NEW_ARRAY, (size_t size, size_t a), (size, a))                  \
+	F(6, _ZnwmSt11align_val_tRKSt9nothrow_t, NEW, (size_t size, size_t a, const void *n), (size, a, n)) \
+	F(7, _ZnamSt11align_val_tRKSt9nothrow_t, NEW_ARRAY, (size_t size, size_t a, const void *n), (size, a, n))
+
+#define DELETE_FORMS(F)                                                                            \
+	F(8, _ZdlPv, DELETE, (void *p), (p))                                                       \
+	F(9, _ZdaPv, DELETE_ARRAY, (void *p), (p))                                                 \
+	F(10, _ZdlPvm, DELETE, (void *p, size_t s), (p, s))                                        \
+	F(11, _ZdaPvm, DELETE_ARRAY, (void *p, size_t s), (p, s))                                  \
+	F(12, _ZdlPvRKSt9nothrow_t, DELETE, (void *p, const void *n), (p, n))                      \
+	F(13, _ZdaPvRKSt9nothrow_t, DELETE_ARRAY, (void *p, const void *n), (p, n))                \
+	F(14, _ZdlPvSt11align_val_t, DELETE, (void *p, size_t a), (p, a))                          \
+	F(15, _ZdaPvSt11align_val_t, DELETE_ARRAY, (void *p, size_t a), (p, a))                    \
+	F(16, _ZdlPvmSt11align_val_t, DELETE, (void *p, size_t s, size_t a), (p, s, a))            \
+	F(17, _ZdaPvmSt11align_val_t, DELETE_ARRAY, (void *p, size_t s, size_t a), (p, s, a))      \
+	F(18, _ZdlPvSt11align_val_tRKSt9nothrow_t, DELETE, (void *p, size_t a, const void *n), (p, a, n)) \
+	F(19, _ZdaPvSt11align_val_tRKSt9nothrow_t, DELETE_ARRAY, (void *p, size_t a, const void *n), (p, a, n))
+
+enum { FORMS = 20 };
+
+static const char *const names[FORMS] = {
+#define FORM_NAME(number, name, kind, parameters, arguments) [number] = #name,
+	NEW_FORMS(FORM_NAME) DELETE_FORMS(FORM_NAME)
+};
+
+static void *real[FORMS];
+
+static __attribute__((noinline)) void *find_real(u32 form)
+{
+	u64 start = 0, end = 0;
+	void *found = hwr_real_symbol(names[form], &start, &end);
+
+	if (!hwr_operators_end && found) {
+		hwr_operators_start = start;
+		store_release(&hwr_operators_end, end);
+	}
+	store_relaxed(&real[form], found); /* every thread finds the same */
+	return found;
+}
+
+static inline void *real_of(u32 form)
+{
+	void *found = load_relaxed(&real[form]);
+
+	return likely(found != NULL) ? found : find_real(form);
+}
+
+/* Begins a call that is known to contain another hooked call. */
+static inline void begin(struct hwr_call *call, u64 address)
+{
+	hwr_call_begin(call);
+	hwr_suppress_begin(call, address);
+}
+
+/* If the operator throws, the suppression dies with the stack that it was for. */
+#define DEFINE_NEW(number, name, kind, parameters, arguments)                                      \
+	void *name parameters;                                                                     \
+	HWR_EXPORT void *name parameters                                                           \
+	{                                                                                          \
+		void *(*operator_new) parameters = real_of(number);                                \
+		struct hwr_call call = { .caller = HWR_CALLER() };                                 \
+		void *p;                                                                           \
+                                                                                                   \
+		begin(&call, 0);                                                                   \
+		p = operator_new arguments;                                                        \
+		if (hwr_suppress_end(&call, p))                                                    \
+			hwr_call_alloc(&call, HW_##kind, p, size);                                 \
+		return p;                                                                          \
+	}
+
+#define DEFINE_DELETE(number, name, kind, parameters, arguments)                                   \
+	void name parameters;                                                                      \
+	HWR_EXPORT void name parameters                                                            \
+	{                                                                                          \
+		void (*operator_delete) parameters = real_of(number);                              \
+		struct hwr_call call = { .caller = HWR_CALLER() };                                 \
+                                                                                                   \
+		if (!p)                                                                            \
+			return;                                                                    \
+		hwr_call_begin(&call);                                                             \
+		hwr_call_free(&call, HW_##kind, p);                                                \
+		hwr_suppress_begin(&call, (u64)p);                                                 \
+		operator_delete arguments;                                                         \
+		hwr_suppress_end(&call, NULL);                                                     \
+		hwr_call_end(&call, HW_##kind);                                                    \
+	}
+
+NEW_FORMS(DEFINE_NEW)
+DELETE_FORMS(DEFINE_DELETE)

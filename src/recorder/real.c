@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ * Symbol lookup by reading the loaded objects. Runs in the target, first of all, possibly before
+ * libc is initialised: uses nothing but the loader's list and mapped memory. */
+#include "recorder/real.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include "format/atomics.h"
+#include "recorder/memory.h"
+#include "recorder/unwind/cfi.h"
+
+struct hwr_real hwr_real;
+
+extern struct r_debug _r_debug __attribute__((weak));
+
+struct object {
+	const ElfW(Sym) *symbols;
+	const char *strings;
+	const u32 *gnu_hash;
+	const u32 *sysv_hash;
+	const u16 *versions;
+	u64 base;
+};
+
+/* glibc relocates the pointers of the dynamic section in place, musl and the vdso do not. */
+static const void *dynamic_pointer(const struct link_map *map, u64 value)
+{
+	return (const void *)(value >= map->l_addr ? value : value + map->l_addr);
+}
+
+static bool object_read(const struct link_map *map, struct object *o)
+{
+	hwr_zero(o, sizeof *o);
+	o->base = map->l_addr;
+	if (!map->l_ld)
+		return false;
+	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+		const void *at = dynamic_pointer(map, d->d_un.d_ptr);
+
+		switch (d->d_tag) {
+		case DT_SYMTAB: o->symbols = at; break;
+		case DT_STRTAB: o->strings = at; break;
+		case DT_GNU_HASH: o->gnu_hash = at; break;
+		case DT_HASH: o->sysv_hash = at; break;
+		case DT_VERSYM: o->versions = at; break;
+		default: break;
+		}
+	}
+	return o->symbols && o->strings;
+}
+
+/* A defined function under its default version (bit 15 marks the others). */
+static bool symbol_fits(const struct object *o, u32 index, const char *name)
+{
+	const ElfW(Sym) *s = &o->symbols[index];
+	u32 type = ELF64_ST_TYPE(s->st_info);
+
+	return s->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_NOTYPE) &&
+	       ELF64_ST_BIND(s->st_info) != STB_LOCAL && !(o->versions && (o->versions[index] & 0x8000)) &&
+	       hwr_same(o->strings + s->st_name, name, hwr_length(name) + 1);
+}
+
+static u32 gnu_hash_of(const char *name)
+{
+	u32 h = 5381;
+
+	for (; *name; name++)
+		h = h * 33 + (u8)*name;
+	return h;
+}
+
+/* Index of the symbol, 0 if the object does not define it. */
+static u32 find_gnu(const struct object *o, const char *name)
+{
+	const u32 *table = o->gnu_hash;
+	u32 buckets = table[0], first = table[1], words = table[2];
+	const u32 *bucket = table + 4 + words * 2;
+	const u32 *chain = bucket + buckets;
+	u32 hash = gnu_hash_of(name);
+	u32 i = buckets ? bucket[hash % buckets] : 0;
+
+	if (i < first)
+		return 0;
+	for (;; i++) {
+		u32 h = chain[i - first];
+
+		if ((h | 1) == (hash | 1) && symbol_fits(o, i, name))
+			return i;
+		if (h & 1)
+			return 0;
+	}
+}
+
+static u32 find_sysv(const struct object *o, const char *name)
+{
+	u32 count = o->sysv_hash[1];
+
+	for (u32 i = 1; i < count; i++)
+		if (symbol_fits(o, i, name))
+			return i;
+	return 0;
+}
+
+static void *find_in(const struct link_map *map, const char *name)
+{
+	struct object o;
+	u32 index = 0;
+
+	if (!object_read(map, &o))
+		return NULL;
+	if (o.gnu_hash)
+		index = find_gnu(&o, name);
+	else if (o.sysv_hash)
+		index = find_sysv(&o, name);
+	return index ? (void *)(o.base + o.symbols[index].st_value) : NULL;
+}
+
+static void *search(const struct link_map *from, const struct link_map *to, const char *name)
+{
+	void *found = NULL;
+
+	for (; from && from != to && !found; from = from->l_next)
+		if (from->l_ld != _DYNAMIC)
+			found = find_in(from, name);
+	return found;
+}
+
+void *hwr_real_symbol(const char *name, u64 *start, u64 *end)
+{
+	const struct link_map *first = &_r_debug ? _r_debug.r_map : NULL;
+	const struct link_map *ours = first;
+	struct hwr_module_at module = { 0 };
+	void *found;
+
+	while (ours && ours->l_ld != _DYNAMIC)
+		ours = ours->l_next;
+	found = search(ours, NULL, name);
+	if (!found)
+		found = search(first, ours, name);
+	if (found && start && hwr_module_at((u64)found, &module)) {
+		*start = module.start;
+		*end = module.end;
+	}
+	return found;
+}
+
+void hwr_real_find(void)
+{
+	struct hwr_real found = {
+		.malloc = hwr_real_symbol("malloc", NULL, NULL),
+		.calloc = hwr_real_symbol("calloc", NULL, NULL),
+		.realloc = hwr_real_symbol("realloc", NULL, NULL),
+		.free = hwr_real_symbol("free", NULL, NULL),
+		.posix_memalign = hwr_real_symbol("posix_memalign", NULL, NULL),
+		.aligned_alloc = hwr_real_symbol("aligned_alloc", NULL, NULL),
+		.memalign = hwr_real_symbol("memalign", NULL, NULL),
+		.valloc = hwr_real_symbol("valloc", NULL, NULL),
+		.pvalloc = hwr_real_symbol("pvalloc", NULL, NULL),
+	};
+
+	hwr_real = found; /* every thread finds the same */
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * The allocator functions that the hooks stand in front of. Runs in the target.
+ * They are looked up in the loaded objects' own symbol tables, because dlsym may allocate and takes
+ * a lock that a thread in dlopen holds while it waits for us. */
+#ifndef RECORDER_REAL_H
+#define RECORDER_REAL_H
+
+#include "format/types.h"
+
+struct hwr_real {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void (*free)(void *);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+};
+extern struct hwr_real hwr_real;
+
+/* Fills hwr_real. Safe to call again. */
+void hwr_real_find(void);
+
+/* The definition of a function that comes after ours in the search order, or anywhere if none does;
+ * NULL if there is none. *start and *end, if not NULL, receive the range of its module. */
+void *hwr_real_symbol(const char *name, u64 *start, u64 *end);
+
+#endif

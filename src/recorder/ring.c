@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * The rare half of the rings: room, waiting, losing, waking the monitor. Runs in the target.
+ * Waits in a raw futex: not a cancellation point, errno untouched. */
+#include "recorder/ring.h"
+
+#include "recorder/self.h"
+#include "recorder/session.h"
+#include "recorder/sys.h"
+
+enum {
+	WAIT_NS = 50 * 1000 * 1000,
+	PATIENCE = 40, /* waits without progress before the ring turns lossy: 2 s */
+};
+
+void hwr_bell(void)
+{
+	if (!hwr_lobby || !load_relaxed(&hwr_lobby->monitor_sleeps))
+		return;
+	add_acq_rel(&hwr_lobby->bell, 1);
+	hwr_futex_wake(&hwr_lobby->bell);
+}
+
+void hwr_ring_open(struct hwr_thread *t, struct hw_slot *slot, u32 slot_number, bool nested)
+{
+	struct hw_record *records =
+		(struct hw_record *)(hwr_rings + (u64)slot_number * hwr_control->ring_stride);
+
+	t->slot = slot;
+	t->slot_number = slot_number;
+	t->is_nested = nested;
+	t->ring = nested ? records + hwr_control->ring_records : records;
+	t->mask = (nested ? hwr_control->nested_records : hwr_control->ring_records) - 1;
+	t->shared_head = nested ? &slot->nested_head : &slot->head;
+	t->head = *t->shared_head;
+	t->limit = t->head; /* the first record looks */
+	t->ring_lossy = false;
+}
+
+static u64 ring_tail(const struct hwr_thread *t)
+{
+	/* Pairs with the monitor's release: it has read the records before. */
+	return load_acquire(t->is_nested ? &t->slot->nested_tail : &t->slot->tail);
+}
+
+static bool ring_has_room(const struct hwr_thread *t) { return t->head - ring_tail(t) <= t->mask; }
+
+/* Waits for room; false if there will be none soon. */
+static bool wait_for_room(struct hwr_thread *t)
+{
+	struct hw_slot *slot = t->slot;
+	u64 tail = ring_tail(t);
+
+	for (u32 idle = 0; idle < PATIENCE; idle++) {
+		u32 bell = load_acquire(&slot->tail_bell);
+
+		store_relaxed(&slot->waiting, 1);
+		fence_seq_cst(); /* pairs with the monitor's between its tail and its look at waiting */
+		if (!ring_has_room(t)) {
+			hwr_bell();
+			hwr_futex_wait(&slot->tail_bell, bell, WAIT_NS);
+		}
+		store_relaxed(&slot->waiting, 0);
+		if (ring_has_room(t))
+			return true;
+		if (!hwr_session_watched())
+			return false;
+		if (ring_tail(t) != tail)
+			idle = 0;
+		tail = ring_tail(t);
+	}
+	t->ring_lossy = true;
+	return false;
+}
+
+static bool drop_record(struct hwr_thread *t)
+{
+	t->lost++;
+	add_relaxed(&t->slot->lost, 1);
+	hwr_fault(t->is_nested ? HW_FAULT_NESTED_FULL : HW_FAULT_RING_FULL);
+	return false;
+}
+
+/* How far the thread may write until the next look. */
+static void set_limit(struct hwr_thread *t)
+{
+	u64 room = ring_tail(t) + t->mask + 1 - t->head;
+
+	t->limit = t->head + (room < HWR_LOOK_EVERY ? room : HWR_LOOK_EVERY);
+	/* Every few hundred events one call is timed; the low bits decide, so it cannot beat with
+	 * a regular pattern of the program. */
+	t->random = t->random * 6364136223846793005ull + 1442695040888963407ull;
+	if ((hwr_control->flags & HW_RUN_DURATIONS) && t->random >> 61 == 0)
+		t->state |= HWR_TIME_CALL;
+	if (t->head - ring_tail(t) > t->mask / 2)
+		hwr_bell();
+}
+
+/* The loss is told in its place in the ring as soon as there is room for two records. */
+static void tell_loss(struct hwr_thread *t)
+{
+	if (ring_tail(t) + t->mask - t->head < 2)
+		return;
+	t->ring[t->head & t->mask] = (struct hw_record){
+		.ticks = hw_ticks(),
+		.size = t->lost,
+		.kind = HW_LOST,
+	};
+	t->head++;
+	t->lost = 0;
+	store_release(t->shared_head, t->head);
+}
+
+bool hwr_ring_look(struct hwr_thread *t)
+{
+	hwr_session_obey();
+	hwr_self_drain(t->slot);
+	if (!ring_has_room(t)) {
+		bool may_wait = !t->is_nested && !t->ring_lossy && !(hwr_control->flags & HW_RUN_LOSSY);
+
+		if (!may_wait || !wait_for_room(t))
+			return drop_record(t);
+	}
+	t->ring_lossy = false;
+	if (unlikely(t->lost))
+		tell_loss(t);
+	set_limit(t);
+	return true;
+}

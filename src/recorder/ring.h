@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * Publishing event records. Runs in the target. */
+#ifndef RECORDER_RING_H
+#define RECORDER_RING_H
+
+#include "format/ticks.h"
+#include "recorder/thread.h"
+
+enum { HWR_LOOK_EVERY = 64 }; /* records between two looks at what the monitor has read */
+
+/* Makes room, waits if the run may not lose anything. False: the record must be dropped (counted). */
+bool hwr_ring_look(struct hwr_thread *t);
+
+/* Writes one record and makes it visible. */
+static inline void hwr_ring_put(struct hwr_thread *t, const struct hw_record *record)
+{
+	if (unlikely(t->head == t->limit) && !hwr_ring_look(t))
+		return;
+	t->ring[t->head & t->mask] = *record;
+	t->head++;
+	store_release(t->shared_head, t->head); /* pairs with the monitor's acquire of head */
+}
+
+/* Tells the monitor to look, if it sleeps. */
+void hwr_bell(void);
+
+/* Prepares t for the ring of its slot. */
+void hwr_ring_open(struct hwr_thread *t, struct hw_slot *slot, u32 slot_number, bool nested);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * Which allocations are sampled, and which live blocks were. Runs in the target; lock-free.
+ * Blocks are kept in two candidate buckets of one cache line each: a lookup reads both whole, so
+ * an entry can simply be cleared. */
+#include "recorder/sample.h"
+
+#include "recorder/sys.h"
+
+enum { BUCKET = 8, BUCKET_BITS = 15 }; /* 262,144 live samples at the most: 2 MB, touched as needed */
+
+static u64 live[BUCKET << BUCKET_BITS] __attribute__((aligned(HW_CACHE_LINE)));
+
+static u64 *bucket_of(u64 address, u32 which)
+{
+	u64 hash = (address >> 4) * (which ? 0xc2b2ae3d27d4eb4full : 0x9e3779b97f4a7c15ull);
+
+	return &live[(hash >> (64 - BUCKET_BITS)) * BUCKET];
+}
+
+static bool bucket_swap(u64 *bucket, u64 from, u64 to)
+{
+	for (u32 i = 0; i < BUCKET; i++) {
+		u64 found = from;
+
+		if (load_relaxed(&bucket[i]) == from && cas_acq_rel(&bucket[i], &found, to))
+			return true;
+	}
+	return false;
+}
+
+/* -ln(u) for u = bits / 2^64: the exponent by counting zeros, the mantissa by a polynomial that is
+ * right to 1e-4. No floating-point library call may happen in a stranger's process. */
+static double minus_log(u64 bits)
+{
+	u32 zeros = bits ? (u32)__builtin_clzll(bits) : 64;
+	double m = (double)(bits << zeros >> 11) / 4503599627370496.0; /* 1 to 2 */
+	double log2 = -1.7417939 + (2.8212026 + (-1.4699568 + (0.44717955 - 0.056570851 * m) * m) * m) * m;
+
+	return 0.6931471805599453 * ((double)(zeros + 1) - log2);
+}
+
+static i64 next_distance(struct hwr_thread *t)
+{
+	u64 x = t->random;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	t->random = x;
+	return 1 + (i64)(minus_log(x * 0x2545f4914f6cdd1dull | 1) * (double)hwr_control->sample_bytes);
+}
+
+static bool is_sampled(struct hwr_thread *t, u64 size)
+{
+	if (size >= hwr_control->sample_bytes)
+		return true;
+	if (t->sample_left < 0)
+		t->sample_left = next_distance(t);
+	t->sample_left -= (i64)size;
+	if (t->sample_left > 0)
+		return false;
+	t->sample_left = next_distance(t);
+	return true;
+}
+
+bool hwr_sample_take(struct hwr_thread *t, u64 address, u64 size)
+{
+	if (!is_sampled(t, size))
+		return false;
+	if (bucket_swap(bucket_of(address, 0), 0, address) || bucket_swap(bucket_of(address, 1), 0, address))
+		return true;
+	hwr_fault(HW_FAULT_SAMPLE_FULL);
+	return false;
+}
+
+bool hwr_sample_drop(u64 address)
+{
+	return bucket_swap(bucket_of(address, 0), address, 0) ||
+	       bucket_swap(bucket_of(address, 1), address, 0);
+}

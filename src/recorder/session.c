@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ * Finds the lobby by the environment, claims a berth and maps it. Runs in the target.
+ * Files are opened, mapped and closed again, so no descriptor number of the program shifts.
+ * Whatever fails leaves the recorder dormant, never the program. */
+#include "recorder/session.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+
+#include "format/ticks.h"
+#include "recorder/context.h"
+#include "recorder/environment.h"
+#include "recorder/memory.h"
+#include "recorder/modules.h"
+#include "recorder/real.h"
+#include "recorder/self.h"
+#include "recorder/sys.h"
+#include "recorder/thread.h"
+#include "recorder/unwind/rules.h"
+
+enum {
+	PATH_MAX_BYTES = 256, /* "/proc/PID/fd/N" or a folder of the monitor's */
+	BERTH_TRIES = 20,
+	BERTH_WAIT_NS = 100 * 1000 * 1000,
+	WIPE_ON_FORK = 18,
+};
+
+static struct hwr_token no_token; /* before there is a session */
+struct hwr_token *hwr_token = &no_token;
+u32 hwr_phase;
+struct hw_lobby *hwr_lobby;
+struct hw_control *hwr_control;
+struct hw_slot *hwr_slots;
+struct hw_node *hwr_nodes;
+u8 *hwr_rings;
+u8 *hwr_module_log;
+u32 hwr_pid;
+
+static char session_path[PATH_MAX_BYTES]; /* of the lobby */
+
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
+	__attribute__((weak));
+extern void *__dso_handle;
+
+/* ---- files ---- */
+
+static void *map_file(const char *path, size_t bytes)
+{
+	int fd = hwr_open(path, O_RDWR | O_CLOEXEC);
+	void *p;
+
+	if (fd < 0)
+		return NULL;
+	p = hwr_mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
+	hwr_close(fd);
+	return hwr_sys_failed(p) ? NULL : p;
+}
+
+/* DIR/number, where DIR/NAME is the lobby. */
+static void berth_path(char path[PATH_MAX_BYTES + 12], u32 number)
+{
+	size_t n = hwr_length(session_path);
+	char digits[12];
+	u32 count = 0;
+
+	while (n > 0 && session_path[n - 1] != '/')
+		n--;
+	hwr_copy(path, session_path, n);
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (count > 0)
+		path[n++] = digits[--count];
+	path[n] = 0;
+}
+
+static struct hw_lobby *open_lobby(void)
+{
+	struct hw_lobby *lobby = NULL;
+
+	if (hwr_environment(HW_SESSION_ENV, session_path, sizeof session_path))
+		lobby = map_file(session_path, sizeof *lobby);
+	if (lobby && (lobby->magic != HW_LOBBY_MAGIC || lobby->version != HW_SESSION_VERSION)) {
+		hwr_munmap(lobby, sizeof *lobby);
+		lobby = NULL;
+	}
+	return lobby;
+}
+
+/* Maps as many slots as the address space allows: the rings come last in the file. */
+static struct hw_control *open_berth(u32 number)
+{
+	char path[PATH_MAX_BYTES + 12];
+	struct hw_control *control;
+	u64 rings, stride;
+	u32 slots;
+
+	berth_path(path, number);
+	control = map_file(path, sizeof *control);
+	if (!control)
+		return NULL;
+	rings = control->rings_offset;
+	stride = control->ring_stride;
+	slots = control->slots_max;
+	if (control->magic != HW_BERTH_MAGIC || control->version != HW_SESSION_VERSION)
+		slots = 0;
+	hwr_munmap(control, sizeof *control);
+	for (control = NULL; slots > 0 && !control; slots /= 2) {
+		control = map_file(path, rings + slots * stride);
+		if (control)
+			control->slots_mapped = slots;
+	}
+	return control;
+}
+
+/* ---- joining ---- */
+
+static i64 claim_spare(void)
+{
+	for (u32 i = 0; i < HW_BERTHS; i++) {
+		u32 spare = HW_BERTH_SPARE;
+
+		if (load_relaxed(&hwr_lobby->berth[i].state) == HW_BERTH_SPARE &&
+		    cas_acq_rel(&hwr_lobby->berth[i].state, &spare, HW_BERTH_CLAIMED))
+			return i;
+	}
+	return -1;
+}
+
+static struct hw_control *claim_berth(void)
+{
+	for (u32 i = 0; i < BERTH_TRIES; i++) {
+		u32 bell = load_acquire(&hwr_lobby->berth_bell);
+		i64 number = claim_spare();
+
+		add_acq_rel(&hwr_lobby->bell, 1);
+		hwr_futex_wake(&hwr_lobby->bell);
+		if (number >= 0) {
+			struct hw_berth *berth = &hwr_lobby->berth[number];
+
+			berth->pid = hwr_pid;
+			berth->parent = hwr_getppid();
+			return open_berth(berth->number);
+		}
+		hwr_futex_wait(&hwr_lobby->berth_bell, bell, BERTH_WAIT_NS);
+	}
+	add_relaxed(&hwr_lobby->berth_shortage, 1);
+	return NULL;
+}
+
+static void forget_token_in_child(void) { hwr_token->on = hwr_token->paused = 0; }
+
+/* Kernels before 4.14 and emulators do not wipe: there, at least fork() is noticed. */
+static bool make_token(void)
+{
+	struct hwr_token *token = hwr_map_private(HWR_PAGE);
+
+	if (!token)
+		return false;
+	if (hwr_madvise(token, HWR_PAGE, WIPE_ON_FORK) != 0 && __register_atfork)
+		__register_atfork(NULL, NULL, forget_token_in_child, __dso_handle);
+	hwr_token = token;
+	return true;
+}
+
+bool hwr_session_attach(struct hw_control *control)
+{
+	hwr_control = control;
+	hwr_slots = (struct hw_slot *)((u8 *)control + control->slots_offset);
+	hwr_nodes = (struct hw_node *)((u8 *)control + control->nodes_offset);
+	hwr_rings = (u8 *)control + control->rings_offset;
+	hwr_module_log = (u8 *)control + control->modules_offset;
+	hwr_threads_reset();
+	if (control->max_depth == 0 || control->max_depth > HWR_DEPTH_MAX)
+		control->max_depth = HWR_DEPTH_MAX;
+	control->nodes_used = 1;
+	if (!make_token() || !hwr_context_init())
+		return false;
+	add_acq_rel(&hwr_epoch, 1);
+	hwr_rules_forget();
+	hwr_modules_init();
+	control->pid = hwr_pid;
+	control->arch = HWR_ELF_MACHINE;
+	control->start_ns = hwr_monotonic_ns();
+	control->start_ticks = hw_ticks();
+	store_release(&control->attached, 1);
+	hwr_token->paused = control->paused;
+	store_release(&hwr_token->on, !control->paused);
+	return true;
+}
+
+static bool join_monitor(bool forked)
+{
+	struct hw_control *control;
+
+	if (!forked)
+		hwr_lobby = open_lobby();
+	if (!hwr_lobby)
+		return false;
+	if (!(hwr_lobby->flags & HW_SESSION_CHILDREN) && (forked || hwr_pid != hwr_lobby->root_pid)) {
+		add_relaxed(forked ? &hwr_lobby->unrecorded_children : &hwr_lobby->unrecorded_execs, 1);
+		return false;
+	}
+	control = claim_berth();
+	return control && hwr_session_attach(control);
+}
+
+bool hwr_session_join(void)
+{
+	u32 phase = load_acquire(&hwr_phase);
+	bool forked = phase == HWR_ATTACHED && !hwr_token->paused;
+	bool joined;
+
+	if (phase == HWR_ATTACHED && (hwr_token->paused || hwr_token->on))
+		return true;
+	if (phase == HWR_STARTING || phase == HWR_DORMANT)
+		return false;
+	if (!cas_acq_rel(&hwr_phase, &phase, HWR_STARTING))
+		return false;
+	hwr_pid = hwr_getpid();
+	joined = hwr_self_session() || join_monitor(forked);
+	store_release(&hwr_phase, joined ? HWR_ATTACHED : HWR_DORMANT);
+	return joined;
+}
+
+/* ---- afterwards ---- */
+
+void hwr_session_leave(void)
+{
+	store_release(&hwr_phase, HWR_DORMANT);
+	hwr_token->paused = 0;
+	store_release(&hwr_token->on, 0);
+}
+
+void hwr_session_obey(void)
+{
+	if (load_relaxed(&hwr_control->stopped)) {
+		hwr_session_leave();
+		return;
+	}
+	if (likely(load_relaxed(&hwr_control->paused) == hwr_token->paused))
+		return;
+	hwr_token->paused = load_relaxed(&hwr_control->paused);
+	store_release(&hwr_token->on, !hwr_token->paused);
+}
+
+bool hwr_session_watched(void)
+{
+	if (!hwr_lobby || !(load_relaxed(&hwr_lobby->monitor_lock[0]) & FUTEX_OWNER_DIED))
+		return true;
+	hwr_session_leave();
+	return false;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * Joining the monitor's session, and leaving it. Runs in the target. */
+#ifndef RECORDER_SESSION_H
+#define RECORDER_SESSION_H
+
+#include "recorder/state.h"
+
+/* Called when a hook finds that nothing is recorded: joins the session on the first call of an
+ * image, or of a forked child where children are recorded. True: hooks record (or are paused). */
+bool hwr_session_join(void);
+
+/* Follows the control page: pause, resume, stop. Called now and then. */
+void hwr_session_obey(void);
+
+/* False, and the recorder is dormant, if the monitor has died. */
+bool hwr_session_watched(void);
+
+/* Forwards only, for good. */
+void hwr_session_leave(void);
+
+/* Takes a berth over: fills the globals of state.h and starts recording. */
+bool hwr_session_attach(struct hw_control *control);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * The recorder's global state: the session it writes to and whether it does. Runs in the target. */
+#ifndef RECORDER_STATE_H
+#define RECORDER_STATE_H
+
+#include "format/atomics.h"
+#include "format/session.h"
+
+/* Lives in a page that the kernel clears in a forked child (MADV_WIPEONFORK), so that a child, made
+ * by whatever call, never writes into its parent's rings. It stays after vfork, as it must: that
+ * child runs in its parent's memory. */
+struct hwr_token {
+	u32 on;     /* 1 = every hook records */
+	u32 paused; /* 1 = attached, but allocations are not recorded */
+};
+extern struct hwr_token *hwr_token;
+
+enum hwr_phase { /* of this image; survives fork */
+	HWR_UNBORN = 0,
+	HWR_STARTING,
+	HWR_ATTACHED,
+	HWR_DORMANT, /* forwards every call and does nothing else, for good */
+};
+extern u32 hwr_phase;
+
+/* The berth, valid once attached. */
+extern struct hw_lobby *hwr_lobby;
+extern struct hw_control *hwr_control;
+extern struct hw_slot *hwr_slots;
+extern struct hw_node *hwr_nodes;
+extern u8 *hwr_rings;
+extern u8 *hwr_module_log;
+extern u32 hwr_pid;
+
+static inline void hwr_fault(enum hw_fault fault) { add_relaxed(&hwr_control->faults[fault], 1); }
+
+#endif

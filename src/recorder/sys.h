@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ * All that the recorder asks of the operating system, on one page. Runs in the target.
+ * Raw system calls: no errno, no cancellation point, nothing that a program can interpose.
+ * Functions return the kernel's answer: -errno on failure. */
+#ifndef RECORDER_SYS_H
+#define RECORDER_SYS_H
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "recorder/arch.h"
+
+#define HWR_PAGE 4096ul
+
+static inline long hwr_syscall3(long number, long a, long b, long c)
+{
+	return hwr_syscall6(number, a, b, c, 0, 0, 0);
+}
+
+static inline bool hwr_sys_failed(const void *p) { return (u64)p > (u64)-4096; }
+
+static inline void *hwr_mmap(size_t bytes, int protection, int flags, int fd)
+{
+	return (void *)hwr_syscall6(SYS_mmap, 0, (long)bytes, protection, flags, fd, 0);
+}
+
+/* Private zeroed memory, NULL if there is none. */
+static inline void *hwr_map_private(size_t bytes)
+{
+	void *p = hwr_mmap(bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+
+	return hwr_sys_failed(p) ? NULL : p;
+}
+
+static inline void hwr_munmap(void *p, size_t bytes)
+{
+	hwr_syscall3(SYS_munmap, (long)p, (long)bytes, 0);
+}
+
+static inline long hwr_madvise(void *p, size_t bytes, int advice)
+{
+	return hwr_syscall3(SYS_madvise, (long)p, (long)bytes, advice);
+}
+
+static inline int hwr_open(const char *path, int flags)
+{
+	return (int)hwr_syscall6(SYS_openat, -100 /* AT_FDCWD */, (long)path, flags, 0, 0, 0);
+}
+
+static inline long hwr_read(int fd, void *buffer, size_t bytes)
+{
+	return hwr_syscall3(SYS_read, fd, (long)buffer, (long)bytes);
+}
+
+static inline long hwr_write(int fd, const void *buffer, size_t bytes)
+{
+	return hwr_syscall3(SYS_write, fd, (long)buffer, (long)bytes);
+}
+
+static inline void hwr_close(int fd) { hwr_syscall3(SYS_close, fd, 0, 0); }
+static inline u32 hwr_getpid(void) { return (u32)hwr_syscall3(SYS_getpid, 0, 0, 0); }
+static inline u32 hwr_getppid(void) { return (u32)hwr_syscall3(SYS_getppid, 0, 0, 0); }
+static inline u32 hwr_gettid(void) { return (u32)hwr_syscall3(SYS_gettid, 0, 0, 0); }
+static inline void hwr_yield(void) { hwr_syscall3(SYS_sched_yield, 0, 0, 0); }
+
+/* Whether thread tid of process pid still exists. Signal 0 tests without sending. */
+static inline bool hwr_thread_exists(u32 pid, u32 tid)
+{
+	return hwr_syscall3(SYS_tgkill, pid, tid, 0) != -3 /* ESRCH */;
+}
+
+/* Waits until *word differs from seen, a wake-up, or the timeout. */
+static inline void hwr_futex_wait(const u32 *word, u32 seen, long timeout_ns)
+{
+	struct timespec timeout = { .tv_sec = 0, .tv_nsec = timeout_ns };
+
+	hwr_syscall6(SYS_futex, (long)word, FUTEX_WAIT, seen, (long)&timeout, 0, 0);
+}
+
+static inline void hwr_futex_wake(u32 *word)
+{
+	hwr_syscall3(SYS_futex, (long)word, FUTEX_WAKE, 1 << 30);
+}
+
+static inline u64 hwr_monotonic_ns(void)
+{
+	struct timespec now = { 0, 0 };
+
+	hwr_syscall3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0);
+	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+}
+
+/* Whether 8 bytes at address can be read. The kernel copies the new mask in before it looks at
+ * `how`, so an impossible `how` changes nothing and tells EFAULT from EINVAL. */
+static inline bool hwr_readable(u64 address)
+{
+	return hwr_syscall6(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -14 /* EFAULT */;
+}
+
+#endif

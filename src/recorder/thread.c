@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ * Thread slots. Runs in the target. Whether a slot's owner still lives is asked of the kernel, not
+ * of thread-exit hooks: those run too early, too late or never. */
+#include "recorder/thread.h"
+
+#include "recorder/ring.h"
+#include "recorder/sys.h"
+
+enum { SLOTS_LIMIT = 65536, LOOK_AT_ONCE = 8 };
+
+__thread struct hwr_thread *hwr_self;
+
+/* Memory of a slot's threads, kept when the slot is recycled. */
+static struct hwr_thread *slot_memory[SLOTS_LIMIT];
+static u32 sweep_from;
+
+void hwr_threads_reset(void)
+{
+	hwr_self = NULL;
+	for (u32 i = 0; i < SLOTS_LIMIT && slot_memory[i]; i++)
+		slot_memory[i] = NULL; /* the parent's; the mapping is left to it */
+}
+
+static bool slot_take(u32 number, u32 old_tid, u32 tid)
+{
+	return cas_acq_rel(&hwr_slots[number].tid, &old_tid, tid);
+}
+
+/* A slot whose owner is gone. Looks at a few at a time, so that a new thread starts fast and yet
+ * slots do not pile up. The same tid as ours is certainly a dead predecessor's. */
+static i64 recycle_slot(u32 tid)
+{
+	u32 used = load_relaxed(&hwr_control->slots_used);
+	u32 looks = used < LOOK_AT_ONCE ? used : LOOK_AT_ONCE;
+
+	if (used >= hwr_control->slots_mapped)
+		looks = used; /* none left: look at all */
+	for (u32 i = 0; i < looks; i++) {
+		u32 number = add_relaxed(&sweep_from, 1) % used;
+		u32 owner = load_relaxed(&hwr_slots[number].tid);
+
+		if ((owner == tid || !hwr_thread_exists(hwr_pid, owner)) && slot_take(number, owner, tid))
+			return number;
+	}
+	return -1;
+}
+
+static i64 fresh_slot(u32 tid)
+{
+	u32 number = load_relaxed(&hwr_control->slots_used);
+
+	while (number < hwr_control->slots_mapped && number < SLOTS_LIMIT) {
+		if (!cas_acq_rel(&hwr_control->slots_used, &number, number + 1))
+			continue;
+		store_release(&hwr_slots[number].tid, tid);
+		return number;
+	}
+	return -1;
+}
+
+static i64 find_slot(void)
+{
+	u32 tid = hwr_gettid();
+	i64 number = recycle_slot(tid);
+
+	return number >= 0 ? number : fresh_slot(tid);
+}
+
+static void forget_stacks(struct hwr_thread *t)
+{
+	t->depth = 0;
+	for (u32 i = 0; i < HWR_MEMO_ENTRIES; i++)
+		if (t->memo[i].pc)
+			t->memo[i].pc = 0;
+}
+
+static u32 run_state(void)
+{
+	u32 state = hwr_control->sample_bytes ? HWR_SAMPLING : 0;
+
+	if (hwr_control->stamp_shift || (hwr_control->flags & HW_RUN_TEST_PREEMPT))
+		state |= HWR_TESTING;
+	return state;
+}
+
+static struct hwr_thread *open_slot(u32 number)
+{
+	struct hwr_thread *t = slot_memory[number];
+
+	if (!t)
+		t = hwr_map_private(sizeof *t);
+	if (!t) {
+		hwr_fault(HW_FAULT_NO_MEMORY);
+		store_release(&hwr_slots[number].tid, 0);
+		return NULL;
+	}
+	slot_memory[number] = t;
+	forget_stacks(t);
+	t->state = HWR_BUSY;
+	t->suppress_sp = 0;
+	t->lost = 0;
+	t->random = hw_ticks() ^ (u64)t ^ (u64)hwr_slots[number].tid << 32;
+	t->sample_left = -1; /* drawn at the first allocation */
+	hwr_ring_open(t, &hwr_slots[number], number, false);
+	hwr_ring_put(t, &(struct hw_record){
+				.ticks = hw_ticks(),
+				.address = hwr_slots[number].tid,
+				.kind = HW_THREAD,
+			});
+	t->state = run_state();
+	return t;
+}
+
+struct hwr_thread *hwr_thread_enter(void)
+{
+	static __thread bool entering __attribute__((tls_model("initial-exec")));
+	i64 number;
+
+	if (entering) { /* a signal handler interrupted just this */
+		hwr_fault(HW_FAULT_NESTED_FULL);
+		return NULL;
+	}
+	entering = true;
+	number = find_slot();
+	if (number < 0)
+		hwr_fault(HW_FAULT_NO_SLOT);
+	else
+		hwr_self = open_slot((u32)number);
+	entering = false;
+	return hwr_self;
+}
+
+struct hwr_thread *hwr_thread_nested(struct hwr_thread *t)
+{
+	struct hwr_thread *n = t->nested;
+
+	if (!n) {
+		n = hwr_map_private(sizeof *n);
+		if (!n) {
+			hwr_fault(HW_FAULT_NO_MEMORY);
+			return NULL;
+		}
+		n->state = HWR_BUSY;
+		t->nested = n;
+		hwr_ring_open(n, t->slot, t->slot_number, true);
+		n->sample_left = -1;
+		n->random = t->random ^ (u64)n;
+		n->state = run_state();
+	}
+	if (n->state & HWR_BUSY) {
+		hwr_fault(HW_FAULT_NESTED_FULL);
+		return NULL;
+	}
+	return n;
+}

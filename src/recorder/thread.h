@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ * What the recorder keeps per thread: its ring, its last stack, its stack memo. Runs in the target.
+ * Memory is mapped per slot and recycled with it; a signal handler that interrupts a hook uses the
+ * second, smaller object `nested`. */
+#ifndef RECORDER_THREAD_H
+#define RECORDER_THREAD_H
+
+#include "recorder/state.h"
+#include "recorder/unwind/slow.h"
+
+enum {
+	HWR_DEPTH_MAX = 1024,
+	HWR_CHECKS_PER_FRAME = 3,
+	HWR_MEMO_ENTRIES = 256,
+	HWR_MEMO_CHECKS = 40,
+};
+
+enum { /* hwr_thread.state: the fast path of a hook is for 0 only */
+	HWR_BUSY = 1,      /* a hook of this thread is at work below us */
+	HWR_SUPPRESS = 2,  /* a hook has called an allocator function that calls another one */
+	HWR_TIME_CALL = 4, /* measure how long the next real call takes */
+	HWR_SAMPLING = 8,  /* run with --sample */
+	HWR_TESTING = 16,  /* run with test options */
+};
+
+/* One frame of the last stack. sp is the stack pointer before the call that the frame is in. */
+struct hwr_frame {
+	u64 pc, sp, fp, cfa;
+	u64 hash;      /* of the path from the outermost frame to here */
+	u32 node;
+	u32 ra_at;     /* slots as distance from sp */
+	u32 fp_at;     /* HWR_NO_SLOT: none */
+	u32 cfa_at;
+	u16 check_end; /* checks of this and all outer frames: below this index */
+	u8 fp_live;    /* this or an outer frame's CFA depends on fp here */
+	u8 uses_fp;
+};
+#define HWR_NO_SLOT UINT32_MAX
+
+/* A stack slot that must still hold its value for the kept stack to be the present one. */
+struct hwr_check {
+	const u64 *slot;
+	u64 value;
+};
+
+/* A whole stack, found again by the PC and SP of the allocator's caller. */
+struct hwr_memo {
+	u64 pc, sp, fp;
+	u32 node;
+	u32 epoch;
+	u16 checks;
+	u8 fp_live;
+	u8 pad[5];
+	u64 value[HWR_MEMO_CHECKS]; /* innermost first */
+	u16 at[HWR_MEMO_CHECKS];    /* slot = sp + 8 * at */
+};
+
+struct hwr_thread {
+	/* the ring */
+	u32 state;
+	u32 mask;
+	u64 head;                /* = slot->head, which only this thread writes */
+	u64 limit;               /* at this head the ring needs a look */
+	struct hw_record *ring;
+	struct hw_slot *slot;
+	u64 *shared_head;        /* slot->head or slot->nested_head */
+
+	/* hooks */
+	u64 suppress_sp;         /* hooks below this stack address are inside the call in progress */
+	u64 inner_address;       /* block that a hook inside it freed or recorded */
+	u64 random;
+	i64 sample_left;         /* bytes until the next sampled allocation */
+	u64 lost;                /* not yet told by a HW_LOST record */
+	struct hwr_thread *nested;
+	u32 slot_number;
+	bool is_nested;
+	bool ring_lossy;         /* the monitor made no progress for too long */
+
+	/* the unwinder */
+	u32 epoch;
+	u32 spare_node;
+	u32 depth;               /* frames[0] is the outermost, frames[depth - 1] the innermost */
+	struct hwr_cursor cursor;
+	struct hwr_cfi_scratch scratch;
+	struct hwr_frame frames[HWR_DEPTH_MAX];
+	struct hwr_frame fresh[HWR_DEPTH_MAX]; /* innermost first */
+	struct hwr_check checks[HWR_DEPTH_MAX * HWR_CHECKS_PER_FRAME];
+	struct hwr_memo memo[HWR_MEMO_ENTRIES];
+};
+
+extern __thread struct hwr_thread *hwr_self __attribute__((tls_model("initial-exec")));
+
+/* Gives the calling thread a slot and its memory. NULL, counted, if there is none. */
+struct hwr_thread *hwr_thread_enter(void);
+
+/* The object for hooks inside hooks of thread t; NULL if it is in use too or cannot be had. */
+struct hwr_thread *hwr_thread_nested(struct hwr_thread *t);
+
+/* Forgets every slot, in a forked child that starts a recording of its own. */
+void hwr_threads_reset(void);
+
+#endif

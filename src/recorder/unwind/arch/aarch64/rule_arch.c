@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * Packs a row of the unwind table into the 32-bit rule of aarch64, and knows its signal frames.
+ * Runs in the target. */
+#include <ucontext.h>
+
+#include "recorder/unwind/cfi.h"
+#include "recorder/unwind/rules.h"
+#include "recorder/unwind/slow.h"
+
+enum { SIGINFO_BYTES = 128 };
+
+u32 hwr_rule_pack(const struct hwr_row *row)
+{
+	const struct hwr_where_is *ra = &row->registers[HWR_REG_RA];
+	const struct hwr_where_is *fp = &row->registers[HWR_REG_FP];
+	i64 below = -ra->offset;
+	u32 rule = HWR_RULE_VALID;
+
+	if (ra->where != HWR_AT_CFA || row->cfa_expr)
+		return 0;
+	if (below <= 0 || (below & 7) || below / 8 > HWR_RULE_RA_FIELD)
+		return 0;
+	if (row->cfa_register == HWR_REG_FP)
+		rule |= HWR_BASE_FP << HWR_RULE_BASE_SHIFT;
+	else if (row->cfa_register != HWR_REG_SP)
+		return 0;
+	if (row->cfa_offset < 0 || (row->cfa_offset & 15) || row->cfa_offset / 16 > HWR_RULE_CFA_FIELD)
+		return 0;
+	rule |= (u32)(row->cfa_offset / 16) << HWR_RULE_CFA_SHIFT | (u32)(below / 8) << HWR_RULE_RA_SHIFT;
+	if (fp->where == HWR_SAME)
+		return rule;
+	if (fp->where != HWR_AT_CFA || fp->offset != ra->offset - 8)
+		return 0;
+	return rule | HWR_RULE_FP_SAVED;
+}
+
+/* The trampoline has no usable CFI in the vdso, and none at all under an emulator: it is known by
+ * its two instructions, mov x8, #139 (rt_sigreturn) and svc #0. */
+bool hwr_signal_frame(struct hwr_cursor *c)
+{
+	u64 *r = c->registers.value;
+	const ucontext_t *context = (const ucontext_t *)(r[HWR_REG_SP] + SIGINFO_BYTES);
+	u64 code, last;
+
+	if ((c->pc & 3) || !hwr_safe_read(c->pc, &code) || code != 0xd4000001d2801168ull)
+		return false;
+	if (!hwr_safe_read((u64)&context->uc_mcontext.regs[0], &code) ||
+	    !hwr_safe_read((u64)&context->uc_mcontext.pc, &last))
+		return false;
+	for (u32 i = 0; i < 31; i++)
+		r[i] = context->uc_mcontext.regs[i];
+	r[HWR_REG_SP] = context->uc_mcontext.sp;
+	c->pc = context->uc_mcontext.pc;
+	return true;
+}
+
+/* The record is at the bottom of a frame: where the caller's sp was is not known from it. */
+bool hwr_frame_record(struct hwr_cursor *c)
+{
+	u64 *r = c->registers.value;
+	u64 fp = r[HWR_REG_FP];
+
+	if (fp < r[HWR_REG_SP] || (fp & 7) || !hwr_safe_read(fp + 8, &r[HWR_REG_RA]) ||
+	    !hwr_safe_read(fp, &r[HWR_REG_FP]))
+		return false;
+	r[HWR_REG_SP] = fp + 16;
+	c->sp_unknown = true;
+	return true;
+}

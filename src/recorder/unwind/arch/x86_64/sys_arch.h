@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * System call instruction of x86_64. Runs in the target; never touches errno. */
+#ifndef RECORDER_SYS_ARCH_H
+#define RECORDER_SYS_ARCH_H
+
+#include "format/types.h"
+
+enum { HWR_ELF_MACHINE = 62 }; /* EM_X86_64 */
+
+static inline long hwr_syscall6(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+#endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT
+ * .eh_frame reader. Runs in the target, on tables that the linker wrote and the loader mapped
+ * read-only; it trusts them as far as the C++ runtime does. Never allocates, never recurses. */
+#include "recorder/unwind/cfi.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include "recorder/memory.h"
+
+enum { /* DW_EH_PE_*: how a pointer is written */
+	PE_OMIT = 0xff,
+	PE_FORMAT = 0x0f,
+	PE_BASE = 0x70,
+	PE_PCREL = 0x10,
+	PE_DATAREL = 0x30,
+	PE_INDIRECT = 0x80,
+	PE_SDATA4_DATAREL = 0x3b,
+};
+
+u64 hwr_read_uleb(const u8 **p)
+{
+	u64 value = 0;
+	u32 shift = 0;
+	u8 byte;
+
+	do {
+		byte = *(*p)++;
+		if (shift < 64)
+			value |= (u64)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	return value;
+}
+
+i64 hwr_read_sleb(const u8 **p)
+{
+	u64 value = 0;
+	u32 shift = 0;
+	u8 byte;
+
+	do {
+		byte = *(*p)++;
+		if (shift < 64)
+			value |= (u64)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (shift < 64 && (byte & 0x40))
+		value |= ~0ull << shift;
+	return (i64)value;
+}
+
+static u64 read_fixed(const u8 **p, u32 bytes, bool is_signed)
+{
+	u64 value = 0;
+
+	hwr_copy(&value, *p, bytes);
+	*p += bytes;
+	if (is_signed && bytes < 8 && (value >> (bytes * 8 - 1)))
+		value |= ~0ull << (bytes * 8);
+	return value;
+}
+
+static u64 read_encoded(const u8 **p, u8 encoding, u64 data_base)
+{
+	const u8 *at = *p;
+	u64 value;
+
+	switch (encoding & PE_FORMAT) {
+	case 0x01: value = hwr_read_uleb(p); break;
+	case 0x02: value = read_fixed(p, 2, false); break;
+	case 0x03: value = read_fixed(p, 4, false); break;
+	case 0x09: value = (u64)hwr_read_sleb(p); break;
+	case 0x0a: value = read_fixed(p, 2, true); break;
+	case 0x0b: value = read_fixed(p, 4, true); break;
+	default: value = read_fixed(p, 8, false); break;
+	}
+	if (!value)
+		return 0;
+	if ((encoding & PE_BASE) == PE_PCREL)
+		value += (u64)at;
+	else if ((encoding & PE_BASE) == PE_DATAREL)
+		value += data_base;
+	return encoding & PE_INDIRECT ? *(const u64 *)value : value;
+}
+
+/* ---- where is pc? ---- */
+
+extern int _dl_find_object(void *pc, struct dl_find_object *result) __attribute__((weak));
+
+struct phdr_search {
+	u64 pc;
+	struct hwr_module_at *module;
+};
+
+/* For C libraries without _dl_find_object. */
+static int phdr_visit(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+	struct phdr_search *search = data;
+	struct hwr_module_at found = { ~0ull, 0, NULL, info->dlpi_addr, info->dlpi_name };
+	bool covers = false;
+
+	(void)bytes;
+	for (u32 i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		u64 start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_GNU_EH_FRAME)
+			found.eh_frame_hdr = (const u8 *)start;
+		if (segment->p_type != PT_LOAD)
+			continue;
+		covers |= search->pc - start < segment->p_memsz;
+		found.start = start < found.start ? start : found.start;
+		found.end = start + segment->p_memsz > found.end ? start + segment->p_memsz : found.end;
+	}
+	if (covers)
+		*search->module = found;
+	return covers;
+}
+
+bool hwr_module_at(u64 pc, struct hwr_module_at *module)
+{
+	struct phdr_search search = { pc, module };
+	struct dl_find_object object;
+
+	if (!_dl_find_object)
+		return dl_iterate_phdr(phdr_visit, &search) != 0;
+	if (_dl_find_object((void *)pc, &object) != 0)
+		return false;
+	module->start = (u64)object.dlfo_map_start;
+	module->end = (u64)object.dlfo_map_end;
+	module->eh_frame_hdr = object.dlfo_eh_frame;
+	module->base = object.dlfo_link_map->l_addr;
+	module->name = object.dlfo_link_map->l_name;
+	return true;
+}
+
+/* ---- the description of one function ---- */
+
+struct cie_fde {
+	const u8 *initial, *initial_end; /* instructions of the CIE */
+	const u8 *program, *program_end; /* instructions of the FDE */
+	u64 start;                       /* first PC */
+	u64 code_factor;
+	i64 data_factor;
+	u8 encoding;
+	bool is_signal;
+};
+
+/* Binary search in .eh_frame_hdr; only the table form that every linker writes. */
+static const u8 *find_fde(u64 pc, const u8 *header)
+{
+	const u8 *p = header + 4;
+	const i32 *table;
+	u64 low = 0, high;
+	i64 offset = (i64)(pc - (u64)header);
+
+	if (header[0] != 1 || header[2] == PE_OMIT || header[3] != PE_SDATA4_DATAREL)
+		return NULL;
+	read_encoded(&p, header[1], (u64)header);
+	high = read_encoded(&p, header[2], (u64)header);
+	table = (const i32 *)p;
+	if (!high || offset < table[0])
+		return NULL;
+	while (high - low > 1) {
+		u64 middle = (low + high) / 2;
+
+		if (table[2 * middle] <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return header + table[2 * low + 1];
+}
+
+static const u8 *parse_augmentation(const u8 *p, const char *letters, struct cie_fde *out)
+{
+	u64 bytes = hwr_read_uleb(&p);
+	const u8 *end = p + bytes;
+
+	for (; *letters; letters++) {
+		u8 encoding;
+
+		switch (*letters) {
+		case 'R': out->encoding = *p++; break;
+		case 'S': out->is_signal = true; break;
+		case 'L': p++; break;
+		case 'P':
+			encoding = *p++;
+			read_encoded(&p, encoding & ~PE_INDIRECT, 0);
+			break;
+		case 'B': break; /* aarch64: return addresses are signed with key B */
+		default: return end;
+		}
+	}
+	return end;
+}
+
+static bool parse_cie(const u8 *cie, struct cie_fde *out)
+{
+	const u8 *p = cie + 8;
+	u32 bytes;
+	u8 version;
+	const char *augmentation;
+
+	hwr_copy(&bytes, cie, 4);
+	out->initial_end = cie + 4 + bytes;
+	version = *p++;
+	augmentation = (const char *)p;
+	while (*p++)
+		;
+	out->code_factor = hwr_read_uleb(&p);
+	out->data_factor = hwr_read_sleb(&p);
+	if (version == 1)
+		p++;
+	else
+		hwr_read_uleb(&p);
+	if (augmentation[0] == 'z')
+		p = parse_augmentation(p, augmentation + 1, out);
+	else if (augmentation[0])
+		return false;
+	out->initial = p;
+	return true;
+}
+
+static bool parse_fde(const u8 *fde, u64 pc, struct cie_fde *out)
+{
+	const u8 *p = fde + 8;
+	u32 bytes;
+	i32 cie_distance;
+	u64 range;
+	bool has_augmentation;
+
+	hwr_copy(&bytes, fde, 4);
+	if (bytes == 0 || bytes == 0xffffffffu)
+		return false;
+	hwr_copy(&cie_distance, fde + 4, 4);
+	if (cie_distance == 0 || !parse_cie(fde + 4 - cie_distance, out))
+		return false;
+	has_augmentation = (fde + 4 - cie_distance)[9] == 'z';
+	out->start = read_encoded(&p, out->encoding, 0);
+	range = read_encoded(&p, out->encoding & PE_FORMAT, 0);
+	if (pc - out->start >= range)
+		return false;
+	if (has_augmentation) {
+		u64 skip = hwr_read_uleb(&p);
+
+		p += skip;
+	}
+	out->program = p;
+	out->program_end = fde + 4 + bytes;
+	return true;
+}
+
+/* ---- the machine ---- */
+
+struct cfa_machine {
+	struct hwr_cfi_scratch *s;
+	const struct cie_fde *f;
+	u64 location, pc;
+	u32 depth;
+};
+
+static void set_register(struct cfa_machine *m, u64 reg, u8 where, i64 offset)
+{
+	if (reg < HWR_REGISTERS)
+		m->s->row.registers[reg] = (struct hwr_where_is){ .offset = offset, .where = where };
+}
+
+static void set_expression(struct cfa_machine *m, u64 reg, u8 where, const u8 *expr)
+{
+	if (reg < HWR_REGISTERS)
+		m->s->row.registers[reg] = (struct hwr_where_is){ .expr = expr, .where = where };
+}
+
+static void restore_register(struct cfa_machine *m, u64 reg)
+{
+	if (reg < HWR_REGISTERS)
+		m->s->row.registers[reg] = m->s->initial.registers[reg];
+}
+
+static const u8 *skip_block(const u8 *p)
+{
+	u64 bytes = hwr_read_uleb(&p);
+
+	return p + bytes;
+}
+
+static void define_cfa(struct cfa_machine *m, u64 reg, i64 offset)
+{
+	m->s->row.cfa_register = (u32)reg;
+	m->s->row.cfa_offset = offset;
+	m->s->row.cfa_expr = NULL;
+}
+
+/* Instructions whose operand is a register number first. */
+static const u8 *run_register_op(struct cfa_machine *m, u8 op, const u8 *p)
+{
+	i64 factor = m->f->data_factor;
+	u64 reg = hwr_read_uleb(&p);
+
+	switch (op) {
+	case 0x05: set_register(m, reg, HWR_AT_CFA, (i64)hwr_read_uleb(&p) * factor); break;
+	case 0x06: restore_register(m, reg); break;
+	case 0x07: set_register(m, reg, HWR_UNDEFINED, 0); break;
+	case 0x08: set_register(m, reg, HWR_SAME, 0); break;
+	case 0x09: set_register(m, reg, HWR_REGISTER, (i64)hwr_read_uleb(&p)); break;
+	case 0x0c: define_cfa(m, reg, (i64)hwr_read_uleb(&p)); break;
+	case 0x0d: define_cfa(m, reg, m->s->row.cfa_offset); break;
+	case 0x10: set_expression(m, reg, HWR_AT_EXPR, p); p = skip_block(p); break;
+	case 0x11: set_register(m, reg, HWR_AT_CFA, hwr_read_sleb(&p) * factor); break;
+	case 0x12: define_cfa(m, reg, hwr_read_sleb(&p) * factor); break;
+	case 0x14: set_register(m, reg, HWR_CFA_PLUS, (i64)hwr_read_uleb(&p) * factor); break;
+	case 0x15: set_register(m, reg, HWR_CFA_PLUS, hwr_read_sleb(&p) * factor); break;
+	case 0x16: set_expression(m, reg, HWR_EXPR, p); p = skip_block(p); break;
+	case 0x2f: set_register(m, reg, HWR_AT_CFA, -(i64)hwr_read_uleb(&p) * factor); break;
+	default: return NULL;
+	}
+	return p;
+}
+
+/* The rest. NULL = unknown instruction. */
+static const u8 *run_other_op(struct cfa_machine *m, u8 op, const u8 *p)
+{
+	u64 factor = m->f->code_factor;
+
+	switch (op) {
+	case 0x00: break;
+	case 0x01: m->location = read_encoded(&p, m->f->encoding, 0); break;
+	case 0x02: m->location += read_fixed(&p, 1, false) * factor; break;
+	case 0x03: m->location += read_fixed(&p, 2, false) * factor; break;
+	case 0x04: m->location += read_fixed(&p, 4, false) * factor; break;
+	case 0x0a:
+		if (m->depth == HWR_CFI_NESTING)
+			return NULL;
+		m->s->saved[m->depth++] = m->s->row;
+		break;
+	case 0x0b:
+		if (m->depth == 0)
+			return NULL;
+		m->s->row = m->s->saved[--m->depth];
+		break;
+	case 0x0e: m->s->row.cfa_offset = (i64)hwr_read_uleb(&p); break;
+	case 0x0f:
+		m->s->row.cfa_expr = p;
+		p = skip_block(p);
+		break;
+	case 0x13: m->s->row.cfa_offset = hwr_read_sleb(&p) * m->f->data_factor; break;
+	case 0x2d: break; /* aarch64: return address is signed from here on; always stripped */
+	case 0x2e: hwr_read_uleb(&p); break; /* size of pushed arguments */
+	default: return run_register_op(m, op, p);
+	}
+	return p;
+}
+
+/* Runs until the row of m->pc is complete. */
+static bool run_program(struct cfa_machine *m, const u8 *p, const u8 *end)
+{
+	while (p && p < end && m->location <= m->pc) {
+		u8 op = *p++;
+		u8 low = op & 0x3f;
+
+		switch (op >> 6) {
+		case 1: m->location += low * m->f->code_factor; break;
+		case 2:
+			set_register(m, low, HWR_AT_CFA, (i64)hwr_read_uleb(&p) * m->f->data_factor);
+			break;
+		case 3: restore_register(m, low); break;
+		default: p = run_other_op(m, op, p); break;
+		}
+	}
+	return p != NULL;
+}
+
+enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
+				 struct hwr_cfi_scratch *scratch)
+{
+	struct cie_fde f = { .encoding = 0 };
+	struct cfa_machine machine = { .s = scratch, .f = &f, .pc = pc };
+	const u8 *fde = module->eh_frame_hdr ? find_fde(pc, module->eh_frame_hdr) : NULL;
+
+	if (!fde || !parse_fde(fde, pc, &f))
+		return HWR_CFI_NONE;
+	hwr_zero(&scratch->row, sizeof scratch->row);
+	if (!run_program(&machine, f.initial, f.initial_end))
+		return HWR_CFI_BAD;
+	scratch->initial = scratch->row;
+	machine.location = f.start;
+	if (!run_program(&machine, f.program, f.program_end))
+		return HWR_CFI_BAD;
+	return f.is_signal ? HWR_CFI_SIGNAL : HWR_CFI_FOUND;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * Call frame information: finds the description of a PC in .eh_frame and runs it to a table row.
+ * Runs in the target; takes no lock where glibc has _dl_find_object; allocates nothing. */
+#ifndef RECORDER_UNWIND_CFI_H
+#define RECORDER_UNWIND_CFI_H
+
+#include "recorder/arch.h"
+
+enum hwr_where { /* where a register of the caller is */
+	HWR_SAME = 0,   /* unchanged */
+	HWR_UNDEFINED,  /* not recoverable; for the return address: outermost frame */
+	HWR_AT_CFA,     /* saved at CFA + offset */
+	HWR_CFA_PLUS,   /* is CFA + offset */
+	HWR_REGISTER,   /* is in register `offset` */
+	HWR_AT_EXPR,    /* saved at the expression's address */
+	HWR_EXPR,       /* is the expression's value */
+};
+
+struct hwr_where_is {
+	union {
+		i64 offset;     /* or register number */
+		const u8 *expr; /* block with its length in front, for the expression forms */
+	};
+	u64 where; /* enum hwr_where */
+};
+
+/* One row of the unwind table: how to get from a frame to its caller. */
+struct hwr_row {
+	i64 cfa_offset;
+	const u8 *cfa_expr; /* not NULL: CFA is this expression's value */
+	u32 cfa_register;
+	struct hwr_where_is registers[HWR_REGISTERS];
+};
+
+enum { HWR_CFI_NESTING = 6 };
+
+/* Rows are too large for the stacks of strangers, so the caller lends memory. */
+struct hwr_cfi_scratch {
+	struct hwr_row row, initial, saved[HWR_CFI_NESTING];
+	struct hwr_registers before; /* of the general evaluator */
+};
+
+/* What surrounds a PC. */
+struct hwr_module_at {
+	u64 start, end;         /* mapped range */
+	const u8 *eh_frame_hdr; /* NULL if it has none */
+	u64 base;               /* load bias */
+	const char *name;       /* "" = the program itself */
+};
+
+enum hwr_cfi_result {
+	HWR_CFI_FOUND,
+	HWR_CFI_SIGNAL, /* found, and it is a signal trampoline: the next PC was interrupted, not called */
+	HWR_CFI_NONE,   /* no module or no FDE covers the PC */
+	HWR_CFI_BAD,    /* malformed or unknown instructions */
+};
+
+/* Lookup of the module at pc; lock-free where the C library has _dl_find_object. */
+bool hwr_module_at(u64 pc, struct hwr_module_at *module);
+
+/* Fills scratch->row for the instruction at pc (return addresses: pass address - 1). */
+enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
+				 struct hwr_cfi_scratch *scratch);
+
+/* Bounded readers of the encodings, shared with the expression evaluator. */
+u64 hwr_read_uleb(const u8 **p);
+i64 hwr_read_sleb(const u8 **p);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ * The validated incremental walk. Runs in the target; no lock, no recursion, no system call unless
+ * the general unwinder is needed.
+ *
+ * The thread keeps its last stack. A new walk goes outwards from the caller until it meets a kept
+ * frame with the same PC and SP (and FP, where an outer CFA still needs it); if then every stack
+ * slot that the kept frames were read from holds its old value, the rest of the stack is the same
+ * by induction, and its context node is reused. No return address is ever patched: exceptions,
+ * longjmp, coroutines and signals only make the comparison fail. */
+#include "recorder/unwind/walk.h"
+
+#include "recorder/context.h"
+#include "recorder/modules.h"
+
+struct walk {
+	struct hwr_thread *t;
+	u64 pc, sp, fp;
+	u32 fresh;     /* frames in t->fresh */
+	i64 kept;      /* kept frames that may still match: below this index */
+	u32 base;      /* kept frames that matched */
+	u32 max_depth;
+};
+
+enum walk_end { WALK_DONE, WALK_CUT, WALK_NEEDS_SLOW };
+
+static const u64 *frame_slot(const struct hwr_frame *f, u32 at)
+{
+	return (const u64 *)(f->sp + at);
+}
+
+/* The number of checks, counted from the outermost, that could not be confirmed; 0 = all hold. */
+static u32 failing_checks(const struct hwr_check *checks, u32 count)
+{
+	while (count > 0 && *checks[count - 1].slot == checks[count - 1].value)
+		count--;
+	return count;
+}
+
+/* Kept frame `index` is the present one, but a slot of it or of an outer one changed: takes over
+ * the frames up to the one whose slot it is, and goes on from its caller. */
+static bool resume_after(struct walk *w, u32 index, u32 failing)
+{
+	struct hwr_thread *t = w->t;
+	const struct hwr_frame *last;
+
+	for (;; index--) {
+		struct hwr_frame *f = &t->fresh[w->fresh];
+
+		if (w->fresh++ >= w->max_depth)
+			return false;
+		*f = t->frames[index];
+		f->fp = w->fp;
+		if (f->cfa_at != HWR_NO_SLOT && *frame_slot(f, f->cfa_at) != f->cfa)
+			return false; /* even the CFA is another one: not worth a special case */
+		if (f->fp_at != HWR_NO_SLOT)
+			w->fp = *frame_slot(f, f->fp_at);
+		last = f;
+		if (index == 0 || t->frames[index - 1].check_end < failing)
+			break;
+	}
+	w->pc = hwr_strip(*frame_slot(last, last->ra_at));
+	w->sp = last->cfa;
+	w->kept = index;
+	return true;
+}
+
+/* Looks whether the kept stack goes on from here. */
+static bool meets_kept(struct walk *w, bool *resumed)
+{
+	struct hwr_thread *t = w->t;
+	const struct hwr_frame *f;
+	u32 failing;
+
+	*resumed = false;
+	while (w->kept > 0 && t->frames[w->kept - 1].sp < w->sp)
+		w->kept--;
+	if (w->kept == 0)
+		return false;
+	f = &t->frames[w->kept - 1];
+	if (f->sp != w->sp || f->pc != w->pc || (f->fp_live && f->fp != w->fp))
+		return false;
+	failing = failing_checks(t->checks, f->check_end);
+	if (likely(failing == 0)) {
+		w->base = (u32)w->kept;
+		return true;
+	}
+	if (f->ra_at == HWR_NO_SLOT)
+		return false;
+	*resumed = true;
+	return resume_after(w, (u32)w->kept - 1, failing);
+}
+
+/* Unwinds one frame by its compiled rule. */
+static bool step_frame(struct walk *w, u32 rule)
+{
+	struct hwr_frame *f = &w->t->fresh[w->fresh];
+	struct hwr_step step;
+
+	if (unlikely(!hwr_rule_apply(rule, w->sp, w->fp, &step)) || step.cfa - w->sp >= HWR_NO_SLOT)
+		return false;
+	f->pc = w->pc;
+	f->sp = w->sp;
+	f->fp = w->fp;
+	f->cfa = step.cfa;
+	f->ra_at = (u32)((u64)step.ra_slot - w->sp);
+	f->fp_at = HWR_NO_SLOT;
+	f->cfa_at = HWR_NO_SLOT;
+	f->uses_fp = step.uses_fp;
+	w->pc = hwr_strip(*step.ra_slot);
+	if (step.cfa_slot)
+		f->cfa_at = (u32)((u64)step.cfa_slot - w->sp);
+	if (step.fp_slot) {
+		f->fp_at = (u32)((u64)step.fp_slot - w->sp);
+		w->fp = *step.fp_slot;
+	}
+	w->sp = step.cfa;
+	w->fresh++;
+	return true;
+}
+
+/* The outermost frame has no caller and nothing to check. */
+static void end_frame(struct walk *w)
+{
+	w->t->fresh[w->fresh++] = (struct hwr_frame){
+		.pc = w->pc,
+		.sp = w->sp,
+		.fp = w->fp,
+		.ra_at = HWR_NO_SLOT,
+		.fp_at = HWR_NO_SLOT,
+		.cfa_at = HWR_NO_SLOT,
+	};
+}
+
+static enum walk_end walk_outwards(struct walk *w)
+{
+	for (;;) {
+		bool resumed;
+		u32 rule;
+
+		if (meets_kept(w, &resumed))
+			if (!resumed)
+				return WALK_DONE;
+			else
+				continue;
+		else if (resumed)
+			return WALK_NEEDS_SLOW;
+		if (unlikely(w->fresh >= w->max_depth))
+			return WALK_CUT;
+		if (unlikely(w->pc == 0))
+			return WALK_DONE;
+		rule = hwr_rule_of(w->pc, &w->t->scratch);
+		if (unlikely(rule & HWR_RULE_SPECIAL)) {
+			if (!(rule & HWR_RULE_END))
+				return WALK_NEEDS_SLOW;
+			end_frame(w);
+			return WALK_DONE;
+		}
+		if (unlikely(!step_frame(w, rule)))
+			return WALK_NEEDS_SLOW;
+	}
+}
+
+/* ---- from frames to a node ---- */
+
+static u32 add_check(struct hwr_thread *t, u32 end, const u64 *slot)
+{
+	t->checks[end] = (struct hwr_check){ slot, *slot };
+	return end + 1;
+}
+
+/* Appends a fresh frame to the kept stack. Checks are verified from the highest index down, so the
+ * slot that the CFA came from goes last. */
+static void keep_frame(struct hwr_thread *t, struct hwr_frame *to, const struct hwr_frame *from,
+		       const struct hwr_frame *outer)
+{
+	u32 end = outer ? outer->check_end : 0;
+	bool outer_needs_fp = outer && outer->fp_live;
+
+	to->pc = from->pc;
+	to->sp = from->sp;
+	to->fp = from->fp;
+	to->cfa = from->cfa;
+	to->hash = from->hash;
+	to->ra_at = from->ra_at;
+	to->fp_at = from->fp_at;
+	to->cfa_at = from->cfa_at;
+	to->uses_fp = from->uses_fp;
+	if (from->fp_at != HWR_NO_SLOT && outer_needs_fp)
+		end = add_check(t, end, frame_slot(from, from->fp_at));
+	if (likely(from->ra_at != HWR_NO_SLOT))
+		end = add_check(t, end, frame_slot(from, from->ra_at));
+	if (unlikely(from->cfa_at != HWR_NO_SLOT))
+		end = add_check(t, end, frame_slot(from, from->cfa_at));
+	to->check_end = (u16)end;
+	to->fp_live = from->uses_fp || (from->fp_at == HWR_NO_SLOT && outer_needs_fp);
+}
+
+/* Hashes the fresh frames from the outside in and fetches their buckets ahead of time. */
+static void hash_fresh(struct hwr_thread *t, u32 count, u64 hash)
+{
+	for (u32 i = count; i-- > 0;) {
+		hash = hwr_path_hash(hash, t->fresh[i].pc);
+		t->fresh[i].hash = hash;
+		hwr_context_prefetch(hash);
+	}
+}
+
+static u32 keep_stack(struct walk *w)
+{
+	struct hwr_thread *t = w->t;
+	const struct hwr_frame *outer = w->base ? &t->frames[w->base - 1] : NULL;
+	u32 node = outer ? outer->node : hwr_root_node;
+	u32 depth = w->base;
+
+	hash_fresh(t, w->fresh, outer ? outer->hash : hwr_root_hash);
+	for (u32 i = w->fresh; i-- > 0; depth++) {
+		struct hwr_frame *f = &t->frames[depth];
+
+		keep_frame(t, f, &t->fresh[i], outer);
+		node = hwr_context_child(node, f->pc, f->hash, &t->spare_node);
+		f->node = node;
+		outer = f;
+	}
+	t->depth = depth;
+	return node;
+}
+
+static void memorize(const struct hwr_thread *t, const struct hwr_caller *caller, u32 node,
+		     struct hwr_memo *m)
+{
+	const struct hwr_frame *innermost = &t->frames[t->depth - 1];
+	u32 count = innermost->check_end;
+
+	m->pc = 0;
+	if (count > HWR_MEMO_CHECKS)
+		return;
+	for (u32 i = 0; i < count; i++) {
+		const struct hwr_check *c = &t->checks[count - 1 - i];
+		u64 at = ((u64)c->slot - caller->sp) / 8;
+
+		if (at > UINT16_MAX || ((u64)c->slot & 7))
+			return;
+		m->at[i] = (u16)at;
+		m->value[i] = c->value;
+	}
+	m->sp = caller->sp;
+	m->fp = caller->fp;
+	m->fp_live = innermost->fp_live;
+	m->node = node;
+	m->epoch = t->epoch;
+	m->checks = (u16)count;
+	m->pc = caller->pc;
+}
+
+/* ---- the cases that are not kept ---- */
+
+/* Node of t->fresh[0 … count), which is not kept for the next walk. cut: outer frames are missing. */
+static u32 drop_stack(struct hwr_thread *t, u32 count, bool cut)
+{
+	u32 node = hwr_root_node;
+	u64 hash = hwr_root_hash;
+
+	t->depth = 0;
+	if (cut) {
+		hwr_fault(HW_FAULT_STACK_CUT);
+		hash = hwr_path_hash(hash, HW_CUT_PC);
+		node = hwr_context_child(node, HW_CUT_PC, hash, &t->spare_node);
+		store_relaxed(&hwr_nodes[node].flags, HW_NODE_CUT);
+	}
+	hash_fresh(t, count, hash);
+	for (u32 i = count; i-- > 0;)
+		node = hwr_context_child(node, t->fresh[i].pc, t->fresh[i].hash, &t->spare_node);
+	return node;
+}
+
+/* Walks with the general unwinder, from this very function outwards, through the recorder's own
+ * frames to the caller and beyond. */
+static __attribute__((noinline)) u32 walk_slowly(struct hwr_thread *t, const struct hwr_caller *caller,
+						 u32 max_depth)
+{
+	struct hwr_cursor *c = &t->cursor;
+	enum hwr_slow_result result = HWR_STEPPED;
+	bool seen = false;
+	u32 count = 0;
+
+	hwr_capture(&c->registers);
+	c->pc = c->registers.value[HWR_REG_RA];
+	c->interrupted = true;
+	c->sp_unknown = false;
+	c->guessed = false;
+	while (result == HWR_STEPPED && count < max_depth) {
+		seen |= c->pc == caller->pc && c->registers.value[HWR_REG_SP] == caller->sp;
+		if (seen)
+			t->fresh[count++].pc = c->pc + (c->interrupted ? 1 : 0);
+		result = hwr_slow_step(c, &t->scratch);
+	}
+	if (result == HWR_BROKEN)
+		hwr_fault(HW_FAULT_STACK_BROKEN);
+	return drop_stack(t, count, result == HWR_STEPPED);
+}
+
+static u32 walk_once(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo)
+{
+	struct walk w = {
+		.t = t,
+		.pc = caller->pc,
+		.sp = caller->sp,
+		.fp = caller->fp,
+		.kept = t->depth,
+		.max_depth = hwr_control->max_depth,
+	};
+	enum walk_end end = walk_outwards(&w);
+	u32 node;
+
+	if (unlikely(end == WALK_NEEDS_SLOW))
+		return walk_slowly(t, caller, w.max_depth);
+	if (unlikely(end == WALK_CUT || w.base + w.fresh > w.max_depth)) {
+		while (w.base > 0 && w.fresh < w.max_depth)
+			t->fresh[w.fresh++].pc = t->frames[--w.base].pc;
+		return drop_stack(t, w.fresh, true);
+	}
+	node = keep_stack(&w);
+	if (likely(t->depth > 0))
+		memorize(t, caller, node, memo);
+	return node;
+}
+
+u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo)
+{
+	u32 node;
+
+	do {
+		u32 epoch = load_acquire(&hwr_epoch);
+
+		if (unlikely(t->epoch != epoch)) {
+			t->epoch = epoch;
+			t->depth = 0;
+		}
+		node = walk_once(t, caller, memo);
+		/* A module was replaced while we looked: the frames may hang below the wrong root. */
+	} while (unlikely(load_relaxed(&hwr_epoch) != t->epoch));
+	return node;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ * From the caller of an allocator function to its calling context. Runs in the target. */
+#ifndef RECORDER_UNWIND_WALK_H
+#define RECORDER_UNWIND_WALK_H
+
+#include "recorder/thread.h"
+#include "recorder/unwind/rules.h"
+
+/* Where a hook was called from. */
+struct hwr_caller {
+	u64 pc; /* return address */
+	u64 sp; /* stack pointer before the call */
+	u64 fp; /* frame pointer of the caller */
+};
+
+/* Of the function it is used in, which needs a frame pointer of its own. */
+#define HWR_CALLER()                                                                               \
+	((struct hwr_caller){                                                                      \
+		.pc = hwr_strip((u64)__builtin_return_address(0)),                                 \
+		.sp = (u64)__builtin_dwarf_cfa(),                                                  \
+		.fp = *(const u64 *)__builtin_frame_address(0),                                    \
+	})
+
+/* The context, walked as far as the kept stack does not help. */
+u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo);
+
+static inline struct hwr_memo *hwr_memo_of(struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	u64 key = (caller->pc ^ (caller->sp << 20)) * 0x9e3779b97f4a7c15ull;
+
+	return &t->memo[key >> 56];
+}
+_Static_assert(HWR_MEMO_ENTRIES == 256, "hwr_memo_of takes 8 bits");
+
+/* Slots are compared innermost first, one by one, and none is read before all inner ones matched:
+ * a match means that the frame is on the stack now, so its slots can be read. */
+static inline bool hwr_memo_holds(const struct hwr_memo *m, const struct hwr_caller *caller)
+{
+	const u64 *sp = (const u64 *)caller->sp;
+
+	if (m->pc != caller->pc || m->sp != caller->sp || (m->fp_live && m->fp != caller->fp) ||
+	    m->epoch != load_relaxed(&hwr_epoch))
+		return false;
+	for (u32 i = 0; i < m->checks; i++)
+		if (unlikely(sp[m->at[i]] != m->value[i]))
+			return false;
+	return true;
+}
+
+/* The calling context of an event. Unwinding is a function of PC, SP, FP and the contents of the
+ * stack slots it reads: where all of these are as before, so is the result. */
+static inline u32 hwr_walk(struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	struct hwr_memo *memo = hwr_memo_of(t, caller);
+
+	if (likely(hwr_memo_holds(memo, caller)))
+		return memo->node;
+	return hwr_walk_stack(t, caller, memo);
+}
+
+#endif
