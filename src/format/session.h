@@ -57,6 +57,7 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_LOSSY = 8,          /* a full ring drops and counts instead of waiting */
 	HW_RUN_TEST_PREEMPT = 16,  /* tests: give up the CPU now and then between stamp and publish */
 	HW_RUN_DURATIONS = 32,     /* sample the duration of the real calls */
+	HW_RUN_EXACT_TIMES = 64,   /* read the counter for every event */
 };
 
 /* Counters of what went wrong. The recorder raises them, the monitor reports every one that is not 0. */

@@ -6,14 +6,14 @@
 
 HWR_EXPORT int heapwise_recorder_state(void)
 {
-	if (hwr_token->on)
+	if (hwr_token.on)
 		return HEAPWISE_RECORDING;
-	return hwr_token->paused ? HEAPWISE_PAUSED : HEAPWISE_DORMANT;
+	return hwr_token.paused ? HEAPWISE_PAUSED : HEAPWISE_DORMANT;
 }
 
 HWR_EXPORT void heapwise_recorder_pause(int paused)
 {
-	if (!hwr_token->on && !hwr_token->paused)
+	if (!hwr_token.on && !hwr_token.paused)
 		return;
 	store_relaxed(&hwr_control->paused, paused != 0);
 	hwr_session_obey();
@@ -21,7 +21,7 @@ HWR_EXPORT void heapwise_recorder_pause(int paused)
 
 HWR_EXPORT void heapwise_recorder_stop(void)
 {
-	if (!hwr_token->on && !hwr_token->paused)
+	if (!hwr_token.on && !hwr_token.paused)
 		return;
 	store_relaxed(&hwr_control->stopped, 1);
 	hwr_session_obey();

@@ -4,44 +4,86 @@
 
 #include "recorder/sys.h"
 
-struct hwr_context_table hwr_context_tables[HWR_CONTEXT_TABLES];
-u32 hwr_context_table_count;
+enum { PROBES = 8 }; /* buckets looked at from the home bucket on */
 
-/* Makes sure that table number `table` exists. Concurrent makers of one table: the first wins. */
-static bool table_make(u32 table)
+struct hwr_context_table *hwr_context_table;
+static u32 growing; /* 1 while a thread copies */
+
+static u64 table_bytes(u64 buckets)
 {
-	struct hwr_context_table *t = &hwr_context_tables[table];
-	u64 buckets = 1ull << (HWR_CONTEXT_FIRST_BITS + 2 * table);
-	u64 bytes = buckets * HWR_CONTEXT_BUCKET * sizeof(u64);
-	u64 *none = NULL;
-	u64 *words = hwr_map_private(bytes);
-	u32 count = table;
+	return sizeof(struct hwr_context_table) + buckets * HWR_CONTEXT_BUCKET * sizeof(u64);
+}
 
-	if (!words)
-		return load_relaxed(&t->words) != NULL;
-	store_relaxed(&t->mask, buckets - 1); /* the same value by every maker */
-	if (!cas_acq_rel(&t->words, &none, words))
-		hwr_munmap(words, bytes);
-	cas_acq_rel(&hwr_context_table_count, &count, table + 1);
-	return true;
+static struct hwr_context_table *table_new(u64 buckets)
+{
+	struct hwr_context_table *table = hwr_map_private(table_bytes(buckets));
+
+	if (table)
+		table->mask = buckets - 1;
+	return table;
 }
 
 bool hwr_context_init(void)
 {
-	hwr_context_table_count = 0;
-	for (u32 i = 0; i < HWR_CONTEXT_TABLES; i++)
-		hwr_context_tables[i] = (struct hwr_context_table){ NULL, 0 };
-	return table_make(0);
+	growing = 0;
+	hwr_context_table = table_new(1u << HWR_CONTEXT_FIRST_BITS);
+	return hwr_context_table != NULL;
+}
+
+static bool word_is(u64 word, u32 parent, u64 pc, u64 hash)
+{
+	u32 node = (u32)word & (HWR_NODES_LIMIT - 1);
+
+	return word >> HWR_NODE_BITS == hash << HWR_NODE_BITS >> HWR_NODE_BITS &&
+	       hwr_nodes[node].pc == pc && hwr_nodes[node].parent == parent;
+}
+
+/* Puts a word into a table that nobody else sees yet. */
+static void table_copy_word(struct hwr_context_table *table, u64 word)
+{
+	u64 home = word >> HWR_NODE_BITS;
+
+	for (u32 probe = 0; probe < PROBES; probe++) {
+		u64 *bucket = hwr_context_bucket(table, home + probe);
+
+		for (u32 i = 0; i < HWR_CONTEXT_BUCKET; i++)
+			if (bucket[i] == 0) {
+				bucket[i] = word;
+				table->used++;
+				return;
+			}
+	}
+}
+
+/* Replaces the table by one of twice the size. */
+static void table_grow(struct hwr_context_table *old)
+{
+	struct hwr_context_table *bigger;
+	u32 nobody = 0;
+
+	if (!cas_acq_rel(&growing, &nobody, 1))
+		return;
+	bigger = load_relaxed(&hwr_context_table) == old ? table_new((old->mask + 1) * 2) : NULL;
+	if (bigger) {
+		for (u64 i = 0; i < (old->mask + 1) * HWR_CONTEXT_BUCKET; i++)
+			if (load_relaxed(&old->words[i]))
+				table_copy_word(bigger, load_relaxed(&old->words[i]));
+		store_release(&hwr_context_table, bigger);
+		/* Late readers find zeros there: no node, so they make one again. The mapping stays. */
+		if (old->mask >= 1u << HWR_CONTEXT_FIRST_BITS)
+			hwr_madvise((u8 *)old + HWR_PAGE, table_bytes(old->mask + 1) - HWR_PAGE, MADV_DONTNEED);
+	}
+	store_release(&growing, 0);
 }
 
 /* Reserves a node and fills it; 0 if there is none left. */
-static u32 node_make(u32 parent, u64 pc, u32 *spare)
+static u32 node_make(u32 parent, u64 pc)
 {
-	u32 node = *spare ? *spare : add_relaxed(&hwr_control->nodes_used, 1);
+	u32 node = add_relaxed(&hwr_control->nodes_used, 1);
 
-	*spare = 0;
-	if (node >= hwr_control->nodes_max) {
+	if (unlikely(node >= hwr_control->nodes_max || node >= HWR_NODES_LIMIT)) {
 		store_relaxed(&hwr_control->nodes_used, hwr_control->nodes_max);
+		hwr_fault(HW_FAULT_NODES_FULL);
 		return 0;
 	}
 	hwr_nodes[node].pc = pc;
@@ -49,43 +91,37 @@ static u32 node_make(u32 parent, u64 pc, u32 *spare)
 	return node;
 }
 
-/* Takes the first free slot of the bucket for (parent, pc); 0 if the bucket is full of others. */
-static u32 bucket_insert(u64 *bucket, u32 parent, u64 pc, u64 hash, u32 *node)
+/* The word for (parent, pc), or the empty word where it belongs; NULL if there is neither. */
+static u64 *find_place(struct hwr_context_table *table, u32 parent, u64 pc, u64 hash)
 {
-	u64 tag = (u64)((u32)(hash >> 32) | 1) << 32;
+	for (u32 probe = 0; probe < PROBES; probe++) {
+		u64 *bucket = hwr_context_bucket(table, hash + probe);
 
-	for (u32 i = 0; i < HWR_CONTEXT_BUCKET; i++) {
-		u64 word = load_acquire(&bucket[i]);
+		for (u32 i = 0; i < HWR_CONTEXT_BUCKET; i++) {
+			u64 word = load_relaxed(&bucket[i]);
 
-		if (word == 0 && cas_acq_rel(&bucket[i], &word, tag | *node)) {
-			u32 taken = *node;
-
-			*node = 0;
-			return taken;
+			if (word == 0 || word_is(word, parent, pc, hash))
+				return &bucket[i];
 		}
-		if ((word & ~0xffffffffull) == tag && hwr_nodes[(u32)word].pc == pc &&
-		    hwr_nodes[(u32)word].parent == parent)
-			return (u32)word;
 	}
-	return 0;
+	return NULL;
 }
 
-u32 hwr_context_insert(u32 parent, u64 pc, u64 hash, u32 *spare)
+u32 hwr_context_insert(u32 parent, u64 pc, u64 hash)
 {
-	u32 node = node_make(parent, pc, spare);
-	u32 found = 0;
+	struct hwr_context_table *table = load_acquire(&hwr_context_table);
+	u64 *place = find_place(table, parent, pc, hash);
+	u64 word = place ? load_relaxed(place) : 0;
+	u32 node;
 
-	if (!node) {
-		hwr_fault(HW_FAULT_NODES_FULL);
-		return 0;
-	}
-	for (u32 table = 0; table < HWR_CONTEXT_TABLES && !found; table++) {
-		if (!load_acquire(&hwr_context_tables[table].words) && !table_make(table))
-			break;
-		found = bucket_insert(hwr_context_bucket(table, hash), parent, pc, hash, &node);
-	}
-	*spare = node; /* 0 if it was used */
-	if (!found)
-		hwr_fault(HW_FAULT_NODES_FULL);
-	return found;
+	if (word && word_is(word, parent, pc, hash))
+		return (u32)word & (HWR_NODES_LIMIT - 1);
+	node = node_make(parent, pc);
+	word = 0;
+	/* If another thread takes the place meanwhile, this node stays out of the table, and the
+	 * next thread that needs it makes it again. */
+	if (node && place && cas_acq_rel(place, &word, hash << HWR_NODE_BITS | node) &&
+	    add_relaxed(&table->used, 1) > (table->mask + 1) * HWR_CONTEXT_BUCKET / 2)
+		table_grow(table);
+	return node;
 }

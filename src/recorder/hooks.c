@@ -107,16 +107,16 @@ static inline void *realloc_for(void *old, size_t size, struct hwr_caller caller
 
 	if (unlikely(!t))
 		return realloc_carefully(old, size, caller);
-	ticks = hw_ticks();
+	ticks = hwr_stamp(t, caller.pc);
 	p = hwr_real.realloc(old, size);
 	if (unlikely(!p && (size || !old))) {
-		hwr_note(t, hw_ticks(), HW_FAILED, HW_REALLOC, 0, size, &caller);
+		hwr_note_failed(t, HW_REALLOC, size, &caller);
 		return p;
 	}
 	if (old)
 		hwr_note(t, ticks, HW_REALLOC_FREE, p != NULL, (u64)old, 0, &caller);
 	if (p)
-		hwr_note(t, hw_ticks(), HW_REALLOC, 0, (u64)p, size, &caller);
+		hwr_note(t, hwr_stamp(t, caller.pc + 1), HW_REALLOC, 0, (u64)p, size, &caller);
 	return p;
 }
 

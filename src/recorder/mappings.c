@@ -17,7 +17,7 @@ static void *mapped(long result)
 
 static bool wanted(void)
 {
-	return load_relaxed(&hwr_token->on) && (hwr_control->flags & HW_RUN_MMAP);
+	return load_relaxed(&hwr_token.on) && (hwr_control->flags & HW_RUN_MMAP);
 }
 
 static void note_mapping(struct hwr_caller caller, u32 kind, void *address, size_t bytes)

@@ -188,14 +188,13 @@ static bool announce(const struct hwr_module_at *module, struct build_id id)
 /* Contexts from here on hang below a root of their own: their PCs mean other code than before. */
 static void next_generation(void)
 {
-	u32 spare = 0;
 	u64 hash;
 
 	if (generation + 1 >= HW_GENERATION_LIMIT)
 		return;
 	generation++;
 	hash = hwr_path_hash(0, generation);
-	hwr_root_node = hwr_context_insert(0, generation, hash, &spare);
+	hwr_root_node = hwr_context_insert(0, generation, hash);
 	hwr_root_hash = hash;
 	add_acq_rel(&hwr_epoch, 1);
 	hwr_rules_forget();

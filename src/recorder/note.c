@@ -17,6 +17,11 @@ static struct hwr_thread *pick_thread(void)
 	return t->state & HWR_BUSY ? hwr_thread_nested(t) : t;
 }
 
+void hwr_note_failed(struct hwr_thread *t, u32 kind, size_t size, const struct hwr_caller *caller)
+{
+	hwr_note(t, hwr_stamp_now(t), HW_FAILED, kind, 0, size, caller);
+}
+
 void hwr_call_begin(struct hwr_call *call)
 {
 	call->t = NULL;
@@ -24,11 +29,11 @@ void hwr_call_begin(struct hwr_call *call)
 	call->suppressed = false;
 	if (unlikely(!hwr_real.malloc))
 		hwr_real_find();
-	if (!load_relaxed(&hwr_token->on) && !hwr_session_join())
+	if (!load_relaxed(&hwr_token.on) && !hwr_session_join())
 		return;
 	hwr_session_obey();
-	call->paused = hwr_token->paused;
-	if (!call->paused && !load_relaxed(&hwr_token->on))
+	call->paused = hwr_token.paused;
+	if (!call->paused && !load_relaxed(&hwr_token.on))
 		return;
 	call->t = pick_thread();
 	if (!call->t)
@@ -56,7 +61,6 @@ static u64 test_stamp(struct hwr_thread *t, u64 ticks)
 static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address, u64 size)
 {
 	struct hwr_thread *t = call->t;
-	u32 flag = hw_kind_frees(kind) ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS;
 	bool paused_free = call->paused && hw_kind_frees(kind);
 
 	t->state |= HWR_BUSY;
@@ -64,7 +68,7 @@ static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address
 				.ticks = test_stamp(t, ticks),
 				.address = address,
 				.size = size,
-				.context = paused_free ? 0 : hwr_note_context(t, flag, &call->caller),
+				.context = paused_free ? 0 : hwr_note_context(t, kind, &call->caller),
 				.kind = (u8)kind,
 				.flags = t->is_nested ? HW_RECORD_NESTED : 0,
 				.aux = aux,

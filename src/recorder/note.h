@@ -11,6 +11,7 @@
 #include "recorder/real.h"
 #include "recorder/ring.h"
 #include "recorder/self.h"
+#include "recorder/stamp.h"
 #include "recorder/unwind/walk.h"
 
 #define HWR_EXPORT __attribute__((visibility("default")))
@@ -20,17 +21,19 @@ static inline struct hwr_thread *hwr_ready(void)
 {
 	struct hwr_thread *t = hwr_self;
 
-	return likely(load_relaxed(&hwr_token->on) && t && t->state == 0) ? t : NULL;
+	return likely(load_relaxed(&hwr_token.on) && t && t->state == 0) ? t : NULL;
 }
 
+/* Records a call that gave nothing. */
+void hwr_note_failed(struct hwr_thread *t, u32 kind, size_t size, const struct hwr_caller *caller);
+
 /* The calling context, if this run wants stacks of such events. */
-static inline u32 hwr_note_context(struct hwr_thread *t, u32 stacks_flag, const struct hwr_caller *caller)
+static inline u32 hwr_note_context(struct hwr_thread *t, u32 kind, const struct hwr_caller *caller)
 {
+	u32 flag = hw_kind_frees(kind) ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS;
 	u32 node;
 
-	if (unlikely(caller->pc - hwr_loader_start < hwr_loader_bytes))
-		hwr_modules_check();
-	if (!(hwr_control->flags & stacks_flag))
+	if (!(t->run_flags & flag))
 		return 0;
 	node = hwr_walk(t, caller);
 	hwr_self_check(node, caller);
@@ -39,41 +42,49 @@ static inline u32 hwr_note_context(struct hwr_thread *t, u32 stacks_flag, const 
 
 /* Writes the record of an event that happened at `ticks`. The thread is busy meanwhile: a signal
  * handler's hooks will not touch what is in use here. */
-static inline void hwr_note(struct hwr_thread *t, u64 ticks, u32 kind, u32 aux, u64 address, u64 size,
-			    const struct hwr_caller *caller)
+static inline __attribute__((always_inline)) void hwr_note(struct hwr_thread *t, u64 ticks, u32 kind,
+							   u32 aux, u64 address, u64 size,
+							   const struct hwr_caller *caller)
 {
-	u32 flag = hw_kind_frees(kind) ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS;
+	struct hw_record *record;
+	u32 context;
 
 	t->state |= HWR_BUSY;
 	__asm__ volatile("" : : : "memory");
-	hwr_ring_put(t, &(struct hw_record){
-				.ticks = ticks,
-				.address = address,
-				.size = size,
-				.context = hwr_note_context(t, flag, caller),
-				.kind = (u8)kind,
-				.aux = (u16)aux,
-			});
+	context = hwr_note_context(t, kind, caller);
+	record = hwr_ring_next(t);
+	if (likely(record != NULL)) {
+		record->ticks = ticks;
+		record->address = address;
+		record->size = size;
+		record->context = context;
+		record->kind = (u8)kind;
+		record->flags = 0;
+		record->aux = (u16)aux;
+		hwr_ring_publish(t);
+	}
 	__asm__ volatile("" : : : "memory");
 	t->state &= ~(u32)HWR_BUSY;
 }
 
 /* Fast path: after the real call, whose result is p. */
-static inline void hwr_note_alloc(struct hwr_thread *t, u32 kind, void *p, size_t size,
-				  const struct hwr_caller *caller)
+static inline __attribute__((always_inline)) void hwr_note_alloc(struct hwr_thread *t, u32 kind, void *p,
+								 size_t size,
+								 const struct hwr_caller *caller)
 {
-	u64 ticks = hw_ticks();
+	u64 ticks = hwr_stamp(t, caller->pc);
 
-	if (likely(p != NULL))
-		hwr_note(t, ticks, kind, 0, (u64)p, size, caller);
+	if (unlikely(!p))
+		hwr_note_failed(t, kind, size, caller);
 	else
-		hwr_note(t, ticks, HW_FAILED, kind, 0, size, caller);
+		hwr_note(t, ticks, kind, 0, (u64)p, size, caller);
 }
 
 /* Fast path: before the real call. */
-static inline void hwr_note_free(struct hwr_thread *t, u32 kind, void *p, const struct hwr_caller *caller)
+static inline __attribute__((always_inline)) void hwr_note_free(struct hwr_thread *t, u32 kind, void *p,
+								const struct hwr_caller *caller)
 {
-	hwr_note(t, hw_ticks(), kind, 0, (u64)p, 0, caller);
+	hwr_note(t, hwr_stamp(t, caller->pc), kind, 0, (u64)p, 0, caller);
 }
 
 /* One call on the careful path. */

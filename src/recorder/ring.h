@@ -11,14 +11,31 @@ enum { HWR_LOOK_EVERY = 64 }; /* records between two looks at what the monitor h
 /* Makes room, waits if the run may not lose anything. False: the record must be dropped (counted). */
 bool hwr_ring_look(struct hwr_thread *t);
 
-/* Writes one record and makes it visible. */
-static inline void hwr_ring_put(struct hwr_thread *t, const struct hw_record *record)
+/* Where the next record goes; NULL, counted, if it must be dropped. It is filled in place: built on
+ * the stack and copied, its narrow stores stall the wide loads of the copy. */
+static inline struct hw_record *hwr_ring_next(struct hwr_thread *t)
 {
 	if (unlikely(t->head == t->limit) && !hwr_ring_look(t))
-		return;
-	t->ring[t->head & t->mask] = *record;
+		return NULL;
+	return &t->ring[t->head & t->mask];
+}
+
+/* Makes the record visible. */
+static inline void hwr_ring_publish(struct hwr_thread *t)
+{
 	t->head++;
 	store_release(t->shared_head, t->head); /* pairs with the monitor's acquire of head */
+}
+
+/* Both, for a record that is not on the fast path. */
+static inline void hwr_ring_put(struct hwr_thread *t, const struct hw_record *record)
+{
+	struct hw_record *to = hwr_ring_next(t);
+
+	if (!to)
+		return;
+	*to = *record;
+	hwr_ring_publish(t);
 }
 
 /* Tells the monitor to look, if it sleeps. */

@@ -185,7 +185,7 @@ static __attribute__((destructor)) void summarize(void)
 	char line[160];
 	int n;
 
-	if (!private_session || !load_relaxed(&hwr_token->on))
+	if (!private_session || !load_relaxed(&hwr_token.on))
 		return;
 	n = snprintf(line, sizeof line, "heapwise-check: %lu stacks compared, %lu differ, %lu broken\n",
 		     hwr_control->faults[HW_FAULT_CHECKED], hwr_control->faults[HW_FAULT_CHECK_FAILED],

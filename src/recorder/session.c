@@ -25,8 +25,7 @@ enum {
 	WIPE_ON_FORK = 18,
 };
 
-static struct hwr_token no_token; /* before there is a session */
-struct hwr_token *hwr_token = &no_token;
+struct hwr_token hwr_token;
 u32 hwr_phase;
 struct hw_lobby *hwr_lobby;
 struct hw_control *hwr_control;
@@ -148,19 +147,16 @@ static struct hw_control *claim_berth(void)
 	return NULL;
 }
 
-static void forget_token_in_child(void) { hwr_token->on = hwr_token->paused = 0; }
+static void forget_token_in_child(void) { hwr_token.on = hwr_token.paused = 0; }
 
 /* Kernels before 4.14 and emulators do not wipe: there, at least fork() is noticed. */
-static bool make_token(void)
+static void guard_token(void)
 {
-	struct hwr_token *token = hwr_map_private(HWR_PAGE);
+	static bool guarded;
 
-	if (!token)
-		return false;
-	if (hwr_madvise(token, HWR_PAGE, WIPE_ON_FORK) != 0 && __register_atfork)
+	if (!guarded && hwr_madvise(&hwr_token, sizeof hwr_token, WIPE_ON_FORK) != 0 && __register_atfork)
 		__register_atfork(NULL, NULL, forget_token_in_child, __dso_handle);
-	hwr_token = token;
-	return true;
+	guarded = true;
 }
 
 bool hwr_session_attach(struct hw_control *control)
@@ -174,8 +170,9 @@ bool hwr_session_attach(struct hw_control *control)
 	if (control->max_depth == 0 || control->max_depth > HWR_DEPTH_MAX)
 		control->max_depth = HWR_DEPTH_MAX;
 	control->nodes_used = 1;
-	if (!make_token() || !hwr_context_init())
+	if (!hwr_context_init())
 		return false;
+	guard_token();
 	add_acq_rel(&hwr_epoch, 1);
 	hwr_rules_forget();
 	hwr_modules_init();
@@ -184,8 +181,8 @@ bool hwr_session_attach(struct hw_control *control)
 	control->start_ns = hwr_monotonic_ns();
 	control->start_ticks = hw_ticks();
 	store_release(&control->attached, 1);
-	hwr_token->paused = control->paused;
-	store_release(&hwr_token->on, !control->paused);
+	hwr_token.paused = control->paused;
+	store_release(&hwr_token.on, !control->paused);
 	return true;
 }
 
@@ -208,10 +205,10 @@ static bool join_monitor(bool forked)
 bool hwr_session_join(void)
 {
 	u32 phase = load_acquire(&hwr_phase);
-	bool forked = phase == HWR_ATTACHED && !hwr_token->paused;
+	bool forked = phase == HWR_ATTACHED && !hwr_token.paused;
 	bool joined;
 
-	if (phase == HWR_ATTACHED && (hwr_token->paused || hwr_token->on))
+	if (phase == HWR_ATTACHED && (hwr_token.paused || hwr_token.on))
 		return true;
 	if (phase == HWR_STARTING || phase == HWR_DORMANT)
 		return false;
@@ -228,8 +225,8 @@ bool hwr_session_join(void)
 void hwr_session_leave(void)
 {
 	store_release(&hwr_phase, HWR_DORMANT);
-	hwr_token->paused = 0;
-	store_release(&hwr_token->on, 0);
+	hwr_token.paused = 0;
+	store_release(&hwr_token.on, 0);
 }
 
 void hwr_session_obey(void)
@@ -238,10 +235,10 @@ void hwr_session_obey(void)
 		hwr_session_leave();
 		return;
 	}
-	if (likely(load_relaxed(&hwr_control->paused) == hwr_token->paused))
+	if (likely(load_relaxed(&hwr_control->paused) == hwr_token.paused))
 		return;
-	hwr_token->paused = load_relaxed(&hwr_control->paused);
-	store_release(&hwr_token->on, !hwr_token->paused);
+	hwr_token.paused = load_relaxed(&hwr_control->paused);
+	store_release(&hwr_token.on, !hwr_token.paused);
 }
 
 bool hwr_session_watched(void)

@@ -6,14 +6,14 @@
 #include "format/atomics.h"
 #include "format/session.h"
 
-/* Lives in a page that the kernel clears in a forked child (MADV_WIPEONFORK), so that a child, made
+/* Lives in memory that the kernel clears in a forked child (MADV_WIPEONFORK), so that a child, made
  * by whatever call, never writes into its parent's rings. It stays after vfork, as it must: that
- * child runs in its parent's memory. */
+ * child runs in its parent's memory. Alone in its page, whatever the page size. */
 struct hwr_token {
 	u32 on;     /* 1 = every hook records */
 	u32 paused; /* 1 = attached, but allocations are not recorded */
-};
-extern struct hwr_token *hwr_token;
+} __attribute__((aligned(65536)));
+extern struct hwr_token hwr_token;
 
 enum hwr_phase { /* of this image; survives fork */
 	HWR_UNBORN = 0,

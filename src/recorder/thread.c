@@ -101,6 +101,7 @@ static struct hwr_thread *open_slot(u32 number)
 	t->lost = 0;
 	t->random = hw_ticks() ^ (u64)t ^ (u64)hwr_slots[number].tid << 32;
 	t->sample_left = -1; /* drawn at the first allocation */
+	t->run_flags = hwr_control->flags;
 	hwr_ring_open(t, &hwr_slots[number], number, false);
 	hwr_ring_put(t, &(struct hw_record){
 				.ticks = hw_ticks(),
@@ -142,6 +143,7 @@ struct hwr_thread *hwr_thread_nested(struct hwr_thread *t)
 		}
 		n->state = HWR_BUSY;
 		t->nested = n;
+		n->run_flags = t->run_flags;
 		hwr_ring_open(n, t->slot, t->slot_number, true);
 		n->sample_left = -1;
 		n->random = t->random ^ (u64)n;

@@ -13,6 +13,7 @@ enum {
 	HWR_CHECKS_PER_FRAME = 3,
 	HWR_MEMO_ENTRIES = 256,
 	HWR_MEMO_CHECKS = 40,
+	HWR_PACES = 256,
 };
 
 enum { /* hwr_thread.state: the fast path of a hook is for 0 only */
@@ -21,6 +22,12 @@ enum { /* hwr_thread.state: the fast path of a hook is for 0 only */
 	HWR_TIME_CALL = 4, /* measure how long the next real call takes */
 	HWR_SAMPLING = 8,  /* run with --sample */
 	HWR_TESTING = 16,  /* run with test options */
+};
+
+/* The usual time from one event to the next, by the pair of call sites. */
+struct hwr_pace {
+	u32 gap_ticks;
+	u32 previous; /* site of the event before, + 1; 0 = never measured */
 };
 
 /* One frame of the last stack. sp is the stack pointer before the call that the frame is in. */
@@ -62,8 +69,16 @@ struct hwr_thread {
 	u64 head;                /* = slot->head, which only this thread writes */
 	u64 limit;               /* at this head the ring needs a look */
 	struct hw_record *ring;
-	struct hw_slot *slot;
 	u64 *shared_head;        /* slot->head or slot->nested_head */
+	struct hw_slot *slot;
+	u32 run_flags;           /* HW_RUN_* of this run */
+
+	/* the clock, see stamp.h */
+	u32 stamp_left;          /* stamps that may still be estimated before the next reading */
+	u64 stamp;               /* of the last event */
+	u64 stamp_read;          /* last reading of the counter */
+	u8 pace_last;
+	struct hwr_pace pace[HWR_PACES];
 
 	/* hooks */
 	u64 suppress_sp;         /* hooks below this stack address are inside the call in progress */
@@ -78,7 +93,6 @@ struct hwr_thread {
 
 	/* the unwinder */
 	u32 epoch;
-	u32 spare_node;
 	u32 depth;               /* frames[0] is the outermost, frames[depth - 1] the innermost */
 	struct hwr_cursor cursor;
 	struct hwr_cfi_scratch scratch;

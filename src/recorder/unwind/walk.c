@@ -195,13 +195,18 @@ static void keep_frame(struct hwr_thread *t, struct hwr_frame *to, const struct 
 	to->fp_live = from->uses_fp || (from->fp_at == HWR_NO_SLOT && outer_needs_fp);
 }
 
-/* Hashes the fresh frames from the outside in and fetches their buckets ahead of time. */
-static void hash_fresh(struct hwr_thread *t, u32 count, u64 hash)
+/* Looks the fresh frames up by their hashes, from the outside in, in three passes: so that all their
+ * buckets, and then all their nodes, come from memory at the same time. The third is the caller's. */
+static void look_up_fresh(struct hwr_thread *t, u32 count, u64 hash)
 {
 	for (u32 i = count; i-- > 0;) {
 		hash = hwr_path_hash(hash, t->fresh[i].pc);
 		t->fresh[i].hash = hash;
 		hwr_context_prefetch(hash);
+	}
+	for (u32 i = count; i-- > 0;) {
+		t->fresh[i].node = hwr_context_candidate(t->fresh[i].hash);
+		__builtin_prefetch(&hwr_nodes[t->fresh[i].node]);
 	}
 }
 
@@ -212,12 +217,12 @@ static u32 keep_stack(struct walk *w)
 	u32 node = outer ? outer->node : hwr_root_node;
 	u32 depth = w->base;
 
-	hash_fresh(t, w->fresh, outer ? outer->hash : hwr_root_hash);
+	look_up_fresh(t, w->fresh, outer ? outer->hash : hwr_root_hash);
 	for (u32 i = w->fresh; i-- > 0; depth++) {
 		struct hwr_frame *f = &t->frames[depth];
 
 		keep_frame(t, f, &t->fresh[i], outer);
-		node = hwr_context_child(node, f->pc, f->hash, &t->spare_node);
+		node = hwr_context_confirm(t->fresh[i].node, node, f->pc, f->hash);
 		f->node = node;
 		outer = f;
 	}
@@ -264,12 +269,12 @@ static u32 drop_stack(struct hwr_thread *t, u32 count, bool cut)
 	if (cut) {
 		hwr_fault(HW_FAULT_STACK_CUT);
 		hash = hwr_path_hash(hash, HW_CUT_PC);
-		node = hwr_context_child(node, HW_CUT_PC, hash, &t->spare_node);
+		node = hwr_context_child(node, HW_CUT_PC, hash);
 		store_relaxed(&hwr_nodes[node].flags, HW_NODE_CUT);
 	}
-	hash_fresh(t, count, hash);
+	look_up_fresh(t, count, hash);
 	for (u32 i = count; i-- > 0;)
-		node = hwr_context_child(node, t->fresh[i].pc, t->fresh[i].hash, &t->spare_node);
+		node = hwr_context_confirm(t->fresh[i].node, node, t->fresh[i].pc, t->fresh[i].hash);
 	return node;
 }
 
@@ -327,8 +332,13 @@ static u32 walk_once(struct hwr_thread *t, const struct hwr_caller *caller, stru
 
 u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo)
 {
+	/* Calls from the loader may mean that modules went away: they are never answered by the memo
+	 * and make us look before any cache is trusted again. */
+	bool from_loader = caller->pc - hwr_loader_start < hwr_loader_bytes;
 	u32 node;
 
+	if (unlikely(from_loader))
+		hwr_modules_check();
 	do {
 		u32 epoch = load_acquire(&hwr_epoch);
 
@@ -339,5 +349,7 @@ u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct
 		node = walk_once(t, caller, memo);
 		/* A module was replaced while we looked: the frames may hang below the wrong root. */
 	} while (unlikely(load_relaxed(&hwr_epoch) != t->epoch));
+	if (unlikely(from_loader))
+		memo->pc = 0;
 	return node;
 }

@@ -22,7 +22,8 @@ struct hwr_caller {
 	})
 
 /* The context, walked as far as the kept stack does not help. */
-u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo);
+u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo)
+	__attribute__((noinline));
 
 static inline struct hwr_memo *hwr_memo_of(struct hwr_thread *t, const struct hwr_caller *caller)
 {
@@ -37,12 +38,14 @@ _Static_assert(HWR_MEMO_ENTRIES == 256, "hwr_memo_of takes 8 bits");
 static inline bool hwr_memo_holds(const struct hwr_memo *m, const struct hwr_caller *caller)
 {
 	const u64 *sp = (const u64 *)caller->sp;
+	const u64 *value = m->value, *end = value + m->checks;
+	const u16 *at = m->at;
 
 	if (m->pc != caller->pc || m->sp != caller->sp || (m->fp_live && m->fp != caller->fp) ||
 	    m->epoch != load_relaxed(&hwr_epoch))
 		return false;
-	for (u32 i = 0; i < m->checks; i++)
-		if (unlikely(sp[m->at[i]] != m->value[i]))
+	while (likely(value < end))
+		if (unlikely(sp[*at++] != *value++))
 			return false;
 	return true;
 }

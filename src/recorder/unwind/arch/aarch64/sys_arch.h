@@ -7,6 +7,9 @@
 
 enum { HWR_ELF_MACHINE = 183 }; /* EM_AARCH64 */
 
+/* How many stamps in a row may be estimated (stamp.h): none, reading the counter costs little. */
+enum { HWR_STAMPS_ESTIMATED = 0 };
+
 static inline long hwr_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long x8 __asm__("x8") = number;

@@ -7,6 +7,10 @@
 
 enum { HWR_ELF_MACHINE = 62 }; /* EM_X86_64 */
 
+/* How many stamps in a row may be estimated (stamp.h): reading the counter is slow in virtual
+ * machines. */
+enum { HWR_STAMPS_ESTIMATED = 6 };
+
 static inline long hwr_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
