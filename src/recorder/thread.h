@@ -12,7 +12,8 @@ enum {
 	HWR_DEPTH_MAX = 1024,
 	HWR_CHECKS_PER_FRAME = 3,
 	HWR_MEMO_ENTRIES = 256,
-	HWR_MEMO_CHECKS = 40,
+	HWR_MEMO_WORDS = 8192, /* 64 KB: deep stacks leave room for fewer of them */
+	HWR_MEMO_CHECKS = 512,
 	HWR_PACES = 256,
 };
 
@@ -50,16 +51,16 @@ struct hwr_check {
 	u64 value;
 };
 
-/* A whole stack, found again by the PC and SP of the allocator's caller. */
+/* A whole stack, found again by the PC and SP of the allocator's caller. What it was read from, n
+ * values and then n slots, innermost first, is in the thread's memo_words. */
 struct hwr_memo {
 	u64 pc, sp, fp;
 	u32 node;
 	u32 epoch;
+	u32 position; /* of its words, counted over all that were ever written */
 	u16 checks;
 	u8 fp_live;
-	u8 pad[5];
-	u64 value[HWR_MEMO_CHECKS]; /* innermost first */
-	u16 at[HWR_MEMO_CHECKS];    /* slot = sp + 8 * at */
+	u8 pad;
 };
 
 struct hwr_thread {
@@ -100,6 +101,8 @@ struct hwr_thread {
 	struct hwr_frame fresh[HWR_DEPTH_MAX]; /* innermost first */
 	struct hwr_check checks[HWR_DEPTH_MAX * HWR_CHECKS_PER_FRAME];
 	struct hwr_memo memo[HWR_MEMO_ENTRIES];
+	u32 memo_head; /* words ever written; the last HWR_MEMO_WORDS of them are still there */
+	u64 memo_words[HWR_MEMO_WORDS];
 };
 
 extern __thread struct hwr_thread *hwr_self __attribute__((tls_model("initial-exec")));

@@ -31,9 +31,11 @@ static const u64 *frame_slot(const struct hwr_frame *f, u32 at)
 /* The number of checks, counted from the outermost, that could not be confirmed; 0 = all hold. */
 static u32 failing_checks(const struct hwr_check *checks, u32 count)
 {
-	while (count > 0 && *checks[count - 1].slot == checks[count - 1].value)
-		count--;
-	return count;
+	const struct hwr_check *c = checks + count;
+
+	while (c > checks && *c[-1].slot == c[-1].value)
+		c--;
+	return (u32)(c - checks);
 }
 
 /* Kept frame `index` is the present one, but a slot of it or of an outer one changed: takes over
@@ -230,23 +232,40 @@ static u32 keep_stack(struct walk *w)
 	return node;
 }
 
-static void memorize(const struct hwr_thread *t, const struct hwr_caller *caller, u32 node,
-		     struct hwr_memo *m)
+/* Room for the words of n checks, in one piece. */
+static u32 memo_room(struct hwr_thread *t, u32 checks)
+{
+	u32 words = checks + (checks + 3) / 4;
+	u32 left = HWR_MEMO_WORDS - t->memo_head % HWR_MEMO_WORDS;
+	u32 position;
+
+	if (words > left)
+		t->memo_head += left;
+	position = t->memo_head;
+	t->memo_head += words;
+	return position;
+}
+
+static void memorize(struct hwr_thread *t, const struct hwr_caller *caller, u32 node, struct hwr_memo *m)
 {
 	const struct hwr_frame *innermost = &t->frames[t->depth - 1];
 	u32 count = innermost->check_end;
+	u64 *value;
+	u16 *at;
 
 	m->pc = 0;
 	if (count > HWR_MEMO_CHECKS)
 		return;
-	for (u32 i = 0; i < count; i++) {
-		const struct hwr_check *c = &t->checks[count - 1 - i];
-		u64 at = ((u64)c->slot - caller->sp) / 8;
+	m->position = memo_room(t, count);
+	value = t->memo_words + m->position % HWR_MEMO_WORDS;
+	at = (u16 *)(value + count);
+	for (const struct hwr_check *c = t->checks + count; c-- > t->checks;) {
+		u64 distance = ((u64)c->slot - caller->sp) / 8;
 
-		if (at > UINT16_MAX || ((u64)c->slot & 7))
+		if (distance > UINT16_MAX)
 			return;
-		m->at[i] = (u16)at;
-		m->value[i] = c->value;
+		*at++ = (u16)distance;
+		*value++ = c->value;
 	}
 	m->sp = caller->sp;
 	m->fp = caller->fp;

@@ -35,14 +35,16 @@ _Static_assert(HWR_MEMO_ENTRIES == 256, "hwr_memo_of takes 8 bits");
 
 /* Slots are compared innermost first, one by one, and none is read before all inner ones matched:
  * a match means that the frame is on the stack now, so its slots can be read. */
-static inline bool hwr_memo_holds(const struct hwr_memo *m, const struct hwr_caller *caller)
+static inline bool hwr_memo_holds(const struct hwr_thread *t, const struct hwr_memo *m,
+				  const struct hwr_caller *caller)
 {
 	const u64 *sp = (const u64 *)caller->sp;
-	const u64 *value = m->value, *end = value + m->checks;
-	const u16 *at = m->at;
+	const u64 *value = t->memo_words + m->position % HWR_MEMO_WORDS;
+	const u64 *end = value + m->checks;
+	const u16 *at = (const u16 *)end; /* slot = sp + 8 * at */
 
 	if (m->pc != caller->pc || m->sp != caller->sp || (m->fp_live && m->fp != caller->fp) ||
-	    m->epoch != load_relaxed(&hwr_epoch))
+	    m->epoch != load_relaxed(&hwr_epoch) || t->memo_head - m->position > HWR_MEMO_WORDS)
 		return false;
 	while (likely(value < end))
 		if (unlikely(sp[*at++] != *value++))
@@ -56,7 +58,7 @@ static inline u32 hwr_walk(struct hwr_thread *t, const struct hwr_caller *caller
 {
 	struct hwr_memo *memo = hwr_memo_of(t, caller);
 
-	if (likely(hwr_memo_holds(memo, caller)))
+	if (likely(hwr_memo_holds(t, memo, caller)))
 		return memo->node;
 	return hwr_walk_stack(t, caller, memo);
 }
