@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ * The host's foundations: errors, arenas, vectors, texts, maps, units, files. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "lib/test.h"
+
+TEST(err_text, "an error keeps its code and text, and takes prefixes")
+{
+	struct err err = {0};
+
+	CHECK_EQ(err_set(&err, ERR_INPUT, "cannot open %s", "x"), ERR_INPUT);
+	CHECK_EQ(err.code, ERR_INPUT);
+	CHECK_STR(err.text, "cannot open x");
+	CHECK_EQ(err_prefix(&err, "trace %d", 3), ERR_INPUT);
+	CHECK_STR(err.text, "trace 3: cannot open x");
+	CHECK_EQ(err_set(NULL, ERR_USAGE, "nobody listens"), ERR_USAGE);
+}
+
+TEST(err_long, "a text that is too long is cut, with and without a prefix")
+{
+	struct err err = {0};
+	char text[3000];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	err_set(&err, ERR_INPUT, "%s", text);
+	CHECK_EQ(strlen(err.text), sizeof(err.text) - 1);
+	err_prefix(&err, "prefix");
+	CHECK(strncmp(err.text, "prefix: xxx", 11) == 0);
+	CHECK(strlen(err.text) < sizeof(err.text));
+	err_prefix(&err, "%s", text);
+	CHECK_EQ(strlen(err.text), sizeof(err.text) - 1);
+}
+
+TEST(arena_pieces, "pieces of an arena are zero, aligned, apart, and keep their bytes")
+{
+	struct arena arena = {0};
+	u8 *pieces[1000];
+	u64 wrong = 0;
+
+	for (u32 i = 0; i < 1000; i++) {
+		u64 bytes = i % 37 * (i % 11 ? 3 : 5000);
+
+		pieces[i] = arena_alloc(&arena, bytes);
+		wrong += !pieces[i] || (uintptr_t)pieces[i] % 16;
+		for (u64 k = 0; k < bytes; k++)
+			wrong += pieces[i][k] != 0;
+		memset(pieces[i], (int)i, bytes);
+	}
+	for (u32 i = 0; i < 1000; i++) {
+		u64 bytes = i % 37 * (i % 11 ? 3 : 5000);
+
+		for (u64 k = 0; k < bytes; k++)
+			wrong += pieces[i][k] != (u8)i;
+	}
+	CHECK_EQ(wrong, 0);
+	arena_release(&arena);
+	CHECK_EQ(arena.bytes, 0);
+}
+
+TEST(arena_copies, "an arena copies texts and refuses what cannot be")
+{
+	struct arena arena = {0};
+
+	CHECK_STR(arena_copy(&arena, "text"), "text");
+	CHECK_STR(arena_copy_text(&arena, "text and more", 4), "text");
+	CHECK(arena_copy(&arena, NULL) == NULL);
+	CHECK(arena_alloc(&arena, UINT64_MAX) == NULL);
+	CHECK(arena_alloc(&arena, UINT64_MAX - 40) == NULL);
+	CHECK(arena_alloc_array(&arena, UINT64_MAX / 8, 16) == NULL);
+	CHECK_STR(arena_copy(&arena, "still usable"), "still usable");
+	arena_release(&arena);
+}
+
+TEST(vec_growth, "a vector keeps its elements while it grows")
+{
+	VEC(u32) vec = {0};
+
+	for (u32 i = 0; i < 10000; i++)
+		CHECK(vec_push(&vec, i * 3));
+	CHECK_EQ(vec.count, 10000);
+	for (u32 i = 0; i < 10000; i++)
+		CHECK_EQ(vec.data[i], i * 3);
+	CHECK(vec_extend(&vec, 20000));
+	CHECK_EQ(vec.data[9999], 9999 * 3);
+	CHECK_EQ(vec.data[10000] | vec.data[19999], 0);
+	CHECK(vec_extend(&vec, 5));
+	CHECK_EQ(vec.count, 20000);
+	vec_release(&vec);
+	CHECK_EQ(vec.capacity, 0);
+}
+
+TEST(vec_overflow, "a vector that cannot grow says so and stays as it was")
+{
+	VEC(u64) vec = {0};
+
+	CHECK(vec_push(&vec, 7));
+	CHECK(!vec_reserve(&vec, UINT64_MAX));
+	CHECK(!vec_reserve(&vec, UINT64_MAX / 8));
+	CHECK(!vec_extend(&vec, UINT64_MAX / 2));
+	CHECK_EQ(vec.count, 1);
+	CHECK_EQ(vec.data[0], 7);
+	vec_release(&vec);
+}
+
+TEST(strbuf_pieces, "a text is the sum of its pieces")
+{
+	struct strbuf buf = {0};
+	char *taken;
+
+	CHECK_STR(strbuf_text(&buf), "");
+	strbuf_add(&buf, "a");
+	strbuf_add_char(&buf, 'b');
+	strbuf_addf(&buf, "%d-%s", 12, "c");
+	strbuf_add_bytes(&buf, "\0z", 2);
+	CHECK_EQ(buf.count, 8);
+	CHECK(memcmp(buf.text, "ab12-c\0z", 9) == 0);
+	strbuf_clear(&buf);
+	for (u32 i = 0; i < 5000; i++)
+		strbuf_addf(&buf, "%u,", i % 10);
+	CHECK_EQ(buf.count, 10000);
+	taken = strbuf_take(&buf);
+	CHECK_EQ(strlen(taken), 10000);
+	CHECK(buf.text == NULL);
+	free(taken);
+	taken = strbuf_take(&buf);
+	CHECK_STR(taken, "");
+	free(taken);
+}
+
+TEST(strbuf_failure, "a text that could not grow is incomplete until it is cleared")
+{
+	struct strbuf buf = {0};
+
+	strbuf_add(&buf, "some");
+	strbuf_add_bytes(&buf, "x", UINT64_MAX - 100);
+	CHECK(buf.failed);
+	strbuf_add(&buf, "thing");
+	CHECK_STR(strbuf_text(&buf), "some");
+	CHECK(strbuf_take(&buf) == NULL);
+	strbuf_add(&buf, "anew");
+	CHECK_STR(strbuf_text(&buf), "anew");
+	strbuf_release(&buf);
+}
+
+/* The map against a plain array: every key of a small range, put and removed at random. */
+TEST(map_random, "a map holds what was put and not what was removed")
+{
+	enum { KEYS = 300 };
+	struct map map = {0};
+	u64 want[KEYS] = {0}, random = 88172645463325252ull, wrong = 0;
+	bool has[KEYS] = {false};
+
+	for (u32 step = 0; step < 200000; step++) {
+		u64 key, value;
+
+		random = random * 6364136223846793005ull + 1442695040888963407ull;
+		key = (random >> 33) % KEYS;
+		if (random >> 60 < 9) {
+			wrong += !map_put(&map, key * 4096, step);
+			want[key] = step;
+			has[key] = true;
+		} else {
+			bool was = map_remove(&map, key * 4096, &value);
+
+			wrong += was != has[key] || (was && value != want[key]);
+			has[key] = false;
+		}
+		key = random % KEYS;
+		wrong += has[key] != (map_find(&map, key * 4096) != NULL);
+		wrong += has[key] && *map_find(&map, key * 4096) != want[key];
+	}
+	CHECK_EQ(wrong, 0);
+	map_release(&map);
+}
+
+TEST(map_walk, "walking a map finds each pair once, key 0 and the largest included")
+{
+	struct map map = {0};
+	u64 sum = 0, count = 0;
+
+	CHECK(map_find(&map, 5) == NULL);
+	CHECK(!map_remove(&map, 5, NULL));
+	for (u64 i = 0; i < 1000; i++)
+		CHECK(map_put(&map, i ? 0 - i : 0, i));
+	CHECK_EQ(map_count(&map), 1000);
+	for (u64 at = 0, key, value; map_next(&map, &at, &key, &value);) {
+		CHECK_EQ(key, 0 - value);
+		sum += value;
+		count++;
+	}
+	CHECK_EQ(count, 1000);
+	CHECK_EQ(sum, 999 * 1000 / 2);
+	++*map_at(&map, 7);
+	CHECK_EQ(*map_find(&map, 7), 1);
+	map_clear(&map);
+	CHECK_EQ(map_count(&map), 0);
+	CHECK(map_find(&map, 0) == NULL);
+	map_release(&map);
+}
+
+static const struct {
+	u64 bytes;
+	const char *text;
+} byte_rows[] = {
+	{0, "0 B"}, {999, "999 B"}, {1023, "1023 B"}, {1024, "1.0 KiB"}, {1536, "1.5 KiB"},
+	{1048575, "1.0 MiB"}, {1572864, "1.5 MiB"}, {120ull << 30, "120 GiB"},
+	{UINT64_MAX, "16.0 EiB"},
+};
+
+TEST(bytes, "bytes are shown in the unit that fits")
+{
+	for (u64 i = 0; i < sizeof(byte_rows) / sizeof(byte_rows[0]); i++)
+		CHECK_STR(units_bytes(byte_rows[i].bytes).text, byte_rows[i].text);
+}
+
+static const struct {
+	u64 ns;
+	const char *text;
+} ns_rows[] = {
+	{0, "0 ns"}, {999, "999 ns"}, {1500, "1.5 us"}, {2300000, "2.3 ms"}, {999960, "1.0 ms"},
+	{1500000000, "1.50 s"}, {999960000, "1.00 s"}, {59999000000, "60.00 s"},
+	{125000000000, "2 min 05 s"}, {11220000000000, "3 h 07 min"},
+};
+
+TEST(durations, "durations are shown in the unit that fits")
+{
+	for (u64 i = 0; i < sizeof(ns_rows) / sizeof(ns_rows[0]); i++)
+		CHECK_STR(units_ns(ns_rows[i].ns).text, ns_rows[i].text);
+}
+
+TEST(counts, "counts are grouped by thousands, shares are percents")
+{
+	CHECK_STR(units_count(0).text, "0");
+	CHECK_STR(units_count(999).text, "999");
+	CHECK_STR(units_count(12345).text, "12,345");
+	CHECK_STR(units_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
+	CHECK_STR(units_signed(-1234567).text, "-1,234,567");
+	CHECK_STR(units_signed(INT64_MIN).text, "-9,223,372,036,854,775,808");
+	CHECK_STR(units_percent(0.1234).text, "12.3 %");
+	CHECK_STR(units_percent(0).text, "0.0 %");
+	CHECK_STR(units_percent(0.0001).text, "<0.1 %");
+	CHECK_STR(units_percent(units_share(1, 4)).text, "25.0 %");
+	CHECK(units_share(5, 0) == 0);
+}
+
+TEST(files, "a file is read as it was written, with a limit, in folders made for it")
+{
+	char folder[4096], path[4200];
+	struct strbuf buf = {0};
+	struct err err = {0};
+
+	snprintf(folder, sizeof(folder), "%s/a/b//c", test_folder());
+	CHECK_EQ(io_make_folder(folder, 0700, &err), 0);
+	CHECK_EQ(io_make_folder(folder, 0700, &err), 0);
+	snprintf(path, sizeof(path), "%s/file", folder);
+	CHECK_EQ(io_write_file(path, "0123456789", 10, &err), 0);
+	CHECK_EQ(io_read_file(path, 10, &buf, &err), 0);
+	CHECK_STR(strbuf_text(&buf), "0123456789");
+	CHECK_EQ(io_read_file(path, 9, &buf, &err), ERR_INPUT);
+	CHECK(strstr(err.text, "is too large") != NULL && strstr(err.text, path) == err.text);
+	CHECK_EQ(io_make_folder(path, 0700, &err), ERR_SYSTEM);
+	CHECK_EQ(io_read_file("/nonexistent", 9, &buf, &err), ERR_INPUT);
+	CHECK_STR(err.text, "cannot open /nonexistent: No such file or directory");
+	CHECK_EQ(io_write_file("/dev/full", "x", 1, &err), ERR_SYSTEM);
+	CHECK_STR(err.text, "cannot write /dev/full: No space left on device");
+	strbuf_release(&buf);
+}
