@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT
+ * Payloads into facts and contexts. Runs on the host. Never allocates by a length that the
+ * payload does not back; strings live as long as the call that tells them. */
+#include <string.h>
+
+#include "base/arena.h"
+#include "format/varint.h"
+#include "trace/facts.h"
+
+struct cursor {
+	const u8 *at, *end;
+	bool bad; /* something did not fit: all that was read since is 0 */
+};
+
+static u64 get(struct cursor *in)
+{
+	u64 value = 0;
+	const u8 *after = in->bad ? NULL : hw_varint_get(in->at, in->end, &value);
+
+	if (!after) {
+		in->bad = true;
+		return 0;
+	}
+	in->at = after;
+	return value;
+}
+
+static u32 get_u32(struct cursor *in)
+{
+	u64 value = get(in);
+
+	if (value > UINT32_MAX)
+		in->bad = true;
+	return (u32)value;
+}
+
+static const u8 *get_bytes(struct cursor *in, u64 *count)
+{
+	const u8 *bytes;
+
+	*count = get(in);
+	if (in->bad || *count > (u64)(in->end - in->at)) {
+		in->bad = true;
+		*count = 0;
+		return in->end;
+	}
+	bytes = in->at;
+	in->at += *count;
+	return bytes;
+}
+
+static const char *get_text(struct cursor *in, struct arena *arena)
+{
+	u64 count;
+	const u8 *bytes = get_bytes(in, &count);
+	const char *text = arena_copy_text(arena, (const char *)bytes, count);
+
+	return text ? text : "";
+}
+
+/* What telling one record needs. */
+struct teller {
+	const struct stream_sink *sink;
+	struct arena arena;
+	struct err *err;
+};
+
+static int tell_image(struct teller *teller, struct cursor *in)
+{
+	struct stream_image image = {0};
+
+	image.pid = get_u32(in);
+	image.parent_pid = get_u32(in);
+	image.number = get_u32(in);
+	image.arch = get_u32(in);
+	image.start_ticks = get(in);
+	image.start_ns = get(in);
+	image.sample_bytes = get(in);
+	image.flags = get_u32(in);
+	image.program = get_text(in, &teller->arena);
+	image.command = get_text(in, &teller->arena);
+	if (in->bad || !teller->sink->image)
+		return 0;
+	return teller->sink->image(teller->sink->self, &image, teller->err);
+}
+
+static int tell_module(struct teller *teller, struct cursor *in)
+{
+	struct stream_module module = {0};
+	u64 build_id_bytes;
+
+	module.id = get_u32(in);
+	module.generation = get_u32(in);
+	module.base = get(in);
+	module.start = get(in);
+	module.end = get(in);
+	module.loaded_ticks = get(in);
+	module.unloaded_ticks = get(in);
+	module.path = get_text(in, &teller->arena);
+	module.build_id = get_bytes(in, &build_id_bytes);
+	module.build_id_bytes = (u32)build_id_bytes;
+	if (in->bad || !teller->sink->module)
+		return 0;
+	return teller->sink->module(teller->sink->self, &module, teller->err);
+}
+
+static int tell_thread(struct teller *teller, struct cursor *in)
+{
+	struct stream_thread thread = {0};
+	const u8 *name;
+	u64 count;
+
+	thread.index = get_u32(in);
+	thread.tid = get_u32(in);
+	thread.start_ticks = get(in);
+	name = get_bytes(in, &count);
+	memcpy(thread.name, name, count < sizeof(thread.name) ? count : sizeof(thread.name) - 1);
+	if (in->bad || !teller->sink->thread)
+		return 0;
+	return teller->sink->thread(teller->sink->self, &thread, teller->err);
+}
+
+static int tell_clock(struct teller *teller, struct cursor *in)
+{
+	struct stream_clock clock = {0};
+
+	clock.ticks = get(in);
+	clock.ns = get(in);
+	if (in->bad || !teller->sink->clock)
+		return 0;
+	return teller->sink->clock(teller->sink->self, &clock, teller->err);
+}
+
+static int tell_usage(struct teller *teller, struct cursor *in)
+{
+	struct stream_usage usage = {0};
+
+	usage.ticks = get(in);
+	usage.rss_bytes = get(in);
+	usage.virtual_bytes = get(in);
+	if (in->bad || !teller->sink->usage)
+		return 0;
+	return teller->sink->usage(teller->sink->self, &usage, teller->err);
+}
+
+static int tell_aggregates(struct teller *teller, struct cursor *in)
+{
+	u64 count = get(in);
+	struct stream_aggregate *rows;
+
+	/* a row takes at least a byte per field */
+	if (in->bad || count > (u64)(in->end - in->at) / 5) {
+		in->bad = true;
+		return 0;
+	}
+	rows = arena_new_array(&teller->arena, struct stream_aggregate, count);
+	if (!rows)
+		return err_set(teller->err, ERR_MEMORY, "out of memory");
+	for (u64 i = 0; i < count; i++) {
+		rows[i].context = get_u32(in);
+		rows[i].allocations = get(in);
+		rows[i].bytes = get(in);
+		rows[i].frees = get(in);
+		rows[i].freed_bytes = get(in);
+	}
+	if (in->bad || !teller->sink->aggregates)
+		return 0;
+	return teller->sink->aggregates(teller->sink->self, rows, count, teller->err);
+}
+
+static void get_totals(struct cursor *in, struct stream_totals *totals)
+{
+	const u64 fault_count = sizeof(totals->faults) / sizeof(totals->faults[0]);
+	u64 count;
+
+	totals->allocations = get(in);
+	totals->frees = get(in);
+	totals->bytes = get(in);
+	totals->freed_bytes = get(in);
+	totals->peak_bytes = get(in);
+	totals->peak_chunks = get(in);
+	totals->peak_ticks = get(in);
+	totals->kept_chunks = get(in);
+	totals->kept_bytes = get(in);
+	totals->unknown_frees = get(in);
+	totals->implied_frees = get(in);
+	totals->lost_events = get(in);
+	totals->durations = get(in);
+	totals->duration_ticks = get(in);
+	totals->aggregated_from_ticks = get(in);
+	count = get(in);
+	for (u64 i = 0; i < count && i < fault_count; i++)
+		totals->faults[i] = get(in);
+}
+
+static int tell_image_end(struct teller *teller, struct cursor *in)
+{
+	struct stream_image_end end = {0};
+
+	end.ticks = get(in);
+	end.how = get_u32(in);
+	end.value = (i32)hw_unzigzag(get(in));
+	get_totals(in, &end.totals);
+	if (end.how > IMAGE_DETACHED)
+		in->bad = true;
+	if (in->bad || !teller->sink->image_end)
+		return 0;
+	return teller->sink->image_end(teller->sink->self, &end, teller->err);
+}
+
+static int tell_note(struct teller *teller, struct cursor *in)
+{
+	const char *key = get_text(in, &teller->arena);
+	const char *value = get_text(in, &teller->arena);
+
+	if (in->bad || !teller->sink->note)
+		return 0;
+	return teller->sink->note(teller->sink->self, key, value, teller->err);
+}
+
+static int tell_record(struct teller *teller, u32 tag, struct cursor *body)
+{
+	switch (tag) {
+	case HW_FACT_IMAGE:
+		return tell_image(teller, body);
+	case HW_FACT_MODULE:
+		return tell_module(teller, body);
+	case HW_FACT_THREAD:
+		return tell_thread(teller, body);
+	case HW_FACT_CLOCK:
+		return tell_clock(teller, body);
+	case HW_FACT_USAGE:
+		return tell_usage(teller, body);
+	case HW_FACT_AGGREGATES:
+		return tell_aggregates(teller, body);
+	case HW_FACT_IMAGE_END:
+		return tell_image_end(teller, body);
+	case HW_FACT_NOTE:
+		return tell_note(teller, body);
+	default:
+		return 0; /* of a later minor version */
+	}
+}
+
+int facts_tell(const u8 *payload, u64 bytes, const struct stream_sink *sink, struct err *err)
+{
+	struct cursor in = {payload, payload + bytes, false};
+	struct teller teller = {.sink = sink, .err = err};
+	int status = 0;
+
+	while (in.at < in.end && status == 0) {
+		u32 tag = *in.at++;
+		u64 count;
+		const u8 *body = get_bytes(&in, &count);
+		struct cursor record = {body, body + count, in.bad};
+
+		status = tell_record(&teller, tag, &record);
+		if (status == 0 && record.bad)
+			status = BLOCK_CONTENT;
+		arena_release(&teller.arena);
+	}
+	return status;
+}
+
+enum { CONTEXT_BATCH = 1024 };
+
+static void get_context(struct cursor columns[], struct context_model *model,
+			struct stream_context *context)
+{
+	u64 *next_pc = &model->next_pc[context_pc_slot(model->pc)];
+	u64 flags;
+
+	context->id = model->id + 1 + (u32)hw_unzigzag(get(&columns[0]));
+	context->parent = context->id - (u32)hw_unzigzag(get(&columns[1]));
+	flags = get(&columns[2]);
+	context->flags = (u32)(flags >> 1);
+	if (flags & 1)
+		*next_pc = model->pc + (u64)hw_unzigzag(get(&columns[3]));
+	context->pc = model->pc = *next_pc;
+	model->id = context->id;
+}
+
+static bool split_columns(struct cursor *in, struct cursor columns[CONTEXT_COLUMNS])
+{
+	u64 count[CONTEXT_COLUMNS];
+
+	for (u32 i = 0; i < CONTEXT_COLUMNS; i++)
+		count[i] = get(in);
+	for (u32 i = 0; i < CONTEXT_COLUMNS && !in->bad; i++) {
+		if (count[i] > (u64)(in->end - in->at))
+			return false;
+		columns[i] = (struct cursor){in->at, in->at + count[i], false};
+		in->at += count[i];
+	}
+	return !in->bad && in->at == in->end;
+}
+
+static bool columns_bad(const struct cursor columns[CONTEXT_COLUMNS])
+{
+	bool bad = false;
+
+	for (u32 i = 0; i < CONTEXT_COLUMNS; i++)
+		bad |= columns[i].bad;
+	return bad;
+}
+
+int contexts_tell(const u8 *payload, u64 bytes, u32 items, const struct stream_sink *sink,
+		  struct err *err)
+{
+	struct cursor in = {payload, payload + bytes, false}, columns[CONTEXT_COLUMNS];
+	struct stream_context batch[CONTEXT_BATCH];
+	struct context_model model = {0};
+	u32 count = 0;
+	int status = 0;
+
+	if (items > HW_BLOCK_CONTEXTS_MAX || !split_columns(&in, columns))
+		return BLOCK_CONTENT;
+	for (u32 i = 0; i < items && status == 0; i++) {
+		get_context(columns, &model, &batch[count]);
+		if (columns_bad(columns))
+			return BLOCK_CONTENT;
+		if (++count < CONTEXT_BATCH && i + 1 < items)
+			continue;
+		if (sink->contexts)
+			status = sink->contexts(sink->self, batch, count, err);
+		count = 0;
+	}
+	return status;
+}

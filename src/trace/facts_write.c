@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ * Facts and contexts into payloads. Runs on the monitor's drain thread. Never touches the disk;
+ * want of memory is remembered and asked for once per block. */
+#include <string.h>
+
+#include "format/varint.h"
+#include "trace/facts.h"
+
+enum { TEXT_MAX = 1 << 20 }; /* longer strings are cut: a block must hold them */
+
+static void put(struct strbuf *buf, u64 value)
+{
+	u8 bytes[HW_VARINT_MAX];
+
+	strbuf_add_bytes(buf, bytes, (u64)(hw_varint_put(bytes, value) - bytes));
+}
+
+static void put_bytes(struct strbuf *buf, const void *bytes, u64 count)
+{
+	put(buf, count);
+	strbuf_add_bytes(buf, bytes, count);
+}
+
+static void put_text(struct strbuf *buf, const char *text)
+{
+	u64 length = text ? strlen(text) : 0;
+
+	put_bytes(buf, text ? text : "", length < TEXT_MAX ? length : TEXT_MAX);
+}
+
+/* The record that was built in body goes to the payload. */
+static void add_record(struct facts *facts, enum hw_fact tag)
+{
+	strbuf_add_char(&facts->payload, (char)tag);
+	put_bytes(&facts->payload, strbuf_text(&facts->body), facts->body.count);
+	facts->payload.failed |= facts->body.failed;
+	strbuf_clear(&facts->body);
+	facts->items++;
+}
+
+void facts_add_image(struct facts *facts, const struct stream_image *image)
+{
+	struct strbuf *body = &facts->body;
+
+	put(body, image->pid);
+	put(body, image->parent_pid);
+	put(body, image->number);
+	put(body, image->arch);
+	put(body, image->start_ticks);
+	put(body, image->start_ns);
+	put(body, image->sample_bytes);
+	put(body, image->flags);
+	put_text(body, image->program);
+	put_text(body, image->command);
+	add_record(facts, HW_FACT_IMAGE);
+}
+
+void facts_add_module(struct facts *facts, const struct stream_module *module)
+{
+	struct strbuf *body = &facts->body;
+	u32 build_id_bytes = module->build_id ? module->build_id_bytes : 0;
+
+	put(body, module->id);
+	put(body, module->generation);
+	put(body, module->base);
+	put(body, module->start);
+	put(body, module->end);
+	put(body, module->loaded_ticks);
+	put(body, module->unloaded_ticks);
+	put_text(body, module->path);
+	put_bytes(body, module->build_id, build_id_bytes < TEXT_MAX ? build_id_bytes : 0);
+	add_record(facts, HW_FACT_MODULE);
+}
+
+void facts_add_thread(struct facts *facts, const struct stream_thread *thread)
+{
+	struct strbuf *body = &facts->body;
+
+	put(body, thread->index);
+	put(body, thread->tid);
+	put(body, thread->start_ticks);
+	put_bytes(body, thread->name, strnlen(thread->name, sizeof(thread->name)));
+	add_record(facts, HW_FACT_THREAD);
+}
+
+void facts_add_clock(struct facts *facts, const struct stream_clock *clock)
+{
+	put(&facts->body, clock->ticks);
+	put(&facts->body, clock->ns);
+	add_record(facts, HW_FACT_CLOCK);
+}
+
+void facts_add_usage(struct facts *facts, const struct stream_usage *usage)
+{
+	put(&facts->body, usage->ticks);
+	put(&facts->body, usage->rss_bytes);
+	put(&facts->body, usage->virtual_bytes);
+	add_record(facts, HW_FACT_USAGE);
+}
+
+void facts_add_aggregates(struct facts *facts, const struct stream_aggregate *rows, u64 count)
+{
+	struct strbuf *body = &facts->body;
+
+	put(body, count);
+	for (u64 i = 0; i < count; i++) {
+		put(body, rows[i].context);
+		put(body, rows[i].allocations);
+		put(body, rows[i].bytes);
+		put(body, rows[i].frees);
+		put(body, rows[i].freed_bytes);
+	}
+	add_record(facts, HW_FACT_AGGREGATES);
+}
+
+static void put_totals(struct strbuf *body, const struct stream_totals *totals)
+{
+	const u64 fault_count = sizeof(totals->faults) / sizeof(totals->faults[0]);
+
+	put(body, totals->allocations);
+	put(body, totals->frees);
+	put(body, totals->bytes);
+	put(body, totals->freed_bytes);
+	put(body, totals->peak_bytes);
+	put(body, totals->peak_chunks);
+	put(body, totals->peak_ticks);
+	put(body, totals->kept_chunks);
+	put(body, totals->kept_bytes);
+	put(body, totals->unknown_frees);
+	put(body, totals->implied_frees);
+	put(body, totals->lost_events);
+	put(body, totals->durations);
+	put(body, totals->duration_ticks);
+	put(body, totals->aggregated_from_ticks);
+	put(body, fault_count);
+	for (u64 i = 0; i < fault_count; i++)
+		put(body, totals->faults[i]);
+}
+
+void facts_add_image_end(struct facts *facts, const struct stream_image_end *end)
+{
+	struct strbuf *body = &facts->body;
+
+	put(body, end->ticks);
+	put(body, end->how);
+	put(body, hw_zigzag(end->value));
+	put_totals(body, &end->totals);
+	add_record(facts, HW_FACT_IMAGE_END);
+}
+
+void facts_add_note(struct facts *facts, const char *key, const char *value)
+{
+	put_text(&facts->body, key);
+	put_text(&facts->body, value);
+	add_record(facts, HW_FACT_NOTE);
+}
+
+bool facts_failed(const struct facts *facts) { return facts->payload.failed; }
+
+void facts_clear(struct facts *facts)
+{
+	strbuf_clear(&facts->payload);
+	facts->items = 0;
+}
+
+void facts_release(struct facts *facts)
+{
+	strbuf_release(&facts->payload);
+	strbuf_release(&facts->body);
+}
+
+void contexts_add(struct contexts *contexts, const struct stream_context *context)
+{
+	struct context_model *model = &contexts->model;
+	u64 *next_pc = &model->next_pc[context_pc_slot(model->pc)];
+	bool told = *next_pc != context->pc;
+
+	put(&contexts->columns[0], (u32)hw_zigzag((i32)(context->id - model->id - 1)));
+	put(&contexts->columns[1], (u32)hw_zigzag((i32)(context->id - context->parent)));
+	put(&contexts->columns[2], (u64)context->flags << 1 | told);
+	if (told)
+		put(&contexts->columns[3], hw_zigzag((i64)(context->pc - model->pc)));
+	*next_pc = context->pc;
+	model->pc = context->pc;
+	model->id = context->id;
+	contexts->items++;
+}
+
+static u64 put_contexts_head(const struct contexts *contexts, u8 *head)
+{
+	u8 *p = head;
+
+	for (u32 i = 0; i < CONTEXT_COLUMNS; i++)
+		p = hw_varint_put(p, contexts->columns[i].count);
+	return (u64)(p - head);
+}
+
+u64 contexts_bytes(const struct contexts *contexts, u32 part_bytes[CONTEXT_COLUMNS + 1])
+{
+	u8 head[CONTEXTS_HEAD_ROOM];
+	u64 sum = part_bytes[0] = (u32)put_contexts_head(contexts, head);
+
+	for (u32 i = 0; i < CONTEXT_COLUMNS; i++)
+		sum += part_bytes[i + 1] = (u32)contexts->columns[i].count;
+	return sum;
+}
+
+void contexts_finish(struct contexts *contexts, u8 *out)
+{
+	out += put_contexts_head(contexts, out);
+	for (u32 i = 0; i < CONTEXT_COLUMNS; i++) {
+		struct strbuf *column = &contexts->columns[i];
+
+		memcpy(out, strbuf_text(column), column->count);
+		out += column->count;
+		strbuf_clear(column);
+	}
+	memset(&contexts->model, 0, sizeof(contexts->model));
+	contexts->items = 0;
+}
+
+bool contexts_failed(const struct contexts *contexts)
+{
+	bool failed = false;
+
+	for (u32 i = 0; i < CONTEXT_COLUMNS; i++)
+		failed |= contexts->columns[i].failed;
+	return failed;
+}
+
+void contexts_release(struct contexts *contexts)
+{
+	for (u32 i = 0; i < CONTEXT_COLUMNS; i++)
+		strbuf_release(&contexts->columns[i]);
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ * The stream of facts about a recorded process, in order. A trace file that is read and a running
+ * program that is watched produce the same calls, so that whoever listens (the trace writer, the
+ * model, dump, live views) cannot tell them apart.
+ *
+ * Order: begin, then per image: image, its modules, threads, contexts and events as they happen,
+ * image_end; at last end. A context is told before any event that names it, its parent before it.
+ * Chunks are numbered 0, 1, 2 … by allocation events, anew in each image. */
+#ifndef TRACE_STREAM_H
+#define TRACE_STREAM_H
+
+#include "base/err.h"
+#include "format/record.h"
+
+#define NO_CHUNK UINT64_MAX
+
+/* An event after correlation. kind is an enum hw_kind. Times are ticks of the recorded machine's
+ * counter; struct stream_clock turns them into ns. Events come in order of time, except that one
+ * which was published late (its thread was preempted) may carry an earlier time. */
+struct event {
+	u64 ticks;
+	u64 address;
+	u64 size;    /* requested bytes (of the chunk, for frees: filled in from the allocation) */
+	u64 chunk;   /* allocations: its number; frees: the chunk that ends, or NO_CHUNK if unknown */
+	u32 context; /* 0 = no stack */
+	u32 thread;  /* index of a told thread */
+	u8 kind;
+	u8 flags;    /* EVENT_* */
+	u16 aux;     /* FAILED and DURATION: kind of the call */
+};
+
+enum {
+	EVENT_NESTED = 1,  /* inside a signal handler that interrupted the recorder */
+	EVENT_IMPLIED = 2, /* a free that was not seen: the address was handed out again */
+};
+
+struct stream_image {
+	u32 pid;
+	u32 parent_pid;
+	u32 number;       /* 0 = first image of this process; +1 per exec */
+	u32 arch;         /* ELF e_machine */
+	u64 start_ticks;
+	u64 start_ns;     /* CLOCK_MONOTONIC at start_ticks */
+	u64 sample_bytes; /* 0 = every allocation is there */
+	u32 flags;        /* HW_RUN_* */
+	const char *program; /* path of the executable */
+	const char *command; /* command line, shell-quoted */
+};
+
+struct stream_module {
+	u32 id;           /* 0, 1, 2 … in order of telling, anew in each image */
+	u32 generation;   /* see struct hw_node */
+	u64 base, start, end;
+	u64 loaded_ticks;
+	u64 unloaded_ticks; /* 0 = still loaded; told again with the same id when it is unloaded */
+	const char *path;
+	const u8 *build_id;
+	u32 build_id_bytes;
+};
+
+struct stream_context {
+	u32 id;
+	u32 parent;
+	u64 pc;
+	u32 flags; /* HW_NODE_* */
+};
+
+struct stream_thread {
+	u32 index; /* 0, 1, 2 … in order of telling, anew in each image */
+	u32 tid;
+	u64 start_ticks;
+	char name[16]; /* comm when first seen, may be empty */
+};
+
+/* A pair of readings of both clocks; ns between two pairs is interpolated. */
+struct stream_clock {
+	u64 ticks;
+	u64 ns; /* CLOCK_MONOTONIC */
+};
+
+struct stream_usage { /* what /proc said of the process */
+	u64 ticks;
+	u64 rss_bytes;
+	u64 virtual_bytes;
+};
+
+/* Per-context totals that replace events once a trace may not grow any more (--max-size). */
+struct stream_aggregate {
+	u32 context;
+	u64 allocations, bytes; /* since the switch */
+	u64 frees, freed_bytes; /* chunks of this allocating context that ended since the switch */
+};
+
+enum image_end_how { /* why an image ended */
+	IMAGE_EXITED,   /* value = exit status */
+	IMAGE_KILLED,   /* value = signal */
+	IMAGE_EXEC,     /* another image of the process follows */
+	IMAGE_DETACHED, /* recording was stopped, or the monitor lost the process */
+};
+
+/* What the monitor counted while it recorded. A reader computes the same from the events. */
+struct stream_totals {
+	u64 allocations, frees, bytes, freed_bytes;
+	u64 peak_bytes, peak_chunks, peak_ticks; /* chunks and moment of the byte peak */
+	u64 kept_chunks, kept_bytes;
+	u64 unknown_frees;  /* frees of blocks that were never told */
+	u64 implied_frees;  /* EVENT_IMPLIED */
+	u64 lost_events;    /* sum of the faults that drop events */
+	u64 durations, duration_ticks;
+	u64 faults[32];     /* enum hw_fault */
+	u64 aggregated_from_ticks; /* 0 = all events are there */
+};
+
+struct stream_image_end {
+	u64 ticks;
+	u32 how; /* enum image_end_how */
+	i32 value;
+	struct stream_totals totals;
+};
+
+/* Each function returns 0, or a negative code with err filled to stop the source. Any may be NULL. */
+struct stream_sink {
+	void *self;
+	int (*image)(void *self, const struct stream_image *image, struct err *err);
+	int (*module)(void *self, const struct stream_module *module, struct err *err);
+	int (*thread)(void *self, const struct stream_thread *thread, struct err *err);
+	int (*contexts)(void *self, const struct stream_context *contexts, u64 count, struct err *err);
+	int (*events)(void *self, const struct event *events, u64 count, struct err *err);
+	int (*clock)(void *self, const struct stream_clock *clock, struct err *err);
+	int (*usage)(void *self, const struct stream_usage *usage, struct err *err);
+	int (*aggregates)(void *self, const struct stream_aggregate *rows, u64 count, struct err *err);
+	int (*image_end)(void *self, const struct stream_image_end *end, struct err *err);
+	int (*note)(void *self, const char *key, const char *value, struct err *err); /* e.g. "unrecorded_children" = "3" */
+};
+
+#endif

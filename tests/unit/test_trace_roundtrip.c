@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ * What is told to the trace writer is what the trace reader tells. */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test_trace.h"
+
+static const struct trace_read_options all = {.image = TRACE_ALL_IMAGES, .strict = true};
+
+static void check_round_trip(u32 images, u64 events, u64 seed)
+{
+	const char *path = test_path("trace");
+	LOG(want);
+	LOG(got);
+	struct trace_info info;
+	struct err err = {0};
+
+	write_story(path, images, events, seed, &want);
+	if (read_story(path, &all, &got, &info, &err) < 0)
+		FAIL("%s", err.text);
+	check_same_log(&got, &want);
+	CHECK_EQ(info.images, images);
+	CHECK_EQ(info.events, want.events.count);
+	CHECK_EQ(info.lost_names, 0);
+	CHECK_EQ(info.lost_chunks, 0);
+	CHECK_EQ(info.damaged_blocks, 0);
+	CHECK(info.complete);
+	CHECK(!info.has_symbols);
+}
+
+TEST(one_image, "a stream of one image comes back as it was told")
+{
+	for (u64 seed = 1; seed <= 20; seed++)
+		check_round_trip(1, 20 + seed * 50, seed);
+}
+
+TEST(many_blocks, "a stream of several blocks of events comes back as it was told")
+{
+	check_round_trip(1, 300000, 77);
+}
+
+TEST(several_images, "a stream of several images comes back as it was told")
+{
+	check_round_trip(3, 70000, 5);
+}
+
+TEST(no_image, "a file without any image is a trace, and empty")
+{
+	check_round_trip(0, 0, 1);
+}
+
+TEST(many_contexts, "more contexts than a block holds come back in order")
+{
+	const char *path = test_path("trace");
+	struct trace_writer *writer = writer_or_fail(path);
+	LOG(want);
+	LOG(got);
+	TELLER(teller) = {.to = {trace_writer_sink(writer), log_sink(&want)}, .random = 9};
+	struct trace_info info;
+	struct err err = {0};
+
+	tell_image(&teller, 0);
+	for (u32 i = 0; i < 60000; i++)
+		tell_contexts(&teller);
+	close_or_fail(writer);
+	if (read_story(path, &all, &got, &info, &err) < 0)
+		FAIL("%s", err.text);
+	check_same_log(&got, &want);
+	CHECK_EQ(info.lost_names, 0);
+}
+
+TEST(selected_image, "only the selected image is told, and notes on the whole file")
+{
+	const char *path = test_path("trace");
+	LOG(want);
+	LOG(got);
+	LOG(last);
+	struct trace_info info;
+	struct err err = {0};
+
+	write_story(path, 3, 1000, 3, &want);
+	if (read_story(path, &(struct trace_read_options){.image = 1}, &got, &info, &err) < 0)
+		FAIL("%s", err.text);
+	CHECK(strncmp(strbuf_text(&got.images), "pid 1001 ", 9) == 0);
+	CHECK_EQ(got.events.count, want.events.count / 3);
+	CHECK_STR(strbuf_text(&got.notes),
+		  "before = all images\ninside = an image\nunrecorded_children = 3\n");
+	read_story(path, &(struct trace_read_options){.image = TRACE_LAST_IMAGE}, &last, &info,
+		   &err);
+	CHECK(strncmp(strbuf_text(&last.images), "pid 1002 ", 9) == 0);
+	CHECK(read_story(path, &(struct trace_read_options){.image = 3}, &last, &info, &err) < 0);
+	CHECK(strstr(err.text, "has no image 3") != NULL);
+}
+
+/* Writes events until it is killed, after it has flushed the first `events`. */
+static void write_until_killed(const char *path, u64 events)
+{
+	struct trace_writer *writer = writer_or_fail(path);
+	LOG(unused);
+	TELLER(teller) = {.to = {trace_writer_sink(writer), log_sink(&unused)},
+			  .random = 11};
+	struct err err = {0};
+
+	tell_image(&teller, 0);
+	tell_thread(&teller);
+	tell_contexts(&teller);
+	tell_events(&teller, events);
+	trace_writer_flush(writer, &err);
+	tell_events(&teller, 100);
+	for (;;)
+		pause();
+}
+
+static u64 events_in(const char *path)
+{
+	struct trace_reader *reader = trace_open(path, NULL);
+	u64 events = reader ? trace_info(reader)->events : 0;
+
+	trace_close(reader);
+	return events;
+}
+
+TEST(killed_writer, "what was flushed before the writer was killed is readable")
+{
+	const char *path = test_path("trace");
+	LOG(got);
+	struct trace_info info;
+	struct err err = {0};
+	pid_t child = fork();
+
+	if (child == 0)
+		write_until_killed(path, 1234);
+	while (events_in(path) < 1234)
+		usleep(1000);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	if (read_story(path, &all, &got, &info, &err) < 0)
+		FAIL("%s", err.text);
+	CHECK_EQ(got.events.count, 1234);
+	CHECK_EQ(info.lost_names, 0);
+	CHECK(!info.complete);
+}
+
+static int stop_at_events(void *self, const struct event *events, u64 count, struct err *err)
+{
+	(void)self, (void)events, (void)count;
+	return err_set(err, ERR_USAGE, "enough");
+}
+
+TEST(sink_stops, "a sink that returns an error stops the reading with that error")
+{
+	const char *path = test_path("trace");
+	struct stream_sink sink = {.events = stop_at_events};
+	struct trace_reader *reader;
+	LOG(want);
+	struct err err = {0};
+
+	write_story(path, 1, 1000, 3, &want);
+	reader = trace_open(path, &err);
+	CHECK_EQ(trace_read(reader, &all, &sink, &err), ERR_USAGE);
+	CHECK_STR(err.text, "enough");
+	trace_close(reader);
+}
+
+TEST(small_queue, "a queue of one byte delays the writer and loses nothing")
+{
+	const char *path = test_path("trace");
+	struct trace_writer_options options = {.queue_bytes = 1, .level = 3};
+	struct err err = {0};
+	struct trace_writer *writer = trace_writer_open(path, &options, &err);
+	LOG(want);
+	LOG(got);
+	TELLER(teller) = {.to = {trace_writer_sink(writer), log_sink(&want)}, .random = 4};
+	struct trace_info info;
+
+	for (u32 i = 0; i < 20; i++)
+		tell_whole_image(&teller, i, 500);
+	close_or_fail(writer);
+	read_story(path, &all, &got, &info, &err);
+	check_same_log(&got, &want);
+}
+
+TEST(bad_event, "an event that breaks the contract is refused")
+{
+	struct trace_writer *writer = writer_or_fail(test_path("trace"));
+	struct stream_sink sink = trace_writer_sink(writer);
+	struct event skipped = {.kind = HW_MALLOC, .chunk = 1};
+	struct event unknown = {.kind = HW_KIND_COUNT};
+	struct err err = {0};
+
+	sink.image(sink.self, &(struct stream_image){0}, &err);
+	CHECK_EQ(sink.events(sink.self, &skipped, 1, &err), ERR_INPUT);
+	CHECK_STR(err.text, "chunk 1 is told where 0 is next");
+	CHECK_EQ(sink.events(sink.self, &unknown, 1, &err), ERR_INPUT);
+	close_or_fail(writer);
+}
+
+static void last_share(void *self, double share)
+{
+	double *last = self;
+
+	CHECK(share >= *last);
+	*last = share;
+}
+
+TEST(progress, "progress rises to 1")
+{
+	const char *path = test_path("trace");
+	double last = 0;
+	struct trace_read_options options = {
+		.image = TRACE_ALL_IMAGES, .progress = last_share, .progress_self = &last};
+	LOG(want);
+	LOG(got);
+	struct trace_info info;
+	struct err err = {0};
+
+	write_story(path, 2, 1000, 3, &want);
+	read_story(path, &options, &got, &info, &err);
+	CHECK(last == 1.0);
+}
