@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ * Gathers the distinct addresses of all contexts, image by image.
+ * Runs on the host. Never opens a module's file. */
+#include "symbols/collect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/strbuf.h"
+
+static int compare_pcs(const void *a, const void *b)
+{
+	const struct frame_pc *x = a, *y = b;
+
+	if (x->pc != y->pc)
+		return x->pc < y->pc ? -1 : 1;
+	return x->generation < y->generation ? -1 : x->generation > y->generation;
+}
+
+static void drop_duplicate_pcs(struct collect *self)
+{
+	u64 kept = 0;
+
+	if (!self->pcs.count)
+		return;
+	qsort(self->pcs.data, self->pcs.count, sizeof(*self->pcs.data), compare_pcs);
+	for (u64 i = 1; i < self->pcs.count; i++)
+		if (compare_pcs(&self->pcs.data[kept], &self->pcs.data[i]))
+			self->pcs.data[++kept] = self->pcs.data[i];
+	self->pcs.count = kept + 1;
+	self->pcs_tidy = self->pcs.count;
+}
+
+/* The number of the file that a module was loaded from; ERR_MEMORY if it cannot be kept. */
+static int file_of(struct collect *self, const struct modmap_module *module, u32 *file)
+{
+	struct symbolizer_module new = { .build_id_bytes = module->build_id_bytes,
+					 .arch = self->arch };
+	struct strbuf key = { 0 };
+	const char *kept;
+	u64 *index;
+
+	new.path = module->path[0] ? module->path : self->program;
+	strbuf_addf(&key, "%u ", self->arch);
+	for (u32 i = 0; i < module->build_id_bytes; i++)
+		strbuf_addf(&key, "%02x", module->build_id[i]);
+	strbuf_addf(&key, " %s", new.path);
+	kept = names_keep(&self->keys, strbuf_text(&key));
+	strbuf_release(&key);
+	index = map_at(&self->by_key, (u64)(uintptr_t)kept);
+	if (!kept[0] || !index)
+		return ERR_MEMORY;
+	if (!*index) {
+		u8 *build_id = arena_alloc(&self->arena, module->build_id_bytes);
+
+		new.path = arena_copy(&self->arena, new.path);
+		new.build_id = build_id;
+		if (!new.path || !build_id || !vec_push(&self->files, new))
+			return ERR_MEMORY;
+		memcpy(build_id, module->build_id, module->build_id_bytes);
+		*index = self->files.count;
+	}
+	*file = (u32)*index - 1;
+	return 0;
+}
+
+/* Turns the image's addresses into places in files, once all of its modules are known. */
+static int finish_image(struct collect *self, struct err *err)
+{
+	const struct modmap_module *last = NULL;
+	struct wanted wanted = { .image = self->image };
+	int result = 0;
+
+	drop_duplicate_pcs(self);
+	for (u64 i = 0; i < self->pcs.count && !result; i++) {
+		u64 address = self->pcs.data[i].pc - 1; /* as modmap_place does */
+		const struct modmap_module *module =
+			modmap_find(&self->modules, address, self->pcs.data[i].generation);
+
+		if (!module)
+			continue;
+		if (module != last)
+			result = file_of(self, module, &wanted.file);
+		last = module;
+		wanted.module = module->id;
+		wanted.address = address - module->base;
+		if (!result && !vec_push(&self->wanted, wanted))
+			result = ERR_MEMORY;
+	}
+	vec_clear(&self->pcs);
+	self->pcs_tidy = 0;
+	modmap_release(&self->modules);
+	return result ? err_set(err, result, "no memory for the addresses of a trace") : 0;
+}
+
+static int take_image(void *opaque, const struct stream_image *image, struct err *err)
+{
+	struct collect *self = opaque;
+	int result = finish_image(self, err);
+
+	self->image = image->number;
+	self->arch = image->arch;
+	self->program = arena_copy(&self->arena, image->program ? image->program : "");
+	if (!result && !self->program)
+		result = err_set(err, ERR_MEMORY, "no memory for the addresses of a trace");
+	return result;
+}
+
+static int take_module(void *opaque, const struct stream_module *module, struct err *err)
+{
+	struct collect *self = opaque;
+
+	return modmap_tell(&self->modules, module, err);
+}
+
+static int take_contexts(void *opaque, const struct stream_context *contexts, u64 count,
+			 struct err *err)
+{
+	struct collect *self = opaque;
+	int result = modmap_tell_contexts(&self->modules, contexts, count, err);
+
+	if (result)
+		return result;
+	for (u64 i = 0; i < count; i++) {
+		struct frame_pc frame = { .pc = contexts[i].pc };
+
+		if (!context_is_frame(&contexts[i]) || !frame.pc)
+			continue;
+		frame.generation = modmap_generation(&self->modules, contexts[i].id);
+		if (!vec_push(&self->pcs, frame))
+			return err_set(err, ERR_MEMORY, "no memory for the addresses of a trace");
+	}
+	/* Contexts outnumber their distinct addresses by far: stay small along the way. */
+	if (self->pcs.count > 2 * self->pcs_tidy + (1 << 16))
+		drop_duplicate_pcs(self);
+	return 0;
+}
+
+struct stream_sink collect_sink(struct collect *self)
+{
+	return (struct stream_sink){ .self = self, .image = take_image, .module = take_module,
+				     .contexts = take_contexts };
+}
+
+static int compare_wanted(const void *a, const void *b)
+{
+	const struct wanted *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	if (x->image != y->image)
+		return x->image < y->image ? -1 : 1;
+	return x->module < y->module ? -1 : x->module > y->module;
+}
+
+int collect_finish(struct collect *self, struct err *err)
+{
+	u64 kept = 0;
+	int result = finish_image(self, err);
+
+	if (result || !self->wanted.count)
+		return result;
+	qsort(self->wanted.data, self->wanted.count, sizeof(*self->wanted.data), compare_wanted);
+	for (u64 i = 1; i < self->wanted.count; i++)
+		if (compare_wanted(&self->wanted.data[kept], &self->wanted.data[i]))
+			self->wanted.data[++kept] = self->wanted.data[i];
+	self->wanted.count = kept + 1;
+	return 0;
+}
+
+void collect_release(struct collect *self)
+{
+	vec_release(&self->files);
+	vec_release(&self->wanted);
+	vec_release(&self->pcs);
+	modmap_release(&self->modules);
+	names_release(&self->keys);
+	map_release(&self->by_key);
+	arena_release(&self->arena);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ * The addresses that a trace wants to be resolved: fed as a sink of the stream, it yields for each
+ * file the addresses in it, and for each address the images and modules that use it. */
+#ifndef SYMBOLS_COLLECT_H
+#define SYMBOLS_COLLECT_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "symbols/names.h"
+#include "symbols/symbolizer.h"
+#include "trace/modmap.h"
+#include "trace/stream.h"
+
+/* A frame's address in a file, wanted by one module of one image: a library that was loaded three
+ * times or in two images is still one file. */
+struct wanted {
+	u32 file;
+	u32 image;
+	u32 module;
+	u64 address;
+};
+
+struct frame_pc {
+	u64 pc;
+	u32 generation;
+};
+
+struct collect {
+	VEC(struct symbolizer_module) files; /* strings in the arena */
+	VEC(struct wanted) wanted; /* when finished: by file, address, image, module */
+	struct arena arena;
+	struct names keys; /* path and build-id as text */
+	struct map by_key; /* address of the key's text → file + 1 */
+	/* The image that is being told. */
+	struct modmap modules;
+	VEC(struct frame_pc) pcs;
+	u64 pcs_tidy; /* of pcs, after duplicates were taken out */
+	u32 image;
+	u32 arch;
+	const char *program;
+};
+
+struct stream_sink collect_sink(struct collect *self);
+
+/* To be called when the stream has ended. */
+int collect_finish(struct collect *self, struct err *err);
+void collect_release(struct collect *self);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * Linker names → the names that people wrote: C++ (Itanium) and Rust (legacy and v0). */
+#ifndef SYMBOLS_DEMANGLE_H
+#define SYMBOLS_DEMANGLE_H
+
+#include "format/types.h"
+
+/* The readable name, to be freed by the caller; NULL if name is not mangled, is malformed, or
+ * cannot be printed within bounds (a short name can stand for gigabytes). Any string is safe. */
+char *demangle(const char *name);
+
+#endif

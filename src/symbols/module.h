@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * One module's files, opened: the right ELF by path or build-id, its symbols and debug info. */
+#ifndef SYMBOLS_MODULE_H
+#define SYMBOLS_MODULE_H
+
+#include "symbols/debuginfo.h"
+#include "symbols/elfsyms.h"
+#include "symbols/symbolizer.h"
+
+struct module {
+	Dwfl *dwfl;
+	Dwfl_Module *handle;
+	struct elfsyms symbols;
+	struct debuginfo debuginfo;
+	bool has_debuginfo;
+	void *vdso; /* copy of the kernel's module, which libelf reads; NULL otherwise */
+};
+
+/* Where separate debug files are. libdwfl keeps pointers to it. */
+struct module_places {
+	Dwfl_Callbacks callbacks;
+	char *path; /* as libdwfl wants it */
+};
+
+/* extra may be NULL. False if memory is short. */
+bool module_places_init(struct module_places *self, const char *extra);
+void module_places_release(struct module_places *self);
+
+/* Whether elf is an executable or library of the described architecture and build-id. */
+bool elf_is_module(Elf *elf, const struct symbolizer_module *description);
+
+/* 0; ERR_INPUT if there is no usable file; ERR_MEMORY. */
+int module_open(struct module *self, const struct symbolizer_module *description,
+		const struct module_places *places);
+void module_close(struct module *self);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ * Trace → addresses → files → frames → trace.
+ * Runs on the host, after a recording or at any time later. Never changes what the trace holds: new
+ * symbol blocks are appended. */
+#include "symbols/resolve.h"
+
+#include <stdlib.h>
+
+#include "symbols/collect.h"
+#include "symbols/symbolizer.h"
+#include "trace/reader.h"
+#include "trace/symtab.h"
+
+struct resolution {
+	const struct symbolize_options *options;
+	struct collect collect;
+	struct symbolizer *symbolizer;
+	VEC(struct symbol_entry) entries;
+	struct symbolize_summary summary;
+};
+
+static int read_trace(struct resolution *self, const char *path, struct err *err)
+{
+	struct trace_read_options options = { .image = TRACE_ALL_IMAGES };
+	struct stream_sink sink = collect_sink(&self->collect);
+	struct trace_reader *reader = trace_open(path, err);
+	int result;
+
+	if (!reader)
+		return err->code;
+	result = trace_read(reader, &options, &sink, err);
+	trace_close(reader);
+	return result ? result : collect_finish(&self->collect, err);
+}
+
+static void count_state(struct symbolize_summary *summary, enum symbolizer_state state)
+{
+	summary->modules++;
+	summary->modules_missing += state == SYMBOLIZER_MISSING;
+	summary->modules_stripped += state == SYMBOLIZER_STRIPPED;
+}
+
+/* One entry for each image and module that wants the address; none if nothing is known of it. */
+static int add_entry(struct resolution *self, const struct wanted *wanted,
+		     const struct symbolizer_answer *answer)
+{
+	struct symbol_entry entry = { .image = wanted->image, .module = wanted->module,
+				      .address = wanted->address, .frames = answer->frames,
+				      .frame_count = answer->frame_count };
+
+	self->summary.addresses++;
+	if (!answer->frame_count)
+		return 0;
+	self->summary.named += answer->frames[0].function[0] != 0;
+	self->summary.with_lines += answer->frames[0].line != 0;
+	return vec_push(&self->entries, entry) ? 0 : ERR_MEMORY;
+}
+
+static u64 distinct_addresses(const struct wanted *wanted, u64 count, u64 *addresses)
+{
+	u64 distinct = 0;
+
+	for (u64 i = 0; i < count; i++)
+		if (!distinct || addresses[distinct - 1] != wanted[i].address)
+			addresses[distinct++] = wanted[i].address;
+	return distinct;
+}
+
+/* Resolves the addresses of one file, which are wanted[0 … count). */
+static int resolve_file(struct resolution *self, const struct wanted *wanted, u64 count,
+			struct err *err)
+{
+	u64 *addresses = malloc(count * sizeof(*addresses));
+	struct symbolizer_answer *answers = calloc(count, sizeof(*answers));
+	u64 distinct, at = 0;
+	u32 module;
+	int result = ERR_MEMORY;
+
+	if (!addresses || !answers) {
+		err_set(err, ERR_MEMORY, "no memory for %llu addresses", (unsigned long long)count);
+		goto done;
+	}
+	distinct = distinct_addresses(wanted, count, addresses);
+	result = symbolizer_add(self->symbolizer, &self->collect.files.data[wanted->file], &module,
+				err);
+	if (!result)
+		result = symbolizer_resolve(self->symbolizer, module, addresses, distinct, answers,
+					    err);
+	if (result)
+		goto done;
+	count_state(&self->summary, symbolizer_state(self->symbolizer, module));
+	symbolizer_drop(self->symbolizer, module);
+	for (u64 i = 0; i < count && !result; i++) {
+		at += addresses[at] != wanted[i].address;
+		result = add_entry(self, &wanted[i], &answers[at]);
+	}
+	if (result)
+		err_set(err, result, "no memory for the symbols of a trace");
+done:
+	free(addresses);
+	free(answers);
+	return result;
+}
+
+static int resolve_files(struct resolution *self, struct err *err)
+{
+	const struct wanted *wanted = self->collect.wanted.data;
+	u64 count = self->collect.wanted.count;
+	int result = 0;
+
+	for (u64 i = 0, next; i < count && !result; i = next) {
+		for (next = i; next < count && wanted[next].file == wanted[i].file; next++)
+			;
+		result = resolve_file(self, &wanted[i], next - i, err);
+		if (self->options->progress)
+			self->options->progress(self->options->progress_self,
+						(double)next / (double)count);
+	}
+	return result;
+}
+
+int symbols_resolve_trace(const char *path, const struct symbolize_options *options,
+			  struct symbolize_summary *summary, struct err *err)
+{
+	static const struct symbolize_options defaults;
+	struct resolution self = { .options = options ? options : &defaults };
+	struct symbolizer_options symbolizer_options = {
+		.no_inlines = self.options->no_inlines,
+		.debug_path = self.options->debug_path,
+	};
+	struct err own_err = { 0 };
+	int result;
+
+	err = err ? err : &own_err;
+	result = read_trace(&self, path, err);
+	if (result)
+		goto done;
+	self.symbolizer = symbolizer_new(&symbolizer_options, err);
+	result = self.symbolizer ? resolve_files(&self, err) : ERR_MEMORY;
+	if (!result && self.entries.count)
+		result = trace_write_symbols(path, self.entries.data, self.entries.count, err);
+	if (!result && summary)
+		*summary = self.summary;
+done:
+	vec_release(&self.entries);
+	symbolizer_free(self.symbolizer);
+	collect_release(&self.collect);
+	return result;
+}

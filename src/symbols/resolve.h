@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * Resolves every address that the contexts of a trace name, and writes the result into it. */
+#ifndef SYMBOLS_RESOLVE_H
+#define SYMBOLS_RESOLVE_H
+
+#include "trace/stream.h"
+
+struct symbolize_options {
+	bool no_inlines;
+	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
+	void (*progress)(void *self, double share); /* may be NULL */
+	void *progress_self;
+};
+
+struct symbolize_summary {
+	u64 addresses;          /* distinct (module, address) pairs */
+	u64 named;              /* with a function name */
+	u64 with_lines;         /* with file:line */
+	u64 modules;            /* that any address falls in */
+	u64 modules_missing;    /* whose file is gone or has another build-id now */
+	u64 modules_stripped;   /* without symbol table beyond dynsym and without debug info */
+};
+
+int symbols_resolve_trace(const char *path, const struct symbolize_options *options,
+			  struct symbolize_summary *summary, struct err *err);
+
+#endif
