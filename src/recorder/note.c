@@ -7,14 +7,33 @@
 #include "recorder/suppress.h"
 #include "recorder/sys.h"
 
+/* Whether t is really in use below us. A handler that leaves by siglongjmp leaves its mark behind; a
+ * mark deeper in the stack than this call is such a one, unless this call runs on the alternate
+ * stack of a handler. */
+static bool in_use(struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	if (!(t->state & HWR_BUSY))
+		return false;
+	if (caller->sp < t->busy_sp || hwr_on_alternate_stack())
+		return true;
+	hwr_thread_abandon(t);
+	return false;
+}
+
 /* The object that this call may use, NULL to forward only. */
-static struct hwr_thread *pick_thread(void)
+static struct hwr_thread *pick_thread(const struct hwr_caller *caller)
 {
 	struct hwr_thread *t = hwr_self;
 
 	if (!t)
 		return hwr_thread_enter();
-	return t->state & HWR_BUSY ? hwr_thread_nested(t) : t;
+	if (!in_use(t, caller))
+		return t;
+	t = hwr_thread_nested(t);
+	if (!t || !in_use(t, caller))
+		return t;
+	hwr_fault(HW_FAULT_NESTED_FULL);
+	return NULL;
 }
 
 void hwr_note_failed(struct hwr_thread *t, u32 kind, size_t size, const struct hwr_caller *caller)
@@ -35,7 +54,7 @@ void hwr_call_begin(struct hwr_call *call)
 	call->paused = hwr_token.paused;
 	if (!call->paused && !load_relaxed(&hwr_token.on))
 		return;
-	call->t = pick_thread();
+	call->t = pick_thread(&call->caller);
 	if (!call->t)
 		return;
 	call->suppressed = hwr_suppressed(call->t, &call->caller);
@@ -63,6 +82,7 @@ static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address
 	struct hwr_thread *t = call->t;
 	bool paused_free = call->paused && hw_kind_frees(kind);
 
+	t->busy_sp = call->caller.sp;
 	t->state |= HWR_BUSY;
 	hwr_ring_put(t, &(struct hw_record){
 				.ticks = test_stamp(t, ticks),
@@ -82,6 +102,7 @@ static void put_duration(struct hwr_call *call, u32 kind, u64 end_ticks)
 
 	if (!call->begin_ticks)
 		return;
+	t->busy_sp = call->caller.sp;
 	t->state |= HWR_BUSY;
 	hwr_ring_put(t, &(struct hw_record){
 				.ticks = end_ticks,

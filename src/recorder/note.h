@@ -49,6 +49,7 @@ static inline __attribute__((always_inline)) void hwr_note(struct hwr_thread *t,
 	struct hw_record *record;
 	u32 context;
 
+	t->busy_sp = caller->sp;
 	t->state |= HWR_BUSY;
 	__asm__ volatile("" : : : "memory");
 	context = hwr_note_context(t, kind, caller);

@@ -7,10 +7,8 @@
 #include "recorder/session.h"
 #include "recorder/sys.h"
 
-enum {
-	WAIT_NS = 50 * 1000 * 1000,
-	PATIENCE = 40, /* waits without progress before the ring turns lossy: 2 s */
-};
+enum { WAIT_NS = 50 * 1000 * 1000 };
+static const u64 patience_ns = 2000000000; /* without progress, before the ring turns lossy */
 
 void hwr_bell(void)
 {
@@ -49,8 +47,10 @@ static bool wait_for_room(struct hwr_thread *t)
 {
 	struct hw_slot *slot = t->slot;
 	u64 tail = ring_tail(t);
+	u64 since = hwr_monotonic_ns();
 
-	for (u32 idle = 0; idle < PATIENCE; idle++) {
+	/* By the clock, not by counting waits: signals may end each of them at once. */
+	while (hwr_monotonic_ns() - since < patience_ns) {
 		u32 bell = load_acquire(&slot->tail_bell);
 
 		store_relaxed(&slot->waiting, 1);
@@ -65,7 +65,7 @@ static bool wait_for_room(struct hwr_thread *t)
 		if (!hwr_session_watched())
 			return false;
 		if (ring_tail(t) != tail)
-			idle = 0;
+			since = hwr_monotonic_ns();
 		tail = ring_tail(t);
 	}
 	t->ring_lossy = true;

@@ -6,6 +6,7 @@
 #define RECORDER_SYS_H
 
 #include <linux/futex.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -91,6 +92,15 @@ static inline u64 hwr_monotonic_ns(void)
 
 	hwr_syscall3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0);
 	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+}
+
+/* Whether the calling code runs on its thread's alternate signal stack. */
+static inline bool hwr_on_alternate_stack(void)
+{
+	stack_t stack = { .ss_flags = 0 };
+
+	hwr_syscall3(SYS_sigaltstack, 0, (long)&stack, 0);
+	return stack.ss_flags & SS_ONSTACK;
 }
 
 /* Whether 8 bytes at address can be read. The kernel copies the new mask in before it looks at

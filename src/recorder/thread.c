@@ -74,6 +74,12 @@ static void forget_stacks(struct hwr_thread *t)
 			t->memo[i].pc = 0;
 }
 
+void hwr_thread_abandon(struct hwr_thread *t)
+{
+	forget_stacks(t);
+	t->state &= ~(u32)HWR_BUSY;
+}
+
 static u32 run_state(void)
 {
 	u32 state = hwr_control->sample_bytes ? HWR_SAMPLING : 0;
@@ -148,10 +154,6 @@ struct hwr_thread *hwr_thread_nested(struct hwr_thread *t)
 		n->sample_left = -1;
 		n->random = t->random ^ (u64)n;
 		n->state = run_state();
-	}
-	if (n->state & HWR_BUSY) {
-		hwr_fault(HW_FAULT_NESTED_FULL);
-		return NULL;
 	}
 	return n;
 }

@@ -82,6 +82,7 @@ struct hwr_thread {
 	struct hwr_pace pace[HWR_PACES];
 
 	/* hooks */
+	u64 busy_sp;             /* stack address of the hook that is at work */
 	u64 suppress_sp;         /* hooks below this stack address are inside the call in progress */
 	u64 inner_address;       /* block that a hook inside it freed or recorded */
 	u64 random;
@@ -110,8 +111,11 @@ extern __thread struct hwr_thread *hwr_self __attribute__((tls_model("initial-ex
 /* Gives the calling thread a slot and its memory. NULL, counted, if there is none. */
 struct hwr_thread *hwr_thread_enter(void);
 
-/* The object for hooks inside hooks of thread t; NULL if it is in use too or cannot be had. */
+/* The object for hooks inside hooks of thread t; NULL if it cannot be had. It may be in use too. */
 struct hwr_thread *hwr_thread_nested(struct hwr_thread *t);
+
+/* The hook that was at work will never come back: a signal handler jumped out of it. */
+void hwr_thread_abandon(struct hwr_thread *t);
 
 /* Forgets every slot, in a forked child that starts a recording of its own. */
 void hwr_threads_reset(void);
