@@ -34,9 +34,9 @@ static double minus_log(u64 bits)
 {
 	u32 zeros = bits ? (u32)__builtin_clzll(bits) : 64;
 	double m = (double)(bits << zeros >> 11) / 4503599627370496.0; /* 1 to 2 */
-	double log2 = -1.7417939 + (2.8212026 + (-1.4699568 + (0.44717955 - 0.056570851 * m) * m) * m) * m;
+	double ln_m = -1.7417939 + (2.8212026 + (-1.4699568 + (0.44717955 - 0.056570851 * m) * m) * m) * m;
 
-	return 0.6931471805599453 * ((double)(zeros + 1) - log2);
+	return 0.6931471805599453 * (double)(zeros + 1) - ln_m;
 }
 
 static i64 next_distance(struct hwr_thread *t)
