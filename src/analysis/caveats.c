@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ * What a reader must know before trusting numbers: losses, damage, estimates, disagreement.
+ * Host. Each caveat is one sentence that says what is missing and, where something helps, what. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/summary.h"
+#include "base/units.h"
+
+static const char *const fault_texts[HW_FAULT_COUNT] = {
+#define FAULT_TEXT(name, text) [HW_FAULT_##name] = text,
+	HW_FAULTS(FAULT_TEXT)
+#undef FAULT_TEXT
+};
+
+u64 summary_lost_events(const struct model *model)
+{
+	u64 told = model->has_end ? model->end.totals.lost_events : 0;
+
+	return told > model->lost_events ? told : model->lost_events;
+}
+
+bool summary_complete(const struct model *model, const struct trace_info *info)
+{
+	return model->has_end && summary_lost_events(model) == 0 && !model->aggregated &&
+	       (!info || info->damaged_blocks == 0);
+}
+
+static void about_file(struct result *result, const struct model *model,
+		       const struct trace_info *info)
+{
+	if (info && info->damaged_blocks)
+		result_add_caveat(result, "%s damaged and %s skipped, so numbers are too low: %s",
+				  info->damaged_blocks == 1 ? "one block of the file is"
+							    : "several blocks of the file are",
+				  info->damaged_blocks == 1 ? "was" : "were", info->damage);
+	if (!model->has_end)
+		result_add_caveat(result,
+				  "the recording breaks off before the program's end: numbers are "
+				  "those up to the last block that was written");
+	else if (info && !info->complete)
+		result_add_caveat(
+			result, "the file was not closed properly; everything up to its last whole "
+				"block was read");
+	if (model->strange_events)
+		result_add_caveat(result, "%s events contradict others and were skipped",
+				  units_count(model->strange_events).text);
+	if (model->contexts.orphans)
+		result_add_caveat(result, "%s stacks lack their outer frames",
+				  units_count(model->contexts.orphans).text);
+}
+
+static void about_losses(struct result *result, const struct model *model)
+{
+	u64 lost = summary_lost_events(model);
+
+	if (lost)
+		result_add_caveat(
+			result,
+			"%s events were lost: counts are too low and some chunks may seem "
+			"kept",
+			units_count(lost).text);
+	for (u32 i = 0; i < HW_FAULT_COUNT && model->has_end; i++)
+		if (model->end.totals.faults[i] && i != HW_FAULT_CHECKED)
+			result_add_caveat(result, "%s %s",
+					  units_count(model->end.totals.faults[i]).text,
+					  fault_texts[i]);
+	if (model->unknown_frees)
+		result_add_caveat(result, "%s frees of blocks whose allocation was not seen",
+				  units_count(model->unknown_frees).text);
+	if (model->implied_frees)
+		result_add_caveat(result,
+				  "%s frees were not seen and follow from reuse of the address",
+				  units_count(model->implied_frees).text);
+}
+
+static void about_method(struct result *result, const struct model *model)
+{
+	if (model->image.sample_bytes)
+		result_add_caveat(result,
+				  "sampled at one per %s allocated: all numbers are estimates",
+				  units_bytes(model->image.sample_bytes).text);
+	if (model->aggregated)
+		result_add_caveat(
+			result,
+			"the trace reached its size limit after %s: from there on only sums "
+			"per stack are known; temporary chunks, peaks of points and shares of "
+			"a later peak are those up to then",
+			units_ns(tick_clock_ns(&model->clock,
+					       model->end.totals.aggregated_from_ticks))
+				.text);
+	if (!(model->image.flags & HW_RUN_ALLOC_STACKS))
+		result_add_caveat(result,
+				  "recorded without stacks: all allocations share one point");
+	if (!tick_clock_known(&model->clock))
+		result_add_caveat(
+			result,
+			"the speed of the recorded clock is unknown: times are in its ticks");
+}
+
+static void compare(struct result *result, const char *what, u64 ours, u64 monitors)
+{
+	if (ours != monitors)
+		result_add_caveat(result,
+				  "%s: the events add up to %" PRIu64 ", but %" PRIu64
+				  " were counted while recording",
+				  what, ours, monitors);
+}
+
+/* The monitor counted while it recorded. A difference means that the file does not hold what was
+ * recorded; where that is known already it needs no second sentence. */
+static void about_totals(struct result *result, const struct model *model,
+			 const struct trace_info *info)
+{
+	const struct stream_totals *told = &model->end.totals;
+	bool exec = model->end.how == IMAGE_EXEC;
+
+	if (!model->has_end || (info && info->damaged_blocks))
+		return;
+	compare(result, "allocations", model->recorded_allocations, told->allocations);
+	compare(result, "requested bytes", model->recorded_bytes, told->bytes);
+	compare(result, "frees",
+		model->recorded_frees +
+			(model->aggregated ? told->unknown_frees : model->unknown_frees),
+		told->frees);
+	if (model->count_shift)
+		return;
+	if (!model->aggregated)
+		compare(result, "bytes at the peak", model->totals.peak_bytes, told->peak_bytes);
+	if (!exec)
+		compare(result, "kept bytes", model->totals.live_bytes, told->kept_bytes);
+}
+
+/* What the monitor noted about processes that it did not record. */
+static void about_notes(struct result *result, const struct model *model)
+{
+	static const struct {
+		const char *key, *text;
+	} known[] = {
+		{"unrecorded_children",
+		 "child processes allocated and were not recorded: use --children"},
+		{"unrecorded_execs",
+		 "programs started by children were not recorded: use --children"},
+		{"berth_shortage", "programs were not recorded because too many started at once"},
+	};
+
+	for (u64 i = 0; i < model->notes.count; i++) {
+		const struct model_note *note = &model->notes.data[i];
+
+		for (u32 k = 0; k < sizeof known / sizeof *known; k++)
+			if (strcmp(note->key, known[k].key) == 0 && strcmp(note->value, "0") != 0)
+				result_add_caveat(result, "%s %s", note->value, known[k].text);
+		if (strcmp(note->key, "runtime_hint") == 0 && *note->value)
+			result_add_caveat(result, "%s", note->value);
+	}
+}
+
+void add_caveats(struct result *result, const struct model *model, const struct trace_info *info)
+{
+	about_file(result, model, info);
+	about_losses(result, model);
+	about_method(result, model);
+	about_totals(result, model, info);
+	about_notes(result, model);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ * Frame chains → named frames.
+ * Host. Strings are copied, so that a result outlives model and symbols. */
+#include "analysis/stacks.h"
+
+#include <string.h>
+
+/* Where the qualified name begins: after the return type that templates carry in front of it. */
+static const char *name_start(const char *function)
+{
+	const char *start = function;
+	u32 depth = 0;
+
+	for (const char *p = function; *p; p++) {
+		if (*p == '(' && depth == 0)
+			break;
+		if (*p == '<' || *p == '(')
+			depth++;
+		else if ((*p == '>' || *p == ')') && depth)
+			depth--;
+		else if (*p == ' ' && depth == 0)
+			start = p + 1;
+	}
+	return start;
+}
+
+/* Code of the language's own library: what stands between the program's code and the allocator. */
+static bool is_minor(const char *function)
+{
+	static const char *const spaces[] = {"std::",    "__gnu_cxx::",  "alloc::",    "core::",
+					     "<alloc::", "__rust_alloc", "__rdl_alloc"};
+	const char *name = name_start(function);
+
+	if (strncmp(function, "operator new", 12) == 0)
+		return true;
+	for (u32 i = 0; i < sizeof spaces / sizeof *spaces; i++)
+		if (strncmp(name, spaces[i], strlen(spaces[i])) == 0)
+			return true;
+	return false;
+}
+
+static const char *module_path(const struct stack_source *self, u32 id)
+{
+	const struct modmap_module *module = modmap_module(&self->model->contexts.modules, id);
+
+	if (!module)
+		return "";
+	return *module->path ? module->path : self->model->image.program;
+}
+
+static const struct symbol_entry *symbols_of(const struct stack_source *self,
+					     const struct frame *frame)
+{
+	if (!self->symbols || frame->module == NO_MODULE)
+		return NULL;
+	return symbol_table_find(self->symbols, self->image, frame->module, frame->address);
+}
+
+/* Names of a frame, at least one; with symbols an array, innermost first. */
+static u32 name_count(const struct symbol_entry *entry)
+{
+	return entry && entry->frame_count ? entry->frame_count : 1;
+}
+
+static const char *copy(struct result *result, const char *text)
+{
+	const char *mine = *text ? result_copy(result, text) : "";
+
+	return mine ? mine : "";
+}
+
+static const struct frame *frame_at(const struct stack_source *self, u32 index)
+{
+	return context_table_frame(&self->model->contexts, (struct frame_id){index});
+}
+
+/* The frame's name number i, as it is shown. */
+static struct result_frame named(const struct stack_source *self, const struct frame *frame,
+				 const struct symbol_entry *entry, u32 i, struct result *result)
+{
+	struct result_frame out = {.function = "",
+				   .file = "",
+				   .module = "",
+				   .offset = frame->address};
+
+	if (frame->flags & HW_NODE_CUT) {
+		out.function = "(outer frames were cut off)";
+		out.offset = 0;
+		return out;
+	}
+	if (frame->module != NO_MODULE)
+		out.module = copy(result, module_path(self, frame->module));
+	if (entry && i < entry->frame_count) {
+		out.function = copy(result, entry->frames[i].function);
+		out.file = copy(result, entry->frames[i].file);
+		out.line = entry->frames[i].line;
+		out.inlined = entry->frames[i].inlined;
+		out.minor = is_minor(out.function);
+	}
+	return out;
+}
+
+/* Of a run of minor frames only the outermost is kept, which the program's own code called. */
+static void add_frame(struct result_stack *stack, struct result_frame frame, bool collapse)
+{
+	struct result_frame *last = stack->count ? &stack->frames[stack->count - 1] : NULL;
+
+	if (collapse && last && last->minor && frame.minor) {
+		frame.folded = last->folded + 1;
+		*last = frame;
+		return;
+	}
+	stack->frames[stack->count++] = frame;
+}
+
+/* Leaves the outer frames out that are more than wanted. */
+static void limit_depth(struct result_stack *stack, u32 depth)
+{
+	if (!depth || stack->count <= depth)
+		return;
+	stack->hidden = stack->count - depth;
+	stack->count = depth;
+}
+
+const struct result_stack *stack_of(const struct stack_source *self, struct frame_id frame,
+				    struct result *result)
+{
+	struct result_stack *stack = arena_new(&result->arena, struct result_stack);
+	u32 total = 0;
+
+	for (u32 at = frame.index; at; at = frame_at(self, at)->parent)
+		total += name_count(symbols_of(self, frame_at(self, at)));
+	if (stack)
+		stack->frames = arena_new_array(&result->arena, struct result_frame, total);
+	if (!stack || !stack->frames) {
+		result->failed = true;
+		return NULL;
+	}
+	for (u32 at = frame.index; at; at = frame_at(self, at)->parent) {
+		const struct symbol_entry *entry = symbols_of(self, frame_at(self, at));
+
+		for (u32 i = 0; i < name_count(entry); i++)
+			add_frame(stack, named(self, frame_at(self, at), entry, i, result),
+				  self->fold);
+	}
+	limit_depth(stack, self->depth);
+	stack->number = (u64)frame.index + 1;
+	return stack;
+}

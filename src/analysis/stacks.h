@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * Call stacks of the model as results show them, with names where symbols are known. */
+#ifndef ANALYSIS_STACKS_H
+#define ANALYSIS_STACKS_H
+
+#include "model/model.h"
+#include "output/result.h"
+#include "trace/symtab.h"
+
+struct stack_source {
+	const struct model *model;
+	const struct symbol_table *symbols; /* may be NULL: no names */
+	u32 image;                          /* the image's own number, by which symbols are kept */
+	u32 depth;                          /* frames to show, 0 = all */
+	bool fold; /* of neighbouring frames of the standard library show the outermost only */
+};
+
+/* The stack that ends in a frame (its number is the frame's), owned by result; NULL (and result
+ * failed) if there is no memory. */
+const struct result_stack *stack_of(const struct stack_source *self, struct frame_id frame,
+				    struct result *result);
+
+#endif

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT
+ * The totals of an image as one record.
+ * Host. Every number is defined in docs/METHODS.md; nothing is printed here. */
+#include "analysis/summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/group.h"
+#include "analysis/temporary.h"
+#include "base/strbuf.h"
+#include "base/units.h"
+
+struct builder {
+	struct result *result;
+	const struct model *model;
+	const struct summary_query *query;
+};
+
+static void field(struct builder *self, const char *name, const char *label, enum value_type type,
+		  struct value value, const char *meaning)
+{
+	struct result_column column = {.name = name,
+				       .label = label,
+				       .type = type,
+				       .meaning = meaning};
+
+	result_add_field(self->result, column, value);
+}
+
+/* Changes the field that was added last. */
+static struct result_column *last(struct builder *self)
+{
+	static struct result_column nowhere;
+
+	if (self->result->failed || !self->result->columns.count)
+		return &nowhere;
+	return &self->result->columns.data[self->result->columns.count - 1];
+}
+
+static const char *end_word(const struct model *model)
+{
+	if (!model->has_end)
+		return "unknown";
+	switch (model->end.how) {
+	case IMAGE_EXITED:
+		return "exited";
+	case IMAGE_KILLED:
+		return "killed";
+	case IMAGE_EXEC:
+		return "exec";
+	case IMAGE_DETACHED:
+		return "detached";
+	}
+	return "unknown";
+}
+
+static const char *end_sentence(struct builder *self)
+{
+	const struct model *model = self->model;
+	char text[96] = "";
+
+	if (!model->has_end)
+		return "then the recording breaks off";
+	switch (model->end.how) {
+	case IMAGE_EXITED:
+		snprintf(text, sizeof text, "exited with status %d", model->end.value);
+		break;
+	case IMAGE_KILLED:
+		snprintf(text, sizeof text, "ended by signal %d (%s)", model->end.value,
+			 strsignal(model->end.value));
+		break;
+	case IMAGE_EXEC:
+		return "then replaced itself by another program (exec)";
+	case IMAGE_DETACHED:
+		return "then recording was stopped";
+	}
+	return result_copy(self->result, text);
+}
+
+static void add_head(struct builder *self)
+{
+	const struct model *model = self->model;
+	struct result *result = self->result;
+	u64 images = self->query->info ? self->query->info->images : 1;
+
+	field(self, "program", "program", VALUE_TEXT,
+	      value_text(result_copy(result, model->image.program)), "path of the executable");
+	last(self)->remark = "pid {pid}";
+	field(self, "command", "command", VALUE_TEXT,
+	      value_text(result_copy(result, model->image.command)), "command line");
+	field(self, "pid", NULL, VALUE_ID, value_number(model->image.pid), "process id");
+	field(self, "duration_ns", "ran", VALUE_NS, value_number(model_duration_ns(model)),
+	      "from the recorder's start to the end of the image");
+	last(self)->remark = "{end.words}";
+	field(self, "end.how", NULL, VALUE_TEXT, value_text(end_word(model)),
+	      "exited, killed, exec, detached, or unknown");
+	field(self, "end.value", NULL, VALUE_SIGNED,
+	      model->has_end ? value_signed(model->end.value) : value_unknown(),
+	      "exit status or signal");
+	field(self, "end.words", NULL, VALUE_TEXT, value_text(end_sentence(self)),
+	      "the same as a sentence");
+	field(self, "image", images > 1 ? "image" : NULL, VALUE_ID,
+	      value_number(self->query->image),
+	      "number of the program image, from 0; each exec begins a new one");
+	last(self)->remark = "of {images:image}, counted from 0: --image N shows another";
+	field(self, "images", NULL, VALUE_COUNT, value_number(images), "images in the file");
+	field(self, "complete", NULL, VALUE_BOOL,
+	      value_number(summary_complete(model, self->query->info)),
+	      "every event of the image is in the trace");
+	field(self, "lost_events", NULL, VALUE_COUNT, value_number(summary_lost_events(model)),
+	      "events known to be missing");
+}
+
+static struct value mean(u64 sum, u64 count)
+{
+	return count ? value_number(sum / count) : value_unknown();
+}
+
+static struct value share(u64 part, u64 whole)
+{
+	return whole ? value_real(units_share(part, whole)) : value_unknown();
+}
+
+static void add_flow(struct builder *self)
+{
+	const struct model *model = self->model;
+	const struct model_totals *totals = &model->totals;
+	u64 allocations = model_count(model, totals->allocations);
+
+	field(self, "allocations", "allocations", VALUE_COUNT, value_number(allocations),
+	      "successful allocating calls");
+	last(self)->section = "Summary";
+	last(self)->remark = "{bytes} requested, {mean_bytes} on average";
+	field(self, "bytes", NULL, VALUE_BYTES, value_number(totals->bytes),
+	      "requested bytes, all together");
+	field(self, "mean_bytes", NULL, VALUE_BYTES, mean(totals->bytes, allocations),
+	      "mean size of an allocation");
+	field(self, "frees", "frees", VALUE_COUNT,
+	      value_number(model_count(model, totals->frees) + model->unknown_frees),
+	      "chunks that ended, and frees of unknown blocks");
+	last(self)->remark = "{freed_bytes}";
+	field(self, "freed_bytes", NULL, VALUE_BYTES, value_number(totals->freed_bytes),
+	      "bytes of chunks that ended");
+}
+
+static void add_peak(struct builder *self)
+{
+	const struct model *model = self->model;
+	const struct stream_totals *told = &model->end.totals;
+	u64 bytes = model->totals.peak_bytes, ticks = model->totals.peak_ticks;
+	u64 chunks = model_count(model, model->totals.peak_chunks);
+
+	/* Events after the switch to sums are not in the trace, but the monitor saw them. */
+	if (model->aggregated && model->has_end && !model->count_shift &&
+	    told->peak_bytes > bytes) {
+		bytes = told->peak_bytes;
+		chunks = told->peak_chunks;
+		ticks = told->peak_ticks;
+	}
+	field(self, "peak.bytes", "peak", VALUE_BYTES, value_number(bytes),
+	      "largest sum of live requested bytes at any moment");
+	last(self)->remark = "in {peak.chunks:chunk}, {peak.time_ns} after the start";
+	field(self, "peak.chunks", NULL, VALUE_COUNT, value_number(chunks),
+	      "live chunks at that moment");
+	field(self, "peak.time_ns", NULL, VALUE_NS,
+	      value_number(tick_clock_ns(&model->clock, ticks)), "that moment, since the start");
+}
+
+static void add_kept(struct builder *self)
+{
+	const struct model *model = self->model;
+	bool exec = model->has_end && model->end.how == IMAGE_EXEC;
+	u64 bytes = model->totals.live_bytes,
+	    chunks = model_count(model, model->totals.live_chunks);
+
+	field(self, "kept.bytes", exec ? NULL : "kept", VALUE_BYTES, value_number(exec ? 0 : bytes),
+	      "bytes in chunks that were live when the process ended");
+	last(self)->remark =
+		model->has_end ? "in {kept.chunks:chunk}, never freed"
+			       : "in {kept.chunks:chunk}, live where the recording breaks off";
+	field(self, "kept.chunks", NULL, VALUE_COUNT, value_number(exec ? 0 : chunks),
+	      "chunks that were live when the process ended");
+	field(self, "exec.bytes", exec ? "given up" : NULL, VALUE_BYTES,
+	      value_number(exec ? bytes : 0), "bytes that were live when exec replaced the image");
+	last(self)->remark = "in {exec.chunks:chunk}, live when exec replaced the program";
+	field(self, "exec.chunks", NULL, VALUE_COUNT, value_number(exec ? chunks : 0),
+	      "chunks that were live when exec replaced the image");
+}
+
+static int add_temporary(struct builder *self, struct err *err)
+{
+	const struct model *model = self->model;
+	struct temporary_table temporary = {0};
+	u64 slack = self->query->temporary_slack;
+	int status = temporary_count(model, slack, &temporary, err);
+
+	if (status < 0)
+		return status;
+	field(self, "temporary", "temporary", VALUE_COUNT,
+	      value_number(model_count(model, temporary.chunks)),
+	      "chunks freed before any further allocation of their thread");
+	last(self)->remark = slack ? "{temporary_share} of all, freed before more than "
+				     "{temporary_slack} further "
+				     "allocations of their thread"
+				   : "{temporary_share} of all, freed before any further "
+				     "allocation of their thread";
+	field(self, "temporary_bytes", NULL, VALUE_BYTES, value_number(temporary.bytes),
+	      "bytes in temporary chunks");
+	field(self, "temporary_share", NULL, VALUE_SHARE,
+	      share(temporary.chunks, model->totals.allocations),
+	      "temporary chunks of all allocations");
+	field(self, "temporary_slack", NULL, VALUE_COUNT, value_number(slack),
+	      "further allocations that may come between");
+	temporary_table_release(&temporary);
+	return 0;
+}
+
+static u64 count_threads(const struct model *model)
+{
+	u64 count = 0;
+
+	for (u64 i = 0; i < model->threads.count; i++)
+		count += model->threads.data[i].told || model->threads.data[i].made;
+	return count;
+}
+
+static u64 count_modules(const struct model *model)
+{
+	u64 count = 0;
+
+	for (u32 i = 0; i < model->contexts.modules.module_count; i++)
+		count += modmap_module(&model->contexts.modules, i) != NULL;
+	return count;
+}
+
+static void add_places(struct builder *self)
+{
+	const struct model *model = self->model;
+
+	field(self, "points", "points", VALUE_COUNT, value_number(model->points.count),
+	      "allocation points: call stacks that allocate");
+	last(self)->remark = "call stacks that allocate, in {threads:thread}";
+	field(self, "contexts", NULL, VALUE_COUNT, value_number(model->contexts.told),
+	      "frames of the calling-context tree");
+	field(self, "threads", NULL, VALUE_COUNT, value_number(count_threads(model)),
+	      "threads that were seen");
+	field(self, "modules", NULL, VALUE_COUNT, value_number(count_modules(model)),
+	      "executable and libraries that were loaded");
+}
+
+static const char *const call_names[] = {"calls.malloc",   "calls.calloc", "calls.realloc",
+					 "calls.memalign", "calls.free",   "calls.new",
+					 "calls.delete",   "calls.mmap",   "calls.munmap"};
+
+static void add_calls(struct builder *self)
+{
+	struct strbuf remark = {0};
+	u64 total = 0;
+
+	for (u32 i = 0; i < sizeof call_names / sizeof *call_names; i++) {
+		const char *call = strchr(call_names[i], '.') + 1;
+		u64 count = model_calls(self->model, call);
+
+		total += count;
+		if (count)
+			strbuf_addf(&remark, "%s%s %s", remark.count ? ", " : "", call,
+				    units_count(count).text);
+	}
+	field(self, "calls.total", "calls", VALUE_COUNT, value_number(total), "successful calls");
+	last(self)->remark = result_copy(self->result, strbuf_text(&remark));
+	strbuf_release(&remark);
+	for (u32 i = 0; i < sizeof call_names / sizeof *call_names; i++)
+		field(self, call_names[i], NULL, VALUE_COUNT,
+		      value_number(model_calls(self->model, strchr(call_names[i], '.') + 1)),
+		      "successful calls of this family");
+}
+
+static void add_failed(struct builder *self)
+{
+	u64 failed = 0;
+
+	for (u32 i = 0; i < HW_KIND_COUNT; i++)
+		failed += self->model->failed[i];
+	field(self, "failed_calls", "failed calls", VALUE_COUNT, value_number(failed),
+	      "calls that returned no memory");
+	last(self)->hide_zero = true;
+}
+
+static void add_time(struct builder *self)
+{
+	const struct model *model = self->model;
+	u64 samples = 0, ns = model_allocator_ns(model);
+	/* Times of several threads add up to more than the run. */
+	bool one_thread = count_threads(model) <= 1;
+
+	for (u32 i = 0; i < HW_KIND_COUNT; i++)
+		samples += model->duration_calls[i];
+	field(self, "allocator_time_ns", "allocator", VALUE_NS,
+	      samples ? value_number(ns) : value_unknown(),
+	      "estimated time inside the real allocator, all threads");
+	last(self)->remark =
+		one_thread
+			? "{allocator_share} of the run, estimated from {allocator_samples} "
+			  "timed calls"
+			: "in all threads together, estimated from {allocator_samples:timed call}";
+	field(self, "allocator_samples", NULL, VALUE_COUNT, value_number(samples),
+	      "calls that were timed");
+	field(self, "allocator_share", NULL, VALUE_SHARE,
+	      one_thread ? share(ns, model_duration_ns(model)) : value_unknown(),
+	      "allocator time of the duration; of programs with one thread");
+}
+
+static void add_rss(struct builder *self)
+{
+	const struct model *model = self->model;
+	u64 most = 0;
+
+	for (u64 i = 0; i < model->usage.count; i++)
+		if (model->usage.data[i].rss_bytes > most)
+			most = model->usage.data[i].rss_bytes;
+	field(self, "rss.max_bytes", "resident", VALUE_BYTES,
+	      model->usage.count ? value_number(most) : value_unknown(),
+	      "largest resident set that was sampled, the recorder's share included");
+	last(self)->remark = "at most, in {rss.samples:sample}";
+	field(self, "rss.samples", NULL, VALUE_COUNT, value_number(model->usage.count),
+	      "samples of /proc");
+}
+
+static void add_quality(struct builder *self)
+{
+	static const char *const fault_names[HW_FAULT_COUNT] = {
+#define FAULT_NAME(name, text) [HW_FAULT_##name] = "faults." #name,
+		HW_FAULTS(FAULT_NAME)
+#undef FAULT_NAME
+	};
+	const struct model *model = self->model;
+
+	field(self, "sample_bytes", NULL, VALUE_BYTES, value_number(model->image.sample_bytes),
+	      "sampling interval; 0 = everything was recorded");
+	field(self, "estimated", NULL, VALUE_BOOL, value_number(model->image.sample_bytes != 0),
+	      "numbers are estimates from a sample");
+	field(self, "aggregated", NULL, VALUE_BOOL, value_number(model->aggregated),
+	      "the trace's size limit was reached: sums instead of events");
+	field(self, "unknown_frees", NULL, VALUE_COUNT, value_number(model->unknown_frees),
+	      "frees of blocks whose allocation was not seen");
+	field(self, "implied_frees", NULL, VALUE_COUNT, value_number(model->implied_frees),
+	      "frees that were not seen: the address was handed out again");
+	for (u32 i = 0; i < HW_FAULT_COUNT; i++) {
+		char name[64];
+		u32 k = 0;
+
+		for (; fault_names[i][k] && k + 1 < sizeof name; k++)
+			name[k] = fault_names[i][k] >= 'A' && fault_names[i][k] <= 'Z'
+					  ? (char)(fault_names[i][k] - 'A' + 'a')
+					  : fault_names[i][k];
+		name[k] = 0;
+		field(self, result_copy(self->result, name), NULL, VALUE_COUNT,
+		      value_number(model->has_end ? model->end.totals.faults[i] : 0),
+		      "counted by the recorder");
+	}
+}
+
+struct result *analyse_summary(const struct model *model, const struct summary_query *query,
+			       struct err *err)
+{
+	struct builder self = {.result = result_new(RESULT_RECORD, "report", ""),
+			       .model = model,
+			       .query = query};
+
+	if (!self.result) {
+		err_set(err, ERR_MEMORY, "out of memory for the summary");
+		return NULL;
+	}
+	add_head(&self);
+	add_flow(&self);
+	add_peak(&self);
+	add_kept(&self);
+	if (add_temporary(&self, err) < 0)
+		goto fail;
+	add_places(&self);
+	add_calls(&self);
+	add_failed(&self);
+	add_time(&self);
+	add_rss(&self);
+	add_quality(&self);
+	add_caveats(self.result, model, query->info);
+	if (!result_failed(self.result))
+		return self.result;
+	err_set(err, ERR_MEMORY, "out of memory for the summary");
+fail:
+	result_free(self.result);
+	return NULL;
+}
+
+struct result *analyse_sizes(const struct model *model, struct err *err)
+{
+	static const struct result_column columns[] = {
+		COLUMN("from_bytes", "from", VALUE_BYTES,
+		       "smallest size of the class; it ends before twice that"),
+		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations of these sizes"),
+		COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes"),
+		COLUMN("kept_chunks", "kept chunks", VALUE_COUNT, "chunks never freed"),
+		COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
+	};
+	struct group_query query = {.key = group_by_size_class};
+	struct group_table groups = {0};
+	struct result *table = result_new(RESULT_TABLE, "sizes", "Sizes");
+
+	if (!table || group_chunks(model, &query, &groups, err) < 0)
+		goto fail;
+	table->hidden_in_text = true;
+	group_sort(&groups, group_order_key);
+	result_set_columns(table, columns, sizeof columns / sizeof *columns);
+	for (u64 i = 0; i < groups.rows.count; i++) {
+		const struct group_row *group = &groups.rows.data[i];
+		struct value *row = result_add_row(table);
+
+		if (!row)
+			goto fail;
+		row[0] = value_number(group->key);
+		row[1] = value_number(model_count(model, group->chunks));
+		row[2] = value_number(group->bytes);
+		row[3] = value_number(model_count(model, group->kept_chunks));
+		row[4] = value_number(group->kept_bytes);
+	}
+	group_table_release(&groups);
+	return table;
+fail:
+	err_set(err, ERR_MEMORY, "out of memory for the size classes");
+	group_table_release(&groups);
+	result_free(table);
+	return NULL;
+}

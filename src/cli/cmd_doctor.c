@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise doctor: what works on this machine, in words.
+ * Host. */
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/doctor.h"
+#include "cli/print.h"
+
+struct doctor_args {
+	const char *format;
+};
+
+static const struct option_spec options[] = {OPTION(struct doctor_args, format, 'f', "format",
+						    OPTION_CHOICE, FORMAT_CHOICES,
+						    "how to print (text)"),
+					     OPTION_END};
+
+static const struct result_column columns[] = {
+	COLUMN("state", "state", VALUE_TEXT, "ok, limited, or missing"),
+	COLUMN("check", "what", VALUE_TEXT, "what was looked at"),
+	COLUMN("found", "found", VALUE_TEXT, "what is there"),
+	COLUMN("follows", NULL, VALUE_TEXT, "what that means"),
+};
+
+static const char *state_word(enum finding_state state)
+{
+	switch (state) {
+	case FINDING_OK:
+		return "ok";
+	case FINDING_LIMITED:
+		return "limited";
+	case FINDING_MISSING:
+		return "missing";
+	}
+	return "";
+}
+
+/* Text shows finding and consequence as one phrase; programs get them apart. */
+static void add_row(struct result *table, const struct checkup *checkup, bool joined)
+{
+	struct finding finding = {.state = FINDING_OK};
+	char phrase[sizeof finding.found + sizeof finding.follows + 2];
+	struct value *row;
+
+	checkup->look(&finding);
+	strcpy(phrase, finding.found);
+	if (joined && *finding.follows) {
+		strcat(phrase, ": ");
+		strcat(phrase, finding.follows);
+	}
+	row = result_add_row(table);
+	if (!row)
+		return;
+	row[0] = value_text(state_word(finding.state));
+	row[1] = value_text(checkup->name);
+	row[2] = value_text(result_copy(table, phrase));
+	row[3] = value_text(result_copy(table, finding.follows));
+}
+
+static int run(const struct command *self, void *fields, int argc, char **argv)
+{
+	const struct doctor_args *args = fields;
+	enum format format = format_parse(args->format);
+	struct result *table;
+	struct err err = {0};
+	int status = EXIT_DONE;
+
+	if (argc != 0)
+		return command_usage(self, "'%s' is not wanted: doctor looks at this machine",
+				     argv[0]);
+	table = result_new(RESULT_TABLE, "doctor",
+			   format == FORMAT_TEXT ? "" : "What works on this machine");
+	if (table)
+		result_set_columns(table, columns, sizeof columns / sizeof *columns);
+	for (u32 i = 0; table && i < checkup_count; i++)
+		add_row(table, &checkups[i], format == FORMAT_TEXT);
+	if (!table || result_failed(table)) {
+		err_set(&err, ERR_MEMORY, "out of memory");
+		status = command_fail(self, &err);
+	} else if (format == FORMAT_TEXT) {
+		struct text_style style = print_style();
+
+		style.width = 0; /* a sentence that is cut helps nobody */
+		render_text(table, &style, stdout);
+	} else {
+		print_result(table, format);
+	}
+	result_free(table);
+	return status;
+}
+
+const struct command cmd_doctor = {
+	.name = "doctor",
+	.operands = "",
+	.summary = "tell what works on this machine",
+	.options = options,
+	.fields_size = sizeof(struct doctor_args),
+	.run = run,
+};

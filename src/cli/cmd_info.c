@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise info: what a trace file is, whether it is whole, and what was recorded in it.
+ * Host. Reads the whole file, so that damage anywhere is found. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/print.h"
+#include "format/session.h"
+#include "model/clock.h"
+#include "trace/reader.h"
+
+struct info_args {
+	const char *format;
+	bool modules;
+};
+
+static const struct option_spec options[] = {
+	OPTION(struct info_args, modules, 'm', "modules", OPTION_SET, NULL,
+	       "list the executable and libraries, too (json and csv always do)"),
+	OPTION(struct info_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
+	       "how to print (text)"),
+	OPTION_END};
+
+static const struct result_column image_columns[] = {
+	COLUMN("image", "image", VALUE_ID, "number of the image, from 0"),
+	COLUMN("pid", "pid", VALUE_ID, "process id"),
+	COLUMN("duration_ns", "ran", VALUE_NS, "from its start to its end"),
+	COLUMN("events", "events", VALUE_COUNT, "events of the image"),
+	COLUMN("threads", "threads", VALUE_COUNT, "threads that were seen"),
+	COLUMN("contexts", "contexts", VALUE_COUNT, "frames of the calling-context tree"),
+	COLUMN("modules", "modules", VALUE_COUNT, "modules that were loaded"),
+	COLUMN("sample_bytes", NULL, VALUE_BYTES, "sampling interval, 0 = everything"),
+	COLUMN("end", "end", VALUE_TEXT, "how it ended"),
+	COLUMN("end_value", NULL, VALUE_SIGNED, "exit status or signal"),
+	COLUMN("arch", NULL, VALUE_ID, "ELF machine number"),
+	COLUMN("program", NULL, VALUE_TEXT, "path of the executable"),
+	COLUMN("command", "command", VALUE_TEXT, "command line"),
+};
+enum { IMAGE_COLUMNS = sizeof image_columns / sizeof *image_columns };
+
+static const struct result_column module_columns[] = {
+	COLUMN("image", "image", VALUE_ID, "image that loaded it"),
+	COLUMN("module", "module", VALUE_ID, "number in the image"),
+	COLUMN("start", NULL, VALUE_ADDRESS, "first address"),
+	COLUMN("end", NULL, VALUE_ADDRESS, "address after the last"),
+	COLUMN("base", NULL, VALUE_ADDRESS, "address in memory less address in the file"),
+	COLUMN("generation", NULL, VALUE_ID, "first generation of contexts that sees it"),
+	COLUMN("build_id", "build-id", VALUE_TEXT, "build-id of the file"),
+	COLUMN("path", "path", VALUE_PATH, "file"),
+};
+enum { MODULE_COLUMNS = sizeof module_columns / sizeof *module_columns };
+
+struct current { /* the image that is being read */
+	struct tick_clock clock;
+	u64 events, threads, contexts, modules, last_ticks;
+	struct value row[IMAGE_COLUMNS];
+	bool open;
+};
+
+struct info {
+	struct result *images, *modules, *notes;
+	struct current now;
+};
+
+static void image_close(struct info *self)
+{
+	struct current *now = &self->now;
+	struct value *row;
+
+	if (!now->open)
+		return;
+	now->row[2] = value_number(tick_clock_ns(&now->clock, now->last_ticks));
+	now->row[3] = value_number(now->events);
+	now->row[4] = value_number(now->threads);
+	now->row[5] = value_number(now->contexts);
+	now->row[6] = value_number(now->modules);
+	row = result_add_row(self->images);
+	if (row)
+		memcpy(row, now->row, sizeof now->row);
+	tick_clock_release(&now->clock);
+	*now = (struct current){0};
+}
+
+static int on_image(void *data, const struct stream_image *image, struct err *err)
+{
+	struct info *self = data;
+	struct value *row = self->now.row;
+
+	image_close(self);
+	if (!tick_clock_start(&self->now.clock, image->start_ticks, image->start_ns))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	self->now.open = true;
+	self->now.last_ticks = image->start_ticks;
+	row[0] = value_number(image->number);
+	row[1] = value_number(image->pid);
+	row[7] = value_number(image->sample_bytes);
+	row[8] = value_text("broken off");
+	row[10] = value_number(image->arch);
+	row[11] = value_text(result_copy(self->images, image->program ? image->program : ""));
+	row[12] = value_text(result_copy(self->images, image->command ? image->command : ""));
+	return 0;
+}
+
+static const char *build_id_text(struct result *result, const struct stream_module *module)
+{
+	char text[129] = "";
+
+	for (u32 i = 0; i < module->build_id_bytes && i < 64; i++)
+		snprintf(text + 2 * i, 3, "%02x", module->build_id[i]);
+	return result_copy(result, text);
+}
+
+static int on_module(void *data, const struct stream_module *module, struct err *err)
+{
+	struct info *self = data;
+	const char *build_id, *path;
+	struct value *row;
+
+	(void)err;
+	if (module->id < self->now.modules) /* told again: it was unloaded */
+		return 0;
+	self->now.modules++;
+	build_id = build_id_text(self->modules, module);
+	path = module->path && *module->path ? result_copy(self->modules, module->path)
+	       : self->now.open              ? self->now.row[11].text
+					     : "";
+	row = result_add_row(self->modules);
+	if (!row)
+		return 0;
+	row[0] = self->now.open ? self->now.row[0] : value_unknown();
+	row[1] = value_number(module->id);
+	row[2] = value_number(module->start);
+	row[3] = value_number(module->end);
+	row[4] = value_number(module->base);
+	row[5] = value_number(module->generation);
+	row[6] = value_text(build_id);
+	row[7] = value_text(path);
+	return 0;
+}
+
+static int on_thread(void *data, const struct stream_thread *thread, struct err *err)
+{
+	struct info *self = data;
+
+	(void)thread, (void)err;
+	self->now.threads++;
+	return 0;
+}
+
+static int on_contexts(void *data, const struct stream_context *contexts, u64 count,
+		       struct err *err)
+{
+	struct info *self = data;
+
+	(void)contexts, (void)err;
+	self->now.contexts += count;
+	return 0;
+}
+
+static int on_events(void *data, const struct event *events, u64 count, struct err *err)
+{
+	struct info *self = data;
+
+	(void)err;
+	self->now.events += count;
+	if (count && events[count - 1].ticks > self->now.last_ticks)
+		self->now.last_ticks = events[count - 1].ticks;
+	return 0;
+}
+
+static int on_clock(void *data, const struct stream_clock *clock, struct err *err)
+{
+	struct info *self = data;
+
+	if (!tick_clock_tell(&self->now.clock, clock))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	return 0;
+}
+
+static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
+{
+	static const char *const how[] = {"exited", "killed", "exec", "detached"};
+	struct info *self = data;
+
+	(void)err;
+	if (end->ticks > self->now.last_ticks)
+		self->now.last_ticks = end->ticks;
+	self->now.row[8] = value_text(end->how < 4 ? how[end->how] : "unknown");
+	self->now.row[9] = value_signed(end->value);
+	return 0;
+}
+
+static int on_note(void *data, const char *key, const char *value, struct err *err)
+{
+	struct info *self = data;
+	const char *copies[2] = {result_copy(self->notes, key), result_copy(self->notes, value)};
+	struct value *row = result_add_row(self->notes);
+
+	(void)err;
+	if (row) {
+		row[0] = value_text(copies[0]);
+		row[1] = value_text(copies[1]);
+	}
+	return 0;
+}
+
+static void add(struct result *result, const char *name, const char *label, enum value_type type,
+		struct value value, const char *meaning)
+{
+	struct result_column column = COLUMN(name, label, type, meaning);
+
+	result_add_field(result, column, value);
+}
+
+static void describe_file(struct result *result, const char *path, const struct trace_info *info)
+{
+	add(result, "file", "file", VALUE_TEXT, value_text(result_copy(result, path)), "the trace");
+	add(result, "version", "version", VALUE_ID, value_number(info->version),
+	    "of the trace format");
+	add(result, "file_bytes", "size", VALUE_BYTES, value_number(info->file_bytes),
+	    "size of the file");
+	add(result, "blocks", "blocks", VALUE_COUNT, value_number(info->blocks),
+	    "blocks in the file");
+	add(result, "images", "images", VALUE_COUNT, value_number(info->images),
+	    "programs that the process was, one after the other");
+	add(result, "events", "events", VALUE_COUNT, value_number(info->events),
+	    "events in all images");
+	add(result, "bytes_per_event", "bytes per event", VALUE_RATIO,
+	    info->events ? value_real((double)info->file_bytes / (double)info->events)
+			 : value_unknown(),
+	    "size of the file by number of events");
+	add(result, "closed", "closed", VALUE_BOOL, value_number(info->complete),
+	    "the recording was ended properly");
+	add(result, "has_symbols", "symbols", VALUE_BOOL, value_number(info->has_symbols),
+	    "function names are in the file");
+	add(result, "damaged_blocks", "damaged blocks", VALUE_COUNT,
+	    value_number(info->damaged_blocks), "blocks that could not be read");
+	add(result, "damaged_bytes", NULL, VALUE_BYTES, value_number(info->damaged_bytes),
+	    "bytes in damaged blocks");
+	if (info->damaged_blocks)
+		result_add_caveat(result, "damage: %s", info->damage);
+	if (!info->complete)
+		result_add_caveat(
+			result,
+			"the file has no index: it is still being written, or the recording "
+			"was cut short");
+}
+
+static struct result *table(const char *name, const char *title,
+			    const struct result_column *columns, u64 count)
+{
+	struct result *result = result_new(RESULT_TABLE, name, title);
+
+	if (result)
+		result_set_columns(result, columns, count);
+	return result;
+}
+
+static int collect(struct info *self, struct trace_reader *reader, struct err *err)
+{
+	struct trace_read_options how = {.image = TRACE_ALL_IMAGES};
+	struct stream_sink sink = {.self = self,
+				   .image = on_image,
+				   .module = on_module,
+				   .thread = on_thread,
+				   .contexts = on_contexts,
+				   .events = on_events,
+				   .clock = on_clock,
+				   .image_end = on_image_end,
+				   .note = on_note};
+	int status = trace_read(reader, &how, &sink, err);
+
+	image_close(self);
+	return status;
+}
+
+static int run(const struct command *command, void *fields, int argc, char **argv)
+{
+	static const struct result_column note_columns[] = {
+		COLUMN("key", "note", VALUE_TEXT, "what the recorder noted"),
+		COLUMN("value", "value", VALUE_TEXT, "its value"),
+	};
+	const struct info_args *args = fields;
+	enum format format = format_parse(args->format);
+	struct info self = {0};
+	struct trace_reader *reader;
+	struct result *result;
+	struct err err = {0};
+	int status = EXIT_DONE;
+
+	if (argc != 1)
+		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+	reader = trace_open(argv[0], &err);
+	if (!reader)
+		return command_fail(command, &err);
+	result = result_new(RESULT_RECORD, "info", "");
+	self.images = table("image_list", "Images", image_columns, IMAGE_COLUMNS);
+	self.modules = table("module_list", "Modules", module_columns, MODULE_COLUMNS);
+	self.notes = table("note_list", "Notes", note_columns, 2);
+	if (!result || !self.images || !self.modules || !self.notes)
+		status = err_set(&err, ERR_MEMORY, "out of memory");
+	else
+		status = collect(&self, reader, &err);
+	if (status == 0) {
+		describe_file(result, argv[0], trace_info(reader));
+		self.modules->hidden_in_text = !args->modules;
+		self.notes->hidden_in_text = result_rows(self.notes) == 0;
+	}
+	if (result) {
+		result_add_part(result, self.images);
+		result_add_part(result, self.modules);
+		result_add_part(result, self.notes);
+	}
+	if (status == 0 && result_failed(result))
+		status = err_set(&err, ERR_MEMORY, "out of memory");
+	if (status == 0)
+		print_result(result, format);
+	else
+		status = command_fail(command, &err);
+	result_free(result);
+	trace_close(reader);
+	return status;
+}
+
+const struct command cmd_info = {
+	.name = "info",
+	.operands = "FILE",
+	.summary = "tell what a trace file holds and whether it is whole",
+	.options = options,
+	.fields_size = sizeof(struct info_args),
+	.run = run,
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * A command of heapwise is one const struct in one file, cmd_NAME.c; main.c has the list. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "base/options.h"
+
+enum { EXIT_DONE = 0, EXIT_FINDING = 1, EXIT_USAGE = 2, EXIT_BAD_INPUT = 3 };
+
+struct command {
+	const char *name;
+	const char *operands; /* "FILE", "[--] PROGRAM [ARGUMENT...]" */
+	const char *summary;  /* one line, for `heapwise help` */
+	const char *details;  /* paragraphs after the options in --help; may be NULL */
+	const struct option_spec *options;
+	bool stop_at_operand;
+	size_t fields_size;         /* of the struct that the options fill */
+	const void *fields_default; /* copied before parsing; NULL = zeros */
+	/* argv holds operands only. Returns the exit status. */
+	int (*run)(const struct command *self, void *fields, int argc, char **argv);
+};
+
+/* All commands in the order of `heapwise help`, NULL-terminated. */
+extern const struct command *const commands[];
+extern const struct command cmd_run, cmd_report, cmd_dump, cmd_info, cmd_symbolize, cmd_doctor;
+
+/* Prints "heapwise NAME: text" on stderr and returns the exit status for err->code. */
+int command_fail(const struct command *command, const struct err *err);
+
+/* Prints a usage error with a pointer to --help and returns EXIT_USAGE. */
+int command_usage(const struct command *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Prints a completion script for "bash", "zsh" or "fish", made from the option tables. */
+int complete_shell(const char *shell);
+
+#endif

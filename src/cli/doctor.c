@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ * The checks of heapwise doctor.
+ * Host. Looks only: changes nothing on the machine, starts no program, asks no network. */
+#include "cli/doctor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/options.h"
+#include "base/units.h"
+
+enum { FILE_MAX = 1 << 20 };
+
+#define FOUND(finding, ...) snprintf((finding)->found, sizeof(finding)->found, __VA_ARGS__)
+#define FOLLOWS(finding, ...) snprintf((finding)->follows, sizeof(finding)->follows, __VA_ARGS__)
+
+/* The number that a file of /proc or /sys holds, or -1. */
+static i64 file_number(const char *path)
+{
+	struct strbuf text = {0};
+	i64 number = -1;
+
+	if (io_read_file(path, FILE_MAX, &text, NULL) == 0 && text.count)
+		number = strtoll(text.text, NULL, 10);
+	strbuf_release(&text);
+	return number;
+}
+
+static bool file_has(const char *path, const char *word)
+{
+	struct strbuf text = {0};
+	bool has =
+		io_read_file(path, FILE_MAX, &text, NULL) == 0 && strstr(strbuf_text(&text), word);
+
+	strbuf_release(&text);
+	return has;
+}
+
+static void look_recorder(struct finding *finding)
+{
+	static const char *const places[] = {"libheapwise.so", "../lib/heapwise/libheapwise.so"};
+	char folder[3072] = "", path[4096];
+	ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+	char *slash;
+
+	folder[length > 0 ? length : 0] = 0;
+	slash = strrchr(folder, '/');
+	if (slash)
+		*slash = 0;
+	for (u32 i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "%s/%s", folder, places[i]);
+		if (access(path, R_OK) == 0) {
+			FOUND(finding, "%.120s", path);
+			FOLLOWS(finding, "programs can be recorded");
+			return;
+		}
+	}
+	finding->state = FINDING_MISSING;
+	FOUND(finding, "no libheapwise.so beside heapwise or in ../lib/heapwise");
+	FOLLOWS(finding, "nothing can be recorded; reading traces works");
+}
+
+static void look_memory(struct finding *finding)
+{
+	int fd = (int)syscall(SYS_memfd_create, "heapwise-doctor", 1u /* close on exec */);
+
+	if (fd >= 0) {
+		close(fd);
+		FOUND(finding, "memfd_create works");
+		FOLLOWS(finding, "rings need no files");
+		return;
+	}
+	finding->state = FINDING_LIMITED;
+	FOUND(finding, "memfd_create: %s", strerror(errno));
+	FOLLOWS(finding, "rings are files in XDG_RUNTIME_DIR, /dev/shm or TMPDIR");
+}
+
+static void look_proc(struct finding *finding)
+{
+	if (access("/proc/self/maps", R_OK) == 0 && access("/proc/self/fd", X_OK) == 0) {
+		FOUND(finding, "/proc is mounted and readable");
+		return;
+	}
+	finding->state = FINDING_LIMITED;
+	FOUND(finding, "/proc: %s", strerror(errno));
+	FOLLOWS(finding, "no samples of resident memory; rings are files");
+}
+
+static void look_clock(struct finding *finding)
+{
+	struct utsname machine;
+	bool is_x86 = uname(&machine) == 0 && strcmp(machine.machine, "x86_64") == 0;
+
+	if (!is_x86 || (file_has("/proc/cpuinfo", "constant_tsc") &&
+			file_has("/proc/cpuinfo", "nonstop_tsc"))) {
+		FOUND(finding, "the processor's counter runs at a constant rate");
+		FOLLOWS(finding, "times of all threads compare");
+		return;
+	}
+	finding->state = FINDING_LIMITED;
+	FOUND(finding, "the processor does not promise an invariant time stamp counter");
+	FOLLOWS(finding, "times may be off when it changes speed; counts and stacks stay exact");
+}
+
+static void look_perf(struct finding *finding)
+{
+	struct perf_event_attr attributes = {.type = PERF_TYPE_HARDWARE,
+					     .size = sizeof attributes,
+					     .config = PERF_COUNT_HW_INSTRUCTIONS,
+					     .exclude_kernel = 1};
+	i64 paranoid = file_number("/proc/sys/kernel/perf_event_paranoid");
+	int fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0ul);
+
+	if (fd >= 0) {
+		close(fd);
+		FOUND(finding, "hardware counters can be read (perf_event_paranoid %lld)",
+		      (long long)paranoid);
+		return;
+	}
+	finding->state = FINDING_LIMITED;
+	FOUND(finding, "%s (perf_event_paranoid %lld)", strerror(errno), (long long)paranoid);
+	FOLLOWS(finding, "recording does not need them; instruction counts in benchmarks do");
+}
+
+static void look_userfaultfd(struct finding *finding)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 || access("/dev/userfaultfd", R_OK | W_OK) == 0) {
+		FOUND(finding, "%s",
+		      fd >= 0 ? "allowed by system call" : "/dev/userfaultfd can be opened");
+		FOLLOWS(finding, "page-wise access recording can see accesses inside system calls");
+		return;
+	}
+	finding->state = FINDING_LIMITED;
+	FOUND(finding, "not allowed (%s)", strerror(errno));
+	FOLLOWS(finding, "page-wise access recording uses mprotect; needs CAP_SYS_PTRACE or "
+			 "/dev/userfaultfd");
+}
+
+static void look_ptrace(struct finding *finding)
+{
+	static const char *const words[] = {"any process of yours", "children only", "root only",
+					    "nobody"};
+	i64 scope = file_number("/proc/sys/kernel/yama/ptrace_scope");
+
+	if (scope <= 0 || scope > 3) {
+		FOUND(finding, "processes of yours may be looked into");
+		return;
+	}
+	finding->state = scope == 1 ? FINDING_OK : FINDING_LIMITED;
+	FOUND(finding, "yama ptrace_scope %lld: %s", (long long)scope, words[scope]);
+	FOLLOWS(finding, "programs that heapwise starts are not affected");
+}
+
+static void look_maps(struct finding *finding)
+{
+	i64 most = file_number("/proc/sys/vm/max_map_count");
+
+	FOUND(finding, "vm.max_map_count %lld", (long long)most);
+	if (most >= 65530) {
+		FOLLOWS(finding, "about %lld areas can be watched page-wise at a time",
+			(long long)most / 2);
+		return;
+	}
+	finding->state = FINDING_LIMITED;
+	FOLLOWS(finding, "low: programs with many mappings may fail to map more");
+}
+
+static void look_disk(struct finding *finding)
+{
+	struct statvfs disk;
+	u64 bytes;
+
+	if (statvfs(".", &disk) != 0) {
+		finding->state = FINDING_LIMITED;
+		FOUND(finding, "cannot tell: %s", strerror(errno));
+		return;
+	}
+	bytes = (u64)disk.f_bavail * disk.f_frsize;
+	FOUND(finding, "%s free in this folder", units_bytes(bytes).text);
+	/* 2 to 6 bytes per event: 4 is what most programs need. */
+	FOLLOWS(finding, "room for about %s million events", units_count(bytes / 4 / 1000000).text);
+	if (bytes < 1u << 30)
+		finding->state = FINDING_LIMITED;
+}
+
+static void look_debuginfod(struct finding *finding)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	if (urls && *urls) {
+		FOUND(finding, "DEBUGINFOD_URLS is %.100s", urls);
+		FOLLOWS(finding, "missing debug info is asked for there");
+		return;
+	}
+	finding->state = FINDING_LIMITED;
+	FOUND(finding, "DEBUGINFOD_URLS is not set");
+	FOLLOWS(finding,
+		"nothing is asked from the network; stripped libraries show exported names only");
+}
+
+static void look_debug_files(struct finding *finding)
+{
+	if (access("/usr/lib/debug/.build-id", R_OK) == 0) {
+		FOUND(finding, "/usr/lib/debug/.build-id exists");
+		FOLLOWS(finding, "names and lines of libraries whose debug files are installed");
+		return;
+	}
+	finding->state = FINDING_LIMITED;
+	FOUND(finding, "no /usr/lib/debug/.build-id");
+	FOLLOWS(finding, "libraries without debug info show exported names only");
+}
+
+static void look_valgrind(struct finding *finding)
+{
+	const char *folders = getenv("PATH");
+	char path[4096];
+
+	for (; folders && *folders;
+	     folders += strcspn(folders, ":") + (folders[strcspn(folders, ":")] == ':')) {
+		snprintf(path, sizeof path, "%.*s/valgrind", (int)strcspn(folders, ":"), folders);
+		if (access(path, X_OK) == 0) {
+			FOUND(finding, "%.120s", path);
+			FOLLOWS(finding, "tests can compare counts with an independent tool");
+			return;
+		}
+	}
+	finding->state = FINDING_LIMITED;
+	FOUND(finding, "not installed");
+	FOLLOWS(finding, "only tests that compare with it need it");
+}
+
+const struct checkup checkups[] = {
+	{"recorder", look_recorder},
+	{"shared memory", look_memory},
+	{"/proc", look_proc},
+	{"clock", look_clock},
+	{"disk", look_disk},
+	{"mappings", look_maps},
+	{"ptrace", look_ptrace},
+	{"userfaultfd", look_userfaultfd},
+	{"perf counters", look_perf},
+	{"debug files", look_debug_files},
+	{"debuginfod", look_debuginfod},
+	{"valgrind", look_valgrind},
+};
+const u32 checkup_count = sizeof checkups / sizeof *checkups;

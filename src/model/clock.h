@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * Turns ticks of the recorded machine's counter into ns since the image began, by pairs of readings
+ * of both clocks. Between two pairs it interpolates, after the last it goes on at the mean rate. */
+#ifndef MODEL_CLOCK_H
+#define MODEL_CLOCK_H
+
+#include "base/vec.h"
+#include "trace/stream.h"
+
+struct tick_clock { /* all zero = empty and ready */
+	VEC(struct stream_clock) pairs; /* rising in both clocks; the first is the image's start */
+};
+
+/* Starts anew with the image's own pair; false if there is no memory. */
+bool tick_clock_start(struct tick_clock *self, u64 ticks, u64 ns);
+
+/* Adds a pair; one that does not rise in both clocks is passed over. */
+bool tick_clock_tell(struct tick_clock *self, const struct stream_clock *pair);
+
+/* False until two pairs are known: then ticks are taken as ns, and results must say so. */
+bool tick_clock_known(const struct tick_clock *self);
+
+/* ns since the start; 0 for ticks before it. */
+u64 tick_clock_ns(const struct tick_clock *self, u64 ticks);
+
+/* A span of ticks in ns, at the mean rate of the whole run. */
+double tick_clock_span_ns(const struct tick_clock *self, double ticks);
+
+void tick_clock_release(struct tick_clock *self);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ * The model's life: making it, what the stream tells besides events, the end, and derived numbers.
+ * Host. Trusts no index of a stream: ids are bounded before anything is sized by them. */
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/fill.h"
+
+enum { SAMPLED_COUNT_SHIFT = 10, THREADS_MAX = 1 << 24 };
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory for the model");
+}
+
+struct model *model_new(void) { return calloc(1, sizeof(struct model)); }
+
+static void model_clear(struct model *self)
+{
+	chunk_table_release(&self->chunks);
+	context_table_release(&self->contexts);
+	vec_release(&self->points);
+	vec_release(&self->threads);
+	vec_release(&self->usage);
+	vec_release(&self->marks);
+	vec_release(&self->notes);
+	vec_release(&self->context_points);
+	vec_release(&self->frame_points);
+	tick_clock_release(&self->clock);
+	arena_release(&self->arena);
+	memset(self, 0, sizeof *self);
+}
+
+void model_free(struct model *self)
+{
+	if (!self)
+		return;
+	model_clear(self);
+	free(self);
+}
+
+void model_weigh(const struct model *self, u64 size, u64 *units, u64 *bytes)
+{
+	u64 interval = self->image.sample_bytes;
+	double weight;
+
+	*units = 1ull << self->count_shift;
+	*bytes = size;
+	if (!self->count_shift || size >= interval)
+		return;
+	/* Chunks of no bytes are never drawn; should one be told, it weighs as one byte. */
+	weight = 1 / -expm1(-(double)(size ? size : 1) / (double)interval);
+	*units = (u64)llround(weight * (double)*units);
+	*bytes = (u64)llround(weight * (double)size);
+}
+
+static int on_image(void *data, const struct stream_image *image, struct err *err)
+{
+	struct model *self = data;
+
+	if (self->has_image)
+		model_clear(self);
+	self->image = *image;
+	self->image.program = arena_copy(&self->arena, image->program ? image->program : "");
+	self->image.command = arena_copy(&self->arena, image->command ? image->command : "");
+	if (!self->image.program || !self->image.command ||
+	    !tick_clock_start(&self->clock, image->start_ticks, image->start_ns))
+		return no_memory(err);
+	timeline_start(&self->timeline, image->start_ticks);
+	self->count_shift = image->sample_bytes ? SAMPLED_COUNT_SHIFT : 0;
+	self->last_ticks = image->start_ticks;
+	self->has_image = true;
+	return 0;
+}
+
+static int on_module(void *data, const struct stream_module *module, struct err *err)
+{
+	struct model *self = data;
+
+	return context_table_module(&self->contexts, module, err);
+}
+
+static int on_thread(void *data, const struct stream_thread *thread, struct err *err)
+{
+	struct model *self = data;
+	struct model_thread *known;
+
+	if (thread->index >= THREADS_MAX)
+		return err_set(err, ERR_INPUT, "thread number %u is out of range", thread->index);
+	if (!vec_extend(&self->threads, (u64)thread->index + 1))
+		return no_memory(err);
+	known = &self->threads.data[thread->index];
+	known->tid = thread->tid;
+	known->start_ticks = thread->start_ticks;
+	memcpy(known->name, thread->name, sizeof known->name);
+	known->name[sizeof known->name - 1] = 0;
+	known->told = true;
+	return 0;
+}
+
+static int on_contexts(void *data, const struct stream_context *contexts, u64 count,
+		       struct err *err)
+{
+	struct model *self = data;
+
+	return context_table_tell(&self->contexts, contexts, count, err);
+}
+
+static int on_clock(void *data, const struct stream_clock *clock, struct err *err)
+{
+	struct model *self = data;
+
+	return tick_clock_tell(&self->clock, clock) ? 0 : no_memory(err);
+}
+
+static int on_usage(void *data, const struct stream_usage *usage, struct err *err)
+{
+	struct model *self = data;
+
+	return vec_push(&self->usage, *usage) ? 0 : no_memory(err);
+}
+
+static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
+{
+	struct model *self = data;
+
+	(void)err;
+	self->end = *end;
+	self->has_end = true;
+	if (end->ticks > self->last_ticks)
+		self->last_ticks = end->ticks;
+	model_finish(self);
+	return 0;
+}
+
+static int on_note(void *data, const char *key, const char *value, struct err *err)
+{
+	struct model *self = data;
+	struct model_note note = {arena_copy(&self->arena, key), arena_copy(&self->arena, value)};
+
+	if (!note.key || !note.value || !vec_push(&self->notes, note))
+		return no_memory(err);
+	return 0;
+}
+
+struct stream_sink model_sink(struct model *self)
+{
+	return (struct stream_sink){
+		.self = self,
+		.image = on_image,
+		.module = on_module,
+		.thread = on_thread,
+		.contexts = on_contexts,
+		.events = model_fill_events,
+		.clock = on_clock,
+		.usage = on_usage,
+		.aggregates = model_fill_aggregates,
+		.image_end = on_image_end,
+		.note = on_note,
+	};
+}
+
+static void end_live_chunks(struct model *self, enum chunk_end end)
+{
+	for (u64 i = 0; i < self->chunks.pages.count; i++) {
+		struct chunk_page *page = self->chunks.pages.data[i];
+
+		for (u32 k = 0; page && k < CHUNK_PAGE; k++)
+			if (page->end[k] == CHUNK_LIVE)
+				page->end[k] = (u8)end;
+	}
+}
+
+void model_finish(struct model *self)
+{
+	if (self->finished)
+		return;
+	self->finished = true;
+	timeline_put(&self->timeline, self->last_ticks, self->totals.live_bytes,
+		     model_count(self, self->totals.live_chunks), false);
+	for (u64 i = 0; i < self->points.count; i++)
+		point_remember_peak(&self->points.data[i], self->totals.peak_number);
+	if (self->has_end)
+		end_live_chunks(self, self->end.how == IMAGE_EXEC ? CHUNK_EXEC : CHUNK_KEPT);
+}
+
+int model_load(struct model *self, const char *path, const struct trace_read_options *options,
+	       struct trace_info *info, struct err *err)
+{
+	struct stream_sink sink = model_sink(self);
+	struct trace_reader *reader = trace_open(path, err);
+	int status;
+
+	if (!reader)
+		return err && err->code < 0 ? err->code : ERR_INPUT;
+	status = trace_read(reader, options, &sink, err);
+	if (info)
+		*info = *trace_info(reader);
+	trace_close(reader);
+	if (status < 0)
+		return status;
+	if (!self->has_image)
+		return err_set(err, ERR_INPUT, "%s holds no recorded program that can be read",
+			       path);
+	model_finish(self);
+	return 0;
+}
+
+struct point_id model_point_of(const struct model *self, u32 context)
+{
+	u32 known = context < self->context_points.count ? self->context_points.data[context] : 0;
+
+	return (struct point_id){known ? known - 1 : 0};
+}
+
+u64 model_calls(const struct model *self, const char *call)
+{
+	static const char *const names[HW_KIND_COUNT] = {
+#define KIND_CALL(name, number, group, call_) [number] = call_,
+		HW_KINDS(KIND_CALL)
+#undef KIND_CALL
+	};
+	u64 units = 0;
+
+	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++)
+		/* A realloc of a live block is two events and one call: the block that it
+		 * returned. */
+		if (kind != HW_REALLOC_FREE && strcmp(names[kind], call) == 0)
+			units += self->kinds[kind];
+	if (strcmp(call, "realloc") == 0)
+		units += self->realloc_frees_alone;
+	return model_count(self, units);
+}
+
+u64 model_allocator_ns(const struct model *self)
+{
+	u64 all_calls = 0;
+	double all_ticks = 0, ticks = 0;
+
+	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++) {
+		all_calls += self->duration_calls[kind];
+		all_ticks += (double)self->duration_ticks[kind];
+	}
+	if (!all_calls)
+		return 0;
+	for (u32 kind = HW_MALLOC; kind <= HW_DELETE_ARRAY; kind++) {
+		u64 units = kind == HW_REALLOC_FREE ? self->realloc_frees_alone : self->kinds[kind];
+		u64 sampled = self->duration_calls[kind];
+		/* A kind too rare to have been sampled costs what the mean call costs. */
+		double mean = sampled ? (double)self->duration_ticks[kind] / (double)sampled
+				      : all_ticks / (double)all_calls;
+
+		ticks += mean * (double)model_count(self, units);
+	}
+	return (u64)tick_clock_span_ns(&self->clock, ticks);
+}
+
+u64 model_duration_ns(const struct model *self)
+{
+	return tick_clock_ns(&self->clock, self->last_ticks);
+}

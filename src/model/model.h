@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ * The heap of one program image as columns: chunks, calling contexts, allocation points,
+ * threads, the timeline. A model is a sink of the stream, so a file that is read and a program
+ * that is watched fill it alike.
+ *
+ *	struct model *model = model_new();
+ *	if (!model || model_load(model, path, &options, &err) < 0) ...
+ *	for (u32 i = 0; i < model->points.count; i++)
+ *		use(&model->points.data[i]);
+ *	model_free(model);
+ *
+ * Counts of chunks and calls are kept in units of 1 << count_shift: 1 in a full recording,
+ * 1/1024 in a sampled one, where each chunk stands for 1 / (1 - exp(-size / interval))
+ * allocations of its size. model_count turns such a sum into a number. Sums of bytes are plain
+ * (estimated) bytes. */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "base/arena.h"
+#include "format/session.h"
+#include "model/chunks.h"
+#include "model/clock.h"
+#include "model/contexts.h"
+#include "model/timeline.h"
+#include "trace/reader.h"
+
+struct point_id {
+	u32 index;
+};
+
+/* An allocation point: a call stack that allocates. "…chunks" are counts, see above. */
+struct model_point {
+	u64 allocations, bytes;
+	u64 frees, freed_bytes;
+	u64 live_bytes, live_chunks; /* now; at the end of the load: what was not freed */
+	u64 peak_bytes, peak_chunks; /* of this point alone, chunks at that moment */
+	u64 peak_ticks;
+	u64 at_peak_bytes, at_peak_chunks; /* live at the moment of the program's peak */
+	u64 temporary, temporary_bytes;    /* freed before any further allocation of the thread */
+	u64 peak_number;                   /* of the program's peak that at_peak_… belongs to */
+	struct frame_id frame;             /* innermost frame; the root if the stack is unknown */
+	u8 kind;                           /* enum hw_kind of its first allocation */
+};
+
+struct model_thread {
+	u32 tid;
+	u32 made; /* allocations so far, wraps; see struct chunk_page.others */
+	u64 start_ticks;
+	u64 allocations, bytes, frees;
+	char name[16];
+	bool told;
+};
+
+struct model_mark {
+	u64 ticks;
+	u64 number;
+};
+
+struct model_totals { /* counts in units, see above */
+	u64 allocations, bytes;
+	u64 frees, freed_bytes;      /* of chunks that are known, implied ones included */
+	u64 live_bytes, live_chunks; /* now; at the end of the load: kept, or given up by exec */
+	u64 peak_bytes, peak_chunks, peak_ticks;
+	u64 peak_number; /* how often a new peak was reached */
+	u64 temporary, temporary_bytes;
+};
+
+struct model_note {
+	const char *key, *value;
+};
+
+struct model {
+	/* what was told */
+	struct stream_image image; /* strings are the model's own */
+	bool has_image;
+	bool has_end; /* false: the trace breaks off */
+	struct stream_image_end end;
+	u64 last_ticks; /* latest time of any event, or of the end */
+
+	struct chunk_table chunks;
+	struct context_table contexts;
+	VEC(struct model_point) points;
+	VEC(struct model_thread) threads;
+	VEC(struct stream_usage) usage;
+	VEC(struct model_mark) marks;
+	VEC(struct model_note) notes;
+	struct tick_clock clock;
+	struct timeline timeline;
+	struct model_totals totals;
+
+	u64 kinds[HW_KIND_COUNT];  /* events of each kind, counted in units where they allocate */
+	u64 realloc_frees_alone;   /* realloc(p, 0) that freed: no REALLOC follows */
+	u64 failed[HW_KIND_COUNT]; /* failed calls, by kind of the call */
+	u64 duration_calls[HW_KIND_COUNT]; /* sampled durations, by kind of the call */
+	u64 duration_ticks[HW_KIND_COUNT];
+	u64 mapped_bytes, unmapped_bytes; /* with --mmap */
+	u64 unknown_frees, implied_frees;
+	u64 lost_events; /* told by LOST events */
+	u64 events;
+	u64 strange_events; /* named what cannot be: skipped */
+	u32 count_shift;
+	u64 recorded_allocations, recorded_bytes, recorded_frees; /* without weights */
+
+	/* --max-size: sums that stand for events which were not written */
+	bool aggregated;
+	u64 aggregated_allocations, aggregated_frees;
+
+	/* inside */
+	VEC(u32) context_points; /* by context id: point + 1 */
+	VEC(u32) frame_points;   /* by frame index: point + 1 */
+	struct arena arena;
+	bool finished;
+};
+
+struct model *model_new(void);
+void model_free(struct model *self);
+
+/* The sink to feed. A further image replaces what is there. */
+struct stream_sink model_sink(struct model *self);
+
+/* Settles what only the end can tell: kept chunks, shares at the peak. The image's end calls it;
+ * for a stream that breaks off the caller must. */
+void model_finish(struct model *self);
+
+/* Reads a trace once, finishes, and fills *info (may be NULL) with what was wrong with the file. A
+ * damaged file of which something was readable is no error. */
+int model_load(struct model *self, const char *path, const struct trace_read_options *options,
+	       struct trace_info *info, struct err *err);
+
+static inline u64 model_count(const struct model *self, u64 units)
+{
+	return self->count_shift ? (units + (1ull << (self->count_shift - 1))) >> self->count_shift
+				 : units;
+}
+
+/* What a chunk of this size stands for, in units and bytes. */
+void model_weigh(const struct model *self, u64 size, u64 *units, u64 *bytes);
+
+/* The point of an allocating context that was seen. */
+struct point_id model_point_of(const struct model *self, u32 context);
+
+/* Successful calls by the call column of HW_KINDS ("malloc", "free" …), in numbers. */
+u64 model_calls(const struct model *self, const char *call);
+
+/* Estimated time inside the real allocator, from sampled durations; 0 if none were sampled. */
+u64 model_allocator_ns(const struct model *self);
+
+u64 model_duration_ns(const struct model *self);
+
+#endif

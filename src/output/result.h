@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ * What an analysis returns: typed values with names, units and meanings, caveats, and further
+ * results inside. Text, JSON, CSV (and the web) render the same result, so they cannot disagree.
+ *
+ * A table has columns and rows. A record has one row: its fields, of which those named "peak.bytes"
+ * and "peak.chunks" belong together.
+ *
+ *	static const struct result_column columns[] = {
+ *		COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes"),
+ *	};
+ *	struct result *table = result_new(RESULT_TABLE, "points", "Points");
+ *	result_set_columns(table, columns, 1);
+ *	struct value *row = result_add_row(table);
+ *	if (row)
+ *		row[0] = value_number(bytes);
+ *	result_add_caveat(table, "3 events were lost");
+ *	if (result_failed(table)) ...                (once, at the end: out of memory)
+ */
+#ifndef OUTPUT_RESULT_H
+#define OUTPUT_RESULT_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+enum value_type {
+	VALUE_TEXT,
+	VALUE_PATH, /* a text whose end matters most: what does not fit is cut at the left */
+	VALUE_COUNT,
+	VALUE_BYTES,
+	VALUE_NS,
+	VALUE_SHARE, /* 0 to 1 */
+	VALUE_RATIO, /* any double, shown with two digits */
+	VALUE_SIGNED,
+	VALUE_ID,      /* a number that names something: no digit groups */
+	VALUE_ADDRESS, /* shown in hexadecimal */
+	VALUE_BOOL,
+	VALUE_STACK,
+};
+
+/* One frame of a call stack. */
+struct result_frame {
+	const char *function; /* "" = unknown */
+	const char *file;     /* "" = unknown */
+	const char *module;   /* path, "" = unknown */
+	u64 offset;           /* in the module; the address itself without one */
+	u32 line;
+	bool inlined; /* into the next frame */
+	bool minor;           /* of the standard library: seldom what the reader looks for */
+	u32 folded;           /* inner minor frames that this one stands for, too */
+};
+
+struct result_stack { /* innermost first */
+	struct result_frame *frames;
+	u32 count;
+	u32 hidden; /* outer frames that were left out */
+	u64 number; /* equal for stacks of the same point, so that text shows each once; 0 = none */
+};
+
+struct value {
+	bool known;
+	union {
+		u64 number; /* COUNT, BYTES, NS, ID, ADDRESS, BOOL */
+		i64 integer;
+		double real;
+		const char *text;
+		const struct result_stack *stack;
+	};
+};
+
+static inline struct value value_number(u64 number)
+{
+	return (struct value){.known = true, .number = number};
+}
+static inline struct value value_signed(i64 integer)
+{
+	return (struct value){.known = true, .integer = integer};
+}
+static inline struct value value_real(double real)
+{
+	return (struct value){.known = true, .real = real};
+}
+static inline struct value value_stack(const struct result_stack *stack)
+{
+	return (struct value){.known = stack != NULL, .stack = stack};
+}
+/* The text must live as long as the result: a literal, or from result_copy. */
+static inline struct value value_text(const char *text)
+{
+	return (struct value){.known = text != NULL, .text = text};
+}
+static inline struct value value_unknown(void) { return (struct value){.known = false}; }
+
+struct result_column {
+	const char *name;  /* for programs */
+	const char *label; /* for people; NULL = not shown in text */
+	enum value_type type;
+	const char *meaning; /* one line */
+	/* Records only. remark is shown after the value, with {name} replaced by that field and
+	 * {name:noun} by the field and the noun in its number; it is left out if a field is
+	 * unknown. section begins a new block with that title ("" = none). */
+	const char *remark;
+	const char *section;
+	bool hide_zero; /* numbers: not shown in text when 0 */
+};
+
+/* A plain column of a table. */
+#define COLUMN(name_, label_, type_, meaning_)                                                     \
+	{                                                                                          \
+		.name = (name_), .label = (label_), .type = (type_), .meaning = (meaning_)         \
+	}
+
+enum result_shape { RESULT_TABLE, RESULT_RECORD };
+
+struct result {
+	enum result_shape shape;
+	const char *name;
+	const char *title;
+	const char *empty; /* text instead of a table without rows */
+	bool hidden_in_text;
+	VEC(struct result_column) columns;
+	VEC(struct value) cells; /* row by row */
+	VEC(const char *) caveats;
+	VEC(struct result *) parts; /* owned */
+	struct arena arena;
+	bool failed;
+};
+
+/* NULL if there is no memory. name and title must outlive the result. */
+struct result *result_new(enum result_shape shape, const char *name, const char *title);
+void result_free(struct result *self);
+
+/* Columns are copied; the strings they point to are not. Before any row. */
+void result_set_columns(struct result *self, const struct result_column *columns, u64 count);
+
+/* A new row of unknown values; NULL after a failure. Valid until the next row. */
+struct value *result_add_row(struct result *self);
+
+/* Records: one more column and its value. */
+void result_add_field(struct result *self, struct result_column column, struct value value);
+
+/* Takes part over, also when it fails; part may be NULL after its own failure. */
+void result_add_part(struct result *self, struct result *part);
+
+void result_add_caveat(struct result *self, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A copy that lives as long as the result; NULL if there is no memory. */
+const char *result_copy(struct result *self, const char *text);
+
+u64 result_rows(const struct result *self);
+const struct value *result_cell(const struct result *self, u64 row, u64 column);
+
+/* A record's field by name, or NULL. */
+const struct value *result_field(const struct result *self, const char *name);
+
+/* True if anything was left out for want of memory, here or in a part. */
+bool result_failed(const struct result *self);
+
+/* "bytes", "ns", "count", … */
+const char *value_unit(enum value_type type);
+
+#endif

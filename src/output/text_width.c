@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ * Cutting of texts to columns.
+ * Host. Works on names from strangers: never assumes balanced brackets or valid UTF-8. */
+#include "output/text_width.h"
+
+#include <string.h>
+
+#include "output/json.h"
+
+u32 text_columns(const char *text)
+{
+	u32 columns = 0;
+
+	while (*text) {
+		u32 length = utf8_length(text);
+
+		text += length ? length : 1;
+		columns++;
+	}
+	return columns;
+}
+
+/* Control characters: C0, DEL, and C1 in its UTF-8 form. */
+static bool is_control(const char *text, u32 length)
+{
+	u8 c = (u8)text[0];
+
+	return (length == 1 && (c < 0x20 || c == 0x7f)) ||
+	       (length == 2 && c == 0xc2 && (u8)text[1] < 0xa0);
+}
+
+/* Appends at most `columns` characters; returns how many bytes were taken. */
+static size_t add_some(struct strbuf *out, const char *text, u32 columns)
+{
+	const char *start = text;
+
+	for (; *text && columns; columns--) {
+		u32 length = utf8_length(text);
+
+		if (length == 0 || is_control(text, length))
+			strbuf_add_char(out, '?');
+		else
+			strbuf_add_bytes(out, text, length);
+		text += length ? length : 1;
+	}
+	return (size_t)(text - start);
+}
+
+void text_add_clean(struct strbuf *out, const char *text) { add_some(out, text, UINT32_MAX); }
+
+void text_add_cut(struct strbuf *out, const char *text, u32 columns)
+{
+	if (!columns || text_columns(text) <= columns) {
+		text_add_clean(out, text);
+		return;
+	}
+	add_some(out, text, columns - 1);
+	strbuf_add(out, "…");
+}
+
+void text_add_path(struct strbuf *out, const char *path, u32 columns)
+{
+	u32 have = text_columns(path);
+	const char *slash;
+
+	if (!columns || have <= columns) {
+		text_add_clean(out, path);
+		return;
+	}
+	/* leaves room for the "…" */
+	for (u32 drop = have - columns + 1; drop; drop--) {
+		u32 length = utf8_length(path);
+
+		path += length ? length : 1;
+	}
+	slash = strchr(path, '/');
+	strbuf_add(out, "…");
+	text_add_clean(out, slash && slash[1] ? slash : path);
+}
+
+/* The end of the bracket that opens at text, or NULL. "->" and "operator<" must not count as
+ * one. */
+static const char *bracket_end(const char *text)
+{
+	char open = *text, close = open == '(' ? ')' : '>';
+	u32 depth = 0;
+
+	for (; *text; text++) {
+		if (*text == open)
+			depth++;
+		else if (*text == close && text[-1] != '-' && --depth == 0)
+			return text;
+	}
+	return NULL;
+}
+
+/* Copies name with the contents of every outermost bracket of that kind replaced by "…". */
+static void elide(struct strbuf *out, const char *name, char open)
+{
+	const char *start = name;
+
+	for (; *name; name++) {
+		bool is_operator = name - start >= 8 && strncmp(name - 8, "operator", 8) == 0;
+		const char *end =
+			*name == open && !is_operator && name > start ? bracket_end(name) : NULL;
+
+		strbuf_add_char(out, *name);
+		if (end && end > name + 1) {
+			strbuf_add(out, "…");
+			name = end - 1;
+		}
+	}
+}
+
+void text_add_function(struct strbuf *out, const char *name, u32 columns)
+{
+	struct strbuf shorter = {0}, shortest = {0};
+
+	if (!columns || text_columns(name) <= columns) {
+		text_add_clean(out, name);
+		return;
+	}
+	elide(&shorter, name, '(');
+	if (text_columns(strbuf_text(&shorter)) > columns) {
+		elide(&shortest, strbuf_text(&shorter), '<');
+		text_add_cut(out, strbuf_text(&shortest), columns);
+	} else {
+		text_add_clean(out, strbuf_text(&shorter));
+	}
+	strbuf_release(&shorter);
+	strbuf_release(&shortest);
+}
+
+void text_pad(struct strbuf *out, u32 columns)
+{
+	while (columns--)
+		strbuf_add_char(out, ' ');
+}

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Commands and their options as a user meets them: help, version, mistakes, completion, manual pages.
+. "$(dirname "$0")/../run/lib.sh"
+
+# run_cli ARGUMENT...   status in $status, output in $work/stdout and $work/stderr
+run_cli()
+{
+	"$HEAPWISE" "$@" >"$work/stdout" 2>"$work/stderr"
+	status=$?
+}
+
+run_cli help
+equal "status of help" "$status" 0
+commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/stdout")
+equal "commands" "$(echo $commands)" "run report dump info symbolize doctor"
+run_cli --version
+equal "status of --version" "$status" 0
+says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
+
+# mistakes: words, expected status, what stderr says
+while IFS='|' read -r words wanted text; do
+	run_cli $words
+	equal "status of '$words'" "$status" "$wanted"
+	says "$work/stderr" "$text"
+	[ ! -s "$work/stdout" ] || fail "'$words' prints on stdout"
+done <<'ROWS'
+|2|usage: heapwise COMMAND
+reprot|2|did you mean 'report'
+frobnicate|2|unknown command 'frobnicate'
+--format json report|2|the command comes first
+help frobnicate|2|unknown command
+report|2|which FILE
+report a b|2|one FILE at a time
+report --tpo 3 a|2|did you mean --top
+report --top many a|2|wants a number, not 'many'
+report --by size a|2|wants one of bytes
+dump --format xml a|2|wants one of text
+dump|2|which FILE
+info|2|which FILE
+symbolize|2|which FILE
+doctor now|2|not wanted
+run|2|program
+report /no/such/file|3|/no/such/file: No such file
+dump /no/such/file|3|/no/such/file: No such file
+info /no/such/file|3|/no/such/file: No such file
+symbolize /no/such/file|3|/no/such/file: No such file
+__complete tcsh|2|bash, zsh and fish
+ROWS
+
+for command in $commands; do
+	run_cli "$command" --help
+	equal "status of $command --help" "$status" 0
+	says "$work/stdout" "^usage: heapwise $command"
+	cp "$work/stdout" "$work/help"
+	run_cli help "$command"
+	cmp -s "$work/stdout" "$work/help" || fail "help $command and $command --help differ"
+	# every option has its place in the manual
+	page=$HEAPWISE_SOURCE_DIR/man/heapwise-$command.1
+	sed 's/\\-/-/g' "$page" >"$work/page"
+	for option in $(grep -oE -- '--[a-z][a-z-]+' "$work/help" | sort -u); do
+		grep -qF -- "$option" "$work/page" || fail "heapwise-$command(1) does not mention $option"
+	done
+done
+
+for pair in bash:bash/heapwise zsh:zsh/_heapwise fish:fish/heapwise.fish; do
+	run_cli __complete "${pair%%:*}"
+	equal "status of completion for ${pair%%:*}" "$status" 0
+	cmp -s "$work/stdout" "$HEAPWISE_SOURCE_DIR/completions/${pair#*:}" ||
+		fail "out of date: heapwise __complete ${pair%%:*} >completions/${pair#*:}"
+done
+completed=$(bash -c '. "$1"; COMP_WORDS=(heapwise report --by ""); COMP_CWORD=3; _heapwise
+	echo "${COMPREPLY[@]}"' - "$HEAPWISE_SOURCE_DIR/completions/bash/heapwise")
+equal "completion of report --by" "$completed" "bytes peak kept temporary count"
+
+run_cli doctor
+equal "status of doctor" "$status" 0
+says "$work/stdout" "^  ok +recorder "
+equal "states of doctor" "$("$HEAPWISE" doctor --format json | jq -r '[.rows[].state] - ["ok", "limited", "missing"] | length')" 0
+equal "checks of doctor" "$("$HEAPWISE" doctor --format csv | wc -l)" 13
+
+"$HEAPWISE" help >/dev/full 2>"$work/stderr"
+equal "status with a full disk" "$?" 3
+says "$work/stderr" "cannot write the result"
+finish
