@@ -134,8 +134,15 @@ struct hw_slot {
 	u64 nested_tail;
 };
 
-/* An entry of the module log, 8-aligned. size 0 = skip to the start of the byte ring. */
-enum { HW_MODULE_LOADED = 1, HW_MODULE_UNLOADED = 2 };
+/* An entry of the module log, 8-aligned. size 0 = skip to the start of the byte ring. The first two,
+ * there before `attached`, say which image this is; asking /proc from outside races with exec. */
+enum {
+	HW_MODULE_LOADED = 1,
+	HW_MODULE_UNLOADED = 2,
+	HW_IMAGE_PROGRAM = 3, /* path = the executable */
+	HW_IMAGE_COMMAND = 4, /* path = the arguments, each with its terminator */
+};
+enum { HW_IMAGE_TEXT_MAX = 8192 };
 struct hw_module_note {
 	u32 size; /* of the whole note, a multiple of 8 */
 	u16 what; /* HW_MODULE_* */

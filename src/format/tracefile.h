@@ -9,7 +9,7 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs are copied as they are");
 
-#define HW_TRACE_MAGIC 0x0a0d435254574889ull /* 0x89 "HWTRC" CR LF: damaged by text-mode transfers */
+#define HW_TRACE_MAGIC 0x0a0d435254574889ull /* 0x89 "HWTRC" CR LF: text mode breaks it */
 #define HW_TRACE_VERSION 1
 #define HW_BLOCK_MAGIC 0xbc5748b1u
 
@@ -91,7 +91,7 @@ enum hw_event_column {
 	HW_COLUMN_SIZE,    /* varint per size that was not predicted */
 	HW_COLUMN_FREED,   /* varint per free of a known chunk */
 	HW_COLUMN_CLASS,   /* u8 per free of a chunk that is older than the block: its size class */
-	HW_COLUMN_RARE,    /* varints: threads, aux, all of the kinds that neither allocate nor free */
+	HW_COLUMN_RARE,    /* varints: threads, aux, events that no other column tells */
 	HW_COLUMNS
 };
 
@@ -114,14 +114,14 @@ enum { /* HW_COLUMN_MORE */
 	HW_MORE_UNKNOWN = 0x20, /* a free of an unknown chunk */
 };
 enum { /* HW_COLUMN_PLACE */
-	HW_PLACE_CODE = 0x1f, /* below HW_REUSE_DEPTH: that recently freed address, 0 = the latest */
+	HW_PLACE_CODE = 0x1f, /* below HW_REUSE_DEPTH: a freed address, 0 = the latest */
 	HW_PLACE_NEXT = 16,   /* where the thread's last new block ends */
 	HW_PLACE_STEP = 17,   /* signed distance from the thread's last new block, in 16 bytes */
 	HW_PLACE_ODD = 18,    /* the address itself */
 	HW_PLACE_SIZE = 0x20, /* the size was not predicted */
 };
 
-/* The model that predicts an event from those before it in the block. Writer and reader must agree. */
+/* The model that predicts an event from those before it. Writer and reader must agree. */
 enum {
 	HW_THREAD_SLOTS = 64,   /* thread & 63 */
 	HW_PAIR_SLOTS = 8192,   /* contexts after two */

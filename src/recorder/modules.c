@@ -183,6 +183,34 @@ static bool announce(const struct hwr_module_at *module, struct build_id id)
 	return true;
 }
 
+/* Tells what /proc/self has under this name; longer texts are cut. */
+static void tell_image(u16 what, const char *path)
+{
+	u64 head = hwr_control->modules_head;
+	struct hw_module_note *note = log_room(sizeof *note + HW_IMAGE_TEXT_MAX, &head);
+	long bytes;
+
+	if (!note)
+		return;
+	bytes = what == HW_IMAGE_PROGRAM ? hwr_readlink(path, note + 1, HW_IMAGE_TEXT_MAX)
+					 : hwr_read_file(path, note + 1, HW_IMAGE_TEXT_MAX);
+	if (bytes <= 0)
+		return;
+	*note = (struct hw_module_note){
+		.size = (u32)(sizeof *note + (u64)bytes + 7) & ~7u,
+		.what = what,
+		.ticks = hw_ticks(),
+		.path_bytes = (u32)bytes,
+	};
+	store_release(&hwr_control->modules_head, head + note->size);
+}
+
+void hwr_modules_tell_image(void)
+{
+	tell_image(HW_IMAGE_PROGRAM, "/proc/self/exe");
+	tell_image(HW_IMAGE_COMMAND, "/proc/self/cmdline");
+}
+
 /* ---- identity ---- */
 
 /* Contexts from here on hang below a root of their own: their PCs mean other code than before. */

@@ -22,6 +22,9 @@ extern u64 hwr_root_hash;
 
 void hwr_modules_init(void);
 
+/* Writes the first notes of the log: executable and arguments. */
+void hwr_modules_tell_image(void);
+
 /* The unwinder met this module. Cheap when it is known. False: somebody else is at work or the log is
  * full; nothing may be cached about its code, so that it is met again. */
 bool hwr_modules_saw(const struct hwr_module_at *module);

@@ -176,6 +176,7 @@ bool hwr_session_attach(struct hw_control *control)
 	add_acq_rel(&hwr_epoch, 1);
 	hwr_rules_forget();
 	hwr_modules_init();
+	hwr_modules_tell_image();
 	control->pid = hwr_pid;
 	control->arch = HWR_ELF_MACHINE;
 	control->start_ns = hwr_monotonic_ns();

@@ -62,6 +62,23 @@ static inline long hwr_write(int fd, const void *buffer, size_t bytes)
 }
 
 static inline void hwr_close(int fd) { hwr_syscall3(SYS_close, fd, 0, 0); }
+
+/* What a small file has, at most `bytes` of it. */
+static inline long hwr_read_file(const char *path, void *buffer, size_t bytes)
+{
+	int fd = hwr_open(path, 02000000 /* O_RDONLY | O_CLOEXEC */);
+	long n = fd < 0 ? fd : hwr_read(fd, buffer, bytes);
+
+	if (fd >= 0)
+		hwr_close(fd);
+	return n;
+}
+
+static inline long hwr_readlink(const char *path, void *buffer, size_t bytes)
+{
+	return hwr_syscall6(SYS_readlinkat, -100 /* AT_FDCWD */, (long)path, (long)buffer, (long)bytes, 0, 0);
+}
+
 static inline u32 hwr_getpid(void) { return (u32)hwr_syscall3(SYS_getpid, 0, 0, 0); }
 static inline u32 hwr_getppid(void) { return (u32)hwr_syscall3(SYS_getppid, 0, 0, 0); }
 static inline u32 hwr_gettid(void) { return (u32)hwr_syscall3(SYS_gettid, 0, 0, 0); }
