@@ -4,16 +4,19 @@
 #include "recorder/note.h"
 #include "recorder/session.h"
 
+/* A program may speak before it has allocated anything. */
+static bool recording(void) { return load_relaxed(&hwr_token.on) || hwr_session_join(); }
+
 HWR_EXPORT int heapwise_recorder_state(void)
 {
-	if (hwr_token.on)
-		return HEAPWISE_RECORDING;
-	return hwr_token.paused ? HEAPWISE_PAUSED : HEAPWISE_DORMANT;
+	if (!recording())
+		return HEAPWISE_DORMANT;
+	return hwr_token.paused ? HEAPWISE_PAUSED : HEAPWISE_RECORDING;
 }
 
 HWR_EXPORT void heapwise_recorder_pause(int paused)
 {
-	if (!hwr_token.on && !hwr_token.paused)
+	if (!recording())
 		return;
 	store_relaxed(&hwr_control->paused, paused != 0);
 	hwr_session_obey();
@@ -21,7 +24,7 @@ HWR_EXPORT void heapwise_recorder_pause(int paused)
 
 HWR_EXPORT void heapwise_recorder_stop(void)
 {
-	if (!hwr_token.on && !hwr_token.paused)
+	if (!recording())
 		return;
 	store_relaxed(&hwr_control->stopped, 1);
 	hwr_session_obey();
