@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise run: records a program. Host. What the program prints stays untouched: everything from
+ * here goes to stderr, and the exit status is the program's own. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cli/command.h"
+#include "format/session.h"
+#include "monitor/run.h"
+#include "symbols/resolve.h"
+
+struct run_args {
+	const char *output, *recorder;
+	bool alloc_stacks, free_stacks, durations, exact_times, symbols;
+	bool mmap, lossy, children, unprofiled;
+	bool progress, quiet, report;
+	u64 sample_bytes, max_depth, max_size;
+	u64 ring_records, test_stamp_shift;
+	bool test_preempt;
+};
+
+static const struct run_args run_defaults = {
+	.alloc_stacks = true, .free_stacks = true, .durations = true, .symbols = true
+};
+
+#define RUN_OPTION(field, letter, name, kind, argument, help)                                      \
+	OPTION(struct run_args, field, letter, name, kind, argument, help)
+
+static const struct option_spec run_options[] = {
+	RUN_OPTION(
+		output, 'o', "output", OPTION_STRING, "FILE",
+		"write the trace to FILE (with --children: one file per process into folder FILE); "
+		"default heapwise.PROGRAM.PID.hwt"),
+	RUN_OPTION(children, 0, "children", OPTION_SET, NULL,
+		   "record the processes that the program starts, too"),
+	RUN_OPTION(free_stacks, 0, "no-free-stacks", OPTION_CLEAR, NULL,
+		   "do not record who frees: faster, smaller traces"),
+	RUN_OPTION(alloc_stacks, 0, "no-stacks", OPTION_CLEAR, NULL,
+		   "record no call stacks at all"),
+	RUN_OPTION(max_depth, 0, "max-depth", OPTION_NUMBER, "FRAMES",
+		   "keep at most FRAMES innermost frames of a stack; at most and by default 1024"),
+	RUN_OPTION(sample_bytes, 0, "sample", OPTION_BYTES, "BYTES",
+		   "record about one allocation in BYTES allocated bytes, and every larger one"),
+	RUN_OPTION(mmap, 0, "mmap", OPTION_SET, NULL, "record mmap and munmap, too"),
+	RUN_OPTION(lossy, 0, "lossy", OPTION_SET, NULL,
+		   "drop and count events rather than let the program wait for the monitor"),
+	RUN_OPTION(durations, 0, "no-durations", OPTION_CLEAR, NULL,
+		   "do not measure how long allocator calls take"),
+	RUN_OPTION(
+		exact_times, 0, "exact-times", OPTION_SET, NULL,
+		"read the clock for every event: short gaps are otherwise estimated now and then"),
+	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
+		   "once the trace has BYTES, keep totals per allocation point only; default: when "
+		   "the "
+		   "disk is 90 % full"),
+	RUN_OPTION(unprofiled, 0, "unprofiled", OPTION_SET, NULL,
+		   "run programs that cannot be recorded (static, setuid) without recording"),
+	RUN_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
+		   "do not look up function names at the end; 'heapwise symbolize' does it later"),
+	RUN_OPTION(report, 0, "report", OPTION_SET, NULL,
+		   "print the report on stdout after the program's end"),
+	RUN_OPTION(progress, 0, "progress", OPTION_SET, NULL,
+		   "show progress at once, not only after 5 s; on a terminal only"),
+	RUN_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "say nothing but errors and losses"),
+	RUN_OPTION(recorder, 0, "recorder", OPTION_STRING, "PATH", NULL),
+	RUN_OPTION(ring_records, 0, "ring-records", OPTION_NUMBER, "N", NULL),
+	RUN_OPTION(test_stamp_shift, 0, "test-stamp-shift", OPTION_NUMBER, "BITS", NULL),
+	RUN_OPTION(test_preempt, 0, "test-preempt", OPTION_SET, NULL, NULL),
+	OPTION_END};
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+struct progress {
+	bool at_once;
+	bool shown;
+	struct timespec start;
+};
+
+static void progress_show(void *self_, u64 events, u64 live_bytes, u64 trace_bytes)
+{
+	struct progress *self = self_;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!self->at_once && now.tv_sec - self->start.tv_sec <= 5)
+		return;
+	/* A program that has taken the terminal for itself is not disturbed. */
+	if (tcgetpgrp(STDERR_FILENO) != getpgrp())
+		return;
+	self->shown = true;
+	fprintf(stderr, "\rheapwise: %s events, %s live, trace %s\033[K", units_count(events).text,
+		units_bytes(live_bytes).text, units_bytes(trace_bytes).text);
+}
+
+static void progress_clear(const struct progress *self)
+{
+	if (self->shown)
+		fprintf(stderr, "\r\033[K");
+}
+
+/* ---- summary --------------------------------------------------------------------------------- */
+
+static void say_losses(const struct run_result *result)
+{
+	static const char *const texts[] = {
+#define FAULT_TEXT(name, text) [HW_FAULT_##name] = text,
+		HW_FAULTS(FAULT_TEXT)
+#undef FAULT_TEXT
+	};
+	const struct stream_totals *totals = &result->totals;
+
+	if (totals->lost_events)
+		fprintf(stderr, "heapwise: WARNING: %s events were LOST, all numbers are too low\n",
+			units_count(totals->lost_events).text);
+	for (u32 i = 0; i < HW_FAULT_COUNT; i++) {
+		if (totals->faults[i] && i != HW_FAULT_CHECKED)
+			fprintf(stderr, "heapwise: %s %s\n", units_count(totals->faults[i]).text,
+				texts[i]);
+	}
+	if (result->write_errno)
+		fprintf(stderr,
+			"heapwise: WARNING: the trace is INCOMPLETE, it could not be written to "
+			"the end: %s\n",
+			strerror(result->write_errno));
+	if (result->berth_shortage)
+		fprintf(stderr,
+			"heapwise: WARNING: %s program images were not recorded: the monitor "
+			"could not keep up with new processes\n",
+			units_count(result->berth_shortage).text);
+}
+
+static const char *plural(u64 count, const char *one, const char *many)
+{
+	return count == 1 ? one : many;
+}
+
+static void say_unrecorded(const struct run_result *result)
+{
+	u64 children = result->unrecorded_children, execs = result->unrecorded_execs;
+
+	if (!children && !execs)
+		return;
+	fprintf(stderr, "heapwise: not recorded: ");
+	if (children)
+		fprintf(stderr, "%s %s", units_count(children).text,
+			plural(children, "child", "children"));
+	if (execs)
+		fprintf(stderr, "%s%s exec'd %s", children ? " and " : "", units_count(execs).text,
+			plural(execs, "image", "images"));
+	fprintf(stderr, ": use --children\n");
+}
+
+static void say_totals(const struct run_args *args, const struct run_result *result)
+{
+	const struct stream_totals *totals = &result->totals;
+	u64 events = totals->allocations + totals->frees;
+
+	if (args->sample_bytes)
+		fprintf(stderr, "heapwise: a sample of the allocations was recorded:\n");
+	fprintf(stderr, "heapwise: %s allocations, %s in %s; peak %s in %s %s; kept %s in %s %s\n",
+		units_count(totals->allocations).text, units_bytes(totals->bytes).text,
+		units_ns(result->duration_ns).text, units_bytes(totals->peak_bytes).text,
+		units_count(totals->peak_chunks).text,
+		plural(totals->peak_chunks, "chunk", "chunks"),
+		units_bytes(totals->kept_bytes).text, units_count(totals->kept_chunks).text,
+		plural(totals->kept_chunks, "chunk", "chunks"));
+	if (result->images > 1)
+		fprintf(stderr,
+			"heapwise: these are of the last of %s images of the program (exec)\n",
+			units_count(result->images).text);
+	fprintf(stderr, "heapwise: trace %s, %s", result->output,
+		units_bytes(result->trace_bytes).text);
+	if (events && result->images == 1 && !args->children)
+		fprintf(stderr, ", %.1f bytes per event",
+			(double)result->trace_bytes / (double)events);
+	fprintf(stderr, "\n");
+}
+
+static void summary(const struct run_args *args, const struct run_result *result)
+{
+	say_losses(result);
+	if (args->quiet)
+		return;
+	if (!result->output[0]) {
+		fprintf(stderr, "heapwise: the program ran without being recorded\n");
+		return;
+	}
+	if (!result->recorded)
+		fprintf(stderr,
+			"heapwise: nothing was recorded: the program never allocated, or the "
+			"recorder could not be loaded into it\n");
+	else
+		say_totals(args, result);
+	if (result->aggregated)
+		fprintf(stderr,
+			"heapwise: the trace was not to grow further: from some moment on it "
+			"has totals per allocation point, and no single events\n");
+	say_unrecorded(result);
+	if (result->runtime_hint[0])
+		fprintf(stderr, "heapwise: note: %s\n", result->runtime_hint);
+	if (result->recorded && !args->report && !result->write_errno)
+		fprintf(stderr, "heapwise: next: heapwise report %s\n", result->output);
+}
+
+/* ---- symbols --------------------------------------------------------------------------------- */
+
+static void resolve_one(const struct run_args *args, const char *path)
+{
+	struct symbolize_options options = { 0 };
+	struct symbolize_summary found = { 0 };
+	struct err err = { 0 };
+
+	if (symbols_resolve_trace(path, &options, &found, &err) < 0 && !args->quiet)
+		fprintf(stderr, "heapwise: function names are missing in %s: %s\n", path, err.text);
+}
+
+static void resolve_folder(const struct run_args *args, const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		size_t length = strlen(entry->d_name);
+		char path[8192];
+
+		if (length < 4 || strcmp(entry->d_name + length - 4, ".hwt") != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		resolve_one(args, path);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static void resolve(const struct run_args *args, const struct run_result *result)
+{
+	if (!args->symbols || !result->output[0] || result->write_errno)
+		return;
+	if (args->children)
+		resolve_folder(args, result->output);
+	else
+		resolve_one(args, result->output);
+}
+
+/* ---- end ------------------------------------------------------------------------------------- */
+
+static int report(const struct run_result *result)
+{
+	char path[sizeof(result->output)];
+	char *argv[] = { path, NULL };
+	void *fields = calloc(1, cmd_report.fields_size ? cmd_report.fields_size : 1);
+	int status;
+
+	if (!fields)
+		return EXIT_BAD_INPUT;
+	memcpy(path, result->output, sizeof(path));
+	if (cmd_report.fields_default)
+		memcpy(fields, cmd_report.fields_default, cmd_report.fields_size);
+	status = cmd_report.run(&cmd_report, fields, 1, argv);
+	fflush(stdout);
+	free(fields);
+	return status;
+}
+
+/* Ends as the program ended: whoever waits for us sees what he would have seen without us. */
+static int end_like(int wait_status)
+{
+	struct rlimit no_core = { 0 };
+	sigset_t set;
+	int number;
+
+	if (!WIFSIGNALED(wait_status))
+		return WEXITSTATUS(wait_status);
+	number = WTERMSIG(wait_status);
+	setrlimit(RLIMIT_CORE,
+		  &no_core); /* the program's core file is not to be overwritten by ours */
+	signal(number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	raise(number);
+	return 128 + number;
+}
+
+static void options_fill(const struct run_args *args, char **argv, struct run_options *options)
+{
+	options->argv = argv;
+	options->output = args->output;
+	options->recorder = args->recorder;
+	options->alloc_stacks = args->alloc_stacks;
+	options->free_stacks = args->free_stacks;
+	options->mmap = args->mmap;
+	options->lossy = args->lossy;
+	options->children = args->children;
+	options->durations = args->durations;
+	options->exact_times = args->exact_times;
+	options->allow_unprofiled = args->unprofiled;
+	options->sample_bytes = args->sample_bytes;
+	options->max_depth = args->max_depth;
+	options->max_size = args->max_size;
+	options->ring_records = args->ring_records;
+	options->test_stamp_shift = args->test_stamp_shift;
+	options->test_preempt = args->test_preempt;
+}
+
+static int run_command(const struct command *self, void *fields, int argc, char **argv)
+{
+	const struct run_args *args = fields;
+	struct progress progress = { .at_once = args->progress };
+	struct run_options options = { 0 };
+	struct run_result result;
+	struct err err = { 0 };
+
+	if (argc < 1)
+		return command_usage(
+			self, "which program? heapwise run [OPTION...] PROGRAM [ARGUMENT...]");
+	options_fill(args, argv, &options);
+	clock_gettime(CLOCK_MONOTONIC, &progress.start);
+	if (isatty(STDERR_FILENO) && !args->quiet) {
+		options.progress = progress_show;
+		options.progress_self = &progress;
+	}
+	if (monitor_run(&options, &result, &err) < 0)
+		return command_fail(self, &err);
+	progress_clear(&progress);
+	resolve(args, &result);
+	summary(args, &result);
+	if (args->report && result.recorded)
+		report(&result);
+	return end_like(result.wait_status);
+}
+
+const struct command cmd_run = {
+	.name = "run",
+	.operands = "[--] PROGRAM [ARGUMENT...]",
+	.summary = "run a program and record its allocations",
+	.details =
+		"The program runs as without heapwise: same terminal, same signals, and its exit\n"
+		"status is heapwise's. Ctrl-C ends the program and keeps the trace. Without\n"
+		"--children one process is recorded, also after it replaces itself with exec (env,\n"
+		"nice, sh -c).\n"
+		"\n"
+		"Exit status: the program's; 2 for a usage error, 3 if the program could not be\n"
+		"started.",
+	.options = run_options,
+	.stop_at_operand = true,
+	.fields_size = sizeof(struct run_args),
+	.fields_default = &run_defaults,
+	.run = run_command,
+};

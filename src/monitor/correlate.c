@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: MIT
+ * The correlator; see correlate.h. Runs on the drain thread. Never reads a clock, a file or shared
+ * memory: the same records in the same order give the same events. */
+#include "monitor/correlate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "monitor/live.h"
+#include "monitor/waiting.h"
+
+enum {
+	AHEAD = 16,            /* records between prefetch and use of a place in the table */
+	OUT_EVENTS = 1024,     /* events handed to the sink at once */
+	WAITING_MAX = 1 << 20, /* records that may wait; then the oldest are given up early */
+};
+
+struct correlator {
+	struct stream_sink sink;
+	bool drop_unknown;
+	bool aggregating;
+	struct live_table live;
+	struct waiting waiting;
+	u64 now_ns;
+	u64 next_chunk;
+	u64 events;
+	u64 live_bytes, live_chunks;
+	struct stream_totals totals;
+	VEC(u32) row_of_context; /* number of the row + 1 */
+	VEC(struct stream_aggregate) rows;
+	u32 out_count;
+	struct event out[OUT_EVENTS];
+};
+
+static int out_of_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory while matching frees with allocations");
+}
+
+struct correlator *correlator_new(const struct stream_sink *sink, bool drop_unknown)
+{
+	struct correlator *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		return NULL;
+	self->sink = *sink;
+	self->drop_unknown = drop_unknown;
+	if (!live_init(&self->live) || !waiting_init(&self->waiting)) {
+		correlator_free(self);
+		return NULL;
+	}
+	return self;
+}
+
+void correlator_free(struct correlator *self)
+{
+	if (!self)
+		return;
+	live_release(&self->live);
+	waiting_release(&self->waiting);
+	vec_release(&self->row_of_context);
+	vec_release(&self->rows);
+	free(self);
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+int correlator_flush(struct correlator *self, struct err *err)
+{
+	u32 count = self->out_count;
+
+	self->out_count = 0;
+	if (!count || !self->sink.events)
+		return 0;
+	return self->sink.events(self->sink.self, self->out, count, err);
+}
+
+static inline int tell(struct correlator *self, const struct told_record *told, u64 size, u64 chunk,
+		       u8 flags, struct err *err)
+{
+	const struct hw_record *record = &told->record;
+	struct event *event;
+
+	self->events++;
+	if (unlikely(self->aggregating))
+		return 0;
+	event = &self->out[self->out_count++];
+	event->ticks = record->ticks;
+	event->address = record->address;
+	event->size = size;
+	event->chunk = chunk;
+	event->context = record->context;
+	event->thread = told->thread;
+	event->kind = record->kind;
+	event->flags = flags | (record->flags & HW_RECORD_NESTED ? EVENT_NESTED : 0);
+	event->aux = record->aux;
+	return likely(self->out_count < OUT_EVENTS) ? 0 : correlator_flush(self, err);
+}
+
+/* The row of a context's totals; NULL without memory. */
+static struct stream_aggregate *aggregate_row(struct correlator *self, u32 context)
+{
+	if (!vec_extend(&self->row_of_context, (u64)context + 1))
+		return NULL;
+	if (!self->row_of_context.data[context]) {
+		struct stream_aggregate row = { .context = context };
+
+		if (!vec_push(&self->rows, row))
+			return NULL;
+		self->row_of_context.data[context] = (u32)self->rows.count;
+	}
+	return &self->rows.data[self->row_of_context.data[context] - 1];
+}
+
+static int aggregate_birth(struct correlator *self, u32 context, u64 size, struct err *err)
+{
+	struct stream_aggregate *row = aggregate_row(self, context);
+
+	if (!row)
+		return out_of_memory(err);
+	row->allocations++;
+	row->bytes += size;
+	return 0;
+}
+
+static int aggregate_death(struct correlator *self, u32 context, u64 size, struct err *err)
+{
+	struct stream_aggregate *row = aggregate_row(self, context);
+
+	if (!row)
+		return out_of_memory(err);
+	row->frees++;
+	row->freed_bytes += size;
+	return 0;
+}
+
+static inline bool block_is_live(const struct live_block *block)
+{
+	return (block->chunk & ~LIVE_QUEUED) != LIVE_NOTHING;
+}
+
+static inline bool block_is_queued(const struct live_block *block)
+{
+	return block->chunk & LIVE_QUEUED;
+}
+
+static inline void block_set_chunk(struct live_block *block, u64 chunk)
+{
+	block->chunk = (block->chunk & LIVE_QUEUED) | chunk;
+}
+
+static void block_set_birth(struct correlator *self, struct live_block *block, u32 birth)
+{
+	*(block_is_queued(block) ? &self->waiting.queues.data[block->extra].birth : &block->extra) =
+		birth;
+}
+
+static inline void count_birth(struct correlator *self, u64 size, u64 ticks)
+{
+	struct stream_totals *totals = &self->totals;
+
+	totals->allocations++;
+	totals->bytes += size;
+	self->live_chunks++;
+	self->live_bytes += size;
+	if (self->live_bytes > totals->peak_bytes) {
+		totals->peak_bytes = self->live_bytes;
+		totals->peak_chunks = self->live_chunks;
+		totals->peak_ticks = ticks;
+	}
+}
+
+static inline void count_death(struct correlator *self, u64 size)
+{
+	self->totals.frees++;
+	self->totals.freed_bytes += size;
+	self->live_chunks--;
+	self->live_bytes -= size;
+}
+
+static inline int tell_birth(struct correlator *self, struct live_block *block,
+			     const struct told_record *told, struct err *err)
+{
+	u64 size = told->record.size, chunk = self->next_chunk++;
+
+	block->size = size;
+	block->context = told->record.context;
+	block_set_chunk(block, chunk);
+	block_set_birth(self, block, (u32)told->record.ticks);
+	count_birth(self, size, told->record.ticks);
+	if (unlikely(self->aggregating) && aggregate_birth(self, block->context, size, err) < 0)
+		return ERR_MEMORY;
+	return tell(self, told, size, chunk, 0, err);
+}
+
+/* The chunk ends; its record stays in the table, as one of nothing, for the caller to remove. */
+static inline int tell_death(struct correlator *self, struct live_block *block,
+			     const struct told_record *told, u8 flags, struct err *err)
+{
+	u64 chunk = block->chunk & ~LIVE_QUEUED;
+
+	block_set_chunk(block, LIVE_NOTHING);
+	count_death(self, block->size);
+	if (unlikely(self->aggregating) &&
+	    aggregate_death(self, block->context, block->size, err) < 0)
+		return ERR_MEMORY;
+	return tell(self, told, block->size, chunk, flags, err);
+}
+
+/* A life that was over before the chunk that lives now was born. */
+static int tell_life(struct correlator *self, const struct told_record *birth,
+		     const struct told_record *death, struct err *err)
+{
+	struct live_block block = { .address = birth->record.address, .chunk = LIVE_NOTHING };
+	int status = tell_birth(self, &block, birth, err);
+
+	return status < 0 ? status : tell_death(self, &block, death, 0, err);
+}
+
+static int tell_unknown_free(struct correlator *self, const struct told_record *told,
+			     struct err *err)
+{
+	if (self->drop_unknown)
+		return 0;
+	self->totals.frees++;
+	self->totals.unknown_frees++;
+	return tell(self, told, 0, NO_CHUNK, 0, err);
+}
+
+static int tell_implied_free(struct correlator *self, struct live_block *block,
+			     const struct told_record *birth, struct err *err)
+{
+	struct told_record death = { .thread = birth->thread };
+
+	death.record.ticks = birth->record.ticks;
+	death.record.address = block->address;
+	death.record.kind = HW_FREE;
+	self->totals.implied_frees++;
+	return tell_death(self, block, &death, EVENT_IMPLIED, err);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static bool queue_open(struct correlator *self, struct live_block *block)
+{
+	u32 queue;
+
+	if (block_is_queued(block))
+		return true;
+	queue = waiting_open(&self->waiting, block->extra);
+	if (!queue)
+		return false;
+	block->extra = queue;
+	block->chunk |= LIVE_QUEUED;
+	return true;
+}
+
+/* Takes a record out of the block's queue. */
+static struct told_record queue_take(struct correlator *self, struct live_block *block, u32 index)
+{
+	struct told_record told = self->waiting.waiters.data[index].told;
+	u32 birth = self->waiting.queues.data[block->extra].birth;
+
+	if (waiting_take(&self->waiting, index)) {
+		block->extra = birth;
+		block->chunk &= ~LIVE_QUEUED;
+	}
+	return told;
+}
+
+/* A whole life that belongs before the chunk that lives now. */
+static bool life_step(struct correlator *self, struct live_block *block, bool near, int *status,
+		      struct err *err)
+{
+	struct told_record birth_told, death_told;
+	u32 death, birth = waiting_life(&self->waiting, block->extra, near, &death);
+
+	if (!birth)
+		return false;
+	birth_told = queue_take(self, block, birth);
+	death_told = queue_take(self, block, death);
+	*status = tell_life(self, &birth_told, &death_told, err);
+	return true;
+}
+
+/* Tells one more event, or one more life, of those that wait; false if none fits. */
+static bool queue_step(struct correlator *self, struct live_block *block, int *status,
+		       struct err *err)
+{
+	u32 index = waiting_next(&self->waiting, block->extra, block_is_live(block));
+	struct told_record told;
+
+	if (!index)
+		return block_is_live(block) && life_step(self, block, false, status, err);
+	told = queue_take(self, block, index);
+	*status = hw_kind_allocates(told.record.kind) ? tell_birth(self, block, &told, err)
+						      : tell_death(self, block, &told, 0, err);
+	return true;
+}
+
+/* Nothing more will come: any order that makes births and deaths alternate is better than none, and
+ * only where there is no such order was something never told. */
+static int queue_force(struct correlator *self, struct live_block *block, struct err *err)
+{
+	bool alive = block_is_live(block);
+	u32 birth = alive ? 0 : waiting_birth(&self->waiting, block->extra);
+	u32 first = self->waiting.queues.data[block->extra].first;
+	struct told_record told;
+	int status = 0;
+
+	/* Where events were lost, a free is most likely among them; else the order was
+	 * misjudged. */
+	if (alive && !self->totals.lost_events && life_step(self, block, true, &status, err))
+		return status;
+	if (alive)
+		return tell_implied_free(self, block, &self->waiting.waiters.data[first].told, err);
+	told = queue_take(self, block, birth ? birth : first);
+	return birth ? tell_birth(self, block, &told, err) : tell_unknown_free(self, &told, err);
+}
+
+/* Tells what waits at the address as far as it goes. Removes the block's record if nothing is
+ * left. */
+static int queue_settle(struct correlator *self, struct live_block *block, struct err *err)
+{
+	int status = 0;
+
+	while (block_is_queued(block) && status == 0 && queue_step(self, block, &status, err)) {
+	}
+	if (!block_is_queued(block) && !block_is_live(block))
+		live_remove(&self->live, block);
+	return status;
+}
+
+static struct live_block *block_of(struct correlator *self, u32 waiter)
+{
+	return live_find(&self->live, self->waiting.waiters.data[waiter].told.record.address);
+}
+
+/* Gives up on the oldest record that waits, and on what is before it at its address. */
+static int give_up_oldest(struct correlator *self, struct err *err)
+{
+	u32 oldest = self->waiting.oldest;
+	u32 queue = self->waiting.waiters.data[oldest].queue;
+	int status = 0;
+
+	self->waiting.queues.data[queue].relaxed = true;
+	while (status == 0 && self->waiting.oldest == oldest) {
+		struct live_block *block = block_of(self, oldest);
+
+		if (!queue_step(self, block, &status, err))
+			status = queue_force(self, block, err);
+		if (status == 0)
+			status = queue_settle(self, block, err);
+	}
+	return status;
+}
+
+int correlator_relax(struct correlator *self, u64 before_ns, struct err *err)
+{
+	int status = 0;
+	u32 index;
+
+	while (status == 0 && (index = waiting_relax(&self->waiting, before_ns)))
+		status = queue_settle(self, block_of(self, index), err);
+	return status;
+}
+
+int correlator_expire(struct correlator *self, u64 before_ns, struct err *err)
+{
+	const struct waiting *waiting = &self->waiting;
+	int status = 0;
+
+	while (status == 0 && waiting->oldest &&
+	       waiting->waiters.data[waiting->oldest].since_ns < before_ns)
+		status = give_up_oldest(self, err);
+	return status;
+}
+
+void correlator_set_time(struct correlator *self, u64 now_ns)
+{
+	self->now_ns = now_ns;
+}
+
+/* ---- feeding --------------------------------------------------------------------------------- */
+
+static int wait_at(struct correlator *self, struct live_block *block,
+		   const struct told_record *told, struct err *err)
+{
+	bool added = false;
+	int status;
+
+	if (!block)
+		block = live_add(&self->live, told->record.address, &added);
+	if (!block)
+		return out_of_memory(err);
+	if (added)
+		block->chunk = LIVE_NOTHING;
+	if (!queue_open(self, block) ||
+	    !waiting_add(&self->waiting, block->extra, told, self->now_ns))
+		return out_of_memory(err);
+	status = queue_settle(self, block, err);
+	while (status == 0 && self->waiting.count > WAITING_MAX)
+		status = give_up_oldest(self, err);
+	return status;
+}
+
+static inline int feed_birth(struct correlator *self, const struct told_record *told,
+			     struct err *err)
+{
+	bool added;
+	struct live_block *block = live_add(&self->live, told->record.address, &added);
+
+	if (unlikely(!block))
+		return out_of_memory(err);
+	if (unlikely(!added))
+		return wait_at(self, block, told, err);
+	return tell_birth(self, block, told, err);
+}
+
+static inline int feed_death(struct correlator *self, const struct told_record *told,
+			     struct err *err)
+{
+	struct live_block *block = live_find(&self->live, told->record.address);
+	int status;
+
+	if (unlikely(!block || block_is_queued(block)))
+		return wait_at(self, block, told, err);
+	status = tell_death(self, block, told, 0, err);
+	live_remove(&self->live, block);
+	return status;
+}
+
+static int feed_other(struct correlator *self, const struct told_record *told, struct err *err)
+{
+	const struct hw_record *record = &told->record;
+
+	switch (record->kind) {
+	case HW_NONE:
+	case HW_THREAD:
+		return 0;
+	case HW_DURATION:
+		self->totals.durations++;
+		self->totals.duration_ticks += record->size;
+		break;
+	case HW_LOST:
+		self->totals.lost_events += record->size;
+		break;
+	}
+	return tell(self, told, record->size, NO_CHUNK, 0, err);
+}
+
+static inline int feed_one(struct correlator *self, const struct told_record *told, struct err *err)
+{
+	/* No allocator hands out address 0; a record that says so is damaged. */
+	if (likely(told->record.address != 0)) {
+		if (hw_kind_allocates(told->record.kind))
+			return feed_birth(self, told, err);
+		if (hw_kind_frees(told->record.kind))
+			return feed_death(self, told, err);
+	}
+	return feed_other(self, told, err);
+}
+
+int correlator_feed(struct correlator *self, const struct told_record *records, u64 count,
+		    struct err *err)
+{
+	for (u64 i = 0; i < count && i < AHEAD; i++)
+		live_prefetch(&self->live, records[i].record.address);
+	for (u64 i = 0; i < count; i++) {
+		int status;
+
+		if (likely(i + AHEAD < count))
+			live_prefetch(&self->live, records[i + AHEAD].record.address);
+		status = feed_one(self, &records[i], err);
+		if (unlikely(status < 0))
+			return status;
+	}
+	return 0;
+}
+
+int correlator_finish(struct correlator *self, struct err *err)
+{
+	int status = correlator_relax(self, UINT64_MAX, err);
+
+	if (status == 0)
+		status = correlator_expire(self, UINT64_MAX, err);
+	return status < 0 ? status : correlator_flush(self, err);
+}
+
+/* ---- totals ---------------------------------------------------------------------------------- */
+
+int correlator_aggregate(struct correlator *self, u64 ticks, struct err *err)
+{
+	int status = correlator_flush(self, err);
+
+	self->aggregating = true;
+	self->totals.aggregated_from_ticks = ticks;
+	return status;
+}
+
+int correlator_tell_aggregates(struct correlator *self, struct err *err)
+{
+	if (!self->rows.count || !self->sink.aggregates)
+		return 0;
+	return self->sink.aggregates(self->sink.self, self->rows.data, self->rows.count, err);
+}
+
+void correlator_totals(const struct correlator *self, struct stream_totals *totals)
+{
+	*totals = self->totals;
+	totals->kept_chunks = self->live_chunks;
+	totals->kept_bytes = self->live_bytes;
+}
+
+u64 correlator_waiting(const struct correlator *self)
+{
+	return self->waiting.count;
+}
+
+u64 correlator_events(const struct correlator *self)
+{
+	return self->events;
+}
+
+u64 correlator_live_bytes(const struct correlator *self)
+{
+	return self->live_bytes;
+}

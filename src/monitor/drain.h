@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ * The thread that empties the rings of all recorded processes. It never touches disk or terminal:
+ * what may block is left to the waiting thread, and the two talk through flags.
+ *
+ * drain_start waits until the thread holds the monitor's lock, so that the program may then start.
+ * The thread ends when all recorded processes are gone and everything of them is told. */
+#ifndef MONITOR_DRAIN_H
+#define MONITOR_DRAIN_H
+
+#include <pthread.h>
+
+#include "monitor/process.h"
+
+struct drain {
+	struct session *session;
+	struct process_fallback fallback;
+	struct process *processes; /* all, the root first; drain thread appends, released */
+	u64 max_size;              /* bytes of all traces; 0 = no limit */
+	pthread_t thread;
+	u32 started;               /* futex: drain, 1 = runs, 2 = could not start */
+
+	/* Waiting thread. */
+	u32 aggregate; /* 1 = single events are no longer kept */
+
+	/* Drain thread, for others to look at. */
+	u32 done;      /* released */
+	u32 aggregating;
+	u64 events, live_bytes;
+
+	/* Drain thread alone. */
+	VEC(struct process *) active; /* not finished */
+	struct process *newest;
+	u64 ended_events, ended_bytes; /* of finished processes */
+	u64 cycle_ns;  /* when the last cycle began */
+	u64 tick_ns, size_ns;
+	u64 timeout_ns;
+	struct err error; /* first failure that is not a process's own */
+};
+
+int drain_start(struct drain *self, struct err *err);
+
+/* Waiting thread: makes the drain thread look at once. */
+void drain_wake(struct drain *self);
+
+/* Waits for the thread's end, and releases what was its own. The processes are the caller's. */
+void drain_join(struct drain *self);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * Recognises programs that manage memory by themselves, so that malloc sees little of it, and says
+ * what helps. */
+#ifndef MONITOR_HINT_H
+#define MONITOR_HINT_H
+
+#include "format/types.h"
+
+enum runtime {
+	RUNTIME_NONE,
+	RUNTIME_PYTHON,
+	RUNTIME_GO,
+	RUNTIME_JVM,
+	RUNTIME_V8,
+	RUNTIME_PHP,
+};
+
+/* By the file name of a program or library alone. */
+enum runtime runtime_of_module(const char *path);
+
+/* By sections of the executable: Go programs have no telling name. Reads the file. */
+enum runtime runtime_of_program(const char *path);
+
+/* A sentence, or "" where there is nothing to say. */
+const char *runtime_hint(enum runtime runtime);
+
+#endif

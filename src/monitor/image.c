@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ * An image's beginning, its threads and contexts, and its end; see image.h. Runs on the drain
+ * thread. Never touches the disk: /proc is all that it reads. */
+#define _GNU_SOURCE
+#include "monitor/image.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "format/atomics.h"
+#include "format/ticks.h"
+
+enum {
+	/* Stamps may be estimates that run ahead of the counter. */
+	MARGIN_TICKS = 16384,
+	PATH_MAX_NODES = 1 << 16,
+};
+
+/* How long an event waits for one that must come before it, in time during which events came: first
+ * until stamps no longer count, then until it is given up. A thread may lose the CPU between stamp
+ * and publish for as long as a busy machine likes. */
+static const u64 RELAX_NS = 200000000, WAIT_NS = 2000000000;
+
+/* A cycle counts at most this much: a program that is stopped does not make events give up. */
+static const u64 CYCLE_NS_MAX = 20000000;
+
+void image_fail(struct image *self, const struct err *err)
+{
+	if (self->failed)
+		return;
+	self->failed = true;
+	self->error = *err;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+static int image_tell(struct image *self, const struct image_start *start, struct err *err)
+{
+	const struct hw_control *control = self->berth.control;
+	struct stream_image told = {
+		.pid = self->berth.pid,
+		.parent_pid = self->berth.parent_pid,
+		.number = start->number,
+		.arch = load_relaxed(&control->arch),
+		.start_ticks = load_relaxed(&control->start_ticks),
+		.start_ns = load_relaxed(&control->start_ns),
+		.sample_bytes = start->sample_bytes,
+		.flags = start->flags,
+		.program = self->program,
+		.command = self->command,
+	};
+
+	return self->sink.image ? self->sink.image(self->sink.self, &told, err) : 0;
+}
+
+struct image *image_new(const struct berth *berth, const struct image_start *start,
+			const struct stream_sink *sink, struct err *err)
+{
+	struct image *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		goto no_memory;
+	self->berth = *berth;
+	self->sink = *sink;
+	self->number = start->number;
+	self->margin_ticks = MARGIN_TICKS + ((u64)1 << (start->stamp_shift & 31));
+	self->program = strdup(start->program);
+	self->command = strdup(start->command);
+	self->contexts_told = calloc(berth->layout.nodes_max / 64 + 1, sizeof(u64));
+	self->correlator = correlator_new(sink, start->sample_bytes != 0);
+	if (!self->program || !self->command || !self->contexts_told || !self->correlator)
+		goto no_memory;
+	if (image_tell(self, start, err) < 0) {
+		image_free(self);
+		return NULL;
+	}
+	return self;
+no_memory:
+	image_free(self);
+	err_set(err, ERR_MEMORY, "out of memory for an image");
+	return NULL;
+}
+
+void image_free(struct image *self)
+{
+	if (!self)
+		return;
+	for (u64 i = 0; i < self->modules.count; i++) {
+		free(self->modules.data[i].path);
+		free(self->modules.data[i].build_id);
+	}
+	vec_release(&self->modules);
+	vec_release(&self->slots);
+	vec_release(&self->sources);
+	vec_release(&self->contexts);
+	vec_release(&self->path);
+	correlator_free(self->correlator);
+	free(self->contexts_told);
+	free(self->program);
+	free(self->command);
+	free(self);
+}
+
+static void totals_add_faults(const struct image *self, struct stream_totals *totals)
+{
+	static const u8 dropping[] = { HW_FAULT_RING_FULL, HW_FAULT_NESTED_FULL, HW_FAULT_NO_SLOT,
+				       HW_FAULT_NO_MEMORY, HW_FAULT_SAMPLE_FULL };
+	u64 dropped = 0;
+
+	for (u32 i = 0; i < HW_FAULT_COUNT; i++)
+		totals->faults[i] = load_relaxed(&self->berth.control->faults[i]);
+	for (u32 i = 0; i < sizeof(dropping); i++)
+		dropped += totals->faults[dropping[i]];
+	/* HW_LOST records tell where in a ring events are missing; the counters also know of those
+	 * for which there was no ring, and are complete when the last record never came. */
+	if (totals->lost_events < dropped)
+		totals->lost_events = dropped;
+}
+
+int image_end(struct image *self, const struct stream_image_end *end, struct stream_totals *totals,
+	      struct err *err)
+{
+	struct stream_image_end told = *end;
+	int status = self->failed ? 0 : correlator_finish(self->correlator, err);
+
+	if (status == 0 && !self->failed)
+		status = correlator_tell_aggregates(self->correlator, err);
+	correlator_totals(self->correlator, &told.totals);
+	totals_add_faults(self, &told.totals);
+	*totals = told.totals;
+	if (status == 0 && !self->failed && self->sink.image_end)
+		status = self->sink.image_end(self->sink.self, &told, err);
+	if (self->failed) {
+		*err = self->error;
+		return err->code;
+	}
+	return status;
+}
+
+void image_aggregate(struct image *self)
+{
+	struct err err = { 0 };
+
+	if (correlator_aggregate(self->correlator, hw_ticks(), &err) < 0)
+		image_fail(self, &err);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static void thread_name(const struct image *self, u32 tid, char *name, u64 bytes)
+{
+	struct strbuf text = { 0 };
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/comm", self->berth.pid, tid);
+	if (io_read_file(path, 256, &text, NULL) == 0 && text.count)
+		snprintf(name, bytes, "%.*s", (int)strcspn(text.text, "\n"), text.text);
+	strbuf_release(&text);
+}
+
+static int thread_tell(struct image *self, u32 slot, u32 tid, u64 ticks, struct err *err)
+{
+	struct stream_thread thread = { .index = self->threads, .tid = tid, .start_ticks = ticks };
+
+	thread_name(self, tid, thread.name, sizeof(thread.name));
+	self->slots.data[slot].thread = self->threads++;
+	return self->sink.thread ? self->sink.thread(self->sink.self, &thread, err) : 0;
+}
+
+/* ---- contexts -------------------------------------------------------------------------------- */
+
+static inline bool context_is_told(const struct image *self, u32 id)
+{
+	return self->contexts_told[id / 64] >> (id % 64) & 1;
+}
+
+static bool context_add(struct image *self, u32 id, u32 parent, const struct hw_node *node)
+{
+	struct stream_context context = {
+		.id = id, .parent = parent, .pc = node->pc, .flags = node->flags
+	};
+
+	self->contexts_told[id / 64] |= (u64)1 << (id % 64);
+	return vec_push(&self->contexts, context);
+}
+
+/* Queues a context for telling, its unknown ancestors before it. A chain that does not end, or that
+ * leaves the table, was damaged: the context then stands alone. */
+static int context_tell(struct image *self, u32 id, struct err *err)
+{
+	const struct hw_node *nodes = berth_nodes(&self->berth);
+	u32 at = id, parent;
+
+	vec_clear(&self->path);
+	while (at && at < self->berth.layout.nodes_max && !context_is_told(self, at) &&
+	       self->path.count < PATH_MAX_NODES) {
+		if (!vec_push(&self->path, at))
+			return err_set(err, ERR_MEMORY, "out of memory for contexts");
+		at = load_relaxed(&nodes[at].parent);
+	}
+	if (at >= self->berth.layout.nodes_max || self->path.count == PATH_MAX_NODES) {
+		self->damaged++;
+		self->path.data[0] = id;
+		self->path.count = 1;
+		at = 0;
+	}
+	parent = at;
+	for (u64 i = self->path.count; i-- > 0; parent = self->path.data[i]) {
+		struct hw_node node = nodes[self->path.data[i]];
+
+		if (!context_add(self, self->path.data[i], parent, &node))
+			return err_set(err, ERR_MEMORY, "out of memory for contexts");
+	}
+	return 0;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+int image_feed(struct image *self, struct err *err)
+{
+	u32 count = self->batch_count;
+	int status = 0;
+
+	self->batch_count = 0;
+	if (self->contexts.count && self->sink.contexts)
+		status = self->sink.contexts(self->sink.self, self->contexts.data,
+					     self->contexts.count, err);
+	vec_clear(&self->contexts);
+	return status < 0 ? status : correlator_feed(self->correlator, self->batch, count, err);
+}
+
+/* Threads, unknown contexts and damaged records: all that is rare. */
+static int image_prepare(struct image *self, u32 slot, struct hw_record *record, struct err *err)
+{
+	u32 *thread = &self->slots.data[slot].thread;
+	int status = 0;
+
+	if (record->kind == HW_THREAD)
+		return thread_tell(self, slot, (u32)record->address, record->ticks, err);
+	if (*thread == NO_THREAD)
+		status = thread_tell(self, slot, load_relaxed(&berth_slot(&self->berth, slot)->tid),
+				     record->ticks, err);
+	if (record->kind >= HW_KIND_COUNT) {
+		self->damaged++;
+		record->kind = HW_NONE;
+	}
+	if (record->context >= self->berth.layout.nodes_max) {
+		self->damaged++;
+		record->context = 0;
+	}
+	if (status == 0 && record->context && !context_is_told(self, record->context))
+		status = context_tell(self, record->context, err);
+	return status;
+}
+
+int image_add(struct image *self, u32 slot, bool nested, const struct hw_record *record,
+	      struct err *err)
+{
+	struct told_record *told = &self->batch[self->batch_count];
+	u32 context = record->context;
+
+	told->record = *record;
+	if (nested)
+		told->record.flags |= HW_RECORD_NESTED;
+	if (unlikely(record->kind == HW_THREAD || record->kind >= HW_KIND_COUNT ||
+		     self->slots.data[slot].thread == NO_THREAD ||
+		     context >= self->berth.layout.nodes_max ||
+		     (context && !context_is_told(self, context)))) {
+		int status = image_prepare(self, slot, &told->record, err);
+
+		if (status < 0)
+			return status;
+	}
+	told->thread = self->slots.data[slot].thread;
+	if (++self->batch_count < IMAGE_BATCH)
+		return 0;
+	return image_feed(self, err);
+}
+
+static void image_release_waiting(struct image *self, struct err *err)
+{
+	int status = 0;
+
+	if (self->active_ns > RELAX_NS)
+		status = correlator_relax(self->correlator, self->active_ns - RELAX_NS, err);
+	if (status == 0 && self->active_ns > WAIT_NS)
+		correlator_expire(self->correlator, self->active_ns - WAIT_NS, err);
+}
+
+u64 image_cycle(struct image *self, u64 elapsed_ns, bool last)
+{
+	struct err err = { 0 };
+	u64 count;
+
+	correlator_set_time(self->correlator, self->active_ns);
+	count = merge_cycle(self, last, &err);
+	if (count)
+		self->active_ns += elapsed_ns < CYCLE_NS_MAX ? elapsed_ns : CYCLE_NS_MAX;
+	if (!err.code && !self->failed && correlator_waiting(self->correlator))
+		image_release_waiting(self, &err);
+	if (err.code)
+		image_fail(self, &err);
+	return count;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * One program image: reads its berth and tells a sink what happened. The rings of all threads are
+ * merged by stamp (merge.c), contexts and threads are told before the events that name them
+ * (image.c), modules as the log has them (modlog.c), frees find their chunks (correlate.c).
+ * Runs on the drain thread. Everything in the berth could have been overwritten by the program:
+ * numbers from there are checked before they are used. */
+#ifndef MONITOR_IMAGE_H
+#define MONITOR_IMAGE_H
+
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "monitor/correlate.h"
+#include "monitor/session.h"
+
+enum { IMAGE_BATCH = 256 };
+
+/* A ring as the monitor sees it. Counters are of records, as in struct hw_slot. */
+struct ring_cursor {
+	const struct hw_record *records;
+	u64 mask;
+	u64 tail;      /* next record to read */
+	u64 published; /* what slot->tail says: lags behind tail within a cycle */
+	u64 seen;      /* head, when it was last read */
+	u64 limit;     /* records before this one are processed in this cycle */
+};
+
+struct slot_cursor {
+	struct ring_cursor ring, nested;
+	u32 thread; /* index of the owner, or NO_THREAD */
+};
+
+#define NO_THREAD UINT32_MAX
+
+struct merge_source {
+	u64 ticks; /* of its next record */
+	u32 slot;
+	bool nested;
+};
+
+struct image_module {
+	struct stream_module told;
+	char *path;
+	u8 *build_id;
+};
+
+struct image {
+	struct berth berth;
+	struct stream_sink sink;
+	struct correlator *correlator;
+	char *program, *command; /* owned */
+	u32 number;
+	VEC(struct slot_cursor) slots;
+	VEC(struct merge_source) sources;      /* heap by ticks, during a cycle */
+	VEC(struct stream_context) contexts;   /* to be told before the next batch is fed */
+	VEC(u32) path;                         /* scratch of context_tell */
+	VEC(struct image_module) modules;
+	u64 *contexts_told;                    /* a bit per node */
+	u32 threads;                           /* told so far */
+	u32 batch_count;
+	struct told_record batch[IMAGE_BATCH];
+	u64 margin_ticks;  /* stamps this close to now may still be overtaken */
+	u64 active_ns;     /* time during which events came: what waiting is measured by */
+	u64 damaged;       /* records and notes that made no sense */
+	bool failed;       /* telling failed, `error` says why: what comes is thrown away */
+	struct err error;
+};
+
+struct image_start {
+	u32 number;
+	u64 sample_bytes;
+	u32 flags;       /* HW_RUN_* */
+	u32 stamp_shift;
+	const char *program, *command;
+};
+
+/* Takes over the berth, whose recorder has attached, and tells the image's beginning. */
+struct image *image_new(const struct berth *berth, const struct image_start *start,
+			const struct stream_sink *sink, struct err *err);
+
+/* Frees all but the berth. */
+void image_free(struct image *self);
+
+/* Reads what was published. With `last` nobody writes any more, and everything is read. Returns the
+ * number of records. Producers that wait for room are woken. Failures are kept in self->error. */
+u64 image_cycle(struct image *self, u64 elapsed_ns, bool last);
+
+/* Whether a ring is so full that its producer might have to wait soon. */
+bool image_pressed(const struct image *self);
+
+/* Events wait no longer for others, aggregates and totals are told. Call after a last cycle. */
+int image_end(struct image *self, const struct stream_image_end *end, struct stream_totals *totals,
+	      struct err *err);
+
+/* Only totals per context from now on. */
+void image_aggregate(struct image *self);
+
+/* For image.c, merge.c and modlog.c. */
+void image_fail(struct image *self, const struct err *err);
+int image_add(struct image *self, u32 slot, bool nested, const struct hw_record *record,
+	      struct err *err);
+int image_feed(struct image *self, struct err *err);
+u64 merge_cycle(struct image *self, bool last, struct err *err);
+int modlog_read(struct image *self, struct err *err);
+
+/* Appends what the image told of itself (HW_IMAGE_PROGRAM or HW_IMAGE_COMMAND), nothing if it did
+ * not. */
+void modlog_text(const struct berth *berth, u16 what, struct strbuf *text);
+
+#endif

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT
+ * Leads a recorded process from its first berth to its last event; see process.h for which
+ * thread runs what. Never blocks on the drain thread. */
+#define _GNU_SOURCE
+#include "monitor/process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "format/atomics.h"
+#include "format/ticks.h"
+#include "monitor/program.h"
+
+enum { ENVIRONMENT_MAX = 4 << 20 };
+
+static struct stream_clock clock_read(void)
+{
+	struct stream_clock clock;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock.ticks = hw_ticks();
+	clock.ns = (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+	return clock;
+}
+
+struct process *process_new(u32 pid, u32 parent_pid)
+{
+	struct process *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		return NULL;
+	self->pid = pid;
+	self->parent_pid = parent_pid;
+	self->pidfd = -2;
+	self->start = clock_read();
+	return self;
+}
+
+void process_free(struct process *self, struct session *session)
+{
+	for (u64 i = 0; i < self->berths.count; i++)
+		session_give_back(session, &self->berths.data[i]);
+	vec_release(&self->berths);
+	image_free(self->image);
+	if (self->pidfd >= 0)
+		close(self->pidfd);
+	free(self);
+}
+
+static void process_fail(struct process *self, const struct err *err)
+{
+	if (!self->error.code)
+		self->error = *err;
+}
+
+/* When the recorder attached; a berth that nobody has attached to yet is the newest. */
+static u64 berth_start(const struct berth *berth)
+{
+	/* Acquire: pairs with the recorder's release of `attached`. */
+	return load_acquire(&berth->control->attached) ? load_relaxed(&berth->control->start_ticks)
+						       : UINT64_MAX;
+}
+
+/* Programs that only exec others come and go faster than we look: their berths are found together,
+ * in no order. */
+int process_add_berth(struct process *self, const struct berth *berth, struct err *err)
+{
+	u64 first = self->image ? 1 : 0, at;
+
+	if (!vec_push(&self->berths, *berth))
+		return err_set(err, ERR_MEMORY, "out of memory for an image");
+	for (at = self->berths.count - 1;
+	     at > first && berth_start(berth) < berth_start(&self->berths.data[at - 1]); at--)
+		self->berths.data[at] = self->berths.data[at - 1];
+	self->berths.data[at] = *berth;
+	return 0;
+}
+
+/* ---- what the image is ----------------------------------------------------------------------- */
+
+void process_quote(struct strbuf *text, const char *argument)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789%+,-./:=@_^";
+
+	if (text->count)
+		strbuf_add_char(text, ' ');
+	if (*argument && argument[strspn(argument, plain)] == 0) {
+		strbuf_add(text, argument);
+		return;
+	}
+	strbuf_add_char(text, '\'');
+	for (; *argument; argument++) {
+		if (*argument == '\'')
+			strbuf_add(text, "'\\''");
+		else
+			strbuf_add_char(text, *argument);
+	}
+	strbuf_add_char(text, '\'');
+}
+
+/* The recorder says which image it is in; /proc may speak of the next one already. */
+static void command_read(const struct berth *berth, const struct process_fallback *fallback,
+			 struct strbuf *command)
+{
+	struct strbuf raw = { 0 };
+
+	modlog_text(berth, HW_IMAGE_COMMAND, &raw);
+	for (u64 at = 0; at < raw.count; at += strlen(raw.text + at) + 1)
+		process_quote(command, raw.text + at);
+	if (!raw.count) {
+		for (char *const *argument = fallback->argv; argument && *argument; argument++)
+			process_quote(command, *argument);
+	}
+	strbuf_release(&raw);
+}
+
+static void program_read(struct process *self, const struct berth *berth,
+			 const struct process_fallback *fallback)
+{
+	static const char deleted[] = " (deleted)";
+	struct strbuf raw = { 0 };
+	size_t length;
+
+	modlog_text(berth, HW_IMAGE_PROGRAM, &raw);
+	snprintf(self->program, sizeof(self->program), "%s",
+		 raw.count ? strbuf_text(&raw) : fallback->program ? fallback->program : "");
+	strbuf_release(&raw);
+	length = strlen(self->program);
+	if (length > sizeof(deleted) &&
+	    strcmp(self->program + length - (sizeof(deleted) - 1), deleted) == 0)
+		self->program[length - (sizeof(deleted) - 1)] = 0;
+}
+
+static bool python_malloc_is_set(u32 pid)
+{
+	static const char wanted[] = "PYTHONMALLOC=malloc";
+	struct strbuf raw = { 0 };
+	char path[64];
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	if (io_read_file(path, ENVIRONMENT_MAX, &raw, NULL) == 0) {
+		for (u64 at = 0; at < raw.count && !found; at += strlen(raw.text + at) + 1)
+			found = strncmp(raw.text + at, wanted, sizeof(wanted) - 1) == 0;
+	}
+	strbuf_release(&raw);
+	return found;
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+static void image_begin(struct process *self, const struct process_fallback *fallback,
+			const struct session_options *options)
+{
+	struct strbuf command = { 0 };
+	struct image_start start = {
+		.number = self->images,
+		.sample_bytes = options->sample_bytes,
+		.flags = options->flags,
+		.stamp_shift = options->stamp_shift,
+	};
+	struct err err = { 0 };
+
+	program_read(self, &self->berths.data[0], fallback);
+	command_read(&self->berths.data[0], fallback, &command);
+	self->python_malloc = python_malloc_is_set(self->pid);
+	start.program = self->program;
+	start.command = strbuf_text(&command);
+	self->image = image_new(&self->berths.data[0], &start, &self->sink, &err);
+	if (self->image)
+		self->images++;
+	else
+		process_fail(self, &err);
+	strbuf_release(&command);
+}
+
+static void runtime_find(struct process *self)
+{
+	const struct image *image = self->image;
+
+	self->runtime = runtime_of_module(self->program);
+	for (u64 i = 0; i < image->modules.count && self->runtime == RUNTIME_NONE; i++)
+		self->runtime = runtime_of_module(image->modules.data[i].path);
+	if (self->runtime == RUNTIME_PYTHON && self->python_malloc)
+		self->runtime = RUNTIME_NONE;
+}
+
+static void clock_tell(struct process *self)
+{
+	struct stream_clock told = clock_read();
+	struct err err = { 0 };
+
+	if (self->sink.clock && self->sink.clock(self->sink.self, &told, &err) < 0)
+		process_fail(self, &err);
+}
+
+static void image_finish(struct process *self, bool exec)
+{
+	struct stream_image_end end = {
+		.ticks = hw_ticks(),
+		.how = exec ? IMAGE_EXEC : self->end_how,
+		.value = exec ? 0 : self->end_value,
+	};
+	struct err err = { 0 };
+
+	runtime_find(self);
+	clock_tell(self);
+	if (image_end(self->image, &end, &self->totals, &err) < 0)
+		process_fail(self, &err);
+	self->ended_events += correlator_events(self->image->correlator);
+	image_free(self->image);
+	self->image = NULL;
+}
+
+static void berth_drop_first(struct process *self, struct session *session)
+{
+	session_give_back(session, &self->berths.data[0]);
+	self->berths.count--;
+	memmove(self->berths.data, self->berths.data + 1,
+		self->berths.count * sizeof(*self->berths.data));
+}
+
+/* Works on the first berth; true if it is done with and another one may follow. */
+static bool berth_cycle(struct process *self, struct session *session,
+			const struct process_fallback *fallback, u64 elapsed_ns, bool last,
+			u64 *count)
+{
+	struct berth *berth = &self->berths.data[0];
+
+	/* Acquire: pairs with the recorder's release of `attached`. */
+	if (!self->image && load_acquire(&berth->control->attached)) {
+		berth->parent_pid = load_relaxed(&session->lobby->berth[berth->index].parent);
+		image_begin(self, fallback, &session->options);
+	}
+	if (self->image)
+		*count += image_cycle(self->image, elapsed_ns, last);
+	if (!last)
+		return false;
+	if (self->image)
+		image_finish(self, self->berths.count > 1);
+	berth_drop_first(self, session);
+	return true;
+}
+
+static bool writer_is_ready(struct process *self)
+{
+	/* Acquire: pairs with the waiting thread's release, `writer` is set. */
+	u32 state = load_acquire(&self->writer_state);
+
+	if (state == WRITER_OPEN && !self->sink.self)
+		self->sink = trace_writer_sink(self->writer);
+	return state != WRITER_WANTED;
+}
+
+static void usage_tell(struct process *self)
+{
+	struct err err = { 0 };
+
+	if (!load_acquire(&self->usage_ready))
+		return;
+	if (self->image && self->sink.usage &&
+	    self->sink.usage(self->sink.self, &self->usage, &err) < 0)
+		process_fail(self, &err);
+	store_release(&self->usage_ready, 0);
+}
+
+/* The process runs on without us: its recorder is told to do nothing from now on. */
+static void recorders_stop(struct process *self)
+{
+	for (u64 i = 0; i < self->berths.count; i++)
+		store_relaxed(&self->berths.data[i].control->stopped, 1);
+}
+
+/* A program that never allocates never joins: it gets an image without events, so that its trace
+ * can be read like any other. */
+static void empty_image_tell(struct process *self, const struct process_fallback *fallback,
+			     const struct session_options *options)
+{
+	struct stream_image image = {
+		.pid = self->pid,
+		.parent_pid = self->parent_pid,
+		.arch = OUR_MACHINE,
+		.start_ticks = self->start.ticks,
+		.start_ns = self->start.ns,
+		.sample_bytes = options->sample_bytes,
+		.flags = options->flags,
+		.program = fallback->program,
+	};
+	struct stream_image_end end = {
+		.ticks = hw_ticks(), .how = self->end_how, .value = self->end_value
+	};
+	struct strbuf command = { 0 };
+	struct err err = { 0 };
+
+	for (char *const *argument = fallback->argv; *argument; argument++)
+		process_quote(&command, *argument);
+	image.command = strbuf_text(&command);
+	if (self->sink.image && self->sink.image(self->sink.self, &image, &err) == 0) {
+		clock_tell(self);
+		self->sink.image_end(self->sink.self, &end, &err);
+	}
+	if (err.code)
+		process_fail(self, &err);
+	strbuf_release(&command);
+}
+
+u64 process_cycle(struct process *self, struct session *session,
+		  const struct process_fallback *fallback, u64 elapsed_ns, bool gone)
+{
+	u64 count = 0;
+
+	if (!writer_is_ready(self))
+		return 0;
+	usage_tell(self);
+	if (gone && self->end_how == IMAGE_DETACHED)
+		recorders_stop(self);
+	/* A berth behind the first one is the image after an exec: the older one is complete. */
+	while (self->berths.count &&
+	       berth_cycle(self, session, fallback, elapsed_ns, gone || self->berths.count > 1,
+			   &count)) {
+	}
+	if (gone && self->root && !self->images)
+		empty_image_tell(self, fallback, &session->options);
+	return count;
+}
+
+bool process_is_done(const struct process *self)
+{
+	return self->gone_seen && !self->berths.count && self->writer_state != WRITER_WANTED;
+}
+
+void process_tick(struct process *self)
+{
+	struct err err = { 0 };
+
+	if (!self->image)
+		return;
+	clock_tell(self);
+	if (!self->image->failed && correlator_flush(self->image->correlator, &err) < 0)
+		image_fail(self->image, &err);
+	if (self->writer && trace_writer_flush(self->writer, &err) < 0)
+		process_fail(self, &err);
+}
+
+u64 process_events(const struct process *self)
+{
+	return self->ended_events + (self->image ? correlator_events(self->image->correlator) : 0);
+}
+
+u64 process_live_bytes(const struct process *self)
+{
+	return self->image ? correlator_live_bytes(self->image->correlator) : 0;
+}
+
+/* ---- watching -------------------------------------------------------------------------------- */
+
+void process_sample_usage(struct process *self)
+{
+	unsigned long long total = 0, resident = 0;
+	u64 page = (u64)sysconf(_SC_PAGESIZE);
+	struct strbuf text = { 0 };
+	char path[64];
+
+	if (load_acquire(&self->usage_ready))
+		return;
+	snprintf(path, sizeof(path), "/proc/%u/statm", self->pid);
+	if (io_read_file(path, 256, &text, NULL) == 0 &&
+	    sscanf(strbuf_text(&text), "%llu %llu", &total, &resident) == 2 && total) {
+		self->usage.ticks = hw_ticks();
+		self->usage.virtual_bytes = total * page;
+		self->usage.rss_bytes = resident * page;
+		store_release(&self->usage_ready, 1);
+	}
+	strbuf_release(&text);
+}
+
+void process_set_gone(struct process *self, u32 how, i32 value)
+{
+	if (self->gone)
+		return;
+	self->end_how = how;
+	self->end_value = value;
+	store_release(&self->gone, 1);
+}
+
+/* The state letter of /proc/PID/stat, and the exit code where we may see it; 0 = no process. */
+static char stat_read(u32 pid, int *wait_status)
+{
+	struct strbuf text = { 0 };
+	char path[64], state = 0;
+	const char *at;
+
+	*wait_status = 0;
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (io_read_file(path, 8192, &text, NULL) == 0 && (at = strrchr(text.text, ')')) &&
+	    at[1] == ' ') {
+		const char *last = strrchr(text.text, ' ');
+
+		state = at[2];
+		*wait_status = last ? atoi(last + 1) : 0;
+	}
+	strbuf_release(&text);
+	return state;
+}
+
+static bool still_runs(struct process *self, char state)
+{
+	struct pollfd poll_fd = { .fd = self->pidfd, .events = POLLIN };
+
+	if (self->pidfd >= 0)
+		return poll(&poll_fd, 1, 0) == 0;
+	return state && state != 'Z' && state != 'X';
+}
+
+bool process_watch(struct process *self)
+{
+	int wait_status;
+	char state;
+
+	if (self->pidfd == -2)
+		self->pidfd = (int)syscall(SYS_pidfd_open, self->pid, 0);
+	if (self->pidfd >= 0 && still_runs(self, 0))
+		return true;
+	state = stat_read(self->pid, &wait_status);
+	if (still_runs(self, state))
+		return true;
+	/* Only a zombie still has its status; a parent that was faster takes it away. */
+	if (state == 'Z' && WIFSIGNALED(wait_status))
+		process_set_gone(self, IMAGE_KILLED, WTERMSIG(wait_status));
+	else
+		process_set_gone(self, IMAGE_EXITED, state == 'Z' ? WEXITSTATUS(wait_status) : 0);
+	return false;
+}

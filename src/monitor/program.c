@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ * Looks at the file that is to be run; see program.h. Runs in the monitor, before the program.
+ * Never executes anything: what it says is a forecast, the system has the last word at exec. */
+#define _GNU_SOURCE
+#include "monitor/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "monitor/hint.h"
+
+enum { SCRIPTS_MAX = 5, HEADERS_MAX = 1024, LINE_MAX_BYTES = 256 };
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static bool is_executable_file(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) < 0)
+		return false;
+	if (!S_ISREG(status.st_mode) || access(path, X_OK) < 0) {
+		errno = S_ISDIR(status.st_mode) ? EISDIR : EACCES;
+		return false;
+	}
+	return true;
+}
+
+/* Tries each folder of PATH; *found tells a file that may not be executed from no file. */
+static bool search_path(struct program *self, const char *name, bool *found)
+{
+	const char *at = getenv("PATH");
+
+	if (!at)
+		at = "/bin:/usr/bin";
+	for (;;) {
+		int length = (int)strcspn(at, ":");
+
+		snprintf(self->path, sizeof(self->path), "%.*s%s%s", length, at, length ? "/" : "",
+			 name);
+		if (is_executable_file(self->path))
+			return true;
+		*found = *found || errno == EACCES;
+		if (!at[length])
+			return false;
+		at += length + 1;
+	}
+}
+
+static int find_file(struct program *self, const char *name, struct err *err)
+{
+	size_t length = strlen(name);
+	bool found = false;
+
+	if (length == 0 || length >= sizeof(self->path))
+		return err_set(err, ERR_INPUT, "the program's name is empty or too long");
+	if (!strchr(name, '/')) {
+		if (search_path(self, name, &found))
+			return 0;
+		if (found)
+			return err_set(err, ERR_INPUT, "program '%s' is not executable", name);
+		return err_set(err, ERR_INPUT, "cannot find program '%s' in PATH", name);
+	}
+	memcpy(self->path, name, length + 1);
+	if (is_executable_file(name))
+		return 0;
+	if (errno == EACCES)
+		return err_set(err, ERR_INPUT, "program '%s' is not executable", name);
+	if (errno == EISDIR)
+		return err_set(err, ERR_INPUT, "'%s' is a folder, not a program", name);
+	return err_set(err, ERR_INPUT, "cannot find program '%s': %s", name, strerror(errno));
+}
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+static bool has_interpreter(int fd, const Elf64_Ehdr *header)
+{
+	Elf64_Phdr segment;
+	u64 got;
+
+	if (header->e_phentsize != sizeof(segment) || header->e_phnum > HEADERS_MAX)
+		return false;
+	for (u32 i = 0; i < header->e_phnum; i++) {
+		if (io_read_at(fd, &segment, sizeof(segment), header->e_phoff + i * sizeof(segment),
+			       &got) != 0 || got != sizeof(segment))
+			return false;
+		if (segment.p_type == PT_INTERP)
+			return true;
+	}
+	return false;
+}
+
+/* The loader itself can be run as a program, and then it does preload. */
+static bool is_loader(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0;
+}
+
+static enum program_obstacle elf_obstacle(int fd, const char *path)
+{
+	Elf64_Ehdr header;
+	u64 got = 0;
+
+	if (io_read_at(fd, &header, sizeof(header), 0, &got) != 0 || got < sizeof(Elf32_Ehdr))
+		return PROGRAM_RECORDABLE; /* exec will say what is wrong with it */
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != OUR_MACHINE)
+		return PROGRAM_OTHER_MACHINE;
+	if (!has_interpreter(fd, &header) && !is_loader(path))
+		return PROGRAM_STATIC;
+	return PROGRAM_RECORDABLE;
+}
+
+/* Whether exec gives the process other rights than ours, which makes the loader deaf to
+ * LD_PRELOAD. */
+static bool changes_rights(int fd)
+{
+	struct statvfs mount;
+	struct stat status;
+	char capability[64];
+
+	if (fstat(fd, &status) < 0 || fstatvfs(fd, &mount) < 0 || (mount.f_flag & ST_NOSUID))
+		return false;
+	if ((status.st_mode & S_ISUID) && status.st_uid != getuid())
+		return true;
+	if ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP) && status.st_gid != getgid())
+		return true;
+	return geteuid() != 0 &&
+	       fgetxattr(fd, "security.capability", capability, sizeof(capability)) > 0;
+}
+
+/* The interpreter of a script's first line; false if the file is no script. */
+static bool script_interpreter(const char *head, u64 bytes, char *path, u64 room)
+{
+	u64 at = 2, length;
+
+	if (bytes < 3 || head[0] != '#' || head[1] != '!')
+		return false;
+	while (at < bytes && (head[at] == ' ' || head[at] == '\t'))
+		at++;
+	for (length = 0; at + length < bytes && !strchr(" \t\r\n", head[at + length]); length++) {
+	}
+	if (!length || length >= room)
+		return false;
+	memcpy(path, head + at, length);
+	path[length] = 0;
+	return true;
+}
+
+/* Looks at self->binary; true if it was a script and its interpreter is to be looked at next. */
+static bool look_once(struct program *self)
+{
+	int fd = open(self->binary, O_RDONLY | O_CLOEXEC);
+	char head[LINE_MAX_BYTES], next[LINE_MAX_BYTES];
+	u64 bytes = 0;
+	bool script = false;
+
+	if (fd < 0)
+		return false; /* executable, but not readable */
+	if (io_read_at(fd, head, sizeof(head), 0, &bytes) == 0)
+		script = script_interpreter(head, bytes, next, sizeof(next));
+	if (!script && bytes >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
+		self->obstacle = elf_obstacle(fd, self->binary);
+	if (!script && self->obstacle == PROGRAM_RECORDABLE && changes_rights(fd))
+		self->obstacle = PROGRAM_SETUID;
+	close(fd);
+	if (script)
+		snprintf(self->binary, sizeof(self->binary), "%s", next);
+	return script;
+}
+
+int program_find(struct program *self, const char *name, struct err *err)
+{
+	memset(self, 0, sizeof(*self));
+	if (find_file(self, name, err) < 0)
+		return err->code;
+	memcpy(self->binary, self->path, sizeof(self->binary));
+	for (u32 i = 0; i < SCRIPTS_MAX && look_once(self); i++) {
+	}
+	return 0;
+}
+
+int program_refuse(const struct program *self, struct err *err)
+{
+	static const char way_out[] = "--unprofiled runs it without recording";
+	const char *go = runtime_of_program(self->binary) == RUNTIME_GO ? "a Go program, " : "";
+
+	switch (self->obstacle) {
+	case PROGRAM_STATIC:
+		return err_set(err, ERR_INPUT,
+			       "'%s' is %sstatically linked, so that the recorder cannot be loaded "
+			       "into it; "
+			       "link it dynamically, or %s",
+			       self->binary, go, way_out);
+	case PROGRAM_SETUID:
+		return err_set(err, ERR_INPUT,
+			       "'%s' runs with other rights than yours (setuid, setgid or "
+			       "capabilities), so "
+			       "that the recorder cannot be loaded into it; run heapwise as that "
+			       "user, or %s",
+			       self->binary, way_out);
+	case PROGRAM_OTHER_MACHINE:
+		return err_set(
+			err, ERR_INPUT,
+			"'%s' is a program for another kind of processor or word size than this "
+			"heapwise; %s",
+			self->binary, way_out);
+	case PROGRAM_RECORDABLE:
+		break;
+	}
+	return err_set(err, ERR_INPUT, "'%s' cannot be recorded", self->binary);
+}

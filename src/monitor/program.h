@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * Finds a program as the shell would, and tells whether the recorder can be loaded into it. */
+#ifndef MONITOR_PROGRAM_H
+#define MONITOR_PROGRAM_H
+
+#include <elf.h>
+
+#include "base/err.h"
+#include "format/types.h"
+
+#if defined(__x86_64__)
+enum { OUR_MACHINE = EM_X86_64 };
+#else
+enum { OUR_MACHINE = EM_AARCH64 };
+#endif
+
+enum program_obstacle { /* why the recorder cannot be loaded */
+	PROGRAM_RECORDABLE,
+	PROGRAM_STATIC,
+	PROGRAM_SETUID,       /* or setgid, or file capabilities: the loader ignores LD_PRELOAD */
+	PROGRAM_OTHER_MACHINE,
+};
+
+struct program {
+	char path[4096];   /* as found */
+	char binary[4096]; /* what runs in the end: the interpreter of a script, else path */
+	enum program_obstacle obstacle;
+};
+
+/* ERR_INPUT if there is no such program or it may not be executed. */
+int program_find(struct program *self, const char *name, struct err *err);
+
+/* Fills err with what stands in the way and what to do; returns its code. Only with an obstacle. */
+int program_refuse(const struct program *self, struct err *err);
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT
+ * One recorded run from its options to its result; see run.h. Runs in the monitor, on the thread of
+ * the caller. Never prints. */
+#define _GNU_SOURCE
+#include "monitor/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "format/atomics.h"
+#include "monitor/program.h"
+#include "monitor/watch.h"
+
+struct run {
+	const struct run_options *options;
+	struct run_result *result;
+	struct program program;
+	char recorder[4096];
+	char name[256];           /* of the program, without folders */
+	struct launch_signals signals;
+	struct launch launch;
+	struct session session;
+	struct drain drain;
+	struct process *root;
+	struct watch watch;
+};
+
+static u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
+/* ---- before the start ------------------------------------------------------------------------ */
+
+static bool recorder_is_at(struct run *self, const char *folder, const char *rest)
+{
+	char path[8192];
+
+	snprintf(path, sizeof(path), "%s%s", folder, rest);
+	return realpath(path, self->recorder) && access(self->recorder, R_OK) == 0;
+}
+
+static int recorder_find(struct run *self, struct err *err)
+{
+	char folder[4096] = "";
+	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+
+	folder[length > 0 ? length : 0] = 0;
+	*(strrchr(folder, '/') ? strrchr(folder, '/') : folder) = 0;
+	if (self->options->recorder) {
+		if (!recorder_is_at(self, self->options->recorder, ""))
+			return err_set(err, ERR_INPUT, "cannot read the recorder '%s': %s",
+				       self->options->recorder, strerror(errno));
+	} else if (!recorder_is_at(self, folder, "/libheapwise.so") &&
+		   !recorder_is_at(self, folder, "/../lib/heapwise/libheapwise.so")) {
+		return err_set(err, ERR_INPUT,
+			       "cannot find libheapwise.so in %s or in ../lib/heapwise beside it",
+			       folder);
+	}
+	if (strpbrk(self->recorder, " :"))
+		return err_set(
+			err, ERR_INPUT,
+			"the recorder's path '%s' has a space or a colon in it, where LD_PRELOAD "
+			"would cut it in two; move it to another folder",
+			self->recorder);
+	return 0;
+}
+
+static u32 run_flags(const struct run_options *options)
+{
+	return (options->alloc_stacks ? HW_RUN_ALLOC_STACKS : 0) |
+	       (options->alloc_stacks && options->free_stacks ? HW_RUN_FREE_STACKS : 0) |
+	       (options->mmap ? HW_RUN_MMAP : 0) | (options->lossy ? HW_RUN_LOSSY : 0) |
+	       (options->test_preempt ? HW_RUN_TEST_PREEMPT : 0) |
+	       (options->durations ? HW_RUN_DURATIONS : 0) |
+	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0);
+}
+
+static int session_make(struct run *self, struct err *err)
+{
+	const struct run_options *options = self->options;
+	struct session_options session = {
+		.children = options->children,
+		.flags = run_flags(options),
+		.max_depth = options->max_depth && options->max_depth < 1024 ?
+			     (u32)options->max_depth : 1024,
+		.stamp_shift = (u32)(options->test_stamp_shift & 31),
+		.sample_bytes = options->sample_bytes,
+		.ring_records = options->ring_records,
+	};
+
+	return session_open(&self->session, &session, err);
+}
+
+static int fork_child(struct run *self, struct err *err)
+{
+	self->launch = (struct launch){
+		.path = self->program.path,
+		.argv = self->options->argv,
+		.recorder = self->session.lobby ? self->recorder : NULL,
+		.session = self->session.path,
+		.root_pid = self->session.lobby ? &self->session.lobby->root_pid : NULL,
+		.signals = &self->signals,
+	};
+	return launch_fork(&self->launch, err);
+}
+
+/* The program's name is part of file names: only what is plain there is kept. */
+static void name_make(struct run *self)
+{
+	const char *slash = strrchr(self->program.path, '/');
+
+	snprintf(self->name, sizeof(self->name), "%s", slash ? slash + 1 : self->program.path);
+	for (char *at = self->name; *at; at++) {
+		if ((unsigned char)*at <= ' ')
+			*at = '_';
+	}
+}
+
+/* result->output and the root's trace: a file, or with children a folder with one file each. */
+static int output_name(struct run *self, struct err *err)
+{
+	const struct run_options *options = self->options;
+	char *output = self->result->output;
+	size_t room = sizeof(self->result->output);
+	char *slash;
+	int length;
+
+	if (options->output)
+		length = snprintf(output, room, "%s", options->output);
+	else
+		length = snprintf(output, room, "heapwise.%s.%d%s", self->name,
+				  (int)self->launch.pid, options->children ? "" : ".hwt");
+	if (length < 1 || (size_t)length >= room)
+		return err_set(err, ERR_INPUT, "the output's name is empty or too long");
+	snprintf(self->watch.folder, sizeof(self->watch.folder), "%s", output);
+	if (options->children) {
+		length = snprintf(self->root->trace_path, sizeof(self->root->trace_path),
+				  "%s/%s.%d.hwt", output, self->name, (int)self->launch.pid);
+		if (length < 1 || (size_t)length >= sizeof(self->root->trace_path))
+			return err_set(err, ERR_INPUT, "the output's name is too long");
+		return io_make_folder(output, 0777, err);
+	}
+	snprintf(self->root->trace_path, sizeof(self->root->trace_path), "%s", output);
+	slash = strrchr(self->watch.folder, '/');
+	if (slash)
+		slash[slash == self->watch.folder] = 0;
+	else
+		snprintf(self->watch.folder, sizeof(self->watch.folder), ".");
+	return 0;
+}
+
+static int trace_make(struct run *self, struct err *err)
+{
+	self->root = process_new((u32)self->launch.pid, (u32)getpid());
+	if (!self->root)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	self->root->root = true;
+	if (output_name(self, err) < 0)
+		return err->code;
+	self->root->writer = trace_writer_open(self->root->trace_path, NULL, err);
+	if (!self->root->writer)
+		return err->code ? err->code : err_set(err, ERR_SYSTEM, "cannot write the trace");
+	self->root->writer_state = WRITER_OPEN;
+	return 0;
+}
+
+static int threads_start(struct run *self, struct err *err)
+{
+	self->drain.session = &self->session;
+	self->drain.fallback.program = self->program.path;
+	self->drain.fallback.argv = self->options->argv;
+	self->drain.processes = self->root;
+	self->drain.max_size = self->options->max_size;
+	self->watch.drain = &self->drain;
+	self->watch.name = self->name;
+	watch_measure_disk(&self->watch);
+	return drain_start(&self->drain, err);
+}
+
+/* ---- after the end --------------------------------------------------------------------------- */
+
+static void note_number(struct process *root, const char *key, u64 number)
+{
+	struct stream_sink sink = trace_writer_sink(root->writer);
+	char value[32];
+
+	if (!number || !sink.note)
+		return;
+	snprintf(value, sizeof(value), "%llu", (unsigned long long)number);
+	sink.note(sink.self, key, value, NULL);
+}
+
+static void hint_find(struct run *self)
+{
+	enum runtime runtime = self->root->runtime;
+
+	if (runtime == RUNTIME_NONE && self->root->program[0])
+		runtime = runtime_of_program(self->root->program);
+	snprintf(self->result->runtime_hint, sizeof(self->result->runtime_hint), "%s",
+		 runtime_hint(runtime));
+}
+
+/* What the trace should say beside the events; the drain thread has ended, so that we may. */
+static void notes_tell(struct run *self)
+{
+	struct run_result *result = self->result;
+	struct stream_sink sink = trace_writer_sink(self->root->writer);
+
+	note_number(self->root, "unrecorded_children", result->unrecorded_children);
+	note_number(self->root, "unrecorded_execs", result->unrecorded_execs);
+	note_number(self->root, "berth_shortage", result->berth_shortage);
+	if (result->runtime_hint[0] && sink.note)
+		sink.note(sink.self, "runtime_hint", result->runtime_hint, NULL);
+}
+
+static u64 file_bytes(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 ? (u64)status.st_size : 0;
+}
+
+static void result_fill(struct run *self)
+{
+	const struct hw_lobby *lobby = self->session.lobby;
+	struct run_result *result = self->result;
+
+	result->recorded = self->root->images > 0;
+	result->images = self->root->images;
+	result->totals = self->root->totals;
+	result->aggregated = load_relaxed(&self->drain.aggregating) != 0;
+	result->unrecorded_children = load_relaxed(&lobby->unrecorded_children);
+	result->unrecorded_execs = load_relaxed(&lobby->unrecorded_execs);
+	result->berth_shortage = load_relaxed(&lobby->berth_shortage);
+	hint_find(self);
+}
+
+static void processes_release(struct run *self)
+{
+	struct process *process = self->root;
+
+	while (process) {
+		struct process *next = process->next;
+
+		watch_close_trace(process);
+		self->result->trace_bytes += file_bytes(process->trace_path);
+		if (process->write_errno && !self->result->write_errno)
+			self->result->write_errno = process->write_errno;
+		process_free(process, &self->session);
+		process = next;
+	}
+	self->root = NULL;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+/* The trace of a program that did not start is of no use to anybody. A device that was named as
+ * the output stays, of course. */
+static void output_remove(struct run *self)
+{
+	struct stat status;
+
+	if (lstat(self->root->trace_path, &status) == 0 && S_ISREG(status.st_mode))
+		unlink(self->root->trace_path);
+	if (self->options->children)
+		rmdir(self->result->output);
+}
+
+static int run_watched(struct run *self, struct err *err)
+{
+	u64 start = now_ns();
+	int status = launch_go(&self->launch, err);
+
+	if (status < 0)
+		process_set_gone(self->root, IMAGE_DETACHED, 0);
+	self->watch.ended = status < 0;
+	watch_run(&self->watch);
+	self->result->wait_status = self->watch.wait_status;
+	self->result->duration_ns = now_ns() - start;
+	drain_join(&self->drain);
+	if (status < 0)
+		return status;
+	result_fill(self);
+	notes_tell(self);
+	return 0;
+}
+
+static int run_recorded(struct run *self, struct err *err)
+{
+	int status;
+
+	if (recorder_find(self, err) < 0 || session_make(self, err) < 0)
+		return err->code;
+	status = fork_child(self, err);
+	if (status < 0)
+		goto close_session;
+	self->watch.pid = self->launch.pid;
+	status = trace_make(self, err);
+	if (status == 0)
+		status = threads_start(self, err);
+	if (status == 0)
+		status = run_watched(self, err);
+	else
+		launch_cancel(&self->launch);
+	if (status < 0 && self->root && self->root->writer_state == WRITER_OPEN) {
+		watch_close_trace(self->root);
+		output_remove(self);
+	}
+	processes_release(self);
+close_session:
+	session_close(&self->session);
+	return status;
+}
+
+static int run_unprofiled(struct run *self, struct err *err)
+{
+	u64 start = now_ns();
+
+	if (fork_child(self, err) < 0 || launch_go(&self->launch, err) < 0)
+		return err->code;
+	self->watch.pid = self->launch.pid;
+	watch_run(&self->watch);
+	self->result->wait_status = self->watch.wait_status;
+	self->result->duration_ns = now_ns() - start;
+	return 0;
+}
+
+int monitor_run(const struct run_options *options, struct run_result *result, struct err *err)
+{
+	struct run *self = calloc(1, sizeof(*self));
+	int status;
+
+	memset(result, 0, sizeof(*result));
+	err->code = 0;
+	if (!self)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	self->options = self->watch.options = options;
+	self->result = result;
+	self->watch.signals = &self->signals;
+	status = program_find(&self->program, options->argv[0], err);
+	if (status == 0 && self->program.obstacle != PROGRAM_RECORDABLE &&
+	    !options->allow_unprofiled)
+		status = program_refuse(&self->program, err);
+	if (status == 0) {
+		name_make(self);
+		launch_signals_take(&self->signals);
+		status = self->program.obstacle == PROGRAM_RECORDABLE ? run_recorded(self, err)
+								      : run_unprofiled(self, err);
+		launch_signals_restore(&self->signals);
+	}
+	free(self);
+	return status;
+}

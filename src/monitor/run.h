@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ * Launches a program with the recorder, drains it until it ends, and writes its trace. */
+#ifndef MONITOR_RUN_H
+#define MONITOR_RUN_H
+
+#include "trace/stream.h"
+
+struct run_options {
+	char *const *argv;       /* program and arguments, NULL-terminated */
+	const char *output;      /* trace file, with children folder; NULL = from name and pid */
+	const char *recorder;    /* libheapwise.so; NULL = beside us or in ../lib/heapwise */
+	bool alloc_stacks, free_stacks, mmap, lossy, children;
+	bool durations;          /* sample the real calls' durations */
+	bool exact_times;        /* read the counter for every event */
+	bool allow_unprofiled;   /* run static and setuid programs without recording them */
+	u64 sample_bytes;        /* 0 = everything */
+	u64 max_depth;           /* 0 = 1024 */
+	u64 max_size;            /* bytes of trace; 0 = until the disk is 90 % full */
+	u64 ring_records;        /* 0 = default */
+	u64 test_stamp_shift;    /* tests */
+	bool test_preempt;
+	/* Called from the waiting thread about 4 times a second while the program runs; may be
+	 * NULL. */
+	void (*progress)(void *self, u64 events, u64 live_bytes, u64 trace_bytes);
+	void *progress_self;
+};
+
+struct run_result {
+	int wait_status;         /* as from waitpid, of the program */
+	bool recorded;           /* false: ran unprofiled, or nothing attached */
+	char output[4096];       /* trace file (or folder) */
+	u64 trace_bytes;
+	u64 images;              /* images of the program that were recorded */
+	u64 duration_ns;
+	struct stream_totals totals; /* of the last image of the program */
+	u64 unrecorded_children, unrecorded_execs, berth_shortage;
+	int write_errno;         /* first error when writing the trace, e.g. ENOSPC */
+	bool aggregated;         /* --max-size or the full disk stopped single events */
+	char runtime_hint
+		[512]; /* "" or a sentence: memory that malloc does not see, and what helps */
+};
+
+/* Returns 0 when the program was started, whatever became of it; negative (err filled)
+ * otherwise. */
+int monitor_run(const struct run_options *options, struct run_result *result, struct err *err);
+
+#endif

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT
+ * Creates and removes the lobby and the berths. Runs in the monitor, first on the starting thread
+ * and then on the drain thread. Never trusts a number that a recorded program could have
+ * written. */
+#define _GNU_SOURCE
+#include "monitor/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "format/atomics.h"
+#include "monitor/futex.h"
+
+enum {
+	RING_RECORDS = 8192,
+	RING_RECORDS_MAX = 1 << 20,
+	NESTED_RECORDS = 64,
+	SLOTS_MAX = 4096,
+	NODES_MAX = 1 << 24,
+	MODULE_BYTES = 256 << 10,
+	PAGE = 4096,
+	SECTION = 64 << 10, /* alignment of parts that may be mapped alone, on any page size */
+	SPARES = 2,
+	SPARES_CHILDREN = 16,
+};
+
+_Static_assert(sizeof(pthread_mutex_t) <= sizeof(((struct hw_lobby *)0)->monitor_lock),
+	       "the lobby has room for the monitor's lock");
+_Static_assert(sizeof(struct hw_control) <= PAGE, "the control block is one page");
+
+static u64 align_up(u64 bytes, u64 alignment)
+{
+	return (bytes + alignment - 1) & ~(alignment - 1);
+}
+
+/* Only pages that are touched take memory, so that room for thousands of threads costs nothing. */
+static void layout_init(struct berth_layout *layout, u64 ring_records)
+{
+	u64 records = ring_records ? 2 : RING_RECORDS;
+
+	while (records < ring_records && records < RING_RECORDS_MAX)
+		records *= 2;
+	layout->ring_records = (u32)records;
+	layout->nested_records = NESTED_RECORDS;
+	layout->slots_max = SLOTS_MAX;
+	layout->nodes_max = NODES_MAX;
+	layout->modules_offset = PAGE;
+	layout->modules_bytes = MODULE_BYTES;
+	layout->slots_offset = layout->modules_offset + MODULE_BYTES;
+	layout->nodes_offset =
+		align_up(layout->slots_offset + SLOTS_MAX * sizeof(struct hw_slot), SECTION);
+	layout->rings_offset =
+		align_up(layout->nodes_offset + NODES_MAX * sizeof(struct hw_node), SECTION);
+	layout->ring_stride = align_up((records + NESTED_RECORDS) * sizeof(struct hw_record), PAGE);
+	layout->total_bytes =
+		align_up(layout->rings_offset + SLOTS_MAX * layout->ring_stride, SECTION);
+}
+
+struct hw_slot *berth_slot(const struct berth *self, u32 slot)
+{
+	return (struct hw_slot *)(self->memory + self->layout.slots_offset) + slot;
+}
+
+const struct hw_record *berth_ring(const struct berth *self, u32 slot)
+{
+	return (const struct hw_record *)(self->memory + self->layout.rings_offset +
+					  slot * self->layout.ring_stride);
+}
+
+const struct hw_record *berth_nested(const struct berth *self, u32 slot)
+{
+	return berth_ring(self, slot) + self->layout.ring_records;
+}
+
+const struct hw_node *berth_nodes(const struct berth *self)
+{
+	return (const struct hw_node *)(self->memory + self->layout.nodes_offset);
+}
+
+const u8 *berth_modules(const struct berth *self)
+{
+	return self->memory + self->layout.modules_offset;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* A file size limit (ulimit -f) is about the user's files; where we may, we lift it for ours. */
+static int resize(int fd, u64 bytes)
+{
+	struct rlimit old, lifted;
+	bool lift = getrlimit(RLIMIT_FSIZE, &old) == 0 && old.rlim_cur < bytes;
+	int status;
+
+	if (lift) {
+		lifted.rlim_cur = bytes;
+		lifted.rlim_max = old.rlim_max < bytes ? bytes : old.rlim_max;
+		if (setrlimit(RLIMIT_FSIZE, &lifted) < 0) {
+			errno = EFBIG; /* else the system would send SIGXFSZ */
+			return -1;
+		}
+	}
+	status = ftruncate(fd, (off_t)bytes);
+	if (lift) {
+		int saved = errno;
+
+		setrlimit(RLIMIT_FSIZE, &old);
+		errno = saved;
+	}
+	return status;
+}
+
+/* A memfd that another process can open through /proc, or -1. */
+static int memfd_reachable(const char *name)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC), again;
+	char path[64];
+
+	if (fd < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);
+	again = open(path, O_RDWR | O_CLOEXEC);
+	if (again < 0) {
+		close(fd);
+		return -1;
+	}
+	close(again);
+	return fd;
+}
+
+static bool folder_make_in(struct session *self, const char *parent)
+{
+	int length;
+
+	if (!parent || parent[0] != '/')
+		return false;
+	length = snprintf(self->folder, sizeof(self->folder), "%s/heapwise-XXXXXX", parent);
+	return length > 0 && (size_t)length < sizeof(self->folder) && mkdtemp(self->folder);
+}
+
+static int folder_make(struct session *self, struct err *err)
+{
+	if (folder_make_in(self, getenv("XDG_RUNTIME_DIR")) || folder_make_in(self, "/dev/shm") ||
+	    folder_make_in(self, getenv("TMPDIR")) || folder_make_in(self, "/tmp"))
+		return 0;
+	self->folder[0] = 0;
+	return err_set(err, ERR_SYSTEM,
+		       "cannot create a folder for shared memory in XDG_RUNTIME_DIR, /dev/shm or "
+		       "TMPDIR: %s",
+		       strerror(errno));
+}
+
+static int file_create(const struct session *self, const char *name)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/%s", self->folder, name);
+	return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+}
+
+static void file_remove(const struct session *self, const char *name)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/%s", self->folder, name);
+	unlink(path);
+}
+
+/* ---- lobby ----------------------------------------------------------------------------------- */
+
+static int lobby_create(struct session *self, struct err *err)
+{
+	self->lobby_fd = self->options.use_files ? -1 : memfd_reachable("heapwise-lobby");
+	if (self->lobby_fd >= 0) {
+		snprintf(self->folder, sizeof(self->folder), "/proc/%d/fd", (int)getpid());
+		snprintf(self->path, sizeof(self->path), "%s/%d", self->folder, self->lobby_fd);
+		return 0;
+	}
+	if (folder_make(self, err) < 0)
+		return err->code;
+	self->files = true;
+	snprintf(self->path, sizeof(self->path), "%s/lobby", self->folder);
+	self->lobby_fd = file_create(self, "lobby");
+	if (self->lobby_fd < 0)
+		return err_set(err, ERR_SYSTEM, "cannot create %s: %s", self->path,
+			       strerror(errno));
+	return 0;
+}
+
+static int lobby_map(struct session *self, struct err *err)
+{
+	void *memory;
+
+	if (resize(self->lobby_fd, sizeof(struct hw_lobby)) < 0)
+		return err_set(err, ERR_SYSTEM, "cannot size shared memory: %s", strerror(errno));
+	memory = mmap(NULL, sizeof(struct hw_lobby), PROT_READ | PROT_WRITE, MAP_SHARED,
+		      self->lobby_fd, 0);
+	if (memory == MAP_FAILED)
+		return err_set(err, ERR_SYSTEM, "cannot map shared memory: %s", strerror(errno));
+	self->lobby = memory;
+	return 0;
+}
+
+static int lobby_lock_init(struct hw_lobby *lobby, struct err *err)
+{
+	pthread_mutexattr_t attributes;
+	int status;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+	status = pthread_mutex_init((pthread_mutex_t *)lobby->monitor_lock, &attributes);
+	pthread_mutexattr_destroy(&attributes);
+	if (status != 0)
+		return err_set(err, ERR_SYSTEM, "cannot make the monitor's lock: %s",
+			       strerror(status));
+	return 0;
+}
+
+int session_hold_lock(struct session *self, struct err *err)
+{
+	int status = pthread_mutex_lock((pthread_mutex_t *)self->lobby->monitor_lock);
+
+	if (status != 0)
+		return err_set(err, ERR_SYSTEM, "cannot take the monitor's lock: %s",
+			       strerror(status));
+	return 0;
+}
+
+int session_open(struct session *self, const struct session_options *options, struct err *err)
+{
+	memset(self, 0, sizeof(*self));
+	self->lobby_fd = -1;
+	self->options = *options;
+	self->spares_wanted = options->children ? SPARES_CHILDREN : SPARES;
+	layout_init(&self->layout, options->ring_records);
+	if (lobby_create(self, err) < 0 || lobby_map(self, err) < 0 ||
+	    lobby_lock_init(self->lobby, err) < 0 || session_replenish(self, err) < 0) {
+		session_close(self);
+		return err->code;
+	}
+	self->lobby->version = HW_SESSION_VERSION;
+	self->lobby->flags = options->children ? HW_SESSION_CHILDREN : 0;
+	/* Pairs with the recorder's acquire: whoever sees the magic sees the rest. */
+	store_release(&self->lobby->magic, HW_LOBBY_MAGIC);
+	return 0;
+}
+
+/* ---- berths ---------------------------------------------------------------------------------- */
+
+static void control_fill(const struct session *self, struct hw_control *control)
+{
+	const struct berth_layout *layout = &self->layout;
+
+	control->magic = HW_BERTH_MAGIC;
+	control->version = HW_SESSION_VERSION;
+	control->flags = self->options.flags;
+	control->total_bytes = layout->total_bytes;
+	control->modules_offset = layout->modules_offset;
+	control->modules_bytes = layout->modules_bytes;
+	control->slots_offset = layout->slots_offset;
+	control->slots_max = layout->slots_max;
+	control->nodes_max = layout->nodes_max;
+	control->nodes_offset = layout->nodes_offset;
+	control->rings_offset = layout->rings_offset;
+	control->ring_stride = layout->ring_stride;
+	control->ring_records = layout->ring_records;
+	control->nested_records = layout->nested_records;
+	control->max_depth = self->options.max_depth;
+	control->stamp_shift = self->options.stamp_shift;
+	control->sample_bytes = self->options.sample_bytes;
+}
+
+static int berth_create(struct session *self, struct session_berth *berth)
+{
+	char name[32];
+
+	if (self->files) {
+		berth->number = self->next_number++;
+		snprintf(name, sizeof(name), "%u", berth->number);
+		berth->fd = file_create(self, name);
+	} else {
+		berth->fd = memfd_create("heapwise-berth", MFD_CLOEXEC);
+		berth->number = (u32)berth->fd;
+	}
+	return berth->fd;
+}
+
+static void berth_remove(struct session *self, struct session_berth *berth)
+{
+	char name[32];
+
+	if (self->files) {
+		snprintf(name, sizeof(name), "%u", berth->number);
+		file_remove(self, name);
+	}
+	close(berth->fd);
+	berth->used = false;
+}
+
+static int spare_add(struct session *self, u32 index, struct err *err)
+{
+	struct session_berth *berth = &self->berths[index];
+	struct hw_control control = { 0 };
+
+	if (berth_create(self, berth) < 0)
+		return err_set(err, ERR_SYSTEM, "cannot create shared memory: %s", strerror(errno));
+	control_fill(self, &control);
+	if (resize(berth->fd, self->layout.total_bytes) < 0 ||
+	    pwrite(berth->fd, &control, sizeof(control), 0) != (ssize_t)sizeof(control)) {
+		err_set(err, ERR_SYSTEM, "cannot size shared memory: %s%s", strerror(errno),
+			errno == EFBIG ? " (see ulimit -f)" : "");
+		berth_remove(self, berth);
+		return err->code;
+	}
+	berth->used = true;
+	self->spare[self->spare_count++] = index;
+	self->lobby->berth[index].number = berth->number;
+	self->lobby->berth[index].pid = 0;
+	/* Pairs with the recorder's cas from SPARE: it then finds the file under `number`. */
+	store_release(&self->lobby->berth[index].state, HW_BERTH_SPARE);
+	return 0;
+}
+
+static u32 spares_ready(const struct session *self)
+{
+	u32 ready = 0;
+
+	for (u32 i = 0; i < self->spare_count; i++)
+		ready += load_relaxed(&self->lobby->berth[self->spare[i]].state) == HW_BERTH_SPARE;
+	return ready;
+}
+
+int session_replenish(struct session *self, struct err *err)
+{
+	u32 ready = spares_ready(self);
+	bool added = false;
+	int status = 0;
+
+	for (u32 i = 0; i < HW_BERTHS && ready < self->spares_wanted && !status; i++) {
+		if (self->berths[i].used)
+			continue;
+		status = spare_add(self, i, err);
+		added = added || status == 0;
+		ready++;
+	}
+	if (added) {
+		add_acq_rel(&self->lobby->berth_bell, 1);
+		futex_wake(&self->lobby->berth_bell, INT32_MAX);
+	}
+	return status;
+}
+
+static int berth_map(struct session *self, u32 index, struct berth *berth, struct err *err)
+{
+	void *memory = mmap(NULL, self->layout.total_bytes, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_NORESERVE, self->berths[index].fd, 0);
+
+	if (memory == MAP_FAILED)
+		return err_set(err, ERR_SYSTEM, "cannot map shared memory: %s", strerror(errno));
+	berth->index = index;
+	berth->pid = load_relaxed(&self->lobby->berth[index].pid);
+	berth->parent_pid = load_relaxed(&self->lobby->berth[index].parent);
+	berth->memory = memory;
+	berth->control = memory;
+	berth->layout = self->layout;
+	return 0;
+}
+
+int session_take_claimed(struct session *self, struct berth *berth, struct err *err)
+{
+	for (u32 i = 0; i < self->spare_count; i++) {
+		u32 index = self->spare[i];
+		const struct hw_berth *entry = &self->lobby->berth[index];
+
+		/* The recorder claims first and says who it is then: 0 = it is about to. */
+		if (load_acquire(&entry->state) != HW_BERTH_CLAIMED || !load_acquire(&entry->pid))
+			continue;
+		self->spare[i] = self->spare[--self->spare_count];
+		return berth_map(self, index, berth, err) < 0 ? err->code : 1;
+	}
+	return 0;
+}
+
+void session_give_back(struct session *self, struct berth *berth)
+{
+	if (berth->memory)
+		munmap(berth->memory, berth->layout.total_bytes);
+	berth->memory = NULL;
+	berth->control = NULL;
+	store_release(&self->lobby->berth[berth->index].state, HW_BERTH_DRAINED);
+	berth_remove(self, &self->berths[berth->index]);
+}
+
+void session_close(struct session *self)
+{
+	for (u32 i = 0; i < HW_BERTHS; i++) {
+		if (self->berths[i].used)
+			berth_remove(self, &self->berths[i]);
+	}
+	if (self->lobby)
+		munmap(self->lobby, sizeof(struct hw_lobby));
+	if (self->lobby_fd >= 0)
+		close(self->lobby_fd);
+	if (self->files) {
+		file_remove(self, "lobby");
+		rmdir(self->folder);
+	}
+	memset(self, 0, sizeof(*self));
+	self->lobby_fd = -1;
+}

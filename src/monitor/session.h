@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * The shared memory of a run: the lobby, and the berths that images of recorded processes claim.
+ * They are memfds that the recorder opens as /proc/MONITOR/fd/N, or files in a private folder
+ * where that does not work. After session_open only the drain thread uses it. */
+#ifndef MONITOR_SESSION_H
+#define MONITOR_SESSION_H
+
+#include "base/err.h"
+#include "format/session.h"
+
+struct session_options {
+	bool children;    /* every process records, not only the root */
+	u32 flags;        /* HW_RUN_* */
+	u32 max_depth;
+	u32 stamp_shift;
+	u64 sample_bytes;
+	u64 ring_records; /* 0 = default; else rounded up to a power of two */
+	bool use_files;   /* tests: as if there were no memfd */
+};
+
+/* Where things are in a berth. The monitor keeps its own copy: the one in shared memory can be
+ * overwritten by the program that is recorded. */
+struct berth_layout {
+	u64 total_bytes;
+	u64 modules_offset, modules_bytes;
+	u64 slots_offset, nodes_offset, rings_offset, ring_stride;
+	u32 slots_max, nodes_max, ring_records, nested_records;
+};
+
+/* A berth that was claimed, mapped. */
+struct berth {
+	u32 index; /* in the lobby */
+	u32 pid, parent_pid;
+	u8 *memory;
+	struct hw_control *control; /* == memory */
+	struct berth_layout layout;
+};
+
+struct session_berth {
+	bool used;
+	int fd;
+	u32 number;
+};
+
+struct session {
+	struct session_options options;
+	struct berth_layout layout;
+	struct hw_lobby *lobby;
+	int lobby_fd;
+	char folder[256];    /* DIR of the session path */
+	char path[300];      /* value for HW_SESSION_ENV */
+	bool files;          /* folder is ours, and its files are removed at the end */
+	u32 next_number;     /* names of berth files */
+	u32 spares_wanted;
+	struct session_berth berths[HW_BERTHS];
+	u32 spare[HW_BERTHS]; /* indexes of berths that wait to be claimed */
+	u32 spare_count;
+};
+
+int session_open(struct session *self, const struct session_options *options, struct err *err);
+
+/* Removes everything. Berths that are still mapped stay mapped until berth_unmap. */
+void session_close(struct session *self);
+
+/* The drain thread takes the lock whose loss tells recorders that the monitor has died, and holds
+ * it until it ends. */
+int session_hold_lock(struct session *self, struct err *err);
+
+/* Adds spare berths until enough are ready. */
+int session_replenish(struct session *self, struct err *err);
+
+/* If a spare berth was claimed, maps it: 1. 0: none was. Negative: it could not be mapped, and its
+ * image is lost. */
+int session_take_claimed(struct session *self, struct berth *berth, struct err *err);
+
+/* The image has ended and everything is read: unmaps, and frees its place in the lobby. */
+void session_give_back(struct session *self, struct berth *berth);
+
+struct hw_slot *berth_slot(const struct berth *self, u32 slot);
+const struct hw_record *berth_ring(const struct berth *self, u32 slot);   /* of ring_records */
+const struct hw_record *berth_nested(const struct berth *self, u32 slot); /* of nested_records */
+const struct hw_node *berth_nodes(const struct berth *self);
+const u8 *berth_modules(const struct berth *self);
+
+#endif

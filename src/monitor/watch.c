@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ * The loop of the waiting thread; see watch.h. Runs on the thread that called monitor_run. Never
+ * touches a ring. */
+#define _GNU_SOURCE
+#include "monitor/watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/atomics.h"
+
+static const u64 USAGE_NS = 100000000, DISK_NS = 1000000000, PROGRESS_NS = 250000000;
+static const u64 SLEEP_NS = 100000000;
+
+static u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
+static bool is_due(u64 *last_ns, u64 now, u64 period_ns)
+{
+	if (now - *last_ns < period_ns)
+		return false;
+	*last_ns = now;
+	return true;
+}
+
+/* ---- disk ------------------------------------------------------------------------------------ */
+
+void watch_measure_disk(struct watch *self)
+{
+	struct statvfs disk;
+	u64 total, available;
+
+	if (statvfs(self->folder, &disk) < 0)
+		return;
+	total = (u64)disk.f_blocks * disk.f_frsize;
+	available = (u64)disk.f_bavail * disk.f_frsize;
+	/* A disk that is over 90 % full before we start may still have plenty of room. */
+	self->disk_floor_bytes = available > total / 10 ? total / 10 : available / 2;
+}
+
+static void disk_check(struct watch *self)
+{
+	struct statvfs disk;
+
+	if (self->options->max_size || statvfs(self->folder, &disk) < 0)
+		return;
+	if ((u64)disk.f_bavail * disk.f_frsize < self->disk_floor_bytes)
+		store_relaxed(&self->drain->aggregate, 1);
+}
+
+/* ---- traces of child processes --------------------------------------------------------------- */
+
+static void trace_open_for(struct watch *self, struct process *process)
+{
+	struct trace_writer *writer = NULL;
+	struct err err = { 0 };
+
+	/* A pid may come again: the trace of an earlier process is not overwritten. */
+	for (u32 i = 1; i < 10000; i++) {
+		char suffix[16] = "";
+
+		if (i > 1)
+			snprintf(suffix, sizeof(suffix), ".%u", i);
+		if (snprintf(process->trace_path, sizeof(process->trace_path), "%s/%s.%u%s.hwt",
+			     self->folder, self->name, process->pid,
+			     suffix) >= (int)sizeof(process->trace_path))
+			break;
+		if (access(process->trace_path, F_OK) == 0)
+			continue;
+		writer = trace_writer_open(process->trace_path, NULL, &err);
+		break;
+	}
+	process->writer = writer;
+	if (!writer)
+		process->write_errno = errno ? errno : EIO;
+	/* Pairs with the drain thread's acquire. */
+	store_release(&process->writer_state, writer ? WRITER_OPEN : WRITER_FAILED);
+}
+
+void watch_close_trace(struct process *process)
+{
+	struct err err = { 0 };
+	int failed;
+
+	if (process->closed || !process->writer)
+		return;
+	process->closed = true;
+	failed = trace_writer_failed(process->writer);
+	if (trace_writer_close(process->writer, &err) < 0 && !failed)
+		failed = errno ? errno : EIO;
+	process->writer = NULL;
+	if (!process->write_errno)
+		process->write_errno = failed;
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static struct process *next_process(struct process *process)
+{
+	return load_acquire(&process->next); /* pairs with the drain thread's release */
+}
+
+static void processes_serve(struct watch *self, bool sample)
+{
+	struct process *process = self->drain->processes;
+
+	for (; process; process = next_process(process)) {
+		if (process->closed)
+			continue;
+		if (load_acquire(&process->finished)) {
+			if (!process->root) /* the root's trace gets notes first */
+				watch_close_trace(process);
+			continue;
+		}
+		if (process->writer_state == WRITER_WANTED) {
+			trace_open_for(self, process);
+			drain_wake(self->drain);
+		}
+		if (process->gone || (!process->root && !process_watch(process)))
+			drain_wake(self->drain);
+		else if (sample)
+			process_sample_usage(process);
+	}
+}
+
+static void processes_detach(struct watch *self)
+{
+	struct process *process = self->drain->processes;
+
+	for (; process; process = next_process(process))
+		process_set_gone(process, IMAGE_DETACHED, 0);
+	drain_wake(self->drain);
+}
+
+static void program_reap(struct watch *self)
+{
+	struct process *root = self->drain ? self->drain->processes : NULL;
+	int status;
+
+	if (self->ended || waitpid(self->pid, &status, WNOHANG) != self->pid)
+		return;
+	self->ended = true;
+	self->wait_status = status;
+	if (!root)
+		return;
+	if (WIFSIGNALED(status))
+		process_set_gone(root, IMAGE_KILLED, WTERMSIG(status));
+	else
+		process_set_gone(root, IMAGE_EXITED, WEXITSTATUS(status));
+	drain_wake(self->drain);
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+/* What the terminal sends goes to the whole foreground group, the program included; what a person
+ * or another program sends to us alone is passed on. */
+static void signal_handle(struct watch *self, const siginfo_t *info)
+{
+	if (info->si_signo == SIGCHLD)
+		return;
+	if (self->ended) {
+		if (self->drain)
+			processes_detach(self);
+		return;
+	}
+	if (info->si_code <= 0 && info->si_pid != self->pid)
+		kill(self->pid, info->si_signo);
+}
+
+static void progress_tell(struct watch *self)
+{
+	const struct drain *drain = self->drain;
+	u64 bytes = 0;
+
+	if (!self->options->progress)
+		return;
+	for (struct process *process = drain->processes; process; process = next_process(process)) {
+		if (process->writer && !process->closed)
+			bytes += trace_writer_bytes(process->writer);
+	}
+	self->options->progress(self->options->progress_self, load_relaxed(&drain->events),
+				load_relaxed(&drain->live_bytes), bytes);
+}
+
+static bool is_over(const struct watch *self)
+{
+	return self->ended && (!self->drain || load_acquire(&self->drain->done));
+}
+
+void watch_run(struct watch *self)
+{
+	const struct timespec timeout = { .tv_nsec = (long)SLEEP_NS };
+
+	while (program_reap(self), !is_over(self)) {
+		siginfo_t info;
+		u64 now;
+
+		if (sigtimedwait(&self->signals->waited, &info, &timeout) > 0) {
+			signal_handle(self, &info);
+			program_reap(self);
+		}
+		now = now_ns();
+		if (!self->drain)
+			continue;
+		processes_serve(self, is_due(&self->usage_ns, now, USAGE_NS));
+		if (is_due(&self->disk_ns, now, DISK_NS))
+			disk_check(self);
+		if (is_due(&self->progress_ns, now, PROGRESS_NS))
+			progress_tell(self);
+	}
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * The waiting thread: waits for the program and for signals, and does what may block so that the
+ * drain thread need not: opens and closes traces, reads /proc, looks at the disk, reports
+ * progress. */
+#ifndef MONITOR_WATCH_H
+#define MONITOR_WATCH_H
+
+#include "monitor/drain.h"
+#include "monitor/launch.h"
+#include "monitor/run.h"
+
+struct watch {
+	const struct run_options *options;
+	const struct launch_signals *signals;
+	struct drain *drain;  /* NULL: nothing is recorded */
+	pid_t pid;            /* of the program, our child */
+	char folder[4096];    /* where the traces are */
+	const char *name;     /* start of trace names in the folder */
+	bool ended;           /* the program has ended, with wait_status */
+	int wait_status;
+	u64 usage_ns, disk_ns, progress_ns;
+	u64 disk_floor_bytes; /* free space below which single events are no longer kept */
+};
+
+/* Returns when the program, and all that is recorded, has ended. */
+void watch_run(struct watch *self);
+
+/* Notes how much room the disk has before the run. */
+void watch_measure_disk(struct watch *self);
+
+/* Closes a process's trace, if it is open, and keeps its first error. */
+void watch_close_trace(struct process *process);
+
+#endif
