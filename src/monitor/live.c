@@ -109,7 +109,7 @@ void live_release(struct live_table *self)
 
 static struct live_block *shard_place(struct live_shard *shard, u64 address)
 {
-	u64 i = live_home(shard, live_hash(address));
+	u64 i = live_home(shard, live_hash(address), address);
 
 	while (shard->blocks[i].address != 0)
 		i = (i + 1) & shard->mask;
@@ -143,7 +143,8 @@ void live_remove(struct live_table *self, struct live_block *block)
 
 	for (u64 i = (hole + 1) & shard->mask; shard->blocks[i].address != 0;
 	     i = (i + 1) & shard->mask) {
-		u64 home = live_home(shard, live_hash(shard->blocks[i].address));
+		u64 address = shard->blocks[i].address;
+		u64 home = live_home(shard, live_hash(address), address);
 
 		/* A record may move to the hole unless its home lies between the hole and it. */
 		if (((i - home) & shard->mask) >= ((i - hole) & shard->mask)) {

@@ -52,11 +52,12 @@ void live_remove(struct live_table *self, struct live_block *block);
 /* Behind live_add: makes a shard twice as large; false without memory. */
 bool live_grow(struct live_table *self, struct live_shard *shard);
 
-/* The high bits of the product are the well-mixed ones: first the shard's number, then the
- * place. */
+/* Blocks of one KiB of the program's memory hash alike and are told apart by live_home: what is
+ * allocated together is freed together, and then lies together here. The high bits of the product
+ * are the well-mixed ones: first the shard's number, then the place. */
 static inline u64 live_hash(u64 address)
 {
-	return address * 0x9e3779b97f4a7c15ull;
+	return (address >> 10) * 0x9e3779b97f4a7c15ull;
 }
 
 static inline struct live_shard *live_shard_of(struct live_table *self, u64 hash)
@@ -64,9 +65,9 @@ static inline struct live_shard *live_shard_of(struct live_table *self, u64 hash
 	return &self->shards[hash >> (64 - LIVE_SHARD_BITS)];
 }
 
-static inline u64 live_home(const struct live_shard *shard, u64 hash)
+static inline u64 live_home(const struct live_shard *shard, u64 hash, u64 address)
 {
-	return (hash << LIVE_SHARD_BITS) >> shard->shift;
+	return (((hash << LIVE_SHARD_BITS) >> shard->shift) + ((address >> 5) & 31)) & shard->mask;
 }
 
 static inline void live_prefetch(struct live_table *self, u64 address)
@@ -74,7 +75,7 @@ static inline void live_prefetch(struct live_table *self, u64 address)
 	u64 hash = live_hash(address);
 	struct live_shard *shard = live_shard_of(self, hash);
 
-	__builtin_prefetch(&shard->blocks[live_home(shard, hash)], 1);
+	__builtin_prefetch(&shard->blocks[live_home(shard, hash, address)], 1);
 }
 
 /* The record of address, or NULL. address is not 0. */
@@ -83,7 +84,7 @@ static inline struct live_block *live_find(struct live_table *self, u64 address)
 	u64 hash = live_hash(address);
 	struct live_shard *shard = live_shard_of(self, hash);
 
-	for (u64 i = live_home(shard, hash);; i = (i + 1) & shard->mask) {
+	for (u64 i = live_home(shard, hash, address);; i = (i + 1) & shard->mask) {
 		struct live_block *block = &shard->blocks[i];
 
 		if (block->address == address)
@@ -105,7 +106,7 @@ static inline struct live_block *live_add(struct live_table *self, u64 address, 
 	/* At most 5/8 full: linear probing stays within one or two cache lines. */
 	if (unlikely(shard->used * 8 >= (shard->mask + 1) * 5) && !live_grow(self, shard))
 		return NULL;
-	for (i = live_home(shard, hash);; i = (i + 1) & shard->mask) {
+	for (i = live_home(shard, hash, address);; i = (i + 1) & shard->mask) {
 		block = &shard->blocks[i];
 		if (block->address == 0)
 			break;

@@ -75,5 +75,5 @@ static bool from_kernel(const char *name, char *value, size_t bytes)
 
 bool hwr_environment(const char *name, char *value, size_t bytes)
 {
-	return environ ? from_libc(name, value, bytes) : from_kernel(name, value, bytes);
+	return (environ && from_libc(name, value, bytes)) || from_kernel(name, value, bytes);
 }

@@ -67,7 +67,7 @@ HWR_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ..
 	void *target = NULL;
 	void *p;
 
-	if (flags & MREMAP_FIXED) {
+	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) {
 		va_list rest;
 
 		va_start(rest, flags);
@@ -76,7 +76,8 @@ HWR_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ..
 	}
 	p = mapped(hwr_syscall6(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)target, 0));
 	if (unlikely(wanted()) && p != MAP_FAILED) {
-		note_mapping(caller, HW_MUNMAP, old, old_bytes);
+		if (!(flags & MREMAP_DONTUNMAP))
+			note_mapping(caller, HW_MUNMAP, old, old_bytes);
 		note_mapping(caller, HW_MMAP, p, bytes);
 	}
 	return p;

@@ -10,6 +10,7 @@
 #include "format/ticks.h"
 #include "recorder/context.h"
 #include "recorder/memory.h"
+#include "recorder/operators.h"
 #include "recorder/sys.h"
 #include "recorder/unwind/cfi.h"
 #include "recorder/unwind/rules.h"
@@ -60,10 +61,15 @@ static void find_range(u64 address, u64 *start, u64 *bytes)
 
 void hwr_modules_init(void)
 {
+	static bool counted;
+
 	if (&_r_debug && _r_debug.r_ldbase)
 		find_range(_r_debug.r_ldbase, &hwr_loader_start, &hwr_loader_bytes);
 	find_range((u64)&hwr_modules_init, &hwr_own_start, &hwr_own_bytes);
-	dl_iterate_phdr(read_unloads, &unloads_seen);
+	if (!counted) /* in a forked child another thread's loader lock may be held for good */
+		dl_iterate_phdr(read_unloads, &unloads_seen);
+	counted = true;
+	at_work = 0;
 	known_count = 0;
 	generation = 0;
 	hwr_root_node = 0;
@@ -218,8 +224,10 @@ static void next_generation(void)
 {
 	u64 hash;
 
-	if (generation + 1 >= HW_GENERATION_LIMIT)
+	if (generation + 1 >= HW_GENERATION_LIMIT) {
+		hwr_fault(HW_FAULT_MODULES_FULL);
 		return;
+	}
 	generation++;
 	hash = hwr_path_hash(0, generation);
 	hwr_root_node = hwr_context_insert(0, generation, hash);
@@ -252,19 +260,31 @@ static struct known_module *find_known(const struct hwr_module_at *module)
 	return NULL;
 }
 
+static struct known_module *free_entry(void)
+{
+	for (u32 i = 0; i < known_count; i++)
+		if (known[i].replaced)
+			return &known[i];
+	return known_count < KNOWN_MAX ? &known[known_count] : NULL;
+}
+
 static bool learn(const struct hwr_module_at *module, struct build_id id, u64 identity)
 {
+	struct known_module *k;
+
 	if (replace_overlapped(module))
 		next_generation();
-	if (known_count == KNOWN_MAX) {
+	k = free_entry();
+	if (!k) {
 		hwr_fault(HW_FAULT_MODULES_FULL);
 		return true;
 	}
 	if (!announce(module, id))
 		return false;
-	known[known_count] = (struct known_module){ module->start, module->end, identity,
-						    load_relaxed(&hwr_epoch), false };
-	store_relaxed(&known_count, known_count + 1);
+	*k = (struct known_module){ module->start, module->end, identity, load_relaxed(&hwr_epoch), true };
+	store_release(&k->replaced, false);
+	if (k == &known[known_count])
+		store_release(&known_count, known_count + 1);
 	return true;
 }
 
@@ -295,10 +315,13 @@ void hwr_modules_check(void)
 {
 	u64 unloads = 0;
 
+	if (!&_r_debug || _r_debug.r_state == RT_CONSISTENT)
+		return; /* pthread_create, TLS: no need for the loader's lock */
 	dl_iterate_phdr(read_unloads, &unloads);
 	if (likely(unloads == unloads_seen) || !take_turn())
 		return;
 	unloads_seen = unloads;
+	hwr_operators_forget();
 	add_acq_rel(&hwr_epoch, 1);
 	hwr_rules_forget();
 	end_turn();

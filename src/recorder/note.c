@@ -121,8 +121,8 @@ void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size)
 	if (!call->t || call->paused)
 		return;
 	if (call->suppressed) {
-		if (!p) /* what follows (new handlers, exceptions) is not part of the allocation */
-			call->t->state &= ~(u32)HWR_SUPPRESS;
+		if (!p)
+			call->t->suppress_pc = call->caller.pc;
 		return;
 	}
 	put_duration(call, kind, ticks);
@@ -141,8 +141,10 @@ void hwr_call_free(struct hwr_call *call, u32 kind, void *p)
 	struct hwr_thread *t = call->t;
 	u64 ticks = hw_ticks();
 
-	if (!t || (t->state & HWR_SUPPRESS && t->inner_address == (u64)p))
+	if (!t || (t->state & HWR_SUPPRESS && t->ending_address == (u64)p))
 		return;
+	if (t->inner_address == (u64)p)
+		t->inner_address = 0;
 	if (!(t->state & HWR_SAMPLING) || hwr_sample_drop((u64)p))
 		put(call, ticks, kind, 0, (u64)p, 0);
 	if (call->begin_ticks)

@@ -33,8 +33,12 @@ static inline u32 hwr_note_context(struct hwr_thread *t, u32 kind, const struct 
 	u32 flag = hw_kind_frees(kind) ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS;
 	u32 node;
 
-	if (!(t->run_flags & flag))
+	if (!(t->run_flags & flag)) {
+		/* A walk looks for itself. */
+		if (unlikely(caller->pc - hwr_loader_start < hwr_loader_bytes))
+			hwr_modules_check();
 		return 0;
+	}
 	node = hwr_walk(t, caller);
 	hwr_self_check(node, caller);
 	return node;
@@ -93,6 +97,8 @@ struct hwr_call {
 	struct hwr_caller caller;
 	struct hwr_thread *t; /* NULL: forward only */
 	u64 begin_ticks;      /* 0: this call is not timed */
+	u64 outer_sp, outer_pc, outer_ending; /* the suppression that this call is inside of */
+	bool outer;
 	bool suppressed;      /* inside a call that is recorded as a whole */
 	bool paused;
 };
@@ -110,7 +116,7 @@ void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size);
 
 /* Around a real function that itself calls hooked functions (operator new calls malloc): what it
  * does inside is not recorded a second time. */
-void hwr_suppress_begin(struct hwr_call *call, u64 address);
+void hwr_suppress_begin(struct hwr_call *call, u64 ending_address);
 /* True if the block must still be recorded, false if a call inside has recorded it. */
 bool hwr_suppress_end(struct hwr_call *call, void *p);
 

@@ -56,6 +56,13 @@ static __attribute__((noinline)) void *find_real(u32 form)
 	return found;
 }
 
+void hwr_operators_forget(void)
+{
+	for (u32 i = 0; i < FORMS; i++)
+		store_relaxed(&real[i], NULL);
+	hwr_operators_end = 0;
+}
+
 static inline void *real_of(u32 form)
 {
 	void *found = load_relaxed(&real[form]);

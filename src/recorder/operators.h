@@ -8,4 +8,7 @@
 /* Code of the module that defines the operators behind ours; empty until the first one is called. */
 extern u64 hwr_operators_start, hwr_operators_end;
 
+/* Some module was unloaded: it may have been the one with the operators. */
+void hwr_operators_forget(void);
+
 #endif

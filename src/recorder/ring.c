@@ -53,6 +53,8 @@ static bool wait_for_room(struct hwr_thread *t)
 	while (hwr_monotonic_ns() - since < patience_ns) {
 		u32 bell = load_acquire(&slot->tail_bell);
 
+		if (!load_relaxed(&hwr_token.alive))
+			return false; /* forked by a handler in the middle of this hook */
 		store_relaxed(&slot->waiting, 1);
 		fence_seq_cst(); /* pairs with the monitor's between its tail and its look at waiting */
 		if (!ring_has_room(t)) {

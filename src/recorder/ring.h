@@ -15,6 +15,8 @@ bool hwr_ring_look(struct hwr_thread *t);
  * the stack and copied, its narrow stores stall the wide loads of the copy. */
 static inline struct hw_record *hwr_ring_next(struct hwr_thread *t)
 {
+	if (unlikely(!load_relaxed(&hwr_token.alive)))
+		return NULL; /* a handler forked in the middle of this hook, and this is the child */
 	if (unlikely(t->head == t->limit) && !hwr_ring_look(t))
 		return NULL;
 	return &t->ring[t->head & t->mask];
@@ -23,6 +25,8 @@ static inline struct hw_record *hwr_ring_next(struct hwr_thread *t)
 /* Makes the record visible. */
 static inline void hwr_ring_publish(struct hwr_thread *t)
 {
+	if (unlikely(!load_relaxed(&hwr_token.alive)))
+		return; /* as above: the ring is the parent's */
 	t->head++;
 	store_release(t->shared_head, t->head); /* pairs with the monitor's acquire of head */
 }

@@ -14,6 +14,7 @@
 #include "recorder/modules.h"
 #include "recorder/real.h"
 #include "recorder/self.h"
+#include "recorder/stamp.h"
 #include "recorder/sys.h"
 #include "recorder/thread.h"
 #include "recorder/unwind/rules.h"
@@ -130,7 +131,7 @@ static struct hw_control *claim_berth(void)
 {
 	for (u32 i = 0; i < BERTH_TRIES; i++) {
 		u32 bell = load_acquire(&hwr_lobby->berth_bell);
-		i64 number = claim_spare();
+		i64 number = hwr_session_watched() ? claim_spare() : -1;
 
 		add_acq_rel(&hwr_lobby->bell, 1);
 		hwr_futex_wake(&hwr_lobby->bell);
@@ -141,13 +142,15 @@ static struct hw_control *claim_berth(void)
 			berth->parent = hwr_getppid();
 			return open_berth(berth->number);
 		}
+		if (!hwr_session_watched())
+			return NULL;
 		hwr_futex_wait(&hwr_lobby->berth_bell, bell, BERTH_WAIT_NS);
 	}
 	add_relaxed(&hwr_lobby->berth_shortage, 1);
 	return NULL;
 }
 
-static void forget_token_in_child(void) { hwr_token.on = hwr_token.paused = 0; }
+static void forget_token_in_child(void) { hwr_token.alive = hwr_token.on = hwr_token.paused = 0; }
 
 /* Kernels before 4.14 and emulators do not wipe: there, at least fork() is noticed. */
 static void guard_token(void)
@@ -167,6 +170,7 @@ bool hwr_session_attach(struct hw_control *control)
 	hwr_rings = (u8 *)control + control->rings_offset;
 	hwr_module_log = (u8 *)control + control->modules_offset;
 	hwr_threads_reset();
+	hwr_stamp_init(control->flags & HW_RUN_EXACT_TIMES);
 	if (control->max_depth == 0 || control->max_depth > HWR_DEPTH_MAX)
 		control->max_depth = HWR_DEPTH_MAX;
 	control->nodes_used = 1;
@@ -182,6 +186,7 @@ bool hwr_session_attach(struct hw_control *control)
 	control->start_ns = hwr_monotonic_ns();
 	control->start_ticks = hw_ticks();
 	store_release(&control->attached, 1);
+	hwr_token.alive = 1;
 	hwr_token.paused = control->paused;
 	store_release(&hwr_token.on, !control->paused);
 	return true;
@@ -206,10 +211,10 @@ static bool join_monitor(bool forked)
 bool hwr_session_join(void)
 {
 	u32 phase = load_acquire(&hwr_phase);
-	bool forked = phase == HWR_ATTACHED && !hwr_token.paused;
+	bool forked = phase == HWR_ATTACHED && !hwr_token.alive;
 	bool joined;
 
-	if (phase == HWR_ATTACHED && (hwr_token.paused || hwr_token.on))
+	if (phase == HWR_ATTACHED && hwr_token.alive)
 		return true;
 	if (phase == HWR_STARTING || phase == HWR_DORMANT)
 		return false;

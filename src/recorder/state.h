@@ -10,6 +10,7 @@
  * by whatever call, never writes into its parent's rings. It stays after vfork, as it must: that
  * child runs in its parent's memory. Alone in its page, whatever the page size. */
 struct hwr_token {
+	u32 alive;  /* 1 = attached; only fork clears it */
 	u32 on;     /* 1 = every hook records */
 	u32 paused; /* 1 = attached, but allocations are not recorded */
 } __attribute__((aligned(65536)));

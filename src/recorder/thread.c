@@ -4,9 +4,14 @@
 #include "recorder/thread.h"
 
 #include "recorder/ring.h"
+#include "recorder/stamp.h"
 #include "recorder/sys.h"
 
-enum { SLOTS_LIMIT = 65536, LOOK_AT_ONCE = 8 };
+enum {
+	SLOTS_LIMIT = 65536,
+	LOOK_AT_ONCE = 8,
+	RETRY_AFTER = 1000, /* calls that a thread without a slot lets pass before it asks again */
+};
 
 __thread struct hwr_thread *hwr_self;
 
@@ -39,7 +44,9 @@ static i64 recycle_slot(u32 tid)
 		u32 number = add_relaxed(&sweep_from, 1) % used;
 		u32 owner = load_relaxed(&hwr_slots[number].tid);
 
-		if ((owner == tid || !hwr_thread_exists(hwr_pid, owner)) && slot_take(number, owner, tid))
+		if (owner && owner != tid && hwr_thread_exists(hwr_pid, owner))
+			continue;
+		if (slot_take(number, owner, tid))
 			return number;
 	}
 	return -1;
@@ -52,8 +59,9 @@ static i64 fresh_slot(u32 tid)
 	while (number < hwr_control->slots_mapped && number < SLOTS_LIMIT) {
 		if (!cas_acq_rel(&hwr_control->slots_used, &number, number + 1))
 			continue;
-		store_release(&hwr_slots[number].tid, tid);
-		return number;
+		if (slot_take(number, 0, tid))
+			return number;
+		number = load_relaxed(&hwr_control->slots_used);
 	}
 	return -1;
 }
@@ -108,6 +116,9 @@ static struct hwr_thread *open_slot(u32 number)
 	t->random = hw_ticks() ^ (u64)t ^ (u64)hwr_slots[number].tid << 32;
 	t->sample_left = -1; /* drawn at the first allocation */
 	t->run_flags = hwr_control->flags;
+	t->mark_word = hwr_stamp_mark_word();
+	if (number > 0) /* order between threads deserves exact stamps */
+		store_relaxed(&hwr_stamps_estimated, 0);
 	hwr_ring_open(t, &hwr_slots[number], number, false);
 	hwr_ring_put(t, &(struct hw_record){
 				.ticks = hw_ticks(),
@@ -121,8 +132,19 @@ static struct hwr_thread *open_slot(u32 number)
 struct hwr_thread *hwr_thread_enter(void)
 {
 	static __thread bool entering __attribute__((tls_model("initial-exec")));
+	static __thread u32 rest __attribute__((tls_model("initial-exec")));
 	i64 number;
 
+	if (rest) { /* there was no room a moment ago */
+		rest--;
+		hwr_fault(HW_FAULT_NO_SLOT);
+		return NULL;
+	}
+	/* A vfork child allocates as its parent's thread: a slot in its own name would look dead. */
+	if (hwr_getpid() != hwr_pid) {
+		hwr_fault(HW_FAULT_NO_SLOT);
+		return NULL;
+	}
 	if (entering) { /* a signal handler interrupted just this */
 		hwr_fault(HW_FAULT_NESTED_FULL);
 		return NULL;
@@ -134,6 +156,7 @@ struct hwr_thread *hwr_thread_enter(void)
 	else
 		hwr_self = open_slot((u32)number);
 	entering = false;
+	rest = hwr_self ? 0 : RETRY_AFTER;
 	return hwr_self;
 }
 
@@ -148,12 +171,14 @@ struct hwr_thread *hwr_thread_nested(struct hwr_thread *t)
 			return NULL;
 		}
 		n->state = HWR_BUSY;
-		t->nested = n;
 		n->run_flags = t->run_flags;
+		n->mark_word = t->mark_word;
 		hwr_ring_open(n, t->slot, t->slot_number, true);
 		n->sample_left = -1;
 		n->random = t->random ^ (u64)n;
 		n->state = run_state();
+		__asm__ volatile("" : : : "memory");
+		t->nested = n; /* complete only now: a handler may interrupt at any moment */
 	}
 	return n;
 }

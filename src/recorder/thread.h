@@ -28,7 +28,8 @@ enum { /* hwr_thread.state: the fast path of a hook is for 0 only */
 /* The usual time from one event to the next, by the pair of call sites. */
 struct hwr_pace {
 	u32 gap_ticks;
-	u32 previous; /* site of the event before, + 1; 0 = never measured */
+	u16 previous; /* site of the event before, + 1; 0 = never measured */
+	u16 score;    /* how often the gap was long lately */
 };
 
 /* One frame of the last stack. sp is the stack pointer before the call that the frame is in. */
@@ -75,16 +76,19 @@ struct hwr_thread {
 	u32 run_flags;           /* HW_RUN_* of this run */
 
 	/* the clock, see stamp.h */
-	u32 stamp_left;          /* stamps that may still be estimated before the next reading */
+	u32 stamp_estimates;     /* since the last reading */
 	u64 stamp;               /* of the last event */
 	u64 stamp_read;          /* last reading of the counter */
+	u64 *mark_word;          /* see hwr_stamp_mark_word */
 	u8 pace_last;
 	struct hwr_pace pace[HWR_PACES];
 
 	/* hooks */
 	u64 busy_sp;             /* stack address of the hook that is at work */
 	u64 suppress_sp;         /* hooks below this stack address are inside the call in progress */
-	u64 inner_address;       /* block that a hook inside it freed or recorded */
+	u64 suppress_pc;         /* the one call site that is still suppressed after a failed call; 0 = all */
+	u64 ending_address;      /* block that the call ends: its inner free is not recorded again */
+	u64 inner_address;       /* block that a hook inside the call has recorded */
 	u64 random;
 	i64 sample_left;         /* bytes until the next sampled allocation */
 	u64 lost;                /* not yet told by a HW_LOST record */
@@ -94,6 +98,7 @@ struct hwr_thread {
 	bool ring_lossy;         /* the monitor made no progress for too long */
 
 	/* the unwinder */
+	u64 safe_low, safe_high; /* stack pages that were seen to be readable */
 	u32 epoch;
 	u32 depth;               /* frames[0] is the outermost, frames[depth - 1] the innermost */
 	struct hwr_cursor cursor;

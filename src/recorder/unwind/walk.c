@@ -11,6 +11,7 @@
 
 #include "recorder/context.h"
 #include "recorder/modules.h"
+#include "recorder/sys.h"
 
 struct walk {
 	struct hwr_thread *t;
@@ -92,13 +93,32 @@ static bool meets_kept(struct walk *w, bool *resumed)
 	return resume_after(w, (u32)w->kept - 1, failing);
 }
 
+/* Whether the stack can be read from sp up to `end`. The word below sp is in a live frame; other pages
+ * are asked for once: the CFA of a hand-made outermost frame may lie beyond its stack. */
+static bool reachable(struct hwr_thread *t, u64 sp, u64 end)
+{
+	u64 page = (sp - 8) & -HWR_PAGE, last = (end - 8) & -HWR_PAGE;
+
+	if (likely(page == last || (page >= t->safe_low && last < t->safe_high)))
+		return true;
+	if (page < t->safe_low || page >= t->safe_high) {
+		t->safe_low = page;
+		t->safe_high = page + HWR_PAGE;
+	}
+	for (; t->safe_high <= last; t->safe_high += HWR_PAGE)
+		if (!hwr_readable(t->safe_high))
+			return false;
+	return true;
+}
+
 /* Unwinds one frame by its compiled rule. */
 static bool step_frame(struct walk *w, u32 rule)
 {
 	struct hwr_frame *f = &w->t->fresh[w->fresh];
 	struct hwr_step step;
 
-	if (unlikely(!hwr_rule_apply(rule, w->sp, w->fp, &step)) || step.cfa - w->sp >= HWR_NO_SLOT)
+	if (unlikely(!hwr_rule_apply(rule, w->sp, w->fp, &step)) || step.cfa - w->sp >= HWR_NO_SLOT ||
+	    !reachable(w->t, w->sp, step.cfa))
 		return false;
 	f->pc = w->pc;
 	f->sp = w->sp;

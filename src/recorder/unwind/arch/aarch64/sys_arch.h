@@ -10,6 +10,8 @@ enum { HWR_ELF_MACHINE = 183 }; /* EM_AARCH64 */
 /* How many stamps in a row may be estimated (stamp.h): none, reading the counter costs little. */
 enum { HWR_STAMPS_ESTIMATED = 0 };
 
+enum { HWR_RSEQ_SIGNATURE = (i32)0xd428bc00u };
+
 static inline long hwr_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long x8 __asm__("x8") = number;

@@ -11,6 +11,8 @@ enum { HWR_ELF_MACHINE = 62 }; /* EM_X86_64 */
  * machines. */
 enum { HWR_STAMPS_ESTIMATED = 6 };
 
+enum { HWR_RSEQ_SIGNATURE = 0x53053053 };
+
 static inline long hwr_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;

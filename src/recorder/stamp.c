@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ * What the estimation of stamps needs of the kernel: rseq. Runs in the target.
+ *
+ * A thread's rseq area has a pointer to the restartable sequence that it is in. The kernel clears it
+ * when it preempts the thread, or delivers a signal, outside of that sequence. We point it to a
+ * sequence that no code is ever in, so the pointer stays until just that happens. A program that
+ * uses rseq itself sets the pointer before each of its sequences; then we see a disturbance more. */
+#include "recorder/stamp.h"
+
+#include <sys/types.h>
+
+struct hwr_rseq_mark { /* struct rseq_cs of the kernel */
+	u32 version, flags;
+	const void *start;
+	u64 bytes;
+	const void *abort;
+} __attribute__((aligned(32)));
+
+/* The kernel wants the signature before the place that a restarted sequence continues at. */
+static const struct {
+	u32 signature;
+	u32 nowhere;
+} landing = { HWR_RSEQ_SIGNATURE, 0 };
+
+const struct hwr_rseq_mark hwr_rseq_mark = {
+	.start = &landing.signature,
+	.bytes = 1,
+	.abort = &landing.nowhere,
+};
+
+u32 hwr_stamps_estimated;
+
+enum { RSEQ_CS_OFFSET = 8, RSEQ_BYTES = 20 };
+
+extern const ptrdiff_t __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+
+static bool has_rseq(void) { return &__rseq_size && __rseq_size >= RSEQ_BYTES; }
+
+void hwr_stamp_init(bool exact)
+{
+	hwr_stamps_estimated = !exact && has_rseq() ? HWR_STAMPS_ESTIMATED : 0;
+}
+
+u64 *hwr_stamp_mark_word(void)
+{
+	static u64 always_disturbed;
+
+	if (!has_rseq())
+		return &always_disturbed;
+	return (u64 *)((u8 *)__builtin_thread_pointer() + __rseq_offset + RSEQ_CS_OFFSET);
+}
