@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+# The doors of the project. CMake and Ninja do the work; see CMakePresets.json for other builds.
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+MINUTES ?= 5
+CMAKE_FLAGS ?=
+
+CTEST = cd $(BUILD) && ctest --output-on-failure --no-tests=error -j$(JOBS)
+
+all: configure
+	@cmake --build $(BUILD) -j$(JOBS)
+
+configure:
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS) --log-level=WARNING
+
+deps-build:
+	@tools/install-deps build
+
+deps-test:
+	@tools/install-deps build test
+
+run: deps-build
+	@$(MAKE) --no-print-directory all
+	@echo; echo "== $(BUILD)/heapwise run -o $(BUILD)/logstat.hwt -- $(BUILD)/examples/logstat"
+	@$(BUILD)/heapwise run -o $(BUILD)/logstat.hwt -- $(BUILD)/examples/logstat
+	@echo; echo "== $(BUILD)/heapwise report $(BUILD)/logstat.hwt"
+	@$(BUILD)/heapwise report $(BUILD)/logstat.hwt
+
+test: deps-test configure
+	@cmake --build $(BUILD) -j$(JOBS) --target all tests
+	@$(CTEST) -LE full
+
+test-full: deps-test configure
+	@cmake --build $(BUILD) -j$(JOBS) --target all tests
+	@$(CTEST)
+
+bench: deps-build
+	@tools/install-deps bench
+	@$(MAKE) --no-print-directory all
+	@bench/run --heapwise $(BUILD)/heapwise $(BENCH_FLAGS)
+
+fuzz:
+	@tools/install-deps build fuzz
+	@tools/fuzz $(BUILD)/fuzz $(MINUTES)
+
+install: all
+	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+clean:
+	@rm -rf $(BUILD)
+
+help:
+	@echo 'make            build $(BUILD)/heapwise and $(BUILD)/libheapwise.so'
+	@echo 'make run        build, record the bundled example program, print its report'
+	@echo 'make test       build and run all tests (below 15 minutes on 2 cores)'
+	@echo 'make test-full  the same with the long tests'
+	@echo 'make bench      compare with heaptrack (BENCH_FLAGS=--quick)'
+	@echo 'make fuzz       fuzz the parsers (MINUTES=$(MINUTES))'
+	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
+	@echo 'make clean      remove $(BUILD)'
+	@echo
+	@echo 'run, test, bench and fuzz install missing Debian or Ubuntu packages first.'
+
+.PHONY: all configure deps-build deps-test run test test-full bench fuzz install clean help

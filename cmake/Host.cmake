@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+# build/heapwise: the command line, on top of all host rooms. It finds libheapwise.so beside itself.
+if(EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.c)
+	add_executable(heapwise src/cli/main.c)
+	set_target_properties(heapwise PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+	target_compile_options(heapwise PRIVATE ${HEAPWISE_C_OPTIONS})
+	target_compile_definitions(heapwise PRIVATE HEAPWISE_VERSION="${PROJECT_VERSION}")
+	target_link_libraries(heapwise PRIVATE room_cli)
+	if(TARGET recorder)
+		add_dependencies(heapwise recorder)
+	endif()
+endif()

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+# make install: bin/heapwise looks for its recorder in ../lib/heapwise, so the tree may be moved.
+if(TARGET heapwise)
+	install(TARGETS heapwise RUNTIME DESTINATION bin)
+endif()
+if(TARGET recorder)
+	install(TARGETS recorder LIBRARY DESTINATION lib/heapwise)
+endif()
+install(DIRECTORY include/heapwise DESTINATION include OPTIONAL
+	FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+file(GLOB heapwise_pages CONFIGURE_DEPENDS man/*.[1-8])
+foreach(page IN LISTS heapwise_pages)
+	string(REGEX MATCH "[1-8]$" section ${page})
+	install(FILES ${page} DESTINATION share/man/man${section})
+endforeach()
+foreach(shell_folder
+	"bash:share/bash-completion/completions"
+	"zsh:share/zsh/site-functions"
+	"fish:share/fish/vendor_completions.d")
+	string(REPLACE ":" ";" pair ${shell_folder})
+	list(GET pair 0 shell)
+	list(GET pair 1 folder)
+	install(DIRECTORY completions/${shell}/ DESTINATION ${folder} OPTIONAL)
+endforeach()
+file(GLOB heapwise_docs CONFIGURE_DEPENDS docs/*.md README.md CHANGELOG.md LICENSE)
+install(FILES ${heapwise_docs} DESTINATION share/doc/heapwise)

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+# The same tree for the other CPU: recorder, checking recorder, their targets, and unit tests that
+# need no foreign library. Built in a folder of its own and run under qemu-user as one test.
+include(ExternalProject)
+set(cross_cpu aarch64)
+if(HEAPWISE_CPU STREQUAL "aarch64")
+	set(cross_cpu x86_64)
+endif()
+find_program(HEAPWISE_CROSS_CC ${cross_cpu}-linux-gnu-gcc)
+find_program(HEAPWISE_CROSS_CXX ${cross_cpu}-linux-gnu-g++)
+find_program(HEAPWISE_CROSS_QEMU qemu-${cross_cpu})
+mark_as_advanced(HEAPWISE_CROSS_CC HEAPWISE_CROSS_CXX HEAPWISE_CROSS_QEMU)
+
+if(HEAPWISE_CROSS_CC AND HEAPWISE_CROSS_CXX AND HEAPWISE_CROSS_QEMU)
+	set(cross_dir ${PROJECT_BINARY_DIR}/${cross_cpu})
+	ExternalProject_Add(cross EXCLUDE_FROM_ALL ON
+		PREFIX ${cross_dir}/stamps
+		SOURCE_DIR ${PROJECT_SOURCE_DIR}
+		BINARY_DIR ${cross_dir}
+		CMAKE_ARGS -DCMAKE_BUILD_TYPE=Release -DHEAPWISE_TEST_VARIANTS=OFF
+			-DHEAPWISE_WERROR=${HEAPWISE_WERROR}
+			-DCMAKE_TOOLCHAIN_FILE=${PROJECT_SOURCE_DIR}/cmake/toolchains/${cross_cpu}.cmake
+		BUILD_COMMAND ${CMAKE_COMMAND} --build <BINARY_DIR> --target all tests
+		BUILD_ALWAYS ON
+		INSTALL_COMMAND "")
+	add_dependencies(tests cross)
+	add_test(NAME cross.${cross_cpu} COMMAND ${CMAKE_CTEST_COMMAND} --output-on-failure
+		--no-tests=error -j2 WORKING_DIRECTORY ${cross_dir})
+else()
+	add_test(NAME cross.${cross_cpu} COMMAND ${CMAKE_COMMAND} -E echo
+		"skipped: needs ${cross_cpu}-linux-gnu-gcc, g++ and qemu-${cross_cpu}")
+	set_tests_properties(cross.${cross_cpu} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped")
+endif()
+set_tests_properties(cross.${cross_cpu} PROPERTIES TIMEOUT 600 LABELS cross
+	PROCESSORS 2 COST 1000)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+# Tests of the whole program: one row per test. Rows of the label `full` run in `make test-full` only.
+set(run_dir ${CMAKE_CURRENT_SOURCE_DIR}/run)
+
+# heapwise_run(NAME SCRIPT ARGUMENT...)
+function(heapwise_run name script)
+	heapwise_script_test(run.${name} ${run_dir}/${script}.sh ${ARGN})
+endfunction()
+
+if(TARGET heapwise)
+	add_dependencies(tests heapwise)
+endif()
+
+heapwise_run(events-malloc-family events all family)
+heapwise_run(events-new-delete events all newdelete)
+heapwise_run(events-before-and-after-main events own lifecycle)
+
+foreach(program sqlite3 jq containers)
+	heapwise_run(valgrind-${program} valgrind ${program})
+endforeach()
+
+set(HEAPWISE_TIMEOUT 300)
+heapwise_run(threads-64 totals threads 64 4000)
+heapwise_run(threads-64-coarse-stamps totals --test-stamp-shift=12 threads 64 4000)
+heapwise_run(threads-64-preempted totals --test-preempt threads 64 2000)
+heapwise_run(threads-64-small-rings totals --ring-records=256 threads 64 2000)
+heapwise_run(threads-3000-short totals threads 50 20 60)
+heapwise_run(threads-3000-preempted totals --test-preempt --test-stamp-shift=12 threads 50 20 60)
+heapwise_run(handlers-nested totals handlers 60 20000)
+heapwise_run(handlers-storm totals lossy handlers 3000 150)
+heapwise_run(lossy-small-ring totals lossy --lossy --ring-records=64 surroundings masked)
+foreach(kind fork _Fork clone vfork spawn threads)
+	heapwise_run(children-${kind} totals children ${kind} 100)
+endforeach()
+foreach(case stack masked closed fds eintr maps)
+	heapwise_run(surroundings-${case} totals surroundings ${case})
+endforeach()
+heapwise_run(exec-wrappers exec)
+heapwise_run(status-and-signals status)
+
+heapwise_run(killed-20 killed 20)
+heapwise_run(monitor-killed monitor-gone killed)
+heapwise_run(monitor-stopped monitor-gone stopped)
+
+foreach(case missing_program unwritable_output full_disk file_limit damaged_trace static_program
+	setuid_program usage)
+	string(REPLACE "_" "-" name ${case})
+	heapwise_run(bad-${name} bad-input ${case})
+endforeach()
+
+foreach(interval 1000 65536)
+	heapwise_run(sample-${interval} sample ${interval})
+endforeach()
+foreach(case stack_cut sample_full checked)
+	string(REPLACE "_" "-" name ${case})
+	heapwise_run(fault-${name} faults ${case})
+endforeach()
+heapwise_run(api api)
+heapwise_run(memory-of-contexts memory 1 60000)
+heapwise_run(memory-of-threads memory 64 500)
+heapwise_run(example-and-install example)
+
+set(HEAPWISE_LABEL full)
+set(HEAPWISE_TIMEOUT 1500)
+heapwise_run(killed-200 killed 200)
+heapwise_run(threads-64-long totals threads 64 50000)
+heapwise_run(children-fork-storm totals children fork 3000)
+unset(HEAPWISE_LABEL)
+unset(HEAPWISE_TIMEOUT)
+
+# Tests of single commands: tests/cli/*.sh.
+file(GLOB cli_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/test_*.sh)
+foreach(script IN LISTS cli_scripts)
+	get_filename_component(name ${script} NAME_WE)
+	string(REGEX REPLACE "^test_" "" name ${name})
+	heapwise_script_test(cli.${name} ${script} ${PROJECT_BINARY_DIR}/heapwise)
+endforeach()

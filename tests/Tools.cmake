@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# The checks of tools/, and for each that it fails on a planted violation.
+set(tools_dir ${PROJECT_SOURCE_DIR}/tools)
+heapwise_script_test(tools.layers ${tools_dir}/check-layers)
+heapwise_script_test(tools.words ${tools_dir}/check-words)
+if(TARGET recorder)
+	add_dependencies(tests recorder)
+	heapwise_script_test(tools.imports ${tools_dir}/check-imports $<TARGET_FILE:recorder>)
+	if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+		heapwise_script_test(tools.stack ${tools_dir}/check-stack
+			${PROJECT_BINARY_DIR}/CMakeFiles/recorder.dir)
+	endif()
+endif()
+foreach(check layers words imports stack)
+	heapwise_script_test(tools.${check}-can-fail ${CMAKE_CURRENT_SOURCE_DIR}/run/tools.sh ${check})
+endforeach()
+heapwise_script_test(tools.harness-can-fail ${CMAKE_CURRENT_SOURCE_DIR}/run/harness.sh
+	${CMAKE_C_COMPILER})

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+# One executable per file tests/unit/test_*.c, plain and with sanitizers.
+file(GLOB unit_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_*.c)
+if(NOT HEAPWISE_HOST)
+	list(FILTER unit_sources INCLUDE REGEX "/test_(base|format)[^/]*\\.c$")
+endif()
+
+# What runs more than one thread of ours: rings, drain, trace writer.
+set(HEAPWISE_TSAN_TESTS "/test_(monitor|trace|ring)[^/]*\\.c$")
+
+# heapwise_units(VARIANT SOURCE...)
+function(heapwise_units variant)
+	set(suffix "")
+	set(label unit)
+	if(variant)
+		set(suffix _${variant})
+		set(label ${variant})
+	endif()
+	add_library(harness${suffix} STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_SOURCE_DIR}/lib/test.c)
+	target_include_directories(harness${suffix} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+	target_compile_options(harness${suffix} PRIVATE ${HEAPWISE_C_OPTIONS})
+	foreach(room IN LISTS HEAPWISE_ROOMS)
+		target_link_libraries(harness${suffix} PUBLIC room_${room}${suffix})
+	endforeach()
+	foreach(source IN LISTS ARGN)
+		get_filename_component(name ${source} NAME_WE)
+		set(target ${name}${suffix})
+		add_executable(${target} EXCLUDE_FROM_ALL ${source})
+		set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+			${CMAKE_CURRENT_BINARY_DIR}/${label})
+		target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS})
+		target_compile_definitions(${target} PRIVATE
+			HEAPWISE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+			HEAPWISE_BUILD_DIR="${PROJECT_BINARY_DIR}")
+		target_link_libraries(${target} PRIVATE harness${suffix} Threads::Threads)
+		add_dependencies(tests ${target})
+		string(REGEX REPLACE "^test_" "" short ${name})
+		add_test(NAME ${label}.${short} COMMAND ${target})
+		set_tests_properties(${label}.${short} PROPERTIES LABELS ${label} TIMEOUT 300
+			SKIP_RETURN_CODE 77 ENVIRONMENT "${HEAPWISE_TEST_ENVIRONMENT}")
+	endforeach()
+endfunction()
+
+heapwise_units("" ${unit_sources})
+if(HEAPWISE_TEST_VARIANTS AND HEAPWISE_HOST AND NOT HEAPWISE_SANITIZE)
+	foreach(variant asan tsan)
+		foreach(room IN LISTS HEAPWISE_ROOMS)
+			heapwise_room(${room} ${variant})
+		endforeach()
+	endforeach()
+	heapwise_units(asan ${unit_sources})
+	set(threaded_sources ${unit_sources})
+	list(FILTER threaded_sources INCLUDE REGEX ${HEAPWISE_TSAN_TESTS})
+	heapwise_units(tsan ${threaded_sources})
+endif()

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# monitor-gone.sh killed|stopped   the program runs to its normal end when the monitor is killed, or
+# does not move any more; a stopped monitor's trace then says what is missing.
+. "$(dirname "$0")/lib.sh"
+
+how=$1
+export HEAPWISE_EXPECT=$work/expected
+"$HEAPWISE" run --no-symbols -o "$work/trace" -- "$HEAPWISE_TARGETS/threads" 4 800000 \
+	>"$work/stdout" 2>"$work/stderr" &
+monitor=$!
+program=$(child_of "$monitor")
+until [ -s "$work/expected" ]; do
+	sleep 0.01
+done
+sleep 0.1
+if [ "$how" = killed ]; then
+	kill -KILL "$monitor"
+else
+	kill -STOP "$monitor"
+fi
+for ((i = 0; i < 600; i++)); do
+	kill -0 "$program" 2>/dev/null || break
+	# A child of the stopped monitor stays as a zombie.
+	! grep -q '^State:.*Z' "/proc/$program/status" 2>/dev/null || break
+	sleep 0.1
+done
+# Its last words are in the file when it has come to its normal end.
+equal "allocations of the program" "$(expected_total "$work/expected" allocations)" 3200000
+
+if [ "$how" = stopped ]; then
+	kill -CONT "$monitor"
+	wait "$monitor"
+	equal "exit status" "$?" 0
+	lost=$(field "$work/trace" .lost_events)
+	at_least "lost events" "$lost" 1
+	equal "complete" "$(field "$work/trace" .complete)" false
+	says "$work/stderr" "lost|dropped"
+	echo "$lost events lost, and told"
+else
+	wait "$monitor" 2>/dev/null
+	# What was flushed before is readable.
+	"$HEAPWISE" report --no-symbols --format json "$work/trace" >"$work/json" 2>"$work/errors"
+	status=$?
+	[ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "report ended with status $status"
+	[ "$status" -ne 0 ] || equal "complete" "$(jq .complete "$work/json")" false
+fi
+finish

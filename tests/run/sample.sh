@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# sample.sh BYTES   estimates from samples lie within five standard deviations of the truth, both of
+# bytes and of allocations; a chunk above the interval is always in. Fails by chance once in a million.
+. "$(dirname "$0")/lib.sh"
+
+interval=$1
+export HEAPWISE_EXPECT=$work/expected
+record "$work/trace" --sample "$interval" -- "$HEAPWISE_TARGETS/sampled" 200000
+equal "exit status" "$status" 0
+equal "estimated" "$(field "$work/trace" .estimated)" true
+equal "sample_bytes" "$(field "$work/trace" .sample_bytes)" "$interval"
+equal "lost_events" "$(field "$work/trace" .lost_events)" 0
+
+# within NAME   a chunk of s bytes is sampled with p = 1 - exp(-s / interval) and weighs 1 / p.
+within()
+{
+	awk -v name="$1" -v interval="$interval" -v truth="$(expected_total "$work/expected" "$1")" \
+		-v got="$(field "$work/trace" ".$1")" 'BEGIN {
+		count = 200000
+		n = split("21 101 517 4005 40005", sizes, " ")
+		for (i = 1; i <= n; i++) {
+			s = sizes[i]
+			p = s >= interval ? 1 : 1 - exp(-s / interval)
+			unit = name == "bytes" ? s : 1
+			variance += count * unit * unit * (1 - p) / p
+			count = int(count / 4) + 1
+		}
+		sigma = sqrt(variance)
+		truth += name == "bytes" ? 1000003 + 1000006 : 2 # the frames of the expectation
+		printf "%s: %.0f estimated, %.0f in truth, %.2f sigma off\n", name, got, truth,
+			(got - truth) / sigma
+		exit !(got > 0 && (got - truth) ^ 2 <= 25 * variance + 1)
+	}' || fail "the estimate of $1 is too far off"
+}
+
+within bytes
+within allocations
+at_most "events in the trace" "$(events "$work/trace" | wc -l)" 200000
+finish

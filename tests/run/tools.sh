@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# tools.sh layers|words|imports|stack   plants violations in a copy and expects the check to find each.
+. "$(dirname "$0")/lib.sh"
+tools=$(cd "$(dirname "$0")/../../tools" && pwd)
+source=$tools/..
+
+# passes COMMAND..., finds TEXT COMMAND...
+passes()
+{
+	"$@" >"$work/out" 2>&1 || { fail "$1 complains about a clean tree:"; cat "$work/out"; }
+}
+
+finds()
+{
+	local text=$1 found
+
+	shift
+	"$@" >"$work/out" 2>&1
+	found=$?
+	equal "status of $1 with a violation" "$found" 1
+	says "$work/out" "$text"
+}
+
+test_layers()
+{
+	mkdir "$work/tree"
+	cp -r "$source/src" "$work/tree/src"
+	passes "$tools/check-layers" "$work/tree"
+	echo '#include "monitor/run.h"' >"$work/tree/src/trace/planted.c"
+	finds "trace may not include monitor/run.h" "$tools/check-layers" "$work/tree"
+	echo '#include "base/err.h"' >"$work/tree/src/recorder/planted.c"
+	finds "recorder may not include base/err.h" "$tools/check-layers" "$work/tree"
+	rm "$work/tree/src/trace/planted.c" "$work/tree/src/recorder/planted.c"
+	mkdir "$work/tree/src/cellar"
+	echo "int cellar;" >"$work/tree/src/cellar/planted.c"
+	finds "cellar has no line" "$tools/check-layers" "$work/tree"
+	rm -r "$work/tree/src/cellar"
+	echo '#include "nowhere/near.h"' >"$work/tree/src/base/planted.c"
+	finds "in no room" "$tools/check-layers" "$work/tree"
+	rm "$work/tree/src/base/planted.c"
+	sed -i 's/^base:/base: cli/' "$work/tree/src/LAYERS"
+	finds "base names cli" "$tools/check-layers" "$work/tree"
+}
+
+test_words()
+{
+	mkdir "$work/tree"
+	echo "int clean; /* network/route/home */" >"$work/tree/clean.c"
+	passes "$tools/check-words" "$work/tree"
+	for line in "// TO""DO: later" "/* FIX""ME */" "path = /ro""ot/x" "see /ho""me/me/x" "cd /wo""rk/x"; do
+		echo "$line" >"$work/tree/planted.c"
+		finds "planted.c:1" "$tools/check-words" "$work/tree"
+	done
+}
+
+test_imports()
+{
+	printf 'void *hook(unsigned long n);\nvoid *malloc(unsigned long);\nint puts(const char *);\n%s\n' \
+		'void *hook(unsigned long n) { puts("x"); return malloc(n); }' >"$work/planted.c"
+	cc -shared -fPIC -fno-builtin "$work/planted.c" -o "$work/planted.so" || skip "no compiler"
+	nm -D --undefined-only "$work/planted.so" | awk '{ sub(/@.*/, "", $NF); print $NF }' >"$work/all"
+	passes "$tools/check-imports" "$work/planted.so" "$work/all"
+	grep -v '^puts$' "$work/all" >"$work/list"
+	finds "puts" "$tools/check-imports" "$work/planted.so" "$work/list"
+	finds "puts" "$tools/check-imports" "$work/planted.so"
+}
+
+test_stack()
+{
+	mkdir "$work/objects"
+	printf 'a.c:1:1:small\t48\tstatic\na.c:9:1:listed\t700\tstatic\n' >"$work/objects/a.su"
+	echo "listed 768 # why" >"$work/list"
+	passes "$tools/check-stack" "$work/objects" "$work/list"
+	finds "listed" "$tools/check-stack" "$work/objects" /dev/null
+	printf 'a.c:1:1:large\t513\tstatic\n' >"$work/objects/b.su"
+	finds "large uses 513" "$tools/check-stack" "$work/objects" "$work/list"
+	printf 'a.c:1:1:listed\t1040\tstatic\n' >"$work/objects/b.su"
+	echo "listed 2000" >"$work/generous"
+	finds "listed uses 1040" "$tools/check-stack" "$work/objects" "$work/generous"
+	printf 'a.c:1:1:variable\t64\tdynamic\n' >"$work/objects/b.su"
+	finds "unknown size" "$tools/check-stack" "$work/objects" "$work/list"
+}
+
+"test_$1"
+finish
