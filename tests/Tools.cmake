@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-# The checks of tools/, and for each that it fails on a planted violation.
+# The checks of tools/, and for each that it fails on a planted violation. Those of the recorder are for
+# each CPU.
 set(tools_dir ${PROJECT_SOURCE_DIR}/tools)
-heapwise_script_test(tools.layers ${tools_dir}/check-layers)
-heapwise_script_test(tools.words ${tools_dir}/check-words)
 if(TARGET recorder)
 	add_dependencies(tests recorder)
 	heapwise_script_test(tools.imports ${tools_dir}/check-imports $<TARGET_FILE:recorder>)
@@ -11,8 +10,13 @@ if(TARGET recorder)
 			${PROJECT_BINARY_DIR}/CMakeFiles/recorder.dir)
 	endif()
 endif()
-foreach(check layers words imports stack)
-	heapwise_script_test(tools.${check}-can-fail ${CMAKE_CURRENT_SOURCE_DIR}/run/tools.sh ${check})
-endforeach()
-heapwise_script_test(tools.harness-can-fail ${CMAKE_CURRENT_SOURCE_DIR}/run/harness.sh
-	${CMAKE_C_COMPILER})
+if(HEAPWISE_HOST)
+	heapwise_script_test(tools.layers ${tools_dir}/check-layers)
+	heapwise_script_test(tools.words ${tools_dir}/check-words)
+	foreach(check layers words imports stack)
+		heapwise_script_test(tools.${check}-can-fail
+			${CMAKE_CURRENT_SOURCE_DIR}/run/tools.sh ${check})
+	endforeach()
+	heapwise_script_test(tools.harness-can-fail ${CMAKE_CURRENT_SOURCE_DIR}/run/harness.sh
+		${CMAKE_C_COMPILER})
+endif()

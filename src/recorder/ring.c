@@ -76,6 +76,8 @@ static bool wait_for_room(struct hwr_thread *t)
 
 static bool drop_record(struct hwr_thread *t)
 {
+	if (!load_relaxed(&hwr_token.alive))
+		return false; /* a forked child in its parent's hook: nothing of the parent's is lost */
 	t->lost++;
 	add_relaxed(&t->slot->lost, 1);
 	hwr_fault(t->is_nested ? HW_FAULT_NESTED_FULL : HW_FAULT_RING_FULL);
