@@ -88,8 +88,9 @@ static bool drop_record(struct hwr_thread *t)
 static void set_limit(struct hwr_thread *t)
 {
 	u64 room = ring_tail(t) + t->mask + 1 - t->head;
+	u64 step = t->is_nested ? HWR_LOOK_EVERY / 8 : HWR_LOOK_EVERY;
 
-	t->limit = t->head + (room < HWR_LOOK_EVERY ? room : HWR_LOOK_EVERY);
+	t->limit = t->head + (room < step ? room : step);
 	/* Every few hundred events one call is timed; the low bits decide, so it cannot beat with
 	 * a regular pattern of the program. */
 	t->random = t->random * 6364136223846793005ull + 1442695040888963407ull;

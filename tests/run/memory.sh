@@ -11,7 +11,7 @@ equal "exit status" "$status" 0
 whole "$work/trace"
 recorded=$(cat "$work/resident")
 nodes=$(field "$work/trace" .contexts)
-rings=$(((threads + 1) * (records + 64) * 32))
+rings=$(((threads + 1) * (records + 256) * 32))
 allowed=$((8000000 + 64 * nodes + 128000 * (threads + 1) + rings))
 echo "$((recorded - plain)) bytes for $((threads + 1)) threads and $nodes contexts; allowed $allowed"
 at_most "the recorder's memory" "$((recorded - plain))" "$allowed"
