@@ -35,6 +35,12 @@ def ratio(theirs, ours):
     return theirs / ours if ours > 0 else float("inf")
 
 
+def settled(samples, limit):
+    """The minimum is worth its name when a second run came close to it."""
+    best = sorted(s["target_ns"] or s["wall_ns"] for s in samples)
+    return len(best) > 1 and best[1] <= best[0] * (1 + limit)
+
+
 class Numbers:
     """All derived numbers of one workload."""
 
@@ -86,6 +92,9 @@ class Numbers:
     def noise(self):
         walls = [s["target_ns"] for s in self.samples["plain"]]
         return median(walls) / min(walls) - 1
+
+    def unsettled(self, limit):
+        return [name for name, samples in self.samples.items() if not settled(samples, limit)]
 
     def trace_per_event(self, variant):
         size, events = least(self.samples.get(variant), "trace_bytes"), self.events()
@@ -258,9 +267,12 @@ def goals_table(all_numbers):
         len(measured) - missed, len(rows), missed, len(rows) - len(measured))
 
 
-def caveats(all_numbers):
+def caveats(all_numbers, limit):
     lines = []
     for n in all_numbers:
+        if n.unsettled(limit):
+            lines.append("%s: not settled, the two best runs are more than %.0f %% apart: %s" % (
+                n.name, limit * 100, ", ".join(n.unsettled(limit))))
         difference = n.event_difference()
         if difference and difference != (0, 0):
             lines.append("%s: heaptrack counts %+d allocations and %+d frees" % ((n.name,) + difference))
@@ -270,7 +282,7 @@ def caveats(all_numbers):
     return "".join(line + "\n" for line in lines)
 
 
-def render_all(all_numbers):
+def render_all(all_numbers, limit):
     parts = [program_table(all_numbers), whole_table(all_numbers), cpu_table(all_numbers),
-             space_table(all_numbers), goals_table(all_numbers), caveats(all_numbers)]
+             space_table(all_numbers), goals_table(all_numbers), caveats(all_numbers, limit)]
     return "\n".join(part for part in parts if part)

@@ -55,7 +55,7 @@ HWR_EXPORT void free(void *p)
 		free_carefully(p, caller);
 		return;
 	}
-	hwr_note_free(t, HW_FREE, p, &caller);
+	hwr_note(t, HW_FREE, (u64)p, 0, &caller);
 	hwr_real.free(p);
 }
 
@@ -107,16 +107,12 @@ static inline void *realloc_for(void *old, size_t size, struct hwr_caller caller
 
 	if (unlikely(!t))
 		return realloc_carefully(old, size, caller);
-	ticks = hwr_stamp(t, caller.pc);
+	ticks = hwr_stamp(t, hwr_stamp_site(&caller));
 	p = hwr_real.realloc(old, size);
-	if (unlikely(!p && (size || !old))) {
+	if (unlikely(!p && (size || !old)))
 		hwr_note_failed(t, HW_REALLOC, size, &caller);
-		return p;
-	}
-	if (old)
-		hwr_note(t, ticks, HW_REALLOC_FREE, p != NULL, (u64)old, 0, &caller);
-	if (p)
-		hwr_note(t, hwr_stamp(t, caller.pc + 1), HW_REALLOC, 0, (u64)p, size, &caller);
+	else
+		hwr_note_realloc(t, ticks, old, p, size, &caller);
 	return p;
 }
 

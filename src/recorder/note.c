@@ -38,7 +38,9 @@ static struct hwr_thread *pick_thread(const struct hwr_caller *caller)
 
 void hwr_note_failed(struct hwr_thread *t, u32 kind, size_t size, const struct hwr_caller *caller)
 {
-	hwr_note(t, hwr_stamp_now(t), HW_FAILED, kind, 0, size, caller);
+	hwr_note_begin(t, caller);
+	hwr_note_put(t, hwr_stamp_now(t), HW_FAILED, kind, 0, size, hwr_note_context(t, HW_FAILED, caller));
+	hwr_note_end(t);
 }
 
 void hwr_call_begin(struct hwr_call *call)

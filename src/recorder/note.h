@@ -44,52 +44,77 @@ static inline u32 hwr_note_context(struct hwr_thread *t, u32 kind, const struct 
 	return node;
 }
 
-/* Writes the record of an event that happened at `ticks`. The thread is busy meanwhile: a signal
- * handler's hooks will not touch what is in use here. */
-static inline __attribute__((always_inline)) void hwr_note(struct hwr_thread *t, u64 ticks, u32 kind,
-							   u32 aux, u64 address, u64 size,
-							   const struct hwr_caller *caller)
+/* The thread is busy while it writes a record: a signal handler's hooks will not touch what is in
+ * use here. */
+static inline void hwr_note_begin(struct hwr_thread *t, const struct hwr_caller *caller)
 {
-	struct hw_record *record;
-	u32 context;
-
 	t->busy_sp = caller->sp;
 	t->state |= HWR_BUSY;
 	__asm__ volatile("" : : : "memory");
-	context = hwr_note_context(t, kind, caller);
-	record = hwr_ring_next(t);
-	if (likely(record != NULL)) {
-		record->ticks = ticks;
-		record->address = address;
-		record->size = size;
-		record->context = context;
-		record->kind = (u8)kind;
-		record->flags = 0;
-		record->aux = (u16)aux;
-		hwr_ring_publish(t);
-	}
+}
+
+static inline void hwr_note_end(struct hwr_thread *t)
+{
 	__asm__ volatile("" : : : "memory");
 	t->state &= ~(u32)HWR_BUSY;
 }
 
-/* Fast path: after the real call, whose result is p. */
+static inline void hwr_note_put(struct hwr_thread *t, u64 ticks, u32 kind, u32 aux, u64 address,
+				u64 size, u32 context)
+{
+	struct hw_record *record = hwr_ring_next(t);
+
+	if (unlikely(!record))
+		return;
+	record->ticks = ticks;
+	record->address = address;
+	record->size = size;
+	record->context = context;
+	record->kind = (u8)kind;
+	record->flags = 0;
+	record->aux = (u16)aux;
+	hwr_ring_publish(t);
+}
+
+/* Fast path: an allocation after the real call, a free before it. The stack is found first, because
+ * it tells the stamp which event this is. */
+static inline __attribute__((always_inline)) void hwr_note(struct hwr_thread *t, u32 kind, u64 address,
+							   u64 size, const struct hwr_caller *caller)
+{
+	u32 flag = hw_kind_frees(kind) ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS;
+	u32 context;
+	u64 ticks;
+
+	hwr_note_begin(t, caller);
+	context = hwr_note_context(t, kind, caller);
+	ticks = hwr_stamp(t, t->run_flags & flag ? (u16)t->memo_site : hwr_stamp_site(caller));
+	hwr_note_put(t, ticks, kind, 0, address, size, context);
+	hwr_note_end(t);
+}
+
+/* Fast path, after a real call that gave p. */
 static inline __attribute__((always_inline)) void hwr_note_alloc(struct hwr_thread *t, u32 kind, void *p,
 								 size_t size,
 								 const struct hwr_caller *caller)
 {
-	u64 ticks = hwr_stamp(t, caller->pc);
-
 	if (unlikely(!p))
 		hwr_note_failed(t, kind, size, caller);
 	else
-		hwr_note(t, ticks, kind, 0, (u64)p, size, caller);
+		hwr_note(t, kind, (u64)p, size, caller);
 }
 
-/* Fast path: before the real call. */
-static inline __attribute__((always_inline)) void hwr_note_free(struct hwr_thread *t, u32 kind, void *p,
-								const struct hwr_caller *caller)
+/* Fast path, after a realloc of old that was entered at `ticks`; p may be NULL if it freed. */
+static inline void hwr_note_realloc(struct hwr_thread *t, u64 ticks, void *old, void *p, size_t size,
+				    const struct hwr_caller *caller)
 {
-	hwr_note(t, hwr_stamp(t, caller->pc), kind, 0, (u64)p, 0, caller);
+	if (old) {
+		hwr_note_begin(t, caller);
+		hwr_note_put(t, ticks, HW_REALLOC_FREE, p != NULL, (u64)old, 0,
+			     hwr_note_context(t, HW_REALLOC_FREE, caller));
+		hwr_note_end(t);
+	}
+	if (p)
+		hwr_note(t, HW_REALLOC, (u64)p, size, caller);
 }
 
 /* One call on the careful path. */

@@ -12,7 +12,7 @@
 #define RECORDER_STAMP_H
 
 #include "format/ticks.h"
-#include "recorder/thread.h"
+#include "recorder/unwind/walk.h"
 
 enum {
 	HWR_PACE_MAX_TICKS = 2048, /* a longer gap is always measured */
@@ -32,7 +32,11 @@ void hwr_stamp_init(bool exact);
 /* Where the kernel leaves its mark for the calling thread, or a word that always looks disturbed. */
 u64 *hwr_stamp_mark_word(void);
 
-static inline u8 hwr_pace_site(u64 pc) { return (u8)((pc * 0x9e3779b97f4a7c15ull) >> 56); }
+/* The site of a call that is not walked. */
+static inline u16 hwr_stamp_site(const struct hwr_caller *caller)
+{
+	return (u16)(HWR_MEMO_ENTRIES + (hwr_caller_hash(caller) >> 55) % HWR_MEMO_ENTRIES);
+}
 
 /* Reads the counter. Stamps of one thread never go back. */
 static inline u64 hwr_stamp_now(struct hwr_thread *t)
@@ -50,7 +54,7 @@ static inline u64 hwr_stamp_now(struct hwr_thread *t)
 }
 
 /* Reads the counter and learns the pace of this pair of sites. */
-static inline u64 hwr_stamp_learn(struct hwr_thread *t, struct hwr_pace *pace, u8 site)
+static inline u64 hwr_stamp_learn(struct hwr_thread *t, struct hwr_pace *pace, u16 site)
 {
 	bool disturbed = load_relaxed(t->mark_word) != (u64)&hwr_rseq_mark;
 	bool known = pace->previous == t->pace_last + 1u;
@@ -76,10 +80,10 @@ static inline u64 hwr_stamp_learn(struct hwr_thread *t, struct hwr_pace *pace, u
 	return now;
 }
 
-/* The time of an event of thread t at call site pc. */
-static inline u64 hwr_stamp(struct hwr_thread *t, u64 pc)
+/* The time of an event of thread t; site tells the places in the program apart: the memo entry of
+ * its stack, or hwr_stamp_site. */
+static inline u64 hwr_stamp(struct hwr_thread *t, u16 site)
 {
-	u8 site = hwr_pace_site(pc);
 	struct hwr_pace *pace = &t->pace[site];
 
 	if (unlikely(pace->previous != t->pace_last + 1u || pace->gap_ticks >= HWR_PACE_MAX_TICKS ||

@@ -11,10 +11,12 @@
 enum {
 	HWR_DEPTH_MAX = 1024,
 	HWR_CHECKS_PER_FRAME = 3,
-	HWR_MEMO_ENTRIES = 256,
+	HWR_MEMO_SETS = 128,
+	HWR_MEMO_WAYS = 4, /* programs that allocate through one wrapper need more than one */
+	HWR_MEMO_ENTRIES = HWR_MEMO_SETS * HWR_MEMO_WAYS,
 	HWR_MEMO_WORDS = 8192, /* 64 KB: deep stacks leave room for fewer of them */
 	HWR_MEMO_CHECKS = 512,
-	HWR_PACES = 256,
+	HWR_PACES = 2 * HWR_MEMO_ENTRIES, /* sites: memo entries, then calls without a walk */
 };
 
 enum { /* hwr_thread.state: the fast path of a hook is for 0 only */
@@ -80,7 +82,7 @@ struct hwr_thread {
 	u64 stamp;               /* of the last event */
 	u64 stamp_read;          /* last reading of the counter */
 	u64 *mark_word;          /* see hwr_stamp_mark_word */
-	u8 pace_last;
+	u16 pace_last;
 	struct hwr_pace pace[HWR_PACES];
 
 	/* hooks */
@@ -107,6 +109,8 @@ struct hwr_thread {
 	struct hwr_frame fresh[HWR_DEPTH_MAX]; /* innermost first */
 	struct hwr_check checks[HWR_DEPTH_MAX * HWR_CHECKS_PER_FRAME];
 	struct hwr_memo memo[HWR_MEMO_ENTRIES];
+	u32 memo_site; /* entry that answered the last walk */
+	u32 memo_turn; /* decides which way of a set is replaced */
 	u32 memo_head; /* words ever written; the last HWR_MEMO_WORDS of them are still there */
 	u64 memo_words[HWR_MEMO_WORDS];
 };

@@ -25,13 +25,18 @@ struct hwr_caller {
 u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo)
 	__attribute__((noinline));
 
-static inline struct hwr_memo *hwr_memo_of(struct hwr_thread *t, const struct hwr_caller *caller)
+/* A number for a call site at a stack depth. */
+static inline u64 hwr_caller_hash(const struct hwr_caller *caller)
 {
-	u64 key = (caller->pc ^ (caller->sp << 20)) * 0x9e3779b97f4a7c15ull;
-
-	return &t->memo[key >> 56];
+	return (caller->pc ^ (caller->sp << 20)) * 0x9e3779b97f4a7c15ull;
 }
-_Static_assert(HWR_MEMO_ENTRIES == 256, "hwr_memo_of takes 8 bits");
+
+/* The ways that a caller's stacks may be kept in. */
+static inline struct hwr_memo *hwr_memo_set(struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	return &t->memo[(hwr_caller_hash(caller) >> 57) * HWR_MEMO_WAYS];
+}
+_Static_assert(HWR_MEMO_SETS == 128, "hwr_memo_set takes 7 bits");
 
 /* Slots are compared innermost first, one by one, and none is read before all inner ones matched:
  * a match means that the frame is on the stack now, so its slots can be read. */
@@ -56,11 +61,18 @@ static inline bool hwr_memo_holds(const struct hwr_thread *t, const struct hwr_m
  * stack slots it reads: where all of these are as before, so is the result. */
 static inline u32 hwr_walk(struct hwr_thread *t, const struct hwr_caller *caller)
 {
-	struct hwr_memo *memo = hwr_memo_of(t, caller);
+	struct hwr_memo *set = hwr_memo_set(t, caller);
+	u32 way;
 
-	if (likely(hwr_memo_holds(t, memo, caller)))
-		return memo->node;
-	return hwr_walk_stack(t, caller, memo);
+	for (way = 0; way < HWR_MEMO_WAYS; way++) {
+		if (hwr_memo_holds(t, &set[way], caller)) {
+			t->memo_site = (u32)(&set[way] - t->memo);
+			return set[way].node;
+		}
+	}
+	way = t->memo_turn++ % HWR_MEMO_WAYS;
+	t->memo_site = (u32)(&set[way] - t->memo);
+	return hwr_walk_stack(t, caller, &set[way]);
 }
 
 #endif
