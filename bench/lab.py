@@ -4,12 +4,11 @@
 A variant only says how the command line looks and where its output goes; `measure` (measure.c) does
 the timing for all of them alike. Nothing here computes ratios or prints.
 """
+import fcntl
 import json
 import os
 import shutil
 import subprocess
-
-import workloads
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -129,9 +128,15 @@ def find_variants(heapwise):
 
 
 class Lab:
-    """Runs and measures. Outputs of profilers are in `scratch` and are deleted after each run."""
+    """Runs and measures. Outputs of profilers are in `scratch` and are deleted after each run. Two runs in
+    one folder would delete each other's files, and disturb each other anyway: the second is refused."""
 
     def __init__(self, folder, tools):
+        self.lock = open(os.path.join(folder, "lock"), "w", encoding="ascii")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as problem:
+            raise Failed("another run is using %s" % folder) from problem
         self.tools = tools
         self.scratch = os.path.join(folder, "scratch")
         shutil.rmtree(self.scratch, ignore_errors=True)
@@ -222,9 +227,11 @@ def memory(result, workload):
 
 def counts(variant, output):
     if isinstance(variant, Heapwise):
-        text = subprocess.run([variant.binary, "report", "--no-symbols", "--format", "json", output],
-                              stdout=subprocess.PIPE, check=True).stdout
-        report = json.loads(text)
+        done = subprocess.run([variant.binary, "report", "--no-symbols", "--format", "json", output],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if done.returncode != 0:
+            raise Failed("no report: " + done.stderr.decode(errors="replace"))
+        report = json.loads(done.stdout)
         keys = ("allocations", "frees", "lost_events", "complete", "contexts", "points", "threads")
         return {key: report.get(key) for key in keys}
     if isinstance(variant, HeaptrackRaw):
