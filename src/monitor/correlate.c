@@ -179,33 +179,53 @@ static inline void count_death(struct correlator *self, u64 size)
 	self->live_bytes -= size;
 }
 
-static inline int tell_birth(struct correlator *self, struct live_block *block,
-			     const struct told_record *told, struct err *err)
+/* The chunk next_chunk is born. */
+static inline int tell_new(struct correlator *self, const struct told_record *told, struct err *err)
 {
 	u64 size = told->record.size, chunk = self->next_chunk++;
 
-	block->size = size;
-	block->context = told->record.context;
-	block_set_chunk(block, chunk);
-	block_set_birth(self, block, (u32)told->record.ticks);
 	count_birth(self, size, told->record.ticks);
-	if (unlikely(self->aggregating) && aggregate_birth(self, block->context, size, err) < 0)
+	if (unlikely(self->aggregating) &&
+	    aggregate_birth(self, told->record.context, size, err) < 0)
 		return ERR_MEMORY;
 	return tell(self, told, size, chunk, 0, err);
 }
 
-/* The chunk ends; its record stays in the table, as one of nothing, for the caller to remove. */
-static inline int tell_death(struct correlator *self, struct live_block *block,
-			     const struct told_record *told, u8 flags, struct err *err)
+struct ending { /* a chunk that ends */
+	u64 size, chunk;
+	u32 context; /* that allocated it */
+	u8 flags;    /* EVENT_* */
+};
+
+static inline int tell_end(struct correlator *self, const struct told_record *told,
+			   const struct ending *ending, struct err *err)
 {
-	u64 chunk = block->chunk & ~LIVE_QUEUED;
+	count_death(self, ending->size);
+	if (unlikely(self->aggregating) &&
+	    aggregate_death(self, ending->context, ending->size, err) < 0)
+		return ERR_MEMORY;
+	return tell(self, told, ending->size, ending->chunk, ending->flags, err);
+}
+
+/* As tell_new, for a record in the spill. */
+static int tell_birth(struct correlator *self, struct live_block *block,
+		      const struct told_record *told, struct err *err)
+{
+	block->size = told->record.size;
+	block->context = told->record.context;
+	block_set_chunk(block, self->next_chunk);
+	block_set_birth(self, block, (u32)told->record.ticks);
+	return tell_new(self, told, err);
+}
+
+/* The chunk ends; its record stays in the spill, as one of nothing, for the caller to remove. */
+static int tell_death(struct correlator *self, struct live_block *block,
+		      const struct told_record *told, u8 flags, struct err *err)
+{
+	struct ending ending = { block->size, block->chunk & ~LIVE_QUEUED, block->context, flags };
 
 	block_set_chunk(block, LIVE_NOTHING);
-	count_death(self, block->size);
-	if (unlikely(self->aggregating) &&
-	    aggregate_death(self, block->context, block->size, err) < 0)
-		return ERR_MEMORY;
-	return tell(self, told, block->size, chunk, flags, err);
+	return tell_end(self, told, &ending, err);
 }
 
 /* A life that was over before the chunk that lives now was born. */
@@ -328,13 +348,13 @@ static int queue_settle(struct correlator *self, struct live_block *block, struc
 	while (block_is_queued(block) && status == 0 && queue_step(self, block, &status, err)) {
 	}
 	if (!block_is_queued(block) && !block_is_live(block))
-		live_remove(&self->live, block);
+		spill_remove(&self->live.spill, block);
 	return status;
 }
 
 static struct live_block *block_of(struct correlator *self, u32 waiter)
 {
-	return live_find(&self->live, self->waiting.waiters.data[waiter].told.record.address);
+	return spill_find(&self->live.spill, self->waiting.waiters.data[waiter].told.record.address);
 }
 
 /* Gives up on the oldest record that waits, and on what is before it at its address. */
@@ -387,15 +407,14 @@ void correlator_set_time(struct correlator *self, u64 now_ns)
 static int wait_at(struct correlator *self, struct live_block *block,
 		   const struct told_record *told, struct err *err)
 {
-	bool added = false;
 	int status;
 
-	if (!block)
-		block = live_add(&self->live, told->record.address, &added);
-	if (!block)
-		return out_of_memory(err);
-	if (added)
+	if (!block) {
+		block = spill_add(&self->live.spill, told->record.address);
+		if (!block)
+			return out_of_memory(err);
 		block->chunk = LIVE_NOTHING;
+	}
 	if (!queue_open(self, block) ||
 	    !waiting_add(&self->waiting, block->extra, told, self->now_ns))
 		return out_of_memory(err);
@@ -405,30 +424,67 @@ static int wait_at(struct correlator *self, struct live_block *block,
 	return status;
 }
 
+/* Something lives at the address, or the block is an odd one. */
+static int feed_birth_slowly(struct correlator *self, const struct told_record *told,
+			     struct err *err)
+{
+	bool failed;
+	struct live_block *block = live_take_out(&self->live, told->record.address, &failed);
+
+	if (block)
+		return wait_at(self, block, told, err);
+	if (!failed)
+		block = spill_add(&self->live.spill, told->record.address);
+	if (!block)
+		return out_of_memory(err);
+	block->chunk = LIVE_NOTHING;
+	return tell_birth(self, block, told, err);
+}
+
 static inline int feed_birth(struct correlator *self, const struct told_record *told,
 			     struct err *err)
 {
-	bool added;
-	struct live_block *block = live_add(&self->live, told->record.address, &added);
+	const struct hw_record *record = &told->record;
+	struct live_block block = {
+		.address = record->address,
+		.size = record->size,
+		.chunk = self->next_chunk,
+		.context = record->context,
+		.extra = (u32)record->ticks,
+	};
 
-	if (unlikely(!block))
-		return out_of_memory(err);
-	if (unlikely(!added))
+	if (unlikely(!live_add(&self->live, &block)))
+		return feed_birth_slowly(self, told, err);
+	return tell_new(self, told, err);
+}
+
+static int feed_death_slowly(struct correlator *self, const struct told_record *told,
+			     struct err *err)
+{
+	struct live_block *block = spill_find(&self->live.spill, told->record.address);
+	int status;
+
+	if (!block || block_is_queued(block))
 		return wait_at(self, block, told, err);
-	return tell_birth(self, block, told, err);
+	status = tell_death(self, block, told, 0, err);
+	spill_remove(&self->live.spill, block);
+	return status;
 }
 
 static inline int feed_death(struct correlator *self, const struct told_record *told,
 			     struct err *err)
 {
-	struct live_block *block = live_find(&self->live, told->record.address);
-	int status;
+	struct live_cell *cell = live_find(&self->live, told->record.address);
+	u64 size, chunk;
+	u32 context;
 
-	if (unlikely(!block || block_is_queued(block)))
-		return wait_at(self, block, told, err);
-	status = tell_death(self, block, told, 0, err);
-	live_remove(&self->live, block);
-	return status;
+	if (unlikely(!cell))
+		return feed_death_slowly(self, told, err);
+	size = live_cell_size(cell);
+	chunk = live_cell_chunk(cell);
+	context = live_cell_context(cell);
+	live_remove(&self->live, cell, told->record.address);
+	return tell_end(self, told, &(struct ending){ size, chunk, context, 0 }, err);
 }
 
 static int feed_other(struct correlator *self, const struct told_record *told, struct err *err)

@@ -1,157 +1,183 @@
 /* SPDX-License-Identifier: MIT
- * Growing and shrinking of the table of live blocks; see live.h. Runs on the drain thread. Never
- * leaves a tombstone: removal moves later records of the same run back. */
+ * Regions and leaves of the table of live blocks; see live.h. Runs on the drain thread. */
 #define _GNU_SOURCE
 #include "monitor/live.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { FIRST_BITS = 5 };
-
-static const u64 HUGE_BYTES = 2 << 20, POOL_BYTES = 32 << 20;
+static const u64 LEAVES_MAX = 1 << (32 - LIVE_NUMBER_SHIFT), LEAVES_MIN = 1 << 12;
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Zeroed memory in huge pages where the system has them: with small pages a random lookup misses
- * the TLB as well as the cache. Untouched memory costs nothing. */
+/* Zeroed memory. What is not touched costs nothing. */
 static void *pages_take(u64 bytes)
 {
-	u8 *memory = mmap(NULL, bytes + HUGE_BYTES, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	u64 before;
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (memory == MAP_FAILED)
-		return NULL;
-	before = -(u64)(uintptr_t)memory & (HUGE_BYTES - 1);
-	if (before)
-		munmap(memory, before);
-	if (before < HUGE_BYTES)
-		munmap(memory + before + bytes, HUGE_BYTES - before);
-	madvise(memory + before, bytes, MADV_HUGEPAGE);
-	return memory + before;
+	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Small shards share a piece of memory. What they leave when they grow stays unused until
- * live_release; that is less than what they have then. */
-static void *pool_take(struct live_table *self, u64 bytes)
+/* Reserves room for as many leaves as the system allows. In huge pages, where it has them: with
+ * small ones a random lookup misses the TLB as well as the cache. */
+static bool leaves_reserve(struct live_table *self)
 {
-	struct live_pool *pool;
+	u64 count = LEAVES_MAX;
 
-	if (self->pool_left < bytes) {
-		pool = malloc(sizeof(*pool));
-		if (!pool)
-			return NULL;
-		pool->memory = pages_take(POOL_BYTES);
-		if (!pool->memory) {
-			free(pool);
-			return NULL;
-		}
-		pool->older = self->pools;
-		self->pools = pool;
-		self->pool_left = POOL_BYTES;
+	while (!self->leaves && count >= LEAVES_MIN) {
+		self->leaves = pages_take(count * sizeof(struct live_leaf));
+		if (!self->leaves)
+			count /= 2;
 	}
-	self->pool_left -= bytes;
-	return self->pools->memory + POOL_BYTES - self->pool_left - bytes;
-}
-
-static bool is_pooled(u64 places)
-{
-	return places * sizeof(struct live_block) < HUGE_BYTES;
-}
-
-static struct live_block *blocks_new(struct live_table *self, u64 places)
-{
-	u64 bytes = places * sizeof(struct live_block);
-
-	return is_pooled(places) ? pool_take(self, bytes) : pages_take(bytes);
-}
-
-static void shard_release(struct live_shard *shard)
-{
-	u64 places = shard->mask + 1;
-
-	if (shard->blocks && !is_pooled(places))
-		munmap(shard->blocks, places * sizeof(struct live_block));
+	if (!self->leaves)
+		return false;
+	madvise(self->leaves, count * sizeof(struct live_leaf), MADV_HUGEPAGE);
+	self->leaves_max = (u32)(count - 1);
+	self->leaves_used = 1; /* number 0 is the leaf of what has none: always empty */
+	return true;
 }
 
 bool live_init(struct live_table *self)
 {
 	memset(self, 0, sizeof(*self));
-	for (u32 i = 0; i < LIVE_SHARDS; i++) {
-		self->shards[i].mask = (1u << FIRST_BITS) - 1;
-		self->shards[i].shift = 64 - FIRST_BITS;
-		self->shards[i].blocks = blocks_new(self, 1u << FIRST_BITS);
-		if (!self->shards[i].blocks) {
-			live_release(self);
-			return false;
-		}
-	}
-	return true;
+	for (u32 i = 0; i < LIVE_NEAR; i++)
+		self->near[i].number = UINT64_MAX;
+	return leaves_reserve(self);
 }
 
 void live_release(struct live_table *self)
 {
-	for (u32 i = 0; i < LIVE_SHARDS; i++)
-		shard_release(&self->shards[i]);
-	while (self->pools) {
-		struct live_pool *older = self->pools->older;
-
-		munmap(self->pools->memory, POOL_BYTES);
-		free(self->pools);
-		self->pools = older;
-	}
+	for (u64 at = 0, number, region; map_next(&self->regions, &at, &number, &region);)
+		munmap((void *)(uintptr_t)region, sizeof(struct live_region));
+	if (self->leaves)
+		munmap(self->leaves, ((u64)self->leaves_max + 1) * sizeof(struct live_leaf));
+	map_release(&self->regions);
+	spill_release(&self->spill);
 	memset(self, 0, sizeof(*self));
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- regions and leaves ---------------------------------------------------------------------- */
 
-static struct live_block *shard_place(struct live_shard *shard, u64 address)
+static struct live_region *region_remember(struct live_table *self, u64 number,
+					   struct live_region *region)
 {
-	u64 i = live_home(shard, live_hash(address), address);
-
-	while (shard->blocks[i].address != 0)
-		i = (i + 1) & shard->mask;
-	return &shard->blocks[i];
+	self->near[number % LIVE_NEAR] = (struct live_near){ number, region };
+	return region;
 }
 
-bool live_grow(struct live_table *self, struct live_shard *shard)
+struct live_region *live_region_find(struct live_table *self, u64 number)
 {
-	struct live_shard bigger = {
-		.mask = shard->mask * 2 + 1, .used = shard->used, .shift = shard->shift - 1
-	};
+	const u64 *found = map_find(&self->regions, number);
 
-	bigger.blocks = blocks_new(self, bigger.mask + 1);
-	if (!bigger.blocks)
-		return false;
-	for (u64 i = 0; i <= shard->mask; i++) {
-		const struct live_block *block = &shard->blocks[i];
+	return found ? region_remember(self, number, (void *)(uintptr_t)*found) : NULL;
+}
 
-		if (block->address != 0)
-			*shard_place(&bigger, block->address) = *block;
+static struct live_region *region_add(struct live_table *self, u64 number)
+{
+	struct live_region *region = pages_take(sizeof(*region));
+
+	if (!region)
+		return NULL;
+	if (!map_put(&self->regions, number, (u64)(uintptr_t)region)) {
+		munmap(region, sizeof(*region));
+		return NULL;
 	}
-	shard_release(shard);
-	*shard = bigger;
+	return region_remember(self, number, region);
+}
+
+/* Number of an empty leaf; 0 if there is no room. */
+static u32 leaf_take(struct live_table *self)
+{
+	u32 leaf = self->free_leaf;
+
+	if (leaf) {
+		self->free_leaf = (u32)self->leaves[leaf].cells[0].what;
+		return leaf;
+	}
+	return self->leaves_used <= self->leaves_max ? self->leaves_used++ : 0;
+}
+
+struct live_cell *live_cell_make(struct live_table *self, u64 address)
+{
+	struct live_region *region = live_region(self, address);
+	u32 *leaf;
+
+	if (!region)
+		region = region_add(self, address >> LIVE_REGION_BITS);
+	if (!region)
+		return NULL;
+	leaf = live_leaf_of(region, address);
+	if (!*leaf)
+		*leaf = leaf_take(self) << LIVE_NUMBER_SHIFT;
+	return *leaf ? live_cell_in(self, *leaf, address) : NULL;
+}
+
+void live_leaf_drop(struct live_table *self, u32 *leaf)
+{
+	u32 number = *leaf >> LIVE_NUMBER_SHIFT;
+
+	self->leaves[number].cells[0].what = self->free_leaf;
+	self->free_leaf = number;
+	*leaf = 0;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+static struct live_block cell_block(const struct live_cell *cell, u64 address)
+{
+	return (struct live_block){
+		.address = address,
+		.size = live_cell_size(cell),
+		.chunk = live_cell_chunk(cell),
+		.context = live_cell_context(cell),
+		.extra = (u32)(cell->what >> 32),
+	};
+}
+
+struct live_block *live_take_out(struct live_table *self, u64 address, bool *failed)
+{
+	struct live_cell *cell = live_find(self, address);
+	struct live_block *block;
+
+	*failed = false;
+	if (!cell)
+		return spill_find(&self->spill, address);
+	block = spill_add(&self->spill, address);
+	*failed = !block;
+	if (!block)
+		return NULL;
+	*block = cell_block(cell, address);
+	live_remove(self, cell, address);
+	return block;
+}
+
+static bool leaf_each(struct live_table *self, u32 leaf, u64 address,
+		      bool (*tell)(void *tell_self, const struct live_block *block), void *tell_self)
+{
+	for (u32 i = 0; i < LIVE_CELLS; i++, address += 1 << LIVE_CELL_BITS) {
+		const struct live_cell *cell = live_cell_in(self, leaf, address);
+		struct live_block block = cell_block(cell, address | (cell->what & 31));
+
+		if (cell->who && !tell(tell_self, &block))
+			return false;
+	}
 	return true;
 }
 
-void live_remove(struct live_table *self, struct live_block *block)
+void live_each(struct live_table *self, bool (*tell)(void *tell_self, const struct live_block *block),
+	       void *tell_self)
 {
-	struct live_shard *shard = live_shard_of(self, live_hash(block->address));
-	u64 hole = (u64)(block - shard->blocks);
+	for (u64 at = 0, number, value; map_next(&self->regions, &at, &number, &value);) {
+		const struct live_region *region = (void *)(uintptr_t)value;
 
-	for (u64 i = (hole + 1) & shard->mask; shard->blocks[i].address != 0;
-	     i = (i + 1) & shard->mask) {
-		u64 address = shard->blocks[i].address;
-		u64 home = live_home(shard, live_hash(address), address);
+		for (u64 i = 0; i < LIVE_LEAVES; i++) {
+			u64 address = number << LIVE_REGION_BITS | i << LIVE_LEAF_BITS;
 
-		/* A record may move to the hole unless its home lies between the hole and it. */
-		if (((i - home) & shard->mask) >= ((i - hole) & shard->mask)) {
-			shard->blocks[hole] = shard->blocks[i];
-			hole = i;
+			if (region->leaf[i] &&
+			    !leaf_each(self, region->leaf[i], address, tell, tell_self))
+				return;
 		}
 	}
-	memset(&shard->blocks[hole], 0, sizeof(struct live_block));
-	shard->used--;
+	spill_each(&self->spill, tell, tell_self);
 }

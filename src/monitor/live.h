@@ -1,124 +1,164 @@
 /* SPDX-License-Identifier: MIT
- * The blocks that live now, by address: an open-addressing table made for millions of blocks and
- * tens of millions of changes a second. Used by the correlator, on the drain thread.
+ * The blocks that live now, by address: a table made for millions of blocks and tens of millions of
+ * changes a second. Used by the correlator, on the drain thread.
  *
- * The table is cut into shards that grow one at a time: growing all of it at once would hold up the
- * recorded program for seconds when its heap is large. A record takes half a cache line, so that a
- * lookup costs one cache miss, which live_prefetch starts early.
+ * Blocks that are neighbours in the program's heap are neighbours here, as programs free together
+ * what they allocated together. 256 bytes of the program's memory have a *leaf*, a cell for each
+ * 32 bytes; 2 MiB have a *region*, which names their leaves. So a block is found by arithmetic,
+ * with one cache miss, which live_prefetch starts early; nothing is ever moved, and a leaf that
+ * became empty is the next one to be used.
  *
- * Pointers to records are valid until the next live_add or live_remove. */
+ * A cell takes 16 bytes: clearing fresh memory was the dearest part of a table of plain records.
+ * What does not fit goes to the spill: blocks that are very large, the second of two blocks less
+ * than 32 bytes apart (glibc has none), and blocks for which events wait. */
 #ifndef MONITOR_LIVE_H
 #define MONITOR_LIVE_H
 
-#include "format/types.h"
+#include "base/map.h"
+#include "monitor/spill.h"
 
-#define LIVE_QUEUED ((u64)1 << 63)
-#define LIVE_NOTHING (LIVE_QUEUED - 1) /* as chunk: nothing lives at the address */
-
-enum { LIVE_SHARDS = 64, LIVE_SHARD_BITS = 6 };
-
-struct live_block {
-	u64 address; /* 0 = free place */
-	u64 size;
-	u64 chunk;   /* number, or LIVE_NOTHING; with LIVE_QUEUED, events of the address wait */
-	u32 context; /* that allocated it */
-	u32 extra; /* low bits of the birth's ticks; with LIVE_QUEUED the queue, see correlate.c */
+enum {
+	LIVE_CELL_BITS = 5,
+	LIVE_LEAF_BITS = 8,
+	LIVE_REGION_BITS = 21,
+	LIVE_CELLS = 1 << (LIVE_LEAF_BITS - LIVE_CELL_BITS),    /* of a leaf */
+	LIVE_LEAVES = 1 << (LIVE_REGION_BITS - LIVE_LEAF_BITS), /* of a region */
+	LIVE_NEAR = 64,  /* regions that are found without a search */
+	LIVE_COUNT = 15, /* live_region.leaf: cells in use; the bits above are the leaf's number */
+	LIVE_NUMBER_SHIFT = 4,
 };
-_Static_assert(sizeof(struct live_block) == 32, "two blocks to a cache line");
+#define LIVE_CELL_SIZE ((u64)1 << 27) /* what is stored in a cell is smaller than these */
+#define LIVE_CELL_CHUNK (((u64)1 << 40) - 1)
+#define LIVE_CELL_CONTEXT ((u64)1 << 24)
 
-struct live_shard {
-	struct live_block *blocks;
-	u64 mask;  /* places - 1 */
-	u64 used;
-	u32 shift; /* 64 - bits of a place's number */
+struct live_cell {
+	u64 who;  /* chunk + 1, 40 bits; context, 24 bits. 0 = free */
+	u64 what; /* low bits of the birth's ticks, 32; size, 27; low bits of the address, 5 */
 };
 
-struct live_pool { /* a piece of memory that small shards share */
-	struct live_pool *older;
-	u8 *memory;
+struct live_leaf {
+	struct live_cell cells[LIVE_CELLS];
+};
+
+struct live_region {
+	u32 leaf[LIVE_LEAVES]; /* 0 = none */
+};
+
+struct live_near {
+	u64 number;
+	struct live_region *region;
 };
 
 struct live_table {
-	struct live_shard shards[LIVE_SHARDS];
-	struct live_pool *pools;
-	u64 pool_left; /* bytes at the end of the newest pool */
+	struct live_leaf *leaves; /* one large reservation */
+	struct live_near near[LIVE_NEAR];
+	u32 leaves_used, leaves_max;
+	u32 free_leaf;      /* number, 0 = none; cells[0].what is the next one */
+	struct map regions; /* by number: struct live_region * */
+	struct spill spill;
 };
 
 bool live_init(struct live_table *self);
 void live_release(struct live_table *self);
 
-void live_remove(struct live_table *self, struct live_block *block);
+/* The block's record in the spill, moved there if it has a cell; NULL if nothing lives there. Sets
+ * *failed, and changes nothing, if there is no memory to move it. */
+struct live_block *live_take_out(struct live_table *self, u64 address, bool *failed);
 
-/* Behind live_add: makes a shard twice as large; false without memory. */
-bool live_grow(struct live_table *self, struct live_shard *shard);
+/* Calls for every live block, those of the spill last, until the function returns false. */
+void live_each(struct live_table *self, bool (*tell)(void *tell_self, const struct live_block *block),
+	       void *tell_self);
 
-/* Blocks of one KiB of the program's memory hash alike and are told apart by live_home: what is
- * allocated together is freed together, and then lies together here. The high bits of the product
- * are the well-mixed ones: first the shard's number, then the place. */
-static inline u64 live_hash(u64 address)
+/* Behind the functions below: what is rare. */
+struct live_region *live_region_find(struct live_table *self, u64 number);
+struct live_cell *live_cell_make(struct live_table *self, u64 address);
+void live_leaf_drop(struct live_table *self, u32 *leaf);
+
+/* NULL if nothing ever lived there. */
+static inline struct live_region *live_region(struct live_table *self, u64 address)
 {
-	return (address >> 10) * 0x9e3779b97f4a7c15ull;
+	u64 number = address >> LIVE_REGION_BITS;
+	struct live_near *near = &self->near[number % LIVE_NEAR];
+
+	return likely(near->number == number) ? near->region : live_region_find(self, number);
 }
 
-static inline struct live_shard *live_shard_of(struct live_table *self, u64 hash)
+static inline u32 *live_leaf_of(struct live_region *region, u64 address)
 {
-	return &self->shards[hash >> (64 - LIVE_SHARD_BITS)];
+	return &region->leaf[address >> LIVE_LEAF_BITS & (LIVE_LEAVES - 1)];
 }
 
-static inline u64 live_home(const struct live_shard *shard, u64 hash, u64 address)
+/* Leaf 0, of what has none, has only free cells. */
+static inline struct live_cell *live_cell_in(struct live_table *self, u32 leaf, u64 address)
 {
-	return (((hash << LIVE_SHARD_BITS) >> shard->shift) + ((address >> 5) & 31)) & shard->mask;
+	return &self->leaves[leaf >> LIVE_NUMBER_SHIFT]
+			.cells[address >> LIVE_CELL_BITS & (LIVE_CELLS - 1)];
 }
+
+static inline u64 live_cell_size(const struct live_cell *cell)
+{
+	return cell->what >> LIVE_CELL_BITS & (LIVE_CELL_SIZE - 1);
+}
+
+static inline u64 live_cell_chunk(const struct live_cell *cell) { return (cell->who >> 24) - 1; }
+
+static inline u32 live_cell_context(const struct live_cell *cell) { return (u32)cell->who & 0xffffff; }
 
 static inline void live_prefetch(struct live_table *self, u64 address)
 {
-	u64 hash = live_hash(address);
-	struct live_shard *shard = live_shard_of(self, hash);
+	struct live_region *region = live_region(self, address);
 
-	__builtin_prefetch(&shard->blocks[live_home(shard, hash, address)], 1);
+	if (likely(region))
+		__builtin_prefetch(live_cell_in(self, *live_leaf_of(region, address), address), 1);
 }
 
-/* The record of address, or NULL. address is not 0. */
-static inline struct live_block *live_find(struct live_table *self, u64 address)
+/* The block's cell; NULL if it has none: then it may be in the spill. */
+static inline struct live_cell *live_find(struct live_table *self, u64 address)
 {
-	u64 hash = live_hash(address);
-	struct live_shard *shard = live_shard_of(self, hash);
+	struct live_region *region = live_region(self, address);
+	struct live_cell *cell;
 
-	for (u64 i = live_home(shard, hash, address);; i = (i + 1) & shard->mask) {
-		struct live_block *block = &shard->blocks[i];
-
-		if (block->address == address)
-			return block;
-		if (block->address == 0)
-			return NULL;
-	}
-}
-
-/* The record of address, put there if it is new (then *added, and all other fields are zero);
- * NULL without memory. address is not 0. */
-static inline struct live_block *live_add(struct live_table *self, u64 address, bool *added)
-{
-	u64 hash = live_hash(address);
-	struct live_shard *shard = live_shard_of(self, hash);
-	struct live_block *block;
-	u64 i;
-
-	/* At most 5/8 full: linear probing stays within one or two cache lines. */
-	if (unlikely(shard->used * 8 >= (shard->mask + 1) * 5) && !live_grow(self, shard))
+	if (unlikely(!region))
 		return NULL;
-	for (i = live_home(shard, hash, address);; i = (i + 1) & shard->mask) {
-		block = &shard->blocks[i];
-		if (block->address == 0)
-			break;
-		if (block->address == address) {
-			*added = false;
-			return block;
-		}
+	cell = live_cell_in(self, *live_leaf_of(region, address), address);
+	return likely(cell->who && ((cell->what ^ address) & 31) == 0) ? cell : NULL;
+}
+
+/* Gives a new block its cell; false if it must go to the spill, or lives already. */
+static inline bool live_add(struct live_table *self, const struct live_block *block)
+{
+	struct live_region *region = live_region(self, block->address);
+	struct live_cell *cell;
+	u32 *leaf;
+
+	if (unlikely(block->size >= LIVE_CELL_SIZE || block->chunk >= LIVE_CELL_CHUNK ||
+		     block->context >= LIVE_CELL_CONTEXT ||
+		     (self->spill.used && spill_find(&self->spill, block->address))))
+		return false;
+	if (unlikely(!region || !*live_leaf_of(region, block->address))) {
+		cell = live_cell_make(self, block->address);
+		if (!cell)
+			return false;
+		region = live_region(self, block->address);
 	}
-	block->address = address;
-	shard->used++;
-	*added = true;
-	return block;
+	leaf = live_leaf_of(region, block->address);
+	cell = live_cell_in(self, *leaf, block->address);
+	if (unlikely(cell->who))
+		return false;
+	cell->who = (block->chunk + 1) << 24 | block->context;
+	cell->what = (u64)block->extra << 32 | block->size << LIVE_CELL_BITS |
+		     (block->address & 31);
+	++*leaf;
+	return true;
+}
+
+static inline void live_remove(struct live_table *self, struct live_cell *cell, u64 address)
+{
+	u32 *leaf = live_leaf_of(live_region(self, address), address);
+
+	cell->who = 0;
+	if (unlikely((--*leaf & LIVE_COUNT) == 0))
+		live_leaf_drop(self, leaf);
 }
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "format/tracefile.h"
 #include "format/varint.h"
-#include "trace/chunks.h"
 #include "trace/predict.h"
 
 _Static_assert(ENCODER_PARTS == HW_COLUMNS + 1, "parts of the payload");
@@ -32,7 +31,7 @@ struct encoder {
 	u64 ticks;            /* of the last event */
 	u64 first_ticks, first_chunk;
 	u8 *memory;
-	struct chunks chunks;
+	u64 next_chunk;
 	struct predict predict;
 };
 
@@ -42,7 +41,7 @@ static void start_block(struct encoder *encoder)
 	encoder->count = 0;
 	encoder->thread = 0;
 	encoder->told_context = 0;
-	encoder->first_chunk = encoder->chunks.next;
+	encoder->first_chunk = encoder->next_chunk;
 	predict_reset(&encoder->predict);
 	encoder->predict.freed = encoder->first_chunk;
 }
@@ -71,14 +70,13 @@ void encoder_free(struct encoder *encoder)
 {
 	if (!encoder)
 		return;
-	chunks_release(&encoder->chunks);
 	free(encoder->memory);
 	free(encoder);
 }
 
 void encoder_start_image(struct encoder *encoder)
 {
-	chunks_reset(&encoder->chunks);
+	encoder->next_chunk = 0;
 	start_block(encoder);
 }
 
@@ -169,7 +167,7 @@ static inline u32 encode_address(struct encoder *encoder, const struct event *e,
 	return code;
 }
 
-static inline bool encode_allocation(struct encoder *encoder, const struct event *e,
+static inline void encode_allocation(struct encoder *encoder, const struct event *e,
 				     struct predict_thread *t)
 {
 	u64 *size = predict_size(&encoder->predict, e->context, e->kind);
@@ -181,40 +179,38 @@ static inline bool encode_allocation(struct encoder *encoder, const struct event
 		place |= HW_PLACE_SIZE;
 	}
 	put_byte(encoder, HW_COLUMN_PLACE, place);
-	return chunks_add(&encoder->chunks, e->address, e->size);
+	encoder->next_chunk++;
 }
 
-/* Returns HW_MORE_UNKNOWN for a chunk that is not alive. */
+/* Returns HW_MORE_UNKNOWN for a chunk that was never told. */
 static inline u32 encode_free(struct encoder *encoder, const struct event *e)
 {
-	u64 address, size, age, shift;
-	u32 class;
+	u32 class = predict_class(e->size);
+	u64 age, shift;
 
-	if (unlikely(!chunks_take(&encoder->chunks, e->chunk, &address, &size))) {
+	if (unlikely(e->chunk >= encoder->next_chunk)) {
 		put(encoder, HW_COLUMN_RARE, e->address);
 		put(encoder, HW_COLUMN_RARE, e->size);
 		return HW_MORE_UNKNOWN;
 	}
-	age = encoder->chunks.next - 1 - e->chunk;
+	age = encoder->next_chunk - 1 - e->chunk;
 	shift = hw_zigzag((i64)(e->chunk - encoder->predict.freed));
 	encoder->predict.freed = e->chunk;
 	put(encoder, HW_COLUMN_FREED, age <= shift ? age << 1 : shift << 1 | 1);
-	class = predict_class(size);
 	if (e->chunk < encoder->first_chunk)
 		put_byte(encoder, HW_COLUMN_CLASS, class);
-	predict_push(&encoder->predict, predict_reuse_slot(e->thread, class), address);
+	predict_push(&encoder->predict, predict_reuse_slot(e->thread, class), e->address);
 	return 0;
 }
 
-static bool encode_event(struct encoder *encoder, const struct event *e)
+static inline void encode_event(struct encoder *encoder, const struct event *e)
 {
 	struct predict_thread *t = predict_thread(&encoder->predict, e->thread);
 	u32 more = encode_when(encoder, e);
 	u32 head = e->kind | (u32)encode_context(encoder, e, t) << HW_HEAD_CONTEXT_SHIFT;
 
 	if (hw_kind_allocates(e->kind)) {
-		if (!encode_allocation(encoder, e, t))
-			return false;
+		encode_allocation(encoder, e, t);
 	} else if (hw_kind_frees(e->kind)) {
 		more |= encode_free(encoder, e);
 	} else {
@@ -227,7 +223,6 @@ static bool encode_event(struct encoder *encoder, const struct event *e)
 	}
 	put_byte(encoder, HW_COLUMN_HEAD, head);
 	encoder->count++;
-	return true;
 }
 
 static int check_event(const struct encoder *encoder, const struct event *e, struct err *err)
@@ -235,10 +230,10 @@ static int check_event(const struct encoder *encoder, const struct event *e, str
 	if (e->kind >= HW_KIND_COUNT || e->flags & ~HW_MORE_FLAGS)
 		return err_set(err, ERR_INPUT, "event of unknown kind %u, flags %u", e->kind,
 			       e->flags);
-	if (hw_kind_allocates(e->kind) && e->chunk != encoder->chunks.next)
+	if (hw_kind_allocates(e->kind) && e->chunk != encoder->next_chunk)
 		return err_set(err, ERR_INPUT, "chunk %llu is told where %llu is next",
 			       (unsigned long long)e->chunk,
-			       (unsigned long long)encoder->chunks.next);
+			       (unsigned long long)encoder->next_chunk);
 	return 0;
 }
 
@@ -250,15 +245,14 @@ i64 encoder_add(struct encoder *encoder, const struct event *events, u64 count, 
 		count = HW_BLOCK_EVENTS_MAX - encoder->count;
 	if (encoder->count == 0 && count) {
 		encoder->first_ticks = encoder->ticks = events[0].ticks;
-		encoder->first_chunk = encoder->predict.freed = encoder->chunks.next;
+		encoder->first_chunk = encoder->predict.freed = encoder->next_chunk;
 	}
 	for (i = 0; i < count; i++) {
 		int status = check_event(encoder, &events[i], err);
 
 		if (unlikely(status < 0))
 			return status;
-		if (unlikely(!encode_event(encoder, &events[i])))
-			return err_set(err, ERR_MEMORY, "out of memory for live chunks");
+		encode_event(encoder, &events[i]);
 	}
 	return (i64)count;
 }

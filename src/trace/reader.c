@@ -36,6 +36,7 @@ struct reading {
 	struct guard *guard;
 	struct stream_sink guarded;
 	u32 decoder_image;
+	bool wants_events;
 	struct event events[EVENT_BATCH];
 };
 
@@ -218,6 +219,13 @@ static bool header_fits(const struct hw_block_header *header, const struct block
 	       header->stored_bytes + (u64)sizeof(*header) == entry->bytes;
 }
 
+/* Events that nobody listens to are not even unpacked. */
+static bool is_told(const struct reading *r, u32 type)
+{
+	return type == HW_BLOCK_FACTS || type == HW_BLOCK_CONTEXTS ||
+	       (type == HW_BLOCK_EVENTS && r->wants_events);
+}
+
 static int read_block(struct reading *r, u64 index, struct err *err)
 {
 	const struct block_entry *entry = &r->reader->list.entries.data[index];
@@ -232,7 +240,7 @@ static int read_block(struct reading *r, u64 index, struct err *err)
 	if (status == BLOCK_OK && !header_fits(&header, entry))
 		status = BLOCK_HEADER;
 	if (status == BLOCK_OK) {
-		bool told = entry->type >= HW_BLOCK_FACTS && entry->type <= HW_BLOCK_EVENTS;
+		bool told = is_told(r, entry->type);
 
 		status = told ? (int)block_load(loader, entry->offset, &header, &payload)
 			      : (int)block_verify(loader, entry->offset, &header);
@@ -301,6 +309,7 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 	r->reader = reader;
 	r->options = options;
 	r->decoder_image = HW_NO_IMAGE;
+	r->wants_events = sink->events;
 	r->decoder = decoder_new();
 	r->guard = guard_new(sink);
 	status = ERR_MEMORY;
