@@ -13,7 +13,7 @@
 #include "format/atomics.h"
 #include "monitor/futex.h"
 
-static const u64 SLEEP_NS = 10000000, SLEEP_NS_MAX = 50000000;
+static const u64 SLEEP_NS_MIN = 100000, SLEEP_NS = 10000000, SLEEP_NS_MAX = 50000000;
 static const u64 TICK_NS = 1000000000;       /* clock pairs and flushes */
 static const u64 SIZE_CHECK_NS = 50000000;
 
@@ -154,8 +154,9 @@ static void process_retire(struct drain *self, u64 index)
 /* Returns the number of records. */
 static u64 drain_cycle(struct drain *self, u64 now)
 {
-	u64 elapsed = now - self->cycle_ns, count = 0, events = 0, live = 0;
+	u64 count = 0, events = 0, live = 0;
 
+	self->elapsed_ns = now - self->cycle_ns;
 	self->cycle_ns = now;
 	/* Looked at before the claims: a process that was gone by then claims nothing more. */
 	for (u64 i = 0; i < self->active.count; i++)
@@ -164,7 +165,7 @@ static u64 drain_cycle(struct drain *self, u64 now)
 	for (u64 i = self->active.count; i-- > 0;) {
 		struct process *process = self->active.data[i];
 
-		count += process_serve(self, process, elapsed);
+		count += process_serve(self, process, self->elapsed_ns);
 		live += process_live_bytes(process);
 		if (process_is_done(process))
 			process_retire(self, i);
@@ -198,6 +199,21 @@ static bool any_pressed(const struct drain *self)
 	return false;
 }
 
+/* How long to sleep after a cycle that found `count` records: until a third of a ring is full again, if
+ * the program goes on like this. The program rings the bell at one half, but that costs it a system
+ * call, which on a virtual machine also has to start another processor. */
+static u64 sleep_ns(const struct drain *self, u64 count)
+{
+	u64 ns;
+
+	if (!count)
+		return self->timeout_ns < SLEEP_NS_MAX ? self->timeout_ns + SLEEP_NS : SLEEP_NS_MAX;
+	ns = self->elapsed_ns * (self->session->layout.ring_records / 3) / count;
+	if (ns > SLEEP_NS)
+		return SLEEP_NS;
+	return ns < SLEEP_NS_MIN ? SLEEP_NS_MIN : ns;
+}
+
 /* The fence orders monitor_sleeps before the last look at the rings; the recorder moves its head
  * before it looks at monitor_sleeps, so that one of the two sees the other. */
 static void drain_sleep(struct drain *self, u64 count)
@@ -205,10 +221,7 @@ static void drain_sleep(struct drain *self, u64 count)
 	struct hw_lobby *lobby = self->session->lobby;
 	u32 bell = load_acquire(&lobby->bell);
 
-	if (count)
-		self->timeout_ns = SLEEP_NS;
-	else if (self->timeout_ns < SLEEP_NS_MAX)
-		self->timeout_ns += SLEEP_NS;
+	self->timeout_ns = sleep_ns(self, count);
 	store_relaxed(&lobby->monitor_sleeps, 1);
 	fence_seq_cst();
 	if (!any_pressed(self))

@@ -31,7 +31,8 @@ struct drain {
 	VEC(struct process *) active; /* not finished */
 	struct process *newest;
 	u64 ended_events, ended_bytes; /* of finished processes */
-	u64 cycle_ns;  /* when the last cycle began */
+	u64 cycle_ns;   /* when the last cycle began */
+	u64 elapsed_ns; /* and how long after the one before */
 	u64 tick_ns, size_ns;
 	u64 timeout_ns;
 	struct err error; /* first failure that is not a process's own */

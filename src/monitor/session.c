@@ -19,7 +19,7 @@
 #include "monitor/futex.h"
 
 enum {
-	RING_RECORDS = 8192,
+	RING_RECORDS = 16384,
 	RING_RECORDS_MAX = 1 << 20,
 	NESTED_RECORDS = 256,
 	SLOTS_MAX = 4096,

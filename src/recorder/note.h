@@ -28,7 +28,8 @@ static inline struct hwr_thread *hwr_ready(void)
 void hwr_note_failed(struct hwr_thread *t, u32 kind, size_t size, const struct hwr_caller *caller);
 
 /* The calling context, if this run wants stacks of such events. */
-static inline u32 hwr_note_context(struct hwr_thread *t, u32 kind, const struct hwr_caller *caller)
+static inline __attribute__((always_inline)) u32
+hwr_note_context(struct hwr_thread *t, u32 kind, const struct hwr_caller *caller)
 {
 	u32 flag = hw_kind_frees(kind) ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS;
 	u32 node;
@@ -87,7 +88,7 @@ static inline __attribute__((always_inline)) void hwr_note(struct hwr_thread *t,
 
 	hwr_note_begin(t, caller);
 	context = hwr_note_context(t, kind, caller);
-	ticks = hwr_stamp(t, t->run_flags & flag ? (u16)t->memo_site : hwr_stamp_site(caller));
+	ticks = hwr_stamp(t, t->run_flags & flag ? t->memo_site : hwr_stamp_site(caller));
 	hwr_note_put(t, ticks, kind, 0, address, size, context);
 	hwr_note_end(t);
 }

@@ -56,8 +56,43 @@ static __attribute__((noinline)) void *find_real(u32 form)
 	return found;
 }
 
+/* ---- the C++ library's own operators ---- */
+
+enum { PLAIN_UNKNOWN, PLAIN_YES, PLAIN_NO };
+
+/* Whether the operators do nothing but call malloc and free, as long as malloc gives something. */
+static u32 plain;
+
+/* Not if the program has replaced one of them, or malloc: the library's other forms then call that. */
+static __attribute__((noinline)) u32 find_plain(void)
+{
+	static const char *const libraries[] = { "libstdc++.so", "libc++abi.so", "libc++.so" };
+	u32 found = PLAIN_NO;
+
+	for (u32 i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
+		if (hwr_real_comes_from("_Znwm", libraries[i]) &&
+		    hwr_real_comes_from("_ZdlPv", libraries[i]))
+			found = PLAIN_YES;
+	if (!hwr_real_comes_from("malloc", "") || !hwr_real_comes_from("free", ""))
+		found = PLAIN_NO;
+	store_relaxed(&plain, found); /* every thread finds the same */
+	return found;
+}
+
+static inline bool is_plain(void)
+{
+	u32 known = load_relaxed(&plain);
+
+	return likely(known == PLAIN_YES) || (known == PLAIN_UNKNOWN && find_plain() == PLAIN_YES);
+}
+
+/* Forms that take an alignment call other functions than malloc. */
+#define IS_SIMPLE_NEW(number) ((number) <= 3)
+#define IS_SIMPLE_DELETE(number) ((number) <= 13)
+
 void hwr_operators_forget(void)
 {
+	store_relaxed(&plain, PLAIN_UNKNOWN);
 	for (u32 i = 0; i < FORMS; i++)
 		store_relaxed(&real[i], NULL);
 	hwr_operators_end = 0;
@@ -82,10 +117,18 @@ static inline void begin(struct hwr_call *call, u64 address)
 	void *name parameters;                                                                     \
 	HWR_EXPORT void *name parameters                                                           \
 	{                                                                                          \
-		void *(*operator_new) parameters = real_of(number);                                \
-		struct hwr_call call = { .caller = HWR_CALLER() };                                 \
+		struct hwr_caller caller = HWR_CALLER();                                           \
+		struct hwr_thread *t = IS_SIMPLE_NEW(number) ? hwr_ready() : NULL;                 \
+		void *(*operator_new) parameters;                                                  \
+		struct hwr_call call;                                                              \
 		void *p;                                                                           \
                                                                                                    \
+		if (likely(t && is_plain()) && likely((p = hwr_real.malloc(size + !size)))) {      \
+			hwr_note(t, HW_##kind, (u64)p, size, &caller);                        \
+			return p;                                                                  \
+		}                                                                                  \
+		operator_new = real_of(number);                                                    \
+		call = (struct hwr_call){ .caller = caller };                                      \
 		begin(&call, 0);                                                                   \
 		p = operator_new arguments;                                                        \
 		if (hwr_suppress_end(&call, p))                                                    \
@@ -97,11 +140,20 @@ static inline void begin(struct hwr_call *call, u64 address)
 	void name parameters;                                                                      \
 	HWR_EXPORT void name parameters                                                            \
 	{                                                                                          \
-		void (*operator_delete) parameters = real_of(number);                              \
-		struct hwr_call call = { .caller = HWR_CALLER() };                                 \
+		struct hwr_caller caller = HWR_CALLER();                                           \
+		struct hwr_thread *t = IS_SIMPLE_DELETE(number) ? hwr_ready() : NULL;              \
+		void (*operator_delete) parameters;                                                \
+		struct hwr_call call;                                                              \
                                                                                                    \
 		if (!p)                                                                            \
 			return;                                                                    \
+		if (likely(t && is_plain())) {                                                     \
+			hwr_note(t, HW_##kind, (u64)p, 0, &caller);                           \
+			hwr_real.free(p);                                                          \
+			return;                                                                    \
+		}                                                                                  \
+		operator_delete = real_of(number);                                                 \
+		call = (struct hwr_call){ .caller = caller };                                      \
 		hwr_call_begin(&call);                                                             \
 		hwr_call_free(&call, HW_##kind, p);                                                \
 		hwr_suppress_begin(&call, (u64)p);                                                 \

@@ -145,6 +145,30 @@ void *hwr_real_symbol(const char *name, u64 *start, u64 *end)
 	return found;
 }
 
+/* Whether the file name of a path starts with this. */
+static bool is_library(const char *path, const char *name)
+{
+	const char *file = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			file = path + 1;
+	return hwr_length(file) >= hwr_length(name) && hwr_same(file, name, hwr_length(name));
+}
+
+bool hwr_real_comes_from(const char *name, const char *library)
+{
+	const struct link_map *map = &_r_debug ? _r_debug.r_map : NULL;
+
+	for (; map && map->l_ld != _DYNAMIC; map = map->l_next)
+		if (find_in(map, name))
+			return false; /* ours is not the one that is called */
+	for (map = map ? map->l_next : NULL; map; map = map->l_next)
+		if (find_in(map, name))
+			return is_library(map->l_name, library);
+	return false;
+}
+
 void hwr_real_find(void)
 {
 	struct hwr_real found = {

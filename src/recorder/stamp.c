@@ -50,3 +50,31 @@ u64 *hwr_stamp_mark_word(void)
 		return &always_disturbed;
 	return (u64 *)((u8 *)__builtin_thread_pointer() + __rseq_offset + RSEQ_CS_OFFSET);
 }
+
+u64 hwr_stamp_learn(struct hwr_thread *t, u32 site)
+{
+	u32 pair = hwr_stamp_pair(t, site);
+	struct hwr_pace *pace = hwr_stamp_pace(t, pair);
+	bool disturbed = load_relaxed(t->mark_word) != (u64)&hwr_rseq_mark;
+	bool known = pace->pair == pair;
+	u64 before = t->stamp, read_before = t->stamp_read;
+	u32 estimates = t->stamp_estimates;
+	u64 now = hwr_stamp_now(t);
+	u64 gap = now - before;
+
+	/* After estimates only the mean over all of them is known. */
+	if (estimates)
+		gap = (t->stamp_read - read_before) / (estimates + 1);
+	if (!disturbed && (known || !estimates)) {
+		if (!known)
+			pace->score = 0;
+		if (gap >= HWR_PACE_MAX_TICKS)
+			pace->score += pace->score < 1024 ? HWR_PACE_LONG : 0;
+		else if (pace->score)
+			pace->score--;
+		pace->gap_ticks = gap < HWR_PACE_MAX_TICKS ? (u16)gap : HWR_PACE_MAX_TICKS;
+		pace->pair = pair;
+	}
+	t->pace_last = site;
+	return now;
+}

@@ -32,11 +32,23 @@ void hwr_stamp_init(bool exact);
 /* Where the kernel leaves its mark for the calling thread, or a word that always looks disturbed. */
 u64 *hwr_stamp_mark_word(void);
 
-/* The site of a call that is not walked. */
-static inline u16 hwr_stamp_site(const struct hwr_caller *caller)
+/* The site of a call that is not walked: beyond those of walked ones, the memo's entries. */
+static inline u32 hwr_stamp_site(const struct hwr_caller *caller)
 {
-	return (u16)(HWR_MEMO_ENTRIES + (hwr_caller_hash(caller) >> 55) % HWR_MEMO_ENTRIES);
+	return HWR_MEMO_ENTRIES + (u32)(hwr_caller_hash(caller) >> 55);
 }
+
+/* Number of the pair that the thread's last event and this one are; never 0. */
+static inline u32 hwr_stamp_pair(const struct hwr_thread *t, u32 site)
+{
+	return t->pace_last << 16 | site | 1u << 31;
+}
+
+static inline struct hwr_pace *hwr_stamp_pace(struct hwr_thread *t, u32 pair)
+{
+	return &t->pace[pair * 0x9e3779b1u >> 22];
+}
+_Static_assert(HWR_PACES == 1 << 10, "hwr_stamp_pace takes 10 bits");
 
 /* Reads the counter. Stamps of one thread never go back. */
 static inline u64 hwr_stamp_now(struct hwr_thread *t)
@@ -53,44 +65,21 @@ static inline u64 hwr_stamp_now(struct hwr_thread *t)
 	return t->stamp;
 }
 
-/* Reads the counter and learns the pace of this pair of sites. */
-static inline u64 hwr_stamp_learn(struct hwr_thread *t, struct hwr_pace *pace, u16 site)
-{
-	bool disturbed = load_relaxed(t->mark_word) != (u64)&hwr_rseq_mark;
-	bool known = pace->previous == t->pace_last + 1u;
-	u64 before = t->stamp, read_before = t->stamp_read;
-	u32 estimates = t->stamp_estimates;
-	u64 now = hwr_stamp_now(t);
-	u64 gap = now - before;
-
-	/* After estimates only the mean over all of them is known. */
-	if (estimates)
-		gap = (t->stamp_read - read_before) / (estimates + 1);
-	if (!disturbed && (known || !estimates)) {
-		if (!known)
-			pace->score = 0;
-		if (gap >= HWR_PACE_MAX_TICKS)
-			pace->score += pace->score < 1024 ? HWR_PACE_LONG : 0;
-		else if (pace->score)
-			pace->score--;
-		pace->gap_ticks = gap < HWR_PACE_MAX_TICKS ? (u32)gap : HWR_PACE_MAX_TICKS;
-		pace->previous = (u16)(t->pace_last + 1u);
-	}
-	t->pace_last = site;
-	return now;
-}
+/* Reads the counter and learns the pace of this pair. */
+u64 hwr_stamp_learn(struct hwr_thread *t, u32 site);
 
 /* The time of an event of thread t; site tells the places in the program apart: the memo entry of
  * its stack, or hwr_stamp_site. */
-static inline u64 hwr_stamp(struct hwr_thread *t, u16 site)
+static inline __attribute__((always_inline)) u64 hwr_stamp(struct hwr_thread *t, u32 site)
 {
-	struct hwr_pace *pace = &t->pace[site];
+	u32 pair = hwr_stamp_pair(t, site);
+	const struct hwr_pace *pace = hwr_stamp_pace(t, pair);
 
-	if (unlikely(pace->previous != t->pace_last + 1u || pace->gap_ticks >= HWR_PACE_MAX_TICKS ||
+	if (unlikely(pace->pair != pair || pace->gap_ticks >= HWR_PACE_MAX_TICKS ||
 		     pace->score >= HWR_PACE_IRREGULAR ||
 		     t->stamp_estimates >= load_relaxed(&hwr_stamps_estimated) ||
 		     load_relaxed(t->mark_word) != (u64)&hwr_rseq_mark))
-		return hwr_stamp_learn(t, pace, site);
+		return hwr_stamp_learn(t, site);
 	t->stamp_estimates++;
 	t->pace_last = site;
 	return t->stamp += pace->gap_ticks;

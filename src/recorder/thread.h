@@ -16,7 +16,7 @@ enum {
 	HWR_MEMO_ENTRIES = HWR_MEMO_SETS * HWR_MEMO_WAYS,
 	HWR_MEMO_WORDS = 8192, /* 64 KB: deep stacks leave room for fewer of them */
 	HWR_MEMO_CHECKS = 512,
-	HWR_PACES = 2 * HWR_MEMO_ENTRIES, /* sites: memo entries, then calls without a walk */
+	HWR_PACES = 1024,
 };
 
 enum { /* hwr_thread.state: the fast path of a hook is for 0 only */
@@ -27,11 +27,11 @@ enum { /* hwr_thread.state: the fast path of a hook is for 0 only */
 	HWR_TESTING = 16,  /* run with test options */
 };
 
-/* The usual time from one event to the next, by the pair of call sites. */
+/* The usual time from one event to the next, by the pair of sites; see stamp.h. */
 struct hwr_pace {
-	u32 gap_ticks;
-	u16 previous; /* site of the event before, + 1; 0 = never measured */
-	u16 score;    /* how often the gap was long lately */
+	u32 pair; /* 0 = never measured */
+	u16 gap_ticks;
+	u16 score; /* how often the gap was long lately */
 };
 
 /* One frame of the last stack. sp is the stack pointer before the call that the frame is in. */
@@ -82,7 +82,7 @@ struct hwr_thread {
 	u64 stamp;               /* of the last event */
 	u64 stamp_read;          /* last reading of the counter */
 	u64 *mark_word;          /* see hwr_stamp_mark_word */
-	u16 pace_last;
+	u32 pace_last;           /* site of the last event */
 	struct hwr_pace pace[HWR_PACES];
 
 	/* hooks */
