@@ -213,9 +213,10 @@ static void summary(const struct run_args *args, const struct run_result *result
 
 /* ---- symbols --------------------------------------------------------------------------------- */
 
-static void resolve_one(const struct run_args *args, const char *path)
+static void resolve_one(const struct run_args *args, struct symbolizer *symbolizer,
+			const char *path)
 {
-	struct symbolize_options options = { 0 };
+	struct symbolize_options options = { .symbolizer = symbolizer };
 	struct symbolize_summary found = { 0 };
 	struct err err = { 0 };
 
@@ -223,7 +224,8 @@ static void resolve_one(const struct run_args *args, const char *path)
 		fprintf(stderr, "heapwise: function names are missing in %s: %s\n", path, err.text);
 }
 
-static void resolve_folder(const struct run_args *args, const char *folder)
+static void resolve_folder(const struct run_args *args, struct symbolizer *symbolizer,
+			   const char *folder)
 {
 	DIR *dir = opendir(folder);
 	struct dirent *entry;
@@ -235,20 +237,24 @@ static void resolve_folder(const struct run_args *args, const char *folder)
 		if (length < 4 || strcmp(entry->d_name + length - 4, ".hwt") != 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		resolve_one(args, path);
+		resolve_one(args, symbolizer, path);
 	}
 	if (dir)
 		closedir(dir);
 }
 
-static void resolve(const struct run_args *args, const struct run_result *result)
+static void resolve(const struct run_args *args, struct prepare *prepare,
+		    const struct run_result *result)
 {
+	struct symbolizer *symbolizer;
+
 	if (!args->symbols || !result->output[0] || result->write_errno)
 		return;
+	symbolizer = prepare_finish(prepare);
 	if (args->children)
-		resolve_folder(args, result->output);
+		resolve_folder(args, symbolizer, result->output);
 	else
-		resolve_one(args, result->output);
+		resolve_one(args, symbolizer, result->output);
 }
 
 /* ---- end ------------------------------------------------------------------------------------- */
@@ -329,10 +335,14 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		options.progress = progress_show;
 		options.progress_self = &progress;
 	}
-	if (monitor_run(&options, &result, &err) < 0)
+	options.prepare = args->symbols ? prepare_new() : NULL;
+	if (monitor_run(&options, &result, &err) < 0) {
+		prepare_free(options.prepare);
 		return command_fail(self, &err);
+	}
 	progress_clear(&progress);
-	resolve(args, &result);
+	resolve(args, options.prepare, &result);
+	prepare_free(options.prepare);
 	summary(args, &result);
 	if (args->report && result.recorded)
 		report(&result);

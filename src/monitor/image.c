@@ -65,6 +65,7 @@ struct image *image_new(const struct berth *berth, const struct image_start *sta
 	self->berth = *berth;
 	self->sink = *sink;
 	self->number = start->number;
+	self->prepare = start->prepare;
 	self->margin_ticks = MARGIN_TICKS + ((u64)1 << (start->stamp_shift & 31));
 	self->program = strdup(start->program);
 	self->command = strdup(start->command);

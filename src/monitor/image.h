@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "monitor/correlate.h"
 #include "monitor/session.h"
+#include "symbols/prepare.h"
 
 enum { IMAGE_BATCH = 256 };
 
@@ -48,6 +49,7 @@ struct image {
 	struct stream_sink sink;
 	struct correlator *correlator;
 	char *program, *command; /* owned */
+	struct prepare *prepare; /* reads the modules' symbols ahead; may be NULL */
 	u32 number;
 	VEC(struct slot_cursor) slots;
 	VEC(struct merge_source) sources;      /* heap by ticks, during a cycle */
@@ -71,6 +73,7 @@ struct image_start {
 	u32 flags;       /* HW_RUN_* */
 	u32 stamp_shift;
 	const char *program, *command;
+	struct prepare *prepare; /* may be NULL */
 };
 
 /* Takes over the berth, whose recorder has attached, and tells the image's beginning. */

@@ -46,6 +46,12 @@ static int module_loaded(struct image *self, const struct hw_module_note *note, 
 		return err_set(err, ERR_MEMORY, "out of memory for modules");
 	}
 	memcpy(module.build_id, rest, note->build_id_bytes);
+	prepare_module(self->prepare, &(struct symbolizer_module){
+					      .path = module.path,
+					      .build_id = module.build_id,
+					      .build_id_bytes = note->build_id_bytes,
+					      .arch = load_relaxed(&self->berth.control->arch),
+				      });
 	return module_tell(self, &module, err);
 }
 

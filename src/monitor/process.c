@@ -169,6 +169,7 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 		.sample_bytes = options->sample_bytes,
 		.flags = options->flags,
 		.stamp_shift = options->stamp_shift,
+		.prepare = options->prepare,
 	};
 	struct err err = { 0 };
 

@@ -96,6 +96,7 @@ static int session_make(struct run *self, struct err *err)
 		.stamp_shift = (u32)(options->test_stamp_shift & 31),
 		.sample_bytes = options->sample_bytes,
 		.ring_records = options->ring_records,
+		.prepare = options->prepare,
 	};
 
 	return session_open(&self->session, &session, err);

@@ -3,6 +3,7 @@
 #ifndef MONITOR_RUN_H
 #define MONITOR_RUN_H
 
+#include "symbols/prepare.h"
 #include "trace/stream.h"
 
 struct run_options {
@@ -17,6 +18,7 @@ struct run_options {
 	u64 max_depth;           /* 0 = 1024 */
 	u64 max_size;            /* bytes of trace; 0 = until the disk is 90 % full */
 	u64 ring_records;        /* 0 = default */
+	struct prepare *prepare; /* reads modules' symbols ahead; may be NULL */
 	u64 test_stamp_shift;    /* tests */
 	bool test_preempt;
 	/* Called from the waiting thread about 4 times a second while the program runs; may be

@@ -8,6 +8,8 @@
 #include "base/err.h"
 #include "format/session.h"
 
+struct prepare;
+
 struct session_options {
 	bool children;    /* every process records, not only the root */
 	u32 flags;        /* HW_RUN_* */
@@ -15,6 +17,7 @@ struct session_options {
 	u32 stamp_shift;
 	u64 sample_bytes;
 	u64 ring_records; /* 0 = default; else rounded up to a power of two */
+	struct prepare *prepare; /* reads modules' symbols ahead; may be NULL */
 	bool use_files;   /* tests: as if there were no memfd */
 };
 

@@ -17,20 +17,6 @@ static int compare_pcs(const void *a, const void *b)
 	return x->generation < y->generation ? -1 : x->generation > y->generation;
 }
 
-static void drop_duplicate_pcs(struct collect *self)
-{
-	u64 kept = 0;
-
-	if (!self->pcs.count)
-		return;
-	qsort(self->pcs.data, self->pcs.count, sizeof(*self->pcs.data), compare_pcs);
-	for (u64 i = 1; i < self->pcs.count; i++)
-		if (compare_pcs(&self->pcs.data[kept], &self->pcs.data[i]))
-			self->pcs.data[++kept] = self->pcs.data[i];
-	self->pcs.count = kept + 1;
-	self->pcs_tidy = self->pcs.count;
-}
-
 /* The number of the file that a module was loaded from; ERR_MEMORY if it cannot be kept. */
 static int file_of(struct collect *self, const struct modmap_module *module, u32 *file)
 {
@@ -71,7 +57,8 @@ static int finish_image(struct collect *self, struct err *err)
 	struct wanted wanted = { .image = self->image };
 	int result = 0;
 
-	drop_duplicate_pcs(self);
+	if (self->pcs.count)
+		qsort(self->pcs.data, self->pcs.count, sizeof(*self->pcs.data), compare_pcs);
 	for (u64 i = 0; i < self->pcs.count && !result; i++) {
 		u64 address = self->pcs.data[i].pc - 1; /* as modmap_place does */
 		const struct modmap_module *module =
@@ -88,7 +75,7 @@ static int finish_image(struct collect *self, struct err *err)
 			result = ERR_MEMORY;
 	}
 	vec_clear(&self->pcs);
-	self->pcs_tidy = 0;
+	map_clear(&self->seen);
 	modmap_release(&self->modules);
 	return result ? err_set(err, result, "no memory for the addresses of a trace") : 0;
 }
@@ -113,6 +100,17 @@ static int take_module(void *opaque, const struct stream_module *module, struct 
 	return modmap_tell(&self->modules, module, err);
 }
 
+/* Contexts outnumber their distinct addresses by far. */
+static bool keep_pc(struct collect *self, const struct frame_pc *frame)
+{
+	/* Generations have 16 bits, which no user address has. */
+	u64 *seen = map_at(&self->seen, frame->pc ^ (u64)frame->generation << 48);
+
+	if (!seen)
+		return false;
+	return (*seen)++ || vec_push(&self->pcs, *frame);
+}
+
 static int take_contexts(void *opaque, const struct stream_context *contexts, u64 count,
 			 struct err *err)
 {
@@ -127,12 +125,9 @@ static int take_contexts(void *opaque, const struct stream_context *contexts, u6
 		if (!context_is_frame(&contexts[i]) || !frame.pc)
 			continue;
 		frame.generation = modmap_generation(&self->modules, contexts[i].id);
-		if (!vec_push(&self->pcs, frame))
+		if (!keep_pc(self, &frame))
 			return err_set(err, ERR_MEMORY, "no memory for the addresses of a trace");
 	}
-	/* Contexts outnumber their distinct addresses by far: stay small along the way. */
-	if (self->pcs.count > 2 * self->pcs_tidy + (1 << 16))
-		drop_duplicate_pcs(self);
 	return 0;
 }
 
@@ -178,5 +173,6 @@ void collect_release(struct collect *self)
 	modmap_release(&self->modules);
 	names_release(&self->keys);
 	map_release(&self->by_key);
+	map_release(&self->seen);
 	arena_release(&self->arena);
 }

@@ -34,7 +34,7 @@ struct collect {
 	/* The image that is being told. */
 	struct modmap modules;
 	VEC(struct frame_pc) pcs;
-	u64 pcs_tidy; /* of pcs, after duplicates were taken out */
+	struct map seen; /* what is in pcs */
 	u32 image;
 	u32 arch;
 	const char *program;

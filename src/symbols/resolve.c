@@ -135,7 +135,8 @@ int symbols_resolve_trace(const char *path, const struct symbolize_options *opti
 	result = read_trace(&self, path, err);
 	if (result)
 		goto done;
-	self.symbolizer = symbolizer_new(&symbolizer_options, err);
+	self.symbolizer = self.options->symbolizer ? self.options->symbolizer
+						   : symbolizer_new(&symbolizer_options, err);
 	result = self.symbolizer ? resolve_files(&self, err) : ERR_MEMORY;
 	if (!result && self.entries.count)
 		result = trace_write_symbols(path, self.entries.data, self.entries.count, err);
@@ -143,7 +144,8 @@ int symbols_resolve_trace(const char *path, const struct symbolize_options *opti
 		*summary = self.summary;
 done:
 	vec_release(&self.entries);
-	symbolizer_free(self.symbolizer);
+	if (!self.options->symbolizer)
+		symbolizer_free(self.symbolizer);
 	collect_release(&self.collect);
 	return result;
 }

@@ -3,11 +3,13 @@
 #ifndef SYMBOLS_RESOLVE_H
 #define SYMBOLS_RESOLVE_H
 
+#include "symbols/symbolizer.h"
 #include "trace/stream.h"
 
 struct symbolize_options {
 	bool no_inlines;
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
+	struct symbolizer *symbolizer; /* may have read modules already; NULL = one of its own */
 	void (*progress)(void *self, double share); /* may be NULL */
 	void *progress_self;
 };

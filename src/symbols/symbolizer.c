@@ -51,8 +51,29 @@ void symbolizer_free(struct symbolizer *self)
 	free(self);
 }
 
-int symbolizer_add(struct symbolizer *self, const struct symbolizer_module *description,
-		   u32 *module, struct err *err)
+static bool same_module(const struct symbolizer_module *a, const struct symbolizer_module *b)
+{
+	u32 bytes = b->build_id ? b->build_id_bytes : 0;
+
+	return a->arch == b->arch && a->build_id_bytes == bytes &&
+	       (!bytes || !memcmp(a->build_id, b->build_id, bytes)) &&
+	       !strcmp(a->path, b->path ? b->path : "");
+}
+
+static bool find_entry(const struct symbolizer *self, const struct symbolizer_module *description,
+		       u32 *module)
+{
+	for (u64 i = 0; i < self->entries.count; i++) {
+		if (same_module(&self->entries.data[i]->description, description)) {
+			*module = (u32)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int new_entry(struct symbolizer *self, const struct symbolizer_module *description,
+		     u32 *module, struct err *err)
 {
 	struct entry *entry = arena_new(&self->arena, struct entry);
 	u32 bytes = description->build_id ? description->build_id_bytes : 0;
@@ -69,6 +90,14 @@ int symbolizer_add(struct symbolizer *self, const struct symbolizer_module *desc
 	entry->description.build_id_bytes = bytes;
 	*module = (u32)self->entries.count - 1;
 	return 0;
+}
+
+int symbolizer_add(struct symbolizer *self, const struct symbolizer_module *description,
+		   u32 *module, struct err *err)
+{
+	if (find_entry(self, description, module))
+		return 0;
+	return new_entry(self, description, module, err);
 }
 
 static enum symbolizer_state module_state(const struct module *module)
@@ -167,18 +196,27 @@ static int module_resolve(struct symbolizer *self, struct module *module, const 
 	return result;
 }
 
+int symbolizer_open(struct symbolizer *self, u32 module, struct err *err)
+{
+	if (module >= self->entries.count)
+		return err_set(err, ERR_USAGE, "there is no module number %u", module);
+	if (entry_open(self, self->entries.data[module]) < 0)
+		return err_set(err, ERR_MEMORY, "no memory for the symbols of %s",
+			       self->entries.data[module]->description.path);
+	return 0;
+}
+
 int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
 		       struct symbolizer_answer *answers, struct err *err)
 {
+	int result = symbolizer_open(self, module, err);
 	struct entry *entry;
-	int result;
 
-	if (module >= self->entries.count)
-		return err_set(err, ERR_USAGE, "there is no module number %u", module);
+	if (result)
+		return result;
 	entry = self->entries.data[module];
 	memset(answers, 0, count * sizeof(*answers));
-	result = entry_open(self, entry);
-	if (!result && entry->open)
+	if (entry->open)
 		result = module_resolve(self, &entry->module, addresses, count, answers);
 	if (result)
 		return err_set(err, result, "no memory for the symbols of %s",

@@ -48,9 +48,13 @@ struct symbolizer_answer {
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options, struct err *err);
 void symbolizer_free(struct symbolizer *self);
 
-/* Tells of a module, whose file is read when it is first asked for; *module is its number. */
+/* Tells of a module, whose file is read when it is first asked for; *module is its number. One that was
+ * told before keeps its number. */
 int symbolizer_add(struct symbolizer *self, const struct symbolizer_module *description,
 		   u32 *module, struct err *err);
+
+/* Reads the module's file now. A missing or damaged file is no error. */
+int symbolizer_open(struct symbolizer *self, u32 module, struct err *err);
 
 /* Addresses are ascending, relative to the module's base, and point at or into the instruction (a
  * return address less 1). A missing or damaged file is no error: it gives no frames. */

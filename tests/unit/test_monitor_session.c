@@ -142,7 +142,7 @@ TEST(spares, "with children sixteen processes can start at the same moment")
 
 static const struct { u64 asked; u32 got;
 } ring_rows[] = {
-	{0, 8192}, {1, 2}, {2, 2}, {3, 4}, {1000, 1024}, {8192, 8192}, {~0ull, 1 << 20},
+	{ 0, 16384 }, {1, 2}, {2, 2}, {3, 4}, {1000, 1024}, {8192, 8192}, {~0ull, 1 << 20},
 };
 
 TEST(ring_sizes, "rings have a power of two of records, and slots do not overlap")
