@@ -277,25 +277,31 @@ static int read_types(struct bins *self, struct err *err)
 	return status;
 }
 
-/* The names for a bin: all of them for programs, the first few for people. */
+/* The names for a bin: all of them for programs, the first few for people, without what is only the
+ * system's. */
 static struct value types_of(struct bins *self, const struct bin *bin)
 {
 	const struct typesizes *types = &self->types;
+	bool every = self->query->verbosity == MPROF_VERBOSE;
 	struct strbuf all = {0}, few = {0};
 	struct value value = value_unknown();
-	u64 count = 0;
+	u64 shown = 0, more = 0;
 
 	if (self->query->no_types || !has_types(bin))
 		return value;
 	for (u64 i = typesizes_first(types, bin->first);
-	     i < types->count && types->data[i].size <= bin->end; i++, count++) {
-		strbuf_addf(&all, "%s%s", count ? ", " : "", types->data[i].name);
-		if (count < TYPES_SHOWN || self->query->verbosity == MPROF_VERBOSE)
-			strbuf_addf(&few, "%s%s", count ? ", " : "", types->data[i].name);
+	     i < types->count && types->data[i].size <= bin->end; i++) {
+		const struct type_name *type = &types->data[i];
+
+		strbuf_addf(&all, "%s%s", all.count ? ", " : "", type->name);
+		if (every || (type->rank != TYPE_RESERVED && shown < TYPES_SHOWN))
+			strbuf_addf(&few, "%s%s", shown++ ? ", " : "", type->name);
+		else
+			more += type->rank != TYPE_RESERVED;
 	}
-	if (count > TYPES_SHOWN && self->query->verbosity != MPROF_VERBOSE)
-		strbuf_addf(&few, " and %" PRIu64 " more", count - TYPES_SHOWN);
-	if (count) {
+	if (more)
+		strbuf_addf(&few, " and %" PRIu64 " more", more);
+	if (all.count) {
 		value = value_text(result_copy(self->table, strbuf_text(&all)));
 		value.shown = result_copy(self->table, strbuf_text(&few));
 	}

@@ -24,6 +24,7 @@ enum column {
 	AT_NAME,
 	AT_CYCLE,
 	AT_MODULE,
+	AT_BLOCK,
 	COLUMNS
 };
 
@@ -111,6 +112,9 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_MODULE] = {.name = "module",
 		       .type = VALUE_PATH,
 		       .meaning = "the file that the function is in"},
+	[AT_BLOCK] = {.name = "block",
+		      .type = VALUE_ID,
+		      .meaning = "rows of one block belong together; a cycle has two"},
 };
 
 struct graph {
@@ -122,7 +126,7 @@ struct graph {
 	u32 *by_caller, *by_callee; /* edges grouped by node, largest first … */
 	u32 *callees, *callers;     /* … and where each node's begin */
 	struct result *table;
-	u64 entry; /* being listed */
+	u64 entry, block; /* being listed */
 };
 
 static const struct mprof_node *node_at(const struct graph *self, u32 node)
@@ -245,6 +249,7 @@ static struct value *add_row(struct graph *self, const char *kind)
 		return NULL;
 	row[AT_ENTRY] = value_number(self->entry);
 	row[AT_KIND] = value_text(kind);
+	row[AT_BLOCK] = value_number(self->block);
 	return row;
 }
 
@@ -459,7 +464,7 @@ static bool fill(struct graph *self)
 {
 	result_set_columns(self->table, columns, COLUMNS);
 	self->table->grid = true;
-	self->table->rule_by = AT_ENTRY + 1;
+	self->table->rule_by = AT_BLOCK + 1;
 	self->table->empty = "nothing was allocated";
 	for (u32 i = 0; i < self->edges.nodes.count; i++) {
 		u32 node = self->order[i];
@@ -469,9 +474,11 @@ static bool fill(struct graph *self)
 		self->entry = i;
 		if (is_cycle(self, node) && !add_members(self, node))
 			return false;
+		self->block += is_cycle(self, node);
 		add_ancestors(self, node);
 		add_entry(self, node);
 		add_descendants(self, node);
+		self->block++;
 	}
 	return !result_failed(self->table);
 }

@@ -14,9 +14,9 @@
 #include "symbols/module.h"
 
 enum {
-	DEPTH_MAX = 32,  /* of classes in classes */
-	FILES_MAX = 400, /* units whose table of files is read, which costs */
-	MAX_BYTES = 1 << 30,
+	DEPTH_MAX = 32,        /* of classes in classes */
+	FILES_MAX = 64,        /* units whose table of files is read, which costs */
+	MAX_BYTES = 160 << 20, /* some seconds */
 	NAME_MAX_BYTES = 4096,
 };
 
@@ -29,7 +29,8 @@ struct walk {
 	u64 bytes; /* of units so far */
 	u32 files_read;
 	Dwarf_CU *files_of; /* unit whose table of files was read last */
-	bool is_program;
+	bool is_program, is_c_library;
+	bool in_class;
 	int status;
 };
 
@@ -59,13 +60,17 @@ static bool is_standard(const char *name)
 /* std::pair<int, Foo> and a hundred others are std::pair<…>. */
 static void fold_arguments(struct strbuf *name)
 {
-	char *open = strchr(name->text, '<');
 	struct strbuf folded = {0};
+	u32 depth = 0;
 
-	if (!open)
-		return;
-	strbuf_add_bytes(&folded, name->text, (u64)(open - name->text));
-	strbuf_add(&folded, "<…>");
+	for (const char *p = strbuf_text(name); *p; p++) {
+		if (*p == '<' && depth++ == 0)
+			strbuf_add(&folded, "<…");
+		else if (*p == '>' && depth)
+			depth--;
+		if (depth == 0)
+			strbuf_add_char(&folded, *p);
+	}
 	strbuf_clear(name);
 	strbuf_add(name, strbuf_text(&folded));
 	name->failed |= folded.failed;
@@ -88,11 +93,23 @@ static bool is_of_system(struct walk *self, Dwarf_Die *die)
 	return file && strncmp(file, "/usr/", 5) == 0 && strncmp(file, "/usr/src/", 9) != 0;
 }
 
+static bool is_c_library(const char *path)
+{
+	static const char *const names[] = {"libc.so",    "libc-",    "libm.so",
+					    "libpthread", "ld-linux", "ld-"};
+	const char *slash = strrchr(path, '/');
+
+	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
+		if (strncmp(slash ? slash + 1 : path, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
 static enum type_rank rank_of(struct walk *self, Dwarf_Die *die, const char *name)
 {
 	if (is_standard(name))
 		return TYPE_STANDARD;
-	if (name[0] == '_' || is_of_system(self, die))
+	if (name[0] == '_' || self->is_c_library || is_of_system(self, die))
 		return TYPE_RESERVED;
 	if (!self->is_program)
 		return TYPE_LIBRARY;
@@ -180,9 +197,12 @@ static void walk_scope(struct walk *self, Dwarf_Die *die, u32 depth)
 {
 	u64 before = self->scope.count;
 	const char *name = dwarf_diename(die);
-	bool is_space = dwarf_tag(die) == DW_TAG_namespace;
+	bool is_space = !is_aggregate(dwarf_tag(die)), was_in_class;
 
 	if (!dwarf_haschildren(die) || depth == DEPTH_MAX)
+		return;
+	/* What the standard library allocates (nodes, shared blocks) is not inside its classes. */
+	if (!is_space && is_standard(strbuf_text(&self->scope)))
 		return;
 	if (name && strlen(name) > NAME_MAX_BYTES)
 		return;
@@ -193,7 +213,10 @@ static void walk_scope(struct walk *self, Dwarf_Die *die, u32 depth)
 						    : "(anonymous)");
 		strbuf_add(&self->scope, "::");
 	}
+	was_in_class = self->in_class;
+	self->in_class = !is_space;
 	walk_children(self, die, depth + 1);
+	self->in_class = was_in_class;
 	if (self->scope.text)
 		self->scope.text[self->scope.count = before] = 0;
 }
@@ -202,9 +225,10 @@ static void visit(struct walk *self, Dwarf_Die *die, u32 depth)
 {
 	int tag = dwarf_tag(die);
 
+	/* Classes are full of typedefs (value_type, const_iterator) that name other types again. */
 	if (is_aggregate(tag))
 		visit_aggregate(self, die);
-	else if (tag == DW_TAG_typedef)
+	else if (tag == DW_TAG_typedef && !self->in_class)
 		visit_typedef(self, die);
 	if (is_aggregate(tag) || tag == DW_TAG_namespace || tag == DW_TAG_module)
 		walk_scope(self, die, depth);
@@ -329,6 +353,7 @@ int typesizes_read(struct typesizes *self, const struct typesizes_query *query, 
 		status = ERR_MEMORY;
 	for (u32 i = 0; i < query->module_count && status == 0 && query->size_count; i++) {
 		walk.is_program = i < query->own_modules;
+		walk.is_c_library = is_c_library(query->modules[i].path);
 		status = read_module(&walk, &query->modules[i], &places, &self->states[i]);
 	}
 	if (self->count)

@@ -20,7 +20,7 @@ enum type_rank {
 	TYPE_TYPEDEF,  /* typedef of the program's own sources */
 	TYPE_LIBRARY,  /* of a library */
 	TYPE_STANDARD, /* std:: and the like, template arguments folded */
-	TYPE_RESERVED, /* names that begin with _, types of the system's headers */
+	TYPE_RESERVED, /* of the C library, of the system's headers, or a name that begins with _ */
 };
 
 struct type_name {
