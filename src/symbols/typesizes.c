@@ -26,7 +26,8 @@ struct walk {
 	struct map known;    /* hash of size and name → index + 1 */
 	struct strbuf scope; /* "space::Class::" */
 	struct strbuf name;
-	u64 bytes; /* of units so far */
+	u64 bytes;      /* of units so far */
+	Dwarf_Die unit; /* whose table of files applies */
 	u32 files_read;
 	Dwarf_CU *files_of; /* unit whose table of files was read last */
 	bool is_program, is_c_library;
@@ -77,19 +78,30 @@ static void fold_arguments(struct strbuf *name)
 	strbuf_release(&folded);
 }
 
-/* True if the type was declared in one of the system's headers. Not asked for more than some units,
- * as the table of files comes with the whole line table. */
-static bool is_of_system(struct walk *self, Dwarf_Die *die)
+/* The file that a type was declared in, NULL if it is not known. Not asked for more than some units, as
+ * the table of files comes with the whole line table. libdw's own function for it aborts on units
+ * without such a table. */
+static const char *declared_in(struct walk *self, Dwarf_Die *die)
 {
-	const char *file;
+	Dwarf_Attribute attribute;
+	Dwarf_Files *files;
+	Dwarf_Word number;
+	size_t count;
 
 	if (self->files_of != die->cu) {
 		if (self->files_read == FILES_MAX)
-			return false;
+			return NULL;
 		self->files_read++;
 		self->files_of = die->cu;
 	}
-	file = dwarf_decl_file(die);
+	if (dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_file, &attribute), &number) != 0 ||
+	    dwarf_getsrcfiles(&self->unit, &files, &count) != 0 || number >= count)
+		return NULL;
+	return dwarf_filesrc(files, number, NULL, NULL);
+}
+
+static bool is_of_system(const char *file)
+{
 	return file && strncmp(file, "/usr/", 5) == 0 && strncmp(file, "/usr/src/", 9) != 0;
 }
 
@@ -105,11 +117,16 @@ static bool is_c_library(const char *path)
 	return false;
 }
 
-static enum type_rank rank_of(struct walk *self, Dwarf_Die *die, const char *name)
+static enum type_rank rank_of(struct walk *self, Dwarf_Die *die, const char *name, bool scalar)
 {
+	const char *file;
+
 	if (is_standard(name))
 		return TYPE_STANDARD;
-	if (name[0] == '_' || self->is_c_library || is_of_system(self, die))
+	if (name[0] == '_' || self->is_c_library)
+		return TYPE_RESERVED;
+	file = declared_in(self, die);
+	if (is_of_system(file) || (scalar && !file))
 		return TYPE_RESERVED;
 	if (!self->is_program)
 		return TYPE_LIBRARY;
@@ -139,7 +156,7 @@ static void add_type(struct walk *self, Dwarf_Die *die, const char *name, u64 si
 			return;
 		}
 		if (*index == 0)
-			new.rank = rank_of(self, die, new.name);
+			new.rank = rank_of(self, die, new.name, scalar);
 		if (*index == 0 && scalar && new.rank != TYPE_TYPEDEF)
 			return;
 		if (*index == 0) {
@@ -161,30 +178,85 @@ static bool is_aggregate(int tag)
 	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
 
+/* A type's own DIE: what stands for a type of another unit only has its signature. */
+static void follow_signature(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die type;
+
+	if (dwarf_attr(die, DW_AT_signature, &attribute) &&
+	    dwarf_formref_die(&attribute, &type) != NULL)
+		*die = type;
+}
+
+/* NULL if it has none, or none that could be a name. */
+static const char *name_of(Dwarf_Die *die)
+{
+	const char *name = dwarf_diename(die);
+	Dwarf_Die type = *die;
+
+	if (!name) {
+		follow_signature(&type);
+		name = dwarf_diename(&type);
+	}
+	return name && strlen(name) <= NAME_MAX_BYTES ? name : NULL;
+}
+
 static bool is_declaration(Dwarf_Die *die) { return dwarf_hasattr(die, DW_AT_declaration); }
+
+static void add_scope(struct walk *self, Dwarf_Die *die)
+{
+	bool is_space = !is_aggregate(dwarf_tag(die));
+	const char *name = name_of(die);
+
+	/* An inline namespace (std::__cxx11) is not written by people. */
+	if (name && is_space && dwarf_hasattr(die, DW_AT_export_symbols))
+		return;
+	strbuf_add(&self->scope, name ? name : is_space ? "(anonymous namespace)" : "(anonymous)");
+	strbuf_add(&self->scope, "::");
+}
+
+/* A type that is defined away from its declaration, at a unit's top: the scope is the declaration's. */
+static void enter_specification(struct walk *self, Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die declaration, *scopes = NULL;
+	int count = 0;
+
+	if (dwarf_formref_die(dwarf_attr(die, DW_AT_specification, &attribute), &declaration))
+		count = dwarf_getscopes_die(&declaration, &scopes);
+	/* scopes[0] is the declaration, the last is the unit */
+	for (int i = count - 2; i > 0; i--)
+		add_scope(self, &scopes[i]);
+	free(scopes);
+}
 
 static void visit_aggregate(struct walk *self, Dwarf_Die *die)
 {
-	const char *name = dwarf_diename(die);
+	const char *name;
 	Dwarf_Attribute attribute;
 	Dwarf_Word size;
 
-	if (!name || is_declaration(die) || strlen(name) > NAME_MAX_BYTES)
+	if (is_declaration(die) ||
+	    dwarf_formudata(dwarf_attr(die, DW_AT_byte_size, &attribute), &size) != 0 ||
+	    !is_wanted(self->query, size))
 		return;
-	if (dwarf_formudata(dwarf_attr(die, DW_AT_byte_size, &attribute), &size) == 0 &&
-	    is_wanted(self->query, size))
-		add_type(self, die, name, size, false);
+	name = name_of(die);
+	if (!name)
+		return;
+	add_type(self, die, name, size, false);
 }
 
 static void visit_typedef(struct walk *self, Dwarf_Die *die)
 {
-	const char *name = dwarf_diename(die);
+	const char *name = name_of(die);
 	Dwarf_Die type;
 	Dwarf_Word size;
 	int tag;
 
-	if (!name || strlen(name) > NAME_MAX_BYTES || dwarf_peel_type(die, &type) != 0)
+	if (!name || dwarf_peel_type(die, &type) != 0)
 		return;
+	follow_signature(&type);
 	tag = dwarf_tag(&type);
 	if (dwarf_aggregate_size(&type, &size) == 0 && is_wanted(self->query, size))
 		add_type(self, die, name, size, !is_aggregate(tag) && tag != DW_TAG_array_type);
@@ -196,7 +268,6 @@ static void walk_children(struct walk *self, Dwarf_Die *parent, u32 depth);
 static void walk_scope(struct walk *self, Dwarf_Die *die, u32 depth)
 {
 	u64 before = self->scope.count;
-	const char *name = dwarf_diename(die);
 	bool is_space = !is_aggregate(dwarf_tag(die)), was_in_class;
 
 	if (!dwarf_haschildren(die) || depth == DEPTH_MAX)
@@ -204,15 +275,7 @@ static void walk_scope(struct walk *self, Dwarf_Die *die, u32 depth)
 	/* What the standard library allocates (nodes, shared blocks) is not inside its classes. */
 	if (!is_space && is_standard(strbuf_text(&self->scope)))
 		return;
-	if (name && strlen(name) > NAME_MAX_BYTES)
-		return;
-	/* An inline namespace (std::__cxx11) is not written by people. */
-	if (!is_space || !dwarf_hasattr(die, DW_AT_export_symbols)) {
-		strbuf_add(&self->scope, name       ? name
-					 : is_space ? "(anonymous namespace)"
-						    : "(anonymous)");
-		strbuf_add(&self->scope, "::");
-	}
+	add_scope(self, die);
 	was_in_class = self->in_class;
 	self->in_class = !is_space;
 	walk_children(self, die, depth + 1);
@@ -221,10 +284,8 @@ static void walk_scope(struct walk *self, Dwarf_Die *die, u32 depth)
 		self->scope.text[self->scope.count = before] = 0;
 }
 
-static void visit(struct walk *self, Dwarf_Die *die, u32 depth)
+static void visit_type(struct walk *self, Dwarf_Die *die, int tag, u32 depth)
 {
-	int tag = dwarf_tag(die);
-
 	/* Classes are full of typedefs (value_type, const_iterator) that name other types again. */
 	if (is_aggregate(tag))
 		visit_aggregate(self, die);
@@ -232,6 +293,23 @@ static void visit(struct walk *self, Dwarf_Die *die, u32 depth)
 		visit_typedef(self, die);
 	if (is_aggregate(tag) || tag == DW_TAG_namespace || tag == DW_TAG_module)
 		walk_scope(self, die, depth);
+}
+
+static void visit(struct walk *self, Dwarf_Die *die, u32 depth)
+{
+	int tag = dwarf_tag(die);
+	struct strbuf before;
+
+	if (!is_aggregate(tag) || !dwarf_hasattr(die, DW_AT_specification)) {
+		visit_type(self, die, tag, depth);
+		return;
+	}
+	before = self->scope;
+	self->scope = (struct strbuf){0};
+	enter_specification(self, die);
+	visit_type(self, die, tag, depth);
+	strbuf_release(&self->scope);
+	self->scope = before;
 }
 
 static void walk_children(struct walk *self, Dwarf_Die *parent, u32 depth)
@@ -252,25 +330,28 @@ static void walk_children(struct walk *self, Dwarf_Die *parent, u32 depth)
 
 /* ---- units ---- */
 
-static void walk_unit(struct walk *self, Dwarf_Die *die)
+/* files: the unit that has the table of files. */
+static void walk_unit(struct walk *self, Dwarf_Die *die, const Dwarf_Die *files)
 {
+	self->unit = *files;
 	strbuf_clear(&self->scope);
+	self->in_class = false;
 	walk_children(self, die, 0);
 }
 
 /* Type units that a .dwo file has beside its compilation unit. */
-static void walk_split(struct walk *self, Dwarf_Die *unit)
+static void walk_split(struct walk *self, Dwarf_Die *unit, const Dwarf_Die *skeleton)
 {
 	Dwarf *dwarf = dwarf_cu_getdwarf(unit->cu);
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 	u8 type;
 
-	walk_unit(self, unit);
+	walk_unit(self, unit, skeleton);
 	while (dwarf && !self->status &&
 	       dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) == 0)
 		if (type == DW_UT_split_type || type == DW_UT_type)
-			walk_unit(self, &die);
+			walk_unit(self, &die, &die);
 }
 
 /* Bytes of a unit by its header; is_old: one of .debug_types. */
@@ -304,11 +385,11 @@ static void walk_dwarf(struct walk *self, Dwarf *dwarf)
 		self->bytes +=
 			unit_bytes(is_split ? &split : &die, type == DW_UT_type && version == 4);
 		if (is_split)
-			walk_split(self, &split);
+			walk_split(self, &split, &die);
 		else if (type == DW_UT_skeleton)
 			self->out->lost_units++;
 		else
-			walk_unit(self, &die);
+			walk_unit(self, &die, &die);
 	}
 }
 

@@ -21,7 +21,7 @@ union either { /* 104 */
 typedef long vector[17]; /* 136 */
 typedef double sample;   /* 8: a scalar, but the program's own */
 
-struct outer { /* 152 */
+struct outer {         /* 152 */
 	struct inner { /* 56 */
 		long numbers[7];
 	} first;

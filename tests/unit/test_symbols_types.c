@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ * Types by size from every shape of debug info, against what the sources say. */
+#include "symbols/typesizes.h"
+#include "unit/symbols_tools.h"
+
+/* The names of a size, "a, b", of all ranks up to `last`. */
+static const char *names_of(const struct typesizes *types, u64 size, enum type_rank last)
+{
+	static struct strbuf text;
+
+	strbuf_clear(&text);
+	for (u64 i = typesizes_first(types, size); i < types->count && types->data[i].size == size;
+	     i++)
+		if (types->data[i].rank <= last)
+			strbuf_addf(&text, "%s%s", text.count ? ", " : "", types->data[i].name);
+	return strbuf_text(&text);
+}
+
+static const u64 sizes[] = {8,   40,  56,  64,  72,  88,  104, 136,
+			    152, 200, 216, 232, 248, 264, 280, 2016};
+
+static void read_types(struct typesizes *types, const struct symbolizer_module *module, bool own)
+{
+	struct typesizes_query query = {.modules = module,
+					.module_count = 1,
+					.own_modules = own,
+					.sizes = sizes,
+					.size_count = COUNT_OF(sizes)};
+	struct err err;
+
+	if (typesizes_read(types, &query, &err) < 0)
+		FAIL("%s", err.text);
+}
+
+static void check_plain(const struct typesizes *types)
+{
+	static const struct {
+		u64 size;
+		const char *names;
+	} rows[] = {
+		{72, "tagged, tagged_alias"},
+		{88, "untagged"},
+		{104, "either"},
+		{136, "vector"},
+		{152, "outer"},
+		{8, "sample"},
+		{40, ""},
+		{280, ""},
+	};
+
+	for (u32 i = 0; i < COUNT_OF(rows); i++)
+		CHECK_STR(names_of(types, rows[i].size, TYPE_TYPEDEF), rows[i].names);
+	/* a struct of C that is written inside another one is not inside it */
+	CHECK(strstr(names_of(types, 56, TYPE_TYPEDEF), "inner") != NULL);
+}
+
+static void check_space(const struct typesizes *types)
+{
+	static const struct {
+		u64 size;
+		const char *names;
+	} rows[] = {
+		{216, "shop::order::line"},
+		{2016, "shop::order"},
+		{264, "(anonymous namespace)::hidden"},
+		{280, ""}, /* local to main */
+	};
+
+	for (u32 i = 0; i < COUNT_OF(rows); i++)
+		CHECK_STR(names_of(types, rows[i].size, TYPE_OWN), rows[i].names);
+	/* compilers spell long in two ways */
+	CHECK(strncmp(names_of(types, 232, TYPE_OWN), "shop::crate<long", 16) == 0);
+	CHECK(strstr(names_of(types, 248, TYPE_OWN), "ticket") != NULL);
+	/* std::map<int, std::string> and std::list<std::string> allocate these */
+	CHECK(strstr(names_of(types, 72, TYPE_STANDARD), "std::_Rb_tree_node<…>") != NULL);
+	CHECK(strstr(names_of(types, 72, TYPE_STANDARD), "std::pair<…><") == NULL);
+}
+
+/* compiler, flags */
+static const char *const flags[] = {
+	"-gdwarf-4",
+	"-gdwarf-5",
+	"-gdwarf-4 -fdebug-types-section",
+	"-gdwarf-5 -fdebug-types-section",
+	"-gdwarf-4 -gsplit-dwarf",
+	"-gdwarf-5 -gsplit-dwarf",
+	"-gdwarf-4 -gsplit-dwarf -fdebug-types-section",
+	"-gdwarf-5 -gsplit-dwarf -fdebug-types-section",
+	"-gdwarf-2 -gstrict-dwarf",
+	"-gdwarf-5 -gz",
+};
+
+static void check_program(const char *compiler, const char *flag, const char *source,
+			  void (*check)(const struct typesizes *))
+{
+	struct typesizes types = {0};
+	struct symbolizer_module module = {.path = in_folder("prog")};
+
+	if (shell("%s %s -fno-builtin -o prog '%s/%s' 2>compile.log", compiler, flag, TARGETS,
+		  source))
+		FAIL("%s %s cannot compile %s", compiler, flag, source);
+	read_types(&types, &module, true);
+	if (types.states[0] != SYMBOLIZER_DEBUG || types.lost_units || types.stopped)
+		FAIL("%s %s: state %u, %u lost units", compiler, flag, types.states[0],
+		     (u32)types.lost_units);
+	check(&types);
+	if (!types.count)
+		FAIL("%s %s: no types", compiler, flag);
+	typesizes_release(&types);
+}
+
+TEST(gcc_c, "types of a C program are found in each form of debug info that gcc writes")
+{
+	for (u32 i = 0; i < COUNT_OF(flags); i++)
+		check_program("gcc", flags[i], "types_plain.c", check_plain);
+}
+
+TEST(gcc_cpp, "types of a C++ program are found in each form of debug info that g++ writes")
+{
+	need("g++");
+	for (u32 i = 0; i < COUNT_OF(flags); i++)
+		check_program("g++", flags[i], "types_space.cpp", check_space);
+}
+
+TEST(clang, "types are found in each form of debug info that clang writes")
+{
+	need("clang++");
+	for (u32 i = 0; i < COUNT_OF(flags); i++) {
+		check_program("clang", flags[i], "types_plain.c", check_plain);
+		check_program("clang++", flags[i], "types_space.cpp", check_space);
+	}
+}
+
+static void make_program(void)
+{
+	MUST("gcc -g -fno-builtin -Wl,--build-id -o prog '%s/types_plain.c'", TARGETS);
+}
+
+TEST(debuglink, "types of a stripped program come from its separate debug file")
+{
+	struct symbolizer_module module = {.path = in_folder("prog")};
+	struct typesizes types = {0};
+
+	need("objcopy");
+	make_program();
+	MUST("objcopy --only-keep-debug prog prog.debug");
+	MUST("objcopy --strip-all --add-gnu-debuglink=prog.debug prog");
+	read_types(&types, &module, true);
+	CHECK_EQ(types.states[0], SYMBOLIZER_DEBUG);
+	check_plain(&types);
+	typesizes_release(&types);
+}
+
+TEST(stripped, "a stripped program has no types, and its state says why")
+{
+	struct symbolizer_module module = {.path = in_folder("prog")};
+	struct typesizes types = {0};
+
+	make_program();
+	MUST("strip prog");
+	read_types(&types, &module, true);
+	CHECK_EQ(types.states[0], SYMBOLIZER_STRIPPED);
+	CHECK_EQ(types.count, 0);
+	typesizes_release(&types);
+}
+
+TEST(other_file, "a file with another build-id than the recorded one is not used")
+{
+	static const u8 build_id[20] = {1, 2, 3};
+	struct symbolizer_module module = {.path = in_folder("prog"),
+					   .build_id = build_id,
+					   .build_id_bytes = sizeof build_id};
+	struct typesizes types = {0};
+
+	make_program();
+	read_types(&types, &module, true);
+	CHECK_EQ(types.states[0], SYMBOLIZER_MISSING);
+	CHECK_EQ(types.count, 0);
+	typesizes_release(&types);
+}
+
+TEST(lost_dwo, "missing .dwo files are counted")
+{
+	struct symbolizer_module module = {.path = in_folder("prog")};
+	struct typesizes types = {0};
+
+	MUST("gcc -g -gsplit-dwarf -o prog '%s/types_plain.c' && rm -f *.dwo", TARGETS);
+	read_types(&types, &module, true);
+	CHECK_EQ(types.lost_units, 1);
+	CHECK_EQ(types.count, 0);
+	typesizes_release(&types);
+}
+
+TEST(ranks, "types of libraries rank after the program's own, scalars of libraries do not count")
+{
+	struct symbolizer_module module = {.path = in_folder("prog")};
+	struct typesizes types = {0};
+
+	make_program();
+	read_types(&types, &module, false);
+	CHECK_STR(names_of(&types, 72, TYPE_TYPEDEF), "");
+	CHECK_STR(names_of(&types, 72, TYPE_LIBRARY), "tagged, tagged_alias");
+	CHECK_STR(names_of(&types, 8, TYPE_RESERVED), "");
+	typesizes_release(&types);
+}
+
+TEST(bound, "the search stops at its bound and says so")
+{
+	struct symbolizer_module modules[] = {{.path = in_folder("prog")},
+					      {.path = in_folder("prog")}};
+	struct typesizes_query query = {.modules = modules,
+					.module_count = 2,
+					.own_modules = 1,
+					.sizes = sizes,
+					.size_count = COUNT_OF(sizes),
+					.max_bytes = 1};
+	struct typesizes types = {0};
+	struct err err;
+
+	make_program();
+	if (typesizes_read(&types, &query, &err) < 0)
+		FAIL("%s", err.text);
+	CHECK(types.stopped);
+	check_plain(&types); /* the first unit was read whole */
+	typesizes_release(&types);
+}
+
+/* Damaged debug info: any bytes may be anything. */
+TEST(damage, "damaged debug info gives fewer types and no crash")
+{
+	struct symbolizer_module module = {.path = in_folder("bad")};
+
+	make_program();
+	for (u32 seed = 0; seed < 60; seed++) {
+		struct typesizes types = {0};
+
+		MUST("cp prog bad && objcopy --dump-section .debug_info=info bad && "
+		     "python3 -c \"import random; random.seed(%u); d = bytearray(open('info', "
+		     "'rb').read())\n"
+		     "for i in range(20): d[random.randrange(len(d))] = random.randrange(256)\n"
+		     "open('info', 'wb').write(d)\" && objcopy --update-section .debug_info=info "
+		     "bad",
+		     seed);
+		read_types(&types, &module, true);
+		typesizes_release(&types);
+	}
+}
