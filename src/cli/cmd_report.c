@@ -84,6 +84,15 @@ static struct result *build(const struct report *self, struct err *err)
 	return NULL;
 }
 
+/* Where a reader may go on; a path that would make the line too long is left to him. */
+static void print_more(const char *path)
+{
+	const char *file = strlen(path) <= 28 ? path : "FILE";
+
+	printf("\nMore: heapwise mprof %s (leaks, sizes, call graph), heapwise leaks %s\n", file,
+	       file);
+}
+
 /* One list alone is one clean CSV table; otherwise parts follow each other. */
 static void print(const struct report *self, const struct result *report)
 {
@@ -91,6 +100,8 @@ static void print(const struct report *self, const struct result *report)
 		render_csv(report->parts.data[0], stdout);
 	else
 		print_result(report, self->format);
+	if (self->format == FORMAT_TEXT)
+		print_more(self->trace.path);
 }
 
 static int report_one(void *data, const char *path)
