@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "symbols/dwo.h"
 #include "symbols/module.h"
 
 enum {
@@ -216,19 +217,25 @@ static void add_scope(struct walk *self, Dwarf_Die *die)
 	strbuf_add(&self->scope, "::");
 }
 
-/* A type that is defined away from its declaration, at a unit's top: the scope is the declaration's. */
-static void enter_specification(struct walk *self, Dwarf_Die *die)
+/* A type that is defined away from its declaration, at a unit's top: the scope is the declaration's.
+ * True if that is a class. */
+static bool enter_specification(struct walk *self, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die declaration, *scopes = NULL;
 	int count = 0;
+	bool in_class = false;
 
 	if (dwarf_formref_die(dwarf_attr(die, DW_AT_specification, &attribute), &declaration))
 		count = dwarf_getscopes_die(&declaration, &scopes);
-	/* scopes[0] is the declaration, the last is the unit */
-	for (int i = count - 2; i > 0; i--)
-		add_scope(self, &scopes[i]);
+	/* scopes[0] is the declaration itself; the last is the unit, but not in every file */
+	for (int i = count - 1; i > 0; i--)
+		if (is_aggregate(dwarf_tag(&scopes[i])) ||
+		    dwarf_tag(&scopes[i]) == DW_TAG_namespace)
+			add_scope(self, &scopes[i]);
+	in_class = count > 1 && is_aggregate(dwarf_tag(&scopes[1]));
 	free(scopes);
+	return in_class;
 }
 
 static void visit_aggregate(struct walk *self, Dwarf_Die *die)
@@ -306,8 +313,8 @@ static void visit(struct walk *self, Dwarf_Die *die, u32 depth)
 	}
 	before = self->scope;
 	self->scope = (struct strbuf){0};
-	enter_specification(self, die);
-	visit_type(self, die, tag, depth);
+	if (!enter_specification(self, die) || !is_standard(strbuf_text(&self->scope)))
+		visit_type(self, die, tag, depth);
 	strbuf_release(&self->scope);
 	self->scope = before;
 }
@@ -366,6 +373,53 @@ static u64 unit_bytes(Dwarf_Die *die, bool is_old)
 	return next > start ? next - start : 0;
 }
 
+/* The id that a skeleton and its split unit share. */
+static u64 split_id(Dwarf_CU *cu)
+{
+	u64 id = 0;
+
+	return dwarf_cu_info(cu, NULL, NULL, NULL, NULL, &id, NULL, NULL) == 0 ? id : 0;
+}
+
+/* A joined .dwo file: false if it does not belong to the skeleton. */
+static bool walk_joined(struct walk *self, Dwarf *dwarf, Dwarf_Die *skeleton)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+	bool belongs = false;
+	u8 type;
+
+	while (!belongs && dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) == 0)
+		belongs = type != DW_UT_split_type && type != DW_UT_type &&
+			  split_id(cu) == split_id(skeleton->cu);
+	for (cu = NULL; belongs && !self->status &&
+			dwarf_get_units(dwarf, cu, &cu, NULL, &type, &die, NULL) == 0;)
+		walk_unit(self, &die,
+			  type == DW_UT_split_type || type == DW_UT_type ? &die : skeleton);
+	self->files_of = NULL;
+	return belongs;
+}
+
+/* What a skeleton unit stands for; split is libdw's answer, without a unit if it found none. */
+static void walk_skeleton(struct walk *self, Dwarf_Die *skeleton, Dwarf_Die *split)
+{
+	struct strbuf path = {0};
+	struct dwo dwo = {0};
+	bool found = false;
+
+	if (dwo_path(skeleton, &path) && dwo_open(&dwo, strbuf_text(&path))) {
+		self->bytes += dwo.image.count;
+		found = walk_joined(self, dwo.dwarf, skeleton);
+		dwo_close(&dwo);
+	} else if (split->cu) {
+		self->bytes += unit_bytes(split, false);
+		walk_split(self, split, skeleton);
+		found = true;
+	}
+	strbuf_release(&path);
+	self->out->lost_units += !found;
+}
+
 static void walk_dwarf(struct walk *self, Dwarf *dwarf)
 {
 	u64 most = self->query->max_bytes ? self->query->max_bytes : MAX_BYTES;
@@ -376,18 +430,13 @@ static void walk_dwarf(struct walk *self, Dwarf *dwarf)
 
 	while (!self->status &&
 	       dwarf_get_units(dwarf, cu, &cu, &version, &type, &die, &split) == 0) {
-		bool is_split = type == DW_UT_skeleton && split.cu;
-
 		if (self->bytes >= most) {
 			self->out->stopped = true;
 			return;
 		}
-		self->bytes +=
-			unit_bytes(is_split ? &split : &die, type == DW_UT_type && version == 4);
-		if (is_split)
-			walk_split(self, &split, &die);
-		else if (type == DW_UT_skeleton)
-			self->out->lost_units++;
+		self->bytes += unit_bytes(&die, type == DW_UT_type && version == 4);
+		if (type == DW_UT_skeleton)
+			walk_skeleton(self, &die, &split);
 		else
 			walk_unit(self, &die, &die);
 	}
