@@ -182,6 +182,28 @@ static bool is_left_out(const struct growth *self, const struct frame *frame, u3
 		outer->identity == frame->identity);
 }
 
+/* A stripped program does not name its _start: an unnamed function whose caller is nobody, and which calls
+ * what runs before main. */
+static bool is_unnamed_start(const struct mprof_calls *self, u32 caller,
+			     const struct mprof_function *function)
+{
+	return caller && function->startup && self->calls.data[caller].caller == 0 &&
+	       function_of(self, caller)->unnamed && !function_of(self, caller)->cut;
+}
+
+/* Nor its main, which has no other caller than this function of the C library. */
+static int name_main(struct mprof_calls *self, const struct frame *frame, const struct frame *outer,
+		     struct function_id *id)
+{
+	const struct symbol_entry *caller = frame_symbols(self->source, outer);
+
+	if (!mprof_function(self, *id)->unnamed || frame->module == NO_MODULE ||
+	    frame->identity == outer->identity || !caller || !caller->frame_count ||
+	    strcmp(caller->frames[0].function, "__libc_start_call_main") != 0)
+		return 0;
+	return function_find(self, "main", frame->identity, id);
+}
+
 static int add_call(struct mprof_calls *self, u32 caller, struct function_id function, u32 frame,
 		    bool inlined)
 {
@@ -204,6 +226,11 @@ static int grow_frame(struct growth *self, u32 index)
 	for (int i = 0; i < count; i++) {
 		struct function_id id = calls->names.data[first + (u64)i];
 
+		if (is_unnamed_start(calls, at, mprof_function(calls, id)))
+			at = 0;
+		if (at == 0 && frame->parent &&
+		    name_main(calls, frame, &self->contexts->frames.data[frame->parent], &id) < 0)
+			return ERR_MEMORY;
 		if (is_left_out(self, frame, at, mprof_function(calls, id)))
 			continue;
 		if (add_call(calls, at, id, index, i > 0) < 0)

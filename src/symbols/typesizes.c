@@ -124,7 +124,8 @@ static enum type_rank rank_of(struct walk *self, Dwarf_Die *die, const char *nam
 
 	if (is_standard(name))
 		return TYPE_STANDARD;
-	if (name[0] == '_' || self->is_c_library)
+	/* g++ makes up a type whose name is "typedef __va_list_tag __va_list_tag". */
+	if (name[0] == '_' || strncmp(name, "typedef ", 8) == 0 || self->is_c_library)
 		return TYPE_RESERVED;
 	file = declared_in(self, die);
 	if (is_of_system(file) || (scalar && !file))

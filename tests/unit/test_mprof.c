@@ -240,6 +240,7 @@ TEST(outer_frames, "what runs before main is left out, and runs of the standard 
 		{"?outermost>f", "prog+0x0>f"},
 		{"_start>__libc_start_main>__libc_start_call_main>main>f", "main>f"},
 		{"_start>__libc_start_main>?caller>main>g", "main>g"},
+		{"?start>__libc_start_main>main>h", "main>h"},
 		{"clone3>start_thread>worker", "worker"},
 		{"_start>__libc_start_main", "__libc_start_main"},
 		{"main>_start>f", "main>_start>f"},
@@ -254,6 +255,32 @@ TEST(outer_frames, "what runs before main is left out, and runs of the standard 
 	program_end(program);
 	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++)
 		CHECK_STR(chain(program, i), rows[i].chain);
+	program_free(program);
+}
+
+TEST(unnamed_main, "main of a stripped program is known by its caller")
+{
+	struct program *program = program_new();
+	struct symbol_frame caller = {.function = "__libc_start_call_main", .file = ""};
+	struct symbol_entry entry = {.module = 1,
+				     .address = 0x10,
+				     .frames = &caller,
+				     .frame_count = 1};
+
+	tell_module(&program->feed, 1, 0x900000, 0, "/lib/libc.so.6");
+	tell_context(&program->feed, 1, 0, 0x900011);
+	tell_context(&program->feed, 2, 1, PROGRAM_BASE + 0x11);
+	tell_context(&program->feed, 3, 1, PROGRAM_BASE + 0x31);
+	tell_alloc(&program->feed, HW_MALLOC, 2, 10);
+	tell_alloc(&program->feed, HW_MALLOC, 3, 10);
+	tell_end(&program->feed, IMAGE_EXITED);
+	program->symbols = (struct symbol_table){.entries = &entry, .count = 1};
+	program->source =
+		(struct stack_source){.model = program->feed.model, .symbols = &program->symbols};
+	if (mprof_calls_read(&program->calls, &program->source, &program->feed.err) < 0)
+		FAIL("%s", program->feed.err.text);
+	for (u32 i = 0; i < 2; i++)
+		CHECK_STR(chain(program, i), "main");
 	program_free(program);
 }
 
