@@ -39,6 +39,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from mprof' -l depth -s d -r -d 
 complete -c heapwise -n '__fish_seen_subcommand_from mprof' -l offsets -d 'tell calls in one function apart: function+offset'
 complete -c heapwise -n '__fish_seen_subcommand_from mprof' -l bins -x -a 'exact log' -d 'a bin per size up to 1024, or per power of two (exact)'
 complete -c heapwise -n '__fish_seen_subcommand_from mprof' -l no-types -d 'do not search debug information for types of the bins'\'' sizes'
+complete -c heapwise -n '__fish_seen_subcommand_from mprof' -l debug-path -r -d 'look for debug files with types in these folders, too'
 complete -c heapwise -n '__fish_seen_subcommand_from mprof' -l cycles -x -a 'merge keep' -d 'merge functions that call each other in a cycle, or show the calls inside (merge)'
 complete -c heapwise -n '__fish_seen_subcommand_from mprof' -l no-fold -d 'show functions of the standard library that call each other one by one'
 complete -c heapwise -n '__fish_seen_subcommand_from mprof' -l image -r -d 'show the program'\''s image N, counted from 0; each exec begins one (the last)'

@@ -259,7 +259,8 @@ static void add_type_caveats(struct bins *self)
 
 static int read_types(struct bins *self, struct err *err)
 {
-	struct typesizes_query query = {.max_bytes = self->query->type_bytes};
+	struct typesizes_query query = {.debug_path = self->query->debug_path,
+					.max_bytes = self->query->type_bytes};
 	int status;
 
 	if (self->query->no_types)

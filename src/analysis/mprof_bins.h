@@ -7,9 +7,10 @@
 
 struct mprof_bins_query {
 	enum mprof_verbosity verbosity;
-	bool log;       /* sizes from a power of two to the next; else each size up to 1024 */
-	bool no_types;  /* do not read debug info */
-	u64 type_bytes; /* of debug info to read, 0 = a bound that takes seconds */
+	bool log;      /* sizes from a power of two to the next; else each size up to 1024 */
+	bool no_types; /* do not read debug info */
+	const char *debug_path; /* more folders with debug files; may be NULL */
+	u64 type_bytes;         /* of debug info to read, 0 = a bound that takes seconds */
 };
 
 /* A table named "bins"; NULL and err on failure. */

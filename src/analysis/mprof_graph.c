@@ -138,12 +138,11 @@ static bool is_cycle(const struct graph *self, u32 node) { return node >= self->
 
 /* ---- order ---- */
 
-static const struct graph *sorting; /* for qsort, which passes nothing on */
-
-static int compare_nodes(const void *a, const void *b)
+static int compare_nodes(const void *a, const void *b, void *graph)
 {
+	const struct graph *self = graph;
 	u32 i = *(const u32 *)a, k = *(const u32 *)b;
-	const struct mprof_node *x = node_at(sorting, i), *y = node_at(sorting, k);
+	const struct mprof_node *x = node_at(self, i), *y = node_at(self, k);
 
 	if (x->total.bytes != y->total.bytes)
 		return x->total.bytes > y->total.bytes ? -1 : 1;
@@ -151,7 +150,7 @@ static int compare_nodes(const void *a, const void *b)
 		return x->total.calls > y->total.calls ? -1 : 1;
 	if (x->first != y->first)
 		return x->first < y->first ? -1 : 1;
-	return is_cycle(sorting, i) ? -1 : is_cycle(sorting, k); /* before its first member */
+	return is_cycle(self, i) ? -1 : is_cycle(self, k); /* before its first member */
 }
 
 static bool same_cycle(const struct graph *self, const struct mprof_edge *edge)
@@ -162,13 +161,14 @@ static bool same_cycle(const struct graph *self, const struct mprof_edge *edge)
 }
 
 /* Those inside a cycle, whose bytes are not shown, come last. */
-static int compare_edges(const void *a, const void *b)
+static int compare_edges(const void *a, const void *b, void *graph)
 {
-	const struct mprof_edge *edges = sorting->edges.edges.data;
+	const struct graph *self = graph;
+	const struct mprof_edge *edges = self->edges.edges.data;
 	const struct mprof_edge *x = &edges[*(const u32 *)a], *y = &edges[*(const u32 *)b];
-	bool inside = same_cycle(sorting, x);
+	bool inside = same_cycle(self, x);
 
-	if (inside != same_cycle(sorting, y))
+	if (inside != same_cycle(self, y))
 		return inside ? 1 : -1;
 	if (!inside && x->sum.bytes != y->sum.bytes)
 		return x->sum.bytes > y->sum.bytes ? -1 : 1;
@@ -191,7 +191,7 @@ static void number_nodes(struct graph *self)
 
 	for (u32 i = 0; i < count; i++)
 		self->order[i] = i;
-	qsort(self->order, count, sizeof *self->order, compare_nodes);
+	qsort_r(self->order, count, sizeof *self->order, compare_nodes, self);
 	for (u32 i = 0; i < count; i++) {
 		self->index[self->order[i]] = i;
 		if (is_cycle(self, self->order[i]))
@@ -200,7 +200,7 @@ static void number_nodes(struct graph *self)
 }
 
 /* Fills list with the edges by one of their ends, and first[node] with where each node's begin. */
-static void group_edges(const struct graph *self, u32 *list, u32 *first, bool by_caller)
+static void group_edges(struct graph *self, u32 *list, u32 *first, bool by_caller)
 {
 	const struct mprof_edge *edges = self->edges.edges.data;
 	u64 nodes = self->edges.nodes.count, count = self->edges.edges.count;
@@ -213,8 +213,8 @@ static void group_edges(const struct graph *self, u32 *list, u32 *first, bool by
 		list[first[(by_caller ? edges[i].caller : edges[i].callee) + 1]++] = i;
 	for (u64 i = 0; i < nodes; i++)
 		if (first[i + 1] > first[i])
-			qsort(list + first[i], first[i + 1] - first[i], sizeof *list,
-			      compare_edges);
+			qsort_r(list + first[i], first[i + 1] - first[i], sizeof *list,
+				compare_edges, self);
 }
 
 static bool arrange(struct graph *self)
@@ -231,11 +231,9 @@ static bool arrange(struct graph *self)
 	if (!self->order || !self->index || !self->cycle_number || !self->by_caller ||
 	    !self->by_callee || !self->callees || !self->callers)
 		return false;
-	sorting = self;
 	number_nodes(self);
 	group_edges(self, self->by_caller, self->callees, true);
 	group_edges(self, self->by_callee, self->callers, false);
-	sorting = NULL;
 	return true;
 }
 
@@ -405,10 +403,10 @@ static void add_descendants(struct graph *self, u32 node)
 		add_all(self, "all_descendants", &about->below);
 }
 
-static int compare_members(const void *a, const void *b)
+static int compare_members(const void *a, const void *b, void *graph)
 {
-	const struct mprof_node *x = node_at(sorting, *(const u32 *)a);
-	const struct mprof_node *y = node_at(sorting, *(const u32 *)b);
+	const struct mprof_node *x = node_at(graph, *(const u32 *)a);
+	const struct mprof_node *y = node_at(graph, *(const u32 *)b);
 
 	if (x->self.bytes != y->self.bytes)
 		return x->self.bytes > y->self.bytes ? -1 : 1;
@@ -451,9 +449,7 @@ static bool add_members(struct graph *self, u32 cycle)
 	for (u32 i = 0; i < self->edges.functions; i++)
 		if (node_at(self, i)->cycle == cycle)
 			members[found++] = i;
-	sorting = self;
-	qsort(members, found, sizeof *members, compare_members);
-	sorting = NULL;
+	qsort_r(members, found, sizeof *members, compare_members, self);
 	for (u32 i = 0; i < found; i++)
 		add_member(self, members[i], &about->self);
 	free(members);

@@ -261,13 +261,17 @@ static int find_module_starts(struct leaks *self, u64 first, u64 end, struct err
 		starts[i] = NO_START;
 	}
 	if (module && status == 0) {
-		struct symbolizer_module about = {.path = *module->path ? module->path
+		struct starts_query query = {.module = {.path = *module->path
+									? module->path
 									: model->image.program,
-						  .build_id = module->build_id,
-						  .build_id_bytes = module->build_id_bytes,
-						  .arch = model->image.arch};
+							.build_id = module->build_id,
+							.build_id_bytes = module->build_id_bytes,
+							.arch = model->image.arch},
+					     .debug_path = self->query->debug_path,
+					     .addresses = addresses,
+					     .count = count};
 
-		status = function_starts(&about, addresses, count, starts, err);
+		status = function_starts(&query, starts, err);
 	}
 	for (u64 i = 0; i < count && status == 0; i++)
 		sites[first + i].start = starts[i];

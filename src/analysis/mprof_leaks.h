@@ -8,8 +8,9 @@
 
 struct mprof_leaks_query {
 	enum mprof_verbosity verbosity;
-	u32 depth;    /* callers that make a chain, 0 = all */
-	bool offsets; /* two calls in one function are two chains */
+	u32 depth;              /* callers that make a chain, 0 = all */
+	bool offsets;           /* two calls in one function are two chains */
+	const char *debug_path; /* more folders with debug files, for offsets; may be NULL */
 };
 
 /* A table named "leaks"; NULL and err on failure. */

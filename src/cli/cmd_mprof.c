@@ -14,7 +14,7 @@
 enum { CHAIN_DEPTH = 5 };
 
 struct mprof_args {
-	const char *table, *bins, *cycles, *format;
+	const char *table, *bins, *cycles, *format, *debug_path;
 	u64 depth, image;
 	bool verbose, normal, terse;
 	bool leaktable, offsets, fold, types, symbols;
@@ -48,6 +48,8 @@ static const struct option_spec options[] = {
 	       "a bin per size up to 1024, or per power of two (exact)"),
 	OPTION(struct mprof_args, types, 0, "no-types", OPTION_CLEAR, NULL,
 	       "do not search debug information for types of the bins' sizes"),
+	OPTION(struct mprof_args, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",
+	       "look for debug files with types in these folders, too"),
 	OPTION(struct mprof_args, cycles, 0, "cycles", OPTION_CHOICE, "merge|keep",
 	       "merge functions that call each other in a cycle, or show the calls inside (merge)"),
 	OPTION(struct mprof_args, fold, 0, "no-fold", OPTION_CLEAR, NULL,
@@ -90,10 +92,12 @@ static void add_tables(struct mprof *self, struct result *result, struct err *er
 	const struct mprof_args *args = self->args;
 	struct mprof_leaks_query leaks = {.verbosity = verbosity(args),
 					  .depth = args->depth > UINT32_MAX ? 0 : (u32)args->depth,
-					  .offsets = args->offsets};
+					  .offsets = args->offsets,
+					  .debug_path = args->debug_path};
 	struct mprof_bins_query bins = {.verbosity = verbosity(args),
 					.log = is_word("log", args->bins),
-					.no_types = !args->types};
+					.no_types = !args->types,
+					.debug_path = args->debug_path};
 	struct mprof_graph_query graph = {.keep_cycles = is_word("keep", args->cycles)};
 
 	if (is_chosen(args, "leaks"))

@@ -5,21 +5,21 @@
 
 #include "symbols/module.h"
 
-int function_starts(const struct symbolizer_module *description, const u64 *addresses, u64 count,
-		    u64 *starts, struct err *err)
+int function_starts(const struct starts_query *query, u64 *starts, struct err *err)
 {
 	struct module_places places = {0};
 	struct module module;
 	int status = ERR_MEMORY;
 
-	for (u64 i = 0; i < count; i++)
+	for (u64 i = 0; i < query->count; i++)
 		starts[i] = NO_START;
 	elf_version(EV_CURRENT);
-	if (module_places_init(&places, NULL))
-		status = module_open(&module, description, &places);
+	if (module_places_init(&places, query->debug_path))
+		status = module_open(&module, &query->module, &places);
 	if (status == 0) {
-		for (u64 i = 0; i < count; i++) {
-			const struct elfsym *symbol = elfsyms_find(&module.symbols, addresses[i]);
+		for (u64 i = 0; i < query->count; i++) {
+			const struct elfsym *symbol =
+				elfsyms_find(&module.symbols, query->addresses[i]);
 
 			if (symbol)
 				starts[i] = symbol->start;
@@ -28,6 +28,6 @@ int function_starts(const struct symbolizer_module *description, const u64 *addr
 	}
 	module_places_release(&places);
 	if (status == ERR_MEMORY)
-		return err_set(err, status, "no memory for the symbols of %s", description->path);
+		return err_set(err, status, "no memory for the symbols of %s", query->module.path);
 	return 0;
 }

@@ -480,7 +480,7 @@ int typesizes_read(struct typesizes *self, const struct typesizes_query *query, 
 
 	self->states = calloc(query->module_count + 1, sizeof *self->states);
 	elf_version(EV_CURRENT);
-	if (!self->states || !module_places_init(&places, NULL))
+	if (!self->states || !module_places_init(&places, query->debug_path))
 		status = ERR_MEMORY;
 	for (u32 i = 0; i < query->module_count && status == 0 && query->size_count; i++) {
 		walk.is_program = i < query->own_modules;

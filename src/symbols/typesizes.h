@@ -35,7 +35,8 @@ struct typesizes_query {
 	u32 own_modules;  /* how many of these are the program itself: 0 or 1 */
 	const u64 *sizes; /* ascending; no others are kept */
 	u64 size_count;
-	u64 max_bytes; /* of debug info to read; 0 = a bound that takes seconds */
+	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
+	u64 max_bytes;          /* of debug info to read; 0 = a bound that takes seconds */
 };
 
 struct typesizes {

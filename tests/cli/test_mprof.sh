@@ -134,7 +134,13 @@ if command -v objcopy >/dev/null; then
 	record "$trace" -- "$work/prog" >/dev/null
 	equal "types of a stripped program" "$(json '.bins[0].types')" widget
 	equal "its leak" "$(json '.leaks[0].path | map(.function) | join(" ")')" "make_widget make_red_widget main"
-	rm "$work/prog.debug"
+	id=$(readelf -n "$widget" | sed -n 's/.*Build ID: //p')
+	if [ -n "$id" ]; then
+		mkdir -p "$work/debug/.build-id/${id:0:2}"
+		mv "$work/prog.debug" "$work/debug/.build-id/${id:0:2}/${id:2}.debug"
+		equal "types by build-id" "$(json '.bins[0].types' --debug-path "$work/debug")" widget
+	fi
+	rm -f "$work/prog.debug"
 	equal "types without the debug file" "$(json '.bins[0].types')" null
 	says <(json '.caveats[]') "has no debug information"
 	cp "$HEAPWISE_TARGETS/empty" "$work/prog"

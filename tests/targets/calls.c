@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CALLED __attribute__((noinline, noclone))
+#define CALLED __attribute__((noinline))
 
 static volatile unsigned alive; /* keeps calls from becoming jumps */
 

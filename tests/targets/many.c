@@ -8,7 +8,7 @@
 
 enum { LIVE = 1000, DEPTH = 10 };
 
-#define CALLED __attribute__((noinline, noclone))
+#define CALLED __attribute__((noinline))
 
 static void *live[LIVE];
 static unsigned long sizes[LIVE], allocations, bytes, kept;

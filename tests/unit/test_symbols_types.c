@@ -272,6 +272,31 @@ static void find_info(const char *path, u64 *offset, u64 *bytes)
 	close(fd);
 }
 
+TEST(damaged_dwo, "a damaged .dwo file of many sections gives other types and no crash")
+{
+	struct symbolizer_module module = {.path = in_folder("prog")};
+	int fd;
+	off_t bytes;
+
+	MUST("gcc -g -gsplit-dwarf -fdebug-types-section -c -o a.o '%s/types_plain.c' && "
+	     "gcc -o prog a.o",
+	     TARGETS);
+	fd = open(in_folder("a.dwo"), O_RDWR | O_CLOEXEC);
+	bytes = lseek(fd, 0, SEEK_END);
+	if (fd < 0 || bytes <= 0)
+		FAIL("no a.dwo");
+	for (u32 i = 0; i < 400; i++) { /* damage adds up */
+		struct typesizes types = {0};
+		u8 byte = (u8)rand();
+
+		if (pwrite(fd, &byte, 1, rand() % bytes) != 1)
+			FAIL("cannot write");
+		read_types(&types, &module, true);
+		typesizes_release(&types);
+	}
+	close(fd);
+}
+
 TEST(damage, "damaged debug info gives other types and no crash")
 {
 	struct symbolizer_module module = {.path = in_folder("prog")};
