@@ -182,8 +182,8 @@ static bool is_left_out(const struct growth *self, const struct frame *frame, u3
 		outer->identity == frame->identity);
 }
 
-/* A stripped program does not name its _start: an unnamed function whose caller is nobody, and which calls
- * what runs before main. */
+/* A stripped program does not name its _start: an unnamed function whose caller is nobody, and
+ * which calls what runs before main. */
 static bool is_unnamed_start(const struct mprof_calls *self, u32 caller,
 			     const struct mprof_function *function)
 {

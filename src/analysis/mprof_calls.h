@@ -2,9 +2,10 @@
  * Who called whom on the stacks that allocate, by function: what the four tables of `heapwise
  * mprof` are made of. Defined in docs/METHODS.md, "The four tables of mprof".
  *
- * The model's frames become a tree of calls, in which inlined functions are calls of their own, what
- * the C library does before main or a thread's function is left out, and neighbouring functions of
- * the standard library are one. Sums are kept per allocation point: no event is looked at twice. */
+ * The model's frames become a tree of calls, in which inlined functions are calls of their own,
+ * what the C library does before main or a thread's function is left out, and neighbouring
+ * functions of the standard library are one. Sums are kept per allocation point: no event is
+ * looked at twice. */
 #ifndef ANALYSIS_MPROF_CALLS_H
 #define ANALYSIS_MPROF_CALLS_H
 

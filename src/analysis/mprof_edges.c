@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Builds the call graph from the tree of calls.
- * Host. A walk over the tree adds what was allocated below each call; what a function or an edge has
- * on the way from the root already is not added again. Costs as much as there are calls in the tree,
- * however deep it is: no recursion. */
+ * Host. A walk over the tree adds what was allocated below each call; what a function or an edge
+ * has on the way from the root already is not added again. Costs as much as there are calls in
+ * the tree, however deep it is: no recursion. */
 #include "analysis/mprof_edges.h"
 
 #define NO_EDGE UINT32_MAX

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Names as the tables of mprof show them. Owned by the result; NULL (and the result failed) if there
- * is no memory. */
+ * Names as the tables of mprof show them. Owned by the result; NULL (and the result failed) if
+ * there is no memory. */
 #ifndef ANALYSIS_MPROF_TEXT_H
 #define ANALYSIS_MPROF_TEXT_H
 

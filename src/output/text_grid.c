@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Lays out a grid: see struct result and struct result_column.
- * Host. Texts come from traces: they are made harmless, and never cut where that would lose a name. */
+ * Host. Texts come from traces: they are made harmless, and never cut where that would lose a
+ * name. */
 #include "output/text_grid.h"
 
 #include <inttypes.h>

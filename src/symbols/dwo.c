@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Joins the sections of a split debug file in memory.
- * Host. References inside a unit are relative to it and types are found by their signatures, so units may
- * be put one after the other as they are. */
+ * Host. References inside a unit are relative to it and types are found by their signatures, so
+ * units may be put one after the other as they are. */
 #include "symbols/dwo.h"
 
 #include <dwarf.h>

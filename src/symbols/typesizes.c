@@ -79,9 +79,9 @@ static void fold_arguments(struct strbuf *name)
 	strbuf_release(&folded);
 }
 
-/* The file that a type was declared in, NULL if it is not known. Not asked for more than some units, as
- * the table of files comes with the whole line table. libdw's own function for it aborts on units
- * without such a table. */
+/* The file that a type was declared in, NULL if it is not known. Not asked for more than some
+ * units, as the table of files comes with the whole line table. libdw's own function for it
+ * aborts on units without such a table. */
 static const char *declared_in(struct walk *self, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
@@ -135,8 +135,8 @@ static enum type_rank rank_of(struct walk *self, Dwarf_Die *die, const char *nam
 	return dwarf_tag(die) == DW_TAG_typedef ? TYPE_TYPEDEF : TYPE_OWN;
 }
 
-/* Adds a type whose size is wanted, unless it is there; `scalar` ones only if they are the program's
- * own: everybody's uint64_t says nothing. */
+/* Adds a type whose size is wanted, unless it is there; `scalar` ones only if they are the
+ * program's own: everybody's uint64_t says nothing. */
 static void add_type(struct walk *self, Dwarf_Die *die, const char *name, u64 size, bool scalar)
 {
 	struct type_name new = {.size = size};
@@ -218,8 +218,8 @@ static void add_scope(struct walk *self, Dwarf_Die *die)
 	strbuf_add(&self->scope, "::");
 }
 
-/* A type that is defined away from its declaration, at a unit's top: the scope is the declaration's.
- * True if that is a class. */
+/* A type that is defined away from its declaration, at a unit's top: the scope is the
+ * declaration's. True if that is a class. */
 static bool enter_specification(struct walk *self, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;

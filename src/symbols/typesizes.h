@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Which types of a program have a given size: struct, class, union and typedef names from the debug
- * info of its modules, with type units, split (.dwo) and separate debug files.
+ * Which types of a program have a given size: struct, class, union and typedef names from the
+ * debug info of its modules, with type units, split (.dwo) and separate debug files.
  *
  *	struct typesizes types = {0};
  *	typesizes_read(&types, &(struct typesizes_query){ … }, err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Call graphs with known sums for the tables of mprof: two cycles of which one holds another, a
- * function that calls itself, functions that are called inside and outside of a cycle, a deep chain,
- * two calls in one function. Prints the offsets of those two calls: "site FUNCTION+OFFSET". */
+ * function that calls itself, functions that are called inside and outside of a cycle, a deep
+ * chain, two calls in one function. Prints the offsets of those two calls: "site
+ * FUNCTION+OFFSET". */
 #include <stdio.h>
 #include <stdlib.h>
 

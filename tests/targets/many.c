@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Many events over many stacks: N allocations of 1 to 3000 bytes at up to 2^10 stacks of two functions
- * that call each other and themselves; all but the last thousand are freed.
+ * Many events over many stacks: N allocations of 1 to 3000 bytes at up to 2^10 stacks of two
+ * functions that call each other and themselves; all but the last thousand are freed.
  *
  *	many N        prints "allocations A bytes B kept K" */
 #include <stdio.h>

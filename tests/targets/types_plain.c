@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Types of known sizes, for the search of types by size; allocates one of each that has a name of its
- * own here. */
+ * Types of known sizes, for the search of types by size; allocates one of each that has a name
+ * of its own here. */
 #include <stdlib.h>
 
 struct tagged { /* 72 */
