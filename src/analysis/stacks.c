@@ -147,3 +147,15 @@ const struct result_stack *stack_of(const struct stack_source *self, struct fram
 	stack->number = (u64)frame.index + 1;
 	return stack;
 }
+
+bool function_is_minor(const char *function) { return is_minor(function); }
+
+const char *frame_module_path(const struct stack_source *self, const struct frame *frame)
+{
+	return frame->module == NO_MODULE ? "" : module_path(self, frame->module);
+}
+
+const struct symbol_entry *frame_symbols(const struct stack_source *self, const struct frame *frame)
+{
+	return symbols_of(self, frame);
+}

@@ -20,4 +20,12 @@ struct stack_source {
 const struct result_stack *stack_of(const struct stack_source *self, struct frame_id frame,
 				    struct result *result);
 
+/* Code of the language's own library: what stands between the program's code and the allocator. */
+bool function_is_minor(const char *function);
+
+/* Path of a frame's module, "" = unknown; and its symbols, or NULL. */
+const char *frame_module_path(const struct stack_source *self, const struct frame *frame);
+const struct symbol_entry *frame_symbols(const struct stack_source *self,
+					 const struct frame *frame);
+
 #endif

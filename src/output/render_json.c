@@ -129,11 +129,18 @@ static void nest_leave(struct nest *self)
 	*self->group = 0;
 }
 
+static void list_caveats(struct json *json, const struct result *result)
+{
+	for (u64 i = 0; i < result->caveats.count; i++)
+		json_text(json, NULL, result->caveats.data[i]);
+	for (u64 i = 0; i < result->parts.count; i++)
+		list_caveats(json, result->parts.data[i]);
+}
+
 static void put_caveats(struct json *json, const struct result *result)
 {
 	json_open(json, "caveats", '[');
-	for (u64 i = 0; i < result->caveats.count; i++)
-		json_text(json, NULL, result->caveats.data[i]);
+	list_caveats(json, result);
 	json_close(json, ']');
 }
 

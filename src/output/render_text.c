@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "output/render.h"
+#include "output/text_grid.h"
 #include "output/text_width.h"
 
 enum {
@@ -536,6 +537,8 @@ static void put_result(struct page *page, const struct result *result)
 		put_record(page, result);
 	} else if (result_rows(result) == 0) {
 		strbuf_addf(&page->text, "  %s\n", result->empty ? result->empty : "none");
+	} else if (result->grid) {
+		text_grid(result, page->style->width, &page->text);
 	} else {
 		put_table(page, result);
 	}
@@ -546,7 +549,7 @@ static void put_result(struct page *page, const struct result *result)
 	for (u64 i = 0; i < result->parts.count; i++) {
 		if (result->parts.data[i]->hidden_in_text)
 			continue;
-		strbuf_add_char(&page->text, '\n');
+		strbuf_add(&page->text, page->text.count ? "\n" : "");
 		put_result(page, result->parts.data[i]);
 	}
 }

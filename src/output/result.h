@@ -58,6 +58,7 @@ struct result_stack { /* innermost first */
 
 struct value {
 	bool known;
+	const char *shown; /* grids: text shows this instead; programs see the value. NULL = none */
 	union {
 		u64 number; /* COUNT, BYTES, NS, ID, ADDRESS, BOOL */
 		i64 integer;
@@ -89,6 +90,23 @@ static inline struct value value_text(const char *text)
 	return (struct value){.known = text != NULL, .text = text};
 }
 static inline struct value value_unknown(void) { return (struct value){.known = false}; }
+/* The same value, which a grid shows as this text; lives as long as the result. */
+static inline struct value value_shown(struct value value, const char *shown)
+{
+	value.shown = shown;
+	return value;
+}
+
+/* How a grid shows the numbers of a column. */
+enum value_look {
+	LOOK_UNITS,    /* as every table does: "1.5 MiB", "12,345" */
+	LOOK_PLAIN,    /* all digits, no unit: "1572864" */
+	LOOK_TENTHS,   /* a share as "50.2" */
+	LOOK_PERCENT,  /* a share as "50", nothing below 1 % */
+	LOOK_BRACKETS, /* a share as "(50)", nothing below 1 % */
+	LOOK_BRACKETS_ALL, /* a share as "(50)", also "(0)" */
+	LOOK_PATH, /* a stack in one line, outermost first: "... > main > make" */
+};
 
 struct result_column {
 	const char *name;  /* for programs */
@@ -101,6 +119,12 @@ struct result_column {
 	const char *remark;
 	const char *section;
 	bool hide_zero; /* numbers: not shown in text when 0 */
+	/* Grids only. joint stands between this column and the one before (NULL = two spaces); one
+	 * without spaces, such as "/", only where there is a value. Neighbours with the same over
+	 * share that heading, whose lines stand above their labels. */
+	enum value_look look;
+	const char *joint;
+	const char *over;
 };
 
 /* A plain column of a table. */
@@ -117,6 +141,11 @@ struct result {
 	const char *title;
 	const char *empty; /* text instead of a table without rows */
 	bool hidden_in_text;
+	/* Tables: text shows a grid, whose columns may share headings, be joined and have looks of
+	 * their own, and where what is unknown is blank. A rule is drawn where the value of column
+	 * rule_by - 1, a number, changes; 0 = nowhere. */
+	bool grid;
+	u32 rule_by;
 	VEC(struct result_column) columns;
 	VEC(struct value) cells; /* row by row */
 	VEC(const char *) caveats;

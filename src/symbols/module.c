@@ -188,12 +188,10 @@ static int read_debuginfo(struct module *self, GElf_Addr elf_bias)
 	return debuginfo_init(&self->debuginfo, dwarf, bias - elf_bias);
 }
 
-int module_open(struct module *self, const struct symbolizer_module *description,
-		const struct module_places *places)
+/* Opens the right file; ERR_INPUT if there is none. To be closed in any case. */
+static int open_files(struct module *self, const struct symbolizer_module *description,
+		      const struct module_places *places, GElf_Addr *bias)
 {
-	GElf_Addr bias = 0;
-	int result = ERR_INPUT;
-
 	*self = (struct module){ .dwfl = dwfl_begin(&places->callbacks) };
 	if (!self->dwfl)
 		return ERR_MEMORY;
@@ -202,14 +200,36 @@ int module_open(struct module *self, const struct symbolizer_module *description
 	if (!self->handle)
 		self->handle = report_unseen(self, description);
 	dwfl_report_end(self->dwfl, NULL, NULL);
-	if (self->handle && dwfl_module_getelf(self->handle, &bias)) {
-		/* Debug info first: symbols may come from the same separate file. */
+	return self->handle && dwfl_module_getelf(self->handle, bias) ? 0 : ERR_INPUT;
+}
+
+int module_open(struct module *self, const struct symbolizer_module *description,
+		const struct module_places *places)
+{
+	GElf_Addr bias = 0;
+	int result = open_files(self, description, places, &bias);
+
+	/* Debug info first: symbols may come from the same separate file. */
+	if (!result)
 		result = read_debuginfo(self, bias);
-		if (!result)
-			result = elfsyms_read(&self->symbols, self->handle);
-	}
+	if (!result)
+		result = elfsyms_read(&self->symbols, self->handle);
 	if (result)
 		module_close(self);
+	return result;
+}
+
+int module_open_dwarf(struct module *self, const struct symbolizer_module *description,
+		      const struct module_places *places, Dwarf **dwarf)
+{
+	GElf_Addr bias = 0;
+	Dwarf_Addr dwarf_bias;
+	int result = open_files(self, description, places, &bias);
+
+	if (result)
+		module_close(self);
+	else
+		*dwarf = dwfl_module_getdwarf(self->handle, &dwarf_bias);
 	return result;
 }
 

@@ -34,4 +34,8 @@ int module_open(struct module *self, const struct symbolizer_module *description
 		const struct module_places *places);
 void module_close(struct module *self);
 
+/* The same without reading: only *dwarf, NULL if the module has no debug info. */
+int module_open_dwarf(struct module *self, const struct symbolizer_module *description,
+		      const struct module_places *places, Dwarf **dwarf);
+
 #endif

@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report dump info symbolize doctor"
+equal "commands" "$(echo $commands)" "run report mprof dump info symbolize doctor"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -39,6 +39,7 @@ dump --format xml a|2|wants one of text
 dump|2|which FILE
 info|2|which FILE
 symbolize|2|which FILE
+mprof|2|which FILE
 doctor now|2|not wanted
 run|2|program
 report /no/such/file|3|/no/such/file: No such file

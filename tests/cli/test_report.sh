@@ -107,6 +107,7 @@ equal "too wide lines" "$(LC_ALL=C.UTF-8 awk 'length($0) > 100' "$work/text" | w
 for heading in Summary "Most bytes requested" "Largest at the peak" "Kept" "Temporary" "Most allocations"; do
 	says "$work/text" "^$heading"
 done
+says <(tail -1 "$work/text") "heapwise mprof .*heapwise leaks "
 grep -q "$(printf '\033')" "$work/text" && fail "escape sequences without a terminal"
 equal "lists with --by kept" \
 	"$("${report[@]}" --by kept "$work/trace.hwt" | grep -cE '^(Most|Largest|Kept|Temporary)')" 1

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise mprof: the four tables of the profiler mprof (Zorn and Hilfinger, 1988).
+ * Host. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/mprof_bins.h"
+#include "analysis/mprof_direct.h"
+#include "analysis/mprof_graph.h"
+#include "analysis/mprof_leaks.h"
+#include "analysis/summary.h"
+#include "cli/loaded.h"
+
+enum { CHAIN_DEPTH = 5 };
+
+struct mprof_args {
+	const char *table, *bins, *cycles, *format, *debug_path;
+	u64 depth, image;
+	bool verbose, normal, terse;
+	bool leaktable, offsets, fold, types, symbols;
+};
+
+static const struct mprof_args defaults = {.depth = CHAIN_DEPTH,
+					   .image = NOT_GIVEN,
+					   .leaktable = true,
+					   .fold = true,
+					   .types = true,
+					   .symbols = true};
+
+static const struct option_spec options[] = {
+	OPTION(struct mprof_args, verbose, 'v', "verbose", OPTION_SET, NULL,
+	       "show every leak and every bin, and all names of types"),
+	OPTION(struct mprof_args, normal, 0, "normal", OPTION_SET, NULL,
+	       "show leaks and bins above 0.5 % of the whole (the default)"),
+	OPTION(struct mprof_args, terse, 0, "terse", OPTION_SET, NULL,
+	       "show leaks and bins above 1 % of the whole"),
+	OPTION(struct mprof_args, table, 't', "table", OPTION_CHOICE, "leaks|bins|direct|graph",
+	       "show this table only"),
+	OPTION(struct mprof_args, leaktable, 0, "leaktable", OPTION_SET, NULL,
+	       "show the table of memory leaks (the default)"),
+	OPTION(struct mprof_args, leaktable, 0, "no-leaktable", OPTION_CLEAR, NULL,
+	       "leave the table of memory leaks out"),
+	OPTION(struct mprof_args, depth, 'd', "depth", OPTION_NUMBER, "N",
+	       "tell leaks apart by the last N callers (5; 0 = the whole chain)"),
+	OPTION(struct mprof_args, offsets, 0, "offsets", OPTION_SET, NULL,
+	       "tell calls in one function apart: function+offset"),
+	OPTION(struct mprof_args, bins, 0, "bins", OPTION_CHOICE, "exact|log",
+	       "a bin per size up to 1024, or per power of two (exact)"),
+	OPTION(struct mprof_args, types, 0, "no-types", OPTION_CLEAR, NULL,
+	       "do not search debug information for types of the bins' sizes"),
+	OPTION(struct mprof_args, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",
+	       "look for debug files with types in these folders, too"),
+	OPTION(struct mprof_args, cycles, 0, "cycles", OPTION_CHOICE, "merge|keep",
+	       "merge functions that call each other in a cycle, or show the calls inside (merge)"),
+	OPTION(struct mprof_args, fold, 0, "no-fold", OPTION_CLEAR, NULL,
+	       "show functions of the standard library that call each other one by one"),
+	OPTION(struct mprof_args, image, 0, "image", OPTION_NUMBER, "N",
+	       "show the program's image N, counted from 0; each exec begins one (the last)"),
+	OPTION(struct mprof_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
+	       "do not look for function names that the trace does not have"),
+	OPTION(struct mprof_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
+	       "how to print the tables (text)"),
+	OPTION_END};
+
+struct mprof {
+	const struct command *command;
+	const struct mprof_args *args;
+	enum format format;
+	struct loaded loaded;
+	struct mprof_calls calls;
+};
+
+static enum mprof_verbosity verbosity(const struct mprof_args *args)
+{
+	if (args->verbose)
+		return MPROF_VERBOSE;
+	return args->terse ? MPROF_TERSE : MPROF_NORMAL;
+}
+
+static bool is_chosen(const struct mprof_args *args, const char *table)
+{
+	if (args->table)
+		return strcmp(args->table, table) == 0;
+	return args->leaktable || strcmp(table, "leaks") != 0;
+}
+
+static bool is_word(const char *word, const char *given) { return given && !strcmp(word, given); }
+
+/* The tables in the order of the paper. A part that fails is NULL, which its parent notes. */
+static void add_tables(struct mprof *self, struct result *result, struct err *err)
+{
+	const struct mprof_args *args = self->args;
+	struct mprof_leaks_query leaks = {.verbosity = verbosity(args),
+					  .depth = args->depth > UINT32_MAX ? 0 : (u32)args->depth,
+					  .offsets = args->offsets,
+					  .debug_path = args->debug_path};
+	struct mprof_bins_query bins = {.verbosity = verbosity(args),
+					.log = is_word("log", args->bins),
+					.no_types = !args->types,
+					.debug_path = args->debug_path};
+	struct mprof_graph_query graph = {.keep_cycles = is_word("keep", args->cycles)};
+
+	if (is_chosen(args, "leaks"))
+		result_add_part(result, analyse_mprof_leaks(&self->calls, &leaks, err));
+	if (is_chosen(args, "bins"))
+		result_add_part(result, analyse_mprof_bins(self->loaded.model, &bins, err));
+	if (is_chosen(args, "direct"))
+		result_add_part(result, analyse_mprof_direct(&self->calls, err));
+	if (is_chosen(args, "graph"))
+		result_add_part(result, analyse_mprof_graph(&self->calls, &graph, err));
+}
+
+static struct result *build(struct mprof *self, struct err *err)
+{
+	struct stack_source source = loaded_stacks(&self->loaded, self->format, NOT_GIVEN);
+	struct result *result = result_new(RESULT_RECORD, "mprof", "");
+
+	source.fold = self->args->fold;
+	if (!result) {
+		err_set(err, ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	add_caveats(result, self->loaded.model, &self->loaded.info);
+	if (mprof_calls_read(&self->calls, &source, err) == 0) {
+		add_tables(self, result, err);
+		if (!result_failed(result))
+			return result;
+	}
+	if (!err->code)
+		err_set(err, ERR_MEMORY, "out of memory");
+	result_free(result);
+	return NULL;
+}
+
+static int print_one(void *opaque, const char *path)
+{
+	struct mprof *self = opaque;
+	struct result *result = NULL;
+	struct err err = {0};
+	int status = EXIT_DONE;
+
+	self->loaded = (struct loaded){.command = self->command,
+				       .path = path,
+				       .wanted_image = self->args->image,
+				       .find_symbols = self->args->symbols};
+	self->calls = (struct mprof_calls){0};
+	if (loaded_read(&self->loaded, &err) == 0)
+		result = build(self, &err);
+	if (result)
+		print_result(result, self->format);
+	else
+		status = command_fail(self->command, &err);
+	result_free(result);
+	mprof_calls_release(&self->calls);
+	loaded_release(&self->loaded);
+	return status;
+}
+
+static int run(const struct command *command, void *fields, int argc, char **argv)
+{
+	const struct mprof_args *args = fields;
+	struct mprof self = {.command = command,
+			     .args = args,
+			     .format = format_parse(args->format)};
+
+	if (argc != 1)
+		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+	if (args->verbose + args->normal + args->terse > 1)
+		return command_usage(command, "only one of --verbose, --normal and --terse");
+	return loaded_each(command, argv[0], self.format, print_one, &self);
+}
+
+const struct command cmd_mprof = {
+	.name = "mprof",
+	.operands = "FILE",
+	.summary = "leaks, sizes with types, direct allocations and the allocation call graph",
+	.details =
+		"Prints the four tables of mprof, the memory allocation profiler of Zorn and "
+		"Hilfinger (1988).\n"
+		"Sizes: s up to 32 bytes, m up to 256, l up to 2048, x larger. Percentages below "
+		"1 are blank.",
+	.options = options,
+	.fields_size = sizeof(struct mprof_args),
+	.fields_default = &defaults,
+	.run = run,
+};
