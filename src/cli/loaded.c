@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ * Reads traces for the commands that analyse them.
+ * Host. */
+#include "cli/loaded.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/traces.h"
+#include "symbols/resolve.h"
+
+enum { DEPTH_TEXT = 8 };
+
+/* True if some process has the file open for writing, as a run in progress does: what we would
+ * append now would end up in the midst of its blocks. The kernel grants a read lease only if
+ * there is none. */
+static bool is_being_written(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool refused;
+
+	if (fd < 0)
+		return false;
+	refused = fcntl(fd, F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN;
+	fcntl(fd, F_SETLEASE, F_UNLCK);
+	close(fd);
+	return refused;
+}
+
+/* Names are looked up once and then kept in the file, where they are right for good: tomorrow the
+ * program may have been rebuilt. */
+static void ensure_symbols(struct loaded *self)
+{
+	struct symbolize_options how = {0};
+	struct symbolize_summary found;
+	struct err err = {0};
+
+	if (!self->info.complete && is_being_written(self->path)) {
+		fprintf(stderr,
+			"heapwise %s: %s is still being written: going on without function "
+			"names\n",
+			self->command->name, self->path);
+		return;
+	}
+	if (access(self->path, W_OK) != 0) {
+		fprintf(stderr,
+			"heapwise %s: %s has no function names and cannot be written (%s): "
+			"going on without them\n",
+			self->command->name, self->path, strerror(errno));
+		return;
+	}
+	fprintf(stderr, "heapwise %s: looking up function names, to be kept in %s\n",
+		self->command->name, self->path);
+	if (symbols_resolve_trace(self->path, &how, &found, &err) < 0)
+		fprintf(stderr, "heapwise %s: %s: going on without function names\n",
+			self->command->name, err.text);
+}
+
+/* Opens the trace for what its header and index tell. */
+static int look(struct loaded *self, struct err *err)
+{
+	struct trace_reader *reader = trace_open(self->path, err);
+
+	if (!reader)
+		return err->code < 0 ? err->code : ERR_INPUT;
+	self->info = *trace_info(reader);
+	trace_close(reader);
+	if (self->wanted_image != NOT_GIVEN && self->wanted_image >= self->info.images)
+		return err_set(err, ERR_USAGE, "%s has %llu image%s: --image %llu is not there",
+			       self->path, (unsigned long long)self->info.images,
+			       self->info.images == 1 ? "" : "s",
+			       (unsigned long long)self->wanted_image);
+	return 0;
+}
+
+int loaded_read(struct loaded *self, struct err *err)
+{
+	struct trace_read_options how = {.image = self->wanted_image == NOT_GIVEN
+							  ? TRACE_LAST_IMAGE
+							  : (int)self->wanted_image};
+	int status = look(self, err);
+
+	if (status < 0)
+		return status;
+	if (self->find_symbols && !self->info.has_symbols)
+		ensure_symbols(self);
+	self->model = model_new();
+	if (!self->model)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	status = model_load(self->model, self->path, &how, &self->info, err);
+	if (status < 0)
+		return status;
+	return self->info.has_symbols ? trace_read_symbols(self->path, &self->symbols, err) : 0;
+}
+
+void loaded_release(struct loaded *self)
+{
+	symbol_table_release(&self->symbols);
+	model_free(self->model);
+	self->model = NULL;
+}
+
+u32 loaded_image(const struct loaded *self)
+{
+	if (self->wanted_image != NOT_GIVEN)
+		return (u32)self->wanted_image;
+	return self->info.images ? (u32)self->info.images - 1 : 0;
+}
+
+static u32 depth_shown(enum format format, u64 depth)
+{
+	if (depth != NOT_GIVEN)
+		return depth > UINT32_MAX ? 0 : (u32)depth;
+	return format == FORMAT_TEXT ? DEPTH_TEXT : 0;
+}
+
+struct stack_source loaded_stacks(const struct loaded *self, enum format format, u64 depth)
+{
+	return (struct stack_source){.model = self->model,
+				     .symbols = &self->symbols,
+				     .image = self->model->image.number,
+				     .depth = depth_shown(format, depth),
+				     .fold = format == FORMAT_TEXT && depth != 0};
+}
+
+int loaded_each(const struct command *command, const char *operand, enum format format,
+		int (*one)(void *self, const char *path), void *self)
+{
+	struct trace_list traces = {0};
+	struct err err = {0};
+	int worst = EXIT_DONE;
+	bool json_list;
+
+	if (trace_list_find(&traces, operand, &err) < 0) {
+		trace_list_release(&traces);
+		return command_fail(command, &err);
+	}
+	json_list = traces.is_folder && format == FORMAT_JSON;
+	fputs(json_list ? "[\n" : "", stdout);
+	for (u64 i = 0; i < traces.paths.count; i++) {
+		int status;
+
+		if (i > 0)
+			fputs(json_list ? ",\n" : "\n", stdout);
+		if (traces.is_folder && format == FORMAT_TEXT)
+			printf("%s\n\n", traces.paths.data[i]);
+		status = one(self, traces.paths.data[i]);
+		if (status > worst)
+			worst = status;
+		/* A finding is a result; only without any is there nothing to show. */
+		if (json_list && status > EXIT_FINDING)
+			fputs("null\n", stdout);
+	}
+	fputs(json_list ? "]\n" : "", stdout);
+	trace_list_release(&traces);
+	return worst;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * A trace that was read for a command: the model of one image, and the names of its functions. */
+#ifndef CLI_LOADED_H
+#define CLI_LOADED_H
+
+#include "analysis/stacks.h"
+#include "cli/command.h"
+#include "cli/print.h"
+#include "model/model.h"
+
+#define NOT_GIVEN UINT64_MAX /* of a number that has no default of its own */
+
+struct loaded { /* the first four are the caller's, the others all zero */
+	const struct command *command; /* who speaks on stderr */
+	const char *path;
+	u64 wanted_image; /* NOT_GIVEN = the last */
+	bool find_symbols;
+	struct model *model;
+	struct trace_info info;
+	struct symbol_table symbols;
+};
+
+/* Reads the trace. Names that it does not have are looked up first and kept in it, if it can be
+ * written. */
+int loaded_read(struct loaded *self, struct err *err);
+void loaded_release(struct loaded *self);
+
+/* Number of the image in the file. */
+u32 loaded_image(const struct loaded *self);
+
+/* How stacks are shown: depth as the user gave it (0 = all), or NOT_GIVEN. */
+struct stack_source loaded_stacks(const struct loaded *self, enum format format, u64 depth);
+
+/* Calls one() for the trace that the operand names, or for each trace of a folder, with what the
+ * format needs between them. Returns the worst of their exit statuses. */
+int loaded_each(const struct command *command, const char *operand, enum format format,
+		int (*one)(void *self, const char *path), void *self);
+
+#endif
