@@ -104,7 +104,7 @@ struct hw_control {
 	_Alignas(HW_CACHE_LINE) u32 paused; /* monitor or API: 1 = allocations are not recorded */
 	u32 stopped;                        /* monitor or API: 1 = the recorder is dormant for good */
 	u32 snapshots;                      /* API: number of snapshots asked for */
-	u32 pad0;
+	u32 pauses;                         /* recorder: times that it was paused */
 
 	_Alignas(HW_CACHE_LINE) u32 pid; /* recorder, once, before `attached` */
 	u32 slots_mapped;                /* recorder: how many of slots_max it could map */
