@@ -10,7 +10,7 @@
 
 #define NOT_GIVEN UINT64_MAX /* of a number that has no default of its own */
 
-struct loaded { /* the first four are the caller's, the others all zero */
+struct loaded {                        /* the first four are the caller's, the others all zero */
 	const struct command *command; /* who speaks on stderr */
 	const char *path;
 	u64 wanted_image; /* NOT_GIVEN = the last */

@@ -38,10 +38,8 @@ struct misfits { /* all zero = empty and ready */
 static inline bool misfits_match(u32 alloc_kind, u32 free_kind)
 {
 	/* 0: malloc's family, 1: new, 2: new[]; aligned and nothrow forms are kinds of these */
-	static const u8 family[HW_KIND_COUNT] = {[HW_NEW] = 1,
-						 [HW_NEW_ARRAY] = 2,
-						 [HW_DELETE] = 1,
-						 [HW_DELETE_ARRAY] = 2};
+	static const u8 family[HW_KIND_COUNT] = {
+		[HW_NEW] = 1, [HW_NEW_ARRAY] = 2, [HW_DELETE] = 1, [HW_DELETE_ARRAY] = 2};
 
 	return family[alloc_kind] == family[free_kind];
 }
