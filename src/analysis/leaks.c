@@ -147,7 +147,7 @@ const char *leaks_unknown_reason(const struct model *model, struct result *resul
 	if (model->aggregated)
 		return "the trace reached its size limit, so single chunks are not known";
 	if (model->scan.state == SCAN_DONE)
-		return NULL;
+		return "they were allocated after the leak scan";
 	if (model->scan.reason && *model->scan.reason)
 		return result_copy(result, model->scan.reason);
 	if (!model->has_end)
@@ -199,14 +199,13 @@ static const struct {
 	 "in {reachable.chunks:chunk}: never freed, but the program could have",
 	 "a chain of pointers leads to their start"},
 	{CLASS_UNKNOWN, "unknown.bytes", "unknown.chunks", "unknown",
-	 "in {unknown.chunks:chunk}, never freed: {unknown.why}", "no scan has judged them"},
+	 "in {unknown.chunks:chunk}, never freed", "no scan has judged them"},
 };
 
 static void add_sums(struct result *result, const struct model *model,
 		     const struct leak_table *table)
 {
 	bool scanned = model->scan.state == SCAN_DONE && !model->aggregated;
-	const char *why = leaks_unknown_reason(model, result);
 
 	for (u32 i = 0; i < sizeof sums / sizeof *sums; i++) {
 		const struct leak_sum *sum = &table->classes[sums[i].chunk_class];
@@ -224,7 +223,8 @@ static void add_sums(struct result *result, const struct model *model,
 		      "the same in chunks");
 	}
 	field(result, "unknown.why", NULL, VALUE_TEXT,
-	      value_text(why ? why : "allocated after the leak scan"),
+	      value_text(table->classes[CLASS_UNKNOWN].chunks ? leaks_unknown_reason(model, result)
+							      : NULL),
 	      "why chunks are of class unknown");
 }
 
@@ -252,6 +252,10 @@ static void add_head(struct result *result, const struct model *model,
 	last(result)->remark = "in {suppressed.chunks:chunk}, see below";
 	field(result, "suppressed.chunks", NULL, VALUE_COUNT,
 	      value_number(model_count(model, table->suppressed.chunks)), "the same in chunks");
+	if (table->classes[CLASS_UNKNOWN].chunks)
+		result_add_caveat(result,
+				  "what still led to chunks of class unknown is not known: %s",
+				  leaks_unknown_reason(model, result));
 	if (model->has_end && model->end.how == IMAGE_EXEC)
 		result_add_caveat(result, "the program replaced itself by exec: what was live then "
 					  "is given up, not leaked");

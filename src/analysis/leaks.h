@@ -35,8 +35,7 @@ int leaks_find(const struct stack_source *source, struct suppressions *suppressi
 	       struct leak_table *self, struct err *err);
 void leak_table_release(struct leak_table *self);
 
-/* One sentence on why chunks are of class unknown; NULL if the scan was made. Lives as long as
- * result. */
+/* Why chunks are of class unknown, as the end of a sentence. Lives as long as result. */
 const char *leaks_unknown_reason(const struct model *model, struct result *result);
 
 struct leaks_query {

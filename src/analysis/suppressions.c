@@ -15,42 +15,45 @@ enum { FILE_BYTES_MAX = 1 << 24 };
 static const struct {
 	const char *pattern;
 	bool caller_only;
+	const char *above;
 } builtin[] = {
 	/* The dynamic loader: its list of libraries, thread-local storage, scopes. Constructors of
 	 * libraries have frames of the loader, too, but are not what called the allocator. */
-	{"/ld-linux*.so.*$", true},
-	{"/ld-2.*.so$", true},
-	{"^_dl_", true},
-	{"^__tls_get_addr$", true},
-	{"^_dl_allocate_tls$", false},
-	{"^pthread_create@", false},
+	{"/ld-linux*.so.*$", true, NULL},
+	{"/ld-2.*.so$", true, NULL},
+	{"^_dl_", true, NULL},
+	{"^__tls_get_addr$", true, NULL},
+	{"^_dl_allocate_tls$", false, NULL},
+	{"^pthread_create@", false, NULL},
 	/* Buffers of standard streams: files that the program opened are its own to close, and
 	 * their FILE is reported; the buffer alone says nothing more. */
-	{"^_IO_file_doallocate$", true},
-	{"^_IO_wfile_doallocate$", true},
+	{"^_IO_file_doallocate$", true, NULL},
+	{"^_IO_wfile_doallocate$", true, NULL},
 	/* Lists that live as long as the process. */
-	{"^__new_exitfn$", true},
-	{"^__cxa_atexit$", false},
-	{"^__internal_atexit$", true},
-	{"^__cxa_thread_atexit_impl$", true},
-	{"^__pthread_setspecific$", true},
+	{"^__new_exitfn$", true, NULL},
+	{"^__cxa_atexit$", false, NULL},
+	{"^__internal_atexit$", true, NULL},
+	{"^__cxa_thread_atexit_impl$", true, NULL},
+	{"^__pthread_setspecific$", true, NULL},
 	/* Locales, time zones and character sets, loaded once. */
-	{"^setlocale$", false},
-	{"^_nl_", true},
-	{"^__tzfile_read$", false},
-	{"^__tzset", false},
-	{"^__gconv_", true},
+	{"^setlocale$", false, NULL},
+	{"^_nl_", true, NULL},
+	{"^__tzfile_read$", false, NULL},
+	{"^__tzset", false, NULL},
+	{"^__gconv_", true, NULL},
 	/* The name service: its configuration and modules, and the one buffer of each function
 	 * that returns a pointer to its own. */
-	{"^__nss_", false},
-	{"^nss_database_", true},
-	{"^getpw", true},
-	{"^getgr", true},
-	{"^gethostby", true},
-	/* The C++ library's reserve for exceptions when memory is short. */
-	{"^_GLOBAL__sub_I_eh_alloc", false},
-	{"^__gnu_cxx::__freeres", false},
-	{"(anonymous namespace)::pool::pool", false},
+	{"^__nss_", false, NULL},
+	{"^nss_database_", true, NULL},
+	{"^getpw", true, NULL},
+	{"^getgr", true, NULL},
+	{"^gethostby", true, NULL},
+	{"^__bindtextdomain$", false, NULL},
+	{"^bindtextdomain$", false, NULL},
+	{"^__dcigettext$", false, NULL},
+	/* The C++ library's reserve for exceptions when memory is short, made by a constructor of
+	 * its own. */
+	{"/libstdc++.so", true, "/ld-linux"},
 };
 
 static int no_memory(struct err *err)
@@ -167,7 +170,8 @@ int suppressions_add_builtin(struct suppressions *self, struct err *err)
 		status = add(self,
 			     (struct suppression){.pattern = builtin[i].pattern,
 						  .origin = "built-in",
-						  .caller_only = builtin[i].caller_only},
+						  .caller_only = builtin[i].caller_only,
+						  .above = builtin[i].above},
 			     err);
 	return status;
 }
@@ -195,12 +199,21 @@ static bool matches_frame(const char *pattern, const struct stack_source *source
 	return false;
 }
 
+static bool matches_one(const struct suppression *self, const struct stack_source *source,
+			u32 frame)
+{
+	u32 above = source->model->contexts.frames.data[frame].parent;
+
+	return matches_frame(self->pattern, source, frame) &&
+	       (!self->above || (above && matches_frame(self->above, source, above)));
+}
+
 static u32 match_one(const struct suppressions *self, const struct stack_source *source, u32 frame,
 		     bool caller)
 {
 	for (u32 i = 0; i < self->list.count; i++)
 		if (self->list.data[i].caller_only == caller &&
-		    matches_frame(self->list.data[i].pattern, source, frame))
+		    matches_one(&self->list.data[i], source, frame))
 			return i;
 	return NOT_SUPPRESSED;
 }

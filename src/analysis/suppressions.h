@@ -18,6 +18,7 @@ struct suppression {
 	const char *pattern;
 	const char *origin; /* "FILE:LINE", or "built-in" */
 	bool caller_only;   /* match the frame that called the allocator, not those above */
+	const char *above;  /* with caller_only: what the next frame must match; NULL = anything */
 	u64 chunks, bytes;  /* that it hid; in units of the model */
 };
 

@@ -244,13 +244,12 @@ static void say_not_judged(const struct leaks *self, struct result *result)
 	const struct findings *findings = &self->findings;
 	const struct leak_sum *unknown = &findings->leaks.classes[CLASS_UNKNOWN];
 	const bool *on = self->fail_on.on;
-	const char *why = leaks_unknown_reason(self->trace.model, result);
 
 	if ((on[LIMIT_LOST] || on[LIMIT_INDIRECT] || on[LIMIT_POSSIBLE]) && unknown->chunks)
 		fprintf(stderr, "heapwise leaks: %s: not judged: %s in %s kept chunks: %s\n",
 			self->trace.path, units_bytes(unknown->bytes).text,
 			units_count(model_count(self->trace.model, unknown->chunks)).text,
-			why ? why : "allocated after the leak scan");
+			leaks_unknown_reason(self->trace.model, result));
 	if (on[LIMIT_GROWTH] && findings->growth.not_judged)
 		fprintf(stderr, "heapwise leaks: %s: growth was not judged: %s\n", self->trace.path,
 			findings->growth.not_judged);
