@@ -127,6 +127,8 @@ struct hw_slot {
 	u32 tid;                          /* recorder: owner, 0 = free; changed by cas */
 	u32 waiting;                      /* recorder: 1 while it waits in a full ring on tail_bell */
 	u64 lost;                         /* recorder: records dropped from this ring */
+	u64 realloc_address; /* recorder: block that a realloc in progress was given, 0 = none */
+	u64 realloc_pc;      /* recorder: where that realloc returns to */
 	_Alignas(HW_CACHE_LINE) u64 tail; /* monitor, released: records read */
 	u32 tail_bell;                    /* futex: monitor adds 1 and wakes if waiting is set */
 	u32 pad;

@@ -519,6 +519,13 @@ void correlator_totals(const struct correlator *self, struct stream_totals *tota
 	totals->kept_bytes = self->live_bytes;
 }
 
+bool correlator_lives(struct correlator *self, u64 address)
+{
+	const struct live_block *block = live_find(&self->live, address);
+
+	return block && block_is_live(block);
+}
+
 u64 correlator_waiting(const struct correlator *self)
 {
 	return self->waiting.count;

@@ -54,6 +54,16 @@ static void realloc_freed()
 	hide(realloc(hide(p), 30));
 }
 
+// The C library notices only after it has made and filled the new block.
+static void realloc_freed_moves()
+{
+	void *p = allocate(40), *next = allocate(40);
+
+	free_once(p);
+	hide(realloc(hide(p), 4000));
+	free(next);
+}
+
 static void inside()
 {
 	char *p = static_cast<char *>(allocate(100));
@@ -117,6 +127,7 @@ static const struct {
 	{"double_free", double_free},
 	{"delete_twice", delete_twice},
 	{"realloc_freed", realloc_freed},
+	{"realloc_freed_moves", realloc_freed_moves},
 	{"inside", inside},
 	{"of_data", of_data},
 	{"of_stack", of_stack},
