@@ -59,6 +59,15 @@ foreach(case plugins handler-retries sleepers fork-in-handler pause-storm own-st
 	heapwise_run(hard-${case} hard ${case})
 endforeach()
 heapwise_run(api api)
+foreach(case double_free delete_twice realloc_freed realloc_freed_moves inside of_data of_stack
+	malloc_delete malloc_delete_array new_free new_delete_array array_delete array_free new_realloc
+	right)
+	string(REPLACE "_" "-" name ${case})
+	heapwise_run(misuse-case-${name} misuse case-${case})
+endforeach()
+foreach(case together right paused)
+	heapwise_run(misuse-${case} misuse ${case})
+endforeach()
 heapwise_run(memory-of-contexts memory 1 60000)
 heapwise_run(memory-of-threads memory 64 500)
 heapwise_run(example-and-install example)

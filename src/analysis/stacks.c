@@ -56,6 +56,18 @@ static const struct symbol_entry *symbols_of(const struct stack_source *self,
 	return symbol_table_find(self->symbols, self->image, frame->module, frame->address);
 }
 
+struct stack_names stack_names(const struct stack_source *self, struct frame_id id)
+{
+	const struct frame *frame = context_table_frame(&self->model->contexts, id);
+	const struct symbol_entry *entry = symbols_of(self, frame);
+
+	return (struct stack_names){
+		.module = frame->module == NO_MODULE ? "" : module_path(self, frame->module),
+		.frames = entry ? entry->frames : NULL,
+		.count = entry ? entry->frame_count : 0,
+	};
+}
+
 /* Names of a frame, at least one; with symbols an array, innermost first. */
 static u32 name_count(const struct symbol_entry *entry)
 {

@@ -15,6 +15,15 @@ struct stack_source {
 	bool fold; /* of neighbouring frames of the standard library show the outermost only */
 };
 
+/* What is known of one frame: its module's path ("" = unknown), and its names from the innermost
+ * inlined function on; count 0 = no names. Valid as long as the source. */
+struct stack_names {
+	const char *module;
+	const struct symbol_frame *frames;
+	u32 count;
+};
+struct stack_names stack_names(const struct stack_source *self, struct frame_id frame);
+
 /* The stack that ends in a frame (its number is the frame's), owned by result; NULL (and result
  * failed) if there is no memory. */
 const struct result_stack *stack_of(const struct stack_source *self, struct frame_id frame,

@@ -125,6 +125,7 @@ static bool choice_has(const char *choices, const char *word)
 static int store(struct parser *self, const struct option_spec *spec, const char *value)
 {
 	void *field = self->fields + spec->offset;
+	struct option_strings *strings;
 
 	switch (spec->type) {
 	case OPTION_SET:
@@ -135,6 +136,13 @@ static int store(struct parser *self, const struct option_spec *spec, const char
 		return 0;
 	case OPTION_STRING:
 		*(const char **)field = value;
+		return 0;
+	case OPTION_STRINGS:
+		strings = field;
+		if (strings->count == OPTION_STRINGS_MAX)
+			return err_set(self->err, ERR_USAGE, "--%s was given more than %d times",
+				       spec->name, OPTION_STRINGS_MAX);
+		strings->items[strings->count++] = value;
 		return 0;
 	case OPTION_NUMBER:
 		if (parse_number(value, field))

@@ -18,9 +18,17 @@ enum option_type {
 	OPTION_SET,    /* bool becomes true */
 	OPTION_CLEAR,  /* bool becomes false */
 	OPTION_STRING, /* const char * */
+	OPTION_STRINGS, /* struct option_strings: may be given several times */
 	OPTION_NUMBER, /* u64, decimal */
 	OPTION_BYTES,  /* u64: 4096, 64K, 1.5M, 2GiB */
 	OPTION_CHOICE, /* const char *, one of the words in `argument`, separated by | */
+};
+
+enum { OPTION_STRINGS_MAX = 32 };
+
+struct option_strings {
+	const char *items[OPTION_STRINGS_MAX];
+	u32 count;
 };
 
 struct option_spec {

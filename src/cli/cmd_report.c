@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/findings.h"
 #include "analysis/points.h"
 #include "analysis/summary.h"
 #include "cli/loaded.h"
@@ -48,13 +49,31 @@ struct report {
 
 static struct result *points(const struct report *self, enum points_by by, struct err *err)
 {
-	struct stack_source source =
-		loaded_stacks(&self->trace, self->format, self->args->depth);
+	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
 	struct points_query query = {.by = by,
 				     .top = self->args->top,
 				     .temporary_slack = self->args->slack};
 
 	return analyse_points(&source, &query, err);
+}
+
+/* What 'heapwise leaks' would find, in a line each. */
+static int mention_findings(const struct report *self, struct result *report, struct err *err)
+{
+	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
+	struct growth_query growth = growth_defaults();
+	struct suppressions suppressions = {0};
+	struct findings findings = {0};
+	int status = suppressions_add_builtin(&suppressions, err);
+
+	if (status == 0)
+		status = findings_make(&findings, &source, &self->trace.info, &growth,
+				       &suppressions, err);
+	if (status == 0)
+		findings_mention(&findings, self->trace.model, report);
+	findings_release(&findings);
+	suppressions_release(&suppressions);
+	return status;
 }
 
 /* The whole report as one result; NULL and err on failure. */
@@ -69,6 +88,10 @@ static struct result *build(const struct report *self, struct err *err)
 
 	if (!report)
 		return NULL;
+	if (mention_findings(self, report, err) < 0) {
+		result_free(report);
+		return NULL;
+	}
 	if (self->args->by && points_by_parse(self->args->by, &by)) {
 		first = by;
 		end = first + 1;

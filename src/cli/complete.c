@@ -94,7 +94,8 @@ static void zsh_option(const struct option_spec *spec)
 		put_choices(spec->argument);
 		putchar(')');
 	} else if (takes_argument(spec)) {
-		printf(":%s:%s", spec->name, spec->type == OPTION_STRING ? "_files" : "");
+		printf(":%s:%s", spec->name,
+		       spec->type == OPTION_STRING || spec->type == OPTION_STRINGS ? "_files" : "");
 	}
 	printf("' \\\n");
 }

@@ -104,7 +104,7 @@ struct hw_control {
 	_Alignas(HW_CACHE_LINE) u32 paused; /* monitor or API: 1 = allocations are not recorded */
 	u32 stopped;                        /* monitor or API: 1 = the recorder is dormant for good */
 	u32 snapshots;                      /* API: number of snapshots asked for */
-	u32 pad0;
+	u32 pauses;                         /* recorder: times that it was paused */
 
 	_Alignas(HW_CACHE_LINE) u32 pid; /* recorder, once, before `attached` */
 	u32 slots_mapped;                /* recorder: how many of slots_max it could map */
@@ -127,6 +127,8 @@ struct hw_slot {
 	u32 tid;                          /* recorder: owner, 0 = free; changed by cas */
 	u32 waiting;                      /* recorder: 1 while it waits in a full ring on tail_bell */
 	u64 lost;                         /* recorder: records dropped from this ring */
+	u64 realloc_address; /* recorder: block that a realloc in progress was given, 0 = none */
+	u64 realloc_pc;      /* recorder: where that realloc returns to */
 	_Alignas(HW_CACHE_LINE) u64 tail; /* monitor, released: records read */
 	u32 tail_bell;                    /* futex: monitor adds 1 and wakes if waiting is set */
 	u32 pad;

@@ -186,6 +186,19 @@ static void count_free_call(struct model *self, const struct event *event)
 		self->realloc_frees_alone += units;
 }
 
+/* A block that ends by another family than it began; an implied free has no family. */
+static void check_family(struct model *self, const struct event *event,
+			 const struct chunk_page *page, u32 k)
+{
+	struct misfit_pair pair = {.alloc_context = page->alloc_context[k],
+				   .free_context = event->context,
+				   .alloc_kind = page->kind[k],
+				   .free_kind = event->kind};
+
+	if (!(event->flags & EVENT_IMPLIED))
+		misfits_mismatch(&self->misfits, &pair, event->chunk, page->size[k]);
+}
+
 static void release(struct model *self, const struct event *event)
 {
 	u32 k = (u32)(event->chunk % CHUNK_PAGE), point;
@@ -196,6 +209,8 @@ static void release(struct model *self, const struct event *event)
 	if (event->chunk >= self->chunks.count ||
 	    chunk_end(&self->chunks, event->chunk) != CHUNK_LIVE) {
 		self->unknown_frees++;
+		if (event->chunk == NO_CHUNK)
+			misfits_unknown(&self->misfits, event);
 		return;
 	}
 	page = chunk_at(&self->chunks, event->chunk);
@@ -205,6 +220,8 @@ static void release(struct model *self, const struct event *event)
 	page->free_context[k] = event->context;
 	page->free_thread[k] = event->thread;
 	page->end[k] = event->flags & EVENT_IMPLIED ? CHUNK_IMPLIED : CHUNK_FREED;
+	if (unlikely(!misfits_match(page->kind[k], event->kind)))
+		check_family(self, event, page, k);
 	point = self->context_points.data[page->alloc_context[k]] - 1;
 	count_free(self, &self->points.data[point], page->size[k], page->others[k] == 0);
 	thread = thread_find(self, event->thread);

@@ -29,6 +29,7 @@ static void model_clear(struct model *self)
 	vec_release(&self->context_points);
 	vec_release(&self->frame_points);
 	tick_clock_release(&self->clock);
+	misfits_release(&self->misfits);
 	arena_release(&self->arena);
 	memset(self, 0, sizeof *self);
 }
@@ -122,6 +123,40 @@ static int on_usage(void *data, const struct stream_usage *usage, struct err *er
 	return vec_push(&self->usage, *usage) ? 0 : no_memory(err);
 }
 
+static void forget_classes(struct model *self)
+{
+	for (u64 i = 0; i < self->chunks.pages.count; i++)
+		if (self->chunks.pages.data[i])
+			memset(self->chunks.pages.data[i]->chunk_class, CLASS_UNKNOWN, CHUNK_PAGE);
+}
+
+static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes,
+		   u64 count, struct err *err)
+{
+	struct model *self = data;
+	const char *reason = arena_copy(&self->arena, scan->reason ? scan->reason : "");
+
+	if (!reason)
+		return no_memory(err);
+	if (self->scan.state == SCAN_DONE)
+		forget_classes(self);
+	self->scan = (struct model_scan){.ticks = scan->ticks,
+					 .state = scan->state,
+					 .reason = reason,
+					 .roots_bytes = scan->roots_bytes,
+					 .chunks = scan->chunks,
+					 .scan_ns = scan->scan_ns};
+	for (u64 i = 0; i < count; i++) {
+		u64 chunk = classes[i].chunk;
+
+		/* What the trace does not know of cannot be shown either. */
+		if (chunk < self->chunks.count && chunk_at(&self->chunks, chunk))
+			chunk_at(&self->chunks, chunk)->chunk_class[chunk % CHUNK_PAGE] =
+				classes[i].chunk_class;
+	}
+	return 0;
+}
+
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
 {
 	struct model *self = data;
@@ -157,6 +192,7 @@ struct stream_sink model_sink(struct model *self)
 		.clock = on_clock,
 		.usage = on_usage,
 		.aggregates = model_fill_aggregates,
+		.scan = on_scan,
 		.image_end = on_image_end,
 		.note = on_note,
 	};
@@ -255,6 +291,28 @@ u64 model_allocator_ns(const struct model *self)
 		ticks += mean * (double)model_count(self, units);
 	}
 	return (u64)tick_clock_span_ns(&self->clock, ticks);
+}
+
+int model_place(const struct model *self, u32 context, struct frame_id *frame, struct err *err)
+{
+	return context_table_place((struct context_table *)&self->contexts, context, frame, err);
+}
+
+u8 model_chunk_class(const struct model *self, u64 chunk)
+{
+	const struct chunk_page *page =
+		chunk < self->chunks.count ? chunk_at(&self->chunks, chunk) : NULL;
+	u8 known = page ? page->chunk_class[chunk % CHUNK_PAGE] : CLASS_UNKNOWN;
+
+	return known <= CLASS_LOST ? known : CLASS_UNKNOWN;
+}
+
+const char *model_note(const struct model *self, const char *key)
+{
+	for (u64 i = 0; i < self->notes.count; i++)
+		if (strcmp(self->notes.data[i].key, key) == 0)
+			return self->notes.data[i].value;
+	return NULL;
 }
 
 u64 model_duration_ns(const struct model *self)

@@ -21,6 +21,7 @@
 #include "model/chunks.h"
 #include "model/clock.h"
 #include "model/contexts.h"
+#include "model/misfits.h"
 #include "model/timeline.h"
 #include "trace/reader.h"
 
@@ -69,6 +70,13 @@ struct model_note {
 	const char *key, *value;
 };
 
+struct model_scan { /* as struct stream_scan; reason is the model's own */
+	u64 ticks;
+	u32 state;
+	const char *reason;
+	u64 roots_bytes, chunks, scan_ns;
+};
+
 struct model {
 	/* what was told */
 	struct stream_image image; /* strings are the model's own */
@@ -84,6 +92,8 @@ struct model {
 	VEC(struct stream_usage) usage;
 	VEC(struct model_mark) marks;
 	VEC(struct model_note) notes;
+	struct misfits misfits;
+	struct model_scan scan;
 	struct tick_clock clock;
 	struct timeline timeline;
 	struct model_totals totals;
@@ -144,6 +154,16 @@ u64 model_calls(const struct model *self, const char *call);
 
 /* Estimated time inside the real allocator, from sampled durations; 0 if none were sampled. */
 u64 model_allocator_ns(const struct model *self);
+
+/* The innermost frame of any context, also one that only frees. Places are found when they are
+ * first asked for, so this may change the inside of the model, and nothing that is seen of it. */
+int model_place(const struct model *self, u32 context, struct frame_id *frame, struct err *err);
+
+/* enum chunk_class of a chunk; CLASS_UNKNOWN if no scan has judged it. */
+u8 model_chunk_class(const struct model *self, u64 chunk);
+
+/* The value of a note, or NULL. */
+const char *model_note(const struct model *self, const char *key);
 
 u64 model_duration_ns(const struct model *self);
 

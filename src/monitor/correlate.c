@@ -20,6 +20,7 @@ struct correlator {
 	struct stream_sink sink;
 	bool drop_unknown;
 	bool aggregating;
+	bool threads; /* more than one has spoken */
 	struct live_table live;
 	struct waiting waiting;
 	u64 now_ns;
@@ -335,6 +336,10 @@ static int queue_force(struct correlator *self, struct live_block *block, struct
 		return status;
 	if (alive)
 		return tell_implied_free(self, block, &self->waiting.waiters.data[first].told, err);
+	/* One thread's records are in order: what it freed before a birth was another block. With
+	 * several, the death that was told last may have been the one to come after the birth. */
+	if (birth && !self->threads)
+		birth = 0;
 	told = queue_take(self, block, birth ? birth : first);
 	return birth ? tell_birth(self, block, &told, err) : tell_unknown_free(self, &told, err);
 }
@@ -528,6 +533,7 @@ int correlator_feed(struct correlator *self, const struct told_record *records, 
 
 		if (likely(i + AHEAD < count))
 			live_prefetch(&self->live, records[i + AHEAD].record.address);
+		self->threads |= records[i].thread != 0;
 		status = feed_one(self, &records[i], err);
 		if (unlikely(status < 0))
 			return status;
@@ -567,6 +573,13 @@ void correlator_totals(const struct correlator *self, struct stream_totals *tota
 	*totals = self->totals;
 	totals->kept_chunks = self->live_chunks;
 	totals->kept_bytes = self->live_bytes;
+}
+
+bool correlator_lives(struct correlator *self, u64 address)
+{
+	const struct live_block *block = spill_find(&self->live.spill, address);
+
+	return live_find(&self->live, address) || (block && block_is_live(block));
 }
 
 u64 correlator_waiting(const struct correlator *self)

@@ -61,6 +61,9 @@ int correlator_tell_aggregates(struct correlator *self, struct err *err);
 /* Totals up to now; kept_* say what lives at this moment. Faults are not filled in. */
 void correlator_totals(const struct correlator *self, struct stream_totals *totals);
 
+/* Whether a block that was told lives at the address. */
+bool correlator_lives(struct correlator *self, u64 address);
+
 u64 correlator_waiting(const struct correlator *self); /* records that wait */
 u64 correlator_events(const struct correlator *self);  /* events so far, told or aggregated */
 u64 correlator_live_bytes(const struct correlator *self);

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "monitor/image.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@ static const u64 RELAX_NS = 200000000, WAIT_NS = 2000000000;
 
 /* A cycle counts at most this much: a program that is stopped does not make events give up. */
 static const u64 CYCLE_NS_MAX = 20000000;
+
+static int reallocs_tell(struct image *self, struct err *err);
 
 void image_fail(struct image *self, const struct err *err)
 {
@@ -120,14 +123,40 @@ static void totals_add_faults(const struct image *self, struct stream_totals *to
 		totals->lost_events = dropped;
 }
 
+/* Blocks that were born while recording was paused are unknown when they are freed; whoever judges
+ * such a free must know that there was a pause. */
+static int pauses_tell(const struct image *self, struct err *err)
+{
+	u32 pauses = load_relaxed(&self->berth.control->pauses);
+	char value[16];
+
+	if (!pauses || !self->sink.note)
+		return 0;
+	snprintf(value, sizeof(value), "%u", pauses);
+	return self->sink.note(self->sink.self, "pauses", value, err);
+}
+
+/* Signals that a wrong call of the allocator ends in. */
+static bool signal_is_fault(int number)
+{
+	return number == SIGABRT || number == SIGSEGV || number == SIGBUS || number == SIGILL ||
+	       number == SIGTRAP;
+}
+
 int image_end(struct image *self, const struct stream_image_end *end, struct stream_totals *totals,
 	      struct err *err)
 {
 	struct stream_image_end told = *end;
-	int status = self->failed ? 0 : correlator_finish(self->correlator, err);
+	int status = 0;
 
+	if (!self->failed && end->how == IMAGE_KILLED && signal_is_fault(end->value))
+		status = reallocs_tell(self, err);
+	if (!self->failed && status == 0)
+		status = correlator_finish(self->correlator, err);
 	if (status == 0 && !self->failed)
 		status = correlator_tell_aggregates(self->correlator, err);
+	if (status == 0 && !self->failed)
+		status = pauses_tell(self, err);
 	correlator_totals(self->correlator, &told.totals);
 	totals_add_faults(self, &told.totals);
 	*totals = told.totals;
@@ -304,4 +333,49 @@ u64 image_cycle(struct image *self, u64 elapsed_ns, bool last)
 	if (err.code)
 		image_fail(self, &err);
 	return count;
+}
+
+/* ---- what was never recorded ----------------------------------------------------------------- */
+
+/* The context of a call of which only the return address is known, below the newest generation. */
+static u32 context_of_pc(struct image *self, u32 slot, u64 pc, struct err *err)
+{
+	const struct hw_node *nodes = berth_nodes(&self->berth);
+	u32 used = load_relaxed(&self->berth.control->nodes_used), id = used + slot, root = 0;
+	struct hw_node node = { .pc = pc };
+
+	if (used >= self->berth.layout.nodes_max || id >= self->berth.layout.nodes_max)
+		return 0;
+	for (u32 i = 1; i < used; i++)
+		if (!nodes[i].parent && nodes[i].pc && nodes[i].pc < HW_GENERATION_LIMIT &&
+		    (!root || nodes[i].pc > nodes[root].pc))
+			root = i;
+	if ((root && !context_is_told(self, root) && context_tell(self, root, err) < 0) ||
+	    !context_add(self, id, root, &node))
+		return 0;
+	return id;
+}
+
+/* A realloc that the program died in and whose block does not live: the allocator ended it for that,
+ * before it could be recorded. */
+static int reallocs_tell(struct image *self, struct err *err)
+{
+	int status = 0;
+
+	for (u32 i = 0; i < self->slots.count && status == 0; i++) {
+		const struct hw_slot *shared = berth_slot(&self->berth, i);
+		const struct ring_cursor *ring = &self->slots.data[i].ring;
+		struct hw_record record = { .address = load_relaxed(&shared->realloc_address),
+					    .kind = HW_REALLOC_FREE };
+
+		if (!record.address || !ring->tail ||
+		    correlator_lives(self->correlator, record.address))
+			continue;
+		record.ticks = ring->records[(ring->tail - 1) & ring->mask].ticks + 1;
+		record.context = context_of_pc(self, i, load_relaxed(&shared->realloc_pc), err);
+		status = image_add(self, i, false, &record, err);
+		if (status == 0)
+			status = image_feed(self, err);
+	}
+	return status;
 }

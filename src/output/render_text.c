@@ -304,6 +304,36 @@ static void table_line(struct page *page, const struct result *table, const u32 
 	strbuf_release(&line);
 }
 
+static void put_stack_as_above(struct page *page, const char *mark)
+{
+	text_pad(&page->text, STACK_INDENT);
+	put_styled(page, dim, "stack as above, ");
+	strbuf_addf(&page->text, "%s\n", mark);
+}
+
+/* Further stacks of a row: each below its column's label. */
+static void put_named_stack(struct page *page, const struct result_column *spec,
+			    const struct value *value)
+{
+	char mark[24] = "";
+	bool seen = false;
+	u64 label;
+
+	if (!value->known)
+		return;
+	label = stack_label(page, value->stack, &seen);
+	if (label)
+		snprintf(mark, sizeof mark, "#%" PRIu64, label);
+	text_pad(&page->text, INDENT);
+	put_styled(page, dim, spec->label);
+	strbuf_addf(&page->text, " %s\n", mark);
+	if (seen)
+		put_stack_as_above(page, mark);
+	else
+		put_stack(page, value->stack);
+}
+
+/* column is the first one that holds stacks. */
 static void put_stack_row(struct page *page, const struct result *table, const u32 *widths, u64 row,
 			  u64 column)
 {
@@ -315,13 +345,13 @@ static void put_stack_row(struct page *page, const struct result *table, const u
 	if (label)
 		snprintf(mark, sizeof mark, "#%" PRIu64, label);
 	table_line(page, table, widths, row, mark);
-	if (seen) {
-		text_pad(&page->text, STACK_INDENT);
-		put_styled(page, dim, "stack as above, ");
-		strbuf_addf(&page->text, "%s\n", mark);
-	} else if (value->known) {
+	if (seen)
+		put_stack_as_above(page, mark);
+	else if (value->known)
 		put_stack(page, value->stack);
-	}
+	for (u64 i = column + 1; i < table->columns.count; i++)
+		if (table->columns.data[i].type == VALUE_STACK)
+			put_named_stack(page, &table->columns.data[i], result_cell(table, row, i));
 	if (row + 1 < result_rows(table))
 		strbuf_add_char(&page->text, '\n');
 }
@@ -338,7 +368,7 @@ static void put_table(struct page *page, const struct result *table)
 	for (u64 i = 0; i < table->columns.count; i++) {
 		if (is_cell(&table->columns.data[i]))
 			widths[i] = column_width(table, i);
-		else if (table->columns.data[i].type == VALUE_STACK)
+		else if (table->columns.data[i].type == VALUE_STACK && stack == UINT64_MAX)
 			stack = i;
 	}
 	table_line(page, table, widths, UINT64_MAX, stack == UINT64_MAX ? NULL : "");

@@ -84,6 +84,19 @@ HWR_EXPORT void *calloc(size_t count, size_t size)
 	return p;
 }
 
+/* A realloc is recorded when it has succeeded. If the allocator ends the program instead, because the
+ * block was freed before, the monitor finds here what it was given. */
+static inline void *real_realloc(struct hwr_thread *t, void *old, size_t size, u64 pc)
+{
+	void *p;
+
+	store_relaxed(&t->slot->realloc_pc, pc);
+	store_relaxed(&t->slot->realloc_address, (u64)old);
+	p = hwr_real.realloc(old, size);
+	store_relaxed(&t->slot->realloc_address, 0);
+	return p;
+}
+
 static __attribute__((noinline)) void *realloc_carefully(void *old, size_t size, struct hwr_caller caller)
 {
 	struct hwr_call call = { .caller = caller };
@@ -92,7 +105,7 @@ static __attribute__((noinline)) void *realloc_carefully(void *old, size_t size,
 
 	hwr_call_begin(&call);
 	ticks = hw_ticks();
-	p = hwr_real.realloc(old, size);
+	p = call.t ? real_realloc(call.t, old, size, caller.pc) : hwr_real.realloc(old, size);
 	hwr_call_realloc(&call, ticks, old, p, size);
 	return p;
 }
@@ -108,7 +121,7 @@ static inline void *realloc_for(void *old, size_t size, struct hwr_caller caller
 	if (unlikely(!t))
 		return realloc_carefully(old, size, caller);
 	ticks = hwr_stamp(t, hwr_stamp_site(&caller));
-	p = hwr_real.realloc(old, size);
+	p = real_realloc(t, old, size, caller.pc);
 	if (unlikely(!p && (size || !old)))
 		hwr_note_failed(t, HW_REALLOC, size, &caller);
 	else

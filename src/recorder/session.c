@@ -244,6 +244,8 @@ void hwr_session_obey(void)
 	if (likely(load_relaxed(&hwr_control->paused) == hwr_token.paused))
 		return;
 	hwr_token.paused = load_relaxed(&hwr_control->paused);
+	if (hwr_token.paused)
+		add_relaxed(&hwr_control->pauses, 1);
 	store_release(&hwr_token.on, !hwr_token.paused);
 }
 

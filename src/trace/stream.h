@@ -91,6 +91,24 @@ struct stream_aggregate {
 	u64 frees, freed_bytes; /* chunks of this allocating context that ended since the switch */
 };
 
+/* What a scan of the program's memory at its end found out about the chunks that were live. */
+enum chunk_class { CLASS_UNKNOWN, CLASS_REACHABLE, CLASS_POSSIBLE, CLASS_INDIRECT, CLASS_LOST };
+enum scan_state { SCAN_NONE, SCAN_DONE, SCAN_FAILED };
+
+struct stream_scan {
+	u64 ticks;
+	u32 state;          /* enum scan_state */
+	const char *reason; /* why it failed, or was not made */
+	u64 roots_bytes;    /* memory that was searched for pointers from outside the heap */
+	u64 chunks;
+	u64 scan_ns;
+};
+
+struct stream_class {
+	u64 chunk;
+	u8 chunk_class; /* enum chunk_class */
+};
+
 enum image_end_how { /* why an image ended */
 	IMAGE_EXITED,   /* value = exit status */
 	IMAGE_KILLED,   /* value = signal */
@@ -129,6 +147,9 @@ struct stream_sink {
 	int (*clock)(void *self, const struct stream_clock *clock, struct err *err);
 	int (*usage)(void *self, const struct stream_usage *usage, struct err *err);
 	int (*aggregates)(void *self, const struct stream_aggregate *rows, u64 count, struct err *err);
+	/* Before image_end; classes are sorted by chunk; the last one counts. */
+	int (*scan)(void *self, const struct stream_scan *scan, const struct stream_class *classes,
+		    u64 count, struct err *err);
 	int (*image_end)(void *self, const struct stream_image_end *end, struct err *err);
 	int (*note)(void *self, const char *key, const char *value, struct err *err); /* e.g. "unrecorded_children" = "3" */
 };

@@ -4,7 +4,7 @@
 #include "analysis/points.h"
 #include "analysis/summary.h"
 #include "analysis/temporary.h"
-#include "unit/test_model.h"
+#include "unit/test_analysis.h"
 
 /* Three points: 1 churns, 2 keeps, 3 makes the peak. */
 static struct feed three_points(void)
@@ -28,24 +28,6 @@ static struct feed three_points(void)
 	tell_free(&feed, HW_FREE, a, 1);
 	told(&feed, feed.sink.clock(feed.sink.self, &pair, &feed.err));
 	return feed;
-}
-
-static u64 number(const struct result *result, const char *name)
-{
-	const struct value *value = result_field(result, name);
-
-	if (!value || !value->known)
-		FAIL("no field %s", name);
-	return value->number;
-}
-
-/* The first value of the column in row. */
-static const struct value *cell(const struct result *table, u64 row, const char *name)
-{
-	for (u64 i = 0; i < table->columns.count; i++)
-		if (strcmp(table->columns.data[i].name, name) == 0 && row < result_rows(table))
-			return result_cell(table, row, i);
-	FAIL("no row %u with %s", (unsigned)row, name);
 }
 
 static struct result *ranked(struct feed *feed, enum points_by by, u64 top, u64 slack)

@@ -250,3 +250,29 @@ TEST(distance, "word distance counts insertions, removals and replacements")
 	CHECK_EQ(word_distance("", "run"), 3);
 	CHECK_EQ(word_distance("dump", "jump"), 1);
 }
+
+TEST(repeated, "an option that may be repeated keeps every value, up to a limit")
+{
+	struct option_strings found = {0};
+	const struct option_spec strings[] = {
+		{.letter = 's', .name = "suppressions", .type = OPTION_STRINGS, .argument = "FILE"},
+		OPTION_END};
+	char name[] = "prog", one[] = "-sone", two[] = "--suppressions=two", three[] = "-sthree";
+	char *argv[OPTION_STRINGS_MAX + 2] = {name, one, two, three};
+	struct err err = {0};
+	bool help;
+	int first;
+
+	CHECK_EQ(options_parse(strings, &found, 4, argv, false, &first, &help, &err), 0);
+	CHECK_EQ(found.count, 3);
+	CHECK_STR(found.items[0], "one");
+	CHECK_STR(found.items[1], "two");
+	CHECK_STR(found.items[2], "three");
+	found.count = 0;
+	for (u32 i = 1; i < OPTION_STRINGS_MAX + 2; i++)
+		argv[i] = one;
+	CHECK_EQ(options_parse(strings, &found, OPTION_STRINGS_MAX + 2, argv, false, &first, &help,
+			       &err),
+		 ERR_USAGE);
+	CHECK_EQ(found.count, OPTION_STRINGS_MAX);
+}

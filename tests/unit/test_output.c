@@ -422,3 +422,42 @@ TEST(failure_sticks, "a part that could not be made marks the whole result as fa
 	CHECK(result_failed(record));
 	result_free(record);
 }
+
+TEST(several_stacks, "further stacks of a row follow below their labels, unknown ones are left out")
+{
+	static const struct result_column columns[] = {
+		COLUMN("what", "what", VALUE_TEXT, "a word"),
+		COLUMN("stack", "freed by", VALUE_STACK, "of the free"),
+		COLUMN("first", "freed first by", VALUE_STACK, "of the first free"),
+		COLUMN("allocation", "allocated by", VALUE_STACK, "of the allocation"),
+	};
+	static struct result_stack other = {&frames[1], 1, 0, 9};
+	struct result *table = result_new(RESULT_TABLE, "misuse", "Misuse");
+	struct value *row;
+
+	result_set_columns(table, columns, 4);
+	row = result_add_row(table);
+	row[0] = value_text("double free");
+	row[1] = value_stack(&stack);
+	row[3] = value_stack(&other);
+	row = result_add_row(table);
+	row[0] = value_text("again");
+	row[1] = value_stack(&other);
+	row[2] = value_stack(&stack);
+	check(table, 't', 0,
+	      "Misuse\n"
+	      "       what\n"
+	      "  #1   double free\n"
+	      "         grow                      src/vec.c:12  inlined\n"
+	      "         main                      p\n"
+	      "         libx.so.1+0xabc\n"
+	      "         … 2 more\n"
+	      "  allocated by #2\n"
+	      "         main                      p\n"
+	      "\n"
+	      "  #2   again\n"
+	      "         stack as above, #2\n"
+	      "  freed first by #1\n"
+	      "         stack as above, #1\n");
+	result_free(table);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * Allocation points whose live bytes keep rising until the end of the run, also if they are freed at
+ * exit. Defined in docs/METHODS.md, "Growth". */
+#ifndef ANALYSIS_GROWTH_H
+#define ANALYSIS_GROWTH_H
+
+#include "analysis/stacks.h"
+
+enum { GROWTH_STEPS_MIN = 16, GROWTH_STEPS_MAX = 1024 };
+
+struct growth_query {
+	u64 steps;     /* samples of the whole run, at equal distances; the second half is judged */
+	u64 min_bytes; /* by which a point must grow in the second half */
+	double trend;  /* Kendall's tau that it must reach, 0 to 1 */
+	u64 min_ns;    /* shorter runs are not judged */
+};
+
+/* 64 steps, 64 KiB, 0.75, 1 s */
+struct growth_query growth_defaults(void);
+
+struct growth_row {
+	struct point_id point;
+	double trend;        /* Kendall's tau of the second half */
+	double growth_bytes; /* in the second half, by the fitted line */
+	double bytes_per_s;
+	double bytes_per_1000;    /* per 1,000 allocations of the whole program */
+	u64 from_bytes, to_bytes; /* live at the first and at the last sample of the second half */
+};
+
+struct growth_table {                /* all zero = empty */
+	VEC(struct growth_row) rows; /* fastest first */
+	const char *not_judged;      /* why the run could not be judged; NULL = it was */
+	u64 candidates;              /* points that were looked at */
+};
+
+int growth_find(const struct model *model, const struct growth_query *query,
+		struct growth_table *self, struct err *err);
+void growth_table_release(struct growth_table *self);
+
+/* A table named "growth"; NULL and err on failure. top 0 = all rows. */
+struct result *growth_result(const struct stack_source *source, const struct growth_table *table,
+			     u64 top, struct err *err);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise leaks: what was never freed and what still led to it, points that keep growing, and
+ * wrong frees.
+ * Host. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/findings.h"
+#include "base/units.h"
+#include "cli/loaded.h"
+
+struct leaks_args {
+	const char *kinds, *format, *fail_on;
+	u64 top, image, depth;
+	u64 growth_steps, growth_min, growth_trend, growth_seconds;
+	struct option_strings suppressions;
+	bool default_suppressions, symbols;
+};
+
+static const struct leaks_args defaults = {.top = 20,
+					   .image = NOT_GIVEN,
+					   .depth = NOT_GIVEN,
+					   .growth_steps = 64,
+					   .growth_min = 64 << 10,
+					   .growth_trend = 75,
+					   .growth_seconds = 1,
+					   .default_suppressions = true,
+					   .symbols = true};
+
+#define LEAKS_OPTION(field, letter, name, kind, argument, help)                                    \
+	OPTION(struct leaks_args, field, letter, name, kind, argument, help)
+
+static const struct option_spec options[] = {
+	LEAKS_OPTION(kinds, 'k', "kinds", OPTION_STRING, "LIST",
+		     "list chains of these classes, comma-separated: lost, indirect, possible, "
+		     "reachable, unknown, all (all but reachable)"),
+	LEAKS_OPTION(top, 'n', "top", OPTION_NUMBER, "N",
+		     "show the first N rows of each list (20; 0 = all)"),
+	LEAKS_OPTION(depth, 'd', "depth", OPTION_NUMBER, "N",
+		     "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
+	LEAKS_OPTION(suppressions, 's', "suppressions", OPTION_STRINGS, "FILE",
+		     "hide leaks that FILE names, in LeakSanitizer's format; may be repeated"),
+	LEAKS_OPTION(default_suppressions, 0, "no-default-suppressions", OPTION_CLEAR, NULL,
+		     "show also what the C library and the dynamic loader keep on purpose"),
+	LEAKS_OPTION(fail_on, 0, "fail-on", OPTION_STRING, "LIST",
+		     "exit with status 1 if there is any of these, comma-separated: lost, "
+		     "indirect, possible, growth, each with =BYTES that are allowed, and misuse"),
+	LEAKS_OPTION(growth_steps, 0, "growth-steps", OPTION_NUMBER, "N",
+		     "sample live bytes N times over the run to find points that grow (64)"),
+	LEAKS_OPTION(growth_min, 0, "growth-min", OPTION_BYTES, "BYTES",
+		     "ignore points that grow by less in the second half of the run (64K)"),
+	LEAKS_OPTION(growth_trend, 0, "growth-trend", OPTION_NUMBER, "PERCENT",
+		     "how steadily a point must grow: Kendall's tau (75)"),
+	LEAKS_OPTION(growth_seconds, 0, "growth-seconds", OPTION_NUMBER, "N",
+		     "do not judge growth of runs shorter than N seconds (1)"),
+	LEAKS_OPTION(image, 0, "image", OPTION_NUMBER, "N",
+		     "look at the program's image N, counted from 0; each exec begins one (the "
+		     "last)"),
+	LEAKS_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
+		     "do not look for function names that the trace does not have"),
+	LEAKS_OPTION(format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
+		     "how to print the result (text)"),
+	OPTION_END};
+
+/* ---- lists of words ---- */
+
+/* The next word of a comma-separated list in buffer, NULL at its end; one that is too long is cut,
+ * and then no known word. */
+static const char *next_word(const char **list, char *buffer, size_t size)
+{
+	size_t bytes = strcspn(*list, ",");
+
+	if (!**list)
+		return NULL;
+	snprintf(buffer, size, "%.*s", (int)(bytes < size ? bytes : size), *list);
+	*list += bytes + ((*list)[bytes] == ',');
+	return buffer;
+}
+
+static int parse_kinds(const char *list, u32 *kinds, struct err *err)
+{
+	char buffer[32];
+	const char *word;
+
+	*kinds = 0;
+	while ((word = next_word(&list, buffer, sizeof buffer)))
+		if (!leaks_kind_parse(word, kinds))
+			return err_set(err, ERR_USAGE,
+				       "--kinds wants lost, indirect, possible, reachable, unknown "
+				       "or all, not '%s'",
+				       word);
+	if (!*kinds)
+		return err_set(err, ERR_USAGE, "--kinds names no class");
+	return 0;
+}
+
+enum limit { LIMIT_LOST, LIMIT_INDIRECT, LIMIT_POSSIBLE, LIMIT_GROWTH, LIMIT_MISUSE, LIMITS };
+
+static const char *const limit_names[LIMITS] = {"lost", "indirect", "possible", "growth", "misuse"};
+
+struct fail_on { /* more than the limit fails */
+	bool on[LIMITS];
+	u64 limit[LIMITS];
+};
+
+static int parse_limit(const char *word, struct fail_on *self, struct err *err)
+{
+	size_t bytes = strcspn(word, "=");
+
+	for (u32 i = 0; i < LIMITS; i++) {
+		if (strlen(limit_names[i]) != bytes || strncmp(limit_names[i], word, bytes) != 0)
+			continue;
+		self->on[i] = true;
+		if (!word[bytes])
+			return 0;
+		if (i != LIMIT_MISUSE && parse_bytes(word + bytes + 1, &self->limit[i]))
+			return 0;
+		return err_set(err, ERR_USAGE, "--fail-on %s: '%s' is no size such as 4096 or 64K",
+			       limit_names[i], word + bytes + 1);
+	}
+	return err_set(err, ERR_USAGE,
+		       "--fail-on wants lost, indirect, possible, growth or misuse, not '%s'",
+		       word);
+}
+
+static int parse_fail_on(const char *list, struct fail_on *self, struct err *err)
+{
+	char buffer[48];
+	const char *word;
+	int status = 0;
+
+	while (list && status == 0 && (word = next_word(&list, buffer, sizeof buffer)))
+		status = parse_limit(word, self, err);
+	return status;
+}
+
+/* ---- one trace ---- */
+
+struct leaks {
+	const struct command *command;
+	const struct leaks_args *args;
+	enum format format;
+	u32 kinds;
+	struct fail_on fail_on;
+	struct loaded trace;
+	struct suppressions suppressions;
+	struct findings findings;
+};
+
+/* The user's own come first: of two that match, the first one counts. */
+static int read_suppressions(struct leaks *self, struct err *err)
+{
+	const struct option_strings *files = &self->args->suppressions;
+	int status = 0;
+
+	for (u32 i = 0; i < files->count && status == 0; i++)
+		status = suppressions_read(&self->suppressions, files->items[i], err);
+	if (status == 0 && self->args->default_suppressions)
+		status = suppressions_add_builtin(&self->suppressions, err);
+	return status;
+}
+
+static struct growth_query growth_query(const struct leaks_args *args)
+{
+	return (struct growth_query){.steps = args->growth_steps,
+				     .min_bytes = args->growth_min,
+				     .trend = (double)args->growth_trend / 100,
+				     .min_ns = args->growth_seconds * 1000000000};
+}
+
+static struct result *build(struct leaks *self, struct err *err)
+{
+	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
+	struct growth_query growth = growth_query(self->args);
+	struct findings_query query = {
+		.leaks = {.kinds = self->kinds, .top = self->args->top},
+		.info = &self->trace.info,
+	};
+
+	if (findings_make(&self->findings, &source, &self->trace.info, &growth, &self->suppressions,
+			  err) < 0)
+		return NULL;
+	return findings_result(&self->findings, &source, &self->suppressions, &query, err);
+}
+
+/* ---- failing ---- */
+
+static u64 measured(const struct findings *findings, enum limit limit)
+{
+	u64 most = 0;
+
+	switch (limit) {
+	case LIMIT_LOST:
+		return findings->leaks.classes[CLASS_LOST].bytes;
+	case LIMIT_INDIRECT:
+		return findings->leaks.classes[CLASS_INDIRECT].bytes;
+	case LIMIT_POSSIBLE:
+		return findings->leaks.classes[CLASS_POSSIBLE].bytes;
+	case LIMIT_GROWTH:
+		for (u64 i = 0; i < findings->growth.rows.count; i++)
+			if (findings->growth.rows.data[i].growth_bytes > (double)most)
+				most = (u64)findings->growth.rows.data[i].growth_bytes;
+		return most;
+	case LIMIT_MISUSE:
+		return findings->misuse.certain;
+	case LIMITS:
+		break;
+	}
+	return 0;
+}
+
+/* Chunks of no bytes are leaks, too. */
+static bool exceeds(const struct leaks *self, enum limit limit)
+{
+	static const u8 classes[] = {[LIMIT_LOST] = CLASS_LOST,
+				     [LIMIT_INDIRECT] = CLASS_INDIRECT,
+				     [LIMIT_POSSIBLE] = CLASS_POSSIBLE};
+
+	if (!self->fail_on.on[limit])
+		return false;
+	if (limit <= LIMIT_POSSIBLE && !self->fail_on.limit[limit])
+		return self->findings.leaks.classes[classes[limit]].chunks != 0;
+	return measured(&self->findings, limit) > self->fail_on.limit[limit];
+}
+
+static void say_failed(const struct leaks *self, enum limit limit)
+{
+	static const char *const texts[LIMITS] = {"lost", "indirectly lost", "possibly lost",
+						  "of growth at one point in the second half"};
+	u64 value = measured(&self->findings, limit);
+
+	if (limit == LIMIT_MISUSE)
+		fprintf(stderr, "heapwise leaks: %s: failed: %s wrong calls\n", self->trace.path,
+			units_count(value).text);
+	else
+		fprintf(stderr, "heapwise leaks: %s: failed: %s %s, allowed %s\n", self->trace.path,
+			units_bytes(value).text, texts[limit],
+			units_bytes(self->fail_on.limit[limit]).text);
+}
+
+/* What was asked for and could not be judged never fails; that it was not must be seen. */
+static void say_not_judged(const struct leaks *self, struct result *result)
+{
+	const struct findings *findings = &self->findings;
+	const struct leak_sum *unknown = &findings->leaks.classes[CLASS_UNKNOWN];
+	const bool *on = self->fail_on.on;
+
+	if ((on[LIMIT_LOST] || on[LIMIT_INDIRECT] || on[LIMIT_POSSIBLE]) && unknown->chunks)
+		fprintf(stderr, "heapwise leaks: %s: not judged: %s in %s kept chunks: %s\n",
+			self->trace.path, units_bytes(unknown->bytes).text,
+			units_count(model_count(self->trace.model, unknown->chunks)).text,
+			leaks_unknown_reason(self->trace.model, result));
+	if (on[LIMIT_GROWTH] && findings->growth.not_judged)
+		fprintf(stderr, "heapwise leaks: %s: growth was not judged: %s\n", self->trace.path,
+			findings->growth.not_judged);
+	if (on[LIMIT_MISUSE] && findings->misuse.possible)
+		fprintf(stderr, "heapwise leaks: %s: %s calls may be wrong, but are not certain\n",
+			self->trace.path, units_count(findings->misuse.possible).text);
+}
+
+static int verdict(const struct leaks *self, struct result *result)
+{
+	int status = EXIT_DONE;
+
+	fflush(stdout);
+	say_not_judged(self, result);
+	for (u32 i = 0; i < LIMITS; i++)
+		if (exceeds(self, (enum limit)i)) {
+			say_failed(self, (enum limit)i);
+			status = EXIT_FINDING;
+		}
+	return status;
+}
+
+static int leaks_one(void *data, const char *path)
+{
+	struct leaks *self = data;
+	struct result *result = NULL;
+	struct err err = {0};
+	int status;
+
+	self->trace = (struct loaded){.command = self->command,
+				      .path = path,
+				      .wanted_image = self->args->image,
+				      .find_symbols = self->args->symbols};
+	if (read_suppressions(self, &err) == 0 && loaded_read(&self->trace, &err) == 0)
+		result = build(self, &err);
+	if (result) {
+		print_result(result, self->format);
+		status = verdict(self, result);
+	} else {
+		status = command_fail(self->command, &err);
+	}
+	result_free(result);
+	findings_release(&self->findings);
+	memset(&self->findings, 0, sizeof self->findings);
+	suppressions_release(&self->suppressions);
+	loaded_release(&self->trace);
+	return status;
+}
+
+static int run(const struct command *self, void *fields, int argc, char **argv)
+{
+	const struct leaks_args *args = fields;
+	struct leaks leaks = {.command = self, .args = args, .format = format_parse(args->format)};
+	struct err err = {0};
+
+	if (argc != 1)
+		return command_usage(self, argc ? "one FILE at a time" : "which FILE?");
+	if (parse_kinds(args->kinds ? args->kinds : "lost,indirect,possible,unknown", &leaks.kinds,
+			&err) < 0 ||
+	    parse_fail_on(args->fail_on, &leaks.fail_on, &err) < 0)
+		return command_usage(self, "%s", err.text);
+	if (args->growth_trend > 100 || args->growth_steps < GROWTH_STEPS_MIN ||
+	    args->growth_steps > GROWTH_STEPS_MAX || args->growth_seconds > UINT32_MAX)
+		return command_usage(self, "--growth-trend is at most 100, --growth-steps %d to %d",
+				     GROWTH_STEPS_MIN, GROWTH_STEPS_MAX);
+	return loaded_each(self, argv[0], leaks.format, leaks_one, &leaks);
+}
+
+const struct command cmd_leaks = {
+	.name = "leaks",
+	.operands = "FILE",
+	.summary = "find what was never freed, what keeps growing, and wrong frees",
+	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
+		   "--children.\n"
+		   "Classes of what was never freed: lost, nothing points to it any more; "
+		   "indirect, only\n"
+		   "lost chunks point to it; possible, something points into it, but not to its "
+		   "start;\n"
+		   "reachable, the program could still have freed it; unknown, no scan was made.",
+	.options = options,
+	.fields_size = sizeof(struct leaks_args),
+	.fields_default = &defaults,
+	.run = run,
+};
