@@ -2,7 +2,6 @@
  * heapwise run: records a program. Host. What the program prints stays untouched: everything from
  * here goes to stderr, and the exit status is the program's own. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,6 +158,16 @@ static void say_unrecorded(const struct run_result *result)
 	fprintf(stderr, ": use --children\n");
 }
 
+/* The program began new recordings: heapwise_restart. */
+static void say_recordings(const struct run_result *result)
+{
+	fprintf(stderr, "heapwise: these are of the last of %s recordings; the others are",
+		units_count(result->traces.count).text);
+	for (u64 i = 0; i + 1 < result->traces.count; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", result->traces.data[i]);
+	fprintf(stderr, "\n");
+}
+
 static void say_totals(const struct run_args *args, const struct run_result *result)
 {
 	const struct stream_totals *totals = &result->totals;
@@ -177,9 +186,11 @@ static void say_totals(const struct run_args *args, const struct run_result *res
 		fprintf(stderr,
 			"heapwise: these are of the last of %s images of the program (exec)\n",
 			units_count(result->images).text);
+	if (result->traces.count > 1 && !args->children)
+		say_recordings(result);
 	fprintf(stderr, "heapwise: trace %s, %s", result->output,
 		units_bytes(result->trace_bytes).text);
-	if (events && result->images == 1 && !args->children)
+	if (events && result->images == 1 && result->traces.count == 1 && !args->children)
 		fprintf(stderr, ", %.1f bytes per event",
 			(double)result->trace_bytes / (double)events);
 	fprintf(stderr, "\n");
@@ -223,32 +234,12 @@ static void resolve_one(const struct run_args *args, const char *path)
 		fprintf(stderr, "heapwise: function names are missing in %s: %s\n", path, err.text);
 }
 
-static void resolve_folder(const struct run_args *args, const char *folder)
-{
-	DIR *dir = opendir(folder);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		size_t length = strlen(entry->d_name);
-		char path[8192];
-
-		if (length < 4 || strcmp(entry->d_name + length - 4, ".hwt") != 0)
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		resolve_one(args, path);
-	}
-	if (dir)
-		closedir(dir);
-}
-
 static void resolve(const struct run_args *args, const struct run_result *result)
 {
 	if (!args->symbols || !result->output[0] || result->write_errno)
 		return;
-	if (args->children)
-		resolve_folder(args, result->output);
-	else
-		resolve_one(args, result->output);
+	for (u64 i = 0; i < result->traces.count; i++)
+		resolve_one(args, result->traces.data[i]);
 }
 
 /* ---- end ------------------------------------------------------------------------------------- */
@@ -336,6 +327,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	summary(args, &result);
 	if (args->report && result.recorded)
 		report(&result);
+	run_result_release(&result);
 	return end_like(result.wait_status);
 }
 

@@ -20,6 +20,7 @@ struct correlator {
 	struct stream_sink sink;
 	bool drop_unknown;
 	bool aggregating;
+	bool strangers; /* see correlator_expect_strangers */
 	struct live_table live;
 	struct waiting waiting;
 	u64 now_ns;
@@ -51,6 +52,11 @@ struct correlator *correlator_new(const struct stream_sink *sink, bool drop_unkn
 		return NULL;
 	}
 	return self;
+}
+
+void correlator_expect_strangers(struct correlator *self)
+{
+	self->strangers = true;
 }
 
 void correlator_free(struct correlator *self)
@@ -319,14 +325,21 @@ static int queue_force(struct correlator *self, struct live_block *block, struct
 	return birth ? tell_birth(self, block, &told, err) : tell_unknown_free(self, &told, err);
 }
 
-/* Tells what waits at the address as far as it goes. Removes the block's record if nothing is
- * left. */
-static int queue_settle(struct correlator *self, struct live_block *block, struct err *err)
+static int queue_step_all(struct correlator *self, struct live_block *block, struct err *err)
 {
 	int status = 0;
 
 	while (block_is_queued(block) && status == 0 && queue_step(self, block, &status, err)) {
 	}
+	return status;
+}
+
+/* Tells what waits at the address as far as it goes. Removes the block's record if nothing is
+ * left. */
+static int queue_settle(struct correlator *self, struct live_block *block, struct err *err)
+{
+	int status = queue_step_all(self, block, err);
+
 	if (!block_is_queued(block) && !block_is_live(block))
 		live_remove(&self->live, block);
 	return status;
@@ -382,6 +395,29 @@ void correlator_set_time(struct correlator *self, u64 now_ns)
 	self->now_ns = now_ns;
 }
 
+/* An allocation at an address where a free waits that was made before it: if strangers are about, the
+ * free was of one. (Else the free's own allocation may still come, from a thread that lost the CPU.) */
+static int strangers_settle(struct correlator *self, struct live_block *block,
+			    const struct told_record *birth, struct err *err)
+{
+	int status = 0;
+
+	while (status == 0 && block_is_queued(block) && !block_is_live(block)) {
+		u32 first = self->waiting.queues.data[block->extra].first;
+		const struct told_record *told = &self->waiting.waiters.data[first].told;
+		struct told_record death;
+
+		if (!hw_kind_frees(told->record.kind) ||
+		    (told->thread != birth->thread && told->record.ticks >= birth->record.ticks))
+			break;
+		death = queue_take(self, block, first);
+		status = tell_unknown_free(self, &death, err);
+		if (status == 0)
+			status = queue_step_all(self, block, err);
+	}
+	return status;
+}
+
 /* ---- feeding --------------------------------------------------------------------------------- */
 
 static int wait_at(struct correlator *self, struct live_block *block,
@@ -413,8 +449,12 @@ static inline int feed_birth(struct correlator *self, const struct told_record *
 
 	if (unlikely(!block))
 		return out_of_memory(err);
-	if (unlikely(!added))
-		return wait_at(self, block, told, err);
+	if (unlikely(!added)) {
+		if (self->strangers && strangers_settle(self, block, told, err) < 0)
+			return err->code;
+		if (block_is_live(block) || block_is_queued(block))
+			return wait_at(self, block, told, err);
+	}
 	return tell_birth(self, block, told, err);
 }
 
@@ -442,6 +482,10 @@ static int feed_other(struct correlator *self, const struct told_record *told, s
 	case HW_DURATION:
 		self->totals.durations++;
 		self->totals.duration_ticks += record->size;
+		break;
+	case HW_MARK:
+		if (record->aux == HW_MARK_PAUSED)
+			self->strangers = true;
 		break;
 	case HW_LOST:
 		self->totals.lost_events += record->size;
@@ -521,6 +565,11 @@ u64 correlator_waiting(const struct correlator *self)
 u64 correlator_events(const struct correlator *self)
 {
 	return self->events;
+}
+
+u64 correlator_live_chunks(const struct correlator *self)
+{
+	return self->live_chunks;
 }
 
 u64 correlator_live_bytes(const struct correlator *self)

@@ -194,7 +194,7 @@ static void note_number(struct process *root, const char *key, u64 number)
 	struct stream_sink sink = trace_writer_sink(root->writer);
 	char value[32];
 
-	if (!number || !sink.note)
+	if (!number)
 		return;
 	snprintf(value, sizeof(value), "%llu", (unsigned long long)number);
 	sink.note(sink.self, key, value, NULL);
@@ -214,12 +214,15 @@ static void hint_find(struct run *self)
 static void notes_tell(struct run *self)
 {
 	struct run_result *result = self->result;
-	struct stream_sink sink = trace_writer_sink(self->root->writer);
+	struct stream_sink sink;
 
+	if (!self->root->writer) /* the recording was ended before the program */
+		return;
+	sink = trace_writer_sink(self->root->writer);
 	note_number(self->root, "unrecorded_children", result->unrecorded_children);
 	note_number(self->root, "unrecorded_execs", result->unrecorded_execs);
 	note_number(self->root, "berth_shortage", result->berth_shortage);
-	if (result->runtime_hint[0] && sink.note)
+	if (result->runtime_hint[0])
 		sink.note(sink.self, "runtime_hint", result->runtime_hint, NULL);
 }
 
@@ -245,6 +248,27 @@ static void result_fill(struct run *self)
 	hint_find(self);
 }
 
+static void output_add(struct run_result *result, const char *path)
+{
+	char *copy = strdup(path);
+
+	result->trace_bytes += file_bytes(path);
+	if (!copy || !vec_push(&result->traces, copy))
+		free(copy);
+}
+
+/* The files of a process, in the order of their recordings. */
+static void outputs_add(struct run *self, const struct process *process)
+{
+	for (u64 i = 0; i < process->ended.count; i++)
+		output_add(self->result, process->ended.data[i]);
+	if (process->trace_path[0])
+		output_add(self->result, process->trace_path);
+	if (process->root && !self->options->children && self->result->traces.count)
+		snprintf(self->result->output, sizeof(self->result->output), "%s",
+			 self->result->traces.data[self->result->traces.count - 1]);
+}
+
 static void processes_release(struct run *self)
 {
 	struct process *process = self->root;
@@ -253,7 +277,7 @@ static void processes_release(struct run *self)
 		struct process *next = process->next;
 
 		watch_close_trace(process);
-		self->result->trace_bytes += file_bytes(process->trace_path);
+		outputs_add(self, process);
 		if (process->write_errno && !self->result->write_errno)
 			self->result->write_errno = process->write_errno;
 		process_free(process, &self->session);
@@ -333,6 +357,13 @@ static int run_unprofiled(struct run *self, struct err *err)
 	self->result->wait_status = self->watch.wait_status;
 	self->result->duration_ns = now_ns() - start;
 	return 0;
+}
+
+void run_result_release(struct run_result *result)
+{
+	for (u64 i = 0; i < result->traces.count; i++)
+		free(result->traces.data[i]);
+	vec_release(&result->traces);
 }
 
 int monitor_run(const struct run_options *options, struct run_result *result, struct err *err)

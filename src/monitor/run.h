@@ -3,6 +3,7 @@
 #ifndef MONITOR_RUN_H
 #define MONITOR_RUN_H
 
+#include "base/vec.h"
 #include "trace/stream.h"
 
 struct run_options {
@@ -28,7 +29,8 @@ struct run_options {
 struct run_result {
 	int wait_status;         /* as from waitpid, of the program */
 	bool recorded;           /* false: ran unprofiled, or nothing attached */
-	char output[4096];       /* trace file (or folder) */
+	char output[4096];       /* trace file of the program's last recording (or folder) */
+	VEC(char *) traces;      /* all files that were written, owned */
 	u64 trace_bytes;
 	u64 images;              /* images of the program that were recorded */
 	u64 duration_ns;
@@ -43,5 +45,6 @@ struct run_result {
 /* Returns 0 when the program was started, whatever became of it; negative (err filled)
  * otherwise. */
 int monitor_run(const struct run_options *options, struct run_result *result, struct err *err);
+void run_result_release(struct run_result *result);
 
 #endif
