@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/marks.h"
 #include "analysis/points.h"
 #include "analysis/summary.h"
 #include "cli/command.h"
@@ -168,6 +169,16 @@ static struct result *points(const struct report *self, enum points_by by, struc
 	return analyse_points(&source, &query, err);
 }
 
+static struct result *snapshots(const struct report *self, struct err *err)
+{
+	struct stack_source source = {.model = self->model,
+				      .symbols = &self->symbols,
+				      .image = self->model->image.number,
+				      .depth = depth_shown(self)};
+
+	return analyse_snapshots(&source, self->args->top, err);
+}
+
 /* The whole report as one result; NULL and err on failure. */
 static struct result *build(const struct report *self, struct err *err)
 {
@@ -187,6 +198,8 @@ static struct result *build(const struct report *self, struct err *err)
 	for (u32 i = first; i < end; i++)
 		result_add_part(report, points(self, (enum points_by)i, err));
 	result_add_part(report, analyse_sizes(self->model, err));
+	result_add_part(report, analyse_marks(self->model, err));
+	result_add_part(report, snapshots(self, err));
 	if (!result_failed(report))
 		return report;
 	if (!err->code)

@@ -52,6 +52,18 @@ enum hw_mark {
 	HW_MARK_COUNT
 };
 
+/* "mark", "snapshot", "phase_begin" … */
+static inline const char *hw_mark_word(u32 mark)
+{
+	static const char *const words[HW_MARK_COUNT] = {
+#define HW_MARK_WORD(name, number, word) [number] = word,
+		HW_MARKS(HW_MARK_WORD)
+#undef HW_MARK_WORD
+	};
+
+	return mark < HW_MARK_COUNT ? words[mark] : "unknown";
+}
+
 /* Whether the address of such a mark is the number of a name. */
 static inline bool hw_mark_is_named(u32 mark) { return mark >= HW_MARK_NAMED && mark <= HW_MARK_PHASE_END; }
 
