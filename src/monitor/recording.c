@@ -315,6 +315,22 @@ static void asks_refuse(struct process *self, int failure)
 	}
 }
 
+/* There is no image: not yet, or not any more. */
+static void asks_defer(struct process *self)
+{
+	if (self->gone_seen) {
+		asks_refuse(self, ESRCH);
+		return;
+	}
+	for (u32 i = ASK_PAUSE; i <= ASK_RESUME; i++) {
+		if (!is_asked(self, i))
+			continue;
+		recording_set_paused(self, i == ASK_PAUSE);
+		ask_finish(self, i, 0);
+	}
+	asks_refuse(self, EAGAIN);
+}
+
 static void asks_serve(struct process *self)
 {
 	if (is_asked(self, ASK_PAUSE)) {
@@ -386,8 +402,8 @@ void recording_cycle(struct process *self, const struct session_options *options
 	}
 	if (self->image)
 		asks_serve(self);
-	else if (self->gone_seen)
-		asks_refuse(self, ESRCH);
+	else
+		asks_defer(self);
 	show(self);
 }
 

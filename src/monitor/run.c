@@ -14,6 +14,7 @@
 
 #include "base/io.h"
 #include "format/atomics.h"
+#include "monitor/control_server.h"
 #include "monitor/program.h"
 #include "monitor/watch.h"
 
@@ -29,6 +30,8 @@ struct run {
 	struct drain drain;
 	struct process *root;
 	struct watch watch;
+	struct control control;
+	struct control_server server;
 };
 
 static u64 now_ns(void)
@@ -96,8 +99,13 @@ static int session_make(struct run *self, struct err *err)
 		.stamp_shift = (u32)(options->test_stamp_shift & 31),
 		.sample_bytes = options->sample_bytes,
 		.ring_records = options->ring_records,
+		.paused = options->start_paused,
 	};
 
+	if (options->toggle_file)
+		session.paused = access(options->toggle_file, F_OK) != 0;
+	self->drain.pause_command = self->drain.pause_obeyed = session.paused;
+	self->watch.file_seen = !session.paused;
 	return session_open(&self->session, &session, err);
 }
 
@@ -183,6 +191,8 @@ static int threads_start(struct run *self, struct err *err)
 	self->drain.max_size = self->options->max_size;
 	self->watch.drain = &self->drain;
 	self->watch.name = self->name;
+	self->control.drain = &self->drain;
+	self->watch.control = &self->control;
 	watch_measure_disk(&self->watch);
 	return drain_start(&self->drain, err);
 }
@@ -300,10 +310,23 @@ static void output_remove(struct run *self)
 		rmdir(self->result->output);
 }
 
+/* A recording without it is a recording all the same. */
+static void server_start(struct run *self)
+{
+	struct err err = { 0 };
+
+	if (control_server_start(&self->server, &self->control, &err) < 0)
+		snprintf(self->result->control_problem, sizeof(self->result->control_problem),
+			 "%.500s", err.text);
+}
+
 static int run_watched(struct run *self, struct err *err)
 {
 	u64 start = now_ns();
-	int status = launch_go(&self->launch, err);
+	int status;
+
+	server_start(self);
+	status = launch_go(&self->launch, err);
 
 	if (status < 0)
 		process_set_gone(self->root, IMAGE_DETACHED, 0);
@@ -311,6 +334,7 @@ static int run_watched(struct run *self, struct err *err)
 	watch_run(&self->watch);
 	self->result->wait_status = self->watch.wait_status;
 	self->result->duration_ns = now_ns() - start;
+	control_server_stop(&self->server);
 	drain_join(&self->drain);
 	if (status < 0)
 		return status;
@@ -378,6 +402,7 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 	self->options = self->watch.options = options;
 	self->result = result;
 	self->watch.signals = &self->signals;
+	self->signals.toggle = options->toggle_signal;
 	status = program_find(&self->program, options->argv[0], err);
 	if (status == 0 && self->program.obstacle != PROGRAM_RECORDABLE &&
 	    !options->allow_unprofiled)

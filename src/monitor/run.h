@@ -13,6 +13,9 @@ struct run_options {
 	bool alloc_stacks, free_stacks, mmap, lossy, children;
 	bool durations;          /* sample the real calls' durations */
 	bool exact_times;        /* read the counter for every event */
+	bool start_paused;
+	int toggle_signal;       /* pauses and resumes when it is sent to us; 0 = none */
+	const char *toggle_file; /* allocations are recorded while it exists; NULL = none */
 	bool allow_unprofiled;   /* run static and setuid programs without recording them */
 	u64 sample_bytes;        /* 0 = everything */
 	u64 max_depth;           /* 0 = 1024 */
@@ -38,6 +41,7 @@ struct run_result {
 	u64 unrecorded_children, unrecorded_execs, berth_shortage;
 	int write_errno;         /* first error when writing the trace, e.g. ENOSPC */
 	bool aggregated;         /* --max-size or the full disk stopped single events */
+	char control_problem[512]; /* "" or why `heapwise ctl` could not reach the recording */
 	char runtime_hint
 		[512]; /* "" or a sentence: memory that malloc does not see, and what helps */
 };

@@ -268,6 +268,11 @@ static void signal_handle(struct watch *self, const siginfo_t *info)
 {
 	if (info->si_signo == SIGCHLD)
 		return;
+	if (info->si_signo == self->options->toggle_signal) {
+		if (self->control)
+			control_toggle(self->control);
+		return;
+	}
 	if (self->ended) {
 		if (self->drain)
 			processes_detach(self);
@@ -275,6 +280,16 @@ static void signal_handle(struct watch *self, const siginfo_t *info)
 	}
 	if (info->si_code <= 0 && info->si_pid != self->pid)
 		kill(self->pid, info->si_signo);
+}
+
+static void file_check(struct watch *self)
+{
+	const char *path = self->options->toggle_file;
+
+	if (!path || (access(path, F_OK) == 0) == self->file_seen)
+		return;
+	self->file_seen = !self->file_seen;
+	drain_set_paused(self->drain, !self->file_seen);
 }
 
 static void progress_tell(struct watch *self)
@@ -311,6 +326,7 @@ void watch_run(struct watch *self)
 		now = now_ns();
 		if (!self->drain)
 			continue;
+		file_check(self);
 		processes_serve(self, is_due(&self->usage_ns, now, USAGE_NS));
 		if (is_due(&self->disk_ns, now, DISK_NS))
 			disk_check(self);
