@@ -59,6 +59,10 @@ foreach(case plugins handler-retries sleepers fork-in-handler pause-storm own-st
 	heapwise_run(hard-${case} hard ${case})
 endforeach()
 heapwise_run(api api)
+foreach(case restart symbols busy refused rights exec autosave save marks paused start-paused
+	toggle-signal toggle-file ctl ctl-callback ctl-errors ctl-children header monitor-killed)
+	heapwise_run(control-${case} control ${case})
+endforeach()
 heapwise_run(memory-of-contexts memory 1 60000)
 heapwise_run(memory-of-threads memory 64 500)
 heapwise_run(example-and-install example)

@@ -152,6 +152,16 @@ static int refused(char **argv)
 	return 0;
 }
 
+/* Gives up its rights, and asks for a file that it could not write itself. */
+static int rights(char **argv)
+{
+	free(block(5020));
+	if (setresuid(65534, 65534, 65534))
+		return 1;
+	failed("restart", heapwise_restart(argv[0]));
+	return 0;
+}
+
 /* A relative name is looked up where the program is, not where its monitor is. */
 static int relative(char **argv)
 {
@@ -166,7 +176,7 @@ static int autosave(char **argv)
 	heapwise_autosave(strtoull(argv[0], NULL, 10));
 	for (unsigned i = 0; i < 20000; i++)
 		block(5006);
-	nap(400); /* less than the second after which everything is written anyway */
+	nap(200); /* less than the second after which everything is written anyway */
 	printf("%d\n", (int)getpid());
 	fflush(stdout);
 	nap(60000);
@@ -259,6 +269,36 @@ static int steered(char **argv)
 	return 0;
 }
 
+/* Has a callback, and never calls us. */
+static int deaf(char **argv)
+{
+	heapwise_on_snapshot(called, NULL);
+	block(5013);
+	puts("ready");
+	fflush(stdout);
+	while (access(argv[0], F_OK))
+		nap(10);
+	return 0;
+}
+
+/* Its monitor dies: nothing waits for it, and nothing fails. */
+static int orphan(char **argv)
+{
+	int before = heapwise_state();
+
+	make(10, 5019);
+	kill(getppid(), SIGKILL);
+	nap(300);
+	heapwise_save();
+	heapwise_restart(argv[0]);
+	heapwise_stop();
+	heapwise_mark_named("gone");
+	heapwise_snapshot();
+	printf("%d\n%d\ndone\n", before, heapwise_state());
+	fflush(stdout);
+	return 0;
+}
+
 /* Says by blocks of different sizes what it believes to be recorded. */
 static int started(char **argv)
 {
@@ -296,7 +336,8 @@ int main(int argc, char **argv)
 		{ "restart", restart }, { "busy", busy },	{ "refused", refused },
 		{ "relative", relative }, { "autosave", autosave }, { "save", save },
 		{ "marks", marks },	{ "paused", paused },	{ "steered", steered },
-		{ "started", started }, { "again", again },
+		{ "started", started }, { "again", again },	{ "deaf", deaf },
+		{ "orphan", orphan },	{ "rights", rights },
 	};
 
 	for (unsigned i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
