@@ -9,7 +9,7 @@ target=$HEAPWISE_TARGETS/control
 # sizes TRACE   "count kind size" of the target's own blocks
 sizes()
 {
-	"$HEAPWISE" dump "$1" | awk '$1 !~ /^#/ && $5 ~ /^[579]0[01][0-9]$/ { print $3, $5 }' | sort | uniq -c |
+	"$HEAPWISE" dump "$1" | awk '$3 ~ /alloc|free/ && $5 ~ /^[579]0[0-2][0-9]$/ { print $3, $5 }' | sort | uniq -c |
 		awk '{ print $1, $2, $3 }'
 }
 
