@@ -79,7 +79,8 @@ static void add_points(struct result *table, const struct stack_source *source, 
 }
 
 /* The model is not ours to sort. */
-static bool add_snapshot(struct result *table, const struct stack_source *source, u64 number, u64 top)
+static bool add_snapshot(struct result *table, const struct stack_source *source, u64 number,
+			 u64 top)
 {
 	const struct model_snapshot *snapshot = &source->model->snapshots.data[number];
 	struct model_snapshot_point *points = calloc(snapshot->count + 1, sizeof *points);

@@ -123,17 +123,17 @@ const struct command cmd_ctl = {
 	.name = "ctl",
 	.operands = "PID VERB",
 	.summary = "pause, resume, stop or ask after a recording that is under way",
-	.details =
-		"PID is the number of a recorded program, or of the heapwise that records it; with\n"
-		"--children the latter means all of its processes. VERB is one of\n"
-		"  pause     stop recording allocations; frees of known chunks still are\n"
-		"  resume    record allocations again\n"
-		"  snapshot  put a snapshot of what is live into the trace\n"
-		"  stop      end the recording and close the trace; the program goes on\n"
-		"  status    say what is recorded and how much it is\n"
-		"Only the user who started the recording can do that.\n"
-		"\n"
-		"Exit status: 0 done, 2 usage error, 3 nothing is recorded there or it failed.",
+	.details = "PID is the number of a recorded program, or of the heapwise that records it; "
+		   "with\n"
+		   "--children the latter means all of its processes. VERB is one of\n"
+		   "  pause     stop recording allocations; frees of known chunks still are\n"
+		   "  resume    record allocations again\n"
+		   "  snapshot  put a snapshot of what is live into the trace\n"
+		   "  stop      end the recording and close the trace; the program goes on\n"
+		   "  status    say what is recorded and how much it is\n"
+		   "Only the user who started the recording can do that.\n"
+		   "\n"
+		   "Exit status: 0 done, 2 usage error, 3 nothing is recorded there or it failed.",
 	.options = options,
 	.fields_size = sizeof(struct ctl_args),
 	.run = run,

@@ -24,14 +24,14 @@ static u64 now_ns(void)
 
 static void nap(void)
 {
-	const struct timespec time = { .tv_nsec = 2000000 };
+	const struct timespec time = {.tv_nsec = 2000000};
 
 	nanosleep(&time, NULL);
 }
 
 void control_reply_add(struct control_reply *self, const char *key, const char *format, ...)
 {
-	struct strbuf value = { 0 };
+	struct strbuf value = {0};
 	va_list arguments;
 
 	va_start(arguments, format);
@@ -113,11 +113,11 @@ int control_ask(struct control *self, struct process *process, enum ask_what wha
 
 static const char *state_word(const struct process *process)
 {
-	static const char *const words[] = { [SHOWN_WAITING] = "waiting",
-					     [SHOWN_RECORDING] = "recording",
-					     [SHOWN_PAUSED] = "paused",
-					     [SHOWN_STOPPED] = "stopped",
-					     [SHOWN_ENDED] = "ended" };
+	static const char *const words[] = {[SHOWN_WAITING] = "waiting",
+					    [SHOWN_RECORDING] = "recording",
+					    [SHOWN_PAUSED] = "paused",
+					    [SHOWN_STOPPED] = "stopped",
+					    [SHOWN_ENDED] = "ended"};
 
 	return words[load_relaxed(&process->shown.state) % (SHOWN_ENDED + 1)];
 }
@@ -249,11 +249,11 @@ static int do_stop(struct control *self, struct process *process, struct control
 }
 
 static const struct control_verb own_verbs[] = {
-	{ "pause", "stop recording allocations; frees of known chunks still are", do_pause },
-	{ "resume", "record allocations again", do_resume },
-	{ "snapshot", "put a snapshot of what is live into the trace", do_snapshot },
-	{ "stop", "end the recording and close the trace; the program goes on", do_stop },
-	{ "status", "say what is recorded and how much it is", status },
+	{"pause", "stop recording allocations; frees of known chunks still are", do_pause},
+	{"resume", "record allocations again", do_resume},
+	{"snapshot", "put a snapshot of what is live into the trace", do_snapshot},
+	{"stop", "end the recording and close the trace; the program goes on", do_stop},
+	{"status", "say what is recorded and how much it is", status},
 };
 enum { OWN_VERBS = sizeof(own_verbs) / sizeof(*own_verbs) };
 

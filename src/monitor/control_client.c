@@ -17,12 +17,12 @@
 enum { ANSWER_MAX = 1 << 20 };
 
 /* Longer than any verb takes in the server. */
-static const struct timeval limit = { .tv_sec = CONTROL_WAIT_SECONDS + 5 };
+static const struct timeval limit = {.tv_sec = CONTROL_WAIT_SECONDS + 5};
 
 /* 1: answered, text is the answer. 0: nobody is there. Negative: err. */
 static int exchange(const char *path, const char *request, struct strbuf *text, struct err *err)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	char buffer[4096];
 	ssize_t got = -1;
 	int fd, status = 0;
@@ -69,7 +69,7 @@ static int understand(const struct strbuf *text, struct strbuf *reply, struct er
 
 static int call_socket(const char *path, const char *request, struct strbuf *reply, struct err *err)
 {
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	int status = exchange(path, request, &text, err);
 
 	if (status > 0)
@@ -89,7 +89,7 @@ static int call_folder(const char *folder, const char *request, struct strbuf *r
 
 	while (dir && status <= 0 && (entry = readdir(dir))) {
 		size_t length = strlen(entry->d_name);
-		struct err one = { 0 };
+		struct err one = {0};
 		char path[400];
 
 		if (length < 6 || strcmp(entry->d_name + length - 5, ".sock") != 0)

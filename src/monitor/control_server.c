@@ -28,7 +28,7 @@ enum { LINE_MAX_BYTES = 256, CLIENT_SECONDS = 2, BACKLOG = 16, TRIES = 3 };
 /* Found without the environment: who asks may have another one than who records. */
 const char *control_folder(u32 index, char buffer[64])
 {
-	static const char *const formats[] = { "/run/user/%u/heapwise", "/tmp/heapwise-%u" };
+	static const char *const formats[] = {"/run/user/%u/heapwise", "/tmp/heapwise-%u"};
 
 	if (index >= sizeof(formats) / sizeof(*formats))
 		return NULL;
@@ -105,9 +105,9 @@ static bool line_read(int client, char line[LINE_MAX_BYTES])
 
 static void answer(const struct control_server *self, char *line, struct strbuf *text)
 {
-	struct control_reply reply = { 0 };
+	struct control_reply reply = {0};
 	struct process *process;
-	struct err err = { 0 };
+	struct err err = {0};
 	char *space = strchr(line, ' ');
 	u64 pid;
 
@@ -129,8 +129,8 @@ static void answer(const struct control_server *self, char *line, struct strbuf 
 
 static void client_serve(const struct control_server *self, int client)
 {
-	const struct timeval limit = { .tv_sec = CLIENT_SECONDS };
-	struct strbuf text = { 0 };
+	const struct timeval limit = {.tv_sec = CLIENT_SECONDS};
+	struct strbuf text = {0};
 	char line[LINE_MAX_BYTES];
 
 	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
@@ -149,8 +149,8 @@ static void client_serve(const struct control_server *self, int client)
 static void *server_main(void *argument)
 {
 	struct control_server *self = argument;
-	struct pollfd wait[] = { { .fd = self->socket, .events = POLLIN },
-				 { .fd = self->stop[0], .events = POLLIN } };
+	struct pollfd wait[] = {{.fd = self->socket, .events = POLLIN},
+				{.fd = self->stop[0], .events = POLLIN}};
 
 	for (;;) {
 		int client;
@@ -171,7 +171,7 @@ static void *server_main(void *argument)
 
 static int socket_bind(struct control_server *self, const char *folder)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 	snprintf(self->folder, sizeof(self->folder), "%s", folder);
 	snprintf(self->path, sizeof(self->path), "%s/%d.sock", folder, (int)getpid());

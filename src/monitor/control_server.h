@@ -14,8 +14,8 @@
 
 struct control_server {
 	struct control *control;
-	int socket;   /* -1 = there is none */
-	int stop[2];  /* pipe: a byte ends the thread */
+	int socket;  /* -1 = there is none */
+	int stop[2]; /* pipe: a byte ends the thread */
 	char folder[64], path[96];
 	pthread_t thread;
 };

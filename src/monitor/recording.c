@@ -34,10 +34,7 @@ static struct stream_clock clock_now(void)
 	return clock;
 }
 
-static bool is_recorded(const struct process *self)
-{
-	return self->image && !self->image->resting;
-}
+static bool is_recorded(const struct process *self) { return self->image && !self->image->resting; }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -142,7 +139,7 @@ static int recording_begin(struct process *self, const struct session_options *o
 		.stamp_shift = options->stamp_shift,
 		.at = clock_now(),
 	};
-	struct err err = { 0 };
+	struct err err = {0};
 
 	self->writer = self->next_writer;
 	self->next_writer = NULL;
@@ -372,7 +369,7 @@ static void show(struct process *self)
 {
 	struct process_shown *shown = &self->shown;
 	const struct hw_control *control = self->image ? self->image->berth.control : NULL;
-	struct stream_totals totals = { 0 };
+	struct stream_totals totals = {0};
 	u32 state = SHOWN_WAITING;
 
 	if (self->gone_seen && !self->berths.count)
@@ -407,7 +404,4 @@ void recording_cycle(struct process *self, const struct session_options *options
 	show(self);
 }
 
-bool recording_is_settled(const struct process *self)
-{
-	return self->doing == DOING_NOTHING;
-}
+bool recording_is_settled(const struct process *self) { return self->doing == DOING_NOTHING; }

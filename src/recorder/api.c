@@ -13,7 +13,7 @@ static bool attached(void) { return load_relaxed(&hwr_token.on) || hwr_session_j
 
 static void put_mark(const struct hwr_caller *caller, u32 mark, u64 address, u64 number)
 {
-	struct hwr_call call = { .caller = *caller };
+	struct hwr_call call = {.caller = *caller};
 
 	hwr_call_begin(&call);
 	hwr_call_mark(&call, mark, address, number);
@@ -142,7 +142,7 @@ HWR_EXPORT void heapwise_recorder_mark(uint64_t number, int snapshot)
 
 HWR_EXPORT void heapwise_recorder_name(int what, const char *name)
 {
-	static const u8 marks[] = { HW_MARK_NAMED, HW_MARK_PHASE_BEGIN, HW_MARK_PHASE_END };
+	static const u8 marks[] = {HW_MARK_NAMED, HW_MARK_PHASE_BEGIN, HW_MARK_PHASE_END};
 	struct hwr_caller caller = HWR_CALLER();
 
 	if (!attached() || what < 0 || what >= (int)sizeof marks)

@@ -125,7 +125,8 @@ int hwr_request(enum hw_request_verb verb, const char *path)
 static bool is_name(const struct hw_name *name, const char *text, size_t bytes)
 {
 	/* Acquire: pairs with the release below, the text is whole. */
-	return load_acquire(&name->state) == 2 && hwr_same(name->text, text, bytes) && !name->text[bytes];
+	return load_acquire(&name->state) == 2 && hwr_same(name->text, text, bytes) &&
+	       !name->text[bytes];
 }
 
 /* Where a cut does not split a UTF-8 sequence. */

@@ -46,7 +46,7 @@ static void drop(unsigned count)
 
 static void nap(long ms)
 {
-	struct timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+	struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 
 	while (nanosleep(&time, &time) < 0) {
 	}
@@ -138,7 +138,7 @@ static int busy(char **argv)
 static int refused(char **argv)
 {
 	/* The last one is the file that is being written. */
-	const char *const names[] = { NULL, "", "/no/such/folder/trace", "/", argv[0] };
+	const char *const names[] = {NULL, "", "/no/such/folder/trace", "/", argv[0]};
 
 	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
 		int result;
@@ -238,15 +238,15 @@ static int paused(char **argv)
 	(void)argv;
 	make(BLOCKS, 5010);
 	heapwise_pause();
-	drop(300);                   /* 300 of the known ones */
+	drop(300);                    /* 300 of the known ones */
 	grown = realloc(grown, 9010); /* ends the known one, begins nothing */
-	make(300, 5011);             /* unseen */
+	make(300, 5011);              /* unseen */
 	heapwise_resume();
-	drop(200);                   /* unknown */
-	make(200, 5012);             /* most likely at the same addresses */
-	nap(300);                    /* long enough for those that wait for something */
-	drop(BLOCKS);                /* 200 of 5012, 100 unknown, 700 known */
-	free(grown);                 /* unknown */
+	drop(200);       /* unknown */
+	make(200, 5012); /* most likely at the same addresses */
+	nap(300);        /* long enough for those that wait for something */
+	drop(BLOCKS);    /* 200 of 5012, 100 unknown, 700 known */
+	free(grown);     /* unknown */
 	return 0;
 }
 
@@ -333,11 +333,11 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(char **argv);
 	} cases[] = {
-		{ "restart", restart }, { "busy", busy },	{ "refused", refused },
-		{ "relative", relative }, { "autosave", autosave }, { "save", save },
-		{ "marks", marks },	{ "paused", paused },	{ "steered", steered },
-		{ "started", started }, { "again", again },	{ "deaf", deaf },
-		{ "orphan", orphan },	{ "rights", rights },
+		{"restart", restart},   {"busy", busy},         {"refused", refused},
+		{"relative", relative}, {"autosave", autosave}, {"save", save},
+		{"marks", marks},       {"paused", paused},     {"steered", steered},
+		{"started", started},   {"again", again},       {"deaf", deaf},
+		{"orphan", orphan},     {"rights", rights},
 	};
 
 	for (unsigned i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
