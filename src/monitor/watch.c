@@ -222,7 +222,7 @@ static void processes_serve(struct watch *self, bool sample)
 				watch_close_trace(process);
 			continue;
 		}
-		if (process->writer_state == WRITER_WANTED) {
+		if (load_relaxed(&process->writer_state) == WRITER_WANTED) {
 			trace_open_for(self, process);
 			drain_wake(self->drain);
 		}

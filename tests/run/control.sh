@@ -65,6 +65,7 @@ ctl()
 	"$HEAPWISE" ctl --format json "$@" 2>"$work/ctl-stderr"
 }
 
+# Of $program; it may have been started a moment ago.
 state() { ctl "$program" status | jq -r .state; }
 state_is() { [ "$(state)" = "$1" ]; }
 allocations() { ctl "$program" status | jq -r .allocations; }
@@ -342,7 +343,8 @@ case_ctl_callback()
 	# A program that does not call back for a second: the snapshot is taken without it.
 	"$HEAPWISE" run --no-symbols -o "$work/deaf" -- "$target" deaf "$work/go2" >"$work/stdout" 2>"$work/stderr" &
 	monitor=$!
-	until_true test -s "$work/stdout"
+	program=$monitor
+	until_true state_is recording
 	ctl "$monitor" snapshot >"$work/got"
 	says "$work/got" "callback was not called"
 	touch "$work/go2"
