@@ -6,6 +6,7 @@
 #include "heapwise/heapwise.h"
 #include "recorder/control.h"
 #include "recorder/note.h"
+#include "recorder/sample.h"
 #include "recorder/session.h"
 
 /* A program may speak before it has allocated anything. */
@@ -108,6 +109,8 @@ HWR_EXPORT int heapwise_recorder_restart(const char *filename)
 	if (!attached())
 		return 0;
 	serve(&caller);
+	if (load_relaxed(&hwr_control->stopped) && hwr_control->sample_bytes)
+		hwr_sample_forget();
 	return fail_with(hwr_request(HW_REQUEST_RESTART, filename));
 }
 
