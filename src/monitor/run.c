@@ -272,7 +272,7 @@ static void outputs_add(struct run *self, const struct process *process)
 {
 	for (u64 i = 0; i < process->ended.count; i++)
 		output_add(self->result, process->ended.data[i]);
-	if (process->trace_path[0])
+	if (process->writer_state == WRITER_OPEN)
 		output_add(self->result, process->trace_path);
 	if (process->root && !self->options->children && self->result->traces.count)
 		snprintf(self->result->output, sizeof(self->result->output), "%s",
@@ -414,6 +414,8 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 								      : run_unprofiled(self, err);
 		launch_signals_restore(&self->signals);
 	}
+	if (status < 0)
+		run_result_release(result);
 	free(self);
 	return status;
 }
