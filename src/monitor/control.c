@@ -59,7 +59,7 @@ bool control_find(const struct control *self, u32 pid, struct process **process)
 	*process = NULL;
 	if (pid == (u32)getpid())
 		return true;
-	/* The latest first would be better: a pid may come again. The ended one is passed over. */
+	/* A pid may come again: the process that had it before has ended. */
 	for (; at; at = next_process(at)) {
 		if (at->pid == pid && !load_acquire(&at->finished)) {
 			*process = at;
