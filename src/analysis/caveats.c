@@ -50,6 +50,22 @@ static void about_file(struct result *result, const struct model *model,
 				  units_count(model->contexts.orphans).text);
 }
 
+/* Frees of blocks that are unknown because of what the user wanted are nothing to worry about. */
+static void about_strangers(struct result *result, const struct model *model)
+{
+	bool continued = model->image.flags & HW_RUN_CONTINUED;
+	const char *which = continued && model->pauses
+				    ? "chunks that were allocated before this recording began, or "
+				      "while it was paused"
+			    : continued	    ? "chunks that were allocated before this recording began"
+			    : model->pauses ? "chunks that were allocated while recording was paused"
+					    : "blocks whose allocation was not seen";
+
+	if (model->unknown_frees)
+		result_add_caveat(result, "%s %s of %s", units_count(model->unknown_frees).text,
+				  model->unknown_frees == 1 ? "free" : "frees", which);
+}
+
 static void about_losses(struct result *result, const struct model *model)
 {
 	u64 lost = summary_lost_events(model);
@@ -65,17 +81,44 @@ static void about_losses(struct result *result, const struct model *model)
 			result_add_caveat(result, "%s %s",
 					  units_count(model->end.totals.faults[i]).text,
 					  fault_texts[i]);
-	if (model->unknown_frees)
-		result_add_caveat(result, "%s frees of blocks whose allocation was not seen",
-				  units_count(model->unknown_frees).text);
+	about_strangers(result, model);
 	if (model->implied_frees)
 		result_add_caveat(result,
 				  "%s frees were not seen and follow from reuse of the address",
 				  units_count(model->implied_frees).text);
 }
 
+/* Moments between pause and resume; a pause that never ends goes to the end of the recording. */
+static u64 paused_ns(const struct model *model)
+{
+	u64 sum = 0, since = model->image.start_ticks;
+	bool paused = false;
+
+	for (u64 i = 0; i < model->marks.count; i++) {
+		const struct model_mark *mark = &model->marks.data[i];
+
+		if (mark->kind == HW_MARK_PAUSED && !paused) {
+			paused = true;
+			since = mark->ticks;
+		} else if (mark->kind == HW_MARK_RESUMED && paused) {
+			paused = false;
+			sum += tick_clock_ns(&model->clock, mark->ticks) -
+			       tick_clock_ns(&model->clock, since);
+		}
+	}
+	if (paused)
+		sum += tick_clock_ns(&model->clock, model->last_ticks) -
+		       tick_clock_ns(&model->clock, since);
+	return sum;
+}
+
 static void about_method(struct result *result, const struct model *model)
 {
+	if (model->pauses)
+		result_add_caveat(result,
+				  "recording was paused for %s: what was allocated then is not "
+				  "counted",
+				  units_ns(paused_ns(model)).text);
 	if (model->image.sample_bytes)
 		result_add_caveat(result,
 				  "sampled at one per %s allocated: all numbers are estimates",

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/kinds.h"
 #include "cli/print.h"
+#include "format/session.h"
 #include "model/clock.h"
 #include "model/contexts.h"
 #include "output/json.h"
@@ -52,6 +53,7 @@ struct dump {
 	struct json json;
 	struct strbuf stack;
 	char program[256];
+	char names[HW_NAMES][HW_NAME_BYTES]; /* of marks */
 };
 
 /* ---- the first reading: clocks ---- */
@@ -102,6 +104,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	self->images++;
 	self->image = image->number;
 	context_table_release(&self->contexts);
+	memset(self->names, 0, sizeof self->names);
 	vec_clear(&self->threads);
 	snprintf(self->program, sizeof self->program, "%s", image->program ? image->program : "");
 	if (self->format != FORMAT_TEXT)
@@ -229,6 +232,29 @@ static int on_note(void *data, const char *key, const char *value, struct err *e
 	return 0;
 }
 
+/* Names are always shown: marks have their numbers, as addresses. */
+static int on_name(void *data, const struct stream_name *name, struct err *err)
+{
+	struct dump *self = data;
+
+	(void)err;
+	if (name->id < HW_NAMES)
+		snprintf(self->names[name->id], sizeof *self->names, "%s", name->text);
+	if (self->format == FORMAT_TEXT) {
+		printf("# name 0x%x ", name->id);
+		put_clean(name->text);
+		putchar('\n');
+	}
+	return 0;
+}
+
+static const char *mark_name(const struct dump *self, const struct event *event)
+{
+	bool named = hw_mark_is_named(event->aux) && event->address < HW_NAMES;
+
+	return named ? self->names[event->address] : "";
+}
+
 /* A frame as function, or module+0xoffset. */
 static void add_frame(struct dump *self, const struct frame *frame)
 {
@@ -282,11 +308,13 @@ static const char *flag_words(u8 flags)
 	return flags & EVENT_IMPLIED ? "implied" : "";
 }
 
-/* FAILED and DURATION have a call there, the others a number. */
+/* FAILED and DURATION have a call there, marks their kind, the others a number. */
 static const char *aux_words(const struct event *event, char *text, size_t size)
 {
 	if (event->kind == HW_FAILED || event->kind == HW_DURATION)
 		return kind_name(event->aux);
+	if (event->kind == HW_MARK)
+		return hw_mark_word(event->aux);
 	if (event->aux == 0)
 		return "0";
 	snprintf(text, size, "%u", event->aux);
@@ -408,10 +436,12 @@ static void put_json(struct dump *self, const struct event *event)
 	else
 		json_null(json, "chunk");
 	json_number(json, "context", event->context);
-	if (event->kind == HW_FAILED || event->kind == HW_DURATION)
+	if (event->kind == HW_FAILED || event->kind == HW_DURATION || event->kind == HW_MARK)
 		json_text(json, "aux", aux_words(event, aux, sizeof aux));
 	else
 		json_number(json, "aux", event->aux);
+	if (event->kind == HW_MARK)
+		json_text(json, "name", mark_name(self, event));
 	json_text(json, "flags", flag_words(event->flags));
 	if (self->args->stacks)
 		json_text(json, "stack", strbuf_text(&self->stack));
@@ -471,7 +501,8 @@ static int read_events(struct dump *self, struct trace_reader *reader, struct er
 				   .usage = on_usage,
 				   .aggregates = on_aggregates,
 				   .image_end = on_image_end,
-				   .note = on_note};
+				   .note = on_note,
+				   .name = on_name};
 	int status = trace_read(reader, &how, &clocks, err);
 
 	if (status < 0)

@@ -53,17 +53,70 @@ static const struct result_column module_columns[] = {
 };
 enum { MODULE_COLUMNS = sizeof module_columns / sizeof *module_columns };
 
+static const struct result_column mark_columns[] = {
+	COLUMN("image", "image", VALUE_ID, "image that was marked"),
+	COLUMN("time_ns", "time", VALUE_NS, "when, from the start of the recording"),
+	COLUMN("kind", "kind", VALUE_TEXT,
+	       "mark, phase_begin, phase_end, snapshot, paused or resumed"),
+	COLUMN("number", "number", VALUE_ID, "number that the program gave, or 0"),
+	COLUMN("live_bytes", "live", VALUE_BYTES, "live bytes at this moment"),
+	COLUMN("live_chunks", "live chunks", VALUE_COUNT, "live chunks at this moment"),
+	COLUMN("name", "name", VALUE_TEXT, "name that the program gave, or nothing"),
+};
+enum { MARK_COLUMNS = sizeof mark_columns / sizeof *mark_columns };
+
+struct mark { /* its time is known only when all clocks are */
+	struct event event;
+	u64 live_bytes, live_chunks;
+};
+
 struct current { /* the image that is being read */
 	struct tick_clock clock;
 	u64 events, threads, contexts, modules, last_ticks;
+	u64 live_bytes, live_chunks;
+	bool sampled;
+	VEC(struct mark) marks;
+	const char *names[HW_NAMES]; /* copies of the table's */
 	struct value row[IMAGE_COLUMNS];
 	bool open;
 };
 
 struct info {
-	struct result *images, *modules, *notes;
+	struct result *images, *modules, *notes, *marks, *snapshots;
 	struct current now;
 };
+
+static void mark_add(struct info *self, struct result *table, const struct mark *mark)
+{
+	const struct current *now = &self->now;
+	const struct event *event = &mark->event;
+	bool named = hw_mark_is_named(event->aux) && event->address < HW_NAMES;
+	struct value *row = result_add_row(table);
+
+	if (!row)
+		return;
+	row[0] = now->row[0];
+	row[1] = value_number(tick_clock_ns(&now->clock, event->ticks));
+	row[2] = value_text(hw_mark_word(event->aux));
+	row[3] = value_number(event->size);
+	row[6] = value_text(named && now->names[event->address] ? now->names[event->address] : "");
+	/* Of a sample the report knows what its chunks stand for. */
+	if (!now->sampled) {
+		row[4] = value_number(mark->live_bytes);
+		row[5] = value_number(mark->live_chunks);
+	}
+}
+
+static void marks_close(struct info *self)
+{
+	for (u64 i = 0; i < self->now.marks.count; i++) {
+		const struct mark *mark = &self->now.marks.data[i];
+
+		mark_add(self, mark->event.aux == HW_MARK_SNAPSHOT ? self->snapshots : self->marks,
+			 mark);
+	}
+	vec_release(&self->now.marks);
+}
 
 static void image_close(struct info *self)
 {
@@ -80,6 +133,7 @@ static void image_close(struct info *self)
 	row = result_add_row(self->images);
 	if (row)
 		memcpy(row, now->row, sizeof now->row);
+	marks_close(self);
 	tick_clock_release(&now->clock);
 	*now = (struct current){0};
 }
@@ -93,6 +147,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	if (!tick_clock_start(&self->now.clock, image->start_ticks, image->start_ns))
 		return err_set(err, ERR_MEMORY, "out of memory");
 	self->now.open = true;
+	self->now.sampled = image->sample_bytes != 0;
 	self->now.last_ticks = image->start_ticks;
 	row[0] = value_number(image->number);
 	row[1] = value_number(image->pid);
@@ -160,11 +215,41 @@ static int on_contexts(void *data, const struct stream_context *contexts, u64 co
 	return 0;
 }
 
-static int on_events(void *data, const struct event *events, u64 count, struct err *err)
+static int on_name(void *data, const struct stream_name *name, struct err *err)
 {
 	struct info *self = data;
 
 	(void)err;
+	if (name->id < HW_NAMES)
+		self->now.names[name->id] = result_copy(self->marks, name->text);
+	return 0;
+}
+
+static bool event_apply(struct current *now, const struct event *event)
+{
+	if (hw_kind_allocates(event->kind)) {
+		now->live_bytes += event->size;
+		now->live_chunks++;
+	} else if (hw_kind_frees(event->kind) && event->chunk != NO_CHUNK) {
+		now->live_bytes -= event->size;
+		now->live_chunks--;
+	} else if (event->kind == HW_MARK) {
+		struct mark mark = {*event, now->live_bytes, now->live_chunks};
+
+		if (event->aux == HW_MARK_NUMBER && event->address == 1)
+			mark.event.aux = HW_MARK_SNAPSHOT; /* as the first version told it */
+		return vec_push(&now->marks, mark);
+	}
+	return true;
+}
+
+static int on_events(void *data, const struct event *events, u64 count, struct err *err)
+{
+	struct info *self = data;
+
+	for (u64 i = 0; i < count; i++)
+		if (!event_apply(&self->now, &events[i]))
+			return err_set(err, ERR_MEMORY, "out of memory");
 	self->now.events += count;
 	if (count && events[count - 1].ticks > self->now.last_ticks)
 		self->now.last_ticks = events[count - 1].ticks;
@@ -270,7 +355,8 @@ static int collect(struct info *self, struct trace_reader *reader, struct err *e
 				   .events = on_events,
 				   .clock = on_clock,
 				   .image_end = on_image_end,
-				   .note = on_note};
+				   .note = on_note,
+				   .name = on_name};
 	int status = trace_read(reader, &how, &sink, err);
 
 	image_close(self);
@@ -300,7 +386,10 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	self.images = table("image_list", "Images", image_columns, IMAGE_COLUMNS);
 	self.modules = table("module_list", "Modules", module_columns, MODULE_COLUMNS);
 	self.notes = table("note_list", "Notes", note_columns, 2);
-	if (!result || !self.images || !self.modules || !self.notes)
+	self.marks = table("mark_list", "Marks", mark_columns, MARK_COLUMNS);
+	self.snapshots = table("snapshot_list", "Snapshots", mark_columns, MARK_COLUMNS);
+	if (!result || !self.images || !self.modules || !self.notes || !self.marks ||
+	    !self.snapshots)
 		status = err_set(&err, ERR_MEMORY, "out of memory");
 	else
 		status = collect(&self, reader, &err);
@@ -308,11 +397,15 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		describe_file(result, argv[0], trace_info(reader));
 		self.modules->hidden_in_text = !args->modules;
 		self.notes->hidden_in_text = result_rows(self.notes) == 0;
+		self.marks->hidden_in_text = result_rows(self.marks) == 0;
+		self.snapshots->hidden_in_text = result_rows(self.snapshots) == 0;
 	}
 	if (result) {
 		result_add_part(result, self.images);
 		result_add_part(result, self.modules);
 		result_add_part(result, self.notes);
+		result_add_part(result, self.marks);
+		result_add_part(result, self.snapshots);
 	}
 	if (status == 0 && result_failed(result))
 		status = err_set(&err, ERR_MEMORY, "out of memory");

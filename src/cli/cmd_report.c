@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/findings.h"
+#include "analysis/marks.h"
 #include "analysis/points.h"
 #include "analysis/summary.h"
 #include "cli/loaded.h"
@@ -76,6 +77,13 @@ static int mention_findings(const struct report *self, struct result *report, st
 	return status;
 }
 
+static struct result *snapshots(const struct report *self, struct err *err)
+{
+	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
+
+	return analyse_snapshots(&source, self->args->top, err);
+}
+
 /* The whole report as one result; NULL and err on failure. */
 static struct result *build(const struct report *self, struct err *err)
 {
@@ -99,6 +107,8 @@ static struct result *build(const struct report *self, struct err *err)
 	for (u32 i = first; i < end; i++)
 		result_add_part(report, points(self, (enum points_by)i, err));
 	result_add_part(report, analyse_sizes(self->trace.model, err));
+	result_add_part(report, analyse_marks(self->trace.model, err));
+	result_add_part(report, snapshots(self, err));
 	if (!result_failed(report))
 		return report;
 	if (!err->code)

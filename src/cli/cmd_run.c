@@ -2,7 +2,6 @@
  * heapwise run: records a program. Host. What the program prints stays untouched: everything from
  * here goes to stderr, and the exit status is the program's own. */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +20,8 @@
 struct run_args {
 	const char *output, *recorder;
 	bool alloc_stacks, free_stacks, durations, exact_times, symbols;
-	bool mmap, lossy, children, unprofiled;
+	bool mmap, lossy, children, unprofiled, start_paused;
+	const char *toggle_signal, *toggle_file;
 	bool progress, quiet, report;
 	u64 sample_bytes, max_depth, max_size;
 	u64 ring_records, test_stamp_shift;
@@ -62,6 +62,13 @@ static const struct option_spec run_options[] = {
 		   "once the trace has BYTES, keep totals per allocation point only; default: when "
 		   "the "
 		   "disk is 90 % full"),
+	RUN_OPTION(start_paused, 0, "start-paused", OPTION_SET, NULL,
+		   "record no allocations until the program, 'heapwise ctl' or a toggle says so"),
+	RUN_OPTION(toggle_signal, 0, "toggle-signal", OPTION_STRING, "NAME",
+		   "pause, or resume, when this signal is sent to heapwise (not to the program): "
+		   "USR1, USR2, HUP, WINCH, URG, RTMIN+N"),
+	RUN_OPTION(toggle_file, 0, "toggle-file", OPTION_STRING, "PATH",
+		   "record allocations only while this file exists; looked for ten times a second"),
 	RUN_OPTION(unprofiled, 0, "unprofiled", OPTION_SET, NULL,
 		   "run programs that cannot be recorded (static, setuid) without recording"),
 	RUN_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
@@ -159,6 +166,16 @@ static void say_unrecorded(const struct run_result *result)
 	fprintf(stderr, ": use --children\n");
 }
 
+/* The program began new recordings: heapwise_restart. */
+static void say_recordings(const struct run_result *result)
+{
+	fprintf(stderr, "heapwise: these are of the last of %s recordings; the others are",
+		units_count(result->traces.count).text);
+	for (u64 i = 0; i + 1 < result->traces.count; i++)
+		fprintf(stderr, "%s %s", i ? "," : "", result->traces.data[i]);
+	fprintf(stderr, "\n");
+}
+
 static void say_totals(const struct run_args *args, const struct run_result *result)
 {
 	const struct stream_totals *totals = &result->totals;
@@ -177,9 +194,11 @@ static void say_totals(const struct run_args *args, const struct run_result *res
 		fprintf(stderr,
 			"heapwise: these are of the last of %s images of the program (exec)\n",
 			units_count(result->images).text);
+	if (result->traces.count > 1 && !args->children)
+		say_recordings(result);
 	fprintf(stderr, "heapwise: trace %s, %s", result->output,
 		units_bytes(result->trace_bytes).text);
-	if (events && result->images == 1 && !args->children)
+	if (events && result->images == 1 && result->traces.count == 1 && !args->children)
 		fprintf(stderr, ", %.1f bytes per event",
 			(double)result->trace_bytes / (double)events);
 	fprintf(stderr, "\n");
@@ -205,6 +224,9 @@ static void summary(const struct run_args *args, const struct run_result *result
 			"heapwise: the trace was not to grow further: from some moment on it "
 			"has totals per allocation point, and no single events\n");
 	say_unrecorded(result);
+	if (result->control_problem[0])
+		fprintf(stderr, "heapwise: note: 'heapwise ctl' could not be served: %s\n",
+			result->control_problem);
 	if (result->runtime_hint[0])
 		fprintf(stderr, "heapwise: note: %s\n", result->runtime_hint);
 	if (result->recorded && !args->report && !result->write_errno)
@@ -224,25 +246,6 @@ static void resolve_one(const struct run_args *args, struct symbolizer *symboliz
 		fprintf(stderr, "heapwise: function names are missing in %s: %s\n", path, err.text);
 }
 
-static void resolve_folder(const struct run_args *args, struct symbolizer *symbolizer,
-			   const char *folder)
-{
-	DIR *dir = opendir(folder);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		size_t length = strlen(entry->d_name);
-		char path[8192];
-
-		if (length < 4 || strcmp(entry->d_name + length - 4, ".hwt") != 0)
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		resolve_one(args, symbolizer, path);
-	}
-	if (dir)
-		closedir(dir);
-}
-
 static void resolve(const struct run_args *args, struct prepare *prepare,
 		    const struct run_result *result)
 {
@@ -251,10 +254,8 @@ static void resolve(const struct run_args *args, struct prepare *prepare,
 	if (!args->symbols || !result->output[0] || result->write_errno)
 		return;
 	symbolizer = prepare_finish(prepare);
-	if (args->children)
-		resolve_folder(args, symbolizer, result->output);
-	else
-		resolve_one(args, symbolizer, result->output);
+	for (u64 i = 0; i < result->traces.count; i++)
+		resolve_one(args, symbolizer, result->traces.data[i]);
 }
 
 /* ---- end ------------------------------------------------------------------------------------- */
@@ -297,6 +298,31 @@ static int end_like(int wait_status)
 	return 128 + number;
 }
 
+/* The number of a signal that can be spared; 0 if it is none of them. */
+static int signal_number(const char *name)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} spare[] = { { "USR1", SIGUSR1 },
+		      { "USR2", SIGUSR2 },
+		      { "HUP", SIGHUP },
+		      { "WINCH", SIGWINCH },
+		      { "URG", SIGURG } };
+	u64 offset = 0;
+
+	if (strncmp(name, "SIG", 3) == 0)
+		name += 3;
+	for (u32 i = 0; i < sizeof spare / sizeof *spare; i++)
+		if (strcmp(name, spare[i].name) == 0)
+			return spare[i].number;
+	if (strncmp(name, "RTMIN", 5) != 0)
+		return 0;
+	if (name[5] && (name[5] != '+' || !parse_number(name + 6, &offset)))
+		return 0;
+	return offset <= (u64)(SIGRTMAX - SIGRTMIN) ? SIGRTMIN + (int)offset : 0;
+}
+
 static void options_fill(const struct run_args *args, char **argv, struct run_options *options)
 {
 	options->argv = argv;
@@ -310,6 +336,9 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 	options->durations = args->durations;
 	options->exact_times = args->exact_times;
 	options->allow_unprofiled = args->unprofiled;
+	options->start_paused = args->start_paused;
+	options->toggle_signal = args->toggle_signal ? signal_number(args->toggle_signal) : 0;
+	options->toggle_file = args->toggle_file;
 	options->sample_bytes = args->sample_bytes;
 	options->max_depth = args->max_depth;
 	options->max_size = args->max_size;
@@ -330,6 +359,11 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		return command_usage(
 			self, "which program? heapwise run [OPTION...] PROGRAM [ARGUMENT...]");
 	options_fill(args, argv, &options);
+	if (args->toggle_signal && !options.toggle_signal)
+		return command_usage(self,
+				     "--toggle-signal wants one of USR1, USR2, HUP, WINCH, URG, "
+				     "RTMIN+N, not '%s'",
+				     args->toggle_signal);
 	clock_gettime(CLOCK_MONOTONIC, &progress.start);
 	if (isatty(STDERR_FILENO) && !args->quiet) {
 		options.progress = progress_show;
@@ -346,6 +380,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	summary(args, &result);
 	if (args->report && result.recorded)
 		report(&result);
+	run_result_release(&result);
 	return end_like(result.wait_status);
 }
 

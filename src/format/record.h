@@ -24,7 +24,7 @@
 	K(FAILED, 13, X, "")                 /* size asked for; aux = kind of the call that failed */ \
 	K(THREAD, 14, X, "")                 /* slot has a new owner: address = tid, size = pthread_self-like id */ \
 	K(DURATION, 15, X, "")               /* size = ticks that one real call took; aux = its kind */ \
-	K(MARK, 16, X, "")                   /* size = number of the mark; address 1 = snapshot asked for */ \
+	K(MARK, 16, X, "")                   /* aux = enum hw_mark; size = its number; address = its name, see below */ \
 	K(LOST, 17, X, "")                   /* size = events lost by this ring just before this record */
 
 enum hw_kind {
@@ -33,6 +33,39 @@ enum hw_kind {
 #undef HW_KIND_ENUM
 	HW_KIND_COUNT
 };
+
+/* Marks in the timeline: aux of a HW_MARK. Its address is the number of a name, 0 = none; of a snapshot
+ * it is 1. Numbers are never reused. */
+#define HW_MARKS(M)                                                                                \
+	M(NUMBER, 0, "mark")         /* heapwise_mark */                                           \
+	M(SNAPSHOT, 1, "snapshot")                                                                 \
+	M(NAMED, 2, "mark")          /* heapwise_mark_named */                                     \
+	M(PHASE_BEGIN, 3, "phase_begin")                                                           \
+	M(PHASE_END, 4, "phase_end")                                                               \
+	M(PAUSED, 5, "paused")       /* from here on allocations are not recorded */               \
+	M(RESUMED, 6, "resumed")
+
+enum hw_mark {
+#define HW_MARK_ENUM(name, number, word) HW_MARK_##name = number,
+	HW_MARKS(HW_MARK_ENUM)
+#undef HW_MARK_ENUM
+	HW_MARK_COUNT
+};
+
+/* "mark", "snapshot", "phase_begin" … */
+static inline const char *hw_mark_word(u32 mark)
+{
+	static const char *const words[HW_MARK_COUNT] = {
+#define HW_MARK_WORD(name, number, word) [number] = word,
+		HW_MARKS(HW_MARK_WORD)
+#undef HW_MARK_WORD
+	};
+
+	return mark < HW_MARK_COUNT ? words[mark] : "unknown";
+}
+
+/* Whether the address of such a mark is the number of a name. */
+static inline bool hw_mark_is_named(u32 mark) { return mark >= HW_MARK_NAMED && mark <= HW_MARK_PHASE_END; }
 
 static inline bool hw_kind_allocates(u32 kind) { return kind >= HW_MALLOC && kind <= HW_NEW_ARRAY; }
 static inline bool hw_kind_frees(u32 kind) { return kind >= HW_FREE && kind <= HW_DELETE_ARRAY; }

@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 1
+#define HW_SESSION_VERSION 2
 
 enum { HW_BERTHS = 1024 };
 
@@ -58,6 +58,7 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_TEST_PREEMPT = 16,  /* tests: give up the CPU now and then between stamp and publish */
 	HW_RUN_DURATIONS = 32,     /* sample the duration of the real calls */
 	HW_RUN_EXACT_TIMES = 64,   /* read the counter for every event */
+	HW_RUN_CONTINUED = 128,    /* of an image in a trace: its recording began in the middle of a life */
 };
 
 /* Counters of what went wrong. The recorder raises them, the monitor reports every one that is not 0. */
@@ -72,13 +73,41 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	F(MODULES_FULL, "modules not announced because the module log is full")                    \
 	F(SAMPLE_FULL, "sampled allocations not recorded because the sample table is full")        \
 	F(CHECKED, "stacks compared with the reference unwinder (checking build)")                 \
-	F(CHECK_FAILED, "stacks that differ from the reference unwinder (checking build)")
+	F(CHECK_FAILED, "stacks that differ from the reference unwinder (checking build)")         \
+	F(NAMES_FULL, "marks without a name because the table of names is full")
 
 enum hw_fault {
 #define HW_FAULT_ENUM(name, text) HW_FAULT_##name,
 	HW_FAULTS(HW_FAULT_ENUM)
 #undef HW_FAULT_ENUM
 	HW_FAULT_COUNT
+};
+
+enum hw_stop { /* hw_control.stopped */
+	HW_GO_ON = 0,
+	HW_STOPPED = 1,  /* nothing is recorded until a new recording begins */
+	HW_RELEASED = 2, /* monitor: the recorder is dormant for good */
+};
+
+/* What a program may ask of its monitor, and wait for. */
+enum hw_request_verb {
+	HW_REQUEST_SAVE = 1,    /* what was recorded so far is in the file */
+	HW_REQUEST_STOP = 2,    /* the file is closed */
+	HW_REQUEST_RESTART = 3, /* the file is closed, and another one, `path`, goes on */
+};
+enum { HW_REQUEST_PATH = 4096, HW_REQUEST_BYTES = 8192 };
+
+struct hw_request { /* recorder, by who holds hw_control.requester */
+	u32 verb;
+	u32 pad;
+	char path[HW_REQUEST_PATH]; /* absolute */
+};
+
+/* Names of marks and phases. Entry 0 is not used: a mark that names it has no name. */
+enum { HW_NAMES = 1024, HW_NAME_BYTES = 64 };
+struct hw_name {
+	u32 state; /* recorder: 0 free, 1 being written, 2 whole; released */
+	char text[HW_NAME_BYTES - 4]; /* with terminator; longer names are cut */
 };
 
 /* First page of a berth. */
@@ -100,11 +129,25 @@ struct hw_control {
 	u32 max_depth;      /* frames kept of a stack */
 	u32 stamp_shift;    /* tests: low bits of every stamp that are cleared, 0 = none */
 	u64 sample_bytes;   /* 0 = record every allocation */
+	u64 request_offset; /* struct hw_request; 0 = nobody would answer */
+	u64 names_offset;   /* struct hw_name[names_max] */
+	u32 names_max;
+	u32 pad0;
 
 	_Alignas(HW_CACHE_LINE) u32 paused; /* monitor or API: 1 = allocations are not recorded */
-	u32 stopped;                        /* monitor or API: 1 = the recorder is dormant for good */
-	u32 snapshots;                      /* API: number of snapshots asked for */
+	u32 stopped;                        /* monitor or API: enum hw_stop */
+	u32 snapshots;                      /* API: number of snapshots taken */
 	u32 pauses;                         /* recorder: times that it was paused */
+	u32 snapshots_wanted;  /* monitor: raised to have the program's callback called */
+	u32 snapshots_served;  /* recorder: as snapshots_wanted when the callback was last called */
+	u32 has_callback;      /* API: 1 = the program wants to be called before a snapshot */
+	u64 autosave;          /* API: allocations from one save to the next, 0 = none */
+
+	/* A request of the program, one at a time; see struct hw_request. */
+	_Alignas(HW_CACHE_LINE) u32 requester; /* recorder: tid that makes a request, 0 = nobody; by cas */
+	u32 request;           /* recorder, released: number of requests made */
+	u32 answered;          /* monitor, released, futex: number of requests answered */
+	u32 answer;            /* monitor: 0, or the errno of the request that was answered last */
 
 	_Alignas(HW_CACHE_LINE) u32 pid; /* recorder, once, before `attached` */
 	u32 slots_mapped;                /* recorder: how many of slots_max it could map */

@@ -6,7 +6,7 @@
 
 /* A damaged stretch may hide so many chunks; a larger jump is nonsense. */
 #define CHUNK_JUMP_MAX ((u64)1 << 32)
-enum { THREAD_LIMIT = 1 << 24 };
+enum { THREAD_LIMIT = 1 << 24, SNAPSHOT_POINTS_MAX = 1 << 20 };
 
 static int no_memory(struct err *err)
 {
@@ -229,6 +229,48 @@ static void release(struct model *self, const struct event *event)
 		thread->frees++;
 }
 
+/* Programs that take snapshots all the time keep the points of the first ones only. */
+static int add_snapshot(struct model *self, struct err *err)
+{
+	struct model_snapshot snapshot = {.mark = self->marks.count - 1,
+					  .first = self->snapshot_points.count};
+
+	if (self->snapshot_points.count > SNAPSHOT_POINTS_MAX) {
+		self->snapshots_without_points++;
+		return 0;
+	}
+	for (u32 i = 0; i < self->points.count; i++) {
+		const struct model_point *point = &self->points.data[i];
+		struct model_snapshot_point live = {{i}, point->live_bytes, point->live_chunks};
+
+		if (point->live_chunks && !vec_push(&self->snapshot_points, live))
+			return no_memory(err);
+	}
+	snapshot.count = self->snapshot_points.count - snapshot.first;
+	return vec_push(&self->snapshots, snapshot) ? 0 : no_memory(err);
+}
+
+static int add_mark(struct model *self, const struct event *event, struct err *err)
+{
+	struct model_mark mark = {.ticks = event->ticks,
+				  .number = event->size,
+				  .kind = event->aux,
+				  .name = "",
+				  .live_bytes = self->totals.live_bytes,
+				  .live_chunks = self->totals.live_chunks};
+
+	if (hw_mark_is_named(mark.kind) && event->address < self->names.count &&
+	    self->names.data[event->address])
+		mark.name = self->names.data[event->address];
+	/* Traces of the first version tell a snapshot by its address alone. */
+	if (mark.kind == HW_MARK_NUMBER && event->address == 1)
+		mark.kind = HW_MARK_SNAPSHOT;
+	self->pauses += mark.kind == HW_MARK_PAUSED || mark.kind == HW_MARK_RESUMED;
+	if (!vec_push(&self->marks, mark))
+		return no_memory(err);
+	return mark.kind == HW_MARK_SNAPSHOT ? add_snapshot(self, err) : 0;
+}
+
 static int other_event(struct model *self, const struct event *event, struct err *err)
 {
 	u32 call = event->aux < HW_KIND_COUNT ? event->aux : HW_NONE;
@@ -250,10 +292,7 @@ static int other_event(struct model *self, const struct event *event, struct err
 	} else if (event->kind == HW_MUNMAP) {
 		self->unmapped_bytes += event->size;
 	} else if (event->kind == HW_MARK) {
-		struct model_mark mark = {.ticks = event->ticks, .number = event->size};
-
-		if (!vec_push(&self->marks, mark))
-			return no_memory(err);
+		return add_mark(self, event, err);
 	}
 	return 0;
 }

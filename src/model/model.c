@@ -25,6 +25,9 @@ static void model_clear(struct model *self)
 	vec_release(&self->threads);
 	vec_release(&self->usage);
 	vec_release(&self->marks);
+	vec_release(&self->names);
+	vec_release(&self->snapshots);
+	vec_release(&self->snapshot_points);
 	vec_release(&self->notes);
 	vec_release(&self->context_points);
 	vec_release(&self->frame_points);
@@ -180,6 +183,19 @@ static int on_note(void *data, const char *key, const char *value, struct err *e
 	return 0;
 }
 
+static int on_name(void *data, const struct stream_name *name, struct err *err)
+{
+	struct model *self = data;
+	const char *text = arena_copy(&self->arena, name->text ? name->text : "");
+
+	if (name->id >= HW_NAMES)
+		return 0; /* damaged: its marks have no name */
+	if (!text || !vec_extend(&self->names, (u64)name->id + 1))
+		return no_memory(err);
+	self->names.data[name->id] = text;
+	return 0;
+}
+
 struct stream_sink model_sink(struct model *self)
 {
 	return (struct stream_sink){
@@ -195,6 +211,7 @@ struct stream_sink model_sink(struct model *self)
 		.scan = on_scan,
 		.image_end = on_image_end,
 		.note = on_note,
+		.name = on_name,
 	};
 }
 

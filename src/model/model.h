@@ -55,6 +55,20 @@ struct model_thread {
 struct model_mark {
 	u64 ticks;
 	u64 number;
+	u32 kind;         /* enum hw_mark */
+	const char *name; /* "" = none */
+	u64 live_bytes, live_chunks; /* at this moment; chunks are a count, see above */
+};
+
+/* What was live at a snapshot: rows [first, first + count) of snapshot_points. */
+struct model_snapshot {
+	u64 mark; /* index */
+	u64 first, count;
+};
+
+struct model_snapshot_point {
+	struct point_id point;
+	u64 live_bytes, live_chunks;
 };
 
 struct model_totals { /* counts in units, see above */
@@ -91,6 +105,11 @@ struct model {
 	VEC(struct model_thread) threads;
 	VEC(struct stream_usage) usage;
 	VEC(struct model_mark) marks;
+	VEC(const char *) names;   /* of marks, by number; NULL = not told */
+	VEC(struct model_snapshot) snapshots;
+	VEC(struct model_snapshot_point) snapshot_points;
+	u64 snapshots_without_points; /* there were too many */
+	u64 pauses;                   /* marks of a pause or its end */
 	VEC(struct model_note) notes;
 	struct misfits misfits;
 	struct model_scan scan;

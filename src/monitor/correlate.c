@@ -21,6 +21,7 @@ struct correlator {
 	bool drop_unknown;
 	bool aggregating;
 	bool threads; /* more than one has spoken */
+	bool strangers; /* see correlator_expect_strangers */
 	struct live_table live;
 	struct waiting waiting;
 	u64 now_ns;
@@ -52,6 +53,11 @@ struct correlator *correlator_new(const struct stream_sink *sink, bool drop_unkn
 		return NULL;
 	}
 	return self;
+}
+
+void correlator_expect_strangers(struct correlator *self)
+{
+	self->strangers = true;
 }
 
 void correlator_free(struct correlator *self)
@@ -344,14 +350,21 @@ static int queue_force(struct correlator *self, struct live_block *block, struct
 	return birth ? tell_birth(self, block, &told, err) : tell_unknown_free(self, &told, err);
 }
 
-/* Tells what waits at the address as far as it goes. Removes the block's record if nothing is
- * left. */
-static int queue_settle(struct correlator *self, struct live_block *block, struct err *err)
+static int queue_step_all(struct correlator *self, struct live_block *block, struct err *err)
 {
 	int status = 0;
 
 	while (block_is_queued(block) && status == 0 && queue_step(self, block, &status, err)) {
 	}
+	return status;
+}
+
+/* Tells what waits at the address as far as it goes. Removes the block's record if nothing is
+ * left. */
+static int queue_settle(struct correlator *self, struct live_block *block, struct err *err)
+{
+	int status = queue_step_all(self, block, err);
+
 	if (!block_is_queued(block) && !block_is_live(block))
 		spill_remove(&self->live.spill, block);
 	return status;
@@ -407,6 +420,29 @@ void correlator_set_time(struct correlator *self, u64 now_ns)
 	self->now_ns = now_ns;
 }
 
+/* An allocation at an address where a free waits that was made before it: if strangers are about, the
+ * free was of one. (Else the free's own allocation may still come, from a thread that lost the CPU.) */
+static int strangers_settle(struct correlator *self, struct live_block *block,
+			    const struct told_record *birth, struct err *err)
+{
+	int status = 0;
+
+	while (status == 0 && block_is_queued(block) && !block_is_live(block)) {
+		u32 first = self->waiting.queues.data[block->extra].first;
+		const struct told_record *told = &self->waiting.waiters.data[first].told;
+		struct told_record death;
+
+		if (!hw_kind_frees(told->record.kind) ||
+		    (told->thread != birth->thread && told->record.ticks >= birth->record.ticks))
+			break;
+		death = queue_take(self, block, first);
+		status = tell_unknown_free(self, &death, err);
+		if (status == 0)
+			status = queue_step_all(self, block, err);
+	}
+	return status;
+}
+
 /* ---- feeding --------------------------------------------------------------------------------- */
 
 static int wait_at(struct correlator *self, struct live_block *block,
@@ -436,9 +472,11 @@ static int feed_birth_slowly(struct correlator *self, const struct told_record *
 	bool failed;
 	struct live_block *block = live_take_out(&self->live, told->record.address, &failed);
 
-	if (block)
+	if (block && self->strangers && strangers_settle(self, block, told, err) < 0)
+		return err->code;
+	if (block && (block_is_live(block) || block_is_queued(block)))
 		return wait_at(self, block, told, err);
-	if (!failed)
+	if (!block && !failed)
 		block = spill_add(&self->live.spill, told->record.address);
 	if (!block)
 		return out_of_memory(err);
@@ -503,6 +541,10 @@ static int feed_other(struct correlator *self, const struct told_record *told, s
 	case HW_DURATION:
 		self->totals.durations++;
 		self->totals.duration_ticks += record->size;
+		break;
+	case HW_MARK:
+		if (record->aux == HW_MARK_PAUSED)
+			self->strangers = true;
 		break;
 	case HW_LOST:
 		self->totals.lost_events += record->size;
@@ -590,6 +632,11 @@ u64 correlator_waiting(const struct correlator *self)
 u64 correlator_events(const struct correlator *self)
 {
 	return self->events;
+}
+
+u64 correlator_live_chunks(const struct correlator *self)
+{
+	return self->live_chunks;
 }
 
 u64 correlator_live_bytes(const struct correlator *self)

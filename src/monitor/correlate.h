@@ -30,6 +30,11 @@ struct told_record {
 struct correlator *correlator_new(const struct stream_sink *sink, bool drop_unknown);
 void correlator_free(struct correlator *self);
 
+/* Blocks exist that were never told: they were allocated before the recording began, or while it was
+ * paused. So a free that waits for its allocation is one of those as soon as its address is handed
+ * out again. A mark of a pause has the same effect. */
+void correlator_expect_strangers(struct correlator *self);
+
 /* Records in order of their stamps as far as possible. Kinds that neither allocate nor free are
  * told as they are, HW_THREAD is skipped. */
 int correlator_feed(struct correlator *self, const struct told_record *records, u64 count,
@@ -66,6 +71,7 @@ bool correlator_lives(struct correlator *self, u64 address);
 
 u64 correlator_waiting(const struct correlator *self); /* records that wait */
 u64 correlator_events(const struct correlator *self);  /* events so far, told or aggregated */
+u64 correlator_live_chunks(const struct correlator *self);
 u64 correlator_live_bytes(const struct correlator *self);
 
 #endif

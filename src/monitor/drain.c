@@ -4,14 +4,13 @@
 #define _GNU_SOURCE
 #include "monitor/drain.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "format/atomics.h"
 #include "monitor/futex.h"
+#include "monitor/recording.h"
 
 static const u64 SLEEP_NS_MIN = 100000, SLEEP_NS = 10000000, SLEEP_NS_MAX = 50000000;
 static const u64 TICK_NS = 1000000000;       /* clock pairs and flushes */
@@ -29,12 +28,6 @@ static void drain_fail(struct drain *self, const struct err *err)
 {
 	if (!self->error.code)
 		self->error = *err;
-}
-
-/* The waiting thread sits in sigtimedwait, and every other thread blocks this signal. */
-static void waiting_thread_wake(void)
-{
-	kill(getpid(), SIGCHLD);
 }
 
 /* ---- claims ---------------------------------------------------------------------------------- */
@@ -102,12 +95,8 @@ static u64 traces_bytes(const struct drain *self)
 {
 	u64 bytes = self->ended_bytes;
 
-	for (u64 i = 0; i < self->active.count; i++) {
-		const struct process *process = self->active.data[i];
-
-		if (load_acquire(&process->writer_state) == WRITER_OPEN)
-			bytes += trace_writer_bytes(process->writer);
-	}
+	for (u64 i = 0; i < self->active.count; i++)
+		bytes += process_trace_bytes(self->active.data[i]);
 	return bytes;
 }
 
@@ -129,11 +118,11 @@ static void sizes_check(struct drain *self, u64 now)
 
 static u64 process_serve(struct drain *self, struct process *process, u64 elapsed_ns)
 {
-	u32 images = process->images;
+	u32 recordings = process->recordings;
 	u64 count = process_cycle(process, self->session, &self->fallback, elapsed_ns,
 				  process->gone_seen);
 
-	if (self->aggregating && process->images != images && process->image)
+	if (self->aggregating && process->recordings != recordings && process->image)
 		image_aggregate(process->image);
 	return count;
 }
@@ -143,12 +132,24 @@ static void process_retire(struct drain *self, u64 index)
 {
 	struct process *process = self->active.data[index];
 
-	if (process->writer_state == WRITER_OPEN)
-		self->ended_bytes += trace_writer_bytes(process->writer);
+	self->ended_bytes += process_trace_bytes(process);
 	self->ended_events += process_events(process);
 	self->active.data[index] = self->active.data[--self->active.count];
 	store_release(&process->finished, 1);
 	waiting_thread_wake();
+}
+
+/* Pause or resume for all processes, those to come included. */
+static void pause_obey(struct drain *self)
+{
+	u32 command = load_acquire(&self->pause_command);
+
+	if (command == self->pause_obeyed)
+		return;
+	self->pause_obeyed = command;
+	session_set_paused(self->session, command & 1);
+	for (u64 i = 0; i < self->active.count; i++)
+		recording_set_paused(self->active.data[i], command & 1);
 }
 
 /* Returns the number of records. */
@@ -162,6 +163,7 @@ static u64 drain_cycle(struct drain *self, u64 now)
 	for (u64 i = 0; i < self->active.count; i++)
 		self->active.data[i]->gone_seen = load_acquire(&self->active.data[i]->gone);
 	claims_take(self);
+	pause_obey(self);
 	for (u64 i = self->active.count; i-- > 0;) {
 		struct process *process = self->active.data[i];
 
@@ -279,6 +281,16 @@ int drain_start(struct drain *self, struct err *err)
 	*err = self->error;
 	pthread_join(self->thread, NULL);
 	return err->code;
+}
+
+void drain_set_paused(struct drain *self, bool paused)
+{
+	u32 before = load_relaxed(&self->pause_command), command;
+
+	do
+		command = (before | 1) + 1 + paused;
+	while (!cas_acq_rel(&self->pause_command, &before, command));
+	drain_wake(self);
 }
 
 void drain_wake(struct drain *self)

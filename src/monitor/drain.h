@@ -21,6 +21,7 @@ struct drain {
 
 	/* Waiting thread. */
 	u32 aggregate; /* 1 = single events are no longer kept */
+	u32 pause_command; /* any thread: number of the command * 2, + 1 = pause; see drain_set_paused */
 
 	/* Drain thread, for others to look at. */
 	u32 done;      /* released */
@@ -31,6 +32,7 @@ struct drain {
 	VEC(struct process *) active; /* not finished */
 	struct process *newest;
 	u64 ended_events, ended_bytes; /* of finished processes */
+	u32 pause_obeyed;
 	u64 cycle_ns;   /* when the last cycle began */
 	u64 elapsed_ns; /* and how long after the one before */
 	u64 tick_ns, size_ns;
@@ -39,6 +41,9 @@ struct drain {
 };
 
 int drain_start(struct drain *self, struct err *err);
+
+/* Any thread: pauses or resumes the recording of all processes, those to come included. */
+void drain_set_paused(struct drain *self, bool paused);
 
 /* Waiting thread: makes the drain thread look at once. */
 void drain_wake(struct drain *self);

@@ -39,6 +39,8 @@ void image_fail(struct image *self, const struct err *err)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
+static int marks_tell(struct image *self, bool last, struct err *err);
+
 static int image_tell(struct image *self, const struct image_start *start, struct err *err)
 {
 	const struct hw_control *control = self->berth.control;
@@ -47,8 +49,9 @@ static int image_tell(struct image *self, const struct image_start *start, struc
 		.parent_pid = self->berth.parent_pid,
 		.number = start->number,
 		.arch = load_relaxed(&control->arch),
-		.start_ticks = load_relaxed(&control->start_ticks),
-		.start_ns = load_relaxed(&control->start_ns),
+		.start_ticks = start->at.ticks ? start->at.ticks
+					       : load_relaxed(&control->start_ticks),
+		.start_ns = start->at.ticks ? start->at.ns : load_relaxed(&control->start_ns),
 		.sample_bytes = start->sample_bytes,
 		.flags = start->flags,
 		.program = self->program,
@@ -100,6 +103,7 @@ void image_free(struct image *self)
 	vec_release(&self->sources);
 	vec_release(&self->contexts);
 	vec_release(&self->path);
+	vec_release(&self->marks);
 	correlator_free(self->correlator);
 	free(self->contexts_told);
 	free(self->program);
@@ -114,7 +118,8 @@ static void totals_add_faults(const struct image *self, struct stream_totals *to
 	u64 dropped = 0;
 
 	for (u32 i = 0; i < HW_FAULT_COUNT; i++)
-		totals->faults[i] = load_relaxed(&self->berth.control->faults[i]);
+		totals->faults[i] = load_relaxed(&self->berth.control->faults[i]) -
+				    self->faults_before[i];
 	for (u32 i = 0; i < sizeof(dropping); i++)
 		dropped += totals->faults[dropping[i]];
 	/* HW_LOST records tell where in a ring events are missing; the counters also know of those
@@ -147,7 +152,7 @@ int image_end(struct image *self, const struct stream_image_end *end, struct str
 	      struct err *err)
 {
 	struct stream_image_end told = *end;
-	int status = 0;
+	int status = self->failed ? 0 : marks_tell(self, true, err);
 
 	if (!self->failed && end->how == IMAGE_KILLED && signal_is_fault(end->value))
 		status = reallocs_tell(self, err);
@@ -175,6 +180,58 @@ void image_aggregate(struct image *self)
 
 	if (correlator_aggregate(self->correlator, hw_ticks(), &err) < 0)
 		image_fail(self, &err);
+}
+
+/* ---- another recording of the same image ------------------------------------------------------ */
+
+void image_rest(struct image *self)
+{
+	self->resting = true;
+	self->failed = true;
+}
+
+static void image_forget(struct image *self)
+{
+	memset(self->names_told, 0, sizeof(self->names_told));
+	vec_clear(&self->contexts);
+	vec_clear(&self->marks);
+	self->batch_count = 0;
+	self->threads = 0;
+	self->saved_allocations = 0;
+	for (u64 i = 0; i < self->slots.count; i++)
+		self->slots.data[i].thread = NO_THREAD; /* told at its next record */
+	for (u32 i = 0; i < HW_FAULT_COUNT; i++)
+		self->faults_before[i] = load_relaxed(&self->berth.control->faults[i]);
+}
+
+int image_restart(struct image *self, const struct image_start *start,
+		  const struct stream_sink *sink, struct err *err)
+{
+	struct correlator *correlator = correlator_new(sink, start->sample_bytes != 0);
+	u64 *contexts_told = calloc(self->berth.layout.nodes_max / 64 + 1, sizeof(u64));
+	int status;
+
+	if (!correlator || !contexts_told) {
+		correlator_free(correlator);
+		free(contexts_told);
+		return err_set(err, ERR_MEMORY, "out of memory for an image");
+	}
+	correlator_free(self->correlator);
+	free(self->contexts_told);
+	self->correlator = correlator;
+	self->contexts_told = contexts_told;
+	correlator_expect_strangers(correlator);
+	image_forget(self);
+	self->sink = *sink;
+	self->number = start->number;
+	self->resting = self->failed = false;
+	self->error.code = 0;
+	status = image_tell(self, start, err);
+	if (status == 0)
+		status = modlog_tell_again(self, err);
+	if (status < 0)
+		image_fail(self, err);
+	return status;
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -261,7 +318,29 @@ int image_feed(struct image *self, struct err *err)
 	return status < 0 ? status : correlator_feed(self->correlator, self->batch, count, err);
 }
 
-/* Threads, unknown contexts and damaged records: all that is rare. */
+/* The mark's name, told before it. */
+static int mark_prepare(struct image *self, struct hw_record *record, struct err *err)
+{
+	struct stream_name told = { .id = (u32)record->address };
+	struct hw_name name;
+
+	if (!hw_mark_is_named(record->aux) || !record->address)
+		return 0;
+	if (record->address >= HW_NAMES) {
+		self->damaged++;
+		record->address = 0;
+		return 0;
+	}
+	if (self->names_told[told.id / 64] >> (told.id % 64) & 1)
+		return 0;
+	self->names_told[told.id / 64] |= (u64)1 << (told.id % 64);
+	name = berth_names(&self->berth)[told.id];
+	name.text[sizeof(name.text) - 1] = 0;
+	told.text = name.text;
+	return self->sink.name ? self->sink.name(self->sink.self, &told, err) : 0;
+}
+
+/* Threads, unknown contexts, marks and damaged records: all that is rare. */
 static int image_prepare(struct image *self, u32 slot, struct hw_record *record, struct err *err)
 {
 	u32 *thread = &self->slots.data[slot].thread;
@@ -282,6 +361,8 @@ static int image_prepare(struct image *self, u32 slot, struct hw_record *record,
 	}
 	if (status == 0 && record->context && !context_is_told(self, record->context))
 		status = context_tell(self, record->context, err);
+	if (status == 0 && record->kind == HW_MARK)
+		status = mark_prepare(self, record, err);
 	return status;
 }
 
@@ -294,7 +375,7 @@ int image_add(struct image *self, u32 slot, bool nested, const struct hw_record 
 	told->record = *record;
 	if (nested)
 		told->record.flags |= HW_RECORD_NESTED;
-	if (unlikely(record->kind == HW_THREAD || record->kind >= HW_KIND_COUNT ||
+	if (unlikely(record->kind >= HW_THREAD ||
 		     self->slots.data[slot].thread == NO_THREAD ||
 		     context >= self->berth.layout.nodes_max ||
 		     (context && !context_is_told(self, context)))) {
@@ -307,6 +388,42 @@ int image_add(struct image *self, u32 slot, bool nested, const struct hw_record 
 	if (++self->batch_count < IMAGE_BATCH)
 		return 0;
 	return image_feed(self, err);
+}
+
+void image_mark(struct image *self, u32 mark)
+{
+	struct hw_record record = {
+		.ticks = hw_ticks(),
+		.kind = HW_MARK,
+		.aux = (u16)mark,
+		.address = mark == HW_MARK_SNAPSHOT,
+	};
+
+	if (!vec_push(&self->marks, record))
+		image_fail(self, &(struct err){ .code = ERR_MEMORY, .text = "out of memory" });
+}
+
+/* A mark needs a thread: it waits for the first one, or, if none comes, gets the main thread. */
+static int marks_tell(struct image *self, bool last, struct err *err)
+{
+	struct stream_thread thread = { .tid = self->berth.pid };
+	int status = 0;
+
+	if (!self->marks.count || (!self->threads && !last))
+		return 0;
+	if (!self->threads) {
+		self->threads++;
+		thread.start_ticks = self->marks.data[0].ticks;
+		if (self->sink.thread)
+			status = self->sink.thread(self->sink.self, &thread, err);
+	}
+	for (u64 i = 0; i < self->marks.count && status == 0; i++) {
+		struct told_record told = { .record = self->marks.data[i] };
+
+		status = correlator_feed(self->correlator, &told, 1, err);
+	}
+	vec_clear(&self->marks);
+	return status;
 }
 
 static void image_release_waiting(struct image *self, struct err *err)
@@ -328,6 +445,8 @@ u64 image_cycle(struct image *self, u64 elapsed_ns, bool last)
 	count = merge_cycle(self, last, &err);
 	if (count)
 		self->active_ns += elapsed_ns < CYCLE_NS_MAX ? elapsed_ns : CYCLE_NS_MAX;
+	if (!err.code && !self->failed)
+		marks_tell(self, false, &err);
 	if (!err.code && !self->failed && correlator_waiting(self->correlator))
 		image_release_waiting(self, &err);
 	if (err.code)

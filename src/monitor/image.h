@@ -56,14 +56,20 @@ struct image {
 	VEC(struct stream_context) contexts;   /* to be told before the next batch is fed */
 	VEC(u32) path;                         /* scratch of context_tell */
 	VEC(struct image_module) modules;
+	VEC(struct hw_record) marks;           /* of the monitor's own, to be told */
 	u64 *contexts_told;                    /* a bit per node */
+	u64 names_told[HW_NAMES / 64];
+	u64 faults_before[HW_FAULT_COUNT];     /* of an earlier recording of the same image */
+	u32 answered;                          /* the program's requests that were answered */
+	u64 saved_allocations;                 /* when the last autosave was due */
 	u32 threads;                           /* told so far */
 	u32 batch_count;
 	struct told_record batch[IMAGE_BATCH];
 	u64 margin_ticks;  /* stamps this close to now may still be overtaken */
 	u64 active_ns;     /* time during which events came: what waiting is measured by */
 	u64 damaged;       /* records and notes that made no sense */
-	bool failed;       /* telling failed, `error` says why: what comes is thrown away */
+	bool failed;       /* telling failed, `error` says why, or resting: what comes is thrown away */
+	bool resting;      /* its end was told, the program runs on; image_restart may follow */
 	struct err error;
 };
 
@@ -74,6 +80,7 @@ struct image_start {
 	u32 stamp_shift;
 	const char *program, *command;
 	struct prepare *prepare; /* may be NULL */
+	struct stream_clock at; /* image_restart: when */
 };
 
 /* Takes over the berth, whose recorder has attached, and tells the image's beginning. */
@@ -94,6 +101,17 @@ bool image_pressed(const struct image *self);
 int image_end(struct image *self, const struct stream_image_end *end, struct stream_totals *totals,
 	      struct err *err);
 
+/* After image_end, of an image that lives on: what comes is thrown away. */
+void image_rest(struct image *self);
+
+/* A new recording of an image that rests, for another sink: everything that its events will name is
+ * told anew, and what was allocated before is unknown. */
+int image_restart(struct image *self, const struct image_start *start,
+		  const struct stream_sink *sink, struct err *err);
+
+/* Tells a mark (enum hw_mark) of this moment at the next cycle, as if the program had made it. */
+void image_mark(struct image *self, u32 mark);
+
 /* Only totals per context from now on. */
 void image_aggregate(struct image *self);
 
@@ -104,6 +122,7 @@ int image_add(struct image *self, u32 slot, bool nested, const struct hw_record 
 int image_feed(struct image *self, struct err *err);
 u64 merge_cycle(struct image *self, bool last, struct err *err);
 int modlog_read(struct image *self, struct err *err);
+int modlog_tell_again(struct image *self, struct err *err); /* what was told of modules so far */
 
 /* Appends what the image told of itself (HW_IMAGE_PROGRAM or HW_IMAGE_COMMAND), nothing if it did
  * not. */

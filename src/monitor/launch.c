@@ -35,7 +35,11 @@ void launch_signals_take(struct launch_signals *self)
 		if (signals_taken[i].waited)
 			sigaddset(&self->waited, signals_taken[i].number);
 	}
+	if (self->toggle)
+		sigaddset(&self->waited, self->toggle);
 	sigprocmask(SIG_BLOCK, &self->waited, &self->old_mask);
+	if (self->toggle) /* one that is ignored would never be seen */
+		sigaction(self->toggle, &action, &self->old_toggle);
 	for (u32 i = 0; i < LAUNCH_SIGNALS; i++) {
 		/* SIGCHLD, if it came ignored, would have the system reap the child behind our
 		 * back. */
@@ -48,6 +52,8 @@ void launch_signals_restore(const struct launch_signals *self)
 {
 	for (u32 i = 0; i < LAUNCH_SIGNALS; i++)
 		sigaction(signals_taken[i].number, &self->old_actions[i], NULL);
+	if (self->toggle)
+		sigaction(self->toggle, &self->old_toggle, NULL);
 	sigprocmask(SIG_SETMASK, &self->old_mask, NULL);
 }
 

@@ -19,6 +19,8 @@ struct launch_signals {
 	sigset_t old_mask;
 	sigset_t waited; /* for sigtimedwait */
 	struct sigaction old_actions[LAUNCH_SIGNALS];
+	int toggle; /* one more that is waited for, set before; 0 = none */
+	struct sigaction old_toggle;
 };
 
 void launch_signals_take(struct launch_signals *self);

@@ -17,6 +17,15 @@ static int module_tell(struct image *self, const struct image_module *module, st
 	return self->sink.module ? self->sink.module(self->sink.self, &told, err) : 0;
 }
 
+int modlog_tell_again(struct image *self, struct err *err)
+{
+	int status = 0;
+
+	for (u64 i = 0; i < self->modules.count && status == 0; i++)
+		status = module_tell(self, &self->modules.data[i], err);
+	return status;
+}
+
 /* An empty path is the program itself. */
 static char *path_copy(const struct image *self, const u8 *path, u32 bytes)
 {

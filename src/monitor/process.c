@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +20,11 @@
 #include "format/atomics.h"
 #include "format/ticks.h"
 #include "monitor/program.h"
+#include "monitor/recording.h"
 
 enum { ENVIRONMENT_MAX = 4 << 20 };
+
+static pthread_mutex_t path_lock = PTHREAD_MUTEX_INITIALIZER; /* trace_path of all processes */
 
 static struct stream_clock clock_read(void)
 {
@@ -51,10 +55,33 @@ void process_free(struct process *self, struct session *session)
 	for (u64 i = 0; i < self->berths.count; i++)
 		session_give_back(session, &self->berths.data[i]);
 	vec_release(&self->berths);
+	for (u64 i = 0; i < self->ended.count; i++)
+		free(self->ended.data[i]);
+	vec_release(&self->ended);
 	image_free(self->image);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
 	free(self);
+}
+
+void process_get_path(struct process *self, char path[4096])
+{
+	pthread_mutex_lock(&path_lock);
+	snprintf(path, sizeof(self->trace_path), "%s", self->trace_path);
+	pthread_mutex_unlock(&path_lock);
+}
+
+void process_set_path(struct process *self, const char *path)
+{
+	pthread_mutex_lock(&path_lock);
+	snprintf(self->trace_path, sizeof(self->trace_path), "%s", path);
+	pthread_mutex_unlock(&path_lock);
+}
+
+/* It sits in sigtimedwait, and every other thread blocks this signal. */
+void waiting_thread_wake(void)
+{
+	kill(getpid(), SIGCHLD);
 }
 
 static void process_fail(struct process *self, const struct err *err)
@@ -165,7 +192,7 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 {
 	struct strbuf command = { 0 };
 	struct image_start start = {
-		.number = self->images,
+		.number = self->next_number,
 		.sample_bytes = options->sample_bytes,
 		.flags = options->flags,
 		.stamp_shift = options->stamp_shift,
@@ -179,10 +206,20 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 	start.program = self->program;
 	start.command = strbuf_text(&command);
 	self->image = image_new(&self->berths.data[0], &start, &self->sink, &err);
-	if (self->image)
+	if (self->image) {
 		self->images++;
-	else
+		self->next_number++;
+		self->recordings++;
+	} else {
 		process_fail(self, &err);
+	}
+	if (self->image && self->writer_state == WRITER_STOPPED) {
+		/* The recording was ended before this exec. */
+		store_relaxed(&self->berths.data[0].control->stopped, HW_STOPPED);
+		image_rest(self->image);
+	} else if (self->image && load_relaxed(&self->berths.data[0].control->paused)) {
+		image_mark(self->image, HW_MARK_PAUSED);
+	}
 	strbuf_release(&command);
 }
 
@@ -206,13 +243,9 @@ static void clock_tell(struct process *self)
 		process_fail(self, &err);
 }
 
-static void image_finish(struct process *self, bool exec)
+void process_end_recording(struct process *self, u32 how, i32 value)
 {
-	struct stream_image_end end = {
-		.ticks = hw_ticks(),
-		.how = exec ? IMAGE_EXEC : self->end_how,
-		.value = exec ? 0 : self->end_value,
-	};
+	struct stream_image_end end = { .ticks = hw_ticks(), .how = how, .value = value };
 	struct err err = { 0 };
 
 	runtime_find(self);
@@ -220,6 +253,13 @@ static void image_finish(struct process *self, bool exec)
 	if (image_end(self->image, &end, &self->totals, &err) < 0)
 		process_fail(self, &err);
 	self->ended_events += correlator_events(self->image->correlator);
+}
+
+static void image_finish(struct process *self, bool exec)
+{
+	if (!self->image->resting)
+		process_end_recording(self, exec ? IMAGE_EXEC : self->end_how,
+				      exec ? 0 : self->end_value);
 	image_free(self->image);
 	self->image = NULL;
 }
@@ -280,7 +320,7 @@ static void usage_tell(struct process *self)
 static void recorders_stop(struct process *self)
 {
 	for (u64 i = 0; i < self->berths.count; i++)
-		store_relaxed(&self->berths.data[i].control->stopped, 1);
+		store_relaxed(&self->berths.data[i].control->stopped, HW_RELEASED);
 }
 
 /* A program that never allocates never joins: it gets an image without events, so that its trace
@@ -333,19 +373,21 @@ u64 process_cycle(struct process *self, struct session *session,
 	}
 	if (gone && self->root && !self->images)
 		empty_image_tell(self, fallback, &session->options);
+	recording_cycle(self, &session->options);
 	return count;
 }
 
 bool process_is_done(const struct process *self)
 {
-	return self->gone_seen && !self->berths.count && self->writer_state != WRITER_WANTED;
+	return self->gone_seen && !self->berths.count && self->writer_state != WRITER_WANTED &&
+	       recording_is_settled(self);
 }
 
 void process_tick(struct process *self)
 {
 	struct err err = { 0 };
 
-	if (!self->image)
+	if (!self->image || self->image->resting)
 		return;
 	clock_tell(self);
 	if (!self->image->failed && correlator_flush(self->image->correlator, &err) < 0)
@@ -356,12 +398,24 @@ void process_tick(struct process *self)
 
 u64 process_events(const struct process *self)
 {
-	return self->ended_events + (self->image ? correlator_events(self->image->correlator) : 0);
+	const struct image *image = self->image;
+
+	return self->ended_events +
+	       (image && !image->resting ? correlator_events(image->correlator) : 0);
+}
+
+u64 process_trace_bytes(const struct process *self)
+{
+	bool open = load_acquire(&self->writer_state) == WRITER_OPEN;
+
+	return self->ended_bytes + (open ? trace_writer_bytes(self->writer) : 0);
 }
 
 u64 process_live_bytes(const struct process *self)
 {
-	return self->image ? correlator_live_bytes(self->image->correlator) : 0;
+	const struct image *image = self->image;
+
+	return image && !image->resting ? correlator_live_bytes(image->correlator) : 0;
 }
 
 /* ---- watching -------------------------------------------------------------------------------- */

@@ -13,6 +13,35 @@ enum process_writer_state {
 	WRITER_WANTED,
 	WRITER_OPEN,
 	WRITER_FAILED, /* the process is drained, and nothing is kept */
+	WRITER_STOPPED, /* drain: the recording was ended; another one may begin */
+};
+
+/* A change of files: what one thread does next, after which it is the other's turn. */
+enum process_turn {
+	TURN_NONE,
+	TURN_OPEN,   /* waiting thread: open next_path */
+	TURN_OPENED, /* drain thread: next_writer, or next_errno */
+	TURN_CLOSE,  /* waiting thread: close old_writer, of old_path */
+	TURN_CLOSED, /* drain thread: old_errno */
+};
+
+/* Something that others than the program ask for. Whoever asks adds 1 to `asked` and wakes the drain
+ * thread; it is done when `done` has got there, with the result in `failure`. */
+enum ask_what { ASK_PAUSE, ASK_RESUME, ASK_SNAPSHOT, ASK_STOP, ASK_COUNT };
+
+struct ask {
+	u32 asked;   /* others, by adding */
+	u32 done;    /* drain, released */
+	u32 failure; /* drain: 0 or an errno */
+};
+
+/* What others may see of a process; the drain thread stores, field by field. */
+enum process_shown_state { SHOWN_WAITING, SHOWN_RECORDING, SHOWN_PAUSED, SHOWN_STOPPED, SHOWN_ENDED };
+
+struct process_shown {
+	u32 state; /* enum process_shown_state */
+	u64 events, allocations, live_bytes, live_chunks, snapshots;
+	u64 trace_bytes; /* of all its files */
 };
 
 struct process {
@@ -37,17 +66,34 @@ struct process {
 	struct stream_usage usage;
 	u32 usage_ready;
 
+	/* Change of files; belongs to the thread whose turn it is. */
+	u32 turn;                       /* enum process_turn, released */
+	struct trace_writer *old_writer, *next_writer;
+	char old_path[4096], next_path[4096];
+	int old_errno, next_errno;
+	VEC(char *) ended;              /* waiting thread: owned names of files that were closed */
+
+	struct ask asks[ASK_COUNT];
+	struct process_shown shown;
+
 	/* Drain thread. */
 	VEC(struct berth) berths;     /* claimed, oldest first; the first one may have an image */
 	struct image *image;
 	u32 images;                   /* begun so far */
+	u32 next_number;              /* of the next image in its file */
+	u32 recordings;               /* begun so far: images, and images that were begun again */
 	struct stream_sink sink;
 	enum runtime runtime;         /* of the last image */
 	bool python_malloc;           /* PYTHONMALLOC was set for the last image */
 	char program[4096];           /* executable of the last image */
 	struct stream_totals totals;  /* of the last image that ended */
 	u64 ended_events;             /* of images that ended */
+	u64 ended_bytes;              /* of traces that ended */
 	bool gone_seen;               /* `gone` as this cycle found it */
+	u32 doing;                    /* see recording.c */
+	u32 doing_image;              /* `images` when it began */
+	bool for_program;             /* the program waits for it, else whoever asked */
+	u64 snapshot_ns;              /* when the program's callback was called for; 0 = it is not due */
 	u32 finished;                 /* released: everything is told, the trace may be closed */
 	struct err error;             /* first failure; code 0 = none */
 };
@@ -77,7 +123,18 @@ bool process_is_done(const struct process *self);
 /* Drain thread: tells a pair of clock readings, and makes what was told durable. */
 void process_tick(struct process *self);
 
+/* Drain thread: tells the end of the image's recording; the image itself stays. */
+void process_end_recording(struct process *self, u32 how, i32 value);
+
+/* The file that is being written, "" if none. From any thread. */
+void process_get_path(struct process *self, char path[4096]);
+void process_set_path(struct process *self, const char *path);
+
+/* Makes the thread that is in watch_run look at once. */
+void waiting_thread_wake(void);
+
 u64 process_events(const struct process *self);
+u64 process_trace_bytes(const struct process *self);
 u64 process_live_bytes(const struct process *self);
 
 /* Appends argv as a shell would take it. */

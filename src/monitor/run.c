@@ -14,6 +14,7 @@
 
 #include "base/io.h"
 #include "format/atomics.h"
+#include "monitor/control_server.h"
 #include "monitor/program.h"
 #include "monitor/watch.h"
 
@@ -29,6 +30,8 @@ struct run {
 	struct drain drain;
 	struct process *root;
 	struct watch watch;
+	struct control control;
+	struct control_server server;
 };
 
 static u64 now_ns(void)
@@ -97,8 +100,13 @@ static int session_make(struct run *self, struct err *err)
 		.sample_bytes = options->sample_bytes,
 		.ring_records = options->ring_records,
 		.prepare = options->prepare,
+		.paused = options->start_paused,
 	};
 
+	if (options->toggle_file)
+		session.paused = access(options->toggle_file, F_OK) != 0;
+	self->drain.pause_command = self->drain.pause_obeyed = session.paused;
+	self->watch.file_seen = !session.paused;
 	return session_open(&self->session, &session, err);
 }
 
@@ -184,6 +192,8 @@ static int threads_start(struct run *self, struct err *err)
 	self->drain.max_size = self->options->max_size;
 	self->watch.drain = &self->drain;
 	self->watch.name = self->name;
+	self->control.drain = &self->drain;
+	self->watch.control = &self->control;
 	watch_measure_disk(&self->watch);
 	return drain_start(&self->drain, err);
 }
@@ -195,7 +205,7 @@ static void note_number(struct process *root, const char *key, u64 number)
 	struct stream_sink sink = trace_writer_sink(root->writer);
 	char value[32];
 
-	if (!number || !sink.note)
+	if (!number)
 		return;
 	snprintf(value, sizeof(value), "%llu", (unsigned long long)number);
 	sink.note(sink.self, key, value, NULL);
@@ -215,12 +225,15 @@ static void hint_find(struct run *self)
 static void notes_tell(struct run *self)
 {
 	struct run_result *result = self->result;
-	struct stream_sink sink = trace_writer_sink(self->root->writer);
+	struct stream_sink sink;
 
+	if (!self->root->writer) /* the recording was ended before the program */
+		return;
+	sink = trace_writer_sink(self->root->writer);
 	note_number(self->root, "unrecorded_children", result->unrecorded_children);
 	note_number(self->root, "unrecorded_execs", result->unrecorded_execs);
 	note_number(self->root, "berth_shortage", result->berth_shortage);
-	if (result->runtime_hint[0] && sink.note)
+	if (result->runtime_hint[0])
 		sink.note(sink.self, "runtime_hint", result->runtime_hint, NULL);
 }
 
@@ -246,6 +259,27 @@ static void result_fill(struct run *self)
 	hint_find(self);
 }
 
+static void output_add(struct run_result *result, const char *path)
+{
+	char *copy = strdup(path);
+
+	result->trace_bytes += file_bytes(path);
+	if (!copy || !vec_push(&result->traces, copy))
+		free(copy);
+}
+
+/* The files of a process, in the order of their recordings. */
+static void outputs_add(struct run *self, const struct process *process)
+{
+	for (u64 i = 0; i < process->ended.count; i++)
+		output_add(self->result, process->ended.data[i]);
+	if (process->writer_state == WRITER_OPEN)
+		output_add(self->result, process->trace_path);
+	if (process->root && !self->options->children && self->result->traces.count)
+		snprintf(self->result->output, sizeof(self->result->output), "%s",
+			 self->result->traces.data[self->result->traces.count - 1]);
+}
+
 static void processes_release(struct run *self)
 {
 	struct process *process = self->root;
@@ -254,7 +288,7 @@ static void processes_release(struct run *self)
 		struct process *next = process->next;
 
 		watch_close_trace(process);
-		self->result->trace_bytes += file_bytes(process->trace_path);
+		outputs_add(self, process);
 		if (process->write_errno && !self->result->write_errno)
 			self->result->write_errno = process->write_errno;
 		process_free(process, &self->session);
@@ -277,10 +311,23 @@ static void output_remove(struct run *self)
 		rmdir(self->result->output);
 }
 
+/* A recording without it is a recording all the same. */
+static void server_start(struct run *self)
+{
+	struct err err = { 0 };
+
+	if (control_server_start(&self->server, &self->control, &err) < 0)
+		snprintf(self->result->control_problem, sizeof(self->result->control_problem),
+			 "%.500s", err.text);
+}
+
 static int run_watched(struct run *self, struct err *err)
 {
 	u64 start = now_ns();
-	int status = launch_go(&self->launch, err);
+	int status;
+
+	server_start(self);
+	status = launch_go(&self->launch, err);
 
 	if (status < 0)
 		process_set_gone(self->root, IMAGE_DETACHED, 0);
@@ -288,6 +335,7 @@ static int run_watched(struct run *self, struct err *err)
 	watch_run(&self->watch);
 	self->result->wait_status = self->watch.wait_status;
 	self->result->duration_ns = now_ns() - start;
+	control_server_stop(&self->server);
 	drain_join(&self->drain);
 	if (status < 0)
 		return status;
@@ -336,6 +384,13 @@ static int run_unprofiled(struct run *self, struct err *err)
 	return 0;
 }
 
+void run_result_release(struct run_result *result)
+{
+	for (u64 i = 0; i < result->traces.count; i++)
+		free(result->traces.data[i]);
+	vec_release(&result->traces);
+}
+
 int monitor_run(const struct run_options *options, struct run_result *result, struct err *err)
 {
 	struct run *self = calloc(1, sizeof(*self));
@@ -348,6 +403,7 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 	self->options = self->watch.options = options;
 	self->result = result;
 	self->watch.signals = &self->signals;
+	self->signals.toggle = options->toggle_signal;
 	status = program_find(&self->program, options->argv[0], err);
 	if (status == 0 && self->program.obstacle != PROGRAM_RECORDABLE &&
 	    !options->allow_unprofiled)
@@ -359,6 +415,8 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 								      : run_unprofiled(self, err);
 		launch_signals_restore(&self->signals);
 	}
+	if (status < 0)
+		run_result_release(result);
 	free(self);
 	return status;
 }

@@ -3,6 +3,7 @@
 #ifndef MONITOR_RUN_H
 #define MONITOR_RUN_H
 
+#include "base/vec.h"
 #include "symbols/prepare.h"
 #include "trace/stream.h"
 
@@ -13,6 +14,9 @@ struct run_options {
 	bool alloc_stacks, free_stacks, mmap, lossy, children;
 	bool durations;          /* sample the real calls' durations */
 	bool exact_times;        /* read the counter for every event */
+	bool start_paused;
+	int toggle_signal;       /* pauses and resumes when it is sent to us; 0 = none */
+	const char *toggle_file; /* allocations are recorded while it exists; NULL = none */
 	bool allow_unprofiled;   /* run static and setuid programs without recording them */
 	u64 sample_bytes;        /* 0 = everything */
 	u64 max_depth;           /* 0 = 1024 */
@@ -30,7 +34,8 @@ struct run_options {
 struct run_result {
 	int wait_status;         /* as from waitpid, of the program */
 	bool recorded;           /* false: ran unprofiled, or nothing attached */
-	char output[4096];       /* trace file (or folder) */
+	char output[4096];       /* trace file of the program's last recording (or folder) */
+	VEC(char *) traces;      /* all files that were written, owned */
 	u64 trace_bytes;
 	u64 images;              /* images of the program that were recorded */
 	u64 duration_ns;
@@ -38,6 +43,7 @@ struct run_result {
 	u64 unrecorded_children, unrecorded_execs, berth_shortage;
 	int write_errno;         /* first error when writing the trace, e.g. ENOSPC */
 	bool aggregated;         /* --max-size or the full disk stopped single events */
+	char control_problem[512]; /* "" or why `heapwise ctl` could not reach the recording */
 	char runtime_hint
 		[512]; /* "" or a sentence: memory that malloc does not see, and what helps */
 };
@@ -45,5 +51,6 @@ struct run_result {
 /* Returns 0 when the program was started, whatever became of it; negative (err filled)
  * otherwise. */
 int monitor_run(const struct run_options *options, struct run_result *result, struct err *err);
+void run_result_release(struct run_result *result);
 
 #endif

@@ -34,6 +34,7 @@ enum {
 _Static_assert(sizeof(pthread_mutex_t) <= sizeof(((struct hw_lobby *)0)->monitor_lock),
 	       "the lobby has room for the monitor's lock");
 _Static_assert(sizeof(struct hw_control) <= PAGE, "the control block is one page");
+_Static_assert(sizeof(struct hw_request) <= HW_REQUEST_BYTES, "a request has its pages");
 
 static u64 align_up(u64 bytes, u64 alignment)
 {
@@ -51,7 +52,9 @@ static void layout_init(struct berth_layout *layout, u64 ring_records)
 	layout->nested_records = NESTED_RECORDS;
 	layout->slots_max = SLOTS_MAX;
 	layout->nodes_max = NODES_MAX;
-	layout->modules_offset = PAGE;
+	layout->request_offset = PAGE;
+	layout->names_offset = layout->request_offset + HW_REQUEST_BYTES;
+	layout->modules_offset = layout->names_offset + HW_NAMES * sizeof(struct hw_name);
 	layout->modules_bytes = MODULE_BYTES;
 	layout->slots_offset = layout->modules_offset + MODULE_BYTES;
 	layout->nodes_offset =
@@ -82,6 +85,16 @@ const struct hw_record *berth_nested(const struct berth *self, u32 slot)
 const struct hw_node *berth_nodes(const struct berth *self)
 {
 	return (const struct hw_node *)(self->memory + self->layout.nodes_offset);
+}
+
+const struct hw_request *berth_request(const struct berth *self)
+{
+	return (const struct hw_request *)(self->memory + self->layout.request_offset);
+}
+
+const struct hw_name *berth_names(const struct berth *self)
+{
+	return (const struct hw_name *)(self->memory + self->layout.names_offset);
 }
 
 const u8 *berth_modules(const struct berth *self)
@@ -275,6 +288,10 @@ static void control_fill(const struct session *self, struct hw_control *control)
 	control->max_depth = self->options.max_depth;
 	control->stamp_shift = self->options.stamp_shift;
 	control->sample_bytes = self->options.sample_bytes;
+	control->request_offset = layout->request_offset;
+	control->names_offset = layout->names_offset;
+	control->names_max = HW_NAMES;
+	control->paused = self->options.paused;
 }
 
 static int berth_create(struct session *self, struct session_berth *berth)
@@ -355,6 +372,20 @@ int session_replenish(struct session *self, struct err *err)
 		futex_wake(&self->lobby->berth_bell, INT32_MAX);
 	}
 	return status;
+}
+
+/* Spares are not mapped here; whoever claims one meanwhile reads the same memory. */
+void session_set_paused(struct session *self, bool paused)
+{
+	u32 value = paused;
+
+	self->options.paused = paused;
+	for (u32 i = 0; i < self->spare_count; i++) {
+		ssize_t written = pwrite(self->berths[self->spare[i]].fd, &value, sizeof(value),
+					 offsetof(struct hw_control, paused));
+
+		(void)written; /* in memory that is there already: it does not fail */
+	}
 }
 
 static int berth_map(struct session *self, u32 index, struct berth *berth, struct err *err)

@@ -19,12 +19,14 @@ struct session_options {
 	u64 ring_records; /* 0 = default; else rounded up to a power of two */
 	struct prepare *prepare; /* reads modules' symbols ahead; may be NULL */
 	bool use_files;   /* tests: as if there were no memfd */
+	bool paused;      /* images begin without recording allocations */
 };
 
 /* Where things are in a berth. The monitor keeps its own copy: the one in shared memory can be
  * overwritten by the program that is recorded. */
 struct berth_layout {
 	u64 total_bytes;
+	u64 request_offset, names_offset;
 	u64 modules_offset, modules_bytes;
 	u64 slots_offset, nodes_offset, rings_offset, ring_stride;
 	u32 slots_max, nodes_max, ring_records, nested_records;
@@ -72,6 +74,9 @@ int session_hold_lock(struct session *self, struct err *err);
 /* Adds spare berths until enough are ready. */
 int session_replenish(struct session *self, struct err *err);
 
+/* Whether images that begin from now on begin paused. */
+void session_set_paused(struct session *self, bool paused);
+
 /* If a spare berth was claimed, maps it: 1. 0: none was. Negative: it could not be mapped, and its
  * image is lost. */
 int session_take_claimed(struct session *self, struct berth *berth, struct err *err);
@@ -83,6 +88,8 @@ struct hw_slot *berth_slot(const struct berth *self, u32 slot);
 const struct hw_record *berth_ring(const struct berth *self, u32 slot);   /* of ring_records */
 const struct hw_record *berth_nested(const struct berth *self, u32 slot); /* of nested_records */
 const struct hw_node *berth_nodes(const struct berth *self);
+const struct hw_request *berth_request(const struct berth *self);
+const struct hw_name *berth_names(const struct berth *self); /* of HW_NAMES */
 const u8 *berth_modules(const struct berth *self);
 
 #endif

@@ -5,13 +5,17 @@
 #include "monitor/watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "format/atomics.h"
 
 static const u64 USAGE_NS = 100000000, DISK_NS = 1000000000, PROGRESS_NS = 250000000;
@@ -31,6 +35,11 @@ static bool is_due(u64 *last_ns, u64 now, u64 period_ns)
 		return false;
 	*last_ns = now;
 	return true;
+}
+
+static struct process *next_process(struct process *process)
+{
+	return load_acquire(&process->next); /* pairs with the drain thread's release */
 }
 
 /* ---- disk ------------------------------------------------------------------------------------ */
@@ -103,12 +112,102 @@ void watch_close_trace(struct process *process)
 		process->write_errno = failed;
 }
 
-/* ---- processes ------------------------------------------------------------------------------- */
+/* ---- further traces of a process -------------------------------------------------------------- */
 
-static struct process *next_process(struct process *process)
+/* Whether a process runs as the user that we are: a program that has given up its rights may not
+ * have files written with ours. */
+static bool is_our_user(u32 pid)
 {
-	return load_acquire(&process->next); /* pairs with the drain thread's release */
+	unsigned int effective = 0, filesystem = 0;
+	struct strbuf text = { 0 };
+	char path[64];
+	const char *at;
+	bool same = false;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	if (io_read_file(path, 65536, &text, NULL) == 0 && (at = strstr(text.text, "\nUid:")) &&
+	    sscanf(at, "\nUid: %*u %u %*u %u", &effective, &filesystem) == 2)
+		same = effective == geteuid() && filesystem == geteuid();
+	strbuf_release(&text);
+	return same;
 }
+
+static bool is_being_written(struct watch *self, const struct stat *file)
+{
+	struct process *process = self->drain->processes;
+
+	for (; process; process = next_process(process)) {
+		char path[4096];
+		struct stat other;
+
+		process_get_path(process, path);
+		if (*path && stat(path, &other) == 0 && other.st_dev == file->st_dev &&
+		    other.st_ino == file->st_ino)
+			return true;
+	}
+	return false;
+}
+
+/* 0 if next_path can be written, else why not. The file is not changed yet. */
+static int next_check(struct watch *self, const struct process *process)
+{
+	struct stat status;
+	int fd, failure = 0;
+
+	if (!is_our_user(process->pid))
+		return EPERM;
+	fd = open(process->next_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, &status) == 0 && is_being_written(self, &status))
+		failure = EBUSY;
+	close(fd);
+	return failure;
+}
+
+static void next_open(struct watch *self, struct process *process)
+{
+	struct err err = { 0 };
+
+	process->next_errno = next_check(self, process);
+	if (!process->next_errno) {
+		process->next_writer = trace_writer_open(process->next_path, NULL, &err);
+		if (!process->next_writer)
+			process->next_errno = errno ? errno : EIO;
+	}
+}
+
+static void old_close(struct process *process)
+{
+	struct err err = { 0 };
+	char *path = strdup(process->old_path);
+
+	process->old_errno = trace_writer_failed(process->old_writer);
+	if (trace_writer_close(process->old_writer, &err) < 0 && !process->old_errno)
+		process->old_errno = errno ? errno : EIO;
+	process->old_writer = NULL;
+	if (!process->write_errno)
+		process->write_errno = process->old_errno;
+	if (!path || !vec_push(&process->ended, path))
+		free(path);
+}
+
+static void turn_serve(struct watch *self, struct process *process)
+{
+	/* Acquire: pairs with the drain thread's release. */
+	u32 turn = load_acquire(&process->turn);
+
+	if (turn == TURN_OPEN)
+		next_open(self, process);
+	else if (turn == TURN_CLOSE)
+		old_close(process);
+	else
+		return;
+	store_release(&process->turn, turn == TURN_OPEN ? TURN_OPENED : TURN_CLOSED);
+	drain_wake(self->drain);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static void processes_serve(struct watch *self, bool sample)
 {
@@ -117,12 +216,13 @@ static void processes_serve(struct watch *self, bool sample)
 	for (; process; process = next_process(process)) {
 		if (process->closed)
 			continue;
+		turn_serve(self, process);
 		if (load_acquire(&process->finished)) {
 			if (!process->root) /* the root's trace gets notes first */
 				watch_close_trace(process);
 			continue;
 		}
-		if (process->writer_state == WRITER_WANTED) {
+		if (load_relaxed(&process->writer_state) == WRITER_WANTED) {
 			trace_open_for(self, process);
 			drain_wake(self->drain);
 		}
@@ -168,6 +268,11 @@ static void signal_handle(struct watch *self, const siginfo_t *info)
 {
 	if (info->si_signo == SIGCHLD)
 		return;
+	if (info->si_signo == self->options->toggle_signal) {
+		if (self->control)
+			control_toggle(self->control);
+		return;
+	}
 	if (self->ended) {
 		if (self->drain)
 			processes_detach(self);
@@ -175,6 +280,16 @@ static void signal_handle(struct watch *self, const siginfo_t *info)
 	}
 	if (info->si_code <= 0 && info->si_pid != self->pid)
 		kill(self->pid, info->si_signo);
+}
+
+static void file_check(struct watch *self)
+{
+	const char *path = self->options->toggle_file;
+
+	if (!path || (access(path, F_OK) == 0) == self->file_seen)
+		return;
+	self->file_seen = !self->file_seen;
+	drain_set_paused(self->drain, !self->file_seen);
 }
 
 static void progress_tell(struct watch *self)
@@ -185,8 +300,7 @@ static void progress_tell(struct watch *self)
 	if (!self->options->progress)
 		return;
 	for (struct process *process = drain->processes; process; process = next_process(process)) {
-		if (process->writer && !process->closed)
-			bytes += trace_writer_bytes(process->writer);
+		bytes += load_relaxed(&process->shown.trace_bytes);
 	}
 	self->options->progress(self->options->progress_self, load_relaxed(&drain->events),
 				load_relaxed(&drain->live_bytes), bytes);
@@ -212,6 +326,7 @@ void watch_run(struct watch *self)
 		now = now_ns();
 		if (!self->drain)
 			continue;
+		file_check(self);
 		processes_serve(self, is_due(&self->usage_ns, now, USAGE_NS));
 		if (is_due(&self->disk_ns, now, DISK_NS))
 			disk_check(self);

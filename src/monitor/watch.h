@@ -5,7 +5,7 @@
 #ifndef MONITOR_WATCH_H
 #define MONITOR_WATCH_H
 
-#include "monitor/drain.h"
+#include "monitor/control.h"
 #include "monitor/launch.h"
 #include "monitor/run.h"
 
@@ -13,6 +13,8 @@ struct watch {
 	const struct run_options *options;
 	const struct launch_signals *signals;
 	struct drain *drain;  /* NULL: nothing is recorded */
+	struct control *control; /* of the same */
+	bool file_seen;       /* whether the toggle file was there */
 	pid_t pid;            /* of the program, our child */
 	char folder[4096];    /* where the traces are */
 	const char *name;     /* start of trace names in the folder */

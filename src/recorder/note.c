@@ -184,3 +184,9 @@ void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size)
 	if (call->t && !call->paused && !call->suppressed)
 		put(call, hw_ticks(), kind, 0, address, size);
 }
+
+void hwr_call_mark(struct hwr_call *call, u32 mark, u64 address, u64 number)
+{
+	if (call->t && !call->suppressed)
+		put(call, hw_ticks(), HW_MARK, (u16)mark, address, number);
+}

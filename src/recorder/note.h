@@ -137,8 +137,10 @@ void hwr_call_free(struct hwr_call *call, u32 kind, void *p);
 void hwr_call_end(struct hwr_call *call, u32 kind);
 /* A realloc that gave p (NULL: freed, or failed if size is not 0) for old, entered at `ticks`. */
 void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size_t size);
-/* An event that is no allocation: mapping, mark. */
+/* An event that is no allocation: a mapping. */
 void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size);
+/* A mark (enum hw_mark); it is the program's word and recorded while paused, too. */
+void hwr_call_mark(struct hwr_call *call, u32 mark, u64 address, u64 number);
 
 /* Around a real function that itself calls hooked functions (operator new calls malloc): what it
  * does inside is not recorded a second time. */

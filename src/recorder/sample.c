@@ -73,6 +73,13 @@ bool hwr_sample_take(struct hwr_thread *t, u64 address, u64 size)
 	return false;
 }
 
+void hwr_sample_forget(void)
+{
+	for (u32 i = 0; i < sizeof live / sizeof *live; i++)
+		if (load_relaxed(&live[i])) /* pages that were never touched stay so */
+			store_relaxed(&live[i], 0);
+}
+
 bool hwr_sample_drop(u64 address)
 {
 	return bucket_swap(bucket_of(address, 0), address, 0) ||

@@ -12,4 +12,7 @@ bool hwr_sample_take(struct hwr_thread *t, u64 address, u64 size);
 /* Whether the block that ends was recorded; it is forgotten. */
 bool hwr_sample_drop(u64 address);
 
+/* Forgets all samples, while nothing is recorded: their frees are not seen. */
+void hwr_sample_forget(void);
+
 #endif

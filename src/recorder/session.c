@@ -187,8 +187,7 @@ bool hwr_session_attach(struct hw_control *control)
 	control->start_ticks = hw_ticks();
 	store_release(&control->attached, 1);
 	hwr_token.alive = 1;
-	hwr_token.paused = control->paused;
-	store_release(&hwr_token.on, !control->paused);
+	hwr_session_obey();
 	return true;
 }
 
@@ -237,16 +236,22 @@ void hwr_session_leave(void)
 
 void hwr_session_obey(void)
 {
-	if (load_relaxed(&hwr_control->stopped)) {
+	u32 stopped = load_relaxed(&hwr_control->stopped);
+	u32 paused = !stopped && load_relaxed(&hwr_control->paused);
+	u32 on = !stopped && !paused;
+
+	if (unlikely(stopped == HW_RELEASED)) {
 		hwr_session_leave();
 		return;
 	}
-	if (likely(load_relaxed(&hwr_control->paused) == hwr_token.paused))
+	if (likely(paused == hwr_token.paused && on == load_relaxed(&hwr_token.on)))
 		return;
-	hwr_token.paused = load_relaxed(&hwr_control->paused);
-	if (hwr_token.paused)
+	if (unlikely(!load_relaxed(&hwr_token.alive)))
+		return; /* forked by a handler in the middle of a hook */
+	if (paused && !hwr_token.paused)
 		add_relaxed(&hwr_control->pauses, 1);
-	store_release(&hwr_token.on, !hwr_token.paused);
+	hwr_token.paused = paused;
+	store_release(&hwr_token.on, on);
 }
 
 bool hwr_session_watched(void)

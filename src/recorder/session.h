@@ -9,7 +9,7 @@
  * image, or of a forked child where children are recorded. True: hooks record (or are paused). */
 bool hwr_session_join(void);
 
-/* Follows the control page: pause, resume, stop. Called now and then. */
+/* Follows the control page: pause, resume, stop, go on. Called now and then. */
 void hwr_session_obey(void);
 
 /* False, and the recorder is dormant, if the monitor has died. */

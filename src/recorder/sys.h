@@ -79,6 +79,12 @@ static inline long hwr_readlink(const char *path, void *buffer, size_t bytes)
 	return hwr_syscall6(SYS_readlinkat, -100 /* AT_FDCWD */, (long)path, (long)buffer, (long)bytes, 0, 0);
 }
 
+/* Bytes of the path, terminator included. */
+static inline long hwr_getcwd(char *buffer, size_t bytes)
+{
+	return hwr_syscall3(SYS_getcwd, (long)buffer, (long)bytes, 0);
+}
+
 static inline u32 hwr_getpid(void) { return (u32)hwr_syscall3(SYS_getpid, 0, 0, 0); }
 static inline u32 hwr_getppid(void) { return (u32)hwr_syscall3(SYS_getppid, 0, 0, 0); }
 static inline u32 hwr_gettid(void) { return (u32)hwr_syscall3(SYS_gettid, 0, 0, 0); }

@@ -20,6 +20,7 @@ void facts_add_module(struct facts *facts, const struct stream_module *module);
 void facts_add_thread(struct facts *facts, const struct stream_thread *thread);
 void facts_add_clock(struct facts *facts, const struct stream_clock *clock);
 void facts_add_usage(struct facts *facts, const struct stream_usage *usage);
+void facts_add_name(struct facts *facts, const struct stream_name *name);
 void facts_add_image_end(struct facts *facts, const struct stream_image_end *end);
 void facts_add_note(struct facts *facts, const char *key, const char *value);
 

@@ -218,6 +218,16 @@ static int tell_note(struct teller *teller, struct cursor *in)
 	return teller->sink->note(teller->sink->self, key, value, teller->err);
 }
 
+static int tell_name(struct teller *teller, struct cursor *in)
+{
+	struct stream_name name = {.id = get_u32(in)};
+
+	name.text = get_text(in, &teller->arena);
+	if (in->bad || !teller->sink->name)
+		return 0;
+	return teller->sink->name(teller->sink->self, &name, teller->err);
+}
+
 static int tell_record(struct teller *teller, u32 tag, struct cursor *body)
 {
 	switch (tag) {
@@ -237,6 +247,8 @@ static int tell_record(struct teller *teller, u32 tag, struct cursor *body)
 		return tell_image_end(teller, body);
 	case HW_FACT_NOTE:
 		return tell_note(teller, body);
+	case HW_FACT_NAME:
+		return tell_name(teller, body);
 	default:
 		return 0; /* of a later minor version */
 	}

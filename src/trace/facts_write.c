@@ -98,6 +98,13 @@ void facts_add_usage(struct facts *facts, const struct stream_usage *usage)
 	add_record(facts, HW_FACT_USAGE);
 }
 
+void facts_add_name(struct facts *facts, const struct stream_name *name)
+{
+	put(&facts->body, name->id);
+	put_text(&facts->body, name->text);
+	add_record(facts, HW_FACT_NAME);
+}
+
 void facts_add_aggregates(struct facts *facts, const struct stream_aggregate *rows, u64 count)
 {
 	struct strbuf *body = &facts->body;

@@ -310,6 +310,17 @@ static int tell_image_end(void *self, const struct stream_image_end *end, struct
 	return guard->out.image_end ? guard->out.image_end(guard->out.self, end, err) : 0;
 }
 
+/* Nothing is sized by the id, so that any will do. */
+static int tell_name(void *self, const struct stream_name *name, struct err *err)
+{
+	struct guard *guard = self;
+	int status = need_image(guard, err);
+
+	if (status <= 0 || !guard->out.name)
+		return status < 0 ? status : 0;
+	return guard->out.name(guard->out.self, name, err);
+}
+
 /* A note may be about the whole file: it needs no image. */
 static int tell_note(void *self, const char *key, const char *value, struct err *err)
 {
@@ -331,6 +342,7 @@ struct stream_sink guard_sink(struct guard *guard)
 		.aggregates = tell_aggregates,
 		.image_end = tell_image_end,
 		.note = tell_note,
+		.name = tell_name,
 	};
 }
 

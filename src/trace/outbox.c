@@ -136,6 +136,16 @@ void outbox_fail(struct outbox *outbox, int failure)
 		store_release(&outbox->early_failure, failure); /* pairs with run, outbox_failed */
 }
 
+bool outbox_settled(struct outbox *outbox)
+{
+	bool settled;
+
+	pthread_mutex_lock(&outbox->lock);
+	settled = outbox->waiting_bytes == 0;
+	pthread_mutex_unlock(&outbox->lock);
+	return settled;
+}
+
 u64 outbox_bytes(const struct outbox *outbox) { return load_relaxed(&outbox->file.end); }
 
 int outbox_failed(const struct outbox *outbox)

@@ -34,6 +34,9 @@ void outbox_put(struct outbox *outbox, struct parcel *parcel);
 /* A failure that happened before the file: nothing more is written. */
 void outbox_fail(struct outbox *outbox, int failure);
 
+/* Whether nothing waits to be written, safe from any thread. */
+bool outbox_settled(struct outbox *outbox);
+
 u64 outbox_bytes(const struct outbox *outbox);
 int outbox_failed(const struct outbox *outbox);
 

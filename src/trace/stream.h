@@ -5,7 +5,8 @@
  *
  * Order: begin, then per image: image, its modules, threads, contexts and events as they happen,
  * image_end; at last end. A context is told before any event that names it, its parent before it.
- * Chunks are numbered 0, 1, 2 … by allocation events, anew in each image. */
+ * The name of a mark is told before the mark. Chunks are numbered 0, 1, 2 … by allocation events,
+ * anew in each image. */
 #ifndef TRACE_STREAM_H
 #define TRACE_STREAM_H
 
@@ -26,7 +27,7 @@ struct event {
 	u32 thread;  /* index of a told thread */
 	u8 kind;
 	u8 flags;    /* EVENT_* */
-	u16 aux;     /* FAILED and DURATION: kind of the call */
+	u16 aux;     /* FAILED and DURATION: kind of the call; MARK: enum hw_mark */
 };
 
 enum {
@@ -76,6 +77,11 @@ struct stream_thread {
 struct stream_clock {
 	u64 ticks;
 	u64 ns; /* CLOCK_MONOTONIC */
+};
+
+struct stream_name { /* of marks and phases */
+	u32 id; /* address of the marks that have it; ids are below HW_NAMES, anew in each image */
+	const char *text;
 };
 
 struct stream_usage { /* what /proc said of the process */
@@ -150,6 +156,7 @@ struct stream_sink {
 	/* Before image_end; classes are sorted by chunk; the last one counts. */
 	int (*scan)(void *self, const struct stream_scan *scan, const struct stream_class *classes,
 		    u64 count, struct err *err);
+	int (*name)(void *self, const struct stream_name *name, struct err *err);
 	int (*image_end)(void *self, const struct stream_image_end *end, struct err *err);
 	int (*note)(void *self, const char *key, const char *value, struct err *err); /* e.g. "unrecorded_children" = "3" */
 };

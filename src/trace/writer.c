@@ -254,6 +254,17 @@ static int write_image_end(void *self, const struct stream_image_end *end, struc
 	return 0;
 }
 
+static int write_name(void *self, const struct stream_name *name, struct err *err)
+{
+	struct trace_writer *writer = self;
+
+	(void)err;
+	if (failed(writer))
+		return 0;
+	facts_add_name(&writer->facts, name);
+	return fact_added(writer);
+}
+
 static int write_note(void *self, const char *key, const char *value, struct err *err)
 {
 	struct trace_writer *writer = self;
@@ -279,6 +290,7 @@ struct stream_sink trace_writer_sink(struct trace_writer *writer)
 		.aggregates = write_aggregates,
 		.image_end = write_image_end,
 		.note = write_note,
+		.name = write_name,
 	};
 }
 
@@ -330,6 +342,11 @@ int trace_writer_flush(struct trace_writer *writer, struct err *err)
 	if (!failed(writer))
 		send_all(writer);
 	return 0;
+}
+
+bool trace_writer_settled(struct trace_writer *writer)
+{
+	return outbox_settled(writer->outbox);
 }
 
 u64 trace_writer_bytes(const struct trace_writer *writer) { return outbox_bytes(writer->outbox); }

@@ -23,6 +23,10 @@ struct stream_sink trace_writer_sink(struct trace_writer *writer);
 /* Events so far buffered become a block of their own, so that a killed monitor loses little. */
 int trace_writer_flush(struct trace_writer *writer, struct err *err);
 
+/* Whether all that was flushed is in the file (or will never be: trace_writer_failed), safe from
+ * any thread. */
+bool trace_writer_settled(struct trace_writer *writer);
+
 /* Bytes written to disk so far, safe from any thread. */
 u64 trace_writer_bytes(const struct trace_writer *writer);
 

@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report mprof leaks dump info symbolize doctor"
+equal "commands" "$(echo $commands)" "run report mprof leaks dump info symbolize ctl doctor"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -41,6 +41,15 @@ info|2|which FILE
 symbolize|2|which FILE
 mprof|2|which FILE
 doctor now|2|not wanted
+ctl|2|which PID, and what
+ctl 1|2|which PID, and what
+ctl one status|2|'one' is not the number of a process
+ctl 0 status|2|'0' is not the number of a process
+ctl 99999999999 status|2|is not the number of a process
+ctl 1 dance|2|'dance' is none of pause, resume, snapshot, stop, status
+ctl 2147483647 status|3|there is no process 2147483647
+run --toggle-signal KILL true|2|wants one of USR1
+run --toggle-signal RTMIN+99 true|2|wants one of USR1
 run|2|program
 report /no/such/file|3|/no/such/file: No such file
 dump /no/such/file|3|/no/such/file: No such file

@@ -11,14 +11,16 @@ equal "exit status" "$status" 0
 equal "states" "$(cat "$work/states")" "2 3 2 1"
 
 # kind size, for blocks of the target and marks
-"$HEAPWISE" dump "$work/trace" | awk '$5 ~ /^1000[0-9]$/ { print $3, $5 } $3 == "mark" { print $3, $4, $5 }' \
+"$HEAPWISE" dump "$work/trace" | awk '$5 ~ /^1000[0-9]$/ { print $3, $5 } $3 == "mark" { print $3, $4, $5, $8 }' \
 	>"$work/got"
 cat >"$work/wanted" <<-WANTED
 	malloc 10001
-	mark 0x0 42
+	mark 0x0 42 mark
+	mark 0x0 0 paused
 	free 10001
+	mark 0x0 0 resumed
 	malloc 10003
-	mark 0x1 0
+	mark 0x1 0 snapshot
 	free 10003
 WANTED
 diff -u "$work/wanted" "$work/got" || fail "the events differ"

@@ -393,6 +393,36 @@ TEST(allocator_time, "allocator time is the mean sampled duration of each kind t
 	model_free(feed.model);
 }
 
+TEST(marks, "marks have names and what was live, snapshots also the points, pauses are counted")
+{
+	struct stream_name name = {.id = 5, .text = "load"}, wild = {.id = 1u << 31, .text = "x"};
+	struct feed feed = feed_new();
+	const struct model_mark *marks;
+
+	told(&feed, feed.sink.name(feed.sink.self, &name, &feed.err));
+	told(&feed, feed.sink.name(feed.sink.self, &wild, &feed.err));
+	tell_event(&feed, (struct event){.kind = HW_MARK, .aux = HW_MARK_PHASE_BEGIN, .address = 5});
+	tell_event(&feed, (struct event){.kind = HW_MALLOC, .address = 16, .size = 100});
+	tell_event(&feed, (struct event){.kind = HW_MARK, .aux = HW_MARK_SNAPSHOT, .address = 1});
+	tell_event(&feed, (struct event){.kind = HW_FREE, .address = 16, .size = 100});
+	tell_event(&feed, (struct event){.kind = HW_MARK, .address = 1}); /* as once it was told */
+	tell_event(&feed, (struct event){.kind = HW_MARK, .aux = HW_MARK_NAMED, .address = 6});
+	tell_event(&feed, (struct event){.kind = HW_MARK, .aux = HW_MARK_PAUSED});
+	marks = feed.model->marks.data;
+	CHECK_EQ(feed.model->marks.count, 5);
+	CHECK_STR(marks[0].name, "load");
+	CHECK_EQ(marks[1].live_bytes, 100);
+	CHECK_EQ(marks[2].kind, HW_MARK_SNAPSHOT);
+	CHECK_EQ(marks[2].live_chunks, 0);
+	CHECK_STR(marks[3].name, "");
+	CHECK_EQ(feed.model->pauses, 1);
+	CHECK_EQ(feed.model->snapshots.count, 2);
+	CHECK_EQ(feed.model->snapshots.data[0].count, 1);
+	CHECK_EQ(feed.model->snapshot_points.data[0].live_bytes, 100);
+	CHECK_EQ(feed.model->snapshots.data[1].count, 0);
+	model_free(feed.model);
+}
+
 TEST(other_kinds, "failed calls, losses, marks and mappings are counted and allocate nothing")
 {
 	struct feed feed = feed_new();
@@ -400,6 +430,7 @@ TEST(other_kinds, "failed calls, losses, marks and mappings are counted and allo
 	tell_event(&feed, (struct event){.kind = HW_FAILED, .aux = HW_CALLOC, .size = 1u << 31});
 	tell_event(&feed, (struct event){.kind = HW_LOST, .size = 17});
 	tell_event(&feed, (struct event){.kind = HW_MARK, .size = 3});
+	tell_event(&feed, (struct event){.kind = HW_MARK, .aux = 999, .address = ~0ull});
 	tell_event(&feed, (struct event){.kind = HW_MMAP, .size = 4096});
 	tell_event(&feed, (struct event){.kind = HW_MUNMAP, .size = 4096});
 	tell_event(&feed, (struct event){.kind = HW_FAILED, .aux = 60000});

@@ -178,6 +178,57 @@ TEST(orders, "frees find their allocations in every order of arrival")
 	}
 }
 
+/* As above, where blocks exist that were never told. */
+static const struct {
+	const char *name;
+	struct step steps[10];
+	const char *want;
+	u64 unknown;
+} strangers[] = {
+	{ "a stranger's free, then its address again, by the same thread",
+	  { { 'F', 16, 1, 0 }, { 'A', 16, 2, 0 }, { '.', 0, 0, 0 }, { 'F', 16, 3, 0 } },
+	  "U A0 F0 ", 1 },
+	{ "by another thread",
+	  { { 'F', 16, 1, 0 }, { 'A', 16, 2, 1 }, { '.', 0, 0, 0 }, { 'F', 16, 3, 1 } },
+	  "U A0 F0 ", 1 },
+	{ "two strangers, one after the other",
+	  { { 'F', 16, 1, 0 }, { 'F', 16, 2, 0 }, { 'A', 16, 3, 0 }, { 'F', 16, 4, 0 } },
+	  "U U A0 F0 ", 2 },
+	{ "an allocation that was published late is no stranger",
+	  { { 'F', 16, 2, 0 }, { 'A', 16, 1, 1 } }, "A0 F0 ", 0 },
+	{ "a stranger alone", { { 'F', 16, 1, 0 } }, "U ", 1 },
+	{ "known chunks are as ever",
+	  { { 'A', 16, 1, 0 }, { 'A', 16, 3, 1 }, { 'F', 16, 2, 0 }, { 'F', 16, 4, 1 } },
+	  "A0 F0 A1 F1 ", 0 },
+};
+
+TEST(strangers, "a free of a block that was never told does not end the next one at its address")
+{
+	for (u64 i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++) {
+		struct told_record mark = make('L', 0, 0, 0);
+		struct story story = { 0 };
+		struct stream_sink sink = story_sink(&story);
+		struct correlator *correlator = correlator_new(&sink, false);
+		struct stream_totals totals;
+		struct err err = { 0 };
+
+		mark.record.kind = HW_MARK;
+		mark.record.aux = HW_MARK_PAUSED;
+		if (i % 2)
+			CHECK_EQ(correlator_feed(correlator, &mark, 1, &err), 0);
+		else
+			correlator_expect_strangers(correlator);
+		order_run(strangers[i].steps, correlator);
+		correlator_totals(correlator, &totals);
+		if (!CHECK_STR(story.text + (i % 2 ? 2 : 0), strangers[i].want))
+			fprintf(stderr, "# in: %s\n", strangers[i].name);
+		CHECK_EQ(totals.unknown_frees, strangers[i].unknown);
+		CHECK_EQ(totals.implied_frees, 0);
+		CHECK_EQ(correlator_waiting(correlator), 0);
+		correlator_free(correlator);
+	}
+}
+
 TEST(totals, "totals, peak and kept follow the events")
 {
 	struct told_record records[6] = {

@@ -26,7 +26,7 @@
 
 /* What was told, one text per sort of fact: a file keeps the order within a sort. */
 struct log {
-	struct strbuf images, modules, threads, contexts, clocks, usages, aggregates, ends, notes;
+	struct strbuf images, modules, threads, contexts, clocks, usages, aggregates, ends, notes, names;
 	VEC(struct event) events;
 };
 
@@ -151,6 +151,15 @@ HELPER int log_note(void *self, const char *key, const char *value, struct err *
 	return 0;
 }
 
+HELPER int log_name(void *self, const struct stream_name *name, struct err *err)
+{
+	struct log *log = self;
+
+	(void)err;
+	strbuf_addf(&log->names, "%u = %s\n", name->id, name->text);
+	return 0;
+}
+
 HELPER struct stream_sink log_sink(struct log *log)
 {
 	return (struct stream_sink){
@@ -165,6 +174,7 @@ HELPER struct stream_sink log_sink(struct log *log)
 		.aggregates = log_aggregates,
 		.image_end = log_image_end,
 		.note = log_note,
+		.name = log_name,
 	};
 }
 
@@ -172,7 +182,7 @@ HELPER void log_release(struct log *log)
 {
 	struct strbuf *const texts[] = {&log->images, &log->modules, &log->threads, &log->contexts,
 					&log->clocks, &log->usages, &log->aggregates, &log->ends,
-					&log->notes};
+					&log->notes, &log->names};
 
 	for (u64 i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		strbuf_release(texts[i]);
@@ -213,6 +223,7 @@ HELPER void check_same_log(const struct log *got, const struct log *want)
 	CHECK_STR(strbuf_text(&got->aggregates), strbuf_text(&want->aggregates));
 	CHECK_STR(strbuf_text(&got->ends), strbuf_text(&want->ends));
 	CHECK_STR(strbuf_text(&got->notes), strbuf_text(&want->notes));
+	CHECK_STR(strbuf_text(&got->names), strbuf_text(&want->names));
 	check_same_events(got, want);
 }
 
@@ -450,6 +461,8 @@ HELPER void tell_whole_image(struct teller *teller, u32 number, u64 events)
 	}
 	tell_module(teller, 1, teller->ticks);
 	TELL(teller, note, "inside", "an image");
+	TELL(teller, name, &(struct stream_name){.id = number, .text = "a phase"});
+	TELL(teller, name, &(struct stream_name){.id = 1023, .text = ""});
 	TELL(teller, aggregates, rows, 2 + (teller->contexts > 1));
 	tell_image_end(teller);
 }

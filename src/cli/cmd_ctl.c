@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise ctl: controls a recording that is under way. Host. The monitor does the work; this only
+ * asks, and prints the answer. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/print.h"
+#include "monitor/control_server.h"
+
+struct ctl_args {
+	const char *format;
+};
+
+static const struct option_spec options[] = {OPTION(struct ctl_args, format, 'f', "format",
+						    OPTION_CHOICE, FORMAT_CHOICES,
+						    "how to print (text)"),
+					     OPTION_END};
+
+/* What is known of the keys of a reply; others are text. */
+static const struct result_column known[] = {
+	COLUMN("state", "state", VALUE_TEXT, "waiting, recording, paused, stopped or ended"),
+	COLUMN("pid", "pid", VALUE_ID, "process id of the program"),
+	COLUMN("monitor_pid", "monitor", VALUE_ID, "process id of heapwise run"),
+	COLUMN("trace", "trace", VALUE_PATH, "file that is, or was last, written"),
+	COLUMN("trace_bytes", "trace size", VALUE_BYTES, "size of the files so far"),
+	COLUMN("events", "events", VALUE_COUNT, "events so far"),
+	COLUMN("allocations", "allocations", VALUE_COUNT, "allocations in this recording so far"),
+	COLUMN("live_bytes", "live", VALUE_BYTES, "live bytes"),
+	COLUMN("live_chunks", "live chunks", VALUE_COUNT, "live chunks"),
+	COLUMN("snapshots", "snapshots", VALUE_COUNT, "snapshots so far"),
+};
+
+static void add_line(struct result *result, const char *key, const char *text)
+{
+	struct result_column column = COLUMN(NULL, NULL, VALUE_TEXT, "");
+	struct value value;
+	u64 number;
+
+	if (strcmp(key, "caveat") == 0) {
+		result_add_caveat(result, "%s", text);
+		return;
+	}
+	column.name = column.label = result_copy(result, key);
+	for (u32 i = 0; i < sizeof known / sizeof *known; i++)
+		if (strcmp(known[i].name, key) == 0)
+			column = known[i];
+	value = value_text(result_copy(result, text));
+	if (column.type != VALUE_TEXT && column.type != VALUE_PATH)
+		value = parse_number(text, &number) ? value_number(number) : value_unknown();
+	result_add_field(result, column, value);
+}
+
+static struct result *result_of(char *reply)
+{
+	struct result *result = result_new(RESULT_RECORD, "ctl", "");
+	char *rest = reply, *line;
+
+	while (result && (line = strsep(&rest, "\n"))) {
+		char *space = strchr(line, ' ');
+
+		if (!space)
+			continue;
+		*space = 0;
+		add_line(result, line, space + 1);
+	}
+	return result;
+}
+
+static bool verb_is_known(const char *name)
+{
+	const struct control_verb *verb;
+
+	for (u32 i = 0; (verb = control_verb_at(i)); i++)
+		if (strcmp(verb->name, name) == 0)
+			return true;
+	return false;
+}
+
+static int verb_unknown(const struct command *command, const char *name)
+{
+	const struct control_verb *verb;
+	char list[256] = "";
+
+	for (u32 i = 0; (verb = control_verb_at(i)); i++)
+		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
+			 verb->name);
+	return command_usage(command, "'%s' is none of %s", name, list);
+}
+
+static int run(const struct command *command, void *fields, int argc, char **argv)
+{
+	const struct ctl_args *args = fields;
+	struct strbuf reply = {0};
+	struct result *result = NULL;
+	struct err err = {0};
+	int status;
+	u64 pid;
+
+	if (argc != 2)
+		return command_usage(command, "which PID, and what? heapwise ctl PID VERB");
+	if (!parse_number(argv[0], &pid) || !pid || pid > INT32_MAX)
+		return command_usage(command, "'%s' is not the number of a process", argv[0]);
+	if (!verb_is_known(argv[1]))
+		return verb_unknown(command, argv[1]);
+	status = control_call((u32)pid, argv[1], &reply, &err);
+	if (status == 0) {
+		char *text = strbuf_take(&reply);
+
+		result = result_of(text ? text : (char[]){""});
+		free(text);
+		if (!result || result_failed(result))
+			status = err_set(&err, ERR_MEMORY, "out of memory");
+	}
+	if (status == 0)
+		print_result(result, format_parse(args->format));
+	result_free(result);
+	strbuf_release(&reply);
+	return status < 0 ? command_fail(command, &err) : EXIT_DONE;
+}
+
+const struct command cmd_ctl = {
+	.name = "ctl",
+	.operands = "PID VERB",
+	.summary = "pause, resume, stop or ask after a recording that is under way",
+	.details = "PID is the number of a recorded program, or of the heapwise that records it; "
+		   "with\n"
+		   "--children the latter means all of its processes. VERB is one of\n"
+		   "  pause     stop recording allocations; frees of known chunks still are\n"
+		   "  resume    record allocations again\n"
+		   "  snapshot  put a snapshot of what is live into the trace\n"
+		   "  stop      end the recording and close the trace; the program goes on\n"
+		   "  status    say what is recorded and how much it is\n"
+		   "Only the user who started the recording can do that.\n"
+		   "\n"
+		   "Exit status: 0 done, 2 usage error, 3 nothing is recorded there or it failed.",
+	.options = options,
+	.fields_size = sizeof(struct ctl_args),
+	.run = run,
+};
