@@ -343,7 +343,7 @@ int misuse_find(const struct stack_source *source, const struct trace_info *info
 			      .model = model,
 			      .table = self,
 			      .lost = summary_lost_events(model) || (info && info->damaged_blocks),
-			      .paused = model_note(model, "pauses") != NULL};
+			      .paused = model->pauses || model->image.flags & HW_RUN_CONTINUED};
 	int status = gather(&judge, err);
 
 	judge.gaps = judge.lost || judge.paused || model->aggregated || model->implied_frees;

@@ -137,7 +137,6 @@ struct hw_control {
 	_Alignas(HW_CACHE_LINE) u32 paused; /* monitor or API: 1 = allocations are not recorded */
 	u32 stopped;                        /* monitor or API: enum hw_stop */
 	u32 snapshots;                      /* API: number of snapshots taken */
-	u32 pauses;                         /* recorder: times that it was paused */
 	u32 snapshots_wanted;  /* monitor: raised to have the program's callback called */
 	u32 snapshots_served;  /* recorder: as snapshots_wanted when the callback was last called */
 	u32 has_callback;      /* API: 1 = the program wants to be called before a snapshot */

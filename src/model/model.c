@@ -324,14 +324,6 @@ u8 model_chunk_class(const struct model *self, u64 chunk)
 	return known <= CLASS_LOST ? known : CLASS_UNKNOWN;
 }
 
-const char *model_note(const struct model *self, const char *key)
-{
-	for (u64 i = 0; i < self->notes.count; i++)
-		if (strcmp(self->notes.data[i].key, key) == 0)
-			return self->notes.data[i].value;
-	return NULL;
-}
-
 u64 model_duration_ns(const struct model *self)
 {
 	return tick_clock_ns(&self->clock, self->last_ticks);

@@ -181,9 +181,6 @@ int model_place(const struct model *self, u32 context, struct frame_id *frame, s
 /* enum chunk_class of a chunk; CLASS_UNKNOWN if no scan has judged it. */
 u8 model_chunk_class(const struct model *self, u64 chunk);
 
-/* The value of a note, or NULL. */
-const char *model_note(const struct model *self, const char *key);
-
 u64 model_duration_ns(const struct model *self);
 
 #endif

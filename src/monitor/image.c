@@ -128,19 +128,6 @@ static void totals_add_faults(const struct image *self, struct stream_totals *to
 		totals->lost_events = dropped;
 }
 
-/* Blocks that were born while recording was paused are unknown when they are freed; whoever judges
- * such a free must know that there was a pause. */
-static int pauses_tell(const struct image *self, struct err *err)
-{
-	u32 pauses = load_relaxed(&self->berth.control->pauses);
-	char value[16];
-
-	if (!pauses || !self->sink.note)
-		return 0;
-	snprintf(value, sizeof(value), "%u", pauses);
-	return self->sink.note(self->sink.self, "pauses", value, err);
-}
-
 /* Signals that a wrong call of the allocator ends in. */
 static bool signal_is_fault(int number)
 {
@@ -160,8 +147,6 @@ int image_end(struct image *self, const struct stream_image_end *end, struct str
 		status = correlator_finish(self->correlator, err);
 	if (status == 0 && !self->failed)
 		status = correlator_tell_aggregates(self->correlator, err);
-	if (status == 0 && !self->failed)
-		status = pauses_tell(self, err);
 	correlator_totals(self->correlator, &told.totals);
 	totals_add_faults(self, &told.totals);
 	*totals = told.totals;

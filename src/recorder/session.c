@@ -248,8 +248,6 @@ void hwr_session_obey(void)
 		return;
 	if (unlikely(!load_relaxed(&hwr_token.alive)))
 		return; /* forked by a handler in the middle of a hook */
-	if (paused && !hwr_token.paused)
-		add_relaxed(&hwr_control->pauses, 1);
 	hwr_token.paused = paused;
 	store_release(&hwr_token.on, on);
 }

@@ -129,34 +129,34 @@ static const struct {
 	u32 how;
 	i32 signal;
 	u64 lost;
-	const char *pauses;
+	bool paused;
 	bool goes_on; /* the thread does something afterwards */
 	bool implied; /* a free was not seen somewhere else */
 	u64 certain, possible, not_judged;
 	enum misuse_what what;
 } surroundings[] = {
-	{"double", 0, IMAGE_EXITED, 0, 0, NULL, true, false, 1, 0, 0, MISUSE_DOUBLE_FREE},
-	{"lost events", 0, IMAGE_EXITED, 0, 3, NULL, true, false, 0, 1, 0, MISUSE_DOUBLE_FREE},
-	{"lost events and death", 0, IMAGE_KILLED, SIGABRT, 3, NULL, false, false, 0, 1, 0,
+	{"double", 0, IMAGE_EXITED, 0, 0, false, true, false, 1, 0, 0, MISUSE_DOUBLE_FREE},
+	{"lost events", 0, IMAGE_EXITED, 0, 3, false, true, false, 0, 1, 0, MISUSE_DOUBLE_FREE},
+	{"lost events and death", 0, IMAGE_KILLED, SIGABRT, 3, false, false, false, 0, 1, 0,
 	 MISUSE_DOUBLE_FREE},
-	{"pause", 0, IMAGE_EXITED, 0, 0, "1", true, false, 0, 0, 1, MISUSE_DOUBLE_FREE},
-	{"pause and death", 0, IMAGE_KILLED, SIGABRT, 0, "1", false, false, 1, 0, 0,
+	{"pause", 0, IMAGE_EXITED, 0, 0, true, true, false, 0, 0, 1, MISUSE_DOUBLE_FREE},
+	{"pause and death", 0, IMAGE_KILLED, SIGABRT, 0, true, false, false, 1, 0, 0,
 	 MISUSE_DOUBLE_FREE},
-	{"calls past the recorder", 0, IMAGE_EXITED, 0, 0, NULL, true, true, 0, 1, 0,
+	{"calls past the recorder", 0, IMAGE_EXITED, 0, 0, false, true, true, 0, 1, 0,
 	 MISUSE_DOUBLE_FREE},
-	{"inside", 0x1014, IMAGE_EXITED, 0, 0, NULL, true, false, 1, 0, 0, MISUSE_INSIDE},
-	{"inside and pause", 0x1014, IMAGE_EXITED, 0, 0, "1", true, false, 0, 1, 0, MISUSE_INSIDE},
-	{"static data", PROGRAM_BASE + 0x8000, IMAGE_EXITED, 0, 0, NULL, true, false, 1, 0, 0,
+	{"inside", 0x1014, IMAGE_EXITED, 0, 0, false, true, false, 1, 0, 0, MISUSE_INSIDE},
+	{"inside and pause", 0x1014, IMAGE_EXITED, 0, 0, true, true, false, 0, 1, 0, MISUSE_INSIDE},
+	{"static data", PROGRAM_BASE + 0x8000, IMAGE_EXITED, 0, 0, false, true, false, 1, 0, 0,
 	 MISUSE_INVALID},
-	{"anywhere, and death", 0x7ffff000, IMAGE_KILLED, SIGABRT, 0, NULL, false, false, 1, 0, 0,
+	{"anywhere, and death", 0x7ffff000, IMAGE_KILLED, SIGABRT, 0, false, false, false, 1, 0, 0,
 	 MISUSE_INVALID},
-	{"anywhere, and nothing happened", 0x7ffff000, IMAGE_EXITED, 0, 0, NULL, true, false, 0, 1,
+	{"anywhere, and nothing happened", 0x7ffff000, IMAGE_EXITED, 0, 0, false, true, false, 0, 1,
 	 0, MISUSE_INVALID},
-	{"anywhere, and death of something else", 0x7ffff000, IMAGE_KILLED, SIGABRT, 0, NULL, true,
+	{"anywhere, and death of something else", 0x7ffff000, IMAGE_KILLED, SIGABRT, 0, false, true,
 	 false, 0, 1, 0, MISUSE_INVALID},
-	{"anywhere, and killed from outside", 0x7ffff000, IMAGE_KILLED, SIGKILL, 0, NULL, false,
+	{"anywhere, and killed from outside", 0x7ffff000, IMAGE_KILLED, SIGKILL, 0, false, false,
 	 false, 0, 1, 0, MISUSE_INVALID},
-	{"after a pause", 0x7ffff000, IMAGE_EXITED, 0, 0, "2", true, false, 0, 0, 1,
+	{"after a pause", 0x7ffff000, IMAGE_EXITED, 0, 0, true, true, false, 0, 0, 1,
 	 MISUSE_INVALID},
 };
 
@@ -178,9 +178,8 @@ TEST(surroundings, "what a gap in the recording can explain is not certain")
 			     surroundings[i].address ? surroundings[i].address : address_of(freed));
 		if (surroundings[i].goes_on)
 			tell_alloc(&feed, HW_MALLOC, ALLOCATE, 1);
-		if (surroundings[i].pauses)
-			told(&feed, feed.sink.note(feed.sink.self, "pauses", surroundings[i].pauses,
-						   &feed.err));
+		if (surroundings[i].paused)
+			tell_event(&feed, (struct event){.kind = HW_MARK, .aux = HW_MARK_PAUSED});
 		tell_thread(&feed, 0);
 		tell_end_by(&feed, surroundings[i].how, surroundings[i].signal,
 			    surroundings[i].lost);
