@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The chunk columns: every allocation of an image from birth to death, by chunk number. Columns are
- * kept in pages, so that they grow without copying; 54 bytes per chunk.
+ * kept in pages, so that they grow without copying; 55 bytes per chunk.
  *
  *	for (u64 chunk = 0; chunk < table->count; chunk++)
  *		if (chunk_end(table, chunk) == CHUNK_KEPT)
@@ -37,6 +37,7 @@ struct chunk_page {
 	u32 others[CHUNK_PAGE];
 	u8 kind[CHUNK_PAGE]; /* enum hw_kind of the allocation */
 	u8 end[CHUNK_PAGE];  /* enum chunk_end */
+	u8 chunk_class[CHUNK_PAGE]; /* enum chunk_class, of the last scan */
 };
 
 struct chunk_table {                    /* all zero = empty and ready */

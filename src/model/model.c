@@ -69,6 +69,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	    !tick_clock_start(&self->clock, image->start_ticks, image->start_ns))
 		return no_memory(err);
 	timeline_start(&self->timeline, image->start_ticks);
+	self->scan.reason = "";
 	self->count_shift = image->sample_bytes ? SAMPLED_COUNT_SHIFT : 0;
 	self->last_ticks = image->start_ticks;
 	self->has_image = true;
@@ -122,6 +123,46 @@ static int on_usage(void *data, const struct stream_usage *usage, struct err *er
 	return vec_push(&self->usage, *usage) ? 0 : no_memory(err);
 }
 
+static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes,
+		   u64 count, struct err *err)
+{
+	struct model *self = data;
+	const char *reason = arena_copy(&self->arena, scan->reason ? scan->reason : "");
+
+	if (!reason)
+		return no_memory(err);
+	self->scan = (struct model_scan){.ticks = scan->ticks,
+					 .state = scan->state,
+					 .reason = reason,
+					 .roots_bytes = scan->roots_bytes,
+					 .chunks = scan->chunks,
+					 .scan_ns = scan->scan_ns};
+	memcpy(self->scan.class_chunks, scan->class_chunks, sizeof self->scan.class_chunks);
+	memcpy(self->scan.class_bytes, scan->class_bytes, sizeof self->scan.class_bytes);
+	for (u64 i = 0; i < self->chunks.pages.count; i++) {
+		struct chunk_page *page = self->chunks.pages.data[i];
+
+		if (page) /* what an earlier scan said holds no more */
+			memset(page->chunk_class, CLASS_UNKNOWN, sizeof page->chunk_class);
+	}
+	for (u64 i = 0; i < count; i++) {
+		u64 chunk = classes[i].chunk;
+
+		if (chunk < self->chunks.count && chunk_end(&self->chunks, chunk) != CHUNK_ABSENT)
+			chunk_at(&self->chunks, chunk)->chunk_class[chunk % CHUNK_PAGE] =
+				classes[i].chunk_class;
+	}
+	return 0;
+}
+
+u8 model_chunk_class(const struct model *self, u64 chunk)
+{
+	const struct chunk_page *page =
+		chunk < self->chunks.count ? chunk_at(&self->chunks, chunk) : NULL;
+
+	return page ? page->chunk_class[chunk % CHUNK_PAGE] : CLASS_UNKNOWN;
+}
+
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
 {
 	struct model *self = data;
@@ -157,6 +198,7 @@ struct stream_sink model_sink(struct model *self)
 		.clock = on_clock,
 		.usage = on_usage,
 		.aggregates = model_fill_aggregates,
+		.scan = on_scan,
 		.image_end = on_image_end,
 		.note = on_note,
 	};

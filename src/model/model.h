@@ -69,6 +69,15 @@ struct model_note {
 	const char *key, *value;
 };
 
+/* The last scan that was told; see struct stream_scan. */
+struct model_scan {
+	u64 ticks;
+	u32 state;          /* enum scan_state */
+	const char *reason; /* the model's own; "" when done */
+	u64 roots_bytes, chunks, scan_ns;
+	u64 class_chunks[CLASS_COUNT], class_bytes[CLASS_COUNT];
+};
+
 struct model {
 	/* what was told */
 	struct stream_image image; /* strings are the model's own */
@@ -87,6 +96,7 @@ struct model {
 	struct tick_clock clock;
 	struct timeline timeline;
 	struct model_totals totals;
+	struct model_scan scan;
 
 	u64 kinds[HW_KIND_COUNT];  /* events of each kind, counted in units where they allocate */
 	u64 realloc_frees_alone;   /* realloc(p, 0) that freed: no REALLOC follows */
@@ -138,6 +148,9 @@ void model_weigh(const struct model *self, u64 size, u64 *units, u64 *bytes);
 
 /* The point of an allocating context that was seen. */
 struct point_id model_point_of(const struct model *self, u32 context);
+
+/* enum chunk_class of a chunk by the last scan; CLASS_UNKNOWN for any other number. */
+u8 model_chunk_class(const struct model *self, u64 chunk);
 
 /* Successful calls by the call column of HW_KINDS ("malloc", "free" …), in numbers. */
 u64 model_calls(const struct model *self, const char *call);

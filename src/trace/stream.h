@@ -91,6 +91,38 @@ struct stream_aggregate {
 	u64 frees, freed_bytes; /* chunks of this allocating context that ended since the switch */
 };
 
+/* What became of a kept chunk, found by a conservative scan of the program's memory as memcheck
+ * does it: from registers, stacks and data (the roots) through pointers from block to block. */
+enum chunk_class {
+	CLASS_UNKNOWN,   /* no scan, or the chunk was not there yet */
+	CLASS_REACHABLE, /* still reachable: pointers to block starts lead to it */
+	CLASS_POSSIBLE,  /* possibly lost: only pointers into blocks lead to it */
+	CLASS_INDIRECT,  /* indirectly lost: only lost blocks lead to it */
+	CLASS_LOST,      /* (definitely) lost: nothing that is not lost leads to it */
+	CLASS_COUNT
+};
+
+enum scan_state {
+	SCAN_NONE,   /* nobody asked for one */
+	SCAN_DONE,
+	SCAN_FAILED, /* every class is unknown, `reason` says why */
+};
+
+struct stream_scan {
+	u64 ticks;
+	u32 state;          /* enum scan_state */
+	const char *reason; /* why not, in words; "" when done */
+	u64 roots_bytes;    /* memory that was read as roots */
+	u64 chunks;         /* that were live */
+	u64 scan_ns;        /* for which the program stood still */
+	u64 class_chunks[CLASS_COUNT], class_bytes[CLASS_COUNT]; /* sums of what was found */
+};
+
+struct stream_class {
+	u64 chunk;
+	u8 chunk_class; /* enum chunk_class */
+};
+
 enum image_end_how { /* why an image ended */
 	IMAGE_EXITED,   /* value = exit status */
 	IMAGE_KILLED,   /* value = signal */
@@ -129,6 +161,9 @@ struct stream_sink {
 	int (*clock)(void *self, const struct stream_clock *clock, struct err *err);
 	int (*usage)(void *self, const struct stream_usage *usage, struct err *err);
 	int (*aggregates)(void *self, const struct stream_aggregate *rows, u64 count, struct err *err);
+	/* Classes are sorted by chunk; before image_end. Of several scans the last one counts. */
+	int (*scan)(void *self, const struct stream_scan *scan, const struct stream_class *classes,
+		    u64 count, struct err *err);
 	int (*image_end)(void *self, const struct stream_image_end *end, struct err *err);
 	int (*note)(void *self, const char *key, const char *value, struct err *err); /* e.g. "unrecorded_children" = "3" */
 };
