@@ -527,3 +527,20 @@ u64 correlator_live_bytes(const struct correlator *self)
 {
 	return self->live_bytes;
 }
+
+bool correlator_each_live(const struct correlator *self,
+			  bool (*each)(void *data, u64 address, u64 size, u64 chunk), void *data)
+{
+	for (u32 i = 0; i < LIVE_SHARDS; i++) {
+		const struct live_shard *shard = &self->live.shards[i];
+
+		for (u64 k = 0; k <= shard->mask; k++) {
+			const struct live_block *block = &shard->blocks[k];
+
+			if (block->address && block_is_live(block) &&
+			    !each(data, block->address, block->size, block->chunk & ~LIVE_QUEUED))
+				return false;
+		}
+	}
+	return true;
+}

@@ -65,4 +65,8 @@ u64 correlator_waiting(const struct correlator *self); /* records that wait */
 u64 correlator_events(const struct correlator *self);  /* events so far, told or aggregated */
 u64 correlator_live_bytes(const struct correlator *self);
 
+/* Calls `each` for every live block, in no order, until it returns false; false then. */
+bool correlator_each_live(const struct correlator *self,
+			  bool (*each)(void *data, u64 address, u64 size, u64 chunk), void *data);
+
 #endif

@@ -192,7 +192,8 @@ static bool any_pressed(const struct drain *self)
 
 		if (process->image && image_pressed(process->image))
 			return true;
-		if (load_relaxed(&process->gone) && load_relaxed(&process->writer_state))
+		if (load_relaxed(&process->gone) && load_relaxed(&process->writer_state) &&
+		    !process->scan)
 			return true;
 	}
 	return false;
@@ -254,6 +255,7 @@ int drain_start(struct drain *self, struct err *err)
 	int status;
 
 	self->newest = self->processes;
+	self->session->scans = &self->scans;
 	if (!vec_push(&self->active, self->processes))
 		return err_set(err, ERR_MEMORY, "out of memory");
 	status = pthread_create(&self->thread, NULL, drain_main, self);

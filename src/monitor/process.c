@@ -48,6 +48,7 @@ struct process *process_new(u32 pid, u32 parent_pid)
 
 void process_free(struct process *self, struct session *session)
 {
+	scan_free(self->scan);
 	for (u64 i = 0; i < self->berths.count; i++)
 		session_give_back(session, &self->berths.data[i]);
 	vec_release(&self->berths);
@@ -178,6 +179,7 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 	start.program = self->program;
 	start.command = strbuf_text(&command);
 	self->image = image_new(&self->berths.data[0], &start, &self->sink, &err);
+	self->scan_told = false;
 	if (self->image)
 		self->images++;
 	else
@@ -205,6 +207,109 @@ static void clock_tell(struct process *self)
 		process_fail(self, &err);
 }
 
+/* ---- scans ----------------------------------------------------------------------------------- */
+
+/* Why the live blocks are not all known, so that a scan would call lost what is not; or NULL. */
+static const char *blocks_unknown(const struct process *self, const struct session_options *options)
+{
+	static const u8 dropping[] = { HW_FAULT_RING_FULL, HW_FAULT_NESTED_FULL, HW_FAULT_NO_SLOT,
+				       HW_FAULT_NO_MEMORY };
+	const struct hw_control *control = self->image->berth.control;
+
+	if (options->sample_bytes)
+		return "only a sample of the allocations was recorded";
+	if (load_relaxed(&control->pauses))
+		return "the recording was paused for a while, blocks of that time are not known";
+	for (u32 i = 0; i < sizeof(dropping); i++) {
+		if (load_relaxed(&control->faults[dropping[i]]))
+			return "events were lost";
+	}
+	if (self->image->failed)
+		return "the recording failed";
+	return NULL;
+}
+
+static void scan_fail(struct process *self, const char *reason)
+{
+	struct stream_totals totals;
+	struct err err = { 0 };
+
+	correlator_totals(self->image->correlator, &totals);
+	if (!self->image->failed &&
+	    scan_tell_failure(&self->sink, totals.kept_chunks, reason, &err) < 0)
+		process_fail(self, &err);
+	self->scan_told = true;
+}
+
+/* The recorder asks to be watched. */
+static void scan_begin(struct process *self, struct session *session)
+{
+	const char *reason = blocks_unknown(self, &session->options);
+	struct err err = { 0 };
+
+	if (!reason) {
+		self->scan = scan_start(&self->image->berth, self->pid, session,
+					self->image->correlator, &err);
+		reason = self->scan ? NULL : err.text;
+	}
+	if (!self->scan) {
+		scan_fail(self, reason);
+		scan_decline(self->image->berth.control);
+	}
+}
+
+/* Does the drain thread's part; true while the image's rings must be left alone. */
+static bool scan_cycle(struct process *self, struct session *session)
+{
+	struct err err = { 0 };
+
+	if (!self->image)
+		return false;
+	if (!self->scan && !self->scan_told &&
+	    load_acquire(&self->image->berth.control->leaving) == HW_LEAVING_ASKED)
+		scan_begin(self, session);
+	if (!self->scan)
+		return false;
+	switch (scan_stage(self->scan)) {
+	case SCAN_WANTS_EVENTS:
+		image_cycle(self->image, 0, true);
+		if (!self->image->failed && correlator_finish(self->image->correlator, &err) < 0)
+			image_fail(self->image, &err);
+		scan_give_events(self->scan, blocks_unknown(self, &session->options));
+		return true;
+	case SCAN_HAS_EVENTS:
+		return true;
+	case SCAN_OVER:
+		if (scan_finish(self->scan, &self->sink, &err) < 0)
+			process_fail(self, &err);
+		self->scan = NULL;
+		self->scan_told = true;
+		return false;
+	default:
+		return false;
+	}
+}
+
+/* What the trace says of an image that nobody looked at. */
+static void scan_explain(struct process *self, bool exec)
+{
+	const struct hw_control *control = self->image->berth.control;
+	char reason[128];
+
+	if (self->scan_told || exec || !(control->flags & HW_RUN_LEAK_SCAN))
+		return;
+	if (self->end_how == IMAGE_KILLED)
+		snprintf(reason, sizeof(reason), "signal %d ended the program", self->end_value);
+	else if (self->end_how == IMAGE_DETACHED)
+		snprintf(reason, sizeof(reason), "the recording ended before the program");
+	else
+		snprintf(reason, sizeof(reason),
+			 "the program ended without a call of exit, _exit or quick_exit");
+	scan_fail(self, reason);
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
 static void image_finish(struct process *self, bool exec)
 {
 	struct stream_image_end end = {
@@ -216,6 +321,7 @@ static void image_finish(struct process *self, bool exec)
 
 	runtime_find(self);
 	clock_tell(self);
+	scan_explain(self, exec);
 	if (image_end(self->image, &end, &self->totals, &err) < 0)
 		process_fail(self, &err);
 	self->ended_events += correlator_events(self->image->correlator);
@@ -243,9 +349,11 @@ static bool berth_cycle(struct process *self, struct session *session,
 		berth->parent_pid = load_relaxed(&session->lobby->berth[berth->index].parent);
 		image_begin(self, fallback, &session->options);
 	}
+	if (scan_cycle(self, session))
+		return false;
 	if (self->image)
 		*count += image_cycle(self->image, elapsed_ns, last);
-	if (!last)
+	if (!last || self->scan)
 		return false;
 	if (self->image)
 		image_finish(self, self->berths.count > 1);

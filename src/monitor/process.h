@@ -7,6 +7,7 @@
 
 #include "monitor/hint.h"
 #include "monitor/image.h"
+#include "monitor/scan.h"
 #include "trace/writer.h"
 
 enum process_writer_state {
@@ -40,6 +41,8 @@ struct process {
 	/* Drain thread. */
 	VEC(struct berth) berths;     /* claimed, oldest first; the first one may have an image */
 	struct image *image;
+	struct scan *scan;            /* of the image, while it goes on */
+	bool scan_told;               /* the image's scan, or why there is none */
 	u32 images;                   /* begun so far */
 	struct stream_sink sink;
 	enum runtime runtime;         /* of the last image */

@@ -12,6 +12,7 @@ struct run_options {
 	bool alloc_stacks, free_stacks, mmap, lossy, children;
 	bool durations;          /* sample the real calls' durations */
 	bool exact_times;        /* read the counter for every event */
+	bool leak_scan;          /* look at the memory when the program ends */
 	bool allow_unprofiled;   /* run static and setuid programs without recording them */
 	u64 sample_bytes;        /* 0 = everything */
 	u64 max_depth;           /* 0 = 1024 */

@@ -188,6 +188,8 @@ bool hwr_session_attach(struct hw_control *control)
 	store_release(&control->attached, 1);
 	hwr_token.alive = 1;
 	hwr_token.paused = control->paused;
+	if (hwr_token.paused)
+		add_relaxed(&control->pauses, 1);
 	store_release(&hwr_token.on, !control->paused);
 	return true;
 }
@@ -244,6 +246,8 @@ void hwr_session_obey(void)
 	if (likely(load_relaxed(&hwr_control->paused) == hwr_token.paused))
 		return;
 	hwr_token.paused = load_relaxed(&hwr_control->paused);
+	if (hwr_token.paused)
+		add_relaxed(&hwr_control->pauses, 1);
 	store_release(&hwr_token.on, !hwr_token.paused);
 }
 

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT
+ * Reads a stopped process from outside; see scan_memory.h. Runs on a scan's thread. Never writes
+ * there, never waits, and takes what cannot be read for zeros. */
+#define _GNU_SOURCE
+#include "monitor/scan_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+enum {
+	FETCH_MAX = 256, /* pages per call */
+	AHEAD = 32,      /* pages that are read at once where reading goes on in order */
+};
+static const u64 MAPS_MAX = 1 << 28;
+
+/* ---- mappings -------------------------------------------------------------------------------- */
+
+static bool starts_with(const char *text, const char *start)
+{
+	return strncmp(text, start, strlen(start)) == 0;
+}
+
+static u8 kind_of(const char *path, const char *session_folder)
+{
+	if (!*path || starts_with(path, "[anon"))
+		return MAPPING_ANONYMOUS;
+	if (strcmp(path, "[heap]") == 0)
+		return MAPPING_HEAP;
+	if (strcmp(path, "[stack]") == 0)
+		return MAPPING_STACK;
+	if (*path == '[')
+		return MAPPING_KERNEL;
+	if (starts_with(path, "/memfd:heapwise-") ||
+	    (session_folder && starts_with(path, session_folder)))
+		return MAPPING_SESSION;
+	if (starts_with(path, "/dev/") && !starts_with(path, "/dev/shm/") &&
+	    !starts_with(path, "/dev/zero"))
+		return MAPPING_DEVICE;
+	return MAPPING_FILE;
+}
+
+static bool mapping_parse(const char *line, const char *session_folder, struct mapping *mapping)
+{
+	char permissions[5] = "";
+	int path = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &mapping->start,
+		   &mapping->end, permissions, &path) != 3 || !path)
+		return false;
+	mapping->readable = permissions[0] == 'r';
+	mapping->writable = permissions[1] == 'w';
+	mapping->executable = permissions[2] == 'x';
+	mapping->shared = permissions[3] == 's';
+	mapping->kind = kind_of(line + path, session_folder);
+	return true;
+}
+
+static int mappings_read(struct scan_memory *self, const char *session_folder, struct err *err)
+{
+	struct strbuf text = { 0 };
+	char path[80], *rest = NULL;
+	int status;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/maps", self->pid, self->tid);
+	status = io_read_file(path, MAPS_MAX, &text, err);
+	if (status == 0 && !text.count)
+		status = err_set(err, ERR_SYSTEM, "the process has no memory any more");
+	for (char *line = text.count ? strtok_r(text.text, "\n", &rest) : NULL; line && status == 0;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		struct mapping mapping = { 0 };
+
+		if (mapping_parse(line, session_folder, &mapping) &&
+		    !vec_push(&self->mappings, mapping))
+			status = err_set(err, ERR_MEMORY, "out of memory");
+	}
+	strbuf_release(&text);
+	return status;
+}
+
+const struct mapping *scan_memory_mapping(const struct scan_memory *self, u64 address)
+{
+	u64 low = 0, high = self->mappings.count;
+
+	while (low < high) { /* the first mapping that ends after it */
+		u64 middle = (low + high) / 2;
+
+		if (self->mappings.data[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == self->mappings.count || self->mappings.data[low].start > address)
+		return NULL;
+	return &self->mappings.data[low];
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *session_folder,
+		     struct err *err)
+{
+	char path[80];
+
+	*self = (struct scan_memory){ .pid = pid, .tid = tid, .pagemap = -1 };
+	self->cache = mmap(NULL, (u64)SCAN_CACHE_PAGES * SCAN_PAGE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (self->cache == MAP_FAILED)
+		self->cache = NULL;
+	self->cached = calloc(SCAN_CACHE_PAGES, sizeof(u64));
+	self->buffer = malloc(SCAN_BUFFER);
+	if (!self->cache || !self->cached || !self->buffer) {
+		scan_memory_close(self);
+		return err_set(err, ERR_MEMORY, "out of memory");
+	}
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/pagemap", pid, tid);
+	if (sysconf(_SC_PAGESIZE) == SCAN_PAGE)
+		self->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	if (mappings_read(self, session_folder, err) < 0) {
+		scan_memory_close(self);
+		return err->code;
+	}
+	return 0;
+}
+
+void scan_memory_close(struct scan_memory *self)
+{
+	if (self->cache)
+		munmap(self->cache, (u64)SCAN_CACHE_PAGES * SCAN_PAGE);
+	free(self->cached);
+	free(self->buffer);
+	if (self->pagemap >= 0)
+		close(self->pagemap);
+	vec_release(&self->mappings);
+	*self = (struct scan_memory){ .pagemap = -1 };
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static i64 read_some(u32 tid, u64 address, void *bytes, u64 count)
+{
+	struct iovec local = { bytes, count };
+	struct iovec remote = { (void *)(uintptr_t)address, count };
+
+	return process_vm_readv((pid_t)tid, &local, 1, &remote, 1, 0);
+}
+
+bool scan_memory_peek(const struct scan_memory *self, u64 address, u64 *value)
+{
+	return read_some(self->tid, address, value, sizeof(*value)) == (i64)sizeof(*value);
+}
+
+static void note_failure(struct scan_memory *self)
+{
+	if (errno == ESRCH)
+		self->gone = true;
+}
+
+bool scan_memory_read(struct scan_memory *self, u64 address, void *bytes, u64 count)
+{
+	i64 got = read_some(self->tid, address, bytes, count);
+
+	if (got < 0)
+		note_failure(self);
+	return got == (i64)count;
+}
+
+/* Reads whole pages; those that cannot be read become zeros. */
+static void read_pages(struct scan_memory *self, u64 address, u8 *bytes, u64 count)
+{
+	while (count && !self->gone) {
+		i64 got = read_some(self->tid, address, bytes, count);
+
+		if (got < 0) {
+			note_failure(self);
+			got = 0;
+		}
+		got -= got % SCAN_PAGE;
+		address += (u64)got;
+		bytes += got;
+		count -= (u64)got;
+		if (!count)
+			return;
+		memset(bytes, 0, SCAN_PAGE);
+		address += SCAN_PAGE;
+		bytes += SCAN_PAGE;
+		count -= SCAN_PAGE;
+	}
+	memset(bytes, 0, count);
+}
+
+/* ---- cache ----------------------------------------------------------------------------------- */
+
+static inline u8 *page_place(const struct scan_memory *self, u64 page)
+{
+	return self->cache + (page % SCAN_CACHE_PAGES) * SCAN_PAGE;
+}
+
+static inline bool page_is_cached(const struct scan_memory *self, u64 page)
+{
+	return self->cached[page % SCAN_CACHE_PAGES] == page;
+}
+
+/* Reads `count` pages, each to its place. One that cannot be read ends the kernel's transfer: it is
+ * read again alone, and what comes after it, too. */
+static void pages_read(struct scan_memory *self, const u64 *pages, u32 count)
+{
+	struct iovec local[FETCH_MAX], remote[FETCH_MAX];
+	i64 got;
+
+	for (u32 i = 0; i < count; i++) {
+		local[i] = (struct iovec){ page_place(self, pages[i]), SCAN_PAGE };
+		remote[i] = (struct iovec){ (void *)(uintptr_t)(pages[i] * SCAN_PAGE), SCAN_PAGE };
+		self->cached[pages[i] % SCAN_CACHE_PAGES] = pages[i];
+	}
+	got = process_vm_readv((pid_t)self->tid, local, count, remote, count, 0);
+	if (got == (i64)count * SCAN_PAGE)
+		return;
+	if (got < 0)
+		note_failure(self);
+	for (u32 i = got > 0 ? (u32)(got / SCAN_PAGE) : 0; i < count; i++)
+		read_pages(self, pages[i] * SCAN_PAGE, page_place(self, pages[i]), SCAN_PAGE);
+}
+
+void scan_memory_fetch(struct scan_memory *self, const u64 *pages, u32 count)
+{
+	u64 wanted[FETCH_MAX];
+	u32 missing = 0;
+
+	for (u32 i = 0; i < count; i++) {
+		if (page_is_cached(self, pages[i]) || !pages[i])
+			continue;
+		/* Marked at once, so that a page which is named twice is read once. */
+		self->cached[pages[i] % SCAN_CACHE_PAGES] = pages[i];
+		wanted[missing++] = pages[i];
+		if (missing == FETCH_MAX) {
+			pages_read(self, wanted, missing);
+			missing = 0;
+		}
+	}
+	if (missing)
+		pages_read(self, wanted, missing);
+}
+
+static void page_miss(struct scan_memory *self, u64 page)
+{
+	u64 wanted[AHEAD];
+	u32 count = page == self->next_page ? AHEAD : 1;
+	const struct mapping *mapping = count > 1 ? scan_memory_mapping(self, page * SCAN_PAGE)
+						  : NULL;
+
+	if (mapping && mapping->end / SCAN_PAGE - page < count)
+		count = (u32)(mapping->end / SCAN_PAGE - page);
+	for (u32 i = 0; i < count; i++)
+		wanted[i] = page + i;
+	pages_read(self, wanted, count);
+	self->next_page = page + count;
+}
+
+u64 scan_memory_word(struct scan_memory *self, u64 address)
+{
+	u64 page = address / SCAN_PAGE, word;
+
+	if (unlikely(!page_is_cached(self, page)))
+		page_miss(self, page);
+	memcpy(&word, page_place(self, page) + address % SCAN_PAGE, sizeof(word));
+	return word;
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------- */
+
+enum { PRESENCE = 4096 }; /* pages that are asked for at once */
+
+struct presence {
+	u64 first, count; /* pages that `bits` tells of */
+	u64 bits[PRESENCE];
+};
+
+/* Whether a page was ever touched: it is in memory, or in the swap. */
+static bool page_is_present(const struct scan_memory *self, struct presence *presence, u64 page)
+{
+	ssize_t got;
+
+	if (self->pagemap < 0)
+		return true;
+	if (page - presence->first >= presence->count) {
+		presence->first = page;
+		got = pread(self->pagemap, presence->bits, sizeof(presence->bits),
+			    (off_t)(page * sizeof(u64)));
+		presence->count = got > 0 ? (u64)got / sizeof(u64) : 0;
+		if (!presence->count)
+			return true;
+	}
+	return presence->bits[page - presence->first] >> 62 != 0;
+}
+
+u64 scan_memory_each_word(struct scan_memory *self, u64 start, u64 end,
+			  void (*words)(void *data, u64 address, const u64 *words, u64 count),
+			  void *data)
+{
+	struct presence presence = { 0 };
+	u64 at = (start + 7) & ~7ull, total = 0;
+
+	end &= ~7ull;
+	while (at < end && !self->gone) {
+		u64 page = at / SCAN_PAGE, after = page, low, high;
+
+		while (after * SCAN_PAGE < end && (after - page) < SCAN_BUFFER / SCAN_PAGE &&
+		       page_is_present(self, &presence, after))
+			after++;
+		if (after == page) {
+			at = (page + 1) * SCAN_PAGE;
+			continue;
+		}
+		read_pages(self, page * SCAN_PAGE, self->buffer, (after - page) * SCAN_PAGE);
+		low = at - page * SCAN_PAGE;
+		high = (after * SCAN_PAGE < end ? after * SCAN_PAGE : end) - page * SCAN_PAGE;
+		/* The callback may look at single words, but not read ranges. */
+		words(data, at, (const u64 *)(const void *)(self->buffer + low), (high - low) / 8);
+		total += high - low;
+		at = page * SCAN_PAGE + high;
+	}
+	return total;
+}
