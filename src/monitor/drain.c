@@ -190,7 +190,7 @@ static bool any_pressed(const struct drain *self)
 	for (u64 i = 0; i < self->active.count; i++) {
 		const struct process *process = self->active.data[i];
 
-		if (process->image && image_pressed(process->image))
+		if (process->image && (image_pressed(process->image) || process_pressed(process)))
 			return true;
 		if (load_relaxed(&process->gone) && load_relaxed(&process->writer_state) &&
 		    !process->scan)

@@ -258,6 +258,16 @@ static void scan_begin(struct process *self, struct session *session)
 	}
 }
 
+bool process_pressed(const struct process *self)
+{
+	u32 stage = self->scan ? scan_stage(self->scan) : SCAN_WATCHING;
+
+	if (self->scan)
+		return stage == SCAN_WANTS_EVENTS || stage == SCAN_OVER;
+	return self->image && !self->scan_told && load_acquire(&self->writer_state) &&
+	       load_acquire(&self->image->berth.control->leaving) == HW_LEAVING_ASKED;
+}
+
 /* Does the drain thread's part; true while the image's rings must be left alone. */
 static bool scan_cycle(struct process *self, struct session *session)
 {
@@ -302,9 +312,12 @@ static void scan_explain(struct process *self, bool exec)
 		snprintf(reason, sizeof(reason), "signal %d ended the program", self->end_value);
 	else if (self->end_how == IMAGE_DETACHED)
 		snprintf(reason, sizeof(reason), "the recording ended before the program");
+	else if (load_relaxed(&control->stopped))
+		snprintf(reason, sizeof(reason), "the recording was stopped by the program");
 	else
 		snprintf(reason, sizeof(reason),
-			 "the program ended without a call of exit, _exit or quick_exit");
+			 "the program ended without a call of exit, _exit or quick_exit%s",
+			 self->root ? "" : ", or by a signal");
 	scan_fail(self, reason);
 }
 

@@ -80,6 +80,9 @@ bool process_is_done(const struct process *self);
 /* Drain thread: tells a pair of clock readings, and makes what was told durable. */
 void process_tick(struct process *self);
 
+/* Drain thread: whether a scan, or a recorder that is about to end, waits for the next cycle. */
+bool process_pressed(const struct process *self);
+
 u64 process_events(const struct process *self);
 u64 process_live_bytes(const struct process *self);
 

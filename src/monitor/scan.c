@@ -208,7 +208,8 @@ static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 	if (tracer_threads(&self->tracer, &s->threads, &s->thread_count, err) < 0 ||
 	    process_check(self, s->threads[0].tid, err) < 0 ||
 	    scan_memory_open(&s->memory, self->pid, s->threads[0].tid,
-			     self->folder[0] ? self->folder : NULL, err) < 0)
+			     self->folder[0] ? self->folder : NULL, scan_index_span(&s->index),
+			     err) < 0)
 		return err->code;
 	own_read(self, s);
 	around.threads = s->threads;
@@ -250,7 +251,7 @@ static int scan_all(struct scan *self, struct err *err)
 static int scan_lead(struct scan *self, struct err *err)
 {
 	u64 start;
-	int status = process_check(self, self->pid, err);
+	int status = process_check(self, tracer_find_thread(self->pid), err);
 
 	if (status == 0)
 		status = tracer_seize(&self->tracer, self->pid, err);

@@ -24,6 +24,7 @@ int scan_mark_init(struct scan_mark *self, struct scan_memory *memory,
 {
 	*self = (struct scan_mark){ .memory = memory, .index = index, .how = CLASS_REACHABLE };
 	self->classes = calloc(index->blocks.count + 1, 1);
+	scan_huge(self->classes, index->blocks.count);
 	return self->classes ? 0 : err_set(err, ERR_MEMORY, "out of memory");
 }
 
@@ -197,7 +198,7 @@ static int check(struct scan_mark *self, struct err *err)
 		return err_set(err, ERR_SYSTEM, "the process was killed meanwhile");
 	if (self->cancel && load_relaxed(self->cancel) != self->cancel_seen)
 		return err_set(err, ERR_SYSTEM, "it was interrupted");
-	if (!self->deadline_ns)
+	if (!self->deadline_ns || self->checks++ % 64)
 		return 0;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if ((u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec < self->deadline_ns)

@@ -18,6 +18,7 @@ struct scan_mark {
 	u32 leader;          /* of the lost blocks that are being followed */
 	bool failed;         /* there was no memory */
 	u64 deadline_ns;     /* CLOCK_MONOTONIC; 0 = none */
+	u64 checks;          /* of the deadline and the rest, so far */
 	const u32 *cancel;   /* stops when it is not `cancel_seen`; NULL = never */
 	u32 cancel_seen;
 };

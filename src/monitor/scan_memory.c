@@ -22,6 +22,10 @@ enum {
 };
 static const u64 MAPS_MAX = 1 << 28;
 
+/* One read costs some microseconds, whatever its size: a chain of blocks that lie all over the heap is
+ * followed fast only if the heap is in the cache. */
+static const u64 CACHE_MIN = 1 << 20, CACHE_MAX = (u64)1 << 30;
+
 /* ---- mappings -------------------------------------------------------------------------------- */
 
 static bool starts_with(const char *text, const char *start)
@@ -105,19 +109,33 @@ const struct mapping *scan_memory_mapping(const struct scan_memory *self, u64 ad
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+/* At most a quarter of the memory that is free. */
+static bool cache_make(struct scan_memory *self, u64 wanted)
+{
+	u64 limit = (u64)sysconf(_SC_AVPHYS_PAGES) * (u64)sysconf(_SC_PAGESIZE) / 4;
+	u64 bytes = CACHE_MIN;
+
+	while (bytes < wanted && bytes * 2 <= limit && bytes < CACHE_MAX)
+		bytes *= 2;
+	self->cache = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (self->cache == MAP_FAILED)
+		self->cache = NULL;
+	else
+		madvise(self->cache, bytes, MADV_HUGEPAGE);
+	self->cache_mask = bytes / SCAN_PAGE - 1;
+	self->cached = calloc(self->cache_mask + 1, sizeof(u64));
+	return self->cache && self->cached;
+}
+
 int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *session_folder,
-		     struct err *err)
+		     u64 cache_bytes, struct err *err)
 {
 	char path[80];
 
 	*self = (struct scan_memory){ .pid = pid, .tid = tid, .pagemap = -1 };
-	self->cache = mmap(NULL, (u64)SCAN_CACHE_PAGES * SCAN_PAGE, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (self->cache == MAP_FAILED)
-		self->cache = NULL;
-	self->cached = calloc(SCAN_CACHE_PAGES, sizeof(u64));
 	self->buffer = malloc(SCAN_BUFFER);
-	if (!self->cache || !self->cached || !self->buffer) {
+	if (!cache_make(self, cache_bytes) || !self->buffer) {
 		scan_memory_close(self);
 		return err_set(err, ERR_MEMORY, "out of memory");
 	}
@@ -134,7 +152,7 @@ int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *ses
 void scan_memory_close(struct scan_memory *self)
 {
 	if (self->cache)
-		munmap(self->cache, (u64)SCAN_CACHE_PAGES * SCAN_PAGE);
+		munmap(self->cache, (self->cache_mask + 1) * SCAN_PAGE);
 	free(self->cached);
 	free(self->buffer);
 	if (self->pagemap >= 0)
@@ -201,12 +219,12 @@ static void read_pages(struct scan_memory *self, u64 address, u8 *bytes, u64 cou
 
 static inline u8 *page_place(const struct scan_memory *self, u64 page)
 {
-	return self->cache + (page % SCAN_CACHE_PAGES) * SCAN_PAGE;
+	return self->cache + (page & self->cache_mask) * SCAN_PAGE;
 }
 
 static inline bool page_is_cached(const struct scan_memory *self, u64 page)
 {
-	return self->cached[page % SCAN_CACHE_PAGES] == page;
+	return self->cached[page & self->cache_mask] == page;
 }
 
 /* Reads `count` pages, each to its place. One that cannot be read ends the kernel's transfer: it is
@@ -219,7 +237,7 @@ static void pages_read(struct scan_memory *self, const u64 *pages, u32 count)
 	for (u32 i = 0; i < count; i++) {
 		local[i] = (struct iovec){ page_place(self, pages[i]), SCAN_PAGE };
 		remote[i] = (struct iovec){ (void *)(uintptr_t)(pages[i] * SCAN_PAGE), SCAN_PAGE };
-		self->cached[pages[i] % SCAN_CACHE_PAGES] = pages[i];
+		self->cached[pages[i] & self->cache_mask] = pages[i];
 	}
 	got = process_vm_readv((pid_t)self->tid, local, count, remote, count, 0);
 	if (got == (i64)count * SCAN_PAGE)
@@ -239,7 +257,7 @@ void scan_memory_fetch(struct scan_memory *self, const u64 *pages, u32 count)
 		if (page_is_cached(self, pages[i]) || !pages[i])
 			continue;
 		/* Marked at once, so that a page which is named twice is read once. */
-		self->cached[pages[i] % SCAN_CACHE_PAGES] = pages[i];
+		self->cached[pages[i] & self->cache_mask] = pages[i];
 		wanted[missing++] = pages[i];
 		if (missing == FETCH_MAX) {
 			pages_read(self, wanted, missing);

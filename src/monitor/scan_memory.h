@@ -32,17 +32,19 @@ struct scan_memory {
 	int pagemap;                /* -1 = all pages count as present */
 	VEC(struct mapping) mappings;
 	u8 *cache;                  /* pages, by number modulo their count */
+	u64 cache_mask;             /* their count - 1 */
 	u64 *cached;                /* number of the page there, 0 = none */
 	u8 *buffer;                 /* of SCAN_BUFFER bytes, for scan_memory_each_word */
 	u64 next_page;              /* after the last one that was read: reading goes on in order */
 	bool gone;                  /* the process has vanished: words read as 0 */
 };
 
-enum { SCAN_BUFFER = 1 << 20, SCAN_CACHE_PAGES = 1 << 14 };
+enum { SCAN_BUFFER = 1 << 20 };
 
-/* session_folder: files below it are shared with the recorder; NULL = memfds only. */
+/* session_folder: files below it are shared with the recorder; NULL = memfds only. cache_bytes: what
+ * small reads will want in all; the cache gets that, within limits. */
 int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *session_folder,
-		     struct err *err);
+		     u64 cache_bytes, struct err *err);
 void scan_memory_close(struct scan_memory *self);
 
 /* Whether the memory can be read, and *value is the word there. */

@@ -81,6 +81,27 @@ static u32 tracer_of(u32 pid)
 	return tracer;
 }
 
+struct search {
+	u32 pid, found;
+};
+
+static bool thread_take(void *data, u32 tid)
+{
+	struct search *self = data;
+
+	if (!thread_is_dead(self->pid, tid))
+		self->found = tid;
+	return !self->found;
+}
+
+u32 tracer_find_thread(u32 pid)
+{
+	struct search search = { .pid = pid };
+
+	each_thread(pid, thread_take, &search);
+	return search.found ? search.found : pid;
+}
+
 /* ---- seizing --------------------------------------------------------------------------------- */
 
 static struct tracee *thread_find(struct tracer *self, u32 tid)
@@ -126,8 +147,7 @@ static int seize_failed(u32 pid, int failure, struct err *err)
 
 	if (failure == EPERM && tracer)
 		return err_set(err, ERR_SYSTEM,
-			       "the program is traced by process %u (a debugger or strace), and only "
-			       "one can look at a time",
+			       "process %u (a debugger, or strace) traces the program already",
 			       tracer);
 	return err_set(err, ERR_SYSTEM, "the system does not let heapwise trace the program: %s",
 		       strerror(failure));

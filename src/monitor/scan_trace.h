@@ -29,6 +29,9 @@ enum tracer_state {
 	TRACER_GONE,    /* there is no such process any more */
 };
 
+/* A thread of the process that has not ended: the first one may have, and has no memory then. */
+u32 tracer_find_thread(u32 pid);
+
 /* Seizes all threads. Negative: none is seized, and err says why in words. */
 int tracer_seize(struct tracer *self, u32 pid, struct err *err);
 

@@ -4,12 +4,14 @@
  * overwritten afterwards: what the compiler left there must not decide. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define APART __attribute__((noinline, noipa))
@@ -258,6 +260,40 @@ static APART void *exit_in_thread(void *unused)
 	exit(5);
 }
 
+/* exit cannot end before somebody reads what it has to write. */
+static APART void fill_output(void)
+{
+	static const char page[4096];
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK);
+	while (write(STDOUT_FILENO, page, sizeof(page)) > 0)
+		continue;
+	fcntl(STDOUT_FILENO, F_SETFL, flags);
+	fputs("the last words", stdout);
+}
+
+/* A parent is told of its child's end, once, and of nothing else. */
+static APART void case_parent(void)
+{
+	int status, told = 0, ended = 0;
+	pid_t child;
+
+	globals[0] = list_new(1);
+	child = fork();
+
+	if (child == 0) {
+		execl("/proc/self/exe", "leaks", "end", "return", (char *)NULL);
+		_exit(127);
+	}
+	while (waitpid(child, &status, WUNTRACED | WCONTINUED) == child) {
+		told++;
+		ended += WIFEXITED(status) && WEXITSTATUS(status) == 5;
+	}
+	if (told != 1 || ended != 1)
+		_exit(9);
+}
+
 static APART void end(const char *how)
 {
 	pthread_t thread;
@@ -280,8 +316,8 @@ static APART void end(const char *how)
 		abort();
 	if (strcmp(how, "segv") == 0)
 		*(volatile int *)8 = 1;
-	if (strcmp(how, "sleep") == 0)
-		sleep(60);
+	if (strcmp(how, "blocked") == 0)
+		fill_output();
 }
 
 int main(int argc, char **argv)
@@ -294,6 +330,7 @@ int main(int argc, char **argv)
 		{ "interior", case_interior }, { "hidden", case_hidden }, { "sizes", case_sizes },
 		{ "tls", case_tls },         { "threads", case_threads }, { "ended", case_ended },
 		{ "threads-64", case_threads_64 }, { "plugin", case_plugin },
+		{ "parent", case_parent },
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++) {
