@@ -65,7 +65,7 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */
 enum hw_leaving {
 	HW_LEAVING_NOT = 0,
-	HW_LEAVING_ASKED = 1,   /* recorder: hw_control.witness and own_maps are filled in */
+	HW_LEAVING_ASKED = 1,    /* recorder */
 	HW_LEAVING_ANSWERED = 2, /* monitor: go on; it is watching, or will not */
 };
 
@@ -136,8 +136,8 @@ struct hw_control {
 
 	_Alignas(HW_CACHE_LINE) u32 leaving; /* futex, enum hw_leaving */
 	u32 pauses;         /* recorder: how often it met `paused`: allocations are missing */
-	u64 witness;        /* recorder: address of a word in the program that holds start_ticks */
-	u64 own_maps;       /* recorder: address of struct hw_range[own_maps_count] in the program */
+	u64 witness;        /* recorder, before `attached`: address of a word in the program that holds start_ticks */
+	u64 own_maps;       /* recorder, before `attached`: address of struct hw_range[own_maps_count] in the program */
 	u64 own_maps_count;
 };
 

@@ -241,6 +241,31 @@ static void scan_fail(struct process *self, const char *reason)
 	self->scan_told = true;
 }
 
+static struct scan *scan_new(struct process *self, const struct session *session, bool at_once,
+			     struct err *err)
+{
+	struct scan_start start = { .berth = &self->image->berth,
+				    .pid = self->pid,
+				    .at_once = at_once,
+				    .session = session,
+				    .correlator = self->image->correlator };
+
+	return scan_start(&start, err);
+}
+
+int scan_request(struct process *process, const struct session *session, struct err *err)
+{
+	const char *reason = process->image ? blocks_unknown(process, &session->options)
+					    : "nothing is recorded now";
+
+	if (process->scan)
+		reason = "a scan is going on already";
+	if (reason)
+		return err_set(err, ERR_INPUT, "%s", reason);
+	process->scan = scan_new(process, session, true, err);
+	return process->scan ? 0 : err->code;
+}
+
 /* The recorder asks to be watched. */
 static void scan_begin(struct process *self, struct session *session)
 {
@@ -248,8 +273,7 @@ static void scan_begin(struct process *self, struct session *session)
 	struct err err = { 0 };
 
 	if (!reason) {
-		self->scan = scan_start(&self->image->berth, self->pid, session,
-					self->image->correlator, &err);
+		self->scan = scan_new(self, session, false, &err);
 		reason = self->scan ? NULL : err.text;
 	}
 	if (!self->scan) {
@@ -283,17 +307,24 @@ static bool scan_cycle(struct process *self, struct session *session)
 	switch (scan_stage(self->scan)) {
 	case SCAN_WANTS_EVENTS:
 		image_cycle(self->image, 0, true);
-		if (!self->image->failed && correlator_finish(self->image->correlator, &err) < 0)
+		/* A program that runs on will still tell what the waiting events wait for. */
+		if (!self->image->failed && !scan_is_at_once(self->scan) &&
+		    correlator_finish(self->image->correlator, &err) < 0)
 			image_fail(self->image, &err);
 		scan_give_events(self->scan, blocks_unknown(self, &session->options));
 		return true;
 	case SCAN_HAS_EVENTS:
 		return true;
 	case SCAN_OVER:
-		if (scan_finish(self->scan, &self->sink, &err) < 0)
-			process_fail(self, &err);
+		self->scan_told = !scan_is_at_once(self->scan);
+		if (!self->image->failed &&
+		    correlator_flush(self->image->correlator, &err) == 0)
+			scan_finish(self->scan, &self->sink, &err);
+		else
+			scan_free(self->scan);
 		self->scan = NULL;
-		self->scan_told = true;
+		if (err.code)
+			process_fail(self, &err);
 		return false;
 	default:
 		return false;

@@ -80,6 +80,10 @@ bool process_is_done(const struct process *self);
 /* Drain thread: tells a pair of clock readings, and makes what was told durable. */
 void process_tick(struct process *self);
 
+/* Drain thread: scans the memory of a program that runs: it stands still meanwhile, and the trace has
+ * the classes of that moment until a later scan. 0 when it has begun. */
+int scan_request(struct process *process, const struct session *session, struct err *err);
+
 /* Drain thread: whether a scan, or a recorder that is about to end, waits for the next cycle. */
 bool process_pressed(const struct process *self);
 

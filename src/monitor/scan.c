@@ -255,7 +255,8 @@ static int scan_lead(struct scan *self, struct err *err)
 
 	if (status == 0)
 		status = tracer_seize(&self->tracer, self->pid, err);
-	scan_decline(self->control); /* the answer is the same: go on */
+	if (!self->tracer.at_once)
+		scan_decline(self->control); /* the answer is the same: go on */
 	if (status == 0)
 		status = wait_for_the_end(self, err);
 	start = now_ns();
@@ -288,9 +289,9 @@ static void *scan_main(void *argument)
 
 /* ---- drain thread ---------------------------------------------------------------------------- */
 
-struct scan *scan_start(const struct berth *berth, u32 pid, const struct session *session,
-			const struct correlator *correlator, struct err *err)
+struct scan *scan_start(const struct scan_start *start, struct err *err)
 {
+	const struct session *session = start->session;
 	struct scan *self = calloc(1, sizeof(*self));
 	int status;
 
@@ -298,9 +299,10 @@ struct scan *scan_start(const struct berth *berth, u32 pid, const struct session
 		err_set(err, ERR_MEMORY, "out of memory");
 		return NULL;
 	}
-	self->pid = pid;
-	self->control = berth->control;
-	self->correlator = correlator;
+	self->pid = start->pid;
+	self->tracer.at_once = start->at_once;
+	self->control = start->berth->control;
+	self->correlator = start->correlator;
 	self->lobby = session->lobby;
 	self->hub = session->scans;
 	self->interrupts = load_relaxed(&self->hub->interrupts);
@@ -313,6 +315,11 @@ struct scan *scan_start(const struct berth *berth, u32 pid, const struct session
 		return NULL;
 	}
 	return self;
+}
+
+bool scan_is_at_once(const struct scan *self)
+{
+	return self->tracer.at_once;
 }
 
 void scan_give_events(struct scan *self, const char *reason)

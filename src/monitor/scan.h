@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A scan of a program's memory at its end, which says of each block that was not freed whether
+ * A scan of a program's memory at its end, or on request, which says of each block that was not freed whether
  * anything still leads to it. One thread per scan does what must be done from one thread (ptrace) or
  * takes long; three others meet it:
  *
@@ -28,9 +28,18 @@ enum scan_stage { /* futex of a scan */
 struct scan;
 
 /* Starts the thread, which answers the recorder as soon as the process is seized (or will not be).
- * NULL, with err filled, if that is not possible; then the caller answers. */
-struct scan *scan_start(const struct berth *berth, u32 pid, const struct session *session,
-			const struct correlator *correlator, struct err *err);
+ * NULL, with err filled, if that is not possible; then the caller answers. at_once: the program did
+ * not ask and runs on afterwards. */
+struct scan_start {
+	const struct berth *berth;
+	u32 pid;
+	bool at_once;
+	const struct session *session;
+	const struct correlator *correlator;
+};
+struct scan *scan_start(const struct scan_start *start, struct err *err);
+
+bool scan_is_at_once(const struct scan *self);
 
 /* Answers the recorder without a scan. */
 void scan_decline(struct hw_control *control);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -297,27 +298,81 @@ u64 scan_memory_word(struct scan_memory *self, u64 address)
 
 enum { PRESENCE = 4096 }; /* pages that are asked for at once */
 
+/* Pages that were touched, in memory or in the swap, from `first` up to `end`: what was found last. */
 struct presence {
-	u64 first, count; /* pages that `bits` tells of */
+	u64 first, end;
 	u64 bits[PRESENCE];
 };
 
-/* Whether a page was ever touched: it is in memory, or in the swap. */
-static bool page_is_present(const struct scan_memory *self, struct presence *presence, u64 page)
-{
-	ssize_t got;
+/* Kernels since 6.7 tell where pages are without a word for each that is not: some programs reserve
+ * terabytes. Their header, for systems that do not have it. */
+struct pages_found {
+	u64 start, end, categories;
+};
+struct pages_question {
+	u64 size, flags, start, end, walk_end, found, found_count, pages_max;
+	u64 inverted, all_of, any_of, wanted;
+};
+#define PAGES_ASK _IOWR('f', 16, struct pages_question)
+enum { PAGES_PRESENT = 1 << 3, PAGES_SWAPPED = 1 << 4 };
 
-	if (self->pagemap < 0)
-		return true;
-	if (page - presence->first >= presence->count) {
-		presence->first = page;
-		got = pread(self->pagemap, presence->bits, sizeof(presence->bits),
+/* False if this kernel does not know the question. */
+static bool ask_for_pages(const struct scan_memory *self, struct presence *presence, u64 page,
+			  u64 end)
+{
+	struct pages_found found = { 0 };
+	struct pages_question question = {
+		.size = sizeof(question),
+		.start = page * SCAN_PAGE,
+		.end = end * SCAN_PAGE,
+		.found = (u64)(uintptr_t)&found,
+		.found_count = 1,
+		.any_of = PAGES_PRESENT | PAGES_SWAPPED,
+		.wanted = PAGES_PRESENT | PAGES_SWAPPED,
+	};
+	int got = ioctl(self->pagemap, PAGES_ASK, &question);
+
+	if (got < 0)
+		return false;
+	presence->first = got ? found.start / SCAN_PAGE : end;
+	presence->end = got ? found.end / SCAN_PAGE : end;
+	return true;
+}
+
+/* The same from a word per page, for some thousand of them. */
+static void read_page_words(const struct scan_memory *self, struct presence *presence, u64 page,
+			    u64 end)
+{
+	u64 wanted = end - page < PRESENCE ? end - page : PRESENCE, count, i = 0;
+	ssize_t got = pread(self->pagemap, presence->bits, wanted * sizeof(u64),
 			    (off_t)(page * sizeof(u64)));
-		presence->count = got > 0 ? (u64)got / sizeof(u64) : 0;
-		if (!presence->count)
-			return true;
+
+	count = got > 0 ? (u64)got / sizeof(u64) : 0;
+	if (!count) {
+		presence->first = page;
+		presence->end = end;
+		return;
 	}
-	return presence->bits[page - presence->first] >> 62 != 0;
+	while (i < count && !(presence->bits[i] >> 62))
+		i++;
+	presence->first = page + i;
+	while (i < count && presence->bits[i] >> 62)
+		i++;
+	presence->end = page + i;
+}
+
+/* The next pages from `page` on that were touched: presence->first up to ->end; first may be beyond
+ * what was looked at, then the caller asks again from there. */
+static void pages_find(const struct scan_memory *self, struct presence *presence, u64 page, u64 end)
+{
+	if (page >= presence->first && page < presence->end) {
+		presence->first = page;
+		return;
+	}
+	presence->first = page;
+	presence->end = end;
+	if (self->pagemap >= 0 && !ask_for_pages(self, presence, page, end))
+		read_page_words(self, presence, page, end);
 }
 
 u64 scan_memory_each_word(struct scan_memory *self, u64 start, u64 end,
@@ -326,18 +381,21 @@ u64 scan_memory_each_word(struct scan_memory *self, u64 start, u64 end,
 {
 	struct presence presence = { 0 };
 	u64 at = (start + 7) & ~7ull, total = 0;
+	u64 end_page = (end + SCAN_PAGE - 1) / SCAN_PAGE;
 
 	end &= ~7ull;
 	while (at < end && !self->gone) {
-		u64 page = at / SCAN_PAGE, after = page, low, high;
+		u64 page, after, low, high;
 
-		while (after * SCAN_PAGE < end && (after - page) < SCAN_BUFFER / SCAN_PAGE &&
-		       page_is_present(self, &presence, after))
-			after++;
-		if (after == page) {
-			at = (page + 1) * SCAN_PAGE;
+		pages_find(self, &presence, at / SCAN_PAGE, end_page);
+		page = presence.first;
+		after = presence.end;
+		if (page > at / SCAN_PAGE)
+			at = page * SCAN_PAGE;
+		if (at >= end || after <= page)
 			continue;
-		}
+		if (after - page > SCAN_BUFFER / SCAN_PAGE)
+			after = page + SCAN_BUFFER / SCAN_PAGE;
 		read_pages(self, page * SCAN_PAGE, self->buffer, (after - page) * SCAN_PAGE);
 		low = at - page * SCAN_PAGE;
 		high = (after * SCAN_PAGE < end ? after * SCAN_PAGE : end) - page * SCAN_PAGE;

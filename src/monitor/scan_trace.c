@@ -136,6 +136,8 @@ static bool thread_seize(void *data, u32 tid)
 		return true;
 	}
 	self->fresh++;
+	if (self->tracer->at_once)
+		ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL);
 	if (!vec_push(&self->tracer->threads, thread))
 		self->failure = ENOMEM;
 	return true;
@@ -213,15 +215,27 @@ static void thread_begins(struct tracer *self, u32 tid)
 	char path[80];
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u", self->pid, tid);
-	if (access(path, F_OK) == 0 && vec_push(&self->threads, thread))
-		thread_continue(tid, 0);
-	else
+	thread.stopped = self->at_once;
+	if (access(path, F_OK) == 0 && vec_push(&self->threads, thread)) {
+		if (!self->at_once)
+			thread_continue(tid, 0);
+	} else {
 		ptrace(PTRACE_DETACH, (pid_t)tid, NULL, NULL);
+	}
 }
 
 static bool is_stop_signal(int signal)
 {
 	return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+/* A thread has come to the stop that was asked for. One that the user had stopped anyway counts too. */
+static void thread_holds(struct tracer *self, struct tracee *thread)
+{
+	thread->stopped = true;
+	if (!self->ending)
+		self->ending_ns = now_ns();
+	self->ending = true;
 }
 
 static void stop_handle(struct tracer *self, u32 tid, int status)
@@ -236,6 +250,8 @@ static void stop_handle(struct tracer *self, u32 tid, int status)
 			ptrace(PTRACE_DETACH, (pid_t)tid, NULL, NULL);
 	} else if (!thread) {
 		thread_begins(self, tid);
+	} else if (event == PTRACE_EVENT_STOP && self->at_once) {
+		thread_holds(self, thread);
 	} else if (event == PTRACE_EVENT_STOP && is_stop_signal(signal)) {
 		ptrace(PTRACE_LISTEN, (pid_t)tid, NULL, NULL); /* it stays stopped, as it should */
 	} else {

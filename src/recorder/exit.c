@@ -25,12 +25,30 @@ static struct hw_range own_maps[OWN_MAPS_MAX];
 static u32 own_maps_count;
 static u64 witness;
 
+static void tell_count(void)
+{
+	u32 count = load_relaxed(&own_maps_count);
+
+	store_relaxed(&hwr_control->own_maps_count, count < OWN_MAPS_MAX ? count : OWN_MAPS_MAX);
+}
+
 void hwr_own_map(void *p, size_t bytes)
 {
 	u32 number = add_relaxed(&own_maps_count, 1);
 
 	if (number < OWN_MAPS_MAX)
 		own_maps[number] = (struct hw_range){ (u64)p, bytes };
+	if (load_relaxed(&hwr_token.alive))
+		tell_count();
+}
+
+void hwr_tell_own_memory(void)
+{
+	hwr_own_map((void *)hwr_own_start, hwr_own_bytes);
+	witness = hwr_control->start_ticks;
+	hwr_control->witness = (u64)&witness;
+	hwr_control->own_maps = (u64)own_maps;
+	tell_count();
 }
 
 static bool is_watchable(void)
@@ -38,18 +56,6 @@ static bool is_watchable(void)
 	/* A vfork child shares the memory and the token; it is not the process that is recorded. */
 	return load_relaxed(&hwr_token.alive) && load_relaxed(&hwr_phase) == HWR_ATTACHED && hwr_lobby &&
 	       (hwr_control->flags & HW_RUN_LEAK_SCAN) && hwr_getpid() == hwr_pid;
-}
-
-static void tell_where(void)
-{
-	u32 count;
-
-	hwr_own_map((void *)hwr_own_start, hwr_own_bytes);
-	count = load_relaxed(&own_maps_count);
-	witness = hwr_control->start_ticks;
-	hwr_control->witness = (u64)&witness;
-	hwr_control->own_maps = (u64)own_maps;
-	hwr_control->own_maps_count = count < OWN_MAPS_MAX ? count : OWN_MAPS_MAX;
 }
 
 /* Asks once per image, whatever ends it; a second thread that ends it waits, too. */
@@ -60,10 +66,8 @@ static void ask_to_be_watched(void)
 
 	if (!hwr_session_watched())
 		return;
-	if (load_relaxed(leaving) == HW_LEAVING_NOT) {
-		tell_where();
+	if (load_relaxed(leaving) == HW_LEAVING_NOT)
 		hwr_syscall3(SYS_prctl, SET_PTRACER, hwr_lobby->monitor_pid, 0);
-	}
 	if (cas_acq_rel(leaving, &not_yet, HW_LEAVING_ASKED)) {
 		add_acq_rel(&hwr_lobby->bell, 1);
 		hwr_futex_wake(&hwr_lobby->bell);
