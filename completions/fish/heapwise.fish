@@ -15,6 +15,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from run' -l mmap -d 'record mma
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l lossy -d 'drop and count events rather than let the program wait for the monitor'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l no-durations -d 'do not measure how long allocator calls take'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l exact-times -d 'read the clock for every event: short gaps are otherwise estimated now and then'
+complete -c heapwise -n '__fish_seen_subcommand_from run' -l leak-scan -x -a 'auto off' -d 'when the program ends, search its memory for what leads to each chunk that it kept (auto), or do not (off)'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l max-size -r -d 'once the trace has BYTES, keep totals per allocation point only; default: when the disk is 90 % full'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l unprofiled -d 'run programs that cannot be recorded (static, setuid) without recording'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l no-symbols -d 'do not look up function names at the end; '\''heapwise symbolize'\'' does it later'

@@ -136,8 +136,9 @@ struct hw_control {
 
 	_Alignas(HW_CACHE_LINE) u32 leaving; /* futex, enum hw_leaving */
 	u32 pauses;         /* recorder: how often it met `paused`: allocations are missing */
-	u64 witness;        /* recorder, before `attached`: address of a word in the program that holds start_ticks */
-	u64 own_maps;       /* recorder, before `attached`: address of struct hw_range[own_maps_count] in the program */
+	/* recorder, before `attached`, addresses in the program: a word that holds start_ticks, and
+	 * struct hw_range[own_maps_count], which grows */
+	u64 witness, own_maps;
 	u64 own_maps_count;
 };
 

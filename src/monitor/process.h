@@ -80,9 +80,16 @@ bool process_is_done(const struct process *self);
 /* Drain thread: tells a pair of clock readings, and makes what was told durable. */
 void process_tick(struct process *self);
 
-/* Drain thread: scans the memory of a program that runs: it stands still meanwhile, and the trace has
- * the classes of that moment until a later scan. 0 when it has begun. */
+/* Drain thread: scans the memory of a program that runs: it stands still meanwhile, and the
+ * trace has the classes of that moment until a later scan. 0 when it has begun. */
 int scan_request(struct process *process, const struct session *session, struct err *err);
+
+/* For process.c and process_scan.c. The second does the drain thread's part in a scan; true
+ * while the image's rings must be left alone. The third says why an image that ends was not
+ * scanned. */
+void process_fail(struct process *self, const struct err *err);
+bool process_scan_cycle(struct process *self, struct session *session);
+void process_scan_explain(struct process *self);
 
 /* Drain thread: whether a scan, or a recorder that is about to end, waits for the next cycle. */
 bool process_pressed(const struct process *self);

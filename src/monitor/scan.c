@@ -20,9 +20,9 @@
 #include "monitor/scan_roots.h"
 #include "monitor/scan_trace.h"
 
-static const u64 EXIT_NS = 30000000000;  /* from the question to the end of the process */
+static const u64 EXIT_NS = 30000000000;   /* from the question to the end of the process */
 static const u64 EVENTS_NS = 10000000000; /* to read the last events */
-static const u64 SCAN_NS = 120000000000; /* for the scan itself */
+static const u64 SCAN_NS = 120000000000;  /* for the scan itself */
 static const u64 POLL_NS = 20000000;
 
 enum { OWN_MAX = 1 << 16 };
@@ -36,8 +36,8 @@ struct scan {
 	const struct correlator *correlator;
 	struct hw_lobby *lobby;
 	struct scan_hub *hub;
-	u32 interrupts; /* of the hub, at the start */
-	char folder[256]; /* of session files, "" = memfds */
+	u32 interrupts;          /* of the hub, at the start */
+	char folder[256];        /* of session files, "" = memfds */
 	char events_reason[256]; /* drain thread: why the events do not suffice */
 
 	/* scan's thread, then drain thread */
@@ -77,7 +77,8 @@ u32 scan_stage(const struct scan *self)
 
 static bool is_given_up(const struct scan *self)
 {
-	return load_relaxed(&self->stop) || load_relaxed(&self->hub->interrupts) != self->interrupts;
+	return load_relaxed(&self->stop) ||
+	       load_relaxed(&self->hub->interrupts) != self->interrupts;
 }
 
 /* ---- watching the process -------------------------------------------------------------------- */
@@ -86,7 +87,7 @@ static bool is_given_up(const struct scan *self)
  * where it has another. Also finds out whether we may look at all. */
 static int process_check(struct scan *self, u32 tid, struct err *err)
 {
-	struct scan_memory memory = { .pid = self->pid, .tid = tid };
+	struct scan_memory memory = {.pid = self->pid, .tid = tid};
 	u64 wanted = load_relaxed(&self->control->start_ticks), found = 0;
 
 	errno = 0;
@@ -137,7 +138,8 @@ static int wait_for_events(struct scan *self, struct err *err)
 		/* Taken back, so that the drain thread does not answer later. */
 		if ((now_ns() > limit || is_given_up(self)) &&
 		    cas_acq_rel(&self->stage, &wanted, SCAN_WATCHING))
-			return err_set(err, ERR_SYSTEM, "the last events could not be read in time");
+			return err_set(err, ERR_SYSTEM,
+				       "the last events could not be read in time");
 	}
 	if (self->events_reason[0])
 		return err_set(err, ERR_SYSTEM, "%s", self->events_reason);
@@ -191,7 +193,7 @@ static int classes_take(struct scan *self, struct scanning *s, struct err *err)
 	for (u64 i = 0; i < count; i++) {
 		const struct scan_block *block = &s->index.blocks.data[i];
 
-		classes[i] = (struct stream_class){ block->chunk, s->mark.classes[i] };
+		classes[i] = (struct stream_class){block->chunk, s->mark.classes[i]};
 		self->result.class_chunks[classes[i].chunk_class]++;
 		self->result.class_bytes[classes[i].chunk_class] += block->size;
 	}
@@ -203,7 +205,7 @@ static int classes_take(struct scan *self, struct scanning *s, struct err *err)
 
 static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 {
-	struct scan_surroundings around = { .memory = &s->memory, .index = &s->index };
+	struct scan_surroundings around = {.memory = &s->memory, .index = &s->index};
 
 	if (tracer_threads(&self->tracer, &s->threads, &s->thread_count, err) < 0 ||
 	    process_check(self, s->threads[0].tid, err) < 0 ||
@@ -228,7 +230,7 @@ static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 
 static int scan_all(struct scan *self, struct err *err)
 {
-	struct scanning s = { .memory = { .pagemap = -1 } };
+	struct scanning s = {.memory = {.pagemap = -1}};
 	int status = scan_index_fill(&s.index, self->correlator, err);
 
 	self->result.chunks = s.index.blocks.count;
@@ -317,10 +319,7 @@ struct scan *scan_start(const struct scan_start *start, struct err *err)
 	return self;
 }
 
-bool scan_is_at_once(const struct scan *self)
-{
-	return self->tracer.at_once;
-}
+bool scan_is_at_once(const struct scan *self) { return self->tracer.at_once; }
 
 void scan_give_events(struct scan *self, const char *reason)
 {
@@ -334,9 +333,10 @@ void scan_give_events(struct scan *self, const char *reason)
 int scan_tell_failure(const struct stream_sink *sink, u64 chunks, const char *reason,
 		      struct err *err)
 {
-	struct stream_scan scan = {
-		.ticks = hw_ticks(), .state = SCAN_FAILED, .reason = reason, .chunks = chunks
-	};
+	struct stream_scan scan = {.ticks = hw_ticks(),
+				   .state = SCAN_FAILED,
+				   .reason = reason,
+				   .chunks = chunks};
 
 	return sink->scan ? sink->scan(sink->self, &scan, NULL, 0, err) : 0;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * A scan of a program's memory at its end, or on request, which says of each block that was not freed whether
- * anything still leads to it. One thread per scan does what must be done from one thread (ptrace) or
- * takes long; three others meet it:
+ * A scan of a program's memory at its end, or on request, which says of each block that was not
+ * freed whether anything still leads to it. One thread per scan does what must be done from one
+ * thread (ptrace) or takes long; three others meet it:
  *
- * The recorder asks (hw_control.leaving) and waits for the answer. The drain thread starts the scan,
- * reads the last events when the process stands still, and tells the result. The waiting thread
- * rings `children` whenever a child or a traced process has changed, because it gets the signals. */
+ * The recorder asks (hw_control.leaving) and waits for the answer. The drain thread starts the
+ * scan, reads the last events when the process stands still, and tells the result. The waiting
+ * thread rings `children` whenever a child or a traced process has changed, because it gets the
+ * signals. */
 #ifndef MONITOR_SCAN_H
 #define MONITOR_SCAN_H
 
@@ -18,10 +19,10 @@ struct scan_hub {
 	u32 interrupts; /* waiting thread adds 1 when the user wants to end: scans give up */
 };
 
-enum scan_stage { /* futex of a scan */
+enum scan_stage {          /* futex of a scan */
 	SCAN_WATCHING,     /* the process runs to its end */
 	SCAN_WANTS_EVENTS, /* scan: it stands still, the last events are to be read */
-	SCAN_HAS_EVENTS,   /* drain thread: the live blocks are exact; it will not touch them */
+	SCAN_HAS_EVENTS,   /* drain thread: the live blocks are exact, and are left alone */
 	SCAN_OVER,         /* scan: the process is let go, the result is there */
 };
 

@@ -16,7 +16,7 @@
 
 static inline bool scan_arch_regset(u32 tid, long which, void *bytes, size_t count)
 {
-	struct iovec at = { bytes, count };
+	struct iovec at = {bytes, count};
 
 	return ptrace(PTRACE_GETREGSET, (pid_t)tid, (void *)which, &at) == 0;
 }
@@ -41,8 +41,8 @@ static inline bool scan_arch_registers(struct scan_thread *thread)
 
 	if (!scan_arch_regset(thread->tid, NT_PRSTATUS, &r, sizeof(r)))
 		return false;
-	const u64 values[] = { r.rax, r.rbx, r.rcx, r.rdx, r.rsi, r.rdi, r.rbp, r.rsp,
-			       r.r8,  r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15 };
+	const u64 values[] = {r.rax, r.rbx, r.rcx, r.rdx, r.rsi, r.rdi, r.rbp, r.rsp,
+			      r.r8,  r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15};
 
 	thread->register_count = 0;
 	for (u32 i = 0; i < sizeof(values) / sizeof(values[0]); i++)

@@ -7,10 +7,10 @@ enum {
 	HEAD = 16,            /* bytes before a block: size of what is before it, own size */
 	HEAD_MAPPED = 2,      /* bit of the own size */
 	HEAD_BITS = 7,
-	BINS = 127,           /* lists of free memory: two words each, a ring */
+	BINS = 127, /* lists of free memory: two words each, a ring */
 	EMPTY_BINS_MIN = 16,
-	STATE_BEFORE = 0x70,  /* bytes of the state before its bins; the last two are words: the */
-	STATE_AFTER = 64,     /* unused rest of the heap, and what was split last */
+	STATE_BEFORE = 0x70, /* bytes of the state before its bins; the last two are words: the */
+	STATE_AFTER = 64,    /* unused rest of the heap, and what was split last */
 };
 
 struct arena_head { /* of glibc: struct heap_info */
@@ -21,13 +21,13 @@ u64 glibc_arena(struct scan_memory *memory, u64 start, u64 end)
 {
 	struct arena_head head;
 
-	if (end - start < SCAN_PAGE ||
-	    !scan_memory_read(memory, start, &head, sizeof(head)))
+	if (end - start < SCAN_PAGE || !scan_memory_read(memory, start, &head, sizeof(head)))
 		return 0;
 	if (!head.bytes || head.bytes % SCAN_PAGE || head.bytes > GLIBC_ARENA_BYTES)
 		return 0;
-	if (head.previous ? head.previous % GLIBC_ARENA_BYTES || !head.state
-			  : head.state - start < sizeof(head) || head.state - start > ARENA_HEAD_MAX)
+	if (head.previous
+		    ? head.previous % GLIBC_ARENA_BYTES || !head.state
+		    : head.state - start < sizeof(head) || head.state - start > ARENA_HEAD_MAX)
 		return 0;
 	if (head.writable_bytes >= head.bytes && head.writable_bytes <= GLIBC_ARENA_BYTES)
 		head.bytes = head.writable_bytes;
@@ -91,7 +91,8 @@ static bool is_heap_pointer(const struct scan_memory *memory, u64 value)
 	       (mapping->kind == MAPPING_HEAP || mapping->kind == MAPPING_ANONYMOUS);
 }
 
-/* Whether the bins begin at `at`: each is empty or leads to the heap, and so do the words before. */
+/* Whether the bins begin at `at`: each is empty or leads to the heap, and so do the words
+ * before. */
 static bool bins_begin_at(struct scan_memory *memory, u64 at)
 {
 	u64 words[2 + BINS * 2];
@@ -115,7 +116,7 @@ static bool bins_begin_at(struct scan_memory *memory, u64 at)
 bool glibc_main_state(struct scan_memory *memory, const struct mapping *mapping,
 		      struct scan_span *span)
 {
-	struct bin_search found = { 0 };
+	struct bin_search found = {0};
 	u64 at;
 
 	scan_memory_each_word(memory, mapping->start, mapping->end, bins_search, &found);

@@ -15,10 +15,7 @@ static const u64 GAP_BYTES = 1 << 20;
 
 static const u64 BLOCKS_MAX = UINT32_MAX - 1;
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
+static int out_of_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
 
 void scan_huge(void *memory, u64 bytes)
 {
@@ -42,7 +39,7 @@ static inline u64 key_of(const u8 *item)
 
 static void sort_by_digit(const u8 *from, u8 *to, u64 count, u64 item_bytes, u32 shift)
 {
-	u64 place[DIGITS] = { 0 }, sum = 0;
+	u64 place[DIGITS] = {0}, sum = 0;
 
 	for (u64 i = 0; i < count; i++)
 		place[key_of(from + i * item_bytes) >> shift & (DIGITS - 1)]++;
@@ -131,7 +128,7 @@ static bool regions_make(struct scan_index *self)
 
 	for (u64 i = 0; i < self->blocks.count; i++) {
 		const struct scan_block *block = &self->blocks.data[i];
-		struct scan_region fresh = { .start = block->address, .first = (u32)i };
+		struct scan_region fresh = {.start = block->address, .first = (u32)i};
 
 		if (!last || block->address > last->end + GAP_BYTES) {
 			if (!vec_push(&self->regions, fresh))
@@ -175,7 +172,7 @@ u64 scan_index_span(const struct scan_index *self)
 static bool block_take(void *data, u64 address, u64 size, u64 chunk)
 {
 	struct scan_index *self = data;
-	struct scan_block block = { address, size, chunk };
+	struct scan_block block = {address, size, chunk};
 
 	return vec_push(&self->blocks, block);
 }

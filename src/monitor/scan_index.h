@@ -41,8 +41,8 @@ u64 scan_index_span(const struct scan_index *self);
 
 void scan_index_release(struct scan_index *self);
 
-/* Asks for huge pages in memory that is not used yet: what is looked up at random otherwise misses the
- * TLB as well as the cache. */
+/* Asks for huge pages in memory that is not used yet: what is looked up at random otherwise
+ * misses the TLB as well as the cache. */
 void scan_huge(void *memory, u64 bytes);
 
 /* Sorts by the number that each item begins with; false without memory. */
@@ -98,8 +98,10 @@ static inline u32 scan_index_find(const struct scan_index *self, u64 address)
 
 	if (!region)
 		return NO_BLOCK;
-	granule = &self->table.data[region->granules + ((address - region->start) >> region->shift)];
-	at = scan_last_before(self, (u64)region->first + granule[0], granule[1] - granule[0], address);
+	granule =
+		&self->table.data[region->granules + ((address - region->start) >> region->shift)];
+	at = scan_last_before(self, (u64)region->first + granule[0], granule[1] - granule[0],
+			      address);
 	/* at can be that before the granule's first: it may reach into it. */
 	if (at < region->first ||
 	    address - self->blocks.data[at].address >= scan_block_extent(&self->blocks.data[at]))

@@ -2,10 +2,11 @@
  * Marking; see scan_mark.h. Runs on a scan's thread. No recursion: blocks to be searched wait on
  * stacks, and are searched in batches whose pages are read in one call.
  *
- * A block is reachable if a start-pointer to it is in a root or in a reachable block; a pointer into
- * its middle counts the same where it is of a known form (see interior_is_usual). Else it is possibly
- * lost if any chain of pointers leads to it, and lost if none does. Of the lost ones, taken by
- * address, those to which another one leads are indirectly lost; of a ring the first one leads. */
+ * A block is reachable if a start-pointer to it is in a root or in a reachable block; a pointer
+ * into its middle counts the same where it is of a known form (see interior_is_usual). Else it
+ * is possibly lost if any chain of pointers leads to it, and lost if none does. Of the lost
+ * ones, taken by address, those to which another one leads are indirectly lost; of a ring the
+ * first one leads. */
 #include "monitor/scan_mark.h"
 
 #include <stdlib.h>
@@ -15,14 +16,14 @@
 
 enum {
 	BATCH = 128,
-	LARGE = 16 << 10,   /* blocks of this size are read past the cache */
-	VTABLE_WORDS = 20,  /* how far to look for a function in what may be a table of them */
+	LARGE = 16 << 10,  /* blocks of this size are read past the cache */
+	VTABLE_WORDS = 20, /* how far to look for a function in what may be a table of them */
 };
 
 int scan_mark_init(struct scan_mark *self, struct scan_memory *memory,
 		   const struct scan_index *index, struct err *err)
 {
-	*self = (struct scan_mark){ .memory = memory, .index = index, .how = CLASS_REACHABLE };
+	*self = (struct scan_mark){.memory = memory, .index = index, .how = CLASS_REACHABLE};
 	self->classes = calloc(index->blocks.count + 1, 1);
 	scan_huge(self->classes, index->blocks.count);
 	return self->classes ? 0 : err_set(err, ERR_MEMORY, "out of memory");
@@ -152,10 +153,7 @@ u64 scan_mark_range(struct scan_mark *self, u64 start, u64 end)
 	return scan_memory_each_word(self->memory, start, end, words_search, self);
 }
 
-void scan_mark_value(struct scan_mark *self, u64 value)
-{
-	meet(self, value);
-}
+void scan_mark_value(struct scan_mark *self, u64 value) { meet(self, value); }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
@@ -238,7 +236,8 @@ static int others_follow(struct scan_mark *self, u32 how, struct err *err)
 		while (self->possible.count && count < BATCH) {
 			u32 number = self->possible.data[--self->possible.count];
 
-			if (self->classes[number] != CLASS_REACHABLE) /* that was searched already */
+			if (self->classes[number] !=
+			    CLASS_REACHABLE) /* that was searched already */
 				batch[count++] = number;
 		}
 		if (count > 1)
@@ -249,8 +248,8 @@ static int others_follow(struct scan_mark *self, u32 how, struct err *err)
 	return 0;
 }
 
-/* Each block that nothing leads to yet becomes a leader: all that it leads to is lost with it, earlier
- * leaders, too. What it has led to before is not searched again. */
+/* Each block that nothing leads to yet becomes a leader: all that it leads to is lost with it,
+ * earlier leaders, too. What it has led to before is not searched again. */
 static int lost_follow(struct scan_mark *self, struct err *err)
 {
 	for (u32 i = 0; i < self->index->blocks.count; i++) {

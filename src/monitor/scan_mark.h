@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which blocks are still reachable, possibly lost, indirectly lost or lost: memcheck's rules, on the
- * memory of a process that stands still. Roots are given first, then scan_mark_finish follows the
- * pointers from block to block. docs/METHODS.md has the rules. */
+ * Which blocks are still reachable, possibly lost, indirectly lost or lost: memcheck's rules, on
+ * the memory of a process that stands still. Roots are given first, then scan_mark_finish
+ * follows the pointers from block to block. docs/METHODS.md has the rules. */
 #ifndef MONITOR_SCAN_MARK_H
 #define MONITOR_SCAN_MARK_H
 
@@ -11,15 +11,15 @@
 struct scan_mark {
 	struct scan_memory *memory;
 	const struct scan_index *index;
-	u8 *classes;         /* enum chunk_class of each block; CLASS_UNKNOWN = nothing leads to it */
-	VEC(u32) reachable;  /* blocks to be searched */
+	u8 *classes; /* enum chunk_class of each block; CLASS_UNKNOWN = nothing leads to it */
+	VEC(u32) reachable; /* blocks to be searched */
 	VEC(u32) possible;
-	u32 how;             /* what a pointer found now means: enum chunk_class */
-	u32 leader;          /* of the lost blocks that are being followed */
-	bool failed;         /* there was no memory */
-	u64 deadline_ns;     /* CLOCK_MONOTONIC; 0 = none */
-	u64 checks;          /* of the deadline and the rest, so far */
-	const u32 *cancel;   /* stops when it is not `cancel_seen`; NULL = never */
+	u32 how;           /* what a pointer found now means: enum chunk_class */
+	u32 leader;        /* of the lost blocks that are being followed */
+	bool failed;       /* there was no memory */
+	u64 deadline_ns;   /* CLOCK_MONOTONIC; 0 = none */
+	u64 checks;        /* of the deadline and the rest, so far */
+	const u32 *cancel; /* stops when it is not `cancel_seen`; NULL = never */
 	u32 cancel_seen;
 };
 

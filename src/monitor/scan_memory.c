@@ -23,8 +23,8 @@ enum {
 };
 static const u64 MAPS_MAX = 1 << 28;
 
-/* One read costs some microseconds, whatever its size: a chain of blocks that lie all over the heap is
- * followed fast only if the heap is in the cache. */
+/* One read costs some microseconds, whatever its size: a chain of blocks that lie all over the
+ * heap is followed fast only if the heap is in the cache. */
 static const u64 CACHE_MIN = 1 << 20, CACHE_MAX = (u64)1 << 30;
 
 /* ---- mappings -------------------------------------------------------------------------------- */
@@ -59,7 +59,8 @@ static bool mapping_parse(const char *line, const char *session_folder, struct m
 	int path = 0;
 
 	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &mapping->start,
-		   &mapping->end, permissions, &path) != 3 || !path)
+		   &mapping->end, permissions, &path) != 3 ||
+	    !path)
 		return false;
 	mapping->readable = permissions[0] == 'r';
 	mapping->writable = permissions[1] == 'w';
@@ -71,7 +72,7 @@ static bool mapping_parse(const char *line, const char *session_folder, struct m
 
 static int mappings_read(struct scan_memory *self, const char *session_folder, struct err *err)
 {
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	char path[80], *rest = NULL;
 	int status;
 
@@ -81,7 +82,7 @@ static int mappings_read(struct scan_memory *self, const char *session_folder, s
 		status = err_set(err, ERR_SYSTEM, "the process has no memory any more");
 	for (char *line = text.count ? strtok_r(text.text, "\n", &rest) : NULL; line && status == 0;
 	     line = strtok_r(NULL, "\n", &rest)) {
-		struct mapping mapping = { 0 };
+		struct mapping mapping = {0};
 
 		if (mapping_parse(line, session_folder, &mapping) &&
 		    !vec_push(&self->mappings, mapping))
@@ -106,6 +107,63 @@ const struct mapping *scan_memory_mapping(const struct scan_memory *self, u64 ad
 	if (low == self->mappings.count || self->mappings.data[low].start > address)
 		return NULL;
 	return &self->mappings.data[low];
+}
+
+/* ---- pages that were touched ----------------------------------------------------------------- */
+
+enum { PRESENCE = 4096 }; /* pages that are asked for at once */
+
+/* Pages that were touched, in memory or in the swap, from `first` up to `end`: what was found
+ * last. */
+struct presence {
+	u64 first, end;
+	u64 bits[PRESENCE];
+};
+
+/* Kernels since 6.7 tell where pages are without a word for each that is not: some programs reserve
+ * terabytes. Their header, for systems that do not have it. */
+struct pages_found {
+	u64 start, end, categories;
+};
+struct pages_question {
+	u64 size, flags, start, end, walk_end, found, found_count, pages_max;
+	u64 inverted, all_of, any_of, wanted;
+};
+#define PAGES_ASK _IOWR('f', 16, struct pages_question)
+enum { PAGES_PRESENT = 1 << 3, PAGES_SWAPPED = 1 << 4 };
+
+/* Without that, ranges above this size are not searched: it would take minutes. */
+static const u64 WORDS_MAX = (u64)256 << 30;
+
+/* False if this kernel does not know the question. */
+static bool ask_for_pages(const struct scan_memory *self, struct presence *presence, u64 page,
+			  u64 end)
+{
+	struct pages_found found = {0};
+	struct pages_question question = {
+		.size = sizeof(question),
+		.start = page * SCAN_PAGE,
+		.end = end * SCAN_PAGE,
+		.found = (u64)(uintptr_t)&found,
+		.found_count = 1,
+		.any_of = PAGES_PRESENT | PAGES_SWAPPED,
+		.wanted = PAGES_PRESENT | PAGES_SWAPPED,
+	};
+	int got = ioctl(self->pagemap, PAGES_ASK, &question);
+
+	if (got < 0)
+		return false;
+	presence->first = got ? found.start / SCAN_PAGE : end;
+	presence->end = got ? found.end / SCAN_PAGE : end;
+	return true;
+}
+
+static bool can_ask(const struct scan_memory *self)
+{
+	struct presence nothing;
+	u64 page = self->mappings.count ? self->mappings.data[0].start / SCAN_PAGE : 1;
+
+	return self->pagemap >= 0 && ask_for_pages(self, &nothing, page, page + 1);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -134,7 +192,7 @@ int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *ses
 {
 	char path[80];
 
-	*self = (struct scan_memory){ .pid = pid, .tid = tid, .pagemap = -1 };
+	*self = (struct scan_memory){.pid = pid, .tid = tid, .pagemap = -1};
 	self->buffer = malloc(SCAN_BUFFER);
 	if (!cache_make(self, cache_bytes) || !self->buffer) {
 		scan_memory_close(self);
@@ -147,6 +205,7 @@ int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *ses
 		scan_memory_close(self);
 		return err->code;
 	}
+	self->asks = can_ask(self);
 	return 0;
 }
 
@@ -159,15 +218,15 @@ void scan_memory_close(struct scan_memory *self)
 	if (self->pagemap >= 0)
 		close(self->pagemap);
 	vec_release(&self->mappings);
-	*self = (struct scan_memory){ .pagemap = -1 };
+	*self = (struct scan_memory){.pagemap = -1};
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static i64 read_some(u32 tid, u64 address, void *bytes, u64 count)
 {
-	struct iovec local = { bytes, count };
-	struct iovec remote = { (void *)(uintptr_t)address, count };
+	struct iovec local = {bytes, count};
+	struct iovec remote = {(void *)(uintptr_t)address, count};
 
 	return process_vm_readv((pid_t)tid, &local, 1, &remote, 1, 0);
 }
@@ -236,8 +295,8 @@ static void pages_read(struct scan_memory *self, const u64 *pages, u32 count)
 	i64 got;
 
 	for (u32 i = 0; i < count; i++) {
-		local[i] = (struct iovec){ page_place(self, pages[i]), SCAN_PAGE };
-		remote[i] = (struct iovec){ (void *)(uintptr_t)(pages[i] * SCAN_PAGE), SCAN_PAGE };
+		local[i] = (struct iovec){page_place(self, pages[i]), SCAN_PAGE};
+		remote[i] = (struct iovec){(void *)(uintptr_t)(pages[i] * SCAN_PAGE), SCAN_PAGE};
 		self->cached[pages[i] & self->cache_mask] = pages[i];
 	}
 	got = process_vm_readv((pid_t)self->tid, local, count, remote, count, 0);
@@ -273,8 +332,8 @@ static void page_miss(struct scan_memory *self, u64 page)
 {
 	u64 wanted[AHEAD];
 	u32 count = page == self->next_page ? AHEAD : 1;
-	const struct mapping *mapping = count > 1 ? scan_memory_mapping(self, page * SCAN_PAGE)
-						  : NULL;
+	const struct mapping *mapping =
+		count > 1 ? scan_memory_mapping(self, page * SCAN_PAGE) : NULL;
 
 	if (mapping && mapping->end / SCAN_PAGE - page < count)
 		count = (u32)(mapping->end / SCAN_PAGE - page);
@@ -295,49 +354,6 @@ u64 scan_memory_word(struct scan_memory *self, u64 address)
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */
-
-enum { PRESENCE = 4096 }; /* pages that are asked for at once */
-
-/* Pages that were touched, in memory or in the swap, from `first` up to `end`: what was found last. */
-struct presence {
-	u64 first, end;
-	u64 bits[PRESENCE];
-};
-
-/* Kernels since 6.7 tell where pages are without a word for each that is not: some programs reserve
- * terabytes. Their header, for systems that do not have it. */
-struct pages_found {
-	u64 start, end, categories;
-};
-struct pages_question {
-	u64 size, flags, start, end, walk_end, found, found_count, pages_max;
-	u64 inverted, all_of, any_of, wanted;
-};
-#define PAGES_ASK _IOWR('f', 16, struct pages_question)
-enum { PAGES_PRESENT = 1 << 3, PAGES_SWAPPED = 1 << 4 };
-
-/* False if this kernel does not know the question. */
-static bool ask_for_pages(const struct scan_memory *self, struct presence *presence, u64 page,
-			  u64 end)
-{
-	struct pages_found found = { 0 };
-	struct pages_question question = {
-		.size = sizeof(question),
-		.start = page * SCAN_PAGE,
-		.end = end * SCAN_PAGE,
-		.found = (u64)(uintptr_t)&found,
-		.found_count = 1,
-		.any_of = PAGES_PRESENT | PAGES_SWAPPED,
-		.wanted = PAGES_PRESENT | PAGES_SWAPPED,
-	};
-	int got = ioctl(self->pagemap, PAGES_ASK, &question);
-
-	if (got < 0)
-		return false;
-	presence->first = got ? found.start / SCAN_PAGE : end;
-	presence->end = got ? found.end / SCAN_PAGE : end;
-	return true;
-}
 
 /* The same from a word per page, for some thousand of them. */
 static void read_page_words(const struct scan_memory *self, struct presence *presence, u64 page,
@@ -371,19 +387,43 @@ static void pages_find(const struct scan_memory *self, struct presence *presence
 	}
 	presence->first = page;
 	presence->end = end;
-	if (self->pagemap >= 0 && !ask_for_pages(self, presence, page, end))
+	if (self->pagemap < 0)
+		return;
+	if (!self->asks || !ask_for_pages(self, presence, page, end))
 		read_page_words(self, presence, page, end);
+}
+
+u64 scan_memory_touched(const struct scan_memory *self, u64 start, u64 end)
+{
+	struct presence presence;
+	u64 page = start / SCAN_PAGE, end_page = (end + SCAN_PAGE - 1) / SCAN_PAGE;
+
+	if (!self->asks && end - start > WORDS_MAX)
+		return end;
+
+	while (page < end_page) {
+		presence.first = presence.end = 0;
+		pages_find(self, &presence, page, end_page);
+		page = presence.first;
+		if (presence.end > page)
+			break;
+	}
+	if (page * SCAN_PAGE > start)
+		start = page * SCAN_PAGE;
+	return start < end ? start : end;
 }
 
 u64 scan_memory_each_word(struct scan_memory *self, u64 start, u64 end,
 			  void (*words)(void *data, u64 address, const u64 *words, u64 count),
 			  void *data)
 {
-	struct presence presence = { 0 };
+	struct presence presence = {0};
 	u64 at = (start + 7) & ~7ull, total = 0;
 	u64 end_page = (end + SCAN_PAGE - 1) / SCAN_PAGE;
 
 	end &= ~7ull;
+	if (!self->asks && at < end && end - at > WORDS_MAX)
+		return 0;
 	while (at < end && !self->gone) {
 		u64 page, after, low, high;
 

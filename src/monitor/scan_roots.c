@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Finds the roots; see scan_roots.h. Runs on a scan's thread.
  *
- * Memory of the allocator is no root, because freed blocks still hold what was in them. It is told
- * like this: [heap]; what glibc uses (scan_glibc.h); of other anonymous mappings those with live
- * blocks, as a whole, unless each block there is one that glibc mapped by itself. Of mappings of
- * files, and of the zeroed data behind them, only the blocks: a program that hands out a static array
- * as memory has other data beside it. */
+ * Memory of the allocator is no root, because freed blocks still hold what was in them. It is
+ * told like this: [heap]; what glibc uses (scan_glibc.h); of other anonymous mappings those with
+ * live blocks, as a whole, unless each block there is one that glibc mapped by itself. Of
+ * mappings of files, and of the zeroed data behind them, only the blocks: a program that hands
+ * out a static array as memory has other data beside it. */
 #include "monitor/scan_roots.h"
 
 #include "monitor/scan_arch.h"
@@ -13,7 +13,7 @@
 
 static bool without_add(struct scan_roots *self, u64 start, u64 end)
 {
-	struct scan_span span = { start, end };
+	struct scan_span span = {start, end};
 
 	return start >= end || vec_push(&self->without, span);
 }
@@ -40,7 +40,13 @@ static bool arenas_exclude(struct scan_roots *self, const struct scan_surroundin
 	u64 start = (mapping->start + GLIBC_ARENA_BYTES - 1) & ~(GLIBC_ARENA_BYTES - 1);
 
 	for (; start < mapping->end; start += GLIBC_ARENA_BYTES) {
-		u64 bytes = glibc_arena(around->memory, start, mapping->end);
+		u64 touched = scan_memory_touched(around->memory, start, mapping->end), bytes;
+
+		/* Where memory is only reserved it stays so. */
+		start = touched & ~(GLIBC_ARENA_BYTES - 1);
+		if (touched >= start + SCAN_PAGE)
+			continue;
+		bytes = glibc_arena(around->memory, start, mapping->end);
 
 		if (bytes && !without_add(self, start, start + bytes))
 			return false;
@@ -48,8 +54,8 @@ static bool arenas_exclude(struct scan_roots *self, const struct scan_surroundin
 	return true;
 }
 
-/* The allocator's lists of free memory in a library's data: they point just before free memory, which
- * is into the block before it. */
+/* The allocator's lists of free memory in a library's data: they point just before free memory,
+ * which is into the block before it. */
 static bool lists_exclude(struct scan_roots *self, const struct scan_surroundings *around,
 			  const struct mapping *mapping)
 {
@@ -84,7 +90,7 @@ static bool blocks_exclude(struct scan_roots *self, const struct scan_surroundin
 	arenas_end = self->without.count;
 	for (u64 i = first; i < first + count; i++) {
 		const struct scan_block *block = &around->index->blocks.data[i];
-		struct scan_span span = { block->address, block->address + block->size };
+		struct scan_span span = {block->address, block->address + block->size};
 
 		if (is_excluded(self, arenas, arenas_end, block->address))
 			continue;
@@ -113,9 +119,9 @@ static bool allocator_exclude(struct scan_roots *self, const struct scan_surroun
 			first++;
 		if (!mapping->writable || mapping->kind == MAPPING_SESSION)
 			continue;
-		if (mapping->kind == MAPPING_HEAP ? !without_add(self, mapping->start, mapping->end)
-						  : !blocks_exclude(self, around, i, first,
-								    block - first))
+		if (mapping->kind == MAPPING_HEAP
+			    ? !without_add(self, mapping->start, mapping->end)
+			    : !blocks_exclude(self, around, i, first, block - first))
 			return false;
 	}
 	return true;
@@ -143,7 +149,8 @@ static bool thread_is_alive(const struct scan_surroundings *around, u64 descript
 	return false;
 }
 
-/* The descriptors of threads that have ended, whose stacks the C library keeps for the next ones. */
+/* The descriptors of threads that have ended, whose stacks the C library keeps for the next
+ * ones. */
 struct dead_search {
 	const struct scan_surroundings *around;
 	u64 highest; /* 0 = none */
@@ -180,7 +187,7 @@ static bool stack_exclude(struct scan_roots *self, const struct scan_surrounding
 			  const struct mapping *mapping)
 {
 	u64 pointer = lowest_stack_pointer(around, mapping);
-	struct dead_search dead = { .around = around };
+	struct dead_search dead = {.around = around};
 
 	if (pointer != UINT64_MAX)
 		return pointer - mapping->start < SCAN_RED_ZONE ||
@@ -189,7 +196,8 @@ static bool stack_exclude(struct scan_roots *self, const struct scan_surrounding
 		return true;
 	scan_memory_each_word(around->memory, mapping->start, mapping->end, descriptor_search,
 			      &dead);
-	/* The descriptor itself stays a root: the thread's table of thread-local data hangs on it. */
+	/* The descriptor itself stays a root: the thread's table of thread-local data hangs on
+	 * it. */
 	return without_add(self, mapping->start, dead.highest);
 }
 
@@ -219,7 +227,7 @@ static bool is_root(const struct mapping *mapping)
 
 static bool span_add(struct scan_roots *self, u64 start, u64 end)
 {
-	struct scan_span span = { start, end };
+	struct scan_span span = {start, end};
 
 	return start >= end || vec_push(&self->spans, span);
 }

@@ -32,7 +32,7 @@ static u64 now_ns(void)
 
 static bool thread_is_dead(u32 pid, u32 tid)
 {
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	char path[80];
 	const char *at;
 	bool dead = true;
@@ -68,7 +68,7 @@ static bool each_thread(u32 pid, bool (*each)(void *data, u32 tid), void *data)
 
 static u32 tracer_of(u32 pid)
 {
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	const char *at;
 	char path[64];
 	u32 tracer = 0;
@@ -96,7 +96,7 @@ static bool thread_take(void *data, u32 tid)
 
 u32 tracer_find_thread(u32 pid)
 {
-	struct search search = { .pid = pid };
+	struct search search = {.pid = pid};
 
 	each_thread(pid, thread_take, &search);
 	return search.found ? search.found : pid;
@@ -122,7 +122,7 @@ struct seizing {
 static bool thread_seize(void *data, u32 tid)
 {
 	struct seizing *self = data;
-	struct tracee thread = { .tid = tid };
+	struct tracee thread = {.tid = tid};
 	/* Threads that begin later are seized with their first breath. */
 	const long options = PTRACE_O_TRACEEXIT | PTRACE_O_TRACECLONE;
 
@@ -157,7 +157,7 @@ static int seize_failed(u32 pid, int failure, struct err *err)
 
 int tracer_seize(struct tracer *self, u32 pid, struct err *err)
 {
-	struct seizing seizing = { .tracer = self };
+	struct seizing seizing = {.tracer = self};
 
 	self->pid = pid;
 	do {
@@ -193,7 +193,7 @@ static bool other_lives(void *data, u32 tid)
 /* A thread is at its end. One that ends by itself goes, unless it is the last. */
 static void thread_ends(struct tracer *self, struct tracee *thread)
 {
-	struct others others = { .pid = self->pid, .tid = thread->tid };
+	struct others others = {.pid = self->pid, .tid = thread->tid};
 
 	if (scan_arch_syscall(thread->tid) == SYS_exit && !self->ending &&
 	    each_thread(self->pid, other_lives, &others) && others.any) {
@@ -211,7 +211,7 @@ static void thread_ends(struct tracer *self, struct tracee *thread)
  * in an unusual way, which is none of our business. */
 static void thread_begins(struct tracer *self, u32 tid)
 {
-	struct tracee thread = { .tid = tid };
+	struct tracee thread = {.tid = tid};
 	char path[80];
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u", self->pid, tid);
@@ -229,7 +229,8 @@ static bool is_stop_signal(int signal)
 	return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-/* A thread has come to the stop that was asked for. One that the user had stopped anyway counts too. */
+/* A thread has come to the stop that was asked for. One that the user had stopped anyway counts
+ * too. */
 static void thread_holds(struct tracer *self, struct tracee *thread)
 {
 	thread->stopped = true;
@@ -275,7 +276,7 @@ static bool thread_runs(void *data, u32 tid)
 
 enum tracer_state tracer_poll(struct tracer *self)
 {
-	struct running running = { .tracer = self };
+	struct running running = {.tracer = self};
 	siginfo_t info;
 
 	for (;;) {

@@ -2,10 +2,10 @@
  * The program's end: lets the monitor look at its memory then. Runs in the target, in the thread
  * that ends the process, possibly in a signal handler.
  *
- * A process that is about to end asks the monitor to watch it and waits for the answer, two seconds
- * at most. The monitor looks later, when the kernel holds the process just before its end: what runs
- * after this, destructors of other libraries too, runs as ever. Processes that end in another way
- * (a signal, a bare system call) are not looked at. */
+ * A process that is about to end asks the monitor to watch it and waits for the answer, two
+ * seconds at most. The monitor looks later, when the kernel holds the process just before its
+ * end: what runs after this, destructors of other libraries too, runs as ever. Processes that
+ * end in another way (a signal, a bare system call) are not looked at. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 #include "recorder/sys.h"
 
 enum {
-	OWN_MAPS_MAX = 16384, /* two per thread, and a few; more than these look like the program's */
+	OWN_MAPS_MAX = 16384, /* two per thread, and a few; more look like the program's */
 	WAIT_NS = 50 * 1000 * 1000,
 	SET_PTRACER = 0x59616d61, /* prctl: who else than an ancestor may look, where Yama asks */
 };
@@ -54,8 +54,8 @@ void hwr_tell_own_memory(void)
 static bool is_watchable(void)
 {
 	/* A vfork child shares the memory and the token; it is not the process that is recorded. */
-	return load_relaxed(&hwr_token.alive) && load_relaxed(&hwr_phase) == HWR_ATTACHED && hwr_lobby &&
-	       (hwr_control->flags & HW_RUN_LEAK_SCAN) && hwr_getpid() == hwr_pid;
+	return load_relaxed(&hwr_token.alive) && load_relaxed(&hwr_phase) == HWR_ATTACHED &&
+	       hwr_lobby && (hwr_control->flags & HW_RUN_LEAK_SCAN) && hwr_getpid() == hwr_pid;
 }
 
 /* Asks once per image, whatever ends it; a second thread that ends it waits, too. */
@@ -72,8 +72,8 @@ static void ask_to_be_watched(void)
 		add_acq_rel(&hwr_lobby->bell, 1);
 		hwr_futex_wake(&hwr_lobby->bell);
 	}
-	while (load_acquire(leaving) == HW_LEAVING_ASKED && hwr_monotonic_ns() - since < patience_ns &&
-	       hwr_session_watched())
+	while (load_acquire(leaving) == HW_LEAVING_ASKED &&
+	       hwr_monotonic_ns() - since < patience_ns && hwr_session_watched())
 		hwr_futex_wait(leaving, HW_LEAVING_ASKED, WAIT_NS);
 }
 

@@ -240,8 +240,8 @@ static int write_aggregates(void *self, const struct stream_aggregate *rows, u64
 	return 0;
 }
 
-static int write_scan(void *self, const struct stream_scan *scan, const struct stream_class *classes,
-		      u64 count, struct err *err)
+static int write_scan(void *self, const struct stream_scan *scan,
+		      const struct stream_class *classes, u64 count, struct err *err)
 {
 	struct trace_writer *writer = self;
 	struct scan_piece piece = {.rows = classes, .total = count};

@@ -14,7 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
 #define APART __attribute__((noinline, noipa))
+#endif
 
 struct node {
 	struct node *next, *other;
@@ -25,7 +29,8 @@ void *volatile global, *volatile globals[8];
 static __thread void *volatile local;
 static volatile uintptr_t hidden;
 
-/* Overwrites what deeper calls have left on the stack, and the registers that callees may change. */
+/* Overwrites what deeper calls have left on the stack, and the registers that callees may
+ * change. */
 static APART void wipe(void)
 {
 	volatile char stack[96 * 1024];
@@ -89,8 +94,8 @@ static APART void case_trees(void)
 	globals[1] = tree_new(4)->other;
 }
 
-/* Rings, a ring that a lost block leads to, two rings that lead to each other, a block that leads to
- * itself. */
+/* Rings, a ring that a lost block leads to, two rings that lead to each other, a block that
+ * leads to itself. */
 static APART void case_rings(void)
 {
 	struct node *a, *b, *entry = calloc(1, sizeof(*entry));
@@ -159,10 +164,7 @@ static APART void case_sizes(void)
 	}
 }
 
-static APART void case_tls(void)
-{
-	local = list_new(8);
-}
+static APART void case_tls(void) { local = list_new(8); }
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
@@ -207,10 +209,7 @@ static APART void case_threads(void)
 	start(holder, &ready, 4);
 }
 
-static APART void case_threads_64(void)
-{
-	start(holder, NULL, 64);
-}
+static APART void case_threads_64(void) { start(holder, NULL, 64); }
 
 /* Lists of a thread that has ended: one is held by a global, one by another block of the thread's
  * arena, one was only ever known to the thread. */
@@ -326,11 +325,12 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {
-		{ "lists", case_lists },     { "trees", case_trees },     { "rings", case_rings },
-		{ "interior", case_interior }, { "hidden", case_hidden }, { "sizes", case_sizes },
-		{ "tls", case_tls },         { "threads", case_threads }, { "ended", case_ended },
-		{ "threads-64", case_threads_64 }, { "plugin", case_plugin },
-		{ "parent", case_parent },
+		{"lists", case_lists},   {"trees", case_trees},
+		{"rings", case_rings},   {"interior", case_interior},
+		{"hidden", case_hidden}, {"sizes", case_sizes},
+		{"tls", case_tls},       {"threads", case_threads},
+		{"ended", case_ended},   {"threads-64", case_threads_64},
+		{"plugin", case_plugin}, {"parent", case_parent},
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++) {

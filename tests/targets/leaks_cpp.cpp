@@ -10,7 +10,11 @@
 #include <unordered_map>
 #include <vector>
 
+#ifdef __clang__
+#define APART __attribute__((noinline))
+#else
 #define APART __attribute__((noinline, noipa))
+#endif
 
 void *volatile globals[8];
 
@@ -24,10 +28,7 @@ static APART void wipe()
 
 using Words = std::map<std::string, std::vector<std::string>>;
 
-template <typename T> static APART T *filled()
-{
-	return new T();
-}
+template <typename T> static APART T *filled() { return new T(); }
 
 static APART Words *words(int count)
 {
@@ -37,7 +38,8 @@ static APART Words *words(int count)
 		std::vector<std::string> row;
 
 		for (int k = 0; k <= i % 5; k++)
-			row.push_back("a text that does not fit into a string object: " + std::to_string(k));
+			row.push_back("a text that does not fit into a string object: " +
+				      std::to_string(k));
 		(*all)["the name of row number " + std::to_string(i)] = row;
 	}
 	return all;
@@ -72,7 +74,8 @@ static APART void case_arrays()
 {
 	globals[0] = new Named[7];
 	new Named[5];
-	globals[1] = reinterpret_cast<char *>(new Named[3]) + sizeof(Named); // second element: possible
+	globals[1] =
+		reinterpret_cast<char *>(new Named[3]) + sizeof(Named); // second element: possible
 	globals[2] = new int[10]();
 }
 
@@ -139,8 +142,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)();
-	} cases[] = {{"containers", case_containers}, {"arrays", case_arrays}, {"bases", case_bases},
-		     {"shared", case_shared}, {"counted", case_counted}};
+	} cases[] = {{"containers", case_containers},
+		     {"arrays", case_arrays},
+		     {"bases", case_bases},
+		     {"shared", case_shared},
+		     {"counted", case_counted}};
 
 	for (const auto &one : cases) {
 		if (argc != 2 || std::strcmp(argv[1], one.name) != 0)

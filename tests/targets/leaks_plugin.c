@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A library that leaks.c loads: its data and its zeroed data each hold a list. */
-static void *volatile in_data[4] = { (void *)8 };
+static void *volatile in_data[4] = {(void *)8};
 static void *volatile in_zeroed_data[4096];
 
 void keep(void *first, void *second);

@@ -26,7 +26,8 @@
 
 /* What was told, one text per sort of fact: a file keeps the order within a sort. */
 struct log {
-	struct strbuf images, modules, threads, contexts, clocks, usages, aggregates, ends, notes, scans;
+	struct strbuf images, modules, threads, contexts, clocks, usages, aggregates, ends, notes;
+	struct strbuf scans;
 	VEC(struct event) events;
 };
 
@@ -435,9 +436,9 @@ HELPER void tell_events(struct teller *teller, u64 count)
 
 HELPER int compare_chunks(const void *a, const void *b)
 {
-	u64 x = ((const struct stream_class *)a)->chunk, y = ((const struct stream_class *)b)->chunk;
+	const struct stream_class *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
 }
 
 /* Every live chunk has a class. */
@@ -449,7 +450,8 @@ HELPER void tell_scan(struct teller *teller)
 	VEC(struct stream_class) rows = {0};
 
 	for (u64 i = 0; i < teller->live.count; i++) {
-		struct stream_class row = {teller->live.data[i].chunk, (u8)draw(teller, CLASS_COUNT)};
+		struct stream_class row = {teller->live.data[i].chunk,
+					   (u8)draw(teller, CLASS_COUNT)};
 
 		scan.class_chunks[row.chunk_class]++;
 		scan.class_bytes[row.chunk_class] += teller->live.data[i].size;
