@@ -19,6 +19,18 @@ foreach(program sqlite3 jq containers)
 	heapwise_run(valgrind-${program} valgrind ${program})
 endforeach()
 
+foreach(case lists trees rings interior hidden sizes tls threads ended threads-64 plugin)
+	heapwise_run(leaks-${case} leaks leaks ${case})
+endforeach()
+foreach(case containers arrays bases shared counted)
+	heapwise_run(leaks-cpp-${case} leaks leaks_cpp ${case})
+endforeach()
+
+foreach(case ends signals traced parents images refused limits stopped-monitor killed-monitor
+	killed-holding-monitor)
+	heapwise_run(leak-scan-${case} leak-scan ${case})
+endforeach()
+
 set(HEAPWISE_TIMEOUT 300)
 heapwise_run(threads-64 totals threads 64 4000)
 heapwise_run(threads-64-coarse-stamps totals --test-stamp-shift=12 threads 64 4000)

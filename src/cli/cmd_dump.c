@@ -205,6 +205,27 @@ static int on_aggregates(void *data, const struct stream_aggregate *rows, u64 co
 	return 0;
 }
 
+static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes,
+		   u64 count, struct err *err)
+{
+	static const char *const states[] = {"none", "done", "failed"};
+	struct dump *self = data;
+
+	(void)err;
+	if (self->format != FORMAT_TEXT)
+		return 0;
+	printf("# scan time_ns %" PRIu64 " %s roots_bytes %" PRIu64 " chunks %" PRIu64
+	       " scan_ns %" PRIu64 " reason ",
+	       time_of(self, scan->ticks), scan->state < 3 ? states[scan->state] : "unknown",
+	       scan->roots_bytes, scan->chunks, scan->scan_ns);
+	put_clean(*scan->reason ? scan->reason : "-");
+	putchar('\n');
+	for (u64 i = 0; i < count && self->args->facts; i++)
+		printf("# class %" PRIu64 " %s\n", classes[i].chunk,
+		       class_name(classes[i].chunk_class));
+	return 0;
+}
+
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
 {
 	static const char *const how[] = {"exited", "killed", "exec", "detached"};
@@ -500,6 +521,7 @@ static int read_events(struct dump *self, struct trace_reader *reader, struct er
 				   .clock = on_clock,
 				   .usage = on_usage,
 				   .aggregates = on_aggregates,
+				   .scan = on_scan,
 				   .image_end = on_image_end,
 				   .note = on_note,
 				   .name = on_name};

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/kinds.h"
 #include "cli/print.h"
 #include "format/session.h"
 #include "model/clock.h"
@@ -38,7 +39,21 @@ static const struct result_column image_columns[] = {
 	COLUMN("arch", NULL, VALUE_ID, "ELF machine number"),
 	COLUMN("program", NULL, VALUE_TEXT, "path of the executable"),
 	COLUMN("command", "command", VALUE_TEXT, "command line"),
+	COLUMN("scan", NULL, VALUE_TEXT, "leak scan: none, done or failed"),
+	COLUMN("scan_reason", NULL, VALUE_TEXT, "why the leak scan failed"),
+	COLUMN("scan_ns", NULL, VALUE_NS, "how long the leak scan held up the program's end"),
+	COLUMN("scan_roots_bytes", NULL, VALUE_BYTES, "memory that was searched as roots"),
+	COLUMN("lost_chunks", NULL, VALUE_COUNT, "kept chunks that nothing points to"),
+	COLUMN("lost_bytes", NULL, VALUE_BYTES, "their bytes"),
+	COLUMN("indirect_chunks", NULL, VALUE_COUNT, "kept chunks that only lost ones lead to"),
+	COLUMN("indirect_bytes", NULL, VALUE_BYTES, "their bytes"),
+	COLUMN("possible_chunks", NULL, VALUE_COUNT,
+	       "kept chunks that only pointers into blocks lead to"),
+	COLUMN("possible_bytes", NULL, VALUE_BYTES, "their bytes"),
+	COLUMN("reachable_chunks", NULL, VALUE_COUNT, "kept chunks that are still reachable"),
+	COLUMN("reachable_bytes", NULL, VALUE_BYTES, "their bytes"),
 };
+enum { SCAN_COLUMN = 13 };
 enum { IMAGE_COLUMNS = sizeof image_columns / sizeof *image_columns };
 
 static const struct result_column module_columns[] = {
@@ -84,6 +99,7 @@ struct current { /* the image that is being read */
 struct info {
 	struct result *images, *modules, *notes, *marks, *snapshots;
 	struct current now;
+	char scan[512]; /* in words, of the last image */
 };
 
 static void mark_add(struct info *self, struct result *table, const struct mark *mark)
@@ -153,6 +169,11 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	row[1] = value_number(image->pid);
 	row[7] = value_number(image->sample_bytes);
 	row[8] = value_text("broken off");
+	row[SCAN_COLUMN] = value_text("none");
+	row[SCAN_COLUMN + 1] = value_text("");
+	for (u32 i = SCAN_COLUMN + 2; i < IMAGE_COLUMNS; i++)
+		row[i] = value_unknown();
+	self->scan[0] = 0;
 	row[10] = value_number(image->arch);
 	row[11] = value_text(result_copy(self->images, image->program ? image->program : ""));
 	row[12] = value_text(result_copy(self->images, image->command ? image->command : ""));
@@ -265,6 +286,43 @@ static int on_clock(void *data, const struct stream_clock *clock, struct err *er
 	return 0;
 }
 
+static void scan_words(struct info *self, const struct stream_scan *scan)
+{
+	static const u8 order[] = {CLASS_LOST, CLASS_INDIRECT, CLASS_POSSIBLE, CLASS_REACHABLE};
+	u64 at = 0, room = sizeof self->scan;
+
+	if (scan->state != SCAN_DONE) {
+		snprintf(self->scan, room, "failed: %s", scan->reason);
+		return;
+	}
+	for (u32 i = 0; i < 4 && at < room; i++)
+		at += (u64)snprintf(self->scan + at, room - at, "%s%s %s (%s)", i ? ", " : "",
+				    units_count(scan->class_chunks[order[i]]).text,
+				    class_name(order[i]),
+				    units_bytes(scan->class_bytes[order[i]]).text);
+}
+
+static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes,
+		   u64 count, struct err *err)
+{
+	struct info *self = data;
+	struct value *row = self->now.row + SCAN_COLUMN;
+
+	(void)classes, (void)count, (void)err;
+	row[0] = value_text(scan->state == SCAN_DONE ? "done" : "failed");
+	row[1] = value_text(result_copy(self->images, scan->reason));
+	row[2] = value_number(scan->scan_ns);
+	row[3] = value_number(scan->roots_bytes);
+	for (u32 class = CLASS_LOST; class >= CLASS_REACHABLE; class--) {
+		u32 at = 4 + 2 * (CLASS_LOST - class);
+
+		row[at] = value_number(scan->class_chunks[class]);
+		row[at + 1] = value_number(scan->class_bytes[class]);
+	}
+	scan_words(self, scan);
+	return 0;
+}
+
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
 {
 	static const char *const how[] = {"exited", "killed", "exec", "detached"};
@@ -354,6 +412,7 @@ static int collect(struct info *self, struct trace_reader *reader, struct err *e
 				   .contexts = on_contexts,
 				   .events = on_events,
 				   .clock = on_clock,
+				   .scan = on_scan,
 				   .image_end = on_image_end,
 				   .note = on_note,
 				   .name = on_name};
@@ -395,6 +454,9 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		status = collect(&self, reader, &err);
 	if (status == 0) {
 		describe_file(result, argv[0], trace_info(reader));
+		add(result, "leak_scan", "leak scan", VALUE_TEXT,
+		    value_text(result_copy(result, self.scan[0] ? self.scan : "none")),
+		    "what became of the last image's kept chunks, by a scan of its memory");
 		self.modules->hidden_in_text = !args->modules;
 		self.notes->hidden_in_text = result_rows(self.notes) == 0;
 		self.marks->hidden_in_text = result_rows(self.marks) == 0;

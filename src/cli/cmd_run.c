@@ -18,7 +18,7 @@
 #include "symbols/resolve.h"
 
 struct run_args {
-	const char *output, *recorder;
+	const char *output, *recorder, *leak_scan;
 	bool alloc_stacks, free_stacks, durations, exact_times, symbols;
 	bool mmap, lossy, children, unprofiled, start_paused;
 	const char *toggle_signal, *toggle_file;
@@ -58,6 +58,9 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(
 		exact_times, 0, "exact-times", OPTION_SET, NULL,
 		"read the clock for every event: short gaps are otherwise estimated now and then"),
+	RUN_OPTION(leak_scan, 0, "leak-scan", OPTION_CHOICE, "auto|off",
+		   "when the program ends, search its memory for what leads to each chunk that it "
+		   "kept (auto), or do not (off)"),
 	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
 		   "once the trace has BYTES, keep totals per allocation point only; default: when "
 		   "the "
@@ -335,6 +338,7 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 	options->children = args->children;
 	options->durations = args->durations;
 	options->exact_times = args->exact_times;
+	options->leak_scan = !args->leak_scan || strcmp(args->leak_scan, "auto") == 0;
 	options->allow_unprofiled = args->unprofiled;
 	options->start_paused = args->start_paused;
 	options->toggle_signal = args->toggle_signal ? signal_number(args->toggle_signal) : 0;

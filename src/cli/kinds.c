@@ -6,6 +6,7 @@
 #include <ctype.h>
 
 #include "format/record.h"
+#include "trace/stream.h"
 
 const char *kind_name(u32 kind)
 {
@@ -22,4 +23,12 @@ const char *kind_name(u32 kind)
 		for (u32 i = 0; upper[kind][i] && i + 1 < sizeof lower[kind]; i++)
 			lower[kind][i] = (char)tolower((unsigned char)upper[kind][i]);
 	return lower[kind];
+}
+
+const char *class_name(u32 chunk_class)
+{
+	static const char *const names[CLASS_COUNT] = {"unknown", "reachable", "possible",
+						       "indirect", "lost"};
+
+	return names[chunk_class < CLASS_COUNT ? chunk_class : CLASS_UNKNOWN];
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Names of event kinds, as dump shows them and scripts read them: "malloc", "new_array" … */
+ * Names of event kinds and chunk classes, as dump shows them and scripts read them: "malloc",
+ * "new_array" … "lost" … */
 #ifndef CLI_KINDS_H
 #define CLI_KINDS_H
 
@@ -7,5 +8,8 @@
 
 /* "unknown" for a number that is none. */
 const char *kind_name(u32 kind);
+
+/* Of enum chunk_class: "reachable", "possible", "indirect", "lost", "unknown". */
+const char *class_name(u32 chunk_class);
 
 #endif

@@ -43,7 +43,8 @@ struct hw_lobby {
 	u32 unrecorded_children; /* recorder: forked processes that allocated and were not recorded */
 	u32 unrecorded_execs;    /* recorder: images of other processes that were not recorded */
 	u32 berth_shortage;      /* recorder: images that found no berth in time */
-	u32 reserved[5];
+	u32 monitor_pid;         /* monitor, as it sees itself */
+	u32 reserved[4];
 	/* A robust, process-shared pthread mutex that the monitor holds while it lives: the kernel sets
 	 * FUTEX_OWNER_DIED in the first word when it dies. The recorder only ever reads that word. */
 	u32 monitor_lock[16];
@@ -59,7 +60,21 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_DURATIONS = 32,     /* sample the duration of the real calls */
 	HW_RUN_EXACT_TIMES = 64,   /* read the counter for every event */
 	HW_RUN_CONTINUED = 128,    /* of an image in a trace: its recording began in the middle of a life */
+	HW_RUN_LEAK_SCAN = 256,    /* let the monitor look at the memory when the program ends */
 };
+
+/* A process that is about to end asks to be watched and waits, not for long, for the answer. */
+enum hw_leaving {
+	HW_LEAVING_NOT = 0,
+	HW_LEAVING_ASKED = 1,    /* recorder */
+	HW_LEAVING_ANSWERED = 2, /* monitor: go on; it is watching, or will not */
+};
+
+/* Memory of the recorder inside the program. */
+struct hw_range {
+	u64 start, bytes;
+};
+
 
 /* Counters of what went wrong. The recorder raises them, the monitor reports every one that is not 0. */
 #define HW_FAULTS(F)                                                                               \
@@ -160,6 +175,13 @@ struct hw_control {
 	_Alignas(HW_CACHE_LINE) u64 modules_head; /* recorder: bytes written, released */
 	u64 modules_tail;                         /* monitor: bytes read, released */
 	_Alignas(HW_CACHE_LINE) u64 faults[HW_FAULT_COUNT]; /* recorder */
+
+	_Alignas(HW_CACHE_LINE) u32 leaving; /* futex, enum hw_leaving */
+	u32 pauses;         /* recorder: how often it met `paused`: allocations are missing */
+	/* recorder, before `attached`, addresses in the program: a word that holds start_ticks, and
+	 * struct hw_range[own_maps_count], which grows */
+	u64 witness, own_maps;
+	u64 own_maps_count;
 };
 
 /* One thread's pair of rings. Single producer, single consumer; a recycled slot goes on with the same

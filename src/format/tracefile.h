@@ -77,6 +77,7 @@ enum hw_fact { /* records of a facts block; one with an unknown tag is skipped *
 	HW_FACT_AGGREGATES = 6,
 	HW_FACT_IMAGE_END = 7,
 	HW_FACT_NOTE = 8,
+	HW_FACT_SCAN = 9,
 	HW_FACT_NAME = 16,
 };
 

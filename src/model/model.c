@@ -73,6 +73,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	    !tick_clock_start(&self->clock, image->start_ticks, image->start_ns))
 		return no_memory(err);
 	timeline_start(&self->timeline, image->start_ticks);
+	self->scan.reason = "";
 	self->count_shift = image->sample_bytes ? SAMPLED_COUNT_SHIFT : 0;
 	self->last_ticks = image->start_ticks;
 	self->has_image = true;
@@ -149,11 +150,13 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 					 .roots_bytes = scan->roots_bytes,
 					 .chunks = scan->chunks,
 					 .scan_ns = scan->scan_ns};
+	memcpy(self->scan.class_chunks, scan->class_chunks, sizeof self->scan.class_chunks);
+	memcpy(self->scan.class_bytes, scan->class_bytes, sizeof self->scan.class_bytes);
 	for (u64 i = 0; i < count; i++) {
 		u64 chunk = classes[i].chunk;
 
 		/* What the trace does not know of cannot be shown either. */
-		if (chunk < self->chunks.count && chunk_at(&self->chunks, chunk))
+		if (chunk < self->chunks.count && chunk_end(&self->chunks, chunk) != CHUNK_ABSENT)
 			chunk_at(&self->chunks, chunk)->chunk_class[chunk % CHUNK_PAGE] =
 				classes[i].chunk_class;
 	}

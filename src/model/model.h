@@ -84,11 +84,13 @@ struct model_note {
 	const char *key, *value;
 };
 
-struct model_scan { /* as struct stream_scan; reason is the model's own */
+/* The last scan that was told; see struct stream_scan. */
+struct model_scan {
 	u64 ticks;
-	u32 state;
-	const char *reason;
+	u32 state;          /* enum scan_state */
+	const char *reason; /* the model's own; "" when done */
 	u64 roots_bytes, chunks, scan_ns;
+	u64 class_chunks[CLASS_COUNT], class_bytes[CLASS_COUNT];
 };
 
 struct model {
@@ -168,6 +170,9 @@ void model_weigh(const struct model *self, u64 size, u64 *units, u64 *bytes);
 /* The point of an allocating context that was seen. */
 struct point_id model_point_of(const struct model *self, u32 context);
 
+/* enum chunk_class of a chunk by the last scan; CLASS_UNKNOWN for any other number. */
+u8 model_chunk_class(const struct model *self, u64 chunk);
+
 /* Successful calls by the call column of HW_KINDS ("malloc", "free" …), in numbers. */
 u64 model_calls(const struct model *self, const char *call);
 
@@ -177,9 +182,6 @@ u64 model_allocator_ns(const struct model *self);
 /* The innermost frame of any context, also one that only frees. Places are found when they are
  * first asked for, so this may change the inside of the model, and nothing that is seen of it. */
 int model_place(const struct model *self, u32 context, struct frame_id *frame, struct err *err);
-
-/* enum chunk_class of a chunk; CLASS_UNKNOWN if no scan has judged it. */
-u8 model_chunk_class(const struct model *self, u64 chunk);
 
 u64 model_duration_ns(const struct model *self);
 

@@ -643,3 +643,28 @@ u64 correlator_live_bytes(const struct correlator *self)
 {
 	return self->live_bytes;
 }
+
+bool correlator_has_strangers(const struct correlator *self)
+{
+	return self->strangers;
+}
+
+struct each_live {
+	bool (*each)(void *data, u64 address, u64 size, u64 chunk);
+	void *data;
+};
+
+static bool each_block(void *opaque, const struct live_block *block)
+{
+	const struct each_live *self = opaque;
+
+	return self->each(self->data, block->address, block->size, block->chunk & ~LIVE_QUEUED);
+}
+
+bool correlator_each_live(struct correlator *self,
+			  bool (*each)(void *data, u64 address, u64 size, u64 chunk), void *data)
+{
+	struct each_live live = { each, data };
+
+	return live_each(&self->live, each_block, &live);
+}

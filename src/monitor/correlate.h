@@ -34,6 +34,7 @@ void correlator_free(struct correlator *self);
  * paused. So a free that waits for its allocation is one of those as soon as its address is handed
  * out again. A mark of a pause has the same effect. */
 void correlator_expect_strangers(struct correlator *self);
+bool correlator_has_strangers(const struct correlator *self);
 
 /* Records in order of their stamps as far as possible. Kinds that neither allocate nor free are
  * told as they are, HW_THREAD is skipped. */
@@ -73,5 +74,9 @@ u64 correlator_waiting(const struct correlator *self); /* records that wait */
 u64 correlator_events(const struct correlator *self);  /* events so far, told or aggregated */
 u64 correlator_live_chunks(const struct correlator *self);
 u64 correlator_live_bytes(const struct correlator *self);
+
+/* Calls `each` for every live block, in no order, until it returns false; false then. */
+bool correlator_each_live(struct correlator *self,
+			  bool (*each)(void *data, u64 address, u64 size, u64 chunk), void *data);
 
 #endif

@@ -193,9 +193,10 @@ static bool any_pressed(const struct drain *self)
 	for (u64 i = 0; i < self->active.count; i++) {
 		const struct process *process = self->active.data[i];
 
-		if (process->image && image_pressed(process->image))
+		if (process->image && (image_pressed(process->image) || process_pressed(process)))
 			return true;
-		if (load_relaxed(&process->gone) && load_relaxed(&process->writer_state))
+		if (load_relaxed(&process->gone) && load_relaxed(&process->writer_state) &&
+		    !process->scan)
 			return true;
 	}
 	return false;
@@ -269,6 +270,7 @@ int drain_start(struct drain *self, struct err *err)
 	int status;
 
 	self->newest = self->processes;
+	self->session->scans = &self->scans;
 	if (!vec_push(&self->active, self->processes))
 		return err_set(err, ERR_MEMORY, "out of memory");
 	status = pthread_create(&self->thread, NULL, drain_main, self);

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "monitor/process.h"
+#include "monitor/scan.h"
 
 struct drain {
 	struct session *session;
@@ -18,6 +19,7 @@ struct drain {
 	u64 max_size;              /* bytes of all traces; 0 = no limit */
 	pthread_t thread;
 	u32 started;               /* futex: drain, 1 = runs, 2 = could not start */
+	struct scan_hub scans;
 
 	/* Waiting thread. */
 	u32 aggregate; /* 1 = single events are no longer kept */

@@ -165,7 +165,7 @@ static bool leaf_each(struct live_table *self, u32 leaf, u64 address,
 	return true;
 }
 
-void live_each(struct live_table *self, bool (*tell)(void *tell_self, const struct live_block *block),
+bool live_each(struct live_table *self, bool (*tell)(void *tell_self, const struct live_block *block),
 	       void *tell_self)
 {
 	for (u64 at = 0, number, value; map_next(&self->regions, &at, &number, &value);) {
@@ -176,8 +176,8 @@ void live_each(struct live_table *self, bool (*tell)(void *tell_self, const stru
 
 			if (region->leaf[i] &&
 			    !leaf_each(self, region->leaf[i], address, tell, tell_self))
-				return;
+				return false;
 		}
 	}
-	spill_each(&self->spill, tell, tell_self);
+	return spill_each(&self->spill, tell, tell_self);
 }

@@ -65,8 +65,8 @@ void live_release(struct live_table *self);
  * *failed, and changes nothing, if there is no memory to move it. */
 struct live_block *live_take_out(struct live_table *self, u64 address, bool *failed);
 
-/* Calls for every live block, those of the spill last, until the function returns false. */
-void live_each(struct live_table *self, bool (*tell)(void *tell_self, const struct live_block *block),
+/* Calls for every live block, those of the spill last, until the function returns false; then so does this. */
+bool live_each(struct live_table *self, bool (*tell)(void *tell_self, const struct live_block *block),
 	       void *tell_self);
 
 /* Behind the functions below: what is rare. */

@@ -52,6 +52,7 @@ struct process *process_new(u32 pid, u32 parent_pid)
 
 void process_free(struct process *self, struct session *session)
 {
+	scan_free(self->scan);
 	for (u64 i = 0; i < self->berths.count; i++)
 		session_give_back(session, &self->berths.data[i]);
 	vec_release(&self->berths);
@@ -84,7 +85,7 @@ void waiting_thread_wake(void)
 	kill(getpid(), SIGCHLD);
 }
 
-static void process_fail(struct process *self, const struct err *err)
+void process_fail(struct process *self, const struct err *err)
 {
 	if (!self->error.code)
 		self->error = *err;
@@ -206,6 +207,7 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 	start.program = self->program;
 	start.command = strbuf_text(&command);
 	self->image = image_new(&self->berths.data[0], &start, &self->sink, &err);
+	self->scan_told = false;
 	if (self->image) {
 		self->images++;
 		self->next_number++;
@@ -250,9 +252,12 @@ void process_end_recording(struct process *self, u32 how, i32 value)
 
 	runtime_find(self);
 	clock_tell(self);
+	if (how != IMAGE_EXEC)
+		process_scan_explain(self, &end);
 	if (image_end(self->image, &end, &self->totals, &err) < 0)
 		process_fail(self, &err);
 	self->ended_events += correlator_events(self->image->correlator);
+	self->scan_told = false; /* what follows in another file has a scan of its own */
 }
 
 static void image_finish(struct process *self, bool exec)
@@ -284,9 +289,11 @@ static bool berth_cycle(struct process *self, struct session *session,
 		berth->parent_pid = load_relaxed(&session->lobby->berth[berth->index].parent);
 		image_begin(self, fallback, &session->options);
 	}
+	if (process_scan_cycle(self, session))
+		return false;
 	if (self->image)
 		*count += image_cycle(self->image, elapsed_ns, last);
-	if (!last)
+	if (!last || self->scan)
 		return false;
 	if (self->image)
 		image_finish(self, self->berths.count > 1);
@@ -373,7 +380,8 @@ u64 process_cycle(struct process *self, struct session *session,
 	}
 	if (gone && self->root && !self->images)
 		empty_image_tell(self, fallback, &session->options);
-	recording_cycle(self, &session->options);
+	if (!self->scan) /* which holds the live blocks */
+		recording_cycle(self, &session->options);
 	return count;
 }
 

@@ -7,6 +7,7 @@
 
 #include "monitor/hint.h"
 #include "monitor/image.h"
+#include "monitor/scan.h"
 #include "trace/writer.h"
 
 enum process_writer_state {
@@ -79,6 +80,8 @@ struct process {
 	/* Drain thread. */
 	VEC(struct berth) berths;     /* claimed, oldest first; the first one may have an image */
 	struct image *image;
+	struct scan *scan;            /* of the image, while it goes on */
+	bool scan_told;               /* the image's scan, or why there is none */
 	u32 images;                   /* begun so far */
 	u32 next_number;              /* of the next image in its file */
 	u32 recordings;               /* begun so far: images, and images that were begun again */
@@ -132,6 +135,20 @@ void process_set_path(struct process *self, const char *path);
 
 /* Makes the thread that is in watch_run look at once. */
 void waiting_thread_wake(void);
+
+/* Drain thread: scans the memory of a program that runs: it stands still meanwhile, and the
+ * trace has the classes of that moment until a later scan. 0 when it has begun. */
+int scan_request(struct process *process, const struct session *session, struct err *err);
+
+/* For process.c and process_scan.c. The second does the drain thread's part in a scan; true
+ * while the image's rings must be left alone. The third says why an image that ends was not
+ * scanned. */
+void process_fail(struct process *self, const struct err *err);
+bool process_scan_cycle(struct process *self, struct session *session);
+void process_scan_explain(struct process *self, const struct stream_image_end *end);
+
+/* Drain thread: whether a scan, or a recorder that is about to end, waits for the next cycle. */
+bool process_pressed(const struct process *self);
 
 u64 process_events(const struct process *self);
 u64 process_trace_bytes(const struct process *self);

@@ -85,7 +85,8 @@ static u32 run_flags(const struct run_options *options)
 	       (options->mmap ? HW_RUN_MMAP : 0) | (options->lossy ? HW_RUN_LOSSY : 0) |
 	       (options->test_preempt ? HW_RUN_TEST_PREEMPT : 0) |
 	       (options->durations ? HW_RUN_DURATIONS : 0) |
-	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0);
+	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0) |
+	       (options->leak_scan ? HW_RUN_LEAK_SCAN : 0);
 }
 
 static int session_make(struct run *self, struct err *err)

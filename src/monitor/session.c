@@ -259,6 +259,7 @@ int session_open(struct session *self, const struct session_options *options, st
 		return err->code;
 	}
 	self->lobby->version = HW_SESSION_VERSION;
+	self->lobby->monitor_pid = (u32)getpid();
 	self->lobby->flags = options->children ? HW_SESSION_CHILDREN : 0;
 	/* Pairs with the recorder's acquire: whoever sees the magic sees the rest. */
 	store_release(&self->lobby->magic, HW_LOBBY_MAGIC);

@@ -47,6 +47,8 @@ struct session_berth {
 	u32 number;
 };
 
+struct scan_hub; /* scan.h */
+
 struct session {
 	struct session_options options;
 	struct berth_layout layout;
@@ -60,6 +62,7 @@ struct session {
 	struct session_berth berths[HW_BERTHS];
 	u32 spare[HW_BERTHS]; /* indexes of berths that wait to be claimed */
 	u32 spare_count;
+	struct scan_hub *scans; /* of the drain; scans and the waiting thread use it, too */
 };
 
 int session_open(struct session *self, const struct session_options *options, struct err *err);

@@ -99,7 +99,7 @@ void spill_remove(struct spill *self, struct live_block *block)
 	self->used--;
 }
 
-void spill_each(struct spill *self, bool (*tell)(void *tell_self, const struct live_block *block),
+bool spill_each(struct spill *self, bool (*tell)(void *tell_self, const struct live_block *block),
 		void *tell_self)
 {
 	for (u32 i = 0; i < SPILL_SHARDS; i++) {
@@ -110,7 +110,8 @@ void spill_each(struct spill *self, bool (*tell)(void *tell_self, const struct l
 
 			if (block->address && (block->chunk & ~LIVE_QUEUED) != LIVE_NOTHING &&
 			    !tell(tell_self, block))
-				return;
+				return false;
 		}
 	}
+	return true;
 }

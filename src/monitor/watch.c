@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 
 #include "base/io.h"
 #include "format/atomics.h"
+#include "monitor/futex.h"
 
 static const u64 USAGE_NS = 100000000, DISK_NS = 1000000000, PROGRESS_NS = 250000000;
 static const u64 SLEEP_NS = 100000000;
@@ -245,9 +247,15 @@ static void processes_detach(struct watch *self)
 static void program_reap(struct watch *self)
 {
 	struct process *root = self->drain ? self->drain->processes : NULL;
+	siginfo_t info = { 0 };
 	int status;
 
-	if (self->ended || waitpid(self->pid, &status, WNOHANG) != self->pid)
+	/* A look first: while a scan traces the program, its stops come here as well. */
+	if (self->ended ||
+	    waitid(P_PID, (id_t)self->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+	    (info.si_code != CLD_EXITED && info.si_code != CLD_KILLED &&
+	     info.si_code != CLD_DUMPED) ||
+	    waitpid(self->pid, &status, WNOHANG) != self->pid)
 		return;
 	self->ended = true;
 	self->wait_status = status;
@@ -266,13 +274,22 @@ static void program_reap(struct watch *self)
  * or another program sends to us alone is passed on. */
 static void signal_handle(struct watch *self, const siginfo_t *info)
 {
-	if (info->si_signo == SIGCHLD)
+	struct scan_hub *scans = self->drain ? &self->drain->scans : NULL;
+
+	if (info->si_signo == SIGCHLD) {
+		if (scans) {
+			add_acq_rel(&scans->children, 1);
+			futex_wake(&scans->children, INT_MAX);
+		}
 		return;
+	}
 	if (info->si_signo == self->options->toggle_signal) {
 		if (self->control)
 			control_toggle(self->control);
 		return;
 	}
+	if (scans)
+		add_relaxed(&scans->interrupts, 1);
 	if (self->ended) {
 		if (self->drain)
 			processes_detach(self);

@@ -18,6 +18,10 @@ bool hwr_session_watched(void);
 /* Forwards only, for good. */
 void hwr_session_leave(void);
 
+/* Tells the monitor which memory is the recorder's own, and what to know this process by;
+ * exit.c. */
+void hwr_tell_own_memory(void);
+
 /* Takes a berth over: fills the globals of state.h and starts recording. */
 bool hwr_session_attach(struct hw_control *control);
 

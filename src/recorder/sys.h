@@ -27,13 +27,19 @@ static inline void *hwr_mmap(size_t bytes, int protection, int flags, int fd)
 	return (void *)hwr_syscall6(SYS_mmap, 0, (long)bytes, protection, flags, fd, 0);
 }
 
+/* Remembers memory that is the recorder's own, for the monitor's look at the program's; exit.c. */
+void hwr_own_map(void *p, size_t bytes);
+
 /* Private zeroed memory, NULL if there is none. */
 static inline void *hwr_map_private(size_t bytes)
 {
 	void *p = hwr_mmap(bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
-	return hwr_sys_failed(p) ? NULL : p;
+	if (hwr_sys_failed(p))
+		return NULL;
+	hwr_own_map(p, bytes);
+	return p;
 }
 
 static inline void hwr_munmap(void *p, size_t bytes)

@@ -351,3 +351,10 @@ enum block_status decoder_next(struct decoder *decoder, struct event *events, u6
 		status = check_end(decoder);
 	return status;
 }
+
+u64 decoder_chunk(const struct decoder *decoder, u64 told)
+{
+	if (told >= decoder->told_next || decoder->segments.count == 0)
+		return NO_CHUNK;
+	return chunk_number(decoder, told);
+}

@@ -25,6 +25,9 @@ enum block_status decoder_start_block(struct decoder *decoder, const u8 *payload
 enum block_status decoder_next(struct decoder *decoder, struct event *events, u64 max, u64 *got);
 
 /* Frees, since decoder_new, whose chunk was lost in a damaged block. */
+/* The number of a chunk as the file counts, or NO_CHUNK if it was lost or never told. */
+u64 decoder_chunk(const struct decoder *decoder, u64 told);
+
 u64 decoder_lost_chunks(const struct decoder *decoder);
 
 #endif

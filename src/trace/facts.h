@@ -5,6 +5,7 @@
 #define TRACE_FACTS_H
 
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "trace/block.h"
 #include "trace/stream.h"
 
@@ -26,6 +27,15 @@ void facts_add_note(struct facts *facts, const char *key, const char *value);
 
 enum { AGGREGATE_ROWS = 4096 }; /* most that one record holds */
 void facts_add_aggregates(struct facts *facts, const struct stream_aggregate *rows, u64 count);
+
+/* A scan is told in pieces of at most so many classes: `first` is the number of rows[0] in it. */
+enum { SCAN_ROWS = 1 << 16 };
+struct scan_piece {
+	const struct stream_class *rows;
+	u64 total, first, count;
+};
+void facts_add_scan(struct facts *facts, const struct stream_scan *scan,
+		    const struct scan_piece *piece);
 
 /* True if a record could not be built for want of memory. */
 bool facts_failed(const struct facts *facts);
@@ -56,10 +66,26 @@ void contexts_finish(struct contexts *contexts, u8 *out); /* copies it out and s
 bool contexts_failed(const struct contexts *contexts);
 void contexts_release(struct contexts *contexts);
 
+/* The pieces of a scan, gathered from one block or several. All zero = none. */
+struct decoder;
+struct scan_gather {
+	const struct decoder *decoder; /* knows the chunks' numbers; NULL = as the file has them */
+	struct stream_scan scan;
+	char *reason;                  /* owned; scan.reason points here */
+	VEC(struct stream_class) rows;
+	u64 total;
+	bool open;                     /* there are pieces that were not told */
+};
+
+/* Tells what was gathered, if anything, though pieces may be missing. 0 or the sink's code. */
+int scan_gather_tell(struct scan_gather *self, const struct stream_sink *sink, struct err *err);
+void scan_gather_release(struct scan_gather *self);
+
 /* Reading: tells the sink what the payload holds. 0; or a negative code of the sink, with err
  * filled; or a positive enum block_status if the payload is bad, after what came before it was
  * told. */
-int facts_tell(const u8 *payload, u64 bytes, const struct stream_sink *sink, struct err *err);
+int facts_tell(const u8 *payload, u64 bytes, const struct stream_sink *sink,
+	       struct scan_gather *gather, struct err *err);
 int contexts_tell(const u8 *payload, u64 bytes, u32 items, const struct stream_sink *sink,
 		  struct err *err);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Payloads into facts and contexts. Runs on the host. Never allocates by a length that the
  * payload does not back; strings live as long as the call that tells them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "format/varint.h"
+#include "trace/decode.h"
 #include "trace/facts.h"
 
 struct cursor {
@@ -61,6 +63,7 @@ static const char *get_text(struct cursor *in, struct arena *arena)
 /* What telling one record needs. */
 struct teller {
 	const struct stream_sink *sink;
+	struct scan_gather *gather;
 	struct arena arena;
 	struct err *err;
 };
@@ -193,9 +196,132 @@ static void get_totals(struct cursor *in, struct stream_totals *totals)
 		totals->faults[i] = get(in);
 }
 
+/* ---- scans ---- */
+
+static void get_scan(struct cursor *in, struct arena *arena, struct stream_scan *scan)
+{
+	u64 classes;
+
+	scan->ticks = get(in);
+	scan->state = get_u32(in);
+	scan->reason = get_text(in, arena);
+	scan->roots_bytes = get(in);
+	scan->chunks = get(in);
+	scan->scan_ns = get(in);
+	classes = get(in);
+	for (u64 i = 0; i < classes && !in->bad; i++) {
+		u64 chunks = get(in), bytes = get(in);
+
+		if (i < CLASS_COUNT) {
+			scan->class_chunks[i] = chunks;
+			scan->class_bytes[i] = bytes;
+		}
+	}
+	if (scan->state > SCAN_FAILED)
+		in->bad = true;
+}
+
+static bool get_classes(struct cursor *in, u64 count, struct scan_gather *gather)
+{
+	u64 chunk = 0;
+
+	for (u64 i = 0; i < count; i++) {
+		u64 value = get(in);
+		struct stream_class row = {chunk + (value >> 3), (u8)(value & 7)};
+
+		if (in->bad || row.chunk < chunk || row.chunk_class >= CLASS_COUNT ||
+		    (i == 0 && gather->rows.count &&
+		     row.chunk <= gather->rows.data[gather->rows.count - 1].chunk)) {
+			in->bad = true;
+			return true;
+		}
+		chunk = row.chunk + 1;
+		if (!vec_push(&gather->rows, row))
+			return false;
+	}
+	return true;
+}
+
+static int tell_scan(struct teller *teller, struct cursor *in)
+{
+	struct scan_gather *gather = teller->gather;
+	struct stream_scan scan = {0};
+	u64 total, first, count;
+	int status = 0;
+
+	get_scan(in, &teller->arena, &scan);
+	total = get(in);
+	first = get(in);
+	count = get(in);
+	if (in->bad || count > (u64)(in->end - in->at)) {
+		in->bad = true;
+		return 0;
+	}
+	if (first == 0 || !gather->open) {
+		status = scan_gather_tell(gather, teller->sink, teller->err);
+		if (status < 0)
+			return status;
+		gather->reason = strdup(scan.reason);
+		gather->scan = scan;
+		gather->scan.reason = gather->reason;
+		gather->total = total;
+		gather->open = true;
+	}
+	if (!gather->reason || !get_classes(in, count, gather))
+		return err_set(teller->err, ERR_MEMORY, "out of memory");
+	/* A piece may be lost with its block: the end of the image tells what is there. */
+	return gather->rows.count >= gather->total
+		       ? scan_gather_tell(gather, teller->sink, teller->err)
+		       : 0;
+}
+
+/* The reader numbers chunks without the gaps that damage leaves: so must the classes. */
+static void renumber(struct scan_gather *self)
+{
+	u64 kept = 0;
+
+	for (u64 i = 0; i < self->rows.count && self->decoder; i++) {
+		struct stream_class row = self->rows.data[i];
+
+		row.chunk = decoder_chunk(self->decoder, row.chunk);
+		if (row.chunk != NO_CHUNK)
+			self->rows.data[kept++] = row;
+	}
+	if (self->decoder)
+		self->rows.count = kept;
+}
+
+int scan_gather_tell(struct scan_gather *self, const struct stream_sink *sink, struct err *err)
+{
+	int status = 0;
+
+	if (self->open) {
+		self->open = false;
+		renumber(self);
+		if (sink->scan)
+			status = sink->scan(sink->self, &self->scan, self->rows.data,
+					    self->rows.count, err);
+	}
+	free(self->reason);
+	self->reason = NULL;
+	vec_clear(&self->rows);
+	return status;
+}
+
+void scan_gather_release(struct scan_gather *self)
+{
+	free(self->reason);
+	vec_release(&self->rows);
+	*self = (struct scan_gather){0};
+}
+
 static int tell_image_end(struct teller *teller, struct cursor *in)
 {
 	struct stream_image_end end = {0};
+	int status = scan_gather_tell(teller->gather, teller->sink, teller->err);
+
+	if (status < 0)
+		return status;
 
 	end.ticks = get(in);
 	end.how = get_u32(in);
@@ -247,6 +373,8 @@ static int tell_record(struct teller *teller, u32 tag, struct cursor *body)
 		return tell_image_end(teller, body);
 	case HW_FACT_NOTE:
 		return tell_note(teller, body);
+	case HW_FACT_SCAN:
+		return tell_scan(teller, body);
 	case HW_FACT_NAME:
 		return tell_name(teller, body);
 	default:
@@ -254,10 +382,11 @@ static int tell_record(struct teller *teller, u32 tag, struct cursor *body)
 	}
 }
 
-int facts_tell(const u8 *payload, u64 bytes, const struct stream_sink *sink, struct err *err)
+int facts_tell(const u8 *payload, u64 bytes, const struct stream_sink *sink,
+	       struct scan_gather *gather, struct err *err)
 {
 	struct cursor in = {payload, payload + bytes, false};
-	struct teller teller = {.sink = sink, .err = err};
+	struct teller teller = {.sink = sink, .gather = gather, .err = err};
 	int status = 0;
 
 	while (in.at < in.end && status == 0) {

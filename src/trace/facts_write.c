@@ -120,6 +120,33 @@ void facts_add_aggregates(struct facts *facts, const struct stream_aggregate *ro
 	add_record(facts, HW_FACT_AGGREGATES);
 }
 
+void facts_add_scan(struct facts *facts, const struct stream_scan *scan,
+		    const struct scan_piece *piece)
+{
+	struct strbuf *body = &facts->body;
+	u64 next = 0;
+
+	put(body, scan->ticks);
+	put(body, scan->state);
+	put_text(body, scan->reason);
+	put(body, scan->roots_bytes);
+	put(body, scan->chunks);
+	put(body, scan->scan_ns);
+	put(body, CLASS_COUNT);
+	for (u32 i = 0; i < CLASS_COUNT; i++) {
+		put(body, scan->class_chunks[i]);
+		put(body, scan->class_bytes[i]);
+	}
+	put(body, piece->total);
+	put(body, piece->first);
+	put(body, piece->count);
+	for (u64 i = 0; i < piece->count; i++) {
+		put(body, (piece->rows[i].chunk - next) << 3 | (piece->rows[i].chunk_class & 7));
+		next = piece->rows[i].chunk + 1;
+	}
+	add_record(facts, HW_FACT_SCAN);
+}
+
 static void put_totals(struct strbuf *body, const struct stream_totals *totals)
 {
 	const u64 fault_count = sizeof(totals->faults) / sizeof(totals->faults[0]);

@@ -299,6 +299,17 @@ static int tell_aggregates(void *self, const struct stream_aggregate *rows, u64 
 	return status;
 }
 
+static int tell_scan(void *self, const struct stream_scan *scan, const struct stream_class *classes,
+		     u64 count, struct err *err)
+{
+	struct guard *guard = self;
+	int status = need_image(guard, err);
+
+	if (status <= 0 || !guard->out.scan)
+		return status < 0 ? status : 0;
+	return guard->out.scan(guard->out.self, scan, classes, count, err);
+}
+
 static int tell_image_end(void *self, const struct stream_image_end *end, struct err *err)
 {
 	struct guard *guard = self;
@@ -340,6 +351,7 @@ struct stream_sink guard_sink(struct guard *guard)
 		.clock = tell_clock,
 		.usage = tell_usage,
 		.aggregates = tell_aggregates,
+		.scan = tell_scan,
 		.image_end = tell_image_end,
 		.note = tell_note,
 		.name = tell_name,

@@ -35,6 +35,7 @@ struct reading {
 	struct decoder *decoder;
 	struct guard *guard;
 	struct stream_sink guarded;
+	struct scan_gather gather;
 	u32 decoder_image;
 	bool wants_events;
 	struct event events[EVENT_BATCH];
@@ -204,7 +205,7 @@ static int read_payload(struct reading *r, const struct hw_block_header *header,
 		return BLOCK_CONTENT;
 	switch (header->type) {
 	case HW_BLOCK_FACTS:
-		return facts_tell(payload, header->raw_bytes, &r->guarded, err);
+		return facts_tell(payload, header->raw_bytes, &r->guarded, &r->gather, err);
 	case HW_BLOCK_CONTEXTS:
 		return contexts_tell(payload, header->raw_bytes, header->items, &r->guarded, err);
 	default:
@@ -315,12 +316,14 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 	status = ERR_MEMORY;
 	if (r->decoder && r->guard) {
 		r->guarded = guard_sink(r->guard);
+		r->gather.decoder = r->decoder;
 		status = read_all(r, err);
 		info->lost_chunks = decoder_lost_chunks(r->decoder);
 		info->lost_names = guard_lost_names(r->guard);
 	} else {
 		err_set(err, ERR_MEMORY, "out of memory");
 	}
+	scan_gather_release(&r->gather);
 	decoder_free(r->decoder);
 	guard_free(r->guard);
 	free(r);

@@ -97,17 +97,31 @@ struct stream_aggregate {
 	u64 frees, freed_bytes; /* chunks of this allocating context that ended since the switch */
 };
 
-/* What a scan of the program's memory at its end found out about the chunks that were live. */
-enum chunk_class { CLASS_UNKNOWN, CLASS_REACHABLE, CLASS_POSSIBLE, CLASS_INDIRECT, CLASS_LOST };
-enum scan_state { SCAN_NONE, SCAN_DONE, SCAN_FAILED };
+/* What became of a kept chunk, found by a conservative scan of the program's memory as memcheck
+ * does it: from registers, stacks and data (the roots) through pointers from block to block. */
+enum chunk_class {
+	CLASS_UNKNOWN,   /* no scan, or the chunk was not there yet */
+	CLASS_REACHABLE, /* still reachable: pointers to block starts lead to it */
+	CLASS_POSSIBLE,  /* possibly lost: only pointers into blocks lead to it */
+	CLASS_INDIRECT,  /* indirectly lost: only lost blocks lead to it */
+	CLASS_LOST,      /* (definitely) lost: nothing that is not lost leads to it */
+	CLASS_COUNT
+};
+
+enum scan_state {
+	SCAN_NONE,   /* nobody asked for one */
+	SCAN_DONE,
+	SCAN_FAILED, /* every class is unknown, `reason` says why */
+};
 
 struct stream_scan {
 	u64 ticks;
 	u32 state;          /* enum scan_state */
-	const char *reason; /* why it failed, or was not made */
-	u64 roots_bytes;    /* memory that was searched for pointers from outside the heap */
-	u64 chunks;
-	u64 scan_ns;
+	const char *reason; /* why not, in words; "" when done */
+	u64 roots_bytes;    /* memory that was read as roots */
+	u64 chunks;         /* that were live */
+	u64 scan_ns;        /* for which the program stood still */
+	u64 class_chunks[CLASS_COUNT], class_bytes[CLASS_COUNT]; /* sums of what was found */
 };
 
 struct stream_class {
@@ -153,7 +167,7 @@ struct stream_sink {
 	int (*clock)(void *self, const struct stream_clock *clock, struct err *err);
 	int (*usage)(void *self, const struct stream_usage *usage, struct err *err);
 	int (*aggregates)(void *self, const struct stream_aggregate *rows, u64 count, struct err *err);
-	/* Before image_end; classes are sorted by chunk; the last one counts. */
+	/* Classes are sorted by chunk; before image_end. Of several scans the last one counts. */
 	int (*scan)(void *self, const struct stream_scan *scan, const struct stream_class *classes,
 		    u64 count, struct err *err);
 	int (*name)(void *self, const struct stream_name *name, struct err *err);

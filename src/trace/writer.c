@@ -240,6 +240,28 @@ static int write_aggregates(void *self, const struct stream_aggregate *rows, u64
 	return 0;
 }
 
+static int write_scan(void *self, const struct stream_scan *scan,
+		      const struct stream_class *classes, u64 count, struct err *err)
+{
+	struct trace_writer *writer = self;
+	struct scan_piece piece = {.rows = classes, .total = count};
+
+	(void)err;
+	if (failed(writer))
+		return 0;
+	send_all(writer);
+	do {
+		u64 left = count - piece.first;
+
+		piece.rows = classes + piece.first;
+		piece.count = left < SCAN_ROWS ? left : SCAN_ROWS;
+		facts_add_scan(&writer->facts, scan, &piece);
+		fact_added(writer);
+		piece.first += piece.count;
+	} while (piece.first < count);
+	return 0;
+}
+
 static int write_image_end(void *self, const struct stream_image_end *end, struct err *err)
 {
 	struct trace_writer *writer = self;
@@ -288,6 +310,7 @@ struct stream_sink trace_writer_sink(struct trace_writer *writer)
 		.clock = write_clock,
 		.usage = write_usage,
 		.aggregates = write_aggregates,
+		.scan = write_scan,
 		.image_end = write_image_end,
 		.note = write_note,
 		.name = write_name,

@@ -185,6 +185,34 @@ TEST(calls_by_family, "array forms count as new and delete, aligned forms as mem
 	model_free(feed.model);
 }
 
+TEST(scan_classes, "a chunk's class is that of the last scan, and unknown where none told it")
+{
+	struct feed feed = feed_new();
+	struct stream_scan scan = {.state = SCAN_DONE, .reason = "", .chunks = 2, .roots_bytes = 9};
+	struct stream_class first[] = {{0, CLASS_LOST}, {1, CLASS_INDIRECT}};
+	struct stream_class second[] = {{1, CLASS_POSSIBLE}, {77, CLASS_LOST}};
+
+	CHECK_EQ(feed.model->scan.state, SCAN_NONE);
+	CHECK_STR(feed.model->scan.reason, "");
+	tell_thread(&feed, 0);
+	tell_alloc(&feed, HW_MALLOC, 0, 10);
+	tell_alloc(&feed, HW_MALLOC, 0, 20);
+	told(&feed, feed.sink.scan(feed.sink.self, &scan, first, 2, &feed.err));
+	CHECK_EQ(model_chunk_class(feed.model, 0), CLASS_LOST);
+	CHECK_EQ(model_chunk_class(feed.model, 1), CLASS_INDIRECT);
+	CHECK_EQ(feed.model->scan.roots_bytes, 9);
+	told(&feed, feed.sink.scan(feed.sink.self, &scan, second, 2, &feed.err));
+	CHECK_EQ(model_chunk_class(feed.model, 0), CLASS_UNKNOWN);
+	CHECK_EQ(model_chunk_class(feed.model, 1), CLASS_POSSIBLE);
+	CHECK_EQ(model_chunk_class(feed.model, 77), CLASS_UNKNOWN);
+	scan.state = SCAN_FAILED;
+	scan.reason = "because";
+	told(&feed, feed.sink.scan(feed.sink.self, &scan, NULL, 0, &feed.err));
+	CHECK_EQ(model_chunk_class(feed.model, 1), CLASS_UNKNOWN);
+	CHECK_STR(feed.model->scan.reason, "because");
+	model_free(feed.model);
+}
+
 TEST(exec_is_not_kept, "chunks that are live at an exec end as exec, not as kept")
 {
 	struct feed feed = feed_new();

@@ -27,6 +27,7 @@
 /* What was told, one text per sort of fact: a file keeps the order within a sort. */
 struct log {
 	struct strbuf images, modules, threads, contexts, clocks, usages, aggregates, ends, notes, names;
+	struct strbuf scans;
 	VEC(struct event) events;
 };
 
@@ -125,6 +126,24 @@ HELPER int log_aggregates(void *self, const struct stream_aggregate *rows, u64 c
 	return 0;
 }
 
+HELPER int log_scan(void *self, const struct stream_scan *s, const struct stream_class *rows,
+		    u64 count, struct err *err)
+{
+	struct log *log = self;
+
+	(void)err;
+	strbuf_addf(&log->scans,
+		    "%" PRIu64 " state %u '%s' roots %" PRIu64 " chunks %" PRIu64 " ns %" PRIu64,
+		    s->ticks, s->state, s->reason, s->roots_bytes, s->chunks, s->scan_ns);
+	for (u32 i = 0; i < CLASS_COUNT; i++)
+		strbuf_addf(&log->scans, " %" PRIu64 ":%" PRIu64, s->class_chunks[i],
+			    s->class_bytes[i]);
+	for (u64 i = 0; i < count; i++)
+		strbuf_addf(&log->scans, " %" PRIu64 "=%u", rows[i].chunk, rows[i].chunk_class);
+	strbuf_add(&log->scans, "\n");
+	return 0;
+}
+
 HELPER int log_image_end(void *self, const struct stream_image_end *end, struct err *err)
 {
 	const struct stream_totals *t = &end->totals;
@@ -172,6 +191,7 @@ HELPER struct stream_sink log_sink(struct log *log)
 		.clock = log_clock,
 		.usage = log_usage,
 		.aggregates = log_aggregates,
+		.scan = log_scan,
 		.image_end = log_image_end,
 		.note = log_note,
 		.name = log_name,
@@ -182,7 +202,7 @@ HELPER void log_release(struct log *log)
 {
 	struct strbuf *const texts[] = {&log->images, &log->modules, &log->threads, &log->contexts,
 					&log->clocks, &log->usages, &log->aggregates, &log->ends,
-					&log->notes, &log->names};
+					&log->notes, &log->names, &log->scans};
 
 	for (u64 i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		strbuf_release(texts[i]);
@@ -224,6 +244,7 @@ HELPER void check_same_log(const struct log *got, const struct log *want)
 	CHECK_STR(strbuf_text(&got->ends), strbuf_text(&want->ends));
 	CHECK_STR(strbuf_text(&got->notes), strbuf_text(&want->notes));
 	CHECK_STR(strbuf_text(&got->names), strbuf_text(&want->names));
+	CHECK_STR(strbuf_text(&got->scans), strbuf_text(&want->scans));
 	check_same_events(got, want);
 }
 
@@ -424,6 +445,36 @@ HELPER void tell_events(struct teller *teller, u64 count)
 	}
 }
 
+HELPER int compare_chunks(const void *a, const void *b)
+{
+	const struct stream_class *x = a, *y = b;
+
+	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
+}
+
+/* Every live chunk has a class. */
+HELPER void tell_scan(struct teller *teller)
+{
+	struct stream_scan scan = {.ticks = teller->ticks, .state = SCAN_DONE, .reason = "",
+				   .roots_bytes = 1 << 20, .chunks = teller->live.count,
+				   .scan_ns = 12345};
+	VEC(struct stream_class) rows = {0};
+
+	for (u64 i = 0; i < teller->live.count; i++) {
+		struct stream_class row = {teller->live.data[i].chunk,
+					   (u8)draw(teller, CLASS_COUNT)};
+
+		scan.class_chunks[row.chunk_class]++;
+		scan.class_bytes[row.chunk_class] += teller->live.data[i].size;
+		if (!vec_push(&rows, row))
+			FAIL("out of memory");
+	}
+	if (rows.count)
+		qsort(rows.data, rows.count, sizeof(*rows.data), compare_chunks);
+	TELL(teller, scan, &scan, rows.data, rows.count);
+	vec_release(&rows);
+}
+
 HELPER void tell_image_end(struct teller *teller)
 {
 	struct stream_image_end end = {.ticks = teller->ticks, .how = IMAGE_KILLED, .value = -9};
@@ -464,6 +515,7 @@ HELPER void tell_whole_image(struct teller *teller, u32 number, u64 events)
 	TELL(teller, name, &(struct stream_name){.id = number, .text = "a phase"});
 	TELL(teller, name, &(struct stream_name){.id = 1023, .text = ""});
 	TELL(teller, aggregates, rows, 2 + (teller->contexts > 1));
+	tell_scan(teller);
 	tell_image_end(teller);
 }
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ * The memory of another process that stands still: what is mapped where, and the words in it. Small
+ * reads go through a cache of pages, because most blocks are small and lie beside each other. */
+#ifndef MONITOR_SCAN_MEMORY_H
+#define MONITOR_SCAN_MEMORY_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "format/types.h"
+
+enum { SCAN_PAGE = 4096 };
+
+enum mapping_kind {
+	MAPPING_ANONYMOUS,
+	MAPPING_FILE,
+	MAPPING_HEAP,    /* the kernel's [heap] */
+	MAPPING_STACK,   /* of the first thread */
+	MAPPING_DEVICE,  /* to read it may do something */
+	MAPPING_KERNEL,  /* [vvar], [vdso] … */
+	MAPPING_SESSION, /* shared with the recorder */
+};
+
+struct mapping {
+	u64 start, end;
+	bool readable, writable, executable, shared;
+	u8 kind; /* enum mapping_kind */
+};
+
+struct scan_memory {
+	u32 pid;
+	u32 tid;     /* a thread that still has the memory */
+	int pagemap; /* -1 = all pages count as present */
+	bool asks;   /* the kernel tells which pages were touched, however large it is */
+	VEC(struct mapping) mappings;
+	u8 *cache;      /* pages, by number modulo their count */
+	u64 cache_mask; /* their count - 1 */
+	u64 *cached;    /* number of the page there, 0 = none */
+	u8 *buffer;     /* of SCAN_BUFFER bytes, for scan_memory_each_word */
+	u64 next_page;  /* after the last one that was read: reading goes on in order */
+	bool gone;      /* the process has vanished: words read as 0 */
+};
+
+enum { SCAN_BUFFER = 1 << 20 };
+
+/* session_folder: files below it are shared with the recorder; NULL = memfds only. cache_bytes:
+ * what small reads will want in all; the cache gets that, within limits. */
+int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *session_folder,
+		     u64 cache_bytes, struct err *err);
+void scan_memory_close(struct scan_memory *self);
+
+/* Whether the memory can be read, and *value is the word there. */
+bool scan_memory_peek(const struct scan_memory *self, u64 address, u64 *value);
+
+/* Reads exactly so many bytes, or nothing: false. Past the cache. */
+bool scan_memory_read(struct scan_memory *self, u64 address, void *bytes, u64 count);
+
+/* An aligned word, through the cache; 0 where nothing can be read. */
+u64 scan_memory_word(struct scan_memory *self, u64 address);
+
+/* Reads ahead into the cache the pages that are not there yet. */
+void scan_memory_fetch(struct scan_memory *self, const u64 *pages, u32 count);
+
+/* The first address in [start, end) on a page that was ever touched; end if there is none. */
+u64 scan_memory_touched(const struct scan_memory *self, u64 start, u64 end);
+
+/* Calls `words` for pieces of [start, end), aligned words only, without pages that were never
+ * touched. Returns the bytes that were read. */
+u64 scan_memory_each_word(struct scan_memory *self, u64 start, u64 end,
+			  void (*words)(void *data, u64 address, const u64 *words, u64 count),
+			  void *data);
+
+/* The mapping that the address lies in, or NULL. */
+const struct mapping *scan_memory_mapping(const struct scan_memory *self, u64 address);
+
+#endif

@@ -1,0 +1,190 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# leak-scan.sh CASE   the scan at exit whatever way a program ends, what the trace says where there can
+# be none, and that the program and its parent do not notice it.
+. "$(dirname "$0")/lib.sh"
+
+leaks=$HEAPWISE_TARGETS/leaks
+
+# scan TRACE [IMAGE]   "state reason lost_chunks indirect_chunks" of an image, the last by default
+scan()
+{
+	"$HEAPWISE" info --format json "$1" | jq -r ".image_list[${2:--1}] |
+		[.scan, .scan_reason, .lost_chunks, .indirect_chunks] | join(\" \")"
+}
+
+# scan_says TRACE TEXT
+scan_says()
+{
+	scan "$1" >"$work/scan"
+	says "$work/scan" "$2"
+}
+
+case_ends()
+{
+	for how in return _exit quick_exit thread; do
+		record "$work/$how" -- "$leaks" end "$how"
+		equal "$how: status" "$status" 5
+		equal "$how: scan" "$(scan "$work/$how")" "done  3 10"
+	done
+	# main has gone before the thread that ends last
+	record "$work/last" -- "$leaks" end last_thread
+	equal "last thread: status" "$status" 0
+	scan_says "$work/last" "^done "
+}
+
+case_signals()
+{
+	for pair in abort:6 segv:11; do
+		record "$work/trace" -- "$leaks" end "${pair%:*}"
+		equal "${pair%:*}: status" "$status" $((128 + ${pair#*:}))
+		equal "${pair%:*}: scan" "$(scan "$work/trace")" "failed signal ${pair#*:} ended the program 0 0"
+		equal "${pair%:*}: complete" "$(field "$work/trace" .complete)" true
+		rm "$work/trace.json"
+	done
+}
+
+case_traced()
+{
+	if command -v strace >/dev/null; then
+		strace -f -o /dev/null "$HEAPWISE" run --no-symbols -q -o "$work/strace" -- "$leaks" end return
+		equal "strace: status" "$?" 5
+		scan_says "$work/strace" "^failed process [0-9]+ .* traces the program already"
+	fi
+	if command -v gdb >/dev/null; then
+		record "$work/gdb" --children -- gdb -nx -batch -ex run --args "$leaks" end return >"$work/out" 2>&1
+		says "$work/out" "exited with code 05"
+		for trace in "$work"/gdb/*.hwt; do
+			"$HEAPWISE" info --format json "$trace" | jq -r '.image_list[] | .command + ": " + .scan_reason'
+		done >"$work/scans"
+		says "$work/scans" "leaks end return: process [0-9]+ .* traces the program already"
+	fi
+}
+
+case_parents()
+{
+	record "$work/one" -- "$leaks" parent
+	equal "parent: status" "$status" 0
+	record "$work/all" --children -- "$leaks" parent
+	equal "parent of a recorded child: status" "$status" 0
+	equal "traces" "$(ls "$work"/all | wc -l)" 2
+	for trace in "$work"/all/*.hwt; do
+		scan_says "$trace" "^done "
+	done
+	record "$work/sh" --children -- sh -c "$leaks end thread; echo \$?" >"$work/out"
+	equal "what the shell saw" "$(cat "$work/out")" 5
+	# descriptors, output and time are as ever: the scan of a small program is not felt
+	equal "time for the scans" "$("$HEAPWISE" info --format json "$work/one" |
+		jq '.image_list[0].scan_ns < 2000000000')" true
+}
+
+case_images()
+{
+	record "$work/trace" -- sh -c "exec $leaks end return"
+	equal "status" "$status" 5
+	equal "image before the exec" "$(scan "$work/trace" 0)" "none   "
+	equal "image after the exec" "$(scan "$work/trace" 1)" "done  3 10"
+}
+
+case_refused()
+{
+	record "$work/off" --leak-scan off -- "$leaks" end return
+	equal "off: scan" "$(scan "$work/off")" "none   "
+	record "$work/sample" --sample 64 -- "$leaks" end return
+	scan_says "$work/sample" "^failed only a sample"
+	record "$work/paused" -- "$HEAPWISE_TARGETS/api" >/dev/null
+	scan_says "$work/paused" "^failed the recording was stopped"
+	record "$work/paused" -- "$HEAPWISE_TARGETS/hard" pause-storm >/dev/null
+	scan_says "$work/paused" "^failed the recording was paused"
+	record "$work/wrong" --leak-scan perhaps -- "$leaks" end return
+	equal "perhaps: status" "$status" 2
+}
+
+case_limits()
+{
+	record "$work/files" -- sh -c "ulimit -n 12; exec $leaks end return"
+	equal "few descriptors: scan" "$(scan "$work/files")" "done  3 10"
+	record "$work/memory" -- sh -c "ulimit -v 400000; exec $leaks end return"
+	equal "little memory: status" "$status" 5
+	equal "little memory: scan" "$(scan "$work/memory")" "done  3 10"
+	record "$work/core" -- sh -c "ulimit -c 0; ulimit -s 256; exec $leaks end return"
+	equal "small stack: scan" "$(scan "$work/core")" "done  3 10"
+}
+
+# wait_until SECONDS COMMAND...   false if it does not come true in time
+wait_until()
+{
+	local left=$(($1 * 20))
+
+	shift
+	until "$@"; do
+		left=$((left - 1))
+		[ "$left" -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
+# Its exit waits for a reader of its output; $program and $monitor are running then.
+start_blocked()
+{
+	mkfifo "$work/fifo"
+	exec 7<>"$work/fifo" 8<"$work/fifo"
+	"$HEAPWISE" run --no-symbols -q -o "$work/trace" -- "$leaks" end blocked \
+		>"$work/fifo" 2>"$work/stderr" 7<&- 8<&- &
+	monitor=$!
+	program=$(child_of "$monitor")
+	exec 7<&-
+	wait_until 10 is_traced || fail "the program was not seized at its exit"
+}
+
+read_output()
+{
+	cat <&8 >"$work/out" &
+	reader=$!
+	exec 8<&-
+}
+
+is_traced() { grep -q "^TracerPid:.*[1-9]" "/proc/$program/status" 2>/dev/null; }
+is_gone() { ! grep -q "^State:" "/proc/$program/status" 2>/dev/null || grep -q "^State:.*Z " "/proc/$program/status"; }
+
+# A monitor that stands still holds the program at its end, and lets it go when it goes on.
+case_stopped_monitor()
+{
+	start_blocked
+	kill -STOP "$monitor"
+	read_output
+	sleep 0.3
+	is_gone && fail "the program is gone before the scan"
+	kill -CONT "$monitor"
+	wait "$monitor"
+	equal "status" "$?" 5
+	wait "$reader"
+	scan_says "$work/trace" "^done "
+	grep -qa "the last words" "$work/out" || fail "the program's output is cut"
+}
+
+# It is killed while it watches the program on its way to the end, or while it holds it there.
+case_killed_monitor()
+{
+	start_blocked
+	[ -z "${held:-}" ] || { kill -STOP "$monitor"; read_output; sleep 0.3; }
+	is_gone && fail "the program is gone too early"
+	kill -KILL "$monitor"
+	wait "$monitor" 2>/dev/null
+	if [ -z "${held:-}" ] && is_gone; then
+		fail "the program was killed with the monitor"
+	fi
+	[ -n "${held:-}" ] || read_output
+	wait_until 10 is_gone || { fail "the program hangs"; kill -KILL "$program"; }
+	wait "$reader"
+	grep -qa "the last words" "$work/out" || fail "the program's output is cut"
+}
+
+case_killed_holding_monitor()
+{
+	held=yes
+	case_killed_monitor
+}
+
+"case_${1//-/_}"
+finish

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/test.h"
+#include "monitor/scan_mark.h"
+#include "monitor/scan_roots.h"
+#include "monitor/scan_trace.h"
+
+/* Blocks in memory of our own, which the scan reads as that of any process. */
+enum { BLOCKS = 400, STRIDE = 256 };
+
+struct graph {
+	u8 *memory;
+	u64 *roots; /* a page */
+	struct scan_index index;
+	struct scan_memory view;
+	struct scan_mark mark;
+	u8 want[BLOCKS];
+	u64 random;
+};
+
+static u64 draw(struct graph *g, u64 below)
+{
+	g->random ^= g->random << 13;
+	g->random ^= g->random >> 7;
+	g->random ^= g->random << 17;
+	return (g->random >> 11) % below;
+}
+
+static void *pages(u64 bytes)
+{
+	void *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		FAIL("no memory");
+	return memory;
+}
+
+static u64 address_of(const struct graph *g, u64 block)
+{
+	return (u64)(uintptr_t)(g->memory + block * STRIDE);
+}
+
+/* Where the block can be pointed to: its start, its middle, its last byte, behind it. */
+static u64 draw_pointer(struct graph *g)
+{
+	u64 block = draw(g, BLOCKS), size = g->index.blocks.data[block].size;
+	u64 offsets[] = {0, 0, 0, size / 2, size ? size - 1 : 0, size};
+
+	return address_of(g, block) + offsets[draw(g, 6)];
+}
+
+static void graph_make(struct graph *g, u64 seed)
+{
+	struct err err = {0};
+
+	memset(g, 0, sizeof(*g));
+	g->random = seed * 2 + 1;
+	g->memory = pages(BLOCKS * STRIDE);
+	g->roots = pages(4096);
+	for (u64 i = 0; i < BLOCKS; i++) {
+		struct scan_block block = {address_of(g, i), draw(g, 200), i};
+
+		if (!vec_push(&g->index.blocks, block))
+			FAIL("no memory");
+	}
+	for (u64 i = 0; i < BLOCKS; i++) {
+		u64 size = g->index.blocks.data[i].size & ~7ull;
+
+		for (u64 count = draw(g, 3); count-- && size;) {
+			u64 value = draw_pointer(g);
+
+			memcpy(g->memory + i * STRIDE + draw(g, size / 8) * 8, &value, 8);
+		}
+		/* What lies between blocks is nobody's. */
+		memcpy(g->memory + i * STRIDE + STRIDE - 8, &(u64){draw_pointer(g)}, 8);
+	}
+	for (u64 i = 0; i < 12; i++)
+		g->roots[draw(g, 512)] = draw_pointer(g);
+	if (scan_index_build(&g->index, &err) < 0 ||
+	    scan_memory_open(&g->view, (u32)getpid(), (u32)getpid(), NULL, 0, &err) < 0 ||
+	    scan_mark_init(&g->mark, &g->view, &g->index, &err) < 0)
+		FAIL("%s", err.text);
+}
+
+static void graph_release(struct graph *g)
+{
+	scan_mark_release(&g->mark);
+	scan_memory_close(&g->view);
+	scan_index_release(&g->index);
+	munmap(g->memory, BLOCKS * STRIDE);
+	munmap(g->roots, 4096);
+}
+
+/* The block that value lies in, by looking at all. */
+static i64 owner(const struct graph *g, u64 value)
+{
+	for (u64 i = 0; i < BLOCKS; i++) {
+		u64 size = g->index.blocks.data[i].size;
+
+		if (value >= address_of(g, i) && value < address_of(g, i) + (size ? size : 1))
+			return (i64)i;
+	}
+	return -1;
+}
+
+/* The forms of blocks that are known by a pointer into them: counted ones, and old strings. */
+static bool counted(const struct graph *g, u64 block, u64 value)
+{
+	u64 count, capacity, size = g->index.blocks.data[block].size;
+
+	memcpy(&count, g->memory + block * STRIDE, 8);
+	memcpy(&capacity, g->memory + block * STRIDE + 8, 8);
+	if (value == address_of(g, block) + 24 && 24 + capacity + 1 == size && count <= capacity)
+		return true;
+	return value == address_of(g, block) + 8 && size >= 8 && count && (size - 8) % count == 0;
+}
+
+/* The rules as sentences: apply them to every word until nothing changes. */
+static bool spread(struct graph *g, u64 value, u8 from)
+{
+	i64 block = owner(g, value);
+	bool firm = block >= 0 && from == CLASS_REACHABLE &&
+		    (value == address_of(g, (u64)block) || counted(g, (u64)block, value));
+	u8 to = firm ? CLASS_REACHABLE : CLASS_POSSIBLE;
+
+	if (block < 0 || (from != CLASS_REACHABLE && from != CLASS_POSSIBLE) ||
+	    g->want[block] == CLASS_REACHABLE || g->want[block] == to)
+		return false;
+	g->want[block] = to;
+	return true;
+}
+
+static bool spread_block(struct graph *g, u64 block)
+{
+	u64 words[STRIDE / 8];
+	bool changed = false;
+
+	memcpy(words, g->memory + block * STRIDE, STRIDE);
+	for (u64 i = 0; i < g->index.blocks.data[block].size / 8; i++)
+		changed |= spread(g, words[i], g->want[block]);
+	return changed;
+}
+
+static void follow_lost(struct graph *g, u64 block, u64 leader)
+{
+	u64 words[STRIDE / 8];
+
+	memcpy(words, g->memory + block * STRIDE, STRIDE);
+	for (u64 i = 0; i < g->index.blocks.data[block].size / 8; i++) {
+		i64 next = owner(g, words[i]);
+
+		if (next < 0 || (u64)next == leader || g->want[next] != CLASS_UNKNOWN)
+			continue;
+		g->want[next] = CLASS_INDIRECT;
+		follow_lost(g, (u64)next, leader);
+	}
+}
+
+static void graph_judge(struct graph *g)
+{
+	bool changed = true;
+
+	for (u64 i = 0; i < 512; i++)
+		spread(g, g->roots[i], CLASS_REACHABLE);
+	while (changed) {
+		changed = false;
+		for (u64 i = 0; i < BLOCKS; i++)
+			changed |= spread_block(g, i);
+	}
+	for (u64 i = 0; i < BLOCKS; i++) {
+		if (g->want[i] == CLASS_UNKNOWN)
+			follow_lost(g, i, i);
+	}
+	for (u64 i = 0; i < BLOCKS; i++) {
+		if (g->want[i] == CLASS_UNKNOWN)
+			g->want[i] = CLASS_LOST;
+	}
+}
+
+TEST(rules, "blocks that point to each other at random have the classes that the rules say")
+{
+	u64 seen[CLASS_COUNT] = {0};
+
+	for (u64 seed = 1; seed <= 60; seed++) {
+		struct graph g;
+		struct err err = {0};
+
+		graph_make(&g, seed);
+		if (seed % 2) /* as kernels before 6.7 */
+			g.view.asks = false;
+		scan_mark_range(&g.mark, (u64)(uintptr_t)g.roots, (u64)(uintptr_t)g.roots + 4096);
+		CHECK_EQ(scan_mark_finish(&g.mark, &err), 0);
+		graph_judge(&g);
+		for (u64 i = 0; i < BLOCKS; i++) {
+			seen[g.want[i]]++;
+			if (g.mark.classes[i] != g.want[i])
+				FAIL("seed %u: block %u is %u, not %u", (u32)seed, (u32)i,
+				     g.mark.classes[i], g.want[i]);
+		}
+		graph_release(&g);
+	}
+	for (u32 i = CLASS_REACHABLE; i < CLASS_COUNT; i++)
+		CHECK(seen[i] > 100);
+}
+
+TEST(find, "the block of an address is found in dense and in sparse heaps, and at its borders")
+{
+	struct scan_index index = {0};
+	struct err err = {0};
+	u64 random = 99, at = 0x10000;
+
+	for (u64 i = 0; i < 20000; i++) {
+		struct scan_block block = {.size = 0, .chunk = i};
+
+		random = random * 6364136223846793005ull + 1442695040888963407ull;
+		at += 16 + (random >> 40) % (i % 1000 == 0 ? 1ull << 24 : 64);
+		block.address = at;
+		block.size = (random >> 20) % (i % 777 == 0 ? 1 << 22 : 100);
+		at += block.size ? block.size : 1;
+		if (!vec_push(&index.blocks, block))
+			FAIL("no memory");
+	}
+	for (u64 i = 0; i < 10000; i++) { /* in any order */
+		struct scan_block swap = index.blocks.data[i];
+
+		index.blocks.data[i] = index.blocks.data[19999 - i];
+		index.blocks.data[19999 - i] = swap;
+	}
+	CHECK_EQ(scan_index_build(&index, &err), 0);
+	for (u32 i = 0; i < 20000; i++) {
+		const struct scan_block *block = &index.blocks.data[i];
+		u64 end = block->address + scan_block_extent(block);
+
+		CHECK_EQ(block->chunk, i);
+		CHECK_EQ(scan_index_find(&index, block->address), i);
+		CHECK_EQ(scan_index_find(&index, end - 1), i);
+		CHECK_EQ(scan_index_find(&index, end), NO_BLOCK);
+		CHECK_EQ(scan_index_find(&index, block->address - 1), NO_BLOCK);
+	}
+	CHECK_EQ(scan_index_find(&index, 0), NO_BLOCK);
+	CHECK_EQ(scan_index_find(&index, UINT64_MAX), NO_BLOCK);
+	scan_index_release(&index);
+	CHECK_EQ(scan_index_build(&index, &err), 0);
+	CHECK_EQ(scan_index_find(&index, 1), NO_BLOCK);
+	scan_index_release(&index);
+}
+
+TEST(unreadable, "memory that is not there, or never was touched, holds no pointers")
+{
+	struct graph g;
+	u8 *hole = pages(3 * 4096);
+	u64 read;
+
+	graph_make(&g, 7);
+	munmap(hole + 4096, 4096);
+	memset(hole, 0, 8);
+	read = scan_mark_range(&g.mark, (u64)(uintptr_t)hole, (u64)(uintptr_t)hole + 3 * 4096);
+	CHECK(read >= 4096 && read <= 2 * 4096);
+	CHECK_EQ(scan_memory_word(&g.view, (u64)(uintptr_t)hole + 4096), 0);
+	CHECK_EQ(g.view.gone, 0);
+	graph_release(&g);
+}
+
+/* ---- another process ------------------------------------------------------------------------- */
+
+static void *volatile held;
+
+/* One block that a global holds, and one that nothing holds: its address is nowhere in this
+ * frame. */
+static __attribute__((noinline)) void blocks_make(struct scan_index *index)
+{
+	u8 *area = pages(2 * 4096);
+
+	held = area + 64;
+	if (!vec_push(&index->blocks, (struct scan_block){(u64)(uintptr_t)area + 64, 100, 0}) ||
+	    !vec_push(&index->blocks, (struct scan_block){(u64)(uintptr_t)area + 4608, 100, 1}))
+		FAIL("no memory");
+}
+
+static void hold(struct tracer *tracer, pid_t child)
+{
+	struct err err = {0};
+
+	if (tracer_seize(tracer, (u32)child, &err) < 0)
+		test_skip("%s", err.text);
+	while (tracer_poll(tracer) == TRACER_RUNNING)
+		usleep(1000);
+}
+
+static int mark_all(struct scan_mark *mark, const struct scan_surroundings *around)
+{
+	struct scan_roots roots = {0};
+	struct err err = {0};
+
+	CHECK_EQ(scan_roots_find(&roots, around, &err), 0);
+	CHECK_EQ(scan_mark_init(mark, around->memory, around->index, &err), 0);
+	for (u64 i = 0; i < roots.spans.count; i++)
+		scan_mark_range(mark, roots.spans.data[i].start, roots.spans.data[i].end);
+	scan_roots_release(&roots);
+	return scan_mark_finish(mark, &err);
+}
+
+TEST(at_once, "a process that runs is held, looked at, and runs on as if nothing had been")
+{
+	struct scan_index index = {0};
+	struct scan_memory memory = {.pagemap = -1};
+	struct scan_mark mark = {0};
+	struct tracer tracer = {.at_once = true};
+	struct scan_surroundings around = {.memory = &memory, .index = &index};
+	struct scan_thread *threads;
+	struct err err = {0};
+	pid_t child;
+	int status;
+
+	blocks_make(&index);
+	child = fork();
+	if (child == 0) {
+		for (int i = 0; i < 30; i++)
+			usleep(10000);
+		_exit(17);
+	}
+	usleep(20000);
+	hold(&tracer, child);
+	CHECK_EQ(tracer_threads(&tracer, &threads, &around.thread_count, &err), 0);
+	CHECK(around.thread_count >= 1);
+	around.threads = threads;
+	CHECK_EQ(scan_index_build(&index, &err), 0);
+	CHECK_EQ(scan_memory_open(&memory, (u32)child, (u32)child, NULL, 0, &err), 0);
+	CHECK_EQ(mark_all(&mark, &around), 0);
+	tracer_release(&tracer);
+	CHECK_EQ(mark.classes[0], CLASS_REACHABLE);
+	/* Sanitizers keep frames that are over. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	CHECK_EQ(mark.classes[1], CLASS_LOST);
+#endif
+	CHECK_EQ(waitpid(child, &status, 0), (u64)child);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 17);
+	scan_mark_release(&mark);
+	scan_memory_close(&memory);
+	scan_index_release(&index);
+	free(threads);
+}
+
+TEST(killed,
+     "a process that is killed while it is watched is held at its end, and dies of the signal")
+{
+	struct tracer tracer = {0};
+	struct err err = {0};
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		for (;;)
+			pause();
+	}
+	if (tracer_seize(&tracer, (u32)child, &err) < 0)
+		test_skip("%s", err.text);
+	CHECK_EQ(tracer_poll(&tracer), TRACER_RUNNING);
+	kill(child, SIGKILL);
+	while (tracer_poll(&tracer) == TRACER_RUNNING)
+		usleep(1000);
+	CHECK(tracer.ending);
+	tracer_release(&tracer);
+	CHECK_EQ(waitpid(child, &status, 0), (u64)child);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	CHECK_EQ(tracer_poll(&tracer), TRACER_GONE);
+	CHECK(tracer_seize(&tracer, (u32)child, &err) < 0);
+	tracer_release(&tracer);
+}
