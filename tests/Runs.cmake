@@ -81,7 +81,7 @@ foreach(case together right paused)
 	heapwise_run(misuse-${case} misuse ${case})
 endforeach()
 foreach(case restart symbols busy refused rights exec autosave save marks paused start-paused
-	toggle-signal toggle-file ctl ctl-callback ctl-errors ctl-children header monitor-killed)
+	toggle-signal toggle-file ctl ctl-scan ctl-callback ctl-errors ctl-children header monitor-killed)
 	heapwise_run(control-${case} control ${case})
 endforeach()
 heapwise_run(memory-of-contexts memory 1 60000)

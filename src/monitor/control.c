@@ -5,6 +5,7 @@
 #include "monitor/control.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -248,10 +249,40 @@ static int do_stop(struct control *self, struct process *process, struct control
 	return 0;
 }
 
+static int do_scan(struct control *self, struct process *process, struct control_reply *reply,
+		   struct err *err)
+{
+	static const char *const names[CLASS_COUNT] = {
+		[CLASS_LOST] = "lost",
+		[CLASS_INDIRECT] = "indirect",
+		[CLASS_POSSIBLE] = "possible",
+		[CLASS_REACHABLE] = "reachable",
+	};
+	int failure = control_ask(self, process, ASK_SCAN);
+	const struct process *one = one_of(self, process);
+	char key[32];
+
+	if (failure)
+		return failed(failure, err);
+	if (one->scanned.state != SCAN_DONE)
+		return err_set(err, ERR_INPUT, "the memory was not scanned: %s", one->scan_reason);
+	for (u32 i = CLASS_LOST; i > CLASS_UNKNOWN; i--) {
+		snprintf(key, sizeof(key), "%s_chunks", names[i]);
+		control_reply_add(reply, key, "%llu",
+				  (unsigned long long)one->scanned.class_chunks[i]);
+		snprintf(key, sizeof(key), "%s_bytes", names[i]);
+		control_reply_add(reply, key, "%llu",
+				  (unsigned long long)one->scanned.class_bytes[i]);
+	}
+	control_reply_add(reply, "stopped_ns", "%llu", (unsigned long long)one->scanned.scan_ns);
+	return 0;
+}
+
 static const struct control_verb own_verbs[] = {
 	{"pause", "stop recording allocations; frees of known chunks still are", do_pause},
 	{"resume", "record allocations again", do_resume},
 	{"snapshot", "put a snapshot of what is live into the trace", do_snapshot},
+	{"scan", "find what is lost now; the program stands still meanwhile", do_scan},
 	{"stop", "end the recording and close the trace; the program goes on", do_stop},
 	{"status", "say what is recorded and how much it is", status},
 };

@@ -661,7 +661,7 @@ static bool each_block(void *opaque, const struct live_block *block)
 	return self->each(self->data, block->address, block->size, block->chunk & ~LIVE_QUEUED);
 }
 
-bool correlator_each_live(struct correlator *self,
+bool correlator_each_live(const struct correlator *self,
 			  bool (*each)(void *data, u64 address, u64 size, u64 chunk), void *data)
 {
 	struct each_live live = { each, data };

@@ -76,7 +76,7 @@ u64 correlator_live_chunks(const struct correlator *self);
 u64 correlator_live_bytes(const struct correlator *self);
 
 /* Calls `each` for every live block, in no order, until it returns false; false then. */
-bool correlator_each_live(struct correlator *self,
+bool correlator_each_live(const struct correlator *self,
 			  bool (*each)(void *data, u64 address, u64 size, u64 chunk), void *data);
 
 #endif

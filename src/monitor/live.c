@@ -152,7 +152,7 @@ struct live_block *live_take_out(struct live_table *self, u64 address, bool *fai
 	return block;
 }
 
-static bool leaf_each(struct live_table *self, u32 leaf, u64 address,
+static bool leaf_each(const struct live_table *self, u32 leaf, u64 address,
 		      bool (*tell)(void *tell_self, const struct live_block *block), void *tell_self)
 {
 	for (u32 i = 0; i < LIVE_CELLS; i++, address += 1 << LIVE_CELL_BITS) {
@@ -165,8 +165,8 @@ static bool leaf_each(struct live_table *self, u32 leaf, u64 address,
 	return true;
 }
 
-bool live_each(struct live_table *self, bool (*tell)(void *tell_self, const struct live_block *block),
-	       void *tell_self)
+bool live_each(const struct live_table *self,
+	       bool (*tell)(void *tell_self, const struct live_block *block), void *tell_self)
 {
 	for (u64 at = 0, number, value; map_next(&self->regions, &at, &number, &value);) {
 		const struct live_region *region = (void *)(uintptr_t)value;

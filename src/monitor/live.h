@@ -66,8 +66,8 @@ void live_release(struct live_table *self);
 struct live_block *live_take_out(struct live_table *self, u64 address, bool *failed);
 
 /* Calls for every live block, those of the spill last, until the function returns false; then so does this. */
-bool live_each(struct live_table *self, bool (*tell)(void *tell_self, const struct live_block *block),
-	       void *tell_self);
+bool live_each(const struct live_table *self,
+	       bool (*tell)(void *tell_self, const struct live_block *block), void *tell_self);
 
 /* Behind the functions below: what is rare. */
 struct live_region *live_region_find(struct live_table *self, u64 number);
@@ -89,7 +89,7 @@ static inline u32 *live_leaf_of(struct live_region *region, u64 address)
 }
 
 /* Leaf 0, of what has none, has only free cells. */
-static inline struct live_cell *live_cell_in(struct live_table *self, u32 leaf, u64 address)
+static inline struct live_cell *live_cell_in(const struct live_table *self, u32 leaf, u64 address)
 {
 	return &self->leaves[leaf >> LIVE_NUMBER_SHIFT]
 			.cells[address >> LIVE_CELL_BITS & (LIVE_CELLS - 1)];

@@ -28,7 +28,7 @@ enum process_turn {
 
 /* Something that others than the program ask for. Whoever asks adds 1 to `asked` and wakes the drain
  * thread; it is done when `done` has got there, with the result in `failure`. */
-enum ask_what { ASK_PAUSE, ASK_RESUME, ASK_SNAPSHOT, ASK_STOP, ASK_COUNT };
+enum ask_what { ASK_PAUSE, ASK_RESUME, ASK_SNAPSHOT, ASK_STOP, ASK_SCAN, ASK_COUNT };
 
 struct ask {
 	u32 asked;   /* others, by adding */
@@ -75,6 +75,8 @@ struct process {
 	VEC(char *) ended;              /* waiting thread: owned names of files that were closed */
 
 	struct ask asks[ASK_COUNT];
+	struct stream_scan scanned; /* drain, before ASK_SCAN is answered; without reason */
+	char scan_reason[sizeof(((struct err *)0)->text)]; /* why it failed */
 	struct process_shown shown;
 
 	/* Drain thread. */
@@ -132,6 +134,10 @@ void process_end_recording(struct process *self, u32 how, i32 value);
 /* The file that is being written, "" if none. From any thread. */
 void process_get_path(struct process *self, char path[4096]);
 void process_set_path(struct process *self, const char *path);
+
+/* Drain thread: whether somebody waits for this, and the answer, 0 or an errno. */
+bool is_asked(const struct process *self, enum ask_what what);
+void ask_finish(struct process *self, enum ask_what what, int failure);
 
 /* Makes the thread that is in watch_run look at once. */
 void waiting_thread_wake(void);

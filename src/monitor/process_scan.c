@@ -97,6 +97,42 @@ bool process_pressed(const struct process *self)
 	       load_acquire(&self->image->berth.control->leaving) == HW_LEAVING_ASKED;
 }
 
+/* Somebody outside asks for a scan while the program runs. */
+static void scan_serve(struct process *self, struct session *session)
+{
+	struct err err = {0};
+
+	if (scan_request(self, session, &err) == 0)
+		return;
+	self->scanned = (struct stream_scan){.state = SCAN_FAILED};
+	snprintf(self->scan_reason, sizeof(self->scan_reason), "%s", err.text);
+	ask_finish(self, ASK_SCAN, 0);
+}
+
+/* Whoever waits for it is on another thread, and reads it once the answer is there. */
+static void scan_answer(struct process *self)
+{
+	self->scanned = *scan_result(self->scan);
+	snprintf(self->scan_reason, sizeof(self->scan_reason), "%s", self->scanned.reason);
+	self->scanned.reason = NULL;
+	ask_finish(self, ASK_SCAN, 0);
+}
+
+static void scan_end(struct process *self)
+{
+	struct err err = {0};
+
+	self->scan_told = !scan_is_at_once(self->scan);
+	if (!self->image->failed && correlator_flush(self->image->correlator, &err) == 0)
+		scan_tell(self->scan, &self->sink, &err);
+	if (!self->scan_told)
+		scan_answer(self);
+	scan_free(self->scan);
+	self->scan = NULL;
+	if (err.code)
+		process_fail(self, &err);
+}
+
 bool process_scan_cycle(struct process *self, struct session *session)
 {
 	struct err err = {0};
@@ -106,6 +142,8 @@ bool process_scan_cycle(struct process *self, struct session *session)
 	if (!self->scan && !self->scan_told &&
 	    load_acquire(&self->image->berth.control->leaving) == HW_LEAVING_ASKED)
 		scan_begin(self, session);
+	if (!self->scan && is_asked(self, ASK_SCAN))
+		scan_serve(self, session);
 	if (!self->scan)
 		return false;
 	switch (scan_stage(self->scan)) {
@@ -120,14 +158,7 @@ bool process_scan_cycle(struct process *self, struct session *session)
 	case SCAN_HAS_EVENTS:
 		return true;
 	case SCAN_OVER:
-		self->scan_told = !scan_is_at_once(self->scan);
-		if (!self->image->failed && correlator_flush(self->image->correlator, &err) == 0)
-			scan_finish(self->scan, &self->sink, &err);
-		else
-			scan_free(self->scan);
-		self->scan = NULL;
-		if (err.code)
-			process_fail(self, &err);
+		scan_end(self);
 		return false;
 	default:
 		return false;

@@ -38,7 +38,7 @@ static bool is_recorded(const struct process *self) { return self->image && !sel
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static void ask_finish(struct process *self, enum ask_what what, int failure)
+void ask_finish(struct process *self, enum ask_what what, int failure)
 {
 	struct ask *ask = &self->asks[what];
 
@@ -46,7 +46,7 @@ static void ask_finish(struct process *self, enum ask_what what, int failure)
 	store_release(&ask->done, load_relaxed(&ask->asked)); /* pairs with whoever waits */
 }
 
-static bool is_asked(const struct process *self, enum ask_what what)
+bool is_asked(const struct process *self, enum ask_what what)
 {
 	return load_acquire(&self->asks[what].asked) != self->asks[what].done;
 }

@@ -341,10 +341,9 @@ int scan_tell_failure(const struct stream_sink *sink, u64 chunks, const char *re
 	return sink->scan ? sink->scan(sink->self, &scan, NULL, 0, err) : 0;
 }
 
-int scan_finish(struct scan *self, const struct stream_sink *sink, struct err *err)
+const struct stream_scan *scan_result(struct scan *self)
 {
 	struct stream_totals totals;
-	int status = 0;
 
 	self->result.reason = self->result.state == SCAN_DONE ? "" : self->error.text;
 	if (self->result.state != SCAN_DONE) {
@@ -353,10 +352,14 @@ int scan_finish(struct scan *self, const struct stream_sink *sink, struct err *e
 		memset(self->result.class_chunks, 0, sizeof(self->result.class_chunks));
 		memset(self->result.class_bytes, 0, sizeof(self->result.class_bytes));
 	}
-	if (sink->scan)
-		status = sink->scan(sink->self, &self->result, self->classes, self->count, err);
-	scan_free(self);
-	return status;
+	return &self->result;
+}
+
+int scan_tell(struct scan *self, const struct stream_sink *sink, struct err *err)
+{
+	const struct stream_scan *result = scan_result(self);
+
+	return sink->scan ? sink->scan(sink->self, result, self->classes, self->count, err) : 0;
 }
 
 void scan_free(struct scan *self)

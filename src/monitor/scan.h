@@ -51,8 +51,11 @@ u32 scan_stage(const struct scan *self); /* enum scan_stage */
  * not known well enough, or NULL. */
 void scan_give_events(struct scan *self, const char *reason);
 
-/* Drain thread, when the stage is SCAN_OVER: tells the sink, and frees the scan. */
-int scan_finish(struct scan *self, const struct stream_sink *sink, struct err *err);
+/* The result, when the stage is SCAN_OVER; it lives as long as the scan. */
+const struct stream_scan *scan_result(struct scan *self);
+
+/* Drain thread, when the stage is SCAN_OVER: tells the sink. */
+int scan_tell(struct scan *self, const struct stream_sink *sink, struct err *err);
 
 /* Tells that there was no scan. */
 int scan_tell_failure(const struct stream_sink *sink, u64 chunks, const char *reason,

@@ -99,8 +99,8 @@ void spill_remove(struct spill *self, struct live_block *block)
 	self->used--;
 }
 
-bool spill_each(struct spill *self, bool (*tell)(void *tell_self, const struct live_block *block),
-		void *tell_self)
+bool spill_each(const struct spill *self,
+		bool (*tell)(void *tell_self, const struct live_block *block), void *tell_self)
 {
 	for (u32 i = 0; i < SPILL_SHARDS; i++) {
 		const struct spill_shard *shard = &self->shards[i];

@@ -35,7 +35,7 @@ struct live_block *spill_add(struct spill *self, u64 address);
 void spill_remove(struct spill *self, struct live_block *block);
 
 /* Calls for every block that lives, until the function returns false; then so does this. */
-bool spill_each(struct spill *self, bool (*tell)(void *tell_self, const struct live_block *block),
-		void *tell_self);
+bool spill_each(const struct spill *self,
+		bool (*tell)(void *tell_self, const struct live_block *block), void *tell_self);
 
 #endif

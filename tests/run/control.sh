@@ -297,6 +297,30 @@ case_toggle_file()
 	equal "marks" "$(marks "$work/trace")" ""
 }
 
+case_ctl-scan()
+{
+	"$HEAPWISE" run -o "$work/trace" -- "$target" leaking "$work/go" >"$work/stdout" 2>"$work/stderr" &
+	monitor=$!
+	until_true test -s "$work/stdout"
+	program=$(head -1 "$work/stdout")
+	until_true state_is recording
+	for pid in $program $monitor; do
+		ctl "$pid" scan >"$work/got"
+		equal "status of a scan" "$?" 0
+		equal "lost" "$(jq -c '[.lost_chunks, .lost_bytes]' "$work/got")" "[3,15099]"
+		equal "reachable" "$(jq '.reachable_chunks >= 7' "$work/got")" true
+	done
+	equal "state after it" "$(state)" recording
+	let_go
+	equal "lost at the end" "$("$HEAPWISE" leaks --format json "$work/trace" |
+		jq -c '[.lost.chunks, .lost.bytes]')" "[5,25165]"
+	steer --start-paused --
+	ctl "$program" scan >"$work/got"
+	equal "status of a scan while paused" "$?" 3
+	says "$work/ctl-stderr" "was not scanned|waits"
+	let_go
+}
+
 case_ctl()
 {
 	local before

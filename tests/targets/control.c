@@ -269,6 +269,36 @@ static int steered(char **argv)
 	return 0;
 }
 
+static __attribute__((noinline)) void lose(unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		block(5033);
+}
+
+/* Overwrites what calls before this one have left on the stack. */
+static __attribute__((noinline)) void sweep(void)
+{
+	char stack[8192];
+
+	memset(stack, 0, sizeof(stack));
+	__asm__ volatile("" : : "r"(stack) : "memory");
+}
+
+/* Keeps 7 blocks and loses 3; 2 more when it may go on. */
+static int leaking(char **argv)
+{
+	make(7, 5031);
+	lose(3);
+	sweep();
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	while (access(argv[0], F_OK))
+		nap(10);
+	lose(2);
+	sweep();
+	return 0;
+}
+
 /* Has a callback, and never calls us. */
 static int deaf(char **argv)
 {
@@ -338,6 +368,7 @@ int main(int argc, char **argv)
 		{"marks", marks},       {"paused", paused},     {"steered", steered},
 		{"started", started},   {"again", again},       {"deaf", deaf},
 		{"orphan", orphan},     {"rights", rights},
+		{"leaking", leaking},
 	};
 
 	for (unsigned i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
