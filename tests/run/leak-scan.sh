@@ -93,7 +93,7 @@ case_refused()
 	record "$work/sample" --sample 64 -- "$leaks" end return
 	scan_says "$work/sample" "^failed only a sample"
 	record "$work/paused" -- "$HEAPWISE_TARGETS/api" >/dev/null
-	scan_says "$work/paused" "^failed the recording was stopped"
+	scan_says "$work/paused" "^failed the recording ended before the program"
 	record "$work/paused" -- "$HEAPWISE_TARGETS/hard" pause-storm >/dev/null
 	scan_says "$work/paused" "^failed the recording was paused"
 	record "$work/wrong" --leak-scan perhaps -- "$leaks" end return
