@@ -111,8 +111,8 @@ def find_variants(heapwise):
     found, missing = [Plain()], []
     if os.access(heapwise, os.X_OK):
         found += [Heapwise("heapwise", heapwise, []),
-                  Heapwise("heapwise-nofree", heapwise, ["--no-free-stacks"]),
-                  Heapwise("heapwise-record", heapwise, ["--no-symbols"])]
+                  Heapwise("heapwise-free", heapwise, ["--leak-scan=off"]),
+                  Heapwise("heapwise-nofree", heapwise, ["--no-free-stacks", "--leak-scan=off"])]
     else:
         missing.append("heapwise: no executable %s (build it with make, or give --heapwise)" % heapwise)
     script = shutil.which("heaptrack")

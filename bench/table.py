@@ -137,7 +137,7 @@ class Numbers:
     def goals(self):
         """(name, value, must, goal, verdict) of everything that has a limit for this workload."""
         pairs = [("raw / no-free-stacks", "nofree", "heapwise-nofree"),
-                 ("raw / default", "default", "heapwise")]
+                 ("raw / free stacks", "default", "heapwise-free")]
         found = []
         for name, limit, ours in pairs:
             if limit in self.limits:
@@ -196,35 +196,36 @@ def render(title, heads, rows, left=1):
 
 
 def program_table(all_numbers):
-    heads = ["workload", "events", "plain s", "noise", "no-free ns", "default ns", "raw ns",
-             "no-free/plain", "default/plain", "raw/plain", "raw:no-free", "raw:default"]
+    heads = ["workload", "events", "plain s", "noise", "no-free ns", "free ns", "with scan ns",
+             "raw ns", "no-free/plain", "free/plain", "raw/plain", "raw:no-free", "raw:free"]
     rows = [[n.name, text(n.events(), "%d"), text(n.seconds("plain", "target_ns"), "%.3f"),
              "%.0f %%" % (n.noise() * 100)] +
             [number(n.added_per_event(v, "target_ns"))
-             for v in ("heapwise-nofree", "heapwise", "heaptrack-raw")] +
+             for v in ("heapwise-nofree", "heapwise-free", "heapwise", "heaptrack-raw")] +
             [text(n.to_plain(v, "target_ns"), "%.2f")
-             for v in ("heapwise-nofree", "heapwise", "heaptrack-raw")] +
-            [times(n.against("heaptrack-raw", v, "target_ns")) for v in ("heapwise-nofree", "heapwise")]
+             for v in ("heapwise-nofree", "heapwise-free", "heaptrack-raw")] +
+            [times(n.against("heaptrack-raw", v, "target_ns"))
+             for v in ("heapwise-nofree", "heapwise-free")]
             for n in all_numbers]
     return render("The program itself, start to exit (wall): added ns per event, ratio to plain, "
                   "heaptrack's raw recorder against Heapwise", heads, rows)
 
 
 def whole_table(all_numbers):
-    heads = ["workload", "plain s", "heapwise s", "heaptrack s", "default ns", "no-free ns",
-             "no-symbols ns", "heaptrack ns", "heapwise/plain", "heaptrack/plain", "heaptrack:heapwise"]
+    heads = ["workload", "plain s", "heapwise s", "heaptrack s", "default ns", "no scan ns",
+             "no-free ns", "heaptrack ns", "heapwise/plain", "heaptrack/plain", "heaptrack:heapwise"]
     rows = [[n.name] + [text(n.seconds(v, "wall_ns"), "%.3f") for v in ("plain", "heapwise", "heaptrack")] +
             [number(n.added_per_event(v, "wall_ns"))
-             for v in ("heapwise", "heapwise-nofree", "heapwise-record", "heaptrack")] +
+             for v in ("heapwise", "heapwise-free", "heapwise-nofree", "heaptrack")] +
             [text(n.to_plain(v, "wall_ns"), "%.2f") for v in ("heapwise", "heaptrack")] +
             [times(n.against("heaptrack", "heapwise", "wall_ns"))] for n in all_numbers]
     return render("The whole run until the profiler is done (wall): added ns per event", heads, rows)
 
 
 def cpu_table(all_numbers):
-    heads = ["workload", "plain s", "no-free ns", "default ns", "raw ns", "raw:no-free", "raw:default",
-             "| all no-free", "default", "heaptrack", "raw:no-free", "raw:default", "heaptrack:heapwise"]
-    ours = ("heapwise-nofree", "heapwise")
+    heads = ["workload", "plain s", "no-free ns", "free ns", "raw ns", "raw:no-free", "raw:free",
+             "| all no-free", "free", "heaptrack", "raw:no-free", "raw:free", "heaptrack:heapwise"]
+    ours = ("heapwise-nofree", "heapwise-free")
     rows = [[n.name, text(n.seconds("plain", "cpu_ns"), "%.3f")] +
             [number(n.added_per_event(v, "target_cpu_ns")) for v in ours + ("heaptrack-raw",)] +
             [times(n.against("heaptrack-raw", v, "target_cpu_ns")) for v in ours] +
