@@ -26,7 +26,7 @@ enum { ENVIRONMENT_MAX = 4 << 20 };
 
 static pthread_mutex_t path_lock = PTHREAD_MUTEX_INITIALIZER; /* trace_path of all processes */
 
-static struct stream_clock clock_read(void)
+struct stream_clock clock_now(void)
 {
 	struct stream_clock clock;
 	struct timespec now;
@@ -46,7 +46,7 @@ struct process *process_new(u32 pid, u32 parent_pid)
 	self->pid = pid;
 	self->parent_pid = parent_pid;
 	self->pidfd = -2;
-	self->start = clock_read();
+	self->start = clock_now();
 	return self;
 }
 
@@ -238,7 +238,7 @@ static void runtime_find(struct process *self)
 
 static void clock_tell(struct process *self)
 {
-	struct stream_clock told = clock_read();
+	struct stream_clock told = clock_now();
 	struct err err = { 0 };
 
 	if (self->sink.clock && self->sink.clock(self->sink.self, &told, &err) < 0)

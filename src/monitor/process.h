@@ -139,6 +139,9 @@ void process_set_path(struct process *self, const char *path);
 bool is_asked(const struct process *self, enum ask_what what);
 void ask_finish(struct process *self, enum ask_what what, int failure);
 
+/* Both clocks at this moment. */
+struct stream_clock clock_now(void);
+
 /* Makes the thread that is in watch_run look at once. */
 void waiting_thread_wake(void);
 

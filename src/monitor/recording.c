@@ -23,17 +23,6 @@ enum doing {
 /* How long a program may take until it calls us, so that we can call its callback. */
 static const u64 CALLBACK_NS = 1000000000;
 
-static struct stream_clock clock_now(void)
-{
-	struct stream_clock clock;
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	clock.ticks = hw_ticks();
-	clock.ns = (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-	return clock;
-}
-
 static bool is_recorded(const struct process *self) { return self->image && !self->image->resting; }
 
 /* ---- answers --------------------------------------------------------------------------------- */
