@@ -65,8 +65,9 @@ bool guard_admits(const struct request *request, const union listen_address *loc
 	bool post = strcmp(request->method, "POST") == 0;
 
 	if (request->hosts != 1 || !address_is_host(local, request->host))
-		return answer_refuse(refusal, 421, "no server of that name is here: use the "
-						   "address that heapwise has printed");
+		return answer_refuse(refusal, 421,
+				     "no server of that name is here: use the "
+				     "address that heapwise has printed");
 	if (!post && strcmp(request->method, "GET") != 0) {
 		refusal->allow = "GET, POST";
 		return answer_refuse(refusal, 405, "only GET and POST are known here");

@@ -55,13 +55,15 @@ int listen_parse(union listen_address *address, const char *text, struct err *er
 	if (bracketed) {
 		address->v6.sin6_family = AF_INET6;
 		address->v6.sin6_port = port;
-		return inet_pton(AF_INET6, name, &address->v6.sin6_addr) == 1 ?
-		       0 : not_understood(text, err);
+		return inet_pton(AF_INET6, name, &address->v6.sin6_addr) == 1
+			       ? 0
+			       : not_understood(text, err);
 	}
 	address->v4.sin_family = AF_INET;
 	address->v4.sin_port = port;
-	return inet_pton(AF_INET, colon ? name : "127.0.0.1", &address->v4.sin_addr) == 1 ?
-	       0 : not_understood(text, err);
+	return inet_pton(AF_INET, colon ? name : "127.0.0.1", &address->v4.sin_addr) == 1
+		       ? 0
+		       : not_understood(text, err);
 }
 
 bool address_is_loopback(const union listen_address *address)
@@ -141,8 +143,8 @@ int listen_open(struct listen *self, const char *text, struct err *err)
 	self->socket = -1;
 	if (listen_parse(&self->address, text, err) < 0)
 		return err->code;
-	self->socket = socket(self->address.any.sa_family,
-			      SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	self->socket =
+		socket(self->address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (self->socket >= 0 && socket_bind(self) == 0)
 		return 0;
 	if (errno == EADDRINUSE)

@@ -19,8 +19,9 @@ union listen_address {
 };
 
 struct listen {
-	union listen_address address; /* once it is open with the port that was given by the system */
-	int socket;                   /* -1 = none */
+	union listen_address
+		address; /* once it is open with the port that was given by the system */
+	int socket;      /* -1 = none */
 };
 
 /* "8080", "127.0.0.1:8080", "[::1]:0". Without an address it is 127.0.0.1. */

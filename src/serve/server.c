@@ -19,10 +19,10 @@
 
 /* A verb may wait for 10 seconds, hence a thread per connection. */
 enum {
-	CONNECTIONS_MAX = 128, /* more are turned away */
+	CONNECTIONS_MAX = 128,       /* more are turned away */
 	CONNECTION_BYTES = 16 << 10, /* of memory, which limits a request's headers */
 	STACK_BYTES = 256 << 10,
-	SILENCE_SECONDS = 5, /* in which a client must move */
+	SILENCE_SECONDS = 5,  /* in which a client must move */
 	ARRIVAL_SECONDS = 10, /* in which a request must be complete, however it moves */
 	FAREWELL_SECONDS = 1,
 };
@@ -351,18 +351,16 @@ static void lock_init(struct server *self)
 
 static struct MHD_Daemon *daemon_start(struct server *self)
 {
-	return MHD_start_daemon(
-		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
-			MHD_USE_ITC,
-		0, NULL, NULL, request_handle, self,
-		MHD_OPTION_LISTEN_SOCKET, self->listen.socket,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
-		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)SILENCE_SECONDS,
-		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES,
-		MHD_OPTION_NOTIFY_CONNECTION, connection_changed, self,
-		MHD_OPTION_NOTIFY_COMPLETED, request_ended, self,
-		MHD_OPTION_END);
+	return MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
+					MHD_USE_POLL | MHD_USE_ITC,
+				0, NULL, NULL, request_handle, self, MHD_OPTION_LISTEN_SOCKET,
+				self->listen.socket, MHD_OPTION_CONNECTION_LIMIT,
+				(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+				(size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+				(unsigned int)SILENCE_SECONDS, MHD_OPTION_THREAD_STACK_SIZE,
+				(size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
+				connection_changed, self, MHD_OPTION_NOTIFY_COMPLETED,
+				request_ended, self, MHD_OPTION_END);
 }
 
 static void watcher_stop(struct server *self)

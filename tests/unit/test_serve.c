@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * What the HTTP server decides, without a network: addresses, names, tokens, replies as JSON. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "format/atomics.h"
 #include "lib/test.h"
 #include "serve/control_api.h"
-#include "serve/guard.h"
+#include "serve/server.h"
 
 TEST(addresses, "an address is understood as its user means it, or refused")
 {
@@ -41,8 +45,8 @@ TEST(addresses, "an address is understood as its user means it, or refused")
 		{"127.0.0.1:", NULL, false},
 		{"127.1:80", NULL, false},
 		{"localhost:80", NULL, false},
-		{"[aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]:80", NULL,
-		 false},
+		{"[aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa]:80",
+		 NULL, false},
 	};
 
 	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -165,14 +169,137 @@ TEST(admission, "the first thing that is wrong with a request decides its status
 
 TEST(objects, "a reply's numbers are numbers, its texts are escaped, its caveats a list")
 {
-	char lines[] = "state paused\ncaveat one \"thing\"\ntrace /a b\\c\xff\npid 12\nbig 99999999999999999999\n"
+	char lines[] = "state paused\ncaveat one \"thing\"\ntrace /a b\\c\xff\npid 12\nbig "
+		       "99999999999999999999\n"
 		       "odd\nempty \n";
 	struct answer answer = {0};
 
 	control_api_object(lines, &answer);
 	CHECK_EQ(answer.status, 200);
-	CHECK_STR(answer.body, "{\n  \"state\": \"paused\",\n  \"trace\": \"/a b\\\\c\xef\xbf\xbd\",\n"
-			       "  \"pid\": 12,\n  \"big\": \"99999999999999999999\",\n  \"empty\": \"\",\n"
-			       "  \"caveats\": [\n    \"one \\\"thing\\\"\"\n  ]\n}\n");
+	CHECK_STR(answer.body,
+		  "{\n  \"state\": \"paused\",\n  \"trace\": \"/a b\\\\c\xef\xbf\xbd\",\n"
+		  "  \"pid\": 12,\n  \"big\": \"99999999999999999999\",\n  \"empty\": \"\",\n"
+		  "  \"caveats\": [\n    \"one \\\"thing\\\"\"\n  ]\n}\n");
 	answer_release(&answer);
+}
+
+/* ---- the server itself ----------------------------------------------------------------------- */
+
+static u32 runs;
+
+/* Longer than a client may be silent. */
+static int take_long(struct control *self, struct process *process, struct control_reply *reply,
+		     struct err *err)
+{
+	(void)self, (void)process, (void)err;
+	add_relaxed(&runs, 1);
+	nanosleep(&(struct timespec){.tv_sec = 6}, NULL);
+	control_reply_add(reply, "took", "long");
+	return 0;
+}
+
+static int take_none(struct control *self, struct process *process, struct control_reply *reply,
+		     struct err *err)
+{
+	(void)self, (void)process, (void)reply, (void)err;
+	add_relaxed(&runs, 1);
+	return 0;
+}
+
+static void server_begin(struct server *server, struct control *control)
+{
+	static const struct control_verb slow = {"take_long", "", take_long};
+	static const struct control_verb quick = {"take_none", "", take_none};
+	struct err err = {0};
+
+	CHECK(control_register(&slow));
+	CHECK(control_register(&quick));
+	if (server_open(server, "0", &err) < 0 || server_start(server, control, &err) < 0)
+		FAIL("%s", err.text);
+}
+
+static int request_send(const struct server *server, const char *verb)
+{
+	char name[LISTEN_NAME_BYTES], text[512];
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	address_name(&server->listen.address, name);
+	snprintf(text, sizeof text,
+		 "POST /api/v1/control/%s HTTP/1.1\r\nHost: %s\r\nX-Heapwise: 1\r\n"
+		 "Authorization: Bearer %s\r\nContent-Length: 0\r\n\r\n",
+		 verb, name, server->token);
+	if (connect(fd, &server->listen.address.any, sizeof(struct sockaddr_in)) < 0 ||
+	    write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		FAIL("cannot send");
+	return fd;
+}
+
+static void answer_read(int fd, char text[2048])
+{
+	size_t count = 0;
+	ssize_t got;
+
+	while (count < 2047 && (got = read(fd, text + count, 2047 - count)) > 0)
+		count += (size_t)got;
+	text[count] = 0;
+	close(fd);
+}
+
+TEST(patience, "a verb that takes longer than a client may be silent is answered")
+{
+	struct drain drain = {0}; /* nothing is recorded */
+	struct control control = {.drain = &drain};
+	struct server server;
+	char text[2048];
+
+	server_begin(&server, &control);
+	answer_read(request_send(&server, "take_long"), text);
+	CHECK(strncmp(text, "HTTP/1.1 200 ", 13) == 0);
+	CHECK(strstr(text, "\"took\": \"long\"") != NULL);
+	server_close(&server);
+}
+
+TEST(crowd, "requests at the same time are all answered, also beside one that takes long")
+{
+	struct drain drain = {0}; /* nothing is recorded */
+	struct control control = {.drain = &drain};
+	struct server server;
+	char text[2048];
+	int sockets[60], slow;
+
+	server_begin(&server, &control);
+	slow = request_send(&server, "take_long");
+	for (u32 round = 0; round < 5; round++) {
+		for (u32 i = 0; i < 60; i++)
+			sockets[i] = request_send(&server, "take_none");
+		for (u32 i = 0; i < 60; i++) {
+			answer_read(sockets[i], text);
+			CHECK(strncmp(text, "HTTP/1.1 200 ", 13) == 0);
+		}
+	}
+	CHECK_EQ(load_relaxed(&runs), 301);
+	answer_read(slow, text);
+	CHECK(strncmp(text, "HTTP/1.1 200 ", 13) == 0);
+	server_close(&server);
+}
+
+TEST(farewell, "a server that stops answers what is under way, and frees its port")
+{
+	struct drain drain = {0}; /* nothing is recorded */
+	struct control control = {.drain = &drain};
+	struct server server, next;
+	struct err err = {0};
+	char name[LISTEN_NAME_BYTES], text[2048];
+	int fd;
+
+	server_begin(&server, &control);
+	fd = request_send(&server, "take_none");
+	while (!load_relaxed(&runs))
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	address_name(&server.listen.address, name);
+	server_close(&server);
+	answer_read(fd, text);
+	CHECK(strncmp(text, "HTTP/1.1 200 ", 13) == 0);
+	CHECK_EQ(server_open(&next, name, &err), 0);
+	server_close(&next);
 }
