@@ -84,7 +84,7 @@ foreach(case restart symbols busy refused rights exec autosave save marks paused
 	toggle-signal toggle-file ctl ctl-scan ctl-callback ctl-errors ctl-children header monitor-killed)
 	heapwise_run(control-${case} control ${case})
 endforeach()
-foreach(case verbs scan token requests sizes slow parallel crowd garbage addresses unseen end)
+foreach(case verbs scan token requests sizes slow parallel crowd garbage addresses unseen unprofiled end)
 	heapwise_run(http-${case} http ${case})
 endforeach()
 heapwise_run(memory-of-contexts memory 1 60000)

@@ -382,7 +382,7 @@ static int serve_start(void *self_, struct control *control, struct err *err)
 
 static void serve_stop(void *self)
 {
-	server_stop(self);
+	server_close(self);
 }
 
 static int run_command(const struct command *self, void *fields, int argc, char **argv)

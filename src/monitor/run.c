@@ -389,8 +389,11 @@ close_session:
 
 static int run_unprofiled(struct run *self, struct err *err)
 {
+	const struct run_service *service = self->options->service;
 	u64 start = now_ns();
 
+	if (service)
+		service->stop(service->self);
 	if (fork_child(self, err) < 0 || launch_go(&self->launch, err) < 0)
 		return err->code;
 	self->watch.pid = self->launch.pid;

@@ -10,7 +10,8 @@
 struct control;
 
 /* Something that lives beside a recording and controls it. Starts when all is ready, just before the
- * program does; if it cannot, with err, the program does not either. Stops after the program's end. */
+ * program does; if it cannot, with err, the program does not either. Stops after the program's end, or,
+ * without having started, before a program that is not recorded. */
 struct run_service {
 	int (*start)(void *self, struct control *control, struct err *err);
 	void (*stop)(void *self);

@@ -276,11 +276,7 @@ static enum MHD_Result exchange_run(struct server *self, struct MHD_Connection *
 
 	has_arrived(self, connection);
 	answering_change(self, exchange, true);
-	/* The client is silent because it waits for us. */
-	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
 	control_api_run(self->control, &exchange->route, &answer);
-	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
-				  (unsigned int)SILENCE_SECONDS);
 	return answer_send(connection, &answer, now_ns() - start);
 }
 

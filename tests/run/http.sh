@@ -329,10 +329,20 @@ serve_address()
 	recorded() { [ "$(state)" = recording ]; }
 }
 
+# How many threads of the monitor would take a SIGUSR1.
+takers()
+{
+	local mask count=0
+	for mask in $(sed -n 's/^SigBlk:\t//p' "/proc/$monitor/task/"*/status 2>/dev/null); do
+		[ $((16#$mask >> 9 & 1)) -eq 1 ] || count=$((count + 1))
+	done
+	echo "$count"
+}
+
 # The program has the descriptors, the signal mask and the environment that it has without a server.
 case_unseen()
 {
-	local look='ls -l /proc/self/fd | sed "s/.* \([0-9]* -> \)/\1/; s/:\[[0-9]*\]//; s/proc.[0-9]*//; /^total/d"
+	local with threads look='ls -l /proc/self/fd | sed "s/.* \([0-9]* -> \)/\1/; s/:\[[0-9]*\]//; s/proc.[0-9]*//; /^total/d"
 		grep -E "^Sig(Blk|Ign|Cgt)" /proc/self/status; env | sort | grep -v HEAPWISE_'
 	"$HEAPWISE" run -q --no-symbols -o "$work/a" -- sh -c "$look" >"$work/seen" 2>"$work/stderr" </dev/null
 	mv "$work/seen" "$work/without"
@@ -344,11 +354,34 @@ case_unseen()
 	serve --
 	! ls -l "/proc/$program/fd" | grep -q socket: || fail "the program has a socket"
 	ls -l "/proc/$monitor/fd" | grep -q socket: || fail "the monitor has none"
-	# Signals go to the thread that waits for them: a terminated heapwise passes it on.
+	# Signals go to the thread that waits for them: the server's threads take none.
+	exec 3<>"/dev/tcp/127.0.0.1/$port"
+	sleep 0.2
+	with=$(takers) threads=$(ls "/proc/$monitor/task" | wc -l)
+	exec 3<&-
 	kill -TERM "$monitor"
 	wait "$monitor"
 	equal "exit status" "$?" 143
 	equal "closed" "$("$HEAPWISE" info --format json "$work/trace" | jq .closed)" true
+	rm -f "$work/stdout"
+	"$HEAPWISE" run --no-symbols -o "$work/trace" -- "$target" steered "$work/go" >"$work/stdout" 2>"$work/stderr" &
+	monitor=$!
+	until_true test -s "$work/stdout"
+	sleep 0.2
+	equal "threads that take signals" "$with" "$(takers)"
+	equal "threads more, with one client" "$((threads - $(ls "/proc/$monitor/task" | wc -l)))" 3
+	let_go
+}
+
+# Nothing is recorded, so nothing is served, and nobody waits for an answer.
+case_unprofiled()
+{
+	printf 'int main(void) { return 5; }' >"$work/static.c"
+	gcc -static "$work/static.c" -o "$work/static" 2>/dev/null || skip "needs a static libc"
+	"$HEAPWISE" run --listen 0 --unprofiled -o "$work/trace" -- "$work/static" 2>"$work/stderr"
+	equal "exit status" "$?" 5
+	says "$work/stderr" "without being recorded, and nothing was served"
+	! grep -q listening "$work/stderr" || fail "an address was printed"
 }
 
 # A request that is under way when the program ends is answered, or its connection ends; soon.
@@ -373,5 +406,6 @@ case_end()
 	equal "exit status after a kill" "$?" 137
 }
 
-"case_${1//-/_}"
+declare -F "case_$1" >/dev/null || { fail "there is no case $1"; finish; }
+"case_$1"
 finish
