@@ -24,6 +24,7 @@ set(HEAPWISE_EXTERNAL_trace zstd Threads::Threads)
 set(HEAPWISE_EXTERNAL_symbols dw elf iberty)
 set(HEAPWISE_EXTERNAL_analysis m)
 set(HEAPWISE_EXTERNAL_monitor elf Threads::Threads)
+set(HEAPWISE_EXTERNAL_serve microhttpd Threads::Threads)
 
 # heapwise_room(ROOM VARIANT): the library room_ROOM, or room_ROOM_VARIANT with a sanitizer.
 # A room without sources (format, or one that is not there yet) passes its headers and links on.

@@ -23,6 +23,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from run' -l max-size -r -d 'onc
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l start-paused -d 'record no allocations until the program, '\''heapwise ctl'\'' or a toggle says so'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l toggle-signal -r -d 'pause, or resume, when this signal is sent to heapwise (not to the program): USR1, USR2, HUP, WINCH, URG, RTMIN+N'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l toggle-file -r -d 'record allocations only while this file exists; looked for ten times a second'
+complete -c heapwise -n '__fish_seen_subcommand_from run' -l listen -r -d 'serve what '\''heapwise ctl'\'' can do over HTTP as well, at an address that is printed; on this machine only (127.0.0.1), unless ADDRESS is another; port 0 is any free one'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l unprofiled -d 'run programs that cannot be recorded (static, setuid) without recording'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l no-symbols -d 'do not look up function names at the end; '\''heapwise symbolize'\'' does it later'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l report -d 'print the report on stdout after the program'\''s end'

@@ -15,13 +15,14 @@
 #include "cli/command.h"
 #include "format/session.h"
 #include "monitor/run.h"
+#include "serve/server.h"
 #include "symbols/resolve.h"
 
 struct run_args {
 	const char *output, *recorder, *leak_scan;
 	bool alloc_stacks, free_stacks, durations, exact_times, symbols;
 	bool mmap, lossy, children, unprofiled, start_paused;
-	const char *toggle_signal, *toggle_file;
+	const char *toggle_signal, *toggle_file, *listen;
 	bool progress, quiet, report;
 	u64 sample_bytes, max_depth, max_size;
 	u64 ring_records, test_stamp_shift;
@@ -72,6 +73,10 @@ static const struct option_spec run_options[] = {
 		   "USR1, USR2, HUP, WINCH, URG, RTMIN+N"),
 	RUN_OPTION(toggle_file, 0, "toggle-file", OPTION_STRING, "PATH",
 		   "record allocations only while this file exists; looked for ten times a second"),
+	RUN_OPTION(listen, 0, "listen", OPTION_STRING, "[ADDRESS:]PORT",
+		   "serve what 'heapwise ctl' can do over HTTP as well, at an address that is "
+		   "printed; on this machine only (127.0.0.1), unless ADDRESS is another; port 0 is "
+		   "any free one"),
 	RUN_OPTION(unprofiled, 0, "unprofiled", OPTION_SET, NULL,
 		   "run programs that cannot be recorded (static, setuid) without recording"),
 	RUN_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
@@ -213,7 +218,8 @@ static void summary(const struct run_args *args, const struct run_result *result
 	if (args->quiet)
 		return;
 	if (!result->output[0]) {
-		fprintf(stderr, "heapwise: the program ran without being recorded\n");
+		fprintf(stderr, "heapwise: the program ran without being recorded%s\n",
+			args->listen ? ", and nothing was served" : "");
 		return;
 	}
 	if (!result->recorded)
@@ -351,13 +357,44 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 	options->test_preempt = args->test_preempt;
 }
 
+/* ---- server ---------------------------------------------------------------------------------- */
+
+/* With --quiet as well: who asks for a server wants to know where it is. */
+static int serve_start(void *self_, struct control *control, struct err *err)
+{
+	struct server *self = self_;
+	char *url;
+
+	if (server_start(self, control, err) < 0)
+		return err->code;
+	url = server_url(self);
+	if (!url) {
+		server_stop(self);
+		return err_set(err, ERR_MEMORY, "out of memory");
+	}
+	if (!address_is_loopback(&self->listen.address))
+		fprintf(stderr, "heapwise: WARNING: other machines can reach this server, and what "
+				"they send and get, the token included, is not encrypted\n");
+	fprintf(stderr, "heapwise: listening on %s\n", url);
+	free(url);
+	return 0;
+}
+
+static void serve_stop(void *self)
+{
+	server_close(self);
+}
+
 static int run_command(const struct command *self, void *fields, int argc, char **argv)
 {
 	const struct run_args *args = fields;
 	struct progress progress = { .at_once = args->progress };
 	struct run_options options = { 0 };
 	struct run_result result;
+	struct server server = { .listen.socket = -1 };
+	const struct run_service service = { serve_start, serve_stop, &server };
 	struct err err = { 0 };
+	int status;
 
 	if (argc < 1)
 		return command_usage(
@@ -368,13 +405,19 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 				     "--toggle-signal wants one of USR1, USR2, HUP, WINCH, URG, "
 				     "RTMIN+N, not '%s'",
 				     args->toggle_signal);
+	/* First of all: if it fails, not even an old trace has been touched. */
+	if (args->listen && server_open(&server, args->listen, &err) < 0)
+		return command_fail(self, &err);
+	options.service = args->listen ? &service : NULL;
 	clock_gettime(CLOCK_MONOTONIC, &progress.start);
 	if (isatty(STDERR_FILENO) && !args->quiet) {
 		options.progress = progress_show;
 		options.progress_self = &progress;
 	}
 	options.prepare = args->symbols ? prepare_new() : NULL;
-	if (monitor_run(&options, &result, &err) < 0) {
+	status = monitor_run(&options, &result, &err);
+	server_close(&server);
+	if (status < 0) {
 		prepare_free(options.prepare);
 		return command_fail(self, &err);
 	}

@@ -249,8 +249,8 @@ static int do_stop(struct control *self, struct process *process, struct control
 	return 0;
 }
 
-static int do_scan(struct control *self, struct process *process, struct control_reply *reply,
-		   struct err *err)
+static int scan_ask(struct control *self, struct process *process, struct control_reply *reply,
+		    struct err *err)
 {
 	static const char *const names[CLASS_COUNT] = {
 		[CLASS_LOST] = "lost",
@@ -278,6 +278,21 @@ static int do_scan(struct control *self, struct process *process, struct control
 	return 0;
 }
 
+/* What a scan has found stays until the next one: two at a time would read each other's, and the
+ * program would stand still for both. */
+static int do_scan(struct control *self, struct process *process, struct control_reply *reply,
+		   struct err *err)
+{
+	static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+	int status;
+
+	if (pthread_mutex_trylock(&turn) != 0)
+		return err_set(err, ERR_INPUT, "another scan is under way");
+	status = scan_ask(self, process, reply, err);
+	pthread_mutex_unlock(&turn);
+	return status;
+}
+
 static const struct control_verb own_verbs[] = {
 	{"pause", "stop recording allocations; frees of known chunks still are", do_pause},
 	{"resume", "record allocations again", do_resume},
@@ -296,6 +311,11 @@ const struct control_verb *control_verb_at(u32 index)
 	if (index < OWN_VERBS)
 		return &own_verbs[index];
 	return index - OWN_VERBS < more_count ? more_verbs[index - OWN_VERBS] : NULL;
+}
+
+bool control_only_tells(const struct control_verb *verb)
+{
+	return verb->run == status;
 }
 
 bool control_register(const struct control_verb *verb)

@@ -15,7 +15,8 @@ struct control {
 	struct drain *drain;
 };
 
-/* What a verb answers: lines of a key, a space and a value. */
+/* What a verb answers: lines of a key, a space and a value. A value of digits alone is a number, for
+ * whoever passes it on with types. */
 struct control_reply {
 	struct strbuf lines;
 };
@@ -33,6 +34,9 @@ struct control_verb {
 
 /* The table: pause, resume, snapshot, stop, status, and what was registered. NULL after the last. */
 const struct control_verb *control_verb_at(u32 index);
+
+/* Whether a verb changes nothing; one that was registered may. */
+bool control_only_tells(const struct control_verb *verb);
 
 /* Adds a verb, which must stay; before any recording starts. False if the table is full. */
 bool control_register(const struct control_verb *verb);

@@ -322,20 +322,35 @@ static void server_start(struct run *self)
 			 "%.500s", err.text);
 }
 
+/* Lets the program go once the service, if there is one, is there. */
+static int program_start(struct run *self, bool *serving, struct err *err)
+{
+	const struct run_service *service = self->options->service;
+
+	if (service && service->start(service->self, &self->control, err) < 0) {
+		launch_cancel(&self->launch);
+		return err->code;
+	}
+	*serving = service != NULL;
+	return launch_go(&self->launch, err);
+}
+
 static int run_watched(struct run *self, struct err *err)
 {
 	u64 start = now_ns();
+	bool serving = false;
 	int status;
 
 	server_start(self);
-	status = launch_go(&self->launch, err);
-
+	status = program_start(self, &serving, err);
 	if (status < 0)
 		process_set_gone(self->root, IMAGE_DETACHED, 0);
 	self->watch.ended = status < 0;
 	watch_run(&self->watch);
 	self->result->wait_status = self->watch.wait_status;
 	self->result->duration_ns = now_ns() - start;
+	if (serving)
+		self->options->service->stop(self->options->service->self);
 	control_server_stop(&self->server);
 	drain_join(&self->drain);
 	if (status < 0)
@@ -374,8 +389,11 @@ close_session:
 
 static int run_unprofiled(struct run *self, struct err *err)
 {
+	const struct run_service *service = self->options->service;
 	u64 start = now_ns();
 
+	if (service)
+		service->stop(service->self);
 	if (fork_child(self, err) < 0 || launch_go(&self->launch, err) < 0)
 		return err->code;
 	self->watch.pid = self->launch.pid;

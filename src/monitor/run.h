@@ -7,6 +7,17 @@
 #include "symbols/prepare.h"
 #include "trace/stream.h"
 
+struct control;
+
+/* Something that lives beside a recording and controls it. Starts when all is ready, just before the
+ * program does; if it cannot, with err, the program does not either. Stops after the program's end, or,
+ * without having started, before a program that is not recorded. */
+struct run_service {
+	int (*start)(void *self, struct control *control, struct err *err);
+	void (*stop)(void *self);
+	void *self;
+};
+
 struct run_options {
 	char *const *argv;       /* program and arguments, NULL-terminated */
 	const char *output;      /* trace file, with children folder; NULL = from name and pid */
@@ -23,6 +34,7 @@ struct run_options {
 	u64 max_depth;           /* 0 = 1024 */
 	u64 max_size;            /* bytes of trace; 0 = until the disk is 90 % full */
 	u64 ring_records;        /* 0 = default */
+	const struct run_service *service; /* may be NULL */
 	struct prepare *prepare; /* reads modules' symbols ahead; may be NULL */
 	u64 test_stamp_shift;    /* tests */
 	bool test_preempt;

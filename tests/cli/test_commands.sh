@@ -50,6 +50,9 @@ ctl 1 dance|2|'dance' is none of pause, resume, snapshot, scan, stop, status
 ctl 2147483647 status|3|there is no process 2147483647
 run --toggle-signal KILL true|2|wants one of USR1
 run --toggle-signal RTMIN+99 true|2|wants one of USR1
+run --listen 127.0.0.1: true|3|lacks a port
+run --listen here true|3|wants .ADDRESS:.PORT, such as
+run --listen|2|listen
 run|2|program
 report /no/such/file|3|/no/such/file: No such file
 dump /no/such/file|3|/no/such/file: No such file

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT
+ * Threads, limits and headers of the HTTP server; see server.h. Runs in the monitor. What a request
+ * may do is decided in guard.c, what it does in control_api.c. */
+#define _GNU_SOURCE
+#include "serve/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "serve/control_api.h"
+
+/* A verb may wait for 10 seconds, hence a thread per connection. */
+enum {
+	CONNECTIONS_MAX = 128,       /* more are turned away */
+	CONNECTION_BYTES = 16 << 10, /* of memory, which limits a request's headers */
+	STACK_BYTES = 256 << 10,
+	SILENCE_SECONDS = 5,  /* in which a client must move */
+	ARRIVAL_SECONDS = 10, /* in which a request must be complete, however it moves */
+	FAREWELL_SECONDS = 1,
+};
+
+static u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
+/* ---- arrivals -------------------------------------------------------------------------------- */
+
+struct arrival {
+	struct arrival *next, *previous;
+	int socket; /* a duplicate: the library may close its own at any moment. -1 = is complete */
+	u64 since_ns;
+};
+
+/* With the lock. The duplicate goes at once, so that the library's close is the end. */
+static void arrival_settle(struct arrival *arrival)
+{
+	if (arrival->socket >= 0)
+		close(arrival->socket);
+	arrival->socket = -1;
+}
+
+static void arrival_remove(struct server *self, struct arrival *arrival)
+{
+	pthread_mutex_lock(&self->lock);
+	*(arrival->previous ? &arrival->previous->next : &self->arrivals) = arrival->next;
+	if (arrival->next)
+		arrival->next->previous = arrival->previous;
+	arrival_settle(arrival);
+	pthread_mutex_unlock(&self->lock);
+	free(arrival);
+}
+
+static void arrival_add(struct server *self, struct MHD_Connection *connection, void **context)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct arrival *arrival = calloc(1, sizeof(*arrival));
+
+	if (!info || !arrival) {
+		free(arrival);
+		return; /* the limit of silence holds all the same */
+	}
+	arrival->socket = fcntl(info->connect_fd, F_DUPFD_CLOEXEC, 0);
+	arrival->since_ns = now_ns();
+	pthread_mutex_lock(&self->lock);
+	arrival->next = self->arrivals;
+	if (arrival->next)
+		arrival->next->previous = arrival;
+	self->arrivals = arrival;
+	pthread_mutex_unlock(&self->lock);
+	*context = arrival;
+}
+
+/* The library calls this when a connection begins and when it has ended. */
+static void connection_changed(void *self, struct MHD_Connection *connection, void **context,
+			       enum MHD_ConnectionNotificationCode what)
+{
+	if (what == MHD_CONNECTION_NOTIFY_STARTED)
+		arrival_add(self, connection, context);
+	else if (*context)
+		arrival_remove(self, *context);
+}
+
+/* Ends connections whose request takes too long to arrive: their threads see the end of it. */
+static void arrivals_check(struct server *self)
+{
+	u64 now = now_ns();
+
+	for (struct arrival *at = self->arrivals; at; at = at->next) {
+		if (at->socket >= 0 && now - at->since_ns > ARRIVAL_SECONDS * 1000000000ull)
+			shutdown(at->socket, SHUT_RDWR);
+	}
+}
+
+static void changed_wait(struct server *self, u64 wait_ns)
+{
+	u64 until = now_ns() + wait_ns;
+	struct timespec time = {.tv_sec = (time_t)(until / 1000000000),
+				.tv_nsec = (long)(until % 1000000000)};
+
+	pthread_cond_timedwait(&self->changed, &self->lock, &time);
+}
+
+static void *watcher_main(void *argument)
+{
+	struct server *self = argument;
+
+	pthread_mutex_lock(&self->lock);
+	while (!self->stopping) {
+		arrivals_check(self);
+		changed_wait(self, 1000000000);
+	}
+	pthread_mutex_unlock(&self->lock);
+	return NULL;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static enum MHD_Result header_take(void *request_, enum MHD_ValueKind kind, const char *key,
+				   const char *value)
+{
+	struct request *request = request_;
+
+	(void)kind;
+	if (strcasecmp(key, "Host") == 0) {
+		request->host = value;
+		request->hosts++;
+	} else if (strcasecmp(key, "Authorization") == 0) {
+		request->authorization = value;
+	} else if (strcasecmp(key, "X-Heapwise") == 0) {
+		request->mark = value;
+	} else if (strcasecmp(key, "Content-Length") == 0) {
+		request->body_length = value;
+	} else if (strcasecmp(key, "Transfer-Encoding") == 0) {
+		request->chunked = true;
+	}
+	return MHD_YES;
+}
+
+static enum MHD_Result parameter_take(void *request_, enum MHD_ValueKind kind, const char *key,
+				      const char *value)
+{
+	struct request *request = request_;
+
+	(void)kind;
+	if (strcmp(key, "token") == 0)
+		request->token = value ? value : "";
+	else if (strcmp(key, "pid") == 0)
+		request->pid = value ? value : "";
+	else
+		request->stranger = key;
+	return MHD_YES;
+}
+
+/* The server's end: if it listens on all addresses, the one that was meant. */
+static void local_address(struct MHD_Connection *connection, union listen_address *address)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	socklen_t bytes = sizeof(*address);
+
+	memset(address, 0, sizeof(*address));
+	if (info)
+		getsockname(info->connect_fd, &address->any, &bytes);
+}
+
+static void headers_add(struct MHD_Response *response, const struct answer *answer, u64 run_ns)
+{
+	static const char *const headers[][2] = {
+		{"Content-Type", "application/json"},
+		{"Cache-Control", "no-store"},
+		{"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"},
+		{"X-Content-Type-Options", "nosniff"},
+		{"Referrer-Policy", "no-referrer"}, /* the token may be in the address */
+		{"Cross-Origin-Resource-Policy", "same-origin"},
+		{"Connection", "close"},
+	};
+	char timing[64];
+
+	for (u32 i = 0; i < sizeof(headers) / sizeof(*headers); i++)
+		MHD_add_response_header(response, headers[i][0], headers[i][1]);
+	snprintf(timing, sizeof(timing), "run;dur=%.3f", (double)run_ns / 1e6);
+	MHD_add_response_header(response, "Server-Timing", timing);
+	if (answer->allow)
+		MHD_add_response_header(response, "Allow", answer->allow);
+}
+
+/* Takes the answer over. */
+static enum MHD_Result answer_send(struct MHD_Connection *connection, struct answer *answer,
+				   u64 run_ns)
+{
+	struct MHD_Response *response;
+	enum MHD_Result result = MHD_NO;
+
+	if (!answer->body)
+		return MHD_NO; /* without memory: the connection ends */
+	response = MHD_create_response_from_buffer(answer->body_bytes, answer->body,
+						   MHD_RESPMEM_MUST_FREE);
+	if (!response) {
+		answer_release(answer);
+		return MHD_NO;
+	}
+	headers_add(response, answer, run_ns);
+	result = MHD_queue_response(connection, answer->status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+/* The request is complete, or will be answered without the rest of it. */
+static void has_arrived(struct server *self, struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	pthread_mutex_lock(&self->lock);
+	if (info && info->socket_context)
+		arrival_settle(info->socket_context);
+	pthread_mutex_unlock(&self->lock);
+}
+
+/* A request that was let in, while its body, which nobody needs, still comes. */
+struct exchange {
+	struct control_route route;
+	bool answering;
+};
+
+static void answering_change(struct server *self, struct exchange *exchange, bool answering)
+{
+	pthread_mutex_lock(&self->lock);
+	if (exchange->answering != answering)
+		self->answering += answering ? 1 : -1u;
+	exchange->answering = answering;
+	pthread_cond_broadcast(&self->changed);
+	pthread_mutex_unlock(&self->lock);
+}
+
+static enum MHD_Result exchange_begin(struct server *self, struct MHD_Connection *connection,
+				      struct request *request, void **context)
+{
+	struct exchange *exchange = calloc(1, sizeof(*exchange));
+	struct answer refusal = {0};
+	union listen_address local;
+
+	if (!exchange)
+		return MHD_NO;
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, header_take, request);
+	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, parameter_take, request);
+	local_address(connection, &local);
+	if (guard_admits(request, &local, self->token, &refusal) &&
+	    control_api_find(self->control, request, &exchange->route, &refusal)) {
+		*context = exchange;
+		return MHD_YES;
+	}
+	free(exchange);
+	has_arrived(self, connection);
+	return answer_send(connection, &refusal, 0);
+}
+
+static enum MHD_Result exchange_run(struct server *self, struct MHD_Connection *connection,
+				    struct exchange *exchange)
+{
+	struct answer answer = {0};
+	u64 start = now_ns();
+
+	has_arrived(self, connection);
+	answering_change(self, exchange, true);
+	control_api_run(self->control, &exchange->route, &answer);
+	return answer_send(connection, &answer, now_ns() - start);
+}
+
+/* The library calls this once when the headers are there, for each piece of the body, and once when
+ * all is there. */
+static enum MHD_Result request_handle(void *self, struct MHD_Connection *connection,
+				      const char *path, const char *method, const char *version,
+				      const char *body, size_t *body_bytes, void **context)
+{
+	struct request request = {.method = method, .path = path};
+
+	(void)version, (void)body;
+	if (!*context)
+		return exchange_begin(self, connection, &request, context);
+	if (!*body_bytes)
+		return exchange_run(self, connection, *context);
+	*body_bytes = 0;
+	return MHD_YES;
+}
+
+static void request_ended(void *self, struct MHD_Connection *connection, void **context,
+			  enum MHD_RequestTerminationCode how)
+{
+	struct exchange *exchange = *context;
+
+	(void)connection, (void)how;
+	if (!exchange)
+		return;
+	answering_change(self, exchange, false);
+	free(exchange);
+	*context = NULL;
+}
+
+/* ---- start and end --------------------------------------------------------------------------- */
+
+int server_open(struct server *self, const char *address, struct err *err)
+{
+	memset(self, 0, sizeof(*self));
+	if (listen_open(&self->listen, address, err) < 0)
+		return err->code;
+	if (token_make(self->token, err) == 0)
+		return 0;
+	listen_close(&self->listen);
+	return err->code;
+}
+
+char *server_url(const struct server *self)
+{
+	char name[LISTEN_NAME_BYTES];
+	char *url;
+
+	address_name(&self->listen.address, name);
+	if (asprintf(&url, "http://%s/api/v1/control?token=%s", name, self->token) < 0)
+		return NULL;
+	return url;
+}
+
+static void lock_init(struct server *self)
+{
+	pthread_condattr_t attributes;
+
+	pthread_mutex_init(&self->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&self->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+static struct MHD_Daemon *daemon_start(struct server *self)
+{
+	return MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
+					MHD_USE_POLL | MHD_USE_ITC,
+				0, NULL, NULL, request_handle, self, MHD_OPTION_LISTEN_SOCKET,
+				self->listen.socket, MHD_OPTION_CONNECTION_LIMIT,
+				(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+				(size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+				(unsigned int)SILENCE_SECONDS, MHD_OPTION_THREAD_STACK_SIZE,
+				(size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
+				connection_changed, self, MHD_OPTION_NOTIFY_COMPLETED,
+				request_ended, self, MHD_OPTION_END);
+}
+
+static void watcher_stop(struct server *self)
+{
+	pthread_mutex_lock(&self->lock);
+	self->stopping = true;
+	pthread_cond_broadcast(&self->changed);
+	pthread_mutex_unlock(&self->lock);
+	pthread_join(self->watcher, NULL);
+}
+
+int server_start(struct server *self, struct control *control, struct err *err)
+{
+	sigset_t all, before;
+	int failure;
+
+	self->control = control;
+	lock_init(self);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* threads inherit it */
+	failure = pthread_create(&self->watcher, NULL, watcher_main, self);
+	if (!failure) {
+		errno = 0;
+		self->daemon = daemon_start(self);
+		failure = self->daemon ? 0 : errno ? errno : EAGAIN;
+		if (!self->daemon) {
+			self->listen.socket = -1; /* the library may have closed it */
+			watcher_stop(self);
+		}
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (failure)
+		return err_set(err, ERR_SYSTEM, "cannot start the HTTP server: %s",
+			       strerror(failure));
+	return 0;
+}
+
+static void farewell_wait(struct server *self)
+{
+	u64 until = now_ns() + FAREWELL_SECONDS * 1000000000ull;
+	u64 now;
+
+	pthread_mutex_lock(&self->lock);
+	while (self->answering && (now = now_ns()) < until)
+		changed_wait(self, until - now);
+	pthread_mutex_unlock(&self->lock);
+}
+
+void server_stop(struct server *self)
+{
+	if (!self->daemon)
+		return;
+	/* The socket is ours again, and to be closed when no thread knows it any more. */
+	self->listen.socket = MHD_quiesce_daemon(self->daemon);
+	farewell_wait(self);
+	MHD_stop_daemon(self->daemon);
+	self->daemon = NULL;
+	watcher_stop(self);
+}
+
+void server_close(struct server *self)
+{
+	server_stop(self);
+	listen_close(&self->listen);
+}
