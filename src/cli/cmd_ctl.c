@@ -29,6 +29,15 @@ static const struct result_column known[] = {
 	COLUMN("live_bytes", "live", VALUE_BYTES, "live bytes"),
 	COLUMN("live_chunks", "live chunks", VALUE_COUNT, "live chunks"),
 	COLUMN("snapshots", "snapshots", VALUE_COUNT, "snapshots so far"),
+	COLUMN("lost_chunks", "lost chunks", VALUE_COUNT, "live chunks to which nothing points any more"),
+	COLUMN("lost_bytes", "lost", VALUE_BYTES, "their bytes"),
+	COLUMN("indirect_chunks", "indirect chunks", VALUE_COUNT, "live chunks to which only lost chunks point"),
+	COLUMN("indirect_bytes", "indirect", VALUE_BYTES, "their bytes"),
+	COLUMN("possible_chunks", "possible chunks", VALUE_COUNT, "live chunks into which something points, but not to their start"),
+	COLUMN("possible_bytes", "possible", VALUE_BYTES, "their bytes"),
+	COLUMN("reachable_chunks", "reachable chunks", VALUE_COUNT, "live chunks that the program can still reach"),
+	COLUMN("reachable_bytes", "reachable", VALUE_BYTES, "their bytes"),
+	COLUMN("stopped_ns", "stood still", VALUE_NS, "time for which the program stood still"),
 };
 
 static void add_line(struct result *result, const char *key, const char *text)

@@ -169,6 +169,7 @@ struct hw_control {
 	u64 start_ns;                    /* CLOCK_MONOTONIC at start_ticks */
 	u32 attached;                    /* recorder, released last: 1 = the block above is valid */
 	u32 arch;                        /* recorder: ELF e_machine */
+	u32 began_paused;                /* recorder, until the image is told monitor: paused from the start */
 
 	_Alignas(HW_CACHE_LINE) u32 slots_used; /* recorder: slots below this number were used */
 	u32 nodes_used;                         /* recorder: nodes below this number are reserved */

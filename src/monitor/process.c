@@ -219,7 +219,7 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 		/* The recording was ended before this exec. */
 		store_relaxed(&self->berths.data[0].control->stopped, HW_STOPPED);
 		image_rest(self->image);
-	} else if (self->image && load_relaxed(&self->berths.data[0].control->paused)) {
+	} else if (self->image && load_relaxed(&self->berths.data[0].control->began_paused)) {
 		image_mark(self->image, HW_MARK_PAUSED);
 	}
 	strbuf_release(&command);

@@ -254,8 +254,10 @@ void recording_set_paused(struct process *self, bool paused)
 {
 	if (self->image)
 		image_set_paused(self, paused);
-	for (u64 i = self->image ? 1 : 0; i < self->berths.count; i++)
+	for (u64 i = self->image ? 1 : 0; i < self->berths.count; i++) {
 		store_relaxed(&self->berths.data[i].control->paused, paused);
+		store_relaxed(&self->berths.data[i].control->began_paused, paused);
+	}
 }
 
 static void snapshot_take(struct process *self, int failure)

@@ -186,6 +186,7 @@ bool hwr_session_attach(struct hw_control *control)
 	control->start_ns = hwr_monotonic_ns();
 	control->start_ticks = hw_ticks();
 	hwr_tell_own_memory();
+	control->began_paused = load_relaxed(&control->paused);
 	store_release(&control->attached, 1);
 	hwr_token.alive = 1;
 	hwr_session_obey();

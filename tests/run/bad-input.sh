@@ -131,5 +131,5 @@ case_usage()
 	done
 }
 
-"case_$1"
+run_case "$1"
 finish

@@ -297,7 +297,7 @@ case_toggle_file()
 	equal "marks" "$(marks "$work/trace")" ""
 }
 
-case_ctl-scan()
+case_ctl_scan()
 {
 	"$HEAPWISE" run -o "$work/trace" -- "$target" leaking "$work/go" >"$work/stdout" 2>"$work/stderr" &
 	monitor=$!
@@ -483,5 +483,5 @@ case_monitor_killed()
 done"
 }
 
-"case_${1//-/_}"
+run_case "$1"
 finish

@@ -40,5 +40,5 @@ case_checked()
 	whole "$work/trace"
 }
 
-"case_$1"
+run_case "$1"
 finish

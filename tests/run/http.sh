@@ -406,6 +406,5 @@ case_end()
 	equal "exit status after a kill" "$?" 137
 }
 
-declare -F "case_$1" >/dev/null || { fail "there is no case $1"; finish; }
-"case_$1"
+run_case "$1"
 finish

@@ -186,5 +186,5 @@ case_killed_holding_monitor()
 	case_killed_monitor
 }
 
-"case_${1//-/_}"
+run_case "$1"
 finish

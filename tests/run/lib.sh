@@ -28,6 +28,13 @@ finish()
 	exit 0
 }
 
+# run_case NAME   calls case_NAME, with _ for -; a case that does not exist must not pass
+run_case()
+{
+	declare -F "case_${1//-/_}" >/dev/null || fail "there is no case $1"
+	"case_${1//-/_}"
+}
+
 # equal WHAT GOT WANTED
 equal()
 {
