@@ -651,7 +651,9 @@ u64 correlator_unknown_accesses(const struct correlator *self)
 	return self->accesses.unknown;
 }
 
-static int feed_other(struct correlator *self, const struct told_record *told, struct err *err)
+/* Not inlined, so that the loop over allocations and frees has the registers to itself. */
+static __attribute__((noinline)) int feed_other(struct correlator *self,
+						const struct told_record *told, struct err *err)
 {
 	const struct hw_record *record = &told->record;
 
