@@ -25,7 +25,8 @@
 	K(THREAD, 14, X, "")                 /* slot has a new owner: address = tid, size = pthread_self-like id */ \
 	K(DURATION, 15, X, "")               /* size = ticks that one real call took; aux = its kind */ \
 	K(MARK, 16, X, "")                   /* aux = enum hw_mark; size = its number; address = its name, see below */ \
-	K(LOST, 17, X, "")                   /* size = events lost by this ring just before this record */
+	K(LOST, 17, X, "")                   /* size = events lost by this ring just before this record */ \
+	K(ACCESS, 18, X, "")                 /* a part of what is known of a block's accesses; aux = enum hw_access_part */
 
 enum hw_kind {
 #define HW_KIND_ENUM(name, number, group, call) HW_##name = number,
@@ -66,6 +67,34 @@ static inline const char *hw_mark_word(u32 mark)
 
 /* Whether the address of such a mark is the number of a name. */
 static inline bool hw_mark_is_named(u32 mark) { return mark >= HW_MARK_NAMED && mark <= HW_MARK_PHASE_END; }
+
+/* The accesses to a block: its parts stand in a row in one ring (records of other rings may come between
+ * them), right before the record that ends the block; of a block that lives on, when the process ends or
+ * when the monitor asks. Each is stamped as every record. Numbers are never reused. */
+enum hw_access_part { /* aux of a HW_ACCESS:    address, size */
+	HW_ACCESS_BLOCK = 0,  /* always first:  the block's address, HW_ACCESS_* flags */
+	HW_ACCESS_TIMES = 1,  /* ticks of the first and of the last access; 0, 0 = never */
+	HW_ACCESS_COUNTS = 2, /* reads, writes */
+	HW_ACCESS_BYTES = 3,  /* bytes read, bytes written */
+	HW_ACCESS_RANGE = 4,  /* low, high: accessed bytes are within [low, high) of the block; 0, 0 = none */
+	HW_ACCESS_COVERAGE = 5, /* distinct bytes accessed, granule in bytes; only if it was measured */
+	HW_ACCESS_END = 15,   /* always last:   the block's address: it is complete */
+};
+
+enum { /* flags of a HW_ACCESS_BLOCK */
+	HW_ACCESS_SHARED = 1,      /* more than one thread accessed it */
+	HW_ACCESS_SATURATED = 2,   /* a counter stopped at its maximum */
+	HW_ACCESS_ESTIMATED = 4,   /* counts are unbiased estimates */
+	HW_ACCESS_LOWER_BOUND = 8, /* code that is not instrumented may have accessed it */
+};
+
+/* How accesses are recorded: hw_control.access. */
+enum hw_access_mode {
+	HW_ACCESS_NONE = 0,
+	HW_ACCESS_EXACT = 1,    /* each access by instrumented code */
+	HW_ACCESS_ADAPTIVE = 2, /* as exact, hot memory by sampling */
+	HW_ACCESS_VALGRIND = 3, /* each access */
+};
 
 static inline bool hw_kind_allocates(u32 kind) { return kind >= HW_MALLOC && kind <= HW_NEW_ARRAY; }
 static inline bool hw_kind_frees(u32 kind) { return kind >= HW_FREE && kind <= HW_DELETE_ARRAY; }

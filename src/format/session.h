@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 2
+#define HW_SESSION_VERSION 3
 
 enum { HW_BERTHS = 1024 };
 
@@ -170,6 +170,9 @@ struct hw_control {
 	u32 attached;                    /* recorder, released last: 1 = the block above is valid */
 	u32 arch;                        /* recorder: ELF e_machine */
 	u32 began_paused;                /* recorder, until the image is told monitor: paused from the start */
+	u32 access;                      /* recorder, before `attached`: enum hw_access_mode */
+	u64 access_epoch_ns;             /* recorder: of adaptive recording, 0 = none */
+	u64 access_max;                  /* recorder: where counts of accesses stop, 0 = nowhere */
 
 	_Alignas(HW_CACHE_LINE) u32 slots_used; /* recorder: slots below this number were used */
 	u32 nodes_used;                         /* recorder: nodes below this number are reserved */
@@ -183,6 +186,10 @@ struct hw_control {
 	 * struct hw_range[own_maps_count], which grows */
 	u64 witness, own_maps;
 	u64 own_maps_count;
+
+	/* recorder, now and then and at the end: accesses that were checked, and those to the heap */
+	_Alignas(HW_CACHE_LINE) u64 access_checked;
+	u64 access_heap;
 };
 
 /* One thread's pair of rings. Single producer, single consumer; a recycled slot goes on with the same

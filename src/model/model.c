@@ -20,6 +20,7 @@ struct model *model_new(void) { return calloc(1, sizeof(struct model)); }
 static void model_clear(struct model *self)
 {
 	chunk_table_release(&self->chunks);
+	access_table_release(&self->accesses);
 	context_table_release(&self->contexts);
 	vec_release(&self->points);
 	vec_release(&self->threads);
@@ -73,6 +74,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	    !tick_clock_start(&self->clock, image->start_ticks, image->start_ns))
 		return no_memory(err);
 	timeline_start(&self->timeline, image->start_ticks);
+	self->has_access = image->access != ACCESS_NONE;
 	self->scan.reason = "";
 	self->count_shift = image->sample_bytes ? SAMPLED_COUNT_SHIFT : 0;
 	self->last_ticks = image->start_ticks;
@@ -212,6 +214,7 @@ struct stream_sink model_sink(struct model *self)
 		.usage = on_usage,
 		.aggregates = model_fill_aggregates,
 		.scan = on_scan,
+		.accesses = model_fill_accesses,
 		.image_end = on_image_end,
 		.note = on_note,
 		.name = on_name,
@@ -325,6 +328,11 @@ u8 model_chunk_class(const struct model *self, u64 chunk)
 	u8 known = page ? page->chunk_class[chunk % CHUNK_PAGE] : CLASS_UNKNOWN;
 
 	return known <= CLASS_LOST ? known : CLASS_UNKNOWN;
+}
+
+bool model_chunk_access(const struct model *self, u64 chunk, struct chunk_access *access)
+{
+	return access_table_get(&self->accesses, chunk, access);
 }
 
 u64 model_duration_ns(const struct model *self)

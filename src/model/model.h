@@ -18,6 +18,7 @@
 
 #include "base/arena.h"
 #include "format/session.h"
+#include "model/accesses.h"
 #include "model/chunks.h"
 #include "model/clock.h"
 #include "model/contexts.h"
@@ -27,6 +28,20 @@
 
 struct point_id {
 	u32 index;
+};
+
+/* Sums over chunks whose accesses were measured, each counted once whatever it stands for in a sampled
+ * recording. */
+struct access_sums {
+	u64 chunks, bytes; /* that were measured */
+	u64 reads, writes;
+	u64 read_bytes, written_bytes;
+	u64 accessed_chunks;
+	u64 never_chunks, never_bytes;     /* neither read nor written */
+	u64 unread_chunks, unread_bytes;   /* written, never read */
+	u64 unwritten_chunks, unwritten_bytes; /* read, never written */
+	u64 covered_bytes, covered_of_bytes; /* distinct bytes accessed, of chunks where that is known */
+	u64 shared_chunks, saturated_chunks, estimated_chunks, lower_bound_chunks;
 };
 
 /* An allocation point: a call stack that allocates. "…chunks" are counts, see above. */
@@ -39,6 +54,7 @@ struct model_point {
 	u64 at_peak_bytes, at_peak_chunks; /* live at the moment of the program's peak */
 	u64 temporary, temporary_bytes;    /* freed before any further allocation of the thread */
 	u64 peak_number;                   /* of the program's peak that at_peak_… belongs to */
+	struct access_sums access;
 	struct frame_id frame;             /* innermost frame; the root if the stack is unknown */
 	u8 kind;                           /* enum hw_kind of its first allocation */
 };
@@ -102,6 +118,9 @@ struct model {
 	u64 last_ticks; /* latest time of any event, or of the end */
 
 	struct chunk_table chunks;
+	struct access_table accesses;
+	bool has_access;           /* accesses were recorded (image.access says how), or some are here */
+	struct access_sums access; /* of all chunks */
 	struct context_table contexts;
 	VEC(struct model_point) points;
 	VEC(struct model_thread) threads;
@@ -129,6 +148,7 @@ struct model {
 	u64 lost_events; /* told by LOST events */
 	u64 events;
 	u64 strange_events; /* named what cannot be: skipped */
+	u64 strange_accesses; /* the same of accesses */
 	u32 count_shift;
 	u64 recorded_allocations, recorded_bytes, recorded_frees; /* without weights */
 
@@ -172,6 +192,9 @@ struct point_id model_point_of(const struct model *self, u32 context);
 
 /* enum chunk_class of a chunk by the last scan; CLASS_UNKNOWN for any other number. */
 u8 model_chunk_class(const struct model *self, u64 chunk);
+
+/* What is known of the accesses to a chunk; false if they were not measured. */
+bool model_chunk_access(const struct model *self, u64 chunk, struct chunk_access *access);
 
 /* Successful calls by the call column of HW_KINDS ("malloc", "free" …), in numbers. */
 u64 model_calls(const struct model *self, const char *call);

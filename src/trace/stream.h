@@ -35,6 +35,23 @@ enum {
 	EVENT_IMPLIED = 2, /* a free that was not seen: the address was handed out again */
 };
 
+/* How accesses to chunks were recorded; the numbers are those of enum hw_access_mode. */
+enum access_mode {
+	ACCESS_NONE,
+	ACCESS_EXACT,    /* each access by instrumented code */
+	ACCESS_ADAPTIVE, /* as exact, hot memory by sampling */
+	ACCESS_VALGRIND, /* each access */
+	ACCESS_MODES
+};
+
+/* "none", "exact", "adaptive", "valgrind"; "unknown" for a number that is none. */
+static inline const char *access_mode_word(u32 mode)
+{
+	static const char *const words[ACCESS_MODES] = {"none", "exact", "adaptive", "valgrind"};
+
+	return mode < ACCESS_MODES ? words[mode] : "unknown";
+}
+
 struct stream_image {
 	u32 pid;
 	u32 parent_pid;
@@ -44,6 +61,7 @@ struct stream_image {
 	u64 start_ns;     /* CLOCK_MONOTONIC at start_ticks */
 	u64 sample_bytes; /* 0 = every allocation is there */
 	u32 flags;        /* HW_RUN_* */
+	u32 access;       /* enum access_mode */
 	const char *program; /* path of the executable */
 	const char *command; /* command line, shell-quoted */
 };
@@ -129,6 +147,24 @@ struct stream_class {
 	u8 chunk_class; /* enum chunk_class */
 };
 
+enum { /* stream_access.flags; the numbers are those of HW_ACCESS_* */
+	ACCESS_SHARED = 1,      /* more than one thread accessed it */
+	ACCESS_SATURATED = 2,   /* a count stopped at its maximum */
+	ACCESS_ESTIMATED = 4,   /* counts are unbiased estimates */
+	ACCESS_LOWER_BOUND = 8, /* code that is not instrumented may have accessed it */
+};
+
+/* What is known of the accesses to a chunk. */
+struct stream_access {
+	u64 chunk;
+	u64 first_ticks, last_ticks; /* 0 = never accessed */
+	u64 reads, writes;           /* number of accesses */
+	u64 read_bytes, written_bytes;
+	u64 low, high;               /* accessed bytes are within [low, high); equal = nothing */
+	u64 covered_bytes;           /* distinct bytes accessed; UINT64_MAX = not measured */
+	u32 flags;                   /* ACCESS_* */
+};
+
 enum image_end_how { /* why an image ended */
 	IMAGE_EXITED,   /* value = exit status */
 	IMAGE_KILLED,   /* value = signal */
@@ -170,6 +206,9 @@ struct stream_sink {
 	/* Classes are sorted by chunk; before image_end. Of several scans the last one counts. */
 	int (*scan)(void *self, const struct stream_scan *scan, const struct stream_class *classes,
 		    u64 count, struct err *err);
+	/* After the event that begins the chunk, before image_end; a monitor also tells them before the
+	 * event that ends it. Of several for one chunk the last one counts. */
+	int (*accesses)(void *self, const struct stream_access *rows, u64 count, struct err *err);
 	int (*name)(void *self, const struct stream_name *name, struct err *err);
 	int (*image_end)(void *self, const struct stream_image_end *end, struct err *err);
 	int (*note)(void *self, const char *key, const char *value, struct err *err); /* e.g. "unrecorded_children" = "3" */

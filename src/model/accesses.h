@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * Accesses by chunk number: 48 bytes per chunk, in pages that are made only where accesses were told,
+ * so that recordings without them pay nothing. */
+#ifndef MODEL_ACCESSES_H
+#define MODEL_ACCESSES_H
+
+#include "base/vec.h"
+#include "trace/stream.h"
+
+struct chunk_access {
+	u64 first_ticks, last_ticks; /* 0 = never accessed */
+	u64 reads, writes;
+	u64 low, high; /* accessed bytes are within [low, high); equal = nothing */
+	u64 covered;   /* distinct bytes accessed; UINT64_MAX = not measured */
+	u32 flags;     /* ACCESS_* */
+	bool known;    /* false: nobody measured this chunk, all else is 0 */
+	u64 read_bytes, written_bytes;
+};
+
+struct access_cell;
+
+struct access_table {                    /* all zero = empty and ready */
+	VEC(struct access_cell *) pages; /* by chunk / CHUNK_PAGE; NULL: none of that page is known */
+	VEC(struct chunk_access) wide;   /* those of which a number does not fit into a cell */
+	u64 count;                       /* chunks that are known */
+};
+
+/* Replaces what was known of the chunk; false if there is no memory. */
+bool access_table_put(struct access_table *self, u64 chunk, const struct chunk_access *access);
+
+/* False, and all zero, if nothing is known of the chunk. */
+bool access_table_get(const struct access_table *self, u64 chunk, struct chunk_access *access);
+
+void access_table_release(struct access_table *self);
+
+#endif

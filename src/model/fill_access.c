@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * Applies accesses to the model: the chunk's row, and the sums of its point and of the program.
+ * Host. Accesses to a chunk that was never told are counted and skipped. */
+#include "model/fill.h"
+
+static void add(u64 *sum, u64 number, bool less)
+{
+	*sum += less ? 0 - number : number;
+}
+
+/* Adds a chunk's accesses to sums, or takes them out again. */
+static void sums_add(struct access_sums *sums, const struct chunk_access *access, u64 size,
+		     bool less)
+{
+	bool read = access->reads, written = access->writes;
+
+	add(&sums->chunks, 1, less);
+	add(&sums->bytes, size, less);
+	add(&sums->reads, access->reads, less);
+	add(&sums->writes, access->writes, less);
+	add(&sums->read_bytes, access->read_bytes, less);
+	add(&sums->written_bytes, access->written_bytes, less);
+	add(&sums->accessed_chunks, read || written, less);
+	add(&sums->never_chunks, !read && !written, less);
+	add(&sums->never_bytes, read || written ? 0 : size, less);
+	add(&sums->unread_chunks, written && !read, less);
+	add(&sums->unread_bytes, written && !read ? size : 0, less);
+	add(&sums->unwritten_chunks, read && !written, less);
+	add(&sums->unwritten_bytes, read && !written ? size : 0, less);
+	if (access->covered != UINT64_MAX) {
+		add(&sums->covered_bytes, access->covered, less);
+		add(&sums->covered_of_bytes, size, less);
+	}
+	add(&sums->shared_chunks, (access->flags & ACCESS_SHARED) != 0, less);
+	add(&sums->saturated_chunks, (access->flags & ACCESS_SATURATED) != 0, less);
+	add(&sums->estimated_chunks, (access->flags & ACCESS_ESTIMATED) != 0, less);
+	add(&sums->lower_bound_chunks, (access->flags & ACCESS_LOWER_BOUND) != 0, less);
+}
+
+static void count(struct model *self, u64 chunk, const struct chunk_access *access, bool less)
+{
+	const struct chunk_page *page = chunk_at(&self->chunks, chunk);
+	u32 k = (u32)(chunk % CHUNK_PAGE);
+	struct point_id point = model_point_of(self, page->alloc_context[k]);
+
+	sums_add(&self->access, access, page->size[k], less);
+	sums_add(&self->points.data[point.index].access, access, page->size[k], less);
+}
+
+int model_fill_accesses(void *data, const struct stream_access *rows, u64 row_count, struct err *err)
+{
+	struct model *self = data;
+
+	for (u64 i = 0; i < row_count; i++) {
+		const struct stream_access *row = &rows[i];
+		struct chunk_access before, now = {.first_ticks = row->first_ticks,
+						   .last_ticks = row->last_ticks,
+						   .reads = row->reads,
+						   .writes = row->writes,
+						   .read_bytes = row->read_bytes,
+						   .written_bytes = row->written_bytes,
+						   .low = row->low,
+						   .high = row->high,
+						   .covered = row->covered_bytes,
+						   .flags = row->flags,
+						   .known = true};
+
+		if (row->chunk >= self->chunks.count ||
+		    chunk_end(&self->chunks, row->chunk) == CHUNK_ABSENT) {
+			self->strange_accesses++;
+			continue;
+		}
+		if (access_table_get(&self->accesses, row->chunk, &before))
+			count(self, row->chunk, &before, true);
+		if (!access_table_put(&self->accesses, row->chunk, &now))
+			return err_set(err, ERR_MEMORY, "out of memory for the model");
+		count(self, row->chunk, &now, false);
+		self->has_access = true;
+	}
+	return 0;
+}
