@@ -376,6 +376,8 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 				     "--toggle-signal wants one of USR1, USR2, HUP, WINCH, URG, "
 				     "RTMIN+N, not '%s'",
 				     args->toggle_signal);
+	if (args->coverage && !options.valgrind)
+		return command_usage(self, "--coverage needs --access valgrind");
 	if (options.valgrind && (args->mmap || args->sample_bytes))
 		return command_usage(self, "--access valgrind records every allocation, and no mmap: "
 					   "--%s does not go with it",
