@@ -45,7 +45,7 @@ set_target_properties(valgrind_tool PROPERTIES OUTPUT_NAME heapwise-${valgrind_p
 	RUNTIME_OUTPUT_DIRECTORY ${valgrind_folder} POSITION_INDEPENDENT_CODE OFF)
 target_compile_definitions(valgrind_tool PRIVATE HEAPWISE_VERSION="${PROJECT_VERSION}")
 target_compile_options(valgrind_tool PRIVATE -O2 -fno-pie -fomit-frame-pointer)
-target_link_options(valgrind_tool PRIVATE -static -no-pie -nodefaultlibs -nostartfiles -u _start
+target_link_options(valgrind_tool PRIVATE -static -nodefaultlibs -nostartfiles -u _start
 	-Wl,--build-id=none -Wl,-Ttext-segment=${valgrind_address})
 target_link_libraries(valgrind_tool PRIVATE ${HEAPWISE_VALGRIND_CORE}
 	${valgrind_archives}/libvex-${valgrind_platform}.a gcc
@@ -56,7 +56,8 @@ target_link_libraries(valgrind_tool PRIVATE ${HEAPWISE_VALGRIND_CORE}
 add_library(valgrind_preload SHARED ${valgrind_sources}/preload.c)
 set_target_properties(valgrind_preload PROPERTIES PREFIX ""
 	OUTPUT_NAME vgpreload_heapwise-${valgrind_platform} LIBRARY_OUTPUT_DIRECTORY ${valgrind_folder})
-target_compile_options(valgrind_preload PRIVATE -O2 -fno-tree-loop-distribute-patterns)
+target_compile_options(valgrind_preload PRIVATE -O2
+	$<$<C_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>)
 target_link_options(valgrind_preload PRIVATE -nodefaultlibs -Wl,-z,interpose -Wl,-z,initfirst
 	-Wl,--build-id -Wl,--whole-archive
 	${valgrind_archives}/libreplacemalloc_toolpreload-${valgrind_platform}.a -Wl,--no-whole-archive)
