@@ -85,6 +85,14 @@ untouched()
 		}' | sort
 }
 
+# stacks TRACE   allocations, bytes and the stack of each point, innermost frame first
+stacks()
+{
+	"$HEAPWISE" report --no-symbols --format json --by bytes -n 0 "$1" | jq -r '.top.bytes[] |
+		"\(.allocations) \(.bytes) \([.stack[] | "\(.module | sub(".*/"; "") | sub("[.]so[.0-9]*$"; ".so"))+\(.offset)"] | join(" "))"' |
+		sort
+}
+
 # same_as_dhat MOST   at most so many points may differ in bytes read: atomic operations, which DHAT counts as
 # two reads, and paths given to system calls, of which it leaves out two bytes
 same_as_dhat()
@@ -100,6 +108,12 @@ same_as_dhat()
 	usage=$(sed -n 's/.*total heap usage: //p' memcheck | tr -d ',')
 	equal "heap usage" "$(field trace .allocations) allocs $(field trace .frees) frees $(
 		field trace .bytes) bytes allocated" "$usage"
+	# The same stacks as without Valgrind; files may go by another of their names.
+	record plain -- "$@" >/dev/null </dev/null
+	stacks plain >plain.stacks
+	stacks trace >our.stacks
+	at_least "points" "$(grep -c '+[0-9]' our.stacks)" 10
+	diff plain.stacks our.stacks >differences || fail "stacks differ (< plain): $(head -5 differences)"
 	valgrind --tool=dhat --num-callers=500 --run-libc-freeres=no --run-cxx-freeres=no \
 		--dhat-out-file=dhat.json "$@" >/dev/null 2>dhat </dev/null
 	jq -r '.pps[] | "\(.tbk) \(.tb) \(.rb) \(.wb)"' dhat.json | sort >dhat.points
