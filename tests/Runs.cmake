@@ -19,6 +19,13 @@ foreach(program sqlite3 jq containers)
 	heapwise_run(valgrind-${program} valgrind ${program})
 endforeach()
 
+if(TARGET valgrind_tool)
+	add_dependencies(tests valgrind_tool valgrind_preload)
+endif()
+foreach(case known sqlite3 containers children exec killed missing)
+	heapwise_run(access-valgrind-${case} accesses ${case})
+endforeach()
+
 foreach(case lists trees rings interior hidden sizes tls threads ended threads-64 plugin)
 	heapwise_run(leaks-${case} leaks leaks ${case})
 endforeach()

@@ -19,6 +19,8 @@ complete -c heapwise -n '__fish_seen_subcommand_from run' -l lossy -d 'drop and 
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l no-durations -d 'do not measure how long allocator calls take'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l exact-times -d 'read the clock for every event: short gaps are otherwise estimated now and then'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l leak-scan -x -a 'auto off' -d 'when the program ends, search its memory for what leads to each chunk that it kept (auto), or do not (off)'
+complete -c heapwise -n '__fish_seen_subcommand_from run' -l access -x -a 'valgrind off' -d 'record which memory is read and written: below Valgrind (valgrind), which needs no other build of the program and is slow, or not (off)'
+complete -c heapwise -n '__fish_seen_subcommand_from run' -l coverage -d 'with --access: note byte by byte what is accessed'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l max-size -r -d 'once the trace has BYTES, keep totals per allocation point only; default: when the disk is 90 % full'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l start-paused -d 'record no allocations until the program, '\''heapwise ctl'\'' or a toggle says so'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l toggle-signal -r -d 'pause, or resume, when this signal is sent to heapwise (not to the program): USR1, USR2, HUP, WINCH, URG, RTMIN+N'

@@ -19,7 +19,8 @@
 #include "symbols/resolve.h"
 
 struct run_args {
-	const char *output, *recorder, *leak_scan;
+	const char *output, *recorder, *leak_scan, *access;
+	bool coverage;
 	bool alloc_stacks, free_stacks, durations, exact_times, symbols;
 	bool mmap, lossy, children, unprofiled, start_paused;
 	const char *toggle_signal, *toggle_file, *listen;
@@ -62,6 +63,11 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(leak_scan, 0, "leak-scan", OPTION_CHOICE, "auto|off",
 		   "when the program ends, search its memory for what leads to each chunk that it "
 		   "kept (auto), or do not (off)"),
+	RUN_OPTION(access, 0, "access", OPTION_CHOICE, "valgrind|off",
+		   "record which memory is read and written: below Valgrind (valgrind), which needs no "
+		   "other build of the program and is slow, or not (off)"),
+	RUN_OPTION(coverage, 0, "coverage", OPTION_SET, NULL,
+		   "with --access: note byte by byte what is accessed"),
 	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
 		   "once the trace has BYTES, keep totals per allocation point only; default: when "
 		   "the "
@@ -345,6 +351,8 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 	options->durations = args->durations;
 	options->exact_times = args->exact_times;
 	options->leak_scan = !args->leak_scan || strcmp(args->leak_scan, "auto") == 0;
+	options->valgrind = args->access && strcmp(args->access, "valgrind") == 0;
+	options->coverage = args->coverage;
 	options->allow_unprofiled = args->unprofiled;
 	options->start_paused = args->start_paused;
 	options->toggle_signal = args->toggle_signal ? signal_number(args->toggle_signal) : 0;
@@ -405,6 +413,12 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 				     "--toggle-signal wants one of USR1, USR2, HUP, WINCH, URG, "
 				     "RTMIN+N, not '%s'",
 				     args->toggle_signal);
+	if (args->coverage && !options.valgrind)
+		return command_usage(self, "--coverage needs --access valgrind");
+	if (options.valgrind && (args->mmap || args->sample_bytes))
+		return command_usage(self, "--access valgrind records every allocation, and no mmap: "
+					   "--%s does not go with it",
+				     args->mmap ? "mmap" : "sample");
 	/* First of all: if it fails, not even an old trace has been touched. */
 	if (args->listen && server_open(&server, args->listen, &err) < 0)
 		return command_fail(self, &err);

@@ -87,7 +87,8 @@ static void environment_free(char **environment)
 
 static char **environment_new(const struct launch *self)
 {
-	const char *preload = getenv("LD_PRELOAD");
+	const char *own = self->valgrind ? "VALGRIND_LIB" : "LD_PRELOAD";
+	const char *rest = self->valgrind ? NULL : getenv(own);
 	size_t count = 0, kept = 2;
 	char **environment;
 
@@ -96,15 +97,15 @@ static char **environment_new(const struct launch *self)
 	environment = calloc(count + 3, sizeof(*environment));
 	if (!environment)
 		return NULL;
-	environment[0] =
-		variable_new("LD_PRELOAD", self->recorder, preload && *preload ? preload : NULL);
+	environment[0] = variable_new(own, self->valgrind ? self->valgrind : self->recorder,
+				      rest && *rest ? rest : NULL);
 	environment[1] = variable_new(HW_SESSION_ENV, self->session, NULL);
 	if (!environment[0] || !environment[1]) {
 		environment_free(environment);
 		return NULL;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (!is_variable(environ[i], "LD_PRELOAD") &&
+		if (!is_variable(environ[i], own) &&
 		    !is_variable(environ[i], HW_SESSION_ENV))
 			environment[kept++] = environ[i];
 	}
@@ -174,9 +175,9 @@ int launch_fork(struct launch *self, struct err *err)
 	self->environment = NULL;
 	self->gate = self->failure = -1;
 	self->shell_argv = shell_argv_new(self);
-	if (self->recorder)
+	if (self->recorder || self->valgrind)
 		self->environment = environment_new(self);
-	if (!self->shell_argv || (self->recorder && !self->environment)) {
+	if (!self->shell_argv || ((self->recorder || self->valgrind) && !self->environment)) {
 		launch_release(self);
 		return err_set(err, ERR_MEMORY, "out of memory for arguments and environment");
 	}

@@ -16,6 +16,7 @@
 #include "format/atomics.h"
 #include "monitor/control_server.h"
 #include "monitor/program.h"
+#include "monitor/valgrind.h"
 #include "monitor/watch.h"
 
 struct run {
@@ -23,6 +24,7 @@ struct run {
 	struct run_result *result;
 	struct program program;
 	char recorder[4096];
+	struct valgrind valgrind;
 	char name[256];           /* of the program, without folders */
 	struct launch_signals signals;
 	struct launch launch;
@@ -52,6 +54,20 @@ static bool recorder_is_at(struct run *self, const char *folder, const char *res
 	return realpath(path, self->recorder) && access(self->recorder, R_OK) == 0;
 }
 
+static int valgrind_ready(struct run *self, const char *folder, struct err *err)
+{
+	struct valgrind_options options = {
+		.program = self->program.path,
+		.argv = self->options->argv,
+		.coverage = self->options->coverage,
+	};
+
+	if (valgrind_find(&self->valgrind, folder, err) < 0)
+		return err->code;
+	return valgrind_prepare(&self->valgrind, &options, err);
+}
+
+/* What is loaded into the program, or what it runs below. */
 static int recorder_find(struct run *self, struct err *err)
 {
 	char folder[4096] = "";
@@ -59,6 +75,8 @@ static int recorder_find(struct run *self, struct err *err)
 
 	folder[length > 0 ? length : 0] = 0;
 	*(strrchr(folder, '/') ? strrchr(folder, '/') : folder) = 0;
+	if (self->options->valgrind)
+		return valgrind_ready(self, folder, err);
 	if (self->options->recorder) {
 		if (!recorder_is_at(self, self->options->recorder, ""))
 			return err_set(err, ERR_INPUT, "cannot read the recorder '%s': %s",
@@ -84,9 +102,9 @@ static u32 run_flags(const struct run_options *options)
 	       (options->alloc_stacks && options->free_stacks ? HW_RUN_FREE_STACKS : 0) |
 	       (options->mmap ? HW_RUN_MMAP : 0) | (options->lossy ? HW_RUN_LOSSY : 0) |
 	       (options->test_preempt ? HW_RUN_TEST_PREEMPT : 0) |
-	       (options->durations ? HW_RUN_DURATIONS : 0) |
+	       (options->durations && !options->valgrind ? HW_RUN_DURATIONS : 0) |
 	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0) |
-	       (options->leak_scan ? HW_RUN_LEAK_SCAN : 0);
+	       (options->leak_scan && !options->valgrind ? HW_RUN_LEAK_SCAN : 0);
 }
 
 static int session_make(struct run *self, struct err *err)
@@ -116,11 +134,16 @@ static int fork_child(struct run *self, struct err *err)
 	self->launch = (struct launch){
 		.path = self->program.path,
 		.argv = self->options->argv,
-		.recorder = self->session.lobby ? self->recorder : NULL,
+		.recorder = self->session.lobby && !self->valgrind.argv ? self->recorder : NULL,
 		.session = self->session.path,
 		.root_pid = self->session.lobby ? &self->session.lobby->root_pid : NULL,
 		.signals = &self->signals,
 	};
+	if (self->valgrind.argv) {
+		self->launch.path = self->valgrind.launcher;
+		self->launch.argv = self->valgrind.argv;
+		self->launch.valgrind = self->valgrind.folder;
+	}
 	return launch_fork(&self->launch, err);
 }
 
@@ -436,6 +459,7 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 	}
 	if (status < 0)
 		run_result_release(result);
+	valgrind_release(&self->valgrind);
 	free(self);
 	return status;
 }

@@ -29,6 +29,8 @@ struct run_options {
 	int toggle_signal;       /* pauses and resumes when it is sent to us; 0 = none */
 	const char *toggle_file; /* allocations are recorded while it exists; NULL = none */
 	bool leak_scan;          /* look at the memory when the program ends */
+	bool valgrind;           /* run below Valgrind, with our tool instead of the recorder */
+	bool coverage;           /* note which bytes are accessed */
 	bool allow_unprofiled;   /* run static and setuid programs without recording them */
 	u64 sample_bytes;        /* 0 = everything */
 	u64 max_depth;           /* 0 = 1024 */

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+# build/valgrind: the Valgrind tool of `heapwise run --access valgrind`, out of the headers and archives
+# that the package `valgrind` installs. Without them it is left out, and the command says what to install.
+# The folder serves as VALGRIND_LIB: it also has what every tool needs beside itself.
+if(HEAPWISE_CPU STREQUAL "x86_64")
+	set(valgrind_cpu amd64)
+else()
+	set(valgrind_cpu arm64)
+endif()
+set(valgrind_platform ${valgrind_cpu}-linux)
+find_path(HEAPWISE_VALGRIND_INCLUDE pub_tool_tooliface.h PATH_SUFFIXES valgrind)
+find_library(HEAPWISE_VALGRIND_CORE libcoregrind-${valgrind_platform}.a PATH_SUFFIXES valgrind)
+find_file(HEAPWISE_VALGRIND_PRELOAD vgpreload_core-${valgrind_platform}.so
+	PATH_SUFFIXES libexec/valgrind lib/valgrind lib/${CMAKE_LIBRARY_ARCHITECTURE}/valgrind)
+mark_as_advanced(HEAPWISE_VALGRIND_INCLUDE HEAPWISE_VALGRIND_CORE HEAPWISE_VALGRIND_PRELOAD)
+if(NOT HEAPWISE_VALGRIND_INCLUDE OR NOT HEAPWISE_VALGRIND_CORE OR NOT HEAPWISE_VALGRIND_PRELOAD)
+	message(STATUS "valgrind is not installed: `heapwise run --access valgrind` is left out")
+	return()
+endif()
+
+get_filename_component(valgrind_archives ${HEAPWISE_VALGRIND_CORE} DIRECTORY)
+get_filename_component(valgrind_files ${HEAPWISE_VALGRIND_PRELOAD} DIRECTORY)
+set(valgrind_folder ${PROJECT_BINARY_DIR}/valgrind)
+set(valgrind_sources ${PROJECT_SOURCE_DIR}/src/valgrind)
+set(valgrind_definitions VGA_${valgrind_cpu}=1 VGO_linux=1 VGP_${valgrind_cpu}_linux=1
+	VGPV_${valgrind_cpu}_linux_vanilla=1)
+
+# Where the tool is loaded: away from where programs are.
+set(valgrind_address 0x58000000)
+file(GLOB valgrind_pc ${valgrind_archives}/../pkgconfig/valgrind.pc)
+if(valgrind_pc)
+	file(STRINGS ${valgrind_pc} valgrind_line REGEX "^valt_load_address=")
+	string(REGEX REPLACE "^valt_load_address=" "" valgrind_address "${valgrind_line}")
+endif()
+
+file(GLOB valgrind_tool_sources CONFIGURE_DEPENDS ${valgrind_sources}/*.c)
+list(REMOVE_ITEM valgrind_tool_sources ${valgrind_sources}/preload.c)
+add_executable(valgrind_tool ${valgrind_tool_sources})
+file(STRINGS ${HEAPWISE_VALGRIND_INCLUDE}/pub_tool_tooliface.h valgrind_asked
+	REGEX "p__builtin_new_aligned.*orig_align")
+if(valgrind_asked)
+	target_compile_definitions(valgrind_tool PRIVATE HWV_ASKED_ALIGNMENT)
+endif()
+set_target_properties(valgrind_tool PROPERTIES OUTPUT_NAME heapwise-${valgrind_platform}
+	RUNTIME_OUTPUT_DIRECTORY ${valgrind_folder} POSITION_INDEPENDENT_CODE OFF)
+target_compile_definitions(valgrind_tool PRIVATE HEAPWISE_VERSION="${PROJECT_VERSION}")
+target_compile_options(valgrind_tool PRIVATE -O2 -fno-pie -fomit-frame-pointer)
+target_link_options(valgrind_tool PRIVATE -static -nodefaultlibs -nostartfiles -u _start
+	-Wl,--build-id=none -Wl,-Ttext-segment=${valgrind_address})
+target_link_libraries(valgrind_tool PRIVATE ${HEAPWISE_VALGRIND_CORE}
+	${valgrind_archives}/libvex-${valgrind_platform}.a gcc
+	${valgrind_archives}/libgcc-sup-${valgrind_platform}.a)
+
+# What Valgrind loads into the program: the functions that stand in for malloc and memcpy. No loop of
+# theirs may be made a call of the function that it replaces.
+add_library(valgrind_preload SHARED ${valgrind_sources}/preload.c)
+set_target_properties(valgrind_preload PROPERTIES PREFIX ""
+	OUTPUT_NAME vgpreload_heapwise-${valgrind_platform} LIBRARY_OUTPUT_DIRECTORY ${valgrind_folder})
+target_compile_options(valgrind_preload PRIVATE -O2
+	$<$<C_COMPILER_ID:GNU>:-fno-tree-loop-distribute-patterns>)
+target_link_options(valgrind_preload PRIVATE -nodefaultlibs -Wl,-z,interpose -Wl,-z,initfirst
+	-Wl,--build-id -Wl,--whole-archive
+	${valgrind_archives}/libreplacemalloc_toolpreload-${valgrind_platform}.a -Wl,--no-whole-archive)
+
+foreach(target valgrind_tool valgrind_preload)
+	target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+	target_include_directories(${target} SYSTEM PRIVATE ${HEAPWISE_VALGRIND_INCLUDE})
+	target_compile_definitions(${target} PRIVATE ${valgrind_definitions})
+	target_compile_options(${target} PRIVATE ${HEAPWISE_WARNINGS} -fno-strict-aliasing -fno-builtin
+		-fno-stack-protector)
+endforeach()
+
+foreach(name vgpreload_core-${valgrind_platform}.so default.supp)
+	configure_file(${valgrind_files}/${name} ${valgrind_folder}/${name} COPYONLY)
+	install(FILES ${valgrind_files}/${name} DESTINATION lib/heapwise/valgrind)
+endforeach()
+install(TARGETS valgrind_tool RUNTIME DESTINATION lib/heapwise/valgrind)
+install(TARGETS valgrind_preload LIBRARY DESTINATION lib/heapwise/valgrind)
+install(FILES ${valgrind_sources}/LICENSE DESTINATION lib/heapwise/valgrind)

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * The malloc family; see heap.h. An allocation is stamped after the real call, a free before it. */
+#include "valgrind/heap.h"
+
+#include <pub_tool_replacemalloc.h>
+#include <pub_tool_tooliface.h>
+
+#include "valgrind/access.h"
+#include "valgrind/context.h"
+#include "valgrind/session.h"
+
+enum { RED_ZONE = 16 }; /* bytes around a block: an access next to it hits no other one */
+
+/* ---- events ---- */
+
+static void put(ThreadId tid, u32 kind, u16 aux, u64 address, u64 size)
+{
+	u32 stacks = hw_kind_frees(kind) ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS;
+	Bool paused = hw_kind_frees(kind) && load_relaxed(&hwv_control->paused);
+
+	hwv_put(tid, &(struct hw_record){
+			     .ticks = hwv_clock_read(),
+			     .address = address,
+			     .size = size,
+			     .context = hwv_has_flag(stacks) && !paused ? hwv_context_of(tid) : 0,
+			     .kind = (u8)kind,
+			     .aux = aux,
+		     });
+}
+
+static void put_part(ThreadId tid, enum hw_access_part part, u64 address, u64 size)
+{
+	if (hwv_control)
+		hwv_put(tid, &(struct hw_record){ .ticks = hwv_clock,
+						  .address = address,
+						  .size = size,
+						  .kind = HW_ACCESS,
+						  .aux = (u16)part });
+}
+
+static void tell_accesses(ThreadId tid, const struct block *block)
+{
+	hwv_clock_read();
+	put_part(tid, HW_ACCESS_BLOCK, block->address, block->shared ? HW_ACCESS_SHARED : 0);
+	if (block->first_ticks) {
+		u64 high = block->high < block->size ? block->high : block->size;
+
+		put_part(tid, HW_ACCESS_TIMES, block->first_ticks, block->last_ticks);
+		put_part(tid, HW_ACCESS_COUNTS, block->reads, block->writes);
+		put_part(tid, HW_ACCESS_BYTES, block->read_bytes, block->written_bytes);
+		put_part(tid, HW_ACCESS_RANGE, block->low, high);
+	}
+	if (block->covered)
+		put_part(tid, HW_ACCESS_COVERAGE, hwv_covered_bytes(block), 1);
+	put_part(tid, HW_ACCESS_END, block->address, 0);
+}
+
+static void note_allocation(ThreadId tid, u32 kind, struct block *block)
+{
+	if (!hwv_wants_allocation())
+		return;
+	put(tid, kind, 0, block->address, block->size);
+	block->recording = hwv_recording;
+}
+
+static void note_failure(ThreadId tid, u32 kind, u64 size)
+{
+	if (hwv_wants_allocation())
+		put(tid, HW_FAILED, (u16)kind, 0, size);
+}
+
+/* Also of an address at which no block begins: a wrong call is an event, too. */
+static void note_free(ThreadId tid, u32 kind, u16 aux, Addr address, const struct block *block)
+{
+	if (!hwv_wants_free())
+		return;
+	if (block && block->recording == hwv_recording)
+		tell_accesses(tid, block);
+	if (hwv_control)
+		put(tid, kind, aux, address, 0);
+}
+
+/* ---- blocks ---- */
+
+static void *allocate(ThreadId tid, u32 kind, SizeT size, SizeT alignment)
+{
+	void *p = (SSizeT)size < 0 ? NULL : VG_(cli_malloc)(alignment, size);
+
+	if (!p) {
+		note_failure(tid, kind, size);
+		return NULL;
+	}
+	if (kind == HW_CALLOC)
+		VG_(memset)(p, 0, size);
+	note_allocation(tid, kind, hwv_block_new((Addr)p, size));
+	return p;
+}
+
+static void release(ThreadId tid, u32 kind, void *p)
+{
+	struct block *block = hwv_block_at((Addr)p);
+
+	note_free(tid, kind, 0, (Addr)p, block);
+	if (!block)
+		return;
+	hwv_block_free(block);
+	VG_(cli_free)(p);
+}
+
+static void *reallocate(ThreadId tid, void *old, SizeT size)
+{
+	struct block *block = hwv_block_at((Addr)old);
+	void *p;
+
+	if (!old)
+		return allocate(tid, HW_REALLOC, size, VG_(clo_alignment));
+	if (!size || !block) {
+		release(tid, HW_REALLOC_FREE, old);
+		return NULL;
+	}
+	p = (SSizeT)size < 0 ? NULL : VG_(cli_realloc)(old, size);
+	if (!p) {
+		note_failure(tid, HW_REALLOC, size);
+		return NULL;
+	}
+	note_free(tid, HW_REALLOC_FREE, !hwv_control || !load_relaxed(&hwv_control->paused), (Addr)old,
+		  block);
+	hwv_block_free(block);
+	note_allocation(tid, HW_REALLOC, hwv_block_new((Addr)p, size));
+	return p;
+}
+
+/* ---- what Valgrind calls ---- */
+
+static void *do_malloc(ThreadId tid, SizeT size)
+{
+	return allocate(tid, HW_MALLOC, size, VG_(clo_alignment));
+}
+
+static void *do_new(ThreadId tid, SizeT size)
+{
+	return allocate(tid, HW_NEW, size, VG_(clo_alignment));
+}
+
+static void *do_new_array(ThreadId tid, SizeT size)
+{
+	return allocate(tid, HW_NEW_ARRAY, size, VG_(clo_alignment));
+}
+
+/* Later versions of Valgrind also pass the alignment that was asked for. */
+#ifdef HWV_ASKED_ALIGNMENT
+#define ASKED_ALIGNMENT , SizeT asked
+#define IGNORE_ASKED (void)asked
+#else
+#define ASKED_ALIGNMENT
+#define IGNORE_ASKED (void)0
+#endif
+
+static void *do_new_aligned(ThreadId tid, SizeT size, SizeT alignment ASKED_ALIGNMENT)
+{
+	IGNORE_ASKED;
+	return allocate(tid, HW_NEW, size, alignment);
+}
+
+static void *do_new_array_aligned(ThreadId tid, SizeT size, SizeT alignment ASKED_ALIGNMENT)
+{
+	IGNORE_ASKED;
+	return allocate(tid, HW_NEW_ARRAY, size, alignment);
+}
+
+static void *do_memalign(ThreadId tid, SizeT alignment ASKED_ALIGNMENT, SizeT size)
+{
+	IGNORE_ASKED;
+	return allocate(tid, HW_MEMALIGN, size, alignment);
+}
+
+static void *do_calloc(ThreadId tid, SizeT count, SizeT size)
+{
+	return allocate(tid, HW_CALLOC, count * size, VG_(clo_alignment)); /* the caller checks */
+}
+
+static void do_free(ThreadId tid, void *p) { release(tid, HW_FREE, p); }
+static void do_delete(ThreadId tid, void *p) { release(tid, HW_DELETE, p); }
+static void do_delete_array(ThreadId tid, void *p) { release(tid, HW_DELETE_ARRAY, p); }
+
+static void do_delete_aligned(ThreadId tid, void *p, SizeT alignment)
+{
+	(void)alignment;
+	release(tid, HW_DELETE, p);
+}
+
+static void do_delete_array_aligned(ThreadId tid, void *p, SizeT alignment)
+{
+	(void)alignment;
+	release(tid, HW_DELETE_ARRAY, p);
+}
+
+static SizeT do_usable_size(ThreadId tid, void *p)
+{
+	const struct block *block = hwv_block_at((Addr)p);
+
+	(void)tid;
+	return block ? block->size : 0;
+}
+
+void hwv_heap_init(void)
+{
+	VG_(needs_malloc_replacement)
+	(do_malloc, do_new, do_new_aligned, do_new_array, do_new_array_aligned, do_memalign, do_calloc,
+	 do_free, do_delete, do_delete_aligned, do_delete_array, do_delete_array_aligned, reallocate,
+	 do_usable_size, RED_ZONE);
+}
+
+/* ---- the end ---- */
+
+static ThreadId teller;
+
+static void tell_if_known(struct block *block)
+{
+	if (hwv_control && block->recording == hwv_recording)
+		tell_accesses(teller, block);
+}
+
+void hwv_heap_tell_accesses(ThreadId tid)
+{
+	if (!hwv_control || !hwv_wants_free())
+		return;
+	teller = tid;
+	hwv_blocks_each(tell_if_known);
+	store_relaxed(&hwv_control->access_checked, hwv_checked);
+	store_relaxed(&hwv_control->access_heap, hwv_heap);
+}
