@@ -23,6 +23,9 @@ struct run_args {
 	bool mmap, lossy, children, unprofiled, start_paused;
 	const char *toggle_signal, *toggle_file;
 	bool progress, quiet, report;
+	const char *access;
+	bool coverage;
+	u64 access_epoch_ms, access_max;
 	u64 sample_bytes, max_depth, max_size;
 	u64 ring_records, test_stamp_shift;
 	bool test_preempt;
@@ -61,6 +64,15 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(leak_scan, 0, "leak-scan", OPTION_CHOICE, "auto|off",
 		   "when the program ends, search its memory for what leads to each chunk that it "
 		   "kept (auto), or do not (off)"),
+	RUN_OPTION(access, 0, "access", OPTION_CHOICE, "exact|adaptive|off",
+		   "record accesses of programs made by 'heapwise cc': each (exact, the default for "
+		   "them), of hot memory a sample (adaptive), or none (off)"),
+	RUN_OPTION(access_epoch_ms, 0, "access-epoch", OPTION_NUMBER, "MS",
+		   "with --access adaptive: look at hot memory again after MS milliseconds; default 10"),
+	RUN_OPTION(access_max, 0, "access-max", OPTION_NUMBER, "N",
+		   "let the counts of a chunk's reads and writes stop at N; default: never"),
+	RUN_OPTION(coverage, 0, "coverage", OPTION_SET, NULL,
+		   "record which bytes of a chunk are accessed, too"),
 	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
 		   "once the trace has BYTES, keep totals per allocation point only; default: when "
 		   "the "
@@ -339,6 +351,13 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 	options->durations = args->durations;
 	options->exact_times = args->exact_times;
 	options->leak_scan = !args->leak_scan || strcmp(args->leak_scan, "auto") == 0;
+	options->access = !args->access ? RUN_ACCESS_AUTO
+			: strcmp(args->access, "exact") == 0 ? RUN_ACCESS_EXACT
+			: strcmp(args->access, "adaptive") == 0 ? RUN_ACCESS_ADAPTIVE
+								 : RUN_ACCESS_OFF;
+	options->coverage = args->coverage;
+	options->access_epoch_ns = args->access_epoch_ms * 1000000;
+	options->access_max = args->access_max;
 	options->allow_unprofiled = args->unprofiled;
 	options->start_paused = args->start_paused;
 	options->toggle_signal = args->toggle_signal ? signal_number(args->toggle_signal) : 0;
