@@ -70,8 +70,8 @@ if(recorder_sources)
 		${recorder_dir}/access/arch/${HEAPWISE_CPU}/*.S)
 	list(FILTER access_sources EXCLUDE REGEX "/stub\\.c$")
 	heapwise_recorder(recorder_access heapwise-access ${access_sources})
-	target_compile_definitions(recorder_access PRIVATE HWR_ACCESS)
-	# It defines functions that the compiler believes to know.
+	# It defines functions that the compiler believes to know and that headers define inline.
+	target_compile_definitions(recorder_access PRIVATE HWR_ACCESS __NO_INLINE__=1)
 	target_compile_options(recorder_access PRIVATE $<$<COMPILE_LANGUAGE:C>:-fno-builtin>)
 	target_link_options(recorder_access PRIVATE -static-libgcc)
 	foreach(kind program library)

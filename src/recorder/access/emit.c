@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * From what is known of a chunk to records in the ring. Runs in the target. */
+#include <link.h>
+
 #include "recorder/access/access.h"
 #include "recorder/access/chunks.h"
 #include "recorder/note.h"
 #include "recorder/sys.h"
+#include "recorder/unwind/cfi.h"
+
+extern struct r_debug _r_debug __attribute__((weak));
 
 /* What a realloc of this thread has ended; see hwr_chunk_put_aside. */
 static __thread struct {
@@ -27,6 +32,7 @@ static void put_part(struct hwr_thread *t, u64 ticks, u32 part, u64 address, u64
 
 static void put_parts(struct hwr_thread *t, u64 ticks, u64 address, const struct hwr_sums *sums)
 {
+	add_relaxed(&hwr_control->access_heap, sums->reads + sums->writes);
 	put_part(t, ticks, HW_ACCESS_BLOCK, address, sums->flags);
 	if (sums->first) {
 		put_part(t, ticks, HW_ACCESS_TIMES, sums->first, sums->last);
@@ -69,6 +75,18 @@ static void put_live(void *self, u64 address, struct hwr_chunk *chunk)
 		put_parts(t, hw_ticks(), address, &sums);
 }
 
+/* All that are loaded, so that the monitor can tell which of them are not instrumented. */
+static void tell_modules(void)
+{
+	struct hwr_module_at module;
+
+	if (!&_r_debug || _r_debug.r_state != RT_CONSISTENT)
+		return; /* another thread changes the list */
+	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+		if (hwr_module_at((u64)map->l_ld, &module))
+			hwr_modules_saw(&module);
+}
+
 void hwr_access_leave(void)
 {
 	static u32 left; /* pid that has done it: a forked child may end in its turn */
@@ -82,6 +100,7 @@ void hwr_access_leave(void)
 		return;
 	store_relaxed(&left, hwr_pid);
 	hwr_note_begin(call.t, &call.caller);
+	tell_modules();
 	hwr_heap_each(put_live, call.t);
 	hwr_note_end(call.t);
 }

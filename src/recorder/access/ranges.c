@@ -15,10 +15,6 @@
 #include "recorder/memory.h"
 #include "recorder/note.h"
 
-/* Macros of some headers. */
-#undef fread_unlocked
-#undef fwrite_unlocked
-
 typedef char *text;
 typedef const char *ctext;
 typedef const void *cmemory;
