@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# libheapwise.so, which runs inside other people's programs, and libheapwise-check.so, the same
+# libheapwise.so, which runs inside other people's programs, libheapwise-access.so, which also
+# records accesses, the stubs that `heapwise cc` links into programs, and libheapwise-check.so, the same
 # code built to compare each of its stacks with libgcc's unwinder. Never built with a sanitizer.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
 	set(HEAPWISE_CPU aarch64)
@@ -27,7 +28,7 @@ set(recorder_options
 	-fno-builtin-strdup -fno-builtin-strndup)
 
 function(heapwise_recorder target name)
-	add_library(${target} SHARED ${recorder_sources})
+	add_library(${target} SHARED ${recorder_sources} ${ARGN})
 	set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
 		LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 	target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src
@@ -41,9 +42,43 @@ function(heapwise_recorder target name)
 		-Wl,--no-undefined)
 endfunction()
 
+# heapwise_stub(KIND COMPILER): heapwise-stub-KIND-COMPILER.o, an object file so that it is linked always.
+function(heapwise_stub kind compiler)
+	set(target stub_${kind}_${compiler})
+	set(object ${PROJECT_BINARY_DIR}/heapwise-stub-${kind}-${compiler}.o)
+	add_library(${target} OBJECT ${recorder_dir}/access/shadow/stub.c)
+	target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+	target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS} -O2 -g0 -fno-stack-protector
+		-fomit-frame-pointer -fno-builtin)
+	target_compile_definitions(${target} PRIVATE
+		$<$<STREQUAL:${kind},program>:HW_STUB_PROGRAM>
+		$<$<STREQUAL:${compiler},gcc>:HW_STUB_MERGES>)
+	add_custom_command(OUTPUT ${object} DEPENDS ${target} $<TARGET_OBJECTS:${target}>
+		COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_OBJECTS:${target}> ${object})
+	add_custom_target(${target}_copy ALL DEPENDS ${object})
+	set_property(GLOBAL APPEND PROPERTY HEAPWISE_STUBS ${object})
+	set_property(GLOBAL APPEND PROPERTY HEAPWISE_STUB_TARGETS ${target}_copy)
+endfunction()
+
 if(recorder_sources)
 	heapwise_recorder(recorder heapwise)
 	target_link_options(recorder PRIVATE -static-libgcc)
+	file(GLOB access_sources CONFIGURE_DEPENDS
+		${recorder_dir}/heap/*.c
+		${recorder_dir}/access/*.c
+		${recorder_dir}/access/shadow/*.c
+		${recorder_dir}/access/arch/${HEAPWISE_CPU}/*.S)
+	list(FILTER access_sources EXCLUDE REGEX "/stub\\.c$")
+	heapwise_recorder(recorder_access heapwise-access ${access_sources})
+	# It defines functions that the compiler believes to know and that headers define inline.
+	target_compile_definitions(recorder_access PRIVATE HWR_ACCESS __NO_INLINE__=1)
+	target_compile_options(recorder_access PRIVATE $<$<COMPILE_LANGUAGE:C>:-fno-builtin>)
+	target_link_options(recorder_access PRIVATE -static-libgcc)
+	foreach(kind program library)
+		foreach(compiler gcc clang)
+			heapwise_stub(${kind} ${compiler})
+		endforeach()
+	endforeach()
 	heapwise_recorder(recorder_check heapwise-check)
 	set_target_properties(recorder_check PROPERTIES EXCLUDE_FROM_ALL ON)
 	target_compile_definitions(recorder_check PRIVATE HWR_CHECK)

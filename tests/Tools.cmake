@@ -5,9 +5,13 @@ set(tools_dir ${PROJECT_SOURCE_DIR}/tools)
 if(TARGET recorder)
 	add_dependencies(tests recorder)
 	heapwise_script_test(tools.imports ${tools_dir}/check-imports $<TARGET_FILE:recorder>)
+	add_dependencies(tests recorder_access)
+	heapwise_script_test(tools.imports-access ${tools_dir}/check-imports $<TARGET_FILE:recorder_access>)
 	if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
 		heapwise_script_test(tools.stack ${tools_dir}/check-stack
 			${PROJECT_BINARY_DIR}/CMakeFiles/recorder.dir)
+		heapwise_script_test(tools.stack-access ${tools_dir}/check-stack
+			${PROJECT_BINARY_DIR}/CMakeFiles/recorder_access.dir)
 	endif()
 endif()
 if(HEAPWISE_HOST)

@@ -25,6 +25,7 @@ struct run_args {
 	bool mmap, lossy, children, unprofiled, start_paused;
 	const char *toggle_signal, *toggle_file, *listen;
 	bool progress, quiet, report;
+	u64 access_epoch_ms, access_max;
 	u64 sample_bytes, max_depth, max_size;
 	u64 ring_records, test_stamp_shift;
 	bool test_preempt;
@@ -63,11 +64,16 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(leak_scan, 0, "leak-scan", OPTION_CHOICE, "auto|off",
 		   "when the program ends, search its memory for what leads to each chunk that it "
 		   "kept (auto), or do not (off)"),
-	RUN_OPTION(access, 0, "access", OPTION_CHOICE, "valgrind|off",
-		   "record which memory is read and written: below Valgrind (valgrind), which needs no "
-		   "other build of the program and is slow, or not (off)"),
+	RUN_OPTION(access, 0, "access", OPTION_CHOICE, "exact|adaptive|valgrind|off",
+		   "record which memory is read and written: of programs made by 'heapwise cc' each access "
+		   "(exact, the default for them) or of hot memory a sample (adaptive); of any program, "
+		   "slowly, below Valgrind (valgrind); or not at all (off)"),
+	RUN_OPTION(access_epoch_ms, 0, "access-epoch", OPTION_NUMBER, "MS",
+		   "with --access adaptive: look at hot memory again after MS milliseconds; default 10"),
+	RUN_OPTION(access_max, 0, "access-max", OPTION_NUMBER, "N",
+		   "let the counts of a chunk's reads and writes stop at N; default: never"),
 	RUN_OPTION(coverage, 0, "coverage", OPTION_SET, NULL,
-		   "with --access: note byte by byte what is accessed"),
+		   "record which bytes of a chunk are accessed, too"),
 	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
 		   "once the trace has BYTES, keep totals per allocation point only; default: when "
 		   "the "
@@ -338,6 +344,21 @@ static int signal_number(const char *name)
 	return offset <= (u64)(SIGRTMAX - SIGRTMIN) ? SIGRTMIN + (int)offset : 0;
 }
 
+static enum run_access access_parse(const char *word)
+{
+	static const char *const words[] = {
+		[RUN_ACCESS_OFF] = "off",
+		[RUN_ACCESS_EXACT] = "exact",
+		[RUN_ACCESS_ADAPTIVE] = "adaptive",
+		[RUN_ACCESS_VALGRIND] = "valgrind",
+	};
+
+	for (u32 i = RUN_ACCESS_OFF; word && i <= RUN_ACCESS_VALGRIND; i++)
+		if (strcmp(word, words[i]) == 0)
+			return i;
+	return RUN_ACCESS_AUTO;
+}
+
 static void options_fill(const struct run_args *args, char **argv, struct run_options *options)
 {
 	options->argv = argv;
@@ -351,8 +372,10 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 	options->durations = args->durations;
 	options->exact_times = args->exact_times;
 	options->leak_scan = !args->leak_scan || strcmp(args->leak_scan, "auto") == 0;
-	options->valgrind = args->access && strcmp(args->access, "valgrind") == 0;
+	options->access = access_parse(args->access);
 	options->coverage = args->coverage;
+	options->access_epoch_ns = args->access_epoch_ms * 1000000;
+	options->access_max = args->access_max;
 	options->allow_unprofiled = args->unprofiled;
 	options->start_paused = args->start_paused;
 	options->toggle_signal = args->toggle_signal ? signal_number(args->toggle_signal) : 0;
@@ -413,9 +436,9 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 				     "--toggle-signal wants one of USR1, USR2, HUP, WINCH, URG, "
 				     "RTMIN+N, not '%s'",
 				     args->toggle_signal);
-	if (args->coverage && !options.valgrind)
-		return command_usage(self, "--coverage needs --access valgrind");
-	if (options.valgrind && (args->mmap || args->sample_bytes))
+	if (args->coverage && options.access == RUN_ACCESS_OFF)
+		return command_usage(self, "--coverage does not go with --access off");
+	if (options.access == RUN_ACCESS_VALGRIND && (args->mmap || args->sample_bytes))
 		return command_usage(self, "--access valgrind records every allocation, and no mmap: "
 					   "--%s does not go with it",
 				     args->mmap ? "mmap" : "sample");

@@ -14,6 +14,7 @@ struct command {
 	const char *details;  /* paragraphs after the options in --help; may be NULL */
 	const struct option_spec *options;
 	bool stop_at_operand;
+	bool foreign_options;       /* all arguments but a lone --help are for another program */
 	size_t fields_size;         /* of the struct that the options fill */
 	const void *fields_default; /* copied before parsing; NULL = zeros */
 	/* argv holds operands only. Returns the exit status. */
@@ -24,7 +25,7 @@ struct command {
 extern const struct command *const commands[];
 extern const struct command cmd_run, cmd_report, cmd_mprof, cmd_leaks, cmd_dump, cmd_info, cmd_symbolize,
 	cmd_ctl,
-	cmd_doctor;
+	cmd_doctor, cmd_cc, cmd_cxx;
 
 /* Prints "heapwise NAME: text" on stderr and returns the exit status for err->code. */
 int command_fail(const struct command *command, const struct err *err);

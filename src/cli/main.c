@@ -15,7 +15,8 @@
 
 const struct command *const commands[] = {
 	&cmd_run,  &cmd_report,	   &cmd_mprof, &cmd_leaks,  &cmd_dump,
-	&cmd_info, &cmd_symbolize, &cmd_ctl,   &cmd_doctor, NULL,
+	&cmd_info, &cmd_symbolize, &cmd_ctl,   &cmd_doctor,
+	&cmd_cc,   &cmd_cxx,	   NULL,
 };
 
 int command_fail(const struct command *command, const struct err *err)
@@ -102,6 +103,10 @@ static int command_run(const struct command *command, int argc, char **argv)
 	if (!fields) {
 		err_set(&err, ERR_MEMORY, "out of memory");
 		return command_fail(command, &err);
+	}
+	if (command->foreign_options && (argc != 2 || strcmp(argv[1], "--help") != 0)) {
+		free(fields);
+		return command->run(command, NULL, argc - 1, argv + 1);
 	}
 	if (command->fields_default)
 		memcpy(fields, command->fields_default, command->fields_size);

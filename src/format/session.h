@@ -61,6 +61,9 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_EXACT_TIMES = 64,   /* read the counter for every event */
 	HW_RUN_CONTINUED = 128,    /* of an image in a trace: its recording began in the middle of a life */
 	HW_RUN_LEAK_SCAN = 256,    /* let the monitor look at the memory when the program ends */
+	HW_RUN_ACCESS_EXACT = 512, /* record accesses by instrumented code: each */
+	HW_RUN_ACCESS_ADAPTIVE = 1024, /* or, of hot memory, a sample */
+	HW_RUN_COVERAGE = 2048,    /* and which bytes are accessed */
 };
 
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */
@@ -171,8 +174,8 @@ struct hw_control {
 	u32 arch;                        /* recorder: ELF e_machine */
 	u32 began_paused;                /* recorder, until the image is told monitor: paused from the start */
 	u32 access;                      /* recorder, before `attached`: enum hw_access_mode */
-	u64 access_epoch_ns;             /* recorder: of adaptive recording, 0 = none */
-	u64 access_max;                  /* recorder: where counts of accesses stop, 0 = nowhere */
+	u64 access_epoch_ns;             /* monitor, as a wish; recorder: of adaptive recording, 0 = none */
+	u64 access_max;                  /* monitor: where counts of accesses stop, 0 = nowhere */
 
 	_Alignas(HW_CACHE_LINE) u32 slots_used; /* recorder: slots below this number were used */
 	u32 nodes_used;                         /* recorder: nodes below this number are reserved */

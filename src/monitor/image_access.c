@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/strbuf.h"
 #include "format/atomics.h"
 #include "monitor/access.h"
+#include "monitor/program.h"
 
 u32 image_access_mode(struct image *self)
 {
@@ -55,6 +57,36 @@ static int note_number(struct image *self, const char *key, u64 number, struct e
 	return self->sink.note(self->sink.self, key, value, err);
 }
 
+/* Modules of ours and of the kernel access no chunk of the program's. */
+static bool is_apart(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return !slash || strncmp(slash, "/libheapwise", 12) == 0;
+}
+
+/* What modules without instrumentation access was not seen: their paths, one to a line. */
+static int note_plain_modules(struct image *self, struct err *err)
+{
+	u32 mode = load_relaxed(&self->berth.control->access);
+	struct strbuf text = { 0 };
+	int status = 0;
+
+	if (!self->sink.note || (mode != HW_ACCESS_EXACT && mode != HW_ACCESS_ADAPTIVE))
+		return 0;
+	for (u64 i = 0; i < self->modules.count; i++) {
+		const char *path = self->modules.data[i].path;
+
+		if (is_apart(path) || (text.text && strstr(text.text, path)) || program_is_instrumented(path))
+			continue;
+		strbuf_addf(&text, "%s%s", text.count ? "\n" : "", path);
+	}
+	if (text.count && text.text)
+		status = self->sink.note(self->sink.self, "access_uninstrumented", text.text, err);
+	strbuf_release(&text);
+	return status;
+}
+
 int image_note_accesses(struct image *self, struct err *err)
 {
 	const struct hw_control *control = self->berth.control;
@@ -74,7 +106,7 @@ int image_note_accesses(struct image *self, struct err *err)
 
 	for (u32 i = 0; i < sizeof(notes) / sizeof(notes[0]) && status == 0; i++)
 		status = note_number(self, notes[i].key, notes[i].number, err);
-	return status;
+	return status ? status : note_plain_modules(self, err);
 }
 
 void image_forget_accesses(struct image *self)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "format/shadow.h"
 #include "monitor/hint.h"
 
 enum { SCRIPTS_MAX = 5, HEADERS_MAX = 1024, LINE_MAX_BYTES = 256 };
@@ -179,6 +180,60 @@ static bool look_once(struct program *self)
 	return script;
 }
 
+enum { NOTES_MAX = 65536 };
+
+/* Whether one of the notes in these bytes is ours. */
+static bool has_note(const u8 *bytes, u64 count)
+{
+	while (count >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		u64 name, size;
+
+		memcpy(&note, bytes, sizeof(note));
+		name = (note.n_namesz + 3ull) & ~3ull;
+		size = sizeof(note) + name + ((note.n_descsz + 3ull) & ~3ull);
+		if (size > count)
+			return false;
+		if (note.n_type == HW_NOTE_ACCESS && note.n_namesz == sizeof(HW_NOTE_NAME) &&
+		    memcmp(bytes + sizeof(note), HW_NOTE_NAME, sizeof(HW_NOTE_NAME)) == 0)
+			return true;
+		bytes += size;
+		count -= size;
+	}
+	return false;
+}
+
+static bool segment_has_note(int fd, const Elf64_Phdr *segment)
+{
+	u64 count = segment->p_filesz < NOTES_MAX ? segment->p_filesz : NOTES_MAX, got = 0;
+	u8 *bytes = malloc(count ? count : 1);
+	bool found;
+
+	found = bytes && io_read_at(fd, bytes, count, segment->p_offset, &got) == 0 && has_note(bytes, got);
+	free(bytes);
+	return found;
+}
+
+bool program_is_instrumented(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+	bool found = false;
+	u64 got = 0;
+
+	if (fd < 0)
+		return false;
+	if (io_read_at(fd, &header, sizeof(header), 0, &got) != 0 || got != sizeof(header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(segment))
+		header.e_phnum = 0;
+	for (u32 i = 0; i < header.e_phnum && i < HEADERS_MAX && !found; i++)
+		found = io_read_at(fd, &segment, sizeof(segment), header.e_phoff + i * sizeof(segment), &got) == 0 &&
+			got == sizeof(segment) && segment.p_type == PT_NOTE && segment_has_note(fd, &segment);
+	close(fd);
+	return found;
+}
+
 int program_find(struct program *self, const char *name, struct err *err)
 {
 	memset(self, 0, sizeof(*self));
@@ -187,6 +242,7 @@ int program_find(struct program *self, const char *name, struct err *err)
 	memcpy(self->binary, self->path, sizeof(self->binary));
 	for (u32 i = 0; i < SCRIPTS_MAX && look_once(self); i++) {
 	}
+	self->instrumented = program_is_instrumented(self->binary);
 	return 0;
 }
 

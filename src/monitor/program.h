@@ -25,10 +25,14 @@ struct program {
 	char path[4096];   /* as found */
 	char binary[4096]; /* what runs in the end: the interpreter of a script, else path */
 	enum program_obstacle obstacle;
+	bool instrumented; /* made by heapwise cc */
 };
 
 /* ERR_INPUT if there is no such program or it may not be executed. */
 int program_find(struct program *self, const char *name, struct err *err);
+
+/* Whether the file has the note of heapwise cc. */
+bool program_is_instrumented(const char *path);
 
 /* Fills err with what stands in the way and what to do; returns its code. Only with an obstacle. */
 int program_refuse(const struct program *self, struct err *err);

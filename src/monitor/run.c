@@ -54,6 +54,11 @@ static bool recorder_is_at(struct run *self, const char *folder, const char *res
 	return realpath(path, self->recorder) && access(self->recorder, R_OK) == 0;
 }
 
+static bool is_below_valgrind(const struct run_options *options)
+{
+	return options->access == RUN_ACCESS_VALGRIND;
+}
+
 static int valgrind_ready(struct run *self, const char *folder, struct err *err)
 {
 	struct valgrind_options options = {
@@ -67,25 +72,36 @@ static int valgrind_ready(struct run *self, const char *folder, struct err *err)
 	return valgrind_prepare(&self->valgrind, &options, err);
 }
 
+/* Whether the recorder that also records accesses is to be loaded. */
+static bool wants_access(const struct run *self)
+{
+	if (self->options->access == RUN_ACCESS_AUTO)
+		return self->program.instrumented;
+	return self->options->access == RUN_ACCESS_EXACT ||
+	       self->options->access == RUN_ACCESS_ADAPTIVE;
+}
+
 /* What is loaded into the program, or what it runs below. */
 static int recorder_find(struct run *self, struct err *err)
 {
+	const char *file = wants_access(self) ? "libheapwise-access.so" : "libheapwise.so";
+	char beside[64], installed[64];
 	char folder[4096] = "";
 	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
 
+	snprintf(beside, sizeof(beside), "/%s", file);
+	snprintf(installed, sizeof(installed), "/../lib/heapwise/%s", file);
 	folder[length > 0 ? length : 0] = 0;
 	*(strrchr(folder, '/') ? strrchr(folder, '/') : folder) = 0;
-	if (self->options->valgrind)
+	if (is_below_valgrind(self->options))
 		return valgrind_ready(self, folder, err);
 	if (self->options->recorder) {
 		if (!recorder_is_at(self, self->options->recorder, ""))
 			return err_set(err, ERR_INPUT, "cannot read the recorder '%s': %s",
 				       self->options->recorder, strerror(errno));
-	} else if (!recorder_is_at(self, folder, "/libheapwise.so") &&
-		   !recorder_is_at(self, folder, "/../lib/heapwise/libheapwise.so")) {
+	} else if (!recorder_is_at(self, folder, beside) && !recorder_is_at(self, folder, installed)) {
 		return err_set(err, ERR_INPUT,
-			       "cannot find libheapwise.so in %s or in ../lib/heapwise beside it",
-			       folder);
+			       "cannot find %s in %s or in ../lib/heapwise beside it", file, folder);
 	}
 	if (strpbrk(self->recorder, " :"))
 		return err_set(
@@ -96,15 +112,23 @@ static int recorder_find(struct run *self, struct err *err)
 	return 0;
 }
 
+static u32 access_flags(const struct run *self)
+{
+	if (!wants_access(self))
+		return 0;
+	return (self->options->access == RUN_ACCESS_ADAPTIVE ? HW_RUN_ACCESS_ADAPTIVE : HW_RUN_ACCESS_EXACT) |
+	       (self->options->coverage ? HW_RUN_COVERAGE : 0);
+}
+
 static u32 run_flags(const struct run_options *options)
 {
 	return (options->alloc_stacks ? HW_RUN_ALLOC_STACKS : 0) |
 	       (options->alloc_stacks && options->free_stacks ? HW_RUN_FREE_STACKS : 0) |
 	       (options->mmap ? HW_RUN_MMAP : 0) | (options->lossy ? HW_RUN_LOSSY : 0) |
 	       (options->test_preempt ? HW_RUN_TEST_PREEMPT : 0) |
-	       (options->durations && !options->valgrind ? HW_RUN_DURATIONS : 0) |
+	       (options->durations && !is_below_valgrind(options) ? HW_RUN_DURATIONS : 0) |
 	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0) |
-	       (options->leak_scan && !options->valgrind ? HW_RUN_LEAK_SCAN : 0);
+	       (options->leak_scan && !is_below_valgrind(options) ? HW_RUN_LEAK_SCAN : 0);
 }
 
 static int session_make(struct run *self, struct err *err)
@@ -112,7 +136,9 @@ static int session_make(struct run *self, struct err *err)
 	const struct run_options *options = self->options;
 	struct session_options session = {
 		.children = options->children,
-		.flags = run_flags(options),
+		.flags = run_flags(options) | access_flags(self),
+		.access_epoch_ns = options->access_epoch_ns,
+		.access_max = options->access_max,
 		.max_depth = options->max_depth && options->max_depth < 1024 ?
 			     (u32)options->max_depth : 1024,
 		.stamp_shift = (u32)(options->test_stamp_shift & 31),

@@ -18,6 +18,14 @@ struct run_service {
 	void *self;
 };
 
+enum run_access {
+	RUN_ACCESS_AUTO, /* exact, if the program is instrumented */
+	RUN_ACCESS_OFF,
+	RUN_ACCESS_EXACT,
+	RUN_ACCESS_ADAPTIVE,
+	RUN_ACCESS_VALGRIND, /* below Valgrind, with our tool instead of the recorder */
+};
+
 struct run_options {
 	char *const *argv;       /* program and arguments, NULL-terminated */
 	const char *output;      /* trace file, with children folder; NULL = from name and pid */
@@ -28,9 +36,10 @@ struct run_options {
 	bool start_paused;
 	int toggle_signal;       /* pauses and resumes when it is sent to us; 0 = none */
 	const char *toggle_file; /* allocations are recorded while it exists; NULL = none */
+	enum run_access access;  /* which accesses to record */
+	bool coverage;           /* and which bytes they touch */
+	u64 access_epoch_ns, access_max; /* 0 = default, no limit */
 	bool leak_scan;          /* look at the memory when the program ends */
-	bool valgrind;           /* run below Valgrind, with our tool instead of the recorder */
-	bool coverage;           /* note which bytes are accessed */
 	bool allow_unprofiled;   /* run static and setuid programs without recording them */
 	u64 sample_bytes;        /* 0 = everything */
 	u64 max_depth;           /* 0 = 1024 */

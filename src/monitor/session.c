@@ -292,6 +292,8 @@ static void control_fill(const struct session *self, struct hw_control *control)
 	control->request_offset = layout->request_offset;
 	control->names_offset = layout->names_offset;
 	control->names_max = HW_NAMES;
+	control->access_epoch_ns = self->options.access_epoch_ns;
+	control->access_max = self->options.access_max;
 	control->paused = self->options.paused;
 }
 

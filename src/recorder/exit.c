@@ -80,6 +80,7 @@ static void ask_to_be_watched(void)
 /* exit, a return from main, and the end of the last thread come here. */
 static __attribute__((destructor)) void leave(void)
 {
+	hwr_access_leave();
 	if (is_watchable())
 		ask_to_be_watched();
 }

@@ -84,13 +84,21 @@ static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address
 	struct hwr_thread *t = call->t;
 	bool paused_free = call->paused && hw_kind_frees(kind);
 
+	u32 context;
+
 	t->busy_sp = call->caller.sp;
 	t->state |= HWR_BUSY;
+	context = paused_free ? 0 : hwr_note_context(t, kind, &call->caller);
+	ticks = test_stamp(t, ticks);
+	if (hw_kind_frees(kind))
+		hwr_access_end(t, address, ticks);
+	else if (hw_kind_allocates(kind))
+		hwr_access_begin(address, ticks, &call->caller);
 	hwr_ring_put(t, &(struct hw_record){
-				.ticks = test_stamp(t, ticks),
+				.ticks = ticks,
 				.address = address,
 				.size = size,
-				.context = paused_free ? 0 : hwr_note_context(t, kind, &call->caller),
+				.context = context,
 				.kind = (u8)kind,
 				.flags = t->is_nested ? HW_RECORD_NESTED : 0,
 				.aux = aux,

@@ -7,6 +7,7 @@
 #ifndef RECORDER_NOTE_H
 #define RECORDER_NOTE_H
 
+#include "recorder/access/access.h"
 #include "recorder/modules.h"
 #include "recorder/real.h"
 #include "recorder/ring.h"
@@ -89,6 +90,10 @@ static inline __attribute__((always_inline)) void hwr_note(struct hwr_thread *t,
 	hwr_note_begin(t, caller);
 	context = hwr_note_context(t, kind, caller);
 	ticks = hwr_stamp(t, t->run_flags & flag ? t->memo_site : hwr_stamp_site(caller));
+	if (hw_kind_frees(kind))
+		hwr_access_end(t, address, ticks);
+	else
+		hwr_access_begin(address, ticks, caller);
 	hwr_note_put(t, ticks, kind, 0, address, size, context);
 	hwr_note_end(t);
 }
@@ -109,9 +114,12 @@ static inline void hwr_note_realloc(struct hwr_thread *t, u64 ticks, void *old, 
 				    const struct hwr_caller *caller)
 {
 	if (old) {
+		u32 context;
+
 		hwr_note_begin(t, caller);
-		hwr_note_put(t, ticks, HW_REALLOC_FREE, p != NULL, (u64)old, 0,
-			     hwr_note_context(t, HW_REALLOC_FREE, caller));
+		context = hwr_note_context(t, HW_REALLOC_FREE, caller);
+		hwr_access_end(t, (u64)old, ticks);
+		hwr_note_put(t, ticks, HW_REALLOC_FREE, p != NULL, (u64)old, 0, context);
 		hwr_note_end(t);
 	}
 	if (p)

@@ -7,6 +7,7 @@
 #include <link.h>
 
 #include "format/atomics.h"
+#include "recorder/access/access.h"
 #include "recorder/memory.h"
 #include "recorder/unwind/cfi.h"
 
@@ -56,7 +57,8 @@ static bool symbol_fits(const struct object *o, u32 index, const char *name)
 	const ElfW(Sym) *s = &o->symbols[index];
 	u32 type = ELF64_ST_TYPE(s->st_info);
 
-	return s->st_shndx != SHN_UNDEF && (type == STT_FUNC || type == STT_NOTYPE) &&
+	return s->st_shndx != SHN_UNDEF &&
+	       (type == STT_FUNC || type == STT_NOTYPE || type == STT_GNU_IFUNC) &&
 	       ELF64_ST_BIND(s->st_info) != STB_LOCAL && !(o->versions && (o->versions[index] & 0x8000)) &&
 	       hwr_same(o->strings + s->st_name, name, hwr_length(name) + 1);
 }
@@ -102,6 +104,16 @@ static u32 find_sysv(const struct object *o, const char *name)
 	return 0;
 }
 
+/* libc chooses among several forms of some functions (memcpy) by the processor. */
+static void *symbol_value(const struct object *o, const ElfW(Sym) *symbol)
+{
+	void *at = (void *)(o->base + symbol->st_value);
+
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_GNU_IFUNC)
+		return at;
+	return ((void *(*)(u64, const void *))at)(0, NULL);
+}
+
 static void *find_in(const struct link_map *map, const char *name)
 {
 	struct object o;
@@ -113,7 +125,7 @@ static void *find_in(const struct link_map *map, const char *name)
 		index = find_gnu(&o, name);
 	else if (o.sysv_hash)
 		index = find_sysv(&o, name);
-	return index ? (void *)(o.base + o.symbols[index].st_value) : NULL;
+	return index ? symbol_value(&o, &o.symbols[index]) : NULL;
 }
 
 static void *search(const struct link_map *from, const struct link_map *to, const char *name)
@@ -183,5 +195,6 @@ void hwr_real_find(void)
 		.pvalloc = hwr_real_symbol("pvalloc", NULL, NULL),
 	};
 
+	hwr_access_allocator(&found);
 	hwr_real = found; /* every thread finds the same */
 }

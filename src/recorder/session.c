@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 
 #include "format/ticks.h"
+#include "recorder/access/access.h"
 #include "recorder/context.h"
 #include "recorder/environment.h"
 #include "recorder/memory.h"
@@ -170,7 +171,8 @@ bool hwr_session_attach(struct hw_control *control)
 	hwr_rings = (u8 *)control + control->rings_offset;
 	hwr_module_log = (u8 *)control + control->modules_offset;
 	hwr_threads_reset();
-	hwr_stamp_init(control->flags & HW_RUN_EXACT_TIMES);
+	/* Times of accesses are compared with those of events. */
+	hwr_stamp_init(control->flags & (HW_RUN_EXACT_TIMES | HW_RUN_ACCESS_EXACT | HW_RUN_ACCESS_ADAPTIVE));
 	if (control->max_depth == 0 || control->max_depth > HWR_DEPTH_MAX)
 		control->max_depth = HWR_DEPTH_MAX;
 	control->nodes_used = 1;
@@ -187,6 +189,7 @@ bool hwr_session_attach(struct hw_control *control)
 	control->start_ticks = hw_ticks();
 	hwr_tell_own_memory();
 	control->began_paused = load_relaxed(&control->paused);
+	hwr_access_attach();
 	store_release(&control->attached, 1);
 	hwr_token.alive = 1;
 	hwr_session_obey();

@@ -35,18 +35,18 @@ enum { RSEQ_CS_OFFSET = 8, RSEQ_BYTES = 20 };
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
 
-static bool has_rseq(void) { return &__rseq_size && __rseq_size >= RSEQ_BYTES; }
+bool hwr_stamp_has_mark(void) { return &__rseq_size && __rseq_size >= RSEQ_BYTES; }
 
 void hwr_stamp_init(bool exact)
 {
-	hwr_stamps_estimated = !exact && has_rseq() ? HWR_STAMPS_ESTIMATED : 0;
+	hwr_stamps_estimated = !exact && hwr_stamp_has_mark() ? HWR_STAMPS_ESTIMATED : 0;
 }
 
 u64 *hwr_stamp_mark_word(void)
 {
 	static u64 always_disturbed;
 
-	if (!has_rseq())
+	if (!hwr_stamp_has_mark())
 		return &always_disturbed;
 	return (u64 *)((u8 *)__builtin_thread_pointer() + __rseq_offset + RSEQ_CS_OFFSET);
 }

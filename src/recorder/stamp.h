@@ -29,6 +29,9 @@ extern const struct hwr_rseq_mark hwr_rseq_mark;
 /* For a new image: estimate, or not. */
 void hwr_stamp_init(bool exact);
 
+/* Whether there is such a mark on this system. */
+bool hwr_stamp_has_mark(void);
+
 /* Where the kernel leaves its mark for the calling thread, or a word that always looks disturbed. */
 u64 *hwr_stamp_mark_word(void);
 

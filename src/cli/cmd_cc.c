@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise cc and heapwise c++: a compiler that instruments. Host. Runs the compiler of the system in
+ * its own place with a few more arguments, and with the stub (recorder/access/shadow/stub.c) where
+ * something is linked; everything else is the compiler's business, its exit status too. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "cli/command.h"
+#include "format/shadow.h"
+
+#define TEXT_OF_(x) #x
+#define TEXT_OF(x) TEXT_OF_(x)
+
+typedef VEC(const char *) words;
+
+/* ---- which compiler ---- */
+
+enum family { FAMILY_GCC, FAMILY_CLANG };
+
+struct compiler {
+	char words[4096]; /* the variable's text, cut into words by zeros */
+	const char *name; /* of the program: the last word */
+	enum family family;
+};
+
+/* gcc → g++, clang-14 → clang++-14, cc → c++; the folder stays. */
+static void name_for_cxx(char *name, size_t room)
+{
+	static const char *const pairs[][2] = { { "clang", "clang++" }, { "gcc", "g++" }, { "cc", "c++" } };
+	char *file = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+
+	if (strstr(file, "++"))
+		return;
+	for (u32 i = 0; i < 3; i++) {
+		char *at = strstr(file, pairs[i][0]);
+		char rest[256];
+
+		if (!at)
+			continue;
+		snprintf(rest, sizeof(rest), "%s", at + strlen(pairs[i][0]));
+		snprintf(at, room - (size_t)(at - name), "%s%s", pairs[i][1], rest);
+		return;
+	}
+}
+
+/* By its name, or, if that says nothing (cc), by the file behind it, or by what it says of itself. */
+static enum family family_of(const char *name)
+{
+	char command[4200], answer[256] = "";
+	const char *file = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+	FILE *output;
+
+	if (strstr(file, "clang"))
+		return FAMILY_CLANG;
+	if (strstr(file, "gcc") || strstr(file, "g++") || strchr(name, '\''))
+		return FAMILY_GCC;
+	snprintf(command, sizeof(command), "'%s' --version 2>/dev/null", name);
+	output = popen(command, "r");
+	if (output) {
+		if (!fgets(answer, sizeof(answer), output))
+			answer[0] = 0;
+		pclose(output);
+	}
+	return strstr(answer, "clang") ? FAMILY_CLANG : FAMILY_GCC;
+}
+
+/* HEAPWISE_CC, for C++ HEAPWISE_CXX or what goes with HEAPWISE_CC; it may have several words
+ * ("ccache gcc"). Adds them to argv. */
+static bool compiler_choose(struct compiler *self, bool cxx, words *argv)
+{
+	const char *own = cxx ? getenv("HEAPWISE_CXX") : NULL;
+	const char *text = own && *own ? own : getenv("HEAPWISE_CC");
+	char *state, *word, last[1024] = "";
+
+	snprintf(self->words, sizeof(self->words), "%s", text && *text ? text : "cc");
+	for (word = strtok_r(self->words, " \t", &state); word; word = strtok_r(NULL, " \t", &state)) {
+		if (last[0] && !vec_push(argv, strdup(last)))
+			return false;
+		snprintf(last, sizeof(last), "%s", word);
+	}
+	if (cxx)
+		name_for_cxx(last, sizeof(last));
+	self->name = strdup(last[0] ? last : "cc");
+	if (!self->name || !vec_push(argv, self->name))
+		return false;
+	self->family = family_of(self->name);
+	return true;
+}
+
+/* ---- what is asked of it ---- */
+
+struct request {
+	bool links;   /* makes a program or a library */
+	bool shared;  /* a library */
+	bool foreign; /* for a machine that has no shadow */
+	bool inputs;
+};
+
+/* Options whose argument is the next word. */
+static bool takes_word(const char *option)
+{
+	static const char *const options[] = {
+		"-o", "-x", "-I", "-L", "-D", "-U", "-l", "-T", "-u", "-z", "-e", "-A", "-B", "-G", "-MF", "-MT",
+		"-MQ", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-iprefix", "-iwithprefix",
+		"-iwithprefixbefore", "-isysroot", "-imultilib", "-Xlinker", "-Xassembler", "-Xpreprocessor",
+		"-Xclang", "-mllvm", "-aux-info", "-wrapper", "-specs", "--param", "-target", "-arch", "-rpath",
+		"-dumpbase", "-dumpdir", "--sysroot",
+	};
+
+	for (u32 i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (strcmp(option, options[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool stops_early(const char *option)
+{
+	static const char *const options[] = {
+		"-c", "-S", "-E", "-M", "-MM", "-r", "-fsyntax-only", "--precompile", "-emit-ast", "--analyze", "-###",
+	};
+
+	for (u32 i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (strcmp(option, options[i]) == 0)
+			return true;
+	return strncmp(option, "-print-", 7) == 0 || strncmp(option, "--print-", 8) == 0 ||
+	       strncmp(option, "-dump", 5) == 0 || strcmp(option, "--version") == 0 ||
+	       strncmp(option, "--help", 6) == 0;
+}
+
+static void request_read(struct request *self, int argc, char **argv)
+{
+	*self = (struct request){ .links = true };
+	for (int i = 0; i < argc; i++) {
+		const char *word = argv[i];
+
+		if (word[0] != '-' || word[1] == 0 || (word[1] == 'l' && word[2]))
+			self->inputs = true;
+		else if (stops_early(word))
+			self->links = false;
+		else if (strcmp(word, "-shared") == 0 || strcmp(word, "--shared") == 0)
+			self->shared = true;
+		else if (strcmp(word, "-m32") == 0 || strcmp(word, "-mx32") == 0)
+			self->foreign = true;
+		else if (takes_word(word))
+			i++;
+	}
+}
+
+/* ---- what is added ---- */
+
+static const char *const gcc_words[] = {
+	"-fsanitize=kernel-address", "-fasan-shadow-offset=" TEXT_OF(HW_SHADOW_OFFSET_TEXT),
+	"--param=asan-stack=0", "--param=asan-globals=0", "--param=asan-instrument-allocas=0",
+	"--param=asan-instrumentation-with-call-threshold=2000000000", NULL,
+};
+/* Its own savings are off where they would hide accesses, and on where they only skip the stack. */
+static const char *const clang_words[] = {
+	"--start-no-unused-arguments", "-fsanitize=kernel-address",
+	"-mllvm", "-asan-mapping-offset=" TEXT_OF(HW_SHADOW_OFFSET_TEXT),
+	"-mllvm", "-asan-stack=0", "-mllvm", "-asan-globals=0", "-mllvm", "-asan-use-after-scope=0",
+	"-mllvm", "-asan-instrumentation-with-call-threshold=2000000000",
+	"-mllvm", "-asan-opt-same-temp=0", "-mllvm", "-asan-opt-stack=1",
+	"--end-no-unused-arguments", NULL,
+};
+
+/* Beside heapwise, or in ../lib/heapwise. */
+static char *stub_find(const struct command *command, const struct compiler *compiler, bool shared)
+{
+	static const char *const folders[] = { "", "/../lib/heapwise" };
+	char folder[PATH_MAX] = "", *path = NULL;
+	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	struct err err = { 0 };
+
+	folder[length > 0 ? length : 0] = 0;
+	*(strrchr(folder, '/') ? strrchr(folder, '/') : folder) = 0;
+	for (u32 i = 0; i < 2; i++) {
+		if (asprintf(&path, "%s%s/heapwise-stub-%s-%s.o", folder, folders[i],
+			     shared ? "library" : "program",
+			     compiler->family == FAMILY_CLANG ? "clang" : "gcc") < 0)
+			return NULL;
+		if (access(path, R_OK) == 0)
+			return path;
+		free(path);
+	}
+	err_set(&err, ERR_INPUT, "cannot find heapwise-stub-*.o in %s or in ../lib/heapwise beside it", folder);
+	command_fail(command, &err);
+	return NULL;
+}
+
+static bool push_all(words *argv, const char *const *more)
+{
+	for (; *more; more++)
+		if (!vec_push(argv, *more))
+			return false;
+	return true;
+}
+
+static int compile(const struct command *self, int argc, char **argv, bool cxx)
+{
+	struct compiler compiler = { 0 };
+	struct request request;
+	words line = { 0 };
+	bool whole;
+
+	request_read(&request, argc, argv);
+	whole = compiler_choose(&compiler, cxx, &line);
+	if (whole && request.inputs && !request.foreign)
+		whole = push_all(&line, compiler.family == FAMILY_CLANG ? clang_words : gcc_words);
+	for (int i = 0; i < argc && whole; i++)
+		whole = vec_push(&line, (const char *)argv[i]);
+	if (whole && request.inputs && request.links && !request.foreign) {
+		const char *stub = stub_find(self, &compiler, request.shared);
+
+		if (!stub)
+			return EXIT_BAD_INPUT;
+		/* "-x c" of before must not be meant for it. */
+		whole = vec_push(&line, "-x") && vec_push(&line, "none") && vec_push(&line, stub);
+	}
+	if (!whole || !vec_push(&line, NULL)) {
+		fprintf(stderr, "heapwise %s: out of memory\n", self->name);
+		return EXIT_BAD_INPUT;
+	}
+	execvp(line.data[0], (char *const *)(uintptr_t)line.data);
+	fprintf(stderr, "heapwise %s: cannot run '%s': %s\n", self->name, line.data[0], strerror(errno));
+	return EXIT_BAD_INPUT;
+}
+
+static int cc_command(const struct command *self, void *fields, int argc, char **argv)
+{
+	(void)fields;
+	return compile(self, argc, argv, false);
+}
+
+static int cxx_command(const struct command *self, void *fields, int argc, char **argv)
+{
+	(void)fields;
+	return compile(self, argc, argv, true);
+}
+
+static const struct option_spec no_options[] = { OPTION_END };
+
+static const char details[] =
+	"Compiles and links as the compiler of the system does, with the same arguments, and\n"
+	"instruments what it makes: 'heapwise run' then records which memory the program\n"
+	"accesses. Without 'heapwise run' the program runs as ever, a little slower. Objects that\n"
+	"were compiled without it may be linked in; what they access is not seen.\n"
+	"\n"
+	"  CC=\"heapwise cc\" CXX=\"heapwise c++\" ./configure\n"
+	"\n"
+	"HEAPWISE_CC chooses the compiler, gcc or clang; HEAPWISE_CXX that for C++, by default the\n"
+	"one that goes with HEAPWISE_CC.\n"
+	"\n"
+	"Exit status: the compiler's; 3 if it could not be started.";
+
+const struct command cmd_cc = {
+	.name = "cc",
+	.operands = "COMPILER-ARGUMENT...",
+	.summary = "compile C so that 'heapwise run' can record accesses to memory",
+	.details = details,
+	.options = no_options,
+	.foreign_options = true,
+	.run = cc_command,
+};
+
+const struct command cmd_cxx = {
+	.name = "c++",
+	.operands = "COMPILER-ARGUMENT...",
+	.summary = "compile C++ in the same way",
+	.details = details,
+	.options = no_options,
+	.foreign_options = true,
+	.run = cxx_command,
+};

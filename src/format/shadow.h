@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * Where instrumented programs (heapwise cc) and the recorder meet: the shadow, one byte per 8 bytes of
+ * address space, and the board, a few pages at a fixed address. A compiler's inline check reads the
+ * shadow of each address that it accesses; where that is 0 nothing happens, where it is HW_SHADOW_ARMED
+ * the access is reported. Layout only. */
+#ifndef HW_FORMAT_SHADOW_H
+#define HW_FORMAT_SHADOW_H
+
+#include "types.h"
+
+/* What a compiler is told is HW_SHADOW_OFFSET; changing it makes instrumented programs of before
+ * unusable, so the board's version changes, too. All below must be out of the way of what the kernel
+ * maps by itself: programs, libraries, stacks, also with legacy layouts (ulimit -s unlimited). */
+#if defined(__x86_64__)
+#define HW_SHADOW_OFFSET_TEXT 0x7fff8000 /* as compilers are told; fits a 32-bit displacement */
+#define HW_SHADOW_OFFSET 0x7fff8000ull
+#define HW_SHADOW_BYTES (1ull << 44)   /* of 47 bits of address space */
+#define HW_BOARD_ADDRESS 0x7fff0000ull
+#define HW_HEAP_COVERAGE 0x120000000000ull
+#define HW_HEAP_CHUNKS 0x180000000000ull
+#define HW_HEAP_START 0x200000000000ull
+#elif defined(__aarch64__)
+#define HW_SHADOW_OFFSET_TEXT 0x400000000000
+#define HW_SHADOW_OFFSET 0x400000000000ull
+#define HW_SHADOW_BYTES (1ull << 45) /* of 48 bits */
+#define HW_BOARD_ADDRESS 0x3ffffff00000ull
+#define HW_HEAP_COVERAGE 0x200000000000ull
+#define HW_HEAP_CHUNKS 0x280000000000ull
+#define HW_HEAP_START 0x600000000000ull
+#else
+#error "Heapwise records on x86_64 and aarch64"
+#endif
+
+enum { HW_SHADOW_ARMED = 0x80 };
+
+static inline u8 *hw_shadow_of(u64 address) { return (u8 *)((address >> 3) + HW_SHADOW_OFFSET); }
+
+#define HW_BOARD_MAGIC 0x31445241425748ull /* "HWBARD1" */
+enum { HW_BOARD_VERSION = 1, HW_BOARD_BYTES = 0x8000, HW_BOARD_MODULES = 1024 };
+
+/* Reports of an access, by size. */
+#define HW_REPORTS(R)                                                                              \
+	R(load1, 0)                                                                                \
+	R(load2, 1)                                                                                \
+	R(load4, 2)                                                                                \
+	R(load8, 3)                                                                                \
+	R(load16, 4)                                                                               \
+	R(store1, 5)                                                                               \
+	R(store2, 6)                                                                               \
+	R(store4, 7)                                                                               \
+	R(store8, 8)                                                                               \
+	R(store16, 9)
+enum { HW_REPORT_LOAD_N = 10, HW_REPORT_STORE_N = 11, HW_REPORT_COUNT = 12 };
+
+enum { HW_MODULE_MERGES = 1 }; /* gcc: repeated accesses to one place may be told as one, of either sort */
+
+/* An instrumented module that is loaded. */
+struct hw_board_module {
+	u64 start, end; /* released last; end 0 = free */
+	u64 flags;      /* HW_MODULE_* */
+};
+
+struct hw_board {
+	u64 magic; /* whoever maps it first: a module's stub or the recorder */
+	u32 version;
+	u32 modules_used; /* stubs: entries below this number were used */
+	u32 module_flags; /* stubs: all flags of all modules, ever */
+	u32 pad;
+	/* recorder, before it arms anything: void (u64 address), void (u64 address, u64 bytes) */
+	void (*report[HW_REPORT_COUNT])(u64 address, u64 bytes);
+	struct hw_board_module module[HW_BOARD_MODULES];
+};
+_Static_assert(sizeof(struct hw_board) <= HW_BOARD_BYTES, "the board has its room");
+
+#define HW_BOARD ((struct hw_board *)HW_BOARD_ADDRESS)
+
+/* The ELF note that tells an instrumented file. */
+#define HW_NOTE_NAME "Heapwise"
+enum { HW_NOTE_ACCESS = 1 }; /* type; its content is u32 HW_BOARD_VERSION */
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ * Beginning to record accesses; see access.h. Runs in the target. */
+#include "recorder/access/access.h"
+
+#include <malloc.h>
+
+#include "recorder/access/chunks.h"
+#include "recorder/access/clock.h"
+#include "recorder/access/shadow/adaptive.h"
+#include "recorder/access/shadow/shadow.h"
+#include "recorder/note.h"
+
+static const u64 default_epoch_ns = 10000000;
+
+struct hwr_real hwr_libc;
+
+void hwr_access_allocator(struct hwr_real *real)
+{
+	hwr_libc = *real; /* every thread finds the same */
+	if (!hwr_heap_open())
+		return;
+	*real = (struct hwr_real){
+		.malloc = hwr_heap_malloc,
+		.calloc = hwr_heap_calloc,
+		.realloc = hwr_heap_realloc,
+		.free = hwr_heap_free,
+		.posix_memalign = hwr_heap_posix_memalign,
+		.aligned_alloc = hwr_heap_aligned_alloc,
+		.memalign = hwr_heap_memalign,
+		.valloc = hwr_heap_valloc,
+		.pvalloc = hwr_heap_pvalloc,
+	};
+}
+
+void hwr_access_attach(void)
+{
+	u32 wanted = hwr_control->flags & (HW_RUN_ACCESS_EXACT | HW_RUN_ACCESS_ADAPTIVE);
+	bool coverage = hwr_control->flags & HW_RUN_COVERAGE;
+
+	hwr_control->access = HW_ACCESS_NONE;
+	if (!hwr_control->access_epoch_ns)
+		hwr_control->access_epoch_ns = default_epoch_ns;
+	hwr_clock_init(hwr_control->flags & HW_RUN_EXACT_TIMES);
+	if (!wanted || !hwr_heap_open() || !hwr_shadow_open())
+		return;
+	if (coverage && !hwr_coverage_open())
+		coverage = false;
+	hwr_control->access = wanted & HW_RUN_ACCESS_ADAPTIVE ? HW_ACCESS_ADAPTIVE : HW_ACCESS_EXACT;
+	if (hwr_control->access == HW_ACCESS_ADAPTIVE &&
+	    !hwr_adaptive_start(hwr_control->access_epoch_ns))
+		hwr_control->access = HW_ACCESS_EXACT;
+	if (hwr_control->access == HW_ACCESS_EXACT)
+		hwr_control->access_epoch_ns = 0;
+	hwr_shadow_listen(hwr_control->access, coverage);
+	hwr_heap_arm();
+}
+
+void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)
+{
+	struct hwr_chunk *chunk;
+	u64 offset;
+
+	hwr_clock_set(ticks);
+	if (!hwr_heap_has(address) || !hwr_heap_is_armed())
+		return;
+	chunk = hwr_heap_find(address, &offset);
+	/* A realloc has copied before it is over. Nobody else knows the chunk yet. */
+	if (chunk->first)
+		chunk->first = chunk->last = ticks;
+	if (hwr_shadow_is_instrumented(caller->pc))
+		return;
+	__atomic_fetch_or(&chunk->what, HWR_CHUNK_PLAIN, __ATOMIC_RELAXED);
+}
+
+/* Real ones of the allocator behind would not know the heap's chunks. */
+HWR_EXPORT size_t malloc_usable_size(void *p)
+{
+	static size_t (*real)(void *);
+	size_t size = p ? hwr_heap_usable_size(p) : 0;
+
+	if (size != SIZE_MAX)
+		return size;
+	if (!real)
+		real = hwr_real_symbol("malloc_usable_size", NULL, NULL);
+	return real ? real(p) : 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ * Recording of accesses, as the hooks see it. Runs in the target, in libheapwise-access.so only
+ * (HWR_ACCESS): in the plain recorder all of it is nothing.
+ *
+ * The access recorder brings its own heap (heap/heap.h), so that it can tell of any address which chunk
+ * it belongs to. Instrumented code reports accesses to armed memory (shadow/), functions of libc that
+ * access memory for the program are recorded as ranges (ranges.c), and what is known of a chunk goes
+ * into the ring right before the record that ends it (emit.c). */
+#ifndef RECORDER_ACCESS_H
+#define RECORDER_ACCESS_H
+
+#include "recorder/real.h"
+#include "recorder/thread.h"
+
+struct hwr_caller;
+
+#ifdef HWR_ACCESS
+
+/* The allocator that the heap stands in front of. */
+extern struct hwr_real hwr_libc;
+
+/* Puts the heap in the place of the real allocator, if it can be used. */
+void hwr_access_allocator(struct hwr_real *real);
+
+/* Begins what the run asks for, before the monitor is told of the image. */
+void hwr_access_attach(void);
+
+/* A chunk began at `ticks`. */
+void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller);
+
+/* A chunk is about to be recorded as ended: writes what is known of its accesses. The caller has marked
+ * t as busy. */
+void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks);
+
+/* The process is about to end: writes what is known of the chunks that live on. */
+void hwr_access_leave(void);
+
+/* Records an access of so many bytes, if it is one of a chunk. */
+void hwr_access_range(u64 address, u64 bytes, bool write);
+
+/* For the heap: a realloc copies, and what was put aside before is stale. */
+void hwr_access_realloc(u64 from, u64 to, u64 bytes);
+void hwr_access_copy(void *to, const void *from, u64 bytes);
+void hwr_access_aside_forget(void);
+
+/* Maps just there, zeroed; NULL if something is there already. */
+void *hwr_map_at(u64 address, u64 bytes);
+
+#else
+
+static inline void hwr_access_allocator(struct hwr_real *real) { (void)real; }
+static inline void hwr_access_attach(void) {}
+static inline void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)
+{
+	(void)address;
+	(void)ticks;
+	(void)caller;
+}
+static inline void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks)
+{
+	(void)t;
+	(void)address;
+	(void)ticks;
+}
+static inline void hwr_access_leave(void) {}
+
+#endif
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * The rare half of clock.h. Runs in the target. */
+#include "recorder/access/clock.h"
+
+enum { THREADS_MAX = 65535 };
+
+__thread struct hwr_clock hwr_clock;
+u32 hwr_clock_hits = 1;
+
+static u32 threads;
+
+void hwr_clock_init(bool exact)
+{
+	hwr_clock_hits = exact || !hwr_stamp_has_mark() ? 1 : HWR_CLOCK_HITS;
+	hwr_clock.hits_left = 0;
+}
+
+/* Numbers are used again after 65,535 threads: two that have the same look like one. */
+u32 hwr_clock_enter(void)
+{
+	if (!hwr_clock.thread) {
+		hwr_clock.mark_word = hwr_stamp_mark_word();
+		hwr_clock.thread = add_relaxed(&threads, 1) % THREADS_MAX + 1;
+	}
+	return hwr_clock.thread;
+}
+
+u64 hwr_clock_read(void)
+{
+	struct hwr_clock *clock = &hwr_clock;
+	u64 now;
+
+	hwr_clock_enter();
+	if (hwr_clock_hits > 1)
+		store_relaxed(clock->mark_word, (u64)&hwr_rseq_mark);
+	now = hw_ticks();
+	clock->hits_left = hwr_clock_hits - 1;
+	return clock->now = now;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ * Who accesses, and when. Runs in the target, on the path of every recorded access.
+ *
+ * Reading the counter is dearer than all the rest of recording an access. So one reading serves the
+ * accesses of a thread that follow it closely: at most HWR_CLOCK_HITS of them, until the thread makes
+ * an allocator call, sleeps, is preempted or has a signal (the kernel clears a word of the thread's
+ * rseq area then; see stamp.h). --exact-times reads always; so do systems without rseq. */
+#ifndef RECORDER_ACCESS_CLOCK_H
+#define RECORDER_ACCESS_CLOCK_H
+
+#include "format/ticks.h"
+#include "recorder/stamp.h"
+
+enum { HWR_CLOCK_HITS = 16 };
+
+struct hwr_clock {
+	u32 thread;    /* number of the thread, 1 to 65535; 0 = none yet */
+	u32 hits_left; /* that the reading is good for */
+	u64 now;
+	u64 *mark_word;
+	/* The second report of an access that a compiler tells twice, by its first and its last byte. */
+	u64 echo_address, echo_bytes;
+};
+extern __thread struct hwr_clock hwr_clock __attribute__((tls_model("initial-exec")));
+
+/* 1, or HWR_CLOCK_HITS. */
+extern u32 hwr_clock_hits;
+
+/* For a new image. */
+void hwr_clock_init(bool exact);
+
+/* Gives the calling thread its number. */
+u32 hwr_clock_enter(void);
+
+static inline u32 hwr_clock_thread(void)
+{
+	u32 thread = hwr_clock.thread;
+
+	return likely(thread) ? thread : hwr_clock_enter();
+}
+
+/* Reads the counter. */
+u64 hwr_clock_read(void);
+
+static inline u64 hwr_clock_now(void)
+{
+	struct hwr_clock *clock = &hwr_clock;
+
+	if (unlikely(!clock->hits_left || load_relaxed(clock->mark_word) != (u64)&hwr_rseq_mark))
+		return hwr_clock_read();
+	clock->hits_left--;
+	return clock->now;
+}
+
+/* The thread has read the counter for another reason. */
+static inline void hwr_clock_set(u64 now)
+{
+	if (hwr_clock_hits == 1 || !hwr_clock.mark_word)
+		return;
+	store_relaxed(hwr_clock.mark_word, (u64)&hwr_rseq_mark);
+	hwr_clock.hits_left = hwr_clock_hits - 1;
+	hwr_clock.now = now;
+}
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ * Functions of the C library that access memory for the program. Runs in the target, in front of the
+ * real ones, which do all the work: here each is only recorded, as one access per range. One table
+ * says which ranges; printed texts are in formats.c.
+ * Ranges are read off the arguments before the call, and off the result after it. Rows without an
+ * "after" end in a jump to the real function and leave no frame of their own. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <wchar.h>
+
+#include "recorder/access/access.h"
+#include "recorder/access/ranges.h"
+#include "recorder/memory.h"
+#include "recorder/note.h"
+
+typedef char *text;
+typedef const char *ctext;
+typedef const void *cmemory;
+typedef void *memory;
+typedef int (*comparison)(const void *, const void *);
+
+/* ---- how far a function looks ---- */
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Of a text, with its end; at most so many bytes. */
+static size_t text_bytes(ctext s, size_t most)
+{
+	size_t n = 0;
+
+	while (n < most && s[n])
+		n++;
+	return n < most ? n + 1 : most;
+}
+
+/* Bytes that must be looked at to compare two texts. */
+static size_t common_bytes(ctext a, ctext b, size_t most)
+{
+	size_t n = 0;
+
+	if (!hwr_heap_has((u64)a) && !hwr_heap_has((u64)b))
+		return 0;
+	while (n < most && a[n] == b[n] && a[n])
+		n++;
+	return n < most ? n + 1 : most;
+}
+
+static size_t wide_bytes(const wchar_t *s)
+{
+	size_t n = 0;
+
+	while (s[n])
+		n++;
+	return (n + 1) * sizeof(*s);
+}
+
+void hwr_range_text(const char *s, size_t most)
+{
+	if (hwr_heap_has((u64)s))
+		hwr_access_range((u64)s, text_bytes(s, most), false);
+}
+
+static inline void range(const void *p, size_t bytes, bool write)
+{
+	if (unlikely(hwr_heap_has((u64)p)))
+		hwr_access_range((u64)p, bytes, write);
+}
+
+/* ---- rows ---- */
+
+#define R(p, n) range(p, n, false);
+#define W(p, n) range(p, n, true);
+#define S(p) hwr_range_text(p, SIZE_MAX);
+#define SN(p, n) hwr_range_text(p, n);
+/* As much of p as is needed to find where the result is. */
+#define UNTIL(p, extra)                                                                            \
+	if (hwr_heap_has((u64)(p)))                                                                \
+		hwr_access_range((u64)(p), result ? (size_t)((ctext)result - (ctext)(p)) + (extra) \
+						  : text_bytes((ctext)(p), SIZE_MAX), false);
+#define COPY(to, from, n) R(from, n) W(to, n)
+/* A text of n bytes, end included, goes to `to`. */
+#define COPY_TEXT(to, from, most)                                                                  \
+	if (hwr_heap_has((u64)(to)) || hwr_heap_has((u64)(from))) {                                \
+		size_t n_ = text_bytes(from, most);                                                \
+		COPY(to, from, n_)                                                                 \
+	}
+#define APPEND_TEXT(to, from, most)                                                                \
+	if (hwr_heap_has((u64)(to)) || hwr_heap_has((u64)(from))) {                                \
+		size_t n_ = text_bytes(from, most), old_ = text_bytes(to, SIZE_MAX);               \
+		R(to, old_) COPY(to + old_ - 1, from, n_)                                          \
+	}
+#define BOTH(a, b, most)                                                                           \
+	{                                                                                          \
+		size_t n_ = common_bytes(a, b, most);                                              \
+		R(a, n_) R(b, n_)                                                                  \
+	}
+#define GIVEN(condition, action)                                                                   \
+	if (condition) {                                                                           \
+		action                                                                             \
+	}
+
+/* row(type, name, parameters, arguments, before) */
+#define BEFORE_ROWS(F)                                                                             \
+	F(memory, memcpy, (memory to, cmemory from, size_t n), (to, from, n), COPY(to, from, n))   \
+	F(memory, memmove, (memory to, cmemory from, size_t n), (to, from, n), COPY(to, from, n))  \
+	F(memory, mempcpy, (memory to, cmemory from, size_t n), (to, from, n), COPY(to, from, n))  \
+	F(memory, memset, (memory to, int c, size_t n), (to, c, n), W(to, n))                      \
+	F(memory, __memcpy_chk, (memory to, cmemory from, size_t n, size_t room), (to, from, n, room), COPY(to, from, n)) \
+	F(memory, __memmove_chk, (memory to, cmemory from, size_t n, size_t room), (to, from, n, room), COPY(to, from, n)) \
+	F(memory, __mempcpy_chk, (memory to, cmemory from, size_t n, size_t room), (to, from, n, room), COPY(to, from, n)) \
+	F(memory, __memset_chk, (memory to, int c, size_t n, size_t room), (to, c, n, room), W(to, n)) \
+	F(void, bzero, (memory to, size_t n), (to, n), W(to, n))                                   \
+	F(void, explicit_bzero, (memory to, size_t n), (to, n), W(to, n))                          \
+	F(int, memcmp, (cmemory a, cmemory b, size_t n), (a, b, n), R(a, n) R(b, n))               \
+	F(int, bcmp, (cmemory a, cmemory b, size_t n), (a, b, n), R(a, n) R(b, n))                 \
+	F(memory, memmem, (cmemory a, size_t n, cmemory b, size_t m), (a, n, b, m), R(a, n) R(b, m)) \
+	F(memory, memrchr, (cmemory a, int c, size_t n), (a, c, n), R(a, n))                       \
+	F(text, strcpy, (text to, ctext from), (to, from), COPY_TEXT(to, from, SIZE_MAX))          \
+	F(text, stpcpy, (text to, ctext from), (to, from), COPY_TEXT(to, from, SIZE_MAX))          \
+	F(text, __strcpy_chk, (text to, ctext from, size_t room), (to, from, room), COPY_TEXT(to, from, SIZE_MAX)) \
+	F(text, __stpcpy_chk, (text to, ctext from, size_t room), (to, from, room), COPY_TEXT(to, from, SIZE_MAX)) \
+	F(text, strncpy, (text to, ctext from, size_t n), (to, from, n), SN(from, n) W(to, n))     \
+	F(text, __strncpy_chk, (text to, ctext from, size_t n, size_t room), (to, from, n, room), SN(from, n) W(to, n)) \
+	F(text, strcat, (text to, ctext from), (to, from), APPEND_TEXT(to, from, SIZE_MAX))        \
+	F(text, __strcat_chk, (text to, ctext from, size_t room), (to, from, room), APPEND_TEXT(to, from, SIZE_MAX)) \
+	F(text, strncat, (text to, ctext from, size_t n), (to, from, n), APPEND_TEXT(to, from, n)) \
+	F(int, strcmp, (ctext a, ctext b), (a, b), BOTH(a, b, SIZE_MAX))                           \
+	F(int, strncmp, (ctext a, ctext b, size_t n), (a, b, n), BOTH(a, b, n))                    \
+	F(int, strcasecmp, (ctext a, ctext b), (a, b), S(a) S(b))                                  \
+	F(int, strncasecmp, (ctext a, ctext b, size_t n), (a, b, n), SN(a, n) SN(b, n))            \
+	F(int, strcoll, (ctext a, ctext b), (a, b), S(a) S(b))                                     \
+	F(text, strrchr, (ctext s, int c), (s, c), S(s))                                           \
+	F(text, strstr, (ctext s, ctext t), (s, t), S(s) S(t))                                     \
+	F(text, strcasestr, (ctext s, ctext t), (s, t), S(s) S(t))                                 \
+	F(text, strdup, (ctext s), (s), S(s))                                                      \
+	F(text, strndup, (ctext s, size_t n), (s, n), SN(s, n))                                    \
+	F(double, atof, (ctext s), (s), S(s))                                                      \
+	F(int, atoi, (ctext s), (s), S(s))                                                         \
+	F(long, atol, (ctext s), (s), S(s))                                                        \
+	F(long long, atoll, (ctext s), (s), S(s))                                                  \
+	F(long, strtol, (ctext s, char **end, int base), (s, end, base), S(s))                     \
+	F(unsigned long, strtoul, (ctext s, char **end, int base), (s, end, base), S(s))           \
+	F(long long, strtoll, (ctext s, char **end, int base), (s, end, base), S(s))               \
+	F(unsigned long long, strtoull, (ctext s, char **end, int base), (s, end, base), S(s))     \
+	F(double, strtod, (ctext s, char **end), (s, end), S(s))                                   \
+	F(wchar_t *, wmemcpy, (wchar_t *to, const wchar_t *from, size_t n), (to, from, n), COPY(to, from, n * sizeof(*to))) \
+	F(wchar_t *, wmemmove, (wchar_t *to, const wchar_t *from, size_t n), (to, from, n), COPY(to, from, n * sizeof(*to))) \
+	F(wchar_t *, wmemset, (wchar_t *to, wchar_t c, size_t n), (to, c, n), W(to, n * sizeof(*to))) \
+	F(wchar_t *, wcscpy, (wchar_t *to, const wchar_t *from), (to, from), COPY(to, from, wide_bytes(from))) \
+	F(int, wcscmp, (const wchar_t *a, const wchar_t *b), (a, b), R(a, wide_bytes(a)) R(b, wide_bytes(b))) \
+	F(ssize_t, write, (int fd, cmemory p, size_t n), (fd, p, n), R(p, n))                      \
+	F(ssize_t, pwrite, (int fd, cmemory p, size_t n, off_t at), (fd, p, n, at), R(p, n))       \
+	F(ssize_t, pwrite64, (int fd, cmemory p, size_t n, off64_t at), (fd, p, n, at), R(p, n))   \
+	F(ssize_t, send, (int fd, cmemory p, size_t n, int flags), (fd, p, n, flags), R(p, n))     \
+	F(ssize_t, sendto, (int fd, cmemory p, size_t n, int flags, const struct sockaddr *to, socklen_t bytes), (fd, p, n, flags, to, bytes), R(p, n)) \
+	F(size_t, fwrite, (cmemory p, size_t size, size_t n, FILE *f), (p, size, n, f), R(p, size * n)) \
+	F(size_t, fwrite_unlocked, (cmemory p, size_t size, size_t n, FILE *f), (p, size, n, f), R(p, size * n)) \
+	F(int, fputs, (ctext s, FILE *f), (s, f), S(s))                                            \
+	F(int, fputs_unlocked, (ctext s, FILE *f), (s, f), S(s))                                   \
+	F(int, puts, (ctext s), (s), S(s))                                                         \
+	F(void, qsort, (memory p, size_t n, size_t size, comparison c), (p, n, size, c), R(p, n * size) W(p, n * size)) \
+	F(memory, bsearch, (cmemory key, cmemory p, size_t n, size_t size, comparison c), (key, p, n, size, c), GIVEN(n, R(p, n * size)))
+
+/* row(type, name, parameters, arguments, after) */
+#define AFTER_ROWS(F)                                                                              \
+	F(memory, memchr, (cmemory a, int c, size_t n), (a, c, n), R(a, result ? (size_t)((ctext)result - (ctext)a) + 1 : n)) \
+	F(memory, rawmemchr, (cmemory a, int c), (a, c), R(a, (size_t)((ctext)result - (ctext)a) + 1)) \
+	F(size_t, strlen, (ctext s), (s), R(s, result + 1))                                        \
+	F(size_t, strnlen, (ctext s, size_t n), (s, n), R(s, least(result + 1, n)))                \
+	F(text, strchr, (ctext s, int c), (s, c), UNTIL(s, 1))                                     \
+	F(text, strchrnul, (ctext s, int c), (s, c), UNTIL(s, 1))                                  \
+	F(text, strpbrk, (ctext s, ctext set), (s, set), UNTIL(s, 1) S(set))                       \
+	F(size_t, strspn, (ctext s, ctext set), (s, set), R(s, result + 1) S(set))                 \
+	F(size_t, strcspn, (ctext s, ctext set), (s, set), R(s, result + 1) S(set))                \
+	F(size_t, wcslen, (const wchar_t *s), (s), R(s, (result + 1) * sizeof(*s)))                \
+	F(ssize_t, read, (int fd, memory p, size_t n), (fd, p, n), GIVEN(result > 0, W(p, (size_t)result))) \
+	F(ssize_t, __read_chk, (int fd, memory p, size_t n, size_t room), (fd, p, n, room), GIVEN(result > 0, W(p, (size_t)result))) \
+	F(ssize_t, pread, (int fd, memory p, size_t n, off_t at), (fd, p, n, at), GIVEN(result > 0, W(p, (size_t)result))) \
+	F(ssize_t, pread64, (int fd, memory p, size_t n, off64_t at), (fd, p, n, at), GIVEN(result > 0, W(p, (size_t)result))) \
+	F(ssize_t, recv, (int fd, memory p, size_t n, int flags), (fd, p, n, flags), GIVEN(result > 0, W(p, least((size_t)result, n)))) \
+	F(ssize_t, recvfrom, (int fd, memory p, size_t n, int flags, struct sockaddr *from, socklen_t *bytes), (fd, p, n, flags, from, bytes), GIVEN(result > 0, W(p, least((size_t)result, n)))) \
+	F(size_t, fread, (memory p, size_t size, size_t n, FILE *f), (p, size, n, f), GIVEN(result, W(p, size * result))) \
+	F(size_t, fread_unlocked, (memory p, size_t size, size_t n, FILE *f), (p, size, n, f), GIVEN(result, W(p, size * result))) \
+	F(text, fgets, (text s, int n, FILE *f), (s, n, f), GIVEN(result && hwr_heap_has((u64)s), W(s, text_bytes(s, (size_t)n)))) \
+	F(text, __fgets_chk, (text s, size_t room, int n, FILE *f), (s, room, n, f), GIVEN(result && hwr_heap_has((u64)s), W(s, text_bytes(s, (size_t)n)))) \
+	F(ssize_t, getdelim, (char **line, size_t *room, int c, FILE *f), (line, room, c, f), GIVEN(result > 0, W(*line, (size_t)result + 1))) \
+	F(ssize_t, __getdelim, (char **line, size_t *room, int c, FILE *f), (line, room, c, f), GIVEN(result > 0, W(*line, (size_t)result + 1))) \
+	F(ssize_t, getline, (char **line, size_t *room, FILE *f), (line, room, f), GIVEN(result > 0, W(*line, (size_t)result + 1)))
+
+/* ---- what the table makes ---- */
+
+void *hwr_range_real(void **real, const char *name)
+{
+	void *found = load_relaxed(real);
+
+	if (unlikely(!found)) {
+		found = hwr_real_symbol(name, NULL, NULL);
+		store_relaxed(real, found); /* every thread finds the same */
+	}
+	return found;
+}
+
+#define DEFINE_BEFORE(type, name, parameters, arguments, before)                                   \
+	type name parameters;                                                                      \
+	HWR_EXPORT type name parameters                                                            \
+	{                                                                                          \
+		static void *real;                                                                 \
+                                                                                                   \
+		before                                                                             \
+		return ((type(*) parameters)hwr_range_real(&real, #name))arguments;                \
+	}
+
+#define DEFINE_AFTER(type, name, parameters, arguments, after)                                     \
+	type name parameters;                                                                      \
+	HWR_EXPORT type name parameters                                                            \
+	{                                                                                          \
+		static void *real;                                                                 \
+		type result = ((type(*) parameters)hwr_range_real(&real, #name))arguments;         \
+                                                                                                   \
+		after                                                                              \
+		return result;                                                                     \
+	}
+
+BEFORE_ROWS(DEFINE_BEFORE)
+AFTER_ROWS(DEFINE_AFTER)
+
+void hwr_access_copy(void *to, const void *from, u64 bytes)
+{
+	static void *real;
+	void *(*copy)(void *, const void *, size_t) = hwr_range_real(&real, "memcpy");
+
+	copy(to, from, bytes);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ * The path of an access: what instrumented code calls when it touches armed memory. Runs in the
+ * target, a thousand times as often as anything else here. No system call but the clock's, no lock,
+ * errno untouched. */
+#include "format/record.h"
+#include "recorder/access/access.h"
+#include "recorder/access/chunks.h"
+#include "recorder/access/clock.h"
+#include "recorder/access/shadow/adaptive.h"
+#include "recorder/access/shadow/shadow.h"
+
+enum { WITH_COVERAGE = 1, WITH_ADAPTIVE = 2 };
+
+static u32 extras; /* of this run */
+
+/* Owner and others meet here; it happens once per byte of a chunk at most. */
+static __attribute__((noinline)) void widen(struct hwr_chunk *chunk, u64 low, u64 high)
+{
+	u64 span = load_relaxed(&chunk->span);
+	u64 wider;
+
+	do {
+		u64 old_low = span & 0xffffffff, old_high = span >> 32;
+
+		wider = (low < old_low ? low : old_low) | (high > old_high ? high : old_high) << 32;
+		if (wider == span)
+			return;
+	} while (!cas_acq_rel(&chunk->span, &span, wider));
+}
+
+static inline void add_span(struct hwr_chunk *chunk, u64 address, u64 offset, u64 bytes)
+{
+	u32 shift = hwr_classes[hwr_heap_class(address)].unit_shift;
+	u64 low = offset >> shift, high = ((offset + bytes - 1) >> shift) + 1;
+	u64 span = load_relaxed(&chunk->span);
+
+	if (unlikely(low < (span & 0xffffffff) || high > span >> 32))
+		widen(chunk, low, high);
+}
+
+static inline void add_own(struct hwr_chunk *chunk, u64 bytes, bool write)
+{
+	if (write) {
+		chunk->writes++;
+		chunk->written_bytes += bytes;
+	} else {
+		chunk->reads++;
+		chunk->read_bytes += bytes;
+	}
+}
+
+static void add_others(struct hwr_chunk *chunk, u64 bytes, bool write)
+{
+	struct hwr_chunk_others *others = hwr_chunk_others(chunk);
+
+	add_relaxed(write ? &others->writes : &others->reads, 1);
+	add_relaxed(write ? &others->written_bytes : &others->read_bytes, bytes);
+	if (!(load_relaxed(&chunk->what) & HWR_CHUNK_SHARED))
+		__atomic_fetch_or(&chunk->what, HWR_CHUNK_SHARED, __ATOMIC_RELEASE);
+}
+
+/* Accesses that this one stands for. */
+static __attribute__((noinline)) void add_more(struct hwr_chunk *chunk, u32 more, u64 bytes, bool write)
+{
+	struct hwr_chunk_others *others = hwr_chunk_others(chunk);
+	bool own = (load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) == hwr_clock.thread;
+
+	if (own && write) {
+		chunk->writes += more;
+		chunk->written_bytes += more * bytes;
+	} else if (own) {
+		chunk->reads += more;
+		chunk->read_bytes += more * bytes;
+	} else {
+		add_relaxed(write ? &others->writes : &others->reads, more);
+		add_relaxed(write ? &others->written_bytes : &others->read_bytes, more * bytes);
+	}
+}
+
+/* Not the owner's: the first access, another thread's, or one of a chunk that has ended. False in the
+ * last case. */
+static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 bytes, bool write, u64 now)
+{
+	u64 what = load_relaxed(&chunk->what);
+
+	if (!(what & HWR_CHUNK_LIVE))
+		return false;
+	while (!(what & HWR_CHUNK_OWNER)) {
+		if (!cas_acq_rel(&chunk->what, &what, what | hwr_clock.thread))
+			continue;
+		store_relaxed(&chunk->first, now);
+		add_own(chunk, bytes, write);
+		return true;
+	}
+	add_others(chunk, bytes, write);
+	return true;
+}
+
+static inline __attribute__((always_inline)) void record(u64 address, u64 bytes, bool write, u32 with)
+{
+	u64 now = hwr_clock_now(); /* first: gives the thread its number */
+	u64 offset;
+	struct hwr_chunk *chunk = hwr_heap_find(address, &offset);
+
+	if (likely((load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) == hwr_clock.thread))
+		add_own(chunk, bytes, write);
+	else if (!add_strange(chunk, bytes, write, now))
+		return;
+	store_relaxed(&chunk->last, now);
+	add_span(chunk, address, offset, bytes);
+	if (with & WITH_COVERAGE)
+		hwr_coverage_add(address, bytes);
+	if (with & WITH_ADAPTIVE) {
+		u32 more = hwr_adaptive_hit(address, offset, chunk);
+
+		if (unlikely(more))
+			add_more(chunk, more, bytes, write);
+	}
+}
+
+/* Accesses may go beyond the chunk's slot: only what is inside counts. */
+static inline u64 bytes_inside(u64 address, u64 bytes)
+{
+	u64 offset, room;
+
+	hwr_heap_find(address, &offset);
+	room = hwr_classes[hwr_heap_class(address)].slot_bytes - offset;
+	return bytes < room ? bytes : room;
+}
+
+void hwr_access_range(u64 address, u64 bytes, bool write)
+{
+	if (!hwr_heap_has(address) || !bytes || !hwr_heap_is_armed())
+		return;
+	bytes = bytes_inside(address, bytes);
+	if (extras & WITH_COVERAGE)
+		record(address, bytes, write, WITH_COVERAGE);
+	else
+		record(address, bytes, write, 0);
+}
+
+void hwr_access_realloc(u64 from, u64 to, u64 bytes)
+{
+	hwr_access_range(from, bytes, false);
+	hwr_access_range(to, bytes, true);
+}
+
+/* ---- reports ---- */
+
+/* clang tells an access of unusual size twice: by its first byte, then by its last one. */
+static inline bool is_echo(u64 address, u64 bytes)
+{
+	struct hwr_clock *clock = &hwr_clock;
+
+	if (clock->echo_address == address && clock->echo_bytes == bytes) {
+		clock->echo_address = 0;
+		return true;
+	}
+	clock->echo_address = address + bytes - 1;
+	clock->echo_bytes = bytes;
+	return false;
+}
+
+static inline __attribute__((always_inline)) void record_n(u64 address, u64 bytes, bool write, u32 with)
+{
+	if (!hwr_heap_has(address) || !bytes || (bytes > 1 && is_echo(address, bytes)))
+		return;
+	record(address, bytes_inside(address, bytes), write, with);
+}
+
+/* One set of functions for each combination of what a run wants, so that no access asks. */
+#define DEFINE_SET(set, with)                                                                      \
+	static void set##_load1(u64 address, u64 n __attribute__((unused))) { record(address, 1, false, with); } \
+	static void set##_load2(u64 address, u64 n __attribute__((unused))) { record(address, 2, false, with); } \
+	static void set##_load4(u64 address, u64 n __attribute__((unused))) { record(address, 4, false, with); } \
+	static void set##_load8(u64 address, u64 n __attribute__((unused))) { record(address, 8, false, with); } \
+	static void set##_load16(u64 address, u64 n __attribute__((unused))) { record(address, 16, false, with); } \
+	static void set##_store1(u64 address, u64 n __attribute__((unused))) { record(address, 1, true, with); } \
+	static void set##_store2(u64 address, u64 n __attribute__((unused))) { record(address, 2, true, with); } \
+	static void set##_store4(u64 address, u64 n __attribute__((unused))) { record(address, 4, true, with); } \
+	static void set##_store8(u64 address, u64 n __attribute__((unused))) { record(address, 8, true, with); } \
+	static void set##_store16(u64 address, u64 n __attribute__((unused))) { record(address, 16, true, with); } \
+	static void set##_load_n(u64 address, u64 n) { record_n(address, n, false, with); }        \
+	static void set##_store_n(u64 address, u64 n) { record_n(address, n, true, with); }        \
+	static void (*const set[HW_REPORT_COUNT])(u64, u64) = {                                    \
+		set##_load1, set##_load2, set##_load4, set##_load8, set##_load16,                  \
+		set##_store1, set##_store2, set##_store4, set##_store8, set##_store16,             \
+		set##_load_n, set##_store_n,                                                       \
+	};
+
+DEFINE_SET(exact, 0)
+DEFINE_SET(exact_covered, WITH_COVERAGE)
+DEFINE_SET(adaptive, WITH_ADAPTIVE)
+DEFINE_SET(adaptive_covered, WITH_ADAPTIVE | WITH_COVERAGE)
+
+void hwr_shadow_listen(u32 mode, bool coverage)
+{
+	void (*const *sets[])(u64, u64) = { exact, exact_covered, adaptive, adaptive_covered };
+
+	extras = (coverage ? WITH_COVERAGE : 0) | (mode == HW_ACCESS_ADAPTIVE ? WITH_ADAPTIVE : 0);
+	for (u32 i = 0; i < HW_REPORT_COUNT; i++)
+		store_relaxed(&HW_BOARD->report[i], sets[extras][i]);
+}

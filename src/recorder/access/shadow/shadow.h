@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * The shadow and the board (format/shadow.h), on the recorder's side. Runs in the target. */
+#ifndef RECORDER_SHADOW_H
+#define RECORDER_SHADOW_H
+
+#include "format/shadow.h"
+
+/* Maps what is not there yet, and makes the heap's part of the shadow writable; false if it cannot. */
+bool hwr_shadow_open(void);
+
+/* From now on reports come to the recorder. mode: enum hw_access_mode. */
+void hwr_shadow_listen(u32 mode, bool coverage);
+
+/* Whether the code at pc belongs to an instrumented module. */
+bool hwr_shadow_is_instrumented(u64 pc);
+
+#endif

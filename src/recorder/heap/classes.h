@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * Slots: which are free, and where the next new one is. Runs in the target. No locks. */
+#ifndef RECORDER_HEAP_CLASSES_H
+#define RECORDER_HEAP_CLASSES_H
+
+#include "recorder/heap/heap.h"
+
+void hwr_classes_init(void);
+
+/* Bytes of address space that the records of all classes take. */
+u64 hwr_classes_record_bytes(void);
+
+/* The class that serves a size; HWR_CLASSES if none does. */
+u32 hwr_class_of(size_t size);
+
+/* The smallest class from this one on whose slots are aligned so. */
+u32 hwr_class_aligned(u32 number, size_t alignment);
+
+/* The address of a slot, 0 if the region is full. */
+u64 hwr_slot_take(u32 number);
+void hwr_slot_give(u32 number, u64 address);
+
+/* Slots that were ever handed out, and the address of one. */
+u64 hwr_slots_used(u32 number);
+static inline u64 hwr_slot_address(u32 number, u64 index)
+{
+	return HW_HEAP_START + ((u64)number << HWR_CLASS_BITS) + index * hwr_classes[number].slot_bytes;
+}
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ * The allocator functions of the heap; see heap.h. Runs in the target, below the hooks. */
+#include "recorder/heap/heap.h"
+
+#include <errno.h>
+
+#include "recorder/access/access.h"
+#include "recorder/heap/classes.h"
+#include "recorder/heap/fill.h"
+#include "recorder/real.h"
+#include "recorder/sys.h"
+
+enum {
+	ARMED_WHOLE = 32768, /* slots up to this stay armed; of larger ones only what is asked for is */
+	RETURNED = 1 << 20,  /* slots from this on give their memory back to the system */
+	FIXED_NOREPLACE = 0x100000,
+};
+
+static u32 opened; /* 1 = yes, 2 = it cannot be */
+static u32 armed;
+
+/* ---- setting up ---- */
+
+bool hwr_heap_open(void)
+{
+	u32 not_yet = 0;
+
+	if (load_acquire(&opened))
+		return load_acquire(&opened) == 1;
+	/* The first allocation of an image comes before its second thread. */
+	hwr_classes_init();
+	if (hwr_classes_record_bytes() > 1ull << 40 ||
+	    !hwr_map_at(HW_HEAP_START, HWR_HEAP_BYTES) ||
+	    !hwr_map_at(HW_HEAP_CHUNKS, 7ull << 38 /* 1 TiB, half and a quarter of it */)) {
+		cas_acq_rel(&opened, &not_yet, 2);
+		return false;
+	}
+	store_release(&opened, 1);
+	return true;
+}
+
+void hwr_heap_arm(void) { store_release(&armed, 1); }
+bool hwr_heap_is_armed(void) { return load_relaxed(&armed); }
+
+void *hwr_map_at(u64 address, u64 bytes)
+{
+	void *p = (void *)hwr_syscall6(SYS_mmap, (long)address, (long)bytes, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | FIXED_NOREPLACE, -1, 0);
+
+	if (p != (void *)address) {
+		if (!hwr_sys_failed(p))
+			hwr_munmap(p, bytes);
+		return NULL;
+	}
+	/* A huge page for each of a hundred regions would be most of a small program's memory. */
+	hwr_madvise(p, bytes, MADV_NOHUGEPAGE);
+	hwr_madvise(p, bytes, address == HW_HEAP_START ? MADV_DODUMP : MADV_DONTDUMP);
+	if (address != HW_HEAP_START)
+		hwr_own_map(p, bytes);
+	return p;
+}
+
+/* ---- chunks ---- */
+
+static void arm(u64 address, u64 size, u64 slot_bytes)
+{
+	if (slot_bytes > ARMED_WHOLE)
+		hwr_fill(hw_shadow_of(address), HW_SHADOW_ARMED, (size + 7) / 8);
+	else if (*hw_shadow_of(address) != HW_SHADOW_ARMED)
+		hwr_fill(hw_shadow_of(address), HW_SHADOW_ARMED, slot_bytes / 8);
+}
+
+/* Begins a chunk in a slot. */
+static void begin(u64 address, struct hwr_chunk *chunk, u64 size, u64 slot_bytes)
+{
+	u64 before = chunk->what;
+	u64 what = HWR_CHUNK_LIVE | HWR_CHUNK_USED | size << HWR_CHUNK_SIZE_SHIFT;
+
+	chunk->first = chunk->last = 0;
+	chunk->reads = chunk->writes = 0;
+	chunk->read_bytes = chunk->written_bytes = 0;
+	chunk->span = HWR_SPAN_NONE;
+	if (before & HWR_CHUNK_SHARED)
+		*hwr_chunk_others(chunk) = (struct hwr_chunk_others){ 0 };
+	if (load_relaxed(&armed)) {
+		what |= HWR_CHUNK_MEASURED;
+		arm(address, size, slot_bytes);
+		hwr_chunk_begins(address, chunk, before);
+	}
+	store_release(&chunk->what, what);
+}
+
+/* *clean: whether all its bytes are 0. */
+static void *take(u32 number, size_t size, bool *clean)
+{
+	struct hwr_chunk *chunk;
+	u64 address, offset;
+
+	if (number >= HWR_CLASSES || !(address = hwr_slot_take(number)))
+		return NULL;
+	chunk = hwr_heap_find(address, &offset);
+	*clean = !(chunk->what & HWR_CHUNK_USED) || chunk->what & HWR_CHUNK_CLEAN;
+	begin(address, chunk, size, hwr_classes[number].slot_bytes);
+	return (void *)address;
+}
+
+void *hwr_heap_malloc(size_t size)
+{
+	bool clean;
+	void *p = take(hwr_class_of(size), size, &clean);
+
+	return likely(p != NULL) ? p : hwr_libc.malloc(size);
+}
+
+void *hwr_heap_calloc(size_t count, size_t size)
+{
+	size_t bytes;
+	bool clean;
+	void *p;
+
+	if (__builtin_mul_overflow(count, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	p = take(hwr_class_of(bytes), bytes, &clean);
+	if (!p)
+		return hwr_libc.calloc(count, size);
+	if (!clean)
+		hwr_fill(p, 0, bytes);
+	return p;
+}
+
+/* As libc's: the program has a defect that it would not survive there either. */
+static __attribute__((noinline)) void refuse(void)
+{
+	static const char text[] = "free(): invalid pointer\n";
+
+	hwr_write(2, text, sizeof(text) - 1);
+	for (;;)
+		hwr_syscall3(SYS_tgkill, hwr_getpid(), hwr_gettid(), SIGABRT);
+}
+
+/* The live chunk that begins at p. */
+static struct hwr_chunk *chunk_of(const void *p)
+{
+	u64 offset;
+	struct hwr_chunk *chunk = hwr_heap_find((u64)p, &offset);
+
+	if (unlikely(offset || !(load_relaxed(&chunk->what) & HWR_CHUNK_LIVE)))
+		refuse();
+	return chunk;
+}
+
+/* Large slots give their memory back; the shadow's whole pages, too. */
+static u64 give_back(u64 address, u64 slot_bytes)
+{
+	u64 from = ((u64)hw_shadow_of(address) + HWR_PAGE - 1) & ~(HWR_PAGE - 1);
+	u64 to = (u64)hw_shadow_of(address + slot_bytes) & ~(HWR_PAGE - 1);
+
+	if (hwr_madvise((void *)address, slot_bytes, MADV_DONTNEED) != 0)
+		return 0;
+	if (load_relaxed(&armed) && to > from)
+		hwr_madvise((void *)from, to - from, MADV_DONTNEED);
+	return HWR_CHUNK_CLEAN;
+}
+
+void hwr_heap_free(void *p)
+{
+	struct hwr_chunk *chunk;
+	u64 what, clean = 0;
+	u32 number;
+
+	if (!p)
+		return;
+	if (!hwr_heap_has((u64)p)) {
+		hwr_libc.free(p);
+		return;
+	}
+	number = hwr_heap_class((u64)p);
+	chunk = chunk_of(p);
+	/* Owned by nobody: a late access finds that the chunk does not live and leaves it alone. */
+	what = exchange_acq_rel(&chunk->what, HWR_CHUNK_USED);
+	if (unlikely(!(what & HWR_CHUNK_LIVE)))
+		refuse();
+	if (unlikely(hwr_classes[number].slot_bytes >= RETURNED))
+		clean = give_back((u64)p, hwr_classes[number].slot_bytes);
+	store_relaxed(&chunk->what, HWR_CHUNK_USED | clean | (what & HWR_CHUNK_LEFT));
+	hwr_slot_give(number, (u64)p);
+}
+
+size_t hwr_heap_usable_size(const void *p)
+{
+	return hwr_heap_has((u64)p) ? hwr_chunk_size(chunk_of(p)) : SIZE_MAX;
+}
+
+/* ---- realloc ---- */
+
+static void *move(void *old, size_t old_size, size_t size)
+{
+	void *p = hwr_heap_malloc(size);
+
+	if (!p)
+		return NULL;
+	hwr_access_realloc((u64)old, (u64)p, old_size < size ? old_size : size);
+	hwr_access_copy(p, old, old_size < size ? old_size : size);
+	if (hwr_heap_has((u64)old))
+		hwr_chunk_put_aside((u64)old, chunk_of(old));
+	hwr_heap_free(old);
+	return p;
+}
+
+void *hwr_heap_realloc(void *old, size_t size)
+{
+	struct hwr_chunk *chunk;
+	size_t old_size;
+
+	hwr_access_aside_forget();
+	if (!old)
+		return hwr_heap_malloc(size);
+	if (!hwr_heap_has((u64)old))
+		return hwr_libc.realloc(old, size);
+	chunk = chunk_of(old);
+	if (!size) {
+		hwr_chunk_put_aside((u64)old, chunk);
+		hwr_heap_free(old);
+		return NULL;
+	}
+	old_size = hwr_chunk_size(chunk);
+	if (hwr_class_of(size) != hwr_heap_class((u64)old))
+		return move(old, old_size, size);
+	hwr_access_range((u64)old, old_size < size ? old_size : size, false);
+	hwr_chunk_put_aside((u64)old, chunk);
+	begin((u64)old, chunk, size, hwr_classes[hwr_heap_class((u64)old)].slot_bytes);
+	hwr_access_range((u64)old, old_size < size ? old_size : size, true);
+	return old;
+}
+
+/* ---- alignment ---- */
+
+static bool is_power(size_t n) { return n && !(n & (n - 1)); }
+
+void *hwr_heap_memalign(size_t alignment, size_t size)
+{
+	u32 number = hwr_class_of(size);
+	bool clean;
+	void *p;
+
+	/* libc takes any number and rounds it up; so do we, by asking it for the odd ones. */
+	if (!is_power(alignment) || alignment > 1ull << 30)
+		return hwr_libc.memalign(alignment, size);
+	if (alignment > 16)
+		number = hwr_class_aligned(number, alignment);
+	p = take(number, size, &clean);
+	return p ? p : hwr_libc.memalign(alignment, size);
+}
+
+int hwr_heap_posix_memalign(void **result, size_t alignment, size_t size)
+{
+	void *p;
+
+	if (!is_power(alignment) || alignment % sizeof(void *))
+		return EINVAL;
+	p = hwr_heap_memalign(alignment, size);
+	if (!p)
+		return ENOMEM;
+	*result = p;
+	return 0;
+}
+
+void *hwr_heap_aligned_alloc(size_t alignment, size_t size) { return hwr_heap_memalign(alignment, size); }
+void *hwr_heap_valloc(size_t size) { return hwr_heap_memalign(HWR_PAGE, size); }
+
+void *hwr_heap_pvalloc(size_t size)
+{
+	return hwr_heap_memalign(HWR_PAGE, (size + HWR_PAGE - 1) & ~(HWR_PAGE - 1));
+}
+
+/* ---- all of them ---- */
+
+void hwr_heap_each(void (*visit)(void *self, u64 address, struct hwr_chunk *chunk), void *self)
+{
+	if (load_acquire(&opened) != 1)
+		return;
+	for (u32 number = 0; number < HWR_CLASSES; number++) {
+		struct hwr_chunk *chunks = (struct hwr_chunk *)hwr_classes[number].chunks;
+
+		for (u64 i = 0; i < hwr_slots_used(number); i++)
+			if (load_acquire(&chunks[i].what) & HWR_CHUNK_LIVE)
+				visit(self, hwr_slot_address(number, i), &chunks[i]);
+	}
+}

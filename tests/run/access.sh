@@ -1,0 +1,228 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# access.sh CASE [COMPILER]   what is recorded of accesses to memory, and what `heapwise cc` makes.
+. "$(dirname "$0")/lib.sh"
+targets_source=$HEAPWISE_SOURCE_DIR/tests/targets
+export HEAPWISE_CC=${2:-gcc}
+command -v "$HEAPWISE_CC" >/dev/null || skip "no $HEAPWISE_CC here"
+
+# merges OPTION...   how far the compiler tells several accesses as one; see accesses.c
+merges()
+{
+	case "$HEAPWISE_CC $*" in
+	*clang*) echo 0 ;;
+	*-O0*) echo 1 ;;
+	*-O1*) echo 2 ;;
+	*) echo 3 ;;
+	esac
+}
+
+# build OUTPUT ARGUMENT...   compiles with heapwise cc
+build()
+{
+	local output=$1
+	shift
+	"$HEAPWISE" cc -g -DMERGES=$(merges "$@") "$@" -o "$output" -lpthread ||
+		{ fail "cannot build: $*"; finish; }
+}
+
+# accesses TRACE   "size reads writes read_bytes written_bytes low high flags" of each chunk
+accesses()
+{
+	"$HEAPWISE" dump "$1" | awk '
+		$3 ~ /^(malloc|calloc|realloc|memalign|new|new_array)$/ { size[$6] = $5 }
+		$1 == "#" && $2 == "access" {
+			for (i = 4; i < NF; i += 2)
+				value[$i] = $(i + 1)
+			print size[$3], value["reads"], value["writes"], value["read_bytes"], \
+				value["written_bytes"], value["low"], value["high"], value["flags"]
+		}'
+}
+
+# told PROGRAM OPTION...   each line of the program's truth is recorded
+told()
+{
+	local program=$1 line
+	shift
+	record "$work/told.hwt" "$@" -- "$program" >"$work/truth"
+	equal "status of $program" "$status" 0
+	accesses "$work/told.hwt" >"$work/seen"
+	at_least "lines of truth of $program" "$(wc -l <"$work/truth")" 1
+	while read -r line; do
+		grep -qxF -- "$line" "$work/seen" ||
+			fail "$program $*: not '$line' but '$(grep "^${line%% *} " "$work/seen")'"
+	done <"$work/truth"
+}
+
+known_answers()
+{
+	local level
+	for level in -O0 -O1 -O2 -O3 "-O2 -flto" "-O2 -fPIE -pie" "-O2 -no-pie -fno-pie"; do
+		build "$work/accesses" $level "$targets_source/accesses.c"
+		told "$work/accesses"
+	done
+	told "$work/accesses" --coverage
+	told "$work/accesses" --exact-times
+}
+
+
+# told's program with its arguments is a small script, so that it has none of its own
+with_arguments()
+{
+	printf '#!/bin/sh\nexec %s\n' "$*" >"$work/script"
+	chmod +x "$work/script"
+}
+
+cxx()
+{
+	local level
+	for level in -O0 -O2 "-O2 -flto"; do
+		# shellcheck disable=SC2086
+		"$HEAPWISE" cc -O2 -shared -fPIC -o "$work/plugin.so" "$targets_source/accesses_plugin.c" ||
+			fail "cannot build a library"
+		gcc -O2 -c -o "$work/plain.o" "$targets_source/accesses_plain.c"
+		"$HEAPWISE" c++ -std=c++17 $level -DMERGES=$(merges $level) -c -o "$work/cpp.o" \
+			"$targets_source/accesses_cpp.cpp" || fail "cannot compile C++"
+		"$HEAPWISE" c++ $level -o "$work/cpp" "$work/cpp.o" "$work/plain.o" -ldl || fail "cannot link C++"
+		with_arguments "$work/cpp" "$work/plugin.so"
+		told "$work/script" --access exact
+	done
+}
+
+# A library that is instrumented in a program that is not.
+library()
+{
+	"$HEAPWISE" cc -O2 -shared -fPIC -o "$work/plugin.so" "$targets_source/accesses_plugin.c"
+	gcc -O2 -c -o "$work/plain.o" "$targets_source/accesses_plain.c"
+	g++ -std=c++17 -DMERGES=1 -O2 -o "$work/cpp" "$targets_source/accesses_cpp.cpp" "$work/plain.o" -ldl
+	"$work/cpp" "$work/plugin.so" >"$work/stdout"
+	equal "status of a plain program with an instrumented library" "$?" 0
+	record "$work/lib.hwt" --access exact -- "$work/cpp" "$work/plugin.so" >"$work/stdout"
+	equal "status" "$status" 0
+	accesses "$work/lib.hwt" | grep -qE "^3101 0 100 0 100 0 100 " || fail "the library's accesses are not seen"
+}
+
+# Without heapwise run, and with --access off, a program runs as ever.
+idle()
+{
+	build "$work/accesses" -O2 "$targets_source/accesses.c"
+	"$work/accesses" >"$work/alone"
+	equal "status without heapwise" "$?" 0
+	record "$work/off.hwt" --access off -- "$work/accesses" >"$work/off"
+	equal "status with --access off" "$status" 0
+	cmp -s "$work/alone" "$work/off" || fail "the program prints something else"
+	equal "accesses with --access off" "$(accesses "$work/off.hwt" | wc -l)" 0
+	record "$work/on.hwt" -- "$work/accesses" >"$work/on"
+	cmp -s "$work/alone" "$work/on" || fail "the program prints something else when it is recorded"
+	whole "$work/on.hwt"
+	equal "allocations" "$(field "$work/on.hwt" .allocations)" "$(field "$work/off.hwt" .allocations)"
+	gcc -O2 -DMERGES=0 -o "$work/plain" "$targets_source/accesses.c" -lpthread
+	record "$work/plain.hwt" -- "$work/plain" >"$work/on"
+	equal "accesses of a plain program" "$(accesses "$work/plain.hwt" | wc -l)" 0
+	(ulimit -v 4000000; "$work/accesses") >"$work/stdout" 2>"$work/stderr"
+	says "$work/stderr" "cannot map its shadow memory"
+}
+
+# What else a compiler is asked for.
+driver()
+{
+	local output
+	cp "$targets_source/accesses_plain.c" "$work/part.c"
+	cd "$work" || exit 1
+	for output in --version -v -dumpversion -dumpmachine -print-search-dirs; do
+		"$HEAPWISE" cc $output >ours 2>&1
+		status=$?
+		"$HEAPWISE_CC" $output >theirs 2>&1
+		equal "status of $output" "$status" "$?"
+		cmp -s ours theirs || fail "heapwise cc $output says something else"
+	done
+	"$HEAPWISE" cc -E part.c >ours 2>stderr || fail "-E"
+	"$HEAPWISE_CC" -E part.c | grep -v '^#' >theirs
+	grep -v '^#' ours | cmp -s - theirs || fail "-E makes something else"
+	[ ! -s stderr ] || fail "-E prints on stderr"
+	"$HEAPWISE" cc -S part.c -o part.s && grep -q asan part.s || fail "-S is not instrumented"
+	"$HEAPWISE" cc -c part.c 2>stderr || fail "-c"
+	[ ! -s stderr ] || { fail "-c prints on stderr"; cat stderr; }
+	echo 'int main(void) { return 7; }' | "$HEAPWISE" cc -x c - -o from-stdin 2>stderr || fail "-x c -"
+	[ ! -s stderr ] || { fail "linking prints on stderr"; cat stderr; }
+	./from-stdin
+	equal "status of a program from stdin" "$?" 7
+	echo 'int main(void) { return 0' | "$HEAPWISE" cc -x c - -o bad 2>stderr && fail "an error is no error"
+	"$HEAPWISE" cc -r part.o -o whole.o && "$HEAPWISE" cc -shared -fPIC part.c -o libpart.so || fail "-r, -shared"
+	readelf -n libpart.so | grep -q Heapwise || fail "a library has no note"
+	HEAPWISE_CC=/no/such/compiler "$HEAPWISE" cc part.c 2>stderr
+	equal "status without a compiler" "$?" 3
+	says stderr "cannot run '/no/such/compiler'"
+}
+
+# Estimates of hot memory, and what is not hot at all.
+adaptive()
+{
+	build "$work/hot" -O2 "$targets_source/accesses_hot.c"
+	record "$work/hot.hwt" --access adaptive --access-epoch 2 -- "$work/hot" >"$work/truth"
+	equal "status" "$status" 0
+	whole "$work/hot.hwt"
+	accesses "$work/hot.hwt" >"$work/seen"
+	# A chunk of one unit that takes much of the time is counted too low: the program is slower while
+	# its unit is the one in 16 that stays armed.
+	awk 'NR == FNR { reads[$1] = $2; writes[$1] = $3; next }
+		$1 in reads {
+			share = ($2 + $3) / (reads[$1] + writes[$1])
+			if ($1 == 24 ? share < 0.1 || share > 1.5 : share < 0.85 || share > 1.15)
+				print "of " $1 ": " $2, $3 ", not " reads[$1], writes[$1]
+			if ($8 !~ /estimated/)
+				print "of " $1 ": not an estimate"
+			found++
+		}
+		END { if (found != 3) print "something is missing" }' "$work/truth" "$work/seen" >"$work/verdict"
+	[ ! -s "$work/verdict" ] || fail "$(cat "$work/verdict")"
+	# The last access of `late` is within an epoch (and a scheduler's whim) of the program's end.
+	"$HEAPWISE" dump "$work/hot.hwt" | awk '
+		$3 == "malloc" && $5 == 555 { chunk = $6 }
+		$2 == "access" && $3 == chunk { last = $7 }
+		{ if ($3 ~ /^[a-z]+$/ && $1 + 0 > latest) latest = $1 + 0 }
+		END { if (last < 900000000) print "FAILED: last access at " last }' | grep . && fail "last access"
+	record "$work/max.hwt" --access-max 1000 -- "$work/hot" >"$work/truth"
+	accesses "$work/max.hwt" | grep -qE "^3000 1000 1000 .*saturated" || fail "--access-max does not saturate"
+}
+
+# At most 96 bytes per live chunk and 1/8 of the heap, beyond what the heap itself takes.
+memory()
+{
+	local chunks=400000 bytes plain access
+	cat >"$work/many.c" <<-'PROGRAM'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		int main(int argc, char **argv)
+		{
+			long chunks = atol(argv[1]), resident = 0;
+			char line[200];
+			FILE *f;
+			(void)argc;
+			for (long i = 0; i < chunks; i++) {
+				volatile char *p = malloc(112);
+				for (int k = 0; k < 112; k += 8)
+					p[k] = 1;
+			}
+			f = fopen("/proc/self/smaps_rollup", "r");
+			while (f && fgets(line, sizeof(line), f))
+				if (strncmp(line, "Private_Dirty:", 14) == 0)
+					resident = atol(line + 14);
+			fprintf(stderr, "resident %ld\n", resident);
+			_Exit(0);
+		}
+	PROGRAM
+	build "$work/many" -O1 -w "$work/many.c"
+	access=$("$HEAPWISE" run -q --leak-scan off --no-symbols -o "$work/m.hwt" "$work/many" $chunks 2>&1 |
+		sed -n 's/^resident //p')
+	plain=$("$HEAPWISE" run -q --leak-scan off --access off --no-symbols -o "$work/m.hwt" "$work/many" $chunks 2>&1 |
+		sed -n 's/^resident //p')
+	bytes=$(((access - plain) * 1024 / chunks))
+	echo "memory per chunk of 112 bytes: $bytes (resident $plain KiB, with accesses $access KiB)"
+	at_least "memory" "$plain" 40000
+	at_most "bytes per chunk" "$bytes" $((96 + 112 / 8))
+}
+
+"$1"
+finish

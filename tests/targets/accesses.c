@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ * Accesses memory in many ways and prints what each chunk, known by its size, must have been seen to
+ * have: "size reads writes read_bytes written_bytes low high shared". Built by `heapwise cc`; see
+ * tests/run/access.sh. Memory is accessed through volatile pointers, so that no optimisation changes
+ * the truth. But gcc tells accesses to one place that follow each other as one, and MERGES says how far
+ * it goes: 0 not at all (clang), 1 it might (-O0), 2 `p[i] += x` (-O1), 3 fields too (-O2, -O3). Then
+ * "never read" and "never written" are not certain, which the record says. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef MERGES
+#define MERGES 0
+#endif
+#define UNSURE (MERGES ? "lower_bound" : "-")
+
+static void truth(size_t size, long reads, long writes, long read_bytes, long written_bytes, long low, long high,
+		  const char *flags)
+{
+	char line[200];
+	int n = snprintf(line, sizeof(line), "%zu %ld %ld %ld %ld %ld %ld %s\n", size, reads, writes, read_bytes,
+			 written_bytes, low, high, flags);
+
+	if (write(1, line, (size_t)n) != n)
+		abort();
+}
+
+static void loops(void)
+{
+	volatile int *p = malloc(401 * sizeof(int));
+
+	for (int i = 0; i < 401; i++)
+		p[i] = i;
+	for (int i = 100; i < 200; i++)
+		(void)p[i];
+	free((void *)p);
+	truth(1604, 100, 401, 400, 1604, 0, 1604, "-");
+}
+
+static void untouched(void)
+{
+	void *volatile p = malloc(1111);
+
+	free(p);
+	truth(1111, 0, 0, 0, 0, 0, 0, "-");
+}
+
+struct thing {
+	char before[40];
+	volatile short small;
+	volatile double large;
+	char after[1000];
+};
+
+static void fields(void)
+{
+	struct thing *p = calloc(1, sizeof(*p));
+	long at = (long)((char *)&p->small - (char *)p), end = (long)((char *)(&p->large + 1) - (char *)p);
+
+	p->small = 3;
+	p->large = 4;
+	if (p->large != 4)
+		abort();
+	truth(sizeof(*p), MERGES >= 3 ? 0 : 1, 2, MERGES >= 3 ? 0 : 8, 10, at, end,
+	      MERGES >= 3 ? "lower_bound" : "-");
+	free(p);
+}
+
+/* A read and a write of one place, one after the other. */
+static void increments(void)
+{
+	volatile long *p = calloc(211, sizeof(long));
+
+	for (int i = 0; i < 211; i++)
+		p[i] += i;
+	free((void *)p);
+	truth(1688, 211, MERGES >= 2 ? 0 : 211, 1688, MERGES >= 2 ? 0 : 1688, 0, 1688,
+	      MERGES >= 2 ? "lower_bound" : "-");
+}
+
+static void atomics(void)
+{
+	long *p = calloc(1, 1700);
+
+	for (int i = 0; i < 10; i++)
+		__atomic_fetch_add(&p[i], 1, __ATOMIC_SEQ_CST); /* compilers call it a write */
+	(void)__atomic_load_n(&p[20], __ATOMIC_SEQ_CST);
+	free(p);
+	truth(1700, 1, 10, 8, 80, 0, 168, "-");
+}
+
+typedef int vector __attribute__((vector_size(16)));
+
+static void vectors(void)
+{
+	volatile vector *p = malloc(1760);
+
+	for (int i = 0; i < 110; i++)
+		p[i] = (vector){ i, i, i, i };
+	for (int i = 0; i < 11; i++)
+		(void)p[i];
+	free((void *)p);
+	truth(1760, 11, 110, 176, 1760, 0, 1760, "-");
+}
+
+static void functions(void)
+{
+	char *p = malloc(1801), *q = malloc(1802), *s = malloc(1803);
+	size_t (*volatile length)(const char *) = strlen;
+	void *(*volatile copy)(void *, const void *, size_t) = memcpy;
+	void *(*volatile set)(void *, int, size_t) = memset;
+	int (*volatile print)(char *, size_t, const char *, ...) = snprintf;
+
+	set(p + 10, 7, 100);
+	copy(q + 1, p + 20, 50);
+	print(s, 1803, "%d %s", 1234, "tail");
+	if (length(s) != 9)
+		abort();
+	truth(1801, 1, 1, 50, 100, 10, 110, "-");
+	truth(1802, 0, 1, 0, 50, 1, 51, UNSURE);
+	truth(1803, 1, 1, 10, 10, 0, 10, "-");
+	free(p);
+	free(q);
+	free(s);
+}
+
+static void growth(void)
+{
+	volatile char *p = malloc(1900);
+
+	p[0] = 1;
+	p = realloc((void *)p, 190000);
+	p[189999] = 1;
+	free((void *)p);
+	/* A realloc reads what it keeps, and writes it. */
+	truth(1900, 1, 1, 1900, 1, 0, 1900, "-");
+	truth(190000, 0, 2, 0, 1901, 0, 190000, UNSURE);
+}
+
+enum { THREADS = 8, ROUNDS = 20000 };
+
+static void *hammer(void *memory)
+{
+	volatile int *p = memory;
+
+	for (int i = 0; i < ROUNDS; i++)
+		p[i % 500] = i;
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t thread[THREADS];
+	volatile int *p = malloc(2000);
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&thread[i], NULL, hammer, (void *)p);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	free((void *)p);
+	truth(2000, 0, (long)THREADS * ROUNDS, 0, (long)THREADS * ROUNDS * 4, 0, 2000,
+	      MERGES ? "shared+lower_bound" : "shared");
+}
+
+static void *touch(void *memory)
+{
+	*(volatile char *)memory = 1;
+	return NULL;
+}
+
+/* Allocated by one thread and accessed by one other: not shared. */
+static void handed_over(void)
+{
+	pthread_t thread;
+	char *p = malloc(2100);
+
+	pthread_create(&thread, NULL, touch, p);
+	pthread_join(thread, NULL);
+	free(p);
+	truth(2100, 0, 1, 0, 1, 0, 1, UNSURE);
+}
+
+/* A child's accesses are its own. */
+static void forked(void)
+{
+	volatile char *p = malloc(2200);
+	pid_t child;
+
+	p[3] = 1;
+	child = fork();
+	if (child == 0) {
+		for (int i = 0; i < 2200; i++)
+			p[i] = 1;
+		free((void *)p);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	free((void *)p);
+	truth(2200, 0, 1, 0, 1, 3, 4, UNSURE);
+}
+
+static void kept(void)
+{
+	static char *volatile keep[2];
+
+	keep[0] = malloc(2300);
+	keep[1] = malloc(2301);
+	*(volatile char *)(keep[0] + 9) = 1;
+	truth(2300, 0, 1, 0, 1, 9, 10, UNSURE);
+	truth(2301, 0, 0, 0, 0, 0, 0, "-");
+}
+
+int main(void)
+{
+	loops();
+	untouched();
+	fields();
+	increments();
+	atomics();
+	vectors();
+	functions();
+	growth();
+	threads();
+	handed_over();
+	forked();
+	kept();
+	return 0;
+}
