@@ -72,7 +72,7 @@ int valgrind_prepare(struct valgrind *self, const struct valgrind_options *optio
 	static const char *const fixed[] = {
 		"--tool=heapwise", "--command-line-only=yes", "--quiet", "--vgdb=no",
 		"--trace-children=yes", "--child-silent-after-fork=yes", "--run-libc-freeres=no",
-		"--run-cxx-freeres=no", "--fair-sched=try",
+		"--run-cxx-freeres=no", "--fair-sched=try", "--max-threads=2000",
 	};
 	u64 count = 0, kept = 0, room;
 
