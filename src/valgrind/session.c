@@ -66,10 +66,7 @@ static void *map_file(const HChar *path, SizeT bytes)
 	return sr_isError(mapped) ? NULL : (void *)sr_Res(mapped);
 }
 
-static void unmap(void *p, SizeT bytes)
-{
-	VG_(am_munmap_valgrind)((Addr)p, VG_PGROUNDUP(bytes));
-}
+static void unmap(void *p, SizeT bytes) { VG_(am_munmap_valgrind)((Addr)p, VG_PGROUNDUP(bytes)); }
 
 static struct hw_lobby *lobby_open(void)
 {
@@ -175,7 +172,9 @@ static void join(Bool in_child)
 
 	if (!(hwv_lobby->flags & HW_SESSION_CHILDREN) &&
 	    (in_child || (u32)VG_(getpid)() != hwv_lobby->root_pid)) {
-		add_relaxed(in_child ? &hwv_lobby->unrecorded_children : &hwv_lobby->unrecorded_execs, 1);
+		add_relaxed(in_child ? &hwv_lobby->unrecorded_children
+				     : &hwv_lobby->unrecorded_execs,
+			    1);
 		unrecorded = True;
 		return;
 	}
