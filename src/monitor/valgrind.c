@@ -29,7 +29,7 @@ static bool tool_is_at(struct valgrind *self, const char *folder, const char *re
  * `valgrind.bin`. */
 static bool launcher_find(struct valgrind *self)
 {
-	static const char *const names[] = { "valgrind.bin", "valgrind" };
+	static const char *const names[] = {"valgrind.bin", "valgrind"};
 	const char *folders = getenv("PATH");
 
 	if (!folders)
@@ -38,7 +38,8 @@ static bool launcher_find(struct valgrind *self)
 		for (const char *at = folders;; at++) {
 			int length = (int)strcspn(at, ":");
 
-			snprintf(self->launcher, sizeof(self->launcher), "%.*s/%s", length, at, names[i]);
+			snprintf(self->launcher, sizeof(self->launcher), "%.*s/%s", length, at,
+				 names[i]);
 			if (length && access(self->launcher, X_OK) == 0)
 				return true;
 			at += length;
@@ -54,14 +55,16 @@ int valgrind_find(struct valgrind *self, const char *own_folder, struct err *err
 	memset(self, 0, sizeof(*self));
 	if (!tool_is_at(self, own_folder, "/valgrind") &&
 	    !tool_is_at(self, own_folder, "/../lib/heapwise/valgrind"))
-		return err_set(err, ERR_INPUT,
-			       "--access valgrind: this heapwise was built without its Valgrind tool; "
-			       "install valgrind (Debian, Ubuntu: apt-get install valgrind) and build "
-			       "heapwise again");
+		return err_set(
+			err, ERR_INPUT,
+			"--access valgrind: this heapwise was built without its Valgrind tool; "
+			"install valgrind (Debian, Ubuntu: apt-get install valgrind) and build "
+			"heapwise again");
 	if (!launcher_find(self))
-		return err_set(err, ERR_INPUT,
-			       "--access valgrind: cannot find valgrind in PATH; install it (Debian, "
-			       "Ubuntu: apt-get install valgrind)");
+		return err_set(
+			err, ERR_INPUT,
+			"--access valgrind: cannot find valgrind in PATH; install it (Debian, "
+			"Ubuntu: apt-get install valgrind)");
 	return 0;
 }
 
@@ -70,9 +73,16 @@ int valgrind_find(struct valgrind *self, const char *own_folder, struct err *err
 int valgrind_prepare(struct valgrind *self, const struct valgrind_options *options, struct err *err)
 {
 	static const char *const fixed[] = {
-		"--tool=heapwise", "--command-line-only=yes", "--quiet", "--vgdb=no",
-		"--trace-children=yes", "--child-silent-after-fork=yes", "--run-libc-freeres=no",
-		"--run-cxx-freeres=no", "--fair-sched=try",
+		"--tool=heapwise",
+		"--command-line-only=yes",
+		"--quiet",
+		"--vgdb=no",
+		"--trace-children=yes",
+		"--child-silent-after-fork=yes",
+		"--run-libc-freeres=no",
+		"--run-cxx-freeres=no",
+		"--fair-sched=try",
+		"--max-threads=2000",
 	};
 	u64 count = 0, kept = 0, room;
 
@@ -86,8 +96,8 @@ int valgrind_prepare(struct valgrind *self, const struct valgrind_options *optio
 	for (u64 i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
 		self->argv[kept++] = (char *)(uintptr_t)fixed[i];
 	if (options->coverage)
-		self->argv[kept++] = (char *)(uintptr_t)"--coverage=yes";
-	self->argv[kept++] = (char *)(uintptr_t)"--";
+		self->argv[kept++] = (char *)(uintptr_t) "--coverage=yes";
+	self->argv[kept++] = (char *)(uintptr_t) "--";
 	self->argv[kept++] = (char *)(uintptr_t)options->program;
 	for (u64 i = 1; i < count; i++)
 		self->argv[kept++] = options->argv[i];

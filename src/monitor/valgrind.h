@@ -23,7 +23,8 @@ struct valgrind_options {
  * heapwise is. */
 int valgrind_find(struct valgrind *self, const char *own_folder, struct err *err);
 
-int valgrind_prepare(struct valgrind *self, const struct valgrind_options *options, struct err *err);
+int valgrind_prepare(struct valgrind *self, const struct valgrind_options *options,
+		     struct err *err);
 void valgrind_release(struct valgrind *self);
 
 #endif

@@ -24,7 +24,8 @@ void hwv_blocks_init(Bool coverage)
 	SizeT bytes = sizeof(*hwv_regions) << (ADDRESS_BITS - REGION_BITS);
 
 	measure_coverage = coverage;
-	hwv_regions = VG_(am_shadow_alloc)(bytes); /* zeros; pages are taken when they are written */
+	hwv_regions =
+		VG_(am_shadow_alloc)(bytes); /* zeros; pages are taken when they are written */
 	if (!hwv_regions)
 		VG_(out_of_memory_NORETURN)("heapwise.regions", bytes);
 }

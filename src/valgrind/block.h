@@ -14,11 +14,11 @@ struct block {
 	u64 reads, writes;
 	u64 read_bytes, written_bytes;
 	u64 first_ticks, last_ticks; /* of accesses, 0 = never */
-	u64 low, high;               /* accesses are within [low, high), which may exceed the size */
-	u64 *covered;                /* a bit per byte that was accessed; NULL = not measured */
-	u32 thread;                  /* that accessed it first, 0 = none */
-	u32 shared;                  /* 1 = another one did, too */
-	u32 recording;               /* the recording that was told of it; 0 = none was */
+	u64 low, high; /* accesses are within [low, high), which may exceed the size */
+	u64 *covered;  /* a bit per byte that was accessed; NULL = not measured */
+	u32 thread;    /* that accessed it first, 0 = none */
+	u32 shared;    /* 1 = another one did, too */
+	u32 recording; /* the recording that was told of it; 0 = none was */
 	u32 lives;
 };
 

@@ -63,7 +63,7 @@ static u32 node_make(u32 parent, u64 pc)
 		hwv_fault(HW_FAULT_NODES_FULL);
 		return 0;
 	}
-	hwv_nodes[node] = (struct hw_node){ .pc = pc, .parent = parent };
+	hwv_nodes[node] = (struct hw_node){.pc = pc, .parent = parent};
 	store_release(&hwv_control->nodes_used, node + 1);
 	if (++used > table_mask / 2)
 		table_grow();
@@ -122,11 +122,13 @@ u32 hwv_context_of(ThreadId tid)
 	static Addr pcs[DEPTH_MAX + REPLACEMENT_FRAMES + 1];
 	u32 most = hwv_control->max_depth;
 	u32 count = VG_(get_StackTrace)(tid, pcs, most + REPLACEMENT_FRAMES + 1, NULL, NULL, 0);
-	u32 first = 1, root, node;
+	u32 first = 0, root, node;
 	Bool cut;
 
 	while (first < count && first < REPLACEMENT_FRAMES && hwv_is_replacement(pcs[first]))
-		first++;
+		first++; /* valloc calls memalign */
+	if (!first)
+		first = 1;
 	if (unlikely(hwv_modules_doubtful))
 		for (u32 i = first; i < count; i++)
 			if (hwv_modules_doubts(pcs[i]))

@@ -31,11 +31,11 @@ static void put(ThreadId tid, u32 kind, u16 aux, u64 address, u64 size)
 static void put_part(ThreadId tid, enum hw_access_part part, u64 address, u64 size)
 {
 	if (hwv_control)
-		hwv_put(tid, &(struct hw_record){ .ticks = hwv_clock,
-						  .address = address,
-						  .size = size,
-						  .kind = HW_ACCESS,
-						  .aux = (u16)part });
+		hwv_put(tid, &(struct hw_record){.ticks = hwv_clock,
+						 .address = address,
+						 .size = size,
+						 .kind = HW_ACCESS,
+						 .aux = (u16)part});
 }
 
 static void tell_accesses(ThreadId tid, const struct block *block)
@@ -123,8 +123,8 @@ static void *reallocate(ThreadId tid, void *old, SizeT size)
 		note_failure(tid, HW_REALLOC, size);
 		return NULL;
 	}
-	note_free(tid, HW_REALLOC_FREE, !hwv_control || !load_relaxed(&hwv_control->paused), (Addr)old,
-		  block);
+	note_free(tid, HW_REALLOC_FREE, !hwv_control || !load_relaxed(&hwv_control->paused),
+		  (Addr)old, block);
 	hwv_block_free(block);
 	note_allocation(tid, HW_REALLOC, hwv_block_new((Addr)p, size));
 	return p;
@@ -206,9 +206,9 @@ static SizeT do_usable_size(ThreadId tid, void *p)
 void hwv_heap_init(void)
 {
 	VG_(needs_malloc_replacement)
-	(do_malloc, do_new, do_new_aligned, do_new_array, do_new_array_aligned, do_memalign, do_calloc,
-	 do_free, do_delete, do_delete_aligned, do_delete_array, do_delete_array_aligned, reallocate,
-	 do_usable_size, RED_ZONE);
+	(do_malloc, do_new, do_new_aligned, do_new_array, do_new_array_aligned, do_memalign,
+	 do_calloc, do_free, do_delete, do_delete_aligned, do_delete_array, do_delete_array_aligned,
+	 reallocate, do_usable_size, RED_ZONE);
 }
 
 /* ---- the end ---- */

@@ -14,15 +14,17 @@
 
 #include "valgrind/access.h"
 
-enum { STACK_REACH = 2048 }; /* bytes from the stack pointer: a thread's descriptor lies behind them */
+enum {
+	STACK_REACH = 2048
+}; /* bytes from the stack pointer: a thread's descriptor lies behind them */
 
 struct work {
 	IRSB *in, *out;
-	Int sp_offset;  /* of the stack pointer in the guest's registers */
+	Int sp_offset; /* of the stack pointer in the guest's registers */
 	IRType word;
-	Bool *is_stack; /* by temporary: an address near the stack pointer */
-	Long *distance; /* of that address from the stack pointer */
-	Int next;       /* statement after the present one */
+	Bool *is_stack;      /* by temporary: an address near the stack pointer */
+	Long *distance;      /* of that address from the stack pointer */
+	Int next;            /* statement after the present one */
 	const IRStmt *noted; /* a store to come that was noted with its load */
 };
 
@@ -36,7 +38,8 @@ static Bool expression_is_stack(const struct work *work, const IRExpr *e, Long *
 		*distance = work->distance[e->Iex.RdTmp.tmp];
 		return True;
 	}
-	if (e->tag == Iex_Get && e->Iex.Get.offset == work->sp_offset && e->Iex.Get.ty == work->word) {
+	if (e->tag == Iex_Get && e->Iex.Get.offset == work->sp_offset &&
+	    e->Iex.Get.ty == work->word) {
 		*distance = 0;
 		return True;
 	}
@@ -73,9 +76,9 @@ struct helper {
 	const HChar *name;
 	void *function;
 };
-static const struct helper reads = { "hwv_read", hwv_read };
-static const struct helper writes = { "hwv_write", hwv_write };
-static const struct helper modifies = { "hwv_modify", hwv_modify };
+static const struct helper reads = {"hwv_read", hwv_read};
+static const struct helper writes = {"hwv_write", hwv_write};
+static const struct helper modifies = {"hwv_modify", hwv_modify};
 
 static void call(struct work *work, const struct helper *helper, IRExpr *address, Int bytes,
 		 IRExpr *guard)
@@ -113,7 +116,8 @@ static const IRStmt *store_to(const struct work *work, const IRExpr *address, In
 	for (Int i = work->next; i < work->in->stmts_used; i++) {
 		const IRStmt *s = work->in->stmts[i];
 
-		if (s->tag == Ist_IMark || s->tag == Ist_Exit || s->tag == Ist_CAS || s->tag == Ist_LLSC)
+		if (s->tag == Ist_IMark || s->tag == Ist_Exit || s->tag == Ist_CAS ||
+		    s->tag == Ist_LLSC)
 			return NULL;
 		if (s->tag == Ist_Store && same_address(s->Ist.Store.addr, address))
 			return size_of(work, s->Ist.Store.data) == bytes ? s : NULL;
@@ -149,10 +153,17 @@ static IRExpr *equal(struct work *work, IRTemp old, IRExpr *expected)
 	IROp op = Iop_CmpEQ64;
 
 	switch (typeOfIRTemp(work->out->tyenv, old)) {
-	case Ity_I8: op = Iop_CmpEQ8; break;
-	case Ity_I16: op = Iop_CmpEQ16; break;
-	case Ity_I32: op = Iop_CmpEQ32; break;
-	default: break;
+	case Ity_I8:
+		op = Iop_CmpEQ8;
+		break;
+	case Ity_I16:
+		op = Iop_CmpEQ16;
+		break;
+	case Ity_I32:
+		op = Iop_CmpEQ32;
+		break;
+	default:
+		break;
 	}
 	return assign(work, Ity_I1, IRExpr_Binop(op, IRExpr_RdTmp(old), expected));
 }
@@ -229,7 +240,8 @@ static void note_before(struct work *work, const IRStmt *s)
 		break;
 	case Ist_Store:
 		if (s != work->noted)
-			call(work, &writes, s->Ist.Store.addr, size_of(work, s->Ist.Store.data), NULL);
+			call(work, &writes, s->Ist.Store.addr, size_of(work, s->Ist.Store.data),
+			     NULL);
 		else
 			work->noted = NULL;
 		break;
@@ -237,9 +249,14 @@ static void note_before(struct work *work, const IRStmt *s)
 		call(work, &writes, s->Ist.StoreG.details->addr,
 		     size_of(work, s->Ist.StoreG.details->data), s->Ist.StoreG.details->guard);
 		break;
-	case Ist_LoadG: before_conditional_load(work, s->Ist.LoadG.details); break;
-	case Ist_Dirty: before_dirty(work, s->Ist.Dirty.details); break;
-	default: break;
+	case Ist_LoadG:
+		before_conditional_load(work, s->Ist.LoadG.details);
+		break;
+	case Ist_Dirty:
+		before_dirty(work, s->Ist.Dirty.details);
+		break;
+	default:
+		break;
 	}
 }
 

@@ -65,7 +65,8 @@ static void before_system_call(ThreadId tid, UInt number, UWord *arguments, UInt
 }
 
 /* An exec that comes back has failed. */
-static void after_system_call(ThreadId tid, UInt number, UWord *arguments, UInt count, SysRes result)
+static void after_system_call(ThreadId tid, UInt number, UWord *arguments, UInt count,
+			      SysRes result)
 {
 	(void)tid;
 	(void)arguments;
@@ -88,7 +89,7 @@ static Bool read_option(const HChar *argument)
 
 static void print_usage(void)
 {
-	VG_(printf)("    --coverage=no|yes         note which bytes of each block are accessed [no]\n");
+	VG_(printf)("    --coverage=no|yes         note which bytes are accessed [no]\n");
 }
 
 static void print_debug_usage(void) { VG_(printf)("    (none)\n"); }

@@ -142,7 +142,8 @@ Bool hwv_is_replacement(Addr code)
 
 	if (unlikely(!replacement_end)) {
 		replacement_end = 1; /* none, unless it is found */
-		if (find_module((Addr)code, &module) && VG_(strstr)(module.path, "vgpreload_heapwise")) {
+		if (find_module((Addr)code, &module) &&
+		    VG_(strstr)(module.path, "vgpreload_heapwise")) {
 			replacement_start = module.start;
 			replacement_end = module.end;
 		}
@@ -197,7 +198,8 @@ static Bool announce(const struct module *module)
 	};
 	VG_(memcpy)(note + 1, module->build_id, module->build_id_bytes);
 	VG_(memcpy)((u8 *)(note + 1) + module->build_id_bytes, module->path, path_bytes);
-	store_release(&hwv_control->modules_head, head + bytes); /* pairs with the monitor's acquire */
+	store_release(&hwv_control->modules_head,
+		      head + bytes); /* pairs with the monitor's acquire */
 	return True;
 }
 
@@ -209,8 +211,10 @@ static void tell_text(u16 what, const HChar *text, u32 bytes)
 
 	if (!note || !bytes)
 		return;
-	*note = (struct hw_module_note){
-		.size = size, .what = what, .ticks = hw_ticks(), .path_bytes = bytes };
+	*note = (struct hw_module_note){.size = size,
+					.what = what,
+					.ticks = hw_ticks(),
+					.path_bytes = bytes};
 	VG_(memcpy)(note + 1, text, bytes);
 	store_release(&hwv_control->modules_head, head + size);
 }
@@ -319,7 +323,8 @@ void hwv_modules_saw(Addr code)
 		return;
 	}
 	if (announce(&module))
-		known[known_count++] = (struct known_module){ module.start, module.end, identity, False };
+		known[known_count++] =
+			(struct known_module){module.start, module.end, identity, False};
 }
 
 Bool hwv_modules_doubts(Addr code)

@@ -29,8 +29,8 @@ static u32 threads;        /* ever started */
 
 void hwv_futex_wait(u32 *word, u32 value, u64 timeout_ns)
 {
-	struct vki_timespec limit = { .tv_sec = (long)(timeout_ns / 1000000000),
-				      .tv_nsec = (long)(timeout_ns % 1000000000) };
+	struct vki_timespec limit = {.tv_sec = (long)(timeout_ns / 1000000000),
+				     .tv_nsec = (long)(timeout_ns % 1000000000)};
 
 	VG_(do_syscall)(__NR_futex, (RegWord)word, FUTEX_WAIT, value, (RegWord)&limit, 0, 0, 0, 0);
 }
@@ -126,7 +126,8 @@ static Bool wait_for_room(struct hw_slot *slot)
 
 static void slot_put(struct hw_slot *slot, u32 number, const struct hw_record *record)
 {
-	u8 *base = (u8 *)hwv_control + hwv_control->rings_offset + number * hwv_control->ring_stride;
+	u8 *base =
+		(u8 *)hwv_control + hwv_control->rings_offset + number * hwv_control->ring_stride;
 	struct hw_record *records = (struct hw_record *)base;
 
 	records[slot->head & (hwv_control->ring_records - 1)] = *record;
@@ -151,7 +152,9 @@ static Bool ring_ready(struct ring *ring, struct hw_slot *slot, u32 number)
 		hwv_bell();
 	if (ring->lost && room(slot) >= 2) {
 		slot_put(slot, number,
-			 &(struct hw_record){ .ticks = hw_ticks(), .size = ring->lost, .kind = HW_LOST });
+			 &(struct hw_record){.ticks = hw_ticks(),
+					     .size = ring->lost,
+					     .kind = HW_LOST});
 		ring->lost = 0;
 	}
 	ring->lossy = False;
@@ -172,8 +175,9 @@ void hwv_put(ThreadId tid, const struct hw_record *record)
 		ring->announced = thread;
 		store_relaxed(&slot->tid, (u32)VG_(gettid)());
 		slot_put(slot, number,
-			 &(struct hw_record){
-				 .ticks = record->ticks, .address = slot->tid, .kind = HW_THREAD });
+			 &(struct hw_record){.ticks = record->ticks,
+					     .address = slot->tid,
+					     .kind = HW_THREAD});
 	}
 	if (hwv_control && ring_ready(ring, slot, number))
 		slot_put(slot, number, record);

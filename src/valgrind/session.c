@@ -7,7 +7,7 @@
 #include <pub_tool_libcfile.h>
 #include <pub_tool_libcprint.h>
 #include <pub_tool_libcproc.h>
-#include <pub_tool_vkiscnums.h>
+#include <pub_tool_threadstate.h>
 
 #include "format/ticks.h"
 #include "valgrind/context.h"
@@ -18,7 +18,6 @@ enum {
 	PATH_BYTES = 300,
 	BERTH_TRIES = 20,
 	BERTH_WAIT_NS = 100 * 1000 * 1000,
-	SLOTS_WANTED = 512, /* Valgrind has room for 500 threads, unless it is told otherwise */
 	DEPTH_MAX = 1024,
 	OWNER_DIED = 0x40000000, /* in the first word of the monitor's lock */
 };
@@ -67,10 +66,7 @@ static void *map_file(const HChar *path, SizeT bytes)
 	return sr_isError(mapped) ? NULL : (void *)sr_Res(mapped);
 }
 
-static void unmap(void *p, SizeT bytes)
-{
-	VG_(am_munmap_valgrind)((Addr)p, VG_PGROUNDUP(bytes));
-}
+static void unmap(void *p, SizeT bytes) { VG_(am_munmap_valgrind)((Addr)p, VG_PGROUNDUP(bytes)); }
 
 static struct hw_lobby *lobby_open(void)
 {
@@ -101,7 +97,7 @@ static struct hw_control *berth_open(u32 number)
 	control = map_file(path, sizeof(*control));
 	if (!control)
 		return NULL;
-	slots = control->slots_max < SLOTS_WANTED ? control->slots_max : SLOTS_WANTED;
+	slots = control->slots_max < VG_N_THREADS ? control->slots_max : VG_N_THREADS;
 	if (control->magic == HW_BERTH_MAGIC && control->version == HW_SESSION_VERSION)
 		bytes = control->rings_offset + slots * control->ring_stride;
 	unmap(control, sizeof(*control));
@@ -176,7 +172,9 @@ static void join(Bool in_child)
 
 	if (!(hwv_lobby->flags & HW_SESSION_CHILDREN) &&
 	    (in_child || (u32)VG_(getpid)() != hwv_lobby->root_pid)) {
-		add_relaxed(in_child ? &hwv_lobby->unrecorded_children : &hwv_lobby->unrecorded_execs, 1);
+		add_relaxed(in_child ? &hwv_lobby->unrecorded_children
+				     : &hwv_lobby->unrecorded_execs,
+			    1);
 		unrecorded = True;
 		return;
 	}
