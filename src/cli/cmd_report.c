@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/findings.h"
+#include "analysis/leak_report.h"
 #include "analysis/marks.h"
 #include "analysis/points.h"
 #include "analysis/summary.h"
@@ -59,20 +59,20 @@ static struct result *points(const struct report *self, enum points_by by, struc
 }
 
 /* What 'heapwise leaks' would find, in a line each. */
-static int mention_findings(const struct report *self, struct result *report, struct err *err)
+static int mention_leaks(const struct report *self, struct result *report, struct err *err)
 {
 	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
 	struct growth_query growth = growth_defaults();
 	struct suppressions suppressions = {0};
-	struct findings findings = {0};
+	struct leak_report leaks = {0};
 	int status = suppressions_add_builtin(&suppressions, err);
 
 	if (status == 0)
-		status = findings_make(&findings, &source, &self->trace.info, &growth,
+		status = leak_report_make(&leaks, &source, &self->trace.info, &growth,
 				       &suppressions, err);
 	if (status == 0)
-		findings_mention(&findings, self->trace.model, report);
-	findings_release(&findings);
+		leak_report_mention(&leaks, self->trace.model, report);
+	leak_report_release(&leaks);
 	suppressions_release(&suppressions);
 	return status;
 }
@@ -96,7 +96,7 @@ static struct result *build(const struct report *self, struct err *err)
 
 	if (!report)
 		return NULL;
-	if (mention_findings(self, report, err) < 0) {
+	if (mention_leaks(self, report, err) < 0) {
 		result_free(report);
 		return NULL;
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Puts leaks, growth and misuse together.
  * Host. */
-#include "analysis/findings.h"
+#include "analysis/leak_report.h"
 
 #include "analysis/summary.h"
 
-int findings_make(struct findings *self, const struct stack_source *source,
-		  const struct trace_info *info, const struct growth_query *growth,
-		  struct suppressions *suppressions, struct err *err)
+int leak_report_make(struct leak_report *self, const struct stack_source *source,
+		     const struct trace_info *info, const struct growth_query *growth,
+		     struct suppressions *suppressions, struct err *err)
 {
 	int status = leaks_find(source, suppressions, &self->leaks, err);
 
@@ -18,14 +18,14 @@ int findings_make(struct findings *self, const struct stack_source *source,
 	return status;
 }
 
-void findings_release(struct findings *self)
+void leak_report_release(struct leak_report *self)
 {
 	leak_table_release(&self->leaks);
 	growth_table_release(&self->growth);
 	misuse_table_release(&self->misuse);
 }
 
-static void add_fields(struct result *result, const struct findings *self)
+static void add_fields(struct result *result, const struct leak_report *self)
 {
 	result_add_field(result,
 			 (struct result_column)COLUMN("growing_points", NULL, VALUE_COUNT,
@@ -49,9 +49,9 @@ static void add_fields(struct result *result, const struct findings *self)
 			 value_number(self->misuse.not_judged));
 }
 
-struct result *findings_result(const struct findings *self, const struct stack_source *source,
-			       const struct suppressions *suppressions,
-			       const struct findings_query *query, struct err *err)
+struct result *leak_report_result(const struct leak_report *self, const struct stack_source *source,
+				  const struct suppressions *suppressions,
+				  const struct leak_report_query *query, struct err *err)
 {
 	struct result *result =
 		leaks_result(source, &self->leaks, suppressions, &query->leaks, err);
@@ -64,13 +64,13 @@ struct result *findings_result(const struct findings *self, const struct stack_s
 	result_add_part(result, misuse_result(source, &self->misuse, query->leaks.top, err));
 	if (!result_failed(result))
 		return result;
-	err_set(err, ERR_MEMORY, "out of memory for the findings");
+	err_set(err, ERR_MEMORY, "out of memory for the leaks");
 	result_free(result);
 	return NULL;
 }
 
 /* What is worth a look: everything but what is reachable or unknown. */
-static struct leak_sum leaked(const struct findings *self)
+static struct leak_sum leaked(const struct leak_report *self)
 {
 	struct leak_sum sum = {0};
 
@@ -81,7 +81,7 @@ static struct leak_sum leaked(const struct findings *self)
 	return sum;
 }
 
-static const char *misuse_remark(const struct findings *self)
+static const char *misuse_remark(const struct leak_report *self)
 {
 	if (!self->misuse.possible)
 		return "wrong calls of free and the like: see heapwise leaks FILE";
@@ -89,7 +89,8 @@ static const char *misuse_remark(const struct findings *self)
 	       "heapwise leaks FILE";
 }
 
-void findings_mention(const struct findings *self, const struct model *model, struct result *report)
+void leak_report_mention(const struct leak_report *self, const struct model *model,
+			 struct result *report)
 {
 	bool scanned = model->scan.state == SCAN_DONE && !model->aggregated;
 	struct leak_sum sum = leaked(self);
