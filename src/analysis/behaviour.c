@@ -294,7 +294,6 @@ static void run_add(const struct pass *pass, struct behaviour *self, struct open
 {
 	bool by_realloc = false;
 	struct open_run *run = run_find(runs, chunk, &by_realloc);
-	u64 end = chunk->timed ? chunk->end : 0;
 
 	if (run) {
 		run->steps++;
@@ -309,7 +308,7 @@ static void run_add(const struct pass *pass, struct behaviour *self, struct open
 					 .realloc = true};
 	}
 	run->size = chunk->size;
-	run->end_ticks = end;
+	run->end_ticks = chunk->freed ? chunk->end : 0; /* nothing replaces what is kept */
 	run->free_context = chunk->page->free_context[chunk->k];
 	run->free_thread = chunk->page->free_thread[chunk->k];
 	if (run->steps)

@@ -22,17 +22,12 @@ struct finder {
 };
 
 static const char *const kind_names[FINDING_KINDS] = {
-	[FINDING_MISUSE] = "misuse",
-	[FINDING_LEAK] = "leak",
-	[FINDING_GROWTH] = "growth",
-	[FINDING_UNUSED] = "unused",
-	[FINDING_WRITE_ONLY] = "write_only",
-	[FINDING_READ_ONLY] = "read_only",
-	[FINDING_COVERAGE] = "coverage",
-	[FINDING_EARLY] = "early",
-	[FINDING_LATE] = "late",
-	[FINDING_CHURN] = "churn",
-	[FINDING_GROWING] = "growing",
+	[FINDING_MISUSE] = "misuse",       [FINDING_LEAK] = "leak",
+	[FINDING_KEPT] = "kept",           [FINDING_GROWTH] = "growth",
+	[FINDING_UNUSED] = "unused",       [FINDING_WRITE_ONLY] = "write_only",
+	[FINDING_READ_ONLY] = "read_only", [FINDING_COVERAGE] = "coverage",
+	[FINDING_EARLY] = "early",         [FINDING_LATE] = "late",
+	[FINDING_CHURN] = "churn",         [FINDING_GROWING] = "growing",
 	[FINDING_ZERO_SIZE] = "zero_size",
 };
 
@@ -210,7 +205,7 @@ static int add_churn(struct finder *self, u32 point, struct err *err)
 	struct finding one =
 		begun(self, point, FINDING_CHURN, is_short ? INFERENCE_SHORT : INFERENCE_TEMPORARY);
 
-	one.temporary = holds(self, point, INFERENCE_TEMPORARY);
+	one.temporary = 10 * known->hits[INFERENCE_TEMPORARY].chunks >= 9 * one.chunks;
 	one.ticks = is_short ? known->short_ticks : 0;
 	one.allocations = one.chunks;
 	one.share = share((double)one.allocations, self->whole_allocations);

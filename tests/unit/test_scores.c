@@ -74,7 +74,8 @@ TEST(vector, "a vector that grows: each array lives until the next one is filled
 		u64 chunk = alloc_at(&feed, 800 * i, HW_NEW, 1, 16 << i);
 
 		if (i > 0) {
-			access_at(&feed, before, 800 * (i - 1), 800 * i + 100, 4, 4, 16 << (i - 1), 0);
+			access_at(&feed, before, 800 * (i - 1), 800 * i + 100, 4, 4, 16 << (i - 1),
+				  0);
 			free_at(&feed, 800 * i + 100, before, 16 << (i - 1));
 		}
 		before = chunk;
@@ -237,7 +238,8 @@ TEST(steps, "severity is one of twelve steps")
 	static const struct {
 		double score;
 		u32 step;
-	} rows[] = {{1, 1}, {0.95, 1}, {0.9, 2}, {0.75, 4}, {0.5, 7}, {0.25, 10}, {0.01, 12}, {0, 12}};
+	} rows[] = {{1, 1},   {0.95, 1},  {0.9, 2},   {0.75, 4},
+		    {0.5, 7}, {0.25, 10}, {0.01, 12}, {0, 12}};
 
 	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct score_set scores = {.value = {rows[i].score}, .known = {true}};
