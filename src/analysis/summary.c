@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/group.h"
@@ -328,6 +329,59 @@ static void add_rss(struct builder *self)
 	      "samples of /proc");
 }
 
+/* The number of a note that the monitor made; 0 if there is none. */
+static u64 noted(const struct model *model, const char *key)
+{
+	u64 number = 0;
+
+	for (u64 i = 0; i < model->notes.count; i++)
+		if (strcmp(model->notes.data[i].key, key) == 0)
+			number = strtoull(model->notes.data[i].value, NULL, 10);
+	return number;
+}
+
+static void add_access(struct builder *self)
+{
+	const struct model *model = self->model;
+	const struct access_sums *sums = &model->access;
+	bool some = model->has_access;
+	u64 checked = noted(model, "access_checked"), heap = noted(model, "access_heap");
+	const struct {
+		const char *name;
+		enum value_type type;
+		u64 number;
+		const char *meaning;
+	} fields[] = {
+		{"access.reads", VALUE_COUNT, sums->reads, "reads of these chunks"},
+		{"access.writes", VALUE_COUNT, sums->writes, "writes to these chunks"},
+		{"access.read_bytes", VALUE_BYTES, sums->read_bytes, "bytes that were read"},
+		{"access.written_bytes", VALUE_BYTES, sums->written_bytes,
+		 "bytes that were written"},
+		{"access.never_chunks", VALUE_COUNT, sums->never_chunks,
+		 "measured chunks that were neither read nor written"},
+		{"access.never_bytes", VALUE_BYTES, sums->never_bytes, "their bytes"},
+		{"access.estimated_chunks", VALUE_COUNT, sums->estimated_chunks,
+		 "measured chunks whose counts are estimates"},
+		{"access.lower_bound_chunks", VALUE_COUNT, sums->lower_bound_chunks,
+		 "measured chunks that code without instrumentation may have accessed, too"},
+	};
+
+	field(self, "access.mode", NULL, VALUE_TEXT,
+	      value_text(access_mode_word(model->image.access)),
+	      "how accesses were recorded: none, exact, adaptive or valgrind");
+	field(self, "access.chunks", some ? "accessed" : NULL, VALUE_COUNT,
+	      some ? value_number(sums->chunks) : value_unknown(),
+	      "chunks whose accesses were measured");
+	last(self)->remark = "chunks measured ({access.mode}): {access.reads:read}, "
+			     "{access.writes:write}; {access.never_chunks} never accessed";
+	for (u32 i = 0; i < sizeof fields / sizeof *fields; i++)
+		field(self, fields[i].name, NULL, fields[i].type,
+		      some ? value_number(fields[i].number) : value_unknown(),
+		      fields[i].meaning);
+	field(self, "access.heap_share", NULL, VALUE_SHARE, share(heap, checked),
+	      "accesses to the heap, of all that were checked");
+}
+
 static void add_quality(struct builder *self)
 {
 	static const char *const fault_names[HW_FAULT_COUNT] = {
@@ -384,6 +438,7 @@ struct result *analyse_summary(const struct model *model, const struct summary_q
 	add_failed(&self);
 	add_time(&self);
 	add_rss(&self);
+	add_access(&self);
 	add_quality(&self);
 	add_caveats(self.result, model, query->info);
 	if (!result_failed(self.result))

@@ -109,8 +109,11 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	snprintf(self->program, sizeof self->program, "%s", image->program ? image->program : "");
 	if (self->format != FORMAT_TEXT)
 		return 0;
-	printf("# image %u pid %u sample_bytes %" PRIu64 " program ", image->number, image->pid,
+	printf("# image %u pid %u sample_bytes %" PRIu64, image->number, image->pid,
 	       image->sample_bytes);
+	if (image->access)
+		printf(" access %s", access_mode_word(image->access));
+	printf(" program ");
 	put_clean(image->program ? image->program : "");
 	printf("\n# command ");
 	put_clean(image->command ? image->command : "");
@@ -355,7 +358,7 @@ static bool has_chunk(const struct event *event)
 
 /* A line under construction. All that goes in is bounded: numbers, kinds, flags. */
 struct line {
-	char text[256];
+	char text[512];
 	u32 count;
 };
 
@@ -488,6 +491,58 @@ static int on_events(void *data, const struct event *events, u64 count, struct e
 	return 0;
 }
 
+static void line_named(struct line *self, const char *name, u64 number, bool known)
+{
+	line_text(self, name);
+	if (known)
+		line_number(self, number, 10);
+	else
+		line_char(self, '-');
+}
+
+static void line_access_flags(struct line *self, u32 flags)
+{
+	static const char *const words[] = {"shared", "saturated", "estimated", "lower_bound"};
+	const char *between = "";
+
+	line_text(self, " flags ");
+	for (u32 i = 0; i < sizeof words / sizeof *words; i++)
+		if (flags >> i & 1) {
+			line_text(self, between);
+			line_text(self, words[i]);
+			between = "+";
+		}
+	if (!*between)
+		line_char(self, '-');
+}
+
+static int on_accesses(void *data, const struct stream_access *rows, u64 count, struct err *err)
+{
+	struct dump *self = data;
+
+	for (u64 i = 0; i < count && self->format == FORMAT_TEXT; i++) {
+		const struct stream_access *row = &rows[i];
+		struct line line = {.count = 0};
+
+		line_named(&line, "# access ", row->chunk, true);
+		line_named(&line, " first_ns ", time_of(self, row->first_ticks), row->first_ticks);
+		line_named(&line, " last_ns ", time_of(self, row->last_ticks), row->last_ticks);
+		line_named(&line, " reads ", row->reads, true);
+		line_named(&line, " writes ", row->writes, true);
+		line_named(&line, " read_bytes ", row->read_bytes, true);
+		line_named(&line, " written_bytes ", row->written_bytes, true);
+		line_named(&line, " low ", row->low, true);
+		line_named(&line, " high ", row->high, true);
+		line_named(&line, " covered ", row->covered_bytes, row->covered_bytes != UINT64_MAX);
+		line_access_flags(&line, row->flags);
+		line_char(&line, '\n');
+		fwrite(line.text, 1, line.count, stdout);
+	}
+	if (ferror(stdout))
+		return err_set(err, ERR_SYSTEM, "cannot write the accesses");
+	return 0;
+}
+
 static void begin(struct dump *self)
 {
 	if (self->format == FORMAT_CSV)
@@ -522,6 +577,7 @@ static int read_events(struct dump *self, struct trace_reader *reader, struct er
 				   .usage = on_usage,
 				   .aggregates = on_aggregates,
 				   .scan = on_scan,
+				   .accesses = on_accesses,
 				   .image_end = on_image_end,
 				   .note = on_note,
 				   .name = on_name};

@@ -52,8 +52,11 @@ static const struct result_column image_columns[] = {
 	COLUMN("possible_bytes", NULL, VALUE_BYTES, "their bytes"),
 	COLUMN("reachable_chunks", NULL, VALUE_COUNT, "kept chunks that are still reachable"),
 	COLUMN("reachable_bytes", NULL, VALUE_BYTES, "their bytes"),
+	COLUMN("access", NULL, VALUE_TEXT,
+	       "how accesses were recorded: none, exact, adaptive or valgrind"),
+	COLUMN("access_chunks", NULL, VALUE_COUNT, "chunks whose accesses were recorded"),
 };
-enum { SCAN_COLUMN = 13 };
+enum { SCAN_COLUMN = 13, ACCESS_COLUMN = 25 };
 enum { IMAGE_COLUMNS = sizeof image_columns / sizeof *image_columns };
 
 static const struct result_column module_columns[] = {
@@ -87,7 +90,7 @@ struct mark { /* its time is known only when all clocks are */
 
 struct current { /* the image that is being read */
 	struct tick_clock clock;
-	u64 events, threads, contexts, modules, last_ticks;
+	u64 events, threads, contexts, modules, accesses, last_ticks;
 	u64 live_bytes, live_chunks;
 	bool sampled;
 	VEC(struct mark) marks;
@@ -100,6 +103,7 @@ struct info {
 	struct result *images, *modules, *notes, *marks, *snapshots;
 	struct current now;
 	char scan[512]; /* in words, of the last image */
+	char accesses[64];
 };
 
 static void mark_add(struct info *self, struct result *table, const struct mark *mark)
@@ -146,6 +150,10 @@ static void image_close(struct info *self)
 	now->row[4] = value_number(now->threads);
 	now->row[5] = value_number(now->contexts);
 	now->row[6] = value_number(now->modules);
+	now->row[ACCESS_COLUMN + 1] = value_number(now->accesses);
+	if (strcmp(now->row[ACCESS_COLUMN].text, "none") != 0 || now->accesses)
+		snprintf(self->accesses, sizeof self->accesses, "%s, %s chunks",
+			 now->row[ACCESS_COLUMN].text, units_count(now->accesses).text);
 	row = result_add_row(self->images);
 	if (row)
 		memcpy(row, now->row, sizeof now->row);
@@ -173,7 +181,8 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	row[SCAN_COLUMN + 1] = value_text("");
 	for (u32 i = SCAN_COLUMN + 2; i < IMAGE_COLUMNS; i++)
 		row[i] = value_unknown();
-	self->scan[0] = 0;
+	row[ACCESS_COLUMN] = value_text(access_mode_word(image->access));
+	self->scan[0] = self->accesses[0] = 0;
 	row[10] = value_number(image->arch);
 	row[11] = value_text(result_copy(self->images, image->program ? image->program : ""));
 	row[12] = value_text(result_copy(self->images, image->command ? image->command : ""));
@@ -323,6 +332,15 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 	return 0;
 }
 
+static int on_accesses(void *data, const struct stream_access *rows, u64 count, struct err *err)
+{
+	struct info *self = data;
+
+	(void)rows, (void)err;
+	self->now.accesses += count;
+	return 0;
+}
+
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
 {
 	static const char *const how[] = {"exited", "killed", "exec", "detached"};
@@ -413,6 +431,7 @@ static int collect(struct info *self, struct trace_reader *reader, struct err *e
 				   .events = on_events,
 				   .clock = on_clock,
 				   .scan = on_scan,
+				   .accesses = on_accesses,
 				   .image_end = on_image_end,
 				   .note = on_note,
 				   .name = on_name};
@@ -457,6 +476,9 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		add(result, "leak_scan", "leak scan", VALUE_TEXT,
 		    value_text(result_copy(result, self.scan[0] ? self.scan : "none")),
 		    "what became of the last image's kept chunks, by a scan of its memory");
+		add(result, "accesses", self.accesses[0] ? "accesses" : NULL, VALUE_TEXT,
+		    value_text(result_copy(result, self.accesses[0] ? self.accesses : "none")),
+		    "how accesses of the last image were recorded, and of how many chunks");
 		self.modules->hidden_in_text = !args->modules;
 		self.notes->hidden_in_text = result_rows(self.notes) == 0;
 		self.marks->hidden_in_text = result_rows(self.marks) == 0;

@@ -30,6 +30,7 @@ enum hw_block_type {
 	HW_BLOCK_SYMBOLS = 4,  /* resolved addresses and their strings */
 	HW_BLOCK_INDEX = 5,    /* where the blocks are */
 	HW_BLOCK_TRAILER = 6,  /* struct hw_trace_trailer: where the index is; last in the file */
+	HW_BLOCK_ACCESSES = 7, /* accesses to chunks in columns */
 };
 
 enum { HW_BLOCK_STORED = 1 }; /* hw_block_header.flags: the payload is not compressed */
@@ -42,7 +43,7 @@ struct hw_block_header {
 	u16 flags; /* HW_BLOCK_* */
 	u32 raw_bytes;    /* of the payload before compression */
 	u32 stored_bytes; /* of the payload in the file, right after this header */
-	u32 items;        /* facts, contexts, events, symbol entries or index rows in it */
+	u32 items;        /* facts, contexts, events, accesses, symbol entries or index rows in it */
 	u32 image;        /* counted from 0 in the file, or HW_NO_IMAGE */
 	u32 number;       /* of the block, counted from 0 in the file */
 	u32 reserved;
@@ -65,6 +66,7 @@ enum { /* limits, which a reader checks before it allocates */
 	HW_BLOCK_STORED_MAX = (16 << 20) + (1 << 17),
 	HW_BLOCK_EVENTS_MAX = 1 << 16,
 	HW_BLOCK_CONTEXTS_MAX = 1 << 16,
+	HW_BLOCK_ACCESSES_MAX = 1 << 16,
 	HW_BLOCK_ROWS_MAX = 1 << 16, /* of an index block; more rows need more blocks */
 };
 
@@ -121,6 +123,28 @@ enum { /* HW_COLUMN_PLACE */
 	HW_PLACE_STEP = 17,   /* signed distance from the thread's last new block, in 16 bytes */
 	HW_PLACE_ODD = 18,    /* the address itself */
 	HW_PLACE_SIZE = 0x20, /* the size was not predicted */
+};
+
+/* Columns of an accesses block, in the order of the payload: varints. */
+enum hw_access_column {
+	HW_ACCESS_COLUMN_CHUNK,         /* zigzag of the step from the row before */
+	HW_ACCESS_COLUMN_HEAD,          /* what is told, and the flags */
+	HW_ACCESS_COLUMN_FIRST,         /* if HW_ACCESS_TIMED: zigzag of the step from the one before */
+	HW_ACCESS_COLUMN_LAST,          /* if HW_ACCESS_TIMED: less the first */
+	HW_ACCESS_COLUMN_READS,
+	HW_ACCESS_COLUMN_WRITES,
+	HW_ACCESS_COLUMN_READ_BYTES,
+	HW_ACCESS_COLUMN_WRITTEN_BYTES,
+	HW_ACCESS_COLUMN_LOW,           /* if HW_ACCESS_RANGED */
+	HW_ACCESS_COLUMN_HIGH,          /* if HW_ACCESS_RANGED: less the low end */
+	HW_ACCESS_COLUMN_COVERED,       /* if HW_ACCESS_COVERED */
+	HW_ACCESS_COLUMNS
+};
+enum { /* HW_ACCESS_COLUMN_HEAD */
+	HW_ACCESS_TIMED = 1,
+	HW_ACCESS_RANGED = 2,
+	HW_ACCESS_COVERED = 4,
+	HW_ACCESS_FLAGS_SHIFT = 3,
 };
 
 /* The model that predicts an event from those before it. Writer and reader must agree. */

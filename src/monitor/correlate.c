@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
+#include "monitor/access.h"
+#include "monitor/aggregates.h"
 #include "monitor/live.h"
 #include "monitor/waiting.h"
 
 enum {
 	AHEAD = 16,            /* records between prefetch and use of a place in the table */
 	OUT_EVENTS = 1024,     /* events handed to the sink at once */
+	OUT_ACCESSES = 1024,   /* and rows of accesses */
 	WAITING_MAX = 1 << 20, /* records that may wait; then the oldest are given up early */
 };
 
@@ -29,8 +31,9 @@ struct correlator {
 	u64 events;
 	u64 live_bytes, live_chunks;
 	struct stream_totals totals;
-	VEC(u32) row_of_context; /* number of the row + 1 */
-	VEC(struct stream_aggregate) rows;
+	struct aggregates aggregates;
+	struct access_rows accesses;
+	u64 out_first; /* chunks from this one on are not told yet, or are in `out` */
 	u32 out_count;
 	struct event out[OUT_EVENTS];
 };
@@ -66,20 +69,34 @@ void correlator_free(struct correlator *self)
 		return;
 	live_release(&self->live);
 	waiting_release(&self->waiting);
-	vec_release(&self->row_of_context);
-	vec_release(&self->rows);
+	aggregates_release(&self->aggregates);
+	access_rows_release(&self->accesses);
 	free(self);
 }
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
+/* Accesses that are to be told belong to chunks of events that were told, and come before the events
+ * that end those. */
+static int flush_accesses(struct correlator *self, struct err *err)
+{
+	u64 count = self->accesses.out.count;
+
+	vec_clear(&self->accesses.out);
+	if (!count || !self->sink.accesses)
+		return 0;
+	return self->sink.accesses(self->sink.self, self->accesses.out.data, count, err);
+}
+
 int correlator_flush(struct correlator *self, struct err *err)
 {
 	u32 count = self->out_count;
+	int status = flush_accesses(self, err);
 
 	self->out_count = 0;
-	if (!count || !self->sink.events)
-		return 0;
+	self->out_first = self->next_chunk;
+	if (status < 0 || !count || !self->sink.events)
+		return status;
 	return self->sink.events(self->sink.self, self->out, count, err);
 }
 
@@ -103,43 +120,6 @@ static inline int tell(struct correlator *self, const struct told_record *told, 
 	event->flags = flags | (record->flags & HW_RECORD_NESTED ? EVENT_NESTED : 0);
 	event->aux = record->aux;
 	return likely(self->out_count < OUT_EVENTS) ? 0 : correlator_flush(self, err);
-}
-
-/* The row of a context's totals; NULL without memory. */
-static struct stream_aggregate *aggregate_row(struct correlator *self, u32 context)
-{
-	if (!vec_extend(&self->row_of_context, (u64)context + 1))
-		return NULL;
-	if (!self->row_of_context.data[context]) {
-		struct stream_aggregate row = { .context = context };
-
-		if (!vec_push(&self->rows, row))
-			return NULL;
-		self->row_of_context.data[context] = (u32)self->rows.count;
-	}
-	return &self->rows.data[self->row_of_context.data[context] - 1];
-}
-
-static int aggregate_birth(struct correlator *self, u32 context, u64 size, struct err *err)
-{
-	struct stream_aggregate *row = aggregate_row(self, context);
-
-	if (!row)
-		return out_of_memory(err);
-	row->allocations++;
-	row->bytes += size;
-	return 0;
-}
-
-static int aggregate_death(struct correlator *self, u32 context, u64 size, struct err *err)
-{
-	struct stream_aggregate *row = aggregate_row(self, context);
-
-	if (!row)
-		return out_of_memory(err);
-	row->frees++;
-	row->freed_bytes += size;
-	return 0;
 }
 
 static inline bool block_is_live(const struct live_block *block)
@@ -193,8 +173,8 @@ static inline int tell_new(struct correlator *self, const struct told_record *to
 
 	count_birth(self, size, told->record.ticks);
 	if (unlikely(self->aggregating) &&
-	    aggregate_birth(self, told->record.context, size, err) < 0)
-		return ERR_MEMORY;
+	    !aggregates_birth(&self->aggregates, told->record.context, size))
+		return out_of_memory(err);
 	return tell(self, told, size, chunk, 0, err);
 }
 
@@ -209,8 +189,8 @@ static inline int tell_end(struct correlator *self, const struct told_record *to
 {
 	count_death(self, ending->size);
 	if (unlikely(self->aggregating) &&
-	    aggregate_death(self, ending->context, ending->size, err) < 0)
-		return ERR_MEMORY;
+	    !aggregates_death(&self->aggregates, ending->context, ending->size))
+		return out_of_memory(err);
 	return tell(self, told, ending->size, ending->chunk, ending->flags, err);
 }
 
@@ -235,6 +215,50 @@ static int tell_death(struct correlator *self, struct live_block *block,
 	return tell_end(self, told, &ending, err);
 }
 
+/* Once there are only totals, accesses are not told either: the trace may not grow. */
+static int tell_access(struct correlator *self, const struct stream_access *row, u64 chunk,
+		       struct err *err)
+{
+	struct stream_access told = *row;
+	int status = 0;
+
+	if (self->aggregating)
+		return 0;
+	told.chunk = chunk;
+	if (chunk >= self->out_first)
+		status = correlator_flush(self, err);
+	if (status == 0 && !vec_push(&self->accesses.out, told))
+		return out_of_memory(err);
+	return status == 0 && self->accesses.out.count >= OUT_ACCESSES ? flush_accesses(self, err)
+								       : status;
+}
+
+/* Of a record that waited, size is the number of the row that waited with it, see
+ * feed_death_slowly. */
+static int tell_waiting_access(struct correlator *self, const struct told_record *death, u64 chunk,
+			       struct err *err)
+{
+	struct stream_access row;
+
+	if (!hw_kind_frees(death->record.kind) || !death->record.size)
+		return 0;
+	row = access_rows_release_held(&self->accesses, death->record.size);
+	if (chunk == NO_CHUNK) {
+		self->accesses.unknown++;
+		return 0;
+	}
+	return tell_access(self, &row, chunk, err);
+}
+
+/* A record that waited ends the chunk. */
+static int tell_waiting_death(struct correlator *self, struct live_block *block,
+			      const struct told_record *death, struct err *err)
+{
+	int status = tell_waiting_access(self, death, block->chunk & ~LIVE_QUEUED, err);
+
+	return status < 0 ? status : tell_death(self, block, death, 0, err);
+}
+
 /* A life that was over before the chunk that lives now was born. */
 static int tell_life(struct correlator *self, const struct told_record *birth,
 		     const struct told_record *death, struct err *err)
@@ -242,14 +266,16 @@ static int tell_life(struct correlator *self, const struct told_record *birth,
 	struct live_block block = { .address = birth->record.address, .chunk = LIVE_NOTHING };
 	int status = tell_birth(self, &block, birth, err);
 
-	return status < 0 ? status : tell_death(self, &block, death, 0, err);
+	return status < 0 ? status : tell_waiting_death(self, &block, death, err);
 }
 
 static int tell_unknown_free(struct correlator *self, const struct told_record *told,
 			     struct err *err)
 {
-	if (self->drop_unknown)
-		return 0;
+	int status = tell_waiting_access(self, told, NO_CHUNK, err);
+
+	if (status < 0 || self->drop_unknown)
+		return status;
 	self->totals.frees++;
 	self->totals.unknown_frees++;
 	return tell(self, told, 0, NO_CHUNK, 0, err);
@@ -322,7 +348,7 @@ static bool queue_step(struct correlator *self, struct live_block *block, int *s
 		return block_is_live(block) && life_step(self, block, false, status, err);
 	told = queue_take(self, block, index);
 	*status = hw_kind_allocates(told.record.kind) ? tell_birth(self, block, &told, err)
-						      : tell_death(self, block, &told, 0, err);
+						      : tell_waiting_death(self, block, &told, err);
 	return true;
 }
 
@@ -507,8 +533,12 @@ static int feed_death_slowly(struct correlator *self, const struct told_record *
 	struct live_block *block = spill_find(&self->live.spill, told->record.address);
 	int status;
 
-	if (!block || block_is_queued(block))
-		return wait_at(self, block, told, err);
+	if (!block || block_is_queued(block)) {
+		struct told_record waits = *told;
+
+		waits.record.size = access_rows_hold(&self->accesses, told);
+		return wait_at(self, block, &waits, err);
+	}
 	status = tell_death(self, block, told, 0, err);
 	spill_remove(&self->live.spill, block);
 	return status;
@@ -530,7 +560,61 @@ static inline int feed_death(struct correlator *self, const struct told_record *
 	return tell_end(self, told, &(struct ending){ size, chunk, context, 0 }, err);
 }
 
-static int feed_other(struct correlator *self, const struct told_record *told, struct err *err)
+/* The chunk that lives at the address and for which nothing waits, or NO_CHUNK. */
+static u64 chunk_at(struct correlator *self, u64 address)
+{
+	const struct live_cell *cell = live_find(&self->live, address);
+	const struct live_block *block;
+
+	if (cell)
+		return live_cell_chunk(cell);
+	block = spill_find(&self->live.spill, address);
+	return block && block_is_live(block) && !block_is_queued(block) ? block->chunk : NO_CHUNK;
+}
+
+static int feed_access(struct correlator *self, const struct told_record *told, struct err *err)
+{
+	const struct stream_access *row = access_rows_take(&self->accesses);
+	u64 chunk = row && told->record.address ? chunk_at(self, told->record.address) : NO_CHUNK;
+
+	if (!row)
+		return 0;
+	if (chunk != NO_CHUNK)
+		return tell_access(self, row, chunk, err);
+	return access_rows_loosen(&self->accesses, told, row) ? 0 : out_of_memory(err);
+}
+
+/* No free came for these: their blocks live on, or were never told. */
+static int accesses_finish(struct correlator *self, struct err *err)
+{
+	int status = 0;
+
+	for (u64 i = 0; i < self->accesses.loose.count && status == 0; i++) {
+		const struct access_loose *loose = &self->accesses.loose.data[i];
+		u64 chunk = chunk_at(self, loose->address);
+
+		if (chunk == NO_CHUNK)
+			self->accesses.unknown++;
+		else
+			status = tell_access(self, &loose->row, chunk, err);
+	}
+	vec_clear(&self->accesses.loose);
+	return status;
+}
+
+bool correlator_give_access(struct correlator *self, const struct stream_access *row)
+{
+	return vec_push(&self->accesses.given, *row);
+}
+
+u64 correlator_unknown_accesses(const struct correlator *self)
+{
+	return self->accesses.unknown;
+}
+
+/* Not inlined, so that the loop over allocations and frees has the registers to itself. */
+static __attribute__((noinline)) int feed_other(struct correlator *self,
+						const struct told_record *told, struct err *err)
 {
 	const struct hw_record *record = &told->record;
 
@@ -546,6 +630,8 @@ static int feed_other(struct correlator *self, const struct told_record *told, s
 		if (record->aux == HW_MARK_PAUSED)
 			self->strangers = true;
 		break;
+	case HW_ACCESS:
+		return feed_access(self, told, err);
 	case HW_LOST:
 		self->totals.lost_events += record->size;
 		break;
@@ -589,6 +675,8 @@ int correlator_finish(struct correlator *self, struct err *err)
 
 	if (status == 0)
 		status = correlator_expire(self, UINT64_MAX, err);
+	if (status == 0)
+		status = accesses_finish(self, err);
 	return status < 0 ? status : correlator_flush(self, err);
 }
 
@@ -605,9 +693,11 @@ int correlator_aggregate(struct correlator *self, u64 ticks, struct err *err)
 
 int correlator_tell_aggregates(struct correlator *self, struct err *err)
 {
-	if (!self->rows.count || !self->sink.aggregates)
+	const struct aggregates *sums = &self->aggregates;
+
+	if (!sums->rows.count || !self->sink.aggregates)
 		return 0;
-	return self->sink.aggregates(self->sink.self, self->rows.data, self->rows.count, err);
+	return self->sink.aggregates(self->sink.self, sums->rows.data, sums->rows.count, err);
 }
 
 void correlator_totals(const struct correlator *self, struct stream_totals *totals)

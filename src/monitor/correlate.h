@@ -36,6 +36,13 @@ void correlator_free(struct correlator *self);
 void correlator_expect_strangers(struct correlator *self);
 bool correlator_has_strangers(const struct correlator *self);
 
+/* A row of accesses. A HW_ACCESS record with the block's address is fed later for each, in the same
+ * order; it is told before the event that ends its chunk. False without memory. */
+bool correlator_give_access(struct correlator *self, const struct stream_access *row);
+
+/* Rows whose block was never told; all of them only after correlator_finish. */
+u64 correlator_unknown_accesses(const struct correlator *self);
+
 /* Records in order of their stamps as far as possible. Kinds that neither allocate nor free are
  * told as they are, HW_THREAD is skipped. */
 int correlator_feed(struct correlator *self, const struct told_record *records, u64 count,

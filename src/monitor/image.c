@@ -54,6 +54,7 @@ static int image_tell(struct image *self, const struct image_start *start, struc
 		.start_ns = start->at.ticks ? start->at.ns : load_relaxed(&control->start_ns),
 		.sample_bytes = start->sample_bytes,
 		.flags = start->flags,
+		.access = image_access_mode(self),
 		.program = self->program,
 		.command = self->command,
 	};
@@ -99,6 +100,8 @@ void image_free(struct image *self)
 		free(self->modules.data[i].build_id);
 	}
 	vec_release(&self->modules);
+	for (u64 i = 0; i < self->slots.count; i++)
+		free(self->slots.data[i].gathers);
 	vec_release(&self->slots);
 	vec_release(&self->sources);
 	vec_release(&self->contexts);
@@ -147,6 +150,8 @@ int image_end(struct image *self, const struct stream_image_end *end, struct str
 		status = correlator_finish(self->correlator, err);
 	if (status == 0 && !self->failed)
 		status = correlator_tell_aggregates(self->correlator, err);
+	if (status == 0 && !self->failed)
+		status = image_note_accesses(self, err);
 	correlator_totals(self->correlator, &told.totals);
 	totals_add_faults(self, &told.totals);
 	*totals = told.totals;
@@ -180,6 +185,7 @@ static void image_forget(struct image *self)
 	memset(self->names_told, 0, sizeof(self->names_told));
 	vec_clear(&self->contexts);
 	vec_clear(&self->marks);
+	image_forget_accesses(self);
 	self->batch_count = 0;
 	self->threads = 0;
 	self->saved_allocations = 0;
@@ -325,8 +331,10 @@ static int mark_prepare(struct image *self, struct hw_record *record, struct err
 	return self->sink.name ? self->sink.name(self->sink.self, &told, err) : 0;
 }
 
-/* Threads, unknown contexts, marks and damaged records: all that is rare. */
-static int image_prepare(struct image *self, u32 slot, struct hw_record *record, struct err *err)
+/* Threads, unknown contexts, marks, accesses and damaged records: all that is rare. 1 = the record is not
+ * to be fed. */
+static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_record *record,
+			 struct err *err)
 {
 	u32 *thread = &self->slots.data[slot].thread;
 	int status = 0;
@@ -344,6 +352,8 @@ static int image_prepare(struct image *self, u32 slot, struct hw_record *record,
 		self->damaged++;
 		record->context = 0;
 	}
+	if (status == 0 && record->kind == HW_ACCESS)
+		return image_add_part(self, &self->slots.data[slot], nested, record, err);
 	if (status == 0 && record->context && !context_is_told(self, record->context))
 		status = context_tell(self, record->context, err);
 	if (status == 0 && record->kind == HW_MARK)
@@ -364,10 +374,10 @@ int image_add(struct image *self, u32 slot, bool nested, const struct hw_record 
 		     self->slots.data[slot].thread == NO_THREAD ||
 		     context >= self->berth.layout.nodes_max ||
 		     (context && !context_is_told(self, context)))) {
-		int status = image_prepare(self, slot, &told->record, err);
+		int status = image_prepare(self, slot, nested, &told->record, err);
 
-		if (status < 0)
-			return status;
+		if (status != 0)
+			return status < 0 ? status : 0;
 	}
 	told->thread = self->slots.data[slot].thread;
 	if (++self->batch_count < IMAGE_BATCH)

@@ -25,8 +25,11 @@ struct ring_cursor {
 	u64 limit;     /* records before this one are processed in this cycle */
 };
 
+struct access_gather; /* access.h */
+
 struct slot_cursor {
 	struct ring_cursor ring, nested;
+	struct access_gather *gathers; /* of ring and nested; NULL until there is an access */
 	u32 thread; /* index of the owner, or NO_THREAD */
 };
 
@@ -68,6 +71,10 @@ struct image {
 	u64 margin_ticks;  /* stamps this close to now may still be overtaken */
 	u64 active_ns;     /* time during which events came: what waiting is measured by */
 	u64 damaged;       /* records and notes that made no sense */
+	u64 damaged_accesses; /* of those: parts of accesses */
+	struct {
+		u64 checked, heap; /* as hw_control has them, when this recording began */
+	} access_before;
 	bool failed;       /* telling failed, `error` says why, or resting: what comes is thrown away */
 	bool resting;      /* its end was told, the program runs on; image_restart may follow */
 	struct err error;
@@ -115,12 +122,20 @@ void image_mark(struct image *self, u32 mark);
 /* Only totals per context from now on. */
 void image_aggregate(struct image *self);
 
-/* For image.c, merge.c and modlog.c. */
+/* For image.c, image_access.c, merge.c and modlog.c. */
 void image_fail(struct image *self, const struct err *err);
 int image_add(struct image *self, u32 slot, bool nested, const struct hw_record *record,
 	      struct err *err);
 int image_feed(struct image *self, struct err *err);
 u64 merge_cycle(struct image *self, bool last, struct err *err);
+u32 image_access_mode(struct image *self); /* enum access_mode */
+int image_note_accesses(struct image *self, struct err *err);
+void image_forget_accesses(struct image *self);
+
+/* A part of a block's accesses. 1 = more are needed; 0 = the row was given to the correlator, and the
+ * record is to be fed. */
+int image_add_part(struct image *self, struct slot_cursor *slot, bool nested,
+		   const struct hw_record *record, struct err *err);
 int modlog_read(struct image *self, struct err *err);
 int modlog_tell_again(struct image *self, struct err *err); /* what was told of modules so far */
 

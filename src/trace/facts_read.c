@@ -5,42 +5,15 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "format/varint.h"
+#include "trace/cursor.h"
 #include "trace/decode.h"
 #include "trace/facts.h"
-
-struct cursor {
-	const u8 *at, *end;
-	bool bad; /* something did not fit: all that was read since is 0 */
-};
-
-static u64 get(struct cursor *in)
-{
-	u64 value = 0;
-	const u8 *after = in->bad ? NULL : hw_varint_get(in->at, in->end, &value);
-
-	if (!after) {
-		in->bad = true;
-		return 0;
-	}
-	in->at = after;
-	return value;
-}
-
-static u32 get_u32(struct cursor *in)
-{
-	u64 value = get(in);
-
-	if (value > UINT32_MAX)
-		in->bad = true;
-	return (u32)value;
-}
 
 static const u8 *get_bytes(struct cursor *in, u64 *count)
 {
 	const u8 *bytes;
 
-	*count = get(in);
+	*count = cursor_get(in);
 	if (in->bad || *count > (u64)(in->end - in->at)) {
 		in->bad = true;
 		*count = 0;
@@ -72,16 +45,18 @@ static int tell_image(struct teller *teller, struct cursor *in)
 {
 	struct stream_image image = {0};
 
-	image.pid = get_u32(in);
-	image.parent_pid = get_u32(in);
-	image.number = get_u32(in);
-	image.arch = get_u32(in);
-	image.start_ticks = get(in);
-	image.start_ns = get(in);
-	image.sample_bytes = get(in);
-	image.flags = get_u32(in);
+	image.pid = cursor_get_u32(in);
+	image.parent_pid = cursor_get_u32(in);
+	image.number = cursor_get_u32(in);
+	image.arch = cursor_get_u32(in);
+	image.start_ticks = cursor_get(in);
+	image.start_ns = cursor_get(in);
+	image.sample_bytes = cursor_get(in);
+	image.flags = cursor_get_u32(in);
 	image.program = get_text(in, &teller->arena);
 	image.command = get_text(in, &teller->arena);
+	if (in->at < in->end) /* older traces end before it */
+		image.access = cursor_get_u32(in);
 	if (in->bad || !teller->sink->image)
 		return 0;
 	return teller->sink->image(teller->sink->self, &image, teller->err);
@@ -92,13 +67,13 @@ static int tell_module(struct teller *teller, struct cursor *in)
 	struct stream_module module = {0};
 	u64 build_id_bytes;
 
-	module.id = get_u32(in);
-	module.generation = get_u32(in);
-	module.base = get(in);
-	module.start = get(in);
-	module.end = get(in);
-	module.loaded_ticks = get(in);
-	module.unloaded_ticks = get(in);
+	module.id = cursor_get_u32(in);
+	module.generation = cursor_get_u32(in);
+	module.base = cursor_get(in);
+	module.start = cursor_get(in);
+	module.end = cursor_get(in);
+	module.loaded_ticks = cursor_get(in);
+	module.unloaded_ticks = cursor_get(in);
 	module.path = get_text(in, &teller->arena);
 	module.build_id = get_bytes(in, &build_id_bytes);
 	module.build_id_bytes = (u32)build_id_bytes;
@@ -113,9 +88,9 @@ static int tell_thread(struct teller *teller, struct cursor *in)
 	const u8 *name;
 	u64 count;
 
-	thread.index = get_u32(in);
-	thread.tid = get_u32(in);
-	thread.start_ticks = get(in);
+	thread.index = cursor_get_u32(in);
+	thread.tid = cursor_get_u32(in);
+	thread.start_ticks = cursor_get(in);
 	name = get_bytes(in, &count);
 	memcpy(thread.name, name, count < sizeof(thread.name) ? count : sizeof(thread.name) - 1);
 	if (in->bad || !teller->sink->thread)
@@ -127,8 +102,8 @@ static int tell_clock(struct teller *teller, struct cursor *in)
 {
 	struct stream_clock clock = {0};
 
-	clock.ticks = get(in);
-	clock.ns = get(in);
+	clock.ticks = cursor_get(in);
+	clock.ns = cursor_get(in);
 	if (in->bad || !teller->sink->clock)
 		return 0;
 	return teller->sink->clock(teller->sink->self, &clock, teller->err);
@@ -138,9 +113,9 @@ static int tell_usage(struct teller *teller, struct cursor *in)
 {
 	struct stream_usage usage = {0};
 
-	usage.ticks = get(in);
-	usage.rss_bytes = get(in);
-	usage.virtual_bytes = get(in);
+	usage.ticks = cursor_get(in);
+	usage.rss_bytes = cursor_get(in);
+	usage.virtual_bytes = cursor_get(in);
 	if (in->bad || !teller->sink->usage)
 		return 0;
 	return teller->sink->usage(teller->sink->self, &usage, teller->err);
@@ -148,7 +123,7 @@ static int tell_usage(struct teller *teller, struct cursor *in)
 
 static int tell_aggregates(struct teller *teller, struct cursor *in)
 {
-	u64 count = get(in);
+	u64 count = cursor_get(in);
 	struct stream_aggregate *rows;
 
 	/* a row takes at least a byte per field */
@@ -160,11 +135,11 @@ static int tell_aggregates(struct teller *teller, struct cursor *in)
 	if (!rows)
 		return err_set(teller->err, ERR_MEMORY, "out of memory");
 	for (u64 i = 0; i < count; i++) {
-		rows[i].context = get_u32(in);
-		rows[i].allocations = get(in);
-		rows[i].bytes = get(in);
-		rows[i].frees = get(in);
-		rows[i].freed_bytes = get(in);
+		rows[i].context = cursor_get_u32(in);
+		rows[i].allocations = cursor_get(in);
+		rows[i].bytes = cursor_get(in);
+		rows[i].frees = cursor_get(in);
+		rows[i].freed_bytes = cursor_get(in);
 	}
 	if (in->bad || !teller->sink->aggregates)
 		return 0;
@@ -176,24 +151,24 @@ static void get_totals(struct cursor *in, struct stream_totals *totals)
 	const u64 fault_count = sizeof(totals->faults) / sizeof(totals->faults[0]);
 	u64 count;
 
-	totals->allocations = get(in);
-	totals->frees = get(in);
-	totals->bytes = get(in);
-	totals->freed_bytes = get(in);
-	totals->peak_bytes = get(in);
-	totals->peak_chunks = get(in);
-	totals->peak_ticks = get(in);
-	totals->kept_chunks = get(in);
-	totals->kept_bytes = get(in);
-	totals->unknown_frees = get(in);
-	totals->implied_frees = get(in);
-	totals->lost_events = get(in);
-	totals->durations = get(in);
-	totals->duration_ticks = get(in);
-	totals->aggregated_from_ticks = get(in);
-	count = get(in);
+	totals->allocations = cursor_get(in);
+	totals->frees = cursor_get(in);
+	totals->bytes = cursor_get(in);
+	totals->freed_bytes = cursor_get(in);
+	totals->peak_bytes = cursor_get(in);
+	totals->peak_chunks = cursor_get(in);
+	totals->peak_ticks = cursor_get(in);
+	totals->kept_chunks = cursor_get(in);
+	totals->kept_bytes = cursor_get(in);
+	totals->unknown_frees = cursor_get(in);
+	totals->implied_frees = cursor_get(in);
+	totals->lost_events = cursor_get(in);
+	totals->durations = cursor_get(in);
+	totals->duration_ticks = cursor_get(in);
+	totals->aggregated_from_ticks = cursor_get(in);
+	count = cursor_get(in);
 	for (u64 i = 0; i < count && i < fault_count; i++)
-		totals->faults[i] = get(in);
+		totals->faults[i] = cursor_get(in);
 }
 
 /* ---- scans ---- */
@@ -202,15 +177,15 @@ static void get_scan(struct cursor *in, struct arena *arena, struct stream_scan 
 {
 	u64 classes;
 
-	scan->ticks = get(in);
-	scan->state = get_u32(in);
+	scan->ticks = cursor_get(in);
+	scan->state = cursor_get_u32(in);
 	scan->reason = get_text(in, arena);
-	scan->roots_bytes = get(in);
-	scan->chunks = get(in);
-	scan->scan_ns = get(in);
-	classes = get(in);
+	scan->roots_bytes = cursor_get(in);
+	scan->chunks = cursor_get(in);
+	scan->scan_ns = cursor_get(in);
+	classes = cursor_get(in);
 	for (u64 i = 0; i < classes && !in->bad; i++) {
-		u64 chunks = get(in), bytes = get(in);
+		u64 chunks = cursor_get(in), bytes = cursor_get(in);
 
 		if (i < CLASS_COUNT) {
 			scan->class_chunks[i] = chunks;
@@ -226,7 +201,7 @@ static bool get_classes(struct cursor *in, u64 count, struct scan_gather *gather
 	u64 chunk = 0;
 
 	for (u64 i = 0; i < count; i++) {
-		u64 value = get(in);
+		u64 value = cursor_get(in);
 		struct stream_class row = {chunk + (value >> 3), (u8)(value & 7)};
 
 		if (in->bad || row.chunk < chunk || row.chunk_class >= CLASS_COUNT ||
@@ -250,9 +225,9 @@ static int tell_scan(struct teller *teller, struct cursor *in)
 	int status = 0;
 
 	get_scan(in, &teller->arena, &scan);
-	total = get(in);
-	first = get(in);
-	count = get(in);
+	total = cursor_get(in);
+	first = cursor_get(in);
+	count = cursor_get(in);
 	if (in->bad || count > (u64)(in->end - in->at)) {
 		in->bad = true;
 		return 0;
@@ -323,9 +298,9 @@ static int tell_image_end(struct teller *teller, struct cursor *in)
 	if (status < 0)
 		return status;
 
-	end.ticks = get(in);
-	end.how = get_u32(in);
-	end.value = (i32)hw_unzigzag(get(in));
+	end.ticks = cursor_get(in);
+	end.how = cursor_get_u32(in);
+	end.value = (i32)hw_unzigzag(cursor_get(in));
 	get_totals(in, &end.totals);
 	if (end.how > IMAGE_DETACHED)
 		in->bad = true;
@@ -346,7 +321,7 @@ static int tell_note(struct teller *teller, struct cursor *in)
 
 static int tell_name(struct teller *teller, struct cursor *in)
 {
-	struct stream_name name = {.id = get_u32(in)};
+	struct stream_name name = {.id = cursor_get_u32(in)};
 
 	name.text = get_text(in, &teller->arena);
 	if (in->bad || !teller->sink->name)
@@ -411,38 +386,14 @@ static void get_context(struct cursor columns[], struct context_model *model,
 	u64 *next_pc = &model->next_pc[context_pc_slot(model->pc)];
 	u64 flags;
 
-	context->id = model->id + 1 + (u32)hw_unzigzag(get(&columns[0]));
-	context->parent = context->id - (u32)hw_unzigzag(get(&columns[1]));
-	flags = get(&columns[2]);
+	context->id = model->id + 1 + (u32)hw_unzigzag(cursor_get(&columns[0]));
+	context->parent = context->id - (u32)hw_unzigzag(cursor_get(&columns[1]));
+	flags = cursor_get(&columns[2]);
 	context->flags = (u32)(flags >> 1);
 	if (flags & 1)
-		*next_pc = model->pc + (u64)hw_unzigzag(get(&columns[3]));
+		*next_pc = model->pc + (u64)hw_unzigzag(cursor_get(&columns[3]));
 	context->pc = model->pc = *next_pc;
 	model->id = context->id;
-}
-
-static bool split_columns(struct cursor *in, struct cursor columns[CONTEXT_COLUMNS])
-{
-	u64 count[CONTEXT_COLUMNS];
-
-	for (u32 i = 0; i < CONTEXT_COLUMNS; i++)
-		count[i] = get(in);
-	for (u32 i = 0; i < CONTEXT_COLUMNS && !in->bad; i++) {
-		if (count[i] > (u64)(in->end - in->at))
-			return false;
-		columns[i] = (struct cursor){in->at, in->at + count[i], false};
-		in->at += count[i];
-	}
-	return !in->bad && in->at == in->end;
-}
-
-static bool columns_bad(const struct cursor columns[CONTEXT_COLUMNS])
-{
-	bool bad = false;
-
-	for (u32 i = 0; i < CONTEXT_COLUMNS; i++)
-		bad |= columns[i].bad;
-	return bad;
 }
 
 int contexts_tell(const u8 *payload, u64 bytes, u32 items, const struct stream_sink *sink,
@@ -454,11 +405,11 @@ int contexts_tell(const u8 *payload, u64 bytes, u32 items, const struct stream_s
 	u32 count = 0;
 	int status = 0;
 
-	if (items > HW_BLOCK_CONTEXTS_MAX || !split_columns(&in, columns))
+	if (items > HW_BLOCK_CONTEXTS_MAX || !cursor_split(&in, columns, CONTEXT_COLUMNS))
 		return BLOCK_CONTENT;
 	for (u32 i = 0; i < items && status == 0; i++) {
 		get_context(columns, &model, &batch[count]);
-		if (columns_bad(columns))
+		if (cursors_bad(columns, CONTEXT_COLUMNS))
 			return BLOCK_CONTENT;
 		if (++count < CONTEXT_BATCH && i + 1 < items)
 			continue;

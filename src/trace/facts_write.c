@@ -3,21 +3,14 @@
  * want of memory is remembered and asked for once per block. */
 #include <string.h>
 
-#include "format/varint.h"
+#include "trace/cursor.h"
 #include "trace/facts.h"
 
 enum { TEXT_MAX = 1 << 20 }; /* longer strings are cut: a block must hold them */
 
-static void put(struct strbuf *buf, u64 value)
-{
-	u8 bytes[HW_VARINT_MAX];
-
-	strbuf_add_bytes(buf, bytes, (u64)(hw_varint_put(bytes, value) - bytes));
-}
-
 static void put_bytes(struct strbuf *buf, const void *bytes, u64 count)
 {
-	put(buf, count);
+	varint_add(buf, count);
 	strbuf_add_bytes(buf, bytes, count);
 }
 
@@ -42,16 +35,17 @@ void facts_add_image(struct facts *facts, const struct stream_image *image)
 {
 	struct strbuf *body = &facts->body;
 
-	put(body, image->pid);
-	put(body, image->parent_pid);
-	put(body, image->number);
-	put(body, image->arch);
-	put(body, image->start_ticks);
-	put(body, image->start_ns);
-	put(body, image->sample_bytes);
-	put(body, image->flags);
+	varint_add(body, image->pid);
+	varint_add(body, image->parent_pid);
+	varint_add(body, image->number);
+	varint_add(body, image->arch);
+	varint_add(body, image->start_ticks);
+	varint_add(body, image->start_ns);
+	varint_add(body, image->sample_bytes);
+	varint_add(body, image->flags);
 	put_text(body, image->program);
 	put_text(body, image->command);
+	varint_add(body, image->access);
 	add_record(facts, HW_FACT_IMAGE);
 }
 
@@ -60,13 +54,13 @@ void facts_add_module(struct facts *facts, const struct stream_module *module)
 	struct strbuf *body = &facts->body;
 	u32 build_id_bytes = module->build_id ? module->build_id_bytes : 0;
 
-	put(body, module->id);
-	put(body, module->generation);
-	put(body, module->base);
-	put(body, module->start);
-	put(body, module->end);
-	put(body, module->loaded_ticks);
-	put(body, module->unloaded_ticks);
+	varint_add(body, module->id);
+	varint_add(body, module->generation);
+	varint_add(body, module->base);
+	varint_add(body, module->start);
+	varint_add(body, module->end);
+	varint_add(body, module->loaded_ticks);
+	varint_add(body, module->unloaded_ticks);
 	put_text(body, module->path);
 	put_bytes(body, module->build_id, build_id_bytes < TEXT_MAX ? build_id_bytes : 0);
 	add_record(facts, HW_FACT_MODULE);
@@ -76,31 +70,31 @@ void facts_add_thread(struct facts *facts, const struct stream_thread *thread)
 {
 	struct strbuf *body = &facts->body;
 
-	put(body, thread->index);
-	put(body, thread->tid);
-	put(body, thread->start_ticks);
+	varint_add(body, thread->index);
+	varint_add(body, thread->tid);
+	varint_add(body, thread->start_ticks);
 	put_bytes(body, thread->name, strnlen(thread->name, sizeof(thread->name)));
 	add_record(facts, HW_FACT_THREAD);
 }
 
 void facts_add_clock(struct facts *facts, const struct stream_clock *clock)
 {
-	put(&facts->body, clock->ticks);
-	put(&facts->body, clock->ns);
+	varint_add(&facts->body, clock->ticks);
+	varint_add(&facts->body, clock->ns);
 	add_record(facts, HW_FACT_CLOCK);
 }
 
 void facts_add_usage(struct facts *facts, const struct stream_usage *usage)
 {
-	put(&facts->body, usage->ticks);
-	put(&facts->body, usage->rss_bytes);
-	put(&facts->body, usage->virtual_bytes);
+	varint_add(&facts->body, usage->ticks);
+	varint_add(&facts->body, usage->rss_bytes);
+	varint_add(&facts->body, usage->virtual_bytes);
 	add_record(facts, HW_FACT_USAGE);
 }
 
 void facts_add_name(struct facts *facts, const struct stream_name *name)
 {
-	put(&facts->body, name->id);
+	varint_add(&facts->body, name->id);
 	put_text(&facts->body, name->text);
 	add_record(facts, HW_FACT_NAME);
 }
@@ -109,13 +103,13 @@ void facts_add_aggregates(struct facts *facts, const struct stream_aggregate *ro
 {
 	struct strbuf *body = &facts->body;
 
-	put(body, count);
+	varint_add(body, count);
 	for (u64 i = 0; i < count; i++) {
-		put(body, rows[i].context);
-		put(body, rows[i].allocations);
-		put(body, rows[i].bytes);
-		put(body, rows[i].frees);
-		put(body, rows[i].freed_bytes);
+		varint_add(body, rows[i].context);
+		varint_add(body, rows[i].allocations);
+		varint_add(body, rows[i].bytes);
+		varint_add(body, rows[i].frees);
+		varint_add(body, rows[i].freed_bytes);
 	}
 	add_record(facts, HW_FACT_AGGREGATES);
 }
@@ -126,22 +120,22 @@ void facts_add_scan(struct facts *facts, const struct stream_scan *scan,
 	struct strbuf *body = &facts->body;
 	u64 next = 0;
 
-	put(body, scan->ticks);
-	put(body, scan->state);
+	varint_add(body, scan->ticks);
+	varint_add(body, scan->state);
 	put_text(body, scan->reason);
-	put(body, scan->roots_bytes);
-	put(body, scan->chunks);
-	put(body, scan->scan_ns);
-	put(body, CLASS_COUNT);
+	varint_add(body, scan->roots_bytes);
+	varint_add(body, scan->chunks);
+	varint_add(body, scan->scan_ns);
+	varint_add(body, CLASS_COUNT);
 	for (u32 i = 0; i < CLASS_COUNT; i++) {
-		put(body, scan->class_chunks[i]);
-		put(body, scan->class_bytes[i]);
+		varint_add(body, scan->class_chunks[i]);
+		varint_add(body, scan->class_bytes[i]);
 	}
-	put(body, piece->total);
-	put(body, piece->first);
-	put(body, piece->count);
+	varint_add(body, piece->total);
+	varint_add(body, piece->first);
+	varint_add(body, piece->count);
 	for (u64 i = 0; i < piece->count; i++) {
-		put(body, (piece->rows[i].chunk - next) << 3 | (piece->rows[i].chunk_class & 7));
+		varint_add(body, (piece->rows[i].chunk - next) << 3 | (piece->rows[i].chunk_class & 7));
 		next = piece->rows[i].chunk + 1;
 	}
 	add_record(facts, HW_FACT_SCAN);
@@ -151,33 +145,33 @@ static void put_totals(struct strbuf *body, const struct stream_totals *totals)
 {
 	const u64 fault_count = sizeof(totals->faults) / sizeof(totals->faults[0]);
 
-	put(body, totals->allocations);
-	put(body, totals->frees);
-	put(body, totals->bytes);
-	put(body, totals->freed_bytes);
-	put(body, totals->peak_bytes);
-	put(body, totals->peak_chunks);
-	put(body, totals->peak_ticks);
-	put(body, totals->kept_chunks);
-	put(body, totals->kept_bytes);
-	put(body, totals->unknown_frees);
-	put(body, totals->implied_frees);
-	put(body, totals->lost_events);
-	put(body, totals->durations);
-	put(body, totals->duration_ticks);
-	put(body, totals->aggregated_from_ticks);
-	put(body, fault_count);
+	varint_add(body, totals->allocations);
+	varint_add(body, totals->frees);
+	varint_add(body, totals->bytes);
+	varint_add(body, totals->freed_bytes);
+	varint_add(body, totals->peak_bytes);
+	varint_add(body, totals->peak_chunks);
+	varint_add(body, totals->peak_ticks);
+	varint_add(body, totals->kept_chunks);
+	varint_add(body, totals->kept_bytes);
+	varint_add(body, totals->unknown_frees);
+	varint_add(body, totals->implied_frees);
+	varint_add(body, totals->lost_events);
+	varint_add(body, totals->durations);
+	varint_add(body, totals->duration_ticks);
+	varint_add(body, totals->aggregated_from_ticks);
+	varint_add(body, fault_count);
 	for (u64 i = 0; i < fault_count; i++)
-		put(body, totals->faults[i]);
+		varint_add(body, totals->faults[i]);
 }
 
 void facts_add_image_end(struct facts *facts, const struct stream_image_end *end)
 {
 	struct strbuf *body = &facts->body;
 
-	put(body, end->ticks);
-	put(body, end->how);
-	put(body, hw_zigzag(end->value));
+	varint_add(body, end->ticks);
+	varint_add(body, end->how);
+	varint_add(body, hw_zigzag(end->value));
 	put_totals(body, &end->totals);
 	add_record(facts, HW_FACT_IMAGE_END);
 }
@@ -209,11 +203,11 @@ void contexts_add(struct contexts *contexts, const struct stream_context *contex
 	u64 *next_pc = &model->next_pc[context_pc_slot(model->pc)];
 	bool told = *next_pc != context->pc;
 
-	put(&contexts->columns[0], (u32)hw_zigzag((i32)(context->id - model->id - 1)));
-	put(&contexts->columns[1], (u32)hw_zigzag((i32)(context->id - context->parent)));
-	put(&contexts->columns[2], (u64)context->flags << 1 | told);
+	varint_add(&contexts->columns[0], (u32)hw_zigzag((i32)(context->id - model->id - 1)));
+	varint_add(&contexts->columns[1], (u32)hw_zigzag((i32)(context->id - context->parent)));
+	varint_add(&contexts->columns[2], (u64)context->flags << 1 | told);
 	if (told)
-		put(&contexts->columns[3], hw_zigzag((i64)(context->pc - model->pc)));
+		varint_add(&contexts->columns[3], hw_zigzag((i64)(context->pc - model->pc)));
 	*next_pc = context->pc;
 	model->pc = context->pc;
 	model->id = context->id;

@@ -310,6 +310,16 @@ static int tell_scan(void *self, const struct stream_scan *scan, const struct st
 	return guard->out.scan(guard->out.self, scan, classes, count, err);
 }
 
+static int tell_accesses(void *self, const struct stream_access *rows, u64 count, struct err *err)
+{
+	struct guard *guard = self;
+	int status = need_image(guard, err);
+
+	if (status <= 0 || !guard->out.accesses)
+		return status < 0 ? status : 0;
+	return guard->out.accesses(guard->out.self, rows, count, err);
+}
+
 static int tell_image_end(void *self, const struct stream_image_end *end, struct err *err)
 {
 	struct guard *guard = self;
@@ -352,6 +362,7 @@ struct stream_sink guard_sink(struct guard *guard)
 		.usage = tell_usage,
 		.aggregates = tell_aggregates,
 		.scan = tell_scan,
+		.accesses = tell_accesses,
 		.image_end = tell_image_end,
 		.note = tell_note,
 		.name = tell_name,

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "trace/accesses.h"
 #include "trace/blocklist.h"
 #include "trace/decode.h"
 #include "trace/facts.h"
@@ -37,7 +38,7 @@ struct reading {
 	struct stream_sink guarded;
 	struct scan_gather gather;
 	u32 decoder_image;
-	bool wants_events;
+	bool wants_events, wants_accesses;
 	struct event events[EVENT_BATCH];
 };
 
@@ -87,6 +88,8 @@ static void summarize(struct trace_reader *reader)
 		info->blocks++;
 		if (entry->type == HW_BLOCK_EVENTS)
 			info->events += entry->items;
+		if (entry->type == HW_BLOCK_ACCESSES)
+			info->accesses += entry->items;
 		if (entry->type == HW_BLOCK_SYMBOLS)
 			info->has_symbols = true;
 		if (entry->image != HW_NO_IMAGE && entry->image >= info->images)
@@ -171,6 +174,18 @@ static int damaged_block(struct reading *r, u64 index, enum block_status status,
 	return note_damage(r, what, entry->bytes, err);
 }
 
+/* From here on chunks are those of the block's image; false if it has none. */
+static bool enter_chunks(struct reading *r, const struct hw_block_header *header)
+{
+	if (header->image == HW_NO_IMAGE)
+		return false;
+	if (header->image != r->decoder_image) {
+		decoder_start_image(r->decoder);
+		r->decoder_image = header->image;
+	}
+	return true;
+}
+
 /* As facts_tell: 0, a negative code, or a positive block_status. */
 static int read_events(struct reading *r, const struct hw_block_header *header, const u8 *payload,
 		       struct err *err)
@@ -178,12 +193,8 @@ static int read_events(struct reading *r, const struct hw_block_header *header, 
 	enum block_status status;
 	u64 got;
 
-	if (header->image == HW_NO_IMAGE)
+	if (!enter_chunks(r, header))
 		return BLOCK_CONTENT;
-	if (header->image != r->decoder_image) {
-		decoder_start_image(r->decoder);
-		r->decoder_image = header->image;
-	}
 	status = decoder_start_block(r->decoder, payload, header->raw_bytes, header->items);
 	while (status == BLOCK_OK) {
 		int told;
@@ -198,6 +209,16 @@ static int read_events(struct reading *r, const struct hw_block_header *header, 
 	return (int)status;
 }
 
+static int read_accesses(struct reading *r, const struct hw_block_header *header, const u8 *payload,
+			 struct err *err)
+{
+	struct accesses_reading to = {r->decoder, &r->guarded, &r->reader->info.lost_accesses};
+
+	if (!enter_chunks(r, header))
+		return BLOCK_CONTENT;
+	return accesses_tell(&to, payload, header->raw_bytes, header->items, err);
+}
+
 static int read_payload(struct reading *r, const struct hw_block_header *header,
 			const u8 *payload, struct err *err)
 {
@@ -208,6 +229,8 @@ static int read_payload(struct reading *r, const struct hw_block_header *header,
 		return facts_tell(payload, header->raw_bytes, &r->guarded, &r->gather, err);
 	case HW_BLOCK_CONTEXTS:
 		return contexts_tell(payload, header->raw_bytes, header->items, &r->guarded, err);
+	case HW_BLOCK_ACCESSES:
+		return read_accesses(r, header, payload, err);
 	default:
 		return read_events(r, header, payload, err);
 	}
@@ -224,7 +247,8 @@ static bool header_fits(const struct hw_block_header *header, const struct block
 static bool is_told(const struct reading *r, u32 type)
 {
 	return type == HW_BLOCK_FACTS || type == HW_BLOCK_CONTEXTS ||
-	       (type == HW_BLOCK_EVENTS && r->wants_events);
+	       (type == HW_BLOCK_EVENTS && r->wants_events) ||
+	       (type == HW_BLOCK_ACCESSES && r->wants_accesses);
 }
 
 static int read_block(struct reading *r, u64 index, struct err *err)
@@ -303,6 +327,7 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 	if (status < 0)
 		return status;
 	info->damaged_blocks = info->damaged_bytes = info->lost_chunks = info->lost_names = 0;
+	info->lost_accesses = 0;
 	info->damage[0] = '\0';
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -310,7 +335,8 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 	r->reader = reader;
 	r->options = options;
 	r->decoder_image = HW_NO_IMAGE;
-	r->wants_events = sink->events;
+	r->wants_accesses = sink->accesses;
+	r->wants_events = sink->events || r->wants_accesses; /* which number the chunks */
 	r->decoder = decoder_new();
 	r->guard = guard_new(sink);
 	status = ERR_MEMORY;

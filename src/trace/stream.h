@@ -44,6 +44,14 @@ enum access_mode {
 	ACCESS_MODES
 };
 
+/* "none", "exact", "adaptive", "valgrind"; "unknown" for a number that is none. */
+static inline const char *access_mode_word(u32 mode)
+{
+	static const char *const words[ACCESS_MODES] = {"none", "exact", "adaptive", "valgrind"};
+
+	return mode < ACCESS_MODES ? words[mode] : "unknown";
+}
+
 struct stream_image {
 	u32 pid;
 	u32 parent_pid;

@@ -3,9 +3,10 @@
  * drain thread. Never touches the disk after opening, never gives up because of it: a failure is
  * latched and everything after it is dropped.
  *
- * Three blocks are filled at a time: facts, contexts, events. They leave together, in this order,
- * so that whatever an event names comes before it. Facts may thus overtake events of the same
- * block; at the borders of an image, and before aggregates, everything leaves first. */
+ * Four blocks are filled at a time: facts, contexts, events, accesses. They leave together, in this
+ * order, so that whatever an event names comes before it, and a chunk before its accesses. Facts may
+ * thus overtake events of the same block; at the borders of an image, and before aggregates,
+ * everything leaves first. */
 #include "trace/writer.h"
 
 #include <errno.h>
@@ -14,12 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "trace/accesses.h"
 #include "trace/encode.h"
 #include "trace/facts.h"
 #include "trace/outbox.h"
 
 _Static_assert(PARCEL_PARTS - (int)ENCODER_PARTS >= 0, "parts of an events block fit");
 _Static_assert(PARCEL_PARTS - (int)CONTEXT_COLUMNS > 0, "parts of a contexts block fit");
+_Static_assert(PARCEL_PARTS - (int)ACCESSES_PARTS >= 0, "parts of an accesses block fit");
 
 enum { FACTS_FULL = 256 << 10 };
 #define QUEUE_BYTES (256ull << 20)
@@ -29,6 +32,7 @@ struct trace_writer {
 	struct encoder *encoder;
 	struct facts facts;
 	struct contexts contexts;
+	struct accesses accesses;
 	u32 image;      /* that the blocks belong to, or HW_NO_IMAGE between images */
 	u32 next_image;
 	char *path;
@@ -104,11 +108,32 @@ static void send_events(struct trace_writer *writer)
 	send(writer, parcel, HW_BLOCK_EVENTS, items);
 }
 
+static void send_accesses(struct trace_writer *writer)
+{
+	u32 part_bytes[ACCESSES_PARTS], items = writer->accesses.items;
+	struct parcel *parcel;
+
+	if (!items)
+		return;
+	if (accesses_failed(&writer->accesses)) {
+		outbox_fail(writer->outbox, ENOMEM);
+		return;
+	}
+	parcel = parcel_or_fail(writer, accesses_bytes(&writer->accesses, part_bytes));
+	if (!parcel)
+		return;
+	memcpy(parcel->part_bytes, part_bytes, sizeof(part_bytes));
+	parcel->raw.parts = ACCESSES_PARTS;
+	accesses_finish(&writer->accesses, parcel->payload);
+	send(writer, parcel, HW_BLOCK_ACCESSES, items);
+}
+
 static void send_all(struct trace_writer *writer)
 {
 	send_facts(writer);
 	send_contexts(writer);
 	send_events(writer);
+	send_accesses(writer);
 }
 
 static bool failed(const struct trace_writer *writer)
@@ -262,6 +287,19 @@ static int write_scan(void *self, const struct stream_scan *scan,
 	return 0;
 }
 
+static int write_accesses(void *self, const struct stream_access *rows, u64 count, struct err *err)
+{
+	struct trace_writer *writer = self;
+
+	(void)err;
+	for (u64 i = 0; i < count && !failed(writer); i++) {
+		accesses_add(&writer->accesses, &rows[i]);
+		if (writer->accesses.items == HW_BLOCK_ACCESSES_MAX)
+			send_all(writer);
+	}
+	return 0;
+}
+
 static int write_image_end(void *self, const struct stream_image_end *end, struct err *err)
 {
 	struct trace_writer *writer = self;
@@ -311,6 +349,7 @@ struct stream_sink trace_writer_sink(struct trace_writer *writer)
 		.usage = write_usage,
 		.aggregates = write_aggregates,
 		.scan = write_scan,
+		.accesses = write_accesses,
 		.image_end = write_image_end,
 		.note = write_note,
 		.name = write_name,
@@ -322,6 +361,7 @@ static void writer_free(struct trace_writer *writer)
 	encoder_free(writer->encoder);
 	facts_release(&writer->facts);
 	contexts_release(&writer->contexts);
+	accesses_release(&writer->accesses);
 	free(writer->path);
 	free(writer);
 }

@@ -83,11 +83,22 @@ static int see_events(void *self, const struct event *events, u64 count, struct 
 	return 0;
 }
 
+static int see_accesses(void *self, const struct stream_access *rows, u64 count, struct err *err)
+{
+	struct witness *w = self;
+
+	(void)err;
+	for (u64 i = 0; i < count; i++)
+		must(w->image && rows[i].chunk < w->chunks);
+	return 0;
+}
+
 static void read_trace(const char *path)
 {
 	static struct witness witness;
 	struct stream_sink sink = {.self = &witness, .image = see_image, .thread = see_thread,
-				   .contexts = see_contexts, .events = see_events};
+				   .contexts = see_contexts, .events = see_events,
+				   .accesses = see_accesses};
 	struct err err = {0};
 	struct trace_reader *reader = trace_open(path, &err);
 	struct symbol_table table;

@@ -27,7 +27,7 @@
 /* What was told, one text per sort of fact: a file keeps the order within a sort. */
 struct log {
 	struct strbuf images, modules, threads, contexts, clocks, usages, aggregates, ends, notes, names;
-	struct strbuf scans;
+	struct strbuf scans, accesses;
 	VEC(struct event) events;
 };
 
@@ -38,9 +38,9 @@ HELPER int log_image(void *self, const struct stream_image *i, struct err *err)
 	(void)err;
 	strbuf_addf(&log->images,
 		    "pid %u parent %u number %u arch %u start %" PRIu64 " %" PRIu64
-		    " sample %" PRIu64 " flags %u %s | %s\n",
+		    " sample %" PRIu64 " flags %u access %u %s | %s\n",
 		    i->pid, i->parent_pid, i->number, i->arch, i->start_ticks, i->start_ns,
-		    i->sample_bytes, i->flags, i->program, i->command);
+		    i->sample_bytes, i->flags, i->access, i->program, i->command);
 	return 0;
 }
 
@@ -144,6 +144,25 @@ HELPER int log_scan(void *self, const struct stream_scan *s, const struct stream
 	return 0;
 }
 
+HELPER int log_accesses(void *self, const struct stream_access *rows, u64 count, struct err *err)
+{
+	struct log *log = self;
+
+	(void)err;
+	for (u64 i = 0; i < count; i++) {
+		const struct stream_access *r = &rows[i];
+
+		strbuf_addf(&log->accesses,
+			    "%" PRIu64 ": %" PRIu64 "-%" PRIu64 " r %" PRIu64 " w %" PRIu64
+			    " bytes %" PRIu64 " %" PRIu64 " [%" PRIu64 ",%" PRIu64 ") of %" PRIu64
+			    " flags %u\n",
+			    r->chunk, r->first_ticks, r->last_ticks, r->reads, r->writes,
+			    r->read_bytes, r->written_bytes, r->low, r->high, r->covered_bytes,
+			    r->flags);
+	}
+	return 0;
+}
+
 HELPER int log_image_end(void *self, const struct stream_image_end *end, struct err *err)
 {
 	const struct stream_totals *t = &end->totals;
@@ -192,6 +211,7 @@ HELPER struct stream_sink log_sink(struct log *log)
 		.usage = log_usage,
 		.aggregates = log_aggregates,
 		.scan = log_scan,
+		.accesses = log_accesses,
 		.image_end = log_image_end,
 		.note = log_note,
 		.name = log_name,
@@ -202,7 +222,7 @@ HELPER void log_release(struct log *log)
 {
 	struct strbuf *const texts[] = {&log->images, &log->modules, &log->threads, &log->contexts,
 					&log->clocks, &log->usages, &log->aggregates, &log->ends,
-					&log->notes, &log->names, &log->scans};
+					&log->notes, &log->names, &log->scans, &log->accesses};
 
 	for (u64 i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		strbuf_release(texts[i]);
@@ -245,6 +265,7 @@ HELPER void check_same_log(const struct log *got, const struct log *want)
 	CHECK_STR(strbuf_text(&got->notes), strbuf_text(&want->notes));
 	CHECK_STR(strbuf_text(&got->names), strbuf_text(&want->names));
 	CHECK_STR(strbuf_text(&got->scans), strbuf_text(&want->scans));
+	CHECK_STR(strbuf_text(&got->accesses), strbuf_text(&want->accesses));
 	check_same_events(got, want);
 }
 
@@ -284,7 +305,7 @@ HELPER void tell_image(struct teller *teller, u32 number)
 	struct stream_image image = {
 		.pid = 1000 + number, .parent_pid = 999, .number = number, .arch = 62,
 		.start_ticks = 5000000 + number, .start_ns = 77, .sample_bytes = number * 512,
-		.flags = 3, .program = "/usr/bin/example", .command = "example 'a b' -c",
+		.flags = 3, .access = number % ACCESS_MODES, .program = "/usr/bin/example", .command = "example 'a b' -c",
 	};
 
 	teller->ticks = image.start_ticks;
@@ -445,6 +466,45 @@ HELPER void tell_events(struct teller *teller, u64 count)
 	}
 }
 
+/* Any number, often a small one. */
+HELPER u64 draw_number(struct teller *teller)
+{
+	return draw(teller, 20) ? draw(teller, 1 << 10) : UINT64_MAX - draw(teller, 2);
+}
+
+HELPER struct stream_access draw_access(struct teller *teller, u64 chunk)
+{
+	struct stream_access row = {.chunk = chunk, .covered_bytes = UINT64_MAX};
+
+	if (draw(teller, 5)) {
+		row.first_ticks = teller->ticks - draw(teller, 100000);
+		row.last_ticks = row.first_ticks + draw_number(teller) % 100000;
+		row.low = draw_number(teller);
+		row.high = row.low + draw(teller, 100);
+	}
+	row.reads = draw_number(teller);
+	row.writes = draw_number(teller);
+	row.read_bytes = draw_number(teller);
+	row.written_bytes = draw_number(teller);
+	if (draw(teller, 2))
+		row.covered_bytes = draw(teller, 1000);
+	row.flags = (u32)draw(teller, 16);
+	return row;
+}
+
+/* Of chunks that live, or that have ended. */
+HELPER void tell_accesses(struct teller *teller, u64 count)
+{
+	for (u64 i = 0; i < count && teller->next_chunk; i++) {
+		struct stream_access rows[2];
+		u64 some = 1 + draw(teller, 2);
+
+		for (u64 k = 0; k < some; k++)
+			rows[k] = draw_access(teller, draw(teller, teller->next_chunk));
+		TELL(teller, accesses, rows, some);
+	}
+}
+
 HELPER int compare_chunks(const void *a, const void *b)
 {
 	const struct stream_class *x = a, *y = b;
@@ -505,6 +565,7 @@ HELPER void tell_whole_image(struct teller *teller, u32 number, u64 events)
 		tell_thread(teller);
 		tell_contexts(teller);
 		tell_events(teller, events / 10);
+		tell_accesses(teller, events / 50);
 		clock.ticks = usage.ticks = teller->ticks;
 		clock.ns = teller->ticks * 10;
 		TELL(teller, clock, &clock);

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ * Parts and rows of accesses; see access.h. Runs on the drain thread. What comes from a ring may be
+ * anything: a block whose parts do not fit together is given up, not guessed. */
+#include "monitor/access.h"
+
+#include <string.h>
+
+#include "monitor/correlate.h"
+
+enum {
+	LOOSE_MAX = 1 << 16,
+	/* How far a free looks back for its row: no more than a thread's own, and those of other
+	 * threads that came between. */
+	LOOSE_LOOK = 256,
+	FLAGS = HW_ACCESS_SHARED | HW_ACCESS_SATURATED | HW_ACCESS_ESTIMATED | HW_ACCESS_LOWER_BOUND,
+};
+
+_Static_assert((int)HW_ACCESS_SHARED == (int)ACCESS_SHARED &&
+		       (int)HW_ACCESS_SATURATED == (int)ACCESS_SATURATED &&
+		       (int)HW_ACCESS_ESTIMATED == (int)ACCESS_ESTIMATED &&
+		       (int)HW_ACCESS_LOWER_BOUND == (int)ACCESS_LOWER_BOUND,
+	       "flags are passed on as they are");
+_Static_assert((int)HW_ACCESS_EXACT == (int)ACCESS_EXACT &&
+		       (int)HW_ACCESS_ADAPTIVE == (int)ACCESS_ADAPTIVE &&
+		       (int)HW_ACCESS_VALGRIND == (int)ACCESS_VALGRIND,
+	       "and so is the mode");
+
+/* ---- parts ----------------------------------------------------------------------------------- */
+
+static enum access_step gather_give_up(struct access_gather *self)
+{
+	self->address = 0;
+	return ACCESS_DAMAGED;
+}
+
+static enum access_step gather_begin(struct access_gather *self, const struct hw_record *record)
+{
+	bool interrupted = self->address != 0;
+
+	*self = (struct access_gather){
+		.row = { .covered_bytes = UINT64_MAX, .flags = (u32)record->size },
+		.address = record->address,
+		.parts = 1 << HW_ACCESS_BLOCK,
+	};
+	if (record->size & ~(u64)FLAGS)
+		return gather_give_up(self);
+	return interrupted || !record->address ? ACCESS_DAMAGED : ACCESS_MORE;
+}
+
+/* False if the numbers cannot be. */
+static bool gather_take(struct stream_access *row, const struct hw_record *record)
+{
+	u64 first = record->address, second = record->size;
+
+	switch (record->aux) {
+	case HW_ACCESS_TIMES:
+		row->first_ticks = first;
+		row->last_ticks = second;
+		return first <= second && !first == !second;
+	case HW_ACCESS_COUNTS:
+		row->reads = first;
+		row->writes = second;
+		return true;
+	case HW_ACCESS_BYTES:
+		row->read_bytes = first;
+		row->written_bytes = second;
+		return true;
+	case HW_ACCESS_RANGE:
+		row->low = first;
+		row->high = second;
+		return first <= second;
+	case HW_ACCESS_COVERAGE:
+		row->covered_bytes = first;
+		return second != 0 && first != UINT64_MAX;
+	}
+	return false;
+}
+
+enum access_step access_gather_part(struct access_gather *self, const struct hw_record *record)
+{
+	u32 bit = record->aux < 32 ? 1u << record->aux : 0;
+
+	if (record->aux == HW_ACCESS_BLOCK)
+		return gather_begin(self, record);
+	if (!self->address)
+		return ACCESS_DAMAGED;
+	if (record->aux == HW_ACCESS_END) {
+		if (record->address != self->address)
+			return gather_give_up(self);
+		self->address = 0;
+		return ACCESS_WHOLE;
+	}
+	if (self->parts & bit || !gather_take(&self->row, record))
+		return gather_give_up(self);
+	self->parts |= bit;
+	return ACCESS_MORE;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+void access_rows_release(struct access_rows *self)
+{
+	vec_release(&self->given);
+	vec_release(&self->out);
+	vec_release(&self->loose);
+	vec_release(&self->held);
+}
+
+struct stream_access *access_rows_take(struct access_rows *self)
+{
+	struct stream_access *row;
+
+	if (self->given_next == self->given.count)
+		return NULL;
+	row = &self->given.data[self->given_next++];
+	if (self->given_next == self->given.count) {
+		vec_clear(&self->given); /* the row stays where it is until the next one is given */
+		self->given_next = 0;
+	}
+	return row;
+}
+
+static bool is_nested(const struct told_record *told)
+{
+	return told->record.flags & HW_RECORD_NESTED;
+}
+
+bool access_rows_loosen(struct access_rows *self, const struct told_record *told,
+			const struct stream_access *row)
+{
+	struct access_loose loose = {
+		.row = *row,
+		.address = told->record.address,
+		.thread = told->thread,
+		.nested = is_nested(told),
+	};
+
+	if (self->loose.count >= LOOSE_MAX) {
+		self->unknown++;
+		return true;
+	}
+	return vec_push(&self->loose, loose);
+}
+
+/* Number of the row, of those that came last; loose.count = none. */
+static u64 loose_find(const struct access_rows *self, const struct told_record *death)
+{
+	u64 count = self->loose.count, oldest = count > LOOSE_LOOK ? count - LOOSE_LOOK : 0;
+
+	for (u64 i = count; i-- > oldest;) {
+		const struct access_loose *loose = &self->loose.data[i];
+
+		if (loose->address == death->record.address && loose->thread == death->thread &&
+		    loose->nested == is_nested(death))
+			return i;
+	}
+	return count;
+}
+
+/* Number of a free place, or held.count without memory. */
+static u64 held_place(struct access_rows *self)
+{
+	u64 place = self->held.count;
+
+	if (self->free_held) {
+		place = self->free_held - 1;
+		self->free_held = self->held.data[place].next_free;
+		return place;
+	}
+	return vec_push(&self->held, (struct access_held){ 0 }) ? place : self->held.count;
+}
+
+u64 access_rows_hold(struct access_rows *self, const struct told_record *death)
+{
+	u64 at = self->loose.count ? loose_find(self, death) : 0, place;
+	struct stream_access row;
+
+	if (at == self->loose.count)
+		return 0;
+	row = self->loose.data[at].row;
+	memmove(&self->loose.data[at], &self->loose.data[at + 1],
+		(self->loose.count - at - 1) * sizeof(self->loose.data[0]));
+	self->loose.count--;
+	place = held_place(self);
+	if (place == self->held.count) {
+		self->unknown++;
+		return 0;
+	}
+	self->held.data[place].row = row;
+	return place + 1;
+}
+
+struct stream_access access_rows_release_held(struct access_rows *self, u64 number)
+{
+	struct access_held *held = &self->held.data[number - 1];
+
+	held->next_free = self->free_held;
+	self->free_held = number;
+	return held->row;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ * Accesses into columns and back. The first half runs on the monitor's drain thread, where want of
+ * memory is remembered and asked for once per block; the second on the host, where nothing is
+ * allocated by what the payload says. */
+#include "trace/accesses.h"
+
+#include <string.h>
+
+#include "trace/cursor.h"
+#include "trace/decode.h"
+
+enum { ROW_BATCH = 256 };
+
+/* ---- writing ---- */
+
+static void add_pair(struct accesses *self, enum hw_access_column column, u64 first, u64 second)
+{
+	varint_add(&self->columns[column], first);
+	varint_add(&self->columns[column + 1], second);
+}
+
+void accesses_add(struct accesses *self, const struct stream_access *row)
+{
+	bool timed = row->first_ticks || row->last_ticks, ranged = row->low || row->high;
+	bool covered = row->covered_bytes != UINT64_MAX;
+
+	varint_add(&self->columns[HW_ACCESS_COLUMN_CHUNK],
+		   hw_zigzag((i64)(row->chunk - self->chunk)));
+	varint_add(&self->columns[HW_ACCESS_COLUMN_HEAD],
+		   (u64)row->flags << HW_ACCESS_FLAGS_SHIFT | (timed ? HW_ACCESS_TIMED : 0) |
+			   (ranged ? HW_ACCESS_RANGED : 0) | (covered ? HW_ACCESS_COVERED : 0));
+	if (timed)
+		add_pair(self, HW_ACCESS_COLUMN_FIRST,
+			 hw_zigzag((i64)(row->first_ticks - self->ticks)),
+			 row->last_ticks - row->first_ticks);
+	add_pair(self, HW_ACCESS_COLUMN_READS, row->reads, row->writes);
+	add_pair(self, HW_ACCESS_COLUMN_READ_BYTES, row->read_bytes, row->written_bytes);
+	if (ranged)
+		add_pair(self, HW_ACCESS_COLUMN_LOW, row->low, row->high - row->low);
+	if (covered)
+		varint_add(&self->columns[HW_ACCESS_COLUMN_COVERED], row->covered_bytes);
+	self->chunk = row->chunk;
+	if (timed)
+		self->ticks = row->first_ticks;
+	self->items++;
+}
+
+static u64 put_head(const struct accesses *self, u8 *head)
+{
+	u8 *p = head;
+
+	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++)
+		p = hw_varint_put(p, self->columns[i].count);
+	return (u64)(p - head);
+}
+
+u64 accesses_bytes(const struct accesses *self, u32 part_bytes[ACCESSES_PARTS])
+{
+	u8 head[HW_ACCESS_COLUMNS * HW_VARINT_MAX];
+	u64 sum = part_bytes[0] = (u32)put_head(self, head);
+
+	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++)
+		sum += part_bytes[i + 1] = (u32)self->columns[i].count;
+	return sum;
+}
+
+void accesses_finish(struct accesses *self, u8 *out)
+{
+	out += put_head(self, out);
+	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++) {
+		struct strbuf *column = &self->columns[i];
+
+		memcpy(out, strbuf_text(column), column->count);
+		out += column->count;
+		strbuf_clear(column);
+	}
+	self->chunk = self->ticks = 0;
+	self->items = 0;
+}
+
+bool accesses_failed(const struct accesses *self)
+{
+	bool failed = false;
+
+	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++)
+		failed |= self->columns[i].failed;
+	return failed;
+}
+
+void accesses_release(struct accesses *self)
+{
+	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++)
+		strbuf_release(&self->columns[i]);
+}
+
+/* ---- reading ---- */
+
+/* The row before is in *row. */
+static void get_row(struct cursor columns[HW_ACCESS_COLUMNS], struct stream_access *row, u64 *ticks)
+{
+	u64 head;
+
+	row->chunk += (u64)hw_unzigzag(cursor_get(&columns[HW_ACCESS_COLUMN_CHUNK]));
+	head = cursor_get(&columns[HW_ACCESS_COLUMN_HEAD]);
+	row->flags = (u32)(head >> HW_ACCESS_FLAGS_SHIFT);
+	columns[HW_ACCESS_COLUMN_HEAD].bad |= head >> HW_ACCESS_FLAGS_SHIFT > UINT32_MAX;
+	row->first_ticks = row->last_ticks = row->low = row->high = 0;
+	if (head & HW_ACCESS_TIMED) {
+		*ticks += (u64)hw_unzigzag(cursor_get(&columns[HW_ACCESS_COLUMN_FIRST]));
+		row->first_ticks = *ticks;
+		row->last_ticks = *ticks + cursor_get(&columns[HW_ACCESS_COLUMN_LAST]);
+	}
+	row->reads = cursor_get(&columns[HW_ACCESS_COLUMN_READS]);
+	row->writes = cursor_get(&columns[HW_ACCESS_COLUMN_WRITES]);
+	row->read_bytes = cursor_get(&columns[HW_ACCESS_COLUMN_READ_BYTES]);
+	row->written_bytes = cursor_get(&columns[HW_ACCESS_COLUMN_WRITTEN_BYTES]);
+	if (head & HW_ACCESS_RANGED) {
+		row->low = cursor_get(&columns[HW_ACCESS_COLUMN_LOW]);
+		row->high = row->low + cursor_get(&columns[HW_ACCESS_COLUMN_HIGH]);
+	}
+	row->covered_bytes = head & HW_ACCESS_COVERED
+				     ? cursor_get(&columns[HW_ACCESS_COLUMN_COVERED])
+				     : UINT64_MAX;
+}
+
+/* Chunks as the reader numbers them, without the gaps that damage leaves. */
+static int tell_rows(const struct accesses_reading *to, struct stream_access *rows, u64 count,
+		     struct err *err)
+{
+	u64 kept = 0;
+
+	for (u64 i = 0; i < count; i++) {
+		struct stream_access row = rows[i];
+
+		row.chunk = decoder_chunk(to->decoder, row.chunk);
+		if (row.chunk == NO_CHUNK)
+			++*to->lost;
+		else
+			rows[kept++] = row;
+	}
+	return kept && to->sink->accesses ? to->sink->accesses(to->sink->self, rows, kept, err)
+					  : 0;
+}
+
+static bool at_end(const struct cursor columns[HW_ACCESS_COLUMNS])
+{
+	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++)
+		if (columns[i].at != columns[i].end)
+			return false;
+	return true;
+}
+
+int accesses_tell(const struct accesses_reading *to, const u8 *payload, u64 bytes, u32 items,
+		  struct err *err)
+{
+	struct cursor in = {payload, payload + bytes, false}, columns[HW_ACCESS_COLUMNS];
+	struct stream_access batch[ROW_BATCH], row = {0};
+	u64 count = 0, ticks = 0;
+	int status = 0;
+
+	if (items > HW_BLOCK_ACCESSES_MAX || !cursor_split(&in, columns, HW_ACCESS_COLUMNS))
+		return BLOCK_CONTENT;
+	for (u32 i = 0; i < items && status == 0; i++) {
+		get_row(columns, &row, &ticks);
+		if (cursors_bad(columns, HW_ACCESS_COLUMNS)) {
+			status = tell_rows(to, batch, count, err);
+			return status < 0 ? status : BLOCK_CONTENT;
+		}
+		batch[count++] = row;
+		if (count < ROW_BATCH && i + 1 < items)
+			continue;
+		status = tell_rows(to, batch, count, err);
+		count = 0;
+	}
+	return status < 0 ? status : at_end(columns) ? 0 : BLOCK_CONTENT;
+}

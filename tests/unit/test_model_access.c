@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ * Accesses in the model: rows by chunk, sums by point, rows that come twice, late, or for nobody. */
+#include "test_model.h"
+
+static void tell_access(struct feed *feed, struct stream_access row)
+{
+	told(feed, feed->sink.accesses(feed->sink.self, &row, 1, &feed->err));
+}
+
+TEST(without, "a model without accesses says so of every chunk")
+{
+	struct feed feed = feed_new();
+	struct chunk_access access;
+	u64 a = tell_alloc(&feed, HW_MALLOC, 0, 10);
+
+	CHECK(!feed.model->has_access);
+	CHECK(!model_chunk_access(feed.model, a, &access));
+	CHECK(!access.known);
+	CHECK(!model_chunk_access(feed.model, UINT64_MAX, &access));
+	CHECK_EQ(feed.model->accesses.pages.count, 0);
+	model_free(feed.model);
+}
+
+TEST(row, "a chunk has what was told of it, before or after its end")
+{
+	struct feed feed = feed_new();
+	struct chunk_access access;
+	u64 a = tell_alloc(&feed, HW_MALLOC, 0, 10), b = tell_alloc(&feed, HW_MALLOC, 0, 20);
+
+	tell_access(&feed, (struct stream_access){.chunk = b, .first_ticks = 1020,
+						  .last_ticks = 1025, .reads = 3, .writes = 4,
+						  .read_bytes = 12, .written_bytes = 32, .low = 2,
+						  .high = 18, .covered_bytes = 9,
+						  .flags = ACCESS_SHARED | ACCESS_ESTIMATED});
+	tell_free(&feed, HW_FREE, a, 10);
+	tell_free(&feed, HW_FREE, b, 20);
+	tell_access(&feed, (struct stream_access){.chunk = a, .covered_bytes = UINT64_MAX});
+	tell_end(&feed, IMAGE_EXITED);
+	CHECK(feed.model->has_access);
+	CHECK(model_chunk_access(feed.model, b, &access));
+	CHECK_EQ(access.first_ticks, 1020);
+	CHECK_EQ(access.last_ticks, 1025);
+	CHECK_EQ(access.reads, 3);
+	CHECK_EQ(access.writes, 4);
+	CHECK_EQ(access.read_bytes, 12);
+	CHECK_EQ(access.written_bytes, 32);
+	CHECK_EQ(access.low, 2);
+	CHECK_EQ(access.high, 18);
+	CHECK_EQ(access.covered, 9);
+	CHECK_EQ(access.flags, ACCESS_SHARED | ACCESS_ESTIMATED);
+	CHECK(access.known);
+	CHECK(model_chunk_access(feed.model, a, &access));
+	CHECK_EQ(access.first_ticks, 0);
+	CHECK_EQ(access.covered, UINT64_MAX);
+	model_free(feed.model);
+}
+
+TEST(sums, "points and the program have the sums of their measured chunks")
+{
+	struct feed feed = feed_new();
+	const struct access_sums *first, *all = &feed.model->access;
+	u64 read, written, never;
+
+	tell_context(&feed, 1, 0, 0x500000);
+	tell_context(&feed, 2, 0, 0x600000);
+	read = tell_alloc(&feed, HW_MALLOC, 1, 100);
+	written = tell_alloc(&feed, HW_MALLOC, 1, 200);
+	never = tell_alloc(&feed, HW_MALLOC, 2, 400);
+	tell_alloc(&feed, HW_MALLOC, 2, 800); /* not measured */
+	tell_access(&feed, (struct stream_access){.chunk = read, .first_ticks = 1, .last_ticks = 2,
+						  .reads = 5, .read_bytes = 40,
+						  .covered_bytes = 50, .flags = ACCESS_SHARED});
+	tell_access(&feed, (struct stream_access){.chunk = written, .first_ticks = 1,
+						  .last_ticks = 2, .writes = 7,
+						  .written_bytes = 56, .covered_bytes = UINT64_MAX,
+						  .flags = ACCESS_LOWER_BOUND});
+	tell_access(&feed, (struct stream_access){.chunk = never, .covered_bytes = UINT64_MAX});
+	first = &feed.model->points.data[model_point_of(feed.model, 1).index].access;
+	CHECK_EQ(first->chunks, 2);
+	CHECK_EQ(first->bytes, 300);
+	CHECK_EQ(first->reads, 5);
+	CHECK_EQ(first->writes, 7);
+	CHECK_EQ(first->read_bytes, 40);
+	CHECK_EQ(first->written_bytes, 56);
+	CHECK_EQ(first->accessed_chunks, 2);
+	CHECK_EQ(first->unread_chunks, 1);
+	CHECK_EQ(first->unread_bytes, 200);
+	CHECK_EQ(first->unwritten_bytes, 100);
+	CHECK_EQ(first->never_chunks, 0);
+	CHECK_EQ(first->covered_bytes, 50);
+	CHECK_EQ(first->covered_of_bytes, 100);
+	CHECK_EQ(first->shared_chunks, 1);
+	CHECK_EQ(first->lower_bound_chunks, 1);
+	CHECK_EQ(all->chunks, 3);
+	CHECK_EQ(all->bytes, 700);
+	CHECK_EQ(all->never_chunks, 1);
+	CHECK_EQ(all->never_bytes, 400);
+	model_free(feed.model);
+}
+
+TEST(twice, "the later of two rows for a chunk counts, in its sums too")
+{
+	struct feed feed = feed_new();
+	struct chunk_access access;
+	u64 a = tell_alloc(&feed, HW_MALLOC, 0, 10);
+	u64 wide = 1ull << 40;
+
+	tell_access(&feed, (struct stream_access){.chunk = a, .covered_bytes = 1});
+	tell_access(&feed, (struct stream_access){.chunk = a, .first_ticks = 1, .last_ticks = 9,
+						  .reads = wide, .read_bytes = wide * 8,
+						  .covered_bytes = UINT64_MAX});
+	CHECK_EQ(feed.model->access.reads, wide);
+	CHECK(model_chunk_access(feed.model, a, &access));
+	CHECK_EQ(access.reads, wide);
+	CHECK_EQ(access.read_bytes, wide * 8);
+	CHECK_EQ(access.covered, UINT64_MAX);
+	tell_access(&feed, (struct stream_access){.chunk = a, .first_ticks = 1, .last_ticks = 9,
+						  .reads = 2, .read_bytes = 16,
+						  .covered_bytes = 8});
+	CHECK(model_chunk_access(feed.model, a, &access));
+	CHECK_EQ(access.reads, 2);
+	CHECK_EQ(access.covered, 8);
+	CHECK_EQ(feed.model->access.reads, 2);
+	CHECK_EQ(feed.model->access.read_bytes, 16);
+	CHECK_EQ(feed.model->access.chunks, 1);
+	CHECK_EQ(feed.model->access.never_chunks, 0);
+	CHECK_EQ(feed.model->access.covered_bytes, 8);
+	CHECK_EQ(feed.model->access.covered_of_bytes, 10);
+	CHECK_EQ(feed.model->accesses.count, 1);
+	model_free(feed.model);
+}
+
+TEST(nobody, "a row of a chunk that was never told is counted and sizes nothing")
+{
+	struct feed feed = feed_new();
+	struct chunk_access access;
+
+	tell_alloc(&feed, HW_MALLOC, 0, 10);
+	tell_access(&feed, (struct stream_access){.chunk = 1, .reads = 1});
+	tell_access(&feed, (struct stream_access){.chunk = UINT64_MAX, .reads = 1});
+	tell_access(&feed, (struct stream_access){.chunk = 1ull << 60, .reads = 1});
+	CHECK_EQ(feed.model->strange_accesses, 3);
+	CHECK_EQ(feed.model->access.reads, 0);
+	CHECK(!model_chunk_access(feed.model, 1, &access));
+	model_free(feed.model);
+}
+
+TEST(wide, "numbers that do not fit into 32 bits are kept whole, each by itself")
+{
+	static const struct chunk_access rows[] = {
+		{.reads = 1ull << 32}, {.writes = 1ull << 33}, {.read_bytes = UINT64_MAX},
+		{.written_bytes = 1ull << 50}, {.low = 1ull << 35, .high = 1ull << 36},
+		{.covered = UINT32_MAX}, {.covered = UINT64_MAX, .flags = 1 << 20},
+		{.reads = UINT32_MAX, .writes = UINT32_MAX, .covered = UINT32_MAX - 1},
+		{.first_ticks = UINT64_MAX, .last_ticks = UINT64_MAX, .covered = UINT64_MAX},
+	};
+	enum { COUNT = sizeof rows / sizeof *rows };
+	struct access_table table = {0};
+
+	for (u64 i = 0; i < COUNT; i++)
+		CHECK(access_table_put(&table, i * 20000, &rows[i]));
+	for (u64 i = 0; i < COUNT; i++) {
+		struct chunk_access got;
+
+		CHECK(access_table_get(&table, i * 20000, &got));
+		CHECK_EQ(got.reads, rows[i].reads);
+		CHECK_EQ(got.writes, rows[i].writes);
+		CHECK_EQ(got.read_bytes, rows[i].read_bytes);
+		CHECK_EQ(got.written_bytes, rows[i].written_bytes);
+		CHECK_EQ(got.low, rows[i].low);
+		CHECK_EQ(got.high, rows[i].high);
+		CHECK_EQ(got.covered, rows[i].covered);
+		CHECK_EQ(got.flags, rows[i].flags);
+		CHECK_EQ(got.first_ticks, rows[i].first_ticks);
+		CHECK(!access_table_get(&table, i * 20000 + 1, &got));
+	}
+	CHECK_EQ(table.count, COUNT);
+	CHECK_EQ(table.wide.count, 7);
+	access_table_release(&table);
+}
+
+TEST(images, "a further image begins without accesses")
+{
+	struct feed feed = feed_new();
+	struct chunk_access access;
+	u64 a = tell_alloc(&feed, HW_MALLOC, 0, 10);
+
+	tell_access(&feed, (struct stream_access){.chunk = a, .reads = 1, .covered_bytes = 1});
+	tell_end(&feed, IMAGE_EXEC);
+	tell_image(&feed, 0);
+	tell_alloc(&feed, HW_MALLOC, 0, 10);
+	CHECK(!feed.model->has_access);
+	CHECK(!model_chunk_access(feed.model, 0, &access));
+	CHECK_EQ(feed.model->access.reads, 0);
+	model_free(feed.model);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ * Accesses to a file and back: any numbers, blocks that are full, damage before and in them. */
+#include "format/tracefile.h"
+#include "format/varint.h"
+#include "test_trace.h"
+#include "trace/accesses.h"
+#include "trace/block.h"
+#include "trace/blockfile.h"
+
+#include <fcntl.h>
+
+static const struct trace_read_options everything = {.image = TRACE_ALL_IMAGES};
+
+static void begin(struct teller *teller, struct trace_writer *writer, struct log *want)
+{
+	*teller = (struct teller){.to = {trace_writer_sink(writer), log_sink(want)}, .random = 5};
+	tell_image(teller, 1);
+	tell_thread(teller);
+}
+
+/* `count` chunks of 16 bytes are born; returns the first one's number. */
+static u64 tell_births(struct teller *teller, u64 count)
+{
+	u64 first = teller->next_chunk;
+
+	for (u64 i = 0; i < count; i++) {
+		struct event e = {.kind = HW_MALLOC, .size = 16, .ticks = ++teller->ticks,
+				  .address = 0x1000 + 32 * teller->next_chunk,
+				  .chunk = teller->next_chunk};
+
+		teller->next_chunk++;
+		TELL(teller, events, &e, 1);
+	}
+	return first;
+}
+
+static void tell_reads(struct teller *teller, u64 chunk, u64 reads)
+{
+	struct stream_access row = {.chunk = chunk, .reads = reads, .covered_bytes = UINT64_MAX};
+
+	TELL(teller, accesses, &row, 1);
+}
+
+static struct trace_info read_back(const char *path, struct log *got)
+{
+	struct trace_info info = {0};
+	struct err err = {0};
+
+	if (read_story(path, &everything, got, &info, &err) < 0)
+		FAIL("%s", err.text);
+	return info;
+}
+
+static const struct stream_access rows[] = {
+	{.chunk = 0, .covered_bytes = UINT64_MAX}, /* never accessed */
+	{.chunk = 9, .first_ticks = 7, .last_ticks = 7, .reads = 1, .read_bytes = 1, .high = 1,
+	 .covered_bytes = 1, .flags = ACCESS_SHARED},
+	{.chunk = 3, .first_ticks = UINT64_MAX, .last_ticks = UINT64_MAX, .reads = UINT64_MAX,
+	 .writes = UINT64_MAX, .read_bytes = UINT64_MAX, .written_bytes = UINT64_MAX,
+	 .low = UINT64_MAX, .high = UINT64_MAX, .covered_bytes = UINT64_MAX - 1,
+	 .flags = UINT32_MAX},
+	/* what no producer should say is kept as well */
+	{.chunk = 4, .first_ticks = 5, .last_ticks = 3, .low = 9, .high = 2, .covered_bytes = 0},
+	{.chunk = 4, .last_ticks = 3, .high = 1, .covered_bytes = UINT64_MAX, .flags = 15},
+	{.chunk = 0, .writes = 1, .written_bytes = 8, .first_ticks = 1, .last_ticks = 2,
+	 .covered_bytes = UINT64_MAX, .flags = ACCESS_LOWER_BOUND},
+};
+
+TEST(any_row, "rows of any numbers come back as they were")
+{
+	const char *path = test_path("trace");
+	struct trace_writer *writer = writer_or_fail(path);
+	TELLER(teller);
+	LOG(want);
+	LOG(got);
+	struct trace_info info;
+
+	begin(&teller, writer, &want);
+	tell_births(&teller, 10);
+	TELL(&teller, accesses, rows, sizeof(rows) / sizeof(rows[0]));
+	tell_image_end(&teller);
+	close_or_fail(writer);
+	info = read_back(path, &got);
+	check_same_log(&got, &want);
+	CHECK_EQ(info.accesses, sizeof(rows) / sizeof(rows[0]));
+	CHECK_EQ(info.damaged_blocks, 0);
+	CHECK_EQ(info.lost_accesses, 0);
+}
+
+TEST(full_blocks, "more rows than a block holds come back in order, with one call or with many")
+{
+	const char *path = test_path("trace");
+	struct trace_writer *writer = writer_or_fail(path);
+	VEC(struct stream_access) many = {0};
+	TELLER(teller);
+	LOG(want);
+	LOG(got);
+
+	begin(&teller, writer, &want);
+	tell_births(&teller, 100);
+	for (u64 i = 0; i < HW_BLOCK_ACCESSES_MAX + 1000; i++)
+		if (!vec_push(&many, draw_access(&teller, draw(&teller, 100))))
+			FAIL("out of memory");
+	TELL(&teller, accesses, many.data, many.count);
+	tell_births(&teller, 70000); /* more than a block of events */
+	for (u64 i = 0; i < 3000; i++)
+		tell_reads(&teller, 69000 + i % 1000, i);
+	tell_image_end(&teller);
+	close_or_fail(writer);
+	CHECK_EQ(read_back(path, &got).accesses, many.count + 3000);
+	check_same_log(&got, &want);
+	vec_release(&many);
+}
+
+TEST(alone, "who asks for accesses and not for events gets the same rows")
+{
+	const char *path = test_path("trace");
+	struct trace_writer *writer = writer_or_fail(path);
+	TELLER(teller);
+	LOG(want);
+	LOG(got);
+	struct stream_sink sink = {.self = &got, .accesses = log_accesses};
+	struct trace_reader *reader;
+	struct err err = {0};
+
+	begin(&teller, writer, &want);
+	tell_births(&teller, 10);
+	tell_reads(&teller, 3, 33);
+	tell_image_end(&teller);
+	tell_image(&teller, 2); /* chunks count from 0 again */
+	tell_thread(&teller);
+	tell_births(&teller, 2);
+	tell_reads(&teller, 1, 11);
+	tell_image_end(&teller);
+	close_or_fail(writer);
+	reader = trace_open(path, &err);
+	CHECK_EQ(trace_read(reader, &everything, &sink, &err), 0);
+	trace_close(reader);
+	CHECK_STR(strbuf_text(&got.accesses), strbuf_text(&want.accesses));
+}
+
+/* Changes a byte in the payload of the n-th block of a type. */
+static void damage_block(const char *path, u32 type, u32 n)
+{
+	u64 offset = sizeof(struct hw_trace_header);
+	struct err err = {0};
+	TEXT(bytes);
+
+	if (io_read_file(path, 1 << 30, &bytes, &err) < 0)
+		FAIL("%s", err.text);
+	for (;;) {
+		struct hw_block_header header;
+
+		memcpy(&header, bytes.text + offset, sizeof(header));
+		if (header.type == type && n-- == 0)
+			break;
+		offset += sizeof(header) + header.stored_bytes;
+	}
+	bytes.text[offset + sizeof(struct hw_block_header) + 3] ^= 1;
+	if (io_write_file(path, bytes.text, bytes.count, &err) < 0)
+		FAIL("%s", err.text);
+}
+
+/* Three blocks of events, 100 births each, and rows after each of them. */
+static void write_three(const char *path, struct log *want)
+{
+	struct trace_writer *writer = writer_or_fail(path);
+	TELLER(teller);
+	struct err err = {0};
+
+	begin(&teller, writer, want);
+	for (u64 i = 0; i < 3; i++) {
+		tell_births(&teller, 100);
+		for (u64 k = 0; k <= i; k++)
+			tell_reads(&teller, 100 * k + 50, 1000 * i + k);
+		trace_writer_flush(writer, &err);
+	}
+	tell_image_end(&teller);
+	close_or_fail(writer);
+}
+
+TEST(lost_chunks, "after a lost block of events rows follow their chunks, or are counted as lost")
+{
+	const char *path = test_path("trace");
+	struct trace_info info;
+	LOG(want);
+	LOG(got);
+
+	write_three(path, &want);
+	damage_block(path, HW_BLOCK_EVENTS, 1);
+	info = read_back(path, &got);
+	CHECK_EQ(info.damaged_blocks, 1);
+	CHECK_EQ(info.lost_accesses, 2); /* of chunk 150, told twice */
+	CHECK_STR(strbuf_text(&got.accesses),
+		  "50: 0-0 r 0 w 0 bytes 0 0 [0,0) of 18446744073709551615 flags 0\n"
+		  "50: 0-0 r 1000 w 0 bytes 0 0 [0,0) of 18446744073709551615 flags 0\n"
+		  "50: 0-0 r 2000 w 0 bytes 0 0 [0,0) of 18446744073709551615 flags 0\n"
+		  "150: 0-0 r 2002 w 0 bytes 0 0 [0,0) of 18446744073709551615 flags 0\n");
+}
+
+TEST(lost_rows, "a lost block of accesses costs its rows and nothing else")
+{
+	const char *path = test_path("trace");
+	struct trace_info info;
+	LOG(want);
+	LOG(got);
+
+	write_three(path, &want);
+	damage_block(path, HW_BLOCK_ACCESSES, 1);
+	info = read_back(path, &got);
+	CHECK_EQ(info.damaged_blocks, 1);
+	CHECK_EQ(info.lost_accesses, 0);
+	check_same_events(&got, &want);
+	CHECK(!strstr(strbuf_text(&got.accesses), " r 1000 "));
+	CHECK(strstr(strbuf_text(&got.accesses), "50: 0-0 r 0 "));
+	CHECK(strstr(strbuf_text(&got.accesses), "250: 0-0 r 2002 "));
+}
+
+/* A file of one events block (10 chunks) and an accesses block with the payload. */
+static void write_payload(const char *path, const u8 *payload, u64 bytes, u32 items)
+{
+	const char *base = test_path("base");
+	char kept[4096];
+	struct trace_writer *writer;
+	struct hw_block_header header;
+	u64 offset = sizeof(struct hw_trace_header);
+	struct raw_block raw = {.payload = payload, .bytes = bytes, .items = items,
+				.type = HW_BLOCK_ACCESSES, .plain = true};
+	struct block_file file;
+	struct err err = {0};
+	TELLER(teller);
+	LOG(want);
+	TEXT(text);
+
+	snprintf(kept, sizeof(kept), "%s", base);
+	writer = writer_or_fail(kept);
+	begin(&teller, writer, &want);
+	tell_births(&teller, 10);
+	close_or_fail(writer);
+	if (io_read_file(kept, 1 << 20, &text, &err) < 0)
+		FAIL("%s", err.text);
+	do {
+		memcpy(&header, text.text + offset, sizeof(header));
+		offset += sizeof(header) + header.stored_bytes;
+	} while (header.type != HW_BLOCK_EVENTS);
+	if (io_write_file(path, text.text, offset, &err) < 0)
+		FAIL("%s", err.text);
+	if (block_file_init(&file, open(path, O_RDWR | O_APPEND | O_CLOEXEC), offset, 3) < 0)
+		FAIL("no block file");
+	block_file_append(&file, &raw);
+	block_file_release(&file);
+}
+
+TEST(bad_payloads, "payloads that do not fit are damage, after the rows before them")
+{
+	struct accesses accesses = {0};
+	u32 parts[ACCESSES_PARTS];
+	char path[4096];
+	u8 payload[4096];
+	u64 bytes;
+
+	snprintf(path, sizeof(path), "%s", test_path("trace"));
+	for (u64 i = 0; i < 3; i++)
+		accesses_add(&accesses,
+			     &(struct stream_access){.chunk = i, .reads = 300, .covered_bytes = 3});
+	bytes = accesses_bytes(&accesses, parts);
+	accesses_finish(&accesses, payload);
+	accesses_release(&accesses);
+	for (u32 what = 0; what < 6; what++) {
+		/* as it is; a row too many, too few; cut; an odd length; nothing at all */
+		static const u32 items[] = {3, 4, 2, 3, 3, HW_BLOCK_ACCESSES_MAX + 1};
+		static const int told[] = {3, 3, 2, 0, 0, 0};
+		u8 changed[sizeof(payload)];
+		LOG(got);
+		struct trace_info info;
+		int lines = 0;
+
+		memcpy(changed, payload, bytes);
+		if (what == 4)
+			changed[0] = 0x7f;
+		write_payload(path, changed, what == 3 ? bytes - 1 : bytes, items[what]);
+		info = read_back(path, &got);
+		CHECK_EQ(info.damaged_blocks, what != 0);
+		for (const char *p = strbuf_text(&got.accesses); *p; p++)
+			lines += *p == '\n';
+		CHECK_EQ(lines, told[what]);
+	}
+}
