@@ -10,8 +10,9 @@ enum { RUNS_OPEN = 8 };
 
 /* The newest chunk of a run that may go on. */
 struct open_run {
-	u64 size, end_ticks; /* end 0 = free slot */
-	u64 from_bytes, bytes, units;
+	u64 size, end_ticks;          /* end 0 = free slot */
+	u64 from_bytes, newest_bytes; /* weighted: newest_bytes, bytes, units */
+	u64 bytes, units;             /* of the whole run */
 	u32 steps;
 	u32 free_context, free_thread;
 	bool realloc;
@@ -287,6 +288,7 @@ static void run_count(const struct pass *pass, struct behaviour *self, const str
 	self->growth_runs += enough;
 	tally->chunks += enough ? run->units : chunk->units;
 	tally->bytes += enough ? run->bytes : chunk->bytes;
+	self->replaced_bytes += enough ? run->bytes - chunk->bytes : run->newest_bytes;
 }
 
 static void run_add(const struct pass *pass, struct behaviour *self, struct open_run *runs,
@@ -308,11 +310,12 @@ static void run_add(const struct pass *pass, struct behaviour *self, struct open
 					 .realloc = true};
 	}
 	run->size = chunk->size;
+	if (run->steps)
+		run_count(pass, self, run, chunk);
+	run->newest_bytes = chunk->bytes;
 	run->end_ticks = chunk->freed ? chunk->end : 0; /* nothing replaces what is kept */
 	run->free_context = chunk->page->free_context[chunk->k];
 	run->free_thread = chunk->page->free_thread[chunk->k];
-	if (run->steps)
-		run_count(pass, self, run, chunk);
 }
 
 /* ---- the pass ---- */

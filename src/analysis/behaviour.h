@@ -66,6 +66,7 @@ struct behaviour {
 	double early_ticks, late_ticks;   /* sum of idle times of the hits */
 	double covered_bytes;             /* accessed bytes of the hits of coverage */
 	u64 growth_runs;                  /* of enough steps */
+	u64 replaced_bytes;               /* of the chunks in them that a larger one replaced */
 	struct growth_run growth;
 	u64 freed_chunks; /* by a free that was seen */
 	u64 min_size, max_size;

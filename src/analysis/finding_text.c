@@ -360,6 +360,16 @@ static void set_columns(struct result *table, bool stacks)
 	}
 }
 
+/* "Findings, the first 5 of 12" */
+static const char *part_title(struct result *table, u64 shown, u64 count)
+{
+	struct strbuf text = {0};
+
+	strbuf_addf(&text, "Findings, the first %s of %s", units_count(shown).text,
+		    units_count(count).text);
+	return taken(&text, table);
+}
+
 struct result *findings_result(const struct findings *self, const struct stack_source *source,
 			       const struct findings_show *show, struct err *err)
 {
@@ -379,8 +389,7 @@ struct result *findings_result(const struct findings *self, const struct stack_s
 			memcpy(row, values, sizeof values);
 	}
 	if (shown < self->rows.count)
-		result_add_caveat(table, "%s more: heapwise findings --top 0 FILE",
-				  units_count(self->rows.count - shown).text);
+		table->title = part_title(table, shown, self->rows.count);
 	if (!result_failed(table))
 		return table;
 fail:

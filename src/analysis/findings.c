@@ -194,7 +194,8 @@ static int add_growing(struct finder *self, u32 point, struct err *err)
 	one.growth_runs = known->growth_runs;
 	one.allocations = one.chunks > runs ? one.chunks - runs : 0;
 	one.share = most(share((double)one.allocations, self->whole_allocations),
-			 share((double)one.bytes, (double)self->behaviour->whole.all.bytes));
+			 share((double)known->replaced_bytes,
+			       (double)self->behaviour->whole.all.bytes));
 	return add(self, one, err);
 }
 
@@ -212,26 +213,32 @@ static int add_churn(struct finder *self, u32 point, struct err *err)
 	return add(self, one, err);
 }
 
+static int add_zero(struct finder *self, u32 point, struct err *err)
+{
+	struct finding one = begun(self, point, FINDING_ZERO_SIZE, INFERENCE_ZERO_SIZE);
+
+	one.allocations = one.chunks;
+	one.share = share((double)one.allocations, self->whole_allocations);
+	return add(self, one, err);
+}
+
 /* Calls of the allocator that could be spared. */
 static int add_calls(struct finder *self, u32 point, struct err *err)
 {
 	const struct behaviour *known = &self->behaviour->points[point];
 	bool churns =
 		holds(self, point, INFERENCE_SHORT) || holds(self, point, INFERENCE_TEMPORARY);
-	struct finding one;
 
+	if (holds(self, point, INFERENCE_ZERO_SIZE) &&
+	    2 * known->hits[INFERENCE_ZERO_SIZE].chunks >= known->all.chunks)
+		return add_zero(self, point, err);
 	/* A buffer that grows anew in each turn of a loop is told by its growth. */
 	if (holds(self, point, INFERENCE_GROWING) &&
 	    (!churns || 2 * known->hits[INFERENCE_GROWING].chunks >= known->all.chunks))
 		return add_growing(self, point, err);
 	if (churns)
 		return add_churn(self, point, err);
-	if (!holds(self, point, INFERENCE_ZERO_SIZE))
-		return 0;
-	one = begun(self, point, FINDING_ZERO_SIZE, INFERENCE_ZERO_SIZE);
-	one.allocations = one.chunks;
-	one.share = share((double)one.allocations, self->whole_allocations);
-	return add(self, one, err);
+	return holds(self, point, INFERENCE_ZERO_SIZE) ? add_zero(self, point, err) : 0;
 }
 
 /* ---- from leaks, growth and misuse ---- */

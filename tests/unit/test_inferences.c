@@ -469,6 +469,21 @@ TEST(growth_confidence, "growth by realloc is measured, growth by sizes and time
 	release(&by_size);
 }
 
+TEST(replaced, "of runs that grow the chunks that were replaced are added up, not the last ones")
+{
+	struct thresholds limits = THRESHOLDS_DEFAULT;
+	struct judged one = {.feed = told_by(growing, 0)};
+	struct judged four = {.feed = told_by(realloc_chains, 0)};
+
+	judge(&one, &limits);
+	judge(&four, &limits);
+	CHECK_EQ(one.behaviour.points[0].replaced_bytes, 8 + 16 + 32 + 64);
+	CHECK_EQ(four.behaviour.points[0].replaced_bytes, 4 * (8 + 16 + 32 + 64));
+	CHECK_EQ(four.behaviour.points[0].growth_runs, 4);
+	release(&one);
+	release(&four);
+}
+
 TEST(percentile, "never more than the top share of the points, whatever their number")
 {
 	struct thresholds limits = THRESHOLDS_DEFAULT;
