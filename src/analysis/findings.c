@@ -1,124 +1,451 @@
 /* SPDX-License-Identifier: MIT
- * Puts leaks, growth and misuse together.
- * Host. */
+ * Inferences, leaks, growth and misuse → one list, by what they cost.
+ * Host. Says at most one thing of a kind of cost (space, time, calls) about a point. */
 #include "analysis/findings.h"
 
-#include "analysis/summary.h"
+#include <stdio.h>
+#include <string.h>
 
-int findings_make(struct findings *self, const struct stack_source *source,
-		  const struct trace_info *info, const struct growth_query *growth,
-		  struct suppressions *suppressions, struct err *err)
+static const double KEPT_RANK = 0.25; /* what may be on purpose counts a quarter */
+
+struct finder {
+	struct findings *findings;
+	const struct stack_source *source;
+	const struct model *model;
+	const struct findings_query *query;
+	const struct behaviour_table *behaviour;
+	const struct inferences *inferences;
+	struct map by_key;  /* hash of kind and place → row + 1 */
+	struct map leaking; /* points with a leak */
+	double whole_byte_ticks;
+	double whole_allocations;
+};
+
+static const char *const kind_names[FINDING_KINDS] = {
+	[FINDING_MISUSE] = "misuse",       [FINDING_LEAK] = "leak",
+	[FINDING_KEPT] = "kept",           [FINDING_GROWTH] = "growth",
+	[FINDING_UNUSED] = "unused",       [FINDING_WRITE_ONLY] = "write_only",
+	[FINDING_READ_ONLY] = "read_only", [FINDING_COVERAGE] = "coverage",
+	[FINDING_EARLY] = "early",         [FINDING_LATE] = "late",
+	[FINDING_CHURN] = "churn",         [FINDING_GROWING] = "growing",
+	[FINDING_ZERO_SIZE] = "zero_size",
+};
+
+const char *finding_kind_name(enum finding_kind kind) { return kind_names[kind]; }
+
+static int no_memory(struct err *err)
 {
-	int status = leaks_find(source, suppressions, &self->leaks, err);
+	return err_set(err, ERR_MEMORY, "out of memory for the findings");
+}
 
-	if (status == 0)
-		status = growth_find(source->model, growth, &self->growth, err);
-	if (status == 0)
-		status = misuse_find(source, info, &self->misuse, err);
+static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+static double most(double a, double b) { return a > b ? a : b; }
+
+/* ---- merging ---- */
+
+static void merge(struct finding *into, const struct finding *from)
+{
+	into->points += from->points;
+	into->share += from->share;
+	into->rank += from->rank;
+	into->byte_ticks += from->byte_ticks;
+	into->allocations += from->allocations;
+	into->chunks += from->chunks;
+	into->of_chunks += from->of_chunks;
+	into->bytes += from->bytes;
+	into->of_bytes += from->of_bytes;
+	into->ticks += from->ticks;
+	into->covered_bytes += from->covered_bytes;
+	into->growth_runs += from->growth_runs;
+	into->bytes_per_s += from->bytes_per_s;
+	into->temporary &= from->temporary;
+	if (from->confidence > into->confidence)
+		into->confidence = from->confidence;
+	if (from->growth.steps > into->growth.steps)
+		into->growth = from->growth;
+	if (from->min_size < into->min_size)
+		into->min_size = from->min_size;
+	if (from->max_size > into->max_size)
+		into->max_size = from->max_size;
+	if (from->own_rank > into->own_rank) {
+		into->own_rank = from->own_rank;
+		into->frame = from->frame;
+	}
+}
+
+/* Adds a finding of one point, or to the one of the same kind at the same place. */
+static int add(struct finder *self, struct finding one, struct err *err)
+{
+	struct finding_place place = finding_place(self->source, one.frame);
+	u64 seed = (u64)one.kind << 16 | (u64)one.chunk_class << 8 | one.misuse;
+	u64 *row;
+
+	one.points = 1;
+	if (one.rank == 0)
+		one.rank = one.share;
+	one.own_rank = one.rank;
+	one.key = finding_place_hash(&place, seed, true);
+	row = map_at(&self->by_key, one.key);
+	if (!row)
+		return no_memory(err);
+	if (*row) {
+		merge(&self->findings->rows.data[*row - 1], &one);
+		return 0;
+	}
+	snprintf(one.id, sizeof one.id, "%s-%08x", kind_names[one.kind],
+		 (u32)finding_place_hash(&place, seed, false));
+	if (!vec_push(&self->findings->rows, one))
+		return no_memory(err);
+	*row = self->findings->rows.count;
+	return 0;
+}
+
+/* ---- from inferences ---- */
+
+/* A finding that rests on an inference, with its evidence. */
+static struct finding begun(const struct finder *self, u32 point, enum finding_kind kind,
+			    enum inference inference)
+{
+	const struct behaviour *known = &self->behaviour->points[point];
+	struct inference_evidence evidence =
+		inference_of(self->inferences, (struct point_id){point}, inference);
+
+	return (struct finding){.kind = kind,
+				.confidence = evidence.confidence,
+				.frame = self->model->points.data[point].frame,
+				.chunks = evidence.chunks,
+				.of_chunks = evidence.of_chunks,
+				.bytes = evidence.bytes,
+				.of_bytes = evidence.of_bytes,
+				.byte_ticks = known->hits[inference].byte_ticks,
+				.min_size = known->min_size,
+				.max_size = known->max_size};
+}
+
+static bool holds(const struct finder *self, u32 point, enum inference inference)
+{
+	return inference_of(self->inferences, (struct point_id){point}, inference).state ==
+	       STATE_HOLDS;
+}
+
+/* Of several inferences that hold the one that costs most bytes × time; INFERENCES if none does. */
+static enum inference costliest(const struct finder *self, u32 point,
+				const enum inference *candidates, u32 count)
+{
+	const struct behaviour *known = &self->behaviour->points[point];
+	enum inference best = INFERENCES;
+
+	for (u32 i = 0; i < count; i++)
+		if (holds(self, point, candidates[i]) &&
+		    (best == INFERENCES ||
+		     known->hits[candidates[i]].byte_ticks > known->hits[best].byte_ticks))
+			best = candidates[i];
+	return best;
+}
+
+/* Memory that is not used. */
+static int add_space(struct finder *self, u32 point, struct err *err)
+{
+	static const enum inference candidates[] = {INFERENCE_UNUSED, INFERENCE_WRITE_ONLY,
+						    INFERENCE_READ_ONLY, INFERENCE_COVERAGE};
+	static const u8 kinds[CHUNK_INFERENCES] = {[INFERENCE_UNUSED] = FINDING_UNUSED,
+						   [INFERENCE_WRITE_ONLY] = FINDING_WRITE_ONLY,
+						   [INFERENCE_READ_ONLY] = FINDING_READ_ONLY,
+						   [INFERENCE_COVERAGE] = FINDING_COVERAGE};
+	enum inference best = costliest(self, point, candidates, 4);
+	struct finding one;
+
+	if (best == INFERENCES)
+		return 0;
+	one = begun(self, point, (enum finding_kind)kinds[best], best);
+	one.covered_bytes = self->behaviour->points[point].covered_bytes;
+	one.allocations = best == INFERENCE_UNUSED ? one.chunks : 0;
+	one.share = most(share(one.byte_ticks, self->whole_byte_ticks),
+			 share((double)one.allocations, self->whole_allocations));
+	self->findings->from_accesses = true;
+	return add(self, one, err);
+}
+
+/* Memory that is held longer than it is used. What leaks is freed late in any case. */
+static int add_time(struct finder *self, u32 point, struct err *err)
+{
+	static const enum inference candidates[] = {INFERENCE_EARLY, INFERENCE_LATE};
+	const struct behaviour *known = &self->behaviour->points[point];
+	enum inference best = costliest(self, point, candidates, 2);
+	struct finding one;
+
+	if (best == INFERENCES || (best == INFERENCE_LATE && map_find(&self->leaking, point)))
+		return 0;
+	one = begun(self, point, best == INFERENCE_EARLY ? FINDING_EARLY : FINDING_LATE, best);
+	one.ticks = best == INFERENCE_EARLY ? known->early_ticks : known->late_ticks;
+	one.share = share(one.byte_ticks, self->whole_byte_ticks);
+	self->findings->from_accesses = true;
+	return add(self, one, err);
+}
+
+static int add_growing(struct finder *self, u32 point, struct err *err)
+{
+	const struct behaviour *known = &self->behaviour->points[point];
+	struct finding one = begun(self, point, FINDING_GROWING, INFERENCE_GROWING);
+	u64 runs = known->growth_runs << self->model->count_shift;
+
+	one.growth = known->growth;
+	one.growth_runs = known->growth_runs;
+	one.allocations = one.chunks > runs ? one.chunks - runs : 0;
+	one.share = most(share((double)one.allocations, self->whole_allocations),
+			 share((double)known->replaced_bytes,
+			       (double)self->behaviour->whole.all.bytes));
+	return add(self, one, err);
+}
+
+static int add_churn(struct finder *self, u32 point, struct err *err)
+{
+	const struct behaviour *known = &self->behaviour->points[point];
+	bool is_short = holds(self, point, INFERENCE_SHORT);
+	struct finding one =
+		begun(self, point, FINDING_CHURN, is_short ? INFERENCE_SHORT : INFERENCE_TEMPORARY);
+
+	one.temporary = 10 * known->hits[INFERENCE_TEMPORARY].chunks >= 9 * one.chunks;
+	one.ticks = is_short ? known->short_ticks : 0;
+	one.allocations = one.chunks;
+	one.share = share((double)one.allocations, self->whole_allocations);
+	return add(self, one, err);
+}
+
+static int add_zero(struct finder *self, u32 point, struct err *err)
+{
+	struct finding one = begun(self, point, FINDING_ZERO_SIZE, INFERENCE_ZERO_SIZE);
+
+	one.allocations = one.chunks;
+	one.share = share((double)one.allocations, self->whole_allocations);
+	return add(self, one, err);
+}
+
+/* Calls of the allocator that could be spared. */
+static int add_calls(struct finder *self, u32 point, struct err *err)
+{
+	const struct behaviour *known = &self->behaviour->points[point];
+	bool churns =
+		holds(self, point, INFERENCE_SHORT) || holds(self, point, INFERENCE_TEMPORARY);
+
+	if (holds(self, point, INFERENCE_ZERO_SIZE) &&
+	    2 * known->hits[INFERENCE_ZERO_SIZE].chunks >= known->all.chunks)
+		return add_zero(self, point, err);
+	/* A buffer that grows anew in each turn of a loop is told by its growth. */
+	if (holds(self, point, INFERENCE_GROWING) &&
+	    (!churns || 2 * known->hits[INFERENCE_GROWING].chunks >= known->all.chunks))
+		return add_growing(self, point, err);
+	if (churns)
+		return add_churn(self, point, err);
+	return holds(self, point, INFERENCE_ZERO_SIZE) ? add_zero(self, point, err) : 0;
+}
+
+/* ---- from leaks, growth and misuse ---- */
+
+/* What is reachable may be kept on purpose, and so may what no scan has judged. */
+static bool is_leak(u8 chunk_class)
+{
+	return chunk_class == CLASS_LOST || chunk_class == CLASS_POSSIBLE;
+}
+
+static int add_leak(struct finder *self, const struct leak_row *row, struct err *err)
+{
+	const struct behaviour *known = &self->behaviour->points[row->point.index];
+	const struct tally *kept = &known->hits[INFERENCE_KEPT];
+	const struct model_point *point = &self->model->points.data[row->point.index];
+	struct finding one = {.kind = is_leak(row->chunk_class) ? FINDING_LEAK : FINDING_KEPT,
+			      .confidence = row->chunk_class == CLASS_LOST ? SURE_MEASURED
+									   : SURE_INFERRED,
+			      .chunk_class = row->chunk_class,
+			      .frame = point->frame,
+			      .chunks = row->chunks,
+			      .of_chunks = point->allocations,
+			      .bytes = row->bytes,
+			      .of_bytes = point->bytes,
+			      .min_size = known->min_size,
+			      .max_size = known->max_size};
+
+	/* What only lost chunks lead to goes with them; one thing that lives to the end is usual. */
+	if (row->chunk_class == CLASS_INDIRECT ||
+	    (!is_leak(row->chunk_class) && model_count(self->model, row->chunks) < 2))
+		return 0;
+	if (self->model->count_shift && one.confidence == SURE_MEASURED)
+		one.confidence = SURE_ESTIMATED;
+	one.byte_ticks = kept->byte_ticks * share((double)row->bytes, (double)kept->bytes);
+	one.share = most(share(one.byte_ticks, self->whole_byte_ticks),
+			 share((double)row->bytes, (double)self->model->totals.peak_bytes));
+	if (!is_leak(row->chunk_class))
+		one.rank = one.share * KEPT_RANK;
+	if (!map_put(&self->leaking, row->point.index, 1))
+		return no_memory(err);
+	return add(self, one, err);
+}
+
+static int add_growth(struct finder *self, const struct growth_row *row, struct err *err)
+{
+	const struct model_point *point = &self->model->points.data[row->point.index];
+	struct finding one = {.kind = FINDING_GROWTH,
+			      .confidence = SURE_INFERRED,
+			      .frame = point->frame,
+			      .bytes = (u64)row->growth_bytes,
+			      .bytes_per_s = row->bytes_per_s,
+			      .chunks = point->allocations,
+			      .of_chunks = point->allocations};
+
+	if (map_find(&self->leaking, row->point.index))
+		return 0;
+	one.share = share(row->growth_bytes, (double)self->model->totals.peak_bytes);
+	return add(self, one, err);
+}
+
+static int add_misuse(struct finder *self, const struct misuse_row *row, struct err *err)
+{
+	struct finding one = {.kind = FINDING_MISUSE,
+			      .confidence = row->certain ? SURE_MEASURED : SURE_INFERRED,
+			      .frame = row->freed,
+			      .chunks = row->count << self->model->count_shift,
+			      .bytes = row->bytes,
+			      .rank = row->certain ? 3 : 2,
+			      .misuse = row->what};
+
+	return add(self, one, err);
+}
+
+static int add_reported(struct finder *self, const struct leak_report *leaks, struct err *err)
+{
+	int status = 0;
+
+	for (u64 i = 0; i < leaks->misuse.rows.count && status == 0; i++)
+		status = add_misuse(self, &leaks->misuse.rows.data[i], err);
+	for (u64 i = 0; i < leaks->leaks.rows.count && status == 0; i++)
+		status = add_leak(self, &leaks->leaks.rows.data[i], err);
+	for (u64 i = 0; i < leaks->growth.rows.count && status == 0; i++)
+		status = add_growth(self, &leaks->growth.rows.data[i], err);
 	return status;
 }
 
-void findings_release(struct findings *self)
+/* ---- the list ---- */
+
+static int heaviest_first(const void *a, const void *b)
 {
-	leak_table_release(&self->leaks);
-	growth_table_release(&self->growth);
-	misuse_table_release(&self->misuse);
+	const struct finding *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank > y->rank ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return x->frame.index < y->frame.index ? -1 : x->frame.index > y->frame.index;
 }
 
-static void add_fields(struct result *result, const struct findings *self)
+/* Errors are listed whatever they cost, the rest from the limit on. */
+static bool is_worth(const struct finding *finding, double min_share)
 {
-	result_add_field(result,
-			 (struct result_column)COLUMN("growing_points", NULL, VALUE_COUNT,
-						      "points that grow until the end of the run"),
-			 value_number(self->growth.rows.count));
-	result_add_field(result,
-			 (struct result_column)COLUMN("growth_not_judged", NULL, VALUE_TEXT,
-						      "why growth could not be judged"),
-			 value_text(self->growth.not_judged));
-	result_add_field(result,
-			 (struct result_column)COLUMN("misuse_certain", NULL, VALUE_COUNT,
-						      "wrong calls"),
-			 value_number(self->misuse.certain));
-	result_add_field(result,
-			 (struct result_column)COLUMN("misuse_possible", NULL, VALUE_COUNT,
-						      "calls that may be wrong"),
-			 value_number(self->misuse.possible));
-	result_add_field(result,
-			 (struct result_column)COLUMN("misuse_not_judged", NULL, VALUE_COUNT,
-						      "frees of blocks that may be from a pause"),
-			 value_number(self->misuse.not_judged));
+	bool error = finding->kind == FINDING_MISUSE ||
+		     (finding->kind == FINDING_LEAK && finding->chunk_class == CLASS_LOST);
+
+	return error || finding->rank >= min_share;
 }
 
-struct result *findings_result(const struct findings *self, const struct stack_source *source,
-			       const struct suppressions *suppressions,
-			       const struct findings_query *query, struct err *err)
+static void drop_small(struct findings *self, double min_share)
 {
-	struct result *result =
-		leaks_result(source, &self->leaks, suppressions, &query->leaks, err);
+	u64 kept = 0;
 
-	if (!result)
-		return NULL;
-	add_fields(result, self);
-	add_caveats(result, source->model, query->info);
-	result_add_part(result, growth_result(source, &self->growth, query->leaks.top, err));
-	result_add_part(result, misuse_result(source, &self->misuse, query->leaks.top, err));
-	if (!result_failed(result))
-		return result;
-	err_set(err, ERR_MEMORY, "out of memory for the findings");
-	result_free(result);
-	return NULL;
+	for (u64 i = 0; i < self->rows.count; i++)
+		if (is_worth(&self->rows.data[i], min_share))
+			self->rows.data[kept++] = self->rows.data[i];
+	self->below = self->rows.count - kept;
+	self->rows.count = kept;
 }
 
-/* What is worth a look: everything but what is reachable or unknown. */
-static struct leak_sum leaked(const struct findings *self)
+/* Two places in the same functions have the same id: the second one gets a number. */
+static int number_ids(struct findings *self, struct err *err)
 {
-	struct leak_sum sum = {0};
+	struct map seen = {0};
+	bool ok = true;
 
-	for (u32 i = CLASS_POSSIBLE; i <= CLASS_LOST; i++) {
-		sum.chunks += self->leaks.classes[i].chunks;
-		sum.bytes += self->leaks.classes[i].bytes;
+	for (u64 i = 0; i < self->rows.count && ok; i++) {
+		struct finding *row = &self->rows.data[i];
+		u64 hash = 0xcbf29ce484222325ull, *count;
+
+		for (const char *p = row->id; *p; p++)
+			hash = (hash ^ (u8)*p) * 0x100000001b3ull;
+		count = map_at(&seen, hash);
+		ok = count != NULL;
+		if (ok && ++*count > 1) {
+			size_t length = strlen(row->id);
+
+			snprintf(row->id + length, sizeof row->id - length, "-%u", (u32)*count);
+		}
 	}
-	return sum;
+	map_release(&seen);
+	return ok ? 0 : no_memory(err);
 }
 
-static const char *misuse_remark(const struct findings *self)
+static int collect(struct finder *self, const struct leak_report *leaks, struct err *err)
 {
-	if (!self->misuse.possible)
-		return "wrong calls of free and the like: see heapwise leaks FILE";
-	return "wrong calls of free and the like, {leaks.misuse_possible} of them not certain: see "
-	       "heapwise leaks FILE";
+	int status = add_reported(self, leaks, err);
+
+	for (u32 i = 0; i < self->behaviour->count && status == 0; i++) {
+		status = add_space(self, i, err);
+		if (status == 0)
+			status = add_time(self, i, err);
+		if (status == 0)
+			status = add_calls(self, i, err);
+	}
+	if (status == 0)
+		status = number_ids(self->findings, err);
+	if (status == 0 && self->findings->rows.count)
+		qsort(self->findings->rows.data, self->findings->rows.count,
+		      sizeof *self->findings->rows.data, heaviest_first);
+	if (status == 0)
+		drop_small(self->findings, self->query->min_share);
+	return status;
 }
 
-void findings_mention(const struct findings *self, const struct model *model, struct result *report)
+int findings_find(struct findings *self, const struct stack_source *source,
+		  const struct leak_report *leaks, const struct findings_query *query,
+		  struct err *err)
 {
-	bool scanned = model->scan.state == SCAN_DONE && !model->aggregated;
-	struct leak_sum sum = leaked(self);
-	struct result_column column =
-		COLUMN("leaks.bytes", "leaks", VALUE_BYTES,
-		       "bytes lost, indirectly lost and possibly lost, less what is suppressed");
+	struct behaviour_table behaviour = {0};
+	struct inferences inferences = {0};
+	struct finder finder = {.findings = self,
+				.source = source,
+				.model = source->model,
+				.query = query,
+				.behaviour = &behaviour,
+				.inferences = &inferences};
+	int status = behaviour_find(source->model, &query->thresholds, &behaviour, err);
 
-	column.hide_zero = true;
-	column.remark = "in {leaks.chunks:chunk} that are or may be lost: see heapwise leaks FILE";
-	result_add_field(report, column, scanned ? value_number(sum.bytes) : value_unknown());
-	result_add_field(report,
-			 (struct result_column)COLUMN("leaks.chunks", NULL, VALUE_COUNT,
-						      "the same in chunks"),
-			 scanned ? value_number(model_count(model, sum.chunks)) : value_unknown());
-	column = (struct result_column)COLUMN("leaks.growing_points", "growth", VALUE_COUNT,
-					      "points whose live bytes rise until the end");
-	column.hide_zero = true;
-	column.remark = "points grow until the end of the run: see heapwise leaks FILE";
-	result_add_field(report, column,
-			 self->growth.not_judged ? value_unknown()
-						 : value_number(self->growth.rows.count));
-	column = (struct result_column)COLUMN("leaks.misuse", "misuse", VALUE_COUNT,
-					      "wrong calls, also those that are not certain");
-	column.hide_zero = true;
-	column.remark = misuse_remark(self);
-	result_add_field(report, column,
-			 value_number(self->misuse.certain + self->misuse.possible));
-	result_add_field(report,
-			 (struct result_column)COLUMN("leaks.misuse_possible", NULL, VALUE_COUNT,
-						      "those that are not certain"),
-			 value_number(self->misuse.possible));
+	if (status == 0)
+		status = inferences_find(&inferences, source->model, &behaviour, &query->thresholds,
+					 err);
+	finder.whole_byte_ticks = behaviour.whole.all.byte_ticks;
+	finder.whole_allocations = (double)behaviour.whole.all.chunks;
+	if (status == 0)
+		status = collect(&finder, leaks, err);
+	map_release(&finder.by_key);
+	map_release(&finder.leaking);
+	behaviour_table_release(&behaviour);
+	return status;
+}
+
+void findings_release(struct findings *self) { vec_release(&self->rows); }
+
+int findings_make(struct findings *self, const struct stack_source *source,
+		  const struct trace_info *info, const struct findings_query *query,
+		  struct err *err)
+{
+	struct growth_query growth = growth_defaults();
+	struct suppressions suppressions = {0};
+	struct leak_report leaks = {0};
+	int status = suppressions_add_builtin(&suppressions, err);
+
+	if (status == 0)
+		status = leak_report_make(&leaks, source, info, &growth, &suppressions, err);
+	if (status == 0)
+		status = findings_find(self, source, &leaks, query, err);
+	leak_report_release(&leaks);
+	suppressions_release(&suppressions);
+	return status;
 }

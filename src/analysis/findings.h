@@ -1,36 +1,122 @@
 /* SPDX-License-Identifier: MIT
- * Leaks, growth and misuse of one image together: what `heapwise leaks` shows, and what other
- * commands mention of it. */
+ * The ranked list on which a developer acts: what, where, how much it costs, how sure that is, and
+ * the usual repair. Defined in docs/METHODS.md, "Findings". */
 #ifndef ANALYSIS_FINDINGS_H
 #define ANALYSIS_FINDINGS_H
 
-#include "analysis/growth.h"
-#include "analysis/leaks.h"
-#include "analysis/misuse.h"
+#include "analysis/inferences.h"
+#include "analysis/leak_report.h"
 
-struct findings { /* all zero = empty */
-	struct leak_table leaks;
-	struct growth_table growth;
-	struct misuse_table misuse;
+enum finding_kind {
+	FINDING_MISUSE,
+	FINDING_LEAK, /* lost, or possibly */
+	FINDING_KEPT, /* reachable until the end, or unknown */
+	FINDING_GROWTH,
+	FINDING_UNUSED,
+	FINDING_WRITE_ONLY,
+	FINDING_READ_ONLY,
+	FINDING_COVERAGE,
+	FINDING_EARLY,
+	FINDING_LATE,
+	FINDING_CHURN,
+	FINDING_GROWING,
+	FINDING_ZERO_SIZE,
+	FINDING_KINDS
 };
 
-int findings_make(struct findings *self, const struct stack_source *source,
-		  const struct trace_info *info, const struct growth_query *growth,
-		  struct suppressions *suppressions, struct err *err);
-void findings_release(struct findings *self);
+const char *finding_kind_name(enum finding_kind kind);
+
+/* Where it is, as a developer looks for it: the innermost frame of the program's own code, and its
+ * caller. Strings live as long as the source. */
+struct finding_frame {
+	const char *function; /* "" = unknown */
+	const char *file;     /* "" = unknown */
+	const char *module;   /* path, "" = unknown */
+	u64 offset;
+	u32 line;
+};
+
+struct finding_place {
+	struct finding_frame own, caller; /* caller.module and .function "" = none */
+};
+
+struct finding_place finding_place(const struct stack_source *source, struct frame_id frame);
+
+/* Equal for stacks that end in the same two frames of the program's own code; without lines also
+ * if a line was inserted above. */
+u64 finding_place_hash(const struct finding_place *place, u64 seed, bool lines);
+
+/* One kind of thing at one place: the sums over all points whose stacks end there. */
+struct finding {
+	char id[40]; /* the same in each run that does the same */
+	enum finding_kind kind;
+	enum confidence confidence;
+	struct frame_id frame; /* of the stack that costs most */
+	u32 points;
+	double share; /* of the program's bytes × time, allocations, bytes or peak */
+	double rank;  /* the share, or less where it may be on purpose; errors come first */
+	/* what could be spared */
+	double byte_ticks;
+	u64 allocations; /* in units of the model */
+	/* evidence */
+	u64 chunks, of_chunks; /* in units */
+	u64 bytes, of_bytes;
+	double ticks; /* sum of lives, or of idle times, of the chunks */
+	double covered_bytes;
+	u64 min_size, max_size;
+	struct growth_run growth;
+	u64 growth_runs;
+	double bytes_per_s;
+	bool temporary;
+	u8 chunk_class;  /* of a leak: enum chunk_class */
+	u8 misuse;       /* enum misuse_what */
+	double own_rank; /* of the stack that costs most */
+	u64 key;
+};
 
 struct findings_query {
-	struct leaks_query leaks;
-	const struct trace_info *info;
+	struct thresholds thresholds;
+	double min_share; /* below this rank findings are not listed; errors are */
 };
 
-/* All of it as one record named "leaks"; NULL and err on failure. */
-struct result *findings_result(const struct findings *self, const struct stack_source *source,
-			       const struct suppressions *suppressions,
-			       const struct findings_query *query, struct err *err);
+struct findings {                 /* all zero = empty */
+	VEC(struct finding) rows; /* worst first */
+	u64 below;                /* findings below min_share */
+	bool from_accesses;       /* some of them rest on recorded accesses */
+};
 
-/* Adds fields leaks.* to a report, which text shows if there is anything to tell. */
-void findings_mention(const struct findings *self, const struct model *model,
-		      struct result *report);
+#define FINDINGS_MIN_SHARE 0.01
+
+/* leaks: what leak_report_make found. */
+int findings_find(struct findings *self, const struct stack_source *source,
+		  const struct leak_report *leaks, const struct findings_query *query,
+		  struct err *err);
+void findings_release(struct findings *self);
+
+/* The same with the leaks found first, less what the built-in suppressions hide. */
+int findings_make(struct findings *self, const struct stack_source *source,
+		  const struct trace_info *info, const struct findings_query *query,
+		  struct err *err);
+
+/* "Only 1 of 512 bytes is ever used: …"; and "parse (parse.c:12), called by main (main.c:3)". Live as
+ * long as result; NULL (and result failed) if there is no memory. */
+const char *finding_text(const struct finding *finding, const struct model *model,
+			 struct result *result);
+const char *finding_where(const struct finding *finding, const struct stack_source *source,
+			  struct result *result);
+
+struct findings_show {
+	u64 top;     /* rows, 0 = all */
+	bool stacks; /* in text */
+};
+
+/* A record named "summary" with what the whole run costs, and the table as its part. */
+struct result *findings_report(const struct findings *self, const struct stack_source *source,
+			       const struct trace_info *info, const struct findings_show *show,
+			       struct err *err);
+
+/* A table named "findings"; NULL and err on failure. */
+struct result *findings_result(const struct findings *self, const struct stack_source *source,
+			       const struct findings_show *show, struct err *err);
 
 #endif

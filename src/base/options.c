@@ -66,6 +66,21 @@ bool parse_number(const char *text, u64 *number)
 	return true;
 }
 
+bool parse_percent(const char *text, double *share)
+{
+	char *end;
+	double percent;
+
+	if (*text < '0' || *text > '9')
+		return false; /* strtod would take signs, spaces, names and "inf" */
+	percent = strtod(text, &end);
+	if (end == text || strpbrk(text, "xXeE") || (*end && strcmp(end, "%") != 0) ||
+	    !(percent <= 100))
+		return false;
+	*share = percent / 100;
+	return true;
+}
+
 /* Power of 1024 that a suffix stands for, or -1. */
 static int suffix_power(const char *suffix)
 {
@@ -154,6 +169,12 @@ static int store(struct parser *self, const struct option_spec *spec, const char
 			return 0;
 		return err_set(self->err, ERR_USAGE,
 			       "--%s wants a size such as 4096, 64K or 1.5G, not '%s'", spec->name,
+			       value);
+	case OPTION_PERCENT:
+		if (parse_percent(value, field))
+			return 0;
+		return err_set(self->err, ERR_USAGE,
+			       "--%s wants a percentage from 0 to 100, not '%s'", spec->name,
 			       value);
 	case OPTION_CHOICE:
 		if (!choice_has(spec->argument, value))

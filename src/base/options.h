@@ -21,6 +21,7 @@ enum option_type {
 	OPTION_STRINGS, /* struct option_strings: may be given several times */
 	OPTION_NUMBER, /* u64, decimal */
 	OPTION_BYTES,  /* u64: 4096, 64K, 1.5M, 2GiB */
+	OPTION_PERCENT, /* double, 0 to 1: "0.1" and "0.1%" are 0.001 */
 	OPTION_CHOICE, /* const char *, one of the words in `argument`, separated by | */
 };
 
@@ -66,6 +67,9 @@ bool parse_bytes(const char *text, u64 *bytes);
 
 /* "123" → 123; false if it is not a decimal number that fits. */
 bool parse_number(const char *text, u64 *number);
+
+/* "0.1" or "0.1%" → 0.001; false if it is not a number from 0 to 100. */
+bool parse_percent(const char *text, double *share);
 
 /* Letters to insert, remove or replace to make b of a: what "did you mean" goes by. */
 u32 word_distance(const char *a, const char *b);

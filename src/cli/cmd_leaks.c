@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/findings.h"
+#include "analysis/leak_report.h"
 #include "base/units.h"
 #include "cli/loaded.h"
 
@@ -144,7 +144,7 @@ struct leaks {
 	struct fail_on fail_on;
 	struct loaded trace;
 	struct suppressions suppressions;
-	struct findings findings;
+	struct leak_report report;
 };
 
 /* The user's own come first: of two that match, the first one counts. */
@@ -172,37 +172,37 @@ static struct result *build(struct leaks *self, struct err *err)
 {
 	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
 	struct growth_query growth = growth_query(self->args);
-	struct findings_query query = {
+	struct leak_report_query query = {
 		.leaks = {.kinds = self->kinds, .top = self->args->top},
 		.info = &self->trace.info,
 	};
 
-	if (findings_make(&self->findings, &source, &self->trace.info, &growth, &self->suppressions,
+	if (leak_report_make(&self->report, &source, &self->trace.info, &growth, &self->suppressions,
 			  err) < 0)
 		return NULL;
-	return findings_result(&self->findings, &source, &self->suppressions, &query, err);
+	return leak_report_result(&self->report, &source, &self->suppressions, &query, err);
 }
 
 /* ---- failing ---- */
 
-static u64 measured(const struct findings *findings, enum limit limit)
+static u64 measured(const struct leak_report *report, enum limit limit)
 {
 	u64 most = 0;
 
 	switch (limit) {
 	case LIMIT_LOST:
-		return findings->leaks.classes[CLASS_LOST].bytes;
+		return report->leaks.classes[CLASS_LOST].bytes;
 	case LIMIT_INDIRECT:
-		return findings->leaks.classes[CLASS_INDIRECT].bytes;
+		return report->leaks.classes[CLASS_INDIRECT].bytes;
 	case LIMIT_POSSIBLE:
-		return findings->leaks.classes[CLASS_POSSIBLE].bytes;
+		return report->leaks.classes[CLASS_POSSIBLE].bytes;
 	case LIMIT_GROWTH:
-		for (u64 i = 0; i < findings->growth.rows.count; i++)
-			if (findings->growth.rows.data[i].growth_bytes > (double)most)
-				most = (u64)findings->growth.rows.data[i].growth_bytes;
+		for (u64 i = 0; i < report->growth.rows.count; i++)
+			if (report->growth.rows.data[i].growth_bytes > (double)most)
+				most = (u64)report->growth.rows.data[i].growth_bytes;
 		return most;
 	case LIMIT_MISUSE:
-		return findings->misuse.certain;
+		return report->misuse.certain;
 	case LIMITS:
 		break;
 	}
@@ -219,15 +219,15 @@ static bool exceeds(const struct leaks *self, enum limit limit)
 	if (!self->fail_on.on[limit])
 		return false;
 	if (limit <= LIMIT_POSSIBLE && !self->fail_on.limit[limit])
-		return self->findings.leaks.classes[classes[limit]].chunks != 0;
-	return measured(&self->findings, limit) > self->fail_on.limit[limit];
+		return self->report.leaks.classes[classes[limit]].chunks != 0;
+	return measured(&self->report, limit) > self->fail_on.limit[limit];
 }
 
 static void say_failed(const struct leaks *self, enum limit limit)
 {
 	static const char *const texts[LIMITS] = {"lost", "indirectly lost", "possibly lost",
 						  "of growth at one point in the second half"};
-	u64 value = measured(&self->findings, limit);
+	u64 value = measured(&self->report, limit);
 
 	if (limit == LIMIT_MISUSE)
 		fprintf(stderr, "heapwise leaks: %s: failed: %s wrong calls\n", self->trace.path,
@@ -241,8 +241,8 @@ static void say_failed(const struct leaks *self, enum limit limit)
 /* What was asked for and could not be judged never fails; that it was not must be seen. */
 static void say_not_judged(const struct leaks *self, struct result *result)
 {
-	const struct findings *findings = &self->findings;
-	const struct leak_sum *unknown = &findings->leaks.classes[CLASS_UNKNOWN];
+	const struct leak_report *report = &self->report;
+	const struct leak_sum *unknown = &report->leaks.classes[CLASS_UNKNOWN];
 	const bool *on = self->fail_on.on;
 
 	if ((on[LIMIT_LOST] || on[LIMIT_INDIRECT] || on[LIMIT_POSSIBLE]) && unknown->chunks)
@@ -250,12 +250,12 @@ static void say_not_judged(const struct leaks *self, struct result *result)
 			self->trace.path, units_bytes(unknown->bytes).text,
 			units_count(model_count(self->trace.model, unknown->chunks)).text,
 			leaks_unknown_reason(self->trace.model, result));
-	if (on[LIMIT_GROWTH] && findings->growth.not_judged)
+	if (on[LIMIT_GROWTH] && report->growth.not_judged)
 		fprintf(stderr, "heapwise leaks: %s: growth was not judged: %s\n", self->trace.path,
-			findings->growth.not_judged);
-	if (on[LIMIT_MISUSE] && findings->misuse.possible)
+			report->growth.not_judged);
+	if (on[LIMIT_MISUSE] && report->misuse.possible)
 		fprintf(stderr, "heapwise leaks: %s: %s calls may be wrong, but are not certain\n",
-			self->trace.path, units_count(findings->misuse.possible).text);
+			self->trace.path, units_count(report->misuse.possible).text);
 }
 
 static int verdict(const struct leaks *self, struct result *result)
@@ -292,8 +292,8 @@ static int leaks_one(void *data, const char *path)
 		status = command_fail(self->command, &err);
 	}
 	result_free(result);
-	findings_release(&self->findings);
-	memset(&self->findings, 0, sizeof self->findings);
+	leak_report_release(&self->report);
+	memset(&self->report, 0, sizeof self->report);
 	suppressions_release(&self->suppressions);
 	loaded_release(&self->trace);
 	return status;

@@ -40,6 +40,8 @@ static const struct option_spec options[] = {
 	       "how to print the report (text)"),
 	OPTION_END};
 
+enum { PART_FINDINGS, PART_POINTS }; /* the first parts of a report */
+
 /* What one report needs while it is made. */
 struct report {
 	const struct command *command;
@@ -58,21 +60,30 @@ static struct result *points(const struct report *self, enum points_by by, struc
 	return analyse_points(&source, &query, err);
 }
 
-/* What 'heapwise leaks' would find, in a line each. */
-static int mention_findings(const struct report *self, struct result *report, struct err *err)
+/* What 'heapwise leaks' would find, in a line each, and what 'heapwise findings' would begin with. */
+static int add_findings(const struct report *self, struct result *report, struct err *err)
 {
 	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
+	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
+				       .min_share = FINDINGS_MIN_SHARE};
+	struct findings_show show = {.top = self->args->top};
 	struct growth_query growth = growth_defaults();
 	struct suppressions suppressions = {0};
+	struct leak_report leaks = {0};
 	struct findings findings = {0};
 	int status = suppressions_add_builtin(&suppressions, err);
 
 	if (status == 0)
-		status = findings_make(&findings, &source, &self->trace.info, &growth,
-				       &suppressions, err);
+		status = leak_report_make(&leaks, &source, &self->trace.info, &growth,
+					  &suppressions, err);
 	if (status == 0)
-		findings_mention(&findings, self->trace.model, report);
+		status = findings_find(&findings, &source, &leaks, &query, err);
+	if (status == 0) {
+		leak_report_mention(&leaks, self->trace.model, report);
+		result_add_part(report, findings_result(&findings, &source, &show, err));
+	}
 	findings_release(&findings);
+	leak_report_release(&leaks);
 	suppressions_release(&suppressions);
 	return status;
 }
@@ -96,7 +107,7 @@ static struct result *build(const struct report *self, struct err *err)
 
 	if (!report)
 		return NULL;
-	if (mention_findings(self, report, err) < 0) {
+	if (add_findings(self, report, err) < 0) {
 		result_free(report);
 		return NULL;
 	}
@@ -130,7 +141,7 @@ static void print_more(const char *path)
 static void print(const struct report *self, const struct result *report)
 {
 	if (self->format == FORMAT_CSV && self->args->by)
-		render_csv(report->parts.data[0], stdout);
+		render_csv(report->parts.data[PART_POINTS], stdout);
 	else
 		print_result(report, self->format);
 	if (self->format == FORMAT_TEXT)

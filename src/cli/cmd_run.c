@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "cli/brief.h"
 #include "cli/command.h"
 #include "format/session.h"
 #include "monitor/run.h"
@@ -224,6 +225,27 @@ static void say_totals(const struct run_args *args, const struct run_result *res
 	fprintf(stderr, "\n");
 }
 
+/* Reading a large trace again would keep the user waiting for his prompt. */
+enum { BRIEF_EVENTS_MAX = 2000000 };
+
+static bool wants_brief(const struct run_args *args, const struct run_result *result)
+{
+	u64 events = result->totals.allocations + result->totals.frees;
+
+	return result->recorded && !args->report && !args->children && !result->write_errno &&
+	       events <= BRIEF_EVENTS_MAX;
+}
+
+/* What to look at first, and where to go on. */
+static void say_next(const struct run_args *args, const struct run_result *result)
+{
+	if (wants_brief(args, result) && brief_findings(&cmd_run, result->output))
+		fprintf(stderr, "heapwise: next: heapwise findings %s, heapwise report %s\n",
+			result->output, result->output);
+	else if (result->recorded && !args->report && !result->write_errno)
+		fprintf(stderr, "heapwise: next: heapwise report %s\n", result->output);
+}
+
 static void summary(const struct run_args *args, const struct run_result *result)
 {
 	say_losses(result);
@@ -250,8 +272,7 @@ static void summary(const struct run_args *args, const struct run_result *result
 			result->control_problem);
 	if (result->runtime_hint[0])
 		fprintf(stderr, "heapwise: note: %s\n", result->runtime_hint);
-	if (result->recorded && !args->report && !result->write_errno)
-		fprintf(stderr, "heapwise: next: heapwise report %s\n", result->output);
+	say_next(args, result);
 }
 
 /* ---- symbols --------------------------------------------------------------------------------- */

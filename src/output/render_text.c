@@ -79,6 +79,35 @@ void value_format(enum value_type type, const struct value *value, struct strbuf
 	}
 }
 
+/* Breaks a text at spaces; the first line begins with `first`, the others are indented as much. */
+static void put_wrapped(struct page *page, const char *first, const char *text)
+{
+	u32 indent = (u32)strlen(first);
+	u32 room = page->style->width > indent + 20 ? page->style->width - indent : UINT32_MAX;
+
+	for (bool begun = false; *text; begun = true) {
+		size_t cut = strlen(text);
+		struct strbuf line = {0};
+
+		if (cut > room) {
+			cut = room;
+			while (cut && text[cut] != ' ')
+				cut--;
+			if (!cut)
+				cut = strlen(text);
+		}
+		strbuf_add_bytes(&line, text, cut);
+		if (begun)
+			text_pad(&page->text, indent);
+		else
+			strbuf_add(&page->text, first);
+		text_add_clean(&page->text, strbuf_text(&line));
+		strbuf_add_char(&page->text, '\n');
+		strbuf_release(&line);
+		text += cut + (text[cut] == ' ');
+	}
+}
+
 /* ---- stacks ---- */
 
 static void frame_name(const struct result_frame *frame, u32 columns, struct strbuf *out)
@@ -205,7 +234,12 @@ static bool is_left(enum value_type type)
 
 static bool is_cell(const struct result_column *column)
 {
-	return column->label && column->type != VALUE_STACK;
+	return column->label && column->type != VALUE_STACK && !column->below;
+}
+
+static bool is_stack(const struct result_column *column)
+{
+	return column->label && column->type == VALUE_STACK;
 }
 
 static u32 column_width(const struct result *table, u64 column)
@@ -333,6 +367,17 @@ static void put_named_stack(struct page *page, const struct result_column *spec,
 		put_stack(page, value->stack);
 }
 
+/* Sentences about the row. */
+static void put_below(struct page *page, const struct result *table, u64 row)
+{
+	for (u64 i = 0; i < table->columns.count; i++) {
+		const struct value *value = result_cell(table, row, i);
+
+		if (table->columns.data[i].below && table->columns.data[i].label && value->known)
+			put_wrapped(page, "       ", value->text);
+	}
+}
+
 /* column is the first one that holds stacks. */
 static void put_stack_row(struct page *page, const struct result *table, const u32 *widths, u64 row,
 			  u64 column)
@@ -345,12 +390,13 @@ static void put_stack_row(struct page *page, const struct result *table, const u
 	if (label)
 		snprintf(mark, sizeof mark, "#%" PRIu64, label);
 	table_line(page, table, widths, row, mark);
+	put_below(page, table, row);
 	if (seen)
 		put_stack_as_above(page, mark);
 	else if (value->known)
 		put_stack(page, value->stack);
 	for (u64 i = column + 1; i < table->columns.count; i++)
-		if (table->columns.data[i].type == VALUE_STACK)
+		if (is_stack(&table->columns.data[i]))
 			put_named_stack(page, &table->columns.data[i], result_cell(table, row, i));
 	if (row + 1 < result_rows(table))
 		strbuf_add_char(&page->text, '\n');
@@ -368,15 +414,17 @@ static void put_table(struct page *page, const struct result *table)
 	for (u64 i = 0; i < table->columns.count; i++) {
 		if (is_cell(&table->columns.data[i]))
 			widths[i] = column_width(table, i);
-		else if (table->columns.data[i].type == VALUE_STACK && stack == UINT64_MAX)
+		else if (is_stack(&table->columns.data[i]) && stack == UINT64_MAX)
 			stack = i;
 	}
 	table_line(page, table, widths, UINT64_MAX, stack == UINT64_MAX ? NULL : "");
 	for (u64 row = 0; row < result_rows(table); row++) {
-		if (stack == UINT64_MAX)
-			table_line(page, table, widths, row, NULL);
-		else
+		if (stack != UINT64_MAX) {
 			put_stack_row(page, table, widths, row, stack);
+			continue;
+		}
+		table_line(page, table, widths, row, NULL);
+		put_below(page, table, row);
 	}
 	free(widths);
 }
@@ -529,34 +577,6 @@ static void put_record(struct page *page, const struct result *record)
 
 /* ---- the whole ---- */
 
-/* Breaks the caveat at spaces, the following lines indented. */
-static void put_caveat(struct page *page, const char *caveat)
-{
-	u32 room = page->style->width > 20 ? page->style->width - 4 : UINT32_MAX;
-	const char *mark = "! ";
-
-	while (*caveat) {
-		size_t cut = strlen(caveat);
-		struct strbuf line = {0};
-
-		if (cut > room) {
-			cut = room;
-			while (cut && caveat[cut] != ' ')
-				cut--;
-			if (!cut)
-				cut = strlen(caveat);
-		}
-		strbuf_add_bytes(&line, caveat, cut);
-		strbuf_add(&page->text, "  ");
-		strbuf_add(&page->text, mark);
-		text_add_clean(&page->text, strbuf_text(&line));
-		strbuf_add_char(&page->text, '\n');
-		strbuf_release(&line);
-		caveat += cut + (caveat[cut] == ' ');
-		mark = "  ";
-	}
-}
-
 static void put_result(struct page *page, const struct result *result)
 {
 	if (result->title && *result->title) {
@@ -575,7 +595,7 @@ static void put_result(struct page *page, const struct result *result)
 	if (result->caveats.count && result->columns.count)
 		strbuf_add_char(&page->text, '\n');
 	for (u64 i = 0; i < result->caveats.count; i++)
-		put_caveat(page, result->caveats.data[i]);
+		put_wrapped(page, "  ! ", result->caveats.data[i]);
 	for (u64 i = 0; i < result->parts.count; i++) {
 		if (result->parts.data[i]->hidden_in_text)
 			continue;

@@ -119,6 +119,7 @@ struct result_column {
 	const char *remark;
 	const char *section;
 	bool hide_zero; /* numbers: not shown in text when 0 */
+	bool below; /* a sentence: text shows it on lines of its own, between the row and its stack */
 	/* Grids only. joint stands between this column and the one before (NULL = two spaces); one
 	 * without spaces, such as "/", only where there is a value. Neighbours with the same over
 	 * share that heading, whose lines stand above their labels. */

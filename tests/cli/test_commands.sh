@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report mprof leaks dump info symbolize ctl doctor"
+equal "commands" "$(echo $commands)" "run report findings mprof leaks scores dump info symbolize ctl doctor cc c++"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -40,6 +40,13 @@ dump|2|which FILE
 info|2|which FILE
 symbolize|2|which FILE
 mprof|2|which FILE
+findings|2|which FILE
+scores|2|which FILE
+scores --by size a|2|wants one of severity
+findings --idle much a|2|wants a percentage
+findings --idle 101 a|2|wants a percentage
+findings /no/such/file|3|/no/such/file: No such file
+scores /no/such/file|3|/no/such/file: No such file
 doctor now|2|not wanted
 ctl|2|which PID, and what
 ctl 1|2|which PID, and what

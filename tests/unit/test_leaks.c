@@ -2,7 +2,7 @@
  * Kept chunks by chain and class, and suppressions. */
 #include <stdio.h>
 
-#include "analysis/findings.h"
+#include "analysis/leak_report.h"
 #include "base/strbuf.h"
 #include "unit/test_analysis.h"
 
@@ -361,20 +361,20 @@ TEST(mention, "the report tells what is or may be lost, and nothing if no scan w
 	struct feed feed = five_classes(), unscanned = feed_new();
 	struct stack_source source = {.model = feed.model};
 	struct growth_query growth = growth_defaults();
-	struct findings findings = {0}, nothing = {0};
+	struct leak_report leaks = {0}, nothing = {0};
 	struct result *report = result_new(RESULT_RECORD, "report", "");
 	struct result *silent = result_new(RESULT_RECORD, "report", "");
 
 	tell_end(&feed, IMAGE_EXITED);
-	told(&feed, findings_make(&findings, &source, NULL, &growth, NULL, &feed.err));
-	findings_mention(&findings, feed.model, report);
+	told(&feed, leak_report_make(&leaks, &source, NULL, &growth, NULL, &feed.err));
+	leak_report_mention(&leaks, feed.model, report);
 	CHECK_EQ(number(report, "leaks.bytes"), 1000 + 100 + 101 + 102);
 	CHECK_EQ(number(report, "leaks.chunks"), 4);
 	CHECK_EQ(number(report, "leaks.misuse"), 0);
 	CHECK(!result_field(report, "leaks.growing_points")->known); /* too short */
-	findings_mention(&nothing, unscanned.model, silent);
+	leak_report_mention(&nothing, unscanned.model, silent);
 	CHECK(!result_field(silent, "leaks.bytes")->known);
-	findings_release(&findings);
+	leak_report_release(&leaks);
 	result_free(report);
 	result_free(silent);
 	model_free(feed.model);

@@ -242,6 +242,30 @@ TEST(byte_sizes, "sizes are read in powers of 1024 and refused when they are non
 	}
 }
 
+TEST(percent, "percentages have decimals and stay within 0 and 100")
+{
+	static const struct {
+		const char *text;
+		double share;
+		bool good;
+	} rows[] = {
+		{"0", 0, true},         {"100", 1, true},    {"0.1", 0.001, true},
+		{"12.5%", 0.125, true}, {"100.1", 0, false}, {"-1", 0, false},
+		{"", 0, false},         {"%", 0, false},     {"5 %", 0, false},
+		{"5%%", 0, false},      {"nan", 0, false},   {"inf", 0, false},
+		{"1e1", 0, false},      {"0x10", 0, false},  {" 5", 0, false},
+		{"5x", 0, false},       {"+5", 0, false},    {".5", 0, false},
+	};
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		double share = -1;
+		bool good = parse_percent(rows[i].text, &share);
+
+		if (good != rows[i].good || (good && share != rows[i].share))
+			FAIL("'%s' gives %d, %g", rows[i].text, good, share);
+	}
+}
+
 TEST(distance, "word distance counts insertions, removals and replacements")
 {
 	CHECK_EQ(word_distance("report", "report"), 0);

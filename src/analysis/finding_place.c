@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ * Which frames of a stack a developer would call the place.
+ * Host. */
+#include <string.h>
+
+#include "analysis/findings.h"
+
+/* Libraries that allocate on the program's behalf. */
+static bool is_system(const char *module)
+{
+	static const char *const names[] = {"libc.so",      "libc-",    "ld-linux",   "ld-2",
+					    "libstdc++.so", "libc++",   "libgcc_s",   "libm.so",
+					    "libpthread",   "libdl.so", "libheapwise"};
+	const char *slash = strrchr(module, '/'), *base = slash ? slash + 1 : module;
+
+	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
+		if (strncmp(base, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+static struct finding_frame frame_of(const struct stack_names *names, u32 i, u64 offset)
+{
+	struct finding_frame frame = {.function = "",
+				      .file = "",
+				      .module = names->module,
+				      .offset = offset};
+
+	if (i < names->count) {
+		frame.function = names->frames[i].function;
+		frame.file = names->frames[i].file;
+		frame.line = names->frames[i].line;
+	}
+	return frame;
+}
+
+static bool is_own(const struct finding_frame *frame)
+{
+	return !is_system(frame->module) && !function_is_minor(frame->function);
+}
+
+struct finding_place finding_place(const struct stack_source *source, struct frame_id id)
+{
+	static const struct finding_frame none = {"", "", "", 0, 0};
+	struct finding_place place = {none, none};
+	struct finding_frame first = none;
+	u32 found = 0, seen = 0;
+
+	for (u32 at = id.index; at && found < 2;) {
+		const struct frame *frame =
+			context_table_frame(&source->model->contexts, (struct frame_id){at});
+		struct stack_names names = stack_names(source, (struct frame_id){at});
+
+		for (u32 i = 0; i == 0 || i < names.count; i++) {
+			struct finding_frame one = frame_of(&names, i, frame->address);
+
+			if (!seen++)
+				first = one;
+			if (found < 2 && is_own(&one))
+				*(found++ ? &place.caller : &place.own) = one;
+		}
+		at = frame->parent;
+	}
+	if (!found)
+		place.own = first;
+	return place;
+}
+
+static u64 hash_text(u64 hash, const char *text)
+{
+	do
+		hash = (hash ^ (u8)*text) * 0x100000001b3ull;
+	while (*text++);
+	return hash;
+}
+
+static u64 hash_frame(u64 hash, const struct finding_frame *frame, bool lines)
+{
+	const char *slash = strrchr(frame->module, '/');
+
+	hash = hash_text(hash, slash ? slash + 1 : frame->module);
+	hash = hash_text(hash, frame->function);
+	if (!*frame->function)
+		return hash_u64(hash ^ frame->offset);
+	if (lines)
+		hash = hash_u64(hash_text(hash, frame->file) ^ frame->line);
+	return hash;
+}
+
+u64 finding_place_hash(const struct finding_place *place, u64 seed, bool lines)
+{
+	u64 hash = hash_frame(0xcbf29ce484222325ull ^ seed, &place->own, lines);
+
+	return hash_frame(hash, &place->caller, lines);
+}

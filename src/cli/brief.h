@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ * The first findings of a trace in a few lines on stderr, for the end of `heapwise run`. */
+#ifndef CLI_BRIEF_H
+#define CLI_BRIEF_H
+
+#include "cli/command.h"
+
+/* How many findings there are. */
+u64 brief_findings(const struct command *command, const char *path);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise findings: the ranked list on which a developer acts.
+ * Host. */
+#include <stdio.h>
+
+#include "analysis/findings.h"
+#include "cli/brief.h"
+#include "cli/loaded.h"
+#include "cli/thresholds.h"
+
+enum { DEPTH_TEXT = 4, BRIEF_ROWS = 3 };
+
+struct findings_args {
+	const char *format;
+	u64 top, image, depth;
+	double min_share;
+	bool symbols;
+	struct thresholds thresholds;
+};
+
+static const struct findings_args defaults = {.top = 10,
+					      .image = NOT_GIVEN,
+					      .depth = NOT_GIVEN,
+					      .min_share = FINDINGS_MIN_SHARE,
+					      .symbols = true,
+					      .thresholds = THRESHOLDS_DEFAULT};
+
+static const struct option_spec options[] = {
+	OPTION(struct findings_args, top, 'n', "top", OPTION_NUMBER, "N",
+	       "show the first N findings (10; 0 = all)"),
+	OPTION(struct findings_args, depth, 'd', "depth", OPTION_NUMBER, "N",
+	       "show N frames of each stack (text: 4, json and csv: all; 0 = all)"),
+	OPTION(struct findings_args, min_share, 0, "min-share", OPTION_PERCENT, "PERCENT",
+	       "leave out what costs less than this part of the program's bytes × time, "
+	       "allocations or peak; errors stay (1)"),
+	OPTION(struct findings_args, image, 0, "image", OPTION_NUMBER, "N",
+	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
+	OPTION(struct findings_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
+	       "do not look for function names that the trace does not have"),
+	OPTION(struct findings_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
+	       "how to print the result (text)"),
+	THRESHOLD_OPTIONS(struct findings_args, thresholds),
+	OPTION_END};
+
+struct find {
+	const struct command *command;
+	const struct findings_args *args;
+	enum format format;
+	struct loaded trace;
+};
+
+static struct result *build(const struct find *self, struct err *err)
+{
+	u64 depth = self->args->depth == NOT_GIVEN && self->format == FORMAT_TEXT
+			    ? DEPTH_TEXT
+			    : self->args->depth;
+	struct stack_source source = loaded_stacks(&self->trace, self->format, depth);
+	struct findings_query query = {.thresholds = self->args->thresholds,
+				       .min_share = self->args->min_share};
+	struct findings_show show = {.top = self->args->top, .stacks = true};
+	struct findings findings = {0};
+	struct result *result = NULL;
+
+	if (findings_make(&findings, &source, &self->trace.info, &query, err) == 0)
+		result = findings_report(&findings, &source, &self->trace.info, &show, err);
+	findings_release(&findings);
+	return result;
+}
+
+static int find_one(void *data, const char *path)
+{
+	struct find *self = data;
+	struct result *result = NULL;
+	struct err err = {0};
+	int status = EXIT_DONE;
+
+	self->trace = (struct loaded){.command = self->command,
+				      .path = path,
+				      .wanted_image = self->args->image,
+				      .find_symbols = self->args->symbols};
+	if (loaded_read(&self->trace, &err) == 0)
+		result = build(self, &err);
+	if (result)
+		print_result(result, self->format);
+	else
+		status = command_fail(self->command, &err);
+	result_free(result);
+	loaded_release(&self->trace);
+	return status;
+}
+
+static int run(const struct command *self, void *fields, int argc, char **argv)
+{
+	const struct findings_args *args = fields;
+	struct find find = {.command = self, .args = args, .format = format_parse(args->format)};
+
+	if (argc != 1)
+		return command_usage(self, argc ? "one FILE at a time" : "which FILE?");
+	return loaded_each(self, argv[0], find.format, find_one, &find);
+}
+
+static void print_brief(const struct findings *findings, const struct stack_source *source)
+{
+	struct result *texts = result_new(RESULT_RECORD, "", "");
+
+	for (u64 i = 0; texts && i < findings->rows.count && i < BRIEF_ROWS; i++) {
+		const struct finding *finding = &findings->rows.data[i];
+		const char *where = finding_where(finding, source, texts);
+		const char *text = finding_text(finding, source->model, texts);
+
+		if (where && text)
+			fprintf(stderr, "heapwise: finding %llu: %s\nheapwise:   %s\n",
+				(unsigned long long)i + 1, where, text);
+	}
+	result_free(texts);
+}
+
+u64 brief_findings(const struct command *command, const char *path)
+{
+	struct loaded trace = {.command = command, .path = path, .wanted_image = NOT_GIVEN};
+	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
+				       .min_share = FINDINGS_MIN_SHARE};
+	struct findings findings = {0};
+	struct err err = {0};
+	u64 found = 0;
+
+	if (loaded_read(&trace, &err) == 0) {
+		struct stack_source source = loaded_stacks(&trace, FORMAT_TEXT, DEPTH_TEXT);
+
+		if (findings_make(&findings, &source, &trace.info, &query, &err) == 0) {
+			print_brief(&findings, &source);
+			found = findings.rows.count;
+		}
+	}
+	if (err.code)
+		fprintf(stderr, "heapwise: note: no findings: %s\n", err.text);
+	findings_release(&findings);
+	loaded_release(&trace);
+	return found;
+}
+
+const struct command cmd_findings = {
+	.name = "findings",
+	.operands = "FILE",
+	.summary = "list what is worth changing, by what it costs",
+	.details =
+		"FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
+		"--children.\n"
+		"Each finding says what was seen, where, what it costs, how sure that is, and the "
+		"usual\n"
+		"repair: misuse of the heap, leaks, growth until the end; memory that is unused, "
+		"used in\n"
+		"part, allocated early or freed late (if accesses were recorded); chunks that are "
+		"freed\n"
+		"at once, that grow step by step, or have no bytes. The other options are limits "
+		"of what\n"
+		"counts as such.",
+	.options = options,
+	.fields_size = sizeof(struct findings_args),
+	.fields_default = &defaults,
+	.run = run,
+};

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise scores: how well each allocation point uses the heap, in numbers, and what can be said of it.
+ * Host. */
+#include <stdio.h>
+
+#include "analysis/scores.h"
+#include "cli/loaded.h"
+#include "cli/thresholds.h"
+
+struct scores_args {
+	const char *by, *format;
+	u64 top, image, depth;
+	bool symbols, all;
+	struct thresholds thresholds;
+};
+
+static const struct scores_args defaults = {.top = 10,
+					    .image = NOT_GIVEN,
+					    .depth = NOT_GIVEN,
+					    .symbols = true,
+					    .thresholds = THRESHOLDS_DEFAULT};
+
+static const struct option_spec options[] = {
+	OPTION(struct scores_args, by, 'b', "by", OPTION_CHOICE,
+	       "severity|bytes|count|lifetime|usage|useful",
+	       "list the points in this order, worst or largest first (severity)"),
+	OPTION(struct scores_args, top, 'n', "top", OPTION_NUMBER, "N",
+	       "show the first N points (10; 0 = all)"),
+	OPTION(struct scores_args, depth, 'd', "depth", OPTION_NUMBER, "N",
+	       "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
+	OPTION(struct scores_args, all, 'a', "all", OPTION_SET, NULL,
+	       "list also the inferences that do not hold, or are unknown"),
+	OPTION(struct scores_args, image, 0, "image", OPTION_NUMBER, "N",
+	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
+	OPTION(struct scores_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
+	       "do not look for function names that the trace does not have"),
+	OPTION(struct scores_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
+	       "how to print the result (text)"),
+	THRESHOLD_OPTIONS(struct scores_args, thresholds),
+	OPTION_END};
+
+struct scores {
+	const struct command *command;
+	const struct scores_args *args;
+	enum format format;
+	enum scores_by by;
+	struct loaded trace;
+};
+
+static struct result *build(const struct scores *self, struct err *err)
+{
+	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
+	struct scores_query query = {.by = self->by,
+				     .top = self->args->top,
+				     .all_inferences = self->args->all,
+				     .thresholds = self->args->thresholds,
+				     .info = &self->trace.info};
+
+	return analyse_scores(&source, &query, err);
+}
+
+static int scores_one(void *data, const char *path)
+{
+	struct scores *self = data;
+	struct result *result = NULL;
+	struct err err = {0};
+	int status = EXIT_DONE;
+
+	self->trace = (struct loaded){.command = self->command,
+				      .path = path,
+				      .wanted_image = self->args->image,
+				      .find_symbols = self->args->symbols};
+	if (loaded_read(&self->trace, &err) == 0)
+		result = build(self, &err);
+	if (result)
+		print_result(result, self->format);
+	else
+		status = command_fail(self->command, &err);
+	result_free(result);
+	loaded_release(&self->trace);
+	return status;
+}
+
+static int run(const struct command *self, void *fields, int argc, char **argv)
+{
+	const struct scores_args *args = fields;
+	struct scores scores = {.command = self,
+				.args = args,
+				.format = format_parse(args->format)};
+
+	if (argc != 1)
+		return command_usage(self, argc ? "one FILE at a time" : "which FILE?");
+	if (args->by)
+		scores_by_parse(args->by, &scores.by);
+	return loaded_each(self, argv[0], scores.format, scores_one, &scores);
+}
+
+const struct command cmd_scores = {
+	.name = "scores",
+	.operands = "FILE",
+	.summary = "score how well each allocation point uses its memory",
+	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
+		   "--children.\n"
+		   "Scores go from 0, worst, to 1: lifetime, how long chunks live compared with "
+		   "those that\n"
+		   "are allocated around them; usage, which part of the bytes is used; useful, for "
+		   "which part\n"
+		   "of their life. The last two need recorded accesses, and are unknown without. "
+		   "Severity is\n"
+		   "1 to 12, by the geometric mean of the known scores.",
+	.options = options,
+	.fields_size = sizeof(struct scores_args),
+	.fields_default = &defaults,
+	.run = run,
+};

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT
+ * The ranked list: what is on it, in which order, in which words. */
+#include <stdio.h>
+
+#include "analysis/findings.h"
+#include "base/strbuf.h"
+#include "output/render.h"
+#include "unit/test_access.h"
+
+enum { RUN = 100000000 }; /* 100 ms */
+
+static const char *const names[] = {"alpha", "beta", "gamma", "delta"};
+
+struct found {
+	struct feed feed;
+	struct symbol_frame frames[4];
+	struct symbol_entry entries[4];
+	struct symbol_table symbols;
+	struct stack_source source;
+	struct findings findings;
+	struct result *texts;
+};
+
+static void begin(struct found *self)
+{
+	*self = (struct found){.feed = feed_new(), .texts = result_new(RESULT_RECORD, "", "")};
+	tell_functions(&self->feed, 4);
+	self->symbols = named_table(names, 4, self->frames, self->entries);
+	for (u32 i = 0; i < 4; i++)
+		self->frames[i].line = 10 * (i + 1);
+}
+
+static void finish(struct found *self)
+{
+	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
+				       .min_share = FINDINGS_MIN_SHARE};
+
+	end_at(&self->feed, RUN);
+	self->source = (struct stack_source){.model = self->feed.model, .symbols = &self->symbols};
+	told(&self->feed,
+	     findings_make(&self->findings, &self->source, NULL, &query, &self->feed.err));
+}
+
+static void release(struct found *self)
+{
+	findings_release(&self->findings);
+	result_free(self->texts);
+	model_free(self->feed.model);
+}
+
+static const char *text(struct found *self, u64 row)
+{
+	if (row >= self->findings.rows.count)
+		FAIL("no finding %u", (unsigned)row);
+	return finding_text(&self->findings.rows.data[row], self->feed.model, self->texts);
+}
+
+static const char *where(struct found *self, u64 row)
+{
+	return finding_where(&self->findings.rows.data[row], &self->source, self->texts);
+}
+
+/* A chunk that lives for the whole run but for its last 10 ns. */
+static void lives(struct found *self, u32 context, u64 size, u64 reads, u64 writes, u64 bytes)
+{
+	u64 chunk = alloc_at(&self->feed, 0, HW_MALLOC, context, size);
+
+	access_at(&self->feed, chunk, 1, RUN - 11, reads, writes, bytes, 0);
+	free_at(&self->feed, RUN - 10, chunk, size);
+}
+
+/* ---- sentences ---- */
+
+static void one_of_512(struct found *self)
+{
+	for (u32 i = 0; i < 20; i++)
+		lives(self, 1, 512, 1, 1, 1);
+}
+static void of_all_sizes(struct found *self)
+{
+	lives(self, 1, 400, 1, 1, 4), lives(self, 1, 624, 1, 1, 8);
+}
+static void unused(struct found *self)
+{
+	lives(self, 1, 100, 0, 0, 0), lives(self, 1, 50, 1, 1, 50);
+}
+static void written(struct found *self) { lives(self, 1, 1024, 0, 5, 1024); }
+static void was_read(struct found *self) { lives(self, 1, 8, 5, 0, 8), lives(self, 1, 8, 5, 0, 8); }
+static void early(struct found *self)
+{
+	u64 chunk = alloc_at(&self->feed, 0, HW_MALLOC, 1, 8);
+
+	access_at(&self->feed, chunk, 60000000, 99000000, 1, 1, 8, 0);
+	free_at(&self->feed, 99000000, chunk, 8);
+}
+static void late(struct found *self)
+{
+	u64 chunk = alloc_at(&self->feed, 0, HW_MALLOC, 1, 8);
+
+	access_at(&self->feed, chunk, 0, 9000000, 1, 1, 8, 0);
+	free_at(&self->feed, 99000000, chunk, 8);
+}
+static void turns(struct found *self, u64 life, bool other)
+{
+	for (u64 i = 0; i < 1000; i++) {
+		u64 chunk = alloc_at(&self->feed, 10000 * i, HW_MALLOC, 1, 64), second = 0;
+
+		if (other)
+			second = alloc_at(&self->feed, 10000 * i + 1, HW_MALLOC, 1, 64);
+		free_at(&self->feed, 10000 * i + life, chunk, 64);
+		if (other)
+			free_at(&self->feed, 10000 * i + 1 + life, second, 64);
+	}
+}
+static void churn(struct found *self) { turns(self, 4000, true); }
+static void temporary(struct found *self) { turns(self, 4000, false); }
+static void growing(struct found *self)
+{
+	u64 before = 0;
+
+	for (u32 i = 0; i <= 12; i++) {
+		u64 chunk = alloc_at(&self->feed, 1000 * i, HW_MALLOC, 1, 16 << i);
+
+		if (i > 0)
+			free_at(&self->feed, 1000 * i + 10, before, 16 << (i - 1));
+		before = chunk;
+	}
+	free_at(&self->feed, RUN - 10, before, 16 << 12);
+}
+static void zero(struct found *self)
+{
+	for (u32 i = 0; i < 5; i++)
+		free_at(&self->feed, RUN - 10, alloc_at(&self->feed, i, HW_MALLOC, 1, 0), 0);
+}
+static void kept(struct found *self)
+{
+	alloc_at(&self->feed, 0, HW_MALLOC, 1, 512);
+	alloc_at(&self->feed, 0, HW_MALLOC, 1, 512);
+}
+static void kept_once(struct found *self) { alloc_at(&self->feed, 0, HW_MALLOC, 1, 512); }
+static void scanned(struct found *self, u8 chunk_class)
+{
+	struct stream_class rows[2] = {{0, chunk_class}, {1, chunk_class}};
+	struct stream_scan scan = {.state = SCAN_DONE, .reason = "", .chunks = 2};
+
+	kept(self);
+	told(&self->feed,
+	     self->feed.sink.scan(self->feed.sink.self, &scan, rows, 2, &self->feed.err));
+}
+static void lost(struct found *self) { scanned(self, CLASS_LOST); }
+static void reachable(struct found *self) { scanned(self, CLASS_REACHABLE); }
+static void fine(struct found *self) { lives(self, 1, 64, 9, 9, 64); }
+static void freed_twice(struct found *self)
+{
+	u64 chunk = alloc_at(&self->feed, 0, HW_MALLOC, 1, 8);
+
+	free_at(&self->feed, 100, chunk, 8);
+	tell_event(&self->feed, (struct event){.ticks = START + 200,
+					       .kind = HW_FREE,
+					       .chunk = NO_CHUNK,
+					       .context = 2,
+					       .address = 0x100000});
+}
+
+static const struct {
+	const char *name;
+	void (*tell)(struct found *self);
+	const char *kind, *text; /* NULL = nothing is found */
+	enum confidence confidence;
+} rows[] = {
+	{"1 of 512", one_of_512, "coverage",
+	 "Only 1 of 512 bytes is ever used, in 20 of 20 chunks: allocate what is needed.",
+	 SURE_MEASURED},
+	{"sizes differ", of_all_sizes, "coverage",
+	 "Only 12 B of 1.0 KiB are ever used, in 2 of 2 chunks: allocate what is needed.",
+	 SURE_MEASURED},
+	{"unused", unused, "unused",
+	 "1 of 2 chunks (100 B) was never accessed: allocate when the need arises, or not at all.",
+	 SURE_MEASURED},
+	{"write-only", written, "write_only",
+	 "The only chunk (1.0 KiB) was written, but never read: do not fill what nobody reads.",
+	 SURE_MEASURED},
+	{"read-only", was_read, "read_only",
+	 "All 2 chunks (16 B) were read, but never written: one constant may do for all.",
+	 SURE_MEASURED},
+	{"early", early, "early",
+	 "Allocated on average 60.0 ms before its first use, in 1 of 1 chunks: allocate it there.",
+	 SURE_MEASURED},
+	{"late", late, "late",
+	 "Kept on average 90.0 ms after its last use, in 1 of 1 chunks: free it there.",
+	 SURE_MEASURED},
+	{"churn", churn, "churn",
+	 "Allocated and freed 2,000 times, on average after 4.0 us: reuse one buffer.",
+	 SURE_MEASURED},
+	{"temporary", temporary, "churn",
+	 "Allocated and freed 1,000 times, on average after 4.0 us, before the next allocation: "
+	 "use the "
+	 "stack, or reuse one buffer.",
+	 SURE_MEASURED},
+	{"growing", growing, "growing",
+	 "Grew 12 times from 16 B to 64.0 KiB: reserve the size first.", SURE_INFERRED},
+	{"no bytes", zero, "zero_size", "5 allocations of 0 bytes: do not call for nothing.",
+	 SURE_MEASURED},
+	{"kept", kept, "kept",
+	 "All 2 chunks (1.0 KiB) were never freed: free them, unless they are to live as long as "
+	 "the "
+	 "program.",
+	 SURE_INFERRED},
+	{"lost", lost, "leak",
+	 "All 2 chunks (1.0 KiB) were never freed, and nothing points to them any more: free them "
+	 "before "
+	 "the last pointer goes.",
+	 SURE_MEASURED},
+	{"reachable", reachable, "kept",
+	 "All 2 chunks (1.0 KiB) were never freed, though pointers to them were left: free them "
+	 "when they "
+	 "are no longer needed.",
+	 SURE_INFERRED},
+	{"one kept chunk", kept_once, NULL, NULL, 0},
+	{"nothing wrong", fine, NULL, NULL, 0},
+	{"double free", freed_twice, "misuse",
+	 "Frees a block that was freed before: let one owner free it and forget the pointer.",
+	 SURE_MEASURED},
+};
+
+TEST(sentences, "each kind of finding says what was seen, with its numbers, and the usual repair")
+{
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct found found;
+		bool ok;
+
+		begin(&found);
+		rows[i].tell(&found);
+		finish(&found);
+		ok = CHECK_EQ(found.findings.rows.count, rows[i].kind != NULL);
+		if (found.findings.rows.count && rows[i].kind) {
+			const struct finding *first = &found.findings.rows.data[0];
+
+			ok = CHECK_STR(finding_kind_name(first->kind), rows[i].kind) && ok;
+			ok = CHECK_STR(text(&found, 0), rows[i].text) && ok;
+			ok = CHECK_EQ(first->confidence, rows[i].confidence) && ok;
+		}
+		if (!ok)
+			fprintf(stderr, "# %s\n", rows[i].name);
+		release(&found);
+	}
+}
+
+/* ---- the list ---- */
+
+TEST(order, "errors come first, then what costs most; what costs little is left out and counted")
+{
+	struct found found;
+
+	begin(&found);
+	lives(&found, 1, 100000, 0, 1, 100000); /* the costliest, never read */
+	lives(&found, 2, 30000, 0, 1, 30000);
+	lives(&found, 3, 500, 0, 1, 500); /* 0.4 % */
+	freed_twice(&found);
+	finish(&found);
+	CHECK_EQ(found.findings.rows.count, 3);
+	CHECK_EQ(found.findings.rows.data[0].kind, FINDING_MISUSE);
+	CHECK_STR(where(&found, 1), "alpha (prog.c:10)");
+	CHECK_STR(where(&found, 2), "beta (prog.c:20)");
+	CHECK_EQ(found.findings.below, 1);
+	CHECK(found.findings.rows.data[1].share > 0.75 && found.findings.rows.data[1].share < 0.78);
+	release(&found);
+}
+
+TEST(merged, "stacks that end in the same two frames of the program are one finding")
+{
+	struct found found;
+
+	begin(&found);
+	tell_context(&found.feed, 5, 1, pc_of(PROGRAM_BASE, 3)); /* gamma, called by alpha */
+	tell_context(&found.feed, 6, 2, pc_of(PROGRAM_BASE, 3)); /* gamma, called by beta */
+	tell_context(&found.feed, 7, 2, pc_of(PROGRAM_BASE, 1)); /* alpha, called by beta */
+	tell_context(&found.feed, 8, 7, pc_of(PROGRAM_BASE, 3)); /* gamma, alpha, beta */
+	lives(&found, 5, 100, 0, 1, 100);
+	lives(&found, 6, 100, 0, 1, 100);
+	lives(&found, 8, 300, 0, 1, 300);
+	finish(&found);
+	CHECK_EQ(found.findings.rows.count, 2);
+	CHECK_EQ(found.findings.rows.data[0].points, 2);
+	CHECK_EQ(found.findings.rows.data[0].bytes, 400);
+	CHECK_STR(where(&found, 0), "gamma (prog.c:30), called by alpha (prog.c:10)");
+	CHECK_STR(where(&found, 1), "gamma (prog.c:30), called by beta (prog.c:20)");
+	CHECK_STR(text(&found, 0), "All 2 chunks (400 B) were written, but never read: do not fill "
+				   "what nobody reads.");
+	release(&found);
+}
+
+TEST(place, "the place is the program's own code, not the library that allocates for it")
+{
+	struct found found;
+
+	begin(&found);
+	tell_module(&found.feed, 2, 0x300000, 0, "/usr/lib/libc.so.6");
+	tell_context(&found.feed, 5, 4, 0x300101);
+	lives(&found, 5, 100, 0, 1, 100);
+	finish(&found);
+	CHECK_STR(where(&found, 0), "delta (prog.c:40)");
+	release(&found);
+}
+
+TEST(nameless, "without names and without stacks there is still a place")
+{
+	struct found found;
+
+	begin(&found);
+	lives(&found, 0, 100, 0, 1, 100);
+	found.symbols.count = 0;
+	lives(&found, 1, 50, 0, 1, 50);
+	finish(&found);
+	CHECK_STR(where(&found, 0), "unknown place");
+	CHECK_STR(where(&found, 1), "prog+0x10");
+	release(&found);
+}
+
+TEST(ids, "an id stays the same when lines move and numbers change, and no two are equal")
+{
+	struct found first, second;
+
+	begin(&first);
+	begin(&second);
+	lives(&first, 1, 100, 0, 1, 100);
+	lives(&first, 2, 50, 0, 1, 50);
+	for (u32 i = 0; i < 4; i++)
+		second.frames[i].line += 7;
+	lives(&second, 1, 10, 0, 1, 10);
+	lives(&second, 2, 50, 0, 1, 50);
+	finish(&first);
+	finish(&second);
+	CHECK_STR(first.findings.rows.data[0].id, second.findings.rows.data[1].id);
+	CHECK_STR(first.findings.rows.data[1].id, second.findings.rows.data[0].id);
+	CHECK(strcmp(first.findings.rows.data[0].id, first.findings.rows.data[1].id) != 0);
+	CHECK(strncmp(first.findings.rows.data[0].id, "write_only-", 11) == 0);
+	release(&first);
+	release(&second);
+}
+
+TEST(same_function, "two places in one function have ids of their own")
+{
+	struct found found;
+
+	begin(&found);
+	found.frames[1].function = "alpha"; /* another line of it */
+	lives(&found, 1, 100, 0, 1, 100);
+	lives(&found, 2, 100, 0, 1, 100);
+	finish(&found);
+	CHECK_EQ(found.findings.rows.count, 2);
+	CHECK(strcmp(found.findings.rows.data[0].id, found.findings.rows.data[1].id) != 0);
+	release(&found);
+}
+
+TEST(uncertain, "accesses that are a lower bound never give more than an inferred finding")
+{
+	struct found found;
+	u64 chunk;
+
+	begin(&found);
+	chunk = alloc_at(&found.feed, 0, HW_MALLOC, 1, 100);
+	access_at(&found.feed, chunk, 0, 0, 0, 0, 0, ACCESS_LOWER_BOUND);
+	finish(&found);
+	CHECK_EQ(found.findings.rows.data[0].kind, FINDING_UNUSED);
+	CHECK_EQ(found.findings.rows.data[0].confidence, SURE_INFERRED);
+	release(&found);
+}
+
+TEST(result, "the table has the costs, the report the totals and what is not known")
+{
+	struct found found;
+	struct findings_show show = {.top = 1, .stacks = true};
+	struct result *report;
+	const struct result *table;
+	FILE *out = fopen("/dev/null", "w");
+	struct text_style style = {.width = 100};
+
+	begin(&found);
+	temporary(&found);
+	lives(&found, 2, 100000, 0, 1, 100000);
+	finish(&found);
+	report = findings_report(&found.findings, &found.source, NULL, &show, &found.feed.err);
+	if (!report || !out)
+		FAIL("%s", found.feed.err.text);
+	CHECK_EQ(number(report, "found"), 2);
+	CHECK_EQ(number(report, "allocations"), 1001);
+	table = report->parts.data[0];
+	CHECK_EQ(result_rows(table), 1);
+	CHECK_STR(table->title, "Findings, the first 1 of 2");
+	CHECK_STR(cell(table, 0, "function")->text, "beta");
+	CHECK_EQ(cell(table, 0, "line")->number, 20);
+	CHECK_EQ(cell(table, 0, "mean_bytes")->number, 100000);
+	render_text(report, &style, out);
+	result_free(report);
+	fclose(out);
+	release(&found);
+}
