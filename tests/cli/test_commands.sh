@@ -12,8 +12,8 @@ run_cli()
 
 run_cli help
 equal "status of help" "$status" 0
-commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report mprof leaks dump info symbolize ctl doctor"
+commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+]*\) .*/\1/p' "$work/stdout")
+equal "commands" "$(echo $commands)" "run report mprof leaks dump info symbolize ctl doctor cc c++"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
