@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
 #include "monitor/access.h"
+#include "monitor/aggregates.h"
 #include "monitor/live.h"
 #include "monitor/waiting.h"
 
@@ -31,8 +31,7 @@ struct correlator {
 	u64 events;
 	u64 live_bytes, live_chunks;
 	struct stream_totals totals;
-	VEC(u32) row_of_context; /* number of the row + 1 */
-	VEC(struct stream_aggregate) rows;
+	struct aggregates aggregates;
 	struct access_rows accesses;
 	u64 out_first; /* chunks from this one on are not told yet, or are in `out` */
 	u32 out_count;
@@ -70,8 +69,7 @@ void correlator_free(struct correlator *self)
 		return;
 	live_release(&self->live);
 	waiting_release(&self->waiting);
-	vec_release(&self->row_of_context);
-	vec_release(&self->rows);
+	aggregates_release(&self->aggregates);
 	access_rows_release(&self->accesses);
 	free(self);
 }
@@ -122,43 +120,6 @@ static inline int tell(struct correlator *self, const struct told_record *told, 
 	event->flags = flags | (record->flags & HW_RECORD_NESTED ? EVENT_NESTED : 0);
 	event->aux = record->aux;
 	return likely(self->out_count < OUT_EVENTS) ? 0 : correlator_flush(self, err);
-}
-
-/* The row of a context's totals; NULL without memory. */
-static struct stream_aggregate *aggregate_row(struct correlator *self, u32 context)
-{
-	if (!vec_extend(&self->row_of_context, (u64)context + 1))
-		return NULL;
-	if (!self->row_of_context.data[context]) {
-		struct stream_aggregate row = { .context = context };
-
-		if (!vec_push(&self->rows, row))
-			return NULL;
-		self->row_of_context.data[context] = (u32)self->rows.count;
-	}
-	return &self->rows.data[self->row_of_context.data[context] - 1];
-}
-
-static int aggregate_birth(struct correlator *self, u32 context, u64 size, struct err *err)
-{
-	struct stream_aggregate *row = aggregate_row(self, context);
-
-	if (!row)
-		return out_of_memory(err);
-	row->allocations++;
-	row->bytes += size;
-	return 0;
-}
-
-static int aggregate_death(struct correlator *self, u32 context, u64 size, struct err *err)
-{
-	struct stream_aggregate *row = aggregate_row(self, context);
-
-	if (!row)
-		return out_of_memory(err);
-	row->frees++;
-	row->freed_bytes += size;
-	return 0;
 }
 
 static inline bool block_is_live(const struct live_block *block)
@@ -212,8 +173,8 @@ static inline int tell_new(struct correlator *self, const struct told_record *to
 
 	count_birth(self, size, told->record.ticks);
 	if (unlikely(self->aggregating) &&
-	    aggregate_birth(self, told->record.context, size, err) < 0)
-		return ERR_MEMORY;
+	    !aggregates_birth(&self->aggregates, told->record.context, size))
+		return out_of_memory(err);
 	return tell(self, told, size, chunk, 0, err);
 }
 
@@ -228,8 +189,8 @@ static inline int tell_end(struct correlator *self, const struct told_record *to
 {
 	count_death(self, ending->size);
 	if (unlikely(self->aggregating) &&
-	    aggregate_death(self, ending->context, ending->size, err) < 0)
-		return ERR_MEMORY;
+	    !aggregates_death(&self->aggregates, ending->context, ending->size))
+		return out_of_memory(err);
 	return tell(self, told, ending->size, ending->chunk, ending->flags, err);
 }
 
@@ -651,7 +612,9 @@ u64 correlator_unknown_accesses(const struct correlator *self)
 	return self->accesses.unknown;
 }
 
-static int feed_other(struct correlator *self, const struct told_record *told, struct err *err)
+/* Not inlined, so that the loop over allocations and frees has the registers to itself. */
+static __attribute__((noinline)) int feed_other(struct correlator *self,
+						const struct told_record *told, struct err *err)
 {
 	const struct hw_record *record = &told->record;
 
@@ -730,9 +693,11 @@ int correlator_aggregate(struct correlator *self, u64 ticks, struct err *err)
 
 int correlator_tell_aggregates(struct correlator *self, struct err *err)
 {
-	if (!self->rows.count || !self->sink.aggregates)
+	const struct aggregates *sums = &self->aggregates;
+
+	if (!sums->rows.count || !self->sink.aggregates)
 		return 0;
-	return self->sink.aggregates(self->sink.self, self->rows.data, self->rows.count, err);
+	return self->sink.aggregates(self->sink.self, sums->rows.data, sums->rows.count, err);
 }
 
 void correlator_totals(const struct correlator *self, struct stream_totals *totals)

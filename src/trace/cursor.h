@@ -66,6 +66,11 @@ static inline void varint_add(struct strbuf *buf, u64 value)
 {
 	u8 bytes[HW_VARINT_MAX];
 
+	if (likely(value < 0x80 && buf->count + 1 < buf->capacity)) { /* most are small */
+		buf->text[buf->count++] = (char)value;
+		buf->text[buf->count] = 0;
+		return;
+	}
 	strbuf_add_bytes(buf, bytes, (u64)(hw_varint_put(bytes, value) - bytes));
 }
 
