@@ -8,6 +8,10 @@ if(TARGET recorder)
 	get_property(stubs GLOBAL PROPERTY HEAPWISE_STUBS)
 	install(FILES ${stubs} DESTINATION lib/heapwise)
 endif()
+configure_file(${PROJECT_SOURCE_DIR}/cmake/heapwise.pc.in ${PROJECT_BINARY_DIR}/heapwise.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/heapwise.pc DESTINATION lib/pkgconfig)
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/toolchain.cmake DESTINATION share/heapwise
+	RENAME heapwise.cmake)
 install(DIRECTORY include/heapwise DESTINATION include OPTIONAL
 	FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 file(GLOB heapwise_pages CONFIGURE_DEPENDS man/*.[1-8])

@@ -44,7 +44,8 @@ struct hw_lobby {
 	u32 unrecorded_execs;    /* recorder: images of other processes that were not recorded */
 	u32 berth_shortage;      /* recorder: images that found no berth in time */
 	u32 monitor_pid;         /* monitor, as it sees itself */
-	u32 reserved[4];
+	u32 beat;                /* monitor: changes at least every 50 ms */
+	u32 reserved[3];
 	/* A robust, process-shared pthread mutex that the monitor holds while it lives: the kernel sets
 	 * FUTEX_OWNER_DIED in the first word when it dies. The recorder only ever reads that word. */
 	u32 monitor_lock[16];

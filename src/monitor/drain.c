@@ -230,6 +230,7 @@ static void drain_sleep(struct drain *self, u64 count)
 	if (!any_pressed(self))
 		futex_wait(&lobby->bell, bell, self->timeout_ns);
 	store_relaxed(&lobby->monitor_sleeps, 0);
+	store_relaxed(&lobby->beat, lobby->beat + 1);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */

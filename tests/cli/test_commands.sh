@@ -12,7 +12,7 @@ run_cli()
 
 run_cli help
 equal "status of help" "$status" 0
-commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$work/stdout")
+commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+]*\) .*/\1/p' "$work/stdout")
 equal "commands" "$(echo $commands)" "run report findings mprof leaks scores dump info symbolize ctl doctor cc c++"
 run_cli --version
 equal "status of --version" "$status" 0

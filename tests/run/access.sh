@@ -186,6 +186,80 @@ adaptive()
 	accesses "$work/max.hwt" | grep -qE "^3000 1000 1000 .*saturated" || fail "--access-max does not saturate"
 }
 
+# Order and distance of first and last accesses, also after a long computation without any.
+times()
+{
+	cat >"$work/times.c" <<-'PROGRAM'
+		#include <stdlib.h>
+		#include <time.h>
+		#include <unistd.h>
+		static void compute(double seconds)
+		{
+			struct timespec start, now;
+			clock_gettime(CLOCK_MONOTONIC, &start);
+			do
+				clock_gettime(CLOCK_MONOTONIC, &now);
+			while ((double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec) < seconds);
+		}
+		int main(void)
+		{
+			volatile char *a = malloc(701), *b = malloc(702), *c = malloc(703);
+			a[0] = 1;
+			usleep(200000);
+			b[0] = 1;
+			compute(0.3);
+			c[0] = 1;
+			a[1] = 1;
+			return 0;
+		}
+	PROGRAM
+	build "$work/times" -O1 "$work/times.c"
+	for options in "" --exact-times; do
+		record "$work/times.hwt" $options -- "$work/times"
+		equal "status" "$status" 0
+		"$HEAPWISE" dump "$work/times.hwt" | awk '
+			$3 == "malloc" { size[$6] = $5; born[$5] = $1 }
+			$2 == "access" { first[size[$3]] = $5; last[size[$3]] = $7 }
+			function near(what, got, wanted) {
+				if (got < wanted - 60e6 || got > wanted + 200e6)
+					print what " is at " got ", not at " wanted
+			}
+			END {
+				near("the first access of a", first[701], born[703])
+				near("the first access of b", first[702], born[703] + 200e6)
+				near("the first access of c", first[703], born[703] + 500e6)
+				near("the last access of a", last[701], born[703] + 500e6)
+				if (first[701] < born[701] || first[702] <= first[701] || first[703] <= first[702])
+					print "the order is wrong"
+			}' >"$work/verdict"
+		[ ! -s "$work/verdict" ] || fail "$options: $(cat "$work/verdict")"
+	done
+}
+
+# What is freed before a SIGKILL is known, the rest is not; nothing is wrong.
+killed()
+{
+	cat >"$work/killed.c" <<-'PROGRAM'
+		#include <signal.h>
+		#include <stdlib.h>
+		int main(void)
+		{
+			for (int i = 0; i < 1000; i++) {
+				volatile char *p = malloc(800), *q = malloc(801);
+				p[3] = q[4] = 1;
+				free((void *)p);
+			}
+			raise(SIGKILL);
+			return 0;
+		}
+	PROGRAM
+	build "$work/killed" -O1 "$work/killed.c"
+	record "$work/killed.hwt" -- "$work/killed"
+	equal "status" "$status" 137
+	equal "measured" "$(accesses "$work/killed.hwt" | grep -c "^800 0 1 0 1 3 4 ")" 1000
+	equal "not measured" "$(accesses "$work/killed.hwt" | grep -c "^801 ")" 0
+}
+
 # At most 96 bytes per live chunk and 1/8 of the heap, beyond what the heap itself takes.
 memory()
 {

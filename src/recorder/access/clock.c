@@ -8,17 +8,21 @@ __thread struct hwr_clock hwr_clock;
 u32 hwr_clock_hits = 1;
 
 static u32 threads;
+static u32 no_beat;
 
 void hwr_clock_init(bool exact)
 {
 	hwr_clock_hits = exact || !hwr_stamp_has_mark() ? 1 : HWR_CLOCK_HITS;
 	hwr_clock.hits_left = 0;
+	if (hwr_clock.thread) /* the first allocation of all came before the session */
+		hwr_clock.beat = hwr_lobby ? &hwr_lobby->beat : &no_beat;
 }
 
 /* Numbers are used again after 65,535 threads: two that have the same look like one. */
 u32 hwr_clock_enter(void)
 {
 	if (!hwr_clock.thread) {
+		hwr_clock.beat = hwr_lobby ? &hwr_lobby->beat : &no_beat;
 		hwr_clock.mark_word = hwr_stamp_mark_word();
 		hwr_clock.thread = add_relaxed(&threads, 1) % THREADS_MAX + 1;
 	}
@@ -33,6 +37,7 @@ u64 hwr_clock_read(void)
 	hwr_clock_enter();
 	if (hwr_clock_hits > 1)
 		store_relaxed(clock->mark_word, (u64)&hwr_rseq_mark);
+	clock->beat_seen = load_relaxed(clock->beat);
 	now = hw_ticks();
 	clock->hits_left = hwr_clock_hits - 1;
 	return clock->now = now;

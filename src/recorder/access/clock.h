@@ -4,7 +4,8 @@
  * Reading the counter is dearer than all the rest of recording an access. So one reading serves the
  * accesses of a thread that follow it closely: at most HWR_CLOCK_HITS of them, until the thread makes
  * an allocator call, sleeps, is preempted or has a signal (the kernel clears a word of the thread's
- * rseq area then; see stamp.h). --exact-times reads always; so do systems without rseq. */
+ * rseq area then; see stamp.h), or the monitor's beat changes, which it does at least every 50 ms.
+ * --exact-times reads always; so do systems without rseq. */
 #ifndef RECORDER_ACCESS_CLOCK_H
 #define RECORDER_ACCESS_CLOCK_H
 
@@ -18,6 +19,8 @@ struct hwr_clock {
 	u32 hits_left; /* that the reading is good for */
 	u64 now;
 	u64 *mark_word;
+	const u32 *beat;
+	u32 beat_seen;
 	/* The second report of an access that a compiler tells twice, by its first and its last byte. */
 	u64 echo_address, echo_bytes;
 };
@@ -46,7 +49,8 @@ static inline u64 hwr_clock_now(void)
 {
 	struct hwr_clock *clock = &hwr_clock;
 
-	if (unlikely(!clock->hits_left || load_relaxed(clock->mark_word) != (u64)&hwr_rseq_mark))
+	if (unlikely(!clock->hits_left || load_relaxed(clock->mark_word) != (u64)&hwr_rseq_mark ||
+		     load_relaxed(clock->beat) != clock->beat_seen))
 		return hwr_clock_read();
 	clock->hits_left--;
 	return clock->now;
@@ -58,6 +62,7 @@ static inline void hwr_clock_set(u64 now)
 	if (hwr_clock_hits == 1 || !hwr_clock.mark_word)
 		return;
 	store_relaxed(hwr_clock.mark_word, (u64)&hwr_rseq_mark);
+	hwr_clock.beat_seen = load_relaxed(hwr_clock.beat);
 	hwr_clock.hits_left = hwr_clock_hits - 1;
 	hwr_clock.now = now;
 }

@@ -5,6 +5,7 @@
 #include "recorder/heap/classes.h"
 
 #include "recorder/access/clock.h"
+#include "recorder/sys.h"
 
 enum {
 	STACKS = 8,
@@ -14,6 +15,7 @@ enum {
 	FIRST_BITS = 6,     /* the others begin above 2^6 */
 	QUARTERS = 4,
 };
+static const u64 large_page = 2 << 20;
 #define INDEX_MASK ((1ull << INDEX_BITS) - 1)
 
 struct stack {
@@ -118,6 +120,18 @@ static void push(u32 number, struct stack *stack, u64 first, u64 last)
 	} while (!cas_acq_rel(&stack->head, &head, next));
 }
 
+/* Records of a class that has many chunks are worth large pages: most of the cost of recording an access is
+ * to reach the record. A class with few must not take much. */
+static void enlarge_pages(u32 number, u64 index, u64 count)
+{
+	u64 from = (u64)record_of(number, index), to = (u64)record_of(number, index + count);
+	u64 first = to & ~(large_page - 1);
+
+	if (first <= from || index * sizeof(struct hwr_chunk) < 4 * large_page)
+		return;
+	hwr_madvise((void *)first, large_page, MADV_HUGEPAGE);
+}
+
 /* A batch of new slots, of which all but the first become free ones. */
 static u64 take_new(u32 number, struct stack *stack)
 {
@@ -132,6 +146,7 @@ static u64 take_new(u32 number, struct stack *stack)
 		if (count > limit - index)
 			count = limit - index;
 	} while (!cas_acq_rel(&used[number], &index, index + count));
+	enlarge_pages(number, index, count);
 	for (u64 i = index + 1; i + 1 < index + count; i++)
 		store_relaxed(&record_of(number, i)->first, i + 2);
 	if (count > 1)
