@@ -36,7 +36,8 @@ static struct finding_frame frame_of(const struct stack_names *names, u32 i, u64
 
 static bool is_own(const struct finding_frame *frame)
 {
-	return !is_system(frame->module) && !function_is_minor(frame->function);
+	return !is_system(frame->module) && !function_is_minor(frame->function) &&
+	       strcmp(frame->function, "_start") != 0;
 }
 
 struct finding_place finding_place(const struct stack_source *source, struct frame_id id)

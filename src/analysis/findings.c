@@ -56,6 +56,7 @@ static void merge(struct finding *into, const struct finding *from)
 	into->bytes += from->bytes;
 	into->of_bytes += from->of_bytes;
 	into->ticks += from->ticks;
+	into->timed_chunks += from->timed_chunks;
 	into->covered_bytes += from->covered_bytes;
 	into->growth_runs += from->growth_runs;
 	into->bytes_per_s += from->bytes_per_s;
@@ -179,6 +180,7 @@ static int add_time(struct finder *self, u32 point, struct err *err)
 		return 0;
 	one = begun(self, point, best == INFERENCE_EARLY ? FINDING_EARLY : FINDING_LATE, best);
 	one.ticks = best == INFERENCE_EARLY ? known->early_ticks : known->late_ticks;
+	one.timed_chunks = one.chunks;
 	one.share = share(one.byte_ticks, self->whole_byte_ticks);
 	self->findings->from_accesses = true;
 	return add(self, one, err);
@@ -199,15 +201,18 @@ static int add_growing(struct finder *self, u32 point, struct err *err)
 	return add(self, one, err);
 }
 
+/* Short lives or temporary ones, whichever are more: a thread that is preempted makes a life long. */
 static int add_churn(struct finder *self, u32 point, struct err *err)
 {
 	const struct behaviour *known = &self->behaviour->points[point];
-	bool is_short = holds(self, point, INFERENCE_SHORT);
-	struct finding one =
-		begun(self, point, FINDING_CHURN, is_short ? INFERENCE_SHORT : INFERENCE_TEMPORARY);
+	u64 brief = known->hits[INFERENCE_SHORT].chunks;
+	u64 temporary = known->hits[INFERENCE_TEMPORARY].chunks;
+	struct finding one = begun(self, point, FINDING_CHURN,
+				   temporary >= brief ? INFERENCE_TEMPORARY : INFERENCE_SHORT);
 
-	one.temporary = 10 * known->hits[INFERENCE_TEMPORARY].chunks >= 9 * one.chunks;
-	one.ticks = is_short ? known->short_ticks : 0;
+	one.temporary = 10 * temporary >= 9 * one.chunks;
+	one.ticks = known->short_ticks;
+	one.timed_chunks = brief;
 	one.allocations = one.chunks;
 	one.share = share((double)one.allocations, self->whole_allocations);
 	return add(self, one, err);
