@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Pages of accesses.
- * Host. Nearly all numbers fit into 32 bits; a chunk with one that does not has a row of its own. */
+ * Host. Nearly all numbers fit into 32 bits; a chunk with one that does not has a row for itself. */
 #include "model/accesses.h"
 
 #include <stdlib.h>

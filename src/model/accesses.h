@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Accesses by chunk number: 48 bytes per chunk, in pages that are made only where accesses were told,
- * so that recordings without them pay nothing. */
+ * Accesses by chunk number: 48 bytes per chunk, in pages that are made only where accesses were
+ * told, so that recordings without them pay nothing. */
 #ifndef MODEL_ACCESSES_H
 #define MODEL_ACCESSES_H
 
@@ -19,10 +19,11 @@ struct chunk_access {
 
 struct access_cell;
 
-struct access_table {                    /* all zero = empty and ready */
-	VEC(struct access_cell *) pages; /* by chunk / CHUNK_PAGE; NULL: none of that page is known */
-	VEC(struct chunk_access) wide;   /* those of which a number does not fit into a cell */
-	u64 count;                       /* chunks that are known */
+struct access_table { /* all zero = empty and ready */
+	VEC(struct access_cell *)
+	pages;                         /* by chunk / CHUNK_PAGE; NULL: none of that page is known */
+	VEC(struct chunk_access) wide; /* those of which a number does not fit into a cell */
+	u64 count;                     /* chunks that are known */
 };
 
 /* Replaces what was known of the chunk; false if there is no memory. */

@@ -3,10 +3,7 @@
  * Host. Accesses to a chunk that was never told are counted and skipped. */
 #include "model/fill.h"
 
-static void add(u64 *sum, u64 number, bool less)
-{
-	*sum += less ? 0 - number : number;
-}
+static void add(u64 *sum, u64 number, bool less) { *sum += less ? 0 - number : number; }
 
 /* Adds a chunk's accesses to sums, or takes them out again. */
 static void sums_add(struct access_sums *sums, const struct chunk_access *access, u64 size,
@@ -47,7 +44,8 @@ static void count(struct model *self, u64 chunk, const struct chunk_access *acce
 	sums_add(&self->points.data[point.index].access, access, page->size[k], less);
 }
 
-int model_fill_accesses(void *data, const struct stream_access *rows, u64 row_count, struct err *err)
+int model_fill_accesses(void *data, const struct stream_access *rows, u64 row_count,
+			struct err *err)
 {
 	struct model *self = data;
 

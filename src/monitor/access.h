@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Accesses on their way from the rings to the sink: a gather puts the parts of a block together, one
- * gather per ring; access_rows, a part of the correlator, keeps whole rows until it is known which
- * chunk they are about. Runs on the drain thread; tells nothing by itself. */
+ * Accesses on their way from the rings to the sink: a gather puts the parts of a block together,
+ * one gather per ring; access_rows, a part of the correlator, keeps whole rows until it is known
+ * which chunk they are about. Runs on the drain thread; tells nothing by itself. */
 #ifndef MONITOR_ACCESS_H
 #define MONITOR_ACCESS_H
 
@@ -20,7 +20,7 @@ struct access_gather { /* all zero = between two blocks */
 
 enum access_step {
 	ACCESS_MORE,    /* is expected */
-	ACCESS_WHOLE,   /* row is complete; the gather is ready for the next block when it was used */
+	ACCESS_WHOLE,   /* row is complete, and stays until the next block begins */
 	ACCESS_DAMAGED, /* the part makes no sense, or those before it did not come to an end */
 };
 
@@ -28,8 +28,9 @@ enum access_step access_gather_part(struct access_gather *self, const struct hw_
 
 /* ---- rows ---- */
 
-/* A row whose block is not known among the live ones when it comes: other records of the address wait,
- * or its allocation is still to come. It belongs to the chunk that the next free of its thread ends. */
+/* A row whose block is not known among the live ones when it comes: other records of the address
+ * wait, or its allocation is still to come. It belongs to the chunk that the next free of the address
+ * by its thread ends. */
 struct access_loose {
 	struct stream_access row;
 	u64 address;
@@ -57,12 +58,12 @@ void access_rows_release(struct access_rows *self);
 /* The next row that was given; NULL if there is none. Valid until the next call. */
 struct stream_access *access_rows_take(struct access_rows *self);
 
-/* Keeps a row whose block is not known; false without memory. If there are too many it is unknown. */
+/* Keeps a row whose block is not known, unless there are too many; false without memory. */
 bool access_rows_loosen(struct access_rows *self, const struct told_record *told,
 			const struct stream_access *row);
 
-/* A free is going to wait: the loose row of its block, if there is one, waits with it. Returns its number,
- * 0 = none. Without memory the row becomes unknown. */
+/* A free is going to wait: the loose row of its block, if there is one, waits with it. Returns its
+ * number, 0 = none. Without memory the row becomes unknown. */
 u64 access_rows_hold(struct access_rows *self, const struct told_record *death);
 
 /* Gives back the row with the number. */

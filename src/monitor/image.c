@@ -331,8 +331,8 @@ static int mark_prepare(struct image *self, struct hw_record *record, struct err
 	return self->sink.name ? self->sink.name(self->sink.self, &told, err) : 0;
 }
 
-/* Threads, unknown contexts, marks, accesses and damaged records: all that is rare. 1 = the record is not
- * to be fed. */
+/* Threads, unknown contexts, marks, accesses and damaged records: all that is rare. 1 = the record is
+ * not to be fed. */
 static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_record *record,
 			 struct err *err)
 {

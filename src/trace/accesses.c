@@ -138,8 +138,7 @@ static int tell_rows(const struct accesses_reading *to, struct stream_access *ro
 		else
 			rows[kept++] = row;
 	}
-	return kept && to->sink->accesses ? to->sink->accesses(to->sink->self, rows, kept, err)
-					  : 0;
+	return kept && to->sink->accesses ? to->sink->accesses(to->sink->self, rows, kept, err) : 0;
 }
 
 static bool at_end(const struct cursor columns[HW_ACCESS_COLUMNS])
