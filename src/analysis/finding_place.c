@@ -43,7 +43,7 @@ static bool is_own(const struct finding_frame *frame)
 struct finding_place finding_place(const struct stack_source *source, struct frame_id id)
 {
 	static const struct finding_frame none = {"", "", "", 0, 0};
-	struct finding_place place = {none, none};
+	struct finding_place place = {false, none, none};
 	struct finding_frame first = none;
 	u32 found = 0, seen = 0;
 
@@ -64,6 +64,7 @@ struct finding_place finding_place(const struct stack_source *source, struct fra
 	}
 	if (!found)
 		place.own = first;
+	place.foreign = !found && seen;
 	return place;
 }
 

@@ -37,6 +37,7 @@ struct finding_frame {
 };
 
 struct finding_place {
+	bool foreign; /* no frame is the program's own: the C or C++ library does it for itself */
 	struct finding_frame own, caller; /* caller.module and .function "" = none */
 };
 
