@@ -36,13 +36,14 @@ static struct finding_frame frame_of(const struct stack_names *names, u32 i, u64
 
 static bool is_own(const struct finding_frame *frame)
 {
-	return !is_system(frame->module) && !function_is_minor(frame->function);
+	return !is_system(frame->module) && !function_is_minor(frame->function) &&
+	       strcmp(frame->function, "_start") != 0;
 }
 
 struct finding_place finding_place(const struct stack_source *source, struct frame_id id)
 {
 	static const struct finding_frame none = {"", "", "", 0, 0};
-	struct finding_place place = {none, none};
+	struct finding_place place = {false, none, none};
 	struct finding_frame first = none;
 	u32 found = 0, seen = 0;
 
@@ -63,6 +64,7 @@ struct finding_place finding_place(const struct stack_source *source, struct fra
 	}
 	if (!found)
 		place.own = first;
+	place.foreign = !found && seen;
 	return place;
 }
 

@@ -36,7 +36,7 @@ static const char *was_or_were(const struct finding *finding, const struct model
 
 static struct unit_text mean_time(const struct finding *finding, const struct model *model)
 {
-	double chunks = (double)finding->chunks / (double)(1ull << model->count_shift);
+	double chunks = (double)finding->timed_chunks / (double)(1ull << model->count_shift);
 	double ticks = chunks > 0 ? finding->ticks / chunks : 0;
 
 	return units_ns((u64)llround(tick_clock_span_ns(&model->clock, ticks)));
@@ -317,6 +317,20 @@ static void fill_place(const struct finding *finding, const struct stack_source 
 	row[AT_WHERE] = value_text(finding_where(finding, source, table));
 }
 
+/* Rows have numbers of their own, and show their stacks even if an earlier one had the same. */
+static const struct result_stack *unnumbered(const struct result_stack *stack, struct result *table)
+{
+	struct result_stack *mine = arena_new(&table->arena, struct result_stack);
+
+	if (!stack || !mine) {
+		table->failed = true;
+		return NULL;
+	}
+	*mine = *stack;
+	mine->number = 0;
+	return mine;
+}
+
 static void fill_row(const struct finding *finding, const struct stack_source *source, u64 rank,
 		     struct value *row, struct result *table)
 {
@@ -344,7 +358,7 @@ static void fill_row(const struct finding *finding, const struct stack_source *s
 	row[AT_POINTS] = value_number(finding->points);
 	fill_place(finding, source, row, table);
 	row[AT_TEXT] = value_text(finding_text(finding, model, table));
-	row[AT_STACK] = value_stack(stack_of(source, finding->frame, table));
+	row[AT_STACK] = value_stack(unnumbered(stack_of(source, finding->frame, table), table));
 }
 
 static void set_columns(struct result *table, bool stacks)
@@ -354,8 +368,6 @@ static void set_columns(struct result *table, bool stacks)
 
 		if (i == AT_STACK && !stacks)
 			column.label = NULL;
-		if (i == AT_RANK && stacks)
-			column.label = NULL; /* rows with stacks are numbered already */
 		result_set_columns(table, &column, 1);
 	}
 }

@@ -56,6 +56,7 @@ static void merge(struct finding *into, const struct finding *from)
 	into->bytes += from->bytes;
 	into->of_bytes += from->of_bytes;
 	into->ticks += from->ticks;
+	into->timed_chunks += from->timed_chunks;
 	into->covered_bytes += from->covered_bytes;
 	into->growth_runs += from->growth_runs;
 	into->bytes_per_s += from->bytes_per_s;
@@ -74,6 +75,13 @@ static void merge(struct finding *into, const struct finding *from)
 	}
 }
 
+/* Errors are listed whatever they cost. */
+static bool is_error(const struct finding *finding)
+{
+	return finding->kind == FINDING_MISUSE ||
+	       (finding->kind == FINDING_LEAK && finding->chunk_class == CLASS_LOST);
+}
+
 /* Adds a finding of one point, or to the one of the same kind at the same place. */
 static int add(struct finder *self, struct finding one, struct err *err)
 {
@@ -81,6 +89,8 @@ static int add(struct finder *self, struct finding one, struct err *err)
 	u64 seed = (u64)one.kind << 16 | (u64)one.chunk_class << 8 | one.misuse;
 	u64 *row;
 
+	if (place.foreign && !is_error(&one))
+		return 0; /* nothing that the program's developer could change */
 	one.points = 1;
 	if (one.rank == 0)
 		one.rank = one.share;
@@ -167,7 +177,16 @@ static int add_space(struct finder *self, u32 point, struct err *err)
 	return add(self, one, err);
 }
 
-/* Memory that is held longer than it is used. What leaks is freed late in any case. */
+/* Whether the point is better told by what it keeps, or never uses: that is idle in any case. */
+static bool is_useless(const struct finder *self, u32 point)
+{
+	const struct behaviour *known = &self->behaviour->points[point];
+	u64 bytes = known->hits[INFERENCE_UNUSED].bytes + known->hits[INFERENCE_WRITE_ONLY].bytes;
+
+	return map_find(&self->leaking, point) || 2 * bytes >= known->measured.bytes;
+}
+
+/* Memory that is held longer than it is used. */
 static int add_time(struct finder *self, u32 point, struct err *err)
 {
 	static const enum inference candidates[] = {INFERENCE_EARLY, INFERENCE_LATE};
@@ -175,10 +194,11 @@ static int add_time(struct finder *self, u32 point, struct err *err)
 	enum inference best = costliest(self, point, candidates, 2);
 	struct finding one;
 
-	if (best == INFERENCES || (best == INFERENCE_LATE && map_find(&self->leaking, point)))
+	if (best == INFERENCES || is_useless(self, point))
 		return 0;
 	one = begun(self, point, best == INFERENCE_EARLY ? FINDING_EARLY : FINDING_LATE, best);
 	one.ticks = best == INFERENCE_EARLY ? known->early_ticks : known->late_ticks;
+	one.timed_chunks = one.chunks;
 	one.share = share(one.byte_ticks, self->whole_byte_ticks);
 	self->findings->from_accesses = true;
 	return add(self, one, err);
@@ -199,15 +219,18 @@ static int add_growing(struct finder *self, u32 point, struct err *err)
 	return add(self, one, err);
 }
 
+/* Short lives or temporary ones, whichever are more: a thread that is preempted makes a life long. */
 static int add_churn(struct finder *self, u32 point, struct err *err)
 {
 	const struct behaviour *known = &self->behaviour->points[point];
-	bool is_short = holds(self, point, INFERENCE_SHORT);
-	struct finding one =
-		begun(self, point, FINDING_CHURN, is_short ? INFERENCE_SHORT : INFERENCE_TEMPORARY);
+	u64 brief = known->hits[INFERENCE_SHORT].chunks;
+	u64 temporary = known->hits[INFERENCE_TEMPORARY].chunks;
+	struct finding one = begun(self, point, FINDING_CHURN,
+				   temporary >= brief ? INFERENCE_TEMPORARY : INFERENCE_SHORT);
 
-	one.temporary = 10 * known->hits[INFERENCE_TEMPORARY].chunks >= 9 * one.chunks;
-	one.ticks = is_short ? known->short_ticks : 0;
+	one.temporary = 10 * temporary >= 9 * one.chunks;
+	one.ticks = known->short_ticks;
+	one.timed_chunks = brief;
 	one.allocations = one.chunks;
 	one.share = share((double)one.allocations, self->whole_allocations);
 	return add(self, one, err);
@@ -338,21 +361,12 @@ static int heaviest_first(const void *a, const void *b)
 	return x->frame.index < y->frame.index ? -1 : x->frame.index > y->frame.index;
 }
 
-/* Errors are listed whatever they cost, the rest from the limit on. */
-static bool is_worth(const struct finding *finding, double min_share)
-{
-	bool error = finding->kind == FINDING_MISUSE ||
-		     (finding->kind == FINDING_LEAK && finding->chunk_class == CLASS_LOST);
-
-	return error || finding->rank >= min_share;
-}
-
 static void drop_small(struct findings *self, double min_share)
 {
 	u64 kept = 0;
 
 	for (u64 i = 0; i < self->rows.count; i++)
-		if (is_worth(&self->rows.data[i], min_share))
+		if (is_error(&self->rows.data[i]) || self->rows.data[i].rank >= min_share)
 			self->rows.data[kept++] = self->rows.data[i];
 	self->below = self->rows.count - kept;
 	self->rows.count = kept;

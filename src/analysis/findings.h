@@ -37,6 +37,7 @@ struct finding_frame {
 };
 
 struct finding_place {
+	bool foreign; /* no frame is the program's own: the C or C++ library does it for itself */
 	struct finding_frame own, caller; /* caller.module and .function "" = none */
 };
 
@@ -61,7 +62,8 @@ struct finding {
 	/* evidence */
 	u64 chunks, of_chunks; /* in units */
 	u64 bytes, of_bytes;
-	double ticks; /* sum of lives, or of idle times, of the chunks */
+	double ticks;     /* sum of lives, or of idle times, of timed_chunks */
+	u64 timed_chunks; /* in units */
 	double covered_bytes;
 	u64 min_size, max_size;
 	struct growth_run growth;

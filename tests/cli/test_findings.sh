@@ -53,7 +53,7 @@ at_most "widest line" "$(LC_ALL=C.UTF-8 wc -L <"$work/text")" 100
 says "$work/text" "chunk_in_a_loop\(int\) \(wastes\.cpp:[0-9]+\), called by main \(wastes\.cpp:"
 says "$work/text" "no accesses were recorded"
 "$HEAPWISE" findings --top 1 "$work/trace" >"$work/text"
-equal "rows with --top 1" "$(grep -cE '^  #[0-9]+ ' "$work/text")" 1
+equal "rows with --top 1" "$(grep -cE '^ +[0-9]+  [a-z_]+ ' "$work/text")" 1
 says "$work/text" "^Findings, the first 1 of [0-9]+"
 equal "depth" "$("$HEAPWISE" findings --depth 1 --format json "$work/trace" | jq '[.findings[].stack | length] | max')" 1
 equal "with --min-share 100" "$("$HEAPWISE" findings --min-share 100 --format json "$work/trace" | jq -c '[.findings[].kind]')" '["leak"]'
@@ -82,7 +82,8 @@ equal "severities out of bounds" "$(jq '[.points[] | .severity | select(. < 1 or
 equal "inferences of each point" "$(jq '(.inferences | length) == 16 * (.points | length)' "$work/json")" true
 equal "unknown inferences" "$(jq -c '[.inferences[] | select(.state == "unknown") | .id] | unique' "$work/json")" \
 	'["coverage","early","late","read_only","read_write","shared","unused","write_only"]'
-equal "worst point" "$(jq -r '.points[0].stack[0].function' "$work/json" | sed 's/(.*//')" chunk_in_a_loop
+equal "severity of chunk_in_a_loop, all in one group" "$("$HEAPWISE" scores --group-gap 100 --top 0 --format json "$work/trace" |
+	jq '.points[] | select(.stack[0].function // "" | startswith("chunk_in_a_loop")) | .severity')" 12
 equal "allocations of all points" "$(jq '[.points[].allocations] | add' "$work/json")" \
 	"$("$HEAPWISE" report --format json "$work/trace" | jq .allocations)"
 "$HEAPWISE" scores "$work/trace" >"$work/text"

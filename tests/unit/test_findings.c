@@ -303,6 +303,47 @@ TEST(place, "the place is the program's own code, not the library that allocates
 	release(&found);
 }
 
+TEST(foreign, "what the C library does for itself is no finding, but for errors")
+{
+	struct found found;
+
+	begin(&found);
+	tell_module(&found.feed, 2, 0x300000, 0, "/usr/lib/libc.so.6");
+	tell_context(&found.feed, 5, 0, 0x300101);
+	lives(&found, 5, 100, 0, 1, 100);
+	alloc_at(&found.feed, 10, HW_MALLOC, 5, 8);
+	told(&found.feed,
+	     found.feed.sink.scan(found.feed.sink.self,
+				  &(struct stream_scan){.state = SCAN_DONE, .reason = ""},
+				  &(struct stream_class){1, CLASS_LOST}, 1, &found.feed.err));
+	finish(&found);
+	CHECK_EQ(found.findings.rows.count, 1);
+	CHECK_EQ(found.findings.rows.data[0].kind, FINDING_LEAK);
+	release(&found);
+}
+
+TEST(idle, "what is never read, or leaks, is not called late as well")
+{
+	struct found found;
+	u64 chunk;
+
+	begin(&found);
+	chunk = alloc_at(&found.feed, 0, HW_MALLOC, 1, 100);
+	access_at(&found.feed, chunk, 1, 2, 0, 1, 100, 0);
+	free_at(&found.feed, RUN - 10, chunk, 100);
+	chunk = alloc_at(&found.feed, 0, HW_MALLOC, 2, 100);
+	access_at(&found.feed, chunk, 1, 2, 1, 1, 100, 0);
+	told(&found.feed,
+	     found.feed.sink.scan(found.feed.sink.self,
+				  &(struct stream_scan){.state = SCAN_DONE, .reason = ""},
+				  &(struct stream_class){1, CLASS_LOST}, 1, &found.feed.err));
+	finish(&found);
+	CHECK_EQ(found.findings.rows.count, 2);
+	CHECK_EQ(found.findings.rows.data[0].kind, FINDING_LEAK);
+	CHECK_EQ(found.findings.rows.data[1].kind, FINDING_WRITE_ONLY);
+	release(&found);
+}
+
 TEST(nameless, "without names and without stacks there is still a place")
 {
 	struct found found;

@@ -114,6 +114,28 @@ static void larger_and_kept(struct feed *feed)
 	for (u64 i = 0; i < 8; i++)
 		alloc_at(feed, 1000 * i, HW_NEW, 1, 8 << i);
 }
+static void queue(struct feed *feed) /* each dies three births later */
+{
+	u64 chunk[16];
+
+	for (u64 i = 0; i < 16; i++) {
+		chunk[i] = alloc_at(feed, 1000 * i, HW_NEW, 1, 8 + i);
+		if (i >= 3)
+			free_at(feed, 1000 * i + 10, chunk[i - 3], 5 + i);
+	}
+}
+static void two_at_once(struct feed *feed) /* 8, 16, … and 9, 17, …, by turns */
+{
+	u64 before[2] = {0};
+
+	for (u64 i = 0; i < 10; i++) {
+		u64 size = (8 << i / 2) + i % 2, chunk = alloc_at(feed, 1000 * i, HW_NEW, 1, size);
+
+		if (i >= 2)
+			free_at(feed, 1000 * i + 10, before[i % 2], (8 << (i / 2 - 1)) + i % 2);
+		before[i % 2] = chunk;
+	}
+}
 static void reallocs(struct feed *feed, u32 chains, u32 free_context)
 {
 	u64 at = 0, chunk[4];
@@ -234,6 +256,8 @@ static const struct scene scenes[] = {
 	{"equal sizes", INFERENCE_GROWING, equal_sizes, false, 0, 0, 0},
 	{"larger, the old one gone before", INFERENCE_GROWING, larger_but_apart, false, 0, 0, 0},
 	{"larger, the old one kept", INFERENCE_GROWING, larger_and_kept, false, 0, 0, 0},
+	{"a queue of larger and larger ones", INFERENCE_GROWING, queue, false, 0, 0, 0},
+	{"two that grow by turns", INFERENCE_GROWING, two_at_once, false, 0, 0, 0},
 	{"a realloc chain", INFERENCE_GROWING, realloc_chain, true, 5, 5, 248},
 	{"four realloc chains at once", INFERENCE_GROWING, realloc_chains, true, 20, 20, 992},
 	{"reallocs of what others allocated", INFERENCE_GROWING, realloc_of_others, false, 0, 0, 0},
