@@ -32,7 +32,7 @@ struct compiler {
 /* gcc → g++, clang-14 → clang++-14, cc → c++; the folder stays. */
 static void name_for_cxx(char *name, size_t room)
 {
-	static const char *const pairs[][2] = { { "clang", "clang++" }, { "gcc", "g++" }, { "cc", "c++" } };
+	static const char *const pairs[][2] = {{"clang", "clang++"}, {"gcc", "g++"}, {"cc", "c++"}};
 	char *file = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
 
 	if (strstr(file, "++"))
@@ -79,7 +79,8 @@ static bool compiler_choose(struct compiler *self, bool cxx, words *argv)
 	char *state, *word, last[1024] = "";
 
 	snprintf(self->words, sizeof(self->words), "%s", text && *text ? text : "cc");
-	for (word = strtok_r(self->words, " \t", &state); word; word = strtok_r(NULL, " \t", &state)) {
+	for (word = strtok_r(self->words, " \t", &state); word;
+	     word = strtok_r(NULL, " \t", &state)) {
 		if (last[0] && !vec_push(argv, strdup(last)))
 			return false;
 		snprintf(last, sizeof(last), "%s", word);
@@ -106,11 +107,15 @@ struct request {
 static bool takes_word(const char *option)
 {
 	static const char *const options[] = {
-		"-o", "-x", "-I", "-L", "-D", "-U", "-l", "-T", "-u", "-z", "-e", "-A", "-B", "-G", "-MF", "-MT",
-		"-MQ", "-include", "-imacros", "-isystem", "-iquote", "-idirafter", "-iprefix", "-iwithprefix",
-		"-iwithprefixbefore", "-isysroot", "-imultilib", "-Xlinker", "-Xassembler", "-Xpreprocessor",
-		"-Xclang", "-mllvm", "-aux-info", "-wrapper", "-specs", "--param", "-target", "-arch", "-rpath",
-		"-dumpbase", "-dumpdir", "--sysroot",
+		"-o",        "-x",         "-I",        "-L",           "-D",
+		"-U",        "-l",         "-T",        "-u",           "-z",
+		"-e",        "-A",         "-B",        "-G",           "-MF",
+		"-MT",       "-MQ",        "-include",  "-imacros",     "-isystem",
+		"-iquote",   "-idirafter", "-iprefix",  "-iwithprefix", "-iwithprefixbefore",
+		"-isysroot", "-imultilib", "-Xlinker",  "-Xassembler",  "-Xpreprocessor",
+		"-Xclang",   "-mllvm",     "-aux-info", "-wrapper",     "-specs",
+		"--param",   "-target",    "-arch",     "-rpath",       "-dumpbase",
+		"-dumpdir",  "--sysroot",
 	};
 
 	for (u32 i = 0; i < sizeof(options) / sizeof(*options); i++)
@@ -122,7 +127,8 @@ static bool takes_word(const char *option)
 static bool stops_early(const char *option)
 {
 	static const char *const options[] = {
-		"-c", "-S", "-E", "-M", "-MM", "-r", "-fsyntax-only", "--precompile", "-emit-ast", "--analyze", "-###",
+		"-c",           "-S",        "-E",        "-M",   "-MM", "-r", "-fsyntax-only",
+		"--precompile", "-emit-ast", "--analyze", "-###",
 	};
 
 	for (u32 i = 0; i < sizeof(options) / sizeof(*options); i++)
@@ -135,7 +141,7 @@ static bool stops_early(const char *option)
 
 static void request_read(struct request *self, int argc, char **argv)
 {
-	*self = (struct request){ .links = true };
+	*self = (struct request){.links = true};
 	for (int i = 0; i < argc; i++) {
 		const char *word = argv[i];
 
@@ -155,27 +161,43 @@ static void request_read(struct request *self, int argc, char **argv)
 /* ---- what is added ---- */
 
 static const char *const gcc_words[] = {
-	"-fsanitize=kernel-address", "-fasan-shadow-offset=" TEXT_OF(HW_SHADOW_OFFSET_TEXT),
-	"--param=asan-stack=0", "--param=asan-globals=0", "--param=asan-instrument-allocas=0",
-	"--param=asan-instrumentation-with-call-threshold=2000000000", NULL,
+	"-fsanitize=kernel-address",
+	"-fasan-shadow-offset=" TEXT_OF(HW_SHADOW_OFFSET_TEXT),
+	"--param=asan-stack=0",
+	"--param=asan-globals=0",
+	"--param=asan-instrument-allocas=0",
+	"--param=asan-instrumentation-with-call-threshold=2000000000",
+	NULL,
 };
 /* Its own savings are off where they would hide accesses, and on where they only skip the stack. */
 static const char *const clang_words[] = {
-	"--start-no-unused-arguments", "-fsanitize=kernel-address",
-	"-mllvm", "-asan-mapping-offset=" TEXT_OF(HW_SHADOW_OFFSET_TEXT),
-	"-mllvm", "-asan-stack=0", "-mllvm", "-asan-globals=0", "-mllvm", "-asan-use-after-scope=0",
-	"-mllvm", "-asan-instrumentation-with-call-threshold=2000000000",
-	"-mllvm", "-asan-opt-same-temp=0", "-mllvm", "-asan-opt-stack=1",
-	"--end-no-unused-arguments", NULL,
+	"--start-no-unused-arguments",
+	"-fsanitize=kernel-address",
+	"-mllvm",
+	"-asan-mapping-offset=" TEXT_OF(HW_SHADOW_OFFSET_TEXT),
+	"-mllvm",
+	"-asan-stack=0",
+	"-mllvm",
+	"-asan-globals=0",
+	"-mllvm",
+	"-asan-use-after-scope=0",
+	"-mllvm",
+	"-asan-instrumentation-with-call-threshold=2000000000",
+	"-mllvm",
+	"-asan-opt-same-temp=0",
+	"-mllvm",
+	"-asan-opt-stack=1",
+	"--end-no-unused-arguments",
+	NULL,
 };
 
 /* Beside heapwise, or in ../lib/heapwise. */
 static char *stub_find(const struct command *command, const struct compiler *compiler, bool shared)
 {
-	static const char *const folders[] = { "", "/../lib/heapwise" };
+	static const char *const folders[] = {"", "/../lib/heapwise"};
 	char folder[PATH_MAX] = "", *path = NULL;
 	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
-	struct err err = { 0 };
+	struct err err = {0};
 
 	folder[length > 0 ? length : 0] = 0;
 	*(strrchr(folder, '/') ? strrchr(folder, '/') : folder) = 0;
@@ -188,7 +210,8 @@ static char *stub_find(const struct command *command, const struct compiler *com
 			return path;
 		free(path);
 	}
-	err_set(&err, ERR_INPUT, "cannot find heapwise-stub-*.o in %s or in ../lib/heapwise beside it", folder);
+	err_set(&err, ERR_INPUT,
+		"cannot find heapwise-stub-*.o in %s or in ../lib/heapwise beside it", folder);
 	command_fail(command, &err);
 	return NULL;
 }
@@ -203,9 +226,9 @@ static bool push_all(words *argv, const char *const *more)
 
 static int compile(const struct command *self, int argc, char **argv, bool cxx)
 {
-	struct compiler compiler = { 0 };
+	struct compiler compiler = {0};
 	struct request request;
-	words line = { 0 };
+	words line = {0};
 	bool whole;
 
 	request_read(&request, argc, argv);
@@ -227,7 +250,8 @@ static int compile(const struct command *self, int argc, char **argv, bool cxx)
 		return EXIT_BAD_INPUT;
 	}
 	execvp(line.data[0], (char *const *)(uintptr_t)line.data);
-	fprintf(stderr, "heapwise %s: cannot run '%s': %s\n", self->name, line.data[0], strerror(errno));
+	fprintf(stderr, "heapwise %s: cannot run '%s': %s\n", self->name, line.data[0],
+		strerror(errno));
 	return EXIT_BAD_INPUT;
 }
 
@@ -243,7 +267,7 @@ static int cxx_command(const struct command *self, void *fields, int argc, char 
 	return compile(self, argc, argv, true);
 }
 
-static const struct option_spec no_options[] = { OPTION_END };
+static const struct option_spec no_options[] = {OPTION_END};
 
 static const char details[] =
 	"Compiles and links as the compiler of the system does, with the same arguments, and\n"
@@ -253,7 +277,8 @@ static const char details[] =
 	"\n"
 	"  CC=\"heapwise cc\" CXX=\"heapwise c++\" ./configure\n"
 	"\n"
-	"HEAPWISE_CC chooses the compiler, gcc or clang; HEAPWISE_CXX that for C++, by default the\n"
+	"HEAPWISE_CC chooses the compiler, gcc or clang; HEAPWISE_CXX that for C++, by default "
+	"the\n"
 	"one that goes with HEAPWISE_CC.\n"
 	"\n"
 	"Exit status: the compiler's; 3 if it could not be started.";

@@ -14,7 +14,7 @@
 #if defined(__x86_64__)
 #define HW_SHADOW_OFFSET_TEXT 0x7fff8000 /* as compilers are told; fits a 32-bit displacement */
 #define HW_SHADOW_OFFSET 0x7fff8000ull
-#define HW_SHADOW_BYTES (1ull << 44)   /* of 47 bits of address space */
+#define HW_SHADOW_BYTES (1ull << 44) /* of 47 bits of address space */
 #define HW_BOARD_ADDRESS 0x7fff0000ull
 #define HW_HEAP_COVERAGE 0x120000000000ull
 #define HW_HEAP_CHUNKS 0x180000000000ull
@@ -52,7 +52,9 @@ enum { HW_BOARD_VERSION = 1, HW_BOARD_BYTES = 0x8000, HW_BOARD_MODULES = 1024 };
 	R(store16, 9)
 enum { HW_REPORT_LOAD_N = 10, HW_REPORT_STORE_N = 11, HW_REPORT_COUNT = 12 };
 
-enum { HW_MODULE_MERGES = 1 }; /* gcc: repeated accesses to one place may be told as one, of either sort */
+enum {
+	HW_MODULE_MERGES = 1
+}; /* gcc: repeated accesses to one place may be told as one, of either sort */
 
 /* An instrumented module that is loaded. */
 struct hw_board_module {

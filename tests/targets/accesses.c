@@ -19,12 +19,12 @@
 #endif
 #define UNSURE (MERGES ? "lower_bound" : "-")
 
-static void truth(size_t size, long reads, long writes, long read_bytes, long written_bytes, long low, long high,
-		  const char *flags)
+static void truth(size_t size, long reads, long writes, long read_bytes, long written_bytes,
+		  long low, long high, const char *flags)
 {
 	char line[200];
-	int n = snprintf(line, sizeof(line), "%zu %ld %ld %ld %ld %ld %ld %s\n", size, reads, writes, read_bytes,
-			 written_bytes, low, high, flags);
+	int n = snprintf(line, sizeof(line), "%zu %ld %ld %ld %ld %ld %ld %s\n", size, reads,
+			 writes, read_bytes, written_bytes, low, high, flags);
 
 	if (write(1, line, (size_t)n) != n)
 		abort();
@@ -60,7 +60,8 @@ struct thing {
 static void fields(void)
 {
 	struct thing *p = calloc(1, sizeof(*p));
-	long at = (long)((char *)&p->small - (char *)p), end = (long)((char *)(&p->large + 1) - (char *)p);
+	long at = (long)((char *)&p->small - (char *)p),
+	     end = (long)((char *)(&p->large + 1) - (char *)p);
 
 	p->small = 3;
 	p->large = 4;
@@ -101,7 +102,7 @@ static void vectors(void)
 	volatile vector *p = malloc(1760);
 
 	for (int i = 0; i < 110; i++)
-		p[i] = (vector){ i, i, i, i };
+		p[i] = (vector){i, i, i, i};
 	for (int i = 0; i < 11; i++)
 		(void)p[i];
 	free((void *)p);

@@ -36,7 +36,7 @@ static double seconds(void)
 
 int main(void)
 {
-	static const int sizes[3] = { SMALL, MIDDLE, LARGE };
+	static const int sizes[3] = {SMALL, MIDDLE, LARGE};
 	volatile char *late = malloc(555);
 	double start = seconds();
 

@@ -64,7 +64,8 @@ TEST(owner, "any address of a region is found in its slot")
 	hwr_classes_init();
 	for (u32 i = 0; i < HWR_CLASSES; i++) {
 		u64 bytes = hwr_classes[i].slot_bytes, slots = region / bytes;
-		const u64 edges[] = { 0, 1, bytes - 1, (slots - 1) * bytes, slots * bytes - 1, slots / 2 * bytes };
+		const u64 edges[] = {
+			0, 1, bytes - 1, (slots - 1) * bytes, slots * bytes - 1, slots / 2 * bytes};
 
 		for (u32 k = 0; k < 6; k++)
 			check_address(i, edges[k]);
@@ -84,7 +85,8 @@ TEST(records, "records of different slots are apart, and so is what lies beside 
 	hwr_classes_init();
 	for (u32 i = 1; i < HWR_CLASSES; i++) {
 		const struct hwr_class *before = &hwr_classes[i - 1];
-		u64 last = before->chunks + (region / before->slot_bytes) * sizeof(struct hwr_chunk);
+		u64 last =
+			before->chunks + (region / before->slot_bytes) * sizeof(struct hwr_chunk);
 
 		CHECK(last <= hwr_classes[i].chunks);
 	}

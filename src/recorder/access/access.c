@@ -45,7 +45,8 @@ void hwr_access_attach(void)
 		return;
 	if (coverage && !hwr_coverage_open())
 		coverage = false;
-	hwr_control->access = wanted & HW_RUN_ACCESS_ADAPTIVE ? HW_ACCESS_ADAPTIVE : HW_ACCESS_EXACT;
+	hwr_control->access =
+		wanted & HW_RUN_ACCESS_ADAPTIVE ? HW_ACCESS_ADAPTIVE : HW_ACCESS_EXACT;
 	if (hwr_control->access == HW_ACCESS_ADAPTIVE &&
 	    !hwr_adaptive_start(hwr_control->access_epoch_ns))
 		hwr_control->access = HW_ACCESS_EXACT;

@@ -19,7 +19,10 @@ bool hwr_coverage_open(void)
 	return coverage_open;
 }
 
-static u8 *coverage_of(u64 address) { return (u8 *)(HW_HEAP_COVERAGE + (address - HW_HEAP_START) / 8); }
+static u8 *coverage_of(u64 address)
+{
+	return (u8 *)(HW_HEAP_COVERAGE + (address - HW_HEAP_START) / 8);
+}
 
 /* The bits of one byte of the map, which are one chunk's: slots are multiples of 16 bytes. */
 static void add_bits(u8 *at, u32 bits)
@@ -75,7 +78,8 @@ static void saturate(u64 *count, u64 most, u32 *flags)
 	*flags |= HW_ACCESS_SATURATED;
 }
 
-static void span_read(const struct hwr_chunk *chunk, u64 size, u32 unit_shift, struct hwr_sums *sums)
+static void span_read(const struct hwr_chunk *chunk, u64 size, u32 unit_shift,
+		      struct hwr_sums *sums)
 {
 	u64 span = load_relaxed(&chunk->span);
 
@@ -94,7 +98,8 @@ static void span_read(const struct hwr_chunk *chunk, u64 size, u32 unit_shift, s
  * "never written" are not known. */
 static bool may_hide(const struct hwr_sums *sums)
 {
-	return load_relaxed(&HW_BOARD->module_flags) & HW_MODULE_MERGES && (!sums->reads ^ !sums->writes);
+	return load_relaxed(&HW_BOARD->module_flags) & HW_MODULE_MERGES &&
+	       (!sums->reads ^ !sums->writes);
 }
 
 bool hwr_chunk_sums(u64 address, const struct hwr_chunk *chunk, struct hwr_sums *sums)

@@ -90,7 +90,7 @@ static void tell_modules(void)
 void hwr_access_leave(void)
 {
 	static u32 left; /* pid that has done it: a forked child may end in its turn */
-	struct hwr_call call = { .caller = HWR_CALLER() };
+	struct hwr_call call = {.caller = HWR_CALLER()};
 
 	if (!hwr_heap_is_armed() || !load_relaxed(&hwr_token.alive) || hwr_getpid() != hwr_pid ||
 	    load_relaxed(&left) == hwr_pid)

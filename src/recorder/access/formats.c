@@ -36,10 +36,20 @@ static enum width length_modifier(const char **at)
 
 	for (;; (*at)++) {
 		switch (**at) {
-		case 'h': break;
-		case 'l': case 'j': case 'z': case 't': case 'q': width = WIDTH_LONG; break;
-		case 'L': width = WIDTH_LONG_DOUBLE; break;
-		default: return width;
+		case 'h':
+			break;
+		case 'l':
+		case 'j':
+		case 'z':
+		case 't':
+		case 'q':
+			width = WIDTH_LONG;
+			break;
+		case 'L':
+			width = WIDTH_LONG_DOUBLE;
+			break;
+		default:
+			return width;
 		}
 	}
 }
@@ -50,13 +60,26 @@ static bool conversion(char c, enum width width, long precision, va_list *argume
 	const char *s;
 
 	switch (c) {
-	case 'd': case 'i': case 'o': case 'u': case 'x': case 'X': case 'c':
+	case 'd':
+	case 'i':
+	case 'o':
+	case 'u':
+	case 'x':
+	case 'X':
+	case 'c':
 		if (width == WIDTH_INT)
 			(void)va_arg(*arguments, int);
 		else
 			(void)va_arg(*arguments, long);
 		return true;
-	case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
+	case 'e':
+	case 'E':
+	case 'f':
+	case 'F':
+	case 'g':
+	case 'G':
+	case 'a':
+	case 'A':
 		if (width == WIDTH_LONG_DOUBLE)
 			(void)va_arg(*arguments, long double);
 		else
@@ -67,10 +90,12 @@ static bool conversion(char c, enum width width, long precision, va_list *argume
 		if (width == WIDTH_INT && s)
 			hwr_range_text(s, precision >= 0 ? (size_t)precision : SIZE_MAX);
 		return true;
-	case 'p': case 'n':
+	case 'p':
+	case 'n':
 		(void)va_arg(*arguments, void *);
 		return true;
-	case 'm': case '%':
+	case 'm':
+	case '%':
 		return true;
 	default:
 		return false;
@@ -90,8 +115,9 @@ static void read_arguments(const char *format, va_list given)
 
 		if (*format++ != '%')
 			continue;
-		while (*format && (*format == '-' || *format == '+' || *format == ' ' || *format == '#' ||
-				   *format == '0' || *format == '\'' || *format == 'I'))
+		while (*format &&
+		       (*format == '-' || *format == '+' || *format == ' ' || *format == '#' ||
+			*format == '0' || *format == '\'' || *format == 'I'))
 			format++;
 		number(&format, &arguments);
 		if (*format == '$')
@@ -120,24 +146,44 @@ static void written(char *to, size_t room, int result)
 
 /* row(name, real function, parameters, those of the real function, arguments, after) */
 #define FORMAT_ROWS(F)                                                                             \
-	F(printf, vprintf, (const char *format, ...), (const char *format, va_list), (format, list), ) \
-	F(fprintf, vfprintf, (FILE *f, const char *format, ...), (FILE *f, const char *format, va_list), (f, format, list), ) \
-	F(dprintf, vdprintf, (int fd, const char *format, ...), (int fd, const char *format, va_list), (fd, format, list), ) \
-	F(sprintf, vsprintf, (char *to, const char *format, ...), (char *to, const char *format, va_list), (to, format, list), written(to, SIZE_MAX, result);) \
-	F(snprintf, vsnprintf, (char *to, size_t n, const char *format, ...), (char *to, size_t n, const char *format, va_list), (to, n, format, list), written(to, n, result);) \
-	F(__printf_chk, __vprintf_chk, (int flag, const char *format, ...), (int flag, const char *format, va_list), (flag, format, list), ) \
-	F(__fprintf_chk, __vfprintf_chk, (FILE *f, int flag, const char *format, ...), (FILE *f, int flag, const char *format, va_list), (f, flag, format, list), ) \
-	F(__sprintf_chk, __vsprintf_chk, (char *to, int flag, size_t room, const char *format, ...), (char *to, int flag, size_t room, const char *format, va_list), (to, flag, room, format, list), written(to, SIZE_MAX, result);) \
-	F(__snprintf_chk, __vsnprintf_chk, (char *to, size_t n, int flag, size_t room, const char *format, ...), (char *to, size_t n, int flag, size_t room, const char *format, va_list), (to, n, flag, room, format, list), written(to, n, result);)
+	F(printf, vprintf, (const char *format, ...), (const char *format, va_list),               \
+	  (format, list), )                                                                        \
+	F(fprintf, vfprintf, (FILE * f, const char *format, ...),                                  \
+	  (FILE * f, const char *format, va_list), (f, format, list), )                            \
+	F(dprintf, vdprintf, (int fd, const char *format, ...),                                    \
+	  (int fd, const char *format, va_list), (fd, format, list), )                             \
+	F(sprintf, vsprintf, (char *to, const char *format, ...),                                  \
+	  (char *to, const char *format, va_list), (to, format, list),                             \
+	  written(to, SIZE_MAX, result);)                                                          \
+	F(snprintf, vsnprintf, (char *to, size_t n, const char *format, ...),                      \
+	  (char *to, size_t n, const char *format, va_list), (to, n, format, list),                \
+	  written(to, n, result);)                                                                 \
+	F(__printf_chk, __vprintf_chk, (int flag, const char *format, ...),                        \
+	  (int flag, const char *format, va_list), (flag, format, list), )                         \
+	F(__fprintf_chk, __vfprintf_chk, (FILE * f, int flag, const char *format, ...),            \
+	  (FILE * f, int flag, const char *format, va_list), (f, flag, format, list), )            \
+	F(__sprintf_chk, __vsprintf_chk,                                                           \
+	  (char *to, int flag, size_t room, const char *format, ...),                              \
+	  (char *to, int flag, size_t room, const char *format, va_list),                          \
+	  (to, flag, room, format, list), written(to, SIZE_MAX, result);)                          \
+	F(__snprintf_chk, __vsnprintf_chk,                                                         \
+	  (char *to, size_t n, int flag, size_t room, const char *format, ...),                    \
+	  (char *to, size_t n, int flag, size_t room, const char *format, va_list),                \
+	  (to, n, flag, room, format, list), written(to, n, result);)
 
 /* row(name, parameters, arguments, after) */
 #define LIST_ROWS(F)                                                                               \
 	F(vprintf, (const char *format, va_list list), (format, list), )                           \
-	F(vfprintf, (FILE *f, const char *format, va_list list), (f, format, list), )              \
-	F(vsprintf, (char *to, const char *format, va_list list), (to, format, list), written(to, SIZE_MAX, result);) \
-	F(vsnprintf, (char *to, size_t n, const char *format, va_list list), (to, n, format, list), written(to, n, result);) \
-	F(__vfprintf_chk, (FILE *f, int flag, const char *format, va_list list), (f, flag, format, list), ) \
-	F(__vsnprintf_chk, (char *to, size_t n, int flag, size_t room, const char *format, va_list list), (to, n, flag, room, format, list), written(to, n, result);)
+	F(vfprintf, (FILE * f, const char *format, va_list list), (f, format, list), )             \
+	F(vsprintf, (char *to, const char *format, va_list list), (to, format, list),              \
+	  written(to, SIZE_MAX, result);)                                                          \
+	F(vsnprintf, (char *to, size_t n, const char *format, va_list list),                       \
+	  (to, n, format, list), written(to, n, result);)                                          \
+	F(__vfprintf_chk, (FILE * f, int flag, const char *format, va_list list),                  \
+	  (f, flag, format, list), )                                                               \
+	F(__vsnprintf_chk,                                                                         \
+	  (char *to, size_t n, int flag, size_t room, const char *format, va_list list),           \
+	  (to, n, flag, room, format, list), written(to, n, result);)
 
 #define DEFINE_FORMAT(name, real_name, parameters, real_parameters, arguments, after)              \
 	int name parameters;                                                                       \
@@ -152,8 +198,7 @@ static void written(char *to, size_t room, int result)
 		read_arguments(format, list);                                                      \
 		result = call arguments;                                                           \
 		va_end(list);                                                                      \
-		after                                                                              \
-		return result;                                                                     \
+		after return result;                                                               \
 	}
 
 #define DEFINE_LIST(name, parameters, arguments, after)                                            \
@@ -165,8 +210,7 @@ static void written(char *to, size_t room, int result)
                                                                                                    \
 		read_arguments(format, list);                                                      \
 		result = ((int(*) parameters)hwr_range_real(&real, #name))arguments;               \
-		after                                                                              \
-		return result;                                                                     \
+		after return result;                                                               \
 	}
 
 FORMAT_ROWS(DEFINE_FORMAT)

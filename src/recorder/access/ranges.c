@@ -77,8 +77,10 @@ static inline void range(const void *p, size_t bytes, bool write)
 /* As much of p as is needed to find where the result is. */
 #define UNTIL(p, extra)                                                                            \
 	if (hwr_heap_has((u64)(p)))                                                                \
-		hwr_access_range((u64)(p), result ? (size_t)((ctext)result - (ctext)(p)) + (extra) \
-						  : text_bytes((ctext)(p), SIZE_MAX), false);
+		hwr_access_range((u64)(p),                                                         \
+				 result ? (size_t)((ctext)result - (ctext)(p)) + (extra)           \
+					: text_bytes((ctext)(p), SIZE_MAX),                        \
+				 false);
 #define COPY(to, from, n) R(from, n) W(to, n)
 /* A text of n bytes, end included, goes to `to`. */
 #define COPY_TEXT(to, from, most)                                                                  \
@@ -107,24 +109,33 @@ static inline void range(const void *p, size_t bytes, bool write)
 	F(memory, memmove, (memory to, cmemory from, size_t n), (to, from, n), COPY(to, from, n))  \
 	F(memory, mempcpy, (memory to, cmemory from, size_t n), (to, from, n), COPY(to, from, n))  \
 	F(memory, memset, (memory to, int c, size_t n), (to, c, n), W(to, n))                      \
-	F(memory, __memcpy_chk, (memory to, cmemory from, size_t n, size_t room), (to, from, n, room), COPY(to, from, n)) \
-	F(memory, __memmove_chk, (memory to, cmemory from, size_t n, size_t room), (to, from, n, room), COPY(to, from, n)) \
-	F(memory, __mempcpy_chk, (memory to, cmemory from, size_t n, size_t room), (to, from, n, room), COPY(to, from, n)) \
-	F(memory, __memset_chk, (memory to, int c, size_t n, size_t room), (to, c, n, room), W(to, n)) \
+	F(memory, __memcpy_chk, (memory to, cmemory from, size_t n, size_t room),                  \
+	  (to, from, n, room), COPY(to, from, n))                                                  \
+	F(memory, __memmove_chk, (memory to, cmemory from, size_t n, size_t room),                 \
+	  (to, from, n, room), COPY(to, from, n))                                                  \
+	F(memory, __mempcpy_chk, (memory to, cmemory from, size_t n, size_t room),                 \
+	  (to, from, n, room), COPY(to, from, n))                                                  \
+	F(memory, __memset_chk, (memory to, int c, size_t n, size_t room), (to, c, n, room),       \
+	  W(to, n))                                                                                \
 	F(void, bzero, (memory to, size_t n), (to, n), W(to, n))                                   \
 	F(void, explicit_bzero, (memory to, size_t n), (to, n), W(to, n))                          \
 	F(int, memcmp, (cmemory a, cmemory b, size_t n), (a, b, n), R(a, n) R(b, n))               \
 	F(int, bcmp, (cmemory a, cmemory b, size_t n), (a, b, n), R(a, n) R(b, n))                 \
-	F(memory, memmem, (cmemory a, size_t n, cmemory b, size_t m), (a, n, b, m), R(a, n) R(b, m)) \
+	F(memory, memmem, (cmemory a, size_t n, cmemory b, size_t m), (a, n, b, m),                \
+	  R(a, n) R(b, m))                                                                         \
 	F(memory, memrchr, (cmemory a, int c, size_t n), (a, c, n), R(a, n))                       \
 	F(text, strcpy, (text to, ctext from), (to, from), COPY_TEXT(to, from, SIZE_MAX))          \
 	F(text, stpcpy, (text to, ctext from), (to, from), COPY_TEXT(to, from, SIZE_MAX))          \
-	F(text, __strcpy_chk, (text to, ctext from, size_t room), (to, from, room), COPY_TEXT(to, from, SIZE_MAX)) \
-	F(text, __stpcpy_chk, (text to, ctext from, size_t room), (to, from, room), COPY_TEXT(to, from, SIZE_MAX)) \
+	F(text, __strcpy_chk, (text to, ctext from, size_t room), (to, from, room),                \
+	  COPY_TEXT(to, from, SIZE_MAX))                                                           \
+	F(text, __stpcpy_chk, (text to, ctext from, size_t room), (to, from, room),                \
+	  COPY_TEXT(to, from, SIZE_MAX))                                                           \
 	F(text, strncpy, (text to, ctext from, size_t n), (to, from, n), SN(from, n) W(to, n))     \
-	F(text, __strncpy_chk, (text to, ctext from, size_t n, size_t room), (to, from, n, room), SN(from, n) W(to, n)) \
+	F(text, __strncpy_chk, (text to, ctext from, size_t n, size_t room), (to, from, n, room),  \
+	  SN(from, n) W(to, n))                                                                    \
 	F(text, strcat, (text to, ctext from), (to, from), APPEND_TEXT(to, from, SIZE_MAX))        \
-	F(text, __strcat_chk, (text to, ctext from, size_t room), (to, from, room), APPEND_TEXT(to, from, SIZE_MAX)) \
+	F(text, __strcat_chk, (text to, ctext from, size_t room), (to, from, room),                \
+	  APPEND_TEXT(to, from, SIZE_MAX))                                                         \
 	F(text, strncat, (text to, ctext from, size_t n), (to, from, n), APPEND_TEXT(to, from, n)) \
 	F(int, strcmp, (ctext a, ctext b), (a, b), BOTH(a, b, SIZE_MAX))                           \
 	F(int, strncmp, (ctext a, ctext b, size_t n), (a, b, n), BOTH(a, b, n))                    \
@@ -145,28 +156,41 @@ static inline void range(const void *p, size_t bytes, bool write)
 	F(long long, strtoll, (ctext s, char **end, int base), (s, end, base), S(s))               \
 	F(unsigned long long, strtoull, (ctext s, char **end, int base), (s, end, base), S(s))     \
 	F(double, strtod, (ctext s, char **end), (s, end), S(s))                                   \
-	F(wchar_t *, wmemcpy, (wchar_t *to, const wchar_t *from, size_t n), (to, from, n), COPY(to, from, n * sizeof(*to))) \
-	F(wchar_t *, wmemmove, (wchar_t *to, const wchar_t *from, size_t n), (to, from, n), COPY(to, from, n * sizeof(*to))) \
-	F(wchar_t *, wmemset, (wchar_t *to, wchar_t c, size_t n), (to, c, n), W(to, n * sizeof(*to))) \
-	F(wchar_t *, wcscpy, (wchar_t *to, const wchar_t *from), (to, from), COPY(to, from, wide_bytes(from))) \
-	F(int, wcscmp, (const wchar_t *a, const wchar_t *b), (a, b), R(a, wide_bytes(a)) R(b, wide_bytes(b))) \
+	F(wchar_t *, wmemcpy, (wchar_t * to, const wchar_t *from, size_t n), (to, from, n),        \
+	  COPY(to, from, n * sizeof(*to)))                                                         \
+	F(wchar_t *, wmemmove, (wchar_t * to, const wchar_t *from, size_t n), (to, from, n),       \
+	  COPY(to, from, n * sizeof(*to)))                                                         \
+	F(wchar_t *, wmemset, (wchar_t * to, wchar_t c, size_t n), (to, c, n),                     \
+	  W(to, n * sizeof(*to)))                                                                  \
+	F(wchar_t *, wcscpy, (wchar_t * to, const wchar_t *from), (to, from),                      \
+	  COPY(to, from, wide_bytes(from)))                                                        \
+	F(int, wcscmp, (const wchar_t *a, const wchar_t *b), (a, b),                               \
+	  R(a, wide_bytes(a)) R(b, wide_bytes(b)))                                                 \
 	F(ssize_t, write, (int fd, cmemory p, size_t n), (fd, p, n), R(p, n))                      \
 	F(ssize_t, pwrite, (int fd, cmemory p, size_t n, off_t at), (fd, p, n, at), R(p, n))       \
 	F(ssize_t, pwrite64, (int fd, cmemory p, size_t n, off64_t at), (fd, p, n, at), R(p, n))   \
 	F(ssize_t, send, (int fd, cmemory p, size_t n, int flags), (fd, p, n, flags), R(p, n))     \
-	F(ssize_t, sendto, (int fd, cmemory p, size_t n, int flags, const struct sockaddr *to, socklen_t bytes), (fd, p, n, flags, to, bytes), R(p, n)) \
-	F(size_t, fwrite, (cmemory p, size_t size, size_t n, FILE *f), (p, size, n, f), R(p, size * n)) \
-	F(size_t, fwrite_unlocked, (cmemory p, size_t size, size_t n, FILE *f), (p, size, n, f), R(p, size * n)) \
-	F(int, fputs, (ctext s, FILE *f), (s, f), S(s))                                            \
-	F(int, fputs_unlocked, (ctext s, FILE *f), (s, f), S(s))                                   \
+	F(ssize_t, sendto,                                                                         \
+	  (int fd, cmemory p, size_t n, int flags, const struct sockaddr *to, socklen_t bytes),    \
+	  (fd, p, n, flags, to, bytes), R(p, n))                                                   \
+	F(size_t, fwrite, (cmemory p, size_t size, size_t n, FILE * f), (p, size, n, f),           \
+	  R(p, size *n))                                                                           \
+	F(size_t, fwrite_unlocked, (cmemory p, size_t size, size_t n, FILE * f), (p, size, n, f),  \
+	  R(p, size *n))                                                                           \
+	F(int, fputs, (ctext s, FILE * f), (s, f), S(s))                                           \
+	F(int, fputs_unlocked, (ctext s, FILE * f), (s, f), S(s))                                  \
 	F(int, puts, (ctext s), (s), S(s))                                                         \
-	F(void, qsort, (memory p, size_t n, size_t size, comparison c), (p, n, size, c), R(p, n * size) W(p, n * size)) \
-	F(memory, bsearch, (cmemory key, cmemory p, size_t n, size_t size, comparison c), (key, p, n, size, c), GIVEN(n, R(p, n * size)))
+	F(void, qsort, (memory p, size_t n, size_t size, comparison c), (p, n, size, c),           \
+	  R(p, n *size) W(p, n *size))                                                             \
+	F(memory, bsearch, (cmemory key, cmemory p, size_t n, size_t size, comparison c),          \
+	  (key, p, n, size, c), GIVEN(n, R(p, n *size)))
 
 /* row(type, name, parameters, arguments, after) */
 #define AFTER_ROWS(F)                                                                              \
-	F(memory, memchr, (cmemory a, int c, size_t n), (a, c, n), R(a, result ? (size_t)((ctext)result - (ctext)a) + 1 : n)) \
-	F(memory, rawmemchr, (cmemory a, int c), (a, c), R(a, (size_t)((ctext)result - (ctext)a) + 1)) \
+	F(memory, memchr, (cmemory a, int c, size_t n), (a, c, n),                                 \
+	  R(a, result ? (size_t)((ctext)result - (ctext)a) + 1 : n))                               \
+	F(memory, rawmemchr, (cmemory a, int c), (a, c),                                           \
+	  R(a, (size_t)((ctext)result - (ctext)a) + 1))                                            \
 	F(size_t, strlen, (ctext s), (s), R(s, result + 1))                                        \
 	F(size_t, strnlen, (ctext s, size_t n), (s, n), R(s, least(result + 1, n)))                \
 	F(text, strchr, (ctext s, int c), (s, c), UNTIL(s, 1))                                     \
@@ -175,19 +199,33 @@ static inline void range(const void *p, size_t bytes, bool write)
 	F(size_t, strspn, (ctext s, ctext set), (s, set), R(s, result + 1) S(set))                 \
 	F(size_t, strcspn, (ctext s, ctext set), (s, set), R(s, result + 1) S(set))                \
 	F(size_t, wcslen, (const wchar_t *s), (s), R(s, (result + 1) * sizeof(*s)))                \
-	F(ssize_t, read, (int fd, memory p, size_t n), (fd, p, n), GIVEN(result > 0, W(p, (size_t)result))) \
-	F(ssize_t, __read_chk, (int fd, memory p, size_t n, size_t room), (fd, p, n, room), GIVEN(result > 0, W(p, (size_t)result))) \
-	F(ssize_t, pread, (int fd, memory p, size_t n, off_t at), (fd, p, n, at), GIVEN(result > 0, W(p, (size_t)result))) \
-	F(ssize_t, pread64, (int fd, memory p, size_t n, off64_t at), (fd, p, n, at), GIVEN(result > 0, W(p, (size_t)result))) \
-	F(ssize_t, recv, (int fd, memory p, size_t n, int flags), (fd, p, n, flags), GIVEN(result > 0, W(p, least((size_t)result, n)))) \
-	F(ssize_t, recvfrom, (int fd, memory p, size_t n, int flags, struct sockaddr *from, socklen_t *bytes), (fd, p, n, flags, from, bytes), GIVEN(result > 0, W(p, least((size_t)result, n)))) \
-	F(size_t, fread, (memory p, size_t size, size_t n, FILE *f), (p, size, n, f), GIVEN(result, W(p, size * result))) \
-	F(size_t, fread_unlocked, (memory p, size_t size, size_t n, FILE *f), (p, size, n, f), GIVEN(result, W(p, size * result))) \
-	F(text, fgets, (text s, int n, FILE *f), (s, n, f), GIVEN(result && hwr_heap_has((u64)s), W(s, text_bytes(s, (size_t)n)))) \
-	F(text, __fgets_chk, (text s, size_t room, int n, FILE *f), (s, room, n, f), GIVEN(result && hwr_heap_has((u64)s), W(s, text_bytes(s, (size_t)n)))) \
-	F(ssize_t, getdelim, (char **line, size_t *room, int c, FILE *f), (line, room, c, f), GIVEN(result > 0, W(*line, (size_t)result + 1))) \
-	F(ssize_t, __getdelim, (char **line, size_t *room, int c, FILE *f), (line, room, c, f), GIVEN(result > 0, W(*line, (size_t)result + 1))) \
-	F(ssize_t, getline, (char **line, size_t *room, FILE *f), (line, room, f), GIVEN(result > 0, W(*line, (size_t)result + 1)))
+	F(ssize_t, read, (int fd, memory p, size_t n), (fd, p, n),                                 \
+	  GIVEN(result > 0, W(p, (size_t)result)))                                                 \
+	F(ssize_t, __read_chk, (int fd, memory p, size_t n, size_t room), (fd, p, n, room),        \
+	  GIVEN(result > 0, W(p, (size_t)result)))                                                 \
+	F(ssize_t, pread, (int fd, memory p, size_t n, off_t at), (fd, p, n, at),                  \
+	  GIVEN(result > 0, W(p, (size_t)result)))                                                 \
+	F(ssize_t, pread64, (int fd, memory p, size_t n, off64_t at), (fd, p, n, at),              \
+	  GIVEN(result > 0, W(p, (size_t)result)))                                                 \
+	F(ssize_t, recv, (int fd, memory p, size_t n, int flags), (fd, p, n, flags),               \
+	  GIVEN(result > 0, W(p, least((size_t)result, n))))                                       \
+	F(ssize_t, recvfrom,                                                                       \
+	  (int fd, memory p, size_t n, int flags, struct sockaddr *from, socklen_t *bytes),        \
+	  (fd, p, n, flags, from, bytes), GIVEN(result > 0, W(p, least((size_t)result, n))))       \
+	F(size_t, fread, (memory p, size_t size, size_t n, FILE * f), (p, size, n, f),             \
+	  GIVEN(result, W(p, size *result)))                                                       \
+	F(size_t, fread_unlocked, (memory p, size_t size, size_t n, FILE * f), (p, size, n, f),    \
+	  GIVEN(result, W(p, size *result)))                                                       \
+	F(text, fgets, (text s, int n, FILE *f), (s, n, f),                                        \
+	  GIVEN(result &&hwr_heap_has((u64)s), W(s, text_bytes(s, (size_t)n))))                    \
+	F(text, __fgets_chk, (text s, size_t room, int n, FILE *f), (s, room, n, f),               \
+	  GIVEN(result &&hwr_heap_has((u64)s), W(s, text_bytes(s, (size_t)n))))                    \
+	F(ssize_t, getdelim, (char **line, size_t *room, int c, FILE *f), (line, room, c, f),      \
+	  GIVEN(result > 0, W(*line, (size_t)result + 1)))                                         \
+	F(ssize_t, __getdelim, (char **line, size_t *room, int c, FILE *f), (line, room, c, f),    \
+	  GIVEN(result > 0, W(*line, (size_t)result + 1)))                                         \
+	F(ssize_t, getline, (char **line, size_t *room, FILE *f), (line, room, f),                 \
+	  GIVEN(result > 0, W(*line, (size_t)result + 1)))
 
 /* ---- what the table makes ---- */
 
@@ -208,8 +246,7 @@ void *hwr_range_real(void **real, const char *name)
 	{                                                                                          \
 		static void *real;                                                                 \
                                                                                                    \
-		before                                                                             \
-		return ((type(*) parameters)hwr_range_real(&real, #name))arguments;                \
+		before return ((type(*) parameters)hwr_range_real(&real, #name))arguments;         \
 	}
 
 #define DEFINE_AFTER(type, name, parameters, arguments, after)                                     \
@@ -219,8 +256,7 @@ void *hwr_range_real(void **real, const char *name)
 		static void *real;                                                                 \
 		type result = ((type(*) parameters)hwr_range_real(&real, #name))arguments;         \
                                                                                                    \
-		after                                                                              \
-		return result;                                                                     \
+		after return result;                                                               \
 	}
 
 BEFORE_ROWS(DEFINE_BEFORE)

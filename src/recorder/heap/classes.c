@@ -19,7 +19,8 @@ static const u64 large_page = 2 << 20;
 #define INDEX_MASK ((1ull << INDEX_BITS) - 1)
 
 struct stack {
-	_Alignas(HW_CACHE_LINE) u64 head; /* 1 + index of the first, 0 = empty; above it the changes */
+	_Alignas(HW_CACHE_LINE)
+		u64 head; /* 1 + index of the first, 0 = empty; above it the changes */
 };
 
 struct hwr_class hwr_classes[HWR_CLASSES];
@@ -94,14 +95,16 @@ static struct hwr_chunk *record_of(u32 number, u64 index)
 /* 1 + index of a slot, 0 if the stack is empty. */
 static u64 pop(u32 number, struct stack *stack)
 {
-	u64 head = load_acquire(&stack->head); /* pairs with the release in push: the link is there */
+	u64 head =
+		load_acquire(&stack->head); /* pairs with the release in push: the link is there */
 	u64 next;
 
 	do {
 		if (!(head & INDEX_MASK))
 			return 0;
 		/* May be no link any more if another thread was faster; then the count has changed. */
-		next = load_relaxed(&record_of(number, (head & INDEX_MASK) - 1)->first) & INDEX_MASK;
+		next = load_relaxed(&record_of(number, (head & INDEX_MASK) - 1)->first) &
+		       INDEX_MASK;
 		next |= ((head >> INDEX_BITS) + 1) << INDEX_BITS;
 	} while (!__atomic_compare_exchange_n(&stack->head, &head, next, 0, __ATOMIC_ACQUIRE,
 					      __ATOMIC_ACQUIRE));
@@ -174,7 +177,4 @@ void hwr_slot_give(u32 number, u64 address)
 	push(number, &stacks[number][hwr_clock_thread() % STACKS], index, index);
 }
 
-u64 hwr_slots_used(u32 number)
-{
-	return load_relaxed(&used[number]);
-}
+u64 hwr_slots_used(u32 number) { return load_relaxed(&used[number]); }

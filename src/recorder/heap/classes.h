@@ -24,7 +24,8 @@ void hwr_slot_give(u32 number, u64 address);
 u64 hwr_slots_used(u32 number);
 static inline u64 hwr_slot_address(u32 number, u64 index)
 {
-	return HW_HEAP_START + ((u64)number << HWR_CLASS_BITS) + index * hwr_classes[number].slot_bytes;
+	return HW_HEAP_START + ((u64)number << HWR_CLASS_BITS) +
+	       index * hwr_classes[number].slot_bytes;
 }
 
 #endif

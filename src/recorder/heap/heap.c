@@ -11,8 +11,9 @@
 #include "recorder/sys.h"
 
 enum {
-	ARMED_WHOLE = 32768, /* slots up to this stay armed; of larger ones only what is asked for is */
-	RETURNED = 1 << 20,  /* slots from this on give their memory back to the system */
+	ARMED_WHOLE =
+		32768, /* slots up to this stay armed; of larger ones only what is asked for is */
+	RETURNED = 1 << 20, /* slots from this on give their memory back to the system */
 	FIXED_NOREPLACE = 0x100000,
 };
 
@@ -29,8 +30,7 @@ bool hwr_heap_open(void)
 		return load_acquire(&opened) == 1;
 	/* The first allocation of an image comes before its second thread. */
 	hwr_classes_init();
-	if (hwr_classes_record_bytes() > 1ull << 40 ||
-	    !hwr_map_at(HW_HEAP_START, HWR_HEAP_BYTES) ||
+	if (hwr_classes_record_bytes() > 1ull << 40 || !hwr_map_at(HW_HEAP_START, HWR_HEAP_BYTES) ||
 	    !hwr_map_at(HW_HEAP_CHUNKS, 7ull << 38 /* 1 TiB, half and a quarter of it */)) {
 		cas_acq_rel(&opened, &not_yet, 2);
 		return false;
@@ -44,8 +44,10 @@ bool hwr_heap_is_armed(void) { return load_relaxed(&armed); }
 
 void *hwr_map_at(u64 address, u64 bytes)
 {
-	void *p = (void *)hwr_syscall6(SYS_mmap, (long)address, (long)bytes, PROT_READ | PROT_WRITE,
-				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | FIXED_NOREPLACE, -1, 0);
+	void *p =
+		(void *)hwr_syscall6(SYS_mmap, (long)address, (long)bytes, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | FIXED_NOREPLACE,
+				     -1, 0);
 
 	if (p != (void *)address) {
 		if (!hwr_sys_failed(p))
@@ -81,7 +83,7 @@ static void begin(u64 address, struct hwr_chunk *chunk, u64 size, u64 slot_bytes
 	chunk->read_bytes = chunk->written_bytes = 0;
 	chunk->span = HWR_SPAN_NONE;
 	if (before & HWR_CHUNK_SHARED)
-		*hwr_chunk_others(chunk) = (struct hwr_chunk_others){ 0 };
+		*hwr_chunk_others(chunk) = (struct hwr_chunk_others){0};
 	if (load_relaxed(&armed)) {
 		what |= HWR_CHUNK_MEASURED;
 		arm(address, size, slot_bytes);
@@ -267,7 +269,10 @@ int hwr_heap_posix_memalign(void **result, size_t alignment, size_t size)
 	return 0;
 }
 
-void *hwr_heap_aligned_alloc(size_t alignment, size_t size) { return hwr_heap_memalign(alignment, size); }
+void *hwr_heap_aligned_alloc(size_t alignment, size_t size)
+{
+	return hwr_heap_memalign(alignment, size);
+}
 void *hwr_heap_valloc(size_t size) { return hwr_heap_memalign(HWR_PAGE, size); }
 
 void *hwr_heap_pvalloc(size_t size)

@@ -22,13 +22,13 @@ enum {
 
 /* What is known of a chunk: one cache line. A slot has it for life, and each chunk in its turn. */
 struct hwr_chunk {
-	u64 what;  /* HWR_CHUNK_*: the owner, flags, the size */
+	u64 what; /* HWR_CHUNK_*: the owner, flags, the size */
 	u64 first; /* ticks of the first access; of a free slot: 1 + index of the next one, 0 = none */
 	u64 last;
 	/* By the owner, who alone writes them; see hwr_chunk_others. */
 	u64 reads, writes;
 	u64 read_bytes, written_bytes;
-	u64 span;  /* lowest accessed unit, and above bit 32 the end of the highest; by cas */
+	u64 span; /* lowest accessed unit, and above bit 32 the end of the highest; by cas */
 };
 _Static_assert(sizeof(struct hwr_chunk) == 64, "a chunk's record is one cache line");
 
@@ -41,12 +41,12 @@ struct hwr_chunk_others {
 
 #define HWR_CHUNK_OWNER 0xffffull
 #define HWR_CHUNK_LIVE (1ull << 16)
-#define HWR_CHUNK_SHARED (1ull << 17)   /* its others are not all 0 */
-#define HWR_CHUNK_MEASURED (1ull << 18) /* it was armed when it began */
-#define HWR_CHUNK_PLAIN (1ull << 19)    /* allocated by code that is not instrumented */
-#define HWR_CHUNK_CLEAN (1ull << 20)    /* free, and all its bytes are 0 */
-#define HWR_CHUNK_USED (1ull << 21)     /* the slot was handed out before */
-#define HWR_CHUNK_DISARMED (1ull << 22) /* parts of it wait to be armed again */
+#define HWR_CHUNK_SHARED (1ull << 17)    /* its others are not all 0 */
+#define HWR_CHUNK_MEASURED (1ull << 18)  /* it was armed when it began */
+#define HWR_CHUNK_PLAIN (1ull << 19)     /* allocated by code that is not instrumented */
+#define HWR_CHUNK_CLEAN (1ull << 20)     /* free, and all its bytes are 0 */
+#define HWR_CHUNK_USED (1ull << 21)      /* the slot was handed out before */
+#define HWR_CHUNK_DISARMED (1ull << 22)  /* parts of it wait to be armed again */
 #define HWR_CHUNK_ESTIMATED (1ull << 23) /* not each access was seen */
 /* What the slot's next chunk must know. */
 #define HWR_CHUNK_LEFT (HWR_CHUNK_SHARED | HWR_CHUNK_DISARMED)
@@ -54,8 +54,8 @@ enum { HWR_CHUNK_SIZE_SHIFT = 24 };
 #define HWR_SPAN_NONE 0xffffffffull
 
 struct hwr_class {
-	u64 inverse;  /* 2^64 / (slot_bytes >> shift), rounded up */
-	u64 chunks;   /* address of the records */
+	u64 inverse; /* 2^64 / (slot_bytes >> shift), rounded up */
+	u64 chunks;  /* address of the records */
 	u64 slot_bytes;
 	u32 shift;
 	u32 unit_shift; /* of spans: 4 GiB must fit 32 bits */
@@ -65,7 +65,10 @@ extern struct hwr_class hwr_classes[HWR_CLASSES];
 /* Whether the address may be a chunk's. */
 static inline bool hwr_heap_has(u64 address) { return address - HW_HEAP_START < HWR_HEAP_BYTES; }
 
-static inline u32 hwr_heap_class(u64 address) { return (u32)((address - HW_HEAP_START) >> HWR_CLASS_BITS); }
+static inline u32 hwr_heap_class(u64 address)
+{
+	return (u32)((address - HW_HEAP_START) >> HWR_CLASS_BITS);
+}
 
 /* The record of the slot that an address of the heap is in, and the address's place in the slot. The
  * shift makes the division exact: a slot is 2 to 14 times a power of two. */

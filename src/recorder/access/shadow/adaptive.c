@@ -14,12 +14,13 @@
 enum {
 	UNIT = 64,
 	UNIT_LARGE = 512,
-	LARGE = 4096,     /* slots above have large units, which are armed again one by one */
+	LARGE = 4096, /* slots above have large units, which are armed again one by one */
 	LOG_ENTRIES = 1 << 20,
 	LOG_MARGIN = 4096, /* for threads that have looked and not yet written */
-	WHOLE_SLOT = 1,   /* in the low bits of an entry */
+	WHOLE_SLOT = 1,    /* in the low bits of an entry */
 	STACK_BYTES = 65536,
-	OLD_THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
+	OLD_THREAD =
+		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
 };
 
 long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
@@ -90,7 +91,7 @@ void hwr_adaptive_begin(u64 address, struct hwr_chunk *chunk, u64 before)
 {
 	if (!load_relaxed(&hwr_adaptive_epoch))
 		return;
-	*hwr_chunk_adaptive(chunk) = (struct hwr_adaptive){ 0, 0 };
+	*hwr_chunk_adaptive(chunk) = (struct hwr_adaptive){0, 0};
 	if (before & HWR_CHUNK_DISARMED)
 		hwr_fill(hw_shadow_of(address), HW_SHADOW_ARMED,
 			 hwr_classes[hwr_heap_class(address)].slot_bytes / 8);
@@ -117,7 +118,8 @@ static void rearm(u64 entry)
 static void help(void)
 {
 	for (;;) {
-		struct timespec pause = { (long)(sleep_ns / 1000000000), (long)(sleep_ns % 1000000000) };
+		struct timespec pause = {(long)(sleep_ns / 1000000000),
+					 (long)(sleep_ns % 1000000000)};
 		u64 entry;
 
 		hwr_syscall3(SYS_nanosleep, (long)&pause, 0, 0);

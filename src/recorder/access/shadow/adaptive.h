@@ -26,7 +26,8 @@ struct hwr_adaptive {
 
 static inline struct hwr_adaptive *hwr_chunk_adaptive(const struct hwr_chunk *chunk)
 {
-	return (struct hwr_adaptive *)(HW_HEAP_CHUNKS + (3ull << 39) + ((u64)chunk - HW_HEAP_CHUNKS) / 8);
+	return (struct hwr_adaptive *)(HW_HEAP_CHUNKS + (3ull << 39) +
+				       ((u64)chunk - HW_HEAP_CHUNKS) / 8);
 }
 
 extern u32 hwr_adaptive_epoch; /* number of the present one; 0 = this run is not adaptive */
@@ -49,7 +50,9 @@ static inline u32 hwr_adaptive_hit(u64 address, u64 offset, struct hwr_chunk *ch
 		adaptive->hits = 1;
 		return 0;
 	}
-	return likely(++adaptive->hits <= HWR_ADAPTIVE_HITS) ? 0 : hwr_adaptive_hot(address, offset, chunk);
+	return likely(++adaptive->hits <= HWR_ADAPTIVE_HITS)
+		       ? 0
+		       : hwr_adaptive_hot(address, offset, chunk);
 }
 
 #endif

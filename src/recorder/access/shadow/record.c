@@ -60,7 +60,8 @@ static void add_others(struct hwr_chunk *chunk, u64 bytes, bool write)
 }
 
 /* Accesses that this one stands for. */
-static __attribute__((noinline)) void add_more(struct hwr_chunk *chunk, u32 more, u64 bytes, bool write)
+static __attribute__((noinline)) void add_more(struct hwr_chunk *chunk, u32 more, u64 bytes,
+					       bool write)
 {
 	struct hwr_chunk_others *others = hwr_chunk_others(chunk);
 	bool own = (load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) == hwr_clock.thread;
@@ -79,7 +80,8 @@ static __attribute__((noinline)) void add_more(struct hwr_chunk *chunk, u32 more
 
 /* Not the owner's: the first access, another thread's, or one of a chunk that has ended. False in the
  * last case. */
-static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 bytes, bool write, u64 now)
+static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 bytes, bool write,
+						  u64 now)
 {
 	u64 what = load_relaxed(&chunk->what);
 
@@ -96,7 +98,8 @@ static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 b
 	return true;
 }
 
-static inline __attribute__((always_inline)) void record(u64 address, u64 bytes, bool write, u32 with)
+static inline __attribute__((always_inline)) void record(u64 address, u64 bytes, bool write,
+							 u32 with)
 {
 	u64 now = hwr_clock_now(); /* first: gives the thread its number */
 	u64 offset;
@@ -161,7 +164,8 @@ static inline bool is_echo(u64 address, u64 bytes)
 	return false;
 }
 
-static inline __attribute__((always_inline)) void record_n(u64 address, u64 bytes, bool write, u32 with)
+static inline __attribute__((always_inline)) void record_n(u64 address, u64 bytes, bool write,
+							   u32 with)
 {
 	if (!hwr_heap_has(address) || !bytes || (bytes > 1 && is_echo(address, bytes)))
 		return;
@@ -170,22 +174,52 @@ static inline __attribute__((always_inline)) void record_n(u64 address, u64 byte
 
 /* One set of functions for each combination of what a run wants, so that no access asks. */
 #define DEFINE_SET(set, with)                                                                      \
-	static void set##_load1(u64 address, u64 n __attribute__((unused))) { record(address, 1, false, with); } \
-	static void set##_load2(u64 address, u64 n __attribute__((unused))) { record(address, 2, false, with); } \
-	static void set##_load4(u64 address, u64 n __attribute__((unused))) { record(address, 4, false, with); } \
-	static void set##_load8(u64 address, u64 n __attribute__((unused))) { record(address, 8, false, with); } \
-	static void set##_load16(u64 address, u64 n __attribute__((unused))) { record(address, 16, false, with); } \
-	static void set##_store1(u64 address, u64 n __attribute__((unused))) { record(address, 1, true, with); } \
-	static void set##_store2(u64 address, u64 n __attribute__((unused))) { record(address, 2, true, with); } \
-	static void set##_store4(u64 address, u64 n __attribute__((unused))) { record(address, 4, true, with); } \
-	static void set##_store8(u64 address, u64 n __attribute__((unused))) { record(address, 8, true, with); } \
-	static void set##_store16(u64 address, u64 n __attribute__((unused))) { record(address, 16, true, with); } \
+	static void set##_load1(u64 address, u64 n __attribute__((unused)))                        \
+	{                                                                                          \
+		record(address, 1, false, with);                                                   \
+	}                                                                                          \
+	static void set##_load2(u64 address, u64 n __attribute__((unused)))                        \
+	{                                                                                          \
+		record(address, 2, false, with);                                                   \
+	}                                                                                          \
+	static void set##_load4(u64 address, u64 n __attribute__((unused)))                        \
+	{                                                                                          \
+		record(address, 4, false, with);                                                   \
+	}                                                                                          \
+	static void set##_load8(u64 address, u64 n __attribute__((unused)))                        \
+	{                                                                                          \
+		record(address, 8, false, with);                                                   \
+	}                                                                                          \
+	static void set##_load16(u64 address, u64 n __attribute__((unused)))                       \
+	{                                                                                          \
+		record(address, 16, false, with);                                                  \
+	}                                                                                          \
+	static void set##_store1(u64 address, u64 n __attribute__((unused)))                       \
+	{                                                                                          \
+		record(address, 1, true, with);                                                    \
+	}                                                                                          \
+	static void set##_store2(u64 address, u64 n __attribute__((unused)))                       \
+	{                                                                                          \
+		record(address, 2, true, with);                                                    \
+	}                                                                                          \
+	static void set##_store4(u64 address, u64 n __attribute__((unused)))                       \
+	{                                                                                          \
+		record(address, 4, true, with);                                                    \
+	}                                                                                          \
+	static void set##_store8(u64 address, u64 n __attribute__((unused)))                       \
+	{                                                                                          \
+		record(address, 8, true, with);                                                    \
+	}                                                                                          \
+	static void set##_store16(u64 address, u64 n __attribute__((unused)))                      \
+	{                                                                                          \
+		record(address, 16, true, with);                                                   \
+	}                                                                                          \
 	static void set##_load_n(u64 address, u64 n) { record_n(address, n, false, with); }        \
 	static void set##_store_n(u64 address, u64 n) { record_n(address, n, true, with); }        \
 	static void (*const set[HW_REPORT_COUNT])(u64, u64) = {                                    \
-		set##_load1, set##_load2, set##_load4, set##_load8, set##_load16,                  \
-		set##_store1, set##_store2, set##_store4, set##_store8, set##_store16,             \
-		set##_load_n, set##_store_n,                                                       \
+		set##_load1,  set##_load2,   set##_load4,  set##_load8,                            \
+		set##_load16, set##_store1,  set##_store2, set##_store4,                           \
+		set##_store8, set##_store16, set##_load_n, set##_store_n,                          \
 	};
 
 DEFINE_SET(exact, 0)
@@ -195,7 +229,7 @@ DEFINE_SET(adaptive_covered, WITH_ADAPTIVE | WITH_COVERAGE)
 
 void hwr_shadow_listen(u32 mode, bool coverage)
 {
-	void (*const *sets[])(u64, u64) = { exact, exact_covered, adaptive, adaptive_covered };
+	void (*const *sets[])(u64, u64) = {exact, exact_covered, adaptive, adaptive_covered};
 
 	extras = (coverage ? WITH_COVERAGE : 0) | (mode == HW_ACCESS_ADAPTIVE ? WITH_ADAPTIVE : 0);
 	for (u32 i = 0; i < HW_REPORT_COUNT; i++)

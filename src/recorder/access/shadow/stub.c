@@ -29,8 +29,9 @@ static const struct {
 /* Without a shadow the first check would end the program anyway, and less clearly. */
 static void give_up(void)
 {
-	static const char text[] = "heapwise: this program was built with 'heapwise cc' and cannot map "
-				   "its shadow memory (ulimit -v?)\n";
+	static const char text[] =
+		"heapwise: this program was built with 'heapwise cc' and cannot map "
+		"its shadow memory (ulimit -v?)\n";
 
 	hwr_write(2, text, sizeof(text) - 1);
 	for (;;)
@@ -84,7 +85,8 @@ static void enter(void)
 		u64 nobody = 0;
 
 		/* Entries in use have a start; the recorder believes them when they have an end. */
-		if (load_relaxed(&module->start) || !cas_acq_rel(&module->start, &nobody, module_start()))
+		if (load_relaxed(&module->start) ||
+		    !cas_acq_rel(&module->start, &nobody, module_start()))
 			continue;
 		module->flags = flags;
 		store_release(&module->end, (u64)etext);
@@ -158,11 +160,17 @@ DEFINE_CALL_N(__asan_storeN_noabort, HW_REPORT_STORE_N)
 	HIDDEN void name parameters;                                                               \
 	HIDDEN void name parameters {}
 DEFINE_NOTHING(__asan_handle_no_return, (void))
-DEFINE_NOTHING(__asan_poison_stack_memory, (u64 address __attribute__((unused)), u64 bytes __attribute__((unused))))
-DEFINE_NOTHING(__asan_unpoison_stack_memory, (u64 address __attribute__((unused)), u64 bytes __attribute__((unused))))
-DEFINE_NOTHING(__asan_alloca_poison, (u64 address __attribute__((unused)), u64 bytes __attribute__((unused))))
-DEFINE_NOTHING(__asan_allocas_unpoison, (u64 top __attribute__((unused)), u64 bottom __attribute__((unused))))
-DEFINE_NOTHING(__asan_register_globals, (void *globals __attribute__((unused)), u64 count __attribute__((unused))))
-DEFINE_NOTHING(__asan_unregister_globals, (void *globals __attribute__((unused)), u64 count __attribute__((unused))))
+DEFINE_NOTHING(__asan_poison_stack_memory,
+	       (u64 address __attribute__((unused)), u64 bytes __attribute__((unused))))
+DEFINE_NOTHING(__asan_unpoison_stack_memory,
+	       (u64 address __attribute__((unused)), u64 bytes __attribute__((unused))))
+DEFINE_NOTHING(__asan_alloca_poison,
+	       (u64 address __attribute__((unused)), u64 bytes __attribute__((unused))))
+DEFINE_NOTHING(__asan_allocas_unpoison,
+	       (u64 top __attribute__((unused)), u64 bottom __attribute__((unused))))
+DEFINE_NOTHING(__asan_register_globals,
+	       (void *globals __attribute__((unused)), u64 count __attribute__((unused))))
+DEFINE_NOTHING(__asan_unregister_globals,
+	       (void *globals __attribute__((unused)), u64 count __attribute__((unused))))
 DEFINE_NOTHING(__asan_before_dynamic_init, (const char *module __attribute__((unused))))
 DEFINE_NOTHING(__asan_after_dynamic_init, (void))
