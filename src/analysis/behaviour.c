@@ -41,7 +41,7 @@ struct pass {
 	struct behaviour_table *table;
 	struct point_state *states; /* by point */
 	struct arena arena;
-	u64 gap_ticks, short_ticks;
+	u64 gap_ticks, short_ticks, growing_steps;
 };
 
 /* One chunk as the rules look at it. */
@@ -278,12 +278,12 @@ static struct open_run *run_find(struct open_run *runs, const struct seen *chunk
 static void run_count(const struct pass *pass, struct behaviour *self, const struct open_run *run)
 {
 	struct tally *tally = &self->hits[INFERENCE_GROWING];
-	bool enough = run->steps == pass->limits->growing_steps;
+	bool enough = run->steps == pass->growing_steps;
 
 	if (run->steps > self->growth.steps)
 		self->growth =
 			(struct growth_run){run->steps, run->from_bytes, run->size, run->realloc};
-	if (run->steps < pass->limits->growing_steps)
+	if (run->steps < pass->growing_steps)
 		return;
 	/* The run as a whole when it has become one, then chunk by chunk. */
 	self->growth_runs += enough;
@@ -458,6 +458,9 @@ static void sum_up(struct behaviour_table *self)
 	}
 }
 
+/* A limit that is too large is none. */
+static u64 whole(double number) { return number < 0x1p63 ? (u64)number : UINT64_MAX; }
+
 int behaviour_find(const struct model *model, const struct thresholds *limits,
 		   struct behaviour_table *self, struct err *err)
 {
@@ -466,9 +469,10 @@ int behaviour_find(const struct model *model, const struct thresholds *limits,
 	double ns_per_tick = tick_clock_span_ns(&model->clock, 1);
 	int status;
 
-	pass.gap_ticks = (u64)(limits->group_gap * run);
+	pass.gap_ticks = whole(limits->group_gap * run);
 	pass.short_ticks =
-		ns_per_tick > 0 ? (u64)((double)limits->short_us * 1000 / ns_per_tick) : 0;
+		ns_per_tick > 0 ? whole((double)limits->short_us * 1000 / ns_per_tick) : 0;
+	pass.growing_steps = limits->growing_steps ? limits->growing_steps : 1;
 	self->count = model->points.count;
 	self->points = calloc(self->count + 1, sizeof *self->points);
 	pass.states = calloc(self->count + 1, sizeof *pass.states);

@@ -9,6 +9,12 @@
 #include "base/strbuf.h"
 #include "base/units.h"
 
+/* Damaged traces have times and sizes of any kind. */
+static u64 rounded(double number)
+{
+	return number >= 0x1p63 ? (u64)1 << 63 : number > 0 ? (u64)llround(number) : 0;
+}
+
 static struct unit_text count_of(const struct model *model, u64 units)
 {
 	return units_count(model_count(model, units));
@@ -39,7 +45,7 @@ static struct unit_text mean_time(const struct finding *finding, const struct mo
 	double chunks = (double)finding->timed_chunks / (double)(1ull << model->count_shift);
 	double ticks = chunks > 0 ? finding->ticks / chunks : 0;
 
-	return units_ns((u64)llround(tick_clock_span_ns(&model->clock, ticks)));
+	return units_ns(rounded(tick_clock_span_ns(&model->clock, ticks)));
 }
 
 static void put_misuse(struct strbuf *out, const struct finding *finding, const struct model *model)
@@ -86,10 +92,10 @@ static void put_coverage(struct strbuf *out, const struct finding *finding,
 			 const struct model *model)
 {
 	double chunks = (double)finding->chunks / (double)(1ull << model->count_shift);
-	u64 used = (u64)llround(finding->covered_bytes);
+	u64 used = rounded(finding->covered_bytes);
 
 	if (finding->min_size == finding->max_size && chunks > 0) {
-		u64 each = (u64)llround(finding->covered_bytes / chunks);
+		u64 each = rounded(finding->covered_bytes / chunks);
 
 		strbuf_addf(out, "Only %s%s of %s bytes %s ever used",
 			    (double)each * chunks == finding->covered_bytes ? "" : "about ",
@@ -141,7 +147,7 @@ static void put_text(struct strbuf *out, const struct finding *finding, const st
 		strbuf_addf(out,
 			    "Live bytes rise until the end, by %s a second: bound it, or free what "
 			    "is no longer needed.",
-			    units_bytes((u64)finding->bytes_per_s).text);
+			    units_bytes(rounded(finding->bytes_per_s)).text);
 		break;
 	case FINDING_UNUSED:
 		put_chunks(out, finding, model);
@@ -344,7 +350,7 @@ static void fill_row(const struct finding *finding, const struct stack_source *s
 	if (finding->kind != FINDING_MISUSE)
 		row[AT_SHARE] = value_real(finding->share < 1 ? finding->share : 1);
 	if (finding->byte_ticks > 0 && run > 0)
-		row[AT_MEAN_BYTES] = value_number((u64)llround(finding->byte_ticks / run));
+		row[AT_MEAN_BYTES] = value_number(rounded(finding->byte_ticks / run));
 	if (finding->allocations)
 		row[AT_ALLOCATIONS] = value_number(model_count(model, finding->allocations));
 	row[AT_SURE] = value_text(confidence_name(finding->confidence));
