@@ -36,6 +36,11 @@ heapwise_target(pauses pauses.c)
 target_include_directories(target_pauses PRIVATE ${PROJECT_SOURCE_DIR}/include)
 heapwise_target(misuse misuse.cpp)
 target_compile_options(target_misuse PRIVATE -w) # wrong on purpose
+add_library(target_own_array_lib SHARED EXCLUDE_FROM_ALL ${target_dir}/own_array_lib.cpp)
+set_target_properties(target_own_array_lib PROPERTIES OUTPUT_NAME own_array
+	LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/targets)
+heapwise_target(own_array own_array.cpp)
+target_link_libraries(target_own_array PRIVATE target_own_array_lib)
 foreach(name own_new own_delete)
 	string(TOUPPER ${name} definition)
 	heapwise_target(${name} operators.cpp)

@@ -63,15 +63,27 @@ enum { PLAIN_UNKNOWN, PLAIN_YES, PLAIN_NO };
 /* Whether the operators do nothing but call malloc and free, as long as malloc gives something. */
 static u32 plain;
 
-/* Not if the program has replaced one of them, or malloc: the library's other forms then call that. */
+/* Forms that take an alignment call other functions than malloc. */
+#define IS_SIMPLE_NEW(number) ((number) <= 3)
+#define IS_SIMPLE_DELETE(number) ((number) >= 8 && (number) <= 13)
+
+/* Each form for itself: a library may replace operator new[] alone. */
+static bool all_come_from(const char *library)
+{
+	for (u32 i = 0; i < FORMS; i++)
+		if ((IS_SIMPLE_NEW(i) || IS_SIMPLE_DELETE(i)) && !hwr_real_comes_from(names[i], library))
+			return false;
+	return true;
+}
+
+/* Not if anybody has replaced one of them, or malloc: the library's other forms then call that. */
 static __attribute__((noinline)) u32 find_plain(void)
 {
 	static const char *const libraries[] = { "libstdc++.so", "libc++abi.so", "libc++.so" };
 	u32 found = PLAIN_NO;
 
 	for (u32 i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
-		if (hwr_real_comes_from("_Znwm", libraries[i]) &&
-		    hwr_real_comes_from("_ZdlPv", libraries[i]))
+		if (all_come_from(libraries[i]))
 			found = PLAIN_YES;
 	if (!hwr_real_comes_from("malloc", "") || !hwr_real_comes_from("free", ""))
 		found = PLAIN_NO;
@@ -85,10 +97,6 @@ static inline bool is_plain(void)
 
 	return likely(known == PLAIN_YES) || (known == PLAIN_UNKNOWN && find_plain() == PLAIN_YES);
 }
-
-/* Forms that take an alignment call other functions than malloc. */
-#define IS_SIMPLE_NEW(number) ((number) <= 3)
-#define IS_SIMPLE_DELETE(number) ((number) <= 13)
 
 void hwr_operators_forget(void)
 {

@@ -97,6 +97,7 @@ right()
 	right_program containers "$HEAPWISE_TARGETS/containers" 2000
 	right_program own-new "$HEAPWISE_TARGETS/own_new"
 	right_program own-delete "$HEAPWISE_TARGETS/own_delete"
+	right_program own-array "$HEAPWISE_TARGETS/own_array"
 	right_program clang clang --version
 	right_program cmake cmake --version
 	right_program heapwise "$HEAPWISE" report containers
