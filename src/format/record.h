@@ -26,7 +26,9 @@
 	K(DURATION, 15, X, "")               /* size = ticks that one real call took; aux = its kind */ \
 	K(MARK, 16, X, "")                   /* aux = enum hw_mark; size = its number; address = its name, see below */ \
 	K(LOST, 17, X, "")                   /* size = events lost by this ring just before this record */ \
-	K(ACCESS, 18, X, "")                 /* a part of what is known of a block's accesses; aux = enum hw_access_part */
+	K(ACCESS, 18, X, "")                 /* a part of what is known of a block's accesses; aux = enum hw_access_part */ \
+	K(ENTER, 19, X, "")                  /* a routine begins: address = its first instruction, size = return address or 0 */ \
+	K(LEAVE, 20, X, "")                  /* it ended: address likewise; aux = enum hw_leave */
 
 enum hw_kind {
 #define HW_KIND_ENUM(name, number, group, call) HW_##name = number,
@@ -86,6 +88,11 @@ enum { /* flags of a HW_ACCESS_BLOCK */
 	HW_ACCESS_SATURATED = 2,   /* a counter stopped at its maximum */
 	HW_ACCESS_ESTIMATED = 4,   /* counts are unbiased estimates */
 	HW_ACCESS_LOWER_BOUND = 8, /* code that is not instrumented may have accessed it */
+};
+
+enum hw_leave { /* aux of a HW_LEAVE; numbers are never reused */
+	HW_LEAVE_RETURN = 0,
+	HW_LEAVE_UNWOUND = 1, /* found gone: an exception or a longjmp passed it */
 };
 
 /* How accesses are recorded: hw_control.access. */
