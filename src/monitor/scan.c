@@ -16,6 +16,7 @@
 #include "format/atomics.h"
 #include "format/ticks.h"
 #include "monitor/futex.h"
+#include "monitor/scan_edges.h"
 #include "monitor/scan_mark.h"
 #include "monitor/scan_roots.h"
 #include "monitor/scan_trace.h"
@@ -152,6 +153,8 @@ struct scanning {
 	struct scan_memory memory;
 	struct scan_index index;
 	struct scan_roots roots;
+	struct scan_patience patience;
+	struct scan_edges edges;
 	struct scan_mark mark;
 	struct scan_thread *threads;
 	u64 thread_count;
@@ -218,12 +221,15 @@ static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 	around.thread_count = s->thread_count;
 	around.own = s->own;
 	around.own_count = s->own_count;
+	s->patience = (struct scan_patience){
+		.deadline_ns = now_ns() + SCAN_NS,
+		.cancel = &self->hub->interrupts,
+		.cancel_seen = self->interrupts,
+	};
 	if (scan_roots_find(&s->roots, &around, err) < 0 ||
-	    scan_mark_init(&s->mark, &s->memory, &s->index, err) < 0)
+	    scan_edges_find(&s->edges, &s->memory, &s->index, &s->patience, err) < 0 ||
+	    scan_mark_init(&s->mark, &s->memory, &s->index, &s->edges, &s->patience, err) < 0)
 		return err->code;
-	s->mark.deadline_ns = now_ns() + SCAN_NS;
-	s->mark.cancel = &self->hub->interrupts;
-	s->mark.cancel_seen = self->interrupts;
 	roots_mark(self, s);
 	return scan_mark_finish(&s->mark, err);
 }
@@ -240,6 +246,7 @@ static int scan_all(struct scan *self, struct err *err)
 	if (status == 0 && s.index.blocks.count)
 		status = classes_take(self, &s, err);
 	scan_mark_release(&s.mark);
+	scan_edges_release(&s.edges);
 	scan_roots_release(&s.roots);
 	scan_memory_close(&s.memory);
 	scan_index_release(&s.index);

@@ -13,7 +13,7 @@ enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 /* Blocks further apart are in different regions: a table over the space between would be waste. */
 static const u64 GAP_BYTES = 1 << 20;
 
-static const u64 BLOCKS_MAX = UINT32_MAX - 1;
+static const u64 BLOCKS_MAX = INT32_MAX; /* scan_edges.h needs a bit */
 
 static int out_of_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
 
@@ -153,7 +153,7 @@ static bool regions_make(struct scan_index *self)
 int scan_index_build(struct scan_index *self, struct err *err)
 {
 	if (self->blocks.count > BLOCKS_MAX)
-		return err_set(err, ERR_SYSTEM, "there are more than four billion blocks");
+		return err_set(err, ERR_SYSTEM, "there are more than two billion blocks");
 	if (!scan_sort(self->blocks.data, self->blocks.count, sizeof(struct scan_block)) ||
 	    !regions_make(self))
 		return out_of_memory(err);

@@ -74,39 +74,47 @@ static inline u64 scan_last_before(const struct scan_index *self, u64 first, u64
 
 static inline const struct scan_region *scan_region_of(const struct scan_index *self, u64 address)
 {
-	u64 low = 0, high = self->regions.count;
+	const struct scan_region *regions = self->regions.data;
+	u64 first = 0;
 
-	while (low < high) { /* the first region that ends after it */
-		u64 middle = (low + high) / 2;
-
-		if (self->regions.data[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
+	/* The first region that ends after it; without branches, since addresses come in no order. */
+	for (u64 count = self->regions.count, half; count; count -= half) {
+		half = (count + 1) / 2;
+		first += half * (regions[first + half - 1].end <= address);
 	}
-	if (low == self->regions.count || self->regions.data[low].start > address)
+	if (first == self->regions.count || regions[first].start > address)
 		return NULL;
-	return &self->regions.data[low];
+	return &regions[first];
+}
+
+/* Blocks of the region that begin before the address's granule; and, behind it, before the next. */
+static inline const u32 *scan_granule(const struct scan_index *self,
+				      const struct scan_region *region, u64 address)
+{
+	return &self->table.data[region->granules + ((address - region->start) >> region->shift)];
+}
+
+/* The block that an address of the region lies in, or NO_BLOCK. */
+static inline u32 scan_region_find(const struct scan_index *self, const struct scan_region *region,
+				   u64 address)
+{
+	const u32 *granule = scan_granule(self, region, address);
+	u64 at = scan_last_before(self, (u64)region->first + granule[0], granule[1] - granule[0],
+				  address);
+
+	/* at can be that before the granule's first: it may reach into it. */
+	if (at < region->first ||
+	    address - self->blocks.data[at].address >= scan_block_extent(&self->blocks.data[at]))
+		return NO_BLOCK;
+	return (u32)at;
 }
 
 /* The block that the address lies in, or NO_BLOCK. */
 static inline u32 scan_index_find(const struct scan_index *self, u64 address)
 {
 	const struct scan_region *region = scan_region_of(self, address);
-	const u32 *granule;
-	u64 at;
 
-	if (!region)
-		return NO_BLOCK;
-	granule =
-		&self->table.data[region->granules + ((address - region->start) >> region->shift)];
-	at = scan_last_before(self, (u64)region->first + granule[0], granule[1] - granule[0],
-			      address);
-	/* at can be that before the granule's first: it may reach into it. */
-	if (at < region->first ||
-	    address - self->blocks.data[at].address >= scan_block_extent(&self->blocks.data[at]))
-		return NO_BLOCK;
-	return (u32)at;
+	return region ? scan_region_find(self, region, address) : NO_BLOCK;
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Marking; see scan_mark.h. Runs on a scan's thread. No recursion: blocks to be searched wait on
- * stacks, and are searched in batches whose pages are read in one call.
+ * Marking; see scan_mark.h. Runs on a scan's thread. No recursion: blocks to be followed wait on
+ * stacks.
  *
  * A block is reachable if a start-pointer to it is in a root or in a reachable block; a pointer
  * into its middle counts the same where it is of a known form (see interior_is_usual). Else it
@@ -10,20 +10,24 @@
 #include "monitor/scan_mark.h"
 
 #include <stdlib.h>
-#include <time.h>
-
-#include "format/atomics.h"
 
 enum {
-	BATCH = 128,
-	LARGE = 16 << 10,  /* blocks of this size are read past the cache */
+	PATIENCE = 4096,   /* blocks between two looks at the clock */
 	VTABLE_WORDS = 20, /* how far to look for a function in what may be a table of them */
 };
 
 int scan_mark_init(struct scan_mark *self, struct scan_memory *memory,
-		   const struct scan_index *index, struct err *err)
+		   const struct scan_index *index, const struct scan_edges *edges,
+		   const struct scan_patience *patience, struct err *err)
 {
-	*self = (struct scan_mark){.memory = memory, .index = index, .how = CLASS_REACHABLE};
+	*self = (struct scan_mark){
+		.memory = memory,
+		.index = index,
+		.edges = edges,
+		.patience = patience,
+		.how = CLASS_REACHABLE,
+		.leader = NO_BLOCK,
+	};
 	self->classes = calloc(index->blocks.count + 1, 1);
 	scan_huge(self->classes, index->blocks.count);
 	return self->classes ? 0 : err_set(err, ERR_MEMORY, "out of memory");
@@ -127,25 +131,27 @@ static void meet_firmly(struct scan_mark *self, u32 number, u64 value)
 		push_possible(self, number, CLASS_POSSIBLE);
 }
 
-static inline void meet(struct scan_mark *self, u64 value)
+static void meet(struct scan_mark *self, u32 number, u64 value)
 {
-	u32 number = scan_index_find(self->index, value);
-
-	if (likely(number == NO_BLOCK))
-		return;
 	if (self->how == CLASS_REACHABLE)
 		meet_firmly(self, number, value);
 	else if (self->classes[number] == CLASS_UNKNOWN && number != self->leader)
 		push_possible(self, number, (u8)self->how);
 }
 
+void scan_mark_value(struct scan_mark *self, u64 value)
+{
+	u32 number = scan_index_find(self->index, value);
+
+	if (number != NO_BLOCK)
+		meet(self, number, value);
+}
+
 static void words_search(void *data, u64 address, const u64 *words, u64 count)
 {
-	struct scan_mark *self = data;
-
 	(void)address;
 	for (u64 i = 0; i < count; i++)
-		meet(self, words[i]);
+		scan_mark_value(data, words[i]);
 }
 
 u64 scan_mark_range(struct scan_mark *self, u64 start, u64 end)
@@ -153,72 +159,38 @@ u64 scan_mark_range(struct scan_mark *self, u64 start, u64 end)
 	return scan_memory_each_word(self->memory, start, end, words_search, self);
 }
 
-void scan_mark_value(struct scan_mark *self, u64 value) { meet(self, value); }
-
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-static void block_search(struct scan_mark *self, u32 number)
+static void block_follow(struct scan_mark *self, u32 block)
 {
-	const struct scan_block *block = &self->index->blocks.data[number];
-	u64 at = (block->address + 7) & ~7ull, end = (block->address + block->size) & ~7ull;
+	const u32 *end, *edge = scan_edges_of(self->edges, block, &end);
 
-	if (block->size >= LARGE) {
-		scan_mark_range(self, at, end);
-		return;
+	while (edge < end) {
+		u32 number = *edge & ~EDGE_INSIDE;
+		u64 value = self->index->blocks.data[number].address;
+
+		if (*edge++ & EDGE_INSIDE) {
+			value += edge[0] | (u64)edge[1] << 32;
+			edge += 2;
+		}
+		meet(self, number, value);
 	}
-	for (; at < end; at += 8)
-		meet(self, scan_memory_word(self->memory, at));
-}
-
-static void batch_fetch(struct scan_mark *self, const u32 *numbers, u32 count)
-{
-	u64 pages[BATCH * 2];
-	u32 found = 0;
-
-	for (u32 i = 0; i < count; i++) {
-		const struct scan_block *block = &self->index->blocks.data[numbers[i]];
-
-		if (block->size < 8 || block->size >= LARGE)
-			continue;
-		pages[found++] = block->address / SCAN_PAGE;
-		pages[found++] = (block->address + block->size - 1) / SCAN_PAGE;
-	}
-	scan_memory_fetch(self->memory, pages, found);
 }
 
 static int check(struct scan_mark *self, struct err *err)
 {
-	struct timespec now;
-
 	if (self->failed)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	if (self->memory->gone)
-		return err_set(err, ERR_SYSTEM, "the process was killed meanwhile");
-	if (self->cancel && load_relaxed(self->cancel) != self->cancel_seen)
-		return err_set(err, ERR_SYSTEM, "it was interrupted");
-	if (!self->deadline_ns || self->checks++ % 64)
-		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if ((u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec < self->deadline_ns)
-		return 0;
-	return err_set(err, ERR_SYSTEM, "it took too long");
+	return scan_patience_check(self->patience, self->memory, err);
 }
 
 static int reachable_follow(struct scan_mark *self, struct err *err)
 {
 	self->how = CLASS_REACHABLE;
-	while (self->reachable.count) {
-		u32 batch[BATCH], count = 0;
-		int status = check(self, err);
-
-		if (status < 0)
-			return status;
-		while (self->reachable.count && count < BATCH)
-			batch[count++] = self->reachable.data[--self->reachable.count];
-		if (count > 1)
-			batch_fetch(self, batch, count);
-		for (u32 i = 0; i < count; i++)
-			block_search(self, batch[i]);
+	for (u64 done = 0; self->reachable.count; done++) {
+		if (done % PATIENCE == 0 && check(self, err) < 0)
+			return err->code;
+		block_follow(self, self->reachable.data[--self->reachable.count]);
 	}
 	return 0;
 }
@@ -227,40 +199,30 @@ static int reachable_follow(struct scan_mark *self, struct err *err)
 static int others_follow(struct scan_mark *self, u32 how, struct err *err)
 {
 	self->how = how;
-	while (self->possible.count) {
-		u32 batch[BATCH], count = 0;
-		int status = check(self, err);
+	for (u64 done = 1; self->possible.count; done++) {
+		u32 number = self->possible.data[--self->possible.count];
 
-		if (status < 0)
-			return status;
-		while (self->possible.count && count < BATCH) {
-			u32 number = self->possible.data[--self->possible.count];
-
-			if (self->classes[number] !=
-			    CLASS_REACHABLE) /* that was searched already */
-				batch[count++] = number;
-		}
-		if (count > 1)
-			batch_fetch(self, batch, count);
-		for (u32 i = 0; i < count; i++)
-			block_search(self, batch[i]);
+		if (self->classes[number] != CLASS_REACHABLE) /* that was followed already */
+			block_follow(self, number);
+		if (done % PATIENCE == 0 && check(self, err) < 0)
+			return err->code;
 	}
 	return 0;
 }
 
 /* Each block that nothing leads to yet becomes a leader: all that it leads to is lost with it,
- * earlier leaders, too. What it has led to before is not searched again. */
+ * earlier leaders, too. What it has led to before is not followed again. */
 static int lost_follow(struct scan_mark *self, struct err *err)
 {
 	for (u32 i = 0; i < self->index->blocks.count; i++) {
+		if (i % PATIENCE == 0 && check(self, err) < 0)
+			return err->code;
 		if (self->classes[i] != CLASS_UNKNOWN)
 			continue;
 		self->leader = i;
 		self->how = CLASS_INDIRECT;
-		block_search(self, i);
+		block_follow(self, i);
 		if (others_follow(self, CLASS_INDIRECT, err) < 0)
-			return err->code;
-		if (i % 4096 == 0 && check(self, err) < 0)
 			return err->code;
 	}
 	for (u64 i = 0; i < self->index->blocks.count; i++) {
@@ -272,7 +234,6 @@ static int lost_follow(struct scan_mark *self, struct err *err)
 
 int scan_mark_finish(struct scan_mark *self, struct err *err)
 {
-	self->leader = NO_BLOCK;
 	if (reachable_follow(self, err) < 0 || others_follow(self, CLASS_POSSIBLE, err) < 0 ||
 	    lost_follow(self, err) < 0)
 		return err->code;

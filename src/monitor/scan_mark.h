@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: MIT
  * Which blocks are still reachable, possibly lost, indirectly lost or lost: memcheck's rules, on
- * the memory of a process that stands still. Roots are given first, then scan_mark_finish
- * follows the pointers from block to block. docs/METHODS.md has the rules. */
+ * the memory of a process that stands still. The pointers between blocks are known (scan_edges.h);
+ * roots are given first, then scan_mark_finish follows from block to block. docs/METHODS.md has the
+ * rules. */
 #ifndef MONITOR_SCAN_MARK_H
 #define MONITOR_SCAN_MARK_H
 
-#include "monitor/scan_index.h"
-#include "monitor/scan_memory.h"
+#include "monitor/scan_edges.h"
 
 struct scan_mark {
 	struct scan_memory *memory;
 	const struct scan_index *index;
+	const struct scan_edges *edges;
+	const struct scan_patience *patience;
 	u8 *classes; /* enum chunk_class of each block; CLASS_UNKNOWN = nothing leads to it */
 	VEC(u32) reachable; /* blocks to be searched */
 	VEC(u32) possible;
 	u32 how;           /* what a pointer found now means: enum chunk_class */
 	u32 leader;        /* of the lost blocks that are being followed */
 	bool failed;       /* there was no memory */
-	u64 deadline_ns;   /* CLOCK_MONOTONIC; 0 = none */
-	u64 checks;        /* of the deadline and the rest, so far */
-	const u32 *cancel; /* stops when it is not `cancel_seen`; NULL = never */
-	u32 cancel_seen;
 };
 
 int scan_mark_init(struct scan_mark *self, struct scan_memory *memory,
-		   const struct scan_index *index, struct err *err);
+		   const struct scan_index *index, const struct scan_edges *edges,
+		   const struct scan_patience *patience, struct err *err);
 void scan_mark_release(struct scan_mark *self);
 
 /* A root: all aligned words of [start, end), or one value, a register. Returns the bytes read. */

@@ -18,13 +18,12 @@
 #include "base/io.h"
 
 enum {
-	FETCH_MAX = 256, /* pages per call */
 	AHEAD = 32,      /* pages that are read at once where reading goes on in order */
 };
 static const u64 MAPS_MAX = 1 << 28;
 
-/* One read costs some microseconds, whatever its size: a chain of blocks that lie all over the
- * heap is followed fast only if the heap is in the cache. */
+/* One read costs some microseconds, whatever its size: words that lie all over the heap are found
+ * fast only if the heap is in the cache. Of the cache only what is used takes memory. */
 static const u64 CACHE_MIN = 1 << 20, CACHE_MAX = (u64)1 << 30;
 
 /* ---- mappings -------------------------------------------------------------------------------- */
@@ -180,8 +179,6 @@ static bool cache_make(struct scan_memory *self, u64 wanted)
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (self->cache == MAP_FAILED)
 		self->cache = NULL;
-	else
-		madvise(self->cache, bytes, MADV_HUGEPAGE);
 	self->cache_mask = bytes / SCAN_PAGE - 1;
 	self->cached = calloc(self->cache_mask + 1, sizeof(u64));
 	return self->cache && self->cached;
@@ -291,7 +288,7 @@ static inline bool page_is_cached(const struct scan_memory *self, u64 page)
  * read again alone, and what comes after it, too. */
 static void pages_read(struct scan_memory *self, const u64 *pages, u32 count)
 {
-	struct iovec local[FETCH_MAX], remote[FETCH_MAX];
+	struct iovec local[AHEAD], remote[AHEAD];
 	i64 got;
 
 	for (u32 i = 0; i < count; i++) {
@@ -306,26 +303,6 @@ static void pages_read(struct scan_memory *self, const u64 *pages, u32 count)
 		note_failure(self);
 	for (u32 i = got > 0 ? (u32)(got / SCAN_PAGE) : 0; i < count; i++)
 		read_pages(self, pages[i] * SCAN_PAGE, page_place(self, pages[i]), SCAN_PAGE);
-}
-
-void scan_memory_fetch(struct scan_memory *self, const u64 *pages, u32 count)
-{
-	u64 wanted[FETCH_MAX];
-	u32 missing = 0;
-
-	for (u32 i = 0; i < count; i++) {
-		if (page_is_cached(self, pages[i]) || !pages[i])
-			continue;
-		/* Marked at once, so that a page which is named twice is read once. */
-		self->cached[pages[i] & self->cache_mask] = pages[i];
-		wanted[missing++] = pages[i];
-		if (missing == FETCH_MAX) {
-			pages_read(self, wanted, missing);
-			missing = 0;
-		}
-	}
-	if (missing)
-		pages_read(self, wanted, missing);
 }
 
 static void page_miss(struct scan_memory *self, u64 page)
@@ -351,6 +328,26 @@ u64 scan_memory_word(struct scan_memory *self, u64 address)
 		page_miss(self, page);
 	memcpy(&word, page_place(self, page) + address % SCAN_PAGE, sizeof(word));
 	return word;
+}
+
+void scan_memory_pages(struct scan_memory *self, u64 address, u64 count)
+{
+	read_pages(self, address, self->buffer, count * SCAN_PAGE);
+}
+
+int scan_memory_view(struct scan_memory *self, const struct scan_memory *whole, struct err *err)
+{
+	*self = *whole;
+	self->cache = NULL;
+	self->cached = NULL;
+	self->buffer = malloc(SCAN_BUFFER);
+	return self->buffer ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+}
+
+void scan_memory_close_view(struct scan_memory *self)
+{
+	free(self->buffer);
+	*self = (struct scan_memory){.pagemap = -1};
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */

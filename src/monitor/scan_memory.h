@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The memory of another process that stands still: what is mapped where, and the words in it. Small
- * reads go through a cache of pages, because most blocks are small and lie beside each other. */
+ * The memory of another process that stands still: what is mapped where, and the words in it. Single
+ * words go through a cache of pages, because one is rarely alone. */
 #ifndef MONITOR_SCAN_MEMORY_H
 #define MONITOR_SCAN_MEMORY_H
 
@@ -35,7 +35,7 @@ struct scan_memory {
 	u8 *cache;      /* pages, by number modulo their count */
 	u64 cache_mask; /* their count - 1 */
 	u64 *cached;    /* number of the page there, 0 = none */
-	u8 *buffer;     /* of SCAN_BUFFER bytes, for scan_memory_each_word */
+	u8 *buffer;     /* of SCAN_BUFFER bytes, for ranges and pages */
 	u64 next_page;  /* after the last one that was read: reading goes on in order */
 	bool gone;      /* the process has vanished: words read as 0 */
 };
@@ -43,7 +43,7 @@ struct scan_memory {
 enum { SCAN_BUFFER = 1 << 20 };
 
 /* session_folder: files below it are shared with the recorder; NULL = memfds only. cache_bytes:
- * what small reads will want in all; the cache gets that, within limits. */
+ * where single words may be wanted from, in all; the cache gets that, within limits. */
 int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *session_folder,
 		     u64 cache_bytes, struct err *err);
 void scan_memory_close(struct scan_memory *self);
@@ -57,8 +57,13 @@ bool scan_memory_read(struct scan_memory *self, u64 address, void *bytes, u64 co
 /* An aligned word, through the cache; 0 where nothing can be read. */
 u64 scan_memory_word(struct scan_memory *self, u64 address);
 
-/* Reads ahead into the cache the pages that are not there yet. */
-void scan_memory_fetch(struct scan_memory *self, const u64 *pages, u32 count);
+/* Reads `count` pages, at most SCAN_BUFFER bytes, into the buffer; 0 where nothing can be read. */
+void scan_memory_pages(struct scan_memory *self, u64 address, u64 count);
+
+/* The same memory for another thread: with a buffer of its own and no cache, so that single words
+ * cannot be asked for. The whole must outlive it. */
+int scan_memory_view(struct scan_memory *self, const struct scan_memory *whole, struct err *err);
+void scan_memory_close_view(struct scan_memory *self);
 
 /* The first address in [start, end) on a page that was ever touched; end if there is none. */
 u64 scan_memory_touched(const struct scan_memory *self, u64 start, u64 end);

@@ -19,6 +19,8 @@ struct graph {
 	u64 *roots; /* a page */
 	struct scan_index index;
 	struct scan_memory view;
+	struct scan_patience patience; /* endless */
+	struct scan_edges edges;
 	struct scan_mark mark;
 	u8 want[BLOCKS];
 	u64 random;
@@ -85,13 +87,15 @@ static void graph_make(struct graph *g, u64 seed)
 		g->roots[draw(g, 512)] = draw_pointer(g);
 	if (scan_index_build(&g->index, &err) < 0 ||
 	    scan_memory_open(&g->view, (u32)getpid(), (u32)getpid(), NULL, 0, &err) < 0 ||
-	    scan_mark_init(&g->mark, &g->view, &g->index, &err) < 0)
+	    scan_edges_find(&g->edges, &g->view, &g->index, &g->patience, &err) < 0 ||
+	    scan_mark_init(&g->mark, &g->view, &g->index, &g->edges, &g->patience, &err) < 0)
 		FAIL("%s", err.text);
 }
 
 static void graph_release(struct graph *g)
 {
 	scan_mark_release(&g->mark);
+	scan_edges_release(&g->edges);
 	scan_memory_close(&g->view);
 	scan_index_release(&g->index);
 	munmap(g->memory, BLOCKS * STRIDE);
@@ -252,6 +256,111 @@ TEST(find, "the block of an address is found in dense and in sparse heaps, and a
 	scan_index_release(&index);
 }
 
+/* Sizes from nothing to more than a buffer, with gaps between: every way to read them. */
+static u64 blocks_spread(struct scan_index *index, u64 start, u64 *random)
+{
+	static const u64 sizes[] = {0, 40, 500, 9000, 70000, 200000, 1300000};
+	u64 at = start;
+
+	for (u64 i = 0; i < 600; i++) {
+		struct scan_block block = {.chunk = i};
+
+		*random = *random * 6364136223846793005ull + 1442695040888963407ull;
+		block.address = at + 8 * ((*random >> 33) % 3);
+		block.size = sizes[(*random >> 36) % 7] * (100 + (*random >> 40) % 50) / 100;
+		at = ((block.address + block.size + 15) & ~15ull) + ((*random >> 50) % 9 ? 16 : 40000);
+		if (!vec_push(&index->blocks, block))
+			FAIL("no memory");
+	}
+	return at - start;
+}
+
+/* Pointers that were written into block `from`, at every 11th word: start, middle, start again. */
+static u64 pointer_in(const struct scan_index *index, u64 from, u64 word)
+{
+	const struct scan_block *to = &index->blocks.data[(from * 7 + word) % index->blocks.count];
+
+	return word % 3 == 1 ? to->address + to->size / 2 : to->address;
+}
+
+TEST(edges, "every pointer in blocks of all sizes is found once, on as many threads as there are")
+{
+	enum { AREA = 512 << 20, EVERY = 11 };
+	struct scan_index index = {0};
+	struct scan_memory view;
+	struct scan_patience endless = {0};
+	struct scan_edges edges;
+	struct err err = {0};
+	u8 *area = mmap(NULL, AREA, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	u64 random = 5, inside = 0;
+
+	if (area == MAP_FAILED)
+		FAIL("no memory");
+	CHECK(blocks_spread(&index, (u64)(uintptr_t)area, &random) < AREA);
+	CHECK_EQ(scan_index_build(&index, &err), 0);
+	for (u64 i = 0; i < index.blocks.count; i++) {
+		u64 *words = (u64 *)(uintptr_t)index.blocks.data[i].address;
+
+		for (u64 w = 0; w < index.blocks.data[i].size / 8; w += EVERY)
+			words[w] = pointer_in(&index, i, w);
+	}
+	CHECK_EQ(scan_memory_open(&view, (u32)getpid(), (u32)getpid(), NULL, 0, &err), 0);
+	CHECK_EQ(scan_edges_find(&edges, &view, &index, &endless, &err), 0);
+	CHECK_EQ(edges.count, sysconf(_SC_NPROCESSORS_ONLN) < SCAN_SLICES
+				      ? (u32)sysconf(_SC_NPROCESSORS_ONLN)
+				      : (u32)SCAN_SLICES);
+	for (u32 i = 0; i < index.blocks.count; i++) {
+		const u32 *end, *edge = scan_edges_of(&edges, i, &end);
+		u32 last = i;
+
+		for (u64 w = 0; w < index.blocks.data[i].size / 8; w += EVERY) {
+			u64 value = pointer_in(&index, i, w);
+			u32 to = scan_index_find(&index, value);
+			u64 offset = to == NO_BLOCK ? 0 : value - index.blocks.data[to].address;
+
+			if (to == NO_BLOCK || to == i || (!offset && to == last))
+				continue;
+			CHECK(edge < end);
+			CHECK_EQ(*edge++, offset ? to | EDGE_INSIDE : to);
+			if (offset) {
+				CHECK_EQ(edge[0], (u32)offset);
+				CHECK_EQ(edge[1], (u32)(offset >> 32));
+				edge += 2;
+				inside++;
+			} else {
+				last = to;
+			}
+		}
+		CHECK(edge == end);
+	}
+	CHECK(inside > 1000);
+	scan_edges_release(&edges);
+	scan_memory_close(&view);
+	scan_index_release(&index);
+	munmap(area, AREA);
+}
+
+TEST(given_up, "pointers are not looked for when time is up or somebody asked to stop")
+{
+	struct graph g;
+	struct scan_edges edges;
+	struct err err = {0};
+	u32 asked = 1;
+
+	graph_make(&g, 3);
+	g.patience = (struct scan_patience){.cancel = &asked};
+	CHECK(scan_edges_find(&edges, &g.view, &g.index, &g.patience, &err) < 0);
+	CHECK_STR(err.text, "it was interrupted");
+	scan_edges_release(&edges);
+	g.patience = (struct scan_patience){.deadline_ns = 1};
+	CHECK(scan_edges_find(&edges, &g.view, &g.index, &g.patience, &err) < 0);
+	CHECK_STR(err.text, "it took too long");
+	scan_edges_release(&edges);
+	CHECK(scan_mark_finish(&g.mark, &err) < 0);
+	graph_release(&g);
+}
+
 TEST(unreadable, "memory that is not there, or never was touched, holds no pointers")
 {
 	struct graph g;
@@ -296,15 +405,21 @@ static void hold(struct tracer *tracer, pid_t child)
 
 static int mark_all(struct scan_mark *mark, const struct scan_surroundings *around)
 {
+	struct scan_patience endless = {0};
 	struct scan_roots roots = {0};
+	struct scan_edges edges = {0};
 	struct err err = {0};
+	int status;
 
 	CHECK_EQ(scan_roots_find(&roots, around, &err), 0);
-	CHECK_EQ(scan_mark_init(mark, around->memory, around->index, &err), 0);
+	CHECK_EQ(scan_edges_find(&edges, around->memory, around->index, &endless, &err), 0);
+	CHECK_EQ(scan_mark_init(mark, around->memory, around->index, &edges, &endless, &err), 0);
 	for (u64 i = 0; i < roots.spans.count; i++)
 		scan_mark_range(mark, roots.spans.data[i].start, roots.spans.data[i].end);
+	status = scan_mark_finish(mark, &err);
 	scan_roots_release(&roots);
-	return scan_mark_finish(mark, &err);
+	scan_edges_release(&edges);
+	return status;
 }
 
 TEST(at_once, "a process that runs is held, looked at, and runs on as if nothing had been")
