@@ -226,7 +226,7 @@ static void say_totals(const struct run_args *args, const struct run_result *res
 }
 
 /* Reading a large trace again would keep the user waiting for his prompt. */
-enum { BRIEF_EVENTS_MAX = 2000000 };
+enum { BRIEF_EVENTS_MAX = 500000 };
 
 static bool wants_brief(const struct run_args *args, const struct run_result *result)
 {

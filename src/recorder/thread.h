@@ -14,8 +14,9 @@ enum {
 	HWR_MEMO_SETS = 128,
 	HWR_MEMO_WAYS = 4, /* programs that allocate through one wrapper need more than one */
 	HWR_MEMO_ENTRIES = HWR_MEMO_SETS * HWR_MEMO_WAYS,
-	HWR_MEMO_WORDS = 8192, /* 64 KB: deep stacks leave room for fewer of them */
-	HWR_MEMO_CHECKS = 512,
+	HWR_MEMO_GROUPS = 2048, /* 80 KB: deep stacks leave room for fewer of them */
+	HWR_MEMO_GROUPS_EACH = 128,
+	HWR_MEMO_SLOTS = 4, /* in a group */
 	HWR_PACES = 1024,
 };
 
@@ -54,14 +55,20 @@ struct hwr_check {
 	u64 value;
 };
 
-/* A whole stack, found again by the PC and SP of the allocator's caller. What it was read from, n
- * values and then n slots, innermost first, is in the thread's memo_words. */
+/* Slots on one page of the stack and their values; what is left over repeats the first. */
+struct hwr_memo_group {
+	u64 value[HWR_MEMO_SLOTS];
+	u16 at[HWR_MEMO_SLOTS]; /* slot = sp + 8 * at */
+};
+
+/* A whole stack, found again by the PC and SP of the allocator's caller. What it was read from,
+ * innermost first, is in the thread's memo_groups. */
 struct hwr_memo {
 	u64 pc, sp, fp;
 	u32 node;
 	u32 epoch;
-	u32 position; /* of its words, counted over all that were ever written */
-	u16 checks;
+	u32 position; /* of its groups, counted over all that were ever written */
+	u16 groups;
 	u8 fp_live;
 	u8 pad;
 };
@@ -111,8 +118,8 @@ struct hwr_thread {
 	struct hwr_memo memo[HWR_MEMO_ENTRIES];
 	u32 memo_site; /* entry that answered the last walk */
 	u32 memo_turn; /* decides which way of a set is replaced */
-	u32 memo_head; /* words ever written; the last HWR_MEMO_WORDS of them are still there */
-	u64 memo_words[HWR_MEMO_WORDS];
+	u32 memo_head; /* groups ever written; the last HWR_MEMO_GROUPS of them are still there */
+	struct hwr_memo_group memo_groups[HWR_MEMO_GROUPS];
 };
 
 extern __thread struct hwr_thread *hwr_self __attribute__((tls_model("initial-exec")));

@@ -252,47 +252,63 @@ static u32 keep_stack(struct walk *w)
 	return node;
 }
 
-/* Room for the words of n checks, in one piece. */
-static u32 memo_room(struct hwr_thread *t, u32 checks)
+/* The place of the next groups, HWR_MEMO_GROUPS_EACH of them in one piece. */
+static u32 memo_room(struct hwr_thread *t)
 {
-	u32 words = checks + (checks + 3) / 4;
-	u32 left = HWR_MEMO_WORDS - t->memo_head % HWR_MEMO_WORDS;
-	u32 position;
+	u32 left = HWR_MEMO_GROUPS - t->memo_head % HWR_MEMO_GROUPS;
 
-	if (words > left)
+	if (left < HWR_MEMO_GROUPS_EACH)
 		t->memo_head += left;
-	position = t->memo_head;
-	t->memo_head += words;
-	return position;
+	return t->memo_head;
+}
+
+/* Adds a slot to the stack's groups, of which there are `groups`, the last with `used` slots. False if
+ * there is no room. */
+static bool memo_add(struct hwr_memo_group *first, u32 *groups, u32 *used, u64 sp, const struct hwr_check *c)
+{
+	struct hwr_memo_group *group = first + *groups - 1;
+	u64 at = ((u64)c->slot - sp) / 8;
+
+	if (at > UINT16_MAX)
+		return false;
+	if (*groups == 0 || *used == HWR_MEMO_SLOTS ||
+	    ((sp + 8 * (u64)group->at[0]) ^ (u64)c->slot) / HWR_PAGE) {
+		if (*groups == HWR_MEMO_GROUPS_EACH)
+			return false;
+		group = first + (*groups)++;
+		for (u32 i = 0; i < HWR_MEMO_SLOTS; i++) {
+			group->at[i] = (u16)at;
+			group->value[i] = c->value;
+		}
+		*used = 1;
+		return true;
+	}
+	group->at[*used] = (u16)at;
+	group->value[(*used)++] = c->value;
+	return true;
 }
 
 static void memorize(struct hwr_thread *t, const struct hwr_caller *caller, u32 node, struct hwr_memo *m)
 {
 	const struct hwr_frame *innermost = &t->frames[t->depth - 1];
-	u32 count = innermost->check_end;
-	u64 *value;
-	u16 *at;
+	struct hwr_memo_group *first;
+	u32 groups = 0, used = 0;
+	bool fits = true;
 
 	m->pc = 0;
-	if (count > HWR_MEMO_CHECKS)
+	m->position = memo_room(t);
+	first = t->memo_groups + m->position % HWR_MEMO_GROUPS;
+	for (const struct hwr_check *c = t->checks + innermost->check_end; fits && c-- > t->checks;)
+		fits = memo_add(first, &groups, &used, caller->sp, c);
+	t->memo_head += groups; /* so that nobody trusts what was overwritten */
+	if (!fits)
 		return;
-	m->position = memo_room(t, count);
-	value = t->memo_words + m->position % HWR_MEMO_WORDS;
-	at = (u16 *)(value + count);
-	for (const struct hwr_check *c = t->checks + count; c-- > t->checks;) {
-		u64 distance = ((u64)c->slot - caller->sp) / 8;
-
-		if (distance > UINT16_MAX)
-			return;
-		*at++ = (u16)distance;
-		*value++ = c->value;
-	}
 	m->sp = caller->sp;
 	m->fp = caller->fp;
 	m->fp_live = innermost->fp_live;
 	m->node = node;
 	m->epoch = t->epoch;
-	m->checks = (u16)count;
+	m->groups = (u16)groups;
 	m->pc = caller->pc;
 }
 

@@ -38,21 +38,22 @@ static inline struct hwr_memo *hwr_memo_set(struct hwr_thread *t, const struct h
 }
 _Static_assert(HWR_MEMO_SETS == 128, "hwr_memo_set takes 7 bits");
 
-/* Slots are compared innermost first, one by one, and none is read before all inner ones matched:
- * a match means that the frame is on the stack now, so its slots can be read. */
+/* Slots are compared innermost first, in groups that lie on one page, and no group is read before all
+ * inner ones matched: a match means that the frame is on the stack now, so that its caller's slots,
+ * and the rest of the page of the first of them, can be read. */
 static inline bool hwr_memo_holds(const struct hwr_thread *t, const struct hwr_memo *m,
 				  const struct hwr_caller *caller)
 {
 	const u64 *sp = (const u64 *)caller->sp;
-	const u64 *value = t->memo_words + m->position % HWR_MEMO_WORDS;
-	const u64 *end = value + m->checks;
-	const u16 *at = (const u16 *)end; /* slot = sp + 8 * at */
+	const struct hwr_memo_group *group = t->memo_groups + m->position % HWR_MEMO_GROUPS;
+	const struct hwr_memo_group *end = group + m->groups;
 
 	if (m->pc != caller->pc || m->sp != caller->sp || (m->fp_live && m->fp != caller->fp) ||
-	    m->epoch != load_relaxed(&hwr_epoch) || t->memo_head - m->position > HWR_MEMO_WORDS)
+	    m->epoch != load_relaxed(&hwr_epoch) || t->memo_head - m->position > HWR_MEMO_GROUPS)
 		return false;
-	while (likely(value < end))
-		if (unlikely(sp[*at++] != *value++))
+	for (; likely(group < end); group++)
+		if (unlikely((sp[group->at[0]] ^ group->value[0]) | (sp[group->at[1]] ^ group->value[1]) |
+			     (sp[group->at[2]] ^ group->value[2]) | (sp[group->at[3]] ^ group->value[3])))
 			return false;
 	return true;
 }
