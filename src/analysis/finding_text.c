@@ -6,8 +6,10 @@
 
 #include "analysis/findings.h"
 #include "analysis/summary.h"
-#include "base/strbuf.h"
+#include "base/bytemap.h"
 #include "base/units.h"
+
+enum { RANGES_SHOWN = 3 };
 
 /* Damaged traces have times and sizes of any kind. */
 static u64 rounded(double number)
@@ -87,6 +89,22 @@ static void put_leak(struct strbuf *out, const struct finding *finding, const st
 		strbuf_add(out, ": free them, unless they are to live as long as the program.");
 }
 
+/* Which bytes no chunk ever uses, if that is known and there are any. */
+static void put_unused_bytes(struct strbuf *out, const struct point_map *map)
+{
+	u64 unused = map->size - bytemap_count(map->words, map->size);
+
+	if (!unused)
+		return;
+	strbuf_addf(out, "; byte%s ", unused == 1 ? "" : "s");
+	bytemap_add_ranges(out, map->words, map->size, false, RANGES_SHOWN);
+	strbuf_add(out, unused == 1 ? " is" : " are");
+	if (map->chunks > 1)
+		strbuf_addf(out, " used in none of %s", units_count(map->chunks).text);
+	else
+		strbuf_add(out, " not");
+}
+
 /* Sizes differ: bytes of all, else of one chunk. */
 static void put_coverage(struct strbuf *out, const struct finding *finding,
 			 const struct model *model)
@@ -105,9 +123,10 @@ static void put_coverage(struct strbuf *out, const struct finding *finding,
 		strbuf_addf(out, "Only %s of %s %s ever used", units_bytes(used).text,
 			    units_bytes(finding->bytes).text, used == 1 ? "is" : "are");
 	}
-	strbuf_addf(out, ", in %s of %s chunks: allocate what is needed.",
-		    count_of(model, finding->chunks).text,
+	strbuf_addf(out, ", in %s of %s chunks", count_of(model, finding->chunks).text,
 		    count_of(model, finding->of_chunks).text);
+	put_unused_bytes(out, &finding->map);
+	strbuf_add(out, ": allocate what is needed.");
 }
 
 static void put_churn(struct strbuf *out, const struct finding *finding, const struct model *model)

@@ -58,6 +58,7 @@ static void merge(struct finding *into, const struct finding *from)
 	into->ticks += from->ticks;
 	into->timed_chunks += from->timed_chunks;
 	into->covered_bytes += from->covered_bytes;
+	point_map_merge(&into->map, &from->map);
 	into->growth_runs += from->growth_runs;
 	into->bytes_per_s += from->bytes_per_s;
 	into->temporary &= from->temporary;
@@ -164,12 +165,16 @@ static int add_space(struct finder *self, u32 point, struct err *err)
 						   [INFERENCE_READ_ONLY] = FINDING_READ_ONLY,
 						   [INFERENCE_COVERAGE] = FINDING_COVERAGE};
 	enum inference best = costliest(self, point, candidates, 4);
+	const struct point_map *map;
 	struct finding one;
 
 	if (best == INFERENCES)
 		return 0;
 	one = begun(self, point, (enum finding_kind)kinds[best], best);
 	one.covered_bytes = self->behaviour->points[point].covered_bytes;
+	map = model_point_map(self->source->model, (struct point_id){point});
+	if (map && best == INFERENCE_COVERAGE)
+		one.map = *map;
 	one.allocations = best == INFERENCE_UNUSED ? one.chunks : 0;
 	one.share = most(share(one.byte_ticks, self->whole_byte_ticks),
 			 share((double)one.allocations, self->whole_allocations));

@@ -65,6 +65,7 @@ struct finding {
 	double ticks;     /* sum of lives, or of idle times, of timed_chunks */
 	u64 timed_chunks; /* in units */
 	double covered_bytes;
+	struct point_map map; /* of coverage: which bytes; size 0 = not known */
 	u64 min_size, max_size;
 	struct growth_run growth;
 	u64 growth_runs;

@@ -6,7 +6,7 @@
 #include "analysis/inferences.h"
 #include "analysis/scores.h"
 #include "analysis/summary.h"
-#include "base/strbuf.h"
+#include "base/bytemap.h"
 #include "base/units.h"
 
 struct scores_work {
@@ -98,6 +98,10 @@ enum {
 	AT_MEASURED,
 	AT_READS,
 	AT_WRITES,
+	AT_MAPPED,
+	AT_CHUNK_BYTES,
+	AT_UNTOUCHED,
+	AT_UNTOUCHED_AT,
 	AT_GROUPS,
 	AT_POINT,
 	AT_INFERENCES,
@@ -122,6 +126,15 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_MEASURED] = COLUMN("measured", NULL, VALUE_COUNT, "chunks of which accesses are known"),
 	[AT_READS] = COLUMN("reads", NULL, VALUE_COUNT, "reads of these"),
 	[AT_WRITES] = COLUMN("writes", NULL, VALUE_COUNT, "writes of these"),
+	[AT_MAPPED] =
+		COLUMN("mapped", NULL, VALUE_COUNT,
+		       "chunks of which it is known which bytes were accessed, if they have one "
+		       "size of at most 1,024 bytes"),
+	[AT_CHUNK_BYTES] = COLUMN("chunk_bytes", NULL, VALUE_BYTES, "size of each of these"),
+	[AT_UNTOUCHED] = COLUMN("untouched", NULL, VALUE_BYTES,
+				"bytes of that size that were accessed in none of them"),
+	[AT_UNTOUCHED_AT] =
+		COLUMN("untouched_at", NULL, VALUE_TEXT, "offsets of these, as 4-7,16-1023"),
 	[AT_GROUPS] = COLUMN("groups", NULL, VALUE_COUNT,
 			     "groups of chunks that were allocated close together"),
 	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the allocation point"),
@@ -174,6 +187,22 @@ static const char *inference_words(const struct scores_work *self, u32 point, st
 	return copy;
 }
 
+static void fill_map(const struct point_map *map, struct value *row, struct result *table)
+{
+	struct strbuf text = {0};
+	u64 untouched = map ? map->size - bytemap_count(map->words, map->size) : 0;
+
+	row[AT_MAPPED] = map ? value_number(map->chunks) : value_unknown();
+	row[AT_CHUNK_BYTES] = map ? value_number(map->size) : value_unknown();
+	row[AT_UNTOUCHED] = map ? value_number(untouched) : value_unknown();
+	row[AT_UNTOUCHED_AT] = value_text(NULL);
+	if (!untouched)
+		return;
+	bytemap_add_ranges(&text, map->words, map->size, false, 0);
+	row[AT_UNTOUCHED_AT] = value_text(result_copy(table, strbuf_text(&text)));
+	strbuf_release(&text);
+}
+
 static void fill_point(const struct scores_work *self, u32 point, struct value *row,
 		       struct result *table)
 {
@@ -193,6 +222,7 @@ static void fill_point(const struct scores_work *self, u32 point, struct value *
 	row[AT_MEASURED] = value_number(model_count(model, known->measured.chunks));
 	row[AT_READS] = measured ? value_number(known->reads) : value_unknown();
 	row[AT_WRITES] = measured ? value_number(known->writes) : value_unknown();
+	fill_map(model_point_map(model, (struct point_id){point}), row, table);
 	row[AT_GROUPS] = value_number(known->groups);
 	row[AT_POINT] = value_number(point);
 	row[AT_INFERENCES] = value_text(inference_words(self, point, table));

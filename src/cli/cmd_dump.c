@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytemap.h"
 #include "cli/command.h"
 #include "cli/kinds.h"
 #include "cli/print.h"
@@ -516,6 +517,19 @@ static void line_access_flags(struct line *self, u32 flags)
 		line_char(self, '-');
 }
 
+/* The bytes that were accessed, "0-3,8-15", as far as the row says which they are. */
+static void put_accessed(const struct stream_access *row)
+{
+	struct strbuf text = {0};
+
+	if (row->map)
+		bytemap_add_ranges(&text, row->map, HW_MAP_BYTES, true, 0);
+	else if (row->covered_bytes == row->high - row->low && row->covered_bytes)
+		strbuf_addf(&text, "%" PRIu64 "-%" PRIu64, row->low, row->high - 1);
+	printf(" accessed %s\n", text.count ? strbuf_text(&text) : "-");
+	strbuf_release(&text);
+}
+
 static int on_accesses(void *data, const struct stream_access *rows, u64 count, struct err *err)
 {
 	struct dump *self = data;
@@ -535,8 +549,8 @@ static int on_accesses(void *data, const struct stream_access *rows, u64 count, 
 		line_named(&line, " high ", row->high, true);
 		line_named(&line, " covered ", row->covered_bytes, row->covered_bytes != UINT64_MAX);
 		line_access_flags(&line, row->flags);
-		line_char(&line, '\n');
 		fwrite(line.text, 1, line.count, stdout);
+		put_accessed(row);
 	}
 	if (ferror(stdout))
 		return err_set(err, ERR_SYSTEM, "cannot write the accesses");

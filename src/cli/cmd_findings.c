@@ -43,60 +43,40 @@ static const struct option_spec options[] = {
 	OPTION_END};
 
 struct find {
-	const struct command *command;
+	struct view view;
 	const struct findings_args *args;
-	enum format format;
-	struct loaded trace;
 };
 
-static struct result *build(const struct find *self, struct err *err)
+static struct result *build(struct view *view, struct err *err)
 {
-	u64 depth = self->args->depth == NOT_GIVEN && self->format == FORMAT_TEXT
+	const struct find *self = (const struct find *)view;
+	u64 depth = self->args->depth == NOT_GIVEN && view->format == FORMAT_TEXT
 			    ? DEPTH_TEXT
 			    : self->args->depth;
-	struct stack_source source = loaded_stacks(&self->trace, self->format, depth);
+	struct stack_source source = loaded_stacks(&view->trace, view->format, depth);
 	struct findings_query query = {.thresholds = self->args->thresholds,
 				       .min_share = self->args->min_share};
 	struct findings_show show = {.top = self->args->top, .stacks = true};
 	struct findings findings = {0};
 	struct result *result = NULL;
 
-	if (findings_make(&findings, &source, &self->trace.info, &query, err) == 0)
-		result = findings_report(&findings, &source, &self->trace.info, &show, err);
+	if (findings_make(&findings, &source, &view->trace.info, &query, err) == 0)
+		result = findings_report(&findings, &source, &view->trace.info, &show, err);
 	findings_release(&findings);
 	return result;
-}
-
-static int find_one(void *data, const char *path)
-{
-	struct find *self = data;
-	struct result *result = NULL;
-	struct err err = {0};
-	int status = EXIT_DONE;
-
-	self->trace = (struct loaded){.command = self->command,
-				      .path = path,
-				      .wanted_image = self->args->image,
-				      .find_symbols = self->args->symbols};
-	if (loaded_read(&self->trace, &err) == 0)
-		result = build(self, &err);
-	if (result)
-		print_result(result, self->format);
-	else
-		status = command_fail(self->command, &err);
-	result_free(result);
-	loaded_release(&self->trace);
-	return status;
 }
 
 static int run(const struct command *self, void *fields, int argc, char **argv)
 {
 	const struct findings_args *args = fields;
-	struct find find = {.command = self, .args = args, .format = format_parse(args->format)};
+	struct find find = {.view = {.command = self,
+				     .format = format_parse(args->format),
+				     .image = args->image,
+				     .find_symbols = args->symbols,
+				     .build = build},
+			    .args = args};
 
-	if (argc != 1)
-		return command_usage(self, argc ? "one FILE at a time" : "which FILE?");
-	return loaded_each(self, argv[0], find.format, find_one, &find);
+	return view_run(&find.view, argc, argv);
 }
 
 static void print_brief(const struct findings *findings, const struct stack_source *source)

@@ -137,12 +137,10 @@ static int parse_fail_on(const char *list, struct fail_on *self, struct err *err
 /* ---- one trace ---- */
 
 struct leaks {
-	const struct command *command;
+	struct view view;
 	const struct leaks_args *args;
-	enum format format;
 	u32 kinds;
 	struct fail_on fail_on;
-	struct loaded trace;
 	struct suppressions suppressions;
 	struct leak_report report;
 };
@@ -168,17 +166,19 @@ static struct growth_query growth_query(const struct leaks_args *args)
 				     .min_ns = args->growth_seconds * 1000000000};
 }
 
-static struct result *build(struct leaks *self, struct err *err)
+static struct result *build(struct view *view, struct err *err)
 {
-	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
+	struct leaks *self = (struct leaks *)view;
+	struct stack_source source = loaded_stacks(&view->trace, view->format, self->args->depth);
 	struct growth_query growth = growth_query(self->args);
 	struct leak_report_query query = {
 		.leaks = {.kinds = self->kinds, .top = self->args->top},
-		.info = &self->trace.info,
+		.info = &view->trace.info,
 	};
 
-	if (leak_report_make(&self->report, &source, &self->trace.info, &growth, &self->suppressions,
-			  err) < 0)
+	if (read_suppressions(self, err) < 0 ||
+	    leak_report_make(&self->report, &source, &view->trace.info, &growth,
+			     &self->suppressions, err) < 0)
 		return NULL;
 	return leak_report_result(&self->report, &source, &self->suppressions, &query, err);
 }
@@ -230,11 +230,11 @@ static void say_failed(const struct leaks *self, enum limit limit)
 	u64 value = measured(&self->report, limit);
 
 	if (limit == LIMIT_MISUSE)
-		fprintf(stderr, "heapwise leaks: %s: failed: %s wrong calls\n", self->trace.path,
-			units_count(value).text);
+		fprintf(stderr, "heapwise leaks: %s: failed: %s wrong calls\n",
+			self->view.trace.path, units_count(value).text);
 	else
-		fprintf(stderr, "heapwise leaks: %s: failed: %s %s, allowed %s\n", self->trace.path,
-			units_bytes(value).text, texts[limit],
+		fprintf(stderr, "heapwise leaks: %s: failed: %s %s, allowed %s\n",
+			self->view.trace.path, units_bytes(value).text, texts[limit],
 			units_bytes(self->fail_on.limit[limit]).text);
 }
 
@@ -247,15 +247,15 @@ static void say_not_judged(const struct leaks *self, struct result *result)
 
 	if ((on[LIMIT_LOST] || on[LIMIT_INDIRECT] || on[LIMIT_POSSIBLE]) && unknown->chunks)
 		fprintf(stderr, "heapwise leaks: %s: not judged: %s in %s kept chunks: %s\n",
-			self->trace.path, units_bytes(unknown->bytes).text,
-			units_count(model_count(self->trace.model, unknown->chunks)).text,
-			leaks_unknown_reason(self->trace.model, result));
+			self->view.trace.path, units_bytes(unknown->bytes).text,
+			units_count(model_count(self->view.trace.model, unknown->chunks)).text,
+			leaks_unknown_reason(self->view.trace.model, result));
 	if (on[LIMIT_GROWTH] && report->growth.not_judged)
-		fprintf(stderr, "heapwise leaks: %s: growth was not judged: %s\n", self->trace.path,
-			report->growth.not_judged);
+		fprintf(stderr, "heapwise leaks: %s: growth was not judged: %s\n",
+			self->view.trace.path, report->growth.not_judged);
 	if (on[LIMIT_MISUSE] && report->misuse.possible)
 		fprintf(stderr, "heapwise leaks: %s: %s calls may be wrong, but are not certain\n",
-			self->trace.path, units_count(report->misuse.possible).text);
+			self->view.trace.path, units_count(report->misuse.possible).text);
 }
 
 static int verdict(const struct leaks *self, struct result *result)
@@ -272,41 +272,34 @@ static int verdict(const struct leaks *self, struct result *result)
 	return status;
 }
 
-static int leaks_one(void *data, const char *path)
+static int print(struct view *view, struct result *result)
 {
-	struct leaks *self = data;
-	struct result *result = NULL;
-	struct err err = {0};
-	int status;
+	print_result(result, view->format);
+	return verdict((const struct leaks *)view, result);
+}
 
-	self->trace = (struct loaded){.command = self->command,
-				      .path = path,
-				      .wanted_image = self->args->image,
-				      .find_symbols = self->args->symbols};
-	if (read_suppressions(self, &err) == 0 && loaded_read(&self->trace, &err) == 0)
-		result = build(self, &err);
-	if (result) {
-		print_result(result, self->format);
-		status = verdict(self, result);
-	} else {
-		status = command_fail(self->command, &err);
-	}
-	result_free(result);
+static void release(struct view *view)
+{
+	struct leaks *self = (struct leaks *)view;
+
 	leak_report_release(&self->report);
 	memset(&self->report, 0, sizeof self->report);
 	suppressions_release(&self->suppressions);
-	loaded_release(&self->trace);
-	return status;
 }
 
 static int run(const struct command *self, void *fields, int argc, char **argv)
 {
 	const struct leaks_args *args = fields;
-	struct leaks leaks = {.command = self, .args = args, .format = format_parse(args->format)};
+	struct leaks leaks = {.view = {.command = self,
+				       .format = format_parse(args->format),
+				       .image = args->image,
+				       .find_symbols = args->symbols,
+				       .build = build,
+				       .print = print,
+				       .release = release},
+			      .args = args};
 	struct err err = {0};
 
-	if (argc != 1)
-		return command_usage(self, argc ? "one FILE at a time" : "which FILE?");
 	if (parse_kinds(args->kinds ? args->kinds : "lost,indirect,possible,unknown", &leaks.kinds,
 			&err) < 0 ||
 	    parse_fail_on(args->fail_on, &leaks.fail_on, &err) < 0)
@@ -315,7 +308,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 	    args->growth_steps > GROWTH_STEPS_MAX || args->growth_seconds > UINT32_MAX)
 		return command_usage(self, "--growth-trend is at most 100, --growth-steps %d to %d",
 				     GROWTH_STEPS_MIN, GROWTH_STEPS_MAX);
-	return loaded_each(self, argv[0], leaks.format, leaks_one, &leaks);
+	return view_run(&leaks.view, argc, argv);
 }
 
 const struct command cmd_leaks = {

@@ -63,10 +63,8 @@ static const struct option_spec options[] = {
 	OPTION_END};
 
 struct mprof {
-	const struct command *command;
+	struct view view;
 	const struct mprof_args *args;
-	enum format format;
-	struct loaded loaded;
 	struct mprof_calls calls;
 };
 
@@ -103,16 +101,17 @@ static void add_tables(struct mprof *self, struct result *result, struct err *er
 	if (is_chosen(args, "leaks"))
 		result_add_part(result, analyse_mprof_leaks(&self->calls, &leaks, err));
 	if (is_chosen(args, "bins"))
-		result_add_part(result, analyse_mprof_bins(self->loaded.model, &bins, err));
+		result_add_part(result, analyse_mprof_bins(self->view.trace.model, &bins, err));
 	if (is_chosen(args, "direct"))
 		result_add_part(result, analyse_mprof_direct(&self->calls, err));
 	if (is_chosen(args, "graph"))
 		result_add_part(result, analyse_mprof_graph(&self->calls, &graph, err));
 }
 
-static struct result *build(struct mprof *self, struct err *err)
+static struct result *build(struct view *view, struct err *err)
 {
-	struct stack_source source = loaded_stacks(&self->loaded, self->format, NOT_GIVEN);
+	struct mprof *self = (struct mprof *)view;
+	struct stack_source source = loaded_stacks(&view->trace, view->format, NOT_GIVEN);
 	struct result *result = result_new(RESULT_RECORD, "mprof", "");
 
 	source.fold = self->args->fold;
@@ -120,7 +119,7 @@ static struct result *build(struct mprof *self, struct err *err)
 		err_set(err, ERR_MEMORY, "out of memory");
 		return NULL;
 	}
-	add_caveats(result, self->loaded.model, &self->loaded.info);
+	add_caveats(result, view->trace.model, &view->trace.info);
 	if (mprof_calls_read(&self->calls, &source, err) == 0) {
 		add_tables(self, result, err);
 		if (!result_failed(result))
@@ -132,42 +131,29 @@ static struct result *build(struct mprof *self, struct err *err)
 	return NULL;
 }
 
-static int print_one(void *opaque, const char *path)
+/* The result has names that the calls own. */
+static void release(struct view *view)
 {
-	struct mprof *self = opaque;
-	struct result *result = NULL;
-	struct err err = {0};
-	int status = EXIT_DONE;
+	struct mprof *self = (struct mprof *)view;
 
-	self->loaded = (struct loaded){.command = self->command,
-				       .path = path,
-				       .wanted_image = self->args->image,
-				       .find_symbols = self->args->symbols};
-	self->calls = (struct mprof_calls){0};
-	if (loaded_read(&self->loaded, &err) == 0)
-		result = build(self, &err);
-	if (result)
-		print_result(result, self->format);
-	else
-		status = command_fail(self->command, &err);
-	result_free(result);
 	mprof_calls_release(&self->calls);
-	loaded_release(&self->loaded);
-	return status;
+	self->calls = (struct mprof_calls){0};
 }
 
 static int run(const struct command *command, void *fields, int argc, char **argv)
 {
 	const struct mprof_args *args = fields;
-	struct mprof self = {.command = command,
-			     .args = args,
-			     .format = format_parse(args->format)};
+	struct mprof self = {.view = {.command = command,
+				      .format = format_parse(args->format),
+				      .image = args->image,
+				      .find_symbols = args->symbols,
+				      .build = build,
+				      .release = release},
+			     .args = args};
 
-	if (argc != 1)
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
 	if (args->verbose + args->normal + args->terse > 1)
 		return command_usage(command, "only one of --verbose, --normal and --terse");
-	return loaded_each(command, argv[0], self.format, print_one, &self);
+	return view_run(&self.view, argc, argv);
 }
 
 const struct command cmd_mprof = {

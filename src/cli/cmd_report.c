@@ -44,15 +44,18 @@ enum { PART_FINDINGS, PART_POINTS }; /* the first parts of a report */
 
 /* What one report needs while it is made. */
 struct report {
-	const struct command *command;
+	struct view view;
 	const struct report_args *args;
-	enum format format;
-	struct loaded trace;
 };
+
+static struct stack_source stacks(const struct report *self)
+{
+	return loaded_stacks(&self->view.trace, self->view.format, self->args->depth);
+}
 
 static struct result *points(const struct report *self, enum points_by by, struct err *err)
 {
-	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
+	struct stack_source source = stacks(self);
 	struct points_query query = {.by = by,
 				     .top = self->args->top,
 				     .temporary_slack = self->args->slack};
@@ -63,7 +66,7 @@ static struct result *points(const struct report *self, enum points_by by, struc
 /* What 'heapwise leaks' would find, in a line each, and what 'heapwise findings' would begin with. */
 static int add_findings(const struct report *self, struct result *report, struct err *err)
 {
-	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
+	struct stack_source source = stacks(self);
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
 				       .min_share = FINDINGS_MIN_SHARE};
 	struct findings_show show = {.top = self->args->top};
@@ -74,12 +77,12 @@ static int add_findings(const struct report *self, struct result *report, struct
 	int status = suppressions_add_builtin(&suppressions, err);
 
 	if (status == 0)
-		status = leak_report_make(&leaks, &source, &self->trace.info, &growth,
+		status = leak_report_make(&leaks, &source, &self->view.trace.info, &growth,
 					  &suppressions, err);
 	if (status == 0)
 		status = findings_find(&findings, &source, &leaks, &query, err);
 	if (status == 0) {
-		leak_report_mention(&leaks, self->trace.model, report);
+		leak_report_mention(&leaks, self->view.trace.model, report);
 		result_add_part(report, findings_result(&findings, &source, &show, err));
 	}
 	findings_release(&findings);
@@ -90,18 +93,19 @@ static int add_findings(const struct report *self, struct result *report, struct
 
 static struct result *snapshots(const struct report *self, struct err *err)
 {
-	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
+	struct stack_source source = stacks(self);
 
 	return analyse_snapshots(&source, self->args->top, err);
 }
 
 /* The whole report as one result; NULL and err on failure. */
-static struct result *build(const struct report *self, struct err *err)
+static struct result *build(struct view *view, struct err *err)
 {
-	struct summary_query query = {.info = &self->trace.info,
-				      .image = loaded_image(&self->trace),
+	const struct report *self = (const struct report *)view;
+	struct summary_query query = {.info = &view->trace.info,
+				      .image = loaded_image(&view->trace),
 				      .temporary_slack = self->args->slack};
-	struct result *report = analyse_summary(self->trace.model, &query, err);
+	struct result *report = analyse_summary(view->trace.model, &query, err);
 	enum points_by by = POINTS_BY_BYTES;
 	u32 first = 0, end = POINTS_MEASURES;
 
@@ -117,8 +121,8 @@ static struct result *build(const struct report *self, struct err *err)
 	}
 	for (u32 i = first; i < end; i++)
 		result_add_part(report, points(self, (enum points_by)i, err));
-	result_add_part(report, analyse_sizes(self->trace.model, err));
-	result_add_part(report, analyse_marks(self->trace.model, err));
+	result_add_part(report, analyse_sizes(view->trace.model, err));
+	result_add_part(report, analyse_marks(view->trace.model, err));
 	result_add_part(report, snapshots(self, err));
 	if (!result_failed(report))
 		return report;
@@ -138,48 +142,31 @@ static void print_more(const char *path)
 }
 
 /* One list alone is one clean CSV table; otherwise parts follow each other. */
-static void print(const struct report *self, const struct result *report)
+static int print(struct view *view, struct result *report)
 {
-	if (self->format == FORMAT_CSV && self->args->by)
+	const struct report *self = (const struct report *)view;
+
+	if (view->format == FORMAT_CSV && self->args->by)
 		render_csv(report->parts.data[PART_POINTS], stdout);
 	else
-		print_result(report, self->format);
-	if (self->format == FORMAT_TEXT)
-		print_more(self->trace.path);
-}
-
-static int report_one(void *data, const char *path)
-{
-	struct report *self = data;
-	struct result *report = NULL;
-	struct err err = {0};
-	int status = EXIT_DONE;
-
-	self->trace = (struct loaded){.command = self->command,
-				      .path = path,
-				      .wanted_image = self->args->image,
-				      .find_symbols = self->args->symbols};
-	if (loaded_read(&self->trace, &err) == 0)
-		report = build(self, &err);
-	if (report)
-		print(self, report);
-	else
-		status = command_fail(self->command, &err);
-	result_free(report);
-	loaded_release(&self->trace);
-	return status;
+		print_result(report, view->format);
+	if (view->format == FORMAT_TEXT)
+		print_more(view->trace.path);
+	return EXIT_DONE;
 }
 
 static int run(const struct command *self, void *fields, int argc, char **argv)
 {
 	const struct report_args *args = fields;
-	struct report report = {.command = self,
-				.args = args,
-				.format = format_parse(args->format)};
+	struct report report = {.view = {.command = self,
+					 .format = format_parse(args->format),
+					 .image = args->image,
+					 .find_symbols = args->symbols,
+					 .build = build,
+					 .print = print},
+				.args = args};
 
-	if (argc != 1)
-		return command_usage(self, argc ? "one FILE at a time" : "which FILE?");
-	return loaded_each(self, argv[0], report.format, report_one, &report);
+	return view_run(&report.view, argc, argv);
 }
 
 const struct command cmd_report = {

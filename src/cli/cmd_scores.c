@@ -40,59 +40,37 @@ static const struct option_spec options[] = {
 	OPTION_END};
 
 struct scores {
-	const struct command *command;
+	struct view view;
 	const struct scores_args *args;
-	enum format format;
 	enum scores_by by;
-	struct loaded trace;
 };
 
-static struct result *build(const struct scores *self, struct err *err)
+static struct result *build(struct view *view, struct err *err)
 {
-	struct stack_source source = loaded_stacks(&self->trace, self->format, self->args->depth);
+	const struct scores *self = (const struct scores *)view;
+	struct stack_source source = loaded_stacks(&view->trace, view->format, self->args->depth);
 	struct scores_query query = {.by = self->by,
 				     .top = self->args->top,
 				     .all_inferences = self->args->all,
 				     .thresholds = self->args->thresholds,
-				     .info = &self->trace.info};
+				     .info = &view->trace.info};
 
 	return analyse_scores(&source, &query, err);
-}
-
-static int scores_one(void *data, const char *path)
-{
-	struct scores *self = data;
-	struct result *result = NULL;
-	struct err err = {0};
-	int status = EXIT_DONE;
-
-	self->trace = (struct loaded){.command = self->command,
-				      .path = path,
-				      .wanted_image = self->args->image,
-				      .find_symbols = self->args->symbols};
-	if (loaded_read(&self->trace, &err) == 0)
-		result = build(self, &err);
-	if (result)
-		print_result(result, self->format);
-	else
-		status = command_fail(self->command, &err);
-	result_free(result);
-	loaded_release(&self->trace);
-	return status;
 }
 
 static int run(const struct command *self, void *fields, int argc, char **argv)
 {
 	const struct scores_args *args = fields;
-	struct scores scores = {.command = self,
-				.args = args,
-				.format = format_parse(args->format)};
+	struct scores scores = {.view = {.command = self,
+					 .format = format_parse(args->format),
+					 .image = args->image,
+					 .find_symbols = args->symbols,
+					 .build = build},
+				.args = args};
 
-	if (argc != 1)
-		return command_usage(self, argc ? "one FILE at a time" : "which FILE?");
 	if (args->by)
 		scores_by_parse(args->by, &scores.by);
-	return loaded_each(self, argv[0], scores.format, scores_one, &scores);
+	return view_run(&scores.view, argc, argv);
 }
 
 const struct command cmd_scores = {

@@ -126,6 +126,43 @@ struct stack_source loaded_stacks(const struct loaded *self, enum format format,
 				     .fold = format == FORMAT_TEXT && depth != 0};
 }
 
+static int print_plain(struct view *self, struct result *result)
+{
+	print_result(result, self->format);
+	return EXIT_DONE;
+}
+
+static int view_one(void *data, const char *path)
+{
+	struct view *self = data;
+	struct result *result = NULL;
+	struct err err = {0};
+	int status;
+
+	self->trace = (struct loaded){.command = self->command,
+				      .path = path,
+				      .wanted_image = self->image,
+				      .find_symbols = self->find_symbols};
+	if (loaded_read(&self->trace, &err) == 0)
+		result = self->build(self, &err);
+	if (result)
+		status = (self->print ? self->print : print_plain)(self, result);
+	else
+		status = command_fail(self->command, &err);
+	result_free(result);
+	if (self->release)
+		self->release(self);
+	loaded_release(&self->trace);
+	return status;
+}
+
+int view_run(struct view *self, int argc, char **argv)
+{
+	if (argc != 1)
+		return command_usage(self->command, argc ? "one FILE at a time" : "which FILE?");
+	return loaded_each(self->command, argv[0], self->format, view_one, self);
+}
+
 int loaded_each(const struct command *command, const char *operand, enum format format,
 		int (*one)(void *self, const char *path), void *self)
 {

@@ -31,6 +31,27 @@ u32 loaded_image(const struct loaded *self);
 /* How stacks are shown: depth as the user gave it (0 = all), or NOT_GIVEN. */
 struct stack_source loaded_stacks(const struct loaded *self, enum format format, u64 depth);
 
+/* A command that makes one result of each trace and prints it. The commands put it first in what
+ * they keep for a run, so that a function which gets the view has the rest, too. */
+struct view {
+	const struct command *command;
+	enum format format;
+	u64 image; /* NOT_GIVEN = the last */
+	bool find_symbols;
+	/* The result of view->trace; NULL and err on failure. */
+	struct result *(*build)(struct view *self, struct err *err);
+	/* Returns the exit status. NULL = print_result() and EXIT_DONE. */
+	int (*print)(struct view *self, struct result *result);
+	/* What build() kept for print() or the result; after each trace, also a failed one. NULL =
+	 * nothing. */
+	void (*release)(struct view *self);
+	struct loaded trace; /* of the moment; zero */
+};
+
+/* Shows the one operand that must be there: a trace, or each trace of a folder. Returns the exit
+ * status. */
+int view_run(struct view *self, int argc, char **argv);
+
 /* Calls one() for the trace that the operand names, or for each trace of a folder, with what the
  * format needs between them. Returns the worst of their exit statuses. */
 int loaded_each(const struct command *command, const char *operand, enum format format,

@@ -80,8 +80,19 @@ enum hw_access_part { /* aux of a HW_ACCESS:    address, size */
 	HW_ACCESS_BYTES = 3,  /* bytes read, bytes written */
 	HW_ACCESS_RANGE = 4,  /* low, high: accessed bytes are within [low, high) of the block; 0, 0 = none */
 	HW_ACCESS_COVERAGE = 5, /* distinct bytes accessed, granule in bytes; only if it was measured */
+	HW_ACCESS_MAP = 6,    /* to 13: two words of the map of accessed bytes, see below */
 	HW_ACCESS_END = 15,   /* always last:   the block's address: it is complete */
 };
+
+/* Bit i of word w: byte 64 w + i of the block was accessed. Part HW_ACCESS_MAP + n has the words 2 n and
+ * 2 n + 1; parts whose words are 0 are left out. A map is told only if coverage was measured, of blocks up to
+ * HW_MAP_BYTES, and where range and coverage alone do not say which bytes were accessed. */
+enum {
+	HW_MAP_BYTES = 1024,
+	HW_MAP_WORDS = HW_MAP_BYTES / 64,
+	HW_MAP_PARTS = HW_MAP_WORDS / 2,
+};
+static inline bool hw_access_has_gaps(u64 low, u64 high, u64 covered) { return covered && covered < high - low; }
 
 enum { /* flags of a HW_ACCESS_BLOCK */
 	HW_ACCESS_SHARED = 1,      /* more than one thread accessed it */

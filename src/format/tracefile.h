@@ -137,15 +137,16 @@ enum hw_access_column {
 	HW_ACCESS_COLUMN_WRITTEN_BYTES,
 	HW_ACCESS_COLUMN_LOW,           /* if HW_ACCESS_RANGED */
 	HW_ACCESS_COLUMN_HIGH,          /* if HW_ACCESS_RANGED: less the low end */
-	HW_ACCESS_COLUMN_COVERED,       /* if HW_ACCESS_COVERED */
+	HW_ACCESS_COLUMN_COVERED,       /* if HW_ACCESS_COVERED; then the map if HW_ACCESS_MAPPED */
 	HW_ACCESS_COLUMNS
 };
 enum { /* HW_ACCESS_COLUMN_HEAD */
 	HW_ACCESS_TIMED = 1,
 	HW_ACCESS_RANGED = 2,
 	HW_ACCESS_COVERED = 4,
-	HW_ACCESS_FLAGS_SHIFT = 3,
+	HW_ACCESS_FLAGS_SHIFT = 3, /* 32 bits */
 };
+#define HW_ACCESS_MAPPED (1ull << 35)
 
 /* The model that predicts an event from those before it. Writer and reader must agree. */
 enum {

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/bytemap.h"
 #include "model/chunks.h"
 
 enum { CELL_NONE, CELL_NARROW, CELL_WIDE };
@@ -117,6 +118,32 @@ bool access_table_get(const struct access_table *self, u64 chunk, struct chunk_a
 					.flags = cell->flags,
 					.known = true};
 	return true;
+}
+
+void point_map_add(struct point_map *self, u64 size, const struct stream_access *row, bool again)
+{
+	if (!self->chunks)
+		self->size = size <= HW_MAP_BYTES ? size : 0;
+	self->chunks += !again;
+	if (self->size != size || row->high > size) {
+		self->size = 0;
+	} else if (row->map) {
+		for (u32 i = 0; i < HW_MAP_WORDS; i++)
+			self->words[i] |= row->map[i];
+	} else if (hw_access_has_gaps(row->low, row->high, row->covered_bytes)) {
+		self->size = 0;
+	} else if (row->covered_bytes) {
+		bytemap_set(self->words, row->low, row->high);
+	}
+}
+
+void point_map_merge(struct point_map *self, const struct point_map *other)
+{
+	self->chunks += other->chunks;
+	if (self->size != other->size)
+		self->size = 0;
+	for (u32 i = 0; i < HW_MAP_WORDS; i++)
+		self->words[i] |= other->words[i];
 }
 
 void access_table_release(struct access_table *self)

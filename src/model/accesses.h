@@ -17,6 +17,19 @@ struct chunk_access {
 	u64 read_bytes, written_bytes;
 };
 
+/* Which bytes of a point's chunks were accessed, over all of them, as long as they have one size. */
+struct point_map {
+	u64 size;   /* of each; 0 = not known: sizes differ, are above HW_MAP_BYTES, or a map is missing */
+	u64 chunks; /* of which coverage was measured, each counted once */
+	u64 words[HW_MAP_WORDS]; /* see base/bytemap.h */
+};
+
+/* Adds what is known of one chunk. again: more of one that was added before. */
+void point_map_add(struct point_map *self, u64 size, const struct stream_access *row, bool again);
+
+/* Adds the chunks of another point. */
+void point_map_merge(struct point_map *self, const struct point_map *other);
+
 struct access_cell;
 
 struct access_table { /* all zero = empty and ready */

@@ -44,6 +44,25 @@ static void count(struct model *self, u64 chunk, const struct chunk_access *acce
 	sums_add(&self->points.data[point.index].access, access, page->size[k], less);
 }
 
+/* False if there is no memory. */
+static bool add_map(struct model *self, const struct stream_access *row, bool again)
+{
+	const struct chunk_page *page = chunk_at(&self->chunks, row->chunk);
+	u32 k = (u32)(row->chunk % CHUNK_PAGE);
+	struct model_point *point =
+		&self->points.data[model_point_of(self, page->alloc_context[k]).index];
+
+	if (row->covered_bytes == UINT64_MAX)
+		return true;
+	if (!point->map) {
+		if (!vec_push(&self->maps, (struct point_map){0}))
+			return false;
+		point->map = (u32)self->maps.count;
+	}
+	point_map_add(&self->maps.data[point->map - 1], page->size[k], row, again);
+	return true;
+}
+
 int model_fill_accesses(void *data, const struct stream_access *rows, u64 row_count,
 			struct err *err)
 {
@@ -62,15 +81,18 @@ int model_fill_accesses(void *data, const struct stream_access *rows, u64 row_co
 						   .covered = row->covered_bytes,
 						   .flags = row->flags,
 						   .known = true};
+		bool again;
 
 		if (row->chunk >= self->chunks.count ||
 		    chunk_end(&self->chunks, row->chunk) == CHUNK_ABSENT) {
 			self->strange_accesses++;
 			continue;
 		}
-		if (access_table_get(&self->accesses, row->chunk, &before))
+		again = access_table_get(&self->accesses, row->chunk, &before);
+		if (again)
 			count(self, row->chunk, &before, true);
-		if (!access_table_put(&self->accesses, row->chunk, &now))
+		if (!access_table_put(&self->accesses, row->chunk, &now) ||
+		    !add_map(self, row, again && before.covered != UINT64_MAX))
 			return err_set(err, ERR_MEMORY, "out of memory for the model");
 		count(self, row->chunk, &now, false);
 		self->has_access = true;

@@ -23,6 +23,7 @@ static void model_clear(struct model *self)
 	access_table_release(&self->accesses);
 	context_table_release(&self->contexts);
 	vec_release(&self->points);
+	vec_release(&self->maps);
 	vec_release(&self->threads);
 	vec_release(&self->usage);
 	vec_release(&self->marks);
@@ -333,6 +334,14 @@ u8 model_chunk_class(const struct model *self, u64 chunk)
 bool model_chunk_access(const struct model *self, u64 chunk, struct chunk_access *access)
 {
 	return access_table_get(&self->accesses, chunk, access);
+}
+
+const struct point_map *model_point_map(const struct model *self, struct point_id point)
+{
+	u32 number = self->points.data[point.index].map;
+	const struct point_map *map = number ? &self->maps.data[number - 1] : NULL;
+
+	return map && map->size ? map : NULL;
 }
 
 u64 model_duration_ns(const struct model *self)

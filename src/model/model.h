@@ -55,6 +55,7 @@ struct model_point {
 	u64 temporary, temporary_bytes;    /* freed before any further allocation of the thread */
 	u64 peak_number;                   /* of the program's peak that at_peak_… belongs to */
 	struct access_sums access;
+	u32 map;                           /* number + 1 in the model's maps, 0 = none */
 	struct frame_id frame;             /* innermost frame; the root if the stack is unknown */
 	u8 kind;                           /* enum hw_kind of its first allocation */
 };
@@ -123,6 +124,7 @@ struct model {
 	struct access_sums access; /* of all chunks */
 	struct context_table contexts;
 	VEC(struct model_point) points;
+	VEC(struct point_map) maps; /* of points with measured coverage */
 	VEC(struct model_thread) threads;
 	VEC(struct stream_usage) usage;
 	VEC(struct model_mark) marks;
@@ -195,6 +197,9 @@ u8 model_chunk_class(const struct model *self, u64 chunk);
 
 /* What is known of the accesses to a chunk; false if they were not measured. */
 bool model_chunk_access(const struct model *self, u64 chunk, struct chunk_access *access);
+
+/* Which bytes of the point's chunks were accessed; NULL if it is not known, see struct point_map. */
+const struct point_map *model_point_map(const struct model *self, struct point_id point);
 
 /* Successful calls by the call column of HW_KINDS ("malloc", "free" …), in numbers. */
 u64 model_calls(const struct model *self, const char *call);

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/bytemap.h"
 #include "monitor/correlate.h"
 
 enum {
@@ -76,6 +77,28 @@ static bool gather_take(struct stream_access *row, const struct hw_record *recor
 	return false;
 }
 
+static bool gather_take_map(struct access_gather *self, const struct hw_record *record)
+{
+	u32 word = 2 * (record->aux - HW_ACCESS_MAP);
+
+	self->map[word] = record->address;
+	self->map[word + 1] = record->size;
+	self->row.map = self->map;
+	return true;
+}
+
+static bool is_map(u32 part)
+{
+	return part >= HW_ACCESS_MAP && part < HW_ACCESS_MAP + HW_MAP_PARTS;
+}
+
+/* A map says of as many bytes that they were accessed as the coverage does. */
+static bool gather_fits(const struct access_gather *self)
+{
+	return !self->row.map ||
+	       bytemap_count(self->map, HW_MAP_BYTES) == self->row.covered_bytes;
+}
+
 enum access_step access_gather_part(struct access_gather *self, const struct hw_record *record)
 {
 	u32 bit = record->aux < 32 ? 1u << record->aux : 0;
@@ -85,12 +108,13 @@ enum access_step access_gather_part(struct access_gather *self, const struct hw_
 	if (!self->address)
 		return ACCESS_DAMAGED;
 	if (record->aux == HW_ACCESS_END) {
-		if (record->address != self->address)
+		if (record->address != self->address || !gather_fits(self))
 			return gather_give_up(self);
 		self->address = 0;
 		return ACCESS_WHOLE;
 	}
-	if (self->parts & bit || !gather_take(&self->row, record))
+	if (self->parts & bit || !(is_map(record->aux) ? gather_take_map(self, record)
+						       : gather_take(&self->row, record)))
 		return gather_give_up(self);
 	self->parts |= bit;
 	return ACCESS_MORE;
@@ -104,6 +128,50 @@ void access_rows_release(struct access_rows *self)
 	vec_release(&self->out);
 	vec_release(&self->loose);
 	vec_release(&self->held);
+	arena_release(&self->maps);
+	self->free_maps = NULL;
+}
+
+static struct access_map *map_new(struct access_rows *self)
+{
+	struct access_map *map = self->free_maps;
+
+	if (!map)
+		return arena_new(&self->maps, struct access_map);
+	self->free_maps = map->next_free;
+	return map;
+}
+
+bool access_rows_give(struct access_rows *self, const struct stream_access *row)
+{
+	struct stream_access own = *row;
+
+	if (row->map) {
+		struct access_map *map = map_new(self);
+
+		if (!map)
+			return false;
+		memcpy(map->words, row->map, sizeof(map->words));
+		own.map = map->words;
+	}
+	return vec_push(&self->given, own);
+}
+
+void access_rows_drop(struct access_rows *self, const struct stream_access *row)
+{
+	struct access_map *map = (struct access_map *)(uintptr_t)row->map; /* words come first */
+
+	if (!map)
+		return;
+	map->next_free = self->free_maps;
+	self->free_maps = map;
+}
+
+void access_rows_told(struct access_rows *self)
+{
+	for (u64 i = 0; i < self->out.count; i++)
+		access_rows_drop(self, &self->out.data[i]);
+	vec_clear(&self->out);
 }
 
 struct stream_access *access_rows_take(struct access_rows *self)
@@ -136,6 +204,7 @@ bool access_rows_loosen(struct access_rows *self, const struct told_record *told
 	};
 
 	if (self->loose.count >= LOOSE_MAX) {
+		access_rows_drop(self, row);
 		self->unknown++;
 		return true;
 	}
@@ -183,6 +252,7 @@ u64 access_rows_hold(struct access_rows *self, const struct told_record *death)
 	self->loose.count--;
 	place = held_place(self);
 	if (place == self->held.count) {
+		access_rows_drop(self, &row);
 		self->unknown++;
 		return 0;
 	}

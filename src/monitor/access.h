@@ -5,6 +5,7 @@
 #ifndef MONITOR_ACCESS_H
 #define MONITOR_ACCESS_H
 
+#include "base/arena.h"
 #include "base/vec.h"
 #include "trace/stream.h"
 
@@ -16,6 +17,7 @@ struct access_gather { /* all zero = between two blocks */
 	struct stream_access row; /* chunk is not known yet */
 	u64 address;              /* 0 = no block has begun */
 	u32 parts;                /* a bit for each that came */
+	u64 map[HW_MAP_WORDS];    /* of the row, if it has one */
 };
 
 enum access_step {
@@ -43,6 +45,11 @@ struct access_held { /* belongs to a free that waits */
 	u64 next_free;
 };
 
+struct access_map { /* of a row; recycled when the row was told or dropped */
+	u64 words[HW_MAP_WORDS];
+	struct access_map *next_free;
+};
+
 struct access_rows { /* all zero = empty and ready */
 	VEC(struct stream_access) given; /* whole, in the order of the records that name them */
 	u64 given_next;                  /* of those, the one that the next record names */
@@ -51,9 +58,20 @@ struct access_rows { /* all zero = empty and ready */
 	VEC(struct access_held) held;
 	u64 free_held; /* number + 1, 0 = none */
 	u64 unknown;   /* rows whose block was never told */
+	struct arena maps;
+	struct access_map *free_maps;
 };
 
 void access_rows_release(struct access_rows *self);
+
+/* Takes a copy of a whole row, with its map; false without memory. */
+bool access_rows_give(struct access_rows *self, const struct stream_access *row);
+
+/* Nobody will ask for the row any more. */
+void access_rows_drop(struct access_rows *self, const struct stream_access *row);
+
+/* All of `out` were told. */
+void access_rows_told(struct access_rows *self);
 
 /* The next row that was given; NULL if there is none. Valid until the next call. */
 struct stream_access *access_rows_take(struct access_rows *self);

@@ -81,11 +81,12 @@ void correlator_free(struct correlator *self)
 static int flush_accesses(struct correlator *self, struct err *err)
 {
 	u64 count = self->accesses.out.count;
+	int status = 0;
 
-	vec_clear(&self->accesses.out);
-	if (!count || !self->sink.accesses)
-		return 0;
-	return self->sink.accesses(self->sink.self, self->accesses.out.data, count, err);
+	if (count && self->sink.accesses)
+		status = self->sink.accesses(self->sink.self, self->accesses.out.data, count, err);
+	access_rows_told(&self->accesses);
+	return status;
 }
 
 int correlator_flush(struct correlator *self, struct err *err)
@@ -222,8 +223,10 @@ static int tell_access(struct correlator *self, const struct stream_access *row,
 	struct stream_access told = *row;
 	int status = 0;
 
-	if (self->aggregating)
+	if (self->aggregating) {
+		access_rows_drop(&self->accesses, row);
 		return 0;
+	}
 	told.chunk = chunk;
 	if (chunk >= self->out_first)
 		status = correlator_flush(self, err);
@@ -244,6 +247,7 @@ static int tell_waiting_access(struct correlator *self, const struct told_record
 		return 0;
 	row = access_rows_release_held(&self->accesses, death->record.size);
 	if (chunk == NO_CHUNK) {
+		access_rows_drop(&self->accesses, &row);
 		self->accesses.unknown++;
 		return 0;
 	}
@@ -593,10 +597,12 @@ static int accesses_finish(struct correlator *self, struct err *err)
 		const struct access_loose *loose = &self->accesses.loose.data[i];
 		u64 chunk = chunk_at(self, loose->address);
 
-		if (chunk == NO_CHUNK)
-			self->accesses.unknown++;
-		else
+		if (chunk != NO_CHUNK) {
 			status = tell_access(self, &loose->row, chunk, err);
+			continue;
+		}
+		access_rows_drop(&self->accesses, &loose->row);
+		self->accesses.unknown++;
 	}
 	vec_clear(&self->accesses.loose);
 	return status;
@@ -604,7 +610,7 @@ static int accesses_finish(struct correlator *self, struct err *err)
 
 bool correlator_give_access(struct correlator *self, const struct stream_access *row)
 {
-	return vec_push(&self->accesses.given, *row);
+	return access_rows_give(&self->accesses, row);
 }
 
 u64 correlator_unknown_accesses(const struct correlator *self)

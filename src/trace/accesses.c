@@ -6,10 +6,14 @@
 
 #include <string.h>
 
+#include "base/bytemap.h"
 #include "trace/cursor.h"
 #include "trace/decode.h"
 
-enum { ROW_BATCH = 256 };
+enum {
+	ROW_BATCH = 256,
+	MAPS_MAX = 4 << 20, /* bytes: a block has room for 16 MiB, of which 7 may be numbers */
+};
 
 /* ---- writing ---- */
 
@@ -19,16 +23,35 @@ static void add_pair(struct accesses *self, enum hw_access_column column, u64 fi
 	varint_add(&self->columns[column + 1], second);
 }
 
+/* Number of its runs of accessed bytes, and for each how many before it were not, and its own. */
+static void add_map(struct strbuf *column, const u64 *map)
+{
+	u64 runs = 0, next = 0, at;
+
+	while ((at = bytemap_next(map, next, HW_MAP_BYTES, true)) < HW_MAP_BYTES) {
+		next = bytemap_next(map, at, HW_MAP_BYTES, false);
+		runs++;
+	}
+	varint_add(column, runs);
+	next = 0;
+	while ((at = bytemap_next(map, next, HW_MAP_BYTES, true)) < HW_MAP_BYTES) {
+		varint_add(column, at - next);
+		next = bytemap_next(map, at, HW_MAP_BYTES, false);
+		varint_add(column, next - at);
+	}
+}
+
 void accesses_add(struct accesses *self, const struct stream_access *row)
 {
 	bool timed = row->first_ticks || row->last_ticks, ranged = row->low || row->high;
-	bool covered = row->covered_bytes != UINT64_MAX;
+	bool covered = row->covered_bytes != UINT64_MAX, mapped = covered && row->map;
 
 	varint_add(&self->columns[HW_ACCESS_COLUMN_CHUNK],
 		   hw_zigzag((i64)(row->chunk - self->chunk)));
 	varint_add(&self->columns[HW_ACCESS_COLUMN_HEAD],
 		   (u64)row->flags << HW_ACCESS_FLAGS_SHIFT | (timed ? HW_ACCESS_TIMED : 0) |
-			   (ranged ? HW_ACCESS_RANGED : 0) | (covered ? HW_ACCESS_COVERED : 0));
+			   (ranged ? HW_ACCESS_RANGED : 0) | (covered ? HW_ACCESS_COVERED : 0) |
+			   (mapped ? HW_ACCESS_MAPPED : 0));
 	if (timed)
 		add_pair(self, HW_ACCESS_COLUMN_FIRST,
 			 hw_zigzag((i64)(row->first_ticks - self->ticks)),
@@ -39,10 +62,18 @@ void accesses_add(struct accesses *self, const struct stream_access *row)
 		add_pair(self, HW_ACCESS_COLUMN_LOW, row->low, row->high - row->low);
 	if (covered)
 		varint_add(&self->columns[HW_ACCESS_COLUMN_COVERED], row->covered_bytes);
+	if (mapped)
+		add_map(&self->columns[HW_ACCESS_COLUMN_COVERED], row->map);
 	self->chunk = row->chunk;
 	if (timed)
 		self->ticks = row->first_ticks;
 	self->items++;
+}
+
+bool accesses_full(const struct accesses *self)
+{
+	return self->items == HW_BLOCK_ACCESSES_MAX ||
+	       self->columns[HW_ACCESS_COLUMN_COVERED].count > MAPS_MAX;
 }
 
 static u64 put_head(const struct accesses *self, u8 *head)
@@ -95,15 +126,35 @@ void accesses_release(struct accesses *self)
 
 /* ---- reading ---- */
 
-/* The row before is in *row. */
-static void get_row(struct cursor columns[HW_ACCESS_COLUMNS], struct stream_access *row, u64 *ticks)
+static void get_map(struct cursor *column, u64 covered, u64 map[HW_MAP_WORDS])
 {
-	u64 head;
+	u64 runs = cursor_get(column), at = 0, sum = 0;
+
+	memset(map, 0, HW_MAP_WORDS * sizeof(*map));
+	for (u64 i = 0; i < runs && !column->bad; i++) {
+		u64 gap = cursor_get(column), run = cursor_get(column);
+
+		column->bad |= !run || gap > HW_MAP_BYTES - at || run > HW_MAP_BYTES - at - gap;
+		if (column->bad)
+			return;
+		bytemap_set(map, at + gap, at + gap + run);
+		at += gap + run;
+		sum += run;
+	}
+	column->bad |= sum != covered;
+}
+
+/* The row before is in *row. */
+static void get_row(struct cursor columns[HW_ACCESS_COLUMNS], struct stream_access *row, u64 *ticks,
+		    u64 map[HW_MAP_WORDS])
+{
+	u64 head, flags;
 
 	row->chunk += (u64)hw_unzigzag(cursor_get(&columns[HW_ACCESS_COLUMN_CHUNK]));
 	head = cursor_get(&columns[HW_ACCESS_COLUMN_HEAD]);
-	row->flags = (u32)(head >> HW_ACCESS_FLAGS_SHIFT);
-	columns[HW_ACCESS_COLUMN_HEAD].bad |= head >> HW_ACCESS_FLAGS_SHIFT > UINT32_MAX;
+	flags = (head & ~HW_ACCESS_MAPPED) >> HW_ACCESS_FLAGS_SHIFT;
+	row->flags = (u32)flags;
+	columns[HW_ACCESS_COLUMN_HEAD].bad |= flags > UINT32_MAX;
 	row->first_ticks = row->last_ticks = row->low = row->high = 0;
 	if (head & HW_ACCESS_TIMED) {
 		*ticks += (u64)hw_unzigzag(cursor_get(&columns[HW_ACCESS_COLUMN_FIRST]));
@@ -121,6 +172,9 @@ static void get_row(struct cursor columns[HW_ACCESS_COLUMNS], struct stream_acce
 	row->covered_bytes = head & HW_ACCESS_COVERED
 				     ? cursor_get(&columns[HW_ACCESS_COLUMN_COVERED])
 				     : UINT64_MAX;
+	row->map = head & HW_ACCESS_MAPPED ? map : NULL;
+	if (row->map)
+		get_map(&columns[HW_ACCESS_COLUMN_COVERED], row->covered_bytes, map);
 }
 
 /* Chunks as the reader numbers them, without the gaps that damage leaves. */
@@ -154,13 +208,14 @@ int accesses_tell(const struct accesses_reading *to, const u8 *payload, u64 byte
 {
 	struct cursor in = {payload, payload + bytes, false}, columns[HW_ACCESS_COLUMNS];
 	struct stream_access batch[ROW_BATCH], row = {0};
+	u64 maps[ROW_BATCH][HW_MAP_WORDS];
 	u64 count = 0, ticks = 0;
 	int status = 0;
 
 	if (items > HW_BLOCK_ACCESSES_MAX || !cursor_split(&in, columns, HW_ACCESS_COLUMNS))
 		return BLOCK_CONTENT;
 	for (u32 i = 0; i < items && status == 0; i++) {
-		get_row(columns, &row, &ticks);
+		get_row(columns, &row, &ticks, maps[count]);
 		if (cursors_bad(columns, HW_ACCESS_COLUMNS)) {
 			status = tell_rows(to, batch, count, err);
 			return status < 0 ? status : BLOCK_CONTENT;

@@ -16,6 +16,9 @@ struct accesses {
 
 void accesses_add(struct accesses *self, const struct stream_access *row);
 
+/* No further row may be added before it is finished. */
+bool accesses_full(const struct accesses *self);
+
 /* Bytes of the payload, whose parts are its head and the columns. */
 enum { ACCESSES_PARTS = HW_ACCESS_COLUMNS + 1 };
 u64 accesses_bytes(const struct accesses *self, u32 part_bytes[ACCESSES_PARTS]);

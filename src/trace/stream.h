@@ -162,6 +162,9 @@ struct stream_access {
 	u64 read_bytes, written_bytes;
 	u64 low, high;               /* accessed bytes are within [low, high); equal = nothing */
 	u64 covered_bytes;           /* distinct bytes accessed; UINT64_MAX = not measured */
+	/* Which ones: HW_MAP_WORDS words, see HW_ACCESS_MAP. NULL: not told, or covered_bytes == high - low
+	 * tells it. Theirs who tell, for the time of the call. */
+	const u64 *map;
 	u32 flags;                   /* ACCESS_* */
 };
 

@@ -294,7 +294,7 @@ static int write_accesses(void *self, const struct stream_access *rows, u64 coun
 	(void)err;
 	for (u64 i = 0; i < count && !failed(writer); i++) {
 		accesses_add(&writer->accesses, &rows[i]);
-		if (writer->accesses.items == HW_BLOCK_ACCESSES_MAX)
+		if (accesses_full(&writer->accesses))
 			send_all(writer);
 	}
 	return 0;

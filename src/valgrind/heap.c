@@ -38,20 +38,40 @@ static void put_part(ThreadId tid, enum hw_access_part part, u64 address, u64 si
 						 .aux = (u16)part});
 }
 
+/* Which bytes, where the numbers leave it open. */
+static void tell_map(ThreadId tid, const struct block *block, u64 high, u64 covered)
+{
+	u64 words = (block->size + 63) / 64;
+
+	if (block->size > HW_MAP_BYTES || !hw_access_has_gaps(block->low, high, covered))
+		return;
+	for (u64 i = 0; i < words; i += 2) {
+		u64 second = i + 1 < words ? block->covered[i + 1] : 0;
+
+		if (block->covered[i] | second)
+			put_part(tid, (enum hw_access_part)(HW_ACCESS_MAP + i / 2),
+				 block->covered[i], second);
+	}
+}
+
 static void tell_accesses(ThreadId tid, const struct block *block)
 {
+	u64 high = block->high < block->size ? block->high : block->size;
+
 	hwv_clock_read();
 	put_part(tid, HW_ACCESS_BLOCK, block->address, block->shared ? HW_ACCESS_SHARED : 0);
 	if (block->first_ticks) {
-		u64 high = block->high < block->size ? block->high : block->size;
-
 		put_part(tid, HW_ACCESS_TIMES, block->first_ticks, block->last_ticks);
 		put_part(tid, HW_ACCESS_COUNTS, block->reads, block->writes);
 		put_part(tid, HW_ACCESS_BYTES, block->read_bytes, block->written_bytes);
 		put_part(tid, HW_ACCESS_RANGE, block->low, high);
 	}
-	if (block->covered)
-		put_part(tid, HW_ACCESS_COVERAGE, hwv_covered_bytes(block), 1);
+	if (block->covered) {
+		u64 covered = hwv_covered_bytes(block);
+
+		put_part(tid, HW_ACCESS_COVERAGE, covered, 1);
+		tell_map(tid, block, high, covered);
+	}
 	put_part(tid, HW_ACCESS_END, block->address, 0);
 }
 

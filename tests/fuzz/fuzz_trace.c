@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/bytemap.h"
 #include "base/io.h"
 #include "trace/blockfile.h"
 #include "trace/reader.h"
@@ -89,7 +90,9 @@ static int see_accesses(void *self, const struct stream_access *rows, u64 count,
 
 	(void)err;
 	for (u64 i = 0; i < count; i++)
-		must(w->image && rows[i].chunk < w->chunks);
+		must(w->image && rows[i].chunk < w->chunks &&
+		     (!rows[i].map ||
+		      bytemap_count(rows[i].map, HW_MAP_BYTES) == rows[i].covered_bytes));
 	return 0;
 }
 

@@ -236,6 +236,64 @@ times()
 	done
 }
 
+# Which bytes no chunk of a point accesses, also of chunks that a realloc ends.
+untouched()
+{
+	cat >"$work/untouched.c" <<-'PROGRAM'
+		#include <stdlib.h>
+		struct row { int key; char gap[28]; long value; char rest[984]; };
+		static volatile int sink;
+		static volatile size_t nothing;
+		__attribute__((noinline)) static void rows(int i)
+		{
+			volatile struct row *p = malloc(sizeof *p);
+			p->key = i;
+			if (i % 2)
+				p->value = p->key;
+			p->rest[500] = 1;
+			free((void *)p);
+		}
+		__attribute__((noinline)) static void grown(int i)
+		{
+			volatile short *p = malloc(26);
+			p[i % 4 * 3] = 1;
+			p[12] = 2;
+			p = realloc((void *)p, 60000);
+			sink = p[12];
+			free((void *)p);
+		}
+		__attribute__((noinline)) static void ended(int i)
+		{
+			volatile short *p = malloc(28);
+			p[i % 4 * 3] = 1;
+			p[12] = 2;
+			if (realloc((void *)p, nothing))
+				sink = 1;
+		}
+		int main(void)
+		{
+			volatile char *kept = malloc(77);
+			kept[1] = kept[70] = 1;
+			for (int i = 0; i < 50; i++) {
+				rows(i);
+				grown(i);
+				ended(i);
+			}
+			return 0;
+		}
+	PROGRAM
+	build "$work/untouched" -O1 "$work/untouched.c"
+	record "$work/untouched.hwt" --access exact --coverage -- "$work/untouched"
+	equal "status" "$status" 0
+	whole "$work/untouched.hwt"
+	"$HEAPWISE" scores --no-symbols -n 0 --format json "$work/untouched.hwt" | jq -r '.points[] |
+		"\(.mapped) \(.chunk_bytes) \(.untouched) \(.untouched_at)"' >"$work/seen"
+	says "$work/seen" '^50 1024 1011 4-31,40-539,541-1023$'
+	says "$work/seen" '^1 77 75 0,2-69,71-76$'
+	says "$work/seen" '^50 26 0 null$' # realloc has copied all of it
+	says "$work/seen" '^50 28 18 2-5,8-11,14-17,20-23,26-27$'
+}
+
 # What is freed before a SIGKILL is known, the rest is not; nothing is wrong.
 killed()
 {

@@ -58,29 +58,42 @@ points()
 		END { for (at in blocks) print blocks[at], bytes[at], read[at] + 0, written[at] + 0 }' | sort
 }
 
-# untouched TRACE   "size bytes" of the points with one block of at most 1024 bytes that was never given to
-# realloc: how many bytes of it were never accessed
+# untouched TRACE   "blocks size bytes" of the points whose blocks have one size of 2 to 1024 bytes and were
+# never given to realloc: how many bytes of that size no block had accessed
 untouched()
 {
 	"$HEAPWISE" dump "$1" | awk '
 		$1 !~ /^#/ && $3 ~ /^(malloc|calloc|realloc|memalign|new|new_array)$/ {
+			point[$6] = $7
 			blocks[$7]++
-			only[$7] = $6
-			size[$6] = $5
+			if (blocks[$7] == 1)
+				size[$7] = $5
+			else if (size[$7] != $5)
+				left_out[$7] = 1
 			if ($3 == "realloc")
-				moved[$6] = 1
+				left_out[$7] = 1
 		}
-		$1 !~ /^#/ && $3 == "realloc_free" { moved[$6] = 1 }
+		$1 !~ /^#/ && $3 == "realloc_free" { left_out[point[$6]] = 1 }
 		$2 == "access" && $1 == "#" && $4 == "first_ns" {
 			for (i = 4; i < NF; i += 2)
 				v[$i] = $(i + 1)
-			covered[$3] = v["covered"]
+			count = v["accessed"] == "-" ? 0 : split(v["accessed"], ranges, ",")
+			if (!count && v["covered"] > 0)
+				left_out[point[$3]] = 1
+			for (i = 1; i <= count; i++) {
+				split(ranges[i], ends, "-")
+				for (k = ends[1]; k <= (ends[2] == "" ? ends[1] : ends[2]); k++)
+					if (k < 1024)
+						accessed[point[$3] " " k] = 1
+			}
 		}
 		END {
 			for (at in blocks) {
-				chunk = only[at]
-				if (blocks[at] == 1 && !moved[chunk] && size[chunk] && size[chunk] <= 1024)
-					print size[chunk], size[chunk] - covered[chunk]
+				if (left_out[at] || size[at] < 2 || size[at] > 1024)
+					continue
+				for (k = never = 0; k < size[at]; k++)
+					never += !((at " " k) in accessed)
+				print blocks[at], size[at], never
 			}
 		}' | sort
 }
@@ -127,16 +140,21 @@ same_as_dhat()
 	read -r dhat_read our_read <<<"$(jq '[.pps[].rb] | add' dhat.json) $(awk '{ n += $3 } END { print n }' our.points)"
 	at_least "bytes read in thousandths of DHAT's" $((our_read * 1000 / dhat_read)) 998
 	at_most "bytes read in thousandths of DHAT's" $((our_read * 1000 / dhat_read)) 1001
-	jq -r '.pps[] | select(.tbk == 1 and .acc and .tb > 1) | .tb as $size | reduce .acc[] as $n
-		({run: 1, zero: 0}; if $n < 0 then .run = -$n else
-			(if $n == 0 then .zero += .run else . end) | .run = 1 end) | "\($size) \(.zero)"' \
+	jq -r '.pps[] | select(.acc) | .tbk as $blocks | (.tb / .tbk) as $size | select($size > 1) |
+		reduce .acc[] as $n ({run: 1, zero: 0}; if $n < 0 then .run = -$n else
+			(if $n == 0 then .zero += .run else . end) | .run = 1 end) | "\($blocks) \($size) \(.zero)"' \
 		dhat.json | sort >dhat.untouched
-	untouched trace | grep -v '^1 ' >our.untouched
+	untouched trace >our.untouched
 	diff dhat.untouched our.untouched >differences ||
 		fail "bytes never accessed differ (< DHAT): $(head -5 differences)"
 	echo "$(wc -l <our.points) points, $different differ in bytes read; $our_read bytes read (DHAT $dhat_read);" \
-		"$(wc -l <our.untouched) blocks with equal untouched bytes"
-	at_least "compared blocks" "$(wc -l <our.untouched)" 1
+		"$(wc -l <our.untouched) points with equal untouched bytes"
+	at_least "points of several blocks with bytes that none accessed" \
+		"$(awk '$1 > 1 && $3 > 0' our.untouched | wc -l)" 3
+	"$HEAPWISE" scores --no-symbols -n 0 --format json trace | jq -r '.points[] | select(.chunk_bytes > 1) |
+		"\(.mapped) \(.chunk_bytes) \(.untouched)"' | sort >scores.untouched
+	comm -13 scores.untouched our.untouched >differences
+	[ ! -s differences ] || fail "scores lack untouched bytes: $(head -5 differences)"
 }
 
 case $1 in

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/arena.h"
+#include "base/bytemap.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/map.h"
@@ -275,4 +276,57 @@ TEST(files, "a file is read as it was written, with a limit, in folders made for
 	CHECK_EQ(io_write_file("/dev/full", "x", 1, &err), ERR_SYSTEM);
 	CHECK_STR(err.text, "cannot write /dev/full: No space left on device");
 	strbuf_release(&buf);
+}
+
+TEST(bytemaps, "maps of bytes are set, searched, counted and told as a plain array says")
+{
+	u64 seed = 7;
+
+	for (u32 round = 0; round < 300; round++) {
+		u64 map[HW_MAP_WORDS] = {0}, from = 0, end = 0, wrong = 0, count = 0;
+		u8 plain[HW_MAP_BYTES] = {0};
+
+		for (u32 i = 0; i < round % 9; i++) {
+			seed = seed * 6364136223846793005 + 1;
+			from = seed >> 33 & (HW_MAP_BYTES - 1);
+			end = from + (seed >> 50) % (HW_MAP_BYTES - from + 1);
+			bytemap_set(map, from, end);
+			memset(plain + from, 1, end - from);
+		}
+		for (u64 i = 0; i <= HW_MAP_BYTES; i++) {
+			u64 next = i, gap = i;
+
+			while (next < HW_MAP_BYTES && !plain[next])
+				next++;
+			while (gap < HW_MAP_BYTES && plain[gap])
+				gap++;
+			wrong += bytemap_count(map, i) != count;
+			wrong += bytemap_next(map, i, HW_MAP_BYTES, true) != next;
+			wrong += bytemap_next(map, i, HW_MAP_BYTES, false) != gap;
+			wrong += i < end && bytemap_next(map, i, end, true) != (next < end ? next : end);
+			count += i < HW_MAP_BYTES && plain[i];
+		}
+		CHECK_EQ(wrong, 0);
+	}
+}
+
+TEST(bytemap_ranges, "ranges of a map are words, cut after some")
+{
+	u64 map[HW_MAP_WORDS] = {0};
+	struct strbuf text = {0};
+
+	bytemap_add_ranges(&text, map, 100, true, 0);
+	CHECK_STR(strbuf_text(&text), "");
+	bytemap_set(map, 0, 4);
+	bytemap_set(map, 8, 9);
+	bytemap_set(map, 60, 130);
+	bytemap_add_ranges(&text, map, 100, true, 0);
+	CHECK_STR(strbuf_text(&text), "0-3,8,60-99");
+	strbuf_clear(&text);
+	bytemap_add_ranges(&text, map, HW_MAP_BYTES, false, 2);
+	CHECK_STR(strbuf_text(&text), "4-7,9-59,…");
+	strbuf_clear(&text);
+	bytemap_add_ranges(&text, map, HW_MAP_BYTES, false, 3);
+	CHECK_STR(strbuf_text(&text), "4-7,9-59,130-1023");
+	strbuf_release(&text);
 }

@@ -76,6 +76,26 @@ static void one_of_512(struct found *self)
 	for (u32 i = 0; i < 20; i++)
 		lives(self, 1, 512, 1, 1, 1);
 }
+/* Each accesses byte 0, and one of bytes 16 to 35. */
+static void named_bytes(struct found *self)
+{
+	for (u32 i = 0; i < 20; i++) {
+		u64 map[HW_MAP_WORDS] = {1 | 1ull << (16 + i)};
+		u64 chunk = alloc_at(&self->feed, 0, HW_MALLOC, 1, 512);
+		struct stream_access row = {.chunk = chunk,
+					    .first_ticks = START + 1,
+					    .last_ticks = START + RUN - 11,
+					    .reads = 1,
+					    .writes = 1,
+					    .high = 17 + i,
+					    .covered_bytes = 2,
+					    .map = map};
+
+		told(&self->feed, self->feed.sink.accesses(self->feed.sink.self, &row, 1,
+							   &self->feed.err));
+		free_at(&self->feed, RUN - 10, chunk, 512);
+	}
+}
 static void of_all_sizes(struct found *self)
 {
 	lives(self, 1, 400, 1, 1, 4), lives(self, 1, 624, 1, 1, 8);
@@ -170,6 +190,10 @@ static const struct {
 } rows[] = {
 	{"1 of 512", one_of_512, "coverage",
 	 "Only 1 of 512 bytes is ever used, in 20 of 20 chunks: allocate what is needed.",
+	 SURE_MEASURED},
+	{"2 of 512, which are named", named_bytes, "coverage",
+	 "Only 2 of 512 bytes are ever used, in 20 of 20 chunks; bytes 1-15,36-511 are used in "
+	 "none of 20: allocate what is needed.",
 	 SURE_MEASURED},
 	{"sizes differ", of_all_sizes, "coverage",
 	 "Only 12 B of 1.0 KiB are ever used, in 2 of 2 chunks: allocate what is needed.",

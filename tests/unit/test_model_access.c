@@ -194,3 +194,50 @@ TEST(images, "a further image begins without accesses")
 	CHECK_EQ(feed.model->access.reads, 0);
 	model_free(feed.model);
 }
+
+static const struct point_map *map_of(struct feed *feed, u32 context)
+{
+	return model_point_map(feed->model, model_point_of(feed->model, context));
+}
+
+TEST(point_maps, "a point knows which bytes of its chunks were accessed while they have one size")
+{
+	struct feed feed = feed_new();
+	u64 words[HW_MAP_WORDS] = {0x101}, same[5];
+
+	for (u32 i = 1; i <= 4; i++)
+		tell_context(&feed, i, 0, 0x500000 * i);
+	for (u32 i = 0; i < 5; i++)
+		same[i] = tell_alloc(&feed, HW_MALLOC, 1, 100);
+	tell_access(&feed, (struct stream_access){.chunk = same[0], .high = 9, .covered_bytes = 2,
+						  .map = words});
+	tell_access(&feed, (struct stream_access){.chunk = same[1], .low = 98, .high = 100,
+						  .covered_bytes = 2});
+	tell_access(&feed, (struct stream_access){.chunk = same[2], .covered_bytes = 0});
+	tell_access(&feed, (struct stream_access){.chunk = same[3], .covered_bytes = UINT64_MAX});
+	/* told again */
+	words[0] = 0x103;
+	tell_access(&feed, (struct stream_access){.chunk = same[0], .high = 9, .covered_bytes = 3,
+						  .map = words});
+	CHECK_EQ(map_of(&feed, 1)->size, 100);
+	CHECK_EQ(map_of(&feed, 1)->chunks, 3);
+	CHECK_EQ(map_of(&feed, 1)->words[0], 0x103);
+	CHECK_EQ(map_of(&feed, 1)->words[1], 3ull << 34);
+	/* two sizes; too large; bytes that nobody names */
+	tell_access(&feed, (struct stream_access){.chunk = tell_alloc(&feed, HW_MALLOC, 2, 8),
+						  .high = 8, .covered_bytes = 8});
+	CHECK_EQ(map_of(&feed, 2)->size, 8);
+	tell_access(&feed, (struct stream_access){.chunk = tell_alloc(&feed, HW_MALLOC, 2, 9),
+						  .high = 8, .covered_bytes = 8});
+	CHECK(!map_of(&feed, 2));
+	tell_access(&feed, (struct stream_access){.chunk = tell_alloc(&feed, HW_MALLOC, 3, 1025),
+						  .high = 8, .covered_bytes = 8});
+	CHECK(!map_of(&feed, 3));
+	tell_access(&feed, (struct stream_access){.chunk = same[4], .high = 10, .covered_bytes = 5});
+	CHECK(!map_of(&feed, 1));
+	/* nobody should say so */
+	tell_access(&feed, (struct stream_access){.chunk = tell_alloc(&feed, HW_MALLOC, 4, 8),
+						  .high = 1ull << 40, .covered_bytes = 1ull << 40});
+	CHECK(!map_of(&feed, 4));
+	model_free(feed.model);
+}

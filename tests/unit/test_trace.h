@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytemap.h"
 #include "base/io.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -155,10 +156,14 @@ HELPER int log_accesses(void *self, const struct stream_access *rows, u64 count,
 		strbuf_addf(&log->accesses,
 			    "%" PRIu64 ": %" PRIu64 "-%" PRIu64 " r %" PRIu64 " w %" PRIu64
 			    " bytes %" PRIu64 " %" PRIu64 " [%" PRIu64 ",%" PRIu64 ") of %" PRIu64
-			    " flags %u\n",
+			    " flags %u",
 			    r->chunk, r->first_ticks, r->last_ticks, r->reads, r->writes,
 			    r->read_bytes, r->written_bytes, r->low, r->high, r->covered_bytes,
 			    r->flags);
+		strbuf_add(&log->accesses, r->map ? " map " : "");
+		if (r->map)
+			bytemap_add_ranges(&log->accesses, r->map, HW_MAP_BYTES, true, 0);
+		strbuf_add(&log->accesses, "\n");
 	}
 	return 0;
 }
@@ -472,6 +477,22 @@ HELPER u64 draw_number(struct teller *teller)
 	return draw(teller, 20) ? draw(teller, 1 << 10) : UINT64_MAX - draw(teller, 2);
 }
 
+/* A map of a few ranges, of one of a thousand that are made once. */
+HELPER const u64 *draw_map(struct teller *teller)
+{
+	static u64 maps[1000][HW_MAP_WORDS];
+	static bool made[1000];
+	u64 number = draw(teller, 1000), *map = maps[number];
+
+	for (u64 i = made[number] ? 0 : draw(teller, 20); i; i--) {
+		u64 from = draw(teller, HW_MAP_BYTES - 40);
+
+		bytemap_set(map, from, from + draw(teller, 40));
+	}
+	made[number] = true;
+	return map;
+}
+
 HELPER struct stream_access draw_access(struct teller *teller, u64 chunk)
 {
 	struct stream_access row = {.chunk = chunk, .covered_bytes = UINT64_MAX};
@@ -488,6 +509,10 @@ HELPER struct stream_access draw_access(struct teller *teller, u64 chunk)
 	row.written_bytes = draw_number(teller);
 	if (draw(teller, 2))
 		row.covered_bytes = draw(teller, 1000);
+	if (!draw(teller, 4)) {
+		row.map = draw_map(teller);
+		row.covered_bytes = bytemap_count(row.map, HW_MAP_BYTES);
+	}
 	row.flags = (u32)draw(teller, 16);
 	return row;
 }

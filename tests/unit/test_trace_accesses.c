@@ -112,6 +112,34 @@ TEST(full_blocks, "more rows than a block holds come back in order, with one cal
 	vec_release(&many);
 }
 
+TEST(worst_maps, "maps with as many runs as there can be fill blocks before their rows do")
+{
+	enum { ROWS = 20000 };
+	const char *path = test_path("trace");
+	struct trace_writer *writer = writer_or_fail(path);
+	u64 map[HW_MAP_WORDS];
+	TELLER(teller);
+	LOG(want);
+	LOG(got);
+	struct trace_info info;
+
+	memset(map, 0x55, sizeof(map));
+	begin(&teller, writer, &want);
+	tell_births(&teller, 10);
+	for (u64 i = 0; i < ROWS; i++) {
+		struct stream_access row = {.chunk = i % 10, .reads = i, .high = 1023,
+					    .covered_bytes = HW_MAP_BYTES / 2, .map = map};
+
+		TELL(&teller, accesses, &row, 1);
+	}
+	tell_image_end(&teller);
+	close_or_fail(writer);
+	info = read_back(path, &got);
+	CHECK_EQ(info.accesses, ROWS);
+	CHECK_EQ(info.damaged_blocks, 0);
+	check_same_log(&got, &want);
+}
+
 TEST(alone, "who asks for accesses and not for events gets the same rows")
 {
 	const char *path = test_path("trace");
@@ -285,4 +313,58 @@ TEST(bad_payloads, "payloads that do not fit are damage, after the rows before t
 			lines += *p == '\n';
 		CHECK_EQ(lines, told[what]);
 	}
+}
+
+/* What a reader of one row with this column of coverage says. */
+static u64 bad_map(const char *path, const u8 *column, u32 bytes)
+{
+	u8 payload[256], *p = payload;
+	struct trace_info info;
+	LOG(got);
+
+	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++) {
+		u32 lengths[HW_ACCESS_COLUMNS] = {[HW_ACCESS_COLUMN_CHUNK] = 1,
+						  [HW_ACCESS_COLUMN_HEAD] = 6,
+						  [HW_ACCESS_COLUMN_READS] = 1,
+						  [HW_ACCESS_COLUMN_WRITES] = 1,
+						  [HW_ACCESS_COLUMN_READ_BYTES] = 1,
+						  [HW_ACCESS_COLUMN_WRITTEN_BYTES] = 1,
+						  [HW_ACCESS_COLUMN_COVERED] = bytes};
+
+		p = hw_varint_put(p, lengths[i]);
+	}
+	*p++ = 0;
+	p = hw_varint_put(p, HW_ACCESS_MAPPED | HW_ACCESS_COVERED);
+	memset(p, 0, 4);
+	p += 4;
+	memcpy(p, column, bytes);
+	write_payload(path, payload, (u64)(p - payload) + bytes, 1);
+	info = read_back(path, &got);
+	return info.damaged_blocks;
+}
+
+TEST(bad_maps, "maps that cannot be are damage")
+{
+	static const struct {
+		const char *name;
+		u8 column[16];
+		u32 bytes;
+		u64 damaged;
+	} maps[] = {
+		{"a right one", {5, 2, 0, 3, 7, 2}, 6, 0},
+		{"none accessed", {0, 0}, 2, 0},
+		{"more than were covered", {4, 2, 0, 3, 7, 2}, 6, 1},
+		{"a run of nothing", {3, 2, 0, 3, 7, 0}, 6, 1},
+		{"a gap beyond the end", {1, 1, 0x80, 8, 1}, 5, 1},
+		{"a run beyond the end", {0x81, 8, 1, 0, 0x81, 8}, 6, 1},
+		{"a run that is too long for any number",
+		 {1, 1, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 13, 1},
+		{"cut", {5, 2, 0, 3}, 4, 1},
+	};
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s", test_path("trace"));
+	for (u32 i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+		if (!CHECK_EQ(bad_map(path, maps[i].column, maps[i].bytes), maps[i].damaged))
+			fprintf(stderr, "# in: %s\n", maps[i].name);
 }

@@ -49,9 +49,20 @@ u64 hwr_coverage_count(u64 address, u64 bytes)
 	const u8 *at = coverage_of(address);
 	u64 count = 0;
 
-	for (u64 i = 0; i < (bytes + 7) / 8; i++)
+	for (u64 i = 0; i < bytes / 8; i++)
 		count += (u64)__builtin_popcount(at[i]);
+	if (bytes % 8) /* the program may go beyond what it asked for */
+		count += (u64)__builtin_popcount(at[bytes / 8] & ((1u << bytes % 8) - 1));
 	return count;
+}
+
+u64 hwr_coverage_word(u64 address, u64 bytes, u32 index)
+{
+	u64 from = 64ull * index, word = 0;
+
+	for (u64 i = 0; i < 8 && from + 8 * i < bytes; i++)
+		word |= (u64)*coverage_of(address + from + 8 * i) << 8 * i;
+	return bytes - from < 64 ? word & ((1ull << (bytes - from)) - 1) : word;
 }
 
 static void coverage_clear(u64 address, u64 bytes)
@@ -128,6 +139,7 @@ bool hwr_chunk_sums(u64 address, const struct hwr_chunk *chunk, struct hwr_sums 
 		sums->read_bytes += load_relaxed(&others->read_bytes);
 		sums->written_bytes += load_relaxed(&others->written_bytes);
 	}
+	sums->size = size;
 	if (coverage_open)
 		sums->covered = hwr_coverage_count(address, size);
 	if (what & HWR_CHUNK_ESTIMATED)

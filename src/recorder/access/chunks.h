@@ -11,7 +11,8 @@ struct hwr_sums {
 	u64 reads, writes;
 	u64 read_bytes, written_bytes;
 	u64 low, high;
-	u64 covered;
+	u64 covered; /* UINT64_MAX = not measured */
+	u64 size;
 	u32 flags; /* HW_ACCESS_* */
 };
 
@@ -22,5 +23,7 @@ bool hwr_chunk_sums(u64 address, const struct hwr_chunk *chunk, struct hwr_sums 
 bool hwr_coverage_open(void);
 void hwr_coverage_add(u64 address, u64 bytes);
 u64 hwr_coverage_count(u64 address, u64 bytes);
+/* Word `index` of the map of a chunk of so many bytes; see HW_ACCESS_MAP. */
+u64 hwr_coverage_word(u64 address, u64 bytes, u32 index);
 
 #endif
