@@ -561,7 +561,7 @@ static void build_routine(struct dump *self, const struct stream_routine *row)
 	add_frame(self, &frame);
 }
 
-/* Allocations are shown as events. */
+/* Allocations and frees are shown as events. */
 static int on_routines(void *data, const struct stream_routine *rows, u64 count, struct err *err)
 {
 	struct dump *self = data;
@@ -571,7 +571,7 @@ static int on_routines(void *data, const struct stream_routine *rows, u64 count,
 		struct line line = {.count = 0};
 		bool enters = row->step == ROUTINE_ENTER;
 
-		if (row->step == ROUTINE_ALLOCATION)
+		if (row->step != ROUTINE_ENTER && row->step != ROUTINE_LEAVE)
 			continue;
 		line_text(&line, enters ? "# enter " : "# leave ");
 		line_number(&line, time_of(self, row->ticks), 10);

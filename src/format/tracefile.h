@@ -158,16 +158,17 @@ enum hw_routine_column {
 	HW_ROUTINE_COLUMN_ADDRESS, /* varint per new routine: zigzag of the step from the one before */
 	HW_ROUTINE_COLUMN_CALL,    /* varint per return address that was not predicted: zigzag of the step */
 	HW_ROUTINE_COLUMN_SIZE,    /* varint per size that was not predicted */
+	HW_ROUTINE_COLUMN_BLOCK,   /* varint per block that was not predicted: zigzag of the step */
 	HW_ROUTINE_COLUMN_RARE,    /* varints: threads, how a routine was left */
 	HW_ROUTINE_COLUMNS
 };
 enum { /* HW_ROUTINE_COLUMN_HEAD */
 	HW_ROUTINE_STEP = 0x03, /* enum routine_step */
 	HW_ROUTINE_TOLD = 0x04, /* the routine, or the size of an allocation */
-	HW_ROUTINE_CALL = 0x08, /* the return address is told */
+	HW_ROUTINE_CALL = 0x08, /* the return address, or the block, is told */
 	HW_ROUTINE_THREAD = 0x10, /* another thread than the row before */
 	HW_ROUTINE_LATE = 0x20,   /* the step in time goes backwards */
-	HW_ROUTINE_HOW = 0x40,    /* stream_routine.how is not 0 */
+	HW_ROUTINE_HOW = 0x40,    /* stream_routine.how is not the usual one */
 	HW_ROUTINE_HEAD_ALL = 0x7f,
 };
 

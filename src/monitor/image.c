@@ -389,8 +389,9 @@ int image_add(struct image *self, u32 slot, bool nested, const struct hw_record 
 			return status < 0 ? status : 0;
 	}
 	told->thread = self->slots.data[slot].thread;
-	if (unlikely(self->has_routines) && hw_kind_allocates(record->kind) && record->address) {
-		int status = image_add_allocation(self, told->thread, record, err);
+	if (unlikely(self->has_routines) && record->address &&
+	    (hw_kind_allocates(record->kind) || hw_kind_frees(record->kind))) {
+		int status = image_add_step(self, told->thread, record, err);
 
 		if (status < 0)
 			return status;

@@ -78,7 +78,7 @@ struct image {
 	struct {
 		u64 checked, heap; /* as hw_control has them, when this recording began */
 	} access_before;
-	bool has_routines; /* one came: from then on allocations are told as steps, too */
+	bool has_routines; /* one came: from then on allocations and frees are told as steps, too */
 	bool aggregating;  /* image_aggregate was called */
 	bool failed;       /* telling failed, `error` says why, or resting: what comes is thrown away */
 	bool resting;      /* its end was told, the program runs on; image_restart may follow */
@@ -142,11 +142,12 @@ void image_forget_accesses(struct image *self);
 int image_add_part(struct image *self, struct slot_cursor *slot, bool nested,
 		   const struct hw_record *record, struct err *err);
 
-/* A HW_ENTER or HW_LEAVE; 1 = it is not to be fed. And an allocation, of an image that has routines. */
+/* A HW_ENTER or HW_LEAVE; 1 = it is not to be fed. And an allocation or a free, of an image that
+ * has routines. */
 int image_add_routine(struct image *self, u32 thread, const struct hw_record *record,
 		      struct err *err);
-int image_add_allocation(struct image *self, u32 thread, const struct hw_record *record,
-			 struct err *err);
+int image_add_step(struct image *self, u32 thread, const struct hw_record *record,
+		   struct err *err);
 int image_flush_routines(struct image *self, struct err *err);
 int image_note_routines(struct image *self, struct err *err);
 void image_forget_routines(struct image *self);

@@ -48,14 +48,16 @@ int image_add_routine(struct image *self, u32 thread, const struct hw_record *re
 	return status < 0 ? status : 1;
 }
 
-int image_add_allocation(struct image *self, u32 thread, const struct hw_record *record,
-			 struct err *err)
+int image_add_step(struct image *self, u32 thread, const struct hw_record *record, struct err *err)
 {
+	bool allocates = hw_kind_allocates(record->kind);
 	struct stream_routine row = {
 		.ticks = record->ticks,
-		.value = record->size,
+		.address = record->address,
+		.value = allocates ? record->size : 0,
 		.thread = thread,
-		.step = ROUTINE_ALLOCATION,
+		.how = record->kind,
+		.step = allocates ? ROUTINE_ALLOCATION : ROUTINE_FREE,
 	};
 
 	return row_add(self, &row, err);

@@ -14,7 +14,7 @@
 
 enum {
 	HEAD_ROOM = (1 + HW_ROUTINE_COLUMNS) * HW_VARINT_MAX,
-	ROW_ROOM = 52,
+	ROW_ROOM = 62,
 	ROW_BATCH = 1024,
 	NUMBERS = 1 << 17, /* places in the table of routines: at most half are taken */
 };
@@ -26,7 +26,14 @@ static const u8 column_room[HW_ROUTINE_COLUMNS] = {
 	[HW_ROUTINE_COLUMN_HEAD] = 1,     [HW_ROUTINE_COLUMN_TICK] = 1,
 	[HW_ROUTINE_COLUMN_TICKS] = 9,    [HW_ROUTINE_COLUMN_ROUTINE] = 3,
 	[HW_ROUTINE_COLUMN_ADDRESS] = 10, [HW_ROUTINE_COLUMN_CALL] = 10,
-	[HW_ROUTINE_COLUMN_SIZE] = 10,    [HW_ROUTINE_COLUMN_RARE] = 5 + 3,
+	[HW_ROUTINE_COLUMN_SIZE] = 10,    [HW_ROUTINE_COLUMN_BLOCK] = 10,
+	[HW_ROUTINE_COLUMN_RARE] = 5 + 3,
+};
+
+/* stream_routine.how where nothing is told. */
+static const u16 usual_how[ROUTINE_STEPS] = {
+	[ROUTINE_ALLOCATION] = HW_MALLOC,
+	[ROUTINE_FREE] = HW_FREE,
 };
 
 /* ---- writing ---- */
@@ -44,7 +51,7 @@ struct routines {
 	u32 thread;    /* of the last row */
 	u64 ticks;     /* of the last row */
 	u64 first_ticks;
-	u64 told_call; /* the last that was not predicted */
+	u64 told_call, told_block; /* the last that were not predicted */
 	u32 block;     /* counted from 1 */
 	u32 known;     /* routines with a number */
 	u64 addresses[HW_BLOCK_ROUTINES_MAX + 1]; /* by number */
@@ -56,7 +63,7 @@ static void start_block(struct routines *self)
 {
 	memcpy(self->at, self->base, sizeof(self->at));
 	self->count = self->thread = self->known = 0;
-	self->told_call = 0;
+	self->told_call = self->told_block = 0;
 	if (++self->block == 0) { /* after 2^32 blocks old entries would look new */
 		memset(self->numbers, 0, sizeof(self->numbers));
 		self->block = 1;
@@ -175,16 +182,30 @@ static inline u32 encode_leave(struct routines *self, struct walk *walk,
 	return head;
 }
 
+static inline u32 encode_block(struct routines *self, struct walk *walk,
+			       const struct stream_routine *row)
+{
+	u64 *block = &self->walks.block[walk_place(walk)];
+
+	if (*block == row->address)
+		return 0;
+	*block = row->address;
+	put(self, HW_ROUTINE_COLUMN_BLOCK, hw_zigzag((i64)(row->address - self->told_block)));
+	self->told_block = row->address;
+	return HW_ROUTINE_CALL;
+}
+
 static inline u32 encode_allocation(struct routines *self, struct walk *walk,
 				    const struct stream_routine *row)
 {
 	u64 *size = &self->walks.size[walk_place(walk)];
+	u32 head = encode_block(self, walk, row);
 
 	if (*size == row->value)
-		return 0;
+		return head;
 	*size = row->value;
 	put(self, HW_ROUTINE_COLUMN_SIZE, row->value);
-	return HW_ROUTINE_TOLD;
+	return head | HW_ROUTINE_TOLD;
 }
 
 /* Time, thread and how. */
@@ -205,7 +226,7 @@ static inline u32 encode_when(struct routines *self, const struct stream_routine
 		put(self, HW_ROUTINE_COLUMN_RARE, row->thread);
 		head |= HW_ROUTINE_THREAD;
 	}
-	if (unlikely(row->how)) {
+	if (unlikely(row->how != usual_how[row->step])) {
 		put(self, HW_ROUTINE_COLUMN_RARE, row->how);
 		head |= HW_ROUTINE_HOW;
 	}
@@ -221,8 +242,10 @@ static inline void encode_row(struct routines *self, const struct stream_routine
 		head |= encode_enter(self, walk, row);
 	else if (row->step == ROUTINE_LEAVE)
 		head |= encode_leave(self, walk, row);
-	else
+	else if (row->step == ROUTINE_ALLOCATION)
 		head |= encode_allocation(self, walk, row);
+	else
+		head |= encode_block(self, walk, row);
 	put_byte(self, HW_ROUTINE_COLUMN_HEAD, head);
 }
 
@@ -283,7 +306,7 @@ struct routine_reader {
 	u32 thread;
 	u32 known;
 	u64 ticks;
-	u64 told_call;
+	u64 told_call, told_block;
 	u64 addresses[HW_BLOCK_ROUTINES_MAX + 1];
 	struct stream_routine batch[ROW_BATCH];
 	struct walks walks;
@@ -360,21 +383,34 @@ static inline bool decode_leave(struct routine_reader *self, struct walk *walk,
 	return true;
 }
 
+static inline void decode_block(struct routine_reader *self, struct walk *walk,
+				struct stream_routine *row, u32 head)
+{
+	u64 *block = &self->walks.block[walk_place(walk)];
+
+	if (head & HW_ROUTINE_CALL) {
+		self->told_block += (u64)hw_unzigzag(get(self, HW_ROUTINE_COLUMN_BLOCK));
+		*block = self->told_block;
+	}
+	row->address = *block;
+	row->value = 0;
+}
+
 static inline bool decode_allocation(struct routine_reader *self, struct walk *walk,
 				     struct stream_routine *row, u32 head)
 {
 	u64 *size = &self->walks.size[walk_place(walk)];
 
+	decode_block(self, walk, row, head);
 	if (head & HW_ROUTINE_TOLD)
 		*size = get(self, HW_ROUTINE_COLUMN_SIZE);
-	row->address = 0;
 	row->value = *size;
-	return !(head & HW_ROUTINE_CALL);
+	return true;
 }
 
 static inline bool decode_when(struct routine_reader *self, struct stream_routine *row, u32 head)
 {
-	u64 step, how = 0;
+	u64 step, how = usual_how[head & HW_ROUTINE_STEP];
 
 	step = get_byte(&self->columns[HW_ROUTINE_COLUMN_TICK]);
 	step |= get(self, HW_ROUTINE_COLUMN_TICKS) << 8;
@@ -406,7 +442,8 @@ static inline bool decode_row(struct routine_reader *self, struct stream_routine
 	case ROUTINE_ALLOCATION:
 		return decode_allocation(self, walk, row, head);
 	}
-	return false;
+	decode_block(self, walk, row, head);
+	return !(head & HW_ROUTINE_TOLD);
 }
 
 static bool start_reading(struct routine_reader *self, const u8 *payload, u64 bytes)
@@ -415,7 +452,7 @@ static bool start_reading(struct routine_reader *self, const u8 *payload, u64 by
 
 	self->ticks = cursor_get(&in);
 	self->thread = self->known = 0;
-	self->told_call = 0;
+	self->told_call = self->told_block = 0;
 	walks_reset(&self->walks);
 	return cursor_split(&in, self->columns, HW_ROUTINE_COLUMNS);
 }

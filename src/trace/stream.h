@@ -170,17 +170,18 @@ enum routine_step { /* numbers are those of the trace file */
 	ROUTINE_ENTER,
 	ROUTINE_LEAVE,
 	ROUTINE_ALLOCATION, /* the thread allocated, in whatever routine it is */
+	ROUTINE_FREE,       /* or freed */
 	ROUTINE_STEPS
 };
 
-/* A step of a thread through the routines of the program, where those are recorded. Allocations are
- * here so that they can be charged to a routine without looking at events; they are events, too. */
+/* A step of a thread through the routines of the program, where those are recorded. Allocations and
+ * frees are here so that it is known in which routine they were made; they are events, too. */
 struct stream_routine {
 	u64 ticks;
-	u64 address; /* of the routine's first instruction; of an allocation 0 */
-	u64 value;   /* ENTER: return address, 0 = unknown; ALLOCATION: requested bytes; LEAVE: 0 */
+	u64 address; /* of the routine's first instruction; ALLOCATION, FREE: of the block */
+	u64 value;   /* ENTER: return address, 0 = unknown; ALLOCATION: requested bytes; else 0 */
 	u32 thread;  /* index of a told thread */
-	u16 how;     /* LEAVE: enum hw_leave; else 0 */
+	u16 how;     /* LEAVE: enum hw_leave; ALLOCATION, FREE: enum hw_kind; else 0 */
 	u8 step;     /* enum routine_step */
 };
 

@@ -22,6 +22,7 @@ struct walks {
 	u32 next[HW_ROUTINE_SLOTS]; /* routine that began after (innermost, last) */
 	u64 call[HW_ROUTINE_SLOTS]; /* where it returned to */
 	u64 size[HW_ROUTINE_SLOTS]; /* that was allocated after (innermost, last) */
+	u64 block[HW_ROUTINE_SLOTS]; /* that was allocated or freed there */
 };
 
 static inline void walks_reset(struct walks *self) { memset(self, 0, sizeof(*self)); }
@@ -42,7 +43,7 @@ static inline u32 walk_hash(u32 a, u32 b, u32 c)
 }
 _Static_assert(HW_ROUTINE_SLOTS == 1 << (32 - 19), "slots fit the hash");
 
-/* Place of what follows in next[] and size[]. */
+/* Place of what follows in next[], size[] and block[]. */
 static inline u32 walk_place(const struct walk *self)
 {
 	return walk_hash(walk_innermost(self), self->last, 0);

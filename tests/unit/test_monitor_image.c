@@ -64,13 +64,14 @@ static int diary_thread(void *self_, const struct stream_thread *thread, struct 
 
 static int diary_routines(void *self_, const struct stream_routine *rows, u64 count, struct err *err)
 {
-	static const char *const words[ROUTINE_STEPS] = { ">", "<", "+" };
+	static const char *const words[ROUTINE_STEPS] = { ">", "<", "+", "-" };
 	struct diary *self = self_;
 
 	(void)err;
 	for (u64 i = 0; i < count; i++) {
-		diary_add(self, words[rows[i].step],
-			  rows[i].step == ROUTINE_ALLOCATION ? rows[i].value : rows[i].address);
+		diary_add(self, words[rows[i].step], rows[i].address);
+		if (rows[i].step == ROUTINE_ALLOCATION)
+			diary_add(self, "size", rows[i].value);
 		diary_add(self, "t", rows[i].thread);
 		if (rows[i].how)
 			diary_add(self, "how", rows[i].how);
@@ -192,7 +193,7 @@ TEST(owners, "a recycled slot's records belong to its new owner, nested ones too
 	free(scene);
 }
 
-TEST(routines, "routines are told in the order of their threads, and from then on allocations with them")
+TEST(routines, "routines are told in the order of their threads, and from then on allocations and frees with them")
 {
 	struct scene *scene = scene_new(16);
 	struct producer *producer = &scene->producer;
@@ -211,7 +212,8 @@ TEST(routines, "routines are told in the order of their threads, and from then o
 	producer_put(producer, 0, &unwound);
 	scene_end(scene, &totals);
 	CHECK_STR(scene->diary.text,
-		  "T100 T200 >7 t0 >8 t1 +5 t0 <8 t1 <7 t0 how1 A16 t0 A32 t0 F16 t0 ");
+		  "T100 T200 >7 t0 >8 t1 +32 size5 t0 how1 -16 t0 how7 <8 t1 <7 t0 how1 "
+		  "A16 t0 A32 t0 F16 t0 ");
 	CHECK_EQ(totals.allocations, 2);
 	free(scene);
 }

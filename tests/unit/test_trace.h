@@ -557,8 +557,12 @@ HELPER struct stream_routine draw_step(struct teller *teller)
 
 	row.thread = (u32)draw(teller, teller->threads);
 	if (what < 10) {
-		row.step = ROUTINE_ALLOCATION;
-		row.value = draw_number(teller);
+		bool frees = what < 5;
+
+		row.step = frees ? ROUTINE_FREE : ROUTINE_ALLOCATION;
+		row.address = draw_number(teller);
+		row.value = frees ? 0 : draw_number(teller);
+		row.how = (u16)((frees ? HW_FREE : HW_MALLOC) + draw(teller, 2));
 	} else if (what < 50 || !teller->calls.count) {
 		row.address = draw_routine(teller);
 		row.value = draw(teller, 3) ? row.address ^ 0x4321 : draw_number(teller);

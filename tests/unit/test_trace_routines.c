@@ -33,7 +33,8 @@ static const struct stream_routine odd[] = {
 	{.ticks = 5, .address = 0, .step = ROUTINE_LEAVE}, /* nothing has begun */
 	{.ticks = 5, .address = 0, .step = ROUTINE_ENTER},
 	{.ticks = 0, .address = UINT64_MAX, .value = UINT64_MAX, .step = ROUTINE_ENTER},
-	{.ticks = UINT64_MAX, .value = UINT64_MAX, .step = ROUTINE_ALLOCATION},
+	{.ticks = UINT64_MAX, .address = UINT64_MAX, .value = UINT64_MAX, .step = ROUTINE_ALLOCATION},
+	{.ticks = 9, .address = 1, .step = ROUTINE_FREE, .how = HW_DELETE},
 	{.ticks = 0, .address = UINT64_MAX, .step = ROUTINE_LEAVE, .how = UINT16_MAX},
 	{.ticks = 1ull << 63, .address = 1, .thread = 3, .step = ROUTINE_ENTER},
 	{.ticks = 7, .address = UINT64_MAX, .thread = 3, .step = ROUTINE_LEAVE},
@@ -109,6 +110,7 @@ static void tell_program(struct teller *teller, u64 rounds)
 			TELL(teller, routines, &row, 1);
 			if (at == 2) {
 				row = (struct stream_routine){.ticks = ++teller->ticks, .value = 48,
+							      .address = 0x7000, .how = HW_MALLOC,
 							      .step = ROUTINE_ALLOCATION};
 				TELL(teller, routines, &row, 1);
 			}
@@ -232,11 +234,11 @@ TEST(bad_payloads, "payloads that do not fit are damage, after the rows before t
 		{0, 5, 4, 3, false},  /* a row too many */
 		{0, 5, 2, 2, false},  /* a row too few */
 		{1, 9, 3, 0, false},  /* a column that is too long */
-		{9, 0x80, 3, 0, false},  /* bits that nobody knows */
-		{10, 0x03, 3, 1, false}, /* a step that nobody knows */
-		{9, 0x00, 3, 0, false},  /* a routine that nothing predicts */
-		{18, 2, 3, 0, false},    /* a routine without a number */
-		{10, 0x09, 3, 1, false}, /* a return address of an end */
+		{10, 0x80, 3, 0, false}, /* bits that nobody knows */
+		{11, 0x07, 3, 1, false}, /* a size that is told of a free */
+		{10, 0x00, 3, 0, false},  /* a routine that nothing predicts */
+		{19, 2, 3, 0, false},    /* a routine without a number */
+		{11, 0x09, 3, 1, false}, /* a return address of an end */
 		{0, 5, HW_BLOCK_ROUTINES_MAX + 1, 0, false},
 	};
 	u32 parts[ROUTINES_PARTS];
@@ -247,10 +249,10 @@ TEST(bad_payloads, "payloads that do not fit are damage, after the rows before t
 		     (struct stream_routine[]){
 			     {.ticks = 5, .address = 1},
 			     {.ticks = 5, .address = 1, .step = ROUTINE_LEAVE},
-			     {.ticks = 5, .step = ROUTINE_ALLOCATION}},
+			     {.ticks = 5, .step = ROUTINE_ALLOCATION, .how = HW_MALLOC}},
 		     3);
 	bytes = routines_bytes(routines, parts);
-	CHECK_EQ(bytes, 1 + 8 + 3 + 3 + 3 + 1 + 1); /* head, steps, times, a number, an address */
+	CHECK_EQ(bytes, 1 + 9 + 3 + 3 + 3 + 1 + 1); /* head, steps, times, a number, an address */
 	routines_finish(routines, payload);
 	routines_free(routines);
 	snprintf(path, sizeof(path), "%s", test_path("trace"));
