@@ -67,7 +67,9 @@ static const char *name_of(struct exporting *self, const struct modmap_module *m
 	if (*name)
 		return clean(self, name);
 	slash = module ? strrchr(module->path, '/') : NULL;
-	strbuf_addf(&text, "%s+0x%" PRIx64, slash ? slash + 1 : module ? module->path : "", address);
+	if (module)
+		strbuf_addf(&text, "%s+", slash ? slash + 1 : module->path);
+	strbuf_addf(&text, "0x%" PRIx64, address);
 	copy = text.failed ? NULL : clean(self, strbuf_text(&text));
 	strbuf_release(&text);
 	return copy;
