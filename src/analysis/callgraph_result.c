@@ -208,6 +208,11 @@ void callgraph_add_caveats(struct result *result, const struct routine_graph *gr
 	const char *left_out = routine_graph_note(graph, "routine_left_out");
 	const char *unwritten = routine_graph_note(graph, "routine_unwritten");
 
+	const char *by = routine_graph_note(graph, "routines");
+
+	if (by && strcmp(by, "emad") == 0)
+		result_add_caveat(result, "the text that was imported has times of allocations and frees "
+					  "only: times of routines are coarse");
 	if (filter && *filter)
 		result_add_caveat(result, "only some routines were recorded: %s", filter);
 	if (sample && *sample)
