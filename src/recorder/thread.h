@@ -116,6 +116,7 @@ struct hwr_thread {
 	struct hwr_frame fresh[HWR_DEPTH_MAX]; /* innermost first */
 	struct hwr_check checks[HWR_DEPTH_MAX * HWR_CHECKS_PER_FRAME];
 	struct hwr_memo memo[HWR_MEMO_ENTRIES];
+	u16 memo_next[HWR_MEMO_ENTRIES]; /* entry that was used after this one the last time */
 	u32 memo_site; /* entry that answered the last walk */
 	u32 memo_turn; /* decides which way of a set is replaced */
 	u32 memo_head; /* groups ever written; the last HWR_MEMO_GROUPS of them are still there */
