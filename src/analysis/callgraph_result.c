@@ -19,7 +19,8 @@ static const struct result_column routine_edges[] = {
 static const struct result_column stack_edges[] = {
 	COLUMN("caller", "caller", VALUE_TEXT, "function that called"),
 	COLUMN("callee", "callee", VALUE_TEXT, "function that was called"),
-	COLUMN("allocations", "allocations", VALUE_COUNT, "allocations that were made below the call"),
+	COLUMN("allocations", "allocations", VALUE_COUNT,
+	       "allocations that were made below the call"),
 	COLUMN("caller_id", NULL, VALUE_ID, "number of the caller in the table of functions"),
 	COLUMN("callee_id", NULL, VALUE_ID, "number of the callee in the table of functions"),
 	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes that were requested below the call"),
@@ -90,9 +91,8 @@ static struct ranked *rank(const struct callgraph *self)
 	struct ranked *order = malloc((self->nodes.count + 1) * sizeof(*order));
 
 	for (u64 i = 0; i < self->nodes.count && order; i++)
-		order[i] = (struct ranked){self->from_stacks
-						   ? self->nodes.data[i].below_allocations
-						   : self->nodes.data[i].calls,
+		order[i] = (struct ranked){self->from_stacks ? self->nodes.data[i].below_allocations
+							     : self->nodes.data[i].calls,
 					   i};
 	if (order)
 		qsort(order, self->nodes.count, sizeof(*order), compare_ranked);
@@ -121,8 +121,8 @@ static void fill_routine(const struct callgraph *self, struct result *table, u64
 
 static struct result *routine_table(const struct callgraph *self, u64 top)
 {
-	struct result *table = result_new(RESULT_TABLE, "routines",
-					  self->from_stacks ? "Functions" : "Routines");
+	struct result *table =
+		result_new(RESULT_TABLE, "routines", self->from_stacks ? "Functions" : "Routines");
 	struct ranked *order = rank(self);
 
 	if (table && !order)
@@ -153,8 +153,8 @@ static void add_field(struct result *result, const char *name, const char *label
 static void add_fields(struct result *result, const struct callgraph *self)
 {
 	const struct routine_counts *counts = &self->counts;
-	struct result_column source = COLUMN("source", "made from", VALUE_TEXT,
-					     "what the graph was made from");
+	struct result_column source =
+		COLUMN("source", "made from", VALUE_TEXT, "what the graph was made from");
 
 	result_add_field(result, source,
 			 value_text(self->from_stacks ? "allocation stacks" : "routine events"));
@@ -192,8 +192,9 @@ struct result *callgraph_result(const struct callgraph *self, u64 top, struct er
 	result_add_part(result, edge_table(self, top));
 	result_add_part(result, routine_table(self, top));
 	if (self->counts.cut_frames)
-		result_add_caveat(result, "%s outer routines of stacks that grew too deep were closed early",
-				  units_count(self->counts.cut_frames).text);
+		result_add_caveat(
+			result, "%s outer routines of stacks that grew too deep were closed early",
+			units_count(self->counts.cut_frames).text);
 	if (!result_failed(result))
 		return result;
 	err_set(err, ERR_MEMORY, "out of memory");
@@ -211,19 +212,22 @@ void callgraph_add_caveats(struct result *result, const struct routine_graph *gr
 	const char *by = routine_graph_note(graph, "routines");
 
 	if (by && strcmp(by, "emad") == 0)
-		result_add_caveat(result, "the text that was imported has times of allocations and frees "
-					  "only: times of routines are coarse");
+		result_add_caveat(result,
+				  "the text that was imported has times of allocations and frees "
+				  "only: times of routines are coarse");
 	if (filter && *filter)
 		result_add_caveat(result, "only some routines were recorded: %s", filter);
 	if (sample && *sample)
-		result_add_caveat(result, "one call in %s was recorded: counts are those of the sample",
+		result_add_caveat(result,
+				  "one call in %s was recorded: counts are those of the sample",
 				  sample);
 	if (left_out && strcmp(left_out, "0") != 0)
 		result_add_caveat(result, "%s events of routines were left out while recording",
 				  left_out);
 	if (unwritten)
-		result_add_caveat(result, "%s events of routines came after the trace had reached its "
-					  "size limit, and are not in it",
+		result_add_caveat(result,
+				  "%s events of routines came after the trace had reached its "
+				  "size limit, and are not in it",
 				  unwritten);
 }
 
@@ -247,7 +251,8 @@ static const char *remark_of(const struct callgraph *self, const struct callgrap
 
 bool callgraph_render_dot(const struct callgraph *self, const char *name, FILE *out)
 {
-	struct dot_graph graph = {.name = name, .node_count = self->nodes.count,
+	struct dot_graph graph = {.name = name,
+				  .node_count = self->nodes.count,
 				  .edge_count = self->edges.count};
 	struct arena arena = {0};
 	struct dot_node *nodes = arena_new_array(&arena, struct dot_node, self->nodes.count + 1);
