@@ -5,8 +5,13 @@
 #include <string.h>
 
 #include "analysis/callgraph.h"
+#include "analysis/mprof_text.h"
 #include "base/strbuf.h"
 #include "base/units.h"
+#include "output/text_width.h"
+
+/* Columns that names may take in text; programs get them whole. */
+enum { EDGE_NAME = 38, ROUTINE_NAME = 32 };
 
 static const struct result_column routine_edges[] = {
 	COLUMN("caller", "caller", VALUE_TEXT, "routine that called"),
@@ -30,11 +35,26 @@ static const struct result_column routine_columns[] = {
 	COLUMN("id", NULL, VALUE_ID, "number in this graph"),
 	COLUMN("routine", "routine", VALUE_TEXT, "its name"),
 	COLUMN("module", NULL, VALUE_PATH, "file that it is in"),
-	COLUMN("below_allocations", "allocations below", VALUE_COUNT,
-	       "allocations while it was on the stack"),
-	COLUMN("below_bytes", "bytes below", VALUE_BYTES, "bytes of those"),
-	COLUMN("allocations", "own", VALUE_COUNT, "allocations while it was the innermost"),
-	COLUMN("bytes", "own bytes", VALUE_BYTES, "bytes of those"),
+	{.name = "below_allocations",
+	 .label = "below",
+	 .type = VALUE_COUNT,
+	 .meaning = "allocations while it was on the stack",
+	 .over = "allocations"},
+	{.name = "below_bytes",
+	 .label = "bytes",
+	 .type = VALUE_BYTES,
+	 .meaning = "bytes of those",
+	 .over = "allocations"},
+	{.name = "allocations",
+	 .label = "own",
+	 .type = VALUE_COUNT,
+	 .meaning = "allocations while it was the innermost",
+	 .over = "allocations"},
+	{.name = "bytes",
+	 .label = "own bytes",
+	 .type = VALUE_BYTES,
+	 .meaning = "bytes of those",
+	 .over = "allocations"},
 	COLUMN("calls", "calls", VALUE_COUNT, "how often it was called"),
 	COLUMN("inclusive_ns", "time", VALUE_NS, "from its beginning to its end"),
 	COLUMN("exclusive_ns", "own time", VALUE_NS, "less that of what it called"),
@@ -43,6 +63,20 @@ static const struct result_column routine_columns[] = {
 enum { STACK_COLUMNS = 7, ROUTINE_COLUMNS = sizeof routine_columns / sizeof *routine_columns };
 
 static u64 shown(u64 count, u64 top) { return top && top < count ? top : count; }
+
+/* A name, and how text shows it. */
+static struct value name_value(struct result *table, const char *name, u32 columns)
+{
+	struct value value = value_text(result_copy(table, name));
+	const char *brief = mprof_short_name(table, name, "");
+	struct strbuf text = {0};
+
+	text_add_function(&text, brief ? brief : name, columns);
+	if (!text.failed)
+		value = value_shown(value, result_copy(table, strbuf_text(&text)));
+	strbuf_release(&text);
+	return value;
+}
 
 static struct result *edge_table(const struct callgraph *self, u64 top)
 {
@@ -55,14 +89,15 @@ static struct result *edge_table(const struct callgraph *self, u64 top)
 	else
 		result_set_columns(table, routine_edges, 5);
 	table->empty = "No routine called another one.";
+	table->grid = true;
 	for (u64 i = 0; i < shown(self->edges.count, top); i++) {
 		const struct callgraph_edge *edge = &self->edges.data[i];
 		struct value *row = result_add_row(table);
 
 		if (!row)
 			break;
-		row[0] = value_text(result_copy(table, self->nodes.data[edge->caller].name));
-		row[1] = value_text(result_copy(table, self->nodes.data[edge->callee].name));
+		row[0] = name_value(table, self->nodes.data[edge->caller].name, EDGE_NAME);
+		row[1] = name_value(table, self->nodes.data[edge->callee].name, EDGE_NAME);
 		row[2] = value_number(edge->calls);
 		row[3] = value_number(edge->caller);
 		row[4] = value_number(edge->callee);
@@ -105,7 +140,7 @@ static void fill_routine(const struct callgraph *self, struct result *table, u64
 	const struct callgraph_node *node = &self->nodes.data[number];
 
 	row[0] = value_number(number);
-	row[1] = value_text(result_copy(table, node->name));
+	row[1] = name_value(table, node->name, ROUTINE_NAME);
 	row[2] = value_text(result_copy(table, node->module));
 	row[3] = value_number(node->below_allocations);
 	row[4] = value_number(node->below_bytes);
@@ -127,9 +162,11 @@ static struct result *routine_table(const struct callgraph *self, u64 top)
 
 	if (table && !order)
 		table->failed = true;
-	if (table)
+	if (table) {
+		table->grid = true;
 		result_set_columns(table, routine_columns,
 				   self->from_stacks ? (u64)STACK_COLUMNS : (u64)ROUTINE_COLUMNS);
+	}
 	for (u64 i = 0; i < shown(self->nodes.count, top) && table && order; i++) {
 		struct value *row = result_add_row(table);
 
