@@ -183,6 +183,9 @@ driver()
 	echo 'int main(void) { return 0' | "$HEAPWISE" cc -x c - -o bad 2>stderr && fail "an error is no error"
 	"$HEAPWISE" cc -r part.o -o whole.o && "$HEAPWISE" cc -shared -fPIC part.c -o libpart.so || fail "-r, -shared"
 	readelf -n libpart.so | grep -q Heapwise || fail "a library has no note"
+	# libtool repeats what it was told of a C++ library
+	stub=$("$HEAPWISE" c++ -shared -fPIC -v part.o -o libpart.so 2>&1 | tr ' ' '\n' | grep -m 1 heapwise-stub)
+	"$HEAPWISE" c++ -shared -nostdlib part.o "$stub" -o libagain.so || fail "the stub is linked twice"
 	HEAPWISE_CC=/no/such/compiler "$HEAPWISE" cc part.c 2>stderr
 	equal "status without a compiler" "$?" 3
 	says stderr "cannot run '/no/such/compiler'"
