@@ -216,6 +216,18 @@ static char *stub_find(const struct command *command, const struct compiler *com
 	return NULL;
 }
 
+/* libtool asks a C++ compiler what it links libraries with, and later names all of it itself. */
+static bool has_stub(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		const char *file = strrchr(argv[i], '/') ? strrchr(argv[i], '/') + 1 : argv[i];
+
+		if (strncmp(file, "heapwise-stub-", 14) == 0)
+			return true;
+	}
+	return false;
+}
+
 static bool push_all(words *argv, const char *const *more)
 {
 	for (; *more; more++)
@@ -237,7 +249,7 @@ static int compile(const struct command *self, int argc, char **argv, bool cxx)
 		whole = push_all(&line, compiler.family == FAMILY_CLANG ? clang_words : gcc_words);
 	for (int i = 0; i < argc && whole; i++)
 		whole = vec_push(&line, (const char *)argv[i]);
-	if (whole && request.inputs && request.links && !request.foreign) {
+	if (whole && request.inputs && request.links && !request.foreign && !has_stub(argc, argv)) {
 		const char *stub = stub_find(self, &compiler, request.shared);
 
 		if (!stub)
