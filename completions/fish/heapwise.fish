@@ -27,6 +27,8 @@ complete -c heapwise -n '__fish_seen_subcommand_from run' -l access -x -a 'exact
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l access-epoch -r -d 'with --access adaptive: look at hot memory again after MS milliseconds; default 10'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l access-max -r -d 'let the counts of a chunk'\''s reads and writes stop at N; default: never'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l coverage -d 'record which bytes of a chunk are accessed, too'
+complete -c heapwise -n '__fish_seen_subcommand_from run' -l alloc-fn -r -d 'record what this function of the program allocates, instead of what it gets from malloc; argument ARG is the size, by default the first; may be given several times'
+complete -c heapwise -n '__fish_seen_subcommand_from run' -l free-fn -r -d 'record what this function frees: argument ARG, by default the first; may be given several times'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l max-size -r -d 'once the trace has BYTES, keep totals per allocation point only; default: when the disk is 90 % full'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l start-paused -d 'record no allocations until the program, '\''heapwise ctl'\'' or a toggle says so'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l toggle-signal -r -d 'pause, or resume, when this signal is sent to heapwise (not to the program): USR1, USR2, HUP, WINCH, URG, RTMIN+N'

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cli/brief.h"
 #include "cli/command.h"
+#include "cli/run_pools.h"
 #include "format/session.h"
 #include "monitor/run.h"
 #include "serve/server.h"
@@ -30,6 +31,7 @@ struct run_args {
 	u64 sample_bytes, max_depth, max_size;
 	u64 ring_records, test_stamp_shift;
 	bool test_preempt;
+	struct option_strings alloc_fns, free_fns;
 };
 
 static const struct run_args run_defaults = {
@@ -75,6 +77,12 @@ static const struct option_spec run_options[] = {
 		   "let the counts of a chunk's reads and writes stop at N; default: never"),
 	RUN_OPTION(coverage, 0, "coverage", OPTION_SET, NULL,
 		   "record which bytes of a chunk are accessed, too"),
+	RUN_OPTION(alloc_fns, 0, "alloc-fn", OPTION_STRINGS, "NAME[:ARG]",
+		   "record what this function of the program allocates, instead of what it gets from malloc; "
+		   "argument ARG is the size, by default the first; may be given several times"),
+	RUN_OPTION(free_fns, 0, "free-fn", OPTION_STRINGS, "NAME[:ARG]",
+		   "record what this function frees: argument ARG, by default the first; may be given several "
+		   "times"),
 	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
 		   "once the trace has BYTES, keep totals per allocation point only; default: when "
 		   "the "
@@ -246,9 +254,11 @@ static void say_next(const struct run_args *args, const struct run_result *resul
 		fprintf(stderr, "heapwise: next: heapwise report %s\n", result->output);
 }
 
-static void summary(const struct run_args *args, const struct run_result *result)
+static void summary(const struct run_args *args, const struct run_pools *pools,
+		    const struct run_result *result)
 {
 	say_losses(result);
+	run_pools_say(pools, result);
 	if (args->quiet)
 		return;
 	if (!result->output[0]) {
@@ -442,6 +452,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	const struct run_args *args = fields;
 	struct progress progress = { .at_once = args->progress };
 	struct run_options options = { 0 };
+	struct run_pools pools = { .count = 0 };
 	struct run_result result;
 	struct server server = { .listen.socket = -1 };
 	const struct run_service service = { serve_start, serve_stop, &server };
@@ -463,6 +474,10 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		return command_usage(self, "--access valgrind records every allocation, and no mmap: "
 					   "--%s does not go with it",
 				     args->mmap ? "mmap" : "sample");
+	if (run_pools_read(&pools, &args->alloc_fns, &args->free_fns, &err) < 0)
+		return command_usage(self, "%s", err.text);
+	options.pools = pools.items;
+	options.pools_count = pools.count;
 	/* First of all: if it fails, not even an old trace has been touched. */
 	if (args->listen && server_open(&server, args->listen, &err) < 0)
 		return command_fail(self, &err);
@@ -482,7 +497,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	progress_clear(&progress);
 	resolve(args, options.prepare, &result);
 	prepare_free(options.prepare);
-	summary(args, &result);
+	summary(args, &pools, &result);
 	if (args->report && result.recorded)
 		report(&result);
 	run_result_release(&result);
