@@ -345,9 +345,14 @@ static const char *aux_words(const struct event *event, char *text, size_t size)
 	return text;
 }
 
+static u32 thread_tid(const struct dump *self, u32 thread)
+{
+	return thread < self->threads.count ? self->threads.data[thread].tid : 0;
+}
+
 static u32 tid_of(const struct dump *self, const struct event *event)
 {
-	return event->thread < self->threads.count ? self->threads.data[event->thread].tid : 0;
+	return thread_tid(self, event->thread);
 }
 
 static bool has_chunk(const struct event *event)
@@ -543,6 +548,49 @@ static int on_accesses(void *data, const struct stream_access *rows, u64 count, 
 	return 0;
 }
 
+/* A routine's name, as in a stack. */
+static void build_routine(struct dump *self, const struct stream_routine *row)
+{
+	struct modmap *modules = &self->contexts.modules;
+	const struct modmap_module *module =
+		modmap_find(modules, row->address, modmap_generation_at(modules, row->ticks));
+	struct frame frame = {.module = module ? module->id : UINT32_MAX,
+			      .address = row->address - (module ? module->base : 0)};
+
+	strbuf_clear(&self->stack);
+	add_frame(self, &frame);
+}
+
+/* Allocations and frees are shown as events. */
+static int on_routines(void *data, const struct stream_routine *rows, u64 count, struct err *err)
+{
+	struct dump *self = data;
+
+	for (u64 i = 0; i < count && self->format == FORMAT_TEXT; i++) {
+		const struct stream_routine *row = &rows[i];
+		struct line line = {.count = 0};
+		bool enters = row->step == ROUTINE_ENTER;
+
+		if (row->step != ROUTINE_ENTER && row->step != ROUTINE_LEAVE)
+			continue;
+		line_text(&line, enters ? "# enter " : "# leave ");
+		line_number(&line, time_of(self, row->ticks), 10);
+		line_named(&line, " tid ", thread_tid(self, row->thread), true);
+		line_text(&line, " address 0x");
+		line_number(&line, row->address, 16);
+		line_text(&line, enters ? " return 0x" : row->how ? " unwound " : " returned ");
+		if (enters)
+			line_number(&line, row->value, 16);
+		line_text(&line, enters ? " routine " : "routine ");
+		build_routine(self, row);
+		fwrite(line.text, 1, line.count, stdout);
+		puts(strbuf_text(&self->stack));
+	}
+	if (ferror(stdout))
+		return err_set(err, ERR_SYSTEM, "cannot write the routines");
+	return 0;
+}
+
 static void begin(struct dump *self)
 {
 	if (self->format == FORMAT_CSV)
@@ -578,6 +626,7 @@ static int read_events(struct dump *self, struct trace_reader *reader, struct er
 				   .aggregates = on_aggregates,
 				   .scan = on_scan,
 				   .accesses = on_accesses,
+				   .routines = on_routines,
 				   .image_end = on_image_end,
 				   .note = on_note,
 				   .name = on_name};

@@ -55,8 +55,10 @@ static const struct result_column image_columns[] = {
 	COLUMN("access", NULL, VALUE_TEXT,
 	       "how accesses were recorded: none, exact, adaptive or valgrind"),
 	COLUMN("access_chunks", NULL, VALUE_COUNT, "chunks whose accesses were recorded"),
+	COLUMN("routine_calls", NULL, VALUE_COUNT, "routines that began"),
+	COLUMN("routine_ends", NULL, VALUE_COUNT, "routines that ended"),
 };
-enum { SCAN_COLUMN = 13, ACCESS_COLUMN = 25 };
+enum { SCAN_COLUMN = 13, ACCESS_COLUMN = 25, ROUTINE_COLUMN = 27 };
 enum { IMAGE_COLUMNS = sizeof image_columns / sizeof *image_columns };
 
 static const struct result_column module_columns[] = {
@@ -91,6 +93,7 @@ struct mark { /* its time is known only when all clocks are */
 struct current { /* the image that is being read */
 	struct tick_clock clock;
 	u64 events, threads, contexts, modules, accesses, last_ticks;
+	u64 steps[ROUTINE_STEPS]; /* of routines */
 	u64 live_bytes, live_chunks;
 	bool sampled;
 	VEC(struct mark) marks;
@@ -104,6 +107,7 @@ struct info {
 	struct current now;
 	char scan[512]; /* in words, of the last image */
 	char accesses[64];
+	char routines[96];
 };
 
 static void mark_add(struct info *self, struct result *table, const struct mark *mark)
@@ -154,6 +158,12 @@ static void image_close(struct info *self)
 	if (strcmp(now->row[ACCESS_COLUMN].text, "none") != 0 || now->accesses)
 		snprintf(self->accesses, sizeof self->accesses, "%s, %s chunks",
 			 now->row[ACCESS_COLUMN].text, units_count(now->accesses).text);
+	now->row[ROUTINE_COLUMN] = value_number(now->steps[ROUTINE_ENTER]);
+	now->row[ROUTINE_COLUMN + 1] = value_number(now->steps[ROUTINE_LEAVE]);
+	if (now->steps[ROUTINE_ENTER] || now->steps[ROUTINE_LEAVE])
+		snprintf(self->routines, sizeof self->routines, "%s calls, %s ends",
+			 units_count(now->steps[ROUTINE_ENTER]).text,
+			 units_count(now->steps[ROUTINE_LEAVE]).text);
 	row = result_add_row(self->images);
 	if (row)
 		memcpy(row, now->row, sizeof now->row);
@@ -182,7 +192,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	for (u32 i = SCAN_COLUMN + 2; i < IMAGE_COLUMNS; i++)
 		row[i] = value_unknown();
 	row[ACCESS_COLUMN] = value_text(access_mode_word(image->access));
-	self->scan[0] = self->accesses[0] = 0;
+	self->scan[0] = self->accesses[0] = self->routines[0] = 0;
 	row[10] = value_number(image->arch);
 	row[11] = value_text(result_copy(self->images, image->program ? image->program : ""));
 	row[12] = value_text(result_copy(self->images, image->command ? image->command : ""));
@@ -341,6 +351,16 @@ static int on_accesses(void *data, const struct stream_access *rows, u64 count, 
 	return 0;
 }
 
+static int on_routines(void *data, const struct stream_routine *rows, u64 count, struct err *err)
+{
+	struct info *self = data;
+
+	(void)err;
+	for (u64 i = 0; i < count; i++)
+		self->now.steps[rows[i].step]++;
+	return 0;
+}
+
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
 {
 	static const char *const how[] = {"exited", "killed", "exec", "detached"};
@@ -432,6 +452,7 @@ static int collect(struct info *self, struct trace_reader *reader, struct err *e
 				   .clock = on_clock,
 				   .scan = on_scan,
 				   .accesses = on_accesses,
+				   .routines = on_routines,
 				   .image_end = on_image_end,
 				   .note = on_note,
 				   .name = on_name};
@@ -479,6 +500,9 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		add(result, "accesses", self.accesses[0] ? "accesses" : NULL, VALUE_TEXT,
 		    value_text(result_copy(result, self.accesses[0] ? self.accesses : "none")),
 		    "how accesses of the last image were recorded, and of how many chunks");
+		add(result, "routines", self.routines[0] ? "routines" : NULL, VALUE_TEXT,
+		    value_text(result_copy(result, self.routines[0] ? self.routines : "none")),
+		    "calls of routines in the last image that were recorded, and their ends");
 		self.modules->hidden_in_text = !args->modules;
 		self.notes->hidden_in_text = result_rows(self.notes) == 0;
 		self.marks->hidden_in_text = result_rows(self.marks) == 0;

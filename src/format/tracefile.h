@@ -31,6 +31,7 @@ enum hw_block_type {
 	HW_BLOCK_INDEX = 5,    /* where the blocks are */
 	HW_BLOCK_TRAILER = 6,  /* struct hw_trace_trailer: where the index is; last in the file */
 	HW_BLOCK_ACCESSES = 7, /* accesses to chunks in columns */
+	HW_BLOCK_ROUTINES = 8, /* routines that begin and end, in columns */
 };
 
 enum { HW_BLOCK_STORED = 1 }; /* hw_block_header.flags: the payload is not compressed */
@@ -43,7 +44,7 @@ struct hw_block_header {
 	u16 flags; /* HW_BLOCK_* */
 	u32 raw_bytes;    /* of the payload before compression */
 	u32 stored_bytes; /* of the payload in the file, right after this header */
-	u32 items;        /* facts, contexts, events, accesses, symbol entries or index rows in it */
+	u32 items;        /* facts, contexts, events, accesses, routine rows, symbol entries or index rows in it */
 	u32 image;        /* counted from 0 in the file, or HW_NO_IMAGE */
 	u32 number;       /* of the block, counted from 0 in the file */
 	u32 reserved;
@@ -67,6 +68,7 @@ enum { /* limits, which a reader checks before it allocates */
 	HW_BLOCK_EVENTS_MAX = 1 << 16,
 	HW_BLOCK_CONTEXTS_MAX = 1 << 16,
 	HW_BLOCK_ACCESSES_MAX = 1 << 16,
+	HW_BLOCK_ROUTINES_MAX = 1 << 16,
 	HW_BLOCK_ROWS_MAX = 1 << 16, /* of an index block; more rows need more blocks */
 };
 
@@ -145,6 +147,36 @@ enum { /* HW_ACCESS_COLUMN_HEAD */
 	HW_ACCESS_RANGED = 2,
 	HW_ACCESS_COVERED = 4,
 	HW_ACCESS_FLAGS_SHIFT = 3,
+};
+
+/* Columns of a routines block, in the order of the payload. */
+enum hw_routine_column {
+	HW_ROUTINE_COLUMN_HEAD,    /* u8 per row: what happened, HW_ROUTINE_* */
+	HW_ROUTINE_COLUMN_TICK,    /* u8 per row: low byte of the step in time */
+	HW_ROUTINE_COLUMN_TICKS,   /* varint per row: the rest of the step */
+	HW_ROUTINE_COLUMN_ROUTINE, /* varint per routine that was not predicted: its number, 0 = a new one */
+	HW_ROUTINE_COLUMN_ADDRESS, /* varint per new routine: zigzag of the step from the one before */
+	HW_ROUTINE_COLUMN_CALL,    /* varint per return address that was not predicted: zigzag of the step */
+	HW_ROUTINE_COLUMN_SIZE,    /* varint per size that was not predicted */
+	HW_ROUTINE_COLUMN_BLOCK,   /* varint per block that was not predicted: zigzag of the step */
+	HW_ROUTINE_COLUMN_RARE,    /* varints: threads, how a routine was left */
+	HW_ROUTINE_COLUMNS
+};
+enum { /* HW_ROUTINE_COLUMN_HEAD */
+	HW_ROUTINE_STEP = 0x03, /* enum routine_step */
+	HW_ROUTINE_TOLD = 0x04, /* the routine, or the size of an allocation */
+	HW_ROUTINE_CALL = 0x08, /* the return address, or the block, is told */
+	HW_ROUTINE_THREAD = 0x10, /* another thread than the row before */
+	HW_ROUTINE_LATE = 0x20,   /* the step in time goes backwards */
+	HW_ROUTINE_HOW = 0x40,    /* stream_routine.how is not the usual one */
+	HW_ROUTINE_HEAD_ALL = 0x7f,
+};
+
+/* What predicts a row from those before it. Writer and reader must agree. */
+enum {
+	HW_ROUTINE_THREADS = 64,  /* thread & 63 */
+	HW_ROUTINE_DEPTH = 256,   /* innermost routines of a thread that are remembered */
+	HW_ROUTINE_SLOTS = 8192,  /* what follows what */
 };
 
 /* The model that predicts an event from those before it. Writer and reader must agree. */

@@ -152,6 +152,8 @@ int image_end(struct image *self, const struct stream_image_end *end, struct str
 		status = correlator_tell_aggregates(self->correlator, err);
 	if (status == 0 && !self->failed)
 		status = image_note_accesses(self, err);
+	if (status == 0 && !self->failed)
+		status = image_note_routines(self, err);
 	correlator_totals(self->correlator, &told.totals);
 	totals_add_faults(self, &told.totals);
 	*totals = told.totals;
@@ -168,8 +170,10 @@ void image_aggregate(struct image *self)
 {
 	struct err err = { 0 };
 
-	if (correlator_aggregate(self->correlator, hw_ticks(), &err) < 0)
+	if (image_flush_routines(self, &err) < 0 ||
+	    correlator_aggregate(self->correlator, hw_ticks(), &err) < 0)
 		image_fail(self, &err);
+	self->aggregating = true;
 }
 
 /* ---- another recording of the same image ------------------------------------------------------ */
@@ -186,6 +190,7 @@ static void image_forget(struct image *self)
 	vec_clear(&self->contexts);
 	vec_clear(&self->marks);
 	image_forget_accesses(self);
+	image_forget_routines(self);
 	self->batch_count = 0;
 	self->threads = 0;
 	self->saved_allocations = 0;
@@ -306,6 +311,8 @@ int image_feed(struct image *self, struct err *err)
 		status = self->sink.contexts(self->sink.self, self->contexts.data,
 					     self->contexts.count, err);
 	vec_clear(&self->contexts);
+	if (status == 0)
+		status = image_flush_routines(self, err);
 	return status < 0 ? status : correlator_feed(self->correlator, self->batch, count, err);
 }
 
@@ -331,7 +338,7 @@ static int mark_prepare(struct image *self, struct hw_record *record, struct err
 	return self->sink.name ? self->sink.name(self->sink.self, &told, err) : 0;
 }
 
-/* Threads, unknown contexts, marks, accesses and damaged records: all that is rare. 1 = the record is
+/* Threads, unknown contexts, marks, accesses, routines and damaged records: all that is rare. 1 = the record is
  * not to be fed. */
 static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_record *record,
 			 struct err *err)
@@ -354,6 +361,8 @@ static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_re
 	}
 	if (status == 0 && record->kind == HW_ACCESS)
 		return image_add_part(self, &self->slots.data[slot], nested, record, err);
+	if (status == 0 && (record->kind == HW_ENTER || record->kind == HW_LEAVE))
+		return image_add_routine(self, *thread, record, err);
 	if (status == 0 && record->context && !context_is_told(self, record->context))
 		status = context_tell(self, record->context, err);
 	if (status == 0 && record->kind == HW_MARK)
@@ -380,6 +389,13 @@ int image_add(struct image *self, u32 slot, bool nested, const struct hw_record 
 			return status < 0 ? status : 0;
 	}
 	told->thread = self->slots.data[slot].thread;
+	if (unlikely(self->has_routines) && record->address &&
+	    (hw_kind_allocates(record->kind) || hw_kind_frees(record->kind))) {
+		int status = image_add_step(self, told->thread, record, err);
+
+		if (status < 0)
+			return status;
+	}
 	if (++self->batch_count < IMAGE_BATCH)
 		return 0;
 	return image_feed(self, err);

@@ -68,6 +68,9 @@ struct image {
 	u32 threads;                           /* told so far */
 	u32 batch_count;
 	struct told_record batch[IMAGE_BATCH];
+	u32 routine_count;
+	struct stream_routine routines[IMAGE_BATCH]; /* to be told */
+	u64 routines_unwritten; /* that came when the trace was not to grow any more */
 	u64 margin_ticks;  /* stamps this close to now may still be overtaken */
 	u64 active_ns;     /* time during which events came: what waiting is measured by */
 	u64 damaged;       /* records and notes that made no sense */
@@ -75,6 +78,8 @@ struct image {
 	struct {
 		u64 checked, heap; /* as hw_control has them, when this recording began */
 	} access_before;
+	bool has_routines; /* one came: from then on allocations and frees are told as steps, too */
+	bool aggregating;  /* image_aggregate was called */
 	bool failed;       /* telling failed, `error` says why, or resting: what comes is thrown away */
 	bool resting;      /* its end was told, the program runs on; image_restart may follow */
 	struct err error;
@@ -122,7 +127,7 @@ void image_mark(struct image *self, u32 mark);
 /* Only totals per context from now on. */
 void image_aggregate(struct image *self);
 
-/* For image.c, image_access.c, merge.c and modlog.c. */
+/* For image.c, image_access.c, image_routine.c, merge.c and modlog.c. */
 void image_fail(struct image *self, const struct err *err);
 int image_add(struct image *self, u32 slot, bool nested, const struct hw_record *record,
 	      struct err *err);
@@ -136,6 +141,16 @@ void image_forget_accesses(struct image *self);
  * record is to be fed. */
 int image_add_part(struct image *self, struct slot_cursor *slot, bool nested,
 		   const struct hw_record *record, struct err *err);
+
+/* A HW_ENTER or HW_LEAVE; 1 = it is not to be fed. And an allocation or a free, of an image that
+ * has routines. */
+int image_add_routine(struct image *self, u32 thread, const struct hw_record *record,
+		      struct err *err);
+int image_add_step(struct image *self, u32 thread, const struct hw_record *record,
+		   struct err *err);
+int image_flush_routines(struct image *self, struct err *err);
+int image_note_routines(struct image *self, struct err *err);
+void image_forget_routines(struct image *self);
 int modlog_read(struct image *self, struct err *err);
 int modlog_tell_again(struct image *self, struct err *err); /* what was told of modules so far */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Gathers the distinct addresses of all contexts, image by image.
+ * Gathers the distinct addresses of all contexts and routines, image by image.
  * Runs on the host. Never opens a module's file. */
 #include "symbols/collect.h"
 
@@ -76,6 +76,7 @@ static int finish_image(struct collect *self, struct err *err)
 	}
 	vec_clear(&self->pcs);
 	map_clear(&self->seen);
+	memset(self->recent, 0, sizeof(self->recent));
 	modmap_release(&self->modules);
 	return result ? err_set(err, result, "no memory for the addresses of a trace") : 0;
 }
@@ -131,10 +132,32 @@ static int take_contexts(void *opaque, const struct stream_context *contexts, u6
 	return 0;
 }
 
+/* A routine is asked for at its first instruction. Rows outnumber routines by far more than contexts
+ * do addresses, and come in a few kinds at a time. */
+static int take_routines(void *opaque, const struct stream_routine *rows, u64 count, struct err *err)
+{
+	struct collect *self = opaque;
+
+	for (u64 i = 0; i < count; i++) {
+		struct frame_pc frame = { .pc = rows[i].address + 1 };
+		struct frame_pc *recent = &self->recent[rows[i].address / 16 % COLLECT_RECENT];
+
+		if (rows[i].step != ROUTINE_ENTER && rows[i].step != ROUTINE_LEAVE)
+			continue;
+		frame.generation = modmap_generation_at(&self->modules, rows[i].ticks);
+		if (recent->pc == frame.pc && recent->generation == frame.generation)
+			continue;
+		*recent = frame;
+		if (!keep_pc(self, &frame))
+			return err_set(err, ERR_MEMORY, "no memory for the addresses of a trace");
+	}
+	return 0;
+}
+
 struct stream_sink collect_sink(struct collect *self)
 {
 	return (struct stream_sink){ .self = self, .image = take_image, .module = take_module,
-				     .contexts = take_contexts };
+				     .contexts = take_contexts, .routines = take_routines };
 }
 
 static int compare_wanted(const void *a, const void *b)

@@ -25,6 +25,8 @@ struct frame_pc {
 	u32 generation;
 };
 
+enum { COLLECT_RECENT = 1024 };
+
 struct collect {
 	VEC(struct symbolizer_module) files; /* strings in the arena */
 	VEC(struct wanted) wanted; /* when finished: by file, address, image, module */
@@ -35,6 +37,7 @@ struct collect {
 	struct modmap modules;
 	VEC(struct frame_pc) pcs;
 	struct map seen; /* what is in pcs */
+	struct frame_pc recent[COLLECT_RECENT]; /* routines that are in pcs, by address */
 	u32 image;
 	u32 arch;
 	const char *program;

@@ -369,15 +369,16 @@ struct stream_sink guard_sink(struct guard *guard)
 	};
 }
 
-static int need_thread(struct guard *guard, struct event *e, struct err *err)
+/* The thread that is told in place of one that was not. */
+static int need_thread(struct guard *guard, u32 *thread, struct err *err)
 {
-	if (!gap_is_small(guard->threads, e->thread)) {
+	if (!gap_is_small(guard->threads, *thread)) {
 		guard->lost_names++;
-		e->thread = 0;
+		*thread = 0;
 		if (guard->threads)
 			return 0;
 	}
-	return tell_lost_threads(guard, e->thread + 1, err);
+	return tell_lost_threads(guard, *thread + 1, err);
 }
 
 int guard_events(struct guard *guard, struct event *events, u64 count, struct err *err)
@@ -394,10 +395,26 @@ int guard_events(struct guard *guard, struct event *events, u64 count, struct er
 			e->context = 0;
 		}
 		if (unlikely(e->thread >= guard->threads)) {
-			status = need_thread(guard, e, err);
+			status = need_thread(guard, &e->thread, err);
 			if (status < 0)
 				return status;
 		}
 	}
 	return guard->out.events ? guard->out.events(guard->out.self, events, count, err) : 0;
+}
+
+int guard_routines(struct guard *guard, struct stream_routine *rows, u64 count, struct err *err)
+{
+	int status = need_image(guard, err);
+
+	if (status <= 0)
+		return status;
+	for (u64 i = 0; i < count; i++) {
+		if (likely(rows[i].thread < guard->threads))
+			continue;
+		status = need_thread(guard, &rows[i].thread, err);
+		if (status < 0)
+			return status;
+	}
+	return guard->out.routines ? guard->out.routines(guard->out.self, rows, count, err) : 0;
 }

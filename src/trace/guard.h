@@ -18,8 +18,9 @@ bool guard_enter(struct guard *guard, u32 image);
 /* The guard as a sink, for facts and contexts. Those that break the contract are counted. */
 struct stream_sink guard_sink(struct guard *guard);
 
-/* Events, which are put right in place. */
+/* Events and routines, which are put right in place. */
 int guard_events(struct guard *guard, struct event *events, u64 count, struct err *err);
+int guard_routines(struct guard *guard, struct stream_routine *rows, u64 count, struct err *err);
 
 /* Names that were not told and facts that were dropped. */
 u64 guard_lost_names(const struct guard *guard);

@@ -75,6 +75,7 @@ int modmap_tell(struct modmap *self, const struct stream_module *module, struct 
 			sizeof(*self->modules)))
 		return err_set(err, ERR_MEMORY, "no memory for module number %u", module->id);
 	known = &self->modules[module->id];
+	self->era_start = self->era_end = 0;
 	if (known->told) {
 		known->unloaded_ticks = module->unloaded_ticks;
 		return 0;
@@ -145,6 +146,30 @@ const struct modmap_module *modmap_module(const struct modmap *self, u32 id)
 u32 modmap_generation(const struct modmap *self, u32 context)
 {
 	return context < self->context_count ? self->generations[context] : 0;
+}
+
+u32 modmap_generation_at(struct modmap *self, u64 ticks)
+{
+	if (likely(ticks >= self->era_start && ticks < self->era_end))
+		return self->era;
+	self->era = 0;
+	self->era_start = 0;
+	self->era_end = UINT64_MAX;
+	for (u32 i = 0; i < self->module_count; i++) {
+		const struct modmap_module *module = &self->modules[i];
+
+		if (!module->told || module->generation == 0)
+			continue; /* the first generation has no beginning */
+		if (module->loaded_ticks > ticks && module->loaded_ticks < self->era_end)
+			self->era_end = module->loaded_ticks;
+		if (module->loaded_ticks > ticks)
+			continue;
+		if (module->loaded_ticks > self->era_start)
+			self->era_start = module->loaded_ticks;
+		if (module->generation > self->era)
+			self->era = module->generation;
+	}
+	return self->era;
 }
 
 static int compare_u64(u64 a, u64 b)

@@ -42,6 +42,8 @@ struct modmap {
 	u32 context_count;
 	u32 context_room;
 	bool dirty; /* told since the index was built */
+	u32 era;    /* generation from era_start to before era_end, see modmap_generation_at */
+	u64 era_start, era_end; /* equal = not known */
 	struct modmap_module **order; /* by start, then generation */
 	struct modmap_span *spans;
 	u32 span_count;
@@ -65,6 +67,10 @@ const struct modmap_module *modmap_module(const struct modmap *self, u32 id);
 
 /* Generation that a told context belongs to; 0 for a context that was not told. */
 u32 modmap_generation(const struct modmap *self, u32 context);
+
+/* Generation that code which ran at that time belongs to, as far as modules were told: the newest one
+ * that a module began by then. For addresses that come with a time instead of a context. */
+u32 modmap_generation_at(struct modmap *self, u64 ticks);
 
 /* False for generation roots and for the mark of a cut stack, which are nodes but no frames. */
 bool context_is_frame(const struct stream_context *context);

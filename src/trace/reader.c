@@ -17,6 +17,7 @@
 #include "trace/facts.h"
 #include "trace/guard.h"
 #include "trace/readerfile.h"
+#include "trace/routines.h"
 
 enum { EVENT_BATCH = 4096 }; /* 192 KiB of events: decoded and used while in the cache */
 
@@ -38,6 +39,7 @@ struct reading {
 	struct stream_sink guarded;
 	struct scan_gather gather;
 	u32 decoder_image;
+	struct routine_reader *routines;
 	bool wants_events, wants_accesses;
 	struct event events[EVENT_BATCH];
 };
@@ -90,6 +92,8 @@ static void summarize(struct trace_reader *reader)
 			info->events += entry->items;
 		if (entry->type == HW_BLOCK_ACCESSES)
 			info->accesses += entry->items;
+		if (entry->type == HW_BLOCK_ROUTINES)
+			info->routines += entry->items;
 		if (entry->type == HW_BLOCK_SYMBOLS)
 			info->has_symbols = true;
 		if (entry->image != HW_NO_IMAGE && entry->image >= info->images)
@@ -219,6 +223,14 @@ static int read_accesses(struct reading *r, const struct hw_block_header *header
 	return accesses_tell(&to, payload, header->raw_bytes, header->items, err);
 }
 
+static int read_routines(struct reading *r, const struct hw_block_header *header,
+			 const u8 *payload, struct err *err)
+{
+	if (header->image == HW_NO_IMAGE)
+		return BLOCK_CONTENT;
+	return routines_tell(r->routines, payload, header->raw_bytes, header->items, r->guard, err);
+}
+
 static int read_payload(struct reading *r, const struct hw_block_header *header,
 			const u8 *payload, struct err *err)
 {
@@ -231,6 +243,8 @@ static int read_payload(struct reading *r, const struct hw_block_header *header,
 		return contexts_tell(payload, header->raw_bytes, header->items, &r->guarded, err);
 	case HW_BLOCK_ACCESSES:
 		return read_accesses(r, header, payload, err);
+	case HW_BLOCK_ROUTINES:
+		return read_routines(r, header, payload, err);
 	default:
 		return read_events(r, header, payload, err);
 	}
@@ -248,7 +262,8 @@ static bool is_told(const struct reading *r, u32 type)
 {
 	return type == HW_BLOCK_FACTS || type == HW_BLOCK_CONTEXTS ||
 	       (type == HW_BLOCK_EVENTS && r->wants_events) ||
-	       (type == HW_BLOCK_ACCESSES && r->wants_accesses);
+	       (type == HW_BLOCK_ACCESSES && r->wants_accesses) ||
+	       (type == HW_BLOCK_ROUTINES && r->routines);
 }
 
 static int read_block(struct reading *r, u64 index, struct err *err)
@@ -339,8 +354,10 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 	r->wants_events = sink->events || r->wants_accesses; /* which number the chunks */
 	r->decoder = decoder_new();
 	r->guard = guard_new(sink);
+	if (sink->routines)
+		r->routines = routine_reader_new();
 	status = ERR_MEMORY;
-	if (r->decoder && r->guard) {
+	if (r->decoder && r->guard && (r->routines || !sink->routines)) {
 		r->guarded = guard_sink(r->guard);
 		r->gather.decoder = r->decoder;
 		status = read_all(r, err);
@@ -351,6 +368,7 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 	}
 	scan_gather_release(&r->gather);
 	decoder_free(r->decoder);
+	routine_reader_free(r->routines);
 	guard_free(r->guard);
 	free(r);
 	return status < 0 ? status : 0;

@@ -16,6 +16,7 @@ struct trace_info {
 	u64 images;
 	u64 events;          /* by the block headers */
 	u64 accesses;        /* rows of accesses, by the block headers */
+	u64 routines;        /* rows of routines, by the block headers */
 	bool complete;       /* has its index: the run was closed properly */
 	bool has_symbols;
 	u64 damaged_blocks;  /* filled by trace_read */

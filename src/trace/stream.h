@@ -6,7 +6,8 @@
  * Order: begin, then per image: image, its modules, threads, contexts and events as they happen,
  * image_end; at last end. A context is told before any event that names it, its parent before it.
  * The name of a mark is told before the mark. Chunks are numbered 0, 1, 2 … by allocation events,
- * anew in each image. */
+ * anew in each image. Routines are told in the order of their thread, and after the thread; how they
+ * stand to events of the same time is told by times only. */
 #ifndef TRACE_STREAM_H
 #define TRACE_STREAM_H
 
@@ -165,6 +166,25 @@ struct stream_access {
 	u32 flags;                   /* ACCESS_* */
 };
 
+enum routine_step { /* numbers are those of the trace file */
+	ROUTINE_ENTER,
+	ROUTINE_LEAVE,
+	ROUTINE_ALLOCATION, /* the thread allocated, in whatever routine it is */
+	ROUTINE_FREE,       /* or freed */
+	ROUTINE_STEPS
+};
+
+/* A step of a thread through the routines of the program, where those are recorded. Allocations and
+ * frees are here so that it is known in which routine they were made; they are events, too. */
+struct stream_routine {
+	u64 ticks;
+	u64 address; /* of the routine's first instruction; ALLOCATION, FREE: of the block */
+	u64 value;   /* ENTER: return address, 0 = unknown; ALLOCATION: requested bytes; else 0 */
+	u32 thread;  /* index of a told thread */
+	u16 how;     /* LEAVE: enum hw_leave; ALLOCATION, FREE: enum hw_kind; else 0 */
+	u8 step;     /* enum routine_step */
+};
+
 enum image_end_how { /* why an image ended */
 	IMAGE_EXITED,   /* value = exit status */
 	IMAGE_KILLED,   /* value = signal */
@@ -209,6 +229,7 @@ struct stream_sink {
 	/* After the event that begins the chunk, before image_end; a monitor also tells them before the
 	 * event that ends it. Of several for one chunk the last one counts. */
 	int (*accesses)(void *self, const struct stream_access *rows, u64 count, struct err *err);
+	int (*routines)(void *self, const struct stream_routine *rows, u64 count, struct err *err);
 	int (*name)(void *self, const struct stream_name *name, struct err *err);
 	int (*image_end)(void *self, const struct stream_image_end *end, struct err *err);
 	int (*note)(void *self, const char *key, const char *value, struct err *err); /* e.g. "unrecorded_children" = "3" */

@@ -6,7 +6,8 @@
  * Four blocks are filled at a time: facts, contexts, events, accesses. They leave together, in this
  * order, so that whatever an event names comes before it, and a chunk before its accesses. Facts may
  * thus overtake events of the same block; at the borders of an image, and before aggregates,
- * everything leaves first. */
+ * everything leaves first. Routines, the fifth, name threads only: they leave after facts whenever
+ * their block is full. */
 #include "trace/writer.h"
 
 #include <errno.h>
@@ -19,10 +20,12 @@
 #include "trace/encode.h"
 #include "trace/facts.h"
 #include "trace/outbox.h"
+#include "trace/routines.h"
 
 _Static_assert(PARCEL_PARTS - (int)ENCODER_PARTS >= 0, "parts of an events block fit");
 _Static_assert(PARCEL_PARTS - (int)CONTEXT_COLUMNS > 0, "parts of a contexts block fit");
 _Static_assert(PARCEL_PARTS - (int)ACCESSES_PARTS >= 0, "parts of an accesses block fit");
+_Static_assert(PARCEL_PARTS - (int)ROUTINES_PARTS >= 0, "parts of a routines block fit");
 
 enum { FACTS_FULL = 256 << 10 };
 #define QUEUE_BYTES (256ull << 20)
@@ -33,6 +36,7 @@ struct trace_writer {
 	struct facts facts;
 	struct contexts contexts;
 	struct accesses accesses;
+	struct routines *routines; /* NULL until there are any */
 	u32 image;      /* that the blocks belong to, or HW_NO_IMAGE between images */
 	u32 next_image;
 	char *path;
@@ -128,12 +132,29 @@ static void send_accesses(struct trace_writer *writer)
 	send(writer, parcel, HW_BLOCK_ACCESSES, items);
 }
 
+static void send_routines(struct trace_writer *writer)
+{
+	u32 part_bytes[ROUTINES_PARTS], items = writer->routines ? routines_count(writer->routines) : 0;
+	struct parcel *parcel;
+
+	if (!items)
+		return;
+	parcel = parcel_or_fail(writer, routines_bytes(writer->routines, part_bytes));
+	if (!parcel)
+		return;
+	memcpy(parcel->part_bytes, part_bytes, sizeof(part_bytes));
+	parcel->raw.parts = ROUTINES_PARTS;
+	routines_finish(writer->routines, parcel->payload);
+	send(writer, parcel, HW_BLOCK_ROUTINES, items);
+}
+
 static void send_all(struct trace_writer *writer)
 {
 	send_facts(writer);
 	send_contexts(writer);
 	send_events(writer);
 	send_accesses(writer);
+	send_routines(writer);
 }
 
 static bool failed(const struct trace_writer *writer)
@@ -300,6 +321,29 @@ static int write_accesses(void *self, const struct stream_access *rows, u64 coun
 	return 0;
 }
 
+static int write_routines(void *self, const struct stream_routine *rows, u64 count,
+			  struct err *err)
+{
+	struct trace_writer *writer = self;
+
+	(void)err;
+	if (!writer->routines && !failed(writer))
+		writer->routines = routines_new();
+	if (!writer->routines)
+		outbox_fail(writer->outbox, ENOMEM);
+	while (count && !failed(writer)) {
+		u64 taken = routines_add(writer->routines, rows, count);
+
+		if (routines_count(writer->routines) == HW_BLOCK_ROUTINES_MAX) {
+			send_facts(writer); /* the image and the threads may be among them */
+			send_routines(writer);
+		}
+		rows += taken;
+		count -= taken;
+	}
+	return 0;
+}
+
 static int write_image_end(void *self, const struct stream_image_end *end, struct err *err)
 {
 	struct trace_writer *writer = self;
@@ -350,6 +394,7 @@ struct stream_sink trace_writer_sink(struct trace_writer *writer)
 		.aggregates = write_aggregates,
 		.scan = write_scan,
 		.accesses = write_accesses,
+		.routines = write_routines,
 		.image_end = write_image_end,
 		.note = write_note,
 		.name = write_name,
@@ -362,6 +407,7 @@ static void writer_free(struct trace_writer *writer)
 	facts_release(&writer->facts);
 	contexts_release(&writer->contexts);
 	accesses_release(&writer->accesses);
+	routines_free(writer->routines);
 	free(writer->path);
 	free(writer);
 }

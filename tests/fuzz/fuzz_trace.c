@@ -93,12 +93,22 @@ static int see_accesses(void *self, const struct stream_access *rows, u64 count,
 	return 0;
 }
 
+static int see_routines(void *self, const struct stream_routine *rows, u64 count, struct err *err)
+{
+	struct witness *w = self;
+
+	(void)err;
+	for (u64 i = 0; i < count; i++)
+		must(w->image && rows[i].thread < w->threads && rows[i].step < ROUTINE_STEPS);
+	return 0;
+}
+
 static void read_trace(const char *path)
 {
 	static struct witness witness;
 	struct stream_sink sink = {.self = &witness, .image = see_image, .thread = see_thread,
 				   .contexts = see_contexts, .events = see_events,
-				   .accesses = see_accesses};
+				   .accesses = see_accesses, .routines = see_routines};
 	struct err err = {0};
 	struct trace_reader *reader = trace_open(path, &err);
 	struct symbol_table table;
@@ -127,7 +137,7 @@ static void write_blocks(int fd, const uint8_t *data, size_t size)
 	while (size >= 6) {
 		size_t length = data[4] | (size_t)data[5] << 8;
 		struct raw_block raw = {
-			.payload = data + 6, .type = data[0] % 8, .items = data[1],
+			.payload = data + 6, .type = data[0] % 9, .items = data[1],
 			.image = data[2] == 255 ? HW_NO_IMAGE : data[2], .plain = data[3] & 1,
 		};
 

@@ -62,6 +62,23 @@ static int diary_thread(void *self_, const struct stream_thread *thread, struct 
 	return 0;
 }
 
+static int diary_routines(void *self_, const struct stream_routine *rows, u64 count, struct err *err)
+{
+	static const char *const words[ROUTINE_STEPS] = { ">", "<", "+", "-" };
+	struct diary *self = self_;
+
+	(void)err;
+	for (u64 i = 0; i < count; i++) {
+		diary_add(self, words[rows[i].step], rows[i].address);
+		if (rows[i].step == ROUTINE_ALLOCATION)
+			diary_add(self, "size", rows[i].value);
+		diary_add(self, "t", rows[i].thread);
+		if (rows[i].how)
+			diary_add(self, "how", rows[i].how);
+	}
+	return 0;
+}
+
 static int diary_module(void *self_, const struct stream_module *module, struct err *err)
 {
 	struct diary *self = self_;
@@ -89,7 +106,7 @@ static struct scene *scene_new(u64 ring_records)
 	struct image_start start = { .program = "/bin/prog", .command = "prog" };
 	struct stream_sink sink = {
 		.self = &self->diary, .events = diary_events, .contexts = diary_contexts,
-		.thread = diary_thread, .module = diary_module,
+		.thread = diary_thread, .module = diary_module, .routines = diary_routines,
 	};
 	struct err err = { 0 };
 
@@ -173,6 +190,49 @@ TEST(owners, "a recycled slot's records belong to its new owner, nested ones too
 	store_release(&producer->slots[0].nested_head, 1);
 	scene_end(scene, &totals);
 	CHECK_STR(scene->diary.text, "T100 T200 A16 t0 A32 t1 F16 t1 ");
+	free(scene);
+}
+
+TEST(routines, "routines are told in the order of their threads, and from then on allocations and frees with them")
+{
+	struct scene *scene = scene_new(16);
+	struct producer *producer = &scene->producer;
+	struct stream_totals totals;
+	struct hw_record unwound = { .ticks = 60, .address = 7, .kind = HW_LEAVE, .aux = 1 };
+
+	producer_use_slots(producer, 2);
+	producer_event(producer, 0, HW_THREAD, 100, 0, 1);
+	producer_event(producer, 1, HW_THREAD, 200, 0, 2);
+	producer_event(producer, 0, HW_MALLOC, 16, 4, 5); /* before any routine */
+	producer_event(producer, 0, HW_ENTER, 7, 99, 10);
+	producer_event(producer, 1, HW_ENTER, 8, 0, 20);
+	producer_event(producer, 0, HW_MALLOC, 32, 5, 30);
+	producer_event(producer, 0, HW_FREE, 16, 0, 40);
+	producer_event(producer, 1, HW_LEAVE, 8, 0, 50);
+	producer_put(producer, 0, &unwound);
+	scene_end(scene, &totals);
+	CHECK_STR(scene->diary.text,
+		  "T100 T200 >7 t0 >8 t1 +32 size5 t0 how1 -16 t0 how7 <8 t1 <7 t0 how1 "
+		  "A16 t0 A32 t0 F16 t0 ");
+	CHECK_EQ(totals.allocations, 2);
+	free(scene);
+}
+
+TEST(routines_unwritten, "when only totals are kept, routines are counted and not told")
+{
+	struct scene *scene = scene_new(16);
+	struct stream_totals totals;
+
+	producer_use_slots(&scene->producer, 1);
+	producer_event(&scene->producer, 0, HW_ENTER, 7, 0, 10);
+	image_cycle(scene->image, 0, false);
+	image_aggregate(scene->image);
+	producer_event(&scene->producer, 0, HW_LEAVE, 7, 0, 20);
+	image_cycle(scene->image, 0, true);
+	CHECK(strstr(scene->diary.text, ">7 "));
+	CHECK(!strstr(scene->diary.text, "<7 "));
+	CHECK_EQ(scene->image->routines_unwritten, 1);
+	scene_end(scene, &totals);
 	free(scene);
 }
 

@@ -29,6 +29,7 @@ struct log {
 	struct strbuf images, modules, threads, contexts, clocks, usages, aggregates, ends, notes, names;
 	struct strbuf scans, accesses;
 	VEC(struct event) events;
+	VEC(struct stream_routine) routines;
 };
 
 HELPER int log_image(void *self, const struct stream_image *i, struct err *err)
@@ -198,6 +199,18 @@ HELPER int log_name(void *self, const struct stream_name *name, struct err *err)
 	return 0;
 }
 
+HELPER int log_routines(void *self, const struct stream_routine *rows, u64 count, struct err *err)
+{
+	struct log *log = self;
+
+	(void)err;
+	for (u64 i = 0; i < count; i++) {
+		if (!vec_push(&log->routines, rows[i]))
+			return ERR_MEMORY;
+	}
+	return 0;
+}
+
 HELPER struct stream_sink log_sink(struct log *log)
 {
 	return (struct stream_sink){
@@ -212,6 +225,7 @@ HELPER struct stream_sink log_sink(struct log *log)
 		.aggregates = log_aggregates,
 		.scan = log_scan,
 		.accesses = log_accesses,
+		.routines = log_routines,
 		.image_end = log_image_end,
 		.note = log_note,
 		.name = log_name,
@@ -227,6 +241,7 @@ HELPER void log_release(struct log *log)
 	for (u64 i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		strbuf_release(texts[i]);
 	vec_release(&log->events);
+	vec_release(&log->routines);
 }
 
 HELPER bool same_event(const struct event *a, const struct event *b)
@@ -252,6 +267,27 @@ HELPER void check_same_events(const struct log *got, const struct log *want)
 	}
 }
 
+HELPER bool same_routine(const struct stream_routine *a, const struct stream_routine *b)
+{
+	return a->ticks == b->ticks && a->address == b->address && a->value == b->value &&
+	       a->thread == b->thread && a->how == b->how && a->step == b->step;
+}
+
+HELPER void check_same_routines(const struct log *got, const struct log *want)
+{
+	CHECK_EQ(got->routines.count, want->routines.count);
+	for (u64 i = 0; i < want->routines.count && i < got->routines.count; i++) {
+		const struct stream_routine *a = &got->routines.data[i], *b = &want->routines.data[i];
+
+		if (!same_routine(a, b))
+			FAIL("routine %" PRIu64 " differs: step %u/%u ticks %" PRIu64 "/%" PRIu64
+			     " address %" PRIx64 "/%" PRIx64 " value %" PRIx64 "/%" PRIx64
+			     " thread %u/%u how %u/%u",
+			     i, a->step, b->step, a->ticks, b->ticks, a->address, b->address,
+			     a->value, b->value, a->thread, b->thread, a->how, b->how);
+	}
+}
+
 HELPER void check_same_log(const struct log *got, const struct log *want)
 {
 	CHECK_STR(strbuf_text(&got->images), strbuf_text(&want->images));
@@ -267,6 +303,7 @@ HELPER void check_same_log(const struct log *got, const struct log *want)
 	CHECK_STR(strbuf_text(&got->scans), strbuf_text(&want->scans));
 	CHECK_STR(strbuf_text(&got->accesses), strbuf_text(&want->accesses));
 	check_same_events(got, want);
+	check_same_routines(got, want);
 }
 
 /* Tells a stream to two sinks: the writer under test, and the log of what is expected. */
@@ -279,6 +316,7 @@ struct teller {
 	u32 threads, contexts;
 	VEC(struct event) live;  /* allocation events of live chunks */
 	VEC(u64) freed;          /* addresses, latest last */
+	VEC(struct stream_routine) calls; /* that have not ended */
 	u64 next_chunk, next_address;
 };
 
@@ -314,6 +352,7 @@ HELPER void tell_image(struct teller *teller, u32 number)
 	teller->next_address = 0x5555555592a0;
 	vec_clear(&teller->live);
 	vec_clear(&teller->freed);
+	vec_clear(&teller->calls);
 	TELL(teller, image, &image);
 }
 
@@ -505,6 +544,56 @@ HELPER void tell_accesses(struct teller *teller, u64 count)
 	}
 }
 
+HELPER u64 draw_routine(struct teller *teller)
+{
+	return 0x401000 + 16 * draw(teller, 1 + draw(teller, 1000));
+}
+
+/* Mostly calls that end as they should, in any thread, and some of everything else. */
+HELPER struct stream_routine draw_step(struct teller *teller)
+{
+	struct stream_routine row = {.ticks = teller->ticks += draw(teller, 400)};
+	u64 what = draw(teller, 100);
+
+	row.thread = (u32)draw(teller, teller->threads);
+	if (what < 10) {
+		bool frees = what < 5;
+
+		row.step = frees ? ROUTINE_FREE : ROUTINE_ALLOCATION;
+		row.address = draw_number(teller);
+		row.value = frees ? 0 : draw_number(teller);
+		row.how = (u16)((frees ? HW_FREE : HW_MALLOC) + draw(teller, 2));
+	} else if (what < 50 || !teller->calls.count) {
+		row.address = draw_routine(teller);
+		row.value = draw(teller, 3) ? row.address ^ 0x4321 : draw_number(teller);
+		if (!vec_push(&teller->calls, row))
+			FAIL("out of memory");
+	} else {
+		row = teller->calls.data[--teller->calls.count];
+		row.ticks = draw(teller, 50) ? teller->ticks : teller->ticks - draw(teller, 100000);
+		row.step = ROUTINE_LEAVE;
+		row.value = 0;
+		if (what == 99)
+			row.address = draw_number(teller);
+		row.how = what == 98 ? (u16)draw_number(teller) : 0;
+	}
+	return row;
+}
+
+HELPER void tell_routines(struct teller *teller, u64 count)
+{
+	struct stream_routine batch[100];
+
+	while (count) {
+		u64 some = count < 100 ? count : 100;
+
+		for (u64 i = 0; i < some; i++)
+			batch[i] = draw_step(teller);
+		TELL(teller, routines, batch, some);
+		count -= some;
+	}
+}
+
 HELPER int compare_chunks(const void *a, const void *b)
 {
 	const struct stream_class *x = a, *y = b;
@@ -566,6 +655,7 @@ HELPER void tell_whole_image(struct teller *teller, u32 number, u64 events)
 		tell_contexts(teller);
 		tell_events(teller, events / 10);
 		tell_accesses(teller, events / 50);
+		tell_routines(teller, events / 5);
 		clock.ticks = usage.ticks = teller->ticks;
 		clock.ns = teller->ticks * 10;
 		TELL(teller, clock, &clock);
@@ -584,6 +674,7 @@ HELPER void teller_release(struct teller *teller)
 {
 	vec_release(&teller->live);
 	vec_release(&teller->freed);
+	vec_release(&teller->calls);
 }
 
 HELPER const char *test_path(const char *name)

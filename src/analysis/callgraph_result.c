@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ * A call graph as tables and as DOT.
+ * Host. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/callgraph.h"
+#include "base/strbuf.h"
+#include "base/units.h"
+
+static const struct result_column routine_edges[] = {
+	COLUMN("caller", "caller", VALUE_TEXT, "routine that called"),
+	COLUMN("callee", "callee", VALUE_TEXT, "routine that was called"),
+	COLUMN("calls", "calls", VALUE_COUNT, "how often"),
+	COLUMN("caller_id", NULL, VALUE_ID, "number of the caller in the table of routines"),
+	COLUMN("callee_id", NULL, VALUE_ID, "number of the callee in the table of routines"),
+};
+
+static const struct result_column stack_edges[] = {
+	COLUMN("caller", "caller", VALUE_TEXT, "function that called"),
+	COLUMN("callee", "callee", VALUE_TEXT, "function that was called"),
+	COLUMN("allocations", "allocations", VALUE_COUNT, "allocations that were made below the call"),
+	COLUMN("caller_id", NULL, VALUE_ID, "number of the caller in the table of functions"),
+	COLUMN("callee_id", NULL, VALUE_ID, "number of the callee in the table of functions"),
+	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes that were requested below the call"),
+};
+
+static const struct result_column routine_columns[] = {
+	COLUMN("id", NULL, VALUE_ID, "number in this graph"),
+	COLUMN("routine", "routine", VALUE_TEXT, "its name"),
+	COLUMN("module", NULL, VALUE_PATH, "file that it is in"),
+	COLUMN("below_allocations", "allocations below", VALUE_COUNT,
+	       "allocations while it was on the stack"),
+	COLUMN("below_bytes", "bytes below", VALUE_BYTES, "bytes of those"),
+	COLUMN("allocations", "own", VALUE_COUNT, "allocations while it was the innermost"),
+	COLUMN("bytes", "own bytes", VALUE_BYTES, "bytes of those"),
+	COLUMN("calls", "calls", VALUE_COUNT, "how often it was called"),
+	COLUMN("inclusive_ns", "time", VALUE_NS, "from its beginning to its end"),
+	COLUMN("exclusive_ns", "own time", VALUE_NS, "less that of what it called"),
+	COLUMN("address", NULL, VALUE_ADDRESS, "its first instruction, in the module"),
+};
+enum { STACK_COLUMNS = 7, ROUTINE_COLUMNS = sizeof routine_columns / sizeof *routine_columns };
+
+static u64 shown(u64 count, u64 top) { return top && top < count ? top : count; }
+
+static struct result *edge_table(const struct callgraph *self, u64 top)
+{
+	struct result *table = result_new(RESULT_TABLE, "edges", "Calls");
+
+	if (!table)
+		return NULL;
+	if (self->from_stacks)
+		result_set_columns(table, stack_edges, 6);
+	else
+		result_set_columns(table, routine_edges, 5);
+	table->empty = "No routine called another one.";
+	for (u64 i = 0; i < shown(self->edges.count, top); i++) {
+		const struct callgraph_edge *edge = &self->edges.data[i];
+		struct value *row = result_add_row(table);
+
+		if (!row)
+			break;
+		row[0] = value_text(result_copy(table, self->nodes.data[edge->caller].name));
+		row[1] = value_text(result_copy(table, self->nodes.data[edge->callee].name));
+		row[2] = value_number(edge->calls);
+		row[3] = value_number(edge->caller);
+		row[4] = value_number(edge->callee);
+		if (self->from_stacks)
+			row[5] = value_number(edge->bytes);
+	}
+	return table;
+}
+
+/* Numbers of nodes, those first that matter: by calls, or by what is allocated below them. */
+struct ranked {
+	u64 weight, node;
+};
+
+static int compare_ranked(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? 1 : -1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static struct ranked *rank(const struct callgraph *self)
+{
+	struct ranked *order = malloc((self->nodes.count + 1) * sizeof(*order));
+
+	for (u64 i = 0; i < self->nodes.count && order; i++)
+		order[i] = (struct ranked){self->from_stacks
+						   ? self->nodes.data[i].below_allocations
+						   : self->nodes.data[i].calls,
+					   i};
+	if (order)
+		qsort(order, self->nodes.count, sizeof(*order), compare_ranked);
+	return order;
+}
+
+static void fill_routine(const struct callgraph *self, struct result *table, u64 number,
+			 struct value *row)
+{
+	const struct callgraph_node *node = &self->nodes.data[number];
+
+	row[0] = value_number(number);
+	row[1] = value_text(result_copy(table, node->name));
+	row[2] = value_text(result_copy(table, node->module));
+	row[3] = value_number(node->below_allocations);
+	row[4] = value_number(node->below_bytes);
+	row[5] = value_number(node->allocations);
+	row[6] = value_number(node->bytes);
+	if (self->from_stacks)
+		return;
+	row[7] = value_number(node->calls);
+	row[8] = value_number((u64)node->inclusive_ns);
+	row[9] = value_number((u64)node->exclusive_ns);
+	row[10] = value_number(node->address);
+}
+
+static struct result *routine_table(const struct callgraph *self, u64 top)
+{
+	struct result *table = result_new(RESULT_TABLE, "routines",
+					  self->from_stacks ? "Functions" : "Routines");
+	struct ranked *order = rank(self);
+
+	if (table && !order)
+		table->failed = true;
+	if (table)
+		result_set_columns(table, routine_columns,
+				   self->from_stacks ? (u64)STACK_COLUMNS : (u64)ROUTINE_COLUMNS);
+	for (u64 i = 0; i < shown(self->nodes.count, top) && table && order; i++) {
+		struct value *row = result_add_row(table);
+
+		if (!row)
+			break;
+		fill_routine(self, table, order[i].node, row);
+	}
+	free(order);
+	return table;
+}
+
+static void add_field(struct result *result, const char *name, const char *label, u64 value,
+		      const char *meaning)
+{
+	struct result_column column = COLUMN(name, label, VALUE_COUNT, meaning);
+
+	column.hide_zero = true;
+	result_add_field(result, column, value_number(value));
+}
+
+static void add_fields(struct result *result, const struct callgraph *self)
+{
+	const struct routine_counts *counts = &self->counts;
+	struct result_column source = COLUMN("source", "made from", VALUE_TEXT,
+					     "what the graph was made from");
+
+	result_add_field(result, source,
+			 value_text(self->from_stacks ? "allocation stacks" : "routine events"));
+	add_field(result, "nodes", self->from_stacks ? "functions" : "routines", self->nodes.count,
+		  "nodes of the graph");
+	add_field(result, "edge_count", "pairs of caller and callee", self->edges.count,
+		  "edges of the graph");
+	if (self->from_stacks)
+		return;
+	add_field(result, "calls", "calls", counts->enters, "routines that began");
+	add_field(result, "ends", "ends", counts->leaves, "routines that ended, as recorded");
+	add_field(result, "unwound", "of those unwound", counts->unwound,
+		  "ends by an exception or a longjmp");
+	add_field(result, "missing_exits", "missing ends", counts->missing_exits,
+		  "routines whose end was found missing when a caller ended, as after tail calls");
+	add_field(result, "unfinished", "unfinished", counts->unfinished,
+		  "routines that had not ended when the recording did");
+	add_field(result, "strange_exits", "strange ends", counts->strange_exits,
+		  "ends of a routine that was not on the stack: ignored");
+	add_field(result, "allocations", "allocations", counts->allocations,
+		  "allocations that were seen among the routines");
+	add_field(result, "outside_allocations", "of those outside", counts->outside_allocations,
+		  "allocations outside all routines");
+}
+
+struct result *callgraph_result(const struct callgraph *self, u64 top, struct err *err)
+{
+	struct result *result = result_new(RESULT_RECORD, "callgraph", "");
+
+	if (!result) {
+		err_set(err, ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	add_fields(result, self);
+	result_add_part(result, edge_table(self, top));
+	result_add_part(result, routine_table(self, top));
+	if (self->counts.cut_frames)
+		result_add_caveat(result, "%s outer routines of stacks that grew too deep were closed early",
+				  units_count(self->counts.cut_frames).text);
+	if (!result_failed(result))
+		return result;
+	err_set(err, ERR_MEMORY, "out of memory");
+	result_free(result);
+	return NULL;
+}
+
+void callgraph_add_caveats(struct result *result, const struct routine_graph *graph)
+{
+	const char *sample = routine_graph_note(graph, "routine_sample");
+	const char *filter = routine_graph_note(graph, "routine_filter");
+	const char *left_out = routine_graph_note(graph, "routine_left_out");
+	const char *unwritten = routine_graph_note(graph, "routine_unwritten");
+
+	if (filter && *filter)
+		result_add_caveat(result, "only some routines were recorded: %s", filter);
+	if (sample && *sample)
+		result_add_caveat(result, "one call in %s was recorded: counts are those of the sample",
+				  sample);
+	if (left_out && strcmp(left_out, "0") != 0)
+		result_add_caveat(result, "%s events of routines were left out while recording",
+				  left_out);
+	if (unwritten)
+		result_add_caveat(result, "%s events of routines came after the trace had reached its "
+					  "size limit, and are not in it",
+				  unwritten);
+}
+
+/* ---- DOT ---- */
+
+static const char *remark_of(const struct callgraph *self, const struct callgraph_node *node,
+			     struct arena *arena)
+{
+	struct strbuf text = {0};
+	const char *copy;
+
+	if (self->from_stacks)
+		strbuf_addf(&text, "%s allocations", units_count(node->below_allocations).text);
+	else
+		strbuf_addf(&text, "%s calls, %s", units_count(node->calls).text,
+			    units_ns((u64)node->inclusive_ns).text);
+	copy = text.failed ? NULL : arena_copy(arena, strbuf_text(&text));
+	strbuf_release(&text);
+	return copy;
+}
+
+bool callgraph_render_dot(const struct callgraph *self, const char *name, FILE *out)
+{
+	struct dot_graph graph = {.name = name, .node_count = self->nodes.count,
+				  .edge_count = self->edges.count};
+	struct arena arena = {0};
+	struct dot_node *nodes = arena_new_array(&arena, struct dot_node, self->nodes.count + 1);
+	struct dot_edge *edges = arena_new_array(&arena, struct dot_edge, self->edges.count + 1);
+	double most = 1;
+	bool whole = nodes && edges;
+
+	for (u64 i = 0; i < self->nodes.count && whole; i++) {
+		const struct callgraph_node *node = &self->nodes.data[i];
+
+		nodes[i] = (struct dot_node){
+			.label = node->name,
+			.remark = remark_of(self, node, &arena),
+			.tooltip = *node->module ? node->module : NULL,
+			.share = self->from_stacks ? (double)node->below_allocations
+						   : node->inclusive_ns,
+		};
+		whole = nodes[i].remark;
+		most = nodes[i].share > most ? nodes[i].share : most;
+	}
+	for (u64 i = 0; i < self->nodes.count && whole; i++)
+		nodes[i].share /= most;
+	for (u64 i = 0; i < self->edges.count && whole; i++)
+		edges[i] = (struct dot_edge){self->edges.data[i].caller, self->edges.data[i].callee,
+					     self->edges.data[i].calls};
+	graph.nodes = nodes;
+	graph.edges = edges;
+	if (whole)
+		render_dot(&graph, out);
+	arena_release(&arena);
+	return whole;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise callgraph: who calls whom and how often, from a trace of routines, or from the stacks of
+ * its allocations.
+ * Host. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/callgraph.h"
+#include "analysis/summary.h"
+#include "cli/loaded.h"
+
+enum { TOP_TEXT = 30 };
+
+struct callgraph_args {
+	const char *format, *dot, *from;
+	u64 top, image;
+	bool symbols;
+};
+
+static const struct callgraph_args defaults = {.top = NOT_GIVEN,
+					       .image = NOT_GIVEN,
+					       .symbols = true};
+
+static const struct option_spec options[] = {
+	OPTION(struct callgraph_args, top, 'n', "top", OPTION_NUMBER, "N",
+	       "show the first N rows of each table (text: 30, json and csv: all; 0 = all)"),
+	OPTION(struct callgraph_args, dot, 0, "dot", OPTION_STRING, "FILE",
+	       "write the whole graph to FILE for Graphviz; - = standard output, instead of the "
+	       "tables"),
+	OPTION(struct callgraph_args, from, 0, "from", OPTION_CHOICE, "auto|routines|stacks",
+	       "what the graph is made of: recorded routines, or stacks of allocations (auto: "
+	       "routines if there are any)"),
+	OPTION(struct callgraph_args, image, 0, "image", OPTION_NUMBER, "N",
+	       "show the program's image N, counted from 0; each exec begins one (the last)"),
+	OPTION(struct callgraph_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
+	       "do not look for function names that the trace does not have"),
+	OPTION(struct callgraph_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
+	       "how to print the tables (text)"),
+	OPTION_END};
+
+struct show {
+	const struct command *command;
+	const struct callgraph_args *args;
+	enum format format;
+	struct loaded trace;
+	struct routine_graph routines;
+	struct callgraph graph;
+};
+
+/* The trace is read once more, for what the model does not keep. */
+static int read_routines(struct show *self, struct err *err)
+{
+	struct trace_read_options how = {.image = (int)loaded_image(&self->trace)};
+	struct stream_sink sink = routine_graph_sink(&self->routines);
+	struct trace_reader *reader = trace_open(self->trace.path, err);
+	int status;
+
+	if (!reader)
+		return err->code;
+	status = trace_info(reader)->images ? trace_read(reader, &how, &sink, err) : 0;
+	trace_close(reader);
+	return status < 0 ? status : routine_graph_finish(&self->routines, err);
+}
+
+static int make_of_stacks(struct show *self, struct err *err)
+{
+	struct stack_source source = loaded_stacks(&self->trace, self->format, 0);
+	struct mprof_calls calls = {0};
+	int status = mprof_calls_read(&calls, &source, err);
+
+	if (status == 0)
+		status = callgraph_of_stacks(&self->graph, &calls, err);
+	mprof_calls_release(&calls);
+	return status;
+}
+
+static bool is_word(const char *word, const char *given) { return given && !strcmp(word, given); }
+
+static int make(struct show *self, struct err *err)
+{
+	int status = 0;
+
+	if (is_word("stacks", self->args->from))
+		return make_of_stacks(self, err);
+	if (self->trace.info.routines)
+		status = read_routines(self, err);
+	if (status < 0)
+		return status;
+	if (self->routines.counts.enters || self->routines.counts.leaves)
+		return callgraph_of_routines(&self->graph, &self->routines, &self->trace.symbols,
+					     err);
+	if (is_word("routines", self->args->from))
+		return err_set(err, ERR_INPUT,
+			       "%s has no routine events: record them with 'heapwise run --routines'",
+			       self->trace.path);
+	fprintf(stderr,
+		"heapwise callgraph: %s has no routine events, so the graph is made of the stacks of "
+		"its allocations\n",
+		self->trace.path);
+	return make_of_stacks(self, err);
+}
+
+static int write_dot(const struct show *self, struct err *err)
+{
+	const char *path = self->args->dot;
+	bool is_stdout = strcmp(path, "-") == 0;
+	FILE *out = is_stdout ? stdout : fopen(path, "we");
+	bool whole;
+
+	if (!out)
+		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
+	whole = callgraph_render_dot(&self->graph, self->trace.model->image.program, out);
+	if (ferror(out) || (!is_stdout && fclose(out) != 0))
+		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
+	return whole ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+}
+
+static int print_tables(const struct show *self, struct err *err)
+{
+	u64 top = self->args->top;
+	struct result *result;
+
+	if (top == NOT_GIVEN)
+		top = self->format == FORMAT_TEXT ? TOP_TEXT : 0;
+	result = callgraph_result(&self->graph, top, err);
+	if (!result)
+		return err->code;
+	add_caveats(result, self->trace.model, &self->trace.info);
+	callgraph_add_caveats(result, &self->routines);
+	print_result(result, self->format);
+	result_free(result);
+	return 0;
+}
+
+static int show_one(void *opaque, const char *path)
+{
+	struct show *self = opaque;
+	struct err err = {0};
+	int status;
+
+	self->trace = (struct loaded){.command = self->command,
+				      .path = path,
+				      .wanted_image = self->args->image,
+				      .find_symbols = self->args->symbols};
+	status = loaded_read(&self->trace, &err);
+	if (status == 0)
+		status = make(self, &err);
+	if (status == 0 && self->args->dot)
+		status = write_dot(self, &err);
+	if (status == 0 && !is_word("-", self->args->dot))
+		status = print_tables(self, &err);
+	callgraph_release(&self->graph);
+	routine_graph_release(&self->routines);
+	loaded_release(&self->trace);
+	return status < 0 ? command_fail(self->command, &err) : EXIT_DONE;
+}
+
+static int run(const struct command *command, void *fields, int argc, char **argv)
+{
+	const struct callgraph_args *args = fields;
+	struct show *self;
+	int status;
+
+	if (argc != 1)
+		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+	self = calloc(1, sizeof(*self));
+	if (!self)
+		return command_fail(command, &(struct err){ERR_MEMORY, "out of memory"});
+	self->command = command;
+	self->args = args;
+	self->format = format_parse(args->format);
+	status = loaded_each(command, argv[0], self->format, show_one, self);
+	free(self);
+	return status;
+}
+
+const struct command cmd_callgraph = {
+	.name = "callgraph",
+	.operands = "FILE",
+	.summary = "who calls whom and how often, from recorded routines or allocation stacks",
+	.details = "Routines are there if they were recorded ('heapwise run --routines') or imported "
+		   "('heapwise\n"
+		   "import-emad'). Of other traces the graph has what the stacks of their allocations "
+		   "tell: edges\n"
+		   "are weighted by allocations, not by calls.",
+	.options = options,
+	.fields_size = sizeof(struct callgraph_args),
+	.fields_default = &defaults,
+	.run = run,
+};

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ * Graphs as DOT.
+ * Host. Whatever a label holds, it stays inside its quotes. */
+#include "output/dot.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum { PEN_MAX = 5 };
+
+/* Control characters could end the line that the label stands on in an editor. */
+static void put_quoted(const char *text, const char *more, FILE *out)
+{
+	fputc('"', out);
+	for (int part = 0; part < 2 && text; part++, text = more) {
+		if (part && more)
+			fputs("\\n", out);
+		for (const u8 *p = (const u8 *)text; p && *p; p++) {
+			if (*p == '"' || *p == '\\')
+				fputc('\\', out);
+			fputc(*p < 0x20 || *p == 0x7f ? '?' : *p, out);
+		}
+	}
+	fputc('"', out);
+}
+
+static u64 heaviest(const struct dot_graph *graph)
+{
+	u64 most = 1;
+
+	for (u64 i = 0; i < graph->edge_count; i++)
+		if (graph->edges[i].weight > most)
+			most = graph->edges[i].weight;
+	return most;
+}
+
+/* Weights span many powers of ten: the pen follows the logarithm. */
+static double pen(u64 weight, u64 most)
+{
+	return 1 + (PEN_MAX - 1) * log2(1 + (double)weight) / log2(1 + (double)most);
+}
+
+static void put_node(const struct dot_node *node, u64 number, FILE *out)
+{
+	double share = node->share < 0 ? 0 : node->share > 1 ? 1 : node->share;
+
+	fprintf(out, "\tn%" PRIu64 " [label=", number);
+	put_quoted(node->label, node->remark, out);
+	if (node->tooltip) {
+		fputs(", tooltip=", out);
+		put_quoted(node->tooltip, NULL, out);
+	}
+	fprintf(out, ", fillcolor=\"0.08 %.3f 1.0\"];\n", share * 0.7);
+}
+
+void render_dot(const struct dot_graph *graph, FILE *out)
+{
+	u64 most = heaviest(graph);
+
+	fputs("digraph ", out);
+	put_quoted(graph->name, NULL, out);
+	fputs(" {\n\tnode [shape=box, style=filled, fontname=\"sans-serif\"];\n"
+	      "\tedge [fontname=\"sans-serif\"];\n",
+	      out);
+	for (u64 i = 0; i < graph->node_count; i++)
+		put_node(&graph->nodes[i], i, out);
+	for (u64 i = 0; i < graph->edge_count; i++) {
+		const struct dot_edge *edge = &graph->edges[i];
+
+		fprintf(out, "\tn%u -> n%u [label=\"%" PRIu64 "\", penwidth=%.2f];\n", edge->from,
+			edge->to, edge->weight, pen(edge->weight, most));
+	}
+	fputs("}\n", out);
+}
