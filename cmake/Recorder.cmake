@@ -16,6 +16,7 @@ file(GLOB recorder_sources CONFIGURE_DEPENDS
 	${recorder_dir}/pool/*.c
 	${recorder_dir}/pool/arch/${HEAPWISE_CPU}/*.c
 	${recorder_dir}/pool/arch/${HEAPWISE_CPU}/*.S
+	${recorder_dir}/routine/*.c
 	${recorder_dir}/unwind/*.c
 	${recorder_dir}/unwind/arch/${HEAPWISE_CPU}/*.c
 	${recorder_dir}/unwind/arch/${HEAPWISE_CPU}/*.S)

@@ -66,6 +66,7 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_ACCESS_EXACT = 512, /* record accesses by instrumented code: each */
 	HW_RUN_ACCESS_ADAPTIVE = 1024, /* or, of hot memory, a sample */
 	HW_RUN_COVERAGE = 2048,    /* and which bytes are accessed */
+	HW_RUN_ROUTINES = 4096,    /* record routines that begin and end */
 };
 
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */
@@ -147,6 +148,8 @@ struct hw_pool {
 	char name[HW_POOL_NAME]; /* with terminator */
 };
 
+enum { HW_ROUTINE_FILTER = 512 }; /* bytes, with terminator */
+
 /* First page of a berth. */
 struct hw_control {
 	u64 magic; /* monitor, as all of this block, before the berth is spare */
@@ -209,6 +212,12 @@ struct hw_control {
 	 * struct hw_range[own_maps_count], which grows */
 	u64 witness, own_maps;
 	u64 own_maps_count;
+
+	/* monitor: which routines, "" = all: patterns for names of modules and functions, with commas; and,
+	 * from 2 on, that of a routine's later calls every so many are recorded */
+	char routine_filter[HW_ROUTINE_FILTER];
+	u64 routine_sample;
+	u64 routines_left_out; /* recorder: calls that were not recorded for these reasons */
 
 	/* recorder, now and then and at the end: accesses that were checked, and those to the heap */
 	_Alignas(HW_CACHE_LINE) u64 access_checked;

@@ -129,6 +129,7 @@ static u32 run_flags(const struct run_options *options)
 	       (options->test_preempt ? HW_RUN_TEST_PREEMPT : 0) |
 	       (options->durations && !is_below_valgrind(options) ? HW_RUN_DURATIONS : 0) |
 	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0) |
+	       (options->routines ? HW_RUN_ROUTINES : 0) |
 	       (options->leak_scan && !is_below_valgrind(options) ? HW_RUN_LEAK_SCAN : 0);
 }
 
@@ -147,6 +148,8 @@ static int session_make(struct run *self, struct err *err)
 		.ring_records = options->ring_records,
 		.prepare = options->prepare,
 		.paused = options->start_paused,
+		.routine_filter = options->routines,
+		.routine_sample = options->routine_sample,
 		.pools = options->pools,
 		.pools_count = options->pools_count,
 	};
@@ -327,6 +330,7 @@ static void result_fill(struct run *self)
 
 	result->recorded = self->root->images > 0;
 	result->images = self->root->images;
+	result->routines = self->root->routines;
 	result->totals = self->root->totals;
 	result->aggregated = load_relaxed(&self->drain.aggregating) != 0;
 	result->unrecorded_children = load_relaxed(&lobby->unrecorded_children);

@@ -42,6 +42,8 @@ struct run_options {
 	u64 access_epoch_ns, access_max; /* 0 = default, no limit */
 	bool leak_scan;          /* look at the memory when the program ends */
 	bool allow_unprofiled;   /* run static and setuid programs without recording them */
+	const char *routines;    /* NULL = none, "" = all, else patterns for modules and functions */
+	u64 routine_sample;      /* see hw_control.routine_sample */
 	const struct hw_pool *pools; /* functions of the program that allocate and free */
 	u32 pools_count;
 	u64 sample_bytes;        /* 0 = everything */
@@ -66,6 +68,7 @@ struct run_result {
 	u64 trace_bytes;
 	u64 images;              /* images of the program that were recorded */
 	u64 duration_ns;
+	bool routines;           /* some were recorded */
 	struct stream_totals totals; /* of the last image of the program */
 	u64 unrecorded_children, unrecorded_execs, berth_shortage;
 	int write_errno;         /* first error when writing the trace, e.g. ENOSPC */

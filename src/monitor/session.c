@@ -299,6 +299,10 @@ static void control_fill(const struct session *self, struct hw_control *control)
 	control->access_epoch_ns = self->options.access_epoch_ns;
 	control->access_max = self->options.access_max;
 	control->paused = self->options.paused;
+	control->routine_sample = self->options.routine_sample;
+	if (self->options.routine_filter)
+		snprintf(control->routine_filter, sizeof(control->routine_filter), "%s",
+			 self->options.routine_filter);
 }
 
 static int berth_create(struct session *self, struct session_berth *berth)

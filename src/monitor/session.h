@@ -22,6 +22,8 @@ struct session_options {
 	u64 access_epoch_ns; /* of adaptive recording of accesses; 0 = default */
 	u64 access_max;   /* where counts of accesses stop; 0 = nowhere */
 	bool paused;      /* images begin without recording allocations */
+	const char *routine_filter; /* "" = all routines, if flags ask for them; borrowed */
+	u64 routine_sample;
 	const struct hw_pool *pools; /* borrowed: the caller keeps them */
 	u32 pools_count;
 };

@@ -15,6 +15,7 @@
 #include "recorder/modules.h"
 #include "recorder/pool/pool.h"
 #include "recorder/real.h"
+#include "recorder/routine/routine.h"
 #include "recorder/self.h"
 #include "recorder/stamp.h"
 #include "recorder/sys.h"
@@ -192,6 +193,7 @@ bool hwr_session_attach(struct hw_control *control)
 	control->began_paused = load_relaxed(&control->paused);
 	hwr_access_attach();
 	hwr_pools_attach();
+	hwr_routines_attach();
 	store_release(&control->attached, 1);
 	hwr_token.alive = 1;
 	hwr_session_obey();

@@ -4,6 +4,7 @@
 #include "recorder/thread.h"
 
 #include "recorder/ring.h"
+#include "recorder/routine/routine.h"
 #include "recorder/stamp.h"
 #include "recorder/sys.h"
 
@@ -115,6 +116,7 @@ static struct hwr_thread *open_slot(u32 number)
 	t->state = HWR_BUSY;
 	t->suppress_sp = 0;
 	t->pool_sp = t->pool_pending = 0;
+	hwr_routines_reset(t);
 	t->lost = 0;
 	t->random = hw_ticks() ^ (u64)t ^ (u64)hwr_slots[number].tid << 32;
 	t->sample_left = -1; /* drawn at the first allocation */

@@ -95,6 +95,7 @@ struct hwr_thread {
 	u64 pool_sp;             /* hooks below this stack address are inside a custom allocator; 0 = none */
 	const u64 *pool_witness; /* in that call's frame: holds its own address while the call lasts */
 	u64 pool_pending;        /* block that it was given to free and that it never gave */
+	struct hwr_routines *routines; /* stacks of routines, see routine/routine.c; NULL = none yet */
 	u64 random;
 	i64 sample_left;         /* bytes until the next sampled allocation */
 	u64 lost;                /* not yet told by a HW_LOST record */

@@ -13,6 +13,8 @@
 #include "recorder/real.h"
 #include "recorder/sys.h"
 
+static const char own_path[] = "/proc/self/exe";
+
 struct file {
 	const u8 *data;
 	u64 bytes;
@@ -23,6 +25,8 @@ struct search {
 	u32 count;
 	u64 base;
 	void (*found)(u32 number, u64 start, u64 bytes);
+	void (*each)(const char *name, u64 start); /* instead of the pools */
+	u32 section; /* type of the table: SHT_SYMTAB or SHT_DYNSYM */
 };
 
 static bool file_map(struct file *self, const char *path)
@@ -56,8 +60,19 @@ static const ElfW(Shdr) *file_section(const struct file *self, u64 number)
 	return file_at(self, header->e_shoff + number * sizeof(ElfW(Shdr)), sizeof(ElfW(Shdr)));
 }
 
+static bool memory_has_end(const char *name, u64 room)
+{
+	while (room && *name) {
+		name++;
+		room--;
+	}
+	return room != 0;
+}
+
 static void try_symbol(const struct search *self, const ElfW(Sym) *symbol, const char *name, u64 room)
 {
+	if (self->each && memory_has_end(name, room))
+		self->each(name, self->base + symbol->st_value);
 	for (u32 i = 0; i < self->count; i++) {
 		size_t bytes = hwr_length(self->pools[i].name) + 1;
 
@@ -95,7 +110,7 @@ static void search_file(const struct search *self, const char *path)
 	for (u32 i = 0; hwr_same(header->e_ident, ELFMAG, SELFMAG) && i < header->e_shnum; i++) {
 		const ElfW(Shdr) *section = file_section(&file, i);
 
-		if (section && section->sh_type == SHT_SYMTAB)
+		if (section && section->sh_type == self->section)
 			search_table(self, &file, section);
 	}
 	hwr_munmap((void *)(u64)file.data, file.bytes);
@@ -104,11 +119,20 @@ static void search_file(const struct search *self, const char *path)
 void hwr_find_pools(const struct link_map *map, const struct hw_pool *pools, u32 count,
 		    void (*found)(u32 number, u64 start, u64 bytes))
 {
-	struct search search = { pools, count, map->l_addr, found };
+	struct search search = { pools, count, map->l_addr, found, NULL, SHT_SYMTAB };
 	u64 start, bytes;
 
 	for (u32 i = 0; i < count; i++)
 		if (hwr_real_function_in(map, pools[i].name, &start, &bytes))
 			found(i, start, bytes);
-	search_file(&search, map->l_name && map->l_name[0] ? map->l_name : "/proc/self/exe");
+	search_file(&search, map->l_name && map->l_name[0] ? map->l_name : own_path);
+}
+
+void hwr_find_each(const char *path, u64 base, void (*found)(const char *name, u64 start))
+{
+	struct search search = { .base = base, .each = found, .section = SHT_SYMTAB };
+
+	search_file(&search, *path ? path : own_path);
+	search.section = SHT_DYNSYM; /* all that a stripped file has */
+	search_file(&search, *path ? path : own_path);
 }

@@ -13,4 +13,8 @@ struct link_map;
 void hwr_find_pools(const struct link_map *map, const struct hw_pool *pools, u32 count,
 		    void (*found)(u32 number, u64 start, u64 bytes));
 
+/* Calls found(name, first byte) for each function that the symbols of the module's file have; an empty path
+ * is the program's. */
+void hwr_find_each(const char *path, u64 base, void (*found)(const char *name, u64 start));
+
 #endif
