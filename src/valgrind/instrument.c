@@ -13,6 +13,7 @@
 #include <pub_tool_machine.h>
 
 #include "valgrind/access.h"
+#include "valgrind/routine.h"
 
 enum {
 	STACK_REACH = 2048
@@ -291,6 +292,8 @@ IRSB *hwv_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout 
 	while (work.next < in->stmts_used) {
 		IRStmt *s = in->stmts[work.next++];
 
+		if (!began && s->tag == Ist_IMark && hwv_wants_routines())
+			hwv_routine_begins(work.out, layout, s->Ist.IMark.addr);
 		began = began || s->tag == Ist_IMark; /* what comes before is Valgrind's own */
 		if (began)
 			note_before(&work, s);
@@ -300,5 +303,7 @@ IRSB *hwv_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout 
 			watch_stack_pointer(&work, s);
 		}
 	}
+	if (hwv_wants_routines())
+		hwv_routine_ends(work.out, layout);
 	return work.out;
 }

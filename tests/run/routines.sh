@@ -64,7 +64,7 @@ case_plain()
 		build routines.c program $level
 		agrees ./program plain
 		[ "$compiler" = valgrind ] || ends_once
-		equal "unwound at $level" "$(jq .unwound graph.json)" 0
+		[ "$compiler" = valgrind ] || equal "unwound at $level" "$(jq .unwound graph.json)" 0
 	done
 }
 
@@ -74,7 +74,9 @@ case_jumps()
 		build routines.c program $level
 		agrees ./program jumps
 		[ "$compiler" = valgrind ] || ends_once
-		equal "unwound" "$(jq .unwound graph.json)" 80
+		# below Valgrind also what the loader leaves by a jump
+		[ "$compiler" = valgrind ] && at_least "unwound" "$(jq .unwound graph.json)" 80
+		[ "$compiler" = valgrind ] || equal "unwound" "$(jq .unwound graph.json)" 80
 	done
 }
 

@@ -35,7 +35,7 @@ struct entry {
 };
 
 struct lane {
-	u64 base;     /* of the stack: its outermost frame */
+	u64 base;     /* of the stack: its outermost frame; + 1 of handlers on an alternate one */
 	u32 depth;
 	u32 too_deep; /* entries that found no room */
 	struct entry entries[DEPTH];
@@ -67,11 +67,15 @@ void hwr_routines_reset(struct hwr_thread *t)
 
 /* ---- lanes ---- */
 
-/* Where the calling stack's outermost frame is; 0 if that is too far away to know. */
+/* Where the calling stack's outermost frame is; 0 if that is too far away to know. A walk goes on below
+ * a handler, wherever that runs. */
 static u64 stack_base(struct hwr_thread *t, const struct hwr_caller *caller)
 {
+	u64 base;
+
 	hwr_walk_stack(t, caller, hwr_memo_set(t, caller));
-	return t->depth && t->depth < hwr_control->max_depth ? t->frames[0].cfa : 0;
+	base = t->depth && t->depth < hwr_control->max_depth ? t->frames[0].cfa : 0;
+	return base && hwr_on_alternate_stack() ? base | 1 : base & ~(u64)1;
 }
 
 static struct lane *lane_open(struct hwr_routines *self, u64 base)
@@ -110,6 +114,21 @@ static u64 frame_top(struct hwr_thread *t, const struct hwr_caller *caller, u64 
 	return t->depth ? t->frames[t->depth - 1].cfa : caller->sp;
 }
 
+static void put(struct hwr_thread *t, const struct hwr_caller *caller, u32 kind, u32 aux,
+		const struct entry *entry)
+{
+	hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), kind, aux, entry->routine,
+		     kind == HW_ENTER ? entry->site : 0, 0);
+}
+
+static void pop(struct hwr_thread *t, const struct hwr_caller *caller, struct lane *lane, u32 how)
+{
+	const struct entry *entry = &lane->entries[--lane->depth];
+
+	if (entry->mode != LEFT)
+		put(t, caller, HW_LEAVE, how, entry);
+}
+
 /* The lane of the calling stack; NULL without memory. */
 static struct lane *lane_of(struct hwr_thread *t, const struct hwr_caller *caller)
 {
@@ -130,6 +149,9 @@ static struct lane *lane_of(struct hwr_thread *t, const struct hwr_caller *calle
 	}
 	base = stack_base(t, caller);
 	if (!lane || (base && lane->base != base)) {
+		/* A handler that runs on a stack of its own never waits for others: it has been left. */
+		while (lane && lane->base & 1 && lane->depth)
+			pop(t, caller, lane, HW_LEAVE_UNWOUND);
 		lane = lane_open(self, base);
 		if (lane)
 			self->lane = lane;
@@ -137,22 +159,7 @@ static struct lane *lane_of(struct hwr_thread *t, const struct hwr_caller *calle
 	return lane;
 }
 
-/* ---- records ---- */
-
-static void put(struct hwr_thread *t, const struct hwr_caller *caller, u32 kind, u32 aux,
-		const struct entry *entry)
-{
-	hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), kind, aux, entry->routine,
-		     kind == HW_ENTER ? entry->site : 0, 0);
-}
-
-static void pop(struct hwr_thread *t, const struct hwr_caller *caller, struct lane *lane, u32 how)
-{
-	const struct entry *entry = &lane->entries[--lane->depth];
-
-	if (entry->mode != LEFT)
-		put(t, caller, HW_LEAVE, how, entry);
-}
+/* ---- beginnings and ends ---- */
 
 /* Frames that end further down are gone. */
 static void unwind(struct hwr_thread *t, const struct hwr_caller *caller, struct lane *lane, u64 top)
