@@ -130,7 +130,8 @@ foreach(script IN LISTS cli_scripts)
 	heapwise_script_test(cli.${name} ${script} ${PROJECT_BINARY_DIR}/heapwise)
 endforeach()
 
-foreach(case library program two wrapper threads jumps local late nested sampled children fork missing usage full)
+foreach(case library program two wrapper threads jumps local late nested sampled children fork missing usage full
+	instructions)
 	heapwise_run(pools-${case} pools ${case})
 endforeach()
 foreach(suffix _O0 _Os)

@@ -104,6 +104,18 @@ case_unfit()
 	equal "pool" "$(field trace.hwt .calls.pool)" "$(counted allocs)"
 }
 
+# The recorder reads instructions as binutils do.
+case_instructions()
+{
+	[ -x "$HEAPWISE_TARGETS/instructions" ] || skip "for x86_64 only"
+	command -v objdump >/dev/null || skip "objdump is not installed"
+	for file in "$(ldd "$HEAPWISE" | awk '/libc\.so/ { print $3 }')" "$HEAPWISE"; do
+		objdump -d --insn-width=15 "$file" | "$HEAPWISE_TARGETS/instructions" >compared || fail "$file: $(cat compared)"
+		at_least "instructions of $file" "$(sed -n 's/compared \([0-9]*\).*/\1/p' compared)" 10000
+		equal "refused of $file" "$(sed -n 's/.*refused \([0-9]*\).*/\1/p' compared)" 0
+	done
+}
+
 # The set of held blocks is full: counted twice, said, and still no unknown frees.
 case_full()
 {

@@ -81,7 +81,7 @@ static void read_prefixes(struct reader *r)
 		if (c == 0x66)
 			r->narrow = true;
 		else if (c != 0xf2 && c != 0xf3 && c != 0xf0 && c != 0x2e && c != 0x36 && c != 0x3e &&
-			 c != 0x26 && c != 0x64 && c != 0x65)
+			 c != 0x26 && c != 0x64 && c != 0x65 && c != 0x67)
 			break;
 	}
 	if ((r->code[r->at] & 0xf0) == 0x40)
