@@ -493,6 +493,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 				     args->mmap ? "mmap" : "sample");
 	if (run_pools_read(&pools, &args->alloc_fns, &args->free_fns, &err) < 0)
 		return command_usage(self, "%s", err.text);
+	pools.below_valgrind = options.access == RUN_ACCESS_VALGRIND;
 	options.pools = pools.items;
 	options.pools_count = pools.count;
 	if (args->routine_sample && !args->routines)

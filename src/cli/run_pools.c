@@ -56,7 +56,10 @@ void run_pools_say(const struct run_pools *self, const struct run_result *result
 	for (u32 i = 0; i < self->count && result->recorded; i++) {
 		u32 state = result->pool_states[i];
 
-		if (state < sizeof(reasons) / sizeof(*reasons))
+		if (state == HW_POOL_UNSEEN && self->below_valgrind)
+			fprintf(stderr, "heapwise: note: no call of %s, named by --%s, was seen\n",
+				self->items[i].name, self->items[i].frees ? "free-fn" : "alloc-fn");
+		else if (state < sizeof(reasons) / sizeof(*reasons))
 			fprintf(stderr, "heapwise: WARNING: --%s %s was NOT recorded: %s\n",
 				self->items[i].frees ? "free-fn" : "alloc-fn", self->items[i].name,
 				reasons[state]);

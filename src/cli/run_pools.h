@@ -10,6 +10,7 @@
 struct run_pools {
 	struct hw_pool items[HW_POOLS];
 	u32 count;
+	bool below_valgrind;
 };
 
 /* Reads NAME[:ARGUMENT] of both options; ERR_USAGE if one cannot be meant. */

@@ -66,7 +66,7 @@ static int valgrind_ready(struct run *self, const char *folder, struct err *err)
 		.program = self->program.path,
 		.argv = self->options->argv,
 		.coverage = self->options->coverage,
-		.routines = self->options->routines != NULL,
+		.functions = self->options->routines || self->options->pools_count,
 	};
 
 	if (valgrind_find(&self->valgrind, folder, err) < 0)

@@ -95,7 +95,7 @@ int valgrind_prepare(struct valgrind *self, const struct valgrind_options *optio
 	self->argv[kept++] = self->launcher;
 	for (u64 i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
 		self->argv[kept++] = (char *)(uintptr_t)fixed[i];
-	if (options->routines) /* blocks of code end where control goes elsewhere */
+	if (options->functions) /* blocks of code end where control goes elsewhere */
 		self->argv[kept++] = (char *)(uintptr_t) "--vex-guest-chase=no";
 	if (options->coverage)
 		self->argv[kept++] = (char *)(uintptr_t) "--coverage=yes";

@@ -84,7 +84,7 @@ struct stack { /* of a thread */
 
 static VgHashTable *routines;
 static struct stack **stacks; /* by ThreadId */
-static UInt called;           /* 1 = control came by a call; written by the program's translated code */
+UInt hwv_called;
 
 /* ---- which routines ---- */
 
@@ -290,11 +290,11 @@ static enum mode mode_of(const struct lane *lane, u64 calls)
 static VG_REGPARM(3) void begins(struct routine *routine, Addr sp, Addr from)
 {
 	struct entry entry = {.routine = routine, .top = sp + RETURN_BYTES};
-	Bool by_call = called != 0;
+	Bool by_call = hwv_called != 0;
 	struct lane *lane;
 	ThreadId tid;
 
-	called = 0;
+	hwv_called = 0;
 	if (!hwv_wants_allocation())
 		return;
 	tid = VG_(get_running_tid)();
@@ -319,7 +319,7 @@ static VG_REGPARM(3) void begins(struct routine *routine, Addr sp, Addr from)
 
 static void left_out(void)
 {
-	called = 0;
+	hwv_called = 0;
 	if (hwv_control)
 		add_relaxed(&hwv_control->routines_left_out, 1);
 }
@@ -370,15 +370,20 @@ void hwv_routine_begins(IRSB *out, const VexGuestLayout *layout, Addr address)
 	addStmtToIRSB(out, IRStmt_Dirty(d));
 }
 
+void hwv_routine_calls(IRSB *out)
+{
+	if (out->jumpkind == Ijk_Call)
+		addStmtToIRSB(out, IRStmt_Store(Iend_LE, mkIRExpr_HWord((HWord)&hwv_called),
+						IRExpr_Const(IRConst_U32(1))));
+}
+
 void hwv_routine_ends(IRSB *out, const VexGuestLayout *layout)
 {
-	if (out->jumpkind == Ijk_Call) {
-		addStmtToIRSB(out, IRStmt_Store(Iend_LE, mkIRExpr_HWord((HWord)&called),
-						IRExpr_Const(IRConst_U32(1))));
-	} else if (out->jumpkind == Ijk_Ret) {
-		IRDirty *d = unsafeIRDirty_0_N(1, "hwv_routine_returned", VG_(fnptr_to_fnentry)(returned),
-					       mkIRExprVec_1(stack_pointer(out, layout)));
+	IRDirty *d;
 
-		addStmtToIRSB(out, IRStmt_Dirty(d));
-	}
+	if (out->jumpkind != Ijk_Ret)
+		return;
+	d = unsafeIRDirty_0_N(1, "hwv_routine_returned", VG_(fnptr_to_fnentry)(returned),
+			      mkIRExprVec_1(stack_pointer(out, layout)));
+	addStmtToIRSB(out, IRStmt_Dirty(d));
 }

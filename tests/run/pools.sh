@@ -4,6 +4,12 @@
 . "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1
 suffix=${2-}
+below=
+if [ "$suffix" = valgrind ]; then
+	command -v valgrind >/dev/null || skip "valgrind is not installed"
+	[ -d "$(dirname "$HEAPWISE")/valgrind" ] || skip "the Valgrind tool was not built"
+	below="--access valgrind" suffix=_Os
+fi
 pools=$HEAPWISE_TARGETS/pools$suffix
 
 arena="--alloc-fn arena_alloc --free-fn arena_free"
@@ -28,7 +34,7 @@ agrees()
 	local case=$1
 
 	shift
-	"$HEAPWISE" run --no-symbols -o trace.hwt "$@" "$pools" $case >stdout 2>stderr || fail "$case: status $?"
+	"$HEAPWISE" run --no-symbols -o trace.hwt $below "$@" "$pools" $case >stdout 2>stderr || fail "$case: status $?"
 	equal "$case: pool" "$(field trace.hwt .calls.pool)" "$(counted allocs)"
 	equal "$case: pool_free" "$(field trace.hwt .calls.pool_free)" "$(counted frees)"
 	equal "$case: bytes" "$(pool_bytes trace.hwt)" "$(counted bytes)"

@@ -19,7 +19,7 @@ static void *unused; /* cells, each with the next one's address in it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 unsigned long arena_mallocs;
 
-void *arena_alloc(size_t size)
+__attribute__((noinline)) void *arena_alloc(size_t size)
 {
 	void **cell;
 

@@ -13,6 +13,12 @@
 
 #include "arena.h"
 
+#ifdef __clang__
+#define ALONE __attribute__((noinline))
+#else
+#define ALONE __attribute__((noinline, noclone))
+#endif
+
 void *region_alloc(size_t size), *plain_alloc(size_t size), *plain_resize(void *block, size_t size),
 	*jumping_alloc(size_t size);
 void region_free(void *block), plain_free(void *block);
@@ -73,14 +79,14 @@ __attribute__((noinline)) void *jumping_alloc(size_t size)
 
 /* ---- one that only the file's symbol table knows ---- */
 
-__attribute__((noinline, noclone)) static void *local_alloc(size_t size)
+ALONE static void *local_alloc(size_t size)
 {
 	void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return block == MAP_FAILED ? NULL : block;
 }
 
-__attribute__((noinline, noclone)) static void local_free(void *block) { munmap(block, 4096); }
+ALONE static void local_free(void *block) { munmap(block, 4096); }
 
 /* ---- cases ---- */
 
