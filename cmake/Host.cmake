@@ -11,3 +11,9 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.c)
 		add_dependencies(heapwise recorder recorder_access ${stubs})
 	endif()
 endif()
+
+# A generator of large routine traces, for bench/routines.
+add_executable(routine_storm EXCLUDE_FROM_ALL bench/routine_storm.c)
+set_target_properties(routine_storm PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+target_compile_options(routine_storm PRIVATE ${HEAPWISE_C_OPTIONS})
+target_link_libraries(routine_storm PRIVATE room_trace)

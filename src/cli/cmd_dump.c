@@ -656,7 +656,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	struct dump self = {.args = fields, .json = {.out = stdout}};
 	struct trace_reader *reader;
 	struct err err = {0};
-	int status;
+	int status = 0;
 
 	if (argc != 1)
 		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
@@ -664,9 +664,8 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	reader = trace_open(argv[0], &err);
 	if (!reader)
 		return command_fail(command, &err);
-	status = self.args->stacks && trace_info(reader)->has_symbols
-			 ? trace_read_symbols(argv[0], &self.symbols, &err)
-			 : 0;
+	if (trace_info(reader)->has_symbols && (self.args->stacks || trace_info(reader)->routines))
+		status = trace_read_symbols(argv[0], &self.symbols, &err);
 	if (status == 0)
 		status = read_events(&self, reader, &err);
 	if (status < 0)

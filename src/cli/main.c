@@ -74,7 +74,7 @@ static void print_overview(FILE *out)
 		     "kept.\n\n"
 		     "usage: heapwise COMMAND [OPTION...] [OPERAND...]\n\ncommands:\n");
 	for (u32 i = 0; commands[i]; i++)
-		fprintf(out, "  %-10s  %s\n", commands[i]->name, commands[i]->summary);
+		fprintf(out, "  %-11s  %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(out, "\nA first look at a program:\n"
 		     "  heapwise run -o my.hwt -- ./program its arguments\n"
 		     "  heapwise report my.hwt\n\n"

@@ -44,6 +44,15 @@ static bool number_of(const char *word, u32 base, u64 *number)
 	return *end == 0 && errno == 0;
 }
 
+/* A size or an address, and one more is a number, too (an import keeps it so). */
+static bool is_argument(const char *word)
+{
+	u64 number;
+
+	return (number_of(word, 10, &number) && number != UINT64_MAX) ||
+	       (number_of(word, 16, &number) && number != UINT64_MAX);
+}
+
 static bool number_u32(const char *word, u32 *number)
 {
 	u64 wide;
@@ -56,8 +65,8 @@ static bool number_u32(const char *word, u32 *number)
 
 static int bad(u64 line, struct err *err, const char *what, const char *word)
 {
-	return err_set(err, ERR_INPUT, "line %llu: %s, not '%.100s'", (unsigned long long)line, what,
-		       word);
+	return err_set(err, ERR_INPUT, "line %llu: %s, not '%.100s'", (unsigned long long)line,
+		       what, word);
 }
 
 int emad_parse(char *text, u64 line, struct emad_message *message, struct err *err)
@@ -102,14 +111,37 @@ static const char *after_name(const char *rest, const char *name)
 	return rest;
 }
 
-/* The last word of a text of several; NULL of one word. */
-static const char *last_word(const char *text)
+/* Length of a text without its last word and the blanks before that; 0 if it has one word only. */
+static u64 before_last(const char *text, u64 length)
 {
-	const char *p = text + strlen(text);
+	while (length && !is_blank(text[length - 1]))
+		length--;
+	while (length && is_blank(text[length - 1]))
+		length--;
+	return length;
+}
 
-	while (p > text && !is_blank(p[-1]))
-		p--;
-	return p > text ? p : NULL;
+/* Length of the name in a first message: less what may be an argument, of an exit what may be a
+ * time, and an address before that. */
+static u64 name_length(const struct emad_message *message)
+{
+	const char *text = message->rest;
+	u64 length = strlen(text), shorter = before_last(text, length), number;
+	const char *last = text + shorter + strspn(text + shorter, " \t");
+	char word[40];
+
+	if (!shorter || (message->exits ? !number_of(last, 10, &number) : !is_argument(last)))
+		return length;
+	if (!message->exits)
+		return shorter;
+	length = shorter;
+	shorter = before_last(text, length);
+	last = text + shorter + strspn(text + shorter, " \t");
+	if (!shorter || (u64)(text + length - last) >= sizeof(word))
+		return length;
+	memcpy(word, last, (size_t)(text + length - last));
+	word[text + length - last] = 0;
+	return number_of(word, 16, &number) ? shorter : length;
 }
 
 static int no_memory(struct err *err)
@@ -124,24 +156,16 @@ static struct emad_routine *routine_find(const struct emad_routines *self, u32 n
 	return index ? &self->list.data[*index - 1] : NULL;
 }
 
-/* A first message is believed to have an argument if it is a start whose last word could be one. */
 static struct emad_routine *routine_add(struct emad_routines *self,
 					const struct emad_message *message)
 {
-	struct emad_routine new = {.number = message->routine, .line = message->line};
-	const char *last = message->exits ? NULL : last_word(message->rest);
-	u64 length = strlen(message->rest), number;
+	struct emad_routine fresh = {.number = message->routine, .line = message->line};
+	u64 length = name_length(message);
 
-	new.full = arena_copy(&self->arena, message->rest);
-	if (last && number_of(last, 16, &number)) {
-		length = (u64)(last - message->rest);
-		while (length && is_blank(message->rest[length - 1]))
-			length--;
-	} else {
-		new.settled = !message->exits;
-	}
-	new.name = arena_copy_text(&self->arena, message->rest, length);
-	if (!new.full || !new.name || !vec_push(&self->list, new) ||
+	fresh.full = arena_copy(&self->arena, message->rest);
+	fresh.name = arena_copy_text(&self->arena, message->rest, length);
+	fresh.settled = message->exits || message->rest[length] == 0;
+	if (!fresh.full || !fresh.name || !vec_push(&self->list, fresh) ||
 	    !map_put(&self->by_number, message->routine, self->list.count))
 		return NULL;
 	return &self->list.data[self->list.count - 1];
@@ -168,8 +192,9 @@ static int learn_start(struct emad_routine *routine, const struct emad_message *
 		return other_name(routine, message, err);
 	if (!*argument)
 		return 0;
-	if (!number_of(argument, 16, &number) || number == UINT64_MAX)
-		return bad(message->line, err, "after the name of a start stands nothing, a size or an address",
+	if (!is_argument(argument))
+		return bad(message->line, err,
+			   "after the name of a start stands nothing, a size or an address",
 			   argument);
 	if (!routine->argument_line)
 		routine->argument_line = message->line;
@@ -233,7 +258,8 @@ static int learn_exit(struct emad_routine *routine, const struct emad_message *m
 	count = exit_numbers(numbers, values);
 	if (count < 0)
 		return bad(message->line, err,
-			   "after the name of an exit stands nothing, a time, or an address and a time",
+			   "after the name of an exit stands nothing, a time, or an address and a "
+			   "time",
 			   numbers);
 	if (count == 0)
 		return 0;
@@ -270,8 +296,10 @@ int emad_settle(struct emad_routines *self, struct err *err)
 			routine->kind = kind_by_name(routine);
 		if (routine->kind == EMAD_ALLOCATES && routine->hexadecimal_line)
 			return err_set(err, ERR_INPUT,
-				       "line %llu: the size that %.100s is to allocate is no decimal number",
-				       (unsigned long long)routine->hexadecimal_line, routine->name);
+				       "line %llu: the size that %.100s is to allocate is no "
+				       "decimal number",
+				       (unsigned long long)routine->hexadecimal_line,
+				       routine->name);
 	}
 	return 0;
 }

@@ -12,8 +12,8 @@ run_cli()
 
 run_cli help
 equal "status of help" "$status" 0
-commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report findings mprof leaks scores dump info symbolize ctl doctor cc c++"
+commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+-]*\) .*/\1/p' "$work/stdout")
+equal "commands" "$(echo $commands)" "run report findings mprof leaks scores callgraph dump info symbolize ctl doctor cc c++ import-emad export"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -43,6 +43,17 @@ mprof|2|which FILE
 findings|2|which FILE
 scores|2|which FILE
 scores --by size a|2|wants one of severity
+callgraph|2|which FILE
+callgraph --from nowhere a|2|wants one of auto
+callgraph /no/such/file|3|/no/such/file: No such file
+import-emad|2|which TEXT
+import-emad a|2|where to
+import-emad --tick-ns 0 -o b a|2|wants a number from 1
+import-emad -o b /no/such/file|3|/no/such/file: No such file
+export|2|which FILE
+export a|2|which format: --to emad
+export --to morse a|2|wants one of emad
+export --to emad /no/such/file|3|/no/such/file: No such file
 findings --idle much a|2|wants a percentage
 findings --idle 101 a|2|wants a percentage
 findings /no/such/file|3|/no/such/file: No such file
