@@ -13,6 +13,10 @@ endif()
 set(recorder_dir ${PROJECT_SOURCE_DIR}/src/recorder)
 file(GLOB recorder_sources CONFIGURE_DEPENDS
 	${recorder_dir}/*.c
+	${recorder_dir}/pool/*.c
+	${recorder_dir}/pool/arch/${HEAPWISE_CPU}/*.c
+	${recorder_dir}/pool/arch/${HEAPWISE_CPU}/*.S
+	${recorder_dir}/routine/*.c
 	${recorder_dir}/unwind/*.c
 	${recorder_dir}/unwind/arch/${HEAPWISE_CPU}/*.c
 	${recorder_dir}/unwind/arch/${HEAPWISE_CPU}/*.S)
@@ -32,7 +36,8 @@ function(heapwise_recorder target name)
 	set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
 		LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 	target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src
-		${PROJECT_SOURCE_DIR}/include ${recorder_dir}/unwind/arch/${HEAPWISE_CPU})
+		${PROJECT_SOURCE_DIR}/include ${recorder_dir}/unwind/arch/${HEAPWISE_CPU}
+		${recorder_dir}/pool/arch/${HEAPWISE_CPU})
 	# -O2 also in debug builds: at -O0 the hooks would not keep to their stack limit.
 	target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS} -O2
 		"$<$<COMPILE_LANGUAGE:C>:${recorder_options}>"

@@ -77,3 +77,32 @@ set_target_properties(target_libbump PROPERTIES OUTPUT_NAME bump
 target_compile_options(target_libbump PRIVATE ${HEAPWISE_C_OPTIONS} -O2 -fno-builtin)
 heapwise_target(handlers handlers.c expect.c)
 target_link_libraries(target_handlers PRIVATE target_libbump)
+
+# Custom allocators: in a library, in the program, in a plugin. Built by each compiler that is there:
+# the code at the beginning of a function is what matters.
+function(heapwise_pools suffix)
+	set(options ${HEAPWISE_C_OPTIONS} -g -fno-builtin ${ARGN})
+	add_library(target_arena${suffix} SHARED EXCLUDE_FROM_ALL ${target_dir}/arena.c)
+	add_library(target_late_pool${suffix} MODULE EXCLUDE_FROM_ALL ${target_dir}/late_pool.c)
+	set_target_properties(target_late_pool${suffix} PROPERTIES PREFIX "")
+	add_executable(target_pools${suffix} EXCLUDE_FROM_ALL ${target_dir}/pools.c)
+	foreach(name arena late_pool pools)
+		set_target_properties(target_${name}${suffix} PROPERTIES OUTPUT_NAME ${name}${suffix}
+			LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/targets
+			RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/targets)
+		target_compile_options(target_${name}${suffix} PRIVATE ${options})
+		add_dependencies(tests target_${name}${suffix})
+	endforeach()
+	target_link_options(target_arena${suffix} PRIVATE -Wl,-Bsymbolic)
+	target_link_libraries(target_arena${suffix} PRIVATE Threads::Threads)
+	target_link_libraries(target_pools${suffix} PRIVATE target_arena${suffix} Threads::Threads ${CMAKE_DL_LIBS})
+	set_target_properties(target_pools${suffix} PROPERTIES ENABLE_EXPORTS ON)
+endfunction()
+heapwise_pools("" -O2)
+heapwise_pools("_O0" -O0)
+heapwise_pools("_Os" -Os)
+
+if(HEAPWISE_CPU STREQUAL "x86_64")
+	heapwise_target(instructions instructions.c ../../src/recorder/pool/arch/x86_64/instruction.c)
+	target_include_directories(target_instructions PRIVATE ${PROJECT_SOURCE_DIR}/src)
+endif()
