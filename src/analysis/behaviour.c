@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "analysis/plain.h"
+
 enum { RUNS_OPEN = 8 };
 
 /* A run that may go on: sums, and its newest chunk. */
@@ -458,6 +460,17 @@ static void sum_up(struct behaviour_table *self)
 	}
 }
 
+/* Whatever was recorded of a chunk, such a library may have accessed it as well. The C and C++ libraries are
+ * not meant: what they access for the program is recorded. */
+static void tell_plain_libraries(const struct model *model, struct behaviour_table *self)
+{
+	self->plain_libraries = plain_library_any(model);
+	if (!self->plain_libraries)
+		return;
+	for (u64 i = 0; i < self->count; i++)
+		self->points[i].is_lower_bound |= self->points[i].measured.chunks > 0;
+}
+
 /* A limit that is too large is none. */
 static u64 whole(double number) { return number < 0x1p63 ? (u64)number : UINT64_MAX; }
 
@@ -477,8 +490,10 @@ int behaviour_find(const struct model *model, const struct thresholds *limits,
 	self->points = calloc(self->count + 1, sizeof *self->points);
 	pass.states = calloc(self->count + 1, sizeof *pass.states);
 	status = self->points && pass.states ? add_all(&pass, err) : no_memory(err);
-	if (status == 0)
+	if (status == 0) {
+		tell_plain_libraries(model, self);
 		sum_up(self);
+	}
 	free(pass.states);
 	arena_release(&pass.arena);
 	return status;

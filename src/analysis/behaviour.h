@@ -75,6 +75,8 @@ struct behaviour {
 struct behaviour_table {          /* all zero = empty */
 	struct behaviour *points; /* by point */
 	u64 count;
+	/* Libraries without instrumentation were loaded: a chunk may have been given to them. */
+	bool plain_libraries;
 	struct behaviour whole; /* sums of all points; scores, runs and sizes are not added up */
 };
 

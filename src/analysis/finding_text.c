@@ -87,6 +87,20 @@ static void put_leak(struct strbuf *out, const struct finding *finding, const st
 		strbuf_add(out, ": free them, unless they are to live as long as the program.");
 }
 
+/* Of several stacks at one place, as of a container's parts, the one that costs most. */
+static void put_costliest(struct strbuf *out, const struct finding *finding,
+			  const struct model *model)
+{
+	u64 each = rounded(finding->costliest.used);
+
+	if (!finding->costliest.size || finding->points < 2)
+		return;
+	strbuf_addf(out, ", %s%s of %s bytes in %s of them",
+		    (double)each == finding->costliest.used ? "" : "about ", units_count(each).text,
+		    units_count(finding->costliest.size).text,
+		    count_of(model, finding->costliest.of_chunks).text);
+}
+
 /* Sizes differ: bytes of all, else of one chunk. */
 static void put_coverage(struct strbuf *out, const struct finding *finding,
 			 const struct model *model)
@@ -105,9 +119,11 @@ static void put_coverage(struct strbuf *out, const struct finding *finding,
 		strbuf_addf(out, "Only %s of %s %s ever used", units_bytes(used).text,
 			    units_bytes(finding->bytes).text, used == 1 ? "is" : "are");
 	}
-	strbuf_addf(out, ", in %s of %s chunks: allocate what is needed.",
-		    count_of(model, finding->chunks).text,
+	strbuf_addf(out, ", in %s of %s chunks", count_of(model, finding->chunks).text,
 		    count_of(model, finding->of_chunks).text);
+	if (finding->min_size != finding->max_size)
+		put_costliest(out, finding, model);
+	strbuf_add(out, ": allocate what is needed.");
 }
 
 static void put_churn(struct strbuf *out, const struct finding *finding, const struct model *model)

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/plain.h"
+
 static const double KEPT_RANK = 0.25; /* what may be on purpose counts a quarter */
 
 struct finder {
@@ -72,6 +74,7 @@ static void merge(struct finding *into, const struct finding *from)
 	if (from->own_rank > into->own_rank) {
 		into->own_rank = from->own_rank;
 		into->frame = from->frame;
+		into->costliest = from->costliest;
 	}
 }
 
@@ -154,6 +157,15 @@ static enum inference costliest(const struct finder *self, u32 point,
 	return best;
 }
 
+/* A library without instrumentation uses what it has allocated itself, unseen: then all would seem unused. */
+static bool is_unseen(const struct finder *self, u32 point)
+{
+	struct finding_place place =
+		finding_place(self->source, self->model->points.data[point].frame);
+
+	return self->behaviour->plain_libraries && plain_library(self->model, place.own.module);
+}
+
 /* Memory that is not used. */
 static int add_space(struct finder *self, u32 point, struct err *err)
 {
@@ -164,15 +176,28 @@ static int add_space(struct finder *self, u32 point, struct err *err)
 						   [INFERENCE_READ_ONLY] = FINDING_READ_ONLY,
 						   [INFERENCE_COVERAGE] = FINDING_COVERAGE};
 	enum inference best = costliest(self, point, candidates, 4);
+	double in_vain = 0; /* bytes that were asked for */
 	struct finding one;
 
-	if (best == INFERENCES)
+	if (best == INFERENCES || is_unseen(self, point))
 		return 0;
 	one = begun(self, point, (enum finding_kind)kinds[best], best);
 	one.covered_bytes = self->behaviour->points[point].covered_bytes;
 	one.allocations = best == INFERENCE_UNUSED ? one.chunks : 0;
+	if (best == INFERENCE_UNUSED)
+		in_vain = (double)one.bytes;
+	else if (best == INFERENCE_COVERAGE)
+		in_vain = (double)one.bytes - one.covered_bytes;
+	if (one.min_size == one.max_size && one.chunks) {
+		one.costliest.size = one.max_size;
+		one.costliest.used = one.covered_bytes *
+				     (double)(1ull << self->model->count_shift) /
+				     (double)one.chunks;
+		one.costliest.of_chunks = one.chunks;
+	}
 	one.share = most(share(one.byte_ticks, self->whole_byte_ticks),
 			 share((double)one.allocations, self->whole_allocations));
+	one.share = most(one.share, share(in_vain, (double)self->behaviour->whole.all.bytes));
 	self->findings->from_accesses = true;
 	return add(self, one, err);
 }
@@ -194,7 +219,7 @@ static int add_time(struct finder *self, u32 point, struct err *err)
 	enum inference best = costliest(self, point, candidates, 2);
 	struct finding one;
 
-	if (best == INFERENCES || is_useless(self, point))
+	if (best == INFERENCES || is_useless(self, point) || is_unseen(self, point))
 		return 0;
 	one = begun(self, point, best == INFERENCE_EARLY ? FINDING_EARLY : FINDING_LATE, best);
 	one.ticks = best == INFERENCE_EARLY ? known->early_ticks : known->late_ticks;

@@ -39,6 +39,17 @@ static bool is_minor(const char *function)
 	return false;
 }
 
+/* Debug information for lines only (-g1) names an inlined function without its namespace; the headers
+ * of the C++ library tell: .../include/c++/12/bits/stl_deque.h, .../include/c++/v1/deque. */
+static bool is_library_header(const char *file)
+{
+	static const char folder[] = "/include/c++/";
+	const char *at = strstr(file, folder);
+	char next = at ? at[sizeof folder - 1] : 0;
+
+	return next == 'v' || (next >= '0' && next <= '9');
+}
+
 static const char *module_path(const struct stack_source *self, u32 id)
 {
 	const struct modmap_module *module = modmap_module(&self->model->contexts.modules, id);
@@ -107,7 +118,7 @@ static struct result_frame named(const struct stack_source *self, const struct f
 		out.file = copy(result, entry->frames[i].file);
 		out.line = entry->frames[i].line;
 		out.inlined = entry->frames[i].inlined;
-		out.minor = is_minor(out.function);
+		out.minor = function_is_minor(out.function, out.file);
 	}
 	return out;
 }
@@ -160,7 +171,22 @@ const struct result_stack *stack_of(const struct stack_source *self, struct fram
 	return stack;
 }
 
-bool function_is_minor(const char *function) { return is_minor(function); }
+bool function_is_minor(const char *function, const char *file)
+{
+	return is_minor(function) || is_library_header(file);
+}
+
+bool library_is_system(const char *name)
+{
+	static const char *const names[] = {"libc.so",      "libc-",    "ld-linux",   "ld-2",
+					    "libstdc++.so", "libc++",   "libgcc_s",   "libm.so",
+					    "libpthread",   "libdl.so", "libheapwise"};
+
+	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
 
 const char *frame_module_path(const struct stack_source *self, const struct frame *frame)
 {
