@@ -160,10 +160,10 @@ static enum inference costliest(const struct finder *self, u32 point,
 /* A library without instrumentation uses what it has allocated itself, unseen: then all would seem unused. */
 static bool is_unseen(const struct finder *self, u32 point)
 {
-	struct finding_place place =
-		finding_place(self->source, self->model->points.data[point].frame);
+	struct frame_id frame = self->model->points.data[point].frame;
+	struct finding_place place = finding_place(self->source, frame);
 
-	return self->behaviour->plain_libraries && plain_library(self->model, place.own.module);
+	return plain_allocates(self->source, frame, place.own.module);
 }
 
 /* Memory that is not used. */

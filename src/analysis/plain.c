@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-#include "analysis/stacks.h"
-
 static const char *lines_find(const struct model *model)
 {
 	for (u64 i = 0; i < model->notes.count; i++)
@@ -15,31 +13,78 @@ static const char *lines_find(const struct model *model)
 	return "";
 }
 
-/* Whether a line is the path; any line, if there is none to look for. The file name decides whether it is
- * a library of the system's. */
-static bool matches(const char *line, size_t length, const char *path)
+/* The file's name in a path that ends at `length`. */
+static const char *base_of(const char *path, size_t length)
 {
 	size_t base = length;
 
-	while (base && line[base - 1] != '/')
+	while (base && path[base - 1] != '/')
 		base--;
-	if (!length || library_is_system(line + base))
-		return false;
-	return !path || (strlen(path) == length && memcmp(line, path, length) == 0);
+	return path + base;
 }
 
-static bool find(const struct model *model, const char *path)
+static bool is_listed(const struct model *model, const char *path)
 {
 	for (const char *line = lines_find(model); *line;) {
 		size_t length = strcspn(line, "\n");
 
-		if (matches(line, length, path))
+		if (strlen(path) == length && memcmp(line, path, length) == 0)
 			return true;
 		line += length + (line[length] == '\n');
 	}
 	return false;
 }
 
-bool plain_library(const struct model *model, const char *path) { return find(model, path); }
+bool plain_library_any(const struct model *model)
+{
+	for (const char *line = lines_find(model); *line;) {
+		size_t length = strcspn(line, "\n");
 
-bool plain_library_any(const struct model *model) { return find(model, NULL); }
+		if (length && !library_is_system(base_of(line, length)))
+			return true;
+		line += length + (line[length] == '\n');
+	}
+	return false;
+}
+
+/* Functions of the C library whose caller owns the chunk. */
+static bool hands_out(const struct stack_names *names)
+{
+	static const char *const functions[] = {"strdup",       "strndup",  "wcsdup",   "asprintf",
+						"getline",      "getdelim", "realpath", "getcwd",
+						"reallocarray", "scandir"};
+
+	for (u32 i = 0; i < names->count; i++)
+		for (u32 k = 0; k < sizeof functions / sizeof *functions; k++)
+			if (strstr(names->frames[i].function, functions[k]))
+				return true;
+	return false;
+}
+
+static bool is_c_library(const char *name)
+{
+	return library_is_system(name) && strncmp(name, "libstdc++", 9) != 0 &&
+	       strncmp(name, "libc++", 6) != 0;
+}
+
+/* The C library for itself: one of its functions below the allocator that does not hand the chunk out. */
+static bool is_c_library_own(const struct stack_source *source, struct frame_id frame)
+{
+	while (frame.index) {
+		struct stack_names names = stack_names(source, frame);
+
+		if (!is_c_library(base_of(names.module, strlen(names.module))) ||
+		    !is_listed(source->model, names.module))
+			return false;
+		if (!hands_out(&names))
+			return true;
+		frame.index = context_table_frame(&source->model->contexts, frame)->parent;
+	}
+	return false;
+}
+
+bool plain_allocates(const struct stack_source *source, struct frame_id frame, const char *own)
+{
+	return (!library_is_system(base_of(own, strlen(own))) && is_listed(source->model, own)) ||
+	       is_c_library_own(source, frame);
+}

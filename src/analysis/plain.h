@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Libraries that were loaded and not instrumented, so that what they access was not seen. The C and C++
- * libraries do not count: what they access for the program is recorded call by call. */
+ * Modules that were loaded and not instrumented, so that what they access was not seen. Nothing is plain where
+ * accesses were not recorded, or below Valgrind, which sees them all. */
 #ifndef HEAPWISE_ANALYSIS_PLAIN_H
 #define HEAPWISE_ANALYSIS_PLAIN_H
 
-#include "model/model.h"
+#include "analysis/stacks.h"
 
-bool plain_library(const struct model *model, const char *path);
+/* Whether there are plain libraries, to which the program may have given any chunk. The C and C++ libraries
+ * do not count: what they access for the program is recorded call by call. */
 bool plain_library_any(const struct model *model);
+
+/* Whether the stack's chunks are a plain library's own, or the C library's: what uses them is not seen. `own`: path
+ * of the innermost module that is not the C or C++ library. What the C library hands out (strdup) and
+ * what the C++ library allocates is the program's. */
+bool plain_allocates(const struct stack_source *source, struct frame_id frame, const char *own);
 
 #endif

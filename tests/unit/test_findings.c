@@ -396,20 +396,40 @@ TEST(plain, "where a library is not instrumented, what was not seen is inferred 
 	}
 }
 
-TEST(unseen, "what such a library allocates for itself is not called unused")
+TEST(unseen, "what a library without instrumentation allocates for itself is not called unused")
 {
-	struct found found;
+	static const struct symbol_frame duplicate = {"__strdup", "", 0, false};
+	static const struct {
+		u32 context;
+		const char *where; /* NULL = no finding */
+	} cases[] = {
+		{2, "beta (prog.c:20)"},  {5, NULL}, {6, NULL}, {7, "gamma (prog.c:30)"},
+		{8, "alpha (prog.c:10)"}, {9, NULL},
+	};
 
-	begin(&found);
-	tell_plain(&found, "/usr/lib/libc.so.6\n/usr/lib/libhelp.so.1");
-	tell_context(&found.feed, 5, 1, pc_of(LIBRARY_BASE, 3));
-	lives(&found, 5, 100, 0, 0, 0);
-	lives(&found, 5, 100, 1, 0, 100);
-	lives(&found, 2, 50, 0, 0, 0);
-	finish(&found);
-	CHECK_EQ(found.findings.rows.count, 1);
-	CHECK_STR(where(&found, 0), "beta (prog.c:20)");
-	release(&found);
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct found found;
+
+		begin(&found);
+		found.entries[3] = (struct symbol_entry){.module = 2,
+							 .address = 0x20,
+							 .frames = &duplicate,
+							 .frame_count = 1};
+		tell_module(&found.feed, 2, 0x300000, 0, "/usr/lib/libc.so.6");
+		tell_module(&found.feed, 3, 0x400000, 0, "/usr/lib/libstdc++.so.6");
+		tell_context(&found.feed, 5, 1, pc_of(LIBRARY_BASE, 3)); /* libhelp */
+		tell_context(&found.feed, 6, 1, 0x300011);               /* libc for itself */
+		tell_context(&found.feed, 7, 3, 0x300021);               /* strdup for gamma */
+		tell_context(&found.feed, 8, 1, 0x400011);               /* libstdc++ for alpha */
+		tell_context(&found.feed, 9, 6, 0x300021);               /* strdup for libc */
+		tell_plain(&found, "/usr/lib/libc.so.6\n/usr/lib/libstdc++.so.6\n"
+				   "/usr/lib/libhelp.so.1");
+		lives(&found, cases[i].context, 100, 0, 0, 0);
+		finish(&found);
+		if (CHECK_EQ(found.findings.rows.count, cases[i].where != NULL) && cases[i].where)
+			CHECK_STR(where(&found, 0), cases[i].where);
+		release(&found);
+	}
 }
 
 TEST(foreign, "what the C library does for itself is no finding, but for errors")
