@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/plain.h"
-
 static const double KEPT_RANK = 0.25; /* what may be on purpose counts a quarter */
 
 struct finder {
@@ -157,15 +155,6 @@ static enum inference costliest(const struct finder *self, u32 point,
 	return best;
 }
 
-/* A library without instrumentation uses what it has allocated itself, unseen: then all would seem unused. */
-static bool is_unseen(const struct finder *self, u32 point)
-{
-	struct frame_id frame = self->model->points.data[point].frame;
-	struct finding_place place = finding_place(self->source, frame);
-
-	return plain_allocates(self->source, frame, place.own.module);
-}
-
 /* Memory that is not used. */
 static int add_space(struct finder *self, u32 point, struct err *err)
 {
@@ -179,7 +168,7 @@ static int add_space(struct finder *self, u32 point, struct err *err)
 	double in_vain = 0; /* bytes that were asked for */
 	struct finding one;
 
-	if (best == INFERENCES || is_unseen(self, point))
+	if (best == INFERENCES)
 		return 0;
 	one = begun(self, point, (enum finding_kind)kinds[best], best);
 	one.covered_bytes = self->behaviour->points[point].covered_bytes;
@@ -219,7 +208,7 @@ static int add_time(struct finder *self, u32 point, struct err *err)
 	enum inference best = costliest(self, point, candidates, 2);
 	struct finding one;
 
-	if (best == INFERENCES || is_useless(self, point) || is_unseen(self, point))
+	if (best == INFERENCES || is_useless(self, point))
 		return 0;
 	one = begun(self, point, best == INFERENCE_EARLY ? FINDING_EARLY : FINDING_LATE, best);
 	one.ticks = best == INFERENCE_EARLY ? known->early_ticks : known->late_ticks;
@@ -454,7 +443,7 @@ int findings_find(struct findings *self, const struct stack_source *source,
 				.query = query,
 				.behaviour = &behaviour,
 				.inferences = &inferences};
-	int status = behaviour_find(source->model, &query->thresholds, &behaviour, err);
+	int status = behaviour_find(source, &query->thresholds, &behaviour, err);
 
 	if (status == 0)
 		status = inferences_find(&inferences, source->model, &behaviour, &query->thresholds,

@@ -83,8 +83,20 @@ static bool is_c_library_own(const struct stack_source *source, struct frame_id 
 	return false;
 }
 
-bool plain_allocates(const struct stack_source *source, struct frame_id frame, const char *own)
+/* A plain library for itself: it is the innermost that is not the C or C++ library. */
+static bool is_library_own(const struct stack_source *source, struct frame_id frame)
 {
-	return (!library_is_system(base_of(own, strlen(own))) && is_listed(source->model, own)) ||
-	       is_c_library_own(source, frame);
+	while (frame.index) {
+		const char *module = stack_names(source, frame).module;
+
+		if (*module && !library_is_system(base_of(module, strlen(module))))
+			return is_listed(source->model, module);
+		frame.index = context_table_frame(&source->model->contexts, frame)->parent;
+	}
+	return false;
+}
+
+bool plain_allocates(const struct stack_source *source, struct frame_id frame)
+{
+	return is_library_own(source, frame) || is_c_library_own(source, frame);
 }

@@ -14,7 +14,8 @@ static struct behaviour_table behaved(struct feed *feed)
 	struct thresholds limits = THRESHOLDS_DEFAULT;
 	struct behaviour_table table = {0};
 
-	told(feed, behaviour_find(feed->model, &limits, &table, &feed->err));
+	told(feed, behaviour_find(&(struct stack_source){.model = feed->model}, &limits, &table,
+				  &feed->err));
 	return table;
 }
 
@@ -223,7 +224,8 @@ TEST(gap, "the distance that splits groups is an option")
 		free_at(&feed, 2000 * i + 10, alloc_at(&feed, 2000 * i, HW_MALLOC, 1, 1), 1);
 	end_at(&feed, RUN);
 	limits.group_gap = 0.01;
-	told(&feed, behaviour_find(feed.model, &limits, &table, &feed.err));
+	told(&feed, behaviour_find(&(struct stack_source){.model = feed.model}, &limits, &table,
+				   &feed.err));
 	CHECK_EQ(table.points[0].groups, 1);
 	CHECK_NEAR(table.points[0].group_scores, 10.0 / 8010);
 	behaviour_table_release(&table);
