@@ -83,9 +83,12 @@ static bool is_c_library_own(const struct stack_source *source, struct frame_id 
 	return false;
 }
 
-/* A plain library for itself: it is the innermost that is not the C or C++ library. */
+/* A plain library for itself: it is the innermost that is not the C or C++ library; or there is no other, as when
+ * the C++ library is loaded and reserves memory for exceptions. */
 static bool is_library_own(const struct stack_source *source, struct frame_id frame)
 {
+	const char *innermost = frame.index ? stack_names(source, frame).module : "";
+
 	while (frame.index) {
 		const char *module = stack_names(source, frame).module;
 
@@ -93,7 +96,7 @@ static bool is_library_own(const struct stack_source *source, struct frame_id fr
 			return is_listed(source->model, module);
 		frame.index = context_table_frame(&source->model->contexts, frame)->parent;
 	}
-	return false;
+	return is_listed(source->model, innermost);
 }
 
 bool plain_allocates(const struct stack_source *source, struct frame_id frame)

@@ -422,6 +422,7 @@ TEST(unseen, "what a library without instrumentation allocates for itself is not
 		tell_context(&found.feed, 7, 3, 0x300021);               /* strdup for gamma */
 		tell_context(&found.feed, 8, 1, 0x400011);               /* libstdc++ for alpha */
 		tell_context(&found.feed, 9, 6, 0x300021);               /* strdup for libc */
+		tell_context(&found.feed, 10, 0, 0x400021);              /* libstdc++ for itself */
 		tell_plain(&found, "/usr/lib/libc.so.6\n/usr/lib/libstdc++.so.6\n"
 				   "/usr/lib/libhelp.so.1");
 		lives(&found, cases[i].context, 100, 0, 0, 0);

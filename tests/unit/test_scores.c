@@ -311,3 +311,29 @@ TEST(nothing, "a program that allocates nothing has no scores")
 	result_free(result);
 	model_free(feed.model);
 }
+
+TEST(plain, "of what code without instrumentation allocates for itself no use is known")
+{
+	struct feed feed = begun(1);
+	struct behaviour_table table;
+	u64 chunk;
+
+	tell_context(&feed, 2, 1, pc_of(LIBRARY_BASE, 1));
+	told(&feed, feed.sink.note(feed.sink.self, "access_uninstrumented", "/usr/lib/libhelp.so.1",
+				   &feed.err));
+	for (u32 context = 1; context <= 2; context++) {
+		chunk = alloc_at(&feed, 0, HW_MALLOC, context, 10);
+		access_at(&feed, chunk, 10, 20, 1, 1, 5, 0);
+		free_at(&feed, 30, chunk, 10);
+	}
+	end_at(&feed, RUN);
+	table = behaved(&feed);
+	CHECK_NEAR(scores_of(&table.points[0]).value[SCORE_USAGE], 0.5);
+	CHECK(table.points[0].is_lower_bound);
+	CHECK(!scores_of(&table.points[1]).known[SCORE_USAGE]);
+	CHECK(!scores_of(&table.points[1]).known[SCORE_USEFUL]);
+	CHECK_NEAR(scores_of(&table.points[1]).value[SCORE_LIFETIME], 1);
+	CHECK_EQ(table.whole.measured.chunks, 1);
+	behaviour_table_release(&table);
+	model_free(feed.model);
+}
