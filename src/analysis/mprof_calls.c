@@ -65,7 +65,7 @@ static struct mprof_function *function_add(struct mprof_calls *self, const char 
 	struct mprof_function new = {.name = arena_copy(&self->arena, name),
 				     .identity = identity,
 				     .startup = is_startup(name),
-				     .minor = function_is_minor(name)};
+				     .minor = function_is_minor(name, "")};
 
 	if (!new.name || !vec_push(&self->functions, new))
 		return NULL;
@@ -130,6 +130,9 @@ static int name_frame(struct mprof_calls *self, const struct frame *frame,
 		status = function_find(self, entry->frames[i].function, frame->identity, &id);
 	else
 		status = function_unnamed(self, frame, &id);
+	if (status == 0 && entry && i < entry->frame_count)
+		self->functions.data[id.index].minor |=
+			function_is_minor(entry->frames[i].function, entry->frames[i].file);
 	return status == 0 && !vec_push(&self->names, id) ? ERR_MEMORY : status;
 }
 
