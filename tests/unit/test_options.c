@@ -183,6 +183,7 @@ TEST(help_text, "help has a line per option, aligned, without the hidden ones")
 			"      --max-size BYTES        stop at BYTES\n"
 			"  -l, --loud                  say more\n"
 			"      --no-stacks             leave stacks out\n"
+			"      --kinds[=LIST]          show kinds\n"
 			"  -h, --help                  show this text\n");
 	free(help);
 	CHECK_EQ(parse("--test-secret 7", false).args.top, 7);
