@@ -9,7 +9,9 @@ first of the two; how much more is not known, which `resolution_ns` tells: the l
 import bisect
 import subprocess
 
+# As `heapwise dump` names them; other lines (durations of calls, marks) come by chance.
 BEGINS = ("malloc", "calloc", "realloc", "memalign", "new", "new_array")
+ENDS = ("free", "realloc_free", "delete", "delete_array")
 
 
 class Recording:
@@ -24,7 +26,7 @@ class Recording:
             if words[:2] == ["#", "access"]:
                 facts = dict(zip(words[3::2], words[4::2]))
                 self.accesses[int(words[2])] = facts
-            elif words and words[0] != "#":
+            elif words and words[0] != "#" and words[2] in BEGINS + ENDS:
                 self.events.append(int(words[0]))
                 begins = words[2] in BEGINS
                 live += 1 if begins else -1

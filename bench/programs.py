@@ -49,8 +49,10 @@ class Builder:
         """(plain, instrumented), compiled as far as needed."""
         plain = os.path.join(self.folder, name)
         self.build([self.compiler], plain, flags, files, libraries)
-        self.build([self.heapwise, "cc"], plain + "-access", flags, files, libraries)
-        return plain, plain + "-access"
+        # The same name, as it is told by the kernel.
+        instrumented = os.path.join(self.folder, "access", name)
+        self.build([self.heapwise, "cc"], instrumented, flags, files, libraries)
+        return plain, instrumented
 
     def build(self, compiler, output, flags, files, libraries):
         # Other flags, other objects.
@@ -89,7 +91,9 @@ def sqlite(builder, cache):
             if done.returncode != 0:
                 raise workloads.Missing("no amalgamation (it needs tclsh): " +
                                         done.stdout.decode(errors="replace")[-600:])
-    pair = builder.pair("sqlite3", ["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "-I", made],
+    pair = builder.pair("sqlite3", ["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION",
+                                    "-DLONGDOUBLE_TYPE=double",  # Valgrind has no longer ones
+                                    "-I", made],
                         [os.path.join(made, "shell.c"), os.path.join(made, "sqlite3.c")], ["-lm"])
     path = cache.make("access.sql", lambda out: workloads.sqlite_input(out, cache.count(12000)))
     return Program("sqlite3", [pair[0], "-batch", ":memory:"], pair[1], stdin=path)
@@ -148,7 +152,7 @@ def lua(builder, cache):
     pair = builder.pair("lua", ["-DLUA_USE_POSIX", '-DDEB_HOST_MULTIARCH="lib"', "-Dluai_makeseed(L)=20"],
                         files, ["-lm"])
     path = cache.make("work.lua", lambda out: out.write(LUA_SOURCE % " ".join(workloads.WORDS)))
-    return Program("lua", [pair[0], path, str(cache.count(9000))], pair[1])
+    return Program("lua", [pair[0], path, str(cache.count(3000))], pair[1])
 
 
 # ---- zstd ----
