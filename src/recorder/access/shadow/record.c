@@ -38,14 +38,14 @@ static inline void add_span(struct hwr_chunk *chunk, u64 address, u64 offset, u6
 		widen(chunk, low, high);
 }
 
-static inline void add_own(struct hwr_chunk *chunk, u64 bytes, bool write)
+static inline void add_own(struct hwr_chunk *chunk, u64 times, u64 bytes, bool write)
 {
 	if (write) {
-		chunk->writes++;
-		chunk->written_bytes += bytes;
+		chunk->writes += times;
+		chunk->written_bytes += times * bytes;
 	} else {
-		chunk->reads++;
-		chunk->read_bytes += bytes;
+		chunk->reads += times;
+		chunk->read_bytes += times * bytes;
 	}
 }
 
@@ -66,12 +66,8 @@ static __attribute__((noinline)) void add_more(struct hwr_chunk *chunk, u32 more
 	struct hwr_chunk_others *others = hwr_chunk_others(chunk);
 	bool own = (load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) == hwr_clock.thread;
 
-	if (own && write) {
-		chunk->writes += more;
-		chunk->written_bytes += more * bytes;
-	} else if (own) {
-		chunk->reads += more;
-		chunk->read_bytes += more * bytes;
+	if (own) {
+		add_own(chunk, more, bytes, write);
 	} else {
 		add_relaxed(write ? &others->writes : &others->reads, more);
 		add_relaxed(write ? &others->written_bytes : &others->read_bytes, more * bytes);
@@ -91,7 +87,7 @@ static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 b
 		if (!cas_acq_rel(&chunk->what, &what, what | hwr_clock.thread))
 			continue;
 		store_relaxed(&chunk->first, now);
-		add_own(chunk, bytes, write);
+		add_own(chunk, 1, bytes, write);
 		return true;
 	}
 	add_others(chunk, bytes, write);
@@ -106,7 +102,7 @@ static __attribute__((noinline)) void record_any(u64 address, u64 bytes, bool wr
 	struct hwr_chunk *chunk = hwr_heap_find(address, &offset);
 
 	if (likely((load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) == hwr_clock.thread))
-		add_own(chunk, bytes, write);
+		add_own(chunk, 1, bytes, write);
 	else if (!add_strange(chunk, bytes, write, now))
 		return;
 	store_relaxed(&chunk->last, now);
@@ -152,10 +148,14 @@ static inline __attribute__((always_inline)) void record(u64 address, u64 bytes,
 		return;
 	}
 	clock->hits_left--;
-	add_own(chunk, bytes, write);
 	store_relaxed(&chunk->last, clock->now);
 	if (with & WITH_COVERAGE)
 		hwr_coverage_add(address, bytes);
+	if (with & WITH_ADAPTIVE && load_relaxed(hw_shadow_of(address)) == HWR_SHADOW_SAMPLED) {
+		add_own(chunk, HWR_ADAPTIVE_SHARE, bytes, write);
+		return;
+	}
+	add_own(chunk, 1, bytes, write);
 	if (with & WITH_ADAPTIVE && unlikely(hwr_adaptive_is_hot(address, offset, chunk)))
 		hot(address, bytes, write);
 }
@@ -266,18 +266,19 @@ DEFINE_SET(exact_covered, WITH_COVERAGE)
 DEFINE_SET(adaptive, WITH_ADAPTIVE)
 DEFINE_SET(adaptive_covered, WITH_ADAPTIVE | WITH_COVERAGE)
 
-/* Ticks that reports take when all that it needs is in the nearest cache. The code around it, which gives up
- * registers for the call, pays another fifth. */
+/* Reports of a unit that stays armed for others, when all that they need is in the nearest cache. The code
+ * around them, which gives up registers for the call, pays another fifth. */
 u64 hwr_shadow_reports_cost(u64 chunk)
 {
 	enum { CALLS = HWR_SHADOW_REPORTS, TIMES = 8 };
 	u64 least = ~0ull;
 
+	store_relaxed(hw_shadow_of(chunk), (u8)HWR_SHADOW_SAMPLED);
 	for (u32 i = 0; i < TIMES; i++) {
 		u64 start = hw_ticks(), took;
 
 		for (u32 call = 0; call < CALLS; call++) {
-			void (*volatile report)(u64, u64) = exact[call % 2 ? 3 : 8];
+			void (*volatile report)(u64, u64) = adaptive[call % 2 ? 3 : 8];
 
 			report(chunk, 0);
 		}
