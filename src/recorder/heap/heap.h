@@ -15,8 +15,8 @@
 #include "format/shadow.h"
 
 enum {
-	HWR_CLASS_BITS = 36, /* of a region: 64 GiB */
-	HWR_CLASSES = 124,   /* 16, 32, 48, 64, then four to a doubling, up to the whole region */
+	HWR_CLASS_BITS = 36,  /* of a region: 64 GiB */
+	HWR_CLASSES = 124,    /* 16, 32, 48, 64, then four to a doubling, up to the whole region */
 	HWR_CLASS_HUGE = 104, /* from here on slots are larger than 2 GiB */
 	HWR_CLASS_SHIFT = 3,  /* of the classes below */
 };
@@ -95,8 +95,7 @@ static inline struct hwr_chunk *hwr_heap_find_usual(u64 address, u64 *offset)
 {
 	const struct hwr_class *class = &hwr_classes[hwr_heap_class(address)];
 	u64 at = address & ((1ull << HWR_CLASS_BITS) - 1);
-	u64 index =
-		(u64)(((unsigned __int128)(at >> HWR_CLASS_SHIFT) * class->inverse) >> 64);
+	u64 index = (u64)(((unsigned __int128)(at >> HWR_CLASS_SHIFT) * class->inverse) >> 64);
 
 	*offset = at - index * class->slot_bytes;
 	return (struct hwr_chunk *)class->chunks + index;

@@ -32,8 +32,8 @@ u32 hwr_adaptive_epoch;
 static u64 *entries; /* address of what is disarmed, 0 = not written yet; a ring */
 static u64 entries_head, entries_tail;
 static u64 sleep_ns;
-static u32 phase;           /* whose turn it is; begins anywhere */
-static u64 reports_cost;    /* ticks of HWR_SHADOW_REPORTS of them */
+static u32 phase;        /* whose turn it is; begins anywhere */
+static u64 reports_cost; /* ticks of HWR_SHADOW_REPORTS of them */
 
 /* ---- disarming ---- */
 
@@ -56,36 +56,63 @@ static bool is_sampled(u64 unit)
 	return (number + load_relaxed(&phase)) % HWR_ADAPTIVE_SHARE == 0;
 }
 
-/* Whether what is disarmed here will be armed again. */
-static bool will_rearm(u64 slot, u64 unit, u64 slot_bytes, struct hwr_chunk *chunk)
+/* Whether what is disarmed in the slot will be armed again. */
+static bool will_rearm(u64 slot, struct hwr_chunk *chunk)
 {
-	if (slot_bytes > LARGE)
-		return log_put(unit);
 	if (load_relaxed(&chunk->what) & HWR_CHUNK_DISARMED)
 		return true;
-	if (!log_put(slot | WHOLE_SLOT))
-		return false;
-	__atomic_fetch_or(&chunk->what, HWR_CHUNK_DISARMED | HWR_CHUNK_ESTIMATED, __ATOMIC_RELAXED);
-	return true;
+	/* The mark first: the helper takes it away when it has the entry, and a mark without an entry would
+	 * keep the chunk disarmed for the rest of its life. */
+	__atomic_fetch_or(&chunk->what, HWR_CHUNK_DISARMED | HWR_CHUNK_ESTIMATED, __ATOMIC_ACQ_REL);
+	if (log_put(slot | WHOLE_SLOT))
+		return true;
+	__atomic_fetch_and(&chunk->what, ~HWR_CHUNK_DISARMED, __ATOMIC_RELAXED);
+	return false;
+}
+
+/* The helper may have armed the slot while we disarmed a unit of it: then nobody would do it again. The fence
+ * goes with that of rearm: either we see that the mark is gone, or the helper arms after us. */
+static void undo_if_late(u8 *shadow, u64 bytes, const struct hwr_chunk *chunk)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!(load_relaxed(&chunk->what) & HWR_CHUNK_DISARMED))
+		hwr_fill(shadow, HW_SHADOW_ARMED, bytes);
+}
+
+static void disarm_small(u64 slot, u64 unit, u64 bytes, struct hwr_chunk *chunk)
+{
+	if (!will_rearm(slot, chunk))
+		return;
+	hwr_fill(hw_shadow_of(unit), is_sampled(unit) ? HWR_SHADOW_SAMPLED : 0, bytes / 8);
+	undo_if_late(hw_shadow_of(unit), bytes / 8, chunk);
+}
+
+/* Disarmed before it is logged: the helper must come after us. */
+static void disarm_large(u64 unit, u64 bytes, struct hwr_chunk *chunk)
+{
+	__atomic_fetch_or(&chunk->what, HWR_CHUNK_ESTIMATED, __ATOMIC_RELAXED);
+	hwr_fill(hw_shadow_of(unit), is_sampled(unit) ? HWR_SHADOW_SAMPLED : 0, bytes / 8);
+	if (!log_put(unit))
+		hwr_fill(hw_shadow_of(unit), HW_SHADOW_ARMED, bytes / 8);
 }
 
 u32 hwr_adaptive_hot(u64 address, u64 offset, struct hwr_chunk *chunk)
 {
 	u64 slot_bytes = hwr_classes[hwr_heap_class(address)].slot_bytes;
-	u64 slot = address - offset, unit_bytes = slot_bytes > LARGE ? UNIT_LARGE : UNIT;
-	u64 unit = slot + offset / unit_bytes * unit_bytes, end = unit + unit_bytes;
-	u8 *shadow = hw_shadow_of(address);
+	u64 slot = address - offset, bytes = slot_bytes > LARGE ? UNIT_LARGE : UNIT;
+	u64 unit = slot + offset / bytes * bytes;
+	u8 state = load_relaxed(hw_shadow_of(address));
 
-	if (*shadow == HWR_SHADOW_SAMPLED)
+	if (state == HWR_SHADOW_SAMPLED)
 		return HWR_ADAPTIVE_SHARE - 1;
-	if (*shadow == 0 || !will_rearm(slot, unit, slot_bytes, chunk))
-		return 0; /* it reaches over from a disarmed unit; or there is no room in the log */
-	if (end > slot + slot_bytes)
-		end = slot + slot_bytes;
+	if (state == 0)
+		return 0; /* it reaches over from a unit that is armed */
+	if (bytes > slot + slot_bytes - unit)
+		bytes = slot + slot_bytes - unit;
 	if (slot_bytes > LARGE)
-		__atomic_fetch_or(&chunk->what, HWR_CHUNK_ESTIMATED, __ATOMIC_RELAXED);
-	hwr_fill(hw_shadow_of(unit), is_sampled(unit) ? HWR_SHADOW_SAMPLED : 0,
-		 (end - unit) / 8);
+		disarm_large(unit, bytes, chunk);
+	else
+		disarm_small(slot, unit, bytes, chunk);
 	return 0;
 }
 
@@ -112,7 +139,8 @@ static void rearm(u64 entry)
 	if (bytes > slot_bytes - offset)
 		bytes = slot_bytes - offset;
 	if (entry & WHOLE_SLOT)
-		__atomic_fetch_and(&chunk->what, ~HWR_CHUNK_DISARMED, __ATOMIC_RELAXED);
+		__atomic_fetch_and(&chunk->what, ~HWR_CHUNK_DISARMED, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	/* A freed slot gave its memory back: its shadow is armed by the next chunk. */
 	if (slot_bytes <= LARGE || load_relaxed(&chunk->what) & HWR_CHUNK_LIVE)
 		hwr_fill(hw_shadow_of(address), HW_SHADOW_ARMED, bytes / 8);

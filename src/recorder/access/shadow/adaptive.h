@@ -20,7 +20,8 @@ enum {
 	HWR_ADAPTIVE_HITS_LARGE = 64,
 	HWR_ADAPTIVE_SHARE = 16,
 	HWR_ADAPTIVE_UNIT = 64,
-	HWR_ADAPTIVE_LARGE = 4096, /* slots above have large units, which are armed again one by one */
+	HWR_ADAPTIVE_LARGE =
+		4096, /* slots above have large units, which are armed again one by one */
 	/* All from HW_SHADOW_ARMED on are armed. The first byte of a small unit counts its accesses. */
 	HWR_SHADOW_HOT = HW_SHADOW_ARMED + HWR_ADAPTIVE_HITS,
 	HWR_SHADOW_SAMPLED = 0xff, /* of a unit that stays armed for others */
