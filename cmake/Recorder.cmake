@@ -78,6 +78,9 @@ if(recorder_sources)
 	# It defines functions that the compiler believes to know and that headers define inline.
 	target_compile_definitions(recorder_access PRIVATE HWR_ACCESS __NO_INLINE__=1)
 	target_compile_options(recorder_access PRIVATE $<$<COMPILE_LANGUAGE:C>:-fno-builtin>)
+	# The path of every access has no frame; nothing is unwound from there.
+	set_source_files_properties(${recorder_dir}/access/shadow/record.c PROPERTIES
+		COMPILE_OPTIONS -fomit-frame-pointer)
 	target_link_options(recorder_access PRIVATE -static-libgcc)
 	foreach(kind program library)
 		foreach(compiler gcc clang)
