@@ -14,7 +14,7 @@
 #endif
 
 const struct command *const commands[] = {
-	&cmd_run,  &cmd_report,	   &cmd_findings, &cmd_mprof,  &cmd_leaks, &cmd_scores, &cmd_dump,
+	&cmd_run,  &cmd_report,	   &cmd_findings, &cmd_mprof,  &cmd_leaks, &cmd_scores, &cmd_excessive, &cmd_dump,
 	&cmd_info, &cmd_symbolize, &cmd_ctl,	  &cmd_doctor, &cmd_cc,	   &cmd_cxx,	NULL,
 };
 
