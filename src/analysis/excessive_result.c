@@ -322,6 +322,24 @@ static void say_verdict(const struct excessive *self, const struct cost *cost, s
 	say_cost(self, cost, text);
 }
 
+/* A title is printed as it is. */
+static const char *wrapped(struct result *result, const char *text)
+{
+	enum { COLUMNS_MAX = 96 };
+	char *copy = arena_copy(&result->arena, text), *space = NULL, *line = copy;
+
+	for (char *p = copy; p && *p; p++) {
+		if (*p == ' ')
+			space = p;
+		if (p - line >= COLUMNS_MAX && space) {
+			*space = '\n';
+			line = space + 1;
+			space = NULL;
+		}
+	}
+	return copy ? copy : "";
+}
+
 /* ---- the record ---- */
 
 static void add_number(struct result *result, const char *name, const char *label,
@@ -359,17 +377,6 @@ static void add_kmeans(struct result *result, const struct excessive *self)
 		   "beginnings, of which the tightest is taken");
 }
 
-static struct value exact(struct result *result, double real)
-{
-	struct strbuf text = {0};
-	struct value value = value_real(real);
-
-	strbuf_addf(&text, "%.6g", real);
-	value.shown = result_copy(result, strbuf_text(&text));
-	strbuf_release(&text);
-	return value;
-}
-
 static void add_iqr(struct result *result, const struct excessive *self)
 {
 	const struct excessive_iqr *iqr = &self->iqr;
@@ -381,18 +388,18 @@ static void add_iqr(struct result *result, const struct excessive *self)
 						.section = "Ratios R, in 1/ms (outliers)",
 						.meaning = "objects above the threshold"},
 			 value_number(self->found_iqr));
-	add_number(result, "iqr.q1", "Q1", VALUE_RATIO, exact(result, iqr->q1), "first quartile");
-	add_number(result, "iqr.q3", "Q3", VALUE_RATIO, exact(result, iqr->q3), "third quartile");
-	add_number(result, "iqr.iqr", "IQR", VALUE_RATIO, exact(result, iqr->iqr), "Q3 - Q1");
-	add_number(result, "iqr.mu", "mu", VALUE_RATIO, exact(result, iqr->mu),
+	add_number(result, "iqr.q1", "Q1", VALUE_RATIO, value_real(iqr->q1), "first quartile");
+	add_number(result, "iqr.q3", "Q3", VALUE_RATIO, value_real(iqr->q3), "third quartile");
+	add_number(result, "iqr.iqr", "IQR", VALUE_RATIO, value_real(iqr->iqr), "Q3 - Q1");
+	add_number(result, "iqr.mu", "mu", VALUE_RATIO, value_real(iqr->mu),
 		   "how many IQRs above Q3");
 	add_number(result, "iqr.mu_from", "mu is", VALUE_TEXT, value_text(iqr->mu_from),
 		   "where mu comes from");
-	add_number(result, "iqr.threshold", "threshold", VALUE_RATIO, exact(result, iqr->threshold),
+	add_number(result, "iqr.threshold", "threshold", VALUE_RATIO, value_real(iqr->threshold),
 		   "Q3 + mu × IQR");
-	add_number(result, "iqr.low", "lowest R", VALUE_RATIO, exact(result, iqr->low),
+	add_number(result, "iqr.low", "lowest R", VALUE_RATIO, value_real(iqr->low),
 		   "of all objects");
-	add_number(result, "iqr.high", "highest R", VALUE_RATIO, exact(result, iqr->high),
+	add_number(result, "iqr.high", "highest R", VALUE_RATIO, value_real(iqr->high),
 		   "of all objects");
 }
 
@@ -439,10 +446,10 @@ struct result *excessive_result(const struct excessive *self, struct err *err)
 	if (!result)
 		goto fail;
 	say_verdict(self, &cost, &verdict);
-	result->title = result_copy(result, strbuf_text(&verdict));
+	result->title = wrapped(result, strbuf_text(&verdict));
+	add_number(result, "verdict", NULL, VALUE_TEXT,
+		   value_text(result_copy(result, strbuf_text(&verdict))), "in words");
 	strbuf_release(&verdict);
-	add_number(result, "verdict", NULL, VALUE_TEXT, value_text(result->title),
-		   "in one sentence");
 	add_totals(result, self, &cost);
 	if (self->enough && (self->query->methods & BY_KMEANS))
 		add_kmeans(result, self);
