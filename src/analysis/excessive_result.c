@@ -322,22 +322,13 @@ static void say_verdict(const struct excessive *self, const struct cost *cost, s
 	say_cost(self, cost, text);
 }
 
-/* A title is printed as it is. */
-static const char *wrapped(struct result *result, const char *text)
+/* Text has the cost in fields of its own: a title is one line. */
+static const char *first_sentence(struct result *result, const char *text)
 {
-	enum { COLUMNS_MAX = 96 };
-	char *copy = arena_copy(&result->arena, text), *space = NULL, *line = copy;
+	const char *end = strstr(text, ". ");
 
-	for (char *p = copy; p && *p; p++) {
-		if (*p == ' ')
-			space = p;
-		if (p - line >= COLUMNS_MAX && space) {
-			*space = '\n';
-			line = space + 1;
-			space = NULL;
-		}
-	}
-	return copy ? copy : "";
+	return end ? arena_copy_text(&result->arena, text, (u64)(end + 1 - text))
+		   : result_copy(result, text);
 }
 
 /* ---- the record ---- */
@@ -414,13 +405,16 @@ static void add_totals(struct result *result, const struct excessive *self, cons
 	add_number(result, "never_freed_objects", NULL, VALUE_COUNT,
 		   value_number(self->objects.rows.count - self->rows.count),
 		   "allocation objects that were not");
-	add_number(result, "found_allocations", NULL, VALUE_COUNT,
-		   value_number((u64)(cost->allocations + 0.5)), "chunks of the objects found");
+	add_number(result, "found_allocations", self->found.count ? "their allocations" : NULL,
+		   VALUE_COUNT, value_number((u64)(cost->allocations + 0.5)),
+		   "chunks of the objects found");
 	if (!(cost->allocator_ns > 0))
 		return;
-	add_number(result, "allocator_ns", NULL, VALUE_NS, value_number((u64)cost->allocator_ns),
+	add_number(result, "allocator_ns", "time in the allocator", VALUE_NS,
+		   value_number((u64)cost->allocator_ns),
 		   "estimated time in the allocator for them");
-	add_number(result, "pool_saves_ns", NULL, VALUE_NS, value_number((u64)cost->pool_saves_ns),
+	add_number(result, "pool_saves_ns", "a pool would save", VALUE_NS,
+		   value_number((u64)cost->pool_saves_ns),
 		   "estimated part of it that a pool would save");
 }
 
@@ -446,7 +440,7 @@ struct result *excessive_result(const struct excessive *self, struct err *err)
 	if (!result)
 		goto fail;
 	say_verdict(self, &cost, &verdict);
-	result->title = wrapped(result, strbuf_text(&verdict));
+	result->title = first_sentence(result, strbuf_text(&verdict));
 	add_number(result, "verdict", NULL, VALUE_TEXT,
 		   value_text(result_copy(result, strbuf_text(&verdict))), "in words");
 	strbuf_release(&verdict);

@@ -20,7 +20,7 @@ churn)
 	equal "path" "$(jq -c '[.paths[] | [.routine, .frequency]]' json)" \
 		'[["main",300000],["churn()",300000],["make_foo(int)",300000]]'
 	says text "^ +#|\| *#| #"
-	says text "a pool would save about"
+	says text "^ +a pool would save +[0-9]"
 	says both.svg "make_foo\(int\), 40 B"
 	tail -n 1 both.svg | grep -q '^</svg>$' || fail "the drawing is not whole"
 	# The data set is there as a table of its own, and mu and k are obeyed.
