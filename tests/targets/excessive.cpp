@@ -4,7 +4,8 @@
  *   pool    the same with the objects from a free list
  *   long    many objects that live long
  *   rare    few objects that live very briefly: high ratio, low frequency (section 4.6)
- *   alone   the loop and nothing else */
+ *   alone   the loop and nothing else
+ *   million a million objects: each chunk has a size of its own */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -121,6 +122,8 @@ int main(int argc, char **argv)
 		churn();
 		return kept ? 0 : 1;
 	}
+	for (size_t size = 0; size < 1000000 && !strcmp(what, "million"); size++)
+		close_buffer(open_buffer(size));
 	for (int phase = 0; phase < 4; phase++) {
 		load(phase);
 		if (!strcmp(what, "churn") && phase == 2)
