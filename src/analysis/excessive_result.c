@@ -272,7 +272,7 @@ static void say_who(const struct excessive *self, struct strbuf *text)
 			    both ? ", ratios none" : "");
 	else
 		strbuf_addf(text, "ratios find %s%s", units_count(self->found_iqr).text,
-			    both ? ", clusters none: short-lived objects may be few" : "");
+			    both ? ", clusters none" : "");
 }
 
 static void say_cost(const struct excessive *self, const struct cost *cost, struct strbuf *text)
