@@ -173,7 +173,7 @@ static bool looks_through(const struct wrappers *self, const char *function,
 	struct strbuf buffer = {0};
 	const char *name = bare_name(function, &buffer);
 	bool is = is_listed(self, function, name) ||
-		  (self->automatic && (function_is_minor(function) || says(name)));
+		  (self->automatic && (function_is_minor(function, "") || says(name)));
 
 	strbuf_release(&buffer);
 	return is;
