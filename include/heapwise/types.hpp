@@ -170,19 +170,21 @@ template <class T, class U> inline bool operator!=(const allocator<T> &, const a
 #else /* HEAPWISE_TYPES */
 
 #define HEAPWISE_MEMBER_NEW
+#define HEAPWISE_GONE inline __attribute__((always_inline)) /* so that no copy is left */
 
 namespace heapwise {
 
-template <class T> inline void set_type(const volatile void *, std::uint64_t = 0) {}
-template <class T> inline void set_type(T *, std::uint64_t = 0) {}
-template <class T> inline T *log_type(T *pointer, std::uint64_t = 0) { return pointer; }
-template <class Name, class T> inline T *log_type_as(T *pointer, std::uint64_t = 0) { return pointer; }
-template <class T, class Name = T> inline T *new_array(std::size_t count) { return new T[count]; }
-template <class T, class Name = T> inline T *new_array_zeroed(std::size_t count)
+template <class T> HEAPWISE_GONE void set_type(const volatile void *, std::uint64_t = 0) {}
+template <class T> HEAPWISE_GONE void set_type(T *, std::uint64_t = 0) {}
+template <class T> HEAPWISE_GONE T *log_type(T *pointer, std::uint64_t = 0) { return pointer; }
+template <class Name, class T> HEAPWISE_GONE T *log_type_as(T *pointer, std::uint64_t = 0) { return pointer; }
+template <class T, class Name = T> HEAPWISE_GONE T *new_array(std::size_t count) { return new T[count]; }
+template <class T, class Name = T> HEAPWISE_GONE T *new_array_zeroed(std::size_t count)
 {
 	return new T[count]();
 }
 template <class T> using allocator = std::allocator<T>;
+#undef HEAPWISE_GONE
 
 } /* namespace heapwise */
 

@@ -214,7 +214,7 @@ void hwr_call_type(struct hwr_call *call, u64 address, u64 identity, u64 count)
 		return;
 	t->busy_sp = call->caller.sp;
 	t->state |= HWR_BUSY;
-	record.ticks = hwr_stamp_now(t);
+	record.ticks = test_stamp(t, hwr_stamp_now(t));
 	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;
 	hwr_ring_put(t, &record);
 	if (count > 1) {
