@@ -71,13 +71,16 @@ static void enter(struct storm *self, u32 thread)
 
 	callee = (caller * 31 + turn * 17 + 1) % self->routines;
 	walker->stack[walker->depth++] = callee;
-	put(self, (struct stream_routine){.address = BASE + 64 * callee, .thread = thread,
+	put(self, (struct stream_routine){.address = BASE + 64 * callee,
+					  .thread = thread,
 					  .value = BASE + 64 * caller + 5 + turn});
 	self->left--;
 	if (callee % 16 == 0)
 		put(self, (struct stream_routine){.address = 0x7000000 + (self->block++ % 512) * 32,
-						  .value = 16 + callee % 64, .thread = thread,
-						  .how = HW_MALLOC, .step = ROUTINE_ALLOCATION});
+						  .value = 16 + callee % 64,
+						  .thread = thread,
+						  .how = HW_MALLOC,
+						  .step = ROUTINE_ALLOCATION});
 }
 
 /* One end in fifty is missing: that of the caller stands for it. */
@@ -88,7 +91,8 @@ static void leave(struct storm *self, u32 thread)
 	if (walker->depth > 1 && draw(self, 50) == 0)
 		walker->depth--;
 	put(self, (struct stream_routine){.address = BASE + 64 * walker->stack[--walker->depth],
-					  .thread = thread, .step = ROUTINE_LEAVE});
+					  .thread = thread,
+					  .step = ROUTINE_LEAVE});
 	self->left--;
 }
 
@@ -106,10 +110,14 @@ static void run(struct storm *self, u32 thread)
 
 static void begin(struct storm *self)
 {
-	struct stream_image image = {.pid = 1, .start_ticks = 0, .program = "storm",
+	struct stream_image image = {.pid = 1,
+				     .start_ticks = 0,
+				     .program = "storm",
 				     .command = "storm"};
-	struct stream_module module = {.base = BASE, .start = BASE,
-				       .end = BASE + 64ull * self->routines, .path = "storm"};
+	struct stream_module module = {.base = BASE,
+				       .start = BASE,
+				       .end = BASE + 64ull * self->routines,
+				       .path = "storm"};
 
 	self->sink.image(self->sink.self, &image, &self->err);
 	self->sink.module(self->sink.self, &module, &self->err);

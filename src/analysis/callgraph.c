@@ -27,7 +27,8 @@ static int compare_edges(const void *a, const void *b)
 static void sort_edges(struct callgraph *self)
 {
 	if (self->edges.count)
-		qsort(self->edges.data, self->edges.count, sizeof(*self->edges.data), compare_edges);
+		qsort(self->edges.data, self->edges.count, sizeof(*self->edges.data),
+		      compare_edges);
 }
 
 /* ---- from routines ---- */
@@ -63,7 +64,7 @@ static int add_routine(struct callgraph *self, const struct routine_graph *graph
 	const struct modmap_module *module = modmap_module(&graph->modules, node->module);
 	const char *path = !module ? "" : *module->path ? module->path : graph->program;
 	const char *name = symbol_name(symbols, graph->image, node);
-	struct callgraph_node new = {
+	struct callgraph_node fresh = {
 		.name = *name ? arena_copy(&self->arena, name)
 			      : place_name(self, path, node->address),
 		.module = arena_copy(&self->arena, path),
@@ -77,7 +78,7 @@ static int add_routine(struct callgraph *self, const struct routine_graph *graph
 		.below_bytes = node->below_bytes,
 	};
 
-	return new.name && new.module && vec_push(&self->nodes, new) ? 0 : ERR_MEMORY;
+	return fresh.name && fresh.module && vec_push(&self->nodes, fresh) ? 0 : ERR_MEMORY;
 }
 
 int callgraph_of_routines(struct callgraph *self, const struct routine_graph *graph,
@@ -90,9 +91,10 @@ int callgraph_of_routines(struct callgraph *self, const struct routine_graph *gr
 			return no_memory(err);
 	for (u64 i = 0; i < graph->edges.count; i++) {
 		const struct routine_edge *edge = &graph->edges.data[i];
-		struct callgraph_edge new = {edge->caller.index, edge->callee.index, edge->calls, 0};
+		struct callgraph_edge fresh = {edge->caller.index, edge->callee.index, edge->calls,
+					       0};
 
-		if (!vec_push(&self->edges, new))
+		if (!vec_push(&self->edges, fresh))
 			return no_memory(err);
 	}
 	sort_edges(self);
@@ -106,20 +108,20 @@ int callgraph_of_routines(struct callgraph *self, const struct routine_graph *gr
 struct summing {
 	struct callgraph *graph;
 	const struct mprof_calls *calls;
-	struct map by_edge;     /* caller, callee → edge + 1 */
-	VEC(u64) edge_points;   /* by edge: last point that it was counted for, + 1 */
-	u64 *node_points;       /* the same by node */
+	struct map by_edge;   /* caller, callee → edge + 1 */
+	VEC(u64) edge_points; /* by edge: last point that it was counted for, + 1 */
+	u64 *node_points;     /* the same by node */
 };
 
 static int sum_edge(struct summing *self, u32 caller, u32 callee, u64 point, u64 count, u64 bytes)
 {
-	struct callgraph_edge new = {caller, callee, 0, 0};
+	struct callgraph_edge fresh = {caller, callee, 0, 0};
 	u64 *found = map_at(&self->by_edge, (u64)caller << 32 | callee);
 
 	if (!found)
 		return ERR_MEMORY;
 	if (*found == 0) {
-		if (!vec_push(&self->graph->edges, new) || !vec_push(&self->edge_points, 0))
+		if (!vec_push(&self->graph->edges, fresh) || !vec_push(&self->edge_points, 0))
 			return ERR_MEMORY;
 		*found = self->graph->edges.count;
 	}
@@ -171,10 +173,10 @@ static int sum_point(struct summing *self, u64 number)
 
 static int add_function(struct callgraph *self, const struct mprof_function *function)
 {
-	struct callgraph_node new = {.name = arena_copy(&self->arena, function->name),
-				     .module = ""};
+	struct callgraph_node fresh = {.name = arena_copy(&self->arena, function->name),
+				       .module = ""};
 
-	return new.name && vec_push(&self->nodes, new) ? 0 : ERR_MEMORY;
+	return fresh.name && vec_push(&self->nodes, fresh) ? 0 : ERR_MEMORY;
 }
 
 /* Functions of which no stack is made (what runs before main) are left out. */

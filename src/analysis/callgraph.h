@@ -10,12 +10,12 @@
 #include "output/result.h"
 
 struct callgraph_node {
-	const char *name;   /* "prog+0x1234" if it is not known */
-	const char *module; /* path, "" = unknown */
-	u64 address;        /* in the module; 0 from stacks */
-	u64 calls;                       /* 0 from stacks */
-	double inclusive_ns, exclusive_ns; /* 0 from stacks */
-	u64 allocations, bytes;          /* its own */
+	const char *name;                   /* "prog+0x1234" if it is not known */
+	const char *module;                 /* path, "" = unknown */
+	u64 address;                        /* in the module; 0 from stacks */
+	u64 calls;                          /* 0 from stacks */
+	double inclusive_ns, exclusive_ns;  /* 0 from stacks */
+	u64 allocations, bytes;             /* its own */
 	u64 below_allocations, below_bytes; /* and of all that it called */
 };
 

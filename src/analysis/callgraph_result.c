@@ -5,8 +5,13 @@
 #include <string.h>
 
 #include "analysis/callgraph.h"
+#include "analysis/mprof_text.h"
 #include "base/strbuf.h"
 #include "base/units.h"
+#include "output/text_width.h"
+
+/* Columns that names may take in text; programs get them whole. */
+enum { EDGE_NAME = 38, ROUTINE_NAME = 32 };
 
 static const struct result_column routine_edges[] = {
 	COLUMN("caller", "caller", VALUE_TEXT, "routine that called"),
@@ -19,7 +24,8 @@ static const struct result_column routine_edges[] = {
 static const struct result_column stack_edges[] = {
 	COLUMN("caller", "caller", VALUE_TEXT, "function that called"),
 	COLUMN("callee", "callee", VALUE_TEXT, "function that was called"),
-	COLUMN("allocations", "allocations", VALUE_COUNT, "allocations that were made below the call"),
+	COLUMN("allocations", "allocations", VALUE_COUNT,
+	       "allocations that were made below the call"),
 	COLUMN("caller_id", NULL, VALUE_ID, "number of the caller in the table of functions"),
 	COLUMN("callee_id", NULL, VALUE_ID, "number of the callee in the table of functions"),
 	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes that were requested below the call"),
@@ -29,11 +35,26 @@ static const struct result_column routine_columns[] = {
 	COLUMN("id", NULL, VALUE_ID, "number in this graph"),
 	COLUMN("routine", "routine", VALUE_TEXT, "its name"),
 	COLUMN("module", NULL, VALUE_PATH, "file that it is in"),
-	COLUMN("below_allocations", "allocations below", VALUE_COUNT,
-	       "allocations while it was on the stack"),
-	COLUMN("below_bytes", "bytes below", VALUE_BYTES, "bytes of those"),
-	COLUMN("allocations", "own", VALUE_COUNT, "allocations while it was the innermost"),
-	COLUMN("bytes", "own bytes", VALUE_BYTES, "bytes of those"),
+	{.name = "below_allocations",
+	 .label = "below",
+	 .type = VALUE_COUNT,
+	 .meaning = "allocations while it was on the stack",
+	 .over = "allocations"},
+	{.name = "below_bytes",
+	 .label = "bytes",
+	 .type = VALUE_BYTES,
+	 .meaning = "bytes of those",
+	 .over = "allocations"},
+	{.name = "allocations",
+	 .label = "own",
+	 .type = VALUE_COUNT,
+	 .meaning = "allocations while it was the innermost",
+	 .over = "allocations"},
+	{.name = "bytes",
+	 .label = "own bytes",
+	 .type = VALUE_BYTES,
+	 .meaning = "bytes of those",
+	 .over = "allocations"},
 	COLUMN("calls", "calls", VALUE_COUNT, "how often it was called"),
 	COLUMN("inclusive_ns", "time", VALUE_NS, "from its beginning to its end"),
 	COLUMN("exclusive_ns", "own time", VALUE_NS, "less that of what it called"),
@@ -42,6 +63,20 @@ static const struct result_column routine_columns[] = {
 enum { STACK_COLUMNS = 7, ROUTINE_COLUMNS = sizeof routine_columns / sizeof *routine_columns };
 
 static u64 shown(u64 count, u64 top) { return top && top < count ? top : count; }
+
+/* A name, and how text shows it. */
+static struct value name_value(struct result *table, const char *name, u32 columns)
+{
+	struct value value = value_text(result_copy(table, name));
+	const char *brief = mprof_short_name(table, name, "");
+	struct strbuf text = {0};
+
+	text_add_function(&text, brief ? brief : name, columns);
+	if (!text.failed)
+		value = value_shown(value, result_copy(table, strbuf_text(&text)));
+	strbuf_release(&text);
+	return value;
+}
 
 static struct result *edge_table(const struct callgraph *self, u64 top)
 {
@@ -54,14 +89,15 @@ static struct result *edge_table(const struct callgraph *self, u64 top)
 	else
 		result_set_columns(table, routine_edges, 5);
 	table->empty = "No routine called another one.";
+	table->grid = true;
 	for (u64 i = 0; i < shown(self->edges.count, top); i++) {
 		const struct callgraph_edge *edge = &self->edges.data[i];
 		struct value *row = result_add_row(table);
 
 		if (!row)
 			break;
-		row[0] = value_text(result_copy(table, self->nodes.data[edge->caller].name));
-		row[1] = value_text(result_copy(table, self->nodes.data[edge->callee].name));
+		row[0] = name_value(table, self->nodes.data[edge->caller].name, EDGE_NAME);
+		row[1] = name_value(table, self->nodes.data[edge->callee].name, EDGE_NAME);
 		row[2] = value_number(edge->calls);
 		row[3] = value_number(edge->caller);
 		row[4] = value_number(edge->callee);
@@ -90,9 +126,8 @@ static struct ranked *rank(const struct callgraph *self)
 	struct ranked *order = malloc((self->nodes.count + 1) * sizeof(*order));
 
 	for (u64 i = 0; i < self->nodes.count && order; i++)
-		order[i] = (struct ranked){self->from_stacks
-						   ? self->nodes.data[i].below_allocations
-						   : self->nodes.data[i].calls,
+		order[i] = (struct ranked){self->from_stacks ? self->nodes.data[i].below_allocations
+							     : self->nodes.data[i].calls,
 					   i};
 	if (order)
 		qsort(order, self->nodes.count, sizeof(*order), compare_ranked);
@@ -105,7 +140,7 @@ static void fill_routine(const struct callgraph *self, struct result *table, u64
 	const struct callgraph_node *node = &self->nodes.data[number];
 
 	row[0] = value_number(number);
-	row[1] = value_text(result_copy(table, node->name));
+	row[1] = name_value(table, node->name, ROUTINE_NAME);
 	row[2] = value_text(result_copy(table, node->module));
 	row[3] = value_number(node->below_allocations);
 	row[4] = value_number(node->below_bytes);
@@ -121,15 +156,17 @@ static void fill_routine(const struct callgraph *self, struct result *table, u64
 
 static struct result *routine_table(const struct callgraph *self, u64 top)
 {
-	struct result *table = result_new(RESULT_TABLE, "routines",
-					  self->from_stacks ? "Functions" : "Routines");
+	struct result *table =
+		result_new(RESULT_TABLE, "routines", self->from_stacks ? "Functions" : "Routines");
 	struct ranked *order = rank(self);
 
 	if (table && !order)
 		table->failed = true;
-	if (table)
+	if (table) {
+		table->grid = true;
 		result_set_columns(table, routine_columns,
 				   self->from_stacks ? (u64)STACK_COLUMNS : (u64)ROUTINE_COLUMNS);
+	}
 	for (u64 i = 0; i < shown(self->nodes.count, top) && table && order; i++) {
 		struct value *row = result_add_row(table);
 
@@ -153,8 +190,8 @@ static void add_field(struct result *result, const char *name, const char *label
 static void add_fields(struct result *result, const struct callgraph *self)
 {
 	const struct routine_counts *counts = &self->counts;
-	struct result_column source = COLUMN("source", "made from", VALUE_TEXT,
-					     "what the graph was made from");
+	struct result_column source =
+		COLUMN("source", "made from", VALUE_TEXT, "what the graph was made from");
 
 	result_add_field(result, source,
 			 value_text(self->from_stacks ? "allocation stacks" : "routine events"));
@@ -192,8 +229,9 @@ struct result *callgraph_result(const struct callgraph *self, u64 top, struct er
 	result_add_part(result, edge_table(self, top));
 	result_add_part(result, routine_table(self, top));
 	if (self->counts.cut_frames)
-		result_add_caveat(result, "%s outer routines of stacks that grew too deep were closed early",
-				  units_count(self->counts.cut_frames).text);
+		result_add_caveat(
+			result, "%s outer routines of stacks that grew too deep were closed early",
+			units_count(self->counts.cut_frames).text);
 	if (!result_failed(result))
 		return result;
 	err_set(err, ERR_MEMORY, "out of memory");
@@ -211,19 +249,22 @@ void callgraph_add_caveats(struct result *result, const struct routine_graph *gr
 	const char *by = routine_graph_note(graph, "routines");
 
 	if (by && strcmp(by, "emad") == 0)
-		result_add_caveat(result, "the text that was imported has times of allocations and frees "
-					  "only: times of routines are coarse");
+		result_add_caveat(result,
+				  "the text that was imported has times of allocations and frees "
+				  "only: times of routines are coarse");
 	if (filter && *filter)
 		result_add_caveat(result, "only some routines were recorded: %s", filter);
 	if (sample && *sample)
-		result_add_caveat(result, "one call in %s was recorded: counts are those of the sample",
+		result_add_caveat(result,
+				  "one call in %s was recorded: counts are those of the sample",
 				  sample);
 	if (left_out && strcmp(left_out, "0") != 0)
 		result_add_caveat(result, "%s events of routines were left out while recording",
 				  left_out);
 	if (unwritten)
-		result_add_caveat(result, "%s events of routines came after the trace had reached its "
-					  "size limit, and are not in it",
+		result_add_caveat(result,
+				  "%s events of routines came after the trace had reached its "
+				  "size limit, and are not in it",
 				  unwritten);
 }
 
@@ -247,7 +288,8 @@ static const char *remark_of(const struct callgraph *self, const struct callgrap
 
 bool callgraph_render_dot(const struct callgraph *self, const char *name, FILE *out)
 {
-	struct dot_graph graph = {.name = name, .node_count = self->nodes.count,
+	struct dot_graph graph = {.name = name,
+				  .node_count = self->nodes.count,
 				  .edge_count = self->edges.count};
 	struct arena arena = {0};
 	struct dot_node *nodes = arena_new_array(&arena, struct dot_node, self->nodes.count + 1);

@@ -31,11 +31,11 @@ struct routine_node {
 	u32 module;  /* id, or NO_ROUTINE_MODULE */
 	u64 address; /* of its first instruction, in the module; as recorded without one */
 	u64 calls;
-	u64 inclusive_ticks;    /* from its beginning to its end; of recursive calls the outermost */
-	u64 exclusive_ticks;    /* less what it called */
-	u64 allocations, bytes; /* made while it was the innermost */
+	u64 inclusive_ticks; /* from its beginning to its end; of recursive calls the outermost */
+	u64 exclusive_ticks; /* less what it called */
+	u64 allocations, bytes;             /* made while it was the innermost */
 	u64 below_allocations, below_bytes; /* made while it was on the stack, each counted once */
-	u32 edge; /* inside: last edge to it + 1 */
+	u32 edge;                           /* inside: last edge to it + 1 */
 };
 
 struct routine_edge {
@@ -61,14 +61,14 @@ enum { ROUTINE_RECENT = 4096 };
 
 struct routine_counts {
 	u64 enters, leaves;
-	u64 unwound;         /* ends that were an exception's or a longjmp's */
-	u64 missing_exits;   /* routines whose end was found missing at that of a caller */
-	u64 unfinished;      /* that were still on a stack at the end */
-	u64 strange_exits;   /* ends of a routine that was not on the stack: ignored */
-	u64 cut_frames;      /* outer frames that were closed because a stack grew too deep */
+	u64 unwound;            /* ends that were an exception's or a longjmp's */
+	u64 missing_exits;      /* routines whose end was found missing at that of a caller */
+	u64 unfinished;         /* that were still on a stack at the end */
+	u64 strange_exits;      /* ends of a routine that was not on the stack: ignored */
+	u64 cut_frames;         /* outer frames that were closed because a stack grew too deep */
 	u64 allocations, bytes; /* all */
 	u64 outside_allocations, outside_bytes; /* made outside all routines */
-	u64 lost_events;     /* of the recording */
+	u64 lost_events;                        /* of the recording */
 };
 
 struct routine_note {
@@ -81,14 +81,14 @@ struct routine_graph { /* all zero = empty and ready */
 	struct routine_counts counts;
 	struct modmap modules;
 	struct tick_clock clock;
-	u32 image;     /* its own number */
-	char *program; /* NULL = no image was told */
+	u32 image;                      /* its own number */
+	char *program;                  /* NULL = no image was told */
 	VEC(struct routine_note) notes; /* whose key begins with "routine" */
 
 	/* inside */
 	struct map by_place, by_edge;
 	VEC(struct routine_stack) stacks; /* by thread */
-	u64 frames; /* on all stacks */
+	u64 frames;                       /* on all stacks */
 	struct {
 		u64 address;
 		u32 generation;

@@ -91,11 +91,13 @@ static int make(struct show *self, struct err *err)
 		return callgraph_of_routines(&self->graph, &self->routines, &self->trace.symbols,
 					     err);
 	if (is_word("routines", self->args->from))
-		return err_set(err, ERR_INPUT,
-			       "%s has no routine events: record them with 'heapwise run --routines'",
-			       self->trace.path);
+		return err_set(
+			err, ERR_INPUT,
+			"%s has no routine events: record them with 'heapwise run --routines'",
+			self->trace.path);
 	fprintf(stderr,
-		"heapwise callgraph: %s has no routine events, so the graph is made of the stacks of "
+		"heapwise callgraph: %s has no routine events, so the graph is made of the stacks "
+		"of "
 		"its allocations\n",
 		self->trace.path);
 	return make_of_stacks(self, err);
@@ -179,11 +181,12 @@ const struct command cmd_callgraph = {
 	.name = "callgraph",
 	.operands = "FILE",
 	.summary = "who calls whom and how often, from recorded routines or allocation stacks",
-	.details = "Routines are there if they were recorded ('heapwise run --routines') or imported "
-		   "('heapwise\n"
-		   "import-emad'). Of other traces the graph has what the stacks of their allocations "
-		   "tell: edges\n"
-		   "are weighted by allocations, not by calls.",
+	.details =
+		"Routines are there if they were recorded ('heapwise run --routines') or imported "
+		"('heapwise\n"
+		"import-emad'). Of other traces the graph has what the stacks of their allocations "
+		"tell: edges\n"
+		"are weighted by allocations, not by calls.",
 	.options = options,
 	.fields_size = sizeof(struct callgraph_args),
 	.fields_default = &defaults,

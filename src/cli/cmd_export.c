@@ -78,7 +78,8 @@ const struct command cmd_export = {
 	.name = "export",
 	.operands = "FILE",
 	.summary = "write a trace in another program's format",
-	.details = "emad: the text form of routine traces that 'heapwise import-emad' reads; for traces "
+	.details = "emad: the text form of routine traces that 'heapwise import-emad' reads; for "
+		   "traces "
 		   "that have\n"
 		   "routines.",
 	.options = options,

@@ -37,7 +37,8 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	how.from = argv[0];
 	if (emad_import(&how, &summary, &err) < 0)
 		return command_fail(command, &err);
-	fprintf(stderr, "heapwise import-emad: %s messages of %s routines, %s allocations, %s frees\n",
+	fprintf(stderr,
+		"heapwise import-emad: %s messages of %s routines, %s allocations, %s frees\n",
 		units_count(summary.messages).text, units_count(summary.routines).text,
 		units_count(summary.allocations).text, units_count(summary.frees).text);
 	return EXIT_DONE;
@@ -47,11 +48,13 @@ const struct command cmd_import_emad = {
 	.name = "import-emad",
 	.operands = "TEXT",
 	.summary = "make a trace of a routine trace in EMAD's text form",
-	.details = "A line is 'THREAD ROUTINE start|exit NAME', with numbers after the name where the "
-		   "routine\n"
-		   "allocates (start: size; exit: address, time) or frees (start: address; exit: time). "
-		   "Sizes and\n"
-		   "times are decimal, addresses hexadecimal.",
+	.details =
+		"A line is 'THREAD ROUTINE start|exit NAME', with numbers after the name where the "
+		"routine\n"
+		"allocates (start: size; exit: address, time) or frees (start: address; exit: "
+		"time). "
+		"Sizes and\n"
+		"times are decimal, addresses hexadecimal.",
 	.options = options,
 	.fields_size = sizeof(struct import_args),
 	.fields_default = &defaults,

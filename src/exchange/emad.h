@@ -45,12 +45,7 @@ int emad_export(const struct exchange_job *job, FILE *out, struct err *err);
 
 /* ---- pseudo modules of an imported trace, shared by both ---- */
 
-enum emad_kind {
-	EMAD_PLAIN,
-	EMAD_ALLOCATES,
-	EMAD_FREES,
-	EMAD_KINDS
-};
+enum emad_kind { EMAD_PLAIN, EMAD_ALLOCATES, EMAD_FREES, EMAD_KINDS };
 
 /* A routine is at 16 times its number in the module of its kind. */
 enum { EMAD_ROUTINE_BYTES = 16 };

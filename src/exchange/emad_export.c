@@ -50,7 +50,8 @@ static const char *clean(struct exporting *self, const char *name)
 	return copy;
 }
 
-static const char *symbol_of(struct exporting *self, const struct modmap_module *module, u64 address)
+static const char *symbol_of(struct exporting *self, const struct modmap_module *module,
+			     u64 address)
 {
 	const struct symbol_entry *entry =
 		symbol_table_find(self->job->symbols, self->job->model->image.number, module->id,
@@ -143,15 +144,19 @@ static void put_leave(struct exporting *self, const struct stream_routine *row,
 static void put_call(struct exporting *self, const struct stream_routine *row)
 {
 	static const char *const names[HW_KIND_COUNT] = {
-		[HW_MALLOC] = "malloc",		[HW_CALLOC] = "calloc",
-		[HW_REALLOC] = "realloc",	[HW_MEMALIGN] = "memalign",
-		[HW_NEW] = "operator new",	[HW_NEW_ARRAY] = "operator new[]",
-		[HW_FREE] = "free",		[HW_DELETE] = "operator delete",
+		[HW_MALLOC] = "malloc",
+		[HW_CALLOC] = "calloc",
+		[HW_REALLOC] = "realloc",
+		[HW_MEMALIGN] = "memalign",
+		[HW_NEW] = "operator new",
+		[HW_NEW_ARRAY] = "operator new[]",
+		[HW_FREE] = "free",
+		[HW_DELETE] = "operator delete",
 		[HW_DELETE_ARRAY] = "operator delete[]",
 	};
 	bool allocates = row->step == ROUTINE_ALLOCATION;
 	u32 kind = row->how < HW_KIND_COUNT && names[row->how] ? row->how
-		   : allocates				       ? HW_MALLOC
+		   : allocates                                 ? HW_MALLOC
 							       : HW_FREE;
 	struct named named = {.name = names[kind]};
 
@@ -192,7 +197,8 @@ static int take_row(struct exporting *self, const struct stream_routine *row, st
 
 /* ---- the stream ---- */
 
-static int take_routines(void *opaque, const struct stream_routine *rows, u64 count, struct err *err)
+static int take_routines(void *opaque, const struct stream_routine *rows, u64 count,
+			 struct err *err)
 {
 	struct exporting *self = opaque;
 	int status = 0;
@@ -232,16 +238,19 @@ static bool is_imported(const struct model *model)
 int emad_export(const struct exchange_job *job, FILE *out, struct err *err)
 {
 	struct exporting self = {.job = job, .out = out, .imported = is_imported(job->model)};
-	struct stream_sink sink = {.self = &self, .module = take_module, .thread = take_thread,
+	struct stream_sink sink = {.self = &self,
+				   .module = take_module,
+				   .thread = take_thread,
 				   .routines = take_routines};
 	struct trace_read_options how = {.image = (int)job->image};
 	struct trace_reader *reader = trace_open(job->path, err);
 	int status = reader ? trace_read(reader, &how, &sink, err) : err->code;
 
 	if (status == 0 && !self.rows)
-		status = err_set(err, ERR_INPUT,
-				 "%s has no routine events: record them with 'heapwise run --routines'",
-				 job->path);
+		status = err_set(
+			err, ERR_INPUT,
+			"%s has no routine events: record them with 'heapwise run --routines'",
+			job->path);
 	trace_close(reader);
 	modmap_release(&self.modules);
 	vec_release(&self.tids);

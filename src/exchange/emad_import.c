@@ -37,7 +37,7 @@ struct importing {
 	VEC(struct thread) stacks;
 	struct map contexts; /* parent, routine → id */
 	u32 last_context;
-	struct map blocks; /* address → place in lives + 1 */
+	struct map blocks;      /* address → place in lives + 1 */
 	VEC(struct live) lives; /* by chunk */
 	struct stream_totals totals;
 	u64 live_bytes, live_chunks;
@@ -140,8 +140,8 @@ static u64 address_of(const struct emad_routine *routine)
 
 static int context_add(struct importing *self, u32 parent, u32 routine, u32 *id, struct err *err)
 {
-	struct stream_context told = {
-		.parent = parent, .pc = address_of(&self->routines.list.data[routine]) + 1};
+	struct stream_context told = {.parent = parent,
+				      .pc = address_of(&self->routines.list.data[routine]) + 1};
 	u64 *known = map_at(&self->contexts, (u64)parent << 32 | routine);
 
 	if (!known)
@@ -261,10 +261,11 @@ static int take_start(struct importing *self, u32 thread, const struct emad_fact
 		      struct err *err)
 {
 	struct called frame = {.routine = (u32)(facts->routine - self->routines.list.data),
-			      .argument = facts->argument};
+			       .argument = facts->argument};
 	struct stream_routine row = {.address = address_of(facts->routine),
 				     .value = facts->has_argument ? facts->argument + 1 : 0,
-				     .thread = thread, .step = ROUTINE_ENTER};
+				     .thread = thread,
+				     .step = ROUTINE_ENTER};
 
 	if (!vec_push(&self->stacks.data[thread].frames, frame))
 		return no_memory(err);
@@ -289,10 +290,14 @@ static int take_allocation(struct importing *self, u32 index, const struct emad_
 			   u64 size, struct err *err)
 {
 	struct thread *thread = &self->stacks.data[index];
-	struct event event = {.address = facts->address, .size = size,
+	struct event event = {.address = facts->address,
+			      .size = size,
 			      .kind = kind_of(facts->routine->name, true)};
-	struct stream_routine row = {.address = facts->address, .value = size, .thread = index,
-				     .how = event.kind, .step = ROUTINE_ALLOCATION};
+	struct stream_routine row = {.address = facts->address,
+				     .value = size,
+				     .thread = index,
+				     .how = event.kind,
+				     .step = ROUTINE_ALLOCATION};
 	int status = tell_row(self, row, err);
 
 	if (status < 0)
@@ -317,7 +322,9 @@ static int take_free(struct importing *self, u32 index, const struct emad_facts 
 {
 	struct thread *thread = &self->stacks.data[index];
 	struct event event = {.address = address, .kind = kind_of(facts->routine->name, false)};
-	struct stream_routine row = {.address = address, .thread = index, .how = event.kind,
+	struct stream_routine row = {.address = address,
+				     .thread = index,
+				     .how = event.kind,
 				     .step = ROUTINE_FREE};
 	int status = tell_row(self, row, err);
 
@@ -338,7 +345,8 @@ static int take_exit(struct importing *self, u32 thread, const struct emad_facts
 		     struct err *err)
 {
 	u32 routine = (u32)(facts->routine - self->routines.list.data);
-	struct stream_routine row = {.address = address_of(facts->routine), .thread = thread,
+	struct stream_routine row = {.address = address_of(facts->routine),
+				     .thread = thread,
 				     .step = ROUTINE_LEAVE};
 	struct called frame = {0};
 	int status = 0;
@@ -376,14 +384,18 @@ static int tell_beginning(struct importing *self, struct err *err)
 {
 	static const char *const paths[EMAD_KINDS] = {"[routines]", "[allocation routines]",
 						      "[deallocation routines]"};
-	struct stream_image image = {.start_ticks = self->first, .program = self->how->from,
+	struct stream_image image = {.start_ticks = self->first,
+				     .program = self->how->from,
 				     .flags = HW_RUN_ALLOC_STACKS | HW_RUN_FREE_STACKS,
 				     .command = self->how->from};
 	int status = self->sink.image(self->sink.self, &image, err);
 
 	for (u32 i = 0; i < EMAD_KINDS && status == 0; i++) {
-		struct stream_module module = {.id = i, .base = emad_base(i), .start = emad_base(i),
-					       .end = emad_base(i + 1), .path = paths[i],
+		struct stream_module module = {.id = i,
+					       .base = emad_base(i),
+					       .start = emad_base(i),
+					       .end = emad_base(i + 1),
+					       .path = paths[i],
 					       .loaded_ticks = self->first};
 
 		status = self->sink.module(self->sink.self, &module, err);
@@ -395,7 +407,8 @@ static int tell_beginning(struct importing *self, struct err *err)
 static int tell_ending(struct importing *self, struct err *err)
 {
 	u64 last = self->last > self->first ? self->last : self->first + 1;
-	struct stream_clock clock = {.ticks = last, .ns = (last - self->first) * self->how->tick_ns};
+	struct stream_clock clock = {.ticks = last,
+				     .ns = (last - self->first) * self->how->tick_ns};
 	struct stream_image_end end = {.ticks = last, .how = IMAGE_EXITED, .totals = self->totals};
 	int status = self->sink.clock(self->sink.self, &clock, err);
 
@@ -415,11 +428,11 @@ static int write_names(struct importing *self, struct err *err)
 		const struct emad_routine *routine = &self->routines.list.data[i];
 
 		frames[i] = (struct symbol_frame){.function = routine->name, .file = ""};
-		entries[i] = (struct symbol_entry){
-			.module = routine->kind,
-			.address = (u64)routine->number * EMAD_ROUTINE_BYTES,
-			.frames = &frames[i],
-			.frame_count = 1};
+		entries[i] =
+			(struct symbol_entry){.module = routine->kind,
+					      .address = (u64)routine->number * EMAD_ROUTINE_BYTES,
+					      .frames = &frames[i],
+					      .frame_count = 1};
 	}
 	if (status == 0)
 		status = trace_write_symbols(self->how->to, entries, count, err);

@@ -65,8 +65,8 @@ static bool number_u32(const char *word, u32 *number)
 
 static int bad(u64 line, struct err *err, const char *what, const char *word)
 {
-	return err_set(err, ERR_INPUT, "line %llu: %s, not '%.100s'", (unsigned long long)line, what,
-		       word);
+	return err_set(err, ERR_INPUT, "line %llu: %s, not '%.100s'", (unsigned long long)line,
+		       what, word);
 }
 
 int emad_parse(char *text, u64 line, struct emad_message *message, struct err *err)
@@ -159,13 +159,13 @@ static struct emad_routine *routine_find(const struct emad_routines *self, u32 n
 static struct emad_routine *routine_add(struct emad_routines *self,
 					const struct emad_message *message)
 {
-	struct emad_routine new = {.number = message->routine, .line = message->line};
+	struct emad_routine fresh = {.number = message->routine, .line = message->line};
 	u64 length = name_length(message);
 
-	new.full = arena_copy(&self->arena, message->rest);
-	new.name = arena_copy_text(&self->arena, message->rest, length);
-	new.settled = message->exits || message->rest[length] == 0;
-	if (!new.full || !new.name || !vec_push(&self->list, new) ||
+	fresh.full = arena_copy(&self->arena, message->rest);
+	fresh.name = arena_copy_text(&self->arena, message->rest, length);
+	fresh.settled = message->exits || message->rest[length] == 0;
+	if (!fresh.full || !fresh.name || !vec_push(&self->list, fresh) ||
 	    !map_put(&self->by_number, message->routine, self->list.count))
 		return NULL;
 	return &self->list.data[self->list.count - 1];
@@ -193,7 +193,8 @@ static int learn_start(struct emad_routine *routine, const struct emad_message *
 	if (!*argument)
 		return 0;
 	if (!is_argument(argument))
-		return bad(message->line, err, "after the name of a start stands nothing, a size or an address",
+		return bad(message->line, err,
+			   "after the name of a start stands nothing, a size or an address",
 			   argument);
 	if (!routine->argument_line)
 		routine->argument_line = message->line;
@@ -257,7 +258,8 @@ static int learn_exit(struct emad_routine *routine, const struct emad_message *m
 	count = exit_numbers(numbers, values);
 	if (count < 0)
 		return bad(message->line, err,
-			   "after the name of an exit stands nothing, a time, or an address and a time",
+			   "after the name of an exit stands nothing, a time, or an address and a "
+			   "time",
 			   numbers);
 	if (count == 0)
 		return 0;
@@ -294,8 +296,10 @@ int emad_settle(struct emad_routines *self, struct err *err)
 			routine->kind = kind_by_name(routine);
 		if (routine->kind == EMAD_ALLOCATES && routine->hexadecimal_line)
 			return err_set(err, ERR_INPUT,
-				       "line %llu: the size that %.100s is to allocate is no decimal number",
-				       (unsigned long long)routine->hexadecimal_line, routine->name);
+				       "line %llu: the size that %.100s is to allocate is no "
+				       "decimal number",
+				       (unsigned long long)routine->hexadecimal_line,
+				       routine->name);
 	}
 	return 0;
 }

@@ -153,7 +153,8 @@ static inline int tell(struct correlator *self, const struct told_record *told, 
 		return 0;
 	event = &self->out[self->out_count++];
 	event->ticks = record->ticks;
-	event->address = record->address;
+	event->address = hw_kind_is_pool(record->kind) ? record->address & ~HW_POOL_ADDRESS
+						       : record->address;
 	event->size = size;
 	event->chunk = chunk;
 	event->context = record->context;
@@ -350,7 +351,7 @@ static int tell_implied_free(struct correlator *self, struct live_block *block,
 
 	death.record.ticks = birth->record.ticks;
 	death.record.address = block->address;
-	death.record.kind = HW_FREE;
+	death.record.kind = block->address & HW_POOL_ADDRESS ? HW_POOL_FREE : HW_FREE;
 	self->totals.implied_frees++;
 	return tell_death(self, block, &death, EVENT_IMPLIED, err);
 }

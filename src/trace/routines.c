@@ -18,7 +18,7 @@ enum {
 	ROW_BATCH = 1024,
 	NUMBERS = 1 << 17, /* places in the table of routines: at most half are taken */
 };
-_Static_assert(ROW_ROOM * HW_BLOCK_ROUTINES_MAX + HEAD_ROOM <= HW_BLOCK_RAW_MAX, "a block fits");
+_Static_assert(ROW_ROOM *HW_BLOCK_ROUTINES_MAX + HEAD_ROOM <= HW_BLOCK_RAW_MAX, "a block fits");
 _Static_assert(NUMBERS >= 2 * HW_BLOCK_ROUTINES_MAX, "the table of routines cannot be full");
 
 /* Most bytes that one row can add to each column. */
@@ -38,7 +38,7 @@ static const u16 usual_how[ROUTINE_STEPS] = {
 
 /* ---- writing ---- */
 
-struct number { /* a routine's, in the table */
+struct number {    /* a routine's, in the table */
 	u32 block; /* that it was told in: others need not be cleared */
 	u32 number;
 };
@@ -47,13 +47,13 @@ struct routines {
 	u8 *at[HW_ROUTINE_COLUMNS];   /* ends of the columns */
 	u8 *base[HW_ROUTINE_COLUMNS]; /* starts of the columns */
 	u8 *memory;
-	u32 count;     /* rows in the block */
-	u32 thread;    /* of the last row */
-	u64 ticks;     /* of the last row */
+	u32 count;  /* rows in the block */
+	u32 thread; /* of the last row */
+	u64 ticks;  /* of the last row */
 	u64 first_ticks;
-	u64 told_call, told_block; /* the last that were not predicted */
-	u32 block;     /* counted from 1 */
-	u32 known;     /* routines with a number */
+	u64 told_call, told_block;                /* the last that were not predicted */
+	u32 block;                                /* counted from 1 */
+	u32 known;                                /* routines with a number */
 	u64 addresses[HW_BLOCK_ROUTINES_MAX + 1]; /* by number */
 	struct number numbers[NUMBERS];           /* by address */
 	struct walks walks;
@@ -160,8 +160,7 @@ static inline u32 encode_enter(struct routines *self, struct walk *walk,
 	call = &self->walks.call[walk_call_place(walk, *next)];
 	if (*call != row->value) {
 		*call = row->value;
-		put(self, HW_ROUTINE_COLUMN_CALL,
-		    hw_zigzag((i64)(row->value - self->told_call)));
+		put(self, HW_ROUTINE_COLUMN_CALL, hw_zigzag((i64)(row->value - self->told_call)));
 		self->told_call = row->value;
 		head |= HW_ROUTINE_CALL;
 	}
@@ -312,10 +311,7 @@ struct routine_reader {
 	struct walks walks;
 };
 
-struct routine_reader *routine_reader_new(void)
-{
-	return calloc(1, sizeof(struct routine_reader));
-}
+struct routine_reader *routine_reader_new(void) { return calloc(1, sizeof(struct routine_reader)); }
 
 void routine_reader_free(struct routine_reader *self) { free(self); }
 

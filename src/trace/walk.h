@@ -10,7 +10,7 @@
 
 #include "format/tracefile.h"
 
-struct walk { /* of one thread */
+struct walk {                        /* of one thread */
 	u32 stack[HW_ROUTINE_DEPTH]; /* a ring: deeper than this the outermost are forgotten */
 	u32 top;                     /* place of the innermost, wraps */
 	u32 depth;                   /* how many are known */
@@ -19,9 +19,9 @@ struct walk { /* of one thread */
 
 struct walks {
 	struct walk threads[HW_ROUTINE_THREADS];
-	u32 next[HW_ROUTINE_SLOTS]; /* routine that began after (innermost, last) */
-	u64 call[HW_ROUTINE_SLOTS]; /* where it returned to */
-	u64 size[HW_ROUTINE_SLOTS]; /* that was allocated after (innermost, last) */
+	u32 next[HW_ROUTINE_SLOTS];  /* routine that began after (innermost, last) */
+	u64 call[HW_ROUTINE_SLOTS];  /* where it returned to */
+	u64 size[HW_ROUTINE_SLOTS];  /* that was allocated after (innermost, last) */
 	u64 block[HW_ROUTINE_SLOTS]; /* that was allocated or freed there */
 };
 

@@ -89,6 +89,39 @@ cxx()
 	done
 }
 
+# Eight threads, fork, dlopen and exceptions in one program, which checks itself: it does the same idle and recorded.
+together()
+{
+	local mode wanted_row wanted="threads 8 caught 96 loaded 96 forked 24 sum 36480 wrong 0"
+	"$HEAPWISE" cc -O2 -shared -fPIC -o "$work/plugin.so" "$targets_source/accesses_plugin.c" ||
+		fail "cannot build a library"
+	"$HEAPWISE" c++ -std=c++17 -O2 -g -o "$work/all" "$targets_source/accesses_all.cpp" -pthread -ldl ||
+		fail "cannot build the program"
+	equal "alone" "$("$work/all" "$work/plugin.so") $?" "$wanted 0"
+	for mode in exact adaptive "exact --coverage" "adaptive --access-epoch 1" off; do
+		# shellcheck disable=SC2086
+		record "$work/all.hwt" --access $mode -- "$work/all" "$work/plugin.so" >"$work/stdout"
+		equal "$mode: status" "$status" 0
+		equal "$mode" "$(cat "$work/stdout")" "$wanted"
+		rm -f "$work/all.hwt.json"
+		whole "$work/all.hwt"
+		case $mode in
+		exact*) wanted_row="^6001 0 100 0 100 0 100 " ;;
+		adaptive*) wanted_row="^6001 0 [1-9][0-9]* 0 [1-9]" ;; # estimates: each has more than 64 accesses
+		off) continue ;;
+		esac
+		equal "$mode: chunks that the library filled" \
+			"$(accesses "$work/all.hwt" | grep -c "$wanted_row")" 96
+	done
+	record "$work/family" --access exact --children -- "$work/all" "$work/plugin.so" >"$work/stdout"
+	equal "with children: status" "$status" 0
+	equal "with children" "$(cat "$work/stdout")" "$wanted"
+	equal "traces" "$(find "$work/family" -name "*.hwt" | wc -l)" 25
+	for mode in "$work/family/"*.hwt; do
+		at_least "accessed chunks of ${mode##*/}" "$(accesses "$mode" | wc -l)" 50
+	done
+}
+
 # A library that is instrumented in a program that is not.
 library()
 {
@@ -150,6 +183,9 @@ driver()
 	echo 'int main(void) { return 0' | "$HEAPWISE" cc -x c - -o bad 2>stderr && fail "an error is no error"
 	"$HEAPWISE" cc -r part.o -o whole.o && "$HEAPWISE" cc -shared -fPIC part.c -o libpart.so || fail "-r, -shared"
 	readelf -n libpart.so | grep -q Heapwise || fail "a library has no note"
+	# libtool repeats what it was told of a C++ library
+	stub=$("$HEAPWISE" c++ -shared -fPIC -v part.o -o libpart.so 2>&1 | tr ' ' '\n' | grep -m 1 heapwise-stub)
+	"$HEAPWISE" c++ -shared -nostdlib part.o "$stub" -o libagain.so || fail "the stub is linked twice"
 	HEAPWISE_CC=/no/such/compiler "$HEAPWISE" cc part.c 2>stderr
 	equal "status without a compiler" "$?" 3
 	says stderr "cannot run '/no/such/compiler'"

@@ -58,22 +58,36 @@ static inline bool hwr_memo_holds(const struct hwr_thread *t, const struct hwr_m
 	return true;
 }
 
-/* The calling context of an event. Unwinding is a function of PC, SP, FP and the contents of the
- * stack slots it reads: where all of these are as before, so is the result. */
-static inline u32 hwr_walk(struct hwr_thread *t, const struct hwr_caller *caller)
+/* The memo's entry for the stack if it has one, else the one to be replaced by it. */
+static inline struct hwr_memo *hwr_memo_find(struct hwr_thread *t, const struct hwr_caller *caller, bool *holds)
 {
 	struct hwr_memo *set = hwr_memo_set(t, caller);
-	u32 way;
 
-	for (way = 0; way < HWR_MEMO_WAYS; way++) {
-		if (hwr_memo_holds(t, &set[way], caller)) {
-			t->memo_site = (u32)(&set[way] - t->memo);
-			return set[way].node;
-		}
+	*holds = true;
+	for (u32 way = 0; way < HWR_MEMO_WAYS; way++)
+		if (hwr_memo_holds(t, &set[way], caller))
+			return &set[way];
+	*holds = false;
+	return &set[t->memo_turn++ % HWR_MEMO_WAYS];
+}
+
+/* The calling context of an event. Unwinding is a function of PC, SP, FP and the contents of the
+ * stack slots it reads: where all of these are as before, so is the result. Programs repeat
+ * themselves: what came after the last stack before is tried first, which spares the search. */
+static inline u32 hwr_walk(struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	u16 *next = &t->memo_next[t->memo_site];
+	struct hwr_memo *m = &t->memo[*next];
+	bool holds;
+
+	if (likely(hwr_memo_holds(t, m, caller))) {
+		t->memo_site = *next;
+		return m->node;
 	}
-	way = t->memo_turn++ % HWR_MEMO_WAYS;
-	t->memo_site = (u32)(&set[way] - t->memo);
-	return hwr_walk_stack(t, caller, &set[way]);
+	m = hwr_memo_find(t, caller, &holds);
+	*next = (u16)(m - t->memo);
+	t->memo_site = *next;
+	return holds ? m->node : hwr_walk_stack(t, caller, m);
 }
 
 #endif
