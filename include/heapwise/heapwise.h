@@ -34,6 +34,8 @@ int heapwise_recorder_save(void) __attribute__((weak));
 void heapwise_recorder_autosave(uint64_t count) __attribute__((weak));
 void heapwise_recorder_mark(uint64_t number, int snapshot) __attribute__((weak));
 void heapwise_recorder_name(int what, const char *name) __attribute__((weak));
+void heapwise_recorder_type(const void *pointer, const void *type, const char *name, uint64_t count)
+	__attribute__((weak));
 void heapwise_recorder_on_snapshot(void (*callback)(void *), void *argument) __attribute__((weak));
 void heapwise_recorder_poll(void) __attribute__((weak));
 
@@ -130,6 +132,18 @@ static inline void heapwise_phase_end(const char *name)
 		heapwise_recorder_name(2, name);
 }
 
+/* ---- types ---- */
+
+/* What is in the block that the pointer points into: `count` elements (0: unknown) of a type of this name.
+ * Names are cut, and counted among those of marks, as said above; C++ programs have heapwise/types.hpp,
+ * which needs no names. A later call for the same block replaces an earlier one. Returns the pointer. */
+static inline void *heapwise_set_type(void *pointer, const char *name, uint64_t count)
+{
+	if (heapwise_recorder_type && name)
+		heapwise_recorder_type(pointer, (const void *)0, name, count);
+	return pointer;
+}
+
 /* ---- snapshots ---- */
 
 /* What is live at this moment is shown by 'heapwise info'. */
@@ -158,5 +172,16 @@ static inline void heapwise_poll(void)
 
 #ifdef __cplusplus
 }
+#endif
+
+/* struct node *node = HEAPWISE_TYPE(malloc(sizeof *node), struct node); nothing but a cast unless
+ * HEAPWISE_TYPES is defined. In C++ it needs heapwise/types.hpp. */
+#ifndef __cplusplus
+#ifdef HEAPWISE_TYPES
+#define HEAPWISE_TYPE(pointer, ...)                                                                \
+	((__VA_ARGS__ *)heapwise_set_type((void *)(pointer), #__VA_ARGS__, 0))
+#else
+#define HEAPWISE_TYPE(pointer, ...) ((__VA_ARGS__ *)(pointer))
+#endif
 #endif
 #endif

@@ -28,7 +28,10 @@
 	K(LOST, 17, X, "")                   /* size = events lost by this ring just before this record */ \
 	K(ACCESS, 18, X, "")                 /* a part of what is known of a block's accesses; aux = enum hw_access_part */ \
 	K(ENTER, 19, X, "")                  /* a routine begins: address = its first instruction, size = return address or 0 */ \
-	K(LEAVE, 20, X, "")                  /* it ended: address likewise; aux = enum hw_leave */
+	K(LEAVE, 20, X, "")                  /* it ended: address likewise; aux = enum hw_leave */ \
+	K(RESERVED_21, 21, X, "")                                                                  \
+	K(RESERVED_22, 22, X, "")                                                                  \
+	K(TYPE, 23, X, "")                   /* the type of a block; aux = enum hw_type_part */
 
 enum hw_kind {
 #define HW_KIND_ENUM(name, number, group, call) HW_##name = number,
@@ -105,6 +108,17 @@ enum hw_leave { /* aux of a HW_LEAVE; numbers are never reused */
 	HW_LEAVE_RETURN = 0,
 	HW_LEAVE_UNWOUND = 1, /* found gone: an exception or a longjmp passed it */
 };
+
+/* What the program says of a block's type. Its address is one in the block, not always its start: an array
+ * may have a cookie before it. Numbers are never reused. */
+enum hw_type_part { /* aux of a HW_TYPE: size is the identity of the type, but for HW_TYPE_COUNT */
+	HW_TYPE_FIRST = 0, /* a HW_TYPE_COUNT follows in the ring */
+	HW_TYPE_COUNT = 1, /* size = number of elements; the address again */
+	HW_TYPE_BARE = 2,  /* it is not known how many elements there are */
+	HW_TYPE_ONE = 3,   /* there is one */
+};
+/* The identity of a type is the address of a symbol that the type has for this alone, or, below
+ * HW_NAMES, the number of a name. */
 
 /* How accesses are recorded: hw_control.access. */
 enum hw_access_mode {

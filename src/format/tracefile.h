@@ -32,6 +32,8 @@ enum hw_block_type {
 	HW_BLOCK_TRAILER = 6,  /* struct hw_trace_trailer: where the index is; last in the file */
 	HW_BLOCK_ACCESSES = 7, /* accesses to chunks in columns */
 	HW_BLOCK_ROUTINES = 8, /* routines that begin and end, in columns */
+	HW_BLOCK_TYPES = 9,    /* types of chunks in columns */
+	HW_BLOCK_TYPE_NAMES = 10, /* names of the identities of types */
 };
 
 enum { HW_BLOCK_STORED = 1 }; /* hw_block_header.flags: the payload is not compressed */
@@ -69,6 +71,7 @@ enum { /* limits, which a reader checks before it allocates */
 	HW_BLOCK_CONTEXTS_MAX = 1 << 16,
 	HW_BLOCK_ACCESSES_MAX = 1 << 16,
 	HW_BLOCK_ROUTINES_MAX = 1 << 16,
+	HW_BLOCK_TYPES_MAX = 1 << 16,
 	HW_BLOCK_ROWS_MAX = 1 << 16, /* of an index block; more rows need more blocks */
 };
 
@@ -149,6 +152,21 @@ enum { /* HW_ACCESS_COLUMN_HEAD */
 	HW_ACCESS_FLAGS_SHIFT = 3, /* 32 bits */
 };
 #define HW_ACCESS_MAPPED (1ull << 35)
+
+/* Columns of a types block, in the order of the payload: varints. */
+enum hw_type_column {
+	HW_TYPE_COLUMN_CHUNK,    /* zigzag of the step from the row before */
+	HW_TYPE_COLUMN_HEAD,     /* source, HW_TYPE_COUNTED, HW_TYPE_SHIFTED */
+	HW_TYPE_COLUMN_IDENTITY, /* zigzag of the step from the row before */
+	HW_TYPE_COLUMN_NUMBER,   /* if HW_TYPE_COUNTED: number of elements */
+	HW_TYPE_COLUMN_OFFSET,   /* if HW_TYPE_SHIFTED: in the chunk */
+	HW_TYPE_COLUMNS
+};
+enum { /* HW_TYPE_COLUMN_HEAD */
+	HW_TYPE_COUNTED = 1,
+	HW_TYPE_SHIFTED = 2,
+	HW_TYPE_SOURCE_SHIFT = 2, /* enum type_source, below 16 */
+};
 
 /* Columns of a routines block, in the order of the payload. */
 enum hw_routine_column {

@@ -21,6 +21,9 @@ static void model_clear(struct model *self)
 {
 	chunk_table_release(&self->chunks);
 	access_table_release(&self->accesses);
+	type_table_release(&self->type_table);
+	vec_release(&self->types);
+	map_release(&self->types_by_name);
 	context_table_release(&self->contexts);
 	vec_release(&self->points);
 	vec_release(&self->maps);
@@ -216,6 +219,7 @@ struct stream_sink model_sink(struct model *self)
 		.aggregates = model_fill_aggregates,
 		.scan = on_scan,
 		.accesses = model_fill_accesses,
+		.types = model_fill_types,
 		.image_end = on_image_end,
 		.note = on_note,
 		.name = on_name,
@@ -265,7 +269,7 @@ int model_load(struct model *self, const char *path, const struct trace_read_opt
 		return err_set(err, ERR_INPUT, "%s holds no recorded program that can be read",
 			       path);
 	model_finish(self);
-	return 0;
+	return self->type_table.identities.count ? model_load_type_names(self, path, err) : 0;
 }
 
 struct point_id model_point_of(const struct model *self, u32 context)

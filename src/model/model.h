@@ -24,6 +24,7 @@
 #include "model/contexts.h"
 #include "model/misfits.h"
 #include "model/timeline.h"
+#include "model/types.h"
 #include "trace/reader.h"
 
 struct point_id {
@@ -122,6 +123,8 @@ struct model {
 	struct access_table accesses;
 	bool has_access;           /* accesses were recorded (image.access says how), or some are here */
 	struct access_sums access; /* of all chunks */
+	struct type_table type_table;
+	VEC(const char *) types;   /* names of types, each once */
 	struct context_table contexts;
 	VEC(struct model_point) points;
 	VEC(struct point_map) maps; /* of points with measured coverage */
@@ -151,6 +154,7 @@ struct model {
 	u64 events;
 	u64 strange_events; /* named what cannot be: skipped */
 	u64 strange_accesses; /* the same of accesses */
+	u64 strange_types;    /* and of types */
 	u32 count_shift;
 	u64 recorded_allocations, recorded_bytes, recorded_frees; /* without weights */
 
@@ -161,6 +165,7 @@ struct model {
 	/* inside */
 	VEC(u32) context_points; /* by context id: point + 1 */
 	VEC(u32) frame_points;   /* by frame index: point + 1 */
+	struct map types_by_name; /* hash of a name: index of types + 1 */
 	struct arena arena;
 	bool finished;
 };
@@ -200,6 +205,16 @@ bool model_chunk_access(const struct model *self, u64 chunk, struct chunk_access
 
 /* Which bytes of the point's chunks were accessed; NULL if it is not known, see struct point_map. */
 const struct point_map *model_point_map(const struct model *self, struct point_id point);
+
+/* The type of what is in a chunk, as the program or, if that said nothing, the object itself told it; false
+ * if neither did. Whoever has other sources asks here first. */
+bool model_chunk_type(const struct model *self, u64 chunk, struct chunk_type *type);
+
+/* What one enum type_source told. */
+bool model_chunk_type_by(const struct model *self, u64 chunk, u8 source, struct chunk_type *type);
+
+/* Gives an identity of the types that were told its name, as model_load does with those of the file. */
+int model_name_type(struct model *self, u64 identity, const char *name, struct err *err);
 
 /* Successful calls by the call column of HW_KINDS ("malloc", "free" …), in numbers. */
 u64 model_calls(const struct model *self, const char *call);

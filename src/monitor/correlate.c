@@ -9,12 +9,14 @@
 #include "monitor/access.h"
 #include "monitor/aggregates.h"
 #include "monitor/live.h"
+#include "monitor/type_rows.h"
 #include "monitor/waiting.h"
 
 enum {
 	AHEAD = 16,            /* records between prefetch and use of a place in the table */
 	OUT_EVENTS = 1024,     /* events handed to the sink at once */
 	OUT_ACCESSES = 1024,   /* and rows of accesses */
+	OUT_TYPES = 1024,      /* and of types */
 	WAITING_MAX = 1 << 20, /* records that may wait; then the oldest are given up early */
 };
 
@@ -33,6 +35,7 @@ struct correlator {
 	struct stream_totals totals;
 	struct aggregates aggregates;
 	struct access_rows accesses;
+	struct type_rows types;
 	u64 out_first; /* chunks from this one on are not told yet, or are in `out` */
 	u32 out_count;
 	struct event out[OUT_EVENTS];
@@ -71,6 +74,7 @@ void correlator_free(struct correlator *self)
 	waiting_release(&self->waiting);
 	aggregates_release(&self->aggregates);
 	access_rows_release(&self->accesses);
+	type_rows_release(&self->types);
 	free(self);
 }
 
@@ -89,6 +93,17 @@ static int flush_accesses(struct correlator *self, struct err *err)
 	return status;
 }
 
+/* Types belong to chunks whose births are told by now. */
+static int flush_types(struct correlator *self, struct err *err)
+{
+	u64 count = self->types.out.count;
+
+	vec_clear(&self->types.out);
+	if (!count || !self->sink.types)
+		return 0;
+	return self->sink.types(self->sink.self, self->types.out.data, count, err);
+}
+
 int correlator_flush(struct correlator *self, struct err *err)
 {
 	u32 count = self->out_count;
@@ -96,9 +111,34 @@ int correlator_flush(struct correlator *self, struct err *err)
 
 	self->out_count = 0;
 	self->out_first = self->next_chunk;
-	if (status < 0 || !count || !self->sink.events)
-		return status;
-	return self->sink.events(self->sink.self, self->out, count, err);
+	if (status == 0 && count && self->sink.events)
+		status = self->sink.events(self->sink.self, self->out, count, err);
+	return status < 0 ? status : flush_types(self, err);
+}
+
+/* Once there are only totals, types are not told either. */
+int correlator_tell_type(struct correlator *self, const struct stream_type *row, struct err *err)
+{
+	if (self->aggregating)
+		return 0;
+	if (!vec_push(&self->types.out, *row))
+		return out_of_memory(err);
+	return self->types.out.count < OUT_TYPES ? 0 : correlator_flush(self, err);
+}
+
+static int tell_type_of(struct correlator *self, const struct type_loose *told,
+			const struct live_block *block, struct err *err)
+{
+	u64 offset = told->address - block->address;
+	struct stream_type row = {
+		.chunk = block->chunk & ~LIVE_QUEUED,
+		.identity = told->identity,
+		.count = told->count,
+		.offset = offset < UINT32_MAX ? (u32)offset : UINT32_MAX,
+		.source = TYPE_DECLARED,
+	};
+
+	return correlator_tell_type(self, &row, err);
 }
 
 static inline int tell(struct correlator *self, const struct told_record *told, u64 size, u64 chunk,
@@ -195,6 +235,18 @@ static inline int tell_end(struct correlator *self, const struct told_record *to
 	return tell(self, told, ending->size, ending->chunk, ending->flags, err);
 }
 
+/* The birth of a block that waited was told: so are the types that waited for it. */
+static int settle_types(struct correlator *self, const struct live_block *block,
+			const struct told_record *birth, int status, struct err *err)
+{
+	struct type_loose loose;
+
+	while (status == 0 && self->types.loose.count &&
+	       type_rows_take(&self->types, birth, &loose))
+		status = tell_type_of(self, &loose, block, err);
+	return status;
+}
+
 /* As tell_new, for a record in the spill. */
 static int tell_birth(struct correlator *self, struct live_block *block,
 		      const struct told_record *told, struct err *err)
@@ -203,7 +255,7 @@ static int tell_birth(struct correlator *self, struct live_block *block,
 	block->context = told->record.context;
 	block_set_chunk(block, self->next_chunk);
 	block_set_birth(self, block, (u32)told->record.ticks);
-	return tell_new(self, told, err);
+	return settle_types(self, block, told, tell_new(self, told, err), err);
 }
 
 /* The chunk ends; its record stays in the spill, as one of nothing, for the caller to remove. */
@@ -608,6 +660,31 @@ static int accesses_finish(struct correlator *self, struct err *err)
 	return status;
 }
 
+/* The thread's own birth may be among what waits at the address; then it is that block's type. */
+static int feed_type(struct correlator *self, const struct told_record *told, struct err *err)
+{
+	struct type_loose loose = type_loose_of(told);
+	struct live_block block;
+	bool found = live_cover(&self->live, loose.address, &block);
+	u32 birth = found && block_is_queued(&block)
+			    ? waiting_birth_by(&self->waiting, block.extra, told->thread)
+			    : 0;
+
+	if (birth) {
+		loose.birth_ticks = self->waiting.waiters.data[birth].told.record.ticks;
+		return type_rows_loosen(&self->types, &loose) ? 0 : out_of_memory(err);
+	}
+	if (found && block_is_live(&block))
+		return tell_type_of(self, &loose, &block, err);
+	self->types.unknown++;
+	return 0;
+}
+
+u64 correlator_unknown_types(const struct correlator *self)
+{
+	return self->types.unknown;
+}
+
 bool correlator_give_access(struct correlator *self, const struct stream_access *row)
 {
 	return access_rows_give(&self->accesses, row);
@@ -638,6 +715,8 @@ static __attribute__((noinline)) int feed_other(struct correlator *self,
 		break;
 	case HW_ACCESS:
 		return feed_access(self, told, err);
+	case HW_TYPE:
+		return feed_type(self, told, err);
 	case HW_LOST:
 		self->totals.lost_events += record->size;
 		break;

@@ -43,6 +43,13 @@ bool correlator_give_access(struct correlator *self, const struct stream_access 
 /* Rows whose block was never told; all of them only after correlator_finish. */
 u64 correlator_unknown_accesses(const struct correlator *self);
 
+/* Tells the type of a chunk whose birth was fed, after it. (HW_TYPE records, whose size is an identity and
+ * whose context a count, find their chunks themselves.) */
+int correlator_tell_type(struct correlator *self, const struct stream_type *row, struct err *err);
+
+/* Records of types whose block was never told. */
+u64 correlator_unknown_types(const struct correlator *self);
+
 /* Records in order of their stamps as far as possible. Kinds that neither allocate nor free are
  * told as they are, HW_THREAD is skipped. */
 int correlator_feed(struct correlator *self, const struct told_record *records, u64 count,

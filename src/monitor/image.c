@@ -194,8 +194,10 @@ static void image_forget(struct image *self)
 	self->batch_count = 0;
 	self->threads = 0;
 	self->saved_allocations = 0;
-	for (u64 i = 0; i < self->slots.count; i++)
+	for (u64 i = 0; i < self->slots.count; i++) {
 		self->slots.data[i].thread = NO_THREAD; /* told at its next record */
+		memset(self->slots.data[i].types, 0, sizeof(self->slots.data[i].types));
+	}
 	for (u32 i = 0; i < HW_FAULT_COUNT; i++)
 		self->faults_before[i] = load_relaxed(&self->berth.control->faults[i]);
 }
@@ -316,12 +318,23 @@ int image_feed(struct image *self, struct err *err)
 	return status < 0 ? status : correlator_feed(self->correlator, self->batch, count, err);
 }
 
-/* The mark's name, told before it. */
-static int mark_prepare(struct image *self, struct hw_record *record, struct err *err)
+/* A name is told before what has it. */
+int image_tell_name(struct image *self, u32 id, struct err *err)
 {
-	struct stream_name told = { .id = (u32)record->address };
+	struct stream_name told = { .id = id };
 	struct hw_name name;
 
+	if (self->names_told[id / 64] >> (id % 64) & 1)
+		return 0;
+	self->names_told[id / 64] |= (u64)1 << (id % 64);
+	name = berth_names(&self->berth)[id];
+	name.text[sizeof(name.text) - 1] = 0;
+	told.text = name.text;
+	return self->sink.name ? self->sink.name(self->sink.self, &told, err) : 0;
+}
+
+static int mark_prepare(struct image *self, struct hw_record *record, struct err *err)
+{
 	if (!hw_mark_is_named(record->aux) || !record->address)
 		return 0;
 	if (record->address >= HW_NAMES) {
@@ -329,17 +342,11 @@ static int mark_prepare(struct image *self, struct hw_record *record, struct err
 		record->address = 0;
 		return 0;
 	}
-	if (self->names_told[told.id / 64] >> (told.id % 64) & 1)
-		return 0;
-	self->names_told[told.id / 64] |= (u64)1 << (told.id % 64);
-	name = berth_names(&self->berth)[told.id];
-	name.text[sizeof(name.text) - 1] = 0;
-	told.text = name.text;
-	return self->sink.name ? self->sink.name(self->sink.self, &told, err) : 0;
+	return image_tell_name(self, (u32)record->address, err);
 }
 
-/* Threads, unknown contexts, marks, accesses, routines and damaged records: all that is rare. 1 = the record is
- * not to be fed. */
+/* Threads, unknown contexts, marks, accesses, routines, types and damaged records: all that is rare. 1 =
+ * the record is not to be fed. */
 static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_record *record,
 			 struct err *err)
 {
@@ -363,6 +370,8 @@ static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_re
 		return image_add_part(self, &self->slots.data[slot], nested, record, err);
 	if (status == 0 && (record->kind == HW_ENTER || record->kind == HW_LEAVE))
 		return image_add_routine(self, *thread, record, err);
+	if (status == 0 && record->kind == HW_TYPE)
+		return image_add_type(self, &self->slots.data[slot], nested, record, err);
 	if (status == 0 && record->context && !context_is_told(self, record->context))
 		status = context_tell(self, record->context, err);
 	if (status == 0 && record->kind == HW_MARK)

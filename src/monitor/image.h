@@ -27,8 +27,13 @@ struct ring_cursor {
 
 struct access_gather; /* access.h */
 
+struct type_begun { /* a HW_TYPE_FIRST whose count is to come; address 0 = none */
+	u64 address, identity;
+};
+
 struct slot_cursor {
 	struct ring_cursor ring, nested;
+	struct type_begun types[2]; /* of ring and nested */
 	struct access_gather *gathers; /* of ring and nested; NULL until there is an access */
 	u32 thread; /* index of the owner, or NO_THREAD */
 };
@@ -127,7 +132,7 @@ void image_mark(struct image *self, u32 mark);
 /* Only totals per context from now on. */
 void image_aggregate(struct image *self);
 
-/* For image.c, image_access.c, image_routine.c, merge.c and modlog.c. */
+/* For image.c, image_access.c, image_routine.c, image_type.c, merge.c and modlog.c. */
 void image_fail(struct image *self, const struct err *err);
 int image_add(struct image *self, u32 slot, bool nested, const struct hw_record *record,
 	      struct err *err);
@@ -151,6 +156,12 @@ int image_add_step(struct image *self, u32 thread, const struct hw_record *recor
 int image_flush_routines(struct image *self, struct err *err);
 int image_note_routines(struct image *self, struct err *err);
 void image_forget_routines(struct image *self);
+
+/* A record of a type. 1 = not to be fed (now); 0 = it is whole, its size the identity of the type, its
+ * context the number of elements. */
+int image_add_type(struct image *self, struct slot_cursor *slot, bool nested,
+		   struct hw_record *record, struct err *err);
+int image_tell_name(struct image *self, u32 id, struct err *err); /* if it was not told yet; below HW_NAMES */
 int modlog_read(struct image *self, struct err *err);
 int modlog_tell_again(struct image *self, struct err *err); /* what was told of modules so far */
 

@@ -101,6 +101,7 @@ int image_note_accesses(struct image *self, struct err *err)
 		{ "access_max", load_relaxed(&control->access_max) },
 		{ "access_unknown", correlator_unknown_accesses(self->correlator) },
 		{ "access_damaged", self->damaged_accesses },
+		{ "type_unknown", correlator_unknown_types(self->correlator) },
 	};
 	int status = 0;
 

@@ -152,6 +152,60 @@ struct live_block *live_take_out(struct live_table *self, u64 address, bool *fai
 	return block;
 }
 
+/* ---- blocks around an address ----------------------------------------------------------------- */
+
+enum { COVER_BACK = 64 << 10, COOKIE_MAX = 4096 };
+
+static bool covers(const struct live_block *block, u64 address)
+{
+	return address - block->address < block->size || address == block->address;
+}
+
+/* The nearest block with a cell that starts at or before the address. */
+static bool cell_before(struct live_table *self, u64 address, struct live_block *block)
+{
+	u64 step = 1 << LIVE_CELL_BITS, at = address & ~(step - 1);
+
+	for (; address - at <= COVER_BACK && at >= step; at -= step) {
+		struct live_region *region = live_region(self, at);
+		const struct live_cell *cell;
+		u64 start;
+
+		if (!region || !*live_leaf_of(region, at)) {
+			at &= ~(((u64)1 << (region ? LIVE_LEAF_BITS : LIVE_REGION_BITS)) - 1);
+			continue;
+		}
+		cell = live_cell_in(self, *live_leaf_of(region, at), at);
+		start = at | (cell->what & (step - 1));
+		if (!cell->who || start > address)
+			continue;
+		*block = cell_block(cell, start);
+		return true;
+	}
+	return false;
+}
+
+/* A block of the spill that starts where the address would be of an object behind a cookie. */
+static bool spill_cover(struct live_table *self, u64 address, struct live_block *block)
+{
+	for (u64 back = 0; back <= COOKIE_MAX && back < address; back = back ? 2 * back : 8) {
+		const struct live_block *found = spill_find(&self->spill, address - back);
+
+		if (!found || !(found->chunk & LIVE_QUEUED || covers(found, address)))
+			continue;
+		*block = *found;
+		return true;
+	}
+	return false;
+}
+
+bool live_cover(struct live_table *self, u64 address, struct live_block *block)
+{
+	if (cell_before(self, address, block) && covers(block, address))
+		return true;
+	return self->spill.used && spill_cover(self, address, block);
+}
+
 static bool leaf_each(const struct live_table *self, u32 leaf, u64 address,
 		      bool (*tell)(void *tell_self, const struct live_block *block), void *tell_self)
 {

@@ -65,6 +65,12 @@ void live_release(struct live_table *self);
  * *failed, and changes nothing, if there is no memory to move it. */
 struct live_block *live_take_out(struct live_table *self, u64 address, bool *failed);
 
+/* The block that covers the address, which may lie behind its start: an array with a cookie, an object with
+ * a header. Looks no further back than 64 KiB, among the blocks of the spill only where compilers put
+ * cookies. A block of the spill for which events wait covers whatever it may cover once they are told.
+ * False if there is none. */
+bool live_cover(struct live_table *self, u64 address, struct live_block *block);
+
 /* Calls for every live block, those of the spill last, until the function returns false; then so does this. */
 bool live_each(const struct live_table *self,
 	       bool (*tell)(void *tell_self, const struct live_block *block), void *tell_self);

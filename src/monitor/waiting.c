@@ -200,6 +200,17 @@ u32 waiting_birth(const struct waiting *self, u32 queue_index)
 	return 0;
 }
 
+u32 waiting_birth_by(const struct waiting *self, u32 queue, u32 thread)
+{
+	for (u32 i = self->queues.data[queue].last; i; i = self->waiters.data[i].prev) {
+		const struct told_record *told = &self->waiters.data[i].told;
+
+		if (told->thread == thread && hw_kind_allocates(told->record.kind))
+			return i;
+	}
+	return 0;
+}
+
 u32 waiting_relax(struct waiting *self, u64 before_ns)
 {
 	while (self->unrelaxed) {

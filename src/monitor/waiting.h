@@ -58,6 +58,9 @@ u32 waiting_life(const struct waiting *self, u32 queue, bool near, u32 *death);
 /* Some birth, whatever waits before it; 0 = none. */
 u32 waiting_birth(const struct waiting *self, u32 queue);
 
+/* The last birth by the thread that waits in the queue; 0 = none. */
+u32 waiting_birth_by(const struct waiting *self, u32 queue, u32 thread);
+
 /* The next record whose queue is to be relaxed, having waited since before `before_ns`: the queue
  * has become relaxed, and may now go on. 0 = none. */
 u32 waiting_relax(struct waiting *self, u64 before_ns);

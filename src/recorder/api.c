@@ -154,6 +154,21 @@ HWR_EXPORT void heapwise_recorder_name(int what, const char *name)
 	put_mark(&caller, marks[what], name ? hwr_name(name) : 0, 0);
 }
 
+HWR_EXPORT void heapwise_recorder_type(const void *pointer, const void *type, const char *name,
+				       uint64_t count)
+{
+	struct hwr_call call = {.caller = HWR_CALLER()};
+	u64 identity;
+
+	if (!pointer || !attached())
+		return;
+	identity = name ? hwr_name(name) : (u64)type;
+	if (!identity)
+		return;
+	hwr_call_begin(&call);
+	hwr_call_type(&call, (u64)pointer, identity, count);
+}
+
 HWR_EXPORT void heapwise_recorder_on_snapshot(void (*call)(void *), void *argument)
 {
 	if (!attached())

@@ -198,3 +198,29 @@ void hwr_call_mark(struct hwr_call *call, u32 mark, u64 address, u64 number)
 	if (call->t && !call->suppressed)
 		put(call, hw_ticks(), HW_MARK, (u16)mark, address, number);
 }
+
+/* Both parts stand in one ring: nothing can come between them while the thread is busy. */
+void hwr_call_type(struct hwr_call *call, u64 address, u64 identity, u64 count)
+{
+	struct hwr_thread *t = call->t;
+	struct hw_record record = {
+		.address = address,
+		.size = identity,
+		.kind = HW_TYPE,
+		.aux = count > 1 ? HW_TYPE_FIRST : count ? HW_TYPE_ONE : HW_TYPE_BARE,
+	};
+
+	if (!t || call->paused || call->suppressed)
+		return;
+	t->busy_sp = call->caller.sp;
+	t->state |= HWR_BUSY;
+	record.ticks = hwr_stamp_now(t);
+	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;
+	hwr_ring_put(t, &record);
+	if (count > 1) {
+		record.aux = HW_TYPE_COUNT;
+		record.size = count;
+		hwr_ring_put(t, &record);
+	}
+	t->state &= ~(u32)HWR_BUSY;
+}

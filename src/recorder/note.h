@@ -149,6 +149,8 @@ void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size
 void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size);
 /* A mark (enum hw_mark); it is the program's word and recorded while paused, too. */
 void hwr_call_mark(struct hwr_call *call, u32 mark, u64 address, u64 number);
+/* The type of the block that the address lies in; count 0 = unknown. */
+void hwr_call_type(struct hwr_call *call, u64 address, u64 identity, u64 count);
 
 /* Around a real function that itself calls hooked functions (operator new calls malloc): what it
  * does inside is not recorded a second time. */

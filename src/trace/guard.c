@@ -320,6 +320,16 @@ static int tell_accesses(void *self, const struct stream_access *rows, u64 count
 	return guard->out.accesses(guard->out.self, rows, count, err);
 }
 
+static int tell_types(void *self, const struct stream_type *rows, u64 count, struct err *err)
+{
+	struct guard *guard = self;
+	int status = need_image(guard, err);
+
+	if (status <= 0 || !guard->out.types)
+		return status < 0 ? status : 0;
+	return guard->out.types(guard->out.self, rows, count, err);
+}
+
 static int tell_image_end(void *self, const struct stream_image_end *end, struct err *err)
 {
 	struct guard *guard = self;
@@ -363,6 +373,7 @@ struct stream_sink guard_sink(struct guard *guard)
 		.aggregates = tell_aggregates,
 		.scan = tell_scan,
 		.accesses = tell_accesses,
+		.types = tell_types,
 		.image_end = tell_image_end,
 		.note = tell_note,
 		.name = tell_name,

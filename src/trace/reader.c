@@ -18,6 +18,7 @@
 #include "trace/guard.h"
 #include "trace/readerfile.h"
 #include "trace/routines.h"
+#include "trace/types.h"
 
 enum { EVENT_BATCH = 4096 }; /* 192 KiB of events: decoded and used while in the cache */
 
@@ -40,7 +41,7 @@ struct reading {
 	struct scan_gather gather;
 	u32 decoder_image;
 	struct routine_reader *routines;
-	bool wants_events, wants_accesses;
+	bool wants_events, wants_accesses, wants_types;
 	struct event events[EVENT_BATCH];
 };
 
@@ -94,6 +95,8 @@ static void summarize(struct trace_reader *reader)
 			info->accesses += entry->items;
 		if (entry->type == HW_BLOCK_ROUTINES)
 			info->routines += entry->items;
+		if (entry->type == HW_BLOCK_TYPES)
+			info->types += entry->items;
 		if (entry->type == HW_BLOCK_SYMBOLS)
 			info->has_symbols = true;
 		if (entry->image != HW_NO_IMAGE && entry->image >= info->images)
@@ -231,6 +234,17 @@ static int read_routines(struct reading *r, const struct hw_block_header *header
 	return routines_tell(r->routines, payload, header->raw_bytes, header->items, r->guard, err);
 }
 
+static int read_types(struct reading *r, const struct hw_block_header *header, const u8 *payload,
+		      struct err *err)
+{
+	struct types_reading to = {r->wants_events ? r->decoder : NULL, &r->guarded,
+				   &r->reader->info.lost_types};
+
+	if (!enter_chunks(r, header))
+		return BLOCK_CONTENT;
+	return types_tell(&to, payload, header->raw_bytes, header->items, err);
+}
+
 static int read_payload(struct reading *r, const struct hw_block_header *header,
 			const u8 *payload, struct err *err)
 {
@@ -245,6 +259,8 @@ static int read_payload(struct reading *r, const struct hw_block_header *header,
 		return read_accesses(r, header, payload, err);
 	case HW_BLOCK_ROUTINES:
 		return read_routines(r, header, payload, err);
+	case HW_BLOCK_TYPES:
+		return read_types(r, header, payload, err);
 	default:
 		return read_events(r, header, payload, err);
 	}
@@ -263,6 +279,7 @@ static bool is_told(const struct reading *r, u32 type)
 	return type == HW_BLOCK_FACTS || type == HW_BLOCK_CONTEXTS ||
 	       (type == HW_BLOCK_EVENTS && r->wants_events) ||
 	       (type == HW_BLOCK_ACCESSES && r->wants_accesses) ||
+	       (type == HW_BLOCK_TYPES && r->wants_types) ||
 	       (type == HW_BLOCK_ROUTINES && r->routines);
 }
 
@@ -342,7 +359,7 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 	if (status < 0)
 		return status;
 	info->damaged_blocks = info->damaged_bytes = info->lost_chunks = info->lost_names = 0;
-	info->lost_accesses = 0;
+	info->lost_accesses = info->lost_types = 0;
 	info->damage[0] = '\0';
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -351,6 +368,7 @@ int trace_read(struct trace_reader *reader, const struct trace_read_options *opt
 	r->options = options;
 	r->decoder_image = HW_NO_IMAGE;
 	r->wants_accesses = sink->accesses;
+	r->wants_types = sink->types;
 	r->wants_events = sink->events || r->wants_accesses; /* which number the chunks */
 	r->decoder = decoder_new();
 	r->guard = guard_new(sink);

@@ -17,6 +17,7 @@ struct trace_info {
 	u64 events;          /* by the block headers */
 	u64 accesses;        /* rows of accesses, by the block headers */
 	u64 routines;        /* rows of routines, by the block headers */
+	u64 types;           /* rows of types, by the block headers */
 	bool complete;       /* has its index: the run was closed properly */
 	bool has_symbols;
 	u64 damaged_blocks;  /* filled by trace_read */
@@ -24,6 +25,7 @@ struct trace_info {
 	char damage[256];    /* first damage in words, with block number and offset */
 	u64 lost_chunks;     /* frees told with NO_CHUNK because their allocation was damaged */
 	u64 lost_accesses;   /* rows whose chunk was damaged */
+	u64 lost_types;      /* likewise */
 	u64 lost_names;      /* contexts, threads … that were named but not told: see below */
 };
 
@@ -45,7 +47,10 @@ struct trace_read_options {
  * names a lost context, thread or module gets context 0 or a placeholder (tid 0, path ""), a lost
  * image record becomes one with pid 0, chunks are renumbered without gaps, in events, classes and
  * accesses alike. An allocation whose address was lost with another block has address 0. Only
- * image_end may be missing, if the monitor died. */
+ * image_end may be missing, if the monitor died.
+ *
+ * A sink that takes types and neither events nor accesses is told the chunks as the file numbers them:
+ * events need not be decoded for it. */
 int trace_read(struct trace_reader *reader, const struct trace_read_options *options,
 	       const struct stream_sink *sink, struct err *err);
 

@@ -188,6 +188,21 @@ struct stream_routine {
 	u8 step;     /* enum routine_step */
 };
 
+enum type_source { /* how a chunk's type is known; numbers are those of the trace file */
+	TYPE_DECLARED = 1, /* the program said so */
+	TYPE_VTABLE = 2,   /* the object's own pointer to its virtual functions, read while it lived */
+};
+
+/* The type of what is in a chunk, as one source knows it. */
+struct stream_type {
+	u64 chunk;
+	u64 identity; /* address of a symbol (the type's own, or a vtable's address point), or below HW_NAMES
+			 the number of a name */
+	u64 count;    /* elements, 0 = unknown */
+	u32 offset;   /* in the chunk, of the first element */
+	u8 source;    /* enum type_source */
+};
+
 enum image_end_how { /* why an image ended */
 	IMAGE_EXITED,   /* value = exit status */
 	IMAGE_KILLED,   /* value = signal */
@@ -233,6 +248,9 @@ struct stream_sink {
 	 * event that ends it. Of several for one chunk the last one counts. */
 	int (*accesses)(void *self, const struct stream_access *rows, u64 count, struct err *err);
 	int (*routines)(void *self, const struct stream_routine *rows, u64 count, struct err *err);
+	/* After the event that begins the chunk, maybe after the one that ends it; before image_end. Of
+	 * several of one source for one chunk the last one counts. */
+	int (*types)(void *self, const struct stream_type *rows, u64 count, struct err *err);
 	int (*name)(void *self, const struct stream_name *name, struct err *err);
 	int (*image_end)(void *self, const struct stream_image_end *end, struct err *err);
 	int (*note)(void *self, const char *key, const char *value, struct err *err); /* e.g. "unrecorded_children" = "3" */

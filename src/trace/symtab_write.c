@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Appends resolved symbols to a trace. Runs on the host, after the recording. Never rewrites a byte
  * that is there; if it fails, the file is as it was. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/map.h"
 #include "format/varint.h"
-#include "trace/blockfile.h"
-#include "trace/readerfile.h"
+#include "trace/append.h"
 #include "trace/symtab.h"
 
 enum { BLOCK_FULL = 1 << 20, TEXT_MAX = 64 << 10 };
@@ -133,55 +129,22 @@ static int append_entries(struct block_file *file, const struct symbol_entry *en
 	return status;
 }
 
-/* The trace's list of blocks becomes that of the file to be continued. */
-static int open_to_append(struct block_file *file, struct trace_reader *reader, const char *path,
-			  struct err *err)
-{
-	u64 end = trace_info(reader)->file_bytes;
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+struct job {
+	const struct symbol_entry *entries;
+	u64 count;
+};
 
-	if (fd < 0 || lseek(fd, (off_t)end, SEEK_SET) < 0) {
-		err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
-		goto fail;
-	}
-	if (block_file_init(file, fd, end, 1) < 0) {
-		err_set(err, ERR_MEMORY, "out of memory");
-		goto fail;
-	}
-	file->list = *reader_list(reader);
-	*reader_list(reader) = (struct block_list){0};
-	block_list_drop_damage(&file->list);
-	return 0;
-fail:
-	if (fd >= 0)
-		close(fd);
-	return ERR_SYSTEM;
+static int append(struct block_file *file, void *data, struct err *err)
+{
+	const struct job *job = data;
+
+	return append_entries(file, job->entries, job->count, err);
 }
 
 int trace_write_symbols(const char *path, const struct symbol_entry *entries, u64 count,
 			struct err *err)
 {
-	struct trace_reader *reader = trace_open(path, err);
-	struct block_file file;
-	bool complete;
-	int status, failure;
-	u64 end;
+	struct job job = {entries, count};
 
-	if (!reader)
-		return ERR_INPUT;
-	end = trace_info(reader)->file_bytes;
-	complete = trace_info(reader)->complete;
-	status = open_to_append(&file, reader, path, err);
-	trace_close(reader);
-	if (status < 0)
-		return status;
-	status = append_entries(&file, entries, count, err);
-	if (status == 0)
-		block_file_finish(&file, complete);
-	if ((status < 0 || file.failure) && ftruncate(file.fd, (off_t)end))
-		status = err_set(err, ERR_SYSTEM, "cannot cut %s: %s", path, strerror(errno));
-	failure = block_file_release(&file);
-	if (status == 0 && failure)
-		status = err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(failure));
-	return status;
+	return trace_append(path, append, &job, err);
 }

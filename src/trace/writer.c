@@ -21,11 +21,13 @@
 #include "trace/facts.h"
 #include "trace/outbox.h"
 #include "trace/routines.h"
+#include "trace/types.h"
 
 _Static_assert(PARCEL_PARTS - (int)ENCODER_PARTS >= 0, "parts of an events block fit");
 _Static_assert(PARCEL_PARTS - (int)CONTEXT_COLUMNS > 0, "parts of a contexts block fit");
 _Static_assert(PARCEL_PARTS - (int)ACCESSES_PARTS >= 0, "parts of an accesses block fit");
 _Static_assert(PARCEL_PARTS - (int)ROUTINES_PARTS >= 0, "parts of a routines block fit");
+_Static_assert(PARCEL_PARTS - (int)TYPES_PARTS >= 0, "parts of a types block fit");
 
 enum { FACTS_FULL = 256 << 10 };
 #define QUEUE_BYTES (256ull << 20)
@@ -37,6 +39,7 @@ struct trace_writer {
 	struct contexts contexts;
 	struct accesses accesses;
 	struct routines *routines; /* NULL until there are any */
+	struct types types;
 	u32 image;      /* that the blocks belong to, or HW_NO_IMAGE between images */
 	u32 next_image;
 	char *path;
@@ -132,6 +135,26 @@ static void send_accesses(struct trace_writer *writer)
 	send(writer, parcel, HW_BLOCK_ACCESSES, items);
 }
 
+static void send_types(struct trace_writer *writer)
+{
+	u32 part_bytes[TYPES_PARTS], items = writer->types.items;
+	struct parcel *parcel;
+
+	if (!items)
+		return;
+	if (types_failed(&writer->types)) {
+		outbox_fail(writer->outbox, ENOMEM);
+		return;
+	}
+	parcel = parcel_or_fail(writer, types_bytes(&writer->types, part_bytes));
+	if (!parcel)
+		return;
+	memcpy(parcel->part_bytes, part_bytes, sizeof(part_bytes));
+	parcel->raw.parts = TYPES_PARTS;
+	types_finish(&writer->types, parcel->payload);
+	send(writer, parcel, HW_BLOCK_TYPES, items);
+}
+
 static void send_routines(struct trace_writer *writer)
 {
 	u32 part_bytes[ROUTINES_PARTS], items = writer->routines ? routines_count(writer->routines) : 0;
@@ -154,6 +177,7 @@ static void send_all(struct trace_writer *writer)
 	send_contexts(writer);
 	send_events(writer);
 	send_accesses(writer);
+	send_types(writer);
 	send_routines(writer);
 }
 
@@ -344,6 +368,19 @@ static int write_routines(void *self, const struct stream_routine *rows, u64 cou
 	return 0;
 }
 
+static int write_types(void *self, const struct stream_type *rows, u64 count, struct err *err)
+{
+	struct trace_writer *writer = self;
+
+	(void)err;
+	for (u64 i = 0; i < count && !failed(writer); i++) {
+		types_add(&writer->types, &rows[i]);
+		if (writer->types.items == HW_BLOCK_TYPES_MAX)
+			send_all(writer);
+	}
+	return 0;
+}
+
 static int write_image_end(void *self, const struct stream_image_end *end, struct err *err)
 {
 	struct trace_writer *writer = self;
@@ -395,6 +432,7 @@ struct stream_sink trace_writer_sink(struct trace_writer *writer)
 		.scan = write_scan,
 		.accesses = write_accesses,
 		.routines = write_routines,
+		.types = write_types,
 		.image_end = write_image_end,
 		.note = write_note,
 		.name = write_name,
@@ -408,6 +446,7 @@ static void writer_free(struct trace_writer *writer)
 	contexts_release(&writer->contexts);
 	accesses_release(&writer->accesses);
 	routines_free(writer->routines);
+	types_release(&writer->types);
 	free(writer->path);
 	free(writer);
 }
