@@ -41,6 +41,18 @@ bench: deps-build
 	@$(MAKE) --no-print-directory all
 	@bench/run --heapwise $(BUILD)/heapwise $(BENCH_FLAGS)
 
+bench-cases: deps-build
+	@tools/install-deps cases
+	@$(MAKE) --no-print-directory all
+	@for case in memcached leveldb protobuf bamtools; do \
+		bench/cases/$$case --heapwise $(BUILD)/heapwise $(CASE_FLAGS) || exit; \
+	done
+
+bench-access: deps-build
+	@tools/install-deps bench
+	@$(MAKE) --no-print-directory all
+	@bench/run-access --heapwise $(BUILD)/heapwise $(BENCH_FLAGS)
+
 fuzz:
 	@tools/install-deps build fuzz
 	@tools/fuzz $(BUILD)/fuzz $(MINUTES)
@@ -57,10 +69,12 @@ help:
 	@echo 'make test       build and run all tests (below 15 minutes on 2 cores)'
 	@echo 'make test-full  the same with the long tests'
 	@echo 'make bench      compare with heaptrack (BENCH_FLAGS=--quick)'
+	@echo 'make bench-cases record the accesses of the programs in docs/CASE-STUDIES.md (CASE_FLAGS=--rounds=3)'
+	@echo 'make bench-access  what recording accesses costs, compared with DHAT'
 	@echo 'make fuzz       fuzz the parsers (MINUTES=$(MINUTES))'
 	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make clean      remove $(BUILD)'
 	@echo
 	@echo 'run, test, bench and fuzz install missing Debian or Ubuntu packages first.'
 
-.PHONY: all configure deps-build deps-test run test test-full bench fuzz install clean help
+.PHONY: all configure deps-build deps-test run test test-full bench bench-access bench-cases fuzz install clean help

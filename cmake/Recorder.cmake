@@ -13,6 +13,10 @@ endif()
 set(recorder_dir ${PROJECT_SOURCE_DIR}/src/recorder)
 file(GLOB recorder_sources CONFIGURE_DEPENDS
 	${recorder_dir}/*.c
+	${recorder_dir}/pool/*.c
+	${recorder_dir}/pool/arch/${HEAPWISE_CPU}/*.c
+	${recorder_dir}/pool/arch/${HEAPWISE_CPU}/*.S
+	${recorder_dir}/routine/*.c
 	${recorder_dir}/unwind/*.c
 	${recorder_dir}/unwind/arch/${HEAPWISE_CPU}/*.c
 	${recorder_dir}/unwind/arch/${HEAPWISE_CPU}/*.S)
@@ -32,7 +36,8 @@ function(heapwise_recorder target name)
 	set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
 		LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 	target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src
-		${PROJECT_SOURCE_DIR}/include ${recorder_dir}/unwind/arch/${HEAPWISE_CPU})
+		${PROJECT_SOURCE_DIR}/include ${recorder_dir}/unwind/arch/${HEAPWISE_CPU}
+		${recorder_dir}/pool/arch/${HEAPWISE_CPU})
 	# -O2 also in debug builds: at -O0 the hooks would not keep to their stack limit.
 	target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS} -O2
 		"$<$<COMPILE_LANGUAGE:C>:${recorder_options}>"
@@ -73,6 +78,9 @@ if(recorder_sources)
 	# It defines functions that the compiler believes to know and that headers define inline.
 	target_compile_definitions(recorder_access PRIVATE HWR_ACCESS __NO_INLINE__=1)
 	target_compile_options(recorder_access PRIVATE $<$<COMPILE_LANGUAGE:C>:-fno-builtin>)
+	# The path of every access has no frame; nothing is unwound from there.
+	set_source_files_properties(${recorder_dir}/access/shadow/record.c PROPERTIES
+		COMPILE_OPTIONS -fomit-frame-pointer)
 	target_link_options(recorder_access PRIVATE -static-libgcc)
 	foreach(kind program library)
 		foreach(compiler gcc clang)

@@ -23,6 +23,7 @@ set(HEAPWISE_EXTERNAL_base m)
 set(HEAPWISE_EXTERNAL_trace zstd Threads::Threads)
 set(HEAPWISE_EXTERNAL_symbols dw elf iberty)
 set(HEAPWISE_EXTERNAL_analysis m)
+set(HEAPWISE_EXTERNAL_output m)
 set(HEAPWISE_EXTERNAL_monitor elf Threads::Threads)
 set(HEAPWISE_EXTERNAL_serve microhttpd Threads::Threads)
 

@@ -2,7 +2,7 @@
 # One executable per file tests/unit/test_*.c, plain and with sanitizers.
 file(GLOB unit_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_*.c)
 if(NOT HEAPWISE_HOST)
-	list(FILTER unit_sources INCLUDE REGEX "/test_(base|format|heap)[^/]*\\.c$")
+	list(FILTER unit_sources INCLUDE REGEX "/test_(base|format|heap|detour)[^/]*\\.c$")
 endif()
 
 # What runs more than one thread of ours: rings, drain, trace writer, HTTP server.
@@ -33,6 +33,11 @@ function(heapwise_units variant)
 			HEAPWISE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
 			HEAPWISE_BUILD_DIR="${PROJECT_BINARY_DIR}")
 		target_link_libraries(${target} PRIVATE harness${suffix} Threads::Threads)
+		if(name STREQUAL test_detour)
+			set(pool_dir ${PROJECT_SOURCE_DIR}/src/recorder/pool/arch/${HEAPWISE_CPU})
+			target_sources(${target} PRIVATE ${pool_dir}/thunk_arch.S)
+			target_include_directories(${target} PRIVATE ${pool_dir})
+		endif()
 		add_dependencies(tests ${target})
 		string(REGEX REPLACE "^test_" "" short ${name})
 		add_test(NAME ${label}.${short} COMMAND ${target})

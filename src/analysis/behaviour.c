@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "analysis/plain.h"
+
 enum { RUNS_OPEN = 8 };
 
 /* A run that may go on: sums, and its newest chunk. */
@@ -394,7 +396,7 @@ static int chunk_add(struct pass *pass, const struct seen *chunk, struct err *er
 	if (chunk->timed)
 		group_add(pass, self, &state->group, chunk);
 	add_times(pass, self, chunk);
-	if (chunk->measured)
+	if (chunk->measured && !self->unseen)
 		add_accesses(pass, self, chunk);
 	if (!state->runs) {
 		state->runs = arena_new_array(&pass->arena, struct open_run, RUNS_OPEN);
@@ -458,12 +460,32 @@ static void sum_up(struct behaviour_table *self)
 	}
 }
 
+/* Whatever was recorded of a chunk, such a library may have accessed it as well. The C and C++ libraries are
+ * not meant: what they access for the program is recorded. */
+static void tell_plain_libraries(const struct model *model, struct behaviour_table *self)
+{
+	self->plain_libraries = plain_library_any(model);
+	if (!self->plain_libraries)
+		return;
+	for (u64 i = 0; i < self->count; i++)
+		self->points[i].is_lower_bound |= self->points[i].measured.chunks > 0;
+}
+
 /* A limit that is too large is none. */
 static u64 whole(double number) { return number < 0x1p63 ? (u64)number : UINT64_MAX; }
 
-int behaviour_find(const struct model *model, const struct thresholds *limits,
+/* Points whose chunks are used by code that is not instrumented: that none of it was seen says nothing. */
+static void find_unseen(const struct stack_source *source, struct behaviour_table *self)
+{
+	for (u64 i = 0; i < self->count; i++)
+		self->points[i].unseen =
+			plain_allocates(source, source->model->points.data[i].frame);
+}
+
+int behaviour_find(const struct stack_source *source, const struct thresholds *limits,
 		   struct behaviour_table *self, struct err *err)
 {
+	const struct model *model = source->model;
 	struct pass pass = {.model = model, .limits = limits, .table = self};
 	double run = (double)(model->last_ticks - model->image.start_ticks);
 	double ns_per_tick = tick_clock_span_ns(&model->clock, 1);
@@ -476,9 +498,13 @@ int behaviour_find(const struct model *model, const struct thresholds *limits,
 	self->count = model->points.count;
 	self->points = calloc(self->count + 1, sizeof *self->points);
 	pass.states = calloc(self->count + 1, sizeof *pass.states);
+	if (self->points && model->has_access)
+		find_unseen(source, self);
 	status = self->points && pass.states ? add_all(&pass, err) : no_memory(err);
-	if (status == 0)
+	if (status == 0) {
+		tell_plain_libraries(model, self);
 		sum_up(self);
+	}
 	free(pass.states);
 	arena_release(&pass.arena);
 	return status;

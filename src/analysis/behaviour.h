@@ -3,15 +3,15 @@
  * behind scores, inferences and findings. Defined in docs/METHODS.md, "Scores" and "Inferences".
  *
  *	struct behaviour_table table = {0};
- *	if (behaviour_find(model, &thresholds, &table, err) < 0) ...
+ *	if (behaviour_find(source, &thresholds, &table, err) < 0) ...
  *	use(&table.points[point.index]);
  *	behaviour_table_release(&table);
  */
 #ifndef ANALYSIS_BEHAVIOUR_H
 #define ANALYSIS_BEHAVIOUR_H
 
+#include "analysis/stacks.h"
 #include "analysis/thresholds.h"
-#include "model/model.h"
 
 /* What may be said of a point. The first ones are true of single chunks, the others of the point. */
 enum inference {
@@ -52,6 +52,7 @@ struct growth_run {
 struct behaviour {
 	struct tally all;      /* chunks of which the allocation is in the trace */
 	struct tally measured; /* those of which accesses are known */
+	bool unseen;           /* recorded, but made by code that was not: no chunk is measured */
 	struct tally accessed; /* those of them that were accessed */
 	struct tally hits[CHUNK_INFERENCES];
 	u32 estimated, lower_bound;        /* bits 1 << inference: a hit rests on such accesses */
@@ -75,10 +76,13 @@ struct behaviour {
 struct behaviour_table {          /* all zero = empty */
 	struct behaviour *points; /* by point */
 	u64 count;
+	/* Libraries without instrumentation were loaded: a chunk may have been given to them. */
+	bool plain_libraries;
 	struct behaviour whole; /* sums of all points; scores, runs and sizes are not added up */
 };
 
-int behaviour_find(const struct model *model, const struct thresholds *thresholds,
+/* Names are asked for only where code without instrumentation was loaded. */
+int behaviour_find(const struct stack_source *source, const struct thresholds *thresholds,
 		   struct behaviour_table *self, struct err *err);
 void behaviour_table_release(struct behaviour_table *self);
 

@@ -5,20 +5,6 @@
 
 #include "analysis/findings.h"
 
-/* Libraries that allocate on the program's behalf. */
-static bool is_system(const char *module)
-{
-	static const char *const names[] = {"libc.so",      "libc-",    "ld-linux",   "ld-2",
-					    "libstdc++.so", "libc++",   "libgcc_s",   "libm.so",
-					    "libpthread",   "libdl.so", "libheapwise"};
-	const char *slash = strrchr(module, '/'), *base = slash ? slash + 1 : module;
-
-	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
-		if (strncmp(base, names[i], strlen(names[i])) == 0)
-			return true;
-	return false;
-}
-
 static struct finding_frame frame_of(const struct stack_names *names, u32 i, u64 offset)
 {
 	struct finding_frame frame = {.function = "",
@@ -36,7 +22,10 @@ static struct finding_frame frame_of(const struct stack_names *names, u32 i, u64
 
 static bool is_own(const struct finding_frame *frame)
 {
-	return !is_system(frame->module) && !function_is_minor(frame->function) &&
+	const char *slash = strrchr(frame->module, '/');
+
+	return !library_is_system(slash ? slash + 1 : frame->module) &&
+	       !function_is_minor(frame->function, frame->file) &&
 	       strcmp(frame->function, "_start") != 0;
 }
 

@@ -105,6 +105,20 @@ static void put_unused_bytes(struct strbuf *out, const struct point_map *map)
 		strbuf_add(out, " not");
 }
 
+/* Of several stacks at one place, as of a container's parts, the one that costs most. */
+static void put_costliest(struct strbuf *out, const struct finding *finding,
+			  const struct model *model)
+{
+	u64 each = rounded(finding->costliest.used);
+
+	if (!finding->costliest.size || finding->points < 2)
+		return;
+	strbuf_addf(out, ", %s%s of %s bytes in %s of them",
+		    (double)each == finding->costliest.used ? "" : "about ", units_count(each).text,
+		    units_count(finding->costliest.size).text,
+		    count_of(model, finding->costliest.of_chunks).text);
+}
+
 /* Sizes differ: bytes of all, else of one chunk. */
 static void put_coverage(struct strbuf *out, const struct finding *finding,
 			 const struct model *model)
@@ -126,6 +140,8 @@ static void put_coverage(struct strbuf *out, const struct finding *finding,
 	strbuf_addf(out, ", in %s of %s chunks", count_of(model, finding->chunks).text,
 		    count_of(model, finding->of_chunks).text);
 	put_unused_bytes(out, &finding->map);
+	if (finding->min_size != finding->max_size)
+		put_costliest(out, finding, model);
 	strbuf_add(out, ": allocate what is needed.");
 }
 

@@ -73,6 +73,7 @@ static void merge(struct finding *into, const struct finding *from)
 	if (from->own_rank > into->own_rank) {
 		into->own_rank = from->own_rank;
 		into->frame = from->frame;
+		into->costliest = from->costliest;
 	}
 }
 
@@ -166,6 +167,7 @@ static int add_space(struct finder *self, u32 point, struct err *err)
 						   [INFERENCE_COVERAGE] = FINDING_COVERAGE};
 	enum inference best = costliest(self, point, candidates, 4);
 	const struct point_map *map;
+	double in_vain = 0; /* bytes that were asked for */
 	struct finding one;
 
 	if (best == INFERENCES)
@@ -176,8 +178,20 @@ static int add_space(struct finder *self, u32 point, struct err *err)
 	if (map && best == INFERENCE_COVERAGE)
 		one.map = *map;
 	one.allocations = best == INFERENCE_UNUSED ? one.chunks : 0;
+	if (best == INFERENCE_UNUSED)
+		in_vain = (double)one.bytes;
+	else if (best == INFERENCE_COVERAGE)
+		in_vain = (double)one.bytes - one.covered_bytes;
+	if (one.min_size == one.max_size && one.chunks) {
+		one.costliest.size = one.max_size;
+		one.costliest.used = one.covered_bytes *
+				     (double)(1ull << self->model->count_shift) /
+				     (double)one.chunks;
+		one.costliest.of_chunks = one.chunks;
+	}
 	one.share = most(share(one.byte_ticks, self->whole_byte_ticks),
 			 share((double)one.allocations, self->whole_allocations));
+	one.share = most(one.share, share(in_vain, (double)self->behaviour->whole.all.bytes));
 	self->findings->from_accesses = true;
 	return add(self, one, err);
 }
@@ -434,7 +448,7 @@ int findings_find(struct findings *self, const struct stack_source *source,
 				.query = query,
 				.behaviour = &behaviour,
 				.inferences = &inferences};
-	int status = behaviour_find(source->model, &query->thresholds, &behaviour, err);
+	int status = behaviour_find(source, &query->thresholds, &behaviour, err);
 
 	if (status == 0)
 		status = inferences_find(&inferences, source->model, &behaviour, &query->thresholds,

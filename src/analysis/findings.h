@@ -67,6 +67,11 @@ struct finding {
 	double covered_bytes;
 	struct point_map map; /* of coverage: which bytes; size 0 = not known */
 	u64 min_size, max_size;
+	struct {
+		u64 size;      /* 0 = sizes differ */
+		double used;   /* bytes of one chunk that were accessed, on average */
+		u64 of_chunks; /* in units */
+	} costliest;           /* coverage: chunks of the stack that costs most */
 	struct growth_run growth;
 	u64 growth_runs;
 	double bytes_per_s;

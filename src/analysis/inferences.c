@@ -232,6 +232,9 @@ static enum confidence how_sure(const struct inferences *self, const struct beha
 		return sure;
 	if (point->lower_bound & bit || (whole && point->is_lower_bound))
 		return SURE_INFERRED;
+	/* That two threads were seen is certain; that something was not done is what may be wrong. */
+	if (self->behaviour->plain_libraries && inference != INFERENCE_SHARED)
+		return SURE_INFERRED;
 	if (point->estimated & bit || (whole && point->is_estimated))
 		return SURE_ESTIMATED;
 	return sure;

@@ -407,6 +407,7 @@ static const char *call_name(u32 kind)
 		[HW_NEW] = "new",         [HW_NEW_ARRAY] = "new[]",
 		[HW_FREE] = "free",       [HW_REALLOC_FREE] = "realloc",
 		[HW_DELETE] = "delete",   [HW_DELETE_ARRAY] = "delete[]",
+		[HW_POOL] = "pool",       [HW_POOL_FREE] = "pool",
 	};
 
 	return kind < HW_KIND_COUNT ? names[kind] : NULL;

@@ -65,7 +65,7 @@ static struct mprof_function *function_add(struct mprof_calls *self, const char 
 	struct mprof_function new = {.name = arena_copy(&self->arena, name),
 				     .identity = identity,
 				     .startup = is_startup(name),
-				     .minor = function_is_minor(name)};
+				     .minor = function_is_minor(name, "")};
 
 	if (!new.name || !vec_push(&self->functions, new))
 		return NULL;
@@ -130,6 +130,9 @@ static int name_frame(struct mprof_calls *self, const struct frame *frame,
 		status = function_find(self, entry->frames[i].function, frame->identity, &id);
 	else
 		status = function_unnamed(self, frame, &id);
+	if (status == 0 && entry && i < entry->frame_count)
+		self->functions.data[id.index].minor |=
+			function_is_minor(entry->frames[i].function, entry->frames[i].file);
 	return status == 0 && !vec_push(&self->names, id) ? ERR_MEMORY : status;
 }
 
@@ -271,9 +274,9 @@ static int grow(struct mprof_calls *self)
 	u64 frames = model->contexts.frames.count;
 	int status = vec_push(&self->calls, (struct mprof_call){0}) ? 0 : ERR_MEMORY;
 
-	growth.call_of = calloc(frames + 1, sizeof *growth.call_of);
-	if (!growth.call_of)
+	if (!vec_extend(&self->frame_calls, frames + 1))
 		return ERR_MEMORY;
+	growth.call_of = self->frame_calls.data;
 	for (u32 i = 1; i < frames && status == 0; i++)
 		status = grow_frame(&growth, i);
 	for (u64 i = 0; i < model->points.count && status == 0; i++) {
@@ -283,7 +286,6 @@ static int grow(struct mprof_calls *self)
 			status = grow_bare(&growth, frame);
 		self->points.data[i].call = growth.call_of[frame];
 	}
-	free(growth.call_of);
 	return status;
 }
 
@@ -350,6 +352,7 @@ void mprof_calls_release(struct mprof_calls *self)
 	vec_release(&self->functions);
 	vec_release(&self->calls);
 	vec_release(&self->points);
+	vec_release(&self->frame_calls);
 	vec_release(&self->names);
 	map_release(&self->by_name);
 	map_release(&self->by_symbols);

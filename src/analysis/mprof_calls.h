@@ -57,6 +57,7 @@ struct mprof_calls {
 	VEC(struct mprof_function) functions;
 	VEC(struct mprof_call) calls;
 	VEC(struct mprof_point) points; /* by number of the model's point */
+	VEC(u32) frame_calls; /* by frame: the innermost call of the stack that ends in it, 0 = none */
 	struct mprof_sum all, kept;     /* of the program */
 	struct map by_name;             /* hash of name and module → function + 1 */
 	struct map by_symbols;          /* symbol_entry → first of names + 1 */

@@ -431,7 +431,7 @@ struct result *analyse_scores(const struct stack_source *source, const struct sc
 	struct scores_work self = {.source = source, .query = query};
 	struct result *record = NULL;
 
-	if (behaviour_find(source->model, &query->thresholds, &self.behaviour, err) == 0 &&
+	if (behaviour_find(source, &query->thresholds, &self.behaviour, err) == 0 &&
 	    inferences_find(&self.inferences, source->model, &self.behaviour, &query->thresholds,
 			    err) == 0)
 		record = make(&self, err);

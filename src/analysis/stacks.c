@@ -39,6 +39,17 @@ static bool is_minor(const char *function)
 	return false;
 }
 
+/* Debug information for lines only (-g1) names an inlined function without its namespace; the headers
+ * of the C++ library tell: .../include/c++/12/bits/stl_deque.h, .../include/c++/v1/deque. */
+static bool is_library_header(const char *file)
+{
+	static const char folder[] = "/include/c++/";
+	const char *at = strstr(file, folder);
+	char next = at ? at[sizeof folder - 1] : 0;
+
+	return next == 'v' || (next >= '0' && next <= '9');
+}
+
 static const char *module_path(const struct stack_source *self, u32 id)
 {
 	const struct modmap_module *module = modmap_module(&self->model->contexts.modules, id);
@@ -107,7 +118,7 @@ static struct result_frame named(const struct stack_source *self, const struct f
 		out.file = copy(result, entry->frames[i].file);
 		out.line = entry->frames[i].line;
 		out.inlined = entry->frames[i].inlined;
-		out.minor = is_minor(out.function);
+		out.minor = function_is_minor(out.function, out.file);
 	}
 	return out;
 }
@@ -134,6 +145,14 @@ static void limit_depth(struct result_stack *stack, u32 depth)
 	stack->count = depth;
 }
 
+/* The recorder stands between the program and functions that it records (strdup, getline). */
+static bool is_recorder(const struct stack_source *self, const struct frame *frame)
+{
+	const char *path = frame_module_path(self, frame), *slash = strrchr(path, '/');
+
+	return strncmp(slash ? slash + 1 : path, "libheapwise", 11) == 0;
+}
+
 const struct result_stack *stack_of(const struct stack_source *self, struct frame_id frame,
 				    struct result *result)
 {
@@ -151,6 +170,8 @@ const struct result_stack *stack_of(const struct stack_source *self, struct fram
 	for (u32 at = frame.index; at; at = frame_at(self, at)->parent) {
 		const struct symbol_entry *entry = symbols_of(self, frame_at(self, at));
 
+		if (is_recorder(self, frame_at(self, at)))
+			continue;
 		for (u32 i = 0; i < name_count(entry); i++)
 			add_frame(stack, named(self, frame_at(self, at), entry, i, result),
 				  self->fold);
@@ -160,7 +181,22 @@ const struct result_stack *stack_of(const struct stack_source *self, struct fram
 	return stack;
 }
 
-bool function_is_minor(const char *function) { return is_minor(function); }
+bool function_is_minor(const char *function, const char *file)
+{
+	return is_minor(function) || is_library_header(file);
+}
+
+bool library_is_system(const char *name)
+{
+	static const char *const names[] = {"libc.so",      "libc-",    "ld-linux",   "ld-2",
+					    "libstdc++.so", "libc++",   "libgcc_s",   "libm.so",
+					    "libpthread",   "libdl.so", "libheapwise"};
+
+	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
+		if (strncmp(name, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
 
 const char *frame_module_path(const struct stack_source *self, const struct frame *frame)
 {

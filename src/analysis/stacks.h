@@ -29,8 +29,11 @@ struct stack_names stack_names(const struct stack_source *self, struct frame_id 
 const struct result_stack *stack_of(const struct stack_source *self, struct frame_id frame,
 				    struct result *result);
 
-/* Code of the language's own library: what stands between the program's code and the allocator. */
-bool function_is_minor(const char *function);
+/* Code of the language's own library: what stands between the program's code and the allocator. It is
+ * known by its name or by its source file ("" = unknown). */
+bool function_is_minor(const char *function, const char *file);
+/* The C and C++ libraries and what belongs to them, by the file's name without its folder. */
+bool library_is_system(const char *name);
 
 /* Path of a frame's module, "" = unknown; and its symbols, or NULL. */
 const char *frame_module_path(const struct stack_source *self, const struct frame *frame);

@@ -253,7 +253,8 @@ static void add_places(struct builder *self)
 
 static const char *const call_names[] = {"calls.malloc",   "calls.calloc", "calls.realloc",
 					 "calls.memalign", "calls.free",   "calls.new",
-					 "calls.delete",   "calls.mmap",   "calls.munmap"};
+					 "calls.delete",   "calls.pool",   "calls.pool_free",
+					 "calls.mmap",     "calls.munmap"};
 
 static void add_calls(struct builder *self)
 {

@@ -21,7 +21,7 @@ struct parser {
 
 static bool takes_argument(const struct option_spec *spec)
 {
-	return spec->type != OPTION_SET && spec->type != OPTION_CLEAR;
+	return spec->type != OPTION_SET && spec->type != OPTION_CLEAR && spec->type != OPTION_OPTIONAL;
 }
 
 u32 word_distance(const char *a, const char *b)
@@ -149,6 +149,9 @@ static int store(struct parser *self, const struct option_spec *spec, const char
 	case OPTION_CLEAR:
 		*(bool *)field = false;
 		return 0;
+	case OPTION_OPTIONAL:
+		*(const char **)field = value ? value : "";
+		return 0;
 	case OPTION_STRING:
 		*(const char **)field = value;
 		return 0;
@@ -254,9 +257,9 @@ static int parse_long(struct parser *self, const char *text)
 	if (status < 0 || !spec)
 		return status;
 	if (!takes_argument(spec)) {
-		if (value)
+		if (value && spec->type != OPTION_OPTIONAL)
 			return err_set(self->err, ERR_USAGE, "--%s takes no value", spec->name);
-		return store(self, spec, NULL);
+		return store(self, spec, value);
 	}
 	if (!value) {
 		if (self->next >= self->argc)
@@ -353,6 +356,9 @@ static int option_label(const struct option_spec *spec, char *label, size_t size
 {
 	const char *space = takes_argument(spec) ? " " : "";
 	const char *argument = takes_argument(spec) ? spec->argument : "";
+
+	if (spec->type == OPTION_OPTIONAL)
+		return snprintf(label, size, "      --%s[=%s]", spec->name, spec->argument);
 
 	if (spec->letter)
 		return snprintf(label, size, "  -%c, --%s%s%s", spec->letter, spec->name, space,

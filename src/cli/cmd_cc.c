@@ -101,7 +101,14 @@ struct request {
 	bool shared;  /* a library */
 	bool foreign; /* for a machine that has no shadow */
 	bool inputs;
+	bool accesses, routines; /* what is to be instrumented */
 };
+
+/* The only options that are ours. */
+static bool is_own(const char *word)
+{
+	return strcmp(word, "--routines") == 0 || strcmp(word, "--accesses") == 0;
+}
 
 /* Options whose argument is the next word. */
 static bool takes_word(const char *option)
@@ -145,7 +152,11 @@ static void request_read(struct request *self, int argc, char **argv)
 	for (int i = 0; i < argc; i++) {
 		const char *word = argv[i];
 
-		if (word[0] != '-' || word[1] == 0 || (word[1] == 'l' && word[2]))
+		if (strcmp(word, "--routines") == 0)
+			self->routines = true;
+		else if (strcmp(word, "--accesses") == 0)
+			self->accesses = true;
+		else if (word[0] != '-' || word[1] == 0 || (word[1] == 'l' && word[2]))
 			self->inputs = true;
 		else if (stops_early(word))
 			self->links = false;
@@ -156,6 +167,7 @@ static void request_read(struct request *self, int argc, char **argv)
 		else if (takes_word(word))
 			i++;
 	}
+	self->accesses = self->accesses || !self->routines;
 }
 
 /* ---- what is added ---- */
@@ -167,6 +179,7 @@ static const char *const gcc_words[] = {
 	"--param=asan-globals=0",
 	"--param=asan-instrument-allocas=0",
 	"--param=asan-instrumentation-with-call-threshold=2000000000",
+	"-U__SANITIZE_ADDRESS__", /* the program is not to do what it does for that sanitizer */
 	NULL,
 };
 /* Its own savings are off where they would hide accesses, and on where they only skip the stack. */
@@ -187,6 +200,21 @@ static const char *const clang_words[] = {
 	"-asan-opt-same-temp=0",
 	"-mllvm",
 	"-asan-opt-stack=1",
+	"--end-no-unused-arguments",
+	NULL,
+};
+
+/* A function that is expanded within itself could not be told from one that was left by longjmp and called
+ * again, so it is not. clang expands first and then instruments what is left. */
+static const char *const gcc_routine_words[] = {
+	"-finstrument-functions",
+	"--param=max-inline-recursive-depth=0",
+	"--param=max-inline-recursive-depth-auto=0",
+	NULL,
+};
+static const char *const clang_routine_words[] = {
+	"--start-no-unused-arguments",
+	"-finstrument-functions-after-inlining",
 	"--end-no-unused-arguments",
 	NULL,
 };
@@ -245,11 +273,16 @@ static int compile(const struct command *self, int argc, char **argv, bool cxx)
 
 	request_read(&request, argc, argv);
 	whole = compiler_choose(&compiler, cxx, &line);
-	if (whole && request.inputs && !request.foreign)
+	if (whole && request.inputs && request.accesses && !request.foreign)
 		whole = push_all(&line, compiler.family == FAMILY_CLANG ? clang_words : gcc_words);
+	if (whole && request.inputs && request.routines)
+		whole = push_all(&line, compiler.family == FAMILY_CLANG ? clang_routine_words
+									: gcc_routine_words);
 	for (int i = 0; i < argc && whole; i++)
-		whole = vec_push(&line, (const char *)argv[i]);
-	if (whole && request.inputs && request.links && !request.foreign && !has_stub(argc, argv)) {
+		if (!is_own(argv[i]))
+			whole = vec_push(&line, (const char *)argv[i]);
+	if (whole && request.inputs && request.links && request.accesses && !request.foreign &&
+	    !has_stub(argc, argv)) {
 		const char *stub = stub_find(self, &compiler, request.shared);
 
 		if (!stub)
@@ -288,6 +321,9 @@ static const char details[] =
 	"were compiled without it may be linked in; what they access is not seen.\n"
 	"\n"
 	"  CC=\"heapwise cc\" CXX=\"heapwise c++\" ./configure\n"
+	"\n"
+	"--routines, among the arguments: instruments the beginning and the end of each routine\n"
+	"instead, for 'heapwise run --routines'; --accesses --routines: both.\n"
 	"\n"
 	"HEAPWISE_CC chooses the compiler, gcc or clang; HEAPWISE_CXX that for C++, by default "
 	"the\n"

@@ -16,6 +16,7 @@
 #include "output/text_width.h"
 #include "trace/reader.h"
 #include "trace/symtab.h"
+#include "trace/typenames.h"
 
 #define NOT_GIVEN UINT64_MAX
 
@@ -55,6 +56,8 @@ struct dump {
 	struct strbuf stack;
 	char program[256];
 	char names[HW_NAMES][HW_NAME_BYTES]; /* of marks */
+	struct type_names type_names;
+	struct map types; /* of the current image: identity → index of type_names + 1 */
 };
 
 /* ---- the first reading: clocks ---- */
@@ -96,17 +99,29 @@ static void put_clean(const char *text)
 	strbuf_release(&clean);
 }
 
+/* Of two names for one identity the later is right. */
+static int know_types(struct dump *self, u32 image, struct err *err)
+{
+	map_clear(&self->types);
+	for (u64 i = 0; i < self->type_names.rows.count; i++)
+		if (self->type_names.rows.data[i].image == image &&
+		    !map_put(&self->types, self->type_names.rows.data[i].identity, i + 1))
+			return err_set(err, ERR_MEMORY, "out of memory");
+	return 0;
+}
+
 static int on_image(void *data, const struct stream_image *image, struct err *err)
 {
 	struct dump *self = data;
 
-	(void)err;
 	self->clock = self->images < self->clocks.count ? &self->clocks.data[self->images] : NULL;
 	self->images++;
 	self->image = image->number;
 	context_table_release(&self->contexts);
 	memset(self->names, 0, sizeof self->names);
 	vec_clear(&self->threads);
+	if (know_types(self, image->number, err) < 0)
+		return err->code;
 	snprintf(self->program, sizeof self->program, "%s", image->program ? image->program : "");
 	if (self->format != FORMAT_TEXT)
 		return 0;
@@ -605,6 +620,35 @@ static int on_routines(void *data, const struct stream_routine *rows, u64 count,
 	return 0;
 }
 
+/* "-" = it has none. */
+static const char *type_name_of(const struct dump *self, u64 identity)
+{
+	const u64 *row = map_find(&self->types, identity);
+
+	if (identity < HW_NAMES)
+		return self->names[identity][0] ? self->names[identity] : "-";
+	return row ? self->type_names.rows.data[*row - 1].name : "-";
+}
+
+static int on_types(void *data, const struct stream_type *rows, u64 count, struct err *err)
+{
+	struct dump *self = data;
+
+	for (u64 i = 0; i < count && self->format == FORMAT_TEXT; i++) {
+		const struct stream_type *row = &rows[i];
+
+		printf("# type %" PRIu64 " source %s identity 0x%" PRIx64 " count %" PRIu64
+		       " offset %" PRIu32 " name ",
+		       row->chunk, row->source == TYPE_DECLARED ? "declared" : "vtable",
+		       row->identity, row->count, row->offset);
+		put_clean(type_name_of(self, row->identity));
+		putchar('\n');
+	}
+	if (ferror(stdout))
+		return err_set(err, ERR_SYSTEM, "cannot write the types");
+	return 0;
+}
+
 static void begin(struct dump *self)
 {
 	if (self->format == FORMAT_CSV)
@@ -641,6 +685,7 @@ static int read_events(struct dump *self, struct trace_reader *reader, struct er
 				   .scan = on_scan,
 				   .accesses = on_accesses,
 				   .routines = on_routines,
+				   .types = on_types,
 				   .image_end = on_image_end,
 				   .note = on_note,
 				   .name = on_name};
@@ -663,6 +708,8 @@ static void release(struct dump *self)
 	context_table_release(&self->contexts);
 	symbol_table_release(&self->symbols);
 	strbuf_release(&self->stack);
+	type_names_release(&self->type_names);
+	map_release(&self->types);
 }
 
 static int run(const struct command *command, void *fields, int argc, char **argv)
@@ -680,6 +727,8 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		return command_fail(command, &err);
 	if (trace_info(reader)->has_symbols && (self.args->stacks || trace_info(reader)->routines))
 		status = trace_read_symbols(argv[0], &self.symbols, &err);
+	if (status == 0 && trace_info(reader)->types)
+		status = trace_read_type_names(argv[0], &self.type_names, &err);
 	if (status == 0)
 		status = read_events(&self, reader, &err);
 	if (status < 0)

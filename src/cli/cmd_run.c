@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cli/brief.h"
 #include "cli/command.h"
+#include "cli/run_pools.h"
 #include "format/session.h"
 #include "monitor/run.h"
 #include "serve/server.h"
@@ -30,6 +31,9 @@ struct run_args {
 	u64 sample_bytes, max_depth, max_size;
 	u64 ring_records, test_stamp_shift;
 	bool test_preempt;
+	struct option_strings alloc_fns, free_fns;
+	const char *routines;
+	u64 routine_sample;
 };
 
 static const struct run_args run_defaults = {
@@ -75,6 +79,19 @@ static const struct option_spec run_options[] = {
 		   "let the counts of a chunk's reads and writes stop at N; default: never"),
 	RUN_OPTION(coverage, 0, "coverage", OPTION_SET, NULL,
 		   "record which bytes of a chunk are accessed, too"),
+	RUN_OPTION(alloc_fns, 0, "alloc-fn", OPTION_STRINGS, "NAME[:ARG]",
+		   "record what this function of the program allocates, instead of what it gets from malloc; "
+		   "argument ARG is the size, by default the first; may be given several times"),
+	RUN_OPTION(free_fns, 0, "free-fn", OPTION_STRINGS, "NAME[:ARG]",
+		   "record what this function frees: argument ARG, by default the first; may be given several "
+		   "times"),
+	RUN_OPTION(routines, 0, "routines", OPTION_OPTIONAL, "FILTER",
+		   "record which routines begin and end: of programs made by 'heapwise cc --routines', or, with "
+		   "--access valgrind, of any; FILTER has patterns for file names of modules and names of "
+		   "functions, with commas: --routines='app,libfoo*,parse_*'"),
+	RUN_OPTION(routine_sample, 0, "routine-sample", OPTION_NUMBER, "N",
+		   "with --routines: after the first 16 calls of a routine record every Nth, with all that "
+		   "it calls"),
 	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
 		   "once the trace has BYTES, keep totals per allocation point only; default: when "
 		   "the "
@@ -246,9 +263,11 @@ static void say_next(const struct run_args *args, const struct run_result *resul
 		fprintf(stderr, "heapwise: next: heapwise report %s\n", result->output);
 }
 
-static void summary(const struct run_args *args, const struct run_result *result)
+static void summary(const struct run_args *args, const struct run_pools *pools,
+		    const struct run_result *result)
 {
 	say_losses(result);
+	run_pools_say(pools, result);
 	if (args->quiet)
 		return;
 	if (!result->output[0]) {
@@ -262,6 +281,12 @@ static void summary(const struct run_args *args, const struct run_result *result
 			"recorder could not be loaded into it\n");
 	else
 		say_totals(args, result);
+	if (args->routines && result->recorded && !result->routines)
+		fprintf(stderr, "heapwise: no routine was recorded: %s\n",
+			args->access && strcmp(args->access, "valgrind") == 0
+				? "the filter lets none through"
+				: "the program was not made by 'heapwise cc --routines', or the filter "
+				  "lets none through; --access valgrind records those of any program");
 	if (result->aggregated)
 		fprintf(stderr,
 			"heapwise: the trace was not to grow further: from some moment on it "
@@ -407,6 +432,8 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 	options->ring_records = args->ring_records;
 	options->test_stamp_shift = args->test_stamp_shift;
 	options->test_preempt = args->test_preempt;
+	options->routines = args->routines;
+	options->routine_sample = args->routine_sample;
 }
 
 /* ---- server ---------------------------------------------------------------------------------- */
@@ -442,6 +469,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	const struct run_args *args = fields;
 	struct progress progress = { .at_once = args->progress };
 	struct run_options options = { 0 };
+	struct run_pools pools = { .count = 0 };
 	struct run_result result;
 	struct server server = { .listen.socket = -1 };
 	const struct run_service service = { serve_start, serve_stop, &server };
@@ -463,6 +491,16 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		return command_usage(self, "--access valgrind records every allocation, and no mmap: "
 					   "--%s does not go with it",
 				     args->mmap ? "mmap" : "sample");
+	if (run_pools_read(&pools, &args->alloc_fns, &args->free_fns, &err) < 0)
+		return command_usage(self, "%s", err.text);
+	pools.below_valgrind = options.access == RUN_ACCESS_VALGRIND;
+	options.pools = pools.items;
+	options.pools_count = pools.count;
+	if (args->routine_sample && !args->routines)
+		return command_usage(self, "--routine-sample goes with --routines");
+	if (args->routines && strlen(args->routines) >= HW_ROUTINE_FILTER)
+		return command_usage(self, "--routines: the filter has more than %d letters",
+				     HW_ROUTINE_FILTER - 1);
 	/* First of all: if it fails, not even an old trace has been touched. */
 	if (args->listen && server_open(&server, args->listen, &err) < 0)
 		return command_fail(self, &err);
@@ -482,7 +520,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	progress_clear(&progress);
 	resolve(args, options.prepare, &result);
 	prepare_free(options.prepare);
-	summary(args, &result);
+	summary(args, &pools, &result);
 	if (args->report && result.recorded)
 		report(&result);
 	run_result_release(&result);

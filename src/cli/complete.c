@@ -10,7 +10,7 @@ static bool is_shown(const struct option_spec *spec) { return spec->help != NULL
 
 static bool takes_argument(const struct option_spec *spec)
 {
-	return spec->type != OPTION_SET && spec->type != OPTION_CLEAR;
+	return spec->type != OPTION_SET && spec->type != OPTION_CLEAR && spec->type != OPTION_OPTIONAL;
 }
 
 /* "text|json|csv" → "text json csv" */

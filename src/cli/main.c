@@ -14,9 +14,24 @@
 #endif
 
 const struct command *const commands[] = {
-	&cmd_run,  &cmd_report,	   &cmd_findings, &cmd_mprof,  &cmd_leaks, &cmd_scores, &cmd_callgraph, &cmd_dump,
-	&cmd_info, &cmd_symbolize, &cmd_ctl,	  &cmd_doctor, &cmd_cc,	   &cmd_cxx,
-	&cmd_import_emad, &cmd_export, NULL,
+	&cmd_run,
+	&cmd_report,
+	&cmd_findings,
+	&cmd_mprof,
+	&cmd_leaks,
+	&cmd_scores,
+	&cmd_excessive,
+	&cmd_callgraph,
+	&cmd_dump,
+	&cmd_info,
+	&cmd_symbolize,
+	&cmd_ctl,
+	&cmd_doctor,
+	&cmd_cc,
+	&cmd_cxx,
+	&cmd_import_emad,
+	&cmd_export,
+	NULL,
 };
 
 int command_fail(const struct command *command, const struct err *err)

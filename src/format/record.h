@@ -29,8 +29,8 @@
 	K(ACCESS, 18, X, "")                 /* a part of what is known of a block's accesses; aux = enum hw_access_part */ \
 	K(ENTER, 19, X, "")                  /* a routine begins: address = its first instruction, size = return address or 0 */ \
 	K(LEAVE, 20, X, "")                  /* it ended: address likewise; aux = enum hw_leave */ \
-	K(RESERVED_21, 21, X, "")                                                                  \
-	K(RESERVED_22, 22, X, "")                                                                  \
+	K(POOL, 21, A, "pool")               /* block of a function named by --alloc-fn; address with HW_POOL_ADDRESS */ \
+	K(POOL_FREE, 22, F, "pool_free")                                                           \
 	K(TYPE, 23, X, "")                   /* the type of a block; aux = enum hw_type_part */
 
 enum hw_kind {
@@ -128,8 +128,20 @@ enum hw_access_mode {
 	HW_ACCESS_VALGRIND = 3, /* each access */
 };
 
-static inline bool hw_kind_allocates(u32 kind) { return kind >= HW_MALLOC && kind <= HW_NEW_ARRAY; }
-static inline bool hw_kind_frees(u32 kind) { return kind >= HW_FREE && kind <= HW_DELETE_ARRAY; }
+static inline bool hw_kind_allocates(u32 kind)
+{
+	return (kind >= HW_MALLOC && kind <= HW_NEW_ARRAY) || kind == HW_POOL;
+}
+
+static inline bool hw_kind_frees(u32 kind)
+{
+	return (kind >= HW_FREE && kind <= HW_DELETE_ARRAY) || kind == HW_POOL_FREE;
+}
+
+/* A pool's block may begin where a block of malloc does that it was cut from. So, up to the
+ * correlator, addresses of pools' blocks have a bit that no address of a program has. */
+#define HW_POOL_ADDRESS ((u64)1 << 63)
+static inline bool hw_kind_is_pool(u32 kind) { return kind == HW_POOL || kind == HW_POOL_FREE; }
 
 /* 32 bytes, two to a cache line. An allocation is stamped after the real call, a free before it. */
 struct hw_record {

@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 3
+#define HW_SESSION_VERSION 4
 
 enum { HW_BERTHS = 1024 };
 
@@ -30,6 +30,7 @@ struct hw_berth {
 
 enum { /* hw_lobby.flags */
 	HW_SESSION_CHILDREN = 1, /* every process claims a berth, not only root_pid */
+	HW_SESSION_EARLY = 2,    /* an image joins before main, not only when it allocates */
 };
 
 struct hw_lobby {
@@ -65,6 +66,7 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_ACCESS_EXACT = 512, /* record accesses by instrumented code: each */
 	HW_RUN_ACCESS_ADAPTIVE = 1024, /* or, of hot memory, a sample */
 	HW_RUN_COVERAGE = 2048,    /* and which bytes are accessed */
+	HW_RUN_ROUTINES = 4096,    /* record routines that begin and end */
 };
 
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */
@@ -93,7 +95,8 @@ struct hw_range {
 	F(SAMPLE_FULL, "sampled allocations not recorded because the sample table is full")        \
 	F(CHECKED, "stacks compared with the reference unwinder (checking build)")                 \
 	F(CHECK_FAILED, "stacks that differ from the reference unwinder (checking build)")         \
-	F(NAMES_FULL, "marks without a name because the table of names is full")
+	F(NAMES_FULL, "marks without a name because the table of names is full")                   \
+	F(POOLS_FULL, "allocations inside custom allocators counted as well because their table is full")
 
 enum hw_fault {
 #define HW_FAULT_ENUM(name, text) HW_FAULT_##name,
@@ -129,6 +132,24 @@ struct hw_name {
 	char text[HW_NAME_BYTES - 4]; /* with terminator; longer names are cut */
 };
 
+/* Functions of the program that allocate or free, by name: --alloc-fn, --free-fn. */
+enum hw_pool_state { /* the higher of two images' counts */
+	HW_POOL_UNSEEN = 0,     /* no module that was loaded has it */
+	HW_POOL_NO_ROOM = 1,    /* seen, but no memory is near it or its code may not be written */
+	HW_POOL_UNFIT = 2,      /* seen, but its first instructions cannot be moved */
+	HW_POOL_RECORDED = 3,   /* its calls are recorded */
+};
+enum { HW_POOLS = 32, HW_POOL_NAME = 248, HW_POOL_ARGUMENTS = 6 };
+struct hw_pool {
+	u32 state;   /* recorder: enum hw_pool_state */
+	u8 frees;    /* monitor, as all below: 0 = it allocates */
+	u8 argument; /* number of the argument that is the size or the block, from 0 */
+	u16 pad;
+	char name[HW_POOL_NAME]; /* with terminator */
+};
+
+enum { HW_ROUTINE_FILTER = 512 }; /* bytes, with terminator */
+
 /* First page of a berth. */
 struct hw_control {
 	u64 magic; /* monitor, as all of this block, before the berth is spare */
@@ -151,7 +172,8 @@ struct hw_control {
 	u64 request_offset; /* struct hw_request; 0 = nobody would answer */
 	u64 names_offset;   /* struct hw_name[names_max] */
 	u32 names_max;
-	u32 pad0;
+	u32 pools_count;
+	u64 pools_offset;   /* struct hw_pool[pools_count] */
 
 	_Alignas(HW_CACHE_LINE) u32 paused; /* monitor or API: 1 = allocations are not recorded */
 	u32 stopped;                        /* monitor or API: enum hw_stop */
@@ -190,6 +212,12 @@ struct hw_control {
 	 * struct hw_range[own_maps_count], which grows */
 	u64 witness, own_maps;
 	u64 own_maps_count;
+
+	/* monitor: which routines, "" = all: patterns for names of modules and functions, with commas; and,
+	 * from 2 on, that of a routine's later calls every so many are recorded */
+	char routine_filter[HW_ROUTINE_FILTER];
+	u64 routine_sample;
+	u64 routines_left_out; /* recorder: calls that were not recorded for these reasons */
 
 	/* recorder, now and then and at the end: accesses that were checked, and those to the heap */
 	_Alignas(HW_CACHE_LINE) u64 access_checked;

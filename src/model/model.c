@@ -309,14 +309,16 @@ u64 model_allocator_ns(const struct model *self)
 	}
 	if (!all_calls)
 		return 0;
-	for (u32 kind = HW_MALLOC; kind <= HW_DELETE_ARRAY; kind++) {
+	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++) {
 		u64 units = kind == HW_REALLOC_FREE ? self->realloc_frees_alone : self->kinds[kind];
 		u64 sampled = self->duration_calls[kind];
-		/* A kind too rare to have been sampled costs what the mean call costs. */
-		double mean = sampled ? (double)self->duration_ticks[kind] / (double)sampled
-				      : all_ticks / (double)all_calls;
 
-		ticks += mean * (double)model_count(self, units);
+		if (!hw_kind_allocates(kind) && !hw_kind_frees(kind))
+			continue;
+		/* A kind too rare to have been sampled costs what the mean call costs. */
+		ticks += (sampled ? (double)self->duration_ticks[kind] / (double)sampled
+				  : all_ticks / (double)all_calls) *
+			 (double)model_count(self, units);
 	}
 	return (u64)tick_clock_span_ns(&self->clock, ticks);
 }

@@ -36,6 +36,7 @@ struct correlator {
 	struct aggregates aggregates;
 	struct access_rows accesses;
 	struct type_rows types;
+	u32 serial; /* the last that a record got */
 	u64 out_first; /* chunks from this one on are not told yet, or are in `out` */
 	u32 out_count;
 	struct event out[OUT_EVENTS];
@@ -152,7 +153,8 @@ static inline int tell(struct correlator *self, const struct told_record *told, 
 		return 0;
 	event = &self->out[self->out_count++];
 	event->ticks = record->ticks;
-	event->address = record->address;
+	event->address = hw_kind_is_pool(record->kind) ? record->address & ~HW_POOL_ADDRESS
+						       : record->address;
 	event->size = size;
 	event->chunk = chunk;
 	event->context = record->context;
@@ -182,6 +184,11 @@ static void block_set_birth(struct correlator *self, struct live_block *block, u
 {
 	*(block_is_queued(block) ? &self->waiting.queues.data[block->extra].birth : &block->extra) =
 		birth;
+}
+
+static u32 block_birth(const struct correlator *self, const struct live_block *block)
+{
+	return block_is_queued(block) ? self->waiting.queues.data[block->extra].birth : block->extra;
 }
 
 static inline void count_birth(struct correlator *self, u64 size, u64 ticks)
@@ -241,7 +248,7 @@ static int settle_types(struct correlator *self, const struct live_block *block,
 {
 	struct type_loose loose;
 
-	while (status == 0 && self->types.loose.count &&
+	while (status == 0 && self->types.loose.count && birth->serial &&
 	       type_rows_take(&self->types, birth, &loose))
 		status = tell_type_of(self, &loose, block, err);
 	return status;
@@ -344,7 +351,7 @@ static int tell_implied_free(struct correlator *self, struct live_block *block,
 
 	death.record.ticks = birth->record.ticks;
 	death.record.address = block->address;
-	death.record.kind = HW_FREE;
+	death.record.kind = block->address & HW_POOL_ADDRESS ? HW_POOL_FREE : HW_FREE;
 	self->totals.implied_frees++;
 	return tell_death(self, block, &death, EVENT_IMPLIED, err);
 }
@@ -530,8 +537,10 @@ static int strangers_settle(struct correlator *self, struct live_block *block,
 static int wait_at(struct correlator *self, struct live_block *block,
 		   const struct told_record *told, struct err *err)
 {
+	struct told_record waits = *told;
 	int status;
 
+	waits.serial = self->serial = self->serial == UINT32_MAX ? 1 : self->serial + 1;
 	if (!block) {
 		block = spill_add(&self->live.spill, told->record.address);
 		if (!block)
@@ -539,7 +548,7 @@ static int wait_at(struct correlator *self, struct live_block *block,
 		block->chunk = LIVE_NOTHING;
 	}
 	if (!queue_open(self, block) ||
-	    !waiting_add(&self->waiting, block->extra, told, self->now_ns))
+	    !waiting_add(&self->waiting, block->extra, &waits, self->now_ns))
 		return out_of_memory(err);
 	status = queue_settle(self, block, err);
 	while (status == 0 && self->waiting.count > WAITING_MAX)
@@ -671,10 +680,10 @@ static int feed_type(struct correlator *self, const struct told_record *told, st
 			    : 0;
 
 	if (birth) {
-		loose.birth_ticks = self->waiting.waiters.data[birth].told.record.ticks;
+		loose.serial = self->waiting.waiters.data[birth].told.serial;
 		return type_rows_loosen(&self->types, &loose) ? 0 : out_of_memory(err);
 	}
-	if (found && block_is_live(&block))
+	if (found && block_is_live(&block) && (i32)(loose.ticks - block_birth(self, &block)) >= 0)
 		return tell_type_of(self, &loose, &block, err);
 	self->types.unknown++;
 	return 0;

@@ -24,6 +24,7 @@ struct correlator;
 struct told_record {
 	struct hw_record record;
 	u32 thread; /* index of a told thread */
+	u32 serial; /* the correlator's: of a birth that waited, 0 = it did not */
 };
 
 /* sink is borrowed. drop_unknown: frees of unknown blocks are not told (sampled recordings). */

@@ -4,6 +4,9 @@
 #include "monitor/image.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "format/atomics.h"
 
 int image_flush_routines(struct image *self, struct err *err)
 {
@@ -53,7 +56,8 @@ int image_add_step(struct image *self, u32 thread, const struct hw_record *recor
 	bool allocates = hw_kind_allocates(record->kind);
 	struct stream_routine row = {
 		.ticks = record->ticks,
-		.address = record->address,
+		.address = hw_kind_is_pool(record->kind) ? record->address & ~HW_POOL_ADDRESS
+							 : record->address,
 		.value = allocates ? record->size : 0,
 		.thread = thread,
 		.how = record->kind,
@@ -63,14 +67,37 @@ int image_add_step(struct image *self, u32 thread, const struct hw_record *recor
 	return row_add(self, &row, err);
 }
 
-int image_note_routines(struct image *self, struct err *err)
+static int note_number(struct image *self, const char *key, u64 number, struct err *err)
 {
 	char value[32];
 
-	if (!self->routines_unwritten || !self->sink.note)
+	if (!number)
 		return 0;
-	snprintf(value, sizeof(value), "%llu", (unsigned long long)self->routines_unwritten);
-	return self->sink.note(self->sink.self, "routine_unwritten", value, err);
+	snprintf(value, sizeof(value), "%llu", (unsigned long long)number);
+	return self->sink.note(self->sink.self, key, value, err);
+}
+
+/* Who told of them, which were asked for, and what is not there. */
+int image_note_routines(struct image *self, struct err *err)
+{
+	const struct hw_control *control = self->berth.control;
+	bool valgrind = load_relaxed(&control->access) == HW_ACCESS_VALGRIND;
+	char filter[HW_ROUTINE_FILTER];
+	int status = 0;
+
+	if (!self->sink.note)
+		return 0;
+	if (self->has_routines)
+		status = self->sink.note(self->sink.self, "routines", valgrind ? "valgrind" : "compiler", err);
+	memcpy(filter, control->routine_filter, sizeof(filter));
+	filter[sizeof(filter) - 1] = 0;
+	if (status == 0 && filter[0])
+		status = self->sink.note(self->sink.self, "routine_filter", filter, err);
+	if (status == 0 && control->flags & HW_RUN_ROUTINES && load_relaxed(&control->routine_sample) > 1)
+		status = note_number(self, "routine_sample", load_relaxed(&control->routine_sample), err);
+	if (status == 0)
+		status = note_number(self, "routine_left_out", load_relaxed(&control->routines_left_out), err);
+	return status < 0 ? status : note_number(self, "routine_unwritten", self->routines_unwritten, err);
 }
 
 void image_forget_routines(struct image *self)

@@ -256,6 +256,7 @@ void process_end_recording(struct process *self, u32 how, i32 value)
 		process_scan_explain(self, &end);
 	if (image_end(self->image, &end, &self->totals, &err) < 0)
 		process_fail(self, &err);
+	self->routines |= self->image->has_routines;
 	self->ended_events += correlator_events(self->image->correlator);
 	self->scan_told = false; /* what follows in another file has a scan of its own */
 }

@@ -92,6 +92,7 @@ struct process {
 	bool python_malloc;           /* PYTHONMALLOC was set for the last image */
 	char program[4096];           /* executable of the last image */
 	struct stream_totals totals;  /* of the last image that ended */
+	bool routines;                /* some were told */
 	u64 ended_events;             /* of images that ended */
 	u64 ended_bytes;              /* of traces that ended */
 	bool gone_seen;               /* `gone` as this cycle found it */

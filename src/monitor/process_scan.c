@@ -14,6 +14,8 @@ static const char *blocks_unknown(const struct process *self, const struct sessi
 				      HW_FAULT_NO_MEMORY};
 	const struct hw_control *control = self->image->berth.control;
 
+	if (options->pools_count)
+		return "memory of custom allocators is not looked at";
 	if (options->sample_bytes)
 		return "only a sample of the allocations was recorded";
 	if (correlator_has_strangers(self->image->correlator) || load_relaxed(&control->paused))

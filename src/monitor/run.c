@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/strbuf.h"
 #include "format/atomics.h"
 #include "monitor/control_server.h"
 #include "monitor/program.h"
@@ -65,6 +66,7 @@ static int valgrind_ready(struct run *self, const char *folder, struct err *err)
 		.program = self->program.path,
 		.argv = self->options->argv,
 		.coverage = self->options->coverage,
+		.functions = self->options->routines || self->options->pools_count,
 	};
 
 	if (valgrind_find(&self->valgrind, folder, err) < 0)
@@ -128,6 +130,7 @@ static u32 run_flags(const struct run_options *options)
 	       (options->test_preempt ? HW_RUN_TEST_PREEMPT : 0) |
 	       (options->durations && !is_below_valgrind(options) ? HW_RUN_DURATIONS : 0) |
 	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0) |
+	       (options->routines ? HW_RUN_ROUTINES : 0) |
 	       (options->leak_scan && !is_below_valgrind(options) ? HW_RUN_LEAK_SCAN : 0);
 }
 
@@ -146,6 +149,10 @@ static int session_make(struct run *self, struct err *err)
 		.ring_records = options->ring_records,
 		.prepare = options->prepare,
 		.paused = options->start_paused,
+		.routine_filter = options->routines,
+		.routine_sample = options->routine_sample,
+		.pools = options->pools,
+		.pools_count = options->pools_count,
 	};
 
 	if (options->toggle_file)
@@ -271,6 +278,28 @@ static void hint_find(struct run *self)
 		 runtime_hint(runtime));
 }
 
+/* The functions that were named: "malloc_like 1 recorded" … to a line. */
+static void note_pools(struct run *self, const struct stream_sink *sink)
+{
+	static const char *const words[] = {
+		[HW_POOL_UNSEEN] = "not found",
+		[HW_POOL_NO_ROOM] = "not recorded: no room",
+		[HW_POOL_UNFIT] = "not recorded: code cannot be moved",
+		[HW_POOL_RECORDED] = "recorded",
+	};
+	struct strbuf text = { 0 };
+
+	for (u32 i = 0; i < self->options->pools_count; i++) {
+		const struct hw_pool *pool = &self->options->pools[i];
+
+		strbuf_addf(&text, "%s%s %s:%u %s", i ? "\n" : "", pool->frees ? "free" : "alloc", pool->name,
+			    pool->argument + 1u, words[self->result->pool_states[i]]);
+	}
+	if (text.count)
+		sink->note(sink->self, "custom_allocators", strbuf_text(&text), NULL);
+	strbuf_release(&text);
+}
+
 /* What the trace should say beside the events; the drain thread has ended, so that we may. */
 static void notes_tell(struct run *self)
 {
@@ -285,6 +314,7 @@ static void notes_tell(struct run *self)
 	note_number(self->root, "berth_shortage", result->berth_shortage);
 	if (result->runtime_hint[0])
 		sink.note(sink.self, "runtime_hint", result->runtime_hint, NULL);
+	note_pools(self, &sink);
 }
 
 static u64 file_bytes(const char *path)
@@ -301,11 +331,13 @@ static void result_fill(struct run *self)
 
 	result->recorded = self->root->images > 0;
 	result->images = self->root->images;
+	result->routines = self->root->routines;
 	result->totals = self->root->totals;
 	result->aggregated = load_relaxed(&self->drain.aggregating) != 0;
 	result->unrecorded_children = load_relaxed(&lobby->unrecorded_children);
 	result->unrecorded_execs = load_relaxed(&lobby->unrecorded_execs);
 	result->berth_shortage = load_relaxed(&lobby->berth_shortage);
+	memcpy(result->pool_states, self->session.pool_states, sizeof(result->pool_states));
 	hint_find(self);
 }
 

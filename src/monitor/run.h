@@ -4,6 +4,7 @@
 #define MONITOR_RUN_H
 
 #include "base/vec.h"
+#include "format/session.h"
 #include "symbols/prepare.h"
 #include "trace/stream.h"
 
@@ -41,6 +42,10 @@ struct run_options {
 	u64 access_epoch_ns, access_max; /* 0 = default, no limit */
 	bool leak_scan;          /* look at the memory when the program ends */
 	bool allow_unprofiled;   /* run static and setuid programs without recording them */
+	const char *routines;    /* NULL = none, "" = all, else patterns for modules and functions */
+	u64 routine_sample;      /* see hw_control.routine_sample */
+	const struct hw_pool *pools; /* functions of the program that allocate and free */
+	u32 pools_count;
 	u64 sample_bytes;        /* 0 = everything */
 	u64 max_depth;           /* 0 = 1024 */
 	u64 max_size;            /* bytes of trace; 0 = until the disk is 90 % full */
@@ -63,10 +68,12 @@ struct run_result {
 	u64 trace_bytes;
 	u64 images;              /* images of the program that were recorded */
 	u64 duration_ns;
+	bool routines;           /* some were recorded */
 	struct stream_totals totals; /* of the last image of the program */
 	u64 unrecorded_children, unrecorded_execs, berth_shortage;
 	int write_errno;         /* first error when writing the trace, e.g. ENOSPC */
 	bool aggregated;         /* --max-size or the full disk stopped single events */
+	u32 pool_states[HW_POOLS]; /* what became of run_options.pools: enum hw_pool_state */
 	char control_problem[512]; /* "" or why `heapwise ctl` could not reach the recording */
 	char runtime_hint
 		[512]; /* "" or a sentence: memory that malloc does not see, and what helps */

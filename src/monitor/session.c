@@ -54,7 +54,8 @@ static void layout_init(struct berth_layout *layout, u64 ring_records)
 	layout->nodes_max = NODES_MAX;
 	layout->request_offset = PAGE;
 	layout->names_offset = layout->request_offset + HW_REQUEST_BYTES;
-	layout->modules_offset = layout->names_offset + HW_NAMES * sizeof(struct hw_name);
+	layout->pools_offset = layout->names_offset + HW_NAMES * sizeof(struct hw_name);
+	layout->modules_offset = layout->pools_offset + HW_POOLS * sizeof(struct hw_pool);
 	layout->modules_bytes = MODULE_BYTES;
 	layout->slots_offset = layout->modules_offset + MODULE_BYTES;
 	layout->nodes_offset =
@@ -260,7 +261,8 @@ int session_open(struct session *self, const struct session_options *options, st
 	}
 	self->lobby->version = HW_SESSION_VERSION;
 	self->lobby->monitor_pid = (u32)getpid();
-	self->lobby->flags = options->children ? HW_SESSION_CHILDREN : 0;
+	self->lobby->flags = (options->children ? HW_SESSION_CHILDREN : 0) |
+			     (options->pools_count ? HW_SESSION_EARLY : 0);
 	/* Pairs with the recorder's acquire: whoever sees the magic sees the rest. */
 	store_release(&self->lobby->magic, HW_LOBBY_MAGIC);
 	return 0;
@@ -292,9 +294,15 @@ static void control_fill(const struct session *self, struct hw_control *control)
 	control->request_offset = layout->request_offset;
 	control->names_offset = layout->names_offset;
 	control->names_max = HW_NAMES;
+	control->pools_count = self->options.pools_count;
+	control->pools_offset = layout->pools_offset;
 	control->access_epoch_ns = self->options.access_epoch_ns;
 	control->access_max = self->options.access_max;
 	control->paused = self->options.paused;
+	control->routine_sample = self->options.routine_sample;
+	if (self->options.routine_filter)
+		snprintf(control->routine_filter, sizeof(control->routine_filter), "%s",
+			 self->options.routine_filter);
 }
 
 static int berth_create(struct session *self, struct session_berth *berth)
@@ -324,6 +332,14 @@ static void berth_remove(struct session *self, struct session_berth *berth)
 	berth->used = false;
 }
 
+static bool pools_write(const struct session *self, const struct session_berth *berth)
+{
+	ssize_t bytes = (ssize_t)(self->options.pools_count * sizeof(struct hw_pool));
+
+	return bytes == 0 || pwrite(berth->fd, self->options.pools, (size_t)bytes,
+				    (off_t)self->layout.pools_offset) == bytes;
+}
+
 static int spare_add(struct session *self, u32 index, struct err *err)
 {
 	struct session_berth *berth = &self->berths[index];
@@ -333,7 +349,8 @@ static int spare_add(struct session *self, u32 index, struct err *err)
 		return err_set(err, ERR_SYSTEM, "cannot create shared memory: %s", strerror(errno));
 	control_fill(self, &control);
 	if (resize(berth->fd, self->layout.total_bytes) < 0 ||
-	    pwrite(berth->fd, &control, sizeof(control), 0) != (ssize_t)sizeof(control)) {
+	    pwrite(berth->fd, &control, sizeof(control), 0) != (ssize_t)sizeof(control) ||
+	    !pools_write(self, berth)) {
 		err_set(err, ERR_SYSTEM, "cannot size shared memory: %s%s", strerror(errno),
 			errno == EFBIG ? " (see ulimit -f)" : "");
 		berth_remove(self, berth);
@@ -422,8 +439,23 @@ int session_take_claimed(struct session *self, struct berth *berth, struct err *
 	return 0;
 }
 
+static void pools_read(struct session *self, const struct berth *berth)
+{
+	const struct hw_pool *pools =
+		(const struct hw_pool *)(berth->memory + berth->layout.pools_offset);
+
+	for (u32 i = 0; i < self->options.pools_count; i++) {
+		u32 state = load_relaxed(&pools[i].state);
+
+		if (state <= HW_POOL_RECORDED && state > self->pool_states[i])
+			self->pool_states[i] = state;
+	}
+}
+
 void session_give_back(struct session *self, struct berth *berth)
 {
+	if (berth->memory)
+		pools_read(self, berth);
 	if (berth->memory)
 		munmap(berth->memory, berth->layout.total_bytes);
 	berth->memory = NULL;

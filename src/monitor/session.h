@@ -22,13 +22,17 @@ struct session_options {
 	u64 access_epoch_ns; /* of adaptive recording of accesses; 0 = default */
 	u64 access_max;   /* where counts of accesses stop; 0 = nowhere */
 	bool paused;      /* images begin without recording allocations */
+	const char *routine_filter; /* "" = all routines, if flags ask for them; borrowed */
+	u64 routine_sample;
+	const struct hw_pool *pools; /* borrowed: the caller keeps them */
+	u32 pools_count;
 };
 
 /* Where things are in a berth. The monitor keeps its own copy: the one in shared memory can be
  * overwritten by the program that is recorded. */
 struct berth_layout {
 	u64 total_bytes;
-	u64 request_offset, names_offset;
+	u64 request_offset, names_offset, pools_offset;
 	u64 modules_offset, modules_bytes;
 	u64 slots_offset, nodes_offset, rings_offset, ring_stride;
 	u32 slots_max, nodes_max, ring_records, nested_records;
@@ -65,6 +69,7 @@ struct session {
 	u32 spare[HW_BERTHS]; /* indexes of berths that wait to be claimed */
 	u32 spare_count;
 	struct scan_hub *scans; /* of the drain; scans and the waiting thread use it, too */
+	u32 pool_states[HW_POOLS]; /* the best of all images that ended: enum hw_pool_state */
 };
 
 int session_open(struct session *self, const struct session_options *options, struct err *err);

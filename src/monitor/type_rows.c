@@ -23,7 +23,7 @@ struct type_loose type_loose_of(const struct told_record *told)
 		.address = told->record.address,
 		.identity = told->record.size,
 		.count = told->record.context,
-		.thread = told->thread,
+		.ticks = (u32)told->record.ticks,
 	};
 }
 
@@ -43,8 +43,7 @@ bool type_rows_take(struct type_rows *self, const struct told_record *birth,
 
 	for (; i < count; i++) {
 		*loose = self->loose.data[i];
-		if (loose->thread != birth->thread || loose->birth_ticks != birth->record.ticks ||
-		    loose->address - birth->record.address > birth->record.size)
+		if (loose->serial != birth->serial)
 			continue;
 		memmove(&self->loose.data[i], &self->loose.data[i + 1],
 			(count - i - 1) * sizeof(self->loose.data[0]));

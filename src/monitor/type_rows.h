@@ -13,8 +13,8 @@ struct told_record;
 struct type_loose {
 	u64 address; /* in the block */
 	u64 identity, count;
-	u64 birth_ticks; /* of the birth that waits, by the same thread */
-	u32 thread;
+	u32 ticks;  /* low bits */
+	u32 serial; /* of the birth that waits */
 };
 
 struct type_rows { /* all zero = empty and ready */

@@ -88,13 +88,15 @@ int valgrind_prepare(struct valgrind *self, const struct valgrind_options *optio
 
 	while (options->argv[count])
 		count++;
-	room = count + sizeof(fixed) / sizeof(*fixed) + 5;
+	room = count + sizeof(fixed) / sizeof(*fixed) + 6;
 	self->argv = calloc(room, sizeof(*self->argv));
 	if (!self->argv)
 		return err_set(err, ERR_MEMORY, "out of memory for arguments");
 	self->argv[kept++] = self->launcher;
 	for (u64 i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
 		self->argv[kept++] = (char *)(uintptr_t)fixed[i];
+	if (options->functions) /* blocks of code end where control goes elsewhere */
+		self->argv[kept++] = (char *)(uintptr_t) "--vex-guest-chase=no";
 	if (options->coverage)
 		self->argv[kept++] = (char *)(uintptr_t) "--coverage=yes";
 	self->argv[kept++] = (char *)(uintptr_t) "--";

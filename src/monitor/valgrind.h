@@ -17,6 +17,7 @@ struct valgrind_options {
 	const char *program; /* path */
 	char *const *argv;   /* of the program, its name first */
 	bool coverage;       /* note which bytes are accessed */
+	bool functions;      /* calls of functions are of interest: routines, custom allocators */
 };
 
 /* ERR_INPUT if Valgrind, or our tool for it, is not there: err says what to install. `own_folder` is where

@@ -11,6 +11,7 @@
 #include "recorder/context.h"
 #include "recorder/memory.h"
 #include "recorder/operators.h"
+#include "recorder/pool/pool.h"
 #include "recorder/sys.h"
 #include "recorder/unwind/cfi.h"
 #include "recorder/unwind/rules.h"
@@ -317,11 +318,14 @@ void hwr_modules_check(void)
 
 	if (!&_r_debug || _r_debug.r_state == RT_CONSISTENT)
 		return; /* pthread_create, TLS: no need for the loader's lock */
+	if (_r_debug.r_state == RT_ADD)
+		hwr_pools_look();
 	dl_iterate_phdr(read_unloads, &unloads);
 	if (likely(unloads == unloads_seen) || !take_turn())
 		return;
 	unloads_seen = unloads;
 	hwr_operators_forget();
+	hwr_pools_forget();
 	add_acq_rel(&hwr_epoch, 1);
 	hwr_rules_forget();
 	end_turn();

@@ -2,6 +2,7 @@
  * The careful path of the hooks. Runs in the target. */
 #include "recorder/note.h"
 
+#include "recorder/pool/pool.h"
 #include "recorder/sample.h"
 #include "recorder/session.h"
 #include "recorder/suppress.h"
@@ -90,7 +91,9 @@ static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address
 	t->state |= HWR_BUSY;
 	context = paused_free ? 0 : hwr_note_context(t, kind, &call->caller);
 	ticks = test_stamp(t, ticks);
-	if (hw_kind_frees(kind))
+	if (hw_kind_is_pool(kind))
+		; /* accesses are known of the blocks that pools are cut from */
+	else if (hw_kind_frees(kind))
 		hwr_access_end(t, address, ticks);
 	else if (hw_kind_allocates(kind))
 		hwr_access_begin(address, ticks, &call->caller);
@@ -135,6 +138,8 @@ void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size)
 			call->t->suppress_pc = call->caller.pc;
 		return;
 	}
+	if (call->t->state & HWR_POOLS && hwr_pool_keeps(call, kind, (u64)p))
+		return;
 	put_duration(call, kind, ticks);
 	if (!p) {
 		put(call, ticks, HW_FAILED, (u16)kind, 0, size);
@@ -149,14 +154,16 @@ void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size)
 void hwr_call_free(struct hwr_call *call, u32 kind, void *p)
 {
 	struct hwr_thread *t = call->t;
-	u64 ticks = hw_ticks();
+	u64 ticks = hw_ticks(), address = (u64)p;
 
 	if (!t || (t->state & HWR_SUPPRESS && t->ending_address == (u64)p))
 		return;
 	if (t->inner_address == (u64)p)
 		t->inner_address = 0;
-	if (!(t->state & HWR_SAMPLING) || hwr_sample_drop((u64)p))
-		put(call, ticks, kind, 0, (u64)p, 0);
+	if (t->state & HWR_POOLS && !hwr_pool_ends(call, &kind, &address))
+		return;
+	if (!(t->state & HWR_SAMPLING) || hwr_sample_drop(address))
+		put(call, ticks, kind, 0, address, 0);
 	if (call->begin_ticks)
 		call->begin_ticks = hw_ticks();
 }
@@ -167,12 +174,31 @@ void hwr_call_end(struct hwr_call *call, u32 kind)
 		put_duration(call, kind, hw_ticks());
 }
 
+/* True: nothing is left to record. */
+static bool realloc_in_pools(struct hwr_call *call, u64 ticks, void *old, void *p, size_t size)
+{
+	u64 ended;
+	bool done;
+
+	if (!p && (size || !old))
+		return hwr_pool_inside(call->t, &call->caller);
+	ended = 0;
+	done = hwr_pool_realloc(call, (u64)old, (u64)p, &ended);
+	if (ended)
+		put(call, ticks, HW_POOL_FREE, 0, ended, 0);
+	if (ended && !done && p && !call->paused)
+		put(call, hw_ticks(), HW_REALLOC, 0, (u64)p, size);
+	return done || ended;
+}
+
 void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size_t size)
 {
 	u64 end_ticks = hw_ticks();
 	bool sampling;
 
 	if (!call->t || call->suppressed)
+		return;
+	if (call->t->state & HWR_POOLS && realloc_in_pools(call, ticks, old, p, size))
 		return;
 	put_duration(call, HW_REALLOC, end_ticks);
 	if (!p && (size || !old)) {
@@ -214,7 +240,7 @@ void hwr_call_type(struct hwr_call *call, u64 address, u64 identity, u64 count)
 		return;
 	t->busy_sp = call->caller.sp;
 	t->state |= HWR_BUSY;
-	record.ticks = hwr_stamp_now(t);
+	record.ticks = test_stamp(t, hwr_stamp_now(t));
 	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;
 	hwr_ring_put(t, &record);
 	if (count > 1) {

@@ -114,18 +114,33 @@ static void *symbol_value(const struct object *o, const ElfW(Sym) *symbol)
 	return ((void *(*)(u64, const void *))at)(0, NULL);
 }
 
+static u32 find_index(const struct link_map *map, struct object *o, const char *name)
+{
+	if (!object_read(map, o))
+		return 0;
+	if (o->gnu_hash)
+		return find_gnu(o, name);
+	return o->sysv_hash ? find_sysv(o, name) : 0;
+}
+
 static void *find_in(const struct link_map *map, const char *name)
 {
 	struct object o;
-	u32 index = 0;
+	u32 index = find_index(map, &o, name);
 
-	if (!object_read(map, &o))
-		return NULL;
-	if (o.gnu_hash)
-		index = find_gnu(&o, name);
-	else if (o.sysv_hash)
-		index = find_sysv(&o, name);
 	return index ? symbol_value(&o, &o.symbols[index]) : NULL;
+}
+
+bool hwr_real_function_in(const struct link_map *map, const char *name, u64 *start, u64 *bytes)
+{
+	struct object o;
+	u32 index = find_index(map, &o, name);
+
+	if (!index || ELF64_ST_TYPE(o.symbols[index].st_info) != STT_FUNC)
+		return false;
+	*start = o.base + o.symbols[index].st_value;
+	*bytes = o.symbols[index].st_size;
+	return true;
 }
 
 static void *search(const struct link_map *from, const struct link_map *to, const char *name)

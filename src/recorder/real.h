@@ -27,6 +27,10 @@ void hwr_real_find(void);
  * NULL if there is none. *start and *end, if not NULL, receive the range of its module. */
 void *hwr_real_symbol(const char *name, u64 *start, u64 *end);
 
+/* A function that this object defines for others: its first byte and its size. */
+struct link_map;
+bool hwr_real_function_in(const struct link_map *map, const char *name, u64 *start, u64 *bytes);
+
 /* Whether ours is the first definition of the function, and the next one is in a file whose name starts
  * with this. */
 bool hwr_real_comes_from(const char *name, const char *library);

@@ -13,7 +13,9 @@
 #include "recorder/environment.h"
 #include "recorder/memory.h"
 #include "recorder/modules.h"
+#include "recorder/pool/pool.h"
 #include "recorder/real.h"
+#include "recorder/routine/routine.h"
 #include "recorder/self.h"
 #include "recorder/stamp.h"
 #include "recorder/sys.h"
@@ -190,6 +192,8 @@ bool hwr_session_attach(struct hw_control *control)
 	hwr_tell_own_memory();
 	control->began_paused = load_relaxed(&control->paused);
 	hwr_access_attach();
+	hwr_pools_attach();
+	hwr_routines_attach();
 	store_release(&control->attached, 1);
 	hwr_token.alive = 1;
 	hwr_session_obey();
@@ -228,6 +232,26 @@ bool hwr_session_join(void)
 	joined = hwr_self_session() || join_monitor(forked);
 	store_release(&hwr_phase, joined ? HWR_ATTACHED : HWR_DORMANT);
 	return joined;
+}
+
+/* What the run wants may happen before the first allocation, or without any. */
+static __attribute__((constructor)) void join_early(void)
+{
+	struct hw_lobby *lobby;
+	bool early;
+
+	if (load_relaxed(&hwr_phase) != HWR_UNBORN)
+		return;
+	lobby = open_lobby();
+	if (!lobby)
+		return;
+	early = lobby->flags & HW_SESSION_EARLY;
+	hwr_munmap(lobby, sizeof *lobby);
+	if (!early)
+		return;
+	if (!hwr_real.malloc)
+		hwr_real_find();
+	hwr_session_join();
 }
 
 /* ---- afterwards ---- */

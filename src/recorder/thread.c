@@ -4,6 +4,7 @@
 #include "recorder/thread.h"
 
 #include "recorder/ring.h"
+#include "recorder/routine/routine.h"
 #include "recorder/stamp.h"
 #include "recorder/sys.h"
 
@@ -94,6 +95,8 @@ static u32 run_state(void)
 
 	if (hwr_control->stamp_shift || (hwr_control->flags & HW_RUN_TEST_PREEMPT))
 		state |= HWR_TESTING;
+	if (hwr_control->pools_count)
+		state |= HWR_POOLS;
 	return state;
 }
 
@@ -112,6 +115,8 @@ static struct hwr_thread *open_slot(u32 number)
 	forget_stacks(t);
 	t->state = HWR_BUSY;
 	t->suppress_sp = 0;
+	t->pool_sp = t->pool_pending = 0;
+	hwr_routines_reset(t);
 	t->lost = 0;
 	t->random = hw_ticks() ^ (u64)t ^ (u64)hwr_slots[number].tid << 32;
 	t->sample_left = -1; /* drawn at the first allocation */

@@ -26,6 +26,7 @@ enum { /* hwr_thread.state: the fast path of a hook is for 0 only */
 	HWR_TIME_CALL = 4, /* measure how long the next real call takes */
 	HWR_SAMPLING = 8,  /* run with --sample */
 	HWR_TESTING = 16,  /* run with test options */
+	HWR_POOLS = 32,    /* run with --alloc-fn or --free-fn */
 };
 
 /* The usual time from one event to the next, by the pair of sites; see stamp.h. */
@@ -98,6 +99,10 @@ struct hwr_thread {
 	u64 suppress_pc;         /* the one call site that is still suppressed after a failed call; 0 = all */
 	u64 ending_address;      /* block that the call ends: its inner free is not recorded again */
 	u64 inner_address;       /* block that a hook inside the call has recorded */
+	u64 pool_sp;             /* hooks below this stack address are inside a custom allocator; 0 = none */
+	const u64 *pool_witness; /* in that call's frame: holds its own address while the call lasts */
+	u64 pool_pending;        /* block that it was given to free and that it never gave */
+	struct hwr_routines *routines; /* stacks of routines, see routine/routine.c; NULL = none yet */
 	u64 random;
 	i64 sample_left;         /* bytes until the next sampled allocation */
 	u64 lost;                /* not yet told by a HW_LOST record */

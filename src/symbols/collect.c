@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "format/session.h"
 
 static int compare_pcs(const void *a, const void *b)
 {
@@ -50,6 +51,48 @@ static int file_of(struct collect *self, const struct modmap_module *module, u32
 	return 0;
 }
 
+/* The file of whatever module had the address. Of types it is not known when they were told: if two files
+ * were mapped there one after the other, there is no answer. */
+static int place_type(struct collect *self, struct wanted_type *wanted, bool *found)
+{
+	*found = false;
+	for (u32 i = 0; i < self->modules.module_count; i++) {
+		const struct modmap_module *module = &self->modules.modules[i];
+		u32 file;
+
+		if (!module->told || wanted->identity < module->start ||
+		    wanted->identity >= module->end)
+			continue;
+		if (file_of(self, module, &file) < 0)
+			return ERR_MEMORY;
+		if (*found && file != wanted->file) {
+			*found = false;
+			return 0;
+		}
+		*found = true;
+		wanted->file = file;
+		wanted->module = module->id;
+		wanted->address = wanted->identity - module->base;
+	}
+	return 0;
+}
+
+static int finish_types(struct collect *self)
+{
+	struct wanted_type wanted = { .image = self->image };
+	int result = 0;
+
+	for (u64 at = 0, count; result == 0 && map_next(&self->identities, &at, &wanted.identity, &count);) {
+		bool found;
+
+		result = place_type(self, &wanted, &found);
+		if (!result && found && !vec_push(&self->types, wanted))
+			result = ERR_MEMORY;
+	}
+	map_clear(&self->identities);
+	return result;
+}
+
 /* Turns the image's addresses into places in files, once all of its modules are known. */
 static int finish_image(struct collect *self, struct err *err)
 {
@@ -74,6 +117,8 @@ static int finish_image(struct collect *self, struct err *err)
 		if (!result && !vec_push(&self->wanted, wanted))
 			result = ERR_MEMORY;
 	}
+	if (!result)
+		result = finish_types(self);
 	vec_clear(&self->pcs);
 	map_clear(&self->seen);
 	memset(self->recent, 0, sizeof(self->recent));
@@ -154,10 +199,21 @@ static int take_routines(void *opaque, const struct stream_routine *rows, u64 co
 	return 0;
 }
 
+static int take_types(void *opaque, const struct stream_type *rows, u64 count, struct err *err)
+{
+	struct collect *self = opaque;
+
+	for (u64 i = 0; i < count; i++)
+		if (rows[i].identity >= HW_NAMES && !map_at(&self->identities, rows[i].identity))
+			return err_set(err, ERR_MEMORY, "no memory for the types of a trace");
+	return 0;
+}
+
 struct stream_sink collect_sink(struct collect *self)
 {
 	return (struct stream_sink){ .self = self, .image = take_image, .module = take_module,
-				     .contexts = take_contexts, .routines = take_routines };
+				     .contexts = take_contexts, .routines = take_routines,
+				     .types = take_types };
 }
 
 static int compare_wanted(const void *a, const void *b)
@@ -173,11 +229,22 @@ static int compare_wanted(const void *a, const void *b)
 	return x->module < y->module ? -1 : x->module > y->module;
 }
 
+static int compare_types(const void *a, const void *b)
+{
+	const struct wanted_type *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
 int collect_finish(struct collect *self, struct err *err)
 {
 	u64 kept = 0;
 	int result = finish_image(self, err);
 
+	if (!result && self->types.count)
+		qsort(self->types.data, self->types.count, sizeof(*self->types.data), compare_types);
 	if (result || !self->wanted.count)
 		return result;
 	qsort(self->wanted.data, self->wanted.count, sizeof(*self->wanted.data), compare_wanted);
@@ -192,10 +259,12 @@ void collect_release(struct collect *self)
 {
 	vec_release(&self->files);
 	vec_release(&self->wanted);
+	vec_release(&self->types);
 	vec_release(&self->pcs);
 	modmap_release(&self->modules);
 	names_release(&self->keys);
 	map_release(&self->by_key);
 	map_release(&self->seen);
+	map_release(&self->identities);
 	arena_release(&self->arena);
 }

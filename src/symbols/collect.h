@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The addresses that a trace wants to be resolved: fed as a sink of the stream, it yields for each
+ * The addresses of code and of types that a trace wants to be resolved: fed as a sink of the stream, it yields for each
  * file the addresses in it, and for each address the images and modules that use it. */
 #ifndef SYMBOLS_COLLECT_H
 #define SYMBOLS_COLLECT_H
@@ -20,6 +20,15 @@ struct wanted {
 	u64 address;
 };
 
+/* The identity of a type, an address in a file. */
+struct wanted_type {
+	u32 file;
+	u32 image;
+	u32 module;
+	u64 address;
+	u64 identity;
+};
+
 struct frame_pc {
 	u64 pc;
 	u32 generation;
@@ -30,6 +39,7 @@ enum { COLLECT_RECENT = 1024 };
 struct collect {
 	VEC(struct symbolizer_module) files; /* strings in the arena */
 	VEC(struct wanted) wanted; /* when finished: by file, address, image, module */
+	VEC(struct wanted_type) types; /* when finished: by file */
 	struct arena arena;
 	struct names keys; /* path and build-id as text */
 	struct map by_key; /* address of the key's text → file + 1 */
@@ -37,6 +47,7 @@ struct collect {
 	struct modmap modules;
 	VEC(struct frame_pc) pcs;
 	struct map seen; /* what is in pcs */
+	struct map identities; /* of types that are not names */
 	struct frame_pc recent[COLLECT_RECENT]; /* routines that are in pcs, by address */
 	u32 image;
 	u32 arch;

@@ -6,11 +6,13 @@
 #include "symbols/debuginfo.h"
 #include "symbols/elfsyms.h"
 #include "symbols/symbolizer.h"
+#include "symbols/type_symbols.h"
 
 struct module {
 	Dwfl *dwfl;
 	Dwfl_Module *handle;
 	struct elfsyms symbols;
+	struct type_symbols types; /* read when they are first asked for */
 	struct debuginfo debuginfo;
 	bool has_debuginfo;
 	void *vdso; /* copy of the kernel's module, which libelf reads; NULL otherwise */

@@ -10,12 +10,15 @@
 #include "symbols/symbolizer.h"
 #include "trace/reader.h"
 #include "trace/symtab.h"
+#include "trace/typenames.h"
 
 struct resolution {
 	const struct symbolize_options *options;
 	struct collect collect;
 	struct symbolizer *symbolizer;
 	VEC(struct symbol_entry) entries;
+	VEC(struct type_name) type_names;
+	VEC(u8) types_done; /* by file */
 	struct symbolize_summary summary;
 };
 
@@ -66,6 +69,51 @@ static u64 distinct_addresses(const struct wanted *wanted, u64 count, u64 *addre
 	return distinct;
 }
 
+/* The types of one file, once. */
+static int resolve_types(struct resolution *self, u32 file, u32 module, struct err *err)
+{
+	const struct wanted_type *wanted = self->collect.types.data;
+	int result = 0;
+
+	if (!self->collect.types.count || self->types_done.data[file])
+		return 0;
+	self->types_done.data[file] = 1;
+	for (u64 i = 0; i < self->collect.types.count && !result; i++) {
+		struct type_name name = { .image = wanted[i].image, .module = wanted[i].module,
+					  .identity = wanted[i].identity };
+
+		if (wanted[i].file != file)
+			continue;
+		result = symbolizer_type(self->symbolizer, module, wanted[i].address, &name.name, err);
+		self->summary.types++;
+		if (result || !name.name[0])
+			continue;
+		self->summary.types_named++;
+		if (!vec_push(&self->type_names, name))
+			result = err_set(err, ERR_MEMORY, "no memory for the types of a trace");
+	}
+	return result;
+}
+
+/* Types of files in which no code is wanted. */
+static int resolve_more_types(struct resolution *self, struct err *err)
+{
+	int result = 0;
+
+	for (u64 i = 0; i < self->collect.types.count && !result; i++) {
+		u32 file = self->collect.types.data[i].file, module;
+
+		if (self->types_done.data[file])
+			continue;
+		result = symbolizer_add(self->symbolizer, &self->collect.files.data[file], &module, err);
+		if (!result)
+			result = resolve_types(self, file, module, err);
+		if (!result)
+			symbolizer_drop(self->symbolizer, module);
+	}
+	return result;
+}
+
 /* Resolves the addresses of one file, which are wanted[0 … count). */
 static int resolve_file(struct resolution *self, const struct wanted *wanted, u64 count,
 			struct err *err)
@@ -86,6 +134,8 @@ static int resolve_file(struct resolution *self, const struct wanted *wanted, u6
 	if (!result)
 		result = symbolizer_resolve(self->symbolizer, module, addresses, distinct, answers,
 					    err);
+	if (!result)
+		result = resolve_types(self, wanted->file, module, err);
 	if (result)
 		goto done;
 	count_state(&self->summary, symbolizer_state(self->symbolizer, module));
@@ -108,6 +158,8 @@ static int resolve_files(struct resolution *self, struct err *err)
 	u64 count = self->collect.wanted.count;
 	int result = 0;
 
+	if (!vec_extend(&self->types_done, self->collect.files.count))
+		return err_set(err, ERR_MEMORY, "no memory for the types of a trace");
 	for (u64 i = 0, next; i < count && !result; i = next) {
 		for (next = i; next < count && wanted[next].file == wanted[i].file; next++)
 			;
@@ -116,7 +168,7 @@ static int resolve_files(struct resolution *self, struct err *err)
 			self->options->progress(self->options->progress_self,
 						(double)next / (double)count);
 	}
-	return result;
+	return result ? result : resolve_more_types(self, err);
 }
 
 int symbols_resolve_trace(const char *path, const struct symbolize_options *options,
@@ -140,10 +192,15 @@ int symbols_resolve_trace(const char *path, const struct symbolize_options *opti
 	result = self.symbolizer ? resolve_files(&self, err) : ERR_MEMORY;
 	if (!result && self.entries.count)
 		result = trace_write_symbols(path, self.entries.data, self.entries.count, err);
+	if (!result && self.type_names.count)
+		result = trace_write_type_names(path, self.type_names.data, self.type_names.count,
+						err);
 	if (!result && summary)
 		*summary = self.summary;
 done:
 	vec_release(&self.entries);
+	vec_release(&self.type_names);
+	vec_release(&self.types_done);
 	if (!self.options->symbolizer)
 		symbolizer_free(self.symbolizer);
 	collect_release(&self.collect);

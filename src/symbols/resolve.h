@@ -18,6 +18,8 @@ struct symbolize_summary {
 	u64 addresses;          /* distinct (module, address) pairs */
 	u64 named;              /* with a function name */
 	u64 with_lines;         /* with file:line */
+	u64 types;              /* distinct identities of types that are addresses */
+	u64 types_named;
 	u64 modules;            /* that any address falls in */
 	u64 modules_missing;    /* whose file is gone or has another build-id now */
 	u64 modules_stripped;   /* without symbol table beyond dynsym and without debug info */

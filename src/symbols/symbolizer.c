@@ -224,6 +224,31 @@ int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses
 	return 0;
 }
 
+int symbolizer_type(struct symbolizer *self, u32 module, u64 address, const char **name,
+		    struct err *err)
+{
+	int result = symbolizer_open(self, module, err);
+	const struct type_symbol *symbol;
+	struct entry *entry;
+	char *text;
+
+	*name = "";
+	if (result)
+		return result;
+	entry = self->entries.data[module];
+	if (!entry->open)
+		return 0;
+	if (!entry->module.types.read &&
+	    type_symbols_read(&entry->module.types, entry->module.handle) < 0)
+		return err_set(err, ERR_MEMORY, "no memory for the types of %s",
+			       entry->description.path);
+	symbol = type_symbols_find(&entry->module.types, address);
+	text = symbol ? type_of_symbol(symbol->name) : NULL;
+	*name = names_keep(&self->names, text);
+	free(text);
+	return 0;
+}
+
 enum symbolizer_state symbolizer_state(const struct symbolizer *self, u32 module)
 {
 	if (module >= self->entries.count)

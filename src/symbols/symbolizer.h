@@ -61,6 +61,11 @@ int symbolizer_open(struct symbolizer *self, u32 module, struct err *err);
 int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
 		       struct symbolizer_answer *answers, struct err *err);
 
+/* The name of the type whose symbol (type_symbols.h) covers the address, "" if there is none. Owned by the
+ * symbolizer. */
+int symbolizer_type(struct symbolizer *self, u32 module, u64 address, const char **name,
+		    struct err *err);
+
 enum symbolizer_state symbolizer_state(const struct symbolizer *self, u32 module);
 
 /* Closes the module's files and frees what was read of them; answers stay. */

@@ -20,6 +20,7 @@ struct block {
 	u32 shared;    /* 1 = another one did, too */
 	u32 recording; /* the recording that was told of it; 0 = none was */
 	u32 lives;
+	u32 held; /* 1 = a custom allocator uses it up: its beginning and its end are no events */
 };
 
 enum {

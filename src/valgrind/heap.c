@@ -7,6 +7,7 @@
 
 #include "valgrind/access.h"
 #include "valgrind/context.h"
+#include "valgrind/pool.h"
 #include "valgrind/session.h"
 
 enum { RED_ZONE = 16 }; /* bytes around a block: an access next to it hits no other one */
@@ -79,6 +80,9 @@ static void note_allocation(ThreadId tid, u32 kind, struct block *block)
 {
 	if (!hwv_wants_allocation())
 		return;
+	block->held = hwv_pool_inside(tid);
+	if (block->held)
+		return;
 	put(tid, kind, 0, block->address, block->size);
 	block->recording = hwv_recording;
 }
@@ -94,6 +98,12 @@ static void note_free(ThreadId tid, u32 kind, u16 aux, Addr address, const struc
 {
 	if (!hwv_wants_free())
 		return;
+	if (block && block->held) {
+		/* A function passed it on, and somebody else ends it. */
+		if (hwv_pool_drop(address))
+			put(tid, HW_POOL_FREE, 0, address | HW_POOL_ADDRESS, 0);
+		return;
+	}
 	if (block && block->recording == hwv_recording)
 		tell_accesses(tid, block);
 	if (hwv_control)
@@ -107,7 +117,8 @@ static void *allocate(ThreadId tid, u32 kind, SizeT size, SizeT alignment)
 	void *p = (SSizeT)size < 0 ? NULL : VG_(cli_malloc)(alignment, size);
 
 	if (!p) {
-		note_failure(tid, kind, size);
+		if (!hwv_pool_inside(tid))
+			note_failure(tid, kind, size);
 		return NULL;
 	}
 	if (kind == HW_CALLOC)
@@ -129,7 +140,8 @@ static void release(ThreadId tid, u32 kind, void *p)
 
 static void *reallocate(ThreadId tid, void *old, SizeT size)
 {
-	struct block *block = hwv_block_at((Addr)old);
+	struct block *block = hwv_block_at((Addr)old), *grown;
+	Bool held = block && block->held && !hwv_pool_has((Addr)old);
 	void *p;
 
 	if (!old)
@@ -146,7 +158,11 @@ static void *reallocate(ThreadId tid, void *old, SizeT size)
 	note_free(tid, HW_REALLOC_FREE, !hwv_control || !load_relaxed(&hwv_control->paused),
 		  (Addr)old, block);
 	hwv_block_free(block);
-	note_allocation(tid, HW_REALLOC, hwv_block_new((Addr)p, size));
+	grown = hwv_block_new((Addr)p, size);
+	if (held)
+		grown->held = 1;
+	else
+		note_allocation(tid, HW_REALLOC, grown);
 	return p;
 }
 

@@ -13,6 +13,8 @@
 #include <pub_tool_machine.h>
 
 #include "valgrind/access.h"
+#include "valgrind/pool.h"
+#include "valgrind/routine.h"
 
 enum {
 	STACK_REACH = 2048
@@ -268,6 +270,25 @@ static void note_after(struct work *work, const IRStmt *s)
 		after_llsc(work, s);
 }
 
+/* Pools first: what leads into a routine is forgotten by who is told of its beginning. */
+static void note_first(struct work *work, const VexGuestLayout *layout, Addr address)
+{
+	if (hwv_wants_pools())
+		hwv_pool_begins(work->out, layout, address);
+	if (hwv_wants_routines())
+		hwv_routine_begins(work->out, layout, address);
+}
+
+static void note_last(struct work *work, const VexGuestLayout *layout)
+{
+	if (hwv_wants_pools() || hwv_wants_routines())
+		hwv_routine_calls(work->out);
+	if (hwv_wants_pools())
+		hwv_pool_ends(work->out, layout);
+	if (hwv_wants_routines())
+		hwv_routine_ends(work->out, layout);
+}
+
 IRSB *hwv_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout,
 		     const VexGuestExtents *extents, const VexArchInfo *host, IRType guest_word,
 		     IRType host_word)
@@ -291,6 +312,8 @@ IRSB *hwv_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout 
 	while (work.next < in->stmts_used) {
 		IRStmt *s = in->stmts[work.next++];
 
+		if (!began && s->tag == Ist_IMark)
+			note_first(&work, layout, s->Ist.IMark.addr);
 		began = began || s->tag == Ist_IMark; /* what comes before is Valgrind's own */
 		if (began)
 			note_before(&work, s);
@@ -300,5 +323,6 @@ IRSB *hwv_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout 
 			watch_stack_pointer(&work, s);
 		}
 	}
+	note_last(&work, layout);
 	return work.out;
 }

@@ -16,6 +16,8 @@
 #include "valgrind/heap.h"
 #include "valgrind/instrument.h"
 #include "valgrind/modules.h"
+#include "valgrind/pool.h"
+#include "valgrind/routine.h"
 #include "valgrind/session.h"
 
 static Bool option_coverage;
@@ -26,6 +28,8 @@ static void thread_created(ThreadId parent, ThreadId child)
 {
 	(void)parent;
 	hwv_thread_started(child);
+	hwv_routines_reset(child);
+	hwv_pools_reset(child);
 }
 
 static void thread_runs(ThreadId tid, ULong blocks)

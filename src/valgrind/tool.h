@@ -18,6 +18,8 @@ extern SysRes VG_(am_shared_mmap_file_float_valgrind)(SizeT bytes, UInt protecti
 						      Off64T offset);
 extern SysRes VG_(do_syscall)(UWord number, RegWord, RegWord, RegWord, RegWord, RegWord, RegWord,
 			      RegWord, RegWord);
+/* A function's name as the linker knows it. */
+extern Bool VG_(get_fnname_raw)(DiEpoch epoch, Addr code, const HChar **name);
 /* The program's file, and the path of a file descriptor. */
 extern Int VG_(cl_exec_fd);
 extern Bool VG_(resolve_filename)(Int fd, const HChar **path);

@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+-]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report findings mprof leaks scores callgraph dump info symbolize ctl doctor cc c++ import-emad export"
+equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph dump info symbolize ctl doctor cc c++ import-emad export"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -57,6 +57,11 @@ export --to emad /no/such/file|3|/no/such/file: No such file
 findings --idle much a|2|wants a percentage
 findings --idle 101 a|2|wants a percentage
 findings /no/such/file|3|/no/such/file: No such file
+excessive|2|which FILE
+excessive --k 1 a|2|--k wants 2 to 64
+excessive --mu much a|2|--mu wants a number
+excessive --wrappers a,,b a|2|--wrappers wants auto
+excessive /no/such/file|3|/no/such/file: No such file
 scores /no/such/file|3|/no/such/file: No such file
 doctor now|2|not wanted
 ctl|2|which PID, and what

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -130,6 +131,45 @@ static void functions(void)
 	free(s);
 }
 
+/* Texts that the C library makes are written by it; chunks that it allocates carry "lower bound". */
+static void made_texts(void)
+{
+	static char long_text[1851];
+	char *(*volatile duplicate)(const char *) = strdup;
+	int (*volatile print)(char **, const char *, ...) = asprintf;
+	char *p, *q = NULL;
+
+	memset(long_text, 'x', 1850);
+	p = duplicate(long_text);
+	if (!p || print(&q, "%s%s", long_text + 1808, "yz") != 44)
+		abort();
+	(void)*(volatile char *)(p + 7);
+	truth(1851, 1, 1, 1, 1851, 0, 1851, "lower_bound");
+	truth(45, 0, 1, 0, 45, 0, 45, "lower_bound");
+	free(p);
+	free(q);
+}
+
+/* A system call with several buffers. The last one is not filled. */
+static void scattered(void)
+{
+	char *p = malloc(1861), *q = malloc(1862), *r = malloc(1863);
+	struct iovec out[] = {{p + 1, 100}, {p + 300, 100}};
+	struct iovec in[] = {{q, 150}, {r, 1000}};
+	int pipes[2];
+
+	if (pipe(pipes) < 0 || writev(pipes[1], out, 2) != 200 || readv(pipes[0], in, 2) != 200)
+		abort();
+	close(pipes[0]);
+	close(pipes[1]);
+	truth(1861, 2, 0, 200, 0, 1, 400, UNSURE);
+	truth(1862, 0, 1, 0, 150, 0, 150, UNSURE);
+	truth(1863, 0, 1, 0, 50, 0, 50, UNSURE);
+	free(p);
+	free(q);
+	free(r);
+}
+
 static void growth(void)
 {
 	volatile char *p = malloc(1900);
@@ -225,6 +265,8 @@ int main(void)
 	atomics();
 	vectors();
 	functions();
+	made_texts();
+	scattered();
 	growth();
 	threads();
 	handed_over();

@@ -327,6 +327,136 @@ TEST(place, "the place is the program's own code, not the library that allocates
 	release(&found);
 }
 
+TEST(headers,
+     "an inlined function of the C++ library's headers is the library's, whatever its name")
+{
+	struct found found;
+
+	begin(&found);
+	found.frames[0] =
+		(struct symbol_frame){"allocate", "/usr/bin/../include/c++/12/bits/new_allocator.h",
+				      137, true};
+	found.frames[1] = (struct symbol_frame){"fill", "/src/include/c++/own.h", 7, true};
+	tell_context(&found.feed, 5, 3, pc_of(PROGRAM_BASE, 1)); /* allocate, called by gamma */
+	tell_context(&found.feed, 6, 4, pc_of(PROGRAM_BASE, 1)); /* allocate, called by delta */
+	lives(&found, 5, 200, 0, 1, 200);
+	lives(&found, 6, 100, 0, 1, 100);
+	lives(&found, 2, 50, 0, 1, 50);
+	finish(&found);
+	CHECK_EQ(found.findings.rows.count, 3);
+	CHECK_STR(where(&found, 0), "gamma (prog.c:30)");
+	CHECK_STR(where(&found, 1), "delta (prog.c:40)");
+	CHECK_STR(where(&found, 2), "fill (own.h:7)");
+	release(&found);
+}
+
+TEST(brief, "memory that is asked for in vain counts by its bytes, however briefly it lives")
+{
+	struct found found;
+
+	begin(&found);
+	lives(&found, 2, 100000, 9, 9, 100000);
+	for (u64 i = 0; i < 1000; i++) {
+		u64 chunk = alloc_at(&found.feed, 10000 * i, HW_MALLOC, 1, 512);
+
+		access_at(&found.feed, chunk, 10000 * i + 1, 10000 * i + 9, 1, 1, 1, 0);
+		free_at(&found.feed, 10000 * i + 10, chunk, 512);
+	}
+	finish(&found);
+	CHECK_EQ(found.findings.rows.count, 2);
+	CHECK_EQ(found.findings.rows.data[0].kind, FINDING_CHURN);
+	CHECK_EQ(found.findings.rows.data[1].kind, FINDING_COVERAGE);
+	CHECK(found.findings.rows.data[1].share > 0.83 && found.findings.rows.data[1].share < 0.84);
+	release(&found);
+}
+
+TEST(parts, "of the parts of a container the one that wastes most is told by itself")
+{
+	struct found found;
+
+	begin(&found);
+	tell_context(&found.feed, 5, 1, pc_of(PROGRAM_BASE, 3)); /* gamma, called by alpha */
+	tell_context(&found.feed, 6, 2, pc_of(PROGRAM_BASE, 1)); /* alpha, called by beta */
+	tell_context(&found.feed, 7, 6, pc_of(PROGRAM_BASE, 3)); /* gamma, alpha, beta */
+	for (u32 i = 0; i < 3; i++) {
+		lives(&found, 5, 64, 1, 1, 8);
+		lives(&found, 7, 512, 1, 1, 1);
+	}
+	finish(&found);
+	CHECK_EQ(found.findings.rows.count, 1);
+	CHECK_STR(text(&found, 0),
+		  "Only 27 B of 1.7 KiB are ever used, in 6 of 6 chunks, 1 of 512 bytes in 3 of "
+		  "them: allocate what is needed.");
+	release(&found);
+}
+
+static void tell_plain(struct found *self, const char *paths)
+{
+	told(&self->feed, self->feed.sink.note(self->feed.sink.self, "access_uninstrumented", paths,
+					       &self->feed.err));
+}
+
+TEST(plain, "where a library is not instrumented, what was not seen is inferred at most")
+{
+	static const struct {
+		const char *paths;
+		enum confidence confidence;
+	} cases[] = {
+		{"/usr/lib/libc.so.6\n/usr/lib/libstdc++.so.6", SURE_MEASURED},
+		{"/usr/lib/libc.so.6\n/usr/lib/libz.so.1\n/lib64/ld-linux-x86-64.so.2",
+		 SURE_INFERRED},
+	};
+
+	for (u32 i = 0; i < 2; i++) {
+		struct found found;
+
+		begin(&found);
+		tell_plain(&found, cases[i].paths);
+		lives(&found, 1, 100, 0, 1, 100);
+		finish(&found);
+		CHECK_EQ(found.findings.rows.count, 1);
+		CHECK_EQ(found.findings.rows.data[0].confidence, cases[i].confidence);
+		release(&found);
+	}
+}
+
+TEST(unseen, "what a library without instrumentation allocates for itself is not called unused")
+{
+	static const struct symbol_frame duplicate = {"__strdup", "", 0, false};
+	static const struct {
+		u32 context;
+		const char *where; /* NULL = no finding */
+	} cases[] = {
+		{2, "beta (prog.c:20)"},  {5, NULL}, {6, NULL}, {7, "gamma (prog.c:30)"},
+		{8, "alpha (prog.c:10)"}, {9, NULL},
+	};
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct found found;
+
+		begin(&found);
+		found.entries[3] = (struct symbol_entry){.module = 2,
+							 .address = 0x20,
+							 .frames = &duplicate,
+							 .frame_count = 1};
+		tell_module(&found.feed, 2, 0x300000, 0, "/usr/lib/libc.so.6");
+		tell_module(&found.feed, 3, 0x400000, 0, "/usr/lib/libstdc++.so.6");
+		tell_context(&found.feed, 5, 1, pc_of(LIBRARY_BASE, 3)); /* libhelp */
+		tell_context(&found.feed, 6, 1, 0x300011);               /* libc for itself */
+		tell_context(&found.feed, 7, 3, 0x300021);               /* strdup for gamma */
+		tell_context(&found.feed, 8, 1, 0x400011);               /* libstdc++ for alpha */
+		tell_context(&found.feed, 9, 6, 0x300021);               /* strdup for libc */
+		tell_context(&found.feed, 10, 0, 0x400021);              /* libstdc++ for itself */
+		tell_plain(&found, "/usr/lib/libc.so.6\n/usr/lib/libstdc++.so.6\n"
+				   "/usr/lib/libhelp.so.1");
+		lives(&found, cases[i].context, 100, 0, 0, 0);
+		finish(&found);
+		if (CHECK_EQ(found.findings.rows.count, cases[i].where != NULL) && cases[i].where)
+			CHECK_STR(where(&found, 0), cases[i].where);
+		release(&found);
+	}
+}
+
 TEST(foreign, "what the C library does for itself is no finding, but for errors")
 {
 	struct found found;

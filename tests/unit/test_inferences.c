@@ -307,7 +307,8 @@ static void judge(struct judged *self, const struct thresholds *limits)
 	struct feed *feed = &self->feed;
 
 	self->behaviour = (struct behaviour_table){0};
-	told(feed, behaviour_find(feed->model, limits, &self->behaviour, &feed->err));
+	told(feed, behaviour_find(&(struct stack_source){.model = feed->model}, limits,
+				  &self->behaviour, &feed->err));
 	told(feed,
 	     inferences_find(&self->inferences, feed->model, &self->behaviour, limits, &feed->err));
 }

@@ -8,7 +8,7 @@
 #include "lib/test.h"
 
 struct args {
-	const char *output, *format;
+	const char *output, *format, *kinds;
 	u64 top, size;
 	bool loud, stacks;
 };
@@ -20,6 +20,7 @@ static const struct option_spec table[] = {
 	OPTION(struct args, size, 0, "max-size", OPTION_BYTES, "BYTES", "stop at BYTES"),
 	OPTION(struct args, loud, 'l', "loud", OPTION_SET, NULL, "say more"),
 	OPTION(struct args, stacks, 0, "no-stacks", OPTION_CLEAR, NULL, "leave stacks out"),
+	OPTION(struct args, kinds, 0, "kinds", OPTION_OPTIONAL, "LIST", "show kinds"),
 	OPTION(struct args, top, 0, "test-secret", OPTION_NUMBER, "N", NULL),
 	OPTION_END};
 
@@ -182,6 +183,7 @@ TEST(help_text, "help has a line per option, aligned, without the hidden ones")
 			"      --max-size BYTES        stop at BYTES\n"
 			"  -l, --loud                  say more\n"
 			"      --no-stacks             leave stacks out\n"
+			"      --kinds[=LIST]          show kinds\n"
 			"  -h, --help                  show this text\n");
 	free(help);
 	CHECK_EQ(parse("--test-secret 7", false).args.top, 7);
@@ -239,6 +241,24 @@ TEST(byte_sizes, "sizes are read in powers of 1024 and refused when they are non
 
 		if (good != rows[i].good || (good && bytes != rows[i].bytes))
 			FAIL("'%s' gives %d, %llu", rows[i].text, good, (unsigned long long)bytes);
+	}
+}
+
+TEST(optional, "an optional value is one only after the equals sign")
+{
+	static const struct {
+		const char *words, *value;
+		int operands;
+	} rows[] = {{"x", NULL, 1}, {"--kinds x", "", 1}, {"--kinds=a,b x", "a,b", 1}, {"--kinds= x", "", 1}};
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct outcome outcome = parse(rows[i].words, false);
+
+		CHECK_EQ(outcome.status, 0);
+		CHECK_EQ(outcome.argc - outcome.first, rows[i].operands);
+		CHECK_EQ(outcome.args.kinds == NULL, rows[i].value == NULL);
+		if (rows[i].value && outcome.args.kinds)
+			CHECK_STR(outcome.args.kinds, rows[i].value);
 	}
 }
 

@@ -14,7 +14,8 @@ static struct behaviour_table behaved(struct feed *feed)
 	struct thresholds limits = THRESHOLDS_DEFAULT;
 	struct behaviour_table table = {0};
 
-	told(feed, behaviour_find(feed->model, &limits, &table, &feed->err));
+	told(feed, behaviour_find(&(struct stack_source){.model = feed->model}, &limits, &table,
+				  &feed->err));
 	return table;
 }
 
@@ -223,7 +224,8 @@ TEST(gap, "the distance that splits groups is an option")
 		free_at(&feed, 2000 * i + 10, alloc_at(&feed, 2000 * i, HW_MALLOC, 1, 1), 1);
 	end_at(&feed, RUN);
 	limits.group_gap = 0.01;
-	told(&feed, behaviour_find(feed.model, &limits, &table, &feed.err));
+	told(&feed, behaviour_find(&(struct stack_source){.model = feed.model}, &limits, &table,
+				   &feed.err));
 	CHECK_EQ(table.points[0].groups, 1);
 	CHECK_NEAR(table.points[0].group_scores, 10.0 / 8010);
 	behaviour_table_release(&table);
@@ -307,5 +309,31 @@ TEST(nothing, "a program that allocates nothing has no scores")
 	CHECK(!result_field(result, "lifetime.mean")->known);
 	CHECK_EQ(result_rows(result->parts.data[0]), 0);
 	result_free(result);
+	model_free(feed.model);
+}
+
+TEST(plain, "of what code without instrumentation allocates for itself no use is known")
+{
+	struct feed feed = begun(1);
+	struct behaviour_table table;
+	u64 chunk;
+
+	tell_context(&feed, 2, 1, pc_of(LIBRARY_BASE, 1));
+	told(&feed, feed.sink.note(feed.sink.self, "access_uninstrumented", "/usr/lib/libhelp.so.1",
+				   &feed.err));
+	for (u32 context = 1; context <= 2; context++) {
+		chunk = alloc_at(&feed, 0, HW_MALLOC, context, 10);
+		access_at(&feed, chunk, 10, 20, 1, 1, 5, 0);
+		free_at(&feed, 30, chunk, 10);
+	}
+	end_at(&feed, RUN);
+	table = behaved(&feed);
+	CHECK_NEAR(scores_of(&table.points[0]).value[SCORE_USAGE], 0.5);
+	CHECK(table.points[0].is_lower_bound);
+	CHECK(!scores_of(&table.points[1]).known[SCORE_USAGE]);
+	CHECK(!scores_of(&table.points[1]).known[SCORE_USEFUL]);
+	CHECK_NEAR(scores_of(&table.points[1]).value[SCORE_LIFETIME], 1);
+	CHECK_EQ(table.whole.measured.chunks, 1);
+	behaviour_table_release(&table);
 	model_free(feed.model);
 }

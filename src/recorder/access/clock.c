@@ -7,6 +7,8 @@ enum { THREADS_MAX = 65535 };
 __thread struct hwr_clock hwr_clock;
 u32 hwr_clock_hits = 1;
 
+struct hwr_clock_served hwr_clock_served[HWR_CLOCK_SLOTS];
+
 static u32 threads;
 static u32 no_beat;
 
@@ -32,9 +34,11 @@ u32 hwr_clock_enter(void)
 u64 hwr_clock_read(void)
 {
 	struct hwr_clock *clock = &hwr_clock;
+	u64 *served = &hwr_clock_served[hwr_clock_enter() % HWR_CLOCK_SLOTS].hits;
 	u64 now;
 
-	hwr_clock_enter();
+	/* Two threads of one slot may lose some: it is for an estimate only. */
+	store_relaxed(served, load_relaxed(served) + hwr_clock_hits - clock->hits_left);
 	if (hwr_clock_hits > 1)
 		store_relaxed(clock->mark_word, (u64)&hwr_rseq_mark);
 	clock->beat_seen = load_relaxed(clock->beat);

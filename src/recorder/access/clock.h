@@ -26,6 +26,14 @@ struct hwr_clock {
 };
 extern __thread struct hwr_clock hwr_clock __attribute__((tls_model("initial-exec")));
 
+/* How many accesses were recorded by threads with the same last bits in their number. Written by them,
+ * read by the adaptive helper. */
+enum { HWR_CLOCK_SLOTS = 64 };
+struct hwr_clock_served {
+	_Alignas(HW_CACHE_LINE) u64 hits;
+};
+extern struct hwr_clock_served hwr_clock_served[HWR_CLOCK_SLOTS];
+
 /* 1, or HWR_CLOCK_HITS. */
 extern u32 hwr_clock_hits;
 
@@ -45,12 +53,19 @@ static inline u32 hwr_clock_thread(void)
 /* Reads the counter. */
 u64 hwr_clock_read(void);
 
+/* Whether the last reading serves one access more. */
+static inline bool hwr_clock_serves(const struct hwr_clock *clock)
+{
+	return likely(clock->hits_left) &&
+	       likely(load_relaxed(clock->mark_word) == (u64)&hwr_rseq_mark) &&
+	       likely(load_relaxed(clock->beat) == clock->beat_seen);
+}
+
 static inline u64 hwr_clock_now(void)
 {
 	struct hwr_clock *clock = &hwr_clock;
 
-	if (unlikely(!clock->hits_left || load_relaxed(clock->mark_word) != (u64)&hwr_rseq_mark ||
-		     load_relaxed(clock->beat) != clock->beat_seen))
+	if (unlikely(!hwr_clock_serves(clock)))
 		return hwr_clock_read();
 	clock->hits_left--;
 	return clock->now;

@@ -142,6 +142,13 @@ static void written(char *to, size_t room, int result)
 		hwr_access_range((u64)to, bytes < room ? bytes : room, true);
 }
 
+/* A new text; the caller's. */
+static void made(char **text, int result)
+{
+	if (result >= 0)
+		written(*text, SIZE_MAX, result);
+}
+
 /* ---- functions ---- */
 
 /* row(name, real function, parameters, those of the real function, arguments, after) */
@@ -158,6 +165,11 @@ static void written(char *to, size_t room, int result)
 	F(snprintf, vsnprintf, (char *to, size_t n, const char *format, ...),                      \
 	  (char *to, size_t n, const char *format, va_list), (to, n, format, list),                \
 	  written(to, n, result);)                                                                 \
+	F(asprintf, vasprintf, (char **text, const char *format, ...),                             \
+	  (char **text, const char *format, va_list), (text, format, list), made(text, result);)   \
+	F(__asprintf_chk, __vasprintf_chk, (char **text, int flag, const char *format, ...),       \
+	  (char **text, int flag, const char *format, va_list), (text, flag, format, list),        \
+	  made(text, result);)                                                                     \
 	F(__printf_chk, __vprintf_chk, (int flag, const char *format, ...),                        \
 	  (int flag, const char *format, va_list), (flag, format, list), )                         \
 	F(__fprintf_chk, __vfprintf_chk, (FILE * f, int flag, const char *format, ...),            \
@@ -179,6 +191,10 @@ static void written(char *to, size_t room, int result)
 	  written(to, SIZE_MAX, result);)                                                          \
 	F(vsnprintf, (char *to, size_t n, const char *format, va_list list),                       \
 	  (to, n, format, list), written(to, n, result);)                                          \
+	F(vasprintf, (char **text, const char *format, va_list list), (text, format, list),        \
+	  made(text, result);)                                                                     \
+	F(__vasprintf_chk, (char **text, int flag, const char *format, va_list list),              \
+	  (text, flag, format, list), made(text, result);)                                         \
 	F(__vfprintf_chk, (FILE * f, int flag, const char *format, va_list list),                  \
 	  (f, flag, format, list), )                                                               \
 	F(__vsnprintf_chk,                                                                         \

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <wchar.h>
 
 #include "recorder/access/access.h"
@@ -19,6 +20,7 @@ typedef char *text;
 typedef const char *ctext;
 typedef const void *cmemory;
 typedef void *memory;
+typedef const struct iovec *vectors;
 typedef int (*comparison)(const void *, const void *);
 
 /* ---- how far a function looks ---- */
@@ -68,6 +70,17 @@ static inline void range(const void *p, size_t bytes, bool write)
 		hwr_access_range((u64)p, bytes, write);
 }
 
+/* Parts of a scattered buffer, up to so many bytes in all. */
+static void vector_ranges(vectors v, size_t count, size_t most, bool write)
+{
+	for (size_t i = 0; i < count && most; i++) {
+		size_t bytes = least(v[i].iov_len, most);
+
+		range(v[i].iov_base, bytes, write);
+		most -= bytes;
+	}
+}
+
 /* ---- rows ---- */
 
 #define R(p, n) range(p, n, false);
@@ -98,6 +111,14 @@ static inline void range(const void *p, size_t bytes, bool write)
 		size_t n_ = common_bytes(a, b, most);                                              \
 		R(a, n_) R(b, n_)                                                                  \
 	}
+/* The new text has an end where the old one was cut. */
+#define DUPLICATE(s, most)                                                                         \
+	if (result) {                                                                              \
+		SN(s, most)                                                                        \
+		W(result, text_bytes(result, SIZE_MAX))                                            \
+	}
+#define VECTORS(v, n, most, write) vector_ranges(v, (size_t)(n), most, write);
+#define FILLED(v, n) GIVEN(result > 0, VECTORS(v, n, (size_t)result, true))
 #define GIVEN(condition, action)                                                                   \
 	if (condition) {                                                                           \
 		action                                                                             \
@@ -145,8 +166,6 @@ static inline void range(const void *p, size_t bytes, bool write)
 	F(text, strrchr, (ctext s, int c), (s, c), S(s))                                           \
 	F(text, strstr, (ctext s, ctext t), (s, t), S(s) S(t))                                     \
 	F(text, strcasestr, (ctext s, ctext t), (s, t), S(s) S(t))                                 \
-	F(text, strdup, (ctext s), (s), S(s))                                                      \
-	F(text, strndup, (ctext s, size_t n), (s, n), SN(s, n))                                    \
 	F(double, atof, (ctext s), (s), S(s))                                                      \
 	F(int, atoi, (ctext s), (s), S(s))                                                         \
 	F(long, atol, (ctext s), (s), S(s))                                                        \
@@ -169,6 +188,13 @@ static inline void range(const void *p, size_t bytes, bool write)
 	F(ssize_t, write, (int fd, cmemory p, size_t n), (fd, p, n), R(p, n))                      \
 	F(ssize_t, pwrite, (int fd, cmemory p, size_t n, off_t at), (fd, p, n, at), R(p, n))       \
 	F(ssize_t, pwrite64, (int fd, cmemory p, size_t n, off64_t at), (fd, p, n, at), R(p, n))   \
+	F(ssize_t, writev, (int fd, vectors v, int n), (fd, v, n), VECTORS(v, n, SIZE_MAX, false)) \
+	F(ssize_t, pwritev, (int fd, vectors v, int n, off_t at), (fd, v, n, at),                  \
+	  VECTORS(v, n, SIZE_MAX, false))                                                          \
+	F(ssize_t, pwritev64, (int fd, vectors v, int n, off64_t at), (fd, v, n, at),              \
+	  VECTORS(v, n, SIZE_MAX, false))                                                          \
+	F(ssize_t, sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags),           \
+	  VECTORS(m->msg_iov, m->msg_iovlen, SIZE_MAX, false))                                     \
 	F(ssize_t, send, (int fd, cmemory p, size_t n, int flags), (fd, p, n, flags), R(p, n))     \
 	F(ssize_t, sendto,                                                                         \
 	  (int fd, cmemory p, size_t n, int flags, const struct sockaddr *to, socklen_t bytes),    \
@@ -187,6 +213,10 @@ static inline void range(const void *p, size_t bytes, bool write)
 
 /* row(type, name, parameters, arguments, after) */
 #define AFTER_ROWS(F)                                                                              \
+	F(text, strdup, (ctext s), (s), DUPLICATE(s, SIZE_MAX))                                    \
+	F(text, __strdup, (ctext s), (s), DUPLICATE(s, SIZE_MAX))                                  \
+	F(text, strndup, (ctext s, size_t n), (s, n), DUPLICATE(s, n))                             \
+	F(text, __strndup, (ctext s, size_t n), (s, n), DUPLICATE(s, n))                           \
 	F(memory, memchr, (cmemory a, int c, size_t n), (a, c, n),                                 \
 	  R(a, result ? (size_t)((ctext)result - (ctext)a) + 1 : n))                               \
 	F(memory, rawmemchr, (cmemory a, int c), (a, c),                                           \
@@ -207,6 +237,11 @@ static inline void range(const void *p, size_t bytes, bool write)
 	  GIVEN(result > 0, W(p, (size_t)result)))                                                 \
 	F(ssize_t, pread64, (int fd, memory p, size_t n, off64_t at), (fd, p, n, at),              \
 	  GIVEN(result > 0, W(p, (size_t)result)))                                                 \
+	F(ssize_t, readv, (int fd, vectors v, int n), (fd, v, n), FILLED(v, n))                    \
+	F(ssize_t, preadv, (int fd, vectors v, int n, off_t at), (fd, v, n, at), FILLED(v, n))     \
+	F(ssize_t, preadv64, (int fd, vectors v, int n, off64_t at), (fd, v, n, at), FILLED(v, n)) \
+	F(ssize_t, recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags),                 \
+	  FILLED(m->msg_iov, m->msg_iovlen))                                                       \
 	F(ssize_t, recv, (int fd, memory p, size_t n, int flags), (fd, p, n, flags),               \
 	  GIVEN(result > 0, W(p, least((size_t)result, n))))                                       \
 	F(ssize_t, recvfrom,                                                                       \

@@ -44,16 +44,16 @@ void hwr_classes_init(void)
 
 	for (u32 i = 0; i < HWR_CLASSES; i++) {
 		u64 bytes = class_bytes(i);
-		u32 shift = 3;
+		u32 shift = HWR_CLASS_SHIFT;
 
-		while (bytes >> shift > 14)
+		while (i >= HWR_CLASS_HUGE && bytes >> shift > 14)
 			shift++;
 		hwr_classes[i] = (struct hwr_class){
 			.inverse = ~0ull / (bytes >> shift) + 1,
 			.chunks = records,
 			.slot_bytes = bytes,
 			.shift = shift,
-			.unit_shift = bytes > 1ull << 31 ? 8 : 0,
+			.unit_shift = i >= HWR_CLASS_HUGE ? 8 : 0,
 		};
 		records += ((1ull << HWR_CLASS_BITS) / bytes + 1) * sizeof(struct hwr_chunk);
 	}

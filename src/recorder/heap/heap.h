@@ -15,8 +15,10 @@
 #include "format/shadow.h"
 
 enum {
-	HWR_CLASS_BITS = 36, /* of a region: 64 GiB */
-	HWR_CLASSES = 124,   /* 16, 32, 48, 64, then four to a doubling, up to the whole region */
+	HWR_CLASS_BITS = 36,  /* of a region: 64 GiB */
+	HWR_CLASSES = 124,    /* 16, 32, 48, 64, then four to a doubling, up to the whole region */
+	HWR_CLASS_HUGE = 104, /* from here on slots are larger than 2 GiB */
+	HWR_CLASS_SHIFT = 3,  /* of the classes below */
 };
 #define HWR_HEAP_BYTES ((u64)HWR_CLASSES << HWR_CLASS_BITS)
 
@@ -71,12 +73,29 @@ static inline u32 hwr_heap_class(u64 address)
 }
 
 /* The record of the slot that an address of the heap is in, and the address's place in the slot. The
- * shift makes the division exact: a slot is 2 to 14 times a power of two. */
+ * shift makes the division exact for huge slots, too: they are 2 to 14 times a power of two. */
 static inline struct hwr_chunk *hwr_heap_find(u64 address, u64 *offset)
 {
 	const struct hwr_class *class = &hwr_classes[hwr_heap_class(address)];
 	u64 at = (address - HW_HEAP_START) & ((1ull << HWR_CLASS_BITS) - 1);
 	u64 index = (u64)(((unsigned __int128)(at >> class->shift) * class->inverse) >> 64);
+
+	*offset = at - index * class->slot_bytes;
+	return (struct hwr_chunk *)class->chunks + index;
+}
+
+/* The same for an address below the huge classes, with less to compute. The quotient is exact: an address
+ * has 33 bits after the shift, and the divisor at most 28. */
+static inline bool hwr_heap_is_huge(u64 address)
+{
+	return address >= HW_HEAP_START + ((u64)HWR_CLASS_HUGE << HWR_CLASS_BITS);
+}
+
+static inline struct hwr_chunk *hwr_heap_find_usual(u64 address, u64 *offset)
+{
+	const struct hwr_class *class = &hwr_classes[hwr_heap_class(address)];
+	u64 at = address & ((1ull << HWR_CLASS_BITS) - 1);
+	u64 index = (u64)(((unsigned __int128)(at >> HWR_CLASS_SHIFT) * class->inverse) >> 64);
 
 	*offset = at - index * class->slot_bytes;
 	return (struct hwr_chunk *)class->chunks + index;

@@ -38,14 +38,14 @@ static inline void add_span(struct hwr_chunk *chunk, u64 address, u64 offset, u6
 		widen(chunk, low, high);
 }
 
-static inline void add_own(struct hwr_chunk *chunk, u64 bytes, bool write)
+static inline void add_own(struct hwr_chunk *chunk, u64 times, u64 bytes, bool write)
 {
 	if (write) {
-		chunk->writes++;
-		chunk->written_bytes += bytes;
+		chunk->writes += times;
+		chunk->written_bytes += times * bytes;
 	} else {
-		chunk->reads++;
-		chunk->read_bytes += bytes;
+		chunk->reads += times;
+		chunk->read_bytes += times * bytes;
 	}
 }
 
@@ -66,12 +66,8 @@ static __attribute__((noinline)) void add_more(struct hwr_chunk *chunk, u32 more
 	struct hwr_chunk_others *others = hwr_chunk_others(chunk);
 	bool own = (load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) == hwr_clock.thread;
 
-	if (own && write) {
-		chunk->writes += more;
-		chunk->written_bytes += more * bytes;
-	} else if (own) {
-		chunk->reads += more;
-		chunk->read_bytes += more * bytes;
+	if (own) {
+		add_own(chunk, more, bytes, write);
 	} else {
 		add_relaxed(write ? &others->writes : &others->reads, more);
 		add_relaxed(write ? &others->written_bytes : &others->read_bytes, more * bytes);
@@ -91,22 +87,22 @@ static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 b
 		if (!cas_acq_rel(&chunk->what, &what, what | hwr_clock.thread))
 			continue;
 		store_relaxed(&chunk->first, now);
-		add_own(chunk, bytes, write);
+		add_own(chunk, 1, bytes, write);
 		return true;
 	}
 	add_others(chunk, bytes, write);
 	return true;
 }
 
-static inline __attribute__((always_inline)) void record(u64 address, u64 bytes, bool write,
-							 u32 with)
+/* Any access. */
+static __attribute__((noinline)) void record_any(u64 address, u64 bytes, bool write, u32 with)
 {
 	u64 now = hwr_clock_now(); /* first: gives the thread its number */
 	u64 offset;
 	struct hwr_chunk *chunk = hwr_heap_find(address, &offset);
 
 	if (likely((load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) == hwr_clock.thread))
-		add_own(chunk, bytes, write);
+		add_own(chunk, 1, bytes, write);
 	else if (!add_strange(chunk, bytes, write, now))
 		return;
 	store_relaxed(&chunk->last, now);
@@ -119,6 +115,49 @@ static inline __attribute__((always_inline)) void record(u64 address, u64 bytes,
 		if (unlikely(more))
 			add_more(chunk, more, bytes, write);
 	}
+}
+
+static __attribute__((noinline)) void hot(u64 address, u64 bytes, bool write)
+{
+	u64 offset;
+	struct hwr_chunk *chunk = hwr_heap_find(address, &offset);
+	u32 more = hwr_adaptive_hot(address, offset, chunk);
+
+	if (more)
+		add_more(chunk, more, bytes, write);
+}
+
+/* The usual access: by the chunk's owner, within bytes that were accessed before, at a time that is known. It
+ * calls nothing but as its last act, so that it needs no frame. */
+static inline __attribute__((always_inline)) void record(u64 address, u64 bytes, bool write,
+							 u32 with)
+{
+	struct hwr_clock *clock = &hwr_clock;
+	struct hwr_chunk *chunk;
+	u64 offset, span;
+
+	if (unlikely(hwr_heap_is_huge(address) || !hwr_clock_serves(clock))) {
+		record_any(address, bytes, write, with);
+		return;
+	}
+	chunk = hwr_heap_find_usual(address, &offset);
+	span = load_relaxed(&chunk->span);
+	if (unlikely((load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) != clock->thread ||
+		     offset < (u32)span || offset + bytes > span >> 32)) {
+		record_any(address, bytes, write, with);
+		return;
+	}
+	clock->hits_left--;
+	store_relaxed(&chunk->last, clock->now);
+	if (with & WITH_COVERAGE)
+		hwr_coverage_add(address, bytes);
+	if (with & WITH_ADAPTIVE && load_relaxed(hw_shadow_of(address)) == HWR_SHADOW_SAMPLED) {
+		add_own(chunk, HWR_ADAPTIVE_SHARE, bytes, write);
+		return;
+	}
+	add_own(chunk, 1, bytes, write);
+	if (with & WITH_ADAPTIVE && unlikely(hwr_adaptive_is_hot(address, offset, chunk)))
+		hot(address, bytes, write);
 }
 
 /* Accesses may go beyond the chunk's slot: only what is inside counts. */
@@ -137,9 +176,9 @@ void hwr_access_range(u64 address, u64 bytes, bool write)
 		return;
 	bytes = bytes_inside(address, bytes);
 	if (extras & WITH_COVERAGE)
-		record(address, bytes, write, WITH_COVERAGE);
+		record_any(address, bytes, write, WITH_COVERAGE);
 	else
-		record(address, bytes, write, 0);
+		record_any(address, bytes, write, 0);
 }
 
 void hwr_access_realloc(u64 from, u64 to, u64 bytes)
@@ -169,7 +208,7 @@ static inline __attribute__((always_inline)) void record_n(u64 address, u64 byte
 {
 	if (!hwr_heap_has(address) || !bytes || (bytes > 1 && is_echo(address, bytes)))
 		return;
-	record(address, bytes_inside(address, bytes), write, with);
+	record_any(address, bytes_inside(address, bytes), write, with);
 }
 
 /* One set of functions for each combination of what a run wants, so that no access asks. */
@@ -226,6 +265,28 @@ DEFINE_SET(exact, 0)
 DEFINE_SET(exact_covered, WITH_COVERAGE)
 DEFINE_SET(adaptive, WITH_ADAPTIVE)
 DEFINE_SET(adaptive_covered, WITH_ADAPTIVE | WITH_COVERAGE)
+
+/* Reports of a unit that stays armed for others, when all that they need is in the nearest cache. The code
+ * around them, which gives up registers for the call, pays another fifth. */
+u64 hwr_shadow_reports_cost(u64 chunk)
+{
+	enum { CALLS = HWR_SHADOW_REPORTS, TIMES = 8 };
+	u64 least = ~0ull;
+
+	store_relaxed(hw_shadow_of(chunk), (u8)HWR_SHADOW_SAMPLED);
+	for (u32 i = 0; i < TIMES; i++) {
+		u64 start = hw_ticks(), took;
+
+		for (u32 call = 0; call < CALLS; call++) {
+			void (*volatile report)(u64, u64) = adaptive[call % 2 ? 3 : 8];
+
+			report(chunk, 0);
+		}
+		took = hw_ticks() - start;
+		least = took < least ? took : least;
+	}
+	return least * 6 / 5;
+}
 
 void hwr_shadow_listen(u32 mode, bool coverage)
 {

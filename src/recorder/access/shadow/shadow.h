@@ -11,6 +11,10 @@ bool hwr_shadow_open(void);
 /* From now on reports come to the recorder. mode: enum hw_access_mode. */
 void hwr_shadow_listen(u32 mode, bool coverage);
 
+/* Ticks that HWR_SHADOW_REPORTS reports of accesses to this chunk take. */
+enum { HWR_SHADOW_REPORTS = 2048 };
+u64 hwr_shadow_reports_cost(u64 chunk);
+
 /* Whether the code at pc belongs to an instrumented module. */
 bool hwr_shadow_is_instrumented(u64 pc);
 

@@ -174,3 +174,24 @@ DEFINE_NOTHING(__asan_unregister_globals,
 	       (void *globals __attribute__((unused)), u64 count __attribute__((unused))))
 DEFINE_NOTHING(__asan_before_dynamic_init, (const char *module __attribute__((unused))))
 DEFINE_NOTHING(__asan_after_dynamic_init, (void))
+
+/* Programs that know the sanitizer tell it of allocators of their own; clang lets them see that it is on. */
+DEFINE_NOTHING(__asan_poison_memory_region,
+	       (const volatile void *address __attribute__((unused)),
+		u64 bytes __attribute__((unused))))
+DEFINE_NOTHING(__asan_unpoison_memory_region,
+	       (const volatile void *address __attribute__((unused)),
+		u64 bytes __attribute__((unused))))
+HIDDEN int __asan_address_is_poisoned(const volatile void *address);
+HIDDEN int __asan_address_is_poisoned(const volatile void *address)
+{
+	(void)address;
+	return 0;
+}
+HIDDEN void *__asan_region_is_poisoned(void *address, u64 bytes);
+HIDDEN void *__asan_region_is_poisoned(void *address, u64 bytes)
+{
+	(void)address;
+	(void)bytes;
+	return NULL;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ * The two methods of the EMAD paper over allocation objects.
+ * Host. Reads the model, never changes it. */
+#include "analysis/excessive.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analysis/statistics.h"
+
+static const double LIFE_FLOOR_MS = 1e-6; /* 1 ns: a life of 0 has no logarithm, and no ratio */
+
+/* ---- the data set ---- */
+
+static int by_ratio(const void *a, const void *b)
+{
+	const struct excessive_row *x = a, *y = b;
+
+	if (x->ratio != y->ratio)
+		return x->ratio > y->ratio ? -1 : 1;
+	return x->object < y->object ? -1 : x->object > y->object;
+}
+
+static int collect(struct excessive *self)
+{
+	for (u32 i = 0; i < self->objects.rows.count; i++) {
+		const struct alloc_object *object = &self->objects.rows.data[i];
+		struct excessive_row row = {.object = i, .cluster = UINT8_MAX};
+
+		if (!object_is_freed(object))
+			continue;
+		row.frequency = object_frequency(&self->objects, object);
+		row.life_ms = fmax(object_life_ns(&self->objects, object) / 1e6, LIFE_FLOOR_MS);
+		row.ratio = row.frequency / row.life_ms;
+		if (!vec_push(&self->rows, row))
+			return ERR_MEMORY;
+	}
+	if (self->rows.count)
+		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, by_ratio);
+	self->enough = self->rows.count >= EXCESSIVE_MIN_OBJECTS;
+	return 0;
+}
+
+/* ---- clusters ---- */
+
+/* Mean 0 and deviation 1, or 0 if all are equal. */
+static void standardise(struct point2 *points, u64 count)
+{
+	struct point2 mean = {0}, deviation = {0};
+
+	for (u64 i = 0; i < count; i++) {
+		mean.x += points[i].x / (double)count;
+		mean.y += points[i].y / (double)count;
+	}
+	for (u64 i = 0; i < count; i++) {
+		deviation.x += (points[i].x - mean.x) * (points[i].x - mean.x) / (double)count;
+		deviation.y += (points[i].y - mean.y) * (points[i].y - mean.y) / (double)count;
+	}
+	for (u64 i = 0; i < count; i++) {
+		points[i].x = deviation.x > 1e-12 ? (points[i].x - mean.x) / sqrt(deviation.x) : 0;
+		points[i].y = deviation.y > 1e-12 ? (points[i].y - mean.y) / sqrt(deviation.y) : 0;
+	}
+}
+
+static void features(const struct excessive *self, struct point2 *points)
+{
+	for (u64 i = 0; i < self->rows.count; i++) {
+		const struct excessive_row *row = &self->rows.data[i];
+
+		points[i] = self->query->raw
+				    ? (struct point2){row->frequency, row->life_ms}
+				    : (struct point2){log(row->frequency), log(row->life_ms)};
+	}
+	if (!self->query->raw)
+		standardise(points, self->rows.count);
+}
+
+/* Means of what was clustered: of logarithms that is the geometric mean. */
+static void cluster_means(struct excessive *self, const u8 *cluster_of)
+{
+	bool raw = self->query->raw;
+
+	memset(self->mean_frequency, 0, sizeof self->mean_frequency);
+	memset(self->mean_life_ms, 0, sizeof self->mean_life_ms);
+	for (u64 i = 0; i < self->rows.count; i++) {
+		const struct excessive_row *row = &self->rows.data[i];
+		double n = (double)self->clusters.members[cluster_of[i]];
+
+		self->mean_frequency[cluster_of[i]] +=
+			(raw ? row->frequency : log(row->frequency)) / n;
+		self->mean_life_ms[cluster_of[i]] += (raw ? row->life_ms : log(row->life_ms)) / n;
+	}
+	for (u32 c = 0; c < self->clusters.k && !raw; c++) {
+		self->mean_frequency[c] = exp(self->mean_frequency[c]);
+		self->mean_life_ms[c] = exp(self->mean_life_ms[c]);
+	}
+}
+
+/* Clusters are numbered by frequency, whatever order chance gave them. */
+static void number_clusters(struct excessive *self, u8 *cluster_of)
+{
+	struct kmeans old = self->clusters;
+	u8 order[KMEANS_MAX], number[KMEANS_MAX];
+
+	for (u32 c = 0; c < old.k; c++) {
+		u32 at = c;
+
+		for (; at && self->mean_frequency[order[at - 1]] < self->mean_frequency[c]; at--)
+			order[at] = order[at - 1];
+		order[at] = (u8)c;
+	}
+	for (u32 c = 0; c < old.k; c++) {
+		number[order[c]] = (u8)c;
+		self->clusters.centre[c] = old.centre[order[c]];
+		self->clusters.members[c] = old.members[order[c]];
+	}
+	for (u64 i = 0; i < self->rows.count; i++)
+		self->rows.data[i].cluster = cluster_of[i] = number[cluster_of[i]];
+	cluster_means(self, cluster_of);
+}
+
+/* The paper's rule: the cluster of the highest mean frequency, if its mean life is the lowest. */
+static void judge_clusters(struct excessive *self)
+{
+	self->guilty = self->clusters.k > 1 ? 0 : UINT32_MAX;
+	for (u32 c = 1; c < self->clusters.k; c++)
+		if (self->mean_life_ms[c] <= self->mean_life_ms[0] ||
+		    self->mean_frequency[c] >= self->mean_frequency[0])
+			self->guilty = UINT32_MAX;
+	for (u64 i = 0; i < self->rows.count; i++)
+		if (self->rows.data[i].cluster == self->guilty)
+			self->rows.data[i].found_by |= BY_KMEANS;
+}
+
+static int find_clusters(struct excessive *self, struct err *err)
+{
+	const struct excessive_query *query = self->query;
+	struct point2 *points = calloc(self->rows.count, sizeof *points);
+	u8 *cluster_of = malloc(self->rows.count);
+	struct kmeans_query kmeans = {.points = points,
+				      .count = self->rows.count,
+				      .seed = query->seed,
+				      .restarts = query->restarts};
+	u32 k = query->k;
+	int status = points && cluster_of ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+
+	if (status == 0) {
+		features(self, points);
+		status = k ? 0 : kmeans_choose(&kmeans, &k, self->silhouettes, err);
+	}
+	if (status == 0)
+		status = kmeans_fit(&kmeans, k, &self->clusters, cluster_of, err);
+	if (status == 0) {
+		cluster_means(self, cluster_of);
+		number_clusters(self, cluster_of);
+		judge_clusters(self);
+	}
+	free(points);
+	free(cluster_of);
+	return status;
+}
+
+/* ---- outliers ---- */
+
+/* µ begins as the IQR itself; of what lies above, the part beyond the largest gap is kept: the two
+ * neighbours (the first may be the last one below) whose quotient is largest. rows fall. */
+static void find_mu(struct excessive *self)
+{
+	struct excessive_iqr *iqr = &self->iqr;
+	const struct excessive_row *rows = self->rows.data;
+	double limit, widest = 0;
+	u64 above = 0, cut = 0;
+
+	iqr->mu = iqr->iqr;
+	iqr->mu_from = "the IQR";
+	limit = iqr->q3 + iqr->mu * iqr->iqr;
+	while (above < self->rows.count && rows[above].ratio > limit)
+		above++;
+	for (u64 i = 1; i <= above && i < self->rows.count; i++) {
+		double gap = log(rows[i - 1].ratio / rows[i].ratio);
+
+		if (gap > widest) {
+			widest = gap;
+			cut = i;
+		}
+	}
+	if (!cut || cut == above || !(iqr->iqr > 0))
+		return;
+	iqr->mu = (sqrt(rows[cut - 1].ratio * rows[cut].ratio) - iqr->q3) / iqr->iqr;
+	iqr->mu_from = "the largest gap above the IQR's";
+}
+
+static int find_outliers(struct excessive *self, struct err *err)
+{
+	struct excessive_iqr *iqr = &self->iqr;
+	u64 count = self->rows.count;
+	double *sorted = calloc(count, sizeof *sorted);
+
+	if (!sorted)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	for (u64 i = 0; i < count; i++)
+		sorted[count - 1 - i] = self->rows.data[i].ratio;
+	iqr->q1 = quantile(sorted, count, 0.25);
+	iqr->q3 = quantile(sorted, count, 0.75);
+	iqr->iqr = iqr->q3 - iqr->q1;
+	iqr->low = sorted[0];
+	iqr->high = sorted[count - 1];
+	free(sorted);
+	iqr->mu = self->query->mu;
+	iqr->mu_from = "given";
+	if (!self->query->has_mu)
+		find_mu(self);
+	iqr->threshold = iqr->q3 + iqr->mu * iqr->iqr;
+	for (u64 i = 0; i < count && self->rows.data[i].ratio > iqr->threshold; i++)
+		self->rows.data[i].found_by |= BY_IQR;
+	return 0;
+}
+
+/* ---- both ---- */
+
+static int by_frequency(const void *a, const void *b, void *rows)
+{
+	const struct excessive_row *x = (struct excessive_row *)rows + *(const u32 *)a,
+				   *y = (struct excessive_row *)rows + *(const u32 *)b;
+
+	if (x->frequency != y->frequency)
+		return x->frequency > y->frequency ? -1 : 1;
+	return *(const u32 *)a < *(const u32 *)b ? -1 : 1;
+}
+
+static int list_found(struct excessive *self)
+{
+	for (u32 i = 0; i < self->rows.count; i++) {
+		u8 by = self->rows.data[i].found_by;
+
+		self->found_kmeans += (by & BY_KMEANS) != 0;
+		self->found_iqr += (by & BY_IQR) != 0;
+		self->found_both += by == BY_BOTH;
+		if (by && !vec_push(&self->found, i))
+			return ERR_MEMORY;
+	}
+	if (self->found.count && (self->query->methods & BY_KMEANS))
+		qsort_r(self->found.data, self->found.count, sizeof *self->found.data, by_frequency,
+			self->rows.data);
+	return 0;
+}
+
+int excessive_find(struct excessive *self, const struct stack_source *source,
+		   const struct excessive_query *query, struct err *err)
+{
+	int status;
+
+	*self = (struct excessive){.query = query, .guilty = UINT32_MAX};
+	status = objects_find(&self->objects, source, query->wrappers, err);
+	if (status == 0 && collect(self) < 0)
+		status = err_set(err, ERR_MEMORY, "out of memory");
+	if (status == 0 && self->enough && (query->methods & BY_KMEANS)) {
+		if (query->k > self->rows.count)
+			return err_set(err, ERR_USAGE,
+				       "--k %u is more than the %llu objects that were freed",
+				       query->k, (unsigned long long)self->rows.count);
+		status = find_clusters(self, err);
+	}
+	if (status == 0 && self->enough && (query->methods & BY_IQR))
+		status = find_outliers(self, err);
+	if (status == 0 && list_found(self) < 0)
+		status = err_set(err, ERR_MEMORY, "out of memory");
+	return status;
+}
+
+static double mean_ticks(const struct model *model, u32 first, u32 last)
+{
+	double ticks = 0, calls = 0;
+
+	for (u32 kind = first; kind <= last; kind++) {
+		ticks += (double)model->duration_ticks[kind];
+		calls += (double)model->duration_calls[kind];
+	}
+	return calls > 0 ? ticks / calls : 0;
+}
+
+double excessive_pair_ns(const struct excessive *self, const struct alloc_object *object)
+{
+	const struct model *model = self->objects.source->model;
+	double alloc = mean_ticks(model, object->kind, object->kind),
+	       freed = mean_ticks(model, HW_FREE, HW_DELETE_ARRAY);
+
+	if (!(alloc > 0))
+		alloc = mean_ticks(model, HW_MALLOC, HW_NEW_ARRAY);
+	return tick_clock_span_ns(&model->clock, alloc + freed);
+}
+
+void excessive_release(struct excessive *self)
+{
+	objects_release(&self->objects);
+	vec_release(&self->rows);
+	vec_release(&self->found);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ * Excessive allocation: allocation objects that are frequent and short-lived, found by clusters or by
+ * outliers of frequency / mean life. Defined in docs/METHODS.md, "Excessive allocation (EMAD)". */
+#ifndef ANALYSIS_EXCESSIVE_H
+#define ANALYSIS_EXCESSIVE_H
+
+#include "analysis/kmeans.h"
+#include "analysis/objects.h"
+#include "output/chart.h"
+
+enum { BY_KMEANS = 1, BY_IQR = 2, BY_BOTH = 3 };
+enum { EXCESSIVE_MIN_OBJECTS = 4 }; /* fewer have no quartiles */
+
+struct excessive_query {
+	u32 methods; /* BY_* */
+	bool raw;    /* cluster frequency and life as they are, not their standardised logarithms */
+	u32 k;       /* 0 = by silhouette */
+	u64 seed;
+	u32 restarts;
+	bool has_mu; /* else mu is found */
+	double mu;
+	u64 top; /* rows, 0 = all */
+	bool all_paths;
+	const struct wrappers *wrappers;
+	const struct trace_info *info; /* of the file, may be NULL */
+};
+
+/* An object of the data set: one that was freed. */
+struct excessive_row {
+	u32 object;
+	double frequency, life_ms, ratio;
+	u8 cluster; /* from 0: the most frequent; UINT8_MAX = not clustered */
+	u8 found_by;
+};
+
+struct excessive_iqr {
+	double q1, q3, iqr, mu, threshold, low, high; /* low and high: range of the ratio */
+	const char *mu_from;
+};
+
+struct excessive {
+	const struct excessive_query *query;
+	struct object_table objects;
+	VEC(struct excessive_row) rows; /* by ratio, highest first */
+	VEC(u32)
+	found; /* rows that a method found: most frequent first, or by ratio if only that was asked */
+	bool enough; /* EXCESSIVE_MIN_OBJECTS are there */
+	struct kmeans clusters;
+	double mean_frequency[KMEANS_MAX], mean_life_ms[KMEANS_MAX];
+	double silhouettes[KMEANS_AUTO_MAX + 1];
+	u32 guilty; /* cluster, or UINT32_MAX */
+	struct excessive_iqr iqr;
+	u64 found_kmeans, found_iqr, found_both;
+};
+
+/* source and query must outlive self. Released also after a failure. */
+int excessive_find(struct excessive *self, const struct stack_source *source,
+		   const struct excessive_query *query, struct err *err);
+
+/* Estimated time in the allocator for one allocation of this object and its free; 0 = not known. */
+double excessive_pair_ns(const struct excessive *self, const struct alloc_object *object);
+
+/* A record named "excessive"; NULL and err on failure. */
+struct result *excessive_result(const struct excessive *self, struct err *err);
+/* The data set as a table of its own, named "objects". */
+struct result *excessive_data(const struct excessive *self, struct err *err);
+
+/* A table "paths": how each of the first objects found is reached. */
+struct result *excessive_paths(const struct excessive *self);
+
+/* Frequency by life, and the ratios; dots are allocated and the caller's. false without memory. */
+struct excessive_charts {
+	struct chart chart[2];
+	struct chart_line lines[2];
+	struct chart_dot *dots[2];
+	struct arena arena;
+};
+bool excessive_charts_make(struct excessive_charts *charts, const struct excessive *self);
+void excessive_charts_release(struct excessive_charts *charts);
+
+void excessive_release(struct excessive *self);
+
+#endif

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: MIT
+ * What was found of excessive allocation, as results and as diagrams.
+ * Host. */
+#include <string.h>
+
+#include "analysis/excessive.h"
+#include "analysis/summary.h"
+#include "base/units.h"
+#include "output/text_width.h"
+
+/* What a free list in the cache costs for one get and one put: some instructions. */
+static const double POOL_PAIR_NS = 5;
+
+/* ---- tables ---- */
+
+enum {
+	AT_CALLER,
+	AT_SIZE,
+	AT_DESTROYER,
+	AT_FREQUENCY,
+	AT_LIFE,
+	AT_RATIO,
+	AT_CLUSTER,
+	AT_FOUND_BY,
+	AT_COST,
+	AT_VIA,
+	AT_FREED_VIA,
+	AT_MODULE,
+	COLUMNS
+};
+
+static const struct result_column columns[COLUMNS] = {
+	COLUMN("caller", "caller", VALUE_TEXT, "routine that the allocation is attributed to"),
+	COLUMN("size_bytes", "size", VALUE_BYTES, "requested bytes of each chunk"),
+	COLUMN("destroyer", "destroyer", VALUE_TEXT, "routine that the free is attributed to"),
+	COLUMN("frequency", "frequency", VALUE_COUNT, "how many chunks there were"),
+	COLUMN("life_ns", "mean life", VALUE_NS, "mean time from allocation to free"),
+	COLUMN("ratio", "R", VALUE_RATIO, "frequency / mean life in milliseconds"),
+	COLUMN("cluster", "cluster", VALUE_ID, "number of its cluster, 1 = the most frequent"),
+	COLUMN("found_by", "found by", VALUE_TEXT, "kmeans, iqr, both, or nothing"),
+	COLUMN("allocator_ns", "allocator", VALUE_NS,
+	       "estimated time in the allocator, all chunks"),
+	COLUMN("via", "through", VALUE_TEXT, "wrapper of the allocator that was looked through"),
+	COLUMN("freed_via", NULL, VALUE_TEXT, "wrapper of the free that was looked through"),
+	COLUMN("module", NULL, VALUE_PATH, "file that the caller is in"),
+};
+
+static const char *found_word(u32 by)
+{
+	static const char *const words[] = {NULL, "kmeans", "iqr", "both"};
+
+	return words[by & BY_BOTH];
+}
+
+static struct value routine(const struct excessive *self, struct result *table,
+			    struct function_id function)
+{
+	const char *name = object_routine(&self->objects, function);
+	struct strbuf cut = {0};
+	struct value value = value_text(result_copy(table, name));
+
+	text_add_function(&cut, name, 36);
+	value.shown = result_copy(table, strbuf_text(&cut));
+	strbuf_release(&cut);
+	return value;
+}
+
+static void add_object(const struct excessive *self, struct result *table,
+		       const struct alloc_object *object, const struct excessive_row *found)
+{
+	const struct object_table *objects = &self->objects;
+	const struct mprof_call *call = &objects->calls.calls.data[object->first_call];
+	double frequency = object_frequency(objects, object),
+	       pair_ns = excessive_pair_ns(self, object);
+	struct value *row = result_add_row(table);
+
+	if (!row)
+		return;
+	row[AT_CALLER] = routine(self, table, object->caller);
+	row[AT_SIZE] = value_number(object->size);
+	row[AT_DESTROYER] = routine(self, table, object->destroyer);
+	row[AT_FREQUENCY] = value_number((u64)(frequency + 0.5));
+	if (object->via.index != NO_WRAPPER)
+		row[AT_VIA] = routine(self, table, object->via);
+	if (object->freed_via.index != NO_WRAPPER)
+		row[AT_FREED_VIA] = routine(self, table, object->freed_via);
+	row[AT_MODULE] = value_text(
+		result_copy(table,
+			    frame_module_path(objects->source,
+					      context_table_frame(&objects->source->model->contexts,
+								  call->frame))));
+	if (!found)
+		return;
+	row[AT_LIFE] = value_number((u64)(found->life_ms * 1e6 + 0.5));
+	row[AT_RATIO] = value_real(found->ratio);
+	if (found->cluster != UINT8_MAX)
+		row[AT_CLUSTER] = value_number(found->cluster + 1u);
+	row[AT_FOUND_BY] = value_text(found_word(found->found_by));
+	if (pair_ns > 0)
+		row[AT_COST] = value_number((u64)(pair_ns * frequency));
+}
+
+static struct result *object_table_new(const char *name, const char *title)
+{
+	struct result *table = result_new(RESULT_TABLE, name, title);
+
+	if (table) {
+		table->grid = true;
+		result_set_columns(table, columns, COLUMNS);
+	}
+	return table;
+}
+
+/* Those found; or, where there are too few to judge, what there is. */
+static struct result *found_table(const struct excessive *self)
+{
+	struct result *table =
+		object_table_new("found", self->enough ? "Excessive allocation objects"
+						       : "Allocation objects");
+	u64 count = self->enough ? self->found.count : self->rows.count;
+
+	if (!table)
+		return NULL;
+	table->empty = "none";
+	for (u64 i = 0; i < count && (!self->query->top || i < self->query->top); i++) {
+		const struct excessive_row *row =
+			&self->rows.data[self->enough ? self->found.data[i] : i];
+
+		add_object(self, table, &self->objects.rows.data[row->object], row);
+	}
+	return table;
+}
+
+static struct result *data_table(const struct excessive *self)
+{
+	struct result *table = object_table_new("objects", "Data set");
+
+	if (!table)
+		return NULL;
+	table->hidden_in_text = true;
+	for (u64 i = 0; i < self->rows.count; i++)
+		add_object(self, table, &self->objects.rows.data[self->rows.data[i].object],
+			   &self->rows.data[i]);
+	return table;
+}
+
+static int most_frequent(const void *a, const void *b)
+{
+	const struct alloc_object *x = *(const struct alloc_object *const *)a,
+				  *y = *(const struct alloc_object *const *)b;
+
+	if (x->units != y->units)
+		return x->units > y->units ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static struct result *never_freed_table(const struct excessive *self)
+{
+	struct result *table = object_table_new("never_freed", "Never freed (not judged)");
+	VEC(const struct alloc_object *) kept = {0};
+
+	if (!table)
+		return NULL;
+	table->empty = "none";
+	for (u64 i = 0; i < self->objects.rows.count; i++)
+		if (!object_is_freed(&self->objects.rows.data[i]) &&
+		    !vec_push(&kept, &self->objects.rows.data[i]))
+			table->failed = true;
+	if (kept.count)
+		qsort(kept.data, kept.count, sizeof *kept.data, most_frequent);
+	for (u64 i = 0; i < kept.count && (!self->query->top || i < self->query->top); i++)
+		add_object(self, table, kept.data[i], NULL);
+	vec_release(&kept);
+	return table;
+}
+
+static struct result *cluster_table(const struct excessive *self)
+{
+	static const struct result_column of_clusters[] = {
+		COLUMN("cluster", "cluster", VALUE_ID, "number, 1 = the most frequent"),
+		COLUMN("objects", "objects", VALUE_COUNT, "objects in it"),
+		COLUMN("mean_frequency", "mean frequency", VALUE_RATIO,
+		       "mean of their frequencies; geometric unless --raw"),
+		COLUMN("mean_life_ns", "mean life", VALUE_NS,
+		       "mean of their mean lives; geometric unless --raw"),
+		COLUMN("excessive", "excessive", VALUE_BOOL,
+		       "the highest frequency and the lowest life"),
+	};
+	struct result *table = result_new(RESULT_TABLE, "clusters", "Clusters");
+
+	if (!table)
+		return NULL;
+	result_set_columns(table, of_clusters, sizeof of_clusters / sizeof *of_clusters);
+	for (u32 c = 0; c < self->clusters.k; c++) {
+		struct value *row = result_add_row(table);
+
+		if (!row)
+			break;
+		row[0] = value_number(c + 1);
+		row[1] = value_number(self->clusters.members[c]);
+		row[2] = value_real(self->mean_frequency[c]);
+		row[3] = value_number((u64)(self->mean_life_ms[c] * 1e6 + 0.5));
+		row[4] = value_number(c == self->guilty);
+	}
+	return table;
+}
+
+static struct result *silhouette_table(const struct excessive *self)
+{
+	static const struct result_column of_ks[] = {
+		COLUMN("k", "k", VALUE_COUNT, "number of clusters"),
+		COLUMN("silhouette", "silhouette", VALUE_RATIO,
+		       "how well they are separated, up to 1"),
+	};
+	struct result *table = result_new(RESULT_TABLE, "silhouettes", "Silhouettes");
+
+	if (!table)
+		return NULL;
+	table->hidden_in_text = true;
+	result_set_columns(table, of_ks, 2);
+	for (u32 k = 2; k <= KMEANS_AUTO_MAX; k++) {
+		struct value *row = self->silhouettes[k] != 0 ? result_add_row(table) : NULL;
+
+		if (!row)
+			continue;
+		row[0] = value_number(k);
+		row[1] = value_real(self->silhouettes[k]);
+	}
+	return table;
+}
+
+/* ---- the verdict ---- */
+
+struct cost {
+	double allocations, allocator_ns, pool_saves_ns, live;
+};
+
+static struct cost cost_of(const struct excessive *self)
+{
+	double run_ns = (double)model_duration_ns(self->objects.source->model);
+	struct cost cost = {0};
+
+	for (u64 i = 0; i < self->found.count; i++) {
+		const struct excessive_row *row = &self->rows.data[self->found.data[i]];
+		double pair_ns = excessive_pair_ns(self, &self->objects.rows.data[row->object]);
+
+		cost.allocations += row->frequency;
+		cost.allocator_ns += row->frequency * pair_ns;
+		if (pair_ns > POOL_PAIR_NS)
+			cost.pool_saves_ns += row->frequency * (pair_ns - POOL_PAIR_NS);
+		if (run_ns > 0)
+			cost.live += row->frequency * row->life_ms * 1e6 / run_ns;
+	}
+	return cost;
+}
+
+static void say_who(const struct excessive *self, struct strbuf *text)
+{
+	bool both = self->query->methods == BY_BOTH;
+
+	if (both && self->found_both)
+		strbuf_addf(text, "both methods find %s (clusters %s, ratios %s)",
+			    units_count(self->found_both).text,
+			    units_count(self->found_kmeans).text,
+			    units_count(self->found_iqr).text);
+	else if (self->found_kmeans && self->found_iqr)
+		strbuf_addf(text, "clusters find %s and ratios %s others: look at both",
+			    units_count(self->found_kmeans).text,
+			    units_count(self->found_iqr).text);
+	else if (self->found_kmeans)
+		strbuf_addf(text, "clusters find %s%s", units_count(self->found_kmeans).text,
+			    both ? ", ratios none" : "");
+	else
+		strbuf_addf(text, "ratios find %s%s", units_count(self->found_iqr).text,
+			    both ? ", clusters none" : "");
+}
+
+static void say_cost(const struct excessive *self, const struct cost *cost, struct strbuf *text)
+{
+	const struct model *model = self->objects.source->model;
+	u64 run_ns = model_duration_ns(model);
+
+	strbuf_addf(text, " They are %s allocations, %s of all, about %s at a time.",
+		    units_count((u64)(cost->allocations + 0.5)).text,
+		    units_percent(cost->allocations /
+				  (double)model_count(model, model->totals.allocations))
+			    .text,
+		    units_count((u64)(cost->live + 0.999)).text);
+	if (!(cost->allocator_ns > 0)) {
+		strbuf_add(text, " What they cost was not sampled.");
+		return;
+	}
+	strbuf_addf(text, " The allocator spends about %s on them",
+		    units_ns((u64)cost->allocator_ns).text);
+	if (run_ns)
+		strbuf_addf(text, ", %s of the run",
+			    units_percent(cost->allocator_ns / (double)run_ns).text);
+	strbuf_addf(text, "; a pool would save about %s, reuse of the objects all of it.",
+		    units_ns((u64)cost->pool_saves_ns).text);
+}
+
+static void say_verdict(const struct excessive *self, const struct cost *cost, struct strbuf *text)
+{
+	if (!self->enough) {
+		strbuf_addf(text,
+			    "Cannot be judged: only %s allocation object%s freed, and quartiles "
+			    "and clusters need %d. Frequency and life are listed.",
+			    units_count(self->rows.count).text,
+			    self->rows.count == 1 ? " was" : "s were", EXCESSIVE_MIN_OBJECTS);
+		return;
+	}
+	if (!self->found.count) {
+		strbuf_addf(text, "No excessive allocation among %s objects%s.",
+			    units_count(self->rows.count).text,
+			    self->query->methods == BY_BOTH ? ", by either method" : "");
+		return;
+	}
+	strbuf_addf(text,
+		    "Excessive allocation, of %s objects: ", units_count(self->rows.count).text);
+	say_who(self, text);
+	strbuf_add_char(text, '.');
+	say_cost(self, cost, text);
+}
+
+/* Text has the cost in fields of its own: a title is one line. */
+static const char *first_sentence(struct result *result, const char *text)
+{
+	const char *end = strstr(text, ". ");
+
+	return end ? arena_copy_text(&result->arena, text, (u64)(end + 1 - text))
+		   : result_copy(result, text);
+}
+
+/* ---- the record ---- */
+
+static void add_number(struct result *result, const char *name, const char *label,
+		       enum value_type type, struct value value, const char *meaning)
+{
+	result_add_field(result, (struct result_column)COLUMN(name, label, type, meaning), value);
+}
+
+static void add_kmeans(struct result *result, const struct excessive *self)
+{
+	const struct excessive_query *query = self->query;
+
+	result_add_field(result,
+			 (struct result_column){.name = "kmeans.found",
+						.label = "objects found",
+						.type = VALUE_COUNT,
+						.section = "Clusters (k-means)",
+						.meaning = "objects in the excessive cluster"},
+			 value_number(self->found_kmeans));
+	add_number(result, "kmeans.k", "k", VALUE_COUNT, value_number(self->clusters.k),
+		   "number of clusters");
+	add_number(result, "kmeans.k_from", "k is", VALUE_TEXT,
+		   value_text(query->k ? "given" : "that of the best silhouette"),
+		   "where k comes from");
+	add_number(result, "kmeans.silhouette", "silhouette", VALUE_RATIO,
+		   value_real(self->clusters.silhouette),
+		   "how well clusters are separated, up to 1");
+	add_number(result, "kmeans.features", "features", VALUE_TEXT,
+		   value_text(query->raw ? "frequency and life as they are"
+					 : "standardised logarithms of frequency and life"),
+		   "what is clustered");
+	add_number(result, "kmeans.seed", NULL, VALUE_ID, value_number(query->seed),
+		   "of the random beginnings");
+	add_number(result, "kmeans.restarts", NULL, VALUE_COUNT, value_number(query->restarts),
+		   "beginnings, of which the tightest is taken");
+}
+
+static void add_iqr(struct result *result, const struct excessive *self)
+{
+	const struct excessive_iqr *iqr = &self->iqr;
+
+	result_add_field(result,
+			 (struct result_column){.name = "iqr.found",
+						.label = "objects found",
+						.type = VALUE_COUNT,
+						.section = "Ratios R, in 1/ms (outliers)",
+						.meaning = "objects above the threshold"},
+			 value_number(self->found_iqr));
+	add_number(result, "iqr.q1", "Q1", VALUE_RATIO, value_real(iqr->q1), "first quartile");
+	add_number(result, "iqr.q3", "Q3", VALUE_RATIO, value_real(iqr->q3), "third quartile");
+	add_number(result, "iqr.iqr", "IQR", VALUE_RATIO, value_real(iqr->iqr), "Q3 - Q1");
+	add_number(result, "iqr.mu", "mu", VALUE_RATIO, value_real(iqr->mu),
+		   "how many IQRs above Q3");
+	add_number(result, "iqr.mu_from", "mu is", VALUE_TEXT, value_text(iqr->mu_from),
+		   "where mu comes from");
+	add_number(result, "iqr.threshold", "threshold", VALUE_RATIO, value_real(iqr->threshold),
+		   "Q3 + mu × IQR");
+	add_number(result, "iqr.low", "lowest R", VALUE_RATIO, value_real(iqr->low),
+		   "of all objects");
+	add_number(result, "iqr.high", "highest R", VALUE_RATIO, value_real(iqr->high),
+		   "of all objects");
+}
+
+static void add_totals(struct result *result, const struct excessive *self, const struct cost *cost)
+{
+	add_number(result, "found", NULL, VALUE_BOOL, value_number(self->found.count > 0),
+		   "a method found an object");
+	add_number(result, "judged", NULL, VALUE_BOOL, value_number(self->enough),
+		   "there were enough objects");
+	add_number(result, "freed_objects", NULL, VALUE_COUNT, value_number(self->rows.count),
+		   "allocation objects that were freed");
+	add_number(result, "never_freed_objects", NULL, VALUE_COUNT,
+		   value_number(self->objects.rows.count - self->rows.count),
+		   "allocation objects that were not");
+	add_number(result, "found_allocations", self->found.count ? "their allocations" : NULL,
+		   VALUE_COUNT, value_number((u64)(cost->allocations + 0.5)),
+		   "chunks of the objects found");
+	if (!(cost->allocator_ns > 0))
+		return;
+	add_number(result, "allocator_ns", "time in the allocator", VALUE_NS,
+		   value_number((u64)cost->allocator_ns),
+		   "estimated time in the allocator for them");
+	add_number(result, "pool_saves_ns", "a pool would save", VALUE_NS,
+		   value_number((u64)cost->pool_saves_ns),
+		   "estimated part of it that a pool would save");
+}
+
+static void add_own_caveats(struct result *result, const struct excessive *self)
+{
+	if (self->objects.frees_without_stack)
+		result_add_caveat(result,
+				  "of %s chunks it is not known who freed them: objects are told "
+				  "apart by size and caller only",
+				  units_count(self->objects.frees_without_stack).text);
+	if (self->found_iqr > self->found_both && self->query->methods == BY_BOTH)
+		result_add_caveat(result, "ratios also find objects that are rare and very "
+					  "short-lived: look at the frequency of those found by "
+					  "iqr alone");
+}
+
+struct result *excessive_result(const struct excessive *self, struct err *err)
+{
+	struct result *result = result_new(RESULT_RECORD, "excessive", "");
+	struct cost cost = cost_of(self);
+	struct strbuf verdict = {0};
+
+	if (!result)
+		goto fail;
+	say_verdict(self, &cost, &verdict);
+	result->title = first_sentence(result, strbuf_text(&verdict));
+	add_number(result, "verdict", NULL, VALUE_TEXT,
+		   value_text(result_copy(result, strbuf_text(&verdict))), "in words");
+	strbuf_release(&verdict);
+	add_totals(result, self, &cost);
+	if (self->enough && (self->query->methods & BY_KMEANS))
+		add_kmeans(result, self);
+	if (self->enough && (self->query->methods & BY_IQR))
+		add_iqr(result, self);
+	add_caveats(result, self->objects.source->model, self->query->info);
+	add_own_caveats(result, self);
+	result_add_part(result, found_table(self));
+	result_add_part(result, excessive_paths(self));
+	if (self->clusters.k)
+		result_add_part(result, cluster_table(self));
+	result_add_part(result, silhouette_table(self));
+	result_add_part(result, never_freed_table(self));
+	result_add_part(result, data_table(self));
+	if (!result_failed(result))
+		return result;
+fail:
+	err_set(err, ERR_MEMORY, "out of memory for the result");
+	result_free(result);
+	return NULL;
+}
+
+struct result *excessive_data(const struct excessive *self, struct err *err)
+{
+	struct result *table = data_table(self);
+
+	if (table && !result_failed(table)) {
+		table->hidden_in_text = false;
+		return table;
+	}
+	err_set(err, ERR_MEMORY, "out of memory for the result");
+	result_free(table);
+	return NULL;
+}
+
+/* ---- diagrams ---- */
+
+static const char *dot_label(struct excessive_charts *charts, const struct excessive *self,
+			     const struct excessive_row *row)
+{
+	const struct alloc_object *object = &self->objects.rows.data[row->object];
+	struct strbuf text = {0};
+	const char *label;
+
+	strbuf_addf(&text, "%s, %s", object_routine(&self->objects, object->caller),
+		    units_bytes(object->size).text);
+	label = arena_copy(&charts->arena, strbuf_text(&text));
+	strbuf_release(&text);
+	return label;
+}
+
+bool excessive_charts_make(struct excessive_charts *charts, const struct excessive *self)
+{
+	u64 count = self->rows.count;
+
+	*charts = (struct excessive_charts){
+		.chart = {{.title = "Frequency and lifetime of allocation objects",
+			   .x_label = "frequency",
+			   .y_label = "mean life, ms",
+			   .group_name = self->clusters.k ? "cluster" : NULL},
+			  {.title = "Frequency / lifetime ratio of allocation objects",
+			   .x_label = "objects by R",
+			   .y_label = "R, 1/ms",
+			   .line_count = (self->query->methods & BY_IQR) && self->enough ? 2 : 0}},
+		.lines = {{self->iqr.q3, "Q3"}, {self->iqr.threshold, "threshold"}}};
+	for (u32 c = 0; c < 2; c++) {
+		charts->dots[c] = calloc(count + 1, sizeof *charts->dots[c]);
+		if (!charts->dots[c])
+			return false;
+		charts->chart[c].log_y = true;
+		charts->chart[c].mark_name = "excessive";
+		charts->chart[c].dots = charts->dots[c];
+		charts->chart[c].count = count;
+	}
+	charts->chart[0].log_x = true;
+	charts->chart[1].lines = charts->lines;
+	for (u64 i = 0; i < count; i++) {
+		const struct excessive_row *row = &self->rows.data[i];
+		struct chart_dot dot = {.x = row->frequency,
+					.y = row->life_ms,
+					.group = row->cluster == UINT8_MAX ? 0 : row->cluster,
+					.marked = row->found_by & BY_KMEANS};
+
+		if (row->found_by)
+			dot.label = dot_label(charts, self, row);
+		if (!(self->query->methods & BY_KMEANS))
+			dot.marked = row->found_by;
+		charts->dots[0][i] = dot;
+		dot = (struct chart_dot){.x = (double)(count - i),
+					 .y = row->ratio,
+					 .marked = row->found_by & BY_IQR,
+					 .label = dot.label};
+		charts->dots[1][i] = dot;
+	}
+	return true;
+}
+
+void excessive_charts_release(struct excessive_charts *charts)
+{
+	free(charts->dots[0]);
+	free(charts->dots[1]);
+	arena_release(&charts->arena);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * Allocator wrappers: functions that only pass on what the allocator gives them (xmalloc, operator
+ * new, sqlite3DbMallocRaw) or what it gets back (xfree, sqlite3_free). Who looks for the routine
+ * that is to blame looks through them. Defined in docs/METHODS.md, "Excessive allocation (EMAD)".
+ *
+ *	struct wrappers wrappers = {0};
+ *	if (wrappers_parse(&wrappers, "auto,my_get*", err) < 0) ...
+ *	while (wrappers_allocates(&wrappers, function)) ...
+ *	wrappers_release(&wrappers);
+ */
+#ifndef ANALYSIS_WRAPPERS_H
+#define ANALYSIS_WRAPPERS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+struct wrappers { /* all zero = none */
+	bool automatic;
+	VEC(const char *) patterns; /* "^…$" */
+	struct arena arena;
+};
+
+/* "auto", "none", or a list with commas between: names of functions, in which * stands for any
+ * characters; "auto" may be one of the list. */
+int wrappers_parse(struct wrappers *self, const char *words, struct err *err);
+
+/* Whether the function, as symbols name it, is one that allocates, or frees, for its caller. */
+bool wrappers_allocates(const struct wrappers *self, const char *function);
+bool wrappers_frees(const struct wrappers *self, const char *function);
+
+void wrappers_release(struct wrappers *self);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise excessive: does the program allocate excessively, where, and through whom.
+ * Host. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/excessive.h"
+#include "cli/loaded.h"
+
+struct excessive_args {
+	const char *method, *mu, *wrappers, *svg, *format;
+	u64 k, seed, restarts, top, image;
+	bool raw, all_paths, data, charts, symbols;
+};
+
+static const struct excessive_args defaults = {.wrappers = "auto",
+					       .seed = 1,
+					       .restarts = 10,
+					       .top = 10,
+					       .image = NOT_GIVEN,
+					       .charts = true,
+					       .symbols = true};
+
+static const struct option_spec options[] = {
+	OPTION(struct excessive_args, method, 'm', "method", OPTION_CHOICE, "kmeans|iqr|both",
+	       "judge by clusters, by outliers of frequency / life, or compare them (both)"),
+	OPTION(struct excessive_args, k, 'k', "k", OPTION_NUMBER, "N",
+	       "make N clusters, 2 to 64 (what separates best, of 2 to 12)"),
+	OPTION(struct excessive_args, raw, 0, "raw", OPTION_SET, NULL,
+	       "cluster frequency and life as they are, not their standardised logarithms"),
+	OPTION(struct excessive_args, seed, 0, "seed", OPTION_NUMBER, "N",
+	       "begin the clusters' random choices here (1)"),
+	OPTION(struct excessive_args, restarts, 0, "restarts", OPTION_NUMBER, "N",
+	       "take the tightest of N attempts (10)"),
+	OPTION(struct excessive_args, mu, 0, "mu", OPTION_STRING, "X|auto",
+	       "outliers are above Q3 + X * IQR (auto: the IQR, then the largest gap)"),
+	OPTION(struct excessive_args, wrappers, 'w', "wrappers", OPTION_STRING, "auto|none|LIST",
+	       "look through these functions to who calls them, * for any characters (auto)"),
+	OPTION(struct excessive_args, top, 'n', "top", OPTION_NUMBER, "N",
+	       "show the first N objects (10; 0 = all)"),
+	OPTION(struct excessive_args, all_paths, 'a', "all-paths", OPTION_SET, NULL,
+	       "show all call paths to each object, not the heaviest alone"),
+	OPTION(struct excessive_args, data, 0, "data", OPTION_SET, NULL,
+	       "print the data set only: every object that was freed"),
+	OPTION(struct excessive_args, svg, 0, "svg", OPTION_STRING, "FILE",
+	       "draw both diagrams into FILE"),
+	OPTION(struct excessive_args, charts, 0, "no-charts", OPTION_CLEAR, NULL,
+	       "do not draw diagrams in the text"),
+	OPTION(struct excessive_args, image, 0, "image", OPTION_NUMBER, "N",
+	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
+	OPTION(struct excessive_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
+	       "do not look for function names that the trace does not have"),
+	OPTION(struct excessive_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
+	       "how to print the result (text)"),
+	OPTION_END};
+
+struct judge {
+	const struct command *command;
+	const struct excessive_args *args;
+	enum format format;
+	struct wrappers wrappers;
+	struct excessive_query query;
+	struct loaded trace;
+};
+
+static int write_svg(const char *path, const struct excessive_charts *charts, struct err *err)
+{
+	FILE *out = fopen(path, "we");
+	bool whole;
+
+	if (!out)
+		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
+	whole = chart_svg(charts->chart, 2, out);
+	if (fclose(out) != 0 || !whole)
+		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int draw(const struct judge *self, const struct excessive *found, struct err *err)
+{
+	bool text = self->args->charts && self->format == FORMAT_TEXT && !self->args->data &&
+		    found->enough;
+	struct excessive_charts charts;
+	struct strbuf page = {0};
+	int status = 0;
+
+	if (!text && !self->args->svg)
+		return 0;
+	if (!excessive_charts_make(&charts, found))
+		status = err_set(err, ERR_MEMORY, "out of memory for the diagrams");
+	for (u32 i = 0; i < 2 && status == 0 && text; i++) {
+		strbuf_add_char(&page, '\n');
+		chart_text(&charts.chart[i], print_style().width, &page);
+	}
+	fputs(strbuf_text(&page), stdout);
+	strbuf_release(&page);
+	if (status == 0 && self->args->svg)
+		status = write_svg(self->args->svg, &charts, err);
+	excessive_charts_release(&charts);
+	return status;
+}
+
+static int print_found(struct judge *self, struct err *err)
+{
+	struct stack_source source = loaded_stacks(&self->trace, self->format, 0);
+	struct excessive found = {0};
+	struct result *result = NULL;
+	int status;
+
+	source.fold = false;
+	self->query.info = &self->trace.info;
+	status = excessive_find(&found, &source, &self->query, err);
+	if (status == 0) {
+		result = self->args->data ? excessive_data(&found, err)
+					  : excessive_result(&found, err);
+		status = result ? 0 : err->code;
+	}
+	if (result) {
+		print_result(result, self->format);
+		status = draw(self, &found, err);
+	}
+	result_free(result);
+	excessive_release(&found);
+	return status;
+}
+
+static int judge_one(void *data, const char *path)
+{
+	struct judge *self = data;
+	struct err err = {0};
+	int status = EXIT_DONE;
+
+	self->trace = (struct loaded){.command = self->command,
+				      .path = path,
+				      .wanted_image = self->args->image,
+				      .find_symbols = self->args->symbols};
+	if (loaded_read(&self->trace, &err) < 0 || print_found(self, &err) < 0)
+		status = command_fail(self->command, &err);
+	loaded_release(&self->trace);
+	return status;
+}
+
+static bool read_mu(const char *text, struct excessive_query *query)
+{
+	char *end;
+
+	if (!text || strcmp(text, "auto") == 0)
+		return true;
+	query->mu = strtod(text, &end);
+	query->has_mu = true;
+	return end != text && !*end && isfinite(query->mu) && query->mu >= 0;
+}
+
+static u32 methods(const char *word)
+{
+	if (word && strcmp(word, "kmeans") == 0)
+		return BY_KMEANS;
+	return word && strcmp(word, "iqr") == 0 ? BY_IQR : BY_BOTH;
+}
+
+static int run(const struct command *command, void *fields, int argc, char **argv)
+{
+	const struct excessive_args *args = fields;
+	struct judge self = {.command = command,
+			     .args = args,
+			     .format = format_parse(args->format),
+			     .query = {.methods = methods(args->method),
+				       .raw = args->raw,
+				       .k = (u32)args->k,
+				       .seed = args->seed,
+				       .restarts =
+					       args->restarts > 1000 ? 1000 : (u32)args->restarts,
+				       .top = args->top,
+				       .all_paths = args->all_paths}};
+	struct err err = {0};
+	int status;
+
+	if (argc != 1)
+		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+	if (args->k && (args->k < 2 || args->k > KMEANS_MAX))
+		return command_usage(command, "--k wants 2 to %d", KMEANS_MAX);
+	if (!read_mu(args->mu, &self.query))
+		return command_usage(command, "--mu wants a number from 0 on, or auto, not '%s'",
+				     args->mu);
+	if (wrappers_parse(&self.wrappers, args->wrappers, &err) < 0) {
+		wrappers_release(&self.wrappers);
+		return command_usage(command, "%s", err.text);
+	}
+	self.query.wrappers = &self.wrappers;
+	status = loaded_each(command, argv[0], self.format, judge_one, &self);
+	wrappers_release(&self.wrappers);
+	return status;
+}
+
+const struct command cmd_excessive = {
+	.name = "excessive",
+	.operands = "FILE",
+	.summary = "find objects that are allocated too often for how briefly they live",
+	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
+		   "--children.\n"
+		   "An object is all chunks of one size that one routine allocates and one "
+		   "routine frees. Those\n"
+		   "that are frequent and short-lived are found by the two methods of the EMAD "
+		   "paper.",
+	.options = options,
+	.fields_size = sizeof(struct excessive_args),
+	.fields_default = &defaults,
+	.run = run,
+};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ * Which functions --alloc-fn and --free-fn name, and what became of them; see run_pools.h. Host. */
+#include "cli/run_pools.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int read_one(struct run_pools *self, const char *text, bool frees, struct err *err)
+{
+	const char *option = frees ? "free-fn" : "alloc-fn";
+	const char *colon = strrchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : strlen(text);
+	struct hw_pool pool = {.frees = frees};
+	u64 argument = 1;
+
+	if (colon && (!parse_number(colon + 1, &argument) || argument < 1 || argument > HW_POOL_ARGUMENTS))
+		return err_set(err, ERR_USAGE, "--%s %s: after the colon comes the number of the argument that "
+					       "is the %s, 1 to %d",
+			       option, text, frees ? "block" : "size", (int)HW_POOL_ARGUMENTS);
+	if (length < 1 || length >= sizeof(pool.name))
+		return err_set(err, ERR_USAGE, "--%s wants the name of a function, of at most %zu letters",
+			       option, sizeof(pool.name) - 1);
+	if (self->count == HW_POOLS)
+		return err_set(err, ERR_USAGE, "at most %d functions can be named by --alloc-fn and --free-fn",
+			       (int)HW_POOLS);
+	memcpy(pool.name, text, length);
+	pool.argument = (u8)(argument - 1);
+	self->items[self->count++] = pool;
+	return 0;
+}
+
+int run_pools_read(struct run_pools *self, const struct option_strings *allocs,
+		   const struct option_strings *frees, struct err *err)
+{
+	int status = 0;
+
+	for (u32 i = 0; i < allocs->count && status == 0; i++)
+		status = read_one(self, allocs->items[i], false, err);
+	for (u32 i = 0; i < frees->count && status == 0; i++)
+		status = read_one(self, frees->items[i], true, err);
+	if (status == 0 && frees->count && !allocs->count)
+		return err_set(err, ERR_USAGE, "--free-fn without --alloc-fn: which function allocates?");
+	return status;
+}
+
+void run_pools_say(const struct run_pools *self, const struct run_result *result)
+{
+	static const char *const reasons[] = {
+		[HW_POOL_UNSEEN] = "no module that was loaded has such a function (inlined, removed or "
+				   "stripped functions are not there any more; C++ names are the linker's, "
+				   "see 'nm')",
+		[HW_POOL_NO_ROOM] = "its code could not be changed, or no memory near it was free",
+		[HW_POOL_UNFIT] = "its first instructions cannot be moved; --access valgrind records it",
+	};
+
+	for (u32 i = 0; i < self->count && result->recorded; i++) {
+		u32 state = result->pool_states[i];
+
+		if (state == HW_POOL_UNSEEN && self->below_valgrind)
+			fprintf(stderr, "heapwise: note: no call of %s, named by --%s, was seen\n",
+				self->items[i].name, self->items[i].frees ? "free-fn" : "alloc-fn");
+		else if (state < sizeof(reasons) / sizeof(*reasons))
+			fprintf(stderr, "heapwise: WARNING: --%s %s was NOT recorded: %s\n",
+				self->items[i].frees ? "free-fn" : "alloc-fn", self->items[i].name,
+				reasons[state]);
+	}
+}

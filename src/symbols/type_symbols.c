@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ * Reads the symbols of types out of a module's symbol tables.
+ * Runs on the host. */
+#include "symbols/type_symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "symbols/demangle.h"
+
+/* heapwise::detail::type_tag<T>::here, see include/heapwise/types.hpp. */
+static const char tag_linker_name[] = "_ZN8heapwise6detail8type_tagI";
+static const char tag_before[] = "heapwise::detail::type_tag<", tag_after[] = ">::here";
+static const char vtable_linker_name[] = "_ZTV", vtable_before[] = "vtable for ";
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+static int add_symbol(struct type_symbols *self, Dwfl_Module *module, int index,
+		      GElf_Addr module_bias)
+{
+	GElf_Sym symbol;
+	GElf_Addr address;
+	GElf_Word section;
+	const char *name = dwfl_module_getsym_info(module, index, &symbol, &address, &section, NULL,
+						   NULL);
+	struct type_symbol new;
+
+	if (!name || section == SHN_UNDEF || section == SHN_ABS || !symbol.st_size ||
+	    GELF_ST_TYPE(symbol.st_info) != STT_OBJECT ||
+	    (!begins(name, tag_linker_name) && !begins(name, vtable_linker_name)))
+		return 0;
+	new = (struct type_symbol){ .start = address - module_bias, .name = name };
+	new.end = new.start + symbol.st_size;
+	return vec_push(self, new) ? 0 : ERR_MEMORY;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct type_symbol *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+int type_symbols_read(struct type_symbols *self, Dwfl_Module *module)
+{
+	int count = dwfl_module_getsymtab(module);
+	GElf_Addr bias = 0;
+
+	dwfl_module_getelf(module, &bias);
+	for (int i = 1; i < count; i++)
+		if (add_symbol(self, module, i, bias))
+			return ERR_MEMORY;
+	if (self->count)
+		qsort(self->data, self->count, sizeof(*self->data), compare);
+	self->read = true;
+	return 0;
+}
+
+void type_symbols_release(struct type_symbols *self)
+{
+	vec_release(self);
+	self->read = false;
+}
+
+const struct type_symbol *type_symbols_find(const struct type_symbols *self, u64 address)
+{
+	u64 low = 0, high = self->count;
+
+	while (low < high) {
+		u64 middle = low + (high - low) / 2;
+
+		if (self->data[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < self->data[low - 1].end ? &self->data[low - 1] : NULL;
+}
+
+/* What stands between the two texts that enclose it; NULL if they do not. */
+static char *between(const char *text, const char *before, const char *after)
+{
+	u64 bytes = strlen(text), left = strlen(before), right = strlen(after);
+
+	if (bytes <= left + right || !begins(text, before) || strcmp(text + bytes - right, after) != 0)
+		return NULL;
+	bytes -= left + right;
+	while (bytes && text[left + bytes - 1] == ' ') /* "vector<int> >" */
+		bytes--;
+	return bytes ? strndup(text + left, bytes) : NULL;
+}
+
+char *type_of_symbol(const char *linker_name)
+{
+	u64 bytes = strcspn(linker_name, "@");
+	char *bare = strndup(linker_name, bytes), *readable = bare ? demangle(bare) : NULL;
+	char *type = readable ? between(readable, tag_before, tag_after) : NULL;
+
+	if (readable && !type)
+		type = between(readable, vtable_before, "");
+	free(bare);
+	free(readable);
+	return type;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * Calls of custom allocators; see pool.h. A function is known by its name when its first block of code is
+ * translated; its call ends when a return puts the stack pointer back to where it was. */
+#include "valgrind/pool.h"
+
+#include <pub_tool_debuginfo.h>
+#include <pub_tool_hashtable.h>
+#include <pub_tool_machine.h>
+#include <pub_tool_threadstate.h>
+
+#include "valgrind/access.h"
+#include "valgrind/block.h"
+#include "valgrind/context.h"
+#include "valgrind/routine.h"
+
+enum { DEPTH = 256 }; /* calls of custom allocators inside each other; more are not looked at */
+
+#if defined(VGA_amd64)
+#include <libvex_guest_amd64.h>
+enum { RETURN_BYTES = 8, RESULT_AT = offsetof(VexGuestAMD64State, guest_RAX) };
+static Addr return_address(Addr top) { return *(const Addr *)(top - RETURN_BYTES); }
+static const Int argument_at[HW_POOL_ARGUMENTS] = {
+	offsetof(VexGuestAMD64State, guest_RDI), offsetof(VexGuestAMD64State, guest_RSI),
+	offsetof(VexGuestAMD64State, guest_RDX), offsetof(VexGuestAMD64State, guest_RCX),
+	offsetof(VexGuestAMD64State, guest_R8),  offsetof(VexGuestAMD64State, guest_R9),
+};
+#else
+#include <libvex_guest_arm64.h>
+enum { RETURN_BYTES = 0, RESULT_AT = offsetof(VexGuestARM64State, guest_X0) };
+static Addr return_address(Addr top) { return top; } /* in a register: nothing to see */
+static const Int argument_at[HW_POOL_ARGUMENTS] = {
+	offsetof(VexGuestARM64State, guest_X0), offsetof(VexGuestARM64State, guest_X1),
+	offsetof(VexGuestARM64State, guest_X2), offsetof(VexGuestARM64State, guest_X3),
+	offsetof(VexGuestARM64State, guest_X4), offsetof(VexGuestARM64State, guest_X5),
+};
+#endif
+
+struct call {
+	const struct hw_pool *pool;
+	Addr top;  /* stack pointer before the call */
+	u64 given; /* size, or block */
+	Addr from; /* return address, where it is on the stack */
+	u32 context;
+};
+
+struct calls { /* of a thread */
+	u32 depth;
+	struct call calls[DEPTH];
+};
+
+struct given { /* the first two are the table's */
+	struct given *next;
+	UWord address; /* with INNER: given to another pool, which it serves */
+};
+#define INNER ((UWord)1 << 62)
+
+static struct calls **threads; /* by ThreadId */
+static VgHashTable *given;
+
+/* ---- what pools have given away ---- */
+
+static void given_add(UWord address)
+{
+	struct given *node;
+
+	if (!given)
+		given = VG_(HT_construct)("heapwise.given");
+	if (VG_(HT_lookup)(given, address))
+		return; /* given before, and never seen to come back */
+	node = VG_(malloc)("heapwise.given", sizeof *node);
+	node->address = address;
+	VG_(HT_add_node)(given, node);
+}
+
+static Bool given_drop(UWord address)
+{
+	struct given *node = given ? VG_(HT_remove)(given, address) : NULL;
+
+	VG_(free)(node);
+	return node != NULL;
+}
+
+Bool hwv_pool_has(Addr address) { return given && VG_(HT_lookup)(given, address); }
+Bool hwv_pool_drop(Addr address) { return given_drop(address); }
+
+/* ---- calls ---- */
+
+static struct calls *calls_of(ThreadId tid)
+{
+	if (!threads)
+		threads = VG_(calloc)("heapwise.pools", VG_N_THREADS, sizeof *threads);
+	if (!threads[tid])
+		threads[tid] = VG_(calloc)("heapwise.pool", 1, sizeof **threads);
+	return threads[tid];
+}
+
+void hwv_pools_reset(ThreadId tid)
+{
+	if (threads && threads[tid])
+		threads[tid]->depth = 0;
+}
+
+/* False if an exception or a longjmp has left it, and another call is in its place. */
+static Bool is_there(const struct call *call) { return return_address(call->top) == call->from; }
+
+Bool hwv_pool_inside(ThreadId tid)
+{
+	struct calls *self = threads ? threads[tid] : NULL;
+
+	while (self && self->depth && (self->calls[self->depth - 1].top <= VG_(get_SP)(tid) ||
+				       !is_there(&self->calls[self->depth - 1])))
+		self->depth--;
+	return self && self->depth;
+}
+
+static void put(ThreadId tid, u32 kind, Addr address, u64 size, u32 context)
+{
+	if (hwv_control)
+		hwv_put(tid, &(struct hw_record){.ticks = hwv_clock_read(),
+						 .address = address | HW_POOL_ADDRESS,
+						 .size = size,
+						 .context = context,
+						 .kind = (u8)kind});
+}
+
+static void take_back(ThreadId tid, Addr block)
+{
+	if (given_drop(block | INNER))
+		return;
+	/* What malloc gave will be told by the free that the function calls. */
+	if (given_drop(block) || !hwv_block_at(block))
+		put(tid, HW_POOL_FREE, block, 0, hwv_has_flag(HW_RUN_FREE_STACKS) ? hwv_context_of(tid) : 0);
+}
+
+static void give_away(ThreadId tid, const struct call *call, Addr block, Bool inner)
+{
+	if (!block && !inner)
+		hwv_put(tid, &(struct hw_record){.ticks = hwv_clock_read(),
+						 .size = call->given,
+						 .context = call->context,
+						 .kind = HW_FAILED,
+						 .aux = HW_POOL});
+	if (!block)
+		return;
+	given_drop(block | INNER);
+	if (inner) {
+		given_add(block | INNER);
+		return;
+	}
+	given_add(block);
+	put(tid, HW_POOL, block, call->given, call->context);
+}
+
+/* ---- what translated code calls ---- */
+
+static VG_REGPARM(3) void begins(const struct hw_pool *pool, Addr sp, UWord argument)
+{
+	struct call call = {.pool = pool, .top = sp + RETURN_BYTES, .given = argument};
+	ThreadId tid = VG_(get_running_tid)();
+	struct calls *self = calls_of(tid);
+	Bool by_call = hwv_called != 0;
+
+	hwv_called = 0;
+	call.from = return_address(call.top);
+	if (!hwv_wants_allocation())
+		return;
+	while (self->depth && (self->calls[self->depth - 1].top < call.top ||
+			       (by_call && self->calls[self->depth - 1].top == call.top) ||
+			       !is_there(&self->calls[self->depth - 1])))
+		self->depth--;
+	if (pool->frees && argument)
+		take_back(tid, argument);
+	if (!pool->frees && !self->depth && hwv_has_flag(HW_RUN_ALLOC_STACKS))
+		call.context = hwv_context_of(tid);
+	if (self->depth < DEPTH)
+		self->calls[self->depth++] = call;
+}
+
+static VG_REGPARM(2) void returned(Addr sp, UWord result)
+{
+	ThreadId tid = VG_(get_running_tid)();
+	struct calls *self = threads ? threads[tid] : NULL;
+
+	while (self && self->depth && self->calls[self->depth - 1].top <= sp) {
+		const struct call *call = &self->calls[--self->depth];
+
+		if (call->top == sp && is_there(call) && !call->pool->frees && hwv_wants_allocation())
+			give_away(tid, call, result, self->depth > 0);
+	}
+}
+
+/* ---- translation ---- */
+
+static IRExpr *guest_word(IRSB *out, Int offset)
+{
+	IRTemp value = newIRTemp(out->tyenv, Ity_I64);
+
+	addStmtToIRSB(out, IRStmt_WrTmp(value, IRExpr_Get(offset, Ity_I64)));
+	return IRExpr_RdTmp(value);
+}
+
+static struct hw_pool *pool_named(const HChar *name)
+{
+	struct hw_pool *pools = (struct hw_pool *)((u8 *)hwv_control + hwv_control->pools_offset);
+
+	for (u32 i = 0; i < hwv_control->pools_count && i < HW_POOLS; i++)
+		if (VG_(strcmp)(pools[i].name, name) == 0)
+			return &pools[i];
+	return NULL;
+}
+
+void hwv_pool_begins(IRSB *out, const VexGuestLayout *layout, Addr address)
+{
+	DiEpoch epoch = VG_(current_DiEpoch)();
+	struct hw_pool *pool = NULL;
+	const HChar *name;
+	IRDirty *d;
+
+	if (VG_(get_fnname_if_entry)(epoch, address, &name) && VG_(get_fnname_raw)(epoch, address, &name))
+		pool = pool_named(name);
+	if (!pool)
+		return;
+	store_relaxed(&pool->state, HW_POOL_RECORDED);
+	d = unsafeIRDirty_0_N(3, "hwv_pool_begins", VG_(fnptr_to_fnentry)(begins),
+			      mkIRExprVec_3(mkIRExpr_HWord((HWord)pool), guest_word(out, layout->offset_SP),
+					    guest_word(out, argument_at[pool->argument % HW_POOL_ARGUMENTS])));
+	addStmtToIRSB(out, IRStmt_Dirty(d));
+}
+
+void hwv_pool_ends(IRSB *out, const VexGuestLayout *layout)
+{
+	IRDirty *d;
+
+	if (out->jumpkind != Ijk_Ret)
+		return;
+	d = unsafeIRDirty_0_N(2, "hwv_pool_returned", VG_(fnptr_to_fnentry)(returned),
+			      mkIRExprVec_2(guest_word(out, layout->offset_SP), guest_word(out, RESULT_AT)));
+	addStmtToIRSB(out, IRStmt_Dirty(d));
+}

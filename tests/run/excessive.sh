@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# excessive.sh CASE   programs of which it is known whether they allocate excessively; see the target
+. "$(dirname "$0")/lib.sh"
+cd "$work" || exit 1
+
+"$HEAPWISE" run -q -o trace -- "$HEAPWISE_TARGETS/excessive" "$1" || fail "the program failed"
+"$HEAPWISE" excessive --format json trace >json 2>stderr || fail "cannot judge: $(cat stderr)"
+"$HEAPWISE" excessive --svg both.svg trace >text 2>stderr || fail "cannot draw: $(cat stderr)"
+by_kmeans=$(jq -c '[.found[] | select(.found_by == "kmeans" or .found_by == "both") | .caller]' json)
+by_iqr=$(jq -c '[.found[] | select(.found_by == "iqr" or .found_by == "both") | .caller]' json)
+
+case $1 in
+churn)
+	equal "found by clusters" "$by_kmeans" '["make_foo(int)"]'
+	equal "found by ratios" "$by_iqr" '["make_foo(int)"]'
+	equal "frequency" "$(jq '.found[0].frequency' json)" 300000
+	equal "size" "$(jq '.found[0].size_bytes' json)" 40
+	equal "destroyer" "$(jq -r '.found[0].destroyer' json)" "drop_foo(Foo*)"
+	equal "path" "$(jq -c '[.paths[] | [.routine, .frequency]]' json)" \
+		'[["main",300000],["churn()",300000],["make_foo(int)",300000]]'
+	says text "^ +#|\| *#| #"
+	says text "^ +a pool would save +[0-9]"
+	says both.svg "make_foo\(int\), 40 B"
+	tail -n 1 both.svg | grep -q '^</svg>$' || fail "the drawing is not whole"
+	# The data set is there as a table of its own, and mu and k are obeyed.
+	"$HEAPWISE" excessive --data --format csv trace >csv
+	equal "rows of the data set" "$(($(wc -l <csv) - 1))" "$(jq .freed_objects json)"
+	equal "ratios above a huge mu" "$("$HEAPWISE" excessive --method iqr --mu 1e30 --format json trace | jq .iqr.found)" 0
+	equal "clusters" "$("$HEAPWISE" excessive --k 3 --format json trace | jq -c '[.kmeans.k, (.clusters | length)]')" "[3,3]"
+	equal "raw clusters find" "$("$HEAPWISE" excessive --raw --k 3 --method kmeans --format json trace | jq -c '[.found[].caller]')" '["make_foo(int)"]'
+	;;
+pool | long)
+	equal "found by clusters" "$by_kmeans" '[]'
+	equal "found by ratios" "$by_iqr" '[]'
+	says text "^No excessive allocation"
+	;;
+rare)
+	equal "found by clusters" "$by_kmeans" '[]'
+	equal "found by ratios" "$by_iqr" '["make_foo(int)"]'
+	equal "frequency" "$(jq '.found[0].frequency' json)" 60
+	;;
+alone)
+	equal "judged" "$(jq .judged json)" false
+	says text "^Cannot be judged"
+	says text "make_foo\(int\) .* 300,000"
+	;;
+million)
+	# Processor time: the machine may be busy with other things.
+	TIMEFORMAT=%U
+	at_most "ms to judge a million objects" "$( { time "$HEAPWISE" excessive --no-charts trace >/dev/null; } 2>&1 | tail -n 1 | tr -d .)" 5000
+	at_least "freed objects" "$(jq .freed_objects json)" 1000000
+	;;
+esac
+# What is never freed is listed and not judged; strdup is looked through.
+equal "never freed" "$(jq -c '[.never_freed[] | select(.caller == "main") | [.size_bytes, .frequency, .via]]' json)" '[[16,1,"__strdup"]]'
+finish

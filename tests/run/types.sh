@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# types.sh CASE [COMPILER [OPTION...]]   types that programs tell of their blocks.
+. "$(dirname "$0")/lib.sh"
+source=$HEAPWISE_SOURCE_DIR
+case=${1:-}
+compiler=${2:-g++}
+shift $(($# < 2 ? $# : 2))
+
+
+# build OUTPUT SOURCE OPTION...
+build()
+{
+	local output=$1 from=$2
+	shift 2
+	"$compiler" -I"$source/include" -Wall -Wextra -Werror "$@" -o "$output" "$from" 2>"$work/build" ||
+		{ fail "cannot build $from: $(grep -m3 error "$work/build")"; finish; }
+}
+
+# Addresses are small enough for awk's numbers.
+hex='function hex(text, i, n) {
+	n = 0
+	for (i = 3; i <= length(text); i++)
+		n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+	return n
+}'
+
+# types TRACE   "start end count name" of each chunk that has a type and lives at the end
+types()
+{
+	"$HEAPWISE" dump "$1" | awk "$hex"'
+	/^# type / { name = $0; sub(/.* name /, "", name); type[$3] = $9 "\t" name; next }
+	/^#/ { next }
+	$3 ~ /free|delete/ { delete start[$6]; next }
+	$6 ~ /^[0-9]+$/ { start[$6] = hex($4); size[$6] = $5 }
+	END { for (c in start) if (c in type) printf "%.0f\t%.0f\t%s\n", start[c], start[c] + size[c], type[c] }'
+}
+
+# compare TRUTH TYPES   what the program says it allocated has the right type
+compare()
+{
+	awk -F'\t' "$hex"'
+	NR == FNR { start[NR] = $1; end[NR] = $2; type[NR] = $4; n = NR; next }
+	{
+		found = "-"; at = hex($2); rows++
+		for (i = 1; i <= n; i++)
+			if (start[i] <= at && at < end[i])
+				found = type[i]
+		right = 0
+		for (f = 4; f <= NF; f++)
+			right = right || found == $f
+		if (!right)
+			print $1 ": is " $4 ", found " found
+		else
+			good++
+	}
+	END { print good + 0 " of " rows + 0 " forms" }' "$2" "$1"
+}
+
+# Every form has its type.
+case_forms()
+{
+	local trace=$work/trace.hwt
+
+	build "$work/forms" "$source/tests/targets/types_forms.cpp" -DHEAPWISE_TYPES -g -fno-builtin "$@"
+	"$HEAPWISE" run -o "$trace" "$work/forms" >"$work/truth" 2>"$work/stderr" || fail "the program failed"
+	types "$trace" >"$work/types"
+	compare "$work/truth" "$work/types" >"$work/compared"
+	tail -1 "$work/compared"
+	[ "$(wc -l <"$work/compared")" -eq 1 ] || { fail "types that are not right:"; cat "$work/compared"; }
+	at_least "number of forms" "$(wc -l <"$work/truth")" 60
+	# Told of every array that was made by new_array.
+	equal "elements behind a cookie" "$(awk -F'\t' '$4 == "Noisy" && $3 == 5' "$work/types" | wc -l)" 1
+}
+
+# Without Heapwise the program runs, and without HEAPWISE_TYPES nothing of the header is left.
+case_vanishes()
+{
+	build "$work/with" "$source/tests/targets/types_forms.cpp" -DHEAPWISE_TYPES -O2 -std=c++17
+	build "$work/without" "$source/tests/targets/types_forms.cpp" -O2 -std=c++17
+	"$work/with" >/dev/null || fail "does not run without Heapwise"
+	nm -C "$work/without" | grep -i heapwise && fail "the header left symbols behind"
+	"$HEAPWISE" run -o "$work/trace.hwt" "$work/without" >/dev/null 2>&1
+	equal "types of a program without" "$("$HEAPWISE" dump "$work/trace.hwt" | grep -c '^# type')" 0
+}
+
+# refused TEXT   that code does not compile below the macro
+refused()
+{
+	printf '#include <heapwise/types.hpp>\n#include <heapwise/define_new.hpp>\n%s\n' "$1" >"$work/refused.cpp"
+	"$compiler" -I"$source/include" -DHEAPWISE_TYPES -std=c++17 -fsyntax-only "$work/refused.cpp" \
+		2>"$work/build" && fail "compiles: $1"
+	grep -q 'error' "$work/build" || fail "no error for: $1"
+}
+
+case_refused()
+{
+	refused 'int *f() { return new int[3]; }'
+	says "$work/build" 'delete'
+	refused 'typedef int Ten[10]; int *f() { return new Ten; }'
+	refused 'int *f(void *p) { return new (p) int; }'
+	refused 'struct alignas(128) A { ~A(); char c; }; A *f() { return new A[2]; }'
+}
+
+# C: names, and what is cut, replaced, or no block at all.
+case_c()
+{
+	compiler=gcc
+	build "$work/c" "$source/tests/targets/types_c.c" -DHEAPWISE_TYPES -g
+	"$work/c" || fail "does not run without Heapwise"
+	record "$work/trace.hwt" -- "$work/c"
+	equal status "$status" 0
+	types "$work/trace.hwt" | cut -f3- | sort >"$work/types"
+	diff - "$work/types" <<-END || fail "types of the C program"
+	0	struct first
+	0	struct last word
+	0	struct that was another before
+	12	unsigned char
+	7	struct behind a cookie
+	END
+	"$HEAPWISE" dump --facts "$work/trace.hwt" | grep -q 'type_unknown.* 2$' || fail "two pointers to no block are not counted"
+}
+
+# Many threads that hand blocks to each other, with stamps that say nothing: each block has its own type.
+case_threads()
+{
+	compiler=g++
+	build "$work/threads" "$source/tests/targets/types_threads.cpp" -DHEAPWISE_TYPES -O1 -pthread
+	"$HEAPWISE" run "$@" -o "$work/trace.hwt" "$work/threads" >"$work/said" 2>"$work/stderr"
+	equal status $? 0
+	"$HEAPWISE" dump "$work/trace.hwt" | awk '
+	/^# type / { name = $0; sub(/.* name /, "", name); type[$3] = name; next }
+	/^#/ { next }
+	$3 == "new" && $5 ~ /^(1040|1072|1104)$/ { size[$6] = $5 }
+	END {
+		want[1040] = "Small"; want[1072] = "Middle"; want[1104] = "Large"
+		for (c in size) { all++; if (type[c] == want[size[c]]) right++; else if (c in type) wrong++ }
+		print all + 0, right + 0, wrong + 0
+	}' >"$work/counts"
+	read -r all right wrong <"$work/counts"
+	at_least "blocks" "$all" 20000
+	equal "blocks with a wrong type" "$wrong" 0
+	equal "blocks with their type" "$right" "$all"
+}
+
+declare -F "case_$case" >/dev/null || fail "there is no case $case"
+"case_$case" "$@"
+finish

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ * Detours: functions of several beginnings do what they did, and every call is seen. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/test.h"
+#include "recorder/pool/detour.h"
+#include "recorder/sys.h"
+
+#include "recorder/pool/detour.c"
+#if defined(__x86_64__)
+#include "recorder/pool/arch/x86_64/detour_arch.c"
+#include "recorder/pool/arch/x86_64/instruction.c"
+#else
+#include "recorder/pool/arch/aarch64/detour_arch.c"
+#endif
+
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noinline, noipa))
+#endif
+
+void hwr_own_map(void *p, size_t bytes)
+{
+	(void)p;
+	(void)bytes;
+}
+
+enum { SITES = 16 };
+static struct hwr_detour sites[SITES];
+static struct {
+	u64 before, after, first, second, result, caller;
+} seen[SITES];
+
+void hwr_thunk_before(struct hwr_thunk_frame *frame, u64 site, const struct hwr_caller *caller)
+{
+	frame->real = sites[site].real;
+	frame->state[0] = site;
+	seen[site].before++;
+	seen[site].first = hwr_thunk_argument(frame, 0);
+	seen[site].second = hwr_thunk_argument(frame, 1);
+	seen[site].caller = *(const u64 *)caller;
+}
+
+void hwr_thunk_after(struct hwr_thunk_frame *frame)
+{
+	u64 site = frame->state[0];
+
+	seen[site].after++;
+	seen[site].result = hwr_thunk_result(frame);
+}
+
+static u64 global = 7;
+
+NOINLINE static u64 loads_global(u64 a, u64 b) { return global + a * b; }
+NOINLINE static u64 decides(u64 a, u64 b) { return a ? b : 99; }
+NOINLINE static u64 calls(u64 a, u64 b) { return loads_global(a, b) + 1; }
+NOINLINE static u64 jumps(u64 a, u64 b) { return loads_global(b, a); }
+static u64 (*volatile itself)(u64, u64); /* else it becomes a loop */
+NOINLINE static u64 recurses(u64 a, u64 b) { return a ? itself(a - 1, b) + b : 0; }
+NOINLINE static u64 has_frame(u64 a, u64 b)
+{
+	volatile char room[3000];
+
+	memset((char *)room, (int)a, sizeof room);
+	return (u64)room[17] + b;
+}
+
+NOINLINE static double adds(double a, double b, u64 c) { return a + b + (double)c; }
+NOINLINE static u64 six(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
+{
+	return a | b << 8 | c << 16 | d << 24 | e << 32 | f << 40;
+}
+
+static bool detour(u32 number, void *function)
+{
+	sites[number] = (struct hwr_detour){.function = (u64)function, .site = number};
+	memset(&seen[number], 0, sizeof seen[number]);
+	return CHECK_EQ(hwr_detour_make(&sites[number]), HW_POOL_RECORDED) &&
+	       CHECK(hwr_detour_stands(&sites[number]));
+}
+
+TEST(beginnings, "functions of several beginnings give the same results through a detour")
+{
+	static const struct {
+		u64 (*function)(u64, u64);
+		u64 a, b, wanted, times;
+	} rows[] = {
+		{loads_global, 3, 5, 22, 1}, {decides, 0, 5, 99, 1}, {decides, 1, 5, 5, 1},
+		{calls, 3, 5, 23, 1},        {jumps, 3, 5, 22, 1},   {recurses, 6, 2, 12, 7},
+		{has_frame, 1, 4, 5, 1},
+	};
+
+	itself = recurses;
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		bool again = i && rows[i].function == rows[i - 1].function;
+		u32 site = again ? i - 1 : i;
+		u64 calls_before = again ? seen[site].before : 0;
+
+		if (!again && !detour(site, (void *)rows[i].function))
+			return;
+		CHECK_EQ(rows[i].function(rows[i].a, rows[i].b), rows[i].wanted);
+		CHECK_EQ(seen[site].before - calls_before, rows[i].times);
+		CHECK_EQ(seen[site].before, seen[site].after);
+		CHECK_EQ(seen[site].result, rows[i].wanted);
+		CHECK_EQ(seen[site].second, rows[i].b);
+	}
+}
+
+TEST(arguments, "all arguments arrive, and vectors too")
+{
+	double (*volatile add)(double, double, u64) = adds;
+	u64 (*volatile all)(u64, u64, u64, u64, u64, u64) = six;
+
+	if (!detour(0, (void *)adds) || !detour(1, (void *)six))
+		return;
+	CHECK_EQ((u64)(add(1.5, 2.5, 3) * 10), 70);
+	CHECK_EQ(seen[0].first, 3);
+	CHECK_EQ(all(1, 2, 3, 4, 5, 6), 0x060504030201);
+	CHECK_EQ(seen[1].first, 1);
+	CHECK_EQ(seen[1].after, 1);
+}
+
+TEST(caller, "the caller is known")
+{
+	if (!detour(0, (void *)loads_global))
+		return;
+	CHECK_EQ(calls(1, 1), 9);
+	CHECK(seen[0].caller - (u64)calls < 64);
+}
+
+#if defined(__x86_64__)
+/* The bytes of functions that no compiler here makes. */
+static const struct {
+	const char *what;
+	u8 code[16];
+	u32 bytes;
+	bool fits;
+} shapes[] = {
+	{"a jump back to the second instruction", {0x53, 0xff, 0xcf, 0x75, 0xfc, 0x5b, 0xc3}, 7, false},
+	{"a jump back to the very beginning", {0xff, 0xcf, 0x75, 0xfc, 0x31, 0xc0, 0xc3}, 7, true},
+	{"too short, and the next function follows", {0xc3, 0x53, 0x53, 0x53, 0x53, 0x53}, 1, false},
+	{"too short, with filling behind", {0xc3, 0x66, 0x90, 0x0f, 0x1f, 0x00}, 1, true},
+	{"an unknown instruction", {0x06, 0x06, 0x06, 0x06, 0x06, 0xc3}, 6, false},
+	{"loop, which has no long form", {0xe2, 0x02, 0x31, 0xc0, 0xc3, 0xc3, 0xc3}, 7, false},
+};
+
+TEST(shapes, "what cannot be moved is left alone")
+{
+	for (u32 i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		u8 *memory = hwr_mmap(4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+		struct hwr_detour self = {.function = (u64)memory, .bytes = shapes[i].bytes};
+		bool fits;
+
+		memcpy(memory, shapes[i].code, sizeof shapes[i].code);
+		fits = hwr_detour_plan(&self);
+		if (fits != shapes[i].fits)
+			FAIL("%s: %d", shapes[i].what, fits);
+		hwr_munmap(memory, 4096);
+	}
+}
+#endif
