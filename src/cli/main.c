@@ -15,7 +15,7 @@
 
 const struct command *const commands[] = {
 	&cmd_run,  &cmd_report,	   &cmd_findings, &cmd_mprof,  &cmd_leaks, &cmd_scores, &cmd_dump,
-	&cmd_info, &cmd_symbolize, &cmd_ctl,	  &cmd_doctor, &cmd_cc,	   &cmd_cxx,	NULL,
+	&cmd_info, &cmd_symbolize, &cmd_types_index, &cmd_ctl, &cmd_doctor, &cmd_cc, &cmd_cxx, NULL,
 };
 
 int command_fail(const struct command *command, const struct err *err)
@@ -73,7 +73,7 @@ static void print_overview(FILE *out)
 		     "kept.\n\n"
 		     "usage: heapwise COMMAND [OPTION...] [OPERAND...]\n\ncommands:\n");
 	for (u32 i = 0; commands[i]; i++)
-		fprintf(out, "  %-10s  %s\n", commands[i]->name, commands[i]->summary);
+		fprintf(out, "  %-11s  %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(out, "\nA first look at a program:\n"
 		     "  heapwise run -o my.hwt -- ./program its arguments\n"
 		     "  heapwise report my.hwt\n\n"
