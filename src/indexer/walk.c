@@ -125,6 +125,11 @@ static const char *pattern_of(struct walk *self)
 
 		if (kind == CXCursor_TranslationUnit || kind == CXCursor_InvalidFile)
 			break;
+		if (kind == CXCursor_ClassTemplatePartialSpecialization) {
+			/* Its parameters are not those that names show. */
+			strbuf_clear(&out);
+			break;
+		}
 		if (kind == CXCursor_FunctionTemplate || kind == CXCursor_ClassTemplate) {
 			strbuf_addf(&out, "%s%s", out.count ? ";" : "",
 				    walk_keep(self, self->clang->getCursorSpelling(at)));

@@ -348,13 +348,16 @@ bool type_index_find(const struct type_index *self, const struct symbol_frame *f
 /* Whether the site calls what the frame inside of it is. */
 static bool calls(const struct type_site *site, const struct symbol_frame *inner)
 {
+	const char *callee = *site->callee ? site->callee : "operator new";
 	struct strbuf base = {0};
 	bool same;
 
 	if (!strcmp(site->callee, "*")) /* called by a pointer */
 		return true;
 	function_base(inner->function, &base);
-	same = !strcmp(strbuf_text(&base), *site->callee ? site->callee : "operator new");
+	while (!strncmp(callee, "__", 2)) /* function_base leaves these out, too */
+		callee += 2;
+	same = !strcmp(strbuf_text(&base), callee);
 	strbuf_release(&base);
 	return same;
 }
