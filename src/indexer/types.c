@@ -19,7 +19,8 @@ const char *walk_keep(struct walk *self, CXString string)
 static const char *plain_name(struct walk *self, const char *spelling)
 {
 	bool pointer = strchr(spelling, '*') != NULL;
-	static const char *const words[] = {"struct ", "class ", "union ", "enum ", "const ", "volatile "};
+	static const char *const words[] = {"struct ", "class ", "union ",
+					    "enum ",   "const ", "volatile "};
 	struct strbuf out = {0};
 	const char *kept;
 

@@ -18,8 +18,8 @@ enum { CANDIDATES_MAX = 64, FOLDERS_MAX = 6 };
 struct candidates {
 	const struct type_site *sites[CANDIDATES_MAX];
 	u32 count;
-	bool whole_line;  /* the column was not known: sites of several places of the line */
-	bool other_path;  /* only the end of the path is the same */
+	bool whole_line; /* the column was not known: sites of several places of the line */
+	bool other_path; /* only the end of the path is the same */
 };
 
 static const char *last_part(const char *path)
@@ -243,7 +243,6 @@ static void find_place(const struct type_index *self, const struct symbol_frame 
 	}
 }
 
-
 static bool is_multiple(const struct type_site *site, u64 bytes)
 {
 	if (bytes % site->size == 0)
@@ -308,7 +307,8 @@ static bool choose(const struct candidates *found, const char *function, u64 byt
 		const char *type = site_type(site, function, text, sizeof text);
 		u32 rank = misfit(site, bytes);
 
-		if (!type || (own && !*site->function) || (answer->types && !strcmp(type, answer->type)))
+		if (!type || (own && !*site->function) ||
+		    (answer->types && !strcmp(type, answer->type)))
 			continue;
 		answer->types++;
 		fitting += rank == 0;
@@ -400,7 +400,8 @@ bool type_index_find_stack(const struct type_index *self, const struct type_inde
 		if (choose(&found, frame->function, query->size_bytes, answer)) {
 			answer->frame = i;
 			if (i)
-				lower_to(answer, passed || i == 1 ? TYPE_INDEX_LIKELY : TYPE_INDEX_GUESS);
+				lower_to(answer,
+					 passed || i == 1 ? TYPE_INDEX_LIKELY : TYPE_INDEX_GUESS);
 			return true;
 		}
 		if (!passes_on(&found)) {

@@ -71,7 +71,8 @@ static void check_answer(struct check *self, const struct symbol_frame *frame,
 	struct line *line = &self->lines[number < LINES_MAX ? number : 0];
 	const char *base = slash ? slash + 1 : frame->file;
 	bool mine = !strcmp(base, self->base);
-	bool right = !strcmp(base, "elsewhere.y") && frame->line == 9 && !strcmp(answer->type, "tall");
+	bool right =
+		!strcmp(base, "elsewhere.y") && frame->line == 9 && !strcmp(answer->type, "tall");
 
 	self->answers++;
 	for (u32 i = 0; mine && i < line->count; i++) {
@@ -100,7 +101,8 @@ static void check_chunk(struct check *self, const struct type_index *index,
 		for (u32 i = 0; i < names.count && query.frame_count < FRAMES_MAX; i++)
 			frames[query.frame_count++] = names.frames[i];
 		if (!names.count)
-			frames[query.frame_count++] = (struct symbol_frame){.function = "", .file = ""};
+			frames[query.frame_count++] =
+				(struct symbol_frame){.function = "", .file = ""};
 		id.index = context_table_frame(&stacks->model->contexts, id)->parent;
 	}
 	if (type_index_find_stack(index, &query, &answer))
@@ -171,8 +173,14 @@ static void check_program(const char *compiler, const char *flags, const char *s
 	free(self);
 }
 
-TEST(c_gcc_0, "each form of C has its type: gcc -O0") { check_program("gcc", "-O0", "index_forms.c"); }
-TEST(c_gcc_2, "each form of C has its type: gcc -O2") { check_program("gcc", "-O2", "index_forms.c"); }
+TEST(c_gcc_0, "each form of C has its type: gcc -O0")
+{
+	check_program("gcc", "-O0", "index_forms.c");
+}
+TEST(c_gcc_2, "each form of C has its type: gcc -O2")
+{
+	check_program("gcc", "-O2", "index_forms.c");
+}
 TEST(c_clang_0, "each form of C has its type: clang -O0")
 {
 	check_program("clang", "-O0", "index_forms.c");
@@ -228,7 +236,10 @@ static const char *type_at(const struct type_index *index, const char *file, u32
 			   const char *function)
 {
 	static struct type_index_answer answer;
-	struct symbol_frame frame = {.function = function, .file = file, .line = line, .column = column};
+	struct symbol_frame frame = {.function = function,
+				     .file = file,
+				     .line = line,
+				     .column = column};
 
 	return type_index_find(index, &frame, 0, &answer) ? answer.type : "";
 }
@@ -286,8 +297,10 @@ TEST(line_only, "without a column several types of a line are a guess")
 TEST(size, "a type that is larger than the chunk is a guess")
 {
 	struct type_index *index = parse(small);
-	struct symbol_frame frame = {
-		.function = "", .file = "/src/a/main.c", .line = 5, .column = 9};
+	struct symbol_frame frame = {.function = "",
+				     .file = "/src/a/main.c",
+				     .line = 5,
+				     .column = 9};
 	struct type_index_answer answer;
 
 	CHECK(type_index_find(index, &frame, 32, &answer));
@@ -316,8 +329,15 @@ TEST(inner_call, "a position inside an allocation that called something else is 
 TEST(garbage, "what is no index, or a damaged one, is refused with a reason")
 {
 	static const char *const bad[] = {
-		"", "\n", "text", "heapwise-types\n", "heapwise-types 2\ne\n", "heapwise-types 1\n",
-		"heapwise-types 1\ne", "heapwise-types 1\ns\ne\n", "heapwise-types 1\nf\t1\t2\ne\n",
+		"",
+		"\n",
+		"text",
+		"heapwise-types\n",
+		"heapwise-types 2\ne\n",
+		"heapwise-types 1\n",
+		"heapwise-types 1\ne",
+		"heapwise-types 1\ns\ne\n",
+		"heapwise-types 1\nf\t1\t2\ne\n",
 		"heapwise-types 1\nf\tx\t2\t/a\ne\n",
 		"heapwise-types 1\ns\t0\t1\t1\t1\t2\tnn-\t0\tT\t\t\t\t\ne\n",
 		"heapwise-types 1\nf\t1\t2\t/a\ns\t0\t9\t1\t1\t2\tnn-\t0\tT\t\t\t\t\ne\n",
