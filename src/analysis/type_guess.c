@@ -349,10 +349,3 @@ int type_guess(struct type_cascade *types, struct err *err)
 	free(self.text);
 	return status;
 }
-
-struct type_answer type_of_site(struct type_cascade *self, struct frame_id id)
-{
-	(void)self;
-	(void)id;
-	return (struct type_answer){0};
-}

@@ -120,10 +120,6 @@ static struct type_answer ask_place(struct type_cascade *self, u32 point, u64 si
 		answer = ask_index(self, size);
 		consider(&best, &answer);
 	}
-	if (best.confidence <= TYPE_GUESS) {
-		answer = type_of_site(self, frame);
-		consider(&best, &answer);
-	}
 	return best;
 }
 

@@ -218,7 +218,6 @@ static int largest_first(const void *a, const void *b, void *by)
 /* ---- table ---- */
 
 enum {
-	AT_TYPE,
 	AT_CHUNKS,
 	AT_ELEMENTS,
 	AT_BYTES,
@@ -230,6 +229,7 @@ enum {
 	AT_LIFETIME,
 	AT_USAGE,
 	AT_USEFUL,
+	AT_TYPE,
 	AT_SHARE,
 	AT_PEAK_CHUNKS,
 	AT_KEPT_CHUNKS,
@@ -288,8 +288,6 @@ static void fill_row(const struct work *self, const struct type_sums *sums, stru
 	const struct model *model = self->model;
 
 	row[AT_TYPE] = value_text(sums->name ? result_copy(table, sums->name) : NULL);
-	if (!sums->name)
-		row[AT_TYPE].shown = "(unknown)";
 	row[AT_CHUNKS] = value_number(model_count(model, sums->chunks));
 	row[AT_ELEMENTS] = sums->all_elements && sums->name
 				   ? value_number(model_count(model, sums->elements))

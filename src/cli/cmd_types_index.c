@@ -242,12 +242,13 @@ const struct command cmd_types_index = {
 	.name = "types-index",
 	.operands = "[SOURCE... [-- COMPILER-OPTION...]]",
 	.summary = "read a program's sources: which type has each allocation",
-	.details = "Sources are those of compile_commands.json, or the ones that are named, with the "
-		   "options that\n"
-		   "their compiler would get. The index is written beside the build, where other "
-		   "commands find it;\n"
-		   "made again, only sources that changed are parsed. The program needs debug info "
-		   "(-g).",
+	.details =
+		"Sources are those of compile_commands.json, or the ones that are named, with the "
+		"options that\n"
+		"their compiler would get. The index is written beside the build, where other "
+		"commands find it;\n"
+		"made again, only sources that changed are parsed. The program needs debug info "
+		"(-g).",
 	.options = options,
 	.fields_size = sizeof(struct types_index_args),
 	.run = run,

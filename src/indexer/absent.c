@@ -8,7 +8,8 @@ int indexer_run(const struct indexer_options *options, struct indexer_summary *s
 {
 	(void)options;
 	(void)summary;
-	return err_set(err, ERR_SYSTEM,
-		       "this heapwise was built without libclang: install Debian's libclang-dev (or "
-		       "the like) and build it again");
+	return err_set(
+		err, ERR_SYSTEM,
+		"this heapwise was built without libclang: install Debian's libclang-dev (or "
+		"the like) and build it again");
 }

@@ -14,7 +14,8 @@
 
 enum {
 	THREADS_MAX = 64,
-	STACK_BYTES = 256 << 20, /* expressions of generated code nest deeply; only what is used counts */
+	STACK_BYTES =
+		256 << 20, /* expressions of generated code nest deeply; only what is used counts */
 };
 
 struct work {
@@ -22,8 +23,8 @@ struct work {
 	struct clang clang;
 	struct unit_list list;
 	struct type_index *old;
-	u8 *changed;         /* per file of the old index: 0 = not asked yet, 1 = no, 2 = yes */
-	u64 next, done;      /* of units; atomic */
+	u8 *changed;    /* per file of the old index: 0 = not asked yet, 1 = no, 2 = yes */
+	u64 next, done; /* of units; atomic */
 };
 
 static void *work_thread(void *opaque)
@@ -59,7 +60,8 @@ static int work_run(struct work *self, struct err *err)
 		count = self->list.units.count;
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	while (started < count && !pthread_create(&threads[started], &attributes, work_thread, self))
+	while (started < count &&
+	       !pthread_create(&threads[started], &attributes, work_thread, self))
 		started++;
 	pthread_attr_destroy(&attributes);
 	for (u64 i = 0; i < started; i++)

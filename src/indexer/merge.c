@@ -15,8 +15,7 @@ void file_state(const char *path, struct type_file *file)
 	file->mtime_ns = file->bytes = 0;
 	if (stat(path, &status))
 		return;
-	file->mtime_ns =
-		(u64)status.st_mtim.tv_sec * 1000000000ull + (u64)status.st_mtim.tv_nsec;
+	file->mtime_ns = (u64)status.st_mtim.tv_sec * 1000000000ull + (u64)status.st_mtim.tv_nsec;
 	file->bytes = (u64)status.st_size;
 }
 
@@ -104,7 +103,8 @@ static void add_numbers(struct strbuf *out, struct u32_list *list)
 	if (list->count)
 		qsort(list->data, list->count, sizeof *list->data, compare_numbers);
 	for (u64 i = 0, last; i < list->count; i = last + 1) {
-		for (last = i; last + 1 < list->count && list->data[last + 1] <= list->data[last] + 1;)
+		for (last = i;
+		     last + 1 < list->count && list->data[last + 1] <= list->data[last] + 1;)
 			last++;
 		strbuf_addf(out, i ? " %u" : "%u", list->data[i]);
 		if (list->data[last] > list->data[i])
@@ -162,8 +162,9 @@ void merge_old_unit(struct merge *self, const struct type_index *old, const stru
 	struct u32_list files = {0}, sites = {0};
 
 	for (u64 i = 0; i < unit->files.count; i++)
-		self->failed |= !vec_push(
-			&files, merge_file(self, old->files.data[unit->files.data[i]].path));
+		self->failed |=
+			!vec_push(&files,
+				  merge_file(self, old->files.data[unit->files.data[i]].path));
 	for (u64 i = 0; i < unit->sites.count; i++) {
 		struct type_site site = old->sites.data[unit->sites.data[i]];
 

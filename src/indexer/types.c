@@ -19,7 +19,8 @@ const char *walk_keep(struct walk *self, CXString string)
 static const char *plain_name(struct walk *self, const char *spelling)
 {
 	bool pointer = strchr(spelling, '*') != NULL;
-	static const char *const words[] = {"struct ", "class ", "union ", "enum ", "const ", "volatile "};
+	static const char *const words[] = {"struct ", "class ", "union ",
+					    "enum ",   "const ", "volatile "};
 	struct strbuf out = {0};
 	const char *kept;
 
@@ -180,6 +181,7 @@ static bool type_of_words(struct walk *self, const char *words, u64 size, struct
 	bool pointer = *words && words[strlen(words) - 1] == '*';
 	static const char *const known[] = {"int",   "long",   "short",  "unsigned", "signed",
 					    "float", "double", "size_t", "void",     "char"};
+	struct strbuf name = {0};
 
 	*out = (struct said_type){.written = "", .size = size};
 	for (u32 i = 0; i < sizeof known / sizeof *known; i++)
@@ -187,7 +189,11 @@ static bool type_of_words(struct walk *self, const char *words, u64 size, struct
 			pointer |= true;
 	if (!pointer)
 		return false;
-	out->name = plain_name(self, words);
+	for (const char *at = words; *at; at++) /* "node *" is "node*" for demanglers */
+		if (*at != ' ' || at[1] != '*')
+			strbuf_add_char(&name, *at);
+	out->name = plain_name(self, strbuf_text(&name));
+	strbuf_release(&name);
 	return *out->name != 0;
 }
 

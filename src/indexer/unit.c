@@ -12,16 +12,39 @@
 
 /* Options that every version understands; those that end in a space take the next word, too. */
 static const char *const plain_options[] = {
-	"-I ",       "-D ",       "-U ",      "-include ",    "-imacros ", "-isystem ",
-	"-iquote ",  "-idirafter ", "-isysroot ", "-x ",      "-std=",     "--std=",
-	"-ansi",     "-nostdinc", "-pthread", "-undef",       "--driver-mode=", "--sysroot",
-	"-fsigned-char", "-funsigned-char", "-fshort-enums", "-fshort-wchar", "-fno-exceptions",
-	"-fno-rtti", "-fms-extensions", "-fopenmp", "-fpermissive", "-fgnu89-inline",
+	"-I ",
+	"-D ",
+	"-U ",
+	"-include ",
+	"-imacros ",
+	"-isystem ",
+	"-iquote ",
+	"-idirafter ",
+	"-isysroot ",
+	"-x ",
+	"-std=",
+	"--std=",
+	"-ansi",
+	"-nostdinc",
+	"-pthread",
+	"-undef",
+	"--driver-mode=",
+	"--sysroot",
+	"-fsigned-char",
+	"-funsigned-char",
+	"-fshort-enums",
+	"-fshort-wchar",
+	"-fno-exceptions",
+	"-fno-rtti",
+	"-fms-extensions",
+	"-fopenmp",
+	"-fpermissive",
+	"-fgnu89-inline",
 };
 
 /* -m options: instruction sets decide which functions headers have. Not all are known to clang. */
-static const char *const other_options[] = {"-m", "-stdlib=", "-fchar8_t", "-fcoroutines", "-fblocks",
-					    "--target=", "-target ", "-O"};
+static const char *const other_options[] = {"-m",       "-stdlib=",  "-fchar8_t", "-fcoroutines",
+					    "-fblocks", "--target=", "-target ",  "-O"};
 
 static u64 hash_text(u64 hash, const char *text)
 {
@@ -43,14 +66,46 @@ static u32 option_words(const char *word, const char *const *options, u32 count)
 	return 0;
 }
 
-static void add_options(struct unit *unit, char **words, u32 count, const char *const *options,
-			u32 option_count)
+/* Paths are made absolute: libclang has one current folder for all threads. */
+static const char *absolute_option(struct unit_list *self, const char *folder, const char *word,
+				   const char *before)
+{
+	static const char *const with_path[] = {"-I",      "-include",   "-imacros",  "-isystem",
+						"-iquote", "-idirafter", "-isysroot", "--sysroot="};
+	struct strbuf path = {0}, out = {0};
+	const char *kept = word;
+
+	for (u32 i = 0; i < sizeof with_path / sizeof *with_path; i++) {
+		u64 bytes = strlen(with_path[i]);
+		bool apart = before && !strcmp(before, with_path[i]);
+		const char *value = apart ? word : word + bytes;
+
+		if (!apart && (before || strncmp(word, with_path[i], bytes) || !*value))
+			continue;
+		if (*value == '/' || *value == '=')
+			break;
+		type_index_clean_path(folder, value, &path);
+		if (!access(strbuf_text(&path), F_OK)) {
+			strbuf_addf(&out, "%s%s", apart ? "" : with_path[i], strbuf_text(&path));
+			kept = arena_copy(&self->arena, strbuf_text(&out));
+		}
+		break;
+	}
+	strbuf_release(&path);
+	strbuf_release(&out);
+	return kept ? kept : word;
+}
+
+static void add_options(struct unit_list *self, struct unit *unit, char **words, u32 count,
+			const char *const *options, u32 option_count)
 {
 	for (u32 i = 0; i < count; i++) {
 		u32 taken = option_words(words[i], options, option_count);
 
 		for (u32 k = 0; k < taken && i + k < count; k++)
-			unit->flags[unit->flag_count++] = words[i + k];
+			unit->flags[unit->flag_count++] =
+				absolute_option(self, unit->folder, words[i + k],
+						k ? words[i] : NULL);
 		if (taken)
 			i += taken - 1;
 		else if (!strcmp(words[i], "-o") || !strcmp(words[i], "-MF") ||
@@ -68,16 +123,15 @@ static bool add_unit(struct unit_list *self, const char *folder, const char *sou
 
 	type_index_clean_path(folder, source, &path);
 	unit.folder = arena_copy(&self->arena, folder);
-	unit.source = arena_copy(&self->arena, source);
 	unit.path = arena_copy(&self->arena, strbuf_text(&path));
 	strbuf_release(&path);
 	unit.flags = arena_new_array(&self->arena, const char *, 2 * (u64)count + 4);
-	if (!unit.folder || !unit.source || !unit.path || !unit.flags)
+	if (!unit.folder || !unit.path || !unit.flags)
 		return false;
-	add_options(&unit, words, count, plain_options,
+	add_options(self, &unit, words, count, plain_options,
 		    sizeof plain_options / sizeof *plain_options);
 	unit.plain_count = unit.flag_count;
-	add_options(&unit, words, count, other_options,
+	add_options(self, &unit, words, count, other_options,
 		    sizeof other_options / sizeof *other_options);
 	unit.key = hash_text(0xcbf29ce484222325ull, folder);
 	unit.key = hash_text(unit.key, unit.path);

@@ -11,10 +11,9 @@
 #include "symbols/type_index.h"
 
 struct unit {
-	const char *folder; /* where the compiler ran, absolute */
-	const char *source; /* as the command has it */
-	const char *path;   /* absolute */
-	const char **flags; /* that matter for parsing */
+	const char *folder;          /* where the compiler ran, absolute */
+	const char *path;            /* absolute */
+	const char **flags;          /* that matter for parsing */
 	u32 flag_count, plain_count; /* of them the first are safe for any version of libclang */
 	u64 key;
 	bool parsed, failed;
@@ -23,7 +22,7 @@ struct unit {
 	/* What was found; files of sites are numbers of the unit's own list. */
 	struct names texts;
 	VEC(const char *) files; /* absolute; texts */
-	struct map file_of_text;  /* address of a kept path → number */
+	struct map file_of_text; /* address of a kept path → number */
 	VEC(struct type_site) sites;
 	bool no_memory;
 	/* Or what the old index has: the number of its unit. */
@@ -46,6 +45,7 @@ void unit_list_release(struct unit_list *self);
 u32 unit_file(struct unit *self, const char *path);
 
 /* Parses and walks. Never fails as such: self->failed says that nothing could be read. */
-void unit_parse(struct unit *self, const struct clang *clang, const struct indexer_options *options);
+void unit_parse(struct unit *self, const struct clang *clang,
+		const struct indexer_options *options);
 
 #endif

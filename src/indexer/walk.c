@@ -12,8 +12,9 @@
 enum { DEPTH_MAX = 20000, INSTANCES_MAX = 100000 };
 
 static const char *const family[] = {
-	"malloc", "calloc", "realloc", "reallocarray", "aligned_alloc", "memalign", "valloc",
-	"pvalloc", "posix_memalign", "strdup", "strndup", "operator new", "operator new[]",
+	"malloc",   "calloc",       "realloc",        "reallocarray",   "aligned_alloc",
+	"memalign", "valloc",       "pvalloc",        "posix_memalign", "strdup",
+	"strndup",  "operator new", "operator new[]",
 };
 
 static bool is_named(const struct walk *self, const char *name)
@@ -125,6 +126,11 @@ static const char *pattern_of(struct walk *self)
 
 		if (kind == CXCursor_TranslationUnit || kind == CXCursor_InvalidFile)
 			break;
+		if (kind == CXCursor_ClassTemplatePartialSpecialization) {
+			/* Its parameters are not those that names show. */
+			strbuf_clear(&out);
+			break;
+		}
 		if (kind == CXCursor_FunctionTemplate || kind == CXCursor_ClassTemplate) {
 			strbuf_addf(&out, "%s%s", out.count ? ";" : "",
 				    walk_keep(self, self->clang->getCursorSpelling(at)));
@@ -192,7 +198,8 @@ static void note_use(struct walk *self, struct uses *uses, CXType type, bool is_
 {
 	CXType pointee = type_pointee(self, type);
 
-	if (pointee.kind == CXType_Invalid || self->clang->getCanonicalType(pointee).kind == CXType_Void)
+	if (pointee.kind == CXType_Invalid ||
+	    self->clang->getCanonicalType(pointee).kind == CXType_Void)
 		return;
 	if (type_is_byte(self, pointee))
 		uses->has_bytes = true;
@@ -289,8 +296,9 @@ static bool is_scalar(const struct walk *self, const struct said_type *said)
 static void judge(struct walk *self, const struct uses *uses, const struct said_types *sizes,
 		  struct said_types *out)
 {
-	const struct said_type *used = uses->has_cast ? &uses->cast
-						      : uses->has_target ? &uses->target : NULL;
+	const struct said_type *used = uses->has_cast     ? &uses->cast
+				       : uses->has_target ? &uses->target
+							  : NULL;
 
 	if (used && agrees(sizes, used)) {
 		add_how(out, used, HOW_AGREED);
@@ -425,7 +433,8 @@ static enum CXChildVisitResult visit(CXCursor cursor, CXCursor parent, CXClientD
 	(void)parent;
 	if (!self->stack.count && clang->getCursorLanguage(cursor) == CXLanguage_CPlusPlus)
 		self->is_cpp = true;
-	if (!self->stack.count && clang->Location_isInSystemHeader(clang->getCursorLocation(cursor)))
+	if (!self->stack.count &&
+	    clang->Location_isInSystemHeader(clang->getCursorLocation(cursor)))
 		return CXChildVisit_Continue;
 	if (kind == CXCursor_CXXNewExpr)
 		find_new(self, cursor);
@@ -474,8 +483,8 @@ static void count_errors(struct walk *self)
 		CXDiagnostic diagnostic = clang->getDiagnostic(self->parsed, i);
 
 		if (clang->getDiagnosticSeverity(diagnostic) >= CXDiagnostic_Error) {
-			CXString text = clang->formatDiagnostic(
-				diagnostic, CXDiagnostic_DisplaySourceLocation);
+			CXString text = clang->formatDiagnostic(diagnostic,
+								CXDiagnostic_DisplaySourceLocation);
 
 			if (!self->unit->errors++)
 				strncpy(self->unit->first_error, clang->getCString(text),
@@ -490,23 +499,18 @@ static void count_errors(struct walk *self)
 static enum CXErrorCode parse(struct walk *self, CXIndex index)
 {
 	struct unit *unit = self->unit;
-	const char **flags = malloc((unit->flag_count + 4u) * sizeof *flags);
-	struct strbuf folder = {0};
+	const char **flags = malloc((unit->flag_count + 1u) * sizeof *flags);
 	enum CXErrorCode code = CXError_Failure;
 	u32 counts[2] = {unit->flag_count, unit->plain_count};
 
-	strbuf_addf(&folder, "-working-directory=%s", unit->folder);
 	for (u32 i = 0; flags && i < 2 && code != CXError_Success; i++) {
-		u32 count = 0;
-
-		flags[count++] = strbuf_text(&folder);
-		flags[count++] = "-w";
-		memcpy(flags + count, unit->flags, counts[i] * sizeof *flags);
-		code = self->clang->parseTranslationUnit2(index, unit->source, flags,
-							  (int)(count + counts[i]), NULL, 0,
-							  CXTranslationUnit_KeepGoing, &self->parsed);
+		flags[0] = "-w";
+		memcpy(flags + 1, unit->flags, counts[i] * sizeof *flags);
+		code = self->clang->parseTranslationUnit2(index, unit->path, flags,
+							  (int)counts[i] + 1, NULL, 0,
+							  CXTranslationUnit_KeepGoing,
+							  &self->parsed);
 	}
-	strbuf_release(&folder);
 	free(flags);
 	return code;
 }

@@ -23,7 +23,7 @@ struct walk {
 /* A type that something says of a place. */
 struct said_type {
 	CXType type;
-	u8 how; /* enum site_how */
+	u8 how;              /* enum site_how */
 	const char *name;    /* without typedefs; of a template's own type as written */
 	const char *written; /* "" = the same */
 	u64 size;

@@ -18,8 +18,8 @@ enum { CANDIDATES_MAX = 64, FOLDERS_MAX = 6 };
 struct candidates {
 	const struct type_site *sites[CANDIDATES_MAX];
 	u32 count;
-	bool whole_line;  /* the column was not known: sites of several places of the line */
-	bool other_path;  /* only the end of the path is the same */
+	bool whole_line; /* the column was not known: sites of several places of the line */
+	bool other_path; /* only the end of the path is the same */
 };
 
 static const char *last_part(const char *path)
@@ -243,7 +243,6 @@ static void find_place(const struct type_index *self, const struct symbol_frame 
 	}
 }
 
-
 static bool is_multiple(const struct type_site *site, u64 bytes)
 {
 	if (bytes % site->size == 0)
@@ -308,7 +307,8 @@ static bool choose(const struct candidates *found, const char *function, u64 byt
 		const char *type = site_type(site, function, text, sizeof text);
 		u32 rank = misfit(site, bytes);
 
-		if (!type || (own && !*site->function) || (answer->types && !strcmp(type, answer->type)))
+		if (!type || (own && !*site->function) ||
+		    (answer->types && !strcmp(type, answer->type)))
 			continue;
 		answer->types++;
 		fitting += rank == 0;
@@ -348,13 +348,16 @@ bool type_index_find(const struct type_index *self, const struct symbol_frame *f
 /* Whether the site calls what the frame inside of it is. */
 static bool calls(const struct type_site *site, const struct symbol_frame *inner)
 {
+	const char *callee = *site->callee ? site->callee : "operator new";
 	struct strbuf base = {0};
 	bool same;
 
 	if (!strcmp(site->callee, "*")) /* called by a pointer */
 		return true;
 	function_base(inner->function, &base);
-	same = !strcmp(strbuf_text(&base), *site->callee ? site->callee : "operator new");
+	while (!strncmp(callee, "__", 2)) /* function_base leaves these out, too */
+		callee += 2;
+	same = !strcmp(strbuf_text(&base), callee);
 	strbuf_release(&base);
 	return same;
 }
@@ -397,7 +400,8 @@ bool type_index_find_stack(const struct type_index *self, const struct type_inde
 		if (choose(&found, frame->function, query->size_bytes, answer)) {
 			answer->frame = i;
 			if (i)
-				lower_to(answer, passed || i == 1 ? TYPE_INDEX_LIKELY : TYPE_INDEX_GUESS);
+				lower_to(answer,
+					 passed || i == 1 ? TYPE_INDEX_LIKELY : TYPE_INDEX_GUESS);
 			return true;
 		}
 		if (!passes_on(&found)) {

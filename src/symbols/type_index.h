@@ -24,9 +24,11 @@
 
 /* What stands in the source. The letters are those of the file. */
 enum site_kind {
-	SITE_NEW = 'n',  /* a new expression */
-	SITE_CALL = 'c', /* a call of malloc, one of its family, or a function that the user named */
-	SITE_WRAP = 'w', /* a call of another function that gives a void *: it may pass a block on */
+	SITE_NEW = 'n', /* a new expression */
+	SITE_CALL =
+		'c', /* a call of malloc, one of its family, or a function that the user named */
+	SITE_WRAP =
+		'w', /* a call of another function that gives a void *: it may pass a block on */
 };
 
 /* Where the type comes from. */
@@ -46,10 +48,10 @@ enum site_how {
 struct type_site {
 	u32 file;
 	u32 line, column, end_line, end_column;
-	u8 kind; /* enum site_kind */
-	u8 how;  /* enum site_how */
-	bool gives_pointer; /* the function around it gives a void or character pointer */
-	u64 size;            /* of the type in bytes, 0 = unknown */
+	u8 kind;              /* enum site_kind */
+	u8 how;               /* enum site_how */
+	bool gives_pointer;   /* the function around it gives a void or character pointer */
+	u64 size;             /* of the type in bytes, 0 = unknown */
 	const char *type;     /* without typedefs, "" = unknown */
 	const char *written;  /* as the source has it, "" = the same */
 	const char *callee;   /* what is called, "" = a new expression or not known */
@@ -82,9 +84,9 @@ struct type_index {
 	VEC(struct type_file) files;
 	VEC(struct type_site) sites;
 	VEC(struct type_unit) units;
-	u32 *order;   /* sites by file and line; those of one place in the order of the file */
-	u32 *reach;   /* per place in order: largest end_line of this and earlier ones of the file */
-	u64 *first;   /* per file: where its sites begin in order; one more at the end */
+	u32 *order; /* sites by file and line; those of one place in the order of the file */
+	u32 *reach; /* per place in order: largest end_line of this and earlier ones of the file */
+	u64 *first; /* per file: where its sites begin in order; one more at the end */
 	u32 *by_base; /* files by their last component */
 };
 
@@ -102,9 +104,9 @@ struct type_index_answer {
 	u64 size;            /* of the type; 0 = unknown */
 	enum type_index_confidence confidence;
 	const struct type_site *site;
-	u32 frame;           /* number of the frame that had it */
-	u32 types;           /* different types at this place */
-	char text[512];      /* where type points when a template's pattern was filled in */
+	u32 frame;      /* number of the frame that had it */
+	u32 types;      /* different types at this place */
+	char text[512]; /* where type points when a template's pattern was filled in */
 };
 
 /* NULL and err if there is no index, or a file that is none. */

@@ -173,8 +173,7 @@ static bool read_unit(struct reading *self)
 	if (self->field_count != 5 || !number(self->fields[1], UINT64_MAX, &unit.key))
 		return false;
 	unit.main_file = keep(self, 2);
-	if (unit.main_file &&
-	    add_numbers(self, self->fields[3], index->files.count, &unit.files) &&
+	if (unit.main_file && add_numbers(self, self->fields[3], index->files.count, &unit.files) &&
 	    add_numbers(self, self->fields[4], index->sites.count, &unit.sites) &&
 	    vec_push(&index->units, unit))
 		return true;
@@ -208,7 +207,8 @@ static int read_head(const char *line, struct err *err)
 	static const char head[] = "heapwise-types ";
 	u64 version;
 
-	if (strncmp(line, head, sizeof head - 1) || !number(line + sizeof head - 1, 1 << 20, &version))
+	if (strncmp(line, head, sizeof head - 1) ||
+	    !number(line + sizeof head - 1, 1 << 20, &version))
 		return err_set(err, ERR_INPUT, "this is not an index of types");
 	if (version != TYPE_INDEX_VERSION)
 		return err_set(err, ERR_INPUT,

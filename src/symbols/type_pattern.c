@@ -24,34 +24,37 @@ static const char *skip_brackets(const char *text)
 	return NULL;
 }
 
+/* Behind "operator" and its sign at text. */
+static const char *skip_operator(const char *text)
+{
+	text += 8;
+	if (!strncmp(text, "()", 2))
+		return text + 2;
+	while (*text && strchr("<>=-+*/%^&|~!,", *text))
+		text++;
+	return text;
+}
+
 /* Where the parameters begin, or the end. */
 static const char *parameters_of(const char *function)
 {
+	static const char nameless[] = "(anonymous namespace)";
 	const char *at = function;
 
-	while (*at && *at != '(') {
-		const char *after = NULL;
+	while (*at) {
+		const char *after = at + 1;
 
-		if (!strncmp(at, "operator", 8) && (at == function || !is_word(at[-1]))) {
-			at += 8;
-			if (!strncmp(at, "()", 2))
-				at += 2;
-			else
-				while (*at && strchr("<>=-+*/%^&|~!,", *at))
-					at++;
-			continue;
-		}
-		if (!strncmp(at, "(anonymous namespace)", 21))
-			after = at + 21;
-		else if (*at == '<')
+		if (!strncmp(at, nameless, sizeof nameless - 1))
+			after = at + sizeof nameless - 1;
+		else if (*at == '(')
+			break;
+		else if (!strncmp(at, "operator", 8) && (at == function || !is_word(at[-1])))
+			after = skip_operator(at);
+		else if (*at == '<' || *at == '{')
 			after = skip_brackets(at);
-		else
-			after = at + 1;
 		if (!after)
-			return at;
+			break;
 		at = after;
-		if (!strncmp(at, "(anonymous namespace)", 21))
-			at += 21;
 	}
 	return at;
 }
@@ -87,6 +90,10 @@ void function_base(const char *function, struct strbuf *out)
 	start = end;
 	while (start > function && is_word(start[-1]))
 		start--;
+	if (!strncmp(start, "__GI_", 5)) /* the C library's names for itself */
+		start += 5;
+	while (end - start > 2 && !strncmp(start, "__", 2))
+		start += 2;
 	strbuf_add_bytes(out, start, (u64)(end - start));
 }
 
@@ -154,6 +161,8 @@ static int fill_word(const char *word, u64 bytes, const char *pattern, const cha
 
 bool pattern_fill(const char *type, const char *pattern, const char *function, struct strbuf *out)
 {
+	bool any = false;
+
 	strbuf_clear(out);
 	while (*type) {
 		const char *end = type;
@@ -169,9 +178,10 @@ bool pattern_fill(const char *type, const char *pattern, const char *function, s
 		/* T::node is whatever the argument says: no text tells. */
 		if (filled < 0 || (filled && !strncmp(end, "::", 2)))
 			return false;
+		any |= filled > 0;
 		if (!filled)
 			strbuf_add_bytes(out, type, (u64)(end - type));
 		type = end;
 	}
-	return !out->failed && strncmp(strbuf_text(out), "typename ", 9);
+	return any && !out->failed && strncmp(strbuf_text(out), "typename ", 9);
 }
