@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/group.h"
+#include "analysis/modules.h"
 #include "base/strbuf.h"
 #include "base/units.h"
 #include "symbols/typesizes.h"
@@ -89,8 +90,7 @@ struct bins {
 	struct bin total;
 	VEC(u64) wanted; /* sizes that types are looked for */
 	struct typesizes types;
-	VEC(struct symbolizer_module) modules;
-	u32 own_modules; /* of these, the first are the program itself */
+	struct module_list modules;
 	struct result *table;
 };
 
@@ -190,54 +190,18 @@ static bool list_wanted(struct bins *self)
 	return true;
 }
 
-static const char *path_of(const struct bins *self, const struct modmap_module *module)
-{
-	return *module->path ? module->path : self->model->image.program;
-}
-
-/* Every file once, the program first; a library that was loaded twice has one identity. */
-static bool list_modules(struct bins *self)
-{
-	const struct modmap *map = &self->model->contexts.modules;
-
-	for (u32 pass = 0; pass < 2; pass++) {
-		for (u32 id = 0; id < map->module_count; id++) {
-			const struct modmap_module *module = modmap_module(map, id);
-			const struct context_table *contexts = &self->model->contexts;
-			bool is_program, is_first = id < contexts->identities.count &&
-						    contexts->identities.data[id] == id + 1;
-
-			if (!module || !is_first)
-				continue;
-			is_program = !*module->path ||
-				     strcmp(module->path, self->model->image.program) == 0;
-			if (is_program == (pass == 0) &&
-			    !vec_push(&self->modules,
-				      (struct symbolizer_module){.path = path_of(self, module),
-								 .build_id = module->build_id,
-								 .build_id_bytes =
-									 module->build_id_bytes,
-								 .arch = self->model->image.arch}))
-				return false;
-		}
-		if (pass == 0)
-			self->own_modules = (u32)self->modules.count;
-	}
-	return true;
-}
-
 static void add_type_caveats(struct bins *self)
 {
 	struct strbuf missing = {0};
 	u32 count = 0;
 
-	for (u64 i = 0; i < self->modules.count && self->wanted.count; i++) {
-		const char *path = self->modules.data[i].path, *slash = strrchr(path, '/');
+	for (u64 i = 0; i < self->modules.rows.count && self->wanted.count; i++) {
+		const char *path = self->modules.rows.data[i].path, *slash = strrchr(path, '/');
 
 		if (self->types.states[i] == SYMBOLIZER_MISSING && strcmp(path, "[vdso]") != 0)
 			strbuf_addf(&missing, "%s%s", count++ ? ", " : "",
 				    slash ? slash + 1 : path);
-		else if (self->types.states[i] == SYMBOLIZER_STRIPPED && i < self->own_modules)
+		else if (self->types.states[i] == SYMBOLIZER_STRIPPED && i < self->modules.own)
 			result_add_caveat(self->table,
 					  "%s has no debug information: its types are not known",
 					  path);
@@ -265,11 +229,11 @@ static int read_types(struct bins *self, struct err *err)
 
 	if (self->query->no_types)
 		return 0;
-	if (!list_wanted(self) || !list_modules(self))
+	if (!list_wanted(self) || !module_list_fill(&self->modules, self->model))
 		return err_set(err, ERR_MEMORY, "out of memory for the bins");
-	query.modules = self->modules.data;
-	query.module_count = (u32)self->modules.count;
-	query.own_modules = self->own_modules;
+	query.modules = self->modules.rows.data;
+	query.module_count = (u32)self->modules.rows.count;
+	query.own_modules = self->modules.own;
 	query.sizes = self->wanted.data;
 	query.size_count = self->wanted.count;
 	status = typesizes_read(&self->types, &query, err);
@@ -292,7 +256,7 @@ static struct value types_of(struct bins *self, const struct bin *bin)
 		return value;
 	for (u64 i = typesizes_first(types, bin->first);
 	     i < types->count && types->data[i].size <= bin->end; i++) {
-		const struct type_name *type = &types->data[i];
+		const struct sized_type *type = &types->data[i];
 
 		strbuf_addf(&all, "%s%s", all.count ? ", " : "", type->name);
 		if (every || (type->rank != TYPE_RESERVED && shown < TYPES_SHOWN))
@@ -387,7 +351,7 @@ struct result *analyse_mprof_bins(const struct model *model, const struct mprof_
 	group_table_release(&self.sizes);
 	vec_release(&self.bins);
 	vec_release(&self.wanted);
-	vec_release(&self.modules);
+	module_list_release(&self.modules);
 	typesizes_release(&self.types);
 	return self.table;
 }

@@ -25,6 +25,8 @@ const struct command *const commands[] = {
 	&cmd_dump,
 	&cmd_info,
 	&cmd_symbolize,
+	&cmd_types,
+	&cmd_types_index,
 	&cmd_ctl,
 	&cmd_doctor,
 	&cmd_cc,

@@ -210,17 +210,20 @@ static void call_position(const struct unit_work *work, Dwarf_Die *die, struct s
 	}
 	frame->file = names_keep(work->query->names, file);
 	frame->line = attribute_u32(die, DW_AT_call_line);
+	frame->column = attribute_u32(die, DW_AT_call_column);
 }
 
 static void answer_line(const struct unit_work *work, u64 address, struct debuginfo_answer *answer)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(work->unit, address);
-	int number = 0;
+	int number = 0, column = 0;
 
 	if (!line || dwarf_lineno(line, &number))
 		return;
 	answer->file = names_keep(work->query->names, dwarf_linesrc(line, NULL, NULL));
 	answer->line = number > 0 ? (u32)number : 0;
+	if (!dwarf_linecol(line, &column) && column > 0)
+		answer->column = (u32)column;
 }
 
 static int answer_frames(struct unit_work *work, u32 scope, struct debuginfo_answer *answer)
@@ -228,7 +231,8 @@ static int answer_frames(struct unit_work *work, u32 scope, struct debuginfo_ans
 	struct symbol_frame frames[FRAMES_MAX];
 	u32 count = 0;
 
-	frames[0] = (struct symbol_frame){ .file = answer->file, .line = answer->line };
+	frames[0] = (struct symbol_frame){ .file = answer->file, .line = answer->line,
+					   .column = answer->column };
 	while (scope != NO_SCOPE && count < FRAMES_MAX) {
 		struct scope *at = &work->scopes.data[scope];
 

@@ -30,7 +30,7 @@ struct debuginfo_answer {
 	u32 frame_count;
 	bool bare_name;   /* the last frame's function has no linker name: a symbol may tell more */
 	const char *file; /* of the address itself, also without any frame; "" = unknown */
-	u32 line;
+	u32 line, column;
 };
 
 struct debuginfo_query {

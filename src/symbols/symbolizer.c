@@ -170,6 +170,7 @@ static int answer_address(struct symbolizer *self, const struct elfsym *symbol,
 	frame->function = symbol ? elfsym_readable(symbol, &self->names) : "";
 	frame->file = debug->file;
 	frame->line = debug->line;
+	frame->column = debug->column;
 	answer->frames = frame;
 	answer->frame_count = 1;
 	return 0;

@@ -5,6 +5,7 @@
 #include "symbols/typesizes.h"
 
 #include <dwarf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,24 @@ static bool is_wanted(const struct typesizes_query *query, u64 size)
 			high = middle;
 	}
 	return low < query->size_count && query->sizes[low] == size;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_asked(const struct typesizes_query *query, u64 size, const char *name)
+{
+	char base[256];
+	const char *key = base;
+
+	if (is_wanted(query, size))
+		return true;
+	if (!query->name_count || (size_t)snprintf(base, sizeof base, "%s", name) >= sizeof base)
+		return false;
+	base[strcspn(base, "<")] = 0;
+	return bsearch(&key, query->names, query->name_count, sizeof *query->names, compare_names);
 }
 
 /* ---- names ---- */
@@ -139,7 +158,7 @@ static enum type_rank rank_of(struct walk *self, Dwarf_Die *die, const char *nam
  * program's own: everybody's uint64_t says nothing. */
 static void add_type(struct walk *self, Dwarf_Die *die, const char *name, u64 size, bool scalar)
 {
-	struct type_name new = {.size = size};
+	struct sized_type new = {.size = size};
 	u64 hash;
 
 	strbuf_clear(&self->name);
@@ -151,7 +170,7 @@ static void add_type(struct walk *self, Dwarf_Die *die, const char *name, u64 si
 	hash = hash_u64((u64)(uintptr_t) new.name) ^ size;
 	for (;; hash = hash_u64(hash + 1)) {
 		u64 *index = map_at(&self->known, hash);
-		const struct type_name *old;
+		const struct sized_type *old;
 
 		if (!index || self->name.failed || !*new.name) {
 			self->status = ERR_MEMORY;
@@ -246,11 +265,10 @@ static void visit_aggregate(struct walk *self, Dwarf_Die *die)
 	Dwarf_Word size;
 
 	if (is_declaration(die) ||
-	    dwarf_formudata(dwarf_attr(die, DW_AT_byte_size, &attribute), &size) != 0 ||
-	    !is_wanted(self->query, size))
+	    dwarf_formudata(dwarf_attr(die, DW_AT_byte_size, &attribute), &size) != 0)
 		return;
 	name = name_of(die);
-	if (!name)
+	if (!name || !is_asked(self->query, size, name))
 		return;
 	add_type(self, die, name, size, false);
 }
@@ -266,7 +284,7 @@ static void visit_typedef(struct walk *self, Dwarf_Die *die)
 		return;
 	follow_signature(&type);
 	tag = dwarf_tag(&type);
-	if (dwarf_aggregate_size(&type, &size) == 0 && is_wanted(self->query, size))
+	if (dwarf_aggregate_size(&type, &size) == 0 && is_asked(self->query, size, name))
 		add_type(self, die, name, size, !is_aggregate(tag) && tag != DW_TAG_array_type);
 }
 
@@ -463,7 +481,7 @@ static int read_module(struct walk *self, const struct symbolizer_module *descri
 
 static int compare_types(const void *a, const void *b)
 {
-	const struct type_name *x = a, *y = b;
+	const struct sized_type *x = a, *y = b;
 
 	if (x->size != y->size)
 		return x->size < y->size ? -1 : 1;
@@ -482,7 +500,7 @@ int typesizes_read(struct typesizes *self, const struct typesizes_query *query, 
 	elf_version(EV_CURRENT);
 	if (!self->states || !module_places_init(&places, query->debug_path))
 		status = ERR_MEMORY;
-	for (u32 i = 0; i < query->module_count && status == 0 && query->size_count; i++) {
+	for (u32 i = 0; i < query->module_count && status == 0 && (query->size_count || query->name_count); i++) {
 		walk.is_program = i < query->own_modules;
 		walk.is_c_library = is_c_library(query->modules[i].path);
 		status = read_module(&walk, &query->modules[i], &places, &self->states[i]);

@@ -23,7 +23,7 @@ enum type_rank {
 	TYPE_RESERVED, /* of the C library, of the system's headers, or a name that begins with _ */
 };
 
-struct type_name {
+struct sized_type {
 	u64 size;
 	const char *name;
 	enum type_rank rank;
@@ -35,12 +35,15 @@ struct typesizes_query {
 	u32 own_modules;  /* how many of these are the program itself: 0 or 1 */
 	const u64 *sizes; /* ascending; no others are kept */
 	u64 size_count;
+	const char *const *names; /* ascending, without template arguments and what they are in; types of
+				   * these names are kept whatever their size */
+	u64 name_count;
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
 	u64 max_bytes;          /* of debug info to read; 0 = a bound that takes seconds */
 };
 
 struct typesizes {
-	struct type_name *data; /* by size, rank, name; each name of a size once */
+	struct sized_type *data; /* by size, rank, name; each name of a size once */
 	u64 count, capacity;
 	/* By module of the query: SYMBOLIZER_MISSING, _STRIPPED (no debug info) or _DEBUG. */
 	enum symbolizer_state *states;

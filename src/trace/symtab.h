@@ -11,6 +11,7 @@ struct symbol_frame {
 	const char *file;     /* "" = unknown */
 	u32 line;             /* 0 = unknown */
 	bool inlined;         /* inlined into the next frame */
+	u32 column;           /* in bytes from 1, 0 = unknown */
 };
 
 /* One resolved address: frames[0] is the innermost. `address` is pc - module base, as looked up

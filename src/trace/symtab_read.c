@@ -87,6 +87,7 @@ static bool load_frames(struct loading *l, struct cursor *in, struct symbol_entr
 		frames[i].file = get_text(l, in);
 		line = get(in);
 		frames[i].line = (u32)(line >> 1);
+		frames[i].column = (u32)(line >> 33);
 		frames[i].inlined = line & 1;
 	}
 	entry->frames = frames;

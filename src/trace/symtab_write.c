@@ -9,7 +9,7 @@
 #include "trace/append.h"
 #include "trace/symtab.h"
 
-enum { BLOCK_FULL = 1 << 20, TEXT_MAX = 64 << 10 };
+enum { BLOCK_FULL = 1 << 20, TEXT_MAX = 64 << 10, COLUMN_MAX = 0xffff };
 
 /* A symbols block under construction. */
 struct builder {
@@ -49,6 +49,14 @@ static bool text_index(struct builder *builder, const char *text, u64 *index)
 	return vec_push(&builder->texts, text) && map_put(&builder->index, key, *index);
 }
 
+/* Bits from 33 up are beyond the 32 of a line, so readers that know of no columns drop them. */
+static u64 pack_position(const struct symbol_frame *frame)
+{
+	u64 column = frame->line && frame->column <= COLUMN_MAX ? frame->column : 0;
+
+	return column << 33 | (u64)frame->line << 1 | frame->inlined;
+}
+
 static bool add_entry(struct builder *builder, const struct symbol_entry *entry)
 {
 	struct strbuf *rows = &builder->rows;
@@ -66,7 +74,7 @@ static bool add_entry(struct builder *builder, const struct symbol_entry *entry)
 			return false;
 		put(rows, function);
 		put(rows, file);
-		put(rows, (u64)frame->line << 1 | frame->inlined);
+		put(rows, pack_position(frame));
 	}
 	builder->image = entry->image;
 	builder->module = entry->module;

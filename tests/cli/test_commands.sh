@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+-]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph dump info symbolize ctl doctor cc c++ import-emad export"
+equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph dump info symbolize types types-index ctl doctor cc c++ import-emad export"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -39,6 +39,15 @@ dump --format xml a|2|wants one of text
 dump|2|which FILE
 info|2|which FILE
 symbolize|2|which FILE
+types|2|which FILE
+types --sort size a|2|wants one of peak
+types /no/such/file|3|/no/such/file: No such file
+types-index -p . a.c|2|either -p or sources
+types-index -- -DX|2|without a source
+types-index -p /no/such/folder|3|/no/such/folder/compile_commands.json: No such file
+types-index /no/such/source.c|3|/no/such/source.c: No such file
+types-index --find here|2|--find wants SOURCE:LINE
+types-index -o /no/such/index --find a.c:3|3|/no/such/index
 mprof|2|which FILE
 findings|2|which FILE
 scores|2|which FILE

@@ -73,6 +73,58 @@ case_forms()
 	equal "elements behind a cookie" "$(awk -F'\t' '$4 == "Noisy" && $3 == 5' "$work/types" | wc -l)" 1
 }
 
+# Names of nodes and containers as `heapwise types` writes them, for what the program says.
+also()
+{
+	sed -e '/^vector-outer\t/s/$/\tstd::vector<std::string>/' -e '/^vector-inner\t/s/$/\tstd::string/' \
+		-e '/^list\t/s/$/\tstd::list<Leaf> node/' -e '/^map\t/s/$/\tstd::map<int, Leaf> node/' \
+		-e '/^unordered-map\t/s/$/\tstd::unordered_map<int, Leaf> node/' -e 's/> >/>>/g'
+}
+
+# Debug information alone: at least 80 of 100 forms are right, and nothing is wrong but guesses.
+case_debug()
+{
+	local trace=$work/trace.hwt right forms
+
+	build "$work/forms" "$source/tests/targets/types_forms.cpp" -g -fno-builtin "$@"
+	"$HEAPWISE" run -o "$trace" "$work/forms" 2>"$work/stderr" | also >"$work/truth"
+	"$HEAPWISE" types --chunks --top 0 --format json "$trace" >"$work/json" 2>>"$work/stderr" ||
+		fail "types fails: $(cat "$work/stderr")"
+	for least in guess likely; do
+		jq -r --arg least "$least" '.parts[]?, .chunks? | select(type == "object") | .rows[]? |
+			select(.kept and (.confidence != "guess" or $least == "guess") and .type) |
+			[.address, .address + .size, .count, .type] | @tsv' "$work/json" >"$work/types"
+		compare "$work/truth" "$work/types" >"$work/compared.$least"
+		tail -1 "$work/compared.$least"
+	done
+	forms=$(wc -l <"$work/truth")
+	right=$(tail -1 "$work/compared.guess" | cut -d' ' -f1)
+	at_least "number of forms" "$forms" 60
+	at_least "right forms of 100" $((right * 100 / forms)) 80
+	grep ', found ' "$work/compared.likely" | grep -v ', found -$' &&
+		fail "wrong types that are more than a guess"
+	"$HEAPWISE" types "$trace" 2>&1 | head -1 | grep -q '^ *unknown ' || fail "the first line is not what is unknown"
+}
+
+# Members, padding, and folded templates.
+case_fields()
+{
+	build "$work/forms" "$source/tests/targets/types_forms.cpp" -g -std=c++17
+	"$HEAPWISE" run -o "$work/trace.hwt" "$work/forms" >/dev/null 2>&1
+	"$HEAPWISE" types --fields Packet --format csv "$work/trace.hwt" >"$work/fields" 2>&1 || fail "no members"
+	says "$work/fields" '^0,4,length,unsigned int,'
+	says "$work/fields" '^4,1,first,unsigned char,'
+	says "$work/fields" '^5,3,,,.*padding'
+	"$HEAPWISE" types --fields Circle --format csv "$work/trace.hwt" >"$work/fields" 2>&1
+	says "$work/fields" '^0,8,_vptr'
+	says "$work/fields" '^12,20,radius,int'
+	"$HEAPWISE" types --fields NoSuchType "$work/trace.hwt" >"$work/fields" 2>&1
+	equal "status for no such type" $? 2
+	"$HEAPWISE" types --fold --top 0 "$work/trace.hwt" >"$work/fields" 2>&1
+	says "$work/fields" 'std::unordered_map<\*> node'
+	says "$work/fields" 'Table<\*>'
+}
+
 # Without Heapwise the program runs, and without HEAPWISE_TYPES nothing of the header is left.
 case_vanishes()
 {

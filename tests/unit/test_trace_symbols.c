@@ -9,12 +9,12 @@ static const struct trace_read_options strict = {.image = TRACE_ALL_IMAGES, .str
 static const struct trace_read_options salvage = {.image = TRACE_ALL_IMAGES};
 
 static const struct symbol_frame three[] = {
-	{"std::vector<int>::push_back(int&&)", "vector.h", 1201, true},
-	{"fill(std::vector<int>&)", "main.cpp", 12, true},
-	{"main", "main.cpp", 40, false},
+	{"std::vector<int>::push_back(int&&)", "vector.h", 1201, true, 65535},
+	{"fill(std::vector<int>&)", "main.cpp", 12, true, 7},
+	{"main", "main.cpp", UINT32_MAX, false, 1},
 };
-static const struct symbol_frame other[] = {{"better", "better.c", 7, false}};
-static const struct symbol_frame unknown[] = {{"", "", 0, false}};
+static const struct symbol_frame other[] = {{"better", "better.c", 7, false, 0}};
+static const struct symbol_frame unknown[] = {{"", "", 0, false, 0}};
 
 static const struct symbol_entry entries[] = {
 	{0, 1, 0x1234, three, 3},
@@ -33,6 +33,7 @@ static void check_frames(const struct symbol_entry *entry, const struct symbol_f
 		CHECK_STR(entry->frames[i].function, want[i].function);
 		CHECK_STR(entry->frames[i].file, want[i].file);
 		CHECK_EQ(entry->frames[i].line, want[i].line);
+		CHECK_EQ(entry->frames[i].column, want[i].column);
 		CHECK_EQ(entry->frames[i].inlined, want[i].inlined);
 	}
 }
@@ -117,6 +118,24 @@ TEST(append_again, "symbols that are added later win, the others stay")
 	check_stream_kept(path, &want, true);
 }
 
+TEST(columns, "a column without a line or beyond 16 bits is unknown, and the line stays")
+{
+	static const struct symbol_frame odd[] = {{"f", "f.c", 0, true, 9},
+						  {"g", "f.c", 3, false, 65536}};
+	static const struct symbol_frame want[] = {{"f", "f.c", 0, true, 0},
+						   {"g", "f.c", 3, false, 0}};
+	const struct symbol_entry entry = {0, 0, 1, odd, 2};
+	const char *path = test_path("trace");
+	struct symbol_table table;
+	LOG(story);
+
+	write_story(path, 1, 100, 2, &story);
+	add_or_fail(path, &entry, 1);
+	read_or_fail(path, &table);
+	check_frames(symbol_table_find(&table, 0, 0, 1), want, 2);
+	symbol_table_release(&table);
+}
+
 enum { MANY = 60000 };
 
 TEST(many, "as many symbols as take several blocks come back")
@@ -130,7 +149,7 @@ TEST(many, "as many symbols as take several blocks come back")
 
 	for (u32 i = 0; i < MANY; i++) {
 		snprintf(names[i], sizeof(names[i]), "a_rather_long_function_name_%u", i * 7);
-		frames[i] = (struct symbol_frame){names[i], "file.c", i, i % 2};
+		frames[i] = (struct symbol_frame){names[i], "file.c", i, i % 2, i ? i % 200 : 0};
 		many[i] = (struct symbol_entry){0, i % 3, i * 5000ull % 65537, &frames[i], 1};
 	}
 	write_story(path, 1, 100, 2, &want);

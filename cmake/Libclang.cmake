@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+# The headers of libclang, for `heapwise types-index`. The library itself is loaded when that command runs.
+# Without headers the command is there and says what to install.
+file(GLOB libclang_folders /usr/lib/llvm-*/include /usr/lib64/llvm*/include)
+list(SORT libclang_folders COMPARE NATURAL ORDER DESCENDING)
+find_path(HEAPWISE_LIBCLANG_INCLUDE clang-c/CXCompilationDatabase.h HINTS ${libclang_folders})
+mark_as_advanced(HEAPWISE_LIBCLANG_INCLUDE)
+set(HEAPWISE_CLANG_MAJOR 14)
+if(HEAPWISE_LIBCLANG_INCLUDE)
+	get_filename_component(libclang_include ${HEAPWISE_LIBCLANG_INCLUDE} REALPATH)
+	if(libclang_include MATCHES "llvm-?([0-9]+)")
+		set(HEAPWISE_CLANG_MAJOR ${CMAKE_MATCH_1})
+	endif()
+else()
+	message(STATUS "libclang's headers are not installed: `heapwise types-index` is left out")
+endif()
+
+# Either the indexer or what stands in for it.
+function(heapwise_libclang_sources variable)
+	set(sources ${${variable}})
+	if(HEAPWISE_LIBCLANG_INCLUDE)
+		list(FILTER sources EXCLUDE REGEX "/absent\\.c$")
+	else()
+		list(FILTER sources INCLUDE REGEX "/absent\\.c$")
+	endif()
+	set(${variable} ${sources} PARENT_SCOPE)
+endfunction()
+
+function(heapwise_libclang_target target)
+	if(HEAPWISE_LIBCLANG_INCLUDE)
+		target_include_directories(${target} SYSTEM PRIVATE ${HEAPWISE_LIBCLANG_INCLUDE})
+		target_compile_definitions(${target} PRIVATE HEAPWISE_CLANG_MAJOR=${HEAPWISE_CLANG_MAJOR})
+	endif()
+endfunction()

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * The files that a program's code came from. */
+#ifndef ANALYSIS_MODULES_H
+#define ANALYSIS_MODULES_H
+
+#include "model/model.h"
+#include "symbols/symbolizer.h"
+
+struct module_list { /* all zero = empty */
+	VEC(struct symbolizer_module) rows; /* strings are the model's */
+	u32 own; /* how many of them, the first, are the program itself: 0 or 1 */
+};
+
+/* Every file once, the program first; false if there is no memory. */
+bool module_list_fill(struct module_list *self, const struct model *model);
+void module_list_release(struct module_list *self);
+
+#endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT
+ * Guesses: types whose size fits, first of all those that the line of the call names.
+ * Host. Sources and debug info may be gone or changed by now: what does not fit is not believed. */
+#include "analysis/type_guess.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "symbols/source_types.h"
+
+enum { LINE_MAX_BYTES = 4096, LINES = 3 }; /* a call may begin some lines before its type */
+
+struct hint {
+	u64 place;
+	const char *name; /* in the cascade's names */
+	u32 column, wanted_column;
+	bool pointer, is_new;
+};
+
+struct guesses {
+	struct type_cascade *types;
+	VEC(struct hint) hints; /* by place */
+	VEC(u64) sizes;
+	VEC(const char *) bases; /* last components of the hints' names, sorted */
+	/* The file that was read last: whole. */
+	const char *file;
+	char *text;
+};
+
+/* ---- lines of source ---- */
+
+static const char *read_source(struct guesses *self, const char *path)
+{
+	FILE *file;
+	long bytes;
+
+	if (self->file && strcmp(self->file, path) == 0)
+		return self->text;
+	free(self->text);
+	self->text = NULL;
+	self->file = path;
+	file = fopen(path, "re");
+	if (!file)
+		return NULL;
+	if (fseek(file, 0, SEEK_END) == 0 && (bytes = ftell(file)) > 0 && bytes < 64 << 20) {
+		rewind(file);
+		self->text = calloc(1, (size_t)bytes + 1);
+		if (self->text && fread(self->text, 1, (size_t)bytes, file) != (size_t)bytes)
+			self->text[0] = 0;
+	}
+	fclose(file);
+	return self->text;
+}
+
+/* Some lines from the one of that number on, as one. */
+static bool line_of(const char *text, u32 line, char *out)
+{
+	u32 used = 0;
+
+	for (u32 i = 1; i < line; i++) {
+		text = strchr(text, '\n');
+		if (!text)
+			return false;
+		text++;
+	}
+	for (u32 lines = 0; lines < LINES && *text && used < LINE_MAX_BYTES - 1; text++) {
+		bool end = *text == '\n';
+
+		out[used++] = end ? ' ' : *text;
+		lines += end;
+		if (end && (used < 2 || out[used - 2] == ';' || out[used - 2] == '}'))
+			break;
+	}
+	out[used] = 0;
+	return used;
+}
+
+/* ---- hints ---- */
+
+static bool is_systems(const char *file)
+{
+	return !*file || (strncmp(file, "/usr/", 5) == 0 && strncmp(file, "/usr/src/", 9) != 0);
+}
+
+/* The innermost frame of code that is not the system's. */
+static const struct symbol_frame *own_frame(const struct type_cascade *types)
+{
+	for (u64 i = 0; i < types->stack.count; i++)
+		if (types->stack.data[i].line && !is_systems(types->stack.data[i].file))
+			return &types->stack.data[i];
+	return NULL;
+}
+
+/* The name in its innermost scope, without arguments: debug info is searched for that. */
+static bool add_base(struct guesses *self, const char *name)
+{
+	struct name_parts parts;
+	struct span base = span_of(name);
+
+	if (name_parse(name, &parts))
+		base = parts.parts[parts.count - 1].name;
+	return vec_push(&self->bases,
+			names_keep_bytes(&self->types->names, base.text, base.bytes));
+}
+
+static bool add_hints(struct guesses *self, u64 place)
+{
+	struct type_cascade *types = self->types;
+	const struct symbol_frame *frame = own_frame(types);
+	const char *text = frame ? read_source(self, frame->file) : NULL;
+	struct source_types found;
+	char line[LINE_MAX_BYTES];
+
+	if (!text || !line_of(text, frame->line, line))
+		return true;
+	source_types_find(line, &found);
+	for (u32 i = 0; i < found.count; i++) {
+		struct hint hint = {.place = place,
+				    .name = names_keep_bytes(&types->names, found.rows[i].name.text,
+							     found.rows[i].name.bytes),
+				    .column = found.rows[i].column,
+				    .wanted_column = frame->column,
+				    .pointer = found.rows[i].pointer,
+				    .is_new = found.rows[i].is_new};
+
+		if (!vec_push(&self->hints, hint) || !add_base(self, hint.name))
+			return false;
+	}
+	return true;
+}
+
+/* ---- sizes ---- */
+
+static int compare_u64(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int read_sizes(struct guesses *self, struct err *err)
+{
+	struct type_cascade *types = self->types;
+	struct typesizes_query query = {.debug_path = types->query.debug_path};
+
+	if (self->sizes.count)
+		qsort(self->sizes.data, self->sizes.count, sizeof *self->sizes.data, compare_u64);
+	if (self->bases.count)
+		qsort(self->bases.data, self->bases.count, sizeof *self->bases.data, compare_texts);
+	query.modules = types->modules.rows.data;
+	query.module_count = (u32)types->modules.rows.count;
+	query.own_modules = types->modules.own;
+	query.sizes = self->sizes.data;
+	query.size_count = self->sizes.count;
+	query.names = self->bases.data;
+	query.name_count = self->bases.count;
+	return typesizes_read(&types->sizes, &query, err);
+}
+
+static int keep_sizes(struct type_cascade *types, struct err *err)
+{
+	struct strbuf text = {0};
+	bool good = true;
+
+	for (u64 i = 0; i < types->sizes.count && good; i++) {
+		const char *name;
+
+		strbuf_clear(&text);
+		type_add_readable(&text, span_of(types->sizes.data[i].name));
+		name = names_keep(&types->names, strbuf_text(&text));
+		good = map_put(&types->size_by_name, (u64)(uintptr_t)name, types->sizes.data[i].size);
+	}
+	strbuf_release(&text);
+	return good ? 0 : err_set(err, ERR_MEMORY, "out of memory for types");
+}
+
+u64 type_size(const struct type_cascade *self, const char *name)
+{
+	const u64 *size = map_find(&self->size_by_name, (u64)(uintptr_t)name);
+	size_t bytes = strlen(name);
+
+	if (size)
+		return *size;
+	return bytes && name[bytes - 1] == '*' ? 8 : source_scalar_size(name);
+}
+
+/* Whether a type of the debug info is what a hint names: "ns::Foo" for "Foo". */
+static bool is_named(const char *type, const char *name)
+{
+	size_t bytes = strlen(type), wanted = strlen(name);
+	const char *end = type + bytes - wanted;
+
+	return bytes >= wanted && strcmp(end, name) == 0 &&
+	       (end == type || (end - type > 1 && end[-1] == ':'));
+}
+
+/* Bytes of the named type that fit a chunk best; *name becomes its full name. 0 = none fits. */
+static u64 fitting_size(const struct guesses *self, const struct hint *hint, u64 chunk,
+			const char **name)
+{
+	const struct typesizes *sizes = &self->types->sizes;
+	u64 size = hint->pointer ? 8 : source_scalar_size(hint->name), best = 0;
+
+	if (size)
+		return chunk && chunk % size == 0 ? size : 0;
+	for (u64 i = 0; i < sizes->count; i++) {
+		const struct sized_type *type = &sizes->data[i];
+		bool fits = type->size && chunk >= type->size;
+
+		if (!fits || !is_named(type->name, hint->name))
+			continue;
+		/* the array of a class with a destructor has a cookie before it */
+		if (chunk % type->size == 0 || (hint->is_new && chunk % type->size == 8) ||
+		    !hint->is_new) {
+			best = type->size;
+			*name = type->name;
+			if (chunk == best)
+				break;
+		}
+	}
+	return best;
+}
+
+/* ---- choice ---- */
+
+static u32 distance(const struct hint *hint)
+{
+	if (!hint->wanted_column)
+		return 0;
+	return hint->column > hint->wanted_column ? hint->column - hint->wanted_column
+						  : hint->wanted_column - hint->column;
+}
+
+static const char *readable(struct type_cascade *types, const char *type, const char *behind)
+{
+	struct strbuf text = {0};
+	const char *kept;
+
+	type_add_readable(&text, span_of(type));
+	strbuf_add(&text, behind);
+	kept = names_keep(&types->names, strbuf_text(&text));
+	strbuf_release(&text);
+	return kept;
+}
+
+static void take_hint(struct guesses *self, u64 from, u64 end)
+{
+	struct type_place *place = &self->types->places.data[self->hints.data[from].place];
+	const struct hint *best = NULL;
+	const char *best_name = NULL;
+	u64 best_size = 0;
+
+	for (u64 i = from; i < end; i++) {
+		const struct hint *hint = &self->hints.data[i];
+		const char *name = hint->name;
+		u64 size = fitting_size(self, hint, place->size, &name);
+
+		if (!size || (best && distance(hint) >= distance(best)))
+			continue;
+		best = hint;
+		best_name = name;
+		best_size = size;
+	}
+	if (!best)
+		return;
+	place->answer = (struct type_answer){.name = readable(self->types, best_name,
+							       best->pointer ? "*" : ""),
+					     .size = best_size,
+					     .count = place->size / best_size,
+					     .origin = ORIGIN_SIZE,
+					     .confidence = TYPE_GUESS};
+}
+
+/* The first type of that size that is somebody's: not one of the system's. */
+static void take_size(struct type_cascade *types, struct type_place *place)
+{
+	u64 at = typesizes_first(&types->sizes, place->size);
+
+	if (!place->size || at == types->sizes.count || types->sizes.data[at].size != place->size ||
+	    types->sizes.data[at].rank == TYPE_RESERVED)
+		return;
+	place->answer = (struct type_answer){.name = readable(types, types->sizes.data[at].name, ""),
+					     .size = place->size,
+					     .count = 1,
+					     .origin = ORIGIN_SIZE,
+					     .confidence = TYPE_GUESS};
+}
+
+static bool is_open(const struct type_place *place) { return !place->answer.confidence; }
+
+static bool ask(struct guesses *self)
+{
+	struct type_cascade *types = self->types;
+
+	for (u64 i = 0; i < types->told.count; i++)
+		if (types->told.data[i] && !add_base(self, types->told.data[i]))
+			return false;
+	for (u64 i = 0; i < types->places.count; i++) {
+		if (!is_open(&types->places.data[i])) {
+			if (!add_base(self, types->places.data[i].answer.name))
+				return false;
+			continue;
+		}
+		type_read_stack(types, types->query.source->model->points
+					       .data[types->places.data[i].point]
+					       .frame);
+		if (!vec_push(&self->sizes, types->places.data[i].size) || !add_hints(self, i))
+			return false;
+	}
+	return true;
+}
+
+static void choose(struct guesses *self)
+{
+	struct type_cascade *types = self->types;
+
+	for (u64 i = 0, end; i < self->hints.count; i = end) {
+		for (end = i; end < self->hints.count &&
+			      self->hints.data[end].place == self->hints.data[i].place;)
+			end++;
+		take_hint(self, i, end);
+	}
+	for (u64 i = 0; i < types->places.count; i++)
+		if (is_open(&types->places.data[i]))
+			take_size(types, &types->places.data[i]);
+}
+
+int type_guess(struct type_cascade *types, struct err *err)
+{
+	struct guesses self = {.types = types};
+	int status = 0;
+
+	if (!ask(&self))
+		status = err_set(err, ERR_MEMORY, "out of memory for types");
+	if (status == 0 && (self.sizes.count || self.bases.count))
+		status = read_sizes(&self, err);
+	if (status == 0)
+		status = keep_sizes(types, err);
+	if (status == 0)
+		choose(&self);
+	vec_release(&self.hints);
+	vec_release(&self.sizes);
+	vec_release(&self.bases);
+	free(self.text);
+	return status;
+}

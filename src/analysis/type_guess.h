@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * The last source of the cascade of types: what debug info says of a size. */
+#ifndef ANALYSIS_TYPE_GUESS_H
+#define ANALYSIS_TYPE_GUESS_H
+
+#include "analysis/types.h"
+
+/* Puts the names of all frames of a stack into self->stack, innermost first. */
+void type_read_stack(struct type_cascade *self, struct frame_id frame);
+
+/* Gives the places that have no answer a type of their size, if there is one: first of all one that the
+ * line of the call names. */
+int type_guess(struct type_cascade *self, struct err *err);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ * The type of each chunk: one cascade over all that can tell it. Defined in docs/METHODS.md, "Types".
+ *
+ *	struct type_cascade types = {0};
+ *	if (type_cascade_init(&types, &(struct type_query){ .source = &source }, err) < 0) ...
+ *	struct type_answer answer = type_of_chunk(&types, chunk);
+ *	if (answer.confidence) … answer.name, type_origin_name(answer.origin)
+ *	type_cascade_release(&types);
+ *
+ * The answer is the first of these that is more than a guess, or else the first guess: what the program
+ * declared, the object's vtable, the template argument of an allocator frame, the index of the sources,
+ * the type that the compiler wrote into the debug info, a type of that size. */
+#ifndef ANALYSIS_TYPES_H
+#define ANALYSIS_TYPES_H
+
+#include "analysis/modules.h"
+#include "analysis/stacks.h"
+#include "symbols/names.h"
+#include "symbols/type_confidence.h"
+#include "symbols/type_index.h"
+#include "symbols/typesizes.h"
+
+struct type_answer {
+	const char *name; /* as people write it, lives as long as the cascade; NULL = unknown */
+	u64 count;        /* elements, 0 = unknown */
+	u64 size;         /* of the type in bytes, 0 = unknown */
+	u8 origin;        /* enum type_origin */
+	u8 confidence;    /* enum type_confidence */
+};
+
+struct type_query {
+	const struct stack_source *source;
+	const char *index;      /* path of an index of the sources; NULL = look beside the program */
+	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
+	bool guess;             /* by size, which reads the debug info of all modules */
+};
+
+/* What is known of chunks of one size that one point allocated. */
+struct type_place {
+	u32 point;
+	u64 size;
+	struct type_answer answer;
+};
+
+struct type_cascade { /* all zero = empty */
+	struct type_query query;
+	struct type_index *index; /* NULL = there is none */
+	struct names names;
+	VEC(struct type_place) places;
+	struct map by_place;            /* hash of point and size → index + 1 */
+	VEC(const char *) told;         /* by type of the model: readable name, NULL = not asked yet */
+	VEC(struct symbol_frame) stack; /* scratch */
+	struct typesizes sizes;
+	struct map size_by_name; /* address of a kept name → bytes of the type */
+	struct module_list modules;
+	bool failed;                    /* there was no memory: answers are missing */
+};
+
+/* An index that does not exist is no error; one that was named and cannot be read is. */
+int type_cascade_init(struct type_cascade *self, const struct type_query *query, struct err *err);
+void type_cascade_release(struct type_cascade *self);
+
+struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk);
+
+/* The type that all chunks of a point have, as far as they have any; unknown if they differ. `types` has
+ * room for each point. */
+void type_of_points(struct type_cascade *self, struct type_answer *types);
+
+/* Bytes of a type by the name in an answer, 0 = unknown. Needs a query with `guess`. */
+u64 type_size(const struct type_cascade *self, const char *name);
+
+const char *type_origin_name(u8 origin);         /* "declared", "vtable", "frame" … */
+const char *type_confidence_name(u8 confidence); /* "exact", "likely", "guess", "unknown" */
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * What was allocated, by type. */
+#ifndef ANALYSIS_TYPES_RESULT_H
+#define ANALYSIS_TYPES_RESULT_H
+
+#include "analysis/thresholds.h"
+#include "analysis/types.h"
+#include "output/result.h"
+
+enum types_by { TYPES_BY_PEAK, TYPES_BY_BYTES, TYPES_BY_COUNT, TYPES_BY_KEPT };
+
+/* "peak", "bytes", "count", "kept" */
+bool types_by_parse(const char *word, enum types_by *by);
+
+struct types_query {
+	enum types_by by;
+	u64 top;     /* rows, 0 = all */
+	bool fold;   /* templates by their names: std::vector<*> */
+	bool chunks; /* the chunks one by one instead of the types */
+	struct thresholds thresholds;
+};
+
+/* A record named "types" with the shares of each source, and a table of types or chunks; NULL and err on
+ * failure. */
+struct result *analyse_types(struct type_cascade *types, const struct types_query *query,
+			     struct err *err);
+
+/* A record named "fields": the members of a type, and which of their bytes its chunks use. ERR_USAGE if
+ * the debug info has no such type. */
+struct result *analyse_fields(struct type_cascade *types, const char *type, struct err *err);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise types: what was allocated, by type, and who says so.
+ * Host. */
+#include "analysis/types_result.h"
+#include "cli/loaded.h"
+#include "cli/thresholds.h"
+
+struct types_args {
+	const char *sort, *format, *fields, *index, *debug_path;
+	u64 top, image;
+	bool symbols, fold, chunks, guess;
+	struct thresholds thresholds;
+};
+
+static const struct types_args defaults = {.top = 20,
+					   .image = NOT_GIVEN,
+					   .symbols = true,
+					   .guess = true,
+					   .thresholds = THRESHOLDS_DEFAULT};
+
+static const struct option_spec options[] = {
+	OPTION(struct types_args, sort, 's', "sort", OPTION_CHOICE, "peak|bytes|count|kept",
+	       "list types in this order, largest first (peak)"),
+	OPTION(struct types_args, fold, 0, "fold", OPTION_SET, NULL,
+	       "join the types that one template made: std::vector<*>"),
+	OPTION(struct types_args, top, 'n', "top", OPTION_NUMBER, "N",
+	       "show the first N types (20; 0 = all)"),
+	OPTION(struct types_args, fields, 0, "fields", OPTION_STRING, "TYPE",
+	       "show the members of TYPE, and which of their bytes are used"),
+	OPTION(struct types_args, chunks, 0, "chunks", OPTION_SET, NULL,
+	       "list chunks instead of types"),
+	OPTION(struct types_args, guess, 0, "no-guess", OPTION_CLEAR, NULL,
+	       "do not guess types by their sizes"),
+	OPTION(struct types_args, index, 0, "index", OPTION_STRING, "PATH",
+	       "use this index of the sources (the one beside the program)"),
+	OPTION(struct types_args, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",
+	       "look for separate debug files here, too"),
+	OPTION(struct types_args, image, 0, "image", OPTION_NUMBER, "N",
+	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
+	OPTION(struct types_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
+	       "do not look for function names that the trace does not have"),
+	OPTION(struct types_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
+	       "how to print the result (text)"),
+	OPTION_END};
+
+struct types {
+	struct view view;
+	const struct types_args *args;
+	enum types_by by;
+};
+
+static struct result *build(struct view *view, struct err *err)
+{
+	const struct types *self = (const struct types *)view;
+	struct stack_source source = loaded_stacks(&view->trace, view->format, NOT_GIVEN);
+	struct type_query ask = {.source = &source,
+				 .index = self->args->index,
+				 .debug_path = self->args->debug_path,
+				 .guess = self->args->guess || self->args->fields};
+	struct types_query query = {.by = self->by,
+				    .top = self->args->top,
+				    .fold = self->args->fold,
+				    .chunks = self->args->chunks,
+				    .thresholds = self->args->thresholds};
+	struct type_cascade types = {0};
+	struct result *result;
+
+	if (type_cascade_init(&types, &ask, err) < 0)
+		return NULL;
+	result = self->args->fields ? analyse_fields(&types, self->args->fields, err)
+				    : analyse_types(&types, &query, err);
+	type_cascade_release(&types);
+	return result;
+}
+
+static int run(const struct command *self, void *fields, int argc, char **argv)
+{
+	const struct types_args *args = fields;
+	struct types types = {.view = {.command = self,
+				       .format = format_parse(args->format),
+				       .image = args->image,
+				       .find_symbols = args->symbols,
+				       .build = build},
+			      .args = args};
+
+	if (args->sort)
+		types_by_parse(args->sort, &types.by);
+	return view_run(&types.view, argc, argv);
+}
+
+const struct command cmd_types = {
+	.name = "types",
+	.operands = "FILE",
+	.summary = "tell what was allocated, by type",
+	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
+		   "--children.\n"
+		   "Types are told, in this order, by the program itself (declared), by the objects "
+		   "(vtable), by\n"
+		   "the templates that allocated (frame), by the sources (index, see 'heapwise "
+		   "types-index'), by\n"
+		   "the compiler (dwarf), and by their size, which is only a guess. The first line "
+		   "tells how much\n"
+		   "has no type.",
+	.options = options,
+	.fields_size = sizeof(struct types_args),
+	.fields_default = &defaults,
+	.run = run,
+};

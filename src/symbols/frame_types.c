@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT
+ * The table of functions that allocate for others, and the search in a stack.
+ * Host. */
+#include "symbols/frame_types.h"
+
+#include <string.h>
+
+enum { REFINE_FRAMES = 6 };
+
+/* Which template argument, and what it stands for. */
+enum shape {
+	ELEMENT,   /* the argument itself */
+	POINTEE,   /* what it points to */
+	ALLOCATED, /* it is an allocator: of its own first argument */
+	LAST,      /* the last argument */
+	ENTRY,     /* this argument and the next are key and value */
+	POLICY,    /* it is a policy with key and value, or a value, as arguments */
+};
+
+struct rule {
+	const char *path;
+	u8 argument, shape;
+	u8 confidence;
+	const char *function; /* only functions whose names begin so; NULL = all */
+	const char *format;   /* around the type, "%s" or NULL */
+};
+
+static const struct rule rules[] = {
+	/* C++ library: allocators */
+	{"std::allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"std::__new_allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"std::__allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"__gnu_cxx::new_allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"__gnu_cxx::malloc_allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"__gnu_cxx::__mt_alloc", 0, ELEMENT, TYPE_LIKELY, "allocate", NULL},
+	{"__gnu_cxx::__alloc_traits", 0, ALLOCATED, TYPE_EXACT, "allocate", NULL},
+	{"std::allocator_traits", 0, ALLOCATED, TYPE_EXACT, "allocate", NULL},
+	{"std::pmr::polymorphic_allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"std::__allocate_guarded", 0, ALLOCATED, TYPE_EXACT, NULL, NULL},
+	{"std::__allocate_at_least", 0, ALLOCATED, TYPE_EXACT, NULL, NULL},
+	{"std::get_temporary_buffer", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"std::_Temporary_buffer", 1, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::__detail::_Hashtable_alloc", 0, ALLOCATED, TYPE_LIKELY, "_M_allocate_node", NULL},
+	/* C++ library: objects */
+	{"std::make_unique", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"std::make_unique_for_overwrite", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"std::__detail::__unique_ptr_t_make_unique", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"std::make_shared", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::allocate_shared", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::__shared_count::__shared_count", 0, POINTEE, TYPE_LIKELY, NULL, "std::shared_ptr<%s> count"},
+	{"std::_Function_base::_Base_manager", 0, ELEMENT, TYPE_LIKELY, "_M_", NULL},
+	{"std::__function::__func", 0, ELEMENT, TYPE_LIKELY, "__clone", NULL},
+	{"std::__function::__value_func::__value_func", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::any::_Manager_external", 0, ELEMENT, TYPE_EXACT, "_S_", NULL},
+	{"std::__any_imp::_LargeHandler", 0, ELEMENT, TYPE_EXACT, "__create", NULL},
+	/* C++ library: containers, where their allocators are not seen */
+	{"std::basic_string", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::string", 0, ELEMENT, TYPE_LIKELY, NULL, "char"},
+	{"std::vector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::_Vector_base", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::__split_buffer", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::_Bvector_base", 0, ELEMENT, TYPE_LIKELY, NULL, "unsigned long"},
+	{"std::deque", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::_Deque_base", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::list", 0, ELEMENT, TYPE_LIKELY, NULL, "std::list<%s> node"},
+	{"std::_List_base", 0, ELEMENT, TYPE_LIKELY, NULL, "std::list<%s> node"},
+	{"std::forward_list", 0, ELEMENT, TYPE_LIKELY, NULL, "std::forward_list<%s> node"},
+	{"std::map", 0, ENTRY, TYPE_LIKELY, NULL, "std::map<%s> node"},
+	{"std::multimap", 0, ENTRY, TYPE_LIKELY, NULL, "std::map<%s> node"},
+	{"std::set", 0, ELEMENT, TYPE_LIKELY, NULL, "std::set<%s> node"},
+	{"std::multiset", 0, ELEMENT, TYPE_LIKELY, NULL, "std::set<%s> node"},
+	{"std::_Rb_tree", 1, ELEMENT, TYPE_LIKELY, NULL, "std::_Rb_tree_node<%s>"},
+	{"std::__tree", 0, ELEMENT, TYPE_LIKELY, NULL, "std::__tree_node<%s, void*>"},
+	{"std::basic_filebuf", 0, ELEMENT, TYPE_LIKELY, "_M_allocate", NULL},
+	{"std::valarray", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::__valarray_get_storage", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	/* Heapwise's own header */
+	{"heapwise::new_array", 0, LAST, TYPE_EXACT, NULL, NULL},
+	{"heapwise::new_array_zeroed", 0, LAST, TYPE_EXACT, NULL, NULL},
+	/* Boost */
+	{"boost::container::new_allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"boost::container::allocator_traits", 0, ALLOCATED, TYPE_EXACT, "allocate", NULL},
+	{"boost::container::dtl::allocator_version_traits", 0, ALLOCATED, TYPE_EXACT, "allocat", NULL},
+	{"boost::container::vector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"boost::container::small_vector_base", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"boost::container::deque_base", 0, ALLOCATED, TYPE_LIKELY, NULL, NULL},
+	{"boost::circular_buffer", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"boost::make_shared", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"boost::make_unique", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"boost::detail::shared_count::shared_count", 0, ELEMENT, TYPE_LIKELY, NULL,
+	 "boost::shared_ptr<%s> count"},
+	{"boost::any::holder", 0, ELEMENT, TYPE_LIKELY, "clone", "boost::any::holder<%s>"},
+	{"boost::unordered::detail::node_constructor", 0, ALLOCATED, TYPE_LIKELY, NULL, NULL},
+	{"boost::scoped_array", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	/* Abseil */
+	{"absl::container_internal::raw_hash_set", 0, POLICY, TYPE_LIKELY, NULL, "absl hash table<%s> slots"},
+	{"absl::container_internal::btree", 0, POLICY, TYPE_LIKELY, NULL, "absl btree<%s> node"},
+	{"absl::container_internal::btree_node", 0, POLICY, TYPE_LIKELY, NULL, "absl btree<%s> node"},
+	{"absl::inlined_vector_internal::MallocAdapter", 0, ALLOCATED, TYPE_EXACT, NULL, NULL},
+	{"absl::inlined_vector_internal::Storage", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"absl::InlinedVector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"absl::FixedArray", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"absl::make_unique", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	/* folly */
+	{"folly::fbvector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"folly::small_vector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"folly::fbstring_core", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"folly::f14::detail::F14Table", 0, POLICY, TYPE_LIKELY, NULL, "folly F14 table<%s> chunks"},
+	{"folly::SysAllocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"folly::AlignedSysAllocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	/* LLVM */
+	{"llvm::SmallVectorTemplateBase", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"llvm::SmallVectorTemplateCommon", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"llvm::SmallVectorImpl", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"llvm::SmallVector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"llvm::DenseMap", 0, ENTRY, TYPE_LIKELY, NULL, "llvm::DenseMap<%s> buckets"},
+	{"llvm::SmallDenseMap", 0, ENTRY, TYPE_LIKELY, NULL, "llvm::DenseMap<%s> buckets"},
+	{"llvm::StringMapEntry", 0, ELEMENT, TYPE_LIKELY, "create", "llvm::StringMap<%s> entry"},
+	{"llvm::BumpPtrAllocatorImpl", 0, ELEMENT, TYPE_LIKELY, "StartNewSlab", "llvm::BumpPtrAllocator slab"},
+	/* Qt */
+	{"QTypedArrayData", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"QArrayDataPointer", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"QVector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"QList", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"QVarLengthArray", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"QVLABase", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"QMapData", 0, ENTRY, TYPE_LIKELY, "createNode", "QMap<%s> node"},
+	{"QMap", 0, ENTRY, TYPE_LIKELY, NULL, "QMap<%s> node"},
+	{"QHash", 0, ENTRY, TYPE_LIKELY, NULL, "QHash<%s> node"},
+	{"QHashPrivate::Span", 0, POLICY, TYPE_LIKELY, NULL, "QHash<%s> span"},
+	{"QHashPrivate::Data", 0, POLICY, TYPE_LIKELY, NULL, "QHash<%s> spans"},
+	{"QtSharedPointer::ExternalRefCountWithContiguousData", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"QSharedPointer", 0, ELEMENT, TYPE_LIKELY, "create", NULL},
+	/* Rust */
+	{"alloc::boxed::Box", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::raw_vec::RawVec", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::vec::Vec", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::vec::from_elem", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::slice::hack::to_vec", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::collections::vec_deque::VecDeque", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::rc::Rc", 0, ELEMENT, TYPE_LIKELY, NULL, "alloc::rc::Rc<%s>"},
+	{"alloc::sync::Arc", 0, ELEMENT, TYPE_LIKELY, NULL, "alloc::sync::Arc<%s>"},
+	{"alloc::collections::btree::node::NodeRef", 1, ENTRY, TYPE_LIKELY, NULL, "BTreeMap<%s> node"},
+	{"alloc::collections::btree::map::BTreeMap", 0, ENTRY, TYPE_LIKELY, NULL, "BTreeMap<%s> node"},
+	{"hashbrown::raw::RawTable", 0, ELEMENT, TYPE_LIKELY, NULL, "hashbrown table<%s>"},
+	{"alloc::string::String", 0, ELEMENT, TYPE_LIKELY, NULL, "u8"},
+};
+
+/* ---- frames without a type of their own ---- */
+
+static bool starts_with_any(const char *text, const char *const *list, u32 count)
+{
+	for (u32 i = 0; i < count; i++)
+		if (strncmp(text, list[i], strlen(list[i])) == 0)
+			return true;
+	return false;
+}
+
+#define STARTS_WITH_ANY(text, list) starts_with_any(text, list, sizeof(list) / sizeof *(list))
+
+/* Helpers that stand between an allocator and its container. Of libraries that also are applications
+ * of themselves only the parts that do nothing else. */
+static bool is_helper(const char *path)
+{
+	static const char *const list[] = {
+		"std::",           "__gnu_cxx::",     "core::",           "alloc::",
+		"__rust_alloc",    "__rdl_alloc",     "__rustc",          "hashbrown::",
+		"boost::container::", "boost::allocator_", "boost::detail::", "boost::unordered::",
+		"absl::container_internal::", "absl::inlined_vector_internal::", "absl::base_internal::",
+		"folly::detail::", "folly::f14::",    "folly::checked",   "llvm::allocate_buffer",
+		"llvm::safe_",     "llvm::SmallVectorBase", "QArrayData::", "QListData::",
+		"QHashData::",     "QMapDataBase::",  "QtPrivate::",      "QHashPrivate::",
+		"QtSharedPointer::", "heapwise::",
+	};
+
+	return STARTS_WITH_ANY(path, list);
+}
+
+/* Functions that run code of others. */
+static bool runs_others(struct span function)
+{
+	static const char *const list[] = {"construct", "_M_construct", "_Construct", "__invoke",
+					   "invoke",    "_M_invoke",    "operator()", "call_once",
+					   "_M_run",    "_S_construct", "destroy",    "__uninitialized",
+					   "uninitialized", "drop_in_place"};
+
+	for (u32 i = 0; i < sizeof list / sizeof *list; i++)
+		if (span_starts(function, list[i]))
+			return true;
+	return function.bytes && function.text[0] == '~';
+}
+
+static bool is_constructor(const struct name_parts *parts)
+{
+	struct span last, class;
+
+	if (parts->count < 2)
+		return false;
+	last = parts->parts[parts->count - 1].name;
+	class = parts->parts[parts->count - 2].name;
+	return last.bytes == class.bytes && memcmp(last.text, class.text, last.bytes) == 0;
+}
+
+/* ---- rules ---- */
+
+/* The rule for the longest beginning of the path, and the number of the part that has the arguments. */
+static const struct rule *find_rule(struct frame_search *self, const struct name_parts *parts, u32 *at)
+{
+	struct span last = parts->parts[parts->count - 1].name;
+
+	for (u32 count = parts->count; count > 0; count--) {
+		name_path(parts, count, &self->path);
+		for (u32 i = 0; i < sizeof rules / sizeof *rules; i++) {
+			const struct rule *rule = &rules[i];
+
+			if (strcmp(rule->path, strbuf_text(&self->path)) != 0 ||
+			    (rule->function && !span_starts(last, rule->function)))
+				continue;
+			*at = count - 1;
+			return rule;
+		}
+	}
+	return NULL;
+}
+
+/* Somebody's own allocator: "Arena::Allocator<Foo>::allocate". */
+static bool is_allocator(const struct name_parts *parts)
+{
+	const struct name_part *class;
+
+	if (parts->count < 2)
+		return false;
+	class = &parts->parts[parts->count - 2];
+	return span_starts(parts->parts[parts->count - 1].name, "allocate") && class->is_template &&
+	       (memmem(class->name.text, class->name.bytes, "lloc", 4) ||
+		memmem(class->name.text, class->name.bytes, "LLOC", 4));
+}
+
+/* Rust's old names have T for whatever it is. */
+static bool is_placeholder(struct span type)
+{
+	return !type.bytes || span_is(type, "_") ||
+	       (type.bytes == 1 && type.text[0] >= 'A' && type.text[0] <= 'Z');
+}
+
+static struct span argument(const struct name_part *part, u32 which)
+{
+	return which < part->argument_count ? part->arguments[which] : (struct span){"", 0};
+}
+
+/* The arguments of a type's last template. */
+static bool arguments_of(struct span type, struct name_part *part)
+{
+	struct name_parts parts;
+
+	if (!name_parse_span(type, &parts) || !parts.parts[parts.count - 1].is_template)
+		return false;
+	*part = parts.parts[parts.count - 1];
+	return part->argument_count;
+}
+
+static bool add_one(struct strbuf *out, struct span type)
+{
+	if (is_placeholder(type))
+		return false;
+	if (type.bytes > 2 && memcmp(type.text + type.bytes - 2, "[]", 2) == 0)
+		type = span_between(type.text, type.text + type.bytes - 2);
+	type_add_readable(out, type);
+	return true;
+}
+
+static bool add_entry(struct strbuf *out, const struct name_part *part, u32 which)
+{
+	if (!add_one(out, argument(part, which)))
+		return false;
+	strbuf_add(out, ", ");
+	return add_one(out, argument(part, which + 1));
+}
+
+static bool add_shape(struct strbuf *out, const struct rule *rule, const struct name_part *part)
+{
+	struct span type = argument(part, rule->argument);
+	struct name_part inner;
+
+	switch ((enum shape)rule->shape) {
+	case ELEMENT:
+		break;
+	case POINTEE:
+		if (type.bytes && type.text[type.bytes - 1] == '*')
+			type.bytes--;
+		break;
+	case LAST:
+		type = argument(part, part->argument_count ? part->argument_count - 1 : 0);
+		break;
+	case ALLOCATED:
+		if (!arguments_of(type, &inner))
+			return false;
+		type = argument(&inner, 0);
+		break;
+	case ENTRY:
+		return add_entry(out, part, rule->argument);
+	case POLICY:
+		if (!arguments_of(type, &inner))
+			return false;
+		if (inner.argument_count > 1)
+			return add_entry(out, &inner, 0);
+		type = argument(&inner, 0);
+		break;
+	}
+	return add_one(out, type);
+}
+
+/* Puts the type into its format and makes that readable, too. */
+static void set_type(struct frame_search *self, const char *format, const char *type)
+{
+	const char *place = format ? strstr(format, "%s") : NULL;
+	struct strbuf text = {0};
+
+	strbuf_clear(&self->type);
+	if (place)
+		strbuf_addf(&text, "%.*s%s%s", (int)(place - format), format, type, place + 2);
+	else
+		strbuf_add(&text, format ? format : type);
+	if (place && strncmp(format, "std::_", 6) == 0)
+		type_add_readable(&self->type, span_of(strbuf_text(&text)));
+	else
+		strbuf_add(&self->type, strbuf_text(&text));
+	strbuf_release(&text);
+}
+
+static bool apply(struct frame_search *self, const struct rule *rule, const struct name_part *part)
+{
+	struct strbuf type = {0};
+	bool fixed = rule->format && !strstr(rule->format, "%s");
+	bool known = fixed || add_shape(&type, rule, part);
+
+	if (known)
+		set_type(self, rule->format, strbuf_text(&type));
+	strbuf_release(&type);
+	return known;
+}
+
+/* ---- what the block is for ---- */
+
+/* Tables of pointers: the frames around tell whose. False when nothing more is to be found. */
+static bool refine(struct frame_search *self, const struct name_parts *parts)
+{
+	static const struct rule deque = {"", 0, ELEMENT, TYPE_EXACT, NULL, "std::deque<%s> map"};
+	static const struct rule set = {"", 1, ELEMENT, TYPE_EXACT, NULL, "std::unordered_set<%s> buckets"};
+	const struct name_part *part = parts->count > 1 ? &parts->parts[1] : NULL;
+	struct span last = parts->parts[parts->count - 1].name;
+	struct name_part pair;
+
+	if (!part || !span_is(parts->parts[0].name, "std"))
+		return false;
+	if (span_is(part->name, "_Deque_base") && span_starts(last, "_M_allocate_map"))
+		apply(self, &deque, part);
+	else if (span_is(part->name, "_Hashtable") &&
+		 strcmp(strbuf_text(&self->type), "std::__detail::_Hash_node_base*") == 0) {
+		static const struct rule map = {"", 0, ENTRY, TYPE_EXACT, NULL,
+						"std::unordered_map<%s> buckets"};
+
+		if (span_starts(argument(part, 1), "std::pair<") &&
+		    arguments_of(argument(part, 1), &pair))
+			apply(self, &map, &pair);
+		else
+			apply(self, &set, part);
+	}
+	return --self->more > 0;
+}
+
+static bool is_pointer(const struct strbuf *type)
+{
+	return type->count && type->text[type->count - 1] == '*';
+}
+
+static bool found(struct frame_search *self, enum type_confidence confidence)
+{
+	self->found = true;
+	self->confidence = confidence;
+	self->more = is_pointer(&self->type) ? REFINE_FRAMES : 0;
+	return self->more > 0;
+}
+
+/* A class with operators new of its own; what derives from it may use them, too. */
+static bool own_operator(struct frame_search *self, const struct name_parts *parts, const char *function)
+{
+	struct span class = parts->parts[parts->count - 2].name;
+	const char *end = class.text + class.bytes;
+
+	if (parts->parts[parts->count - 2].is_template)
+		end = name_skip_brackets(end, function + strlen(function));
+	if (!end)
+		return true;
+	strbuf_clear(&self->type);
+	type_add_readable(&self->type,
+			  span_between(parts->parts[0].name.text, end));
+	return found(self, TYPE_GUESS);
+}
+
+bool frame_search_step(struct frame_search *self, const struct symbol_frame *frame)
+{
+	static const struct rule own_allocator = {"", 0, ELEMENT, TYPE_LIKELY, NULL, NULL};
+	const struct rule *rule;
+	struct name_parts parts;
+	struct span last;
+	u32 at = 0;
+
+	if (!*frame->function || !name_parse(frame->function, &parts))
+		return false;
+	last = parts.parts[parts.count - 1].name;
+	if (self->found)
+		return refine(self, &parts);
+	if (span_starts(last, "operator new"))
+		return parts.count < 2 || own_operator(self, &parts, frame->function);
+	rule = find_rule(self, &parts, &at);
+	if (rule && apply(self, rule, &parts.parts[at])) {
+		/* Without lines nobody knows what was inlined into it. */
+		bool plain = rule->confidence < TYPE_EXACT && !frame->line;
+
+		return found(self, plain ? TYPE_GUESS : (enum type_confidence)rule->confidence);
+	}
+	if (is_allocator(&parts) && apply(self, &own_allocator, &parts.parts[parts.count - 2]))
+		return found(self, TYPE_LIKELY);
+	name_path(&parts, parts.count, &self->path);
+	return is_helper(strbuf_text(&self->path)) && !is_constructor(&parts) && !runs_others(last);
+}
+
+void frame_search_release(struct frame_search *self)
+{
+	strbuf_release(&self->type);
+	strbuf_release(&self->path);
+	*self = (struct frame_search){0};
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * The type of a chunk from the functions that allocated it: template arguments of allocators, of
+ * make_unique and its like, and of containers. One frame after the other, innermost first:
+ *
+ *	struct frame_search search = {0};
+ *	while (… && frame_search_step(&search, frame))
+ *		;
+ *	if (search.found)
+ *		… search.type, search.confidence
+ *	frame_search_release(&search);
+ *
+ * Frames are looked at as long as they belong to a library that allocates for others. Beyond the first
+ * function of the program's own, or a constructor, nothing can be said: what calls it may have any
+ * type. */
+#ifndef SYMBOLS_FRAME_TYPES_H
+#define SYMBOLS_FRAME_TYPES_H
+
+#include "symbols/type_confidence.h"
+#include "symbols/type_text.h"
+#include "trace/symtab.h"
+
+struct frame_search {     /* all zero = ready */
+	struct strbuf type; /* readable, see type_add_readable */
+	struct strbuf path; /* scratch */
+	enum type_confidence confidence;
+	bool found;
+	u32 more; /* frames that may still tell what the block is for */
+};
+
+/* False when further frames cannot tell anything. */
+bool frame_search_step(struct frame_search *self, const struct symbol_frame *frame);
+void frame_search_release(struct frame_search *self);
+
+#endif

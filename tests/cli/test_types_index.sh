@@ -1,0 +1,139 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# heapwise types-index: compile commands, what changed, what is missing, what is broken.
+. "$(dirname "$0")/../run/lib.sh"
+cd "$work" || exit 1
+
+# index ARGUMENT...   status in $status, output in stdout and stderr
+index()
+{
+	"$HEAPWISE" types-index "$@" >stdout 2>stderr
+	status=$?
+}
+
+# type PLACE [OPTION...]   what the index says
+type_at()
+{
+	"$HEAPWISE" types-index --find "$@" --format json 2>stderr | jq -r '.rows[] | "\(.type) \(.confidence)"'
+}
+
+# field NAME   of the last summary in JSON
+field()
+{
+	jq -r ".$1" stdout
+}
+
+index
+if grep -q "built without libclang" stderr; then
+	equal "status without libclang" "$status" 3
+	skip "built without libclang"
+fi
+equal "status without compile commands" "$status" 3
+says stderr "compile_commands.json: No such file.*CMAKE_EXPORT_COMPILE_COMMANDS"
+
+mkdir -p src build
+cat >src/shape.h <<'END'
+struct shape { int sides; double area; };
+static inline struct shape *shape_new(void *(*get)(unsigned long)) { return get(sizeof(struct shape)); }
+END
+cat >src/one.c <<'END'
+#include <stdlib.h>
+#include "shape.h"
+struct shape *one(void) { return malloc(sizeof(struct shape)); }
+#ifdef EXTRA
+long *extra(void) { return malloc(8); }
+#endif
+END
+cat >src/two.cpp <<'END'
+extern "C" void *pool_get(unsigned);
+struct item { long key; };
+item *two() { return static_cast<item *>(pool_get(1)); }
+item *three() { return new item(); }
+END
+cat >build/compile_commands.json <<END
+[{"directory": "$work/build", "command": "gcc -O2 -Wall -fno-such-option -DEXTRA -c ../src/one.c -o one.o", "file": "../src/one.c"},
+ {"directory": "$work/build", "arguments": ["c++", "-std=c++17", "-march=made-up", "-c", "$work/src/two.cpp"], "file": "$work/src/two.cpp"}]
+END
+index -p build --format json
+equal "status" "$status" 0
+equal "sources" "$(field units) $(field parsed) $(field failed) $(field errors)" "2 2 0 0"
+[ -s build/heapwise-types.hwx ] || fail "the index is not beside compile_commands.json"
+equal "malloc and sizeof" "$(type_at src/one.c:3:34 -p build)" "shape exact"
+equal "by the line alone" "$(type_at src/one.c:3 -p build)" "shape likely"
+equal "below a definition of the command" "$(type_at src/one.c:5:28 -p build)" "long likely"
+equal "in a header" "$(type_at src/shape.h:2:80 -p build)" "shape exact"
+equal "new" "$(type_at src/two.cpp:4:24 -p build)" "item exact"
+equal "nothing there" "$(type_at src/two.cpp:2 -p build)" ""
+
+# only what changed is parsed
+cp build/heapwise-types.hwx before
+index -p build --format json
+equal "parsed when nothing changed" "$(field parsed)" 0
+cmp -s before build/heapwise-types.hwx || fail "an index made again without changes differs"
+sleep 0.02
+echo "struct circle { double radius[4]; };" >>src/shape.h
+index -p build/compile_commands.json --format json
+equal "parsed when a header changed" "$(field parsed)" 1
+sed -i 's/-DEXTRA/-DOTHER/' build/compile_commands.json
+index -p build --format json
+equal "parsed when a command changed" "$(field parsed)" 1
+equal "gone with its definition" "$(type_at src/one.c:5 -p build)" ""
+index -p build --anew --format json
+equal "parsed with --anew" "$(field parsed)" 2
+index -p build --alloc-fn pool_get --format json
+equal "parsed with another function" "$(field parsed)" 2
+grep -q "	cc-	8	item		pool_get" build/heapwise-types.hwx || fail "--alloc-fn is not a call that allocates"
+
+# many sources at a time give the same index as one
+for i in $(seq 24); do
+	echo "#include \"../src/shape.h\"
+struct s$i { int a[$i]; }; void *malloc(unsigned long); void *f$i(void) { return malloc(sizeof(struct s$i)); }" >"src/n$i.c"
+done
+for jobs in 1 2 8; do
+	index -o "jobs-$jobs" -j $jobs src/n*.c
+	equal "status with $jobs jobs" "$status" 0
+	cmp -s jobs-1 "jobs-$jobs" || fail "$jobs jobs give another index than one"
+done
+
+# broken sources, and what is no source
+printf 'struct a { int x; };\nvoid *malloc(unsigned long);\nstruct a *f(void) { return malloc(sizeof(struct a)); }\nthis is } not {{ C\n' >broken.c
+index broken.c -o broken.hwx --format json
+equal "status of a broken source" "$status" 0
+[ "$(field errors)" -gt 0 ] || fail "errors of the source are not counted"
+equal "before the error" "$(type_at broken.c:3:28 -o broken.hwx)" "a exact"
+head -c 20000 /dev/urandom >noise.c
+index noise.c -o noise.hwx
+[ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "noise ends with status $status"
+: >empty.c
+index empty.c -o empty.hwx
+equal "status of an empty source" "$status" 0
+{ echo 'void *malloc(unsigned long); long f(void) { return'; yes '(1 +' | head -3000; echo '1'; yes ')' | head -3000; echo '; }'; } >deep.c
+index deep.c -o deep.hwx -- -fbracket-depth=100000
+[ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "deep nesting ends with status $status"
+echo '{ "not": [' >build/compile_commands.json
+index -p build
+equal "status of garbage for compile commands" "$status" 3
+says stderr "cannot be understood|names no sources"
+echo '[]' >build/compile_commands.json
+index -p build
+equal "status of no commands" "$status" 3
+[ -s build/heapwise-types.hwx ] || fail "the old index is lost"
+cp empty.c other.json
+index -p other.json
+equal "status of a file of another name" "$status" 3
+says stderr "is not called compile_commands.json"
+index src/one.c -o /no/such/folder/index
+equal "status of an index that cannot be written" "$status" 3
+echo garbage >broken.hwx
+index broken.c -o broken.hwx
+equal "garbage is replaced" "$status" 0
+echo garbage >broken.hwx
+index --find broken.c:3 -o broken.hwx
+equal "status of garbage" "$status" 3
+says stderr "broken.hwx: this is not an index of types"
+[ -z "$(ls | grep '\.new$')" ] || fail "unfinished files are left behind"
+
+HEAPWISE_LIBCLANG=/no/such/libclang.so "$HEAPWISE" types-index empty.c >stdout 2>stderr
+equal "status without the library" "$?" 3
+says stderr "libclang is not there .*install"
+finish
