@@ -15,6 +15,8 @@
 #include "trace/typenames.h"
 #include "trace/writer.h"
 
+#define TICKS_NS_MAX ((u64)100 * 366 * 86400 * 1000000000)
+
 enum table {
 	TABLE_NONE,
 	TABLE_ENTRIES,
@@ -95,6 +97,9 @@ static int take_entry(struct importing *self, const char *line, struct err *err)
 		return err_set(err, ERR_INPUT, "no entry is at address 0");
 	if (entry.freed_tick && entry.freed_tick < entry.tick)
 		return err_set(err, ERR_INPUT, "the entry is freed before it is allocated");
+	if (entry.tick > TICKS_NS_MAX / self->how->tick_ns ||
+	    entry.freed_tick > TICKS_NS_MAX / self->how->tick_ns)
+		return err_set(err, ERR_INPUT, "ticks beyond a century");
 	if (entry.type >= HEAPLOG_IDENTITY)
 		return err_set(err, ERR_INPUT, "a type_id is below %" PRIX64, HEAPLOG_IDENTITY);
 	return vec_push(&self->entries, entry) ? 0 : no_memory(err);

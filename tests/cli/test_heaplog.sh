@@ -97,10 +97,11 @@ xyz, 1, 1, 0, 1, 1, 0;an entry is
 10, -1, 1, 0, 1, 1, 0;an entry is
 0, 1, 1, 0, 1, 1, 0;no entry is at address 0
 10, 1, 1, 0, 5, 4, 0;the entry is freed before
+10, 1, 1, 0, 9999999999999999999, 9999999999999999999, 0;ticks beyond
 10, 1, 1, F000000000000000, 1, 1, 0;a type_id is below
 Types|version=4|type_id|name\n12;a type is
 TEXT
-equal "bad lines" "$bad" 9
+equal "bad lines" "$bad" 10
 for text in '' 'no dump' 'HeapLog|version=3|address'; do
 	printf '%s\n' "$text" >"$work/bad"
 	"$HEAPWISE" import-heaplog -o "$work/bad.hwt" "$work/bad" >/dev/null 2>"$work/errors"
