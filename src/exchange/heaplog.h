@@ -29,9 +29,9 @@ enum heaplog_entries {
 };
 
 struct heaplog_options {
-	u32 entries;  /* enum heaplog_entries */
-	u64 every;    /* so many freed entries go to a numbered file of their own; 0 = none do */
-	u64 tick_ns;  /* length of a tick */
+	u32 entries; /* enum heaplog_entries */
+	u64 every;   /* so many freed entries go to a numbered file of their own; 0 = none do */
+	u64 tick_ns; /* length of a tick */
 };
 
 /* A writer of the table of formats. With `every` the job must have an output: OUTPUT.0001, OUTPUT.0002 … get

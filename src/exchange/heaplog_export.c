@@ -16,8 +16,8 @@ struct dumping {
 	const struct heaplog_options *how;
 	const struct model *model;
 	FILE *out;
-	VEC(u64) freed; /* chunks */
-	VEC(u8) nodes;  /* by context: named by an entry, or by one below it */
+	VEC(u64) freed;   /* chunks */
+	VEC(u8) nodes;    /* by context: named by an entry, or by one below it */
 	struct map types; /* identity → type + 1 */
 };
 
@@ -48,10 +48,11 @@ static int put_entry(struct dumping *self, FILE *out, u64 chunk, struct err *err
 		return no_memory(err);
 	if (context < self->nodes.count)
 		self->nodes.data[context] = 1;
-	fprintf(out, "%08" PRIX64 ", %" PRIu64 ", %" PRIu64 ", %08" PRIX64 ", %" PRIu64 ", %" PRIu64
-		     ", %08" PRIX32 "\n",
-		page->address[k], page->size[k], type.count, type.identity & ~HEAPLOG_IDENTITY, tick,
-		freed_tick, context);
+	fprintf(out,
+		"%08" PRIX64 ", %" PRIu64 ", %" PRIu64 ", %08" PRIX64 ", %" PRIu64 ", %" PRIu64
+		", %08" PRIX32 "\n",
+		page->address[k], page->size[k], type.count, type.identity & ~HEAPLOG_IDENTITY,
+		tick, freed_tick, context);
 	return ferror(out) ? err_set(err, ERR_SYSTEM, "cannot write the dump") : 0;
 }
 
@@ -85,7 +86,8 @@ static int find_freed(struct dumping *self, struct err *err)
 
 		if (chunk_end(&self->model->chunks, chunk) != CHUNK_FREED)
 			continue;
-		ending.ticks = chunk_at(&self->model->chunks, chunk)->free_ticks[chunk % CHUNK_PAGE];
+		ending.ticks =
+			chunk_at(&self->model->chunks, chunk)->free_ticks[chunk % CHUNK_PAGE];
 		if (!vec_push(&endings, ending))
 			status = no_memory(err);
 	}
@@ -114,8 +116,8 @@ static int put_numbered(struct dumping *self, u64 first, u64 count, u64 number, 
 		for (u64 i = first; i < first + count && status == 0; i++)
 			status = put_entry(self, out, self->freed.data[i], err);
 		if (fclose(out) != 0 && status == 0)
-			status = err_set(err, ERR_SYSTEM, "cannot write %s: %s",
-					 strbuf_text(&path), strerror(errno));
+			status = err_set(err, ERR_SYSTEM, "cannot write %s: %s", strbuf_text(&path),
+					 strerror(errno));
 	}
 	strbuf_release(&path);
 	return status;
@@ -152,14 +154,15 @@ static int put_live(struct dumping *self, struct err *err)
 
 /* ---- the further tables ---- */
 
-static const char *function_of(const struct dumping *self, u32 context, const struct context_node *node)
+static const char *function_of(const struct dumping *self, u32 context,
+			       const struct context_node *node)
 {
 	struct modmap *modules = (struct modmap *)&self->model->contexts.modules;
 	const struct modmap_module *module =
 		modmap_find(modules, node->pc - 1, modmap_generation(modules, context));
 	const struct symbol_entry *entry =
-		module ? symbol_table_find(self->job->symbols, self->model->image.number, module->id,
-					   node->pc - 1 - module->base)
+		module ? symbol_table_find(self->job->symbols, self->model->image.number,
+					   module->id, node->pc - 1 - module->base)
 		       : NULL;
 
 	return entry && entry->frame_count ? entry->frames[0].function : "";

@@ -15,6 +15,8 @@
 #include "trace/typenames.h"
 #include "trace/writer.h"
 
+#define TICKS_NS_MAX ((u64)100 * 366 * 86400 * 1000000000)
+
 enum table {
 	TABLE_NONE,
 	TABLE_ENTRIES,
@@ -38,8 +40,8 @@ struct importing {
 	struct heaplog_summary *summary;
 	VEC(struct entry) entries;
 	VEC(struct node) nodes;
-	struct map by_number;    /* node → index + 1 */
-	struct map type_names;   /* type_id → index of names + 1 */
+	struct map by_number;  /* node → index + 1 */
+	struct map type_names; /* type_id → index of names + 1 */
 	VEC(struct type_name) names;
 	struct arena arena;
 	struct stream_sink sink;
@@ -95,6 +97,9 @@ static int take_entry(struct importing *self, const char *line, struct err *err)
 		return err_set(err, ERR_INPUT, "no entry is at address 0");
 	if (entry.freed_tick && entry.freed_tick < entry.tick)
 		return err_set(err, ERR_INPUT, "the entry is freed before it is allocated");
+	if (entry.tick > TICKS_NS_MAX / self->how->tick_ns ||
+	    entry.freed_tick > TICKS_NS_MAX / self->how->tick_ns)
+		return err_set(err, ERR_INPUT, "ticks beyond a century");
 	if (entry.type >= HEAPLOG_IDENTITY)
 		return err_set(err, ERR_INPUT, "a type_id is below %" PRIX64, HEAPLOG_IDENTITY);
 	return vec_push(&self->entries, entry) ? 0 : no_memory(err);
@@ -130,7 +135,8 @@ static int take_node(struct importing *self, const char *line, struct err *err)
 	    !take_number(&line, 16, false, &node.address) || !node.number)
 		return err_set(err, ERR_INPUT, "a node is 'node, parent, address, function'");
 	if (node.address >= HEAPLOG_CODE)
-		return err_set(err, ERR_INPUT, "an address of code is below %" PRIX64, HEAPLOG_CODE);
+		return err_set(err, ERR_INPUT, "an address of code is below %" PRIX64,
+			       HEAPLOG_CODE);
 	node.function = rest_of(self, line);
 	return node.function ? add_node(self, &node, err) : no_memory(err);
 }
@@ -285,8 +291,11 @@ static int compare_moments(const void *a, const void *b)
 
 static int tell_birth(struct importing *self, struct entry *entry, struct err *err)
 {
-	struct event event = {.ticks = entry->tick, .address = entry->address, .size = entry->size,
-			      .chunk = self->chunks, .kind = entry->type ? HW_NEW : HW_MALLOC};
+	struct event event = {.ticks = entry->tick,
+			      .address = entry->address,
+			      .size = entry->size,
+			      .chunk = self->chunks,
+			      .kind = entry->type ? HW_NEW : HW_MALLOC};
 	struct stream_type type = {.chunk = self->chunks,
 				   .identity = HEAPLOG_IDENTITY | entry->type,
 				   .count = entry->count,
@@ -305,13 +314,16 @@ static int tell_birth(struct importing *self, struct entry *entry, struct err *e
 	}
 	if (status == 0)
 		status = self->sink.events(self->sink.self, &event, 1, err);
-	return status == 0 && entry->type ? self->sink.types(self->sink.self, &type, 1, err) : status;
+	return status == 0 && entry->type ? self->sink.types(self->sink.self, &type, 1, err)
+					  : status;
 }
 
 static int tell_death(struct importing *self, const struct entry *entry, struct err *err)
 {
-	struct event event = {.ticks = entry->freed_tick, .address = entry->address,
-			      .size = entry->size, .chunk = entry->chunk,
+	struct event event = {.ticks = entry->freed_tick,
+			      .address = entry->address,
+			      .size = entry->size,
+			      .chunk = entry->chunk,
 			      .kind = entry->type ? HW_DELETE : HW_FREE};
 
 	self->totals.frees++;
@@ -332,8 +344,9 @@ static int tell_events(struct importing *self, u64 *last, struct err *err)
 
 		moments[count++] = (struct moment){entry->tick, i, 1};
 		if (entry->freed_tick)
-			moments[count++] = (struct moment){entry->freed_tick, i,
-							   entry->freed_tick == entry->tick ? 2 : 0};
+			moments[count++] =
+				(struct moment){entry->freed_tick, i,
+						entry->freed_tick == entry->tick ? 2 : 0};
 		self->summary->freed += entry->freed_tick != 0;
 		status = need_node(self, entry->node, err);
 	}
@@ -354,10 +367,13 @@ static int tell_events(struct importing *self, u64 *last, struct err *err)
 
 static int tell_all(struct importing *self, struct err *err)
 {
-	struct stream_image image = {.program = self->how->from[0], .command = self->how->from[0],
+	struct stream_image image = {.program = self->how->from[0],
+				     .command = self->how->from[0],
 				     .flags = HW_RUN_ALLOC_STACKS};
-	struct stream_module module = {.base = HEAPLOG_CODE, .start = HEAPLOG_CODE,
-				       .end = 2 * HEAPLOG_CODE, .path = "[heaplog]"};
+	struct stream_module module = {.base = HEAPLOG_CODE,
+				       .start = HEAPLOG_CODE,
+				       .end = 2 * HEAPLOG_CODE,
+				       .path = "[heaplog]"};
 	struct stream_thread thread = {.tid = 1};
 	struct stream_image_end end = {.how = IMAGE_EXITED};
 	struct stream_clock clock;
@@ -410,7 +426,8 @@ static int name_types(struct importing *self, struct err *err)
 {
 	for (u64 i = 0; i < self->entries.count; i++) {
 		u64 type = self->entries.data[i].type, *known = map_at(&self->type_names, type);
-		struct type_name row = {.module = TYPE_NO_MODULE, .identity = HEAPLOG_IDENTITY | type};
+		struct type_name row = {.module = TYPE_NO_MODULE,
+					.identity = HEAPLOG_IDENTITY | type};
 		struct strbuf text = {0};
 
 		if (!known)
