@@ -70,7 +70,7 @@ static struct result *describe(const char *path, const struct indexer_summary *f
 	for (u32 i = 0; i < sizeof fields / sizeof *fields; i++)
 		result_add_field(result, fields[i].column, value_number(fields[i].value));
 	if (*found->first_error)
-		result_add_caveat(result, result_copy(result, found->first_error));
+		result_add_caveat(result, "%s", found->first_error);
 	return result;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Walks the syntax tree of a unit and notes what allocates, and of which type.
- * Runs on the host, one walk per thread. Never looks into system headers: allocators there are known
- * by the names of their frames. */
+ * Runs on the host, one walk per thread. Of system headers only the new expressions of templates are
+ * noted: allocators there are known by the names of their frames. */
 #include "indexer/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "symbols/demangle.h"
 
@@ -39,6 +40,22 @@ bool walk_is_spelled(const struct walk *self, CXSourceLocation location)
 	return file_a == file_b && a == b;
 }
 
+/* ".." behind a symbolic link (/bin) leads elsewhere than the text says. */
+static void clean_name(const struct walk *self, const char *name, struct strbuf *path)
+{
+	char *real;
+
+	type_index_clean_path(self->unit->folder, name, path);
+	if (!access(strbuf_text(path), F_OK) || *name != '/')
+		return;
+	real = realpath(name, NULL);
+	if (real) {
+		strbuf_clear(path);
+		strbuf_add(path, real);
+	}
+	free(real);
+}
+
 /* Where compilers say that the call is: #line is obeyed, and a macro is a point. */
 static bool set_place(struct walk *self, CXCursor cursor, struct type_site *site)
 {
@@ -49,7 +66,7 @@ static bool set_place(struct walk *self, CXCursor cursor, struct type_site *site
 	CXString name;
 
 	self->clang->getPresumedLocation(start, &name, &site->line, &site->column);
-	type_index_clean_path(self->unit->folder, self->clang->getCString(name), &path);
+	clean_name(self, self->clang->getCString(name), &path);
 	self->clang->disposeString(name);
 	site->file = unit_file(self->unit, strbuf_text(&path));
 	strbuf_release(&path);
@@ -285,6 +302,18 @@ static bool agrees(const struct said_types *sizes, const struct said_type *said)
 	return false;
 }
 
+/* Of several operands of sizeof the largest is most of the block. */
+static void sort_by_size(struct said_types *sizes)
+{
+	for (u32 i = 1; i < sizes->count; i++)
+		for (u32 k = i; k > 0 && sizes->items[k - 1].size < sizes->items[k].size; k--) {
+			struct said_type swapped = sizes->items[k];
+
+			sizes->items[k] = sizes->items[k - 1];
+			sizes->items[k - 1] = swapped;
+		}
+}
+
 static bool is_scalar(const struct walk *self, const struct said_type *said)
 {
 	enum CXTypeKind kind = self->clang->getCanonicalType(said->type).kind;
@@ -352,6 +381,7 @@ static void find_call(struct walk *self, CXCursor cursor, const char *name, u8 k
 		note_use(self, &uses, type_pointee(self, argument_type(self, cursor, 0)), false);
 	for (int i = 0; i < arguments; i++)
 		sizeof_types(self, self->clang->Cursor_getArgument(cursor, (unsigned)i), &sizes);
+	sort_by_size(&sizes);
 	judge(self, &uses, &sizes, &out);
 	if (!out.count && realloc_like && arguments > 0) {
 		CXType type = type_pointee(self, argument_type(self, cursor, 0));
@@ -424,6 +454,45 @@ static void visit_call(struct walk *self, CXCursor cursor)
 		find_call(self, cursor, is_direct(self, cursor) ? name : "*", SITE_WRAP);
 }
 
+/* What is looked into of system headers: templates, for they make the program's types. */
+static bool may_have_templates(enum CXCursorKind kind)
+{
+	switch (kind) {
+	case CXCursor_Namespace:
+	case CXCursor_LinkageSpec:
+	case CXCursor_UnexposedDecl:
+	case CXCursor_StructDecl:
+	case CXCursor_ClassDecl:
+	case CXCursor_ClassTemplate:
+	case CXCursor_FunctionTemplate:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static enum CXChildVisitResult visit_system(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+	struct walk *self = data;
+	enum CXCursorKind kind = self->clang->getCursorKind(cursor);
+
+	(void)parent;
+	if (kind == CXCursor_CXXNewExpr)
+		find_new(self, cursor);
+	if ((self->in_template || may_have_templates(kind)) && self->stack.count < DEPTH_MAX) {
+		bool before = self->in_template;
+
+		self->in_template |=
+			kind == CXCursor_ClassTemplate || kind == CXCursor_FunctionTemplate;
+		if (vec_push(&self->stack, cursor)) {
+			self->clang->visitChildren(cursor, visit_system, self);
+			self->stack.count--;
+		}
+		self->in_template = before;
+	}
+	return CXChildVisit_Continue;
+}
+
 static enum CXChildVisitResult visit(CXCursor cursor, CXCursor parent, CXClientData data)
 {
 	struct walk *self = data;
@@ -435,7 +504,7 @@ static enum CXChildVisitResult visit(CXCursor cursor, CXCursor parent, CXClientD
 		self->is_cpp = true;
 	if (!self->stack.count &&
 	    clang->Location_isInSystemHeader(clang->getCursorLocation(cursor)))
-		return CXChildVisit_Continue;
+		return visit_system(cursor, parent, data);
 	if (kind == CXCursor_CXXNewExpr)
 		find_new(self, cursor);
 	else if (kind == CXCursor_CallExpr)
@@ -468,7 +537,7 @@ static void take_inclusion(CXFile file, CXSourceLocation *stack, unsigned depth,
 
 	(void)stack;
 	(void)depth;
-	type_index_clean_path(self->unit->folder, self->clang->getCString(name), &path);
+	clean_name(self, self->clang->getCString(name), &path);
 	unit_file(self->unit, strbuf_text(&path));
 	self->clang->disposeString(name);
 	strbuf_release(&path);

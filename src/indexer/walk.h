@@ -18,6 +18,7 @@ struct walk {
 	struct map seen;         /* hash of the name → 1 */
 	struct map starts;       /* hash of kind and start of a site → its number + 1 */
 	bool is_cpp;
+	bool in_template; /* of a system header */
 };
 
 /* A type that something says of a place. */

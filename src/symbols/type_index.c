@@ -258,6 +258,8 @@ static u32 misfit(const struct type_site *site, u64 bytes)
 		return 0;
 	if (bytes < site->size)
 		return 2;
+	if (site->how == HOW_SIZEOF) /* a part of a sum is no multiple */
+		return 0;
 	return is_multiple(site, bytes) ? 0 : 1;
 }
 
@@ -397,6 +399,14 @@ bool type_index_find_stack(const struct type_index *self, const struct type_inde
 
 		find_place(self, frame, &found);
 		keep_callers(&found, inner, passed);
+		if (!found.count && inner && frame->column) {
+			/* Compilers place some calls at the statement: what was called tells which. */
+			struct symbol_frame line = *frame;
+
+			line.column = 0;
+			find_place(self, &line, &found);
+			keep_callers(&found, inner, passed);
+		}
 		if (choose(&found, frame->function, query->size_bytes, answer)) {
 			answer->frame = i;
 			if (i)
