@@ -12,6 +12,8 @@ static const double LIFE_FLOOR_MS = 1e-6; /* 1 ns: a life of 0 has no logarithm,
 static const double EQUAL_LIVES = 1;      /* pooled deviations that means must differ by */
 static const double FAR_APART = 999;      /* of clusters that do not spread at all */
 static const double EXTREME_MU = 3;       /* Tukey's outer fence */
+static const double MIN_REUSE = 10;       /* less and a pool would not help */
+static const double UNSAMPLED_MIN = 1000; /* allocations that matter if their cost is not known */
 
 /* ---- the data set ---- */
 
@@ -35,6 +37,7 @@ static int collect(struct excessive *self)
 		row.frequency = object_frequency(&self->objects, object);
 		row.life_ms = fmax(object_life_ns(&self->objects, object) / 1e6, LIFE_FLOOR_MS);
 		row.ratio = row.frequency / row.life_ms;
+		row.reuse = object_span_ns(&self->objects, object) / 1e6 / row.life_ms;
 		if (!vec_push(&self->rows, row))
 			return ERR_MEMORY;
 	}
@@ -76,13 +79,31 @@ static bool matters(const struct excessive *self, const struct weight *weight)
 		return true;
 	if (weight->allocator_ns > 0 && run_ns)
 		return weight->allocator_ns / (double)run_ns >= self->query->floor;
-	return share_of_all(self, weight->allocations) >= self->query->floor;
+	return weight->allocations >= UNSAMPLED_MIN &&
+	       share_of_all(self, weight->allocations) >= self->query->floor;
 }
 
-/* A high ratio may be that of a short life alone (section 4.6 of the paper). */
-static bool is_rare(const struct excessive *self, const struct excessive_row *row)
+/* A ratio may be high for a short life alone (section 4.6 of the paper), or for the frequency alone. */
+static enum excessive_reason reason_against(const struct excessive *self,
+					    const struct excessive_row *row, u8 method)
 {
-	return !self->query->paper && share_of_all(self, row->frequency) < self->query->floor;
+	if (self->query->paper)
+		return REASON_NONE;
+	if (row->reuse < MIN_REUSE)
+		return REASON_LASTS;
+	if (method == BY_IQR && share_of_all(self, row->frequency) < self->query->floor)
+		return REASON_RARE;
+	return REASON_NONE;
+}
+
+static void settle(const struct excessive *self, struct excessive_row *row, u8 method, bool matter)
+{
+	enum excessive_reason reason = reason_against(self, row, method);
+
+	if (!reason && !matter)
+		reason = REASON_CHEAP;
+	*(reason ? &row->set_aside : &row->found_by) |= method;
+	row->reason = row->found_by ? REASON_NONE : reason;
 }
 
 /* ---- clusters ---- */
@@ -192,6 +213,17 @@ static void spread_clusters(struct excessive *self)
 	}
 }
 
+/* A handful of allocations that are shorter still says nothing about those that are many. */
+static bool is_evidence(const struct excessive *self, u32 cluster)
+{
+	double allocations = 0;
+
+	for (u64 i = 0; i < self->rows.count; i++)
+		if (self->rows.data[i].cluster == cluster)
+			allocations += self->rows.data[i].frequency;
+	return share_of_all(self, allocations) >= self->query->floor;
+}
+
 /* The cluster of the highest mean frequency, if its mean life is the lowest. By the paper's rule that is
  * a matter of the means alone; else another is lower only if it is by more than the spread, and one
  * must be higher by as much, or nothing says that this one is short-lived. */
@@ -205,7 +237,7 @@ static bool first_is_guilty(const struct excessive *self)
 		if (self->query->paper)
 			lowest &= self->mean_life_ms[c] > self->mean_life_ms[0];
 		else
-			lowest &= self->apart[c] > -EQUAL_LIVES;
+			lowest &= self->apart[c] > -EQUAL_LIVES || !is_evidence(self, c);
 		higher |= self->query->paper || self->apart[c] >= EQUAL_LIVES;
 	}
 	return lowest && higher;
@@ -214,22 +246,22 @@ static bool first_is_guilty(const struct excessive *self)
 static void judge_clusters(struct excessive *self)
 {
 	struct weight weight = {0};
-	bool found;
+	bool matter;
 
 	if (!first_is_guilty(self))
 		return;
-	for (u64 i = 0; i < self->rows.count; i++)
-		if (self->rows.data[i].cluster == 0)
-			weigh(self, &self->rows.data[i], &weight);
-	found = matters(self, &weight);
-	if (found)
-		self->guilty = 0;
 	for (u64 i = 0; i < self->rows.count; i++) {
 		struct excessive_row *row = &self->rows.data[i];
 
-		if (row->cluster == 0)
-			*(found ? &row->found_by : &row->set_aside) |= BY_KMEANS;
+		if (row->cluster == 0 && !reason_against(self, row, BY_KMEANS))
+			weigh(self, row, &weight);
 	}
+	matter = weight.allocations > 0 && matters(self, &weight);
+	if (matter)
+		self->guilty = 0;
+	for (u64 i = 0; i < self->rows.count; i++)
+		if (self->rows.data[i].cluster == 0)
+			settle(self, &self->rows.data[i], BY_KMEANS, matter);
 }
 
 static int find_clusters(struct excessive *self, struct err *err)
@@ -296,7 +328,7 @@ static bool outliers_matter(const struct excessive *self, double threshold)
 	struct weight weight = {0};
 
 	for (u64 i = 0; i < self->rows.count && self->rows.data[i].ratio > threshold; i++)
-		if (!is_rare(self, &self->rows.data[i]))
+		if (!reason_against(self, &self->rows.data[i], BY_IQR))
 			weigh(self, &self->rows.data[i], &weight);
 	return weight.allocations > 0 && matters(self, &weight);
 }
@@ -319,14 +351,10 @@ static bool lower_mu(struct excessive *self)
 
 static void judge_outliers(struct excessive *self)
 {
-	bool found = outliers_matter(self, self->iqr.threshold) || lower_mu(self);
-	double threshold = self->iqr.threshold;
+	bool matter = outliers_matter(self, self->iqr.threshold) || lower_mu(self);
 
-	for (u64 i = 0; i < self->rows.count && self->rows.data[i].ratio > threshold; i++) {
-		struct excessive_row *row = &self->rows.data[i];
-
-		*(found && !is_rare(self, row) ? &row->found_by : &row->set_aside) |= BY_IQR;
-	}
+	for (u64 i = 0; i < self->rows.count && self->rows.data[i].ratio > self->iqr.threshold; i++)
+		settle(self, &self->rows.data[i], BY_IQR, matter);
 }
 
 static int find_outliers(struct excessive *self, struct err *err)

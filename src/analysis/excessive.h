@@ -27,13 +27,23 @@ struct excessive_query {
 	const struct trace_info *info; /* of the file, may be NULL */
 };
 
+/* Why the robust rule does not count what a method found. */
+enum excessive_reason {
+	REASON_NONE,
+	REASON_CHEAP, /* all that the method found is below the floor */
+	REASON_RARE,  /* its number of allocations is */
+	REASON_LASTS, /* a pool would hardly use its memory again */
+};
+
 /* An object of the data set: one that was freed. */
 struct excessive_row {
 	u32 object;
 	double frequency, life_ms, ratio;
-	u8 cluster; /* from 0: the most frequent; UINT8_MAX = not clustered */
+	double reuse; /* its time from first to last / life: how often a pool's slot were used */
+	u8 cluster;   /* from 0: the most frequent; UINT8_MAX = not clustered */
 	u8 found_by;
-	u8 set_aside; /* methods that would have found it, were it not below the floor */
+	u8 set_aside; /* methods that would have found it, but for the reason */
+	u8 reason;    /* enum excessive_reason */
 };
 
 struct excessive_iqr {

@@ -20,6 +20,7 @@ enum {
 	AT_FREQUENCY,
 	AT_LIFE,
 	AT_RATIO,
+	AT_REUSE,
 	AT_CLUSTER,
 	AT_FOUND_BY,
 	AT_COST,
@@ -27,6 +28,7 @@ enum {
 	AT_FREED_VIA,
 	AT_MODULE,
 	AT_SET_ASIDE,
+	AT_REASON,
 	COLUMNS
 };
 
@@ -37,6 +39,8 @@ static const struct result_column columns[COLUMNS] = {
 	COLUMN("frequency", "frequency", VALUE_COUNT, "how many chunks there were"),
 	COLUMN("life_ns", "mean life", VALUE_NS, "mean time from allocation to free"),
 	COLUMN("ratio", "R", VALUE_RATIO, "frequency / mean life in milliseconds"),
+	COLUMN("reuse", "reuse", VALUE_RATIO,
+	       "time from its first allocation to its last free / mean life"),
 	COLUMN("cluster", "cluster", VALUE_ID, "number of its cluster, 1 = the most frequent"),
 	COLUMN("found_by", "found by", VALUE_TEXT, "kmeans, iqr, both, or nothing"),
 	COLUMN("allocator_ns", "allocator", VALUE_NS,
@@ -45,7 +49,8 @@ static const struct result_column columns[COLUMNS] = {
 	COLUMN("freed_via", NULL, VALUE_TEXT, "wrapper of the free that was looked through"),
 	COLUMN("module", NULL, VALUE_PATH, "file that the caller is in"),
 	COLUMN("set_aside", NULL, VALUE_TEXT,
-	       "methods that would have found it, were it not below the floor"),
+	       "methods that would have found it, but for the reason"),
+	COLUMN("reason", NULL, VALUE_TEXT, "why it does not count: cheap, rare or lasting"),
 };
 
 static const char *found_word(u32 by)
@@ -54,6 +59,9 @@ static const char *found_word(u32 by)
 
 	return words[by & BY_BOTH];
 }
+
+static const char *const reasons[] = {
+	[REASON_CHEAP] = "cheap", [REASON_RARE] = "rare", [REASON_LASTS] = "lasting"};
 
 static struct value routine(const struct excessive *self, struct result *table,
 			    struct function_id function)
@@ -99,6 +107,8 @@ static void add_object(const struct excessive *self, struct result *table,
 	if (found->cluster != UINT8_MAX)
 		row[AT_CLUSTER] = value_number(found->cluster + 1u);
 	row[AT_FOUND_BY] = value_text(found_word(found->found_by));
+	row[AT_REUSE] = value_real(found->reuse);
+	row[AT_REASON] = value_text(reasons[found->reason]);
 	row[AT_SET_ASIDE] = value_text(found_word(found->set_aside));
 	if (pair_ns > 0)
 		row[AT_COST] = value_number((u64)(pair_ns * frequency));
@@ -137,9 +147,7 @@ static struct result *found_table(const struct excessive *self)
 
 static struct result *set_aside_table(const struct excessive *self)
 {
-	struct result *table =
-		object_table_new("set_aside",
-				 "Found, but below the floor (no part of the verdict)");
+	struct result *table = object_table_new("set_aside", "Set aside (no part of the verdict)");
 
 	if (!table)
 		return NULL;
@@ -339,7 +347,8 @@ static void say_verdict(const struct excessive *self, const struct cost *cost, s
 			    units_count(self->rows.count).text,
 			    self->query->methods == BY_BOTH ? ", by either method" : "");
 		if (self->set_aside.count)
-			strbuf_addf(text, " %s object%s found and set aside: too little to matter.",
+			strbuf_addf(text,
+				    " %s object%s found and set aside: rare, lasting or cheap.",
 				    units_count(self->set_aside.count).text,
 				    self->set_aside.count == 1 ? " was" : "s were");
 		return;
@@ -434,7 +443,7 @@ static void add_totals(struct result *result, const struct excessive *self, cons
 			   "share of the run, and of all allocations, below which nothing counts");
 	add_number(result, "set_aside_objects", self->set_aside.count ? "set aside" : NULL,
 		   VALUE_COUNT, value_number(self->set_aside.count),
-		   "objects found that are below the floor");
+		   "objects found that are rare, lasting or cheap");
 	add_number(result, "judged", NULL, VALUE_BOOL, value_number(self->enough),
 		   "there were enough objects");
 	add_number(result, "freed_objects", NULL, VALUE_COUNT, value_number(self->rows.count),

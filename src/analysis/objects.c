@@ -189,6 +189,7 @@ static int add_chunk(void *opaque, const struct group_chunk *chunk)
 	if (!object)
 		return ERR_MEMORY;
 	if (object->units == 0) {
+		object->first_ticks = born;
 		object->kind = chunk->page->kind[chunk->at];
 		object->first_call = self->alloc_calls.data[point];
 		object->via = wrapper_below(self, point);
@@ -197,6 +198,10 @@ static int add_chunk(void *opaque, const struct group_chunk *chunk)
 	}
 	model_weigh(chunk->model, key.size, &units, &bytes);
 	object->units += units;
+	if (born < object->first_ticks)
+		object->first_ticks = born;
+	if (key.destroyer != NEVER_FREED && died > object->last_ticks)
+		object->last_ticks = died;
 	/* Stamps of two threads may be out of order by a little. */
 	if (key.destroyer != NEVER_FREED && died > born)
 		object->life_ticks += (double)(died - born) * (double)units;
@@ -261,6 +266,14 @@ double object_life_ns(const struct object_table *self, const struct alloc_object
 		return 0;
 	return tick_clock_span_ns(&self->source->model->clock,
 				  object->life_ticks / (double)object->units);
+}
+
+double object_span_ns(const struct object_table *self, const struct alloc_object *object)
+{
+	if (object->last_ticks <= object->first_ticks)
+		return 0;
+	return tick_clock_span_ns(&self->source->model->clock,
+				  (double)(object->last_ticks - object->first_ticks));
 }
 
 const char *object_routine(const struct object_table *self, struct function_id function)

@@ -21,8 +21,9 @@ struct alloc_object {
 		freed_via; /* outermost wrapper that was looked through, NO_WRAPPER = none */
 	u64 units;         /* frequency, in units of the model */
 	double life_ticks; /* sum over the chunks, each as often as it stands for */
-	u8 kind;           /* enum hw_kind of its first allocation */
-	u32 first_call;    /* of the caller, on the stack of its first allocation */
+	u64 first_ticks, last_ticks; /* its first allocation, its last free */
+	u8 kind;                     /* enum hw_kind of its first allocation */
+	u32 first_call;              /* of the caller, on the stack of its first allocation */
 };
 
 struct object_table { /* all zero = empty and ready */
@@ -54,6 +55,9 @@ static inline bool object_is_freed(const struct alloc_object *object)
 double object_frequency(const struct object_table *self, const struct alloc_object *object);
 double object_life_ns(const struct object_table *self,
 		      const struct alloc_object *object); /* mean */
+
+/* From its first allocation to its last free. */
+double object_span_ns(const struct object_table *self, const struct alloc_object *object);
 
 /* The name of a caller or a destroyer. */
 const char *object_routine(const struct object_table *self, struct function_id function);
