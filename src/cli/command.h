@@ -25,8 +25,7 @@ struct command {
 extern const struct command *const commands[];
 extern const struct command cmd_run, cmd_report, cmd_findings, cmd_mprof, cmd_leaks, cmd_scores, cmd_dump,
 	cmd_info, cmd_symbolize, cmd_ctl, cmd_doctor, cmd_cc, cmd_cxx, cmd_callgraph,
-	cmd_import_emad, cmd_export;
-	cmd_info, cmd_symbolize, cmd_ctl, cmd_doctor, cmd_cc, cmd_cxx, cmd_excessive;
+	cmd_import_emad, cmd_export, cmd_excessive;
 
 /* Prints "heapwise NAME: text" on stderr and returns the exit status for err->code. */
 int command_fail(const struct command *command, const struct err *err);

@@ -9,6 +9,7 @@
 
 #include "recorder/access/access.h"
 #include "recorder/modules.h"
+#include "recorder/peek.h"
 #include "recorder/real.h"
 #include "recorder/ring.h"
 #include "recorder/self.h"
@@ -95,6 +96,9 @@ static inline __attribute__((always_inline)) void hwr_note(struct hwr_thread *t,
 	else
 		hwr_access_begin(address, ticks, caller);
 	hwr_note_put(t, ticks, kind, 0, address, size, context);
+	if (kind == HW_NEW || kind == HW_NEW_ARRAY)
+		hwr_peek_consider(t, &(struct hwr_peek){ address, size, (u32)ticks, context,
+							 kind == HW_NEW_ARRAY, 0 });
 	hwr_note_end(t);
 }
 
