@@ -364,6 +364,8 @@ static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_re
 		self->damaged++;
 		record->kind = HW_NONE;
 	}
+	if (status == 0 && record->kind == HW_TYPE) /* its context is none */
+		return image_add_type(self, &self->slots.data[slot], nested, record, err);
 	if (record->context >= self->berth.layout.nodes_max) {
 		self->damaged++;
 		record->context = 0;
@@ -372,8 +374,6 @@ static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_re
 		return image_add_part(self, &self->slots.data[slot], nested, record, err);
 	if (status == 0 && (record->kind == HW_ENTER || record->kind == HW_LEAVE))
 		return image_add_routine(self, *thread, record, err);
-	if (status == 0 && record->kind == HW_TYPE)
-		return image_add_type(self, &self->slots.data[slot], nested, record, err);
 	if (status == 0 && record->context && !context_is_told(self, record->context))
 		status = context_tell(self, record->context, err);
 	if (status == 0 && record->kind == HW_MARK)

@@ -112,7 +112,7 @@ static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address
 			});
 	if (kind == HW_NEW || kind == HW_NEW_ARRAY)
 		hwr_peek_consider(t, &(struct hwr_peek){ address, size, (u32)ticks, context,
-							 kind == HW_NEW_ARRAY, 0 });
+							 kind == HW_NEW_ARRAY, 0, 0 });
 	t->state &= ~(u32)HWR_BUSY;
 }
 

@@ -98,7 +98,7 @@ static inline __attribute__((always_inline)) void hwr_note(struct hwr_thread *t,
 	hwr_note_put(t, ticks, kind, 0, address, size, context);
 	if (kind == HW_NEW || kind == HW_NEW_ARRAY)
 		hwr_peek_consider(t, &(struct hwr_peek){ address, size, (u32)ticks, context,
-							 kind == HW_NEW_ARRAY, 0 });
+							 kind == HW_NEW_ARRAY, 0, 0 });
 	hwr_note_end(t);
 }
 

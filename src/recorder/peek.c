@@ -72,6 +72,14 @@ static void put(struct hwr_thread *t, const struct hwr_peek *peek, u32 aux, u64 
 			});
 }
 
+/* What was found, unless it is what was told before. */
+static void tell(struct hwr_thread *t, struct hwr_peek *peek, u32 aux, u64 offset, u64 word)
+{
+	if (peek->found != word)
+		put(t, peek, aux, offset, word);
+	peek->found = word;
+}
+
 static u64 word_at(const struct hwr_peek *peek, u64 offset)
 {
 	if (offset + 8 > peek->size || !hwr_readable(peek->address + offset))
@@ -89,7 +97,7 @@ static bool points_into_module(u64 word)
 
 /* Arrays of objects that have destructors begin with their number, which is followed by padding if the
  * objects are aligned to 16 bytes. */
-static bool look_behind_cookie(struct hwr_thread *t, const struct hwr_peek *peek, u64 offset)
+static bool look_behind_cookie(struct hwr_thread *t, struct hwr_peek *peek, u64 offset)
 {
 	u64 number = word_at(peek, offset - 8), word;
 
@@ -98,17 +106,17 @@ static bool look_behind_cookie(struct hwr_thread *t, const struct hwr_peek *peek
 	word = word_at(peek, offset);
 	if (!points_into_module(word))
 		return false;
-	put(t, peek, HW_TYPE_VTABLE | (number <= HW_TYPE_NUMBER_MAX ? (u32)number << HW_TYPE_NUMBER_SHIFT : 0),
-	    offset, word);
+	tell(t, peek, HW_TYPE_VTABLE | (number <= HW_TYPE_NUMBER_MAX ? (u32)number << HW_TYPE_NUMBER_SHIFT : 0),
+	     offset, word);
 	return true;
 }
 
-static bool look(struct hwr_thread *t, const struct hwr_peek *peek)
+static bool look(struct hwr_thread *t, struct hwr_peek *peek)
 {
 	u64 word = word_at(peek, 0);
 
 	if (points_into_module(word)) {
-		put(t, peek, HW_TYPE_VTABLE, 0, word);
+		tell(t, peek, HW_TYPE_VTABLE, 0, word);
 		return true;
 	}
 	return peek->array && peek->size >= 24 &&

@@ -38,6 +38,7 @@ struct hwr_peek { /* an object to look into */
 	u32 context;
 	u8 array;    /* made by operator new[] */
 	u8 looks;    /* how often it was looked into */
+	u64 found;   /* the word that was told last */
 };
 
 /* The usual time from one event to the next, by the pair of sites; see stamp.h. */
