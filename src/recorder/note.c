@@ -62,7 +62,7 @@ void hwr_call_begin(struct hwr_call *call)
 		return;
 	if (call->t->state & HWR_PEEK) {
 		call->t->busy_sp = call->caller.sp;
-		hwr_peek(call->t);
+		hwr_peek(call->t, call->ending);
 	}
 	call->suppressed = hwr_suppressed(call->t, &call->caller);
 	if (call->t->state & HWR_TIME_CALL && !call->suppressed) {

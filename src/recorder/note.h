@@ -133,6 +133,7 @@ static inline void hwr_note_realloc(struct hwr_thread *t, u64 ticks, void *old, 
 /* One call on the careful path. */
 struct hwr_call {
 	struct hwr_caller caller;
+	u64 ending;           /* set by the hook: block that the call may end, 0 = none */
 	struct hwr_thread *t; /* NULL: forward only */
 	u64 begin_ticks;      /* 0: this call is not timed */
 	u64 outer_sp, outer_pc, outer_ending; /* the suppression that this call is inside of */

@@ -161,7 +161,7 @@ static inline void begin(struct hwr_call *call, u64 address)
 			return;                                                                    \
 		}                                                                                  \
 		operator_delete = real_of(number);                                                 \
-		call = (struct hwr_call){ .caller = caller };                                      \
+		call = (struct hwr_call){ .caller = caller, .ending = (u64)p };                    \
 		hwr_call_begin(&call);                                                             \
 		hwr_call_free(&call, HW_##kind, p);                                                \
 		hwr_suppress_begin(&call, (u64)p);                                                 \

@@ -123,7 +123,7 @@ static bool look(struct hwr_thread *t, struct hwr_peek *peek)
 	       (look_behind_cookie(t, peek, 8) || look_behind_cookie(t, peek, 16));
 }
 
-void hwr_peek(struct hwr_thread *t)
+void hwr_peek(struct hwr_thread *t, u64 ending)
 {
 	u32 kept = 0;
 
@@ -131,6 +131,8 @@ void hwr_peek(struct hwr_thread *t)
 	for (u32 i = 0; i < t->peek_count; i++) {
 		struct hwr_peek *peek = &t->peeks[i];
 
+		if (peek->address == ending)
+			continue;
 		if (load_relaxed(&hwr_threads_many))
 			put(t, peek, peek->array ? HW_TYPE_LOOK_ARRAY : HW_TYPE_LOOK, 0, peek->size);
 		else if (look(t, peek))
@@ -148,5 +150,5 @@ void hwr_peek_leave(void)
 
 	if (load_relaxed(&hwr_token.on) && t && t->peek_count && !(t->state & HWR_BUSY) &&
 	    hwr_getpid() == hwr_pid)
-		hwr_peek(t);
+		hwr_peek(t, 0);
 }

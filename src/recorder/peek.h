@@ -34,8 +34,9 @@ void hwr_peek_attach(void);
 /* Remembers the object. */
 void hwr_peek_add(struct hwr_thread *t, const struct hwr_peek *peek);
 
-/* Looks into what is remembered. To be called if HWR_PEEK is set, when t is not busy. */
-void hwr_peek(struct hwr_thread *t);
+/* Looks into what is remembered, but for the block that is about to end: destructors have run, and its class
+ * would be that of its base. To be called if HWR_PEEK is set, when t is not busy. */
+void hwr_peek(struct hwr_thread *t, u64 ending);
 
 /* The process is about to end. */
 void hwr_peek_leave(void);

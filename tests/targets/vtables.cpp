@@ -132,7 +132,7 @@ static void objects()
 	tell("a base that allocates", early, early, "shapes::EarlyDerived");
 	base = new Holder<decltype(lambda)>(lambda);
 	kept[8] = tell("a lambda", base, base,
-		       "shapes::Holder<objects()::{lambda(int)#1}>\tshapes::Holder<objects()::'lambda'(int)>");
+		       "shapes::Holder<objects()::{lambda(int)#1}>\tshapes::Holder<objects()::$_0>");
 	std::vector<Derived> *many = new std::vector<Derived>(5);
 	tell("elements of a vector", many->data(), many, "shapes::Derived");
 	std::shared_ptr<Derived> *shared = new std::shared_ptr<Derived>(std::make_shared<Derived>());
