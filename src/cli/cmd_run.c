@@ -23,7 +23,7 @@
 struct run_args {
 	const char *output, *recorder, *leak_scan, *access;
 	bool coverage;
-	bool alloc_stacks, free_stacks, durations, exact_times, symbols;
+	bool alloc_stacks, free_stacks, durations, exact_times, symbols, types;
 	bool mmap, lossy, children, unprofiled, start_paused;
 	const char *toggle_signal, *toggle_file, *listen;
 	bool progress, quiet, report;
@@ -37,7 +37,8 @@ struct run_args {
 };
 
 static const struct run_args run_defaults = {
-	.alloc_stacks = true, .free_stacks = true, .durations = true, .symbols = true
+	.alloc_stacks = true, .free_stacks = true, .durations = true, .symbols = true,
+	.types = true
 };
 
 #define RUN_OPTION(field, letter, name, kind, argument, help)                                      \
@@ -63,6 +64,8 @@ static const struct option_spec run_options[] = {
 		   "drop and count events rather than let the program wait for the monitor"),
 	RUN_OPTION(durations, 0, "no-durations", OPTION_CLEAR, NULL,
 		   "do not measure how long allocator calls take"),
+	RUN_OPTION(types, 0, "no-types", OPTION_CLEAR, NULL,
+		   "do not look into new C++ objects for the pointer that tells their class"),
 	RUN_OPTION(
 		exact_times, 0, "exact-times", OPTION_SET, NULL,
 		"read the clock for every event: short gaps are otherwise estimated now and then"),
@@ -417,6 +420,7 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 	options->children = args->children;
 	options->durations = args->durations;
 	options->exact_times = args->exact_times;
+	options->types = args->types;
 	options->leak_scan = !args->leak_scan || strcmp(args->leak_scan, "auto") == 0;
 	options->access = access_parse(args->access);
 	options->coverage = args->coverage;

@@ -116,7 +116,13 @@ enum hw_type_part { /* aux of a HW_TYPE: size is the identity of the type, but f
 	HW_TYPE_COUNT = 1, /* size = number of elements; the address again */
 	HW_TYPE_BARE = 2,  /* it is not known how many elements there are */
 	HW_TYPE_ONE = 3,   /* there is one */
+	/* Not the program's word. Here context is the low half of the ticks of the block's birth. */
+	HW_TYPE_VTABLE = 4, /* size is a word at the address, which points into a module; maybe to a vtable */
+	HW_TYPE_LOOK = 5,   /* size is the block's; the monitor may look for such a word itself */
+	HW_TYPE_LOOK_ARRAY = 6, /* the same of operator new[] */
+	HW_TYPE_PART = 15,      /* mask; the bits above it count the elements of a HW_TYPE_VTABLE, 0 = unknown */
 };
+enum { HW_TYPE_NUMBER_SHIFT = 4, HW_TYPE_NUMBER_MAX = 0xfff };
 /* The identity of a type is the address of a symbol that the type has for this alone, or, below
  * HW_NAMES, the number of a name. */
 

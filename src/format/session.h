@@ -67,6 +67,7 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_ACCESS_ADAPTIVE = 1024, /* or, of hot memory, a sample */
 	HW_RUN_COVERAGE = 2048,    /* and which bytes are accessed */
 	HW_RUN_ROUTINES = 4096,    /* record routines that begin and end */
+	HW_RUN_TYPES = 8192,       /* look into new objects for their vtables */
 };
 
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */

@@ -669,6 +669,33 @@ static int accesses_finish(struct correlator *self, struct err *err)
 	return status;
 }
 
+u64 correlator_chunk_born(struct correlator *self, u64 address, u32 birth)
+{
+	struct live_block block;
+
+	if (!live_cover(&self->live, address, &block) || !block_is_live(&block) ||
+	    block_is_queued(&block) || block.extra != birth)
+		return NO_CHUNK;
+	return block.chunk;
+}
+
+/* The recorder found it in the block that was born then. What is not certain is not told. */
+static int feed_vtable(struct correlator *self, const struct hw_record *record, struct err *err)
+{
+	struct live_block block;
+	struct stream_type row = {
+		.identity = record->size,
+		.count = record->aux >> HW_TYPE_NUMBER_SHIFT,
+		.source = TYPE_VTABLE,
+	};
+
+	row.chunk = correlator_chunk_born(self, record->address, record->context);
+	if (row.chunk == NO_CHUNK || !live_cover(&self->live, record->address, &block))
+		return 0;
+	row.offset = (u32)(record->address - block.address);
+	return correlator_tell_type(self, &row, err);
+}
+
 /* The thread's own birth may be among what waits at the address; then it is that block's type. */
 static int feed_type(struct correlator *self, const struct told_record *told, struct err *err)
 {
@@ -726,7 +753,8 @@ static __attribute__((noinline)) int feed_other(struct correlator *self,
 	case HW_ACCESS:
 		return feed_access(self, told, err);
 	case HW_TYPE:
-		return feed_type(self, told, err);
+		return (record->aux & HW_TYPE_PART) == HW_TYPE_VTABLE ? feed_vtable(self, record, err)
+								      : feed_type(self, told, err);
 	case HW_LOST:
 		self->totals.lost_events += record->size;
 		break;

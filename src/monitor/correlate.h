@@ -48,6 +48,9 @@ u64 correlator_unknown_accesses(const struct correlator *self);
  * whose context a count, find their chunks themselves.) */
 int correlator_tell_type(struct correlator *self, const struct stream_type *row, struct err *err);
 
+/* The chunk that lives at the address and was born then, if nothing waits there; NO_CHUNK if there is none. */
+u64 correlator_chunk_born(struct correlator *self, u64 address, u32 birth);
+
 /* Records of types whose block was never told. */
 u64 correlator_unknown_types(const struct correlator *self);
 

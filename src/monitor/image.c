@@ -107,6 +107,7 @@ void image_free(struct image *self)
 	vec_release(&self->contexts);
 	vec_release(&self->path);
 	vec_release(&self->marks);
+	vec_release(&self->looks);
 	correlator_free(self->correlator);
 	free(self->contexts_told);
 	free(self->program);
@@ -191,6 +192,7 @@ static void image_forget(struct image *self)
 	vec_clear(&self->marks);
 	image_forget_accesses(self);
 	image_forget_routines(self);
+	image_forget_looks(self);
 	self->batch_count = 0;
 	self->threads = 0;
 	self->saved_allocations = 0;
@@ -362,6 +364,8 @@ static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_re
 		self->damaged++;
 		record->kind = HW_NONE;
 	}
+	if (status == 0 && record->kind == HW_TYPE) /* its context is none */
+		return image_add_type(self, &self->slots.data[slot], nested, record, err);
 	if (record->context >= self->berth.layout.nodes_max) {
 		self->damaged++;
 		record->context = 0;
@@ -370,8 +374,6 @@ static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_re
 		return image_add_part(self, &self->slots.data[slot], nested, record, err);
 	if (status == 0 && (record->kind == HW_ENTER || record->kind == HW_LEAVE))
 		return image_add_routine(self, *thread, record, err);
-	if (status == 0 && record->kind == HW_TYPE)
-		return image_add_type(self, &self->slots.data[slot], nested, record, err);
 	if (status == 0 && record->context && !context_is_told(self, record->context))
 		status = context_tell(self, record->context, err);
 	if (status == 0 && record->kind == HW_MARK)
@@ -459,7 +461,7 @@ static void image_release_waiting(struct image *self, struct err *err)
 u64 image_cycle(struct image *self, u64 elapsed_ns, bool last)
 {
 	struct err err = { 0 };
-	u64 count;
+	u64 ticks = last ? UINT64_MAX : hw_ticks(), count;
 
 	correlator_set_time(self->correlator, self->active_ns);
 	count = merge_cycle(self, last, &err);
@@ -469,6 +471,8 @@ u64 image_cycle(struct image *self, u64 elapsed_ns, bool last)
 		marks_tell(self, false, &err);
 	if (!err.code && !self->failed && correlator_waiting(self->correlator))
 		image_release_waiting(self, &err);
+	if (!err.code && !self->failed && self->looks.count)
+		image_look(self, ticks, &err);
 	if (err.code)
 		image_fail(self, &err);
 	return count;

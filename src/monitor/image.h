@@ -46,6 +46,15 @@ struct merge_source {
 	bool nested;
 };
 
+/* An object to look into. */
+struct image_look {
+	u64 address, size;
+	u32 birth; /* low half of the ticks */
+	bool array;
+	u64 words[3];   /* its first ones, once read */
+	u64 read_ticks; /* when they had been; 0 = not yet */
+};
+
 struct image_module {
 	struct stream_module told;
 	char *path;
@@ -64,6 +73,8 @@ struct image {
 	VEC(struct stream_context) contexts;   /* to be told before the next batch is fed */
 	VEC(u32) path;                         /* scratch of context_tell */
 	VEC(struct image_module) modules;
+	VEC(struct image_look) looks;          /* those that were read come first */
+	bool blind;                            /* the process cannot be looked into */
 	VEC(struct hw_record) marks;           /* of the monitor's own, to be told */
 	u64 *contexts_told;                    /* a bit per node */
 	u64 names_told[HW_NAMES / 64];
@@ -161,6 +172,13 @@ void image_forget_routines(struct image *self);
  * context the number of elements. */
 int image_add_type(struct image *self, struct slot_cursor *slot, bool nested,
 		   struct hw_record *record, struct err *err);
+
+/* A wish to look into an object, kept until the end of the cycle. 1 = not to be fed. */
+int image_add_look(struct image *self, const struct hw_record *record, struct err *err);
+/* After a cycle that began at `ticks` (or the last one, UINT64_MAX): what was read before and is still
+ * the same object is told, and what was wished for is read. */
+int image_look(struct image *self, u64 ticks, struct err *err);
+void image_forget_looks(struct image *self);
 int image_tell_name(struct image *self, u32 id, struct err *err); /* if it was not told yet; below HW_NAMES */
 int modlog_read(struct image *self, struct err *err);
 int modlog_tell_again(struct image *self, struct err *err); /* what was told of modules so far */

@@ -23,7 +23,14 @@ int image_add_type(struct image *self, struct slot_cursor *slot, bool nested,
 	struct type_begun before = *begun;
 
 	*begun = (struct type_begun){ 0 };
-	switch (record->aux) {
+	switch (record->aux & HW_TYPE_PART) {
+	case HW_TYPE_VTABLE: /* may come between the parts of another */
+		*begun = before;
+		return record->size < HW_NAMES;
+	case HW_TYPE_LOOK:
+	case HW_TYPE_LOOK_ARRAY:
+		*begun = before;
+		return image_add_look(self, record, err);
 	case HW_TYPE_BARE:
 	case HW_TYPE_ONE:
 		return type_whole(self, record, record->size, record->aux == HW_TYPE_ONE, err);

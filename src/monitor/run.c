@@ -131,6 +131,7 @@ static u32 run_flags(const struct run_options *options)
 	       (options->durations && !is_below_valgrind(options) ? HW_RUN_DURATIONS : 0) |
 	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0) |
 	       (options->routines ? HW_RUN_ROUTINES : 0) |
+	       (options->types && !is_below_valgrind(options) ? HW_RUN_TYPES : 0) |
 	       (options->leak_scan && !is_below_valgrind(options) ? HW_RUN_LEAK_SCAN : 0);
 }
 

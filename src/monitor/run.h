@@ -34,6 +34,7 @@ struct run_options {
 	bool alloc_stacks, free_stacks, mmap, lossy, children;
 	bool durations;          /* sample the real calls' durations */
 	bool exact_times;        /* read the counter for every event */
+	bool types;              /* look into new objects for their vtables */
 	bool start_paused;
 	int toggle_signal;       /* pauses and resumes when it is sent to us; 0 = none */
 	const char *toggle_file; /* allocations are recorded while it exists; NULL = none */

@@ -11,6 +11,7 @@
 
 #include "recorder/modules.h"
 #include "recorder/note.h"
+#include "recorder/peek.h"
 #include "recorder/session.h"
 #include "recorder/sys.h"
 
@@ -81,6 +82,7 @@ static void ask_to_be_watched(void)
 static __attribute__((destructor)) void leave(void)
 {
 	hwr_access_leave();
+	hwr_peek_leave();
 	if (is_watchable())
 		ask_to_be_watched();
 }

@@ -34,7 +34,7 @@ HWR_EXPORT void *malloc(size_t size)
 
 static __attribute__((noinline)) void free_carefully(void *p, struct hwr_caller caller)
 {
-	struct hwr_call call = { .caller = caller };
+	struct hwr_call call = { .caller = caller, .ending = (u64)p };
 
 	hwr_call_begin(&call);
 	hwr_call_free(&call, HW_FREE, p);
@@ -99,7 +99,7 @@ static inline void *real_realloc(struct hwr_thread *t, void *old, size_t size, u
 
 static __attribute__((noinline)) void *realloc_carefully(void *old, size_t size, struct hwr_caller caller)
 {
-	struct hwr_call call = { .caller = caller };
+	struct hwr_call call = { .caller = caller, .ending = (u64)old };
 	u64 ticks;
 	void *p;
 

@@ -60,6 +60,10 @@ void hwr_call_begin(struct hwr_call *call)
 	call->t = pick_thread(&call->caller);
 	if (!call->t)
 		return;
+	if (call->t->state & HWR_PEEK) {
+		call->t->busy_sp = call->caller.sp;
+		hwr_peek(call->t, call->ending);
+	}
 	call->suppressed = hwr_suppressed(call->t, &call->caller);
 	if (call->t->state & HWR_TIME_CALL && !call->suppressed) {
 		call->t->state &= ~(u32)HWR_TIME_CALL;
@@ -106,6 +110,9 @@ static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address
 				.flags = t->is_nested ? HW_RECORD_NESTED : 0,
 				.aux = aux,
 			});
+	if (kind == HW_NEW || kind == HW_NEW_ARRAY)
+		hwr_peek_consider(t, &(struct hwr_peek){ address, size, (u32)ticks, context,
+							 kind == HW_NEW_ARRAY, 0, 0 });
 	t->state &= ~(u32)HWR_BUSY;
 }
 

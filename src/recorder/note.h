@@ -9,6 +9,7 @@
 
 #include "recorder/access/access.h"
 #include "recorder/modules.h"
+#include "recorder/peek.h"
 #include "recorder/real.h"
 #include "recorder/ring.h"
 #include "recorder/self.h"
@@ -95,6 +96,9 @@ static inline __attribute__((always_inline)) void hwr_note(struct hwr_thread *t,
 	else
 		hwr_access_begin(address, ticks, caller);
 	hwr_note_put(t, ticks, kind, 0, address, size, context);
+	if (kind == HW_NEW || kind == HW_NEW_ARRAY)
+		hwr_peek_consider(t, &(struct hwr_peek){ address, size, (u32)ticks, context,
+							 kind == HW_NEW_ARRAY, 0, 0 });
 	hwr_note_end(t);
 }
 
@@ -129,6 +133,7 @@ static inline void hwr_note_realloc(struct hwr_thread *t, u64 ticks, void *old, 
 /* One call on the careful path. */
 struct hwr_call {
 	struct hwr_caller caller;
+	u64 ending;           /* set by the hook: block that the call may end, 0 = none */
 	struct hwr_thread *t; /* NULL: forward only */
 	u64 begin_ticks;      /* 0: this call is not timed */
 	u64 outer_sp, outer_pc, outer_ending; /* the suppression that this call is inside of */

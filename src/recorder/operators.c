@@ -158,7 +158,7 @@ static inline void *real_of(u32 form)
 			hwr_real.free(p);                                                          \
 			return;                                                                    \
 		}                                                                                  \
-		call = (struct hwr_call){ .caller = caller };                                      \
+		call = (struct hwr_call){ .caller = caller, .ending = (u64)p };                    \
 		hwr_call_begin(&call);                                                             \
 		hwr_call_free(&call, HW_##kind, p);                                                \
 		if (IS_SIMPLE_DELETE(number) && is_plain()) {                                      \

@@ -96,6 +96,8 @@ static void set_limit(struct hwr_thread *t)
 	t->random = t->random * 6364136223846793005ull + 1442695040888963407ull;
 	if ((hwr_control->flags & HW_RUN_DURATIONS) && t->random >> 61 == 0)
 		t->state |= HWR_TIME_CALL;
+	if (t->peek_count)
+		t->state |= HWR_PEEK;
 	if (t->head - ring_tail(t) > t->mask / 2)
 		hwr_bell();
 }

@@ -13,6 +13,7 @@
 #include "recorder/environment.h"
 #include "recorder/memory.h"
 #include "recorder/modules.h"
+#include "recorder/peek.h"
 #include "recorder/pool/pool.h"
 #include "recorder/real.h"
 #include "recorder/routine/routine.h"
@@ -194,6 +195,7 @@ bool hwr_session_attach(struct hw_control *control)
 	hwr_access_attach();
 	hwr_pools_attach();
 	hwr_routines_attach();
+	hwr_peek_attach();
 	store_release(&control->attached, 1);
 	hwr_token.alive = 1;
 	hwr_session_obey();

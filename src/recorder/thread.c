@@ -3,6 +3,7 @@
  * of thread-exit hooks: those run too early, too late or never. */
 #include "recorder/thread.h"
 
+#include "recorder/peek.h"
 #include "recorder/ring.h"
 #include "recorder/routine/routine.h"
 #include "recorder/stamp.h"
@@ -118,12 +119,15 @@ static struct hwr_thread *open_slot(u32 number)
 	t->pool_sp = t->pool_pending = 0;
 	hwr_routines_reset(t);
 	t->lost = 0;
+	t->peek_count = t->peek_left = 0;
 	t->random = hw_ticks() ^ (u64)t ^ (u64)hwr_slots[number].tid << 32;
 	t->sample_left = -1; /* drawn at the first allocation */
 	t->run_flags = hwr_control->flags;
 	t->mark_word = hwr_stamp_mark_word();
-	if (number > 0) /* order between threads deserves exact stamps */
+	if (number > 0) { /* order between threads deserves exact stamps */
 		store_relaxed(&hwr_stamps_estimated, 0);
+		store_relaxed(&hwr_threads_many, 1);
+	}
 	hwr_ring_open(t, &hwr_slots[number], number, false);
 	hwr_ring_put(t, &(struct hw_record){
 				.ticks = hw_ticks(),

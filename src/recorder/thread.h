@@ -27,6 +27,18 @@ enum { /* hwr_thread.state: the fast path of a hook is for 0 only */
 	HWR_SAMPLING = 8,  /* run with --sample */
 	HWR_TESTING = 16,  /* run with test options */
 	HWR_POOLS = 32,    /* run with --alloc-fn or --free-fn */
+	HWR_PEEK = 64,     /* look into the objects that were made lately, see peek.h */
+};
+
+enum { HWR_PEEKS = 8 };
+
+struct hwr_peek { /* an object to look into */
+	u64 address, size;
+	u32 birth;   /* low half of the ticks */
+	u32 context;
+	u8 array;    /* made by operator new[] */
+	u8 looks;    /* how often it was looked into */
+	u64 found;   /* the word that was told last */
 };
 
 /* The usual time from one event to the next, by the pair of sites; see stamp.h. */
@@ -103,6 +115,9 @@ struct hwr_thread {
 	const u64 *pool_witness; /* in that call's frame: holds its own address while the call lasts */
 	u64 pool_pending;        /* block that it was given to free and that it never gave */
 	struct hwr_routines *routines; /* stacks of routines, see routine/routine.c; NULL = none yet */
+	u32 peek_left;           /* allocations until a context that is known well is looked at again */
+	u32 peek_count;
+	struct hwr_peek peeks[HWR_PEEKS];
 	u64 random;
 	i64 sample_left;         /* bytes until the next sampled allocation */
 	u64 lost;                /* not yet told by a HW_LOST record */

@@ -5,6 +5,7 @@
 
 #include "symbols/debuginfo.h"
 #include "symbols/elfsyms.h"
+#include "symbols/rtti.h"
 #include "symbols/symbolizer.h"
 #include "symbols/type_symbols.h"
 
@@ -13,6 +14,7 @@ struct module {
 	Dwfl_Module *handle;
 	struct elfsyms symbols;
 	struct type_symbols types; /* read when they are first asked for */
+	struct rtti rtti;          /* read when no symbol answers */
 	struct debuginfo debuginfo;
 	bool has_debuginfo;
 	void *vdso; /* copy of the kernel's module, which libelf reads; NULL otherwise */

@@ -244,7 +244,11 @@ int symbolizer_type(struct symbolizer *self, u32 module, u64 address, const char
 		return err_set(err, ERR_MEMORY, "no memory for the types of %s",
 			       entry->description.path);
 	symbol = type_symbols_find(&entry->module.types, address);
-	text = symbol ? type_of_symbol(symbol->name) : NULL;
+	if (!symbol && !entry->module.rtti.read &&
+	    rtti_read(&entry->module.rtti, entry->module.handle) < 0)
+		return err_set(err, ERR_MEMORY, "no memory for the types of %s",
+			       entry->description.path);
+	text = symbol ? type_of_symbol(symbol->name) : rtti_class(&entry->module.rtti, address);
 	*name = names_keep(&self->names, text);
 	free(text);
 	return 0;

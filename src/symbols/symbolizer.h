@@ -61,7 +61,8 @@ int symbolizer_open(struct symbolizer *self, u32 module, struct err *err);
 int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
 		       struct symbolizer_answer *answers, struct err *err);
 
-/* The name of the type whose symbol (type_symbols.h) covers the address, "" if there is none. Owned by the
+/* The name of the type whose symbol (type_symbols.h) covers the address, or whose vtable (rtti.h) is there, "" if
+ * there is none. Owned by the
  * symbolizer. */
 int symbolizer_type(struct symbolizer *self, u32 module, u64 address, const char **name,
 		    struct err *err);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ * Reads classes out of vtables and type_info objects (Itanium C++ ABI).
+ * Runs on the host. Believes nothing that a file says: whatever does not fit is no class. */
+#include "symbols/rtti.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "symbols/demangle.h"
+#include "symbols/type_symbols.h"
+
+enum {
+	NAME_MAX_BYTES = 4096,
+	OFFSET_MAX = 1 << 24, /* from a part of an object to its start */
+};
+
+/* ---- what the loader does --------------------------------------------------------------------- */
+
+static bool is_relative(u32 machine, u64 type)
+{
+	return machine == EM_X86_64 ? type == R_X86_64_RELATIVE : type == R_AARCH64_RELATIVE;
+}
+
+static bool is_address(u32 machine, u64 type)
+{
+	return machine == EM_X86_64 ? type == R_X86_64_64 : type == R_AARCH64_ABS64;
+}
+
+static int add_relocations(struct rtti *self, Elf_Scn *section, const GElf_Shdr *header, u32 machine)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	Elf_Scn *symbols = elf_getscn(self->elf, header->sh_link);
+	Elf_Data *table = symbols ? elf_getdata(symbols, NULL) : NULL;
+	GElf_Shdr table_header;
+	GElf_Rela rela;
+	u64 count = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+
+	if (!symbols || !gelf_getshdr(symbols, &table_header))
+		table = NULL;
+	for (u64 i = 0; data && i < count && i < INT32_MAX && gelf_getrela(data, (int)i, &rela); i++) {
+		u64 type = GELF_R_TYPE(rela.r_info);
+		struct rtti_word word = { rela.r_offset, (u64)rela.r_addend, NULL };
+		GElf_Sym symbol;
+
+		if (!is_relative(machine, type)) {
+			if (!is_address(machine, type) || !table ||
+			    !gelf_getsym(table, (int)GELF_R_SYM(rela.r_info), &symbol))
+				continue;
+			word.value += symbol.st_value;
+			word.symbol = elf_strptr(self->elf, table_header.sh_link, symbol.st_name);
+		}
+		if (!vec_push(self, word))
+			return ERR_MEMORY;
+	}
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct rtti_word *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+int rtti_read(struct rtti *self, Dwfl_Module *module)
+{
+	GElf_Addr bias;
+	GElf_Ehdr header;
+	Elf_Scn *section = NULL;
+
+	self->read = true;
+	self->elf = dwfl_module_getelf(module, &bias);
+	if (!self->elf || !gelf_getehdr(self->elf, &header) ||
+	    gelf_getclass(self->elf) != ELFCLASS64 ||
+	    (header.e_machine != EM_X86_64 && header.e_machine != EM_AARCH64)) {
+		self->elf = NULL;
+		return 0;
+	}
+	while ((section = elf_nextscn(self->elf, section))) {
+		GElf_Shdr shdr;
+
+		if (gelf_getshdr(section, &shdr) && shdr.sh_type == SHT_RELA &&
+		    shdr.sh_flags & SHF_ALLOC &&
+		    add_relocations(self, section, &shdr, header.e_machine))
+			return ERR_MEMORY;
+	}
+	if (self->count)
+		qsort(self->data, self->count, sizeof(*self->data), compare);
+	return 0;
+}
+
+void rtti_release(struct rtti *self)
+{
+	vec_release(self);
+	self->elf = NULL;
+	self->read = false;
+}
+
+/* ---- memory as it would be -------------------------------------------------------------------- */
+
+/* Copies up to `bytes` that the file has for the address; returns how many. */
+static u64 file_bytes(const struct rtti *self, u64 address, void *to, u64 bytes)
+{
+	size_t count = 0;
+
+	if (elf_getphdrnum(self->elf, &count) < 0)
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr segment;
+		Elf_Data *data;
+
+		if (!gelf_getphdr(self->elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+		    address < segment.p_vaddr || address - segment.p_vaddr >= segment.p_filesz)
+			continue;
+		if (bytes > segment.p_filesz - (address - segment.p_vaddr))
+			bytes = segment.p_filesz - (address - segment.p_vaddr);
+		data = elf_getdata_rawchunk(self->elf,
+					    (int64_t)(segment.p_offset + (address - segment.p_vaddr)),
+					    bytes, ELF_T_BYTE);
+		if (!data || !data->d_buf || data->d_size < bytes)
+			return 0;
+		memcpy(to, data->d_buf, bytes);
+		return bytes;
+	}
+	return 0;
+}
+
+/* A word without a relocation of its own is as the file has it (packed relocations leave it there). */
+static bool word_at(const struct rtti *self, u64 address, struct rtti_word *word)
+{
+	const struct rtti_word key = { .at = address };
+	const struct rtti_word *found =
+		self->count ? bsearch(&key, self->data, self->count, sizeof(key), compare) : NULL;
+
+	*word = found ? *found : key;
+	return found || file_bytes(self, address, &word->value, 8) == 8;
+}
+
+static char *class_of_name(const char *prefix, const char *name)
+{
+	struct strbuf text = { 0 };
+	char *class;
+
+	strbuf_addf(&text, "%s%s", prefix, name);
+	class = type_of_symbol(strbuf_text(&text));
+	strbuf_release(&text);
+	return class;
+}
+
+/* Names begin with '*' if they are to be compared by address. */
+static char *class_at(const struct rtti *self, u64 address)
+{
+	char name[NAME_MAX_BYTES];
+	u64 bytes = file_bytes(self, address, name, sizeof(name));
+
+	if (!bytes || !memchr(name, 0, bytes) || !name[0])
+		return NULL;
+	return class_of_name("_ZTS", name + (name[0] == '*'));
+}
+
+char *rtti_class(const struct rtti *self, u64 address)
+{
+	struct rtti_word to_top, info, name;
+
+	if (!self->elf || address % 8 || address < 16 || !word_at(self, address - 16, &to_top) ||
+	    to_top.symbol || to_top.value + OFFSET_MAX > 2 * OFFSET_MAX ||
+	    !word_at(self, address - 8, &info))
+		return NULL;
+	if (info.symbol && strncmp(info.symbol, "_ZTI", 4) == 0)
+		return class_of_name("", info.symbol);
+	if (!info.value || info.value % 8 || !word_at(self, info.value + 8, &name))
+		return NULL;
+	if (name.symbol && strncmp(name.symbol, "_ZTS", 4) == 0)
+		return class_of_name("", name.symbol);
+	return class_at(self, name.value);
+}
