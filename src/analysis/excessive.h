@@ -4,6 +4,7 @@
 #ifndef ANALYSIS_EXCESSIVE_H
 #define ANALYSIS_EXCESSIVE_H
 
+#include "analysis/callgraph.h"
 #include "analysis/kmeans.h"
 #include "analysis/objects.h"
 #include "output/chart.h"
@@ -24,6 +25,7 @@ struct excessive_query {
 	u64 top; /* rows, 0 = all */
 	bool all_paths;
 	const struct wrappers *wrappers;
+	const struct callgraph *routines; /* of the trace's routine events; NULL = it has none */
 	const struct trace_info *info; /* of the file, may be NULL */
 };
 

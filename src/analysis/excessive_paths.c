@@ -5,7 +5,7 @@
 
 #include "analysis/excessive.h"
 
-enum { AT_OBJECT, AT_DEPTH, AT_FUNCTION, AT_FREQUENCY, COLUMNS };
+enum { AT_OBJECT, AT_DEPTH, AT_FUNCTION, AT_FREQUENCY, AT_CALLS, COLUMNS };
 
 static const struct result_column columns[COLUMNS] = {
 	COLUMN("object", "object", VALUE_ID, "number of the object in the table of those found"),
@@ -14,6 +14,8 @@ static const struct result_column columns[COLUMNS] = {
 	       "routine that is on the way"),
 	COLUMN("frequency", NULL, VALUE_COUNT,
 	       "the object's allocations that were made through this call"),
+	COLUMN("calls", "calls", VALUE_COUNT,
+	       "how often its caller called this routine at all, by the routine trace"),
 };
 
 struct edge {
@@ -26,6 +28,7 @@ struct paths {
 	struct result *table;
 	struct map weights; /* object row << 32 | call → units */
 	VEC(u32) shown;     /* by object: its number */
+	struct map calls; /* hash of the names of caller and callee → calls in the routine trace */
 	VEC(struct edge) edges;
 };
 
@@ -60,11 +63,55 @@ static u64 weight_of(const struct paths *self, u64 object, u32 call)
 	return weight ? *weight : 0;
 }
 
+/* Routines of a graph are places and those of a stack may be inlined: they meet in their names. A call
+ * of nobody is that of a routine which no other calls. */
+static u64 pair_hash(const char *caller, const char *callee)
+{
+	u64 hash = 1;
+
+	for (; *caller; caller++)
+		hash = (hash ^ (u8)*caller) * 0x100000001b3ull;
+	for (hash = hash_u64(hash); *callee; callee++)
+		hash = (hash ^ (u8)*callee) * 0x100000001b3ull;
+	return hash_u64(hash);
+}
+
+static int read_calls(struct paths *self)
+{
+	const struct callgraph *graph = self->from->query->routines;
+
+	for (u64 i = 0; graph && i < graph->edges.count; i++) {
+		const struct callgraph_edge *edge = &graph->edges.data[i];
+		u64 *calls = map_at(&self->calls, pair_hash(graph->nodes.data[edge->caller].name,
+							    graph->nodes.data[edge->callee].name));
+
+		if (!calls)
+			return ERR_MEMORY;
+		*calls += edge->calls;
+	}
+	for (u64 i = 0; graph && i < graph->nodes.count; i++) {
+		u64 *calls = map_at(&self->calls, pair_hash("", graph->nodes.data[i].name));
+
+		if (!calls)
+			return ERR_MEMORY;
+		*calls += graph->nodes.data[i].calls;
+	}
+	return 0;
+}
+
+static const char *call_name(const struct paths *self, u32 call)
+{
+	const struct mprof_calls *calls = &self->from->objects.calls;
+
+	return call ? mprof_function(calls, calls->calls.data[call].function)->name : "";
+}
+
 static void add_row(struct paths *self, u64 object, u32 depth, u32 call)
 {
 	const struct object_table *objects = &self->from->objects;
-	const char *name =
-		mprof_function(&objects->calls, objects->calls.calls.data[call].function)->name;
+	const char *name = call_name(self, call),
+		   *caller = call_name(self, objects->calls.calls.data[call].caller);
+	const u64 *calls = map_find(&self->calls, pair_hash(caller, name));
 	u64 count = model_count(objects->source->model, weight_of(self, object, call));
 	struct value *row = result_add_row(self->table);
 	struct strbuf text = {0};
@@ -79,6 +126,8 @@ static void add_row(struct paths *self, u64 object, u32 depth, u32 call)
 	row[AT_FUNCTION] = value_text(result_copy(self->table, name));
 	row[AT_FUNCTION].shown = result_copy(self->table, strbuf_text(&text));
 	row[AT_FREQUENCY] = value_number(count);
+	if (calls)
+		row[AT_CALLS] = value_number(*calls);
 	strbuf_release(&text);
 }
 
@@ -175,16 +224,17 @@ struct result *excessive_paths(const struct excessive *from)
 	self.table->grid = true;
 	self.table->rule_by = AT_OBJECT + 1;
 	self.table->empty = "no object was found";
-	result_set_columns(self.table, columns, COLUMNS);
+	result_set_columns(self.table, columns, from->query->routines ? COLUMNS : AT_CALLS);
 	if (!vec_extend(&self.shown, from->objects.rows.count))
 		self.table->failed = true;
 	for (; found < from->found.count && !self.table->failed && found < limit; found++)
 		self.shown.data[from->rows.data[from->found.data[found]].object] = (u32)found + 1;
-	if (found && (count_chunks(&self) < 0 || sort_edges(&self) < 0))
+	if (found && (read_calls(&self) < 0 || count_chunks(&self) < 0 || sort_edges(&self) < 0))
 		self.table->failed = true;
 	for (u32 object = 1; object <= found && !self.table->failed; object++)
 		add_tree(&self, object, from->query->all_paths);
 	map_release(&self.weights);
+	map_release(&self.calls);
 	vec_release(&self.edges);
 	vec_release(&self.shown);
 	return self.table;

@@ -434,7 +434,7 @@ static void add_iqr(struct result *result, const struct excessive *self)
 
 static void add_totals(struct result *result, const struct excessive *self, const struct cost *cost)
 {
-	add_number(result, "found", NULL, VALUE_BOOL, value_number(self->found.count > 0),
+	add_number(result, "excessive", NULL, VALUE_BOOL, value_number(self->found.count > 0),
 		   "a method found an object");
 	add_number(result, "rule", "rule", VALUE_TEXT,
 		   value_text(self->query->paper ? "paper" : "robust"), "what decided");

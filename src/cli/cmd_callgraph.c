@@ -48,21 +48,6 @@ struct show {
 	struct callgraph graph;
 };
 
-/* The trace is read once more, for what the model does not keep. */
-static int read_routines(struct show *self, struct err *err)
-{
-	struct trace_read_options how = {.image = (int)loaded_image(&self->trace)};
-	struct stream_sink sink = routine_graph_sink(&self->routines);
-	struct trace_reader *reader = trace_open(self->trace.path, err);
-	int status;
-
-	if (!reader)
-		return err->code;
-	status = trace_info(reader)->images ? trace_read(reader, &how, &sink, err) : 0;
-	trace_close(reader);
-	return status < 0 ? status : routine_graph_finish(&self->routines, err);
-}
-
 static int make_of_stacks(struct show *self, struct err *err)
 {
 	struct stack_source source = loaded_stacks(&self->trace, self->format, 0);
@@ -84,7 +69,7 @@ static int make(struct show *self, struct err *err)
 	if (is_word("stacks", self->args->from))
 		return make_of_stacks(self, err);
 	if (self->trace.info.routines)
-		status = read_routines(self, err);
+		status = loaded_routines(&self->trace, &self->routines, err);
 	if (status < 0)
 		return status;
 	if (self->routines.counts.enters || self->routines.counts.leaves)

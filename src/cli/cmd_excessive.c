@@ -106,16 +106,40 @@ static int draw(const struct judge *self, const struct excessive *found, struct 
 	return status;
 }
 
+/* Paths then say how often a routine was called at all, not only to allocate. */
+static int read_routines(struct judge *self, struct callgraph *graph, struct err *err)
+{
+	struct routine_graph *routines;
+	int status;
+
+	self->query.routines = NULL;
+	if (!self->trace.info.routines)
+		return 0;
+	routines = calloc(1, sizeof *routines);
+	if (!routines)
+		return err_set(err, ERR_MEMORY, "out of memory for routines");
+	status = loaded_routines(&self->trace, routines, err);
+	if (status == 0)
+		status = callgraph_of_routines(graph, routines, &self->trace.symbols, err);
+	if (status == 0 && graph->edges.count)
+		self->query.routines = graph;
+	routine_graph_release(routines);
+	free(routines);
+	return status;
+}
+
 static int print_found(struct judge *self, struct err *err)
 {
 	struct stack_source source = loaded_stacks(&self->trace, self->format, 0);
 	struct excessive found = {0};
+	struct callgraph graph = {0};
 	struct result *result = NULL;
-	int status;
+	int status = read_routines(self, &graph, err);
 
 	source.fold = false;
 	self->query.info = &self->trace.info;
-	status = excessive_find(&found, &source, &self->query, err);
+	if (status == 0)
+		status = excessive_find(&found, &source, &self->query, err);
 	if (status == 0) {
 		result = self->args->data ? excessive_data(&found, err)
 					  : excessive_result(&found, err);
@@ -127,6 +151,7 @@ static int print_found(struct judge *self, struct err *err)
 	}
 	result_free(result);
 	excessive_release(&found);
+	callgraph_release(&graph);
 	return status;
 }
 

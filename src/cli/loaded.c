@@ -110,6 +110,20 @@ u32 loaded_image(const struct loaded *self)
 	return self->info.images ? (u32)self->info.images - 1 : 0;
 }
 
+int loaded_routines(const struct loaded *self, struct routine_graph *graph, struct err *err)
+{
+	struct trace_read_options how = {.image = (int)loaded_image(self)};
+	struct stream_sink sink = routine_graph_sink(graph);
+	struct trace_reader *reader = trace_open(self->path, err);
+	int status;
+
+	if (!reader)
+		return err->code;
+	status = trace_info(reader)->images ? trace_read(reader, &how, &sink, err) : 0;
+	trace_close(reader);
+	return status < 0 ? status : routine_graph_finish(graph, err);
+}
+
 static u32 depth_shown(enum format format, u64 depth)
 {
 	if (depth != NOT_GIVEN)

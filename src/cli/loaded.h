@@ -3,6 +3,7 @@
 #ifndef CLI_LOADED_H
 #define CLI_LOADED_H
 
+#include "analysis/routine_graph.h"
 #include "analysis/stacks.h"
 #include "cli/command.h"
 #include "cli/print.h"
@@ -27,6 +28,10 @@ void loaded_release(struct loaded *self);
 
 /* Number of the image in the file. */
 u32 loaded_image(const struct loaded *self);
+
+/* Reads the trace once more, for the routines that the model does not keep. The graph is all zero, and
+ * released by the caller also after a failure. */
+int loaded_routines(const struct loaded *self, struct routine_graph *graph, struct err *err);
 
 /* How stacks are shown: depth as the user gave it (0 = all), or NOT_GIVEN. */
 struct stack_source loaded_stacks(const struct loaded *self, enum format format, u64 depth);

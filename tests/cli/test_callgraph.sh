@@ -74,6 +74,35 @@ equal "routines in info" "$("$HEAPWISE" info --format json "$trace" | jq -r '.im
 equal "routines in dump" "$(grep -cE '^# (enter|leave) ' "$work/dump")" 16
 says "$work/dump" '^# enter 0 tid 0 address 0x[0-9a-f]+ return 0x0 routine main$'
 
+# ---- Listing 2 in a text is found, with the calls of the routine trace on its path ----
+
+awk 'function pair(name, number, size, life) {
+	printf "0 %d start %s\n0 90 start malloc %d\n0 90 exit malloc %x %d\n", number, name, size, 4096 + number * 4096, time += 1000
+	printf "0 91 start free %x\n0 91 exit free %d\n0 %d exit %s\n", 4096 + number * 4096, time += life, number, name
+}
+BEGIN {
+	print "0 1 start main"
+	for (i = 0; i < 6; i++)
+		for (t = 0; t < 20; t++) {
+			if (t == 3) print "0 30 start make_foo\n0 30 exit make_foo"
+			pair("load" i, 10 + i, 100 + i, 3000000 + 100000 * i)
+		}
+	print "0 2 start loop"
+	for (i = 0; i < 5000; i++) pair("make_foo", 30, 40, 300)
+	print "0 2 exit loop\n0 1 exit main"
+}' >"$work/listing2.txt"
+"$HEAPWISE" import-emad "$work/listing2.txt" -o "$work/listing2.hwt" 2>"$work/errors" || fail "cannot import Listing 2: $(cat "$work/errors")"
+"$HEAPWISE" excessive --format json "$work/listing2.hwt" >"$work/found.json" 2>"$work/errors"
+equal "status of excessive" "$?" 0
+equal "found in a text" "$(jq -c '[.found[] | [.caller, .size_bytes, .destroyer, .frequency, .life_ns, .found_by]]' "$work/found.json")" \
+	'[["make_foo",40,"make_foo",5000,300,"both"]]'
+equal "path with calls" "$(jq -c '[.paths[] | [.routine, .frequency, .calls]]' "$work/found.json")" \
+	'[["main",5000,1],["loop",5000,1],["make_foo",5000,5000]]'
+# Without the loop the same program is not excessive.
+grep -v ' 30 \| 2 ' "$work/listing2.txt" | awk '/90|91/ && !inside {next} / start load/ {inside = 1} {print} / exit load/ {inside = 0}' >"$work/calm.txt"
+"$HEAPWISE" import-emad "$work/calm.txt" -o "$work/calm.hwt" 2>/dev/null
+equal "found without the loop" "$("$HEAPWISE" excessive --format json "$work/calm.hwt" | jq -c '[.excessive, .freed_objects]')" '[false,6]'
+
 # ---- what does not fit ----
 
 while IFS='|' read -r text sentence; do

@@ -36,9 +36,16 @@ pool | long)
 	says text "^No excessive allocation"
 	;;
 rare)
+	# Section 4.6: the ratio alone is fooled; what it found costs nothing and is set aside.
 	equal "found by clusters" "$by_kmeans" '[]'
-	equal "found by ratios" "$by_iqr" '["make_foo(int)"]'
-	equal "frequency" "$(jq '.found[0].frequency' json)" 60
+	equal "found by ratios" "$by_iqr" '[]'
+	equal "set aside" "$(jq -c '[.set_aside[] | [.caller, .frequency, .set_aside, .reason]]' json)" '[["make_foo(int)",60,"iqr","cheap"]]'
+	says text "1 object was found and set aside|Set aside"
+	"$HEAPWISE" excessive --rule paper --format json trace >paper
+	equal "found by the paper's rule" "$(jq -c '[.rule, .found[] | if type == "string" then . else [.found_by, .caller, .frequency] end]' paper)" \
+		'["paper",["iqr","make_foo(int)",60]]'
+	# Without a floor the robust rule finds it, too.
+	equal "found without a floor" "$("$HEAPWISE" excessive --floor 0 --format json trace | jq -c '[.rule, .found[0].frequency]')" '["robust",60]'
 	;;
 alone)
 	equal "judged" "$(jq .judged json)" false
