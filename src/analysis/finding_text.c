@@ -6,6 +6,7 @@
 
 #include "analysis/findings.h"
 #include "analysis/summary.h"
+#include "analysis/types.h"
 #include "base/bytemap.h"
 #include "base/units.h"
 
@@ -277,6 +278,7 @@ const char *finding_where(const struct finding *finding, const struct stack_sour
 			  struct result *result)
 {
 	struct finding_place place = finding_place(source, finding->frame);
+	const char *type = stack_type(source, finding->frame);
 	struct strbuf text = {0};
 
 	put_frame(&text, &place.own);
@@ -284,6 +286,8 @@ const char *finding_where(const struct finding *finding, const struct stack_sour
 		strbuf_add(&text, ", called by ");
 		put_frame(&text, &place.caller);
 	}
+	if (type)
+		strbuf_addf(&text, ": %s", type);
 	return taken(&text, result);
 }
 
@@ -305,6 +309,7 @@ enum {
 	AT_FUNCTION,
 	AT_FILE,
 	AT_LINE,
+	AT_TYPE,
 	AT_WHERE,
 	AT_TEXT,
 	AT_STACK,
@@ -331,6 +336,7 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_FUNCTION] = COLUMN("function", NULL, VALUE_TEXT, "innermost function of the program"),
 	[AT_FILE] = COLUMN("file", NULL, VALUE_TEXT, "its source file"),
 	[AT_LINE] = COLUMN("line", NULL, VALUE_ID, "its line"),
+	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of what is allocated, if it is known"),
 	[AT_WHERE] = {.name = "where",
 		      .label = "where",
 		      .type = VALUE_TEXT,
@@ -348,6 +354,7 @@ static void fill_place(const struct finding *finding, const struct stack_source 
 		       struct value *row, struct result *table)
 {
 	struct finding_place place = finding_place(source, finding->frame);
+	const char *type = stack_type(source, finding->frame);
 
 	if (*place.own.function)
 		row[AT_FUNCTION] = value_text(result_copy(table, place.own.function));
@@ -355,6 +362,7 @@ static void fill_place(const struct finding *finding, const struct stack_source 
 		row[AT_FILE] = value_text(result_copy(table, place.own.file));
 	if (place.own.line)
 		row[AT_LINE] = value_number(place.own.line);
+	row[AT_TYPE] = value_text(type ? result_copy(table, type) : NULL);
 	row[AT_WHERE] = value_text(finding_where(finding, source, table));
 }
 

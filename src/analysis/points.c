@@ -7,6 +7,7 @@
 
 #include "analysis/group.h"
 #include "analysis/temporary.h"
+#include "analysis/types.h"
 #include "base/units.h"
 
 enum column {
@@ -27,6 +28,7 @@ enum column {
 	AT_TEMPORARY_BYTES,
 	AT_OWN_PEAK_NS,
 	AT_DEPTH,
+	AT_TYPE,
 	AT_STACK,
 	COLUMNS
 };
@@ -58,6 +60,7 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_OWN_PEAK_NS] = COLUMN("peak_time_ns", NULL, VALUE_NS, "when the point's own peak was"),
 	[AT_DEPTH] = COLUMN("depth", NULL, VALUE_COUNT,
 			    "frames of the recorded stack, inlined ones not counted"),
+	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of what is allocated, if it is known"),
 	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
 };
 
@@ -199,6 +202,14 @@ static void set_columns(struct result *table, enum column first, enum column *or
 		result_set_columns(table, &columns[order[i]], 1);
 }
 
+static const char *type_copy(const struct stack_source *source, struct frame_id frame,
+			     struct result *table)
+{
+	const char *type = stack_type(source, frame);
+
+	return type ? result_copy(table, type) : NULL;
+}
+
 static void add_rows(struct result *table, const struct stack_source *source,
 		     const struct ranked *ranked, u64 top, u64 whole, const enum column *order)
 {
@@ -208,6 +219,8 @@ static void add_rows(struct result *table, const struct stack_source *source,
 		struct value values[COLUMNS], *row;
 
 		fill_row(values, model, &ranked[i], whole);
+		values[AT_TYPE] = value_text(
+			type_copy(source, model->points.data[ranked[i].point].frame, table));
 		values[AT_STACK] = value_stack(
 			stack_of(source, model->points.data[ranked[i].point].frame, table));
 		row = result_add_row(table);

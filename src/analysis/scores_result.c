@@ -6,6 +6,7 @@
 #include "analysis/inferences.h"
 #include "analysis/scores.h"
 #include "analysis/summary.h"
+#include "analysis/types.h"
 #include "base/bytemap.h"
 #include "base/units.h"
 
@@ -104,6 +105,7 @@ enum {
 	AT_UNTOUCHED_AT,
 	AT_GROUPS,
 	AT_POINT,
+	AT_TYPE,
 	AT_INFERENCES,
 	AT_STACK,
 	COLUMNS
@@ -138,6 +140,7 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_GROUPS] = COLUMN("groups", NULL, VALUE_COUNT,
 			     "groups of chunks that were allocated close together"),
 	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the allocation point"),
+	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of what is allocated, if it is known"),
 	[AT_INFERENCES] = {.name = "inferences",
 			   .label = "inferences",
 			   .type = VALUE_TEXT,
@@ -211,6 +214,7 @@ static void fill_point(const struct scores_work *self, u32 point, struct value *
 	struct score_set scores = scores_of(known);
 	u32 step = severity_step(&scores);
 	bool measured = known->measured.chunks != 0;
+	const char *type;
 
 	row[AT_STEP] = step ? value_number(step) : value_unknown();
 	row[AT_LIFETIME] = score_value(&scores, SCORE_LIFETIME);
@@ -225,6 +229,8 @@ static void fill_point(const struct scores_work *self, u32 point, struct value *
 	fill_map(model_point_map(model, (struct point_id){point}), row, table);
 	row[AT_GROUPS] = value_number(known->groups);
 	row[AT_POINT] = value_number(point);
+	type = stack_type(self->source, model->points.data[point].frame);
+	row[AT_TYPE] = value_text(type ? result_copy(table, type) : NULL);
 	row[AT_INFERENCES] = value_text(inference_words(self, point, table));
 	row[AT_STACK] = value_stack(stack_of(self->source, model->points.data[point].frame, table));
 }

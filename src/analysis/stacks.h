@@ -7,11 +7,14 @@
 #include "output/result.h"
 #include "trace/symtab.h"
 
+struct type_answer; /* analysis/types.h */
+
 struct stack_source {
 	const struct model *model;
 	const struct symbol_table *symbols; /* may be NULL: no names */
 	u32 image;                          /* the image's own number, by which symbols are kept */
 	u32 depth;                          /* frames to show, 0 = all */
+	const struct type_answer *types;    /* by point; NULL = not asked for */
 	bool fold; /* of neighbouring frames of the standard library show the outermost only */
 };
 

@@ -185,30 +185,67 @@ static bool same_type(const struct type_answer *a, const struct type_answer *b)
 	return a->name == b->name || (a->name && b->name && strcmp(a->name, b->name) == 0);
 }
 
-void type_of_points(struct type_cascade *self, struct type_answer *types)
+/* One more chunk of a point: origin TYPE_ORIGINS says that they differ. */
+static void add_answer(struct type_answer *type, const struct type_answer *answer)
+{
+	if (!answer->confidence || type->origin == TYPE_ORIGINS)
+		return;
+	if (!type->confidence)
+		*type = *answer;
+	else if (!same_type(type, answer))
+		type->origin = TYPE_ORIGINS;
+	else if (answer->confidence < type->confidence)
+		type->confidence = answer->confidence;
+}
+
+static bool is_told(const struct model *model)
+{
+	return model->type_table.chunks[0] || model->type_table.chunks[1];
+}
+
+/* Without guesses a point's stack tells as much as its chunks do, but for what was told of them. */
+static void ask_points(struct type_cascade *self, struct type_answer *types)
 {
 	const struct model *model = self->query.source->model;
 
-	for (u64 chunk = 0; chunk < model->chunks.count; chunk++) {
+	for (u32 i = 0; i < model->points.count; i++)
+		if (!types[i].confidence)
+			types[i] = ask_place(self, i, 0);
+}
+
+void type_of_points(struct type_cascade *self, struct type_answer *types)
+{
+	const struct model *model = self->query.source->model;
+	bool by_chunk = self->query.guess || is_told(model);
+
+	for (u64 chunk = 0; by_chunk && chunk < model->chunks.count; chunk++) {
 		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
-		struct type_answer answer, *type;
+		struct type_answer answer = {0};
 
 		if (!page || page->end[chunk % CHUNK_PAGE] == CHUNK_ABSENT)
 			continue;
-		type = &types[model_point_of(model, page->alloc_context[chunk % CHUNK_PAGE]).index];
-		if (type->origin == TYPE_ORIGINS) /* they differ */
-			continue;
-		answer = type_of_chunk(self, chunk);
-		if (answer.confidence && !type->confidence)
-			*type = answer;
-		else if (answer.confidence && !same_type(type, &answer))
-			type->origin = TYPE_ORIGINS;
-		else if (answer.confidence && answer.confidence < type->confidence)
-			type->confidence = answer.confidence;
+		if (self->query.guess)
+			answer = type_of_chunk(self, chunk);
+		else
+			told_type(self, chunk, &answer);
+		add_answer(&types[model_point_of(model, page->alloc_context[chunk % CHUNK_PAGE]).index],
+			   &answer);
 	}
+	if (!self->query.guess)
+		ask_points(self, types);
 	for (u64 i = 0; i < model->points.count; i++)
 		if (types[i].origin == TYPE_ORIGINS)
 			types[i] = (struct type_answer){0};
+}
+
+const char *stack_type(const struct stack_source *source, struct frame_id frame)
+{
+	const struct model *model = source->model;
+	u32 point = frame.index < model->frame_points.count ? model->frame_points.data[frame.index] : 0;
+
+	return source->types && point && source->types[point - 1].confidence > TYPE_GUESS
+		       ? source->types[point - 1].name
+		       : NULL;
 }
 
 /* ---- life ---- */

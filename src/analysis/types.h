@@ -69,6 +69,9 @@ void type_of_points(struct type_cascade *self, struct type_answer *types);
 /* Bytes of a type by the name in an answer, 0 = unknown. Needs a query with `guess`. */
 u64 type_size(const struct type_cascade *self, const char *name);
 
+/* The type of the point that allocates with this stack, by source->types; NULL = unknown. */
+const char *stack_type(const struct stack_source *source, struct frame_id frame);
+
 const char *type_origin_name(u8 origin);         /* "declared", "vtable", "frame" … */
 const char *type_confidence_name(u8 confidence); /* "exact", "likely", "guess", "unknown" */
 

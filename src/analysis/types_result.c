@@ -436,9 +436,9 @@ static void add_summary(const struct work *self, struct result *result)
 	for (u32 i = 0; i < TYPE_ORIGINS; i++)
 		add_origin(self, result, i);
 	result_add_field(result, guess, value_real(units_share(self->guess_bytes, self->bytes)));
-	result_add_field(result, (struct result_column)COLUMN("bytes", NULL, VALUE_BYTES, "all bytes"),
+	result_add_field(result, (struct result_column)COLUMN("total_bytes", NULL, VALUE_BYTES, "all bytes"),
 			 value_number(self->bytes));
-	result_add_field(result, (struct result_column)COLUMN("chunks", NULL, VALUE_COUNT, "all chunks"),
+	result_add_field(result, (struct result_column)COLUMN("total_chunks", NULL, VALUE_COUNT, "all chunks"),
 			 value_number(model_count(self->model, self->chunks)));
 }
 

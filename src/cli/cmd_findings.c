@@ -53,13 +53,15 @@ static struct result *build(struct view *view, struct err *err)
 	u64 depth = self->args->depth == NOT_GIVEN && view->format == FORMAT_TEXT
 			    ? DEPTH_TEXT
 			    : self->args->depth;
-	struct stack_source source = loaded_stacks(&view->trace, view->format, depth);
+	struct stack_source source;
 	struct findings_query query = {.thresholds = self->args->thresholds,
 				       .min_share = self->args->min_share};
 	struct findings_show show = {.top = self->args->top, .stacks = true};
 	struct findings findings = {0};
 	struct result *result = NULL;
 
+	loaded_add_types(&view->trace);
+	source = loaded_stacks(&view->trace, view->format, depth);
 	if (findings_make(&findings, &source, &view->trace.info, &query, err) == 0)
 		result = findings_report(&findings, &source, &view->trace.info, &show, err);
 	findings_release(&findings);

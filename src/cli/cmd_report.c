@@ -111,6 +111,7 @@ static struct result *build(struct view *view, struct err *err)
 
 	if (!report)
 		return NULL;
+	loaded_add_types(&view->trace);
 	if (add_findings(self, report, err) < 0) {
 		result_free(report);
 		return NULL;

@@ -48,13 +48,15 @@ struct scores {
 static struct result *build(struct view *view, struct err *err)
 {
 	const struct scores *self = (const struct scores *)view;
-	struct stack_source source = loaded_stacks(&view->trace, view->format, self->args->depth);
+	struct stack_source source;
 	struct scores_query query = {.by = self->by,
 				     .top = self->args->top,
 				     .all_inferences = self->args->all,
 				     .thresholds = self->args->thresholds,
 				     .info = &view->trace.info};
 
+	loaded_add_types(&view->trace);
+	source = loaded_stacks(&view->trace, view->format, self->args->depth);
 	return analyse_scores(&source, &query, err);
 }
 

@@ -98,6 +98,9 @@ int loaded_read(struct loaded *self, struct err *err)
 
 void loaded_release(struct loaded *self)
 {
+	type_cascade_release(&self->types);
+	free(self->point_types);
+	self->point_types = NULL;
 	symbol_table_release(&self->symbols);
 	model_free(self->model);
 	self->model = NULL;
@@ -136,8 +139,23 @@ struct stack_source loaded_stacks(const struct loaded *self, enum format format,
 	return (struct stack_source){.model = self->model,
 				     .symbols = &self->symbols,
 				     .image = self->model->image.number,
+				     .types = self->point_types,
 				     .depth = depth_shown(format, depth),
 				     .fold = format == FORMAT_TEXT && depth != 0};
+}
+
+void loaded_add_types(struct loaded *self)
+{
+	struct stack_source stacks = loaded_stacks(self, FORMAT_TEXT, NOT_GIVEN);
+	struct type_query query = {.source = &stacks};
+	struct err err = {0};
+
+	if (self->point_types || type_cascade_init(&self->types, &query, &err) < 0)
+		return;
+	self->point_types = calloc(self->model->points.count + 1, sizeof *self->point_types);
+	if (self->point_types)
+		type_of_points(&self->types, self->point_types);
+	self->types.query.source = NULL;
 }
 
 static int print_plain(struct view *self, struct result *result)

@@ -5,6 +5,7 @@
 
 #include "analysis/routine_graph.h"
 #include "analysis/stacks.h"
+#include "analysis/types.h"
 #include "cli/command.h"
 #include "cli/print.h"
 #include "model/model.h"
@@ -19,6 +20,8 @@ struct loaded {                        /* the first four are the caller's, the o
 	struct model *model;
 	struct trace_info info;
 	struct symbol_table symbols;
+	struct type_cascade types;
+	struct type_answer *point_types; /* by point; NULL = not asked for */
 };
 
 /* Reads the trace. Names that it does not have are looked up first and kept in it, if it can be
@@ -35,6 +38,10 @@ int loaded_routines(const struct loaded *self, struct routine_graph *graph, stru
 
 /* How stacks are shown: depth as the user gave it (0 = all), or NOT_GIVEN. */
 struct stack_source loaded_stacks(const struct loaded *self, enum format format, u64 depth);
+
+/* Finds the types of allocation points, as far as they are more than guesses, for loaded_stacks to give on.
+ * Without memory there are none. */
+void loaded_add_types(struct loaded *self);
 
 /* A command that makes one result of each trace and prints it. The commands put it first in what
  * they keep for a run, so that a function which gets the view has the rest, too. */

@@ -91,7 +91,7 @@ case_debug()
 	"$HEAPWISE" types --chunks --top 0 --format json "$trace" >"$work/json" 2>>"$work/stderr" ||
 		fail "types fails: $(cat "$work/stderr")"
 	for least in guess likely; do
-		jq -r --arg least "$least" '.parts[]?, .chunks? | select(type == "object") | .rows[]? |
+		jq -r --arg least "$least" '.chunks[] |
 			select(.kept and (.confidence != "guess" or $least == "guess") and .type) |
 			[.address, .address + .size, .count, .type] | @tsv' "$work/json" >"$work/types"
 		compare "$work/truth" "$work/types" >"$work/compared.$least"
@@ -120,7 +120,7 @@ case_fields()
 	says "$work/fields" '^12,20,radius,int'
 	"$HEAPWISE" types --fields NoSuchType "$work/trace.hwt" >"$work/fields" 2>&1
 	equal "status for no such type" $? 2
-	"$HEAPWISE" types --fold --top 0 "$work/trace.hwt" >"$work/fields" 2>&1
+	"$HEAPWISE" types --fold --top 0 --format csv "$work/trace.hwt" >"$work/fields" 2>&1
 	says "$work/fields" 'std::unordered_map<\*> node'
 	says "$work/fields" 'Table<\*>'
 }
