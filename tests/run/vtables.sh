@@ -49,19 +49,20 @@ case_shapes()
 }
 
 # No chunk gets the class of another that was, or will be, at its address.
+# check_sizes CLASSES
 check_sizes()
 {
 	classes "$work/t.hwt" >"$work/classes"
 	awk -F'\t' '$4 ~ /^Item</ && $4 != "Item<" $3 ">" || $4 == "Root" { print }' "$work/classes" >"$work/wrong"
 	[ ! -s "$work/wrong" ] || { fail "classes of other chunks:"; head -5 "$work/wrong"; }
-	equal "classes" "$(cut -f4 "$work/classes" | grep '^Item<' | sort -u | wc -l)" 4
+	at_least "number of classes" "$(cut -f4 "$work/classes" | grep '^Item<' | sort -u | wc -l)" "$1"
 }
 
 case_threads()
 {
 	build "$work/threads" "$source/tests/targets/vtables_threads.cpp" "$@"
-	"$HEAPWISE" run -q -o "$work/t.hwt" "$work/threads" 4 20000 || fail "the program failed"
-	check_sizes
+	"$HEAPWISE" run -q -o "$work/t.hwt" "$work/threads" 4 40000 || fail "the program failed"
+	check_sizes 3
 }
 
 case_preempted()
@@ -69,14 +70,14 @@ case_preempted()
 	build "$work/threads" "$source/tests/targets/vtables_threads.cpp" "$@"
 	"$HEAPWISE" run -q --test-preempt --ring-records 1024 -o "$work/t.hwt" "$work/threads" 4 5000 ||
 		fail "the program failed"
-	check_sizes
+	check_sizes 1
 }
 
 case_one_thread()
 {
 	build "$work/threads" "$source/tests/targets/vtables_threads.cpp" "$@"
 	"$HEAPWISE" run -q -o "$work/t.hwt" "$work/threads" 0 20000 || fail "the program failed"
-	check_sizes
+	check_sizes 4
 }
 
 # A program that ends at once, without another call of the allocator; and one that does not want it.
