@@ -180,7 +180,7 @@ static bool read_self_type(struct parsing *self)
 		return false;
 	for (as = p; as && as < behind - 1;) {
 		as = name_find_outside(as, behind - 1, " ");
-		if (!as || is_word_at(as + 1, p, behind - 1, "as"))
+		if (!as || as == behind - 1 || is_word_at(as + 1, p, behind - 1, "as"))
 			break;
 		as++;
 	}

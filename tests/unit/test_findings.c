@@ -335,8 +335,8 @@ TEST(headers,
 	begin(&found);
 	found.frames[0] =
 		(struct symbol_frame){"allocate", "/usr/bin/../include/c++/12/bits/new_allocator.h",
-				      137, true};
-	found.frames[1] = (struct symbol_frame){"fill", "/src/include/c++/own.h", 7, true};
+				      137, true, 0};
+	found.frames[1] = (struct symbol_frame){"fill", "/src/include/c++/own.h", 7, true, 0};
 	tell_context(&found.feed, 5, 3, pc_of(PROGRAM_BASE, 1)); /* allocate, called by gamma */
 	tell_context(&found.feed, 6, 4, pc_of(PROGRAM_BASE, 1)); /* allocate, called by delta */
 	lives(&found, 5, 200, 0, 1, 200);
@@ -422,7 +422,7 @@ TEST(plain, "where a library is not instrumented, what was not seen is inferred 
 
 TEST(unseen, "what a library without instrumentation allocates for itself is not called unused")
 {
-	static const struct symbol_frame duplicate = {"__strdup", "", 0, false};
+	static const struct symbol_frame duplicate = {"__strdup", "", 0, false, 0};
 	static const struct {
 		u32 context;
 		const char *where; /* NULL = no finding */
