@@ -14,6 +14,7 @@ endif()
 heapwise_run(events-malloc-family events all family)
 heapwise_run(events-new-delete events all newdelete)
 heapwise_run(events-before-and-after-main events own lifecycle)
+heapwise_run(durations durations)
 
 foreach(program sqlite3 jq containers)
 	heapwise_run(valgrind-${program} valgrind ${program})

@@ -9,6 +9,9 @@
 #include "analysis/statistics.h"
 
 static const double LIFE_FLOOR_MS = 1e-6; /* 1 ns: a life of 0 has no logarithm, and no ratio */
+static const double EQUAL_LIVES = 1;      /* pooled deviations that means must differ by */
+static const double FAR_APART = 999;      /* of clusters that do not spread at all */
+static const double EXTREME_MU = 3;       /* Tukey's outer fence */
 
 /* ---- the data set ---- */
 
@@ -39,6 +42,47 @@ static int collect(struct excessive *self)
 		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, by_ratio);
 	self->enough = self->rows.count >= EXCESSIVE_MIN_OBJECTS;
 	return 0;
+}
+
+/* ---- what matters ---- */
+
+struct weight {
+	double allocations, allocator_ns;
+};
+
+static void weigh(const struct excessive *self, const struct excessive_row *row,
+		  struct weight *weight)
+{
+	weight->allocations += row->frequency;
+	weight->allocator_ns +=
+		row->frequency * excessive_pair_ns(self, &self->objects.rows.data[row->object]);
+}
+
+static double share_of_all(const struct excessive *self, double allocations)
+{
+	const struct model *model = self->objects.source->model;
+	u64 all = model_count(model, model->totals.allocations);
+
+	return all ? allocations / (double)all : 0;
+}
+
+/* It is an anti-pattern of performance: what costs nothing is none. Where durations were not sampled
+ * the number has to do. */
+static bool matters(const struct excessive *self, const struct weight *weight)
+{
+	u64 run_ns = model_duration_ns(self->objects.source->model);
+
+	if (self->query->paper)
+		return true;
+	if (weight->allocator_ns > 0 && run_ns)
+		return weight->allocator_ns / (double)run_ns >= self->query->floor;
+	return share_of_all(self, weight->allocations) >= self->query->floor;
+}
+
+/* A high ratio may be that of a short life alone (section 4.6 of the paper). */
+static bool is_rare(const struct excessive *self, const struct excessive_row *row)
+{
+	return !self->query->paper && share_of_all(self, row->frequency) < self->query->floor;
 }
 
 /* ---- clusters ---- */
@@ -119,17 +163,73 @@ static void number_clusters(struct excessive *self, u8 *cluster_of)
 	cluster_means(self, cluster_of);
 }
 
-/* The paper's rule: the cluster of the highest mean frequency, if its mean life is the lowest. */
+static double life_feature(const struct excessive *self, double life_ms)
+{
+	return self->query->raw ? life_ms : log(life_ms);
+}
+
+/* How far the mean lives are from that of the most frequent cluster, for the spread within both. */
+static void spread_clusters(struct excessive *self)
+{
+	double squares[KMEANS_MAX] = {0}, first = life_feature(self, self->mean_life_ms[0]);
+
+	for (u64 i = 0; i < self->rows.count; i++) {
+		const struct excessive_row *row = &self->rows.data[i];
+		double off = life_feature(self, row->life_ms) -
+			     life_feature(self, self->mean_life_ms[row->cluster]);
+
+		squares[row->cluster] += off * off;
+	}
+	for (u32 c = 1; c < self->clusters.k; c++) {
+		double freedom =
+			       (double)(self->clusters.members[0] + self->clusters.members[c]) - 2,
+		       variance = freedom > 0 ? (squares[0] + squares[c]) / freedom : 0,
+		       apart = life_feature(self, self->mean_life_ms[c]) - first;
+
+		if (apart != 0)
+			apart = variance > 0 ? apart / sqrt(variance) : apart * INFINITY;
+		self->apart[c] = fmax(-FAR_APART, fmin(apart, FAR_APART));
+	}
+}
+
+/* The cluster of the highest mean frequency, if its mean life is the lowest. By the paper's rule that is
+ * a matter of the means alone; else another is lower only if it is by more than the spread, and one
+ * must be higher by as much, or nothing says that this one is short-lived. */
+static bool first_is_guilty(const struct excessive *self)
+{
+	bool lowest = true, higher = false;
+
+	for (u32 c = 1; c < self->clusters.k; c++) {
+		if (self->mean_frequency[c] >= self->mean_frequency[0])
+			return false;
+		if (self->query->paper)
+			lowest &= self->mean_life_ms[c] > self->mean_life_ms[0];
+		else
+			lowest &= self->apart[c] > -EQUAL_LIVES;
+		higher |= self->query->paper || self->apart[c] >= EQUAL_LIVES;
+	}
+	return lowest && higher;
+}
+
 static void judge_clusters(struct excessive *self)
 {
-	self->guilty = self->clusters.k > 1 ? 0 : UINT32_MAX;
-	for (u32 c = 1; c < self->clusters.k; c++)
-		if (self->mean_life_ms[c] <= self->mean_life_ms[0] ||
-		    self->mean_frequency[c] >= self->mean_frequency[0])
-			self->guilty = UINT32_MAX;
+	struct weight weight = {0};
+	bool found;
+
+	if (!first_is_guilty(self))
+		return;
 	for (u64 i = 0; i < self->rows.count; i++)
-		if (self->rows.data[i].cluster == self->guilty)
-			self->rows.data[i].found_by |= BY_KMEANS;
+		if (self->rows.data[i].cluster == 0)
+			weigh(self, &self->rows.data[i], &weight);
+	found = matters(self, &weight);
+	if (found)
+		self->guilty = 0;
+	for (u64 i = 0; i < self->rows.count; i++) {
+		struct excessive_row *row = &self->rows.data[i];
+
+		if (row->cluster == 0)
+			*(found ? &row->found_by : &row->set_aside) |= BY_KMEANS;
+	}
 }
 
 static int find_clusters(struct excessive *self, struct err *err)
@@ -153,6 +253,7 @@ static int find_clusters(struct excessive *self, struct err *err)
 	if (status == 0) {
 		cluster_means(self, cluster_of);
 		number_clusters(self, cluster_of);
+		spread_clusters(self);
 		judge_clusters(self);
 	}
 	free(points);
@@ -190,6 +291,44 @@ static void find_mu(struct excessive *self)
 	iqr->mu_from = "the largest gap above the IQR's";
 }
 
+static bool outliers_matter(const struct excessive *self, double threshold)
+{
+	struct weight weight = {0};
+
+	for (u64 i = 0; i < self->rows.count && self->rows.data[i].ratio > threshold; i++)
+		if (!is_rare(self, &self->rows.data[i]))
+			weigh(self, &self->rows.data[i], &weight);
+	return weight.allocations > 0 && matters(self, &weight);
+}
+
+/* The IQR as µ is a number of another unit: where lives are microseconds it is thousands, and no object
+ * is above. Then the textbook's extreme outliers count, if they matter. */
+static bool lower_mu(struct excessive *self)
+{
+	struct excessive_iqr *iqr = &self->iqr;
+	double threshold = iqr->q3 + EXTREME_MU * iqr->iqr;
+
+	if (self->query->has_mu || self->query->paper || iqr->mu <= EXTREME_MU ||
+	    !outliers_matter(self, threshold))
+		return false;
+	iqr->mu = EXTREME_MU;
+	iqr->mu_from = "that of extreme outliers: above the IQR's nothing matters";
+	iqr->threshold = threshold;
+	return true;
+}
+
+static void judge_outliers(struct excessive *self)
+{
+	bool found = outliers_matter(self, self->iqr.threshold) || lower_mu(self);
+	double threshold = self->iqr.threshold;
+
+	for (u64 i = 0; i < self->rows.count && self->rows.data[i].ratio > threshold; i++) {
+		struct excessive_row *row = &self->rows.data[i];
+
+		*(found && !is_rare(self, row) ? &row->found_by : &row->set_aside) |= BY_IQR;
+	}
+}
+
 static int find_outliers(struct excessive *self, struct err *err)
 {
 	struct excessive_iqr *iqr = &self->iqr;
@@ -211,8 +350,7 @@ static int find_outliers(struct excessive *self, struct err *err)
 	if (!self->query->has_mu)
 		find_mu(self);
 	iqr->threshold = iqr->q3 + iqr->mu * iqr->iqr;
-	for (u64 i = 0; i < count && self->rows.data[i].ratio > iqr->threshold; i++)
-		self->rows.data[i].found_by |= BY_IQR;
+	judge_outliers(self);
 	return 0;
 }
 
@@ -236,12 +374,18 @@ static int list_found(struct excessive *self)
 		self->found_kmeans += (by & BY_KMEANS) != 0;
 		self->found_iqr += (by & BY_IQR) != 0;
 		self->found_both += by == BY_BOTH;
-		if (by && !vec_push(&self->found, i))
+		if (by ? !vec_push(&self->found, i)
+		       : self->rows.data[i].set_aside && !vec_push(&self->set_aside, i))
 			return ERR_MEMORY;
 	}
-	if (self->found.count && (self->query->methods & BY_KMEANS))
+	if (!(self->query->methods & BY_KMEANS))
+		return 0;
+	if (self->found.count)
 		qsort_r(self->found.data, self->found.count, sizeof *self->found.data, by_frequency,
 			self->rows.data);
+	if (self->set_aside.count)
+		qsort_r(self->set_aside.data, self->set_aside.count, sizeof *self->set_aside.data,
+			by_frequency, self->rows.data);
 	return 0;
 }
 
@@ -295,4 +439,5 @@ void excessive_release(struct excessive *self)
 	objects_release(&self->objects);
 	vec_release(&self->rows);
 	vec_release(&self->found);
+	vec_release(&self->set_aside);
 }

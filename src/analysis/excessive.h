@@ -13,8 +13,10 @@ enum { EXCESSIVE_MIN_OBJECTS = 4 }; /* fewer have no quartiles */
 
 struct excessive_query {
 	u32 methods; /* BY_* */
-	bool raw;    /* cluster frequency and life as they are, not their standardised logarithms */
-	u32 k;       /* 0 = by silhouette */
+	bool paper; /* the paper's plain rules; else lives are compared with their spread, and floor */
+	double floor; /* share of the run, and of all allocations, below which nothing is excessive */
+	bool raw; /* cluster frequency and life as they are, not their standardised logarithms */
+	u32 k;    /* 0 = by silhouette */
 	u64 seed;
 	u32 restarts;
 	bool has_mu; /* else mu is found */
@@ -31,6 +33,7 @@ struct excessive_row {
 	double frequency, life_ms, ratio;
 	u8 cluster; /* from 0: the most frequent; UINT8_MAX = not clustered */
 	u8 found_by;
+	u8 set_aside; /* methods that would have found it, were it not below the floor */
 };
 
 struct excessive_iqr {
@@ -47,10 +50,12 @@ struct excessive {
 	bool enough; /* EXCESSIVE_MIN_OBJECTS are there */
 	struct kmeans clusters;
 	double mean_frequency[KMEANS_MAX], mean_life_ms[KMEANS_MAX];
+	double apart[KMEANS_MAX]; /* mean life less that of cluster 0, in pooled deviations */
 	double silhouettes[KMEANS_AUTO_MAX + 1];
 	u32 guilty; /* cluster, or UINT32_MAX */
 	struct excessive_iqr iqr;
 	u64 found_kmeans, found_iqr, found_both;
+	VEC(u32) set_aside; /* rows, as found; those of found are not in it */
 };
 
 /* source and query must outlive self. Released also after a failure. */

@@ -26,6 +26,7 @@ enum {
 	AT_VIA,
 	AT_FREED_VIA,
 	AT_MODULE,
+	AT_SET_ASIDE,
 	COLUMNS
 };
 
@@ -43,6 +44,8 @@ static const struct result_column columns[COLUMNS] = {
 	COLUMN("via", "through", VALUE_TEXT, "wrapper of the allocator that was looked through"),
 	COLUMN("freed_via", NULL, VALUE_TEXT, "wrapper of the free that was looked through"),
 	COLUMN("module", NULL, VALUE_PATH, "file that the caller is in"),
+	COLUMN("set_aside", NULL, VALUE_TEXT,
+	       "methods that would have found it, were it not below the floor"),
 };
 
 static const char *found_word(u32 by)
@@ -96,6 +99,7 @@ static void add_object(const struct excessive *self, struct result *table,
 	if (found->cluster != UINT8_MAX)
 		row[AT_CLUSTER] = value_number(found->cluster + 1u);
 	row[AT_FOUND_BY] = value_text(found_word(found->found_by));
+	row[AT_SET_ASIDE] = value_text(found_word(found->set_aside));
 	if (pair_ns > 0)
 		row[AT_COST] = value_number((u64)(pair_ns * frequency));
 }
@@ -125,6 +129,24 @@ static struct result *found_table(const struct excessive *self)
 	for (u64 i = 0; i < count && (!self->query->top || i < self->query->top); i++) {
 		const struct excessive_row *row =
 			&self->rows.data[self->enough ? self->found.data[i] : i];
+
+		add_object(self, table, &self->objects.rows.data[row->object], row);
+	}
+	return table;
+}
+
+static struct result *set_aside_table(const struct excessive *self)
+{
+	struct result *table =
+		object_table_new("set_aside",
+				 "Found, but below the floor (no part of the verdict)");
+
+	if (!table)
+		return NULL;
+	table->hidden_in_text = !self->set_aside.count;
+	for (u64 i = 0; i < self->set_aside.count && (!self->query->top || i < self->query->top);
+	     i++) {
+		const struct excessive_row *row = &self->rows.data[self->set_aside.data[i]];
 
 		add_object(self, table, &self->objects.rows.data[row->object], row);
 	}
@@ -183,8 +205,10 @@ static struct result *cluster_table(const struct excessive *self)
 		       "mean of their frequencies; geometric unless --raw"),
 		COLUMN("mean_life_ns", "mean life", VALUE_NS,
 		       "mean of their mean lives; geometric unless --raw"),
+		COLUMN("apart", "life is off by", VALUE_RATIO,
+		       "mean life less that of cluster 1, in their pooled standard deviations"),
 		COLUMN("excessive", "excessive", VALUE_BOOL,
-		       "the highest frequency and the lowest life"),
+		       "the highest frequency and the lowest life, and it matters"),
 	};
 	struct result *table = result_new(RESULT_TABLE, "clusters", "Clusters");
 
@@ -200,7 +224,8 @@ static struct result *cluster_table(const struct excessive *self)
 		row[1] = value_number(self->clusters.members[c]);
 		row[2] = value_real(self->mean_frequency[c]);
 		row[3] = value_number((u64)(self->mean_life_ms[c] * 1e6 + 0.5));
-		row[4] = value_number(c == self->guilty);
+		row[4] = value_real(self->apart[c]);
+		row[5] = value_number(c == self->guilty);
 	}
 	return table;
 }
@@ -313,6 +338,10 @@ static void say_verdict(const struct excessive *self, const struct cost *cost, s
 		strbuf_addf(text, "No excessive allocation among %s objects%s.",
 			    units_count(self->rows.count).text,
 			    self->query->methods == BY_BOTH ? ", by either method" : "");
+		if (self->set_aside.count)
+			strbuf_addf(text, " %s object%s found and set aside: too little to matter.",
+				    units_count(self->set_aside.count).text,
+				    self->set_aside.count == 1 ? " was" : "s were");
 		return;
 	}
 	strbuf_addf(text,
@@ -398,6 +427,14 @@ static void add_totals(struct result *result, const struct excessive *self, cons
 {
 	add_number(result, "found", NULL, VALUE_BOOL, value_number(self->found.count > 0),
 		   "a method found an object");
+	add_number(result, "rule", "rule", VALUE_TEXT,
+		   value_text(self->query->paper ? "paper" : "robust"), "what decided");
+	if (!self->query->paper)
+		add_number(result, "floor", "floor", VALUE_SHARE, value_real(self->query->floor),
+			   "share of the run, and of all allocations, below which nothing counts");
+	add_number(result, "set_aside_objects", self->set_aside.count ? "set aside" : NULL,
+		   VALUE_COUNT, value_number(self->set_aside.count),
+		   "objects found that are below the floor");
 	add_number(result, "judged", NULL, VALUE_BOOL, value_number(self->enough),
 		   "there were enough objects");
 	add_number(result, "freed_objects", NULL, VALUE_COUNT, value_number(self->rows.count),
@@ -425,7 +462,8 @@ static void add_own_caveats(struct result *result, const struct excessive *self)
 				  "of %s chunks it is not known who freed them: objects are told "
 				  "apart by size and caller only",
 				  units_count(self->objects.frees_without_stack).text);
-	if (self->found_iqr > self->found_both && self->query->methods == BY_BOTH)
+	if (self->query->paper && self->found_iqr > self->found_both &&
+	    self->query->methods == BY_BOTH)
 		result_add_caveat(result, "ratios also find objects that are rare and very "
 					  "short-lived: look at the frequency of those found by "
 					  "iqr alone");
@@ -452,6 +490,7 @@ struct result *excessive_result(const struct excessive *self, struct err *err)
 	add_caveats(result, self->objects.source->model, self->query->info);
 	add_own_caveats(result, self);
 	result_add_part(result, found_table(self));
+	result_add_part(result, set_aside_table(self));
 	result_add_part(result, excessive_paths(self));
 	if (self->clusters.k)
 		result_add_part(result, cluster_table(self));

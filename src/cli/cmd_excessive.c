@@ -10,7 +10,7 @@
 #include "cli/loaded.h"
 
 struct excessive_args {
-	const char *method, *mu, *wrappers, *svg, *format;
+	const char *method, *rule, *floor, *mu, *wrappers, *svg, *format;
 	u64 k, seed, restarts, top, image;
 	bool raw, all_paths, data, charts, symbols;
 };
@@ -26,6 +26,10 @@ static const struct excessive_args defaults = {.wrappers = "auto",
 static const struct option_spec options[] = {
 	OPTION(struct excessive_args, method, 'm', "method", OPTION_CHOICE, "kmeans|iqr|both",
 	       "judge by clusters, by outliers of frequency / life, or compare them (both)"),
+	OPTION(struct excessive_args, rule, 0, "rule", OPTION_CHOICE, "robust|paper",
+	       "compare lives with their spread and mind the floor, or take the paper's words"),
+	OPTION(struct excessive_args, floor, 0, "floor", OPTION_STRING, "PERCENT",
+	       "what is less of the run, or of all allocations, is not excessive (1)"),
 	OPTION(struct excessive_args, k, 'k', "k", OPTION_NUMBER, "N",
 	       "make N clusters, 2 to 64 (what separates best, of 2 to 12)"),
 	OPTION(struct excessive_args, raw, 0, "raw", OPTION_SET, NULL,
@@ -35,7 +39,7 @@ static const struct option_spec options[] = {
 	OPTION(struct excessive_args, restarts, 0, "restarts", OPTION_NUMBER, "N",
 	       "take the tightest of N attempts (10)"),
 	OPTION(struct excessive_args, mu, 0, "mu", OPTION_STRING, "X|auto",
-	       "outliers are above Q3 + X * IQR (auto: the IQR, then the largest gap)"),
+	       "outliers are above Q3 + X * IQR (auto: the IQR, then the largest gap, then 3)"),
 	OPTION(struct excessive_args, wrappers, 'w', "wrappers", OPTION_STRING, "auto|none|LIST",
 	       "look through these functions to who calls them, * for any characters (auto)"),
 	OPTION(struct excessive_args, top, 'n', "top", OPTION_NUMBER, "N",
@@ -153,6 +157,15 @@ static bool read_mu(const char *text, struct excessive_query *query)
 	return end != text && !*end && isfinite(query->mu) && query->mu >= 0;
 }
 
+static bool read_floor(const char *text, struct excessive_query *query)
+{
+	char *end;
+	double percent = text ? strtod(text, &end) : 1;
+
+	query->floor = percent / 100;
+	return !text || (end != text && !*end && percent >= 0 && percent <= 100);
+}
+
 static u32 methods(const char *word)
 {
 	if (word && strcmp(word, "kmeans") == 0)
@@ -167,6 +180,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 			     .args = args,
 			     .format = format_parse(args->format),
 			     .query = {.methods = methods(args->method),
+				       .paper = args->rule && strcmp(args->rule, "paper") == 0,
 				       .raw = args->raw,
 				       .k = (u32)args->k,
 				       .seed = args->seed,
@@ -184,6 +198,9 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (!read_mu(args->mu, &self.query))
 		return command_usage(command, "--mu wants a number from 0 on, or auto, not '%s'",
 				     args->mu);
+	if (!read_floor(args->floor, &self.query))
+		return command_usage(command, "--floor wants a number from 0 to 100, not '%s'",
+				     args->floor);
 	if (wrappers_parse(&self.wrappers, args->wrappers, &err) < 0) {
 		wrappers_release(&self.wrappers);
 		return command_usage(command, "%s", err.text);

@@ -30,6 +30,7 @@ const struct command *const commands[] = {
 	&cmd_cc,
 	&cmd_cxx,
 	&cmd_import_emad,
+	&cmd_import_heaplog,
 	&cmd_export,
 	NULL,
 };

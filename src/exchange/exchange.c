@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "exchange/emad.h"
+#include "exchange/heaplog.h"
 
 const struct exchange_format exchange_formats[] = {
 	{"emad", "routine trace as text, as EMAD writes it (Peiris and Hill, 2016)", emad_export},
+	{"heaplog", "dumps of allocation entries, HeapLog version 4 (Mihalicza and others, 2011)",
+	 heaplog_export},
 	{NULL, NULL, NULL},
 };
 

@@ -8,12 +8,16 @@
 #include "model/model.h"
 #include "trace/symtab.h"
 
+struct heaplog_options; /* heaplog.h */
+
 /* One image of a trace, loaded; what a model does not keep is read from the file. */
 struct exchange_job {
 	const char *path;
 	u32 image; /* counted from 0 in the file */
 	const struct model *model;
 	const struct symbol_table *symbols;
+	const char *output; /* file that is written, NULL = standard output */
+	const struct heaplog_options *heaplog;
 };
 
 struct exchange_format {
@@ -24,7 +28,7 @@ struct exchange_format {
 
 /* Ended by one without a name. EXCHANGE_FORMATS has their names for an option's table. */
 extern const struct exchange_format exchange_formats[];
-#define EXCHANGE_FORMATS "emad"
+#define EXCHANGE_FORMATS "emad|heaplog"
 
 /* The format of that name, or NULL. */
 const struct exchange_format *exchange_find(const char *name);

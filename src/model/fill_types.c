@@ -83,10 +83,14 @@ int model_load_type_names(struct model *self, const char *path, struct err *err)
 
 	if (status < 0)
 		return status;
-	for (u64 i = 0; i < names.rows.count && status == 0; i++)
-		if (names.rows.data[i].image == self->image.number)
-			status = model_name_type(self, names.rows.data[i].identity,
-						 names.rows.data[i].name, err);
+	for (u64 i = names.rows.count; i-- > 0 && status == 0;) { /* the last one is right */
+		const struct type_name *row = &names.rows.data[i];
+		const u64 *known = map_find(&self->type_table.by_identity, row->identity);
+
+		if (row->image == self->image.number && known &&
+		    !self->type_table.identities.data[*known - 1].type)
+			status = model_name_type(self, row->identity, row->name, err);
+	}
 	type_names_release(&names);
 	return status;
 }

@@ -104,7 +104,8 @@ bool type_table_get(const struct type_table *self, u64 chunk, u8 source, struct 
 	name = self->identities.data[kind->identity].type;
 	if (!name)
 		return false;
-	*type = (struct chunk_type){name - 1, kind->offset, kind->count, kind->source};
+	*type = (struct chunk_type){name - 1, kind->offset, kind->count,
+				    self->identities.data[kind->identity].identity, kind->source};
 	return true;
 }
 

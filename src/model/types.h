@@ -12,6 +12,7 @@ struct chunk_type {
 	u32 type;   /* index of model.types */
 	u32 offset; /* in the chunk, of the first element */
 	u64 count;  /* elements, 0 = unknown */
+	u64 identity;
 	u8 source;  /* enum type_source */
 };
 

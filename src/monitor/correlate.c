@@ -130,7 +130,7 @@ int correlator_tell_type(struct correlator *self, const struct stream_type *row,
 static int tell_type_of(struct correlator *self, const struct type_loose *told,
 			const struct live_block *block, struct err *err)
 {
-	u64 offset = told->address - block->address;
+	u64 offset = told->address - (block->address & ~HW_POOL_ADDRESS);
 	struct stream_type row = {
 		.chunk = block->chunk & ~LIVE_QUEUED,
 		.identity = told->identity,
@@ -701,7 +701,8 @@ static int feed_type(struct correlator *self, const struct told_record *told, st
 {
 	struct type_loose loose = type_loose_of(told);
 	struct live_block block;
-	bool found = live_cover(&self->live, loose.address, &block);
+	bool found = live_cover(&self->live, loose.address | HW_POOL_ADDRESS, &block) ||
+		     live_cover(&self->live, loose.address, &block);
 	u32 birth = found && block_is_queued(&block)
 			    ? waiting_birth_by(&self->waiting, block.extra, told->thread)
 			    : 0;

@@ -142,31 +142,17 @@ static size_t cut(const char *text)
 	return bytes;
 }
 
-/* Where the search for a name begins, so that a program that tells a type with each block need not pass
- * all the names before it. */
-static u32 name_start(const char *text, size_t bytes)
-{
-	u32 hash = 2166136261u;
-
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ (u8)text[i]) * 16777619u;
-	return hash % (hwr_control->names_max - 1);
-}
-
 /* Names are few: a program that makes up new ones all the time fills the table, and its later marks
  * have none. Two threads that bring the same new name may both get a place. */
 u32 hwr_name(const char *text)
 {
 	struct hw_name *names = (struct hw_name *)((u8 *)hwr_control + hwr_control->names_offset);
-	u32 names_max = hwr_control->names_max;
 	size_t bytes = cut(text);
-	u32 start;
 
-	if (!bytes || names_max < 2)
+	if (!bytes)
 		return 0;
-	start = name_start(text, bytes);
-	for (u32 k = 0; k < names_max - 1; k++) {
-		u32 i = 1 + (start + k) % (names_max - 1), nothing = 0;
+	for (u32 i = 1; i < hwr_control->names_max; i++) {
+		u32 nothing = 0;
 
 		if (is_name(&names[i], text, bytes))
 			return i;

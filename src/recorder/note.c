@@ -119,6 +119,7 @@ static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address
 static void put_duration(struct hwr_call *call, u32 kind, u64 end_ticks)
 {
 	struct hwr_thread *t = call->t;
+	u64 taken = end_ticks - call->begin_ticks;
 
 	if (!call->begin_ticks)
 		return;
@@ -126,7 +127,7 @@ static void put_duration(struct hwr_call *call, u32 kind, u64 end_ticks)
 	t->state |= HWR_BUSY;
 	hwr_ring_put(t, &(struct hw_record){
 				.ticks = end_ticks,
-				.size = end_ticks - call->begin_ticks,
+				.size = taken > hwr_stamp_cost ? taken - hwr_stamp_cost : 0,
 				.kind = HW_DURATION,
 				.aux = (u16)kind,
 			});

@@ -113,13 +113,6 @@ static inline void *real_of(u32 form)
 	return likely(found != NULL) ? found : find_real(form);
 }
 
-/* Begins a call that is known to contain another hooked call. */
-static inline void begin(struct hwr_call *call, u64 address)
-{
-	hwr_call_begin(call);
-	hwr_suppress_begin(call, address);
-}
-
 /* If the operator throws, the suppression dies with the stack that it was for. */
 #define DEFINE_NEW(number, name, kind, parameters, arguments)                                      \
 	void *name parameters;                                                                     \
@@ -135,9 +128,14 @@ static inline void begin(struct hwr_call *call, u64 address)
 			hwr_note(t, HW_##kind, (u64)p, size, &caller);                        \
 			return p;                                                                  \
 		}                                                                                  \
-		operator_new = real_of(number);                                                    \
 		call = (struct hwr_call){ .caller = caller };                                      \
-		begin(&call, 0);                                                                   \
+		hwr_call_begin(&call);                                                             \
+		if (IS_SIMPLE_NEW(number) && is_plain() && (p = hwr_real.malloc(size + !size))) {  \
+			hwr_call_alloc(&call, HW_##kind, p, size);                                 \
+			return p;                                                                  \
+		}                                                                                  \
+		operator_new = real_of(number);                                                    \
+		hwr_suppress_begin(&call, 0);                                                      \
 		p = operator_new arguments;                                                        \
 		if (hwr_suppress_end(&call, p))                                                    \
 			hwr_call_alloc(&call, HW_##kind, p, size);                                 \
@@ -160,10 +158,15 @@ static inline void begin(struct hwr_call *call, u64 address)
 			hwr_real.free(p);                                                          \
 			return;                                                                    \
 		}                                                                                  \
-		operator_delete = real_of(number);                                                 \
 		call = (struct hwr_call){ .caller = caller, .ending = (u64)p };                    \
 		hwr_call_begin(&call);                                                             \
 		hwr_call_free(&call, HW_##kind, p);                                                \
+		if (IS_SIMPLE_DELETE(number) && is_plain()) {                                      \
+			hwr_real.free(p);                                                          \
+			hwr_call_end(&call, HW_##kind);                                            \
+			return;                                                                    \
+		}                                                                                  \
+		operator_delete = real_of(number);                                                 \
 		hwr_suppress_begin(&call, (u64)p);                                                 \
 		operator_delete arguments;                                                         \
 		hwr_suppress_end(&call, NULL);                                                     \

@@ -29,6 +29,7 @@ const struct hwr_rseq_mark hwr_rseq_mark = {
 };
 
 u32 hwr_stamps_estimated;
+u64 hwr_stamp_cost;
 
 enum { RSEQ_CS_OFFSET = 8, RSEQ_BYTES = 20 };
 
@@ -39,6 +40,17 @@ bool hwr_stamp_has_mark(void) { return &__rseq_size && __rseq_size >= RSEQ_BYTES
 
 void hwr_stamp_init(bool exact)
 {
+	enum { READINGS = 16 };
+	u64 before = hw_ticks();
+
+	hwr_stamp_cost = UINT64_MAX;
+	for (u32 i = 0; i < READINGS; i++) {
+		u64 now = hw_ticks();
+
+		if (now - before < hwr_stamp_cost)
+			hwr_stamp_cost = now - before;
+		before = now;
+	}
 	hwr_stamps_estimated = !exact && hwr_stamp_has_mark() ? HWR_STAMPS_ESTIMATED : 0;
 }
 

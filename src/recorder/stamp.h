@@ -26,6 +26,9 @@ extern u32 hwr_stamps_estimated;
 /* What the rseq area points to while nothing has disturbed the thread; see stamp.c. */
 extern const struct hwr_rseq_mark hwr_rseq_mark;
 
+/* Ticks from one reading of the counter to the next if nothing is between them. */
+extern u64 hwr_stamp_cost;
+
 /* For a new image: estimate, or not. */
 void hwr_stamp_init(bool exact);
 

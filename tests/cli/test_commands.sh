@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+-]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph dump info symbolize ctl doctor cc c++ import-emad export"
+equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph dump info symbolize ctl doctor cc c++ import-emad import-heaplog export"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -50,6 +50,12 @@ import-emad|2|which TEXT
 import-emad a|2|where to
 import-emad --tick-ns 0 -o b a|2|wants a number from 1
 import-emad -o b /no/such/file|3|/no/such/file: No such file
+import-heaplog|2|which DUMP
+import-heaplog a|2|where to
+import-heaplog --tick-ns 0 -o b a|2|wants a number from 1
+import-heaplog -o b /no/such/file|3|/no/such/file: No such file
+export --to heaplog --every 5 a|2|--every needs a name
+export --to heaplog --entries some a|2|wants one of all
 export|2|which FILE
 export a|2|which format: --to emad
 export --to morse a|2|wants one of emad

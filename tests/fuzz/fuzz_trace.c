@@ -13,6 +13,7 @@
 #include "trace/blockfile.h"
 #include "trace/reader.h"
 #include "trace/symtab.h"
+#include "trace/typenames.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -106,15 +107,27 @@ static int see_routines(void *self, const struct stream_routine *rows, u64 count
 	return 0;
 }
 
+static int see_types(void *self, const struct stream_type *rows, u64 count, struct err *err)
+{
+	struct witness *w = self;
+
+	(void)err;
+	for (u64 i = 0; i < count; i++)
+		must(w->image && rows[i].chunk != NO_CHUNK && rows[i].source < 16);
+	return 0;
+}
+
 static void read_trace(const char *path)
 {
 	static struct witness witness;
 	struct stream_sink sink = {.self = &witness, .image = see_image, .thread = see_thread,
 				   .contexts = see_contexts, .events = see_events,
-				   .accesses = see_accesses, .routines = see_routines};
+				   .accesses = see_accesses, .routines = see_routines,
+				   .types = see_types};
 	struct err err = {0};
 	struct trace_reader *reader = trace_open(path, &err);
 	struct symbol_table table;
+	struct type_names names;
 
 	if (!reader)
 		return;
@@ -127,6 +140,8 @@ static void read_trace(const char *path)
 		symbol_table_find(&table, 0, 1, 2);
 		symbol_table_release(&table);
 	}
+	if (trace_read_type_names(path, &names, &err) == 0)
+		type_names_release(&names);
 }
 
 /* Pieces of {type, items, image, length u16, payload} become whole blocks. */
@@ -140,7 +155,7 @@ static void write_blocks(int fd, const uint8_t *data, size_t size)
 	while (size >= 6) {
 		size_t length = data[4] | (size_t)data[5] << 8;
 		struct raw_block raw = {
-			.payload = data + 6, .type = data[0] % 9, .items = data[1],
+			.payload = data + 6, .type = data[0] % 11, .items = data[1],
 			.image = data[2] == 255 ? HW_NO_IMAGE : data[2], .plain = data[3] & 1,
 		};
 

@@ -8,6 +8,7 @@
 static struct excessive_query query_for(const struct wrappers *wrappers)
 {
 	return (struct excessive_query){.methods = BY_BOTH,
+					.floor = 0.01,
 					.seed = 1,
 					.restarts = 10,
 					.wrappers = wrappers};
