@@ -29,7 +29,7 @@ hex='function hex(text, i, n) {
 types()
 {
 	"$HEAPWISE" dump "$1" | awk "$hex"'
-	/^# type / { name = $0; sub(/.* name /, "", name); type[$3] = $9 "\t" name; next }
+	/^# type .* source declared / { name = $0; sub(/.* name /, "", name); type[$3] = $9 "\t" name; next }
 	/^#/ { next }
 	$3 ~ /free|delete/ { delete start[$6]; next }
 	$6 ~ /^[0-9]+$/ { start[$6] = hex($4); size[$6] = $5 }
@@ -133,7 +133,7 @@ case_vanishes()
 	"$work/with" >/dev/null || fail "does not run without Heapwise"
 	nm -C "$work/without" | grep -i heapwise && fail "the header left symbols behind"
 	"$HEAPWISE" run -o "$work/trace.hwt" "$work/without" >/dev/null 2>&1
-	equal "types of a program without" "$("$HEAPWISE" dump "$work/trace.hwt" | grep -c '^# type')" 0
+	equal "types of a program without" "$("$HEAPWISE" dump "$work/trace.hwt" | grep -c '^# type .* source declared')" 0
 }
 
 # refused TEXT   that code does not compile below the macro
@@ -181,7 +181,7 @@ case_threads()
 	"$HEAPWISE" run "$@" -o "$work/trace.hwt" "$work/threads" >"$work/said" 2>"$work/stderr"
 	equal status $? 0
 	"$HEAPWISE" dump "$work/trace.hwt" | awk '
-	/^# type / { name = $0; sub(/.* name /, "", name); type[$3] = name; next }
+	/^# type .* source declared / { name = $0; sub(/.* name /, "", name); type[$3] = name; next }
 	/^#/ { next }
 	$3 == "new" && $5 ~ /^(1040|1072|1104)$/ { size[$6] = $5 }
 	END {
