@@ -8,7 +8,10 @@
 #include "analysis/type_guess.h"
 #include "symbols/frame_types.h"
 
-enum { STACK_MAX = 96 }; /* frames that are looked at; what allocates for others is near */
+enum {
+	STACK_MAX = 96,    /* frames that are looked at; what allocates for others is near */
+	OBJECT_MAX = 1024, /* bytes of objects whose size is not known; beyond are arenas, mostly */
+};
 
 const char *type_origin_name(u8 origin)
 {
@@ -153,7 +156,17 @@ static const char *told_name(struct type_cascade *self, u32 type)
 	return self->told.data[type];
 }
 
-static bool told_type(struct type_cascade *self, u64 chunk, struct type_answer *answer)
+/* A vtable is that of the first object in the chunk, and this may be an arena's. */
+static u8 vtable_confidence(const struct type_cascade *self, const struct type_answer *answer,
+			    const struct chunk_type *type, u64 size)
+{
+	u64 object = type_size(self, answer->name);
+	bool fits = object ? size == object : size < OBJECT_MAX;
+
+	return fits || type->offset || type->count > 1 ? TYPE_EXACT : TYPE_GUESS;
+}
+
+static bool told_type(struct type_cascade *self, u64 chunk, u64 size, struct type_answer *answer)
 {
 	struct chunk_type type;
 
@@ -163,6 +176,8 @@ static bool told_type(struct type_cascade *self, u64 chunk, struct type_answer *
 				       .count = type.count,
 				       .origin = type.source,
 				       .confidence = TYPE_EXACT};
+	if (type.source == TYPE_VTABLE)
+		answer->confidence = vtable_confidence(self, answer, &type, size);
 	return *answer->name;
 }
 
@@ -174,10 +189,13 @@ struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 	struct type_answer answer = {0};
 	u64 place;
 
-	if (!page || told_type(self, chunk, &answer))
+	if (!page || (told_type(self, chunk, page->size[at], &answer) &&
+		      answer.confidence > TYPE_GUESS))
 		return answer;
 	place = place_of(self, model_point_of(model, page->alloc_context[at]).index, page->size[at]);
-	return place == UINT64_MAX ? answer : self->places.data[place].answer;
+	if (place != UINT64_MAX)
+		consider(&answer, &self->places.data[place].answer);
+	return answer;
 }
 
 static bool same_type(const struct type_answer *a, const struct type_answer *b)
@@ -227,7 +245,7 @@ void type_of_points(struct type_cascade *self, struct type_answer *types)
 		if (self->query.guess)
 			answer = type_of_chunk(self, chunk);
 		else
-			told_type(self, chunk, &answer);
+			told_type(self, chunk, page->size[chunk % CHUNK_PAGE], &answer);
 		add_answer(&types[model_point_of(model, page->alloc_context[chunk % CHUNK_PAGE]).index],
 			   &answer);
 	}
