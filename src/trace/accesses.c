@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bytemap.h"
+#include "trace/columns.h"
 #include "trace/cursor.h"
 #include "trace/decode.h"
 
@@ -76,53 +77,21 @@ bool accesses_full(const struct accesses *self)
 	       self->columns[HW_ACCESS_COLUMN_COVERED].count > MAPS_MAX;
 }
 
-static u64 put_head(const struct accesses *self, u8 *head)
-{
-	u8 *p = head;
-
-	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++)
-		p = hw_varint_put(p, self->columns[i].count);
-	return (u64)(p - head);
-}
-
 u64 accesses_bytes(const struct accesses *self, u32 part_bytes[ACCESSES_PARTS])
 {
-	u8 head[HW_ACCESS_COLUMNS * HW_VARINT_MAX];
-	u64 sum = part_bytes[0] = (u32)put_head(self, head);
-
-	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++)
-		sum += part_bytes[i + 1] = (u32)self->columns[i].count;
-	return sum;
+	return columns_bytes(self->columns, HW_ACCESS_COLUMNS, part_bytes);
 }
 
 void accesses_finish(struct accesses *self, u8 *out)
 {
-	out += put_head(self, out);
-	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++) {
-		struct strbuf *column = &self->columns[i];
-
-		memcpy(out, strbuf_text(column), column->count);
-		out += column->count;
-		strbuf_clear(column);
-	}
+	columns_finish(self->columns, HW_ACCESS_COLUMNS, out);
 	self->chunk = self->ticks = 0;
 	self->items = 0;
 }
 
-bool accesses_failed(const struct accesses *self)
-{
-	bool failed = false;
+bool accesses_failed(const struct accesses *self) { return columns_failed(self->columns, HW_ACCESS_COLUMNS); }
 
-	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++)
-		failed |= self->columns[i].failed;
-	return failed;
-}
-
-void accesses_release(struct accesses *self)
-{
-	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++)
-		strbuf_release(&self->columns[i]);
-}
+void accesses_release(struct accesses *self) { columns_release(self->columns, HW_ACCESS_COLUMNS); }
 
 /* ---- reading ---- */
 

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "trace/columns.h"
 #include "trace/cursor.h"
 #include "trace/decode.h"
 
@@ -30,53 +31,21 @@ void types_add(struct types *self, const struct stream_type *row)
 	self->items++;
 }
 
-static u64 put_head(const struct types *self, u8 *head)
-{
-	u8 *p = head;
-
-	for (u32 i = 0; i < HW_TYPE_COLUMNS; i++)
-		p = hw_varint_put(p, self->columns[i].count);
-	return (u64)(p - head);
-}
-
 u64 types_bytes(const struct types *self, u32 part_bytes[TYPES_PARTS])
 {
-	u8 head[HW_TYPE_COLUMNS * HW_VARINT_MAX];
-	u64 sum = part_bytes[0] = (u32)put_head(self, head);
-
-	for (u32 i = 0; i < HW_TYPE_COLUMNS; i++)
-		sum += part_bytes[i + 1] = (u32)self->columns[i].count;
-	return sum;
+	return columns_bytes(self->columns, HW_TYPE_COLUMNS, part_bytes);
 }
 
 void types_finish(struct types *self, u8 *out)
 {
-	out += put_head(self, out);
-	for (u32 i = 0; i < HW_TYPE_COLUMNS; i++) {
-		struct strbuf *column = &self->columns[i];
-
-		memcpy(out, strbuf_text(column), column->count);
-		out += column->count;
-		strbuf_clear(column);
-	}
+	columns_finish(self->columns, HW_TYPE_COLUMNS, out);
 	self->chunk = self->identity = 0;
 	self->items = 0;
 }
 
-bool types_failed(const struct types *self)
-{
-	bool failed = false;
+bool types_failed(const struct types *self) { return columns_failed(self->columns, HW_TYPE_COLUMNS); }
 
-	for (u32 i = 0; i < HW_TYPE_COLUMNS; i++)
-		failed |= self->columns[i].failed;
-	return failed;
-}
-
-void types_release(struct types *self)
-{
-	for (u32 i = 0; i < HW_TYPE_COLUMNS; i++)
-		strbuf_release(&self->columns[i]);
-}
+void types_release(struct types *self) { columns_release(self->columns, HW_TYPE_COLUMNS); }
 
 /* ---- reading ---- */
 
