@@ -94,7 +94,7 @@ static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address
 	t->busy_sp = call->caller.sp;
 	t->state |= HWR_BUSY;
 	context = paused_free ? 0 : hwr_note_context(t, kind, &call->caller);
-	ticks = test_stamp(t, ticks);
+	ticks = test_stamp(t, hwr_stamp_take(t, ticks));
 	if (hw_kind_is_pool(kind))
 		; /* accesses are known of the blocks that pools are cut from */
 	else if (hw_kind_frees(kind))

@@ -18,6 +18,7 @@ enum {
 	HWR_PACE_MAX_TICKS = 2048, /* a longer gap is always measured */
 	HWR_PACE_LONG = 16,        /* what a long gap adds to the score; a short one takes 1 away */
 	HWR_PACE_IRREGULAR = 64,   /* from this score on the pair is always measured */
+	HWR_PACE_NOWHERE = 0x7fff, /* the site of events on the careful path */
 };
 
 /* How many stamps in a row may be estimated: 0 as soon as there is a second thread. */
@@ -68,6 +69,18 @@ static inline u64 hwr_stamp_now(struct hwr_thread *t)
 	if (likely(now > t->stamp))
 		t->stamp = now;
 	t->stamp_estimates = 0;
+	return t->stamp;
+}
+
+/* The stamp of an event on the careful path, where the counter was read already. Estimates before it may
+ * be ahead of the counter. */
+static inline u64 hwr_stamp_take(struct hwr_thread *t, u64 now)
+{
+	t->stamp_read = now;
+	if (likely(now > t->stamp))
+		t->stamp = now;
+	t->stamp_estimates = 0;
+	t->pace_last = HWR_PACE_NOWHERE;
 	return t->stamp;
 }
 
