@@ -27,6 +27,14 @@ static bool is_relative(u32 code)
 
 static bool is_adrp(u32 code) { return (code & 0x9f000000) == 0x90000000; }
 static bool is_jump(u32 code) { return (code & 0xfc000000) == 0x14000000; }
+static bool is_test_bit(u32 code) { return (code & 0x7e000000) == 0x36000000; /* tbz, tbnz */ }
+
+/* cbz, cbnz, tbz, tbnz, b.cond: "if (!p) return" is how many functions begin. */
+static bool is_branch(u32 code)
+{
+	return (code & 0x7e000000) == 0x34000000 || is_test_bit(code) ||
+	       (code & 0xff000010) == 0x54000000;
+}
 
 bool hwr_detour_plan(struct hwr_detour *self)
 {
@@ -39,7 +47,7 @@ bool hwr_detour_plan(struct hwr_detour *self)
 	code = read_at(self->at);
 	if (self->bytes && self->at + INSTRUCTION > self->function + self->bytes)
 		return false;
-	return !is_relative(code) || is_adrp(code) || is_jump(code);
+	return !is_relative(code) || is_adrp(code) || is_jump(code) || is_branch(code);
 }
 
 static u32 *put_address(u32 *at, u64 value)
@@ -74,6 +82,24 @@ static u64 adrp_value(u32 code, u64 at)
 
 static u64 jump_target(u32 code, u64 at) { return at + (u64)((i64)((u64)code << 38) >> 36); }
 
+static u64 branch_target(u32 code, u64 at)
+{
+	u32 bits = is_test_bit(code) ? 14 : 19;
+
+	return at + (u64)(((i64)((u64)code << (59 - bits)) >> (64 - bits)) * 4);
+}
+
+/* The branch goes behind the jump that goes on, to one to its target. */
+static void put_branch(u32 *to, u32 code, u64 at)
+{
+	enum { SKIPPED = 5 }; /* instructions: itself and a far jump */
+	u32 field = (is_test_bit(code) ? 0x3fffu : 0x7ffffu) << 5;
+
+	*to++ = (code & ~field) | SKIPPED << 5;
+	to = put_far_jump(to, at + INSTRUCTION);
+	put_far_jump(to, branch_target(code, at));
+}
+
 bool hwr_detour_write(struct hwr_detour *self)
 {
 	u32 code = read_at(self->at), *to = (u32 *)(self->pad + MOVED_AT);
@@ -83,6 +109,8 @@ bool hwr_detour_write(struct hwr_detour *self)
 	put_far_jump(put_constant((u32 *)self->pad, 17, self->site), (u64)hwr_thunk);
 	if (is_jump(code)) {
 		put_far_jump(to, jump_target(code, self->at));
+	} else if (is_branch(code)) {
+		put_branch(to, code, self->at);
 	} else {
 		if (is_adrp(code))
 			to = put_constant(to, code & 31, adrp_value(code, self->at));
