@@ -112,7 +112,7 @@ struct hwr_thread {
 	u64 ending_address;      /* block that the call ends: its inner free is not recorded again */
 	u64 inner_address;       /* block that a hook inside the call has recorded */
 	u64 pool_sp;             /* hooks below this stack address are inside a custom allocator; 0 = none */
-	const u64 *pool_witness; /* in that call's frame: holds its own address while the call lasts */
+	const u64 *pool_witness; /* words in that call's frame: hold their own addresses while it lasts */
 	u64 pool_pending;        /* block that it was given to free and that it never gave */
 	struct hwr_routines *routines; /* stacks of routines, see routine/routine.c; NULL = none yet */
 	u32 peek_left;           /* allocations until a context that is known well is looked at again */

@@ -11,7 +11,7 @@
 #include "recorder/pool/held.h"
 #include "recorder/sys.h"
 
-enum { SITES_MAX = 64, SEEN_MAX = 1024, FRAME_NEAR = 1 << 16 };
+enum { SITES_MAX = 64, SEEN_MAX = 1024, FRAME_NEAR = 1 << 16, WITNESSES = 8 };
 
 struct site {
 	struct hwr_detour detour;
@@ -33,14 +33,18 @@ extern struct r_debug _r_debug __attribute__((weak));
 /* ---- inside or outside ---- */
 
 /* An exception or a longjmp may have left the call that pool_sp is of: then its frame is gone, and what
- * calls now, deeper than it was, has most likely written over its witness. */
+ * calls now, deeper than it was, has most likely written over one of its witnesses. One alone could lie
+ * where later frames have a hole. */
 static bool frame_is_there(const struct hwr_thread *t, const struct hwr_caller *caller)
 {
-	u64 witness = (u64)t->pool_witness;
+	u64 first = (u64)t->pool_witness, last = (u64)(t->pool_witness + WITNESSES - 1);
 
-	if (witness - caller->sp > FRAME_NEAR && !hwr_readable(witness))
+	if (first - caller->sp > FRAME_NEAR && (!hwr_readable(first) || !hwr_readable(last)))
 		return false;
-	return *t->pool_witness == witness;
+	for (u32 i = 0; i < WITNESSES; i++)
+		if (t->pool_witness[i] != (u64)&t->pool_witness[i])
+			return false;
+	return true;
 }
 
 bool hwr_pool_inside(struct hwr_thread *t, const struct hwr_caller *caller)
@@ -124,22 +128,23 @@ bool hwr_pool_realloc(const struct hwr_call *call, u64 old, u64 p, u64 *ended)
 struct inside { /* what the thread was inside of before */
 	u64 sp;
 	const u64 *witness;
-	u64 here; /* its own address, for as long as the call lasts */
+	u64 here[WITNESSES]; /* their own addresses, for as long as the call lasts */
 };
 
 static void enter(const struct hwr_call *call, struct inside *self)
 {
 	struct hwr_thread *t = call->t;
 
-	self->here = (u64)&self->here;
-	__asm__ volatile("" : : "r"(&self->here) : "memory");
+	for (u32 i = 0; i < WITNESSES; i++)
+		self->here[i] = (u64)&self->here[i];
+	__asm__ volatile("" : : "r"(self->here) : "memory");
 	if (!t)
 		return;
 	self->sp = hwr_pool_inside(t, &call->caller) ? t->pool_sp : 0;
 	self->witness = t->pool_witness;
 	if (self->sp)
 		return; /* the outer call is the one that counts */
-	t->pool_witness = &self->here;
+	t->pool_witness = self->here;
 	t->pool_sp = call->caller.sp;
 }
 
@@ -149,8 +154,9 @@ static void leave(const struct hwr_call *call, struct inside *self)
 		call->t->pool_sp = 0;
 		call->t->pool_witness = self->witness;
 	}
-	self->here = 0;
-	__asm__ volatile("" : : "r"(&self->here) : "memory");
+	for (u32 i = 0; i < WITNESSES; i++)
+		self->here[i] = 0;
+	__asm__ volatile("" : : "r"(self->here) : "memory");
 }
 
 /* Of a call, from before it to after it. */
