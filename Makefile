@@ -7,7 +7,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 MINUTES ?= 5
 CMAKE_FLAGS ?=
 
-CTEST = cd $(BUILD) && ctest --output-on-failure --no-tests=error -j$(JOBS)
+CTEST = tools/run-tests $(BUILD) -j$(JOBS)
 
 all: configure
 	@cmake --build $(BUILD) -j$(JOBS)
