@@ -34,11 +34,14 @@ u32 hwr_clock_enter(void)
 u64 hwr_clock_read(void)
 {
 	struct hwr_clock *clock = &hwr_clock;
-	u64 *served = &hwr_clock_served[hwr_clock_enter() % HWR_CLOCK_SLOTS].hits;
+	struct hwr_clock_served *served = &hwr_clock_served[hwr_clock_enter() % HWR_CLOCK_SLOTS];
 	u64 now;
 
 	/* Two threads of one slot may lose some: it is for an estimate only. */
-	store_relaxed(served, load_relaxed(served) + hwr_clock_hits - clock->hits_left);
+	store_relaxed(&served->hits,
+		      load_relaxed(&served->hits) + hwr_clock_hits - clock->hits_left);
+	store_relaxed(&served->controls, load_relaxed(&served->controls) + clock->controls);
+	clock->controls = 0;
 	if (hwr_clock_hits > 1)
 		store_relaxed(clock->mark_word, (u64)&hwr_rseq_mark);
 	clock->beat_seen = load_relaxed(clock->beat);

@@ -21,6 +21,7 @@ struct hwr_clock {
 	u64 *mark_word;
 	const u32 *beat;
 	u32 beat_seen;
+	u32 controls; /* accesses of controls since the last reading; see shadow/turns.h */
 	/* The second report of an access that a compiler tells twice, by its first and its last byte. */
 	u64 echo_address, echo_bytes;
 };
@@ -31,6 +32,7 @@ extern __thread struct hwr_clock hwr_clock __attribute__((tls_model("initial-exe
 enum { HWR_CLOCK_SLOTS = 64 };
 struct hwr_clock_served {
 	_Alignas(HW_CACHE_LINE) u64 hits;
+	u64 controls;
 };
 extern struct hwr_clock_served hwr_clock_served[HWR_CLOCK_SLOTS];
 

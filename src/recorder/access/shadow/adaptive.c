@@ -16,7 +16,8 @@ enum {
 	UNIT = HWR_ADAPTIVE_UNIT,
 	UNIT_LARGE = 512,
 	LARGE = HWR_ADAPTIVE_LARGE,
-	PHASE_EPOCHS_MAX = 16,
+	CONTROL_SHARE = 256,     /* one unit in so many is a control */
+	CONTROL_COST_SHARE = 32, /* at most one part in so many of the time is for them */
 	LOG_ENTRIES = 1 << 20,
 	LOG_MARGIN = 4096, /* for threads that have looked and not yet written */
 	WHOLE_SLOT = 1,    /* in the low bits of an entry */
@@ -32,7 +33,8 @@ u32 hwr_adaptive_epoch;
 static u64 *entries; /* address of what is disarmed, 0 = not written yet; a ring */
 static u64 entries_head, entries_tail;
 static u64 sleep_ns;
-static u32 phase;        /* whose turn it is; begins anywhere */
+static struct hwr_turns turns;
+static u32 control;      /* which units are controls */
 static u64 reports_cost; /* ticks of HWR_SHADOW_REPORTS of them */
 
 /* ---- disarming ---- */
@@ -48,12 +50,14 @@ static bool log_put(u64 entry)
 	return true;
 }
 
-/* Whether it is the turn of a unit to stay armed. */
-static bool is_sampled(u64 unit)
+/* What becomes of a unit that is hot: disarmed, unless it is its turn, or it is a control. */
+static u32 state_of_hot(u64 unit)
 {
-	u64 number = (unit / UNIT * 0x9e3779b97f4a7c15ull) >> 32;
+	u64 number = unit / UNIT * 0x9e3779b97f4a7c15ull;
 
-	return (number + load_relaxed(&phase)) % HWR_ADAPTIVE_SHARE == 0;
+	if ((number >> 32 ^ load_relaxed(&control)) % CONTROL_SHARE == 0)
+		return HWR_SHADOW_CONTROL;
+	return (number >> 48) % HWR_TURNS == load_relaxed(&turns.set) ? HWR_SHADOW_SAMPLED : 0;
 }
 
 /* Whether what is disarmed in the slot will be armed again. */
@@ -83,7 +87,7 @@ static void disarm_small(u64 slot, u64 unit, u64 bytes, struct hwr_chunk *chunk)
 {
 	if (!will_rearm(slot, chunk))
 		return;
-	hwr_fill(hw_shadow_of(unit), is_sampled(unit) ? HWR_SHADOW_SAMPLED : 0, bytes / 8);
+	hwr_fill(hw_shadow_of(unit), state_of_hot(unit), bytes / 8);
 	undo_if_late(hw_shadow_of(unit), bytes / 8, chunk);
 }
 
@@ -91,7 +95,7 @@ static void disarm_small(u64 slot, u64 unit, u64 bytes, struct hwr_chunk *chunk)
 static void disarm_large(u64 unit, u64 bytes, struct hwr_chunk *chunk)
 {
 	__atomic_fetch_or(&chunk->what, HWR_CHUNK_ESTIMATED, __ATOMIC_RELAXED);
-	hwr_fill(hw_shadow_of(unit), is_sampled(unit) ? HWR_SHADOW_SAMPLED : 0, bytes / 8);
+	hwr_fill(hw_shadow_of(unit), state_of_hot(unit), bytes / 8);
 	if (!log_put(unit))
 		hwr_fill(hw_shadow_of(unit), HW_SHADOW_ARMED, bytes / 8);
 }
@@ -105,6 +109,10 @@ u32 hwr_adaptive_hot(u64 address, u64 offset, struct hwr_chunk *chunk)
 
 	if (state == HWR_SHADOW_SAMPLED)
 		return HWR_ADAPTIVE_SHARE - 1;
+	if (state == HWR_SHADOW_CONTROL) {
+		hwr_clock.controls++;
+		return 0;
+	}
 	if (state == 0)
 		return 0; /* it reaches over from a unit that is armed */
 	if (bytes > slot + slot_bytes - unit)
@@ -146,58 +154,74 @@ static void rearm(u64 entry)
 		hwr_fill(hw_shadow_of(address), HW_SHADOW_ARMED, bytes / 8);
 }
 
-/* The accesses that the busiest thread has recorded; all run at the same time. */
-static u64 hits_of_epoch(void)
+static u64 cpu_ns(clockid_t clock)
 {
-	static u64 before[HWR_CLOCK_SLOTS];
-	u64 most = 0;
+	struct timespec now = {0, 0};
 
-	for (u32 i = 0; i < HWR_CLOCK_SLOTS; i++) {
-		u64 hits = load_relaxed(&hwr_clock_served[i].hits);
-
-		if (hits - before[i] > most)
-			most = hits - before[i];
-		before[i] = hits;
-	}
-	return most;
+	hwr_syscall3(SYS_clock_gettime, clock, (long)&now, 0);
+	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
 }
 
-/* Time has passed. The phase is over when the program has had an epoch for itself; else returns for how long it
- * goes on, if the program keeps its speed. */
-static u64 advance_phase(u64 took, u64 hits)
-{
-	static u64 progress, epoch, more;
-	u64 recording = hits * reports_cost / HWR_SHADOW_REPORTS;
-	u64 own = recording < took - took / PHASE_EPOCHS_MAX ? took - recording
-							     : took / PHASE_EPOCHS_MAX;
-	u64 rest;
+/* All that has happened so far. */
+struct so_far {
+	u64 ticks, wall_ns, cpu_ns, hits, controls;
+};
 
-	if (!epoch || (took < epoch && !more))
-		epoch = took; /* in ticks: the shortest, others began late */
-	progress += own;
-	if (progress >= epoch - epoch / 32 || ++more >= PHASE_EPOCHS_MAX) {
-		progress = more = 0;
-		store_relaxed(&phase, phase + 1);
-		return sleep_ns;
+static struct so_far look(void)
+{
+	struct so_far now = {
+		.ticks = hw_ticks(),
+		.wall_ns = hwr_monotonic_ns(),
+		.cpu_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns(CLOCK_THREAD_CPUTIME_ID),
+	};
+
+	for (u32 i = 0; i < HWR_CLOCK_SLOTS; i++) {
+		now.hits += load_relaxed(&hwr_clock_served[i].hits);
+		now.controls += load_relaxed(&hwr_clock_served[i].controls);
 	}
-	rest = (u64)((unsigned __int128)(epoch - progress) * took / own);
-	return rest < epoch ? (u64)((unsigned __int128)rest * sleep_ns / epoch) : sleep_ns;
+	return now;
+}
+
+/* Time of so many reports. */
+static u64 cost_ns(u64 hits, const struct so_far *start, const struct so_far *now)
+{
+	double ns_per_tick =
+		(double)(now->wall_ns - start->wall_ns) / (double)(now->ticks - start->ticks + 1);
+
+	return (u64)((double)(hits * reports_cost / HWR_SHADOW_REPORTS) * ns_per_tick);
+}
+
+static void end_epoch(const struct so_far *start, const struct so_far *before,
+		      const struct so_far *now)
+{
+	struct hwr_epoch epoch = {
+		/* Two clocks: together they may go back a little. */
+		.cpu_ns = now->cpu_ns > before->cpu_ns ? now->cpu_ns - before->cpu_ns : 0,
+		.recording_ns = cost_ns(now->hits - before->hits, start, now),
+		.controls = now->controls - before->controls,
+	};
+
+	hwr_turns_next(&turns, &epoch);
+	/* A control that is very hot would be dear. */
+	if (cost_ns(epoch.controls, start, now) > epoch.cpu_ns / CONTROL_COST_SHARE) {
+		store_relaxed(&control, control + 1);
+		hwr_turns_forget(&turns);
+	}
 }
 
 static void help(void)
 {
-	u64 began = hw_ticks(), wait_ns = sleep_ns;
+	struct timespec pause = {(long)(sleep_ns / 1000000000), (long)(sleep_ns % 1000000000)};
+	struct so_far start = look(), before = start;
 
-	hits_of_epoch();
 	for (;;) {
-		struct timespec pause = {(long)(wait_ns / 1000000000),
-					 (long)(wait_ns % 1000000000)};
-		u64 entry, now;
+		struct so_far now;
+		u64 entry;
 
 		hwr_syscall3(SYS_nanosleep, (long)&pause, 0, 0);
-		now = hw_ticks();
-		wait_ns = advance_phase(now - began, hits_of_epoch());
-		began = now;
+		now = look();
+		end_epoch(&start, &before, &now);
+		before = now;
 		add_relaxed(&hwr_adaptive_epoch, 1);
 		while ((entry = load_acquire(&entries[entries_tail % LOG_ENTRIES])) != 0) {
 			store_relaxed(&entries[entries_tail % LOG_ENTRIES], 0);
@@ -231,7 +255,8 @@ bool hwr_adaptive_start(u64 epoch_ns)
 	if (!entries)
 		return false;
 	sleep_ns = epoch_ns;
-	phase = (u32)hw_ticks();
+	control = (u32)hw_ticks();
+	turns = (struct hwr_turns){.set = control % HWR_TURNS};
 	chunk = hwr_heap_malloc(UNIT);
 	if (chunk) {
 		reports_cost = hwr_shadow_reports_cost((u64)chunk);

@@ -7,24 +7,25 @@
  * within one.
  *
  * One unit in HWR_ADAPTIVE_SHARE stays armed instead, and its accesses count so many times. Units take
- * turns, from phase to phase, beginning with any of them: each has its share of the program's progress,
- * and sums are estimates without bias. Progress is not time: a program is slower while a unit that it
- * uses much stays armed, so a phase lasts longer by what recording has taken. */
+ * turns, so that each has its share of the program's progress, and sums are estimates without bias; see
+ * turns.h. A few, the controls, always stay armed, and their accesses count once. */
 #ifndef RECORDER_ADAPTIVE_H
 #define RECORDER_ADAPTIVE_H
 
+#include "recorder/access/shadow/turns.h"
 #include "recorder/heap/heap.h"
 
 enum {
 	HWR_ADAPTIVE_HITS = 16,
 	HWR_ADAPTIVE_HITS_LARGE = 64,
-	HWR_ADAPTIVE_SHARE = 16,
+	HWR_ADAPTIVE_SHARE = HWR_TURNS,
 	HWR_ADAPTIVE_UNIT = 64,
 	HWR_ADAPTIVE_LARGE =
 		4096, /* slots above have large units, which are armed again one by one */
 	/* All from HW_SHADOW_ARMED on are armed. The first byte of a small unit counts its accesses. */
 	HWR_SHADOW_HOT = HW_SHADOW_ARMED + HWR_ADAPTIVE_HITS,
 	HWR_SHADOW_SAMPLED = 0xff, /* of a unit that stays armed for others */
+	HWR_SHADOW_CONTROL = 0xfe, /* of a control; none is above but SAMPLED */
 };
 
 struct hwr_sums;

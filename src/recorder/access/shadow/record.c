@@ -151,9 +151,16 @@ static inline __attribute__((always_inline)) void record(u64 address, u64 bytes,
 	store_relaxed(&chunk->last, clock->now);
 	if (with & WITH_COVERAGE)
 		hwr_coverage_add(address, bytes);
-	if (with & WITH_ADAPTIVE && load_relaxed(hw_shadow_of(address)) == HWR_SHADOW_SAMPLED) {
-		add_own(chunk, HWR_ADAPTIVE_SHARE, bytes, write);
-		return;
+	if (with & WITH_ADAPTIVE) {
+		u8 state = load_relaxed(hw_shadow_of(address));
+
+		if (state >= HWR_SHADOW_CONTROL) {
+			bool control = state == HWR_SHADOW_CONTROL;
+
+			clock->controls += control;
+			add_own(chunk, control ? 1 : HWR_ADAPTIVE_SHARE, bytes, write);
+			return;
+		}
 	}
 	add_own(chunk, 1, bytes, write);
 	if (with & WITH_ADAPTIVE && unlikely(hwr_adaptive_is_hot(address, offset, chunk)))
