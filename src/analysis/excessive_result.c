@@ -464,8 +464,21 @@ static void add_totals(struct result *result, const struct excessive *self, cons
 		   "estimated part of it that a pool would save");
 }
 
+/* Below so many timed calls a single slow one may decide what "costs enough" means. */
+enum { TIMED_CALLS_FEW = 100 };
+
 static void add_own_caveats(struct result *result, const struct excessive *self)
 {
+	const struct model *model = self->objects.source->model;
+	u64 timed = 0;
+
+	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++)
+		timed += model->duration_calls[kind];
+	if (!self->query->paper && timed && timed < TIMED_CALLS_FEW)
+		result_add_caveat(result,
+				  "what allocations cost rests on %s timed calls only: near the "
+				  "floor the verdict may be another one in the next run",
+				  units_count(timed).text);
 	if (self->objects.frees_without_stack)
 		result_add_caveat(result,
 				  "of %s chunks it is not known who freed them: objects are told "
