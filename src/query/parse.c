@@ -570,7 +570,8 @@ struct query *query_parse(const char *text, struct query_error *error)
 		query_error_set(error, ERR_MEMORY, 0, 0, "out of memory");
 		return NULL;
 	}
-	if (lexer_start(&parser.lex, text, query, parser.error) && parse_program(&parser))
+	if (lexer_start(&parser.lex, text, query, parser.error) && parse_program(&parser) &&
+	    (query_make_keys(query) || parser_no_memory(&parser)))
 		return query;
 	query_free(query);
 	return NULL;

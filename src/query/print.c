@@ -356,20 +356,6 @@ static u64 hash_text(const char *text, u64 hash)
 	return hash;
 }
 
-/* A let in place of its name: as two hashes of its text, or texts would double with each let that is
- * used twice. */
-static void print_let(const struct query *self, u32 let, struct strbuf *out)
-{
-	struct strbuf text = {0};
-
-	print_pipe(self, &self->lets.data[let].pipe, UINT32_MAX, false, &text);
-	strbuf_addf(out, "<%016llx%016llx>",
-		    (unsigned long long)hash_text(strbuf_text(&text), 0xcbf29ce484222325ull),
-		    (unsigned long long)hash_text(strbuf_text(&text), 0x9e3779b97f4a7c15ull));
-	out->failed |= text.failed;
-	strbuf_release(&text);
-}
-
 static void print_source(const struct query *self, const struct source *source, bool names,
 			 struct strbuf *out)
 {
@@ -382,7 +368,7 @@ static void print_source(const struct query *self, const struct source *source, 
 		if (names)
 			strbuf_add(out, self->lets.data[source->let].name);
 		else
-			print_let(self, source->let, out);
+			strbuf_addf(out, "<%s>", self->lets.data[source->let].key);
 		break;
 	case SOURCE_TRACE:
 		strbuf_add(out, "trace ");
@@ -426,11 +412,16 @@ static void print_definition(const struct query *self, const struct query_let *l
 		expr_print(self, let->expr, out);
 }
 
+/* Scores and categories come first: they need no pipes. */
 void query_print(const struct query *self, struct strbuf *out)
 {
-	for (u64 i = 0; i < self->lets.count; i++) {
-		print_definition(self, &self->lets.data[i], out);
-		strbuf_add(out, ";\n");
+	for (u32 pass = 0; pass < 2; pass++) {
+		for (u64 i = 0; i < self->lets.count; i++) {
+			if ((self->lets.data[i].kind == LET_PIPE) != (pass == 1))
+				continue;
+			print_definition(self, &self->lets.data[i], out);
+			strbuf_add(out, ";\n");
+		}
 	}
 	print_pipe(self, &self->pipe, UINT32_MAX, true, out);
 }
@@ -445,4 +436,26 @@ void pipe_print_whole(const struct query *self, const struct pipe *pipe, u32 sta
 		strbuf_add(out, "; ");
 	}
 	print_pipe(self, pipe, stages, false, out);
+}
+
+bool query_make_keys(struct query *self)
+{
+	struct strbuf text = {0};
+	bool failed = false;
+
+	for (u64 i = 0; i < self->lets.count; i++) {
+		struct query_let *let = &self->lets.data[i];
+
+		if (let->kind != LET_PIPE)
+			continue;
+		/* Two hashes instead of the text, which would double with each let that is used twice. */
+		strbuf_clear(&text);
+		print_pipe(self, &let->pipe, UINT32_MAX, false, &text);
+		snprintf(let->key, sizeof let->key, "%016llx%016llx",
+			 (unsigned long long)hash_text(strbuf_text(&text), 0xcbf29ce484222325ull),
+			 (unsigned long long)hash_text(strbuf_text(&text), 0x9e3779b97f4a7c15ull));
+		failed |= text.failed;
+	}
+	strbuf_release(&text);
+	return !failed;
 }

@@ -137,6 +137,7 @@ struct query_let {
 	u32 at, length;
 	struct pipe pipe;
 	struct expr *expr;
+	char key[33]; /* of a pipe: stands for its text in pipe_print_whole */
 };
 
 /* Where an editor put a box: the n-th belongs to the n-th box of the text. */
@@ -166,6 +167,8 @@ void query_print(const struct query *self, struct strbuf *out);
  * are kept by. */
 void pipe_print_whole(const struct query *self, const struct pipe *pipe, u32 stages,
 		      struct strbuf *out);
+/* Sets the keys of the lets, in their order. query_parse does. */
+bool query_make_keys(struct query *self);
 void expr_print(const struct query *self, const struct expr *expr, struct strbuf *out);
 /* "where size >= 1KiB" */
 void stage_print(const struct query *self, const struct stage *stage, struct strbuf *out);
