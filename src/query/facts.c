@@ -69,7 +69,8 @@ u32 facts_frame(const struct facts *self, u32 context, bool frees)
 			       ? model->points.data[model_point_of(model, context).index]
 					 .frame.index
 			       : 0;
-	frame = context < self->contexts ? model->contexts.nodes.data[context].frame : 0;
+	frame = context < model->contexts.nodes.count ? model->contexts.nodes.data[context].frame
+						      : 0;
 	return frame < self->frames ? frame : 0;
 }
 
@@ -249,6 +250,8 @@ static double number_at(const struct facts *self, enum field field, u64 i)
 		return i == CHUNK_KEPT || i == CHUNK_LIVE;
 	case F_TID:
 		return model->threads.data[i].told ? model->threads.data[i].tid : NAN;
+	case F_FREE_STACK:
+		return facts_frame(self, (u32)i, true) ? facts_frame(self, (u32)i, true) : NAN;
 	default:
 		break;
 	}
@@ -327,7 +330,7 @@ int facts_init(struct facts *self, const struct query_trace *trace, struct err *
 					     .symbols = trace->symbols,
 					     .image = trace->image};
 	/* Placing contexts changes the inside of the model: it is done here, once, and never while others read. */
-	for (u32 i = 0; i < self->contexts; i++)
+	for (u32 i = 0; i < model->contexts.nodes.count; i++)
 		if (model->contexts.nodes.data[i].told && model_place(model, i, &frame, err) < 0)
 			return ERR_MEMORY;
 	self->frames = model->contexts.frames.count;
