@@ -98,6 +98,8 @@ struct block {
 };
 
 void value_eval(const struct value_plan *self, const struct block *block, double *out);
+/* The value of chunk number i of the block alone. */
+double value_one(const struct value_plan *self, const struct block *block, u32 i);
 void mask_eval(const struct mask_plan *self, const struct block *block, u8 *out);
 
 /* What a zone tells of all its chunks. */

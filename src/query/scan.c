@@ -262,6 +262,44 @@ void value_eval(const struct value_plan *self, const struct block *block, double
 	}
 }
 
+static u32 entry_one(enum index_kind index, const struct block *block, u32 i)
+{
+	const struct chunk_page *page = block->page;
+	u32 at = block->first + i;
+
+	switch (index) {
+	case INDEX_POINT:
+		return page->alloc_context[at];
+	case INDEX_FREE:
+		return page->end[at] == CHUNK_FREED ? page->free_context[at] : UINT32_MAX;
+	case INDEX_THREAD:
+		return page->alloc_thread[at];
+	case INDEX_TYPE:
+		return facts_type(block->facts, page, block->chunk + i);
+	case INDEX_KIND:
+		return page->kind[at];
+	case INDEX_END:
+		return page->end[at];
+	default:
+		return page->chunk_class[at];
+	}
+}
+
+double value_one(const struct value_plan *self, const struct block *block, u32 i)
+{
+	double values[BLOCK];
+	u32 entry;
+
+	if (self->op == VALUE_FIELD)
+		return field_number(self->field, block, i);
+	if (self->op == VALUE_TABLE) {
+		entry = entry_one(self->index, block, i);
+		return entry < self->count ? self->table[entry] : NAN;
+	}
+	value_eval(self, block, values);
+	return values[i];
+}
+
 /* ---- masks ---- */
 
 static void in_range64(const u64 *column, u64 low, u64 high, u8 *out)
