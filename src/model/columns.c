@@ -180,14 +180,20 @@ const void *column_store_at(const struct column_store *self, u64 offset, u64 byt
 	return offset <= all->bytes && bytes <= all->bytes - offset ? all->at + offset : NULL;
 }
 
+void column_store_forget(const struct column_store *self, const void *at, u64 bytes)
+{
+	u64 unit = (u64)sysconf(_SC_PAGESIZE), start = (u64)(uintptr_t)at;
+	u64 first = (start + unit - 1) / unit * unit, end = (start + bytes) / unit * unit;
+
+	if (self->fd < 0 && first < end)
+		madvise((void *)(uintptr_t)first, end - first, MADV_DONTNEED);
+}
+
 void column_store_let_go(const struct column_store *self, const void *page, u64 bytes)
 {
-	u64 unit = (u64)sysconf(_SC_PAGESIZE), at = (u64)(uintptr_t)page;
-	u64 first = (at + unit - 1) / unit * unit, end = (at + bytes) / unit * unit;
-
-	if (self->fd >= 0 || end <= first || (const u8 *)page < self->extents.data->at + KEPT_BYTES)
-		return;
-	madvise((void *)(uintptr_t)first, end - first, MADV_DONTNEED);
+	/* as many as fit well into memory stay: the first ones, which are as good as any */
+	if ((const u8 *)page >= self->extents.data->at + KEPT_BYTES)
+		column_store_forget(self, page, bytes);
 }
 
 void column_store_free(struct column_store *self)
