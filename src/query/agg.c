@@ -15,7 +15,7 @@ struct aggregator {
 	const struct entries *entries;
 	const struct query_agg *agg;
 	struct value_plan *plan; /* NULL = count() */
-	const struct facts *facts;
+	const struct domain *domain;
 	u32 trace;
 	struct agg_tally *tallies; /* by entry */
 	/* Percentiles: the values of each entry, one after the other. */
@@ -60,7 +60,7 @@ static bool tally_block(void *data, const struct block *block, const u64 *bits)
 			self->values[self->starts[entry]++] = values[i];
 		else
 			agg_tally_add(&self->tallies[entry], self->plan ? values[i] : 1,
-				      weighs ? 1 : chunk_weight(self->facts->model, size));
+				      weighs ? 1 : chunk_weight(self->domain->model, size));
 	}
 	return true;
 }
@@ -75,10 +75,10 @@ static int pass(struct aggregator *self, const struct state *state)
 		if (!state->sel[t].words)
 			continue;
 		self->trace = t;
-		self->facts = planner.facts;
+		self->domain = planner.domain;
 		if (self->agg->has_key && !(self->plan = plan_key(&planner, &self->agg->key)))
 			return run_fail(self->run, &err);
-		scan_blocks(self->facts, &state->sel[t], state->colors[t], state->palette,
+		scan_blocks(self->domain, &state->sel[t], state->colors[t], state->palette,
 			    tally_block, self);
 	}
 	return 0;
@@ -201,11 +201,11 @@ static int count_values(struct aggregator *self, const struct state *state)
 		if (!state->sel[t].words)
 			continue;
 		self->trace = t;
-		self->facts = planner.facts;
+		self->domain = planner.domain;
 		self->plan = plan_key(&planner, &self->agg->key);
 		if (!self->plan)
 			return run_fail(self->run, &err);
-		scan_blocks(self->facts, &state->sel[t], state->colors[t], state->palette,
+		scan_blocks(self->domain, &state->sel[t], state->colors[t], state->palette,
 			    count_block, self);
 	}
 	return 0;

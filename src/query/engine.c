@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The engine's life, and the questions that callers ask.
- * Host. One lock: facts and cache are for one at a time. */
+ * Host. One lock: domain and cache are for one at a time. */
 #include "query/engine.h"
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ struct query_engine *query_engine_new(const struct query_trace *traces, u32 coun
 	if (self->lock)
 		pthread_mutex_init(self->lock, NULL);
 	for (u32 i = 0; self->lock && i < count && i < QUERY_TRACES; i++) {
-		if (facts_init(&self->facts[i], &traces[i], &err) < 0)
+		if (domain_init(&self->domains[i], &traces[i], &err) < 0)
 			break;
 		self->count++;
 	}
@@ -37,8 +37,8 @@ void query_engine_free(struct query_engine *self)
 	if (!self)
 		return;
 	for (u32 i = 0; i < QUERY_TRACES; i++)
-		if (self->facts[i].model)
-			facts_release(&self->facts[i]);
+		if (self->domains[i].model)
+			domain_release(&self->domains[i]);
 	cache_release(&self->cache);
 	if (self->lock)
 		pthread_mutex_destroy(self->lock);
@@ -151,7 +151,7 @@ int query_select_colors(struct query_engine *self, const char *text,
 	if (status == 0)
 		status = run_select(&run, &state);
 	if (status == 0)
-		take_selection(&state, self->facts[0].model, out, &run, &status);
+		take_selection(&state, self->domains[0].model, out, &run, &status);
 	if (status == 0 && is_all(&run)) {
 		free(out->words);
 		out->words = NULL;

@@ -98,7 +98,7 @@ struct joiner {
 	struct run *run;
 	struct entries *entries;
 	u32 trace;
-	const struct facts *facts;
+	const struct domain *domain;
 	struct value_plan *keys[QUERY_KEYS_MAX];
 	const u32 *key_renumber[QUERY_KEYS_MAX];
 	u32 key_count;
@@ -236,7 +236,7 @@ static bool join_block(void *data, const struct block *block, const u64 *bits)
 {
 	struct joiner *self = data;
 	const struct chunk_page *page = block->page;
-	const struct model *model = self->facts->model;
+	const struct model *model = self->domain->model;
 	double keys[QUERY_KEYS_MAX][BLOCK], values[BLOCK];
 	u32 groups[BLOCK];
 	bool fresh[BLOCK];
@@ -292,13 +292,13 @@ static bool join_block(void *data, const struct block *block, const u64 *bits)
 /* By frame: the nearest caller (or itself) that is not hidden. */
 static int visible_frames(struct run *run, const struct state *state, u32 trace, u32 **out)
 {
-	struct facts *facts = &run->engine->facts[trace];
-	u32 *visible = arena_new_array(&run->arena, u32, facts->frames + 1);
+	struct domain *domain = &run->engine->domains[trace];
+	u32 *visible = arena_new_array(&run->arena, u32, domain->frames + 1);
 	struct err err = {0};
 
 	if (!visible)
 		return run_no_memory(run);
-	for (u32 i = 0; i < facts->frames; i++)
+	for (u32 i = 0; i < domain->frames; i++)
 		visible[i] = i;
 	for (u32 h = 0; h < state->hide_count; h++) {
 		struct text_test test;
@@ -306,18 +306,18 @@ static int visible_frames(struct run *run, const struct state *state, u32 trace,
 
 		if (!text_test_init(&test, state->hides[h], false))
 			return run_no_memory(run);
-		hidden = facts_frames_matching(facts, F_STACK, &test, true, &err);
+		hidden = domain_frames_matching(domain, F_STACK, &test, true, &err);
 		text_test_release(&test);
 		if (!hidden)
 			return run_fail(run, &err);
-		for (u32 i = 1; i < facts->frames; i++)
+		for (u32 i = 1; i < domain->frames; i++)
 			if (hidden[i])
 				visible[i] = UINT32_MAX;
 		free(hidden);
 	}
-	for (u32 i = 1; i < facts->frames; i++) {
+	for (u32 i = 1; i < domain->frames; i++) {
 		u32 parent =
-			context_table_frame(&facts->model->contexts, (struct frame_id){i})->parent;
+			context_table_frame(&domain->model->contexts, (struct frame_id){i})->parent;
 
 		if (visible[i] == UINT32_MAX)
 			visible[i] = parent < i ? visible[parent] : 0;
@@ -346,10 +346,10 @@ static u64 hash_functions(const struct stack_names *names, u64 hash)
 static int number_stacks(struct run *run, const struct state *state, u32 trace, bool by_name,
 			 struct stack_numbers *numbers, double **out)
 {
-	struct facts *facts = &run->engine->facts[trace];
-	const struct model *model = facts->model;
-	u64 *keys = arena_new_array(&run->arena, u64, facts->frames + 1);
-	double *table = arena_new_array(&run->arena, double, facts->contexts + 1);
+	struct domain *domain = &run->engine->domains[trace];
+	const struct model *model = domain->model;
+	u64 *keys = arena_new_array(&run->arena, u64, domain->frames + 1);
+	double *table = arena_new_array(&run->arena, double, domain->contexts + 1);
 	struct err err = {0};
 	u32 *visible;
 	int status = visible_frames(run, state, trace, &visible);
@@ -358,12 +358,12 @@ static int number_stacks(struct run *run, const struct state *state, u32 trace, 
 		return status;
 	if (!keys || !table)
 		return run_no_memory(run);
-	if (facts_need_names(facts, &err) < 0)
+	if (domain_need_names(domain, &err) < 0)
 		return run_fail(run, &err);
-	for (u32 i = 1; i < facts->frames; i++) {
+	for (u32 i = 1; i < domain->frames; i++) {
 		const struct frame *frame =
 			context_table_frame(&model->contexts, (struct frame_id){i});
-		const struct stack_names *names = &facts->frame_names[i];
+		const struct stack_names *names = &domain->frame_names[i];
 		u64 parent = frame->parent < i ? keys[frame->parent] : 0;
 
 		if (visible[i] != i)
@@ -373,8 +373,8 @@ static int number_stacks(struct run *run, const struct state *state, u32 trace, 
 		else
 			keys[i] = hash_functions(names, parent);
 	}
-	for (u32 i = 0; i < facts->contexts; i++) {
-		u64 *number = map_at(&numbers->by_hash, keys[facts_frame(facts, i, false)]);
+	for (u32 i = 0; i < domain->contexts; i++) {
+		u64 *number = map_at(&numbers->by_hash, keys[domain_frame(domain, i, false)]);
 
 		if (!number)
 			return run_no_memory(run);
@@ -388,7 +388,7 @@ static int number_stacks(struct run *run, const struct state *state, u32 trace, 
 
 /* ---- join ---- */
 
-static struct value_plan *table_plan(struct run *run, const struct facts *facts,
+static struct value_plan *table_plan(struct run *run, const struct domain *domain,
 				     const double *numbers)
 {
 	struct value_plan *plan = arena_new(&run->arena, struct value_plan);
@@ -398,7 +398,7 @@ static struct value_plan *table_plan(struct run *run, const struct facts *facts,
 	plan->op = VALUE_TABLE;
 	plan->index = INDEX_POINT;
 	plan->table = numbers;
-	plan->count = facts->contexts;
+	plan->count = domain->contexts;
 	return plan;
 }
 
@@ -432,7 +432,7 @@ static int plan_columns(struct joiner *self, const struct state *state, struct r
 /* Shown frames by point; `target` by frame, or NULL. */
 static int plan_shown(struct joiner *self, const u32 *target)
 {
-	const struct model *model = self->facts->model;
+	const struct model *model = self->domain->model;
 	u32 *frames = arena_new_array(&self->run->arena, u32, model->points.count + 1);
 
 	if (!frames)
@@ -471,7 +471,8 @@ static int join_trace(struct joiner *self, struct state *state)
 	if (!entries->groups[self->trace])
 		return run_no_memory(self->run);
 	plan_small(self);
-	scan_blocks(self->facts, sel, state->colors[self->trace], state->palette, join_block, self);
+	scan_blocks(self->domain, sel, state->colors[self->trace], state->palette, join_block,
+		    self);
 	return self->failed ? run_no_memory(self->run) : 0;
 }
 
@@ -533,7 +534,7 @@ static int plan_keys(struct joiner *self, const struct state *state, const struc
 					       &numbers);
 			if (status < 0)
 				return status;
-			self->keys[k] = table_plan(self->run, self->facts, numbers);
+			self->keys[k] = table_plan(self->run, self->domain, numbers);
 		} else {
 			self->keys[k] = plan_key(&planner, key);
 		}
@@ -546,14 +547,14 @@ static int plan_keys(struct joiner *self, const struct state *state, const struc
 /* Groups of unified frames: each trace has its own. */
 static int plan_unified(struct joiner *self, const struct join_by *by)
 {
-	double *numbers = arena_new_array(&self->run->arena, double, self->facts->contexts + 1);
+	double *numbers = arena_new_array(&self->run->arena, double, self->domain->contexts + 1);
 
 	if (!numbers)
 		return run_no_memory(self->run);
-	for (u32 i = 0; i < self->facts->contexts; i++)
-		numbers[i] = by->targets[self->trace][facts_frame(self->facts, i, false)] +
+	for (u32 i = 0; i < self->domain->contexts; i++)
+		numbers[i] = by->targets[self->trace][domain_frame(self->domain, i, false)] +
 			     (double)self->trace * 0x1p32;
-	self->keys[0] = table_plan(self->run, self->facts, numbers);
+	self->keys[0] = table_plan(self->run, self->domain, numbers);
 	self->key_renumber[0] = NULL;
 	self->key_count = 1;
 	return self->keys[0] ? 0 : run_no_memory(self->run);
@@ -579,7 +580,7 @@ static int join_all(struct joiner *self, struct state *state, const struct join_
 		if (!state->sel[t].words)
 			continue;
 		self->trace = t;
-		self->facts = &self->run->engine->facts[t];
+		self->domain = &self->run->engine->domains[t];
 		status = by->unify ? plan_unified(self, by)
 				   : plan_keys(self, state, by, key_numbers, &stacks);
 		if (status == 0)
@@ -760,7 +761,7 @@ int run_join(struct run *run, struct state *state, const struct stage *stage)
 /* ---- unify ---- */
 
 struct adder {
-	const struct facts *facts;
+	const struct domain *domain;
 	const u32 *visible;
 	u64 *bytes; /* by frame */
 };
@@ -768,7 +769,7 @@ struct adder {
 static bool add_bytes(void *data, const struct block *block, const u64 *bits)
 {
 	struct adder *self = data;
-	const struct model *model = self->facts->model;
+	const struct model *model = self->domain->model;
 
 	for (u32 i = 0; i < BLOCK; i++) {
 		u32 at = block->first + i;
@@ -777,8 +778,8 @@ static bool add_bytes(void *data, const struct block *block, const u64 *bits)
 		if (!(bits[i / 64] >> (i % 64) & 1))
 			continue;
 		model_weigh(model, block->page->size[at], &units, &bytes);
-		self->bytes[self->visible[facts_frame(self->facts, block->page->alloc_context[at],
-						      false)]] += bytes;
+		self->bytes[self->visible[domain_frame(self->domain, block->page->alloc_context[at],
+						       false)]] += bytes;
 	}
 	return true;
 }
@@ -786,10 +787,10 @@ static bool add_bytes(void *data, const struct block *block, const u64 *bits)
 /* From the innermost frames outwards: what has less than the limit is its caller's. */
 static int unify_trace(struct run *run, struct state *state, u32 trace, u64 limit, u32 **out)
 {
-	const struct facts *facts = &run->engine->facts[trace];
-	u64 *bytes = arena_new_array(&run->arena, u64, facts->frames + 1);
+	const struct domain *domain = &run->engine->domains[trace];
+	u64 *bytes = arena_new_array(&run->arena, u64, domain->frames + 1);
 	u32 *target;
-	struct adder adder = {.facts = facts, .bytes = bytes};
+	struct adder adder = {.domain = domain, .bytes = bytes};
 	int status = visible_frames(run, state, trace, &target);
 
 	if (status < 0)
@@ -797,10 +798,10 @@ static int unify_trace(struct run *run, struct state *state, u32 trace, u64 limi
 	if (!bytes)
 		return run_no_memory(run);
 	adder.visible = target;
-	scan_blocks(facts, &state->sel[trace], NULL, NULL, add_bytes, &adder);
-	for (u32 i = (u32)facts->frames; i-- > 1;) {
+	scan_blocks(domain, &state->sel[trace], NULL, NULL, add_bytes, &adder);
+	for (u32 i = (u32)domain->frames; i-- > 1;) {
 		u32 parent =
-			context_table_frame(&facts->model->contexts, (struct frame_id){i})->parent;
+			context_table_frame(&domain->model->contexts, (struct frame_id){i})->parent;
 
 		parent = parent < i ? target[parent] : 0;
 		if (target[i] != i || bytes[i] >= limit || !parent)
@@ -808,7 +809,7 @@ static int unify_trace(struct run *run, struct state *state, u32 trace, u64 limi
 		bytes[parent] += bytes[i];
 		target[i] = parent;
 	}
-	for (u32 i = 1; i < facts->frames; i++)
+	for (u32 i = 1; i < domain->frames; i++)
 		target[i] = target[target[i]];
 	*out = target;
 	return 0;
@@ -1029,7 +1030,7 @@ int run_settle(struct run *run, struct state *state)
 			if (selection_has(sel, i) &&
 			    entries->entry_of[entries->groups[t][i]] == NO_ENTRY)
 				sel->words[i / 64] &= ~(1ull << (i % 64));
-		selection_count(sel, run->engine->facts[t].model);
+		selection_count(sel, run->engine->domains[t].model);
 		status = settle_colors(run, state, t);
 		if (status < 0)
 			return status;

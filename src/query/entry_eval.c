@@ -105,19 +105,20 @@ static bool names_hold(const struct stack_names *names, enum field field, struct
 static bool stack_holds(struct entry_eval *self, enum field field, struct text_test *test,
 			u64 entry)
 {
-	struct facts *facts = &self->run->engine->facts[self->entries->frame_traces[entry]];
+	struct domain *domain = &self->run->engine->domains[self->entries->frame_traces[entry]];
 	u32 frame = self->entries->frames[entry];
 	struct err err = {0};
 
-	if (facts_need_names(facts, &err) < 0)
+	if (domain_need_names(domain, &err) < 0)
 		return false;
 	if (field == F_FREE_STACK)
 		frame = self->entries->values[field] && self->entries->values[field][entry] >= 0
 				? (u32)self->entries->values[field][entry]
 				: 0;
 	for (; frame;
-	     frame = context_table_frame(&facts->model->contexts, (struct frame_id){frame})->parent)
-		if (names_hold(&facts->frame_names[frame], field == F_FREE_STACK ? F_STACK : field,
+	     frame = context_table_frame(&domain->model->contexts, (struct frame_id){frame})
+			     ->parent)
+		if (names_hold(&domain->frame_names[frame], field == F_FREE_STACK ? F_STACK : field,
 			       test))
 			return true;
 	return false;

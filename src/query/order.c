@@ -117,7 +117,7 @@ static int collect_trace(struct run *run, struct state *state, u32 trace, struct
 		if (!self->plans[k])
 			return run_fail(run, &err);
 	}
-	scan_blocks(planner.facts, &state->sel[trace], state->colors[trace], state->palette,
+	scan_blocks(planner.domain, &state->sel[trace], state->colors[trace], state->palette,
 		    collect, self);
 	return self->failed ? run_no_memory(run) : 0;
 }

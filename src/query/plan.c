@@ -41,7 +41,7 @@ static struct mask_plan *table_new(struct planner *self, enum index_kind index)
 	if (!mask)
 		return NULL;
 	mask->index = index;
-	mask->count = facts_index_count(self->facts, index);
+	mask->count = domain_index_count(self->domain, index);
 	mask->table = arena_alloc(self->arena, mask->count + 1);
 	return mask->table ? mask : no_memory(self);
 }
@@ -193,7 +193,7 @@ static u64 span_ticks(const struct tick_clock *clock, u64 ns)
 /* The column's own number from which on the field is at least `number`. */
 static u64 column_from(const struct planner *self, enum field field, u64 number)
 {
-	const struct tick_clock *clock = &self->facts->model->clock;
+	const struct tick_clock *clock = &self->domain->model->clock;
 
 	if (field == F_ALLOC || field == F_FREE)
 		return tick_clock_ticks(clock, number);
@@ -304,11 +304,11 @@ struct value_plan *plan_field(struct planner *self, enum field field)
 		return NULL;
 	value->field = field;
 	value->index = field_index(field);
-	if (field == F_COUNT && facts_need_types(self->facts, self->err) < 0)
+	if (field == F_COUNT && domain_need_types(self->domain, self->err) < 0)
 		return NULL;
 	if (value->index == INDEX_NONE)
 		return value;
-	table = facts_table(self->facts, field, self->err);
+	table = domain_table(self->domain, field, self->err);
 	if (!table)
 		return NULL;
 	value->op = VALUE_TABLE;
@@ -357,7 +357,7 @@ const char *const *plan_texts(struct planner *self, const struct query_key *key,
 		return NULL;
 	if (key->field != F_CATEGORY) {
 		table = query_fields[key->field].type == FIELD_TEXT
-				? facts_table(self->facts, key->field, self->err)
+				? domain_table(self->domain, key->field, self->err)
 				: NULL;
 		*count = table ? table->text_count : 0;
 		return table ? table->texts : NULL;
@@ -551,13 +551,13 @@ static struct mask_plan *plan_numbers(struct planner *self, enum expr_kind op,
 static struct mask_plan *plan_frames(struct planner *self, enum field field, struct text_test *test)
 {
 	bool frees = field == F_FREE_STACK;
-	u8 *matching =
-		facts_frames_matching(self->facts, frees ? F_STACK : field, test, false, self->err);
+	u8 *matching = domain_frames_matching(self->domain, frees ? F_STACK : field, test, false,
+					      self->err);
 	struct mask_plan *mask =
 		matching ? table_new(self, frees ? INDEX_FREE : INDEX_POINT) : NULL;
 
 	for (u64 i = 0; mask && i < mask->count; i++)
-		mask->table[i] = matching[facts_frame(self->facts, (u32)i, frees)];
+		mask->table[i] = matching[domain_frame(self->domain, (u32)i, frees)];
 	free(matching);
 	return mask;
 }
@@ -585,7 +585,7 @@ static struct mask_plan *plan_category(struct planner *self, struct text_test *t
 static struct mask_plan *plan_table_texts(struct planner *self, enum field field,
 					  struct text_test *test, bool differs)
 {
-	const struct field_table *table = facts_table(self->facts, field, self->err);
+	const struct field_table *table = domain_table(self->domain, field, self->err);
 	struct mask_plan *mask = table ? table_new(self, field_index(field)) : NULL;
 	u8 *holds = mask ? arena_alloc(self->arena, table->text_count + 1) : NULL;
 

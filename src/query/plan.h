@@ -5,7 +5,7 @@
 #ifndef QUERY_PLAN_H
 #define QUERY_PLAN_H
 
-#include "query/facts.h"
+#include "query/domain.h"
 
 enum {
 	BLOCK = 1024
@@ -65,7 +65,7 @@ struct mask_plan {
 };
 
 struct planner {
-	struct facts *facts;
+	struct domain *domain;
 	const struct query *query;
 	struct arena *arena; /* of the plans */
 	struct err *err;
@@ -88,7 +88,7 @@ const char *const *plan_texts(struct planner *self, const struct query_key *key,
 
 /* Where a value is calculated: chunks [first, first + BLOCK) of the page. */
 struct block {
-	const struct facts *facts;
+	const struct domain *domain;
 	const struct chunk_page *page;
 	u32 first;
 	u64 chunk; /* number of the first */
@@ -110,12 +110,12 @@ enum zone_answer mask_zone(const struct mask_plan *self, const struct chunk_zone
 double chunk_weight(const struct model *model, u64 size);
 
 /* Keeps of the selection what the mask holds for, and counts it anew. colors: by chunk, or NULL. */
-bool scan_filter(const struct facts *facts, const struct mask_plan *mask, const u8 *colors,
+bool scan_filter(const struct domain *domain, const struct mask_plan *mask, const u8 *colors,
 		 const u32 *palette, struct selection *selection);
 
 /* Calls for each block that has chunks of the selection: bits are those of the block's BLOCK chunks. False as soon
  * as one returns false. */
-bool scan_blocks(const struct facts *facts, const struct selection *selection, const u8 *colors,
+bool scan_blocks(const struct domain *domain, const struct selection *selection, const u8 *colors,
 		 const u32 *palette,
 		 bool (*each)(void *self, const struct block *block, const u64 *bits), void *self);
 

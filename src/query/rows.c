@@ -128,10 +128,10 @@ static u32 traces_in(const struct rows *self)
 static bool shows_types(const struct rows *self)
 {
 	for (u32 t = 0; t < self->run->engine->count; t++) {
-		const struct facts *facts = &self->run->engine->facts[t];
+		const struct domain *domain = &self->run->engine->domains[t];
 
-		if (self->state->sel[t].words && !facts->types_ready &&
-		    facts->model->chunks.count >= TYPES_SHOWN_BELOW)
+		if (self->state->sel[t].words && !domain->types_ready &&
+		    domain->model->chunks.count >= TYPES_SHOWN_BELOW)
 			return false;
 	}
 	return true;
@@ -304,7 +304,7 @@ static void hide_frames(struct rows *self, struct result_stack *stack)
 
 static struct value stack_value(struct rows *self, u32 trace, u32 frame)
 {
-	struct stack_source source = self->run->engine->facts[trace].source;
+	struct stack_source source = self->run->engine->domains[trace].source;
 	const struct result_stack *stack;
 
 	if (!frame)
@@ -366,11 +366,11 @@ static void fill_entry(struct rows *self, struct entry_eval *eval, u64 entry, st
 
 static void fill_chunk(struct rows *self, struct place place, struct value *row)
 {
-	const struct facts *facts = &self->run->engine->facts[place.trace];
+	const struct domain *domain = &self->run->engine->domains[place.trace];
 	u32 at = (u32)(place.chunk % CHUNK_PAGE), first = at / BLOCK * BLOCK;
 	const u8 *colors = self->state->colors[place.trace];
-	struct block block = {.facts = facts,
-			      .page = chunk_at(&facts->model->chunks, place.chunk),
+	struct block block = {.domain = domain,
+			      .page = chunk_at(&domain->model->chunks, place.chunk),
 			      .first = first,
 			      .chunk = place.chunk - (at - first),
 			      .colors = colors ? colors + (place.chunk - (at - first)) : NULL,
@@ -380,11 +380,11 @@ static void fill_chunk(struct rows *self, struct place place, struct value *row)
 		const struct row_column *column = &self->columns[i];
 
 		if (column->kind == COLUMN_TRACE)
-			row[i] = value_text(facts->trace.name ? facts->trace.name : "");
+			row[i] = value_text(domain->trace.name ? domain->trace.name : "");
 		else if (column->kind == COLUMN_STACK)
 			row[i] = stack_value(self, place.trace,
-					     facts_frame(facts, block.page->alloc_context[at],
-							 false));
+					     domain_frame(domain, block.page->alloc_context[at],
+							  false));
 		else
 			row[i] = value_of(self, column->type, column->key.is_user,
 					  value_one(column->plans[place.trace], &block, at - first),
@@ -429,7 +429,7 @@ static int fill_entries(struct rows *self)
 
 static void add_totals(struct rows *self, struct result *record)
 {
-	const struct model *model = self->run->engine->facts[0].model;
+	const struct model *model = self->run->engine->domains[0].model;
 	struct strbuf text = {0};
 	u64 chunks = 0;
 
@@ -483,7 +483,7 @@ static void count_entries(struct rows *self)
 			    entries->entry_of[entries->groups[t][i]] == NO_ENTRY)
 				sel->words[i / 64] &= ~(1ull << (i % 64));
 		if (sel->words)
-			selection_count(sel, self->run->engine->facts[t].model);
+			selection_count(sel, self->run->engine->domains[t].model);
 	}
 	for (u32 t = 0; t < self->run->engine->count; t++)
 		self->bytes += self->state->sel[t].words ? self->state->sel[t].bytes : 0;
@@ -492,7 +492,7 @@ static void count_entries(struct rows *self)
 static void add_own_caveats(struct rows *self, struct result *record)
 {
 	bool used[FIELDS] = {0};
-	const struct model *model = self->run->engine->facts[0].model;
+	const struct model *model = self->run->engine->domains[0].model;
 
 	query_used_fields(self->run->query, used);
 	for (u32 f = 0; f < FIELDS; f++) {
@@ -535,7 +535,7 @@ int run_rows(struct run *run, struct state *state, const struct query_options *o
 	status = state->entries ? entry_columns(&self) : chunk_columns(&self);
 	if (status == 0) {
 		add_totals(&self, record);
-		add_caveats(record, run->engine->facts[0].model, NULL);
+		add_caveats(record, run->engine->domains[0].model, NULL);
 		add_own_caveats(&self, record);
 		set_columns(&self);
 		status = state->entries ? fill_entries(&self) : fill_chunks(&self);

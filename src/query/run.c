@@ -17,7 +17,7 @@ int run_no_memory(struct run *run)
 
 struct planner run_planner(struct run *run, u32 trace, struct err *err)
 {
-	return (struct planner){.facts = &run->engine->facts[trace],
+	return (struct planner){.domain = &run->engine->domains[trace],
 				.query = run->query,
 				.arena = &run->arena,
 				.err = err};
@@ -28,13 +28,13 @@ struct planner run_planner(struct run *run, u32 trace, struct err *err)
 /* All chunks of a trace for which the mask holds. */
 static int select_by(struct run *run, u32 trace, struct mask_plan *mask, struct state *out)
 {
-	const struct facts *facts = &run->engine->facts[trace];
+	const struct domain *domain = &run->engine->domains[trace];
 	struct selection *sel = &out->sel[trace];
 
-	if (!selection_init(sel, facts->model))
+	if (!selection_init(sel, domain->model))
 		return run_no_memory(run);
 	memset(sel->words, 0xff, selection_words(sel->count) * sizeof *sel->words);
-	scan_filter(facts, mask, NULL, NULL, sel);
+	scan_filter(domain, mask, NULL, NULL, sel);
 	return 0;
 }
 
@@ -70,7 +70,7 @@ static int run_chunks(struct run *run, const struct source *source, u32 trace, s
 
 	if (source->kind == SOURCE_AT)
 		mask = joint(&planner, mask,
-			     plan_live_at(&planner, moment_ns(planner.facts->model, source)));
+			     plan_live_at(&planner, moment_ns(planner.domain->model, source)));
 	if (run->window.to_ns && trace == 0 && source->kind != SOURCE_TRACE)
 		mask = joint(&planner, mask, plan_window(&planner, &run->window));
 	return mask ? select_by(run, trace, mask, out) : run_no_memory(run);
@@ -95,7 +95,8 @@ static int run_trace(struct run *run, const struct source *source, struct state 
 	if (engine->count > 1 && strcmp(source->name, "base") == 0)
 		return run_chunks(run, source, 1, out);
 	for (u32 i = 0; i < engine->count; i++) {
-		const char *path = engine->facts[i].trace.name ? engine->facts[i].trace.name : "";
+		const char *path =
+			engine->domains[i].trace.name ? engine->domains[i].trace.name : "";
 		const char *slash = strrchr(path, '/');
 
 		if (is_trace_name(path, source->name))
@@ -114,11 +115,11 @@ static int run_trace(struct run *run, const struct source *source, struct state 
 /* Keys of the stacks of all chunks of a selection. */
 static int collect_stacks(struct run *run, const struct state *state, u32 trace, struct map *keys)
 {
-	struct facts *facts = &run->engine->facts[trace];
-	const struct chunk_table *chunks = &facts->model->chunks;
+	struct domain *domain = &run->engine->domains[trace];
+	const struct chunk_table *chunks = &domain->model->chunks;
 	struct err err = {0};
 
-	if (facts_need_names(facts, &err) < 0)
+	if (domain_need_names(domain, &err) < 0)
 		return run_fail(run, &err);
 	for (u64 i = 0; i < chunks->count; i++) {
 		u32 frame;
@@ -129,9 +130,9 @@ static int collect_stacks(struct run *run, const struct state *state, u32 trace,
 		}
 		if (!selection_has(&state->sel[trace], i))
 			continue;
-		frame = facts_frame(facts, chunk_at(chunks, i)->alloc_context[i % CHUNK_PAGE],
-				    false);
-		if (!map_put(keys, facts->stack_keys[frame], 1))
+		frame = domain_frame(domain, chunk_at(chunks, i)->alloc_context[i % CHUNK_PAGE],
+				     false);
+		if (!map_put(keys, domain->stack_keys[frame], 1))
 			return run_no_memory(run);
 	}
 	return 0;
@@ -140,24 +141,25 @@ static int collect_stacks(struct run *run, const struct state *state, u32 trace,
 /* Which chunks of a trace have a stack that the other one has. */
 static int mark_stacks(struct run *run, u32 trace, const struct map *keys, struct selection *sel)
 {
-	struct facts *facts = &run->engine->facts[trace];
+	struct domain *domain = &run->engine->domains[trace];
 	struct err err = {0};
 	struct planner planner = run_planner(run, trace, &err);
 	struct mask_plan *mask = plan_all(&planner);
-	u8 *table = arena_alloc(&run->arena, facts->contexts + 1);
+	u8 *table = arena_alloc(&run->arena, domain->contexts + 1);
 
 	if (!mask || !table)
 		return run_no_memory(run);
-	if (facts_need_names(facts, &err) < 0)
+	if (domain_need_names(domain, &err) < 0)
 		return run_fail(run, &err);
-	for (u64 i = 0; i < facts->contexts; i++)
-		table[i] = map_find(keys, facts->stack_keys[facts_frame(facts, (u32)i, false)]) !=
-			   NULL;
+	for (u64 i = 0; i < domain->contexts; i++)
+		table[i] =
+			map_find(keys, domain->stack_keys[domain_frame(domain, (u32)i, false)]) !=
+			NULL;
 	*mask = (struct mask_plan){.op = MASK_TABLE,
 				   .index = INDEX_POINT,
 				   .table = table,
-				   .count = facts->contexts};
-	scan_filter(facts, mask, NULL, NULL, sel);
+				   .count = domain->contexts};
+	scan_filter(domain, mask, NULL, NULL, sel);
 	return 0;
 }
 
@@ -168,7 +170,7 @@ static int in_other(struct run *run, u32 trace, const struct state *b, struct se
 	struct map keys = {0};
 	int status = 0;
 
-	if (!selection_init(common, run->engine->facts[trace].model))
+	if (!selection_init(common, run->engine->domains[trace].model))
 		return run_no_memory(run);
 	for (u32 i = 0; status == 0 && i < run->engine->count; i++)
 		if (i != trace && b->sel[i].words)
@@ -198,7 +200,7 @@ static int run_minus(struct run *run, enum source_kind kind, struct state *a, co
 		selection_release(&common);
 		if (status < 0)
 			return status;
-		selection_count(&a->sel[t], run->engine->facts[t].model);
+		selection_count(&a->sel[t], run->engine->domains[t].model);
 	}
 	return 0;
 }
@@ -230,14 +232,14 @@ static int run_plus(struct run *run, struct state *a, struct state *b)
 
 		if (!b->sel[t].words)
 			continue;
-		if (!a->sel[t].words && !selection_init(&a->sel[t], run->engine->facts[t].model))
+		if (!a->sel[t].words && !selection_init(&a->sel[t], run->engine->domains[t].model))
 			return run_no_memory(run);
 		status = add_colors(run, a, b, t);
 		if (status < 0)
 			return status;
 		for (u64 i = 0; i < selection_words(a->sel[t].count); i++)
 			a->sel[t].words[i] |= b->sel[t].words[i];
-		selection_count(&a->sel[t], run->engine->facts[t].model);
+		selection_count(&a->sel[t], run->engine->domains[t].model);
 	}
 	return 0;
 }
@@ -331,7 +333,7 @@ static int run_where(struct run *run, struct state *state, const struct stage *s
 		mask = plan_mask(&planner, stage->expr);
 		if (!mask)
 			return run_fail(run, &err);
-		scan_filter(planner.facts, mask, state->colors[t], state->palette, &state->sel[t]);
+		scan_filter(planner.domain, mask, state->colors[t], state->palette, &state->sel[t]);
 	}
 	filter_order(state);
 	return 0;
@@ -424,7 +426,7 @@ static int run_paint(struct run *run, struct state *state, const struct stage *s
 		status = painter_init(run, state, stage, t, &painter);
 		if (status < 0)
 			return status;
-		scan_blocks(&run->engine->facts[t], &state->sel[t], state->colors[t],
+		scan_blocks(&run->engine->domains[t], &state->sel[t], state->colors[t],
 			    state->palette, paint, &painter);
 	}
 	return 0;
@@ -470,7 +472,7 @@ static int run_limit(struct run *run, struct state *state, const struct stage *s
 	}
 	for (u32 t = 0; t < run->engine->count; t++)
 		if (state->sel[t].words)
-			selection_count(&state->sel[t], run->engine->facts[t].model);
+			selection_count(&state->sel[t], run->engine->domains[t].model);
 	return 0;
 }
 

@@ -32,14 +32,14 @@ static bool was_freed(u8 end) { return end == CHUNK_FREED || end == CHUNK_IMPLIE
 static u64 life_ticks(const struct block *block, u32 i)
 {
 	const struct chunk_page *page = block->page;
-	u64 end = was_freed(page->end[i]) ? page->free_ticks[i] : block->facts->model->last_ticks;
+	u64 end = was_freed(page->end[i]) ? page->free_ticks[i] : block->domain->model->last_ticks;
 
 	return end > page->alloc_ticks[i] ? end - page->alloc_ticks[i] : 0;
 }
 
 static double access_number(enum field field, const struct block *block, u32 i)
 {
-	const struct model *model = block->facts->model;
+	const struct model *model = block->domain->model;
 	struct chunk_access access;
 	u64 size = block->page->size[block->first + i], used;
 
@@ -77,7 +77,7 @@ static double color_number(const struct block *block, u32 i)
 static double element_count(const struct block *block, u32 i)
 {
 	struct type_answer answer =
-		type_of_chunk((struct type_cascade *)&block->facts->types, block->chunk + i);
+		type_of_chunk((struct type_cascade *)&block->domain->types, block->chunk + i);
 
 	return answer.count ? (double)answer.count : NAN;
 }
@@ -85,7 +85,7 @@ static double element_count(const struct block *block, u32 i)
 static double field_number(enum field field, const struct block *block, u32 i)
 {
 	const struct chunk_page *page = block->page;
-	const struct model *model = block->facts->model;
+	const struct model *model = block->domain->model;
 	u32 at = block->first + i;
 	bool freed = was_freed(page->end[at]);
 
@@ -158,7 +158,7 @@ static void block_entries(enum index_kind index, const struct block *block, u32 
 		for (u32 i = 0; i < BLOCK; i++)
 			out[i] = page->end[first + i] == CHUNK_ABSENT
 					 ? 0
-					 : facts_type(block->facts, page, block->chunk + i);
+					 : domain_type(block->domain, page, block->chunk + i);
 		break;
 	case INDEX_KIND:
 		for (u32 i = 0; i < BLOCK; i++)
@@ -275,7 +275,7 @@ static u32 entry_one(enum index_kind index, const struct block *block, u32 i)
 	case INDEX_THREAD:
 		return page->alloc_thread[at];
 	case INDEX_TYPE:
-		return facts_type(block->facts, page, block->chunk + i);
+		return domain_type(block->domain, page, block->chunk + i);
 	case INDEX_KIND:
 		return page->kind[at];
 	case INDEX_END:
@@ -327,7 +327,7 @@ static void only_freed(const u8 *end, u8 *out)
 static void range_life(const struct mask_plan *self, const struct block *block, u8 *out)
 {
 	const struct chunk_page *page = block->page;
-	u64 span = self->high - self->low, last = block->facts->model->last_ticks;
+	u64 span = self->high - self->low, last = block->domain->model->last_ticks;
 
 	for (u32 i = 0; i < BLOCK; i++) {
 		u32 at = block->first + i;
@@ -567,7 +567,7 @@ static bool any_bit(const u64 *words, u32 count)
 }
 
 struct filter {
-	const struct facts *facts;
+	const struct domain *domain;
 	const struct mask_plan *mask;
 	const u8 *colors;
 	const u32 *palette;
@@ -579,7 +579,7 @@ struct filter {
 static void filter_page(const struct filter *self, u64 number, const struct chunk_page *page,
 			u64 *words)
 {
-	struct block block = {.facts = self->facts, .page = page, .palette = self->palette};
+	struct block block = {.domain = self->domain, .page = page, .palette = self->palette};
 	u8 holds[BLOCK];
 
 	for (u32 b = 0; b < PAGE_BLOCKS; b++) {
@@ -614,7 +614,7 @@ static void count_page(struct filter *self, const struct chunk_page *page, const
 static void *filter_pages(void *data)
 {
 	struct filter *self = data;
-	const struct chunk_table *chunks = &self->facts->model->chunks;
+	const struct chunk_table *chunks = &self->domain->model->chunks;
 
 	for (u64 i = self->from; i < self->to; i++) {
 		const struct chunk_page *page = chunks->pages.data[i];
@@ -660,11 +660,11 @@ static bool value_is_serial(const struct value_plan *self)
 	return serial;
 }
 
-bool scan_filter(const struct facts *facts, const struct mask_plan *mask, const u8 *colors,
+bool scan_filter(const struct domain *domain, const struct mask_plan *mask, const u8 *colors,
 		 const u32 *palette, struct selection *selection)
 {
-	u64 pages = facts->model->chunks.pages.count;
-	struct filter left = {facts, mask, colors, palette, selection, 0, pages, 0, 0},
+	u64 pages = domain->model->chunks.pages.count;
+	struct filter left = {domain, mask, colors, palette, selection, 0, pages, 0, 0},
 		      right = left;
 	pthread_t thread;
 	bool helped = pages >= 2 * PAGES_EACH && !mask_is_serial(mask);
@@ -683,12 +683,12 @@ bool scan_filter(const struct facts *facts, const struct mask_plan *mask, const 
 	return true;
 }
 
-bool scan_blocks(const struct facts *facts, const struct selection *selection, const u8 *colors,
+bool scan_blocks(const struct domain *domain, const struct selection *selection, const u8 *colors,
 		 const u32 *palette,
 		 bool (*each)(void *self, const struct block *block, const u64 *bits), void *self)
 {
-	const struct chunk_table *chunks = &facts->model->chunks;
-	struct block block = {.facts = facts, .palette = palette};
+	const struct chunk_table *chunks = &domain->model->chunks;
+	struct block block = {.domain = domain, .palette = palette};
 
 	for (u64 i = 0; i < chunks->pages.count; i++) {
 		block.page = chunks->pages.data[i];

@@ -65,7 +65,7 @@ void cache_release(struct cache *self);
 struct query_engine {
 	void *lock; /* pthread_mutex_t */
 	u32 count;
-	struct facts facts[QUERY_TRACES];
+	struct domain domains[QUERY_TRACES];
 	struct cache cache;
 };
 
