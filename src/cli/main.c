@@ -34,6 +34,7 @@ const struct command *const commands[] = {
 	&cmd_import_emad,
 	&cmd_import_heaplog,
 	&cmd_export,
+	&cmd_diff,
 	NULL,
 };
 
