@@ -102,7 +102,8 @@ static bool gave_up_by_exec(const struct model *model)
 	return model->has_end && model->end.how == IMAGE_EXEC;
 }
 
-static struct compare_sums sums_of_point(const struct model *model, const struct model_point *point)
+struct compare_sums compare_sums_of_point(const struct model *model,
+					  const struct model_point *point)
 {
 	return (struct compare_sums){
 		.value = {[COMPARE_BYTES] = point->bytes,
@@ -210,7 +211,7 @@ static int add_points(struct comparison *self, u32 side, struct err *err)
 
 	for (u32 i = 0; i < model->points.count; i++) {
 		const struct model_point *point = &model->points.data[i];
-		struct compare_sums sums = sums_of_point(model, point);
+		struct compare_sums sums = compare_sums_of_point(model, point);
 		struct compare_row key = {0}, *row;
 		int status = compare_key_of_point(self, side, i, &key, err);
 
@@ -224,7 +225,7 @@ static int add_points(struct comparison *self, u32 side, struct err *err)
 	return 0;
 }
 
-static struct compare_sums whole_totals(const struct model *model)
+struct compare_sums compare_sums_of_all(const struct model *model)
 {
 	const struct model_totals *totals = &model->totals;
 
@@ -236,8 +237,7 @@ static struct compare_sums whole_totals(const struct model *model)
 			  [COMPARE_TEMPORARY] = totals->temporary}};
 }
 
-/* Units of the model become plain numbers, in which both sides are told. */
-static void settle(const struct model *model, struct compare_sums *sums)
+void compare_sums_settle(const struct model *model, struct compare_sums *sums)
 {
 	sums->value[COMPARE_ALLOCATIONS] = model_count(model, sums->value[COMPARE_ALLOCATIONS]);
 	sums->value[COMPARE_TEMPORARY] = model_count(model, sums->value[COMPARE_TEMPORARY]);
@@ -259,16 +259,16 @@ static int add_side(struct comparison *self, u32 side, struct err *err)
 	if (whole) {
 		self->peak_ticks[side] = model->totals.peak_ticks;
 		self->duration_ns[side] = model_duration_ns(model);
-		self->totals[side] = whole_totals(model);
+		self->totals[side] = compare_sums_of_all(model);
 	} else {
 		self->peak_ticks[side] = from->cuts->peak_ticks[from->cut];
 		self->duration_ns[side] =
 			tick_clock_ns(&model->clock, from->cuts->moment[from->cut].ticks);
 		self->totals[side].value[COMPARE_PEAK] = from->cuts->peak_bytes[from->cut];
 	}
-	settle(model, &self->totals[side]);
+	compare_sums_settle(model, &self->totals[side]);
 	for (u64 i = 0; i < self->rows.count; i++)
-		settle(model, &self->rows.data[i].side[side]);
+		compare_sums_settle(model, &self->rows.data[i].side[side]);
 	return status;
 }
 

@@ -142,8 +142,15 @@ enum compare_status {
 const char *compare_status_name(enum compare_status status);
 
 struct compare_sums {
-	u64 value[COMPARE_METRICS]; /* plain numbers and bytes */
+	u64 value[COMPARE_METRICS];
 };
+
+/* Of one point, and of the whole recording; counts in units of the model. */
+struct compare_sums compare_sums_of_point(const struct model *model,
+					  const struct model_point *point);
+struct compare_sums compare_sums_of_all(const struct model *model);
+/* Units of the model become plain numbers, in which recordings are compared. */
+void compare_sums_settle(const struct model *model, struct compare_sums *sums);
 
 struct compare_row {
 	u64 key;          /* inside: what rows are told apart by */

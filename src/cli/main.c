@@ -35,6 +35,7 @@ const struct command *const commands[] = {
 	&cmd_import_heaplog,
 	&cmd_export,
 	&cmd_diff,
+	&cmd_check,
 	NULL,
 };
 
