@@ -23,6 +23,9 @@ int column_store_failure(const struct column_store *self); /* errno, or 0 */
 u64 column_store_offset(const struct column_store *self, const void *page);
 u64 column_store_end(const struct column_store *self);
 
+/* All pages are to be in the file; 0 or the errno that it failed with. */
+int column_store_finish(struct column_store *self);
+
 /* Forgets all pages: the file is empty again from `start` on. */
 void column_store_reset(struct column_store *self);
 
