@@ -220,6 +220,14 @@ void column_store_forget(const struct column_store *self, const void *at, u64 by
 		madvise((void *)(uintptr_t)first, end - first, MADV_DONTNEED);
 }
 
+void column_store_rest(const struct column_store *self)
+{
+	const struct extent *all = self->extents.data;
+
+	if (self->fd < 0 && all->bytes > KEPT_BYTES)
+		column_store_forget(self, all->at + KEPT_BYTES, all->bytes - KEPT_BYTES);
+}
+
 void column_store_let_go(const struct column_store *self, const void *page, u64 bytes)
 {
 	/* as many as fit well into memory stay: the first ones, which are as good as any */
