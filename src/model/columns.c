@@ -67,11 +67,10 @@ struct column_store *column_store_new(int fd, u64 start)
 	return self;
 }
 
-static u64 extents_end(const struct column_store *self)
+/* NULL if there is none. */
+static struct extent *last_extent(const struct column_store *self)
 {
-	const struct extent *last = self->extents.data + self->extents.count;
-
-	return self->extents.count ? last[-1].offset + last[-1].bytes : 0;
+	return self->extents.count ? &self->extents.data[self->extents.count - 1] : NULL;
 }
 
 /* Writes what it holds, and puts the file in its place. */
@@ -93,7 +92,8 @@ static bool retire(struct column_store *self, struct extent *extent)
 static bool add_extent(struct column_store *self)
 {
 	u64 count = self->extents.count;
-	struct extent new = {.offset = extents_end(self),
+	const struct extent *last = last_extent(self);
+	struct extent new = {.offset = last ? last->offset + last->bytes : 0,
 			     .bytes = count < 4 ? EXTENT_FIRST << count : EXTENT_LAST,
 			     .used = count ? 0 : self->start};
 
@@ -125,11 +125,11 @@ void *column_store_page(struct column_store *self, u64 bytes)
 
 	if (self->fd < 0 || self->failure)
 		return NULL;
-	last = self->extents.data + self->extents.count - 1;
-	if (!self->extents.count || last->bytes - last->used < bytes) {
+	last = last_extent(self);
+	if (!last || last->bytes - last->used < bytes) {
 		if (!add_extent(self))
 			return NULL;
-		last = self->extents.data + self->extents.count - 1;
+		last = last_extent(self);
 	}
 	last->used += bytes;
 	return last->at + last->used - bytes;
@@ -150,9 +150,9 @@ u64 column_store_offset(const struct column_store *self, const void *page)
 
 u64 column_store_end(const struct column_store *self)
 {
-	const struct extent *last = self->extents.data + self->extents.count;
+	const struct extent *last = last_extent(self);
 
-	return self->extents.count ? last[-1].offset + last[-1].used : self->start;
+	return last ? last->offset + last->used : self->start;
 }
 
 static void unmap_all(struct column_store *self)

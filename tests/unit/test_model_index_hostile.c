@@ -127,7 +127,7 @@ TEST(made_up_parts, "small parts that say anything are refused or used, and noth
 				     UINT64_MAX - 7};
 	struct victim self = victim_new();
 	u8 *whole = malloc(self.count);
-	u64 used = 0, rounds = 1200;
+	u64 used = 0, rounds = 800;
 
 	memcpy(whole, self.bytes, self.count);
 	for (u64 i = 0; i < rounds; i++) {
