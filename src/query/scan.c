@@ -130,6 +130,18 @@ static void eval_field(enum field field, const struct block *block, double *out)
 			out[i] = (double)page->size[block->first + i];
 		return;
 	}
+	if (field == F_LIFE) {
+		double rate = tick_clock_span_ns(&block->domain->model->clock, 1);
+
+		for (u32 i = 0; i < BLOCK; i++)
+			out[i] = floor((double)life_ticks(block, block->first + i) * rate);
+		return;
+	}
+	if (field == F_CHUNKS && !block->domain->model->count_shift) {
+		for (u32 i = 0; i < BLOCK; i++)
+			out[i] = 1;
+		return;
+	}
 	for (u32 i = 0; i < BLOCK; i++)
 		out[i] = field_number(field, block, i);
 }
