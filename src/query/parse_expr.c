@@ -431,7 +431,7 @@ static struct expr *compare(struct parser *self, enum expr_kind kind, struct exp
 
 	lexer_next(&self->lex);
 	/* A bare word after a text is a missing pair of quotes, mostly. */
-	if ((left->type == FIELD_TEXT || left->type == FIELD_TEXTS) &&
+	if (left->kind == EXPR_FIELD && (left->type == FIELD_TEXT || left->type == FIELD_TEXTS) &&
 	    parser_token(self)->kind == TOKEN_WORD) {
 		const struct token *token = parser_token(self);
 
