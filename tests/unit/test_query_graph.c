@@ -74,13 +74,14 @@ TEST(round_trip, "text becomes a graph and the same text again")
 TEST(readers, "a box with two readers becomes a let, by its id if that can be a name")
 {
 	struct query_error error = {0};
-	char *text = text_of("{\"boxes\": [{\"id\": \"n-1\", \"kind\": \"all\"},"
-			     "{\"id\": \"big\", \"kind\": \"where\", \"args\": {\"expr\": \"size > 1KiB\"}},"
-			     "{\"id\": \"u\", \"kind\": \"union\"}],"
-			     "\"edges\": [{\"from\": \"n-1\", \"to\": \"big\"},"
-			     "{\"from\": \"n-1\", \"to\": \"u\", \"in\": 0},"
-			     "{\"from\": \"big\", \"to\": \"u\", \"in\": 1}]}",
-			     &error);
+	char *text = text_of(
+		"{\"boxes\": [{\"id\": \"n-1\", \"kind\": \"all\"},"
+		"{\"id\": \"big\", \"kind\": \"where\", \"args\": {\"expr\": \"size > 1KiB\"}},"
+		"{\"id\": \"u\", \"kind\": \"union\"}],"
+		"\"edges\": [{\"from\": \"n-1\", \"to\": \"big\"},"
+		"{\"from\": \"n-1\", \"to\": \"u\", \"in\": 0},"
+		"{\"from\": \"big\", \"to\": \"u\", \"in\": 1}]}",
+		&error);
 
 	if (!text)
 		FAIL("%s", error.message);
@@ -103,11 +104,14 @@ TEST(refused, "a graph that is none is refused, at its box")
 		{GRAPH("{\"kind\": \"all\"}", ""), "a box wants an id", ""},
 		{GRAPH(BOX("a b", "all", ""), ""), "a box wants an id", ""},
 		{GRAPH(BOX("a", "al", ""), ""), "there is no box of kind 'al'", "a"},
-		{GRAPH(BOX("a", "all", "") "," BOX("a", "all", ""), ""), "two boxes have the id 'a'", "a"},
-		{GRAPH(BOX("a", "limit", "\"count\": 3"), ""), "an input of this box limit is not connected",
-		 "a"},
-		{GRAPH(BOX("a", "all", ""), EDGE("a", "b", "0")), "an edge leads from or to a box", ""},
-		{GRAPH(BOX("a", "all", "") "," BOX("b", "limit", "\"count\": 3"), EDGE("a", "b", "1")),
+		{GRAPH(BOX("a", "all", "") "," BOX("a", "all", ""), ""),
+		 "two boxes have the id 'a'", "a"},
+		{GRAPH(BOX("a", "limit", "\"count\": 3"), ""),
+		 "an input of this box limit is not connected", "a"},
+		{GRAPH(BOX("a", "all", ""), EDGE("a", "b", "0")), "an edge leads from or to a box",
+		 ""},
+		{GRAPH(BOX("a", "all", "") "," BOX("b", "limit", "\"count\": 3"),
+		       EDGE("a", "b", "1")),
 		 "a box limit has no such input", "b"},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "limit", "\"count\": 3"),
 		       EDGE("a", "b", "0") "," EDGE("a", "b", "0")),
@@ -115,15 +119,16 @@ TEST(refused, "a graph that is none is refused, at its box")
 		{GRAPH(BOX("a", "limit", "\"count\": 3") "," BOX("b", "limit", "\"count\": 3"),
 		       EDGE("a", "b", "0") "," EDGE("b", "a", "0")),
 		 "the edges lead in a circle", "a"},
-		{GRAPH(BOX("a", "limit", "\"count\": 3"), EDGE("a", "a", "0")), "the edges lead in a circle",
-		 "a"},
+		{GRAPH(BOX("a", "limit", "\"count\": 3"), EDGE("a", "a", "0")),
+		 "the edges lead in a circle", "a"},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "all", ""), ""),
 		 "nothing reads this box, and it is not the output", "b"},
-		{GRAPH(BOX("a", "score", "\"name\": \"s\", \"expr\": \"size\""), ""), "which box is the output",
-		 ""},
+		{GRAPH(BOX("a", "score", "\"name\": \"s\", \"expr\": \"size\""), ""),
+		 "which box is the output", ""},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "where", ""), EDGE("a", "b", "0")),
 		 "the argument 'expr' is missing", "b"},
-		{GRAPH(BOX("a", "all", "") "," BOX("b", "where", "\"expr\": \"siz > 3\""), EDGE("a", "b", "0")),
+		{GRAPH(BOX("a", "all", "") "," BOX("b", "where", "\"expr\": \"siz > 3\""),
+		       EDGE("a", "b", "0")),
 		 "there is no field 'siz'", "b"},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "where", "\"expr\": \"freed | limit 3\""),
 		       EDGE("a", "b", "0")),
@@ -134,11 +139,15 @@ TEST(refused, "a graph that is none is refused, at its box")
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "where", "\"expr\": \"freed\\n| limit 3\""),
 		       EDGE("a", "b", "0")),
 		 "is no line of text", "b"},
-		{GRAPH(BOX("a", "all", "") "," BOX("b", "limit", "\"count\": -1"), EDGE("a", "b", "0")),
+		{GRAPH(BOX("a", "all", "") "," BOX("b", "limit", "\"count\": -1"),
+		       EDGE("a", "b", "0")),
 		 "is a whole number", "b"},
-		{GRAPH(BOX("a", "score", "\"name\": \"size\", \"expr\": \"1\"") "," BOX("b", "all", ""), ""),
+		{GRAPH(BOX("a", "score", "\"name\": \"size\", \"expr\": \"1\"") "," BOX("b", "all",
+											""),
+		       ""),
 		 "'size' cannot be a name", "a"},
-		{GRAPH(BOX("a", "at", "\"time\": \"noon\""), ""), "a time, 'peak' or 'end' is expected", "a"},
+		{GRAPH(BOX("a", "at", "\"time\": \"noon\""), ""),
+		 "a time, 'peak' or 'end' is expected", "a"},
 	};
 
 	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -147,7 +156,8 @@ TEST(refused, "a graph that is none is refused, at its box")
 
 		if (!rows[i].message) {
 			CHECK(text != NULL);
-		} else if (!CHECK(!text) || !CHECK(strstr(error.message, rows[i].message) != NULL)) {
+		} else if (!CHECK(!text) ||
+			   !CHECK(strstr(error.message, rows[i].message) != NULL)) {
 			CHECK_STR(error.message, rows[i].message);
 		} else if (*rows[i].box) {
 			CHECK_STR(error.box, rows[i].box);
@@ -166,10 +176,11 @@ static u32 random_below(u32 count)
 	return (u32)((random_state >> 33) % count);
 }
 
-static const char *const conditions[] = {"size >= 32",      "size in 16..64 or freed", "not kept",
-					 "fn == \\\"beta\\\"", "stack ~ \\\"ALPHA\\\"",  "thread != 1",
-					 "life < 100ns",    "alloc in 20ns..300ns",    "known(free) and size * 2 > life",
-					 "file ~ /prog/i"};
+static const char *const conditions[] = {
+	"size >= 32",         "size in 16..64 or freed", "not kept",
+	"fn == \\\"beta\\\"", "stack ~ \\\"ALPHA\\\"",   "thread != 1",
+	"life < 100ns",       "alloc in 20ns..300ns",    "known(free) and size * 2 > life",
+	"file ~ /prog/i"};
 
 /* One stage over box `input`, or a set of two, as JSON. */
 static void add_random_box(struct strbuf *boxes, struct strbuf *edges, u32 number)
@@ -177,12 +188,13 @@ static void add_random_box(struct strbuf *boxes, struct strbuf *edges, u32 numbe
 	u32 kind = number == 0 ? 0 : random_below(number > 1 ? 8 : 7);
 	const char *comma = number ? ", " : "";
 
-	strbuf_addf(boxes, "%s{\"id\": \"n%u\", \"x\": %u, \"y\": %u, \"label\": \"%s\", ", comma, number,
-		    random_below(500), random_below(500), random_below(3) ? "" : "a label");
+	strbuf_addf(boxes, "%s{\"id\": \"n%u\", \"x\": %u, \"y\": %u, \"label\": \"%s\", ", comma,
+		    number, random_below(500), random_below(500), random_below(3) ? "" : "a label");
 	switch (kind) {
 	case 0:
-		strbuf_add(boxes, random_below(2) ? "\"kind\": \"all\", \"args\": {}}"
-						   : "\"kind\": \"at\", \"args\": {\"time\": \"150ns\"}}");
+		strbuf_add(boxes, random_below(2)
+					  ? "\"kind\": \"all\", \"args\": {}}"
+					  : "\"kind\": \"at\", \"args\": {\"time\": \"150ns\"}}");
 		return;
 	case 1:
 	case 2:
@@ -191,22 +203,26 @@ static void add_random_box(struct strbuf *boxes, struct strbuf *edges, u32 numbe
 			    conditions[random_below(sizeof conditions / sizeof *conditions)]);
 		break;
 	case 4:
-		strbuf_addf(boxes, "\"kind\": \"limit\", \"args\": {\"count\": %u}}", random_below(20));
+		strbuf_addf(boxes, "\"kind\": \"limit\", \"args\": {\"count\": %u}}",
+			    random_below(20));
 		break;
 	case 5:
-		strbuf_addf(boxes, "\"kind\": \"sort\", \"args\": {\"field\": \"%s\", \"desc\": %s}}",
+		strbuf_addf(boxes,
+			    "\"kind\": \"sort\", \"args\": {\"field\": \"%s\", \"desc\": %s}}",
 			    random_below(2) ? "size" : "life", random_below(2) ? "true" : "false");
 		break;
 	case 6:
-		strbuf_addf(boxes, "\"kind\": \"color\", \"args\": {\"color\": \"#00%02x00\", \"if\": \"%s\"}}",
+		strbuf_addf(boxes,
+			    "\"kind\": \"color\", \"args\": {\"color\": \"#00%02x00\", \"if\": "
+			    "\"%s\"}}",
 			    random_below(256),
 			    conditions[random_below(sizeof conditions / sizeof *conditions)]);
 		break;
 	default:
 		strbuf_addf(boxes, "\"kind\": \"%s\"}",
 			    (const char *const[]){"union", "diff", "common"}[random_below(3)]);
-		strbuf_addf(edges, "%s{\"from\": \"n%u\", \"to\": \"n%u\", \"in\": 1}", edges->count ? ", " : "",
-			    random_below(number), number);
+		strbuf_addf(edges, "%s{\"from\": \"n%u\", \"to\": \"n%u\", \"in\": 1}",
+			    edges->count ? ", " : "", random_below(number), number);
 	}
 	strbuf_addf(edges, "%s{\"from\": \"n%u\", \"out\": 0, \"to\": \"n%u\", \"in\": 0}",
 		    edges->count ? ", " : "", random_below(number), number);
@@ -219,8 +235,8 @@ static char *random_graph(u32 count)
 
 	for (u32 i = 0; i < count; i++)
 		add_random_box(&boxes, &edges, i);
-	strbuf_addf(&all, "{\"boxes\": [%s], \"edges\": [%s], \"output\": \"n%u\"}", strbuf_text(&boxes),
-		    strbuf_text(&edges), count - 1);
+	strbuf_addf(&all, "{\"boxes\": [%s], \"edges\": [%s], \"output\": \"n%u\"}",
+		    strbuf_text(&boxes), strbuf_text(&edges), count - 1);
 	strbuf_release(&boxes);
 	strbuf_release(&edges);
 	return strbuf_take(&all);
@@ -260,7 +276,8 @@ TEST(random, "random graphs become texts that are stable and select the same chu
 		char *json, *text, *graph, *again;
 		struct selection first = {0}, second = {0};
 		/* Each gets an engine of its own: what is kept must not help. */
-		struct query_engine *one = query_engine_new(&trace, 1), *two = query_engine_new(&trace, 1);
+		struct query_engine *one = query_engine_new(&trace, 1),
+				    *two = query_engine_new(&trace, 1);
 
 		random_state = seed * 7919;
 		json = random_graph(1 + random_below(12));
@@ -278,7 +295,8 @@ TEST(random, "random graphs become texts that are stable and select the same chu
 			CHECK_EQ(first.chunks, second.chunks);
 			if (first.words && second.words)
 				CHECK(memcmp(first.words, second.words,
-					     selection_words(first.count) * sizeof *first.words) == 0);
+					     selection_words(first.count) * sizeof *first.words) ==
+				      0);
 			chosen += first.chunks > 0 && first.chunks < 200;
 			free(graph);
 			free(again);
