@@ -2,6 +2,7 @@
  * The query engine against a naive reading of the same expressions, and stage by stage on a heap that is
  * made by hand. */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -812,5 +813,43 @@ TEST(nothing, "an empty program has entries of nothing")
 		CHECK_EQ(number(result, "matched.chunks"), 0);
 		result_free(result);
 	}
+	heap_free(heap);
+}
+
+/* ---- threads ---- */
+
+struct asker {
+	struct heap *heap;
+	u64 chunks;
+};
+
+static void *ask_often(void *data)
+{
+	struct asker *self = data;
+
+	for (u32 i = 0; i < 20; i++) {
+		char text[128];
+
+		snprintf(text, sizeof text,
+			 "all | where size >= %u and stack ~ \"parse\" | limit 1000000", i % 7);
+		self->chunks += chunks_of(self->heap, text);
+	}
+	return NULL;
+}
+
+TEST(askers, "several threads may ask one engine, which itself uses two for many chunks")
+{
+	struct heap *heap = heap_new(300000);
+	struct asker askers[4] = {{heap, 0}, {heap, 0}, {heap, 0}, {heap, 0}};
+	pthread_t threads[4];
+
+	for (u32 i = 0; i < 4; i++)
+		if (pthread_create(&threads[i], NULL, ask_often, &askers[i]))
+			FAIL("no thread");
+	for (u32 i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	for (u32 i = 1; i < 4; i++)
+		CHECK_EQ(askers[i].chunks, askers[0].chunks);
+	check_against_naive(heap, "size in 10..100 and not stack ~ \"copy\" or life > 3us");
 	heap_free(heap);
 }
