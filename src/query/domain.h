@@ -52,7 +52,8 @@ struct domain {
 	struct field_table fields[FIELDS];
 	u64 contexts, frames; /* tables have that many */
 
-	struct stack_names *frame_names; /* by frame; NULL = not asked for yet */
+	bool named;                      /* these four are there */
+	struct stack_names *frame_names; /* by frame */
 	struct tip *tips;
 	u64 *stack_keys; /* by frame: equal for stacks of the same functions, in any trace */
 	u32 *depths;

@@ -26,11 +26,15 @@ struct entries {
 	struct query_key keys[QUERY_KEYS_MAX];
 	double *key_values[QUERY_KEYS_MAX]; /* by entry */
 	u32 key_count;
+	bool dropped;  /* some group has no entry any more */
 	bool by_stack; /* a key is the stack, or unify made them */
 	VEC(struct agg_column) aggs;
 };
 
 void entries_free(struct entries *self);
+
+/* Leaves in sel the chunks that entries stand for; the entries stay. */
+void entries_narrow(struct run *run, struct state *state);
 
 /* An expression over the fields of an entry. */
 struct entry_eval {

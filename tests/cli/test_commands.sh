@@ -53,6 +53,14 @@ findings|2|which FILE
 scores|2|which FILE
 scores --by size a|2|wants one of severity
 callgraph|2|which FILE
+query|2|which FILE, and what
+query all|2|which FILE
+query a b c all|2|two FILEs at most
+query --canonical a all|2|no FILE is wanted
+query --fields a|2|no FILE is wanted
+query /no/such/file all|3|/no/such/file: No such file
+query -f /no/such/file a|3|/no/such/file
+query /no/such/file al|2|did you mean 'all'
 callgraph --from nowhere a|2|wants one of auto
 callgraph /no/such/file|3|/no/such/file: No such file
 import-emad|2|which TEXT
