@@ -119,12 +119,6 @@ void budget_sets_release(struct budget_set *sets, u64 count)
 
 /* ---- sums ---- */
 
-static void add_sums(struct compare_sums *to, const struct compare_sums *from)
-{
-	for (u32 i = 0; i < COMPARE_METRICS; i++)
-		to->value[i] += from->value[i];
-}
-
 static void add_chunk(const struct model *model, u64 chunk, struct compare_sums *to)
 {
 	const struct chunk_page *page = chunk_at(&model->chunks, chunk);
@@ -150,7 +144,7 @@ static struct compare_sums sums_of(const struct budget_set *set, const struct mo
 			struct compare_sums one =
 				compare_sums_of_point(model, &model->points.data[i]);
 
-			add_sums(&sums, &one);
+			compare_sums_add(&sums, &one);
 		}
 	for (u64 chunk = 0; set->by_chunk && chunk < model->chunks.count; chunk++)
 		if (budget_set_has(set, model, chunk))
