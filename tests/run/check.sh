@@ -273,7 +273,7 @@ case_incomplete()
 		check 1 --no-symbols --max-peak 1G "$work/lossy.hwt"
 		says "$work/stdout" "events? (was|were) lost"
 	fi
-	"$HEAPWISE" run --no-symbols --max-size 64K -o "$work/limited.hwt" -- jq -n '[range(30000) | tostring] | length' >/dev/null 2>"$work/stderr"
+	"$HEAPWISE" run --no-symbols --max-size 64K -o "$work/limited.hwt" -- jq -n '[range(300000) | tostring] | length' >/dev/null 2>"$work/stderr"
 	check 1 --no-symbols --max-peak 10G "$work/limited.hwt"
 	says "$work/stdout" "the trace reached its size limit"
 	# whole, but of a program that did not come to its end
