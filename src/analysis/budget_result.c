@@ -254,6 +254,9 @@ static void add_head(struct result *record, const struct check *self)
 	    "limits that were checked");
 	add(record, "over", NULL, VALUE_COUNT, value_number(self->over),
 	    "limits that are exceeded");
+	add(record, "hidden_kept_bytes", NULL, VALUE_BYTES,
+	    value_number(self->sets.data[0].hidden_bytes),
+	    "bytes that the C and C++ libraries keep on purpose, which do not count as kept");
 	add(record, "complete", NULL, VALUE_BOOL,
 	    value_number(!self->incomplete[0].count && !self->incomplete[1].count),
 	    "whether every event is in trace and baseline");

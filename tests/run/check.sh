@@ -83,6 +83,14 @@ END
 	# an option stands above the file
 	check 1 --budget "$work/heap.toml" --max-allocs 10 --format json "$trace"
 	equal "limit of the option" "$(jq '[.limits[] | select(.scope == "program" and .rule == "max-allocs")][0].limit' "$work/stdout")" 10
+	# the buffer of stdout is kept by the C library, and nobody's fault
+	printf '#include <stdio.h>\nint main(void) { puts("x"); return 0; }\n' >"$work/puts.c"
+	gcc "$work/puts.c" -o "$work/puts" || skip "gcc cannot build"
+	"$HEAPWISE" run -o "$work/puts.hwt" -- "$work/puts" 2>"$work/stderr" | cat >/dev/null
+	at_least "what is kept" "$(field "$work/puts.hwt" .kept.bytes)" 1
+	check 0 --max-kept 0 "$work/puts.hwt"
+	check 0 --max-kept 0 --format json "$work/puts.hwt"
+	equal "what does not count" "$(jq .hidden_kept_bytes "$work/stdout")" "$(field "$work/puts.hwt" .kept.bytes)"
 	printf '[[budget]]\nfunction = "misspelt"\nmax-kept = 0\n' >"$work/heap.toml"
 	check 0 --budget "$work/heap.toml" "$trace"
 	says "$work/stderr" "no allocation is of function misspelt"
