@@ -170,7 +170,7 @@ endforeach()
 foreach(case same moments stripped others mistakes)
 	heapwise_run(compare-${case} compare ${case})
 endforeach()
-foreach(case limits growth formats hostile incomplete folder toml mistakes)
+foreach(case limits growth types formats hostile incomplete folder toml mistakes)
 	heapwise_run(check-${case} check ${case})
 endforeach()
 

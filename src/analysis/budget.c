@@ -60,7 +60,8 @@ static u64 *values_by_point(const struct check *self, const struct check_row *ro
 		if (set->by_point)
 			sums.value[COMPARE_PEAK] = point->peak_bytes;
 		compare_sums_settle(model, &sums);
-		values[i] = sums.value[row->metric];
+		if (row->metric != COMPARE_KEPT || !self->sets.data[0].hidden[i])
+			values[i] = sums.value[row->metric];
 	}
 	for (u64 chunk = 0; values && set->by_chunk && chunk < model->chunks.count; chunk++) {
 		const struct chunk_page *page = chunk_at(&model->chunks, chunk);

@@ -14,6 +14,7 @@
 #define ANALYSIS_BUDGET_H
 
 #include "analysis/compare.h"
+#include "base/units.h"
 #include "output/problems.h"
 
 enum budget_scope {
@@ -93,9 +94,11 @@ struct check_query {
 
 /* Which chunks a budget is about. */
 struct budget_set {
-	u8 *by_point; /* NULL = all of them, or by_chunk tells */
-	u8 *by_chunk; /* bits */
-	bool matched; /* anything at all */
+	u8 *by_point;     /* NULL = all of them, or by_chunk tells */
+	u8 *by_chunk;     /* bits */
+	bool matched;     /* anything at all */
+	u8 *hidden;       /* the program's: points that the C and C++ libraries keep on purpose */
+	u64 hidden_bytes; /* that these keep; they do not count as kept */
 };
 
 struct check_row {
@@ -134,10 +137,32 @@ int check_problems(const struct check *self, struct problem_list *list, struct e
 extern const struct problem_rule check_rules[];
 extern const u32 check_rule_count;
 
-/* "peak of the program", "bytes of functions parse_*": what a row is about. */
+/* ---- in words ---- */
+
+/* "peak of the program", "bytes of function parse_*": what a row is about. */
 void check_subject(const struct check *self, const struct check_row *row, struct strbuf *out);
 /* "6.1 MiB, 1.1 MiB (22.0 %) above the limit of 5.0 MiB", or "2.0 MiB of 5.0 MiB" */
 void check_sentence(const struct check *self, const struct check_row *row, struct strbuf *out);
+/* The pieces of that: the value, its limit, and how much is above. */
+void check_add_value(const struct check_row *row, struct strbuf *out);
+void check_add_limit(const struct check *self, const struct check_row *row, struct strbuf *out);
+void check_add_excess(const struct check_row *row, struct strbuf *out);
+void check_add_percent(struct strbuf *out, u64 part, u64 whole);
+struct unit_text check_amount(enum compare_metric metric, u64 value);
+/* "function parse_*" */
+void budget_add_scope(const struct budget *budget, struct strbuf *out);
+/* "parse (src/parse.c:12), called by main: 1.5 MiB" */
+void check_add_place(const struct check *self, const struct check_row *row,
+		     const struct check_culprit *culprit, struct strbuf *out);
+/* Why the recording, or the baseline if `which` is 1, is incomplete. */
+void check_say_incomplete(const struct check *self, u32 which, struct strbuf *out);
+/* What is to be said of how the program ended; false if it came to its own end. */
+bool check_say_end(const struct check *self, struct strbuf *out);
+/* "max-peak", "max-growth" … */
+const char *check_rule(const struct check_row *row);
+const struct budget *check_budget_of(const struct check *self, const struct check_row *row);
+/* A source's path from the folder `root` on, if it is in it. */
+const char *check_path(const char *root, const char *path);
 
 /* ---- the parts, for budget.c ---- */
 

@@ -81,25 +81,9 @@ struct file {
 	struct err *err;
 };
 
-#define refuse(self, at, ...) refuse_text(self, (at)->line, (at)->column, __VA_ARGS__)
-
-static int refuse_text(struct file *self, u32 line, u32 column, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static int refuse_text(struct file *self, u32 line, u32 column, const char *format, ...)
-{
-	struct strbuf text = {0};
-	va_list arguments;
-	int status;
-
-	va_start(arguments, format);
-	strbuf_vaddf(&text, format, arguments);
-	va_end(arguments);
-	status = err_set(self->err, ERR_INPUT, "%s:%u:%u: %s", self->path, line, column,
-			 strbuf_text(&text));
-	strbuf_release(&text);
-	return status;
-}
+#define refuse(self, at, ...) refuse_at(self, (at)->line, (at)->column, __VA_ARGS__)
+#define refuse_at(self, line, column, ...)                                                         \
+	toml_refuse((self)->err, (self)->path, line, column, __VA_ARGS__)
 
 static const char *keep(struct file *self, const char *text)
 {
@@ -280,19 +264,19 @@ static int take_table(struct file *self, u32 number)
 	int status = 0;
 
 	if (number && (strcmp(table->name, "budget") != 0 || !table->array))
-		return refuse_text(self, table->line, 1, "only tables [[budget]] are known here");
+		return refuse_at(self, table->line, 1, "only tables [[budget]] are known here");
 	for (u64 i = 0; i < self->toml.entries.count && status == 0; i++)
 		if (self->toml.entries.data[i].table == number)
 			status = take_entry(self, to, &self->toml.entries.data[i], !number);
 	if (status < 0 || !number)
 		return status;
 	if (fresh.scope == BUDGET_PROGRAM)
-		return refuse_text(self, table->line, 1,
-				   "this budget lacks a function, type, module or file");
+		return refuse_at(self, table->line, 1,
+				 "this budget lacks a function, type, module or file");
 	if (!has_limit(&fresh))
-		return refuse_text(self, table->line, 1,
-				   "this budget has no limit: max-peak, max-bytes, "
-				   "max-allocs, max-kept, max-temporary or max-growth");
+		return refuse_at(self, table->line, 1,
+				 "this budget has no limit: max-peak, max-bytes, "
+				 "max-allocs, max-kept, max-temporary or max-growth");
 	return vec_push(&self->out->list, fresh)
 		       ? 0
 		       : err_set(self->err, ERR_MEMORY, "out of memory for budgets");

@@ -7,6 +7,7 @@
 
 #include "analysis/budget.h"
 #include "analysis/findings.h"
+#include "analysis/suppressions.h"
 
 /* ---- which points ---- */
 
@@ -113,17 +114,37 @@ void budget_sets_release(struct budget_set *sets, u64 count)
 	for (u64 i = 0; i < count; i++) {
 		free(sets[i].by_point);
 		free(sets[i].by_chunk);
+		free(sets[i].hidden);
 		sets[i] = (struct budget_set){0};
 	}
 }
 
-/* ---- sums ---- */
+/* ---- what libraries keep on purpose ---- */
 
-static void add_sums(struct compare_sums *to, const struct compare_sums *from)
+/* As for leaks: buffers of stdio and the like are nobody's fault, and every program would be above 0. */
+static int find_hidden(struct budget_set *self, const struct stack_source *source, struct err *err)
 {
-	for (u32 i = 0; i < COMPARE_METRICS; i++)
-		to->value[i] += from->value[i];
+	const struct model *model = source->model;
+	struct suppressions known = {0};
+	int status = suppressions_add_builtin(&known, err);
+
+	self->hidden = calloc(model->points.count + 1, 1);
+	if (status == 0 && !self->hidden)
+		status = err_set(err, ERR_MEMORY, "out of memory for budgets");
+	for (u64 i = 0; status == 0 && i < model->points.count; i++) {
+		const struct model_point *point = &model->points.data[i];
+
+		if (!point->live_bytes ||
+		    suppressions_find(&known, source, point->frame) == NOT_SUPPRESSED)
+			continue;
+		self->hidden[i] = 1;
+		self->hidden_bytes += compare_sums_of_point(model, point).value[COMPARE_KEPT];
+	}
+	suppressions_release(&known);
+	return status;
 }
+
+/* ---- sums ---- */
 
 static void add_chunk(const struct model *model, u64 chunk, struct compare_sums *to)
 {
@@ -141,7 +162,8 @@ static void add_chunk(const struct model *model, u64 chunk, struct compare_sums 
 		to->value[COMPARE_TEMPORARY] += units;
 }
 
-static struct compare_sums sums_of(const struct budget_set *set, const struct model *model)
+static struct compare_sums sums_of(const struct budget_set *set, const u8 *hidden,
+				   const struct model *model)
 {
 	struct compare_sums sums = {0};
 
@@ -150,7 +172,9 @@ static struct compare_sums sums_of(const struct budget_set *set, const struct mo
 			struct compare_sums one =
 				compare_sums_of_point(model, &model->points.data[i]);
 
-			add_sums(&sums, &one);
+			if (hidden[i])
+				one.value[COMPARE_KEPT] = 0;
+			compare_sums_add(&sums, &one);
 		}
 	for (u64 chunk = 0; set->by_chunk && chunk < model->chunks.count; chunk++)
 		if (budget_set_has(set, model, chunk))
@@ -228,10 +252,15 @@ int budget_measure(const struct budgets *budgets, const struct budget_trace *tra
 		   struct budget_set *sets, struct compare_sums *values, struct err *err)
 {
 	const struct model *model = trace->source->model;
+	int status;
 
 	values[0] = compare_sums_of_all(model);
 	compare_sums_settle(model, &values[0]);
 	sets[0].matched = true;
+	status = find_hidden(&sets[0], trace->source, err);
+	if (status < 0)
+		return status;
+	values[0].value[COMPARE_KEPT] -= sets[0].hidden_bytes;
 	for (u64 i = 1; i < budgets->list.count; i++) {
 		const struct budget *budget = &budgets->list.data[i];
 		bool done = budget->scope == BUDGET_TYPE
@@ -240,7 +269,7 @@ int budget_measure(const struct budgets *budgets, const struct budget_trace *tra
 
 		if (!done)
 			return err_set(err, ERR_MEMORY, "out of memory for budgets");
-		values[i] = sums_of(&sets[i], model);
+		values[i] = sums_of(&sets[i], sets[0].hidden, model);
 	}
 	return wants_peak(budgets) ? follow_peaks(budgets, trace, sets, values, err) : 0;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/scores.h"
+
 /* ---- words ---- */
 
 static bool word_find(const char *const *words, u32 count, const char *word, u32 *found)
@@ -80,7 +82,7 @@ static struct compare_row *row_of(struct comparison *self, const struct compare_
 	return &self->rows.data[*index - 1];
 }
 
-static void sums_add(struct compare_sums *to, const struct compare_sums *from)
+void compare_sums_add(struct compare_sums *to, const struct compare_sums *from)
 {
 	for (u32 i = 0; i < COMPARE_METRICS; i++)
 		to->value[i] += from->value[i];
@@ -89,12 +91,20 @@ static void sums_add(struct compare_sums *to, const struct compare_sums *from)
 static void row_add(struct compare_row *row, u32 side, const struct compare_sums *sums,
 		    const struct model_point *point)
 {
-	sums_add(&row->side[side], sums);
+	compare_sums_add(&row->side[side], sums);
 	row->there[side] |= sums->value[COMPARE_ALLOCATIONS] != 0;
 	if (!row->frame[side].index || point->bytes > row->frame_bytes[side]) {
 		row->frame[side] = point->frame;
 		row->frame_bytes[side] = point->bytes;
 	}
+}
+
+const char *compare_program_name(const struct model *model)
+{
+	const char *path = model->has_image ? model->image.program : "",
+		   *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
 }
 
 static bool gave_up_by_exec(const struct model *model)
@@ -186,7 +196,7 @@ static int add_chunk(struct pass *pass, struct err *err)
 	}
 	row_add(row, pass->side, &sums, &pass->model->points.data[point]);
 	if (pass->cuts)
-		sums_add(&self->totals[pass->side], &sums);
+		compare_sums_add(&self->totals[pass->side], &sums);
 	return 0;
 }
 
@@ -221,6 +231,8 @@ static int add_points(struct comparison *self, u32 side, struct err *err)
 		if (!row)
 			return err_set(err, ERR_MEMORY, "out of memory for a comparison");
 		row_add(row, side, &sums, point);
+		if (!vec_push(&self->point_rows[side], (u32)(row - self->rows.data)))
+			return err_set(err, ERR_MEMORY, "out of memory for a comparison");
 	}
 	return 0;
 }
@@ -309,6 +321,27 @@ static void judge(struct comparison *self)
 	}
 }
 
+/* A row has the scores that all chunks of its points have together. */
+static int add_severity(struct comparison *self, u32 side, struct err *err)
+{
+	static const struct thresholds thresholds = THRESHOLDS_DEFAULT;
+	struct behaviour *sums = calloc(self->rows.count + 1, sizeof *sums);
+	struct behaviour_table table = {0};
+	int status = sums ? behaviour_find(self->query.side[side].source, &thresholds, &table, err)
+			  : err_set(err, ERR_MEMORY, "out of memory for scores");
+
+	for (u64 i = 0; status == 0 && i < self->point_rows[side].count; i++)
+		behaviour_add_scores(&sums[self->point_rows[side].data[i]], &table.points[i]);
+	for (u64 i = 0; status == 0 && i < self->rows.count; i++) {
+		struct score_set scores = scores_of(&sums[i]);
+
+		self->rows.data[i].severity[side] = severity_step(&scores);
+	}
+	behaviour_table_release(&table);
+	free(sums);
+	return status;
+}
+
 static int largest_first(const void *a, const void *b, void *data)
 {
 	const struct compare_row *x = a, *y = b;
@@ -340,6 +373,11 @@ int compare_find(struct comparison *self, const struct compare_query *query, str
 	for (u32 side = 0; side < 2; side++)
 		if (query->by == COMPARE_BY_TYPE && query->side[side].types->failed)
 			return err_set(err, ERR_MEMORY, "out of memory for types");
+	for (u32 side = 0; side < 2 && query->severity && status == 0; side++)
+		if (self->point_rows[side].count)
+			status = add_severity(self, side, err);
+	if (status < 0)
+		return status;
 	judge(self);
 	if (self->rows.count)
 		qsort_r(self->rows.data, self->rows.count, sizeof *self->rows.data, largest_first,
@@ -355,8 +393,10 @@ void comparison_release(struct comparison *self)
 	vec_release(&self->nodes);
 	vec_release(&self->chain);
 	vec_release(&self->loose);
-	for (u32 side = 0; side < 2; side++)
+	for (u32 side = 0; side < 2; side++) {
 		vec_release(&self->frame_nodes[side]);
+		vec_release(&self->point_rows[side]);
+	}
 	map_release(&self->by_node);
 	map_release(&self->by_key);
 	names_release(&self->names);

@@ -124,6 +124,7 @@ struct compare_query {
 	u64 points;          /* of the heap lines */
 	double tolerance;    /* a difference of at most this part of the larger is none */
 	bool fold_recursion; /* of functions that call each other again only one turn is compared */
+	bool severity;       /* find that of each row: stacks and places of whole recordings only */
 	bool list_same;      /* rows without a difference are listed, too */
 };
 #define COMPARE_DEFAULT                                                                            \
@@ -149,8 +150,12 @@ struct compare_sums {
 struct compare_sums compare_sums_of_point(const struct model *model,
 					  const struct model_point *point);
 struct compare_sums compare_sums_of_all(const struct model *model);
+void compare_sums_add(struct compare_sums *to, const struct compare_sums *from);
 /* Units of the model become plain numbers, in which recordings are compared. */
 void compare_sums_settle(const struct model *model, struct compare_sums *sums);
+
+/* Name of the program's file, by which two programs are taken for the same; "" = unknown. */
+const char *compare_program_name(const struct model *model);
 
 struct compare_row {
 	u64 key;          /* inside: what rows are told apart by */
@@ -158,6 +163,7 @@ struct compare_row {
 	u64 hash;         /* of stacks: the same in each comparison of the same names */
 	bool there[2];    /* whether the side allocated here at all */
 	struct compare_sums side[2];
+	u32 severity[2];          /* 1, best, to SEVERITY_STEPS; 0 = unknown */
 	struct frame_id frame[2]; /* a stack of this row, the one with most bytes */
 	u64 frame_bytes[2];
 	enum compare_status status; /* by the metric of the query */
@@ -198,6 +204,7 @@ struct comparison { /* all zero = empty */
 	struct map by_node;             /* hash of parent and name → index */
 	struct map by_key;              /* → index of its row + 1 */
 	VEC(u32) frame_nodes[2];        /* by frame of the side: node + 1, 0 = not asked yet */
+	VEC(u32) point_rows[2];         /* by point of a whole recording: number of its row */
 	VEC(u32) chain;                 /* scratch */
 	VEC(const char *) loose;        /* kept names of modules whose offsets mean nothing */
 	struct strbuf text;

@@ -121,6 +121,8 @@ enum {
 	AT_NAME,
 	AT_KEY,
 	AT_STACK,
+	AT_SEVERITY_A,
+	AT_SEVERITY_B,
 	AT_METRICS,
 	COLUMNS = AT_METRICS + 2 * COMPARE_METRICS
 };
@@ -151,6 +153,10 @@ static void set_columns(struct result *table, const struct compare_query *query)
 				  "what rows are told apart by: equal for equal names"),
 		[AT_STACK] = COLUMN("stack", NULL, VALUE_STACK,
 				    "a stack of the row, of B or else of A; innermost frame first"),
+		[AT_SEVERITY_A] =
+			COLUMN("sev_a", NULL, VALUE_ID, "severity in A, 1 to 12; none = unknown"),
+		[AT_SEVERITY_B] =
+			COLUMN("sev_b", NULL, VALUE_ID, "severity in B, 1 to 12; none = unknown"),
 	};
 
 	if (stacks)
@@ -199,6 +205,9 @@ static void add_row(struct result *table, const struct comparison *self,
 	row[AT_NAME] = value_text(from->name ? key : NULL);
 	row[AT_KEY] = value_text(key);
 	row[AT_STACK] = value_stack(stack);
+	for (u32 of = 0; of < 2; of++)
+		if (from->severity[of])
+			row[AT_SEVERITY_A + of] = value_number(from->severity[of]);
 	for (u32 i = 0; i < COMPARE_METRICS; i++)
 		for (u32 of = 0; of < 2; of++)
 			row[AT_METRICS + 2 * i + of] = value_number(from->side[of].value[i]);
@@ -311,13 +320,6 @@ bool compare_chart(const struct comparison *self, struct chart *chart, struct ch
 
 /* ---- what to know before trusting it ---- */
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The command line without the program, which may be elsewhere now. Quotes are the shell's. */
 static const char *arguments_of(const char *command)
 {
@@ -341,11 +343,11 @@ static void say_of_programs(const struct comparison *self, struct result *record
 	const struct model *a = self->query.side[0].source->model,
 			   *b = self->query.side[1].source->model;
 
-	if (strcmp(last_part(a->image.program), last_part(b->image.program)) != 0)
+	if (strcmp(compare_program_name(a), compare_program_name(b)) != 0)
 		result_add_caveat(record,
 				  "the programs differ: A is %s and B is %s; rows are matched by "
 				  "name all the same",
-				  last_part(a->image.program), last_part(b->image.program));
+				  compare_program_name(a), compare_program_name(b));
 	else if (strcmp(arguments_of(a->image.command), arguments_of(b->image.command)) != 0)
 		result_add_caveat(record, "the command lines differ: A is '%s' and B is '%s'",
 				  a->image.command, b->image.command);

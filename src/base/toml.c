@@ -23,13 +23,12 @@ struct reader {
 
 static u32 column_of(const struct reader *self) { return (u32)(self->at - self->line_start) + 1; }
 
-/* All errors are about the place where the reader is. */
+/* Errors are about the place where the reader is, or another one. */
 #define refuse(self, ...) refuse_at(self, (self)->line, column_of(self), __VA_ARGS__)
+#define refuse_at(self, line, column, ...)                                                         \
+	toml_refuse((self)->err, (self)->name, line, column, __VA_ARGS__)
 
-static int refuse_at(struct reader *self, u32 line, u32 column, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static int refuse_at(struct reader *self, u32 line, u32 column, const char *format, ...)
+int toml_refuse(struct err *err, const char *name, u32 line, u32 column, const char *format, ...)
 {
 	struct strbuf text = {0};
 	va_list arguments;
@@ -38,8 +37,7 @@ static int refuse_at(struct reader *self, u32 line, u32 column, const char *form
 	va_start(arguments, format);
 	strbuf_vaddf(&text, format, arguments);
 	va_end(arguments);
-	status = err_set(self->err, ERR_INPUT, "%s:%u:%u: %s", self->name, line, column,
-			 strbuf_text(&text));
+	status = err_set(err, ERR_INPUT, "%s:%u:%u: %s", name, line, column, strbuf_text(&text));
 	strbuf_release(&text);
 	return status;
 }

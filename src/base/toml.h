@@ -57,6 +57,10 @@ struct toml {                          /* all zero = empty */
 int toml_read(struct toml *self, const char *text, u64 bytes, const char *name, struct err *err);
 void toml_release(struct toml *self);
 
+/* Fills err with "name:line:column: …" and returns ERR_INPUT; also for those who find what was read wrong. */
+int toml_refuse(struct err *err, const char *name, u32 line, u32 column, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
 /* "string", "integer" … */
 const char *toml_type_name(enum toml_type type);
 

@@ -220,6 +220,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 				      .tolerance = args->tolerance,
 				      .fold_recursion = args->fold_recursion,
 				      .list_same = args->same,
+				      .severity = format_parse(args->format) != FORMAT_TEXT,
 				      .one_trace = args->at.count != 0,
 				      .metric = args->at.count ? COMPARE_KEPT : COMPARE_BYTES}};
 	struct err err = {0};

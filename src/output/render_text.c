@@ -49,6 +49,16 @@ static void add_difference(enum value_type type, i64 difference, struct strbuf *
 		strbuf_add(out, units_count(size).text);
 }
 
+/* "+25.0 %", "-0.03 %", "0.0 %" */
+static void add_change(double share, struct strbuf *out)
+{
+	const char *format = share == 0             ? "%.1f %%"
+			     : fabs(share) < 0.0005 ? "%+.1g %%"
+						    : "%+.1f %%";
+
+	strbuf_addf(out, format, share * 100);
+}
+
 void value_format(enum value_type type, const struct value *value, struct strbuf *out)
 {
 	if (!value->known) {
@@ -81,8 +91,7 @@ void value_format(enum value_type type, const struct value *value, struct strbuf
 		add_difference(type, value->integer, out);
 		break;
 	case VALUE_CHANGE:
-		strbuf_addf(out, fabs(value->real) < 0.0005 && value->real != 0 ? "%+.1g %%" : "%+.1f %%",
-			    value->real * 100);
+		add_change(value->real, out);
 		break;
 	case VALUE_SIGNED:
 		strbuf_add(out, units_signed(value->integer).text);

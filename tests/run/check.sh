@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # heapwise check on tests/targets/compare.c, whose numbers are known: 203 allocations, 11,374 bytes, peak 6,084 = 3,584
 # that added_leak keeps and 2,500 of grown.
-#   limits, growth, formats, hostile, incomplete, folder, toml, mistakes
+#   limits, growth, types, formats, hostile, incomplete, folder, toml, mistakes
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -83,6 +83,14 @@ END
 	# an option stands above the file
 	check 1 --budget "$work/heap.toml" --max-allocs 10 --format json "$trace"
 	equal "limit of the option" "$(jq '[.limits[] | select(.scope == "program" and .rule == "max-allocs")][0].limit' "$work/stdout")" 10
+	# the buffer of stdout is kept by the C library, and nobody's fault
+	printf '#include <stdio.h>\nint main(void) { puts("x"); return 0; }\n' >"$work/puts.c"
+	gcc "$work/puts.c" -o "$work/puts" || skip "gcc cannot build"
+	"$HEAPWISE" run -o "$work/puts.hwt" -- "$work/puts" 2>"$work/stderr" | cat >/dev/null
+	at_least "what is kept" "$(field "$work/puts.hwt" .kept.bytes)" 1
+	check 0 --max-kept 0 "$work/puts.hwt"
+	check 0 --max-kept 0 --format json "$work/puts.hwt"
+	equal "what does not count" "$(jq .hidden_kept_bytes "$work/stdout")" "$(field "$work/puts.hwt" .kept.bytes)"
 	printf '[[budget]]\nfunction = "misspelt"\nmax-kept = 0\n' >"$work/heap.toml"
 	check 0 --budget "$work/heap.toml" "$trace"
 	says "$work/stderr" "no allocation is of function misspelt"
@@ -120,6 +128,53 @@ END
 	check 0 --max-growth 1000% --baseline "$work/new.hwt" "$work/sampled.hwt"
 	says "$work/stderr" "only one of recording and baseline is sampled"
 	says "$work/stderr" "all numbers are estimates"
+}
+
+# Types of C++ that templates tell, and functions by their names without parameters.
+case_types()
+{
+	cat >"$work/shapes.cpp" <<'END'
+#include <memory>
+#include <vector>
+namespace space {
+struct Shape { char bytes[64]; };
+__attribute__((noinline)) void fill(std::vector<std::unique_ptr<Shape>> &shapes, int count)
+{
+	for (int i = 0; i < count; i++)
+		shapes.push_back(std::make_unique<Shape>());
+}
+}
+int main()
+{
+	std::vector<std::unique_ptr<space::Shape>> shapes;
+
+	shapes.reserve(10);
+	space::fill(shapes, 10);
+	return 0;
+}
+END
+	g++ -O1 -g "$work/shapes.cpp" -o "$work/shapes" || skip "g++ cannot build"
+	"$HEAPWISE" run -o "$work/shapes.hwt" -- "$work/shapes" 2>"$work/stderr"
+	cat >"$work/heap.toml" <<'END'
+[[budget]]
+type = "space::Shape"
+max-peak = 639
+max-bytes = 640
+max-kept = 0
+[[budget]]
+type = "*unique_ptr<*>"
+max-bytes = 79
+[[budget]]
+function = "space::fill"
+max-allocs = 9
+END
+	check 1 --budget "$work/heap.toml" --format json "$work/shapes.hwt"
+	equal "what is above" "$(jq -c '[.limits[] | select(.over) | [.pattern, .metric, .value]] | sort' "$work/stdout")" \
+		'[["*unique_ptr<*>","bytes",80],["space::Shape","peak",640],["space::fill","allocations",10]]'
+	equal "who makes shapes" "$(jq -r '[.culprits[] | select(.subject == "peak of type space::Shape") | .value] | add' "$work/stdout")" 640
+	sed -i 's/79/80/; s/639/640/; s/9$/10/' "$work/heap.toml"
+	check 0 --budget "$work/heap.toml" "$work/shapes.hwt"
+	check 0 --max-growth 0 --budget "$work/heap.toml" --baseline "$work/shapes.hwt" "$work/shapes.hwt"
 }
 
 # valid FILE RESULTS   JUnit and SARIF of the same check
@@ -226,9 +281,15 @@ case_incomplete()
 		check 1 --no-symbols --max-peak 1G "$work/lossy.hwt"
 		says "$work/stdout" "events? (was|were) lost"
 	fi
-	"$HEAPWISE" run --no-symbols --max-size 64K -o "$work/limited.hwt" -- jq -n '[range(30000) | tostring] | length' >/dev/null 2>"$work/stderr"
+	"$HEAPWISE" run --no-symbols --max-size 64K -o "$work/limited.hwt" -- jq -n '[range(300000) | tostring] | length' >/dev/null 2>"$work/stderr"
 	check 1 --no-symbols --max-peak 10G "$work/limited.hwt"
 	says "$work/stdout" "the trace reached its size limit"
+	# whole, but of a program that did not come to its end
+	"$HEAPWISE" run -o "$work/killed.hwt" -- sh -c 'kill -9 $$' 2>"$work/stderr"
+	check 0 --no-symbols --max-peak 1G "$work/killed.hwt"
+	says "$work/stderr" "the program was ended by signal 9"
+	check 0 --no-symbols --max-peak 1G --format github "$work/killed.hwt"
+	says "$work/stdout" "^::notice title=end of the program::.*signal 9"
 	: >"$work/empty"
 	check 3 --max-peak 1G "$work/empty"
 }

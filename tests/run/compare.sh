@@ -108,6 +108,9 @@ case_rebuilt()
 	equal "highest of the heap lines" "$(jq -c '[(.heap | map(.a) | max), (.heap | map(.b) | max)]' "$work/json")" \
 		"[6200,6084]"
 
+	equal "severity" "$(jq -c '[.rows[] | select(.sev_b) | [.b, .sev_b]] | sort' "$work/json")" \
+		"$("$HEAPWISE" scores --format json --top 0 "$work/new.hwt" | jq -c '[.points[] | [.bytes, .severity]] | sort')"
+
 	compare --same --fold-recursion "$work/old.hwt" "$work/new.hwt"
 	equal "folded recursion" "$(rows | grep deeper)" "same 10 10 deeper"
 	compare --top 2 "$work/old.hwt" "$work/new.hwt"

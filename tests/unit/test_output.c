@@ -461,3 +461,34 @@ TEST(several_stacks, "further stacks of a row follow below their labels, unknown
 	      "         stack as above, #1\n");
 	result_free(table);
 }
+
+TEST(differences, "differences have their sign, and none has none")
+{
+	static const struct {
+		enum value_type type;
+		double number;
+		const char *text;
+	} rows[] = {
+		{VALUE_DELTA, 1234, "+1,234"},
+		{VALUE_DELTA, -7, "-7"},
+		{VALUE_DELTA, 0, "0"},
+		{VALUE_DELTA_BYTES, 1536, "+1.5 KiB"},
+		{VALUE_DELTA_BYTES, -100, "-100 B"},
+		{VALUE_DELTA_BYTES, 0, "0 B"},
+		{VALUE_DELTA_NS, -2500000, "-2.5 ms"},
+		{VALUE_CHANGE, 0.25, "+25.0 %"},
+		{VALUE_CHANGE, -1, "-100.0 %"},
+		{VALUE_CHANGE, 0.0003, "+0.03 %"},
+		{VALUE_CHANGE, 0, "0.0 %"},
+	};
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct value value = rows[i].type == VALUE_CHANGE ? value_real(rows[i].number)
+								  : value_signed((i64)rows[i].number);
+		struct strbuf text = {0};
+
+		value_format(rows[i].type, &value, &text);
+		CHECK_STR(strbuf_text(&text), rows[i].text);
+		strbuf_release(&text);
+	}
+}
