@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # types.sh CASE [COMPILER [OPTION...]]   types that programs tell of their blocks.
+# The case `table` also writes its table of forms and methods to the file that HEAPWISE_TABLE names.
 . "$(dirname "$0")/lib.sh"
 source=$HEAPWISE_SOURCE_DIR
 case=${1:-}
@@ -78,7 +79,8 @@ also()
 {
 	sed -e '/^vector-outer\t/s/$/\tstd::vector<std::string>/' -e '/^vector-inner\t/s/$/\tstd::string/' \
 		-e '/^list\t/s/$/\tstd::list<Leaf> node/' -e '/^map\t/s/$/\tstd::map<int, Leaf> node/' \
-		-e '/^unordered-map\t/s/$/\tstd::unordered_map<int, Leaf> node/' -e 's/> >/>>/g'
+		-e '/^unordered-map\t/s/$/\tstd::unordered_map<int, Leaf> node/' \
+		-e ':again; s/> >/>>/; s/::__cxx11::/::/; t again'
 }
 
 # Debug information alone: at least 80 of 100 forms are right, and nothing is wrong but guesses.
@@ -104,6 +106,96 @@ case_debug()
 	grep ', found ' "$work/compared.likely" | grep -v ', found -$' &&
 		fail "wrong types that are more than a guess"
 	"$HEAPWISE" types "$trace" 2>&1 | head -1 | grep -q '^ *unknown ' || fail "the first line is not what is unknown"
+}
+
+# letters TRUTH JSON   "form TAB type TAB letter" of each form (long types by their readable names). The letter: who
+# told the right type (small if it was a guess), "-" nobody, "x" a guess that is wrong, "X" more than a guess and wrong
+letters()
+{
+	jq -r '.chunks[] | select(.kept) |
+		[.address, .address + .size, .source, .confidence, .type // "-"] | @tsv' "$2" >"$work/chunks"
+	awk -F'\t' "$hex"'
+	NR == FNR { start[NR] = $1; end[NR] = $2; from[NR] = $3; sure[NR] = $4; type[NR] = $5; n = NR; next }
+	{
+		found = "-"; source = sureness = ""; at = hex($2)
+		for (i = 1; i <= n; i++)
+			if (start[i] <= at && at < end[i]) {
+				found = type[i]; source = from[i]; sureness = sure[i]
+			}
+		letter = sureness == "guess" ? "x" : "X"
+		for (f = 4; f <= NF; f++)
+			if (found == $f)
+				letter = substr(source, 1, 1)
+		if (letter != "x" && letter != "X" && sureness != "guess")
+			letter = toupper(letter)
+		print $1 "\t" (length($4) > 40 ? $NF : $4) "\t" (found == "-" ? "-" : letter)
+	}' "$work/chunks" "$1"
+}
+
+# right FILE   how many of 100 forms have their type
+right()
+{
+	awk -F'\t' '$3 !~ /[-xX]/ { good++ } END { printf "%d\n", 100 * good / NR }' "$1"
+}
+
+# method NAME LEAST PROGRAM [OPTION...]   records it, adds the letters to columns/NAME; at least so many of
+# 100 are right, and none is wrong but guesses
+method()
+{
+	local name=$1 least=$2 program=$3 percent
+	shift 3
+
+	"$HEAPWISE" run -o "$work/trace.hwt" "$program" 2>"$work/stderr" | also >"$work/truth"
+	"$HEAPWISE" types --chunks --top 0 --format json "$@" "$work/trace.hwt" >"$work/json" \
+		2>>"$work/stderr" || fail "types fails: $(cat "$work/stderr")"
+	letters "$work/truth" "$work/json" >"$work/letters"
+	percent=$(right "$work/letters")
+	echo "$configuration $name: $percent %"
+	at_least "forms with $name" "$(wc -l <"$work/letters")" 60
+	at_least "right forms of 100, $configuration, $name" "$percent" "$least"
+	grep 'X$' "$work/letters" && fail "$configuration, $name: wrong types that are more than a guess"
+	cut -f3 "$work/letters" | paste -d '\0' "$work/columns/$name" - >"$work/column"
+	mv "$work/column" "$work/columns/$name"
+	printf '| %s | %s | %s |\n' "$configuration" "$name" "$percent %" >>"$work/shares"
+}
+
+# The forms of types_forms.cpp with every method, both compilers, without and with optimisation.
+case_table()
+{
+	local forms=$source/tests/targets/types_forms.cpp configuration level name
+
+	mkdir "$work/columns"
+	for name in header debug stripped index; do
+		yes '' | head -200 >"$work/columns/$name"
+	done
+	"$HEAPWISE" types-index -o "$work/forms.hwx" "$forms" -- -I"$source/include" -std=c++17 \
+		>"$work/stdout" 2>"$work/stderr" || { grep -q 'without libclang' "$work/stderr" && skip "no libclang"
+		fail "no index: $(cat "$work/stderr")"; }
+	for compiler in g++ clang++; do
+		for level in 0 2; do
+			configuration="$compiler -O$level"
+			build "$work/told" "$forms" -DHEAPWISE_TYPES -g -fno-builtin -O$level -std=c++17
+			build "$work/plain" "$forms" -g -fno-builtin -O$level -std=c++17
+			strip -o "$work/stripped" "$work/plain"
+			method header 100 "$work/told"
+			method debug 80 "$work/plain"
+			method stripped 0 "$work/stripped"
+			method index 95 "$work/plain" --index "$work/forms.hwx"
+		done
+	done
+	[ -z "${HEAPWISE_TABLE:-}" ] || write_table >"$HEAPWISE_TABLE"
+}
+
+# The columns as Markdown.
+write_table()
+{
+	printf '| form | type | header | `-g` alone | stripped | index and `-g` |\n|---|---|---|---|---|---|\n'
+	cut -f1,2 "$work/letters" | sed 's/|/\\|/g' | awk -F'\t' '{ print "| " $1 " | `" $2 "` " }' |
+		paste -d '|' - "$work"/columns/{header,debug,stripped,index} | grep '^| ' |
+		sed 's/|\([-A-Za-z]*\)|\([-A-Za-z]*\)|\([-A-Za-z]*\)|\([-A-Za-z]*\)$/| `\1` | `\2` | `\3` | `\4` |/'
+	awk -F ' [|] ' '{ sub(/^[|] /, "", $1); sub(/ [|]$/, "", $3); of[$2] = of[$2] (of[$2] ? ", " : "") $3 }
+		END { print "| **right** | | " of["header"] " | " of["debug"] " | " of["stripped"] " | " of["index"] " |" }' \
+		"$work/shares"
 }
 
 # Members, padding, and folded templates.
