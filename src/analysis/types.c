@@ -111,6 +111,39 @@ void type_read_stack(struct type_cascade *self, struct frame_id id)
 	}
 }
 
+/* What stands between a new expression and the recorder: an operator new that is the program's own. */
+static bool is_operator_new(const struct type_cascade *self, u32 frame)
+{
+	struct stack_names names = stack_names(self->query.source, (struct frame_id){frame});
+
+	return names.count && strncmp(names.frames[0].function, "operator new", 12) == 0;
+}
+
+/* What the compiler wrote beside the call. */
+static struct type_answer ask_dwarf(struct type_cascade *self, u32 point, u64 size)
+{
+	const struct model *model = self->query.source->model;
+	u32 at = model->points.data[point].frame.index;
+	const struct call_type *call = NULL;
+	const struct frame *frame;
+
+	if (!self->calls.rows.count)
+		return (struct type_answer){0};
+	while (at && is_operator_new(self, at))
+		at = context_table_frame(&model->contexts, (struct frame_id){at})->parent;
+	frame = context_table_frame(&model->contexts, (struct frame_id){at});
+	if (at && frame->identity != NO_MODULE)
+		call = call_types_find(&self->calls, module_list_row(&self->modules, frame->identity),
+				       frame->address);
+	if (!call)
+		return (struct type_answer){0};
+	return (struct type_answer){.name = keep_readable(self, call->type),
+				    .count = call->size ? size / call->size : 0,
+				    .size = call->size,
+				    .origin = ORIGIN_DWARF,
+				    .confidence = TYPE_EXACT};
+}
+
 static struct type_answer ask_place(struct type_cascade *self, u32 point, u64 size)
 {
 	struct type_answer best = {0}, answer;
@@ -121,6 +154,10 @@ static struct type_answer ask_place(struct type_cascade *self, u32 point, u64 si
 	consider(&best, &answer);
 	if (best.confidence <= TYPE_GUESS) {
 		answer = ask_index(self, size);
+		consider(&best, &answer);
+	}
+	if (best.confidence <= TYPE_GUESS) {
+		answer = ask_dwarf(self, point, size);
 		consider(&best, &answer);
 	}
 	return best;
@@ -297,6 +334,15 @@ static void fill_places(struct type_cascade *self)
 	}
 }
 
+static int read_calls(struct type_cascade *self, struct err *err)
+{
+	struct call_types_query query = {.modules = self->modules.rows.data,
+					 .module_count = (u32)self->modules.rows.count,
+					 .debug_path = self->query.debug_path};
+
+	return call_types_read(&self->calls, &query, err);
+}
+
 int type_cascade_init(struct type_cascade *self, const struct type_query *query, struct err *err)
 {
 	int status;
@@ -304,6 +350,8 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 	self->query = *query;
 	status = find_index(self, err);
 	self->failed |= !module_list_fill(&self->modules, query->source->model);
+	if (status == 0 && query->guess)
+		status = read_calls(self, err);
 	if (status == 0 && query->guess) {
 		fill_places(self);
 		status = type_guess(self, err);
@@ -324,6 +372,7 @@ void type_cascade_release(struct type_cascade *self)
 	vec_release(&self->told);
 	vec_release(&self->stack);
 	typesizes_release(&self->sizes);
+	call_types_release(&self->calls);
 	map_release(&self->size_by_name);
 	module_list_release(&self->modules);
 	*self = (struct type_cascade){0};

@@ -15,6 +15,7 @@
 
 #include "analysis/modules.h"
 #include "analysis/stacks.h"
+#include "symbols/call_types.h"
 #include "symbols/names.h"
 #include "symbols/type_confidence.h"
 #include "symbols/type_index.h"
@@ -32,7 +33,7 @@ struct type_query {
 	const struct stack_source *source;
 	const char *index;      /* path of an index of the sources; NULL = look beside the program */
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
-	bool guess;             /* by size, which reads the debug info of all modules */
+	bool guess; /* by size, and what the compiler wrote: reads the debug info of all modules */
 };
 
 /* What is known of chunks of one size that one point allocated. */
@@ -51,6 +52,7 @@ struct type_cascade { /* all zero = empty */
 	VEC(const char *) told;         /* by type of the model: readable name, NULL = not asked yet */
 	VEC(struct symbol_frame) stack; /* scratch */
 	struct typesizes sizes;
+	struct call_types calls; /* by row of modules */
 	struct map size_by_name; /* address of a kept name → bytes of the type */
 	struct module_list modules;
 	bool failed;                    /* there was no memory: answers are missing */

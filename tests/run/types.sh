@@ -265,6 +265,26 @@ case_c()
 	"$HEAPWISE" dump --facts "$work/trace.hwt" | grep -q 'type_unknown.* 2$' || fail "two pointers to no block are not counted"
 }
 
+# What a compiler wrote beside calls: DW_AT_LLVM_alloc_type.
+case_dwarf()
+{
+	compiler=gcc
+	build "$work/calls" "$source/tests/targets/call_types.c" -g0 "$source/tests/targets/call_types.S"
+	"$HEAPWISE" run -q -o "$work/trace.hwt" "$work/calls"
+	equal status $? 0
+	"$HEAPWISE" types --chunks --top 0 --format json "$work/trace.hwt" 2>"$work/stderr" | jq -r '.chunks[] |
+		select(.kept) | [.size, .count // 0, .type // "-", .source, .confidence] | @tsv' | sort -n >"$work/types"
+	diff - "$work/types" <<-END || fail "types that the compiler wrote"
+	24	1	space::Point	dwarf	exact
+	40	0	-	unknown	unknown
+	56	0	-	unknown	unknown
+	64	4	Cell	dwarf	exact
+	80	10	space::Point*	dwarf	exact
+	END
+	"$HEAPWISE" types "$work/trace.hwt" >"$work/text" 2>&1
+	says "$work/text" '^ *dwarf .*3 chunks: written by the compiler'
+}
+
 # Many threads that hand blocks to each other, with stamps that say nothing: each block has its own type.
 case_threads()
 {
