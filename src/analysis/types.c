@@ -59,12 +59,15 @@ static struct type_answer ask_frames(struct type_cascade *self)
 	struct type_answer answer = {0};
 	struct frame_search search = {0};
 
-	for (u64 i = 0; i < self->stack.count; i++)
+	for (u64 i = 0; i < self->stack.count; i++) {
+		search.c_library = i < self->c_frames;
 		if (!frame_search_step(&search, &self->stack.data[i]))
 			break;
+	}
 	if (search.found)
 		answer = (struct type_answer){
 			.name = names_keep(&self->names, strbuf_text(&search.type)),
+			.count = search.single,
 			.origin = ORIGIN_FRAME,
 			.confidence = (u8)search.confidence};
 	frame_search_release(&search);
@@ -92,11 +95,23 @@ static struct type_answer ask_index(struct type_cascade *self, u64 size)
 
 /* ---- stacks ---- */
 
+/* Where functions of the C library are, and those of the recorder that stand before them. */
+static bool is_c_library(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
+	       strncmp(name, "libheapwise", 11) == 0;
+}
+
 void type_read_stack(struct type_cascade *self, struct frame_id id)
 {
 	const struct stack_source *source = self->query.source;
 
+	bool in_c = true;
+
 	vec_clear(&self->stack);
+	self->c_frames = 0;
 	for (u32 at = id.index; at && self->stack.count < STACK_MAX;) {
 		const struct frame *frame =
 			context_table_frame(&source->model->contexts, (struct frame_id){at});
@@ -107,6 +122,9 @@ void type_read_stack(struct type_cascade *self, struct frame_id id)
 		if (!names.count)
 			self->failed |= !vec_push(&self->stack,
 						  (struct symbol_frame){.function = "", .file = ""});
+		in_c = in_c && is_c_library(names.module);
+		if (in_c)
+			self->c_frames = self->stack.count;
 		at = frame->parent;
 	}
 }

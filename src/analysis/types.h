@@ -51,6 +51,7 @@ struct type_cascade { /* all zero = empty */
 	struct map by_place;            /* hash of point and size → index + 1 */
 	VEC(const char *) told;         /* by type of the model: readable name, NULL = not asked yet */
 	VEC(struct symbol_frame) stack; /* scratch */
+	u64 c_frames;                   /* how many of these, the innermost, are the C library's */
 	struct typesizes sizes;
 	struct call_types calls; /* by row of modules */
 	struct map size_by_name; /* address of a kept name → bytes of the type */
