@@ -3,6 +3,7 @@
  * forgets the undo history of the loading; with `plain` none is collected while the file is loaded. Linked
  * with the sources of Scintilla's model, unchanged, without any window. */
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -35,6 +36,16 @@
 using namespace Scintilla;
 using namespace Scintilla::Internal;
 
+/* Of the platform's layer the model wants these only. */
+namespace Scintilla::Internal::Platform {
+void DebugPrintf(const char *, ...) noexcept {}
+void Assert(const char *condition, const char *file, int line) noexcept
+{
+	std::fprintf(stderr, "%s:%d: %s\n", file, line, condition);
+	std::abort();
+}
+} // namespace Scintilla::Internal::Platform
+
 int main(int argc, char **argv)
 {
 	static char block[64 * 1024];
@@ -45,6 +56,7 @@ int main(int argc, char **argv)
 
 	if (!file)
 		return 2;
+	document->AddRef();
 	document->SetUndoCollection(undo);
 	while ((bytes = std::fread(block, 1, sizeof block, file)) > 0)
 		document->InsertString(document->Length(), block, static_cast<Sci::Position>(bytes));
