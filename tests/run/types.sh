@@ -217,6 +217,71 @@ case_fields()
 	says "$work/fields" 'Table<\*>'
 }
 
+# members TYPE   "offset size member accessed state" of each row, of $work/trace.hwt
+members()
+{
+	"$HEAPWISE" types --fields "$1" --format csv "$work/trace.hwt" 2>>"$work/stderr" |
+		sed '1,/^offset,/d' | awk -F, '{ print $1, $2, $3 == "" ? "-" : $3, $5 == "" ? "-" : $5, $6 }'
+}
+
+# Which members are used, by members.cpp, whose comments are the truth. WAY is gcc or clang, whose code is instrumented, or
+# valgrind; further options are the compiler's.
+case_members()
+{
+	local way=$compiler target=$source/tests/targets/members.cpp
+
+	if [ "$way" = valgrind ]; then
+		compiler=g++
+		build "$work/members" "$target" -g -std=c++17 -fno-builtin "$@"
+		set -- --access valgrind
+	else
+		HEAPWISE_CC=$way "$HEAPWISE" c++ -g -std=c++17 -fno-builtin "$@" -o "$work/members" "$target" ||
+			{ fail "cannot build $target"; finish; }
+		set -- --access exact
+	fi
+	"$HEAPWISE" run -q "$@" --coverage -o "$work/trace.hwt" -- "$work/members" || fail "the program failed"
+	members Record >"$work/record"
+	diff - "$work/record" <<-END || fail "members of Record"
+	0 4 id 4 used
+	4 4 - 0 padding
+	8 8 weight 8 used
+	16 16 name 5 partly used
+	32 2 never 0 never accessed
+	34 6 - 0 padding
+	40 8 pair.first 0 never accessed
+	48 8 pair.second 8 used
+	56 1 flag 1 used
+	57 7 - 0 padding
+	END
+	members Derived | sed 's/_vptr[.$]/_vptr./' >"$work/derived"
+	diff - "$work/derived" <<-END || fail "members of Derived"
+	0 8 _vptr.Base 8 used
+	8 8 number 8 used
+	16 16 untouched 0 never accessed
+	32 1 low 1 used
+	32 1 high 1 used
+	33 7 - 0 padding
+	40 8 extra 8 used
+	48 3 tail 0 never accessed
+	51 5 - 0 padding
+	END
+	members Cell >"$work/cell"
+	diff - "$work/cell" <<-END || fail "members of Cell, in an array"
+	0 4 key 4 used
+	4 4 rest 0 never accessed
+	END
+	members Either >"$work/either"
+	diff - "$work/either" <<-END || fail "members of Either"
+	0 8 number 8 used
+	0 24 text 8 partly used
+	END
+	"$HEAPWISE" types --fields Record --format json "$work/trace.hwt" >"$work/json" 2>>"$work/stderr"
+	equal "measured chunks" "$(jq .measured "$work/json")" 3
+	# 4 + 5 + 8 + 1 bytes of each; gcc's checks miss writes, but none of these
+	equal "bytes written" "$(jq .written_bytes "$work/json")" 54
+	equal "bytes read" "$(jq .read_bytes "$work/json")" 8
+}
+
 # Without Heapwise the program runs, and without HEAPWISE_TYPES nothing of the header is left.
 case_vanishes()
 {
