@@ -9,6 +9,7 @@
 #include "symbols/frame_types.h"
 
 enum {
+	SAMPLE_MIN = 4,    /* objects of one class, and no other, that make the class of a point likely */
 	STACK_MAX = 96,    /* frames that are looked at; what allocates for others is near */
 	OBJECT_MAX = 1024, /* bytes of objects whose size is not known; beyond are arenas, mostly */
 };
@@ -236,18 +237,78 @@ static bool told_type(struct type_cascade *self, u64 chunk, u64 size, struct typ
 	return *answer->name;
 }
 
+/* ---- samples ---- */
+
+static void add_sample(struct type_sample *sample, const struct type_answer *answer, u64 size)
+{
+	if (!sample->chunks) {
+		sample->answer = *answer;
+		sample->size = size;
+	}
+	sample->mixed |= sample->size != size || strcmp(sample->answer.name, answer->name) != 0;
+	sample->chunks++;
+}
+
+/* Only the first objects of a context, and a few of the later ones, are looked into. */
+static void fill_samples(struct type_cascade *self)
+{
+	const struct model *model = self->query.source->model;
+
+	vec_clear(&self->samples);
+	if (!model->type_table.chunks[TYPE_VTABLE - TYPE_DECLARED])
+		return;
+	if (!vec_extend(&self->samples, model->points.count)) {
+		self->failed = true;
+		return;
+	}
+	for (u64 chunk = 0; chunk < model->chunks.count; chunk++) {
+		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
+		u32 at = (u32)(chunk % CHUNK_PAGE);
+		struct type_answer answer;
+
+		if (page && page->end[at] != CHUNK_ABSENT &&
+		    told_type(self, chunk, page->size[at], &answer) && answer.origin == ORIGIN_VTABLE &&
+		    answer.confidence > TYPE_GUESS)
+			add_sample(&self->samples.data[model_point_of(model, page->alloc_context[at]).index],
+				   &answer, page->size[at]);
+	}
+}
+
+/* The class that all of the point's chunks of this size have which were looked into. */
+static struct type_answer ask_sample(const struct type_cascade *self, u32 point, u64 size)
+{
+	const struct type_sample *sample = point < self->samples.count ? &self->samples.data[point] : NULL;
+	struct type_answer answer = {0};
+
+	if (!sample || !sample->chunks || sample->mixed || sample->size != size)
+		return answer;
+	answer = sample->answer;
+	answer.sampled = true;
+	answer.confidence = sample->chunks >= SAMPLE_MIN ? TYPE_LIKELY : TYPE_GUESS;
+	return answer;
+}
+
+/* ---- answers ---- */
+
 struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 {
 	const struct model *model = self->query.source->model;
 	const struct chunk_page *page = chunk_at(&model->chunks, chunk);
 	u32 at = (u32)(chunk % CHUNK_PAGE);
-	struct type_answer answer = {0};
+	struct type_answer answer = {0}, sampled;
+	u32 point;
 	u64 place;
 
 	if (!page || (told_type(self, chunk, page->size[at], &answer) &&
 		      answer.confidence > TYPE_GUESS))
 		return answer;
-	place = place_of(self, model_point_of(model, page->alloc_context[at]).index, page->size[at]);
+	point = model_point_of(model, page->alloc_context[at]).index;
+	place = place_of(self, point, page->size[at]);
+	sampled = ask_sample(self, point, page->size[at]);
+	/* The stack knows the type of all; a class that others have is better than its guesses. */
+	if (place != UINT64_MAX && self->places.data[place].answer.confidence > TYPE_GUESS)
+		consider(&answer, &self->places.data[place].answer);
+	consider(&answer, &sampled);
 	if (place != UINT64_MAX)
 		consider(&answer, &self->places.data[place].answer);
 	return answer;
@@ -368,11 +429,14 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 	self->query = *query;
 	status = find_index(self, err);
 	self->failed |= !module_list_fill(&self->modules, query->source->model);
+	if (status == 0)
+		fill_samples(self);
 	if (status == 0 && query->guess)
 		status = read_calls(self, err);
 	if (status == 0 && query->guess) {
 		fill_places(self);
 		status = type_guess(self, err);
+		fill_samples(self); /* now that sizes of classes are known */
 	}
 	if (status == 0 && self->failed)
 		status = err_set(err, ERR_MEMORY, "out of memory for types");
@@ -386,6 +450,7 @@ void type_cascade_release(struct type_cascade *self)
 	type_index_free(self->index);
 	names_release(&self->names);
 	vec_release(&self->places);
+	vec_release(&self->samples);
 	map_release(&self->by_place);
 	vec_release(&self->told);
 	vec_release(&self->stack);

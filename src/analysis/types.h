@@ -9,7 +9,8 @@
  *
  * The answer is the first of these that is more than a guess, or else the first guess: what the program
  * declared, the object's vtable, the template argument of an allocator frame, the index of the sources,
- * the type that the compiler wrote into the debug info, a type of that size. */
+ * the type that the compiler wrote into the debug info, the class of others of its point and size that were
+ * looked into, a type of that size. */
 #ifndef ANALYSIS_TYPES_H
 #define ANALYSIS_TYPES_H
 
@@ -27,6 +28,7 @@ struct type_answer {
 	u64 size;         /* of the type in bytes, 0 = unknown */
 	u8 origin;        /* enum type_origin */
 	u8 confidence;    /* enum type_confidence */
+	bool sampled;     /* it is that of other chunks of this point and size, which were looked into */
 };
 
 struct type_query {
@@ -43,12 +45,21 @@ struct type_place {
 	struct type_answer answer;
 };
 
+/* What the vtables of a point's chunks say, of which only a sample is looked into. */
+struct type_sample {
+	struct type_answer answer;
+	u64 size;   /* of the chunks that were looked into */
+	u32 chunks; /* that have this class */
+	bool mixed; /* classes or sizes differ */
+};
+
 struct type_cascade { /* all zero = empty */
 	struct type_query query;
 	struct type_index *index; /* NULL = there is none */
 	struct names names;
 	VEC(struct type_place) places;
 	struct map by_place;            /* hash of point and size → index + 1 */
+	VEC(struct type_sample) samples; /* by point; empty = no chunk has a class */
 	VEC(const char *) told;         /* by type of the model: readable name, NULL = not asked yet */
 	VEC(struct symbol_frame) stack; /* scratch */
 	u64 c_frames;                   /* how many of these, the innermost, are the C library's */
