@@ -16,7 +16,8 @@ static bool is_first(const struct model *model, u32 id)
 static bool add(struct module_list *self, const struct model *model,
 		const struct modmap_module *module)
 {
-	return vec_push(&self->rows,
+	return vec_push(&self->identities, module->id) &&
+	       vec_push(&self->rows,
 			(struct symbolizer_module){
 				.path = *module->path ? module->path : model->image.program,
 				.build_id = module->build_id,
@@ -45,4 +46,16 @@ bool module_list_fill(struct module_list *self, const struct model *model)
 	return true;
 }
 
-void module_list_release(struct module_list *self) { vec_release(&self->rows); }
+u32 module_list_row(const struct module_list *self, u32 identity)
+{
+	for (u32 i = 0; i < self->identities.count; i++)
+		if (self->identities.data[i] == identity)
+			return i;
+	return NO_MODULE;
+}
+
+void module_list_release(struct module_list *self)
+{
+	vec_release(&self->rows);
+	vec_release(&self->identities);
+}

@@ -13,6 +13,7 @@ struct coverage {
 	u64 words[HW_MAP_WORDS];
 	u64 chunks; /* whose bytes are known */
 	u64 all;    /* chunks of this type, each counted once */
+	u64 read_bytes, written_bytes; /* of these chunks, each access in full */
 };
 
 /* A chunk is one object, an array of them, or an array behind a cookie. */
@@ -49,6 +50,8 @@ static int find_coverage(struct coverage *self, struct type_cascade *types, cons
 		if (!points[i].name || strcmp(points[i].name, name) != 0)
 			continue;
 		self->all += model_count(model, model->points.data[i].allocations);
+		self->read_bytes += model->points.data[i].access.read_bytes;
+		self->written_bytes += model->points.data[i].access.written_bytes;
 		if (map)
 			add_map(self, map, size);
 	}
@@ -112,7 +115,8 @@ static struct result *members_table(const struct type_layout *layout, const stru
 	return table;
 }
 
-static struct result *fields_result(const struct type_layout *layout, const struct coverage *coverage)
+static struct result *fields_result(const struct type_layout *layout, const struct coverage *coverage,
+				    bool has_access)
 {
 	struct result *result = result_new(RESULT_RECORD, "fields", NULL);
 	struct result_column padding = COLUMN("padding", "padding", VALUE_BYTES,
@@ -138,6 +142,15 @@ static struct result *fields_result(const struct type_layout *layout, const stru
 						      "chunks of which it is known which bytes were "
 						      "accessed"),
 			 value_number(coverage->chunks));
+	result_add_field(result,
+			 (struct result_column)COLUMN("read_bytes", has_access ? "read" : NULL, VALUE_BYTES,
+						      "that the program read from these chunks"),
+			 has_access ? value_number(coverage->read_bytes) : value_unknown());
+	result_add_field(result,
+			 (struct result_column)COLUMN("written_bytes", has_access ? "written" : NULL,
+						      VALUE_BYTES,
+						      "that the program wrote to these chunks"),
+			 has_access ? value_number(coverage->written_bytes) : value_unknown());
 	result_add_part(result, members_table(layout, coverage));
 	if (!coverage->chunks)
 		result_add_caveat(result, "which bytes were accessed is known only of recordings with "
@@ -163,7 +176,7 @@ struct result *analyse_fields(struct type_cascade *types, const char *type, stru
 	}
 	if (find_coverage(&coverage, types, layout.name, layout.size, err) < 0)
 		goto done;
-	result = fields_result(&layout, &coverage);
+	result = fields_result(&layout, &coverage, types->query.source->model->has_access);
 	if (!result || result_failed(result)) {
 		err_set(err, ERR_MEMORY, "out of memory for types");
 		result_free(result);

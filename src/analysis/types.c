@@ -9,6 +9,7 @@
 #include "symbols/frame_types.h"
 
 enum {
+	SAMPLE_MIN = 4,    /* objects of one class, and no other, that make the class of a point likely */
 	STACK_MAX = 96,    /* frames that are looked at; what allocates for others is near */
 	OBJECT_MAX = 1024, /* bytes of objects whose size is not known; beyond are arenas, mostly */
 };
@@ -59,12 +60,15 @@ static struct type_answer ask_frames(struct type_cascade *self)
 	struct type_answer answer = {0};
 	struct frame_search search = {0};
 
-	for (u64 i = 0; i < self->stack.count; i++)
+	for (u64 i = 0; i < self->stack.count; i++) {
+		search.c_library = i < self->c_frames;
 		if (!frame_search_step(&search, &self->stack.data[i]))
 			break;
+	}
 	if (search.found)
 		answer = (struct type_answer){
 			.name = names_keep(&self->names, strbuf_text(&search.type)),
+			.count = search.single,
 			.origin = ORIGIN_FRAME,
 			.confidence = (u8)search.confidence};
 	frame_search_release(&search);
@@ -92,11 +96,23 @@ static struct type_answer ask_index(struct type_cascade *self, u64 size)
 
 /* ---- stacks ---- */
 
+/* Where functions of the C library are, and those of the recorder that stand before them. */
+static bool is_c_library(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
+	       strncmp(name, "libheapwise", 11) == 0;
+}
+
 void type_read_stack(struct type_cascade *self, struct frame_id id)
 {
 	const struct stack_source *source = self->query.source;
 
+	bool in_c = true;
+
 	vec_clear(&self->stack);
+	self->c_frames = 0;
 	for (u32 at = id.index; at && self->stack.count < STACK_MAX;) {
 		const struct frame *frame =
 			context_table_frame(&source->model->contexts, (struct frame_id){at});
@@ -107,8 +123,44 @@ void type_read_stack(struct type_cascade *self, struct frame_id id)
 		if (!names.count)
 			self->failed |= !vec_push(&self->stack,
 						  (struct symbol_frame){.function = "", .file = ""});
+		in_c = in_c && is_c_library(names.module);
+		if (in_c)
+			self->c_frames = self->stack.count;
 		at = frame->parent;
 	}
+}
+
+/* What stands between a new expression and the recorder: an operator new that is the program's own. */
+static bool is_operator_new(const struct type_cascade *self, u32 frame)
+{
+	struct stack_names names = stack_names(self->query.source, (struct frame_id){frame});
+
+	return names.count && strncmp(names.frames[0].function, "operator new", 12) == 0;
+}
+
+/* What the compiler wrote beside the call. */
+static struct type_answer ask_dwarf(struct type_cascade *self, u32 point, u64 size)
+{
+	const struct model *model = self->query.source->model;
+	u32 at = model->points.data[point].frame.index;
+	const struct call_type *call = NULL;
+	const struct frame *frame;
+
+	if (!self->calls.rows.count)
+		return (struct type_answer){0};
+	while (at && is_operator_new(self, at))
+		at = context_table_frame(&model->contexts, (struct frame_id){at})->parent;
+	frame = context_table_frame(&model->contexts, (struct frame_id){at});
+	if (at && frame->identity != NO_MODULE)
+		call = call_types_find(&self->calls, module_list_row(&self->modules, frame->identity),
+				       frame->address);
+	if (!call)
+		return (struct type_answer){0};
+	return (struct type_answer){.name = keep_readable(self, call->type),
+				    .count = call->size ? size / call->size : 0,
+				    .size = call->size,
+				    .origin = ORIGIN_DWARF,
+				    .confidence = TYPE_EXACT};
 }
 
 static struct type_answer ask_place(struct type_cascade *self, u32 point, u64 size)
@@ -121,6 +173,10 @@ static struct type_answer ask_place(struct type_cascade *self, u32 point, u64 si
 	consider(&best, &answer);
 	if (best.confidence <= TYPE_GUESS) {
 		answer = ask_index(self, size);
+		consider(&best, &answer);
+	}
+	if (best.confidence <= TYPE_GUESS) {
+		answer = ask_dwarf(self, point, size);
 		consider(&best, &answer);
 	}
 	return best;
@@ -181,18 +237,78 @@ static bool told_type(struct type_cascade *self, u64 chunk, u64 size, struct typ
 	return *answer->name;
 }
 
+/* ---- samples ---- */
+
+static void add_sample(struct type_sample *sample, const struct type_answer *answer, u64 size)
+{
+	if (!sample->chunks) {
+		sample->answer = *answer;
+		sample->size = size;
+	}
+	sample->mixed |= sample->size != size || strcmp(sample->answer.name, answer->name) != 0;
+	sample->chunks++;
+}
+
+/* Only the first objects of a context, and a few of the later ones, are looked into. */
+static void fill_samples(struct type_cascade *self)
+{
+	const struct model *model = self->query.source->model;
+
+	vec_clear(&self->samples);
+	if (!model->type_table.chunks[TYPE_VTABLE - TYPE_DECLARED])
+		return;
+	if (!vec_extend(&self->samples, model->points.count)) {
+		self->failed = true;
+		return;
+	}
+	for (u64 chunk = 0; chunk < model->chunks.count; chunk++) {
+		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
+		u32 at = (u32)(chunk % CHUNK_PAGE);
+		struct type_answer answer;
+
+		if (page && page->end[at] != CHUNK_ABSENT &&
+		    told_type(self, chunk, page->size[at], &answer) && answer.origin == ORIGIN_VTABLE &&
+		    answer.confidence > TYPE_GUESS)
+			add_sample(&self->samples.data[model_point_of(model, page->alloc_context[at]).index],
+				   &answer, page->size[at]);
+	}
+}
+
+/* The class that all of the point's chunks of this size have which were looked into. */
+static struct type_answer ask_sample(const struct type_cascade *self, u32 point, u64 size)
+{
+	const struct type_sample *sample = point < self->samples.count ? &self->samples.data[point] : NULL;
+	struct type_answer answer = {0};
+
+	if (!sample || !sample->chunks || sample->mixed || sample->size != size)
+		return answer;
+	answer = sample->answer;
+	answer.sampled = true;
+	answer.confidence = sample->chunks >= SAMPLE_MIN ? TYPE_LIKELY : TYPE_GUESS;
+	return answer;
+}
+
+/* ---- answers ---- */
+
 struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 {
 	const struct model *model = self->query.source->model;
 	const struct chunk_page *page = chunk_at(&model->chunks, chunk);
 	u32 at = (u32)(chunk % CHUNK_PAGE);
-	struct type_answer answer = {0};
+	struct type_answer answer = {0}, sampled;
+	u32 point;
 	u64 place;
 
 	if (!page || (told_type(self, chunk, page->size[at], &answer) &&
 		      answer.confidence > TYPE_GUESS))
 		return answer;
-	place = place_of(self, model_point_of(model, page->alloc_context[at]).index, page->size[at]);
+	point = model_point_of(model, page->alloc_context[at]).index;
+	place = place_of(self, point, page->size[at]);
+	sampled = ask_sample(self, point, page->size[at]);
+	/* The stack knows the type of all; a class that others have is better than its guesses. */
+	if (place != UINT64_MAX && self->places.data[place].answer.confidence > TYPE_GUESS)
+		consider(&answer, &self->places.data[place].answer);
+	consider(&answer, &sampled);
 	if (place != UINT64_MAX)
 		consider(&answer, &self->places.data[place].answer);
 	return answer;
@@ -299,6 +415,15 @@ static void fill_places(struct type_cascade *self)
 	}
 }
 
+static int read_calls(struct type_cascade *self, struct err *err)
+{
+	struct call_types_query query = {.modules = self->modules.rows.data,
+					 .module_count = (u32)self->modules.rows.count,
+					 .debug_path = self->query.debug_path};
+
+	return call_types_read(&self->calls, &query, err);
+}
+
 int type_cascade_init(struct type_cascade *self, const struct type_query *query, struct err *err)
 {
 	int status;
@@ -306,9 +431,14 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 	self->query = *query;
 	status = find_index(self, err);
 	self->failed |= !module_list_fill(&self->modules, query->source->model);
+	if (status == 0)
+		fill_samples(self);
+	if (status == 0 && query->guess)
+		status = read_calls(self, err);
 	if (status == 0 && query->guess) {
 		fill_places(self);
 		status = type_guess(self, err);
+		fill_samples(self); /* now that sizes of classes are known */
 	}
 	if (status == 0 && self->failed)
 		status = err_set(err, ERR_MEMORY, "out of memory for types");
@@ -322,10 +452,12 @@ void type_cascade_release(struct type_cascade *self)
 	type_index_free(self->index);
 	names_release(&self->names);
 	vec_release(&self->places);
+	vec_release(&self->samples);
 	map_release(&self->by_place);
 	vec_release(&self->told);
 	vec_release(&self->stack);
 	typesizes_release(&self->sizes);
+	call_types_release(&self->calls);
 	map_release(&self->size_by_name);
 	module_list_release(&self->modules);
 	*self = (struct type_cascade){0};

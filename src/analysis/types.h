@@ -9,12 +9,14 @@
  *
  * The answer is the first of these that is more than a guess, or else the first guess: what the program
  * declared, the object's vtable, the template argument of an allocator frame, the index of the sources,
- * the type that the compiler wrote into the debug info, a type of that size. */
+ * the type that the compiler wrote into the debug info, the class of others of its point and size that were
+ * looked into, a type of that size. */
 #ifndef ANALYSIS_TYPES_H
 #define ANALYSIS_TYPES_H
 
 #include "analysis/modules.h"
 #include "analysis/stacks.h"
+#include "symbols/call_types.h"
 #include "symbols/names.h"
 #include "symbols/type_confidence.h"
 #include "symbols/type_index.h"
@@ -26,13 +28,14 @@ struct type_answer {
 	u64 size;         /* of the type in bytes, 0 = unknown */
 	u8 origin;        /* enum type_origin */
 	u8 confidence;    /* enum type_confidence */
+	bool sampled;     /* it is that of other chunks of this point and size, which were looked into */
 };
 
 struct type_query {
 	const struct stack_source *source;
 	const char *index;      /* path of an index of the sources; NULL = look beside the program */
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
-	bool guess;             /* by size, which reads the debug info of all modules */
+	bool guess; /* by size, and what the compiler wrote: reads the debug info of all modules */
 };
 
 /* What is known of chunks of one size that one point allocated. */
@@ -42,15 +45,26 @@ struct type_place {
 	struct type_answer answer;
 };
 
+/* What the vtables of a point's chunks say, of which only a sample is looked into. */
+struct type_sample {
+	struct type_answer answer;
+	u64 size;   /* of the chunks that were looked into */
+	u32 chunks; /* that have this class */
+	bool mixed; /* classes or sizes differ */
+};
+
 struct type_cascade { /* all zero = empty */
 	struct type_query query;
 	struct type_index *index; /* NULL = there is none */
 	struct names names;
 	VEC(struct type_place) places;
 	struct map by_place;            /* hash of point and size → index + 1 */
+	VEC(struct type_sample) samples; /* by point; empty = no chunk has a class */
 	VEC(const char *) told;         /* by type of the model: readable name, NULL = not asked yet */
 	VEC(struct symbol_frame) stack; /* scratch */
+	u64 c_frames;                   /* how many of these, the innermost, are the C library's */
 	struct typesizes sizes;
+	struct call_types calls; /* by row of modules */
 	struct map size_by_name; /* address of a kept name → bytes of the type */
 	struct module_list modules;
 	bool failed;                    /* there was no memory: answers are missing */

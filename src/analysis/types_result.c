@@ -38,6 +38,7 @@ struct type_sums {
 	double life_ticks, freed;
 	u32 origins; /* bits 1 << enum type_origin */
 	u8 confidence;
+	bool sampled; /* of some chunks it is the class of others */
 	struct behaviour behaviour; /* of the points that allocate this type only */
 };
 
@@ -50,6 +51,7 @@ struct work {
 	struct strbuf text;
 	u64 origin_bytes[TYPE_ORIGINS], origin_chunks[TYPE_ORIGINS];
 	u64 guess_bytes, guess_chunks;
+	u64 sampled_chunks;
 	u64 bytes, chunks;
 };
 
@@ -125,6 +127,8 @@ static bool add_chunk(struct work *self, u64 chunk)
 	row->elements += elements * units;
 	row->all_elements &= elements > 0;
 	row->origins |= 1u << answer.origin;
+	row->sampled |= answer.sampled;
+	self->sampled_chunks += answer.sampled ? units : 0;
 	if (answer.confidence < row->confidence)
 		row->confidence = answer.confidence;
 	add_times(self, row, page, at, units, bytes);
@@ -248,15 +252,20 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_KEPT_CHUNKS] = COLUMN("kept_chunks", NULL, VALUE_COUNT, "chunks that were never freed"),
 };
 
-/* "frame", "vtable, frame" */
-static const char *origin_words(struct result *table, u32 origins)
+static const char *origin_word(u8 origin, bool sampled)
+{
+	return origin == ORIGIN_VTABLE && sampled ? "vtable (sampled)" : type_origin_name(origin);
+}
+
+/* "frame", "vtable (sampled), frame" */
+static const char *origin_words(struct result *table, u32 origins, bool sampled)
 {
 	struct strbuf text = {0};
 	const char *copy;
 
 	for (u8 i = 0; i < TYPE_ORIGINS; i++)
 		if (origins >> i & 1)
-			strbuf_addf(&text, "%s%s", text.count ? ", " : "", type_origin_name(i));
+			strbuf_addf(&text, "%s%s", text.count ? ", " : "", origin_word(i, sampled));
 	copy = result_copy(table, strbuf_text(&text));
 	strbuf_release(&text);
 	return copy;
@@ -290,7 +299,7 @@ static void fill_row(const struct work *self, const struct type_sums *sums, stru
 	row[AT_LIFE] = sums->freed > 0 ? value_number((u64)tick_clock_span_ns(
 						 &model->clock, sums->life_ticks / sums->freed))
 				       : value_unknown();
-	row[AT_ORIGIN] = value_text(origin_words(table, sums->origins));
+	row[AT_ORIGIN] = value_text(origin_words(table, sums->origins, sums->sampled));
 	row[AT_SURE] = value_text(sums->name ? type_confidence_name(sums->confidence) : NULL);
 	row[AT_LIFETIME] = row[AT_USAGE] = row[AT_USEFUL] = value_unknown();
 	fill_scores(sums, row);
@@ -374,7 +383,7 @@ static struct result *chunks_table(struct work *self)
 		row[2] = value_number(page->size[at]);
 		row[3] = elements ? value_number(elements) : value_unknown();
 		row[4] = value_text(answer.name ? result_copy(table, answer.name) : NULL);
-		row[5] = value_text(type_origin_name(answer.origin));
+		row[5] = value_text(origin_word(answer.origin, answer.sampled));
 		row[6] = value_text(type_confidence_name(answer.confidence));
 		row[7] = value_number(page->end[at] == CHUNK_KEPT || page->end[at] == CHUNK_LIVE);
 	}
@@ -390,7 +399,8 @@ static const struct {
 			 "unknown_bytes", "unknown_chunks"},
 	[ORIGIN_DECLARED] = {"declared_share", "declared", "{declared_chunks:chunk}: told by the program",
 			     "declared_bytes", "declared_chunks"},
-	[ORIGIN_VTABLE] = {"vtable_share", "vtable", "{vtable_chunks:chunk}: seen in the objects",
+	[ORIGIN_VTABLE] = {"vtable_share", "vtable",
+			   "{vtable_chunks:chunk}: seen in the objects; {sampled_chunks} sampled",
 			   "vtable_bytes", "vtable_chunks"},
 	[ORIGIN_FRAME] = {"frame_share", "frame", "{frame_chunks:chunk}: templates that allocate",
 			  "frame_bytes", "frame_chunks"},
@@ -429,6 +439,11 @@ static void add_summary(const struct work *self, struct result *result)
 	for (u32 i = 0; i < TYPE_ORIGINS; i++)
 		add_origin(self, result, i);
 	result_add_field(result, guess, value_real(units_share(self->guess_bytes, self->bytes)));
+	result_add_field(result,
+			 (struct result_column)COLUMN("sampled_chunks", NULL, VALUE_COUNT,
+						      "chunks of vtable that were not looked into: their "
+						      "class is that of others of their point and size"),
+			 value_number(model_count(self->model, self->sampled_chunks)));
 	result_add_field(result, (struct result_column)COLUMN("total_bytes", NULL, VALUE_BYTES, "all bytes"),
 			 value_number(self->bytes));
 	result_add_field(result, (struct result_column)COLUMN("total_chunks", NULL, VALUE_COUNT, "all chunks"),

@@ -146,6 +146,66 @@ static const struct rule rules[] = {
 	{"alloc::string::String", 0, ELEMENT, TYPE_LIKELY, NULL, "u8"},
 };
 
+/* Functions of the C library, by any of the names that they have there. */
+static const struct {
+	const char *function, *type;
+} c_functions[] = {
+	{"fopen", "FILE"},
+	{"fopen64", "FILE"},
+	{"_IO_fopen", "FILE"},
+	{"_IO_new_fopen", "FILE"},
+	{"__fopen_internal", "FILE"},
+	{"fdopen", "FILE"},
+	{"_IO_fdopen", "FILE"},
+	{"_IO_new_fdopen", "FILE"},
+	{"popen", "FILE"},
+	{"_IO_popen", "FILE"},
+	{"_IO_new_popen", "FILE"},
+	{"tmpfile", "FILE"},
+	{"tmpfile64", "FILE"},
+	{"fmemopen", "FILE"},
+	{"fopencookie", "FILE"},
+	{"_IO_fopencookie", "FILE"},
+	{"open_memstream", "FILE"},
+	{"__open_memstream", "FILE"},
+	{"opendir", "DIR"},
+	{"__opendir", "DIR"},
+	{"fdopendir", "DIR"},
+	{"__fdopendir", "DIR"},
+	{"__alloc_dir", "DIR"},
+	{"_IO_file_doallocate", "char"},
+	{"_IO_wfile_doallocate", "wchar_t"},
+	{"strdup", "char"},
+	{"__strdup", "char"},
+	{"strndup", "char"},
+	{"__strndup", "char"},
+	{"getline", "char"},
+	{"__getline", "char"},
+	{"getdelim", "char"},
+	{"__getdelim", "char"},
+	{"_IO_getdelim", "char"},
+	{"asprintf", "char"},
+	{"__asprintf", "char"},
+	{"vasprintf", "char"},
+	{"__vasprintf", "char"},
+	{"__vasprintf_internal", "char"},
+	{"getcwd", "char"},
+	{"__getcwd", "char"},
+	{"realpath", "char"},
+	{"__realpath", "char"},
+	{"canonicalize_file_name", "char"},
+	{"wcsdup", "wchar_t"},
+	{"__wcsdup", "wchar_t"},
+};
+
+static const char *c_function_type(const char *function)
+{
+	for (u32 i = 0; i < sizeof c_functions / sizeof *c_functions; i++)
+		if (strcmp(c_functions[i].function, function) == 0)
+			return c_functions[i].type;
+	return NULL;
+}
+
 /* ---- frames without a type of their own ---- */
 
 static bool starts_with_any(const char *text, const char *const *list, u32 count)
@@ -398,6 +458,30 @@ static bool own_operator(struct frame_search *self, const struct name_parts *par
 	return found(self, TYPE_GUESS);
 }
 
+/* Whether all that it can allocate is its characters, whatever was inlined: code of the library that runs
+ * nobody else's. A function with template arguments may run somebody's iterators. */
+static bool is_plain_string(const struct name_parts *parts, u32 at)
+{
+	const struct name_part *class = &parts->parts[at];
+
+	return span_is(class->name, "basic_string") && at + 2 == parts->count &&
+	       !parts->parts[at + 1].is_template &&
+	       (class->argument_count < 3 || span_starts(class->arguments[2], "std::allocator<"));
+}
+
+static bool c_function(struct frame_search *self, const struct symbol_frame *frame)
+{
+	const char *type = self->c_library && !self->found ? c_function_type(frame->function) : NULL;
+
+	if (!type)
+		return false;
+	strbuf_clear(&self->type);
+	strbuf_add(&self->type, type);
+	self->single = strcmp(type, "FILE") == 0 || strcmp(type, "DIR") == 0;
+	found(self, TYPE_LIKELY);
+	return true;
+}
+
 bool frame_search_step(struct frame_search *self, const struct symbol_frame *frame)
 {
 	static const struct rule own_allocator = {"", 0, ELEMENT, TYPE_LIKELY, NULL, NULL};
@@ -406,7 +490,7 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 	struct span last;
 	u32 at = 0;
 
-	if (!*frame->function || !name_parse(frame->function, &parts))
+	if (!*frame->function || c_function(self, frame) || !name_parse(frame->function, &parts))
 		return false;
 	last = parts.parts[parts.count - 1].name;
 	if (self->found)
@@ -416,7 +500,8 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 	rule = find_rule(self, &parts, &at);
 	if (rule && apply(self, rule, &parts.parts[at])) {
 		/* Without lines nobody knows what was inlined into it. */
-		bool plain = rule->confidence < TYPE_EXACT && !frame->line;
+		bool plain = rule->confidence < TYPE_EXACT && !frame->line &&
+			     !is_plain_string(&parts, at);
 
 		return found(self, plain ? TYPE_GUESS : (enum type_confidence)rule->confidence);
 	}

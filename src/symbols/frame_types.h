@@ -9,6 +9,7 @@
  *		… search.type, search.confidence
  *	frame_search_release(&search);
  *
+ * Functions of the C library are known by their names alone, if the caller says that a frame is one.
  * Frames are looked at as long as they belong to a library that allocates for others. Beyond the first
  * function of the program's own, or a constructor, nothing can be said: what calls it may have any
  * type. */
@@ -24,6 +25,9 @@ struct frame_search {     /* all zero = ready */
 	struct strbuf path; /* scratch */
 	enum type_confidence confidence;
 	bool found;
+	bool single;    /* one object, and more bytes behind it: not an array */
+	bool c_library; /* set by the caller before each step: the frame is code of the C library, or of the
+			 * recorder, which stands before it */
 	u32 more; /* frames that may still tell what the block is for */
 };
 

@@ -68,11 +68,17 @@ static int compare(const void *a, const void *b)
 int rtti_read(struct rtti *self, Dwfl_Module *module)
 {
 	GElf_Addr bias;
+
+	return rtti_read_elf(self, dwfl_module_getelf(module, &bias));
+}
+
+int rtti_read_elf(struct rtti *self, Elf *elf)
+{
 	GElf_Ehdr header;
 	Elf_Scn *section = NULL;
 
 	self->read = true;
-	self->elf = dwfl_module_getelf(module, &bias);
+	self->elf = elf;
 	if (!self->elf || !gelf_getehdr(self->elf, &header) ||
 	    gelf_getclass(self->elf) != ELFCLASS64 ||
 	    (header.e_machine != EM_X86_64 && header.e_machine != EM_AARCH64)) {

@@ -22,6 +22,8 @@ struct rtti { /* all zero = not read */
 };
 
 int rtti_read(struct rtti *self, Dwfl_Module *module);
+/* The same of a file that stays open; NULL has no classes. */
+int rtti_read_elf(struct rtti *self, Elf *elf);
 void rtti_release(struct rtti *self);
 
 /* The name of the class whose vtable has an address point there, to be freed; NULL if there is none. */

@@ -70,6 +70,7 @@ static void put_type(struct strbuf *out, Dwarf_Die *die, u32 depth)
 	strbuf_add(out, suffix);
 }
 
+/* A member whose bytes are given (those of a bit-field), or those of its type. */
 static bool add_member(struct search *self, struct type_member member, Dwarf_Die *die)
 {
 	Dwarf_Die type;
@@ -82,22 +83,84 @@ static bool add_member(struct search *self, struct type_member member, Dwarf_Die
 			size = 0;
 	}
 	member.type = names_keep(&self->out->names, strbuf_text(&self->text));
-	member.size = size;
+	if (!member.size)
+		member.size = size;
 	return self->out->members.count < MEMBERS_MAX && vec_push(&self->out->members, member);
 }
 
 static void add_members(struct search *self, Dwarf_Die *class, u64 base, u32 depth);
 
+/* DWARF 2 has an expression that adds the offset; that of a virtual base is a longer one. */
+static bool place_member(Dwarf_Die *die, u64 *offset)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Op *ops;
+	size_t count;
+
+	if (number_of(die, DW_AT_data_member_location, offset))
+		return true;
+	if (!dwarf_attr_integrate(die, DW_AT_data_member_location, &attribute) ||
+	    dwarf_getlocation(&attribute, &ops, &count) != 0 || count != 1 ||
+	    ops[0].atom != DW_OP_plus_uconst)
+		return false;
+	*offset = ops[0].number;
+	return true;
+}
+
+/* Where a bit-field is: the bytes that its bits are in. DWARF 2 and 3 count bits from the most significant
+ * one of the storage unit. */
+static bool place_bits(Dwarf_Die *die, u64 *offset, u64 *bytes)
+{
+	u64 bits, at, unit = 0;
+	Dwarf_Word size = 0;
+	Dwarf_Die type;
+
+	if (!number_of(die, DW_AT_bit_size, &bits) || !bits || bits > 128)
+		return false;
+	if (!number_of(die, DW_AT_data_bit_offset, &at)) {
+		if (!number_of(die, DW_AT_bit_offset, &at))
+			return false;
+		if (!number_of(die, DW_AT_byte_size, &unit) && type_die(die, &type) &&
+		    dwarf_aggregate_size(&type, &size) == 0)
+			unit = size;
+		if (unit > 16 || 8 * unit < bits + at)
+			return false;
+		at = 8 * *offset + 8 * unit - at - bits;
+	}
+	*offset = at / 8;
+	*bytes = (at + bits + 7) / 8 - *offset;
+	return true;
+}
+
+/* Adds the members of a structure or union without a name instead of the member that has it. */
+static bool open_unnamed(struct search *self, Dwarf_Die *die, u64 offset, u32 depth)
+{
+	const char *name = dwarf_diename(die);
+	u64 first = self->out->members.count;
+	Dwarf_Die type;
+
+	if (depth >= BASES_MAX || !type_die(die, &type) || !is_aggregate(dwarf_tag(&type)) ||
+	    dwarf_diename(&type))
+		return false;
+	add_members(self, &type, offset, depth + 1);
+	if (self->out->members.count == first)
+		return false;
+	for (u64 i = first; name && i < self->out->members.count; i++) {
+		strbuf_clear(&self->text);
+		strbuf_addf(&self->text, "%s.%s", name, self->out->members.data[i].name);
+		self->out->members.data[i].name =
+			names_keep(&self->out->names, strbuf_text(&self->text));
+	}
+	return true;
+}
+
 static void visit_member(struct search *self, Dwarf_Die *die, u64 base, bool is_union, u32 depth)
 {
-	u64 offset = 0, bits;
-	bool placed = number_of(die, DW_AT_data_member_location, &offset);
+	u64 offset = 0, bytes = 0;
+	bool placed = place_member(die, &offset);
 	Dwarf_Die type, peeled;
 
-	if (!placed && number_of(die, DW_AT_data_bit_offset, &bits)) {
-		offset = bits / 8;
-		placed = true;
-	}
+	placed |= place_bits(die, &offset, &bytes);
 	if (dwarf_tag(die) == DW_TAG_inheritance) {
 		/* where a virtual base is, only the object knows */
 		if (placed && depth < BASES_MAX && type_die(die, &type) &&
@@ -107,10 +170,13 @@ static void visit_member(struct search *self, Dwarf_Die *die, u64 base, bool is_
 	}
 	if (!placed && (!is_union || dwarf_hasattr(die, DW_AT_external)))
 		return; /* static */
+	if (open_unnamed(self, die, base + offset, depth))
+		return;
 	self->failed |= !add_member(self,
 				    (struct type_member){.name = names_keep(&self->out->names,
 									    dwarf_diename(die)),
-							 .offset = base + offset},
+							 .offset = base + offset,
+							 .size = bytes},
 				    die);
 }
 

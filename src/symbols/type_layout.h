@@ -14,7 +14,7 @@
 #include "symbols/symbolizer.h"
 
 struct type_member {
-	const char *name; /* "" = padding, or a union or structure without a name */
+	const char *name; /* "" = padding; "pair.first" of a structure whose type has no name */
 	const char *type; /* as people write it */
 	u64 offset, size; /* in bytes; of bit-fields those that they are in */
 	bool padding;

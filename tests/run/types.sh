@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # types.sh CASE [COMPILER [OPTION...]]   types that programs tell of their blocks.
+# The case `table` also writes its table of forms and methods to the file that HEAPWISE_TABLE names.
 . "$(dirname "$0")/lib.sh"
 source=$HEAPWISE_SOURCE_DIR
 case=${1:-}
@@ -78,7 +79,8 @@ also()
 {
 	sed -e '/^vector-outer\t/s/$/\tstd::vector<std::string>/' -e '/^vector-inner\t/s/$/\tstd::string/' \
 		-e '/^list\t/s/$/\tstd::list<Leaf> node/' -e '/^map\t/s/$/\tstd::map<int, Leaf> node/' \
-		-e '/^unordered-map\t/s/$/\tstd::unordered_map<int, Leaf> node/' -e 's/> >/>>/g'
+		-e '/^unordered-map\t/s/$/\tstd::unordered_map<int, Leaf> node/' \
+		-e ':again; s/> >/>>/; s/::__cxx11::/::/; t again'
 }
 
 # Debug information alone: at least 80 of 100 forms are right, and nothing is wrong but guesses.
@@ -106,6 +108,96 @@ case_debug()
 	"$HEAPWISE" types "$trace" 2>&1 | head -1 | grep -q '^ *unknown ' || fail "the first line is not what is unknown"
 }
 
+# letters TRUTH JSON   "form TAB type TAB letter" of each form (long types by their readable names). The letter: who
+# told the right type (small if it was a guess), "-" nobody, "x" a guess that is wrong, "X" more than a guess and wrong
+letters()
+{
+	jq -r '.chunks[] | select(.kept) |
+		[.address, .address + .size, .source, .confidence, .type // "-"] | @tsv' "$2" >"$work/chunks"
+	awk -F'\t' "$hex"'
+	NR == FNR { start[NR] = $1; end[NR] = $2; from[NR] = $3; sure[NR] = $4; type[NR] = $5; n = NR; next }
+	{
+		found = "-"; source = sureness = ""; at = hex($2)
+		for (i = 1; i <= n; i++)
+			if (start[i] <= at && at < end[i]) {
+				found = type[i]; source = from[i]; sureness = sure[i]
+			}
+		letter = sureness == "guess" ? "x" : "X"
+		for (f = 4; f <= NF; f++)
+			if (found == $f)
+				letter = substr(source, 1, 1)
+		if (letter != "x" && letter != "X" && sureness != "guess")
+			letter = toupper(letter)
+		print $1 "\t" (length($4) > 40 ? $NF : $4) "\t" (found == "-" ? "-" : letter)
+	}' "$work/chunks" "$1"
+}
+
+# right FILE   how many of 100 forms have their type
+right()
+{
+	awk -F'\t' '$3 !~ /[-xX]/ { good++ } END { printf "%d\n", 100 * good / NR }' "$1"
+}
+
+# method NAME LEAST PROGRAM [OPTION...]   records it, adds the letters to columns/NAME; at least so many of
+# 100 are right, and none is wrong but guesses
+method()
+{
+	local name=$1 least=$2 program=$3 percent
+	shift 3
+
+	"$HEAPWISE" run -o "$work/trace.hwt" "$program" 2>"$work/stderr" | also >"$work/truth"
+	"$HEAPWISE" types --chunks --top 0 --format json "$@" "$work/trace.hwt" >"$work/json" \
+		2>>"$work/stderr" || fail "types fails: $(cat "$work/stderr")"
+	letters "$work/truth" "$work/json" >"$work/letters"
+	percent=$(right "$work/letters")
+	echo "$configuration $name: $percent %"
+	at_least "forms with $name" "$(wc -l <"$work/letters")" 60
+	at_least "right forms of 100, $configuration, $name" "$percent" "$least"
+	grep 'X$' "$work/letters" && fail "$configuration, $name: wrong types that are more than a guess"
+	cut -f3 "$work/letters" | paste -d '\0' "$work/columns/$name" - >"$work/column"
+	mv "$work/column" "$work/columns/$name"
+	printf '| %s | %s | %s |\n' "$configuration" "$name" "$percent %" >>"$work/shares"
+}
+
+# The forms of types_forms.cpp with every method, both compilers, without and with optimisation.
+case_table()
+{
+	local forms=$source/tests/targets/types_forms.cpp configuration level name
+
+	mkdir "$work/columns"
+	for name in header debug stripped index; do
+		yes '' | head -200 >"$work/columns/$name"
+	done
+	"$HEAPWISE" types-index -o "$work/forms.hwx" "$forms" -- -I"$source/include" -std=c++17 \
+		>"$work/stdout" 2>"$work/stderr" || { grep -q 'without libclang' "$work/stderr" && skip "no libclang"
+		fail "no index: $(cat "$work/stderr")"; }
+	for compiler in g++ clang++; do
+		for level in 0 2; do
+			configuration="$compiler -O$level"
+			build "$work/told" "$forms" -DHEAPWISE_TYPES -g -fno-builtin -O$level -std=c++17
+			build "$work/plain" "$forms" -g -fno-builtin -O$level -std=c++17
+			strip -o "$work/stripped" "$work/plain"
+			method header 100 "$work/told"
+			method debug 80 "$work/plain"
+			method stripped 0 "$work/stripped"
+			method index 95 "$work/plain" --index "$work/forms.hwx"
+		done
+	done
+	[ -z "${HEAPWISE_TABLE:-}" ] || write_table >"$HEAPWISE_TABLE"
+}
+
+# The columns as Markdown.
+write_table()
+{
+	printf '| form | type | header | `-g` alone | stripped | index and `-g` |\n|---|---|---|---|---|---|\n'
+	cut -f1,2 "$work/letters" | sed 's/|/\\|/g' | awk -F'\t' '{ print "| " $1 " | `" $2 "` " }' |
+		paste -d '|' - "$work"/columns/{header,debug,stripped,index} | grep '^| ' |
+		sed 's/|\([-A-Za-z]*\)|\([-A-Za-z]*\)|\([-A-Za-z]*\)|\([-A-Za-z]*\)$/| `\1` | `\2` | `\3` | `\4` |/'
+	awk -F ' [|] ' '{ sub(/^[|] /, "", $1); sub(/ [|]$/, "", $3); of[$2] = of[$2] (of[$2] ? ", " : "") $3 }
+		END { print "| **right** | | " of["header"] " | " of["debug"] " | " of["stripped"] " | " of["index"] " |" }' \
+		"$work/shares"
+}
+
 # Members, padding, and folded templates.
 case_fields()
 {
@@ -123,6 +215,71 @@ case_fields()
 	"$HEAPWISE" types --fold --top 0 --format csv "$work/trace.hwt" >"$work/fields" 2>&1
 	says "$work/fields" 'std::unordered_map<\*> node'
 	says "$work/fields" 'Table<\*>'
+}
+
+# members TYPE   "offset size member accessed state" of each row, of $work/trace.hwt
+members()
+{
+	"$HEAPWISE" types --fields "$1" --format csv "$work/trace.hwt" 2>>"$work/stderr" |
+		sed '1,/^offset,/d' | awk -F, '{ print $1, $2, $3 == "" ? "-" : $3, $5 == "" ? "-" : $5, $6 }'
+}
+
+# Which members are used, by members.cpp, whose comments are the truth. WAY is gcc or clang, whose code is instrumented, or
+# valgrind; further options are the compiler's.
+case_members()
+{
+	local way=$compiler target=$source/tests/targets/members.cpp
+
+	if [ "$way" = valgrind ]; then
+		compiler=g++
+		build "$work/members" "$target" -g -std=c++17 -fno-builtin "$@"
+		set -- --access valgrind
+	else
+		HEAPWISE_CC=$way "$HEAPWISE" c++ -g -std=c++17 -fno-builtin "$@" -o "$work/members" "$target" ||
+			{ fail "cannot build $target"; finish; }
+		set -- --access exact
+	fi
+	"$HEAPWISE" run -q "$@" --coverage -o "$work/trace.hwt" -- "$work/members" || fail "the program failed"
+	members Record >"$work/record"
+	diff - "$work/record" <<-END || fail "members of Record"
+	0 4 id 4 used
+	4 4 - 0 padding
+	8 8 weight 8 used
+	16 16 name 5 partly used
+	32 2 never 0 never accessed
+	34 6 - 0 padding
+	40 8 pair.first 0 never accessed
+	48 8 pair.second 8 used
+	56 1 flag 1 used
+	57 7 - 0 padding
+	END
+	members Derived | sed 's/_vptr[.$]/_vptr./' >"$work/derived"
+	diff - "$work/derived" <<-END || fail "members of Derived"
+	0 8 _vptr.Base 8 used
+	8 8 number 8 used
+	16 16 untouched 0 never accessed
+	32 1 low 1 used
+	32 1 high 1 used
+	33 7 - 0 padding
+	40 8 extra 8 used
+	48 3 tail 0 never accessed
+	51 5 - 0 padding
+	END
+	members Cell >"$work/cell"
+	diff - "$work/cell" <<-END || fail "members of Cell, in an array"
+	0 4 key 4 used
+	4 4 rest 0 never accessed
+	END
+	members Either >"$work/either"
+	diff - "$work/either" <<-END || fail "members of Either"
+	0 8 number 8 used
+	0 24 text 8 partly used
+	END
+	"$HEAPWISE" types --fields Record --format json "$work/trace.hwt" >"$work/json" 2>>"$work/stderr"
+	equal "measured chunks" "$(jq .measured "$work/json")" 3
+	# 4 + 5 + 8 + 1 bytes of each; gcc's checks miss writes, but none of these
+	equal "bytes written" "$(jq .written_bytes "$work/json")" 54
+	equal "bytes read" "$(jq .read_bytes "$work/json")" 8
 }
 
 # Without Heapwise the program runs, and without HEAPWISE_TYPES nothing of the header is left.
@@ -171,6 +328,26 @@ case_c()
 	7	struct behind a cookie
 	END
 	"$HEAPWISE" dump --facts "$work/trace.hwt" | grep -q 'type_unknown.* 2$' || fail "two pointers to no block are not counted"
+}
+
+# What a compiler wrote beside calls: DW_AT_LLVM_alloc_type.
+case_dwarf()
+{
+	compiler=gcc
+	build "$work/calls" "$source/tests/targets/call_types.c" -g0 "$source/tests/targets/call_types.S"
+	"$HEAPWISE" run -q -o "$work/trace.hwt" "$work/calls"
+	equal status $? 0
+	"$HEAPWISE" types --chunks --top 0 --format json "$work/trace.hwt" 2>"$work/stderr" | jq -r '.chunks[] |
+		select(.kept) | [.size, .count // 0, .type // "-", .source, .confidence] | @tsv' | sort -n >"$work/types"
+	diff - "$work/types" <<-END || fail "types that the compiler wrote"
+	24	1	space::Point	dwarf	exact
+	40	0	-	unknown	unknown
+	56	0	-	unknown	unknown
+	64	4	Cell	dwarf	exact
+	80	10	space::Point*	dwarf	exact
+	END
+	"$HEAPWISE" types "$work/trace.hwt" >"$work/text" 2>&1
+	says "$work/text" '^ *dwarf .*3 chunks: written by the compiler'
 }
 
 # Many threads that hand blocks to each other, with stamps that say nothing: each block has its own type.

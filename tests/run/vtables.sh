@@ -173,6 +173,31 @@ case_stranger()
 	at_least "classes of cmake" "$(wc -l <"$work/found")" 3
 }
 
+# Objects that were not looked into have the class of those of their point and size that were, and the output says so;
+# where these differ, or are too few, nothing is said above a guess.
+case_sampled()
+{
+	build "$work/sampled" "$source/tests/targets/vtables_sampled.cpp" -s "$@"
+	"$HEAPWISE" run -q -o "$work/t.hwt" "$work/sampled" || fail "the program failed"
+	"$HEAPWISE" types --chunks --top 0 --format json "$work/t.hwt" >"$work/json" 2>"$work/stderr"
+	for size in 80 112; do
+		equal "things of $size bytes" "$(jq "[.chunks[] | select(.size == $size and .type == \"Thing<$size>\" and
+			.confidence != \"guess\")] | length" "$work/json")" 2000
+		at_least "of these sampled" "$(jq "[.chunks[] | select(.size == $size and
+			.source == \"vtable (sampled)\")] | length" "$work/json")" 1500
+	done
+	equal "classes of a place that makes two, and were not looked into" "$(jq '[.chunks[] |
+		select(.size == 208 and .source == "vtable (sampled)")] | length' "$work/json")" 0
+	at_least "classes of that place that were" "$(jq '[.chunks[] |
+		select(.size == 208 and (.type == "First" or .type == "Second"))] | length' "$work/json")" 4
+	equal "classes of others than objects, above a guess" "$(jq '[.chunks[] | select(.size == 304 and .type and
+		.source == "vtable (sampled)" and .confidence != "guess")] | length' "$work/json")" 0
+	"$HEAPWISE" types "$work/t.hwt" >"$work/text" 2>&1
+	says "$work/text" '^ *vtable .* seen in the objects; [0-9,]* sampled'
+	says "$work/text" 'vtable \(sampled\) *likely *Thing<80>'
+	equal "sampled chunks" "$(jq '.sampled_chunks > 3000' "$work/json")" true
+}
+
 declare -F "case_${case//-/_}" >/dev/null || fail "there is no case $case"
 "case_${case//-/_}" "$@"
 finish

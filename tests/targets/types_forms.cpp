@@ -6,7 +6,8 @@
  * The address lies in the block (not always at its start); the block has at least `size` bytes. The type is
  * what a reader of the source would name; alternatives are as right, such as the node of a container for
  * the element in it. Blocks live until the end of the program. With HEAPWISE_TYPES the program tells
- * Heapwise the types as heapwise/types.hpp says, without it is an ordinary program. */
+ * Heapwise the types as heapwise/types.hpp says, without it is an ordinary program, whose arrays come from
+ * new expressions, too. */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -34,7 +35,9 @@
 
 using heapwise::allocator;
 using heapwise::log_type;
+#ifdef HEAPWISE_TYPES
 using heapwise::new_array;
+#endif
 
 /* ---- saying what was allocated ---- */
 
@@ -194,7 +197,11 @@ static void single()
 	is("single-own-operators", new Pool());
 	is("single-dereferenced", &*new Noisy("reference"));
 	is("single-conditional", kept ? new Leaf() : nullptr);
+#ifdef HEAPWISE_TYPES
 	is("single-array-of-pointers", new_array<Pod *>(9), 9);
+#else
+	is("single-array-of-pointers", new Pod *[9], 9);
+#endif
 	struct Local {
 		char c[33];
 	};
@@ -215,6 +222,7 @@ static void arrays()
 	typedef Noisy Ten[10];
 	long n = 17;
 
+#ifdef HEAPWISE_TYPES
 	is("array", new_array<Pod>(7), 7);
 	is("array-cookie", new_array<Noisy>(5), 5);
 	is("array-zeroed", heapwise::new_array_zeroed<int>(100), 100);
@@ -224,6 +232,15 @@ static void arrays()
 	/* The paper's: arithmetic with what new gives. */
 	say("array-sum", sizeof(RefCount) + new_array<char>(sizeof(RefCount) + sizeof(Pod)), sizeof(Pod),
 	    "char");
+#else
+	is("array", new Pod[7], 7);
+	is("array-cookie", new Noisy[5], 5);
+	is("array-zeroed", new int[100](), 100);
+	is("array-computed", new Leaf[static_cast<std::size_t>(n)], 17);
+	say("array-pseudo", new int[640], 640 * sizeof(int), "int");
+	say("array-sum", sizeof(RefCount) + new char[sizeof(RefCount) + sizeof(Pod)], sizeof(Pod),
+	    "char");
+#endif
 #include <heapwise/undef_new.hpp>
 	is("array-typedef", log_type(new Ten, 10), 10);
 	say("array-2d", log_type(new int[3][4], 3), 12 * sizeof(int), name_of<int[4]>(), "int");
@@ -237,8 +254,13 @@ static void aligned()
 	is("aligned", new Sixteen());
 #if __cplusplus >= 201703L
 	is("over-aligned", new Line());
+#ifdef HEAPWISE_TYPES
 	is("over-aligned-array", new_array<Line>(3), 3);
 	is("over-aligned-cookie", new_array<NoisyLine>(3), 3);
+#else
+	is("over-aligned-array", new Line[3], 3);
+	is("over-aligned-cookie", new NoisyLine[3], 3);
+#endif
 #endif
 	is("aligned-alloc", HEAPWISE_TYPE(aligned_alloc(64, sizeof(Line)), Line));
 }
@@ -297,7 +319,11 @@ static void owners()
 	static std::shared_ptr<Noisy> from_new(new Noisy("shared"));
 	static std::shared_ptr<Pod> made = std::make_shared<Pod>();
 	static std::unique_ptr<Leaf> unique(new Leaf());
+#ifdef HEAPWISE_TYPES
 	static std::unique_ptr<Noisy[]> several(new_array<Noisy>(6));
+#else
+	static std::unique_ptr<Noisy[]> several(new Noisy[6]);
+#endif
 
 	log_type(made.get());
 	is("shared-ptr", from_new.get());
@@ -322,7 +348,11 @@ static void polymorphic()
 	say("second-base", dynamic_cast<void *>(label), sizeof(Label), "Label");
 	say("virtual-base", dynamic_cast<void *>(diamond), sizeof(Diamond), "Diamond");
 	say("owned-by-base", dynamic_cast<void *>(owned.release()), sizeof(Diamond), "Diamond");
+#ifdef HEAPWISE_TYPES
 	is("polymorphic-array", new_array<Circle>(4), 4);
+#else
+	is("polymorphic-array", new Circle[4], 4);
+#endif
 }
 
 static void callables()

@@ -302,6 +302,41 @@ static const struct {
 	{{"alloc::vec::Vec<T,A>::push", "app::main"}, "", TYPE_UNKNOWN},
 };
 
+/* "@" = a frame of the C library. */
+static const struct {
+	const char *frame, *type;
+	enum type_confidence confidence;
+} library_rows[] = {
+	{"@fopen", "FILE", TYPE_LIKELY},
+	{"@__alloc_dir", "DIR", TYPE_LIKELY},
+	{"@strdup", "char", TYPE_LIKELY},
+	{"@qsort", "", TYPE_UNKNOWN},
+	/* the program's own */
+	{"getline", "", TYPE_UNKNOWN},
+	{"fopen", "", TYPE_UNKNOWN},
+	/* without lines: what runs nobody's code can only allocate characters */
+	{"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_append(char "
+	 "const*, unsigned long)", "char", TYPE_LIKELY},
+	{"void std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_construct"
+	 "<Mine>(Mine, Mine, std::forward_iterator_tag)", "char", TYPE_GUESS},
+	{"std::__cxx11::basic_string<char, std::char_traits<char>, Mine<char> >::_M_append(char const*, "
+	 "unsigned long)", "char", TYPE_GUESS},
+};
+
+TEST(library, "functions of the C library are known by name, strings without lines by what they are")
+{
+	for (size_t i = 0; i < sizeof library_rows / sizeof *library_rows; i++) {
+		const char *name = library_rows[i].frame;
+		struct frame_search search = {.c_library = *name == '@'};
+
+		frame_search_step(&search, &(struct symbol_frame){.function = name + (*name == '@'),
+								  .file = ""});
+		CHECK_STR(strbuf_text(&search.type), library_rows[i].type);
+		CHECK_EQ(search.confidence, library_rows[i].confidence);
+		frame_search_release(&search);
+	}
+}
+
 TEST(stacks, "allocator frames tell the type, and nothing beyond the program's own code")
 {
 	for (size_t i = 0; i < sizeof stack_rows / sizeof *stack_rows; i++) {
