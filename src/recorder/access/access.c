@@ -32,6 +32,15 @@ void hwr_access_allocator(struct hwr_real *real)
 	};
 }
 
+static void start_clock(void)
+{
+	bool adaptive = hwr_control->access == HW_ACCESS_ADAPTIVE;
+	u32 hits = adaptive ? HWR_CLOCK_HITS_ADAPTIVE : HWR_CLOCK_HITS;
+
+	hwr_clock_init(hwr_control->flags & HW_RUN_EXACT_TIMES ? 1 : hits,
+		       adaptive ? &hwr_adaptive_epoch : NULL);
+}
+
 void hwr_access_attach(void)
 {
 	u32 wanted = hwr_control->flags & (HW_RUN_ACCESS_EXACT | HW_RUN_ACCESS_ADAPTIVE);
@@ -40,7 +49,6 @@ void hwr_access_attach(void)
 	hwr_control->access = HW_ACCESS_NONE;
 	if (!hwr_control->access_epoch_ns)
 		hwr_control->access_epoch_ns = default_epoch_ns;
-	hwr_clock_init(hwr_control->flags & HW_RUN_EXACT_TIMES);
 	if (!wanted || !hwr_heap_open() || !hwr_shadow_open())
 		return;
 	if (coverage && !hwr_coverage_open())
@@ -52,6 +60,7 @@ void hwr_access_attach(void)
 		hwr_control->access = HW_ACCESS_EXACT;
 	if (hwr_control->access == HW_ACCESS_EXACT)
 		hwr_control->access_epoch_ns = 0;
+	start_clock();
 	hwr_shadow_listen(hwr_control->access, coverage);
 	hwr_heap_arm();
 }

@@ -78,7 +78,7 @@ void hwr_chunk_begins(u64 address, struct hwr_chunk *chunk, u64 before)
 {
 	if (coverage_open && before & HWR_CHUNK_USED)
 		coverage_clear(address, hwr_classes[hwr_heap_class(address)].slot_bytes);
-	hwr_adaptive_begin(address, chunk, before);
+	hwr_adaptive_begin(address, chunk);
 }
 
 static void saturate(u64 *count, u64 most, u32 *flags)

@@ -11,22 +11,25 @@ struct hwr_clock_served hwr_clock_served[HWR_CLOCK_SLOTS];
 
 static u32 threads;
 static u32 no_beat;
+static const u32 *common_beat = &no_beat;
 
-void hwr_clock_init(bool exact)
+void hwr_clock_init(u32 hits, const u32 *beat)
 {
-	hwr_clock_hits = exact || !hwr_stamp_has_mark() ? 1 : HWR_CLOCK_HITS;
+	hwr_clock_hits = hwr_stamp_has_mark() ? hits : 1;
+	common_beat = beat ? beat : hwr_lobby ? &hwr_lobby->beat : &no_beat;
 	hwr_clock.hits_left = 0;
 	if (hwr_clock.thread) /* the first allocation of all came before the session */
-		hwr_clock.beat = hwr_lobby ? &hwr_lobby->beat : &no_beat;
+		hwr_clock.beat = common_beat;
 }
 
 /* Numbers are used again after 65,535 threads: two that have the same look like one. */
 u32 hwr_clock_enter(void)
 {
 	if (!hwr_clock.thread) {
-		hwr_clock.beat = hwr_lobby ? &hwr_lobby->beat : &no_beat;
+		hwr_clock.beat = common_beat;
 		hwr_clock.mark_word = hwr_stamp_mark_word();
 		hwr_clock.thread = add_relaxed(&threads, 1) % THREADS_MAX + 1;
+		hwr_clock.served = &hwr_clock_served[hwr_clock.thread % HWR_CLOCK_SLOTS];
 	}
 	return hwr_clock.thread;
 }
@@ -34,14 +37,14 @@ u32 hwr_clock_enter(void)
 u64 hwr_clock_read(void)
 {
 	struct hwr_clock *clock = &hwr_clock;
-	struct hwr_clock_served *served = &hwr_clock_served[hwr_clock_enter() % HWR_CLOCK_SLOTS];
+	struct hwr_clock_served *served;
 	u64 now;
 
+	hwr_clock_enter();
+	served = clock->served;
 	/* Two threads of one slot may lose some: it is for an estimate only. */
 	store_relaxed(&served->hits,
 		      load_relaxed(&served->hits) + hwr_clock_hits - clock->hits_left);
-	store_relaxed(&served->controls, load_relaxed(&served->controls) + clock->controls);
-	clock->controls = 0;
 	if (hwr_clock_hits > 1)
 		store_relaxed(clock->mark_word, (u64)&hwr_rseq_mark);
 	clock->beat_seen = load_relaxed(clock->beat);

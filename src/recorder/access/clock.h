@@ -4,7 +4,8 @@
  * Reading the counter is dearer than all the rest of recording an access. So one reading serves the
  * accesses of a thread that follow it closely: at most HWR_CLOCK_HITS of them, until the thread makes
  * an allocator call, sleeps, is preempted or has a signal (the kernel clears a word of the thread's
- * rseq area then; see stamp.h), or the monitor's beat changes, which it does at least every 50 ms.
+ * rseq area then; see stamp.h), or the beat changes: the monitor's, which it does at least every 50 ms,
+ * or the number of the epoch in adaptive mode, where times need not be more exact than that.
  * --exact-times reads always; so do systems without rseq. */
 #ifndef RECORDER_ACCESS_CLOCK_H
 #define RECORDER_ACCESS_CLOCK_H
@@ -12,23 +13,25 @@
 #include "format/ticks.h"
 #include "recorder/stamp.h"
 
-enum { HWR_CLOCK_HITS = 16 };
+enum { HWR_CLOCK_HITS = 16, HWR_CLOCK_HITS_ADAPTIVE = 64 };
+
+struct hwr_clock_served;
 
 struct hwr_clock {
 	u32 thread;    /* number of the thread, 1 to 65535; 0 = none yet */
 	u32 hits_left; /* that the reading is good for */
 	u64 now;
 	u64 *mark_word;
+	struct hwr_clock_served *served; /* as soon as now is not 0 */
 	const u32 *beat;
 	u32 beat_seen;
-	u32 controls; /* accesses of controls since the last reading; see shadow/turns.h */
 	/* The second report of an access that a compiler tells twice, by its first and its last byte. */
 	u64 echo_address, echo_bytes;
 };
 extern __thread struct hwr_clock hwr_clock __attribute__((tls_model("initial-exec")));
 
-/* How many accesses were recorded by threads with the same last bits in their number. Written by them,
- * read by the adaptive helper. */
+/* How many accesses were recorded by threads with the same last bits in their number, and how many of them were of
+ * controls (shadow/turns.h). Written by them, read by the adaptive helper. */
 enum { HWR_CLOCK_SLOTS = 64 };
 struct hwr_clock_served {
 	_Alignas(HW_CACHE_LINE) u64 hits;
@@ -36,11 +39,11 @@ struct hwr_clock_served {
 };
 extern struct hwr_clock_served hwr_clock_served[HWR_CLOCK_SLOTS];
 
-/* 1, or HWR_CLOCK_HITS. */
+/* 1, or HWR_CLOCK_HITS, or HWR_CLOCK_HITS_ADAPTIVE. */
 extern u32 hwr_clock_hits;
 
-/* For a new image. */
-void hwr_clock_init(bool exact);
+/* For a new image. beat: NULL = the monitor's. */
+void hwr_clock_init(u32 hits, const u32 *beat);
 
 /* Gives the calling thread its number. */
 u32 hwr_clock_enter(void);

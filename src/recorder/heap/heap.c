@@ -11,8 +11,6 @@
 #include "recorder/sys.h"
 
 enum {
-	ARMED_WHOLE =
-		32768, /* slots up to this stay armed; of larger ones only what is asked for is */
 	RETURNED = 1 << 20, /* slots from this on give their memory back to the system */
 	FIXED_NOREPLACE = 0x100000,
 };
@@ -66,7 +64,7 @@ void *hwr_map_at(u64 address, u64 bytes)
 
 static void arm(u64 address, u64 size, u64 slot_bytes)
 {
-	if (slot_bytes > ARMED_WHOLE)
+	if (slot_bytes > HWR_ARMED_WHOLE)
 		hwr_fill(hw_shadow_of(address), HW_SHADOW_ARMED, (size + 7) / 8);
 	else if (*hw_shadow_of(address) != HW_SHADOW_ARMED)
 		hwr_fill(hw_shadow_of(address), HW_SHADOW_ARMED, slot_bytes / 8);
@@ -186,7 +184,7 @@ void hwr_heap_free(void *p)
 		refuse();
 	if (unlikely(hwr_classes[number].slot_bytes >= RETURNED))
 		clean = give_back((u64)p, hwr_classes[number].slot_bytes);
-	store_relaxed(&chunk->what, HWR_CHUNK_USED | clean | (what & HWR_CHUNK_LEFT));
+	store_relaxed(&chunk->what, HWR_CHUNK_USED | clean | (what & HWR_CHUNK_SHARED) /* the slot's next chunk must know */);
 	hwr_slot_give(number, (u64)p);
 }
 

@@ -20,6 +20,7 @@ enum {
 	HWR_CLASS_HUGE = 104, /* from here on slots are larger than 2 GiB */
 	HWR_CLASS_SHIFT = 3,  /* of the classes below */
 };
+enum { HWR_ARMED_WHOLE = 32768 }; /* slots up to this stay armed; of larger ones only what is asked for is */
 #define HWR_HEAP_BYTES ((u64)HWR_CLASSES << HWR_CLASS_BITS)
 
 /* What is known of a chunk: one cache line. A slot has it for life, and each chunk in its turn. */
@@ -48,10 +49,7 @@ struct hwr_chunk_others {
 #define HWR_CHUNK_PLAIN (1ull << 19)     /* allocated by code that is not instrumented */
 #define HWR_CHUNK_CLEAN (1ull << 20)     /* free, and all its bytes are 0 */
 #define HWR_CHUNK_USED (1ull << 21)      /* the slot was handed out before */
-#define HWR_CHUNK_DISARMED (1ull << 22)  /* parts of it wait to be armed again */
-#define HWR_CHUNK_ESTIMATED (1ull << 23) /* not each access was seen */
-/* What the slot's next chunk must know. */
-#define HWR_CHUNK_LEFT (HWR_CHUNK_SHARED | HWR_CHUNK_DISARMED)
+#define HWR_CHUNK_ESTIMATED (1ull << 22) /* not each access was seen */
 enum { HWR_CHUNK_SIZE_SHIFT = 24 };
 #define HWR_SPAN_NONE 0xffffffffull
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Adaptive recording: memory that is hot is disarmed until the next epoch. Runs in the target.
  *
- * An access after HWR_ADAPTIVE_HITS ones to a unit of a chunk, 64 bytes, disarms the unit; in large chunks
- * units have 512 bytes, and after HWR_ADAPTIVE_HITS_LARGE accesses to the chunk in an epoch each further one
- * disarms its unit. What was disarmed is armed again when the next epoch begins, so that the last access is known to
- * within one.
+ * An access after HWR_ADAPTIVE_HITS ones to a unit of a chunk, 64 bytes, disarms the unit. When the next epoch
+ * begins it is armed again, so that the last access is known to within one, but now for
+ * HWR_ADAPTIVE_AGAIN accesses: what was hot will be hot. Large chunks have larger units; after
+ * HWR_ADAPTIVE_HITS_LARGE accesses to the chunk in an epoch each further one disarms its unit.
  *
- * One unit in HWR_ADAPTIVE_SHARE stays armed instead, and its accesses count so many times. Units take
- * turns, so that each has its share of the program's progress, and sums are estimates without bias; see
+ * One unit in HWR_TURNS stays armed instead, and its accesses count so many times. Units take turns, a few
+ * in an epoch, so that each has its share of the program's progress, and sums are estimates without bias; see
  * turns.h. A few, the controls, always stay armed, and their accesses count once. */
 #ifndef RECORDER_ADAPTIVE_H
 #define RECORDER_ADAPTIVE_H
@@ -17,18 +17,18 @@
 
 enum {
 	HWR_ADAPTIVE_HITS = 16,
+	HWR_ADAPTIVE_AGAIN = 1,
 	HWR_ADAPTIVE_HITS_LARGE = 64,
-	HWR_ADAPTIVE_SHARE = HWR_TURNS,
 	HWR_ADAPTIVE_UNIT = 64,
 	HWR_ADAPTIVE_LARGE =
 		4096, /* slots above have large units, which are armed again one by one */
-	/* All from HW_SHADOW_ARMED on are armed. The first byte of a small unit counts its accesses. */
+	/* The shadow of a unit. All from HW_SHADOW_ARMED on are armed, and the first byte of a small unit counts its
+	 * accesses; when it is hot all its bytes are 0, or one of these: */
 	HWR_SHADOW_HOT = HW_SHADOW_ARMED + HWR_ADAPTIVE_HITS,
-	HWR_SHADOW_SAMPLED = 0xff, /* of a unit that stays armed for others */
-	HWR_SHADOW_CONTROL = 0xfe, /* of a control; none is above but SAMPLED */
+	HWR_SHADOW_CONTROL = 0xbf,
+	HWR_SHADOW_SAMPLED = 0xc0, /* stays armed for others; and the number of its set */
 };
-
-struct hwr_sums;
+_Static_assert(HWR_SHADOW_SAMPLED + HWR_TURNS <= 0x100, "a byte has room for the set");
 
 /* Per large chunk, beside its record. */
 struct hwr_adaptive {
@@ -43,11 +43,13 @@ static inline struct hwr_adaptive *hwr_chunk_adaptive(const struct hwr_chunk *ch
 }
 
 extern u32 hwr_adaptive_epoch; /* number of the present one; 0 = this run is not adaptive */
+extern u8 hwr_adaptive_turn;   /* the shadow of units whose turn it is */
+extern u8 hwr_adaptive_next;   /* the same, or of those whose turn is about to begin */
 
 /* Starts epochs of this length; false if it cannot. */
 bool hwr_adaptive_start(u64 epoch_ns);
 
-void hwr_adaptive_begin(u64 address, struct hwr_chunk *chunk, u64 before);
+void hwr_adaptive_begin(u64 address, struct hwr_chunk *chunk);
 
 /* The class of 4096 bytes is the last one with small units. */
 #define HWR_ADAPTIVE_SMALL_END (HW_HEAP_START + (28ull << HWR_CLASS_BITS))
@@ -65,18 +67,16 @@ static inline bool hwr_adaptive_is_hot_large(const struct hwr_chunk *chunk)
 	return ++adaptive->hits > HWR_ADAPTIVE_HITS_LARGE;
 }
 
-/* A chunk that is hot was hit at this address: how many times more the access counts. */
-u32 hwr_adaptive_hot(u64 address, u64 offset, struct hwr_chunk *chunk);
-
-/* Counts an access. What is counted lies in the line of the shadow that the program has just read; so a program
- * that accesses very much memory, and none of it often, misses the cache no more than in exact mode. */
-static inline bool hwr_adaptive_is_hot(u64 address, u64 offset, struct hwr_chunk *chunk)
+/* Counts an access to memory that is armed and not found hot yet. What is counted lies in the line of the shadow
+ * that the program has just read; so a program that accesses very much memory, and none of it often,
+ * misses the cache no more than in exact mode. */
+static inline bool hwr_adaptive_is_hot(u64 address, u64 offset, const struct hwr_chunk *chunk)
 {
 	if (likely(address < HWR_ADAPTIVE_SMALL_END)) {
 		u8 *count = hw_shadow_of(address - offset % HWR_ADAPTIVE_UNIT);
 		u32 hits = load_relaxed(count);
 
-		if (unlikely((u8)(hits - HW_SHADOW_ARMED) >= HWR_ADAPTIVE_HITS))
+		if (unlikely((u8)(hits - HW_SHADOW_ARMED) >= HWR_ADAPTIVE_HITS - 1))
 			return true;
 		store_relaxed(count, (u8)(hits + 1));
 		return false;
@@ -84,11 +84,34 @@ static inline bool hwr_adaptive_is_hot(u64 address, u64 offset, struct hwr_chunk
 	return hwr_adaptive_is_hot_large(chunk);
 }
 
-static inline u32 hwr_adaptive_hit(u64 address, u64 offset, struct hwr_chunk *chunk)
-{
-	return hwr_adaptive_is_hot(address, offset, chunk)
-		       ? hwr_adaptive_hot(address, offset, chunk)
-		       : 0;
-}
+/* The unit at an address is hot: it is disarmed, unless it is its turn. */
+void hwr_adaptive_hot(u64 address, u64 offset, struct hwr_chunk *chunk);
+
+/* ---- between disarming and arming again ---- */
+
+/* The unit that an address is in. */
+struct hwr_unit {
+	u64 address, bytes;
+};
+struct hwr_unit hwr_unit_at(u64 address);
+u32 hwr_unit_set(u64 unit);
+
+/* Small units are in sets by the part of 64 bytes, of their page, that they begin in: a page has units of
+ * HWR_PAGE_SETS sets only, so that few pages have units of any one. */
+enum { HWR_PAGE_SETS = 4 };
+u32 hwr_page_set(u64 page); /* the first of them */
+/* Of what is hot: 0, or that it is sampled. Controls in it stay. */
+void hwr_unit_set_state(const struct hwr_unit *unit, u32 state);
+
+/* What was disarmed and waits: numbers of pages of small units, marked HWR_LOG_PAGE, and addresses of large
+ * units. In the order in which they came; 0 = there is none any more. */
+#define HWR_LOG_PAGE (1ull << 63)
+bool hwr_log_open(void);
+u64 hwr_log_head(void);        /* the number of the next */
+u64 hwr_log_peek(u64 *number); /* from this on, 0 = from the first */
+void hwr_log_drop(u64 end);    /* all below this number */
+
+/* Other controls, from now on. */
+void hwr_controls_change(void);
 
 #endif

@@ -12,9 +12,12 @@
 enum { WITH_COVERAGE = 1, WITH_ADAPTIVE = 2 };
 
 static u32 extras; /* of this run */
+static bool listening;
 
-/* Owner and others meet here; it happens once per byte of a chunk at most. */
-static __attribute__((noinline)) void widen(struct hwr_chunk *chunk, u64 low, u64 high)
+/* Owner and others meet here; it happens once per byte of a chunk at most. While a chunk has only its owner no
+ * atomics are needed. Another one's first access may come just then, and what it adds be lost; it is added again by
+ * its next access there. */
+static void widen(struct hwr_chunk *chunk, u64 low, u64 high)
 {
 	u64 span = load_relaxed(&chunk->span);
 	u64 wider;
@@ -25,6 +28,10 @@ static __attribute__((noinline)) void widen(struct hwr_chunk *chunk, u64 low, u6
 		wider = (low < old_low ? low : old_low) | (high > old_high ? high : old_high) << 32;
 		if (wider == span)
 			return;
+		if (!(load_relaxed(&chunk->what) & HWR_CHUNK_SHARED)) {
+			store_relaxed(&chunk->span, wider);
+			return;
+		}
 	} while (!cas_acq_rel(&chunk->span, &span, wider));
 }
 
@@ -49,35 +56,20 @@ static inline void add_own(struct hwr_chunk *chunk, u64 times, u64 bytes, bool w
 	}
 }
 
-static void add_others(struct hwr_chunk *chunk, u64 bytes, bool write)
+static void add_others(struct hwr_chunk *chunk, u64 times, u64 bytes, bool write)
 {
 	struct hwr_chunk_others *others = hwr_chunk_others(chunk);
 
-	add_relaxed(write ? &others->writes : &others->reads, 1);
-	add_relaxed(write ? &others->written_bytes : &others->read_bytes, bytes);
+	add_relaxed(write ? &others->writes : &others->reads, times);
+	add_relaxed(write ? &others->written_bytes : &others->read_bytes, times * bytes);
 	if (!(load_relaxed(&chunk->what) & HWR_CHUNK_SHARED))
 		__atomic_fetch_or(&chunk->what, HWR_CHUNK_SHARED, __ATOMIC_RELEASE);
 }
 
-/* Accesses that this one stands for. */
-static __attribute__((noinline)) void add_more(struct hwr_chunk *chunk, u32 more, u64 bytes,
-					       bool write)
-{
-	struct hwr_chunk_others *others = hwr_chunk_others(chunk);
-	bool own = (load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) == hwr_clock.thread;
-
-	if (own) {
-		add_own(chunk, more, bytes, write);
-	} else {
-		add_relaxed(write ? &others->writes : &others->reads, more);
-		add_relaxed(write ? &others->written_bytes : &others->read_bytes, more * bytes);
-	}
-}
-
 /* Not the owner's: the first access, another thread's, or one of a chunk that has ended. False in the
  * last case. */
-static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 bytes, bool write,
-						  u64 now)
+static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 times, u64 bytes,
+						  bool write, u64 now)
 {
 	u64 what = load_relaxed(&chunk->what);
 
@@ -87,11 +79,26 @@ static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 b
 		if (!cas_acq_rel(&chunk->what, &what, what | hwr_clock.thread))
 			continue;
 		store_relaxed(&chunk->first, now);
-		add_own(chunk, 1, bytes, write);
+		add_own(chunk, times, bytes, write);
 		return true;
 	}
-	add_others(chunk, bytes, write);
+	add_others(chunk, times, bytes, write);
 	return true;
+}
+
+/* An access that stands for so many. */
+static inline struct hwr_chunk *add(u64 address, u64 *offset, u64 times, u64 bytes, bool write,
+				    u64 now)
+{
+	struct hwr_chunk *chunk = hwr_heap_find(address, offset);
+
+	if (likely((load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) == hwr_clock.thread))
+		add_own(chunk, times, bytes, write);
+	else if (!add_strange(chunk, times, bytes, write, now))
+		return NULL;
+	store_relaxed(&chunk->last, now);
+	add_span(chunk, address, *offset, bytes);
+	return chunk;
 }
 
 /* Any access. */
@@ -99,32 +106,62 @@ static __attribute__((noinline)) void record_any(u64 address, u64 bytes, bool wr
 {
 	u64 now = hwr_clock_now(); /* first: gives the thread its number */
 	u64 offset;
-	struct hwr_chunk *chunk = hwr_heap_find(address, &offset);
+	struct hwr_chunk *chunk = add(address, &offset, 1, bytes, write, now);
 
-	if (likely((load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) == hwr_clock.thread))
-		add_own(chunk, 1, bytes, write);
-	else if (!add_strange(chunk, bytes, write, now))
+	if (!chunk)
 		return;
-	store_relaxed(&chunk->last, now);
-	add_span(chunk, address, offset, bytes);
 	if (with & WITH_COVERAGE)
 		hwr_coverage_add(address, bytes);
-	if (with & WITH_ADAPTIVE) {
-		u32 more = hwr_adaptive_hit(address, offset, chunk);
-
-		if (unlikely(more))
-			add_more(chunk, more, bytes, write);
-	}
+	if (with & WITH_ADAPTIVE && hwr_adaptive_is_hot(address, offset, chunk))
+		hwr_adaptive_hot(address, offset, chunk);
 }
 
-static __attribute__((noinline)) void hot(u64 address, u64 bytes, bool write)
+static __attribute__((noinline)) void hot(u64 address)
 {
 	u64 offset;
 	struct hwr_chunk *chunk = hwr_heap_find(address, &offset);
-	u32 more = hwr_adaptive_hot(address, offset, chunk);
 
-	if (more)
-		add_more(chunk, more, bytes, write);
+	hwr_adaptive_hot(address, offset, chunk);
+}
+
+/* Adds by the chunk's owner, within bytes that were accessed before; else false. */
+static inline bool add_usual(u64 address, u64 times, u64 bytes, bool write,
+			     const struct hwr_clock *clock)
+{
+	u64 offset, span;
+	struct hwr_chunk *chunk = hwr_heap_find_usual(address, &offset);
+
+	span = load_relaxed(&chunk->span);
+	if (unlikely((load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) != clock->thread ||
+		     offset < (u32)span || offset + bytes > span >> 32))
+		return false;
+	store_relaxed(&chunk->last, clock->now);
+	add_own(chunk, times, bytes, write);
+	return true;
+}
+
+/* An access to a hot unit that is armed all the same. It needs no clock: in this epoch the unit was accessed
+ * before, and the chunk's last access is known to within one. */
+static __attribute__((noinline)) void record_sampled(u64 address, u64 bytes, bool write, u32 with)
+{
+	struct hwr_clock *clock = &hwr_clock;
+	u32 state = load_relaxed(hw_shadow_of(address));
+	u64 times = state == HWR_SHADOW_CONTROL ? 1 : HWR_TURNS, offset;
+	u64 *served;
+
+	if (unlikely(state != load_relaxed(&hwr_adaptive_turn) && state != HWR_SHADOW_CONTROL)) {
+		if (state && state != load_relaxed(&hwr_adaptive_next)) /* its turn is over */
+			hot(address);
+		return;
+	}
+	if (unlikely(!clock->now))
+		hwr_clock_read();
+	served = times == 1 ? &clock->served->controls : &clock->served->hits;
+	store_relaxed(served, load_relaxed(served) + 1);
+	if (with & WITH_COVERAGE)
+		hwr_coverage_add(address, bytes);
+	if (unlikely(hwr_heap_is_huge(address)) || !add_usual(address, times, bytes, write, clock))
+		add(address, &offset, times, bytes, write, clock->now);
 }
 
 /* The usual access: by the chunk's owner, within bytes that were accessed before, at a time that is known. It
@@ -136,6 +173,12 @@ static inline __attribute__((always_inline)) void record(u64 address, u64 bytes,
 	struct hwr_chunk *chunk;
 	u64 offset, span;
 
+	/* Above counts of accesses; or 0: it reaches over from a unit that is disarmed. */
+	if (with & WITH_ADAPTIVE &&
+	    (signed char)load_relaxed(hw_shadow_of(address)) >= (signed char)HWR_SHADOW_CONTROL) {
+		record_sampled(address, bytes, write, with);
+		return;
+	}
 	if (unlikely(hwr_heap_is_huge(address) || !hwr_clock_serves(clock))) {
 		record_any(address, bytes, write, with);
 		return;
@@ -151,20 +194,9 @@ static inline __attribute__((always_inline)) void record(u64 address, u64 bytes,
 	store_relaxed(&chunk->last, clock->now);
 	if (with & WITH_COVERAGE)
 		hwr_coverage_add(address, bytes);
-	if (with & WITH_ADAPTIVE) {
-		u8 state = load_relaxed(hw_shadow_of(address));
-
-		if (state >= HWR_SHADOW_CONTROL) {
-			bool control = state == HWR_SHADOW_CONTROL;
-
-			clock->controls += control;
-			add_own(chunk, control ? 1 : HWR_ADAPTIVE_SHARE, bytes, write);
-			return;
-		}
-	}
 	add_own(chunk, 1, bytes, write);
 	if (with & WITH_ADAPTIVE && unlikely(hwr_adaptive_is_hot(address, offset, chunk)))
-		hot(address, bytes, write);
+		hot(address);
 }
 
 /* Accesses may go beyond the chunk's slot: only what is inside counts. */
@@ -177,15 +209,21 @@ static inline u64 bytes_inside(u64 address, u64 bytes)
 	return bytes < room ? bytes : room;
 }
 
+/* In adaptive mode short ones are as an access by an instruction: of hot memory only some are seen. Long ones
+ * tell of many units. */
 void hwr_access_range(u64 address, u64 bytes, bool write)
 {
-	if (!hwr_heap_has(address) || !bytes || !hwr_heap_is_armed())
+	if (!hwr_heap_has(address) || !bytes || !load_relaxed(&listening))
+		return;
+	if (extras & WITH_ADAPTIVE && bytes <= HWR_ADAPTIVE_UNIT && !*hw_shadow_of(address))
 		return;
 	bytes = bytes_inside(address, bytes);
 	if (extras & WITH_COVERAGE)
 		record_any(address, bytes, write, WITH_COVERAGE);
+	else if (extras & WITH_ADAPTIVE && bytes <= HWR_ADAPTIVE_UNIT)
+		record(address, bytes, write, WITH_ADAPTIVE);
 	else
-		record_any(address, bytes, write, 0);
+		record(address, bytes, write, 0);
 }
 
 void hwr_access_realloc(u64 from, u64 to, u64 bytes)
@@ -215,7 +253,7 @@ static inline __attribute__((always_inline)) void record_n(u64 address, u64 byte
 {
 	if (!hwr_heap_has(address) || !bytes || (bytes > 1 && is_echo(address, bytes)))
 		return;
-	record_any(address, bytes_inside(address, bytes), write, with);
+	record(address, bytes_inside(address, bytes), write, with);
 }
 
 /* One set of functions for each combination of what a run wants, so that no access asks. */
@@ -280,7 +318,7 @@ u64 hwr_shadow_reports_cost(u64 chunk)
 	enum { CALLS = HWR_SHADOW_REPORTS, TIMES = 8 };
 	u64 least = ~0ull;
 
-	store_relaxed(hw_shadow_of(chunk), (u8)HWR_SHADOW_SAMPLED);
+	store_relaxed(hw_shadow_of(chunk), hwr_adaptive_turn);
 	for (u32 i = 0; i < TIMES; i++) {
 		u64 start = hw_ticks(), took;
 
@@ -302,4 +340,5 @@ void hwr_shadow_listen(u32 mode, bool coverage)
 	extras = (coverage ? WITH_COVERAGE : 0) | (mode == HW_ACCESS_ADAPTIVE ? WITH_ADAPTIVE : 0);
 	for (u32 i = 0; i < HW_REPORT_COUNT; i++)
 		store_relaxed(&HW_BOARD->report[i], sets[extras][i]);
+	store_relaxed(&listening, true);
 }

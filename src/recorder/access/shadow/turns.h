@@ -3,9 +3,10 @@
  *
  * Units are in HWR_TURNS sets, of which one stays armed. Counts of a unit are right when each set was armed for
  * the same part of the program's work. Time does not tell: a program is slower while a unit that it uses
- * much stays armed, and an epoch lasts longer when the machine is busy. So the program's progress in
- * each epoch is measured, and the next turn is always that of the set that has had the least. Whatever an
- * epoch was like, sets differ by no more than the progress of one.
+ * much stays armed, and a turn lasts longer when the machine is busy. So the program's progress in
+ * each turn is measured. A turn goes on until the program has come as far as it would without recording; not later
+ * on is made up for it, when the program does something else. Then it is the turn of the set that has had the
+ * least. Whatever a turn was like, sets differ by no more than the progress of one.
  *
  * Progress is told by controls: a few units that stay armed all the time, whoever's turn it is. How often they
  * are accessed has nothing to do with what else is armed. A program that hardly accesses them has its CPU
@@ -15,24 +16,32 @@
 
 #include "format/types.h"
 
-enum { HWR_TURNS = 16 };
+enum { HWR_TURNS = 64 };
 
 struct hwr_turns {
 	u64 progress[HWR_TURNS]; /* ns of the program's own time, about */
 	u32 set;                 /* whose turn it is */
+	u64 gained;              /* in the present turn */
+	u64 quota;               /* that a turn must have */
 	/* Since the controls were chosen. */
-	u64 epochs, own_ns, controls;
+	u64 looks, own_ns, controls;
 };
 
-/* An epoch, as it was. */
-struct hwr_epoch {
+/* What was since the last look. */
+struct hwr_look {
 	u64 cpu_ns;       /* of all threads */
 	u64 recording_ns; /* the part of it that recorded accesses have cost */
 	u64 controls;     /* accesses of controls */
 };
 
-/* The epoch is over: sets whose turn is next. */
-void hwr_turns_next(struct hwr_turns *self, const struct hwr_epoch *epoch);
+/* Adds to the present turn. */
+void hwr_turns_add(struct hwr_turns *self, const struct hwr_look *look);
+
+bool hwr_turns_is_over(const struct hwr_turns *self);
+
+/* The set that is next, and the beginning of its turn. */
+u32 hwr_turns_next(const struct hwr_turns *self);
+void hwr_turns_begin(struct hwr_turns *self, u32 set);
 
 /* There are new controls. */
 void hwr_turns_forget(struct hwr_turns *self);

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ * The helper thread of adaptive recording: arms again what was disarmed, and gives units their turns; see
+ * adaptive.h. Runs in the target.
+ *
+ * The helper is a bare thread: libc does not know it, it has no thread-local storage of its own and
+ * uses none, and it takes no signals. It never touches the record of a chunk: the program's thread would have to
+ * fetch it back from the other CPU. */
+#include <sched.h>
+
+#include "recorder/access/clock.h"
+#include "recorder/access/shadow/adaptive.h"
+#include "recorder/access/shadow/shadow.h"
+#include "recorder/heap/fill.h"
+#include "recorder/sys.h"
+
+enum {
+	UNIT = HWR_ADAPTIVE_UNIT,
+	TURN_NS = 500000,        /* at least two in an epoch */
+	CONTROL_COST_SHARE = 16, /* at most one part in so many of the time is for controls */
+	CONTROL_LOOKS = 2,       /* after which that is known */
+	STACK_BYTES = 65536,
+	OLD_THREAD =
+		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
+};
+
+long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
+
+static u64 turn_ns, epoch_ns;
+static u64 epoch_first; /* number of the log's first entry of the present epoch */
+static struct hwr_turns turns;
+static u64 reports_cost; /* ticks of HWR_SHADOW_REPORTS of them */
+
+/* ---- arming ---- */
+
+/* What is hot becomes armed for a few accesses. The program may write the same bytes at this moment, and one of both
+ * is lost: an armed byte becomes another armed byte, or a unit stays armed. Nothing becomes 0. */
+static void rearm_page(u64 page)
+{
+	enum { AGAIN = HWR_SHADOW_HOT - HWR_ADAPTIVE_AGAIN };
+	u8 *shadow = hw_shadow_of(HW_HEAP_START + page * HWR_PAGE);
+
+	for (u32 line = 0; line < HWR_PAGE / 8; line += HW_CACHE_LINE) {
+		u32 found = 0;
+
+		for (u32 i = line; i < line + HW_CACHE_LINE; i++)
+			found |= shadow[i] == 0 || shadow[i] >= HWR_SHADOW_CONTROL;
+		for (u32 i = line; found && i < line + HW_CACHE_LINE; i++)
+			shadow[i] = shadow[i] == 0 || shadow[i] >= HWR_SHADOW_CONTROL ? AGAIN
+										      : shadow[i];
+	}
+}
+
+/* A freed slot gave its memory back: its shadow is armed by the next chunk. */
+static bool lives(u64 address)
+{
+	u64 offset;
+	const struct hwr_chunk *chunk = hwr_heap_find(address, &offset);
+
+	return load_relaxed(&chunk->what) & HWR_CHUNK_LIVE;
+}
+
+static void rearm(u64 entry)
+{
+	struct hwr_unit unit;
+
+	if (entry & HWR_LOG_PAGE) {
+		rearm_page(entry & ~HWR_LOG_PAGE);
+		return;
+	}
+	unit = hwr_unit_at(entry);
+	if (lives(entry))
+		hwr_fill(hw_shadow_of(unit.address), HW_SHADOW_ARMED, unit.bytes / 8);
+}
+
+static void sample_unit(const struct hwr_unit *unit, u32 set)
+{
+	if (load_relaxed(hw_shadow_of(unit->address)) == 0 && lives(unit->address))
+		hwr_unit_set_state(unit, HWR_SHADOW_SAMPLED + set);
+}
+
+/* The units that begin in a part of 64 bytes of a page. */
+static void sample_part(u64 start, u32 set)
+{
+	struct hwr_unit unit = hwr_unit_at(start);
+
+	for (; unit.address < start + UNIT; unit = hwr_unit_at(unit.address + unit.bytes))
+		if (unit.address >= start)
+			sample_unit(&unit, set);
+}
+
+static void sample_page(u64 page, u32 set)
+{
+	u64 start = HW_HEAP_START + page * HWR_PAGE;
+	u64 part = set - hwr_page_set(page);
+
+	for (; part < HWR_PAGE / UNIT && set / HWR_PAGE_SETS == hwr_page_set(page) / HWR_PAGE_SETS;
+	     part += HWR_PAGE_SETS)
+		sample_part(start + part * UNIT, set);
+}
+
+static void sample(u64 entry, u32 set)
+{
+	struct hwr_unit unit;
+
+	if (entry & HWR_LOG_PAGE) {
+		sample_page(entry & ~HWR_LOG_PAGE, set);
+	} else if (hwr_unit_set(entry) == set) {
+		unit = hwr_unit_at(entry);
+		sample_unit(&unit, set);
+	}
+}
+
+/* ---- turns ---- */
+
+static u64 cpu_ns(clockid_t clock)
+{
+	struct timespec now = {0, 0};
+
+	hwr_syscall3(SYS_clock_gettime, clock, (long)&now, 0);
+	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+}
+
+/* All that has happened so far. */
+struct so_far {
+	u64 ticks, wall_ns, cpu_ns, hits, controls;
+};
+
+static struct so_far look(void)
+{
+	struct so_far now = {
+		.ticks = hw_ticks(),
+		.wall_ns = hwr_monotonic_ns(),
+		.cpu_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns(CLOCK_THREAD_CPUTIME_ID),
+	};
+
+	for (u32 i = 0; i < HWR_CLOCK_SLOTS; i++) {
+		now.hits += load_relaxed(&hwr_clock_served[i].hits);
+		now.controls += load_relaxed(&hwr_clock_served[i].controls);
+	}
+	return now;
+}
+
+/* Time of so many reports. */
+static u64 cost_ns(u64 hits, const struct so_far *start, const struct so_far *now)
+{
+	double ns_per_tick =
+		(double)(now->wall_ns - start->wall_ns) / (double)(now->ticks - start->ticks + 1);
+
+	return (u64)((double)(hits * reports_cost / HWR_SHADOW_REPORTS) * ns_per_tick);
+}
+
+/* Controls that are very hot would be dear. */
+static bool controls_are_dear(const struct so_far *start, const struct so_far *now)
+{
+	return turns.looks >= CONTROL_LOOKS &&
+	       cost_ns(turns.controls, start, now) > turns.own_ns / CONTROL_COST_SHARE;
+}
+
+static void add_to_turn(const struct so_far *start, struct so_far *before)
+{
+	struct so_far now = look();
+	struct hwr_look look = {
+		/* Two clocks: together they may go back a little. */
+		.cpu_ns = now.cpu_ns > before->cpu_ns ? now.cpu_ns - before->cpu_ns : 0,
+		.recording_ns = cost_ns(now.hits - before->hits, start, &now),
+		.controls = now.controls - before->controls,
+	};
+
+	hwr_turns_add(&turns, &look);
+	*before = now;
+	if (controls_are_dear(start, &now)) {
+		hwr_controls_change();
+		hwr_turns_forget(&turns);
+	}
+}
+
+/* Arms the units of the set that is next, which takes its time. They do not count before all are armed. */
+static u32 prepare_turn(void)
+{
+	u32 next = hwr_turns_next(&turns);
+	u64 number = epoch_first, entry;
+
+	store_relaxed(&hwr_adaptive_next, (u8)(HWR_SHADOW_SAMPLED + next));
+	while ((entry = hwr_log_peek(&number)) != 0)
+		sample(entry, next);
+	return next;
+}
+
+static void begin_turn(u32 set)
+{
+	store_relaxed(&hwr_adaptive_turn, (u8)(HWR_SHADOW_SAMPLED + set));
+	hwr_turns_begin(&turns, set);
+}
+
+/* Arms what was disarmed in the epoch that ends, and once more what was in the one before; see log_page. What is
+ * logged from now on may be of the new epoch, and will not be logged again in it. */
+static void begin_epoch(void)
+{
+	u64 end = hwr_log_head(), number = 0, entry;
+
+	store_release(&hwr_adaptive_epoch, hwr_adaptive_epoch + 1);
+	while (number < end && (entry = hwr_log_peek(&number)) != 0)
+		rearm(entry);
+	hwr_log_drop(epoch_first);
+	epoch_first = end;
+}
+
+static void help(void)
+{
+	struct so_far start = look(), before = start;
+	u64 epoch_began = start.wall_ns, pause_ns = turn_ns;
+
+	for (;;) {
+		struct timespec pause = {(long)(pause_ns / 1000000000),
+					 (long)(pause_ns % 1000000000)};
+		u64 woke;
+
+		hwr_syscall3(SYS_nanosleep, (long)&pause, 0, 0);
+		add_to_turn(&start, &before);
+		woke = before.wall_ns;
+		if (hwr_turns_is_over(&turns)) {
+			u32 next = prepare_turn();
+
+			add_to_turn(&start, &before);
+			begin_turn(next);
+		}
+		/* Much memory takes long; then there are fewer turns. */
+		pause_ns = 4 * (before.wall_ns - woke);
+		pause_ns = pause_ns > turn_ns ? pause_ns : turn_ns;
+		if (before.wall_ns + pause_ns / 2 - epoch_began >= epoch_ns) {
+			epoch_began = before.wall_ns;
+			begin_epoch();
+		}
+	}
+}
+
+/* ---- starting ---- */
+
+/* The helper inherits a mask that lets no signal through. */
+static bool start_helper(void)
+{
+	u64 all = ~0ull, before = 0;
+	u8 *stack = hwr_map_private(STACK_BYTES);
+	long tid;
+
+	if (!stack)
+		return false;
+	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, 8, 0, 0);
+	tid = hwr_helper_clone(OLD_THREAD, stack + STACK_BYTES, help);
+	hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, 8, 0, 0);
+	return tid > 0;
+}
+
+bool hwr_adaptive_start(u64 wanted_ns)
+{
+	u32 first = (u32)hw_ticks() % HWR_TURNS;
+	void *chunk;
+
+	if (!hwr_log_open())
+		return false;
+	/* An eighth of the time is for arming, and for waking up late. */
+	epoch_ns = wanted_ns - wanted_ns / 8;
+	turn_ns = epoch_ns / 2 < TURN_NS ? epoch_ns / 2 : TURN_NS;
+	turns = (struct hwr_turns){.set = first, .quota = turn_ns - turn_ns / 4};
+	hwr_adaptive_turn = hwr_adaptive_next = (u8)(HWR_SHADOW_SAMPLED + first);
+	chunk = hwr_heap_malloc(UNIT);
+	if (chunk) {
+		reports_cost = hwr_shadow_reports_cost((u64)chunk);
+		hwr_heap_free(chunk);
+	}
+	store_relaxed(&hwr_adaptive_epoch, load_relaxed(&hwr_adaptive_epoch) + 1);
+	return start_helper();
+}
