@@ -66,8 +66,9 @@ import-heaplog -o b /no/such/file|3|/no/such/file: No such file
 export --to heaplog --every 5 a|2|--every needs a name
 export --to heaplog --entries some a|2|wants one of all
 export|2|which FILE
-export a|2|which format: --to emad
-export --to morse a|2|wants one of emad
+export a|2|which format: --to pprof
+export --to morse a|2|wants one of pprof
+export --to folded --metric weight a|2|wants one of bytes
 export --to emad /no/such/file|3|/no/such/file: No such file
 findings --idle much a|2|wants a percentage
 findings --idle 101 a|2|wants a percentage
