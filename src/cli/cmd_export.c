@@ -11,7 +11,8 @@
 #include "exchange/heaplog.h"
 #include "export/export.h"
 
-#define FORMATS "pprof|folded|dhat|sqlite|csv|jsonl|emad|heaplog"
+#define FORMATS \
+	"pprof|folded|dhat|sqlite|csv|jsonl|speedscope|massif|callgrind|dot|emad|heaplog"
 
 struct format_row {
 	const char *name;
@@ -30,6 +31,10 @@ static const struct format_row formats[] = {
 	{.name = "sqlite", .write = sqlite_export, .named = true, .chunk_types = true},
 	{.name = "csv", .write = csv_export, .chunk_types = true, .mute = true},
 	{.name = "jsonl", .write = jsonl_export, .chunk_types = true, .mute = true},
+	{.name = "speedscope", .write = speedscope_export},
+	{.name = "massif", .write = massif_export},
+	{.name = "callgrind", .write = callgrind_export},
+	{.name = "dot", .write = dot_export, .mute = true},
 	{.name = "emad", .exchange = emad_export},
 	{.name = "heaplog", .exchange = heaplog_export},
 };
@@ -50,7 +55,7 @@ static const struct option_spec options[] = {
 	OPTION(struct export_args, output, 'o', "output", OPTION_STRING, "FILE",
 	       "write to FILE (standard output, which is also -)"),
 	OPTION(struct export_args, metric, 'm', "metric", OPTION_CHOICE, EXPORT_METRIC_WORDS,
-	       "folded: what is measured (bytes)"),
+	       "folded, dot: what is measured; speedscope: what is shown first (bytes)"),
 	OPTION(struct export_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "export the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct export_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
@@ -194,6 +199,8 @@ const struct command cmd_export = {
 		   "dhat: JSON for DHAT's viewer, dh_view.html.\n"
 		   "sqlite: a database of chunks, stacks, points, types, findings ...\n"
 		   "csv, jsonl: a line for each chunk.\n"
+		   "speedscope: JSON for speedscope.app. massif: for ms_print. callgrind: for\n"
+		   "callgrind_annotate and KCachegrind. dot: the calls that lead to allocations, for Graphviz.\n"
 		   "emad: the text form of routine traces that 'heapwise import-emad' reads; for traces\n"
 		   "that have routines.\n"
 		   "heaplog: dumps of allocation entries with types, HeapLog version 4, that\n"

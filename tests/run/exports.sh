@@ -315,7 +315,83 @@ case_lines()
 		fail "csv and jsonl differ: $(head -3 d)"
 }
 
-formats="pprof folded dhat sqlite csv jsonl"
+# The rules of speedscope's file-format-spec.ts.
+case_speedscope()
+{
+	recorded "$HEAPWISE_TARGETS/containers"
+	export_to speedscope --metric peak
+	equal "rules that it breaks" "$(jq -r '
+		(.shared.frames | length) as $frames |
+		(if .["$schema"] == "https://www.speedscope.app/file-format-schema.json" then empty else "schema" end),
+		(if .activeProfileIndex == 2 then empty else "active profile" end),
+		(.shared.frames[] | select((.name | type) != "string" or .name == "" or (has("file") and (.file | type) != "string")) | "frame"),
+		(.profiles[] | (
+			(if .type == "sampled" and (.name | type) == "string" then empty else "profile" end),
+			(if .unit == "bytes" or .unit == "none" then empty else "unit" end),
+			(if (.samples | length) == (.weights | length) then empty else "lengths" end),
+			(if .startValue == 0 and .endValue == (.weights | add // 0) then empty else "endValue" end),
+			(.samples[] | select(length == 0) | "empty sample"),
+			(.samples[][] | select(. < 0 or . >= $frames) | "frame of a sample")))' t.speedscope)" ""
+	equal "sums" "$(jq -c '[.profiles[].endValue]' t.speedscope)" \
+		"$(totals '[.bytes, .allocations, .peak.bytes, .kept.bytes, .temporary]' | jq -c .)"
+	equal "outermost frame" "$(jq -r '.shared.frames[.profiles[0].samples[-1][0]].name' t.speedscope)" _start
+}
+
+case_massif()
+{
+	needs ms_print valgrind
+	for program in containers wastes keeps; do
+		rm -f t.hwt.json
+		recorded "$HEAPWISE_TARGETS/$program"
+		export_to massif
+		ms_print --threshold=0 t.massif >t.text 2>stderr || fail "ms_print: $(head -1 stderr)"
+		[ ! -s stderr ] || fail "ms_print says $(head -1 stderr)"
+		peak=$(sed -n 's/.*Detailed snapshots: .*[[ ]\([0-9]*\) (peak).*/\1/p' t.text)
+		row=$(awk -v n="$peak" '$1 == n && NF == 6 { gsub(",", ""); print $2, $3 }' t.text)
+		equal "peak of $program" "${row#* }" "$(totals .peak.bytes)"
+		equal "moment of the peak of $program" "${row% *}" "$(totals '.peak.time_ns / 1e6' | xargs printf %.3f)"
+		equal "highest snapshot of $program" "$(sed -n 's/^mem_heap_B=//p' t.massif | sort -n | tail -1)" "$(totals .peak.bytes)"
+		equal "bytes at the end of $program" "$(sed -n 's/^mem_heap_B=//p' t.massif | tail -1)" "$(totals .kept.bytes)"
+		sed -n 's/^time=//p' t.massif | sort -c -n || fail "time goes back"
+		# children of a node add up to at most the node: ours to exactly it, but for what a stack ends in
+		awk '/^heap_tree=/ { depth = -1; delete left }
+			/^ *n[0-9]+:/ { match($0, /^ */); at = RLENGTH; if (at > 0) { sum[at - 1] -= $2; if (sum[at - 1] < 0) bad = 1 } sum[at] = $2 }
+			END { exit bad }' t.massif || fail "a tree of $program adds up to more than its root"
+	done
+	says t.text '\(heap allocation functions\)'
+}
+
+case_callgrind()
+{
+	needs callgrind_annotate valgrind
+	for program in containers wastes; do
+		rm -f t.hwt.json
+		recorded "$HEAPWISE_TARGETS/$program"
+		export_to callgrind
+		callgrind_annotate --auto=no --threshold=100 --show-percs=no t.callgrind >t.text 2>stderr || fail "callgrind_annotate: $(head -1 stderr)"
+		[ ! -s stderr ] || fail "callgrind_annotate says $(head -1 stderr)"
+		wanted=$(totals '"\(.bytes) \(.allocations) \(.peak.bytes) \(.kept.bytes) \(.temporary)"')
+		equal "totals of $program" "$(sed -n 's/ *PROGRAM TOTALS//p' t.text | tr -d , | tr -s ' ' | sed 's/^ //; s/ $//')" "$wanted"
+		equal "sum over the functions of $program" "$(sed -n '/file:function/,$p' t.text | tr -d , | awk \
+			'$1 ~ /^[0-9]+$/ { for (i = 1; i <= 5; i++) sum[i] += $i } END { printf "%d %d %d %d %d", sum[1], sum[2], sum[3], sum[4], sum[5] }')" "$wanted"
+		callgrind_annotate --auto=no --inclusive=yes --threshold=100 --show-percs=no t.callgrind 2>/dev/null | tr -d , >t.text
+		equal "main and all that it calls, of $program" "$(awk '/:main$/ { print $2 }' t.text)" \
+			"$("$HEAPWISE" export --to folded --metric allocs t.hwt 2>/dev/null | awk '/(^|;)main[; ]/ { sum += $NF } END { print sum }')"
+	done
+}
+
+case_dot()
+{
+	recorded "$HEAPWISE_TARGETS/containers"
+	export_to dot --metric peak
+	says t.dot '^digraph "bytes live at the peak" \{'
+	says t.dot '^	n[0-9]+ \[label="main\\n'
+	equal "edges that lead nowhere" "$(awk '/->/ { sub(";", "", $3); used[$1]; used[$3] } /^	n[0-9]+ \[label/ { made[$1] } END { for (n in used) if (!(n in made)) print n }' t.dot)" ""
+	command -v dot >/dev/null || { echo "dot is not installed (package graphviz)"; finish; }
+	dot -Tsvg t.dot >t.svg 2>stderr || fail "dot: $(head -1 stderr)"
+}
+
+formats="pprof folded dhat sqlite csv jsonl speedscope massif callgrind dot"
 
 # A program without allocations, one that was killed, a file that cannot be written, one that is no trace.
 case_edges()
@@ -369,7 +445,10 @@ case_partial()
 	equal "complete by dhat" "$(jq .complete t.dhat)" false
 	equal "complete by sqlite" "$(sql 'SELECT complete FROM runs')" 0
 	at_least "caveats in the database" "$(sql 'SELECT count(*) FROM caveats')" 1
-	for format in folded csv jsonl; do
+	equal "complete by speedscope" "$(jq .heapwiseComplete t.speedscope)" false
+	says t.massif 'complete: no'
+	says t.callgrind 'Complete: no'
+	for format in folded csv jsonl dot; do
 		says "$format.stderr" "^heapwise export: note: "
 	done
 }
