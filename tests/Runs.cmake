@@ -117,8 +117,8 @@ heapwise_run(example-and-install example)
 foreach(case churn pool long rare alone)
 	heapwise_run(excessive-${case} excessive ${case})
 endforeach()
-foreach(case pprof pprof_sampled folded dhat dhat_accesses sqlite lines speedscope massif callgrind dot edges
-	partial)
+foreach(case pprof pprof_sampled folded dhat dhat_accesses sqlite lines speedscope massif callgrind perfetto
+	firefox dot edges partial)
 	string(REPLACE "_" "-" name ${case})
 	heapwise_run(export-${name} exports ${case})
 endforeach()

@@ -12,7 +12,7 @@
 #include "export/export.h"
 
 #define FORMATS \
-	"pprof|folded|dhat|sqlite|csv|jsonl|speedscope|massif|callgrind|dot|emad|heaplog"
+	"pprof|folded|dhat|sqlite|csv|jsonl|speedscope|massif|callgrind|perfetto|firefox|dot|emad|heaplog"
 
 struct format_row {
 	const char *name;
@@ -34,6 +34,8 @@ static const struct format_row formats[] = {
 	{.name = "speedscope", .write = speedscope_export},
 	{.name = "massif", .write = massif_export},
 	{.name = "callgrind", .write = callgrind_export},
+	{.name = "perfetto", .write = perfetto_export},
+	{.name = "firefox", .write = firefox_export},
 	{.name = "dot", .write = dot_export, .mute = true},
 	{.name = "emad", .exchange = emad_export},
 	{.name = "heaplog", .exchange = heaplog_export},
@@ -200,7 +202,8 @@ const struct command cmd_export = {
 		   "sqlite: a database of chunks, stacks, points, types, findings ...\n"
 		   "csv, jsonl: a line for each chunk.\n"
 		   "speedscope: JSON for speedscope.app. massif: for ms_print. callgrind: for\n"
-		   "callgrind_annotate and KCachegrind. dot: the calls that lead to allocations, for Graphviz.\n"
+		   "callgrind_annotate and KCachegrind. perfetto: for ui.perfetto.dev. firefox: for\n"
+		   "profiler.firefox.com. dot: the calls that lead to allocations, for Graphviz.\n"
 		   "emad: the text form of routine traces that 'heapwise import-emad' reads; for traces\n"
 		   "that have routines.\n"
 		   "heaplog: dumps of allocation entries with types, HeapLog version 4, that\n"

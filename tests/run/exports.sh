@@ -380,6 +380,82 @@ case_callgrind()
 	done
 }
 
+# The messages of Perfetto's trace that are used: names of ours, numbers of the format.
+perfetto_schema()
+{
+	cat <<'PROTO'
+syntax = "proto3";
+message Trace { repeated Packet packet = 1; }
+message Packet { Clocks clocks = 6; uint64 time = 8; uint32 sequence = 10; Event event = 11; Interned interned = 12;
+	uint32 flags = 13; Profile profile = 37; Track track = 60; }
+message Clocks { repeated Clock clock = 1; }
+message Clock { uint32 id = 1; uint64 time = 2; }
+message Event { uint32 type = 9; uint64 on = 11; string name = 23; int64 counter = 30; }
+message Track { uint64 uuid = 1; string name = 2; Process process = 3; uint64 parent = 5; Counter counter = 8; }
+message Process { int32 pid = 1; repeated string command = 2; string name = 6; }
+message Counter { uint32 unit = 3; }
+message Text { uint64 iid = 1; bytes str = 2; }
+message Mapping { uint64 iid = 1; uint64 build = 2; uint64 start = 4; uint64 end = 5; repeated uint64 path = 7; }
+message Frame { uint64 iid = 1; uint64 name = 2; uint64 mapping = 3; uint64 pc = 4; uint64 source = 5; uint32 line = 6; }
+message Stack { uint64 iid = 1; repeated uint64 frame = 2; }
+message Interned { repeated Text function = 5; repeated Frame frames = 6; repeated Stack stack = 7; repeated Text build = 16;
+	repeated Text path = 17; repeated Text source = 18; repeated Mapping mapping = 19; }
+message Sample { uint64 of = 1; uint64 allocated = 2; uint64 freed = 3; uint64 allocs = 5; uint64 frees = 6; uint64 max = 8; }
+message Dump { uint64 pid = 1; repeated Sample samples = 2; bool startup = 3; uint64 time = 9; string heap = 11; uint64 interval = 12; }
+message Profile { repeated Dump dump = 5; uint64 index = 7; }
+PROTO
+}
+
+case_perfetto()
+{
+	needs protoc protobuf-compiler
+	recorded "$HEAPWISE_TARGETS/containers"
+	export_to perfetto
+	perfetto_schema >p.proto
+	protoc --decode=Trace p.proto <t.perfetto >t.text || fail "protoc cannot read the trace"
+	grep -qE '^ *[0-9]+: ' t.text && fail "the trace has fields that are not of the format"
+	sum() { awk -v name="$1:" '$1 == name { sum += $2 } END { printf "%d", sum }' t.text; }
+	equal "bytes allocated" "$(sum allocated)" "$(totals .bytes)"
+	equal "bytes freed" "$(sum freed)" "$(totals .freed_bytes)"
+	equal "bytes at the peak" "$(sum max)" "$(totals .peak.bytes)"
+	equal "frees" "$(sum frees)" "$(totals .frees)"
+	equal "allocations, and chunks at the peak" "$(sum allocs)" "$(($(totals .allocations) + $(totals .peak.chunks)))"
+	equal "highest value of the counter" "$(awk '/^  event/ { on = 0 } $1 == "on:" { on = $2 } $1 == "counter:" && on == 2 && $2 > most { most = $2 } END { print most }' t.text)" "$(totals .peak.bytes)"
+	# whatever is named was told before, and state is cleared first
+	equal "names that were not told" "$(awk '
+		/^ *(function|frames|stack) \{/ { kind = $1 } $1 == "iid:" { told[kind, $2] }
+		$1 == "name:" && $2 ~ /^[0-9]+$/ && !(("function", $2) in told) { print "function", $2 }
+		$1 == "frame:" && !(("frames", $2) in told) { print "frame", $2 }
+		$1 == "of:" && !(("stack", $2) in told) { print "stack", $2 }' t.text)" ""
+	equal "flags of the first packet" "$(grep -m1 'flags:' t.text | tr -d ' ')" "flags:1"
+	says t.text 'str: "main"'
+}
+
+# Tables of the processed format: columns of one length, indexes that lead somewhere.
+case_firefox()
+{
+	recorded "$HEAPWISE_TARGETS/containers"
+	export_to firefox
+	equal "rules that it breaks" "$(jq -r '
+		(if .meta.preprocessedProfileVersion == 48 and (.meta.categories | length) == 1 then empty else "meta" end),
+		(.threads[0] as $t |
+			("samples", "markers", "nativeAllocations", "stackTable", "frameTable", "funcTable", "resourceTable", "nativeSymbols") as $name |
+			$t[$name] | .length as $n | to_entries[] | select((.value | type) == "array" and (.value | length) != $n) | "\($name).\(.key)"),
+		(.counters[0].samples | select((.time | length) != .length or (.count | length) != .length) | "counters"),
+		(.threads[0] | (.stackTable.length as $n | .nativeAllocations.stack[] | select(. != null and (. < 0 or . >= $n)) | "stack"),
+			(.stackTable.prefix | to_entries[] | select(.value != null and .value >= .key) | "prefix"),
+			(.frameTable.length as $n | .stackTable.frame[] | select(. >= $n) | "frame"),
+			(.funcTable.length as $n | .frameTable.func[] | select(. >= $n) | "func"),
+			(.resourceTable.length as $n | .funcTable.resource[] | select(. >= $n) | "resource"),
+			((.stringArray | length) as $n | (.funcTable.name[], .resourceTable.name[], (.funcTable.fileName[] | values)) | select(. >= $n) | "string"))
+		' t.firefox)" ""
+	equal "bytes allocated" "$(jq '[.threads[0].nativeAllocations.weight[] | select(. > 0)] | add' t.firefox)" "$(totals .bytes)"
+	equal "bytes kept" "$(jq '[.threads[0].nativeAllocations.weight[]] | add' t.firefox)" "$(totals .kept.bytes)"
+	equal "highest of the memory track" "$(jq '[foreach .counters[0].samples.count[] as $c (0; . + $c)] | max' t.firefox)" "$(totals .peak.bytes)"
+	equal "times in order" "$(jq '.threads[0].nativeAllocations.time | . == sort' t.firefox)" true
+	says t.firefox '"main"'
+}
+
 case_dot()
 {
 	recorded "$HEAPWISE_TARGETS/containers"
@@ -391,7 +467,7 @@ case_dot()
 	dot -Tsvg t.dot >t.svg 2>stderr || fail "dot: $(head -1 stderr)"
 }
 
-formats="pprof folded dhat sqlite csv jsonl speedscope massif callgrind dot"
+formats="pprof folded dhat sqlite csv jsonl speedscope massif callgrind perfetto firefox dot"
 
 # A program without allocations, one that was killed, a file that cannot be written, one that is no trace.
 case_edges()
@@ -447,6 +523,8 @@ case_partial()
 	at_least "caveats in the database" "$(sql 'SELECT count(*) FROM caveats')" 1
 	equal "complete by speedscope" "$(jq .heapwiseComplete t.speedscope)" false
 	says t.massif 'complete: no'
+	grep -qa 'complete: no' t.perfetto || fail "Perfetto's trace does not say that it breaks off"
+	equal "complete by firefox" "$(jq -r '.meta.extra[0].entries[0].value' t.firefox)" no
 	says t.callgrind 'Complete: no'
 	for format in folded csv jsonl dot; do
 		says "$format.stderr" "^heapwise export: note: "
