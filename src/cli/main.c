@@ -31,8 +31,10 @@ const struct command *const commands[] = {
 	&cmd_doctor,
 	&cmd_cc,
 	&cmd_cxx,
+	&cmd_import,
 	&cmd_import_emad,
 	&cmd_import_heaplog,
+	&cmd_import_heaptrack,
 	&cmd_export,
 	NULL,
 };

@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+-]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph dump info symbolize types types-index ctl doctor cc c++ import-emad import-heaplog export"
+equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph dump info symbolize types types-index ctl doctor cc c++ import import-emad import-heaplog import-heaptrack export"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -55,6 +55,13 @@ scores --by size a|2|wants one of severity
 callgraph|2|which FILE
 callgraph --from nowhere a|2|wants one of auto
 callgraph /no/such/file|3|/no/such/file: No such file
+import|2|which FILE
+import a|2|where to
+import -o b /no/such/file|3|/no/such/file: No such file
+import-heaptrack|2|which FILE
+import-heaptrack a|2|where to
+import-heaptrack -o b /no/such/file|3|/no/such/file: No such file
+import-heaptrack -o b a c|2|one FILE at a time
 import-emad|2|which TEXT
 import-emad a|2|where to
 import-emad --tick-ns 0 -o b a|2|wants a number from 1
