@@ -33,6 +33,7 @@ test: deps-test configure
 	@$(CTEST) -LE full
 
 test-full: deps-test configure
+	@tools/install-deps full
 	@cmake --build $(BUILD) -j$(JOBS) --target all tests
 	@$(CTEST)
 

@@ -1,17 +1,49 @@
 /* SPDX-License-Identifier: MIT
  * heapwise export: a trace in another program's format.
- * Host. The formats are in exchange/. */
-#include <errno.h>
+ * Host. The formats are in export/ and exchange/; this is the table of them. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/loaded.h"
-#include "exchange/exchange.h"
+#include "cli/outfile.h"
+#include "exchange/emad.h"
 #include "exchange/heaplog.h"
+#include "export/export.h"
+
+#define FORMATS \
+	"pprof|folded|dhat|sqlite|csv|jsonl|speedscope|massif|callgrind|perfetto|firefox|dot|emad|heaplog"
+
+struct format_row {
+	const char *name;
+	int (*write)(const struct export_job *job, FILE *out, struct err *err);
+	int (*exchange)(const struct exchange_job *job, FILE *out, struct err *err); /* instead */
+	bool named;        /* needs a file with a name */
+	bool point_types;  /* tells types of points */
+	bool chunk_types;  /* and of chunks, also those that are guessed */
+	bool mute;         /* has no place for caveats */
+};
+
+static const struct format_row formats[] = {
+	{.name = "pprof", .write = pprof_export, .point_types = true},
+	{.name = "folded", .write = folded_export, .mute = true},
+	{.name = "dhat", .write = dhat_export},
+	{.name = "sqlite", .write = sqlite_export, .named = true, .chunk_types = true},
+	{.name = "csv", .write = csv_export, .chunk_types = true, .mute = true},
+	{.name = "jsonl", .write = jsonl_export, .chunk_types = true, .mute = true},
+	{.name = "speedscope", .write = speedscope_export},
+	{.name = "massif", .write = massif_export},
+	{.name = "callgrind", .write = callgrind_export},
+	{.name = "perfetto", .write = perfetto_export},
+	{.name = "firefox", .write = firefox_export},
+	{.name = "dot", .write = dot_export, .mute = true},
+	{.name = "emad", .exchange = emad_export},
+	{.name = "heaplog", .exchange = heaplog_export},
+};
 
 struct export_args {
 	const char *to, *output;
+	const char *metric;
 	u64 image;
 	bool symbols;
 	const char *entries;
@@ -21,9 +53,11 @@ struct export_args {
 static const struct export_args defaults = {.image = NOT_GIVEN, .symbols = true, .tick_ns = 1000000};
 
 static const struct option_spec options[] = {
-	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, EXCHANGE_FORMATS, "the format"),
+	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, FORMATS, "the format"),
 	OPTION(struct export_args, output, 'o', "output", OPTION_STRING, "FILE",
-	       "write to FILE (standard output)"),
+	       "write to FILE (standard output, which is also -)"),
+	OPTION(struct export_args, metric, 'm', "metric", OPTION_CHOICE, EXPORT_METRIC_WORDS,
+	       "folded, dot: what is measured; speedscope: what is shown first (bytes)"),
 	OPTION(struct export_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "export the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct export_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
@@ -36,23 +70,12 @@ static const struct option_spec options[] = {
 	       "heaplog: a tick is N nanoseconds (1000000)"),
 	OPTION_END};
 
-/* A file that could not be written whole is removed. */
-static int write_file(const struct exchange_format *format, const struct exchange_job *job,
-		      const char *path, struct err *err)
+static const struct format_row *format_find(const char *name)
 {
-	FILE *out = path ? fopen(path, "we") : stdout;
-	int status;
-
-	if (!out)
-		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
-	status = format->write(job, out, err);
-	if (!path)
-		return status;
-	if (fclose(out) != 0 && status == 0)
-		status = err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
-	if (status < 0)
-		unlink(path);
-	return status;
+	for (u32 i = 0; name && i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(formats[i].name, name) == 0)
+			return &formats[i];
+	return NULL;
 }
 
 static u32 entries_of(const char *word)
@@ -62,38 +85,109 @@ static u32 entries_of(const char *word)
 	return strcmp(word, "freed") == 0 ? HEAPLOG_FREED : HEAPLOG_LIVE;
 }
 
+static int write_exchange(const struct format_row *format, const struct export_args *args,
+			  const struct loaded *trace, FILE *out, struct err *err)
+{
+	struct heaplog_options heaplog = {.entries = entries_of(args->entries), .every = args->every,
+					  .tick_ns = args->tick_ns};
+	struct exchange_job job = {.path = trace->path,
+				   .image = loaded_image(trace),
+				   .model = trace->model,
+				   .symbols = &trace->symbols,
+				   .output = args->output,
+				   .heaplog = &heaplog};
+
+	return format->exchange(&job, out, err);
+}
+
+/* What a format has no place for is told here. */
+static void print_caveats(const struct command *command, const struct export_job *job)
+{
+	struct result *caveats = export_caveats(job);
+
+	for (u64 i = 0; caveats && i < caveats->caveats.count; i++)
+		fprintf(stderr, "heapwise %s: note: %s\n", command->name, caveats->caveats.data[i]);
+	result_free(caveats);
+}
+
+/* The same answers as those of `heapwise types`. */
+static int ask_types(struct export_job *job, struct type_cascade *types, struct type_answer **points,
+		     struct err *err)
+{
+	struct type_query query = {.source = &job->stacks, .guess = true};
+	int status = type_cascade_init(types, &query, err);
+
+	if (status < 0)
+		return status;
+	*points = calloc(job->stacks.model->points.count + 1, sizeof(**points));
+	if (!*points)
+		return err_set(err, ERR_MEMORY, "out of memory for types");
+	type_of_points(types, *points);
+	job->stacks.types = *points;
+	job->types = types;
+	return 0;
+}
+
+static int write_export(const struct format_row *format, const struct export_args *args,
+			struct loaded *trace, const struct outfile *out, struct err *err)
+{
+	struct export_job job = {.path = trace->path,
+				 .info = &trace->info,
+				 .file = strbuf_text(&out->temporary),
+				 .metric = export_metric_parse(args->metric)};
+	struct type_cascade types = {0};
+	struct type_answer *points = NULL;
+	int status = 0;
+
+	if (format->point_types)
+		loaded_add_types(trace);
+	job.stacks = loaded_stacks(trace, FORMAT_JSON, 0);
+	if (format->chunk_types)
+		status = ask_types(&job, &types, &points, err);
+	if (status == 0)
+		status = format->write(&job, out->file, err);
+	if (status == 0 && format->mute)
+		print_caveats(trace->command, &job);
+	type_cascade_release(&types);
+	free(points);
+	return status;
+}
+
+static int write_format(const struct format_row *format, const struct export_args *args,
+			struct loaded *trace, struct err *err)
+{
+	struct outfile out;
+	int status = outfile_open(&out, args->output, format->named, err);
+
+	if (status < 0)
+		return status;
+	status = format->exchange ? write_exchange(format, args, trace, out.file, err)
+				  : write_export(format, args, trace, &out, err);
+	return outfile_close(&out, status, err);
+}
+
 static int run(const struct command *command, void *fields, int argc, char **argv)
 {
 	const struct export_args *args = fields;
-	const struct exchange_format *format = args->to ? exchange_find(args->to) : NULL;
+	const struct format_row *format = format_find(args->to);
 	struct loaded trace = {.command = command,
 			       .wanted_image = args->image,
 			       .find_symbols = args->symbols};
-	struct heaplog_options heaplog = {.entries = entries_of(args->entries), .every = args->every,
-					  .tick_ns = args->tick_ns};
 	struct err err = {0};
 	int status;
 
 	if (argc != 1)
 		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
 	if (!format)
-		return command_usage(command, "which format: --to %s?", EXCHANGE_FORMATS);
-	if (args->every && !args->output)
+		return command_usage(command, "which format: --to %s?", FORMATS);
+	if (args->every && (!args->output || strcmp(args->output, "-") == 0))
 		return command_usage(command, "--every needs a name for the files: -o FILE");
 	if (args->tick_ns == 0 || args->tick_ns > 1000000000)
 		return command_usage(command, "--tick-ns wants a number from 1 to 1000000000");
 	trace.path = argv[0];
 	status = loaded_read(&trace, &err);
-	if (status == 0) {
-		struct exchange_job job = {.path = trace.path,
-					   .image = loaded_image(&trace),
-					   .model = trace.model,
-					   .symbols = &trace.symbols,
-					   .output = args->output,
-					   .heaplog = &heaplog};
-
-		status = write_file(format, &job, args->output, &err);
-	}
+	if (status == 0)
+		status = write_format(format, args, &trace, &err);
 	loaded_release(&trace);
 	return status < 0 ? command_fail(command, &err) : EXIT_DONE;
 }
@@ -102,10 +196,17 @@ const struct command cmd_export = {
 	.name = "export",
 	.operands = "FILE",
 	.summary = "write a trace in another program's format",
-	.details = "emad: the text form of routine traces that 'heapwise import-emad' reads; for "
-		   "traces "
-		   "that have\n"
-		   "routines. heaplog: dumps of allocation entries with types, HeapLog version 4, that\n"
+	.details = "pprof: profile.proto, compressed; 'go tool pprof FILE' and others read it.\n"
+		   "folded: stacks in a line each, for flamegraph.pl and others.\n"
+		   "dhat: JSON for DHAT's viewer, dh_view.html.\n"
+		   "sqlite: a database of chunks, stacks, points, types, findings ...\n"
+		   "csv, jsonl: a line for each chunk.\n"
+		   "speedscope: JSON for speedscope.app. massif: for ms_print. callgrind: for\n"
+		   "callgrind_annotate and KCachegrind. perfetto: for ui.perfetto.dev. firefox: for\n"
+		   "profiler.firefox.com. dot: the calls that lead to allocations, for Graphviz.\n"
+		   "emad: the text form of routine traces that 'heapwise import-emad' reads; for traces\n"
+		   "that have routines.\n"
+		   "heaplog: dumps of allocation entries with types, HeapLog version 4, that\n"
 		   "'heapwise import-heaplog' reads.",
 	.options = options,
 	.fields_size = sizeof(struct export_args),

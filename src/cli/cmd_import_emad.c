@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/imports.h"
 #include "exchange/emad.h"
 
 struct import_args {
@@ -21,12 +22,24 @@ static const struct option_spec options[] = {
 	       "a unit of the text's times is N nanoseconds (1)"),
 	OPTION_END};
 
+int import_emad(const struct command *command, const char *from, const char *to, u64 tick_ns)
+{
+	struct emad_import how = {.from = from, .to = to, .tick_ns = tick_ns};
+	struct emad_summary summary;
+	struct err err = {0};
+
+	if (emad_import(&how, &summary, &err) < 0)
+		return command_fail(command, &err);
+	fprintf(stderr, "heapwise %s: %s messages of %s routines, %s allocations, %s frees\n",
+		command->name, units_count(summary.messages).text,
+		units_count(summary.routines).text, units_count(summary.allocations).text,
+		units_count(summary.frees).text);
+	return EXIT_DONE;
+}
+
 static int run(const struct command *command, void *fields, int argc, char **argv)
 {
 	const struct import_args *args = fields;
-	struct emad_import how = {.to = args->output, .tick_ns = args->tick_ns};
-	struct emad_summary summary;
-	struct err err = {0};
 
 	if (argc != 1)
 		return command_usage(command, argc ? "one TEXT at a time" : "which TEXT?");
@@ -34,14 +47,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		return command_usage(command, "where to: -o FILE?");
 	if (args->tick_ns == 0 || args->tick_ns > 1000000000)
 		return command_usage(command, "--tick-ns wants a number from 1 to 1000000000");
-	how.from = argv[0];
-	if (emad_import(&how, &summary, &err) < 0)
-		return command_fail(command, &err);
-	fprintf(stderr,
-		"heapwise import-emad: %s messages of %s routines, %s allocations, %s frees\n",
-		units_count(summary.messages).text, units_count(summary.routines).text,
-		units_count(summary.allocations).text, units_count(summary.frees).text);
-	return EXIT_DONE;
+	return import_emad(command, argv[0], args->output, args->tick_ns);
 }
 
 const struct command cmd_import_emad = {

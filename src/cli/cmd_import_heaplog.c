@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/imports.h"
 #include "exchange/heaplog.h"
 
 struct import_args {
@@ -21,13 +22,23 @@ static const struct option_spec options[] = {
 	       "a tick of the dumps is N nanoseconds (1000000)"),
 	OPTION_END};
 
+int import_heaplog(const struct command *command, char **from, u32 count, const char *to, u64 tick_ns)
+{
+	struct heaplog_import how = {.from = from, .from_count = count, .to = to, .tick_ns = tick_ns};
+	struct heaplog_summary summary;
+	struct err err = {0};
+
+	if (heaplog_import(&how, &summary, &err) < 0)
+		return command_fail(command, &err);
+	fprintf(stderr, "heapwise %s: %s entries, %s of them freed, %s types, %s nodes\n",
+		command->name, units_count(summary.entries).text, units_count(summary.freed).text,
+		units_count(summary.types).text, units_count(summary.nodes).text);
+	return EXIT_DONE;
+}
+
 static int run(const struct command *command, void *fields, int argc, char **argv)
 {
 	const struct import_args *args = fields;
-	struct heaplog_import how = {.from = argv, .from_count = (u32)argc, .to = args->output,
-				     .tick_ns = args->tick_ns};
-	struct heaplog_summary summary;
-	struct err err = {0};
 
 	if (argc < 1)
 		return command_usage(command, "which DUMP?");
@@ -35,12 +46,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		return command_usage(command, "where to: -o FILE?");
 	if (args->tick_ns == 0 || args->tick_ns > 1000000000)
 		return command_usage(command, "--tick-ns wants a number from 1 to 1000000000");
-	if (heaplog_import(&how, &summary, &err) < 0)
-		return command_fail(command, &err);
-	fprintf(stderr, "heapwise import-heaplog: %s entries, %s of them freed, %s types, %s nodes\n",
-		units_count(summary.entries).text, units_count(summary.freed).text,
-		units_count(summary.types).text, units_count(summary.nodes).text);
-	return EXIT_DONE;
+	return import_heaplog(command, argv, (u32)argc, args->output, args->tick_ns);
 }
 
 const struct command cmd_import_heaplog = {

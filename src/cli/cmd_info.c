@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/kinds.h"
+#include "trace/kinds.h"
 #include "cli/print.h"
 #include "format/session.h"
 #include "model/clock.h"

@@ -36,8 +36,10 @@ const struct command *const commands[] = {
 	&cmd_cc,
 	&cmd_cxx,
 	&cmd_export,
+	&cmd_import,
 	&cmd_import_emad,
 	&cmd_import_heaplog,
+	&cmd_import_heaptrack,
 	&cmd_synth,
 	NULL,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Other people's formats: a table of those that `heapwise export` writes. */
+ * Other people's formats that go both ways: what a writer of one gets. cli/cmd_export.c has the table of all. */
 #ifndef EXCHANGE_EXCHANGE_H
 #define EXCHANGE_EXCHANGE_H
 
@@ -19,18 +19,5 @@ struct exchange_job {
 	const char *output; /* file that is written, NULL = standard output */
 	const struct heaplog_options *heaplog;
 };
-
-struct exchange_format {
-	const char *name;    /* for --to */
-	const char *meaning; /* one line */
-	int (*write)(const struct exchange_job *job, FILE *out, struct err *err);
-};
-
-/* Ended by one without a name. EXCHANGE_FORMATS has their names for an option's table. */
-extern const struct exchange_format exchange_formats[];
-#define EXCHANGE_FORMATS "emad|heaplog"
-
-/* The format of that name, or NULL. */
-const struct exchange_format *exchange_find(const char *name);
 
 #endif

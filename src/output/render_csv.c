@@ -79,19 +79,24 @@ static void put_value(FILE *out, enum value_type type, const struct value *value
 	}
 }
 
+void render_csv_row(const struct result_column *columns, u64 count, const struct value *row, FILE *out)
+{
+	for (u64 i = 0; i < count; i++) {
+		if (row)
+			put_value(out, columns[i].type, &row[i]);
+		else
+			put_text(out, columns[i].name);
+		fputs(i + 1 < count ? "," : "\n", out);
+	}
+}
+
 static void put_table(FILE *out, const struct result *table)
 {
 	u64 columns = table->columns.count;
 
-	for (u64 i = 0; i < columns; i++) {
-		put_text(out, table->columns.data[i].name);
-		fputs(i + 1 < columns ? "," : "\n", out);
-	}
+	render_csv_row(table->columns.data, columns, NULL, out);
 	for (u64 row = 0; row < result_rows(table); row++)
-		for (u64 i = 0; i < columns; i++) {
-			put_value(out, table->columns.data[i].type, result_cell(table, row, i));
-			fputs(i + 1 < columns ? "," : "\n", out);
-		}
+		render_csv_row(table->columns.data, columns, result_cell(table, row, 0), out);
 }
 
 static void put_record(FILE *out, const struct result *record)

@@ -200,3 +200,14 @@ void render_json(const struct result *result, FILE *out)
 	json_close(&json, '}');
 	json_end(&json);
 }
+
+void render_json_line(const struct result_column *columns, u64 count, const struct value *row, FILE *out)
+{
+	struct json json = {.out = out};
+
+	json_open_flat(&json, NULL, '{');
+	for (u64 i = 0; i < count; i++)
+		put_value(&json, columns[i].name, columns[i].type, &row[i]);
+	json_close(&json, '}');
+	json_end(&json);
+}

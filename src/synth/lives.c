@@ -114,7 +114,7 @@ static u64 block_bytes(u64 size, u32 *class)
 	return bytes;
 }
 
-u64 places_take(struct places *self, u32 thread, u64 size)
+u64 addresses_take(struct addresses *self, u32 thread, u64 size)
 {
 	const u64 arena = 0x100000000000 + ((u64)thread << 37);
 	u64 address, bytes;
@@ -132,7 +132,7 @@ u64 places_take(struct places *self, u32 thread, u64 size)
 	return address;
 }
 
-bool places_give(struct places *self, u32 thread, u64 address, u64 size)
+bool addresses_give(struct addresses *self, u32 thread, u64 address, u64 size)
 {
 	u32 class;
 
@@ -140,7 +140,7 @@ bool places_give(struct places *self, u32 thread, u64 address, u64 size)
 	return vec_push(&self->free[thread][class], address);
 }
 
-void places_release(struct places *self)
+void addresses_release(struct addresses *self)
 {
 	for (u32 i = 0; i < SYNTH_THREADS_MAX; i++)
 		for (u32 k = 0; k < PLACE_CLASSES; k++)

@@ -41,14 +41,14 @@ bool lives_next_kept(struct lives *self, struct life *life);
 
 void lives_release(struct lives *self);
 
-struct places {
+struct addresses {
 	u64 top[SYNTH_THREADS_MAX]; /* first address that was never used */
 	VEC(u64) free[SYNTH_THREADS_MAX][PLACE_CLASSES];
 };
 
 /* 0 without memory, or if a thread has used up its addresses. */
-u64 places_take(struct places *self, u32 thread, u64 size);
-bool places_give(struct places *self, u32 thread, u64 address, u64 size);
-void places_release(struct places *self);
+u64 addresses_take(struct addresses *self, u32 thread, u64 size);
+bool addresses_give(struct addresses *self, u32 thread, u64 address, u64 size);
+void addresses_release(struct addresses *self);
 
 #endif

@@ -40,7 +40,7 @@ struct run {
 	struct draw draw;
 	struct program program;
 	struct lives lives;
-	struct places places;
+	struct addresses addresses;
 	VEC(struct habit) habits; /* by point */
 	u32 free_contexts[FREE_STACKS];
 	u32 made[SYNTH_THREADS_MAX];
@@ -278,7 +278,7 @@ static int birth(struct run *self, struct err *err)
 	if (habit->spread > 0)
 		life.size += (u64)((double)habit->size * habit->spread * draw_share(&self->draw));
 	life.due = draw_due(self, habit);
-	life.address = places_take(&self->places, self->thread, life.size);
+	life.address = addresses_take(&self->addresses, self->thread, life.size);
 	life.made = ++self->made[self->thread];
 	if (!life.address)
 		return err_set(err, ERR_INPUT, "so many chunks do not fit into 128 GiB per thread");
@@ -351,7 +351,7 @@ static int death(struct run *self, const struct life *life, struct err *err)
 	habit->live_bytes -= life->size;
 	self->live_bytes -= life->size;
 	self->live_chunks--;
-	if (!places_give(&self->places, life->thread, life->address, life->size))
+	if (!addresses_give(&self->addresses, life->thread, life->address, life->size))
 		return no_memory(err);
 	return status;
 }
@@ -548,7 +548,7 @@ int synth_write(const struct synth_options *options, struct synth_result *result
 	result->functions = self->program.functions;
 	program_release(&self->program);
 	lives_release(&self->lives);
-	places_release(&self->places);
+	addresses_release(&self->addresses);
 	vec_release(&self->habits);
 	free(self);
 	return status;

@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+-]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph types diff check query dump info symbolize types-index index ctl doctor cc c++ export import-emad import-heaplog synth"
+equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph types diff check query dump info symbolize types-index index ctl doctor cc c++ export import import-emad import-heaplog import-heaptrack synth"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -63,6 +63,13 @@ query -f /no/such/file a|3|/no/such/file
 query /no/such/file al|2|did you mean 'all'
 callgraph --from nowhere a|2|wants one of auto
 callgraph /no/such/file|3|/no/such/file: No such file
+import|2|which FILE
+import a|2|where to
+import -o b /no/such/file|3|/no/such/file: No such file
+import-heaptrack|2|which FILE
+import-heaptrack a|2|where to
+import-heaptrack -o b /no/such/file|3|/no/such/file: No such file
+import-heaptrack -o b a c|2|one FILE at a time
 import-emad|2|which TEXT
 import-emad a|2|where to
 import-emad --tick-ns 0 -o b a|2|wants a number from 1
@@ -87,8 +94,9 @@ check --max-kept 0 /no/such/file|3|/no/such/file: No such file
 export --to heaplog --every 5 a|2|--every needs a name
 export --to heaplog --entries some a|2|wants one of all
 export|2|which FILE
-export a|2|which format: --to emad
-export --to morse a|2|wants one of emad
+export a|2|which format: --to pprof
+export --to morse a|2|wants one of pprof
+export --to folded --metric weight a|2|wants one of bytes
 export --to emad /no/such/file|3|/no/such/file: No such file
 index|2|which FILE
 index /no/such/file|3|/no/such/file: No such file

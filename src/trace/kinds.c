@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Names of event kinds, made from the list of kinds.
  * Host. */
-#include "cli/kinds.h"
+#include "trace/kinds.h"
 
 #include <ctype.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Names of event kinds and chunk classes, as dump shows them and scripts read them: "malloc",
+ * Names of event kinds and chunk classes, as dump and exports show them and scripts read them: "malloc",
  * "new_array" … "lost" … */
-#ifndef CLI_KINDS_H
-#define CLI_KINDS_H
+#ifndef TRACE_KINDS_H
+#define TRACE_KINDS_H
 
 #include "format/types.h"
 
