@@ -65,8 +65,8 @@ struct domain {
 	u32 *type_by_point; /* where no chunk has a type of its own */
 	u32 **type_pages;   /* by page, NULL = by point */
 
-	bool behaviour_ready;
-	struct behaviour_table behaviour;
+	const struct behaviour_table *behaviour; /* NULL = not asked for yet */
+	struct behaviour_table own_behaviour;
 };
 
 int domain_init(struct domain *self, const struct query_trace *trace, struct err *err);

@@ -230,10 +230,17 @@ int domain_need_scores(struct domain *self, struct err *err)
 {
 	int status;
 
-	if (self->behaviour_ready)
+	if (self->behaviour)
 		return 0;
-	status = behaviour_find(&self->source, &self->trace.thresholds, &self->behaviour, err);
-	self->behaviour_ready = status == 0;
+	if (self->trace.behaviour) {
+		self->behaviour = self->trace.behaviour;
+		return 0;
+	}
+	status = behaviour_find(&self->source, &self->trace.thresholds, &self->own_behaviour, err);
+	if (status == 0)
+		self->behaviour = &self->own_behaviour;
+	else
+		behaviour_table_release(&self->own_behaviour);
 	return status;
 }
 

@@ -27,6 +27,63 @@ void entries_free(struct entries *self)
 	free(self);
 }
 
+static bool copy_array(void *to, const void *from, u64 bytes)
+{
+	void **out = to;
+
+	if (!from)
+		return true;
+	*out = malloc(bytes + 8);
+	if (*out)
+		memcpy(*out, from, bytes);
+	return *out != NULL;
+}
+
+struct entries *entries_copy(const struct entries *self)
+{
+	struct entries *copy = calloc(1, sizeof *copy);
+	u64 bytes = self->count * sizeof(double);
+	bool fine = copy != NULL;
+
+	if (!copy)
+		return NULL;
+	copy->count = self->count;
+	copy->key_count = self->key_count;
+	copy->by_stack = self->by_stack;
+	memcpy(copy->keys, self->keys, sizeof copy->keys);
+	memcpy(copy->text_counts, self->text_counts, sizeof copy->text_counts);
+	for (u32 f = 0; fine && f < FIELDS; f++)
+		fine = copy_array(&copy->values[f], self->values[f], bytes) &&
+		       copy_array(&copy->texts[f], self->texts[f],
+				  self->text_counts[f] * sizeof(char *));
+	for (u32 k = 0; fine && k < self->key_count; k++)
+		fine = copy_array(&copy->key_values[k], self->key_values[k], bytes);
+	fine = fine &&
+	       copy_array(&copy->frames, self->frames, self->count * sizeof *self->frames) &&
+	       copy_array(&copy->frame_traces, self->frame_traces, self->count);
+	for (u64 a = 0; fine && a < self->aggs.count; a++) {
+		struct agg_column column = {.agg = self->aggs.data[a].agg};
+
+		fine = copy_array(&column.numbers, self->aggs.data[a].numbers, bytes) &&
+		       vec_push(&copy->aggs, column);
+		if (!fine)
+			free(column.numbers);
+	}
+	if (fine)
+		return copy;
+	entries_free(copy);
+	return NULL;
+}
+
+u64 entries_bytes(const struct entries *self)
+{
+	u64 bytes = sizeof *self + self->count * 8 * (self->key_count + self->aggs.count + 1);
+
+	for (u32 f = 0; f < FIELDS; f++)
+		bytes += (self->values[f] ? self->count * 8 : 0) + self->text_counts[f] * 8;
+	return bytes;
+}
+
 /* ---- texts of two traces as one ---- */
 
 /* By trace: numbers of its texts in the list of both; NULL = they are the same. */
@@ -41,7 +98,7 @@ static int compare_texts(const void *a, const void *b)
 
 /* Texts of a field over all traces of the state, in order, each once; owned by the caller. */
 static int merge_texts(struct run *run, const struct state *state, const struct query_key *key,
-		       const char *const **out, struct renumbering *numbers)
+		       struct entries *entries, struct renumbering *numbers)
 {
 	const char *const *texts[QUERY_TRACES] = {0};
 	const char **all;
@@ -60,15 +117,17 @@ static int merge_texts(struct run *run, const struct state *state, const struct 
 	all = malloc((count + 1) * sizeof *all);
 	if (!all)
 		return run_no_memory(run);
-	*out = all;
+	entries->texts[key->field] = all;
 	count = 0;
 	for (u32 t = 0; t < QUERY_TRACES; t++)
 		for (u32 i = 0; i < counts[t]; i++)
-			all[count++] = texts[t][i];
+			/* Names of categories are the query's own, and entries may outlive it. */
+			all[count++] = names_keep(&run->engine->domains[0].names, texts[t][i]);
 	qsort(all, count, sizeof *all, compare_texts);
 	for (u32 i = 0; i < count; i++)
 		if (!unique || strcmp(all[unique - 1], all[i]) != 0)
 			all[unique++] = all[i];
+	entries->text_counts[key->field] = unique;
 	for (u32 t = 0; t < QUERY_TRACES; t++) {
 		if (!counts[t] || counts[t] == unique)
 			continue;
@@ -621,7 +680,7 @@ static int join_all(struct joiner *self, struct state *state, const struct join_
 		if (used[f] && query_fields[f].type == FIELD_TEXT)
 			status = merge_texts(self->run, state,
 					     &(struct query_key){.field = (enum field)f},
-					     &self->entries->texts[f], &field_numbers[f]);
+					     self->entries, &field_numbers[f]);
 	for (u32 k = 0; k < by->key_count; k++)
 		if (!by->keys[k].is_user)
 			key_numbers[k] = field_numbers[by->keys[k].field];
