@@ -351,7 +351,7 @@ void domain_release(struct domain *self)
 	type_cascade_release(&self->types);
 	vec_release(&self->type_entries);
 	map_release(&self->type_numbers);
-	free(self->type_by_point);
+	free(self->type_by_context);
 	for (u64 i = 0; self->type_pages && i < self->model->chunks.pages.count; i++)
 		free(self->type_pages[i]);
 	free(self->type_pages);

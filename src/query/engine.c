@@ -272,16 +272,17 @@ static void run_key(const char *text, const struct query_options *options, struc
 {
 	const struct query_window *window = &options->window;
 
-	strbuf_addf(key, "run %llu+%llu %llu-%llu/%u %s", (unsigned long long)options->skip,
-		    (unsigned long long)options->rows, (unsigned long long)window->from_ns,
-		    (unsigned long long)window->to_ns, window->mode, text);
+	strbuf_addf(key, "run%s %llu+%llu %llu-%llu/%u %s", options->stacks ? "s" : "",
+		    (unsigned long long)options->skip, (unsigned long long)options->rows,
+		    (unsigned long long)window->from_ns, (unsigned long long)window->to_ns,
+		    window->mode, text);
 }
 
 int query_run(struct query_engine *self, const char *text, const struct query_options *options,
 	      struct result **out, struct query_error *error)
 {
 	struct query_error own = {0};
-	struct run run = {.error = error ? error : &own};
+	struct run run = {.error = error ? error : &own, .stacks = options->stacks};
 	struct state state = {0};
 	struct strbuf key = {0};
 	const struct state *known = NULL;

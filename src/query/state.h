@@ -73,6 +73,7 @@ struct run {
 	struct query_engine *engine;
 	const struct query *query;
 	struct query_window window; /* to_ns 0 = none */
+	bool stacks;                /* stacks of entries are shown */
 	struct arena arena;         /* of plans */
 	struct query_error *error;
 	struct state *lets; /* by let, once they were run */
