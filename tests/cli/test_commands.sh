@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+-]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph query dump info symbolize types types-index ctl doctor cc c++ import-emad import-heaplog export"
+equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph query dump info symbolize types types-index ctl doctor cc c++ import-emad import-heaplog export index synth"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -77,6 +77,15 @@ export|2|which FILE
 export a|2|which format: --to emad
 export --to morse a|2|wants one of emad
 export --to emad /no/such/file|3|/no/such/file: No such file
+index|2|which FILE
+index /no/such/file|3|/no/such/file: No such file
+synth|2|where to
+synth -o a --chunks many|2|--chunks wants a number such as 200k
+synth -o a --chunks 0|2|--chunks wants a number
+synth -o a --points 5M|2|--points wants a number of 1 to
+synth -o a --threads 65|2|--threads wants a number of 1 to 64
+synth -o /no/such/folder/a|3|/no/such/folder/a: No such file
+synth a|2|no operands
 findings --idle much a|2|wants a percentage
 findings --idle 101 a|2|wants a percentage
 findings /no/such/file|3|/no/such/file: No such file
