@@ -215,6 +215,22 @@ static int count_values(struct aggregator *self, const struct state *state)
 	return 0;
 }
 
+static bool is_sampled(const struct run *run)
+{
+	for (u32 t = 0; t < run->engine->count; t++)
+		if (run->engine->domains[t].model->count_shift)
+			return true;
+	return false;
+}
+
+/* An entry has no more values than chunks: with that room the values need not be counted first. */
+static int count_chunks(struct aggregator *self)
+{
+	for (u64 i = 0; i < self->entries->count; i++)
+		self->tallies[i].weight = self->entries->values[F_CHUNKS][i];
+	return 0;
+}
+
 static int add_agg(struct run *run, struct state *state, const struct query_agg *agg)
 {
 	struct entries *entries = state->entries;
@@ -229,7 +245,7 @@ static int add_agg(struct run *run, struct state *state, const struct query_agg 
 		return run_no_memory(run);
 	}
 	if (agg->kind == AGG_PERCENTILE) {
-		status = count_values(&self, state);
+		status = is_sampled(run) ? count_values(&self, state) : count_chunks(&self);
 		return status < 0 ? status : percentiles(&self, state, column.numbers);
 	}
 	status = pass(&self, state);

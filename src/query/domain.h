@@ -62,11 +62,11 @@ struct domain {
 	struct type_cascade types;
 	VEC(struct type_entry) type_entries; /* number 0 is unknown */
 	struct map type_numbers;
-	u32 *type_by_point; /* where no chunk has a type of its own */
-	u32 **type_pages;   /* by page, NULL = by point */
+	u32 *type_by_context; /* where no chunk has a type of its own */
+	u32 **type_pages;     /* by page, NULL = by context */
 
-	bool behaviour_ready;
-	struct behaviour_table behaviour;
+	const struct behaviour_table *behaviour; /* NULL = not asked for yet */
+	struct behaviour_table own_behaviour;
 };
 
 int domain_init(struct domain *self, const struct query_trace *trace, struct err *err);
@@ -93,7 +93,9 @@ static inline u32 domain_type(const struct domain *self, const struct chunk_page
 
 	if (self->type_pages[number])
 		return self->type_pages[number][at];
-	return self->type_by_point[model_point_of(self->model, page->alloc_context[at]).index];
+	return page->alloc_context[at] < self->contexts
+		       ? self->type_by_context[page->alloc_context[at]]
+		       : 0;
 }
 
 /* The innermost frame of an allocating or freeing context. */

@@ -230,10 +230,17 @@ int domain_need_scores(struct domain *self, struct err *err)
 {
 	int status;
 
-	if (self->behaviour_ready)
+	if (self->behaviour)
 		return 0;
-	status = behaviour_find(&self->source, &self->trace.thresholds, &self->behaviour, err);
-	self->behaviour_ready = status == 0;
+	if (self->trace.behaviour) {
+		self->behaviour = self->trace.behaviour;
+		return 0;
+	}
+	status = behaviour_find(&self->source, &self->trace.thresholds, &self->own_behaviour, err);
+	if (status == 0)
+		self->behaviour = &self->own_behaviour;
+	else
+		behaviour_table_release(&self->own_behaviour);
 	return status;
 }
 
@@ -295,16 +302,19 @@ static int fill_points(struct domain *self, struct err *err)
 	const struct model *model = self->model;
 	struct type_answer *answers = calloc(model->points.count + 1, sizeof *answers);
 
-	self->type_by_point = calloc(model->points.count + 1, sizeof *self->type_by_point);
-	if (!answers || !self->type_by_point) {
+	self->type_by_context = calloc(self->contexts + 1, sizeof *self->type_by_context);
+	if (!answers || !self->type_by_context) {
 		free(answers);
 		return no_memory(err);
 	}
 	if (!self->trace.guess && !self->types.index && !model->type_table.chunks[0] &&
 	    !model->type_table.chunks[1]) {
 		type_of_points(&self->types, answers);
-		for (u64 i = 0; i < model->points.count; i++)
-			self->type_by_point[i] = type_number(self, &answers[i]);
+		for (u64 i = 0; i < model->context_points.count; i++)
+			if (model->context_points.data[i])
+				self->type_by_context[i] =
+					type_number(self,
+						    &answers[model->context_points.data[i] - 1]);
 	}
 	free(answers);
 	return 0;

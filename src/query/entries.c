@@ -27,6 +27,63 @@ void entries_free(struct entries *self)
 	free(self);
 }
 
+static bool copy_array(void *to, const void *from, u64 bytes)
+{
+	void **out = to;
+
+	if (!from)
+		return true;
+	*out = malloc(bytes + 8);
+	if (*out)
+		memcpy(*out, from, bytes);
+	return *out != NULL;
+}
+
+struct entries *entries_copy(const struct entries *self)
+{
+	struct entries *copy = calloc(1, sizeof *copy);
+	u64 bytes = self->count * sizeof(double);
+	bool fine = copy != NULL;
+
+	if (!copy)
+		return NULL;
+	copy->count = self->count;
+	copy->key_count = self->key_count;
+	copy->by_stack = self->by_stack;
+	memcpy(copy->keys, self->keys, sizeof copy->keys);
+	memcpy(copy->text_counts, self->text_counts, sizeof copy->text_counts);
+	for (u32 f = 0; fine && f < FIELDS; f++)
+		fine = copy_array(&copy->values[f], self->values[f], bytes) &&
+		       copy_array(&copy->texts[f], self->texts[f],
+				  self->text_counts[f] * sizeof(char *));
+	for (u32 k = 0; fine && k < self->key_count; k++)
+		fine = copy_array(&copy->key_values[k], self->key_values[k], bytes);
+	fine = fine &&
+	       copy_array(&copy->frames, self->frames, self->count * sizeof *self->frames) &&
+	       copy_array(&copy->frame_traces, self->frame_traces, self->count);
+	for (u64 a = 0; fine && a < self->aggs.count; a++) {
+		struct agg_column column = {.agg = self->aggs.data[a].agg};
+
+		fine = copy_array(&column.numbers, self->aggs.data[a].numbers, bytes) &&
+		       vec_push(&copy->aggs, column);
+		if (!fine)
+			free(column.numbers);
+	}
+	if (fine)
+		return copy;
+	entries_free(copy);
+	return NULL;
+}
+
+u64 entries_bytes(const struct entries *self)
+{
+	u64 bytes = sizeof *self + self->count * 8 * (self->key_count + self->aggs.count + 1);
+
+	for (u32 f = 0; f < FIELDS; f++)
+		bytes += (self->values[f] ? self->count * 8 : 0) + self->text_counts[f] * 8;
+	return bytes;
+}
+
 /* ---- texts of two traces as one ---- */
 
 /* By trace: numbers of its texts in the list of both; NULL = they are the same. */
@@ -41,7 +98,7 @@ static int compare_texts(const void *a, const void *b)
 
 /* Texts of a field over all traces of the state, in order, each once; owned by the caller. */
 static int merge_texts(struct run *run, const struct state *state, const struct query_key *key,
-		       const char *const **out, struct renumbering *numbers)
+		       struct entries *entries, struct renumbering *numbers)
 {
 	const char *const *texts[QUERY_TRACES] = {0};
 	const char **all;
@@ -60,15 +117,17 @@ static int merge_texts(struct run *run, const struct state *state, const struct 
 	all = malloc((count + 1) * sizeof *all);
 	if (!all)
 		return run_no_memory(run);
-	*out = all;
+	entries->texts[key->field] = all;
 	count = 0;
 	for (u32 t = 0; t < QUERY_TRACES; t++)
 		for (u32 i = 0; i < counts[t]; i++)
-			all[count++] = texts[t][i];
+			/* Names of categories are the query's own, and entries may outlive it. */
+			all[count++] = names_keep(&run->engine->domains[0].names, texts[t][i]);
 	qsort(all, count, sizeof *all, compare_texts);
 	for (u32 i = 0; i < count; i++)
 		if (!unique || strcmp(all[unique - 1], all[i]) != 0)
 			all[unique++] = all[i];
+	entries->text_counts[key->field] = unique;
 	for (u32 t = 0; t < QUERY_TRACES; t++) {
 		if (!counts[t] || counts[t] == unique)
 			continue;
@@ -109,7 +168,8 @@ struct joiner {
 	struct map by_key;
 	u32 *small; /* of one key that is a small number: group + 1 */
 	u64 small_count;
-	u64 room; /* groups that columns have room for */
+	u64 room;    /* groups that columns have room for */
+	bool stacks; /* stacks are looked at, and may differ within an entry */
 	bool failed;
 };
 
@@ -264,24 +324,47 @@ static void choose(const struct block *block, const u64 *bits, struct chosen *ch
 			chunk_weight(model, block->page->size[block->first + chosen->at[i]]);
 }
 
+static u32 frame_of(const struct joiner *self, const struct block *block, u32 at)
+{
+	u32 context = block->page->alloc_context[block->first + at];
+
+	return context < self->domain->contexts ? self->frame_by_context[context] : 0;
+}
+
+/* The stack of an entry is that of its chunks, while they have the same. */
+static void compare_stacks(struct joiner *self, const struct block *block,
+			   const struct chosen *chosen)
+{
+	struct entries *entries = self->entries;
+
+	for (u32 i = 0; i < chosen->count; i++) {
+		u32 group = chosen->groups[i];
+
+		if (entries->frames[group] != frame_of(self, block, chosen->at[i]) ||
+		    entries->frame_traces[group] != self->trace)
+			entries->frames[group] = 0;
+	}
+}
+
 static bool find_groups(struct joiner *self, const struct block *block, double keys[][BLOCK],
 			struct chosen *chosen)
 {
-	struct entries *entries = self->entries;
-	u32 *groups = entries->groups[self->trace] + block->chunk;
+	u32 *groups = self->entries->groups[self->trace] + block->chunk;
 
 	for (u32 i = 0; i < chosen->count; i++) {
 		u32 at = chosen->at[i];
-		u32 context = block->page->alloc_context[block->first + at];
-		u32 frame = context < self->domain->contexts ? self->frame_by_context[context] : 0;
-		u32 group = group_of(self, keys, at, frame);
+		double key = keys[0][at];
+		u32 known = self->small && key >= 0 && key < (double)self->small_count
+				    ? self->small[(u32)key]
+				    : 0;
 
+		groups[at] = chosen->groups[i] =
+			known ? known - 1 : group_of(self, keys, at, frame_of(self, block, at));
 		if (self->failed)
 			return false;
-		chosen->groups[i] = groups[at] = group;
-		if (entries->frames[group] != frame || entries->frame_traces[group] != self->trace)
-			entries->frames[group] = 0;
 	}
+	if (self->stacks)
+		compare_stacks(self, block, chosen);
 	return true;
 }
 
@@ -291,6 +374,9 @@ static bool join_block(void *data, const struct block *block, const u64 *bits)
 	bool sampled = self->domain->model->count_shift != 0;
 	double keys[QUERY_KEYS_MAX][BLOCK], values[BLOCK];
 	struct chosen chosen;
+
+	if (!self->key_count)
+		memset(keys[0], 0, sizeof keys[0]);
 
 	for (u32 k = 0; k < self->key_count; k++) {
 		value_eval(self->keys[k], block, keys[k]);
@@ -617,11 +703,14 @@ static int join_all(struct joiner *self, struct state *state, const struct join_
 	int status = 0;
 
 	query_used_fields(self->run->query, used);
+	for (u32 f = 0; f < FIELDS; f++)
+		self->stacks |= used[f] && query_fields[f].type == FIELD_TEXTS;
+	self->stacks = (self->stacks || self->run->stacks) && !self->entries->by_stack;
 	for (u32 f = 0; status == 0 && f < FIELDS; f++)
 		if (used[f] && query_fields[f].type == FIELD_TEXT)
 			status = merge_texts(self->run, state,
 					     &(struct query_key){.field = (enum field)f},
-					     &self->entries->texts[f], &field_numbers[f]);
+					     self->entries, &field_numbers[f]);
 	for (u32 k = 0; k < by->key_count; k++)
 		if (!by->keys[k].is_user)
 			key_numbers[k] = field_numbers[by->keys[k].field];
@@ -813,8 +902,8 @@ int run_join(struct run *run, struct state *state, const struct stage *stage)
 
 struct adder {
 	const struct domain *domain;
-	const u32 *visible;
-	u64 *bytes; /* by frame */
+	const u32 *frames; /* by context: those that are visible */
+	u64 *bytes;        /* by frame */
 };
 
 static bool add_bytes(void *data, const struct block *block, const u64 *bits)
@@ -822,16 +911,16 @@ static bool add_bytes(void *data, const struct block *block, const u64 *bits)
 	struct adder *self = data;
 	const struct model *model = self->domain->model;
 
-	for (u32 i = 0; i < BLOCK; i++) {
-		u32 at = block->first + i;
-		u64 units, bytes;
+	for (u32 w = 0; w < BLOCK / 64; w++)
+		for (u64 word = bits[w]; word; word &= word - 1) {
+			u32 at = block->first + 64 * w + (u32)__builtin_ctzll(word);
+			u64 units, bytes = block->page->size[at];
 
-		if (!(bits[i / 64] >> (i % 64) & 1))
-			continue;
-		model_weigh(model, block->page->size[at], &units, &bytes);
-		self->bytes[self->visible[domain_frame(self->domain, block->page->alloc_context[at],
-						       false)]] += bytes;
-	}
+			if (model->count_shift)
+				model_weigh(model, bytes, &units, &bytes);
+			if (block->page->alloc_context[at] < self->domain->contexts)
+				self->bytes[self->frames[block->page->alloc_context[at]]] += bytes;
+		}
 	return true;
 }
 
@@ -840,15 +929,16 @@ static int unify_trace(struct run *run, struct state *state, u32 trace, u64 limi
 {
 	const struct domain *domain = &run->engine->domains[trace];
 	u64 *bytes = arena_new_array(&run->arena, u64, domain->frames + 1);
-	u32 *target;
-	struct adder adder = {.domain = domain, .bytes = bytes};
+	u32 *target, *frames = arena_new_array(&run->arena, u32, domain->contexts + 1);
+	struct adder adder = {.domain = domain, .frames = frames, .bytes = bytes};
 	int status = visible_frames(run, state, trace, &target);
 
 	if (status < 0)
 		return status;
-	if (!bytes)
+	if (!bytes || !frames)
 		return run_no_memory(run);
-	adder.visible = target;
+	for (u32 i = 0; i < domain->contexts; i++)
+		frames[i] = target[domain_frame(domain, i, false)];
 	scan_blocks(domain, &state->sel[trace], NULL, NULL, add_bytes, &adder);
 	for (u32 i = (u32)domain->frames; i-- > 1;) {
 		u32 parent =

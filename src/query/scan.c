@@ -167,10 +167,17 @@ static void block_entries(enum index_kind index, const struct block *block, u32 
 		memcpy(out, page->alloc_thread + first, BLOCK * sizeof *out);
 		break;
 	case INDEX_TYPE:
-		for (u32 i = 0; i < BLOCK; i++)
-			out[i] = page->end[first + i] == CHUNK_ABSENT
-					 ? 0
-					 : domain_type(block->domain, page, block->chunk + i);
+		if (block->domain->type_pages[block->chunk / CHUNK_PAGE])
+			memcpy(out, block->domain->type_pages[block->chunk / CHUNK_PAGE] + first,
+			       BLOCK * sizeof *out);
+		for (u32 i = 0; !block->domain->type_pages[block->chunk / CHUNK_PAGE] && i < BLOCK;
+		     i++) {
+			u32 context = page->alloc_context[first + i];
+
+			out[i] = context < block->domain->contexts
+					 ? block->domain->type_by_context[context]
+					 : 0;
+		}
 		break;
 	case INDEX_KIND:
 		for (u32 i = 0; i < BLOCK; i++)
