@@ -45,12 +45,13 @@ struct export_args {
 	const char *to, *output;
 	const char *metric;
 	u64 image;
-	bool symbols;
+	bool symbols, types;
 	const char *entries;
 	u64 every, tick_ns;
 };
 
-static const struct export_args defaults = {.image = NOT_GIVEN, .symbols = true, .tick_ns = 1000000};
+static const struct export_args defaults = {.image = NOT_GIVEN, .symbols = true, .types = true,
+					    .tick_ns = 1000000};
 
 static const struct option_spec options[] = {
 	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, FORMATS, "the format"),
@@ -62,6 +63,8 @@ static const struct option_spec options[] = {
 	       "export the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct export_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
 	       "do not look for function names that the trace does not have"),
+	OPTION(struct export_args, types, 0, "no-types", OPTION_CLEAR, NULL,
+	       "pprof, sqlite, csv, jsonl: leave types out, which saves time and memory"),
 	OPTION(struct export_args, entries, 0, "entries", OPTION_CHOICE, "all|freed|live",
 	       "heaplog: which allocation entries (all)"),
 	OPTION(struct export_args, every, 0, "every", OPTION_NUMBER, "N",
@@ -139,10 +142,10 @@ static int write_export(const struct format_row *format, const struct export_arg
 	struct type_answer *points = NULL;
 	int status = 0;
 
-	if (format->point_types)
+	if (format->point_types && args->types)
 		loaded_add_types(trace);
 	job.stacks = loaded_stacks(trace, FORMAT_JSON, 0);
-	if (format->chunk_types)
+	if (format->chunk_types && args->types)
 		status = ask_types(&job, &types, &points, err);
 	if (status == 0)
 		status = format->write(&job, out->file, err);
