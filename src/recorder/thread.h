@@ -14,6 +14,7 @@ enum {
 	HWR_MEMO_SETS = 128,
 	HWR_MEMO_WAYS = 4, /* programs that allocate through one wrapper need more than one */
 	HWR_MEMO_ENTRIES = HWR_MEMO_SETS * HWR_MEMO_WAYS,
+	HWR_MEMO_TRAILS = 2048,
 	HWR_MEMO_GROUPS = 2048, /* 80 KB: deep stacks leave room for fewer of them */
 	HWR_MEMO_GROUPS_EACH = 128,
 	HWR_MEMO_SLOTS = 4, /* in a group */
@@ -136,8 +137,9 @@ struct hwr_thread {
 	struct hwr_frame fresh[HWR_DEPTH_MAX]; /* innermost first */
 	struct hwr_check checks[HWR_DEPTH_MAX * HWR_CHECKS_PER_FRAME];
 	struct hwr_memo memo[HWR_MEMO_ENTRIES];
-	u16 memo_next[HWR_MEMO_ENTRIES]; /* entry that was used after this one the last time */
-	u32 memo_site; /* entry that answered the last walk */
+	u16 memo_next[HWR_MEMO_TRAILS]; /* entry that was used after these two the last time */
+	u32 memo_site;  /* entry that answered the last walk */
+	u32 memo_trail; /* number of the last two of them */
 	u32 memo_turn; /* decides which way of a set is replaced */
 	u32 memo_head; /* groups ever written; the last HWR_MEMO_GROUPS of them are still there */
 	struct hwr_memo_group memo_groups[HWR_MEMO_GROUPS];

@@ -408,3 +408,28 @@ u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct
 		memo->pc = 0;
 	return node;
 }
+
+/* The memo's entry for the stack if it has one, else the one to be replaced by it. */
+static struct hwr_memo *memo_find(struct hwr_thread *t, const struct hwr_caller *caller, bool *holds)
+{
+	struct hwr_memo *set = hwr_memo_set(t, caller);
+
+	*holds = true;
+	for (u32 way = 0; way < HWR_MEMO_WAYS; way++)
+		if (hwr_memo_holds(t, &set[way], caller))
+			return &set[way];
+	*holds = false;
+	return &set[t->memo_turn++ % HWR_MEMO_WAYS];
+}
+
+u32 hwr_walk_search(struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	bool holds;
+	struct hwr_memo *m = memo_find(t, caller, &holds);
+	u32 site = (u32)(m - t->memo);
+
+	t->memo_next[t->memo_trail] = (u16)site;
+	t->memo_trail = hwr_memo_trail(t->memo_site, site);
+	t->memo_site = site;
+	return holds ? m->node : hwr_walk_stack(t, caller, m);
+}
