@@ -38,6 +38,9 @@ static inline struct hwr_memo *hwr_memo_set(struct hwr_thread *t, const struct h
 }
 _Static_assert(HWR_MEMO_SETS == 128, "hwr_memo_set takes 7 bits");
 
+/* Whether the outer frames of a stack are those that are kept, and still there. The inner ones are. */
+bool hwr_memo_base_holds(const struct hwr_thread *t, const struct hwr_memo *m) __attribute__((noinline));
+
 /* Slots are compared innermost first, in groups that lie on one page, and no group is read before all
  * inner ones matched: a match means that the frame is on the stack now, so that its caller's slots,
  * and the rest of the page of the first of them, can be read. */
@@ -55,7 +58,7 @@ static inline __attribute__((always_inline)) bool hwr_memo_holds(const struct hw
 		if (unlikely((sp[group->at[0]] ^ group->value[0]) | (sp[group->at[1]] ^ group->value[1]) |
 			     (sp[group->at[2]] ^ group->value[2]) | (sp[group->at[3]] ^ group->value[3])))
 			return false;
-	return true;
+	return !m->base || hwr_memo_base_holds(t, m);
 }
 
 static inline u32 hwr_memo_trail(u32 before, u32 last)
