@@ -141,7 +141,7 @@ struct hwr_thread {
 	struct hwr_frame frames[HWR_DEPTH_MAX];
 	struct hwr_frame fresh[HWR_DEPTH_MAX]; /* innermost first */
 	struct hwr_check checks[HWR_DEPTH_MAX * HWR_CHECKS_PER_FRAME];
-	struct hwr_memo memo[HWR_MEMO_ENTRIES];
+	_Alignas(HW_CACHE_LINE) struct hwr_memo memo[HWR_MEMO_ENTRIES];
 	u16 memo_next[HWR_MEMO_TRAILS]; /* entry that was used after these two the last time */
 	u32 memo_site;  /* entry that answered the last walk */
 	u32 memo_trail; /* number of the last two of them */
