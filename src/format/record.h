@@ -118,11 +118,13 @@ enum hw_type_part { /* aux of a HW_TYPE: size is the identity of the type, but f
 	HW_TYPE_ONE = 3,   /* there is one */
 	/* Not the program's word. Here context is the low half of the ticks of the block's birth. */
 	HW_TYPE_VTABLE = 4, /* size is a word at the address, which points into a module; maybe to a vtable */
-	HW_TYPE_LOOK = 5,   /* size is the block's; the monitor may look for such a word itself */
+	HW_TYPE_LOOK = 5,   /* size is the block's; the monitor may look for such a word itself, and says in
+			     * hw_control.sites_shown, by the number that the bits of aux above HW_TYPE_PART
+			     * have, whether it found one */
 	HW_TYPE_LOOK_ARRAY = 6, /* the same of operator new[] */
 	HW_TYPE_PART = 15,      /* mask; the bits above it count the elements of a HW_TYPE_VTABLE, 0 = unknown */
 };
-enum { HW_TYPE_NUMBER_SHIFT = 4, HW_TYPE_NUMBER_MAX = 0xfff };
+enum { HW_TYPE_NUMBER_SHIFT = 4, HW_TYPE_NUMBER_MAX = 0xfff, HW_TYPE_SITES = HW_TYPE_NUMBER_MAX + 1 };
 /* The identity of a type is the address of a symbol that the type has for this alone, or, below
  * HW_NAMES, the number of a name. */
 

@@ -51,6 +51,7 @@ struct image_look {
 	u64 address, size;
 	u32 birth; /* low half of the ticks */
 	bool array;
+	u32 site;  /* number that the recorder gave it, below HW_TYPE_SITES */
 	u64 words[3];   /* its first ones, once read */
 	u64 read_ticks; /* when they had been; 0 = not yet */
 };

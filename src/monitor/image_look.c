@@ -24,7 +24,8 @@ int image_add_look(struct image *self, const struct hw_record *record, struct er
 		.address = record->address,
 		.size = record->size,
 		.birth = record->context,
-		.array = record->aux == HW_TYPE_LOOK_ARRAY,
+		.array = (record->aux & HW_TYPE_PART) == HW_TYPE_LOOK_ARRAY,
+		.site = record->aux >> HW_TYPE_NUMBER_SHIFT,
 	};
 
 	if (self->blind || self->looks.count >= LOOKS_MAX || look.size < 8 || self->aggregating)
@@ -121,6 +122,13 @@ static u32 look_word(const struct image *self, const struct image_look *look)
 	return 0;
 }
 
+static void site_shows(struct image *self, u32 site)
+{
+	u32 *bits = &self->berth.control->sites_shown[site / 32];
+
+	store_relaxed(bits, load_relaxed(bits) | 1u << site % 32);
+}
+
 static int look_tell(struct image *self, const struct image_look *look, struct err *err)
 {
 	u32 word = look_word(self, look);
@@ -134,6 +142,7 @@ static int look_tell(struct image *self, const struct image_look *look, struct e
 
 	if (row.chunk == NO_CHUNK || !points_into_module(self, row.identity))
 		return 0;
+	site_shows(self, look->site);
 	return correlator_tell_type(self->correlator, &row, err);
 }
 

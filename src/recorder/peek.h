@@ -16,13 +16,14 @@
 #include "recorder/thread.h"
 
 enum {
-	HWR_PEEK_FIRST = 8,    /* objects of each context */
+	HWR_PEEK_FIRST = 8,    /* objects of each context, or fewer, see peek.c */
+	HWR_PEEK_DONE = 9,     /* in hwr_peek_known */
 	HWR_PEEK_EVERY = 256,  /* then of this many new objects one, */
 	HWR_PEEK_RARELY = 16,  /* and of contexts that never had a vtable one in this many of those */
 	HWR_PEEK_FOUND = 0x80, /* in hwr_peek_known */
 };
 
-/* By context: how many objects were looked at, HWR_PEEK_FOUND. NULL = no types are wanted. Threads may lose
+/* By context: 0 = it is new, HWR_PEEK_DONE - first objects that are still to be looked into; HWR_PEEK_FOUND. NULL = no types are wanted. Threads may lose
  * each other's counts. */
 extern u8 *hwr_peek_known;
 
@@ -41,13 +42,14 @@ void hwr_peek(struct hwr_thread *t, u64 ending);
 /* The process is about to end. */
 void hwr_peek_leave(void);
 
+static inline bool hwr_peek_is_young(u8 known) { return (known & ~HWR_PEEK_FOUND) < HWR_PEEK_DONE; }
+
 /* A new object, while t is busy. */
 static inline void hwr_peek_consider(struct hwr_thread *t, const struct hwr_peek *peek)
 {
 	if (peek->size < 8 || !hwr_peek_known)
 		return;
-	if (unlikely((hwr_peek_known[peek->context] & ~HWR_PEEK_FOUND) < HWR_PEEK_FIRST ||
-		     t->peek_left-- == 0))
+	if (unlikely(hwr_peek_is_young(hwr_peek_known[peek->context]) || t->peek_left-- == 0))
 		hwr_peek_add(t, peek);
 }
 

@@ -5,7 +5,7 @@
  * half of everything). So, in a process that has one thread only, where one call site has followed
  * another within about a microsecond before, the next few stamps of that pair are estimated: last
  * stamp + usual gap. The counter is read for pairs that are not known, for pairs that were further
- * apart now and then, for every seventh event, and whenever the thread has slept, was preempted or
+ * apart now and then, for every fifteenth event, and whenever the thread has slept, was preempted or
  * had a signal since the last reading: the kernel tells that by clearing a word of the thread's
  * restartable-sequence area (rseq(2)), where there is one. --exact-times reads always. */
 #ifndef RECORDER_STAMP_H

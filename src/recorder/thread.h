@@ -14,9 +14,11 @@ enum {
 	HWR_MEMO_SETS = 128,
 	HWR_MEMO_WAYS = 4, /* programs that allocate through one wrapper need more than one */
 	HWR_MEMO_ENTRIES = HWR_MEMO_SETS * HWR_MEMO_WAYS,
+	HWR_MEMO_TRAILS = 2048,
 	HWR_MEMO_GROUPS = 2048, /* 80 KB: deep stacks leave room for fewer of them */
 	HWR_MEMO_GROUPS_EACH = 128,
 	HWR_MEMO_SLOTS = 4, /* in a group */
+	HWR_MEMO_DEEP = 32, /* slots of outer frames from which on they are not memorized with each stack */
 	HWR_PACES = 1024,
 };
 
@@ -74,17 +76,21 @@ struct hwr_memo_group {
 	u16 at[HWR_MEMO_SLOTS]; /* slot = sp + 8 * at */
 };
 
-/* A whole stack, found again by the PC and SP of the allocator's caller. What it was read from,
- * innermost first, is in the thread's memo_groups. */
+/* A stack, found again by the PC and SP of the allocator's caller. What it was read from, innermost first, is in
+ * the thread's memo_groups, up to the frame that it had in common with the stack that was kept then: deep
+ * stacks differ in their innermost frames. */
 struct hwr_memo {
 	u64 pc, sp, fp;
 	u32 node;
 	u32 epoch;
 	u32 position; /* of its groups, counted over all that were ever written */
 	u16 groups;
-	u8 fp_live;
-	u8 pad;
+	u16 fp_live;
+	u32 base;      /* outer frames that are the kept stack's; 0 = none */
+	u32 base_node; /* the innermost of them: */
+	u64 base_sp, base_fp;
 };
+_Static_assert(sizeof(struct hwr_memo) == 64, "one cache line");
 
 struct hwr_thread {
 	/* the ring */
@@ -135,9 +141,10 @@ struct hwr_thread {
 	struct hwr_frame frames[HWR_DEPTH_MAX];
 	struct hwr_frame fresh[HWR_DEPTH_MAX]; /* innermost first */
 	struct hwr_check checks[HWR_DEPTH_MAX * HWR_CHECKS_PER_FRAME];
-	struct hwr_memo memo[HWR_MEMO_ENTRIES];
-	u16 memo_next[HWR_MEMO_ENTRIES]; /* entry that was used after this one the last time */
-	u32 memo_site; /* entry that answered the last walk */
+	_Alignas(HW_CACHE_LINE) struct hwr_memo memo[HWR_MEMO_ENTRIES];
+	u16 memo_next[HWR_MEMO_TRAILS]; /* entry that was used after these two the last time */
+	u32 memo_site;  /* entry that answered the last walk */
+	u32 memo_trail; /* number of the last two of them */
 	u32 memo_turn; /* decides which way of a set is replaced */
 	u32 memo_head; /* groups ever written; the last HWR_MEMO_GROUPS of them are still there */
 	struct hwr_memo_group memo_groups[HWR_MEMO_GROUPS];

@@ -29,29 +29,33 @@ static bool is_address(u32 machine, u64 type)
 	return machine == EM_X86_64 ? type == R_X86_64_64 : type == R_AARCH64_ABS64;
 }
 
+/* Large libraries have a million, so they are read in place; libelf has turned them into the structures of
+ * this machine. */
 static int add_relocations(struct rtti *self, Elf_Scn *section, const GElf_Shdr *header, u32 machine)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
+	const Elf64_Rela *relas = data && data->d_type == ELF_T_RELA ? data->d_buf : NULL;
 	Elf_Scn *symbols = elf_getscn(self->elf, header->sh_link);
 	Elf_Data *table = symbols ? elf_getdata(symbols, NULL) : NULL;
 	GElf_Shdr table_header;
-	GElf_Rela rela;
-	u64 count = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+	GElf_Sym symbol;
 
 	if (!symbols || !gelf_getshdr(symbols, &table_header))
 		table = NULL;
-	for (u64 i = 0; data && i < count && i < INT32_MAX && gelf_getrela(data, (int)i, &rela); i++) {
-		u64 type = GELF_R_TYPE(rela.r_info);
-		struct rtti_word word = { rela.r_offset, (u64)rela.r_addend, NULL };
-		GElf_Sym symbol;
+	for (u64 i = 0; relas && i < data->d_size / sizeof(*relas); i++) {
+		u64 type = ELF64_R_TYPE(relas[i].r_info), number = ELF64_R_SYM(relas[i].r_info);
+		struct rtti_word word = { relas[i].r_offset, (u64)relas[i].r_addend, NULL };
 
 		if (!is_relative(machine, type)) {
-			if (!is_address(machine, type) || !table ||
-			    !gelf_getsym(table, (int)GELF_R_SYM(rela.r_info), &symbol))
+			if (!is_address(machine, type) || !table || number > INT32_MAX ||
+			    !gelf_getsym(table, (int)number, &symbol))
 				continue;
 			word.value += symbol.st_value;
 			word.symbol = elf_strptr(self->elf, table_header.sh_link, symbol.st_name);
 		}
+		if (self->ordered_count == self->count &&
+		    (!self->count || self->data[self->count - 1].at <= word.at))
+			self->ordered_count++;
 		if (!vec_push(self, word))
 			return ERR_MEMORY;
 	}
@@ -63,6 +67,15 @@ static int compare(const void *a, const void *b)
 	const struct rtti_word *x = a, *y = b;
 
 	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Linkers put those that name no symbol first, in order, and they are nearly all. */
+static void sort_rest(struct rtti *self)
+{
+	u64 rest = self->count - self->ordered_count;
+
+	if (rest)
+		qsort(self->data + self->ordered_count, rest, sizeof(*self->data), compare);
 }
 
 int rtti_read(struct rtti *self, Dwfl_Module *module)
@@ -93,8 +106,7 @@ int rtti_read_elf(struct rtti *self, Elf *elf)
 		    add_relocations(self, section, &shdr, header.e_machine))
 			return ERR_MEMORY;
 	}
-	if (self->count)
-		qsort(self->data, self->count, sizeof(*self->data), compare);
+	sort_rest(self);
 	return 0;
 }
 
@@ -102,6 +114,7 @@ void rtti_release(struct rtti *self)
 {
 	vec_release(self);
 	self->elf = NULL;
+	self->ordered_count = 0;
 	self->read = false;
 }
 
@@ -134,14 +147,22 @@ static u64 file_bytes(const struct rtti *self, u64 address, void *to, u64 bytes)
 	return 0;
 }
 
+static const struct rtti_word *find_among(const struct rtti_word *words, u64 count, u64 address)
+{
+	const struct rtti_word key = { .at = address };
+
+	return count ? bsearch(&key, words, count, sizeof(key), compare) : NULL;
+}
+
 /* A word without a relocation of its own is as the file has it (packed relocations leave it there). */
 static bool word_at(const struct rtti *self, u64 address, struct rtti_word *word)
 {
-	const struct rtti_word key = { .at = address };
-	const struct rtti_word *found =
-		self->count ? bsearch(&key, self->data, self->count, sizeof(key), compare) : NULL;
+	u64 ordered = self->ordered_count;
+	const struct rtti_word *found = find_among(self->data, ordered, address);
 
-	*word = found ? *found : key;
+	if (!found && ordered < self->count)
+		found = find_among(self->data + ordered, self->count - ordered, address);
+	*word = found ? *found : (struct rtti_word){ .at = address };
 	return found || file_bytes(self, address, &word->value, 8) == 8;
 }
 

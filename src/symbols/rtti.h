@@ -17,6 +17,7 @@ struct rtti_word { /* what the loader puts at an address */
 struct rtti { /* all zero = not read */
 	struct rtti_word *data;
 	u64 count, capacity;
+	u64 ordered_count; /* the first ones are in order as the file has them; the others are sorted */
 	Elf *elf; /* the module's */
 	bool read;
 };

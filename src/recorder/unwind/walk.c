@@ -29,14 +29,29 @@ static const u64 *frame_slot(const struct hwr_frame *f, u32 at)
 	return (const u64 *)(f->sp + at);
 }
 
-/* The number of checks, counted from the outermost, that could not be confirmed; 0 = all hold. */
+static u64 check_difference(const struct hwr_check *c) { return *c->slot ^ c->value; }
+
+/* The number of checks, counted from the outermost, that could not be confirmed; 0 = all hold. A slot is read
+ * only if all inner ones hold, or are on its page: see hwr_memo_holds. */
 static u32 failing_checks(const struct hwr_check *checks, u32 count)
 {
 	const struct hwr_check *c = checks + count;
 
+	while (c - checks >= 4 && !(((u64)c[-1].slot ^ (u64)c[-4].slot) / HWR_PAGE) &&
+	       !(check_difference(c - 1) | check_difference(c - 2) | check_difference(c - 3) |
+		 check_difference(c - 4)))
+		c -= 4;
 	while (c > checks && *c[-1].slot == c[-1].value)
 		c--;
 	return (u32)(c - checks);
+}
+
+bool hwr_memo_base_holds(const struct hwr_thread *t, const struct hwr_memo *m)
+{
+	const struct hwr_frame *f = &t->frames[m->base - 1];
+
+	return t->depth >= m->base && f->node == m->base_node && f->sp == m->base_sp &&
+	       (!f->fp_live || f->fp == m->base_fp) && failing_checks(t->checks, f->check_end) == 0;
 }
 
 /* Kept frame `index` is the present one, but a slot of it or of an outer one changed: takes over
@@ -288,9 +303,14 @@ static bool memo_add(struct hwr_memo_group *first, u32 *groups, u32 *used, u64 s
 	return true;
 }
 
-static void memorize(struct hwr_thread *t, const struct hwr_caller *caller, u32 node, struct hwr_memo *m)
+/* The stack that is kept now, of whose frames the outer `base` were kept before. If these are few it stands on
+ * its own: it is compared faster then, and does not depend on what is kept. */
+static void memorize(struct hwr_thread *t, const struct hwr_caller *caller, u32 base, struct hwr_memo *m)
 {
 	const struct hwr_frame *innermost = &t->frames[t->depth - 1];
+	const struct hwr_frame *outer =
+		base && t->frames[base - 1].check_end >= HWR_MEMO_DEEP ? &t->frames[base - 1] : NULL;
+	const struct hwr_check *end = t->checks + (outer ? outer->check_end : 0);
 	struct hwr_memo_group *first;
 	u32 groups = 0, used = 0;
 	bool fits = true;
@@ -298,7 +318,7 @@ static void memorize(struct hwr_thread *t, const struct hwr_caller *caller, u32 
 	m->pc = 0;
 	m->position = memo_room(t);
 	first = t->memo_groups + m->position % HWR_MEMO_GROUPS;
-	for (const struct hwr_check *c = t->checks + innermost->check_end; fits && c-- > t->checks;)
+	for (const struct hwr_check *c = t->checks + innermost->check_end; fits && c-- > end;)
 		fits = memo_add(first, &groups, &used, caller->sp, c);
 	t->memo_head += groups; /* so that nobody trusts what was overwritten */
 	if (!fits)
@@ -306,7 +326,11 @@ static void memorize(struct hwr_thread *t, const struct hwr_caller *caller, u32 
 	m->sp = caller->sp;
 	m->fp = caller->fp;
 	m->fp_live = innermost->fp_live;
-	m->node = node;
+	m->node = innermost->node;
+	m->base = outer ? base : 0;
+	m->base_node = outer ? outer->node : 0;
+	m->base_sp = outer ? outer->sp : 0;
+	m->base_fp = outer ? outer->fp : 0;
 	m->epoch = t->epoch;
 	m->groups = (u16)groups;
 	m->pc = caller->pc;
@@ -381,7 +405,7 @@ static u32 walk_once(struct hwr_thread *t, const struct hwr_caller *caller, stru
 	}
 	node = keep_stack(&w);
 	if (likely(t->depth > 0))
-		memorize(t, caller, node, memo);
+		memorize(t, caller, w.base, memo);
 	return node;
 }
 
@@ -407,4 +431,29 @@ u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct
 	if (unlikely(from_loader))
 		memo->pc = 0;
 	return node;
+}
+
+/* The memo's entry for the stack if it has one, else the one to be replaced by it. */
+static struct hwr_memo *memo_find(struct hwr_thread *t, const struct hwr_caller *caller, bool *holds)
+{
+	struct hwr_memo *set = hwr_memo_set(t, caller);
+
+	*holds = true;
+	for (u32 way = 0; way < HWR_MEMO_WAYS; way++)
+		if (hwr_memo_holds(t, &set[way], caller))
+			return &set[way];
+	*holds = false;
+	return &set[t->memo_turn++ % HWR_MEMO_WAYS];
+}
+
+u32 hwr_walk_search(struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	bool holds;
+	struct hwr_memo *m = memo_find(t, caller, &holds);
+	u32 site = (u32)(m - t->memo);
+
+	t->memo_next[t->memo_trail] = (u16)site;
+	t->memo_trail = hwr_memo_trail(t->memo_site, site);
+	t->memo_site = site;
+	return holds ? m->node : hwr_walk_stack(t, caller, m);
 }

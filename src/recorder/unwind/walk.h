@@ -38,10 +38,13 @@ static inline struct hwr_memo *hwr_memo_set(struct hwr_thread *t, const struct h
 }
 _Static_assert(HWR_MEMO_SETS == 128, "hwr_memo_set takes 7 bits");
 
+/* Whether the outer frames of a stack are those that are kept, and still there. The inner ones are. */
+bool hwr_memo_base_holds(const struct hwr_thread *t, const struct hwr_memo *m) __attribute__((noinline));
+
 /* Slots are compared innermost first, in groups that lie on one page, and no group is read before all
  * inner ones matched: a match means that the frame is on the stack now, so that its caller's slots,
  * and the rest of the page of the first of them, can be read. */
-static inline bool hwr_memo_holds(const struct hwr_thread *t, const struct hwr_memo *m,
+static inline __attribute__((always_inline)) bool hwr_memo_holds(const struct hwr_thread *t, const struct hwr_memo *m,
 				  const struct hwr_caller *caller)
 {
 	const u64 *sp = (const u64 *)caller->sp;
@@ -55,39 +58,31 @@ static inline bool hwr_memo_holds(const struct hwr_thread *t, const struct hwr_m
 		if (unlikely((sp[group->at[0]] ^ group->value[0]) | (sp[group->at[1]] ^ group->value[1]) |
 			     (sp[group->at[2]] ^ group->value[2]) | (sp[group->at[3]] ^ group->value[3])))
 			return false;
-	return true;
+	return !m->base || hwr_memo_base_holds(t, m);
 }
 
-/* The memo's entry for the stack if it has one, else the one to be replaced by it. */
-static inline struct hwr_memo *hwr_memo_find(struct hwr_thread *t, const struct hwr_caller *caller, bool *holds)
+static inline u32 hwr_memo_trail(u32 before, u32 last)
 {
-	struct hwr_memo *set = hwr_memo_set(t, caller);
-
-	*holds = true;
-	for (u32 way = 0; way < HWR_MEMO_WAYS; way++)
-		if (hwr_memo_holds(t, &set[way], caller))
-			return &set[way];
-	*holds = false;
-	return &set[t->memo_turn++ % HWR_MEMO_WAYS];
+	return (before * HWR_MEMO_ENTRIES + last) * 0x9e3779b1u >> 21;
 }
+_Static_assert(HWR_MEMO_TRAILS == 1 << 11, "hwr_memo_trail takes 11 bits");
+
+/* The same for a stack that did not come next before. */
+u32 hwr_walk_search(struct hwr_thread *t, const struct hwr_caller *caller) __attribute__((noinline));
 
 /* The calling context of an event. Unwinding is a function of PC, SP, FP and the contents of the
  * stack slots it reads: where all of these are as before, so is the result. Programs repeat
- * themselves: what came after the last stack before is tried first, which spares the search. */
-static inline u32 hwr_walk(struct hwr_thread *t, const struct hwr_caller *caller)
+ * themselves: what came after the last two stacks before is tried first, which spares the search. */
+static inline __attribute__((always_inline)) u32 hwr_walk(struct hwr_thread *t, const struct hwr_caller *caller)
 {
-	u16 *next = &t->memo_next[t->memo_site];
-	struct hwr_memo *m = &t->memo[*next];
-	bool holds;
+	u32 site = t->memo_next[t->memo_trail];
+	const struct hwr_memo *m = &t->memo[site];
 
-	if (likely(hwr_memo_holds(t, m, caller))) {
-		t->memo_site = *next;
-		return m->node;
-	}
-	m = hwr_memo_find(t, caller, &holds);
-	*next = (u16)(m - t->memo);
-	t->memo_site = *next;
-	return holds ? m->node : hwr_walk_stack(t, caller, m);
+	if (unlikely(!hwr_memo_holds(t, m, caller)))
+		return hwr_walk_search(t, caller);
+	t->memo_trail = hwr_memo_trail(t->memo_site, site);
+	t->memo_site = site;
+	return m->node;
 }
 
 #endif
