@@ -18,7 +18,7 @@
 static u32 parameters_kept(const struct request *self)
 {
 	return self->parameter_count < REQUEST_PARAMETERS ? self->parameter_count
-							   : REQUEST_PARAMETERS;
+							  : REQUEST_PARAMETERS;
 }
 
 const char *request_parameter(const struct request *self, const char *name)
@@ -52,10 +52,7 @@ const char *request_stranger(const struct request *self, const char *names)
 	return NULL;
 }
 
-bool request_gone(const struct request *self)
-{
-	return self->gone && self->gone(self->connection);
-}
+bool request_gone(const struct request *self) { return self->gone && self->gone(self->connection); }
 
 /* Whether the parameters of a list's item say that it is not wanted: ";q=0", ";q=0.0". */
 static bool is_unwanted(const char *item, size_t bytes)
@@ -104,10 +101,10 @@ static const char *status_code(u32 status)
 	static const struct {
 		u32 status;
 		const char *code;
-	} codes[] = {{400, "bad_request"},  {401, "no_token"},     {403, "forbidden"},
-		     {404, "not_found"},    {405, "bad_method"},   {409, "conflict"},
-		     {411, "no_length"},    {413, "too_large"},    {421, "wrong_host"},
-		     {499, "cancelled"},    {503, "not_ready"},    {501, "not_recorded"}};
+	} codes[] = {{400, "bad_request"}, {401, "no_token"},   {403, "forbidden"},
+		     {404, "not_found"},   {405, "bad_method"}, {409, "conflict"},
+		     {411, "no_length"},   {413, "too_large"},  {421, "wrong_host"},
+		     {499, "cancelled"},   {503, "not_ready"},  {501, "not_recorded"}};
 
 	for (u32 i = 0; i < sizeof codes / sizeof *codes; i++)
 		if (codes[i].status == status)

@@ -26,8 +26,8 @@ struct request { /* texts are NULL if they were not sent */
 	const char *body_length; /* Content-Length */
 	bool chunked;            /* the body's length is not said before */
 	const char *accept, *accept_encoding;
-	const char *known_tag; /* If-None-Match */
-	const char *token;     /* of the address */
+	const char *known_tag;                                   /* If-None-Match */
+	const char *token;                                       /* of the address */
 	struct request_parameter parameters[REQUEST_PARAMETERS]; /* all others of the address */
 	u32 parameter_count; /* may be more than there is room for */
 	const char *body;    /* terminated; NULL = none */
@@ -55,16 +55,16 @@ struct answer {
 	u32 status; /* of HTTP; 0 = none yet */
 	char *body; /* owned; NULL if there was no memory */
 	size_t body_bytes;
-	bool coded;           /* errors are objects with a code, not sentences alone */
-	const char *type;     /* NULL = JSON */
-	const char *allow;    /* with status 405: the method that is right */
-	const char *location; /* of a redirection */
-	char cookie[96];      /* to be set, "" = none */
-	char tag[48];         /* ETag with its quotes, "" = none: not to be stored */
-	u32 retry_seconds;    /* with status 503 */
+	bool coded;             /* errors are objects with a code, not sentences alone */
+	const char *type;       /* NULL = JSON */
+	const char *allow;      /* with status 405: the method that is right */
+	const char *location;   /* of a redirection */
+	char cookie[96];        /* to be set, "" = none */
+	char tag[48];           /* ETag with its quotes, "" = none: not to be stored */
+	u32 retry_seconds;      /* with status 503 */
 	u64 parse_ns, write_ns; /* parts of the time that it took */
-	bool is_page;         /* may load scripts and styles of this server */
-	bool gzip;            /* the body is compressed */
+	bool is_page;           /* may load scripts and styles of this server */
+	bool gzip;              /* the body is compressed */
 };
 
 /* {"error": SENTENCE}, or with `coded` {"error": {"code", "message", "id"}}, where the code is the
