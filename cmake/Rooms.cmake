@@ -27,6 +27,7 @@ set(HEAPWISE_EXTERNAL_output m)
 set(HEAPWISE_EXTERNAL_query m Threads::Threads)
 set(HEAPWISE_EXTERNAL_monitor elf Threads::Threads)
 set(HEAPWISE_EXTERNAL_indexer ${CMAKE_DL_LIBS} Threads::Threads)
+set(HEAPWISE_EXTERNAL_synth m)
 set(HEAPWISE_EXTERNAL_serve microhttpd z Threads::Threads)
 
 include(Libclang)

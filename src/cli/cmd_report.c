@@ -11,7 +11,7 @@ struct report_args {
 	const char *by;
 	const char *format;
 	u64 top, image, depth, slack;
-	bool symbols;
+	bool symbols, no_index;
 };
 
 static const struct report_args defaults = {.top = 5,
@@ -33,6 +33,8 @@ static const struct option_spec options[] = {
 	       "(0)"),
 	OPTION(struct report_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
 	       "do not look for function names that the trace does not have"),
+	OPTION(struct report_args, no_index, 0, "no-index", OPTION_SET, NULL,
+	       "read the trace, also if it has an index"),
 	OPTION(struct report_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
 	       "how to print the report (text)"),
 	OPTION_END};
@@ -88,6 +90,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 					 .format = format_parse(args->format),
 					 .image = args->image,
 					 .find_symbols = args->symbols,
+					 .no_index = args->no_index,
 					 .build = build,
 					 .print = print},
 				.args = args};

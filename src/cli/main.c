@@ -35,6 +35,8 @@ const struct command *const commands[] = {
 	&cmd_import_emad,
 	&cmd_import_heaplog,
 	&cmd_export,
+	&cmd_index,
+	&cmd_synth,
 	NULL,
 };
 
