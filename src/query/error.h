@@ -12,6 +12,7 @@ struct query_error {
 	u32 length; /* bytes that are meant, 0 = the end of the text */
 	char message[320];
 	char hint[160]; /* what to write instead, "" = none */
+	char box[64];   /* of a graph: the box that is meant, "" = none */
 };
 
 /* Fills self (which may be NULL) and returns code. The first error stays. */
