@@ -16,13 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-
 /* A verb may wait for 10 seconds, hence a thread per connection. */
 enum {
 	CONNECTIONS_MAX = 128,       /* more are turned away */
 	CONNECTION_BYTES = 16 << 10, /* of memory, which limits a request's headers */
 	STACK_BYTES = 512 << 10,
-	PACK_BYTES = 1400, /* shorter bodies are sent as they are */
+	PACK_BYTES = 1400,    /* shorter bodies are sent as they are */
 	SILENCE_SECONDS = 5,  /* in which a client must move */
 	ARRIVAL_SECONDS = 10, /* in which a request must be complete, however it moves */
 	FAREWELL_SECONDS = 1,
