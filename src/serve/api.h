@@ -136,5 +136,9 @@ void api_threads(struct call *call), api_callgraph(struct call *call),
 	api_files(struct call *call), api_source(struct call *call);
 void api_excessive(struct call *call), api_emad(struct call *call),
 	api_emad_tree(struct call *call);
+void api_query_check(struct call *call), api_query_graph(struct call *call),
+	api_query_compile(struct call *call), api_query_boxes(struct call *call),
+	api_graphs(struct call *call), api_graph_get(struct call *call),
+	api_graph_put(struct call *call), api_graph_delete(struct call *call);
 
 #endif

@@ -3,6 +3,7 @@
 #include "serve/api.h"
 
 #define FLAME "metric dir pivot root x0 x1 px rec hide s"
+#define OWN (ROUTE_CHANGES | ROUTE_LIGHT)
 #define EMAD "method rule floor k seed log mu wrappers restarts top all"
 #define MPROF "verb depth offsets types log cycles offset limit"
 
@@ -73,4 +74,14 @@ const struct route api_routes[] = {
 	 "the call graph of heapwise mprof"},
 	{"GET", "/api/v1/mprof.txt", MPROF, ROUTE_TRACE, api_mprof_text,
 	 "all tables of heapwise mprof as text"},
+	{"POST", "/api/v1/query/check", "", OWN, api_query_check,
+	 "whether a query is right, and its canonical text"},
+	{"POST", "/api/v1/query/graph", "", OWN, api_query_graph, "the filter graph of a text"},
+	{"POST", "/api/v1/query/compile", "", OWN, api_query_compile, "the text of a filter graph"},
+	{"GET", "/api/v1/query/boxes", "", ROUTE_LIGHT, api_query_boxes,
+	 "the catalogue of boxes and fields"},
+	{"GET", "/api/v1/graphs", "", OWN, api_graphs, "names of the user's own queries"},
+	{"GET", "/api/v1/graphs/{name}", "", OWN, api_graph_get, "a query of the user's own"},
+	{"PUT", "/api/v1/graphs/{name}", "", OWN, api_graph_put, "keeps a query"},
+	{"DELETE", "/api/v1/graphs/{name}", "", OWN, api_graph_delete, "removes a query"},
 	{NULL, NULL, NULL, 0, NULL, NULL}};
