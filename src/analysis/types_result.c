@@ -144,9 +144,11 @@ static bool is_there(const struct model *model, u64 chunk)
 
 static int add_chunks(struct work *self, struct err *err)
 {
-	for (u64 chunk = 0; chunk < self->model->chunks.count; chunk++)
+	for (u64 chunk = 0; chunk < self->model->chunks.count; chunk++) {
+		model_pass(self->model, chunk);
 		if (is_there(self->model, chunk) && !add_chunk(self, chunk))
 			return err_set(err, ERR_MEMORY, "out of memory for types");
+	}
 	return 0;
 }
 
@@ -368,6 +370,7 @@ static struct result *chunks_table(struct work *self)
 		struct value *row;
 		u64 elements;
 
+		model_pass(self->model, chunk);
 		if (!is_there(self->model, chunk) || (self->query->top && shown == self->query->top))
 			continue;
 		shown++;
