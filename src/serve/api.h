@@ -139,6 +139,7 @@ void api_excessive(struct call *call), api_emad(struct call *call),
 void api_query_check(struct call *call), api_query_graph(struct call *call),
 	api_query_compile(struct call *call), api_query_boxes(struct call *call),
 	api_graphs(struct call *call), api_graph_get(struct call *call),
-	api_graph_put(struct call *call), api_graph_delete(struct call *call);
+	api_graph_put(struct call *call), api_graph_delete(struct call *call),
+	api_entries(struct call *call), api_query_counts(struct call *call);
 
 #endif

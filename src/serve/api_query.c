@@ -188,6 +188,73 @@ void api_query_boxes(struct call *call)
 	result_free(fields);
 }
 
+/* ---- running ---- */
+
+enum { ENTRIES_MAX = 500 };
+
+/* What is left at the end of the whole pipe, a page of it. */
+void api_entries(struct call *call)
+{
+	const char *text = call_text(call, "q");
+	struct query_options options = {.window = call->scope.window, .rows = 100};
+	struct query_error error = {0};
+	struct result *result = NULL;
+	struct err err = {0};
+
+	if (!call_number(call, "offset", 0, UINT32_MAX, &options.skip) ||
+	    !call_number(call, "limit", 1, ENTRIES_MAX, &options.rows) ||
+	    !call_bool(call, "stacks", &options.stacks))
+		return;
+	if (query_run(call->trace->engine, text ? text : "all", &options, &result, &error) < 0)
+		call_fail_query(call, &error);
+	else
+		reply_result(call, result, &err);
+}
+
+static void reply_counts(struct call *call, const char *text)
+{
+	struct query_count counts[GRAPH_BOXES_MAX];
+	struct query_error error = {0};
+	u32 count = 0;
+
+	if (query_counts(call->trace->engine, text, NULL, counts, GRAPH_BOXES_MAX, &count, &error) <
+	    0) {
+		call_fail_query(call, &error);
+		return;
+	}
+	if (!reply_begin(call, count > GRAPH_BOXES_MAX))
+		return;
+	json_open_flat(&call->json, "data", '[');
+	for (u32 i = 0; i < count && i < GRAPH_BOXES_MAX; i++) {
+		json_open_flat(&call->json, NULL, '{');
+		json_number(&call->json, "entries", counts[i].entries);
+		json_number(&call->json, "chunks", counts[i].chunks);
+		json_number(&call->json, "bytes", counts[i].bytes);
+		json_close(&call->json, '}');
+	}
+	json_close(&call->json, ']');
+	reply_end(call);
+}
+
+/* How many pass each box, in the order of the boxes of the graph. */
+void api_query_counts(struct call *call)
+{
+	struct arena arena = {0};
+	const struct json_node *root;
+	char *compiled = NULL;
+	const char *text = NULL;
+
+	if (body_read(call, &arena, &root)) {
+		text = json_text_of(json_member(root, "text"));
+		if (!text)
+			text = compiled = compile(call, root);
+	}
+	if (text)
+		reply_counts(call, text);
+	free(compiled);
+	arena_release(&arena);
+}
+
 /* ---- the user's own ---- */
 
 static void fail_store(struct call *call, const struct err *err)
