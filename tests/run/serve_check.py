@@ -299,7 +299,7 @@ def selections(trace):
     for text in ("all | where size >= 300", "all | where thread == 2", "all | where not freed",
                  "all | where life < 100us", 'all | where stack ~ "exchange"', "all | where size < 0",
                  "union(all | where thread == 1, all | where size > 400)"):
-        asked = command("query", "--format", "json", trace, text)
+        asked = command("query", "--format", "json", trace, text)["matched"]
         reply = api("flame", q=text, metric="bytes")
         check(reply["matched"]["chunks"] == asked["chunks"], f"{text}: {reply['matched']} and {asked['chunks']}")
         check(reply["data"]["total"] == asked["bytes"], f"bytes of {text}")
@@ -314,7 +314,7 @@ def selections(trace):
         check(data("flame", q=text, metric="live", at=peak["at"])["total"] <= highest, f"live at the peak of {text}")
         check(sum(map(sum, data("threads", q=text)["matrix"])) == asked["chunks"], f"threads of {text}")
         entries = data("entries", q=text, limit=5)
-        check(len(entries["entries"]) == min(5, asked["chunks"]), f"entries of {text}")
+        check(entries["matched"] == asked and len(entries["rows"]) == min(5, asked["chunks"]), f"entries of {text}")
     # a window of time
     for mode in ("overlap", "alloc", "free"):
         window = {"t0": end // 3, "t1": end // 2, "tm": mode}
