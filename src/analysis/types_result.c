@@ -154,16 +154,6 @@ static int add_chunks(struct work *self, struct err *err)
 
 /* ---- scores ---- */
 
-static void behaviour_add(struct behaviour *to, const struct behaviour *from)
-{
-	to->group_scores += from->group_scores;
-	to->groups += from->groups;
-	to->used_bytes += from->used_bytes;
-	to->measured.bytes += from->measured.bytes;
-	to->useful_sum += from->useful_sum;
-	to->useful_chunks += from->useful_chunks;
-}
-
 /* Scores are those of points; a point whose chunks are of several types has no part in them. */
 static int add_scores(struct work *self, struct err *err)
 {
@@ -181,7 +171,7 @@ static int add_scores(struct work *self, struct err *err)
 			types[i].name ? row_of(self, row_name(self, types[i].name)) : NULL;
 
 		if (row)
-			behaviour_add(&row->behaviour, &table.points[i]);
+			behaviour_add_scores(&row->behaviour, &table.points[i]);
 	}
 	behaviour_table_release(&table);
 	free(types);

@@ -38,6 +38,8 @@ const struct command *const commands[] = {
 	&cmd_export,
 	&cmd_index,
 	&cmd_synth,
+	&cmd_diff,
+	&cmd_check,
 	NULL,
 };
 
