@@ -126,18 +126,27 @@ void call_fail_query(struct call *call, const struct query_error *error)
 
 /* ---- trace and selection ---- */
 
+struct view_trace *call_trace(const struct call *call, const char *id)
+{
+	for (u32 i = 0; i < call->api->count; i++)
+		if (strcmp(call->api->traces[i]->id, id) == 0)
+			return call->api->traces[i];
+	for (u32 i = 0; i < call->api->count; i++)
+		if (strcmp(call->api->traces[i]->name, id) == 0)
+			return call->api->traces[i];
+	return NULL;
+}
+
 static bool trace_find(struct call *call)
 {
 	const char *id = call_text(call, "trace");
 
-	for (u32 i = 0; i < call->api->count && !call->trace; i++)
-		if (!id || strcmp(call->api->traces[i]->id, id) == 0)
-			call->trace = call->api->traces[i];
+	call->trace = id ? call_trace(call, id) : call->api->traces[0];
 	return call->trace ||
 	       answer_refuse(call->answer, 404, "no trace has the id '%.64s'", id ? id : "");
 }
 
-static bool trace_is_ready(struct call *call)
+bool call_trace_is_ready(struct call *call)
 {
 	struct view_progress progress = view_trace_progress(call->trace);
 
@@ -255,7 +264,7 @@ static void handle(struct call *call)
 {
 	u32 flags = call->match->route->flags;
 
-	if ((flags & ROUTE_TRACE) && (!trace_find(call) || !trace_is_ready(call)))
+	if ((flags & ROUTE_TRACE) && (!trace_find(call) || !call_trace_is_ready(call)))
 		return;
 	if (!(flags & ROUTE_CHANGES)) {
 		tag_make(call);

@@ -60,6 +60,12 @@ const char *call_text(const struct call *call, const char *name); /* NULL = miss
 /* The number that a segment of the path is; 404 if it is none below `count`. */
 bool call_index(struct call *call, u32 segment, const char *what, u64 count, u64 *index);
 
+/* The trace of that id, or else the first of that file name; NULL = none. */
+struct view_trace *call_trace(const struct call *call, const char *id);
+
+/* Whether call->trace is loaded; if not, that is answered. */
+bool call_trace_is_ready(struct call *call);
+
 /* Answers a failure of ours or of the query; a client that has gone gets nothing anyway. */
 void call_fail(struct call *call, const struct err *err);
 void call_fail_query(struct call *call, const struct query_error *error);
@@ -141,5 +147,6 @@ void api_query_check(struct call *call), api_query_graph(struct call *call),
 	api_graphs(struct call *call), api_graph_get(struct call *call),
 	api_graph_put(struct call *call), api_graph_delete(struct call *call),
 	api_entries(struct call *call), api_query_counts(struct call *call);
+void api_compare(struct call *call);
 
 #endif

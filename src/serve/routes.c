@@ -56,6 +56,8 @@ const struct route api_routes[] = {
 	{"GET", "/api/v1/emad/{id}/tree", EMAD, ROUTE_TRACE, api_emad_tree,
 	 "the calls that lead to an allocation object"},
 	{"GET", "/api/v1/excessive", EMAD, ROUTE_TRACE, api_excessive, "as heapwise excessive"},
+	{"GET", "/api/v1/compare", "base key metric align tolerance top points same", ROUTE_TRACE,
+	 api_compare, "as heapwise diff, of two traces that are served"},
 	{"GET", "/api/v1/report", "by top slack", ROUTE_TRACE, api_report, "as heapwise report"},
 	{"GET", "/api/v1/findings", "top", ROUTE_TRACE, api_findings, "as heapwise findings"},
 	{"GET", "/api/v1/scores", "by top all", ROUTE_TRACE, api_scores, "as heapwise scores"},

@@ -111,7 +111,8 @@ case_selections()
 case_documentation()
 {
 	record_threads "$work/a.hwt"
-	serve "$work/a.hwt"
+	record_cpp "$work/b.hwt"
+	serve "$work/a.hwt" "$work/b.hwt"
 	until_true ready
 	python3 "$here/serve_check.py" documentation "$HEAPWISE_SOURCE_DIR/docs/API.md" || fail "docs/API.md"
 	end
