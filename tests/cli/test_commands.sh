@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+-]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph dump info symbolize types types-index ctl doctor cc c++ import-emad import-heaplog export diff check"
+equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph query serve dump info symbolize types types-index ctl doctor cc c++ import-emad import-heaplog export index synth diff check"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -53,6 +53,8 @@ findings|2|which FILE
 scores|2|which FILE
 scores --by size a|2|wants one of severity
 callgraph|2|which FILE
+serve|2|which FILE
+serve /no/such/file|3|/no/such/file: No such file
 callgraph --from nowhere a|2|wants one of auto
 callgraph /no/such/file|3|/no/such/file: No such file
 import-emad|2|which TEXT
