@@ -209,12 +209,16 @@ static int take_series(struct timeline_view *view, const struct curves *curves)
 	for (u32 i = 0; i < curves->count; i++) {
 		u32 curve = ranked[i].key;
 		bool own = curve != last && view->series.count < curves->query->top;
-		const struct view_key *key = &curves->keys.keys.data[curves->key_of[curve]];
-		struct timeline_series series = {.key = key->number, .peak = ranked[i].weight};
+		struct timeline_series series = {.peak = ranked[i].weight};
 
 		if (ranked[i].weight <= 0)
 			continue;
-		series.label = own ? arena_copy(&view->arena, key->label) : NULL;
+		if (own) {
+			const struct view_key *key = &curves->keys.keys.data[curves->key_of[curve]];
+
+			series.key = key->number;
+			series.label = arena_copy(&view->arena, key->label);
+		}
 		if (own && (!series_copy(view, &series, curves, curve) ||
 			    !vec_push(&view->series, series))) {
 			free(ranked);
