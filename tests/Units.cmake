@@ -5,8 +5,8 @@ if(NOT HEAPWISE_HOST)
 	list(FILTER unit_sources INCLUDE REGEX "/test_(base|format|heap|detour)[^/]*\\.c$")
 endif()
 
-# What runs more than one thread of ours: rings, drain, trace writer, HTTP server.
-set(HEAPWISE_TSAN_TESTS "/test_(monitor|trace|ring|serve)[^/]*\\.c$")
+# What runs more than one thread of ours: rings, drain, trace writer, HTTP server, query engine.
+set(HEAPWISE_TSAN_TESTS "/test_(monitor|trace|ring|serve|query_engine)[^/]*\\.c$")
 
 # heapwise_units(VARIANT SOURCE...)
 function(heapwise_units variant)

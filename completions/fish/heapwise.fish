@@ -189,6 +189,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from query' -l index -r -d 'type
 complete -c heapwise -n '__fish_seen_subcommand_from query' -l debug-path -r -d 'types: look for separate debug files here, too'
 complete -c heapwise -n '__fish_seen_subcommand_from query' -l image -r -d 'look at the program'\''s image N, counted from 0; each exec begins one (the last)'
 complete -c heapwise -n '__fish_seen_subcommand_from query' -l no-symbols -d 'do not look for function names that the trace does not have'
+complete -c heapwise -n '__fish_seen_subcommand_from query' -l no-index -d 'read the trace, also if it has an index'
 complete -c heapwise -n '__fish_seen_subcommand_from query' -l format -x -a 'text json csv' -d 'how to print the result (text)'
 complete -c heapwise -n '__fish_seen_subcommand_from serve' -l port -s p -r -d 'listen on port N (any free one)'
 complete -c heapwise -n '__fish_seen_subcommand_from serve' -l address -r -d 'listen on this address of the machine (127.0.0.1)'

@@ -13,7 +13,7 @@
 struct query_args {
 	const char *file, *from_graph, *format, *index, *debug_path, *from, *to, *by;
 	u64 top, image, skip;
-	bool symbols, guess, canonical, graph, fields, boxes, stacks;
+	bool symbols, no_index, guess, canonical, graph, fields, boxes, stacks;
 };
 
 static const struct query_args defaults = {.top = 20, .image = NOT_GIVEN, .symbols = true};
@@ -53,6 +53,8 @@ static const struct option_spec options[] = {
 	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct query_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
 	       "do not look for function names that the trace does not have"),
+	OPTION(struct query_args, no_index, 0, "no-index", OPTION_SET, NULL,
+	       "read the trace, also if it has an index"),
 	OPTION(struct query_args, format, 0, "format", OPTION_CHOICE, FORMAT_CHOICES,
 	       "how to print the result (text)"),
 	OPTION_END};
@@ -290,7 +292,8 @@ static int ask_files(const struct command *command, const struct query_args *arg
 		loaded[read] = (struct loaded){.command = command,
 					       .path = argv[read],
 					       .wanted_image = args->image,
-					       .find_symbols = args->symbols};
+					       .find_symbols = args->symbols,
+					       .no_index = args->no_index};
 		if (loaded_read(&loaded[read], &err) < 0)
 			status = command_fail(command, &err);
 	}

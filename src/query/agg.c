@@ -41,27 +41,31 @@ static void agg_tally_add(struct agg_tally *self, double value, double weight)
 static bool tally_block(void *data, const struct block *block, const u64 *bits)
 {
 	struct aggregator *self = data;
+	bool sampled = self->domain->model->count_shift != 0;
 	bool weighs =
 		self->agg->has_key && !self->agg->key.is_user && self->agg->key.field == F_CHUNKS;
 	double values[BLOCK];
 
 	if (self->plan)
 		value_eval(self->plan, block, values);
-	for (u32 i = 0; i < BLOCK; i++) {
-		u64 size = block->page->size[block->first + i];
-		u32 entry;
+	for (u32 w = 0; w < BLOCK / 64; w++)
+		for (u64 word = bits[w]; word; word &= word - 1) {
+			u32 i = 64 * w + (u32)__builtin_ctzll(word),
+			    entry = entry_of(self, block->chunk + i);
 
-		if (!(bits[i / 64] >> (i % 64) & 1) || (self->plan && isnan(values[i])))
-			continue;
-		entry = entry_of(self, block->chunk + i);
-		if (entry == NO_ENTRY)
-			continue;
-		if (self->values)
-			self->values[self->starts[entry]++] = values[i];
-		else
-			agg_tally_add(&self->tallies[entry], self->plan ? values[i] : 1,
-				      weighs ? 1 : chunk_weight(self->domain->model, size));
-	}
+			if ((self->plan && isnan(values[i])) || entry == NO_ENTRY)
+				continue;
+			if (self->values)
+				self->values[self->starts[entry]++] = values[i];
+			else
+				agg_tally_add(
+					&self->tallies[entry], self->plan ? values[i] : 1,
+					weighs || !sampled
+						? 1
+						: chunk_weight(
+							  self->domain->model,
+							  block->page->size[block->first + i]));
+		}
 	return true;
 }
 
@@ -211,6 +215,22 @@ static int count_values(struct aggregator *self, const struct state *state)
 	return 0;
 }
 
+static bool is_sampled(const struct run *run)
+{
+	for (u32 t = 0; t < run->engine->count; t++)
+		if (run->engine->domains[t].model->count_shift)
+			return true;
+	return false;
+}
+
+/* An entry has no more values than chunks: with that room the values need not be counted first. */
+static int count_chunks(struct aggregator *self)
+{
+	for (u64 i = 0; i < self->entries->count; i++)
+		self->tallies[i].weight = self->entries->values[F_CHUNKS][i];
+	return 0;
+}
+
 static int add_agg(struct run *run, struct state *state, const struct query_agg *agg)
 {
 	struct entries *entries = state->entries;
@@ -225,7 +245,7 @@ static int add_agg(struct run *run, struct state *state, const struct query_agg 
 		return run_no_memory(run);
 	}
 	if (agg->kind == AGG_PERCENTILE) {
-		status = count_values(&self, state);
+		status = is_sampled(run) ? count_values(&self, state) : count_chunks(&self);
 		return status < 0 ? status : percentiles(&self, state, column.numbers);
 	}
 	status = pass(&self, state);

@@ -229,7 +229,7 @@ static double point_number(const struct domain *self, enum field field, u32 inde
 	default:
 		break;
 	}
-	scores = scores_of(&self->behaviour.points[index]);
+	scores = scores_of(&self->behaviour->points[index]);
 	if (field == F_SEV)
 		return severity_step(&scores) ? severity_step(&scores) : NAN;
 	return scores.known[field - F_LIFETIME] ? scores.value[field - F_LIFETIME] : NAN;
@@ -355,5 +355,5 @@ void domain_release(struct domain *self)
 	for (u64 i = 0; self->type_pages && i < self->model->chunks.pages.count; i++)
 		free(self->type_pages[i]);
 	free(self->type_pages);
-	behaviour_table_release(&self->behaviour);
+	behaviour_table_release(&self->own_behaviour);
 }

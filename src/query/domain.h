@@ -52,7 +52,8 @@ struct domain {
 	struct field_table fields[FIELDS];
 	u64 contexts, frames; /* tables have that many */
 
-	struct stack_names *frame_names; /* by frame; NULL = not asked for yet */
+	bool named;                      /* these four are there */
+	struct stack_names *frame_names; /* by frame */
 	struct tip *tips;
 	u64 *stack_keys; /* by frame: equal for stacks of the same functions, in any trace */
 	u32 *depths;
@@ -64,8 +65,8 @@ struct domain {
 	u32 *type_by_point; /* where no chunk has a type of its own */
 	u32 **type_pages;   /* by page, NULL = by point */
 
-	bool behaviour_ready;
-	struct behaviour_table behaviour;
+	const struct behaviour_table *behaviour; /* NULL = not asked for yet */
+	struct behaviour_table own_behaviour;
 };
 
 int domain_init(struct domain *self, const struct query_trace *trace, struct err *err);

@@ -21,58 +21,119 @@ static u64 hash_text(const char *text, u64 hash)
 	return hash_u64(hash);
 }
 
+/* What a place in the program has, whoever called it. */
+struct place_names {
+	struct stack_names names;
+	u64 hash;
+	u32 own; /* the first name that is not minor, or UINT32_MAX */
+};
+
 /* Functions by name; without one the file that has it. */
-static u64 stack_key(const struct stack_names *names, u64 hash)
+static u64 hash_names(const struct stack_names *names)
 {
 	const char *slash = strrchr(names->module, '/');
+	u64 hash = names->count;
 
 	for (u32 i = 0; i < names->count; i++)
 		hash = hash_text(names->frames[i].function, hash);
-	return names->count ? hash : hash_text(slash ? slash + 1 : names->module, ~hash);
+	return names->count ? hash : hash_text(slash ? slash + 1 : names->module, 1);
 }
 
-/* The first name that is not minor; that of the caller's tip if there is none. The C library allocates for the
- * program, too (strdup). */
-static struct tip find_tip(const struct domain *self, u32 frame, u32 parent)
+/* The C library allocates for the program, too (strdup). */
+static u32 first_own(const struct stack_names *names)
 {
-	const struct stack_names *names = &self->frame_names[frame];
 	const char *slash = strrchr(names->module, '/');
-	bool system = library_is_system(slash ? slash + 1 : names->module);
 
-	for (u32 i = 0; i < names->count && !system; i++)
+	if (library_is_system(slash ? slash + 1 : names->module))
+		return UINT32_MAX;
+	for (u32 i = 0; i < names->count; i++)
 		if (!function_is_minor(names->frames[i].function, names->frames[i].file))
-			return (struct tip){frame, i};
-	if (names->count && self->tips[parent].frame)
+			return i;
+	return UINT32_MAX;
+}
+
+/* The names of a frame's place, looked up once. */
+struct place_table {
+	VEC(struct place_names) rows;
+	struct map by_place; /* index + 1 */
+};
+
+static const struct place_names *place_of(struct place_table *self, const struct domain *domain,
+					  u32 index)
+{
+	const struct frame *frame =
+		context_table_frame(&domain->model->contexts, (struct frame_id){index});
+	u64 key = hash_u64(frame->address ^ ((u64)frame->module << 40) ^ ((u64)frame->flags << 56));
+	u64 *number = map_at(&self->by_place, key);
+	struct place_names place;
+
+	if (!number)
+		return NULL;
+	if (!*number) {
+		place.names = stack_names(&domain->source, (struct frame_id){index});
+		place.hash = hash_names(&place.names);
+		place.own = first_own(&place.names);
+		if (!vec_push(&self->rows, place))
+			return NULL;
+		*number = self->rows.count;
+	}
+	return &self->rows.data[*number - 1];
+}
+
+/* The first name that is not minor; that of the caller's tip if there is none. */
+static struct tip find_tip(const struct domain *self, const struct place_names *place, u32 frame,
+			   u32 parent)
+{
+	if (place->own != UINT32_MAX)
+		return (struct tip){frame, place->own};
+	if (place->names.count && self->tips[parent].frame)
 		return self->tips[parent];
-	return (struct tip){frame, names->count ? names->count - 1 : UINT32_MAX};
+	return (struct tip){frame, place->names.count ? place->names.count - 1 : UINT32_MAX};
+}
+
+static int name_frames(struct domain *self, struct place_table *places, struct err *err)
+{
+	const struct context_table *contexts = &self->model->contexts;
+
+	self->frame_names[0].module = "";
+	for (u32 i = 1; i < self->frames; i++) {
+		u32 parent = context_table_frame(contexts, (struct frame_id){i})->parent;
+		const struct place_names *place = place_of(places, self, i);
+
+		if (!place)
+			return no_memory(err);
+		if (parent >= i) /* never: callers are placed before what they call */
+			parent = 0;
+		self->frame_names[i] = place->names;
+		self->tips[i] = find_tip(self, place, i, parent);
+		self->stack_keys[i] = hash_u64(self->stack_keys[parent] * 3 ^ place->hash);
+		self->depths[i] = self->depths[parent] + 1;
+	}
+	return 0;
 }
 
 int domain_need_names(struct domain *self, struct err *err)
 {
-	const struct context_table *contexts = &self->model->contexts;
+	struct place_table places = {0};
+	int status;
 
-	if (self->frame_names)
+	if (self->named)
 		return 0;
+	free(self->frame_names);
+	free(self->tips);
+	free(self->stack_keys);
+	free(self->depths);
+	self->frame_names = calloc(self->frames + 1, sizeof *self->frame_names);
 	self->tips = calloc(self->frames + 1, sizeof *self->tips);
 	self->stack_keys = calloc(self->frames + 1, sizeof *self->stack_keys);
 	self->depths = calloc(self->frames + 1, sizeof *self->depths);
-	if (!self->tips || !self->stack_keys || !self->depths)
+	if (!self->frame_names || !self->tips || !self->stack_keys || !self->depths)
 		return no_memory(err);
-	self->frame_names = calloc(self->frames + 1, sizeof *self->frame_names);
-	if (!self->frame_names)
-		return no_memory(err);
-	self->frame_names[0].module = "";
-	for (u32 i = 1; i < self->frames; i++) {
-		u32 parent = context_table_frame(contexts, (struct frame_id){i})->parent;
-
-		if (parent >= i) /* never: callers are placed before what they call */
-			parent = 0;
-		self->frame_names[i] = stack_names(&self->source, (struct frame_id){i});
-		self->tips[i] = find_tip(self, i, parent);
-		self->stack_keys[i] = stack_key(&self->frame_names[i], self->stack_keys[parent]);
-		self->depths[i] = self->depths[parent] + 1;
-	}
-	return 0;
+	status = name_frames(self, &places, err);
+	vec_release(&places.rows);
+	map_release(&places.by_place);
+	self->named = status == 0;
+	return status;
 }
 
 /* ---- texts ---- */
@@ -169,10 +230,17 @@ int domain_need_scores(struct domain *self, struct err *err)
 {
 	int status;
 
-	if (self->behaviour_ready)
+	if (self->behaviour)
 		return 0;
-	status = behaviour_find(&self->source, &self->trace.thresholds, &self->behaviour, err);
-	self->behaviour_ready = status == 0;
+	if (self->trace.behaviour) {
+		self->behaviour = self->trace.behaviour;
+		return 0;
+	}
+	status = behaviour_find(&self->source, &self->trace.thresholds, &self->own_behaviour, err);
+	if (status == 0)
+		self->behaviour = &self->own_behaviour;
+	else
+		behaviour_table_release(&self->own_behaviour);
 	return status;
 }
 

@@ -46,6 +46,47 @@ void query_engine_free(struct query_engine *self)
 	free(self);
 }
 
+/* The longest of it needs the model only. */
+static int warm_scores(struct query_engine *self, struct domain *domain, struct err *err)
+{
+	struct behaviour_table found = {0};
+	int status;
+
+	if (domain->trace.behaviour)
+		return 0;
+	status = behaviour_find(&domain->source, &domain->trace.thresholds, &found, err);
+	pthread_mutex_lock(self->lock);
+	if (status == 0 && !domain->behaviour) {
+		domain->own_behaviour = found;
+		domain->behaviour = &domain->own_behaviour;
+		found = (struct behaviour_table){0};
+	}
+	pthread_mutex_unlock(self->lock);
+	behaviour_table_release(&found);
+	return status;
+}
+
+int query_engine_warm(struct query_engine *self, struct err *err)
+{
+	for (u32 i = 0; i < self->count; i++) {
+		struct domain *domain = &self->domains[i];
+		int status;
+
+		pthread_mutex_lock(self->lock);
+		status = domain_need_names(domain, err);
+		pthread_mutex_unlock(self->lock);
+		pthread_mutex_lock(self->lock);
+		if (status == 0)
+			status = domain_need_types(domain, err);
+		pthread_mutex_unlock(self->lock);
+		if (status == 0)
+			status = warm_scores(self, domain, err);
+		if (status < 0)
+			return status;
+	}
+	return 0;
+}
+
 /* ---- one run ---- */
 
 static int run_begin(struct run *run, struct query_engine *engine, const char *text,
@@ -210,19 +251,57 @@ int query_counts(struct query_engine *self, const char *text, const struct query
 	return status;
 }
 
+/* What the rows need: the first ones in their order, or entries, and the bits of both. */
+static int run_prepared(struct run *run, const struct query_options *options, struct state *state)
+{
+	u64 wanted = options->rows && options->rows < UINT64_MAX - options->skip
+			     ? options->skip + options->rows
+			     : UINT64_MAX;
+	int status = run_pipe(run, &run->query->pipe, UINT32_MAX, state);
+
+	if (status < 0)
+		return status;
+	if (!state->entries)
+		return run_order(run, state, wanted);
+	entries_narrow(run, state);
+	return 0;
+}
+
+/* By the text as it is: lets are told by their numbers in it. */
+static void run_key(const char *text, const struct query_options *options, struct strbuf *key)
+{
+	const struct query_window *window = &options->window;
+
+	strbuf_addf(key, "run %llu+%llu %llu-%llu/%u %s", (unsigned long long)options->skip,
+		    (unsigned long long)options->rows, (unsigned long long)window->from_ns,
+		    (unsigned long long)window->to_ns, window->mode, text);
+}
+
 int query_run(struct query_engine *self, const char *text, const struct query_options *options,
 	      struct result **out, struct query_error *error)
 {
 	struct query_error own = {0};
 	struct run run = {.error = error ? error : &own};
 	struct state state = {0};
+	struct strbuf key = {0};
+	const struct state *known = NULL;
 	int status = run_begin(&run, self, text, &options->window);
 
 	*out = NULL;
-	if (status == 0)
-		status = run_pipe(&run, &run.query->pipe, UINT32_MAX, &state);
+	run_key(text, options, &key);
+	if (status == 0 && !key.failed)
+		known = cache_find(&self->cache, strbuf_text(&key));
+	if (known) {
+		status = state_copy(&state, known) ? 0 : run_no_memory(&run);
+	} else if (status == 0) {
+		status = run_prepared(&run, options, &state);
+		/* Patterns of hide are the query's own. */
+		if (status == 0 && !state.hide_count && !key.failed)
+			cache_put(&self->cache, strbuf_text(&key), &state);
+	}
 	if (status == 0)
 		status = run_rows(&run, &state, options, out);
+	strbuf_release(&key);
 	state_release(&state);
 	run_end(&run);
 	return status;

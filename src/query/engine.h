@@ -14,8 +14,8 @@
 #ifndef QUERY_ENGINE_H
 #define QUERY_ENGINE_H
 
+#include "analysis/behaviour.h"
 #include "analysis/stacks.h"
-#include "analysis/thresholds.h"
 #include "output/result.h"
 #include "query/error.h"
 #include "query/selection.h"
@@ -32,6 +32,8 @@ struct query_trace { /* outlives the engine, as does all it points to */
 	const char *type_index, *debug_path;
 	bool guess;
 	struct thresholds thresholds; /* of scores */
+	const struct behaviour_table *
+		behaviour; /* by these thresholds, if somebody has it; NULL = found when asked for */
 };
 
 struct query_engine;
@@ -40,6 +42,10 @@ struct query_engine;
  * memory. */
 struct query_engine *query_engine_new(const struct query_trace *traces, u32 count);
 void query_engine_free(struct query_engine *self);
+
+/* Finds names, types and scores in advance, which the first query that needs them would wait for; for a thread of
+ * its own. Scores are found while others may ask. */
+int query_engine_warm(struct query_engine *self, struct err *err);
 
 enum query_window_mode {
 	WINDOW_OVERLAP, /* lived at any moment of it */

@@ -27,6 +27,63 @@ void entries_free(struct entries *self)
 	free(self);
 }
 
+static bool copy_array(void *to, const void *from, u64 bytes)
+{
+	void **out = to;
+
+	if (!from)
+		return true;
+	*out = malloc(bytes + 8);
+	if (*out)
+		memcpy(*out, from, bytes);
+	return *out != NULL;
+}
+
+struct entries *entries_copy(const struct entries *self)
+{
+	struct entries *copy = calloc(1, sizeof *copy);
+	u64 bytes = self->count * sizeof(double);
+	bool fine = copy != NULL;
+
+	if (!copy)
+		return NULL;
+	copy->count = self->count;
+	copy->key_count = self->key_count;
+	copy->by_stack = self->by_stack;
+	memcpy(copy->keys, self->keys, sizeof copy->keys);
+	memcpy(copy->text_counts, self->text_counts, sizeof copy->text_counts);
+	for (u32 f = 0; fine && f < FIELDS; f++)
+		fine = copy_array(&copy->values[f], self->values[f], bytes) &&
+		       copy_array(&copy->texts[f], self->texts[f],
+				  self->text_counts[f] * sizeof(char *));
+	for (u32 k = 0; fine && k < self->key_count; k++)
+		fine = copy_array(&copy->key_values[k], self->key_values[k], bytes);
+	fine = fine &&
+	       copy_array(&copy->frames, self->frames, self->count * sizeof *self->frames) &&
+	       copy_array(&copy->frame_traces, self->frame_traces, self->count);
+	for (u64 a = 0; fine && a < self->aggs.count; a++) {
+		struct agg_column column = {.agg = self->aggs.data[a].agg};
+
+		fine = copy_array(&column.numbers, self->aggs.data[a].numbers, bytes) &&
+		       vec_push(&copy->aggs, column);
+		if (!fine)
+			free(column.numbers);
+	}
+	if (fine)
+		return copy;
+	entries_free(copy);
+	return NULL;
+}
+
+u64 entries_bytes(const struct entries *self)
+{
+	u64 bytes = sizeof *self + self->count * 8 * (self->key_count + self->aggs.count + 1);
+
+	for (u32 f = 0; f < FIELDS; f++)
+		bytes += (self->values[f] ? self->count * 8 : 0) + self->text_counts[f] * 8;
+	return bytes;
+}
+
 /* ---- texts of two traces as one ---- */
 
 /* By trace: numbers of its texts in the list of both; NULL = they are the same. */
@@ -41,7 +98,7 @@ static int compare_texts(const void *a, const void *b)
 
 /* Texts of a field over all traces of the state, in order, each once; owned by the caller. */
 static int merge_texts(struct run *run, const struct state *state, const struct query_key *key,
-		       const char *const **out, struct renumbering *numbers)
+		       struct entries *entries, struct renumbering *numbers)
 {
 	const char *const *texts[QUERY_TRACES] = {0};
 	const char **all;
@@ -60,15 +117,17 @@ static int merge_texts(struct run *run, const struct state *state, const struct 
 	all = malloc((count + 1) * sizeof *all);
 	if (!all)
 		return run_no_memory(run);
-	*out = all;
+	entries->texts[key->field] = all;
 	count = 0;
 	for (u32 t = 0; t < QUERY_TRACES; t++)
 		for (u32 i = 0; i < counts[t]; i++)
-			all[count++] = texts[t][i];
+			/* Names of categories are the query's own, and entries may outlive it. */
+			all[count++] = names_keep(&run->engine->domains[0].names, texts[t][i]);
 	qsort(all, count, sizeof *all, compare_texts);
 	for (u32 i = 0; i < count; i++)
 		if (!unique || strcmp(all[unique - 1], all[i]) != 0)
 			all[unique++] = all[i];
+	entries->text_counts[key->field] = unique;
 	for (u32 t = 0; t < QUERY_TRACES; t++) {
 		if (!counts[t] || counts[t] == unique)
 			continue;
@@ -105,7 +164,7 @@ struct joiner {
 	struct column columns[FIELDS];
 	u32 column_count;
 	enum field column_fields[FIELDS];
-	const u32 *frame_by_point; /* frames that are shown: hidden and unified ones left out */
+	const u32 *frame_by_context; /* frames that are shown: hidden and unified ones left out */
 	struct map by_key;
 	u32 *small; /* of one key that is a small number: group + 1 */
 	u64 small_count;
@@ -166,7 +225,8 @@ static u32 group_new(struct joiner *self, double keys[][BLOCK], u32 i, u32 frame
 	for (u32 k = 0; k < entries->key_count && k < self->key_count; k++)
 		entries->key_values[k][group] = keys[k][i];
 	for (u32 c = 0; c < self->column_count; c++)
-		self->columns[c].values[group] = NAN;
+		self->columns[c].values[group] =
+			self->columns[c].rule == JOIN_SAME ? -INFINITY : NAN;
 	entries->frames[group] = frame;
 	entries->frame_traces[group] = (u8)self->trace;
 	entries->group_count++;
@@ -177,8 +237,11 @@ static u32 group_of(struct joiner *self, double keys[][BLOCK], u32 i, u32 frame)
 {
 	u64 *known, number;
 
-	if (self->small && keys[0][i] >= 0 && keys[0][i] < (double)self->small_count) {
-		number = (u64)keys[0][i];
+	if (!self->key_count)
+		return self->entries->group_count ? 0 : group_new(self, keys, i, frame);
+	if (self->small && !(keys[0][i] >= (double)self->small_count)) {
+		/* The last one is for what is unknown. */
+		number = isnan(keys[0][i]) ? self->small_count : (u64)keys[0][i];
 		if (!self->small[number])
 			self->small[number] = group_new(self, keys, i, frame) + 1;
 		return self->small[number] - 1;
@@ -200,89 +263,112 @@ static void renumber(double *values, const u32 *numbers)
 			values[i] = numbers[(u32)values[i]];
 }
 
-/* What several chunks have in common: SAME is unknown (and stays so: INFINITY until the end) once two differ. */
-static void column_add(struct column *self, u32 group, double value, double weight)
-{
-	double *sum = &self->values[group];
+/* Chunks of a block that are selected, and where they belong. */
+struct chosen {
+	u32 count;
+	u16 at[BLOCK];
+	u32 groups[BLOCK];
+	double weights[BLOCK]; /* of sampled traces only */
+};
 
-	switch (self->rule) {
-	case JOIN_SUM:
-		if (!isnan(value))
-			*sum = (isnan(*sum) ? 0 : *sum) + (self->weighted ? value * weight : value);
-		break;
-	case JOIN_MIN:
-		if (!isnan(value) && !(*sum <= value))
-			*sum = value;
-		break;
-	case JOIN_MAX:
-		if (!isnan(value) && !(*sum >= value))
-			*sum = value;
-		break;
-	default:
-		*sum = *sum == value ? value : INFINITY;
+/* What several chunks have in common: -INFINITY before the first, INFINITY once two differ or one is unknown. */
+static void add_same(const struct column *self, const struct chosen *chosen, const double *values)
+{
+	for (u32 i = 0; i < chosen->count; i++) {
+		double *same = &self->values[chosen->groups[i]], value = values[chosen->at[i]];
+
+		if (*same == -INFINITY)
+			*same = isnan(value) ? INFINITY : value;
+		else if (*same != value)
+			*same = INFINITY;
 	}
 }
 
-/* The first chunk of a group sets what the others are compared with. */
-static void column_first(struct column *self, u32 group, double value, double weight)
+static void add_sum(const struct column *self, const struct chosen *chosen, const double *values,
+		    bool sampled)
 {
-	if (self->rule == JOIN_SAME)
-		self->values[group] = isnan(value) ? INFINITY : value;
-	else
-		column_add(self, group, value, weight);
+	for (u32 i = 0; i < chosen->count; i++) {
+		double *sum = &self->values[chosen->groups[i]], value = values[chosen->at[i]];
+
+		if (sampled && self->weighted)
+			value *= chosen->weights[i];
+		if (!isnan(value))
+			*sum = isnan(*sum) ? value : *sum + value;
+	}
+}
+
+static void add_extreme(const struct column *self, const struct chosen *chosen,
+			const double *values)
+{
+	bool least = self->rule == JOIN_MIN;
+
+	for (u32 i = 0; i < chosen->count; i++) {
+		double *best = &self->values[chosen->groups[i]], value = values[chosen->at[i]];
+
+		if (!isnan(value) && !(least ? *best <= value : *best >= value))
+			*best = value;
+	}
+}
+
+static void choose(const struct block *block, const u64 *bits, struct chosen *chosen)
+{
+	const struct model *model = block->domain->model;
+
+	chosen->count = 0;
+	for (u32 w = 0; w < BLOCK / 64; w++)
+		for (u64 word = bits[w]; word; word &= word - 1)
+			chosen->at[chosen->count++] = (u16)(64 * w + (u32)__builtin_ctzll(word));
+	for (u32 i = 0; model->count_shift && i < chosen->count; i++)
+		chosen->weights[i] =
+			chunk_weight(model, block->page->size[block->first + chosen->at[i]]);
+}
+
+static bool find_groups(struct joiner *self, const struct block *block, double keys[][BLOCK],
+			struct chosen *chosen)
+{
+	struct entries *entries = self->entries;
+	u32 *groups = entries->groups[self->trace] + block->chunk;
+
+	for (u32 i = 0; i < chosen->count; i++) {
+		u32 at = chosen->at[i];
+		u32 context = block->page->alloc_context[block->first + at];
+		u32 frame = context < self->domain->contexts ? self->frame_by_context[context] : 0;
+		u32 group = group_of(self, keys, at, frame);
+
+		if (self->failed)
+			return false;
+		chosen->groups[i] = groups[at] = group;
+		if (entries->frames[group] != frame || entries->frame_traces[group] != self->trace)
+			entries->frames[group] = 0;
+	}
+	return true;
 }
 
 static bool join_block(void *data, const struct block *block, const u64 *bits)
 {
 	struct joiner *self = data;
-	const struct chunk_page *page = block->page;
-	const struct model *model = self->domain->model;
+	bool sampled = self->domain->model->count_shift != 0;
 	double keys[QUERY_KEYS_MAX][BLOCK], values[BLOCK];
-	u32 groups[BLOCK];
-	bool fresh[BLOCK];
+	struct chosen chosen;
 
 	for (u32 k = 0; k < self->key_count; k++) {
 		value_eval(self->keys[k], block, keys[k]);
 		renumber(keys[k], self->key_renumber[k]);
 	}
-	for (u32 i = 0; i < BLOCK; i++) {
-		u64 before = self->entries->group_count;
-		u32 frame;
-
-		if (!(bits[i / 64] >> (i % 64) & 1))
-			continue;
-		frame = self->frame_by_point
-				? self->frame_by_point
-					  [model_point_of(model,
-							  page->alloc_context[block->first + i])
-						   .index]
-				: 0;
-		groups[i] = group_of(self, keys, i, frame);
-		if (self->failed)
-			return false;
-		fresh[i] = before != self->entries->group_count;
-		self->entries->groups[self->trace][block->chunk + i] = groups[i];
-		if (self->entries->frames[groups[i]] != frame ||
-		    self->entries->frame_traces[groups[i]] != self->trace)
-			self->entries->frames[groups[i]] = 0;
-	}
+	choose(block, bits, &chosen);
+	if (!find_groups(self, block, keys, &chosen))
+		return false;
 	for (u32 c = 0; c < self->column_count; c++) {
-		struct column *column = &self->columns[c];
+		const struct column *column = &self->columns[c];
 
 		value_eval(column->plan, block, values);
 		renumber(values, column->renumber);
-		for (u32 i = 0; i < BLOCK; i++) {
-			double weight = 1;
-
-			if (!(bits[i / 64] >> (i % 64) & 1))
-				continue;
-			if (model->count_shift)
-				weight = chunk_weight(model, page->size[block->first + i]);
-			if (fresh[i])
-				column_first(column, groups[i], values[i], weight);
-			else
-				column_add(column, groups[i], values[i], weight);
-		}
+		if (column->rule == JOIN_SAME)
+			add_same(column, &chosen, values);
+		else if (column->rule == JOIN_SUM)
+			add_sum(column, &chosen, values, sampled);
+		else
+			add_extreme(column, &chosen, values);
 	}
 	return true;
 }
@@ -402,6 +488,16 @@ static struct value_plan *table_plan(struct run *run, const struct domain *domai
 	return plan;
 }
 
+/* The key itself is what all of an entry's chunks have. */
+static bool is_key(const struct entries *entries, enum field field)
+{
+	for (u32 k = 0; k < entries->key_count; k++)
+		if (!entries->keys[k].is_user && entries->keys[k].field == field)
+			return query_fields[field].join == JOIN_SAME &&
+			       query_fields[field].type != FIELD_TEXTS;
+	return false;
+}
+
 /* What is asked of entries anywhere in the query, and what is always shown. */
 static int plan_columns(struct joiner *self, const struct state *state, struct renumbering *numbers)
 {
@@ -414,7 +510,7 @@ static int plan_columns(struct joiner *self, const struct state *state, struct r
 	for (u32 f = 0; f < FIELDS; f++) {
 		struct column *column = &self->columns[self->column_count];
 
-		if (!used[f])
+		if (!used[f] || is_key(self->entries, (enum field)f))
 			continue;
 		*column = (struct column){.rule = query_fields[f].join,
 					  .weighted = f != F_CHUNKS,
@@ -429,18 +525,19 @@ static int plan_columns(struct joiner *self, const struct state *state, struct r
 	return 0;
 }
 
-/* Shown frames by point; `target` by frame, or NULL. */
+/* Shown frames by context; `target` by frame, or NULL. */
 static int plan_shown(struct joiner *self, const u32 *target)
 {
-	const struct model *model = self->domain->model;
-	u32 *frames = arena_new_array(&self->run->arena, u32, model->points.count + 1);
+	u32 *frames = arena_new_array(&self->run->arena, u32, self->domain->contexts + 1);
 
 	if (!frames)
 		return run_no_memory(self->run);
-	for (u64 i = 0; i < model->points.count; i++)
-		frames[i] = target ? target[model->points.data[i].frame.index]
-				   : model->points.data[i].frame.index;
-	self->frame_by_point = frames;
+	for (u32 i = 0; i < self->domain->contexts; i++) {
+		u32 frame = domain_frame(self->domain, i, false);
+
+		frames[i] = target ? target[frame] : frame;
+	}
+	self->frame_by_context = frames;
 	return 0;
 }
 
@@ -458,7 +555,7 @@ static void plan_small(struct joiner *self)
 			most = (u64)key->table[i];
 	if (most > 1 << 24)
 		return;
-	self->small = calloc(most + 1, sizeof *self->small);
+	self->small = calloc(most + 2, sizeof *self->small);
 	self->small_count = self->small ? most + 1 : 0;
 }
 
@@ -491,6 +588,17 @@ static int finish(struct joiner *self, struct state *state)
 		for (u64 i = 0; entries->values[f] && i < entries->count; i++)
 			if (isinf(entries->values[f][i]))
 				entries->values[f][i] = NAN;
+	for (u32 k = 0; k < entries->key_count; k++) {
+		enum field field = entries->keys[k].field;
+
+		if (entries->keys[k].is_user || !is_key(entries, field) || entries->values[field])
+			continue;
+		entries->values[field] = malloc((entries->count + 1) * sizeof(double));
+		if (!entries->values[field])
+			return run_no_memory(self->run);
+		memcpy(entries->values[field], entries->key_values[k],
+		       entries->count * sizeof(double));
+	}
 	state->entries = entries;
 	state->sort_count = 0;
 	state->ordered = false;
@@ -572,7 +680,7 @@ static int join_all(struct joiner *self, struct state *state, const struct join_
 		if (used[f] && query_fields[f].type == FIELD_TEXT)
 			status = merge_texts(self->run, state,
 					     &(struct query_key){.field = (enum field)f},
-					     &self->entries->texts[f], &field_numbers[f]);
+					     self->entries, &field_numbers[f]);
 	for (u32 k = 0; k < by->key_count; k++)
 		if (!by->keys[k].is_user)
 			key_numbers[k] = field_numbers[by->keys[k].field];
@@ -655,9 +763,11 @@ static void move_entry(struct entries *self, u64 to, u64 from)
 /* By entry where it is now, or NO_ENTRY. */
 static void apply_places(struct entries *self, const u32 *places, u64 count)
 {
-	for (u64 g = 0; g < self->group_count; g++)
+	for (u64 g = 0; g < self->group_count; g++) {
 		if (self->entry_of[g] != NO_ENTRY)
 			self->entry_of[g] = places[self->entry_of[g]];
+		self->dropped |= self->entry_of[g] == NO_ENTRY;
+	}
 	self->count = count;
 }
 
@@ -1016,22 +1126,35 @@ static int settle_colors(struct run *run, struct state *state, u32 trace)
 	return run->error->code;
 }
 
+void entries_narrow(struct run *run, struct state *state)
+{
+	const struct entries *entries = state->entries;
+
+	for (u32 t = 0; entries->dropped && t < run->engine->count; t++) {
+		struct selection *sel = &state->sel[t];
+
+		for (u64 w = 0; sel->words && w < selection_words(sel->count); w++)
+			for (u64 word = sel->words[w]; word; word &= word - 1) {
+				u32 bit = (u32)__builtin_ctzll(word);
+
+				if (entries->entry_of[entries->groups[t][64 * w + bit]] == NO_ENTRY)
+					sel->words[w] &= ~(1ull << bit);
+			}
+		if (sel->words)
+			selection_count(sel, run->engine->domains[t].model);
+	}
+}
+
 int run_settle(struct run *run, struct state *state)
 {
 	struct entries *entries = state->entries;
 
-	for (u32 t = 0; entries && t < run->engine->count; t++) {
-		struct selection *sel = &state->sel[t];
-		int status;
+	if (!entries)
+		return 0;
+	entries_narrow(run, state);
+	for (u32 t = 0; t < run->engine->count; t++) {
+		int status = state->sel[t].words ? settle_colors(run, state, t) : 0;
 
-		if (!sel->words)
-			continue;
-		for (u64 i = 0; i < sel->count; i++)
-			if (selection_has(sel, i) &&
-			    entries->entry_of[entries->groups[t][i]] == NO_ENTRY)
-				sel->words[i / 64] &= ~(1ull << (i % 64));
-		selection_count(sel, run->engine->domains[t].model);
-		status = settle_colors(run, state, t);
 		if (status < 0)
 			return status;
 	}

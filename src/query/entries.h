@@ -20,17 +20,26 @@ struct entries {
 	u32 *entry_of;                    /* by group: entry or NO_ENTRY */
 	double *values[FIELDS];           /* by entry, NAN = unknown; NULL = nobody asks */
 	const char *const *texts[FIELDS]; /* by number; NULL = no text */
+	u32 text_counts[FIELDS];
 	/* The stack that all of its chunks have: a frame of a trace, 0 = they differ. */
 	u32 *frames;
 	u8 *frame_traces;
 	struct query_key keys[QUERY_KEYS_MAX];
 	double *key_values[QUERY_KEYS_MAX]; /* by entry */
 	u32 key_count;
+	bool dropped;  /* some group has no entry any more */
 	bool by_stack; /* a key is the stack, or unify made them */
 	VEC(struct agg_column) aggs;
 };
 
 void entries_free(struct entries *self);
+
+/* A copy for showing: which chunks belong to the entries is left out. NULL if there is no memory. */
+struct entries *entries_copy(const struct entries *self);
+u64 entries_bytes(const struct entries *self);
+
+/* Leaves in sel the chunks that entries stand for; the entries stay. */
+void entries_narrow(struct run *run, struct state *state);
 
 /* An expression over the fields of an entry. */
 struct entry_eval {

@@ -50,16 +50,6 @@ static bool no_memory(struct maker *self)
 
 /* ---- boxes ---- */
 
-static bool is_id(const char *text)
-{
-	size_t length = strlen(text);
-
-	for (const char *p = text; *p; p++)
-		if (!isalnum((u8)*p) && !strchr("_-.:", *p))
-			return false;
-	return length > 0 && length < 64;
-}
-
 static bool is_name(const char *text)
 {
 	for (const char *p = text; *p; p++)
@@ -114,7 +104,7 @@ static bool read_box(struct maker *self, const struct json_node *node)
 			    .y = json_number_of(y, 0),
 			    .placed = x || y,
 			    .inputs = {GRAPH_NO_BOX, GRAPH_NO_BOX}};
-	if (!box->id || !is_id(box->id))
+	if (!box->id || !query_is_id(box->id))
 		return fail(self, NULL, "%s", "a box wants an id of letters, digits and _-.:");
 	if (box_find(self, box->id) >= 0)
 		return fail(self, box, "two boxes have the id '%s'", box->id);
@@ -122,7 +112,7 @@ static bool read_box(struct maker *self, const struct json_node *node)
 		return false;
 	if (!box->label)
 		box->label = "";
-	if (!is_line(box->label) || strlen(box->label) > 200)
+	if (!is_line(box->label) || strlen(box->label) > QUERY_LABEL_MAX)
 		return fail(self, box, "%s", "a label is one short line");
 	if (box->name && !*box->name)
 		box->name = NULL;

@@ -36,6 +36,32 @@ static bool is_word(char c) { return isalnum((u8)c) || c == '_'; }
 
 /* ---- comments and positions ---- */
 
+bool query_is_id(const char *text)
+{
+	size_t length = strlen(text);
+
+	for (const char *p = text; *p; p++)
+		if (!isalnum((u8)*p) && !strchr("_-.:", *p))
+			return false;
+	return length > 0 && length < 64;
+}
+
+/* One short line, whatever it was. */
+static void clean_label(char *label)
+{
+	size_t length = strlen(label);
+
+	for (char *p = label; *p; p++)
+		if ((u8)*p < 0x20)
+			*p = ' ';
+	if (length > QUERY_LABEL_MAX)
+		for (length = QUERY_LABEL_MAX; length && ((u8)label[length] & 0xc0) == 0x80;)
+			length--;
+	while (length && label[length - 1] == ' ')
+		length--;
+	label[length] = 0;
+}
+
 /* "#@ box ID X Y [LABEL]": where an editor put a box. Any other shape is a comment like others. */
 static bool read_position(struct lexer *self, const char *line, u32 length)
 {
@@ -48,10 +74,11 @@ static bool read_position(struct lexer *self, const char *line, u32 length)
 	memcpy(text, line, length);
 	text[length] = 0;
 	if (sscanf(text, "#@ box %63s %lf %lf%n", id, &position.x, &position.y, &used) != 3 ||
-	    !isfinite(position.x) || !isfinite(position.y))
+	    !isfinite(position.x) || !isfinite(position.y) || !query_is_id(id))
 		return true;
 	while (text[used] == ' ')
 		used++;
+	clean_label(text + used);
 	position.id = arena_copy(&self->query->arena, id);
 	position.label = arena_copy(&self->query->arena, text + used);
 	return (position.id && position.label && vec_push(&self->query->positions, position)) ||

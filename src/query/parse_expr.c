@@ -351,9 +351,16 @@ static struct expr *parse_sum(struct parser *self)
 
 enum measure { MEASURE_PLAIN, MEASURE_BYTES, MEASURE_TIME, MEASURE_SHARE, MEASURE_ANY };
 
+static const struct expr *without_sign(const struct expr *expr)
+{
+	while (expr->kind == EXPR_NEGATE)
+		expr = expr->args[0];
+	return expr;
+}
+
 static enum measure measure_of(const struct expr *expr)
 {
-	const struct expr *inner = expr->kind == EXPR_NEGATE ? expr->args[0] : expr;
+	const struct expr *inner = without_sign(expr);
 
 	if (inner->kind != EXPR_FIELD && inner->kind != EXPR_NUMBER)
 		return MEASURE_ANY;
@@ -375,12 +382,13 @@ static const char *measure_name(enum measure measure)
 static bool check_measures(struct parser *self, const struct expr *left, const struct expr *right)
 {
 	enum measure a = measure_of(left), b = measure_of(right);
-	const struct expr *plain = right->kind == EXPR_NUMBER ? right : left;
+	bool of_right = without_sign(right)->kind == EXPR_NUMBER;
+	const struct expr *plain = without_sign(of_right ? right : left);
 
 	if (a == b || a == MEASURE_ANY || b == MEASURE_ANY)
 		return true;
 	if (plain->kind == EXPR_NUMBER && plain->unit == UNIT_NONE) {
-		enum measure other = plain == right ? a : b;
+		enum measure other = of_right ? a : b;
 
 		if (other != MEASURE_TIME || plain->number == 0)
 			return true;
@@ -431,7 +439,7 @@ static struct expr *compare(struct parser *self, enum expr_kind kind, struct exp
 
 	lexer_next(&self->lex);
 	/* A bare word after a text is a missing pair of quotes, mostly. */
-	if ((left->type == FIELD_TEXT || left->type == FIELD_TEXTS) &&
+	if (left->kind == EXPR_FIELD && (left->type == FIELD_TEXT || left->type == FIELD_TEXTS) &&
 	    parser_token(self)->kind == TOKEN_WORD) {
 		const struct token *token = parser_token(self);
 

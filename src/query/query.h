@@ -25,6 +25,7 @@ enum {
 	QUERY_AGGS_MAX = 16,
 	QUERY_LIST_MAX = 256, /* values in brackets after `in` */
 	QUERY_PATTERN_MAX = 1000,
+	QUERY_LABEL_MAX = 200,
 };
 
 enum number_unit { UNIT_NONE, UNIT_BYTES, UNIT_TIME, UNIT_PERCENT };
@@ -178,6 +179,9 @@ void bytes_print(u64 bytes, struct strbuf *out); /* "1536B", "2KiB" */
 void text_print(const char *text, struct strbuf *out);
 const char *key_name(const struct query *self, const struct query_key *key);
 enum field_type key_type(const struct query *self, const struct query_key *key);
+
+/* What a box may be called: up to 63 letters, digits and _-.: */
+bool query_is_id(const char *text);
 
 /* Words that may not be names of one's own. */
 bool word_is_reserved(const char *word);

@@ -470,21 +470,10 @@ static void add_totals(struct rows *self, struct result *record)
 			 value_number(model->recorded_bytes));
 }
 
-/* Bits of what entries stand for are counted without giving the entries up. */
 static void count_entries(struct rows *self)
 {
-	const struct entries *entries = self->state->entries;
-
-	for (u32 t = 0; entries && t < self->run->engine->count; t++) {
-		struct selection *sel = &self->state->sel[t];
-
-		for (u64 i = 0; sel->words && i < sel->count; i++)
-			if (selection_has(sel, i) &&
-			    entries->entry_of[entries->groups[t][i]] == NO_ENTRY)
-				sel->words[i / 64] &= ~(1ull << (i % 64));
-		if (sel->words)
-			selection_count(sel, self->run->engine->domains[t].model);
-	}
+	if (self->state->entries)
+		entries_narrow(self->run, self->state);
 	for (u32 t = 0; t < self->run->engine->count; t++)
 		self->bytes += self->state->sel[t].words ? self->state->sel[t].bytes : 0;
 }

@@ -10,7 +10,7 @@
 enum {
 	PAGE_BLOCKS = CHUNK_PAGE / BLOCK,
 	BLOCK_WORDS = BLOCK / 64,
-	PAGES_EACH = 64, /* from twice that on a second thread helps: about 2 ms of work */
+	PAGES_EACH = 8, /* from twice that on a second thread helps: about 0.3 ms of work each */
 	STRIDE_PAGES = CHUNK_STRIDE / CHUNK_PAGE,
 };
 
@@ -128,6 +128,18 @@ static void eval_field(enum field field, const struct block *block, double *out)
 	if (field == F_SIZE) {
 		for (u32 i = 0; i < BLOCK; i++)
 			out[i] = (double)page->size[block->first + i];
+		return;
+	}
+	if (field == F_LIFE) {
+		double rate = tick_clock_span_ns(&block->domain->model->clock, 1);
+
+		for (u32 i = 0; i < BLOCK; i++)
+			out[i] = floor((double)life_ticks(block, block->first + i) * rate);
+		return;
+	}
+	if (field == F_CHUNKS && !block->domain->model->count_shift) {
+		for (u32 i = 0; i < BLOCK; i++)
+			out[i] = 1;
 		return;
 	}
 	for (u32 i = 0; i < BLOCK; i++)

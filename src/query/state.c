@@ -35,6 +35,11 @@ bool state_copy(struct state *self, const struct state *from)
 			return false;
 		memcpy(self->colors[i], from->colors[i], selection_words(from->sel[i].count) * 64);
 	}
+	if (from->entries) {
+		self->entries = entries_copy(from->entries);
+		if (!self->entries)
+			return false;
+	}
 	if (!from->order.count)
 		return true;
 	if (!vec_reserve(&self->order, from->order.count))
@@ -48,6 +53,8 @@ u64 state_bytes(const struct state *self)
 {
 	u64 bytes = sizeof *self + self->order.count * sizeof *self->order.data;
 
+	if (self->entries)
+		bytes += entries_bytes(self->entries);
 	for (u32 i = 0; i < QUERY_TRACES; i++) {
 		u64 words = self->sel[i].words ? selection_words(self->sel[i].count) : 0;
 

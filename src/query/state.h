@@ -34,7 +34,7 @@ struct state {                              /* all zero = empty */
 
 void state_release(struct state *self);
 
-/* A copy of one without entries; false if there is no memory. */
+/* False if there is no memory. The copy's entries are for showing only, see entries_copy. */
 bool state_copy(struct state *self, const struct state *from);
 
 u64 state_bytes(const struct state *self);

@@ -55,6 +55,14 @@ scores --by size a|2|wants one of severity
 callgraph|2|which FILE
 serve|2|which FILE
 serve /no/such/file|3|/no/such/file: No such file
+query|2|which FILE, and what
+query all|2|which FILE
+query a b c all|2|two FILEs at most
+query --canonical a all|2|no FILE is wanted
+query --fields a|2|no FILE is wanted
+query /no/such/file all|3|/no/such/file: No such file
+query -f /no/such/file a|3|/no/such/file
+query /no/such/file al|2|did you mean 'all'
 callgraph --from nowhere a|2|wants one of auto
 callgraph /no/such/file|3|/no/such/file: No such file
 import-emad|2|which TEXT
