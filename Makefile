@@ -53,6 +53,11 @@ bench-access: deps-build
 	@$(MAKE) --no-print-directory all
 	@bench/run-access --heapwise $(BUILD)/heapwise $(BENCH_FLAGS)
 
+bench-query: deps-build
+	@$(MAKE) --no-print-directory all
+	@cmake --build $(BUILD) -j$(JOBS) --target index_open
+	@bench/run-query --build $(BUILD) $(BENCH_FLAGS)
+
 fuzz:
 	@tools/install-deps build fuzz
 	@tools/fuzz $(BUILD)/fuzz $(MINUTES)
@@ -71,10 +76,11 @@ help:
 	@echo 'make bench      compare with heaptrack (BENCH_FLAGS=--quick)'
 	@echo 'make bench-cases record the accesses of the programs in docs/CASE-STUDIES.md (CASE_FLAGS=--rounds=3)'
 	@echo 'make bench-access  what recording accesses costs, compared with DHAT'
+	@echo 'make bench-query   how fast large traces open and answer (BENCH_FLAGS=--large for 100 million chunks)'
 	@echo 'make fuzz       fuzz the parsers (MINUTES=$(MINUTES))'
 	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make clean      remove $(BUILD)'
 	@echo
 	@echo 'run, test, bench and fuzz install missing Debian or Ubuntu packages first.'
 
-.PHONY: all configure deps-build deps-test run test test-full bench bench-access bench-cases fuzz install clean help
+.PHONY: all configure deps-build deps-test run test test-full bench bench-access bench-cases bench-query fuzz install clean help

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Mapped files of columns.
- * Host. Never maps a part of a file that the disk has not promised: a write to it would be a SIGBUS. */
+ *
+ * What is being filled is plain memory at first. When it has become old it is written to the file, and the file is
+ * mapped in its place: the first write to a page of a mapped file is dear, and most of what happens to chunks happens
+ * soon after their birth.
+ * Host. Never maps a part of a file that was not written: a full disk would be a SIGBUS, not an error. */
 #include "model/columns.h"
 
 #include <errno.h>
@@ -10,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/vec.h"
 
 /* Files grow by pieces: small ones for small traces, but few of them for large ones. */
@@ -17,14 +22,16 @@
 #define EXTENT_LAST (64ull << 20)
 
 /* A reader keeps this much of a file once it has touched it; a writer lets go above that. */
-#define KEPT_BYTES (768ull << 20)
+#define KEPT_BYTES (1280ull << 20)
 #define RESIDENT_BYTES (1024ull << 20)
+enum { YOUNG_EXTENTS = 6 }; /* that are plain memory */
 #define RESIDENT_STEP                                                                              \
 	(192ull << 20) /* between two times: else a large process would do nothing else */
 
 struct extent {
 	u8 *at;
 	u64 offset, bytes, used;
+	bool mapped; /* the file is; else it is plain memory */
 };
 
 struct column_store {
@@ -60,25 +67,39 @@ struct column_store *column_store_new(int fd, u64 start)
 	return self;
 }
 
-static u64 extents_end(const struct column_store *self)
+/* NULL if there is none. */
+static struct extent *last_extent(const struct column_store *self)
 {
-	const struct extent *last = self->extents.data + self->extents.count;
+	return self->extents.count ? &self->extents.data[self->extents.count - 1] : NULL;
+}
 
-	return self->extents.count ? last[-1].offset + last[-1].bytes : 0;
+/* Writes what it holds, and puts the file in its place. */
+static bool retire(struct column_store *self, struct extent *extent)
+{
+	if (lseek(self->fd, (off_t)extent->offset, SEEK_SET) < 0)
+		self->failure = errno;
+	else
+		self->failure = io_write_all(self->fd, extent->at, extent->used, NULL);
+	if (self->failure)
+		return false;
+	if (mmap(extent->at, extent->used, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, self->fd,
+		 (off_t)extent->offset) == MAP_FAILED)
+		self->failure = errno;
+	extent->mapped = !self->failure;
+	return extent->mapped;
 }
 
 static bool add_extent(struct column_store *self)
 {
 	u64 count = self->extents.count;
-	struct extent new = {.offset = extents_end(self),
+	const struct extent *last = last_extent(self);
+	struct extent new = {.offset = last ? last->offset + last->bytes : 0,
 			     .bytes = count < 4 ? EXTENT_FIRST << count : EXTENT_LAST,
 			     .used = count ? 0 : self->start};
 
-	self->failure = posix_fallocate(self->fd, (off_t) new.offset, (off_t) new.bytes);
-	if (self->failure)
+	if (count >= YOUNG_EXTENTS && !retire(self, &self->extents.data[count - YOUNG_EXTENTS]))
 		return false;
-	new.at = mmap(NULL, new.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd,
-		      (off_t) new.offset);
+	new.at = mmap(NULL, new.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (new.at == MAP_FAILED) {
 		self->failure = errno;
 		return false;
@@ -90,17 +111,25 @@ static bool add_extent(struct column_store *self)
 	return false;
 }
 
+int column_store_finish(struct column_store *self)
+{
+	for (u64 i = 0; i < self->extents.count && !self->failure; i++)
+		if (!self->extents.data[i].mapped)
+			retire(self, &self->extents.data[i]);
+	return self->failure;
+}
+
 void *column_store_page(struct column_store *self, u64 bytes)
 {
 	struct extent *last;
 
 	if (self->fd < 0 || self->failure)
 		return NULL;
-	last = self->extents.data + self->extents.count - 1;
-	if (!self->extents.count || last->bytes - last->used < bytes) {
+	last = last_extent(self);
+	if (!last || last->bytes - last->used < bytes) {
 		if (!add_extent(self))
 			return NULL;
-		last = self->extents.data + self->extents.count - 1;
+		last = last_extent(self);
 	}
 	last->used += bytes;
 	return last->at + last->used - bytes;
@@ -121,9 +150,9 @@ u64 column_store_offset(const struct column_store *self, const void *page)
 
 u64 column_store_end(const struct column_store *self)
 {
-	const struct extent *last = self->extents.data + self->extents.count;
+	const struct extent *last = last_extent(self);
 
-	return self->extents.count ? last[-1].offset + last[-1].used : self->start;
+	return last ? last->offset + last->used : self->start;
 }
 
 static void unmap_all(struct column_store *self)
@@ -145,8 +174,10 @@ void column_store_trim(struct column_store *self)
 	if (self->fd < 0 || resident_bytes(self) < self->trim_at)
 		return;
 	for (u64 i = 0; i < self->extents.count; i++)
-		/* of a file: what was written there is the kernel's now, and not lost */
-		madvise(self->extents.data[i].at, self->extents.data[i].bytes, MADV_DONTNEED);
+		/* what was written there is the kernel's now, and not lost */
+		if (self->extents.data[i].mapped)
+			madvise(self->extents.data[i].at, self->extents.data[i].bytes,
+				MADV_DONTNEED);
 	self->trim_at = resident_bytes(self) + RESIDENT_STEP;
 	if (self->trim_at < RESIDENT_BYTES)
 		self->trim_at = RESIDENT_BYTES;
@@ -187,6 +218,14 @@ void column_store_forget(const struct column_store *self, const void *at, u64 by
 
 	if (self->fd < 0 && first < end)
 		madvise((void *)(uintptr_t)first, end - first, MADV_DONTNEED);
+}
+
+void column_store_rest(const struct column_store *self)
+{
+	const struct extent *all = self->extents.data;
+
+	if (self->fd < 0 && all->bytes > KEPT_BYTES)
+		column_store_forget(self, all->at + KEPT_BYTES, all->bytes - KEPT_BYTES);
 }
 
 void column_store_let_go(const struct column_store *self, const void *page, u64 bytes)

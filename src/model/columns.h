@@ -23,6 +23,9 @@ int column_store_failure(const struct column_store *self); /* errno, or 0 */
 u64 column_store_offset(const struct column_store *self, const void *page);
 u64 column_store_end(const struct column_store *self);
 
+/* All pages are to be in the file; 0 or the errno that it failed with. */
+int column_store_finish(struct column_store *self);
+
 /* Forgets all pages: the file is empty again from `start` on. */
 void column_store_reset(struct column_store *self);
 
@@ -37,6 +40,9 @@ const void *column_store_at(const struct column_store *self, u64 offset, u64 byt
 
 /* These bytes of a page are not needed soon. */
 void column_store_let_go(const struct column_store *self, const void *page, u64 bytes);
+
+/* The same for all pages, but for what may stay. */
+void column_store_rest(const struct column_store *self);
 
 /* The same for bytes that are not needed again at all. */
 void column_store_forget(const struct column_store *self, const void *at, u64 bytes);

@@ -163,6 +163,8 @@ static int load(struct build *self, const struct model_options *options, struct 
 		return write_failed(self, column_store_failure(store), err);
 	if (status == 0 && !chunk_table_make_zones(&self->model->chunks))
 		return err_set(err, ERR_MEMORY, "out of memory");
+	if (status == 0 && column_store_finish(store) != 0)
+		return write_failed(self, column_store_failure(store), err);
 	return status;
 }
 

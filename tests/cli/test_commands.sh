@@ -92,6 +92,15 @@ export|2|which FILE
 export a|2|which format: --to emad
 export --to morse a|2|wants one of emad
 export --to emad /no/such/file|3|/no/such/file: No such file
+index|2|which FILE
+index /no/such/file|3|/no/such/file: No such file
+synth|2|where to
+synth -o a --chunks many|2|--chunks wants a number such as 200k
+synth -o a --chunks 0|2|--chunks wants a number
+synth -o a --points 5M|2|--points wants a number of 1 to
+synth -o a --threads 65|2|--threads wants a number of 1 to 64
+synth -o /no/such/folder/a|3|/no/such/folder/a: No such file
+synth a|2|no operands
 findings --idle much a|2|wants a percentage
 findings --idle 101 a|2|wants a percentage
 findings /no/such/file|3|/no/such/file: No such file

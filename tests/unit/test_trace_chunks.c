@@ -53,7 +53,7 @@ TEST(packed, "a chunk that outlives its neighbours keeps its address and size")
 TEST(packed_when_full, "a page whose chunks died while it was filled is packed when the next one begins")
 {
 	struct chunks chunks = {0};
-	u64 address, size;
+	u64 address = 0, size = 0;
 
 	for (u64 i = 0; i <= CHUNK_PAGE; i++) {
 		CHECK(chunks_add(&chunks, i + 1, i));

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ * Makes use of all that a model has, as the report does: for tests of models that may hold anything. */
+#ifndef LIB_USE_MODEL_H
+#define LIB_USE_MODEL_H
+
+#include <stdio.h>
+
+#include "analysis/findings.h"
+#include "analysis/marks.h"
+#include "analysis/points.h"
+#include "analysis/scores.h"
+#include "analysis/summary.h"
+#include "output/render.h"
+
+/* Takes the result over; NULL is nothing. */
+static inline void use_result(struct result *result)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = result ? open_memstream(&text, &bytes) : NULL;
+
+	if (out) {
+		render_json(result, out);
+		fclose(out);
+	}
+	free(text);
+	result_free(result);
+}
+
+static inline void use_findings(const struct stack_source *source, const struct trace_info *info)
+{
+	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
+				       .min_share = FINDINGS_MIN_SHARE};
+	struct findings_show show = {.top = 10};
+	struct growth_query growth = growth_defaults();
+	struct suppressions suppressions = {0};
+	struct leak_report leaks = {0};
+	struct findings findings = {0};
+	struct err err = {0};
+
+	if (suppressions_add_builtin(&suppressions, &err) == 0 &&
+	    leak_report_make(&leaks, source, info, &growth, &suppressions, &err) == 0 &&
+	    findings_find(&findings, source, &leaks, &query, &err) == 0)
+		use_result(findings_result(&findings, source, &show, &err));
+	findings_release(&findings);
+	leak_report_release(&leaks);
+	suppressions_release(&suppressions);
+}
+
+static inline void use_model(const struct model *model, const struct trace_info *info)
+{
+	struct symbol_table none = {0};
+	struct stack_source source = {.model = model, .symbols = &none, .depth = 8, .fold = true};
+	struct summary_query query = {.info = info};
+	struct err err = {0};
+
+	use_result(analyse_summary(model, &query, &err));
+	for (u32 by = 0; by < POINTS_MEASURES; by++)
+		use_result(analyse_points(&source,
+					  &(struct points_query){.by = (enum points_by)by,
+								 .top = 20,
+								 .temporary_slack = by},
+					  &err));
+	use_result(analyse_sizes(model, &err));
+	use_result(analyse_marks(model, &err));
+	use_result(analyse_snapshots(&source, 5, &err));
+	use_findings(&source, info);
+	for (u64 i = 0; i < model->chunks.count; i++) {
+		struct chunk_access access;
+		struct chunk_type type;
+
+		model_chunk_access(model, i, &access);
+		if (model_chunk_type(model, i, &type) && model->types.data[type.type][0] == '\1')
+			puts("strange");
+	}
+}
+
+#endif
