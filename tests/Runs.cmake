@@ -95,6 +95,10 @@ endforeach()
 foreach(case verbs scan token requests sizes slow parallel crowd garbage addresses unseen unprofiled end)
 	heapwise_run(http-${case} http ${case})
 endforeach()
+foreach(case endpoints parity selections documentation token requests tags hostile parallel slow loading bad-traces
+	options)
+	heapwise_run(serve-${case} serve ${case})
+endforeach()
 # The heap that comes with recorded accesses, below the hooks.
 heapwise_run(access-heap-threads totals --access=exact threads 64 4000)
 heapwise_run(access-heap-threads-adaptive totals --access=adaptive threads 50 20 60)

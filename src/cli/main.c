@@ -26,6 +26,7 @@ const struct command *const commands[] = {
 	&cmd_diff,
 	&cmd_check,
 	&cmd_query,
+	&cmd_serve,
 	&cmd_dump,
 	&cmd_info,
 	&cmd_symbolize,
