@@ -15,7 +15,7 @@ enum { TOP_TEXT = 30 };
 struct callgraph_args {
 	const char *format, *dot, *from;
 	u64 top, image;
-	bool symbols;
+	bool symbols, no_index;
 };
 
 static const struct callgraph_args defaults = {.top = NOT_GIVEN,
@@ -35,6 +35,8 @@ static const struct option_spec options[] = {
 	       "show the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct callgraph_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
 	       "do not look for function names that the trace does not have"),
+	OPTION(struct callgraph_args, no_index, 0, "no-index", OPTION_SET, NULL,
+	       "read the trace, also if it has an index"),
 	OPTION(struct callgraph_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
 	       "how to print the tables (text)"),
 	OPTION_END};
@@ -129,7 +131,8 @@ static int show_one(void *opaque, const char *path)
 	self->trace = (struct loaded){.command = self->command,
 				      .path = path,
 				      .wanted_image = self->args->image,
-				      .find_symbols = self->args->symbols};
+				      .find_symbols = self->args->symbols,
+				      .no_index = self->args->no_index};
 	status = loaded_read(&self->trace, &err);
 	if (status == 0)
 		status = make(self, &err);

@@ -12,7 +12,7 @@
 struct excessive_args {
 	const char *method, *rule, *floor, *mu, *wrappers, *svg, *format;
 	u64 k, seed, restarts, top, image;
-	bool raw, all_paths, data, charts, symbols;
+	bool raw, all_paths, data, charts, symbols, no_index;
 };
 
 static const struct excessive_args defaults = {.wrappers = "auto",
@@ -56,6 +56,8 @@ static const struct option_spec options[] = {
 	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct excessive_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
 	       "do not look for function names that the trace does not have"),
+	OPTION(struct excessive_args, no_index, 0, "no-index", OPTION_SET, NULL,
+	       "read the trace, also if it has an index"),
 	OPTION(struct excessive_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
 	       "how to print the result (text)"),
 	OPTION_END};
@@ -164,7 +166,8 @@ static int judge_one(void *data, const char *path)
 	self->trace = (struct loaded){.command = self->command,
 				      .path = path,
 				      .wanted_image = self->args->image,
-				      .find_symbols = self->args->symbols};
+				      .find_symbols = self->args->symbols,
+				      .no_index = self->args->no_index};
 	if (loaded_read(&self->trace, &err) < 0 || print_found(self, &err) < 0)
 		status = command_fail(self->command, &err);
 	loaded_release(&self->trace);

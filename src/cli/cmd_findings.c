@@ -14,7 +14,7 @@ struct findings_args {
 	const char *format;
 	u64 top, image, depth;
 	double min_share;
-	bool symbols;
+	bool symbols, no_index;
 	struct thresholds thresholds;
 };
 
@@ -37,6 +37,8 @@ static const struct option_spec options[] = {
 	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct findings_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
 	       "do not look for function names that the trace does not have"),
+	OPTION(struct findings_args, no_index, 0, "no-index", OPTION_SET, NULL,
+	       "read the trace, also if it has an index"),
 	OPTION(struct findings_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
 	       "how to print the result (text)"),
 	THRESHOLD_OPTIONS(struct findings_args, thresholds),
@@ -75,6 +77,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 				     .format = format_parse(args->format),
 				     .image = args->image,
 				     .find_symbols = args->symbols,
+				     .no_index = args->no_index,
 				     .build = build},
 			    .args = args};
 

@@ -14,7 +14,7 @@ struct leaks_args {
 	u64 top, image, depth;
 	u64 growth_steps, growth_min, growth_trend, growth_seconds;
 	struct option_strings suppressions;
-	bool default_suppressions, symbols;
+	bool default_suppressions, symbols, no_index;
 };
 
 static const struct leaks_args defaults = {.top = 20,
@@ -58,6 +58,8 @@ static const struct option_spec options[] = {
 		     "last)"),
 	LEAKS_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
 		     "do not look for function names that the trace does not have"),
+	LEAKS_OPTION(no_index, 0, "no-index", OPTION_SET, NULL,
+		     "read the trace, also if it has an index"),
 	LEAKS_OPTION(format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
 		     "how to print the result (text)"),
 	OPTION_END};
@@ -294,6 +296,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 				       .format = format_parse(args->format),
 				       .image = args->image,
 				       .find_symbols = args->symbols,
+				       .no_index = args->no_index,
 				       .build = build,
 				       .print = print,
 				       .release = release},

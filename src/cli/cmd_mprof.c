@@ -17,7 +17,7 @@ struct mprof_args {
 	const char *table, *bins, *cycles, *format, *debug_path;
 	u64 depth, image;
 	bool verbose, normal, terse;
-	bool leaktable, offsets, fold, types, symbols;
+	bool leaktable, offsets, fold, types, symbols, no_index;
 };
 
 static const struct mprof_args defaults = {.depth = CHAIN_DEPTH,
@@ -58,6 +58,8 @@ static const struct option_spec options[] = {
 	       "show the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct mprof_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
 	       "do not look for function names that the trace does not have"),
+	OPTION(struct mprof_args, no_index, 0, "no-index", OPTION_SET, NULL,
+	       "read the trace, also if it has an index"),
 	OPTION(struct mprof_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
 	       "how to print the tables (text)"),
 	OPTION_END};
@@ -147,6 +149,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 				      .format = format_parse(args->format),
 				      .image = args->image,
 				      .find_symbols = args->symbols,
+				      .no_index = args->no_index,
 				      .build = build,
 				      .release = release},
 			     .args = args};

@@ -4,17 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/findings.h"
-#include "analysis/marks.h"
-#include "analysis/points.h"
-#include "analysis/summary.h"
+#include "analysis/report.h"
 #include "cli/loaded.h"
 
 struct report_args {
 	const char *by;
 	const char *format;
 	u64 top, image, depth, slack;
-	bool symbols;
+	bool symbols, no_index;
 };
 
 static const struct report_args defaults = {.top = 5,
@@ -36,11 +33,11 @@ static const struct option_spec options[] = {
 	       "(0)"),
 	OPTION(struct report_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
 	       "do not look for function names that the trace does not have"),
+	OPTION(struct report_args, no_index, 0, "no-index", OPTION_SET, NULL,
+	       "read the trace, also if it has an index"),
 	OPTION(struct report_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
 	       "how to print the report (text)"),
 	OPTION_END};
-
-enum { PART_FINDINGS, PART_POINTS }; /* the first parts of a report */
 
 /* What one report needs while it is made. */
 struct report {
@@ -48,89 +45,19 @@ struct report {
 	const struct report_args *args;
 };
 
-static struct stack_source stacks(const struct report *self)
-{
-	return loaded_stacks(&self->view.trace, self->view.format, self->args->depth);
-}
-
-static struct result *points(const struct report *self, enum points_by by, struct err *err)
-{
-	struct stack_source source = stacks(self);
-	struct points_query query = {.by = by,
-				     .top = self->args->top,
-				     .temporary_slack = self->args->slack};
-
-	return analyse_points(&source, &query, err);
-}
-
-/* What 'heapwise leaks' would find, in a line each, and what 'heapwise findings' would begin with. */
-static int add_findings(const struct report *self, struct result *report, struct err *err)
-{
-	struct stack_source source = stacks(self);
-	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
-				       .min_share = FINDINGS_MIN_SHARE};
-	struct findings_show show = {.top = self->args->top};
-	struct growth_query growth = growth_defaults();
-	struct suppressions suppressions = {0};
-	struct leak_report leaks = {0};
-	struct findings findings = {0};
-	int status = suppressions_add_builtin(&suppressions, err);
-
-	if (status == 0)
-		status = leak_report_make(&leaks, &source, &self->view.trace.info, &growth,
-					  &suppressions, err);
-	if (status == 0)
-		status = findings_find(&findings, &source, &leaks, &query, err);
-	if (status == 0) {
-		leak_report_mention(&leaks, self->view.trace.model, report);
-		result_add_part(report, findings_result(&findings, &source, &show, err));
-	}
-	findings_release(&findings);
-	leak_report_release(&leaks);
-	suppressions_release(&suppressions);
-	return status;
-}
-
-static struct result *snapshots(const struct report *self, struct err *err)
-{
-	struct stack_source source = stacks(self);
-
-	return analyse_snapshots(&source, self->args->top, err);
-}
-
-/* The whole report as one result; NULL and err on failure. */
 static struct result *build(struct view *view, struct err *err)
 {
 	const struct report *self = (const struct report *)view;
-	struct summary_query query = {.info = &view->trace.info,
-				      .image = loaded_image(&view->trace),
-				      .temporary_slack = self->args->slack};
-	struct result *report = analyse_summary(view->trace.model, &query, err);
-	enum points_by by = POINTS_BY_BYTES;
-	u32 first = 0, end = POINTS_MEASURES;
+	struct stack_source source;
+	struct report_query query = {.info = &view->trace.info,
+				     .image = loaded_image(&view->trace),
+				     .top = self->args->top,
+				     .temporary_slack = self->args->slack};
 
-	if (!report)
-		return NULL;
 	loaded_add_types(&view->trace);
-	if (add_findings(self, report, err) < 0) {
-		result_free(report);
-		return NULL;
-	}
-	if (self->args->by && points_by_parse(self->args->by, &by)) {
-		first = by;
-		end = first + 1;
-	}
-	for (u32 i = first; i < end; i++)
-		result_add_part(report, points(self, (enum points_by)i, err));
-	result_add_part(report, analyse_sizes(view->trace.model, err));
-	result_add_part(report, analyse_marks(view->trace.model, err));
-	result_add_part(report, snapshots(self, err));
-	if (!result_failed(report))
-		return report;
-	if (!err->code)
-		err_set(err, ERR_MEMORY, "out of memory");
-	result_free(report);
-	return NULL;
+	source = loaded_stacks(&view->trace, view->format, self->args->depth);
+	query.one_list = self->args->by && points_by_parse(self->args->by, &query.by);
+	return analyse_report(&source, &query, err);
 }
 
 /* Where a reader may go on; a path that would make the line too long is left to him. */
@@ -148,7 +75,7 @@ static int print(struct view *view, struct result *report)
 	const struct report *self = (const struct report *)view;
 
 	if (view->format == FORMAT_CSV && self->args->by)
-		render_csv(report->parts.data[PART_POINTS], stdout);
+		render_csv(report->parts.data[REPORT_POINTS], stdout);
 	else
 		print_result(report, view->format);
 	if (view->format == FORMAT_TEXT)
@@ -163,6 +90,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 					 .format = format_parse(args->format),
 					 .image = args->image,
 					 .find_symbols = args->symbols,
+					 .no_index = args->no_index,
 					 .build = build,
 					 .print = print},
 				.args = args};

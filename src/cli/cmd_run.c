@@ -17,6 +17,7 @@
 #include "cli/run_pools.h"
 #include "format/session.h"
 #include "monitor/run.h"
+#include "serve/control_api.h"
 #include "serve/server.h"
 #include "symbols/resolve.h"
 
@@ -445,10 +446,11 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 /* With --quiet as well: who asks for a server wants to know where it is. */
 static int serve_start(void *self_, struct control *control, struct err *err)
 {
+	struct site site = control_site(control);
 	struct server *self = self_;
 	char *url;
 
-	if (server_start(self, control, err) < 0)
+	if (server_start(self, &site, err) < 0)
 		return err->code;
 	url = server_url(self);
 	if (!url) {

@@ -10,7 +10,7 @@
 struct scores_args {
 	const char *by, *format;
 	u64 top, image, depth;
-	bool symbols, all;
+	bool symbols, all, no_index;
 	struct thresholds thresholds;
 };
 
@@ -34,6 +34,8 @@ static const struct option_spec options[] = {
 	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct scores_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
 	       "do not look for function names that the trace does not have"),
+	OPTION(struct scores_args, no_index, 0, "no-index", OPTION_SET, NULL,
+	       "read the trace, also if it has an index"),
 	OPTION(struct scores_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
 	       "how to print the result (text)"),
 	THRESHOLD_OPTIONS(struct scores_args, thresholds),
@@ -67,6 +69,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 					 .format = format_parse(args->format),
 					 .image = args->image,
 					 .find_symbols = args->symbols,
+					 .no_index = args->no_index,
 					 .build = build},
 				.args = args};
 

@@ -8,7 +8,7 @@
 struct types_args {
 	const char *sort, *format, *fields, *index, *debug_path;
 	u64 top, image;
-	bool symbols, fold, chunks, guess;
+	bool symbols, fold, chunks, guess, no_index;
 	struct thresholds thresholds;
 };
 
@@ -39,6 +39,8 @@ static const struct option_spec options[] = {
 	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct types_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
 	       "do not look for function names that the trace does not have"),
+	OPTION(struct types_args, no_index, 0, "no-index", OPTION_SET, NULL,
+	       "read the trace, also if it has an index"),
 	OPTION(struct types_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
 	       "how to print the result (text)"),
 	OPTION_END};
@@ -80,6 +82,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 				       .format = format_parse(args->format),
 				       .image = args->image,
 				       .find_symbols = args->symbols,
+				       .no_index = args->no_index,
 				       .build = build},
 			      .args = args};
 

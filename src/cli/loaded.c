@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/traces.h"
+#include "model/index.h"
 #include "symbols/resolve.h"
 
 enum { DEPTH_TEXT = 8 };
@@ -76,21 +77,30 @@ static int look(struct loaded *self, struct err *err)
 	return 0;
 }
 
+int loaded_look(struct loaded *self, struct err *err)
+{
+	int status = look(self, err);
+
+	if (status == 0 && self->find_symbols && !self->info.has_symbols)
+		ensure_symbols(self);
+	return status;
+}
+
 int loaded_read(struct loaded *self, struct err *err)
 {
-	struct trace_read_options how = {.image = self->wanted_image == NOT_GIVEN
-							  ? TRACE_LAST_IMAGE
-							  : (int)self->wanted_image};
-	int status = look(self, err);
+	struct model_options how = {.image = self->wanted_image == NOT_GIVEN
+						     ? TRACE_LAST_IMAGE
+						     : (int)self->wanted_image,
+				    .no_index = self->no_index,
+				    .info = &self->info};
+	int status = loaded_look(self, err);
 
 	if (status < 0)
 		return status;
-	if (self->find_symbols && !self->info.has_symbols)
-		ensure_symbols(self);
 	self->model = model_new();
 	if (!self->model)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	status = model_load(self->model, self->path, &how, &self->info, err);
+	status = model_open(self->model, self->path, &how, err);
 	if (status < 0)
 		return status;
 	return self->info.has_symbols ? trace_read_symbols(self->path, &self->symbols, err) : 0;
@@ -174,7 +184,8 @@ static int view_one(void *data, const char *path)
 	self->trace = (struct loaded){.command = self->command,
 				      .path = path,
 				      .wanted_image = self->image,
-				      .find_symbols = self->find_symbols};
+				      .find_symbols = self->find_symbols,
+				      .no_index = self->no_index};
 	if (loaded_read(&self->trace, &err) == 0)
 		result = self->build(self, &err);
 	if (result)

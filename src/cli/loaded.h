@@ -12,17 +12,22 @@
 
 #define NOT_GIVEN UINT64_MAX /* of a number that has no default of its own */
 
-struct loaded {                        /* the first four are the caller's, the others all zero */
+struct loaded {                        /* the first five are the caller's, the others all zero */
 	const struct command *command; /* who speaks on stderr */
 	const char *path;
 	u64 wanted_image; /* NOT_GIVEN = the last */
 	bool find_symbols;
+	bool no_index; /* read the trace, also if it has an index */
 	struct model *model;
 	struct trace_info info;
 	struct symbol_table symbols;
 	struct type_cascade types;
 	struct type_answer *point_types; /* by point; NULL = not asked for */
 };
+
+/* What the trace's header and index of blocks tell, in info. Names that it does not have are looked up and kept in it,
+ * if that is asked for and it can be written. */
+int loaded_look(struct loaded *self, struct err *err);
 
 /* Reads the trace. Names that it does not have are looked up first and kept in it, if it can be
  * written. */
@@ -50,6 +55,7 @@ struct view {
 	enum format format;
 	u64 image; /* NOT_GIVEN = the last */
 	bool find_symbols;
+	bool no_index;
 	/* The result of view->trace; NULL and err on failure. */
 	struct result *(*build)(struct view *self, struct err *err);
 	/* Returns the exit status. NULL = print_result() and EXIT_DONE. */

@@ -22,6 +22,7 @@ const struct command *const commands[] = {
 	&cmd_scores,
 	&cmd_excessive,
 	&cmd_callgraph,
+	&cmd_serve,
 	&cmd_dump,
 	&cmd_info,
 	&cmd_symbolize,
@@ -34,6 +35,8 @@ const struct command *const commands[] = {
 	&cmd_import_emad,
 	&cmd_import_heaplog,
 	&cmd_export,
+	&cmd_index,
+	&cmd_synth,
 	NULL,
 };
 

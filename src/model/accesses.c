@@ -21,6 +21,8 @@ struct access_cell {
 };
 _Static_assert(sizeof(struct access_cell) == 48, "what a chunk with accesses costs");
 
+u64 access_page_bytes(void) { return CHUNK_PAGE * sizeof(struct access_cell); }
+
 static bool fits(const struct chunk_access *access)
 {
 	u64 all = access->reads | access->writes | access->read_bytes | access->written_bytes |
@@ -46,7 +48,9 @@ static struct access_cell *cell_make(struct access_table *self, u64 chunk)
 	if (!vec_extend(&self->pages, page + 1))
 		return NULL;
 	if (!self->pages.data[page])
-		self->pages.data[page] = calloc(CHUNK_PAGE, sizeof(struct access_cell));
+		self->pages.data[page] =
+			self->store ? column_store_page(self->store, access_page_bytes())
+				    : calloc(CHUNK_PAGE, sizeof(struct access_cell));
 	return cell_at(self, chunk);
 }
 
@@ -102,6 +106,8 @@ bool access_table_get(const struct access_table *self, u64 chunk, struct chunk_a
 	if (!cell || cell->state == CELL_NONE)
 		return false;
 	if (cell->state == CELL_WIDE) {
+		if (cell->reads >= self->wide.count)
+			return false; /* an index may say anything: see model/index.h */
 		*access = self->wide.data[cell->reads];
 		return true;
 	}
@@ -146,9 +152,18 @@ void point_map_merge(struct point_map *self, const struct point_map *other)
 		self->words[i] |= other->words[i];
 }
 
+void access_table_release_range(const struct access_table *self, u64 first, u64 end)
+{
+	first = (first + CHUNK_PAGE - 1) / CHUNK_PAGE;
+	end /= CHUNK_PAGE;
+	for (u64 i = first; self->store && i < end && i < self->pages.count; i++)
+		if (self->pages.data[i])
+			column_store_let_go(self->store, self->pages.data[i], access_page_bytes());
+}
+
 void access_table_release(struct access_table *self)
 {
-	for (u64 i = 0; i < self->pages.count; i++)
+	for (u64 i = 0; i < self->pages.count && !self->store; i++)
 		free(self->pages.data[i]);
 	vec_release(&self->pages);
 	vec_release(&self->wide);

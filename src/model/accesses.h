@@ -5,6 +5,7 @@
 #define MODEL_ACCESSES_H
 
 #include "base/vec.h"
+#include "model/columns.h"
 #include "trace/stream.h"
 
 struct chunk_access {
@@ -37,13 +38,20 @@ struct access_table { /* all zero = empty and ready */
 	pages;                         /* by chunk / CHUNK_PAGE; NULL: none of that page is known */
 	VEC(struct chunk_access) wide; /* those of which a number does not fit into a cell */
 	u64 count;                     /* chunks that are known */
+	struct column_store *store;    /* where pages lie; NULL = in memory of their own */
 };
+
+/* What a page takes. */
+u64 access_page_bytes(void);
 
 /* Replaces what was known of the chunk; false if there is no memory. */
 bool access_table_put(struct access_table *self, u64 chunk, const struct chunk_access *access);
 
 /* False, and all zero, if nothing is known of the chunk. */
 bool access_table_get(const struct access_table *self, u64 chunk, struct chunk_access *access);
+
+/* See chunk_table_release_range. */
+void access_table_release_range(const struct access_table *self, u64 first, u64 end);
 
 void access_table_release(struct access_table *self);
 

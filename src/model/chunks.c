@@ -3,6 +3,8 @@
  * Host. Never moves a page, so pointers to it stay valid until release. */
 #include "model/chunks.h"
 
+#include "model/columns.h"
+
 struct chunk_page *chunk_table_add(struct chunk_table *self, u64 chunk)
 {
 	u64 number = chunk / CHUNK_PAGE;
@@ -11,7 +13,9 @@ struct chunk_page *chunk_table_add(struct chunk_table *self, u64 chunk)
 		return NULL;
 	if (!self->pages.data[number])
 		/* zeros: every chunk begins as CHUNK_ABSENT */
-		self->pages.data[number] = calloc(1, sizeof(struct chunk_page));
+		self->pages.data[number] =
+			self->store ? column_store_page(self->store, sizeof(struct chunk_page))
+				    : calloc(1, sizeof(struct chunk_page));
 	if (self->pages.data[number] && chunk >= self->count)
 		self->count = chunk + 1;
 	return self->pages.data[number];
@@ -19,8 +23,63 @@ struct chunk_page *chunk_table_add(struct chunk_table *self, u64 chunk)
 
 void chunk_table_release(struct chunk_table *self)
 {
-	for (u64 i = 0; i < self->pages.count; i++)
+	for (u64 i = 0; i < self->pages.count && !self->store; i++)
 		free(self->pages.data[i]);
 	vec_release(&self->pages);
+	vec_release(&self->zones);
 	self->count = 0;
+}
+
+static void widen(u64 *first, u64 *last, u64 value)
+{
+	if (value < *first)
+		*first = value;
+	if (value > *last)
+		*last = value;
+}
+
+static struct chunk_zone zone_of(const struct chunk_page *page)
+{
+	struct chunk_zone zone = {.alloc_first = UINT64_MAX,
+				  .free_first = UINT64_MAX,
+				  .min_size = UINT64_MAX};
+
+	for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
+		if (page->end[k] == CHUNK_ABSENT)
+			continue;
+		zone.chunks++;
+		widen(&zone.alloc_first, &zone.alloc_last, page->alloc_ticks[k]);
+		widen(&zone.min_size, &zone.max_size, page->size[k]);
+		if (page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED)
+			widen(&zone.free_first, &zone.free_last, page->free_ticks[k]);
+		else
+			zone.unfreed++;
+	}
+	return zone;
+}
+
+bool chunk_table_make_zones(struct chunk_table *self)
+{
+	if (self->zones.count == self->pages.count)
+		return true;
+	vec_clear(&self->zones);
+	if (!vec_reserve(&self->zones, self->pages.count))
+		return false;
+	for (u64 i = 0; i < self->pages.count; i++) {
+		if (self->store && i % 64 == 0)
+			column_store_trim(self->store);
+		self->zones.data[i] = zone_of(self->pages.data[i]);
+	}
+	self->zones.count = self->pages.count;
+	return true;
+}
+
+void chunk_table_release_range(const struct chunk_table *self, u64 first, u64 end)
+{
+	first = (first + CHUNK_PAGE - 1) / CHUNK_PAGE;
+	end /= CHUNK_PAGE;
+	for (u64 i = first; self->store && i < end && i < self->pages.count; i++)
+		if (self->pages.data[i])
+			column_store_let_go(self->store, self->pages.data[i],
+					    sizeof(struct chunk_page));
 }

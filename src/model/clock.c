@@ -69,6 +69,49 @@ u64 tick_clock_ns(const struct tick_clock *self, u64 ticks)
 	return pair->ns - start_ns + (u64)((double)(ticks - pair->ticks) * rate);
 }
 
+/* Ticks whose time is at least ns, some way above the earliest; UINT64_MAX if there are none of which the time
+ * can be told. */
+static u64 ticks_after(const struct tick_clock *self, u64 ns)
+{
+	const struct stream_clock *first = self->pairs.data;
+	const struct stream_clock *last = &first[self->pairs.count - 1];
+	double rate = mean_rate(self), beyond;
+
+	if (last->ns - first->ns >= ns)
+		return last->ticks;
+	/* Doubles have 53 bits, so the span is made a little longer than it should be. */
+	beyond = (double)(ns - (last->ns - first->ns)) / rate;
+	beyond += beyond / 1e12 + 2 + 2 / rate;
+	if (!(beyond < 0x1p63) || (u64)beyond > UINT64_MAX - last->ticks ||
+	    !(beyond * rate + (double)(last->ns - first->ns) < 0x1p63))
+		return UINT64_MAX;
+	return last->ticks + (u64)beyond;
+}
+
+u64 tick_clock_ticks(const struct tick_clock *self, u64 ns)
+{
+	u64 low, high;
+
+	if (ns == 0)
+		return 0;
+	if (self->pairs.count == 0)
+		return UINT64_MAX;
+	low = self->pairs.data[0].ticks; /* time 0 */
+	high = ticks_after(self, ns);
+	if (high == UINT64_MAX)
+		return high;
+	/* Searched by what tick_clock_ns itself says: how it rounds need not be known here. */
+	while (high - low > 1) {
+		u64 middle = low + (high - low) / 2;
+
+		if (tick_clock_ns(self, middle) >= ns)
+			high = middle;
+		else
+			low = middle;
+	}
+	return high;
+}
+
 double tick_clock_span_ns(const struct tick_clock *self, double ticks)
 {
 	return ticks * mean_rate(self);

@@ -122,6 +122,36 @@ static u32 frame_intern(struct context_table *self, const struct frame *frame)
 	}
 }
 
+/* What an index has no maps of: it gives frames and identities as they were found. */
+static bool make_maps(struct context_table *self)
+{
+	u64 *value;
+
+	for (u64 i = 1; i < self->frames.count; i++) {
+		u64 hash = place_hash(&self->frames.data[i]);
+
+		while ((value = map_at(&self->by_place, hash)) && *value)
+			hash = hash_u64(hash + 1);
+		if (!value)
+			return false;
+		*value = i;
+	}
+	for (u64 i = 0; i < self->identities.count; i++) {
+		const struct modmap_module *module = modmap_module(&self->modules, (u32)i);
+		u64 hash = module ? identity_hash(module) : 0;
+
+		if (!module || self->identities.data[i] != i + 1)
+			continue; /* not known, or the same as another one */
+		while ((value = map_at(&self->by_identity, hash)) && *value)
+			hash = hash_u64(hash + 1);
+		if (!value)
+			return false;
+		*value = i + 1;
+	}
+	self->maps_missing = false;
+	return true;
+}
+
 /* Places one context whose parent has been placed. */
 static u32 place_one(struct context_table *self, u32 id, u32 parent)
 {
@@ -165,6 +195,8 @@ int context_table_place(struct context_table *self, u32 context, struct frame_id
 		if (!vec_push(&self->chain, at))
 			return no_memory(err);
 	frame->index = at ? self->nodes.data[at].frame : 0;
+	if (self->chain.count && self->maps_missing && !make_maps(self))
+		return no_memory(err);
 	for (u64 i = self->chain.count; i-- > 0;) {
 		frame->index = place_one(self, self->chain.data[i], frame->index);
 		if (frame->index == NOT_PLACED)
@@ -193,4 +225,5 @@ void context_table_release(struct context_table *self)
 	map_release(&self->by_identity);
 	modmap_release(&self->modules);
 	self->told = self->orphans = 0;
+	self->maps_missing = false;
 }

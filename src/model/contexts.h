@@ -43,6 +43,7 @@ struct context_table { /* all zero = empty and ready */
 	struct map by_place;            /* hash of a frame → index */
 	struct map by_identity;         /* hash of build-id or path → module id */
 	struct modmap modules;
+	bool maps_missing;              /* by_place and by_identity are made when they are asked for */
 	u64 told;    /* frames that were told */
 	u64 orphans; /* contexts whose parent was never told */
 };

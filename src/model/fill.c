@@ -302,6 +302,8 @@ int model_fill_events(void *data, const struct event *events, u64 count, struct 
 	struct model *self = data;
 	int status = 0;
 
+	if (self->store)
+		column_store_trim(self->store);
 	for (u64 i = 0; i < count && status == 0; i++) {
 		const struct event *event = &events[i];
 		bool allocates = hw_kind_allocates(event->kind);

@@ -68,6 +68,8 @@ int model_fill_accesses(void *data, const struct stream_access *rows, u64 row_co
 {
 	struct model *self = data;
 
+	if (self->store)
+		column_store_trim(self->store);
 	for (u64 i = 0; i < row_count; i++) {
 		const struct stream_access *row = &rows[i];
 		struct chunk_access before, now = {.first_ticks = row->first_ticks,

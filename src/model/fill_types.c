@@ -57,6 +57,8 @@ int model_fill_types(void *data, const struct stream_type *rows, u64 count, stru
 {
 	struct model *self = data;
 
+	if (self->store)
+		column_store_trim(self->store);
 	for (u64 i = 0; i < count; i++) {
 		const struct stream_type *row = &rows[i];
 		u64 known = self->type_table.identities.count;

@@ -42,12 +42,44 @@ static void model_clear(struct model *self)
 	memset(self, 0, sizeof *self);
 }
 
+void model_reset(struct model *self)
+{
+	struct column_store *store = self->store;
+
+	model_clear(self);
+	column_store_free(store);
+}
+
 void model_free(struct model *self)
 {
 	if (!self)
 		return;
-	model_clear(self);
+	model_reset(self);
 	free(self);
+}
+
+void model_use_store(struct model *self, struct column_store *store)
+{
+	self->store = self->chunks.store = self->accesses.store = self->type_table.store = store;
+}
+
+/* Another image replaces what is there, also in the file. */
+static void start_again(struct model *self)
+{
+	struct column_store *store = self->store;
+
+	model_clear(self);
+	if (!store)
+		return;
+	column_store_reset(store);
+	model_use_store(self, store);
+}
+
+void model_release_range(const struct model *self, u64 first, u64 end)
+{
+	chunk_table_release_range(&self->chunks, first, end);
+	access_table_release_range(&self->accesses, first, end);
+	type_table_release_range(&self->type_table, first, end);
 }
 
 void model_weigh(const struct model *self, u64 size, u64 *units, u64 *bytes)
@@ -70,7 +102,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	struct model *self = data;
 
 	if (self->has_image)
-		model_clear(self);
+		start_again(self);
 	self->image = *image;
 	self->image.program = arena_copy(&self->arena, image->program ? image->program : "");
 	self->image.command = arena_copy(&self->arena, image->command ? image->command : "");
@@ -231,6 +263,8 @@ static void end_live_chunks(struct model *self, enum chunk_end end)
 	for (u64 i = 0; i < self->chunks.pages.count; i++) {
 		struct chunk_page *page = self->chunks.pages.data[i];
 
+		if (self->store && i % 64 == 0)
+			column_store_trim(self->store);
 		for (u32 k = 0; page && k < CHUNK_PAGE; k++)
 			if (page->end[k] == CHUNK_LIVE)
 				page->end[k] = (u8)end;

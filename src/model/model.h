@@ -168,10 +168,25 @@ struct model {
 	struct map types_by_name; /* hash of a name: index of types + 1 */
 	struct arena arena;
 	bool finished;
+	struct column_store *store; /* where the columns lie, see model/index.h; NULL = in memory */
 };
 
 struct model *model_new(void);
 void model_free(struct model *self);
+
+/* Empty again, as after model_new. */
+void model_reset(struct model *self);
+
+/* The columns of an empty model will lie there; it takes the store over. */
+void model_use_store(struct model *self, struct column_store *store);
+
+/* As chunk_table_release_range, for all columns; and as chunk_table_pass. */
+void model_release_range(const struct model *self, u64 first, u64 end);
+static inline void model_pass(const struct model *self, u64 chunk)
+{
+	if (unlikely(chunk % CHUNK_STRIDE == 0 && chunk && self->store))
+		model_release_range(self, chunk - CHUNK_STRIDE, chunk);
+}
 
 /* The sink to feed. A further image replaces what is there. */
 struct stream_sink model_sink(struct model *self);

@@ -7,6 +7,8 @@
 
 #include "model/chunks.h"
 
+enum { PAGE_BYTES = CHUNK_PAGE * sizeof(struct type_cell) };
+
 static struct type_cell *cell_at(const struct type_table *self, u64 chunk)
 {
 	u64 page = chunk / CHUNK_PAGE;
@@ -23,7 +25,8 @@ static struct type_cell *cell_make(struct type_table *self, u64 chunk)
 	if (!vec_extend(&self->pages, page + 1))
 		return NULL;
 	if (!self->pages.data[page])
-		self->pages.data[page] = calloc(CHUNK_PAGE, sizeof(struct type_cell));
+		self->pages.data[page] = self->store ? column_store_page(self->store, PAGE_BYTES)
+						     : calloc(1, PAGE_BYTES);
 	return cell_at(self, chunk);
 }
 
@@ -98,7 +101,7 @@ bool type_table_get(const struct type_table *self, u64 chunk, u8 source, struct 
 	u32 number = cell ? cell->kinds[source - TYPE_DECLARED] : 0, name;
 
 	*type = (struct chunk_type){0};
-	if (!number)
+	if (!number || number >= self->kinds.count) /* an index may say anything: see model/index.h */
 		return false;
 	kind = &self->kinds.data[number];
 	name = self->identities.data[kind->identity].type;
@@ -109,9 +112,18 @@ bool type_table_get(const struct type_table *self, u64 chunk, u8 source, struct 
 	return true;
 }
 
+void type_table_release_range(const struct type_table *self, u64 first, u64 end)
+{
+	first = (first + CHUNK_PAGE - 1) / CHUNK_PAGE;
+	end /= CHUNK_PAGE;
+	for (u64 i = first; self->store && i < end && i < self->pages.count; i++)
+		if (self->pages.data[i])
+			column_store_let_go(self->store, self->pages.data[i], PAGE_BYTES);
+}
+
 void type_table_release(struct type_table *self)
 {
-	for (u64 i = 0; i < self->pages.count; i++)
+	for (u64 i = 0; i < self->pages.count && !self->store; i++)
 		free(self->pages.data[i]);
 	vec_release(&self->pages);
 	vec_release(&self->kinds);

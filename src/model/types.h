@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "model/columns.h"
 #include "trace/stream.h"
 
 struct chunk_type {
@@ -39,6 +40,7 @@ struct type_table { /* all zero = empty and ready */
 	struct map by_identity; /* index + 1 */
 	struct map by_kind;     /* hash → number */
 	u64 chunks[2];          /* that have a row, by source */
+	struct column_store *store; /* where pages lie; NULL = in memory of their own */
 };
 
 /* Replaces what its source said of the chunk before. False if there is no memory. */
@@ -49,6 +51,9 @@ bool type_table_get(const struct type_table *self, u64 chunk, u8 source, struct 
 
 /* The place of an identity, made if it is new; NULL if there is no memory. Valid until the next. */
 struct type_identity *type_table_identity(struct type_table *self, u64 identity);
+
+/* See chunk_table_release_range. */
+void type_table_release_range(const struct type_table *self, u64 first, u64 end);
 
 void type_table_release(struct type_table *self);
 

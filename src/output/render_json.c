@@ -178,21 +178,26 @@ static void put_schema(struct json *json, const struct result *record)
 	json_close(json, '}');
 }
 
+void render_json_value(struct json *json, const char *key, const struct result *result)
+{
+	json_open(json, key, '{');
+	if (result->shape == RESULT_RECORD) {
+		put_record(json, result);
+		put_caveats(json, result);
+		put_schema(json, result);
+	} else {
+		json_text(json, "title", result->title);
+		put_columns(json, "columns", result);
+		put_rows(json, "rows", result);
+		put_caveats(json, result);
+	}
+	json_close(json, '}');
+}
+
 void render_json(const struct result *result, FILE *out)
 {
 	struct json json = {.out = out};
 
-	json_open(&json, NULL, '{');
-	if (result->shape == RESULT_RECORD) {
-		put_record(&json, result);
-		put_caveats(&json, result);
-		put_schema(&json, result);
-	} else {
-		json_text(&json, "title", result->title);
-		put_columns(&json, "columns", result);
-		put_rows(&json, "rows", result);
-		put_caveats(&json, result);
-	}
-	json_close(&json, '}');
+	render_json_value(&json, NULL, result);
 	json_end(&json);
 }

@@ -51,6 +51,8 @@ static bool process_find(struct control *control, const char *text, struct proce
 bool control_api_find(struct control *control, const struct request *request,
 		      struct control_route *route, struct answer *refusal)
 {
+	const char *stranger;
+
 	if (!verb_find(request->path, &route->verb))
 		return answer_refuse(refusal, 404, "there is nothing here; %s lists what there is",
 				     root);
@@ -59,10 +61,11 @@ bool control_api_find(struct control *control, const struct request *request,
 		return answer_refuse(refusal, 405, "this wants the method %s", refusal->allow);
 	}
 	/* A pid that was mistyped as something else would mean all processes. */
-	if (request->stranger)
+	stranger = request_stranger(request, "pid");
+	if (stranger || request->parameter_count > REQUEST_PARAMETERS)
 		return answer_refuse(refusal, 400, "the parameter '%.64s' is not known here",
-				     request->stranger);
-	return process_find(control, request->pid, &route->process, refusal);
+				     stranger ? stranger : "");
+	return process_find(control, request_parameter(request, "pid"), &route->process, refusal);
 }
 
 /* ---- answering ------------------------------------------------------------------------------- */
@@ -188,4 +191,34 @@ void control_api_run(struct control *control, const struct control_route *route,
 	else
 		answer_refuse(answer, 500, "out of memory");
 	free(lines);
+}
+
+/* ---- as a site ------------------------------------------------------------------------------- */
+
+static bool site_find(void *self, const struct request *request, void **plan,
+		      struct answer *refusal)
+{
+	struct control_route *route = calloc(1, sizeof(*route));
+
+	*plan = route;
+	if (!route)
+		return answer_refuse(refusal, 500, "out of memory");
+	return control_api_find(self, request, route, refusal);
+}
+
+static void site_run(void *self, const struct request *request, void *plan, struct answer *answer)
+{
+	(void)request;
+	control_api_run(self, plan, answer);
+}
+
+struct site control_site(struct control *control)
+{
+	return (struct site){.self = control,
+			     .home = root,
+			     .methods = "GET, POST",
+			     .body_max = REQUEST_BODY_MAX,
+			     .find = site_find,
+			     .run = site_run,
+			     .release = free};
 }

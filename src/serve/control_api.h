@@ -6,6 +6,7 @@
 
 #include "monitor/control.h"
 #include "serve/request.h"
+#include "serve/site.h"
 
 /* What a request is for. */
 struct control_route {
@@ -24,5 +25,8 @@ void control_api_run(struct control *control, const struct control_route *route,
 /* The lines of a verb's reply as a JSON object: decimal numbers are numbers, the rest is text, and
  * what is to be kept in mind is the list `caveats`. Changes the text. */
 void control_api_object(char *lines, struct answer *answer);
+
+/* What a server of `heapwise run --listen` serves. */
+struct site control_site(struct control *control);
 
 #endif

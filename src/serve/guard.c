@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Token, Host, method and size of a request; see guard.h. Runs in the monitor, on threads of the
+ * Token, Host, method and size of a request; see guard.h. Runs on threads of the
  * server, before anything of the request is acted on. */
 #define _GNU_SOURCE
 #include "serve/guard.h"
@@ -34,18 +34,29 @@ bool token_is(const char *token, const char *given)
 	return difference == 0;
 }
 
-static const char *token_given(const struct request *request)
+/* A header counts before the address, and that before a cookie: what was said on purpose. */
+static bool token_given(const struct guard *self, const struct request *request)
 {
 	static const char scheme[] = "Bearer ";
+	char text[TOKEN_CHARS + 1];
+	const char *cookie;
+	size_t bytes;
 
-	if (!request->authorization)
-		return request->token;
-	if (strncasecmp(request->authorization, scheme, sizeof(scheme) - 1) != 0)
-		return NULL;
-	return request->authorization + sizeof(scheme) - 1;
+	if (request->authorization)
+		return strncasecmp(request->authorization, scheme, sizeof(scheme) - 1) == 0 &&
+		       token_is(self->token, request->authorization + sizeof(scheme) - 1);
+	if (request->token || !self->cookie)
+		return token_is(self->token, request->token);
+	cookie = cookie_find(request->cookie, self->cookie, &bytes);
+	if (!cookie || bytes != TOKEN_CHARS)
+		return false;
+	memcpy(text, cookie, bytes);
+	text[bytes] = 0;
+	return token_is(self->token, text);
 }
 
-static bool body_admitted(const struct request *request, struct answer *refusal)
+static bool body_admitted(const struct guard *self, const struct request *request,
+			  struct answer *refusal)
 {
 	u64 length = 0;
 
@@ -53,30 +64,41 @@ static bool body_admitted(const struct request *request, struct answer *refusal)
 		return answer_refuse(refusal, 411, "a body needs a Content-Length");
 	if (request->body_length && !parse_number(request->body_length, &length))
 		return answer_refuse(refusal, 400, "the Content-Length was not understood");
-	if (length > REQUEST_BODY_MAX)
-		return answer_refuse(refusal, 413, "a body may have at most %d bytes",
-				     REQUEST_BODY_MAX);
+	if (length > self->body_max)
+		return answer_refuse(refusal, 413, "a body may have at most %llu bytes",
+				     (unsigned long long)self->body_max);
 	return true;
 }
 
-bool guard_admits(const struct request *request, const union listen_address *local,
-		  const char *token, struct answer *refusal)
+static bool method_is_known(const char *methods, const char *method)
 {
-	bool post = strcmp(request->method, "POST") == 0;
+	size_t bytes = strlen(method);
+
+	for (const char *at = methods; bytes && (at = strstr(at, method)); at += bytes)
+		if ((at == methods || at[-1] == ' ') && (!at[bytes] || at[bytes] == ','))
+			return true;
+	return false;
+}
+
+bool guard_admits(const struct guard *self, const struct request *request,
+		  const union listen_address *local, struct answer *refusal)
+{
+	bool changes = strcmp(request->method, "GET") != 0;
 
 	if (request->hosts != 1 || !address_is_host(local, request->host))
 		return answer_refuse(refusal, 421,
 				     "no server of that name is here: use the "
 				     "address that heapwise has printed");
-	if (!post && strcmp(request->method, "GET") != 0) {
-		refusal->allow = "GET, POST";
-		return answer_refuse(refusal, 405, "only GET and POST are known here");
+	if (!method_is_known(self->methods, request->method)) {
+		refusal->allow = self->methods;
+		return answer_refuse(refusal, 405, "only %s are known here", self->methods);
 	}
-	if (!token_is(token, token_given(request)))
-		return answer_refuse(refusal, 403,
+	if (!token_given(self, request))
+		return answer_refuse(refusal, self->cookie ? 401 : 403,
 				     "the token is missing or wrong: it is in the address that "
 				     "heapwise has printed");
-	if (post && (!request->mark || strcmp(request->mark, "1") != 0))
-		return answer_refuse(refusal, 403, "a POST needs the header 'X-Heapwise: 1'");
-	return body_admitted(request, refusal);
+	if (changes && (!request->mark || strcmp(request->mark, "1") != 0))
+		return answer_refuse(refusal, 403, "a %s needs the header 'X-Heapwise: 1'",
+				     request->method);
+	return body_admitted(self, request, refusal);
 }

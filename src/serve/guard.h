@@ -16,9 +16,16 @@ int token_make(char token[TOKEN_CHARS + 1], struct err *err);
 /* Takes as long for a wrong token as for the right one. */
 bool token_is(const char *token, const char *given);
 
+struct guard {
+	const char *token;
+	const char *cookie; /* name of the cookie that may have the token; NULL = none may */
+	const char *methods; /* that are known, "GET, POST" */
+	u64 body_max;
+};
+
 /* Whether the request may go on to a handler; if not, `refusal` is filled. `local` is the server's end
  * of the connection. */
-bool guard_admits(const struct request *request, const union listen_address *local,
-		  const char *token, struct answer *refusal);
+bool guard_admits(const struct guard *self, const struct request *request,
+		  const union listen_address *local, struct answer *refusal);
 
 #endif

@@ -73,7 +73,7 @@ bool address_is_loopback(const union listen_address *address)
 	return ntohl(address->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-static u32 address_port(const union listen_address *address)
+u32 address_port(const union listen_address *address)
 {
 	return ntohs(address->any.sa_family == AF_INET6 ? address->v6.sin6_port
 							: address->v4.sin_port);

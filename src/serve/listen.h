@@ -34,6 +34,8 @@ void listen_close(struct listen *self);
 /* Whether only this machine can connect. */
 bool address_is_loopback(const union listen_address *address);
 
+u32 address_port(const union listen_address *address);
+
 /* "127.0.0.1:8080", "[::1]:8080". */
 void address_name(const union listen_address *address, char name[LISTEN_NAME_BYTES]);
 

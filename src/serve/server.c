@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Threads, limits and headers of the HTTP server; see server.h. Runs in the monitor. What a request
- * may do is decided in guard.c, what it does in control_api.c. */
+ * Threads, limits and headers of the HTTP server; see server.h. What a request may do is decided in
+ * guard.c, what it does by the site. */
 #define _GNU_SOURCE
 #include "serve/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "serve/control_api.h"
 
 /* A verb may wait for 10 seconds, hence a thread per connection. */
 enum {
 	CONNECTIONS_MAX = 128,       /* more are turned away */
 	CONNECTION_BYTES = 16 << 10, /* of memory, which limits a request's headers */
-	STACK_BYTES = 256 << 10,
+	STACK_BYTES = 512 << 10,
+	PACK_BYTES = 1400, /* shorter bodies are sent as they are */
 	SILENCE_SECONDS = 5,  /* in which a client must move */
 	ARRIVAL_SECONDS = 10, /* in which a request must be complete, however it moves */
 	FAREWELL_SECONDS = 1,
@@ -145,6 +146,14 @@ static enum MHD_Result header_take(void *request_, enum MHD_ValueKind kind, cons
 		request->body_length = value;
 	} else if (strcasecmp(key, "Transfer-Encoding") == 0) {
 		request->chunked = true;
+	} else if (strcasecmp(key, "Cookie") == 0) {
+		request->cookie = value;
+	} else if (strcasecmp(key, "Accept") == 0) {
+		request->accept = value;
+	} else if (strcasecmp(key, "Accept-Encoding") == 0) {
+		request->accept_encoding = value;
+	} else if (strcasecmp(key, "If-None-Match") == 0) {
+		request->known_tag = value;
 	}
 	return MHD_YES;
 }
@@ -155,13 +164,27 @@ static enum MHD_Result parameter_take(void *request_, enum MHD_ValueKind kind, c
 	struct request *request = request_;
 
 	(void)kind;
-	if (strcmp(key, "token") == 0)
+	if (strcmp(key, "token") == 0) {
 		request->token = value ? value : "";
-	else if (strcmp(key, "pid") == 0)
-		request->pid = value ? value : "";
-	else
-		request->stranger = key;
+		return MHD_YES;
+	}
+	if (request->parameter_count < REQUEST_PARAMETERS)
+		request->parameters[request->parameter_count] =
+			(struct request_parameter){key, value ? value : ""};
+	request->parameter_count++;
 	return MHD_YES;
+}
+
+/* A client that has closed its end, even if it only says that it will send no more: nobody does the
+ * latter. */
+static bool client_gone(void *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct pollfd poll_for = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+
+	return info && poll(&poll_for, 1, 0) > 0 &&
+	       (poll_for.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
 /* The server's end: if it listens on all addresses, the one that was meant. */
@@ -176,25 +199,60 @@ static void local_address(struct MHD_Connection *connection, union listen_addres
 		getsockname(info->connect_fd, &address->any, &bytes);
 }
 
+/* Nothing that is loaded by a page may come from elsewhere, and no other page may show ours. */
+#define CSP_NOTHING "default-src 'none'; frame-ancestors 'none'"
+#define CSP_PAGE                                                                                   \
+	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "            \
+	"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+static void headers_conditional(struct MHD_Response *response, const struct answer *answer)
+{
+	char number[16];
+
+	if (answer->allow)
+		MHD_add_response_header(response, "Allow", answer->allow);
+	if (answer->location)
+		MHD_add_response_header(response, "Location", answer->location);
+	if (answer->cookie[0])
+		MHD_add_response_header(response, "Set-Cookie", answer->cookie);
+	if (answer->tag[0])
+		MHD_add_response_header(response, "ETag", answer->tag);
+	if (answer->gzip)
+		MHD_add_response_header(response, "Content-Encoding", "gzip");
+	if (answer->retry_seconds) {
+		snprintf(number, sizeof(number), "%u", answer->retry_seconds);
+		MHD_add_response_header(response, "Retry-After", number);
+	}
+}
+
 static void headers_add(struct MHD_Response *response, const struct answer *answer, u64 run_ns)
 {
 	static const char *const headers[][2] = {
-		{"Content-Type", "application/json"},
-		{"Cache-Control", "no-store"},
-		{"Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"},
+		{"Vary", "Accept, Accept-Encoding"},
 		{"X-Content-Type-Options", "nosniff"},
 		{"Referrer-Policy", "no-referrer"}, /* the token may be in the address */
 		{"Cross-Origin-Resource-Policy", "same-origin"},
 		{"Connection", "close"},
 	};
-	char timing[64];
+	u64 parts_ns = answer->parse_ns + answer->write_ns;
+	char timing[128];
 
 	for (u32 i = 0; i < sizeof(headers) / sizeof(*headers); i++)
 		MHD_add_response_header(response, headers[i][0], headers[i][1]);
-	snprintf(timing, sizeof(timing), "run;dur=%.3f", (double)run_ns / 1e6);
+	MHD_add_response_header(response, "Content-Type",
+				answer->type ? answer->type : "application/json");
+	/* What may be stored is asked for again each time, by its tag: tomorrow another trace may be
+	 * served at this address. */
+	MHD_add_response_header(response, "Cache-Control",
+				answer->tag[0] ? "private, no-cache" : "no-store");
+	MHD_add_response_header(response, "Content-Security-Policy",
+				answer->is_page ? CSP_PAGE : CSP_NOTHING);
+	snprintf(timing, sizeof(timing), "parse;dur=%.3f, run;dur=%.3f, write;dur=%.3f",
+		 (double)answer->parse_ns / 1e6,
+		 (double)(run_ns > parts_ns ? run_ns - parts_ns : 0) / 1e6,
+		 (double)answer->write_ns / 1e6);
 	MHD_add_response_header(response, "Server-Timing", timing);
-	if (answer->allow)
-		MHD_add_response_header(response, "Allow", answer->allow);
+	headers_conditional(response, answer);
 }
 
 /* Takes the answer over. */
@@ -230,11 +288,23 @@ static void has_arrived(struct server *self, struct MHD_Connection *connection)
 	pthread_mutex_unlock(&self->lock);
 }
 
-/* A request that was let in, while its body, which nobody needs, still comes. */
+/* A request that was let in, while its body still comes. */
 struct exchange {
-	struct control_route route;
+	const struct site *site;
+	struct request request;
+	void *plan;
+	struct strbuf body;
+	u64 parse_ns;
 	bool answering;
 };
+
+static void exchange_free(struct exchange *self)
+{
+	if (self->plan)
+		self->site->release(self->plan);
+	strbuf_release(&self->body);
+	free(self);
+}
 
 static void answering_change(struct server *self, struct exchange *exchange, bool answering)
 {
@@ -246,53 +316,107 @@ static void answering_change(struct server *self, struct exchange *exchange, boo
 	pthread_mutex_unlock(&self->lock);
 }
 
+/* The page's address has the token, which becomes a cookie, so that no history and no copied address
+ * shows it. Cookies are not told apart by ports, so the port is in the name. */
+static bool cookie_trade(const struct server *self, const struct request *request,
+			 struct answer *answer)
+{
+	if (!self->site.for_browsers || !request->token ||
+	    strcmp(request->path, self->site.home) != 0 || strcmp(request->method, "GET") != 0)
+		return false;
+	answer_refuse(answer, 303, "this way");
+	answer->location = self->site.home;
+	snprintf(answer->cookie, sizeof(answer->cookie), "%s=%s; Path=/; HttpOnly; SameSite=Strict",
+		 self->cookie, self->token);
+	return true;
+}
+
+static bool exchange_find(struct server *self, struct exchange *exchange, struct answer *refusal)
+{
+	struct request *request = &exchange->request;
+	struct guard guard = {.token = self->token,
+			      .cookie = self->site.for_browsers ? self->cookie : NULL,
+			      .methods = self->site.methods,
+			      .body_max = self->site.body_max};
+	union listen_address local;
+
+	local_address(request->connection, &local);
+	return guard_admits(&guard, request, &local, refusal) &&
+	       !cookie_trade(self, request, refusal) &&
+	       self->site.find(self->site.self, request, &exchange->plan, refusal);
+}
+
 static enum MHD_Result exchange_begin(struct server *self, struct MHD_Connection *connection,
-				      struct request *request, void **context)
+				      const struct request *line, void **context)
 {
 	struct exchange *exchange = calloc(1, sizeof(*exchange));
-	struct answer refusal = {0};
-	union listen_address local;
+	struct answer refusal = {.coded = self->site.for_browsers};
+	u64 start = now_ns();
 
 	if (!exchange)
 		return MHD_NO;
-	MHD_get_connection_values(connection, MHD_HEADER_KIND, header_take, request);
-	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, parameter_take, request);
-	local_address(connection, &local);
-	if (guard_admits(request, &local, self->token, &refusal) &&
-	    control_api_find(self->control, request, &exchange->route, &refusal)) {
+	exchange->site = &self->site;
+	exchange->request = *line;
+	exchange->request.connection = connection;
+	exchange->request.gone = client_gone;
+	MHD_get_connection_values(connection, MHD_HEADER_KIND, header_take, &exchange->request);
+	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, parameter_take,
+				  &exchange->request);
+	if (exchange_find(self, exchange, &refusal)) {
+		exchange->parse_ns = now_ns() - start;
 		*context = exchange;
 		return MHD_YES;
 	}
-	free(exchange);
+	exchange_free(exchange);
 	has_arrived(self, connection);
 	return answer_send(connection, &refusal, 0);
+}
+
+static void exchange_pack(const struct request *request, struct answer *answer)
+{
+	u64 start = now_ns();
+
+	if (answer->gzip || answer->body_bytes < PACK_BYTES ||
+	    !header_has(request->accept_encoding, "gzip"))
+		return;
+	answer_compress(answer);
+	answer->write_ns += now_ns() - start;
 }
 
 static enum MHD_Result exchange_run(struct server *self, struct MHD_Connection *connection,
 				    struct exchange *exchange)
 {
-	struct answer answer = {0};
+	struct answer answer = {.coded = self->site.for_browsers};
 	u64 start = now_ns();
 
 	has_arrived(self, connection);
 	answering_change(self, exchange, true);
-	control_api_run(self->control, &exchange->route, &answer);
-	return answer_send(connection, &answer, now_ns() - start);
+	exchange->request.body = exchange->body.text;
+	exchange->request.body_bytes = exchange->body.count;
+	answer.parse_ns = exchange->parse_ns;
+	if (exchange->body.failed)
+		answer_refuse(&answer, 500, "out of memory");
+	else
+		self->site.run(self->site.self, &exchange->request, exchange->plan, &answer);
+	exchange_pack(&exchange->request, &answer);
+	return answer_send(connection, &answer, now_ns() - start + exchange->parse_ns);
 }
 
 /* The library calls this once when the headers are there, for each piece of the body, and once when
- * all is there. */
+ * all is there. The length was checked, and the library reads no more than that. */
 static enum MHD_Result request_handle(void *self, struct MHD_Connection *connection,
 				      const char *path, const char *method, const char *version,
 				      const char *body, size_t *body_bytes, void **context)
 {
-	struct request request = {.method = method, .path = path};
+	struct request line = {.method = method, .path = path};
+	struct exchange *exchange = *context;
 
-	(void)version, (void)body;
-	if (!*context)
-		return exchange_begin(self, connection, &request, context);
+	(void)version;
+	if (!exchange)
+		return exchange_begin(self, connection, &line, context);
 	if (!*body_bytes)
-		return exchange_run(self, connection, *context);
+		return exchange_run(self, connection, exchange);
+	strbuf_add_bytes(&exchange->body, body, *body_bytes);
 	*body_bytes = 0;
 	return MHD_YES;
 }
@@ -306,7 +430,7 @@ static void request_ended(void *self, struct MHD_Connection *connection, void **
 	if (!exchange)
 		return;
 	answering_change(self, exchange, false);
-	free(exchange);
+	exchange_free(exchange);
 	*context = NULL;
 }
 
@@ -329,7 +453,7 @@ char *server_url(const struct server *self)
 	char *url;
 
 	address_name(&self->listen.address, name);
-	if (asprintf(&url, "http://%s/api/v1/control?token=%s", name, self->token) < 0)
+	if (asprintf(&url, "http://%s%s?token=%s", name, self->site.home, self->token) < 0)
 		return NULL;
 	return url;
 }
@@ -368,12 +492,14 @@ static void watcher_stop(struct server *self)
 	pthread_join(self->watcher, NULL);
 }
 
-int server_start(struct server *self, struct control *control, struct err *err)
+int server_start(struct server *self, const struct site *site, struct err *err)
 {
 	sigset_t all, before;
 	int failure;
 
-	self->control = control;
+	self->site = *site;
+	snprintf(self->cookie, sizeof(self->cookie), "heapwise-%u",
+		 address_port(&self->listen.address));
 	lock_init(self);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* threads inherit it */

@@ -8,15 +8,16 @@
 
 #include <pthread.h>
 
-#include "monitor/control.h"
 #include "serve/guard.h"
+#include "serve/site.h"
 
 struct arrival; /* a connection whose request is not complete */
 
 struct server {
 	struct listen listen;
 	char token[TOKEN_CHARS + 1];
-	struct control *control;
+	char cookie[24]; /* its name */
+	struct site site;
 	struct MHD_Daemon *daemon; /* NULL = does not run */
 	pthread_t watcher;
 
@@ -31,10 +32,10 @@ struct server {
  * made: a program that is forked meanwhile loses the socket when it execs. */
 int server_open(struct server *self, const char *address, struct err *err);
 
-/* Where it is, token included. The text is the caller's to free; NULL if there is no memory. */
+/* Where it is once it was started, token included. The text is the caller's to free; NULL if there is no memory. */
 char *server_url(const struct server *self);
 
-int server_start(struct server *self, struct control *control, struct err *err);
+int server_start(struct server *self, const struct site *site, struct err *err);
 
 /* Ends all threads; requests that are being worked on get a second for their answer. */
 void server_stop(struct server *self);

@@ -524,3 +524,33 @@ TEST(random_nonsense, "any stream of events leaves totals that equal the sums ov
 	CHECK_EQ(totals->allocations - totals->frees, totals->live_chunks);
 	model_free(feed.model);
 }
+
+TEST(zones, "a zone of a page of chunks has the bounds of its ticks and sizes")
+{
+	struct feed feed = feed_new();
+	struct chunk_table *chunks = &feed.model->chunks;
+	const struct chunk_zone *zone;
+
+	for (u64 i = 0; i < CHUNK_PAGE + 3; i++)
+		tell_alloc(&feed, HW_MALLOC, 0, 100 + i);
+	tell_free(&feed, HW_FREE, 7, 107);
+	tell_free(&feed, HW_FREE, 5, 105);
+	CHECK(!chunk_zone(chunks, 0));
+	CHECK(chunk_table_make_zones(chunks));
+	zone = chunk_zone(chunks, 0);
+	CHECK_EQ(zone->alloc_first, 1010);
+	CHECK_EQ(zone->alloc_last, 1000 + 10 * CHUNK_PAGE);
+	CHECK_EQ(zone->free_first, 1000 + 10 * (CHUNK_PAGE + 4));
+	CHECK_EQ(zone->free_last, 1000 + 10 * (CHUNK_PAGE + 5));
+	CHECK_EQ(zone->min_size, 100);
+	CHECK_EQ(zone->max_size, 100 + CHUNK_PAGE - 1);
+	CHECK_EQ(zone->chunks, CHUNK_PAGE);
+	CHECK_EQ(zone->unfreed, CHUNK_PAGE - 2);
+	zone = chunk_zone(chunks, 1);
+	CHECK_EQ(zone->chunks, 3);
+	CHECK(zone->free_first > zone->free_last);
+	CHECK(!chunk_zone(chunks, 2));
+	chunk_table_release_range(chunks, 0, chunks->count); /* in memory: nothing happens */
+	CHECK_EQ(chunk_at(chunks, 8)->size[8], 108);
+	model_free(feed.model);
+}

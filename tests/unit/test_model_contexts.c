@@ -173,6 +173,57 @@ TEST(clock_interpolates,
 	tick_clock_release(&clock);
 }
 
+/* A clock whose rate changes with every pair, from 1/8 to 50 ns per tick. */
+static struct tick_clock uneven_clock(u64 start_ticks)
+{
+	struct tick_clock clock = {0};
+	struct stream_clock pair = {.ticks = start_ticks, .ns = 5000};
+
+	CHECK(tick_clock_start(&clock, pair.ticks, pair.ns));
+	for (u32 i = 1; i < 200; i++) {
+		pair.ticks += 1 + hash_u64(i) % 100000;
+		pair.ns += 1 + hash_u64(i * 77) % 5000000 / (i % 40 + 1);
+		CHECK(tick_clock_tell(&clock, &pair));
+	}
+	return clock;
+}
+
+TEST(clock_inverse, "ticks of a time are the earliest that are not before it")
+{
+	static const u64 starts[] = {0, 100, 1ull << 52, 1ull << 62};
+
+	for (u32 k = 0; k < sizeof starts / sizeof *starts; k++) {
+		struct tick_clock clock = uneven_clock(starts[k]);
+		u64 last = clock.pairs.data[clock.pairs.count - 1].ticks;
+
+		for (u64 i = 1; i < 20000; i++) {
+			u64 ticks = starts[k] + hash_u64(i) % (2 * (last - starts[k]));
+			u64 ns = tick_clock_ns(&clock, ticks) + i % 3;
+			u64 found = tick_clock_ticks(&clock, ns);
+
+			if ((ns && tick_clock_ns(&clock, found) < ns) ||
+			    (found && ns && tick_clock_ns(&clock, found - 1) >= ns) ||
+			    (tick_clock_ns(&clock, ticks) >= ns) != (ticks >= found))
+				FAIL("%llu ns from %llu: %llu", (unsigned long long)ns,
+				     (unsigned long long)ticks, (unsigned long long)found);
+		}
+		CHECK_EQ(tick_clock_ticks(&clock, 0), 0);
+		CHECK_EQ(tick_clock_ticks(&clock, UINT64_MAX), UINT64_MAX);
+		tick_clock_release(&clock);
+	}
+}
+
+TEST(clock_inverse_unknown, "without pairs, or with one, ticks of a time are still told")
+{
+	struct tick_clock clock = {0};
+
+	CHECK_EQ(tick_clock_ticks(&clock, 1), UINT64_MAX);
+	CHECK(tick_clock_start(&clock, 100, 7000));
+	CHECK_EQ(tick_clock_ticks(&clock, 30), 130);
+	CHECK_EQ(tick_clock_ticks(&clock, UINT64_MAX - 5), UINT64_MAX);
+	tick_clock_release(&clock);
+}
+
 TEST(timeline_keeps_peaks, "halving the resolution loses no highest and no lowest value")
 {
 	static struct timeline timeline;

@@ -138,6 +138,7 @@ TEST(admission, "the first thing that is wrong with a request decides its status
 				      .hosts = 1,
 				      .mark = "1",
 				      .token = token};
+	const struct guard guard = {.token = token, .methods = "GET, POST", .body_max = 4096};
 	struct request wrong[12];
 	const u32 statuses[12] = {0, 421, 421, 421, 405, 403, 403, 403, 411, 413, 400, 0};
 	union listen_address local;
@@ -160,7 +161,7 @@ TEST(admission, "the first thing that is wrong with a request decides its status
 	for (u32 i = 0; i < 12; i++) {
 		struct answer refusal = {0};
 
-		CHECK_EQ(guard_admits(&wrong[i], &local, token, &refusal), statuses[i] == 0);
+		CHECK_EQ(guard_admits(&guard, &wrong[i], &local, &refusal), statuses[i] == 0);
 		CHECK_EQ(refusal.status, statuses[i]);
 		CHECK_EQ(refusal.body != NULL, statuses[i] != 0);
 		answer_release(&refusal);
@@ -210,11 +211,12 @@ static void server_begin(struct server *server, struct control *control)
 {
 	static const struct control_verb slow = {"take_long", "", take_long};
 	static const struct control_verb quick = {"take_none", "", take_none};
+	struct site site = control_site(control);
 	struct err err = {0};
 
 	CHECK(control_register(&slow));
 	CHECK(control_register(&quick));
-	if (server_open(server, "0", &err) < 0 || server_start(server, control, &err) < 0)
+	if (server_open(server, "0", &err) < 0 || server_start(server, &site, &err) < 0)
 		FAIL("%s", err.text);
 }
 

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise index: makes indexes of traces, so that large ones open at once, and removes them.
+ * Host. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/loaded.h"
+#include "cli/traces.h"
+#include "model/index.h"
+
+struct index_args {
+	u64 image;
+	bool remove, symbols, quiet;
+};
+
+static const struct index_args defaults = {.image = NOT_GIVEN, .symbols = true};
+
+static const struct option_spec options[] = {
+	OPTION(struct index_args, remove, 0, "remove", OPTION_SET, NULL,
+	       "remove the indexes of these traces instead"),
+	OPTION(struct index_args, image, 0, "image", OPTION_NUMBER, "N",
+	       "of the program's image N, counted from 0; each exec begins one (the last)"),
+	OPTION(struct index_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
+	       "do not look for function names that the trace does not have"),
+	OPTION(struct index_args, quiet, 'q', "quiet", OPTION_SET, NULL,
+	       "do not tell what was made"),
+	OPTION_END};
+
+struct progress {
+	const char *path;
+	int percent; /* that is shown; -1 = nothing is */
+};
+
+static void show(void *data, double share)
+{
+	struct progress *self = data;
+	int percent = (int)(share * 100);
+
+	if (percent == self->percent)
+		return;
+	self->percent = percent;
+	fprintf(stderr, "\r%s: %d %%", self->path, percent);
+	fflush(stderr);
+}
+
+static void hide(const struct progress *self)
+{
+	if (self->percent >= 0)
+		fputs("\r\033[K", stderr);
+}
+
+/* Names first: they change the trace, and then its index would be old. */
+static int make_one(const struct command *command, const struct index_args *args, const char *path,
+		    struct err *err)
+{
+	struct progress progress = {path, -1};
+	struct model_options how = {.image = args->image == NOT_GIVEN ? TRACE_LAST_IMAGE
+								      : (int)args->image};
+	struct loaded trace = {.command = command,
+			       .path = path,
+			       .wanted_image = args->image,
+			       .find_symbols = args->symbols};
+	struct index_made made;
+	int status = loaded_look(&trace, err);
+
+	if (status < 0)
+		return status;
+	if (isatty(STDERR_FILENO)) {
+		how.progress = show;
+		how.progress_self = &progress;
+	}
+	status = index_build(path, &how, &made, err);
+	hide(&progress);
+	if (status == 0 && !args->quiet)
+		fprintf(stderr, "heapwise index: %s %s: %s\n", made.path,
+			made.fresh ? "is fresh" : "is made", units_bytes(made.bytes).text);
+	return status;
+}
+
+static int remove_one(const struct index_args *args, const char *path, struct err *err)
+{
+	u64 removed;
+	int status = index_remove(path, &removed, err);
+
+	if (status == 0 && !args->quiet)
+		fprintf(stderr, "heapwise index: %s had %s index%s, removed\n", path,
+			removed ? units_count(removed).text : "no", removed == 1 ? "" : "es");
+	return status;
+}
+
+static int run(const struct command *command, void *fields, int argc, char **argv)
+{
+	const struct index_args *args = fields;
+	int worst = EXIT_DONE;
+
+	if (argc < 1)
+		return command_usage(command, "which FILE?");
+	for (int i = 0; i < argc; i++) {
+		struct trace_list traces = {0};
+		struct err err = {0};
+		/* a trace that is gone may have left an index */
+		int status = args->remove && access(argv[i], F_OK) != 0
+				     ? remove_one(args, argv[i], &err)
+				     : trace_list_find(&traces, argv[i], &err);
+
+		for (u64 k = 0; k < traces.paths.count && status == 0; k++)
+			status = args->remove ? remove_one(args, traces.paths.data[k], &err)
+					      : make_one(command, args, traces.paths.data[k], &err);
+		trace_list_release(&traces);
+		if (status < 0) {
+			int code = command_fail(command, &err);
+
+			worst = code > worst ? code : worst;
+		}
+	}
+	return worst;
+}
+
+const struct command cmd_index = {
+	.name = "index",
+	.operands = "FILE...",
+	.summary = "make an index, so that a large trace opens at once",
+	.details = "FILE is a trace, or the folder of a session with --children. The index is "
+		   "FILE.index, or lies in\n"
+		   "the user's cache folder if it cannot be written there. It takes 55 bytes per "
+		   "allocation, and 103\n"
+		   "with accesses. Other commands use it by themselves as long as the trace stays "
+		   "as it is.",
+	.options = options,
+	.fields_size = sizeof(struct index_args),
+	.fields_default = &defaults,
+	.run = run,
+};

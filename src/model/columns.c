@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ * Mapped files of columns.
+ * Host. Never maps a part of a file that the disk has not promised: a write to it would be a SIGBUS. */
+#include "model/columns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+
+/* Files grow by pieces: small ones for small traces, but few of them for large ones. */
+#define EXTENT_FIRST (4ull << 20)
+#define EXTENT_LAST (64ull << 20)
+
+/* A reader keeps this much of a file once it has touched it; a writer lets go above that. */
+#define KEPT_BYTES (768ull << 20)
+#define RESIDENT_BYTES (1024ull << 20)
+#define RESIDENT_STEP                                                                              \
+	(192ull << 20) /* between two times: else a large process would do nothing else */
+
+struct extent {
+	u8 *at;
+	u64 offset, bytes, used;
+};
+
+struct column_store {
+	int fd; /* -1: only read */
+	int statm;
+	u64 start;
+	VEC(struct extent) extents;
+	u64 trim_at; /* resident bytes */
+	int failure;
+};
+
+static u64 resident_bytes(const struct column_store *self)
+{
+	char text[64];
+	ssize_t got = self->statm >= 0 ? pread(self->statm, text, sizeof text - 1, 0) : 0;
+	unsigned long long pages = 0;
+
+	text[got > 0 ? got : 0] = 0;
+	sscanf(text, "%*u %llu", &pages);
+	return pages * (u64)sysconf(_SC_PAGESIZE);
+}
+
+struct column_store *column_store_new(int fd, u64 start)
+{
+	struct column_store *self = calloc(1, sizeof *self);
+
+	if (!self)
+		return NULL;
+	self->fd = fd;
+	self->start = start;
+	self->trim_at = RESIDENT_BYTES;
+	self->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	return self;
+}
+
+static u64 extents_end(const struct column_store *self)
+{
+	const struct extent *last = self->extents.data + self->extents.count;
+
+	return self->extents.count ? last[-1].offset + last[-1].bytes : 0;
+}
+
+static bool add_extent(struct column_store *self)
+{
+	u64 count = self->extents.count;
+	struct extent new = {.offset = extents_end(self),
+			     .bytes = count < 4 ? EXTENT_FIRST << count : EXTENT_LAST,
+			     .used = count ? 0 : self->start};
+
+	self->failure = posix_fallocate(self->fd, (off_t) new.offset, (off_t) new.bytes);
+	if (self->failure)
+		return false;
+	new.at = mmap(NULL, new.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, self->fd,
+		      (off_t) new.offset);
+	if (new.at == MAP_FAILED) {
+		self->failure = errno;
+		return false;
+	}
+	if (vec_push(&self->extents, new))
+		return true;
+	self->failure = ENOMEM;
+	munmap(new.at, new.bytes);
+	return false;
+}
+
+void *column_store_page(struct column_store *self, u64 bytes)
+{
+	struct extent *last;
+
+	if (self->fd < 0 || self->failure)
+		return NULL;
+	last = self->extents.data + self->extents.count - 1;
+	if (!self->extents.count || last->bytes - last->used < bytes) {
+		if (!add_extent(self))
+			return NULL;
+		last = self->extents.data + self->extents.count - 1;
+	}
+	last->used += bytes;
+	return last->at + last->used - bytes;
+}
+
+int column_store_failure(const struct column_store *self) { return self->failure; }
+
+u64 column_store_offset(const struct column_store *self, const void *page)
+{
+	for (u64 i = 0; i < self->extents.count; i++) {
+		const struct extent *extent = &self->extents.data[i];
+
+		if ((const u8 *)page >= extent->at && (const u8 *)page < extent->at + extent->bytes)
+			return extent->offset + (u64)((const u8 *)page - extent->at);
+	}
+	return 0;
+}
+
+u64 column_store_end(const struct column_store *self)
+{
+	const struct extent *last = self->extents.data + self->extents.count;
+
+	return self->extents.count ? last[-1].offset + last[-1].used : self->start;
+}
+
+static void unmap_all(struct column_store *self)
+{
+	for (u64 i = 0; i < self->extents.count; i++)
+		munmap(self->extents.data[i].at, self->extents.data[i].bytes);
+	vec_clear(&self->extents);
+}
+
+void column_store_reset(struct column_store *self)
+{
+	unmap_all(self);
+	if (ftruncate(self->fd, 0) != 0)
+		self->failure = errno;
+}
+
+void column_store_trim(struct column_store *self)
+{
+	if (self->fd < 0 || resident_bytes(self) < self->trim_at)
+		return;
+	for (u64 i = 0; i < self->extents.count; i++)
+		/* of a file: what was written there is the kernel's now, and not lost */
+		madvise(self->extents.data[i].at, self->extents.data[i].bytes, MADV_DONTNEED);
+	self->trim_at = resident_bytes(self) + RESIDENT_STEP;
+	if (self->trim_at < RESIDENT_BYTES)
+		self->trim_at = RESIDENT_BYTES;
+}
+
+struct column_store *column_store_map(int fd, u64 bytes)
+{
+	struct column_store *self = calloc(1, sizeof *self);
+	struct extent all = {.bytes = bytes, .used = bytes};
+
+	if (!self)
+		return NULL;
+	self->fd = self->statm = -1;
+	all.at = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (all.at == MAP_FAILED) {
+		free(self);
+		return NULL;
+	}
+	if (!vec_push(&self->extents, all)) {
+		munmap(all.at, bytes);
+		free(self);
+		return NULL;
+	}
+	return self;
+}
+
+const void *column_store_at(const struct column_store *self, u64 offset, u64 bytes)
+{
+	const struct extent *all = self->extents.data;
+
+	return offset <= all->bytes && bytes <= all->bytes - offset ? all->at + offset : NULL;
+}
+
+void column_store_forget(const struct column_store *self, const void *at, u64 bytes)
+{
+	u64 unit = (u64)sysconf(_SC_PAGESIZE), start = (u64)(uintptr_t)at;
+	u64 first = (start + unit - 1) / unit * unit, end = (start + bytes) / unit * unit;
+
+	if (self->fd < 0 && first < end)
+		madvise((void *)(uintptr_t)first, end - first, MADV_DONTNEED);
+}
+
+void column_store_let_go(const struct column_store *self, const void *page, u64 bytes)
+{
+	/* as many as fit well into memory stay: the first ones, which are as good as any */
+	if ((const u8 *)page >= self->extents.data->at + KEPT_BYTES)
+		column_store_forget(self, page, bytes);
+}
+
+void column_store_free(struct column_store *self)
+{
+	if (!self)
+		return;
+	unmap_all(self);
+	vec_release(&self->extents);
+	if (self->statm >= 0)
+		close(self->statm);
+	free(self);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * Finds the chunks that a query means, and what it says of them. The language is that of
+ * heapwise-query(7).
+ *
+ *	struct query_trace trace = {.model = model, .symbols = &symbols, .image = 0, .name = path};
+ *	struct query_engine *engine = query_engine_new(&trace, 1);
+ *	struct selection chosen = {0};
+ *	struct query_error error = {0};
+ *	if (query_select(engine, "all | where size >= 1KiB", NULL, &chosen, &error) < 0) ...
+ *	selection_release(&chosen);
+ *	query_engine_free(engine);
+ *
+ * Any number of threads may ask one engine; they wait for each other. */
+#ifndef QUERY_ENGINE_H
+#define QUERY_ENGINE_H
+
+#include "analysis/stacks.h"
+#include "analysis/thresholds.h"
+#include "output/result.h"
+#include "query/error.h"
+#include "query/selection.h"
+
+enum { QUERY_TRACES = 2, QUERY_CACHE_BYTES = 256 << 20 };
+
+struct query_trace { /* outlives the engine, as does all it points to */
+	const struct model *model;
+	const struct symbol_table *symbols; /* may be NULL: no names */
+	u32 image;                          /* the image's own number, by which symbols are kept */
+	const char *name;                   /* path of the file: trace "NAME" */
+	/* Types: path of an index of the sources (NULL = look beside the program), more folders with
+	 * debug files (may be NULL), and whether to guess by size. */
+	const char *type_index, *debug_path;
+	bool guess;
+	struct thresholds thresholds; /* of scores */
+};
+
+struct query_engine;
+
+/* The first trace is what `all` means; a second one, if any, is also trace "base". NULL if there is no
+ * memory. */
+struct query_engine *query_engine_new(const struct query_trace *traces, u32 count);
+void query_engine_free(struct query_engine *self);
+
+enum query_window_mode {
+	WINDOW_OVERLAP, /* lived at any moment of it */
+	WINDOW_ALLOC,   /* allocated in it */
+	WINDOW_FREE,    /* freed in it */
+};
+
+/* ns since the image began, both ends included. */
+struct query_window {
+	u64 from_ns, to_ns; /* to_ns 0 = no window */
+	enum query_window_mode mode;
+};
+
+/* The chunks of the first trace that are left at the end of the pipe. window may be NULL; it narrows
+ * `all` and `at` (of the first trace), before anything else. out is released by the caller; out->words is
+ * NULL if all chunks are meant. Returns 0 or a negative code, and error (may be NULL). */
+int query_select(struct query_engine *self, const char *text, const struct query_window *window,
+		 struct selection *out, struct query_error *error);
+
+#endif

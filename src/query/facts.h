@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ * What a query may ask of one trace, as tables: a field that belongs to allocation points, types, threads and so on
+ * is looked at once for each of these and kept by what the chunk columns hold (a context, a thread, the number of a
+ * type), so that a pass over the chunks only looks it up. Found when first asked for. For the engine only. */
+#ifndef QUERY_FACTS_H
+#define QUERY_FACTS_H
+
+#include "analysis/behaviour.h"
+#include "analysis/types.h"
+#include "query/catalogue.h"
+#include "query/engine.h"
+#include "query/query.h"
+#include "symbols/names.h"
+
+/* What a chunk is looked up by. */
+enum index_kind {
+	INDEX_NONE,  /* the field is calculated from the columns */
+	INDEX_POINT, /* by alloc_context */
+	INDEX_FREE,  /* by free_context, of chunks that were freed */
+	INDEX_THREAD,
+	INDEX_TYPE,
+	INDEX_KIND,
+	INDEX_END,
+	INDEX_CLASS,
+};
+
+/* A field by index: numbers, NAN where it is unknown. Of a text the number is its place in texts, which are in
+ * alphabetic order, each once. */
+struct field_table {
+	bool made;
+	double *numbers;
+	u64 count;
+	const char **texts;
+	u32 text_count;
+};
+
+/* Where the innermost function that is not the language's own library stands. */
+struct tip {
+	u32 frame, name; /* name UINT32_MAX: the frame has no names */
+};
+
+struct type_entry {
+	const char *name, *folded;
+	u8 origin;
+};
+
+struct facts {
+	struct query_trace trace;
+	const struct model *model;
+	struct stack_source source;
+	struct names names;
+	struct field_table fields[FIELDS];
+	u64 contexts, frames; /* tables have that many */
+
+	struct stack_names *frame_names; /* by frame; NULL = not asked for yet */
+	struct tip *tips;
+	u64 *stack_keys; /* by frame: equal for stacks of the same functions, in any trace */
+	u32 *depths;
+
+	bool types_ready;
+	struct type_cascade types;
+	VEC(struct type_entry) type_entries; /* number 0 is unknown */
+	struct map type_numbers;
+	u32 *type_by_point; /* where no chunk has a type of its own */
+	u32 **type_pages;   /* by page, NULL = by point */
+
+	bool behaviour_ready;
+	struct behaviour_table behaviour;
+};
+
+int facts_init(struct facts *self, const struct query_trace *trace, struct err *err);
+void facts_release(struct facts *self);
+
+enum index_kind field_index(enum field field);
+
+/* How many entries tables of that index have. */
+u64 facts_index_count(const struct facts *self, enum index_kind index);
+
+/* The table of a field that is looked up; NULL and err. */
+const struct field_table *facts_table(struct facts *self, enum field field, struct err *err);
+
+/* Must be called before anything is asked that needs them. */
+int facts_need_types(struct facts *self, struct err *err);
+int facts_need_names(struct facts *self, struct err *err);
+int facts_need_scores(struct facts *self, struct err *err);
+
+/* Number of a chunk's type in type_entries. */
+static inline u32 facts_type(const struct facts *self, const struct chunk_page *page, u64 chunk)
+{
+	u64 number = chunk / CHUNK_PAGE;
+	u32 at = (u32)(chunk % CHUNK_PAGE);
+
+	if (self->type_pages[number])
+		return self->type_pages[number][at];
+	return self->type_by_point[model_point_of(self->model, page->alloc_context[at]).index];
+}
+
+/* The innermost frame of an allocating or freeing context. */
+u32 facts_frame(const struct facts *self, u32 context, bool frees);
+
+/* A text test: == or ~ or a list of texts, as expressions have it. */
+struct text_test {
+	const struct expr *expr; /* EXPR_TEXT (literal) or EXPR_REGEX */
+	bool equal;              /* the whole text, as it is; else a part of it */
+	void *regex;             /* regex_t */
+	struct map known;        /* address of a text → 1 no, 2 yes */
+};
+bool text_test_init(struct text_test *self, const struct expr *expr, bool equal);
+bool text_test_holds(struct text_test *self, const char *text);
+void text_test_release(struct text_test *self);
+
+/* For each frame whether the test holds for it or for any of its callers, by what field (of type FIELD_TEXTS) looks
+ * at; to be freed. NULL and err. With `own` it is for the frame alone, and holds only if it does for all of its
+ * names. */
+u8 *facts_frames_matching(struct facts *self, enum field field, struct text_test *test, bool own,
+			  struct err *err);
+
+#endif

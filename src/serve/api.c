@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT
+ * From a request to its handler: the trace, the selection, whose turn it is. Runs on threads of the
+ * server. */
+#define _GNU_SOURCE
+#include "serve/api.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
+void api_init(struct api *self)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+	pthread_mutex_init(&self->lock, NULL);
+	pthread_cond_init(&self->changed, NULL);
+	self->running_max = processors > 2 ? (u32)processors : 2;
+}
+
+/* ---- turns ---- */
+
+/* False if the client went away while it waited. */
+static bool turn_take(struct api *self, const struct request *request)
+{
+	bool taken = false;
+
+	pthread_mutex_lock(&self->lock);
+	for (;;) {
+		struct timespec until;
+
+		taken = self->running < self->running_max;
+		if (taken || request_gone(request))
+			break;
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 100000000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_timedwait(&self->changed, &self->lock, &until);
+	}
+	self->running += taken;
+	pthread_mutex_unlock(&self->lock);
+	return taken;
+}
+
+static void turn_give(struct api *self)
+{
+	pthread_mutex_lock(&self->lock);
+	self->running--;
+	pthread_cond_signal(&self->changed);
+	pthread_mutex_unlock(&self->lock);
+}
+
+/* ---- parameters ---- */
+
+bool call_bad(struct call *call, const char *parameter, const char *wants)
+{
+	return answer_refuse(call->answer, 400, "the parameter %s wants %s", parameter, wants);
+}
+
+bool call_number(struct call *call, const char *name, u64 low, u64 high, u64 *number)
+{
+	char wants[96];
+
+	if (parameter_number(call->request, name, low, high, number))
+		return true;
+	snprintf(wants, sizeof wants, "a number from %llu to %llu", (unsigned long long)low,
+		 (unsigned long long)high);
+	return call_bad(call, name, wants);
+}
+
+bool call_bool(struct call *call, const char *name, bool *value)
+{
+	return parameter_bool(call->request, name, value) || call_bad(call, name, "0 or 1");
+}
+
+const char *call_text(const struct call *call, const char *name)
+{
+	const char *text = request_parameter(call->request, name);
+
+	return text && *text ? text : NULL;
+}
+
+bool call_index(struct call *call, u32 segment, const char *what, u64 count, u64 *index)
+{
+	const struct request_parameter parameter = {"n", call->match->segments[segment]};
+	struct request one = {.parameters = {parameter}, .parameter_count = 1};
+
+	if (count && parameter_number(&one, "n", 0, count - 1, index))
+		return true;
+	return answer_refuse(call->answer, 404, "there is no %s '%.64s'", what,
+			     call->match->segments[segment]);
+}
+
+void call_fail(struct call *call, const struct err *err)
+{
+	u32 status = err->code == ERR_USAGE ? 400 : err->code == ERR_INPUT ? 404 : 500;
+
+	if (request_gone(call->request))
+		status = 499;
+	answer_refuse(call->answer, status, "%s", err->text);
+}
+
+void call_fail_query(struct call *call, const struct query_error *error)
+{
+	struct answer_fault fault = {.message = error->message,
+				     .hint = error->hint[0] ? error->hint : NULL};
+	bool theirs = error->code == ERR_USAGE;
+
+	if (theirs) {
+		fault.code = "bad_query";
+		fault.has_at = true;
+		fault.at = error->at;
+	}
+	answer_fault(call->answer, theirs ? 400 : 500, &fault);
+}
+
+/* ---- trace and selection ---- */
+
+static bool trace_find(struct call *call)
+{
+	const char *id = call_text(call, "trace");
+
+	for (u32 i = 0; i < call->api->count && !call->trace; i++)
+		if (!id || strcmp(call->api->traces[i]->id, id) == 0)
+			call->trace = call->api->traces[i];
+	return call->trace ||
+	       answer_refuse(call->answer, 404, "no trace has the id '%.64s'", id ? id : "");
+}
+
+static bool trace_is_ready(struct call *call)
+{
+	struct view_progress progress = view_trace_progress(call->trace);
+
+	if (progress.state == VIEW_READY)
+		return true;
+	if (progress.state == VIEW_FAILED)
+		return answer_refuse(call->answer, 500, "%s", progress.err.text);
+	answer_refuse(call->answer, 503, "%s, %d %%", progress.phase, (int)(100 * progress.share));
+	call->answer->retry_seconds = 1;
+	return false;
+}
+
+static bool window_read(struct call *call, struct query_window *window)
+{
+	const char *from = call_text(call, "t0"), *to = call_text(call, "t1");
+	const char *mode = call_text(call, "tm");
+
+	*window = (struct query_window){0};
+	if (from && !parameter_time(from, &window->from_ns))
+		return call_bad(call, "t0", "a time in ns");
+	window->to_ns = from ? view_duration_ns(call->trace) : 0;
+	if (to && !parameter_time(to, &window->to_ns))
+		return call_bad(call, "t1", "a time in ns");
+	if ((from || to) && (!window->to_ns || window->to_ns < window->from_ns))
+		return call_bad(call, "t1", "a time that is not before t0");
+	if (!mode || strcmp(mode, "overlap") == 0)
+		window->mode = WINDOW_OVERLAP;
+	else if (strcmp(mode, "alloc") == 0)
+		window->mode = WINDOW_ALLOC;
+	else if (strcmp(mode, "free") == 0)
+		window->mode = WINDOW_FREE;
+	else
+		return call_bad(call, "tm", "overlap, alloc or free");
+	return true;
+}
+
+static bool is_gone(void *request) { return request_gone(request); }
+
+static bool scope_find(struct call *call)
+{
+	const char *at = call_text(call, "at");
+	struct query_window window;
+	struct query_error error = {0};
+
+	call->at_ns = view_duration_ns(call->trace);
+	call->has_at = at != NULL;
+	if (at && !parameter_time(at, &call->at_ns))
+		return call_bad(call, "at", "a time in ns");
+	if (!window_read(call, &window))
+		return false;
+	if (view_scope_init(&call->scope, call->trace, call_text(call, "q"), &window, &error) < 0) {
+		call_fail_query(call, &error);
+		return false;
+	}
+	call->scope.cancelled = is_gone;
+	call->scope.cancel_data = (void *)call->request;
+	return true;
+}
+
+/* ---- tags ---- */
+
+static u64 hash_text(u64 hash, const char *text)
+{
+	for (; *text; text++)
+		hash = (hash ^ (u8)*text) * 0x100000001b3ull;
+	return (hash ^ 0xff) * 0x100000001b3ull;
+}
+
+/* A recorded trace does not change, so an answer is told by what was asked. */
+static void tag_make(struct call *call)
+{
+	u64 hash = hash_text(0xcbf29ce484222325ull, call->api->version);
+
+	for (u32 i = 0; i < call->api->count; i++)
+		hash = hash_text(hash, call->api->traces[i]->id);
+	hash = hash_text(hash, call->request->path);
+	for (u32 i = 0; i < call->request->parameter_count && i < REQUEST_PARAMETERS; i++) {
+		hash = hash_text(hash, call->request->parameters[i].name);
+		hash = hash_text(hash, call->request->parameters[i].value);
+	}
+	if (call->request->accept)
+		hash = hash_text(hash, call->request->accept);
+	snprintf(call->answer->tag, sizeof call->answer->tag, "\"%016llx\"",
+		 (unsigned long long)hash);
+}
+
+/* Whether the client has this answer already. */
+static bool tag_is_known(struct call *call)
+{
+	const char *known = call->request->known_tag;
+
+	if (!known || !strstr(known, call->answer->tag))
+		return false;
+	call->answer->status = 304;
+	call->answer->body = strdup("");
+	call->answer->body_bytes = 0;
+	return true;
+}
+
+/* ---- the site ---- */
+
+static bool site_find(void *self, const struct request *request, void **plan,
+		      struct answer *refusal)
+{
+	struct route_match *match = calloc(1, sizeof *match);
+
+	(void)self;
+	*plan = match;
+	if (!match)
+		return answer_refuse(refusal, 500, "out of memory");
+	return route_find(api_routes, request, match, refusal);
+}
+
+static void handle(struct call *call)
+{
+	u32 flags = call->match->route->flags;
+
+	if ((flags & ROUTE_TRACE) && (!trace_find(call) || !trace_is_ready(call)))
+		return;
+	if (!(flags & ROUTE_CHANGES)) {
+		tag_make(call);
+		if (tag_is_known(call))
+			return;
+	}
+	if ((flags & ROUTE_SCOPE) && !scope_find(call))
+		return;
+	call->match->route->handle(call);
+}
+
+static void site_run(void *self, const struct request *request, void *plan, struct answer *answer)
+{
+	const struct route_match *match = plan;
+	struct call call = {.api = self,
+			    .request = request,
+			    .match = match,
+			    .answer = answer,
+			    .start_ns = now_ns()};
+	bool waits = !(match->route->flags & ROUTE_LIGHT);
+
+	if (waits && !turn_take(self, request)) {
+		answer_refuse(answer, 499, "the client has gone");
+		return;
+	}
+	handle(&call);
+	if (waits)
+		turn_give(self);
+	view_scope_release(&call.scope);
+	if (!answer->status)
+		answer_refuse(answer, 500, "out of memory");
+}
+
+struct site api_site(struct api *self)
+{
+	return (struct site){.self = self,
+			     .home = "/",
+			     .methods = "GET, POST, PUT, DELETE",
+			     .body_max = API_BODY_MAX,
+			     .for_browsers = true,
+			     .find = site_find,
+			     .run = site_run,
+			     .release = free};
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ * The API of `heapwise serve`: traces, and a request on its way through a handler. docs/API.md has
+ * every endpoint. */
+#ifndef SERVE_API_H
+#define SERVE_API_H
+
+#include "output/json.h"
+#include "output/result.h"
+#include "serve/router.h"
+#include "serve/site.h"
+#include "view/scope.h"
+
+enum { API_TRACES_MAX = 16, API_BODY_MAX = 256 << 10 };
+
+struct api {
+	struct view_trace *traces[API_TRACES_MAX];
+	u32 count;
+	const char *version;
+	const char *graphs_folder; /* of stored queries; NULL = there is none */
+	/* Answers that take time are made a few at a time; the others wait. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	u32 running, running_max;
+};
+
+/* All zero but what is the caller's: traces, count, version, graphs_folder. */
+void api_init(struct api *self);
+
+/* What the server serves. */
+struct site api_site(struct api *self);
+
+extern const struct route api_routes[];
+
+/* ---- for handlers ---- */
+
+struct call {
+	struct api *api;
+	const struct request *request;
+	const struct route_match *match;
+	struct answer *answer;
+	struct view_trace *trace; /* with ROUTE_TRACE */
+	struct view_scope scope;  /* with ROUTE_SCOPE */
+	u64 at_ns;                /* parameter `at`; the end of the run without */
+	bool has_at;
+	u64 start_ns;
+	struct json json; /* while the answer is written */
+	u64 write_start_ns;
+	bool has_rows_total; /* of a table of which a page is sent */
+	u64 rows_total;
+};
+
+/* 400 that names the parameter and says what it wants. Returns false. */
+bool call_bad(struct call *call, const char *parameter, const char *wants);
+
+/* The values of parameters; false if a 400 was answered. */
+bool call_number(struct call *call, const char *name, u64 low, u64 high, u64 *number);
+bool call_bool(struct call *call, const char *name, bool *value);
+const char *call_text(const struct call *call, const char *name); /* NULL = missing or empty */
+
+/* The number that a segment of the path is; 404 if it is none below `count`. */
+bool call_index(struct call *call, u32 segment, const char *what, u64 count, u64 *index);
+
+/* Answers a failure of ours or of the query; a client that has gone gets nothing anyway. */
+void call_fail(struct call *call, const struct err *err);
+void call_fail_query(struct call *call, const struct query_error *error);
+
+/* {"v", "epoch", "took_us", "matched", "total", "truncated", "data": …}: between these the handler
+ * writes one value with the key "data" to call->json. False if there is no memory, and that is
+ * answered. */
+bool reply_begin(struct call *call, bool truncated);
+void reply_end(struct call *call);
+
+/* The same with a result as data; takes the result over. NULL: err says why. */
+void reply_result(struct call *call, struct result *result, const struct err *err);
+
+/* Anything else, as it is; takes the text over. */
+void reply_text(struct call *call, const char *type, char *text, size_t bytes);
+
+/* ---- columns ---- */
+
+enum column_type { COLUMN_U8, COLUMN_U16, COLUMN_U32, COLUMN_I32, COLUMN_F32, COLUMN_F64 };
+
+struct reply_column {
+	const char *name;
+	enum column_type type;
+	double *values; /* of each row; what is no finite number is null in JSON */
+};
+
+/* A table of numbers, of which some are indexes of strings; all memory is the arena's. */
+struct reply_columns {
+	struct reply_column *columns;
+	u32 column_count;
+	u64 rows;
+	const char **strings;
+	u32 string_count;
+	struct map by_text; /* address of a string → index + 1 */
+	struct arena arena;
+};
+
+bool reply_columns_init(struct reply_columns *self, const struct reply_column *columns, u32 count,
+			u64 rows);
+void reply_columns_release(struct reply_columns *self);
+
+/* Index of a string, which is copied; equal addresses have the same. */
+u32 reply_string(struct reply_columns *self, const char *text);
+
+/* As JSON or, if that was asked for, in the binary form. put_head writes further fields beside the
+ * columns into the open object; may be NULL. */
+void reply_columns_send(struct call *call, struct reply_columns *self, bool truncated,
+			void (*put_head)(struct call *call, const void *data), const void *data);
+
+/* ---- pieces that several answers have ---- */
+
+/* A stack as a list of frames, innermost first. */
+void put_stack(struct call *call, const char *key, struct frame_id frame);
+
+/* null for what is not finite. */
+void put_reals(struct json *json, const char *key, const double *values, u64 count);
+
+/* The API's handlers, one file per subject. */
+void api_status(struct call *call), api_trace(struct call *call), api_suggest(struct call *call),
+	api_stack(struct call *call), api_page(struct call *call);
+void api_flame(struct call *call), api_flame_search(struct call *call),
+	api_timeline(struct call *call), api_overview(struct call *call);
+void api_points(struct call *call), api_point(struct call *call),
+	api_point_timeline(struct call *call);
+void api_report(struct call *call), api_mprof_leaks(struct call *call),
+	api_mprof_bins(struct call *call), api_mprof_direct(struct call *call),
+	api_mprof_graph(struct call *call), api_mprof_text(struct call *call),
+	api_scores(struct call *call), api_findings(struct call *call),
+	api_leaks(struct call *call), api_types(struct call *call), api_fields(struct call *call);
+
+#endif

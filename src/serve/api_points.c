@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT
+ * Allocation points over HTTP. Runs on threads of the server. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/api.h"
+#include "view/moments.h"
+#include "view/points.h"
+#include "view/timeline.h"
+
+/* "-sev,-peak": worst first of all. */
+static bool sorts_read(struct call *call, struct points_query_view *query)
+{
+	const char *text = call_text(call, "sort");
+
+	if (!text)
+		text = "-sev,-peak";
+	while (*text) {
+		size_t bytes;
+		bool falling = *text == '-';
+
+		text += falling;
+		bytes = strcspn(text, ",");
+		if (query->sort_count == POINTS_SORTS ||
+		    !point_column_parse(text, bytes, &query->sorts[query->sort_count].column))
+			return call_bad(call, "sort",
+					"up to four columns with commas between, each with - for "
+					"largest first");
+		query->sorts[query->sort_count++].falling = falling;
+		text += bytes;
+		text += *text == ',';
+	}
+	return true;
+}
+
+/* A name, or null. */
+static void put_name(struct json *json, const char *key, const char *text)
+{
+	json_text(json, key, text && *text ? text : NULL);
+}
+
+static void put_line(struct json *json, const char *key, u32 line)
+{
+	if (line)
+		json_number(json, key, line);
+	else
+		json_null(json, key);
+}
+
+static void put_base64(struct json *json, const char *key, const u8 *bytes, u32 count)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char text[(SPARK_MAX + 2) / 3 * 4 + 1];
+	u32 at = 0;
+
+	for (u32 i = 0; i < count; i += 3) {
+		u32 left = count - i;
+		u32 word = (u32)bytes[i] << 16 | (left > 1 ? (u32)bytes[i + 1] << 8 : 0) |
+			   (left > 2 ? bytes[i + 2] : 0);
+
+		text[at++] = digits[word >> 18];
+		text[at++] = digits[word >> 12 & 63];
+		text[at++] = left > 1 ? digits[word >> 6 & 63] : '=';
+		text[at++] = left > 2 ? digits[word & 63] : '=';
+	}
+	text[at] = 0;
+	json_text(json, key, text);
+}
+
+static void put_scores(struct json *json, const struct view_trace *trace, u32 point)
+{
+	static const char *const names[SCORES] = {"lifetime", "usage", "useful"};
+
+	if (trace->severity[point])
+		json_number(json, "sev", trace->severity[point]);
+	else
+		json_null(json, "sev");
+	for (u32 i = 0; i < SCORES; i++)
+		json_real(json, names[i],
+			  trace->scores[point].known[i] ? trace->scores[point].value[i] : NAN);
+}
+
+static void put_sums(struct json *json, const struct point_sums *sums, const struct model *model)
+{
+	json_real(json, "chunks", round(sums->chunks));
+	json_number(json, "bytes", (u64)sums->bytes);
+	if (isnan(sums->peak_bytes))
+		json_null(json, "peak");
+	else
+		json_number(json, "peak", (u64)sums->peak_bytes);
+	json_number(json, "live", (u64)sums->kept_bytes);
+	json_number(json, "leaked", (u64)sums->kept_bytes);
+	json_real(json, "temporary", round(sums->temporary));
+	json_real(json, "avg_life",
+		  sums->freed > 0
+			  ? tick_clock_span_ns(&model->clock, sums->life_ticks / sums->freed)
+			  : NAN);
+	json_number(json, "threads", sums->threads);
+}
+
+static void put_inferences(struct json *json, const char *key, const struct view_trace *trace,
+			   u32 point)
+{
+	json_open_flat(json, key, '[');
+	for (u32 i = 0; i < INFERENCES; i++)
+		if (inference_of(&trace->inferences, (struct point_id){point}, (enum inference)i)
+			    .state == STATE_HOLDS)
+			json_text(json, NULL, inference_name((enum inference)i));
+	json_close(json, ']');
+}
+
+static void put_row(struct call *call, const struct points_page *page, const struct point_row *row,
+		    u32 spark)
+{
+	struct json *json = &call->json;
+
+	json_open_flat(json, NULL, '{');
+	json_number(json, "id", row->point);
+	put_name(json, "fn", row->function);
+	put_name(json, "file", row->file);
+	put_line(json, "line", row->line);
+	put_name(json, "module", row->module);
+	put_name(json, "type", row->type);
+	put_sums(json, &row->sums, call->trace->model);
+	put_scores(json, call->trace, row->point);
+	put_inferences(json, "inf", call->trace, row->point);
+	json_real(json, "allocs_pct",
+		  page->chunks > 0 ? 100 * row->sums.chunks / page->chunks : NAN);
+	if (row->spark)
+		put_base64(json, "spark", row->spark, spark);
+	json_close(json, '}');
+}
+
+void api_points(struct call *call)
+{
+	struct points_query_view query = {.limit = 100};
+	struct points_page page = {0};
+	struct err err = {0};
+	u64 spark = 0;
+
+	if (!sorts_read(call, &query) ||
+	    !call_number(call, "offset", 0, UINT32_MAX, &query.offset) ||
+	    !call_number(call, "limit", 1, POINTS_PAGE_MAX, &query.limit) ||
+	    !call_number(call, "spark", 0, SPARK_MAX, &spark))
+		return;
+	query.spark = (u32)spark;
+	if (points_page_make(&page, &call->scope, &query, &err) < 0) {
+		call_fail(call, &err);
+	} else if (reply_begin(call, query.offset + page.rows.count < page.total)) {
+		json_open_flat(&call->json, "data", '{');
+		json_number(&call->json, "total", page.total);
+		json_number(&call->json, "offset", query.offset);
+		json_open_flat(&call->json, "rows", '[');
+		for (u64 i = 0; i < page.rows.count; i++)
+			put_row(call, &page, &page.rows.data[i], query.spark);
+		json_close(&call->json, ']');
+		json_close(&call->json, '}');
+		reply_end(call);
+	}
+	points_page_release(&page);
+}
+
+/* ---- one point ---- */
+
+static void put_histogram(struct json *json, const struct log_histogram *histogram)
+{
+	json_open_flat(json, "hist", '[');
+	for (u32 i = 0; i <= 64; i++) {
+		if (!histogram->count[i])
+			continue;
+		json_open_flat(json, NULL, '{');
+		json_number(json, "from", i ? 1ull << (i - 1) : 0);
+		json_number(json, "n", histogram->count[i]);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_stats(struct call *call, const struct point_detail *detail)
+{
+	const struct behaviour *behaviour = &call->trace->behaviour.points[detail->point];
+	struct json *json = &call->json;
+
+	json_open_flat(json, "stats", '{');
+	put_sums(json, &detail->sums, call->trace->model);
+	json_open_flat(json, "size", '{');
+	json_number(json, "min", detail->min_size);
+	json_number(json, "med", detail->median_size);
+	json_number(json, "max", detail->max_size);
+	put_histogram(json, &detail->sizes);
+	json_close(json, '}');
+	json_open_flat(json, "life", '{');
+	json_number(json, "freed", detail->freed);
+	put_histogram(json, &detail->lives);
+	json_close(json, '}');
+	if (behaviour->measured.chunks) {
+		json_number(json, "reads", behaviour->reads);
+		json_number(json, "writes", behaviour->writes);
+	} else {
+		json_null(json, "reads");
+		json_null(json, "writes");
+	}
+	json_close(json, '}');
+}
+
+static void put_evidence(struct call *call, u32 point)
+{
+	struct json *json = &call->json;
+
+	json_open_flat(json, "inferences", '[');
+	for (u32 i = 0; i < INFERENCES; i++) {
+		struct inference_evidence evidence =
+			inference_of(&call->trace->inferences, (struct point_id){point},
+				     (enum inference)i);
+
+		if (evidence.state == STATE_NO)
+			continue;
+		json_open_flat(json, NULL, '{');
+		json_text(json, "id", inference_name((enum inference)i));
+		json_text(json, "state", inference_state_name(evidence.state));
+		json_number(json, "hit", model_count(call->trace->model, evidence.chunks));
+		json_number(json, "all", model_count(call->trace->model, evidence.of_chunks));
+		json_number(json, "bytes", evidence.bytes);
+		json_text(json, "confidence", confidence_name(evidence.confidence));
+		json_text(json, "words", inference_meaning((enum inference)i));
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_free_sites(struct call *call, const struct point_detail *detail)
+{
+	struct json *json = &call->json;
+
+	json_open_flat(json, "free_sites", '[');
+	for (u64 i = 0; i < detail->free_sites.count && i < FREE_SITES_MAX; i++) {
+		json_open_flat(json, NULL, '{');
+		json_number(json, "n", detail->free_sites.data[i].chunks);
+		put_stack(call, "stack", detail->free_sites.data[i].frame);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_threads(struct json *json, const char *key, const struct model *model,
+			const struct thread_list *list)
+{
+	json_open_flat(json, key, '[');
+	for (u64 i = 0; i < list->count && i < POINT_THREADS_MAX; i++) {
+		u32 thread = list->data[i].thread;
+
+		json_open_flat(json, NULL, '{');
+		json_number(json, "thread", thread);
+		if (thread < model->threads.count)
+			json_number(json, "tid", model->threads.data[thread].tid);
+		json_number(json, "n", list->data[i].chunks);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+/* Findings of the place where the point is. */
+static void put_verdicts(struct call *call, u32 point, const struct findings *findings)
+{
+	const struct stack_source *stacks = &call->trace->stacks;
+	struct finding_place place =
+		finding_place(stacks, call->trace->model->points.data[point].frame);
+	u64 hash = finding_place_hash(&place, 0, true);
+	struct result *holder = result_new(RESULT_RECORD, "verdicts", "");
+	struct json *json = &call->json;
+
+	json_open_flat(json, "verdicts", '[');
+	for (u64 i = 0; holder && i < findings->rows.count; i++) {
+		const struct finding *finding = &findings->rows.data[i];
+
+		place = finding_place(stacks, finding->frame);
+		if (finding_place_hash(&place, 0, true) != hash)
+			continue;
+		json_open_flat(json, NULL, '{');
+		json_text(json, "id", finding->id);
+		json_text(json, "kind", finding_kind_name(finding->kind));
+		json_text(json, "text", finding_text(finding, call->trace->model, holder));
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	result_free(holder);
+}
+
+static void put_detail(struct call *call, const struct point_detail *detail,
+		       const struct findings *findings)
+{
+	const struct model *model = call->trace->model;
+	const struct behaviour *behaviour = &call->trace->behaviour.points[detail->point];
+	struct json *json = &call->json;
+
+	json_open_flat(json, "data", '{');
+	json_number(json, "id", detail->point);
+	put_name(json, "type", call->trace->point_types[detail->point].name);
+	put_stack(call, "stack", model->points.data[detail->point].frame);
+	put_stats(call, detail);
+	json_open_flat(json, "scores", '{');
+	put_scores(json, call->trace, detail->point);
+	json_number(json, "groups", behaviour->groups);
+	json_close(json, '}');
+	put_evidence(call, detail->point);
+	put_free_sites(call, detail);
+	json_number(json, "free_sites_all", detail->free_sites.count);
+	json_open_flat(json, "threads", '{');
+	put_threads(json, "alloc", model, &detail->allocs);
+	put_threads(json, "free", model, &detail->frees);
+	json_close(json, '}');
+	put_verdicts(call, detail->point, findings);
+	json_close(json, '}');
+}
+
+void api_point(struct call *call)
+{
+	struct point_detail detail = {0};
+	const struct findings *findings = NULL;
+	struct err err = {0};
+	u64 point;
+
+	if (!call_index(call, 0, "point", call->trace->model->points.count, &point))
+		return;
+	if (view_scores(call->trace, &err) == 0 && view_types(call->trace, &err) == 0 &&
+	    point_detail_make(&detail, &call->scope, (u32)point, &err) == 0)
+		findings = view_findings(call->trace, &err);
+	if (!findings) {
+		call_fail(call, &err);
+	} else if (reply_begin(call, detail.free_sites.count > FREE_SITES_MAX)) {
+		put_detail(call, &detail, findings);
+		reply_end(call);
+	}
+	point_detail_release(&detail);
+}
+
+/* The point's own line: the selection is narrowed to its chunks. */
+static bool narrow(struct call *call, u32 point, struct err *err)
+{
+	struct selection own = {0};
+	struct point_chunks chunks;
+
+	if (view_point_chunks(call->trace, point, &chunks, err) < 0)
+		return false;
+	own.count = call->trace->model->chunks.count;
+	own.words = calloc(selection_words(own.count) + 1, sizeof *own.words);
+	if (!own.words) {
+		err_set(err, ERR_MEMORY, "out of memory");
+		return false;
+	}
+	for (u64 i = 0; i < chunks.count; i++)
+		if (selection_has(&call->scope.selection, chunks.numbers[i]))
+			own.words[chunks.numbers[i] / 64] |= 1ull << (chunks.numbers[i] % 64);
+	selection_count(&own, call->trace->model);
+	selection_release(&call->scope.selection);
+	call->scope.selection = own;
+	return true;
+}
+
+void api_point_timeline(struct call *call)
+{
+	struct err err = {0};
+	u64 point;
+
+	if (!call_index(call, 0, "point", call->trace->model->points.count, &point))
+		return;
+	if (narrow(call, (u32)point, &err))
+		api_timeline(call);
+	else
+		call_fail(call, &err);
+}

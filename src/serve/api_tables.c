@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT
+ * What the commands of heapwise print, over HTTP: the same results, rendered as JSON. Runs on threads of
+ * the server; analyses take turns. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/excessive.h"
+#include "analysis/leak_report.h"
+#include "analysis/mprof_bins.h"
+#include "analysis/mprof_direct.h"
+#include "analysis/mprof_graph.h"
+#include "analysis/mprof_leaks.h"
+#include "analysis/report.h"
+#include "analysis/summary.h"
+#include "analysis/types_result.h"
+#include "output/render.h"
+#include "serve/api.h"
+
+enum { ROWS_MAX = 500 };
+
+/* Leaves the rows of a page; true if there are more. */
+static bool cut(struct result *table, u64 offset, u64 limit)
+{
+	u64 rows = result_rows(table), columns = table->columns.count;
+	u64 first = offset < rows ? offset : rows;
+	u64 left = rows - first < limit ? rows - first : limit;
+
+	memmove(table->cells.data, table->cells.data + first * columns,
+		left * columns * sizeof *table->cells.data);
+	table->cells.count = left * columns;
+	return first + left < rows;
+}
+
+/* Answers with a table, a page of it. */
+static void reply_table(struct call *call, struct result *table, const struct err *err)
+{
+	u64 offset = 0, limit = ROWS_MAX;
+	bool more;
+
+	if (table && (!call_number(call, "offset", 0, UINT32_MAX, &offset) ||
+		      !call_number(call, "limit", 1, ROWS_MAX, &limit))) {
+		result_free(table);
+		return;
+	}
+	if (!table || result_failed(table)) {
+		reply_result(call, table, err);
+		return;
+	}
+	call->rows_total = result_rows(table);
+	call->has_rows_total = true;
+	more = cut(table, offset, limit);
+	if (reply_begin(call, more)) {
+		render_json_value(&call->json, "data", table);
+		reply_end(call);
+	}
+	result_free(table);
+}
+
+static void lock(struct call *call) { pthread_mutex_lock(&call->trace->analysis_lock); }
+static void unlock(struct call *call) { pthread_mutex_unlock(&call->trace->analysis_lock); }
+
+static u32 image_number(const struct call *call)
+{
+	return call->trace->info.images ? (u32)call->trace->info.images - 1 : 0;
+}
+
+/* ---- report ---- */
+
+void api_report(struct call *call)
+{
+	const char *by = call_text(call, "by");
+	struct report_query query = {.info = &call->trace->info,
+				     .image = image_number(call),
+				     .top = 5};
+	struct stack_source source;
+	struct result *result = NULL;
+	struct err err = {0};
+
+	if (!call_number(call, "top", 0, ROWS_MAX, &query.top) ||
+	    !call_number(call, "slack", 0, UINT32_MAX, &query.temporary_slack))
+		return;
+	if (by && !points_by_parse(by, &query.by)) {
+		call_bad(call, "by", "bytes, peak, kept, temporary or count");
+		return;
+	}
+	query.one_list = by != NULL;
+	if (view_typed_stacks(call->trace, &source, &err) == 0) {
+		lock(call);
+		result = analyse_report(&source, &query, &err);
+		unlock(call);
+	}
+	reply_result(call, result, &err);
+}
+
+/* ---- mprof ---- */
+
+static bool verbosity_read(struct call *call, enum mprof_verbosity *verbosity)
+{
+	const char *word = call_text(call, "verb");
+
+	if (!word || strcmp(word, "normal") == 0)
+		*verbosity = MPROF_NORMAL;
+	else if (strcmp(word, "verbose") == 0)
+		*verbosity = MPROF_VERBOSE;
+	else if (strcmp(word, "terse") == 0)
+		*verbosity = MPROF_TERSE;
+	else
+		return call_bad(call, "verb", "verbose, normal or terse");
+	return true;
+}
+
+struct mprof_queries {
+	struct mprof_leaks_query leaks;
+	struct mprof_bins_query bins;
+	struct mprof_graph_query graph;
+};
+
+static bool mprof_read(struct call *call, struct mprof_queries *queries)
+{
+	bool types = true, cycles = false, log = false;
+	u64 depth = 5;
+
+	*queries = (struct mprof_queries){0};
+	if (!verbosity_read(call, &queries->leaks.verbosity) ||
+	    !call_number(call, "depth", 0, UINT32_MAX, &depth) ||
+	    !call_bool(call, "offsets", &queries->leaks.offsets) ||
+	    !call_bool(call, "types", &types) || !call_bool(call, "log", &log) ||
+	    !call_bool(call, "cycles", &cycles))
+		return false;
+	queries->leaks.depth = (u32)depth;
+	queries->bins.verbosity = queries->leaks.verbosity;
+	queries->bins.no_types = !types;
+	queries->bins.log = log;
+	queries->graph.keep_cycles = cycles;
+	return true;
+}
+
+enum mprof_table { MPROF_LEAKS, MPROF_BINS, MPROF_DIRECT, MPROF_GRAPH };
+
+static struct result *mprof_table(struct call *call, const struct mprof_calls *calls,
+				  enum mprof_table table, const struct mprof_queries *queries,
+				  struct err *err)
+{
+	switch (table) {
+	case MPROF_LEAKS:
+		return analyse_mprof_leaks(calls, &queries->leaks, err);
+	case MPROF_BINS:
+		return analyse_mprof_bins(call->trace->model, &queries->bins, err);
+	case MPROF_DIRECT:
+		return analyse_mprof_direct(calls, err);
+	case MPROF_GRAPH:
+		return analyse_mprof_graph(calls, &queries->graph, err);
+	}
+	return NULL;
+}
+
+static void reply_mprof(struct call *call, enum mprof_table table)
+{
+	const struct mprof_calls *calls;
+	struct mprof_queries queries;
+	struct result *result = NULL;
+	struct err err = {0};
+
+	if (!mprof_read(call, &queries))
+		return;
+	calls = view_calls_folded(call->trace, &err);
+	if (calls) {
+		lock(call);
+		result = mprof_table(call, calls, table, &queries, &err);
+		unlock(call);
+	}
+	if (result)
+		add_caveats(result, call->trace->model, &call->trace->info);
+	reply_table(call, result, &err);
+}
+
+void api_mprof_leaks(struct call *call) { reply_mprof(call, MPROF_LEAKS); }
+void api_mprof_bins(struct call *call) { reply_mprof(call, MPROF_BINS); }
+void api_mprof_direct(struct call *call) { reply_mprof(call, MPROF_DIRECT); }
+void api_mprof_graph(struct call *call) { reply_mprof(call, MPROF_GRAPH); }
+
+/* The printable report: all four tables. */
+void api_mprof_text(struct call *call)
+{
+	struct result *result = result_new(RESULT_RECORD, "mprof", "");
+	struct text_style style = {.width = 0};
+	const struct mprof_calls *calls;
+	struct mprof_queries queries;
+	struct err err = {0};
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out;
+
+	if (!mprof_read(call, &queries) || !result) {
+		result_free(result);
+		return;
+	}
+	calls = view_calls_folded(call->trace, &err);
+	if (calls) {
+		lock(call);
+		add_caveats(result, call->trace->model, &call->trace->info);
+		for (u32 i = MPROF_LEAKS; i <= MPROF_GRAPH; i++)
+			result_add_part(result, mprof_table(call, calls, (enum mprof_table)i,
+							    &queries, &err));
+		unlock(call);
+	}
+	out = calls && !result_failed(result) ? open_memstream(&text, &bytes) : NULL;
+	if (out) {
+		render_text(result, &style, out);
+		fclose(out);
+		reply_text(call, "text/plain; charset=utf-8", text, bytes);
+	} else {
+		call_fail(call, &err);
+	}
+	result_free(result);
+}
+
+/* ---- scores, findings, leaks ---- */
+
+void api_scores(struct call *call)
+{
+	const char *by = call_text(call, "by");
+	struct scores_query query = {.top = 10,
+				     .thresholds = THRESHOLDS_DEFAULT,
+				     .info = &call->trace->info};
+	struct stack_source source;
+	struct result *result = NULL;
+	struct err err = {0};
+
+	if (!call_number(call, "top", 0, ROWS_MAX, &query.top) ||
+	    !call_bool(call, "all", &query.all_inferences))
+		return;
+	if (by && !scores_by_parse(by, &query.by)) {
+		call_bad(call, "by", "severity, bytes, count, lifetime, usage or useful");
+		return;
+	}
+	if (view_typed_stacks(call->trace, &source, &err) == 0) {
+		lock(call);
+		result = analyse_scores(&source, &query, &err);
+		unlock(call);
+	}
+	reply_result(call, result, &err);
+}
+
+void api_findings(struct call *call)
+{
+	struct findings_show show = {.top = 10, .stacks = true};
+	const struct findings *findings;
+	struct stack_source source;
+	struct result *result = NULL;
+	struct err err = {0};
+
+	if (!call_number(call, "top", 0, ROWS_MAX, &show.top))
+		return;
+	findings = view_findings(call->trace, &err);
+	if (findings && view_typed_stacks(call->trace, &source, &err) == 0) {
+		lock(call);
+		result = findings_report(findings, &source, &call->trace->info, &show, &err);
+		unlock(call);
+	}
+	reply_result(call, result, &err);
+}
+
+static bool kinds_read(struct call *call, u32 *kinds)
+{
+	const char *text = call_text(call, "kinds");
+
+	if (!text)
+		text = "lost,indirect,possible,unknown";
+	while (*text) {
+		char word[32];
+		size_t bytes = strcspn(text, ",");
+
+		if (bytes >= sizeof word)
+			return call_bad(call, "kinds", "classes with commas between");
+		memcpy(word, text, bytes);
+		word[bytes] = 0;
+		if (!leaks_kind_parse(word, kinds))
+			return call_bad(call, "kinds",
+					"lost, indirect, possible, reachable, unknown or all, with "
+					"commas between");
+		text += bytes;
+		text += *text == ',';
+	}
+	return true;
+}
+
+void api_leaks(struct call *call)
+{
+	struct leak_report_query query = {.leaks = {.top = 10}, .info = &call->trace->info};
+	struct growth_query growth = growth_defaults();
+	struct suppressions suppressions = {0};
+	struct leak_report report = {0};
+	struct result *result = NULL;
+	struct err err = {0};
+
+	if (!kinds_read(call, &query.leaks.kinds) ||
+	    !call_number(call, "top", 0, ROWS_MAX, &query.leaks.top))
+		return;
+	lock(call);
+	if (suppressions_add_builtin(&suppressions, &err) == 0 &&
+	    leak_report_make(&report, &call->trace->stacks, &call->trace->info, &growth,
+			     &suppressions, &err) == 0)
+		result = leak_report_result(&report, &call->trace->stacks, &suppressions, &query,
+					    &err);
+	unlock(call);
+	reply_result(call, result, &err);
+	leak_report_release(&report);
+	suppressions_release(&suppressions);
+}
+
+/* ---- types ---- */
+
+static struct result *types_result(struct call *call, const struct types_query *query,
+				   const char *fields, bool guess, struct err *err)
+{
+	struct type_query ask = {.source = &call->trace->stacks, .guess = guess};
+	struct type_cascade types = {0};
+	struct result *result;
+
+	if (type_cascade_init(&types, &ask, err) < 0)
+		return NULL;
+	result = fields ? analyse_fields(&types, fields, err) : analyse_types(&types, query, err);
+	type_cascade_release(&types);
+	return result;
+}
+
+void api_types(struct call *call)
+{
+	const char *sort = call_text(call, "sort"), *fold = call_text(call, "fold");
+	struct types_query query = {.top = 100, .thresholds = THRESHOLDS_DEFAULT};
+	struct result *result;
+	struct err err = {0};
+	bool guess = true;
+
+	if (sort && !types_by_parse(sort + (*sort == '-'), &query.by)) {
+		call_bad(call, "sort", "peak, bytes, count or kept");
+		return;
+	}
+	query.fold = fold && strcmp(fold, "template") == 0;
+	if (!call_number(call, "top", 0, ROWS_MAX, &query.top) || !call_bool(call, "guess", &guess))
+		return;
+	lock(call);
+	result = types_result(call, &query, NULL, guess, &err);
+	unlock(call);
+	reply_result(call, result, &err);
+}
+
+void api_fields(struct call *call)
+{
+	const char *type = call_text(call, "type");
+	struct result *result;
+	struct err err = {0};
+
+	if (!type) {
+		call_bad(call, "type", "the name of a type");
+		return;
+	}
+	lock(call);
+	result = types_result(call, NULL, type, true, &err);
+	unlock(call);
+	reply_result(call, result, &err);
+}

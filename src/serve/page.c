@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ * The start page: what is served, with links. Plain HTML without scripts; all that comes from outside
+ * is escaped. Runs on threads of the server. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "serve/api.h"
+
+static void put_escaped(FILE *out, const char *text)
+{
+	while (*text) {
+		u32 length = utf8_length(text);
+
+		if (!length) {
+			fputs("\xef\xbf\xbd", out);
+			text++;
+			continue;
+		}
+		if (length > 1)
+			fwrite(text, 1, length, out);
+		else if (strchr("<>&\"'", *text) || (u8)*text < 0x20)
+			fprintf(out, "&#%u;", (u8)*text < 0x20 ? '?' : (u8)*text);
+		else
+			fputc(*text, out);
+		text += length;
+	}
+}
+
+static void put_traces(FILE *out, const struct api *api)
+{
+	fputs("<h2>Traces</h2>\n<ul>\n", out);
+	for (u32 i = 0; i < api->count; i++) {
+		struct view_progress progress = view_trace_progress(api->traces[i]);
+
+		fputs("<li><a href=\"/api/v1/trace?trace=", out);
+		put_escaped(out, api->traces[i]->id);
+		fputs("\">", out);
+		put_escaped(out, api->traces[i]->name);
+		fprintf(out, "</a>, %s, ", units_bytes(api->traces[i]->file_bytes).text);
+		put_escaped(out,
+			    progress.state == VIEW_FAILED ? progress.err.text : progress.phase);
+		fputs("</li>\n", out);
+	}
+	fputs("</ul>\n", out);
+}
+
+/* Links only where they work without anything filled in. */
+static void put_route(FILE *out, const struct route *route)
+{
+	bool link = strcmp(route->method, "GET") == 0 && !strchr(route->path, '{');
+
+	fprintf(out, "<tr><td>%s</td><td>", route->method);
+	if (link) {
+		fputs("<a href=\"", out);
+		put_escaped(out, route->path);
+		fputs("\">", out);
+	}
+	put_escaped(out, route->path);
+	fprintf(out, "%s</td><td>", link ? "</a>" : "");
+	put_escaped(out, route->summary);
+	fputs("</td><td>", out);
+	if (route->flags & ROUTE_SCOPE)
+		fputs(ROUTE_SCOPE_PARAMETERS " ", out);
+	put_escaped(out, route->parameters);
+	fputs("</td></tr>\n", out);
+}
+
+void api_page(struct call *call)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out) {
+		answer_refuse(call->answer, 500, "out of memory");
+		return;
+	}
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<title>Heapwise</title>\n</head>\n<body>\n<h1>Heapwise ",
+	      out);
+	put_escaped(out, call->api->version);
+	fputs("</h1>\n", out);
+	put_traces(out, call->api);
+	fputs("<h2>Endpoints</h2>\n<table>\n<thead><tr><th>method</th><th>path</th><th>what</th>"
+	      "<th>parameters</th></tr></thead>\n<tbody>\n",
+	      out);
+	for (const struct route *route = api_routes; route->method; route++)
+		put_route(out, route);
+	fputs("</tbody>\n</table>\n</body>\n</html>\n", out);
+	fclose(out);
+	reply_text(call, "text/html; charset=utf-8", text, bytes);
+	call->answer->is_page = true;
+}

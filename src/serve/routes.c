@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ * The table of all routes of `heapwise serve`. docs/API.md describes them in the same order. */
+#include "serve/api.h"
+
+#define FLAME "metric dir pivot root x0 x1 px rec hide s"
+#define MPROF "verb depth offsets types log cycles offset limit"
+
+const struct route api_routes[] = {
+	{"GET", "/", "", ROUTE_CHANGES | ROUTE_LIGHT, api_page, "this page"},
+	{"GET", "/api/v1/status", "", ROUTE_CHANGES | ROUTE_LIGHT, api_status,
+	 "which traces there are, and how far they are loaded"},
+	{"GET", "/api/v1/trace", "", ROUTE_TRACE, api_trace,
+	 "what was recorded, and what the recording can tell"},
+	{"GET", "/api/v1/suggest", "kind s n", ROUTE_TRACE, api_suggest,
+	 "names that match a text, for completion"},
+	{"GET", "/api/v1/stack/{point}", "", ROUTE_TRACE, api_stack,
+	 "the call stack of an allocation point"},
+	{"GET", "/api/v1/overview", "top", ROUTE_TRACE, api_overview,
+	 "the whole run in one answer"},
+	{"GET", "/api/v1/flame", FLAME, ROUTE_TRACE | ROUTE_SCOPE, api_flame,
+	 "a flame graph, laid out"},
+	{"GET", "/api/v1/flame/search", FLAME, ROUTE_TRACE | ROUTE_SCOPE, api_flame_search,
+	 "what a search finds in the flame graph"},
+	{"GET", "/api/v1/timeline", "by metric bins top", ROUTE_TRACE | ROUTE_SCOPE, api_timeline,
+	 "memory over time, whole and by type, module, thread ..."},
+	{"GET", "/api/v1/points", "sort offset limit spark", ROUTE_TRACE | ROUTE_SCOPE, api_points,
+	 "a page of allocation points"},
+	{"GET", "/api/v1/points/{id}", "", ROUTE_TRACE | ROUTE_SCOPE, api_point,
+	 "one allocation point in detail"},
+	{"GET", "/api/v1/points/{id}/timeline", "metric bins", ROUTE_TRACE | ROUTE_SCOPE,
+	 api_point_timeline, "memory of one allocation point over time"},
+	{"GET", "/api/v1/report", "by top slack", ROUTE_TRACE, api_report, "as heapwise report"},
+	{"GET", "/api/v1/findings", "top", ROUTE_TRACE, api_findings, "as heapwise findings"},
+	{"GET", "/api/v1/scores", "by top all", ROUTE_TRACE, api_scores, "as heapwise scores"},
+	{"GET", "/api/v1/leaks", "kinds top", ROUTE_TRACE, api_leaks, "as heapwise leaks"},
+	{"GET", "/api/v1/types", "sort fold top guess", ROUTE_TRACE, api_types,
+	 "as heapwise types"},
+	{"GET", "/api/v1/types/fields", "type", ROUTE_TRACE, api_fields,
+	 "as heapwise types --fields"},
+	{"GET", "/api/v1/mprof/leaks", MPROF, ROUTE_TRACE, api_mprof_leaks,
+	 "the table of leaks of heapwise mprof"},
+	{"GET", "/api/v1/mprof/bins", MPROF, ROUTE_TRACE, api_mprof_bins,
+	 "the table of sizes of heapwise mprof"},
+	{"GET", "/api/v1/mprof/direct", MPROF, ROUTE_TRACE, api_mprof_direct,
+	 "the table of direct allocations of heapwise mprof"},
+	{"GET", "/api/v1/mprof/graph", MPROF, ROUTE_TRACE, api_mprof_graph,
+	 "the call graph of heapwise mprof"},
+	{"GET", "/api/v1/mprof.txt", MPROF, ROUTE_TRACE, api_mprof_text,
+	 "all tables of heapwise mprof as text"},
+	{NULL, NULL, NULL, 0, NULL, NULL}};

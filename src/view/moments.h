@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * Time in bins, and the order of what happens inside of them. */
+#ifndef VIEW_MOMENTS_H
+#define VIEW_MOMENTS_H
+
+#include "view/scope.h"
+
+enum { AXIS_BINS_MAX = 2000 };
+
+/* Equal parts of [from_ns, to_ns], as ticks: bin i has edges[i] to before edges[i + 1]. */
+struct time_axis { /* all zero = empty */
+	u64 from_ns, to_ns;
+	u32 bins;
+	u64 *edges;
+	double bins_per_tick;
+};
+
+enum { BEFORE_AXIS = -1 }; /* as a bin; after it is `bins` */
+
+/* At least one bin. False if there is no memory. */
+bool time_axis_init(struct time_axis *self, const struct tick_clock *clock, u64 from_ns, u64 to_ns,
+		    u32 bins);
+void time_axis_release(struct time_axis *self);
+
+/* The axis of a scope: its window, or the whole run. */
+bool time_axis_of(struct time_axis *self, const struct view_scope *scope, u32 bins);
+
+/* When bin i ends, ns. */
+u64 time_axis_end(const struct time_axis *self, u32 bin);
+
+static inline int time_axis_bin(const struct time_axis *self, u64 ticks)
+{
+	int bin;
+
+	if (ticks < self->edges[0])
+		return BEFORE_AXIS;
+	if (ticks >= self->edges[self->bins])
+		return (int)self->bins;
+	/* Both clocks run nearly alike, so the first guess is mostly right. */
+	bin = (int)((double)(ticks - self->edges[0]) * self->bins_per_tick);
+	if (bin >= (int)self->bins)
+		bin = (int)self->bins - 1;
+	while (ticks < self->edges[bin])
+		bin--;
+	while (ticks >= self->edges[bin + 1])
+		bin++;
+	return bin;
+}
+
+/* Lowest, highest and last value in each bin of a sum that chunks raise when they are allocated and
+ * lower when they are freed. */
+struct time_curve { /* all zero = empty */
+	double *min, *max, *last;
+	bool exact; /* false: too many events to order them; extremes are those at finer bins' ends */
+};
+
+/* Bytes, or chunks if `count`. */
+int time_curve_make(struct time_curve *self, const struct view_scope *scope,
+		    const struct time_axis *axis, bool count, struct err *err);
+void time_curve_release(struct time_curve *self);
+
+#endif

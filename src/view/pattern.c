@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ * Literal and regular patterns.
+ * Host. Patterns come from strangers. */
+#define _GNU_SOURCE
+#include "view/pattern.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* An expression of the C library's may take exponential time or memory. */
+static bool is_risky(const char *text)
+{
+	u32 counted = 0;
+
+	for (; *text; text++) {
+		if (text[0] == '\\' && text[1] >= '1' && text[1] <= '9')
+			return true;
+		if (text[0] == '\\' && text[1])
+			text++;
+		else if (*text == '{')
+			counted++;
+	}
+	return counted > 1;
+}
+
+static int regex_init(struct view_pattern *self, const char *text, struct err *err)
+{
+	size_t length = strlen(text);
+	int flags = REG_EXTENDED | REG_NOSUB;
+	char body[PATTERN_BYTES], why[128];
+	int status;
+
+	if (text[length - 1] == 'i') {
+		flags |= REG_ICASE;
+		length--;
+	}
+	memcpy(body, text + 1, length - 2);
+	body[length - 2] = 0;
+	if (is_risky(body))
+		return err_set(
+			err, ERR_USAGE,
+			"back-references and several counted repetitions are not known here");
+	status = regcomp(&self->regex, body, flags);
+	if (status == 0) {
+		self->is_regex = true;
+		return 0;
+	}
+	regerror(status, &self->regex, why, sizeof why);
+	return err_set(err, ERR_USAGE, "/%.100s/ is no regular expression: %s", body, why);
+}
+
+static bool looks_regular(const char *text)
+{
+	size_t length = strlen(text);
+
+	return length >= 3 && text[0] == '/' &&
+	       (text[length - 1] == '/' ||
+		(length >= 4 && text[length - 1] == 'i' && text[length - 2] == '/'));
+}
+
+int view_pattern_init(struct view_pattern *self, const char *text, struct err *err)
+{
+	size_t length = strlen(text);
+
+	memset(self, 0, sizeof *self);
+	if (length >= PATTERN_BYTES)
+		return err_set(err, ERR_USAGE, "a pattern may have at most %d bytes",
+			       PATTERN_BYTES - 1);
+	if (looks_regular(text))
+		return regex_init(self, text, err);
+	for (size_t i = 0; i < length; i++)
+		self->text[i] = (char)tolower((u8)text[i]);
+	return 0;
+}
+
+void view_pattern_release(struct view_pattern *self)
+{
+	if (self->is_regex)
+		regfree(&self->regex);
+	self->is_regex = false;
+}
+
+bool view_pattern_matches(const struct view_pattern *self, const char *name)
+{
+	if (self->is_regex)
+		return regexec(&self->regex, name, 0, NULL, 0) == 0;
+	return strcasestr(name, self->text) != NULL;
+}

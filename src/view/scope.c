@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ * Selections, and their sums by allocation point.
+ * Host. Reads the model only. */
+#include "view/scope.h"
+
+#include <string.h>
+
+#include "view/moments.h"
+
+int view_scope_init(struct view_scope *self, struct view_trace *trace, const char *text,
+		    const struct query_window *window, struct query_error *error)
+{
+	memset(self, 0, sizeof *self);
+	self->trace = trace;
+	if (window)
+		self->window = *window;
+	if ((!text || strcmp(text, "all") == 0) && !self->window.to_ns) {
+		self->selection = trace->all;
+		self->selection.words = NULL;
+		return 0;
+	}
+	return query_select(trace->engine, text ? text : "all", &self->window, &self->selection,
+			    error);
+}
+
+void view_scope_release(struct view_scope *self) { selection_release(&self->selection); }
+
+int view_check(const struct view_scope *self, struct err *err)
+{
+	if (self->cancelled && self->cancelled(self->cancel_data))
+		return err_set(err, ERR_USAGE, "the client has gone");
+	return 0;
+}
+
+bool view_next(const struct view_scope *self, u64 *at, struct view_chunk *chunk)
+{
+	const struct chunk_table *table = &self->trace->model->chunks;
+	const u64 *words = self->selection.words;
+
+	for (u64 i = *at; i < table->count; i++) {
+		if (words && !(words[i / 64] >> (i % 64))) {
+			i |= 63; /* none of the rest of this word */
+			continue;
+		}
+		if (words && !(words[i / 64] >> (i % 64) & 1))
+			continue;
+		chunk->page = chunk_at(table, i);
+		chunk->at = (u32)(i % CHUNK_PAGE);
+		if (!chunk->page) {
+			i |= CHUNK_PAGE - 1;
+			continue;
+		}
+		if (chunk->page->end[chunk->at] == CHUNK_ABSENT)
+			continue;
+		chunk->number = i;
+		*at = i + 1;
+		return true;
+	}
+	return false;
+}
+
+u32 view_point_of(const struct view_scope *self, const struct view_chunk *chunk)
+{
+	return model_point_of(self->trace->model, chunk->page->alloc_context[chunk->at]).index;
+}
+
+/* ---- metrics ---- */
+
+static const struct {
+	const char *name, *unit;
+} metrics[METRICS] = {
+	[METRIC_ALLOCS] = {"allocs", "count"},      [METRIC_BYTES] = {"bytes", "bytes"},
+	[METRIC_PEAK] = {"peak", "bytes"},          [METRIC_LIVE] = {"live", "bytes"},
+	[METRIC_LEAKED] = {"leaked", "bytes"},      [METRIC_TEMPORARY] = {"temporary", "count"},
+	[METRIC_ALLOC_TIME] = {"alloc_time", "ns"}, [METRIC_CHUNKS_LIVE] = {"chunks_live", "count"},
+};
+
+bool view_metric_parse(const char *word, enum view_metric *metric)
+{
+	for (u32 i = 0; i < METRICS; i++)
+		if (strcmp(metrics[i].name, word) == 0) {
+			*metric = (enum view_metric)i;
+			return true;
+		}
+	return false;
+}
+
+const char *view_metric_name(enum view_metric metric) { return metrics[metric].name; }
+const char *view_metric_unit(enum view_metric metric) { return metrics[metric].unit; }
+
+/* Estimated time of one call of this kind, in ns; 0 = none was timed. */
+static double call_ns(const struct model *model, u32 kind)
+{
+	u64 calls = model->duration_calls[kind];
+
+	return calls ? tick_clock_span_ns(&model->clock,
+					  (double)model->duration_ticks[kind] / (double)calls)
+		     : 0;
+}
+
+/* From the sums that the model has: no chunk is looked at. */
+static bool weigh_whole(const struct view_scope *self, enum view_metric metric, double *values)
+{
+	const struct model *model = self->trace->model;
+	double units = (double)(1ull << model->count_shift);
+	bool exec = model->has_end && model->end.how == IMAGE_EXEC;
+
+	if (!view_is_all(self) || metric == METRIC_LIVE || metric == METRIC_CHUNKS_LIVE)
+		return false;
+	for (u64 i = 0; i < model->points.count; i++) {
+		const struct model_point *point = &model->points.data[i];
+
+		switch (metric) {
+		case METRIC_ALLOCS:
+			values[i] = (double)point->allocations / units;
+			break;
+		case METRIC_BYTES:
+			values[i] = (double)point->bytes;
+			break;
+		case METRIC_PEAK:
+			values[i] = (double)point->at_peak_bytes;
+			break;
+		case METRIC_LEAKED:
+			values[i] = exec ? 0 : (double)point->live_bytes;
+			break;
+		case METRIC_TEMPORARY:
+			values[i] = (double)point->temporary / units;
+			break;
+		case METRIC_ALLOC_TIME:
+			values[i] =
+				(double)point->allocations / units * call_ns(model, point->kind);
+			break;
+		case METRIC_LIVE:
+		case METRIC_CHUNKS_LIVE:
+		case METRICS:
+			return false;
+		}
+	}
+	return true;
+}
+
+struct weighing {
+	const struct view_scope *scope;
+	enum view_metric metric;
+	u64 limit_ticks; /* live: events before this have happened */
+	double units;
+	double *values;
+};
+
+static bool is_live(const struct view_chunk *chunk, u64 limit_ticks)
+{
+	return chunk->page->alloc_ticks[chunk->at] < limit_ticks &&
+	       !(view_is_freed(chunk) && chunk->page->free_ticks[chunk->at] < limit_ticks);
+}
+
+static double chunk_weight(const struct weighing *self, const struct view_chunk *chunk)
+{
+	const struct model *model = self->scope->trace->model;
+	u64 units, bytes;
+
+	model_weigh(model, chunk->page->size[chunk->at], &units, &bytes);
+	switch (self->metric) {
+	case METRIC_ALLOCS:
+		return (double)units / self->units;
+	case METRIC_BYTES:
+		return (double)bytes;
+	case METRIC_LEAKED:
+		if (!self->scope->window.to_ns)
+			return view_is_kept(chunk) ? (double)bytes : 0;
+		return is_live(chunk, self->limit_ticks) ? (double)bytes : 0;
+	case METRIC_PEAK:
+	case METRIC_LIVE:
+		return is_live(chunk, self->limit_ticks) ? (double)bytes : 0;
+	case METRIC_CHUNKS_LIVE:
+		return is_live(chunk, self->limit_ticks) ? (double)units / self->units : 0;
+	case METRIC_TEMPORARY:
+		return view_is_freed(chunk) && !chunk->page->others[chunk->at]
+			       ? (double)units / self->units
+			       : 0;
+	case METRIC_ALLOC_TIME:
+		return (double)units / self->units * call_ns(model, chunk->page->kind[chunk->at]);
+	case METRICS:
+		break;
+	}
+	return 0;
+}
+
+/* Whether no chunk of the page can be live then. */
+static bool page_is_dead(const struct view_scope *scope, u64 page, u64 limit_ticks)
+{
+	const struct view_zone *zone = &scope->trace->zones[page];
+
+	return zone->first_alloc >= limit_ticks || zone->last_end < limit_ticks;
+}
+
+static int weigh_chunks(const struct weighing *self, struct err *err)
+{
+	bool at_moment = self->metric == METRIC_LIVE || self->metric == METRIC_CHUNKS_LIVE ||
+			 self->metric == METRIC_PEAK;
+	u64 pages = self->scope->trace->model->chunks.pages.count;
+
+	for (u64 page = 0; page < pages; page++) {
+		u64 at = page * CHUNK_PAGE;
+		struct view_chunk chunk;
+
+		if (at_moment && page_is_dead(self->scope, page, self->limit_ticks))
+			continue;
+		if (view_check(self->scope, err) < 0)
+			return err->code;
+		while (at < (page + 1) * CHUNK_PAGE && view_next(self->scope, &at, &chunk)) {
+			if (chunk.number >= (page + 1) * CHUNK_PAGE)
+				break;
+			self->values[view_point_of(self->scope, &chunk)] +=
+				chunk_weight(self, &chunk);
+		}
+	}
+	return 0;
+}
+
+int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_ns, double *values,
+	       struct err *err)
+{
+	const struct model *model = self->trace->model;
+	struct weighing weighing = {.scope = self,
+				    .metric = metric,
+				    .units = (double)(1ull << model->count_shift),
+				    .values = values};
+	u64 peak_ticks = model->totals.peak_ticks, peak_bytes;
+
+	memset(values, 0, model->points.count * sizeof *values);
+	if (metric == METRIC_PEAK && !view_is_all(self) &&
+	    view_peak(self, &peak_bytes, &peak_ticks, err) < 0)
+		return err->code;
+	if (metric == METRIC_PEAK)
+		*at_ns = tick_clock_ns(&model->clock, peak_ticks);
+	if (weigh_whole(self, metric, values))
+		return 0;
+	weighing.limit_ticks = metric == METRIC_PEAK ? peak_ticks + 1
+			       : metric == METRIC_LEAKED
+				       ? tick_clock_ticks(&model->clock, self->window.to_ns + 1)
+				       : tick_clock_ticks(&model->clock, *at_ns + 1);
+	return weigh_chunks(&weighing, err);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * Which part of a trace a view is about: the chunks that a query selects in a window of time, and
+ * what they come to by allocation point. */
+#ifndef VIEW_SCOPE_H
+#define VIEW_SCOPE_H
+
+#include "view/trace.h"
+
+struct view_scope {
+	struct view_trace *trace;
+	struct selection selection; /* words NULL: all chunks */
+	struct query_window window; /* to_ns 0 = the whole run */
+	/* Asked between steps that take time: true = nobody wants the answer any more. May be NULL. */
+	bool (*cancelled)(void *data);
+	void *cancel_data;
+};
+
+/* Selects; window as in query_select, text NULL = "all". Released by the caller in any case. */
+int view_scope_init(struct view_scope *self, struct view_trace *trace, const char *text,
+		    const struct query_window *window, struct query_error *error);
+void view_scope_release(struct view_scope *self);
+
+static inline bool view_is_all(const struct view_scope *self) { return !self->selection.words; }
+
+/* ERR_USAGE in err if it was cancelled; asked once per page of chunks. */
+int view_check(const struct view_scope *self, struct err *err);
+
+/* A chunk of the scope. */
+struct view_chunk {
+	u64 number;
+	const struct chunk_page *page;
+	u32 at;
+};
+
+/* Goes over the chunks of the scope, in order of their numbers: start with *at = 0. False at the end. */
+bool view_next(const struct view_scope *self, u64 *at, struct view_chunk *chunk);
+
+static inline bool view_is_freed(const struct view_chunk *chunk)
+{
+	u8 end = chunk->page->end[chunk->at];
+
+	return end == CHUNK_FREED || end == CHUNK_IMPLIED;
+}
+
+static inline bool view_is_kept(const struct view_chunk *chunk)
+{
+	u8 end = chunk->page->end[chunk->at];
+
+	return end == CHUNK_KEPT || end == CHUNK_LIVE;
+}
+
+u32 view_point_of(const struct view_scope *self, const struct view_chunk *chunk);
+
+/* What can be asked of an allocation point. */
+enum view_metric {
+	METRIC_ALLOCS,
+	METRIC_BYTES,
+	METRIC_PEAK,        /* bytes live at the peak of what is selected */
+	METRIC_LIVE,        /* bytes live at a moment */
+	METRIC_LEAKED,      /* bytes that were never freed; in a window: are live at its end */
+	METRIC_TEMPORARY,   /* chunks */
+	METRIC_ALLOC_TIME,  /* ns inside the allocator, estimated */
+	METRIC_CHUNKS_LIVE, /* chunks live at a moment */
+	METRICS
+};
+
+bool view_metric_parse(const char *word, enum view_metric *metric);
+const char *view_metric_name(enum view_metric metric);
+const char *view_metric_unit(enum view_metric metric); /* "bytes", "count", "ns" */
+
+/* The metric of each point into values[], which has room for all of them. at_ns matters to LIVE and
+ * CHUNKS_LIVE only, and is set to the moment of the peak by PEAK. */
+int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_ns, double *values,
+	       struct err *err);
+
+/* The most bytes that the selected chunks had live at once, inside the window, and when (the first
+ * time): exact, whatever order events come in. */
+int view_peak(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err *err);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * Names that a trace has, for completion: functions, types, modules, files, threads. */
+#ifndef VIEW_SUGGEST_H
+#define VIEW_SUGGEST_H
+
+#include "view/scope.h"
+
+enum suggest_kind {
+	SUGGEST_FN,
+	SUGGEST_TYPE,
+	SUGGEST_MODULE,
+	SUGGEST_FILE,
+	SUGGEST_THREAD,
+	SUGGEST_KINDS
+};
+
+bool suggest_kind_parse(const char *word, enum suggest_kind *kind);
+
+struct suggestion {
+	const char *label; /* lives as long as the list */
+	double count,
+		bytes; /* allocations below it: of functions and files that are on the stack */
+};
+
+struct suggestions {                 /* all zero = empty */
+	VEC(struct suggestion) rows; /* most bytes first */
+	u64 found;                   /* before the limit */
+	struct arena arena;
+};
+
+/* Those that match (see view/pattern.h), at most `limit`. */
+int suggestions_make(struct suggestions *self, struct view_trace *trace, enum suggest_kind kind,
+		     const char *text, u64 limit, struct err *err);
+void suggestions_release(struct suggestions *self);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ * A trace that is open for views: the model, the names, and what several views need of it, each made
+ * when it is first asked for and only read from then on. Any number of threads may ask.
+ *
+ *	struct view_trace *trace = view_trace_new(path);
+ *	if (!trace || view_trace_load(trace, &err) < 0) ...
+ *	const struct mprof_calls *calls = view_calls(trace, &err);
+ *	view_trace_free(trace);
+ */
+#ifndef VIEW_TRACE_H
+#define VIEW_TRACE_H
+
+#include <pthread.h>
+
+#include "analysis/callgraph.h"
+#include "analysis/findings.h"
+#include "analysis/inferences.h"
+#include "analysis/mprof_calls.h"
+#include "analysis/scores.h"
+#include "analysis/types.h"
+#include "query/engine.h"
+
+/* How far a load is; read by view_trace_progress. */
+enum view_state { VIEW_WAITING, VIEW_LOADING, VIEW_READY, VIEW_FAILED };
+
+struct view_progress {
+	enum view_state state;
+	const char *phase; /* "reading the trace" */
+	double share;      /* 0 to 1, of the phase */
+	struct err err;    /* of a failure */
+};
+
+/* What is known of all chunks of a page of the columns, so that whole pages can be passed over. */
+struct view_zone {
+	u64 first_alloc, last_alloc; /* ticks; first > last: the page has no chunk */
+	u64 last_end;                /* ticks of the last free, UINT64_MAX if one was never freed */
+};
+
+struct view_once { /* something that is made at the first question */
+	pthread_mutex_t lock;
+	bool made;
+	int status;
+	struct err err;
+};
+
+struct flame_shapes; /* view/flame.h: the trees that were asked for */
+struct point_sums;   /* view/points.h */
+struct point_index;
+
+struct view_trace {
+	const char *path;
+	const char *name; /* of the file, without its folder */
+	char id[20];      /* the same as long as the file is */
+	u64 file_bytes;
+
+	/* from here on after the load */
+	struct model *model;
+	struct trace_info info;
+	struct symbol_table symbols;
+	struct stack_source stacks; /* whole stacks, nothing folded */
+	struct query_engine *engine;
+	struct selection all;    /* its sums only */
+	struct view_zone *zones; /* by page of chunks */
+
+	pthread_mutex_t lock; /* of the progress */
+	struct view_progress progress;
+
+	struct view_once calls_once, folded_once, scores_once, types_once, routines_once,
+		shapes_once, sums_once, index_once, findings_once;
+	struct stack_source folded_stacks;
+	struct mprof_calls calls, folded;
+	struct behaviour_table behaviour;
+	struct inferences inferences;
+	u8 *severity; /* by point, 0 = unknown */
+	struct score_set *scores;
+	struct type_cascade types;
+	pthread_mutex_t types_lock; /* for questions about single chunks */
+	struct type_answer *point_types;
+	struct callgraph graph;
+	struct routine_graph *routines;
+	struct flame_shapes *shapes;
+	struct point_sums *sums; /* of all chunks, by point */
+	struct point_index *point_index;
+	struct findings findings;      /* with the default limits */
+	pthread_mutex_t analysis_lock; /* for analyses that no two threads may run at once */
+};
+
+/* NULL if there is no memory. Nothing is opened yet. */
+struct view_trace *view_trace_new(const char *path);
+void view_trace_free(struct view_trace *self);
+
+/* Reads the trace; function names that it lacks are looked up first and kept in it, if it can be
+ * written. Takes as long as that takes, while view_trace_progress may be asked. */
+int view_trace_load(struct view_trace *self, struct err *err);
+struct view_progress view_trace_progress(struct view_trace *self);
+
+/* The model of a test, or of a live source, instead of a file; symbols may be NULL. Takes the model
+ * over. */
+int view_trace_take(struct view_trace *self, struct model *model,
+		    const struct symbol_table *symbols, struct err *err);
+
+/* ns of the whole run. */
+u64 view_duration_ns(const struct view_trace *self);
+
+/* These return NULL (or a negative code) and err on failure. */
+const struct mprof_calls *view_calls(struct view_trace *self, struct err *err);
+/* With neighbouring functions of the standard library as one, as `heapwise mprof` shows them. */
+const struct mprof_calls *view_calls_folded(struct view_trace *self, struct err *err);
+/* Fills behaviour, inferences, scores and severity. */
+int view_scores(struct view_trace *self, struct err *err);
+/* Fills point_types; names are those of the cascade. */
+int view_types(struct view_trace *self, struct err *err);
+/* What `heapwise findings` finds. */
+const struct findings *view_findings(struct view_trace *self, struct err *err);
+/* `stacks` with the types of points, as the results of commands have them. */
+int view_typed_stacks(struct view_trace *self, struct stack_source *source, struct err *err);
+/* Of routines if the trace has them, else of the stacks of allocations. */
+const struct callgraph *view_callgraph(struct view_trace *self, struct err *err);
+
+/* Runs make() once; later calls get what the first one got. */
+int view_once(struct view_once *self, struct err *err, int (*make)(void *data, struct err *err),
+	      void *data);
+
+#endif
