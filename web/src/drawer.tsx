@@ -18,19 +18,21 @@ export interface PointDetail {
 		leaked: number;
 		temporary: number;
 		size: { min: number; med: number; max: number; hist: { from: number; n: number }[] };
-		life: { mean: number | null; hist: { from: number; n: number }[] };
+		avg_life: number | null;
+		life: { hist: { from: number; n: number }[] };
 		reads: number | null;
 		writes: number | null;
 	};
-	type: string;
+	type: string | null;
 	scores: { sev: number | null; lifetime: number | null; usage: number | null; useful: number | null };
-	inferences: { id: string; hit: number; all: number; bytes: number; words: string }[];
+	inferences: { id: string; state: string; hit: number; all: number; bytes: number; confidence: string; words: string }[];
 	free_sites: { stack: Frame[]; n: number }[];
-	threads: { alloc: number[]; free: number[] };
+	threads: { alloc: { thread: number; tid: number; n: number }[]; free: { thread: number; tid: number; n: number }[] };
+	verdicts: { id: string; kind: string; text: string }[];
 }
 
 export function stackText(stack: Frame[]): string {
-	return stack.map((frame) => `${frame.fn || frame.addr}${frame.file ? ` ${frame.file}:${frame.line}` : ` ${frame.module}`}`).join("\n");
+	return stack.map((frame) => `${frame.fn ?? frame.addr}${frame.file ? ` ${frame.file}:${frame.line}` : ` ${frame.module ?? ""}`}`).join("\n");
 }
 
 export function Stack({ stack }: { stack: Frame[] }) {
@@ -38,11 +40,11 @@ export function Stack({ stack }: { stack: Frame[] }) {
 		<ol class="stack">
 			{stack.map((frame) => (
 				<li class={frame.inline ? "inline" : ""}>
-					<span class="fn">{frame.fn || frame.addr}</span>
+					<span class="fn">{frame.fn ?? frame.addr}</span>
 					{frame.file ? (
 						<a class="where" href={linkTo(`src/${encodeURIComponent(`${frame.file}:${frame.line}`)}`)}>{frame.file.replace(/^.*\//, "")}:{frame.line}</a>
 					) : (
-						<span class="where">{frame.module.replace(/^.*\//, "")}</span>
+						<span class="where">{(frame.module ?? "").replace(/^.*\//, "")}</span>
 					)}
 				</li>
 			))}
@@ -62,7 +64,7 @@ export function PointFacts({ detail }: { detail: PointDetail }) {
 			<dt>Kept</dt><dd>{bytes(stats.leaked)}</dd>
 			<dt>Temporary</dt><dd>{count(stats.temporary)}</dd>
 			<dt>Sizes</dt><dd>{bytes(stats.size.min)} to {bytes(stats.size.max)}</dd>
-			<dt>Mean life</dt><dd>{ns(stats.life.mean)}</dd>
+			<dt>Mean life</dt><dd>{ns(stats.avg_life)}</dd>
 			<dt>Lifetime</dt><dd>{score(scores.lifetime)}</dd>
 			<dt>Usage</dt><dd>{score(scores.usage)}</dd>
 			<dt>Useful life</dt><dd>{score(scores.useful)}</dd>
@@ -71,11 +73,14 @@ export function PointFacts({ detail }: { detail: PointDetail }) {
 }
 
 export function Inferences({ detail }: { detail: PointDetail }) {
-	if (detail.inferences.length === 0) return null;
+	const holds = detail.inferences.filter((item) => item.state === "holds");
 	return (
-		<ul class="inferences">
-			{detail.inferences.map((item) => <li><b>{item.id}</b> {item.words}</li>)}
-		</ul>
+		<>
+			{detail.verdicts.map((verdict) => <p class="verdict">{verdict.text}</p>)}
+			<ul class="inferences">
+				{holds.map((item) => <li>{count(item.hit)} of {count(item.all)} chunks ({bytes(item.bytes)}) {item.words}. <span class="quiet">{item.confidence}</span></li>)}
+			</ul>
+		</>
 	);
 }
 

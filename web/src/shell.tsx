@@ -119,7 +119,7 @@ function ThemePicker() {
 }
 
 function TracePicker({ status }: { status: Status | null }) {
-	if (!status || status.traces.length < 2) return <span class="program" title={trace.value?.cmdline}>{trace.value?.program ?? "…"}</span>;
+	if (!status || status.traces.length < 2) return <span class="program" title={trace.value?.cmdline}>{trace.value?.program.replace(/^.*\//, "") ?? "…"}</span>;
 	return (
 		<label class="program">
 			<span class="sr-only">Trace</span>
@@ -152,8 +152,7 @@ function Rail({ views }: { views: View[] }) {
 }
 
 function StatusLine() {
-	const answer = useAnswer<TraceInfo>("/trace", common());
-	const reply = answer.reply;
+	const { reply } = useAnswer<unknown>("/timeline", { ...common(), bins: 1 });
 	const whole = reply?.total;
 	const part = reply?.matched;
 	return (

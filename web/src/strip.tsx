@@ -58,9 +58,7 @@ function painter(line: Timeline): Painter {
 }
 
 function lineEnd(line: Timeline): number {
-	const last = line.t.at(-1) ?? 0;
-	const step = line.t.length > 1 ? last - (line.t.at(-2) ?? 0) : 0;
-	return Math.max(1, last + step);
+	return Math.max(1, line.t1);
 }
 
 export function Strip() {

@@ -87,16 +87,12 @@ export function ResultTable({ label, rows, schema, hide = [], height = 480, onOp
 	);
 }
 
-/** What a command prints as JSON: tables by name, and what the columns mean. */
-export interface Result {
-	caveats?: string[];
-	schema: Record<string, SchemaColumn[]>;
-	[table: string]: unknown;
-}
-
-export function rowsOf(result: Result, name: string): ResultRow[] {
-	const table = result[name];
-	return Array.isArray(table) ? (table as ResultRow[]) : [];
+/** One table of a command, as the server sends it. */
+export interface TableReply {
+	title: string;
+	columns: SchemaColumn[];
+	rows: ResultRow[];
+	caveats: string[];
 }
 
 export function Caveats({ list }: { list: readonly string[] | undefined }) {

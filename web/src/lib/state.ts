@@ -88,12 +88,17 @@ export const cursor = computed<number | null>(() => (key("at") === "" ? null : p
 export function common(): Record<string, string> {
 	const asked: Record<string, string> = {};
 	const window = timeWindow.value;
-	for (const name of ["trace", "q", "tm", "base"]) if (key(name) !== "") asked[name] = key(name);
+	for (const name of ["trace", "q", "tm"]) if (key(name) !== "") asked[name] = key(name);
 	if (window) {
 		asked.t0 = String(Math.round(window.from));
 		asked.t1 = String(Math.round(window.to));
 	}
 	return asked;
+}
+
+/** What questions say that are about the whole run, whatever the filter. */
+export function whole(): Record<string, string> {
+	return key("trace") === "" ? {} : { trace: key("trace") };
 }
 
 /** Adds a condition to the query: "all | where X" becomes "all | where X and Y". */

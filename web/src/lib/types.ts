@@ -25,17 +25,14 @@ export interface Status {
 export interface Verdict {
 	id: string;
 	kind: string;
-	step: Maybe;
 	title: string;
 	text: string;
-	fix: string;
-	evidence?: string;
-	points: number[];
-	cost: { bytes: Maybe; allocs: Maybe; pct: Maybe };
 	confidence: string;
-	query: string;
-	place?: string;
-	type?: string;
+	share: Maybe;
+	point: Maybe; // one of them
+	points: number; // how many
+	evidence: { n_hit: number; n_all: number; bytes_hit: number };
+	cost: { bytes: Maybe; allocs: Maybe; pct: Maybe };
 }
 
 export interface ScoreSummary {
@@ -45,12 +42,14 @@ export interface ScoreSummary {
 	w_bytes: Maybe;
 }
 
-export interface Named {
-	id: number;
-	name: string;
+/** A row of a short list: a point, or a type or module by its name. */
+export interface Top {
+	point?: number;
+	fn?: string;
+	file?: string | null;
+	line?: number | null;
+	label?: string;
 	value: number;
-	file?: string;
-	line?: number;
 }
 
 export interface Overview {
@@ -60,27 +59,26 @@ export interface Overview {
 	counts: { allocs: number; frees: number; reallocs: number; temporary: number; points: number };
 	alloc_time: { ns: Maybe; pct: Maybe };
 	verdicts: Verdict[];
-	top: Record<string, Named[]>;
-	heap: { t: number[]; max: number[]; rss: Maybe[] };
+	verdicts_all: number;
+	top: Record<string, Top[]>;
 }
 
 export interface Frame {
-	fn: string;
-	raw?: string;
-	module: string;
-	file: string;
-	line: number;
-	col: number;
+	fn: string | null;
+	module: string | null;
+	file: string | null;
+	line: number | null;
 	inline: boolean;
+	library: boolean;
 	addr: string;
 }
 
 export interface PointRow {
 	id: number;
-	fn: string;
-	file: string;
-	line: number;
-	type: string;
+	fn: string | null;
+	file: string | null;
+	line: number | null;
+	type: string | null;
 	chunks: number;
 	bytes: number;
 	peak: number;
@@ -99,20 +97,38 @@ export interface PointRow {
 }
 
 export interface Timeline {
-	t: number[];
+	t0: number;
+	t1: number;
+	t: number[]; // ends of the bins
 	total: { min: number[]; max: number[]; last: number[] };
-	series: { key: string; label: string; color: string | null; peak: number; last: number[] }[];
+	series: { key: string | number; label: string | null; color?: string | null; peak: number; last: number[] }[];
 	other: { last: number[] } | null;
 	rss: Maybe[];
 	marks: { t: number; label: string }[];
 }
 
+/** Columns of a reply, with the texts that they number. */
+export interface Columns {
+	rows: number;
+	columns: Record<string, number[]>;
+	strings: string[];
+}
+
+export interface FlameReply extends Columns {
+	metric: string;
+	unit: string;
+	total: number;
+	root_total: number;
+	nodes_all: number;
+	max_depth: number;
+	at: Maybe;
+}
+
+/** A flame graph as it is painted: one entry a frame in each list. */
 export interface Flame {
 	unit: string;
 	total: number;
 	nodes_all: number;
-	max_depth: number;
-	at: Maybe;
 	id: number[];
 	parent: number[];
 	depth: number[];
@@ -128,4 +144,5 @@ export interface Flame {
 	point: number[];
 	flags: number[];
 	merged: number[];
+	delta: number[] | null;
 }

@@ -8,9 +8,9 @@ import { dark, difference, ink, inkOn, moduleColour, severity } from "../lib/col
 import { count, inUnit, share, trimMiddle } from "../lib/format";
 import { Choice } from "../lib/parts";
 import { select, selectedPoint } from "../lib/select";
-import { addWhere, common, cursor, go, key, linkTo, quote, set } from "../lib/state";
+import { addWhere, common, cursor, key, linkTo, quote, set } from "../lib/state";
 import { type Column, Table } from "../lib/table";
-import type { Flame as Data } from "../lib/types";
+import type { Flame as Data, FlameReply } from "../lib/types";
 import { copy, trace } from "../shell";
 
 const ROW = 20;
@@ -24,6 +24,33 @@ const metrics = [
 	["leaked", "Kept at the end"],
 	["temporary", "Temporary"],
 ] as const;
+
+/** Numbers of texts become texts. */
+function unpack(reply: FlameReply): Data {
+	const column = (name: string) => reply.columns[name] ?? [];
+	const texts = (name: string) => column(name).map((at) => reply.strings[at] ?? "");
+	return {
+		unit: reply.unit,
+		total: reply.total,
+		nodes_all: reply.nodes_all,
+		id: column("id"),
+		parent: column("parent"),
+		depth: column("depth"),
+		x0: column("x0"),
+		x1: column("x1"),
+		name: texts("name"),
+		module: texts("module"),
+		file: texts("file"),
+		line: column("line"),
+		self: column("self"),
+		value: column("total"),
+		sev: column("sev"),
+		point: column("point"),
+		flags: column("flags"),
+		merged: column("n_merged"),
+		delta: reply.columns.delta ?? null,
+	};
+}
 
 type Search = (name: string) => boolean;
 
@@ -173,7 +200,7 @@ export function Flame() {
 	const metric = key("metric") || (cursor.value != null ? "live" : "bytes");
 	const dir = key("dir") || "down";
 	const [table, setTable] = useState(false);
-	const answer = useAnswer<Data & { delta?: number[] }>("/flame", {
+	const answer = useAnswer<FlameReply>("/flame", {
 		...common(),
 		metric,
 		dir,
@@ -184,9 +211,10 @@ export function Flame() {
 		rec: key("rec"),
 		px: 1600,
 	});
-	const data = answer.reply?.data ?? null;
+	const reply = answer.reply;
+	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
 	const found = useMemo(() => matcher(key("s")), [key("s")]);
-	const painter = useMemo(() => (data ? shape(data, found, data.delta ?? null) : null), [data, found]);
+	const painter = useMemo(() => (data ? shape(data, found, data.delta) : null), [data, found]);
 	const rowOf = (item: Item) => painter?.index.get(item.id) ?? 0;
 	const hits = useMemo(() => (data && found ? data.name.filter((name) => found(name)).length : null), [data, found]);
 	useEffect(() => {
@@ -223,10 +251,13 @@ export function Flame() {
 				<button aria-pressed={table} onClick={() => setTable(!table)}>Table</button>
 			</div>
 			<Panel answer={answer} label="Flame graph" empty={(flame) => (flame.total === 0 ? (metric === "leaked" ? "Nothing was kept." : metric === "temporary" ? "Nothing was temporary." : "Nothing to show.") : null)}>
-				{(flame, reply) => (
+				{(_, { truncated }) => {
+					const flame = data;
+					if (!flame) return null;
+					return (
 					<>
 						<p class="quiet">
-							{inUnit(flame.total, flame.unit)} in {count(flame.nodes_all)} frames{reply.truncated ? `, the widest ${count(flame.id.length)} are shown` : ""}
+							{inUnit(flame.total, flame.unit)} in {count(flame.nodes_all)} frames{truncated ? `, the widest ${count(flame.id.length)} are shown` : ""}
 						</p>
 						{table ? (
 							<Twin data={flame} />
@@ -252,9 +283,10 @@ export function Flame() {
 							)
 						)}
 						<Legend />
-						<p class="quiet">Double click or Enter zooms, Backspace goes back, i inverts, h hides a frame, v turns around one. <a href={linkTo("calls")} onClick={() => go("calls")}>Call graph</a></p>
+						<p class="quiet">Double click or Enter zooms, Backspace goes back, i inverts, h hides a frame, v turns around one. <a href={linkTo("calls")}>Call graph</a></p>
 					</>
-				)}
+					);
+				}}
 			</Panel>
 		</div>
 	);

@@ -2,9 +2,9 @@
 // The four classic tables: leaks, size bins, direct allocation, allocation call graph.
 
 import { Panel, useAnswer } from "../lib/answer";
-import { bytes, count, share } from "../lib/format";
-import { Caveats, type Result, ResultTable, type ResultRow, rowsOf } from "../lib/result";
-import { common, key, set } from "../lib/state";
+import { bytes, count } from "../lib/format";
+import { Caveats, ResultTable, type ResultRow, type TableReply } from "../lib/result";
+import { key, set, whole } from "../lib/state";
 
 const tabs = [["leaks", "Memory leaks"], ["bins", "Allocation bins"], ["direct", "Direct allocation"], ["graph", "Allocation call graph"]] as const;
 
@@ -82,30 +82,27 @@ function Graph({ rows }: { rows: ResultRow[] }) {
 
 export function Mprof() {
 	const tab = key("tab") || "leaks";
-	const answer = useAnswer<Result>("/mprof", { ...common(), verb: key("verb"), depth: key("depth"), offsets: key("off") });
+	const answer = useAnswer<TableReply>(`/mprof/${tab}`, { ...whole(), verb: key("verb"), depth: key("depth"), limit: 500 });
 	return (
 		<div class="view">
-			<div class="controls" role="tablist" aria-label="Tables">
-				{tabs.map(([name, label]) => <button role="tab" aria-selected={tab === name} aria-pressed={tab === name} onClick={() => set({ tab: name, page: null })}>{label}</button>)}
+			<div class="controls" role="group" aria-label="Tables">
+				{tabs.map(([name, label]) => <button aria-pressed={tab === name} onClick={() => set({ tab: name, page: null })}>{label}</button>)}
 			</div>
-			<Panel answer={answer} label="Tables of mprof">
-				{(data) => {
-					const rows = rowsOf(data, tab);
-					const total = rows.length;
-					return (
-						<>
-							<Caveats list={data.caveats} />
-							{total === 0 ? (
-								<p class="empty">{tab === "leaks" ? "Nothing was kept." : "The table is empty: the program made no allocation."}</p>
-							) : tab === "graph" ? (
-								<Graph rows={rows} />
-							) : (
-								<ResultTable label={tabs.find(([name]) => name === tab)?.[1] ?? tab} rows={rows} schema={data.schema[tab] ?? []} />
-							)}
-							<p class="quiet">Sizes: s up to 32 bytes, m up to 256, l up to 2048, x above. Shares of {share(1)} are of all bytes.</p>
-						</>
-					);
-				}}
+			<Panel answer={answer} label={tabs.find(([name]) => name === tab)?.[1] ?? tab}>
+				{(data, reply) => (
+					<>
+						<Caveats list={data.caveats} />
+						{data.rows.length === 0 ? (
+							<p class="empty">{tab === "leaks" ? "Nothing was kept." : "The table is empty: the program made no allocation."}</p>
+						) : tab === "graph" ? (
+							<Graph rows={data.rows} />
+						) : (
+							<ResultTable label={data.title} rows={data.rows} schema={data.columns} />
+						)}
+						{reply.truncated && <p class="quiet">The first {count(data.rows.length)} rows.</p>}
+						<p class="quiet">Sizes: s up to 32 bytes, m up to 256, l up to 2048, x above. All of it as text: heapwise mprof FILE.</p>
+					</>
+				)}
 			</Panel>
 		</div>
 	);

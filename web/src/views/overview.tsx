@@ -4,10 +4,10 @@
 import { Panel, useAnswer } from "../lib/answer";
 import { severity } from "../lib/colour";
 import { bytes, count, ns, score, share } from "../lib/format";
-import { Bar, Severity } from "../lib/parts";
+import { Bar } from "../lib/parts";
 import { select } from "../lib/select";
-import { addWhere, common, go, linkTo } from "../lib/state";
-import type { Named, Overview as Data, ScoreSummary, Verdict } from "../lib/types";
+import { addWhere, go, linkTo, quote, whole } from "../lib/state";
+import type { Overview as Data, ScoreSummary, Top, Verdict } from "../lib/types";
 
 function sentence(data: Data): string {
 	const parts = [`Peak ${bytes(data.bytes.peak)} at ${ns(data.bytes.peak_t)}`];
@@ -53,19 +53,18 @@ function Histogram({ steps }: { steps: number[] }) {
 }
 
 function Card({ verdict }: { verdict: Verdict }) {
-	const point = verdict.points[0];
+	const point = verdict.point;
+	const cost = [
+		verdict.cost.bytes ? bytes(verdict.cost.bytes) : "",
+		verdict.cost.allocs ? `${count(verdict.cost.allocs)} allocations` : "",
+		verdict.share ? `${share(verdict.share)} of what can be saved` : "",
+		verdict.confidence,
+	];
 	return (
 		<li class="card" data-t="verdict">
-			<h3><Severity step={verdict.step} /> {verdict.title}</h3>
+			<h3><span class={`kind ${verdict.kind}`}>{verdict.kind}</span> {verdict.title}</h3>
 			<p>{verdict.text}</p>
-			{verdict.fix && <p class="fix">{verdict.fix}</p>}
-			<p class="quiet">
-				{[
-					verdict.cost.bytes != null && bytes(verdict.cost.bytes),
-					verdict.cost.allocs != null && `${count(verdict.cost.allocs)} allocations`,
-					verdict.confidence,
-				].filter(Boolean).join(" · ")}
-			</p>
+			<p class="quiet">{cost.filter((words) => words !== "").join(" · ")}</p>
 			{point != null && (
 				<p class="buttons">
 					<button onClick={() => select("p", point)}>Why?</button>
@@ -78,16 +77,21 @@ function Card({ verdict }: { verdict: Verdict }) {
 	);
 }
 
-const lists: [string, string, (value: number) => string, (item: Named) => void][] = [
-	["peak", "At the peak", bytes, (item) => select("p", item.id)],
-	["leaked", "Kept", bytes, (item) => select("p", item.id)],
-	["allocs", "Allocations", count, (item) => select("p", item.id)],
-	["temporary", "Temporary", count, (item) => select("p", item.id)],
-	["types", "Types", bytes, (item) => select("ty", item.name)],
-	["modules", "Modules", bytes, (item) => addWhere(`module == "${item.name.replace(/"/g, '\\"')}"`)],
+const point = (item: Top) => item.point != null && select("p", item.point);
+const lists: [string, string, (value: number) => string, (item: Top) => void][] = [
+	["peak", "At the peak", bytes, point],
+	["leaked", "Kept", bytes, point],
+	["allocs", "Allocations", count, point],
+	["temporary", "Temporary", count, point],
+	["types", "Types at the peak", bytes, (item) => select("ty", item.label ?? "")],
+	["modules", "Modules at the peak", bytes, (item) => addWhere(`module == ${quote(item.label ?? "")}`)],
 ];
 
-function Top({ title, items, show, pick }: { title: string; items: Named[]; show(value: number): string; pick(item: Named): void }) {
+function nameOf(item: Top): string {
+	return item.label ?? `${item.fn ?? "unknown"}${item.file ? ` ${item.file.replace(/^.*\//, "")}:${item.line}` : ""}`;
+}
+
+function List({ title, items, show, pick }: { title: string; items: Top[]; show(value: number): string; pick(item: Top): void }) {
 	const most = Math.max(1, ...items.map((item) => item.value));
 	return (
 		<section class="top-list" aria-label={title}>
@@ -98,8 +102,8 @@ function Top({ title, items, show, pick }: { title: string; items: Named[]; show
 				<ol>
 					{items.slice(0, 6).map((item) => (
 						<li>
-							<button onClick={() => pick(item)} title={item.name}>
-								<span class="name">{item.name || "unknown"}</span>
+							<button onClick={() => pick(item)} title={nameOf(item)}>
+								<span class="name">{nameOf(item)}</span>
 								<span class="value">{show(item.value)}</span>
 								<Bar share={item.value / most} />
 							</button>
@@ -112,7 +116,7 @@ function Top({ title, items, show, pick }: { title: string; items: Named[]; show
 }
 
 export function Overview() {
-	const answer = useAnswer<Data>("/overview", { ...common(), top: 10 });
+	const answer = useAnswer<Data>("/overview", { ...whole(), top: 10 });
 	return (
 		<Panel answer={answer} label="Overview" empty={(data) => (data.counts.allocs === 0 ? "The program made no allocation." : null)}>
 			{(data) => (
@@ -139,8 +143,9 @@ export function Overview() {
 					) : (
 						<ul class="cards">{data.verdicts.map((verdict) => <Card verdict={verdict} />)}</ul>
 					)}
+					{data.verdicts_all > data.verdicts.length && <p class="quiet">The first {count(data.verdicts.length)} of {count(data.verdicts_all)}.</p>}
 					<div class="tops">
-						{lists.map(([name, title, show, pick]) => <Top title={title} items={data.top[name] ?? []} show={show} pick={pick} />)}
+						{lists.map(([name, title, show, pick]) => <List title={title} items={data.top[name] ?? []} show={show} pick={pick} />)}
 					</div>
 					<p><button onClick={() => go("flame", { metric: "peak" })}>Show the peak as a flame graph</button></p>
 				</div>

@@ -11,7 +11,7 @@ import { addWhere, common, go, key, linkTo, place, set } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import type { PointRow } from "../lib/types";
 import { Inferences, type PointDetail, PointFacts, Stack } from "../drawer";
-import { copy } from "../shell";
+import { copy, trace } from "../shell";
 
 const PAGE = 100;
 
@@ -20,10 +20,10 @@ interface Page {
 	rows: PointRow[];
 }
 
-const columns: Column<PointRow>[] = [
+const allColumns: Column<PointRow>[] = [
 	{ name: "sev", label: "Sev.", title: "Severity, 1 best to 12 worst", number: true, width: "6ch", cell: (row) => <Severity step={row.sev} />, text: (row) => String(row.sev ?? "") },
-	{ name: "fn", label: "Function", cell: (row) => <span title={`${row.fn}\n${row.file}:${row.line}`}>{row.fn || "unknown"} <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : ""}</span></span>, text: (row) => row.fn },
-	{ name: "type", label: "Type", width: "minmax(8ch, 1fr)", cell: (row) => row.type, text: (row) => row.type },
+	{ name: "fn", label: "Function", width: "minmax(26ch, 3fr)", cell: (row) => <span title={`${row.fn}\n${row.file}:${row.line}`}>{row.fn || "unknown"} <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : ""}</span></span>, text: (row) => row.fn ?? "" },
+	{ name: "type", label: "Type", width: "minmax(8ch, 1fr)", cell: (row) => row.type ?? "", text: (row) => row.type ?? "" },
 	{ name: "chunks", label: "Chunks", number: true, width: "11ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
 	{ name: "bytes", label: "Bytes", number: true, width: "11ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
 	{ name: "peak", label: "Own peak", number: true, width: "11ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
@@ -34,6 +34,12 @@ const columns: Column<PointRow>[] = [
 	{ name: "useful", label: "Useful", number: true, width: "9ch", cell: (row) => score(row.useful), text: (row) => String(row.useful ?? "") },
 	{ name: "spark", label: "Over time", width: "100px", cell: (row) => <Spark data={row.spark} />, text: () => "" },
 ];
+
+/** What was not recorded has no column. */
+function shownColumns(): Column<PointRow>[] {
+	const missing = trace.value?.caps.access === false ? ["usage", "useful"] : [];
+	return allColumns.filter((column) => !missing.includes(column.name));
+}
 
 /** Score columns are asked for worst first, all else largest first. */
 function firstSort(name: string): string {
@@ -47,6 +53,7 @@ export function Points() {
 
 function PointList() {
 	const sort = key("sort") || "-sev";
+	const columns = shownColumns();
 	const question = JSON.stringify({ ...common(), sort });
 	const first = useAnswer<Page>("/points", { ...common(), sort, offset: 0, limit: PAGE, spark: 64 });
 	const [further, setFurther] = useState<PointRow[]>([]);

@@ -88,7 +88,7 @@ function Twin({ data, unit }: { data: Data; unit: string }) {
 		{ name: "t", label: "Time", number: true, width: "12ch", cell: ({ bin }) => ns(data.t[bin]) },
 		{ name: "max", label: "Highest", number: true, width: "12ch", cell: ({ bin }) => inUnit(data.total.max[bin], unit) },
 		{ name: "min", label: "Lowest", number: true, width: "12ch", cell: ({ bin }) => inUnit(data.total.min[bin], unit) },
-		...data.series.map((series) => ({ name: series.key, label: series.label || "unknown", number: true, width: "14ch", cell: ({ bin }: Bin) => inUnit(series.last[bin], unit) })),
+		...data.series.map((series) => ({ name: String(series.key), label: series.label || "unknown", number: true, width: "14ch", cell: ({ bin }: Bin) => inUnit(series.last[bin], unit) })),
 	];
 	return <Table label="Timeline as a table" columns={columns} rows={rows} rowKey={({ bin }) => bin} height={420} rowHeight={26} />;
 }
@@ -130,7 +130,7 @@ export function Timeline() {
 									<li>
 										<span class="swatch" style={{ background: series.color ?? category(index) }} />
 										{field[by] ? (
-											<button title="Only this" onClick={() => addWhere(`${field[by]} == ${by === "thread" ? series.key : quote(series.key)}`)}>{series.label || "unknown"}</button>
+											<button title="Only this" onClick={() => addWhere(`${field[by]} == ${by === "thread" ? series.key : quote(series.label ?? "")}`)}>{series.label || "unknown"}</button>
 										) : (
 											series.label
 										)}
