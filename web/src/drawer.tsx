@@ -35,6 +35,12 @@ export function stackText(stack: Frame[]): string {
 	return stack.map((frame) => `${frame.fn ?? frame.addr}${frame.file ? ` ${frame.file}:${frame.line}` : ` ${frame.module ?? ""}`}`).join("\n");
 }
 
+/** Whose fault it is: the innermost function that is not the C library's. */
+export function placeOf(stack: Frame[]): string {
+	const own = stack.find((frame) => !frame.library && !/\/lib(c|stdc\+\+|m|pthread)[.-][^/]*$/.test(frame.module ?? ""));
+	return (own ?? stack[0])?.fn ?? "Allocation point";
+}
+
 export function Stack({ stack }: { stack: Frame[] }) {
 	return (
 		<ol class="stack">
@@ -91,7 +97,7 @@ function PointDrawer({ id }: { id: string }) {
 	if (!detail) return <p class="quiet">…</p>;
 	return (
 		<>
-			<h2>{detail.stack[0]?.fn || "Allocation point"}</h2>
+			<h2>{placeOf(detail.stack)}</h2>
 			<PointFacts detail={detail} />
 			<Inferences detail={detail} />
 			<h3>Stack</h3>

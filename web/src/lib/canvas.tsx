@@ -5,6 +5,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { dark } from "./colour";
+import { pending } from "./source";
 
 export interface Item {
 	id: number;
@@ -47,12 +48,12 @@ interface Props {
 
 declare global {
 	interface Window {
-		__hw?: { items(view: string): Item[]; state(): string };
+		__hw?: { items(view: string): Item[]; state(): string; pending(): number };
 	}
 }
 
 const painted = new Map<string, Item[]>();
-window.__hw = { items: (view) => painted.get(view) ?? [], state: () => location.hash };
+window.__hw = { items: (view) => painted.get(view) ?? [], state: () => location.hash, pending: () => pending };
 
 function itemAt(items: Item[], x: number, y: number): Item | null {
 	for (let i = items.length - 1; i >= 0; i--) {

@@ -42,6 +42,8 @@ export interface DataSource {
 
 /** How long the last answer took, for the status line. */
 export const lastTook = signal<number | null>(null);
+/** Questions that have no answer yet: tests wait for none. */
+export let pending = 0;
 export const offline = signal<ApiError | null>(null);
 
 export function address(path: string, params: Params): string {
@@ -89,6 +91,15 @@ export class HttpSource implements DataSource {
 	}
 
 	private async fetch<T>(where: string, init: RequestInit): Promise<Reply<T>> {
+		pending++;
+		try {
+			return await this.ask<T>(where, init);
+		} finally {
+			pending--;
+		}
+	}
+
+	private async ask<T>(where: string, init: RequestInit): Promise<Reply<T>> {
 		const begun = performance.now();
 		let response: Response;
 		try {

@@ -71,7 +71,7 @@ export function Table<Row>(props: Props<Row>) {
 		}
 	};
 	return (
-		<div class="table" role="table" aria-label={props.label} aria-rowcount={rows.length + 1}>
+		<div class="table" role={props.onSelect ? "grid" : "table"} aria-label={props.label} aria-rowcount={rows.length + 1}>
 			<div class="thead" role="rowgroup">
 				<div class="tr" role="row" style={{ gridTemplateColumns: template }}>
 					{columns.map((column) => {
@@ -122,7 +122,7 @@ export function Table<Row>(props: Props<Row>) {
 								onDblClick={() => props.onOpen?.(row, item.index)}
 							>
 								{columns.map((column) => (
-									<div class={`td${column.number ? " number" : ""}`} role="cell">
+									<div class={`td${column.number ? " number" : ""}`} role={props.onSelect ? "gridcell" : "cell"}>
 										{column.cell(row, item.index)}
 									</div>
 								))}

@@ -103,7 +103,7 @@ export interface Timeline {
 	total: { min: number[]; max: number[]; last: number[] };
 	series: { key: string | number; label: string | null; color?: string | null; peak: number; last: number[] }[];
 	other: { last: number[] } | null;
-	rss: Maybe[];
+	rss: Maybe[] | null;
 	marks: { t: number; label: string }[];
 }
 

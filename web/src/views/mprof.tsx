@@ -62,7 +62,7 @@ function Graph({ rows }: { rows: ResultRow[] }) {
 									<td class="number" title={bytes(num(row.bytes))}>{num(row.bytes) ?? ""}</td>
 									{percent(row.share)}{percent(row.small)}{percent(row.medium)}{percent(row.large)}{percent(row.extra_large)}
 									<td class="number">{num(row.called) == null ? "" : `${row.called}${!main && num(row.called_of) != null ? `/${row.called_of}` : ""}`}</td>
-									<td class={main ? "" : "indent"}>{index != null && !main ? <button class="plain" onClick={() => jump(index)}>{text(row.name)} [{index}]</button> : <b>{text(row.name)}</b>} {text(row.cycle)}</td>
+									<td class={main ? "" : "indent"}>{index != null && !main ? <button class="plain" onClick={() => jump(index)}>{text(row.name)} [{index}]</button> : <b>{text(row.kind).startsWith("all_") ? "all" : text(row.name)}</b>} {text(row.cycle)}</td>
 								</tr>
 							);
 						})}

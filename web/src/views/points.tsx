@@ -10,7 +10,7 @@ import { source } from "../lib/source";
 import { addWhere, common, go, key, linkTo, place, set } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import type { PointRow } from "../lib/types";
-import { Inferences, type PointDetail, PointFacts, Stack } from "../drawer";
+import { Inferences, type PointDetail, PointFacts, Stack, placeOf } from "../drawer";
 import { copy, trace } from "../shell";
 
 const PAGE = 100;
@@ -127,7 +127,7 @@ function Point({ id }: { id: string }) {
 	return (
 		<article class="view point">
 			<p><a href={linkTo("points")}>All points</a></p>
-			<h2>{detail.stack[0]?.fn || "Allocation point"}</h2>
+			<h2>{placeOf(detail.stack)}</h2>
 			<PointFacts detail={detail} />
 			<Inferences detail={detail} />
 			<p class="buttons">

@@ -29,10 +29,13 @@ function stacked(data: Data): { label: string; colour: string; values: number[] 
 	});
 }
 
+/** Steps of an axis of bytes: 1, 2, 4 … */
+const powers = Array.from({ length: 50 }, (_, exponent) => 2 ** exponent);
+
 function draw(element: HTMLElement, data: Data, unit: string, onBrush: (from: number, to: number) => void, onClick: (time: number) => void): uPlot {
 	const { text, line, accent } = ink();
 	const bands = stacked(data);
-	const rss = data.rss.some((value) => value != null);
+	const rss = data.rss?.some((value) => value != null) ? data.rss : null;
 	const series: uPlot.Series[] = [
 		{ label: "time", value: (_, value) => (value == null ? "" : ns(value)) },
 		...bands.map((band, index) => ({
@@ -56,8 +59,8 @@ function draw(element: HTMLElement, data: Data, unit: string, onBrush: (from: nu
 			series,
 			bands: bands.slice(1).map((_, index) => ({ series: [index + 2, index + 1] as [number, number] })),
 			axes: [
-				{ ...axis, values: (_, values) => values.map((value) => ns(value)) },
-				{ ...axis, size: 80, values: (_, values) => values.map((value) => inUnit(value, unit)) },
+				{ ...axis, space: 90, values: (_, values) => values.map((value) => ns(value)) },
+				{ ...axis, size: 80, incrs: unit === "bytes" ? powers : undefined, values: (_, values) => values.map((value) => inUnit(value, unit)) },
 			],
 			cursor: { drag: { x: true, y: false, setScale: false } },
 			hooks: {
@@ -68,7 +71,7 @@ function draw(element: HTMLElement, data: Data, unit: string, onBrush: (from: nu
 				],
 			},
 		},
-		[data.t, ...bands.map((band) => band.values), data.total.max, data.total.min, ...(rss ? [data.rss as (number | null)[]] : [])],
+		[data.t, ...bands.map((band) => band.values), data.total.max, data.total.min, ...(rss ? [rss as (number | null)[]] : [])],
 		element,
 	);
 	plot.over.addEventListener("click", (event) => {

@@ -4,9 +4,10 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
-const require = createRequire(join(process.env.HEAPWISE_WEB_MODULES ?? join(import.meta.dirname, ".."), "package.json"));
+const require = createRequire(join(process.env.HEAPWISE_WEB_MODULES ?? join(dirname(fileURLToPath(import.meta.url)), "../../web"), "package.json"));
 const { chromium } = require("playwright-core");
 export const axeSource = () => readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
@@ -27,7 +28,7 @@ export function cli(command, ...args) {
 	return JSON.parse(execFileSync(heapwise, [command, "--format", "json", ...args], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
 }
 
-/** The real server on these traces; its address holds the token. */
+/** The real server on these traces: its address, with the token. */
 export async function serve(...traces) {
 	const child = spawn(heapwise, ["serve", "--port", "0", "--print-url", ...traces], {
 		stdio: ["ignore", "pipe", "inherit"],
@@ -42,15 +43,21 @@ export async function serve(...traces) {
 		});
 		child.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${text}`)));
 	});
-	return {
-		url,
-		async stop() {
-			child.removeAllListeners("exit");
-			const ended = new Promise((resolve) => child.on("exit", resolve));
-			child.kill("SIGTERM");
-			await ended;
-		},
-	};
+	child.removeAllListeners("exit");
+	servers.push(child);
+	return url;
+}
+
+const servers = [];
+
+/** Ends what the tests began. */
+export async function end(browser) {
+	await browser?.close();
+	for (const child of servers) {
+		const ended = new Promise((resolve) => child.on("exit", resolve));
+		child.kill("SIGTERM");
+		await ended;
+	}
 }
 
 const browserPath = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
@@ -85,14 +92,16 @@ export async function open(browser, url, options = {}) {
 	return page;
 }
 
-/** Waits until nothing is being asked. */
+/** Waits until nothing is being asked and all of it is painted. */
 export async function settle(page) {
-	await page.waitForLoadState("networkidle");
-	await page.waitForFunction(() => document.querySelectorAll('[aria-busy="true"]').length === 0);
-	await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done), 60))));
+	for (let quiet = 0; quiet < 2; quiet++) {
+		await page.waitForFunction(() => window.__hw?.pending() === 0 && document.querySelectorAll('[aria-busy="true"]').length === 0);
+		await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done), 30))));
+	}
 }
 
 export async function view(page, hash) {
 	await page.evaluate((to) => (location.hash = to), hash);
+	await page.evaluate(() => new Promise((done) => setTimeout(done, 20)));
 	await settle(page);
 }
