@@ -14,6 +14,26 @@ enum {
 
 /* ---- axes ---- */
 
+static bool find_starts(struct time_axis *self)
+{
+	u64 span = self->edges[self->bins] - self->edges[0];
+	u32 bin = 0;
+
+	self->slots = 4 * self->bins;
+	self->starts = calloc(self->slots + 1, sizeof *self->starts); /* one more for rounding */
+	if (!self->starts)
+		return false;
+	self->slots_per_tick = span ? self->slots / (double)span : 0;
+	for (u32 slot = 0; slot <= self->slots; slot++) {
+		u64 ticks = self->edges[0] + (u64)((__uint128_t)span * slot / self->slots);
+
+		while (bin + 1 < self->bins && ticks >= self->edges[bin + 1])
+			bin++;
+		self->starts[slot] = bin;
+	}
+	return true;
+}
+
 bool time_axis_init(struct time_axis *self, const struct tick_clock *clock, u64 from_ns, u64 to_ns,
 		    u32 bins)
 {
@@ -32,15 +52,15 @@ bool time_axis_init(struct time_axis *self, const struct tick_clock *clock, u64 
 	self->edges[bins] = tick_clock_ticks(clock, to_ns + 1); /* its end belongs to it */
 	if (self->edges[bins] < self->edges[bins - 1])
 		self->edges[bins] = self->edges[bins - 1];
-	if (self->edges[bins] > self->edges[0])
-		self->bins_per_tick = bins / (double)(self->edges[bins] - self->edges[0]);
-	return true;
+	return find_starts(self);
 }
 
 void time_axis_release(struct time_axis *self)
 {
 	free(self->edges);
+	free(self->starts);
 	self->edges = NULL;
+	self->starts = NULL;
 }
 
 bool time_axis_of(struct time_axis *self, const struct view_scope *scope, u32 bins)
@@ -96,7 +116,7 @@ static i64 chunk_value(const struct tide *self, const struct view_chunk *chunk)
 {
 	u64 units, bytes;
 
-	model_weigh(self->scope->trace->model, chunk->page->size[chunk->at], &units, &bytes);
+	view_weigh_chunk(self->scope, chunk, &units, &bytes);
 	return (i64)(self->count ? units : bytes);
 }
 

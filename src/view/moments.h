@@ -12,7 +12,11 @@ struct time_axis { /* all zero = empty */
 	u64 from_ns, to_ns;
 	u32 bins;
 	u64 *edges;
-	double bins_per_tick;
+	/* Where to begin to look: the bin of the first tick of each of `slots` equal parts. Both clocks
+	 * need not run alike, so bins can differ much in ticks. */
+	u32 *starts;
+	u32 slots;
+	double slots_per_tick;
 };
 
 enum { BEFORE_AXIS = -1 }; /* as a bin; after it is `bins` */
@@ -36,10 +40,7 @@ static inline int time_axis_bin(const struct time_axis *self, u64 ticks)
 		return BEFORE_AXIS;
 	if (ticks >= self->edges[self->bins])
 		return (int)self->bins;
-	/* Both clocks run nearly alike, so the first guess is mostly right. */
-	bin = (int)((double)(ticks - self->edges[0]) * self->bins_per_tick);
-	if (bin >= (int)self->bins)
-		bin = (int)self->bins - 1;
+	bin = (int)self->starts[(u32)((double)(ticks - self->edges[0]) * self->slots_per_tick)];
 	while (ticks < self->edges[bin])
 		bin--;
 	while (ticks >= self->edges[bin + 1])

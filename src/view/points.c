@@ -36,14 +36,14 @@ static bool note_thread(struct thread_sets *self, struct point_sums *sums, u32 p
 	return true;
 }
 
-static void add_chunk(struct point_sums *sums, const struct model *model,
+static void add_chunk(struct point_sums *sums, const struct view_scope *scope,
 		      const struct view_chunk *chunk)
 {
-	double scale = (double)(1ull << model->count_shift);
+	double scale = (double)(1ull << scope->trace->model->count_shift);
 	u64 units, bytes;
 	double count;
 
-	model_weigh(model, chunk->page->size[chunk->at], &units, &bytes);
+	view_weigh_chunk(scope, chunk, &units, &bytes);
 	count = (double)units / scale;
 	sums->chunks += count;
 	sums->bytes += (double)bytes;
@@ -75,7 +75,7 @@ static int sum_chunks(const struct view_scope *scope, struct point_sums *sums, s
 		if (chunk.number / CHUNK_PAGE != page)
 			status = view_check(scope, err);
 		page = chunk.number / CHUNK_PAGE;
-		add_chunk(&sums[point], model, &chunk);
+		add_chunk(&sums[point], scope, &chunk);
 		if (!note_thread(&threads, sums, point, chunk.page->alloc_thread[chunk.at]))
 			status = err_set(err, ERR_MEMORY, "out of memory for the points");
 	}
@@ -137,7 +137,7 @@ static int find_peaks(const struct view_scope *scope, struct point_sums *sums, s
 
 		if (count + 2 > 2 * scope->selection.chunks)
 			break;
-		model_weigh(model, chunk.page->size[chunk.at], &units, &bytes);
+		view_weigh_chunk(scope, &chunk, &units, &bytes);
 		moments[count++] =
 			(struct point_moment){chunk.page->alloc_ticks[chunk.at], (i64)bytes, point};
 		if (view_is_freed(&chunk))

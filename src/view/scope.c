@@ -32,38 +32,6 @@ int view_check(const struct view_scope *self, struct err *err)
 	return 0;
 }
 
-bool view_next(const struct view_scope *self, u64 *at, struct view_chunk *chunk)
-{
-	const struct chunk_table *table = &self->trace->model->chunks;
-	const u64 *words = self->selection.words;
-
-	for (u64 i = *at; i < table->count; i++) {
-		if (words && !(words[i / 64] >> (i % 64))) {
-			i |= 63; /* none of the rest of this word */
-			continue;
-		}
-		if (words && !(words[i / 64] >> (i % 64) & 1))
-			continue;
-		chunk->page = chunk_at(table, i);
-		chunk->at = (u32)(i % CHUNK_PAGE);
-		if (!chunk->page) {
-			i |= CHUNK_PAGE - 1;
-			continue;
-		}
-		if (chunk->page->end[chunk->at] == CHUNK_ABSENT)
-			continue;
-		chunk->number = i;
-		*at = i + 1;
-		return true;
-	}
-	return false;
-}
-
-u32 view_point_of(const struct view_scope *self, const struct view_chunk *chunk)
-{
-	return model_point_of(self->trace->model, chunk->page->alloc_context[chunk->at]).index;
-}
-
 /* ---- metrics ---- */
 
 static const struct {
@@ -158,7 +126,7 @@ static double chunk_weight(const struct weighing *self, const struct view_chunk 
 	const struct model *model = self->scope->trace->model;
 	u64 units, bytes;
 
-	model_weigh(model, chunk->page->size[chunk->at], &units, &bytes);
+	view_weigh_chunk(self->scope, chunk, &units, &bytes);
 	switch (self->metric) {
 	case METRIC_ALLOCS:
 		return (double)units / self->units;
@@ -188,9 +156,10 @@ static double chunk_weight(const struct weighing *self, const struct view_chunk 
 /* Whether no chunk of the page can be live then. */
 static bool page_is_dead(const struct view_scope *scope, u64 page, u64 limit_ticks)
 {
-	const struct view_zone *zone = &scope->trace->zones[page];
+	const struct chunk_zone *zone = chunk_zone(&scope->trace->model->chunks, page);
 
-	return zone->first_alloc >= limit_ticks || zone->last_end < limit_ticks;
+	return zone && (zone->alloc_first >= limit_ticks ||
+			(!zone->unfreed && zone->free_last < limit_ticks));
 }
 
 static int weigh_chunks(const struct weighing *self, struct err *err)

@@ -33,7 +33,32 @@ struct view_chunk {
 };
 
 /* Goes over the chunks of the scope, in order of their numbers: start with *at = 0. False at the end. */
-bool view_next(const struct view_scope *self, u64 *at, struct view_chunk *chunk);
+static inline bool view_next(const struct view_scope *self, u64 *at, struct view_chunk *chunk)
+{
+	const struct chunk_table *table = &self->trace->model->chunks;
+	const u64 *words = self->selection.words;
+
+	for (u64 i = *at; i < table->count; i++) {
+		if (words && !(words[i / 64] >> (i % 64))) {
+			i |= 63; /* none of the rest of this word */
+			continue;
+		}
+		if (words && !(words[i / 64] >> (i % 64) & 1))
+			continue;
+		chunk->page = chunk_at(table, i);
+		chunk->at = (u32)(i % CHUNK_PAGE);
+		if (unlikely(!chunk->page)) {
+			i |= CHUNK_PAGE - 1;
+			continue;
+		}
+		if (chunk->page->end[chunk->at] == CHUNK_ABSENT)
+			continue;
+		chunk->number = i;
+		*at = i + 1;
+		return true;
+	}
+	return false;
+}
 
 static inline bool view_is_freed(const struct view_chunk *chunk)
 {
@@ -49,7 +74,24 @@ static inline bool view_is_kept(const struct view_chunk *chunk)
 	return end == CHUNK_KEPT || end == CHUNK_LIVE;
 }
 
-u32 view_point_of(const struct view_scope *self, const struct view_chunk *chunk);
+static inline u32 view_point_of(const struct view_scope *self, const struct view_chunk *chunk)
+{
+	const struct model *model = self->trace->model;
+	u32 context = chunk->page->alloc_context[chunk->at];
+	u32 known = context < model->context_points.count ? model->context_points.data[context] : 0;
+
+	return known ? known - 1 : 0; /* as model_point_of */
+}
+
+/* What a chunk stands for, as model_weigh tells it. */
+static inline void view_weigh_chunk(const struct view_scope *self, const struct view_chunk *chunk,
+				    u64 *units, u64 *bytes)
+{
+	*units = 1;
+	*bytes = chunk->page->size[chunk->at];
+	if (unlikely(self->trace->model->count_shift))
+		model_weigh(self->trace->model, *bytes, units, bytes);
+}
 
 /* What can be asked of an allocation point. */
 enum view_metric {

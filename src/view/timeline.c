@@ -11,6 +11,9 @@
 /* Keys that get a curve of their own until it is known which are the highest. */
 enum { CURVES_MAX = 256 };
 
+/* Of which events are not put in order where the model's own buckets will do. */
+enum { MANY_CHUNKS = 1 << 20 };
+
 /* ---- curves by key ---- */
 
 struct curves {
@@ -94,7 +97,7 @@ static void add_chunk(struct curves *self, const struct view_chunk *chunk)
 	u32 curve = self->curve_of[view_key_of(&self->keys, self->scope, chunk)];
 	u64 units, bytes;
 
-	model_weigh(self->scope->trace->model, chunk->page->size[chunk->at], &units, &bytes);
+	view_weigh_chunk(self->scope, chunk, &units, &bytes);
 	switch (self->query->flow) {
 	case FLOW_LIVE:
 	case FLOW_CHUNKS: {
@@ -241,7 +244,7 @@ static bool total_of_model(struct timeline_view *view, const struct view_scope *
 	u32 at = 0;
 
 	if (!view_is_all(scope) || query->flow != FLOW_LIVE || !model->events ||
-	    line->current < 2 * axis->bins)
+	    (line->current < 2 * axis->bins && model->chunks.count < MANY_CHUNKS))
 		return false;
 	for (u32 bin = 0; bin < axis->bins; bin++) {
 		view->total.min[bin] = bin ? view->total.last[bin - 1] : 0;

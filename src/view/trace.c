@@ -11,9 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "model/index.h"
 #include "symbols/resolve.h"
 #include "view/flame.h"
 #include "view/points.h"
+
+enum { INDEX_EVENTS = 2 << 20 };
 
 /* ---- life ---- */
 
@@ -104,7 +107,6 @@ void view_trace_free(struct view_trace *self)
 	free(self->point_types);
 	query_engine_free(self->engine);
 	selection_release(&self->all);
-	free(self->zones);
 	symbol_table_release(&self->symbols);
 	model_free(self->model);
 	free(self);
@@ -182,27 +184,8 @@ static int place_contexts(struct view_trace *self, struct err *err)
 	return status;
 }
 
-static void zone_fill(struct view_zone *zone, const struct chunk_page *page)
-{
-	*zone = (struct view_zone){.first_alloc = UINT64_MAX};
-	for (u32 at = 0; page && at < CHUNK_PAGE; at++) {
-		bool freed = page->end[at] == CHUNK_FREED || page->end[at] == CHUNK_IMPLIED;
-		u64 end = freed ? page->free_ticks[at] : UINT64_MAX;
-
-		if (page->end[at] == CHUNK_ABSENT)
-			continue;
-		if (page->alloc_ticks[at] < zone->first_alloc)
-			zone->first_alloc = page->alloc_ticks[at];
-		if (page->alloc_ticks[at] > zone->last_alloc)
-			zone->last_alloc = page->alloc_ticks[at];
-		if (end > zone->last_end)
-			zone->last_end = end;
-	}
-}
-
 static int prepare(struct view_trace *self, struct err *err)
 {
-	u64 pages = self->model->chunks.pages.count;
 	struct query_trace trace = {.model = self->model,
 				    .symbols = &self->symbols,
 				    .image = self->model->image.number,
@@ -217,12 +200,9 @@ static int prepare(struct view_trace *self, struct err *err)
 					     .image = self->model->image.number};
 	self->folded_stacks = self->stacks;
 	self->folded_stacks.fold = true;
-	self->zones = calloc(pages + 1, sizeof *self->zones);
 	self->engine = query_engine_new(&trace, 1);
-	if (!self->zones || !self->engine)
+	if (!self->engine || !chunk_table_make_zones(&self->model->chunks))
 		return err_set(err, ERR_MEMORY, "out of memory");
-	for (u64 i = 0; i < pages; i++)
-		zone_fill(&self->zones[i], self->model->chunks.pages.data[i]);
 	if (query_select(self->engine, "all", NULL, &self->all, &error) < 0)
 		return err_set(err, error.code, "%s", error.message);
 	return 0;
@@ -230,9 +210,10 @@ static int prepare(struct view_trace *self, struct err *err)
 
 static int read_file(struct view_trace *self, struct err *err)
 {
-	struct trace_read_options how = {.image = TRACE_LAST_IMAGE,
-					 .progress = share_set,
-					 .progress_self = self};
+	struct model_options how = {.image = TRACE_LAST_IMAGE,
+				    .info = &self->info,
+				    .progress = share_set,
+				    .progress_self = self};
 	struct trace_reader *reader = trace_open(self->path, err);
 
 	if (!reader)
@@ -245,7 +226,9 @@ static int read_file(struct view_trace *self, struct err *err)
 	self->model = model_new();
 	if (!self->model)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	if (model_load(self->model, self->path, &how, &self->info, err) < 0)
+	/* What takes long to read is kept for the next time. */
+	how.write_index = self->info.events >= INDEX_EVENTS;
+	if (model_open(self->model, self->path, &how, err) < 0)
 		return err->code;
 	if (self->info.has_symbols && trace_read_symbols(self->path, &self->symbols, err) < 0)
 		return err->code;

@@ -30,12 +30,6 @@ struct view_progress {
 	struct err err;    /* of a failure */
 };
 
-/* What is known of all chunks of a page of the columns, so that whole pages can be passed over. */
-struct view_zone {
-	u64 first_alloc, last_alloc; /* ticks; first > last: the page has no chunk */
-	u64 last_end;                /* ticks of the last free, UINT64_MAX if one was never freed */
-};
-
 struct view_once { /* something that is made at the first question */
 	pthread_mutex_t lock;
 	bool made;
@@ -59,8 +53,7 @@ struct view_trace {
 	struct symbol_table symbols;
 	struct stack_source stacks; /* whole stacks, nothing folded */
 	struct query_engine *engine;
-	struct selection all;    /* its sums only */
-	struct view_zone *zones; /* by page of chunks */
+	struct selection all; /* its sums only */
 
 	pthread_mutex_t lock; /* of the progress */
 	struct view_progress progress;
