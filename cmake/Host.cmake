@@ -17,3 +17,9 @@ add_executable(routine_storm EXCLUDE_FROM_ALL bench/routine_storm.c)
 set_target_properties(routine_storm PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
 target_compile_options(routine_storm PRIVATE ${HEAPWISE_C_OPTIONS})
 target_link_libraries(routine_storm PRIVATE room_trace)
+
+# Opens a trace and says how long that took, for bench/run-query.
+add_executable(index_open EXCLUDE_FROM_ALL bench/index_open.c)
+set_target_properties(index_open PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+target_compile_options(index_open PRIVATE ${HEAPWISE_C_OPTIONS})
+target_link_libraries(index_open PRIVATE room_analysis)

@@ -482,6 +482,16 @@ static void find_unseen(const struct stack_source *source, struct behaviour_tabl
 			plain_allocates(source, source->model->points.data[i].frame);
 }
 
+void behaviour_add_scores(struct behaviour *to, const struct behaviour *from)
+{
+	to->group_scores += from->group_scores;
+	to->groups += from->groups;
+	to->used_bytes += from->used_bytes;
+	to->measured.bytes += from->measured.bytes;
+	to->useful_sum += from->useful_sum;
+	to->useful_chunks += from->useful_chunks;
+}
+
 int behaviour_find(const struct stack_source *source, const struct thresholds *limits,
 		   struct behaviour_table *self, struct err *err)
 {

@@ -86,4 +86,7 @@ int behaviour_find(const struct stack_source *source, const struct thresholds *t
 		   struct behaviour_table *self, struct err *err);
 void behaviour_table_release(struct behaviour_table *self);
 
+/* Adds what scores are made of. */
+void behaviour_add_scores(struct behaviour *to, const struct behaviour *from);
+
 #endif

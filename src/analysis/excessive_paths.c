@@ -41,6 +41,7 @@ static int count_chunks(struct paths *self)
 		u64 units, bytes;
 		u32 call = 0, object = objects_of_chunk(objects, chunk, &call);
 
+		model_pass(model, chunk);
 		if (object == UINT32_MAX || !self->shown.data[object])
 			continue;
 		model_weigh(model, objects->rows.data[object].size, &units, &bytes);

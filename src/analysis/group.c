@@ -51,6 +51,7 @@ int group_chunks(const struct model *model, const struct group_query *query,
 	for (chunk.chunk = 0; chunk.chunk < model->chunks.count; chunk.chunk++) {
 		u64 key;
 
+		model_pass(model, chunk.chunk);
 		chunk.page = chunk_at(&model->chunks, chunk.chunk);
 		chunk.at = (u32)(chunk.chunk % CHUNK_PAGE);
 		if (!chunk.page) {

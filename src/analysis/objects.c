@@ -55,6 +55,7 @@ static int each_chunk(const struct model *model, int (*f)(void *, const struct g
 	int status = 0;
 
 	for (chunk.chunk = 0; chunk.chunk < model->chunks.count && status == 0; chunk.chunk++) {
+		model_pass(model, chunk.chunk);
 		chunk.page = chunk_at(&model->chunks, chunk.chunk);
 		chunk.at = (u32)(chunk.chunk % CHUNK_PAGE);
 		if (!chunk.page)

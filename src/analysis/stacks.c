@@ -145,8 +145,7 @@ static void limit_depth(struct result_stack *stack, u32 depth)
 	stack->count = depth;
 }
 
-/* The recorder stands between the program and functions that it records (strdup, getline). */
-static bool is_recorder(const struct stack_source *self, const struct frame *frame)
+bool frame_is_recorder(const struct stack_source *self, const struct frame *frame)
 {
 	const char *path = frame_module_path(self, frame), *slash = strrchr(path, '/');
 
@@ -170,7 +169,7 @@ const struct result_stack *stack_of(const struct stack_source *self, struct fram
 	for (u32 at = frame.index; at; at = frame_at(self, at)->parent) {
 		const struct symbol_entry *entry = symbols_of(self, frame_at(self, at));
 
-		if (is_recorder(self, frame_at(self, at)))
+		if (frame_is_recorder(self, frame_at(self, at)))
 			continue;
 		for (u32 i = 0; i < name_count(entry); i++)
 			add_frame(stack, named(self, frame_at(self, at), entry, i, result),

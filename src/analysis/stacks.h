@@ -38,6 +38,9 @@ bool function_is_minor(const char *function, const char *file);
 /* The C and C++ libraries and what belongs to them, by the file's name without its folder. */
 bool library_is_system(const char *name);
 
+/* The recorder stands between the program and functions that it records (strdup, getline). */
+bool frame_is_recorder(const struct stack_source *self, const struct frame *frame);
+
 /* Path of a frame's module, "" = unknown; and its symbols, or NULL. */
 const char *frame_module_path(const struct stack_source *self, const struct frame *frame);
 const struct symbol_entry *frame_symbols(const struct stack_source *self,

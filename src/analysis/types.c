@@ -240,6 +240,7 @@ void type_of_points(struct type_cascade *self, struct type_answer *types)
 		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
 		struct type_answer answer = {0};
 
+		model_pass(model, chunk);
 		if (!page || page->end[chunk % CHUNK_PAGE] == CHUNK_ABSENT)
 			continue;
 		if (self->query.guess)
@@ -292,6 +293,7 @@ static void fill_places(struct type_cascade *self)
 	for (u64 chunk = 0; chunk < model->chunks.count; chunk++) {
 		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
 
+		model_pass(model, chunk);
 		if (page && page->end[chunk % CHUNK_PAGE] != CHUNK_ABSENT)
 			type_of_chunk(self, chunk);
 	}

@@ -144,23 +144,15 @@ static bool is_there(const struct model *model, u64 chunk)
 
 static int add_chunks(struct work *self, struct err *err)
 {
-	for (u64 chunk = 0; chunk < self->model->chunks.count; chunk++)
+	for (u64 chunk = 0; chunk < self->model->chunks.count; chunk++) {
+		model_pass(self->model, chunk);
 		if (is_there(self->model, chunk) && !add_chunk(self, chunk))
 			return err_set(err, ERR_MEMORY, "out of memory for types");
+	}
 	return 0;
 }
 
 /* ---- scores ---- */
-
-static void behaviour_add(struct behaviour *to, const struct behaviour *from)
-{
-	to->group_scores += from->group_scores;
-	to->groups += from->groups;
-	to->used_bytes += from->used_bytes;
-	to->measured.bytes += from->measured.bytes;
-	to->useful_sum += from->useful_sum;
-	to->useful_chunks += from->useful_chunks;
-}
 
 /* Scores are those of points; a point whose chunks are of several types has no part in them. */
 static int add_scores(struct work *self, struct err *err)
@@ -179,7 +171,7 @@ static int add_scores(struct work *self, struct err *err)
 			types[i].name ? row_of(self, row_name(self, types[i].name)) : NULL;
 
 		if (row)
-			behaviour_add(&row->behaviour, &table.points[i]);
+			behaviour_add_scores(&row->behaviour, &table.points[i]);
 	}
 	behaviour_table_release(&table);
 	free(types);
@@ -368,6 +360,7 @@ static struct result *chunks_table(struct work *self)
 		struct value *row;
 		u64 elements;
 
+		model_pass(self->model, chunk);
 		if (!is_there(self->model, chunk) || (self->query->top && shown == self->query->top))
 			continue;
 		shown++;

@@ -112,6 +112,20 @@ static void *load_all(void *data)
 	return NULL;
 }
 
+/* Where queries of the user's own are kept. */
+static char *graphs_folder(void)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	char *folder = NULL;
+	int length = -1;
+
+	if (config && *config == '/')
+		length = asprintf(&folder, "%s/heapwise/graphs", config);
+	else if (home && *home == '/')
+		length = asprintf(&folder, "%s/.config/heapwise/graphs", home);
+	return length < 0 ? NULL : folder;
+}
+
 /* ---- browser ---- */
 
 static void browser_open(const struct serve *self, const char *url)
@@ -227,6 +241,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	self->command = command;
 	self->args = args;
 	self->api.version = HEAPWISE_VERSION;
+	self->api.graphs_folder = graphs_folder();
 	self->server.listen.socket = -1;
 	for (int i = 0; i < argc && status == 0; i++)
 		status = add_operand(self, argv[i], &err);

@@ -26,7 +26,8 @@ extern const struct command *const commands[];
 extern const struct command cmd_run, cmd_report, cmd_findings, cmd_mprof, cmd_leaks, cmd_scores,
 	cmd_excessive, cmd_callgraph, cmd_dump, cmd_info, cmd_symbolize, cmd_types,
 	cmd_types_index, cmd_ctl, cmd_doctor, cmd_cc, cmd_cxx, cmd_import_emad,
-	cmd_import_heaplog, cmd_export, cmd_index, cmd_synth, cmd_serve;
+	cmd_import_heaplog, cmd_query, cmd_export, cmd_index, cmd_synth, cmd_serve, cmd_diff,
+	cmd_check;
 
 /* Prints "heapwise NAME: text" on stderr and returns the exit status for err->code. */
 int command_fail(const struct command *command, const struct err *err);

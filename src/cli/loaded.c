@@ -123,17 +123,24 @@ u32 loaded_image(const struct loaded *self)
 	return self->info.images ? (u32)self->info.images - 1 : 0;
 }
 
-int loaded_routines(const struct loaded *self, struct routine_graph *graph, struct err *err)
+int loaded_stream(const struct loaded *self, const struct stream_sink *sink, struct err *err)
 {
 	struct trace_read_options how = {.image = (int)loaded_image(self)};
-	struct stream_sink sink = routine_graph_sink(graph);
 	struct trace_reader *reader = trace_open(self->path, err);
 	int status;
 
 	if (!reader)
 		return err->code;
-	status = trace_info(reader)->images ? trace_read(reader, &how, &sink, err) : 0;
+	status = trace_info(reader)->images ? trace_read(reader, &how, sink, err) : 0;
 	trace_close(reader);
+	return status;
+}
+
+int loaded_routines(const struct loaded *self, struct routine_graph *graph, struct err *err)
+{
+	struct stream_sink sink = routine_graph_sink(graph);
+	int status = loaded_stream(self, &sink, err);
+
 	return status < 0 ? status : routine_graph_finish(graph, err);
 }
 

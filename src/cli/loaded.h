@@ -37,7 +37,10 @@ void loaded_release(struct loaded *self);
 /* Number of the image in the file. */
 u32 loaded_image(const struct loaded *self);
 
-/* Reads the trace once more, for the routines that the model does not keep. The graph is all zero, and
+/* Reads the image once more, for what the model does not keep. */
+int loaded_stream(const struct loaded *self, const struct stream_sink *sink, struct err *err);
+
+/* The same for the routines that the model does not keep. The graph is all zero, and
  * released by the caller also after a failure. */
 int loaded_routines(const struct loaded *self, struct routine_graph *graph, struct err *err);
 

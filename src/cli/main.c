@@ -22,6 +22,7 @@ const struct command *const commands[] = {
 	&cmd_scores,
 	&cmd_excessive,
 	&cmd_callgraph,
+	&cmd_query,
 	&cmd_serve,
 	&cmd_dump,
 	&cmd_info,
@@ -37,6 +38,8 @@ const struct command *const commands[] = {
 	&cmd_export,
 	&cmd_index,
 	&cmd_synth,
+	&cmd_diff,
+	&cmd_check,
 	NULL,
 };
 

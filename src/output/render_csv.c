@@ -52,9 +52,13 @@ static void put_value(FILE *out, enum value_type type, const struct value *value
 		break;
 	case VALUE_SHARE:
 	case VALUE_RATIO:
+	case VALUE_CHANGE:
 		fprintf(out, "%.9g", value->real);
 		break;
 	case VALUE_SIGNED:
+	case VALUE_DELTA:
+	case VALUE_DELTA_BYTES:
+	case VALUE_DELTA_NS:
 		fprintf(out, "%" PRId64, value->integer);
 		break;
 	case VALUE_BOOL:

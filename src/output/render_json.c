@@ -43,9 +43,13 @@ static void put_value(struct json *json, const char *key, enum value_type type,
 		break;
 	case VALUE_SHARE:
 	case VALUE_RATIO:
+	case VALUE_CHANGE:
 		json_real(json, key, value->real);
 		break;
 	case VALUE_SIGNED:
+	case VALUE_DELTA:
+	case VALUE_DELTA_BYTES:
+	case VALUE_DELTA_NS:
 		json_signed(json, key, value->integer);
 		break;
 	case VALUE_BOOL:

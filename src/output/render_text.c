@@ -2,6 +2,7 @@
  * A result as text for people.
  * Host. Colour is bold and dim only, so it works on any background; the caller decides whether. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -35,6 +36,19 @@ static void put_styled(struct page *page, const char *code, const char *text)
 		strbuf_add(&page->text, plain);
 }
 
+static void add_difference(enum value_type type, i64 difference, struct strbuf *out)
+{
+	u64 size = difference < 0 ? 0 - (u64)difference : (u64)difference;
+
+	strbuf_add(out, difference < 0 ? "-" : difference > 0 ? "+" : "");
+	if (type == VALUE_DELTA_BYTES)
+		strbuf_add(out, units_bytes(size).text);
+	else if (type == VALUE_DELTA_NS)
+		strbuf_add(out, units_ns(size).text);
+	else
+		strbuf_add(out, units_count(size).text);
+}
+
 void value_format(enum value_type type, const struct value *value, struct strbuf *out)
 {
 	if (!value->known) {
@@ -60,6 +74,15 @@ void value_format(enum value_type type, const struct value *value, struct strbuf
 		break;
 	case VALUE_RATIO:
 		strbuf_addf(out, "%.2f", value->real);
+		break;
+	case VALUE_DELTA:
+	case VALUE_DELTA_BYTES:
+	case VALUE_DELTA_NS:
+		add_difference(type, value->integer, out);
+		break;
+	case VALUE_CHANGE:
+		strbuf_addf(out, fabs(value->real) < 0.0005 && value->real != 0 ? "%+.1g %%" : "%+.1f %%",
+			    value->real * 100);
 		break;
 	case VALUE_SIGNED:
 		strbuf_add(out, units_signed(value->integer).text);

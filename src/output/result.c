@@ -137,6 +137,14 @@ const char *value_unit(enum value_type type)
 		return "ratio";
 	case VALUE_SIGNED:
 		return "number";
+	case VALUE_DELTA:
+		return "count";
+	case VALUE_DELTA_BYTES:
+		return "bytes";
+	case VALUE_DELTA_NS:
+		return "ns";
+	case VALUE_CHANGE:
+		return "share";
 	case VALUE_ID:
 		return "id";
 	case VALUE_ADDRESS:

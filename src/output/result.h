@@ -31,6 +31,11 @@ enum value_type {
 	VALUE_SHARE, /* 0 to 1 */
 	VALUE_RATIO, /* any double, shown with two digits */
 	VALUE_SIGNED,
+	/* Differences, which text shows with their sign: "+1.5 MiB", "-12", "+3.1 ms". */
+	VALUE_DELTA,
+	VALUE_DELTA_BYTES,
+	VALUE_DELTA_NS,
+	VALUE_CHANGE, /* a double: 0.25 is "+25.0 %" */
 	VALUE_ID,      /* a number that names something: no digit groups */
 	VALUE_ADDRESS, /* shown in hexadecimal */
 	VALUE_BOOL,
@@ -61,7 +66,7 @@ struct value {
 	const char *shown; /* grids: text shows this instead; programs see the value. NULL = none */
 	union {
 		u64 number; /* COUNT, BYTES, NS, ID, ADDRESS, BOOL */
-		i64 integer;
+		i64 integer; /* SIGNED, DELTA, DELTA_BYTES, DELTA_NS */
 		double real;
 		const char *text;
 		const struct result_stack *stack;

@@ -63,7 +63,7 @@ enum field_join { JOIN_SAME, JOIN_SUM, JOIN_MIN, JOIN_MAX };
 	  "the first category that it is in, see let category")                                    \
 	F(POINT, "point", ID, POINT, 0, SAME, "number of the allocation point")                    \
 	F(FN, "fn", TEXT, POINT, 0, SAME,                                                          \
-	  "function that allocates: the innermost that is not the language's own library")         \
+	  "function that allocates: the innermost that is not of the C or C++ library")            \
 	F(FILE, "file", TEXT, POINT, 0, SAME, "source file of that function")                      \
 	F(LINE, "line", ID, POINT, 0, SAME, "line of its call")                                    \
 	F(MODULE, "module", TEXT, POINT, 0, SAME, "program or library of that function")           \

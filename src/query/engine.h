@@ -59,4 +59,36 @@ struct query_window {
 int query_select(struct query_engine *self, const char *text, const struct query_window *window,
 		 struct selection *out, struct query_error *error);
 
+/* Colours that color stages gave: by_chunk[chunk] - 1 is a number of the palette, 0 = none. */
+struct query_colors {
+	u8 *by_chunk; /* NULL = there are none */
+	u32 palette[255];
+	u32 count;
+};
+int query_select_colors(struct query_engine *self, const char *text,
+			const struct query_window *window, struct selection *out,
+			struct query_colors *colors, struct query_error *error);
+void query_colors_release(struct query_colors *self);
+
+/* What passes each box of the query's graph, in the order of query/graph.h. counts has room for `room`; *count is how
+ * many there are. */
+struct query_count {
+	u64 entries, chunks, bytes;
+};
+int query_counts(struct query_engine *self, const char *text, const struct query_window *window,
+		 struct query_count *counts, u32 room, u32 *count, struct query_error *error);
+
+struct query_options {
+	struct query_window window;
+	u64 skip, rows; /* entries to leave out first, and to show; rows 0 = all */
+	bool stacks;    /* with the stack of each entry, where its chunks have one */
+	u32 depth;      /* frames of it, 0 = all */
+	bool fold;      /* as struct stack_source has it */
+};
+
+/* Runs the whole pipe. A record named "query" with the totals and the part "entries", a table of what is left at its
+ * end; *out is freed by the caller. */
+int query_run(struct query_engine *self, const char *text, const struct query_options *options,
+	      struct result **out, struct query_error *error);
+
 #endif

@@ -130,5 +130,17 @@ void api_report(struct call *call), api_mprof_leaks(struct call *call),
 	api_mprof_graph(struct call *call), api_mprof_text(struct call *call),
 	api_scores(struct call *call), api_findings(struct call *call),
 	api_leaks(struct call *call), api_types(struct call *call), api_fields(struct call *call);
+void api_chunks(struct call *call), api_chunk(struct call *call), api_memory(struct call *call),
+	api_memory_regions(struct call *call), api_memory_at(struct call *call);
+void api_threads(struct call *call), api_callgraph(struct call *call),
+	api_callers(struct call *call), api_callees(struct call *call),
+	api_files(struct call *call), api_source(struct call *call);
+void api_excessive(struct call *call), api_emad(struct call *call),
+	api_emad_tree(struct call *call);
+void api_query_check(struct call *call), api_query_graph(struct call *call),
+	api_query_compile(struct call *call), api_query_boxes(struct call *call),
+	api_graphs(struct call *call), api_graph_get(struct call *call),
+	api_graph_put(struct call *call), api_graph_delete(struct call *call),
+	api_entries(struct call *call), api_query_counts(struct call *call);
 
 #endif

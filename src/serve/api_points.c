@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "serve/api.h"
+#include "serve/base64.h"
 #include "view/moments.h"
 #include "view/points.h"
 #include "view/timeline.h"
@@ -47,27 +48,6 @@ static void put_line(struct json *json, const char *key, u32 line)
 		json_number(json, key, line);
 	else
 		json_null(json, key);
-}
-
-static void put_base64(struct json *json, const char *key, const u8 *bytes, u32 count)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char text[(SPARK_MAX + 2) / 3 * 4 + 1];
-	u32 at = 0;
-
-	for (u32 i = 0; i < count; i += 3) {
-		u32 left = count - i;
-		u32 word = (u32)bytes[i] << 16 | (left > 1 ? (u32)bytes[i + 1] << 8 : 0) |
-			   (left > 2 ? bytes[i + 2] : 0);
-
-		text[at++] = digits[word >> 18];
-		text[at++] = digits[word >> 12 & 63];
-		text[at++] = left > 1 ? digits[word >> 6 & 63] : '=';
-		text[at++] = left > 2 ? digits[word & 63] : '=';
-	}
-	text[at] = 0;
-	json_text(json, key, text);
 }
 
 static void put_scores(struct json *json, const struct view_trace *trace, u32 point)

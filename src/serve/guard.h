@@ -18,7 +18,7 @@ bool token_is(const char *token, const char *given);
 
 struct guard {
 	const char *token;
-	const char *cookie; /* name of the cookie that may have the token; NULL = none may */
+	const char *cookie;  /* name of the cookie that may have the token; NULL = none may */
 	const char *methods; /* that are known, "GET, POST" */
 	u64 body_max;
 };

@@ -3,6 +3,8 @@
 #include "serve/api.h"
 
 #define FLAME "metric dir pivot root x0 x1 px rec hide s"
+#define OWN (ROUTE_CHANGES | ROUTE_LIGHT)
+#define EMAD "method rule floor k seed log mu wrappers restarts top all"
 #define MPROF "verb depth offsets types log cycles offset limit"
 
 const struct route api_routes[] = {
@@ -31,6 +33,31 @@ const struct route api_routes[] = {
 	 "one allocation point in detail"},
 	{"GET", "/api/v1/points/{id}/timeline", "metric bins", ROUTE_TRACE | ROUTE_SCOPE,
 	 api_point_timeline, "memory of one allocation point over time"},
+	{"GET", "/api/v1/chunks", "point order lane y0 rows x0 x1 px", ROUTE_TRACE | ROUTE_SCOPE,
+	 api_chunks, "chunks as bars in rows, or how many there are where"},
+	{"GET", "/api/v1/chunks/{id}", "", ROUTE_TRACE | ROUTE_SCOPE, api_chunk,
+	 "one chunk in detail"},
+	{"GET", "/api/v1/memmap", "base bpp w h color", ROUTE_TRACE | ROUTE_SCOPE, api_memory,
+	 "a picture of memory at a moment"},
+	{"GET", "/api/v1/memmap/regions", "", ROUTE_TRACE | ROUTE_SCOPE, api_memory_regions,
+	 "where chunks lie, and the holes between them"},
+	{"GET", "/api/v1/memmap/at", "addr", ROUTE_TRACE | ROUTE_SCOPE, api_memory_at,
+	 "the chunk at an address"},
+	{"GET", "/api/v1/threads", "", ROUTE_TRACE | ROUTE_SCOPE, api_threads,
+	 "what threads allocated, and who freed it"},
+	{"GET", "/api/v1/callgraph", "center up down metric min", ROUTE_TRACE, api_callgraph,
+	 "the call graph around a function"},
+	{"GET", "/api/v1/callers", "fn", ROUTE_TRACE, api_callers, "who calls a function"},
+	{"GET", "/api/v1/callees", "fn", ROUTE_TRACE, api_callees, "what a function calls"},
+	{"GET", "/api/v1/files", "offset limit", ROUTE_TRACE, api_files,
+	 "source files that stacks name"},
+	{"GET", "/api/v1/source", "file from to", ROUTE_TRACE | ROUTE_CHANGES, api_source,
+	 "lines of a source file, and what they allocate"},
+	{"GET", "/api/v1/emad", EMAD, ROUTE_TRACE, api_emad,
+	 "frequency and life of allocation objects"},
+	{"GET", "/api/v1/emad/{id}/tree", EMAD, ROUTE_TRACE, api_emad_tree,
+	 "the calls that lead to an allocation object"},
+	{"GET", "/api/v1/excessive", EMAD, ROUTE_TRACE, api_excessive, "as heapwise excessive"},
 	{"GET", "/api/v1/report", "by top slack", ROUTE_TRACE, api_report, "as heapwise report"},
 	{"GET", "/api/v1/findings", "top", ROUTE_TRACE, api_findings, "as heapwise findings"},
 	{"GET", "/api/v1/scores", "by top all", ROUTE_TRACE, api_scores, "as heapwise scores"},
@@ -49,4 +76,18 @@ const struct route api_routes[] = {
 	 "the call graph of heapwise mprof"},
 	{"GET", "/api/v1/mprof.txt", MPROF, ROUTE_TRACE, api_mprof_text,
 	 "all tables of heapwise mprof as text"},
+	{"GET", "/api/v1/entries", "offset limit stacks", ROUTE_TRACE | ROUTE_SCOPE, api_entries,
+	 "what a query is left with, entry by entry"},
+	{"POST", "/api/v1/query/counts", "", ROUTE_TRACE | ROUTE_CHANGES, api_query_counts,
+	 "how many chunks pass each box of a filter graph"},
+	{"POST", "/api/v1/query/check", "", OWN, api_query_check,
+	 "whether a query is right, and its canonical text"},
+	{"POST", "/api/v1/query/graph", "", OWN, api_query_graph, "the filter graph of a text"},
+	{"POST", "/api/v1/query/compile", "", OWN, api_query_compile, "the text of a filter graph"},
+	{"GET", "/api/v1/query/boxes", "", ROUTE_LIGHT, api_query_boxes,
+	 "the catalogue of boxes and fields"},
+	{"GET", "/api/v1/graphs", "", OWN, api_graphs, "names of the user's own queries"},
+	{"GET", "/api/v1/graphs/{name}", "", OWN, api_graph_get, "a query of the user's own"},
+	{"PUT", "/api/v1/graphs/{name}", "", OWN, api_graph_put, "keeps a query"},
+	{"DELETE", "/api/v1/graphs/{name}", "", OWN, api_graph_delete, "removes a query"},
 	{NULL, NULL, NULL, 0, NULL, NULL}};

@@ -16,13 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-
 /* A verb may wait for 10 seconds, hence a thread per connection. */
 enum {
 	CONNECTIONS_MAX = 128,       /* more are turned away */
 	CONNECTION_BYTES = 16 << 10, /* of memory, which limits a request's headers */
 	STACK_BYTES = 512 << 10,
-	PACK_BYTES = 1400, /* shorter bodies are sent as they are */
+	PACK_BYTES = 1400,    /* shorter bodies are sent as they are */
 	SILENCE_SECONDS = 5,  /* in which a client must move */
 	ARRIVAL_SECONDS = 10, /* in which a request must be complete, however it moves */
 	FAREWELL_SECONDS = 1,
@@ -185,6 +184,38 @@ static bool client_gone(void *connection)
 
 	return info && poll(&poll_for, 1, 0) > 0 &&
 	       (poll_for.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 32);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Decodes %XX in place. A zero byte would hide what comes behind it from all checks, so that it becomes
+ * another one that nothing has in its name. */
+static size_t text_decode(void *self, struct MHD_Connection *connection, char *text)
+{
+	char *out = text;
+
+	(void)self, (void)connection;
+	for (const char *in = text; *in; in++) {
+		int high = *in == '%' ? hex_digit(in[1]) : -1;
+		int low = high >= 0 ? hex_digit(in[2]) : -1;
+
+		*out = *in;
+		if (low >= 0) {
+			*out = (char)(high << 4 | low);
+			in += 2;
+		}
+		if (!*out)
+			*out = 1;
+		out++;
+	}
+	*out = 0;
+	return (size_t)(out - text);
 }
 
 /* The server's end: if it listens on all addresses, the one that was meant. */
@@ -479,8 +510,9 @@ static struct MHD_Daemon *daemon_start(struct server *self)
 				(size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
 				(unsigned int)SILENCE_SECONDS, MHD_OPTION_THREAD_STACK_SIZE,
 				(size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
-				connection_changed, self, MHD_OPTION_NOTIFY_COMPLETED,
-				request_ended, self, MHD_OPTION_END);
+				connection_changed, self, MHD_OPTION_UNESCAPE_CALLBACK, text_decode,
+				NULL, MHD_OPTION_NOTIFY_COMPLETED, request_ended, self,
+				MHD_OPTION_END);
 }
 
 static void watcher_stop(struct server *self)

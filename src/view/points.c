@@ -9,8 +9,7 @@
 
 #include "analysis/findings.h"
 #include "view/moments.h"
-
-enum { EVENTS_MAX = 8 << 20 }; /* that are put in order to find peaks */
+#include "view/peaks.h"
 
 /* ---- sums ---- */
 
@@ -84,69 +83,26 @@ static int sum_chunks(const struct view_scope *scope, struct point_sums *sums, s
 	return status;
 }
 
-struct point_moment {
-	u64 ticks;
-	i64 change;
-	u32 point;
-};
-
-static int moment_order(const void *a, const void *b)
+static u32 point_key(const struct view_scope *scope, const struct view_chunk *chunk)
 {
-	const struct point_moment *x = a, *y = b;
-
-	if (x->point != y->point)
-		return x->point < y->point ? -1 : 1;
-	if (x->ticks != y->ticks)
-		return x->ticks < y->ticks ? -1 : 1;
-	return x->change < y->change ? -1 : x->change > y->change;
-}
-
-static void peaks_of_moments(struct point_moment *moments, u64 count, struct point_sums *sums)
-{
-	i64 live = 0;
-
-	qsort(moments, count, sizeof *moments, moment_order);
-	for (u64 i = 0; i < count; i++) {
-		live = i && moments[i].point == moments[i - 1].point ? live + moments[i].change
-								     : moments[i].change;
-		if ((double)live > sums[moments[i].point].peak_bytes)
-			sums[moments[i].point].peak_bytes = (double)live;
-	}
+	return view_point_of(scope, chunk);
 }
 
 /* The model knows the peaks of whole points; those of a selection take the order of its events. */
 static int find_peaks(const struct view_scope *scope, struct point_sums *sums, struct err *err)
 {
 	const struct model *model = scope->trace->model;
-	struct point_moment *moments = NULL;
-	struct view_chunk chunk;
-	u64 count = 0;
+	double *peaks = calloc(model->points.count + 1, sizeof *peaks);
+	int status = peaks ? 0 : err_set(err, ERR_MEMORY, "out of memory for the points");
 
-	if (view_is_all(scope) || scope->selection.chunks > EVENTS_MAX / 2) {
-		for (u64 i = 0; i < model->points.count; i++)
-			sums[i].peak_bytes =
-				view_is_all(scope) ? (double)model->points.data[i].peak_bytes : NAN;
-		return 0;
-	}
-	moments = malloc((2 * scope->selection.chunks + 1) * sizeof *moments);
-	if (!moments)
-		return err_set(err, ERR_MEMORY, "out of memory for the points");
-	for (u64 at = 0; view_next(scope, &at, &chunk);) {
-		u32 point = view_point_of(scope, &chunk);
-		u64 units, bytes;
-
-		if (count + 2 > 2 * scope->selection.chunks)
-			break;
-		view_weigh_chunk(scope, &chunk, &units, &bytes);
-		moments[count++] =
-			(struct point_moment){chunk.page->alloc_ticks[chunk.at], (i64)bytes, point};
-		if (view_is_freed(&chunk))
-			moments[count++] = (struct point_moment){chunk.page->free_ticks[chunk.at],
-								 -(i64)bytes, point};
-	}
-	peaks_of_moments(moments, count, sums);
-	free(moments);
-	return 0;
+	for (u64 i = 0; i < model->points.count && status == 0 && view_is_all(scope); i++)
+		peaks[i] = (double)model->points.data[i].peak_bytes;
+	if (status == 0 && !view_is_all(scope))
+		status = view_peaks(scope, point_key, peaks, model->points.count, err);
+	for (u64 i = 0; i < model->points.count && status == 0; i++)
+		sums[i].peak_bytes = peaks[i];
+	free(peaks);
+	return status;
 }
 
 /* What was aggregated when the trace had reached its limit has no chunks, but the model knows it. */

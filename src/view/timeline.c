@@ -11,8 +11,8 @@
 /* Keys that get a curve of their own until it is known which are the highest. */
 enum { CURVES_MAX = 256 };
 
-/* Of which events are not put in order where the model's own buckets will do. */
-enum { MANY_CHUNKS = 1 << 20 };
+/* More than this are not put in order where the model's own buckets will do. */
+enum { MANY_CHUNKS = 1 << 18 };
 
 /* ---- curves by key ---- */
 
@@ -243,8 +243,7 @@ static bool total_of_model(struct timeline_view *view, const struct view_scope *
 	const struct time_axis *axis = &view->axis;
 	u32 at = 0;
 
-	if (!view_is_all(scope) || query->flow != FLOW_LIVE || !model->events ||
-	    (line->current < 2 * axis->bins && model->chunks.count < MANY_CHUNKS))
+	if (!view_is_all(scope) || query->flow != FLOW_LIVE || model->chunks.count < MANY_CHUNKS)
 		return false;
 	for (u32 bin = 0; bin < axis->bins; bin++) {
 		view->total.min[bin] = bin ? view->total.last[bin - 1] : 0;
@@ -267,17 +266,34 @@ static bool total_of_model(struct timeline_view *view, const struct view_scope *
 	return true;
 }
 
+static double sum_of_curves(const struct curves *curves, u32 bin)
+{
+	double sum = 0;
+
+	for (u32 curve = 0; curve < curves->count; curve++)
+		sum += *value_at(curves, curve, (int)bin);
+	return sum;
+}
+
 /* Flows have one value in a bin. */
 static void total_of_curves(struct timeline_view *view, const struct curves *curves)
 {
-	for (u32 bin = 0; bin < view->axis.bins; bin++) {
-		double sum = 0;
-
-		for (u32 curve = 0; curve < curves->count; curve++)
-			sum += *value_at(curves, curve, (int)bin);
-		view->total.min[bin] = view->total.max[bin] = view->total.last[bin] = sum;
-	}
+	for (u32 bin = 0; bin < view->axis.bins; bin++)
+		view->total.min[bin] = view->total.max[bin] = view->total.last[bin] =
+			sum_of_curves(curves, bin);
 	view->total.exact = true;
+}
+
+/* A bucket may lie in two bins; the series do not, and what a bin ends with is what they add up to. */
+static void settle_ends(struct timeline_view *view, const struct curves *curves)
+{
+	for (u32 bin = 0; bin < view->axis.bins; bin++) {
+		double last = sum_of_curves(curves, bin);
+
+		view->total.last[bin] = last;
+		view->total.min[bin] = fmin(view->total.min[bin], last);
+		view->total.max[bin] = fmax(view->total.max[bin], last);
+	}
 }
 
 static int make_total(struct timeline_view *view, const struct view_scope *scope,
@@ -295,8 +311,11 @@ static int make_total(struct timeline_view *view, const struct view_scope *scope
 		total_of_curves(view, curves);
 		return 0;
 	}
-	if (total_of_model(view, scope, query))
+	if (total_of_model(view, scope, query)) {
+		if (curves->values)
+			settle_ends(view, curves);
 		return 0;
+	}
 	time_curve_release(&view->total);
 	return time_curve_make(&view->total, scope, &view->axis, query->flow == FLOW_CHUNKS, err);
 }

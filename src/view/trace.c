@@ -15,6 +15,7 @@
 #include "symbols/resolve.h"
 #include "view/flame.h"
 #include "view/points.h"
+#include "view/source.h"
 
 enum { INDEX_EVENTS = 2 << 20 };
 
@@ -81,6 +82,7 @@ struct view_trace *view_trace_new(const char *path)
 	once_init(&self->sums_once);
 	once_init(&self->index_once);
 	once_init(&self->findings_once);
+	once_init(&self->source_once);
 	self->progress.phase = "waiting";
 	identify(self);
 	return self;
@@ -93,6 +95,7 @@ void view_trace_free(struct view_trace *self)
 	flame_shapes_free(self->shapes);
 	free(self->sums);
 	point_index_free(self->point_index);
+	source_table_free(self->source);
 	findings_release(&self->findings);
 	callgraph_release(&self->graph);
 	if (self->routines)

@@ -40,6 +40,7 @@ struct view_once { /* something that is made at the first question */
 struct flame_shapes; /* view/flame.h: the trees that were asked for */
 struct point_sums;   /* view/points.h */
 struct point_index;
+struct source_table; /* view/source.h */
 
 struct view_trace {
 	const char *path;
@@ -59,7 +60,7 @@ struct view_trace {
 	struct view_progress progress;
 
 	struct view_once calls_once, folded_once, scores_once, types_once, routines_once,
-		shapes_once, sums_once, index_once, findings_once;
+		shapes_once, sums_once, index_once, findings_once, source_once;
 	struct stack_source folded_stacks;
 	struct mprof_calls calls, folded;
 	struct behaviour_table behaviour;
@@ -74,6 +75,7 @@ struct view_trace {
 	struct flame_shapes *shapes;
 	struct point_sums *sums; /* of all chunks, by point */
 	struct point_index *point_index;
+	struct source_table *source;
 	struct findings findings;      /* with the default limits */
 	pthread_mutex_t analysis_lock; /* for analyses that no two threads may run at once */
 };

@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+-]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph dump info symbolize types types-index ctl doctor cc c++ import-emad import-heaplog export"
+equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph dump info symbolize types types-index ctl doctor cc c++ import-emad import-heaplog export diff check"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -63,6 +63,19 @@ import-heaplog|2|which DUMP
 import-heaplog a|2|where to
 import-heaplog --tick-ns 0 -o b a|2|wants a number from 1
 import-heaplog -o b /no/such/file|3|/no/such/file: No such file
+diff|2|which two FILEs
+diff a|2|which second FILE
+diff --at peak a|2|--at wants to be given twice
+diff --metric size a b|2|wants one of bytes
+diff --tolerance much a b|2|wants a percentage
+diff /no/such/file a|3|/no/such/file: No such file
+check|2|which FILE
+check a|2|which limits
+check --max-peak much a|2|wants a size
+check --max-growth 5 a|2|wants --baseline
+check --format csv a|2|wants one of text
+check --budget /no/such/file a|3|/no/such/file: No such file
+check --max-kept 0 /no/such/file|3|/no/such/file: No such file
 export --to heaplog --every 5 a|2|--every needs a name
 export --to heaplog --entries some a|2|wants one of all
 export|2|which FILE

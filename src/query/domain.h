@@ -2,8 +2,8 @@
  * What a query may ask of one trace, as tables: a field that belongs to allocation points, types, threads and so on
  * is looked at once for each of these and kept by what the chunk columns hold (a context, a thread, the number of a
  * type), so that a pass over the chunks only looks it up. Found when first asked for. For the engine only. */
-#ifndef QUERY_FACTS_H
-#define QUERY_FACTS_H
+#ifndef QUERY_DOMAIN_H
+#define QUERY_DOMAIN_H
 
 #include "analysis/behaviour.h"
 #include "analysis/types.h"
@@ -44,7 +44,7 @@ struct type_entry {
 	u8 origin;
 };
 
-struct facts {
+struct domain {
 	struct query_trace trace;
 	const struct model *model;
 	struct stack_source source;
@@ -68,24 +68,24 @@ struct facts {
 	struct behaviour_table behaviour;
 };
 
-int facts_init(struct facts *self, const struct query_trace *trace, struct err *err);
-void facts_release(struct facts *self);
+int domain_init(struct domain *self, const struct query_trace *trace, struct err *err);
+void domain_release(struct domain *self);
 
 enum index_kind field_index(enum field field);
 
 /* How many entries tables of that index have. */
-u64 facts_index_count(const struct facts *self, enum index_kind index);
+u64 domain_index_count(const struct domain *self, enum index_kind index);
 
 /* The table of a field that is looked up; NULL and err. */
-const struct field_table *facts_table(struct facts *self, enum field field, struct err *err);
+const struct field_table *domain_table(struct domain *self, enum field field, struct err *err);
 
 /* Must be called before anything is asked that needs them. */
-int facts_need_types(struct facts *self, struct err *err);
-int facts_need_names(struct facts *self, struct err *err);
-int facts_need_scores(struct facts *self, struct err *err);
+int domain_need_types(struct domain *self, struct err *err);
+int domain_need_names(struct domain *self, struct err *err);
+int domain_need_scores(struct domain *self, struct err *err);
 
 /* Number of a chunk's type in type_entries. */
-static inline u32 facts_type(const struct facts *self, const struct chunk_page *page, u64 chunk)
+static inline u32 domain_type(const struct domain *self, const struct chunk_page *page, u64 chunk)
 {
 	u64 number = chunk / CHUNK_PAGE;
 	u32 at = (u32)(chunk % CHUNK_PAGE);
@@ -96,7 +96,7 @@ static inline u32 facts_type(const struct facts *self, const struct chunk_page *
 }
 
 /* The innermost frame of an allocating or freeing context. */
-u32 facts_frame(const struct facts *self, u32 context, bool frees);
+u32 domain_frame(const struct domain *self, u32 context, bool frees);
 
 /* A text test: == or ~ or a list of texts, as expressions have it. */
 struct text_test {
@@ -112,7 +112,7 @@ void text_test_release(struct text_test *self);
 /* For each frame whether the test holds for it or for any of its callers, by what field (of type FIELD_TEXTS) looks
  * at; to be freed. NULL and err. With `own` it is for the frame alone, and holds only if it does for all of its
  * names. */
-u8 *facts_frames_matching(struct facts *self, enum field field, struct text_test *test, bool own,
-			  struct err *err);
+u8 *domain_frames_matching(struct domain *self, enum field field, struct text_test *test, bool own,
+			   struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Fields as tables.
  * Host. */
-#include "query/facts.h"
+#include "query/domain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ enum index_kind field_index(enum field field)
 	return query_fields[field].level == LEVEL_FREE_STACK ? INDEX_FREE : INDEX_NONE;
 }
 
-u64 facts_index_count(const struct facts *self, enum index_kind index)
+u64 domain_index_count(const struct domain *self, enum index_kind index)
 {
 	switch (index) {
 	case INDEX_POINT:
@@ -59,7 +59,7 @@ u64 facts_index_count(const struct facts *self, enum index_kind index)
 	}
 }
 
-u32 facts_frame(const struct facts *self, u32 context, bool frees)
+u32 domain_frame(const struct domain *self, u32 context, bool frees)
 {
 	const struct model *model = self->model;
 	u32 frame;
@@ -69,7 +69,8 @@ u32 facts_frame(const struct facts *self, u32 context, bool frees)
 			       ? model->points.data[model_point_of(model, context).index]
 					 .frame.index
 			       : 0;
-	frame = context < self->contexts ? model->contexts.nodes.data[context].frame : 0;
+	frame = context < model->contexts.nodes.count ? model->contexts.nodes.data[context].frame
+						      : 0;
 	return frame < self->frames ? frame : 0;
 }
 
@@ -81,7 +82,7 @@ static int compare_texts(const void *a, const void *b)
 }
 
 /* Texts by index → numbers by index. Texts that are equal may come from different places. */
-static int number_texts(struct facts *self, struct field_table *table, const char **by_index,
+static int number_texts(struct domain *self, struct field_table *table, const char **by_index,
 			struct err *err)
 {
 	u64 unique = 0;
@@ -117,7 +118,7 @@ static int number_texts(struct facts *self, struct field_table *table, const cha
 
 /* ---- one field after the other ---- */
 
-static const char *frame_text(const struct facts *self, u32 frame, enum field field)
+static const char *frame_text(const struct domain *self, u32 frame, enum field field)
 {
 	const struct tip *tip = &self->tips[frame];
 	const struct stack_names *names = &self->frame_names[tip->frame];
@@ -134,7 +135,7 @@ static const char *frame_text(const struct facts *self, u32 frame, enum field fi
 }
 
 /* A function without a name is told by its place. */
-static const char *place_text(struct facts *self, u32 frame)
+static const char *place_text(struct domain *self, u32 frame)
 {
 	const struct tip *tip = &self->tips[frame];
 	const struct frame *place =
@@ -149,7 +150,7 @@ static const char *place_text(struct facts *self, u32 frame)
 	return names_keep(&self->names, text);
 }
 
-static const char *stack_text(struct facts *self, u32 frame, enum field field)
+static const char *stack_text(struct domain *self, u32 frame, enum field field)
 {
 	const char *text = frame_text(self, frame, field);
 
@@ -174,7 +175,7 @@ static const char *call_text(u64 kind)
 	return kind == HW_NEW_ARRAY ? "new[]" : kind < HW_KIND_COUNT ? names[kind] : NULL;
 }
 
-static const char *text_at(struct facts *self, enum field field, u64 i)
+static const char *text_at(struct domain *self, enum field field, u64 i)
 {
 	const struct type_entry *type =
 		i < self->type_entries.count ? &self->type_entries.data[i] : NULL;
@@ -194,13 +195,13 @@ static const char *text_at(struct facts *self, enum field field, u64 i)
 		return type->name ? type_origin_name(type->origin) : NULL;
 	default:
 		return stack_text(self,
-				  facts_frame(self, (u32)i,
-					      query_fields[field].level == LEVEL_FREE_STACK),
+				  domain_frame(self, (u32)i,
+					       query_fields[field].level == LEVEL_FREE_STACK),
 				  field);
 	}
 }
 
-static double point_number(const struct facts *self, enum field field, u32 index)
+static double point_number(const struct domain *self, enum field field, u32 index)
 {
 	const struct model_point *point = &self->model->points.data[index];
 	const struct tip *tip;
@@ -238,7 +239,7 @@ _Static_assert(F_USAGE - F_LIFETIME == (int)SCORE_USAGE &&
 		       F_USEFUL - F_LIFETIME == (int)SCORE_USEFUL,
 	       "scores are fields in the order of their enum");
 
-static double number_at(const struct facts *self, enum field field, u64 i)
+static double number_at(const struct domain *self, enum field field, u64 i)
 {
 	const struct model *model = self->model;
 
@@ -249,6 +250,8 @@ static double number_at(const struct facts *self, enum field field, u64 i)
 		return i == CHUNK_KEPT || i == CHUNK_LIVE;
 	case F_TID:
 		return model->threads.data[i].told ? model->threads.data[i].tid : NAN;
+	case F_FREE_STACK:
+		return domain_frame(self, (u32)i, true) ? domain_frame(self, (u32)i, true) : NAN;
 	default:
 		break;
 	}
@@ -257,20 +260,20 @@ static double number_at(const struct facts *self, enum field field, u64 i)
 	return point_number(self, field, model->context_points.data[i] - 1);
 }
 
-static int need_for(struct facts *self, enum field field, struct err *err)
+static int need_for(struct domain *self, enum field field, struct err *err)
 {
 	const struct query_field *what = &query_fields[field];
 
 	if (what->needs & NEEDS_SCORES)
-		return facts_need_scores(self, err);
+		return domain_need_scores(self, err);
 	if (what->needs & NEEDS_TYPES)
-		return facts_need_types(self, err);
+		return domain_need_types(self, err);
 	return what->level == LEVEL_POINT || what->level == LEVEL_FREE_STACK
-		       ? facts_need_names(self, err)
+		       ? domain_need_names(self, err)
 		       : 0;
 }
 
-static int fill_texts(struct facts *self, enum field field, struct field_table *table,
+static int fill_texts(struct domain *self, enum field field, struct field_table *table,
 		      struct err *err)
 {
 	const char **by_index = calloc(table->count + 1, sizeof *by_index);
@@ -288,7 +291,7 @@ static int fill_texts(struct facts *self, enum field field, struct field_table *
 	return status;
 }
 
-const struct field_table *facts_table(struct facts *self, enum field field, struct err *err)
+const struct field_table *domain_table(struct domain *self, enum field field, struct err *err)
 {
 	struct field_table *table = &self->fields[field];
 
@@ -296,7 +299,7 @@ const struct field_table *facts_table(struct facts *self, enum field field, stru
 		return table;
 	if (need_for(self, field, err) < 0)
 		return NULL;
-	table->count = facts_index_count(self, field_index(field));
+	table->count = domain_index_count(self, field_index(field));
 	table->numbers = malloc((table->count + 1) * sizeof *table->numbers);
 	if (!table->numbers) {
 		no_memory(err);
@@ -315,26 +318,26 @@ const struct field_table *facts_table(struct facts *self, enum field field, stru
 
 /* ---- life ---- */
 
-int facts_init(struct facts *self, const struct query_trace *trace, struct err *err)
+int domain_init(struct domain *self, const struct query_trace *trace, struct err *err)
 {
 	const struct model *model = trace->model;
 	struct frame_id frame;
 
-	*self = (struct facts){.trace = *trace,
-			       .model = model,
-			       .contexts = model->contexts.nodes.count};
+	*self = (struct domain){.trace = *trace,
+				.model = model,
+				.contexts = model->contexts.nodes.count};
 	self->source = (struct stack_source){.model = model,
 					     .symbols = trace->symbols,
 					     .image = trace->image};
 	/* Placing contexts changes the inside of the model: it is done here, once, and never while others read. */
-	for (u32 i = 0; i < self->contexts; i++)
+	for (u32 i = 0; i < model->contexts.nodes.count; i++)
 		if (model->contexts.nodes.data[i].told && model_place(model, i, &frame, err) < 0)
 			return ERR_MEMORY;
 	self->frames = model->contexts.frames.count;
 	return 0;
 }
 
-void facts_release(struct facts *self)
+void domain_release(struct domain *self)
 {
 	for (u32 i = 0; i < FIELDS; i++) {
 		free(self->fields[i].numbers);

@@ -4,7 +4,7 @@
 #include <regex.h>
 #include <string.h>
 
-#include "query/facts.h"
+#include "query/domain.h"
 #include "symbols/type_text.h"
 
 static int no_memory(struct err *err)
@@ -31,12 +31,15 @@ static u64 stack_key(const struct stack_names *names, u64 hash)
 	return names->count ? hash : hash_text(slash ? slash + 1 : names->module, ~hash);
 }
 
-/* The first name that is not minor; that of the caller's tip if there is none. */
-static struct tip find_tip(const struct facts *self, u32 frame, u32 parent)
+/* The first name that is not minor; that of the caller's tip if there is none. The C library allocates for the
+ * program, too (strdup). */
+static struct tip find_tip(const struct domain *self, u32 frame, u32 parent)
 {
 	const struct stack_names *names = &self->frame_names[frame];
+	const char *slash = strrchr(names->module, '/');
+	bool system = library_is_system(slash ? slash + 1 : names->module);
 
-	for (u32 i = 0; i < names->count; i++)
+	for (u32 i = 0; i < names->count && !system; i++)
 		if (!function_is_minor(names->frames[i].function, names->frames[i].file))
 			return (struct tip){frame, i};
 	if (names->count && self->tips[parent].frame)
@@ -44,7 +47,7 @@ static struct tip find_tip(const struct facts *self, u32 frame, u32 parent)
 	return (struct tip){frame, names->count ? names->count - 1 : UINT32_MAX};
 }
 
-int facts_need_names(struct facts *self, struct err *err)
+int domain_need_names(struct domain *self, struct err *err)
 {
 	const struct context_table *contexts = &self->model->contexts;
 
@@ -118,7 +121,7 @@ void text_test_release(struct text_test *self)
 	*self = (struct text_test){0};
 }
 
-static bool frame_matches(const struct facts *self, enum field field, struct text_test *test,
+static bool frame_matches(const struct domain *self, enum field field, struct text_test *test,
 			  u32 frame, bool own)
 {
 	const struct stack_names *names = &self->frame_names[frame];
@@ -138,12 +141,12 @@ static bool frame_matches(const struct facts *self, enum field field, struct tex
 	return own && names->count && matching == names->count;
 }
 
-u8 *facts_frames_matching(struct facts *self, enum field field, struct text_test *test, bool own,
-			  struct err *err)
+u8 *domain_frames_matching(struct domain *self, enum field field, struct text_test *test, bool own,
+			   struct err *err)
 {
 	u8 *matching;
 
-	if (facts_need_names(self, err) < 0)
+	if (domain_need_names(self, err) < 0)
 		return NULL;
 	matching = calloc(self->frames + 1, 1);
 	if (!matching) {
@@ -162,7 +165,7 @@ u8 *facts_frames_matching(struct facts *self, enum field field, struct text_test
 
 /* ---- scores ---- */
 
-int facts_need_scores(struct facts *self, struct err *err)
+int domain_need_scores(struct domain *self, struct err *err)
 {
 	int status;
 
@@ -176,7 +179,7 @@ int facts_need_scores(struct facts *self, struct err *err)
 /* ---- types ---- */
 
 /* Number of an answer, made if it is new; 0 also if there is no memory. */
-static u32 type_number(struct facts *self, const struct type_answer *answer)
+static u32 type_number(struct domain *self, const struct type_answer *answer)
 {
 	u64 key, *number;
 	struct strbuf folded = {0};
@@ -198,7 +201,7 @@ static u32 type_number(struct facts *self, const struct type_answer *answer)
 	return (u32)*number;
 }
 
-static bool types_by_chunk(const struct facts *self, u64 page)
+static bool types_by_chunk(const struct domain *self, u64 page)
 {
 	const struct type_table *told = &self->model->type_table;
 
@@ -206,7 +209,8 @@ static bool types_by_chunk(const struct facts *self, u64 page)
 	       (page < told->pages.count && told->pages.data[page]);
 }
 
-static int fill_page(struct facts *self, u64 number, const struct chunk_page *page, struct err *err)
+static int fill_page(struct domain *self, u64 number, const struct chunk_page *page,
+		     struct err *err)
 {
 	u32 *types = calloc(CHUNK_PAGE, sizeof *types);
 
@@ -225,7 +229,7 @@ static int fill_page(struct facts *self, u64 number, const struct chunk_page *pa
 }
 
 /* What the stack of each point tells. */
-static int fill_points(struct facts *self, struct err *err)
+static int fill_points(struct domain *self, struct err *err)
 {
 	const struct model *model = self->model;
 	struct type_answer *answers = calloc(model->points.count + 1, sizeof *answers);
@@ -245,7 +249,7 @@ static int fill_points(struct facts *self, struct err *err)
 	return 0;
 }
 
-int facts_need_types(struct facts *self, struct err *err)
+int domain_need_types(struct domain *self, struct err *err)
 {
 	const struct model *model = self->model;
 	struct type_query query = {.source = &self->source,

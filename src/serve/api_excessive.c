@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ * Frequency and life of allocation objects over HTTP. Runs on threads of the server. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/excessive.h"
+#include "output/render.h"
+#include "serve/api.h"
+
+enum { OBJECTS_MAX = 20000, ROWS_MAX = 500 };
+
+/* All that one answer needs of the analysis. */
+struct judged {
+	struct wrappers wrappers;
+	struct excessive_query query;
+	struct excessive found;
+};
+
+static bool mu_read(struct call *call, struct excessive_query *query)
+{
+	const char *text = call_text(call, "mu");
+
+	if (!text || strcmp(text, "auto") == 0)
+		return true;
+	query->has_mu = true;
+	return parameter_real(call->request, "mu", 0, 1e12, &query->mu) ||
+	       call_bad(call, "mu", "a number from 0 on, or auto");
+}
+
+static bool method_read(struct call *call, struct excessive_query *query)
+{
+	const char *method = call_text(call, "method"), *rule = call_text(call, "rule");
+
+	query->methods = BY_BOTH;
+	if (method && strcmp(method, "kmeans") == 0)
+		query->methods = BY_KMEANS;
+	else if (method && strcmp(method, "iqr") == 0)
+		query->methods = BY_IQR;
+	else if (method && strcmp(method, "both") != 0)
+		return call_bad(call, "method", "kmeans, iqr or both");
+	query->paper = rule && strcmp(rule, "paper") == 0;
+	return !rule || query->paper || strcmp(rule, "robust") == 0 ||
+	       call_bad(call, "rule", "robust or paper");
+}
+
+static bool query_read(struct call *call, struct judged *self)
+{
+	struct excessive_query *query = &self->query;
+	const char *wrappers = call_text(call, "wrappers");
+	double percent = 1;
+	u64 k = 0, restarts = 10;
+	struct err err = {0};
+	bool log = true;
+
+	*query = (struct excessive_query){.seed = 1, .top = 10, .info = &call->trace->info};
+	if (!method_read(call, query) || !mu_read(call, query) ||
+	    !call_number(call, "k", 2, KMEANS_MAX, &k) ||
+	    !call_number(call, "seed", 0, UINT64_MAX, &query->seed) ||
+	    !call_number(call, "restarts", 1, 1000, &restarts) ||
+	    !call_number(call, "top", 0, ROWS_MAX, &query->top) || !call_bool(call, "log", &log) ||
+	    !call_bool(call, "all", &query->all_paths))
+		return false;
+	if (!parameter_real(call->request, "floor", 0, 100, &percent))
+		return call_bad(call, "floor", "a percentage");
+	query->floor = percent / 100;
+	query->k = (u32)k;
+	query->restarts = (u32)restarts;
+	query->raw = !log;
+	query->wrappers = &self->wrappers;
+	if (wrappers_parse(&self->wrappers, wrappers ? wrappers : "auto", &err) < 0)
+		return call_bad(call, "wrappers", err.text);
+	return true;
+}
+
+static int judge(struct call *call, struct judged *self, struct err *err)
+{
+	const struct callgraph *graph = NULL;
+	int status;
+
+	if (call->trace->info.routines) {
+		graph = view_callgraph(call->trace, err);
+		if (!graph)
+			return err->code;
+	}
+	if (graph && !graph->from_stacks && graph->edges.count)
+		self->query.routines = graph;
+	pthread_mutex_lock(&call->trace->analysis_lock);
+	status = excessive_find(&self->found, &call->trace->stacks, &self->query, err);
+	pthread_mutex_unlock(&call->trace->analysis_lock);
+	return status;
+}
+
+static void judged_release(struct judged *self)
+{
+	excessive_release(&self->found);
+	wrappers_release(&self->wrappers);
+}
+
+/* As the command prints it. */
+void api_excessive(struct call *call)
+{
+	struct judged judged = {0};
+	struct err err = {0};
+
+	if (query_read(call, &judged)) {
+		struct result *result = NULL;
+
+		if (judge(call, &judged, &err) == 0)
+			result = excessive_result(&judged.found, &err);
+		reply_result(call, result, &err);
+	}
+	judged_release(&judged);
+}
+
+/* ---- the data set ---- */
+
+enum object_column {
+	OBJECT_ID,
+	OBJECT_CALLER,
+	OBJECT_SIZE,
+	OBJECT_DESTROYER,
+	OBJECT_FREQ,
+	OBJECT_LIFE,
+	OBJECT_RATIO,
+	OBJECT_CLUSTER,
+	OBJECT_FLAG,
+	OBJECT_COLUMNS
+};
+
+static const struct reply_column object_columns[OBJECT_COLUMNS] = {
+	[OBJECT_ID] = {"id", COLUMN_U32, NULL},
+	[OBJECT_CALLER] = {"caller", COLUMN_U32, NULL},
+	[OBJECT_SIZE] = {"size", COLUMN_F64, NULL},
+	[OBJECT_DESTROYER] = {"destroyer", COLUMN_U32, NULL},
+	[OBJECT_FREQ] = {"freq", COLUMN_F64, NULL},
+	[OBJECT_LIFE] = {"life", COLUMN_F64, NULL},
+	[OBJECT_RATIO] = {"ratio", COLUMN_F64, NULL},
+	[OBJECT_CLUSTER] = {"cluster", COLUMN_U8, NULL},
+	[OBJECT_FLAG] = {"flag", COLUMN_U8, NULL},
+};
+
+static void fill_object(struct reply_columns *table, const struct excessive *found, u64 i)
+{
+	const struct excessive_row *row = &found->rows.data[i];
+	const struct alloc_object *object = &found->objects.rows.data[row->object];
+	const double values[OBJECT_COLUMNS] = {
+		[OBJECT_ID] = (double)i,
+		[OBJECT_CALLER] =
+			reply_string(table, object_routine(&found->objects, object->caller)),
+		[OBJECT_SIZE] = (double)object->size,
+		[OBJECT_DESTROYER] =
+			reply_string(table, object_routine(&found->objects, object->destroyer)),
+		[OBJECT_FREQ] = row->frequency,
+		[OBJECT_LIFE] = row->life_ms * 1e6,
+		[OBJECT_RATIO] = row->ratio,
+		[OBJECT_CLUSTER] = row->cluster == UINT8_MAX ? 0 : row->cluster + 1,
+		[OBJECT_FLAG] = row->found_by,
+	};
+
+	for (u32 k = 0; k < OBJECT_COLUMNS; k++)
+		table->columns[k].values[i] = values[k];
+}
+
+static void put_clusters(struct json *json, const struct excessive *found)
+{
+	json_open_flat(json, "clusters", '[');
+	for (u32 i = 0; (found->query->methods & BY_KMEANS) && i < found->clusters.k; i++) {
+		json_open_flat(json, NULL, '{');
+		json_number(json, "n", found->clusters.members[i]);
+		json_real(json, "freq", found->mean_frequency[i]);
+		json_real(json, "life", found->mean_life_ms[i] * 1e6);
+		json_bool(json, "excessive", found->guilty == i);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_verdict(struct json *json, const struct excessive *found)
+{
+	json_open_flat(json, "verdict", '{');
+	json_bool(json, "found", found->found.count != 0);
+	json_bool(json, "enough", found->enough);
+	json_number(json, "objects", found->found.count);
+	json_number(json, "by_kmeans", found->found_kmeans);
+	json_number(json, "by_iqr", found->found_iqr);
+	json_text(json, "words",
+		  !found->enough       ? "fewer objects than have quartiles"
+		  : found->found.count ? "some objects are frequent and short-lived: see flag"
+				       : "no excessive allocation");
+	json_close(json, '}');
+}
+
+static void put_emad_head(struct call *call, const void *data)
+{
+	const struct excessive *found = data;
+	bool iqr = (found->query->methods & BY_IQR) && found->enough;
+	struct json *json = &call->json;
+
+	json_number(json, "objects", found->rows.count);
+	json_number(json, "never_freed", found->objects.rows.count - found->rows.count);
+	put_clusters(json, found);
+	json_real(json, "q1", iqr ? found->iqr.q1 : NAN);
+	json_real(json, "q3", iqr ? found->iqr.q3 : NAN);
+	json_real(json, "iqr", iqr ? found->iqr.iqr : NAN);
+	json_real(json, "mu", iqr ? found->iqr.mu : NAN);
+	json_real(json, "threshold", iqr ? found->iqr.threshold : NAN);
+	put_verdict(json, found);
+}
+
+void api_emad(struct call *call)
+{
+	struct reply_columns table = {0};
+	struct judged judged = {0};
+	struct err err = {0};
+
+	if (!query_read(call, &judged)) {
+		judged_release(&judged);
+		return;
+	}
+	if (judge(call, &judged, &err) < 0) {
+		call_fail(call, &err);
+	} else {
+		u64 count = judged.found.rows.count;
+		u64 rows = count < OBJECTS_MAX ? count : OBJECTS_MAX;
+
+		if (reply_columns_init(&table, object_columns, OBJECT_COLUMNS, rows)) {
+			for (u64 i = 0; i < rows; i++)
+				fill_object(&table, &judged.found, i);
+			reply_columns_send(call, &table, rows < count, put_emad_head,
+					   &judged.found);
+		} else {
+			answer_refuse(call->answer, 500, "out of memory");
+		}
+	}
+	reply_columns_release(&table);
+	judged_release(&judged);
+}
+
+/* Of any object, whether it was found or not. */
+void api_emad_tree(struct call *call)
+{
+	struct judged judged = {0};
+	struct result *result = NULL;
+	struct err err = {0};
+	u64 row;
+
+	if (!query_read(call, &judged)) {
+		judged_release(&judged);
+		return;
+	}
+	if (judge(call, &judged, &err) < 0) {
+		call_fail(call, &err);
+	} else if (call_index(call, 0, "object", judged.found.rows.count, &row)) {
+		vec_clear(&judged.found.found);
+		if (vec_push(&judged.found.found, (u32)row)) {
+			pthread_mutex_lock(&call->trace->analysis_lock);
+			result = excessive_paths(&judged.found);
+			pthread_mutex_unlock(&call->trace->analysis_lock);
+		}
+		err_set(&err, ERR_MEMORY, "out of memory");
+		reply_result(call, result, &err);
+	}
+	judged_release(&judged);
+}

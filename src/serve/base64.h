@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ * Bytes as text inside of JSON (RFC 4648, base64 with padding). */
+#ifndef SERVE_BASE64_H
+#define SERVE_BASE64_H
+
+#include "output/json.h"
+
+/* null if there is no memory. */
+void put_base64(struct json *json, const char *key, const u8 *bytes, u64 count);
+
+#endif

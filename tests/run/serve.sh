@@ -1,0 +1,374 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# serve.sh CASE   traces over HTTP (heapwise serve): every endpoint, numbers that equal those of the
+# commands, and clients who may not, or who misbehave.
+. "$(dirname "$0")/lib.sh"
+command -v curl >/dev/null || skip "needs curl"
+command -v python3 >/dev/null || skip "needs python3"
+
+here=$(cd "$(dirname "$0")" && pwd)
+export XDG_CONFIG_HOME=$work/config
+
+until_true()
+{
+	local i
+	for ((i = 0; i < 1000; i++)); do
+		"$@" && return
+		sleep 0.02
+	done
+	fail "in vain: $*"
+}
+
+# serve [OPTION...] TRACE...   in the background; $server, $base, $token, $host
+serve()
+{
+	rm -f "$work/url"
+	"$HEAPWISE" serve --print-url "$@" >"$work/url" 2>"$work/stderr" &
+	server=$!
+	until_true test -s "$work/url"
+	url=$(cat "$work/url")
+	base=${url%%/\?token=*}
+	token=${url#*token=}
+	host=${base#http://}
+	export SERVE_URL=$url
+}
+
+# end   by SIGINT, as Ctrl-C does it
+end()
+{
+	kill -INT "$server"
+	wait "$server"
+	equal "exit status" "$?" 0
+}
+
+# get PATH [CURL_OPTION...]   as who may; prints the status, body in $work/body
+get()
+{
+	: >"$work/body"
+	curl -s -m 20 -o "$work/body" -D "$work/headers" -w '%{http_code}' -H "Authorization: Bearer $token" \
+		"${@:2}" "$base$1"
+}
+
+# plain PATH [CURL_OPTION...]   without any header of ours
+plain()
+{
+	: >"$work/body"
+	curl -s -m 20 -o "$work/body" -D "$work/headers" -w '%{http_code}' "${@:2}" "$base$1"
+}
+
+ready()
+{
+	[ "$(get /api/v1/status)" = 200 ] && [ "$(value '[.data.traces[].state] | index("indexing")')" = null ]
+}
+
+value() { jq -r "$1" "$work/body"; }
+
+# refused WHAT GOT WANTED CODE   the status, and an error that has this code
+refused()
+{
+	equal "status of $1" "$2" "$3"
+	equal "code of $1" "$(jq -r '.error.code' "$work/body" 2>&1)" "$4"
+}
+
+# A program with threads, leaks, growth and accesses is too much for one: two traces.
+record_threads() { record "$1" -- "$HEAPWISE_TARGETS/threads" 4 300; }
+record_cpp() { record "$1" -- "$HEAPWISE_TARGETS/wastes"; }
+
+case_endpoints()
+{
+	record_threads "$work/a.hwt"
+	serve "$work/a.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" endpoints || fail "endpoints"
+	end
+}
+
+# What the commands print and what the API answers are the same numbers.
+case_parity()
+{
+	local program
+	for program in "threads 4 300" wastes containers; do
+		record "$work/a.hwt" -- $HEAPWISE_TARGETS/$program >/dev/null
+		serve "$work/a.hwt"
+		until_true ready
+		python3 "$here/serve_check.py" parity "$work/a.hwt" || fail "parity of $program"
+		end
+		rm -f "$work"/a.hwt*
+	done
+}
+
+# Views of a selection add up to what the query language says of it.
+case_selections()
+{
+	record_threads "$work/a.hwt"
+	serve "$work/a.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" selections "$work/a.hwt" || fail "selections"
+	end
+}
+
+# Each example of docs/API.md is asked for, and its answer has the keys that the page shows.
+case_documentation()
+{
+	record_threads "$work/a.hwt"
+	serve "$work/a.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" documentation "$HEAPWISE_SOURCE_DIR/docs/API.md" || fail "docs/API.md"
+	end
+}
+
+case_token()
+{
+	record_threads "$work/a.hwt"
+	serve "$work/a.hwt"
+	equal "length of the token" "${#token}" 32
+	for path in / /api/v1/status /api/v1/nothing /api/v1/trace; do
+		refused "$path without a token" "$(plain "$path")" 401 no_token
+		refused "$path with another one" "$(plain "$path" -H "Authorization: Bearer ${token:0:31}0x")" 401 no_token
+		refused "$path with another cookie" "$(plain "$path" -b "heapwise-${host##*:}=${token}0")" 401 no_token
+	done
+	refused "a cookie of another port" "$(plain /api/v1/status -b "heapwise-1=$token")" 401 no_token
+	equal "status of the token in the address" "$(plain "/api/v1/status?token=$token")" 200
+	# the start page's address becomes a cookie
+	equal "status of the start" "$(plain "/?token=$token" -c "$work/jar")" 303
+	says "$work/headers" "^Location: /.?$"
+	says "$work/headers" "^Set-Cookie: heapwise-${host##*:}=$token; .*HttpOnly; SameSite=Strict"
+	equal "status of a wrong start" "$(plain "/?token=${token%?}x")" 401
+	! grep -qi "^Set-Cookie" "$work/headers" || fail "a wrong token gets a cookie"
+	equal "status of the page" "$(plain / -b "$work/jar")" 200
+	says "$work/headers" "^Content-Type: text/html"
+	says "$work/headers" "^Content-Security-Policy: default-src 'none'; script-src 'self'"
+	says "$work/body" 'href="/api/v1/status"'
+	! grep -q "$token" "$work/body" || fail "the page has the token"
+	equal "status with the cookie" "$(plain /api/v1/status -b "$work/jar")" 200
+	# what changes something wants a header that other sites cannot send, cookie or not
+	refused "a POST of another page" "$(plain /api/v1/query/check -b "$work/jar" -X POST -d '{"text":"all"}')" 403 forbidden
+	refused "a PUT of another page" "$(plain /api/v1/graphs/x -b "$work/jar" -X PUT -d '{"text":"all"}')" 403 forbidden
+	refused "a DELETE of another page" "$(plain /api/v1/graphs/x -b "$work/jar" -X DELETE)" 403 forbidden
+	equal "a POST with it" "$(plain /api/v1/query/check -b "$work/jar" -H "X-Heapwise: 1" -X POST -d '{"text":"all"}')" 200
+	end
+}
+
+case_requests()
+{
+	local header path
+	record_threads "$work/a.hwt"
+	serve "$work/a.hwt"
+	until_true ready
+	for name in example.org "example.org:${host##*:}" 127.0.0.1 "127.0.0.1:1" "[::1]:${host##*:}" ""; do
+		refused "Host '$name'" "$(get /api/v1/status -H "Host: $name")" 421 wrong_host
+	done
+	equal "Host localhost" "$(get /api/v1/status -H "Host: localhost:${host##*:}")" 200
+	for header in "X-Content-Type-Options: nosniff" "Referrer-Policy: no-referrer" \
+		"Content-Security-Policy: default-src 'none'" "Cross-Origin-Resource-Policy: same-origin" \
+		"Content-Type: application/json" "Server-Timing: parse;dur=[0-9.]+, run;dur=[0-9.]+, write;dur="; do
+		says "$work/headers" "^$header"
+	done
+	get /api/v1/status -H "Origin: http://example.org" >"$work/code"
+	! grep -qi "Access-Control" "$work/headers" || fail "there are CORS headers"
+	for path in /etc/passwd /api/v1/../../etc/passwd /api/v1/%2e%2e/%2e%2e/etc/passwd /api/v1/source/..%2f..%2fetc/passwd \
+		/api/v1/status/ /api/v1/points/ /api/v1/points/1/2 "//etc/passwd" /api/v1/graphs/..%2f..%2fx; do
+		refused "the path $path" "$(get "$path" --path-as-is)" 404 not_found
+	done
+	for path in "source?file=/etc/passwd" "source?file=../../etc/passwd" "source?file=-1" "source?file=99999999" "source"; do
+		refused "$path" "$(get "/api/v1/$path")" 400 bad_request
+	done
+	for path in "flame?pixels=1" "flame?metric=x" "flame?x0=2" "flame?px=0" "flame?px=-1" "flame?px=99999999999999999999" \
+		"flame?x0=nan" "flame?hide=/(/" "flame?hide=/(a)\\1/" "timeline?bins=0" "timeline?bins=2001" "timeline?top=24" \
+		"points?limit=501" "points?sort=--sev" "chunks?order=x" "chunks?x0=5&x1=1" "memmap?w=4096&h=4096" "memmap?base=x" \
+		"flame?t0=x" "flame?t0=5&t1=1" "flame?tm=x" "emad?k=1" "emad?mu=-1" "flame?format=xml" "trace?x=1"; do
+		equal "status of $path" "$(get "/api/v1/$path" -g)" 400
+		equal "answer to $path" "$(value '.error | has("code") and has("message") and has("id")')" true
+	done
+	refused "a wrong query" "$(get "/api/v1/flame" -G --data-urlencode "q=all | where sise > 3")" 400 bad_query
+	equal "where it is wrong" "$(value .error.at)" 12
+	says "$work/body" "did you mean"
+	refused "a trace that is not there" "$(get "/api/v1/trace?trace=0123")" 404 not_found
+	for path in "points/4000000000" points/x points/-1 chunks/99999999 "stack/x"; do
+		refused "$path" "$(get "/api/v1/$path")" 404 not_found
+	done
+	refused "POST of a view" "$(get /api/v1/flame -X POST -H "X-Heapwise: 1")" 405 bad_method
+	says "$work/headers" "^Allow: GET"
+	refused "an unknown method" "$(get /api/v1/flame -X BREW)" 405 bad_method
+	head -c 100000 /dev/zero | tr '\0' a >"$work/long"
+	equal "status of a long header" "$(get /api/v1/status -H "X-Long: $(cat "$work/long")")" 431
+	code=$(get "/api/v1/status?x=$(cat "$work/long")")
+	[[ $code =~ ^(414|431)$ ]] || fail "status of a long address is '$code'"
+	head -c 300000 /dev/zero | tr '\0' ' ' >"$work/long"
+	refused "a long body" "$(get /api/v1/query/check -X POST -H "X-Heapwise: 1" --data-binary "@$work/long")" 413 too_large
+	refused "a body that is not JSON" "$(get /api/v1/query/check -X POST -H "X-Heapwise: 1" -d '{"text":')" 400 bad_request
+	refused "a body without a length" "$(get /api/v1/query/check -X POST -H "X-Heapwise: 1" -H "Transfer-Encoding: chunked" -d x)" 411 no_length
+	equal "status after all" "$(get /api/v1/status)" 200
+	end
+}
+
+# An answer is told by its tag, so that it need not be sent twice, and is compressed for who takes that.
+case_tags()
+{
+	local tag
+	record_threads "$work/a.hwt"
+	serve "$work/a.hwt"
+	until_true ready
+	equal "status" "$(get "/api/v1/flame?px=800")" 200
+	cp "$work/body" "$work/first"
+	tag=$(sed -n 's/^ETag: \(.*\).$/\1/p' "$work/headers")
+	[ -n "$tag" ] || fail "no ETag"
+	equal "status with the tag" "$(get "/api/v1/flame?px=800" -H "If-None-Match: $tag")" 304
+	equal "bytes with the tag" "$(wc -c <"$work/body")" 0
+	equal "status with another tag" "$(get "/api/v1/flame?px=800" -H 'If-None-Match: "x"')" 200
+	equal "status of another question" "$(get "/api/v1/flame?px=801" -H "If-None-Match: $tag")" 200
+	get /api/v1/status >"$work/code"
+	! grep -qi "^ETag" "$work/headers" || fail "the status has a tag"
+	says "$work/headers" "^Cache-Control: no-store"
+	get /api/v1/report >"$work/code"
+	cp "$work/body" "$work/first"
+	equal "status compressed" "$(get /api/v1/report -H "Accept-Encoding: gzip")" 200
+	says "$work/headers" "^Content-Encoding: gzip"
+	equal "the same" "$(gzip -dc "$work/body" | jq -S 'del(.took_us)' | md5sum)" "$(jq -S 'del(.took_us)' "$work/first" | md5sum)"
+	equal "status not compressed" "$(get /api/v1/report -H "Accept-Encoding: gzip;q=0")" 200
+	! grep -qi "^Content-Encoding" "$work/headers" || fail "compressed in spite of q=0"
+	end
+}
+
+# Names that a program may have, to harm who shows them.
+case_hostile()
+{
+	python3 - >"$work/hostile.c" <<-'PY'
+		names = ['<img src=x onerror=alert(1)>', '</script><script>alert(1)</script>', 'a\\377\\376b', '%s%n%x', 'x' * 20000,
+		         'quote\\\\ back', '\\342\\200\\256rtl', 'ctrl\\001']
+		print('#include <stdlib.h>\nvoid *keep[16];')
+		for i, n in enumerate(names):
+		    print('void f%d(void) __asm__("\\"%s\\"");' % (i, n))
+		    print('__attribute__((noinline)) void f%d(void) { keep[%d] = malloc(100 + %d); }' % (i, i, i))
+		print('int main(void) {' + ''.join('f%d();' % i for i in range(len(names))) + 'return 0; }')
+	PY
+	gcc -O0 "$work/hostile.c" -o "$work/hostile <b>&\"'" 2>"$work/gcc" || skip "the assembler does not take such names: $(head -3 "$work/gcc")"
+	"$HEAPWISE" run -q -o "$work/a<script>.hwt" -- "$work/hostile <b>&\"'" 2>"$work/stderr" || fail "record"
+	serve "$work/a<script>.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" hostile || fail "hostile names"
+	equal "status of the page" "$(plain / -H "Authorization: Bearer $token")" 200
+	! grep -qiE '<(script|img|b)[ >]' "$work/body" || fail "the page has foreign tags"
+	end
+}
+
+case_parallel()
+{
+	local i pids=()
+	record_threads "$work/a.hwt"
+	serve "$work/a.hwt"
+	until_true ready
+	paths=(flame "timeline?by=size" points overview "chunks?rows=10" threads report "flame?dir=up" memmap findings)
+	for ((i = 0; i < 100; i++)); do
+		curl -s -m 60 -o "$work/body-$i" -w '%{http_code}\n' -H "Authorization: Bearer $token" \
+			"$base/api/v1/${paths[i % 10]}" >"$work/code-$i" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	equal "answers" "$(cat "$work"/code-* | sort | uniq -c | awk '{ print $1, $2 }')" "100 200"
+	equal "different answers" "$(for ((i = 0; i < 100; i++)); do jq -S 'del(.took_us)' "$work/body-$i" | md5sum; done | sort -u | wc -l)" 10
+	at_most "threads afterwards" "$(sleep 0.5; ls "/proc/$server/task" | wc -l)" 8
+	at_most "descriptors afterwards" "$(ls "/proc/$server/fd" | wc -l)" 30
+	end
+}
+
+# Clients that keep quiet or send a byte now and then are let go, and nobody waits for them.
+case_slow()
+{
+	local start=$SECONDS quiet trickle
+	record_threads "$work/a.hwt"
+	serve "$work/a.hwt"
+	until_true ready
+	(exec 3<>"/dev/tcp/127.0.0.1/${host##*:}"; cat <&3 >"$work/quiet"; echo $((SECONDS - start)) >"$work/quiet-end") &
+	quiet=$!
+	(exec 3<>"/dev/tcp/127.0.0.1/${host##*:}"; trap '' PIPE
+		printf 'GET /api/v1/status HTTP/1.1\r\nX: ' >&3
+		for ((i = 0; i < 60; i++)); do
+			printf a 2>/dev/null >&3 || break
+			sleep 0.5
+		done
+		echo "$i" >"$work/trickle-end") &
+	trickle=$!
+	equal "status beside them" "$(get /api/v1/status)" 200
+	wait "$quiet" "$trickle"
+	at_most "seconds until the quiet one is let go" "$(cat "$work/quiet-end")" 15
+	at_most "half seconds until the slow one is let go" "$(cat "$work/trickle-end")" 28
+	end
+}
+
+# While a trace is loaded the status is told, and everything else is to be asked for later.
+case_loading()
+{
+	local code
+	"$HEAPWISE" synth --chunks 1M --points 10k -o "$work/big.hwt" >"$work/out" 2>&1 || fail "synth"
+	serve "$work/big.hwt"
+	code=$(get /api/v1/overview)
+	if [ "$code" = 503 ]; then
+		equal "code" "$(value .error.code)" not_ready
+		says "$work/headers" "^Retry-After: 1"
+		get /api/v1/status >"$work/code"
+		equal "state" "$(value .data.state)" indexing
+	else
+		fail "a million chunks were read before the first question: $code"
+	fi
+	until_true ready
+	equal "state" "$(value .data.state)" ready
+	equal "status" "$(get /api/v1/trace)" 200
+	# a client that goes away does not keep the server busy
+	curl -s -m 0.05 -o /dev/null -H "Authorization: Bearer $token" "$base/api/v1/timeline?by=size&bins=2000&metric=chunks"
+	equal "status afterwards" "$(get /api/v1/status)" 200
+	end
+}
+
+# A trace that is none, or that is gone, is told; the others are served.
+case_bad_traces()
+{
+	record_threads "$work/a.hwt"
+	head -c 5000 /dev/urandom >"$work/bad.hwt"
+	"$HEAPWISE" serve "$work/none.hwt" >"$work/out" 2>"$work/stderr"
+	equal "exit status without a file" "$?" 3
+	"$HEAPWISE" serve >"$work/out" 2>"$work/stderr"
+	equal "exit status without an operand" "$?" 2
+	"$HEAPWISE" serve --port 70000 "$work/a.hwt" >"$work/out" 2>"$work/stderr"
+	equal "exit status with a wrong port" "$?" 2
+	serve "$work/bad.hwt" "$work/a.hwt"
+	until_true ready
+	get /api/v1/status >"$work/code"
+	equal "states" "$(value '[.data.traces[].state] | join(" ")')" "error ready"
+	id=$(value '.data.traces[1].id')
+	bad=$(value '.data.traces[0].id')
+	equal "status of the good one" "$(get "/api/v1/trace?trace=$id")" 200
+	equal "status of the bad one" "$(get "/api/v1/trace?trace=$bad")" 500
+	end
+	# an empty program
+	record "$work/e.hwt" -- "$HEAPWISE_TARGETS/empty"
+	serve "$work/e.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" empty || fail "a program without allocations"
+	end
+}
+
+case_options()
+{
+	record_threads "$work/a.hwt"
+	printf '#!/bin/sh\nprintf "%%s\\n" "$1" >"%s"\n' "$work/opened" >"$work/browser"
+	chmod +x "$work/browser"
+	BROWSER=$work/browser serve --open "$work/a.hwt"
+	until_true test -s "$work/opened"
+	equal "what the browser was told" "$(cat "$work/opened")" "$url"
+	end
+	start=$SECONDS
+	timeout 20 "$HEAPWISE" serve --timeout 1 "$work/a.hwt" 2>"$work/stderr"
+	equal "exit status after the time" "$?" 0
+	at_most "seconds" $((SECONDS - start)) 8
+	says "$work/stderr" "serving 1 trace on http://127.0.0.1:[0-9]+/\?token=[0-9a-f]{32}$"
+	! grep -q WARNING "$work/stderr" || fail "a warning for the loopback"
+	serve --address 0.0.0.0 "$work/a.hwt"
+	says "$work/stderr" "WARNING: other machines can reach"
+	end
+	equal "a graph is kept" "$(serve "$work/a.hwt"; get /api/v1/graphs/mine -X PUT -H "X-Heapwise: 1" -d '{"text":"all | where size >= 64"}'; end)" 200
+	equal "where" "$(cat "$XDG_CONFIG_HOME/heapwise/graphs/mine.hwq")" "all | where size >= 64"
+}
+
+run_case "$1"
+finish

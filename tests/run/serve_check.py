@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks of serve.sh that look into answers. SERVE_URL is the server's, HEAPWISE the program.
+
+serve_check.py endpoints | empty | hostile | parity TRACE | selections TRACE | documentation PAGE
+"""
+import base64
+import html
+import http.client
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import urllib.parse
+
+HOST, TOKEN = re.match(r"http://([^/]+)/\?token=(\w+)", os.environ["SERVE_URL"]).groups()
+failures = 0
+
+
+def check(condition, text):
+    global failures
+    if not condition:
+        failures += 1
+        print("FAILED:", text)
+
+
+def ask(path, method="GET", body=None, headers=None):
+    connection = http.client.HTTPConnection(HOST, timeout=60)
+    connection.request(method, path, body,
+                       {"Authorization": "Bearer " + TOKEN, "X-Heapwise": "1", **(headers or {})})
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def api(path, **parameters):
+    query = "?" + urllib.parse.urlencode(parameters) if parameters else ""
+    status, body = ask("/api/v1/" + path + query)
+    body.decode("utf-8")  # always, whatever names there are
+    reply = json.loads(body)
+    check(status == 200, f"{path}{query} is {status}: {body[:200]}")
+    return reply
+
+
+def data(path, **parameters):
+    return api(path, **parameters).get("data")
+
+
+def routes():
+    """(method, path) of all routes, from the start page."""
+    page = ask("/")[1].decode()
+    rows = re.findall(r"<tr><td>(\w+)</td><td>(.*?)</td>", page)
+    return [(method, html.unescape(re.sub(r"<.*?>", "", path))) for method, path in rows]
+
+
+def command(*words):
+    out = subprocess.run([os.environ["HEAPWISE"], *words], check=True, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL).stdout
+    return json.loads(out)
+
+
+def columns(path, **parameters):
+    """The same as JSON and as binary columns."""
+    reply = data(path, **parameters)
+    status, body = ask("/api/v1/" + path + "?" + urllib.parse.urlencode({**parameters, "format": "columns"}))
+    check(status == 200 and body[:4] == b"HWC1", f"{path} has no columns")
+    length = struct.unpack_from("<I", body, 4)[0]
+    header = json.loads(body[8:8 + length])
+    start = (8 + length + 7) // 8 * 8
+    for column in header["columns"]:
+        code = {"u8": "B", "u16": "H", "u32": "I", "i32": "i", "f32": "f", "f64": "d"}[column["t"]]
+        binary = struct.unpack_from(f"<{column['l']}{code}", body, start + column["o"])
+        for a, b in zip(reply["columns"][column["n"]], binary):
+            check((a is None and b != b) or (a is not None and abs(a - b) <= 1e-6 * max(1, abs(a))),
+                  f"{path}: {column['n']} is {a} and {b}")
+        check(len(binary) == len(reply["columns"][column["n"]]), f"{path}: rows of {column['n']}")
+    check(header["strings"] == reply["strings"], f"{path}: strings")
+    return reply
+
+
+# ---- every endpoint ----
+
+def flame_is_sound(flame):
+    c = flame["columns"]
+    boxes = {i: k for k, i in enumerate(c["id"])}
+    for k in range(flame["rows"]):
+        check(c["x1"][k] >= c["x0"][k] - 1e-12, "a box ends before it begins")
+        parent = boxes.get(c["parent"][k])
+        if k and parent is not None and not c["flags"][k] & 32:
+            check(c["x0"][k] >= c["x0"][parent] - 1e-9 and c["x1"][k] <= c["x1"][parent] + 1e-9,
+                  f"box {c['id'][k]} is not within its parent")
+    order = [(c["depth"][k], c["x0"][k]) for k in range(flame["rows"]) if not c["flags"][k] & 32]
+    check(order == sorted(order), "boxes are not in order")
+
+
+def endpoints():
+    known = {path for _, path in routes()}
+    check(len(known) > 40, "routes of the page")
+    trace = data("trace")
+    check(trace["counts"]["chunks"] > 0 and trace["caps"]["stacks"], "trace")
+    # The answers of every GET without names in its path, with its defaults, are JSON, or say what is missing.
+    for method, path in routes():
+        if method != "GET" or "{" in path or path == "/":
+            continue
+        status, body = ask(path)
+        check(status in (200, 400), f"{path} is {status}")
+        if path.endswith(".txt"):
+            check(body.startswith(b"Memory leaks"), path)
+            continue
+        reply = json.loads(body)
+        check(("data" in reply) == (status == 200), f"{path}: {body[:100]}")
+        if status == 200:
+            check(reply["v"] == 1 and "took_us" in reply and "truncated" in reply, f"{path}: envelope")
+    whole = api("flame")
+    check(whole["matched"] == whole["total"], "all is matched")
+    for metric in "allocs bytes peak live leaked temporary alloc_time chunks_live".split():
+        for direction in ("down", "up"):
+            flame = columns("flame", metric=metric, dir=direction, px=300)
+            flame_is_sound(flame)
+    function = [s for s in data("flame")["strings"] if s == "exchange"]
+    check(function, "the function of the program is in the flame graph")
+    pivot = columns("flame", dir="pivot", pivot="exchange")
+    flame_is_sound(pivot)
+    found = data("flame/search", s="exchange")
+    check(found["frames"] >= 1 and 0 < found["pct"] <= 100.0001, f"search: {found}")
+    check(data("flame/search", s="/^exch.*e$/")["total"] == found["total"], "search by expression")
+    check(data("flame/search", s="EXCHANGE")["total"] == found["total"], "search in any case")
+    root = next(i for i in found["first"])
+    zoomed = data("flame", root=root)
+    check(abs(zoomed["columns"]["x1"][0] - 1) < 1e-9, "a root fills the width")
+    hidden = data("flame", hide="exchange")
+    check("exchange" not in hidden["strings"], "a hidden frame is gone")
+    check(hidden["total"] == data("flame")["total"], "and its weight stays")
+    for by in "none type module thread point size sev".split():
+        for metric in "live chunks allocs frees alloc_bytes".split():
+            line = data("timeline", by=by, metric=metric, bins=50)
+            check(len(line["t"]) == 50 and len(line["total"]["max"]) == 50, f"timeline {by} {metric}")
+            if by != "none":
+                parts = [s["last"] for s in line["series"]] + ([line["other"]["last"]] if line["other"] else [])
+                for i in range(50):
+                    total, parted = line["total"]["last"][i], sum(p[i] for p in parts)
+                    check(abs(total - parted) <= 1e-6 * max(1, abs(total)),
+                          f"timeline {by} {metric}: bin {i} is {total}, its parts {parted}")
+    points = data("points", limit=500, spark=32)
+    check(points["total"] == len(points["rows"]) > 0, "points")
+    for row in points["rows"]:
+        check(len(base64.b64decode(row["spark"])) == 32, "spark")
+        detail = data(f"points/{row['id']}")
+        check(detail["stats"]["bytes"] == row["bytes"], f"bytes of point {row['id']}")
+        check(sum(h["n"] for h in detail["stats"]["size"]["hist"]) == row["chunks"], "sizes of a point")
+        own = data(f"points/{row['id']}/timeline", bins=20)
+        check(max(own["total"]["max"]) == row["peak"], f"peak of point {row['id']}")
+        stack = data(f"stack/{row['id']}")
+        check(stack["frames"] == detail["stack"], "stack of a point")
+        check(data("chunks", point=row["id"])["chunks"] == row["chunks"], "chunks of a point")
+    for sort in ("-bytes", "fn", "type,-peak", "usage", "id"):
+        check(len(data("points", sort=sort)["rows"]) == min(100, points["total"]), f"sort {sort}")
+    for order in "time size life addr last".split():
+        columns("chunks", order=order, rows=50)
+    for lane in "row packed thread".split():
+        bars = columns("chunks", lane=lane)
+        check(bars["mode"] == "rows" and max(bars["columns"]["row"]) < bars["rows_all"], f"lane {lane}")
+    check(data("chunks", rows=10, y0=5)["rows"] == 10, "rows in view")
+    chunk = data("chunks/5")
+    check(chunk["id"] == 5 and chunk["alloc_stack"] and chunk["addr"].startswith("0x"), "chunk")
+    middle = trace["duration_ns"] // 2
+    for color in "alternate type module thread age sev".split():
+        memory = data("memmap", color=color, at=middle, w=64, h=64)
+        check(len(base64.b64decode(memory["pixels"])) == 64 * 64, f"pixels by {color}")
+        check(len(memory["legend"]) > 1, f"legend by {color}")
+    regions = data("memmap/regions", at=middle)
+    live = data("flame", metric="live", at=middle)["total"]
+    check(sum(r["live"] for r in regions["rows"]) == live, "regions hold what is live")
+    where = data("memmap/at", at=middle, addr=regions["rows"][0]["start"])
+    check(where["chunk"] is not None and where["start"] == regions["rows"][0]["start"], "chunk at an address")
+    threads = data("threads")
+    check(sum(map(sum, threads["matrix"])) == trace["counts"]["chunks"], "matrix of threads")
+    check(sum(r["allocs"] for r in threads["rows"]) == trace["counts"]["chunks"], "allocations of threads")
+    check(threads["foreign_frees"] > 0, "threads free each other's chunks")
+    graph = data("callgraph", center="exchange")
+    check(any(n["fn"] == "exchange" and n["id"] == graph["center"] for n in graph["nodes"]), "call graph")
+    check(data("callers", fn="exchange")["fn"] == "exchange", "callers")
+    data("callees", fn="exchange")
+    for file in data("files")["rows"]:
+        source = data("source", file=file["id"])
+        check(source["file"] == file["file"], "source file")
+        if source["found"]:
+            check(all(isinstance(line["text"], str) for line in source["lines"]), "lines have text")
+            for line in source["lines"]:
+                for point in line.get("points", []):
+                    row = next(r for r in points["rows"] if r["id"] == point)
+                    check(row["line"] == line["n"], "line of a point")
+    objects = columns("emad")
+    check(objects["objects"] == len(objects["columns"]["id"]), "objects")
+    if objects["objects"]:
+        tree = data("emad/0/tree", all=1)
+        check(tree["rows"] and tree["rows"][0]["frequency"] == objects["columns"]["freq"][0], "tree of an object")
+    for kind in "fn type module file thread".split():
+        names = data("suggest", kind=kind)
+        check(all(set(n) == {"label", "count", "bytes"} for n in names), f"suggest {kind}")
+    check(data("suggest", kind="fn", s="exchan")[0]["label"] == "exchange", "completion")
+    text = "all | where size >= 300"
+    for path, body, key in (("check", {"text": text}, "canonical"), ("graph", {"text": text}, "text")):
+        status, reply = ask("/api/v1/query/" + path, "POST", json.dumps(body))
+        check(status == 200 and json.loads(reply)["data"][key] == text, f"query/{path}: {reply[:200]}")
+    graph = json.loads(reply)["data"]["graph"]
+    status, reply = ask("/api/v1/query/compile", "POST", json.dumps({"graph": graph}))
+    compiled = json.loads(reply)["data"]["text"]
+    check(status == 200 and compiled.split("\n")[0] == text, f"compile: {compiled}")
+    status, reply = ask("/api/v1/query/counts", "POST", json.dumps({"graph": graph}))
+    counts = json.loads(reply)["data"]
+    check([c["chunks"] for c in counts] == [trace["counts"]["chunks"], api("flame", q=text)["matched"]["chunks"]],
+          f"counts of boxes: {counts}")
+    check(data("query/boxes")["boxes"]["rows"], "boxes")
+    for method, want in (("PUT", 200), ("GET", 200), ("DELETE", 200), ("GET", 404)):
+        status, reply = ask("/api/v1/graphs/one", method, json.dumps({"graph": graph}) if method == "PUT" else None)
+        check(status == want, f"{method} of a graph is {status}: {reply[:200]}")
+    for name in (".x", "a%20b", "x" * 65, "a%00b"):
+        status, reply = ask("/api/v1/graphs/" + name, "PUT", json.dumps({"text": "all"}))
+        check(status in (400, 404), f"a graph named {name} is {status}")
+
+
+# ---- the numbers of the commands ----
+
+def parity(trace):
+    # path, parameters → command, and what of its JSON
+    same = (
+        ("report", {}, ["report"], None),
+        ("report", {"by": "kept", "top": 3}, ["report", "--by", "kept", "--top", "3"], None),
+        ("findings", {"top": 10}, ["findings"], None),
+        ("scores", {"top": 10}, ["scores"], None),
+        ("scores", {"by": "bytes", "top": 0, "all": 1}, ["scores", "--by", "bytes", "--top", "0", "--all"], None),
+        ("leaks", {"top": 10}, ["leaks"], None),
+        ("leaks", {"kinds": "all", "top": 0}, ["leaks", "--kinds", "all", "--top", "0"], None),
+        ("types", {"top": 20}, ["types"], None),
+        ("types", {"sort": "bytes", "fold": "template", "top": 0}, ["types", "--sort", "bytes", "--fold", "--top", "0"], None),
+        ("excessive", {"top": 10}, ["excessive"], None),
+        ("excessive", {"method": "iqr", "mu": 3, "rule": "paper", "top": 0},
+         ["excessive", "--method", "iqr", "--mu", "3", "--rule", "paper", "--top", "0"], None),
+        ("mprof/leaks", {}, ["mprof"], "leaks"),
+        ("mprof/leaks", {"verb": "verbose", "depth": 2}, ["mprof", "--verbose", "--depth", "2"], "leaks"),
+        ("mprof/bins", {}, ["mprof"], "bins"),
+        ("mprof/bins", {"log": 1, "types": 0}, ["mprof", "--bins", "log", "--no-types"], "bins"),
+        ("mprof/direct", {}, ["mprof"], "direct"),
+        ("mprof/graph", {}, ["mprof"], "graph"),
+        ("mprof/graph", {"cycles": 1}, ["mprof", "--cycles", "keep"], "graph"),
+    )
+    for path, parameters, words, part in same:
+        words = [words[0], "--format", "json", *words[1:], trace]
+        printed, answered = command(*words), data(path, **parameters)
+        if part:
+            printed, answered = printed[part], answered["rows"]
+        check(answered == printed, f"{path} {parameters} is not what '{' '.join(words)}' prints")
+    report = command("report", "--format", "json", "--top", "0", trace)
+    scores = command("scores", "--format", "json", "--top", "0", trace)
+    overview = data("overview")
+    # path of the API → path of the command
+    for got, want in (
+        (overview["bytes"]["total"], report["bytes"]), (overview["bytes"]["peak"], report["peak"]["bytes"]),
+        (overview["bytes"]["peak_t"], report["peak"]["time_ns"]), (overview["bytes"]["leaked"], report["kept"]["bytes"]),
+        (overview["counts"]["allocs"], report["allocations"]), (overview["counts"]["frees"], report["frees"]),
+        (overview["counts"]["reallocs"], report["calls"]["realloc"]),
+        (overview["counts"]["temporary"], report["temporary"]), (overview["counts"]["points"], report["points"]),
+        (overview["scores"]["lifetime"]["g"], scores["lifetime"]["mean"]),
+        (overview["scores"]["lifetime"]["var"], scores["lifetime"]["variance"]),
+        (overview["scores"]["usage"]["g"], scores["usage"]["mean"]),
+        (overview["scores"]["useful"]["w_bytes"], scores["useful"]["by_bytes"]),
+        ([v["id"] for v in overview["verdicts"]], [f["id"] for f in report["findings"]][:10]),
+        (data("flame", metric="bytes")["total"], report["bytes"]),
+        (data("flame", metric="allocs")["total"], report["allocations"]),
+        (data("flame", metric="peak")["total"], report["peak"]["bytes"]),
+        (data("flame", metric="leaked")["total"], report["kept"]["bytes"]),
+        (data("flame", metric="temporary")["total"], report["temporary"]),
+        (data("flame", metric="live", at=report["duration_ns"])["total"], report["kept"]["bytes"]),
+        (max(data("timeline", bins=100)["total"]["max"]), report["peak"]["bytes"]),
+        (sum(data("timeline", bins=100, metric="allocs")["total"]["last"]), report["allocations"]),
+        (sum(data("timeline", bins=100, metric="frees")["total"]["last"]), report["frees"]),
+        (data("trace")["counts"]["threads"], report["threads"]),
+    ):
+        check(got == want or (isinstance(got, float) and abs(got - want) < 1e-8), f"{got} is not {want}")
+    rows = {r["id"]: r for r in data("points", limit=500)["rows"]}
+    for row in report["top"]["bytes"]:
+        own = rows.get(row["point"])
+        check(own and (own["bytes"], own["chunks"], own["peak"], own["leaked"], own["temporary"]) ==
+              (row["bytes"], row["allocations"], row["peak_bytes"], row["kept_bytes"], row["temporary"]),
+              f"point {row['point']}: {own} is not {row}")
+    by_point = {p["point"]: p for p in scores["points"]}
+    for number, row in rows.items():
+        p = by_point[number]
+        check(row["sev"] == p["severity"] and row["lifetime"] == p["lifetime"] and row["usage"] == p["usage"],
+              f"scores of point {number}")
+
+
+# ---- selections ----
+
+def selections(trace):
+    end = data("trace")["duration_ns"]
+    for text in ("all | where size >= 300", "all | where thread == 2", "all | where not freed",
+                 "all | where life < 100us", 'all | where stack ~ "exchange"', "all | where size < 0",
+                 "union(all | where thread == 1, all | where size > 400)"):
+        asked = command("query", "--format", "json", trace, text)["matched"]
+        reply = api("flame", q=text, metric="bytes")
+        check(reply["matched"]["chunks"] == asked["chunks"], f"{text}: {reply['matched']} and {asked['chunks']}")
+        check(reply["data"]["total"] == asked["bytes"], f"bytes of {text}")
+        check(data("flame", q=text, metric="allocs")["total"] == asked["chunks"], f"allocations of {text}")
+        rows = data("points", q=text, limit=500)
+        check(sum(r["bytes"] for r in rows["rows"]) == asked["bytes"], f"points of {text}")
+        check(data("chunks", q=text)["chunks"] == asked["chunks"], f"chunks of {text}")
+        line = data("timeline", q=text, bins=64, by="size")
+        highest = max(line["total"]["max"])
+        peak = data("flame", q=text, metric="peak")
+        check(peak["total"] == highest, f"{text}: the peak is {peak['total']}, the line's {highest}")
+        check(data("flame", q=text, metric="live", at=peak["at"])["total"] <= highest, f"live at the peak of {text}")
+        check(sum(map(sum, data("threads", q=text)["matrix"])) == asked["chunks"], f"threads of {text}")
+        entries = data("entries", q=text, limit=5)
+        check(entries["matched"] == asked and len(entries["rows"]) == min(5, asked["chunks"]), f"entries of {text}")
+    # a window of time
+    for mode in ("overlap", "alloc", "free"):
+        window = {"t0": end // 3, "t1": end // 2, "tm": mode}
+        reply = api("timeline", bins=10, **window)
+        check(0 < reply["matched"]["chunks"] < reply["total"]["chunks"], f"window {mode}")
+        check((reply["data"]["t0"], reply["data"]["t1"]) == (end // 3, end // 2), f"axis of window {mode}")
+    inside = data("timeline", bins=1, t0=end // 3, t1=end // 2)["total"]["max"][0]
+    fine = data("timeline", bins=500, t0=end // 3, t1=end // 2)["total"]["max"]
+    check(max(fine) == inside, "a peak is not lost in any number of bins")
+
+
+# ---- names ----
+
+def hostile():
+    wanted = ("<img src=x onerror=alert(1)>", "</script><script>alert(1)</script>", "x" * 20000)
+    for path in ("flame", "points", "overview", "report", "mprof/direct", "callgraph", "suggest?n=100", "files", "trace",
+                 "status", "flame?dir=up", "emad", "findings", "leaks", "timeline?by=point", "stack/0", "points/0"):
+        status, body = ask("/api/v1/" + path)
+        text = body.decode("utf-8")
+        check(status == 200, f"{path} is {status}: {text[:200]}")
+        json.loads(text)
+    names = data("flame", metric="leaked", px=16000)["strings"]
+    for name in wanted:
+        check(name in names, f"'{name[:40]}' is not in the flame graph")
+    check(any("�" in n for n in names), "what is no UTF-8 is replaced")
+    check(data("flame/search", s="<IMG")["frames"] == 1, "search for a tag")
+    status, body = ask("/api/v1/flame?dir=pivot&pivot=" + urllib.parse.quote(wanted[0]))
+    check(status == 200, "pivot by a tag")
+    status, body = ask("/api/v1/flame?q=" + urllib.parse.quote('all | where stack ~ "<img"'))
+    check(status == 200 and json.loads(body)["matched"]["chunks"] == 1, "query by a tag")
+
+
+def empty():
+    for method, path in routes():
+        if method != "GET" or "{" in path or path == "/" or path.endswith(".txt"):
+            continue
+        status, body = ask(path)
+        check(status in (200, 400, 404), f"{path} is {status}: {body[:200]}")
+        json.loads(body)
+    for path in ("points/100000", "chunks/100000", "stack/100000", "emad/100000/tree"):
+        check(ask("/api/v1/" + path)[0] == 404, path)
+
+
+# ---- docs/API.md ----
+
+def has_keys(example, answer, where):
+    if isinstance(example, dict):
+        check(isinstance(answer, dict), f"{where} is no object")
+        for key, value in example.items() if isinstance(answer, dict) else ():
+            check(key in answer, f"{where} has no '{key}'")
+            if key in answer:
+                has_keys(value, answer[key], f"{where}.{key}")
+    elif isinstance(example, list) and example:
+        check(isinstance(answer, list), f"{where} is no list")
+        if isinstance(answer, list) and answer:
+            has_keys(example[0], answer[0], where + "[0]")
+
+
+def documentation(page):
+    text = open(page, encoding="utf-8").read()
+    examples = re.findall(r"```http\n(\w+) (\S+)\n(.*?)```\n+```json\n(.*?)```", text, re.S)
+    check(len(examples) >= 40, f"{len(examples)} examples")
+    asked = set()
+    for method, path, body, shown in examples:
+        status, answer = ask(path, method, body.strip() or None)
+        check(status == 200, f"{method} {path} is {status}: {answer[:200]}")
+        has_keys(json.loads(shown), json.loads(answer), f"{method} {path}")
+        asked.add((method, urllib.parse.urlsplit(path).path))
+    for method, form in routes():
+        pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", form.replace(".", r"\.")) + "$")
+        check(f"`{method} {form}`" in text, f"{method} {form} is not described")
+        check(form in ("/", "/api/v1/mprof.txt") or any(m == method and pattern.match(p) for m, p in asked),
+              f"{method} {form} has no example")
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](*sys.argv[2:])
+    sys.exit(1 if failures else 0)
