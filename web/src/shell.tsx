@@ -123,7 +123,7 @@ function TracePicker({ status }: { status: Status | null }) {
 	return (
 		<label class="program">
 			<span class="sr-only">Trace</span>
-			<select value={key("trace")} onChange={(event) => set({ trace: event.currentTarget.value, sel: null, at: null, t: null })}>
+			<select value={key("trace") || status.traces[0]?.id} onChange={(event) => set({ trace: event.currentTarget.value, sel: null, at: null, t: null })}>
 				{status.traces.map((item) => <option value={item.id}>{item.name}</option>)}
 			</select>
 		</label>

@@ -9,13 +9,21 @@ import { dark, ink } from "../lib/colour";
 import { type Maybe, bytes, count, ns, share } from "../lib/format";
 import { Choice } from "../lib/parts";
 import { select, selection } from "../lib/select";
-import { addWhere, common, key, linkTo, set } from "../lib/state";
+import { addWhere, common, key, linkTo, set, whole } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
-import type { Frame } from "../lib/types";
+import type { Columns, Frame } from "../lib/types";
 import { Stack } from "../drawer";
 import { copy, trace } from "../shell";
 
-export const FLAG = { alive: 1, multi: 2, neverRead: 4, neverWritten: 8, realloc: 16 } as const;
+export const FLAG = { alive: 1, multi: 2, neverRead: 4, neverWritten: 8, realloc: 16, unmeasured: 32 } as const;
+
+interface Reply extends Partial<Columns> {
+	mode: "rows" | "density";
+	chunks: number; // in the selection
+	rows_all: number; // that they take
+	w?: number; // of the grid of a density
+	h?: number;
+}
 
 export interface Bars {
 	mode: "bars";
@@ -41,9 +49,27 @@ interface Density {
 
 type Data = Bars | Density;
 
+function unpack(reply: Reply): Data {
+	const column = (name: string) => reply.columns?.[name] ?? [];
+	if (reply.mode === "density") return { mode: "density", total: reply.chunks, w: reply.w ?? 1, h: reply.h ?? 1, n: column("n"), bytes: column("bytes") };
+	return {
+		mode: "bars",
+		total: reply.chunks,
+		id: column("id"),
+		row: column("row"),
+		t0: column("t0"),
+		t1: column("t1"),
+		first: column("first"),
+		last: column("last"),
+		size: column("size"),
+		flags: column("flags"),
+	};
+}
+
 const orders = [["time", "Time of allocation"], ["size", "Size"], ["life", "Life"], ["addr", "Address"], ["last", "Last access"]] as const;
 const lanes = [["row", "One row each"], ["packed", "Packed"], ["thread", "By thread"]] as const;
 const HEIGHT = 520;
+const ROWS = 60; // that are told apart easily
 
 /** Small is pale, large is full: by the logarithm of the size. */
 function shade(size: number, largest: number): number {
@@ -52,29 +78,30 @@ function shade(size: number, largest: number): number {
 
 function barPainter(data: Bars, from: number, to: number): Painter {
 	const largest = Math.max(1, ...data.size);
-	const rows = Math.max(1, ...data.row.map((row) => row + 1));
+	const first = Math.min(...data.row, Infinity);
+	const rows = Math.max(1, ...data.row.map((row) => row + 1 - first));
 	return {
 		paint(context, width, height) {
 			const { accent, text, quiet } = ink();
-			const rowHeight = Math.min(18, Math.max(2, height / rows));
+			const rowHeight = Math.min(18, height / rows);
 			const scale = width / Math.max(1, to - from);
 			return data.id.map((id, at) => {
 				const flags = data.flags[at] ?? 0;
 				const x = ((data.t0[at] ?? 0) - from) * scale;
 				const end = flags & FLAG.alive ? width : ((data.t1[at] ?? 0) - from) * scale;
 				const w = Math.max(3, end - x);
-				const y = (data.row[at] ?? 0) * rowHeight;
-				const h = Math.max(1.5, rowHeight - (rowHeight > 4 ? 2 : 0.5));
-				const untouched = (flags & FLAG.neverRead) !== 0 && (flags & FLAG.neverWritten) !== 0;
+				const y = ((data.row[at] ?? 0) - first) * rowHeight;
+				const h = Math.max(1, rowHeight - (rowHeight > 4 ? 2 : rowHeight > 2 ? 0.5 : 0));
+				const untouched = (flags & FLAG.unmeasured) === 0 && (flags & FLAG.neverRead) !== 0 && (flags & FLAG.neverWritten) !== 0;
 				context.globalAlpha = shade(data.size[at] ?? 0, largest);
 				context.fillStyle = untouched ? quiet : accent;
 				context.fillRect(x, y, w, h);
 				context.globalAlpha = 1;
-				const first = data.first[at];
-				const last = data.last[at];
-				if (first != null && last != null) {
-					const fx = (first - from) * scale;
-					const lx = (last - from) * scale;
+				const begun = data.first[at];
+				const ended = data.last[at];
+				if (begun != null && ended != null) {
+					const fx = (begun - from) * scale;
+					const lx = (ended - from) * scale;
 					context.fillStyle = text;
 					context.fillRect(fx, y, 1.5, h);
 					context.fillRect(lx, y, 1.5, h);
@@ -84,7 +111,7 @@ function barPainter(data: Bars, from: number, to: number): Painter {
 					context.fillStyle = text;
 					context.fillRect(x + w - 1, y, 1, h);
 				}
-				return { id, x, y, w, h: rowHeight, colour: accent, label: bytes(data.size[at]) };
+				return { id, x, y, w, h: Math.max(1, rowHeight), colour: accent, label: bytes(data.size[at]) };
 			});
 		},
 		speak: (item) => `chunk ${item.id}, ${item.label}`,
@@ -117,43 +144,42 @@ function densityPainter(data: Density): Painter {
 
 interface ChunkDetail {
 	id: number;
-	address: string;
+	addr: string;
 	size: number;
-	type: string;
+	call: string;
+	type: string | null;
 	point: number;
-	alloc_ns: number;
-	free_ns: Maybe;
-	life_ns: Maybe;
-	thread: Maybe;
-	free_thread: Maybe;
-	reads: Maybe;
-	writes: Maybe;
-	first_ns: Maybe;
-	last_ns: Maybe;
-	low: Maybe;
-	high: Maybe;
-	stack: Frame[];
-	free_stack: Frame[];
+	alloc: number;
+	free: Maybe;
+	life: Maybe;
+	end: string;
+	class: string;
+	access: { first: Maybe; last: Maybe; reads: Maybe; writes: Maybe; low: Maybe; high: Maybe } | null;
+	alloc_thread: { tid: number; name: string } | null;
+	free_thread: { tid: number; name: string } | null;
+	alloc_stack: Frame[];
+	free_stack: Frame[] | null;
 }
 
 function Detail({ id }: { id: string }) {
-	const answer = useAnswer<ChunkDetail>(`/chunks/${id}`, { trace: key("trace") });
+	const answer = useAnswer<ChunkDetail>(`/chunks/${id}`, whole());
 	const chunk = answer.reply?.data;
 	if (!chunk) return answer.error ? <p class="quiet">{answer.error.message}</p> : null;
+	const access = chunk.access;
 	return (
 		<section aria-label="Chunk">
-			<h2>Chunk {chunk.id}: {bytes(chunk.size)} at {chunk.address}</h2>
+			<h2>Chunk {chunk.id}: {bytes(chunk.size)} at {chunk.addr}</h2>
 			<dl class="facts">
 				{chunk.type && [<dt>Type</dt>, <dd>{chunk.type}</dd>]}
-				<dt>Allocated</dt><dd>{ns(chunk.alloc_ns)}</dd>
-				<dt>Freed</dt><dd>{chunk.free_ns == null ? "never" : `${ns(chunk.free_ns)}, after ${ns(chunk.life_ns)}`}</dd>
-				<dt>Reads, writes</dt><dd>{count(chunk.reads)}, {count(chunk.writes)}</dd>
-				{chunk.low != null && chunk.high != null && [<dt>Used</dt>, <dd>bytes {chunk.low} to {chunk.high}, {share(chunk.size ? (chunk.high - chunk.low) / chunk.size : 0)}</dd>]}
-				{chunk.first_ns != null && [<dt>Accessed</dt>, <dd>{ns(chunk.first_ns)} to {ns(chunk.last_ns)}</dd>]}
+				<dt>Allocated</dt><dd>{ns(chunk.alloc)} by {chunk.call}, thread {chunk.alloc_thread?.name} {chunk.alloc_thread?.tid}</dd>
+				<dt>Freed</dt><dd>{chunk.free == null ? `never: ${chunk.end}` : `${ns(chunk.free)}, after ${ns(chunk.life)}, thread ${chunk.free_thread?.name ?? ""} ${chunk.free_thread?.tid ?? ""}`}</dd>
+				{access && [<dt>Reads, writes</dt>, <dd>{count(access.reads)}, {count(access.writes)}</dd>]}
+				{access?.low != null && access.high != null && [<dt>Used</dt>, <dd>bytes {access.low} to {access.high}, {share(chunk.size ? (access.high - access.low) / chunk.size : 0)}</dd>]}
+				{access?.first != null && [<dt>Accessed</dt>, <dd>{ns(access.first)} to {ns(access.last)}</dd>]}
 			</dl>
 			<div class="pair">
-				<section><h3>Allocated by</h3><Stack stack={chunk.stack} /></section>
-				{chunk.free_stack.length > 0 && <section><h3>Freed by</h3><Stack stack={chunk.free_stack} /></section>}
+				<section><h3>Allocated by</h3><Stack stack={chunk.alloc_stack} /></section>
+				{chunk.free_stack && chunk.free_stack.length > 0 && <section><h3>Freed by</h3><Stack stack={chunk.free_stack} /></section>}
 			</div>
 			<p><a href={linkTo(`point/${chunk.point}`)}>Its allocation point</a></p>
 		</section>
@@ -186,12 +212,14 @@ export function Chunks() {
 	const order = key("order") || "time";
 	const lane = key("lane") || "row";
 	const point = key("point");
-	const whole = trace.value?.duration_ns ?? 0;
+	const run = trace.value?.duration_ns ?? 0;
 	const from = Number(key("x0") || 0);
-	const to = Number(key("x1") || whole);
+	const to = Number(key("x1") || run);
+	const row = key("y") === "" ? null : Math.max(0, Number(key("y")) || 0); // the first that is shown; null = all rows
 	const [table, setTable] = useState(false);
-	const answer = useAnswer<Data>(whole ? "/chunks" : null, { ...common(), point, order, lane, x0: from, x1: to, px: 1200, rows: HEIGHT / 2 });
-	const data = answer.reply?.data ?? null;
+	const answer = useAnswer<Reply>(run ? "/chunks" : null, { ...common(), point, order, lane, x0: Math.round(from), x1: Math.round(to), px: 1200, y0: row, rows: row == null ? null : ROWS });
+	const reply = answer.reply;
+	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
 	const painter = useMemo(() => (data ? (data.mode === "bars" ? barPainter(data, from, to) : densityPainter(data)) : null), [data]);
 	useEffect(() => {
 		const toggle = (event: KeyboardEvent) => {
@@ -201,9 +229,9 @@ export function Chunks() {
 		return () => window.removeEventListener("keydown", toggle);
 	}, []);
 	const zoom = (factor: number, middle: number) => {
-		const span = Math.min(whole, Math.max(1000, (to - from) * factor));
-		const start = Math.min(whole - span, Math.max(0, middle - (middle - from) * factor));
-		set({ x0: start <= 0 ? null : Math.round(start), x1: span >= whole ? null : Math.round(start + span) }, true);
+		const span = Math.min(run, Math.max(1000, (to - from) * factor));
+		const start = Math.min(run - span, Math.max(0, middle - (middle - from) * factor));
+		set({ x0: start <= 0 ? null : Math.round(start), x1: span >= run ? null : Math.round(start + span) }, true);
 	};
 	return (
 		<div class="view">
@@ -214,10 +242,19 @@ export function Chunks() {
 				<button onClick={() => zoom(0.5, (from + to) / 2)}>Zoom in</button>
 				<button onClick={() => zoom(2, (from + to) / 2)}>Zoom out</button>
 				{(key("x0") !== "" || key("x1") !== "") && <button onClick={() => set({ x0: null, x1: null })}>Whole run</button>}
+				<button aria-pressed={row != null} onClick={() => set({ y: row == null ? 0 : null })}>Single rows</button>
+				{row != null && <button disabled={row === 0} onClick={() => set({ y: Math.max(0, row - ROWS) }, true)}>Before</button>}
+				{row != null && <button disabled={row + ROWS >= (reply?.data.rows_all ?? 0)} onClick={() => set({ y: row + ROWS }, true)}>After</button>}
 				<button aria-pressed={table} onClick={() => setTable(!table)}>Table</button>
 			</div>
-			<Panel answer={answer} label="Chunks" empty={(shown) => (shown.total === 0 ? "No chunk lives here." : null)}>
-				{(shown) => (
+			<Panel answer={answer} label="Chunks" empty={(shown) => (shown.chunks === 0 ? "No chunk lives here." : null)}>
+				{() => data && <>{body(data)}</>}
+			</Panel>
+		</div>
+	);
+
+	function body(shown: Data) {
+		return (
 					<>
 						<p class="quiet">{count(shown.total)} chunks, {ns(from)} to {ns(to)}{shown.mode === "density" ? ": too many for bars, shown by how many there are" : ""}</p>
 						{table && shown.mode === "bars" ? (
@@ -246,10 +283,8 @@ export function Chunks() {
 						)}
 						{selection.value?.kind === "c" && <Detail id={selection.value.id} />}
 					</>
-				)}
-			</Panel>
-		</div>
-	);
+		);
+	}
 }
 
 function BarTip({ data, at }: { data: Bars; at: number }) {

@@ -9,8 +9,10 @@ import { category, ink } from "../lib/colour";
 import { type Maybe, bytes, count, ns } from "../lib/format";
 import { Choice } from "../lib/parts";
 import { select, selection } from "../lib/select";
-import { common, key, set } from "../lib/state";
+import { key, set, whole } from "../lib/state";
+import type { TableReply } from "../lib/result";
 import { type Column, Table, csv } from "../lib/table";
+import type { Columns } from "../lib/types";
 import { copy } from "../shell";
 
 interface Obj {
@@ -25,17 +27,41 @@ interface Obj {
 	flagged: boolean;
 }
 
-interface Data {
-	objects: Obj[];
-	total: number;
-	clusters: { n: number; freq: number; life: number }[];
+interface Reply extends Columns {
+	objects: number;
+	clusters: { n: number; freq: number; life: number; excessive: boolean }[];
 	q1: Maybe;
 	q3: Maybe;
 	iqr: Maybe;
 	mu: Maybe;
 	threshold: Maybe;
-	k: Maybe;
-	verdict: { found: boolean; words: string };
+	verdict: { found: boolean; enough: boolean; objects: number; words: string };
+}
+
+interface Data extends Omit<Reply, "objects"> {
+	objects: Obj[];
+}
+
+const NO_CLUSTER = 255;
+
+function unpack(reply: Reply): Data {
+	const column = (name: string) => reply.columns[name] ?? [];
+	const text = (name: string, at: number) => reply.strings[column(name)[at] ?? 0] ?? "";
+	const objects = column("id").map((id, at) => {
+		const cluster = column("cluster")[at] ?? NO_CLUSTER;
+		return {
+			id,
+			caller: text("caller", at),
+			size: column("size")[at] ?? 0,
+			destroyer: text("destroyer", at),
+			freq: column("freq")[at] ?? 0,
+			life: column("life")[at] ?? null,
+			ratio: column("ratio")[at] ?? null,
+			cluster: cluster === NO_CLUSTER ? null : cluster,
+			flagged: (column("flag")[at] ?? 0) !== 0,
+		};
+	});
+	return { ...reply, objects };
 }
 
 const shapes = ["circle", "square", "triangle", "diamond"] as const;
@@ -181,8 +207,9 @@ export function Frequency() {
 	const log = key("log") !== "0";
 	const sort = key("sort") || "-freq";
 	const mu = key("mu");
-	const answer = useAnswer<Data>("/emad", { ...common(), method: key("method"), k: key("k"), seed: key("seed"), mu, raw: key("raw"), n: 20000 });
-	const data = answer.reply?.data ?? null;
+	const answer = useAnswer<Reply>("/emad", { ...whole(), method: key("method"), k: key("k"), seed: key("seed"), mu, log: key("raw") === "1" ? 0 : null });
+	const reply = answer.reply;
+	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
 	const dots = useMemo(() => (data ? scatter(data.objects.filter((object) => object.life != null), log) : null), [data, log]);
 	const chart = useMemo(() => (data ? ratios(data) : null), [data]);
 	const chosen = selection.value?.kind === "o" ? Number(selection.value.id) : null;
@@ -206,8 +233,14 @@ export function Frequency() {
 				<label><input type="checkbox" checked={log} onChange={(event) => set({ log: event.currentTarget.checked ? null : 0 })} /> Logarithmic</label>
 				<label><input type="checkbox" checked={key("raw") === "1"} onChange={(event) => set({ raw: event.currentTarget.checked ? 1 : null })} /> Raw features</label>
 			</div>
-			<Panel answer={answer} label="Frequency and lifetime" empty={(shown) => (shown.objects.length === 0 ? "Fewer than k objects: choose k ≤ n." : null)}>
-				{(shown) => (
+			<Panel answer={answer} label="Frequency and lifetime" empty={(shown) => (shown.objects === 0 ? "Nothing was freed, so there is nothing to compare." : null)}>
+				{() => data && body(data)}
+			</Panel>
+		</div>
+	);
+
+	function body(shown: Data) {
+		return (
 					<>
 						<p class="sentence" data-t="verdict">{shown.verdict.words}</p>
 						{dots && <CanvasView name="scatter" label="Frequency against mean life" description="scatter chart" height={400} painter={dots} version={`${log}`} selected={chosen} onSelect={(item) => select("o", item.id)} tooltip={(item) => tip(shown.objects, item.id)} />}
@@ -216,9 +249,22 @@ export function Frequency() {
 						<p class="quiet" data-t="iqr">Q1 {shown.q1?.toPrecision(4) ?? "?"}, Q3 {shown.q3?.toPrecision(4) ?? "?"}, IQR {shown.iqr?.toPrecision(4) ?? "?"}, μ {shown.mu?.toPrecision(4) ?? "?"}, threshold {shown.threshold?.toPrecision(4) ?? "?"} per ms
 							{" "}<button onClick={() => void copy(csv(columns, shown.objects), "the objects as CSV")}>Copy as CSV</button></p>
 						<Table label="Objects" columns={columns} rows={sorted(shown.objects, sort)} rowKey={(row) => row.id} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={chosen} onSelect={(row) => select("o", row.id)} />
+						{chosen != null && <Tree id={chosen} />}
 					</>
-				)}
-			</Panel>
-		</div>
+		);
+	}
+}
+
+/** Through whom: the heaviest path to an object that was found. */
+function Tree({ id }: { id: number }) {
+	const answer = useAnswer<TableReply>(`/emad/${id}/tree`, { ...whole(), all: key("all") });
+	const rows = answer.reply?.data.rows ?? [];
+	if (answer.error) return <p class="quiet">{answer.error.message}</p>;
+	if (rows.length === 0) return null;
+	return (
+		<section aria-label="Call path">
+			<h2>Through whom</h2>
+			<ol class="stack">{rows.map((row) => <li style={{ marginLeft: `${Number(row.depth ?? 0) * 12}px` }}>{String(row.routine ?? "unknown")} <span class="quiet">{count(Number(row.frequency ?? 0))}</span></li>)}</ol>
+		</section>
 	);
 }

@@ -13,30 +13,63 @@ import { ApiError, source } from "../lib/source";
 import { go, key, place } from "../lib/state";
 import { copy, say } from "../shell";
 
-interface ArgSpec {
-	name: string;
-	label: string;
-	value: string; // to begin with
+/** A kind of box, as the server lists it. */
+interface BoxRow {
+	kind: string;
+	group: string;
+	inputs: number;
+	outputs: number;
+	arguments: string; // "field [desc]"
+	example: string;
 	help: string;
 }
 
-interface BoxSpec {
-	kind: string;
-	group: string;
-	label: string;
-	inputs: number;
-	outputs: number;
-	args: ArgSpec[];
-	help: string;
+interface BoxSpec extends Omit<BoxRow, "arguments"> {
+	args: { name: string; optional: boolean }[];
 }
+
+function spec(row: BoxRow): BoxSpec {
+	const args = row.arguments.split(" ").filter((name) => name !== "");
+	return { ...row, args: args.map((name) => ({ name: name.replace(/[[\]]/g, ""), optional: name.startsWith("[") })) };
+}
+
+/** What a new box begins with, so that it means something at once. */
+const defaults: Record<string, Record<string, string>> = {
+	at: { time: "peak" },
+	where: { expr: "size >= 1KiB" },
+	color: { color: "#3b6fb6" },
+	join: { keys: "type" },
+	unify: { until: "1MiB" },
+	sort: { field: "size", desc: "true" },
+	limit: { count: "10" },
+	agg: { calls: "sum(size)" },
+	hide: { pattern: '"std::"' },
+	show: { view: "flame" },
+	trace: { name: "" },
+};
 
 interface Box {
 	id: string;
 	kind: string;
-	args: Record<string, string>;
-	x: number;
-	y: number;
+	args: Record<string, Arg>;
+	x?: number;
+	y?: number;
 	label: string;
+}
+
+type Arg = string | number | boolean | string[];
+
+/** As it is typed, and back: lists and switches keep their kind. */
+function argText(arg: Arg | undefined): string {
+	return arg == null ? "" : Array.isArray(arg) ? arg.join(", ") : String(arg);
+}
+
+function argFrom(text: string, before: Arg | undefined, name: string): Arg | undefined {
+	if (text.trim() === "") return undefined;
+	if (Array.isArray(before) || name === "keys" || name === "calls") return text.split(",").map((part) => part.trim());
+	if (name === "desc" || name === "alternate") return text === "true";
+	if (name === "count") return Number(text) || 0;
+	return text;
 }
 
 interface Link {
@@ -49,6 +82,7 @@ interface Link {
 interface Graph {
 	boxes: Box[];
 	edges: Link[];
+	output?: string;
 }
 
 interface BoxData extends Record<string, unknown> {
@@ -76,11 +110,11 @@ function BoxNode({ data }: NodeProps<Node<BoxData>>) {
 	return (
 		<div class={`box${problem ? " wrong" : ""}`} data-t={`box-${box.kind}`}>
 			{ports(spec?.inputs ?? 1, "target")}
-			<b>{spec?.label ?? box.kind}</b>
+			<b>{box.kind}</b>
 			{(spec?.args ?? []).map((arg) => (
 				<label class="nodrag">
-					{arg.label}
-					<input value={box.args[arg.name] ?? ""} title={arg.help} onChange={(event) => acts.change(box.id, arg.name, event.currentTarget.value)} />
+					{arg.name}
+					<input value={argText(box.args[arg.name])} placeholder={arg.optional ? "" : "needed"} onChange={(event) => acts.change(box.id, arg.name, event.currentTarget.value)} />
 				</label>
 			))}
 			<span class="quiet">{passes == null ? "" : `${count(passes)} pass`}</span>
@@ -103,6 +137,12 @@ function arrange(graph: Graph): Graph {
 	return { ...graph, boxes: graph.boxes.map((box) => ({ ...box, x: Math.round(plan.node(box.id).x - 105), y: Math.round(plan.node(box.id).y - 55) })) };
 }
 
+/** What comes out: the box that no other reads. */
+function withOutput(graph: Graph): Graph {
+	const unread = graph.boxes.filter((box) => !graph.edges.some((edge) => edge.from === box.id));
+	return { ...graph, output: unread.at(-1)?.id ?? graph.output };
+}
+
 function reaches(graph: Graph, from: string, to: string): boolean {
 	const seen = new Set<string>();
 	const stack = [from];
@@ -114,6 +154,14 @@ function reaches(graph: Graph, from: string, to: string): boolean {
 		for (const edge of graph.edges) if (edge.from === at) stack.push(edge.to);
 	}
 	return false;
+}
+
+function changedArgs(args: Record<string, Arg>, name: string, text: string): Record<string, Arg> {
+	const next = { ...args };
+	const value = argFrom(text, args[name], name);
+	if (value === undefined) delete next[name];
+	else next[name] = value;
+	return next;
 }
 
 const examples: [string, string][] = [
@@ -141,7 +189,7 @@ function useGraph() {
 			const reply = await source.post<{ graph: Graph }>("/query/graph", { text: asked });
 			const next = reply.data.graph;
 			undo.current.push(graph);
-			setGraph(next.boxes.some((box) => box.x !== 0 || box.y !== 0) ? next : arrange(next));
+			setGraph(next.boxes.some((box) => box.x != null) ? next : arrange(next));
 			setProblem(null);
 		} catch (error) {
 			fail(error);
@@ -158,7 +206,7 @@ function useGraph() {
 			return;
 		}
 		try {
-			const reply = await source.post<{ text: string }>("/query/compile", { graph: next });
+			const reply = await source.post<{ text: string }>("/query/compile", { graph: withOutput(next) });
 			setText(reply.data.text);
 			setProblem(null);
 		} catch (error) {
@@ -169,8 +217,8 @@ function useGraph() {
 		if (graph.boxes.length === 0 || problem) return;
 		const timer = setTimeout(() => {
 			source
-				.post<{ counts: Record<string, number> }>(`/query/counts${key("trace") ? `?trace=${encodeURIComponent(key("trace"))}` : ""}`, { graph })
-				.then((reply) => setPasses(reply.data.counts))
+				.post<{ entries: number }[]>(`/query/counts${key("trace") ? `?trace=${encodeURIComponent(key("trace"))}` : ""}`, { graph: withOutput(graph) })
+				.then((reply) => setPasses(Object.fromEntries(graph.boxes.map((box, at) => [box.id, reply.data[at]?.entries ?? 0]))))
 				.catch(() => setPasses({}));
 		}, 300);
 		return () => clearTimeout(timer);
@@ -185,10 +233,10 @@ function useGraph() {
 }
 
 export function GraphEditor() {
-	const catalogue = useAnswer<{ boxes: BoxSpec[] }>("/query/boxes", {});
-	const saved = useAnswer<{ graphs: { name: string }[] }>("/graphs", {});
+	const catalogue = useAnswer<{ boxes: { rows: BoxRow[] } }>("/query/boxes", {});
+	const saved = useAnswer<string[] | { name: string }[]>("/graphs", {});
 	const { graph, text, problem, passes, fromText, fromBoxes, undo, redo } = useGraph();
-	const specs = useMemo(() => new Map((catalogue.reply?.data.boxes ?? []).map((spec) => [spec.kind, spec])), [catalogue.reply]);
+	const specs = useMemo(() => new Map((catalogue.reply?.data.boxes.rows ?? []).filter((row) => row.inputs + row.outputs > 0).map((row) => [row.kind, spec(row)])), [catalogue.reply]);
 	const name = place.value.path[1] ?? "";
 	const [draft, setDraft] = useState("");
 	const [saveAs, setSaveAs] = useState(name);
@@ -204,11 +252,11 @@ export function GraphEditor() {
 			.get<{ text: string }>(`/graphs/${encodeURIComponent(name)}`, {})
 			.then((reply) => fromText(reply.data.text))
 			.catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
-	}, [name]);
+	}, [name, key("q")]);
 
 	const groups = useMemo(() => {
 		const all = new Map<string, BoxSpec[]>();
-		for (const spec of specs.values()) all.set(spec.group, [...(all.get(spec.group) ?? []), spec]);
+		for (const item of specs.values()) all.set(item.group, [...(all.get(item.group) ?? []), item]);
 		return [...all];
 	}, [specs]);
 	const add = (spec: BoxSpec, x = 40 + graph.boxes.length * 30, y = 40 + graph.boxes.length * 30) => {
@@ -218,7 +266,7 @@ export function GraphEditor() {
 			say("A graph has at most 200 boxes.");
 			return;
 		}
-		const args = Object.fromEntries(spec.args.map((arg) => [arg.name, arg.value]));
+		const args = Object.fromEntries(Object.entries(defaults[spec.kind] ?? {}).map(([name, value]) => [name, argFrom(value, undefined, name) ?? value]));
 		void fromBoxes({ ...graph, boxes: [...graph.boxes, { id: `b${number}`, kind: spec.kind, args, x: Math.round(x), y: Math.round(y), label: "" }] });
 	};
 	const connect = (link: Connection) => {
@@ -232,10 +280,10 @@ export function GraphEditor() {
 	const nodes: Node<BoxData>[] = graph.boxes.map((box) => ({
 		id: box.id,
 		type: "box",
-		position: { x: box.x, y: box.y },
+		position: { x: box.x ?? 0, y: box.y ?? 0 },
 		selected: chosen.has(box.id),
-		ariaLabel: `${specs.get(box.kind)?.label ?? box.kind} ${Object.values(box.args).join(" ")}`,
-		data: { box, spec: specs.get(box.kind), passes: passes[box.id] ?? null, problem: problem?.hint === box.id ? problem.message : "" },
+		ariaLabel: `${box.kind} ${Object.values(box.args).map(argText).join(" ")}`,
+		data: { box, spec: specs.get(box.kind), passes: passes[box.id] ?? null, problem: problem?.status === 400 && problem.at === graph.boxes.indexOf(box) ? problem.message : "" },
 	}));
 	const edges: Edge[] = graph.edges.map((edge) => ({ id: `${edge.from}.${edge.out}-${edge.to}.${edge.in}`, source: edge.from, target: edge.to, sourceHandle: String(edge.out), targetHandle: String(edge.in), selected: chosen.has(`${edge.from}.${edge.out}-${edge.to}.${edge.in}`) }));
 	const onNodes = (changes: NodeChange<Node<BoxData>>[]) => {
@@ -259,7 +307,7 @@ export function GraphEditor() {
 		const left = new Set(applyEdgeChanges(changes, edges).map((edge) => edge.id));
 		void fromBoxes({ ...graph, edges: graph.edges.filter((edge) => left.has(`${edge.from}.${edge.out}-${edge.to}.${edge.in}`)) });
 	};
-	const change = (id: string, arg: string, value: string) => void fromBoxes({ ...graph, boxes: graph.boxes.map((box) => (box.id === id ? { ...box, args: { ...box.args, [arg]: value } } : box)) });
+	const change = (id: string, arg: string, value: string) => void fromBoxes({ ...graph, boxes: graph.boxes.map((box) => (box.id === id ? { ...box, args: changedArgs(box.args, arg, value) } : box)) });
 	const save = async () => {
 		if (!/^[A-Za-z0-9_-]{1,60}$/.test(saveAs)) {
 			say("A name has letters, digits, - and _.");
@@ -285,7 +333,7 @@ export function GraphEditor() {
 					<button onClick={() => void copy(text, "the query")}>Copy text</button>
 					<label class="choice">Name<input value={saveAs} onInput={(event) => setSaveAs(event.currentTarget.value)} /></label>
 					<button onClick={() => void save()}>Save</button>
-					{(saved.reply?.data.graphs ?? []).map((item) => <button class="chip" onClick={() => go(`graph/${item.name}`)}>{item.name}</button>)}
+					{(saved.reply?.data ?? []).map((item) => (typeof item === "string" ? item : item.name)).map((item) => <button class="chip" onClick={() => go(`graph/${item}`)}>{item}</button>)}
 				</div>
 				<div class="editor-grid">
 					<aside class="palette" aria-label="Boxes">
@@ -293,7 +341,7 @@ export function GraphEditor() {
 							<section>
 								<h3>{group}</h3>
 								{list.map((spec) => (
-									<button draggable title={spec.help} onDragStart={(event) => event.dataTransfer?.setData("application/heapwise", spec.kind)} onClick={() => add(spec)}>{spec.label}</button>
+									<button draggable title={spec.help} onDragStart={(event) => event.dataTransfer?.setData("application/heapwise", spec.kind)} onClick={() => add(spec)}>{spec.kind}</button>
 								))}
 							</section>
 						))}
@@ -327,7 +375,7 @@ export function GraphEditor() {
 						<ul class="outline">
 							{graph.boxes.map((box) => (
 								<li>
-									{specs.get(box.kind)?.label ?? box.kind} {Object.values(box.args).join(" ")}
+									{box.kind} {Object.values(box.args).map(argText).join(" ")}
 									<span class="quiet"> {graph.edges.filter((edge) => edge.to === box.id).map((edge) => `from ${edge.from}`).join(", ")} {passes[box.id] == null ? "" : `${count(passes[box.id])} pass`}</span>
 									<button aria-label={`Remove ${box.id}`} onClick={() => void fromBoxes({ boxes: graph.boxes.filter((other) => other.id !== box.id), edges: graph.edges.filter((edge) => edge.from !== box.id && edge.to !== box.id) })}>✕</button>
 								</li>

@@ -7,7 +7,7 @@ import { category, dark, ink } from "../lib/colour";
 import { bytes, count, ns, share } from "../lib/format";
 import { Choice } from "../lib/parts";
 import { select } from "../lib/select";
-import { common, cursor, key, set } from "../lib/state";
+import { common, cursor, key, set, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 import { trace } from "../shell";
 
@@ -26,9 +26,8 @@ interface Data {
 	bpp: number;
 	w: number;
 	h: number;
-	pixels: string; // base64, one palette number each; 0 = nothing there
-	legend: { index: number; label: string }[];
-	chunks: number;
+	pixels: string; // base64, one number of the legend each
+	legend: string[]; // 0 = nothing is there
 }
 
 const WIDTH = 1024;
@@ -45,8 +44,8 @@ const columns: Column<Region>[] = [
 ];
 
 function colours(data: Data): string[] {
-	const { ground, quiet } = ink();
-	return [ground, quiet, ...data.legend.map((_, at) => category(at))];
+	const { ground } = ink();
+	return data.legend.map((_, at) => (at === 0 ? ground : category(at - 1)));
 }
 
 function parseColour(text: string): [number, number, number] {
@@ -76,13 +75,13 @@ function Picture({ data, at }: { data: Data; at: number }) {
 		const y = Math.floor(((event.clientY - box.top) / box.height) * data.h);
 		return BigInt(data.base) + BigInt(y * data.w + x) * BigInt(data.bpp);
 	};
-	const look = useAnswer<{ chunk: number | null; size: number; type: string; fn: string }>(tip ? "/memmap/at" : null, { trace: key("trace"), at: Math.round(at), addr: tip });
+	const look = useAnswer<{ chunk: number | null; start: string; size: number }>(tip ? "/memmap/at" : null, { ...whole(), at: Math.round(at), addr: tip });
 	return (
 		<>
-			<canvas ref={canvas} class="memory" width={data.w} height={data.h} role="img" aria-label={`Memory from ${data.base}, ${data.bpp} bytes a pixel, ${count(data.chunks)} chunks`} onClick={(event) => setTip(`0x${addressAt(event).toString(16)}`)} />
+			<canvas ref={canvas} class="memory" width={data.w} height={data.h} role="img" aria-label={`Memory from ${data.base}, ${data.bpp} bytes a pixel`} onClick={(event) => setTip(`0x${addressAt(event).toString(16)}`)} />
 			<p role="status">
 				{tip === "" ? "Click a place to see what lies there." : look.reply?.data.chunk != null ? (
-					<>{tip}: <button onClick={() => select("c", look.reply?.data.chunk ?? 0)}>chunk {look.reply.data.chunk}</button>, {bytes(look.reply.data.size)} {look.reply.data.type} by {look.reply.data.fn}</>
+					<>{tip}: <button onClick={() => select("c", look.reply?.data.chunk ?? 0)}>chunk {look.reply.data.chunk}</button>, {bytes(look.reply.data.size)} from {look.reply.data.start}</>
 				) : (
 					`${tip}: no live chunk`
 				)}
@@ -103,7 +102,7 @@ export function Memory() {
 		<div class="view">
 			<div class="controls">
 				<span>At {ns(at)}{cursor.value == null ? ", the end: click the time strip for another moment" : ""}</span>
-				<Choice label="Colour" value={colour} options={[["alternate", "Neighbours apart"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"]]} onChange={(value) => set({ color: value })} />
+				<Choice label="Colour" value={colour} options={[["alternate", "Neighbours apart"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"], ["sev", "Severity"]]} onChange={(value) => set({ color: value })} />
 				<button onClick={() => set({ bpp: Math.max(1, bpp / 2) })}>Zoom in</button>
 				<button onClick={() => set({ bpp: Math.min(1 << 20, bpp * 2) })}>Zoom out</button>
 				<span class="quiet">{bytes(bpp)} a pixel</span>
@@ -113,7 +112,7 @@ export function Memory() {
 					<>
 						{answer.reply && <Picture data={answer.reply.data} at={at} />}
 						{answer.reply && answer.reply.data.legend.length > 0 && (
-							<ul class="series">{answer.reply.data.legend.map((entry, index) => <li><span class="swatch" style={{ background: category(index) }} />{entry.label}</li>)}</ul>
+							<ul class="series">{answer.reply.data.legend.map((label, index) => <li><span class="swatch" style={{ background: index === 0 ? "transparent" : category(index - 1) }} />{label}</li>)}</ul>
 						)}
 						<Table label="Regions" columns={columns} rows={data.rows} rowKey={(row) => row.start} height={300} />
 					</>

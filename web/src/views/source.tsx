@@ -6,7 +6,7 @@ import { Panel, useAnswer } from "../lib/answer";
 import { bytes, count } from "../lib/format";
 import { Choice } from "../lib/parts";
 import { select } from "../lib/select";
-import { common, go, key, linkTo, place, set } from "../lib/state";
+import { go, key, linkTo, place, set, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 
 interface Cost {
@@ -34,25 +34,32 @@ interface Data {
 
 interface File {
 	id: number;
-	path: string;
-	bytes: number;
-	allocs: number;
+	file: string;
+	self: Cost;
+	incl: Cost;
 }
 
 type Metric = keyof Cost;
 const metrics = [["bytes", "Bytes"], ["allocs", "Allocations"], ["peak", "At the peak"], ["leaked", "Kept"]] as const;
 
 const fileColumns: Column<File>[] = [
-	{ name: "path", label: "File", cell: (row) => <a href={linkTo(`src/${encodeURIComponent(row.path)}`)}>{row.path}</a> },
-	{ name: "bytes", label: "Bytes", number: true, width: "12ch", cell: (row) => bytes(row.bytes) },
-	{ name: "allocs", label: "Allocations", number: true, width: "12ch", cell: (row) => count(row.allocs) },
+	{ name: "file", label: "File", cell: (row) => <a href={linkTo(`src/${encodeURIComponent(row.file)}`)}>{row.file}</a> },
+	{ name: "self", label: "Allocated here", number: true, width: "15ch", cell: (row) => bytes(row.self.bytes) },
+	{ name: "allocs", label: "Allocations", number: true, width: "12ch", cell: (row) => count(row.self.allocs) },
+	{ name: "peak", label: "At the peak", number: true, width: "12ch", cell: (row) => bytes(row.self.peak) },
+	{ name: "leaked", label: "Kept", number: true, width: "12ch", cell: (row) => bytes(row.self.leaked) },
+	{ name: "incl", label: "With callees", number: true, width: "13ch", cell: (row) => bytes(row.incl.bytes) },
 ];
 
+function useFiles() {
+	return useAnswer<{ total: number; rows: File[] }>("/files", { ...whole(), limit: 500 });
+}
+
 function Files() {
-	const answer = useAnswer<{ rows: File[] }>("/files", common());
+	const answer = useFiles();
 	return (
 		<Panel answer={answer} label="Files" empty={(data) => (data.rows.length === 0 ? "The trace names no source file: build with -g." : null)}>
-			{(data) => <Table label="Source files" columns={fileColumns} rows={data.rows} rowKey={(row) => row.path} height={560} onOpen={(row) => go(`src/${row.path}`)} />}
+			{(data) => <Table label="Source files" columns={fileColumns} rows={[...data.rows].sort((a, b) => b.self.bytes - a.self.bytes || b.incl.bytes - a.incl.bytes)} rowKey={(row) => row.id} height={560} onOpen={(row) => go(`src/${encodeURIComponent(row.file)}`)} />}
 		</Panel>
 	);
 }
@@ -94,7 +101,7 @@ function Listing({ data, line, metric }: { data: Data; line: number; metric: Met
 				{data.lines.map((row) => (
 					<tr ref={row.n === line ? target : undefined} class={row.n === line ? "chosen" : ""}>
 						<td class="number">{row.self?.[metric] ? <button onClick={() => row.points[0] != null && select("p", row.points[0])}>{show(row.self[metric])}</button> : ""}</td>
-						<td class="number">{row.incl?.[metric] ? <>{show(row.incl[metric])}<span class="bar"><span style={{ width: `${(row.incl[metric] / most) * 100}%` }} /></span></> : ""}</td>
+						<td class="number">{row.incl?.[metric] ? <>{show(row.incl[metric])} <span class="bar"><span style={{ width: `${(row.incl[metric] / most) * 100}%` }} /></span></> : ""}</td>
 						<th scope="row">{row.n}</th>
 						<td class="code"><Code text={row.text} lang={data.lang} highlight={highlight} /></td>
 					</tr>
@@ -108,19 +115,25 @@ const AROUND = 400;
 
 export function Source() {
 	const asked = place.value.path.slice(1).join("/");
+	return <div class="view">{asked === "" ? <Files /> : <File asked={asked} />}</div>;
+}
+
+function File({ asked }: { asked: string }) {
 	const match = /^(.*?)(?::(\d+))?$/s.exec(asked);
 	const file = match?.[1] ?? "";
 	const line = Number(match?.[2] ?? 1);
 	const metric = (key("metric") || "bytes") as Metric;
-	const answer = useAnswer<Data>(file ? "/source" : null, { ...common(), file, from: Math.max(1, line - AROUND), to: line + AROUND });
-	if (!file) return <div class="view"><Files /></div>;
+	const files = useFiles();
+	const id = files.reply?.data.rows.find((row) => row.file === file)?.id;
+	const answer = useAnswer<Data>(id == null ? null : "/source", { ...whole(), file: id, from: Math.max(1, line - AROUND), to: line + AROUND });
 	return (
-		<div class="view">
+		<>
 			<div class="controls">
 				<a href={linkTo("src")}>All files</a>
 				<b>{file}</b>
 				<Choice label="Metric" value={metric} options={metrics} onChange={(value) => set({ metric: value })} />
 			</div>
+			{files.reply && id == null && <p class="empty">The trace does not name this file.</p>}
 			<Panel answer={answer} label="Source">
 				{(data) =>
 					data.found ? (
@@ -136,6 +149,6 @@ export function Source() {
 					)
 				}
 			</Panel>
-		</div>
+		</>
 	);
 }

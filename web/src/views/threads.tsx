@@ -8,7 +8,7 @@ import { addWhere, common, key, set } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 
 interface Row {
-	id: number;
+	thread: number;
 	tid: number;
 	name: string;
 	start: Maybe;
@@ -23,8 +23,10 @@ interface Row {
 
 interface Data {
 	rows: Row[];
-	matrix: { threads: number[]; counts: number[][] };
-	shared: Maybe;
+	matrix_threads: number;
+	// rows: threads in the order of the rows, then all others; columns: the same, then never freed
+	matrix: number[][];
+	shared_chunks: Maybe;
 }
 
 const columns: Column<Row>[] = [
@@ -39,30 +41,43 @@ const columns: Column<Row>[] = [
 ];
 
 function Matrix({ data }: { data: Data }) {
-	const names = new Map(data.rows.map((row) => [row.id, `${row.name || "thread"} ${row.tid}`]));
-	const most = Math.max(1, ...data.matrix.counts.flat());
+	const own = data.rows.slice(0, data.matrix_threads);
+	const most = Math.max(1, ...data.matrix.flat());
+	const others = data.rows.length > own.length;
+	const rows = others ? data.matrix : data.matrix.slice(0, own.length);
+	const name = (row: Row | undefined) => (row ? `${row.name || "thread"} ${row.tid}` : "others");
+	const condition = (from: Row | undefined, to: number): string | null => {
+		if (!from) return null;
+		if (to === own.length + 1) return `thread == ${from.thread} and not freed`;
+		const freed = own[to];
+		return freed ? `thread == ${from.thread} and free_thread == ${freed.thread}` : null;
+	};
 	return (
 		<div class="scroll" tabIndex={0} role="region" aria-label="Who frees whose memory">
 			<table class="matrix">
 				<caption>Chunks allocated by (rows) and freed by (columns)</caption>
 				<thead>
-					<tr><th />{data.matrix.threads.map((id) => <th scope="col">{names.get(id) ?? id}</th>)}</tr>
+					<tr><td />{own.map((row) => <th scope="col">{name(row)}</th>)}{others && <th scope="col">others</th>}<th scope="col">never freed</th></tr>
 				</thead>
 				<tbody>
-					{data.matrix.counts.map((row, at) => (
+					{rows.map((counts, at) => (
 						<tr>
-							<th scope="row">{names.get(data.matrix.threads[at] ?? -1) ?? data.matrix.threads[at]}</th>
-							{row.map((n, to) => (
-								<td>
-									<button
-										disabled={n === 0}
-										style={{ background: `color-mix(in srgb, var(--accent) ${Math.round(60 * (Math.log1p(n) / Math.log1p(most)))}%, var(--ground))` }}
-										onClick={() => addWhere(`thread == ${data.matrix.threads[at]} and free_thread == ${data.matrix.threads[to]}`)}
-									>
-										{count(n)}
-									</button>
-								</td>
-							))}
+							<th scope="row">{name(own[at])}</th>
+							{counts.map((n, to) => {
+								const asked = condition(own[at], to);
+								if (to === own.length && !others) return null;
+								return (
+									<td>
+										<button
+											disabled={n === 0 || asked == null}
+											style={{ background: `color-mix(in srgb, var(--accent) ${Math.round(40 * (Math.log1p(n) / Math.log1p(most)))}%, var(--ground))` }}
+											onClick={() => asked && addWhere(asked)}
+										>
+											{count(n)}
+										</button>
+									</td>
+								);
+							})}
 						</tr>
 					))}
 				</tbody>
@@ -85,9 +100,9 @@ export function Threads() {
 			<Panel answer={answer} label="Threads" empty={(data) => (data.rows.length === 0 ? "No thread allocated anything." : null)}>
 				{(data) => (
 					<>
-						<Table label="Threads" columns={columns} rows={sorted(data.rows, sort)} rowKey={(row) => row.id} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={selection.value?.kind === "th" ? Number(selection.value.id) : null} onSelect={(row) => select("th", row.id)} onOpen={(row) => addWhere(`thread == ${row.id}`)} />
-						{data.shared != null && <p>{count(data.shared)} chunks were used by more than one thread.</p>}
-						{data.matrix.threads.length > 1 && <Matrix data={data} />}
+						<Table label="Threads" columns={columns} rows={sorted(data.rows, sort)} rowKey={(row) => row.thread} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={selection.value?.kind === "th" ? Number(selection.value.id) : null} onSelect={(row) => select("th", row.thread)} onOpen={(row) => addWhere(`thread == ${row.thread}`)} />
+						{data.shared_chunks != null && <p>{count(data.shared_chunks)} chunks were used by more than one thread.</p>}
+						{data.rows.length > 0 && <Matrix data={data} />}
 					</>
 				)}
 			</Panel>
