@@ -63,6 +63,10 @@ fuzz:
 	@tools/install-deps build fuzz
 	@tools/fuzz $(BUILD)/fuzz $(MINUTES)
 
+# After a change of web/src: what is built is committed, so that others need no Node.
+web:
+	@cd web && npm ci --ignore-scripts --no-progress && npm run --silent check && npm run --silent build
+
 install: all
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
@@ -84,4 +88,4 @@ help:
 	@echo
 	@echo 'run, test, bench and fuzz install missing Debian or Ubuntu packages first.'
 
-.PHONY: all configure deps-build deps-test run test test-full bench bench-access bench-cases bench-query fuzz install clean help
+.PHONY: all web configure deps-build deps-test run test test-full bench bench-access bench-cases bench-query fuzz install clean help

@@ -33,6 +33,7 @@ set(HEAPWISE_EXTERNAL_export z sqlite3)
 set(HEAPWISE_EXTERNAL_serve microhttpd z Threads::Threads)
 
 include(Libclang)
+include(Assets)
 
 # heapwise_room(ROOM VARIANT): the library room_ROOM, or room_ROOM_VARIANT with a sanitizer.
 # A room without sources (format, or one that is not there yet) passes its headers and links on.
@@ -54,6 +55,9 @@ function(heapwise_room room variant)
 		target_compile_definitions(${target} PRIVATE HEAPWISE_VERSION="${PROJECT_VERSION}")
 		if(room STREQUAL "indexer")
 			heapwise_libclang_target(${target})
+		endif()
+		if(room STREQUAL "serve")
+			target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated)
 		endif()
 	else()
 		add_library(${target} INTERFACE)

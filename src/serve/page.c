@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * The start page: what is served, with links. Plain HTML without scripts; all that comes from outside
- * is escaped. Runs on threads of the server. */
+ * The web page, file by file, and a list of what else is served: plain HTML without scripts, in which all that
+ * comes from outside is escaped. Runs on threads of the server. */
 #define _GNU_SOURCE
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "serve/api.h"
+#include "serve/assets.h"
 
 static void put_escaped(FILE *out, const char *text)
 {
@@ -67,7 +69,7 @@ static void put_route(FILE *out, const struct route *route)
 	fputs("</td></tr>\n", out);
 }
 
-void api_page(struct call *call)
+void api_list(struct call *call)
 {
 	char *text = NULL;
 	size_t bytes = 0;
@@ -93,3 +95,23 @@ void api_page(struct call *call)
 	reply_text(call, "text/html; charset=utf-8", text, bytes);
 	call->answer->is_page = true;
 }
+
+static void send_asset(struct call *call, const char *name)
+{
+	const struct asset *asset = asset_find(name);
+	size_t bytes = asset ? (size_t)(asset->end - asset->data) : 0;
+	char *copy = asset ? malloc(bytes + 1) : NULL;
+
+	if (!asset) {
+		answer_refuse(call->answer, 404, "there is no such page");
+		return;
+	}
+	if (copy)
+		memcpy(copy, asset->data, bytes);
+	reply_text(call, asset->type, copy, bytes);
+	call->answer->is_page = true;
+}
+
+void api_page(struct call *call) { send_asset(call, "index.html"); }
+
+void api_asset(struct call *call) { send_asset(call, call->match->segments[0]); }

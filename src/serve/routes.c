@@ -8,7 +8,9 @@
 #define MPROF "verb depth offsets types log cycles offset limit"
 
 const struct route api_routes[] = {
-	{"GET", "/", "", ROUTE_CHANGES | ROUTE_LIGHT, api_page, "this page"},
+	{"GET", "/", "", ROUTE_CHANGES | ROUTE_LIGHT, api_page, "the web page"},
+	{"GET", "/{file}", "", ROUTE_CHANGES | ROUTE_LIGHT, api_asset, "a part of the web page"},
+	{"GET", "/api/v1", "", ROUTE_CHANGES | ROUTE_LIGHT, api_list, "this list"},
 	{"GET", "/api/v1/status", "", ROUTE_CHANGES | ROUTE_LIGHT, api_status,
 	 "which traces there are, and how far they are loaded"},
 	{"GET", "/api/v1/trace", "", ROUTE_TRACE, api_trace,

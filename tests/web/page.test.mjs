@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// The page in a real browser, on the real server, with traces recorded just now: what is on screen is what the
+// command line says, every view opens without an error in both themes, and links show what their sender saw.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { axeSource, cli, end, launch, open, record, serve, settle, targets, view } from "./lib.mjs";
+
+const views = ["", "flame", "time", "points", "types", "mprof"];
+let browser;
+let server;
+let trace;
+let report;
+
+before(async () => {
+	trace = record("logstat", [join(process.env.HEAPWISE_EXAMPLES, "logstat")]);
+	report = cli("report", trace);
+	server = await serve(trace);
+	browser = await launch();
+});
+after(() => end(browser));
+
+const number = (text) => Number(text.replace(/,/g, ""));
+const grouped = (value) => value.toLocaleString("en");
+
+describe("truth", () => {
+	test("the overview has the numbers of heapwise report", async () => {
+		const page = await open(browser, server);
+		await settle(page);
+		const shown = async (name) => page.locator(`[data-t="${name}"]`).innerText();
+		assert.equal(number(await shown("allocs")), report.allocations);
+		assert.equal(number(await shown("temporary")), report.temporary);
+		assert.equal(number(await shown("points")), report.points.length ?? report.points);
+		assert.match(await shown("matched"), new RegExp(`^${grouped(report.allocations)} chunks`));
+		assert.equal(await page.locator('[data-t="verdict"]').count(), cli("findings", trace).findings.length);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("the points are those of heapwise scores, worst first", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/points?sort=-chunks");
+		const first = await page.getByRole("grid", { name: "Allocation points" }).getByRole("row").nth(1).innerText();
+		const most = Math.max(...cli("scores", "--all", trace).points.map((point) => point.allocations ?? point.chunks));
+		assert.ok(first.includes(grouped(most)), `${first} has ${grouped(most)}`);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("the flame graph's frames lie in their parents and sum up", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/flame?metric=bytes");
+		const items = await page.evaluate(() => window.__hw.items("flame"));
+		assert.ok(items.length > 10);
+		const root = items.find((item) => item.y === 0);
+		for (const item of items) {
+			assert.ok(item.x >= root.x - 0.01 && item.x + item.w <= root.x + root.w + 0.01);
+			if (item.y === 0) continue;
+			const above = items.find((other) => Math.abs(other.y + 20 - item.y) < 1 && other.x <= item.x + 0.01 && other.x + other.w >= item.x + item.w - 0.01);
+			assert.ok(above, `${item.label} has a caller above it`);
+		}
+		assert.match(await page.locator(".panel").innerText(), /2\.00 MiB|MiB in/);
+		await page.context().close();
+	});
+});
+
+describe("journeys", () => {
+	test("from the overview to a leak in three clicks", async () => {
+		const page = await open(browser, server);
+		await settle(page);
+		const card = page.locator('[data-t="verdict"]', { hasText: "never freed" }).first();
+		await card.getByRole("button", { name: "Why?" }).click();
+		await settle(page);
+		const drawer = page.getByRole("complementary", { name: "Selection" });
+		assert.match(await drawer.innerText(), /page_find/);
+		await drawer.getByRole("link", { name: "All of it" }).click();
+		await settle(page);
+		assert.match(await page.locator("main").innerText(), /Allocated by/);
+		assert.match(page.url(), /#\/point\/\d+/);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("the flame graph is walked, zoomed and left with keys alone", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/flame");
+		const chart = page.getByRole("application", { name: /Flame graph/ });
+		await chart.focus();
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("ArrowDown");
+		await page.waitForFunction(() => document.querySelector('[data-t="chart-flame"] [aria-live]')?.textContent !== "");
+		assert.match(await chart.locator("[aria-live]").innerText(), /of total/);
+		await page.keyboard.press("Enter");
+		await settle(page);
+		assert.match(page.url(), /z=n/);
+		await page.keyboard.press("T");
+		assert.ok(await page.getByRole("grid", { name: "Flame graph as a table" }).isVisible());
+		await page.goBack();
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("a brush on the time strip becomes a window for all views, a click the cursor", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/time");
+		const box = await page.locator('[data-t="chart-strip"]').boundingBox();
+		await page.mouse.move(box.x + 100, box.y + 20);
+		await page.mouse.down();
+		await page.mouse.move(box.x + 300, box.y + 20, { steps: 5 });
+		await page.mouse.up();
+		await settle(page);
+		assert.match(page.url(), /t=\d+\.\.\d+/);
+		assert.match(await page.locator('[data-t="matched"]').innerText(), / of .* chunks/);
+		await page.mouse.click(box.x + 500, box.y + 20);
+		await settle(page);
+		assert.match(page.url(), /at=\d+/);
+		assert.ok(await page.locator('[data-t="cursor"]').isVisible());
+		await page.context().close();
+	});
+});
+
+describe("every view", () => {
+	for (const colorScheme of ["light", "dark"])
+		test(`opens without an error, and axe finds nothing serious, ${colorScheme}`, async () => {
+			const page = await open(browser, server, { colorScheme });
+			await page.addScriptTag({ content: axeSource() }).catch(() => page.evaluate(axeSource()));
+			for (const name of views) {
+				await view(page, `#/${name}`);
+				const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+				const serious = violations.filter((found) => ["serious", "critical"].includes(found.impact));
+				assert.deepEqual(serious.map((found) => `${name}: ${found.id} ${found.nodes[0]?.html.slice(0, 160)}`), []);
+				const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
+				assert.ok(nodes <= 3000, `${name} has ${nodes} nodes`);
+			}
+			// the script of axe itself is refused by the page's policy and comes in another way
+			assert.deepEqual(page.problems.filter((problem) => !problem.includes("Content Security Policy")), []);
+			await page.context().close();
+		});
+
+	test("a link shows what its sender saw", async () => {
+		const page = await open(browser, server);
+		for (const hash of ["#/flame?metric=allocs&dir=up", "#/points?sort=-bytes&sel=p%3A2", "#/time?by=module", "#/mprof?tab=bins"]) {
+			await view(page, hash);
+			const state = await page.evaluate(() => window.__hw.state());
+			const text = await page.locator("main").innerText();
+			const other = await page.context().newPage();
+			await other.goto(`${new URL(server).origin}/${hash}`);
+			await settle(other);
+			assert.equal(await other.evaluate(() => window.__hw.state()), state);
+			assert.equal(await other.locator("main").innerText(), text);
+			await other.close();
+		}
+		await page.context().close();
+	});
+
+	test("a narrow screen keeps all of it", async () => {
+		const page = await open(browser, server, { viewport: { width: 390, height: 844 } });
+		await settle(page);
+		const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+		assert.ok(wide <= 390, `the page is ${wide} pixels wide`);
+		await page.context().close();
+	});
+});
+
+describe("hostile data", () => {
+	test("names of functions are text, whatever they contain", async () => {
+		const hostile = record("hostile", [join(targets, "hostile_names")]);
+		const other = await serve(hostile);
+		const page = await open(browser, other);
+		for (const name of views) {
+			await view(page, `#/${name}`);
+			assert.equal(await page.evaluate(() => window.__pwned ?? null), null);
+			assert.equal(await page.locator("main img").count(), 0);
+		}
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("an empty program is said to have made no allocation", async () => {
+		const empty = record("empty", ["/bin/true"]);
+		const other = await serve(empty);
+		const page = await open(browser, other);
+		await settle(page);
+		for (const name of views) await view(page, `#/${name}`);
+		await view(page, "#/");
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+});

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Bundles src/ into dist/: byte for byte the same each time, so that the tests can compare it.
+import { build } from "esbuild";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = process.argv[2] ?? join(here, "dist");
+const limits = { total: 600_000, first: 260_000, style: 30_000 };
+
+rmSync(out, { recursive: true, force: true });
+const result = await build({
+	absWorkingDir: here,
+	entryPoints: { app: "src/main.tsx" },
+	outdir: out,
+	bundle: true,
+	minify: true,
+	splitting: true,
+	format: "esm",
+	target: "es2022",
+	jsx: "automatic",
+	jsxImportSource: "preact",
+	// xyflow asks for React: Preact's own double answers. Removing these lines is the way back.
+	alias: { react: "preact/compat", "react-dom": "preact/compat", "react/jsx-runtime": "preact/jsx-runtime" },
+	chunkNames: "part-[hash]",
+	legalComments: "none",
+	metafile: true,
+	logLevel: "warning",
+});
+writeFileSync(join(out, "index.html"), readFileSync(join(here, "src/index.html")));
+
+const sizes = readdirSync(out)
+	.sort()
+	.map((name) => ({ name, bytes: statSync(join(out, name)).size, gzip: gzipSync(readFileSync(join(out, name))).length }));
+const scripts = sizes.filter((file) => file.name.endsWith(".js"));
+const first = new Set(["app.js"]);
+const outputs = Object.entries(result.metafile.outputs);
+const meta = (name) => outputs.find(([path]) => path.endsWith("/" + name))?.[1];
+for (const name of first)
+	for (const item of meta(name)?.imports ?? [])
+		if (item.kind === "import-statement") first.add(item.path.split("/").pop());
+const sum = (files) => files.reduce((total, file) => total + file.bytes, 0);
+const found = {
+	total: sum(scripts),
+	first: sum(scripts.filter((file) => first.has(file.name))),
+	style: sum(sizes.filter((file) => file.name.endsWith(".css"))),
+};
+for (const file of sizes) console.log(`${String(file.bytes).padStart(8)} ${String(file.gzip).padStart(7)} gz  ${file.name}`);
+for (const [what, bytes] of Object.entries(found)) {
+	console.log(`${what}: ${bytes} of at most ${limits[what]} bytes`);
+	if (bytes > limits[what]) {
+		console.error(`${what} is too large`);
+		process.exitCode = 1;
+	}
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// A question of a panel and its states: nothing changes below 150 ms, then a thin line of progress, then
+// words of the server, with a way out. A newer question ends the older one.
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError, type Params, type Reply, source } from "./source";
+import { place, set } from "./state";
+
+export interface Answer<T> {
+	reply: Reply<T> | null; // the last one; stays while the next is awaited
+	error: ApiError | null;
+	busy: 0 | 1 | 2; // 2 = for more than a second
+	phase: string;
+	retry(): void;
+	cancel(): void;
+}
+
+/** How often the server is asked again while it reads the trace. */
+const POLL_MS = 300;
+
+function sleep(ms: number, abort: AbortSignal): Promise<void> {
+	return new Promise((resolve, reject) => {
+		const timer = setTimeout(resolve, ms);
+		abort.addEventListener("abort", () => {
+			clearTimeout(timer);
+			reject(new DOMException("aborted", "AbortError"));
+		});
+	});
+}
+
+/** Asks again as long as the server says that it is not ready. */
+async function ask<T>(path: string, params: Params, abort: AbortSignal, waiting: (phase: string) => void): Promise<Reply<T>> {
+	for (;;) {
+		try {
+			return await source.get<T>(path, params, abort);
+		} catch (error) {
+			if (!(error instanceof ApiError) || error.status !== 503) throw error;
+			waiting(error.message);
+			await sleep(POLL_MS, abort);
+		}
+	}
+}
+
+export function useAnswer<T>(path: string | null, params: Params): Answer<T> {
+	const [reply, setReply] = useState<Reply<T> | null>(null);
+	const [error, setError] = useState<ApiError | null>(null);
+	const [busy, setBusy] = useState<0 | 1 | 2>(0);
+	const [phase, setPhase] = useState("");
+	const [round, setRound] = useState(0);
+	const abort = useRef<AbortController | null>(null);
+	const question = path === null ? "" : `${path} ${JSON.stringify(params)}`;
+
+	useEffect(() => {
+		if (path === null) return;
+		const mine = new AbortController();
+		const soon = setTimeout(() => setBusy(1), 150);
+		const late = setTimeout(() => setBusy(2), 1000);
+		abort.current?.abort();
+		abort.current = mine;
+		ask<T>(path, params, mine.signal, setPhase)
+			.then((next) => {
+				setReply(next);
+				setError(null);
+			})
+			.catch((problem: unknown) => {
+				if (mine.signal.aborted) return;
+				setError(problem instanceof ApiError ? problem : new ApiError(0, "page", String(problem)));
+			})
+			.finally(() => {
+				clearTimeout(soon);
+				clearTimeout(late);
+				if (abort.current === mine) {
+					setBusy(0);
+					setPhase("");
+				}
+			});
+		return () => {
+			clearTimeout(soon);
+			clearTimeout(late);
+			mine.abort();
+		};
+		// the question says all of path and params
+	}, [question, round]);
+
+	return {
+		reply,
+		error,
+		busy,
+		phase,
+		retry: () => setRound((n) => n + 1),
+		cancel: () => abort.current?.abort(),
+	};
+}
+
+/** The caret under the column that the server complains of. */
+function QueryProblem({ error }: { error: ApiError }) {
+	const text = place.value.keys.get("q") ?? "";
+	return (
+		<div class="problem" role="alert">
+			<pre>
+				{text}
+				{error.at != null ? `\n${" ".repeat(Math.max(0, error.at))}^` : ""}
+			</pre>
+			<p>{error.message}</p>
+			{error.hint && <p>{error.hint}</p>}
+			<button onClick={() => set({ q: null })}>Remove the filter</button>
+		</div>
+	);
+}
+
+export function Problem({ error, retry }: { error: ApiError; retry(): void }) {
+	if (error.status === 400 && error.code === "bad_query") return <QueryProblem error={error} />;
+	return (
+		<div class="problem" role="alert">
+			<p>{error.message}</p>
+			{error.hint && <p>{error.hint}</p>}
+			{error.id && <p class="quiet">Request {error.id}, status {error.status}</p>}
+			<button onClick={retry}>Try again</button>
+		</div>
+	);
+}
+
+function NothingMatches() {
+	const text = place.value.keys.get("q") ?? "";
+	const cut = text.lastIndexOf("|");
+	return (
+		<div class="empty">
+			<p>No chunk matches this filter.</p>
+			{text !== "" && (
+				<button onClick={() => set({ q: cut > 0 ? text.slice(0, cut).trim() : null })}>
+					Remove “{(cut > 0 ? text.slice(cut + 1) : text).trim()}”
+				</button>
+			)}
+			{place.value.keys.has("t") && <button onClick={() => set({ t: null })}>Remove the time window</button>}
+		</div>
+	);
+}
+
+interface PanelProps<T> {
+	answer: Answer<T>;
+	label: string;
+	empty?: (data: T) => string | null; // a sentence, if there is nothing to show
+	children: (data: T, reply: Reply<T>) => ComponentChildren;
+}
+
+export function Panel<T>({ answer, label, empty, children }: PanelProps<T>) {
+	const { reply, error, busy, phase } = answer;
+	const filtered = place.value.keys.has("q") || place.value.keys.has("t");
+	const words = reply && empty ? empty(reply.data) : null;
+	return (
+		<section class="panel" aria-label={label} aria-busy={busy > 0}>
+			<div class={`progress${busy ? " on" : ""}`} />
+			{busy === 2 && (
+				<p class="phase" role="status">
+					{phase || "Working"} … <button onClick={answer.cancel}>Cancel</button>
+				</p>
+			)}
+			{error && <Problem error={error} retry={answer.retry} />}
+			{reply && !error && filtered && reply.matched?.chunks === 0 ? (
+				<NothingMatches />
+			) : reply && words ? (
+				<p class="empty">{words}</p>
+			) : (
+				reply && children(reply.data, reply)
+			)}
+		</section>
+	);
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Numbers as people read them. null is what was not measured: never shown as 0.
+
+export type Maybe = number | null | undefined;
+export const UNKNOWN = "unknown";
+
+const grouped = new Intl.NumberFormat("en");
+
+export function count(value: Maybe): string {
+	if (value == null) return UNKNOWN;
+	return grouped.format(Math.round(value));
+}
+
+function scaled(value: number, base: number, units: readonly string[]): string {
+	let unit = 0;
+	let rest = Math.abs(value);
+	while (rest >= base && unit < units.length - 1) {
+		rest /= base;
+		unit++;
+	}
+	const digits = unit === 0 || rest >= 100 ? 0 : rest >= 10 ? 1 : 2;
+	return `${value < 0 ? "−" : ""}${rest.toFixed(digits)} ${units[unit]}`;
+}
+
+export function bytes(value: Maybe): string {
+	return value == null ? UNKNOWN : scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
+}
+
+export function ns(value: Maybe): string {
+	if (value == null) return UNKNOWN;
+	if (Math.abs(value) >= 120e9) return `${(value / 60e9).toFixed(1)} min`;
+	return scaled(value, 1000, ["ns", "µs", "ms", "s"]);
+}
+
+export function share(value: Maybe): string {
+	if (value == null) return UNKNOWN;
+	const percent = value * 100;
+	if (percent !== 0 && Math.abs(percent) < 0.1) return "< 0.1 %";
+	return `${percent.toFixed(Math.abs(percent) < 10 ? 1 : 0)} %`;
+}
+
+export function score(value: Maybe): string {
+	return value == null ? UNKNOWN : value.toFixed(2);
+}
+
+export type Unit = "bytes" | "count" | "ns" | "share" | "ratio";
+
+export function inUnit(value: Maybe, unit: string): string {
+	switch (unit) {
+	case "bytes":
+		return bytes(value);
+	case "ns":
+		return ns(value);
+	case "share":
+		return share(value);
+	case "ratio":
+		return value == null ? UNKNOWN : value >= 100 ? count(value) : value.toPrecision(3);
+	default:
+		return count(value);
+	}
+}
+
+/** Both ends of a name matter: the middle goes. */
+export function trimMiddle(text: string, most: number): string {
+	if (text.length <= most) return text;
+	if (most < 3) return text.slice(0, Math.max(0, most));
+	const head = Math.ceil((most - 1) / 2);
+	return `${text.slice(0, head)}…${text.slice(text.length - (most - 1 - head))}`;
+}
+
+/** "100ms", "1.5s" or a number of ns, as in the URL. */
+export function parseTime(text: string): number | null {
+	const match = /^(\d+(?:\.\d+)?)(ns|us|µs|ms|s|min)?$/.exec(text.trim());
+	if (!match) return null;
+	const factor = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, min: 60e9 }[match[2] ?? "ns"];
+	return Number(match[1]) * (factor ?? 1);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Small things that several views show alike.
+
+import { severity, inkOn } from "./colour";
+import type { Maybe } from "./format";
+
+/** A severity as colour, number and bar: never by colour alone. */
+export function Severity({ step }: { step: Maybe }) {
+	if (step == null) return <span class="sev none" title="severity unknown">?</span>;
+	const colour = severity(step);
+	return (
+		<span class="sev" style={{ background: colour, color: inkOn(colour) }} title={`severity ${step} of 12`} role="img" aria-label={`severity ${step} of 12`}>
+			{step}
+		</span>
+	);
+}
+
+/** A line of u8 samples in base64, over nothing: the shape is what counts. */
+export function Spark({ data, width = 90, height = 20 }: { data: string; width?: number; height?: number }) {
+	if (!data) return null;
+	const samples = Uint8Array.from(atob(data), (char) => char.charCodeAt(0));
+	const step = width / Math.max(1, samples.length);
+	const points = Array.from(samples, (value, at) => `${(at * step).toFixed(1)},${(height - 1 - (value / 255) * (height - 2)).toFixed(1)}`).join(" ");
+	return (
+		<svg class="spark" width={width} height={height} aria-hidden="true">
+			<polyline points={points} fill="none" stroke="currentColor" stroke-width="1" />
+		</svg>
+	);
+}
+
+/** A bar of a share, beside its number. */
+export function Bar({ share }: { share: number }) {
+	return <span class="bar" aria-hidden="true"><span style={{ width: `${Math.min(100, Math.max(0, share * 100))}%` }} /></span>;
+}
+
+export function Choice({ label, value, options, onChange }: { label: string; value: string; options: readonly (readonly [string, string])[]; onChange(value: string): void }) {
+	return (
+		<label class="choice">
+			{label}
+			<select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+				{options.map(([name, words]) => <option value={name}>{words}</option>)}
+			</select>
+		</label>
+	);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// A table of the command line as it is: columns, units and meanings come with it.
+
+import { useState } from "preact/hooks";
+import { type Maybe, inUnit } from "./format";
+import { type Column, Table, csv } from "./table";
+import { copy } from "../shell";
+
+export interface SchemaColumn {
+	name: string;
+	unit: string;
+	meaning: string;
+}
+
+export type Cell = string | number | boolean | null | ResultFrame[];
+export type ResultRow = Record<string, Cell>;
+
+export interface ResultFrame {
+	function: string | null;
+	file: string | null;
+	line: number | null;
+	module: string | null;
+	offset: number;
+	inlined: boolean;
+}
+
+const numbers = new Set(["bytes", "count", "ns", "share", "ratio", "signed", "id"]);
+
+export function pathText(frames: ResultFrame[]): string {
+	return [...frames].reverse().map((frame) => frame.function ?? `${frame.module ?? "?"}+0x${frame.offset.toString(16)}`).join(" › ");
+}
+
+export function cellText(value: Cell | undefined, unit: string): string {
+	if (value == null) return "";
+	if (Array.isArray(value)) return pathText(value);
+	if (typeof value === "number") return unit === "id" ? String(value) : inUnit(value as Maybe, unit);
+	return String(value);
+}
+
+function sorted(rows: readonly ResultRow[], sort: string): readonly ResultRow[] {
+	const name = sort.replace(/^-/, "");
+	const sign = sort.startsWith("-") ? -1 : 1;
+	if (sort === "") return rows;
+	return [...rows].sort((a, b) => {
+		const x = a[name] ?? null;
+		const y = b[name] ?? null;
+		if (typeof x === "number" && typeof y === "number") return sign * (x - y);
+		return sign * cellText(x, "").localeCompare(cellText(y, ""));
+	});
+}
+
+interface Props {
+	label: string;
+	rows: readonly ResultRow[];
+	schema: readonly SchemaColumn[];
+	hide?: readonly string[];
+	height?: number;
+	onOpen?(row: ResultRow): void;
+}
+
+export function ResultTable({ label, rows, schema, hide = [], height = 480, onOpen }: Props) {
+	const [sort, setSort] = useState("");
+	const [chosen, setChosen] = useState<number | null>(null);
+	const columns: Column<ResultRow>[] = schema
+		.filter((column) => !hide.includes(column.name))
+		.map((column) => ({
+			name: column.name,
+			label: column.name.replace(/_/g, " "),
+			title: column.meaning,
+			number: numbers.has(column.unit),
+			width: numbers.has(column.unit) ? `${Math.max(9, column.name.length + 4)}ch` : "minmax(16ch, 2fr)",
+			cell: (row) => {
+				const text = cellText(row[column.name], column.unit);
+				return <span title={text}>{text}</span>;
+			},
+			text: (row) => {
+				const value = row[column.name];
+				return value == null ? "" : Array.isArray(value) ? pathText(value) : String(value);
+			},
+		}));
+	const shown = sorted(rows, sort);
+	return (
+		<>
+			<Table label={label} columns={columns} rows={shown} rowKey={(_, index) => index} height={height} rowHeight={28} sort={sort} onSort={setSort} selected={chosen} onSelect={(_, index) => setChosen(index)} onOpen={onOpen} />
+			<p><button onClick={() => void copy(csv(columns, shown), "the table as CSV")}>Copy as CSV</button></p>
+		</>
+	);
+}
+
+/** One table of a command, as the server sends it. */
+export interface TableReply {
+	title: string;
+	columns: SchemaColumn[];
+	rows: ResultRow[];
+	caveats: string[];
+}
+
+export function Caveats({ list }: { list: readonly string[] | undefined }) {
+	if (!list?.length) return null;
+	return <ul class="caveats">{list.map((words) => <li>{words}</li>)}</ul>;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// Where answers come from: the server that served this page, or data embedded in it (a report in one file).
+
+import { signal } from "@preact/signals";
+
+export interface Totals {
+	chunks: number;
+	bytes: number;
+}
+
+export interface Reply<T> {
+	v: number;
+	epoch: number;
+	took_us: number;
+	matched: Totals;
+	total: Totals;
+	truncated: boolean;
+	data: T;
+}
+
+export class ApiError extends Error {
+	constructor(
+		readonly status: number, // 0 = no answer
+		readonly code: string,
+		message: string,
+		readonly at: number | null = null,
+		readonly hint = "",
+		readonly id = "",
+		readonly retryAfter = 0, // seconds
+	) {
+		super(message);
+	}
+}
+
+export type Params = Record<string, string | number | boolean | null | undefined>;
+
+export interface DataSource {
+	get<T>(path: string, params: Params, signal?: AbortSignal): Promise<Reply<T>>;
+	post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<Reply<T>>;
+	request<T>(method: string, path: string, body: unknown, signal?: AbortSignal): Promise<Reply<T>>;
+}
+
+/** How long the last answer took, for the status line. */
+export const lastTook = signal<number | null>(null);
+/** Questions that have no answer yet: tests wait for none. */
+export let pending = 0;
+export const offline = signal<ApiError | null>(null);
+
+export function address(path: string, params: Params): string {
+	const query = new URLSearchParams();
+	for (const [name, value] of Object.entries(params))
+		if (value != null && value !== "") query.set(name, String(value));
+	const text = query.toString();
+	return `api/v1${path}${text ? `?${text}` : ""}`;
+}
+
+interface ErrorBody {
+	error?: { code?: string; message?: string; at?: number; hint?: string; id?: string } | string;
+}
+
+async function failure(response: Response): Promise<ApiError> {
+	const body = (await response.json().catch(() => ({}))) as ErrorBody;
+	const error = typeof body.error === "string" ? { message: body.error } : (body.error ?? {});
+	return new ApiError(
+		response.status,
+		error.code ?? "error",
+		error.message ?? `The server answered ${response.status}.`,
+		error.at ?? null,
+		error.hint ?? "",
+		error.id ?? "",
+		Number(response.headers.get("Retry-After") ?? 0),
+	);
+}
+
+export class HttpSource implements DataSource {
+	get<T>(path: string, params: Params, abort?: AbortSignal): Promise<Reply<T>> {
+		return this.fetch<T>(address(path, params), { signal: abort ?? null });
+	}
+
+	post<T>(path: string, body: unknown, abort?: AbortSignal): Promise<Reply<T>> {
+		return this.request("POST", path, body, abort);
+	}
+
+	request<T>(method: string, path: string, body: unknown, abort?: AbortSignal): Promise<Reply<T>> {
+		return this.fetch<T>(`api/v1${path}`, {
+			method,
+			headers: { "Content-Type": "application/json", "X-Heapwise": "1" },
+			body: body === undefined ? null : JSON.stringify(body),
+			signal: abort ?? null,
+		});
+	}
+
+	private async fetch<T>(where: string, init: RequestInit): Promise<Reply<T>> {
+		pending++;
+		try {
+			return await this.ask<T>(where, init);
+		} finally {
+			pending--;
+		}
+	}
+
+	private async ask<T>(where: string, init: RequestInit): Promise<Reply<T>> {
+		const begun = performance.now();
+		let response: Response;
+		try {
+			response = await fetch(where, { credentials: "same-origin", ...init });
+		} catch (error) {
+			if (init.signal?.aborted) throw error;
+			const gone = new ApiError(0, "gone", "The server does not answer. What is shown stays usable.");
+			offline.value = gone;
+			throw gone;
+		}
+		if (!response.ok) {
+			const error = await failure(response);
+			if (error.status === 401) offline.value = error;
+			throw error;
+		}
+		const reply = (await response.json()) as Reply<T>;
+		offline.value = null;
+		lastTook.value = performance.now() - begun;
+		return reply;
+	}
+}
+
+export let source: DataSource = new HttpSource();
+
+export function useSource(other: DataSource): void {
+	source = other;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// All state of the page is in the fragment of its address, so that a link shows what its sender saw and
+// nothing of it reaches a server's log:  #/flame?metric=live&at=812345678&q=…&t=100ms..2s&sel=p:42
+
+import { computed, signal } from "@preact/signals";
+import { parseTime } from "./format";
+
+export interface Place {
+	path: string[]; // "/point/42" is ["point", "42"]
+	keys: ReadonlyMap<string, string>;
+}
+
+export function parsePlace(hash: string): Place {
+	const [path = "", query = ""] = hash.replace(/^#/, "").split(/\?(.*)/s);
+	return {
+		path: path.split("/").filter((part) => part !== "").map(decodeSafely),
+		keys: new Map(new URLSearchParams(query)),
+	};
+}
+
+function decodeSafely(text: string): string {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
+}
+
+export function formatPlace(place: Place): string {
+	const query = new URLSearchParams([...place.keys].filter(([, value]) => value !== "")).toString();
+	return `#/${place.path.map(encodeURIComponent).join("/")}${query ? `?${query}` : ""}`;
+}
+
+export const place = signal<Place>(parsePlace(location.hash));
+export const view = computed(() => place.value.path[0] ?? "");
+
+window.addEventListener("popstate", () => (place.value = parsePlace(location.hash)));
+window.addEventListener("hashchange", () => (place.value = parsePlace(location.hash)));
+
+export function key(name: string): string {
+	return place.value.keys.get(name) ?? "";
+}
+
+export type Change = Record<string, string | number | null | undefined>;
+
+function changed(keys: ReadonlyMap<string, string>, change: Change): Map<string, string> {
+	const next = new Map(keys);
+	for (const [name, value] of Object.entries(change))
+		if (value == null || value === "") next.delete(name);
+		else next.set(name, String(value));
+	return next;
+}
+
+function move(next: Place, replace: boolean): void {
+	const text = formatPlace(next);
+	if (text === formatPlace(place.value)) return;
+	if (replace) history.replaceState(null, "", text);
+	else history.pushState(null, "", text);
+	place.value = next;
+}
+
+/** Sets keys of the view that is shown. replace: while dragging, so that "back" skips it. */
+export function set(change: Change, replace = false): void {
+	move({ path: place.value.path, keys: changed(place.value.keys, change) }, replace);
+}
+
+/** Keys that every view has; the rest belongs to one view and is left behind on the way to another. */
+const shared = ["trace", "q", "g", "t", "tm", "at", "sel", "base"];
+
+export function linkTo(path: string, change: Change = {}): string {
+	const kept = new Map([...place.value.keys].filter(([name]) => shared.includes(name)));
+	return formatPlace({ path: path.split("/").filter((part) => part !== ""), keys: changed(kept, change) });
+}
+
+export function go(path: string, change: Change = {}): void {
+	move(parsePlace(linkTo(path, change)), false);
+}
+
+/** The brushed time window, in ns. */
+export const timeWindow = computed<{ from: number; to: number } | null>(() => {
+	const [from, to] = key("t").split("..").map(parseTime);
+	return from != null && to != null && to > from ? { from, to } : null;
+});
+
+export const cursor = computed<number | null>(() => (key("at") === "" ? null : parseTime(key("at"))));
+
+/** What every question to the server says. */
+export function common(): Record<string, string> {
+	const asked: Record<string, string> = {};
+	const window = timeWindow.value;
+	for (const name of ["trace", "q", "tm"]) if (key(name) !== "") asked[name] = key(name);
+	if (window) {
+		asked.t0 = String(Math.round(window.from));
+		asked.t1 = String(Math.round(window.to));
+	}
+	return asked;
+}
+
+/** What questions say that are about the whole run, whatever the filter. */
+export function whole(): Record<string, string> {
+	return key("trace") === "" ? {} : { trace: key("trace") };
+}
+
+/** Adds a condition to the query: "all | where X" becomes "all | where X and Y". */
+export function addWhere(condition: string): void {
+	const old = key("q").trim();
+	set({ q: old === "" || old === "all" ? `all | where ${condition}` : `${old} | where ${condition}` });
+}
+
+/** A text as the query language writes it. */
+export function quote(text: string): string {
+	return `"${text.replace(/\\/g, "\\\\").replace(/"/g, '\\"')}"`;
+}

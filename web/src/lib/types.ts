@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// What the server answers; see docs/API.md.
+
+import type { Maybe } from "./format";
+
+export interface TraceInfo {
+	id: string;
+	program: string;
+	cmdline: string;
+	pid: number;
+	duration_ns: number;
+	arch: string;
+	complete?: boolean;
+	caps: Record<string, boolean>;
+	counts: { chunks: number; points: number; functions: number; types: number; modules: number; threads: number };
+}
+
+export interface Status {
+	state: "indexing" | "ready" | "live" | "error";
+	phase: string;
+	progress: Maybe;
+	traces: { id: string; name: string; path: string; bytes: number }[];
+}
+
+export interface Verdict {
+	id: string;
+	kind: string;
+	title: string;
+	text: string;
+	confidence: string;
+	share: Maybe;
+	point: Maybe; // one of them
+	points: number; // how many
+	evidence: { n_hit: number; n_all: number; bytes_hit: number };
+	cost: { bytes: Maybe; allocs: Maybe; pct: Maybe };
+}
+
+export interface ScoreSummary {
+	g: Maybe;
+	var: Maybe;
+	w_allocs: Maybe;
+	w_bytes: Maybe;
+}
+
+/** A row of a short list: a point, or a type or module by its name. */
+export interface Top {
+	point?: number;
+	fn?: string;
+	file?: string | null;
+	line?: number | null;
+	label?: string;
+	value: number;
+}
+
+export interface Overview {
+	scores: { lifetime: ScoreSummary; usage: ScoreSummary; useful: ScoreSummary };
+	severity_hist: number[];
+	bytes: { total: number; peak: number; peak_t: number; leaked: number; end: number };
+	counts: { allocs: number; frees: number; reallocs: number; temporary: number; points: number };
+	alloc_time: { ns: Maybe; pct: Maybe };
+	verdicts: Verdict[];
+	verdicts_all: number;
+	top: Record<string, Top[]>;
+}
+
+export interface Frame {
+	fn: string | null;
+	module: string | null;
+	file: string | null;
+	line: number | null;
+	inline: boolean;
+	library: boolean;
+	addr: string;
+}
+
+export interface PointRow {
+	id: number;
+	fn: string | null;
+	file: string | null;
+	line: number | null;
+	type: string | null;
+	chunks: number;
+	bytes: number;
+	peak: number;
+	live: number;
+	leaked: number;
+	temporary: number;
+	sev: Maybe;
+	lifetime: Maybe;
+	usage: Maybe;
+	useful: Maybe;
+	inf: string[];
+	allocs_pct: number;
+	avg_life: Maybe;
+	threads: number;
+	spark: string;
+}
+
+export interface Timeline {
+	t0: number;
+	t1: number;
+	t: number[]; // ends of the bins
+	total: { min: number[]; max: number[]; last: number[] };
+	series: { key: string | number; label: string | null; color?: string | null; peak: number; last: number[] }[];
+	other: { last: number[] } | null;
+	rss: Maybe[] | null;
+	marks: { t: number; label: string }[];
+}
+
+/** Columns of a reply, with the texts that they number. */
+export interface Columns {
+	rows: number;
+	columns: Record<string, number[]>;
+	strings: string[];
+}
+
+export interface FlameReply extends Columns {
+	metric: string;
+	unit: string;
+	total: number;
+	root_total: number;
+	nodes_all: number;
+	max_depth: number;
+	at: Maybe;
+}
+
+/** A flame graph as it is painted: one entry a frame in each list. */
+export interface Flame {
+	unit: string;
+	total: number;
+	nodes_all: number;
+	id: number[];
+	parent: number[];
+	depth: number[];
+	x0: number[];
+	x1: number[];
+	name: string[];
+	module: string[];
+	file: string[];
+	line: number[];
+	self: number[];
+	value: number[];
+	sev: number[]; // 255 = none
+	point: number[];
+	flags: number[];
+	merged: number[];
+	delta: number[] | null;
+}

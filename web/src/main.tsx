@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+import { render } from "preact";
+import { lazy } from "./lib/lazy";
+import { Shell, type View } from "./shell";
+import { Chunks } from "./views/chunks";
+import { Flame } from "./views/flame";
+import { Frequency } from "./views/frequency";
+import { Memory } from "./views/memory";
+import { Mprof } from "./views/mprof";
+import { Overview } from "./views/overview";
+import { Points } from "./views/points";
+import { Threads } from "./views/threads";
+import { Timeline } from "./views/timeline";
+import { Types } from "./views/types";
+import "./style.css";
+
+const views: View[] = [
+	{ name: "", label: "Overview", letter: "o", component: Overview },
+	{ name: "flame", label: "Flame graph", letter: "f", component: Flame },
+	{ name: "time", label: "Timeline", letter: "t", component: Timeline },
+	{ name: "points", label: "Points", letter: "p", component: Points },
+	{ name: "chunks", label: "Chunks", letter: "c", component: Chunks },
+	{ name: "types", label: "Types", letter: "y", component: Types },
+	{ name: "freq", label: "Frequency", letter: "e", component: Frequency },
+	{ name: "mprof", label: "mprof tables", letter: "m", component: Mprof },
+	{ name: "calls", label: "Call graph", letter: "l", component: lazy(() => import("./views/calls").then((part) => part.Calls)) },
+	{ name: "threads", label: "Threads", letter: "h", component: Threads },
+	{ name: "map", label: "Memory map", letter: "a", component: Memory },
+	{ name: "src", label: "Source", letter: "s", component: lazy(() => import("./views/source").then((part) => part.Source)) },
+	{ name: "graph", label: "Filter graph", letter: "g", component: lazy(() => import("./views/graph").then((part) => part.GraphEditor)) },
+];
+
+const root = document.getElementById("app");
+if (root) render(<Shell views={views} />, root);

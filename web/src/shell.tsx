@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+// What is around every view: the rail of views, the filter, the line of the heap over time, what is selected,
+// and one line of status.
+
+import { signal } from "@preact/signals";
+import type { ComponentType } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useAnswer } from "./lib/answer";
+import { type ThemeChoice, chooseTheme, themeChoice } from "./lib/colour";
+import { bytes, count, ns, share } from "./lib/format";
+import { lastTook, offline, source } from "./lib/source";
+import { common, go, key, linkTo, place, set, view } from "./lib/state";
+import type { Status, TraceInfo } from "./lib/types";
+import { Drawer } from "./drawer";
+import { Strip } from "./strip";
+
+export interface View {
+	name: string; // in the address
+	label: string;
+	letter: string; // after g
+	needs?: string; // a capability of the recording
+	why?: string; // what is said without it
+	component: ComponentType;
+}
+
+export const toast = signal("");
+export const trace = signal<TraceInfo | null>(null);
+
+export function say(words: string): void {
+	toast.value = words;
+	setTimeout(() => {
+		if (toast.value === words) toast.value = "";
+	}, 4000);
+}
+
+export async function copy(text: string, what: string): Promise<void> {
+	try {
+		await navigator.clipboard.writeText(text);
+		say(`Copied ${what}.`);
+	} catch {
+		say("The browser does not allow copying here.");
+	}
+}
+
+/** Conditions of the query, one chip each. */
+function chips(text: string): string[] {
+	return text.split("|").map((part) => part.trim()).filter((part) => part !== "" && part !== "all");
+}
+
+function FilterBar() {
+	const text = key("q");
+	const [draft, setDraft] = useState(text);
+	const [problem, setProblem] = useState<{ at: number; message: string; hint: string } | null>(null);
+	const input = useRef<HTMLInputElement>(null);
+	useEffect(() => {
+		setDraft(text);
+		setProblem(null);
+	}, [text]);
+	const apply = async (event: Event) => {
+		event.preventDefault();
+		const asked = draft.trim();
+		if (asked === "") {
+			set({ q: null });
+			return;
+		}
+		try {
+			const reply = await source.post<{ ok: boolean; errors: { at: number; message: string; hint: string }[] }>("/query/check", { text: asked });
+			const first = reply.data.errors[0];
+			if (reply.data.ok || !first) set({ q: asked });
+			else setProblem(first);
+		} catch (error) {
+			setProblem({ at: 0, message: error instanceof Error ? error.message : String(error), hint: "" });
+		}
+	};
+	return (
+		<form class="filter" role="search" onSubmit={apply}>
+			<label class="sr-only" for="query">Filter, as query text</label>
+			<input
+				id="query"
+				ref={input}
+				value={draft}
+				placeholder={'Filter: all | where size >= 1 KiB and stack ~ "vector"'}
+				spellcheck={false}
+				autocomplete="off"
+				aria-invalid={problem != null}
+				aria-describedby={problem ? "query-problem" : undefined}
+				onInput={(event) => setDraft(event.currentTarget.value)}
+			/>
+			<button type="submit">Apply</button>
+			{problem && (
+				<div id="query-problem" class="caret" role="alert">
+					<pre>{draft}{"\n"}{" ".repeat(Math.max(0, problem.at))}^</pre>
+					{problem.message} {problem.hint}
+				</div>
+			)}
+			{chips(text).map((chip, index, all) => (
+				<button type="button" class="chip" title="Remove this stage" onClick={() => set({ q: all.length === 1 ? null : ["all", ...all.filter((_, other) => other !== index)].join(" | ") })}>
+					{chip} ✕
+				</button>
+			))}
+			{key("t") !== "" && (
+				<button type="button" class="chip" onClick={() => set({ t: null })}>time {key("t")} ✕</button>
+			)}
+		</form>
+	);
+}
+
+function ThemePicker() {
+	return (
+		<label class="theme">
+			<span class="sr-only">Theme</span>
+			<select value={themeChoice.value} onChange={(event) => chooseTheme(event.currentTarget.value as ThemeChoice)}>
+				<option value="auto">Auto</option>
+				<option value="light">Light</option>
+				<option value="dark">Dark</option>
+			</select>
+		</label>
+	);
+}
+
+function TracePicker({ status }: { status: Status | null }) {
+	if (!status || status.traces.length < 2) return <span class="program" title={trace.value?.cmdline}>{trace.value?.program.replace(/^.*\//, "") ?? "…"}</span>;
+	return (
+		<label class="program">
+			<span class="sr-only">Trace</span>
+			<select value={key("trace") || status.traces[0]?.id} onChange={(event) => set({ trace: event.currentTarget.value, sel: null, at: null, t: null })}>
+				{status.traces.map((item) => <option value={item.id}>{item.name}</option>)}
+			</select>
+		</label>
+	);
+}
+
+function Rail({ views }: { views: View[] }) {
+	const caps = trace.value?.caps ?? {};
+	return (
+		<nav class="rail" aria-label="Views">
+			<a class="brand" href={linkTo("")}>Heapwise</a>
+			<ul>
+				{views.map((item) => {
+					const missing = item.needs != null && trace.value != null && !caps[item.needs];
+					return (
+						<li>
+							<a href={linkTo(item.name)} class={missing ? "missing" : ""} aria-current={view.value === item.name ? "page" : undefined} title={missing ? item.why : `g ${item.letter}`}>
+								{item.label}
+							</a>
+						</li>
+					);
+				})}
+			</ul>
+		</nav>
+	);
+}
+
+function StatusLine() {
+	const { reply } = useAnswer<unknown>("/timeline", { ...common(), bins: 1 });
+	const whole = reply?.total;
+	const part = reply?.matched;
+	return (
+		<footer class="status" aria-label="Status">
+			{whole && part && whole.chunks !== part.chunks ? (
+				<span data-t="matched">{count(part.chunks)} of {count(whole.chunks)} chunks, {share(whole.bytes ? part.bytes / whole.bytes : 0)} of bytes</span>
+			) : (
+				<span data-t="matched">{count(whole?.chunks)} chunks, {bytes(whole?.bytes)}</span>
+			)}
+			{trace.value && <span>{ns(trace.value.duration_ns)} run{trace.value.complete === false ? ", incomplete" : ""}</span>}
+			{lastTook.value != null && <span class="quiet">{Math.round(lastTook.value)} ms</span>}
+			<span class="quiet">? for keys</span>
+		</footer>
+	);
+}
+
+const help: [string, string][] = [
+	["?", "this help"],
+	["/", "search in this view"],
+	["f", "filter"],
+	["g, then a letter", "another view"],
+	["T", "the chart as a table"],
+	["t", "time cursor to the peak; , and . move it"],
+	["y", "copy a link to what is shown"],
+	["[ ]", "back and forward"],
+	["Esc", "close, or one level up"],
+];
+
+function Help({ views, close }: { views: View[]; close(): void }) {
+	const dialog = useRef<HTMLDialogElement>(null);
+	useEffect(() => dialog.current?.showModal(), []);
+	return (
+		<dialog ref={dialog} onClose={close} aria-labelledby="help-title">
+			<h2 id="help-title">Keys</h2>
+			<dl>
+				{help.map(([keys, words]) => [<dt>{keys}</dt>, <dd>{words}</dd>])}
+				{views.map((item) => [<dt>g {item.letter}</dt>, <dd>{item.label}</dd>])}
+			</dl>
+			<button onClick={() => dialog.current?.close()}>Close</button>
+		</dialog>
+	);
+}
+
+function typing(target: EventTarget | null): boolean {
+	return target instanceof HTMLElement && (target.matches("input, select, textarea") || target.isContentEditable);
+}
+
+function useKeys(views: View[], showHelp: () => void): void {
+	useEffect(() => {
+		let leader = 0;
+		const down = (event: KeyboardEvent) => {
+			if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+			const target = performance.now() - leader < 1500 ? views.find((item) => item.letter === event.key) : undefined;
+			leader = 0;
+			if (target) go(target.name);
+			else if (event.key === "?") showHelp();
+			else if (event.key === "g") leader = performance.now();
+			else if (event.key === "f") document.getElementById("query")?.focus();
+			else if (event.key === "/") document.getElementById("search")?.focus();
+			else if (event.key === "y") void copy(location.href, "the link");
+			else if (event.key === "[") history.back();
+			else if (event.key === "]") history.forward();
+			else if (event.key === "Escape" && key("sel") !== "") set({ sel: null });
+			else return;
+			event.preventDefault();
+		};
+		window.addEventListener("keydown", down);
+		return () => window.removeEventListener("keydown", down);
+	}, [views]);
+}
+
+export function Shell({ views }: { views: View[] }) {
+	const status = useAnswer<Status>("/status", {});
+	const info = useAnswer<TraceInfo>("/trace", { trace: key("trace") });
+	const [helping, setHelping] = useState(false);
+	useKeys(views, () => setHelping(true));
+	useEffect(() => {
+		if (!info.reply) return;
+		trace.value = info.reply.data;
+		document.title = `${info.reply.data.program.replace(/^.*\//, "")} · Heapwise`;
+	}, [info.reply]);
+	useEffect(() => {
+		if (!offline.value) return;
+		let wait = 1000;
+		let timer = 0;
+		const again = () => {
+			status.retry();
+			wait = Math.min(30000, wait * 2);
+			timer = window.setTimeout(again, wait);
+		};
+		timer = window.setTimeout(again, wait);
+		return () => clearTimeout(timer);
+	}, [offline.value]);
+	const shown = views.find((item) => item.name === view.value || (view.value === "point" && item.name === "points")) ?? null;
+	const missing = shown?.needs != null && trace.value != null && !trace.value.caps[shown.needs];
+	return (
+		<div class="shell">
+			<a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the view</a>
+			<Rail views={views} />
+			<header class="top">
+				<TracePicker status={status.reply?.data ?? null} />
+				<FilterBar />
+				<ThemePicker />
+				<button onClick={() => setHelping(true)} aria-label="Help">?</button>
+			</header>
+			{offline.value && <div class="banner" role="alert">{offline.value.message} <button onClick={status.retry}>Retry</button></div>}
+			<Strip />
+			<main id="main" tabIndex={-1}>
+				<h1 class="sr-only">{shown?.label ?? "Heapwise"}</h1>
+				{!shown ? (
+					<p class="empty">There is no view “{view.value}”. <a href={linkTo("")}>Overview</a></p>
+				) : missing ? (
+					<p class="empty">{shown.why}</p>
+				) : (
+					<shown.component key={shown.name + (place.value.keys.get("trace") ?? "")} />
+				)}
+			</main>
+			<Drawer />
+			<StatusLine />
+			{helping && <Help views={views} close={() => setHelping(false)} />}
+			<div class="toast" role="status" aria-live="polite">{toast.value}</div>
+		</div>
+	);
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: MIT
+// A question of one's own as boxes and lines, and as text: both ways, at the same time. The server owns the
+// language: it turns the one into the other and says how much passes each box.
+
+import dagre from "@dagrejs/dagre";
+import { Background, Controls, Handle, Position, ReactFlow, applyEdgeChanges, applyNodeChanges, type Connection, type Edge, type EdgeChange, type Node, type NodeChange, type NodeProps } from "@xyflow/react";
+import { createContext } from "preact";
+import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useAnswer } from "../lib/answer";
+import { dark } from "../lib/colour";
+import { count } from "../lib/format";
+import { ApiError, source } from "../lib/source";
+import { go, key, place } from "../lib/state";
+import { copy, say } from "../shell";
+
+/** A kind of box, as the server lists it. */
+interface BoxRow {
+	kind: string;
+	group: string;
+	inputs: number;
+	outputs: number;
+	arguments: string; // "field [desc]"
+	example: string;
+	help: string;
+}
+
+interface BoxSpec extends Omit<BoxRow, "arguments"> {
+	args: { name: string; optional: boolean }[];
+}
+
+function spec(row: BoxRow): BoxSpec {
+	const args = row.arguments.split(" ").filter((name) => name !== "");
+	return { ...row, args: args.map((name) => ({ name: name.replace(/[[\]]/g, ""), optional: name.startsWith("[") })) };
+}
+
+/** What a new box begins with, so that it means something at once. */
+const defaults: Record<string, Record<string, string>> = {
+	at: { time: "peak" },
+	where: { expr: "size >= 1KiB" },
+	color: { color: "#3b6fb6" },
+	join: { keys: "type" },
+	unify: { until: "1MiB" },
+	sort: { field: "size", desc: "true" },
+	limit: { count: "10" },
+	agg: { calls: "sum(size)" },
+	hide: { pattern: '"std::"' },
+	show: { view: "flame" },
+	trace: { name: "" },
+};
+
+interface Box {
+	id: string;
+	kind: string;
+	args: Record<string, Arg>;
+	x?: number;
+	y?: number;
+	label: string;
+}
+
+type Arg = string | number | boolean | string[];
+
+/** As it is typed, and back: lists and switches keep their kind. */
+function argText(arg: Arg | undefined): string {
+	return arg == null ? "" : Array.isArray(arg) ? arg.join(", ") : String(arg);
+}
+
+function argFrom(text: string, before: Arg | undefined, name: string): Arg | undefined {
+	if (text.trim() === "") return undefined;
+	if (Array.isArray(before) || name === "keys" || name === "calls") return text.split(",").map((part) => part.trim());
+	if (name === "desc" || name === "alternate") return text === "true";
+	if (name === "count") return Number(text) || 0;
+	return text;
+}
+
+interface Link {
+	from: string;
+	out: number;
+	to: string;
+	in: number;
+}
+
+interface Graph {
+	boxes: Box[];
+	edges: Link[];
+	output?: string;
+}
+
+interface BoxData extends Record<string, unknown> {
+	box: Box;
+	spec: BoxSpec | undefined;
+	passes: number | null;
+	problem: string;
+}
+
+interface Acts {
+	change(id: string, name: string, value: string): void;
+}
+
+const ActsContext = createContext<Acts>({ change: () => undefined });
+
+function ports(total: number, side: "target" | "source") {
+	return Array.from({ length: total }, (_, at) => (
+		<Handle type={side} position={side === "target" ? Position.Left : Position.Right} id={String(at)} style={{ top: `${((at + 1) * 100) / (total + 1)}%` }} aria-label={`${side === "target" ? "input" : "output"} ${at + 1}`} />
+	));
+}
+
+function BoxNode({ data }: NodeProps<Node<BoxData>>) {
+	const { box, spec, passes, problem } = data;
+	const acts = useContext(ActsContext);
+	return (
+		<div class={`box${problem ? " wrong" : ""}`} data-t={`box-${box.kind}`}>
+			{ports(spec?.inputs ?? 1, "target")}
+			<b>{box.kind}</b>
+			{(spec?.args ?? []).map((arg) => (
+				<label class="nodrag">
+					{arg.name}
+					<input value={argText(box.args[arg.name])} placeholder={arg.optional ? "" : "needed"} onChange={(event) => acts.change(box.id, arg.name, event.currentTarget.value)} />
+				</label>
+			))}
+			<span class="quiet">{passes == null ? "" : `${count(passes)} pass`}</span>
+			{problem && <span class="wrong">{problem}</span>}
+			{ports(spec?.outputs ?? 1, "source")}
+		</div>
+	);
+}
+
+const nodeTypes = { box: BoxNode };
+
+/** Boxes without places of their own are laid out from left to right. */
+function arrange(graph: Graph): Graph {
+	const plan = new dagre.graphlib.Graph();
+	plan.setGraph({ rankdir: "LR", nodesep: 30, ranksep: 60 });
+	plan.setDefaultEdgeLabel(() => ({}));
+	for (const box of graph.boxes) plan.setNode(box.id, { width: 210, height: 110 });
+	for (const edge of graph.edges) plan.setEdge(edge.from, edge.to);
+	dagre.layout(plan);
+	return { ...graph, boxes: graph.boxes.map((box) => ({ ...box, x: Math.round(plan.node(box.id).x - 105), y: Math.round(plan.node(box.id).y - 55) })) };
+}
+
+/** What comes out: the box that no other reads. */
+function withOutput(graph: Graph): Graph {
+	const unread = graph.boxes.filter((box) => !graph.edges.some((edge) => edge.from === box.id));
+	return { ...graph, output: unread.at(-1)?.id ?? graph.output };
+}
+
+function reaches(graph: Graph, from: string, to: string): boolean {
+	const seen = new Set<string>();
+	const stack = [from];
+	while (stack.length) {
+		const at = stack.pop() as string;
+		if (at === to) return true;
+		if (seen.has(at)) continue;
+		seen.add(at);
+		for (const edge of graph.edges) if (edge.from === at) stack.push(edge.to);
+	}
+	return false;
+}
+
+function changedArgs(args: Record<string, Arg>, name: string, text: string): Record<string, Arg> {
+	const next = { ...args };
+	const value = argFrom(text, args[name], name);
+	if (value === undefined) delete next[name];
+	else next[name] = value;
+	return next;
+}
+
+const examples: [string, string][] = [
+	["Vectors", 'all | where stack ~ "std::vector"'],
+	["Library types in blue", "all | color #3b6fb6 if type ~ /^std::/"],
+	["Lives of 10 ms and more", "all | where life >= 10ms"],
+	["One thread", "all | where thread == 1"],
+	["By type, largest first", "all | join type | sort size desc"],
+	["What is new between two moments", "diff(at 2s, at 1s) | join type"],
+	["Large blocks that are kept", "all | where size >= 4 KiB and not freed"],
+];
+
+function useGraph() {
+	const [graph, setGraph] = useState<Graph>({ boxes: [], edges: [] });
+	const [text, setText] = useState("");
+	const [problem, setProblem] = useState<ApiError | null>(null);
+	const [passes, setPasses] = useState<Record<string, number>>({});
+	const undo = useRef<Graph[]>([]);
+	const redo = useRef<Graph[]>([]);
+
+	const fail = (error: unknown) => setProblem(error instanceof ApiError ? error : new ApiError(0, "page", String(error)));
+	const fromText = useCallback(async (asked: string) => {
+		setText(asked);
+		try {
+			const reply = await source.post<{ graph: Graph }>("/query/graph", { text: asked });
+			const next = reply.data.graph;
+			undo.current.push(graph);
+			setGraph(next.boxes.some((box) => box.x != null) ? next : arrange(next));
+			setProblem(null);
+		} catch (error) {
+			fail(error);
+		}
+	}, [graph]);
+	const fromBoxes = useCallback(async (next: Graph, keep = true) => {
+		if (keep) {
+			undo.current.push(graph);
+			redo.current = [];
+		}
+		setGraph(next);
+		if (next.boxes.length === 0) {
+			setText("");
+			return;
+		}
+		try {
+			const reply = await source.post<{ text: string }>("/query/compile", { graph: withOutput(next) });
+			setText(reply.data.text);
+			setProblem(null);
+		} catch (error) {
+			fail(error);
+		}
+	}, [graph]);
+	useEffect(() => {
+		if (graph.boxes.length === 0 || problem) return;
+		const timer = setTimeout(() => {
+			source
+				.post<{ entries: number }[]>(`/query/counts${key("trace") ? `?trace=${encodeURIComponent(key("trace"))}` : ""}`, { graph: withOutput(graph) })
+				.then((reply) => setPasses(Object.fromEntries(graph.boxes.map((box, at) => [box.id, reply.data[at]?.entries ?? 0]))))
+				.catch(() => setPasses({}));
+		}, 300);
+		return () => clearTimeout(timer);
+	}, [graph, problem]);
+	const step = (from: Graph[], to: Graph[]) => {
+		const next = from.pop();
+		if (!next) return;
+		to.push(graph);
+		void fromBoxes(next, false);
+	};
+	return { graph, text, problem, passes, fromText, fromBoxes, undo: () => step(undo.current, redo.current), redo: () => step(redo.current, undo.current) };
+}
+
+export function GraphEditor() {
+	const catalogue = useAnswer<{ boxes: { rows: BoxRow[] } }>("/query/boxes", {});
+	const saved = useAnswer<string[] | { name: string }[]>("/graphs", {});
+	const { graph, text, problem, passes, fromText, fromBoxes, undo, redo } = useGraph();
+	const specs = useMemo(() => new Map((catalogue.reply?.data.boxes.rows ?? []).filter((row) => row.inputs + row.outputs > 0).map((row) => [row.kind, spec(row)])), [catalogue.reply]);
+	const name = place.value.path[1] ?? "";
+	const [draft, setDraft] = useState("");
+	const [saveAs, setSaveAs] = useState(name);
+	const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+
+	useEffect(() => setDraft(text), [text]);
+	useEffect(() => {
+		if (name === "") {
+			if (key("q") !== "") void fromText(key("q"));
+			return;
+		}
+		source
+			.get<{ text: string }>(`/graphs/${encodeURIComponent(name)}`, {})
+			.then((reply) => fromText(reply.data.text))
+			.catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
+	}, [name, key("q")]);
+
+	const groups = useMemo(() => {
+		const all = new Map<string, BoxSpec[]>();
+		for (const item of specs.values()) all.set(item.group, [...(all.get(item.group) ?? []), item]);
+		return [...all];
+	}, [specs]);
+	const add = (spec: BoxSpec, x = 40 + graph.boxes.length * 30, y = 40 + graph.boxes.length * 30) => {
+		let number = graph.boxes.length + 1;
+		while (graph.boxes.some((box) => box.id === `b${number}`)) number++;
+		if (graph.boxes.length >= 200) {
+			say("A graph has at most 200 boxes.");
+			return;
+		}
+		const args = Object.fromEntries(Object.entries(defaults[spec.kind] ?? {}).map(([name, value]) => [name, argFrom(value, undefined, name) ?? value]));
+		void fromBoxes({ ...graph, boxes: [...graph.boxes, { id: `b${number}`, kind: spec.kind, args, x: Math.round(x), y: Math.round(y), label: "" }] });
+	};
+	const connect = (link: Connection) => {
+		if (reaches(graph, link.target, link.source)) {
+			say("That would be a circle.");
+			return;
+		}
+		const edge: Link = { from: link.source, out: Number(link.sourceHandle ?? 0), to: link.target, in: Number(link.targetHandle ?? 0) };
+		void fromBoxes({ ...graph, edges: [...graph.edges.filter((old) => !(old.to === edge.to && old.in === edge.in)), edge] });
+	};
+	const nodes: Node<BoxData>[] = graph.boxes.map((box) => ({
+		id: box.id,
+		type: "box",
+		position: { x: box.x ?? 0, y: box.y ?? 0 },
+		selected: chosen.has(box.id),
+		ariaLabel: `${box.kind} ${Object.values(box.args).map(argText).join(" ")}`,
+		data: { box, spec: specs.get(box.kind), passes: passes[box.id] ?? null, problem: problem?.status === 400 && problem.at === graph.boxes.indexOf(box) ? problem.message : "" },
+	}));
+	const edges: Edge[] = graph.edges.map((edge) => ({ id: `${edge.from}.${edge.out}-${edge.to}.${edge.in}`, source: edge.from, target: edge.to, sourceHandle: String(edge.out), targetHandle: String(edge.in), selected: chosen.has(`${edge.from}.${edge.out}-${edge.to}.${edge.in}`) }));
+	const onNodes = (changes: NodeChange<Node<BoxData>>[]) => {
+		const picks = changes.filter((change) => change.type === "select");
+		if (picks.length) setChosen((old) => new Set([...[...old].filter((id) => !picks.some((pick) => pick.id === id)), ...picks.filter((pick) => pick.selected).map((pick) => pick.id)]));
+		const moved = changes.some((change) => change.type === "remove" || (change.type === "position" && change.dragging === false));
+		const sliding = changes.some((change) => change.type === "position");
+		if (!moved && !sliding) return;
+		const next = applyNodeChanges(changes, nodes);
+		const left = new Set(next.map((node) => node.id));
+		const changed: Graph = {
+			boxes: next.map((node) => ({ ...node.data.box, x: Math.round(node.position.x), y: Math.round(node.position.y) })),
+			edges: graph.edges.filter((edge) => left.has(edge.from) && left.has(edge.to)),
+		};
+		void fromBoxes(changed, moved);
+	};
+	const onEdges = (changes: EdgeChange[]) => {
+		const picks = changes.filter((change) => change.type === "select");
+		if (picks.length) setChosen((old) => new Set([...[...old].filter((id) => !picks.some((pick) => pick.id === id)), ...picks.filter((pick) => pick.selected).map((pick) => pick.id)]));
+		if (!changes.some((change) => change.type === "remove")) return;
+		const left = new Set(applyEdgeChanges(changes, edges).map((edge) => edge.id));
+		void fromBoxes({ ...graph, edges: graph.edges.filter((edge) => left.has(`${edge.from}.${edge.out}-${edge.to}.${edge.in}`)) });
+	};
+	const change = (id: string, arg: string, value: string) => void fromBoxes({ ...graph, boxes: graph.boxes.map((box) => (box.id === id ? { ...box, args: changedArgs(box.args, arg, value) } : box)) });
+	const save = async () => {
+		if (!/^[A-Za-z0-9_-]{1,60}$/.test(saveAs)) {
+			say("A name has letters, digits, - and _.");
+			return;
+		}
+		try {
+			await source.request("PUT", `/graphs/${saveAs}`, { text });
+			say(`Saved as ${saveAs}.hwq.`);
+			saved.retry();
+			go(`graph/${saveAs}`);
+		} catch (error) {
+			say(error instanceof Error ? error.message : String(error));
+		}
+	};
+	return (
+		<ActsContext.Provider value={{ change }}>
+			<div class="view editor">
+				<div class="controls">
+					<button onClick={undo}>Undo</button>
+					<button onClick={redo}>Redo</button>
+					<button onClick={() => void fromBoxes(arrange(graph))}>Arrange</button>
+					<button disabled={text === "" || problem != null} onClick={() => go("", { q: text, g: null })}>Apply to all views</button>
+					<button onClick={() => void copy(text, "the query")}>Copy text</button>
+					<label class="choice">Name<input value={saveAs} onInput={(event) => setSaveAs(event.currentTarget.value)} /></label>
+					<button onClick={() => void save()}>Save</button>
+					{(saved.reply?.data ?? []).map((item) => (typeof item === "string" ? item : item.name)).map((item) => <button class="chip" onClick={() => go(`graph/${item}`)}>{item}</button>)}
+				</div>
+				<div class="editor-grid">
+					<aside class="palette" aria-label="Boxes">
+						{groups.map(([group, list]) => (
+							<section>
+								<h3>{group}</h3>
+								{list.map((spec) => (
+									<button draggable title={spec.help} onDragStart={(event) => event.dataTransfer?.setData("application/heapwise", spec.kind)} onClick={() => add(spec)}>{spec.kind}</button>
+								))}
+							</section>
+						))}
+					</aside>
+					<div
+						class="flow"
+						onDragOver={(event) => event.preventDefault()}
+						onDrop={(event) => {
+							const spec = specs.get(event.dataTransfer?.getData("application/heapwise") ?? "");
+							const area = event.currentTarget.getBoundingClientRect();
+							if (spec) add(spec, event.clientX - area.left, event.clientY - area.top);
+						}}
+					>
+						{graph.boxes.length === 0 && (
+							<div class="empty examples">
+								<p>Drag boxes from the left, write text on the right, or begin with an example:</p>
+								{examples.map(([label, query]) => <button onClick={() => void fromText(query)}>{label}</button>)}
+							</div>
+						)}
+						<ReactFlow nodes={nodes} edges={edges} nodeTypes={nodeTypes} onNodesChange={onNodes} onEdgesChange={onEdges} onConnect={connect} colorMode={dark.value ? "dark" : "light"} fitView minZoom={0.2} proOptions={{ hideAttribution: true }}>
+							<Background />
+							<Controls />
+						</ReactFlow>
+					</div>
+					<section class="text" aria-label="Query text">
+						<label for="graph-text">Query text</label>
+						<textarea id="graph-text" rows={8} spellcheck={false} value={draft} onInput={(event) => setDraft(event.currentTarget.value)} />
+						<button onClick={() => void fromText(draft)}>Show as boxes</button>
+						{problem && <p class="problem" role="alert">{problem.message} {problem.hint}</p>}
+						<h3>Outline</h3>
+						<ul class="outline">
+							{graph.boxes.map((box) => (
+								<li>
+									{box.kind} {Object.values(box.args).map(argText).join(" ")}
+									<span class="quiet"> {graph.edges.filter((edge) => edge.to === box.id).map((edge) => `from ${edge.from}`).join(", ")} {passes[box.id] == null ? "" : `${count(passes[box.id])} pass`}</span>
+									<button aria-label={`Remove ${box.id}`} onClick={() => void fromBoxes({ boxes: graph.boxes.filter((other) => other.id !== box.id), edges: graph.edges.filter((edge) => edge.from !== box.id && edge.to !== box.id) })}>✕</button>
+								</li>
+							))}
+						</ul>
+					</section>
+				</div>
+			</div>
+		</ActsContext.Provider>
+	);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// The four classic tables: leaks, size bins, direct allocation, allocation call graph.
+
+import { Panel, useAnswer } from "../lib/answer";
+import { bytes, count } from "../lib/format";
+import { Caveats, ResultTable, type ResultRow, type TableReply } from "../lib/result";
+import { key, set, whole } from "../lib/state";
+
+const tabs = [["leaks", "Memory leaks"], ["bins", "Allocation bins"], ["direct", "Direct allocation"], ["graph", "Allocation call graph"]] as const;
+
+function text(value: unknown): string {
+	return typeof value === "string" ? value : "";
+}
+
+function num(value: unknown): number | null {
+	return typeof value === "number" ? value : null;
+}
+
+/** Blank below 1 %, as the manual has it; the title has the number. */
+function percent(value: unknown) {
+	const part = num(value);
+	return <td class="number" title={part == null ? undefined : `${(part * 100).toFixed(2)} %`}>{part != null && part >= 0.01 ? Math.floor(part * 100) : ""}</td>;
+}
+
+function entries(rows: ResultRow[]): ResultRow[][] {
+	const blocks = new Map<number, ResultRow[]>();
+	for (const row of rows) {
+		const block = num(row.block) ?? 0;
+		const list = blocks.get(block);
+		if (list) list.push(row);
+		else blocks.set(block, [row]);
+	}
+	return [...blocks.values()];
+}
+
+const PAGE = 60;
+
+function Graph({ rows }: { rows: ResultRow[] }) {
+	const all = entries(rows);
+	const page = Number(key("page") || 0);
+	const jump = (index: number) => {
+		const at = all.findIndex((block) => block.some((row) => row.kind === "entry" && row.index === index));
+		set({ page: Math.floor(Math.max(0, at) / PAGE) || null });
+		requestAnimationFrame(() => document.getElementById(`entry-${index}`)?.scrollIntoView({ block: "center" }));
+	};
+	return (
+		<>
+			<table class="mprof">
+				<caption class="sr-only">Callers above, the function in bold, callees below</caption>
+				<thead>
+					<tr><th scope="col">index</th><th scope="col">self + desc %</th><th scope="col">bytes</th><th scope="col">%</th><th scope="col">s</th><th scope="col">m</th><th scope="col">l</th><th scope="col">x</th><th scope="col">called</th><th scope="col">name</th></tr>
+				</thead>
+				{all.slice(page * PAGE, (page + 1) * PAGE).map((block) => (
+					<tbody>
+						{block.map((row) => {
+							const main = row.kind === "entry";
+							const index = num(row.index);
+							return (
+								<tr class={main ? "main" : ""} id={main && index != null ? `entry-${index}` : undefined}>
+									<td class="number">{main && index != null ? `[${index}]` : ""}</td>
+									<td class="number">{main && num(row.total_share) != null ? ((num(row.total_share) ?? 0) * 100).toFixed(1) : ""}</td>
+									<td class="number" title={bytes(num(row.bytes))}>{num(row.bytes) ?? ""}</td>
+									{percent(row.share)}{percent(row.small)}{percent(row.medium)}{percent(row.large)}{percent(row.extra_large)}
+									<td class="number">{num(row.called) == null ? "" : `${row.called}${!main && num(row.called_of) != null ? `/${row.called_of}` : ""}`}</td>
+									<td class={main ? "" : "indent"}>{index != null && !main ? <button class="plain" onClick={() => jump(index)}>{text(row.name)} [{index}]</button> : <b>{text(row.kind).startsWith("all_") ? "all" : text(row.name)}</b>} {text(row.cycle)}</td>
+								</tr>
+							);
+						})}
+					</tbody>
+				))}
+			</table>
+			{all.length > PAGE && (
+				<p class="buttons">
+					<button disabled={page === 0} onClick={() => set({ page: page - 1 || null })}>Before</button>
+					<span>{count(page * PAGE + 1)} to {count(Math.min(all.length, (page + 1) * PAGE))} of {count(all.length)}</span>
+					<button disabled={(page + 1) * PAGE >= all.length} onClick={() => set({ page: page + 1 })}>After</button>
+				</p>
+			)}
+		</>
+	);
+}
+
+export function Mprof() {
+	const tab = key("tab") || "leaks";
+	const answer = useAnswer<TableReply>(`/mprof/${tab}`, { ...whole(), verb: key("verb"), depth: key("depth"), limit: 500 });
+	return (
+		<div class="view">
+			<div class="controls" role="group" aria-label="Tables">
+				{tabs.map(([name, label]) => <button aria-pressed={tab === name} onClick={() => set({ tab: name, page: null })}>{label}</button>)}
+			</div>
+			<Panel answer={answer} label={tabs.find(([name]) => name === tab)?.[1] ?? tab}>
+				{(data, reply) => (
+					<>
+						<Caveats list={data.caveats} />
+						{data.rows.length === 0 ? (
+							<p class="empty">{tab === "leaks" ? "Nothing was kept." : "The table is empty: the program made no allocation."}</p>
+						) : tab === "graph" ? (
+							<Graph rows={data.rows} />
+						) : (
+							<ResultTable label={data.title} rows={data.rows} schema={data.columns} />
+						)}
+						{reply.truncated && <p class="quiet">The first {count(data.rows.length)} rows.</p>}
+						<p class="quiet">Sizes: s up to 32 bytes, m up to 256, l up to 2048, x above. All of it as text: heapwise mprof FILE.</p>
+					</>
+				)}
+			</Panel>
+		</div>
+	);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// In ten seconds: is the heap healthy, what are the worst things, where to click.
+
+import { Panel, useAnswer } from "../lib/answer";
+import { severity } from "../lib/colour";
+import { bytes, count, ns, score, share } from "../lib/format";
+import { Bar } from "../lib/parts";
+import { select } from "../lib/select";
+import { addWhere, go, linkTo, quote, whole } from "../lib/state";
+import type { Overview as Data, ScoreSummary, Top, Verdict } from "../lib/types";
+
+function sentence(data: Data): string {
+	const parts = [`Peak ${bytes(data.bytes.peak)} at ${ns(data.bytes.peak_t)}`];
+	const top = data.top.peak ?? [];
+	let sum = 0;
+	let paths = 0;
+	for (const item of top) {
+		if (sum >= data.bytes.peak / 2) break;
+		sum += item.value;
+		paths++;
+	}
+	if (paths > 0 && data.bytes.peak > 0) parts.push(`${share(sum / data.bytes.peak)} of it from ${paths === 1 ? "one call path" : `${paths} call paths`}`);
+	parts.push(data.bytes.leaked > 0 ? `${bytes(data.bytes.leaked)} kept at the end` : "nothing kept at the end");
+	return `${parts.join("; ")}.`;
+}
+
+function Dial({ name, label, value }: { name: string; label: string; value: ScoreSummary }) {
+	return (
+		<a class="dial" href={linkTo("points", { sort: name })} title={`Points sorted by ${label}, worst first`}>
+			<span class="dial-value">{score(value.g)}</span>
+			<span class="dial-label">{label}</span>
+			{value.g == null ? (
+				<span class="quiet">accesses were not recorded</span>
+			) : (
+				<span class="quiet">by allocations {score(value.w_allocs)} · by bytes {score(value.w_bytes)} · variance {score(value.var)}</span>
+			)}
+		</a>
+	);
+}
+
+function Histogram({ steps }: { steps: number[] }) {
+	const most = Math.max(1, ...steps);
+	return (
+		<div class="sev-hist" role="group" aria-label="Points by severity">
+			{steps.map((n, index) => (
+				<button key={index} title={`severity ${index + 1}: ${count(n)} points`} aria-label={`severity ${index + 1}: ${count(n)} points`} onClick={() => addWhere(`sev == ${index + 1}`)}>
+					<span class="column" style={{ height: `${(n / most) * 44}px`, background: severity(index + 1) }} />
+					<span>{index + 1}</span>
+				</button>
+			))}
+		</div>
+	);
+}
+
+function Card({ verdict }: { verdict: Verdict }) {
+	const point = verdict.point;
+	const cost = [
+		verdict.cost.bytes ? bytes(verdict.cost.bytes) : "",
+		verdict.cost.allocs ? `${count(verdict.cost.allocs)} allocations` : "",
+		verdict.share ? `${share(verdict.share)} of what can be saved` : "",
+		verdict.confidence,
+	];
+	return (
+		<li class="card" data-t="verdict">
+			<h3><span class={`kind ${verdict.kind}`}>{verdict.kind}</span> {verdict.title}</h3>
+			<p>{verdict.text}</p>
+			<p class="quiet">{cost.filter((words) => words !== "").join(" · ")}</p>
+			{point != null && (
+				<p class="buttons">
+					<button onClick={() => select("p", point)}>Why?</button>
+					<a class="button" href={linkTo("flame", { sel: `p:${point}` })}>Flame graph</a>
+					<a class="button" href={linkTo("chunks", { point })}>Chunks</a>
+					<a class="button" href={linkTo(`point/${point}`)}>Details</a>
+				</p>
+			)}
+		</li>
+	);
+}
+
+const point = (item: Top) => item.point != null && select("p", item.point);
+const lists: [string, string, (value: number) => string, (item: Top) => void][] = [
+	["peak", "At the peak", bytes, point],
+	["leaked", "Kept", bytes, point],
+	["allocs", "Allocations", count, point],
+	["temporary", "Temporary", count, point],
+	["types", "Types at the peak", bytes, (item) => select("ty", item.label ?? "")],
+	["modules", "Modules at the peak", bytes, (item) => addWhere(`module == ${quote(item.label ?? "")}`)],
+];
+
+function nameOf(item: Top): string {
+	return item.label ?? `${item.fn ?? "unknown"}${item.file ? ` ${item.file.replace(/^.*\//, "")}:${item.line}` : ""}`;
+}
+
+function List({ title, items, show, pick }: { title: string; items: Top[]; show(value: number): string; pick(item: Top): void }) {
+	const most = Math.max(1, ...items.map((item) => item.value));
+	return (
+		<section class="top-list" aria-label={title}>
+			<h3>{title}</h3>
+			{items.length === 0 ? (
+				<p class="quiet">None.</p>
+			) : (
+				<ol>
+					{items.slice(0, 6).map((item) => (
+						<li>
+							<button onClick={() => pick(item)} title={nameOf(item)}>
+								<span class="name">{nameOf(item)}</span>
+								<span class="value">{show(item.value)}</span>
+								<Bar share={item.value / most} />
+							</button>
+						</li>
+					))}
+				</ol>
+			)}
+		</section>
+	);
+}
+
+export function Overview() {
+	const answer = useAnswer<Data>("/overview", { ...whole(), top: 10 });
+	return (
+		<Panel answer={answer} label="Overview" empty={(data) => (data.counts.allocs === 0 ? "The program made no allocation." : null)}>
+			{(data) => (
+				<div class="overview">
+					<p class="sentence" data-t="sentence">{sentence(data)}</p>
+					<dl class="totals">
+						<div><dt>Allocations</dt><dd data-t="allocs">{count(data.counts.allocs)}</dd></div>
+						<div><dt>Bytes</dt><dd data-t="bytes">{bytes(data.bytes.total)}</dd></div>
+						<div><dt>Peak</dt><dd data-t="peak">{bytes(data.bytes.peak)}</dd></div>
+						<div><dt>Kept</dt><dd data-t="kept">{bytes(data.bytes.leaked)}</dd></div>
+						<div><dt>Temporary</dt><dd data-t="temporary">{count(data.counts.temporary)}</dd></div>
+						<div><dt>Points</dt><dd data-t="points"><a href={linkTo("points")}>{count(data.counts.points)}</a></dd></div>
+						<div><dt>In the allocator</dt><dd>{data.alloc_time.ns == null ? "unknown" : `about ${ns(data.alloc_time.ns)}`}</dd></div>
+					</dl>
+					<div class="dials">
+						<Dial name="lifetime" label="Lifetime" value={data.scores.lifetime} />
+						<Dial name="usage" label="Usage" value={data.scores.usage} />
+						<Dial name="useful" label="Useful life" value={data.scores.useful} />
+						<Histogram steps={data.severity_hist} />
+					</div>
+					<h2>Findings</h2>
+					{data.verdicts.length === 0 ? (
+						<p class="quiet">No problem above the thresholds.</p>
+					) : (
+						<ul class="cards">{data.verdicts.map((verdict) => <Card verdict={verdict} />)}</ul>
+					)}
+					{data.verdicts_all > data.verdicts.length && <p class="quiet">The first {count(data.verdicts.length)} of {count(data.verdicts_all)}.</p>}
+					<div class="tops">
+						{lists.map(([name, title, show, pick]) => <List title={title} items={data.top[name] ?? []} show={show} pick={pick} />)}
+					</div>
+					<p><button onClick={() => go("flame", { metric: "peak" })}>Show the peak as a flame graph</button></p>
+				</div>
+			)}
+		</Panel>
+	);
+}
