@@ -414,6 +414,7 @@ static int add_all(struct pass *pass, struct err *err)
 	for (u64 i = 0; i < chunks->pages.count; i++) {
 		const struct chunk_page *page = chunks->pages.data[i];
 
+		model_pass(pass->model, i * CHUNK_PAGE);
 		for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
 			struct seen chunk;
 

@@ -117,6 +117,7 @@ static void sample_all(struct sampler *self)
 	for (u64 i = 0; i < chunks->pages.count; i++) {
 		const struct chunk_page *page = chunks->pages.data[i];
 
+		model_pass(self->model, i * CHUNK_PAGE);
 		for (u32 k = 0; page && k < CHUNK_PAGE; k++)
 			if (page->end[k] != CHUNK_ABSENT)
 				sample_chunk(self, page, k);

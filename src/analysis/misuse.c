@@ -122,6 +122,7 @@ static void note_all(struct judge *self)
 	for (u64 i = 0; i < chunks->pages.count; i++) {
 		const struct chunk_page *page = chunks->pages.data[i];
 
+		model_pass(self->model, i * CHUNK_PAGE);
 		for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
 			if (page->end[k] == CHUNK_ABSENT)
 				continue;
