@@ -43,7 +43,7 @@ bool query_is_id(const char *text)
 	for (const char *p = text; *p; p++)
 		if (!isalnum((u8)*p) && !strchr("_-.:", *p))
 			return false;
-	return length > 0 && length < 64;
+	return length > 0 && length <= QUERY_NAME_MAX;
 }
 
 /* One short line, whatever it was. */

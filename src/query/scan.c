@@ -649,7 +649,8 @@ static void *filter_pages(void *data)
 			filter_page(self, i, page, words);
 		count_page(self, page, words);
 		if (i % STRIDE_PAGES == STRIDE_PAGES - 1)
-			model_release_range(self->domain->model, (i + 1 - STRIDE_PAGES) * CHUNK_PAGE,
+			model_release_range(self->domain->model,
+					    (i + 1 - STRIDE_PAGES) * CHUNK_PAGE,
 					    (i + 1) * CHUNK_PAGE);
 	}
 	return NULL;

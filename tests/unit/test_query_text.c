@@ -192,6 +192,8 @@ TEST(errors, "a mistake is told at its column, with what to write instead")
 		{"let size = all; all", 4, 4, "'size' is a word of the language", ""},
 		{"let x = all; let x = all; x", 17, 1, "there is a 'x' already", ""},
 		{"let x = all x", 12, 1, "a semicolon is expected here, not 'x'", ""},
+		{"let a123456789b123456789c123456789d123456789e123456789f123456789g123 = all; all",
+		 4, 64, "the name is too long", ""},
 		{"let x all; x", 6, 3, "= is expected here, not 'all'", ""},
 		{"let score s = freed; all", 14, 5, "a score wants a number, and this is yes or no",
 		 ""},
