@@ -152,6 +152,7 @@ TEST(errors, "a mistake is told at its column, with what to write instead")
 		{"all | where fn ~ /a(/", 17, 4, "the pattern is wrong", ""},
 		{"all | where fn ~ /(a)\\1/", 17, 7, "patterns have no back-references", ""},
 		{"all | where fn ~ /a{200}{200}/", 17, 13, "the pattern repeats too often", ""},
+		{"all | where fn ~ /a\tb/", 17, 5, "patterns hold no control characters", ""},
 		{"all | where fn ~ /abc", 17, 4, "the pattern has no closing /", ""},
 		{"all | where fn ~ \"abc", 17, 4, "the text has no closing \"", ""},
 		{"all | where fn ~ \"\\q\"", 18, 2, "a backslash is followed by", ""},
