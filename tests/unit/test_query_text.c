@@ -65,6 +65,7 @@ TEST(canonical, "each query has one canonical text, which is read as the same qu
 		{"all | where fn in (\"a\",\"b\")", "all | where fn in (\"a\", \"b\")"},
 		{"all | where stack ~ \"a\\\"b\\\\c\\n\\x01\"",
 		 "all | where stack ~ \"a\\\"b\\\\c\\n\\x01\""},
+		{"all | where fn ~ \"\\xa0\xc3\xa4\"", "all | where fn ~ \"\\xa0\xc3\xa4\""},
 		{"all | where type ~ /^std::/", "all | where type ~ /^std::/"},
 		{"all | where type ~ /a\\/b|c\\.d/i", "all | where type ~ /a\\/b|c\\.d/i"},
 		{"all | color blue if kept", "all | color #3b6fb6 if kept"},
