@@ -275,7 +275,7 @@ static const char *pattern_trouble(const char *text)
 	if (strlen(text) > QUERY_PATTERN_MAX)
 		return "the pattern is too long";
 	for (const char *p = text; *p; p++) {
-		if ((u8)*p < 0x20)
+		if ((u8)*p < 0x20 || (*p == '\\' && p[1] && (u8)p[1] < 0x20))
 			return "patterns hold no control characters";
 		if (*p == '\\' && p[1]) {
 			if (isdigit((u8)p[1]))
