@@ -38,6 +38,9 @@ void entries_free(struct entries *self);
 struct entries *entries_copy(const struct entries *self);
 u64 entries_bytes(const struct entries *self);
 
+/* Joins entries again, by the keys of the stage. */
+int entries_join(struct run *run, struct entries *self, const struct stage *stage);
+
 /* Leaves in sel the chunks that entries stand for; the entries stay. */
 void entries_narrow(struct run *run, struct state *state);
 

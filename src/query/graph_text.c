@@ -55,7 +55,8 @@ static bool is_name(const char *text)
 	for (const char *p = text; *p; p++)
 		if (!isalnum((u8)*p) && *p != '_')
 			return false;
-	return *text && !isdigit((u8)*text) && strlen(text) < 64 && !word_is_reserved(text);
+	return *text && !isdigit((u8)*text) && strlen(text) <= QUERY_NAME_MAX &&
+	       !word_is_reserved(text);
 }
 
 static bool is_line(const char *text)

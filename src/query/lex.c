@@ -43,7 +43,7 @@ bool query_is_id(const char *text)
 	for (const char *p = text; *p; p++)
 		if (!isalnum((u8)*p) && !strchr("_-.:", *p))
 			return false;
-	return length > 0 && length < 64;
+	return length > 0 && length <= QUERY_NAME_MAX;
 }
 
 /* One short line, whatever it was. */
@@ -275,6 +275,8 @@ static const char *pattern_trouble(const char *text)
 	if (strlen(text) > QUERY_PATTERN_MAX)
 		return "the pattern is too long";
 	for (const char *p = text; *p; p++) {
+		if ((u8)*p < 0x20 || (*p == '\\' && p[1] && (u8)p[1] < 0x20))
+			return "patterns hold no control characters";
 		if (*p == '\\' && p[1]) {
 			if (isdigit((u8)p[1]))
 				return "patterns have no back-references";

@@ -520,6 +520,8 @@ static bool parse_let_name(struct parser *self, struct query_let *let)
 	if (word_is_reserved(token.text))
 		return fail_at(self, token.at, token.length, "'%s' is a word of the language",
 			       token.text);
+	if (token.length > QUERY_NAME_MAX)
+		return fail_at(self, token.at, token.length, "the name is too long");
 	if (parser_let(self, token.text, &index))
 		return fail_at(self, token.at, token.length, "there is a '%s' already", token.text);
 	if (self->query->lets.count == QUERY_LETS_MAX)

@@ -177,6 +177,8 @@ static struct expr *parse_call(struct parser *self, u32 function)
 	enum expr_kind kind = functions[function].kind;
 	struct expr *args[2], *expr;
 
+	if (!parser_enter(self))
+		return NULL;
 	lexer_next(&self->lex);
 	lexer_next(&self->lex);
 	for (u32 i = 0; i < functions[function].arguments; i++) {
@@ -186,6 +188,7 @@ static struct expr *parse_call(struct parser *self, u32 function)
 		if (!args[i] || !check_argument(self, kind, args[i]))
 			return NULL;
 	}
+	parser_leave(self);
 	if (!expect_mark(self, ")", "a closing bracket"))
 		return NULL;
 	expr = make_over(self, kind, kind == EXPR_KNOWN ? FIELD_BOOL : FIELD_NUMBER, args,

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "output/json.h"
+
 const char *key_name(const struct query *self, const struct query_key *key)
 {
 	return key->is_user ? self->lets.data[key->user].name : query_fields[key->field].name;
@@ -82,17 +84,20 @@ static void print_number(const struct expr *expr, struct strbuf *out)
 void text_print(const char *text, struct strbuf *out)
 {
 	strbuf_add_char(out, '"');
-	for (const char *p = text; *p; p++) {
-		if (*p == '"' || *p == '\\')
-			strbuf_addf(out, "\\%c", *p);
-		else if (*p == '\n')
+	while (*text) {
+		u32 length = utf8_length(text);
+
+		if (*text == '"' || *text == '\\')
+			strbuf_addf(out, "\\%c", *text);
+		else if (*text == '\n')
 			strbuf_add(out, "\\n");
-		else if (*p == '\t')
+		else if (*text == '\t')
 			strbuf_add(out, "\\t");
-		else if ((u8)*p < 0x20 || *p == 0x7f)
-			strbuf_addf(out, "\\x%02x", (u8)*p);
+		else if (!length || (u8)*text < 0x20 || *text == 0x7f) /* graphs are UTF-8 */
+			strbuf_addf(out, "\\x%02x", (u8)*text);
 		else
-			strbuf_add_char(out, *p);
+			strbuf_add_bytes(out, text, length);
+		text += length ? length : 1;
 	}
 	strbuf_add_char(out, '"');
 }

@@ -26,6 +26,7 @@ enum {
 	QUERY_LIST_MAX = 256, /* values in brackets after `in` */
 	QUERY_PATTERN_MAX = 1000,
 	QUERY_LABEL_MAX = 200,
+	QUERY_NAME_MAX = 63, /* of lets, and of boxes */
 };
 
 enum number_unit { UNIT_NONE, UNIT_BYTES, UNIT_TIME, UNIT_PERCENT };

@@ -18,6 +18,7 @@ struct row_column {
 	struct query_key key;
 	u32 number; /* of the entries' key or agg; UINT32_MAX: a field of theirs */
 	enum field_type type;
+	bool quiet; /* for programs only */
 	struct value_plan *plans[QUERY_TRACES];
 	const char *const *texts[QUERY_TRACES];
 };
@@ -137,6 +138,20 @@ static bool shows_types(const struct rows *self)
 	return true;
 }
 
+/* Lines have room for one long text: the type if the query is about types, else the function. */
+static void hush_texts(struct rows *self)
+{
+	bool used[FIELDS] = {0}, typed;
+
+	query_used_fields(self->run->query, used);
+	typed = used[F_TYPE] || used[F_TEMPLATE] || used[F_TYPE_SOURCE];
+	for (u32 i = 0; i < self->count; i++)
+		if (self->columns[i].kind == COLUMN_KEY)
+			self->columns[i].quiet =
+				(self->columns[i].key.field == F_TYPE && !typed) ||
+				(self->columns[i].key.field == F_FN && typed && !used[F_FN]);
+}
+
 static int chunk_columns(struct rows *self)
 {
 	static const enum field fields[] = {F_CHUNK, F_ADDR, F_SIZE, F_TYPE,  F_FN,
@@ -148,6 +163,7 @@ static int chunk_columns(struct rows *self)
 	for (u32 i = 0; status == 0 && i < sizeof fields / sizeof *fields; i++)
 		if (fields[i] != F_TYPE || shows_types(self))
 			status = add_field(self, fields[i]);
+	hush_texts(self);
 	if (status == 0)
 		status = add_used(self, 0);
 	if (status == 0 && self->options->stacks)
@@ -189,6 +205,25 @@ static int entry_columns(struct rows *self)
 	return status;
 }
 
+/* Texts stand last, where a narrow terminal cuts them; stacks below their rows. */
+static void texts_last(struct rows *self)
+{
+	struct row_column sorted[COLUMNS_MAX];
+	u32 count = 0;
+
+	for (u32 pass = 0; pass < 3; pass++)
+		for (u32 i = 0; i < self->count; i++) {
+			const struct row_column *column = &self->columns[i];
+			u32 wanted = column->kind == COLUMN_STACK                               ? 2
+				     : column->kind != COLUMN_AGG && column->type == FIELD_TEXT ? 1
+												: 0;
+
+			if (wanted == pass)
+				sorted[count++] = *column;
+		}
+	memcpy(self->columns, sorted, count * sizeof *sorted);
+}
+
 static struct result_column agg_column(struct rows *self, const struct query_agg *agg)
 {
 	enum field_type type = agg->has_key ? key_type(self->run->query, &agg->key) : FIELD_NUMBER;
@@ -214,7 +249,7 @@ static struct result_column key_column(struct rows *self, const struct row_colum
 						  : query_fields[column->key.field].meaning;
 
 	name = name ? name : "";
-	return (struct result_column)COLUMN(name, name,
+	return (struct result_column)COLUMN(name, column->quiet ? NULL : name,
 					    value_type_of(column->type, column->key.is_user),
 					    meaning);
 }
@@ -526,6 +561,7 @@ int run_rows(struct run *run, struct state *state, const struct query_options *o
 		add_totals(&self, record);
 		add_caveats(record, run->engine->domains[0].model, NULL);
 		add_own_caveats(&self, record);
+		texts_last(&self);
 		set_columns(&self);
 		status = state->entries ? fill_entries(&self) : fill_chunks(&self);
 	}

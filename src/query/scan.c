@@ -649,8 +649,9 @@ static void *filter_pages(void *data)
 			filter_page(self, i, page, words);
 		count_page(self, page, words);
 		if (i % STRIDE_PAGES == STRIDE_PAGES - 1)
-			chunk_table_release_range(chunks, (i + 1 - STRIDE_PAGES) * CHUNK_PAGE,
-						  (i + 1) * CHUNK_PAGE);
+			model_release_range(self->domain->model,
+					    (i + 1 - STRIDE_PAGES) * CHUNK_PAGE,
+					    (i + 1) * CHUNK_PAGE);
 	}
 	return NULL;
 }
@@ -723,7 +724,7 @@ bool scan_blocks(const struct domain *domain, const struct selection *selection,
 			if (!each(self, &block, bits))
 				return false;
 		}
-		chunk_table_pass(chunks, i * CHUNK_PAGE);
+		model_pass(domain->model, i * CHUNK_PAGE);
 	}
 	return true;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Fuzz entry of queries. A text that is read has a canonical form which is read as the same, and a graph which becomes
- * that form again. An input that begins with { is a graph; what comes of it must be a query. */
+ * that form again. An input that begins with { is a graph; what comes of it must be a query. Whatever is a query is
+ * run on a small heap, twice: the second answer, which is kept, must be the first. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/engine.h"
 #include "query/graph.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -63,6 +65,95 @@ static bool is_utf8(const char *text)
 	return true;
 }
 
+/* ---- a heap ---- */
+
+static struct query_engine *engine;
+
+static void tell(struct stream_sink *sink, const struct event *event)
+{
+	struct err err = {0};
+
+	if (sink->events(sink->self, event, 1, &err) < 0)
+		abort();
+}
+
+static void make_heap(void)
+{
+	struct model *model = model_new();
+	struct stream_sink sink = model_sink(model);
+	struct stream_image image = {.start_ticks = 1000, .program = "/bin/p", .command = "p"};
+	struct stream_module module = {.base = 0x1000,
+				       .start = 0x1000,
+				       .end = 0x9000,
+				       .path = "/bin/p"};
+	struct stream_clock clock = {.ticks = 90000, .ns = 200000};
+	struct stream_image_end end = {.ticks = 90000, .how = IMAGE_EXITED};
+	struct query_trace traces[2] = {{.model = model, .name = "a"},
+					{.model = model, .name = "b"}};
+	struct err err = {0};
+
+	sink.image(sink.self, &image, &err);
+	sink.module(sink.self, &module, &err);
+	for (u32 i = 1; i < 5; i++) {
+		struct stream_context context = {.id = i, .parent = i / 2, .pc = 0x1000 + 64 * i};
+
+		sink.contexts(sink.self, &context, 1, &err);
+	}
+	for (u64 i = 0; i < 300; i++) {
+		struct event event = {.ticks = 1000 + 50 * i,
+				      .kind = i % 5 ? HW_MALLOC : HW_NEW,
+				      .context = (u32)(1 + i % 4),
+				      .thread = i % 3,
+				      .size = i * i % 700,
+				      .chunk = i,
+				      .address = 0x10000 + 1024 * i};
+
+		tell(&sink, &event);
+		event.kind = HW_FREE;
+		event.ticks += 20;
+		if (i % 3)
+			tell(&sink, &event);
+	}
+	sink.clock(sink.self, &clock, &err);
+	sink.image_end(sink.self, &end, &err);
+	engine = query_engine_new(traces, 2);
+	if (!engine)
+		abort();
+}
+
+/* Runs it; the number of entries that are left, or the code of an error. */
+static u64 answer(const char *text)
+{
+	struct query_options options = {.rows = 20, .stacks = true};
+	struct query_error error = {0};
+	struct result *result = NULL;
+	u64 rows;
+
+	if (query_run(engine, text, &options, &result, &error) < 0) {
+		if (error.at > strlen(text) || !error.message[0])
+			abort();
+		return (u64)error.code;
+	}
+	rows = result_field(result, "entries")->number;
+	result_free(result);
+	return rows;
+}
+
+static void check_answer(const char *text)
+{
+	struct selection selection = {0};
+	struct query_error error = {0};
+	u64 first;
+
+	if (!engine)
+		make_heap();
+	first = answer(text);
+	if (answer(text) != first)
+		abort();
+	query_select(engine, text, NULL, &selection, &error);
+	selection_release(&selection);
+}
+
 static void check_text(const char *text)
 {
 	struct query_error error = {0};
@@ -96,6 +187,7 @@ static void check_text(const char *text)
 		free(back);
 	}
 	graph_release(&graph);
+	check_answer(text);
 	query_free(query);
 	query_free(again);
 	free(canonical);
