@@ -200,8 +200,8 @@ adaptive()
 	whole "$work/hot.hwt"
 	accesses "$work/hot.hwt" >"$work/seen"
 	# The unit of 24 bytes is counted while it is its set's turn, and the program's progress in the turns of
-	# any two sets differs by one epoch's at most. A set has a sixteenth of a second of CPU time; even on a
-	# machine so busy that epochs take 12 ms of it, not 2, that is five of them. The other chunks have units
+	# any two sets differs by one turn's at most. A set has a 32nd of a second of CPU time; even on a
+	# machine so busy that turns take 6 ms of it, not 0.4, that is five of them. The other chunks have units
 	# in all sets.
 	awk 'NR == FNR { reads[$1] = $2; writes[$1] = $3; next }
 		$1 in reads {
