@@ -3,8 +3,8 @@
  * adaptive.h. Runs in the target.
  *
  * The helper is a bare thread: libc does not know it, it has no thread-local storage of its own and
- * uses none, and it takes no signals. It never touches the record of a chunk: the program's thread would have to
- * fetch it back from the other CPU. */
+ * uses none, and it takes no signals. It never touches the record of a small chunk: the program's thread would have
+ * to fetch it back from the other CPU. */
 #include <sched.h>
 
 #include "recorder/access/clock.h"
@@ -74,7 +74,7 @@ static void rearm(u64 entry)
 
 static void sample_unit(const struct hwr_unit *unit, u32 set)
 {
-	if (load_relaxed(hw_shadow_of(unit->address)) == 0 && lives(unit->address))
+	if (load_relaxed(hw_shadow_of(unit->address)) == 0)
 		hwr_unit_set_state(unit, HWR_SHADOW_SAMPLED + set);
 }
 
@@ -104,7 +104,7 @@ static void sample(u64 entry, u32 set)
 
 	if (entry & HWR_LOG_PAGE) {
 		sample_page(entry & ~HWR_LOG_PAGE, set);
-	} else if (hwr_unit_set(entry) == set) {
+	} else if (hwr_unit_set(entry) == set && lives(entry)) {
 		unit = hwr_unit_at(entry);
 		sample_unit(&unit, set);
 	}
