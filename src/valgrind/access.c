@@ -9,7 +9,7 @@
 
 u64 hwv_clock, hwv_clock_limit;
 u32 hwv_running;
-u64 hwv_checked, hwv_heap;
+u64 hwv_checked;
 
 u64 hwv_clock_read(void)
 {
@@ -62,18 +62,12 @@ static inline struct block *block_hit(Addr address)
 	struct block *block = hwv_owner(address);
 
 	hwv_checked++;
-	if (!block || address - block->address >= block->size)
-		return NULL;
-	hwv_heap++;
-	return block;
+	return block && address - block->address < block->size ? block : NULL;
 }
 
-static inline void block_touch(struct block *block, u64 from, u64 bytes)
+static __attribute__((noinline)) void touch_unusual(struct block *block, u64 from, u64 end)
 {
-	u64 end = from + bytes;
-
-	block->last_ticks = clock_step();
-	if (unlikely(!block->first_ticks)) {
+	if (!block->first_ticks) {
 		block->first_ticks = block->last_ticks;
 		block->thread = hwv_running;
 	}
@@ -81,10 +75,22 @@ static inline void block_touch(struct block *block, u64 from, u64 bytes)
 		block->low = from;
 	if (end > block->high)
 		block->high = end;
-	if (unlikely(block->thread != hwv_running))
+	if (block->thread != hwv_running)
 		block->shared = 1;
 	if (block->covered)
 		bits_set(block->covered, from, end < block->size ? end : block->size);
+	else if (!block->shared)
+		block->usual = hwv_running;
+}
+
+/* Mostly the thread is the one that has always accessed the block, and its bytes are known. */
+static inline void block_touch(struct block *block, u64 from, u64 bytes)
+{
+	u64 end = from + bytes;
+
+	block->last_ticks = clock_step();
+	if (unlikely(block->usual != hwv_running || from < block->low || end > block->high))
+		touch_unusual(block, from, end);
 }
 
 VG_REGPARM(2) void hwv_read(Addr address, UWord bytes)

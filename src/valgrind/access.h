@@ -17,7 +17,7 @@ u64 hwv_clock_read(void);
 /* The thread that runs, numbered from 1 over the life of the process. */
 extern u32 hwv_running;
 
-extern u64 hwv_checked, hwv_heap; /* accesses that were looked up, and those to a block */
+extern u64 hwv_checked; /* accesses that were looked up */
 
 VG_REGPARM(2) void hwv_read(Addr address, UWord bytes);
 VG_REGPARM(2) void hwv_write(Addr address, UWord bytes);

@@ -18,6 +18,7 @@ static struct block **spare_granules;            /* unused tables, linked by the
 static struct slab *slabs;
 static struct block *free_blocks; /* linked by `covered` */
 static Bool measure_coverage;
+u64 hwv_gone_accesses;
 
 void hwv_blocks_init(Bool coverage)
 {
@@ -133,6 +134,7 @@ struct block *hwv_block_new(Addr address, SizeT size)
 void hwv_block_free(struct block *block)
 {
 	map_set(block, NULL);
+	hwv_gone_accesses += block->reads + block->writes;
 	if (block->covered)
 		VG_(free)(block->covered);
 	block->lives = 0;

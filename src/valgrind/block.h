@@ -18,6 +18,7 @@ struct block {
 	u64 *covered;  /* a bit per byte that was accessed; NULL = not measured */
 	u32 thread;    /* that accessed it first, 0 = none */
 	u32 shared;    /* 1 = another one did, too */
+	u32 usual;     /* the thread, if it is the only one and coverage is not measured; else 0 */
 	u32 recording; /* the recording that was told of it; 0 = none was */
 	u32 lives;
 	u32 held; /* 1 = a custom allocator uses it up: its beginning and its end are no events */
@@ -62,6 +63,8 @@ static inline struct block *hwv_block_at(Addr address)
 
 	return block && block->address == address ? block : NULL;
 }
+
+extern u64 hwv_gone_accesses; /* of blocks that were freed */
 
 struct block *hwv_block_new(Addr address, SizeT size);
 void hwv_block_free(struct block *block);

@@ -250,9 +250,11 @@ void hwv_heap_init(void)
 /* ---- the end ---- */
 
 static ThreadId teller;
+static u64 live_accesses;
 
 static void tell_if_known(struct block *block)
 {
+	live_accesses += block->reads + block->writes;
 	if (hwv_control && block->recording == hwv_recording)
 		tell_accesses(teller, block);
 }
@@ -262,7 +264,8 @@ void hwv_heap_tell_accesses(ThreadId tid)
 	if (!hwv_control || !hwv_wants_free())
 		return;
 	teller = tid;
+	live_accesses = 0;
 	hwv_blocks_each(tell_if_known);
 	store_relaxed(&hwv_control->access_checked, hwv_checked);
-	store_relaxed(&hwv_control->access_heap, hwv_heap);
+	store_relaxed(&hwv_control->access_heap, hwv_gone_accesses + live_accesses);
 }

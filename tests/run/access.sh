@@ -200,13 +200,13 @@ adaptive()
 	whole "$work/hot.hwt"
 	accesses "$work/hot.hwt" >"$work/seen"
 	# The unit of 24 bytes is counted while it is its set's turn, and the program's progress in the turns of
-	# any two sets differs by one epoch's at most. A set has a sixteenth of a second of CPU time; even on a
-	# machine so busy that epochs take 12 ms of it, not 2, that is five of them. The other chunks have units
-	# in all sets.
+	# any two sets differs by one turn's at most. A set has a 32nd of a second of CPU time; even on a
+	# machine so busy that turns take 6 ms of it, not 0.4, that is five of them. So it is for the few sets of
+	# the 3,000 bytes, which lie in one page or two; the large chunk has units in all.
 	awk 'NR == FNR { reads[$1] = $2; writes[$1] = $3; next }
 		$1 in reads {
 			share = ($2 + $3) / (reads[$1] + writes[$1])
-			if ($1 == 24 ? share < 0.7 || share > 1.3 : share < 0.85 || share > 1.15)
+			if ($1 < 4000 ? share < 0.7 || share > 1.3 : share < 0.85 || share > 1.15)
 				print "of " $1 ": " $2, $3 ", not " reads[$1], writes[$1]
 			if ($8 !~ /estimated/)
 				print "of " $1 ": not an estimate"

@@ -98,7 +98,7 @@ u32 hwr_unit_set(u64 unit);
 
 /* Small units are in sets by the part of 64 bytes, of their page, that they begin in: a page has units of
  * HWR_PAGE_SETS sets only, so that few pages have units of any one. */
-enum { HWR_PAGE_SETS = 4 };
+enum { HWR_PAGE_SETS = 2 };
 u32 hwr_page_set(u64 page); /* the first of them */
 /* Of what is hot: 0, or that it is sampled. Controls in it stay. */
 void hwr_unit_set_state(const struct hwr_unit *unit, u32 state);

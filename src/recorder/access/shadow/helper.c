@@ -3,8 +3,8 @@
  * adaptive.h. Runs in the target.
  *
  * The helper is a bare thread: libc does not know it, it has no thread-local storage of its own and
- * uses none, and it takes no signals. It never touches the record of a chunk: the program's thread would have to
- * fetch it back from the other CPU. */
+ * uses none, and it takes no signals. It never touches the record of a small chunk: the program's thread would have
+ * to fetch it back from the other CPU. */
 #include <sched.h>
 
 #include "recorder/access/clock.h"
@@ -15,8 +15,8 @@
 
 enum {
 	UNIT = HWR_ADAPTIVE_UNIT,
-	TURN_NS = 500000,        /* at least two in an epoch */
-	CONTROL_COST_SHARE = 16, /* at most one part in so many of the time is for controls */
+	TURN_NS = 400000,        /* and at least two in an epoch */
+	CONTROL_COST_SHARE = 32, /* at most one part in so many of the time is for controls */
 	CONTROL_LOOKS = 2,       /* after which that is known */
 	STACK_BYTES = 65536,
 	OLD_THREAD =
@@ -74,7 +74,7 @@ static void rearm(u64 entry)
 
 static void sample_unit(const struct hwr_unit *unit, u32 set)
 {
-	if (load_relaxed(hw_shadow_of(unit->address)) == 0 && lives(unit->address))
+	if (load_relaxed(hw_shadow_of(unit->address)) == 0)
 		hwr_unit_set_state(unit, HWR_SHADOW_SAMPLED + set);
 }
 
@@ -104,7 +104,7 @@ static void sample(u64 entry, u32 set)
 
 	if (entry & HWR_LOG_PAGE) {
 		sample_page(entry & ~HWR_LOG_PAGE, set);
-	} else if (hwr_unit_set(entry) == set) {
+	} else if (hwr_unit_set(entry) == set && lives(entry)) {
 		unit = hwr_unit_at(entry);
 		sample_unit(&unit, set);
 	}
@@ -152,8 +152,10 @@ static u64 cost_ns(u64 hits, const struct so_far *start, const struct so_far *no
 /* Controls that are very hot would be dear. */
 static bool controls_are_dear(const struct so_far *start, const struct so_far *now)
 {
+	struct hwr_look since = hwr_turns_since(&turns);
+
 	return turns.looks >= CONTROL_LOOKS &&
-	       cost_ns(turns.controls, start, now) > turns.own_ns / CONTROL_COST_SHARE;
+	       cost_ns(since.controls, start, now) > since.cpu_ns / CONTROL_COST_SHARE;
 }
 
 static void add_to_turn(const struct so_far *start, struct so_far *before)
@@ -224,8 +226,10 @@ static void help(void)
 			add_to_turn(&start, &before);
 			begin_turn(next);
 		}
-		/* Much memory takes long; then there are fewer turns. */
-		pause_ns = 4 * (before.wall_ns - woke);
+		/* Much memory takes long, and the program waits for what was taken from its caches. Then there are
+		 * fewer turns; and more units that even things out. */
+		pause_ns = 16 * (before.wall_ns - woke);
+		pause_ns = pause_ns < epoch_ns / 2 ? pause_ns : epoch_ns / 2;
 		pause_ns = pause_ns > turn_ns ? pause_ns : turn_ns;
 		if (before.wall_ns + pause_ns / 2 - epoch_began >= epoch_ns) {
 			epoch_began = before.wall_ns;

@@ -3,59 +3,93 @@
 #include "recorder/access/shadow/turns.h"
 
 enum {
-	LEAST_OWN = 16,  /* at least one part in so many of the CPU time is the program's own */
-	ENOUGH = 16,     /* accesses of controls per look that tell of progress */
-	KNOWN_LOOKS = 4, /* from this number on the pace of controls is known */
-	PAUSE = 8, /* a pace so many times slower is a pause of the controls, not of the program */
-	COST_ERROR = 2, /* a report costs at most so many times what is believed, or so little */
+	LEAST_OWN = 16, /* at least one part in so many of the CPU time is the program's own */
+	ENOUGH = 16,    /* accesses of controls per look that tell of progress */
+	BELIEF = 128,   /* what is believed of the cost weighs as much as so many looks */
+	COST_ERROR = 3, /* it is wrong by this factor at most */
 };
 
-/* CPU time less some of it. */
-static u64 own_time(const struct hwr_look *look, u64 recording_ns)
+static void look_add(struct hwr_look *self, const struct hwr_look *more)
 {
-	u64 least = look->cpu_ns / LEAST_OWN;
-
-	return recording_ns + least < look->cpu_ns ? look->cpu_ns - recording_ns : least;
+	self->cpu_ns += more->cpu_ns;
+	self->recording_ns += more->recording_ns;
+	self->controls += more->controls;
 }
 
-/* Controls as time, at the pace that they have had so far, within what time itself says. */
-static u64 progress_of(const struct hwr_turns *self, const struct hwr_look *look)
+struct hwr_look hwr_turns_since(const struct hwr_turns *self)
 {
-	u64 least = own_time(look, look->recording_ns * COST_ERROR);
-	u64 most = own_time(look, look->recording_ns / COST_ERROR);
-	u64 own = own_time(look, look->recording_ns), told;
+	struct hwr_look sum = {0, 0, 0};
 
-	if (self->looks < KNOWN_LOOKS || self->controls / self->looks < ENOUGH)
-		return own;
-	told = (u64)((unsigned __int128)look->controls * self->own_ns / self->controls);
-	if (told < own / PAUSE)
-		return own;
-	if (told < least)
-		return least;
-	return told < most ? told : most;
+	for (u32 set = 0; set < HWR_TURNS; set++)
+		look_add(&sum, &self->since[set]);
+	return sum;
+}
+
+/* What recording costs : what is believed. Controls are taken as pace * (CPU time - factor * believed cost) with
+ * the pace and the factor that fit all sets best (least squares). */
+static double fitting_factor(const struct hwr_turns *self)
+{
+	double cpu_cpu = 0, cpu_cost = 0, cost_cost = 0, cpu_controls = 0, cost_controls = 0, under;
+
+	for (u32 set = 0; set < HWR_TURNS; set++) {
+		const struct hwr_look *look = &self->since[set];
+		double cpu = (double)look->cpu_ns, cost = (double)look->recording_ns;
+
+		cpu_cpu += cpu * cpu;
+		cpu_cost += cpu * cost;
+		cost_cost += cost * cost;
+		cpu_controls += cpu * (double)look->controls;
+		cost_controls += cost * (double)look->controls;
+	}
+	under = cpu_controls * cost_cost - cost_controls * cpu_cost;
+	return under > 0 ? (cpu_controls * cpu_cost - cost_controls * cpu_cpu) / under : 1;
+}
+
+static double cost_factor(const struct hwr_turns *self)
+{
+	double looks = (double)self->looks, factor;
+
+	if (!self->looks || hwr_turns_since(self).controls / self->looks < ENOUGH)
+		return 1;
+	factor = fitting_factor(self);
+	factor = factor > COST_ERROR ? COST_ERROR : factor;
+	factor = factor * COST_ERROR < 1 ? 1.0 / COST_ERROR : factor;
+	return (factor * looks + BELIEF) / (looks + BELIEF);
+}
+
+static u64 progress_of(const struct hwr_look *look, double factor)
+{
+	u64 cost = (u64)((double)look->recording_ns * factor);
+	u64 least = look->cpu_ns / LEAST_OWN;
+
+	return cost + least < look->cpu_ns ? look->cpu_ns - cost : least;
 }
 
 void hwr_turns_add(struct hwr_turns *self, const struct hwr_look *look)
 {
-	u64 progress;
-
 	self->looks++;
-	self->own_ns += own_time(look, look->recording_ns);
-	self->controls += look->controls;
-	progress = progress_of(self, look);
-	self->progress[self->set] += progress;
-	self->gained += progress;
+	look_add(&self->all[self->set], look);
+	look_add(&self->since[self->set], look);
+	self->gained += progress_of(look, cost_factor(self));
 }
 
 bool hwr_turns_is_over(const struct hwr_turns *self) { return self->gained >= self->quota; }
 
 u32 hwr_turns_next(const struct hwr_turns *self)
 {
-	u32 next = (self->set + 1) % HWR_TURNS;
+	double factor = cost_factor(self);
+	u64 least = UINT64_MAX;
+	u32 next = 0;
 
-	for (u32 i = 0, set = next; i < HWR_TURNS; i++, set = (set + 1) % HWR_TURNS)
-		if (self->progress[set] < self->progress[next])
+	for (u32 i = 1; i <= HWR_TURNS; i++) {
+		u32 set = (self->set + i) % HWR_TURNS;
+		u64 progress = progress_of(&self->all[set], factor);
+
+		if (progress < least) {
+			least = progress;
 			next = set;
+		}
+	}
 	return next;
 }
 
@@ -65,4 +99,9 @@ void hwr_turns_begin(struct hwr_turns *self, u32 set)
 	self->gained = 0;
 }
 
-void hwr_turns_forget(struct hwr_turns *self) { self->looks = self->own_ns = self->controls = 0; }
+void hwr_turns_forget(struct hwr_turns *self)
+{
+	self->looks = 0;
+	for (u32 set = 0; set < HWR_TURNS; set++)
+		self->since[set] = (struct hwr_look){0, 0, 0};
+}

@@ -8,30 +8,30 @@
  * on is made up for it, when the program does something else. Then it is the turn of the set that has had the
  * least. Whatever a turn was like, sets differ by no more than the progress of one.
  *
- * Progress is told by controls: a few units that stay armed all the time, whoever's turn it is. How often they
- * are accessed has nothing to do with what else is armed. A program that hardly accesses them has its CPU
- * time measured instead, less what its recorded accesses have cost, which is known less well. */
+ * Progress is the CPU time of the program's threads less what its recorded accesses have cost. What one costs,
+ * in the midst of the program's code, is told by controls: a few units that stay armed all the time, whoever's
+ * turn it is. How often they are accessed has nothing to do with what else is armed, so in the turns of sets with
+ * many recorded accesses they are accessed less often in the same time, by as much as recording slows the program. */
 #ifndef RECORDER_TURNS_H
 #define RECORDER_TURNS_H
 
 #include "format/types.h"
 
-enum { HWR_TURNS = 64 };
-
-struct hwr_turns {
-	u64 progress[HWR_TURNS]; /* ns of the program's own time, about */
-	u32 set;                 /* whose turn it is */
-	u64 gained;              /* in the present turn */
-	u64 quota;               /* that a turn must have */
-	/* Since the controls were chosen. */
-	u64 looks, own_ns, controls;
-};
+enum { HWR_TURNS = 32 };
 
 /* What was since the last look. */
 struct hwr_look {
 	u64 cpu_ns;       /* of all threads */
-	u64 recording_ns; /* the part of it that recorded accesses have cost */
+	u64 recording_ns; /* the part of it that recorded accesses have cost, as is believed */
 	u64 controls;     /* accesses of controls */
+};
+
+struct hwr_turns {
+	struct hwr_look all[HWR_TURNS];   /* in the turns of each set */
+	struct hwr_look since[HWR_TURNS]; /* the same, since the controls were chosen */
+	u64 looks;                        /* since then */
+	u32 set;                          /* whose turn it is */
+	u64 gained, quota;                /* progress of the present turn, and what it must have */
 };
 
 /* Adds to the present turn. */
@@ -42,6 +42,9 @@ bool hwr_turns_is_over(const struct hwr_turns *self);
 /* The set that is next, and the beginning of its turn. */
 u32 hwr_turns_next(const struct hwr_turns *self);
 void hwr_turns_begin(struct hwr_turns *self, u32 set);
+
+/* All since the controls were chosen. */
+struct hwr_look hwr_turns_since(const struct hwr_turns *self);
 
 /* There are new controls. */
 void hwr_turns_forget(struct hwr_turns *self);
