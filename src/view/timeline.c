@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "view/divide.h"
 #include "view/keys.h"
 
 /* Keys that get a curve of their own until it is known which are the highest. */
@@ -21,10 +22,11 @@ struct curves {
 	const struct timeline_query *query;
 	const struct time_axis *axis;
 	struct view_keys keys;
-	u32 *curve_of;  /* by key */
-	u32 *key_of;    /* by curve */
-	u32 count;      /* curves; the last one is of all other keys */
-	double *values; /* by curve and bin */
+	u32 *curve_of;             /* by key */
+	u32 *key_of;               /* by curve */
+	u32 count;                 /* curves; the last one is of all other keys */
+	double *values;            /* by curve and bin */
+	double *parts[DIVIDE_MAX]; /* the same, by parts of a pass */
 	double units;
 };
 
@@ -87,7 +89,7 @@ static double *value_at(const struct curves *self, u32 curve, int bin)
 }
 
 /* What a chunk changes: stocks rise and fall, flows count in their bin. */
-static void add_chunk(struct curves *self, const struct view_chunk *chunk)
+static void add_chunk(const struct curves *self, const struct view_chunk *chunk)
 {
 	int after = (int)self->axis->bins;
 	int alloc = time_axis_bin(self->axis, chunk->page->alloc_ticks[chunk->at]);
@@ -129,21 +131,47 @@ static void add_chunk(struct curves *self, const struct view_chunk *chunk)
 
 static bool is_stock(enum view_flow flow) { return flow == FLOW_LIVE || flow == FLOW_CHUNKS; }
 
+static int fill_part(void *data, u32 part, u64 first, u64 end, struct err *err)
+{
+	const struct curves *self = data;
+	struct curves own = *self;
+	struct view_chunk chunk;
+	u64 page = UINT64_MAX;
+
+	own.values = self->parts[part];
+	for (u64 at = first;
+	     at < end && view_next(self->scope, &at, &chunk) && chunk.number < end;) {
+		if (chunk.number / CHUNK_PAGE != page && view_check(self->scope, err) < 0)
+			return err->code;
+		page = chunk.number / CHUNK_PAGE;
+		add_chunk(&own, &chunk);
+	}
+	return 0;
+}
+
 static int fill_curves(struct curves *self, struct err *err)
 {
-	struct view_chunk chunk;
-	u64 last_page = UINT64_MAX;
+	u64 cells = (u64)self->count * self->axis->bins;
+	u32 parts = view_parts(self->scope);
+	int status = 0;
 
-	for (u64 at = 0; view_next(self->scope, &at, &chunk);) {
-		if (chunk.number / CHUNK_PAGE != last_page && view_check(self->scope, err) < 0)
-			return err->code;
-		last_page = chunk.number / CHUNK_PAGE;
-		add_chunk(self, &chunk);
+	self->parts[0] = self->values;
+	for (u32 i = 1; i < parts && status == 0; i++) {
+		self->parts[i] = calloc(cells, sizeof *self->values);
+		if (!self->parts[i])
+			status = err_set(err, ERR_MEMORY, "out of memory for the timeline");
+	}
+	if (status == 0)
+		status = view_divide(self->scope, parts, fill_part, self, err);
+	for (u32 i = 1; i < parts; i++) {
+		for (u64 k = 0; self->parts[i] && k < cells; k++)
+			self->values[k] += self->parts[i][k];
+		free(self->parts[i]);
 	}
 	for (u32 curve = 0; is_stock(self->query->flow) && curve < self->count; curve++)
 		for (u32 bin = 1; bin < self->axis->bins; bin++)
 			*value_at(self, curve, (int)bin) += *value_at(self, curve, (int)bin - 1);
-	return 0;
+	return status;
 }
 
 static int curves_make(struct curves *self, struct err *err)
