@@ -314,12 +314,15 @@ struct site api_site(struct api *self)
 /* ---- before it is asked for ---- */
 
 /* Asks as a client would, so that the answer is kept. */
-static void ask(struct api *self, u32 trace, const char *path)
+static void ask(struct api *self, u32 trace, const char *path, const char *name, const char *value)
 {
 	struct request request = {.method = "GET", .path = path};
 	struct answer answer = {.coded = true};
 	void *plan = NULL;
 
+	if (name)
+		request.parameters[request.parameter_count++] =
+			(struct request_parameter){name, value};
 	if (trace)
 		request.parameters[request.parameter_count++] =
 			(struct request_parameter){"trace", self->traces[trace]->id};
@@ -342,9 +345,12 @@ void api_warm(struct api *self, u32 trace)
 	struct err err = {0};
 
 	for (u32 i = 0; i < sizeof paths / sizeof *paths; i++) {
-		ask(self, trace, paths[i]);
+		ask(self, trace, paths[i], NULL, NULL);
 		model_rest(self->traces[trace]->model);
 		if (i == 4) /* what is seen first comes first */
 			query_engine_warm(self->traces[trace]->engine, &err);
 	}
+	ask(self, trace, "/api/v1/flame", "dir", "up");
+	ask(self, trace, "/api/v1/timeline", "by", "module");
+	ask(self, trace, "/api/v1/timeline", "by", "type");
 }

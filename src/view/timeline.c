@@ -21,7 +21,7 @@ struct curves {
 	const struct view_scope *scope;
 	const struct timeline_query *query;
 	const struct time_axis *axis;
-	struct view_keys keys;
+	const struct view_keys *keys;
 	u32 *curve_of;             /* by key */
 	u32 *key_of;               /* by curve */
 	u32 count;                 /* curves; the last one is of all other keys */
@@ -49,19 +49,19 @@ static void rank_keys(const struct curves *self, struct ranked *ranked)
 {
 	const struct model *model = self->scope->trace->model;
 
-	for (u32 i = 0; i < self->keys.keys.count; i++)
+	for (u32 i = 0; i < self->keys->keys.count; i++)
 		ranked[i] = (struct ranked){.key = i};
-	if (self->keys.by == BY_THREAD)
+	if (self->keys->by == BY_THREAD)
 		for (u32 i = 0; i < model->threads.count; i++)
 			ranked[i].weight = (double)model->threads.data[i].bytes;
-	for (u32 i = 0; self->keys.of_point && i < model->points.count; i++)
-		ranked[self->keys.of_point[i]].weight += (double)model->points.data[i].peak_bytes;
-	qsort(ranked, self->keys.keys.count, sizeof *ranked, heaviest_first);
+	for (u32 i = 0; self->keys->of_point && i < model->points.count; i++)
+		ranked[self->keys->of_point[i]].weight += (double)model->points.data[i].peak_bytes;
+	qsort(ranked, self->keys->keys.count, sizeof *ranked, heaviest_first);
 }
 
 static int choose_keys(struct curves *self)
 {
-	u64 keys = self->keys.keys.count;
+	u64 keys = self->keys->keys.count;
 	u32 own = keys < CURVES_MAX ? (u32)keys : CURVES_MAX;
 	struct ranked *ranked = calloc(keys, sizeof *ranked);
 
@@ -96,7 +96,7 @@ static void add_chunk(const struct curves *self, const struct view_chunk *chunk)
 	int freed = view_is_freed(chunk)
 			    ? time_axis_bin(self->axis, chunk->page->free_ticks[chunk->at])
 			    : after;
-	u32 curve = self->curve_of[view_key_of(&self->keys, self->scope, chunk)];
+	u32 curve = self->curve_of[view_key_of(self->keys, self->scope, chunk)];
 	u64 units, bytes;
 
 	view_weigh_chunk(self->scope, chunk, &units, &bytes);
@@ -177,7 +177,8 @@ static int fill_curves(struct curves *self, struct err *err)
 static int curves_make(struct curves *self, struct err *err)
 {
 	self->units = (double)(1ull << self->scope->trace->model->count_shift);
-	if (view_keys_make(&self->keys, self->scope->trace, self->query->by, err) < 0)
+	self->keys = view_keys(self->scope->trace, self->query->by, err);
+	if (!self->keys)
 		return err->code;
 	if (choose_keys(self) < 0)
 		return err_set(err, ERR_MEMORY, "out of memory for the timeline");
@@ -186,7 +187,6 @@ static int curves_make(struct curves *self, struct err *err)
 
 static void curves_release(struct curves *self)
 {
-	view_keys_release(&self->keys);
 	free(self->curve_of);
 	free(self->key_of);
 	free(self->values);
@@ -221,7 +221,7 @@ static bool series_copy(struct timeline_view *view, struct timeline_series *seri
 /* Keys without a curve of their own are together in the last one. */
 static u64 keys_behind(const struct curves *self, u32 curve)
 {
-	return curve == self->count - 1 ? self->keys.keys.count - (self->count - 1) : 1;
+	return curve == self->count - 1 ? self->keys->keys.count - (self->count - 1) : 1;
 }
 
 static int take_series(struct timeline_view *view, const struct curves *curves)
@@ -242,7 +242,8 @@ static int take_series(struct timeline_view *view, const struct curves *curves)
 		if (ranked[i].weight <= 0)
 			continue;
 		if (own) {
-			const struct view_key *key = &curves->keys.keys.data[curves->key_of[curve]];
+			const struct view_key *key =
+				&curves->keys->keys.data[curves->key_of[curve]];
 
 			series.key = key->number;
 			series.label = arena_copy(&view->arena, key->label);
