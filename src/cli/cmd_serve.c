@@ -84,18 +84,6 @@ static int add_operand(struct serve *self, const char *operand, struct err *err)
 	return status;
 }
 
-/* What most views begin with is made before it is asked for. */
-static void warm_up(struct view_trace *trace)
-{
-	struct err err = {0};
-
-	view_scores(trace, &err);
-	view_calls(trace, &err);
-	view_types(trace, &err);
-	view_findings(trace, &err);
-	view_calls_folded(trace, &err);
-}
-
 static void *load_all(void *data)
 {
 	struct serve *self = data;
@@ -108,7 +96,7 @@ static void *load_all(void *data)
 	}
 	for (u32 i = 0; i < self->api.count && self->args->warm; i++)
 		if (view_trace_progress(self->api.traces[i]).state == VIEW_READY)
-			warm_up(self->api.traces[i]);
+			api_warm(&self->api, i);
 	return NULL;
 }
 

@@ -24,6 +24,7 @@ void api_init(struct api *self)
 
 	pthread_mutex_init(&self->lock, NULL);
 	pthread_cond_init(&self->changed, NULL);
+	answer_cache_init(&self->cache);
 	self->running_max = processors > 2 ? (u32)processors : 2;
 }
 
@@ -227,8 +228,7 @@ static void tag_make(struct call *call)
 		hash = hash_text(hash, call->request->parameters[i].name);
 		hash = hash_text(hash, call->request->parameters[i].value);
 	}
-	if (call->request->accept)
-		hash = hash_text(hash, call->request->accept);
+	hash = hash_text(hash, call_wants_columns(call) ? "columns" : "json");
 	snprintf(call->answer->tag, sizeof call->answer->tag, "\"%016llx\"",
 		 (unsigned long long)hash);
 }
@@ -268,12 +268,13 @@ static void handle(struct call *call)
 		return;
 	if (!(flags & ROUTE_CHANGES)) {
 		tag_make(call);
-		if (tag_is_known(call))
+		if (tag_is_known(call) || answer_cache_find(&call->api->cache, call->answer))
 			return;
 	}
 	if ((flags & ROUTE_SCOPE) && !scope_find(call))
 		return;
 	call->match->route->handle(call);
+	answer_cache_keep(&call->api->cache, call->answer);
 }
 
 static void site_run(void *self, const struct request *request, void *plan, struct answer *answer)
@@ -308,4 +309,48 @@ struct site api_site(struct api *self)
 			     .find = site_find,
 			     .run = site_run,
 			     .release = free};
+}
+
+/* ---- before it is asked for ---- */
+
+/* Asks as a client would, so that the answer is kept. */
+static void ask(struct api *self, u32 trace, const char *path, const char *name, const char *value)
+{
+	struct request request = {.method = "GET", .path = path};
+	struct answer answer = {.coded = true};
+	void *plan = NULL;
+
+	if (name)
+		request.parameters[request.parameter_count++] =
+			(struct request_parameter){name, value};
+	if (trace)
+		request.parameters[request.parameter_count++] =
+			(struct request_parameter){"trace", self->traces[trace]->id};
+	if (site_find(self, &request, &plan, &answer))
+		site_run(self, &request, plan, &answer);
+	answer_release(&answer);
+	free(plan);
+}
+
+void api_warm(struct api *self, u32 trace)
+{
+	static const char *const paths[] = {
+		"/api/v1/overview", "/api/v1/flame",       "/api/v1/points",
+		"/api/v1/findings", "/api/v1/timeline",    "/api/v1/mprof/direct",
+		"/api/v1/scores",   "/api/v1/mprof/leaks", "/api/v1/files",
+		"/api/v1/report",   "/api/v1/mprof/graph", "/api/v1/threads",
+		"/api/v1/leaks",    "/api/v1/callgraph",   "/api/v1/emad",
+		"/api/v1/chunks",   "/api/v1/excessive",
+	};
+	struct err err = {0};
+
+	for (u32 i = 0; i < sizeof paths / sizeof *paths; i++) {
+		ask(self, trace, paths[i], NULL, NULL);
+		model_rest(self->traces[trace]->model);
+		if (i == 4) /* what is seen first comes first */
+			query_engine_warm(self->traces[trace]->engine, &err);
+	}
+	ask(self, trace, "/api/v1/flame", "dir", "up");
+	ask(self, trace, "/api/v1/timeline", "by", "module");
+	ask(self, trace, "/api/v1/timeline", "by", "type");
 }

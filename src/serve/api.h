@@ -6,6 +6,7 @@
 
 #include "output/json.h"
 #include "output/result.h"
+#include "serve/answer_cache.h"
 #include "serve/router.h"
 #include "serve/site.h"
 #include "view/scope.h"
@@ -21,10 +22,14 @@ struct api {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	u32 running, running_max;
+	struct answer_cache cache;
 };
 
 /* All zero but what is the caller's: traces, count, version, graphs_folder. */
 void api_init(struct api *self);
+
+/* Makes what most views begin with, and the answers that take longest, before they are asked for. */
+void api_warm(struct api *self, u32 trace);
 
 /* What the server serves. */
 struct site api_site(struct api *self);
@@ -91,6 +96,9 @@ struct reply_column {
 	enum column_type type;
 	double *values; /* of each row; what is no finite number is null in JSON */
 };
+
+/* Whether the client wants columns; a `format` that is neither is found later. */
+bool call_wants_columns(const struct call *call);
 
 /* A table of numbers, of which some are indexes of strings; all memory is the arena's. */
 struct reply_columns {

@@ -14,7 +14,7 @@ enum { HEAP_BINS = 400 };
 struct overview {
 	struct point_sums *sums;
 	const struct findings *findings;
-	struct view_keys types, modules;
+	const struct view_keys *types, *modules;
 	struct timeline_view heap;
 	u64 top;
 };
@@ -254,8 +254,8 @@ static void put_overview(struct call *call, const struct overview *overview)
 	put_top_points(call, overview, "leaked", 1);
 	put_top_points(call, overview, "allocs", 2);
 	put_top_points(call, overview, "temporary", 3);
-	put_top_keys(call, overview, "types", &overview->types);
-	put_top_keys(call, overview, "modules", &overview->modules);
+	put_top_keys(call, overview, "types", overview->types);
+	put_top_keys(call, overview, "modules", overview->modules);
 	json_close(json, '}');
 	put_heap(call, &overview->heap);
 	json_close(json, '}');
@@ -270,8 +270,9 @@ static int overview_make(struct call *call, struct overview *self, struct err *e
 		return err->code;
 	self->sums = point_sums_make(&all, err);
 	self->findings = self->sums ? view_findings(call->trace, err) : NULL;
-	if (!self->findings || view_keys_make(&self->types, call->trace, BY_TYPE, err) < 0 ||
-	    view_keys_make(&self->modules, call->trace, BY_MODULE, err) < 0)
+	self->types = self->findings ? view_keys(call->trace, BY_TYPE, err) : NULL;
+	self->modules = self->types ? view_keys(call->trace, BY_MODULE, err) : NULL;
+	if (!self->modules)
 		return err->code;
 	return timeline_view_make(&self->heap, &all, &line, err);
 }
@@ -290,7 +291,5 @@ void api_overview(struct call *call)
 		reply_end(call);
 	}
 	free(overview.sums);
-	view_keys_release(&overview.types);
-	view_keys_release(&overview.modules);
 	timeline_view_release(&overview.heap);
 }

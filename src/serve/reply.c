@@ -303,13 +303,19 @@ static void send_binary(struct call *call, const struct reply_columns *self, boo
 	body_end(call);
 }
 
+bool call_wants_columns(const struct call *call)
+{
+	const char *format = call_text(call, "format");
+
+	return format ? strcmp(format, "columns") == 0
+		      : header_has(call->request->accept, "application/vnd.heapwise.columns");
+}
+
 void reply_columns_send(struct call *call, struct reply_columns *self, bool truncated,
 			void (*put_head)(struct call *call, const void *data), const void *data)
 {
 	const char *format = call_text(call, "format");
-	bool binary =
-		format ? strcmp(format, "columns") == 0
-		       : header_has(call->request->accept, "application/vnd.heapwise.columns");
+	bool binary = call_wants_columns(call);
 
 	if (format && !binary && strcmp(format, "json") != 0)
 		call_bad(call, "format", "json or columns");

@@ -191,14 +191,13 @@ static int make(struct view_keys *self, struct view_trace *trace)
 	return vec_push(&self->keys, (struct view_key){"all", 0}) ? 0 : ERR_MEMORY;
 }
 
-int view_keys_make(struct view_keys *self, struct view_trace *trace, enum view_by by,
-		   struct err *err)
+static int fill(struct view_keys *self, struct view_trace *trace, struct err *err)
 {
-	bool of_points = by == BY_TYPE || by == BY_MODULE || by == BY_POINT || by == BY_SEV;
+	bool of_points = self->by == BY_TYPE || self->by == BY_MODULE || self->by == BY_POINT ||
+			 self->by == BY_SEV;
 
-	*self = (struct view_keys){.by = by};
-	if ((by == BY_TYPE && view_types(trace, err) < 0) ||
-	    (by == BY_SEV && view_scores(trace, err) < 0))
+	if ((self->by == BY_TYPE && view_types(trace, err) < 0) ||
+	    (self->by == BY_SEV && view_scores(trace, err) < 0))
 		return err->code;
 	if (of_points)
 		self->of_point = calloc(trace->model->points.count + 1, sizeof *self->of_point);
@@ -207,9 +206,44 @@ int view_keys_make(struct view_keys *self, struct view_trace *trace, enum view_b
 	return 0;
 }
 
-void view_keys_release(struct view_keys *self)
+struct wanted {
+	struct view_trace *trace;
+	enum view_by by;
+};
+
+static int make_once(void *data, struct err *err)
 {
+	const struct wanted *wanted = data;
+	struct view_keys *self = calloc(1, sizeof *self);
+	int status = ERR_MEMORY;
+
+	if (self) {
+		self->by = wanted->by;
+		status = fill(self, wanted->trace, err);
+	} else {
+		err_set(err, ERR_MEMORY, "out of memory for the series");
+	}
+	if (status == 0)
+		wanted->trace->keys[wanted->by] = self;
+	else
+		view_keys_free(self);
+	return status;
+}
+
+const struct view_keys *view_keys(struct view_trace *trace, enum view_by by, struct err *err)
+{
+	struct wanted wanted = {trace, by};
+
+	return view_once(&trace->keys_once[by], err, make_once, &wanted) < 0 ? NULL
+									     : trace->keys[by];
+}
+
+void view_keys_free(struct view_keys *self)
+{
+	if (!self)
+		return;
 	vec_release(&self->keys);
 	free(self->of_point);
 	arena_release(&self->arena);
+	free(self);
 }

@@ -18,9 +18,9 @@ struct view_keys { /* all zero = empty */
 	struct arena arena;
 };
 
-int view_keys_make(struct view_keys *self, struct view_trace *trace, enum view_by by,
-		   struct err *err);
-void view_keys_release(struct view_keys *self);
+/* Made once for each trace; NULL and err on failure. */
+const struct view_keys *view_keys(struct view_trace *trace, enum view_by by, struct err *err);
+void view_keys_free(struct view_keys *self);
 
 /* The key of a chunk. */
 static inline u32 view_key_of(const struct view_keys *self, const struct view_scope *scope,

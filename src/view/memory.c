@@ -135,7 +135,7 @@ struct painting {
 	const struct view_scope *scope;
 	const struct memory_moment *moment;
 	const struct memory_query *query;
-	struct view_keys keys;
+	const struct view_keys *keys;
 	u8 *entry_of; /* by key: its number in the legend, + 1; 0 = none yet */
 };
 
@@ -168,7 +168,7 @@ static u8 legend_of_key(struct painting *self, u32 key)
 	if (view->legend.count == MEMORY_PALETTE - 1)
 		vec_push(&view->legend, "(others)");
 	if (view->legend.count < MEMORY_PALETTE - 1)
-		vec_push(&view->legend, arena_copy(&view->arena, self->keys.keys.data[key].label));
+		vec_push(&view->legend, arena_copy(&view->arena, self->keys->keys.data[key].label));
 	return self->entry_of[key] = (u8)view->legend.count;
 }
 
@@ -218,7 +218,7 @@ static u8 color_of(struct painting *self, u64 index)
 		return (u8)(1 + index % 2);
 	if (self->query->color == COLOR_AGE)
 		return legend_of_age(self, number);
-	return legend_of_key(self, view_key_of(&self->keys, self->scope, &chunk));
+	return legend_of_key(self, view_key_of(self->keys, self->scope, &chunk));
 }
 
 static int paint_chunk(struct painting *self, u64 index, u64 pixels, struct err *err)
@@ -255,7 +255,7 @@ static int paint(struct painting *self, struct err *err)
 	int status = start_legend(self, err);
 
 	self->view->pixels = calloc(pixels + 1, 1);
-	self->entry_of = calloc(self->keys.keys.count + 1, 1);
+	self->entry_of = calloc(self->keys->keys.count + 1, 1);
 	if (!self->view->pixels || !self->entry_of)
 		status = err_set(err, ERR_MEMORY, "out of memory for the memory map");
 	for (u64 i = 0; i < self->moment->chunks.count && status == 0; i++)
@@ -270,12 +270,9 @@ int memory_view_make(struct memory_view *self, const struct view_scope *scope,
 		     struct err *err)
 {
 	struct painting painting = {.view = self, .scope = scope, .moment = moment, .query = query};
-	int status = view_keys_make(&painting.keys, scope->trace, color_by(query->color), err);
 
-	if (status == 0)
-		status = paint(&painting, err);
-	view_keys_release(&painting.keys);
-	return status;
+	painting.keys = view_keys(scope->trace, color_by(query->color), err);
+	return painting.keys ? paint(&painting, err) : err->code;
 }
 
 void memory_view_release(struct memory_view *self)

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "view/divide.h"
+
 enum {
 	FINE_BINS = 1 << 14,
-	EVENTS_MAX = 24 << 20, /* that are put in order for one answer: 16 bytes each */
+	EVENTS_MAX = 4 << 20, /* that are put in order for one answer: 16 bytes each */
 };
 
 /* ---- axes ---- */
@@ -121,14 +123,15 @@ static i64 chunk_value(const struct tide *self, const struct view_chunk *chunk)
 }
 
 /* Calls for each change on the axis, or before it (bin BEFORE_AXIS). */
-static int each_change(struct tide *self,
+static int each_change(struct tide *self, u64 first, u64 end,
 		       void (*take)(struct tide *, int bin, u64 ticks, i64 change, void *data),
 		       void *data, struct err *err)
 {
 	int after = (int)self->axis->bins;
 	struct view_chunk chunk;
 
-	for (u64 at = 0; view_next(self->scope, &at, &chunk);) {
+	for (u64 at = first;
+	     at < end && view_next(self->scope, &at, &chunk) && chunk.number < end;) {
 		u64 alloc = chunk.page->alloc_ticks[chunk.at];
 		int bin = time_axis_bin(self->axis, alloc);
 		i64 value;
@@ -156,6 +159,40 @@ static void tide_add(struct tide *self, int bin, u64 ticks, i64 change, void *da
 	else
 		self->minus[bin + 1] -= change;
 	self->events[bin + 1]++;
+}
+
+static int tide_part(void *data, u32 part, u64 first, u64 end, struct err *err)
+{
+	struct tide *parts = data;
+
+	return each_change(&parts[part], first, end, tide_add, NULL, err);
+}
+
+/* Fills the sums, each part of the chunks apart. */
+static int tide_fill(struct tide *self, struct err *err)
+{
+	u32 count = view_parts(self->scope);
+	struct tide parts[DIVIDE_MAX] = {*self};
+	int status = 0;
+
+	for (u32 i = 1; i < count && status == 0; i++) {
+		parts[i] = (struct tide){.scope = self->scope,
+					 .axis = self->axis,
+					 .count = self->count};
+		if (!tide_init(&parts[i]))
+			status = err_set(err, ERR_MEMORY, "out of memory for the timeline");
+	}
+	if (status == 0)
+		status = view_divide(self->scope, count, tide_part, parts, err);
+	for (u32 i = 1; i < count; i++) {
+		for (u32 k = 0; status == 0 && k <= self->axis->bins; k++) {
+			self->plus[k] += parts[i].plus[k];
+			self->minus[k] += parts[i].minus[k];
+			self->events[k] += parts[i].events[k];
+		}
+		tide_release(&parts[i]);
+	}
+	return status;
 }
 
 /* Frees come first of what happens at one moment: they were stamped before, allocations after. */
@@ -210,7 +247,7 @@ static int ordered_make(struct ordered *self, struct tide *tide, struct err *err
 	self->moments = malloc((count + 1) * sizeof *self->moments);
 	if (!self->moments)
 		return err_set(err, ERR_MEMORY, "out of memory for the timeline");
-	status = each_change(tide, ordered_add, self, err);
+	status = each_change(tide, 0, UINT64_MAX, ordered_add, self, err);
 	for (u32 i = 0; i < bins && status == 0; i++) {
 		if (self->chosen[i])
 			qsort(&self->moments[self->first[i]], self->first[i + 1] - self->first[i],
@@ -278,7 +315,7 @@ int view_peak(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err 
 		err_set(err, ERR_MEMORY, "out of memory for the peak");
 		goto out;
 	}
-	status = each_change(&tide, tide_add, NULL, err);
+	status = tide_fill(&tide, err);
 	if (status < 0)
 		goto out;
 	choose_bins(&tide, reached_at_ends(&tide), chosen);
@@ -400,7 +437,7 @@ int time_curve_make(struct time_curve *self, const struct view_scope *scope,
 		err_set(err, ERR_MEMORY, "out of memory for the timeline");
 		goto out;
 	}
-	status = each_change(&fine, tide_add, NULL, err);
+	status = tide_fill(&fine, err);
 	if (status < 0)
 		goto out;
 	if (events_on_axis(&fine) > EVENTS_MAX) {

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "view/divide.h"
 #include "view/moments.h"
 
 int view_scope_init(struct view_scope *self, struct view_trace *trace, const char *text,
@@ -112,7 +113,7 @@ struct weighing {
 	enum view_metric metric;
 	u64 limit_ticks; /* live: events before this have happened */
 	double units;
-	double *values;
+	double *parts[DIVIDE_MAX]; /* sums by point */
 };
 
 static bool is_live(const struct view_chunk *chunk, u64 limit_ticks)
@@ -162,13 +163,14 @@ static bool page_is_dead(const struct view_scope *scope, u64 page, u64 limit_tic
 			(!zone->unfreed && zone->free_last < limit_ticks));
 }
 
-static int weigh_chunks(const struct weighing *self, struct err *err)
+static int weigh_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 {
+	const struct weighing *self = data;
+	double *values = self->parts[part];
 	bool at_moment = self->metric == METRIC_LIVE || self->metric == METRIC_CHUNKS_LIVE ||
 			 self->metric == METRIC_PEAK;
-	u64 pages = self->scope->trace->model->chunks.pages.count;
 
-	for (u64 page = 0; page < pages; page++) {
+	for (u64 page = first / CHUNK_PAGE; page < end / CHUNK_PAGE; page++) {
 		u64 at = page * CHUNK_PAGE;
 		struct view_chunk chunk;
 
@@ -179,11 +181,33 @@ static int weigh_chunks(const struct weighing *self, struct err *err)
 		while (at < (page + 1) * CHUNK_PAGE && view_next(self->scope, &at, &chunk)) {
 			if (chunk.number >= (page + 1) * CHUNK_PAGE)
 				break;
-			self->values[view_point_of(self->scope, &chunk)] +=
-				chunk_weight(self, &chunk);
+			values[view_point_of(self->scope, &chunk)] += chunk_weight(self, &chunk);
 		}
 	}
 	return 0;
+}
+
+/* Each part has sums of its own, which are added up at the end. */
+static int weigh_chunks(struct weighing *self, double *values, struct err *err)
+{
+	u64 points = self->scope->trace->model->points.count;
+	u32 parts = view_parts(self->scope);
+	int status = 0;
+
+	self->parts[0] = values;
+	for (u32 i = 1; i < parts && status == 0; i++) {
+		self->parts[i] = calloc(points + 1, sizeof *values);
+		if (!self->parts[i])
+			status = err_set(err, ERR_MEMORY, "out of memory");
+	}
+	if (status == 0)
+		status = view_divide(self->scope, parts, weigh_part, self, err);
+	for (u32 i = 1; i < parts; i++) {
+		for (u64 k = 0; self->parts[i] && k < points; k++)
+			values[k] += self->parts[i][k];
+		free(self->parts[i]);
+	}
+	return status;
 }
 
 int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_ns, double *values,
@@ -192,8 +216,7 @@ int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_n
 	const struct model *model = self->trace->model;
 	struct weighing weighing = {.scope = self,
 				    .metric = metric,
-				    .units = (double)(1ull << model->count_shift),
-				    .values = values};
+				    .units = (double)(1ull << model->count_shift)};
 	u64 peak_ticks = model->totals.peak_ticks, peak_bytes;
 
 	memset(values, 0, model->points.count * sizeof *values);
@@ -208,5 +231,5 @@ int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_n
 			       : metric == METRIC_LEAKED
 				       ? tick_clock_ticks(&model->clock, self->window.to_ns + 1)
 				       : tick_clock_ticks(&model->clock, *at_ns + 1);
-	return weigh_chunks(&weighing, err);
+	return weigh_chunks(&weighing, values, err);
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "view/divide.h"
 #include "view/keys.h"
 
 /* Keys that get a curve of their own until it is known which are the highest. */
@@ -20,11 +21,12 @@ struct curves {
 	const struct view_scope *scope;
 	const struct timeline_query *query;
 	const struct time_axis *axis;
-	struct view_keys keys;
-	u32 *curve_of;  /* by key */
-	u32 *key_of;    /* by curve */
-	u32 count;      /* curves; the last one is of all other keys */
-	double *values; /* by curve and bin */
+	const struct view_keys *keys;
+	u32 *curve_of;             /* by key */
+	u32 *key_of;               /* by curve */
+	u32 count;                 /* curves; the last one is of all other keys */
+	double *values;            /* by curve and bin */
+	double *parts[DIVIDE_MAX]; /* the same, by parts of a pass */
 	double units;
 };
 
@@ -47,19 +49,19 @@ static void rank_keys(const struct curves *self, struct ranked *ranked)
 {
 	const struct model *model = self->scope->trace->model;
 
-	for (u32 i = 0; i < self->keys.keys.count; i++)
+	for (u32 i = 0; i < self->keys->keys.count; i++)
 		ranked[i] = (struct ranked){.key = i};
-	if (self->keys.by == BY_THREAD)
+	if (self->keys->by == BY_THREAD)
 		for (u32 i = 0; i < model->threads.count; i++)
 			ranked[i].weight = (double)model->threads.data[i].bytes;
-	for (u32 i = 0; self->keys.of_point && i < model->points.count; i++)
-		ranked[self->keys.of_point[i]].weight += (double)model->points.data[i].peak_bytes;
-	qsort(ranked, self->keys.keys.count, sizeof *ranked, heaviest_first);
+	for (u32 i = 0; self->keys->of_point && i < model->points.count; i++)
+		ranked[self->keys->of_point[i]].weight += (double)model->points.data[i].peak_bytes;
+	qsort(ranked, self->keys->keys.count, sizeof *ranked, heaviest_first);
 }
 
 static int choose_keys(struct curves *self)
 {
-	u64 keys = self->keys.keys.count;
+	u64 keys = self->keys->keys.count;
 	u32 own = keys < CURVES_MAX ? (u32)keys : CURVES_MAX;
 	struct ranked *ranked = calloc(keys, sizeof *ranked);
 
@@ -87,14 +89,14 @@ static double *value_at(const struct curves *self, u32 curve, int bin)
 }
 
 /* What a chunk changes: stocks rise and fall, flows count in their bin. */
-static void add_chunk(struct curves *self, const struct view_chunk *chunk)
+static void add_chunk(const struct curves *self, const struct view_chunk *chunk)
 {
 	int after = (int)self->axis->bins;
 	int alloc = time_axis_bin(self->axis, chunk->page->alloc_ticks[chunk->at]);
 	int freed = view_is_freed(chunk)
 			    ? time_axis_bin(self->axis, chunk->page->free_ticks[chunk->at])
 			    : after;
-	u32 curve = self->curve_of[view_key_of(&self->keys, self->scope, chunk)];
+	u32 curve = self->curve_of[view_key_of(self->keys, self->scope, chunk)];
 	u64 units, bytes;
 
 	view_weigh_chunk(self->scope, chunk, &units, &bytes);
@@ -129,27 +131,54 @@ static void add_chunk(struct curves *self, const struct view_chunk *chunk)
 
 static bool is_stock(enum view_flow flow) { return flow == FLOW_LIVE || flow == FLOW_CHUNKS; }
 
+static int fill_part(void *data, u32 part, u64 first, u64 end, struct err *err)
+{
+	const struct curves *self = data;
+	struct curves own = *self;
+	struct view_chunk chunk;
+	u64 page = UINT64_MAX;
+
+	own.values = self->parts[part];
+	for (u64 at = first;
+	     at < end && view_next(self->scope, &at, &chunk) && chunk.number < end;) {
+		if (chunk.number / CHUNK_PAGE != page && view_check(self->scope, err) < 0)
+			return err->code;
+		page = chunk.number / CHUNK_PAGE;
+		add_chunk(&own, &chunk);
+	}
+	return 0;
+}
+
 static int fill_curves(struct curves *self, struct err *err)
 {
-	struct view_chunk chunk;
-	u64 last_page = UINT64_MAX;
+	u64 cells = (u64)self->count * self->axis->bins;
+	u32 parts = view_parts(self->scope);
+	int status = 0;
 
-	for (u64 at = 0; view_next(self->scope, &at, &chunk);) {
-		if (chunk.number / CHUNK_PAGE != last_page && view_check(self->scope, err) < 0)
-			return err->code;
-		last_page = chunk.number / CHUNK_PAGE;
-		add_chunk(self, &chunk);
+	self->parts[0] = self->values;
+	for (u32 i = 1; i < parts && status == 0; i++) {
+		self->parts[i] = calloc(cells, sizeof *self->values);
+		if (!self->parts[i])
+			status = err_set(err, ERR_MEMORY, "out of memory for the timeline");
+	}
+	if (status == 0)
+		status = view_divide(self->scope, parts, fill_part, self, err);
+	for (u32 i = 1; i < parts; i++) {
+		for (u64 k = 0; self->parts[i] && k < cells; k++)
+			self->values[k] += self->parts[i][k];
+		free(self->parts[i]);
 	}
 	for (u32 curve = 0; is_stock(self->query->flow) && curve < self->count; curve++)
 		for (u32 bin = 1; bin < self->axis->bins; bin++)
 			*value_at(self, curve, (int)bin) += *value_at(self, curve, (int)bin - 1);
-	return 0;
+	return status;
 }
 
 static int curves_make(struct curves *self, struct err *err)
 {
 	self->units = (double)(1ull << self->scope->trace->model->count_shift);
-	if (view_keys_make(&self->keys, self->scope->trace, self->query->by, err) < 0)
+	self->keys = view_keys(self->scope->trace, self->query->by, err);
+	if (!self->keys)
 		return err->code;
 	if (choose_keys(self) < 0)
 		return err_set(err, ERR_MEMORY, "out of memory for the timeline");
@@ -158,7 +187,6 @@ static int curves_make(struct curves *self, struct err *err)
 
 static void curves_release(struct curves *self)
 {
-	view_keys_release(&self->keys);
 	free(self->curve_of);
 	free(self->key_of);
 	free(self->values);
@@ -193,7 +221,7 @@ static bool series_copy(struct timeline_view *view, struct timeline_series *seri
 /* Keys without a curve of their own are together in the last one. */
 static u64 keys_behind(const struct curves *self, u32 curve)
 {
-	return curve == self->count - 1 ? self->keys.keys.count - (self->count - 1) : 1;
+	return curve == self->count - 1 ? self->keys->keys.count - (self->count - 1) : 1;
 }
 
 static int take_series(struct timeline_view *view, const struct curves *curves)
@@ -214,7 +242,8 @@ static int take_series(struct timeline_view *view, const struct curves *curves)
 		if (ranked[i].weight <= 0)
 			continue;
 		if (own) {
-			const struct view_key *key = &curves->keys.keys.data[curves->key_of[curve]];
+			const struct view_key *key =
+				&curves->keys->keys.data[curves->key_of[curve]];
 
 			series.key = key->number;
 			series.label = arena_copy(&view->arena, key->label);

@@ -14,6 +14,7 @@
 #include "model/index.h"
 #include "symbols/resolve.h"
 #include "view/flame.h"
+#include "view/keys.h"
 #include "view/points.h"
 #include "view/source.h"
 
@@ -83,6 +84,8 @@ struct view_trace *view_trace_new(const char *path)
 	once_init(&self->index_once);
 	once_init(&self->findings_once);
 	once_init(&self->source_once);
+	for (u32 i = 0; i < VIEW_KEYS; i++)
+		once_init(&self->keys_once[i]);
 	self->progress.phase = "waiting";
 	identify(self);
 	return self;
@@ -96,6 +99,8 @@ void view_trace_free(struct view_trace *self)
 	free(self->sums);
 	point_index_free(self->point_index);
 	source_table_free(self->source);
+	for (u32 i = 0; i < VIEW_KEYS; i++)
+		view_keys_free(self->keys[i]);
 	findings_release(&self->findings);
 	callgraph_release(&self->graph);
 	if (self->routines)

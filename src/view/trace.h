@@ -41,6 +41,8 @@ struct flame_shapes; /* view/flame.h: the trees that were asked for */
 struct point_sums;   /* view/points.h */
 struct point_index;
 struct source_table; /* view/source.h */
+struct view_keys;    /* view/keys.h */
+enum { VIEW_KEYS = 8 };
 
 struct view_trace {
 	const char *path;
@@ -76,8 +78,10 @@ struct view_trace {
 	struct point_sums *sums; /* of all chunks, by point */
 	struct point_index *point_index;
 	struct source_table *source;
-	struct findings findings;      /* with the default limits */
-	pthread_mutex_t analysis_lock; /* for analyses that no two threads may run at once */
+	struct view_once keys_once[VIEW_KEYS];
+	struct view_keys *keys[VIEW_KEYS]; /* by enum view_by */
+	struct findings findings;          /* with the default limits */
+	pthread_mutex_t analysis_lock;     /* for analyses that no two threads may run at once */
 };
 
 /* NULL if there is no memory. Nothing is opened yet. */

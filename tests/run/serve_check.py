@@ -295,7 +295,6 @@ def parity(trace):
 # ---- selections ----
 
 def selections(trace):
-    end = data("trace")["duration_ns"]
     for text in ("all | where size >= 300", "all | where thread == 2", "all | where not freed",
                  "all | where life < 100us", 'all | where stack ~ "exchange"', "all | where size < 0",
                  "union(all | where thread == 1, all | where size > 400)"):
@@ -315,14 +314,16 @@ def selections(trace):
         check(sum(map(sum, data("threads", q=text)["matrix"])) == asked["chunks"], f"threads of {text}")
         entries = data("entries", q=text, limit=5)
         check(entries["matched"] == asked and len(entries["rows"]) == min(5, asked["chunks"]), f"entries of {text}")
-    # a window of time
+    # a window of time in which something happens: from the first to the third quarter of the allocations
+    births = data("chunks")["columns"]["t0"]
+    low, high = births[len(births) // 4], births[3 * len(births) // 4]
     for mode in ("overlap", "alloc", "free"):
-        window = {"t0": end // 3, "t1": end // 2, "tm": mode}
+        window = {"t0": low, "t1": high, "tm": mode}
         reply = api("timeline", bins=10, **window)
         check(0 < reply["matched"]["chunks"] < reply["total"]["chunks"], f"window {mode}")
-        check((reply["data"]["t0"], reply["data"]["t1"]) == (end // 3, end // 2), f"axis of window {mode}")
-    inside = data("timeline", bins=1, t0=end // 3, t1=end // 2)["total"]["max"][0]
-    fine = data("timeline", bins=500, t0=end // 3, t1=end // 2)["total"]["max"]
+        check((reply["data"]["t0"], reply["data"]["t1"]) == (low, high), f"axis of window {mode}")
+    inside = data("timeline", bins=1, t0=low, t1=high)["total"]["max"][0]
+    fine = data("timeline", bins=500, t0=low, t1=high)["total"]["max"]
     check(max(fine) == inside, "a peak is not lost in any number of bins")
 
 
