@@ -3,6 +3,7 @@ import { render } from "preact";
 import { lazy } from "./lib/lazy";
 import { Shell, type View } from "./shell";
 import { Chunks } from "./views/chunks";
+import { Compare } from "./views/compare";
 import { Flame } from "./views/flame";
 import { Frequency } from "./views/frequency";
 import { Memory } from "./views/memory";
@@ -27,6 +28,7 @@ const views: View[] = [
 	{ name: "threads", label: "Threads", letter: "h", component: Threads },
 	{ name: "map", label: "Memory map", letter: "a", component: Memory },
 	{ name: "src", label: "Source", letter: "s", component: lazy(() => import("./views/source").then((part) => part.Source)) },
+	{ name: "compare", label: "Compare", letter: "d", component: Compare },
 	{ name: "graph", label: "Filter graph", letter: "g", component: lazy(() => import("./views/graph").then((part) => part.GraphEditor)) },
 ];
 

@@ -71,7 +71,7 @@ function Graph({ data }: { data: Data }) {
 					const at = graph.node(String(node.id));
 					const colour = moduleColour(node.module ?? "", dark.value);
 					return (
-						<g transform={`translate(${at.x - W / 2} ${at.y - H / 2})`} class="node" tabIndex={0} role="button" aria-label={`${node.fn}, ${count(node.total)}`} onClick={() => set({ fn: node.fn })} onKeyDown={(event) => event.key === "Enter" && set({ fn: node.fn })} onContextMenu={(event) => { event.preventDefault(); select("f", node.fn); }}>
+						<g transform={`translate(${at.x - W / 2} ${at.y - H / 2})`} class="node" tabIndex={0} role="button" onClick={() => set({ fn: node.fn })} onKeyDown={(event) => event.key === "Enter" && set({ fn: node.fn })} onContextMenu={(event) => { event.preventDefault(); select("f", node.fn); }}>
 							<rect width={W} height={H} rx={6} fill={colour} stroke="currentColor" stroke-width={node.id === data.center ? 2.5 : 0.6} />
 							<title>{node.fn}{"\n"}{node.module ?? ""}</title>
 							<text x={W / 2} y={18} text-anchor="middle" font-size="12" fill={inkOn(colour)}>{trimMiddle(node.fn || "unknown", 27)}</text>

@@ -3,7 +3,7 @@
 // language: it turns the one into the other and says how much passes each box.
 
 import dagre from "@dagrejs/dagre";
-import { Background, Controls, Handle, Position, ReactFlow, applyEdgeChanges, applyNodeChanges, type Connection, type Edge, type EdgeChange, type Node, type NodeChange, type NodeProps } from "@xyflow/react";
+import { Background, Controls, Handle, Position, ReactFlow, applyEdgeChanges, applyNodeChanges, type Connection, type Edge, type EdgeChange, type Node, type NodeChange, type NodeProps, type ReactFlowInstance } from "@xyflow/react";
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAnswer } from "../lib/answer";
@@ -241,8 +241,11 @@ export function GraphEditor() {
 	const [draft, setDraft] = useState("");
 	const [saveAs, setSaveAs] = useState(name);
 	const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+	const flow = useRef<ReactFlowInstance<Node<BoxData>, Edge> | null>(null);
+	const fit = () => setTimeout(() => void flow.current?.fitView({ maxZoom: 1, padding: 0.15 }), 50);
 
 	useEffect(() => setDraft(text), [text]);
+	useEffect(() => void fit(), [graph.boxes.length]);
 	useEffect(() => {
 		if (name === "") {
 			if (key("q") !== "") void fromText(key("q"));
@@ -328,7 +331,7 @@ export function GraphEditor() {
 				<div class="controls">
 					<button onClick={undo}>Undo</button>
 					<button onClick={redo}>Redo</button>
-					<button onClick={() => void fromBoxes(arrange(graph))}>Arrange</button>
+					<button onClick={() => { void fromBoxes(arrange(graph)); fit(); }}>Arrange</button>
 					<button disabled={text === "" || problem != null} onClick={() => go("", { q: text, g: null })}>Apply to all views</button>
 					<button onClick={() => void copy(text, "the query")}>Copy text</button>
 					<label class="choice">Name<input value={saveAs} onInput={(event) => setSaveAs(event.currentTarget.value)} /></label>
@@ -361,12 +364,12 @@ export function GraphEditor() {
 								{examples.map(([label, query]) => <button onClick={() => void fromText(query)}>{label}</button>)}
 							</div>
 						)}
-						<ReactFlow nodes={nodes} edges={edges} nodeTypes={nodeTypes} onNodesChange={onNodes} onEdgesChange={onEdges} onConnect={connect} colorMode={dark.value ? "dark" : "light"} fitView minZoom={0.2} proOptions={{ hideAttribution: true }}>
+						<ReactFlow nodes={nodes} edges={edges} nodeTypes={nodeTypes} onNodesChange={onNodes} onEdgesChange={onEdges} onConnect={connect} colorMode={dark.value ? "dark" : "light"} onInit={(instance) => (flow.current = instance)} minZoom={0.2} maxZoom={1.5} proOptions={{ hideAttribution: true }}>
 							<Background />
 							<Controls />
 						</ReactFlow>
 					</div>
-					<section class="text" aria-label="Query text">
+					<section class="text" aria-label="Text">
 						<label for="graph-text">Query text</label>
 						<textarea id="graph-text" rows={8} spellcheck={false} value={draft} onInput={(event) => setDraft(event.currentTarget.value)} />
 						<button onClick={() => void fromText(draft)}>Show as boxes</button>
