@@ -3,7 +3,7 @@
 import { launch, open, settle, view } from "./lib.mjs";
 
 const [folder, url, ...only] = process.argv.slice(2);
-const views = only.length ? only : ["", "flame", "time", "points", "point/7", "chunks", "types", "freq", "mprof", "calls", "threads", "map", "src", "graph"];
+const views = only.length ? only : ["", "flame", "time", "points", "point/0", "chunks", "types", "freq", "mprof", "calls", "threads", "map", "src", "compare", "graph"];
 const browser = await launch();
 for (const colorScheme of ["light", "dark"]) {
 	const page = await open(browser, url, { colorScheme });

@@ -129,10 +129,11 @@ function densityPainter(data: Density): Painter {
 			const items: Item[] = [];
 			data.n.forEach((n, at) => {
 				if (n === 0) return;
-				const x = (at % data.w) * w;
-				const y = Math.floor(at / data.w) * h;
+				// whole pixels: seams between cells would look like something
+				const x = Math.floor((at % data.w) * w);
+				const y = Math.floor(Math.floor(at / data.w) * h);
 				context.globalAlpha = 0.12 + 0.88 * (Math.log1p(n) / Math.log1p(most));
-				context.fillRect(x, y, w + 0.5, h + 0.5);
+				context.fillRect(x, y, Math.floor(((at % data.w) + 1) * w) - x, Math.floor((Math.floor(at / data.w) + 1) * h) - y);
 				items.push({ id: at, x, y, w, h, colour: accent, label: `${count(n)} chunks` });
 			});
 			context.globalAlpha = 1;
