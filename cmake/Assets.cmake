@@ -14,8 +14,8 @@ foreach(file IN LISTS asset_files)
 		"ASSET(${asset_number}, \"${name}\", \"${asset_type_${ending}}\", \"${file}\")\n")
 	math(EXPR asset_number "${asset_number} + 1")
 endforeach()
-file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/generated/assets.inc CONTENT "${asset_lines}")
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/generated/serve/assets.inc CONTENT "${asset_lines}")
 
 # The compiler does not know what the assembler reads.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/serve/assets.c PROPERTIES OBJECT_DEPENDS
-	"${asset_files};${PROJECT_BINARY_DIR}/generated/assets.inc")
+	"${asset_files};${PROJECT_BINARY_DIR}/generated/serve/assets.inc")

@@ -12,12 +12,12 @@
 		"hw_asset_end_" #number ":\n"                                                      \
 		".popsection\n");                                                                  \
 	extern const u8 hw_asset_##number[], hw_asset_end_##number[];
-#include "assets.inc"
+#include "serve/assets.inc"
 #undef ASSET
 
 #define ASSET(number, name, type, path) {name, type, hw_asset_##number, hw_asset_end_##number},
 static const struct asset assets[] = {
-#include "assets.inc"
+#include "serve/assets.inc"
 };
 
 const struct asset *asset_at(u32 index)
