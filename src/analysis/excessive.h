@@ -7,6 +7,7 @@
 #include "analysis/callgraph.h"
 #include "analysis/kmeans.h"
 #include "analysis/objects.h"
+#include "base/strbuf.h"
 #include "output/chart.h"
 
 enum { BY_KMEANS = 1, BY_IQR = 2, BY_BOTH = 3 };
@@ -76,6 +77,9 @@ int excessive_find(struct excessive *self, const struct stack_source *source,
 
 /* Estimated time in the allocator for one allocation of this object and its free; 0 = not known. */
 double excessive_pair_ns(const struct excessive *self, const struct alloc_object *object);
+
+/* The verdict in words, as the result has it. */
+void excessive_verdict(const struct excessive *self, struct strbuf *text);
 
 /* A record named "excessive"; NULL and err on failure. */
 struct result *excessive_result(const struct excessive *self, struct err *err);

@@ -491,6 +491,13 @@ static void add_own_caveats(struct result *result, const struct excessive *self)
 					  "iqr alone");
 }
 
+void excessive_verdict(const struct excessive *self, struct strbuf *text)
+{
+	struct cost cost = cost_of(self);
+
+	say_verdict(self, &cost, text);
+}
+
 struct result *excessive_result(const struct excessive *self, struct err *err)
 {
 	struct result *result = result_new(RESULT_RECORD, "excessive", "");

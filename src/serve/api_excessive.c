@@ -179,16 +179,17 @@ static void put_clusters(struct json *json, const struct excessive *found)
 
 static void put_verdict(struct json *json, const struct excessive *found)
 {
+	struct strbuf words = {0};
+
+	excessive_verdict(found, &words);
 	json_open_flat(json, "verdict", '{');
 	json_bool(json, "found", found->found.count != 0);
 	json_bool(json, "enough", found->enough);
 	json_number(json, "objects", found->found.count);
 	json_number(json, "by_kmeans", found->found_kmeans);
 	json_number(json, "by_iqr", found->found_iqr);
-	json_text(json, "words",
-		  !found->enough       ? "fewer objects than have quartiles"
-		  : found->found.count ? "some objects are frequent and short-lived: see flag"
-				       : "no excessive allocation");
+	json_text(json, "words", strbuf_text(&words));
+	strbuf_release(&words);
 	json_close(json, '}');
 }
 
