@@ -263,7 +263,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from index' -l no-symbols -d 'do
 complete -c heapwise -n '__fish_seen_subcommand_from index' -l quiet -s q -d 'do not tell what was made'
 complete -c heapwise -n '__fish_seen_subcommand_from ctl' -l format -s f -x -a 'text json csv' -d 'how to print (text)'
 complete -c heapwise -n '__fish_seen_subcommand_from doctor' -l format -s f -x -a 'text json csv' -d 'how to print (text)'
-complete -c heapwise -n '__fish_seen_subcommand_from export' -l to -s t -x -a 'pprof folded dhat sqlite csv jsonl speedscope massif callgrind perfetto firefox dot emad heaplog' -d 'the format'
+complete -c heapwise -n '__fish_seen_subcommand_from export' -l to -s t -x -a 'html pprof folded dhat sqlite csv jsonl speedscope massif callgrind perfetto firefox dot emad heaplog' -d 'the format'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l output -s o -r -d 'write to FILE (standard output, which is also -)'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l metric -s m -x -a 'bytes allocs peak kept temporary' -d 'folded, dot: what is measured; speedscope: what is shown first (bytes)'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l image -r -d 'export the program'\''s image N, counted from 0; each exec begins one (the last)'

@@ -10,14 +10,16 @@
 #include "exchange/emad.h"
 #include "exchange/heaplog.h"
 #include "export/export.h"
+#include "serve/report_page.h"
 
 #define FORMATS \
-	"pprof|folded|dhat|sqlite|csv|jsonl|speedscope|massif|callgrind|perfetto|firefox|dot|emad|heaplog"
+	"html|pprof|folded|dhat|sqlite|csv|jsonl|speedscope|massif|callgrind|perfetto|firefox|dot|emad|heaplog"
 
 struct format_row {
 	const char *name;
 	int (*write)(const struct export_job *job, FILE *out, struct err *err);
 	int (*exchange)(const struct exchange_job *job, FILE *out, struct err *err); /* instead */
+	int (*page)(struct api *api, FILE *out, struct err *err); /* instead: answers of the API */
 	bool named;        /* needs a file with a name */
 	bool point_types;  /* tells types of points */
 	bool chunk_types;  /* and of chunks, also those that are guessed */
@@ -25,6 +27,7 @@ struct format_row {
 };
 
 static const struct format_row formats[] = {
+	{.name = "html", .page = report_page_write},
 	{.name = "pprof", .write = pprof_export, .point_types = true},
 	{.name = "folded", .write = folded_export, .mute = true},
 	{.name = "dhat", .write = dhat_export},
@@ -169,6 +172,27 @@ static int write_format(const struct format_row *format, const struct export_arg
 	return outfile_close(&out, status, err);
 }
 
+/* A page shows what the server answers, so the trace is opened as the server does. */
+static int write_page(const struct format_row *format, const struct export_args *args,
+		      const char *path, struct err *err)
+{
+	struct api api = {.version = HEAPWISE_VERSION};
+	struct outfile out;
+	int status;
+
+	api.traces[0] = view_trace_new(path);
+	if (!api.traces[0])
+		return err_set(err, ERR_MEMORY, "out of memory");
+	api.count = 1;
+	api_init(&api);
+	status = view_trace_load(api.traces[0], err);
+	if (status == 0)
+		status = outfile_open(&out, args->output, format->named, err);
+	if (status == 0)
+		status = outfile_close(&out, format->page(&api, out.file, err), err);
+	return status; /* the process ends: nothing is given back, as in serve */
+}
+
 static int run(const struct command *command, void *fields, int argc, char **argv)
 {
 	const struct export_args *args = fields;
@@ -188,10 +212,14 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (args->tick_ns == 0 || args->tick_ns > 1000000000)
 		return command_usage(command, "--tick-ns wants a number from 1 to 1000000000");
 	trace.path = argv[0];
-	status = loaded_read(&trace, &err);
-	if (status == 0)
-		status = write_format(format, args, &trace, &err);
-	loaded_release(&trace);
+	if (format->page) {
+		status = write_page(format, args, argv[0], &err);
+	} else {
+		status = loaded_read(&trace, &err);
+		if (status == 0)
+			status = write_format(format, args, &trace, &err);
+		loaded_release(&trace);
+	}
 	return status < 0 ? command_fail(command, &err) : EXIT_DONE;
 }
 
@@ -199,7 +227,8 @@ const struct command cmd_export = {
 	.name = "export",
 	.operands = "FILE",
 	.summary = "write a trace in another program's format",
-	.details = "pprof: profile.proto, compressed; 'go tool pprof FILE' and others read it.\n"
+	.details = "html: the web page of 'heapwise serve' with its data, one file that opens anywhere.\n"
+		   "pprof: profile.proto, compressed; 'go tool pprof FILE' and others read it.\n"
 		   "folded: stacks in a line each, for flamegraph.pl and others.\n"
 		   "dhat: JSON for DHAT's viewer, dh_view.html.\n"
 		   "sqlite: a database of chunks, stacks, points, types, findings ...\n"

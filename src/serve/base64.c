@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-void put_base64(struct json *json, const char *key, const u8 *bytes, u64 count)
+char *base64_text(const u8 *bytes, u64 count)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -23,6 +23,13 @@ void put_base64(struct json *json, const char *key, const u8 *bytes, u64 count)
 	}
 	if (text)
 		text[at] = 0;
+	return text;
+}
+
+void put_base64(struct json *json, const char *key, const u8 *bytes, u64 count)
+{
+	char *text = base64_text(bytes, count);
+
 	json_text(json, key, text);
 	free(text);
 }

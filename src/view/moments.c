@@ -18,7 +18,7 @@ enum {
 
 static bool find_starts(struct time_axis *self)
 {
-	u64 span = self->edges[self->bins] - self->edges[0];
+	u64 span = self->edges[self->bins] - self->origin;
 	u32 bin = 0;
 
 	self->slots = 4 * self->bins;
@@ -27,7 +27,7 @@ static bool find_starts(struct time_axis *self)
 		return false;
 	self->slots_per_tick = span ? self->slots / (double)span : 0;
 	for (u32 slot = 0; slot <= self->slots; slot++) {
-		u64 ticks = self->edges[0] + (u64)((__uint128_t)span * slot / self->slots);
+		u64 ticks = self->origin + (u64)((__uint128_t)span * slot / self->slots);
 
 		while (bin + 1 < self->bins && ticks >= self->edges[bin + 1])
 			bin++;
@@ -54,6 +54,9 @@ bool time_axis_init(struct time_axis *self, const struct tick_clock *clock, u64 
 	self->edges[bins] = tick_clock_ticks(clock, to_ns + 1); /* its end belongs to it */
 	if (self->edges[bins] < self->edges[bins - 1])
 		self->edges[bins] = self->edges[bins - 1];
+	self->origin = self->edges[0];
+	if (from_ns == 0 && clock->pairs.count && clock->pairs.data[0].ticks <= self->edges[1])
+		self->origin = clock->pairs.data[0].ticks;
 	return find_starts(self);
 }
 

@@ -17,6 +17,7 @@ struct time_axis { /* all zero = empty */
 	u32 *starts;
 	u32 slots;
 	double slots_per_tick;
+	u64 origin; /* of the slots. Time 0 is tick 0, long before the run's first: they begin there */
 };
 
 enum { BEFORE_AXIS = -1 }; /* as a bin; after it is `bins` */
@@ -40,7 +41,9 @@ static inline int time_axis_bin(const struct time_axis *self, u64 ticks)
 		return BEFORE_AXIS;
 	if (ticks >= self->edges[self->bins])
 		return (int)self->bins;
-	bin = (int)self->starts[(u32)((double)(ticks - self->edges[0]) * self->slots_per_tick)];
+	if (ticks < self->origin)
+		return 0;
+	bin = (int)self->starts[(u32)((double)(ticks - self->origin) * self->slots_per_tick)];
 	while (ticks < self->edges[bin])
 		bin--;
 	while (ticks >= self->edges[bin + 1])

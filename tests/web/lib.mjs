@@ -86,7 +86,7 @@ export async function open(browser, url, options = {}) {
 	page.on("console", (message) => message.type() === "error" && page.problems.push(`console: ${message.text()}`));
 	page.on("request", (request) => {
 		const to = request.url();
-		if (!to.startsWith(origin) && !to.startsWith("data:")) page.problems.push(`left the origin: ${to}`);
+		if (!to.startsWith(origin === "null" ? url : origin) && !to.startsWith("data:")) page.problems.push(`left the origin: ${to}`);
 	});
 	await page.goto(url);
 	return page;

@@ -2,9 +2,11 @@
 // The page in a real browser, on the real server, with traces recorded just now: what is on screen is what the
 // command line says, every view opens without an error in both themes, and links show what their sender saw.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { axeSource, cli, end, launch, open, record, serve, settle, targets, view } from "./lib.mjs";
+import { axeSource, cli, end, launch, open, record, serve, settle, targets, view, work } from "./lib.mjs";
 
 const views = ["", "flame", "time", "points", "point/0", "chunks", "types", "freq", "mprof", "calls", "threads", "map", "src", "compare", "graph"];
 let browser;
@@ -243,6 +245,29 @@ describe("hostile data", () => {
 		await settle(page);
 		for (const name of views.filter((other) => other !== "point/0")) await view(page, `#/${name}`);
 		await view(page, "#/");
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+});
+
+describe("a report in one file", () => {
+	const shown = ["", "flame", "time", "points", "point/0", "chunks", "types", "freq", "mprof", "calls", "threads"];
+
+	test("opens without a server and without a request, with the numbers of the command line", async () => {
+		const file = join(work, "report.html");
+		execFileSync(process.env.HEAPWISE, ["export", "--to", "html", "-o", file, trace]);
+		assert.ok(statSync(file).size < 15e6);
+		const page = await open(browser, `file://${file}`, { offline: true });
+		await settle(page);
+		assert.equal(number(await page.locator('[data-t="allocs"]').innerText()), report.allocations);
+		for (const name of shown) {
+			await view(page, `#/${name}`);
+			assert.equal(await page.locator("main .problem").count(), 0, name);
+		}
+		// what is not inside is said to be missing, and no source text is inside
+		await view(page, "#/flame?metric=bytes&t=1..2");
+		assert.match(await page.locator("main").innerText(), /not in the report/);
+		assert.ok(!readFileSync(file, "utf8").includes("lost whenever the page is known already"));
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});

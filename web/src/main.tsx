@@ -15,6 +15,9 @@ import { Timeline } from "./views/timeline";
 import { Types } from "./views/types";
 import "./style.css";
 
+/** Views of a report in one file: what the others show is asked for as one looks. */
+const inReport = ["", "flame", "time", "points", "chunks", "types", "freq", "mprof", "calls", "threads"];
+
 const views: View[] = [
 	{ name: "", label: "Overview", letter: "o", component: Overview },
 	{ name: "flame", label: "Flame graph", letter: "f", component: Flame },
@@ -27,10 +30,10 @@ const views: View[] = [
 	{ name: "calls", label: "Call graph", letter: "l", component: lazy(() => import("./views/calls").then((part) => part.Calls)) },
 	{ name: "threads", label: "Threads", letter: "h", component: Threads },
 	{ name: "map", label: "Memory map", letter: "a", component: Memory },
-	{ name: "src", label: "Source", letter: "s", component: lazy(() => import("./views/source").then((part) => part.Source)) },
+	{ name: "src", label: "Source", letter: "s", component: REPORT ? Overview : lazy(() => import("./views/source").then((part) => part.Source)) },
 	{ name: "compare", label: "Compare", letter: "d", component: Compare },
-	{ name: "graph", label: "Filter graph", letter: "g", component: lazy(() => import("./views/graph").then((part) => part.GraphEditor)) },
+	{ name: "graph", label: "Filter graph", letter: "g", component: REPORT ? Overview : lazy(() => import("./views/graph").then((part) => part.GraphEditor)) },
 ];
 
 const root = document.getElementById("app");
-if (root) render(<Shell views={views} />, root);
+if (root) render(<Shell views={REPORT ? views.filter((view) => inReport.includes(view.name)) : views} />, root);

@@ -8,7 +8,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useAnswer } from "./lib/answer";
 import { type ThemeChoice, chooseTheme, themeChoice } from "./lib/colour";
 import { bytes, count, ns, share } from "./lib/format";
-import { lastTook, offline, source } from "./lib/source";
+import { embedded, lastTook, offline, source } from "./lib/source";
 import { common, go, key, linkTo, place, set, view } from "./lib/state";
 import type { Status, TraceInfo } from "./lib/types";
 import { Drawer } from "./drawer";
@@ -254,7 +254,7 @@ export function Shell({ views }: { views: View[] }) {
 			<Rail views={views} />
 			<header class="top">
 				<TracePicker status={status.reply?.data ?? null} />
-				<FilterBar />
+				{embedded ? <span class="quiet filter">A report in one file. For filters, moments and single chunks: heapwise serve --open TRACE</span> : <FilterBar />}
 				<ThemePicker />
 				<button onClick={() => setHelping(true)} aria-label="Help">?</button>
 			</header>

@@ -122,8 +122,68 @@ export class HttpSource implements DataSource {
 	}
 }
 
-export let source: DataSource = new HttpSource();
+/** Answers that lie in the page itself: a report in one file. What is not there is said to be missing. */
+export class EmbeddedSource implements DataSource {
+	private readonly blocks = new Map<string, string>();
 
-export function useSource(other: DataSource): void {
-	source = other;
+	constructor() {
+		for (const element of document.querySelectorAll<HTMLScriptElement>("script[data-k]")) this.blocks.set(element.dataset.k ?? "", element.textContent ?? "");
+	}
+
+	async get<T>(path: string, params: Params): Promise<Reply<T>> {
+		pending++;
+		try {
+			if (path === "/points") return (await this.points(params)) as Reply<T>;
+			return await this.read<T>(blockKey(path, params));
+		} finally {
+			pending--;
+		}
+	}
+
+	post<T>(): Promise<Reply<T>> {
+		return Promise.reject(missing());
+	}
+
+	request<T>(): Promise<Reply<T>> {
+		return Promise.reject(missing());
+	}
+
+	private async read<T>(key: string): Promise<Reply<T>> {
+		const text = this.blocks.get(key);
+		if (text === undefined) throw missing();
+		const packed = Uint8Array.from(atob(text.trim()), (char) => char.charCodeAt(0));
+		const stream = new Blob([packed]).stream();
+		const gzip = packed[0] === 0x1f && packed[1] === 0x8b;
+		return (await new Response(gzip ? stream.pipeThrough(new DecompressionStream("gzip")) : stream).json()) as Reply<T>;
+	}
+
+	/** Pages are in the order of severity; another order is made here. */
+	private async points(params: Params): Promise<Reply<{ total: number; rows: Record<string, unknown>[] }>> {
+		const keys = [...this.blocks.keys()].filter((key) => key.startsWith("/points?"));
+		const pages = await Promise.all(keys.map((key) => this.read<{ total: number; offset: number; rows: Record<string, unknown>[] }>(key)));
+		const first = pages[0];
+		const wanted = String(params.sort ?? "-sev");
+		const name = wanted.replace(/^-/, "");
+		const sign = wanted.startsWith("-") ? -1 : 1;
+		if (!first || params.q || params.t0) throw missing();
+		const rows = pages.sort((a, b) => a.data.offset - b.data.offset).flatMap((page) => page.data.rows);
+		if (wanted !== "-sev") rows.sort((a, b) => sign * (typeof a[name] === "string" || typeof b[name] === "string" ? String(a[name] ?? "").localeCompare(String(b[name] ?? "")) : Number(a[name] ?? 0) - Number(b[name] ?? 0)));
+		const offset = Number(params.offset ?? 0);
+		return { ...first, data: { total: rows.length, rows: rows.slice(offset, offset + Number(params.limit ?? 100)) } };
+	}
 }
+
+/** A question as the report names it: parameters in the order of their names. */
+export function blockKey(path: string, params: Params): string {
+	const given = Object.entries(params).filter(([, value]) => value != null && value !== "");
+	const query = given.sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, value]) => `${name}=${value}`).join("&");
+	return query ? `${path}?${query}` : path;
+}
+
+function missing(): ApiError {
+	return new ApiError(404, "missing", "This is not in the report.", null, "Open the recording for it: heapwise serve --open TRACE");
+}
+
+/** Whether this page is a report in one file. */
+export const embedded = document.querySelector("script[data-k]") !== null;
+export const source: DataSource = embedded ? new EmbeddedSource() : new HttpSource();
