@@ -21,7 +21,7 @@
 #include "symbols/resolve.h"
 
 struct run_args {
-	const char *output, *recorder, *leak_scan, *access;
+	const char *output, *recorder, *leak_scan, *access, *stacks;
 	bool coverage;
 	bool alloc_stacks, free_stacks, durations, exact_times, symbols, types;
 	bool mmap, lossy, children, unprofiled, start_paused;
@@ -55,6 +55,10 @@ static const struct option_spec run_options[] = {
 		   "do not record who frees: faster, smaller traces"),
 	RUN_OPTION(alloc_stacks, 0, "no-stacks", OPTION_CLEAR, NULL,
 		   "record no call stacks at all"),
+	RUN_OPTION(stacks, 0, "stacks", OPTION_CHOICE, "unwind|routines",
+		   "where stacks come from: the program's frames are unwound (unwind, the default), or, for code "
+		   "that cannot be, they are made of the routines that have begun, in programs made by 'heapwise cc "
+		   "--routines' (routines)"),
 	RUN_OPTION(max_depth, 0, "max-depth", OPTION_NUMBER, "FRAMES",
 		   "keep at most FRAMES innermost frames of a stack; at most and by default 1024"),
 	RUN_OPTION(sample_bytes, 0, "sample", OPTION_BYTES, "BYTES",
@@ -290,6 +294,10 @@ static void summary(const struct run_args *args, const struct run_pools *pools,
 				? "the filter lets none through"
 				: "the program was not made by 'heapwise cc --routines', or the filter "
 				  "lets none through; --access valgrind records those of any program");
+	if (args->stacks && strcmp(args->stacks, "routines") == 0 && result->recorded && !result->routine_stacks)
+		fprintf(stderr, "heapwise: no routine told that it began, so that stacks have one frame: the program was "
+				"not made by 'heapwise cc --routines', or the filter lets none through; without --stacks "
+				"routines its frames are unwound\n");
 	if (result->aggregated)
 		fprintf(stderr,
 			"heapwise: the trace was not to grow further: from some moment on it "
@@ -415,6 +423,7 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 	options->recorder = args->recorder;
 	options->alloc_stacks = args->alloc_stacks;
 	options->free_stacks = args->free_stacks;
+	options->routine_stacks = args->stacks && strcmp(args->stacks, "routines") == 0;
 	options->mmap = args->mmap;
 	options->lossy = args->lossy;
 	options->children = args->children;
@@ -495,6 +504,11 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		return command_usage(self, "--access valgrind records every allocation, and no mmap: "
 					   "--%s does not go with it",
 				     args->mmap ? "mmap" : "sample");
+	if (options.routine_stacks && !args->alloc_stacks)
+		return command_usage(self, "--stacks routines does not go with --no-stacks");
+	if (options.routine_stacks && options.access == RUN_ACCESS_VALGRIND)
+		return command_usage(self, "--stacks routines does not go with --access valgrind, which "
+					   "unwinds any program");
 	if (run_pools_read(&pools, &args->alloc_fns, &args->free_fns, &err) < 0)
 		return command_usage(self, "%s", err.text);
 	pools.below_valgrind = options.access == RUN_ACCESS_VALGRIND;

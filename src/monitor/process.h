@@ -93,6 +93,7 @@ struct process {
 	char program[4096];           /* executable of the last image */
 	struct stream_totals totals;  /* of the last image that ended */
 	bool routines;                /* some were told */
+	bool routine_stacks;          /* stacks were made of them */
 	u64 ended_events;             /* of images that ended */
 	u64 ended_bytes;              /* of traces that ended */
 	bool gone_seen;               /* `gone` as this cycle found it */

@@ -32,6 +32,7 @@ struct run_options {
 	const char *output;      /* trace file, with children folder; NULL = from name and pid */
 	const char *recorder;    /* libheapwise.so; NULL = beside us or in ../lib/heapwise */
 	bool alloc_stacks, free_stacks, mmap, lossy, children;
+	bool routine_stacks;     /* stacks are made of the routines that have begun, not unwound */
 	bool durations;          /* sample the real calls' durations */
 	bool exact_times;        /* read the counter for every event */
 	bool types;              /* look into new objects for their vtables */
@@ -70,6 +71,7 @@ struct run_result {
 	u64 images;              /* images of the program that were recorded */
 	u64 duration_ns;
 	bool routines;           /* some were recorded */
+	bool routine_stacks;     /* stacks were made of them */
 	struct stream_totals totals; /* of the last image of the program */
 	u64 unrecorded_children, unrecorded_execs, berth_shortage;
 	int write_errno;         /* first error when writing the trace, e.g. ENOSPC */

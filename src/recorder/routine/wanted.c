@@ -201,3 +201,14 @@ bool hwr_wanted(u64 routine, u64 *calls)
 		*calls = add_relaxed(&known->state, 1 << CALLS_SHIFT) >> CALLS_SHIFT;
 	return true;
 }
+
+bool hwr_wanted_between(u64 from, u64 to)
+{
+	for (u32 i = 0; i < 1u << TABLE_BITS; i++) {
+		u64 routine = load_relaxed(&table[i].routine);
+
+		if (routine > from && routine < to)
+			return true;
+	}
+	return false;
+}
