@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cli/brief.h"
 #include "cli/command.h"
+#include "cli/dumps.h"
 #include "cli/run_pools.h"
 #include "format/session.h"
 #include "monitor/run.h"
@@ -34,6 +35,8 @@ struct run_args {
 	struct option_strings alloc_fns, free_fns;
 	const char *routines;
 	u64 routine_sample;
+	const char *dump;
+	u64 dump_every;
 };
 
 static const struct run_args run_defaults = {
@@ -99,6 +102,12 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(routine_sample, 0, "routine-sample", OPTION_NUMBER, "N",
 		   "with --routines: after the first 16 calls of a routine record every Nth, with all that "
 		   "it calls"),
+	RUN_OPTION(dump, 0, "dump", OPTION_STRING, "FILE",
+		   "write a full dump of all allocation entries and the call graph to FILE after the program's end, "
+		   "as HeapLog version 4 (see 'heapwise export')"),
+	RUN_OPTION(dump_every, 0, "dump-every", OPTION_NUMBER, "N",
+		   "with --dump: while the program runs, each N freed entries in a file of their own: FILE.0001, "
+		   "FILE.0002 ..."),
 	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
 		   "once the trace has BYTES, keep totals per allocation point only; default: when "
 		   "the "
@@ -336,6 +345,24 @@ static void resolve(const struct run_args *args, struct prepare *prepare,
 		resolve_one(args, symbolizer, result->traces.data[i]);
 }
 
+/* ---- dumps ----------------------------------------------------------------------------------- */
+
+static void dump(const struct run_args *args, struct dumps *dumps, const struct run_result *result)
+{
+	struct dump_done done;
+	struct err err = {0};
+
+	if (!args->dump || !result->recorded || !result->output[0])
+		return;
+	if (dumps->err.code)
+		fprintf(stderr, "heapwise: a dump of freed entries failed while the program ran: %s\n", dumps->err.text);
+	if (dumps_finish(dumps, result->output, &done, &err) < 0)
+		fprintf(stderr, "heapwise: the dump failed: %s\n", err.text);
+	else if (!args->quiet)
+		fprintf(stderr, "heapwise: dump %s, %s live and %s freed entries\n", done.path,
+			units_count(done.live).text, units_count(done.freed).text);
+}
+
 /* ---- end ------------------------------------------------------------------------------------- */
 
 static int report(const struct run_result *result)
@@ -484,6 +511,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	struct run_options options = { 0 };
 	struct run_pools pools = { .count = 0 };
 	struct run_result result;
+	struct dumps dumps;
 	struct server server = { .listen.socket = -1 };
 	const struct run_service service = { serve_start, serve_stop, &server };
 	struct err err = { 0 };
@@ -514,6 +542,13 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	pools.below_valgrind = options.access == RUN_ACCESS_VALGRIND;
 	options.pools = pools.items;
 	options.pools_count = pools.count;
+	if (args->dump_every && !args->dump)
+		return command_usage(self, "--dump-every goes with --dump");
+	if (args->dump && args->children)
+		return command_usage(self, "--dump does not go with --children; 'heapwise export --to heaplog' makes a "
+					   "dump of each trace");
+	dumps_init(&dumps, args->dump, args->dump_every);
+	options.dumper = &dumps.dumper;
 	if (args->routine_sample && !args->routines)
 		return command_usage(self, "--routine-sample goes with --routines");
 	if (args->routines && strlen(args->routines) >= HW_ROUTINE_FILTER)
@@ -539,6 +574,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	resolve(args, options.prepare, &result);
 	prepare_free(options.prepare);
 	summary(args, &pools, &result);
+	dump(args, &dumps, &result);
 	if (args->report && result.recorded)
 		report(&result);
 	run_result_release(&result);

@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 4
+#define HW_SESSION_VERSION 5
 
 enum { HW_BERTHS = 1024 };
 
@@ -119,13 +119,15 @@ enum hw_request_verb {
 	HW_REQUEST_SAVE = 1,    /* what was recorded so far is in the file */
 	HW_REQUEST_STOP = 2,    /* the file is closed */
 	HW_REQUEST_RESTART = 3, /* the file is closed, and another one, `path`, goes on */
+	HW_REQUEST_DUMP = 4,    /* what is live is in a dump, `path`, or, if that is "", beside the trace */
+	HW_REQUEST_DUMP_FREED = 5, /* with what was freed */
 };
 enum { HW_REQUEST_PATH = 4096, HW_REQUEST_BYTES = 8192 };
 
 struct hw_request { /* recorder, by who holds hw_control.requester */
 	u32 verb;
 	u32 pad;
-	char path[HW_REQUEST_PATH]; /* absolute */
+	char path[HW_REQUEST_PATH]; /* absolute, or "" */
 };
 
 /* Names of marks and phases. Entry 0 is not used: a mark that names it has no name. */

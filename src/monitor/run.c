@@ -152,6 +152,7 @@ static int session_make(struct run *self, struct err *err)
 		.prepare = options->prepare,
 		.paused = options->start_paused,
 		.routine_filter = options->routines,
+		.dumper = options->dumper,
 		.routine_sample = options->routine_sample,
 		.pools = options->pools,
 		.pools_count = options->pools_count,

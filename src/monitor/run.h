@@ -9,6 +9,7 @@
 #include "trace/stream.h"
 
 struct control;
+struct dumper; /* dump.h */
 
 /* Something that lives beside a recording and controls it. Starts when all is ready, just before the
  * program does; if it cannot, with err, the program does not either. Stops after the program's end, or,
@@ -53,6 +54,7 @@ struct run_options {
 	u64 max_size;            /* bytes of trace; 0 = until the disk is 90 % full */
 	u64 ring_records;        /* 0 = default */
 	const struct run_service *service; /* may be NULL */
+	const struct dumper *dumper; /* writes dumps while the program runs; may be NULL */
 	struct prepare *prepare; /* reads modules' symbols ahead; may be NULL */
 	u64 test_stamp_shift;    /* tests */
 	bool test_preempt;
