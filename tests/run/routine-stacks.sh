@@ -118,6 +118,22 @@ case_coroutines()
 	agrees ./program coroutines
 }
 
+# Code that was made at run time, by which no unwinder gets to its caller.
+case_generated()
+{
+	for level in -O0 -O2; do
+		build routine_stacks.c program $level
+		stacks unwind unwound ./program generated
+		grep -q 'in_called_back in_generated' unwound && fail "this program can be unwound"
+		stacks routines made ./program generated
+		for call in "870 touch in_leaf in_called_back" "880 touch in_called_back" "890 touch"; do
+			for kind in malloc free; do
+				equal "$kind $call at $level" "$(grep -cx "$kind $call in_generated case_generated main" made)" 3
+			done
+		done
+	done
+}
+
 # A child begins where its parent was.
 case_fork()
 {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -310,6 +311,46 @@ static void case_coroutines(void)
 	in_middle(840);
 }
 
+/* ---- generated code ---- */
+
+/* Calls its argument from code that no unwind table knows. */
+static void (*make_code(void))(void (*)(void))
+{
+#ifdef __x86_64__
+	static const unsigned char code[] = { 0x48, 0x83, 0xec, 0x18, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x18, 0xc3 };
+#else
+	static const unsigned int code[] = { 0xd100c3ff, 0xf9000bfe, 0xd63f0000, 0xf9400bfe, 0x9100c3ff, 0xd65f03c0 };
+#endif
+	char *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(memory, code, sizeof code);
+	mprotect(memory, 4096, PROT_READ | PROT_EXEC);
+	__builtin___clear_cache(memory, memory + sizeof code);
+	return (void (*)(void (*)(void)))(void *)memory;
+}
+
+NOINLINE void in_called_back(void)
+{
+	in_leaf(870);
+	touch(880);
+	BARRIER();
+}
+
+NOINLINE void in_generated(void (*code)(void (*)(void)))
+{
+	code(in_called_back);
+	touch(890);
+	BARRIER();
+}
+
+static void case_generated(void)
+{
+	void (*code)(void (*)(void)) = make_code();
+
+	for (int i = 0; i < 3; i++)
+		in_generated(code);
+}
+
 /* ---- depth ---- */
 
 NOINLINE int in_deep(int n)
@@ -339,7 +380,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = { { "plain", case_plain },     { "jumps", case_jumps }, { "signals", case_signals },
 		      { "threads", case_threads }, { "fork", case_fork },   { "coroutines", case_coroutines },
-		      { "deep", case_deep } };
+		      { "deep", case_deep },       { "generated", case_generated } };
 
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(argv[1], cases[i].name) == 0)
