@@ -88,33 +88,31 @@ static int copy_file(int from, int to)
 	return bytes < 0 ? errno : 0;
 }
 
-/* A copy of the trace as it is now, which may get names: the file itself belongs to who writes it. */
-static int copy_trace(const struct dump_job *job, const char *beside, char path[DUMP_PATH], struct err *err)
+/* A copy of the trace as it is now, which may get names: the file itself belongs to who writes it. It has no name and is gone
+ * with us. Its descriptor, or a negative code. */
+static int copy_trace(const struct dump_job *job, const char *beside, struct err *err)
 {
+	char path[DUMP_PATH];
 	int from, to, failure;
 
-	if (snprintf(path, DUMP_PATH, "%s.XXXXXX", beside) >= DUMP_PATH)
+	if (snprintf(path, sizeof(path), "%s.XXXXXX", beside) >= (int)sizeof(path))
 		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", beside, strerror(ENAMETOOLONG));
 	from = open(job->trace, O_RDONLY | O_CLOEXEC);
 	if (from < 0)
 		return err_set(err, ERR_INPUT, "cannot read %s: %s", job->trace, strerror(errno));
 	to = mkostemp(path, O_CLOEXEC);
-	if (to < 0) {
-		fail_at(err, path);
-		close(from);
-		return err->code;
-	}
-	failure = copy_file(from, to);
-	close(from);
-	if (close(to) != 0 && !failure)
-		failure = errno;
-	if (failure) {
-		errno = failure;
-		fail_at(err, path);
+	failure = to < 0 ? errno : 0;
+	if (to >= 0) {
 		unlink(path);
-		return err->code;
+		failure = copy_file(from, to);
 	}
-	return 0;
+	close(from);
+	if (!failure)
+		return to;
+	if (to >= 0)
+		close(to);
+	errno = failure;
+	return fail_at(err, path);
 }
 
 /* ---- a dump ---- */
@@ -156,17 +154,18 @@ static int export_with_names(const struct dump_job *job, FILE *out, struct dump_
 	struct symbolize_options how = {0};
 	struct symbolize_summary found;
 	struct err ignored = {0};
-	char copy[DUMP_PATH];
-	int status;
+	char copy[64];
+	int fd, status;
 
 	if (!job->names)
 		return export(job, job->trace, out, done, err);
-	status = copy_trace(job, done->path, copy, err);
-	if (status < 0)
-		return status;
+	fd = copy_trace(job, done->path, err);
+	if (fd < 0)
+		return fd;
+	snprintf(copy, sizeof(copy), "/proc/self/fd/%d", fd);
 	symbols_resolve_trace(copy, &how, &found, &ignored); /* without names there are still addresses */
 	status = export(job, copy, out, done, err);
-	unlink(copy);
+	close(fd);
 	return status;
 }
 
