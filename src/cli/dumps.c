@@ -36,7 +36,8 @@ static FILE *open_numbered(const char *trace, char path[DUMP_PATH], struct err *
 	if (bytes > 4 && strcmp(trace + bytes - 4, ".hwt") == 0)
 		bytes -= 4;
 	for (u32 i = 1; i < NUMBERS && fd < 0; i++) {
-		if (snprintf(path, DUMP_PATH, "%.*s.%04u.heaplog", (int)bytes, trace, i) >= DUMP_PATH) {
+		if (snprintf(path, DUMP_PATH, "%.*s.%04u.heaplog", (int)bytes, trace, i) >=
+		    DUMP_PATH) {
 			errno = ENAMETOOLONG;
 			break;
 		}
@@ -58,7 +59,8 @@ static FILE *open_named(const char *to, char path[DUMP_PATH], struct err *err)
 	if (loaded_is_being_written(to))
 		errno = EBUSY;
 	else
-		fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+		fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+			  0666);
 	if (fd < 0)
 		fail_at(err, to);
 	return fd < 0 ? NULL : fdopen(fd, "w");
@@ -96,7 +98,8 @@ static int copy_trace(const struct dump_job *job, const char *beside, struct err
 	int from, to, failure;
 
 	if (snprintf(path, sizeof(path), "%s.XXXXXX", beside) >= (int)sizeof(path))
-		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", beside, strerror(ENAMETOOLONG));
+		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", beside,
+			       strerror(ENAMETOOLONG));
 	from = open(job->trace, O_RDONLY | O_CLOEXEC);
 	if (from < 0)
 		return err_set(err, ERR_INPUT, "cannot read %s: %s", job->trace, strerror(errno));
@@ -127,10 +130,13 @@ static void count_entries(const struct model *model, struct dump_done *done)
 	}
 }
 
-static int export(const struct dump_job *job, const char *trace_path, FILE *out, struct dump_done *done,
-		  struct err *err)
+static int export(const struct dump_job *job, const char *trace_path, FILE *out,
+		  struct dump_done *done, struct err *err)
 {
-	struct loaded trace = {.command = job->command, .path = trace_path, .wanted_image = NOT_GIVEN, .no_index = true};
+	struct loaded trace = {.command = job->command,
+			       .path = trace_path,
+			       .wanted_image = NOT_GIVEN,
+			       .no_index = true};
 	struct heaplog_options how = {.entries = job->entries,
 				      .every = job->every,
 				      .sets_written = job->sets_written,
@@ -149,7 +155,8 @@ static int export(const struct dump_job *job, const char *trace_path, FILE *out,
 	return status;
 }
 
-static int export_with_names(const struct dump_job *job, FILE *out, struct dump_done *done, struct err *err)
+static int export_with_names(const struct dump_job *job, FILE *out, struct dump_done *done,
+			     struct err *err)
 {
 	struct symbolize_options how = {0};
 	struct symbolize_summary found;
@@ -163,7 +170,8 @@ static int export_with_names(const struct dump_job *job, FILE *out, struct dump_
 	if (fd < 0)
 		return fd;
 	snprintf(copy, sizeof(copy), "/proc/self/fd/%d", fd);
-	symbols_resolve_trace(copy, &how, &found, &ignored); /* without names there are still addresses */
+	symbols_resolve_trace(copy, &how, &found,
+			      &ignored); /* without names there are still addresses */
 	status = export(job, copy, out, done, err);
 	close(fd);
 	return status;
@@ -176,7 +184,8 @@ int dump_write(const struct dump_job *job, struct dump_done *done, struct err *e
 	memset(done, 0, sizeof(*done));
 	if (job->entries == HEAPLOG_SETS)
 		return export(job, job->trace, NULL, done, err);
-	out = job->to ? open_named(job->to, done->path, err) : open_numbered(job->trace, done->path, err);
+	out = job->to ? open_named(job->to, done->path, err)
+		      : open_numbered(job->trace, done->path, err);
 	if (!out)
 		return err->code < 0 ? err->code : err_set(err, ERR_MEMORY, "out of memory");
 	return close_dump(out, done->path, export_with_names(job, out, done, err), err);
@@ -186,7 +195,10 @@ int dump_write(const struct dump_job *job, struct dump_done *done, struct err *e
 
 static int write_sets(struct dumps *self, const struct dump_wish *wish, struct err *err)
 {
-	struct dump_job job = {.command = &cmd_run, .trace = wish->trace, .to = self->to, .entries = HEAPLOG_SETS,
+	struct dump_job job = {.command = &cmd_run,
+			       .trace = wish->trace,
+			       .to = self->to,
+			       .entries = HEAPLOG_SETS,
 			       .every = self->dumper.every};
 	struct dump_done done;
 	int status;
@@ -203,8 +215,11 @@ static int write_sets(struct dumps *self, const struct dump_wish *wish, struct e
 
 static int write_wish(struct dumps *self, const struct dump_wish *wish, struct err *err)
 {
-	struct dump_job job = {.command = &cmd_run, .trace = wish->trace, .to = *wish->to ? wish->to : NULL,
-			       .entries = wish->freed ? HEAPLOG_ALL : HEAPLOG_LIVE, .names = true};
+	struct dump_job job = {.command = &cmd_run,
+			       .trace = wish->trace,
+			       .to = *wish->to ? wish->to : NULL,
+			       .entries = wish->freed ? HEAPLOG_ALL : HEAPLOG_LIVE,
+			       .names = true};
 	struct dump_done done;
 
 	if (wish->regular)
@@ -240,7 +255,10 @@ void dumps_init(struct dumps *self, const char *to, u64 every)
 /* Sets are written again: what was recorded last may have been freed before what is in them. */
 int dumps_finish(struct dumps *self, const char *trace, struct dump_done *done, struct err *err)
 {
-	const struct dump_job job = {.command = &cmd_run, .trace = trace, .to = self->to, .entries = HEAPLOG_ALL,
+	const struct dump_job job = {.command = &cmd_run,
+				     .trace = trace,
+				     .to = self->to,
+				     .entries = HEAPLOG_ALL,
 				     .every = self->dumper.every};
 
 	return dump_write(&job, done, err);

@@ -12,10 +12,10 @@ enum { DUMP_PATH = 4096 };
 struct dump_job {
 	const struct command *command;
 	const char *trace;
-	const char *to;   /* NULL = a name beside the trace, with the next free number */
-	u32 entries;      /* enum heaplog_entries */
+	const char *to;          /* NULL = a name beside the trace, with the next free number */
+	u32 entries;             /* enum heaplog_entries */
 	u64 every, sets_written; /* see struct heaplog_options */
-	bool names;       /* look up names of functions that the trace does not have; it is not changed */
+	bool names; /* look up names of functions that the trace does not have; it is not changed */
 };
 
 struct dump_done {
@@ -29,10 +29,11 @@ int dump_write(const struct dump_job *job, struct dump_done *done, struct err *e
 /* The dumps of a run. */
 struct dumps {
 	struct dumper dumper; /* for the monitor */
-	const char *to;       /* of the dump at the end, and with .0001 … of regular ones; NULL = there are none */
+	const char *
+		to; /* of the dump at the end, and with .0001 … of regular ones; NULL = there are none */
 	char trace[DUMP_PATH]; /* that the sets are of */
 	u64 sets_written;
-	struct err err;       /* the first that went wrong; code 0 = none */
+	struct err err; /* the first that went wrong; code 0 = none */
 };
 
 void dumps_init(struct dumps *self, const char *to, u64 every);

@@ -37,12 +37,13 @@ static int tell_access(struct correlator *self, const struct stream_access *row,
 		status = correlator_flush(self, err);
 	if (status == 0 && !vec_push(&self->accesses.out, told))
 		return correlate_no_memory(err);
-	return status == 0 && self->accesses.out.count >= OUT_ACCESSES ? rows_flush_accesses(self, err)
-								       : status;
+	return status == 0 && self->accesses.out.count >= OUT_ACCESSES
+		       ? rows_flush_accesses(self, err)
+		       : status;
 }
 
 int rows_tell_waiting_access(struct correlator *self, const struct told_record *death, u64 chunk,
-			       struct err *err)
+			     struct err *err)
 {
 	struct stream_access row;
 
@@ -105,10 +106,7 @@ bool correlator_give_access(struct correlator *self, const struct stream_access 
 	return access_rows_give(&self->accesses, row);
 }
 
-u64 correlator_unknown_accesses(const struct correlator *self)
-{
-	return self->accesses.unknown;
-}
+u64 correlator_unknown_accesses(const struct correlator *self) { return self->accesses.unknown; }
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
@@ -148,7 +146,7 @@ static int tell_type_of(struct correlator *self, const struct type_loose *told,
 }
 
 int rows_settle_types(struct correlator *self, const struct live_block *block,
-			const struct told_record *birth, int status, struct err *err)
+		      const struct told_record *birth, int status, struct err *err)
 {
 	struct type_loose loose;
 
@@ -206,7 +204,4 @@ int rows_feed_type(struct correlator *self, const struct told_record *told, stru
 	return 0;
 }
 
-u64 correlator_unknown_types(const struct correlator *self)
-{
-	return self->types.unknown;
-}
+u64 correlator_unknown_types(const struct correlator *self) { return self->types.unknown; }

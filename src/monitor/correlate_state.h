@@ -17,7 +17,7 @@ struct correlator {
 	struct stream_sink sink;
 	bool drop_unknown;
 	bool aggregating;
-	bool threads; /* more than one has spoken */
+	bool threads;   /* more than one has spoken */
 	bool strangers; /* see correlator_expect_strangers */
 	struct live_table live;
 	struct waiting waiting;
@@ -29,7 +29,7 @@ struct correlator {
 	struct aggregates aggregates;
 	struct access_rows accesses;
 	struct type_rows types;
-	u32 serial; /* the last that a record got */
+	u32 serial;    /* the last that a record got */
 	u64 out_first; /* chunks from this one on are not told yet, or are in `out` */
 	u32 out_count;
 	struct event out[OUT_EVENTS];
@@ -63,7 +63,8 @@ static inline void block_set_birth(struct correlator *self, struct live_block *b
 
 static inline u32 block_birth(const struct correlator *self, const struct live_block *block)
 {
-	return block_is_queued(block) ? self->waiting.queues.data[block->extra].birth : block->extra;
+	return block_is_queued(block) ? self->waiting.queues.data[block->extra].birth
+				      : block->extra;
 }
 
 /* ---- correlate_rows.c ---- */
@@ -81,11 +82,11 @@ int rows_feed_type(struct correlator *self, const struct told_record *told, stru
 /* Of a record that waited, size is the number of the row that waited with it, see
  * feed_death_slowly. */
 int rows_tell_waiting_access(struct correlator *self, const struct told_record *death, u64 chunk,
-			       struct err *err);
+			     struct err *err);
 
 /* The birth of a block that waited was told: so are the types that waited for it. */
 int rows_settle_types(struct correlator *self, const struct live_block *block,
-			const struct told_record *birth, int status, struct err *err);
+		      const struct told_record *birth, int status, struct err *err);
 
 /* No free came for these: their blocks live on, or were never told. */
 int rows_finish_accesses(struct correlator *self, struct err *err);

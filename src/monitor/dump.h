@@ -9,11 +9,12 @@
 #include "format/types.h"
 
 struct dump_wish {
-	const char *trace; /* file that is being written; what was recorded before the wish is in it */
-	const char *to;    /* "" = a name of its own */
-	u32 pid;           /* process that the name is from */
-	bool freed;        /* with what was freed */
-	bool regular;      /* nothing but the sets of `every` freed entries that are full and not yet written */
+	const char
+		*trace; /* file that is being written; what was recorded before the wish is in it */
+	const char *to; /* "" = a name of its own */
+	u32 pid;        /* process that the name is from */
+	bool freed;     /* with what was freed */
+	bool regular; /* nothing but the sets of `every` freed entries that are full and not yet written */
 };
 
 struct dumper {
@@ -25,16 +26,16 @@ struct dumper {
 
 /* Of one process. Drain thread, but for what its own thread is given. */
 struct dump {
-	bool wanted;             /* as soon as the file has all that it needs */
+	bool wanted; /* as soon as the file has all that it needs */
 	bool under_way;
 	struct dump_wish wish;
 	char trace[4096], to[4096];
 	const struct dumper *dumper;
 	pthread_t thread;
-	u64 begun_ns, rest_ns;   /* regular ones: not before rest_ns */
-	u64 regular_frees;       /* frees that were seen by the last one */
-	int failure;             /* its thread, before `done` */
-	u32 done;                /* released by its thread */
+	u64 begun_ns, rest_ns; /* regular ones: not before rest_ns */
+	u64 regular_frees;     /* frees that were seen by the last one */
+	int failure;           /* its thread, before `done` */
+	u32 done;              /* released by its thread */
 };
 
 /* Begins; 0 or an errno. */

@@ -6,8 +6,9 @@
 #include "recorder/sys.h"
 
 enum {
-	CALLERS_TRIED = 16, /* entries that a frame without unwind information may have been called by */
-	WORDS_TRIED = 512,  /* of such a frame */
+	CALLERS_TRIED =
+		16, /* entries that a frame without unwind information may have been called by */
+	WORDS_TRIED = 512, /* of such a frame */
 };
 
 /* ---- stacks ---- */
@@ -133,15 +134,16 @@ static u64 find_slot(const struct hwr_caller *caller, u64 site, const struct hwr
 	return 0;
 }
 
-u64 hwr_frame_top(struct hwr_thread *t, const struct hwr_caller *caller, u64 site, const struct hwr_lane *lane,
-		  u64 *slot)
+u64 hwr_frame_top(struct hwr_thread *t, const struct hwr_caller *caller, u64 site,
+		  const struct hwr_lane *lane, u64 *slot)
 {
 	struct hwr_step step;
 
 	*slot = 0;
 	if (caller->pc == site)
 		return caller->sp; /* its end is told by a jump: the frame is gone already */
-	if (likely(hwr_rule_apply(hwr_rule_of(caller->pc, &t->scratch), caller->sp, caller->fp, &step))) {
+	if (likely(hwr_rule_apply(hwr_rule_of(caller->pc, &t->scratch), caller->sp, caller->fp,
+				  &step))) {
 		*slot = (u64)step.ra_slot;
 		return step.cfa;
 	}
@@ -151,10 +153,12 @@ u64 hwr_frame_top(struct hwr_thread *t, const struct hwr_caller *caller, u64 sit
 
 /* ---- ends ---- */
 
-void hwr_lane_pop(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_lane *lane, u32 how)
+void hwr_lane_pop(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_lane *lane,
+		  u32 how)
 {
 	const struct hwr_entry *entry = &lane->entries[--lane->depth];
 
 	if (entry->told)
-		hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), HW_LEAVE, how, entry->routine, 0, 0);
+		hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), HW_LEAVE, how, entry->routine,
+			     0, 0);
 }

@@ -32,11 +32,12 @@ struct hwr_entry {
 };
 
 struct hwr_lane {
-	u64 base;     /* of the stack: its outermost frame; + 1 of handlers on an alternate one; 0 = unknown */
+	u64 base; /* of the stack: its outermost frame; + 1 of handlers on an alternate one; 0 = unknown */
 	u32 depth;
 	u32 too_deep; /* entries that found no room */
-	struct hwr_lane *below; /* what a handler on an alternate stack has interrupted; NULL = unknown */
-	u64 below_base;         /* its base then */
+	struct hwr_lane
+		*below; /* what a handler on an alternate stack has interrupted; NULL = unknown */
+	u64 below_base; /* its base then */
 	struct hwr_entry entries[HWR_LANE_DEPTH];
 };
 
@@ -55,13 +56,14 @@ static inline struct hwr_entry *hwr_lane_last(struct hwr_lane *lane)
 struct hwr_lane *hwr_lane_of(struct hwr_thread *t, const struct hwr_caller *caller);
 
 /* Where the frame of a routine that begins, or ends, ends. *slot: where its return address is, 0 = unknown. */
-u64 hwr_frame_top(struct hwr_thread *t, const struct hwr_caller *caller, u64 site, const struct hwr_lane *lane,
-		  u64 *slot);
+u64 hwr_frame_top(struct hwr_thread *t, const struct hwr_caller *caller, u64 site,
+		  const struct hwr_lane *lane, u64 *slot);
 
 /* The word at `slot` of the calling stack, stripped; false if there may be none. */
 bool hwr_lane_reads(const struct hwr_caller *caller, u64 slot, u64 *value);
 
 /* Takes the last entry away, and records that (enum hw_leave) if its beginning was. */
-void hwr_lane_pop(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_lane *lane, u32 how);
+void hwr_lane_pop(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_lane *lane,
+		  u32 how);
 
 #endif

@@ -32,11 +32,10 @@ void hwr_routines_attach(void)
 
 void hwr_routines_reset(struct hwr_thread *t)
 {
-	struct hwr_routines *self = t->routines;
-
-	for (u32 i = 0; self && i < HWR_LANES; i++)
-		if (self->lanes[i])
-			self->lanes[i]->depth = self->lanes[i]->too_deep = 0;
+	for (; t; t = t->nested)
+		for (u32 i = 0; t->routines && i < HWR_LANES; i++)
+			if (t->routines->lanes[i])
+				t->routines->lanes[i]->depth = t->routines->lanes[i]->too_deep = 0;
 }
 
 struct hwr_routines *hwr_routines_leave(struct hwr_thread *t)

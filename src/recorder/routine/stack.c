@@ -73,14 +73,15 @@ static bool same_frame(const struct hwr_entry *a, const struct hwr_entry *b)
 static void path_add(struct hwr_thread *t, struct path *path, u64 pc)
 {
 	if (path->frames++ >= hwr_control->max_depth)
-		return; /* only the innermost frames will be kept, see cut_context */
+		return;               /* only the innermost frames will be kept, see cut_context */
 	hwr_rule_of(pc, &t->scratch); /* announces the module before a context names its code */
 	path->hash = hwr_path_hash(path->hash, pc);
 	path->node = hwr_context_child(path->node, pc, path->hash);
 }
 
 /* Adds a call that the entry made, or that was made below it. */
-static void path_add_call(struct hwr_thread *t, struct path *path, const struct hwr_entry *entry, u64 pc, u64 sp)
+static void path_add_call(struct hwr_thread *t, struct path *path, const struct hwr_entry *entry,
+			  u64 pc, u64 sp)
 {
 	if (!called_by(entry, pc, sp))
 		path_add(t, path, entry->pc);
@@ -89,11 +90,12 @@ static void path_add_call(struct hwr_thread *t, struct path *path, const struct 
 
 static struct path kept_path(const struct hwr_entry *entry)
 {
-	return (struct path){ entry->hash, entry->node, entry->frames };
+	return (struct path){entry->hash, entry->node, entry->frames};
 }
 
 /* The path that lane->entries[count] was called from, given that of those before. */
-static struct path path_of_next(struct hwr_thread *t, const struct hwr_lane *lane, u32 count, struct path outer)
+static struct path path_of_next(struct hwr_thread *t, const struct hwr_lane *lane, u32 count,
+				struct path outer)
 {
 	const struct hwr_entry *entry = &lane->entries[count], *before = entry - 1;
 
@@ -107,7 +109,8 @@ static struct path path_of_next(struct hwr_thread *t, const struct hwr_lane *lan
 }
 
 /* The path that the last of the lane's first `count` entries was called from; `outer` is that of its stack. */
-static struct path path_to(struct hwr_thread *t, struct hwr_lane *lane, u32 count, struct path outer, u32 epoch)
+static struct path path_to(struct hwr_thread *t, struct hwr_lane *lane, u32 count,
+			   struct path outer, u32 epoch)
 {
 	u32 known = count;
 
@@ -130,7 +133,7 @@ static struct path path_to(struct hwr_thread *t, struct hwr_lane *lane, u32 coun
 /* What the stack of the lane hangs below: the routines that a handler has interrupted. */
 static struct path path_below(struct hwr_thread *t, const struct hwr_lane *lane, u32 epoch)
 {
-	struct path root = { hwr_root_hash, hwr_root_node, 0 };
+	struct path root = {hwr_root_hash, hwr_root_node, 0};
 	struct hwr_lane *below = lane->below;
 
 	if (!(lane->base & 1) || !below || below->base != lane->below_base || !below->depth)
@@ -178,16 +181,18 @@ static u32 live_depth(const struct hwr_lane *lane, const struct hwr_caller *call
 		if (likely(entry->sp == caller->sp))
 			break;
 		if (entry->top > caller->sp &&
-		    (!entry->slot || !hwr_lane_reads(caller, entry->slot, &value) || value == entry->site))
+		    (!entry->slot || !hwr_lane_reads(caller, entry->slot, &value) ||
+		     value == entry->site))
 			break;
 	}
 	return depth;
 }
 
-static u32 context_in(struct hwr_thread *t, struct hwr_lane *lane, const struct hwr_caller *caller, u32 epoch)
+static u32 context_in(struct hwr_thread *t, struct hwr_lane *lane, const struct hwr_caller *caller,
+		      u32 epoch)
 {
 	u32 depth = lane ? live_depth(lane, caller) : 0;
-	struct path path = { hwr_root_hash, hwr_root_node, 0 };
+	struct path path = {hwr_root_hash, hwr_root_node, 0};
 
 	if (lane && lane->too_deep && depth == lane->depth)
 		return cut_context(t, lane, 0, caller);
@@ -203,7 +208,8 @@ static u32 context_in(struct hwr_thread *t, struct hwr_lane *lane, const struct 
 		hwr_fault(HW_FAULT_STACK_BARE);
 	else if (unlikely(!load_relaxed(&hwr_control->routine_stacks)))
 		store_relaxed(&hwr_control->routine_stacks, 1);
-	return path.frames > hwr_control->max_depth ? cut_context(t, lane, depth, caller) : path.node;
+	return path.frames > hwr_control->max_depth ? cut_context(t, lane, depth, caller)
+						    : path.node;
 }
 
 u32 hwr_routine_context(struct hwr_thread *t, const struct hwr_caller *caller)
@@ -217,7 +223,8 @@ u32 hwr_routine_context(struct hwr_thread *t, const struct hwr_caller *caller)
 		/* A module was replaced while we looked: the frames may hang below the wrong root. */
 	} while (unlikely(load_relaxed(&hwr_epoch) != epoch));
 	/* What is gone is not looked at again. Entries that were told end in their turn, when a routine does. */
-	while (lane && lane->depth && !hwr_lane_last(lane)->told && hwr_lane_last(lane)->top <= caller->sp) {
+	while (lane && lane->depth && !hwr_lane_last(lane)->told &&
+	       hwr_lane_last(lane)->top <= caller->sp) {
 		lane->too_deep = 0;
 		lane->depth--;
 	}
