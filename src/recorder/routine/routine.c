@@ -105,10 +105,13 @@ static void begin(struct hwr_thread *t, const struct hwr_caller *caller, u64 rou
 		hwr_lane_pop(t, caller, lane, HW_LEAVE_UNWOUND);
 	entry.mode = (u8)mode_of(lane, calls);
 	tell_begin(t, caller, &entry);
-	if (lane->depth < HWR_LANE_DEPTH)
-		lane->entries[lane->depth++] = entry;
-	else
+	if (lane->depth == HWR_LANE_DEPTH) {
 		lane->too_deep++;
+		return;
+	}
+	lane->entries[lane->depth] = entry;
+	__asm__ volatile("" : : : "memory"); /* a handler that interrupts us sees whole entries only */
+	lane->depth++;
 }
 
 /* Number from 1 of the routine's entry, 0 if there is none. */

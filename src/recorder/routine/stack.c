@@ -125,18 +125,28 @@ static struct path path_to(struct hwr_thread *t, struct hwr_lane *lane, u32 coun
 		entry->hash = outer.hash;
 		entry->node = outer.node;
 		entry->frames = outer.frames;
+		__asm__ volatile("" : : : "memory"); /* a handler may look: whole before it is valid */
 		entry->epoch = epoch;
 	}
 	return outer;
 }
 
-/* What the stack of the lane hangs below: the routines that a handler has interrupted. */
+/* What a handler has interrupted: the lane of another stack, or that of the hook which t is not to disturb. Its
+ * entries are whole; it stands still meanwhile. */
+static struct hwr_lane *interrupted(const struct hwr_thread *t, const struct hwr_lane *lane)
+{
+	if (lane && lane->base & 1 && lane->below && lane->below->base == lane->below_base)
+		return lane->below;
+	return t->is_nested && hwr_self && hwr_self->routines ? hwr_self->routines->lane : NULL;
+}
+
+/* What the stack of the lane, which may be NULL, hangs below. */
 static struct path path_below(struct hwr_thread *t, const struct hwr_lane *lane, u32 epoch)
 {
-	struct path root = {hwr_root_hash, hwr_root_node, 0};
-	struct hwr_lane *below = lane->below;
+	struct path root = { hwr_root_hash, hwr_root_node, 0 };
+	struct hwr_lane *below = interrupted(t, lane);
 
-	if (!(lane->base & 1) || !below || below->base != lane->below_base || !below->depth)
+	if (!below || !below->depth)
 		return root;
 	root = path_to(t, below, below->depth, root, epoch);
 	path_add(t, &root, hwr_lane_last(below)->pc);
@@ -198,8 +208,10 @@ static u32 context_in(struct hwr_thread *t, struct hwr_lane *lane, const struct 
 		return cut_context(t, lane, 0, caller);
 	if (depth && lane->entries[depth - 1].epoch == epoch)
 		path = kept_path(&lane->entries[depth - 1]);
-	else if (lane)
-		path = path_to(t, lane, depth, path_below(t, lane, epoch), epoch);
+	else
+		path = path_below(t, lane, epoch);
+	if (depth && lane->entries[depth - 1].epoch != epoch)
+		path = path_to(t, lane, depth, path, epoch);
 	if (depth)
 		path_add_call(t, &path, &lane->entries[depth - 1], caller->pc, caller->sp);
 	else
