@@ -12,6 +12,7 @@
  * entry: an event adds one or two frames to it. */
 #include "recorder/context.h"
 #include "recorder/modules.h"
+#include "recorder/pool/find.h"
 #include "recorder/routine/lanes.h"
 #include "recorder/routine/routine.h"
 
@@ -24,20 +25,35 @@ struct path {
 
 /* ---- functions ---- */
 
-/* Where there is no unwind information: whether no routine that is known begins between the two. The
- * answer is kept, since all routines must be looked at. */
-static bool is_near(u64 a, u64 b)
+/* A function is looked for that begins between these two. */
+static __thread struct {
+	u64 from, to;
+	bool found;
+} between __attribute__((tls_model("initial-exec")));
+
+static void look_at(const char *name, u64 start)
+{
+	(void)name;
+	between.found |= start > between.from && start < between.to;
+}
+
+/* Where there is no unwind information: whether no function that is known, by the module's symbols or because it
+ * told that it began, begins between the two. The answer is kept, since all must be looked at. */
+static bool is_near(u64 a, u64 b, const struct hwr_module_at *module)
 {
 	static u64 verdicts[VERDICTS];
-	u64 hash = hwr_path_hash(a, b) | 2, *verdict = &verdicts[hash >> 54];
+	u64 hash = hwr_path_hash(hwr_path_hash(0, a), b) | 2, *verdict = &verdicts[hash >> 54];
 	u64 kept = load_relaxed(verdict);
-	bool near;
 
 	if ((kept | 1) == (hash | 1))
 		return kept & 1;
-	near = !hwr_wanted_between(a < b ? a : b, a < b ? b : a);
-	store_relaxed(verdict, (hash & ~(u64)1) | near);
-	return near;
+	between.from = a < b ? a : b;
+	between.to = a < b ? b : a;
+	between.found = hwr_wanted_between(between.from, between.to);
+	if (!between.found && module)
+		hwr_find_each(module->name, module->base, look_at);
+	store_relaxed(verdict, (hash & ~(u64)1) | !between.found);
+	return !between.found;
 }
 
 /* Whether two return addresses are in one function. */
@@ -53,7 +69,7 @@ static bool is_one_function(u64 a, u64 b)
 	start_b = known_b ? hwr_cfi_start(b - 1, &of_b) : 0;
 	if (start_a || start_b)
 		return start_a == start_b;
-	return (a < b ? b - a : a - b) < FUNCTION_BYTES && is_near(a, b);
+	return (a < b ? b - a : a - b) < FUNCTION_BYTES && is_near(a, b, known_a ? &of_a : NULL);
 }
 
 /* Whether what returns to pc, with the stack pointer there, was called by the routine itself. Most functions
