@@ -31,6 +31,7 @@ void heapwise_recorder_pause(int paused) __attribute__((weak));
 int heapwise_recorder_stop(void) __attribute__((weak));
 int heapwise_recorder_restart(const char *filename) __attribute__((weak));
 int heapwise_recorder_save(void) __attribute__((weak));
+int heapwise_recorder_dump(const char *filename, int freed) __attribute__((weak));
 void heapwise_recorder_autosave(uint64_t count) __attribute__((weak));
 void heapwise_recorder_mark(uint64_t number, int snapshot) __attribute__((weak));
 void heapwise_recorder_name(int what, const char *name) __attribute__((weak));
@@ -84,6 +85,15 @@ static inline void heapwise_autosave(uint64_t count)
 static inline int heapwise_save(void)
 {
 	return heapwise_recorder_save ? heapwise_recorder_save() : 0;
+}
+
+/* Writes a dump, as text (HeapLog version 4, see heapwise-export(1)): what is live, who allocated it, and, if
+ * `freed` is not 0, what was freed. filename NULL: a name beside the trace, with the next number. When it
+ * returns 0 the dump is there; other threads' work of just now may be in it. -1 and errno, after 10
+ * seconds at the most; a dump that takes longer is still written. */
+static inline int heapwise_dump(const char *filename, int freed)
+{
+	return heapwise_recorder_dump ? heapwise_recorder_dump(filename, freed) : 0;
 }
 
 /* Ends the recording; the program goes on unrecorded. When it returns 0 the file is complete and

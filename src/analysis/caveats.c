@@ -112,6 +112,19 @@ static u64 paused_ns(const struct model *model)
 	return sum;
 }
 
+static void about_routine_stacks(struct result *result, const struct model *model)
+{
+	bool none = false;
+
+	for (u64 i = 0; i < model->notes.count; i++)
+		if (strcmp(model->notes.data[i].key, "routine_stacks") == 0)
+			none = strcmp(model->notes.data[i].value, "none") == 0;
+	result_add_caveat(result, none ? "no routine told that it began, so that stacks have one frame: the program was not "
+					 "made by 'heapwise cc --routines', or the filter lets none through"
+				       : "stacks are made of the routines that told that they began: callers that are not "
+					 "instrumented are missing, but for the one that called a routine or the allocator");
+}
+
 static void about_method(struct result *result, const struct model *model)
 {
 	if (model->pauses)
@@ -135,6 +148,8 @@ static void about_method(struct result *result, const struct model *model)
 	if (!(model->image.flags & HW_RUN_ALLOC_STACKS))
 		result_add_caveat(result,
 				  "recorded without stacks: all allocations share one point");
+	if (model->image.flags & HW_RUN_ROUTINE_STACKS)
+		about_routine_stacks(result, model);
 	if (!tick_clock_known(&model->clock))
 		result_add_caveat(
 			result,

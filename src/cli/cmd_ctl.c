@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT
  * heapwise ctl: controls a recording that is under way. Host. The monitor does the work; this only
- * asks, and prints the answer. */
+ * asks, and prints the answer, but for dumps. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/dumps.h"
 #include "cli/print.h"
+#include "exchange/heaplog.h"
 #include "monitor/control_server.h"
 
 struct ctl_args {
 	const char *format;
+	const char *output;
+	bool freed;
 };
 
-static const struct option_spec options[] = {OPTION(struct ctl_args, format, 'f', "format",
-						    OPTION_CHOICE, FORMAT_CHOICES,
-						    "how to print (text)"),
-					     OPTION_END};
+static const struct option_spec options[] = {
+	OPTION(struct ctl_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES, "how to print (text)"),
+	OPTION(struct ctl_args, output, 'o', "output", OPTION_STRING, "FILE",
+	       "dump: write to FILE (a name beside the trace, with the next number)"),
+	OPTION(struct ctl_args, freed, 0, "freed", OPTION_SET, NULL, "dump: with the entries that were freed, too"),
+	OPTION_END};
 
 /* What is known of the keys of a reply; others are text. */
 static const struct result_column known[] = {
@@ -37,6 +44,9 @@ static const struct result_column known[] = {
 	COLUMN("possible_bytes", "possible", VALUE_BYTES, "their bytes"),
 	COLUMN("reachable_chunks", "reachable chunks", VALUE_COUNT, "live chunks that the program can still reach"),
 	COLUMN("reachable_bytes", "reachable", VALUE_BYTES, "their bytes"),
+	COLUMN("dump", "dump", VALUE_PATH, "file that was written"),
+	COLUMN("live_entries", "live entries", VALUE_COUNT, "entries of what is live"),
+	COLUMN("freed_entries", "freed entries", VALUE_COUNT, "entries of what was freed, in the dump only with --freed"),
 	COLUMN("stopped_ns", "stood still", VALUE_NS, "time for which the program stood still"),
 };
 
@@ -94,7 +104,33 @@ static int verb_unknown(const struct command *command, const char *name)
 	for (u32 i = 0; (verb = control_verb_at(i)); i++)
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
 			 verb->name);
-	return command_usage(command, "'%s' is none of %s", name, list);
+	return command_usage(command, "'%s' is none of %s, dump", name, list);
+}
+
+/* A dump is made here, of what the monitor has put into the trace: it keeps nobody waiting, and what it
+ * may need of memory is not the monitor's. */
+static int dump(const struct command *command, const struct ctl_args *args, u32 pid, struct strbuf *reply,
+		struct err *err)
+{
+	struct dump_job job = {.command = command, .to = args->output,
+			       .entries = args->freed ? HEAPLOG_ALL : HEAPLOG_LIVE, .names = true};
+	struct strbuf saved = {0};
+	struct dump_done done;
+	int status = control_call(pid, "save", &saved, err);
+	char *text = strbuf_take(&saved), *end = text ? strchr(text, '\n') : NULL;
+
+	if (status == 0 && (!end || strncmp(text, "trace ", 6) != 0))
+		status = err_set(err, ERR_INPUT, "the monitor does not say where its trace is");
+	if (status == 0) {
+		*end = 0;
+		job.trace = text + 6;
+		status = dump_write(&job, &done, err);
+	}
+	if (status == 0)
+		strbuf_addf(reply, "dump %s\nlive_entries %llu\nfreed_entries %llu\n", done.path,
+			    (unsigned long long)done.live, (unsigned long long)done.freed);
+	free(text);
+	return status;
 }
 
 static int run(const struct command *command, void *fields, int argc, char **argv)
@@ -103,6 +139,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	struct strbuf reply = {0};
 	struct result *result = NULL;
 	struct err err = {0};
+	bool dumps;
 	int status;
 	u64 pid;
 
@@ -110,9 +147,12 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		return command_usage(command, "which PID, and what? heapwise ctl PID VERB");
 	if (!parse_number(argv[0], &pid) || !pid || pid > INT32_MAX)
 		return command_usage(command, "'%s' is not the number of a process", argv[0]);
-	if (!verb_is_known(argv[1]))
+	dumps = strcmp(argv[1], "dump") == 0;
+	if (!dumps && !verb_is_known(argv[1]))
 		return verb_unknown(command, argv[1]);
-	status = control_call((u32)pid, argv[1], &reply, &err);
+	if (!dumps && (args->output || args->freed))
+		return command_usage(command, "--%s goes with dump", args->freed ? "freed" : "output");
+	status = dumps ? dump(command, args, (u32)pid, &reply, &err) : control_call((u32)pid, argv[1], &reply, &err);
 	if (status == 0) {
 		char *text = strbuf_take(&reply);
 
@@ -131,13 +171,15 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_ctl = {
 	.name = "ctl",
 	.operands = "PID VERB",
-	.summary = "pause, resume, stop or ask after a recording that is under way",
+	.summary = "pause, resume, dump, stop or ask after a recording that is under way",
 	.details = "PID is the number of a recorded program, or of the heapwise that records it; "
 		   "with\n"
 		   "--children the latter means all of its processes. VERB is one of\n"
 		   "  pause     stop recording allocations; frees of known chunks still are\n"
 		   "  resume    record allocations again\n"
 		   "  snapshot  put a snapshot of what is live into the trace\n"
+		   "  save      have all that was recorded so far in the trace\n"
+		   "  dump      write what is live and who allocated it to a file, as HeapLog version 4\n"
 		   "  stop      end the recording and close the trace; the program goes on\n"
 		   "  status    say what is recorded and how much it is\n"
 		   "Only the user who started the recording can do that.\n"

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cli/brief.h"
 #include "cli/command.h"
+#include "cli/dumps.h"
 #include "cli/run_pools.h"
 #include "format/session.h"
 #include "monitor/run.h"
@@ -22,7 +23,7 @@
 #include "symbols/resolve.h"
 
 struct run_args {
-	const char *output, *recorder, *leak_scan, *access;
+	const char *output, *recorder, *leak_scan, *access, *stacks;
 	bool coverage;
 	bool alloc_stacks, free_stacks, durations, exact_times, symbols, types;
 	bool mmap, lossy, children, unprofiled, start_paused;
@@ -35,6 +36,8 @@ struct run_args {
 	struct option_strings alloc_fns, free_fns;
 	const char *routines;
 	u64 routine_sample;
+	const char *dump;
+	u64 dump_every;
 };
 
 static const struct run_args run_defaults = {
@@ -56,6 +59,10 @@ static const struct option_spec run_options[] = {
 		   "do not record who frees: faster, smaller traces"),
 	RUN_OPTION(alloc_stacks, 0, "no-stacks", OPTION_CLEAR, NULL,
 		   "record no call stacks at all"),
+	RUN_OPTION(stacks, 0, "stacks", OPTION_CHOICE, "unwind|routines",
+		   "where stacks come from: the program's frames are unwound (unwind, the default), or, for code "
+		   "that cannot be, they are made of the routines that have begun, in programs made by 'heapwise cc "
+		   "--routines' (routines)"),
 	RUN_OPTION(max_depth, 0, "max-depth", OPTION_NUMBER, "FRAMES",
 		   "keep at most FRAMES innermost frames of a stack; at most and by default 1024"),
 	RUN_OPTION(sample_bytes, 0, "sample", OPTION_BYTES, "BYTES",
@@ -96,6 +103,12 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(routine_sample, 0, "routine-sample", OPTION_NUMBER, "N",
 		   "with --routines: after the first 16 calls of a routine record every Nth, with all that "
 		   "it calls"),
+	RUN_OPTION(dump, 0, "dump", OPTION_STRING, "FILE",
+		   "write a full dump of all allocation entries and the call graph to FILE after the program's end, "
+		   "as HeapLog version 4 (see 'heapwise export')"),
+	RUN_OPTION(dump_every, 0, "dump-every", OPTION_NUMBER, "N",
+		   "with --dump: while the program runs, each N freed entries in a file of their own: FILE.0001, "
+		   "FILE.0002 ..."),
 	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
 		   "once the trace has BYTES, keep totals per allocation point only; default: when "
 		   "the "
@@ -291,6 +304,10 @@ static void summary(const struct run_args *args, const struct run_pools *pools,
 				? "the filter lets none through"
 				: "the program was not made by 'heapwise cc --routines', or the filter "
 				  "lets none through; --access valgrind records those of any program");
+	if (args->stacks && strcmp(args->stacks, "routines") == 0 && result->recorded && !result->routine_stacks)
+		fprintf(stderr, "heapwise: no routine told that it began, so that stacks have one frame: the program was "
+				"not made by 'heapwise cc --routines', or the filter lets none through; without --stacks "
+				"routines its frames are unwound\n");
 	if (result->aggregated)
 		fprintf(stderr,
 			"heapwise: the trace was not to grow further: from some moment on it "
@@ -327,6 +344,24 @@ static void resolve(const struct run_args *args, struct prepare *prepare,
 	symbolizer = prepare_finish(prepare);
 	for (u64 i = 0; i < result->traces.count; i++)
 		resolve_one(args, symbolizer, result->traces.data[i]);
+}
+
+/* ---- dumps ----------------------------------------------------------------------------------- */
+
+static void dump(const struct run_args *args, struct dumps *dumps, const struct run_result *result)
+{
+	struct dump_done done;
+	struct err err = {0};
+
+	if (!args->dump || !result->recorded || !result->output[0])
+		return;
+	if (dumps->err.code)
+		fprintf(stderr, "heapwise: a dump of freed entries failed while the program ran: %s\n", dumps->err.text);
+	if (dumps_finish(dumps, result->output, &done, &err) < 0)
+		fprintf(stderr, "heapwise: the dump failed: %s\n", err.text);
+	else if (!args->quiet)
+		fprintf(stderr, "heapwise: dump %s, %s live and %s freed entries\n", done.path,
+			units_count(done.live).text, units_count(done.freed).text);
 }
 
 /* ---- end ------------------------------------------------------------------------------------- */
@@ -416,6 +451,7 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 	options->recorder = args->recorder;
 	options->alloc_stacks = args->alloc_stacks;
 	options->free_stacks = args->free_stacks;
+	options->routine_stacks = args->stacks && strcmp(args->stacks, "routines") == 0;
 	options->mmap = args->mmap;
 	options->lossy = args->lossy;
 	options->children = args->children;
@@ -477,6 +513,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	struct run_options options = { 0 };
 	struct run_pools pools = { .count = 0 };
 	struct run_result result;
+	struct dumps dumps;
 	struct server server = { .listen.socket = -1 };
 	const struct run_service service = { serve_start, serve_stop, &server };
 	struct err err = { 0 };
@@ -497,11 +534,23 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		return command_usage(self, "--access valgrind records every allocation, and no mmap: "
 					   "--%s does not go with it",
 				     args->mmap ? "mmap" : "sample");
+	if (options.routine_stacks && !args->alloc_stacks)
+		return command_usage(self, "--stacks routines does not go with --no-stacks");
+	if (options.routine_stacks && options.access == RUN_ACCESS_VALGRIND)
+		return command_usage(self, "--stacks routines does not go with --access valgrind, which "
+					   "unwinds any program");
 	if (run_pools_read(&pools, &args->alloc_fns, &args->free_fns, &err) < 0)
 		return command_usage(self, "%s", err.text);
 	pools.below_valgrind = options.access == RUN_ACCESS_VALGRIND;
 	options.pools = pools.items;
 	options.pools_count = pools.count;
+	if (args->dump_every && !args->dump)
+		return command_usage(self, "--dump-every goes with --dump");
+	if (args->dump && args->children)
+		return command_usage(self, "--dump does not go with --children; 'heapwise export --to heaplog' makes a "
+					   "dump of each trace");
+	dumps_init(&dumps, args->dump, args->dump_every);
+	options.dumper = &dumps.dumper;
 	if (args->routine_sample && !args->routines)
 		return command_usage(self, "--routine-sample goes with --routines");
 	if (args->routines && strlen(args->routines) >= HW_ROUTINE_FILTER)
@@ -527,6 +576,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	resolve(args, options.prepare, &result);
 	prepare_free(options.prepare);
 	summary(args, &pools, &result);
+	dump(args, &dumps, &result);
 	if (args->report && result.recorded)
 		report(&result);
 	run_result_release(&result);

@@ -15,12 +15,10 @@
 
 enum { DEPTH_TEXT = 8 };
 
-/* True if some process has the file open for writing, as a run in progress does: what we would
- * append now would end up in the midst of its blocks. The kernel grants a read lease only if
- * there is none. */
-static bool is_being_written(const char *path)
+/* The kernel grants a read lease only if nobody writes. */
+bool loaded_is_being_written(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	bool refused;
 
 	if (fd < 0)
@@ -39,7 +37,7 @@ static void ensure_symbols(struct loaded *self)
 	struct symbolize_summary found;
 	struct err err = {0};
 
-	if (!self->info.complete && is_being_written(self->path)) {
+	if (!self->info.complete && loaded_is_being_written(self->path)) {
 		fprintf(stderr,
 			"heapwise %s: %s is still being written: going on without function "
 			"names\n",

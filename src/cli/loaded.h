@@ -25,6 +25,10 @@ struct loaded {                        /* the first five are the caller's, the o
 	struct type_answer *point_types; /* by point; NULL = not asked for */
 };
 
+/* True if some process has the file open for writing, as a run in progress does: what we would
+ * append now would end up in the midst of its blocks. */
+bool loaded_is_being_written(const char *path);
+
 /* What the trace's header and index of blocks tell, in info. Names that it does not have are looked up and kept in it,
  * if that is asked for and it can be written. */
 int loaded_look(struct loaded *self, struct err *err);

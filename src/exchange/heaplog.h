@@ -26,15 +26,17 @@ enum heaplog_entries {
 	HEAPLOG_ALL,
 	HEAPLOG_FREED, /* without the further tables, as the paper's regular dumps */
 	HEAPLOG_LIVE,
+	HEAPLOG_SETS, /* the full sets of freed entries, each in its file; nothing else */
 };
 
 struct heaplog_options {
 	u32 entries; /* enum heaplog_entries */
 	u64 every;   /* so many freed entries go to a numbered file of their own; 0 = none do */
+	u64 sets_written; /* so many of these files are there already and stay */
 	u64 tick_ns; /* length of a tick */
 };
 
-/* A writer of the table of formats. With `every` the job must have an output: OUTPUT.0001, OUTPUT.0002 … get
+/* A writer of the table of formats; for HEAPLOG_SETS `out` may be NULL. With `every` the job must have an output: OUTPUT.0001, OUTPUT.0002 … get
  * full sets of freed entries, OUTPUT itself the rest. */
 int heaplog_export(const struct exchange_job *job, FILE *out, struct err *err);
 

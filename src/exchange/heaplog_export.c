@@ -130,9 +130,12 @@ static int put_freed(struct dumping *self, struct err *err)
 	int status = 0;
 
 	for (u64 number = 1; every && self->freed.count - at >= every && status == 0; number++) {
-		status = put_numbered(self, at, every, number, err);
+		if (number > self->how->sets_written)
+			status = put_numbered(self, at, every, number, err);
 		at += every;
 	}
+	if (self->how->entries == HEAPLOG_SETS)
+		return status;
 	put_header(self->out);
 	for (; at < self->freed.count && status == 0; at++)
 		status = put_entry(self, self->out, self->freed.data[at], err);
@@ -246,12 +249,12 @@ int heaplog_export(const struct exchange_job *job, FILE *out, struct err *err)
 		status = find_freed(&self, err);
 	if (status == 0)
 		status = put_freed(&self, err);
-	if (status == 0 && self.how->entries != HEAPLOG_FREED) {
+	if (status == 0 && self.how->entries != HEAPLOG_FREED && self.how->entries != HEAPLOG_SETS) {
 		status = put_live(&self, err);
 		put_nodes(&self);
 		put_types(&self);
 	}
-	if (status == 0 && ferror(out))
+	if (status == 0 && out && ferror(out))
 		status = err_set(err, ERR_SYSTEM, "cannot write the dump");
 	vec_release(&self.freed);
 	vec_release(&self.nodes);

@@ -68,6 +68,7 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_COVERAGE = 2048,    /* and which bytes are accessed */
 	HW_RUN_ROUTINES = 4096,    /* record routines that begin and end */
 	HW_RUN_TYPES = 8192,       /* look into new objects for their vtables */
+	HW_RUN_ROUTINE_STACKS = 16384, /* stacks are made of routines that have begun, not unwound */
 };
 
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */
@@ -97,7 +98,8 @@ struct hw_range {
 	F(CHECKED, "stacks compared with the reference unwinder (checking build)")                 \
 	F(CHECK_FAILED, "stacks that differ from the reference unwinder (checking build)")         \
 	F(NAMES_FULL, "marks without a name because the table of names is full")                   \
-	F(POOLS_FULL, "allocations inside custom allocators counted as well because their table is full")
+	F(POOLS_FULL, "allocations inside custom allocators counted as well because their table is full") \
+	F(STACK_BARE, "stacks of one frame because no instrumented routine was on them")
 
 enum hw_fault {
 #define HW_FAULT_ENUM(name, text) HW_FAULT_##name,
@@ -117,13 +119,15 @@ enum hw_request_verb {
 	HW_REQUEST_SAVE = 1,    /* what was recorded so far is in the file */
 	HW_REQUEST_STOP = 2,    /* the file is closed */
 	HW_REQUEST_RESTART = 3, /* the file is closed, and another one, `path`, goes on */
+	HW_REQUEST_DUMP = 4,    /* what is live is in a dump, `path`, or, if that is "", beside the trace */
+	HW_REQUEST_DUMP_FREED = 5, /* with what was freed */
 };
 enum { HW_REQUEST_PATH = 4096, HW_REQUEST_BYTES = 8192 };
 
 struct hw_request { /* recorder, by who holds hw_control.requester */
 	u32 verb;
 	u32 pad;
-	char path[HW_REQUEST_PATH]; /* absolute */
+	char path[HW_REQUEST_PATH]; /* absolute, or "" */
 };
 
 /* Names of marks and phases. Entry 0 is not used: a mark that names it has no name. */
@@ -219,6 +223,7 @@ struct hw_control {
 	char routine_filter[HW_ROUTINE_FILTER];
 	u64 routine_sample;
 	u64 routines_left_out; /* recorder: calls that were not recorded for these reasons */
+	u32 routine_stacks;    /* recorder: 1 = a stack was made of routines */
 
 	/* recorder, now and then and at the end: accesses that were checked, and those to the heap */
 	_Alignas(HW_CACHE_LINE) u64 access_checked;

@@ -249,6 +249,19 @@ static int do_stop(struct control *self, struct process *process, struct control
 	return 0;
 }
 
+static int do_save(struct control *self, struct process *process, struct control_reply *reply,
+		   struct err *err)
+{
+	int failure = control_ask(self, process, ASK_SAVE);
+	char path[4096];
+
+	if (failure)
+		return failed(failure, err);
+	process_get_path(one_of(self, process), path);
+	reply_path(reply, path);
+	return 0;
+}
+
 static int scan_ask(struct control *self, struct process *process, struct control_reply *reply,
 		    struct err *err)
 {
@@ -298,6 +311,7 @@ static const struct control_verb own_verbs[] = {
 	{"resume", "record allocations again", do_resume},
 	{"snapshot", "put a snapshot of what is live into the trace", do_snapshot},
 	{"scan", "find what is lost now; the program stands still meanwhile", do_scan},
+	{"save", "have all that was recorded so far in the trace", do_save},
 	{"stop", "end the recording and close the trace; the program goes on", do_stop},
 	{"status", "say what is recorded and how much it is", status},
 };

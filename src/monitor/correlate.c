@@ -6,46 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "monitor/access.h"
-#include "monitor/aggregates.h"
-#include "monitor/live.h"
-#include "monitor/type_rows.h"
-#include "monitor/waiting.h"
+#include "monitor/correlate_state.h"
 
 enum {
 	AHEAD = 16,            /* records between prefetch and use of a place in the table */
-	OUT_EVENTS = 1024,     /* events handed to the sink at once */
-	OUT_ACCESSES = 1024,   /* and rows of accesses */
-	OUT_TYPES = 1024,      /* and of types */
 	WAITING_MAX = 1 << 20, /* records that may wait; then the oldest are given up early */
 };
-
-struct correlator {
-	struct stream_sink sink;
-	bool drop_unknown;
-	bool aggregating;
-	bool threads; /* more than one has spoken */
-	bool strangers; /* see correlator_expect_strangers */
-	struct live_table live;
-	struct waiting waiting;
-	u64 now_ns;
-	u64 next_chunk;
-	u64 events;
-	u64 live_bytes, live_chunks;
-	struct stream_totals totals;
-	struct aggregates aggregates;
-	struct access_rows accesses;
-	struct type_rows types;
-	u32 serial; /* the last that a record got */
-	u64 out_first; /* chunks from this one on are not told yet, or are in `out` */
-	u32 out_count;
-	struct event out[OUT_EVENTS];
-};
-
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory while matching frees with allocations");
-}
 
 struct correlator *correlator_new(const struct stream_sink *sink, bool drop_unknown)
 {
@@ -81,65 +47,16 @@ void correlator_free(struct correlator *self)
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-/* Accesses that are to be told belong to chunks of events that were told, and come before the events
- * that end those. */
-static int flush_accesses(struct correlator *self, struct err *err)
-{
-	u64 count = self->accesses.out.count;
-	int status = 0;
-
-	if (count && self->sink.accesses)
-		status = self->sink.accesses(self->sink.self, self->accesses.out.data, count, err);
-	access_rows_told(&self->accesses);
-	return status;
-}
-
-/* Types belong to chunks whose births are told by now. */
-static int flush_types(struct correlator *self, struct err *err)
-{
-	u64 count = self->types.out.count;
-
-	vec_clear(&self->types.out);
-	if (!count || !self->sink.types)
-		return 0;
-	return self->sink.types(self->sink.self, self->types.out.data, count, err);
-}
-
 int correlator_flush(struct correlator *self, struct err *err)
 {
 	u32 count = self->out_count;
-	int status = flush_accesses(self, err);
+	int status = rows_flush_accesses(self, err);
 
 	self->out_count = 0;
 	self->out_first = self->next_chunk;
 	if (status == 0 && count && self->sink.events)
 		status = self->sink.events(self->sink.self, self->out, count, err);
-	return status < 0 ? status : flush_types(self, err);
-}
-
-/* Once there are only totals, types are not told either. */
-int correlator_tell_type(struct correlator *self, const struct stream_type *row, struct err *err)
-{
-	if (self->aggregating)
-		return 0;
-	if (!vec_push(&self->types.out, *row))
-		return out_of_memory(err);
-	return self->types.out.count < OUT_TYPES ? 0 : correlator_flush(self, err);
-}
-
-static int tell_type_of(struct correlator *self, const struct type_loose *told,
-			const struct live_block *block, struct err *err)
-{
-	u64 offset = told->address - (block->address & ~HW_POOL_ADDRESS);
-	struct stream_type row = {
-		.chunk = block->chunk & ~LIVE_QUEUED,
-		.identity = told->identity,
-		.count = told->count,
-		.offset = offset < UINT32_MAX ? (u32)offset : UINT32_MAX,
-		.source = TYPE_DECLARED,
-	};
-
-	return correlator_tell_type(self, &row, err);
+	return status < 0 ? status : rows_flush_types(self, err);
 }
 
 static inline int tell(struct correlator *self, const struct told_record *told, u64 size, u64 chunk,
@@ -163,32 +80,6 @@ static inline int tell(struct correlator *self, const struct told_record *told, 
 	event->flags = flags | (record->flags & HW_RECORD_NESTED ? EVENT_NESTED : 0);
 	event->aux = record->aux;
 	return likely(self->out_count < OUT_EVENTS) ? 0 : correlator_flush(self, err);
-}
-
-static inline bool block_is_live(const struct live_block *block)
-{
-	return (block->chunk & ~LIVE_QUEUED) != LIVE_NOTHING;
-}
-
-static inline bool block_is_queued(const struct live_block *block)
-{
-	return block->chunk & LIVE_QUEUED;
-}
-
-static inline void block_set_chunk(struct live_block *block, u64 chunk)
-{
-	block->chunk = (block->chunk & LIVE_QUEUED) | chunk;
-}
-
-static void block_set_birth(struct correlator *self, struct live_block *block, u32 birth)
-{
-	*(block_is_queued(block) ? &self->waiting.queues.data[block->extra].birth : &block->extra) =
-		birth;
-}
-
-static u32 block_birth(const struct correlator *self, const struct live_block *block)
-{
-	return block_is_queued(block) ? self->waiting.queues.data[block->extra].birth : block->extra;
 }
 
 static inline void count_birth(struct correlator *self, u64 size, u64 ticks)
@@ -222,7 +113,7 @@ static inline int tell_new(struct correlator *self, const struct told_record *to
 	count_birth(self, size, told->record.ticks);
 	if (unlikely(self->aggregating) &&
 	    !aggregates_birth(&self->aggregates, told->record.context, size))
-		return out_of_memory(err);
+		return correlate_no_memory(err);
 	return tell(self, told, size, chunk, 0, err);
 }
 
@@ -238,20 +129,8 @@ static inline int tell_end(struct correlator *self, const struct told_record *to
 	count_death(self, ending->size);
 	if (unlikely(self->aggregating) &&
 	    !aggregates_death(&self->aggregates, ending->context, ending->size))
-		return out_of_memory(err);
+		return correlate_no_memory(err);
 	return tell(self, told, ending->size, ending->chunk, ending->flags, err);
-}
-
-/* The birth of a block that waited was told: so are the types that waited for it. */
-static int settle_types(struct correlator *self, const struct live_block *block,
-			const struct told_record *birth, int status, struct err *err)
-{
-	struct type_loose loose;
-
-	while (status == 0 && self->types.loose.count && birth->serial &&
-	       type_rows_take(&self->types, birth, &loose))
-		status = tell_type_of(self, &loose, block, err);
-	return status;
 }
 
 /* As tell_new, for a record in the spill. */
@@ -262,7 +141,7 @@ static int tell_birth(struct correlator *self, struct live_block *block,
 	block->context = told->record.context;
 	block_set_chunk(block, self->next_chunk);
 	block_set_birth(self, block, (u32)told->record.ticks);
-	return settle_types(self, block, told, tell_new(self, told, err), err);
+	return rows_settle_types(self, block, told, tell_new(self, told, err), err);
 }
 
 /* The chunk ends; its record stays in the spill, as one of nothing, for the caller to remove. */
@@ -275,49 +154,11 @@ static int tell_death(struct correlator *self, struct live_block *block,
 	return tell_end(self, told, &ending, err);
 }
 
-/* Once there are only totals, accesses are not told either: the trace may not grow. */
-static int tell_access(struct correlator *self, const struct stream_access *row, u64 chunk,
-		       struct err *err)
-{
-	struct stream_access told = *row;
-	int status = 0;
-
-	if (self->aggregating) {
-		access_rows_drop(&self->accesses, row);
-		return 0;
-	}
-	told.chunk = chunk;
-	if (chunk >= self->out_first)
-		status = correlator_flush(self, err);
-	if (status == 0 && !vec_push(&self->accesses.out, told))
-		return out_of_memory(err);
-	return status == 0 && self->accesses.out.count >= OUT_ACCESSES ? flush_accesses(self, err)
-								       : status;
-}
-
-/* Of a record that waited, size is the number of the row that waited with it, see
- * feed_death_slowly. */
-static int tell_waiting_access(struct correlator *self, const struct told_record *death, u64 chunk,
-			       struct err *err)
-{
-	struct stream_access row;
-
-	if (!hw_kind_frees(death->record.kind) || !death->record.size)
-		return 0;
-	row = access_rows_release_held(&self->accesses, death->record.size);
-	if (chunk == NO_CHUNK) {
-		access_rows_drop(&self->accesses, &row);
-		self->accesses.unknown++;
-		return 0;
-	}
-	return tell_access(self, &row, chunk, err);
-}
-
 /* A record that waited ends the chunk. */
 static int tell_waiting_death(struct correlator *self, struct live_block *block,
 			      const struct told_record *death, struct err *err)
 {
-	int status = tell_waiting_access(self, death, block->chunk & ~LIVE_QUEUED, err);
+	int status = rows_tell_waiting_access(self, death, block->chunk & ~LIVE_QUEUED, err);
 
 	return status < 0 ? status : tell_death(self, block, death, 0, err);
 }
@@ -335,7 +176,7 @@ static int tell_life(struct correlator *self, const struct told_record *birth,
 static int tell_unknown_free(struct correlator *self, const struct told_record *told,
 			     struct err *err)
 {
-	int status = tell_waiting_access(self, told, NO_CHUNK, err);
+	int status = rows_tell_waiting_access(self, told, NO_CHUNK, err);
 
 	if (status < 0 || self->drop_unknown)
 		return status;
@@ -544,12 +385,12 @@ static int wait_at(struct correlator *self, struct live_block *block,
 	if (!block) {
 		block = spill_add(&self->live.spill, told->record.address);
 		if (!block)
-			return out_of_memory(err);
+			return correlate_no_memory(err);
 		block->chunk = LIVE_NOTHING;
 	}
 	if (!queue_open(self, block) ||
 	    !waiting_add(&self->waiting, block->extra, &waits, self->now_ns))
-		return out_of_memory(err);
+		return correlate_no_memory(err);
 	status = queue_settle(self, block, err);
 	while (status == 0 && self->waiting.count > WAITING_MAX)
 		status = give_up_oldest(self, err);
@@ -570,7 +411,7 @@ static int feed_birth_slowly(struct correlator *self, const struct told_record *
 	if (!block && !failed)
 		block = spill_add(&self->live.spill, told->record.address);
 	if (!block)
-		return out_of_memory(err);
+		return correlate_no_memory(err);
 	block->chunk = LIVE_NOTHING;
 	return tell_birth(self, block, told, err);
 }
@@ -625,113 +466,6 @@ static inline int feed_death(struct correlator *self, const struct told_record *
 	return tell_end(self, told, &(struct ending){ size, chunk, context, 0 }, err);
 }
 
-/* The chunk that lives at the address and for which nothing waits, or NO_CHUNK. */
-static u64 chunk_at(struct correlator *self, u64 address)
-{
-	const struct live_cell *cell = live_find(&self->live, address);
-	const struct live_block *block;
-
-	if (cell)
-		return live_cell_chunk(cell);
-	block = spill_find(&self->live.spill, address);
-	return block && block_is_live(block) && !block_is_queued(block) ? block->chunk : NO_CHUNK;
-}
-
-static int feed_access(struct correlator *self, const struct told_record *told, struct err *err)
-{
-	const struct stream_access *row = access_rows_take(&self->accesses);
-	u64 chunk = row && told->record.address ? chunk_at(self, told->record.address) : NO_CHUNK;
-
-	if (!row)
-		return 0;
-	if (chunk != NO_CHUNK)
-		return tell_access(self, row, chunk, err);
-	return access_rows_loosen(&self->accesses, told, row) ? 0 : out_of_memory(err);
-}
-
-/* No free came for these: their blocks live on, or were never told. */
-static int accesses_finish(struct correlator *self, struct err *err)
-{
-	int status = 0;
-
-	for (u64 i = 0; i < self->accesses.loose.count && status == 0; i++) {
-		const struct access_loose *loose = &self->accesses.loose.data[i];
-		u64 chunk = chunk_at(self, loose->address);
-
-		if (chunk != NO_CHUNK) {
-			status = tell_access(self, &loose->row, chunk, err);
-			continue;
-		}
-		access_rows_drop(&self->accesses, &loose->row);
-		self->accesses.unknown++;
-	}
-	vec_clear(&self->accesses.loose);
-	return status;
-}
-
-u64 correlator_chunk_born(struct correlator *self, u64 address, u32 birth)
-{
-	struct live_block block;
-
-	if (!live_cover(&self->live, address, &block) || !block_is_live(&block) ||
-	    block_is_queued(&block) || block.extra != birth)
-		return NO_CHUNK;
-	return block.chunk;
-}
-
-/* The recorder found it in the block that was born then. What is not certain is not told. */
-static int feed_vtable(struct correlator *self, const struct hw_record *record, struct err *err)
-{
-	struct live_block block;
-	struct stream_type row = {
-		.identity = record->size,
-		.count = record->aux >> HW_TYPE_NUMBER_SHIFT,
-		.source = TYPE_VTABLE,
-	};
-
-	row.chunk = correlator_chunk_born(self, record->address, record->context);
-	if (row.chunk == NO_CHUNK || !live_cover(&self->live, record->address, &block))
-		return 0;
-	row.offset = (u32)(record->address - block.address);
-	return correlator_tell_type(self, &row, err);
-}
-
-/* The thread's own birth may be among what waits at the address; then it is that block's type. */
-static int feed_type(struct correlator *self, const struct told_record *told, struct err *err)
-{
-	struct type_loose loose = type_loose_of(told);
-	struct live_block block;
-	bool found = live_cover(&self->live, loose.address | HW_POOL_ADDRESS, &block) ||
-		     live_cover(&self->live, loose.address, &block);
-	u32 birth = found && block_is_queued(&block)
-			    ? waiting_birth_by(&self->waiting, block.extra, told->thread)
-			    : 0;
-
-	if (birth) {
-		loose.serial = self->waiting.waiters.data[birth].told.serial;
-		return type_rows_loosen(&self->types, &loose) ? 0 : out_of_memory(err);
-	}
-	if (found && block_is_live(&block) && (i32)(loose.ticks - block_birth(self, &block)) >= 0)
-		return tell_type_of(self, &loose, &block, err);
-	self->types.unknown++;
-	return 0;
-}
-
-u64 correlator_unknown_types(const struct correlator *self)
-{
-	return self->types.unknown;
-}
-
-bool correlator_give_access(struct correlator *self, const struct stream_access *row)
-{
-	return access_rows_give(&self->accesses, row);
-}
-
-u64 correlator_unknown_accesses(const struct correlator *self)
-{
-	return self->accesses.unknown;
-}
-
 /* Not inlined, so that the loop over allocations and frees has the registers to itself. */
 static __attribute__((noinline)) int feed_other(struct correlator *self,
 						const struct told_record *told, struct err *err)
@@ -751,10 +485,10 @@ static __attribute__((noinline)) int feed_other(struct correlator *self,
 			self->strangers = true;
 		break;
 	case HW_ACCESS:
-		return feed_access(self, told, err);
+		return rows_feed_access(self, told, err);
 	case HW_TYPE:
-		return (record->aux & HW_TYPE_PART) == HW_TYPE_VTABLE ? feed_vtable(self, record, err)
-								      : feed_type(self, told, err);
+		return (record->aux & HW_TYPE_PART) == HW_TYPE_VTABLE ? rows_feed_vtable(self, record, err)
+								      : rows_feed_type(self, told, err);
 	case HW_LOST:
 		self->totals.lost_events += record->size;
 		break;
@@ -799,7 +533,7 @@ int correlator_finish(struct correlator *self, struct err *err)
 	if (status == 0)
 		status = correlator_expire(self, UINT64_MAX, err);
 	if (status == 0)
-		status = accesses_finish(self, err);
+		status = rows_finish_accesses(self, err);
 	return status < 0 ? status : correlator_flush(self, err);
 }
 

@@ -89,6 +89,9 @@ int image_note_routines(struct image *self, struct err *err)
 		return 0;
 	if (self->has_routines)
 		status = self->sink.note(self->sink.self, "routines", valgrind ? "valgrind" : "compiler", err);
+	if (status == 0 && control->flags & HW_RUN_ROUTINE_STACKS)
+		status = self->sink.note(self->sink.self, "routine_stacks",
+					 load_relaxed(&control->routine_stacks) ? "made" : "none", err);
 	memcpy(filter, control->routine_filter, sizeof(filter));
 	filter[sizeof(filter) - 1] = 0;
 	if (status == 0 && filter[0])

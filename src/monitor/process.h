@@ -5,6 +5,7 @@
 #ifndef MONITOR_PROCESS_H
 #define MONITOR_PROCESS_H
 
+#include "monitor/dump.h"
 #include "monitor/hint.h"
 #include "monitor/image.h"
 #include "monitor/scan.h"
@@ -28,7 +29,7 @@ enum process_turn {
 
 /* Something that others than the program ask for. Whoever asks adds 1 to `asked` and wakes the drain
  * thread; it is done when `done` has got there, with the result in `failure`. */
-enum ask_what { ASK_PAUSE, ASK_RESUME, ASK_SNAPSHOT, ASK_STOP, ASK_SCAN, ASK_COUNT };
+enum ask_what { ASK_PAUSE, ASK_RESUME, ASK_SNAPSHOT, ASK_STOP, ASK_SCAN, ASK_SAVE, ASK_COUNT };
 
 struct ask {
 	u32 asked;   /* others, by adding */
@@ -93,12 +94,15 @@ struct process {
 	char program[4096];           /* executable of the last image */
 	struct stream_totals totals;  /* of the last image that ended */
 	bool routines;                /* some were told */
+	bool routine_stacks;          /* stacks were made of them */
 	u64 ended_events;             /* of images that ended */
 	u64 ended_bytes;              /* of traces that ended */
 	bool gone_seen;               /* `gone` as this cycle found it */
 	u32 doing;                    /* see recording.c */
 	u32 doing_image;              /* `images` when it began */
 	bool for_program;             /* the program waits for it, else whoever asked */
+	u32 for_ask;                  /* enum ask_what; ASK_COUNT = nobody did */
+	struct dump dump;
 	u64 snapshot_ns;              /* when the program's callback was called for; 0 = it is not due */
 	u32 finished;                 /* released: everything is told, the trace may be closed */
 	struct err error;             /* first failure; code 0 = none */
@@ -139,6 +143,10 @@ void process_set_path(struct process *self, const char *path);
 /* Drain thread: whether somebody waits for this, and the answer, 0 or an errno. */
 bool is_asked(const struct process *self, enum ask_what what);
 void ask_finish(struct process *self, enum ask_what what, int failure);
+
+/* Whether a process runs as the user that we are: a program that has given up its rights may not
+ * have files written with ours. */
+bool process_is_our_user(u32 pid);
 
 /* Both clocks at this moment. */
 struct stream_clock clock_now(void);

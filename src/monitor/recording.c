@@ -18,6 +18,7 @@ enum doing {
 	DOING_SAVE,  /* what was flushed is being written */
 	DOING_OPEN,  /* the next file is being opened */
 	DOING_CLOSE, /* the last file is being closed */
+	DOING_DUMP,  /* a dump is being written */
 };
 
 /* How long a program may take until it calls us, so that we can call its callback. */
@@ -59,12 +60,13 @@ static void finish(struct process *self, int failure)
 	self->doing = DOING_NOTHING;
 	if (self->for_program)
 		program_answer(self, failure);
-	else
-		ask_finish(self, ASK_STOP, failure);
+	else if (self->for_ask != ASK_COUNT)
+		ask_finish(self, self->for_ask, failure);
 }
 
 static void begin(struct process *self, enum doing doing, bool for_program)
 {
+	self->for_ask = ASK_STOP;
 	self->doing = doing;
 	self->doing_image = self->images;
 	self->for_program = for_program;
@@ -173,18 +175,75 @@ static void opened(struct process *self, const struct session_options *options)
 	close_old(self);
 }
 
-/* ---- requests of the program ----------------------------------------------------------------- */
+/* ---- saving and dumping ---------------------------------------------------------------------- */
 
-static void save(struct process *self)
+/* Makes what was recorded so far be in the file. `ask`: who waits for it, ASK_COUNT for nobody. */
+static void save(struct process *self, bool for_program, u32 ask)
 {
-	begin(self, DOING_SAVE, true);
+	begin(self, DOING_SAVE, for_program);
+	self->for_ask = ask;
 	if (!is_recorded(self) || !self->writer) {
-		finish(self, 0);
+		self->dump.wanted = false;
+		finish(self, ask == ASK_SAVE ? ENODATA : 0);
 		return;
 	}
 	catch_up(self);
 	process_tick(self);
 }
+
+static void dump_for_program(struct process *self, const struct hw_request *request, bool freed)
+{
+	struct dump *dump = &self->dump;
+
+	memcpy(dump->to, request->path, sizeof(dump->to));
+	dump->to[sizeof(dump->to) - 1] = 0;
+	dump->wish = (struct dump_wish){.freed = freed};
+	dump->wanted = true;
+	save(self, true, ASK_COUNT);
+}
+
+static void dump_regularly(struct process *self, const struct session_options *options)
+{
+	struct dump *dump = &self->dump;
+	struct stream_totals totals;
+
+	if (!options->dumper || !options->dumper->every || !is_recorded(self))
+		return;
+	correlator_totals(self->image->correlator, &totals);
+	if (totals.frees < dump->regular_frees)
+		dump->regular_frees = 0; /* another recording */
+	if (!dump_is_due(dump, options->dumper, totals.frees, clock_now().ns))
+		return;
+	dump->regular_frees = totals.frees;
+	dump->to[0] = 0;
+	dump->wish = (struct dump_wish){.freed = true, .regular = true};
+	dump->wanted = true;
+	save(self, false, ASK_COUNT);
+}
+
+/* The file has what was to be saved. */
+static void saved(struct process *self, const struct session_options *options)
+{
+	struct dump *dump = &self->dump;
+	int failure = self->writer ? trace_writer_failed(self->writer) : 0;
+
+	if (!dump->wanted || failure) {
+		dump->wanted = false;
+		finish(self, failure);
+		return;
+	}
+	dump->wanted = false;
+	process_get_path(self, dump->trace);
+	dump->wish.trace = dump->trace;
+	dump->wish.to = dump->to;
+	dump->wish.pid = self->pid;
+	self->doing = DOING_DUMP;
+	failure = options->dumper ? dump_begin(dump, options->dumper, clock_now().ns) : ENOTSUP;
+	if (failure)
+		finish(self, failure);
+}
+
+/* ---- requests of the program ----------------------------------------------------------------- */
 
 static void restart(struct process *self, const struct hw_request *request)
 {
@@ -199,14 +258,19 @@ static void request_take(struct process *self)
 {
 	const struct hw_request *request = berth_request(&self->image->berth);
 	/* Acquire: pairs with the recorder's release, the request is whole. */
-	u32 number = load_acquire(&self->image->berth.control->request);
+	u32 number = load_acquire(&self->image->berth.control->request), verb;
 
 	if (number == self->image->answered)
 		return;
 	self->image->answered = number - 1; /* whatever the program made of the counter */
-	switch (load_relaxed(&request->verb)) {
+	verb = load_relaxed(&request->verb);
+	switch (verb) {
 	case HW_REQUEST_SAVE:
-		save(self);
+		save(self, true, ASK_COUNT);
+		break;
+	case HW_REQUEST_DUMP:
+	case HW_REQUEST_DUMP_FREED:
+		dump_for_program(self, request, verb == HW_REQUEST_DUMP_FREED);
 		break;
 	case HW_REQUEST_STOP:
 		recording_stop(self, true);
@@ -337,6 +401,8 @@ static void asks_serve(struct process *self)
 	}
 	if (is_asked(self, ASK_STOP) && self->doing == DOING_NOTHING)
 		recording_stop(self, false);
+	if (is_asked(self, ASK_SAVE) && self->doing == DOING_NOTHING)
+		save(self, false, ASK_SAVE);
 }
 
 /* ---- the cycle ------------------------------------------------------------------------------- */
@@ -345,9 +411,12 @@ static void go_on(struct process *self, const struct session_options *options)
 {
 	/* Acquire: pairs with the waiting thread's release, what it did is there. */
 	u32 turn = load_acquire(&self->turn);
+	int failure;
 
 	if (self->doing == DOING_SAVE && (!self->writer || trace_writer_settled(self->writer)))
-		finish(self, self->writer ? trace_writer_failed(self->writer) : 0);
+		saved(self, options);
+	else if (self->doing == DOING_DUMP && dump_is_done(&self->dump, clock_now().ns, &failure))
+		finish(self, failure);
 	else if (self->doing == DOING_OPEN && turn == TURN_OPENED)
 		opened(self, options);
 	else if (self->doing == DOING_CLOSE && turn == TURN_CLOSED) {
@@ -388,6 +457,8 @@ void recording_cycle(struct process *self, const struct session_options *options
 		request_take(self);
 		autosave(self);
 	}
+	if (self->doing == DOING_NOTHING && self->image)
+		dump_regularly(self, options);
 	if (self->image)
 		asks_serve(self);
 	else

@@ -131,6 +131,7 @@ static u32 run_flags(const struct run_options *options)
 	       (options->durations && !is_below_valgrind(options) ? HW_RUN_DURATIONS : 0) |
 	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0) |
 	       (options->routines ? HW_RUN_ROUTINES : 0) |
+	       (options->routine_stacks ? HW_RUN_ROUTINE_STACKS : 0) |
 	       (options->types && !is_below_valgrind(options) ? HW_RUN_TYPES : 0) |
 	       (options->leak_scan && !is_below_valgrind(options) ? HW_RUN_LEAK_SCAN : 0);
 }
@@ -151,6 +152,7 @@ static int session_make(struct run *self, struct err *err)
 		.prepare = options->prepare,
 		.paused = options->start_paused,
 		.routine_filter = options->routines,
+		.dumper = options->dumper,
 		.routine_sample = options->routine_sample,
 		.pools = options->pools,
 		.pools_count = options->pools_count,
@@ -333,6 +335,7 @@ static void result_fill(struct run *self)
 	result->recorded = self->root->images > 0;
 	result->images = self->root->images;
 	result->routines = self->root->routines;
+	result->routine_stacks = self->root->routine_stacks;
 	result->totals = self->root->totals;
 	result->aggregated = load_relaxed(&self->drain.aggregating) != 0;
 	result->unrecorded_children = load_relaxed(&lobby->unrecorded_children);

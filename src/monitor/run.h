@@ -9,6 +9,7 @@
 #include "trace/stream.h"
 
 struct control;
+struct dumper; /* dump.h */
 
 /* Something that lives beside a recording and controls it. Starts when all is ready, just before the
  * program does; if it cannot, with err, the program does not either. Stops after the program's end, or,
@@ -32,6 +33,7 @@ struct run_options {
 	const char *output;      /* trace file, with children folder; NULL = from name and pid */
 	const char *recorder;    /* libheapwise.so; NULL = beside us or in ../lib/heapwise */
 	bool alloc_stacks, free_stacks, mmap, lossy, children;
+	bool routine_stacks;     /* stacks are made of the routines that have begun, not unwound */
 	bool durations;          /* sample the real calls' durations */
 	bool exact_times;        /* read the counter for every event */
 	bool types;              /* look into new objects for their vtables */
@@ -52,6 +54,7 @@ struct run_options {
 	u64 max_size;            /* bytes of trace; 0 = until the disk is 90 % full */
 	u64 ring_records;        /* 0 = default */
 	const struct run_service *service; /* may be NULL */
+	const struct dumper *dumper; /* writes dumps while the program runs; may be NULL */
 	struct prepare *prepare; /* reads modules' symbols ahead; may be NULL */
 	u64 test_stamp_shift;    /* tests */
 	bool test_preempt;
@@ -70,6 +73,7 @@ struct run_result {
 	u64 images;              /* images of the program that were recorded */
 	u64 duration_ns;
 	bool routines;           /* some were recorded */
+	bool routine_stacks;     /* stacks were made of them */
 	struct stream_totals totals; /* of the last image of the program */
 	u64 unrecorded_children, unrecorded_execs, berth_shortage;
 	int write_errno;         /* first error when writing the trace, e.g. ENOSPC */

@@ -9,6 +9,7 @@
 #include "format/session.h"
 
 struct prepare;
+struct dumper; /* dump.h */
 
 struct session_options {
 	bool children;    /* every process records, not only the root */
@@ -26,6 +27,7 @@ struct session_options {
 	u64 routine_sample;
 	const struct hw_pool *pools; /* borrowed: the caller keeps them */
 	u32 pools_count;
+	const struct dumper *dumper; /* writes dumps; borrowed, may be NULL */
 };
 
 /* Where things are in a berth. The monitor keeps its own copy: the one in shared memory can be

@@ -116,9 +116,7 @@ void watch_close_trace(struct process *process)
 
 /* ---- further traces of a process -------------------------------------------------------------- */
 
-/* Whether a process runs as the user that we are: a program that has given up its rights may not
- * have files written with ours. */
-static bool is_our_user(u32 pid)
+bool process_is_our_user(u32 pid)
 {
 	unsigned int effective = 0, filesystem = 0;
 	struct strbuf text = { 0 };
@@ -156,7 +154,7 @@ static int next_check(struct watch *self, const struct process *process)
 	struct stat status;
 	int fd, failure = 0;
 
-	if (!is_our_user(process->pid))
+	if (!process_is_our_user(process->pid))
 		return EPERM;
 	fd = open(process->next_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
 	if (fd < 0)

@@ -124,6 +124,16 @@ HWR_EXPORT int heapwise_recorder_save(void)
 	return fail_with(hwr_request(HW_REQUEST_SAVE, NULL));
 }
 
+HWR_EXPORT int heapwise_recorder_dump(const char *filename, int freed)
+{
+	struct hwr_caller caller = HWR_CALLER();
+
+	if (!attached())
+		return 0;
+	serve(&caller);
+	return fail_with(hwr_request(freed ? HW_REQUEST_DUMP_FREED : HW_REQUEST_DUMP, filename));
+}
+
 HWR_EXPORT void heapwise_recorder_autosave(uint64_t count)
 {
 	if (attached())

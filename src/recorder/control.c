@@ -84,6 +84,7 @@ static int make_request(enum hw_request_verb verb, const char *path, u64 since)
 
 	if (!wait_for_answer(number, since))
 		return EBUSY; /* the last one is still under way: its words must not change */
+	request->path[0] = 0;
 	if (path)
 		failure = copy_path(request->path, path);
 	if (failure)

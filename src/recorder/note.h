@@ -12,6 +12,7 @@
 #include "recorder/peek.h"
 #include "recorder/real.h"
 #include "recorder/ring.h"
+#include "recorder/routine/routine.h"
 #include "recorder/self.h"
 #include "recorder/stamp.h"
 #include "recorder/unwind/walk.h"
@@ -40,6 +41,9 @@ hwr_note_context(struct hwr_thread *t, u32 kind, const struct hwr_caller *caller
 		/* A walk looks for itself. */
 		if (unlikely(caller->pc - hwr_loader_start < hwr_loader_bytes))
 			hwr_modules_check();
+		/* Kept out of the way of runs that unwind: see run_flags in thread.h. */
+		if (unlikely(t->run_flags & HW_RUN_ROUTINE_STACKS && hwr_control->flags & flag))
+			return hwr_routine_context(t, caller);
 		return 0;
 	}
 	node = hwr_walk(t, caller);

@@ -17,12 +17,15 @@ enum {
 
 __thread struct hwr_thread *hwr_self;
 
+static __thread struct hwr_routines *inherited __attribute__((tls_model("initial-exec")));
+
 /* Memory of a slot's threads, kept when the slot is recycled. */
 static struct hwr_thread *slot_memory[SLOTS_LIMIT];
 static u32 sweep_from;
 
 void hwr_threads_reset(void)
 {
+	inherited = hwr_routines_leave(hwr_self);
 	hwr_self = NULL;
 	for (u32 i = 0; i < SLOTS_LIMIT && slot_memory[i]; i++)
 		slot_memory[i] = NULL; /* the parent's; the mapping is left to it */
@@ -90,6 +93,13 @@ void hwr_thread_abandon(struct hwr_thread *t)
 	t->state &= ~(u32)HWR_BUSY;
 }
 
+static u32 run_flags(void)
+{
+	u32 flags = hwr_control->flags;
+
+	return flags & HW_RUN_ROUTINE_STACKS ? flags & ~(u32)(HW_RUN_ALLOC_STACKS | HW_RUN_FREE_STACKS) : flags;
+}
+
 static u32 run_state(void)
 {
 	u32 state = hwr_control->sample_bytes ? HWR_SAMPLING : 0;
@@ -118,11 +128,15 @@ static struct hwr_thread *open_slot(u32 number)
 	t->suppress_sp = 0;
 	t->pool_sp = t->pool_pending = 0;
 	hwr_routines_reset(t);
+	if (inherited) {
+		t->routines = inherited;
+		inherited = NULL;
+	}
 	t->lost = 0;
 	t->peek_count = t->peek_left = 0;
 	t->random = hw_ticks() ^ (u64)t ^ (u64)hwr_slots[number].tid << 32;
 	t->sample_left = -1; /* drawn at the first allocation */
-	t->run_flags = hwr_control->flags;
+	t->run_flags = run_flags();
 	t->mark_word = hwr_stamp_mark_word();
 	if (number > 0) { /* order between threads deserves exact stamps */
 		store_relaxed(&hwr_stamps_estimated, 0);

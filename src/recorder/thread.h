@@ -101,7 +101,7 @@ struct hwr_thread {
 	struct hw_record *ring;
 	u64 *shared_head;        /* slot->head or slot->nested_head */
 	struct hw_slot *slot;
-	u32 run_flags;           /* HW_RUN_* of this run */
+	u32 run_flags;           /* HW_RUN_* of this run; with _ROUTINE_STACKS those that ask for a walk are not set */
 
 	/* the clock, see stamp.h */
 	u32 stamp_estimates;     /* since the last reading */

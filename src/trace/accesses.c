@@ -12,7 +12,6 @@
 #include "trace/decode.h"
 
 enum {
-	ROW_BATCH = 256,
 	MAPS_MAX = 4 << 20, /* bytes: a block has room for 16 MiB, of which 7 may be numbers */
 };
 
@@ -113,10 +112,18 @@ static void get_map(struct cursor *column, u64 covered, u64 map[HW_MAP_WORDS])
 	column->bad |= sum != covered;
 }
 
-/* The row before is in *row. */
-static void get_row(struct cursor columns[HW_ACCESS_COLUMNS], struct stream_access *row, u64 *ticks,
-		    u64 map[HW_MAP_WORDS])
+struct reading {
+	const struct accesses_reading *to;
+	struct stream_access row; /* the one before */
+	u64 ticks;                /* of the first access of the last one that has any */
+	struct stream_access batch[COLUMNS_BATCH];
+	u64 maps[COLUMNS_BATCH][HW_MAP_WORDS];
+};
+
+static void get_row(void *self_, struct cursor *columns, u32 at)
 {
+	struct reading *self = self_;
+	struct stream_access *row = &self->row;
 	u64 head, flags;
 
 	row->chunk += (u64)hw_unzigzag(cursor_get(&columns[HW_ACCESS_COLUMN_CHUNK]));
@@ -126,9 +133,9 @@ static void get_row(struct cursor columns[HW_ACCESS_COLUMNS], struct stream_acce
 	columns[HW_ACCESS_COLUMN_HEAD].bad |= flags > UINT32_MAX;
 	row->first_ticks = row->last_ticks = row->low = row->high = 0;
 	if (head & HW_ACCESS_TIMED) {
-		*ticks += (u64)hw_unzigzag(cursor_get(&columns[HW_ACCESS_COLUMN_FIRST]));
-		row->first_ticks = *ticks;
-		row->last_ticks = *ticks + cursor_get(&columns[HW_ACCESS_COLUMN_LAST]);
+		self->ticks += (u64)hw_unzigzag(cursor_get(&columns[HW_ACCESS_COLUMN_FIRST]));
+		row->first_ticks = self->ticks;
+		row->last_ticks = self->ticks + cursor_get(&columns[HW_ACCESS_COLUMN_LAST]);
 	}
 	row->reads = cursor_get(&columns[HW_ACCESS_COLUMN_READS]);
 	row->writes = cursor_get(&columns[HW_ACCESS_COLUMN_WRITES]);
@@ -141,59 +148,40 @@ static void get_row(struct cursor columns[HW_ACCESS_COLUMNS], struct stream_acce
 	row->covered_bytes = head & HW_ACCESS_COVERED
 				     ? cursor_get(&columns[HW_ACCESS_COLUMN_COVERED])
 				     : UINT64_MAX;
-	row->map = head & HW_ACCESS_MAPPED ? map : NULL;
+	row->map = head & HW_ACCESS_MAPPED ? self->maps[at] : NULL;
 	if (row->map)
-		get_map(&columns[HW_ACCESS_COLUMN_COVERED], row->covered_bytes, map);
+		get_map(&columns[HW_ACCESS_COLUMN_COVERED], row->covered_bytes, self->maps[at]);
+	self->batch[at] = *row;
 }
 
 /* Chunks as the reader numbers them, without the gaps that damage leaves. */
-static int tell_rows(const struct accesses_reading *to, struct stream_access *rows, u64 count,
-		     struct err *err)
+static int tell_rows(void *self_, u32 count, struct err *err)
 {
+	struct reading *self = self_;
+	const struct accesses_reading *to = self->to;
 	u64 kept = 0;
 
-	for (u64 i = 0; i < count; i++) {
-		struct stream_access row = rows[i];
+	for (u32 i = 0; i < count; i++) {
+		struct stream_access row = self->batch[i];
 
 		row.chunk = decoder_chunk(to->decoder, row.chunk);
 		if (row.chunk == NO_CHUNK)
 			++*to->lost;
 		else
-			rows[kept++] = row;
+			self->batch[kept++] = row;
 	}
-	return kept && to->sink->accesses ? to->sink->accesses(to->sink->self, rows, kept, err) : 0;
-}
-
-static bool at_end(const struct cursor columns[HW_ACCESS_COLUMNS])
-{
-	for (u32 i = 0; i < HW_ACCESS_COLUMNS; i++)
-		if (columns[i].at != columns[i].end)
-			return false;
-	return true;
+	return kept && to->sink->accesses ? to->sink->accesses(to->sink->self, self->batch, kept, err) : 0;
 }
 
 int accesses_tell(const struct accesses_reading *to, const u8 *payload, u64 bytes, u32 items,
 		  struct err *err)
 {
-	struct cursor in = {payload, payload + bytes, false}, columns[HW_ACCESS_COLUMNS];
-	struct stream_access batch[ROW_BATCH], row = {0};
-	u64 maps[ROW_BATCH][HW_MAP_WORDS];
-	u64 count = 0, ticks = 0;
-	int status = 0;
+	struct reading self;
+	const struct columns_reading columns = {HW_ACCESS_COLUMNS, HW_BLOCK_ACCESSES_MAX, get_row, tell_rows, &self};
 
-	if (items > HW_BLOCK_ACCESSES_MAX || !cursor_split(&in, columns, HW_ACCESS_COLUMNS))
-		return BLOCK_CONTENT;
-	for (u32 i = 0; i < items && status == 0; i++) {
-		get_row(columns, &row, &ticks, maps[count]);
-		if (cursors_bad(columns, HW_ACCESS_COLUMNS)) {
-			status = tell_rows(to, batch, count, err);
-			return status < 0 ? status : BLOCK_CONTENT;
-		}
-		batch[count++] = row;
-		if (count < ROW_BATCH && i + 1 < items)
-			continue;
-		status = tell_rows(to, batch, count, err);
-		count = 0;
-	}
-	return status < 0 ? status : at_end(columns) ? 0 : BLOCK_CONTENT;
+	/* The batch and its maps are written before they are read: no need to clear them for each block. */
+	self.to = to;
+	self.row = (struct stream_access){0};
+	self.ticks = 0;
+	return columns_tell(&columns, payload, bytes, items, err);
 }

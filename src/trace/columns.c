@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "format/varint.h"
+#include "trace/block.h"
+#include "trace/cursor.h"
 
 static u64 put_head(const struct strbuf *columns, u32 count, u8 *head)
 {
@@ -48,4 +50,26 @@ void columns_release(struct strbuf *columns, u32 count)
 {
 	for (u32 i = 0; i < count; i++)
 		strbuf_release(&columns[i]);
+}
+
+int columns_tell(const struct columns_reading *to, const u8 *payload, u64 bytes, u32 items, struct err *err)
+{
+	struct cursor in = {payload, payload + bytes, false}, columns[COLUMNS_MAX];
+	u32 count = 0;
+	int status = 0;
+
+	if (items > to->items_max || !cursor_split(&in, columns, to->columns))
+		return BLOCK_CONTENT;
+	for (u32 i = 0; i < items && status == 0; i++) {
+		to->get(to->self, columns, count);
+		if (cursors_bad(columns, to->columns)) {
+			status = to->tell(to->self, count, err);
+			return status < 0 ? status : BLOCK_CONTENT;
+		}
+		if (++count < COLUMNS_BATCH && i + 1 < items)
+			continue;
+		status = to->tell(to->self, count, err);
+		count = 0;
+	}
+	return status < 0 ? status : cursors_at_end(columns, to->columns) ? 0 : BLOCK_CONTENT;
 }

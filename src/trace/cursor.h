@@ -60,6 +60,14 @@ static inline bool cursors_bad(const struct cursor *columns, u32 count)
 	return bad;
 }
 
+static inline bool cursors_at_end(const struct cursor *columns, u32 count)
+{
+	for (u32 i = 0; i < count; i++)
+		if (columns[i].at != columns[i].end)
+			return false;
+	return true;
+}
+
 /* ---- writing ---- */
 
 static inline void varint_add(struct strbuf *buf, u64 value)

@@ -453,14 +453,6 @@ static bool start_reading(struct routine_reader *self, const u8 *payload, u64 by
 	return cursor_split(&in, self->columns, HW_ROUTINE_COLUMNS);
 }
 
-static bool at_end(const struct routine_reader *self)
-{
-	for (u32 i = 0; i < HW_ROUTINE_COLUMNS; i++)
-		if (self->columns[i].at != self->columns[i].end)
-			return false;
-	return true;
-}
-
 int routines_tell(struct routine_reader *self, const u8 *payload, u64 bytes, u32 items,
 		  struct guard *to, struct err *err)
 {
@@ -481,5 +473,5 @@ int routines_tell(struct routine_reader *self, const u8 *payload, u64 bytes, u32
 			return BLOCK_CONTENT;
 		items -= some;
 	}
-	return at_end(self) ? 0 : BLOCK_CONTENT;
+	return cursors_at_end(self->columns, HW_ROUTINE_COLUMNS) ? 0 : BLOCK_CONTENT;
 }

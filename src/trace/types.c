@@ -10,7 +10,7 @@
 #include "trace/cursor.h"
 #include "trace/decode.h"
 
-enum { ROW_BATCH = 256, SOURCES = 16 };
+enum { SOURCES = 16 };
 
 /* ---- writing ---- */
 
@@ -49,9 +49,16 @@ void types_release(struct types *self) { columns_release(self->columns, HW_TYPE_
 
 /* ---- reading ---- */
 
-/* The row before is in *row. */
-static void get_row(struct cursor columns[HW_TYPE_COLUMNS], struct stream_type *row)
+struct reading {
+	const struct types_reading *to;
+	struct stream_type row; /* the one before */
+	struct stream_type batch[COLUMNS_BATCH];
+};
+
+static void get_row(void *self_, struct cursor *columns, u32 at)
 {
+	struct reading *self = self_;
+	struct stream_type *row = &self->row;
 	u64 head;
 
 	row->chunk += (u64)hw_unzigzag(cursor_get(&columns[HW_TYPE_COLUMN_CHUNK]));
@@ -61,56 +68,36 @@ static void get_row(struct cursor columns[HW_TYPE_COLUMNS], struct stream_type *
 	row->identity += (u64)hw_unzigzag(cursor_get(&columns[HW_TYPE_COLUMN_IDENTITY]));
 	row->count = head & HW_TYPE_COUNTED ? cursor_get(&columns[HW_TYPE_COLUMN_NUMBER]) : 0;
 	row->offset = head & HW_TYPE_SHIFTED ? cursor_get_u32(&columns[HW_TYPE_COLUMN_OFFSET]) : 0;
+	self->batch[at] = *row;
 }
 
 /* Chunks as the reader numbers them, without the gaps that damage leaves. */
-static int tell_rows(const struct types_reading *to, struct stream_type *rows, u64 count,
-		     struct err *err)
+static int tell_rows(void *self_, u32 count, struct err *err)
 {
+	struct reading *self = self_;
+	const struct types_reading *to = self->to;
 	u64 kept = 0;
 
-	for (u64 i = 0; i < count; i++) {
-		struct stream_type row = rows[i];
+	for (u32 i = 0; i < count; i++) {
+		struct stream_type row = self->batch[i];
 
 		if (to->decoder)
 			row.chunk = decoder_chunk(to->decoder, row.chunk);
 		if (row.chunk == NO_CHUNK)
 			++*to->lost;
 		else
-			rows[kept++] = row;
+			self->batch[kept++] = row;
 	}
-	return kept && to->sink->types ? to->sink->types(to->sink->self, rows, kept, err) : 0;
-}
-
-static bool at_end(const struct cursor columns[HW_TYPE_COLUMNS])
-{
-	for (u32 i = 0; i < HW_TYPE_COLUMNS; i++)
-		if (columns[i].at != columns[i].end)
-			return false;
-	return true;
+	return kept && to->sink->types ? to->sink->types(to->sink->self, self->batch, kept, err) : 0;
 }
 
 int types_tell(const struct types_reading *to, const u8 *payload, u64 bytes, u32 items,
 	       struct err *err)
 {
-	struct cursor in = {payload, payload + bytes, false}, columns[HW_TYPE_COLUMNS];
-	struct stream_type batch[ROW_BATCH], row = {0};
-	u64 count = 0;
-	int status = 0;
+	struct reading self;
+	const struct columns_reading columns = {HW_TYPE_COLUMNS, HW_BLOCK_TYPES_MAX, get_row, tell_rows, &self};
 
-	if (items > HW_BLOCK_TYPES_MAX || !cursor_split(&in, columns, HW_TYPE_COLUMNS))
-		return BLOCK_CONTENT;
-	for (u32 i = 0; i < items && status == 0; i++) {
-		get_row(columns, &row);
-		if (cursors_bad(columns, HW_TYPE_COLUMNS)) {
-			status = tell_rows(to, batch, count, err);
-			return status < 0 ? status : BLOCK_CONTENT;
-		}
-		batch[count++] = row;
-		if (count < ROW_BATCH && i + 1 < items)
-			continue;
-		status = tell_rows(to, batch, count, err);
-		count = 0;
-	}
-	return status < 0 ? status : at_end(columns) ? 0 : BLOCK_CONTENT;
+	self.to = to;
+	self.row = (struct stream_type){0};
+	return columns_tell(&columns, payload, bytes, items, err);
 }

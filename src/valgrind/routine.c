@@ -17,6 +17,7 @@
 #include <pub_tool_stacktrace.h>
 #include <pub_tool_threadstate.h>
 
+#include "format/patterns.h"
 #include "valgrind/access.h"
 #include "valgrind/modules.h"
 
@@ -88,47 +89,11 @@ UInt hwv_called;
 
 /* ---- which routines ---- */
 
-/* As in src/recorder/routine/wanted.c. */
-static Bool fits(const HChar *pattern, const HChar *name)
-{
-	const HChar *star = NULL, *again = NULL;
-
-	for (;;) {
-		Bool ends = *pattern == 0 || *pattern == ',';
-
-		if (*pattern == '*') {
-			star = ++pattern;
-			again = name;
-		} else if (ends && !*name) {
-			return True;
-		} else if (!ends && *name && (*pattern == '?' || *pattern == *name)) {
-			pattern++;
-			name++;
-		} else if (star && *again) {
-			pattern = star;
-			name = ++again;
-		} else {
-			return False;
-		}
-	}
-}
-
-static Bool fits_any(const HChar *name)
-{
-	const HChar *pattern = hwv_control->routine_filter;
-
-	while (*pattern) {
-		if (fits(pattern, name))
-			return True;
-		while (*pattern && *pattern++ != ',') {
-		}
-	}
-	return False;
-}
+static Bool fits_any(const HChar *name) { return hw_patterns_fit(hwv_control->routine_filter, name); }
 
 static Bool is_wanted(DiEpoch epoch, Addr address)
 {
-	const HChar *name, *slash;
+	const HChar *name;
 
 	if (hwv_is_replacement(address))
 		return False;
@@ -136,10 +101,7 @@ static Bool is_wanted(DiEpoch epoch, Addr address)
 		return True;
 	if (VG_(get_fnname_raw)(epoch, address, &name) && fits_any(name))
 		return True;
-	if (!VG_(get_objname)(epoch, address, &name))
-		return False;
-	slash = VG_(strrchr)(name, '/');
-	return fits_any(slash ? slash + 1 : name);
+	return VG_(get_objname)(epoch, address, &name) && fits_any(hw_file_name(name));
 }
 
 /* NULL if no function begins at the address. */

@@ -80,7 +80,7 @@ case_verbs()
 	equal "length of the token" "${#token}" 32
 	says "$work/stderr" "^heapwise: listening on http://127.0.0.1:[0-9]+/api/v1/control\?token=[0-9a-f]{32}$"
 	equal "list" "$(ask GET "")" 200
-	equal "verbs" "$(value '[.verbs[].name] | join(" ")')" "pause resume snapshot scan stop status"
+	equal "verbs" "$(value '[.verbs[].name] | join(" ")')" "pause resume snapshot scan save stop status"
 	equal "methods" "$(value '[.verbs[].method] | unique | join(" ")')" "GET POST"
 	equal "status" "$(ask GET /status)" 200
 	equal "pid" "$(value .pid)" "$program"

@@ -183,7 +183,7 @@ NOINLINE int deep(int n)
 static void very_deep(void)
 {
 	for (int i = 0; i < 3; i++)
-		deep(20000);
+		deep(50000);
 	middle(5);
 }
 

@@ -7,170 +7,59 @@
  * its frame ends: when anything happens in a frame there or above, the entry's is gone, and it is
  * recorded as unwound. (The stack pointer alone would not do: the next frame there may be larger.)
  * Functions that were expanded inside others have the frame and the return address of those.
- *
- * A coroutine or a handler may run on another stack, where stack pointers say nothing of these. A
- * stack is known by where its outermost frame is, which is looked for when the stack pointer has moved
- * upwards or further down than a call does; each has a *lane* of its own. */
+ * Stacks of coroutines and handlers are told apart, see lanes.h. */
 #include "recorder/routine/routine.h"
 
 #include "recorder/note.h"
+#include "recorder/routine/lanes.h"
 #include "recorder/sys.h"
 
-enum {
-	LANES = 16,
-	DEPTH = 8192,
-	CALL_BYTES = 4096, /* a call that moves the stack pointer further is looked at */
-};
-
-enum { /* entry.mode: whether it, and what it calls, is recorded */
+enum { /* hwr_entry.mode: whether it, and what it calls, is recorded */
 	OPEN,   /* recorded; what it calls is sampled */
 	INSIDE, /* recorded, and all that it calls */
 	LEFT,   /* left out, and all that it calls */
 };
 
-struct entry {
-	u64 routine, sp, site;
-	u64 top; /* of its frame, the first byte of its caller's */
-	u64 mode;
-};
-
-struct lane {
-	u64 base;     /* of the stack: its outermost frame; + 1 of handlers on an alternate one */
-	u32 depth;
-	u32 too_deep; /* entries that found no room */
-	struct entry entries[DEPTH];
-};
-
-struct hwr_routines {
-	struct lane *lane; /* of the stack that the thread was last seen on */
-	struct lane *lanes[LANES];
-	u32 turn; /* which lane is given up next, if all are in use */
-};
-
 typedef void hook(void *routine, void *site);
 
-static u32 on; /* 1 = the run wants routines */
+static u32 on; /* 1 = the run wants routines, or stacks that are made of them */
 
 void hwr_routines_attach(void)
 {
-	store_relaxed(&on, (hwr_control->flags & HW_RUN_ROUTINES) && hwr_wanted_attach());
+	store_relaxed(&on, (hwr_control->flags & (HW_RUN_ROUTINES | HW_RUN_ROUTINE_STACKS)) &&
+				   hwr_wanted_attach());
 }
 
 void hwr_routines_reset(struct hwr_thread *t)
 {
-	struct hwr_routines *self = t->routines;
-
-	for (u32 i = 0; self && i < LANES; i++)
-		if (self->lanes[i])
-			self->lanes[i]->depth = self->lanes[i]->too_deep = 0;
+	for (; t; t = t->nested)
+		for (u32 i = 0; t->routines && i < HWR_LANES; i++)
+			if (t->routines->lanes[i])
+				t->routines->lanes[i]->depth = t->routines->lanes[i]->too_deep = 0;
 }
 
-/* ---- lanes ---- */
-
-/* Where the calling stack's outermost frame is; 0 if that is too far away to know. A walk goes on below
- * a handler, wherever that runs. */
-static u64 stack_base(struct hwr_thread *t, const struct hwr_caller *caller)
+struct hwr_routines *hwr_routines_leave(struct hwr_thread *t)
 {
-	u64 base;
+	struct hwr_routines *self = t ? t->routines : NULL;
 
-	hwr_walk_stack(t, caller, hwr_memo_set(t, caller));
-	base = t->depth && t->depth < hwr_control->max_depth ? t->frames[0].cfa : 0;
-	return base && hwr_on_alternate_stack() ? base | 1 : base & ~(u64)1;
-}
-
-static struct lane *lane_open(struct hwr_routines *self, u64 base)
-{
-	struct lane **spare = NULL;
-
-	for (u32 i = 0; i < LANES; i++) {
-		struct lane *lane = self->lanes[i];
-
-		if (lane && lane->base == base)
-			return lane;
-		if (!spare && (!lane || (!lane->depth && lane != self->lane)))
-			spare = &self->lanes[i];
-	}
-	if (!spare)
-		spare = &self->lanes[self->turn++ % LANES];
-	if (!*spare)
-		*spare = hwr_map_private(sizeof **spare);
-	if (*spare) {
-		(*spare)->base = base;
-		(*spare)->depth = (*spare)->too_deep = 0;
-	}
-	return *spare;
-}
-
-/* Where the calling routine's frame ends. */
-static u64 frame_top(struct hwr_thread *t, const struct hwr_caller *caller, u64 site)
-{
-	struct hwr_step step;
-
-	if (caller->pc == site)
-		return caller->sp; /* its end is told by a jump: the frame is gone already */
-	if (likely(hwr_rule_apply(hwr_rule_of(caller->pc, &t->scratch), caller->sp, caller->fp, &step)))
-		return step.cfa;
-	hwr_walk_stack(t, caller, hwr_memo_set(t, caller));
-	return t->depth ? t->frames[t->depth - 1].cfa : caller->sp;
-}
-
-static void put(struct hwr_thread *t, const struct hwr_caller *caller, u32 kind, u32 aux,
-		const struct entry *entry)
-{
-	hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), kind, aux, entry->routine,
-		     kind == HW_ENTER ? entry->site : 0, 0);
-}
-
-static void pop(struct hwr_thread *t, const struct hwr_caller *caller, struct lane *lane, u32 how)
-{
-	const struct entry *entry = &lane->entries[--lane->depth];
-
-	if (entry->mode != LEFT)
-		put(t, caller, HW_LEAVE, how, entry);
-}
-
-/* The lane of the calling stack; NULL without memory. */
-static struct lane *lane_of(struct hwr_thread *t, const struct hwr_caller *caller)
-{
-	struct hwr_routines *self = t->routines;
-	struct lane *lane;
-	u64 base;
-
-	if (!self)
-		self = t->routines = hwr_map_private(sizeof *self);
-	if (!self)
-		return NULL;
-	lane = self->lane;
-	if (likely(lane && lane->depth)) {
-		const struct entry *last = &lane->entries[lane->depth - 1];
-
-		if (likely(last->sp - caller->sp < CALL_BYTES || last->top == caller->sp))
-			return lane;
-	}
-	base = stack_base(t, caller);
-	if (!lane || (base && lane->base != base)) {
-		/* A handler that runs on a stack of its own never waits for others: it has been left. */
-		while (lane && lane->base & 1 && lane->depth)
-			pop(t, caller, lane, HW_LEAVE_UNWOUND);
-		lane = lane_open(self, base);
-		if (lane)
-			self->lane = lane;
-	}
-	return lane;
+	for (u32 i = 0; self && i < HWR_LANES; i++)
+		for (u32 k = 0; self->lanes[i] && k < self->lanes[i]->depth; k++)
+			self->lanes[i]->entries[k].told = 0;
+	return self;
 }
 
 /* ---- beginnings and ends ---- */
 
 /* Frames that end further down are gone. */
-static void unwind(struct hwr_thread *t, const struct hwr_caller *caller, struct lane *lane, u64 top)
+static void unwind(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_lane *lane, u64 top)
 {
 	while (lane->depth && lane->entries[lane->depth - 1].top < top) {
 		lane->too_deep = 0;
-		pop(t, caller, lane, HW_LEAVE_UNWOUND);
+		hwr_lane_pop(t, caller, lane, HW_LEAVE_UNWOUND);
 	}
 }
 
-static u64 mode_of(const struct lane *lane, u64 calls)
+static u64 mode_of(const struct hwr_lane *lane, u64 calls)
 {
 	u64 outer = lane->depth ? lane->entries[lane->depth - 1].mode : OPEN;
 	u64 every = hwr_control->routine_sample;
@@ -180,38 +69,53 @@ static u64 mode_of(const struct lane *lane, u64 calls)
 	return calls % every == 0 ? INSIDE : LEFT;
 }
 
+/* Whether beginnings and ends are recorded; stacks need to be known while recording is paused, too. */
+static bool is_told(void)
+{
+	return hwr_control->flags & HW_RUN_ROUTINES && load_relaxed(&hwr_token.on);
+}
+
+static void tell_begin(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_entry *entry)
+{
+	entry->told = entry->mode != LEFT && is_told();
+	if (entry->mode == LEFT)
+		add_relaxed(&hwr_control->routines_left_out, 1);
+	else if (entry->told)
+		hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), HW_ENTER, 0, entry->routine, entry->site, 0);
+}
+
 static void begin(struct hwr_thread *t, const struct hwr_caller *caller, u64 routine, u64 site)
 {
-	struct entry *last, entry = { .routine = routine, .sp = caller->sp, .site = site };
-	struct lane *lane;
+	struct hwr_entry *last, entry = { .routine = routine, .pc = caller->pc, .sp = caller->sp, .site = site };
+	struct hwr_lane *lane;
 	u64 calls;
 
 	if (!hwr_wanted(routine, &calls)) {
 		add_relaxed(&hwr_control->routines_left_out, 1);
 		return;
 	}
-	lane = lane_of(t, caller);
+	lane = hwr_lane_of(t, caller);
 	if (!lane)
 		return;
-	entry.top = frame_top(t, caller, 0);
+	entry.top = hwr_frame_top(t, caller, site, lane, &entry.slot);
 	unwind(t, caller, lane, entry.top);
 	/* The frame of one that is gone, or the frame that this one was expanded in. */
-	last = lane->depth ? &lane->entries[lane->depth - 1] : NULL;
+	last = hwr_lane_last(lane);
 	if (last && last->top == entry.top && (last->site != site || last->routine == routine))
-		pop(t, caller, lane, HW_LEAVE_UNWOUND);
-	entry.mode = mode_of(lane, calls);
-	if (entry.mode == LEFT)
-		add_relaxed(&hwr_control->routines_left_out, 1);
-	else
-		put(t, caller, HW_ENTER, 0, &entry);
-	if (lane->depth < DEPTH)
-		lane->entries[lane->depth++] = entry;
-	else
+		hwr_lane_pop(t, caller, lane, HW_LEAVE_UNWOUND);
+	entry.mode = (u8)mode_of(lane, calls);
+	tell_begin(t, caller, &entry);
+	if (lane->depth == HWR_LANE_DEPTH) {
 		lane->too_deep++;
+		return;
+	}
+	lane->entries[lane->depth] = entry;
+	__asm__ volatile("" : : : "memory"); /* a handler that interrupts us sees whole entries only */
+	lane->depth++;
 }
 
 /* Number from 1 of the routine's entry, 0 if there is none. */
-static u32 find_entry(const struct lane *lane, u64 routine, u64 top)
+static u32 find_entry(const struct hwr_lane *lane, u64 routine, u64 top)
 {
 	for (u32 i = lane->depth; i > 0 && lane->entries[i - 1].top <= top; i--)
 		if (lane->entries[i - 1].routine == routine)
@@ -221,20 +125,20 @@ static u32 find_entry(const struct lane *lane, u64 routine, u64 top)
 
 static void end(struct hwr_thread *t, const struct hwr_caller *caller, u64 routine, u64 site)
 {
-	struct entry gone = { .routine = routine };
-	struct lane *lane;
+	struct hwr_lane *lane;
 	u32 found;
-	u64 top;
+	u64 top, slot;
 
 	if (!hwr_wanted(routine, NULL))
 		return;
-	lane = lane_of(t, caller);
+	lane = hwr_lane_of(t, caller);
 	if (!lane)
 		return;
-	top = frame_top(t, caller, site);
-	if (lane->too_deep && lane->entries[DEPTH - 1].top > top) {
+	top = hwr_frame_top(t, caller, site, lane, &slot);
+	if (lane->too_deep && lane->entries[HWR_LANE_DEPTH - 1].top > top) {
 		lane->too_deep--;
-		put(t, caller, HW_LEAVE, HW_LEAVE_RETURN, &gone);
+		if (is_told())
+			hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), HW_LEAVE, HW_LEAVE_RETURN, routine, 0, 0);
 		return;
 	}
 	unwind(t, caller, lane, top);
@@ -242,8 +146,8 @@ static void end(struct hwr_thread *t, const struct hwr_caller *caller, u64 routi
 	if (!found)
 		return; /* it was left out, or began before the recording did */
 	while (lane->depth > found)
-		pop(t, caller, lane, HW_LEAVE_UNWOUND);
-	pop(t, caller, lane, HW_LEAVE_RETURN);
+		hwr_lane_pop(t, caller, lane, HW_LEAVE_UNWOUND);
+	hwr_lane_pop(t, caller, lane, HW_LEAVE_RETURN);
 }
 
 /* ---- hooks ---- */
@@ -264,7 +168,9 @@ static struct hwr_thread *thread_for(const struct hwr_caller *caller)
 	struct hwr_call call = { .caller = *caller };
 
 	hwr_call_begin(&call);
-	return load_relaxed(&on) && call.t && !call.paused ? call.t : NULL;
+	if (!load_relaxed(&on) || (call.paused && !(hwr_control->flags & HW_RUN_ROUTINE_STACKS)))
+		return NULL;
+	return call.t;
 }
 
 /* Until the image has joined nobody knows whether routines are wanted. */

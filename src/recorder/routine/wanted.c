@@ -4,6 +4,7 @@
  * are read once per module: all of its functions that match are then known. */
 #include <link.h>
 
+#include "format/patterns.h"
 #include "recorder/memory.h"
 #include "recorder/modules.h"
 #include "recorder/pool/find.h"
@@ -71,57 +72,9 @@ static void judge(u64 routine, u64 state)
 		cas_acq_rel(&known->state, &nothing, state);
 }
 
-/* ---- patterns ---- */
-
-/* Whether name[0..] fits the pattern up to its end or a comma: * is any text, ? any letter. */
-static bool fits(const char *pattern, const char *name)
-{
-	const char *star = NULL, *again = NULL;
-
-	for (;;) {
-		bool ends = *pattern == 0 || *pattern == ',';
-
-		if (*pattern == '*') {
-			star = ++pattern;
-			again = name;
-		} else if (ends && !*name) {
-			return true;
-		} else if (!ends && *name && (*pattern == '?' || *pattern == *name)) {
-			pattern++;
-			name++;
-		} else if (star && *again) {
-			pattern = star;
-			name = ++again;
-		} else {
-			return false;
-		}
-	}
-}
-
-static bool fits_any(const char *name)
-{
-	const char *pattern = hwr_control->routine_filter;
-
-	while (*pattern) {
-		if (fits(pattern, name))
-			return true;
-		while (*pattern && *pattern++ != ',') {
-		}
-	}
-	return false;
-}
-
-static const char *file_name(const char *path)
-{
-	const char *name = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			name = path + 1;
-	return name;
-}
-
 /* ---- modules ---- */
+
+static bool fits_any(const char *name) { return hw_patterns_fit(hwr_control->routine_filter, name); }
 
 static void found(const char *name, u64 start)
 {
@@ -135,10 +88,10 @@ static bool path_fits(const char *path)
 	long bytes;
 
 	if (*path)
-		return fits_any(file_name(path));
+		return fits_any(hw_file_name(path));
 	bytes = hwr_readlink("/proc/self/exe", program, sizeof program - 1);
 	program[bytes > 0 ? bytes : 0] = 0;
-	return fits_any(file_name(program));
+	return fits_any(hw_file_name(program));
 }
 
 /* Looks at the module's names, once. NULL: somebody else is at it. */
@@ -200,4 +153,15 @@ bool hwr_wanted(u64 routine, u64 *calls)
 	if (known && calls)
 		*calls = add_relaxed(&known->state, 1 << CALLS_SHIFT) >> CALLS_SHIFT;
 	return true;
+}
+
+bool hwr_wanted_between(u64 from, u64 to)
+{
+	for (u32 i = 0; i < 1u << TABLE_BITS; i++) {
+		u64 routine = load_relaxed(&table[i].routine);
+
+		if (routine > from && routine < to)
+			return true;
+	}
+	return false;
 }

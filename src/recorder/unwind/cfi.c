@@ -390,3 +390,11 @@ enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
 		return HWR_CFI_BAD;
 	return f.is_signal ? HWR_CFI_SIGNAL : HWR_CFI_FOUND;
 }
+
+u64 hwr_cfi_start(u64 pc, const struct hwr_module_at *module)
+{
+	struct cie_fde f = { .encoding = 0 };
+	const u8 *fde = module->eh_frame_hdr ? find_fde(pc, module->eh_frame_hdr) : NULL;
+
+	return fde && parse_fde(fde, pc, &f) ? f.start : 0;
+}

@@ -62,6 +62,9 @@ bool hwr_module_at(u64 pc, struct hwr_module_at *module);
 enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
 				 struct hwr_cfi_scratch *scratch);
 
+/* Where the code begins that the description of pc is for, mostly a function; 0 if there is none. */
+u64 hwr_cfi_start(u64 pc, const struct hwr_module_at *module);
+
 /* Bounded readers of the encodings, shared with the expression evaluator. */
 u64 hwr_read_uleb(const u8 **p);
 i64 hwr_read_sleb(const u8 **p);

@@ -338,15 +338,20 @@ static void memorize(struct hwr_thread *t, const struct hwr_caller *caller, u32 
 
 /* ---- the cases that are not kept ---- */
 
-/* Node of t->fresh[0 … count), which is not kept for the next walk. cut: outer frames are missing. */
-static u32 drop_stack(struct hwr_thread *t, u32 count, bool cut)
+/* Where contexts are made of routines a walk only says which stack the thread is on. */
+static void walk_fault(const struct hwr_thread *t, enum hw_fault fault)
+{
+	if (!(t->run_flags & HW_RUN_ROUTINE_STACKS))
+		hwr_fault(fault);
+}
+
+u32 hwr_stack_node(struct hwr_thread *t, u32 count, bool cut)
 {
 	u32 node = hwr_root_node;
 	u64 hash = hwr_root_hash;
 
 	t->depth = 0;
 	if (cut) {
-		hwr_fault(HW_FAULT_STACK_CUT);
 		hash = hwr_path_hash(hash, HW_CUT_PC);
 		node = hwr_context_child(node, HW_CUT_PC, hash);
 		store_relaxed(&hwr_nodes[node].flags, HW_NODE_CUT);
@@ -379,8 +384,10 @@ static __attribute__((noinline)) u32 walk_slowly(struct hwr_thread *t, const str
 		result = hwr_slow_step(c, &t->scratch);
 	}
 	if (result == HWR_BROKEN)
-		hwr_fault(HW_FAULT_STACK_BROKEN);
-	return drop_stack(t, count, result == HWR_STEPPED);
+		walk_fault(t, HW_FAULT_STACK_BROKEN);
+	if (result == HWR_STEPPED)
+		walk_fault(t, HW_FAULT_STACK_CUT);
+	return hwr_stack_node(t, count, result == HWR_STEPPED);
 }
 
 static u32 walk_once(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo)
@@ -401,7 +408,8 @@ static u32 walk_once(struct hwr_thread *t, const struct hwr_caller *caller, stru
 	if (unlikely(end == WALK_CUT || w.base + w.fresh > w.max_depth)) {
 		while (w.base > 0 && w.fresh < w.max_depth)
 			t->fresh[w.fresh++].pc = t->frames[--w.base].pc;
-		return drop_stack(t, w.fresh, true);
+		walk_fault(t, HW_FAULT_STACK_CUT);
+		return hwr_stack_node(t, w.fresh, true);
 	}
 	node = keep_stack(&w);
 	if (likely(t->depth > 0))

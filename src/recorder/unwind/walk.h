@@ -25,6 +25,10 @@ struct hwr_caller {
 u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_memo *memo)
 	__attribute__((noinline));
 
+/* Node of t->fresh[0 … count), of which the PCs count, innermost first; not kept for the next walk. cut: outer
+ * frames are missing. */
+u32 hwr_stack_node(struct hwr_thread *t, u32 count, bool cut);
+
 /* A number for a call site at a stack depth. */
 static inline u64 hwr_caller_hash(const struct hwr_caller *caller)
 {
