@@ -138,8 +138,14 @@ case_token()
 	equal "status of the page" "$(plain / -b "$work/jar")" 200
 	says "$work/headers" "^Content-Type: text/html"
 	says "$work/headers" "^Content-Security-Policy: default-src 'none'; script-src 'self'"
-	says "$work/body" 'href="/api/v1/status"'
+	says "$work/body" 'src="app.js"'
 	! grep -q "$token" "$work/body" || fail "the page has the token"
+	equal "status of a part of the page" "$(plain /app.js -b "$work/jar")" 200
+	says "$work/headers" "^Content-Type: text/javascript"
+	refused "a part that is not there" "$(plain /app.map -b "$work/jar")" 404 not_found
+	refused "a part without a token" "$(plain /app.js)" 401 no_token
+	equal "status of the list" "$(plain /api/v1 -b "$work/jar")" 200
+	says "$work/body" 'href="/api/v1/status"'
 	equal "status with the cookie" "$(plain /api/v1/status -b "$work/jar")" 200
 	# what changes something wants a header that other sites cannot send, cookie or not
 	refused "a POST of another page" "$(plain /api/v1/query/check -b "$work/jar" -X POST -d '{"text":"all"}')" 403 forbidden
@@ -247,8 +253,8 @@ case_hostile()
 	serve "$work/a<script>.hwt"
 	until_true ready
 	python3 "$here/serve_check.py" hostile || fail "hostile names"
-	equal "status of the page" "$(plain / -H "Authorization: Bearer $token")" 200
-	! grep -qiE '<(script|img|b)[ >]' "$work/body" || fail "the page has foreign tags"
+	equal "status of the list" "$(plain /api/v1 -H "Authorization: Bearer $token")" 200
+	! grep -qiE '<(script|img|b)[ >]' "$work/body" || fail "the list has foreign tags"
 	end
 }
 

@@ -47,9 +47,12 @@ def data(path, **parameters):
     return api(path, **parameters).get("data")
 
 
+PAGES = ("/", "/{file}", "/api/v1")  # no JSON
+
+
 def routes():
-    """(method, path) of all routes, from the start page."""
-    page = ask("/")[1].decode()
+    """(method, path) of all routes, from their list."""
+    page = ask("/api/v1")[1].decode()
     rows = re.findall(r"<tr><td>(\w+)</td><td>(.*?)</td>", page)
     return [(method, html.unescape(re.sub(r"<.*?>", "", path))) for method, path in rows]
 
@@ -101,7 +104,7 @@ def endpoints():
     check(trace["counts"]["chunks"] > 0 and trace["caps"]["stacks"], "trace")
     # The answers of every GET without names in its path, with its defaults, are JSON, or say what is missing.
     for method, path in routes():
-        if method != "GET" or "{" in path or path == "/":
+        if method != "GET" or "{" in path or path in PAGES:
             continue
         status, body = ask(path)
         check(status in (200, 400), f"{path} is {status}")
@@ -350,7 +353,7 @@ def hostile():
 
 def empty():
     for method, path in routes():
-        if method != "GET" or "{" in path or path == "/" or path.endswith(".txt"):
+        if method != "GET" or "{" in path or path in PAGES or path.endswith(".txt"):
             continue
         status, body = ask(path)
         check(status in (200, 400, 404), f"{path} is {status}: {body[:200]}")
@@ -387,7 +390,7 @@ def documentation(page):
     for method, form in routes():
         pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", form.replace(".", r"\.")) + "$")
         check(f"`{method} {form}`" in text, f"{method} {form} is not described")
-        check(form in ("/", "/api/v1/mprof.txt") or any(m == method and pattern.match(p) for m, p in asked),
+        check(form in PAGES + ("/api/v1/mprof.txt",) or any(m == method and pattern.match(p) for m, p in asked),
               f"{method} {form} has no example")
 
 
