@@ -59,6 +59,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from run' -l unprofiled -d 'run 
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l no-symbols -d 'do not look up function names at the end; '\''heapwise symbolize'\'' does it later'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l report -d 'print the report on stdout after the program'\''s end'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l progress -d 'show progress at once, not only after 5 s; on a terminal only'
+complete -c heapwise -n '__fish_seen_subcommand_from run' -l open -d 'afterwards show the recording in the browser: heapwise serve --open FILE'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l quiet -s q -d 'say nothing but errors and losses'
 complete -c heapwise -n '__fish_seen_subcommand_from report' -l by -s b -x -a 'bytes peak kept temporary count' -d 'show only the points that lead by this measure'
 complete -c heapwise -n '__fish_seen_subcommand_from report' -l top -s n -r -d 'show the first N points of each list (5; 0 = all)'

@@ -2,6 +2,7 @@
  * heapwise run: records a program. Host. What the program prints stays untouched: everything from
  * here goes to stderr, and the exit status is the program's own. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ struct run_args {
 	bool alloc_stacks, free_stacks, durations, exact_times, symbols, types;
 	bool mmap, lossy, children, unprofiled, start_paused;
 	const char *toggle_signal, *toggle_file, *listen;
-	bool progress, quiet, report;
+	bool progress, quiet, report, open;
 	u64 access_epoch_ms, access_max;
 	u64 sample_bytes, max_depth, max_size;
 	u64 ring_records, test_stamp_shift;
@@ -132,6 +133,8 @@ static const struct option_spec run_options[] = {
 		   "print the report on stdout after the program's end"),
 	RUN_OPTION(progress, 0, "progress", OPTION_SET, NULL,
 		   "show progress at once, not only after 5 s; on a terminal only"),
+	RUN_OPTION(open, 0, "open", OPTION_SET, NULL,
+		   "afterwards show the recording in the browser: heapwise serve --open FILE"),
 	RUN_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "say nothing but errors and losses"),
 	RUN_OPTION(recorder, 0, "recorder", OPTION_STRING, "PATH", NULL),
 	RUN_OPTION(ring_records, 0, "ring-records", OPTION_NUMBER, "N", NULL),
@@ -506,6 +509,14 @@ static void serve_stop(void *self)
 	server_close(self);
 }
 
+/* The server takes this process's place; the program's exit status has been told by then. */
+static void open_browser(const struct command *self, const struct run_result *result)
+{
+	fflush(NULL);
+	execl("/proc/self/exe", "heapwise", "serve", "--open", result->output, (char *)NULL);
+	fprintf(stderr, "heapwise %s: cannot start the server: %s\n", self->name, strerror(errno));
+}
+
 static int run_command(const struct command *self, void *fields, int argc, char **argv)
 {
 	const struct run_args *args = fields;
@@ -579,6 +590,8 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	dump(args, &dumps, &result);
 	if (args->report && result.recorded)
 		report(&result);
+	if (args->open && result.recorded)
+		open_browser(self, &result);
 	run_result_release(&result);
 	return end_like(result.wait_status);
 }

@@ -363,6 +363,13 @@ case_options()
 	until_true test -s "$work/opened"
 	equal "what the browser was told" "$(cat "$work/opened")" "$url"
 	end
+	# after a run, in its place
+	: >"$work/opened"
+	BROWSER=$work/browser "$HEAPWISE" run -q --open -o "$work/b.hwt" -- /bin/echo done >"$work/out" 2>"$work/stderr" &
+	until_true test -s "$work/opened"
+	says "$work/opened" "^http://127.0.0.1:[0-9]+/\?token=[0-9a-f]{32}$"
+	kill $!
+	wait $!
 	start=$SECONDS
 	timeout 20 "$HEAPWISE" serve --timeout 1 "$work/a.hwt" 2>"$work/stderr"
 	equal "exit status after the time" "$?" 0
