@@ -96,8 +96,8 @@ check --max-kept 0 /no/such/file|3|/no/such/file: No such file
 export --to heaplog --every 5 a|2|--every needs a name
 export --to heaplog --entries some a|2|wants one of all
 export|2|which FILE
-export a|2|which format: --to pprof
-export --to morse a|2|wants one of pprof
+export a|2|which format: --to html
+export --to morse a|2|wants one of html
 export --to folded --metric weight a|2|wants one of bytes
 export --to emad /no/such/file|3|/no/such/file: No such file
 index|2|which FILE
