@@ -22,7 +22,7 @@
 #define PLAIN __attribute__((noinline, no_instrument_function))
 #define BARRIER() __asm__ volatile("" : : : "memory")
 
-static void *volatile kept;
+static __thread void *volatile kept;
 static volatile int zero;
 
 /* One allocation and one free, told apart by the size. */

@@ -25,6 +25,35 @@ after(() => end(browser));
 const number = (text) => Number(text.replace(/,/g, ""));
 const grouped = (value) => value.toLocaleString("en");
 
+/** Where something is, once it has come to rest. */
+async function restingPlace(page, selector) {
+	let before = null;
+	for (let round = 0; round < 50; round++) {
+		const now = await page.locator(selector).boundingBox();
+		if (before && now && Math.hypot(now.x - before.x, now.y - before.y) < 0.5) return { x: now.x + now.width / 2, y: now.y + now.height / 2 };
+		before = now;
+		await page.waitForTimeout(150);
+	}
+	throw new Error(`${selector} does not come to rest`);
+}
+
+/** Drags a line from an output to an input; a canvas that still moved under the pointer gets a second chance. */
+async function connect(page, output, input) {
+	for (let round = 0; round < 3; round++) {
+		const from = await restingPlace(page, output);
+		const to = await restingPlace(page, input);
+		await page.mouse.move(from.x, from.y);
+		await page.mouse.down();
+		await page.mouse.move((from.x + to.x) / 2, (from.y + to.y) / 2, { steps: 6 });
+		await page.mouse.move(to.x, to.y, { steps: 6 });
+		await page.waitForTimeout(100);
+		await page.mouse.up();
+		await page.waitForTimeout(300);
+		if (await page.locator(".react-flow__edge").count()) return;
+	}
+	throw new Error("the boxes were not connected");
+}
+
 describe("truth", () => {
 	test("the overview has the numbers of heapwise report", async () => {
 		const page = await open(browser, server);
@@ -89,13 +118,7 @@ describe("journeys", () => {
 		await page.waitForFunction(() => document.querySelectorAll('[data-t^="box-"]').length === 2);
 		await page.getByRole("button", { name: "Arrange" }).click();
 		await settle(page);
-		const box = async (selector) => page.locator(selector).boundingBox();
-		const from = await box('[data-t="box-all"] .react-flow__handle-right');
-		const to = await box('[data-t="box-where"] .react-flow__handle-left');
-		await page.mouse.move(from.x + from.width / 2, from.y + from.height / 2);
-		await page.mouse.down();
-		await page.mouse.move(to.x + to.width / 2, to.y + to.height / 2, { steps: 8 });
-		await page.mouse.up();
+		await connect(page, '[data-t="box-all"] .react-flow__handle-right', '[data-t="box-where"] .react-flow__handle-left');
 		const expression = page.locator('[data-t="box-where"] input');
 		await expression.fill("size >= 15");
 		await expression.press("Enter");
