@@ -237,7 +237,8 @@ static void reply_counts(struct call *call, const char *text)
 }
 
 /* How many pass each box, in the order of the boxes of the graph. */
-void api_query_counts(struct call *call)
+/* The query of the body, which is a text or a graph. */
+static void with_query(struct call *call, void (*use)(struct call *call, const char *text))
 {
 	struct arena arena = {0};
 	const struct json_node *root;
@@ -250,10 +251,12 @@ void api_query_counts(struct call *call)
 			text = compiled = compile(call, root);
 	}
 	if (text)
-		reply_counts(call, text);
+		use(call, text);
 	free(compiled);
 	arena_release(&arena);
 }
+
+void api_query_counts(struct call *call) { with_query(call, reply_counts); }
 
 /* ---- the user's own ---- */
 
@@ -315,23 +318,7 @@ static void graph_keep(struct call *call, const char *text)
 		reply_query(call, name, text);
 }
 
-void api_graph_put(struct call *call)
-{
-	struct arena arena = {0};
-	const struct json_node *root;
-	char *compiled = NULL;
-	const char *text = NULL;
-
-	if (body_read(call, &arena, &root)) {
-		text = json_text_of(json_member(root, "text"));
-		if (!text)
-			text = compiled = compile(call, root);
-	}
-	if (text)
-		graph_keep(call, text);
-	free(compiled);
-	arena_release(&arena);
-}
+void api_graph_put(struct call *call) { with_query(call, graph_keep); }
 
 void api_graph_delete(struct call *call)
 {
