@@ -145,26 +145,9 @@ static bool text_holds(struct entry_eval *self, const struct expr *field, const 
 static bool compares(struct entry_eval *self, const struct expr *left, enum expr_kind op,
 		     const struct expr *right, u64 entry)
 {
-	double a, b;
-
 	if (left->type == FIELD_TEXT || left->type == FIELD_TEXTS)
 		return text_holds(self, left, right, op, entry);
-	a = entry_number(self, left, entry);
-	b = entry_number(self, right, entry);
-	switch (op) {
-	case EXPR_EQ:
-		return a == b;
-	case EXPR_NE:
-		return a < b || a > b;
-	case EXPR_LT:
-		return a < b;
-	case EXPR_LE:
-		return a <= b;
-	case EXPR_GT:
-		return a > b;
-	default:
-		return a >= b;
-	}
+	return expr_compares(entry_number(self, left, entry), op, entry_number(self, right, entry));
 }
 
 static bool in_list(struct entry_eval *self, const struct expr *expr, u64 entry)

@@ -476,24 +476,6 @@ static double value_of_entry(const struct value_plan *value, u64 entry)
 	}
 }
 
-static bool compares(double a, enum expr_kind op, double b)
-{
-	switch (op) {
-	case EXPR_EQ:
-		return a == b;
-	case EXPR_NE:
-		return a < b || a > b;
-	case EXPR_LT:
-		return a < b;
-	case EXPR_LE:
-		return a <= b;
-	case EXPR_GT:
-		return a > b;
-	default:
-		return a >= b;
-	}
-}
-
 static struct mask_plan *compare_values(struct planner *self, enum expr_kind op,
 					struct value_plan *left, struct value_plan *right)
 {
@@ -506,7 +488,7 @@ static struct mask_plan *compare_values(struct planner *self, enum expr_kind op,
 		mask = table_new(self, index);
 		for (u64 i = 0; mask && i < mask->count; i++)
 			mask->table[i] =
-				compares(value_of_entry(left, i), op, value_of_entry(right, i));
+				expr_compares(value_of_entry(left, i), op, value_of_entry(right, i));
 		return mask;
 	}
 	mask = mask_new(self, MASK_COMPARE);

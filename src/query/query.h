@@ -187,4 +187,23 @@ bool query_is_id(const char *text);
 /* Words that may not be names of one's own. */
 bool word_is_reserved(const char *word);
 
+/* What a comparison says of two numbers; what is not known (NAN) is neither equal nor unequal. */
+static inline bool expr_compares(double a, enum expr_kind op, double b)
+{
+	switch (op) {
+	case EXPR_EQ:
+		return a == b;
+	case EXPR_NE:
+		return a < b || a > b;
+	case EXPR_LT:
+		return a < b;
+	case EXPR_LE:
+		return a <= b;
+	case EXPR_GT:
+		return a > b;
+	default:
+		return a >= b;
+	}
+}
+
 #endif
