@@ -82,25 +82,6 @@ static bool read_hex(struct reader *self, u32 *code)
 	return true;
 }
 
-static void add_utf8(struct strbuf *out, u32 code)
-{
-	if (code < 0x80) {
-		strbuf_add_char(out, (char)code);
-	} else if (code < 0x800) {
-		strbuf_add_char(out, (char)(0xc0 | code >> 6));
-		strbuf_add_char(out, (char)(0x80 | (code & 0x3f)));
-	} else if (code < 0x10000) {
-		strbuf_add_char(out, (char)(0xe0 | code >> 12));
-		strbuf_add_char(out, (char)(0x80 | (code >> 6 & 0x3f)));
-		strbuf_add_char(out, (char)(0x80 | (code & 0x3f)));
-	} else {
-		strbuf_add_char(out, (char)(0xf0 | code >> 18));
-		strbuf_add_char(out, (char)(0x80 | (code >> 12 & 0x3f)));
-		strbuf_add_char(out, (char)(0x80 | (code >> 6 & 0x3f)));
-		strbuf_add_char(out, (char)(0x80 | (code & 0x3f)));
-	}
-}
-
 /* After "\u": one code, or a pair of surrogates. */
 static bool read_unicode(struct reader *self, struct strbuf *out)
 {
@@ -122,7 +103,7 @@ static bool read_unicode(struct reader *self, struct strbuf *out)
 	}
 	if (!code)
 		return fail(self, "a string holds \\u0000");
-	add_utf8(out, code);
+	strbuf_add_utf8(out, code);
 	return true;
 }
 

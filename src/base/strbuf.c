@@ -52,6 +52,25 @@ void strbuf_add_char(struct strbuf *buf, char c)
 	strbuf_add_bytes(buf, &c, 1);
 }
 
+void strbuf_add_utf8(struct strbuf *buf, u32 code)
+{
+	if (code < 0x80) {
+		strbuf_add_char(buf, (char)code);
+	} else if (code < 0x800) {
+		strbuf_add_char(buf, (char)(0xc0 | code >> 6));
+		strbuf_add_char(buf, (char)(0x80 | (code & 0x3f)));
+	} else if (code < 0x10000) {
+		strbuf_add_char(buf, (char)(0xe0 | code >> 12));
+		strbuf_add_char(buf, (char)(0x80 | (code >> 6 & 0x3f)));
+		strbuf_add_char(buf, (char)(0x80 | (code & 0x3f)));
+	} else {
+		strbuf_add_char(buf, (char)(0xf0 | code >> 18));
+		strbuf_add_char(buf, (char)(0x80 | (code >> 12 & 0x3f)));
+		strbuf_add_char(buf, (char)(0x80 | (code >> 6 & 0x3f)));
+		strbuf_add_char(buf, (char)(0x80 | (code & 0x3f)));
+	}
+}
+
 void strbuf_vaddf(struct strbuf *buf, const char *format, va_list args)
 {
 	va_list again;

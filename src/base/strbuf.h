@@ -23,6 +23,8 @@ struct strbuf {
 void strbuf_add(struct strbuf *buf, const char *text);
 void strbuf_add_bytes(struct strbuf *buf, const void *bytes, u64 count);
 void strbuf_add_char(struct strbuf *buf, char c);
+/* A character by its code, as UTF-8. */
+void strbuf_add_utf8(struct strbuf *buf, u32 code);
 void strbuf_addf(struct strbuf *buf, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void strbuf_vaddf(struct strbuf *buf, const char *format, va_list args)

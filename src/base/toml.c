@@ -158,25 +158,6 @@ static int hex_digit(u8 c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static void add_code(struct strbuf *out, u32 code)
-{
-	if (code < 0x80) {
-		strbuf_add_char(out, (char)code);
-	} else if (code < 0x800) {
-		strbuf_add_char(out, (char)(0xc0 | code >> 6));
-		strbuf_add_char(out, (char)(0x80 | (code & 0x3f)));
-	} else if (code < 0x10000) {
-		strbuf_add_char(out, (char)(0xe0 | code >> 12));
-		strbuf_add_char(out, (char)(0x80 | (code >> 6 & 0x3f)));
-		strbuf_add_char(out, (char)(0x80 | (code & 0x3f)));
-	} else {
-		strbuf_add_char(out, (char)(0xf0 | code >> 18));
-		strbuf_add_char(out, (char)(0x80 | (code >> 12 & 0x3f)));
-		strbuf_add_char(out, (char)(0x80 | (code >> 6 & 0x3f)));
-		strbuf_add_char(out, (char)(0x80 | (code & 0x3f)));
-	}
-}
-
 /* \uXXXX or \UXXXXXXXX, of which the letter is the next byte. */
 static int take_code(struct reader *self)
 {
@@ -193,7 +174,7 @@ static int take_code(struct reader *self)
 		return refuse(self, "there is no such character");
 	if (!code)
 		return refuse(self, "a zero byte is of no use here");
-	add_code(&self->text, code);
+	strbuf_add_utf8(&self->text, code);
 	self->at += digits + 1;
 	return 0;
 }
