@@ -83,17 +83,10 @@ static const char *plain_name(struct comparison *self, const char *text)
 
 /* ---- stacks ---- */
 
-static u64 hash_text(u64 hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (u8)*text) * 0x100000001b3ull;
-	return hash_u64(hash);
-}
-
 /* The node of a call of `name` by `parent`; UINT32_MAX if there is no memory. */
 static u32 node_find(struct comparison *self, u32 parent, const char *name, bool is_unnamed)
 {
-	u64 own = hash_text(self->nodes.data[parent].hash, name);
+	u64 own = hash_u64(hash_text(self->nodes.data[parent].hash, name));
 
 	for (u64 hash = own;; hash = hash_u64(hash + 1)) {
 		u64 *index = map_at(&self->by_node, hash);
@@ -229,7 +222,7 @@ int compare_keys_begin(struct comparison *self, struct err *err)
 		if (!vec_extend(&self->frame_nodes[side],
 				self->query.side[side].source->model->contexts.frames.count + 1))
 			return err_set(err, ERR_MEMORY, "out of memory for stacks");
-	if (!vec_push(&self->nodes, (struct compare_node){.hash = 0xcbf29ce484222325ull}))
+	if (!vec_push(&self->nodes, (struct compare_node){.hash = HASH_START}))
 		return err_set(err, ERR_MEMORY, "out of memory for stacks");
 	return find_loose(self, err);
 }

@@ -68,13 +68,7 @@ static u64 weight_of(const struct paths *self, u64 object, u32 call)
  * of nobody is that of a routine which no other calls. */
 static u64 pair_hash(const char *caller, const char *callee)
 {
-	u64 hash = 1;
-
-	for (; *caller; caller++)
-		hash = (hash ^ (u8)*caller) * 0x100000001b3ull;
-	for (hash = hash_u64(hash); *callee; callee++)
-		hash = (hash ^ (u8)*callee) * 0x100000001b3ull;
-	return hash_u64(hash);
+	return hash_u64(hash_text(hash_text(HASH_START, caller), callee));
 }
 
 static int read_calls(struct paths *self)

@@ -57,14 +57,6 @@ struct finding_place finding_place(const struct stack_source *source, struct fra
 	return place;
 }
 
-static u64 hash_text(u64 hash, const char *text)
-{
-	do
-		hash = (hash ^ (u8)*text) * 0x100000001b3ull;
-	while (*text++);
-	return hash;
-}
-
 static u64 hash_frame(u64 hash, const struct finding_frame *frame, bool lines)
 {
 	const char *slash = strrchr(frame->module, '/');
@@ -80,7 +72,7 @@ static u64 hash_frame(u64 hash, const struct finding_frame *frame, bool lines)
 
 u64 finding_place_hash(const struct finding_place *place, u64 seed, bool lines)
 {
-	u64 hash = hash_frame(0xcbf29ce484222325ull ^ seed, &place->own, lines);
+	u64 hash = hash_frame(HASH_START ^ seed, &place->own, lines);
 
 	return hash_frame(hash, &place->caller, lines);
 }

@@ -399,11 +399,8 @@ static int number_ids(struct findings *self, struct err *err)
 
 	for (u64 i = 0; i < self->rows.count && ok; i++) {
 		struct finding *row = &self->rows.data[i];
-		u64 hash = 0xcbf29ce484222325ull, *count;
+		u64 *count = map_at(&seen, hash_text(HASH_START, row->id));
 
-		for (const char *p = row->id; *p; p++)
-			hash = (hash ^ (u8)*p) * 0x100000001b3ull;
-		count = map_at(&seen, hash);
 		ok = count != NULL;
 		if (ok && ++*count > 1) {
 			size_t length = strlen(row->id);

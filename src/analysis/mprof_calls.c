@@ -53,11 +53,7 @@ static bool is_startup(const char *name)
 
 static u64 function_hash(const char *name, u32 identity)
 {
-	u64 hash = identity;
-
-	for (; *name; name++)
-		hash = (hash ^ (u8)*name) * 0x100000001b3ull;
-	return hash_u64(hash);
+	return hash_u64(hash_text(identity, name));
 }
 
 static struct mprof_function *function_add(struct mprof_calls *self, const char *name, u32 identity)

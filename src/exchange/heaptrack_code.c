@@ -18,11 +18,9 @@ static u64 module_base(u32 module) { return (u64)(module + 1) << CODE_BITS; }
 static int module_number(struct importing *self, const char *path, u32 *module, struct err *err)
 {
 	struct stream_module told = {.path = path};
-	u64 hash = 0xcbf29ce484222325ull, *known;
+	u64 hash = hash_text(HASH_START, path), *known;
 	int status = heaptrack_need_image(self, err);
 
-	for (const char *p = path; *p; p++)
-		hash = (hash ^ (u8)*p) * 0x100000001b3ull;
 	for (;; hash++) {
 		known = map_at(&self->modules, hash);
 		if (!known || !*known || !strcmp(self->module_paths.data[*known - 1], path))

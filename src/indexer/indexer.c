@@ -119,17 +119,10 @@ static int use_old(struct work *self, struct err *err)
 	return status;
 }
 
-static u64 hash_text(u64 hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (u8)*text) * 0x100000001b3ull;
-	return (hash ^ 0xff) * 0x100000001b3ull;
-}
-
 /* What else decides what is found: the compiler's version and the names of functions. */
 static void finish_keys(struct work *self, const char *compiler)
 {
-	u64 hash = hash_text(0xcbf29ce484222325ull, compiler);
+	u64 hash = hash_text(HASH_START, compiler);
 
 	for (u32 i = 0; i < self->options->function_count; i++)
 		hash = hash_text(hash, self->options->functions[i]);

@@ -46,13 +46,6 @@ static const char *const plain_options[] = {
 static const char *const other_options[] = {"-m",       "-stdlib=",  "-fchar8_t", "-fcoroutines",
 					    "-fblocks", "--target=", "-target ",  "-O"};
 
-static u64 hash_text(u64 hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (u8)*text) * 0x100000001b3ull;
-	return (hash ^ 0xff) * 0x100000001b3ull;
-}
-
 /* How many words the option and its argument are; 0 if it is none of these. */
 static u32 option_words(const char *word, const char *const *options, u32 count)
 {
@@ -133,7 +126,7 @@ static bool add_unit(struct unit_list *self, const char *folder, const char *sou
 	unit.plain_count = unit.flag_count;
 	add_options(self, &unit, words, count, other_options,
 		    sizeof other_options / sizeof *other_options);
-	unit.key = hash_text(0xcbf29ce484222325ull, folder);
+	unit.key = hash_text(HASH_START, folder);
 	unit.key = hash_text(unit.key, unit.path);
 	for (u32 i = 0; i < unit.flag_count; i++)
 		unit.key = hash_text(unit.key, unit.flags[i]);

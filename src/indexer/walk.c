@@ -400,7 +400,7 @@ static void note_instance(struct walk *self, CXCursor function)
 {
 	const struct clang *clang = self->clang;
 	CXCursor definition;
-	u64 *seen, hash = 0xcbf29ce484222325ull;
+	u64 *seen;
 	const char *name;
 
 	if (clang->Cursor_isNull(function) ||
@@ -412,9 +412,7 @@ static void note_instance(struct walk *self, CXCursor function)
 	if (clang->Cursor_isNull(definition))
 		definition = function;
 	name = walk_keep(self, clang->getCursorUSR(function));
-	for (const char *at = name; *at; at++)
-		hash = (hash ^ (u8)*at) * 0x100000001b3ull;
-	seen = map_at(&self->seen, hash);
+	seen = map_at(&self->seen, hash_text(HASH_START, name));
 	if (!seen || (!*seen && !vec_push(&self->instances, definition)))
 		self->unit->no_memory = true;
 	else

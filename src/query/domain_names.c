@@ -14,13 +14,6 @@ static int no_memory(struct err *err)
 
 /* ---- frames ---- */
 
-static u64 hash_text(const char *text, u64 hash)
-{
-	for (; *text; text++)
-		hash = (hash ^ (u8)*text) * 0x100000001b3ull;
-	return hash_u64(hash);
-}
-
 /* What a place in the program has, whoever called it. */
 struct place_names {
 	struct stack_names names;
@@ -35,8 +28,8 @@ static u64 hash_names(const struct stack_names *names)
 	u64 hash = names->count;
 
 	for (u32 i = 0; i < names->count; i++)
-		hash = hash_text(names->frames[i].function, hash);
-	return names->count ? hash : hash_text(slash ? slash + 1 : names->module, 1);
+		hash = hash_u64(hash_text(hash, names->frames[i].function));
+	return names->count ? hash : hash_u64(hash_text(1, slash ? slash + 1 : names->module));
 }
 
 /* The C library allocates for the program, too (strdup). */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "output/json.h"
 
 const char *key_name(const struct query *self, const struct query_key *key)
@@ -354,13 +355,6 @@ void source_print_time(const struct source *self, struct strbuf *out)
 static void print_pipe(const struct query *self, const struct pipe *pipe, u32 stages, bool names,
 		       struct strbuf *out);
 
-static u64 hash_text(const char *text, u64 hash)
-{
-	for (; *text; text++)
-		hash = (hash ^ (u8)*text) * 0x100000001b3ull;
-	return hash;
-}
-
 static void print_source(const struct query *self, const struct source *source, bool names,
 			 struct strbuf *out)
 {
@@ -457,8 +451,8 @@ bool query_make_keys(struct query *self)
 		strbuf_clear(&text);
 		print_pipe(self, &let->pipe, UINT32_MAX, false, &text);
 		snprintf(let->key, sizeof let->key, "%016llx%016llx",
-			 (unsigned long long)hash_text(strbuf_text(&text), 0xcbf29ce484222325ull),
-			 (unsigned long long)hash_text(strbuf_text(&text), 0x9e3779b97f4a7c15ull));
+			 (unsigned long long)hash_text(HASH_START, strbuf_text(&text)),
+			 (unsigned long long)hash_text(0x9e3779b97f4a7c15ull, strbuf_text(&text)));
 		failed |= text.failed;
 	}
 	strbuf_release(&text);

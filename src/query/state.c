@@ -65,18 +65,9 @@ u64 state_bytes(const struct state *self)
 
 /* ---- cache ---- */
 
-static u64 hash_key(const char *key)
-{
-	u64 hash = 0xcbf29ce484222325ull;
-
-	for (; *key; key++)
-		hash = (hash ^ (u8)*key) * 0x100000001b3ull;
-	return hash;
-}
-
 static struct cached *find(struct cache *self, const char *key)
 {
-	u64 hash = hash_key(key);
+	u64 hash = hash_text(HASH_START, key);
 
 	for (u64 i = 0; i < self->rows.count; i++)
 		if (self->rows.data[i].hash == hash && strcmp(self->rows.data[i].key, key) == 0)
@@ -121,7 +112,7 @@ static void make_room(struct cache *self, u64 bytes)
 
 void cache_put(struct cache *self, const char *key, const struct state *state)
 {
-	struct cached row = {.hash = hash_key(key), .bytes = state_bytes(state) + strlen(key)};
+	struct cached row = {.hash = hash_text(HASH_START, key), .bytes = state_bytes(state) + strlen(key)};
 
 	if (row.bytes > self->limit || find(self, key))
 		return;

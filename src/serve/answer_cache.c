@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+
 struct cache_entry {
 	struct cache_entry *next;          /* of the slot */
 	struct cache_entry *newer, *older; /* by use */
@@ -18,11 +20,7 @@ void answer_cache_init(struct answer_cache *self) { pthread_mutex_init(&self->lo
 
 static struct cache_entry **slot_of(struct answer_cache *self, const char *tag)
 {
-	u64 hash = 0xcbf29ce484222325ull;
-
-	for (; *tag; tag++)
-		hash = (hash ^ (u8)*tag) * 0x100000001b3ull;
-	return &self->slots[hash % CACHE_SLOTS];
+	return &self->slots[hash_text(HASH_START, tag) % CACHE_SLOTS];
 }
 
 static struct cache_entry *entry_find(struct answer_cache *self, const char *tag)

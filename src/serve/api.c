@@ -209,17 +209,10 @@ static bool scope_find(struct call *call)
 
 /* ---- tags ---- */
 
-static u64 hash_text(u64 hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (u8)*text) * 0x100000001b3ull;
-	return (hash ^ 0xff) * 0x100000001b3ull;
-}
-
 /* A recorded trace does not change, so an answer is told by what was asked. */
 static void tag_make(struct call *call)
 {
-	u64 hash = hash_text(0xcbf29ce484222325ull, call->api->version);
+	u64 hash = hash_text(HASH_START, call->api->version);
 
 	for (u32 i = 0; i < call->api->count; i++)
 		hash = hash_text(hash, call->api->traces[i]->id);

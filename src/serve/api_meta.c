@@ -88,13 +88,8 @@ static u64 count_functions(const struct view_trace *trace)
 		const struct symbol_entry *entry = &trace->symbols.entries[i];
 
 		for (u32 k = 0; entry->image == trace->stacks.image && k < entry->frame_count;
-		     k++) {
-			u64 hash = 0xcbf29ce484222325ull;
-
-			for (const char *p = entry->frames[k].function; *p; p++)
-				hash = (hash ^ (u8)*p) * 0x100000001b3ull;
-			map_put(&seen, hash, 1);
-		}
+		     k++)
+			map_put(&seen, hash_text(HASH_START, entry->frames[k].function), 1);
 	}
 	count = map_count(&seen);
 	map_release(&seen);

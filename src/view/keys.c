@@ -61,10 +61,8 @@ static const char *printed(struct arena *arena, const char *format, u64 number)
 /* A key per different label. */
 static u32 key_by_label(struct view_keys *self, struct map *by_label, const char *label)
 {
-	u64 hash = 0xcbf29ce484222325ull;
+	u64 hash = hash_text(HASH_START, label);
 
-	for (const char *p = label; *p; p++)
-		hash = (hash ^ (u8)*p) * 0x100000001b3ull;
 	for (;; hash = hash_u64(hash + 1)) {
 		u64 *index = map_at(by_label, hash);
 

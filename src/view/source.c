@@ -25,10 +25,8 @@ struct building {
 
 static bool file_find(struct building *self, const char *path, u32 *file)
 {
-	u64 hash = 0xcbf29ce484222325ull;
+	u64 hash = hash_text(HASH_START, path);
 
-	for (const char *p = path; *p; p++)
-		hash = (hash ^ (u8)*p) * 0x100000001b3ull;
 	for (;; hash = hash_u64(hash + 1)) {
 		u64 *index = map_at(&self->by_text, hash);
 

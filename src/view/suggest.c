@@ -31,10 +31,8 @@ struct names_met {
 
 static bool met(struct names_met *self, const char *text, u32 *row)
 {
-	u64 hash = 0xcbf29ce484222325ull;
+	u64 hash = hash_text(HASH_START, text);
 
-	for (const char *p = text; *p; p++)
-		hash = (hash ^ (u8)*p) * 0x100000001b3ull;
 	for (;; hash = hash_u64(hash + 1)) {
 		u64 *index = map_at(&self->by_text, hash);
 

@@ -39,18 +39,11 @@ int view_once(struct view_once *self, struct err *err, int (*make)(void *data, s
 	return self->status;
 }
 
-static u64 hash_text(u64 hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (u8)*text) * 0x100000001b3ull;
-	return hash;
-}
-
 /* Another file, or the same one written anew, has another id, so that no answer is mistaken. */
 static void identify(struct view_trace *self)
 {
 	struct stat status = {0};
-	u64 hash = hash_text(0xcbf29ce484222325ull, self->path);
+	u64 hash = hash_text(HASH_START, self->path);
 
 	if (stat(self->path, &status) == 0) {
 		hash = hash_u64(hash ^ (u64)status.st_ino);
