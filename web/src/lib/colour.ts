@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Colours that mean something: severity by a ramp that most eyes can tell apart, modules by a hue of their
-// own, categories by twelve hues and then hatching.
+// own, categories by twelve hues, which then come again.
 
 import { signal } from "@preact/signals";
 
 /** 1 is best, 12 is worst: ColorBrewer's RdYlBu sampled at twelve places. */
-const safe = ["#313695", "#476eb1", "#6ca2cb", "#9ccce2", "#cce9ef", "#f0f8d8", "#feefaa", "#fecd7f", "#fa9b5a", "#ed623e", "#d02d2a", "#a50026"];
-const gray = ["#f2f2f2", "#e3e3e3", "#d4d4d4", "#c4c4c4", "#b3b3b3", "#a3a3a3", "#8f8f8f", "#7b7b7b", "#676767", "#525252", "#3c3c3c", "#252525"];
-export const palettes: Record<string, readonly string[]> = { safe, gray };
+const ramp = ["#313695", "#476eb1", "#6ca2cb", "#9ccce2", "#cce9ef", "#f0f8d8", "#feefaa", "#fecd7f", "#fa9b5a", "#ed623e", "#d02d2a", "#a50026"];
 
-export function severity(step: number, palette = "safe"): string {
-	const ramp = palettes[palette] ?? safe;
+export function severity(step: number): string {
 	return ramp[Math.min(12, Math.max(1, step)) - 1] ?? "#888888";
 }
 
@@ -25,7 +22,7 @@ export function inkOn(colour: string): string {
 }
 
 /** Hues that stay apart for most kinds of colour blindness. */
-export const categories = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f7fd5", "#8c6d31", "#7fbf7b", "#b15928", "#999999"];
+const categories = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7f7fd5", "#8c6d31", "#7fbf7b", "#b15928", "#999999"];
 
 export function category(index: number): string {
 	return categories[index % categories.length] ?? "#999999";

@@ -43,8 +43,6 @@ export function score(value: Maybe): string {
 	return value == null ? UNKNOWN : value.toFixed(2);
 }
 
-export type Unit = "bytes" | "count" | "ns" | "share" | "ratio";
-
 export function inUnit(value: Maybe, unit: string): string {
 	switch (unit) {
 	case "bytes":

@@ -3,7 +3,7 @@
 
 import { useState } from "preact/hooks";
 import { type Maybe, inUnit } from "./format";
-import { type Column, Table, csv } from "./table";
+import { type Column, Table, csv, sorted } from "./table";
 import { copy } from "../shell";
 
 export interface SchemaColumn {
@@ -37,18 +37,6 @@ export function cellText(value: Cell | undefined, unit: string): string {
 	return String(value);
 }
 
-function sorted(rows: readonly ResultRow[], sort: string): readonly ResultRow[] {
-	const name = sort.replace(/^-/, "");
-	const sign = sort.startsWith("-") ? -1 : 1;
-	if (sort === "") return rows;
-	return [...rows].sort((a, b) => {
-		const x = a[name] ?? null;
-		const y = b[name] ?? null;
-		if (typeof x === "number" && typeof y === "number") return sign * (x - y);
-		return sign * cellText(x, "").localeCompare(cellText(y, ""));
-	});
-}
-
 interface Props {
 	label: string;
 	rows: readonly ResultRow[];
@@ -78,7 +66,7 @@ export function ResultTable({ label, rows, schema, hide = [], height = 480, onOp
 				return value == null ? "" : Array.isArray(value) ? pathText(value) : String(value);
 			},
 		}));
-	const shown = sorted(rows, sort);
+	const shown = sort === "" ? rows : sorted(rows, sort);
 	return (
 		<>
 			<Table label={label} columns={columns} rows={shown} rowKey={(_, index) => index} height={height} rowHeight={28} sort={sort} onSort={setSort} selected={chosen} onSelect={(_, index) => setChosen(index)} onOpen={onOpen} />

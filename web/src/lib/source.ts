@@ -2,6 +2,7 @@
 // Where answers come from: the server that served this page, or data embedded in it (a report in one file).
 
 import { signal } from "@preact/signals";
+import { sorted } from "./table";
 
 export interface Totals {
 	chunks: number;
@@ -163,11 +164,9 @@ export class EmbeddedSource implements DataSource {
 		const pages = await Promise.all(keys.map((key) => this.read<{ total: number; offset: number; rows: Record<string, unknown>[] }>(key)));
 		const first = pages[0];
 		const wanted = String(params.sort ?? "-sev");
-		const name = wanted.replace(/^-/, "");
-		const sign = wanted.startsWith("-") ? -1 : 1;
 		if (!first || params.q || params.t0) throw missing();
-		const rows = pages.sort((a, b) => a.data.offset - b.data.offset).flatMap((page) => page.data.rows);
-		if (wanted !== "-sev") rows.sort((a, b) => sign * (typeof a[name] === "string" || typeof b[name] === "string" ? String(a[name] ?? "").localeCompare(String(b[name] ?? "")) : Number(a[name] ?? 0) - Number(b[name] ?? 0)));
+		const all = pages.sort((a, b) => a.data.offset - b.data.offset).flatMap((page) => page.data.rows);
+		const rows = wanted === "-sev" ? all : sorted(all, wanted);
 		const offset = Number(params.offset ?? 0);
 		return { ...first, data: { total: rows.length, rows: rows.slice(offset, offset + Number(params.limit ?? 100)) } };
 	}

@@ -3,7 +3,7 @@
 
 import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } from "@tanstack/virtual-core";
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface Column<Row> {
 	name: string; // for sorting and for scripts
@@ -145,4 +145,30 @@ export function csv<Row>(columns: Column<Row>[], rows: readonly Row[]): string {
 	return [columns.map((column) => quoted(column.label)), ...rows.map((row, index) => columns.map((column) => cell(column, row, index)))]
 		.map((line) => line.join(","))
 		.join("\n");
+}
+
+/** Rows in the order of "name" or, falling, "-name"; what is not known comes first. */
+export function sorted<Row extends object>(rows: readonly Row[], sort: string): Row[] {
+	const name = sort.replace(/^-/, "") as keyof Row;
+	const sign = sort.startsWith("-") ? -1 : 1;
+	return [...rows].sort((a, b) => {
+		const x = a[name];
+		const y = b[name];
+		if (typeof (x ?? y) === "number") return sign * (Number(x ?? -1) - Number(y ?? -1));
+		return sign * String(x ?? "").localeCompare(String(y ?? ""));
+	});
+}
+
+/** Whether a chart shows itself as a table, which the key T and a button change. */
+export function useTwin(): [boolean, () => void] {
+	const [on, setOn] = useState(false);
+	const toggle = () => setOn((was) => !was);
+	useEffect(() => {
+		const down = (event: KeyboardEvent) => {
+			if (event.key === "T" && !(event.target instanceof HTMLInputElement)) toggle();
+		};
+		window.addEventListener("keydown", down);
+		return () => window.removeEventListener("keydown", down);
+	}, []);
+	return [on, toggle];
 }

@@ -2,7 +2,7 @@
 // The pattern of single blocks: loops, growth, late frees. One bar a chunk, from its allocation to its free;
 // two ticks are the first and the last access. Where bars would be too thin, how many there are.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
 import { dark, ink } from "../lib/colour";
@@ -10,7 +10,7 @@ import { type Maybe, bytes, count, ns, share } from "../lib/format";
 import { Choice } from "../lib/parts";
 import { select, selection } from "../lib/select";
 import { addWhere, common, key, linkTo, set, whole } from "../lib/state";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table, csv, useTwin } from "../lib/table";
 import type { Columns, Frame } from "../lib/types";
 import { Stack } from "../drawer";
 import { copy, trace } from "../shell";
@@ -217,18 +217,11 @@ export function Chunks() {
 	const from = Number(key("x0") || 0);
 	const to = Number(key("x1") || run);
 	const row = key("y") === "" ? null : Math.max(0, Number(key("y")) || 0); // the first that is shown; null = all rows
-	const [table, setTable] = useState(false);
+	const [table, toggleTable] = useTwin();
 	const answer = useAnswer<Reply>(run ? "/chunks" : null, { ...common(), point, order, lane, x0: Math.round(from), x1: Math.round(to), px: 1200, y0: row, rows: row == null ? null : ROWS });
 	const reply = answer.reply;
 	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
 	const painter = useMemo(() => (data ? (data.mode === "bars" ? barPainter(data, from, to) : densityPainter(data)) : null), [data]);
-	useEffect(() => {
-		const toggle = (event: KeyboardEvent) => {
-			if (event.key === "T" && !(event.target instanceof HTMLInputElement)) setTable((on) => !on);
-		};
-		window.addEventListener("keydown", toggle);
-		return () => window.removeEventListener("keydown", toggle);
-	}, []);
 	const zoom = (factor: number, middle: number) => {
 		const span = Math.min(run, Math.max(1000, (to - from) * factor));
 		const start = Math.min(run - span, Math.max(0, middle - (middle - from) * factor));
@@ -246,7 +239,7 @@ export function Chunks() {
 				<button aria-pressed={row != null} onClick={() => set({ y: row == null ? 0 : null })}>Single rows</button>
 				{row != null && <button disabled={row === 0} onClick={() => set({ y: Math.max(0, row - ROWS) }, true)}>Before</button>}
 				{row != null && <button disabled={row + ROWS >= (reply?.data.rows_all ?? 0)} onClick={() => set({ y: row + ROWS }, true)}>After</button>}
-				<button aria-pressed={table} onClick={() => setTable(!table)}>Table</button>
+				<button aria-pressed={table} onClick={toggleTable}>Table</button>
 			</div>
 			<Panel answer={answer} label="Chunks" empty={(shown) => (shown.chunks === 0 ? "No chunk lives here." : null)}>
 				{() => data && <>{body(data)}</>}

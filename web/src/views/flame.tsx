@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which call paths cost most. The server lays the frames out; here they are painted, walked and searched.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Direction, type Item, type Painter } from "../lib/canvas";
 import { dark, difference, ink, inkOn, moduleColour, severity } from "../lib/colour";
@@ -9,7 +9,7 @@ import { count, inUnit, share, trimMiddle } from "../lib/format";
 import { Choice } from "../lib/parts";
 import { select, selectedPoint } from "../lib/select";
 import { addWhere, common, cursor, key, linkTo, quote, set } from "../lib/state";
-import { type Column, Table } from "../lib/table";
+import { type Column, Table, useTwin } from "../lib/table";
 import type { Flame as Data, FlameReply } from "../lib/types";
 import { copy, trace } from "../shell";
 
@@ -199,7 +199,7 @@ function Legend() {
 export function Flame() {
 	const metric = key("metric") || (cursor.value != null ? "live" : "bytes");
 	const dir = key("dir") || "down";
-	const [table, setTable] = useState(false);
+	const [table, toggleTable] = useTwin();
 	const answer = useAnswer<FlameReply>("/flame", {
 		...common(),
 		metric,
@@ -217,13 +217,6 @@ export function Flame() {
 	const painter = useMemo(() => (data ? shape(data, found, data.delta) : null), [data, found]);
 	const rowOf = (item: Item) => painter?.index.get(item.id) ?? 0;
 	const hits = useMemo(() => (data && found ? data.name.filter((name) => found(name)).length : null), [data, found]);
-	useEffect(() => {
-		const toggle = (event: KeyboardEvent) => {
-			if (event.key === "T" && !(event.target instanceof HTMLInputElement)) setTable((on) => !on);
-		};
-		window.addEventListener("keydown", toggle);
-		return () => window.removeEventListener("keydown", toggle);
-	}, []);
 	const zoom = (item: Item) => set({ z: item.y === 0 ? null : `n:${item.id}` });
 	const keys = (event: KeyboardEvent, item: Item | null): boolean => {
 		if (event.key === "Backspace") history.back();
@@ -248,7 +241,7 @@ export function Flame() {
 				{key("s") !== "" && <button onClick={() => addWhere(key("s").startsWith("/") ? `stack ~ ${key("s")}` : `stack ~ ${quote(key("s"))}`)}>Only hits</button>}
 				{key("z") !== "" && <button onClick={() => set({ z: null })}>Whole graph</button>}
 				{key("hide") !== "" && <button onClick={() => set({ hide: null })}>Show hidden frames</button>}
-				<button aria-pressed={table} onClick={() => setTable(!table)}>Table</button>
+				<button aria-pressed={table} onClick={toggleTable}>Table</button>
 			</div>
 			<Panel answer={answer} label="Flame graph" empty={(flame) => (flame.total === 0 ? (metric === "leaked" ? "Nothing was kept." : metric === "temporary" ? "Nothing was temporary." : "Nothing to show.") : null)}>
 				{(_, { truncated }) => {

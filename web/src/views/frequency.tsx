@@ -11,7 +11,7 @@ import { Choice } from "../lib/parts";
 import { select, selection } from "../lib/select";
 import { key, set, whole } from "../lib/state";
 import type { TableReply } from "../lib/result";
-import { type Column, Table, csv } from "../lib/table";
+import { type Column, Table, csv, sorted } from "../lib/table";
 import type { Columns } from "../lib/types";
 import { copy } from "../shell";
 
@@ -196,12 +196,6 @@ const columns: Column<Obj>[] = [
 	{ name: "ratio", label: "R (per ms)", title: "frequency divided by mean life in ms", number: true, width: "12ch", cell: (row) => (row.ratio == null ? "" : row.ratio.toPrecision(4)), text: (row) => String(row.ratio ?? "") },
 	{ name: "cluster", label: "Cluster", number: true, width: "9ch", cell: (row) => (row.cluster == null ? "" : String(row.cluster + 1)), text: (row) => String(row.cluster ?? "") },
 ];
-
-function sorted(rows: Obj[], sort: string): Obj[] {
-	const name = sort.replace(/^-/, "") as keyof Obj;
-	const sign = sort.startsWith("-") ? -1 : 1;
-	return [...rows].sort((a, b) => sign * (typeof a[name] === "string" ? String(a[name]).localeCompare(String(b[name])) : Number(a[name] ?? -1) - Number(b[name] ?? -1)));
-}
 
 export function Frequency() {
 	const log = key("log") !== "0";

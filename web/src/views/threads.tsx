@@ -5,7 +5,7 @@ import { Panel, useAnswer } from "../lib/answer";
 import { type Maybe, bytes, count, ns } from "../lib/format";
 import { select, selection } from "../lib/select";
 import { addWhere, common, key, set } from "../lib/state";
-import { type Column, Table } from "../lib/table";
+import { type Column, Table, sorted } from "../lib/table";
 
 interface Row {
 	thread: number;
@@ -84,12 +84,6 @@ function Matrix({ data }: { data: Data }) {
 			</table>
 		</div>
 	);
-}
-
-function sorted(rows: Row[], sort: string): Row[] {
-	const name = sort.replace(/^-/, "") as keyof Row;
-	const sign = sort.startsWith("-") ? -1 : 1;
-	return [...rows].sort((a, b) => sign * (typeof a[name] === "string" ? String(a[name]).localeCompare(String(b[name])) : Number(a[name] ?? 0) - Number(b[name] ?? 0)));
 }
 
 export function Threads() {

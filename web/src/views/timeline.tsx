@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // When memory rose, and of what. Extremes are kept per bin, so no peak is lost.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { Panel, useAnswer } from "../lib/answer";
@@ -9,7 +9,7 @@ import { category, dark, ink } from "../lib/colour";
 import { bytes, count, inUnit, ns } from "../lib/format";
 import { Choice } from "../lib/parts";
 import { addWhere, common, key, quote, set } from "../lib/state";
-import { type Column, Table } from "../lib/table";
+import { type Column, Table, useTwin } from "../lib/table";
 import type { Timeline as Data } from "../lib/types";
 
 const groups = [["none", "Total"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["size", "Size"], ["point", "Point"], ["sev", "Severity"]] as const;
@@ -100,7 +100,7 @@ export function Timeline() {
 	const by = key("by") || "none";
 	const metric = key("metric") || "live";
 	const unit = unitOf(metric);
-	const [table, setTable] = useState(false);
+	const [table, toggleTable] = useTwin();
 	const holder = useRef<HTMLDivElement>(null);
 	const answer = useAnswer<Data>("/timeline", { ...common(), by, metric, bins: 800, top: 12 });
 	const data = answer.reply?.data ?? null;
@@ -121,7 +121,7 @@ export function Timeline() {
 			<div class="controls">
 				<Choice label="Stacked by" value={by} options={groups} onChange={(value) => set({ by: value })} />
 				<Choice label="Metric" value={metric} options={metrics} onChange={(value) => set({ metric: value })} />
-				<button aria-pressed={table} onClick={() => setTable(!table)}>Table</button>
+				<button aria-pressed={table} onClick={toggleTable}>Table</button>
 			</div>
 			<Panel answer={answer} label="Timeline" empty={(line) => (line.t.length === 0 ? "Nothing allocated in this window." : null)}>
 				{(line) => (
