@@ -3,124 +3,131 @@
  * Host. */
 #include <string.h>
 
+#include "analysis/type_usage.h"
 #include "analysis/types_result.h"
-#include "base/bytemap.h"
 #include "base/units.h"
-#include "symbols/type_layout.h"
 
-/* Which bytes of an object are accessed in any of its chunks. */
-struct coverage {
-	u64 words[HW_MAP_WORDS];
-	u64 chunks; /* whose bytes are known */
-	u64 all;    /* chunks of this type, each counted once */
-	u64 read_bytes, written_bytes; /* of these chunks, each access in full */
-};
+enum { ACCESSED = 3, READ, WRITTEN, READ_BYTES, WRITTEN_BYTES, STATE, TYPE, COLUMNS };
 
-/* A chunk is one object, an array of them, or an array behind a cookie. */
-static bool add_map(struct coverage *self, const struct point_map *map, u64 size)
-{
-	u64 before = map->size % size, at = 0;
-
-	if (map->size < size || (before != 0 && before != 8) || size > HW_MAP_BYTES)
-		return false;
-	while ((at = bytemap_next(map->words, at, map->size, true)) < map->size) {
-		if (at >= before) {
-			u64 byte = (at - before) % size;
-
-			bytemap_set(self->words, byte, byte + 1);
-		}
-		at++;
-	}
-	self->chunks += map->chunks;
-	return true;
-}
-
-static int find_coverage(struct coverage *self, struct type_cascade *types, const char *name, u64 size,
-			 struct err *err)
-{
-	const struct model *model = types->query.source->model;
-	struct type_answer *points = calloc(model->points.count + 1, sizeof *points);
-
-	if (!points)
-		return err_set(err, ERR_MEMORY, "out of memory for types");
-	type_of_points(types, points);
-	for (u32 i = 0; i < model->points.count; i++) {
-		const struct point_map *map = model_point_map(model, (struct point_id){i});
-
-		if (!points[i].name || strcmp(points[i].name, name) != 0)
-			continue;
-		self->all += model_count(model, model->points.data[i].allocations);
-		self->read_bytes += model->points.data[i].access.read_bytes;
-		self->written_bytes += model->points.data[i].access.written_bytes;
-		if (map)
-			add_map(self, map, size);
-	}
-	free(points);
-	return 0;
-}
-
-static const struct result_column columns[] = {
+static const struct result_column columns[COLUMNS] = {
 	COLUMN("offset", "offset", VALUE_ID, "bytes from the object's beginning"),
 	COLUMN("size", "size", VALUE_BYTES, "bytes of the member"),
 	COLUMN("member", "member", VALUE_TEXT, "its name; none = padding"),
-	COLUMN("type", "type", VALUE_TEXT, "its type"),
 	COLUMN("accessed", "accessed", VALUE_BYTES,
 	       "bytes of it that were accessed in any chunk; none = not measured"),
-	COLUMN("state", "state", VALUE_TEXT, "used, partly used, never accessed, or padding"),
+	COLUMN("read", "read by", VALUE_COUNT,
+	       "measured chunks that read any byte of it; none = not told apart from writes"),
+	COLUMN("written", "written by", VALUE_COUNT, "measured chunks that wrote any byte of it"),
+	COLUMN("read_bytes", "bytes read", VALUE_BYTES, "bytes of it that were read in any chunk"),
+	COLUMN("written_bytes", "bytes written", VALUE_BYTES,
+	       "bytes of it that were written in any chunk"),
+	COLUMN("state", "state", VALUE_TEXT,
+	       "read and written; written, never read; read, never written; never touched; padding; or, "
+	       "where reads and writes were not told apart, accessed"),
+	COLUMN("type", "type", VALUE_TEXT, "its type"),
 };
 
-static u64 accessed_bytes(const struct coverage *coverage, const struct type_member *member)
-{
-	u64 end = member->offset + member->size;
+static bool is_measured(const struct type_usage *usage) { return usage->measured || usage->mixed; }
 
-	if (end > HW_MAP_BYTES)
-		end = HW_MAP_BYTES;
-	return end > member->offset ? bytemap_count(coverage->words, end) -
-					      bytemap_count(coverage->words, member->offset)
-				    : 0;
-}
-
-static const char *state_of(const struct coverage *coverage, const struct type_member *member,
-			    u64 accessed)
+static const char *state_of(const struct type_usage *usage, const struct type_member *member,
+			    const struct member_usage *used)
 {
 	if (member->padding)
 		return "padding";
-	if (!coverage->chunks)
+	if (!is_measured(usage))
 		return NULL;
-	return accessed == 0 ? "never accessed" : accessed < member->size ? "partly used" : "used";
+	if (!used->accessed_bytes)
+		return "never touched";
+	if (!usage->sided)
+		return "accessed";
+	if (!used->bytes[HW_SIDE_READ])
+		return "written, never read";
+	return used->bytes[HW_SIDE_WRITTEN] ? "read and written" : "read, never written";
 }
 
-static struct result *members_table(const struct type_layout *layout, const struct coverage *coverage)
+static void fill_row(struct value *row, struct result *table, const struct type_usage *usage,
+		     const struct type_member *member, const struct member_usage *used)
+{
+	row[0] = value_number(member->offset);
+	row[1] = value_number(member->size);
+	row[2] = value_text(*member->name ? result_copy(table, member->name) : NULL);
+	for (u32 i = ACCESSED; i < STATE; i++)
+		row[i] = value_unknown();
+	if (is_measured(usage))
+		row[ACCESSED] = value_number(used->accessed_bytes);
+	for (u32 side = 0; usage->sided && side < HW_SIDES; side++) {
+		row[READ + side] = value_number(used->chunks[side]);
+		row[READ_BYTES + side] = value_number(used->bytes[side]);
+	}
+	row[STATE] = value_text(state_of(usage, member, used));
+	row[TYPE] = value_text(*member->type ? result_copy(table, member->type) : NULL);
+}
+
+static struct result *members_table(const struct type_layout *layout, const struct type_usage *usage)
 {
 	struct result *table = result_new(RESULT_TABLE, "members", "Members");
+	struct result_column shown[COLUMNS];
 
 	if (!table)
 		return NULL;
 	table->empty = "it has no members";
-	result_set_columns(table, columns, sizeof columns / sizeof *columns);
+	memcpy(shown, columns, sizeof shown);
+	if (usage->sided)
+		shown[ACCESSED].label = NULL;
+	for (u32 i = READ; i < STATE && !usage->sided; i++)
+		shown[i].label = NULL;
+	result_set_columns(table, shown, COLUMNS);
 	for (u64 i = 0; i < layout->members.count; i++) {
-		const struct type_member *member = &layout->members.data[i];
-		u64 accessed = accessed_bytes(coverage, member);
 		struct value *row = result_add_row(table);
 
 		if (!row)
 			break;
-		row[0] = value_number(member->offset);
-		row[1] = value_number(member->size);
-		row[2] = value_text(*member->name ? result_copy(table, member->name) : NULL);
-		row[3] = value_text(*member->type ? result_copy(table, member->type) : NULL);
-		row[4] = coverage->chunks ? value_number(accessed) : value_unknown();
-		row[5] = value_text(state_of(coverage, member, accessed));
+		fill_row(row, table, usage, &layout->members.data[i], &usage->members.data[i]);
 	}
 	return table;
 }
 
-static struct result *fields_result(const struct type_layout *layout, const struct coverage *coverage,
-				    bool has_access)
+static bool is_noted(const struct model *model, const char *key)
+{
+	for (u64 i = 0; i < model->notes.count; i++)
+		if (strcmp(model->notes.data[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+static void add_caveats(struct result *result, const struct type_usage *usage, const struct model *model)
+{
+	if (!is_measured(usage)) {
+		result_add_caveat(result, "which bytes were accessed is known only of recordings with "
+					  "--coverage, of chunks of at most 1,024 bytes");
+		return;
+	}
+	if (!usage->sided)
+		result_add_caveat(result, "this recording does not tell reads from writes");
+	if (usage->mixed)
+		result_add_caveat(result,
+				  "%s chunks were used in so many ways that they are not counted by "
+				  "member; their bytes are in the states",
+				  units_count(usage->mixed).text);
+	if (usage->lower_bound)
+		result_add_caveat(result,
+				  "%s chunks may have been accessed by code that is not instrumented, "
+				  "too: what was never touched there is not certain",
+				  units_count(usage->lower_bound).text);
+	if (usage->sided && is_noted(model, "access_merges"))
+		result_add_caveat(result,
+				  "code that gcc made reports one of a read and a write of the same "
+				  "place that follow each other: what was never read, or never written, "
+				  "is certain only with clang or --access valgrind");
+}
+
+static struct result *fields_result(const struct type_layout *layout, const struct type_usage *usage,
+				    const struct model *model)
 {
 	struct result *result = result_new(RESULT_RECORD, "fields", NULL);
 	struct result_column padding = COLUMN("padding", "padding", VALUE_BYTES,
 					      "bytes of an object that belong to no member");
+	bool has_access = model->has_access;
 	u64 unused = 0;
 
 	if (!result)
@@ -136,25 +143,23 @@ static struct result *fields_result(const struct type_layout *layout, const stru
 	result_add_field(result,
 			 (struct result_column)COLUMN("chunks", "chunks", VALUE_COUNT,
 						      "chunks of points that allocate only this type"),
-			 value_number(coverage->all));
+			 value_number(usage->chunks));
 	result_add_field(result,
 			 (struct result_column)COLUMN("measured", "measured", VALUE_COUNT,
 						      "chunks of which it is known which bytes were "
 						      "accessed"),
-			 value_number(coverage->chunks));
+			 value_number(usage->measured));
 	result_add_field(result,
 			 (struct result_column)COLUMN("read_bytes", has_access ? "read" : NULL, VALUE_BYTES,
 						      "that the program read from these chunks"),
-			 has_access ? value_number(coverage->read_bytes) : value_unknown());
+			 has_access ? value_number(usage->read_bytes) : value_unknown());
 	result_add_field(result,
 			 (struct result_column)COLUMN("written_bytes", has_access ? "written" : NULL,
 						      VALUE_BYTES,
 						      "that the program wrote to these chunks"),
-			 has_access ? value_number(coverage->written_bytes) : value_unknown());
-	result_add_part(result, members_table(layout, coverage));
-	if (!coverage->chunks)
-		result_add_caveat(result, "which bytes were accessed is known only of recordings with "
-					  "accesses, of chunks of at most 1,024 bytes");
+			 has_access ? value_number(usage->written_bytes) : value_unknown());
+	result_add_part(result, members_table(layout, usage));
+	add_caveats(result, usage, model);
 	return result;
 }
 
@@ -165,7 +170,7 @@ struct result *analyse_fields(struct type_cascade *types, const char *type, stru
 					  .module_count = (u32)types->modules.rows.count,
 					  .debug_path = types->query.debug_path};
 	struct type_layout layout = {0};
-	struct coverage coverage = {0};
+	struct type_usage usage = {0};
 	struct result *result = NULL;
 
 	if (type_layout_read(&layout, &query, err) < 0)
@@ -174,15 +179,16 @@ struct result *analyse_fields(struct type_cascade *types, const char *type, stru
 		err_set(err, ERR_USAGE, "the debug information has no structure, class or union %s", type);
 		goto done;
 	}
-	if (find_coverage(&coverage, types, layout.name, layout.size, err) < 0)
+	if (type_usage_find(&usage, types, &layout, err) < 0)
 		goto done;
-	result = fields_result(&layout, &coverage, types->query.source->model->has_access);
+	result = fields_result(&layout, &usage, types->query.source->model);
 	if (!result || result_failed(result)) {
 		err_set(err, ERR_MEMORY, "out of memory for types");
 		result_free(result);
 		result = NULL;
 	}
 done:
+	type_usage_release(&usage);
 	type_layout_release(&layout);
 	return result;
 }

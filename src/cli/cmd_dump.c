@@ -537,17 +537,33 @@ static void line_access_flags(struct line *self, u32 flags)
 		line_char(self, '-');
 }
 
-/* The bytes that were accessed, "0-3,8-15", as far as the row says which they are. */
-static void put_accessed(const struct stream_access *row)
+/* A range of bytes is named by its ends, "0-3,8-15": those of a map, or all of [low, high). */
+static void put_bytes(const char *name, const u64 *map, u64 low, u64 high)
 {
 	struct strbuf text = {0};
 
-	if (row->map)
-		bytemap_add_ranges(&text, row->map, HW_MAP_BYTES, true, 0);
-	else if (row->covered_bytes == row->high - row->low && row->covered_bytes)
-		strbuf_addf(&text, "%" PRIu64 "-%" PRIu64, row->low, row->high - 1);
-	printf(" accessed %s\n", text.count ? strbuf_text(&text) : "-");
+	if (map)
+		bytemap_add_ranges(&text, map, HW_MAP_BYTES, true, 0);
+	else if (high > low)
+		strbuf_addf(&text, "%" PRIu64 "-%" PRIu64, low, high - 1);
+	printf(" %s %s", name, text.count ? strbuf_text(&text) : "-");
 	strbuf_release(&text);
+}
+
+/* The bytes that were accessed, and those that were read and written, as far as the row says which they are. */
+static void put_accessed(const struct stream_access *row)
+{
+	static const char *const names[HW_SIDES] = {"read", "written"};
+	bool whole = row->covered_bytes == row->high - row->low && row->covered_bytes;
+	u64 high = whole ? row->high : row->low;
+
+	put_bytes("accessed", row->map, row->low, high);
+	for (u32 side = 0; side < HW_SIDES && row->sided; side++)
+		if (row->side_bytes[side] == row->covered_bytes)
+			put_bytes(names[side], row->map, row->low, high);
+		else
+			put_bytes(names[side], row->side_maps[side], 0, 0);
+	putchar('\n');
 }
 
 static int on_accesses(void *data, const struct stream_access *rows, u64 count, struct err *err)

@@ -84,18 +84,24 @@ enum hw_access_part { /* aux of a HW_ACCESS:    address, size */
 	HW_ACCESS_RANGE = 4,  /* low, high: accessed bytes are within [low, high) of the block; 0, 0 = none */
 	HW_ACCESS_COVERAGE = 5, /* distinct bytes accessed, granule in bytes; only if it was measured */
 	HW_ACCESS_MAP = 6,    /* to 13: two words of the map of accessed bytes, see below */
+	HW_ACCESS_SIDES = 14, /* distinct bytes read, distinct bytes written; with HW_ACCESS_COVERAGE */
 	HW_ACCESS_END = 15,   /* always last:   the block's address: it is complete */
+	HW_ACCESS_READ_MAP = 16,    /* to 23: as HW_ACCESS_MAP, of bytes that were read */
+	HW_ACCESS_WRITTEN_MAP = 24, /* to 31: of bytes that were written */
 };
 
 /* Bit i of word w: byte 64 w + i of the block was accessed. Part HW_ACCESS_MAP + n has the words 2 n and
  * 2 n + 1; parts whose words are 0 are left out. A map is told only if coverage was measured, of blocks up to
- * HW_MAP_BYTES, and where range and coverage alone do not say which bytes were accessed. */
+ * HW_MAP_BYTES, and where range and coverage alone do not say which bytes were accessed. The maps of a side, of bytes
+ * read or written, are told where some of the accessed bytes belong to it and some do not. */
 enum {
 	HW_MAP_BYTES = 1024,
 	HW_MAP_WORDS = HW_MAP_BYTES / 64,
 	HW_MAP_PARTS = HW_MAP_WORDS / 2,
 };
 static inline bool hw_access_has_gaps(u64 low, u64 high, u64 covered) { return covered && covered < high - low; }
+static inline bool hw_access_is_split(u64 side, u64 covered) { return side && side < covered; }
+enum hw_access_side { HW_SIDE_READ, HW_SIDE_WRITTEN, HW_SIDES };
 
 enum { /* flags of a HW_ACCESS_BLOCK */
 	HW_ACCESS_SHARED = 1,      /* more than one thread accessed it */

@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 5
+#define HW_SESSION_VERSION 6
 
 enum { HW_BERTHS = 1024 };
 
@@ -228,6 +228,7 @@ struct hw_control {
 	/* recorder, now and then and at the end: accesses that were checked, and those to the heap */
 	_Alignas(HW_CACHE_LINE) u64 access_checked;
 	u64 access_heap;
+	u32 access_merges; /* recorder: 1 = of accesses to one place, one after the other, some are not told */
 
 	/* monitor: bits, by the number that a HW_TYPE_LOOK has: it found a word that points into a module */
 	_Alignas(HW_CACHE_LINE) u32 sites_shown[HW_TYPE_SITES / 32];

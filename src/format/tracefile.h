@@ -10,7 +10,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs are copied as they are");
 
 #define HW_TRACE_MAGIC 0x0a0d435254574889ull /* 0x89 "HWTRC" CR LF: text mode breaks it */
-#define HW_TRACE_VERSION 1
+#define HW_TRACE_VERSION 2
 #define HW_BLOCK_MAGIC 0xbc5748b1u
 
 /* First bytes of the file. magic, version and bytes keep their place in every later version. */
@@ -142,7 +142,7 @@ enum hw_access_column {
 	HW_ACCESS_COLUMN_WRITTEN_BYTES,
 	HW_ACCESS_COLUMN_LOW,           /* if HW_ACCESS_RANGED */
 	HW_ACCESS_COLUMN_HIGH,          /* if HW_ACCESS_RANGED: less the low end */
-	HW_ACCESS_COLUMN_COVERED,       /* if HW_ACCESS_COVERED; then the map if HW_ACCESS_MAPPED */
+	HW_ACCESS_COLUMN_COVERED,       /* if HW_ACCESS_COVERED; then the map if HW_ACCESS_MAPPED, and the sides */
 	HW_ACCESS_COLUMNS
 };
 enum { /* HW_ACCESS_COLUMN_HEAD */
@@ -152,6 +152,9 @@ enum { /* HW_ACCESS_COLUMN_HEAD */
 	HW_ACCESS_FLAGS_SHIFT = 3, /* 32 bits */
 };
 #define HW_ACCESS_MAPPED (1ull << 35)
+#define HW_ACCESS_SIDED (1ull << 36)          /* from version 2 on */
+#define HW_ACCESS_READ_MAPPED (1ull << 37)    /* the side has a map; only with HW_ACCESS_SIDED */
+#define HW_ACCESS_WRITTEN_MAPPED (1ull << 38)
 
 /* Columns of a types block, in the order of the payload: varints. */
 enum hw_type_column {

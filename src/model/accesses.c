@@ -16,6 +16,7 @@ struct access_cell {
 	u32 read_bytes, written_bytes;
 	u32 low, high;
 	u32 covered; /* UINT32_MAX = not measured */
+	u16 pattern;
 	u8 flags;
 	u8 state;
 };
@@ -91,6 +92,7 @@ bool access_table_put(struct access_table *self, u64 chunk, const struct chunk_a
 					     .low = (u32)known.low,
 					     .high = (u32)known.high,
 					     .covered = (u32)known.covered,
+					     .pattern = known.pattern,
 					     .flags = (u8)known.flags,
 					     .state = CELL_NARROW};
 	}
@@ -121,6 +123,7 @@ bool access_table_get(const struct access_table *self, u64 chunk, struct chunk_a
 					.high = cell->high,
 					.covered = cell->covered == UINT32_MAX ? UINT64_MAX
 									       : cell->covered,
+					.pattern = cell->pattern,
 					.flags = cell->flags,
 					.known = true};
 	return true;

@@ -14,6 +14,7 @@ struct chunk_access {
 	u64 low, high; /* accessed bytes are within [low, high); equal = nothing */
 	u64 covered;   /* distinct bytes accessed; UINT64_MAX = not measured */
 	u32 flags;     /* ACCESS_* */
+	u16 pattern;   /* number of its access_pattern, 0 = none */
 	bool known;    /* false: nobody measured this chunk, all else is 0 */
 	u64 read_bytes, written_bytes;
 };
@@ -23,6 +24,7 @@ struct point_map {
 	u64 size;   /* of each; 0 = not known: sizes differ, are above HW_MAP_BYTES, or a map is missing */
 	u64 chunks; /* of which coverage was measured, each counted once */
 	u64 words[HW_MAP_WORDS]; /* see base/bytemap.h */
+	u32 patterns; /* that the point has */
 };
 
 /* Adds what is known of one chunk. again: more of one that was added before. */

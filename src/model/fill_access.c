@@ -44,14 +44,18 @@ static void count(struct model *self, u64 chunk, const struct chunk_access *acce
 	sums_add(&self->points.data[point.index].access, access, page->size[k], less);
 }
 
-/* False if there is no memory. */
-static bool add_map(struct model *self, const struct stream_access *row, bool again)
+/* Adds which bytes they were. before: what was known of the chunk, if it was. False if there is no memory. */
+static bool add_map(struct model *self, const struct stream_access *row, const struct chunk_access *before,
+		    struct chunk_access *now)
 {
 	const struct chunk_page *page = chunk_at(&self->chunks, row->chunk);
-	u32 k = (u32)(row->chunk % CHUNK_PAGE);
-	struct model_point *point =
-		&self->points.data[model_point_of(self, page->alloc_context[k]).index];
+	u32 k = (u32)(row->chunk % CHUNK_PAGE), number = 0;
+	struct point_id id = model_point_of(self, page->alloc_context[k]);
+	struct model_point *point = &self->points.data[id.index];
+	struct access_pattern pattern;
+	struct point_map *map;
 
+	pattern_table_remove(&self->patterns, before->pattern);
 	if (row->covered_bytes == UINT64_MAX)
 		return true;
 	if (!point->map) {
@@ -59,8 +63,14 @@ static bool add_map(struct model *self, const struct stream_access *row, bool ag
 			return false;
 		point->map = (u32)self->maps.count;
 	}
-	point_map_add(&self->maps.data[point->map - 1], page->size[k], row, again);
-	return true;
+	map = &self->maps.data[point->map - 1];
+	point_map_add(map, page->size[k], row, before->known && before->covered != UINT64_MAX);
+	if (access_pattern_of(&pattern, row, page->size[k])) {
+		pattern.point = id.index;
+		number = pattern_table_add(&self->patterns, &pattern, &map->patterns);
+	}
+	now->pattern = (u16)number;
+	return number != UINT32_MAX;
 }
 
 int model_fill_accesses(void *data, const struct stream_access *rows, u64 row_count,
@@ -83,18 +93,16 @@ int model_fill_accesses(void *data, const struct stream_access *rows, u64 row_co
 						   .covered = row->covered_bytes,
 						   .flags = row->flags,
 						   .known = true};
-		bool again;
 
 		if (row->chunk >= self->chunks.count ||
 		    chunk_end(&self->chunks, row->chunk) == CHUNK_ABSENT) {
 			self->strange_accesses++;
 			continue;
 		}
-		again = access_table_get(&self->accesses, row->chunk, &before);
-		if (again)
+		if (access_table_get(&self->accesses, row->chunk, &before))
 			count(self, row->chunk, &before, true);
-		if (!access_table_put(&self->accesses, row->chunk, &now) ||
-		    !add_map(self, row, again && before.covered != UINT64_MAX))
+		if (!add_map(self, row, &before, &now) ||
+		    !access_table_put(&self->accesses, row->chunk, &now))
 			return err_set(err, ERR_MEMORY, "out of memory for the model");
 		count(self, row->chunk, &now, false);
 		self->has_access = true;

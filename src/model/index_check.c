@@ -71,6 +71,10 @@ static bool points_sound(const struct model *self)
 	for (u64 i = 0; i < self->maps.count; i++)
 		if (self->maps.data[i].size > HW_MAP_BYTES)
 			return false;
+	for (u64 i = 0; i < self->patterns.rows.count; i++)
+		if (self->patterns.rows.data[i].size > HW_MAP_BYTES ||
+		    self->patterns.rows.data[i].point >= self->points.count)
+			return false;
 	for (u64 i = 0; i < self->context_points.count; i++)
 		if (self->context_points.data[i] > self->points.count)
 			return false;

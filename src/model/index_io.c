@@ -343,6 +343,7 @@ void index_transfer(struct index_io *io, struct model *model, struct trace_info 
 	io_threads(io, model);
 	io_vec(io, &model->points);
 	io_vec(io, &model->maps);
+	io_vec(io, &model->patterns.rows);
 	io_vec(io, &model->usage);
 	io_vec(io, &model->clock.pairs);
 	io_vec(io, &model->misfits.unknown);
@@ -370,6 +371,7 @@ u64 index_layout(void)
 		sizeof(struct chunk_zone),
 		sizeof(struct chunk_access),
 		sizeof(struct point_map),
+		sizeof(struct access_pattern),
 		sizeof(struct type_cell),
 		sizeof(struct type_kind),
 		sizeof(struct type_identity),

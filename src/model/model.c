@@ -27,6 +27,7 @@ static void model_clear(struct model *self)
 	context_table_release(&self->contexts);
 	vec_release(&self->points);
 	vec_release(&self->maps);
+	pattern_table_release(&self->patterns);
 	vec_release(&self->threads);
 	vec_release(&self->usage);
 	vec_release(&self->marks);

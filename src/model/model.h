@@ -23,6 +23,7 @@
 #include "model/clock.h"
 #include "model/contexts.h"
 #include "model/misfits.h"
+#include "model/patterns.h"
 #include "model/timeline.h"
 #include "model/types.h"
 #include "trace/reader.h"
@@ -128,6 +129,7 @@ struct model {
 	struct context_table contexts;
 	VEC(struct model_point) points;
 	VEC(struct point_map) maps; /* of points with measured coverage */
+	struct pattern_table patterns; /* of their chunks */
 	VEC(struct model_thread) threads;
 	VEC(struct stream_usage) usage;
 	VEC(struct model_mark) marks;

@@ -73,30 +73,61 @@ static bool gather_take(struct stream_access *row, const struct hw_record *recor
 	case HW_ACCESS_COVERAGE:
 		row->covered_bytes = first;
 		return second != 0 && first != UINT64_MAX;
+	case HW_ACCESS_SIDES:
+		row->side_bytes[HW_SIDE_READ] = first;
+		row->side_bytes[HW_SIDE_WRITTEN] = second;
+		row->sided = true;
+		return true;
 	}
 	return false;
 }
 
+/* Two words of a map, the part-th two. */
+static const u64 *take_words(u64 *map, u32 part, const struct hw_record *record)
+{
+	map[2 * part] = record->address;
+	map[2 * part + 1] = record->size;
+	return map;
+}
+
+/* False if the part is none of a map. */
 static bool gather_take_map(struct access_gather *self, const struct hw_record *record)
 {
-	u32 word = 2 * (record->aux - HW_ACCESS_MAP);
+	u32 part = record->aux;
 
-	self->map[word] = record->address;
-	self->map[word + 1] = record->size;
-	self->row.map = self->map;
-	return true;
+	if (part >= HW_ACCESS_MAP && part < HW_ACCESS_MAP + HW_MAP_PARTS) {
+		self->row.map = take_words(self->map, part - HW_ACCESS_MAP, record);
+		return true;
+	}
+	for (u32 side = 0; side < HW_SIDES; side++) {
+		u32 first = side == HW_SIDE_READ ? HW_ACCESS_READ_MAP : HW_ACCESS_WRITTEN_MAP;
+
+		if (part < first || part >= first + HW_MAP_PARTS)
+			continue;
+		self->row.side_maps[side] = take_words(self->side_maps[side], part - first, record);
+		return true;
+	}
+	return false;
 }
 
-static bool is_map(u32 part)
-{
-	return part >= HW_ACCESS_MAP && part < HW_ACCESS_MAP + HW_MAP_PARTS;
-}
-
-/* A map says of as many bytes that they were accessed as the coverage does. */
+/* A map says of as many bytes that they were accessed as the coverage does, of all and of one side; and an accessed byte
+ * was read or written. */
 static bool gather_fits(const struct access_gather *self)
 {
-	return !self->row.map ||
-	       bytemap_count(self->map, HW_MAP_BYTES) == self->row.covered_bytes;
+	const struct stream_access *row = &self->row;
+
+	if (row->map && bytemap_count(row->map, HW_MAP_BYTES) != row->covered_bytes)
+		return false;
+	for (u32 side = 0; side < HW_SIDES; side++) {
+		if (row->side_maps[side] &&
+		    bytemap_count(row->side_maps[side], HW_MAP_BYTES) != row->side_bytes[side])
+			return false;
+		if (row->side_bytes[side] > row->covered_bytes)
+			return false;
+	}
+	return !row->sided || (row->covered_bytes != UINT64_MAX &&
+			       row->side_bytes[HW_SIDE_READ] + row->side_bytes[HW_SIDE_WRITTEN] >=
+				       row->covered_bytes);
 }
 
 enum access_step access_gather_part(struct access_gather *self, const struct hw_record *record)
@@ -113,8 +144,8 @@ enum access_step access_gather_part(struct access_gather *self, const struct hw_
 		self->address = 0;
 		return ACCESS_WHOLE;
 	}
-	if (self->parts & bit || !(is_map(record->aux) ? gather_take_map(self, record)
-						       : gather_take(&self->row, record)))
+	if (!bit || self->parts & bit ||
+	    (!gather_take_map(self, record) && !gather_take(&self->row, record)))
 		return gather_give_up(self);
 	self->parts |= bit;
 	return ACCESS_MORE;
@@ -132,39 +163,63 @@ void access_rows_release(struct access_rows *self)
 	self->free_maps = NULL;
 }
 
-static struct access_map *map_new(struct access_rows *self)
+static struct access_maps *maps_new(struct access_rows *self)
 {
-	struct access_map *map = self->free_maps;
+	struct access_maps *maps = self->free_maps;
 
-	if (!map)
-		return arena_new(&self->maps, struct access_map);
-	self->free_maps = map->next_free;
-	return map;
+	if (!maps)
+		return arena_new(&self->maps, struct access_maps);
+	self->free_maps = maps->next_free;
+	return maps;
+}
+
+static bool has_maps(const struct stream_access *row)
+{
+	return row->map || row->side_maps[HW_SIDE_READ] || row->side_maps[HW_SIDE_WRITTEN];
+}
+
+static const u64 *copy_map(u64 *to, const u64 *from)
+{
+	return from ? memcpy(to, from, HW_MAP_WORDS * sizeof(*to)) : NULL;
 }
 
 bool access_rows_give(struct access_rows *self, const struct stream_access *row)
 {
 	struct stream_access own = *row;
 
-	if (row->map) {
-		struct access_map *map = map_new(self);
+	if (has_maps(row)) {
+		struct access_maps *maps = maps_new(self);
 
-		if (!map)
+		if (!maps)
 			return false;
-		memcpy(map->words, row->map, sizeof(map->words));
-		own.map = map->words;
+		own.map = copy_map(maps->all, row->map);
+		for (u32 side = 0; side < HW_SIDES; side++)
+			own.side_maps[side] = copy_map(maps->sides[side], row->side_maps[side]);
 	}
 	return vec_push(&self->given, own);
 }
 
+/* Those that a row was given; any of its maps leads there. */
+static struct access_maps *maps_of(const struct stream_access *row)
+{
+	u64 words = 0;
+	const u64 *map = row->map;
+
+	for (u32 side = 0; side < HW_SIDES && !map; side++) {
+		map = row->side_maps[side];
+		words = (u64)(side + 1) * HW_MAP_WORDS;
+	}
+	return map ? (struct access_maps *)(uintptr_t)(map - words) : NULL;
+}
+
 void access_rows_drop(struct access_rows *self, const struct stream_access *row)
 {
-	struct access_map *map = (struct access_map *)(uintptr_t)row->map; /* words come first */
+	struct access_maps *maps = maps_of(row);
 
-	if (!map)
+	if (!maps)
 		return;
-	map->next_free = self->free_maps;
-	self->free_maps = map;
+	maps->next_free = self->free_maps;
+	self->free_maps = maps;
 }
 
 void access_rows_told(struct access_rows *self)

@@ -18,6 +18,7 @@ struct access_gather { /* all zero = between two blocks */
 	u64 address;              /* 0 = no block has begun */
 	u32 parts;                /* a bit for each that came */
 	u64 map[HW_MAP_WORDS];    /* of the row, if it has one */
+	u64 side_maps[HW_SIDES][HW_MAP_WORDS];
 };
 
 enum access_step {
@@ -45,9 +46,10 @@ struct access_held { /* belongs to a free that waits */
 	u64 next_free;
 };
 
-struct access_map { /* of a row; recycled when the row was told or dropped */
-	u64 words[HW_MAP_WORDS];
-	struct access_map *next_free;
+struct access_maps { /* of a row; recycled when the row was told or dropped */
+	u64 all[HW_MAP_WORDS];
+	u64 sides[HW_SIDES][HW_MAP_WORDS];
+	struct access_maps *next_free;
 };
 
 struct access_rows { /* all zero = empty and ready */
@@ -59,12 +61,12 @@ struct access_rows { /* all zero = empty and ready */
 	u64 free_held; /* number + 1, 0 = none */
 	u64 unknown;   /* rows whose block was never told */
 	struct arena maps;
-	struct access_map *free_maps;
+	struct access_maps *free_maps;
 };
 
 void access_rows_release(struct access_rows *self);
 
-/* Takes a copy of a whole row, with its map; false without memory. */
+/* Takes a copy of a whole row, with its maps; false without memory. */
 bool access_rows_give(struct access_rows *self, const struct stream_access *row);
 
 /* Nobody will ask for the row any more. */

@@ -99,6 +99,7 @@ int image_note_accesses(struct image *self, struct err *err)
 		{ "access_heap", load_relaxed(&control->access_heap) - self->access_before.heap },
 		{ "access_epoch_ns", load_relaxed(&control->access_epoch_ns) },
 		{ "access_max", load_relaxed(&control->access_max) },
+		{ "access_merges", load_relaxed(&control->access_merges) },
 		{ "access_unknown", correlator_unknown_accesses(self->correlator) },
 		{ "access_damaged", self->damaged_accesses },
 		{ "type_unknown", correlator_unknown_types(self->correlator) },

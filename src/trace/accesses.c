@@ -41,17 +41,36 @@ static void add_map(struct strbuf *column, const u64 *map)
 	}
 }
 
+/* Bits of the head that say what is told of reads and writes apart. */
+static u64 sides_head(const struct stream_access *row)
+{
+	if (!row->sided)
+		return 0;
+	return HW_ACCESS_SIDED | (row->side_maps[HW_SIDE_READ] ? HW_ACCESS_READ_MAPPED : 0) |
+	       (row->side_maps[HW_SIDE_WRITTEN] ? HW_ACCESS_WRITTEN_MAPPED : 0);
+}
+
+static void add_sides(struct strbuf *column, const struct stream_access *row)
+{
+	for (u32 side = 0; side < HW_SIDES; side++) {
+		varint_add(column, row->side_bytes[side]);
+		if (row->side_maps[side])
+			add_map(column, row->side_maps[side]);
+	}
+}
+
 void accesses_add(struct accesses *self, const struct stream_access *row)
 {
 	bool timed = row->first_ticks || row->last_ticks, ranged = row->low || row->high;
 	bool covered = row->covered_bytes != UINT64_MAX, mapped = covered && row->map;
+	u64 sides = covered ? sides_head(row) : 0;
 
 	varint_add(&self->columns[HW_ACCESS_COLUMN_CHUNK],
 		   hw_zigzag((i64)(row->chunk - self->chunk)));
 	varint_add(&self->columns[HW_ACCESS_COLUMN_HEAD],
 		   (u64)row->flags << HW_ACCESS_FLAGS_SHIFT | (timed ? HW_ACCESS_TIMED : 0) |
 			   (ranged ? HW_ACCESS_RANGED : 0) | (covered ? HW_ACCESS_COVERED : 0) |
-			   (mapped ? HW_ACCESS_MAPPED : 0));
+			   (mapped ? HW_ACCESS_MAPPED : 0) | sides);
 	if (timed)
 		add_pair(self, HW_ACCESS_COLUMN_FIRST,
 			 hw_zigzag((i64)(row->first_ticks - self->ticks)),
@@ -64,6 +83,8 @@ void accesses_add(struct accesses *self, const struct stream_access *row)
 		varint_add(&self->columns[HW_ACCESS_COLUMN_COVERED], row->covered_bytes);
 	if (mapped)
 		add_map(&self->columns[HW_ACCESS_COLUMN_COVERED], row->map);
+	if (sides)
+		add_sides(&self->columns[HW_ACCESS_COLUMN_COVERED], row);
 	self->chunk = row->chunk;
 	if (timed)
 		self->ticks = row->first_ticks;
@@ -118,19 +139,42 @@ struct reading {
 	u64 ticks;                /* of the first access of the last one that has any */
 	struct stream_access batch[COLUMNS_BATCH];
 	u64 maps[COLUMNS_BATCH][HW_MAP_WORDS];
+	u64 side_maps[COLUMNS_BATCH][HW_SIDES][HW_MAP_WORDS];
 };
+
+static void get_sides(struct reading *self, struct cursor *column, u64 head, u32 at)
+{
+	static const u64 mapped[HW_SIDES] = {HW_ACCESS_READ_MAPPED, HW_ACCESS_WRITTEN_MAPPED};
+	struct stream_access *row = &self->row;
+
+	row->sided = head & HW_ACCESS_SIDED;
+	for (u32 side = 0; side < HW_SIDES; side++) {
+		row->side_bytes[side] = row->sided ? cursor_get(column) : 0;
+		row->side_maps[side] = head & mapped[side] ? self->side_maps[at][side] : NULL;
+		if (row->side_maps[side])
+			get_map(column, row->side_bytes[side], self->side_maps[at][side]);
+		column->bad |= row->side_bytes[side] > row->covered_bytes;
+	}
+}
+
+/* Sides need the number of all accessed bytes, and their maps the sides. */
+static bool head_fits(u64 head)
+{
+	return head < HW_ACCESS_WRITTEN_MAPPED << 1 &&
+	       (head & HW_ACCESS_COVERED || !(head & HW_ACCESS_SIDED)) &&
+	       (head & HW_ACCESS_SIDED || !(head & (HW_ACCESS_READ_MAPPED | HW_ACCESS_WRITTEN_MAPPED)));
+}
 
 static void get_row(void *self_, struct cursor *columns, u32 at)
 {
 	struct reading *self = self_;
 	struct stream_access *row = &self->row;
-	u64 head, flags;
+	u64 head;
 
 	row->chunk += (u64)hw_unzigzag(cursor_get(&columns[HW_ACCESS_COLUMN_CHUNK]));
 	head = cursor_get(&columns[HW_ACCESS_COLUMN_HEAD]);
-	flags = (head & ~HW_ACCESS_MAPPED) >> HW_ACCESS_FLAGS_SHIFT;
-	row->flags = (u32)flags;
-	columns[HW_ACCESS_COLUMN_HEAD].bad |= flags > UINT32_MAX;
+	row->flags = (u32)(head >> HW_ACCESS_FLAGS_SHIFT);
+	columns[HW_ACCESS_COLUMN_HEAD].bad |= !head_fits(head);
 	row->first_ticks = row->last_ticks = row->low = row->high = 0;
 	if (head & HW_ACCESS_TIMED) {
 		self->ticks += (u64)hw_unzigzag(cursor_get(&columns[HW_ACCESS_COLUMN_FIRST]));
@@ -151,6 +195,7 @@ static void get_row(void *self_, struct cursor *columns, u32 at)
 	row->map = head & HW_ACCESS_MAPPED ? self->maps[at] : NULL;
 	if (row->map)
 		get_map(&columns[HW_ACCESS_COLUMN_COVERED], row->covered_bytes, self->maps[at]);
+	get_sides(self, &columns[HW_ACCESS_COLUMN_COVERED], head, at);
 	self->batch[at] = *row;
 }
 

@@ -166,6 +166,11 @@ struct stream_access {
 	/* Which ones: HW_MAP_WORDS words, see HW_ACCESS_MAP. NULL: not told, or covered_bytes == high - low
 	 * tells it. Theirs who tell, for the time of the call. */
 	const u64 *map;
+	/* If sided, the same of those that were read, and of those that were written: how many, and which.
+	 * NULL: not told, or the number is 0 or covered_bytes. */
+	u64 side_bytes[HW_SIDES];
+	const u64 *side_maps[HW_SIDES];
+	bool sided; /* false: reads and writes were not told apart */
 	u32 flags;                   /* ACCESS_* */
 };
 

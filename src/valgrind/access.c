@@ -45,12 +45,16 @@ static void bits_set(u64 *bits, u64 from, u64 end)
 	bits[last] |= tail;
 }
 
-u64 hwv_covered_bytes(const struct block *block)
+struct covered hwv_covered_bytes(const struct block *block)
 {
-	u64 count = 0;
+	const u64 *read = block->covered, *written = read + hwv_map_words(block);
+	struct covered count = {0};
 
-	for (u64 i = 0; block->covered && i < (block->size + 63) / 64; i++)
-		count += (u64)__builtin_popcountll(block->covered[i]);
+	for (u64 i = 0; i < hwv_map_words(block); i++) {
+		count.bytes += (u64)__builtin_popcountll(read[i] | written[i]);
+		count.sides[HW_SIDE_READ] += (u64)__builtin_popcountll(read[i]);
+		count.sides[HW_SIDE_WRITTEN] += (u64)__builtin_popcountll(written[i]);
+	}
 	return count;
 }
 
@@ -65,7 +69,8 @@ static inline struct block *block_hit(Addr address)
 	return block && address - block->address < block->size ? block : NULL;
 }
 
-static __attribute__((noinline)) void touch_unusual(struct block *block, u64 from, u64 end)
+static __attribute__((noinline)) void touch_unusual(struct block *block, u64 from, u64 end,
+						    enum hw_access_side side)
 {
 	if (!block->first_ticks) {
 		block->first_ticks = block->last_ticks;
@@ -78,19 +83,21 @@ static __attribute__((noinline)) void touch_unusual(struct block *block, u64 fro
 	if (block->thread != hwv_running)
 		block->shared = 1;
 	if (block->covered)
-		bits_set(block->covered, from, end < block->size ? end : block->size);
+		bits_set(block->covered + side * hwv_map_words(block), from,
+			 end < block->size ? end : block->size);
 	else if (!block->shared)
 		block->usual = hwv_running;
 }
 
 /* Mostly the thread is the one that has always accessed the block, and its bytes are known. */
-static inline void block_touch(struct block *block, u64 from, u64 bytes)
+static inline void block_touch(struct block *block, u64 from, u64 bytes,
+			       enum hw_access_side side)
 {
 	u64 end = from + bytes;
 
 	block->last_ticks = clock_step();
 	if (unlikely(block->usual != hwv_running || from < block->low || end > block->high))
-		touch_unusual(block, from, end);
+		touch_unusual(block, from, end, side);
 }
 
 VG_REGPARM(2) void hwv_read(Addr address, UWord bytes)
@@ -101,7 +108,7 @@ VG_REGPARM(2) void hwv_read(Addr address, UWord bytes)
 		return;
 	block->reads++;
 	block->read_bytes += bytes;
-	block_touch(block, address - block->address, bytes);
+	block_touch(block, address - block->address, bytes, HW_SIDE_READ);
 }
 
 VG_REGPARM(2) void hwv_write(Addr address, UWord bytes)
@@ -112,7 +119,7 @@ VG_REGPARM(2) void hwv_write(Addr address, UWord bytes)
 		return;
 	block->writes++;
 	block->written_bytes += bytes;
-	block_touch(block, address - block->address, bytes);
+	block_touch(block, address - block->address, bytes, HW_SIDE_WRITTEN);
 }
 
 VG_REGPARM(2) void hwv_modify(Addr address, UWord bytes)

@@ -26,7 +26,13 @@ VG_REGPARM(2) void hwv_modify(Addr address, UWord bytes); /* one read, and one w
 /* Memory that a system call reads or writes. */
 void hwv_access_init(void);
 
-/* Distinct bytes of the block that were accessed. */
-u64 hwv_covered_bytes(const struct block *block);
+/* Distinct bytes of a block: accessed, and those read and those written. */
+struct covered {
+	u64 bytes;
+	u64 sides[HW_SIDES];
+};
+
+/* Of a block whose coverage is measured. */
+struct covered hwv_covered_bytes(const struct block *block);
 
 #endif

@@ -126,7 +126,8 @@ struct block *hwv_block_new(Addr address, SizeT size)
 	block->low = UINT64_MAX;
 	block->lives = 1;
 	if (measure_coverage && size)
-		block->covered = VG_(calloc)("heapwise.coverage", (size + 63) / 64, sizeof(u64));
+		block->covered = VG_(calloc)("heapwise.coverage", HW_SIDES * hwv_map_words(block),
+					    sizeof(u64));
 	map_set(block, block);
 	return block;
 }

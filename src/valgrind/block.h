@@ -15,7 +15,7 @@ struct block {
 	u64 read_bytes, written_bytes;
 	u64 first_ticks, last_ticks; /* of accesses, 0 = never */
 	u64 low, high; /* accesses are within [low, high), which may exceed the size */
-	u64 *covered;  /* a bit per byte that was accessed; NULL = not measured */
+	u64 *covered;  /* a bit per byte that was read, then those of bytes written; NULL = not measured */
 	u32 thread;    /* that accessed it first, 0 = none */
 	u32 shared;    /* 1 = another one did, too */
 	u32 usual;     /* the thread, if it is the only one and coverage is not measured; else 0 */
@@ -38,6 +38,9 @@ typedef u64 page_entry;
 extern page_entry **hwv_regions;
 
 void hwv_blocks_init(Bool coverage);
+
+/* Words of one map of the block's bytes, of which `covered` has one for each side. */
+static inline u64 hwv_map_words(const struct block *block) { return (block->size + 63) / 64; }
 
 /* The block that owns the granule of an address; the address may lie in the padding behind it. */
 static inline struct block *hwv_owner(Addr address)

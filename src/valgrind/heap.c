@@ -39,20 +39,36 @@ static void put_part(ThreadId tid, enum hw_access_part part, u64 address, u64 si
 						 .aux = (u16)part});
 }
 
-/* Which bytes, where the numbers leave it open. */
-static void tell_map(ThreadId tid, const struct block *block, u64 high, u64 covered)
+/* The join of two maps; of one side both are the same. */
+static void tell_map(ThreadId tid, u32 part, const struct block *block, const u64 *one,
+		     const u64 *other)
 {
-	u64 words = (block->size + 63) / 64;
+	u64 words = hwv_map_words(block);
 
-	if (block->size > HW_MAP_BYTES || !hw_access_has_gaps(block->low, high, covered))
-		return;
 	for (u64 i = 0; i < words; i += 2) {
-		u64 second = i + 1 < words ? block->covered[i + 1] : 0;
+		u64 first = one[i] | other[i], second = i + 1 < words ? one[i + 1] | other[i + 1] : 0;
 
-		if (block->covered[i] | second)
-			put_part(tid, (enum hw_access_part)(HW_ACCESS_MAP + i / 2),
-				 block->covered[i], second);
+		if (first | second)
+			put_part(tid, (enum hw_access_part)(part + i / 2), first, second);
 	}
+}
+
+/* How many bytes, and which, where the numbers leave it open. */
+static void tell_coverage(ThreadId tid, const struct block *block, u64 high)
+{
+	const u64 *read = block->covered, *written = read + hwv_map_words(block);
+	struct covered covered = hwv_covered_bytes(block);
+
+	put_part(tid, HW_ACCESS_COVERAGE, covered.bytes, 1);
+	put_part(tid, HW_ACCESS_SIDES, covered.sides[HW_SIDE_READ], covered.sides[HW_SIDE_WRITTEN]);
+	if (block->size > HW_MAP_BYTES)
+		return;
+	if (hw_access_has_gaps(block->low, high, covered.bytes))
+		tell_map(tid, HW_ACCESS_MAP, block, read, written);
+	if (hw_access_is_split(covered.sides[HW_SIDE_READ], covered.bytes))
+		tell_map(tid, HW_ACCESS_READ_MAP, block, read, read);
+	if (hw_access_is_split(covered.sides[HW_SIDE_WRITTEN], covered.bytes))
+		tell_map(tid, HW_ACCESS_WRITTEN_MAP, block, written, written);
 }
 
 static void tell_accesses(ThreadId tid, const struct block *block)
@@ -67,12 +83,8 @@ static void tell_accesses(ThreadId tid, const struct block *block)
 		put_part(tid, HW_ACCESS_BYTES, block->read_bytes, block->written_bytes);
 		put_part(tid, HW_ACCESS_RANGE, block->low, high);
 	}
-	if (block->covered) {
-		u64 covered = hwv_covered_bytes(block);
-
-		put_part(tid, HW_ACCESS_COVERAGE, covered, 1);
-		tell_map(tid, block, high, covered);
-	}
+	if (block->covered)
+		tell_coverage(tid, block, high);
 	put_part(tid, HW_ACCESS_END, block->address, 0);
 }
 

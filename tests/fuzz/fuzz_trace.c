@@ -90,10 +90,16 @@ static int see_accesses(void *self, const struct stream_access *rows, u64 count,
 	struct witness *w = self;
 
 	(void)err;
-	for (u64 i = 0; i < count; i++)
+	for (u64 i = 0; i < count; i++) {
 		must(w->image && rows[i].chunk < w->chunks &&
 		     (!rows[i].map ||
 		      bytemap_count(rows[i].map, HW_MAP_BYTES) == rows[i].covered_bytes));
+		for (u32 side = 0; side < HW_SIDES; side++)
+			must(rows[i].side_bytes[side] <= rows[i].covered_bytes &&
+			     (!rows[i].side_maps[side] ||
+			      (rows[i].sided && bytemap_count(rows[i].side_maps[side], HW_MAP_BYTES) ==
+							rows[i].side_bytes[side])));
+	}
 	return 0;
 }
 

@@ -204,12 +204,12 @@ case_fields()
 	build "$work/forms" "$source/tests/targets/types_forms.cpp" -g -std=c++17
 	"$HEAPWISE" run -o "$work/trace.hwt" "$work/forms" >/dev/null 2>&1
 	"$HEAPWISE" types --fields Packet --format csv "$work/trace.hwt" >"$work/fields" 2>&1 || fail "no members"
-	says "$work/fields" '^0,4,length,unsigned int,'
-	says "$work/fields" '^4,1,first,unsigned char,'
+	says "$work/fields" '^0,4,length,.*,unsigned int$'
+	says "$work/fields" '^4,1,first,.*,unsigned char$'
 	says "$work/fields" '^5,3,,,.*padding'
 	"$HEAPWISE" types --fields Circle --format csv "$work/trace.hwt" >"$work/fields" 2>&1
 	says "$work/fields" '^0,8,_vptr'
-	says "$work/fields" '^12,20,radius,int'
+	says "$work/fields" '^12,20,radius,.*,int'
 	"$HEAPWISE" types --fields NoSuchType "$work/trace.hwt" >"$work/fields" 2>&1
 	equal "status for no such type" $? 2
 	"$HEAPWISE" types --fold --top 0 --format csv "$work/trace.hwt" >"$work/fields" 2>&1
@@ -217,18 +217,19 @@ case_fields()
 	says "$work/fields" 'Table<\*>'
 }
 
-# members TYPE   "offset size member accessed state" of each row, of $work/trace.hwt
+# members TYPE   "offset size member read written read_bytes written_bytes state" of each row, of $work/trace.hwt
 members()
 {
 	"$HEAPWISE" types --fields "$1" --format csv "$work/trace.hwt" 2>>"$work/stderr" |
-		sed '1,/^offset,/d' | awk -F, '{ print $1, $2, $3 == "" ? "-" : $3, $5 == "" ? "-" : $5, $6 }'
+		sed '1,/^offset,/d; s/, never/ never/; s/"//g' |
+		awk -F, '{ print $1, $2, $3 == "" ? "-" : $3, $5, $6, $7, $8, $9 }'
 }
 
 # Which members are used, by members.cpp, whose comments are the truth. WAY is gcc or clang, whose code is instrumented, or
 # valgrind; further options are the compiler's.
 case_members()
 {
-	local way=$compiler target=$source/tests/targets/members.cpp
+	local way=$compiler target=$source/tests/targets/members.cpp bits
 
 	if [ "$way" = valgrind ]; then
 		compiler=g++
@@ -242,38 +243,59 @@ case_members()
 	"$HEAPWISE" run -q "$@" --coverage -o "$work/trace.hwt" -- "$work/members" || fail "the program failed"
 	members Record >"$work/record"
 	diff - "$work/record" <<-END || fail "members of Record"
-	0 4 id 4 used
-	4 4 - 0 padding
-	8 8 weight 8 used
-	16 16 name 5 partly used
-	32 2 never 0 never accessed
-	34 6 - 0 padding
-	40 8 pair.first 0 never accessed
-	48 8 pair.second 8 used
-	56 1 flag 1 used
-	57 7 - 0 padding
+	0 4 id 0 3 0 4 written never read
+	4 4 - 0 0 0 0 padding
+	8 8 weight 1 0 8 0 read never written
+	16 16 name 0 3 0 5 written never read
+	32 2 never 0 0 0 0 never touched
+	34 6 - 0 0 0 0 padding
+	40 8 pair.first 0 0 0 0 never touched
+	48 8 pair.second 0 3 0 8 written never read
+	56 1 flag 0 3 0 1 written never read
+	57 7 - 0 0 0 0 padding
 	END
+	members Sides >"$work/sides"
+	diff - "$work/sides" <<-END || fail "members of Sides"
+	0 4 stored 0 4 0 4 written never read
+	4 4 - 0 0 0 0 padding
+	8 8 counter 1 2 8 8 read and written
+	16 16 text 1 4 1 3 read and written
+	32 8 loaded 1 0 8 0 read never written
+	40 2 never 0 0 0 0 never touched
+	42 2 - 0 0 0 0 padding
+	44 8 half 1 1 4 4 read and written
+	52 8 copied 3 0 8 0 read never written
+	60 4 - 0 0 0 0 padding
+	END
+	# Storing a bit-field reads the byte. gcc reports one of the two accesses.
+	case $way in
+	gcc) bits="0 1 0 1 written never read" ;;
+	*) bits="1 1 1 1 read and written" ;;
+	esac
 	members Derived | sed 's/_vptr[.$]/_vptr./' >"$work/derived"
 	diff - "$work/derived" <<-END || fail "members of Derived"
-	0 8 _vptr.Base 8 used
-	8 8 number 8 used
-	16 16 untouched 0 never accessed
-	32 1 low 1 used
-	32 1 high 1 used
-	33 7 - 0 padding
-	40 8 extra 8 used
-	48 3 tail 0 never accessed
-	51 5 - 0 padding
+	0 8 _vptr.Base 1 1 8 8 read and written
+	8 8 number 0 1 0 8 written never read
+	16 16 untouched 0 0 0 0 never touched
+	32 1 low $bits
+	32 1 high $bits
+	33 7 - 0 0 0 0 padding
+	40 8 extra 1 1 8 8 read and written
+	48 3 tail 0 0 0 0 never touched
+	51 5 - 0 0 0 0 padding
 	END
+	equal "caveats about merged accesses" \
+		"$("$HEAPWISE" types --fields Derived "$work/trace.hwt" | grep -c 'code that gcc made')" \
+		"$([ "$way" = gcc ] && echo 1 || echo 0)"
 	members Cell >"$work/cell"
 	diff - "$work/cell" <<-END || fail "members of Cell, in an array"
-	0 4 key 4 used
-	4 4 rest 0 never accessed
+	0 4 key 0 1 0 4 written never read
+	4 4 rest 0 0 0 0 never touched
 	END
 	members Either >"$work/either"
 	diff - "$work/either" <<-END || fail "members of Either"
-	0 8 number 8 used
-	0 24 text 8 partly used
+	0 8 number 0 1 0 8 written never read
+	0 24 text 0 1 0 8 written never read
 	END
 	"$HEAPWISE" types --fields Record --format json "$work/trace.hwt" >"$work/json" 2>>"$work/stderr"
 	equal "measured chunks" "$(jq .measured "$work/json")" 3

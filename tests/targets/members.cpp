@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Objects whose members are used as the comments say: read or written in some object, in part, never. */
+#include <cstdlib>
+#include <cstring>
+
 #define NEVER_INLINED __attribute__((noinline))
 
 void *volatile kept; /* the compiler must not do without a block */
@@ -51,6 +54,20 @@ union Either {
 	char text[24]; /* so 8 of 24 */
 };
 
+/* 64 bytes, of calloc, four times: chunk 0 to 3. The zeros are nobody's write. */
+struct Sides {
+	int stored;      /* written in all */
+	                 /* 4 bytes of padding */
+	long counter;    /* written in 0 and 1, read in 1 */
+	char text[16];   /* bytes 0-2 are written in all, byte 0 is read in 3 */
+	double loaded;   /* read in 3 */
+	short never;     /* never */
+	                 /* 2 bytes of padding */
+	int half[2];     /* the first is read in 0, the second is written in 2: both, but no chunk both */
+	int copied[2];   /* read by memcpy in 1, 2 and 3 */
+	                 /* 4 bytes of padding */
+};
+
 static NEVER_INLINED Record *make_record() { return new Record; }
 
 static NEVER_INLINED void records()
@@ -92,9 +109,56 @@ static NEVER_INLINED void either()
 	const_cast<volatile long &>(either->number) = 4;
 }
 
+static NEVER_INLINED Sides *make_sides()
+{
+	Sides *sides = static_cast<Sides *>(calloc(1, sizeof(Sides)));
+
+	return sides;
+}
+
+static NEVER_INLINED void store(volatile int *to, int value) { *to = value; }
+static NEVER_INLINED void store(volatile long *to, long value) { *to = value; }
+static NEVER_INLINED void store(volatile char *to, char value) { *to = value; }
+static NEVER_INLINED void load(const volatile int *from) { sink = *from; }
+static NEVER_INLINED void load(const volatile long *from) { sink = *from; }
+static NEVER_INLINED void load(const volatile char *from) { sink = *from; }
+static NEVER_INLINED void load(const volatile double *from) { sink = static_cast<long>(*from); }
+
+/* Loads and stores are functions of their own: gcc reports one of two accesses to a place that follow each other. */
+static NEVER_INLINED void sides()
+{
+	int copies[2];
+
+	for (int i = 0; i < many + 1; i++) {
+		Sides *sides = make_sides();
+
+		store(&sides->stored, i);
+		if (i < 2)
+			store(&sides->counter, i);
+		if (i == 1)
+			load(&sides->counter);
+		for (int k = 0; k < 3; k++)
+			store(&sides->text[k], 'x');
+		if (i == 3)
+			load(&sides->text[0]);
+		if (i == 3)
+			load(&sides->loaded);
+		if (i == 0)
+			load(&sides->half[0]);
+		if (i == 2)
+			store(&sides->half[1], i);
+		if (i > 0)
+			memcpy(copies, sides->copied, sizeof copies);
+		sink = copies[0] + i;
+		if (i % 2)
+			free(sides);
+	}
+}
+
 int main()
 {
 	records();
+	sides();
 	derived();
 	cells();
 	either();

@@ -92,6 +92,6 @@ TEST(records, "records of different slots are apart, and so is what lies beside 
 	}
 	CHECK(hwr_classes_record_bytes() <= 1ull << 40);
 	CHECK(HW_HEAP_CHUNKS + (7ull << 38) <= HW_HEAP_START || HW_HEAP_CHUNKS > HW_HEAP_START);
-	CHECK(HW_HEAP_COVERAGE + HWR_HEAP_BYTES / 8 <= HW_HEAP_CHUNKS);
+	CHECK(HW_HEAP_COVERAGE + HWR_HEAP_BYTES / 4 <= HW_HEAP_CHUNKS);
 	CHECK((u64)hw_shadow_of(0) >= HW_BOARD_ADDRESS + HW_BOARD_BYTES);
 }

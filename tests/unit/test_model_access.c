@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Accesses in the model: rows by chunk, sums by point, rows that come twice, late, or for nobody. */
+#include "base/bytemap.h"
 #include "test_model.h"
 
 static void tell_access(struct feed *feed, struct stream_access row)
@@ -239,5 +240,82 @@ TEST(point_maps, "a point knows which bytes of its chunks were accessed while th
 	tell_access(&feed, (struct stream_access){.chunk = tell_alloc(&feed, HW_MALLOC, 4, 8),
 						  .high = 1ull << 40, .covered_bytes = 1ull << 40});
 	CHECK(!map_of(&feed, 4));
+	model_free(feed.model);
+}
+
+/* "size: read; written × chunks" of each pattern that a chunk has. */
+static const char *patterns_of(struct feed *feed, struct strbuf *text)
+{
+	strbuf_clear(text);
+	for (u64 i = 0; i < feed->model->patterns.rows.count; i++) {
+		const struct access_pattern *pattern = &feed->model->patterns.rows.data[i];
+
+		if (!pattern->chunks)
+			continue;
+		strbuf_addf(text, "%s%u%s: ", text->count ? ", " : "", pattern->size,
+			    pattern->mixed ? " mixed" : pattern->sided ? "" : " unsided");
+		bytemap_add_ranges(text, pattern->sides[HW_SIDE_READ], HW_MAP_BYTES, true, 0);
+		strbuf_add(text, "; ");
+		bytemap_add_ranges(text, pattern->sides[HW_SIDE_WRITTEN], HW_MAP_BYTES, true, 0);
+		strbuf_addf(text, " × %lu", (unsigned long)pattern->chunks);
+	}
+	return strbuf_text(text);
+}
+
+TEST(patterns, "chunks of a point that are used in the same way are counted together")
+{
+	struct feed feed = feed_new();
+	u64 all[HW_MAP_WORDS] = {0xf0f}, read[HW_MAP_WORDS] = {0xf00}, chunks[4];
+	struct stream_access row = {.high = 12, .covered_bytes = 8, .map = all, .sided = true,
+				    .side_bytes = {4, 8}, .side_maps = {read, NULL}};
+	struct strbuf text = {0};
+
+	tell_context(&feed, 1, 0, 0x500000);
+	for (u32 i = 0; i < 4; i++)
+		chunks[i] = tell_alloc(&feed, HW_MALLOC, 1, i < 3 ? 16 : 24);
+	for (u32 i = 0; i < 4; i++) {
+		row.chunk = chunks[i];
+		tell_access(&feed, row);
+	}
+	CHECK_STR(patterns_of(&feed, &text), "16: 8-11; 0-3,8-11 × 3, 24: 8-11; 0-3,8-11 × 1");
+	/* more is known of one; of another it is not known which bytes they were */
+	row = (struct stream_access){.chunk = chunks[0], .high = 16, .covered_bytes = 16, .sided = true,
+				     .side_bytes = {16, 0}};
+	tell_access(&feed, row);
+	row = (struct stream_access){.chunk = chunks[1], .high = 16, .covered_bytes = 16, .sided = true,
+				     .side_bytes = {16, 3}};
+	tell_access(&feed, row);
+	CHECK_STR(patterns_of(&feed, &text),
+		  "16: 8-11; 0-3,8-11 × 1, 24: 8-11; 0-3,8-11 × 1, 16: 0-15;  × 1");
+	/* not told apart */
+	row = (struct stream_access){.chunk = chunks[1], .high = 16, .covered_bytes = 16};
+	tell_access(&feed, row);
+	CHECK_STR(patterns_of(&feed, &text), "16: 8-11; 0-3,8-11 × 1, 24: 8-11; 0-3,8-11 × 1, "
+					     "16: 0-15;  × 1, 16 unsided: 0-15; 0-15 × 1");
+	strbuf_release(&text);
+	model_free(feed.model);
+}
+
+TEST(many_patterns, "chunks that are used in more ways than are kept are joined")
+{
+	enum { WAYS = POINT_PATTERNS_MAX + 50 };
+	struct feed feed = feed_new();
+	struct access_pattern last;
+
+	tell_context(&feed, 1, 0, 0x500000);
+	for (u32 i = 0; i < WAYS; i++) {
+		u64 all[HW_MAP_WORDS] = {1 | (u64)(i + 1) << 8};
+		u64 bytes = (u64)__builtin_popcountll(all[0]);
+
+		tell_access(&feed, (struct stream_access){.chunk = tell_alloc(&feed, HW_MALLOC, 1, 64),
+							  .high = 64, .covered_bytes = bytes, .map = all,
+							  .sided = true, .side_bytes = {bytes, 0}});
+	}
+	CHECK_EQ(feed.model->patterns.rows.count, POINT_PATTERNS_MAX + 1);
+	last = feed.model->patterns.rows.data[POINT_PATTERNS_MAX];
+	CHECK(last.mixed);
+	CHECK_EQ(last.chunks, 50);
+	CHECK_EQ(last.sides[HW_SIDE_WRITTEN][0], 0);
+	CHECK_EQ(last.sides[HW_SIDE_READ][0], 0x43f01); /* 1025 to 1074, by 256 */
 	model_free(feed.model);
 }

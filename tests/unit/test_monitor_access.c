@@ -35,7 +35,7 @@ static const struct {
 	{ "the end of another block", { { 0, 16, 0 }, { 15, 32, 0 }, { 99, 0, 0 } }, 0, 1 },
 	{ "a part twice", { { 0, 16, 0 }, { 1, 5, 9 }, { 1, 5, 9 }, { 15, 16, 0 }, { 99, 0, 0 } },
 	  0, 2 },
-	{ "a part that nobody knows", { { 0, 16, 0 }, { 14, 0, 0 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 2 },
+	{ "a part that nobody knows", { { 0, 16, 0 }, { 32, 0, 0 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 2 },
 	{ "a number of a part beyond all", { { 0, 16, 0 }, { 60000, 0, 0 }, { 99, 0, 0 } }, 0, 1 },
 	{ "a block at address 0", { { 0, 0, 0 }, { 15, 0, 0 }, { 99, 0, 0 } }, 0, 2 },
 	{ "flags that nobody knows", { { 0, 16, 16 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 2 },
@@ -49,6 +49,22 @@ static const struct {
 	{ "a map without coverage", { { 0, 16, 0 }, { 6, 3, 0 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 1 },
 	{ "words of a map twice",
 	  { { 0, 16, 0 }, { 5, 2, 1 }, { 6, 1, 0 }, { 6, 2, 0 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 2 },
+	{ "sides", { { 0, 16, 0 }, { 5, 3, 1 }, { 14, 1, 2 }, { 16, 1, 0 }, { 24, 6, 0 }, { 15, 16, 0 },
+		     { 99, 0, 0 } }, 1, 0 },
+	{ "the last words of their maps",
+	  { { 0, 16, 0 }, { 5, 2, 1 }, { 14, 1, 1 }, { 23, 0, 1ull << 63 }, { 31, 1, 0 }, { 15, 16, 0 },
+	    { 99, 0, 0 } }, 1, 0 },
+	{ "words of a side twice",
+	  { { 0, 16, 0 }, { 5, 2, 1 }, { 14, 1, 1 }, { 31, 1, 0 }, { 31, 1, 0 }, { 99, 0, 0 } }, 0, 1 },
+	{ "sides without coverage", { { 0, 16, 0 }, { 14, 0, 0 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 1 },
+	{ "more bytes read than were accessed",
+	  { { 0, 16, 0 }, { 5, 3, 1 }, { 14, 4, 3 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 1 },
+	{ "bytes that were neither read nor written",
+	  { { 0, 16, 0 }, { 5, 3, 1 }, { 14, 1, 1 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 1 },
+	{ "a side's map of more bytes than the side has",
+	  { { 0, 16, 0 }, { 5, 3, 1 }, { 14, 1, 3 }, { 16, 3, 0 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 1 },
+	{ "a side's map without sides",
+	  { { 0, 16, 0 }, { 5, 3, 1 }, { 24, 3, 0 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 1 },
 	{ "a granule of 0", { { 0, 16, 0 }, { 5, 9, 0 }, { 99, 0, 0 } }, 0, 1 },
 };
 
@@ -113,6 +129,10 @@ static int story_accesses(void *self, const struct stream_access *rows, u64 coun
 		story_add(self, "r%lu=%lu ", rows[i].chunk, rows[i].reads);
 		if (rows[i].map)
 			CHECK_EQ(rows[i].map[HW_MAP_WORDS - 1], rows[i].reads);
+		for (u32 side = 0; side < HW_SIDES; side++)
+			if (rows[i].side_maps[side])
+				CHECK_EQ(rows[i].side_maps[side][HW_MAP_WORDS - 1],
+					 rows[i].reads + side + 1);
 	}
 	return 0;
 }
@@ -208,7 +228,13 @@ static void steps_run(struct correlator *correlator, const struct step *step)
 	for (; step->what; step++) {
 		struct told_record told = step_record(step);
 		u64 map[HW_MAP_WORDS] = { [HW_MAP_WORDS - 1] = step->ticks };
-		struct stream_access row = { .reads = step->ticks, .map = map };
+		u64 read[HW_MAP_WORDS] = { [HW_MAP_WORDS - 1] = step->ticks + 1 };
+		u64 written[HW_MAP_WORDS] = { [HW_MAP_WORDS - 1] = step->ticks + 2 };
+		/* one has all maps, one any of the three alone */
+		struct stream_access row = { .reads = step->ticks,
+					     .map = step->ticks % 4 < 2 ? map : NULL,
+					     .side_maps = { step->ticks % 4 % 3 ? NULL : read,
+							    step->ticks % 2 ? NULL : written } };
 
 		correlator_set_time(correlator, time);
 		if (step->what == 'R')
@@ -366,6 +392,7 @@ TEST(whole_row, "every part of a block arrives")
 	put_part(scene, 0, HW_ACCESS_BYTES, 15, 16);
 	put_part(scene, 0, HW_ACCESS_RANGE, 17, 18);
 	put_part(scene, 0, HW_ACCESS_COVERAGE, 19, 8);
+	put_part(scene, 0, HW_ACCESS_SIDES, 18, 17);
 	put_part(scene, 0, HW_ACCESS_END, 4096, 0);
 	scene_end(scene);
 	CHECK_EQ(row.chunk, 0);
@@ -379,6 +406,9 @@ TEST(whole_row, "every part of a block arrives")
 	CHECK_EQ(row.low, 17);
 	CHECK_EQ(row.high, 18);
 	CHECK_EQ(row.covered_bytes, 19);
+	CHECK(row.sided);
+	CHECK_EQ(row.side_bytes[HW_SIDE_READ], 18);
+	CHECK_EQ(row.side_bytes[HW_SIDE_WRITTEN], 17);
 	free(scene);
 }
 

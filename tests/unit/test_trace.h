@@ -164,6 +164,11 @@ HELPER int log_accesses(void *self, const struct stream_access *rows, u64 count,
 		strbuf_add(&log->accesses, r->map ? " map " : "");
 		if (r->map)
 			bytemap_add_ranges(&log->accesses, r->map, HW_MAP_BYTES, true, 0);
+		for (u32 side = 0; side < HW_SIDES && r->sided; side++) {
+			strbuf_addf(&log->accesses, " side %" PRIu64 " ", r->side_bytes[side]);
+			if (r->side_maps[side])
+				bytemap_add_ranges(&log->accesses, r->side_maps[side], HW_MAP_BYTES, true, 0);
+		}
 		strbuf_add(&log->accesses, "\n");
 	}
 	return 0;
@@ -551,6 +556,16 @@ HELPER struct stream_access draw_access(struct teller *teller, u64 chunk)
 	if (!draw(teller, 4)) {
 		row.map = draw_map(teller);
 		row.covered_bytes = bytemap_count(row.map, HW_MAP_BYTES);
+	}
+	if (row.covered_bytes != UINT64_MAX && draw(teller, 2)) {
+		row.sided = true;
+		for (u32 side = 0; side < HW_SIDES; side++) {
+			row.side_bytes[side] = draw(teller, row.covered_bytes + 1);
+			if (!row.map || draw(teller, 2))
+				continue;
+			row.side_maps[side] = row.map;
+			row.side_bytes[side] = row.covered_bytes;
+		}
 	}
 	row.flags = (u32)draw(teller, 16);
 	return row;

@@ -316,7 +316,7 @@ TEST(bad_payloads, "payloads that do not fit are damage, after the rows before t
 }
 
 /* What a reader of one row with this column of coverage says. */
-static u64 bad_map(const char *path, const u8 *column, u32 bytes)
+static u64 bad_map(const char *path, u64 head, const u8 *column, u32 bytes)
 {
 	u8 payload[256], *p = payload;
 	struct trace_info info;
@@ -334,7 +334,7 @@ static u64 bad_map(const char *path, const u8 *column, u32 bytes)
 		p = hw_varint_put(p, lengths[i]);
 	}
 	*p++ = 0;
-	p = hw_varint_put(p, HW_ACCESS_MAPPED | HW_ACCESS_COVERED);
+	p = hw_varint_put(p, head);
 	memset(p, 0, 4);
 	p += 4;
 	memcpy(p, column, bytes);
@@ -343,28 +343,72 @@ static u64 bad_map(const char *path, const u8 *column, u32 bytes)
 	return info.damaged_blocks;
 }
 
+#define MAPPED (HW_ACCESS_COVERED | HW_ACCESS_MAPPED)
+#define SIDED (HW_ACCESS_COVERED | HW_ACCESS_SIDED)
+
 TEST(bad_maps, "maps that cannot be are damage")
 {
 	static const struct {
 		const char *name;
+		u64 head;
 		u8 column[16];
 		u32 bytes;
 		u64 damaged;
 	} maps[] = {
-		{"a right one", {5, 2, 0, 3, 7, 2}, 6, 0},
-		{"none accessed", {0, 0}, 2, 0},
-		{"more than were covered", {4, 2, 0, 3, 7, 2}, 6, 1},
-		{"a run of nothing", {3, 2, 0, 3, 7, 0}, 6, 1},
-		{"a gap beyond the end", {1, 1, 0x80, 8, 1}, 5, 1},
-		{"a run beyond the end", {0x81, 8, 1, 0, 0x81, 8}, 6, 1},
-		{"a run that is too long for any number",
+		{"a right one", MAPPED, {5, 2, 0, 3, 7, 2}, 6, 0},
+		{"none accessed", MAPPED, {0, 0}, 2, 0},
+		{"more than were covered", MAPPED, {4, 2, 0, 3, 7, 2}, 6, 1},
+		{"a run of nothing", MAPPED, {3, 2, 0, 3, 7, 0}, 6, 1},
+		{"a gap beyond the end", MAPPED, {1, 1, 0x80, 8, 1}, 5, 1},
+		{"a run beyond the end", MAPPED, {0x81, 8, 1, 0, 0x81, 8}, 6, 1},
+		{"a run that is too long for any number", MAPPED,
 		 {1, 1, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 13, 1},
-		{"cut", {5, 2, 0, 3}, 4, 1},
+		{"cut", MAPPED, {5, 2, 0, 3}, 4, 1},
+		{"sides", SIDED, {5, 5, 2}, 3, 0},
+		{"a side of more than all", SIDED, {5, 2, 6}, 3, 1},
+		{"one side only", SIDED, {5, 2}, 2, 1},
+		{"a side with a map", SIDED | HW_ACCESS_WRITTEN_MAPPED, {5, 5, 2, 1, 4, 2}, 6, 0},
+		{"a side with a map of more", SIDED | HW_ACCESS_READ_MAPPED, {5, 2, 1, 0, 3, 5}, 6, 1},
+		{"sides of nothing", HW_ACCESS_SIDED | 1ull << 34, {0, 0}, 2, 1},
+		{"a side's map without sides", HW_ACCESS_COVERED | HW_ACCESS_READ_MAPPED, {1, 1, 0, 1}, 4, 1},
+		{"a bit that nobody knows", HW_ACCESS_COVERED | 1ull << 39, {1}, 1, 1},
 	};
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s", test_path("trace"));
 	for (u32 i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
-		if (!CHECK_EQ(bad_map(path, maps[i].column, maps[i].bytes), maps[i].damaged))
+		if (!CHECK_EQ(bad_map(path, maps[i].head, maps[i].column, maps[i].bytes), maps[i].damaged))
 			fprintf(stderr, "# in: %s\n", maps[i].name);
+}
+
+TEST(older, "a file of version 1, in which reads and writes are not told apart, is read as it was")
+{
+	const char *path = test_path("trace");
+	struct trace_writer *writer = writer_or_fail(path);
+	struct hw_trace_header header;
+	struct trace_info info;
+	struct err err = {0};
+	TELLER(teller);
+	LOG(want);
+	LOG(got);
+	TEXT(text);
+
+	begin(&teller, writer, &want);
+	tell_births(&teller, 10);
+	TELL(&teller, accesses, rows, sizeof(rows) / sizeof(rows[0]));
+	tell_image_end(&teller);
+	close_or_fail(writer);
+	if (io_read_file(path, 1 << 20, &text, &err) < 0)
+		FAIL("%s", err.text);
+	memcpy(&header, text.text, sizeof(header));
+	CHECK_EQ(header.version, HW_TRACE_VERSION);
+	header.version = 1;
+	header.check = checksum(&header, offsetof(struct hw_trace_header, check));
+	memcpy(text.text, &header, sizeof(header));
+	if (io_write_file(path, text.text, text.count, &err) < 0)
+		FAIL("%s", err.text);
+	info = read_back(path, &got);
+	check_same_log(&got, &want);
+	CHECK_EQ(info.version, 1);
+	CHECK_EQ(info.damaged_blocks, 0);
 }

@@ -2,7 +2,6 @@
  * Sums of a chunk, and its coverage; see chunks.h. Runs in the target. */
 #include "recorder/access/chunks.h"
 
-#include "format/record.h"
 #include "recorder/access/access.h"
 #include "recorder/access/shadow/adaptive.h"
 #include "recorder/memory.h"
@@ -15,13 +14,15 @@ static bool coverage_open;
 bool hwr_coverage_open(void)
 {
 	if (!coverage_open)
-		coverage_open = hwr_map_at(HW_HEAP_COVERAGE, HWR_HEAP_BYTES / 8) != NULL;
+		coverage_open = hwr_map_at(HW_HEAP_COVERAGE, HWR_HEAP_BYTES / 4) != NULL;
 	return coverage_open;
 }
 
+/* Of each 8 bytes of the heap a byte of those that were read and, behind it, one of those that were
+ * written: an access finds both in one place, and a chunk's are cleared at once. */
 static u8 *coverage_of(u64 address)
 {
-	return (u8 *)(HW_HEAP_COVERAGE + (address - HW_HEAP_START) / 8);
+	return (u8 *)(HW_HEAP_COVERAGE + (address - HW_HEAP_START) / 8 * HW_SIDES);
 }
 
 /* The bits of one byte of the map, which are one chunk's: slots are multiples of 16 bytes. */
@@ -31,44 +32,76 @@ static void add_bits(u8 *at, u32 bits)
 		__atomic_fetch_or(at, (u8)bits, __ATOMIC_RELAXED);
 }
 
-void hwr_coverage_add(u64 address, u64 bytes)
+void hwr_coverage_add(u64 address, u64 bytes, bool write)
 {
-	u8 *at = coverage_of(address);
+	u8 *at = coverage_of(address) + (write ? HW_SIDE_WRITTEN : HW_SIDE_READ);
 	u32 from = address & 7;
 
-	while (from + bytes > 8) {
-		add_bits(at++, 0xffu << from & 0xff);
+	for (; from + bytes > 8; at += HW_SIDES) {
+		add_bits(at, 0xffu << from & 0xff);
 		bytes -= 8 - from;
 		from = 0;
 	}
 	add_bits(at, ((1u << bytes) - 1) << from);
 }
 
-u64 hwr_coverage_count(u64 address, u64 bytes)
+static u64 count_bits(u64 word) { return (u64)__builtin_popcountll(word); }
+
+/* Of a chunk that is too large for maps. */
+static void coverage_count(u64 address, struct hwr_sums *sums)
 {
 	const u8 *at = coverage_of(address);
-	u64 count = 0;
 
-	for (u64 i = 0; i < bytes / 8; i++)
-		count += (u64)__builtin_popcount(at[i]);
-	if (bytes % 8) /* the program may go beyond what it asked for */
-		count += (u64)__builtin_popcount(at[bytes / 8] & ((1u << bytes % 8) - 1));
-	return count;
+	for (u64 i = 0; i < (sums->size + 7) / 8; i++, at += HW_SIDES) {
+		u64 left = sums->size - 8 * i; /* the program may go beyond what it asked for */
+		u32 mask = left < 8 ? (1u << left) - 1 : 0xff;
+		u32 read = load_relaxed(&at[HW_SIDE_READ]) & mask;
+		u32 written = load_relaxed(&at[HW_SIDE_WRITTEN]) & mask;
+
+		sums->sides[HW_SIDE_READ] += count_bits(read);
+		sums->sides[HW_SIDE_WRITTEN] += count_bits(written);
+		sums->covered += count_bits(read | written);
+	}
 }
 
-u64 hwr_coverage_word(u64 address, u64 bytes, u32 index)
+/* Word `index` of the map of one side. */
+static u64 coverage_word(u64 address, u64 bytes, u32 index, u32 side)
 {
 	u64 from = 64ull * index, word = 0;
 
 	for (u64 i = 0; i < 8 && from + 8 * i < bytes; i++)
-		word |= (u64)*coverage_of(address + from + 8 * i) << 8 * i;
+		word |= (u64)load_relaxed(coverage_of(address + from + 8 * i) + side) << 8 * i;
 	return bytes - from < 64 ? word & ((1ull << (bytes - from)) - 1) : word;
+}
+
+/* What is told is counted in the copy: other threads may still access the chunk. */
+static void coverage_copy(u64 address, struct hwr_sums *sums, struct hwr_maps *maps)
+{
+	for (u32 i = 0; i < (sums->size + 63) / 64; i++) {
+		u64 read = coverage_word(address, sums->size, i, HW_SIDE_READ);
+		u64 written = coverage_word(address, sums->size, i, HW_SIDE_WRITTEN);
+
+		maps->sides[HW_SIDE_READ][i] = read;
+		maps->sides[HW_SIDE_WRITTEN][i] = written;
+		sums->sides[HW_SIDE_READ] += count_bits(read);
+		sums->sides[HW_SIDE_WRITTEN] += count_bits(written);
+		sums->covered += count_bits(read | written);
+	}
+}
+
+static void coverage_read(u64 address, struct hwr_sums *sums, struct hwr_maps *maps)
+{
+	sums->covered = 0;
+	if (sums->size <= HW_MAP_BYTES)
+		coverage_copy(address, sums, maps);
+	else
+		coverage_count(address, sums);
 }
 
 static void coverage_clear(u64 address, u64 bytes)
 {
-	hwr_zero(coverage_of(address), bytes / 8 & ~7ull);
-	for (u64 i = bytes / 8 & ~7ull; i < (bytes + 7) / 8; i++)
+	hwr_zero(coverage_of(address), bytes / 8 * HW_SIDES & ~7ull);
+	for (u64 i = bytes / 8 * HW_SIDES & ~7ull; i < (bytes + 7) / 8 * HW_SIDES; i++)
 		coverage_of(address)[i] = 0;
 }
 
@@ -109,11 +142,15 @@ static void span_read(const struct hwr_chunk *chunk, u64 size, u32 unit_shift,
  * "never written" are not known. */
 static bool may_hide(const struct hwr_sums *sums)
 {
-	return load_relaxed(&HW_BOARD->module_flags) & HW_MODULE_MERGES &&
-	       (!sums->reads ^ !sums->writes);
+	if (!(load_relaxed(&HW_BOARD->module_flags) & HW_MODULE_MERGES))
+		return false;
+	if (!load_relaxed(&hwr_control->access_merges))
+		store_relaxed(&hwr_control->access_merges, 1);
+	return !sums->reads ^ !sums->writes;
 }
 
-bool hwr_chunk_sums(u64 address, const struct hwr_chunk *chunk, struct hwr_sums *sums)
+bool hwr_chunk_sums(u64 address, const struct hwr_chunk *chunk, struct hwr_sums *sums,
+		    struct hwr_maps *maps)
 {
 	u64 what = load_acquire(&chunk->what);
 	u64 size = what >> HWR_CHUNK_SIZE_SHIFT;
@@ -141,10 +178,10 @@ bool hwr_chunk_sums(u64 address, const struct hwr_chunk *chunk, struct hwr_sums 
 	}
 	sums->size = size;
 	if (coverage_open)
-		sums->covered = hwr_coverage_count(address, size);
+		coverage_read(address, sums, maps);
 	if (what & HWR_CHUNK_ESTIMATED)
 		sums->flags |= HW_ACCESS_ESTIMATED;
-	if (what & HWR_CHUNK_PLAIN || may_hide(sums))
+	if (may_hide(sums) || what & HWR_CHUNK_PLAIN)
 		sums->flags |= HW_ACCESS_LOWER_BOUND;
 	saturate(&sums->reads, hwr_control->access_max, &sums->flags);
 	saturate(&sums->writes, hwr_control->access_max, &sums->flags);

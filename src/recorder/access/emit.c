@@ -15,24 +15,12 @@ static __thread struct {
 	u64 address; /* 0 = nothing */
 	bool known;
 	struct hwr_sums sums;
-	u64 map[HW_MAP_WORDS]; /* if has_map(&sums) */
+	struct hwr_maps maps;
 } aside __attribute__((tls_model("initial-exec")));
-
-static bool has_map(const struct hwr_sums *sums)
-{
-	return sums->covered != UINT64_MAX && sums->size <= HW_MAP_BYTES &&
-	       hw_access_has_gaps(sums->low, sums->high, sums->covered);
-}
-
-/* Words that the chunk's size has. */
-static u32 map_words(const struct hwr_sums *sums) { return (u32)(sums->size + 63) / 64; }
 
 void hwr_chunk_put_aside(u64 address, struct hwr_chunk *chunk)
 {
-	aside.known = hwr_chunk_sums(address, chunk, &aside.sums);
-	if (aside.known && has_map(&aside.sums))
-		for (u32 i = 0; i < map_words(&aside.sums); i++)
-			aside.map[i] = hwr_coverage_word(address, aside.sums.size, i);
+	aside.known = hwr_chunk_sums(address, chunk, &aside.sums, &aside.maps);
 	aside.address = address;
 }
 
@@ -43,24 +31,39 @@ static void put_part(struct hwr_thread *t, u64 ticks, u32 part, u64 address, u64
 	hwr_note_put(t, ticks, HW_ACCESS, part, address, size, 0);
 }
 
-/* kept: the map's words; NULL = they are still in the coverage of the heap. */
-static void put_map(struct hwr_thread *t, u64 ticks, u64 address, const struct hwr_sums *sums,
-		    const u64 *kept)
+/* The join of two maps; of one side both are the same. */
+static void put_map(struct hwr_thread *t, u64 ticks, u32 part, const struct hwr_sums *sums,
+		    const u64 *one, const u64 *other)
 {
-	u32 words = has_map(sums) ? map_words(sums) : 0;
+	u32 words = (u32)(sums->size + 63) / 64;
 
 	for (u32 i = 0; i < words; i += 2) {
-		u64 pair[2] = {0, 0};
+		u64 first = one[i] | other[i], second = i + 1 < words ? one[i + 1] | other[i + 1] : 0;
 
-		for (u32 k = i; k < i + 2 && k < words; k++)
-			pair[k - i] = kept ? kept[k] : hwr_coverage_word(address, sums->size, k);
-		if (pair[0] | pair[1])
-			put_part(t, ticks, HW_ACCESS_MAP + i / 2, pair[0], pair[1]);
+		if (first | second)
+			put_part(t, ticks, part + i / 2, first, second);
 	}
 }
 
+static void put_coverage(struct hwr_thread *t, u64 ticks, const struct hwr_sums *sums,
+			 const struct hwr_maps *maps)
+{
+	const u64 *read = maps->sides[HW_SIDE_READ], *written = maps->sides[HW_SIDE_WRITTEN];
+
+	put_part(t, ticks, HW_ACCESS_COVERAGE, sums->covered, 1);
+	put_part(t, ticks, HW_ACCESS_SIDES, sums->sides[HW_SIDE_READ], sums->sides[HW_SIDE_WRITTEN]);
+	if (sums->size > HW_MAP_BYTES)
+		return;
+	if (hw_access_has_gaps(sums->low, sums->high, sums->covered))
+		put_map(t, ticks, HW_ACCESS_MAP, sums, read, written);
+	if (hw_access_is_split(sums->sides[HW_SIDE_READ], sums->covered))
+		put_map(t, ticks, HW_ACCESS_READ_MAP, sums, read, read);
+	if (hw_access_is_split(sums->sides[HW_SIDE_WRITTEN], sums->covered))
+		put_map(t, ticks, HW_ACCESS_WRITTEN_MAP, sums, written, written);
+}
+
 static void put_parts(struct hwr_thread *t, u64 ticks, u64 address, const struct hwr_sums *sums,
-		      const u64 *map)
+		      const struct hwr_maps *maps)
 {
 	add_relaxed(&hwr_control->access_heap, sums->reads + sums->writes);
 	put_part(t, ticks, HW_ACCESS_BLOCK, address, sums->flags);
@@ -71,8 +74,7 @@ static void put_parts(struct hwr_thread *t, u64 ticks, u64 address, const struct
 		put_part(t, ticks, HW_ACCESS_RANGE, sums->low, sums->high);
 	}
 	if (sums->covered != UINT64_MAX)
-		put_part(t, ticks, HW_ACCESS_COVERAGE, sums->covered, 1);
-	put_map(t, ticks, address, sums, map);
+		put_coverage(t, ticks, sums, maps);
 	put_part(t, ticks, HW_ACCESS_END, address, 0);
 }
 
@@ -80,19 +82,20 @@ void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks)
 {
 	struct hwr_chunk *chunk;
 	struct hwr_sums sums;
+	struct hwr_maps maps;
 	u64 offset;
 
 	if (aside.address == address) {
 		aside.address = 0;
 		if (aside.known)
-			put_parts(t, ticks, address, &aside.sums, aside.map);
+			put_parts(t, ticks, address, &aside.sums, &aside.maps);
 		return;
 	}
 	if (!hwr_heap_has(address) || !hwr_heap_is_armed())
 		return;
 	chunk = hwr_heap_find(address, &offset);
-	if (!offset && hwr_chunk_sums(address, chunk, &sums))
-		put_parts(t, ticks, address, &sums, NULL);
+	if (!offset && hwr_chunk_sums(address, chunk, &sums, &maps))
+		put_parts(t, ticks, address, &sums, &maps);
 }
 
 /* ---- the end of the process ---- */
@@ -101,9 +104,10 @@ static void put_live(void *self, u64 address, struct hwr_chunk *chunk)
 {
 	struct hwr_thread *t = self;
 	struct hwr_sums sums;
+	struct hwr_maps maps;
 
-	if (hwr_chunk_sums(address, chunk, &sums))
-		put_parts(t, hw_ticks(), address, &sums, NULL);
+	if (hwr_chunk_sums(address, chunk, &sums, &maps))
+		put_parts(t, hw_ticks(), address, &sums, &maps);
 }
 
 /* All that are loaded, so that the monitor can tell which of them are not instrumented. */

@@ -111,7 +111,7 @@ static __attribute__((noinline)) void record_any(u64 address, u64 bytes, bool wr
 	if (!chunk)
 		return;
 	if (with & WITH_COVERAGE)
-		hwr_coverage_add(address, bytes);
+		hwr_coverage_add(address, bytes, write);
 	if (with & WITH_ADAPTIVE && hwr_adaptive_is_hot(address, offset, chunk))
 		hwr_adaptive_hot(address, offset, chunk);
 }
@@ -159,7 +159,7 @@ static __attribute__((noinline)) void record_sampled(u64 address, u64 bytes, boo
 	served = times == 1 ? &clock->served->controls : &clock->served->hits;
 	store_relaxed(served, load_relaxed(served) + 1);
 	if (with & WITH_COVERAGE)
-		hwr_coverage_add(address, bytes);
+		hwr_coverage_add(address, bytes, write);
 	if (unlikely(hwr_heap_is_huge(address)) || !add_usual(address, times, bytes, write, clock))
 		add(address, &offset, times, bytes, write, clock->now);
 }
@@ -193,7 +193,7 @@ static inline __attribute__((always_inline)) void record(u64 address, u64 bytes,
 	clock->hits_left--;
 	store_relaxed(&chunk->last, clock->now);
 	if (with & WITH_COVERAGE)
-		hwr_coverage_add(address, bytes);
+		hwr_coverage_add(address, bytes, write);
 	add_own(chunk, 1, bytes, write);
 	if (with & WITH_ADAPTIVE && unlikely(hwr_adaptive_is_hot(address, offset, chunk)))
 		hot(address);
