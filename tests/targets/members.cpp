@@ -85,13 +85,16 @@ static NEVER_INLINED void records()
 	}
 }
 
+static NEVER_INLINED void store_low(Derived *object) { object->low = 3; }
+static NEVER_INLINED long ask(const Base *object) { return object->value(); }
+
 static NEVER_INLINED void derived()
 {
 	Derived *object = new Derived;
 
 	kept = object;
-	object->low = 3;
-	sink = object->value();
+	store_low(object);
+	sink = ask(object);
 }
 
 static NEVER_INLINED void cells()

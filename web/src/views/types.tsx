@@ -35,12 +35,25 @@ interface Data {
 const sorts: Record<string, string> = { at_peak_bytes: "peak", bytes: "bytes", chunks: "count", kept_bytes: "kept" };
 
 interface Field {
-	name: string;
-	type: string;
 	offset: number;
 	size: number;
-	touched: Maybe; // share of its bytes that were accessed
-	note: string;
+	member: string | null; // null = padding
+	accessed: Maybe; // bytes, in any chunk
+	read: Maybe; // chunks
+	written: Maybe;
+	read_bytes: Maybe; // in any chunk
+	written_bytes: Maybe;
+	state: string | null;
+	type: string | null;
+}
+
+interface FieldsData {
+	size: number;
+	padding: number;
+	chunks: number;
+	measured: number;
+	members: Field[];
+	caveats?: string[];
 }
 
 const columns: Column<Row>[] = [
@@ -105,25 +118,47 @@ function Map({ rows }: { rows: Row[] }) {
 	);
 }
 
+// "5 of 16 B", and nothing where it was not measured.
+function part(touched: Maybe, size: number) {
+	return touched == null ? "" : `${touched} of ${size} B`;
+}
+
 const fieldColumns: Column<Field>[] = [
 	{ name: "offset", label: "Offset", number: true, width: "8ch", cell: (row) => String(row.offset) },
 	{ name: "size", label: "Bytes", number: true, width: "8ch", cell: (row) => String(row.size) },
-	{ name: "name", label: "Member", cell: (row) => row.name },
-	{ name: "type", label: "Type", cell: (row) => row.type },
-	{ name: "touched", label: "Used", number: true, width: "10ch", cell: (row) => share(row.touched) },
-	{ name: "note", label: "", cell: (row) => row.note },
+	{ name: "member", label: "Member", cell: (row) => row.member ?? "" },
+	{ name: "state", label: "State", width: "20ch", cell: (row) => row.state ?? "" },
 ];
 
+// Of recordings that tell reads from writes, and of older ones.
+const sideColumns: Column<Field>[] = [
+	{ name: "read", label: "Read by", number: true, width: "10ch", cell: (row) => count(row.read) },
+	{ name: "written", label: "Written by", number: true, width: "10ch", cell: (row) => count(row.written) },
+	{ name: "read_bytes", label: "Bytes read", number: true, width: "12ch", cell: (row) => part(row.read_bytes, row.size) },
+	{ name: "written_bytes", label: "Bytes written", number: true, width: "12ch", cell: (row) => part(row.written_bytes, row.size) },
+];
+const accessedColumns: Column<Field>[] = [
+	{ name: "accessed", label: "Accessed", number: true, width: "12ch", cell: (row) => part(row.accessed, row.size) },
+];
+const typeColumn: Column<Field> = { name: "type", label: "Type", cell: (row) => row.type ?? "" };
+
+function columnsOf(members: Field[]) {
+	const sided = members.some((row) => row.read != null);
+	const measured = members.some((row) => row.accessed != null);
+	return [...fieldColumns, ...(sided ? sideColumns : measured ? accessedColumns : []), typeColumn];
+}
+
 function Fields({ type }: { type: string }) {
-	const answer = useAnswer<{ fields: Field[]; words: string }>("/types/fields", { ...whole(), type });
+	const answer = useAnswer<FieldsData>("/types/fields", { ...whole(), type });
 	if (answer.error) return <p class="quiet">{answer.error.message}</p>;
 	const data = answer.reply?.data;
 	if (!data) return null;
 	return (
 		<section aria-label="Members">
 			<h2>Members of {type}</h2>
-			{data.words && <p>{data.words}</p>}
-			{data.fields.length > 0 && <Table label={`Members of ${type}`} columns={fieldColumns} rows={data.fields} rowKey={(row) => `${row.offset} ${row.name}`} height={320} rowHeight={26} />}
+			<p>{bytes(data.size)} each, {bytes(data.padding)} of it padding. {data.measured > 0 && `Of ${count(data.chunks)} chunks it is known of ${count(data.measured)} which bytes they read and wrote.`}</p>
+			<Caveats list={data.caveats ?? []} />
+			{data.members.length > 0 && <Table label={`Members of ${type}`} columns={columnsOf(data.members)} rows={data.members} rowKey={(row) => `${row.offset} ${row.member ?? ""}`} height={320} rowHeight={26} />}
 		</section>
 	);
 }
