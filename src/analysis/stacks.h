@@ -13,6 +13,7 @@ struct stack_source {
 	const struct model *model;
 	const struct symbol_table *symbols; /* may be NULL: no names */
 	u32 image;                          /* the image's own number, by which symbols are kept */
+	const char *path;                   /* of the trace, which keeps more than the model; may be NULL */
 	u32 depth;                          /* frames to show, 0 = all */
 	const struct type_answer *types;    /* by point; NULL = not asked for */
 	bool fold; /* of neighbouring frames of the standard library show the outermost only */

@@ -146,7 +146,7 @@ static int compare_texts(const void *a, const void *b)
 static int read_sizes(struct guesses *self, struct err *err)
 {
 	struct type_cascade *types = self->types;
-	struct typesizes_query query = {.debug_path = types->query.debug_path};
+	struct typesizes_query query = {.kept = &types->kept, .debug_path = types->query.debug_path};
 
 	if (self->sizes.count)
 		qsort(self->sizes.data, self->sizes.count, sizeof *self->sizes.data, compare_u64);

@@ -415,10 +415,20 @@ static void fill_places(struct type_cascade *self)
 	}
 }
 
+/* Who names folders with debug files wants those to be read. */
+static void read_kept(struct type_cascade *self)
+{
+	struct err err = {0};
+
+	if (self->query.source->path && !self->query.debug_path)
+		trace_read_debug_types(self->query.source->path, &self->kept, &err);
+}
+
 static int read_calls(struct type_cascade *self, struct err *err)
 {
 	struct call_types_query query = {.modules = self->modules.rows.data,
 					 .module_count = (u32)self->modules.rows.count,
+					 .kept = &self->kept,
 					 .debug_path = self->query.debug_path};
 
 	return call_types_read(&self->calls, &query, err);
@@ -433,8 +443,10 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 	self->failed |= !module_list_fill(&self->modules, query->source->model);
 	if (status == 0)
 		fill_samples(self);
-	if (status == 0 && query->guess)
+	if (status == 0 && query->guess) {
+		read_kept(self);
 		status = read_calls(self, err);
+	}
 	if (status == 0 && query->guess) {
 		fill_places(self);
 		status = type_guess(self, err);
@@ -460,5 +472,6 @@ void type_cascade_release(struct type_cascade *self)
 	call_types_release(&self->calls);
 	map_release(&self->size_by_name);
 	module_list_release(&self->modules);
+	debug_types_release(&self->kept);
 	*self = (struct type_cascade){0};
 }

@@ -67,6 +67,7 @@ struct type_cascade { /* all zero = empty */
 	struct call_types calls; /* by row of modules */
 	struct map size_by_name; /* address of a kept name → bytes of the type */
 	struct module_list modules;
+	struct debug_types kept; /* by the trace */
 	bool failed;                    /* there was no memory: answers are missing */
 };
 

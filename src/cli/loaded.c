@@ -152,6 +152,7 @@ static u32 depth_shown(enum format format, u64 depth)
 struct stack_source loaded_stacks(const struct loaded *self, enum format format, u64 depth)
 {
 	return (struct stack_source){.model = self->model,
+				     .path = self->path,
 				     .symbols = &self->symbols,
 				     .image = self->model->image.number,
 				     .types = self->point_types,

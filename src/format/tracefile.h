@@ -34,6 +34,7 @@ enum hw_block_type {
 	HW_BLOCK_ROUTINES = 8, /* routines that begin and end, in columns */
 	HW_BLOCK_TYPES = 9,    /* types of chunks in columns */
 	HW_BLOCK_TYPE_NAMES = 10, /* names of the identities of types */
+	HW_BLOCK_DEBUG_TYPES = 11, /* what debug info says of types */
 };
 
 enum { HW_BLOCK_STORED = 1 }; /* hw_block_header.flags: the payload is not compressed */

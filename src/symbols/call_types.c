@@ -210,6 +210,33 @@ static int read_module(struct reading *self, const struct symbolizer_module *des
 	return status;
 }
 
+/* What the trace kept of a file's debug info, instead of that. */
+static int take_kept(struct reading *self, const struct debug_types_file *file)
+{
+	for (u64 i = 0; i < file->rows.count; i++) {
+		struct call_type row = {.module = self->module,
+					.address = file->rows.data[i].address,
+					.size = file->rows.data[i].size};
+
+		if (file->rows.data[i].sort != DEBUG_TYPE_CALL)
+			continue;
+		row.type = names_keep(&self->out->names, file->rows.data[i].name);
+		if (!vec_push(&self->out->rows, row))
+			return ERR_MEMORY;
+	}
+	return 0;
+}
+
+static int read_calls(struct reading *self, const struct call_types_query *query, u32 number,
+		      const struct module_places *places)
+{
+	const struct symbolizer_module *module = &query->modules[number];
+	const struct debug_types_file *kept =
+		debug_types_find(query->kept, module->path, module->build_id, module->build_id_bytes);
+
+	return kept ? take_kept(self, kept) : read_module(self, module, places);
+}
+
 /* ---- all modules ---- */
 
 static int compare_rows(const void *a, const void *b)
@@ -236,7 +263,7 @@ int call_types_read(struct call_types *self, const struct call_types_query *quer
 		reading->out = self;
 		reading->module = i;
 		reading->bias = 0;
-		status = read_module(reading, &query->modules[i], &places);
+		status = read_calls(reading, query, i, &places);
 	}
 	if (self->rows.count)
 		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, compare_rows);

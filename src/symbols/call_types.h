@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "symbols/names.h"
 #include "symbols/symbolizer.h"
+#include "trace/debugtypes.h"
 
 struct call_type {
 	u32 module;       /* of the query */
@@ -24,6 +25,7 @@ struct call_type {
 struct call_types_query {
 	const struct symbolizer_module *modules;
 	u32 module_count;
+	const struct debug_types *kept; /* of the trace; debug info of files that are in it is not read. May be NULL */
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
 };
 

@@ -42,7 +42,8 @@ static int file_of(struct collect *self, const struct modmap_module *module, u32
 
 		new.path = arena_copy(&self->arena, new.path);
 		new.build_id = build_id;
-		if (!new.path || !build_id || !vec_push(&self->files, new))
+		if (!new.path || !build_id || !vec_push(&self->files, new) ||
+		    !vec_push(&self->own, strcmp(new.path, self->program) == 0))
 			return ERR_MEMORY;
 		memcpy(build_id, module->build_id, module->build_id_bytes);
 		*index = self->files.count;
@@ -258,6 +259,7 @@ int collect_finish(struct collect *self, struct err *err)
 void collect_release(struct collect *self)
 {
 	vec_release(&self->files);
+	vec_release(&self->own);
 	vec_release(&self->wanted);
 	vec_release(&self->types);
 	vec_release(&self->pcs);

@@ -38,6 +38,7 @@ enum { COLLECT_RECENT = 1024 };
 
 struct collect {
 	VEC(struct symbolizer_module) files; /* strings in the arena */
+	VEC(u8) own;                         /* of each file: 1 = it is a program, not a library */
 	VEC(struct wanted) wanted; /* when finished: by file, address, image, module */
 	VEC(struct wanted_type) types; /* when finished: by file */
 	struct arena arena;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "symbols/collect.h"
+#include "symbols/keep_types.h"
 #include "symbols/symbolizer.h"
 #include "trace/reader.h"
 #include "trace/symtab.h"
@@ -171,6 +172,15 @@ static int resolve_files(struct resolution *self, struct err *err)
 	return result ? result : resolve_more_types(self, err);
 }
 
+static int keep_types(const struct resolution *self, const char *path, struct err *err)
+{
+	struct keep_types_query query = { .collect = &self->collect,
+					  .debug_path = self->options->debug_path,
+					  .max_bytes = self->options->type_bytes };
+
+	return symbols_keep_types(path, &query, err);
+}
+
 int symbols_resolve_trace(const char *path, const struct symbolize_options *options,
 			  struct symbolize_summary *summary, struct err *err)
 {
@@ -195,6 +205,8 @@ int symbols_resolve_trace(const char *path, const struct symbolize_options *opti
 	if (!result && self.type_names.count)
 		result = trace_write_type_names(path, self.type_names.data, self.type_names.count,
 						err);
+	if (!result)
+		result = keep_types(&self, path, err);
 	if (!result && summary)
 		*summary = self.summary;
 done:

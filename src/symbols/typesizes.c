@@ -62,7 +62,7 @@ static bool is_asked(const struct typesizes_query *query, u64 size, const char *
 	char base[256];
 	const char *key = base;
 
-	if (is_wanted(query, size))
+	if (query->all || is_wanted(query, size))
 		return true;
 	if (!query->name_count || (size_t)snprintf(base, sizeof base, "%s", name) >= sizeof base)
 		return false;
@@ -479,6 +479,48 @@ static int read_module(struct walk *self, const struct symbolizer_module *descri
 	return self->status;
 }
 
+/* The name of a type without what it is in. */
+static const char *own_name(const char *name)
+{
+	const char *own = name;
+	u32 depth = 0;
+
+	for (const char *p = name; *p; p++) {
+		depth += *p == '<';
+		depth -= *p == '>' && depth;
+		if (!depth && p[0] == ':' && p[1] == ':')
+			own = p + 2;
+	}
+	return own;
+}
+
+static bool is_known(struct walk *self, const char *name, u64 size)
+{
+	u64 hash = hash_u64((u64)(uintptr_t)name) ^ size, *index;
+
+	for (; (index = map_find(&self->known, hash)) && *index; hash = hash_u64(hash + 1))
+		if (self->out->data[*index - 1].name == name && self->out->data[*index - 1].size == size)
+			return true;
+	return !map_put(&self->known, hash, self->out->count + 1);
+}
+
+/* What the trace kept of a file's debug info, instead of that. */
+static int take_kept(struct walk *self, const struct debug_types_file *file)
+{
+	for (u64 i = 0; i < file->rows.count; i++) {
+		const struct debug_type *row = &file->rows.data[i];
+		struct sized_type new = {.size = row->size, .rank = (enum type_rank)row->rank};
+
+		if (row->sort != DEBUG_TYPE_SIZED || row->rank > TYPE_RESERVED ||
+		    !is_asked(self->query, row->size, own_name(row->name)))
+			continue;
+		new.name = names_keep(&self->out->names, row->name);
+		if (!is_known(self, new.name, new.size) && !vec_push(self->out, new))
+			return ERR_MEMORY;
+	}
+	return 0;
+}
+
 static int compare_types(const void *a, const void *b)
 {
 	const struct sized_type *x = a, *y = b;
@@ -500,11 +542,23 @@ int typesizes_read(struct typesizes *self, const struct typesizes_query *query, 
 	elf_version(EV_CURRENT);
 	if (!self->states || !module_places_init(&places, query->debug_path))
 		status = ERR_MEMORY;
-	for (u32 i = 0; i < query->module_count && status == 0 && (query->size_count || query->name_count); i++) {
+	for (u32 i = 0; i < query->module_count && status == 0 &&
+			(query->all || query->size_count || query->name_count);
+	     i++) {
+		const struct symbolizer_module *module = &query->modules[i];
+		const struct debug_types_file *kept = debug_types_find(
+			query->kept, module->path, module->build_id, module->build_id_bytes);
+
+		if (kept) {
+			self->states[i] = SYMBOLIZER_DEBUG;
+			status = take_kept(&walk, kept);
+			continue;
+		}
 		walk.is_program = i < query->own_modules;
 		walk.is_c_library = is_c_library(query->modules[i].path);
 		status = read_module(&walk, &query->modules[i], &places, &self->states[i]);
 	}
+	self->bytes = walk.bytes;
 	if (self->count)
 		qsort(self->data, self->count, sizeof *self->data, compare_types);
 	module_places_release(&places);

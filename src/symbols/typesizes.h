@@ -13,6 +13,7 @@
 
 #include "symbols/names.h"
 #include "symbols/symbolizer.h"
+#include "trace/debugtypes.h"
 
 /* In the order in which a reader wants them. */
 enum type_rank {
@@ -38,6 +39,8 @@ struct typesizes_query {
 	const char *const *names; /* ascending, without template arguments and what they are in; types of
 				   * these names are kept whatever their size */
 	u64 name_count;
+	bool all; /* all types are kept, whatever they are called and however large */
+	const struct debug_types *kept; /* of the trace; debug info of files that are in it is not read. May be NULL */
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
 	u64 max_bytes;          /* of debug info to read; 0 = a bound that takes seconds */
 };
@@ -49,6 +52,7 @@ struct typesizes {
 	enum symbolizer_state *states;
 	u64 lost_units; /* whose .dwo file was not found */
 	bool stopped;   /* at max_bytes: there may be more names */
+	u64 bytes;      /* of debug info that were read */
 	struct names names;
 };
 

@@ -197,6 +197,7 @@ static int prepare(struct view_trace *self, struct err *err)
 	if (place_contexts(self, err) < 0)
 		return err->code;
 	self->stacks = (struct stack_source){.model = self->model,
+					     .path = self->path,
 					     .symbols = &self->symbols,
 					     .image = self->model->image.number};
 	self->folded_stacks = self->stacks;

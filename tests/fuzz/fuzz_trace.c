@@ -13,6 +13,7 @@
 #include "trace/blockfile.h"
 #include "trace/reader.h"
 #include "trace/symtab.h"
+#include "trace/debugtypes.h"
 #include "trace/typenames.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -134,6 +135,7 @@ static void read_trace(const char *path)
 	struct trace_reader *reader = trace_open(path, &err);
 	struct symbol_table table;
 	struct type_names names;
+	struct debug_types types;
 
 	if (!reader)
 		return;
@@ -148,6 +150,8 @@ static void read_trace(const char *path)
 	}
 	if (trace_read_type_names(path, &names, &err) == 0)
 		type_names_release(&names);
+	if (trace_read_debug_types(path, &types, &err) == 0)
+		debug_types_release(&types);
 }
 
 /* Pieces of {type, items, image, length u16, payload} become whole blocks. */

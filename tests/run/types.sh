@@ -372,6 +372,42 @@ case_dwarf()
 	says "$work/text" '^ *dwarf .*3 chunks: written by the compiler'
 }
 
+# told TRACE OUTPUT   all that `types` says of the trace
+told()
+{
+	local how
+
+	: >"$2"
+	for how in "--chunks --top 0" "--top 0" "--fold --top 0" "--no-guess --top 0"; do
+		# shellcheck disable=SC2086
+		"$HEAPWISE" types $how --format json "$1" >>"$2" 2>&1 || fail "types $how of $1"
+	done
+}
+
+# After the run, the trace tells types without the program's files: what the compiler wrote beside calls, sizes that guesses and
+# vtables need. What it kept is what those files say.
+case_alone()
+{
+	compiler=gcc
+	build "$work/calls" "$source/tests/targets/call_types.c" -g0 "$source/tests/targets/call_types.S"
+	compiler=g++
+	build "$work/forms" "$source/tests/targets/types_forms.cpp" -g -std=c++17
+	build "$work/vtables" "$source/tests/targets/vtables.cpp" -g -std=c++17
+	for program in calls forms vtables; do
+		"$HEAPWISE" run -q -o "$work/$program.hwt" "$work/$program" >/dev/null 2>"$work/stderr"
+		told "$work/$program.hwt" "$work/$program.before"
+		"$HEAPWISE" types --chunks --top 0 --debug-path "$work" --format json "$work/$program.hwt" >"$work/live" 2>&1
+		"$HEAPWISE" types --chunks --top 0 --format json "$work/$program.hwt" >"$work/kept" 2>&1
+		cmp "$work/live" "$work/kept" || fail "$program: what was kept is not what the debug info says"
+		rm "$work/$program"
+		told "$work/$program.hwt" "$work/$program.after"
+		cmp "$work/$program.before" "$work/$program.after" || fail "$program: types differ without its file"
+	done
+	grep -q '"dwarf"' "$work/calls.after" || fail "no type that the compiler wrote"
+	grep -q '"source": *"size"' "$work/forms.after" || fail "no guess"
+	grep -q '"source": *"vtable"' "$work/vtables.after" || fail "no vtable"
+}
+
 # Many threads that hand blocks to each other, with stamps that say nothing: each block has its own type.
 case_threads()
 {
