@@ -22,7 +22,8 @@ static const struct result_column columns[COLUMNS] = {
 	COLUMN("written_bytes", "bytes written", VALUE_BYTES,
 	       "bytes of it that were written in any chunk"),
 	COLUMN("state", "state", VALUE_TEXT,
-	       "read and written; written, never read; read, never written; never touched; padding; or, "
+	       "read and written; written, never read; read, never written; never touched; "
+	       "padding; or, "
 	       "where reads and writes were not told apart, accessed"),
 	COLUMN("type", "type", VALUE_TEXT, "its type"),
 };
@@ -63,7 +64,8 @@ static void fill_row(struct value *row, struct result *table, const struct type_
 	row[TYPE] = value_text(*member->type ? result_copy(table, member->type) : NULL);
 }
 
-static struct result *members_table(const struct type_layout *layout, const struct type_usage *usage)
+static struct result *members_table(const struct type_layout *layout,
+				    const struct type_usage *usage)
 {
 	struct result *table = result_new(RESULT_TABLE, "members", "Members");
 	struct result_column shown[COLUMNS];
@@ -95,34 +97,39 @@ static bool is_noted(const struct model *model, const char *key)
 	return false;
 }
 
-static void add_caveats(struct result *result, const struct type_usage *usage, const struct model *model)
+static void add_caveats(struct result *result, const struct type_usage *usage,
+			const struct model *model)
 {
 	if (!is_measured(usage)) {
-		result_add_caveat(result, "which bytes were accessed is known only of recordings with "
-					  "--coverage, of chunks of at most 1,024 bytes");
+		result_add_caveat(result,
+				  "which bytes were accessed is known only of recordings with "
+				  "--coverage, of chunks of at most 1,024 bytes");
 		return;
 	}
 	if (!usage->sided)
 		result_add_caveat(result, "this recording does not tell reads from writes");
 	if (usage->mixed)
-		result_add_caveat(result,
-				  "%s chunks were used in so many ways that they are not counted by "
-				  "member; their bytes are in the states",
-				  units_count(usage->mixed).text);
+		result_add_caveat(
+			result,
+			"%s chunks were used in so many ways that they are not counted by "
+			"member; their bytes are in the states",
+			units_count(usage->mixed).text);
 	if (usage->lower_bound)
-		result_add_caveat(result,
-				  "%s chunks may have been accessed by code that is not instrumented, "
-				  "too: what was never touched there is not certain",
-				  units_count(usage->lower_bound).text);
+		result_add_caveat(
+			result,
+			"%s chunks may have been accessed by code that is not instrumented, "
+			"too: what was never touched there is not certain",
+			units_count(usage->lower_bound).text);
 	if (usage->sided && is_noted(model, "access_merges"))
-		result_add_caveat(result,
-				  "code that gcc made reports one of a read and a write of the same "
-				  "place that follow each other: what was never read, or never written, "
-				  "is certain only with clang or --access valgrind");
+		result_add_caveat(
+			result,
+			"code that gcc made reports one of a read and a write of the same "
+			"place that follow each other: what was never read, or never written, "
+			"is certain only with clang or --access valgrind");
 }
 
-static struct result *fields_result(const struct type_layout *layout, const struct type_usage *usage,
-				    const struct model *model)
+static struct result *fields_result(const struct type_layout *layout,
+				    const struct type_usage *usage, const struct model *model)
 {
 	struct result *result = result_new(RESULT_RECORD, "fields", NULL);
 	struct result_column padding = COLUMN("padding", "padding", VALUE_BYTES,
@@ -134,28 +141,32 @@ static struct result *fields_result(const struct type_layout *layout, const stru
 		return NULL;
 	for (u64 i = 0; i < layout->members.count; i++)
 		unused += layout->members.data[i].padding ? layout->members.data[i].size : 0;
-	result_add_field(result, (struct result_column)COLUMN("type", "type", VALUE_TEXT, "its name"),
+	result_add_field(result,
+			 (struct result_column)COLUMN("type", "type", VALUE_TEXT, "its name"),
 			 value_text(result_copy(result, layout->name)));
 	result_add_field(result,
 			 (struct result_column)COLUMN("size", "size", VALUE_BYTES, "of one object"),
 			 value_number(layout->size));
 	result_add_field(result, padding, value_number(unused));
 	result_add_field(result,
-			 (struct result_column)COLUMN("chunks", "chunks", VALUE_COUNT,
-						      "chunks of points that allocate only this type"),
+			 (struct result_column)
+				 COLUMN("chunks", "chunks", VALUE_COUNT,
+					"chunks of points that allocate only this type"),
 			 value_number(usage->chunks));
 	result_add_field(result,
-			 (struct result_column)COLUMN("measured", "measured", VALUE_COUNT,
-						      "chunks of which it is known which bytes were "
-						      "accessed"),
+			 (struct result_column)
+				 COLUMN("measured", "measured", VALUE_COUNT,
+					"chunks of which it is known which bytes were "
+					"accessed"),
 			 value_number(usage->measured));
 	result_add_field(result,
-			 (struct result_column)COLUMN("read_bytes", has_access ? "read" : NULL, VALUE_BYTES,
+			 (struct result_column)COLUMN("read_bytes", has_access ? "read" : NULL,
+						      VALUE_BYTES,
 						      "that the program read from these chunks"),
 			 has_access ? value_number(usage->read_bytes) : value_unknown());
 	result_add_field(result,
-			 (struct result_column)COLUMN("written_bytes", has_access ? "written" : NULL,
-						      VALUE_BYTES,
+			 (struct result_column)COLUMN("written_bytes",
+						      has_access ? "written" : NULL, VALUE_BYTES,
 						      "that the program wrote to these chunks"),
 			 has_access ? value_number(usage->written_bytes) : value_unknown());
 	result_add_part(result, members_table(layout, usage));
@@ -176,7 +187,8 @@ struct result *analyse_fields(struct type_cascade *types, const char *type, stru
 	if (type_layout_read(&layout, &query, err) < 0)
 		goto done;
 	if (!layout.size) {
-		err_set(err, ERR_USAGE, "the debug information has no structure, class or union %s", type);
+		err_set(err, ERR_USAGE, "the debug information has no structure, class or union %s",
+			type);
 		goto done;
 	}
 	if (type_usage_find(&usage, types, &layout, err) < 0)

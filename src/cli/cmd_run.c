@@ -329,9 +329,7 @@ static void summary(const struct run_args *args, const struct run_pools *pools,
 static void resolve_one(const struct run_args *args, struct symbolizer *symbolizer,
 			const char *path)
 {
-	/* Larger ones are read by 'heapwise symbolize', or when somebody asks for types. */
-	enum { TYPE_BYTES = 64 << 20 };
-	struct symbolize_options options = { .symbolizer = symbolizer, .type_bytes = TYPE_BYTES };
+	struct symbolize_options options = { .symbolizer = symbolizer };
 	struct symbolize_summary found = { 0 };
 	struct err err = { 0 };
 

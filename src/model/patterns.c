@@ -25,12 +25,13 @@ bool access_pattern_of(struct access_pattern *self, const struct stream_access *
 	u64 all[HW_MAP_WORDS] = {0};
 
 	*self = (struct access_pattern){.size = (u16)size, .sided = row->sided};
-	if (size > HW_MAP_BYTES || row->high > size || row->low > row->high || !accessed_bytes(all, row) ||
-	    bytemap_next(all, size, HW_MAP_BYTES, true) < HW_MAP_BYTES)
+	if (size > HW_MAP_BYTES || row->high > size || row->low > row->high ||
+	    !accessed_bytes(all, row) || bytemap_next(all, size, HW_MAP_BYTES, true) < HW_MAP_BYTES)
 		return false;
 	for (u32 side = 0; side < HW_SIDES; side++) {
 		const u64 *map = row->side_maps[side];
-		bool split = row->sided && hw_access_is_split(row->side_bytes[side], row->covered_bytes);
+		bool split =
+			row->sided && hw_access_is_split(row->side_bytes[side], row->covered_bytes);
 
 		if (split && !map)
 			return false;
@@ -54,7 +55,8 @@ static u64 content_hash(const struct access_pattern *pattern)
 
 static bool is_same(const struct access_pattern *a, const struct access_pattern *b)
 {
-	return a->point == b->point && a->size == b->size && a->sided == b->sided && a->mixed == b->mixed &&
+	return a->point == b->point && a->size == b->size && a->sided == b->sided &&
+	       a->mixed == b->mixed &&
 	       (a->mixed || memcmp(a->sides, b->sides, sizeof a->sides) == 0);
 }
 
@@ -76,7 +78,8 @@ static void join(struct access_pattern *into, const struct access_pattern *from)
 			into->sides[side][i] |= from->sides[side][i];
 }
 
-u32 pattern_table_add(struct pattern_table *self, const struct access_pattern *pattern, u32 *patterns)
+u32 pattern_table_add(struct pattern_table *self, const struct access_pattern *pattern,
+		      u32 *patterns)
 {
 	struct access_pattern wanted = *pattern;
 	u64 key;
@@ -90,7 +93,8 @@ u32 pattern_table_add(struct pattern_table *self, const struct access_pattern *p
 		if (self->rows.count >= PATTERNS_MAX)
 			return 0;
 		wanted.chunks = 0;
-		if (!vec_push(&self->rows, wanted) || !map_put(&self->by_content, key, self->rows.count))
+		if (!vec_push(&self->rows, wanted) ||
+		    !map_put(&self->by_content, key, self->rows.count))
 			return UINT32_MAX;
 		number = (u32)self->rows.count;
 		++*patterns;

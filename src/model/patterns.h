@@ -22,7 +22,7 @@ struct access_pattern {
 	u64 sides[HW_SIDES][HW_MAP_WORDS]; /* bytes read, bytes written; see base/bytemap.h */
 };
 
-struct pattern_table { /* all zero = empty and ready */
+struct pattern_table {                   /* all zero = empty and ready */
 	VEC(struct access_pattern) rows; /* number - 1 */
 	struct map by_content;           /* hash → number; only while the model is filled */
 };
@@ -32,7 +32,8 @@ bool access_pattern_of(struct access_pattern *self, const struct stream_access *
 
 /* Adds a chunk that has this pattern. *patterns counts those of the point. Returns the pattern's number, 0 if there is no
  * room for another one, UINT32_MAX if there is no memory. */
-u32 pattern_table_add(struct pattern_table *self, const struct access_pattern *pattern, u32 *patterns);
+u32 pattern_table_add(struct pattern_table *self, const struct access_pattern *pattern,
+		      u32 *patterns);
 
 /* Takes a chunk out again: more is known of it now. */
 void pattern_table_remove(struct pattern_table *self, u32 number);

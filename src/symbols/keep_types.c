@@ -106,14 +106,15 @@ static int keep_file(struct keeping *self, u32 file, struct err *err)
 
 int symbols_keep_types(const char *path, const struct keep_types_query *query, struct err *err)
 {
-	enum { DEFAULT_BYTES = 160 << 20 };
+	enum { DEFAULT_BYTES = 64 << 20 };
 	struct keeping self = {.query = query,
 			       .bytes_left = query->max_bytes ? query->max_bytes : DEFAULT_BYTES};
 	int status = 0;
 
 	/* The program's own types matter most. */
 	for (u32 own = 2; own-- > 0;)
-		for (u32 i = 0; i < query->collect->files.count && status == 0 && self.bytes_left; i++)
+		for (u32 i = 0; i < query->collect->files.count && status == 0 && self.bytes_left;
+		     i++)
 			if (query->collect->own.data[i] == own)
 				status = keep_file(&self, i, err);
 	if (status == 0 && self.files.count)

@@ -8,7 +8,7 @@
 struct keep_types_query {
 	const struct collect *collect; /* finished */
 	const char *debug_path;        /* as everywhere; may be NULL */
-	u64 max_bytes;                 /* of debug info to read; 0 = a bound that takes seconds */
+	u64 max_bytes;                 /* of debug info to read; 0 = 64 MiB */
 };
 
 /* Files whose debug info is larger than what is left of the bound, or that have none, are left out. Appends to the trace

@@ -9,7 +9,7 @@
 struct symbolize_options {
 	bool no_inlines;
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
-	u64 type_bytes; /* of debug info to read for types, 0 = a bound that takes seconds */
+	u64 type_bytes; /* of debug info to read for types, 0 = 64 MiB */
 	struct symbolizer *symbolizer; /* may have read modules already; NULL = one of its own */
 	void (*progress)(void *self, double share); /* may be NULL */
 	void *progress_self;

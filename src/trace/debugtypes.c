@@ -44,7 +44,8 @@ static void add_row(struct strbuf *payload, const struct debug_type *row)
 }
 
 /* A file without rows has a block, too: it is known that there are none. */
-static int append_file(struct block_file *file, const struct debug_types_file *types, struct err *err)
+static int append_file(struct block_file *file, const struct debug_types_file *types,
+		       struct err *err)
 {
 	struct strbuf payload = {0};
 	struct raw_block raw = {.image = HW_NO_IMAGE, .type = HW_BLOCK_DEBUG_TYPES};
@@ -53,7 +54,8 @@ static int append_file(struct block_file *file, const struct debug_types_file *t
 	do {
 		strbuf_clear(&payload);
 		add_head(&payload, types);
-		for (raw.items = 0; at < types->rows.count && payload.count < BLOCK_FULL; raw.items++)
+		for (raw.items = 0; at < types->rows.count && payload.count < BLOCK_FULL;
+		     raw.items++)
 			add_row(&payload, &types->rows.data[at++]);
 		raw.payload = (const u8 *)strbuf_text(&payload);
 		raw.bytes = payload.count;
@@ -137,7 +139,8 @@ static bool get_row(struct debug_types *types, struct cursor *in, struct debug_t
 }
 
 /* The place for the file, made if it is new; NULL without memory. */
-static struct debug_types_file *file_at(struct debug_types *types, const struct debug_types_file *file)
+static struct debug_types_file *file_at(struct debug_types *types,
+					const struct debug_types_file *file)
 {
 	const struct debug_types_file *known =
 		debug_types_find(types, file->path, file->build_id, file->build_id_bytes);

@@ -8,9 +8,9 @@
 #include "base/vec.h"
 #include "trace/stream.h"
 
-enum debug_type_sort { /* numbers are those of the trace file */
-	DEBUG_TYPE_SIZED = 0, /* a type and its size */
-	DEBUG_TYPE_CALL = 1,  /* what a call allocates */
+enum debug_type_sort {                       /* numbers are those of the trace file */
+		       DEBUG_TYPE_SIZED = 0, /* a type and its size */
+		       DEBUG_TYPE_CALL = 1,  /* what a call allocates */
 };
 
 struct debug_type {

@@ -57,11 +57,14 @@ TEST(none, "a trace without types of debug info has none")
 TEST(back, "rows of any numbers come back, by file and build-id, and the rest of the trace stays")
 {
 	const char *path = test_path("trace");
-	struct debug_types_file files[] = {{.path = "/bin/prog", .build_id = id, .build_id_bytes = 4},
-					   {.path = "/lib/x.so", .build_id = id, .build_id_bytes = 0}};
+	struct debug_types_file files[] = {
+		{.path = "/bin/prog", .build_id = id, .build_id_bytes = 4},
+		{.path = "/lib/x.so", .build_id = id, .build_id_bytes = 0}};
 	struct debug_type rows[] = {{.size = 24, .rank = 2, .name = "space::Point"},
 				    {.size = UINT64_MAX, .name = "x"},
-				    {.sort = DEBUG_TYPE_CALL, .address = UINT64_MAX, .name = "Cell*"}};
+				    {.sort = DEBUG_TYPE_CALL,
+				     .address = UINT64_MAX,
+				     .name = "Cell*"}};
 	struct debug_types types;
 	struct trace_info info = {0};
 	struct err err = {0};
@@ -82,8 +85,9 @@ TEST(back, "rows of any numbers come back, by file and build-id, and the rest of
 	for (u32 i = 0; i < 3; i++)
 		check_row(&debug_types_find(&types, "/bin/prog", id, 4)->rows.data[i], rows[i]);
 	debug_types_release(&types);
-	if (read_story(path, &(struct trace_read_options){.image = TRACE_ALL_IMAGES, .strict = true}, &got,
-		       &info, &err) < 0)
+	if (read_story(path,
+		       &(struct trace_read_options){.image = TRACE_ALL_IMAGES, .strict = true},
+		       &got, &info, &err) < 0)
 		FAIL("%s", err.text);
 	check_same_log(&got, &want);
 	vec_release(&files[0].rows);
@@ -114,8 +118,11 @@ TEST(many, "more rows than a block holds come back as one file")
 static u64 rows_of(const u8 *payload, u64 bytes, u32 items)
 {
 	char path[4096];
-	struct raw_block raw = {.payload = payload, .bytes = bytes, .items = items,
-				.image = HW_NO_IMAGE, .type = HW_BLOCK_DEBUG_TYPES};
+	struct raw_block raw = {.payload = payload,
+				.bytes = bytes,
+				.items = items,
+				.image = HW_NO_IMAGE,
+				.type = HW_BLOCK_DEBUG_TYPES};
 	struct hw_trace_header header;
 	struct block_file file;
 	struct debug_types types;
@@ -126,7 +133,8 @@ static u64 rows_of(const u8 *payload, u64 bytes, u32 items)
 	file_header_fill(&header);
 	if (io_write_file(path, &header, sizeof(header), &err) < 0)
 		FAIL("%s", err.text);
-	if (block_file_init(&file, open(path, O_RDWR | O_APPEND | O_CLOEXEC), sizeof(header), 3) < 0)
+	if (block_file_init(&file, open(path, O_RDWR | O_APPEND | O_CLOEXEC), sizeof(header), 3) <
+	    0)
 		FAIL("no block file");
 	block_file_append(&file, &raw);
 	block_file_release(&file);
