@@ -74,6 +74,23 @@ bool chunk_table_make_zones(struct chunk_table *self)
 	return true;
 }
 
+bool chunk_table_has_all(const struct chunk_table *self, const u32 *numbers, u64 count, u32 shift)
+{
+	bool gaps = false;
+	u32 highest = 0;
+
+	for (u64 i = 0; i < self->pages.count; i++)
+		gaps |= !self->pages.data[i];
+	for (u64 i = 0; i < count; i++)
+		highest = numbers[i] > highest ? numbers[i] : highest;
+	if (count && highest >> shift >= self->count)
+		return false;
+	for (u64 i = 0; gaps && i < count; i++)
+		if (!chunk_at(self, numbers[i] >> shift))
+			return false;
+	return true;
+}
+
 void chunk_table_release_range(const struct chunk_table *self, u64 first, u64 end)
 {
 	first = (first + CHUNK_PAGE - 1) / CHUNK_PAGE;
