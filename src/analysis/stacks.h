@@ -7,7 +7,8 @@
 #include "output/result.h"
 #include "trace/symtab.h"
 
-struct type_answer; /* analysis/types.h */
+struct type_answer;     /* analysis/types.h */
+struct behaviour_table; /* analysis/behaviour.h */
 
 struct stack_source {
 	const struct model *model;
@@ -15,6 +16,8 @@ struct stack_source {
 	u32 image;                          /* the image's own number, by which symbols are kept */
 	u32 depth;                          /* frames to show, 0 = all */
 	const struct type_answer *types;    /* by point; NULL = not asked for */
+	/* What behaviour_find gave for some thresholds: it gives the same again to who asks with them. May be NULL. */
+	const struct behaviour_table *behaviour;
 	bool fold; /* of neighbouring frames of the standard library show the outermost only */
 };
 

@@ -150,6 +150,30 @@ struct order_range order_range(const struct model *model, u64 first, u64 end)
 	return range;
 }
 
+u64 order_reaches(const struct model *model, u64 first, u64 end, i64 bytes)
+{
+	struct change live = live_before(model, first);
+
+	for (u64 at = first; at < end;) {
+		u32 level = level_at(at, end);
+
+		/* Into blocks that have it; over all others. */
+		while (level < ORDER_LEVELS && (model->order.blocks[level][at / spans[level]].high_bytes >= bytes))
+			level = level ? level - 1 : ORDER_LEVELS;
+		if (level < ORDER_LEVELS) {
+			at += spans[level];
+			if (at < end)
+				live = live_before(model, at);
+			continue;
+		}
+		live.bytes += change_of(model, at).bytes;
+		if (live.bytes >= bytes)
+			return at;
+		at++;
+	}
+	return first;
+}
+
 /* ---- points ---- */
 
 void order_points(const struct model *model, u64 event, struct point_live *points)

@@ -54,6 +54,9 @@ u64 order_find(const struct model *model, u64 ticks);
 /* Of events [first, end). */
 struct order_range order_range(const struct model *model, u64 first, u64 end);
 
+/* The first event of [first, end) after which so many bytes are live, of which there is one. */
+u64 order_reaches(const struct model *model, u64 first, u64 end, i64 bytes);
+
 /* What each point has live before an event; points[] has room for all. At most every / 2 events are looked at. */
 void order_points(const struct model *model, u64 event, struct point_live *points);
 

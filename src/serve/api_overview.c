@@ -92,7 +92,8 @@ static void put_verdict(struct call *call, const struct finding *finding, struct
 {
 	const struct model *model = call->trace->model;
 	struct json *json = &call->json;
-	u32 point = model->frame_points.data[finding->frame.index];
+	u32 at = finding->frame.index; /* of a misuse it may be a stack that only frees */
+	u32 point = at < model->frame_points.count ? model->frame_points.data[at] : 0;
 
 	json_open_flat(json, NULL, '{');
 	json_text(json, "id", finding->id);

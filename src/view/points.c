@@ -8,21 +8,45 @@
 #include <string.h>
 
 #include "analysis/findings.h"
+#include "view/divide.h"
 #include "view/moments.h"
 #include "view/peaks.h"
 
 /* ---- sums ---- */
 
-/* Which threads a point has: mostly the one that it had before. */
+/* Which threads a point has: as bits if there are few of them; else mostly the one that it had before. */
+enum { THREAD_BITS = 64 };
+
 struct thread_sets {
+	u64 *bits; /* by point, bit i = thread i; NULL = there are too many */
 	u32 *last;
 	struct map seen; /* point << 32 | thread + 1 */
 };
+
+static bool thread_sets_init(struct thread_sets *self, const struct model *model)
+{
+	if (model->threads.count <= THREAD_BITS)
+		self->bits = calloc(model->points.count + 1, sizeof *self->bits);
+	else
+		self->last = calloc(model->points.count + 1, sizeof *self->last);
+	return self->bits || self->last;
+}
+
+static void thread_sets_release(struct thread_sets *self)
+{
+	free(self->bits);
+	free(self->last);
+	map_release(&self->seen);
+}
 
 static bool note_thread(struct thread_sets *self, struct point_sums *sums, u32 point, u32 thread)
 {
 	u64 *seen;
 
+	if (self->bits) {
+		self->bits[point] |= 1ull << thread % THREAD_BITS;
+		return true;
+	}
 	if (self->last[point] == thread + 1)
 		return true;
 	self->last[point] = thread + 1;
@@ -60,26 +84,83 @@ static void add_chunk(struct point_sums *sums, const struct view_scope *scope,
 		sums->temporary += count;
 }
 
+struct summing {
+	const struct view_scope *scope;
+	struct point_sums *sums[DIVIDE_MAX]; /* by point */
+	struct thread_sets threads[DIVIDE_MAX];
+	u32 parts;
+};
+
+static int sum_part(void *data, u32 part, u64 first, u64 end, struct err *err)
+{
+	struct summing *self = data;
+	const struct view_scope *scope = self->scope;
+	struct point_sums *sums = self->sums[part];
+	struct view_chunk chunk;
+	u64 page = UINT64_MAX;
+
+	for (u64 at = first; at < end && view_next(scope, &at, &chunk) && chunk.number < end;) {
+		u32 point = view_point_of(scope, &chunk);
+
+		if (chunk.number / CHUNK_PAGE != page && view_check(scope, err) < 0)
+			return err->code;
+		if (chunk.number / CHUNK_PAGE != page)
+			model_pass(scope->trace->model, chunk.number / CHUNK_PAGE * CHUNK_PAGE);
+		page = chunk.number / CHUNK_PAGE;
+		add_chunk(&sums[point], scope, &chunk);
+		if (!note_thread(&self->threads[part], sums, point,
+				 chunk.page->alloc_thread[chunk.at]))
+			return err_set(err, ERR_MEMORY, "out of memory for the points");
+	}
+	return 0;
+}
+
+static void add_sums(struct point_sums *to, const struct point_sums *from)
+{
+	to->chunks += from->chunks;
+	to->bytes += from->bytes;
+	to->kept_chunks += from->kept_chunks;
+	to->kept_bytes += from->kept_bytes;
+	to->temporary += from->temporary;
+	to->life_ticks += from->life_ticks;
+	to->freed += from->freed;
+}
+
+/* The first part has the sums of all in the end. */
+static void sum_parts(struct summing *self, u64 points)
+{
+	for (u32 i = 1; i < self->parts; i++)
+		for (u64 k = 0; k < points; k++) {
+			add_sums(&self->sums[0][k], &self->sums[i][k]);
+			self->threads[0].bits[k] |= self->threads[i].bits[k];
+		}
+	for (u64 k = 0; self->threads[0].bits && k < points; k++)
+		self->sums[0][k].threads = (u32)__builtin_popcountll(self->threads[0].bits[k]);
+}
+
 static int sum_chunks(const struct view_scope *scope, struct point_sums *sums, struct err *err)
 {
 	const struct model *model = scope->trace->model;
-	struct thread_sets threads = {.last = calloc(model->points.count + 1, sizeof(u32))};
-	struct view_chunk chunk;
-	u64 page = UINT64_MAX;
-	int status = threads.last ? 0 : err_set(err, ERR_MEMORY, "out of memory for the points");
+	struct summing self = {.scope = scope, .sums = {sums}, .parts = view_parts(scope)};
+	int status = 0;
 
-	for (u64 at = 0; status == 0 && view_next(scope, &at, &chunk);) {
-		u32 point = view_point_of(scope, &chunk);
-
-		if (chunk.number / CHUNK_PAGE != page)
-			status = view_check(scope, err);
-		page = chunk.number / CHUNK_PAGE;
-		add_chunk(&sums[point], scope, &chunk);
-		if (!note_thread(&threads, sums, point, chunk.page->alloc_thread[chunk.at]))
+	if (model->threads.count > THREAD_BITS)
+		self.parts = 1;
+	for (u32 i = 0; i < self.parts && status == 0; i++) {
+		if (i)
+			self.sums[i] = calloc(model->points.count + 1, sizeof *sums);
+		if (!self.sums[i] || !thread_sets_init(&self.threads[i], model))
 			status = err_set(err, ERR_MEMORY, "out of memory for the points");
 	}
-	free(threads.last);
-	map_release(&threads.seen);
+	if (status == 0)
+		status = view_divide(scope, self.parts, sum_part, &self, err);
+	if (status == 0)
+		sum_parts(&self, model->points.count);
+	for (u32 i = 0; i < self.parts; i++) {
+		thread_sets_release(&self.threads[i]);
+		if (i)
+			free(self.sums[i]);
+	}
 	return status;
 }
 
@@ -123,7 +204,7 @@ static void take_totals(const struct view_scope *scope, struct point_sums *sums)
 	}
 }
 
-static struct point_sums *sums_compute(const struct view_scope *scope, struct err *err)
+struct point_sums *point_sums_compute(const struct view_scope *scope, struct err *err)
 {
 	struct point_sums *sums = calloc(scope->trace->model->points.count + 1, sizeof *sums);
 
@@ -145,7 +226,8 @@ static int make_whole(void *data, struct err *err)
 	struct view_trace *trace = data;
 	struct view_scope scope = {.trace = trace, .selection = trace->all};
 
-	trace->sums = sums_compute(&scope, err);
+	trace->own_sums = point_sums_compute(&scope, err);
+	trace->sums = trace->own_sums;
 	return trace->sums ? 0 : err->code;
 }
 
@@ -155,7 +237,7 @@ struct point_sums *point_sums_make(const struct view_scope *scope, struct err *e
 	struct point_sums *copy;
 
 	if (!view_is_all(scope))
-		return sums_compute(scope, err);
+		return point_sums_compute(scope, err);
 	if (view_once(&scope->trace->sums_once, err, make_whole, scope->trace) < 0)
 		return NULL;
 	copy = malloc(bytes);
@@ -202,8 +284,14 @@ static int make_index(void *data, struct err *err)
 int view_point_chunks(struct view_trace *trace, u32 point, struct point_chunks *chunks,
 		      struct err *err)
 {
+	const struct chunks_by_point *known = &trace->model->by_point;
 	const struct point_index *index;
 
+	if (known->chunks) {
+		chunks->numbers = &known->chunks[known->first[point]];
+		chunks->count = known->first[point + 1] - known->first[point];
+		return 0;
+	}
 	if (view_once(&trace->index_once, err, make_index, trace) < 0)
 		return err->code;
 	index = trace->point_index;
@@ -243,6 +331,7 @@ struct order {
 	const struct view_trace *trace;
 	const struct point_sums *sums;
 	const char **names; /* by point, if sorted by name */
+	double *keys;       /* by point and sort: what it is sorted by */
 };
 
 static double score_of(const struct order *self, u32 point, enum score score)
@@ -289,9 +378,10 @@ static double number_of(const struct order *self, u32 point, enum point_column c
 }
 
 /* What is unknown comes last, whichever way. */
-static int compare_by(const struct order *self, u32 x, u32 y, enum point_column column,
-		      bool falling)
+static int compare_by(const struct order *self, u32 x, u32 y, u32 sort)
 {
+	enum point_column column = self->query->sorts[sort].column;
+	bool falling = self->query->sorts[sort].falling;
 	double a, b;
 
 	if (self->names && (column == POINT_FN || column == POINT_TYPE)) {
@@ -299,8 +389,8 @@ static int compare_by(const struct order *self, u32 x, u32 y, enum point_column 
 
 		return falling ? -names : names;
 	}
-	a = number_of(self, x, column);
-	b = number_of(self, y, column);
+	a = self->keys[(u64)x * self->query->sort_count + sort];
+	b = self->keys[(u64)y * self->query->sort_count + sort];
 	if (isnan(a) || isnan(b))
 		return isnan(a) - isnan(b);
 	if (a == b)
@@ -314,8 +404,7 @@ static int by_query(const void *a, const void *b, void *data)
 	u32 x = *(const u32 *)a, y = *(const u32 *)b;
 
 	for (u32 i = 0; i < self->query->sort_count; i++) {
-		int order = compare_by(self, x, y, self->query->sorts[i].column,
-				       self->query->sorts[i].falling);
+		int order = compare_by(self, x, y, i);
 
 		if (order)
 			return order;
@@ -428,6 +517,19 @@ static int find_names(struct order *self)
 	return self->names ? 0 : ERR_MEMORY;
 }
 
+static int find_keys(struct order *self)
+{
+	u64 points = self->trace->model->points.count;
+	u32 sorts = self->query->sort_count;
+
+	self->keys = malloc((points * sorts + 1) * sizeof *self->keys);
+	for (u32 i = 0; self->keys && i < points; i++)
+		for (u32 k = 0; k < sorts; k++)
+			self->keys[(u64)i * sorts + k] =
+				number_of(self, i, self->query->sorts[k].column);
+	return self->keys ? 0 : ERR_MEMORY;
+}
+
 int points_page_make(struct points_page *self, const struct view_scope *scope,
 		     const struct points_query_view *query, struct err *err)
 {
@@ -440,7 +542,7 @@ int points_page_make(struct points_page *self, const struct view_scope *scope,
 	if (view_scores(scope->trace, err) == 0 && view_types(scope->trace, err) == 0)
 		sums = point_sums_make(scope, err);
 	order.sums = sums;
-	if (!sums || !points || find_names(&order) < 0) {
+	if (!sums || !points || find_names(&order) < 0 || find_keys(&order) < 0) {
 		status = err->code ? err->code : err_set(err, ERR_MEMORY, "out of memory");
 		goto out;
 	}
@@ -453,6 +555,7 @@ int points_page_make(struct points_page *self, const struct view_scope *scope,
 	status = add_rows(self, scope, query, &order, points, err);
 out:
 	free(order.names);
+	free(order.keys);
 	free(points);
 	free(sums);
 	return status;

@@ -19,6 +19,9 @@ struct point_sums {
 /* By point, as many as the model has; freed by the caller. NULL and err on failure. */
 struct point_sums *point_sums_make(const struct view_scope *scope, struct err *err);
 
+/* The same, found anew; of the scope's trace nothing but the model is asked. */
+struct point_sums *point_sums_compute(const struct view_scope *scope, struct err *err);
+
 /* The chunks of a point, in order of their numbers. */
 struct point_chunks {
 	const u32 *numbers;

@@ -15,7 +15,9 @@ int view_scope_init(struct view_scope *self, struct view_trace *trace, const cha
 	self->trace = trace;
 	if (window)
 		self->window = *window;
-	if ((!text || strcmp(text, "all") == 0) && !self->window.to_ns) {
+	self->plain = (!text || strcmp(text, "all") == 0) &&
+		      (!self->window.to_ns || self->window.mode == WINDOW_OVERLAP);
+	if (self->plain && !self->window.to_ns) {
 		self->selection = trace->all;
 		self->selection.words = NULL;
 		return 0;
@@ -210,6 +212,32 @@ static int weigh_chunks(struct weighing *self, double *values, struct err *err)
 	return status;
 }
 
+/* What is live at a moment of the scope's time, from the order of events. */
+static bool weigh_order(const struct weighing *self, u64 at_ns, double *values)
+{
+	const struct view_scope *scope = self->scope;
+	const struct model *model = scope->trace->model;
+	bool live = self->metric == METRIC_LIVE || self->metric == METRIC_CHUNKS_LIVE;
+	struct point_live *points;
+
+	if (!view_has_order(scope) ||
+	    (live && scope->window.to_ns &&
+	     (at_ns < scope->window.from_ns || at_ns > scope->window.to_ns)) ||
+	    (!live && self->metric != METRIC_PEAK &&
+	     !(self->metric == METRIC_LEAKED && scope->window.to_ns)))
+		return false;
+	points = malloc((model->points.count + 1) * sizeof *points);
+	if (!points)
+		return false;
+	order_points(model, order_find(model, self->limit_ticks), points);
+	for (u64 i = 0; i < model->points.count; i++)
+		values[i] = self->metric == METRIC_CHUNKS_LIVE
+				    ? (double)points[i].units / self->units
+				    : (double)points[i].bytes;
+	free(points);
+	return true;
+}
+
 int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_ns, double *values,
 	       struct err *err)
 {
@@ -231,5 +259,5 @@ int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_n
 			       : metric == METRIC_LEAKED
 				       ? tick_clock_ticks(&model->clock, self->window.to_ns + 1)
 				       : tick_clock_ticks(&model->clock, *at_ns + 1);
-	return weigh_chunks(&weighing, values, err);
+	return weigh_order(&weighing, *at_ns, values) ? 0 : weigh_chunks(&weighing, values, err);
 }

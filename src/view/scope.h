@@ -10,6 +10,7 @@ struct view_scope {
 	struct view_trace *trace;
 	struct selection selection; /* words NULL: all chunks */
 	struct query_window window; /* to_ns 0 = the whole run */
+	bool plain;                 /* no query: all chunks, or those that lived in the window */
 	/* Asked between steps that take time: true = nobody wants the answer any more. May be NULL. */
 	bool (*cancelled)(void *data);
 	void *cancel_data;
@@ -21,6 +22,13 @@ int view_scope_init(struct view_scope *self, struct view_trace *trace, const cha
 void view_scope_release(struct view_scope *self);
 
 static inline bool view_is_all(const struct view_scope *self) { return !self->selection.words; }
+
+/* Whether what is live at a moment of the scope's time is what is live then at all, so that it can be had from the
+ * order of events. */
+static inline bool view_has_order(const struct view_scope *self)
+{
+	return self->trace->model->order.count && (self->plain || view_is_all(self));
+}
 
 /* ERR_USAGE in err if it was cancelled; asked once per page of chunks. */
 int view_check(const struct view_scope *self, struct err *err);
@@ -39,12 +47,15 @@ static inline bool view_next(const struct view_scope *self, u64 *at, struct view
 	const u64 *words = self->selection.words;
 
 	for (u64 i = *at; i < table->count; i++) {
-		if (words && !(words[i / 64] >> (i % 64))) {
-			i |= 63; /* none of the rest of this word */
-			continue;
+		if (words) {
+			u64 rest = words[i / 64] >> (i % 64);
+
+			if (!rest) {
+				i |= 63;
+				continue;
+			}
+			i += (u64)__builtin_ctzll(rest);
 		}
-		if (words && !(words[i / 64] >> (i % 64) & 1))
-			continue;
 		chunk->page = chunk_at(table, i);
 		chunk->at = (u32)(i % CHUNK_PAGE);
 		if (unlikely(!chunk->page)) {

@@ -17,6 +17,7 @@
 #include "view/keys.h"
 #include "view/points.h"
 #include "view/source.h"
+#include "view/stored.h"
 
 enum { INDEX_EVENTS = 2 << 20 };
 
@@ -89,7 +90,7 @@ void view_trace_free(struct view_trace *self)
 	if (!self)
 		return;
 	flame_shapes_free(self->shapes);
-	free(self->sums);
+	free(self->own_sums);
 	point_index_free(self->point_index);
 	source_table_free(self->source);
 	for (u32 i = 0; i < VIEW_KEYS; i++)
@@ -206,6 +207,7 @@ static int prepare(struct view_trace *self, struct err *err)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	if (query_select(self->engine, "all", NULL, &self->all, &error) < 0)
 		return err_set(err, error.code, "%s", error.message);
+	view_stored_take(self);
 	return 0;
 }
 
@@ -229,6 +231,8 @@ static int read_file(struct view_trace *self, struct err *err)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	/* What takes long to read is kept for the next time. */
 	how.write_index = self->info.events >= INDEX_EVENTS;
+	how.store = view_store;
+	how.store_self = (void *)self->path;
 	if (model_open(self->model, self->path, &how, err) < 0)
 		return err->code;
 	if (self->info.has_symbols && trace_read_symbols(self->path, &self->symbols, err) < 0)
@@ -299,7 +303,8 @@ static int make_scores(void *data, struct err *err)
 	const struct thresholds limits = THRESHOLDS_DEFAULT;
 	u64 points = self->model->points.count;
 
-	if (behaviour_find(&self->stacks, &limits, &self->behaviour, err) < 0 ||
+	if ((!self->behaviour.points &&
+	     behaviour_find(&self->stacks, &limits, &self->behaviour, err) < 0) ||
 	    inferences_find(&self->inferences, self->model, &self->behaviour, &limits, err) < 0)
 		return err->code;
 	self->severity = calloc(points + 1, 1);
@@ -310,6 +315,7 @@ static int make_scores(void *data, struct err *err)
 		self->scores[i] = scores_of(&self->behaviour.points[i]);
 		self->severity[i] = (u8)severity_step(&self->scores[i]);
 	}
+	query_engine_give_scores(self->engine, &self->behaviour);
 	return 0;
 }
 
@@ -340,10 +346,11 @@ int view_types(struct view_trace *self, struct err *err)
 
 int view_typed_stacks(struct view_trace *self, struct stack_source *source, struct err *err)
 {
-	if (view_types(self, err) < 0)
+	if (view_types(self, err) < 0 || view_scores(self, err) < 0)
 		return err->code;
 	*source = self->stacks;
 	source->types = self->point_types;
+	source->behaviour = &self->behaviour;
 	return 0;
 }
 
@@ -352,8 +359,13 @@ static int make_findings(void *data, struct err *err)
 	struct view_trace *self = data;
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
 				       .min_share = FINDINGS_MIN_SHARE};
+	struct stack_source source;
 
-	return findings_make(&self->findings, &self->stacks, &self->info, &query, err);
+	if (view_scores(self, err) < 0)
+		return err->code;
+	source = self->stacks;
+	source.behaviour = &self->behaviour;
+	return findings_make(&self->findings, &source, &self->info, &query, err);
 }
 
 const struct findings *view_findings(struct view_trace *self, struct err *err)

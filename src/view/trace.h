@@ -75,7 +75,8 @@ struct view_trace {
 	struct callgraph graph;
 	struct routine_graph *routines;
 	struct flame_shapes *shapes;
-	struct point_sums *sums; /* of all chunks, by point */
+	const struct point_sums *sums; /* of all chunks, by point */
+	struct point_sums *own_sums;   /* the same, if they are not the index's */
 	struct point_index *point_index;
 	struct source_table *source;
 	struct view_once keys_once[VIEW_KEYS];
