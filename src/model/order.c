@@ -234,6 +234,10 @@ bool order_take(struct model *model)
 		if (!order.every || order.snapshot_count > order.count / order.every)
 			return false;
 	}
+	order.peaks = model->stored[STORED_PEAKS].data;
+	if (!order.peaks ||
+	    model->stored[STORED_PEAKS].bytes != model->points.count * sizeof *order.peaks)
+		return false;
 	if (!chunk_table_has_all(&model->chunks, order.codes, order.count, 1))
 		return false;
 	model->order = order;

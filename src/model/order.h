@@ -7,7 +7,7 @@
  *	struct order_range range = order_range(model, from, to);
  *
  * Events at one moment: frees come first, because they were stamped before and allocations after; then they are in
- * the order of their chunks. "Bytes" and "units" are what chunks stand for, see model_weigh. */
+ * the order of their chunks. A chunk whose free is not after its allocation is never live and has no events. "Bytes" and "units" are what chunks stand for, see model_weigh. */
 #ifndef MODEL_ORDER_H
 #define MODEL_ORDER_H
 
@@ -39,6 +39,7 @@ struct event_order {      /* all zero = there is none */
 	const struct point_live
 		*snapshots; /* what points had live before events 1 × every, 2 × every … */
 	u64 snapshot_count, every;
+	const i64 *peaks; /* by point: most bytes that it had live at once */
 };
 
 struct order_range {

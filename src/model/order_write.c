@@ -40,6 +40,7 @@ struct ordering {
 	struct point_live all;
 	struct level levels[ORDER_LEVELS];
 	struct point_live *points;
+	i64 *peaks;
 	VEC(struct point_live) snapshots;
 };
 
@@ -51,6 +52,13 @@ static int no_memory(struct err *err)
 static bool was_freed(const struct chunk_page *page, u32 k)
 {
 	return page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED;
+}
+
+/* Stamps may be estimates: a chunk that does not end after its birth is never live, and has no events. */
+static bool has_events(const struct chunk_page *page, u32 k)
+{
+	return page->end[k] != CHUNK_ABSENT &&
+	       !(was_freed(page, k) && page->free_ticks[k] <= page->alloc_ticks[k]);
 }
 
 /* ---- parts of the run ---- */
@@ -102,7 +110,7 @@ static bool gather_page(struct ordering *self, u64 number, bool frees, u64 from,
 	if (!vec_reserve(&self->moments, CHUNK_PAGE))
 		return false;
 	for (u32 k = 0; k < CHUNK_PAGE; k++) {
-		if (ticks[k] - from > to - from || page->end[k] == CHUNK_ABSENT ||
+		if (ticks[k] - from > to - from || !has_events(page, k) ||
 		    (frees && !was_freed(page, k)))
 			continue;
 		self->moments.data[self->moments.count++] = (struct moment){
@@ -230,6 +238,8 @@ static bool add(struct ordering *self, const struct moment *moment)
 	model_weigh(self->model, moment->size, &units, &bytes);
 	point->bytes += way * (i64)bytes;
 	point->units += way * (i64)units;
+	if (point->bytes > self->peaks[moment->point])
+		self->peaks[moment->point] = point->bytes;
 	self->all.bytes += way * (i64)bytes;
 	self->all.units += way * (i64)units;
 	for (u32 i = 0; i < ORDER_LEVELS; i++)
@@ -288,6 +298,9 @@ static int write_sums(struct ordering *self, struct err *err)
 	if (status == 0 && self->snapshots.count)
 		status = stored_put(self->out, STORED_SNAPSHOTS, self->every, self->snapshots.data,
 				    self->snapshots.count * sizeof *self->snapshots.data, err);
+	if (status == 0)
+		status = stored_put(self->out, STORED_PEAKS, 0, self->peaks,
+				    self->model->points.count * sizeof *self->peaks, err);
 	return status;
 }
 
@@ -311,9 +324,11 @@ int order_write(struct model *model, struct index_writer *out, struct err *err)
 		return 0; /* a code has no room for such numbers */
 	self.every = snapshot_distance(&self);
 	self.points = calloc(model->points.count + 1, sizeof *self.points);
-	if (!self.points)
-		return no_memory(err);
-	status = stored_begin(out, STORED_ORDER, 0, err);
+	self.peaks = calloc(model->points.count + 1, sizeof *self.peaks);
+	if (!self.points || !self.peaks)
+		status = no_memory(err);
+	if (status == 0)
+		status = stored_begin(out, STORED_ORDER, 0, err);
 	if (status == 0)
 		status = write_parts(&self, err);
 	if (status == 0)
@@ -324,5 +339,6 @@ int order_write(struct model *model, struct index_writer *out, struct err *err)
 	vec_release(&self.spare);
 	vec_release(&self.snapshots);
 	free(self.points);
+	free(self.peaks);
 	return status;
 }

@@ -141,7 +141,7 @@ static int each_change(struct tide *self, u64 first, u64 end,
 
 		if (chunk.number % CHUNK_PAGE == 0 && view_check(self->scope, err) < 0)
 			return err->code;
-		if (bin == after)
+		if (bin == after || !view_is_ever_live(&chunk))
 			continue;
 		value = chunk_value(self, &chunk);
 		take(self, bin, alloc, value, data);
@@ -306,27 +306,6 @@ static void find_peak(const struct tide *tide, const struct ordered *ordered, u6
 	*bytes = best > 0 ? (u64)best : 0;
 }
 
-/* The same from the order of events. */
-static int peak_of_order(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err *err)
-{
-	const struct model *model = self->trace->model;
-	struct time_axis axis = {0};
-	struct order_range range;
-	u64 first, end;
-
-	if (!time_axis_of(&axis, self, 1))
-		return err_set(err, ERR_MEMORY, "out of memory for the peak");
-	first = order_find(model, axis.edges[0]);
-	end = order_find(model, axis.edges[1]);
-	range = order_range(model, first, end);
-	*bytes = range.high_bytes > 0 ? (u64)range.high_bytes : 0;
-	*ticks = axis.edges[0];
-	if (range.high_bytes > range.first_bytes)
-		*ticks = order_ticks(model, order_reaches(model, first, end, range.high_bytes));
-	time_axis_release(&axis);
-	return 0;
-}
-
 int view_peak(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err *err)
 {
 	struct time_axis axis = {0};
@@ -337,7 +316,7 @@ int view_peak(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err 
 
 	if (view_has_order(self)) {
 		free(chosen);
-		return peak_of_order(self, bytes, ticks, err);
+		return order_peak(self, bytes, ticks, err);
 	}
 	if (!chosen || !time_axis_of(&axis, self, FINE_BINS) || !tide_init(&tide)) {
 		err_set(err, ERR_MEMORY, "out of memory for the peak");
@@ -446,23 +425,6 @@ static int curve_exactly(struct time_curve *self, struct tide *tide, double unit
 	return status;
 }
 
-static void curve_of_events(struct time_curve *self, const struct model *model,
-			    const struct time_axis *axis, bool count, double units)
-{
-	u64 first = order_find(model, axis->edges[0]), end;
-
-	for (u32 i = 0; i < axis->bins; i++, first = end) {
-		struct order_range range;
-
-		end = order_find(model, axis->edges[i + 1]);
-		range = order_range(model, first, end);
-		self->min[i] = (double)(count ? range.low_units : range.low_bytes) / units;
-		self->max[i] = (double)(count ? range.high_units : range.high_bytes) / units;
-		self->last[i] = (double)(count ? range.last_units : range.last_bytes) / units;
-	}
-	self->exact = true;
-}
-
 int time_curve_make(struct time_curve *self, const struct view_scope *scope,
 		    const struct time_axis *axis, bool count, struct err *err)
 {
@@ -475,9 +437,11 @@ int time_curve_make(struct time_curve *self, const struct view_scope *scope,
 	int status = ERR_MEMORY;
 
 	*self = (struct time_curve){0};
-	if (view_has_order(scope) && curve_init(self, axis->bins)) {
-		curve_of_events(self, model, axis, count, units);
-		return 0;
+	if (model->order.count && curve_init(self, axis->bins)) {
+		status = order_curve(self, scope, axis, count, err);
+		if (status < 0)
+			time_curve_release(self);
+		return status;
 	}
 	time_curve_release(self);
 	if (!curve_init(self, axis->bins) || !tide_init(&tide) ||

@@ -63,4 +63,10 @@ int time_curve_make(struct time_curve *self, const struct view_scope *scope,
 		    const struct time_axis *axis, bool count, struct err *err);
 void time_curve_release(struct time_curve *self);
 
+/* For moments.c: the same, and view_peak of all chunks, from the order of events that the index has. The curve has room for
+ * its bins. */
+int order_curve(struct time_curve *self, const struct view_scope *scope,
+		const struct time_axis *axis, bool count, struct err *err);
+int order_peak(const struct view_scope *scope, u64 *bytes, u64 *ticks, struct err *err);
+
 #endif

@@ -61,27 +61,29 @@ static int rise_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 {
 	const struct rising *self = data;
 	const struct view_scope *scope = self->scope;
-	const struct event_order *order = &scope->trace->model->order;
+	u64 events = scope->trace->model->order.count;
+	u64 from = events * part / self->parts, to = events * (part + 1) / self->parts;
 	struct rise *rises = self->rises[part];
 
 	(void)first, (void)end; /* of chunks; here it is events that are divided */
-	for (u64 i = order->count * part / self->parts; i < order->count * (part + 1) / self->parts;
-	     i++) {
-		u64 number = order->codes[i] >> 1, units, bytes;
-		struct view_chunk chunk;
-		struct rise *rise;
+	for (u64 i = from; i < to; i += VIEW_PICK) {
+		u32 codes[VIEW_PICK];
+		u32 picked = view_pick(scope, i, to - i < VIEW_PICK ? to - i : VIEW_PICK, codes);
 
-		if (i % (1 << 16) == 0 && view_check(scope, err) < 0)
+		if ((i - from) % (1 << 20) == 0 && view_check(scope, err) < 0)
 			return err->code;
-		if (!selection_has(&scope->selection, number))
-			continue;
-		chunk = (struct view_chunk){number, chunk_at(&scope->trace->model->chunks, number),
-					    (u32)(number % CHUNK_PAGE)};
-		view_weigh_chunk(scope, &chunk, &units, &bytes);
-		rise = &rises[self->key(scope, &chunk)];
-		rise->live += order->codes[i] & 1 ? -(i64)bytes : (i64)bytes;
-		if (rise->live > rise->high)
-			rise->high = rise->live;
+		for (u32 k = 0; k < picked; k++) {
+			u64 number = codes[k] >> 1, units, bytes;
+			struct view_chunk chunk = {number,
+						   chunk_at(&scope->trace->model->chunks, number),
+						   (u32)(number % CHUNK_PAGE)};
+			struct rise *rise = &rises[self->key(scope, &chunk)];
+
+			view_weigh_chunk(scope, &chunk, &units, &bytes);
+			rise->live += codes[k] & 1 ? -(i64)bytes : (i64)bytes;
+			if (rise->live > rise->high)
+				rise->high = rise->live;
+		}
 	}
 	return 0;
 }
@@ -136,6 +138,8 @@ int view_peaks(const struct view_scope *scope,
 		u32 own = key(scope, &chunk);
 		u64 units, bytes;
 
+		if (!view_is_ever_live(&chunk))
+			continue;
 		view_weigh_chunk(scope, &chunk, &units, &bytes);
 		moments[count++] =
 			(struct key_moment){chunk.page->alloc_ticks[chunk.at], (i64)bytes, own};

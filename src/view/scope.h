@@ -10,7 +10,10 @@ struct view_scope {
 	struct view_trace *trace;
 	struct selection selection; /* words NULL: all chunks */
 	struct query_window window; /* to_ns 0 = the whole run */
-	bool plain;                 /* no query: all chunks, or those that lived in the window */
+	/* As it was selected. Whoever narrows the selection gives it other words: the next two do not count then. */
+	const u64 *own_words;
+	bool plain; /* no query: all chunks, or those that lived in the window */
+	u64 key;    /* of query and window; 0 = what was made of the scope is not to be kept */
 	/* Asked between steps that take time: true = nobody wants the answer any more. May be NULL. */
 	bool (*cancelled)(void *data);
 	void *cancel_data;
@@ -27,7 +30,27 @@ static inline bool view_is_all(const struct view_scope *self) { return !self->se
  * order of events. */
 static inline bool view_has_order(const struct view_scope *self)
 {
-	return self->trace->model->order.count && (self->plain || view_is_all(self));
+	return self->trace->model->order.count &&
+	       (view_is_all(self) || (self->plain && self->selection.words == self->own_words));
+}
+
+enum { VIEW_PICK = 64 };
+
+/* Those of the events [first, first + count), count up to VIEW_PICK, whose chunks are selected; how many. What is known of
+ * them is on its way from memory then: frees come from anywhere. */
+static inline u32 view_pick(const struct view_scope *self, u64 first, u64 count, u32 *codes)
+{
+	const struct model *model = self->trace->model;
+	u32 picked = 0;
+
+	for (u64 i = first; i < first + count; i++) {
+		codes[picked] = model->order.codes[i];
+		picked += selection_has(&self->selection, codes[picked] >> 1);
+	}
+	for (u32 i = 0; i < picked; i++)
+		__builtin_prefetch(&chunk_at(&model->chunks, codes[i] >> 1)
+					    ->size[(codes[i] >> 1) % CHUNK_PAGE]);
+	return picked;
 }
 
 /* ERR_USAGE in err if it was cancelled; asked once per page of chunks. */
@@ -76,6 +99,13 @@ static inline bool view_is_freed(const struct view_chunk *chunk)
 	u8 end = chunk->page->end[chunk->at];
 
 	return end == CHUNK_FREED || end == CHUNK_IMPLIED;
+}
+
+/* Stamps may be estimates: a chunk that does not end after its birth is live at no moment. */
+static inline bool view_is_ever_live(const struct view_chunk *chunk)
+{
+	return !view_is_freed(chunk) ||
+	       chunk->page->free_ticks[chunk->at] > chunk->page->alloc_ticks[chunk->at];
 }
 
 static inline bool view_is_kept(const struct view_chunk *chunk)

@@ -106,6 +106,8 @@ static void add_chunk(const struct curves *self, const struct view_chunk *chunk)
 		double value = self->query->flow == FLOW_LIVE ? (double)bytes
 							      : (double)units / self->units;
 
+		if (!view_is_ever_live(chunk))
+			break;
 		if (alloc != after)
 			*value_at(self, curve, alloc) += value;
 		if (alloc != after && freed != after)
@@ -276,8 +278,7 @@ static bool total_of_model(struct timeline_view *view, const struct view_scope *
 	const struct time_axis *axis = &view->axis;
 	u32 at = 0;
 
-	if (!view_is_all(scope) || query->flow != FLOW_LIVE || model->chunks.count < MANY_CHUNKS ||
-	    view_has_order(scope))
+	if (!view_is_all(scope) || query->flow != FLOW_LIVE || model->chunks.count < MANY_CHUNKS)
 		return false;
 	for (u32 bin = 0; bin < axis->bins; bin++) {
 		view->total.min[bin] = bin ? view->total.last[bin - 1] : 0;
@@ -345,7 +346,7 @@ static int make_total(struct timeline_view *view, const struct view_scope *scope
 		total_of_curves(view, curves);
 		return 0;
 	}
-	if (total_of_model(view, scope, query)) {
+	if (!view_has_order(scope) && total_of_model(view, scope, query)) {
 		if (curves->values)
 			settle_ends(view, curves);
 		return 0;

@@ -67,6 +67,7 @@ struct view_trace *view_trace_new(const char *path)
 	self->name = slash && slash[1] ? slash + 1 : path;
 	pthread_mutex_init(&self->lock, NULL);
 	pthread_mutex_init(&self->types_lock, NULL);
+	pthread_mutex_init(&self->sums_lock, NULL);
 	pthread_mutex_init(&self->analysis_lock, NULL);
 	once_init(&self->calls_once);
 	once_init(&self->folded_once);
@@ -91,6 +92,7 @@ void view_trace_free(struct view_trace *self)
 		return;
 	flame_shapes_free(self->shapes);
 	free(self->own_sums);
+	sums_cache_free(self->sums_cache);
 	point_index_free(self->point_index);
 	source_table_free(self->source);
 	for (u32 i = 0; i < VIEW_KEYS; i++)

@@ -39,6 +39,7 @@ struct view_once { /* something that is made at the first question */
 
 struct flame_shapes; /* view/flame.h: the trees that were asked for */
 struct point_sums;   /* view/points.h */
+struct sums_cache;
 struct point_index;
 struct source_table; /* view/source.h */
 struct view_keys;    /* view/keys.h */
@@ -77,6 +78,8 @@ struct view_trace {
 	struct flame_shapes *shapes;
 	const struct point_sums *sums; /* of all chunks, by point */
 	struct point_sums *own_sums;   /* the same, if they are not the index's */
+	pthread_mutex_t sums_lock;
+	struct sums_cache *sums_cache; /* of recent selections */
 	struct point_index *point_index;
 	struct source_table *source;
 	struct view_once keys_once[VIEW_KEYS];

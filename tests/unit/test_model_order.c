@@ -36,14 +36,18 @@ static struct naive naive_of(const struct model *model)
 		u32 k = (u32)(i % CHUNK_PAGE);
 		u64 units, bytes;
 		struct moment moment;
+		bool freed;
 
 		if (chunk_end(&model->chunks, i) == CHUNK_ABSENT)
 			continue;
+		freed = page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED;
+		if (freed && page->free_ticks[k] <= page->alloc_ticks[k])
+			continue; /* never live */
 		model_weigh(model, page->size[k], &units, &bytes);
 		moment = (struct moment){page->alloc_ticks[k], (u32)i << 1, (i64)bytes, (i64)units,
 					 model_point_of(model, page->alloc_context[k]).index};
 		self.moments[self.count++] = moment;
-		if (page->end[k] != CHUNK_FREED && page->end[k] != CHUNK_IMPLIED)
+		if (!freed)
 			continue;
 		moment.ticks = page->free_ticks[k];
 		moment.code |= 1;
@@ -91,6 +95,31 @@ static void check_points(const struct model *model, const struct naive *naive, u
 	CHECK(memcmp(got, want, model->points.count * sizeof *got) == 0);
 	free(got);
 	free(want);
+}
+
+static void check_peaks(const struct model *model, const struct naive *naive)
+{
+	i64 *live = calloc(model->points.count + 1, sizeof *live);
+	i64 *peaks = calloc(model->points.count + 1, sizeof *peaks);
+	i64 all = 0, highest = 0;
+	u64 when = 0;
+
+	for (u64 i = 0; i < naive->count; i++) {
+		u32 point = naive->moments[i].point;
+
+		live[point] += naive->moments[i].bytes;
+		peaks[point] = live[point] > peaks[point] ? live[point] : peaks[point];
+		all += naive->moments[i].bytes;
+		if (all > highest) {
+			highest = all;
+			when = i;
+		}
+	}
+	CHECK(memcmp(peaks, model->order.peaks, model->points.count * sizeof *peaks) == 0);
+	if (highest > 0)
+		CHECK_EQ(order_reaches(model, 0, naive->count, highest), when);
+	free(live);
+	free(peaks);
 }
 
 static void check_by_point(const struct model *model)
@@ -142,6 +171,7 @@ static void check_order(const struct model *model, u64 seed, u32 rounds)
 		CHECK_EQ(order_find(model, ticks), found);
 		check_points(model, &naive, b);
 	}
+	check_peaks(model, &naive);
 	CHECK_EQ(order_find(model, 0), 0);
 	CHECK_EQ(order_find(model, UINT64_MAX), naive.count);
 	free(naive.moments);
