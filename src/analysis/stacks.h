@@ -18,6 +18,9 @@ struct stack_source {
 	const struct type_answer *types;    /* by point; NULL = not asked for */
 	/* What behaviour_find gave for some thresholds: it gives the same again to who asks with them. May be NULL. */
 	const struct behaviour_table *behaviour;
+	/* What was looked up before, by frame, as many as there are; NULL = it is looked up each time. Shared by all who read
+	 * the model: each place is written by whoever asks first. */
+	const struct symbol_entry **found;
 	bool fold; /* of neighbouring frames of the standard library show the outermost only */
 };
 

@@ -112,6 +112,7 @@ void view_trace_free(struct view_trace *self)
 	query_engine_free(self->engine);
 	selection_release(&self->all);
 	symbol_table_release(&self->symbols);
+	free(self->found);
 	model_free(self->model);
 	free(self);
 }
@@ -199,8 +200,10 @@ static int prepare(struct view_trace *self, struct err *err)
 
 	if (place_contexts(self, err) < 0)
 		return err->code;
+	self->found = calloc(self->model->contexts.frames.count + 1, sizeof *self->found);
 	self->stacks = (struct stack_source){.model = self->model,
 					     .symbols = &self->symbols,
+					     .found = self->found,
 					     .image = self->model->image.number};
 	self->folded_stacks = self->stacks;
 	self->folded_stacks.fold = true;

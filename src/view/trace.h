@@ -55,6 +55,7 @@ struct view_trace {
 	struct model *model;
 	struct trace_info info;
 	struct symbol_table symbols;
+	const struct symbol_entry **found; /* see struct stack_source */
 	struct stack_source stacks; /* whole stacks, nothing folded */
 	struct query_engine *engine;
 	struct selection all; /* its sums only */
