@@ -74,7 +74,7 @@ static inline const struct chunk_zone *chunk_zone(const struct chunk_table *self
 	return page < self->zones.count ? &self->zones.data[page] : NULL;
 }
 
-/* Whether each number >> shift is that of a chunk whose page is known, for lists that came from a file. */
+/* Whether each number >> shift is that of a chunk whose page is known, for lists that came from the table's file. */
 bool chunk_table_has_all(const struct chunk_table *self, const u32 *numbers, u64 count, u32 shift);
 
 /* For whoever passes over all chunks of a table that may be larger than memory: these chunks (whole pages of

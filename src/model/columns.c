@@ -22,7 +22,7 @@
 #define EXTENT_LAST (64ull << 20)
 
 /* A reader keeps this much of a file once it has touched it; a writer lets go above that. */
-#define KEPT_BYTES (1280ull << 20)
+#define KEPT_BYTES (1024ull << 20)
 #define RESIDENT_BYTES (1024ull << 20)
 enum { YOUNG_EXTENTS = 6 }; /* that are plain memory */
 #define RESIDENT_STEP                                                                              \

@@ -141,6 +141,7 @@ static int each_change(struct tide *self, u64 first, u64 end,
 
 		if (chunk.number % CHUNK_PAGE == 0 && view_check(self->scope, err) < 0)
 			return err->code;
+		model_pass(self->scope->trace->model, chunk.number);
 		if (bin == after || !view_is_ever_live(&chunk))
 			continue;
 		value = chunk_value(self, &chunk);

@@ -51,6 +51,19 @@ static inline int time_axis_bin(const struct time_axis *self, u64 ticks)
 	return bin;
 }
 
+/* The same for ticks that mostly stay in the bin of the last ones. *near begins as 0. */
+static inline int time_axis_bin_near(const struct time_axis *self, u64 ticks, u32 *near)
+{
+	int bin;
+
+	if (likely(ticks >= self->edges[*near] && ticks < self->edges[*near + 1]))
+		return (int)*near;
+	bin = time_axis_bin(self, ticks);
+	if (bin >= 0 && bin < (int)self->bins)
+		*near = (u32)bin;
+	return bin;
+}
+
 /* Lowest, highest and last value in each bin of a sum that chunks raise when they are allocated and
  * lower when they are freed. */
 struct time_curve { /* all zero = empty */

@@ -91,6 +91,7 @@ static void swing_over(const struct swinging *self, struct swing *swing, struct 
 		u32 picked = view_pick(self->scope, i, to - i < VIEW_PICK ? to - i : VIEW_PICK,
 				       codes);
 
+		view_pass_events(self->scope, i);
 		for (u32 k = 0; k < picked; k++) {
 			value += change_of(self, codes[k]);
 			low = value < low ? value : low;

@@ -70,6 +70,7 @@ static int rise_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 		u32 codes[VIEW_PICK];
 		u32 picked = view_pick(scope, i, to - i < VIEW_PICK ? to - i : VIEW_PICK, codes);
 
+		view_pass_events(scope, i);
 		if ((i - from) % (1 << 20) == 0 && view_check(scope, err) < 0)
 			return err->code;
 		for (u32 k = 0; k < picked; k++) {

@@ -192,6 +192,7 @@ static int weigh_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 
 		if (at_moment && page_is_dead(self->scope, page, self->limit_ticks))
 			continue;
+		model_pass(self->scope->trace->model, page * CHUNK_PAGE);
 		if (view_check(self->scope, err) < 0)
 			return err->code;
 		while (at < (page + 1) * CHUNK_PAGE && view_next(self->scope, &at, &chunk)) {

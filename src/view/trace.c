@@ -18,6 +18,7 @@
 #include "view/points.h"
 #include "view/source.h"
 #include "view/stored.h"
+#include "view/suggest.h"
 
 enum { INDEX_EVENTS = 2 << 20 };
 
@@ -81,6 +82,8 @@ struct view_trace *view_trace_new(const char *path)
 	once_init(&self->source_once);
 	for (u32 i = 0; i < VIEW_KEYS; i++)
 		once_init(&self->keys_once[i]);
+	for (u32 i = 0; i < VIEW_SUGGESTS; i++)
+		once_init(&self->suggest_once[i]);
 	self->progress.phase = "waiting";
 	identify(self);
 	return self;
@@ -97,6 +100,8 @@ void view_trace_free(struct view_trace *self)
 	source_table_free(self->source);
 	for (u32 i = 0; i < VIEW_KEYS; i++)
 		view_keys_free(self->keys[i]);
+	for (u32 i = 0; i < VIEW_SUGGESTS; i++)
+		suggestions_free(self->suggest[i]);
 	findings_release(&self->findings);
 	callgraph_release(&self->graph);
 	if (self->routines)

@@ -43,7 +43,8 @@ struct sums_cache;
 struct point_index;
 struct source_table; /* view/source.h */
 struct view_keys;    /* view/keys.h */
-enum { VIEW_KEYS = 8 };
+struct suggestions;  /* view/suggest.h */
+enum { VIEW_KEYS = 8, VIEW_SUGGESTS = 8 };
 
 struct view_trace {
 	const char *path;
@@ -85,6 +86,8 @@ struct view_trace {
 	struct source_table *source;
 	struct view_once keys_once[VIEW_KEYS];
 	struct view_keys *keys[VIEW_KEYS]; /* by enum view_by */
+	struct view_once suggest_once[VIEW_SUGGESTS];
+	struct suggestions *suggest[VIEW_SUGGESTS]; /* by enum suggest_kind, with all names */
 	struct findings findings;          /* with the default limits */
 	pthread_mutex_t analysis_lock;     /* for analyses that no two threads may run at once */
 };
