@@ -502,6 +502,12 @@ int behaviour_find(const struct stack_source *source, const struct thresholds *l
 	double ns_per_tick = tick_clock_span_ns(&model->clock, 1);
 	int status;
 
+	if (source->behaviour && memcmp(&source->behaviour->limits, limits, sizeof *limits) == 0) {
+		*self = *source->behaviour;
+		self->borrowed = true;
+		return 0;
+	}
+	self->limits = *limits;
 	pass.gap_ticks = whole(limits->group_gap * run);
 	pass.short_ticks =
 		ns_per_tick > 0 ? whole((double)limits->short_us * 1000 / ns_per_tick) : 0;
@@ -523,6 +529,7 @@ int behaviour_find(const struct stack_source *source, const struct thresholds *l
 
 void behaviour_table_release(struct behaviour_table *self)
 {
-	free(self->points);
+	if (!self->borrowed)
+		free(self->points);
 	*self = (struct behaviour_table){0};
 }

@@ -79,9 +79,12 @@ struct behaviour_table {          /* all zero = empty */
 	/* Libraries without instrumentation were loaded: a chunk may have been given to them. */
 	bool plain_libraries;
 	struct behaviour whole; /* sums of all points; scores, runs and sizes are not added up */
+	struct thresholds limits; /* by which it was found */
+	bool borrowed;            /* points are somebody else's */
 };
 
-/* Names are asked for only where code without instrumentation was loaded. */
+/* Names are asked for only where code without instrumentation was loaded. If source->behaviour is by the same thresholds,
+ * self is that one, borrowed: it must not outlive it. */
 int behaviour_find(const struct stack_source *source, const struct thresholds *thresholds,
 		   struct behaviour_table *self, struct err *err);
 void behaviour_table_release(struct behaviour_table *self);

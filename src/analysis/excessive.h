@@ -24,6 +24,7 @@ struct excessive_query {
 	bool has_mu; /* else mu is found */
 	double mu;
 	u64 top; /* rows, 0 = all */
+	u64 objects; /* rows of the data set, 0 = all */
 	bool all_paths;
 	const struct wrappers *wrappers;
 	const struct callgraph *routines; /* of the trace's routine events; NULL = it has none */

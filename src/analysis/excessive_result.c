@@ -168,9 +168,12 @@ static struct result *data_table(const struct excessive *self)
 	if (!table)
 		return NULL;
 	table->hidden_in_text = true;
-	for (u64 i = 0; i < self->rows.count; i++)
+	for (u64 i = 0; i < self->rows.count; i++) {
+		if (self->query->objects && i == self->query->objects)
+			break;
 		add_object(self, table, &self->objects.rows.data[self->rows.data[i].object],
 			   &self->rows.data[i]);
+	}
 	return table;
 }
 

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "format/atomics.h"
+
 /* Where the qualified name begins: after the return type that templates carry in front of it. */
 static const char *name_start(const char *function)
 {
@@ -62,9 +64,22 @@ static const char *module_path(const struct stack_source *self, u32 id)
 static const struct symbol_entry *symbols_of(const struct stack_source *self,
 					     const struct frame *frame)
 {
+	static const struct symbol_entry none;
+	const struct symbol_entry **place, *entry;
+
 	if (!self->symbols || frame->module == NO_MODULE)
 		return NULL;
-	return symbol_table_find(self->symbols, self->image, frame->module, frame->address);
+	if (!self->found)
+		return symbol_table_find(self->symbols, self->image, frame->module,
+					 frame->address);
+	place = &self->found[frame - self->model->contexts.frames.data];
+	entry = load_relaxed(place); /* what it points to is older than all readers */
+	if (!entry) {
+		entry = symbol_table_find(self->symbols, self->image, frame->module,
+					  frame->address);
+		store_relaxed(place, entry ? entry : &none);
+	}
+	return entry == &none ? NULL : entry;
 }
 
 struct stack_names stack_names(const struct stack_source *self, struct frame_id id)

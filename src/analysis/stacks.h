@@ -7,7 +7,8 @@
 #include "output/result.h"
 #include "trace/symtab.h"
 
-struct type_answer; /* analysis/types.h */
+struct type_answer;     /* analysis/types.h */
+struct behaviour_table; /* analysis/behaviour.h */
 
 struct stack_source {
 	const struct model *model;
@@ -16,6 +17,11 @@ struct stack_source {
 	const char *path;                   /* of the trace, which keeps more than the model; may be NULL */
 	u32 depth;                          /* frames to show, 0 = all */
 	const struct type_answer *types;    /* by point; NULL = not asked for */
+	/* What behaviour_find gave for some thresholds: it gives the same again to who asks with them. May be NULL. */
+	const struct behaviour_table *behaviour;
+	/* What was looked up before, by frame, as many as there are; NULL = it is looked up each time. Shared by all who read
+	 * the model: each place is written by whoever asks first. */
+	const struct symbol_entry **found;
 	bool fold; /* of neighbouring frames of the standard library show the outermost only */
 };
 

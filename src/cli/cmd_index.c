@@ -9,6 +9,7 @@
 #include "cli/loaded.h"
 #include "cli/traces.h"
 #include "model/index.h"
+#include "view/stored.h"
 
 struct index_args {
 	u64 image;
@@ -71,6 +72,8 @@ static int make_one(const struct command *command, const struct index_args *args
 		how.progress = show;
 		how.progress_self = &progress;
 	}
+	how.store = view_store;
+	how.store_self = (void *)path;
 	status = index_build(path, &how, &made, err);
 	hide(&progress);
 	if (status == 0 && !args->quiet)

@@ -5,6 +5,8 @@
 
 #include "model/columns.h"
 
+enum { NUMBERS_STEP = 4 << 20 }; /* of a list that is read as a whole: 16 MB at a time */
+
 struct chunk_page *chunk_table_add(struct chunk_table *self, u64 chunk)
 {
 	u64 number = chunk / CHUNK_PAGE;
@@ -72,6 +74,37 @@ bool chunk_table_make_zones(struct chunk_table *self)
 	}
 	self->zones.count = self->pages.count;
 	return true;
+}
+
+static bool has_all(const struct chunk_table *self, const u32 *numbers, u64 count, u32 shift,
+		    bool gaps)
+{
+	u32 highest = 0;
+
+	for (u64 i = 0; i < count; i++)
+		highest = numbers[i] > highest ? numbers[i] : highest;
+	if (highest >> shift >= self->count)
+		return false;
+	for (u64 i = 0; gaps && i < count; i++)
+		if (!chunk_at(self, numbers[i] >> shift))
+			return false;
+	return true;
+}
+
+bool chunk_table_has_all(const struct chunk_table *self, const u32 *numbers, u64 count, u32 shift)
+{
+	bool gaps = false, all = true;
+
+	for (u64 i = 0; i < self->pages.count; i++)
+		gaps |= !self->pages.data[i];
+	for (u64 i = 0; i < count && all; i += NUMBERS_STEP) {
+		u64 some = count - i < NUMBERS_STEP ? count - i : NUMBERS_STEP;
+
+		all = has_all(self, numbers + i, some, shift, gaps);
+		if (self->store)
+			column_store_let_go(self->store, numbers + i, some * sizeof *numbers);
+	}
+	return all;
 }
 
 void chunk_table_release_range(const struct chunk_table *self, u64 first, u64 end)

@@ -74,6 +74,9 @@ static inline const struct chunk_zone *chunk_zone(const struct chunk_table *self
 	return page < self->zones.count ? &self->zones.data[page] : NULL;
 }
 
+/* Whether each number >> shift is that of a chunk whose page is known, for lists that came from the table's file. */
+bool chunk_table_has_all(const struct chunk_table *self, const u32 *numbers, u64 count, u32 shift);
+
 /* For whoever passes over all chunks of a table that may be larger than memory: these chunks (whole pages of
  * them) are not needed soon. They may be read at any time all the same, by other threads, too. Does nothing to
  * tables in memory, and to that part of a mapped one which may stay. */

@@ -22,7 +22,7 @@
 #define EXTENT_LAST (64ull << 20)
 
 /* A reader keeps this much of a file once it has touched it; a writer lets go above that. */
-#define KEPT_BYTES (1280ull << 20)
+#define KEPT_BYTES (1024ull << 20)
 #define RESIDENT_BYTES (1024ull << 20)
 enum { YOUNG_EXTENTS = 6 }; /* that are plain memory */
 #define RESIDENT_STEP                                                                              \
@@ -41,6 +41,7 @@ struct column_store {
 	VEC(struct extent) extents;
 	u64 trim_at; /* resident bytes */
 	int failure;
+	bool finished; /* all pages are in the file */
 };
 
 static u64 resident_bytes(const struct column_store *self)
@@ -116,6 +117,7 @@ int column_store_finish(struct column_store *self)
 	for (u64 i = 0; i < self->extents.count && !self->failure; i++)
 		if (!self->extents.data[i].mapped)
 			retire(self, &self->extents.data[i]);
+	self->finished = !self->failure;
 	return self->failure;
 }
 
@@ -165,6 +167,7 @@ static void unmap_all(struct column_store *self)
 void column_store_reset(struct column_store *self)
 {
 	unmap_all(self);
+	self->finished = false;
 	if (ftruncate(self->fd, 0) != 0)
 		self->failure = errno;
 }
@@ -216,7 +219,7 @@ void column_store_forget(const struct column_store *self, const void *at, u64 by
 	u64 unit = (u64)sysconf(_SC_PAGESIZE), start = (u64)(uintptr_t)at;
 	u64 first = (start + unit - 1) / unit * unit, end = (start + bytes) / unit * unit;
 
-	if (self->fd < 0 && first < end)
+	if ((self->fd < 0 || self->finished) && first < end)
 		madvise((void *)(uintptr_t)first, end - first, MADV_DONTNEED);
 }
 
@@ -231,7 +234,7 @@ void column_store_rest(const struct column_store *self)
 void column_store_let_go(const struct column_store *self, const void *page, u64 bytes)
 {
 	/* as many as fit well into memory stay: the first ones, which are as good as any */
-	if ((const u8 *)page >= self->extents.data->at + KEPT_BYTES)
+	if (self->finished || (const u8 *)page >= self->extents.data->at + KEPT_BYTES)
 		column_store_forget(self, page, bytes);
 }
 

@@ -28,7 +28,7 @@ static bool read_parts(struct model *model, const struct index_header *header,
 	io.end = small + header->small_bytes;
 	index_transfer(&io, model, info);
 	column_store_forget(model->store, small, header->small_bytes);
-	return !io.failed && index_is_sound(model);
+	return !io.failed && index_is_sound(model) && order_take(model) && by_point_take(model);
 }
 
 /* False, and the model empty, if this is no index of the trace that can be used. */
@@ -109,6 +109,7 @@ struct build {
 	int fd;
 	struct model *model;
 	struct trace_info info;
+	struct index_writer writer; /* of what is stored beside the columns */
 	u64 bytes;
 };
 
@@ -178,17 +179,56 @@ static int put_at(const struct build *self, u64 offset, const void *bytes, u64 c
 	return failure ? write_failed(self, failure, err) : 0;
 }
 
+int stored_begin(struct index_writer *self, u32 kind, u64 tag, struct err *err)
+{
+	struct stored_place *place = &self->places[kind];
+
+	self->at = (self->at + INDEX_PAGE - 1) / INDEX_PAGE * INDEX_PAGE;
+	self->kind = kind;
+	*place = (struct stored_place){.offset = self->at, .tag = tag};
+	if (lseek(self->fd, (off_t)self->at, SEEK_SET) >= 0)
+		return 0;
+	return err_set(err, ERR_SYSTEM, "cannot write %s: %s", self->path, strerror(errno));
+}
+
+int stored_add(struct index_writer *self, const void *bytes, u64 count, struct err *err)
+{
+	int failure = io_write_all(self->fd, bytes, count, NULL);
+
+	self->at += count;
+	self->places[self->kind].bytes += count;
+	return failure ? err_set(err, ERR_SYSTEM, "cannot write %s: %s", self->path,
+				 strerror(failure))
+		       : 0;
+}
+
+/* Everything that is found from the columns and kept, so that nobody has to pass over them for it. */
+static int store_more(struct build *self, const struct model_options *options, struct err *err)
+{
+	int status;
+
+	self->writer.fd = self->fd;
+	self->writer.path = strbuf_text(&self->name);
+	self->writer.at = column_store_end(self->model->store);
+	status = order_write(self->model, &self->writer, err);
+	if (status == 0)
+		status = by_point_write(self->model, &self->writer, err);
+	if (status == 0 && options->store)
+		status = options->store(options->store_self, self->model, &self->info,
+					&self->writer, err);
+	return status;
+}
+
 static int write_parts(struct build *self, int image, struct err *err)
 {
-	struct index_io io = {.store = self->model->store};
+	struct index_io io = {.store = self->model->store, .places = self->writer.places};
 	u64 last = self->info.images ? self->info.images - 1 : 0;
 	struct index_header header = {.trace = self->trace, .image = image < 0 ? last : (u64)image};
 	int status;
 
 	index_transfer(&io, self->model, &self->info);
 	header.is_last_image = header.image == last;
-	header.small_offset =
-		(column_store_end(self->model->store) + INDEX_PAGE - 1) / INDEX_PAGE * INDEX_PAGE;
+	header.small_offset = (self->writer.at + INDEX_PAGE - 1) / INDEX_PAGE * INDEX_PAGE;
 	header.small_bytes = io.out.count;
 	header.small_checksum = checksum(strbuf_text(&io.out), io.out.count);
 	header.file_bytes = self->bytes = header.small_offset + header.small_bytes;
@@ -228,6 +268,8 @@ static int build_one(struct build *self, const struct model_options *options, st
 		return status;
 	index_path(self->path, options->image < 0 ? -1 : options->image, self->place, &self->name);
 	status = load(self, options, err);
+	if (status == 0)
+		status = store_more(self, options, err);
 	if (status == 0)
 		status = write_parts(self, options->image, err);
 	if (status == 0)

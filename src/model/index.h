@@ -23,6 +23,11 @@ struct model_options {
 	void (*progress)(void *self, double share);
 	void *progress_self;
 	struct trace_info *info; /* filled as model_load fills it; may be NULL */
+	/* Called when an index is written, of the model whose index it is, to store more in it (model/stored.h); may be
+	 * NULL. Must not change the model. */
+	int (*store)(void *self, const struct model *model, const struct trace_info *info,
+		     struct index_writer *out, struct err *err);
+	void *store_self;
 };
 
 /* Fills an empty model: from the index if there is a fresh one, else as model_load does. That an index cannot be

@@ -312,6 +312,26 @@ static void io_columns(struct index_io *io, struct model *model)
 	io_vec(io, &model->type_table.identities);
 }
 
+static void io_stored(struct index_io *io, struct model *model)
+{
+	for (u32 i = 0; i < STORED_KINDS; i++) {
+		struct stored_place place = {0};
+		struct stored *stored = &model->stored[i];
+
+		if (!io->reading && io->places)
+			place = io->places[i];
+		io_bytes(io, &place, sizeof place);
+		if (!io->reading || !place.offset)
+			continue;
+		stored->data = place.offset % INDEX_PAGE
+				       ? NULL
+				       : column_store_at(io->store, place.offset, place.bytes);
+		stored->bytes = place.bytes;
+		stored->tag = place.tag;
+		io->failed |= !stored->data;
+	}
+}
+
 /* Maps that are asked after loading are made again; those that only loading needs are not. */
 static void make_maps(struct index_io *io, struct model *model)
 {
@@ -352,6 +372,7 @@ void index_transfer(struct index_io *io, struct model *model, struct trace_info 
 	io_vec(io, &model->context_points);
 	io_vec(io, &model->frame_points);
 	io_columns(io, model);
+	io_stored(io, model);
 	if (io->reading) {
 		io->failed |= io->at != io->end;
 		make_maps(io, model);
@@ -392,6 +413,10 @@ u64 index_layout(void)
 		sizeof(struct unknown_free),
 		sizeof(struct mismatch),
 		sizeof(struct trace_info),
+		sizeof(struct order_block),
+		ORDER_BLOCK,
+		ORDER_STEP,
+		STORED_KINDS,
 		0x01020304, /* as bytes: the order of bytes */
 	};
 

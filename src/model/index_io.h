@@ -9,7 +9,7 @@
 #include "model/model.h"
 
 /* Changes whenever the bytes of an index mean something else and no size says so. */
-enum { INDEX_VERSION = 1, INDEX_PAGE = 4096 }; /* pages of columns begin at multiples of it */
+enum { INDEX_VERSION = 2, INDEX_PAGE = 4096 }; /* pages of columns begin at multiples of it */
 
 /* A file that was changed is another one; that of another place or name is not. */
 struct trace_identity {
@@ -18,12 +18,26 @@ struct trace_identity {
 	u64 head, tail; /* checksums of its first and last bytes */
 };
 
+/* Where a table that is stored lies in the file. */
+struct stored_place {
+	u64 offset, bytes, tag; /* offset 0 = there is none */
+};
+
+struct index_writer {
+	int fd;
+	u64 at;           /* where the file ends by now */
+	const char *path; /* for errors */
+	u32 kind;         /* that was begun last */
+	struct stored_place places[STORED_KINDS];
+};
+
 struct index_io {
 	bool reading;
 	struct strbuf out;  /* writing */
 	const u8 *at, *end; /* reading */
 	struct column_store *store;
-	bool failed; /* there is not what should be there, or there is no memory */
+	struct stored_place *places; /* writing: of all kinds */
+	bool failed;                 /* there is not what should be there, or there is no memory */
 };
 
 /* Copies bytes to the file, or from it; what is missing is read as zeros. */

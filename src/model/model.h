@@ -19,11 +19,14 @@
 #include "base/arena.h"
 #include "format/session.h"
 #include "model/accesses.h"
+#include "model/by_point.h"
 #include "model/chunks.h"
 #include "model/clock.h"
 #include "model/contexts.h"
 #include "model/misfits.h"
+#include "model/order.h"
 #include "model/patterns.h"
+#include "model/stored.h"
 #include "model/timeline.h"
 #include "model/types.h"
 #include "trace/reader.h"
@@ -171,6 +174,11 @@ struct model {
 	struct arena arena;
 	bool finished;
 	struct column_store *store; /* where the columns lie, see model/index.h; NULL = in memory */
+
+	/* of a model that was opened by its index */
+	struct stored stored[STORED_KINDS];
+	struct event_order order;
+	struct chunks_by_point by_point;
 };
 
 struct model *model_new(void);

@@ -52,7 +52,10 @@ static int warm_scores(struct query_engine *self, struct domain *domain, struct 
 	struct behaviour_table found = {0};
 	int status;
 
-	if (domain->trace.behaviour)
+	pthread_mutex_lock(self->lock);
+	status = domain->trace.behaviour || domain->behaviour;
+	pthread_mutex_unlock(self->lock);
+	if (status)
 		return 0;
 	status = behaviour_find(&domain->source, &domain->trace.thresholds, &found, err);
 	pthread_mutex_lock(self->lock);
@@ -64,6 +67,15 @@ static int warm_scores(struct query_engine *self, struct domain *domain, struct 
 	pthread_mutex_unlock(self->lock);
 	behaviour_table_release(&found);
 	return status;
+}
+
+void query_engine_give_scores(struct query_engine *self, const struct behaviour_table *behaviour)
+{
+	pthread_mutex_lock(self->lock);
+	self->domains[0].trace.behaviour = behaviour;
+	if (!self->domains[0].behaviour)
+		self->domains[0].behaviour = behaviour;
+	pthread_mutex_unlock(self->lock);
 }
 
 int query_engine_warm(struct query_engine *self, struct err *err)

@@ -47,6 +47,9 @@ void query_engine_free(struct query_engine *self);
  * its own. Scores are found while others may ask. */
 int query_engine_warm(struct query_engine *self, struct err *err);
 
+/* What behaviour_find gave for the thresholds of the first trace, which outlives the engine: it need not find it again. */
+void query_engine_give_scores(struct query_engine *self, const struct behaviour_table *behaviour);
+
 enum query_window_mode {
 	WINDOW_OVERLAP, /* lived at any moment of it */
 	WINDOW_ALLOC,   /* allocated in it */

@@ -267,6 +267,8 @@ static void handle(struct call *call)
 	if ((flags & ROUTE_SCOPE) && !scope_find(call))
 		return;
 	call->match->route->handle(call);
+	if (flags & ROUTE_TRACE)
+		model_rest(call->trace->model);
 	answer_cache_keep(&call->api->cache, call->answer);
 }
 
@@ -346,4 +348,7 @@ void api_warm(struct api *self, u32 trace)
 	ask(self, trace, "/api/v1/flame", "dir", "up");
 	ask(self, trace, "/api/v1/timeline", "by", "module");
 	ask(self, trace, "/api/v1/timeline", "by", "type");
+	ask(self, trace, "/api/v1/timeline", "by", "size");
+	ask(self, trace, "/api/v1/timeline", "by", "thread");
+	ask(self, trace, "/api/v1/suggest", "s", "main");
 }

@@ -52,6 +52,7 @@ struct call {
 	u64 write_start_ns;
 	bool has_rows_total; /* of a table of which a page is sent */
 	u64 rows_total;
+	bool truncated; /* reply_result leaves something out */
 };
 
 /* 400 that names the parameter and says what it wants. Returns false. */

@@ -54,7 +54,10 @@ static bool query_read(struct call *call, struct judged *self)
 	struct err err = {0};
 	bool log = true;
 
-	*query = (struct excessive_query){.seed = 1, .top = 10, .info = &call->trace->info};
+	*query = (struct excessive_query){.seed = 1,
+					   .top = 10,
+					   .objects = OBJECTS_MAX,
+					   .info = &call->trace->info};
 	if (!method_read(call, query) || !mu_read(call, query) ||
 	    !call_number(call, "k", 2, KMEANS_MAX, &k) ||
 	    !call_number(call, "seed", 0, UINT64_MAX, &query->seed) ||
@@ -109,6 +112,7 @@ void api_excessive(struct call *call)
 
 		if (judge(call, &judged, &err) == 0)
 			result = excessive_result(&judged.found, &err);
+		call->truncated = judged.found.rows.count > OBJECTS_MAX;
 		reply_result(call, result, &err);
 	}
 	judged_release(&judged);

@@ -92,7 +92,8 @@ static void put_verdict(struct call *call, const struct finding *finding, struct
 {
 	const struct model *model = call->trace->model;
 	struct json *json = &call->json;
-	u32 point = model->frame_points.data[finding->frame.index];
+	u32 at = finding->frame.index; /* of a misuse it may be a stack that only frees */
+	u32 point = at < model->frame_points.count ? model->frame_points.data[at] : 0;
 
 	json_open_flat(json, NULL, '{');
 	json_text(json, "id", finding->id);
@@ -147,6 +148,21 @@ static int most_first(const void *a, const void *b)
 	return x->index < y->index ? -1 : x->index > y->index;
 }
 
+/* Puts one where it belongs among the highest so far, if it does; how many there are then. */
+static u64 keep_highest(struct ranked *highest, u64 count, u64 most, struct ranked one)
+{
+	if (!(one.value > 0) || (count == most && most_first(&highest[count - 1], &one) <= 0))
+		return count;
+	count += count < most;
+	for (u64 i = count - 1;; i--) {
+		if (i == 0 || most_first(&highest[i - 1], &one) <= 0) {
+			highest[i] = one;
+			return count;
+		}
+		highest[i] = highest[i - 1];
+	}
+}
+
 static double measure(const struct call *call, const struct overview *overview, u32 point,
 		      u32 which)
 {
@@ -168,18 +184,16 @@ static void put_top_points(struct call *call, const struct overview *overview, c
 			   u32 which)
 {
 	const struct model *model = call->trace->model;
-	struct ranked *ranked = calloc(model->points.count + 1, sizeof *ranked);
+	struct ranked *ranked = calloc(overview->top, sizeof *ranked);
+	u64 count = 0;
 
 	json_open_flat(&call->json, key, '[');
 	for (u32 i = 0; ranked && i < model->points.count; i++)
-		ranked[i] = (struct ranked){measure(call, overview, i, which), i};
-	if (ranked)
-		qsort(ranked, model->points.count, sizeof *ranked, most_first);
-	for (u64 i = 0; ranked && i < model->points.count && i < overview->top; i++) {
+		count = keep_highest(ranked, count, overview->top,
+				     (struct ranked){measure(call, overview, i, which), i});
+	for (u64 i = 0; i < count; i++) {
 		struct finding_place place;
 
-		if (!(ranked[i].value > 0))
-			break;
 		place = finding_place(&call->trace->stacks,
 				      model->points.data[ranked[i].index].frame);
 		json_open_flat(&call->json, NULL, '{');

@@ -88,7 +88,7 @@ void reply_result(struct call *call, struct result *result, const struct err *er
 	}
 	if (result_failed(result)) {
 		answer_refuse(call->answer, 500, "out of memory");
-	} else if (reply_begin(call, false)) {
+	} else if (reply_begin(call, call->truncated)) {
 		render_json_value(&call->json, "data", result);
 		reply_end(call);
 	}

@@ -141,7 +141,8 @@ static int each_change(struct tide *self, u64 first, u64 end,
 
 		if (chunk.number % CHUNK_PAGE == 0 && view_check(self->scope, err) < 0)
 			return err->code;
-		if (bin == after)
+		model_pass(self->scope->trace->model, chunk.number);
+		if (bin == after || !view_is_ever_live(&chunk))
 			continue;
 		value = chunk_value(self, &chunk);
 		take(self, bin, alloc, value, data);
@@ -314,6 +315,10 @@ int view_peak(const struct view_scope *self, u64 *bytes, u64 *ticks, struct err 
 	u8 *chosen = calloc(FINE_BINS, 1);
 	int status = ERR_MEMORY;
 
+	if (view_has_order(self)) {
+		free(chosen);
+		return order_peak(self, bytes, ticks, err);
+	}
 	if (!chosen || !time_axis_of(&axis, self, FINE_BINS) || !tide_init(&tide)) {
 		err_set(err, ERR_MEMORY, "out of memory for the peak");
 		goto out;
@@ -433,6 +438,13 @@ int time_curve_make(struct time_curve *self, const struct view_scope *scope,
 	int status = ERR_MEMORY;
 
 	*self = (struct time_curve){0};
+	if (model->order.count && curve_init(self, axis->bins)) {
+		status = order_curve(self, scope, axis, count, err);
+		if (status < 0)
+			time_curve_release(self);
+		return status;
+	}
+	time_curve_release(self);
 	if (!curve_init(self, axis->bins) || !tide_init(&tide) ||
 	    !time_axis_init(&finer, &model->clock, axis->from_ns, axis->to_ns,
 			    axis->bins * ratio) ||

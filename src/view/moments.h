@@ -51,6 +51,19 @@ static inline int time_axis_bin(const struct time_axis *self, u64 ticks)
 	return bin;
 }
 
+/* The same for ticks that mostly stay in the bin of the last ones. *near begins as 0. */
+static inline int time_axis_bin_near(const struct time_axis *self, u64 ticks, u32 *near)
+{
+	int bin;
+
+	if (likely(ticks >= self->edges[*near] && ticks < self->edges[*near + 1]))
+		return (int)*near;
+	bin = time_axis_bin(self, ticks);
+	if (bin >= 0 && bin < (int)self->bins)
+		*near = (u32)bin;
+	return bin;
+}
+
 /* Lowest, highest and last value in each bin of a sum that chunks raise when they are allocated and
  * lower when they are freed. */
 struct time_curve { /* all zero = empty */
@@ -62,5 +75,11 @@ struct time_curve { /* all zero = empty */
 int time_curve_make(struct time_curve *self, const struct view_scope *scope,
 		    const struct time_axis *axis, bool count, struct err *err);
 void time_curve_release(struct time_curve *self);
+
+/* For moments.c: the same, and view_peak of all chunks, from the order of events that the index has. The curve has room for
+ * its bins. */
+int order_curve(struct time_curve *self, const struct view_scope *scope,
+		const struct time_axis *axis, bool count, struct err *err);
+int order_peak(const struct view_scope *scope, u64 *bytes, u64 *ticks, struct err *err);
 
 #endif

@@ -138,6 +138,22 @@ static int gather_all(struct gathering *self, u32 point, struct err *err)
 	return 0;
 }
 
+static int one_peak(const struct view_scope *scope, u32 point, double *peak, struct err *err)
+{
+	int status = point_peak(scope, point, peak, err);
+	double *peaks;
+
+	if (status <= 0)
+		return status;
+	peaks = calloc(scope->trace->model->points.count + 1, sizeof *peaks);
+	status = peaks ? point_peaks(scope, peaks, err)
+		       : err_set(err, ERR_MEMORY, "out of memory for the point");
+	if (status == 0)
+		*peak = peaks[point];
+	free(peaks);
+	return status;
+}
+
 int point_detail_make(struct point_detail *self, const struct view_scope *scope, u32 point,
 		      struct err *err)
 {
@@ -148,8 +164,11 @@ int point_detail_make(struct point_detail *self, const struct view_scope *scope,
 	self->point = point;
 	if (status == 0)
 		status = gather_all(&gathering, point, err);
-	if (status == 0) {
+	if (status == 0)
 		self->sums = sums[point];
+	if (status == 0 && !point_peaks_known(scope))
+		status = one_peak(scope, point, &self->sums.peak_bytes, err);
+	if (status == 0) {
 		settle(&gathering);
 	}
 	free(sums);

@@ -9,162 +9,6 @@
 
 #include "analysis/findings.h"
 #include "view/moments.h"
-#include "view/peaks.h"
-
-/* ---- sums ---- */
-
-/* Which threads a point has: mostly the one that it had before. */
-struct thread_sets {
-	u32 *last;
-	struct map seen; /* point << 32 | thread + 1 */
-};
-
-static bool note_thread(struct thread_sets *self, struct point_sums *sums, u32 point, u32 thread)
-{
-	u64 *seen;
-
-	if (self->last[point] == thread + 1)
-		return true;
-	self->last[point] = thread + 1;
-	seen = map_at(&self->seen, (u64)point << 32 | (thread + 1));
-	if (!seen)
-		return false;
-	if (!*seen)
-		sums[point].threads++;
-	*seen = 1;
-	return true;
-}
-
-static void add_chunk(struct point_sums *sums, const struct view_scope *scope,
-		      const struct view_chunk *chunk)
-{
-	double scale = (double)(1ull << scope->trace->model->count_shift);
-	u64 units, bytes;
-	double count;
-
-	view_weigh_chunk(scope, chunk, &units, &bytes);
-	count = (double)units / scale;
-	sums->chunks += count;
-	sums->bytes += (double)bytes;
-	if (view_is_kept(chunk)) {
-		sums->kept_chunks += count;
-		sums->kept_bytes += (double)bytes;
-	}
-	if (!view_is_freed(chunk))
-		return;
-	sums->freed += count;
-	if (chunk->page->free_ticks[chunk->at] > chunk->page->alloc_ticks[chunk->at])
-		sums->life_ticks += count * (double)(chunk->page->free_ticks[chunk->at] -
-						     chunk->page->alloc_ticks[chunk->at]);
-	if (!chunk->page->others[chunk->at])
-		sums->temporary += count;
-}
-
-static int sum_chunks(const struct view_scope *scope, struct point_sums *sums, struct err *err)
-{
-	const struct model *model = scope->trace->model;
-	struct thread_sets threads = {.last = calloc(model->points.count + 1, sizeof(u32))};
-	struct view_chunk chunk;
-	u64 page = UINT64_MAX;
-	int status = threads.last ? 0 : err_set(err, ERR_MEMORY, "out of memory for the points");
-
-	for (u64 at = 0; status == 0 && view_next(scope, &at, &chunk);) {
-		u32 point = view_point_of(scope, &chunk);
-
-		if (chunk.number / CHUNK_PAGE != page)
-			status = view_check(scope, err);
-		page = chunk.number / CHUNK_PAGE;
-		add_chunk(&sums[point], scope, &chunk);
-		if (!note_thread(&threads, sums, point, chunk.page->alloc_thread[chunk.at]))
-			status = err_set(err, ERR_MEMORY, "out of memory for the points");
-	}
-	free(threads.last);
-	map_release(&threads.seen);
-	return status;
-}
-
-static u32 point_key(const struct view_scope *scope, const struct view_chunk *chunk)
-{
-	return view_point_of(scope, chunk);
-}
-
-/* The model knows the peaks of whole points; those of a selection take the order of its events. */
-static int find_peaks(const struct view_scope *scope, struct point_sums *sums, struct err *err)
-{
-	const struct model *model = scope->trace->model;
-	double *peaks = calloc(model->points.count + 1, sizeof *peaks);
-	int status = peaks ? 0 : err_set(err, ERR_MEMORY, "out of memory for the points");
-
-	for (u64 i = 0; i < model->points.count && status == 0 && view_is_all(scope); i++)
-		peaks[i] = (double)model->points.data[i].peak_bytes;
-	if (status == 0 && !view_is_all(scope))
-		status = view_peaks(scope, point_key, peaks, model->points.count, err);
-	for (u64 i = 0; i < model->points.count && status == 0; i++)
-		sums[i].peak_bytes = peaks[i];
-	free(peaks);
-	return status;
-}
-
-/* What was aggregated when the trace had reached its limit has no chunks, but the model knows it. */
-static void take_totals(const struct view_scope *scope, struct point_sums *sums)
-{
-	const struct model *model = scope->trace->model;
-	double scale = (double)(1ull << model->count_shift);
-	bool exec = model->has_end && model->end.how == IMAGE_EXEC;
-
-	for (u64 i = 0; view_is_all(scope) && i < model->points.count; i++) {
-		const struct model_point *point = &model->points.data[i];
-
-		sums[i].chunks = (double)point->allocations / scale;
-		sums[i].bytes = (double)point->bytes;
-		sums[i].kept_chunks = exec ? 0 : (double)point->live_chunks / scale;
-		sums[i].kept_bytes = exec ? 0 : (double)point->live_bytes;
-		sums[i].temporary = (double)point->temporary / scale;
-	}
-}
-
-static struct point_sums *sums_compute(const struct view_scope *scope, struct err *err)
-{
-	struct point_sums *sums = calloc(scope->trace->model->points.count + 1, sizeof *sums);
-
-	if (!sums) {
-		err_set(err, ERR_MEMORY, "out of memory for the points");
-		return NULL;
-	}
-	if (sum_chunks(scope, sums, err) == 0 && find_peaks(scope, sums, err) == 0) {
-		take_totals(scope, sums);
-		return sums;
-	}
-	free(sums);
-	return NULL;
-}
-
-/* Those of the whole trace are asked for all the time. */
-static int make_whole(void *data, struct err *err)
-{
-	struct view_trace *trace = data;
-	struct view_scope scope = {.trace = trace, .selection = trace->all};
-
-	trace->sums = sums_compute(&scope, err);
-	return trace->sums ? 0 : err->code;
-}
-
-struct point_sums *point_sums_make(const struct view_scope *scope, struct err *err)
-{
-	u64 bytes = (scope->trace->model->points.count + 1) * sizeof(struct point_sums);
-	struct point_sums *copy;
-
-	if (!view_is_all(scope))
-		return sums_compute(scope, err);
-	if (view_once(&scope->trace->sums_once, err, make_whole, scope->trace) < 0)
-		return NULL;
-	copy = malloc(bytes);
-	if (copy)
-		memcpy(copy, scope->trace->sums, bytes);
-	else
-		err_set(err, ERR_MEMORY, "out of memory for the points");
-	return copy;
-}
 
 /* ---- chunks of a point ---- */
 
@@ -202,8 +46,14 @@ static int make_index(void *data, struct err *err)
 int view_point_chunks(struct view_trace *trace, u32 point, struct point_chunks *chunks,
 		      struct err *err)
 {
+	const struct chunks_by_point *known = &trace->model->by_point;
 	const struct point_index *index;
 
+	if (known->chunks) {
+		chunks->numbers = &known->chunks[known->first[point]];
+		chunks->count = known->first[point + 1] - known->first[point];
+		return 0;
+	}
 	if (view_once(&trace->index_once, err, make_index, trace) < 0)
 		return err->code;
 	index = trace->point_index;
@@ -243,6 +93,14 @@ struct order {
 	const struct view_trace *trace;
 	const struct point_sums *sums;
 	const char **names; /* by point, if sorted by name */
+	double *keys;       /* by point and sort: what it is sorted by */
+	/* Peaks of a selection are found when they are asked for. Until then a point is sorted by the most that its peak
+	 * can be, which puts it too early, never too late. */
+	const struct view_scope *scope;
+	struct point_sums *own_sums;
+	u8 *settled; /* by point; NULL = all are */
+	u32 *heap;   /* points that are left, the first of them first */
+	u64 heap_count;
 };
 
 static double score_of(const struct order *self, u32 point, enum score score)
@@ -289,9 +147,10 @@ static double number_of(const struct order *self, u32 point, enum point_column c
 }
 
 /* What is unknown comes last, whichever way. */
-static int compare_by(const struct order *self, u32 x, u32 y, enum point_column column,
-		      bool falling)
+static int compare_by(const struct order *self, u32 x, u32 y, u32 sort)
 {
+	enum point_column column = self->query->sorts[sort].column;
+	bool falling = self->query->sorts[sort].falling;
 	double a, b;
 
 	if (self->names && (column == POINT_FN || column == POINT_TYPE)) {
@@ -299,8 +158,8 @@ static int compare_by(const struct order *self, u32 x, u32 y, enum point_column 
 
 		return falling ? -names : names;
 	}
-	a = number_of(self, x, column);
-	b = number_of(self, y, column);
+	a = self->keys[(u64)x * self->query->sort_count + sort];
+	b = self->keys[(u64)y * self->query->sort_count + sort];
 	if (isnan(a) || isnan(b))
 		return isnan(a) - isnan(b);
 	if (a == b)
@@ -308,19 +167,90 @@ static int compare_by(const struct order *self, u32 x, u32 y, enum point_column 
 	return (a < b) == falling ? 1 : -1;
 }
 
-static int by_query(const void *a, const void *b, void *data)
+/* Whether x comes before y. */
+static bool comes_first(const struct order *self, u32 x, u32 y)
 {
-	const struct order *self = data;
-	u32 x = *(const u32 *)a, y = *(const u32 *)b;
-
 	for (u32 i = 0; i < self->query->sort_count; i++) {
-		int order = compare_by(self, x, y, self->query->sorts[i].column,
-				       self->query->sorts[i].falling);
+		int order = compare_by(self, x, y, i);
 
 		if (order)
-			return order;
+			return order < 0;
 	}
-	return x < y ? -1 : x > y;
+	return x < y;
+}
+
+static void heap_sink(struct order *self, u64 at)
+{
+	u32 *heap = self->heap;
+
+	for (;;) {
+		u64 first = at, child = 2 * at + 1;
+		u32 point = heap[at];
+
+		for (u64 i = child; i <= child + 1 && i < self->heap_count; i++)
+			if (comes_first(self, heap[i], heap[first]))
+				first = i;
+		if (first == at)
+			return;
+		heap[at] = heap[first];
+		heap[first] = point;
+		at = first;
+	}
+}
+
+static void take_peak(struct order *self, u32 point, double peak)
+{
+	self->own_sums[point].peak_bytes = peak;
+	self->settled[point] = 1;
+	for (u32 k = 0; k < self->query->sort_count; k++)
+		if (self->query->sorts[k].column == POINT_PEAK)
+			self->keys[(u64)point * self->query->sort_count + k] = peak;
+}
+
+static int settle_all(struct order *self, struct err *err)
+{
+	u64 points = self->trace->model->points.count;
+	double *peaks = calloc(points + 1, sizeof *peaks);
+	int status = peaks ? point_peaks(self->scope, peaks, err)
+			   : err_set(err, ERR_MEMORY, "out of memory for the points");
+
+	for (u32 i = 0; i < points && status == 0; i++)
+		take_peak(self, i, peaks[i]);
+	for (u64 i = self->heap_count / 2; status == 0 && i-- > 0;)
+		heap_sink(self, i);
+	free(peaks);
+	return status;
+}
+
+/* The peak of a point; a point of very many chunks is found with all others. */
+static int settle(struct order *self, u32 point, struct err *err)
+{
+	double peak;
+	int status;
+
+	if (!self->settled || self->settled[point])
+		return 0;
+	status = point_peak(self->scope, point, &peak, err);
+	if (status == 0)
+		take_peak(self, point, peak);
+	return status > 0 ? settle_all(self, err) : status;
+}
+
+/* Takes the next point out, with its peak. */
+static int next_point(struct order *self, u32 *point, struct err *err)
+{
+	int status = 0;
+
+	while (self->settled && !self->settled[self->heap[0]] && status == 0) {
+		status = settle(self, self->heap[0], err);
+		heap_sink(self, 0);
+	}
+	if (status < 0)
+		return status;
+	*point = self->heap[0];
+	self->heap[0] = self->heap[--self->heap_count];
+	heap_sink(self, 0);
+	return 0;
 }
 
 /* ---- rows ---- */
@@ -383,24 +313,27 @@ static int spark_make(struct point_row *row, const struct view_scope *scope,
 }
 
 static int add_rows(struct points_page *self, const struct view_scope *scope,
-		    const struct points_query_view *query, const struct order *order,
-		    const u32 *points, struct err *err)
+		    const struct points_query_view *query, struct order *order, struct err *err)
 {
 	struct time_axis axis = {0};
 	int status = 0;
 
 	if (query->spark && !time_axis_of(&axis, scope, query->spark))
 		return err_set(err, ERR_MEMORY, "out of memory for the points");
-	for (u64 i = query->offset; i < self->total && i - query->offset < query->limit; i++) {
-		struct point_row row = {.point = points[i], .sums = order->sums[points[i]]};
+	for (u64 i = 0; i < self->total && status == 0; i++) {
+		struct point_row row = {0};
 
+		if (i >= query->offset && i - query->offset >= query->limit)
+			break;
+		status = next_point(order, &row.point, err);
+		if (status < 0 || i < query->offset)
+			continue;
+		row.sums = order->sums[row.point];
 		name_row(&row, scope->trace);
 		if (query->spark)
 			status = spark_make(&row, scope, &axis, &self->arena, err);
 		if (status == 0 && !vec_push(&self->rows, row))
 			status = err_set(err, ERR_MEMORY, "out of memory for the points");
-		if (status < 0)
-			break;
 	}
 	time_axis_release(&axis);
 	return status;
@@ -428,33 +361,82 @@ static int find_names(struct order *self)
 	return self->names ? 0 : ERR_MEMORY;
 }
 
+static int find_keys(struct order *self)
+{
+	u64 points = self->trace->model->points.count;
+	u32 sorts = self->query->sort_count;
+
+	self->keys = malloc((points * sorts + 1) * sizeof *self->keys);
+	for (u32 i = 0; self->keys && i < points; i++)
+		for (u32 k = 0; k < sorts; k++)
+			self->keys[(u64)i * sorts + k] =
+				number_of(self, i, self->query->sorts[k].column);
+	return self->keys ? 0 : ERR_MEMORY;
+}
+
+/* The most that the peak of a point's selected chunks can be. */
+static double peak_bound(const struct view_scope *scope, u32 point, const struct point_sums *sums)
+{
+	double whole = (double)scope->trace->model->order.peaks[point];
+
+	return whole < sums->bytes ? whole : sums->bytes;
+}
+
+/* Peaks are found one by one only if no order by them has the smallest first. */
+static int order_init(struct order *self, struct err *err)
+{
+	u64 points = self->trace->model->points.count;
+	bool rising = false;
+
+	self->sums = self->own_sums = point_sums_make(self->scope, err);
+	if (!self->sums)
+		return err->code;
+	for (u32 i = 0; i < self->query->sort_count; i++)
+		rising |= self->query->sorts[i].column == POINT_PEAK && !self->query->sorts[i].falling;
+	if (!point_peaks_known(self->scope)) {
+		self->settled = calloc(points + 1, 1);
+		if (!self->settled)
+			return err_set(err, ERR_MEMORY, "out of memory for the points");
+		for (u32 i = 0; i < points; i++)
+			self->own_sums[i].peak_bytes = peak_bound(self->scope, i, &self->sums[i]);
+	}
+	self->heap = calloc(points + 1, sizeof *self->heap);
+	if (!self->heap || find_names(self) < 0 || find_keys(self) < 0)
+		return err_set(err, ERR_MEMORY, "out of memory for the points");
+	return self->settled && rising ? settle_all(self, err) : 0;
+}
+
+static void order_release(struct order *self)
+{
+	free(self->names);
+	free(self->keys);
+	free(self->settled);
+	free(self->heap);
+	free(self->own_sums);
+}
+
 int points_page_make(struct points_page *self, const struct view_scope *scope,
 		     const struct points_query_view *query, struct err *err)
 {
 	u64 count = scope->trace->model->points.count;
-	struct order order = {.query = query, .trace = scope->trace};
-	struct point_sums *sums = NULL;
-	u32 *points = calloc(count + 1, sizeof *points);
-	int status = ERR_MEMORY;
+	struct order order = {.query = query, .trace = scope->trace, .scope = scope};
+	int status = view_scores(scope->trace, err);
 
-	if (view_scores(scope->trace, err) == 0 && view_types(scope->trace, err) == 0)
-		sums = point_sums_make(scope, err);
-	order.sums = sums;
-	if (!sums || !points || find_names(&order) < 0) {
-		status = err->code ? err->code : err_set(err, ERR_MEMORY, "out of memory");
-		goto out;
+	if (status == 0)
+		status = view_types(scope->trace, err);
+	if (status == 0)
+		status = order_init(&order, err);
+	for (u32 i = 0; i < count && status == 0; i++) {
+		if (order.sums[i].chunks > 0)
+			order.heap[order.heap_count++] = i;
+		self->chunks += order.sums[i].chunks;
 	}
-	for (u32 i = 0; i < count; i++) {
-		if (sums[i].chunks > 0)
-			points[self->total++] = i;
-		self->chunks += sums[i].chunks;
-	}
-	qsort_r(points, self->total, sizeof *points, by_query, &order);
-	status = add_rows(self, scope, query, &order, points, err);
-out:
-	free(order.names);
-	free(points);
-	free(sums);
+	self->total = order.heap_count;
+	for (u64 i = order.heap_count / 2; i-- > 0;)
+		heap_sink(&order, i);
+	if (status == 0)
+		status = add_rows(self, scope, query, &order, err);
+	order_release(&order);
 	return status;
 }
 

@@ -12,12 +12,24 @@ struct point_sums {
 	double kept_chunks, kept_bytes;
 	double temporary;
 	double life_ticks, freed; /* of chunks that were freed */
-	double peak_bytes;        /* most that were live at once; NAN = too many events to tell */
+	double peak_bytes;        /* most that were live at once; NAN = not known (see below) */
 	u32 threads;              /* that allocated them */
 };
 
-/* By point, as many as the model has; freed by the caller. NULL and err on failure. */
+/* By point, as many as the model has; freed by the caller. NULL and err on failure. Those of recent scopes are kept. */
 struct point_sums *point_sums_make(const struct view_scope *scope, struct err *err);
+
+/* The same, found anew; of the scope's trace nothing but the model is asked. */
+struct point_sums *point_sums_compute(const struct view_scope *scope, struct err *err);
+
+/* Whether the sums have their peaks, too. If not they can be had for one point, or for all; both are exact. */
+bool point_peaks_known(const struct view_scope *scope);
+/* 1 = it has so many chunks that point_peaks is the way. */
+int point_peak(const struct view_scope *scope, u32 point, double *peak, struct err *err);
+int point_peaks(const struct view_scope *scope, double *peaks, struct err *err);
+
+/* Of struct view_trace. */
+void sums_cache_free(struct sums_cache *self);
 
 /* The chunks of a point, in order of their numbers. */
 struct point_chunks {

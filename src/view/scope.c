@@ -8,20 +8,36 @@
 #include "view/divide.h"
 #include "view/moments.h"
 
+static u64 scope_key(const char *text, const struct query_window *window)
+{
+	u64 key = hash_text(HASH_START, text ? text : "all");
+
+	key = hash_u64(key ^ window->from_ns);
+	key = hash_u64(key ^ window->to_ns);
+	return hash_u64(key ^ (window->mode + 1)) | 1;
+}
+
 int view_scope_init(struct view_scope *self, struct view_trace *trace, const char *text,
 		    const struct query_window *window, struct query_error *error)
 {
+	bool all = !text || strcmp(text, "all") == 0;
+	int status;
+
 	memset(self, 0, sizeof *self);
 	self->trace = trace;
 	if (window)
 		self->window = *window;
-	if ((!text || strcmp(text, "all") == 0) && !self->window.to_ns) {
+	self->key = scope_key(text, &self->window);
+	if (all && !self->window.to_ns) {
 		self->selection = trace->all;
 		self->selection.words = NULL;
 		return 0;
 	}
-	return query_select(trace->engine, text ? text : "all", &self->window, &self->selection,
-			    error);
+	status = query_select(trace->engine, text ? text : "all", &self->window, &self->selection,
+			      error);
+	self->own_words = self->selection.words;
+	self->plain = all && self->window.mode == WINDOW_OVERLAP;
+	return status;
 }
 
 void view_scope_release(struct view_scope *self) { selection_release(&self->selection); }
@@ -176,6 +192,7 @@ static int weigh_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 
 		if (at_moment && page_is_dead(self->scope, page, self->limit_ticks))
 			continue;
+		model_pass(self->scope->trace->model, page * CHUNK_PAGE);
 		if (view_check(self->scope, err) < 0)
 			return err->code;
 		while (at < (page + 1) * CHUNK_PAGE && view_next(self->scope, &at, &chunk)) {
@@ -210,6 +227,32 @@ static int weigh_chunks(struct weighing *self, double *values, struct err *err)
 	return status;
 }
 
+/* What is live at a moment of the scope's time, from the order of events. */
+static bool weigh_order(const struct weighing *self, u64 at_ns, double *values)
+{
+	const struct view_scope *scope = self->scope;
+	const struct model *model = scope->trace->model;
+	bool live = self->metric == METRIC_LIVE || self->metric == METRIC_CHUNKS_LIVE;
+	struct point_live *points;
+
+	if (!view_has_order(scope) ||
+	    (live && scope->window.to_ns &&
+	     (at_ns < scope->window.from_ns || at_ns > scope->window.to_ns)) ||
+	    (!live && self->metric != METRIC_PEAK &&
+	     !(self->metric == METRIC_LEAKED && scope->window.to_ns)))
+		return false;
+	points = malloc((model->points.count + 1) * sizeof *points);
+	if (!points)
+		return false;
+	order_points(model, order_find(model, self->limit_ticks), points);
+	for (u64 i = 0; i < model->points.count; i++)
+		values[i] = self->metric == METRIC_CHUNKS_LIVE
+				    ? (double)points[i].units / self->units
+				    : (double)points[i].bytes;
+	free(points);
+	return true;
+}
+
 int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_ns, double *values,
 	       struct err *err)
 {
@@ -231,5 +274,5 @@ int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_n
 			       : metric == METRIC_LEAKED
 				       ? tick_clock_ticks(&model->clock, self->window.to_ns + 1)
 				       : tick_clock_ticks(&model->clock, *at_ns + 1);
-	return weigh_chunks(&weighing, values, err);
+	return weigh_order(&weighing, *at_ns, values) ? 0 : weigh_chunks(&weighing, values, err);
 }

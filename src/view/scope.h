@@ -10,6 +10,10 @@ struct view_scope {
 	struct view_trace *trace;
 	struct selection selection; /* words NULL: all chunks */
 	struct query_window window; /* to_ns 0 = the whole run */
+	/* As it was selected. Whoever narrows the selection gives it other words: the next two do not count then. */
+	const u64 *own_words;
+	bool plain; /* no query: all chunks, or those that lived in the window */
+	u64 key;    /* of query and window; 0 = what was made of the scope is not to be kept */
 	/* Asked between steps that take time: true = nobody wants the answer any more. May be NULL. */
 	bool (*cancelled)(void *data);
 	void *cancel_data;
@@ -21,6 +25,40 @@ int view_scope_init(struct view_scope *self, struct view_trace *trace, const cha
 void view_scope_release(struct view_scope *self);
 
 static inline bool view_is_all(const struct view_scope *self) { return !self->selection.words; }
+
+/* Whether what is live at a moment of the scope's time is what is live then at all, so that it can be had from the
+ * order of events. */
+static inline bool view_has_order(const struct view_scope *self)
+{
+	return self->trace->model->order.count &&
+	       (view_is_all(self) || (self->plain && self->selection.words == self->own_words));
+}
+
+enum { VIEW_PICK = 64, VIEW_REST = 1 << 21 };
+
+/* For passes over the events, which lead to chunks anywhere: lets go of what has gathered now and then. */
+static inline void view_pass_events(const struct view_scope *self, u64 event)
+{
+	if (unlikely(event % VIEW_REST < VIEW_PICK))
+		model_rest(self->trace->model);
+}
+
+/* Those of the events [first, first + count), count up to VIEW_PICK, whose chunks are selected; how many. What is known of
+ * them is on its way from memory then: frees come from anywhere. */
+static inline u32 view_pick(const struct view_scope *self, u64 first, u64 count, u32 *codes)
+{
+	const struct model *model = self->trace->model;
+	u32 picked = 0;
+
+	for (u64 i = first; i < first + count; i++) {
+		codes[picked] = model->order.codes[i];
+		picked += selection_has(&self->selection, codes[picked] >> 1);
+	}
+	for (u32 i = 0; i < picked; i++)
+		__builtin_prefetch(&chunk_at(&model->chunks, codes[i] >> 1)
+					    ->size[(codes[i] >> 1) % CHUNK_PAGE]);
+	return picked;
+}
 
 /* ERR_USAGE in err if it was cancelled; asked once per page of chunks. */
 int view_check(const struct view_scope *self, struct err *err);
@@ -39,12 +77,15 @@ static inline bool view_next(const struct view_scope *self, u64 *at, struct view
 	const u64 *words = self->selection.words;
 
 	for (u64 i = *at; i < table->count; i++) {
-		if (words && !(words[i / 64] >> (i % 64))) {
-			i |= 63; /* none of the rest of this word */
-			continue;
+		if (words) {
+			u64 rest = words[i / 64] >> (i % 64);
+
+			if (!rest) {
+				i |= 63;
+				continue;
+			}
+			i += (u64)__builtin_ctzll(rest);
 		}
-		if (words && !(words[i / 64] >> (i % 64) & 1))
-			continue;
 		chunk->page = chunk_at(table, i);
 		chunk->at = (u32)(i % CHUNK_PAGE);
 		if (unlikely(!chunk->page)) {
@@ -65,6 +106,13 @@ static inline bool view_is_freed(const struct view_chunk *chunk)
 	u8 end = chunk->page->end[chunk->at];
 
 	return end == CHUNK_FREED || end == CHUNK_IMPLIED;
+}
+
+/* Stamps may be estimates: a chunk that does not end after its birth is live at no moment. */
+static inline bool view_is_ever_live(const struct view_chunk *chunk)
+{
+	return !view_is_freed(chunk) ||
+	       chunk->page->free_ticks[chunk->at] > chunk->page->alloc_ticks[chunk->at];
 }
 
 static inline bool view_is_kept(const struct view_chunk *chunk)

@@ -134,33 +134,59 @@ static int most_first(const void *a, const void *b)
 	return strcmp(x->label, y->label);
 }
 
-/* Keeps those that match. */
-static int narrow(struct suggestions *self, const char *text, u64 limit, struct err *err)
-{
-	struct view_pattern pattern;
-	int status = view_pattern_init(&pattern, text, err);
-	u64 kept = 0;
+struct wanted {
+	struct view_trace *trace;
+	enum suggest_kind kind;
+};
 
-	for (u64 i = 0; i < self->rows.count && status == 0; i++)
-		if (view_pattern_matches(&pattern, self->rows.data[i].label))
-			self->rows.data[kept++] = self->rows.data[i];
-	view_pattern_release(&pattern);
-	if (kept)
-		qsort(self->rows.data, kept, sizeof *self->rows.data, most_first);
-	self->found = kept;
-	self->rows.count = kept < limit ? kept : limit;
-	return status;
+/* All of a kind, which is asked for anew with each letter that is typed. */
+static int make_all(void *data, struct err *err)
+{
+	const struct wanted *wanted = data;
+	struct suggestions *all = calloc(1, sizeof *all);
+	struct names_met names = {.list = all, .trace = wanted->trace};
+	int status = all ? meet_all(&names, wanted->trace, wanted->kind, err)
+			 : err_set(err, ERR_MEMORY, "out of memory for the names");
+
+	map_release(&names.by_text);
+	vec_release(&names.stamps);
+	if (status < 0) {
+		suggestions_free(all);
+		return status;
+	}
+	if (all->rows.count)
+		qsort(all->rows.data, all->rows.count, sizeof *all->rows.data, most_first);
+	wanted->trace->suggest[wanted->kind] = all;
+	return 0;
 }
 
 int suggestions_make(struct suggestions *self, struct view_trace *trace, enum suggest_kind kind,
 		     const char *text, u64 limit, struct err *err)
 {
-	struct names_met names = {.list = self, .trace = trace};
-	int status = meet_all(&names, trace, kind, err);
+	struct wanted wanted = {trace, kind};
+	struct view_pattern pattern;
+	const struct suggestions *all;
+	int status = view_once(&trace->suggest_once[kind], err, make_all, &wanted);
 
-	map_release(&names.by_text);
-	vec_release(&names.stamps);
-	return status < 0 ? status : narrow(self, text, limit, err);
+	if (status < 0)
+		return status;
+	all = trace->suggest[kind];
+	status = view_pattern_init(&pattern, text, err);
+	for (u64 i = 0; i < all->rows.count && status == 0; i++) {
+		if (!view_pattern_matches(&pattern, all->rows.data[i].label))
+			continue;
+		if (self->found++ < limit && !vec_push(&self->rows, all->rows.data[i]))
+			status = err_set(err, ERR_MEMORY, "out of memory for the names");
+	}
+	view_pattern_release(&pattern);
+	return status;
+}
+
+void suggestions_free(struct suggestions *self)
+{
+	if (self)
+		suggestions_release(self);
+	free(self);
 }
 
 void suggestions_release(struct suggestions *self)

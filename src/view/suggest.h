@@ -17,7 +17,7 @@ enum suggest_kind {
 bool suggest_kind_parse(const char *word, enum suggest_kind *kind);
 
 struct suggestion {
-	const char *label; /* lives as long as the list */
+	const char *label; /* lives as long as the trace */
 	double count,
 		bytes; /* allocations below it: of functions and files that are on the stack */
 };
@@ -32,5 +32,6 @@ struct suggestions {                 /* all zero = empty */
 int suggestions_make(struct suggestions *self, struct view_trace *trace, enum suggest_kind kind,
 		     const char *text, u64 limit, struct err *err);
 void suggestions_release(struct suggestions *self);
+void suggestions_free(struct suggestions *self);
 
 #endif

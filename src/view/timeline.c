@@ -28,6 +28,7 @@ struct curves {
 	double *values;            /* by curve and bin */
 	double *parts[DIVIDE_MAX]; /* the same, by parts of a pass */
 	double units;
+	u32 near; /* the bin of the last allocation */
 };
 
 struct ranked {
@@ -89,10 +90,10 @@ static double *value_at(const struct curves *self, u32 curve, int bin)
 }
 
 /* What a chunk changes: stocks rise and fall, flows count in their bin. */
-static void add_chunk(const struct curves *self, const struct view_chunk *chunk)
+static void add_chunk(struct curves *self, const struct view_chunk *chunk)
 {
 	int after = (int)self->axis->bins;
-	int alloc = time_axis_bin(self->axis, chunk->page->alloc_ticks[chunk->at]);
+	int alloc = time_axis_bin_near(self->axis, chunk->page->alloc_ticks[chunk->at], &self->near);
 	int freed = view_is_freed(chunk)
 			    ? time_axis_bin(self->axis, chunk->page->free_ticks[chunk->at])
 			    : after;
@@ -106,6 +107,8 @@ static void add_chunk(const struct curves *self, const struct view_chunk *chunk)
 		double value = self->query->flow == FLOW_LIVE ? (double)bytes
 							      : (double)units / self->units;
 
+		if (!view_is_ever_live(chunk))
+			break;
 		if (alloc != after)
 			*value_at(self, curve, alloc) += value;
 		if (alloc != after && freed != after)
@@ -141,8 +144,11 @@ static int fill_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 	own.values = self->parts[part];
 	for (u64 at = first;
 	     at < end && view_next(self->scope, &at, &chunk) && chunk.number < end;) {
-		if (chunk.number / CHUNK_PAGE != page && view_check(self->scope, err) < 0)
-			return err->code;
+		if (chunk.number / CHUNK_PAGE != page) {
+			model_pass(self->scope->trace->model, chunk.number / CHUNK_PAGE * CHUNK_PAGE);
+			if (view_check(self->scope, err) < 0)
+				return err->code;
+		}
 		page = chunk.number / CHUNK_PAGE;
 		add_chunk(&own, &chunk);
 	}
@@ -344,7 +350,7 @@ static int make_total(struct timeline_view *view, const struct view_scope *scope
 		total_of_curves(view, curves);
 		return 0;
 	}
-	if (total_of_model(view, scope, query)) {
+	if (!view_has_order(scope) && total_of_model(view, scope, query)) {
 		if (curves->values)
 			settle_ends(view, curves);
 		return 0;

@@ -17,6 +17,8 @@
 #include "view/keys.h"
 #include "view/points.h"
 #include "view/source.h"
+#include "view/stored.h"
+#include "view/suggest.h"
 
 enum { INDEX_EVENTS = 2 << 20 };
 
@@ -66,6 +68,7 @@ struct view_trace *view_trace_new(const char *path)
 	self->name = slash && slash[1] ? slash + 1 : path;
 	pthread_mutex_init(&self->lock, NULL);
 	pthread_mutex_init(&self->types_lock, NULL);
+	pthread_mutex_init(&self->sums_lock, NULL);
 	pthread_mutex_init(&self->analysis_lock, NULL);
 	once_init(&self->calls_once);
 	once_init(&self->folded_once);
@@ -79,6 +82,8 @@ struct view_trace *view_trace_new(const char *path)
 	once_init(&self->source_once);
 	for (u32 i = 0; i < VIEW_KEYS; i++)
 		once_init(&self->keys_once[i]);
+	for (u32 i = 0; i < VIEW_SUGGESTS; i++)
+		once_init(&self->suggest_once[i]);
 	self->progress.phase = "waiting";
 	identify(self);
 	return self;
@@ -89,11 +94,14 @@ void view_trace_free(struct view_trace *self)
 	if (!self)
 		return;
 	flame_shapes_free(self->shapes);
-	free(self->sums);
+	free(self->own_sums);
+	sums_cache_free(self->sums_cache);
 	point_index_free(self->point_index);
 	source_table_free(self->source);
 	for (u32 i = 0; i < VIEW_KEYS; i++)
 		view_keys_free(self->keys[i]);
+	for (u32 i = 0; i < VIEW_SUGGESTS; i++)
+		suggestions_free(self->suggest[i]);
 	findings_release(&self->findings);
 	callgraph_release(&self->graph);
 	if (self->routines)
@@ -109,6 +117,7 @@ void view_trace_free(struct view_trace *self)
 	query_engine_free(self->engine);
 	selection_release(&self->all);
 	symbol_table_release(&self->symbols);
+	free(self->found);
 	model_free(self->model);
 	free(self);
 }
@@ -196,9 +205,11 @@ static int prepare(struct view_trace *self, struct err *err)
 
 	if (place_contexts(self, err) < 0)
 		return err->code;
+	self->found = calloc(self->model->contexts.frames.count + 1, sizeof *self->found);
 	self->stacks = (struct stack_source){.model = self->model,
 					     .path = self->path,
 					     .symbols = &self->symbols,
+					     .found = self->found,
 					     .image = self->model->image.number};
 	self->folded_stacks = self->stacks;
 	self->folded_stacks.fold = true;
@@ -207,6 +218,7 @@ static int prepare(struct view_trace *self, struct err *err)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	if (query_select(self->engine, "all", NULL, &self->all, &error) < 0)
 		return err_set(err, error.code, "%s", error.message);
+	view_stored_take(self);
 	return 0;
 }
 
@@ -230,6 +242,8 @@ static int read_file(struct view_trace *self, struct err *err)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	/* What takes long to read is kept for the next time. */
 	how.write_index = self->info.events >= INDEX_EVENTS;
+	how.store = view_store;
+	how.store_self = (void *)self->path;
 	if (model_open(self->model, self->path, &how, err) < 0)
 		return err->code;
 	if (self->info.has_symbols && trace_read_symbols(self->path, &self->symbols, err) < 0)
@@ -300,7 +314,8 @@ static int make_scores(void *data, struct err *err)
 	const struct thresholds limits = THRESHOLDS_DEFAULT;
 	u64 points = self->model->points.count;
 
-	if (behaviour_find(&self->stacks, &limits, &self->behaviour, err) < 0 ||
+	if ((!self->behaviour.points &&
+	     behaviour_find(&self->stacks, &limits, &self->behaviour, err) < 0) ||
 	    inferences_find(&self->inferences, self->model, &self->behaviour, &limits, err) < 0)
 		return err->code;
 	self->severity = calloc(points + 1, 1);
@@ -311,6 +326,7 @@ static int make_scores(void *data, struct err *err)
 		self->scores[i] = scores_of(&self->behaviour.points[i]);
 		self->severity[i] = (u8)severity_step(&self->scores[i]);
 	}
+	query_engine_give_scores(self->engine, &self->behaviour);
 	return 0;
 }
 
@@ -341,10 +357,11 @@ int view_types(struct view_trace *self, struct err *err)
 
 int view_typed_stacks(struct view_trace *self, struct stack_source *source, struct err *err)
 {
-	if (view_types(self, err) < 0)
+	if (view_types(self, err) < 0 || view_scores(self, err) < 0)
 		return err->code;
 	*source = self->stacks;
 	source->types = self->point_types;
+	source->behaviour = &self->behaviour;
 	return 0;
 }
 
@@ -353,8 +370,13 @@ static int make_findings(void *data, struct err *err)
 	struct view_trace *self = data;
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
 				       .min_share = FINDINGS_MIN_SHARE};
+	struct stack_source source;
 
-	return findings_make(&self->findings, &self->stacks, &self->info, &query, err);
+	if (view_scores(self, err) < 0)
+		return err->code;
+	source = self->stacks;
+	source.behaviour = &self->behaviour;
+	return findings_make(&self->findings, &source, &self->info, &query, err);
 }
 
 const struct findings *view_findings(struct view_trace *self, struct err *err)

@@ -39,10 +39,12 @@ struct view_once { /* something that is made at the first question */
 
 struct flame_shapes; /* view/flame.h: the trees that were asked for */
 struct point_sums;   /* view/points.h */
+struct sums_cache;
 struct point_index;
 struct source_table; /* view/source.h */
 struct view_keys;    /* view/keys.h */
-enum { VIEW_KEYS = 8 };
+struct suggestions;  /* view/suggest.h */
+enum { VIEW_KEYS = 8, VIEW_SUGGESTS = 8 };
 
 struct view_trace {
 	const char *path;
@@ -54,6 +56,7 @@ struct view_trace {
 	struct model *model;
 	struct trace_info info;
 	struct symbol_table symbols;
+	const struct symbol_entry **found; /* see struct stack_source */
 	struct stack_source stacks; /* whole stacks, nothing folded */
 	struct query_engine *engine;
 	struct selection all; /* its sums only */
@@ -75,11 +78,16 @@ struct view_trace {
 	struct callgraph graph;
 	struct routine_graph *routines;
 	struct flame_shapes *shapes;
-	struct point_sums *sums; /* of all chunks, by point */
+	const struct point_sums *sums; /* of all chunks, by point */
+	struct point_sums *own_sums;   /* the same, if they are not the index's */
+	pthread_mutex_t sums_lock;
+	struct sums_cache *sums_cache; /* of recent selections */
 	struct point_index *point_index;
 	struct source_table *source;
 	struct view_once keys_once[VIEW_KEYS];
 	struct view_keys *keys[VIEW_KEYS]; /* by enum view_by */
+	struct view_once suggest_once[VIEW_SUGGESTS];
+	struct suggestions *suggest[VIEW_SUGGESTS]; /* by enum suggest_kind, with all names */
 	struct findings findings;          /* with the default limits */
 	pthread_mutex_t analysis_lock;     /* for analyses that no two threads may run at once */
 };
