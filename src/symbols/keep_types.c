@@ -4,6 +4,7 @@
 #include "symbols/keep_types.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "symbols/call_types.h"
 #include "symbols/typesizes.h"
@@ -104,6 +105,21 @@ static int keep_file(struct keeping *self, u32 file, struct err *err)
 	return status || !known ? status : err_set(err, ERR_MEMORY, "no memory for types");
 }
 
+/* The C and C++ libraries stay where they are, their types are seldom anybody's, and their debug files are
+ * compressed, which costs more than all else. */
+static bool is_left_out(const char *path)
+{
+	static const char *const names[] = {"libc.so",  "libc-",      "libm.so",   "libpthread",
+					    "ld-linux", "ld-",        "libstdc++", "libgcc_s",
+					    "libc++",   "libheapwise"};
+	const char *slash = strrchr(path, '/');
+
+	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
+		if (strncmp(slash ? slash + 1 : path, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
 int symbols_keep_types(const char *path, const struct keep_types_query *query, struct err *err)
 {
 	enum { DEFAULT_BYTES = 64 << 20 };
@@ -115,7 +131,8 @@ int symbols_keep_types(const char *path, const struct keep_types_query *query, s
 	for (u32 own = 2; own-- > 0;)
 		for (u32 i = 0; i < query->collect->files.count && status == 0 && self.bytes_left;
 		     i++)
-			if (query->collect->own.data[i] == own)
+			if (query->collect->own.data[i] == own &&
+			    !is_left_out(query->collect->files.data[i].path))
 				status = keep_file(&self, i, err);
 	if (status == 0 && self.files.count)
 		status = trace_write_debug_types(path, self.files.data, self.files.count, err);

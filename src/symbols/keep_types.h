@@ -11,7 +11,7 @@ struct keep_types_query {
 	u64 max_bytes;                 /* of debug info to read; 0 = 64 MiB */
 };
 
-/* Files whose debug info is larger than what is left of the bound, or that have none, are left out. Appends to the trace
+/* The C and C++ libraries, and files whose debug info is larger than what is left of the bound, or that have none, are left out. Appends to the trace
  * at path. */
 int symbols_keep_types(const char *path, const struct keep_types_query *query, struct err *err);
 

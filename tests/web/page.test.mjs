@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { axeSource, cli, end, launch, open, record, serve, settle, targets, view, work } from "./lib.mjs";
+import { axeSource, cli, end, heapwise, launch, open, record, serve, settle, targets, view, work } from "./lib.mjs";
 
 const views = ["", "flame", "time", "points", "point/0", "chunks", "types", "freq", "mprof", "calls", "threads", "map", "src", "compare", "graph"];
 let browser;
@@ -74,6 +74,28 @@ describe("truth", () => {
 		const first = await page.getByRole("grid", { name: "Allocation points" }).getByRole("row").nth(1).innerText();
 		const most = Math.max(...cli("scores", "--all", trace).points.map((point) => point.allocations ?? point.chunks));
 		assert.ok(first.includes(grouped(most)), `${first} has ${grouped(most)}`);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("the members of a type are those of heapwise types --fields", async () => {
+		const program = join(work, "members");
+		execFileSync(heapwise, ["c++", "-g", "-O1", "-fno-builtin", "-o", program, new URL("../targets/members.cpp", import.meta.url).pathname]);
+		const members = record("members", [program], ["--access", "exact", "--coverage"]);
+		const wanted = cli("types", "--fields", "Sides", members).members;
+		const page = await open(browser, await serve(members));
+		await view(page, "#/types");
+		await page.getByRole("grid", { name: "Types", exact: true }).getByText("Sides", { exact: true }).click();
+		const grid = page.getByRole("table", { name: "Members of Sides" });
+		await grid.waitFor();
+		const rows = (await grid.getByRole("row").allInnerTexts()).slice(1).map((text) => text.split(/\s*[\t\n]\s*/));
+		assert.equal(wanted.find((row) => row.member === "stored").state, "written, never read");
+		for (const row of wanted) {
+			const shown = rows.find((cells) => cells[0] === String(row.offset));
+			assert.ok(shown, `a row of offset ${row.offset}`);
+			const sides = [row.read, row.written].map(String).concat([row.read_bytes, row.written_bytes].map((bytes) => `${bytes} of ${row.size} B`));
+			for (const text of [row.state, row.member ?? "", ...sides]) assert.ok(shown.includes(text) || text === "", `${shown.join(" | ")} has ${text}`);
+		}
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});
