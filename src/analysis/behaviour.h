@@ -78,7 +78,7 @@ struct behaviour_table {          /* all zero = empty */
 	u64 count;
 	/* Libraries without instrumentation were loaded: a chunk may have been given to them. */
 	bool plain_libraries;
-	struct behaviour whole; /* sums of all points; scores, runs and sizes are not added up */
+	struct behaviour whole;   /* sums of all points; scores, runs and sizes are not added up */
 	struct thresholds limits; /* by which it was found */
 	bool borrowed;            /* points are somebody else's */
 };

@@ -23,12 +23,12 @@ struct excessive_query {
 	u32 restarts;
 	bool has_mu; /* else mu is found */
 	double mu;
-	u64 top; /* rows, 0 = all */
+	u64 top;     /* rows, 0 = all */
 	u64 objects; /* rows of the data set, 0 = all */
 	bool all_paths;
 	const struct wrappers *wrappers;
 	const struct callgraph *routines; /* of the trace's routine events; NULL = it has none */
-	const struct trace_info *info; /* of the file, may be NULL */
+	const struct trace_info *info;    /* of the file, may be NULL */
 };
 
 /* Why the robust rule does not count what a method found. */

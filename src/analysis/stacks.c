@@ -70,8 +70,7 @@ static const struct symbol_entry *symbols_of(const struct stack_source *self,
 	if (!self->symbols || frame->module == NO_MODULE)
 		return NULL;
 	if (!self->found)
-		return symbol_table_find(self->symbols, self->image, frame->module,
-					 frame->address);
+		return symbol_table_find(self->symbols, self->image, frame->module, frame->address);
 	place = &self->found[frame - self->model->contexts.frames.data];
 	entry = load_relaxed(place); /* what it points to is older than all readers */
 	if (!entry) {

@@ -42,10 +42,11 @@ struct access_sums {
 	u64 reads, writes;
 	u64 read_bytes, written_bytes;
 	u64 accessed_chunks;
-	u64 never_chunks, never_bytes;     /* neither read nor written */
-	u64 unread_chunks, unread_bytes;   /* written, never read */
+	u64 never_chunks, never_bytes;         /* neither read nor written */
+	u64 unread_chunks, unread_bytes;       /* written, never read */
 	u64 unwritten_chunks, unwritten_bytes; /* read, never written */
-	u64 covered_bytes, covered_of_bytes; /* distinct bytes accessed, of chunks where that is known */
+	u64 covered_bytes,
+		covered_of_bytes; /* distinct bytes accessed, of chunks where that is known */
 	u64 shared_chunks, saturated_chunks, estimated_chunks, lower_bound_chunks;
 };
 
@@ -60,9 +61,9 @@ struct model_point {
 	u64 temporary, temporary_bytes;    /* freed before any further allocation of the thread */
 	u64 peak_number;                   /* of the program's peak that at_peak_… belongs to */
 	struct access_sums access;
-	u32 map;                           /* number + 1 in the model's maps, 0 = none */
-	struct frame_id frame;             /* innermost frame; the root if the stack is unknown */
-	u8 kind;                           /* enum hw_kind of its first allocation */
+	u32 map;               /* number + 1 in the model's maps, 0 = none */
+	struct frame_id frame; /* innermost frame; the root if the stack is unknown */
+	u8 kind;               /* enum hw_kind of its first allocation */
 };
 
 struct model_thread {
@@ -77,8 +78,8 @@ struct model_thread {
 struct model_mark {
 	u64 ticks;
 	u64 number;
-	u32 kind;         /* enum hw_mark */
-	const char *name; /* "" = none */
+	u32 kind;                    /* enum hw_mark */
+	const char *name;            /* "" = none */
 	u64 live_bytes, live_chunks; /* at this moment; chunks are a count, see above */
 };
 
@@ -125,10 +126,10 @@ struct model {
 
 	struct chunk_table chunks;
 	struct access_table accesses;
-	bool has_access;           /* accesses were recorded (image.access says how), or some are here */
+	bool has_access; /* accesses were recorded (image.access says how), or some are here */
 	struct access_sums access; /* of all chunks */
 	struct type_table type_table;
-	VEC(const char *) types;   /* names of types, each once */
+	VEC(const char *) types; /* names of types, each once */
 	struct context_table contexts;
 	VEC(struct model_point) points;
 	VEC(struct point_map) maps; /* of points with measured coverage */
@@ -136,7 +137,7 @@ struct model {
 	VEC(struct model_thread) threads;
 	VEC(struct stream_usage) usage;
 	VEC(struct model_mark) marks;
-	VEC(const char *) names;   /* of marks, by number; NULL = not told */
+	VEC(const char *) names; /* of marks, by number; NULL = not told */
 	VEC(struct model_snapshot) snapshots;
 	VEC(struct model_snapshot_point) snapshot_points;
 	u64 snapshots_without_points; /* there were too many */
@@ -157,7 +158,7 @@ struct model {
 	u64 unknown_frees, implied_frees;
 	u64 lost_events; /* told by LOST events */
 	u64 events;
-	u64 strange_events; /* named what cannot be: skipped */
+	u64 strange_events;   /* named what cannot be: skipped */
 	u64 strange_accesses; /* the same of accesses */
 	u64 strange_types;    /* and of types */
 	u32 count_shift;
@@ -168,8 +169,8 @@ struct model {
 	u64 aggregated_allocations, aggregated_frees;
 
 	/* inside */
-	VEC(u32) context_points; /* by context id: point + 1 */
-	VEC(u32) frame_points;   /* by frame index: point + 1 */
+	VEC(u32) context_points;  /* by context id: point + 1 */
+	VEC(u32) frame_points;    /* by frame index: point + 1 */
 	struct map types_by_name; /* hash of a name: index of types + 1 */
 	struct arena arena;
 	bool finished;

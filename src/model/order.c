@@ -158,7 +158,8 @@ u64 order_reaches(const struct model *model, u64 first, u64 end, i64 bytes)
 		u32 level = level_at(at, end);
 
 		/* Into blocks that have it; over all others. */
-		while (level < ORDER_LEVELS && (model->order.blocks[level][at / spans[level]].high_bytes >= bytes))
+		while (level < ORDER_LEVELS &&
+		       (model->order.blocks[level][at / spans[level]].high_bytes >= bytes))
 			level = level ? level - 1 : ORDER_LEVELS;
 		if (level < ORDER_LEVELS) {
 			at += spans[level];

@@ -15,7 +15,7 @@ enum stored_kind {
 	STORED_BLOCKS_MIDDLE,
 	STORED_BLOCKS_COARSE,
 	STORED_SNAPSHOTS,
-	STORED_PEAKS, /* i64 by point */
+	STORED_PEAKS,        /* i64 by point */
 	STORED_POINT_FIRST,  /* u64 by point and one more, see model/by_point.h */
 	STORED_POINT_CHUNKS, /* u32 */
 	STORED_OTHERS,       /* and from here on what others store */

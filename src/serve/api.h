@@ -134,8 +134,8 @@ void put_reals(struct json *json, const char *key, const double *values, u64 cou
 
 /* The API's handlers, one file per subject. */
 void api_status(struct call *call), api_trace(struct call *call), api_suggest(struct call *call),
-	api_stack(struct call *call), api_page(struct call *call),
-	api_asset(struct call *call), api_list(struct call *call);
+	api_stack(struct call *call), api_page(struct call *call), api_asset(struct call *call),
+	api_list(struct call *call);
 void api_flame(struct call *call), api_flame_search(struct call *call),
 	api_timeline(struct call *call), api_overview(struct call *call);
 void api_points(struct call *call), api_point(struct call *call),

@@ -55,9 +55,9 @@ static bool query_read(struct call *call, struct judged *self)
 	bool log = true;
 
 	*query = (struct excessive_query){.seed = 1,
-					   .top = 10,
-					   .objects = OBJECTS_MAX,
-					   .info = &call->trace->info};
+					  .top = 10,
+					  .objects = OBJECTS_MAX,
+					  .info = &call->trace->info};
 	if (!method_read(call, query) || !mu_read(call, query) ||
 	    !call_number(call, "k", 2, KMEANS_MAX, &k) ||
 	    !call_number(call, "seed", 0, UINT64_MAX, &query->seed) ||

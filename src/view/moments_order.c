@@ -88,8 +88,8 @@ static void swing_over(const struct swinging *self, struct swing *swing, struct 
 
 	for (u64 i = from; i < to; i += VIEW_PICK) {
 		u32 codes[VIEW_PICK];
-		u32 picked = view_pick(self->scope, i, to - i < VIEW_PICK ? to - i : VIEW_PICK,
-				       codes);
+		u32 picked =
+			view_pick(self->scope, i, to - i < VIEW_PICK ? to - i : VIEW_PICK, codes);
 
 		view_pass_events(self->scope, i);
 		for (u32 k = 0; k < picked; k++) {

@@ -128,18 +128,18 @@ static void join_parts(const struct summing *self, struct point_sums *sums)
 
 		for (u32 i = 1; i < self->parts; i++)
 			add_line(line, &self->lines[i][k]);
-		sums[k] = (struct point_sums){
-			.chunks = (double)line->units / scale,
-			.bytes = (double)line->bytes,
-			.kept_chunks = (double)line->kept_units / scale,
-			.kept_bytes = (double)line->kept_bytes,
-			.temporary = (double)line->temporary_units / scale,
-			.life_ticks = line->life_ticks / scale,
-			.freed = (double)line->freed_units / scale,
-			.peak_bytes = NAN,
-			.threads = self->threads.last
-					   ? (u32)line->threads
-					   : (u32)__builtin_popcountll(line->threads)};
+		sums[k] = (struct point_sums){.chunks = (double)line->units / scale,
+					      .bytes = (double)line->bytes,
+					      .kept_chunks = (double)line->kept_units / scale,
+					      .kept_bytes = (double)line->kept_bytes,
+					      .temporary = (double)line->temporary_units / scale,
+					      .life_ticks = line->life_ticks / scale,
+					      .freed = (double)line->freed_units / scale,
+					      .peak_bytes = NAN,
+					      .threads = self->threads.last
+								 ? (u32)line->threads
+								 : (u32)__builtin_popcountll(
+									   line->threads)};
 	}
 }
 

@@ -392,7 +392,8 @@ static int order_init(struct order *self, struct err *err)
 	if (!self->sums)
 		return err->code;
 	for (u32 i = 0; i < self->query->sort_count; i++)
-		rising |= self->query->sorts[i].column == POINT_PEAK && !self->query->sorts[i].falling;
+		rising |= self->query->sorts[i].column == POINT_PEAK &&
+			  !self->query->sorts[i].falling;
 	if (!point_peaks_known(self->scope)) {
 		self->settled = calloc(points + 1, 1);
 		if (!self->settled)

@@ -28,10 +28,10 @@ struct whole {
 static u64 stored_tag(void)
 {
 	const struct thresholds limits = THRESHOLDS_DEFAULT;
-	const u64 facts[] = {STORED_VERSION,         sizeof(struct behaviour),
-			     sizeof(struct whole),   sizeof(struct finding),
-			     sizeof(struct point_sums), INFERENCES,
-			     FINDING_KINDS,          (u64)(FINDINGS_MIN_SHARE * 1e9)};
+	const u64 facts[] = {
+		STORED_VERSION,         sizeof(struct behaviour),       sizeof(struct whole),
+		sizeof(struct finding), sizeof(struct point_sums),      INFERENCES,
+		FINDING_KINDS,          (u64)(FINDINGS_MIN_SHARE * 1e9)};
 
 	return checksum(facts, sizeof facts) ^ checksum(&limits, sizeof limits);
 }

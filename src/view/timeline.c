@@ -93,7 +93,8 @@ static double *value_at(const struct curves *self, u32 curve, int bin)
 static void add_chunk(struct curves *self, const struct view_chunk *chunk)
 {
 	int after = (int)self->axis->bins;
-	int alloc = time_axis_bin_near(self->axis, chunk->page->alloc_ticks[chunk->at], &self->near);
+	int alloc =
+		time_axis_bin_near(self->axis, chunk->page->alloc_ticks[chunk->at], &self->near);
 	int freed = view_is_freed(chunk)
 			    ? time_axis_bin(self->axis, chunk->page->free_ticks[chunk->at])
 			    : after;
@@ -145,7 +146,8 @@ static int fill_part(void *data, u32 part, u64 first, u64 end, struct err *err)
 	for (u64 at = first;
 	     at < end && view_next(self->scope, &at, &chunk) && chunk.number < end;) {
 		if (chunk.number / CHUNK_PAGE != page) {
-			model_pass(self->scope->trace->model, chunk.number / CHUNK_PAGE * CHUNK_PAGE);
+			model_pass(self->scope->trace->model,
+				   chunk.number / CHUNK_PAGE * CHUNK_PAGE);
 			if (view_check(self->scope, err) < 0)
 				return err->code;
 		}

@@ -57,7 +57,7 @@ struct view_trace {
 	struct trace_info info;
 	struct symbol_table symbols;
 	const struct symbol_entry **found; /* see struct stack_source */
-	struct stack_source stacks; /* whole stacks, nothing folded */
+	struct stack_source stacks;        /* whole stacks, nothing folded */
 	struct query_engine *engine;
 	struct selection all; /* its sums only */
 
@@ -88,8 +88,8 @@ struct view_trace {
 	struct view_keys *keys[VIEW_KEYS]; /* by enum view_by */
 	struct view_once suggest_once[VIEW_SUGGESTS];
 	struct suggestions *suggest[VIEW_SUGGESTS]; /* by enum suggest_kind, with all names */
-	struct findings findings;          /* with the default limits */
-	pthread_mutex_t analysis_lock;     /* for analyses that no two threads may run at once */
+	struct findings findings;                   /* with the default limits */
+	pthread_mutex_t analysis_lock; /* for analyses that no two threads may run at once */
 };
 
 /* NULL if there is no memory. Nothing is opened yet. */

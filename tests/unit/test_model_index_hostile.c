@@ -210,13 +210,30 @@ TEST(made_up_columns, "columns that name what is not there are refused")
 	free(self.bytes);
 }
 
+/* Where the columns end: what is stored after them is not cells, and refused if it is made up. */
+static u64 columns_end(const struct victim *self)
+{
+	struct model *model = open_by_index(self->trace, TRACE_LAST_IMAGE);
+	const u8 *start = column_store_at(model->store, 0, 1);
+	u64 end = self->header.small_offset;
+
+	for (u32 i = 0; i < STORED_KINDS; i++) {
+		const u8 *data = model->stored[i].data;
+
+		if (data && (u64)(data - start) < end)
+			end = (u64)(data - start);
+	}
+	model_free(model);
+	return end;
+}
+
 TEST(made_up_cells, "cells of accesses and types that name what is not there are passed over")
 {
 	struct victim self = victim_new();
+	u64 end = columns_end(&self);
 
-	/* after the page of chunks: whatever comes, up to the small parts */
-	for (u64 at = INDEX_PAGE + sizeof(struct chunk_page); at < self.header.small_offset;
-	     at += 13)
+	/* after the page of chunks: whatever comes, up to the end of the columns */
+	for (u64 at = INDEX_PAGE + sizeof(struct chunk_page); at < end; at += 13)
 		self.bytes[at] = (u8)hash_u64(at);
 	CHECK(is_used(&self, self.count));
 	/* sizes, ticks and addresses may be anything in a trace, too */

@@ -135,7 +135,8 @@ static void check_rows(const struct view_scope *x, const struct view_scope *y, u
 	struct points_page a = {0}, b = {0};
 	struct err err = {0};
 
-	CHECK(points_page_make(&a, x, &query, &err) == 0 && points_page_make(&b, y, &query, &err) == 0);
+	CHECK(points_page_make(&a, x, &query, &err) == 0 &&
+	      points_page_make(&b, y, &query, &err) == 0);
 	CHECK_EQ(a.total, b.total);
 	CHECK_EQ(a.rows.count, b.rows.count);
 	for (u64 i = 0; i < a.rows.count; i++) {
@@ -174,15 +175,15 @@ static void check_pair(struct pair *pair, u32 rounds)
 		const char *text = texts[hash_u64(i) % TEXTS];
 		struct view_scope x = scope_of(pair->with, text, &window);
 		struct view_scope y = scope_of(pair->without, text, &window);
-		u64 at = i % 2 && window.to_ns ? window.from_ns : hash_u64(i + 7) % (pair->end_ns + 2);
+		u64 at = i % 2 && window.to_ns ? window.from_ns
+					       : hash_u64(i + 7) % (pair->end_ns + 2);
 
 		CHECK_EQ(x.selection.chunks, y.selection.chunks);
 		check_curves(&x, &y, (u32)(1 + hash_u64(i) % 300), i % 3 == 0);
 		check_weights(&x, &y, at);
 		check_rows(&x, &y, i);
 		if (pair->with->model->points.count)
-			check_detail(&x, &y,
-				     (u32)(hash_u64(i) % pair->with->model->points.count));
+			check_detail(&x, &y, (u32)(hash_u64(i) % pair->with->model->points.count));
 		view_scope_release(&x);
 		view_scope_release(&y);
 	}
@@ -244,7 +245,7 @@ TEST(stored, "scores, findings and sums of an index are those that are found")
 	pair_free(&pair);
 }
 
-/* Bytes that are no bool, frames that are not there: then it is found again. */
+/* Of another layout, or cut off: then it is found again. */
 TEST(made_up, "tables of an index that cannot be are not taken")
 {
 	struct pair pair = pair_of(index_trace("made-up.hwt", 20000));
