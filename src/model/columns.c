@@ -229,6 +229,8 @@ void column_store_rest(const struct column_store *self)
 
 	if (self->fd < 0 && all->bytes > KEPT_BYTES)
 		column_store_forget(self, all->at + KEPT_BYTES, all->bytes - KEPT_BYTES);
+	for (u64 i = 0; self->finished && i < self->extents.count; i++)
+		column_store_forget(self, all[i].at, all[i].used);
 }
 
 void column_store_let_go(const struct column_store *self, const void *page, u64 bytes)
