@@ -41,7 +41,7 @@ const void *column_store_at(const struct column_store *self, u64 offset, u64 byt
 /* These bytes of a page are not needed soon. */
 void column_store_let_go(const struct column_store *self, const void *page, u64 bytes);
 
-/* The same for all pages, but for what may stay. */
+/* The same for all pages, but for what may stay; of a store that was filled and finished nothing does. */
 void column_store_rest(const struct column_store *self);
 
 /* The same for bytes that are not needed again at all. */

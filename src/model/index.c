@@ -211,8 +211,10 @@ static int store_more(struct build *self, const struct model_options *options, s
 	self->writer.path = strbuf_text(&self->name);
 	self->writer.at = column_store_end(self->model->store);
 	status = order_write(self->model, &self->writer, err);
+	model_rest(self->model);
 	if (status == 0)
 		status = by_point_write(self->model, &self->writer, err);
+	model_rest(self->model);
 	if (status == 0 && options->store)
 		status = options->store(options->store_self, self->model, &self->info,
 					&self->writer, err);

@@ -10,6 +10,8 @@
 static const u64 spans[ORDER_LEVELS] = {ORDER_BLOCK, ORDER_BLOCK *ORDER_STEP,
 					ORDER_BLOCK *ORDER_STEP *ORDER_STEP};
 
+enum { REST_EVENTS = 1 << 14 }; /* that lead to chunks anywhere, before what was read is let go */
+
 struct change {
 	i64 bytes, units;
 };
@@ -204,6 +206,8 @@ void order_points(const struct model *model, u64 event, struct point_live *point
 		struct point_live *point = &points[model_point_of(model, context).index];
 		struct change change = change_of(model, at);
 
+		if (unlikely(at % REST_EVENTS == 0))
+			model_rest(model);
 		point->bytes += way * change.bytes;
 		point->units += way * change.units;
 	}

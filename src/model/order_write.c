@@ -73,12 +73,14 @@ static int ticks_order(const void *a, const void *b)
 /* Times of some events, in order; at most SAMPLES_MAX. */
 static u64 sample(const struct model *model, u64 *ticks)
 {
-	u64 step = 2 * model->chunks.count / SAMPLES_MAX + 1, count = 0;
+	u64 step = 2 * model->chunks.count / SAMPLES_MAX + 1, count = 0, looked = 0;
 
 	for (u64 i = 0; i < model->chunks.count && count + 2 <= SAMPLES_MAX; i += step) {
 		const struct chunk_page *page = chunk_at(&model->chunks, i);
 		u32 k = (u32)(i % CHUNK_PAGE);
 
+		if (looked++ % 1024 == 0) /* each has come with its neighbours, 64 KiB or more */
+			model_rest(model);
 		if (!page || page->end[k] == CHUNK_ABSENT)
 			continue;
 		ticks[count++] = page->alloc_ticks[k];

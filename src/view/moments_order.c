@@ -36,6 +36,8 @@ static void curve_of_all(struct time_curve *self, const struct model *model,
 	for (u32 i = 0; i < axis->bins; i++, first = end) {
 		struct order_range range;
 
+		if (i % 16 == 0)
+			model_rest(model);
 		end = order_find(model, axis->edges[i + 1]);
 		range = order_range(model, first, end);
 		self->min[i] = (double)(count ? range.low_units : range.low_bytes) / units;

@@ -99,6 +99,7 @@ struct order {
 	const struct view_scope *scope;
 	struct point_sums *own_sums;
 	u8 *settled; /* by point; NULL = all are */
+	u64 found;   /* peaks, so far */
 	u32 *heap;   /* points that are left, the first of them first */
 	u64 heap_count;
 };
@@ -230,6 +231,8 @@ static int settle(struct order *self, u32 point, struct err *err)
 
 	if (!self->settled || self->settled[point])
 		return 0;
+	if (++self->found % 16 == 0)
+		model_rest(self->trace->model);
 	status = point_peak(self->scope, point, &peak, err);
 	if (status == 0)
 		take_peak(self, point, peak);
@@ -328,6 +331,8 @@ static int add_rows(struct points_page *self, const struct view_scope *scope,
 		status = next_point(order, &row.point, err);
 		if (status < 0 || i < query->offset)
 			continue;
+		if (i % 8 == 0)
+			model_rest(scope->trace->model);
 		row.sums = order->sums[row.point];
 		name_row(&row, scope->trace);
 		if (query->spark)

@@ -89,8 +89,10 @@ int view_store(void *path, const struct model *model, const struct trace_info *i
 	if (status == 0)
 		status = behaviour_find(&source, &query.thresholds, &behaviour, err);
 	source.behaviour = &behaviour;
+	model_rest(model);
 	if (status == 0)
 		status = findings_make(&findings, &source, info, &query, err);
+	model_rest(model);
 	if (status == 0)
 		status = put_behaviour(&behaviour, &findings, out, err);
 	if (status == 0)
