@@ -169,6 +169,7 @@ struct model {
 	struct arena arena;
 	bool finished;
 	struct column_store *store; /* where the columns lie, see model/index.h; NULL = in memory */
+	const struct model *whole;  /* of which this is a part, see model/narrow.h; NULL = of none */
 };
 
 struct model *model_new(void);
