@@ -25,6 +25,7 @@ void api_init(struct api *self)
 	pthread_mutex_init(&self->lock, NULL);
 	pthread_cond_init(&self->changed, NULL);
 	answer_cache_init(&self->cache);
+	part_cache_init(&self->parts);
 	self->running_max = processors > 2 ? (u32)processors : 2;
 }
 
@@ -142,7 +143,7 @@ static bool trace_find(struct call *call)
 {
 	const char *id = call_text(call, "trace");
 
-	call->trace = id ? call_trace(call, id) : call->api->traces[0];
+	call->trace = call->whole = id ? call_trace(call, id) : call->api->traces[0];
 	return call->trace ||
 	       answer_refuse(call->answer, 404, "no trace has the id '%.64s'", id ? id : "");
 }
@@ -207,6 +208,19 @@ static bool scope_find(struct call *call)
 	return true;
 }
 
+/* The handler sees a trace that has nothing but the selection. */
+static bool part_find(struct call *call)
+{
+	struct err err = {0};
+
+	if (view_is_all(&call->scope))
+		return true;
+	call->trace = part_cache_get(&call->api->parts, &call->scope, call_text(call, "q"), &err);
+	if (!call->trace)
+		call_fail(call, &err);
+	return call->trace != NULL;
+}
+
 /* ---- tags ---- */
 
 /* A recorded trace does not change, so an answer is told by what was asked. */
@@ -264,9 +278,13 @@ static void handle(struct call *call)
 		if (tag_is_known(call) || answer_cache_find(&call->api->cache, call->answer))
 			return;
 	}
-	if ((flags & ROUTE_SCOPE) && !scope_find(call))
+	if ((flags & (ROUTE_SCOPE | ROUTE_PART)) && !scope_find(call))
+		return;
+	if ((flags & ROUTE_PART) && !part_find(call))
 		return;
 	call->match->route->handle(call);
+	if (call->trace != call->whole)
+		part_cache_put(&call->api->parts, call->trace);
 	answer_cache_keep(&call->api->cache, call->answer);
 }
 

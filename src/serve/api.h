@@ -7,6 +7,7 @@
 #include "output/json.h"
 #include "output/result.h"
 #include "serve/answer_cache.h"
+#include "serve/part_cache.h"
 #include "serve/router.h"
 #include "serve/site.h"
 #include "view/scope.h"
@@ -23,6 +24,7 @@ struct api {
 	pthread_cond_t changed;
 	u32 running, running_max;
 	struct answer_cache cache;
+	struct part_cache parts;
 };
 
 /* All zero but what is the caller's: traces, count, version, graphs_folder. */
@@ -43,8 +45,9 @@ struct call {
 	const struct request *request;
 	const struct route_match *match;
 	struct answer *answer;
-	struct view_trace *trace; /* with ROUTE_TRACE */
-	struct view_scope scope;  /* with ROUTE_SCOPE */
+	struct view_trace *trace; /* with ROUTE_TRACE; with ROUTE_PART that of the selection */
+	struct view_trace *whole; /* that was asked about; the trace itself unless it is a part */
+	struct view_scope scope;  /* with ROUTE_SCOPE and ROUTE_PART: of the whole */
 	u64 at_ns;                /* parameter `at`; the end of the run without */
 	bool has_at;
 	u64 start_ns;

@@ -288,7 +288,7 @@ static bool kinds_read(struct call *call, u32 *kinds)
 
 void api_leaks(struct call *call)
 {
-	struct leak_report_query query = {.leaks = {.top = 10}, .info = &call->trace->info};
+	struct leak_report_query query = {.leaks = {.top = 20}, .info = &call->trace->info};
 	struct growth_query growth = growth_defaults();
 	struct suppressions suppressions = {0};
 	struct leak_report report = {0};

@@ -276,7 +276,8 @@ static bool total_of_model(struct timeline_view *view, const struct view_scope *
 	const struct time_axis *axis = &view->axis;
 	u32 at = 0;
 
-	if (!view_is_all(scope) || query->flow != FLOW_LIVE || model->chunks.count < MANY_CHUNKS)
+	if (!view_is_all(scope) || scope->window.to_ns || query->flow != FLOW_LIVE ||
+	    model->chunks.count < MANY_CHUNKS)
 		return false;
 	for (u32 bin = 0; bin < axis->bins; bin++) {
 		view->total.min[bin] = bin ? view->total.last[bin - 1] : 0;

@@ -96,6 +96,23 @@ case_parity()
 	done
 }
 
+# The same with accesses and types in the trace; and all of it once more of parts of it, for commands and API alike.
+case_parts()
+{
+	"$HEAPWISE" synth --chunks 20k --points 200 --types 40 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
+	record_threads "$work/t.hwt"
+	"$HEAPWISE" c++ -g -O1 "$HEAPWISE_SOURCE_DIR/tests/targets/containers.cpp" -o "$work/containers" 2>"$work/cc" &&
+		"$HEAPWISE" run -q --access exact --coverage -o "$work/a.hwt" -- "$work/containers" >"$work/out" 2>&1
+	for trace in s t a; do
+		[ -e "$work/$trace.hwt" ] || { echo "no compiler for instrumented code: $(head -3 "$work/cc")"; continue; }
+		serve "$work/$trace.hwt"
+		until_true ready
+		python3 "$here/serve_check.py" parity "$work/$trace.hwt" || fail "parity of $trace"
+		python3 "$here/serve_check.py" parts "$work/$trace.hwt" || fail "parts of $trace"
+		end
+	done
+}
+
 # Views of a selection add up to what the query language says of it.
 case_selections()
 {

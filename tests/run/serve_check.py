@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Checks of serve.sh that look into answers. SERVE_URL is the server's, HEAPWISE the program.
 
-serve_check.py endpoints | empty | hostile | parity TRACE | selections TRACE | documentation PAGE
+serve_check.py endpoints | empty | hostile | parity TRACE | parts TRACE | selections TRACE | documentation PAGE
 """
 import base64
 import html
@@ -226,35 +226,125 @@ def endpoints():
 
 # ---- the numbers of the commands ----
 
-def parity(trace):
-    # path, parameters → command, and what of its JSON
-    same = (
-        ("report", {}, ["report"], None),
-        ("report", {"by": "kept", "top": 3}, ["report", "--by", "kept", "--top", "3"], None),
-        ("findings", {"top": 10}, ["findings"], None),
-        ("scores", {"top": 10}, ["scores"], None),
-        ("scores", {"by": "bytes", "top": 0, "all": 1}, ["scores", "--by", "bytes", "--top", "0", "--all"], None),
-        ("leaks", {"top": 10}, ["leaks"], None),
-        ("leaks", {"kinds": "all", "top": 0}, ["leaks", "--kinds", "all", "--top", "0"], None),
-        ("types", {"top": 20}, ["types"], None),
-        ("types", {"sort": "bytes", "fold": "template", "top": 0}, ["types", "--sort", "bytes", "--fold", "--top", "0"], None),
-        ("excessive", {"top": 10}, ["excessive"], None),
-        ("excessive", {"method": "iqr", "mu": 3, "rule": "paper", "top": 0},
-         ["excessive", "--method", "iqr", "--mu", "3", "--rule", "paper", "--top", "0"], None),
-        ("mprof/leaks", {}, ["mprof"], "leaks"),
-        ("mprof/leaks", {"verb": "verbose", "depth": 2}, ["mprof", "--verbose", "--depth", "2"], "leaks"),
-        ("mprof/bins", {}, ["mprof"], "bins"),
-        ("mprof/bins", {"log": 1, "types": 0}, ["mprof", "--bins", "log", "--no-types"], "bins"),
-        ("mprof/direct", {}, ["mprof"], "direct"),
-        ("mprof/graph", {}, ["mprof"], "graph"),
-        ("mprof/graph", {"cycles": 1}, ["mprof", "--cycles", "keep"], "graph"),
-    )
-    for path, parameters, words, part in same:
-        words = [words[0], "--format", "json", *words[1:], trace]
-        printed, answered = command(*words), data(path, **parameters)
+# path, parameters → command, and what of its JSON
+SAME = (
+    ("report", {}, ["report"], None),
+    ("report", {"by": "kept", "top": 3}, ["report", "--by", "kept", "--top", "3"], None),
+    ("findings", {"top": 10}, ["findings"], None),
+    ("scores", {"top": 10}, ["scores"], None),
+    ("scores", {"by": "bytes", "top": 0, "all": 1}, ["scores", "--by", "bytes", "--top", "0", "--all"], None),
+    ("leaks", {}, ["leaks"], None),
+    ("leaks", {"kinds": "all", "top": 0}, ["leaks", "--kinds", "all", "--top", "0"], None),
+    ("types", {"top": 20}, ["types"], None),
+    ("types", {"sort": "bytes", "fold": "template", "top": 0}, ["types", "--sort", "bytes", "--fold", "--top", "0"], None),
+    ("excessive", {"top": 10}, ["excessive"], None),
+    ("excessive", {"method": "iqr", "mu": 3, "rule": "paper", "top": 0},
+     ["excessive", "--method", "iqr", "--mu", "3", "--rule", "paper", "--top", "0"], None),
+    ("mprof/leaks", {}, ["mprof"], "leaks"),
+    ("mprof/leaks", {"verb": "verbose", "depth": 2}, ["mprof", "--verbose", "--depth", "2"], "leaks"),
+    ("mprof/bins", {}, ["mprof"], "bins"),
+    ("mprof/bins", {"log": 1, "types": 0}, ["mprof", "--bins", "log", "--no-types"], "bins"),
+    ("mprof/direct", {}, ["mprof"], "direct"),
+    ("mprof/graph", {}, ["mprof"], "graph"),
+    ("mprof/graph", {"cycles": 1}, ["mprof", "--cycles", "keep"], "graph"),
+)
+
+
+def all_rows(path, **parameters):
+    """Of a table of which pages are sent."""
+    rows, total = [], 1
+    while len(rows) < total:
+        reply = api(path, offset=len(rows), **parameters)
+        total = reply["rows_total"]
+        rows += reply["data"]["rows"]
+        check(reply["truncated"] == (len(rows) < total), f"{path}: truncated")
+    return rows
+
+
+def same(trace, where=None, brief=False):
+    """Answers equal what the commands print, of all chunks or of those that a query chooses: each key of each."""
+    asked = set()
+    for path, parameters, words, part in SAME:
+        if brief and path in asked:
+            continue
+        asked.add(path)
+        words = [words[0], "--format", "json", *words[1:], *(["--where", where] if where else []), trace]
+        chosen = {**parameters, **({"q": where} if where else {})}
+        printed = command(*words)
+        answered = all_rows(path, **chosen) if part else data(path, **chosen)
         if part:
-            printed, answered = printed[part], answered["rows"]
+            printed = printed[part]
         check(answered == printed, f"{path} {parameters} is not what '{' '.join(words)}' prints")
+
+
+# What is not known of a part: by which call a chunk ended, and what belongs to none.
+UNKNOWN_OF_PARTS = {".calls.free", ".calls.delete", ".calls.pool_free", ".calls.mmap", ".calls.munmap", ".calls.total",
+                    ".failed_calls", ".unknown_frees", ".frees"}
+
+
+def differences(a, b, path=""):
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in a.keys() | b.keys():
+            if key not in ("caveats", "schema"):
+                yield from differences(a.get(key), b.get(key), f"{path}.{key}")
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for i, (x, y) in enumerate(zip(a, b)):
+            yield from differences(x, y, f"{path}[{i}]")
+    elif a != b:
+        yield path, a, b
+
+
+def parts(trace):
+    """Analyses of a selection: equal to the commands', to the query's own sums, and of all chunks to those of no selection."""
+    sizes = sorted(e["size"] for e in data("entries", limit=500)["rows"])
+    middle = sizes[len(sizes) // 2]
+    for text in (f"all | where size >= {middle}", "all | where not freed", "all | where life < 100us",
+                 "all | where size < 0", f"all | where thread == 0 and size < {middle} | limit 7"):
+        same(trace, text, brief=True)
+        asked = command("query", "--format", "json", trace, text)["matched"]
+        report, overview = data("report", q=text), api("overview", q=text)
+        got = {"chunks": report["allocations"], "bytes": report["bytes"]}
+        check(got == asked == overview["matched"], f"{text}: {got}, {overview['matched']} and {asked}")
+        overview = overview["data"]
+        check(overview["counts"]["allocs"] == asked["chunks"] and overview["bytes"]["total"] == asked["bytes"],
+              f"overview of {text}: {overview['counts']}")
+        direct = data("mprof/direct", q=text)["rows"][0]
+        check((direct["calls"], direct["bytes"]) == (asked["chunks"], asked["bytes"]), f"mprof of {text}: {direct}")
+        types = data("types", q=text)
+        check(types["total_chunks"] == asked["chunks"], f"types of {text}: {types['total_chunks']}")
+        objects = data("emad", q=text)
+        check(objects["objects"] == 0 or sum(objects["columns"]["freq"]) <= asked["chunks"], f"objects of {text}")
+        check(data("callgraph", q=text)["total"] == asked["chunks"], f"call graph of {text}")
+        points = data("points", q=text, limit=500)
+        check(report["points"] == overview["counts"]["points"] == points["total"], f"points of {text}")
+        peak = data("flame", q=text, metric="peak")
+        check(report["peak"]["bytes"] == peak["total"] and (not peak["total"] or report["peak"]["time_ns"] == peak["at"]),
+              f"{text}: the peak is {report['peak']} and {peak['total']} at {peak['at']}")
+        own = {r["point"]: r for r in data("report", q=text, by="bytes", top=500)["top"]["bytes"]}
+        for row in points["rows"]:
+            if row["bytes"] and row["id"] in own:
+                r = own[row["id"]]
+                check((r["allocations"], r["bytes"], r["peak_bytes"], r["kept_bytes"], r["temporary"]) ==
+                      (row["chunks"], row["bytes"], row["peak"], row["leaked"], row["temporary"]),
+                      f"{text}: point {row['id']} is {row} and {r}")
+    for path, parameters, *_ in SAME:
+        for where, a, b in differences(data(path, **parameters), data(path, **parameters, q="all | where size >= 0")):
+            check(where in UNKNOWN_OF_PARTS, f"{path}: {where} is {a}, and {b} of a selection of all")
+    # windows: the heap line and the peak are those inside
+    births = data("chunks")["columns"]["t0"]
+    low, high = births[len(births) // 4], births[3 * len(births) // 4]
+    for mode in ("overlap", "alloc", "free"):
+        window = {"t0": low, "t1": high, "tm": mode}
+        overview, line = api("overview", **window), data("timeline", bins=400, **window)
+        check(overview["matched"] == api("timeline", **window)["matched"], f"chunks of window {mode}")
+        check(overview["data"]["heap"]["max"] == line["total"]["max"], f"heap line of window {mode}")
+        check(overview["data"]["bytes"]["peak"] == max(line["total"]["max"]) ==
+              data("flame", metric="peak", **window)["total"], f"peak of window {mode}")
+        check(data("report", **window)["allocations"] == overview["matched"]["chunks"], f"report of window {mode}")
+
+
+def parity(trace):
+    same(trace)
     report = command("report", "--format", "json", "--top", "0", trace)
     scores = command("scores", "--format", "json", "--top", "0", trace)
     overview = data("overview")
