@@ -177,7 +177,7 @@ static int fill_curves(struct curves *self, struct err *err)
 static int curves_make(struct curves *self, struct err *err)
 {
 	self->units = (double)(1ull << self->scope->trace->model->count_shift);
-	self->keys = view_keys(self->scope->trace, self->query->by, err);
+	self->keys = view_scope_keys(self->scope, self->query->by, err);
 	if (!self->keys)
 		return err->code;
 	if (choose_keys(self) < 0)
