@@ -249,6 +249,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from query' -l format -x -a 'tex
 complete -c heapwise -n '__fish_seen_subcommand_from serve' -l port -s p -r -d 'listen on port N (any free one)'
 complete -c heapwise -n '__fish_seen_subcommand_from serve' -l address -r -d 'listen on this address of the machine (127.0.0.1)'
 complete -c heapwise -n '__fish_seen_subcommand_from serve' -l open -s o -d 'show the start page in the browser of $BROWSER, or else of the desktop'
+complete -c heapwise -n '__fish_seen_subcommand_from serve' -l editor -r -d 'let the page open source lines: vim, emacs, code, clion, kate, or a command with %f and %l (none)'
 complete -c heapwise -n '__fish_seen_subcommand_from serve' -l print-url -d 'print the address alone on standard output, for programs'
 complete -c heapwise -n '__fish_seen_subcommand_from serve' -l timeout -r -d 'end after this time (when it is interrupted)'
 complete -c heapwise -n '__fish_seen_subcommand_from serve' -l no-warm-up -d 'do not prepare answers before they are asked for'
