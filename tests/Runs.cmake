@@ -139,6 +139,7 @@ heapwise_run(killed-200 killed 200)
 # Read by programs that are large to install.
 heapwise_run(export-pprof-go exports pprof_go)
 heapwise_run(export-dhat-viewer exports dhat_viewer)
+heapwise_run(export-readers exports readers)
 heapwise_run(excessive-million excessive million)
 heapwise_run(threads-64-long totals threads 64 50000)
 heapwise_run(children-fork-storm totals children fork 3000)
