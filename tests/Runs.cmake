@@ -98,7 +98,7 @@ endforeach()
 foreach(case verbs scan token requests sizes slow parallel crowd garbage addresses unseen unprofiled end)
 	heapwise_run(http-${case} http ${case})
 endforeach()
-foreach(case endpoints parity selections documentation token requests tags hostile parallel slow loading bad-traces
+foreach(case endpoints parity parts base details open selections documentation token requests tags hostile parallel slow loading bad-traces
 	options)
 	heapwise_run(serve-${case} serve ${case})
 endforeach()
@@ -139,6 +139,7 @@ heapwise_run(killed-200 killed 200)
 # Read by programs that are large to install.
 heapwise_run(export-pprof-go exports pprof_go)
 heapwise_run(export-dhat-viewer exports dhat_viewer)
+heapwise_run(export-readers exports readers)
 heapwise_run(excessive-million excessive million)
 heapwise_run(threads-64-long totals threads 64 50000)
 heapwise_run(children-fork-storm totals children fork 3000)

@@ -26,6 +26,18 @@ bool summary_complete(const struct model *model, const struct trace_info *info)
 	       (!info || info->damaged_blocks == 0);
 }
 
+static void about_part(struct result *result, const struct model *model)
+{
+	if (model->whole)
+		result_add_caveat(result,
+				  "a part of the trace: %s of %s allocations, %s of %s",
+				  units_count(model_count(model, model->totals.allocations)).text,
+				  units_count(model_count(model, model->whole->totals.allocations))
+					  .text,
+				  units_bytes(model->totals.bytes).text,
+				  units_bytes(model->whole->totals.bytes).text);
+}
+
 static void about_file(struct result *result, const struct model *model,
 		       const struct trace_info *info)
 {
@@ -173,7 +185,7 @@ static void about_totals(struct result *result, const struct model *model,
 	const struct stream_totals *told = &model->end.totals;
 	bool exec = model->end.how == IMAGE_EXEC;
 
-	if (!model->has_end || (info && info->damaged_blocks))
+	if (!model->has_end || model->whole || (info && info->damaged_blocks))
 		return;
 	compare(result, "allocations", model->recorded_allocations, told->allocations);
 	compare(result, "requested bytes", model->recorded_bytes, told->bytes);
@@ -215,6 +227,10 @@ static void about_notes(struct result *result, const struct model *model)
 
 void add_caveats(struct result *result, const struct model *model, const struct trace_info *info)
 {
+	about_part(result, model);
+	if (model->whole && model->aggregated)
+		result_add_caveat(result, "sums that the trace has instead of events belong to no "
+					  "selection: they are left out");
 	about_file(result, model, info);
 	about_losses(result, model);
 	about_method(result, model);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/scores.h"
+#include "model/narrow.h"
 
 /* ---- words ---- */
 
@@ -223,8 +224,14 @@ static int add_points(struct comparison *self, u32 side, struct err *err)
 		const struct model_point *point = &model->points.data[i];
 		struct compare_sums sums = compare_sums_of_point(model, point);
 		struct compare_row key = {0}, *row;
-		int status = compare_key_of_point(self, side, i, &key, err);
+		int status;
 
+		if (model_point_is_empty(model, i)) { /* adds nothing to any row */
+			if (!vec_push(&self->point_rows[side], 0))
+				return err_set(err, ERR_MEMORY, "out of memory for a comparison");
+			continue;
+		}
+		status = compare_key_of_point(self, side, i, &key, err);
 		if (status < 0)
 			return status;
 		row = row_of(self, &key);

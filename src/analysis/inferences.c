@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "model/narrow.h"
+
 static const struct {
 	const char *name, *meaning;
 	bool needs_access;
@@ -72,20 +74,23 @@ int inferences_find(struct inferences *self, const struct model *model,
 		    const struct behaviour_table *behaviour, const struct thresholds *limits,
 		    struct err *err)
 {
-	u64 count = model->points.count;
-	u64 *values = calloc(count + 1, sizeof *values);
+	u64 *values = calloc(model->points.count + 1, sizeof *values);
+	u64 count = 0;
 
 	*self = (struct inferences){.model = model, .behaviour = behaviour, .limits = *limits};
 	if (!values)
 		return err_set(err, ERR_MEMORY, "out of memory for inferences");
-	for (u64 i = 0; i < count; i++) {
-		values[i] = model->points.data[i].peak_bytes;
-		self->sum_peak_bytes += values[i];
+	for (u64 i = 0; i < model->points.count; i++) {
+		self->sum_peak_bytes += model->points.data[i].peak_bytes;
+		if (!model_point_is_empty(model, i))
+			values[count++] = model->points.data[i].peak_bytes;
 	}
 	self->top_bytes = percentile(values, count, limits->top);
-	for (u64 i = 0; i < count; i++) {
-		values[i] = model->points.data[i].allocations;
-		self->sum_allocations += values[i];
+	count = 0;
+	for (u64 i = 0; i < model->points.count; i++) {
+		self->sum_allocations += model->points.data[i].allocations;
+		if (!model_point_is_empty(model, i))
+			values[count++] = model->points.data[i].allocations;
 	}
 	self->top_allocs = percentile(values, count, limits->top);
 	free(values);

@@ -9,6 +9,7 @@
 #include "analysis/types.h"
 #include "base/bytemap.h"
 #include "base/units.h"
+#include "model/narrow.h"
 
 struct scores_work {
 	const struct stack_source *source;
@@ -72,17 +73,21 @@ static double badness(const struct behaviour *point, enum scores_by by)
 	}
 }
 
-static struct ranked *rank(const struct scores_work *self)
+/* How many there are goes to *count. */
+static struct ranked *rank(const struct scores_work *self, u64 *count)
 {
 	struct ranked *ranked = calloc(self->behaviour.count + 1, sizeof *ranked);
 
+	*count = 0;
 	for (u32 i = 0; ranked && i < self->behaviour.count; i++) {
 		const struct behaviour *point = &self->behaviour.points[i];
 
-		ranked[i] = (struct ranked){badness(point, self->query->by), point->all.bytes, i};
+		if (model_point_is_empty(self->source->model, i))
+			continue;
+		ranked[(*count)++] = (struct ranked){badness(point, self->query->by), point->all.bytes, i};
 	}
 	if (ranked)
-		qsort(ranked, self->behaviour.count, sizeof *ranked, worst_first);
+		qsort(ranked, *count, sizeof *ranked, worst_first);
 	return ranked;
 }
 
@@ -407,8 +412,8 @@ static void add_access(const struct scores_work *self, struct result *record)
 static struct result *make(const struct scores_work *self, struct err *err)
 {
 	struct result *record = result_new(RESULT_RECORD, "scores", "Scores, 0 (worst) to 1");
-	struct ranked *ranked = rank(self);
-	u64 shown = self->behaviour.count;
+	u64 shown;
+	struct ranked *ranked = rank(self, &shown);
 
 	if (!record || !ranked)
 		goto fail;

@@ -12,6 +12,7 @@
 #include "analysis/temporary.h"
 #include "base/strbuf.h"
 #include "base/units.h"
+#include "model/narrow.h"
 
 struct builder {
 	struct result *result;
@@ -240,7 +241,7 @@ static void add_places(struct builder *self)
 {
 	const struct model *model = self->model;
 
-	field(self, "points", "points", VALUE_COUNT, value_number(model->points.count),
+	field(self, "points", "points", VALUE_COUNT, value_number(model_point_count(model)),
 	      "allocation points: call stacks that allocate");
 	last(self)->remark = "call stacks that allocate, in {threads:thread}";
 	field(self, "contexts", NULL, VALUE_COUNT, value_number(model->contexts.told),
@@ -256,6 +257,17 @@ static const char *const call_names[] = {"calls.malloc",   "calls.calloc", "call
 					 "calls.delete",   "calls.pool",   "calls.pool_free",
 					 "calls.mmap",     "calls.munmap"};
 
+/* Of a part of the chunks: by which call they ended is not kept, and mappings are nobody's. */
+static bool call_is_known(const struct model *model, const char *call)
+{
+	static const char *const known[] = {"malloc", "calloc", "realloc", "memalign", "new", "pool"};
+
+	for (u32 i = 0; model->whole && i < sizeof known / sizeof *known; i++)
+		if (strcmp(known[i], call) == 0)
+			return true;
+	return !model->whole;
+}
+
 static void add_calls(struct builder *self)
 {
 	struct strbuf remark = {0};
@@ -265,18 +277,25 @@ static void add_calls(struct builder *self)
 		const char *call = strchr(call_names[i], '.') + 1;
 		u64 count = model_calls(self->model, call);
 
+		if (!call_is_known(self->model, call))
+			continue;
 		total += count;
 		if (count)
 			strbuf_addf(&remark, "%s%s %s", remark.count ? ", " : "", call,
 				    units_count(count).text);
 	}
-	field(self, "calls.total", "calls", VALUE_COUNT, value_number(total), "successful calls");
+	field(self, "calls.total", "calls", VALUE_COUNT, value_number(total),
+	      self->model->whole ? "successful calls that allocate" : "successful calls");
 	last(self)->remark = result_copy(self->result, strbuf_text(&remark));
 	strbuf_release(&remark);
-	for (u32 i = 0; i < sizeof call_names / sizeof *call_names; i++)
+	for (u32 i = 0; i < sizeof call_names / sizeof *call_names; i++) {
+		const char *call = strchr(call_names[i], '.') + 1;
+
 		field(self, call_names[i], NULL, VALUE_COUNT,
-		      value_number(model_calls(self->model, strchr(call_names[i], '.') + 1)),
+		      call_is_known(self->model, call) ? value_number(model_calls(self->model, call))
+						       : value_unknown(),
 		      "successful calls of this family");
+	}
 }
 
 static void add_failed(struct builder *self)
@@ -285,7 +304,8 @@ static void add_failed(struct builder *self)
 
 	for (u32 i = 0; i < HW_KIND_COUNT; i++)
 		failed += self->model->failed[i];
-	field(self, "failed_calls", "failed calls", VALUE_COUNT, value_number(failed),
+	field(self, "failed_calls", self->model->whole ? NULL : "failed calls", VALUE_COUNT,
+	      self->model->whole ? value_unknown() : value_number(failed),
 	      "calls that returned no memory");
 	last(self)->hide_zero = true;
 }

@@ -9,10 +9,12 @@
 #include "analysis/callgraph.h"
 #include "analysis/summary.h"
 #include "cli/loaded.h"
+#include "cli/where.h"
 
 enum { TOP_TEXT = 30 };
 
 struct callgraph_args {
+	const char *where;
 	const char *format, *dot, *from;
 	u64 top, image;
 	bool symbols, no_index;
@@ -31,6 +33,7 @@ static const struct option_spec options[] = {
 	OPTION(struct callgraph_args, from, 0, "from", OPTION_CHOICE, "auto|routines|stacks",
 	       "what the graph is made of: recorded routines, or stacks of allocations (auto: "
 	       "routines if there are any)"),
+	WHERE_OPTION(struct callgraph_args, where),
 	OPTION(struct callgraph_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "show the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct callgraph_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
@@ -77,11 +80,16 @@ static int make(struct show *self, struct err *err)
 	if (self->routines.counts.enters || self->routines.counts.leaves)
 		return callgraph_of_routines(&self->graph, &self->routines, &self->trace.symbols,
 					     err);
+	if (is_word("routines", self->args->from) && self->args->where)
+		return err_set(err, ERR_USAGE,
+			       "routines belong to no chunk: --where goes with --from stacks");
 	if (is_word("routines", self->args->from))
 		return err_set(
 			err, ERR_INPUT,
 			"%s has no routine events: record them with 'heapwise run --routines'",
 			self->trace.path);
+	if (self->args->where)
+		return make_of_stacks(self, err);
 	fprintf(stderr,
 		"heapwise callgraph: %s has no routine events, so the graph is made of the stacks "
 		"of "
@@ -132,7 +140,8 @@ static int show_one(void *opaque, const char *path)
 				      .path = path,
 				      .wanted_image = self->args->image,
 				      .find_symbols = self->args->symbols,
-				      .no_index = self->args->no_index};
+				      .no_index = self->args->no_index,
+				      .where = self->args->where};
 	status = loaded_read(&self->trace, &err);
 	if (status == 0)
 		status = make(self, &err);

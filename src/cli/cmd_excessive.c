@@ -8,8 +8,10 @@
 
 #include "analysis/excessive.h"
 #include "cli/loaded.h"
+#include "cli/where.h"
 
 struct excessive_args {
+	const char *where;
 	const char *method, *rule, *floor, *mu, *wrappers, *svg, *format;
 	u64 k, seed, restarts, top, image;
 	bool raw, all_paths, data, charts, symbols, no_index;
@@ -52,6 +54,7 @@ static const struct option_spec options[] = {
 	       "draw both diagrams into FILE"),
 	OPTION(struct excessive_args, charts, 0, "no-charts", OPTION_CLEAR, NULL,
 	       "do not draw diagrams in the text"),
+	WHERE_OPTION(struct excessive_args, where),
 	OPTION(struct excessive_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct excessive_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
@@ -167,7 +170,8 @@ static int judge_one(void *data, const char *path)
 				      .path = path,
 				      .wanted_image = self->args->image,
 				      .find_symbols = self->args->symbols,
-				      .no_index = self->args->no_index};
+				      .no_index = self->args->no_index,
+				      .where = self->args->where};
 	if (loaded_read(&self->trace, &err) < 0 || print_found(self, &err) < 0)
 		status = command_fail(self->command, &err);
 	loaded_release(&self->trace);

@@ -6,11 +6,13 @@
 #include "analysis/findings.h"
 #include "cli/brief.h"
 #include "cli/loaded.h"
+#include "cli/where.h"
 #include "cli/thresholds.h"
 
 enum { DEPTH_TEXT = 4, BRIEF_ROWS = 3 };
 
 struct findings_args {
+	const char *where;
 	const char *format;
 	u64 top, image, depth;
 	double min_share;
@@ -33,6 +35,7 @@ static const struct option_spec options[] = {
 	OPTION(struct findings_args, min_share, 0, "min-share", OPTION_PERCENT, "PERCENT",
 	       "leave out what costs less than this part of the program's bytes × time, "
 	       "allocations or peak; errors stay (1)"),
+	WHERE_OPTION(struct findings_args, where),
 	OPTION(struct findings_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct findings_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
@@ -78,6 +81,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 				     .image = args->image,
 				     .find_symbols = args->symbols,
 				     .no_index = args->no_index,
+				     .where = args->where,
 				     .build = build},
 			    .args = args};
 

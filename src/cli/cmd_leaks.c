@@ -8,8 +8,10 @@
 #include "analysis/leak_report.h"
 #include "base/units.h"
 #include "cli/loaded.h"
+#include "cli/where.h"
 
 struct leaks_args {
+	const char *where;
 	const char *kinds, *format, *fail_on;
 	u64 top, image, depth;
 	u64 growth_steps, growth_min, growth_trend, growth_seconds;
@@ -53,6 +55,7 @@ static const struct option_spec options[] = {
 		     "how steadily a point must grow: Kendall's tau (75)"),
 	LEAKS_OPTION(growth_seconds, 0, "growth-seconds", OPTION_NUMBER, "N",
 		     "do not judge growth of runs shorter than N seconds (1)"),
+	WHERE_OPTION(struct leaks_args, where),
 	LEAKS_OPTION(image, 0, "image", OPTION_NUMBER, "N",
 		     "look at the program's image N, counted from 0; each exec begins one (the "
 		     "last)"),
@@ -297,6 +300,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 				       .image = args->image,
 				       .find_symbols = args->symbols,
 				       .no_index = args->no_index,
+				       .where = args->where,
 				       .build = build,
 				       .print = print,
 				       .release = release},

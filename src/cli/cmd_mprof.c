@@ -10,10 +10,12 @@
 #include "analysis/mprof_leaks.h"
 #include "analysis/summary.h"
 #include "cli/loaded.h"
+#include "cli/where.h"
 
 enum { CHAIN_DEPTH = 5 };
 
 struct mprof_args {
+	const char *where;
 	const char *table, *bins, *cycles, *format, *debug_path;
 	u64 depth, image;
 	bool verbose, normal, terse;
@@ -54,6 +56,7 @@ static const struct option_spec options[] = {
 	       "merge functions that call each other in a cycle, or show the calls inside (merge)"),
 	OPTION(struct mprof_args, fold, 0, "no-fold", OPTION_CLEAR, NULL,
 	       "show functions of the standard library that call each other one by one"),
+	WHERE_OPTION(struct mprof_args, where),
 	OPTION(struct mprof_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "show the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct mprof_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
@@ -150,6 +153,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 				      .image = args->image,
 				      .find_symbols = args->symbols,
 				      .no_index = args->no_index,
+				      .where = args->where,
 				      .build = build,
 				      .release = release},
 			     .args = args};

@@ -6,8 +6,10 @@
 
 #include "analysis/report.h"
 #include "cli/loaded.h"
+#include "cli/where.h"
 
 struct report_args {
+	const char *where;
 	const char *by;
 	const char *format;
 	u64 top, image, depth, slack;
@@ -26,6 +28,7 @@ static const struct option_spec options[] = {
 	       "show the first N points of each list (5; 0 = all)"),
 	OPTION(struct report_args, depth, 'd', "depth", OPTION_NUMBER, "N",
 	       "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
+	WHERE_OPTION(struct report_args, where),
 	OPTION(struct report_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "report the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct report_args, slack, 0, "temporary-slack", OPTION_NUMBER, "N",
@@ -91,6 +94,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 					 .image = args->image,
 					 .find_symbols = args->symbols,
 					 .no_index = args->no_index,
+					 .where = args->where,
 					 .build = build,
 					 .print = print},
 				.args = args};

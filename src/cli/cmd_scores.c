@@ -5,9 +5,11 @@
 
 #include "analysis/scores.h"
 #include "cli/loaded.h"
+#include "cli/where.h"
 #include "cli/thresholds.h"
 
 struct scores_args {
+	const char *where;
 	const char *by, *format;
 	u64 top, image, depth;
 	bool symbols, all, no_index;
@@ -30,6 +32,7 @@ static const struct option_spec options[] = {
 	       "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
 	OPTION(struct scores_args, all, 'a', "all", OPTION_SET, NULL,
 	       "list also the inferences that do not hold, or are unknown"),
+	WHERE_OPTION(struct scores_args, where),
 	OPTION(struct scores_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct scores_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
@@ -70,6 +73,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 					 .image = args->image,
 					 .find_symbols = args->symbols,
 					 .no_index = args->no_index,
+					 .where = args->where,
 					 .build = build},
 				.args = args};
 

@@ -24,6 +24,7 @@ extern char **environ;
 struct serve_args {
 	const char *address;
 	u64 port, timeout;
+	const char *editor;
 	bool print_url, open, warm;
 };
 
@@ -36,6 +37,10 @@ static const struct option_spec options[] = {
 	       "listen on this address of the machine (127.0.0.1)"),
 	OPTION(struct serve_args, open, 'o', "open", OPTION_SET, NULL,
 	       "show the start page in the browser of $BROWSER, or else of the desktop"),
+	OPTION(struct serve_args, editor, 0, "editor", OPTION_STRING, "NAME|COMMAND",
+	       "let the page open source lines: vim, emacs, code, clion, kate, or a command with "
+	       "%f "
+	       "and %l (none)"),
 	OPTION(struct serve_args, print_url, 0, "print-url", OPTION_SET, NULL,
 	       "print the address alone on standard output, for programs"),
 	OPTION(struct serve_args, timeout, 0, "timeout", OPTION_NUMBER, "SECONDS",
@@ -231,6 +236,8 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	self->api.version = HEAPWISE_VERSION;
 	self->api.graphs_folder = graphs_folder();
 	self->server.listen.socket = -1;
+	if (args->editor)
+		status = editor_parse(&self->api.editor, args->editor, &err);
 	for (int i = 0; i < argc && status == 0; i++)
 		status = add_operand(self, argv[i], &err);
 	if (status == 0)

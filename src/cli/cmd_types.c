@@ -3,9 +3,11 @@
  * Host. */
 #include "analysis/types_result.h"
 #include "cli/loaded.h"
+#include "cli/where.h"
 #include "cli/thresholds.h"
 
 struct types_args {
+	const char *where;
 	const char *sort, *format, *fields, *index, *debug_path;
 	u64 top, image;
 	bool symbols, fold, chunks, guess, no_index;
@@ -35,6 +37,7 @@ static const struct option_spec options[] = {
 	       "use this index of the sources (the one beside the program)"),
 	OPTION(struct types_args, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",
 	       "look for separate debug files here, too"),
+	WHERE_OPTION(struct types_args, where),
 	OPTION(struct types_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct types_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
@@ -83,6 +86,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 				       .image = args->image,
 				       .find_symbols = args->symbols,
 				       .no_index = args->no_index,
+				       .where = args->where,
 				       .build = build},
 			      .args = args};
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/traces.h"
+#include "cli/where.h"
 #include "model/index.h"
 #include "symbols/resolve.h"
 
@@ -91,8 +92,10 @@ int loaded_read(struct loaded *self, struct err *err)
 						     : (int)self->wanted_image,
 				    .no_index = self->no_index,
 				    .info = &self->info};
-	int status = loaded_look(self, err);
+	int status = self->where ? where_check(self->where, err) : 0;
 
+	if (status == 0)
+		status = loaded_look(self, err);
 	if (status < 0)
 		return status;
 	self->model = model_new();
@@ -101,7 +104,9 @@ int loaded_read(struct loaded *self, struct err *err)
 	status = model_open(self->model, self->path, &how, err);
 	if (status < 0)
 		return status;
-	return self->info.has_symbols ? trace_read_symbols(self->path, &self->symbols, err) : 0;
+	if (self->info.has_symbols)
+		status = trace_read_symbols(self->path, &self->symbols, err);
+	return status == 0 && self->where ? where_apply(self, err) : status;
 }
 
 void loaded_release(struct loaded *self)
@@ -111,7 +116,8 @@ void loaded_release(struct loaded *self)
 	self->point_types = NULL;
 	symbol_table_release(&self->symbols);
 	model_free(self->model);
-	self->model = NULL;
+	model_free(self->whole);
+	self->model = self->whole = NULL;
 }
 
 u32 loaded_image(const struct loaded *self)
@@ -191,7 +197,8 @@ static int view_one(void *data, const char *path)
 				      .path = path,
 				      .wanted_image = self->image,
 				      .find_symbols = self->find_symbols,
-				      .no_index = self->no_index};
+				      .no_index = self->no_index,
+				      .where = self->where};
 	if (loaded_read(&self->trace, &err) == 0)
 		result = self->build(self, &err);
 	if (result)

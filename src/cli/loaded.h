@@ -12,13 +12,15 @@
 
 #define NOT_GIVEN UINT64_MAX /* of a number that has no default of its own */
 
-struct loaded {                        /* the first five are the caller's, the others all zero */
+struct loaded {                        /* the first six are the caller's, the others all zero */
 	const struct command *command; /* who speaks on stderr */
 	const char *path;
 	u64 wanted_image; /* NOT_GIVEN = the last */
 	bool find_symbols;
 	bool no_index; /* read the trace, also if it has an index */
+	const char *where; /* of which chunks the model is, see cli/where.h; NULL = of all */
 	struct model *model;
+	struct model *whole; /* that the model is a part of; NULL = of none */
 	struct trace_info info;
 	struct symbol_table symbols;
 	struct type_cascade types;
@@ -63,6 +65,7 @@ struct view {
 	u64 image; /* NOT_GIVEN = the last */
 	bool find_symbols;
 	bool no_index;
+	const char *where; /* as in struct loaded */
 	/* The result of view->trace; NULL and err on failure. */
 	struct result *(*build)(struct view *self, struct err *err);
 	/* Returns the exit status. NULL = print_result() and EXIT_DONE. */

@@ -38,6 +38,7 @@ struct extent {
 
 struct column_store {
 	int fd; /* -1: only read */
+	int source; /* the file that is only read, for copies; -1 = none */
 	int statm;
 	u64 start;
 	VEC(struct extent) extents;
@@ -64,6 +65,7 @@ struct column_store *column_store_new(int fd, u64 start)
 	if (!self)
 		return NULL;
 	self->fd = fd;
+	self->source = -1;
 	self->start = start;
 	self->trim_at = RESIDENT_BYTES;
 	self->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -206,6 +208,7 @@ struct column_store *column_store_map(int fd, u64 bytes)
 		free(self);
 		return NULL;
 	}
+	self->source = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* without it copies are made another way */
 	return self;
 }
 
@@ -214,6 +217,17 @@ const void *column_store_at(const struct column_store *self, u64 offset, u64 byt
 	const struct extent *all = self->extents.data;
 
 	return offset <= all->bytes && bytes <= all->bytes - offset ? all->at + offset : NULL;
+}
+
+void *column_store_copy(const struct column_store *self, const void *at, u64 bytes)
+{
+	u64 unit = (u64)sysconf(_SC_PAGESIZE), offset = column_store_offset(self, at);
+	void *copy;
+
+	if (self->fd >= 0 || self->source < 0 || offset % unit || bytes % unit)
+		return NULL;
+	copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, self->source, (off_t)offset);
+	return copy == MAP_FAILED ? NULL : copy;
 }
 
 void column_store_forget(const struct column_store *self, const void *at, u64 bytes)
@@ -253,5 +267,7 @@ void column_store_free(struct column_store *self)
 	vec_release(&self->extents);
 	if (self->statm >= 0)
 		close(self->statm);
+	if (self->source >= 0)
+		close(self->source);
 	free(self);
 }

@@ -38,6 +38,10 @@ struct column_store *column_store_map(int fd, u64 bytes);
 /* Bytes of a file that is read; NULL if they are not all inside. */
 const void *column_store_at(const struct column_store *self, u64 offset, u64 bytes);
 
+/* A copy of bytes that begin at a page of the machine, to be written to: the file is mapped once more, so that only
+ * what is changed takes memory. NULL if the file cannot be mapped, or is being filled. For munmap. */
+void *column_store_copy(const struct column_store *self, const void *at, u64 bytes);
+
 /* These bytes of a page are not needed soon. */
 void column_store_let_go(const struct column_store *self, const void *page, u64 bytes);
 

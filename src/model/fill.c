@@ -81,8 +81,8 @@ static void new_peak(struct model_totals *totals, u64 ticks)
 	totals->peak_number++;
 }
 
-static void count_allocation(struct model *self, struct model_point *point,
-			     const struct event *event)
+void model_count_allocation(struct model *self, struct model_point *point,
+			    const struct event *event)
 {
 	struct model_totals *totals = &self->totals;
 	u64 units, bytes;
@@ -142,11 +142,11 @@ static int allocate(struct model *self, const struct event *event, struct err *e
 	page->others[k] = thread->made;
 	page->kind[k] = event->kind;
 	page->end[k] = CHUNK_LIVE;
-	count_allocation(self, &self->points.data[point], event);
+	model_count_allocation(self, &self->points.data[point], event);
 	return 0;
 }
 
-static void count_free(struct model *self, struct model_point *point, u64 size, bool temporary)
+void model_count_free(struct model *self, struct model_point *point, u64 size, bool temporary)
 {
 	struct model_totals *totals = &self->totals;
 	u64 units, bytes;
@@ -223,16 +223,16 @@ static void release(struct model *self, const struct event *event)
 	if (unlikely(!misfits_match(page->kind[k], event->kind)))
 		check_family(self, event, page, k);
 	point = self->context_points.data[page->alloc_context[k]] - 1;
-	count_free(self, &self->points.data[point], page->size[k], page->others[k] == 0);
+	model_count_free(self, &self->points.data[point], page->size[k], page->others[k] == 0);
 	thread = thread_find(self, event->thread);
 	if (thread)
 		thread->frees++;
 }
 
 /* Programs that take snapshots all the time keep the points of the first ones only. */
-static int add_snapshot(struct model *self, struct err *err)
+int model_add_snapshot(struct model *self, u64 mark, struct err *err)
 {
-	struct model_snapshot snapshot = {.mark = self->marks.count - 1,
+	struct model_snapshot snapshot = {.mark = mark,
 					  .first = self->snapshot_points.count};
 
 	if (self->snapshot_points.count > SNAPSHOT_POINTS_MAX) {
@@ -268,7 +268,8 @@ static int add_mark(struct model *self, const struct event *event, struct err *e
 	self->pauses += mark.kind == HW_MARK_PAUSED || mark.kind == HW_MARK_RESUMED;
 	if (!vec_push(&self->marks, mark))
 		return no_memory(err);
-	return mark.kind == HW_MARK_SNAPSHOT ? add_snapshot(self, err) : 0;
+	return mark.kind == HW_MARK_SNAPSHOT ? model_add_snapshot(self, self->marks.count - 1, err)
+					     : 0;
 }
 
 static int other_event(struct model *self, const struct event *event, struct err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The inner part of the model: how events change it. For model.c only. */
+ * The inner part of the model: how events change it. For model.c and narrow.c only. */
 #ifndef MODEL_FILL_H
 #define MODEL_FILL_H
 
@@ -11,6 +11,18 @@ int model_fill_aggregates(void *self, const struct stream_aggregate *rows, u64 c
 			  struct err *err);
 int model_fill_accesses(void *self, const struct stream_access *rows, u64 count, struct err *err);
 int model_fill_types(void *self, const struct stream_type *rows, u64 count, struct err *err);
+
+/* What an allocation, or the end of a chunk of `size` bytes, changes in the sums of its point and of all. */
+void model_count_allocation(struct model *self, struct model_point *point,
+			    const struct event *event);
+void model_count_free(struct model *self, struct model_point *point, u64 size, bool temporary);
+
+/* Keeps what is live now as the snapshot of this mark. */
+int model_add_snapshot(struct model *self, u64 mark, struct err *err);
+
+/* Adds a chunk's accesses to sums, or takes them out again. */
+void access_sums_add(struct access_sums *sums, const struct chunk_access *access, u64 size,
+		     bool less);
 
 /* Names of types that the trace has. */
 int model_load_type_names(struct model *self, const char *path, struct err *err);

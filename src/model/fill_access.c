@@ -5,8 +5,7 @@
 
 static void add(u64 *sum, u64 number, bool less) { *sum += less ? 0 - number : number; }
 
-/* Adds a chunk's accesses to sums, or takes them out again. */
-static void sums_add(struct access_sums *sums, const struct chunk_access *access, u64 size,
+void access_sums_add(struct access_sums *sums, const struct chunk_access *access, u64 size,
 		     bool less)
 {
 	bool read = access->reads, written = access->writes;
@@ -40,8 +39,8 @@ static void count(struct model *self, u64 chunk, const struct chunk_access *acce
 	u32 k = (u32)(chunk % CHUNK_PAGE);
 	struct point_id point = model_point_of(self, page->alloc_context[k]);
 
-	sums_add(&self->access, access, page->size[k], less);
-	sums_add(&self->points.data[point.index].access, access, page->size[k], less);
+	access_sums_add(&self->access, access, page->size[k], less);
+	access_sums_add(&self->points.data[point.index].access, access, page->size[k], less);
 }
 
 /* Adds which bytes they were. before: what was known of the chunk, if it was. False if there is no memory. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "model/fill.h"
+#include "model/narrow.h"
 
 enum { SAMPLED_COUNT_SHIFT = 10, THREADS_MAX = 1 << 24 };
 
@@ -55,7 +56,10 @@ void model_free(struct model *self)
 {
 	if (!self)
 		return;
-	model_reset(self);
+	if (self->whole)
+		model_narrow_release(self);
+	else
+		model_reset(self);
 	free(self);
 }
 

@@ -180,6 +180,7 @@ struct model {
 	struct stored stored[STORED_KINDS];
 	struct event_order order;
 	struct chunks_by_point by_point;
+	const struct model *whole;  /* of which this is a part, see model/narrow.h; NULL = of none */
 };
 
 struct model *model_new(void);

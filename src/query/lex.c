@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/pattern.h"
+
 static const double WHOLE_MAX = 0x1p53; /* beyond, not every whole number is a double */
 
 static bool fail(struct lexer *self, u32 at, u32 length, const char *message)
@@ -266,37 +268,10 @@ static bool read_text(struct lexer *self, struct token *token)
 	return keep(self, token, &text);
 }
 
-/* The library takes time and memory by what repeats multiply to, and tries all ways for back-references:
- * neither is for strangers to ask for. */
-static const char *pattern_trouble(const char *text)
-{
-	u64 product = 1;
-
-	if (strlen(text) > QUERY_PATTERN_MAX)
-		return "the pattern is too long";
-	for (const char *p = text; *p; p++) {
-		if ((u8)*p < 0x20 || (*p == '\\' && p[1] && (u8)p[1] < 0x20))
-			return "patterns hold no control characters";
-		if (*p == '\\' && p[1]) {
-			if (isdigit((u8)p[1]))
-				return "patterns have no back-references";
-			p++;
-		} else if (*p == '{') {
-			char *end;
-			u64 low = strtoull(p + 1, &end, 10);
-			u64 high = *end == ',' ? strtoull(end + 1, NULL, 10) : low;
-
-			product *= 1 + (low > high ? low : high);
-			if (low > 255 || high > 255 || product > 1000)
-				return "the pattern repeats too often";
-		}
-	}
-	return NULL;
-}
-
 static bool check_pattern(struct lexer *self, const struct token *token)
 {
-	const char *trouble = pattern_trouble(token->text);
+	const char *trouble = strlen(token->text) > QUERY_PATTERN_MAX ? "the pattern is too long"
+								      : pattern_trouble(token->text);
 	regex_t regex;
 	char why[128];
 	int status;

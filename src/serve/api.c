@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "view/keys.h"
+
 static u64 now_ns(void)
 {
 	struct timespec now;
@@ -25,6 +27,7 @@ void api_init(struct api *self)
 	pthread_mutex_init(&self->lock, NULL);
 	pthread_cond_init(&self->changed, NULL);
 	answer_cache_init(&self->cache);
+	part_cache_init(&self->parts);
 	self->running_max = processors > 2 ? (u32)processors : 2;
 }
 
@@ -142,7 +145,7 @@ static bool trace_find(struct call *call)
 {
 	const char *id = call_text(call, "trace");
 
-	call->trace = id ? call_trace(call, id) : call->api->traces[0];
+	call->trace = call->whole = id ? call_trace(call, id) : call->api->traces[0];
 	return call->trace ||
 	       answer_refuse(call->answer, 404, "no trace has the id '%.64s'", id ? id : "");
 }
@@ -207,6 +210,65 @@ static bool scope_find(struct call *call)
 	return true;
 }
 
+bool call_base(struct call *call, struct view_scope *base, bool *given)
+{
+	const char *id = call_text(call, "base");
+	struct query_error error = {0};
+	struct call other = *call;
+
+	*base = (struct view_scope){0};
+	*given = id != NULL;
+	if (!id)
+		return true;
+	other.trace = call_trace(call, id);
+	if (!other.trace)
+		return call_bad(call, "base", "the id or the file name of a trace that is served");
+	if (!call_trace_is_ready(&other))
+		return false;
+	if (view_scope_init(base, other.trace, call_text(call, "q"), &call->scope.window, &error) <
+	    0) {
+		call_fail_query(call, &error);
+		return false;
+	}
+	base->cancelled = is_gone;
+	base->cancel_data = (void *)call->request;
+	return true;
+}
+
+bool call_colors(struct call *call)
+{
+	struct query_error error = {0};
+
+	if (view_scope_add_colors(&call->scope, call_text(call, "q"), &error) == 0)
+		return true;
+	call_fail_query(call, &error);
+	return false;
+}
+
+struct view_trace *call_part(struct call *call, const struct view_scope *scope, struct err *err)
+{
+	if (view_is_all(scope))
+		return scope->trace;
+	return part_cache_get(&call->api->parts, scope, call_text(call, "q"), err);
+}
+
+void call_part_put(struct call *call, const struct view_scope *scope, struct view_trace *part)
+{
+	if (part != scope->trace)
+		part_cache_put(&call->api->parts, part);
+}
+
+/* The handler sees a trace that has nothing but the selection. */
+static bool part_find(struct call *call)
+{
+	struct err err = {0};
+
+	call->trace = call_part(call, &call->scope, &err);
+	if (!call->trace)
+		call_fail(call, &err);
+	return call->trace != NULL;
+}
+
 /* ---- tags ---- */
 
 /* A recorded trace does not change, so an answer is told by what was asked. */
@@ -264,9 +326,15 @@ static void handle(struct call *call)
 		if (tag_is_known(call) || answer_cache_find(&call->api->cache, call->answer))
 			return;
 	}
-	if ((flags & ROUTE_SCOPE) && !scope_find(call))
+	if ((flags & (ROUTE_SCOPE | ROUTE_PART)) && !scope_find(call))
+		return;
+	if ((flags & ROUTE_PART) && !part_find(call))
 		return;
 	call->match->route->handle(call);
+	if (flags & ROUTE_PART) {
+		call_part_put(call, &call->scope, call->trace);
+		call->trace = call->scope.trace;
+	}
 	if (flags & ROUTE_TRACE)
 		model_rest(call->trace->model);
 	answer_cache_keep(&call->api->cache, call->answer);

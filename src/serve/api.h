@@ -7,6 +7,8 @@
 #include "output/json.h"
 #include "output/result.h"
 #include "serve/answer_cache.h"
+#include "serve/editor.h"
+#include "serve/part_cache.h"
 #include "serve/router.h"
 #include "serve/site.h"
 #include "view/scope.h"
@@ -18,14 +20,16 @@ struct api {
 	u32 count;
 	const char *version;
 	const char *graphs_folder; /* of stored queries; NULL = there is none */
+	struct editor editor;      /* that shows source lines */
 	/* Answers that take time are made a few at a time; the others wait. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	u32 running, running_max;
 	struct answer_cache cache;
+	struct part_cache parts;
 };
 
-/* All zero but what is the caller's: traces, count, version, graphs_folder. */
+/* All zero but what is the caller's: traces, count, version, graphs_folder, editor. */
 void api_init(struct api *self);
 
 /* Makes what most views begin with, and the answers that take longest, before they are asked for. */
@@ -43,8 +47,9 @@ struct call {
 	const struct request *request;
 	const struct route_match *match;
 	struct answer *answer;
-	struct view_trace *trace; /* with ROUTE_TRACE */
-	struct view_scope scope;  /* with ROUTE_SCOPE */
+	struct view_trace *trace; /* with ROUTE_TRACE; with ROUTE_PART that of the selection */
+	struct view_trace *whole; /* that was asked about; the trace itself unless it is a part */
+	struct view_scope scope;  /* with ROUTE_SCOPE and ROUTE_PART: of the whole */
 	u64 at_ns;                /* parameter `at`; the end of the run without */
 	bool has_at;
 	u64 start_ns;
@@ -71,6 +76,17 @@ struct view_trace *call_trace(const struct call *call, const char *id);
 
 /* Whether call->trace is loaded; if not, that is answered. */
 bool call_trace_is_ready(struct call *call);
+
+/* The trace that the parameter `base` names, with the same selection as the call's. *given is false if there is no such
+ * parameter. False if a refusal was answered; the scope is released by the caller in any case. */
+bool call_base(struct call *call, struct view_scope *base, bool *given);
+
+/* Finds the colours of the query for call->scope; false if a refusal was answered. */
+bool call_colors(struct call *call);
+
+/* The part of a scope, or its trace if the scope is all of it; NULL and err on failure. */
+struct view_trace *call_part(struct call *call, const struct view_scope *scope, struct err *err);
+void call_part_put(struct call *call, const struct view_scope *scope, struct view_trace *part);
 
 /* Answers a failure of ours or of the query; a client that has gone gets nothing anyway. */
 void call_fail(struct call *call, const struct err *err);
@@ -157,6 +173,6 @@ void api_query_check(struct call *call), api_query_graph(struct call *call),
 	api_graphs(struct call *call), api_graph_get(struct call *call),
 	api_graph_put(struct call *call), api_graph_delete(struct call *call),
 	api_entries(struct call *call), api_query_counts(struct call *call);
-void api_compare(struct call *call);
+void api_compare(struct call *call), api_open(struct call *call);
 
 #endif

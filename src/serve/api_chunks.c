@@ -9,7 +9,9 @@
 #include "serve/api.h"
 #include "serve/base64.h"
 #include "view/chunks.h"
+#include "view/keys.h"
 #include "view/memory.h"
+#include "view/realloc.h"
 
 /* ---- many ---- */
 
@@ -53,6 +55,7 @@ enum bar_column {
 	BAR_SIZE,
 	BAR_FLAGS,
 	BAR_SEV,
+	BAR_COLOR,
 	BAR_COLUMNS
 };
 
@@ -61,11 +64,19 @@ static const struct reply_column bar_columns[BAR_COLUMNS] = {
 	[BAR_T0] = {"t0", COLUMN_F64, NULL},       [BAR_T1] = {"t1", COLUMN_F64, NULL},
 	[BAR_FIRST] = {"first", COLUMN_F64, NULL}, [BAR_LAST] = {"last", COLUMN_F64, NULL},
 	[BAR_SIZE] = {"size", COLUMN_F64, NULL},   [BAR_FLAGS] = {"flags", COLUMN_U8, NULL},
-	[BAR_SEV] = {"sev", COLUMN_U8, NULL},
+	[BAR_SEV] = {"sev", COLUMN_U8, NULL},      [BAR_COLOR] = {"color", COLUMN_U8, NULL},
 };
 
 static const struct reply_column cell_columns[] = {{"n", COLUMN_U32, NULL},
 						   {"bytes", COLUMN_F32, NULL}};
+
+static void put_palette(struct json *json, const struct view_keys *colors)
+{
+	json_open_flat(json, "palette", '[');
+	for (u64 i = 1; i < colors->keys.count; i++)
+		json_text(json, NULL, colors->keys.data[i].label);
+	json_close(json, ']');
+}
 
 static void put_head(struct call *call, const void *data)
 {
@@ -74,24 +85,32 @@ static void put_head(struct call *call, const void *data)
 	json_text(&call->json, "mode", view->is_density ? "density" : "rows");
 	json_number(&call->json, "chunks", view->chunks);
 	json_number(&call->json, "rows_all", view->rows);
-	if (!view->is_density)
+	if (!view->is_density) {
+		put_palette(&call->json, &call->scope.colors->keys);
 		return;
+	}
 	json_number(&call->json, "w", view->width);
 	json_number(&call->json, "h", view->height);
 }
 
-static bool fill_bars(struct reply_columns *table, const struct chunks_view *view)
+static bool fill_bars(struct reply_columns *table, const struct chunks_view *view,
+		      const u8 *by_chunk)
 {
 	if (!reply_columns_init(table, bar_columns, BAR_COLUMNS, view->bars.count))
 		return false;
 	for (u64 i = 0; i < view->bars.count; i++) {
 		const struct chunk_bar *bar = &view->bars.data[i];
 		const double values[BAR_COLUMNS] = {
-			[BAR_ID] = (double)bar->number,  [BAR_ROW] = bar->row,
-			[BAR_T0] = (double)bar->from_ns, [BAR_T1] = (double)bar->to_ns,
-			[BAR_FIRST] = bar->first_ns,     [BAR_LAST] = bar->last_ns,
-			[BAR_SIZE] = (double)bar->size,  [BAR_FLAGS] = bar->flags,
+			[BAR_ID] = (double)bar->number,
+			[BAR_ROW] = bar->row,
+			[BAR_T0] = (double)bar->from_ns,
+			[BAR_T1] = (double)bar->to_ns,
+			[BAR_FIRST] = bar->first_ns,
+			[BAR_LAST] = bar->last_ns,
+			[BAR_SIZE] = (double)bar->size,
+			[BAR_FLAGS] = bar->flags,
 			[BAR_SEV] = bar->severity,
+			[BAR_COLOR] = by_chunk ? by_chunk[bar->number] : 0,
 		};
 
 		for (u32 k = 0; k < BAR_COLUMNS; k++)
@@ -118,11 +137,12 @@ void api_chunks(struct call *call)
 	struct chunks_query query;
 	struct err err = {0};
 
-	if (!chunks_read(call, &query))
+	if (!chunks_read(call, &query) || !call_colors(call))
 		return;
 	if (chunks_view_make(&view, &call->scope, &query, &err) < 0)
 		call_fail(call, &err);
-	else if (view.is_density ? fill_cells(&table, &view) : fill_bars(&table, &view))
+	else if (view.is_density ? fill_cells(&table, &view)
+				 : fill_bars(&table, &view, call->scope.colors->query.by_chunk))
 		reply_columns_send(call, &table, view.is_density, put_head, &view);
 	else
 		answer_refuse(call->answer, 500, "out of memory");
@@ -229,6 +249,32 @@ static void put_ends(struct call *call, const struct view_chunk *chunk)
 		json_null(json, "free_stack");
 }
 
+static void put_realloc(struct call *call, u64 chunk)
+{
+	struct json *json = &call->json;
+	struct realloc_chain chain;
+	u32 own;
+
+	view_realloc_chain(call->trace, chunk, &chain);
+	own = chain.own;
+	json_open_flat(json, "realloc", '{');
+	put_neighbour(json, "previous", own ? chain.chunks[own - 1] : UINT64_MAX);
+	put_neighbour(json, "next", own + 1 < chain.count ? chain.chunks[own + 1] : UINT64_MAX);
+	json_open_flat(json, "chain", '[');
+	for (u32 i = 0; i < chain.count; i++) {
+		const struct chunk_page *page =
+			chunk_at(&call->trace->model->chunks, chain.chunks[i]);
+
+		json_open_flat(json, NULL, '{');
+		json_number(json, "id", chain.chunks[i]);
+		json_number(json, "size", page->size[chain.chunks[i] % CHUNK_PAGE]);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	json_bool(json, "cut", chain.cut);
+	json_close(json, '}');
+}
+
 static void put_chunk(struct call *call, const struct view_chunk *chunk,
 		      const struct chunk_neighbours *near)
 {
@@ -260,6 +306,7 @@ static void put_chunk(struct call *call, const struct view_chunk *chunk,
 		json_null(json, "others");
 	put_access(call, chunk->number);
 	put_ends(call, chunk);
+	put_realloc(call, chunk->number);
 	json_open_flat(json, "neighbours", '{');
 	put_neighbour(json, "below", near->below);
 	put_neighbour(json, "above", near->above);
@@ -358,7 +405,10 @@ static bool memory_read(struct call *call, struct memory_query *query)
 
 	*query = (struct memory_query){.bytes_per_pixel = 16};
 	if (color && !memory_color_parse(color, &query->color))
-		return call_bad(call, "color", "alternate, type, module, thread, age or sev");
+		return call_bad(call, "color",
+				"alternate, type, module, thread, age, sev or query");
+	if (query->color == COLOR_QUERY && !call_colors(call))
+		return false;
 	if (!call_number(call, "bpp", 1, 1 << 20, &query->bytes_per_pixel) ||
 	    !call_number(call, "w", 1, 4096, &width) || !call_number(call, "h", 1, 4096, &height))
 		return false;

@@ -64,6 +64,7 @@ void api_status(struct call *call)
 	json_text(json, "phase", progress.phase);
 	json_real(json, "progress", progress.share);
 	json_text(json, "version", call->api->version);
+	json_text(json, "editor", call->api->editor.name);
 	json_open_flat(json, "traces", '[');
 	for (u32 i = 0; i < call->api->count; i++)
 		put_trace(json, call->api->traces[i]);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/narrow.h"
 #include "serve/api.h"
 #include "view/keys.h"
 #include "view/points.h"
@@ -77,7 +78,7 @@ static void put_totals(struct call *call)
 	json_number(json, "frees", model_count(model, totals->frees));
 	json_number(json, "reallocs", model_count(model, model->kinds[HW_REALLOC]));
 	json_number(json, "temporary", model_count(model, totals->temporary));
-	json_number(json, "points", model->points.count);
+	json_number(json, "points", model_point_count(model));
 	json_close(json, '}');
 	json_open_flat(json, "alloc_time", '{');
 	json_real(json, "ns", allocator_ns ? (double)allocator_ns : NAN);
@@ -277,7 +278,9 @@ static void put_overview(struct call *call, const struct overview *overview)
 
 static int overview_make(struct call *call, struct overview *self, struct err *err)
 {
-	struct view_scope all = {.trace = call->trace, .selection = call->trace->all};
+	struct view_scope all = {.trace = call->trace,
+				 .selection = call->trace->all,
+				 .window = call->scope.window};
 	struct timeline_query line = {.bins = HEAP_BINS, .top = 1};
 
 	if (view_scores(call->trace, err) < 0)

@@ -8,6 +8,7 @@
 #include "serve/api.h"
 #include "serve/base64.h"
 #include "view/moments.h"
+#include "view/pairs.h"
 #include "view/points.h"
 #include "view/timeline.h"
 
@@ -92,8 +93,81 @@ static void put_inferences(struct json *json, const char *key, const struct view
 	json_close(json, ']');
 }
 
+/* The points of another trace beside ours. */
+struct points_base {
+	struct view_scope scope;
+	bool given;
+	struct view_pairs pairs;
+	struct point_sums *sums; /* by its points */
+};
+
+static int base_make(struct points_base *self, struct call *call, struct err *err)
+{
+	if (!self->given)
+		return 0;
+	self->sums = point_sums_make(&self->scope, err);
+	return self->sums ? view_pairs_make(&self->pairs, call->trace, self->scope.trace, err)
+			  : err->code;
+}
+
+static void base_release(struct points_base *self)
+{
+	view_pairs_release(&self->pairs);
+	free(self->sums);
+	view_scope_release(&self->scope);
+}
+
+static void put_difference(struct json *json, const struct point_sums *ours,
+			   const struct point_sums *theirs)
+{
+	json_open_flat(json, "delta", '{');
+	json_real(json, "chunks", round(ours->chunks) - round(theirs->chunks));
+	json_real(json, "bytes", ours->bytes - theirs->bytes);
+	json_real(json, "peak", ours->peak_bytes - theirs->peak_bytes);
+	json_real(json, "leaked", ours->kept_bytes - theirs->kept_bytes);
+	json_real(json, "temporary", round(ours->temporary) - round(theirs->temporary));
+	json_close(json, '}');
+}
+
+/* What the point was in the base; null if it is new. */
+static void put_base(struct json *json, const struct points_base *base, const struct point_row *row)
+{
+	static const struct point_sums nothing;
+	u32 point = base->pairs.base_of[row->point];
+	const struct point_sums *sums = point ? &base->sums[point - 1] : &nothing;
+
+	if (sums->chunks > 0) {
+		json_open_flat(json, "base", '{');
+		json_number(json, "id", point - 1);
+		put_sums(json, sums, base->scope.trace->model);
+		json_close(json, '}');
+	} else {
+		json_null(json, "base");
+	}
+	put_difference(json, &row->sums, sums);
+}
+
+/* Points that only the base has. */
+static void put_gone(struct json *json, const struct points_base *base)
+{
+	u64 points = 0;
+	double chunks = 0, bytes = 0;
+
+	for (u64 i = 0; i < base->scope.trace->model->points.count; i++)
+		if (!base->pairs.taken[i] && base->sums[i].chunks > 0) {
+			points++;
+			chunks += base->sums[i].chunks;
+			bytes += base->sums[i].bytes;
+		}
+	json_open_flat(json, "gone", '{');
+	json_number(json, "points", points);
+	json_real(json, "chunks", round(chunks));
+	json_real(json, "bytes", bytes);
+	json_close(json, '}');
+}
+
 static void put_row(struct call *call, const struct points_page *page, const struct point_row *row,
-		    u32 spark)
+		    u32 spark, const struct points_base *base)
 {
 	struct json *json = &call->json;
 
@@ -111,12 +185,30 @@ static void put_row(struct call *call, const struct points_page *page, const str
 		  page->chunks > 0 ? 100 * row->sums.chunks / page->chunks : NAN);
 	if (row->spark)
 		put_base64(json, "spark", row->spark, spark);
+	if (base->given)
+		put_base(json, base, row);
 	json_close(json, '}');
+}
+
+static void put_points(struct call *call, const struct points_page *page,
+		       const struct points_query_view *query, const struct points_base *base)
+{
+	json_open_flat(&call->json, "data", '{');
+	json_number(&call->json, "total", page->total);
+	json_number(&call->json, "offset", query->offset);
+	if (base->given)
+		put_gone(&call->json, base);
+	json_open_flat(&call->json, "rows", '[');
+	for (u64 i = 0; i < page->rows.count; i++)
+		put_row(call, page, &page->rows.data[i], query->spark, base);
+	json_close(&call->json, ']');
+	json_close(&call->json, '}');
 }
 
 void api_points(struct call *call)
 {
 	struct points_query_view query = {.limit = 100};
+	struct points_base base = {0};
 	struct points_page page = {0};
 	struct err err = {0};
 	u64 spark = 0;
@@ -124,23 +216,21 @@ void api_points(struct call *call)
 	if (!sorts_read(call, &query) ||
 	    !call_number(call, "offset", 0, UINT32_MAX, &query.offset) ||
 	    !call_number(call, "limit", 1, POINTS_PAGE_MAX, &query.limit) ||
-	    !call_number(call, "spark", 0, SPARK_MAX, &spark))
+	    !call_number(call, "spark", 0, SPARK_MAX, &spark) ||
+	    !call_base(call, &base.scope, &base.given)) {
+		base_release(&base);
 		return;
+	}
 	query.spark = (u32)spark;
-	if (points_page_make(&page, &call->scope, &query, &err) < 0) {
+	if (base_make(&base, call, &err) < 0 ||
+	    points_page_make(&page, &call->scope, &query, &err) < 0) {
 		call_fail(call, &err);
 	} else if (reply_begin(call, query.offset + page.rows.count < page.total)) {
-		json_open_flat(&call->json, "data", '{');
-		json_number(&call->json, "total", page.total);
-		json_number(&call->json, "offset", query.offset);
-		json_open_flat(&call->json, "rows", '[');
-		for (u64 i = 0; i < page.rows.count; i++)
-			put_row(call, &page, &page.rows.data[i], query.spark);
-		json_close(&call->json, ']');
-		json_close(&call->json, '}');
+		put_points(call, &page, &query, &base);
 		reply_end(call);
 	}
 	points_page_release(&page);
+	base_release(&base);
 }
 
 /* ---- one point ---- */

@@ -288,7 +288,7 @@ static bool kinds_read(struct call *call, u32 *kinds)
 
 void api_leaks(struct call *call)
 {
-	struct leak_report_query query = {.leaks = {.top = 10}, .info = &call->trace->info};
+	struct leak_report_query query = {.leaks = {.top = 20}, .info = &call->trace->info};
 	struct growth_query growth = growth_defaults();
 	struct suppressions suppressions = {0};
 	struct leak_report report = {0};
@@ -312,10 +312,10 @@ void api_leaks(struct call *call)
 
 /* ---- types ---- */
 
-static struct result *types_result(struct call *call, const struct types_query *query,
+static struct result *types_result(struct view_trace *trace, const struct types_query *query,
 				   const char *fields, bool guess, struct err *err)
 {
-	struct type_query ask = {.source = &call->trace->stacks, .guess = guess};
+	struct type_query ask = {.source = &trace->stacks, .guess = guess};
 	struct type_cascade types = {0};
 	struct result *result;
 
@@ -326,25 +326,185 @@ static struct result *types_result(struct call *call, const struct types_query *
 	return result;
 }
 
-void api_types(struct call *call)
-{
-	const char *sort = call_text(call, "sort"), *fold = call_text(call, "fold");
-	struct types_query query = {.top = 100, .thresholds = THRESHOLDS_DEFAULT};
-	struct result *result;
-	struct err err = {0};
-	bool guess = true;
+/* ---- types beside those of another trace ---- */
 
-	if (sort && !types_by_parse(sort + (*sort == '-'), &query.by)) {
-		call_bad(call, "sort", "peak, bytes, count or kept");
+enum { TYPE_NUMBERS = 4 };
+static const char *const type_numbers[TYPE_NUMBERS] = {"chunks", "bytes", "at_peak_bytes",
+						       "kept_bytes"};
+
+struct type_columns {
+	u64 name, number[TYPE_NUMBERS];
+};
+
+static u64 column_find(const struct result *table, const char *name)
+{
+	u64 i = 0;
+
+	while (i < table->columns.count && strcmp(table->columns.data[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+static const struct result *types_table(const struct result *result, struct type_columns *columns)
+{
+	const struct result *table = NULL;
+
+	for (u64 i = 0; i < result->parts.count && !table; i++)
+		if (strcmp(result->parts.data[i]->name, "types") == 0)
+			table = result->parts.data[i];
+	if (!table)
+		return NULL;
+	columns->name = column_find(table, "type");
+	for (u32 i = 0; i < TYPE_NUMBERS; i++)
+		columns->number[i] = column_find(table, type_numbers[i]);
+	return table;
+}
+
+static const char *type_name(const struct result *table, const struct type_columns *columns,
+			     u64 row)
+{
+	const struct value *value = result_cell(table, row, columns->name);
+
+	return value->known ? value->text : "";
+}
+
+static void put_type(struct json *json, const struct result *table,
+		     const struct type_columns *columns, u64 row, const char *name)
+{
+	if (row == UINT64_MAX) {
+		json_null(json, name);
 		return;
 	}
-	query.fold = fold && strcmp(fold, "template") == 0;
-	if (!call_number(call, "top", 0, ROWS_MAX, &query.top) || !call_bool(call, "guess", &guess))
-		return;
-	lock(call);
-	result = types_result(call, &query, NULL, guess, &err);
-	unlock(call);
-	reply_result(call, result, &err);
+	json_open_flat(json, name, '{');
+	for (u32 i = 0; i < TYPE_NUMBERS; i++)
+		json_number(json, type_numbers[i],
+			    result_cell(table, row, columns->number[i])->number);
+	json_close(json, '}');
+}
+
+static void put_type_deltas(struct json *json, const struct result *ours, u64 our_row,
+			    const struct result *theirs, u64 their_row,
+			    const struct type_columns *columns)
+{
+	json_open_flat(json, "delta", '{');
+	for (u32 i = 0; i < TYPE_NUMBERS; i++) {
+		u64 now = our_row == UINT64_MAX
+				  ? 0
+				  : result_cell(ours, our_row, columns->number[i])->number;
+		u64 then = their_row == UINT64_MAX
+				   ? 0
+				   : result_cell(theirs, their_row, columns->number[i])->number;
+
+		json_real(json, type_numbers[i], (double)now - (double)then);
+	}
+	json_close(json, '}');
+}
+
+/* A row for each of ours, in their order, and then those that only the base has. */
+static void put_types_base(struct call *call, const struct result *ours_,
+			   const struct result *theirs_)
+{
+	struct type_columns columns;
+	const struct result *ours = types_table(ours_, &columns);
+	const struct result *theirs = types_table(theirs_, &columns);
+	struct map by_name = {0};
+	struct json *json = &call->json;
+
+	for (u64 i = 0; i < result_rows(theirs); i++)
+		map_put(&by_name, hash_text(HASH_START, type_name(theirs, &columns, i)), i + 1);
+	json_open(json, "base", '[');
+	for (u64 i = 0; i < result_rows(ours); i++) {
+		u64 hash = hash_text(HASH_START, type_name(ours, &columns, i));
+		u64 *found = map_find(&by_name, hash);
+		u64 row = found && *found ? *found - 1 : UINT64_MAX;
+
+		json_open_flat(json, NULL, '{');
+		json_text(json, "type",
+			  *type_name(ours, &columns, i) ? type_name(ours, &columns, i) : NULL);
+		put_type(json, theirs, &columns, row, "base");
+		put_type_deltas(json, ours, i, theirs, row, &columns);
+		json_close(json, '}');
+		if (found)
+			*found = 0;
+	}
+	for (u64 i = 0; i < result_rows(theirs); i++) {
+		u64 *left =
+			map_find(&by_name, hash_text(HASH_START, type_name(theirs, &columns, i)));
+
+		if (!left || *left != i + 1)
+			continue;
+		json_open_flat(json, NULL, '{');
+		json_text(json, "type",
+			  *type_name(theirs, &columns, i) ? type_name(theirs, &columns, i) : NULL);
+		put_type(json, theirs, &columns, i, "base");
+		put_type_deltas(json, ours, UINT64_MAX, theirs, i, &columns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	map_release(&by_name);
+}
+
+static struct result *types_of(struct view_trace *trace, const struct types_query *query,
+			       bool guess, struct err *err)
+{
+	struct result *result;
+
+	pthread_mutex_lock(&trace->analysis_lock);
+	result = types_result(trace, query, NULL, guess, err);
+	pthread_mutex_unlock(&trace->analysis_lock);
+	return result;
+}
+
+/* All types of the base: those that are not among our first ones are no news. */
+static void reply_types_beside(struct call *call, const struct view_scope *base,
+			       const struct types_query *query, bool guess)
+{
+	struct types_query all = *query;
+	struct err err = {0};
+	struct view_trace *other = call_part(call, base, &err);
+	struct result *ours, *theirs;
+
+	all.top = 0;
+	ours = other ? types_of(call->trace, &all, guess, &err) : NULL;
+	theirs = ours ? types_of(other, &all, guess, &err) : NULL;
+	if (!theirs || result_failed(ours) || result_failed(theirs)) {
+		call_fail(call, &err);
+	} else if (reply_begin(call, false)) {
+		render_json_value(&call->json, "data", ours);
+		put_types_base(call, ours, theirs);
+		reply_end(call);
+	}
+	result_free(ours);
+	result_free(theirs);
+	if (other)
+		call_part_put(call, base, other);
+}
+
+static bool types_read(struct call *call, struct types_query *query, bool *guess)
+{
+	const char *sort = call_text(call, "sort"), *fold = call_text(call, "fold");
+
+	if (sort && !types_by_parse(sort + (*sort == '-'), &query->by))
+		return call_bad(call, "sort", "peak, bytes, count or kept");
+	query->fold = fold && strcmp(fold, "template") == 0;
+	return call_number(call, "top", 0, ROWS_MAX, &query->top) &&
+	       call_bool(call, "guess", guess);
+}
+
+void api_types(struct call *call)
+{
+	struct types_query query = {.top = 100, .thresholds = THRESHOLDS_DEFAULT};
+	struct view_scope base = {0};
+	bool guess = true, compared = false;
+	struct err err = {0};
+
+	if (types_read(call, &query, &guess) && call_base(call, &base, &compared)) {
+		if (compared)
+			reply_types_beside(call, &base, &query, guess);
+		else
+			reply_result(call, types_of(call->trace, &query, guess, &err), &err);
+	}
+	view_scope_release(&base);
 }
 
 void api_fields(struct call *call)
@@ -358,7 +518,7 @@ void api_fields(struct call *call)
 		return;
 	}
 	lock(call);
-	result = types_result(call, NULL, type, true, &err);
+	result = types_result(call->trace, NULL, type, true, &err);
 	unlock(call);
 	reply_result(call, result, &err);
 }

@@ -63,9 +63,8 @@ static void put_route(FILE *out, const struct route *route)
 	fprintf(out, "%s</td><td>", link ? "</a>" : "");
 	put_escaped(out, route->summary);
 	fputs("</td><td>", out);
-	if (route->flags & ROUTE_SCOPE)
-		fputs(ROUTE_SCOPE_PARAMETERS " ", out);
 	put_escaped(out, route->parameters);
+	fprintf(out, " %s", route_common_parameters(route));
 	fputs("</td></tr>\n", out);
 }
 

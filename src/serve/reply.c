@@ -36,10 +36,10 @@ static void put_envelope(struct call *call, bool truncated)
 	json_number(json, "epoch", 0);
 	json_number(json, "took_us", (now_ns() - call->start_ns) / 1000);
 	if (call->trace) {
-		bool narrowed = call->match->route->flags & ROUTE_SCOPE;
+		bool narrowed = call->match->route->flags & (ROUTE_SCOPE | ROUTE_PART);
 
-		put_sums(json, "matched", narrowed ? &call->scope.selection : &call->trace->all);
-		put_sums(json, "total", &call->trace->all);
+		put_sums(json, "matched", narrowed ? &call->scope.selection : &call->whole->all);
+		put_sums(json, "total", &call->whole->all);
 	}
 	if (call->has_rows_total)
 		json_number(json, "rows_total", call->rows_total);

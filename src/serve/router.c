@@ -33,12 +33,13 @@ bool route_matches(const char *form, const char *path, char segments[ROUTE_SEGME
 	return !*path;
 }
 
-/* All parameters that the route knows. */
-static void names_of(const struct route *route, char *names, size_t room)
+const char *route_common_parameters(const struct route *route)
 {
-	snprintf(names, room, "%s %s %s", route->parameters,
-		 route->flags & ROUTE_TRACE ? ROUTE_TRACE_PARAMETERS : "",
-		 route->flags & ROUTE_SCOPE ? ROUTE_SCOPE_PARAMETERS : "");
+	if (route->flags & ROUTE_SCOPE)
+		return ROUTE_TRACE_PARAMETERS " " ROUTE_SCOPE_PARAMETERS;
+	if (route->flags & ROUTE_PART)
+		return ROUTE_TRACE_PARAMETERS " " ROUTE_PART_PARAMETERS;
+	return route->flags & ROUTE_TRACE ? ROUTE_TRACE_PARAMETERS : "";
 }
 
 static bool parameters_known(const struct route *route, const struct request *request,
@@ -47,7 +48,7 @@ static bool parameters_known(const struct route *route, const struct request *re
 	const char *stranger;
 	char names[512];
 
-	names_of(route, names, sizeof names);
+	snprintf(names, sizeof names, "%s %s", route->parameters, route_common_parameters(route));
 	if (request->parameter_count > REQUEST_PARAMETERS)
 		return answer_refuse(refusal, 400, "more than %d parameters", REQUEST_PARAMETERS);
 	stranger = request_stranger(request, names);

@@ -11,6 +11,7 @@ enum {
 	ROUTE_SCOPE = 2,   /* and a selection: q, t0, t1, tm */
 	ROUTE_CHANGES = 4, /* the answer may be another one the next time */
 	ROUTE_LIGHT = 8,   /* takes no time: need not wait for its turn */
+	ROUTE_PART = 16,   /* looks at a selection as if nothing else had been recorded: q, t0, t1, tm */
 };
 
 enum { ROUTE_SEGMENTS = 2, SEGMENT_BYTES = 512 };
@@ -32,9 +33,13 @@ struct route_match {
 	char segments[ROUTE_SEGMENTS][SEGMENT_BYTES];
 };
 
-/* Parameters that each route with ROUTE_TRACE, or with ROUTE_SCOPE, knows. */
+/* Parameters that each route with ROUTE_TRACE, ROUTE_SCOPE or ROUTE_PART knows. */
 #define ROUTE_TRACE_PARAMETERS "trace format"
 #define ROUTE_SCOPE_PARAMETERS "q t0 t1 tm at"
+#define ROUTE_PART_PARAMETERS "q t0 t1 tm"
+
+/* What a route's flags add to its own parameters; a text with spaces between. */
+const char *route_common_parameters(const struct route *route);
 
 /* The route of a request in a table that ends with method NULL; else false and the refusal. */
 bool route_find(const struct route *table, const struct request *request, struct route_match *match,

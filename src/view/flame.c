@@ -9,19 +9,7 @@
 
 #include "view/pattern.h"
 
-/* A tree and what it weighs. */
-struct weighed {
-	struct flame_shape *shape;
-	double *points;       /* by point */
-	double *self, *total; /* by node */
-	u8 *severity;
-	i64 *point; /* by node, with its weight in: */
-	double *heaviest;
-	u8 *matches; /* by function; NULL = nothing is searched for */
-	u64 at_ns;
-};
-
-static void weighed_release(struct weighed *self, struct view_trace *trace)
+void weighed_release(struct weighed *self, struct view_trace *trace)
 {
 	flame_shape_put(trace, self->shape);
 	free(self->points);
@@ -31,6 +19,7 @@ static void weighed_release(struct weighed *self, struct view_trace *trace)
 	free(self->point);
 	free(self->heaviest);
 	free(self->matches);
+	free(self->base);
 }
 
 static bool weighed_room(struct weighed *self, u64 points)
@@ -103,8 +92,8 @@ static int find_matches(struct weighed *self, const char *search, struct err *er
 	return status;
 }
 
-static int weigh(struct weighed *self, const struct view_scope *scope,
-		 const struct flame_query *query, struct err *err)
+int flame_weigh(struct weighed *self, const struct view_scope *scope,
+		const struct flame_query *query, struct err *err)
 {
 	if (view_scores(scope->trace, err) < 0)
 		return err->code;
@@ -162,6 +151,7 @@ static struct flame_box box_of(const struct layout *self, u32 id, double x0)
 				.x1 = x0 + weighed->total[id] / self->view->root_total,
 				.self = weighed->self[id],
 				.total = weighed->total[id],
+				.base = weighed->base ? weighed->base[id] : 0,
 				.point = weighed->point[id]};
 
 	if (weighed->self[id] > 0) {
@@ -201,6 +191,7 @@ static struct flame_box merged_box(const struct layout *self, const u32 *ids, u6
 		u32 function = weighed->shape->nodes.data[ids[i]].function;
 
 		box.total += weighed->total[ids[i]];
+		box.base += weighed->base ? weighed->base[ids[i]] : 0;
 		if (weighed->matches && weighed->matches[function])
 			box.flags |= FLAME_MATCH;
 	}
@@ -349,15 +340,21 @@ int flame_view_make(struct flame_view *self, const struct view_scope *scope,
 		    const struct flame_query *query, struct err *err)
 {
 	struct weighed weighed = {0};
-	int status = weigh(&weighed, scope, query, err);
+	int status = flame_weigh(&weighed, scope, query, err);
 
+	if (status == 0 && query->base)
+		status = flame_base_find(self, &weighed, query, err);
 	if (status == 0)
 		status = make_boxes(self, &weighed, scope, query, err);
 	weighed_release(&weighed, scope->trace);
 	return status;
 }
 
-void flame_view_release(struct flame_view *self) { vec_release(&self->boxes); }
+void flame_view_release(struct flame_view *self)
+{
+	vec_release(&self->boxes);
+	vec_release(&self->gone);
+}
 
 /* ---- search ---- */
 
@@ -418,7 +415,7 @@ int flame_search_make(struct flame_search *self, const struct view_scope *scope,
 	*self = (struct flame_search){0};
 	if (!query->search || !*query->search)
 		return err_set(err, ERR_USAGE, "s is missing: what to look for");
-	status = weigh(&weighed, scope, query, err);
+	status = flame_weigh(&weighed, scope, query, err);
 	if (status == 0)
 		status = search(self, &weighed, err);
 	weighed_release(&weighed, scope->trace);

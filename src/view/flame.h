@@ -40,6 +40,7 @@ struct flame_query {
 	u32 root;            /* node that fills the width; 0 = all */
 	double x0, x1;       /* part of the root that is looked at */
 	u32 px;              /* how many pixels it has */
+	const struct view_scope *base; /* to compare with; NULL = none */
 };
 
 struct flame_box {
@@ -51,9 +52,19 @@ struct flame_box {
 	const char *name, *module, *file; /* "" = unknown; live as long as the trace */
 	u32 line;
 	double self, total;
+	double base; /* total of the same calls in the base */
 	i64 point;  /* the heaviest one that ends here, or FLAME_NO_POINT */
 	u32 merged; /* boxes that it stands for */
 };
+
+/* Calls that only the base has, below one that both have. */
+struct flame_gone {
+	u32 parent;       /* id of that one */
+	const char *name; /* lives as long as the base's trace */
+	double base;
+};
+
+enum { FLAME_GONE_MAX = 100 };
 
 struct flame_view {                  /* all zero = empty */
 	VEC(struct flame_box) boxes; /* by depth, then from left to right */
@@ -63,6 +74,8 @@ struct flame_view {                  /* all zero = empty */
 	u64 nodes_all; /* boxes that there were without any limit */
 	u32 max_depth;
 	bool truncated;
+	double base_total, gone_total; /* of the base: all, and what only it has */
+	VEC(struct flame_gone) gone;   /* heaviest first, at most FLAME_GONE_MAX */
 };
 
 /* ERR_USAGE: no such root, pivot or pattern. */
@@ -82,7 +95,7 @@ int flame_search_make(struct flame_search *self, const struct view_scope *scope,
 
 void flame_shapes_free(struct flame_shapes *self);
 
-/* ---- for flame_layout.c ---- */
+/* ---- for flame.c, flame_base.c, flame_shape.c ---- */
 
 struct flame_node {
 	u32 parent;
@@ -109,5 +122,26 @@ struct flame_shape {
 struct flame_shape *flame_shape_get(struct view_trace *trace, const struct flame_query *query,
 				    struct err *err);
 void flame_shape_put(struct view_trace *trace, struct flame_shape *shape);
+
+/* A tree and what it weighs. */
+struct weighed {
+	struct flame_shape *shape;
+	double *points;       /* by point */
+	double *self, *total; /* by node */
+	u8 *severity;
+	i64 *point; /* by node, with its weight in: */
+	double *heaviest;
+	u8 *matches; /* by function; NULL = nothing is searched for */
+	u64 at_ns;
+	double *base; /* by node: total of the same calls in the base; NULL = there is none */
+};
+
+int flame_weigh(struct weighed *self, const struct view_scope *scope,
+		const struct flame_query *query, struct err *err);
+void weighed_release(struct weighed *self, struct view_trace *trace);
+
+/* Fills weighed->base, and what the view says of the base. */
+int flame_base_find(struct flame_view *self, struct weighed *weighed,
+		    const struct flame_query *query, struct err *err);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/units.h"
 
 static const char *const by_names[VIEW_BYS] = {"none",  "type", "module", "thread",
-					       "point", "size", "sev"};
+					       "point", "size", "sev",    "color"};
 static const char *const flow_names[FLOWS] = {"live", "chunks", "allocs", "frees", "alloc_bytes"};
 
 static bool word_find(const char *const *words, u32 count, const char *word, u32 *index)
@@ -183,6 +183,7 @@ static int make(struct view_keys *self, struct view_trace *trace)
 	case BY_SIZE:
 		return make_of_sizes(self);
 	case BY_NONE:
+	case BY_COLOR:
 	case VIEW_BYS:
 		break;
 	}
@@ -244,4 +245,69 @@ void view_keys_free(struct view_keys *self)
 	free(self->of_point);
 	arena_release(&self->arena);
 	free(self);
+}
+
+/* ---- colours ---- */
+
+static bool colors_fill(struct view_colors *self)
+{
+	self->keys.by = BY_COLOR;
+	self->keys.of_chunk = self->query.by_chunk;
+	if (!vec_push(&self->keys.keys, (struct view_key){"(no colour)", 0}))
+		return false;
+	for (u32 i = 0; i < self->query.count; i++) {
+		char label[16];
+		const char *kept;
+
+		snprintf(label, sizeof label, "#%06x", self->query.palette[i] & 0xffffff);
+		kept = arena_copy(&self->keys.arena, label);
+		if (!kept ||
+		    !vec_push(&self->keys.keys, (struct view_key){kept, self->query.palette[i]}))
+			return false;
+	}
+	return true;
+}
+
+int view_scope_add_colors(struct view_scope *self, const char *text, struct query_error *error)
+{
+	struct view_colors *colors;
+	struct selection same = {0};
+	int status = 0;
+
+	if (self->colors)
+		return 0;
+	colors = calloc(1, sizeof *colors);
+	if (colors && text)
+		status = query_select_colors(self->trace->engine, text, &self->window, &same,
+					     &colors->query, error);
+	selection_release(&same);
+	if (status == 0 && (!colors || !colors_fill(colors))) {
+		*error = (struct query_error){.code = ERR_MEMORY, .message = "out of memory"};
+		status = ERR_MEMORY;
+	}
+	if (status == 0)
+		self->colors = colors;
+	else
+		view_colors_free(colors);
+	return status;
+}
+
+void view_colors_free(struct view_colors *self)
+{
+	if (!self)
+		return;
+	query_colors_release(&self->query);
+	vec_release(&self->keys.keys);
+	arena_release(&self->keys.arena);
+	free(self);
+}
+
+const struct view_keys *view_scope_keys(const struct view_scope *scope, enum view_by by,
+					struct err *err)
+{
+	if (by != BY_COLOR)
+		return view_keys(scope->trace, by, err);
+	if (!scope->colors)
+		err_set(err, ERR_USAGE, "colours were not asked for");
+	return scope->colors ? &scope->colors->keys : NULL;
 }

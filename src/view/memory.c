@@ -119,8 +119,8 @@ int memory_regions_make(struct memory_regions *self, const struct memory_moment 
 
 bool memory_color_parse(const char *word, enum memory_color *color)
 {
-	static const char *const words[MEMORY_COLORS] = {"alternate", "type", "module",
-							 "thread",    "age",  "sev"};
+	static const char *const words[MEMORY_COLORS] = {"alternate", "type", "module", "thread",
+							 "age",       "sev",  "query"};
 
 	for (u32 i = 0; i < MEMORY_COLORS; i++)
 		if (strcmp(words[i], word) == 0) {
@@ -150,6 +150,8 @@ static enum view_by color_by(enum memory_color color)
 		return BY_THREAD;
 	case COLOR_SEV:
 		return BY_SEV;
+	case COLOR_QUERY:
+		return BY_COLOR;
 	case COLOR_ALTERNATE_CHUNKS:
 	case COLOR_AGE:
 	case MEMORY_COLORS:
@@ -271,7 +273,7 @@ int memory_view_make(struct memory_view *self, const struct view_scope *scope,
 {
 	struct painting painting = {.view = self, .scope = scope, .moment = moment, .query = query};
 
-	painting.keys = view_keys(scope->trace, color_by(query->color), err);
+	painting.keys = view_scope_keys(scope, color_by(query->color), err);
 	return painting.keys ? paint(&painting, err) : err->code;
 }
 

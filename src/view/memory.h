@@ -47,6 +47,7 @@ enum memory_color {
 	COLOR_THREAD,
 	COLOR_AGE,
 	COLOR_SEV,
+	COLOR_QUERY, /* as color stages of the query say */
 	MEMORY_COLORS
 };
 bool memory_color_parse(const char *word, enum memory_color *color);

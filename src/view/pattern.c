@@ -7,27 +7,14 @@
 #include <ctype.h>
 #include <string.h>
 
-/* An expression of the C library's may take exponential time or memory. */
-static bool is_risky(const char *text)
-{
-	u32 counted = 0;
-
-	for (; *text; text++) {
-		if (text[0] == '\\' && text[1] >= '1' && text[1] <= '9')
-			return true;
-		if (text[0] == '\\' && text[1])
-			text++;
-		else if (*text == '{')
-			counted++;
-	}
-	return counted > 1;
-}
+#include "base/pattern.h"
 
 static int regex_init(struct view_pattern *self, const char *text, struct err *err)
 {
 	size_t length = strlen(text);
 	int flags = REG_EXTENDED | REG_NOSUB;
 	char body[PATTERN_BYTES], why[128];
+	const char *trouble;
 	int status;
 
 	if (text[length - 1] == 'i') {
@@ -36,10 +23,9 @@ static int regex_init(struct view_pattern *self, const char *text, struct err *e
 	}
 	memcpy(body, text + 1, length - 2);
 	body[length - 2] = 0;
-	if (is_risky(body))
-		return err_set(
-			err, ERR_USAGE,
-			"back-references and several counted repetitions are not known here");
+	trouble = pattern_trouble(body);
+	if (trouble)
+		return err_set(err, ERR_USAGE, "%s", trouble);
 	status = regcomp(&self->regex, body, flags);
 	if (status == 0) {
 		self->is_regex = true;

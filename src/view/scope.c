@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "view/divide.h"
+#include "view/keys.h"
 #include "view/moments.h"
 
 static u64 scope_key(const char *text, const struct query_window *window)
@@ -40,7 +41,12 @@ int view_scope_init(struct view_scope *self, struct view_trace *trace, const cha
 	return status;
 }
 
-void view_scope_release(struct view_scope *self) { selection_release(&self->selection); }
+void view_scope_release(struct view_scope *self)
+{
+	selection_release(&self->selection);
+	view_colors_free(self->colors);
+	self->colors = NULL;
+}
 
 int view_check(const struct view_scope *self, struct err *err)
 {
@@ -58,6 +64,7 @@ static const struct {
 	[METRIC_PEAK] = {"peak", "bytes"},          [METRIC_LIVE] = {"live", "bytes"},
 	[METRIC_LEAKED] = {"leaked", "bytes"},      [METRIC_TEMPORARY] = {"temporary", "count"},
 	[METRIC_ALLOC_TIME] = {"alloc_time", "ns"}, [METRIC_CHUNKS_LIVE] = {"chunks_live", "count"},
+	[METRIC_IDLE] = {"idle", "byte_seconds"},
 };
 
 bool view_metric_parse(const char *word, enum view_metric *metric)
@@ -90,7 +97,8 @@ static bool weigh_whole(const struct view_scope *self, enum view_metric metric, 
 	double units = (double)(1ull << model->count_shift);
 	bool exec = model->has_end && model->end.how == IMAGE_EXEC;
 
-	if (!view_is_all(self) || metric == METRIC_LIVE || metric == METRIC_CHUNKS_LIVE)
+	if (!view_is_all(self) || metric == METRIC_LIVE || metric == METRIC_CHUNKS_LIVE ||
+	    metric == METRIC_IDLE)
 		return false;
 	for (u64 i = 0; i < model->points.count; i++) {
 		const struct model_point *point = &model->points.data[i];
@@ -117,6 +125,7 @@ static bool weigh_whole(const struct view_scope *self, enum view_metric metric, 
 			break;
 		case METRIC_LIVE:
 		case METRIC_CHUNKS_LIVE:
+		case METRIC_IDLE:
 		case METRICS:
 			return false;
 		}
@@ -136,6 +145,22 @@ static bool is_live(const struct view_chunk *chunk, u64 limit_ticks)
 {
 	return chunk->page->alloc_ticks[chunk->at] < limit_ticks &&
 	       !(view_is_freed(chunk) && chunk->page->free_ticks[chunk->at] < limit_ticks);
+}
+
+/* Time of a chunk's life in which nobody used it, s; what was not measured is not known to be unused. */
+static double idle_seconds(const struct model *model, const struct view_chunk *chunk)
+{
+	u64 born = chunk->page->alloc_ticks[chunk->at], used = 0;
+	u64 died = view_is_freed(chunk) ? chunk->page->free_ticks[chunk->at] : model->last_ticks;
+	u64 life = died > born ? died - born : 0;
+	struct chunk_access access;
+
+	if (!model_chunk_access(model, chunk->number, &access))
+		return 0;
+	if (access.first_ticks && access.last_ticks > access.first_ticks)
+		used = access.last_ticks - access.first_ticks;
+	return tick_clock_span_ns(&model->clock, (double)(life - (used < life ? used : life))) /
+	       1e9;
 }
 
 static double chunk_weight(const struct weighing *self, const struct view_chunk *chunk)
@@ -164,6 +189,8 @@ static double chunk_weight(const struct weighing *self, const struct view_chunk 
 			       : 0;
 	case METRIC_ALLOC_TIME:
 		return (double)units / self->units * call_ns(model, chunk->page->kind[chunk->at]);
+	case METRIC_IDLE:
+		return (double)bytes * idle_seconds(model, chunk);
 	case METRICS:
 		break;
 	}
@@ -263,6 +290,9 @@ int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_n
 	u64 peak_ticks = model->totals.peak_ticks, peak_bytes;
 
 	memset(values, 0, model->points.count * sizeof *values);
+	if (metric == METRIC_IDLE && !model->has_access)
+		return err_set(err, ERR_USAGE,
+			       "no accesses were recorded: what was not used is unknown");
 	if (metric == METRIC_PEAK && !view_is_all(self) &&
 	    view_peak(self, &peak_bytes, &peak_ticks, err) < 0)
 		return err->code;

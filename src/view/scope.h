@@ -14,6 +14,7 @@ struct view_scope {
 	const u64 *own_words;
 	bool plain; /* no query: all chunks, or those that lived in the window */
 	u64 key;    /* of query and window; 0 = what was made of the scope is not to be kept */
+	struct view_colors *colors; /* that the query gave, see view/keys.h; NULL = not asked for */
 	/* Asked between steps that take time: true = nobody wants the answer any more. May be NULL. */
 	bool (*cancelled)(void *data);
 	void *cancel_data;
@@ -151,6 +152,7 @@ enum view_metric {
 	METRIC_TEMPORARY,   /* chunks */
 	METRIC_ALLOC_TIME,  /* ns inside the allocator, estimated */
 	METRIC_CHUNKS_LIVE, /* chunks live at a moment */
+	METRIC_IDLE, /* bytes times seconds before the first and after the last access of each chunk */
 	METRICS
 };
 
@@ -159,7 +161,8 @@ const char *view_metric_name(enum view_metric metric);
 const char *view_metric_unit(enum view_metric metric); /* "bytes", "count", "ns" */
 
 /* The metric of each point into values[], which has room for all of them. at_ns matters to LIVE and
- * CHUNKS_LIVE only, and is set to the moment of the peak by PEAK. */
+ * CHUNKS_LIVE only, and is set to the moment of the peak by PEAK. IDLE is an ERR_USAGE if no accesses were
+ * recorded; chunks whose own were not measured count nothing. */
 int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_ns, double *values,
 	       struct err *err);
 

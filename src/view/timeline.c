@@ -185,7 +185,7 @@ static int fill_curves(struct curves *self, struct err *err)
 static int curves_make(struct curves *self, struct err *err)
 {
 	self->units = (double)(1ull << self->scope->trace->model->count_shift);
-	self->keys = view_keys(self->scope->trace, self->query->by, err);
+	self->keys = view_scope_keys(self->scope, self->query->by, err);
 	if (!self->keys)
 		return err->code;
 	if (choose_keys(self) < 0)
@@ -284,7 +284,8 @@ static bool total_of_model(struct timeline_view *view, const struct view_scope *
 	const struct time_axis *axis = &view->axis;
 	u32 at = 0;
 
-	if (!view_is_all(scope) || query->flow != FLOW_LIVE || model->chunks.count < MANY_CHUNKS)
+	if (!view_is_all(scope) || scope->window.to_ns || query->flow != FLOW_LIVE ||
+	    model->chunks.count < MANY_CHUNKS)
 		return false;
 	for (u32 bin = 0; bin < axis->bins; bin++) {
 		view->total.min[bin] = bin ? view->total.last[bin - 1] : 0;

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "view/moments.h"
 
-enum view_by { BY_NONE, BY_TYPE, BY_MODULE, BY_THREAD, BY_POINT, BY_SIZE, BY_SEV, VIEW_BYS };
+enum view_by { BY_NONE, BY_TYPE, BY_MODULE, BY_THREAD, BY_POINT, BY_SIZE, BY_SEV, BY_COLOR, VIEW_BYS };
 
 enum view_flow {
 	FLOW_LIVE,        /* live bytes */

@@ -467,6 +467,43 @@ case_dot()
 	dot -Tsvg t.dot >t.svg 2>stderr || fail "dot: $(head -1 stderr)"
 }
 
+# Firefox Profiler and speedscope themselves, as their authors publish them, say what the report says.
+case_readers()
+{
+	local cli source try
+	needs npm npm
+	needs node nodejs
+	export HOME=$work npm_config_cache=$work/npm-cache
+	npm install --prefix "$work/npm" --ignore-scripts --no-audit --no-fund speedscope@1.25.0 \
+		@firefox-devtools/profiler-cli@0.10.0 >npm.log 2>&1 || skip "npm cannot install them: $(tail -1 npm.log)"
+	recorded "$HEAPWISE_TARGETS/containers"
+	export_to firefox
+	cli="node $work/npm/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js"
+	for try in 1 2 3 4 5; do # its server is given half a second to start
+		$cli load t.firefox >load.log 2>&1 && break
+		sleep 1
+	done
+	$cli status >load.log 2>&1 || fail "Firefox Profiler does not read it: $(tail -3 load.log)"
+	for source in "native-allocations .bytes" "native-retained-allocations .kept.bytes"; do
+		$cli strategy "${source% *}" >load.log 2>&1 || fail "no ${source% *}: $(tail -3 load.log)"
+		equal "Firefox Profiler's ${source% *}" \
+			"$($cli thread samples-top-down --json | jq -c .regularCallTree.totalSamples)" "$(totals "${source#* }")"
+	done
+	$cli stop --all >load.log 2>&1
+	command -v chromium-headless-shell >/dev/null || { echo "no chromium-headless-shell for speedscope"; finish; }
+	export_to speedscope
+	printf 'speedscope.loadFileFromBase64("t.json", "%s")' "$(base64 -w0 t.speedscope)" >profile.js
+	for try in 1 2 3; do # the page is taken when its time is over, ready or not
+		timeout 100 chromium-headless-shell --no-sandbox --disable-gpu --allow-file-access-from-files \
+			--virtual-time-budget=$((try * 10000)) --dump-dom \
+			"file://$work/npm/node_modules/speedscope/dist/release/index.html#localProfilePath=$work/profile.js" \
+			2>stderr | sed 's/<[^>]*>/\n/g' >dom.txt
+		! grep -q '(1/5)' dom.txt || break
+	done
+	says dom.txt '^\(1/5\)'
+	equal "speedscope's allocations" "$(grep -A20 -m1 -x allocations dom.txt | grep -m1 -E '^[0-9,]+$' | tr -d ,)" "$(totals .allocations)"
+}
+
 formats="pprof folded dhat sqlite csv jsonl speedscope massif callgrind perfetto firefox dot"
 
 # A program without allocations, one that was killed, a file that cannot be written, one that is no trace.

@@ -96,6 +96,23 @@ case_parity()
 	done
 }
 
+# The same with accesses and types in the trace; and all of it once more of parts of it, for commands and API alike.
+case_parts()
+{
+	"$HEAPWISE" synth --chunks 20k --points 200 --types 40 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
+	record_threads "$work/t.hwt"
+	"$HEAPWISE" c++ -g -O1 "$HEAPWISE_SOURCE_DIR/tests/targets/containers.cpp" -o "$work/containers" 2>"$work/cc" &&
+		"$HEAPWISE" run -q --access exact --coverage -o "$work/a.hwt" -- "$work/containers" >"$work/out" 2>&1
+	for trace in s t a; do
+		[ -e "$work/$trace.hwt" ] || { echo "no compiler for instrumented code: $(head -3 "$work/cc")"; continue; }
+		serve "$work/$trace.hwt"
+		until_true ready
+		python3 "$here/serve_check.py" parity "$work/$trace.hwt" || fail "parity of $trace"
+		python3 "$here/serve_check.py" parts "$work/$trace.hwt" || fail "parts of $trace"
+		end
+	done
+}
+
 # Views of a selection add up to what the query language says of it.
 case_selections()
 {
@@ -103,6 +120,76 @@ case_selections()
 	serve "$work/a.hwt"
 	until_true ready
 	python3 "$here/serve_check.py" selections "$work/a.hwt" || fail "selections"
+	end
+}
+
+# Views beside those of another trace: a shorter run of the same program, and another program.
+case_base()
+{
+	local other
+	record_threads "$work/a.hwt"
+	record "$work/b.hwt" -- "$HEAPWISE_TARGETS/threads" 3 100
+	record "$work/c.hwt" -- "$HEAPWISE_TARGETS/containers" >/dev/null
+	for other in b c; do
+		serve "$work/a.hwt" "$work/$other.hwt"
+		until_true ready
+		python3 "$here/serve_check.py" base || fail "beside $other"
+		end
+	done
+}
+
+# What realloc made of chunks, colours of queries, and memory that nobody used.
+case_details()
+{
+	cat >"$work/realloc.c" <<-'C'
+		#include <stdlib.h>
+		#include <string.h>
+		static char *grow(void)
+		{
+			char *p = malloc(32);
+			for (int i = 2; i < 8; i++)
+				memset(p = realloc(p, 16u << i), i, 16u << i);
+			return p;
+		}
+		int main(void)
+		{
+			char *a = grow(), *b = grow(), *c = malloc(10);
+			c = realloc(c, 100000);
+			free(a);
+			b = realloc(b, 5);
+			free(c);
+			return strlen(strdup("no chain")) + b[0] == 1;
+		}
+	C
+	gcc -g -O0 "$work/realloc.c" -o "$work/realloc" || skip "no compiler"
+	record "$work/a.hwt" -- "$work/realloc"
+	serve "$work/a.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" details "$work/a.hwt" || fail "details"
+	end
+	"$HEAPWISE" synth --chunks 15k --points 50 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
+	serve "$work/s.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" idle || fail "idle memory"
+	end
+}
+
+# POST /open starts the editor that the user chose, with files that the trace names.
+case_open()
+{
+	record_threads "$work/a.hwt"
+	serve "$work/a.hwt"
+	until_true ready
+	refused "open without an editor" "$(get /api/v1/open -X POST -H "X-Heapwise: 1" -d '{"file":0}')" 404 not_found
+	end
+	printf '#!/bin/sh\nprintf "%%s\\n" "$@" >"%s.new"\nmv "%s.new" "%s"\n' "$work/shown" "$work/shown" "$work/shown" >"$work/editor"
+	chmod +x "$work/editor"
+	"$HEAPWISE" serve --editor "unknown" "$work/a.hwt" >"$work/out" 2>"$work/stderr"
+	equal "exit status with an unknown editor" "$?" 2
+	says "$work/stderr" "one of vim, emacs"
+	serve --editor "$work/editor --at %l %f x" "$work/a.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" open_file "$work/shown" || fail "open"
 	end
 }
 

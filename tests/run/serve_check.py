@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Checks of serve.sh that look into answers. SERVE_URL is the server's, HEAPWISE the program.
 
-serve_check.py endpoints | empty | hostile | parity TRACE | selections TRACE | documentation PAGE
+serve_check.py endpoints | empty | hostile | parity TRACE | parts TRACE | selections TRACE | base |
+               details TRACE | idle | open_file FILE | documentation PAGE
 """
 import base64
 import html
@@ -13,6 +14,7 @@ import re
 import struct
 import subprocess
 import sys
+import time
 import urllib.parse
 
 HOST, TOKEN = re.match(r"http://([^/]+)/\?token=(\w+)", os.environ["SERVE_URL"]).groups()
@@ -226,35 +228,125 @@ def endpoints():
 
 # ---- the numbers of the commands ----
 
-def parity(trace):
-    # path, parameters → command, and what of its JSON
-    same = (
-        ("report", {}, ["report"], None),
-        ("report", {"by": "kept", "top": 3}, ["report", "--by", "kept", "--top", "3"], None),
-        ("findings", {"top": 10}, ["findings"], None),
-        ("scores", {"top": 10}, ["scores"], None),
-        ("scores", {"by": "bytes", "top": 0, "all": 1}, ["scores", "--by", "bytes", "--top", "0", "--all"], None),
-        ("leaks", {"top": 10}, ["leaks"], None),
-        ("leaks", {"kinds": "all", "top": 0}, ["leaks", "--kinds", "all", "--top", "0"], None),
-        ("types", {"top": 20}, ["types"], None),
-        ("types", {"sort": "bytes", "fold": "template", "top": 0}, ["types", "--sort", "bytes", "--fold", "--top", "0"], None),
-        ("excessive", {"top": 10}, ["excessive"], None),
-        ("excessive", {"method": "iqr", "mu": 3, "rule": "paper", "top": 0},
-         ["excessive", "--method", "iqr", "--mu", "3", "--rule", "paper", "--top", "0"], None),
-        ("mprof/leaks", {}, ["mprof"], "leaks"),
-        ("mprof/leaks", {"verb": "verbose", "depth": 2}, ["mprof", "--verbose", "--depth", "2"], "leaks"),
-        ("mprof/bins", {}, ["mprof"], "bins"),
-        ("mprof/bins", {"log": 1, "types": 0}, ["mprof", "--bins", "log", "--no-types"], "bins"),
-        ("mprof/direct", {}, ["mprof"], "direct"),
-        ("mprof/graph", {}, ["mprof"], "graph"),
-        ("mprof/graph", {"cycles": 1}, ["mprof", "--cycles", "keep"], "graph"),
-    )
-    for path, parameters, words, part in same:
-        words = [words[0], "--format", "json", *words[1:], trace]
-        printed, answered = command(*words), data(path, **parameters)
+# path, parameters → command, and what of its JSON
+SAME = (
+    ("report", {}, ["report"], None),
+    ("report", {"by": "kept", "top": 3}, ["report", "--by", "kept", "--top", "3"], None),
+    ("findings", {"top": 10}, ["findings"], None),
+    ("scores", {"top": 10}, ["scores"], None),
+    ("scores", {"by": "bytes", "top": 0, "all": 1}, ["scores", "--by", "bytes", "--top", "0", "--all"], None),
+    ("leaks", {}, ["leaks"], None),
+    ("leaks", {"kinds": "all", "top": 0}, ["leaks", "--kinds", "all", "--top", "0"], None),
+    ("types", {"top": 20}, ["types"], None),
+    ("types", {"sort": "bytes", "fold": "template", "top": 0}, ["types", "--sort", "bytes", "--fold", "--top", "0"], None),
+    ("excessive", {"top": 10}, ["excessive"], None),
+    ("excessive", {"method": "iqr", "mu": 3, "rule": "paper", "top": 0},
+     ["excessive", "--method", "iqr", "--mu", "3", "--rule", "paper", "--top", "0"], None),
+    ("mprof/leaks", {}, ["mprof"], "leaks"),
+    ("mprof/leaks", {"verb": "verbose", "depth": 2}, ["mprof", "--verbose", "--depth", "2"], "leaks"),
+    ("mprof/bins", {}, ["mprof"], "bins"),
+    ("mprof/bins", {"log": 1, "types": 0}, ["mprof", "--bins", "log", "--no-types"], "bins"),
+    ("mprof/direct", {}, ["mprof"], "direct"),
+    ("mprof/graph", {}, ["mprof"], "graph"),
+    ("mprof/graph", {"cycles": 1}, ["mprof", "--cycles", "keep"], "graph"),
+)
+
+
+def all_rows(path, **parameters):
+    """Of a table of which pages are sent."""
+    rows, total = [], 1
+    while len(rows) < total:
+        reply = api(path, offset=len(rows), **parameters)
+        total = reply["rows_total"]
+        rows += reply["data"]["rows"]
+        check(reply["truncated"] == (len(rows) < total), f"{path}: truncated")
+    return rows
+
+
+def same(trace, where=None, brief=False):
+    """Answers equal what the commands print, of all chunks or of those that a query chooses: each key of each."""
+    asked = set()
+    for path, parameters, words, part in SAME:
+        if brief and path in asked:
+            continue
+        asked.add(path)
+        words = [words[0], "--format", "json", *words[1:], *(["--where", where] if where else []), trace]
+        chosen = {**parameters, **({"q": where} if where else {})}
+        printed = command(*words)
+        answered = all_rows(path, **chosen) if part else data(path, **chosen)
         if part:
-            printed, answered = printed[part], answered["rows"]
+            printed = printed[part]
         check(answered == printed, f"{path} {parameters} is not what '{' '.join(words)}' prints")
+
+
+# What is not known of a part: by which call a chunk ended, and what belongs to none.
+UNKNOWN_OF_PARTS = {".calls.free", ".calls.delete", ".calls.pool_free", ".calls.mmap", ".calls.munmap", ".calls.total",
+                    ".failed_calls", ".unknown_frees", ".frees"}
+
+
+def differences(a, b, path=""):
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in a.keys() | b.keys():
+            if key not in ("caveats", "schema"):
+                yield from differences(a.get(key), b.get(key), f"{path}.{key}")
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for i, (x, y) in enumerate(zip(a, b)):
+            yield from differences(x, y, f"{path}[{i}]")
+    elif a != b:
+        yield path, a, b
+
+
+def parts(trace):
+    """Analyses of a selection: equal to the commands', to the query's own sums, and of all chunks to those of no selection."""
+    sizes = sorted(e["size"] for e in data("entries", limit=500)["rows"])
+    middle = sizes[len(sizes) // 2]
+    for text in (f"all | where size >= {middle}", "all | where not freed", "all | where life < 100us",
+                 "all | where size < 0", f"all | where thread == 0 and size < {middle} | limit 7"):
+        same(trace, text, brief=True)
+        asked = command("query", "--format", "json", trace, text)["matched"]
+        report, overview = data("report", q=text), api("overview", q=text)
+        got = {"chunks": report["allocations"], "bytes": report["bytes"]}
+        check(got == asked == overview["matched"], f"{text}: {got}, {overview['matched']} and {asked}")
+        overview = overview["data"]
+        check(overview["counts"]["allocs"] == asked["chunks"] and overview["bytes"]["total"] == asked["bytes"],
+              f"overview of {text}: {overview['counts']}")
+        direct = data("mprof/direct", q=text)["rows"][0]
+        check((direct["calls"], direct["bytes"]) == (asked["chunks"], asked["bytes"]), f"mprof of {text}: {direct}")
+        types = data("types", q=text)
+        check(types["total_chunks"] == asked["chunks"], f"types of {text}: {types['total_chunks']}")
+        objects = data("emad", q=text)
+        check(objects["objects"] == 0 or sum(objects["columns"]["freq"]) <= asked["chunks"], f"objects of {text}")
+        check(data("callgraph", q=text)["total"] == asked["chunks"], f"call graph of {text}")
+        points = data("points", q=text, limit=500)
+        check(report["points"] == overview["counts"]["points"] == points["total"], f"points of {text}")
+        peak = data("flame", q=text, metric="peak")
+        check(report["peak"]["bytes"] == peak["total"] and (not peak["total"] or report["peak"]["time_ns"] == peak["at"]),
+              f"{text}: the peak is {report['peak']} and {peak['total']} at {peak['at']}")
+        own = {r["point"]: r for r in data("report", q=text, by="bytes", top=500)["top"]["bytes"]}
+        for row in points["rows"]:
+            if row["bytes"] and row["id"] in own:
+                r = own[row["id"]]
+                check((r["allocations"], r["bytes"], r["peak_bytes"], r["kept_bytes"], r["temporary"]) ==
+                      (row["chunks"], row["bytes"], row["peak"], row["leaked"], row["temporary"]),
+                      f"{text}: point {row['id']} is {row} and {r}")
+    for path, parameters, *_ in SAME:
+        for where, a, b in differences(data(path, **parameters), data(path, **parameters, q="all | where size >= 0")):
+            check(where in UNKNOWN_OF_PARTS, f"{path}: {where} is {a}, and {b} of a selection of all")
+    # windows: the heap line and the peak are those inside
+    births = data("chunks")["columns"]["t0"]
+    low, high = births[len(births) // 4], births[3 * len(births) // 4]
+    for mode in ("overlap", "alloc", "free"):
+        window = {"t0": low, "t1": high, "tm": mode}
+        overview, line = api("overview", **window), data("timeline", bins=400, **window)
+        check(overview["matched"] == api("timeline", **window)["matched"], f"chunks of window {mode}")
+        check(overview["data"]["heap"]["max"] == line["total"]["max"], f"heap line of window {mode}")
+        check(overview["data"]["bytes"]["peak"] == max(line["total"]["max"]) ==
+              data("flame", metric="peak", **window)["total"], f"peak of window {mode}")
+        check(data("report", **window)["allocations"] == overview["matched"]["chunks"], f"report of window {mode}")
+
+
+def parity(trace):
+    same(trace)
     report = command("report", "--format", "json", "--top", "0", trace)
     scores = command("scores", "--format", "json", "--top", "0", trace)
     overview = data("overview")
@@ -330,6 +422,155 @@ def selections(trace):
     check(max(fine) == inside, "a peak is not lost in any number of bins")
 
 
+# ---- two traces ----
+
+def all_points(**parameters):
+    rows, total = [], 1
+    while len(rows) < total:
+        page = data("points", limit=500, offset=len(rows), **parameters)
+        total = page["total"]
+        rows += page["rows"]
+        if not page["rows"]:
+            break
+    return rows, page.get("gone")
+
+
+def compared_flame(trace, base, **parameters):
+    """Boxes have the base's weight, of which nothing is lost: what is no box is in those that are gone."""
+    flame = columns("flame", trace=trace, base=base, px=16000, **parameters)
+    c, whole = flame["columns"], data("flame", trace=base, **parameters)["total"]
+    check(flame["base_total"] == whole and (not flame["rows"] or c["base"][0] == whole), f"flame {parameters}: {whole}")
+    for k in range(flame["rows"]):
+        check(abs(c["delta"][k] - (c["total"][k] - c["base"][k])) < 1e-6, f"delta of a box {parameters}")
+    below = sum(c["base"][k] for k in range(1, flame["rows"]) if c["depth"][k] == 1 and not c["flags"][k] & 32)
+    gone = sum(g["base"] for g in flame["gone"] if g["parent"] == 0)
+    if flame["rows"] and len(flame["gone"]) < 100 and parameters.get("dir") != "pivot":
+        check(abs(below + gone - whole) < 1e-6, f"flame {parameters}: {below} and gone {gone} are not {whole}")
+    return flame
+
+
+def base():
+    first, second = (t["id"] for t in data("status")["traces"])
+    for metric in "allocs bytes peak leaked".split():
+        for direction in ("down", "up"):
+            compared_flame(first, second, metric=metric, dir=direction)
+            own = compared_flame(first, first, metric=metric, dir=direction)
+            check(not own["gone"] and own["gone_total"] == 0 and not any(own["columns"]["delta"]), "a trace and itself")
+    compared_flame(first, second, dir="pivot", pivot="main")
+    query = "all | where size >= 64"
+    for chosen in ({}, {"q": query}):
+        ours, _ = all_points(trace=first, **chosen)
+        beside, gone = all_points(trace=first, base=second, **chosen)
+        theirs, _ = all_points(trace=second, **chosen)
+        check([{k: r[k] for k in ours[0]} for r in beside] == ours, "points are the same beside others")
+        for key in ("chunks", "bytes"):
+            got = sum(r["base"][key] for r in beside if r["base"]) + gone[key]
+            check(got == sum(r[key] for r in theirs), f"{key} of the base {chosen}: {got}")
+        for row in beside:
+            check(row["delta"]["bytes"] == row["bytes"] - (row["base"] or {"bytes": 0})["bytes"], "delta of a point")
+        same_points, nothing = all_points(trace=first, base=first, **chosen)
+        check(nothing == {"points": 0, "chunks": 0, "bytes": 0}, f"gone of itself: {nothing}")
+        check(all(r["base"]["id"] == r["id"] and not any(r["delta"].values()) for r in same_points), "points and themselves")
+        types = api("types", trace=first, base=second, **chosen)
+        for key in ("chunks", "bytes", "kept_bytes"):
+            got = sum(r["base"][key] for r in types["base"] if r["base"])
+            want = sum(r[key] for r in data("types", trace=second, top=0, **chosen)["types"])
+            check(got == want, f"{key} of the base's types {chosen}: {got} and {want}")
+            delta = sum(r["delta"][key] for r in types["base"])
+            check(delta == sum(r[key] for r in types["data"]["types"]) - want, f"deltas of {key} of types {chosen}")
+        line = data("timeline", trace=first, base=second, bins=200, **chosen)
+        longest = max(data("trace", trace=t)["duration_ns"] for t in (first, second))
+        check(line["t1"] == longest, "one axis for both")
+        check(max(line["base"]["max"]) == data("report", trace=second, **chosen)["peak"]["bytes"], f"the base's peak {chosen}")
+        check(max(line["total"]["max"]) == data("report", trace=first, **chosen)["peak"]["bytes"], f"our peak {chosen}")
+        compare = data("compare", trace=first, base=second, **chosen)["summary"]
+        for side, trace in (("a", second), ("b", first)):
+            report = data("report", trace=trace, **chosen)
+            check((compare["bytes"][side], compare["allocations"][side], compare["peak"][side], compare["kept"][side]) ==
+                  (report["bytes"], report["allocations"], report["peak"]["bytes"], report["kept"]["bytes"]),
+                  f"comparison {chosen}: {compare} and {report['bytes']}")
+    for path in ("flame", "points", "timeline", "types"):
+        check(ask(f"/api/v1/{path}?base=nothing")[0] == 400, f"{path} with a base that is not served")
+
+
+# ---- what chunks were before, how they are coloured, when nobody used them ----
+
+def details(trace):
+    rows = command("query", "--format", "json", "--top", "0", trace, "all")["rows"]
+    # grow() in realloc.c makes chunks of doubled size from one another
+    sizes = {r["chunk"]: r["size"] for r in rows}
+    chains = {tuple((c["id"], c["size"]) for c in data(f"chunks/{n}")["realloc"]["chain"]) for n in sizes}
+    grown = sorted(tuple(s for _, s in chain) for chain in chains if len(chain) > 1)
+    check(grown == [(10, 100000), tuple(16 << i for i in range(1, 8)), tuple(16 << i for i in range(1, 8)) + (5,)],
+          f"chains of realloc: {grown}")
+    for n in sizes:
+        detail = data(f"chunks/{n}")
+        ids = [c["id"] for c in detail["realloc"]["chain"]]
+        at = ids.index(n)
+        check(detail["realloc"]["previous"] == (ids[at - 1] if at else None), f"previous of {n}")
+        check(detail["realloc"]["next"] == (ids[at + 1] if at + 1 < len(ids) else None), f"next of {n}")
+    # colours: the series by colour are the selections that the colours were given to
+    text = "all | color #ff0000 if size >= 512 | color #00ff00 if size < 64"
+    line = data("timeline", q=text, by="color", metric="alloc_bytes", bins=10)
+    got = {s["color"]: sum(s["last"]) for s in line["series"]}
+    want = {"#ff0000": sum(s for s in sizes.values() if s >= 512), "#00ff00": sum(s for s in sizes.values() if s < 64),
+            None: sum(s for s in sizes.values() if 64 <= s < 512)}
+    check(got == want, f"by colour: {got} and {want}")
+    bars = columns("chunks", q=text)
+    for size, color in zip(bars["columns"]["size"], bars["columns"]["color"]):
+        named = bars["palette"][color - 1] if color else None
+        check(named == ("#ff0000" if size >= 512 else "#00ff00" if size < 64 else None), f"{size} bytes are {named}")
+    check(data("chunks")["palette"] == [] and not any(data("chunks")["columns"]["color"]), "no colours")
+    legend = data("memmap", q=text, color="query", at=data("trace")["duration_ns"])["legend"]
+    check(set(legend) - {"(free)"} <= {"#ff0000", "#00ff00", "(no colour)"} and len(legend) > 1, f"legend {legend}")
+    check(ask("/api/v1/flame?metric=idle")[0] == 400, "idle without accesses")
+
+
+def idle():
+    """Bytes times the seconds before the first and after the last access, chunk by chunk."""
+    want = unused = 0
+    bars = data("chunks")
+    c = bars["columns"]
+    check(bars["mode"] == "rows" and bars["rows_all"] == bars["rows"], "all chunks are in view")
+    for k in range(bars["rows"]):
+        if c["flags"][k] & 32:
+            continue
+        used = c["last"][k] - c["first"][k] if c["first"][k] is not None else 0
+        want += c["size"][k] * max(0, c["t1"][k] - c["t0"][k] - used) / 1e9
+        unused += c["first"][k] is None
+    flame = data("flame", metric="idle")
+    check(flame["unit"] == "byte_seconds" and want > 0, "unit of idle")
+    check(abs(flame["total"] - want) <= 1e-6 * want + 1e-3, f"idle is {flame['total']}, not {want}")
+    part = data("flame", metric="idle", q="all | where size >= 64")["total"]
+    check(0 < part < flame["total"], f"idle of a selection: {part}")
+
+
+def open_file(editor_out):
+    """Only files of the table are shown, by the editor that the server was started with."""
+    check(data("status")["editor"] is not None, "editor")
+    files = data("files", limit=500)["rows"]
+    own = next(f for f in files if f["file"].endswith("/threads.c"))
+
+    def post(body, **headers):
+        return ask("/api/v1/open", "POST", json.dumps(body) if not isinstance(body, str) else body, headers)[0]
+
+    for body in ({}, {"file": -1}, {"file": len(files)}, {"file": 1e300}, {"file": own["file"]}, {"file": "/etc/passwd"},
+                 {"file": own["id"], "line": 0}, {"file": own["id"], "line": -5}, "{", "", [own["id"]]):
+        check(post(body) == 400, f"open {body} is not refused")
+    check(ask("/api/v1/open", "POST", json.dumps({"file": own["id"]}), {"X-Heapwise": ""})[0] == 403, "without the header")
+    check(ask("/api/v1/open")[0] == 405, "GET of open")
+    lost = next((f for f in files if not data("source", file=f["id"])["found"]), None)
+    check(lost is None or post({"file": lost["id"], "line": 1}) == 404, "a file that is not there")
+    check(not os.path.exists(editor_out), "nothing was started so far")
+    check(post({"file": own["id"], "line": 30}) == 200, "open")
+    for _ in range(500):
+        if os.path.exists(editor_out) and os.path.getsize(editor_out):
+            break
+        time.sleep(0.01)
+    got = open(editor_out, encoding="utf-8").read().split("\n")
+    check(got[:4] == ["--at", "30", own["file"], "x"], f"the editor was told {got}")
+
+
 # ---- names ----
 
 def hostile():
@@ -390,7 +631,7 @@ def documentation(page):
     for method, form in routes():
         pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", form.replace(".", r"\.")) + "$")
         check(f"`{method} {form}`" in text, f"{method} {form} is not described")
-        check(form in PAGES + ("/api/v1/mprof.txt",) or any(m == method and pattern.match(p) for m, p in asked),
+        check(form in PAGES + ("/api/v1/mprof.txt", "/api/v1/open") or any(m == method and pattern.match(p) for m, p in asked),
               f"{method} {form} has no example")
 
 

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/map.h"
+#include "base/pattern.h"
 #include "base/strbuf.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -329,4 +330,40 @@ TEST(bytemap_ranges, "ranges of a map are words, cut after some")
 	bytemap_add_ranges(&text, map, HW_MAP_BYTES, false, 3);
 	CHECK_STR(strbuf_text(&text), "4-7,9-59,130-1023");
 	strbuf_release(&text);
+}
+
+/* ---- pattern ---- */
+
+TEST(pattern, "expressions that the library would copy out of all bounds are refused, and no others")
+{
+	static const struct {
+		const char *text;
+		bool good;
+	} rows[] = {
+		{"", true},
+		{"std::vector<.*>::push_back", true},
+		{"a+b+c+d+e+f+g+h+i+j+k+l+", true},
+		{"((a+)+)+", true},
+		{"(ab|cd){1,3}(ef)+", true},
+		{"[]+++++++++++++++++++++++++++]x", true},
+		{"[[:alpha:]+++++++++++++++++++]", true},
+		{"\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+\\+", true},
+		{"a{255}", true},
+		{"a{256}", false},
+		{"(a{40}){40}", false},
+		{"a{200}{200}", false},
+		{"a{2}{2}{2}{2}{2}{2}{2}", false},
+		{"a{2,3}b{3}c{4,}", true},
+		{"q+++++++++++", false},
+		{"((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+", false},
+		{"((((((((((a|b){2}){2}){2}){2}){2}){2}){2}){2})", false},
+		{"(a)\\1", false},
+		{"a\tb", false},
+		{"((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((a", false},
+		{")))+", true}, /* no expression, but none that costs anything */
+	};
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++)
+		if ((pattern_trouble(rows[i].text) == NULL) != rows[i].good)
+			FAIL("'%s' is %s", rows[i].text, rows[i].good ? "refused" : "taken");
 }

@@ -565,10 +565,19 @@ TEST(patterns, "a pattern is a text in any case, or an expression between slashe
 		const char *pattern, *name;
 		int matches; /* -1 = refused */
 	} rows[] = {
-		{"vec", "std::Vector", 1}, {"^vec", "vec", 0},          {"/^vec/", "vector", 1},
-		{"/^vec/", "Vector", 0},   {"/^vec/i", "Vector", 1},    {"", "anything", 1},
-		{"/", "a/b", 1},           {"//", "a//b", 1},           {"/(/", "", -1},
-		{"/(a)\\1/", "", -1},      {"/(a{1,9}){1,9}/", "", -1}, {"<img", "<IMG src>", 1},
+		{"vec", "std::Vector", 1},
+		{"^vec", "vec", 0},
+		{"/^vec/", "vector", 1},
+		{"/^vec/", "Vector", 0},
+		{"/^vec/i", "Vector", 1},
+		{"", "anything", 1},
+		{"/", "a/b", 1},
+		{"//", "a//b", 1},
+		{"/(/", "", -1},
+		{"/(a)\\1/", "", -1},
+		{"/(a{1,40}){1,40}/", "", -1},
+		{"/q+++++++++++++++/", "", -1},
+		{"<img", "<IMG src>", 1},
 	};
 
 	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
