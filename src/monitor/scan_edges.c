@@ -22,6 +22,8 @@ enum {
 	SLICE_MIN = 4 << 20, /* bytes that are worth a thread */
 	PART_SHIFT = 12,
 	PARTS_MAX = 1 << 25,
+	RECENT = 64, /* blocks that were found last, by the words' bits above RECENT_SHIFT */
+	RECENT_SHIFT = 11,
 	INSIDE_PATIENCE = 1 << 20, /* words between two looks at the clock */
 };
 
@@ -47,10 +49,13 @@ struct slice_work {
 	const struct filter *parts;          /* of the memory of those that are not reachable yet */
 	u32 part_shift;
 	const u8 *classes;
+	const struct scan_edges *edges; /* all slices */
 	const struct scan_patience *patience;
 	struct scan_memory memory; /* a view */
 	u64 low, span;             /* of all blocks */
+	const struct mapping *mapping; /* that the last block's first word led to */
 	u32 reading;               /* the block whose words are read */
+	u64 own_start, own_bytes;  /* of it: pointers to itself tell nothing */
 	u32 block;                 /* that edges are added to; at most the one that is read */
 	u32 last_edge;             /* its last pointer led there; the block itself = none */
 	struct resolving pending;
@@ -225,6 +230,18 @@ static void resolve(struct slice_work *w)
 	p->count = 0;
 }
 
+/* A pointer out of the heap that may lead to a table of functions, in the first word of the block that is read. */
+static void first_word_note(struct slice_work *w, u64 word)
+{
+	const struct mapping *mapping = w->mapping;
+
+	if (word % 8 || word < SCAN_PAGE || word >> 48)
+		return;
+	if (!mapping || word - mapping->start >= mapping->end - mapping->start)
+		mapping = w->mapping = scan_memory_mapping(&w->memory, word);
+	w->slice->objects[w->reading - w->slice->first_block] = mapping && mapping->kind == MAPPING_FILE;
+}
+
 static void words_take(void *data, u64 address, const u64 *words, u64 count)
 {
 	struct slice_work *w = data;
@@ -232,7 +249,8 @@ static void words_take(void *data, u64 address, const u64 *words, u64 count)
 
 	(void)address;
 	for (u64 i = 0; i < count; i++) {
-		if (likely(words[i] - w->low >= w->span) || !filter_has(w->areas, words[i] >> AREA_BITS))
+		if (likely(words[i] - w->low >= w->span) || words[i] - w->own_start < w->own_bytes ||
+		    !filter_has(w->areas, words[i] >> AREA_BITS))
 			continue;
 		p->values[p->count] = words[i];
 		p->sources[p->count++] = w->reading;
@@ -246,6 +264,13 @@ static void words_take(void *data, u64 address, const u64 *words, u64 count)
 static const struct scan_block *block_at(const struct slice_work *w, u32 number)
 {
 	return &w->index->blocks.data[number];
+}
+
+static void reading_set(struct slice_work *w, u32 number)
+{
+	w->reading = number;
+	w->own_start = block_at(w, number)->address;
+	w->own_bytes = block_at(w, number)->size;
 }
 
 /* The small blocks from `first` on that are read in one piece; the end of it in *end. */
@@ -277,7 +302,9 @@ static void piece_search(struct slice_work *w, u32 first, u32 next, u64 end)
 		u64 from = (block->address + 7) & ~7ull;
 		u64 to = (block->address + block->size) & ~7ull;
 
-		w->reading = i;
+		reading_set(w, i);
+		if (from < to && from == block->address)
+			first_word_note(w, *(const u64 *)(const void *)(w->memory.buffer + (from - start)));
 		if (from < to)
 			words_take(w, from,
 				   (const u64 *)(const void *)(w->memory.buffer + (from - start)),
@@ -300,7 +327,8 @@ static void *slice_search(void *argument)
 		} else {
 			const struct scan_block *large = block_at(w, block);
 
-			w->reading = block;
+			reading_set(w, block);
+			w->slice->objects[block - w->slice->first_block] = 1; /* there are few of them */
 			scan_memory_each_word(&w->memory, large->address,
 					      large->address + large->size, words_take, w);
 			next = block + 1;
@@ -344,7 +372,8 @@ static bool slices_cut(struct scan_edges *self, const struct scan_index *index)
 			seen += index->blocks.data[block++].size;
 		slice->end_block = block;
 		slice->starts = calloc((u64)block - slice->first_block + 1, sizeof(u64));
-		if (!slice->starts)
+		slice->objects = calloc((u64)block - slice->first_block + 1, 1);
+		if (!slice->starts || !slice->objects)
 			return false;
 	}
 	return true;
@@ -403,6 +432,12 @@ int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
 	return status;
 }
 
+struct recent {
+	u64 start, bytes;
+	u32 block;
+	u32 source; /* of the last pointer to it that was kept */
+};
+
 /* ---- pointers to the middle ------------------------------------------------------------------ */
 
 static bool slice_sort_inside(struct scan_slice *slice)
@@ -424,22 +459,50 @@ static bool slice_sort_inside(struct scan_slice *slice)
 	return true;
 }
 
+/* The block that a word points into. Words that point into the same blocks stand together: they are tried first. */
+static inline struct recent *find_inside(const struct slice_work *w, struct recent *recent, u64 value)
+{
+	struct recent *last = &recent[value >> RECENT_SHIFT & (RECENT - 1)];
+
+	if (likely(value - last->start < last->bytes))
+		return last;
+	*last = (struct recent){.block = scan_index_find(w->index, value), .source = NO_BLOCK};
+	if (last->block != NO_BLOCK) {
+		last->start = w->index->blocks.data[last->block].address;
+		last->bytes = scan_block_extent(&w->index->blocks.data[last->block]);
+	}
+	return last;
+}
+
+/* Whether a pointer so far behind a block's start may be of one of the forms that count like one to the start. */
+static bool may_be_usual(const struct slice_work *w, u32 block, u64 offset)
+{
+	const struct scan_slice *slice = scan_slice_of(w->edges, block);
+
+	return offset == 8 || offset == 24 || slice->objects[block - slice->first_block];
+}
+
 static void *slice_look_inside(void *argument)
 {
 	struct slice_work *w = argument;
 	struct scan_slice *slice = w->slice;
+	struct recent recent[RECENT] = {0};
 
 	for (u64 i = 0; i < slice->values.count; i++) {
 		struct scan_inside inside = {.source = slice->sources.data[i], .value = slice->values.data[i]};
+		struct recent *at;
 
 		if (unlikely(i % INSIDE_PATIENCE == 0) && scan_patience_check(w->patience, &w->memory, &w->error) < 0)
 			return NULL;
-		if (likely(!filter_has(w->parts, inside.value >> w->part_shift)))
+		if (!filter_has(w->parts, inside.value >> w->part_shift))
 			continue;
-		inside.block = scan_index_find(w->index, inside.value);
-		if (inside.block != NO_BLOCK && inside.block != inside.source &&
-		    w->classes[inside.block] != CLASS_REACHABLE)
-			w->failed |= !vec_push(&slice->inside, inside);
+		at = find_inside(w, recent, inside.value);
+		inside.block = at->block;
+		if (inside.block == NO_BLOCK || inside.block == inside.source || w->classes[inside.block] == CLASS_REACHABLE ||
+		    (at->source == inside.source && !may_be_usual(w, inside.block, inside.value - at->start)))
+			continue;
+		at->source = (u32)inside.source;
+		w->failed |= !vec_push(&slice->inside, inside);
 	}
 	vec_release(&slice->values);
 	vec_release(&slice->sources);
@@ -495,6 +558,7 @@ int scan_edges_look_inside(struct scan_edges *self, const struct scan_index *ind
 		return err_set(err, ERR_MEMORY, "out of memory");
 	for (u32 i = 0; i < self->count; i++) {
 		work[i].slice = &self->slices[i];
+		work[i].edges = self;
 		work[i].index = index;
 		work[i].patience = patience;
 		work[i].parts = &parts;
@@ -515,6 +579,7 @@ void scan_edges_release(struct scan_edges *self)
 		vec_release(&self->slices[i].sources);
 		vec_release(&self->slices[i].inside);
 		free(self->slices[i].inside_starts);
+		free(self->slices[i].objects);
 	}
 	*self = (struct scan_edges){0};
 }

@@ -37,6 +37,7 @@ struct scan_slice {
 	VEC(u64) values;
 	VEC(u32) sources;
 	VEC(struct scan_inside) inside; /* what became of them */
+	u8 *objects;                    /* of each block: its first word may be that of an object with virtual functions */
 	u64 *inside_starts;             /* as starts; NULL = there are none */
 };
 
@@ -52,7 +53,8 @@ int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
 		    struct err *err);
 
 /* Finds the pointers to the middle of blocks that are not reachable yet (`classes`, of each block): where pointers
- * to starts lead anyway the others tell nothing new, and most blocks are found that way. */
+ * to starts lead anyway the others tell nothing new, and most blocks are found that way. Of several from one
+ * block to another that are of no known form (scan_mark.c) one may stand for all. */
 int scan_edges_look_inside(struct scan_edges *self, const struct scan_index *index, const u8 *classes,
 			   const struct scan_patience *patience, struct err *err);
 void scan_edges_release(struct scan_edges *self);
