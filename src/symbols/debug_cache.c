@@ -64,11 +64,14 @@ static bool section_add(struct layout *self, Elf_Scn *section)
 /* False if the file is none that is copied. */
 static bool layout_make(struct layout *self)
 {
-	const Elf64_Ehdr *header = elf_kind(self->elf) == ELF_K_ELF ? elf64_getehdr(self->elf) : NULL;
+	const Elf64_Ehdr *header =
+		elf_kind(self->elf) == ELF_K_ELF ? elf64_getehdr(self->elf) : NULL;
 	const char *ident = elf_getident(self->elf, NULL);
 	size_t count;
 
-	if (!header || ident[EI_DATA] != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB) ||
+	if (!header ||
+	    ident[EI_DATA] !=
+		    (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB) ||
 	    elf_getshdrnum(self->elf, &count) < 0 || elf_getphdrnum(self->elf, &(size_t){0}) < 0)
 		return false;
 	self->header = *header;
@@ -87,14 +90,22 @@ static bool layout_make(struct layout *self)
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
+/* Root must not leave folders of its own where another user's are. */
+static bool is_ours(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) < 0 || status.st_uid == geteuid();
+}
+
 static bool folder_make(struct strbuf *folder)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	struct stat status;
 
-	if (cache && cache[0] == '/')
+	if (cache && cache[0] == '/' && is_ours(cache))
 		strbuf_addf(folder, "%s/heapwise/debug", cache);
-	else if (home && home[0] == '/')
+	else if (!(cache && cache[0] == '/') && home && home[0] == '/' && is_ours(home))
 		strbuf_addf(folder, "%s/.cache/heapwise/debug", home);
 	if (!folder->count || folder->failed || io_make_folder(strbuf_text(folder), 0700, NULL) < 0)
 		return false;
@@ -128,7 +139,8 @@ static void folder_trim(const char *path)
 		struct kept kept = {0};
 		struct stat status;
 
-		if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(status.st_mode))
+		if (fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(status.st_mode))
 			continue;
 		kept.used = status.st_mtime;
 		kept.bytes = (u64)status.st_size;
@@ -173,8 +185,9 @@ static int copy_open(const struct layout *self, const char *path)
 	if (fd < 0)
 		return -1;
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-	    (u64)status.st_size == self->bytes && io_read_at(fd, &header, sizeof(header), 0, &got) == 0 &&
-	    got == sizeof(header) && memcmp(&header, &self->header, sizeof(header)) == 0) {
+	    (u64)status.st_size == self->bytes &&
+	    io_read_at(fd, &header, sizeof(header), 0, &got) == 0 && got == sizeof(header) &&
+	    memcmp(&header, &self->header, sizeof(header)) == 0) {
 		if (time(NULL) - status.st_mtime > USED_SECONDS)
 			futimens(fd, NULL);
 		return fd;
@@ -200,17 +213,20 @@ static bool section_write(const struct layout *self, int fd, u64 number)
 	if (packed && elf_compress(section, 0, 0) < 0)
 		return false;
 	data = packed ? elf_getdata(section, NULL) : elf_rawdata(section, NULL);
-	return data && data->d_buf && data->d_size == to->sh_size && write_at(fd, data->d_buf, data->d_size, to->sh_offset);
+	return data && data->d_buf && data->d_size == to->sh_size &&
+	       write_at(fd, data->d_buf, data->d_size, to->sh_offset);
 }
 
 static bool copy_write(const struct layout *self, int fd)
 {
 	const Elf64_Phdr *programs = elf64_getphdr(self->elf);
 	bool good = write_at(fd, &self->header, sizeof(self->header), 0) &&
-		    write_at(fd, self->sections.data, self->sections.count * sizeof(Elf64_Shdr), self->header.e_shoff);
+		    write_at(fd, self->sections.data, self->sections.count * sizeof(Elf64_Shdr),
+			     self->header.e_shoff);
 
 	if (good && self->header.e_phnum)
-		good = programs && write_at(fd, programs, self->header.e_phnum * sizeof(*programs), self->header.e_phoff);
+		good = programs && write_at(fd, programs, self->header.e_phnum * sizeof(*programs),
+					    self->header.e_phoff);
 	for (u64 i = 0; i < self->sections.count && good; i++)
 		good = section_write(self, fd, i);
 	return good;

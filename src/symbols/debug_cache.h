@@ -11,7 +11,8 @@
 
 #define DEBUG_CACHE_BYTES (512ull << 20)
 #define DEBUG_CACHE_FILE_BYTES (128ull << 20) /* larger ones are not copied */
-#define DEBUG_CACHE_WORTH_BYTES (1ull << 20)  /* what must be compressed, counted when inflated, for a copy */
+#define DEBUG_CACHE_WORTH_BYTES                                                                    \
+	(1ull << 20) /* what must be compressed, counted when inflated, for a copy */
 
 /* Takes a debug file and returns it, or its copy, which is made if there is none: then the file is closed. */
 int debug_cache_swap(int fd);

@@ -22,8 +22,8 @@ bool debug_servers_named(void)
 	return urls && urls[strspn(urls, " \t\n")];
 }
 
-void debug_build_id_path(struct strbuf *path, const char *folder, u64 folder_bytes, const u8 *build_id, u64 bytes,
-			 const char *suffix)
+void debug_build_id_path(struct strbuf *path, const char *folder, u64 folder_bytes,
+			 const u8 *build_id, u64 bytes, const char *suffix)
 {
 	strbuf_clear(path);
 	strbuf_add_bytes(path, folder, folder_bytes);
@@ -45,7 +45,8 @@ static int open_if_right(const char *path, const u8 *build_id, ssize_t bytes)
 	if (fd < 0)
 		return -1;
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	right = elf && dwelf_elf_gnu_build_id(elf, &its) == bytes && memcmp(its, build_id, (size_t)bytes) == 0;
+	right = elf && dwelf_elf_gnu_build_id(elf, &its) == bytes &&
+		memcmp(its, build_id, (size_t)bytes) == 0;
 	elf_end(elf);
 	if (right)
 		return fd;
@@ -57,7 +58,7 @@ static int open_if_right(const char *path, const u8 *build_id, ssize_t bytes)
 static int open_by_build_id(Dwfl_Module *module, const char *path, char **found)
 {
 	const unsigned char *build_id;
-	struct strbuf file = { 0 };
+	struct strbuf file = {0};
 	GElf_Addr address;
 	int bytes = dwfl_module_build_id(module, &build_id, &address), fd = -1;
 
@@ -88,7 +89,8 @@ static bool exists(struct strbuf *file, const char *name)
 }
 
 /* Below a folder for debug files: /usr/lib/debug/usr/bin/NAME, /usr/lib/debug/bin/NAME, /usr/lib/debug/NAME. */
-static bool is_below(struct strbuf *file, const char *folder, u64 folder_bytes, const char *of, const char *name)
+static bool is_below(struct strbuf *file, const char *folder, u64 folder_bytes, const char *of,
+		     const char *name)
 {
 	for (const char *rest = of;; rest = rest[0] ? strchr(rest + 1, '/') : NULL) {
 		strbuf_clear(file);
@@ -104,7 +106,7 @@ static bool is_below(struct strbuf *file, const char *folder, u64 folder_bytes, 
 /* Whether any folder of the path has such a file for a module in the folder `of`. */
 static bool is_near(const char *path, const char *of, const char *name)
 {
-	struct strbuf file = { 0 };
+	struct strbuf file = {0};
 	bool found = false;
 
 	for (const char *folder = path; !found; folder++) {
@@ -139,20 +141,25 @@ static bool is_near_file(const char *path, char *file, const char *name)
 static bool is_named(const char *path, const char *file_name, const char *link)
 {
 	const char *slash = link ? strrchr(link, '/') : strrchr(file_name, '/');
-	struct strbuf name = { 0 };
+	struct strbuf name = {0};
 	char *as_named = strdup(file_name), *real = realpath(file_name, NULL);
 	bool found;
 
-	strbuf_addf(&name, "%s%s", slash ? slash + 1 : link ? link : file_name, link ? "" : ".debug");
-	found = is_near_file(path, as_named, strbuf_text(&name)) || is_near_file(path, real, strbuf_text(&name));
+	strbuf_addf(&name, "%s%s",
+		    slash  ? slash + 1
+		    : link ? link
+			   : file_name,
+		    link ? "" : ".debug");
+	found = is_near_file(path, as_named, strbuf_text(&name)) ||
+		is_near_file(path, real, strbuf_text(&name));
 	free(as_named);
 	free(real);
 	strbuf_release(&name);
 	return found;
 }
 
-int debug_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file_name,
-	       const char *link, GElf_Word link_check, char **found)
+int debug_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+	       const char *file_name, const char *link, GElf_Word link_check, char **found)
 {
 	const struct module_lookup *lookup = *userdata;
 	/* Without the name of a module's file it is dwz's common file that is wanted. */
@@ -161,7 +168,9 @@ int debug_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Add
 
 	if (fd >= 0)
 		return debug_cache_swap(fd);
-	if (of_module && !debug_servers_named() && !(file_name && is_named(lookup->path, file_name, link)))
+	if (of_module && !debug_servers_named() &&
+	    !(file_name && is_named(lookup->path, file_name, link)))
 		return -1;
-	return dwfl_standard_find_debuginfo(module, userdata, name, base, file_name, link, link_check, found);
+	return dwfl_standard_find_debuginfo(module, userdata, name, base, file_name, link,
+					    link_check, found);
 }

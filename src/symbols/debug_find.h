@@ -15,12 +15,12 @@ struct module_lookup {
 };
 
 /* FOLDER/.build-id/xx/yyyy with this suffix. */
-void debug_build_id_path(struct strbuf *path, const char *folder, u64 folder_bytes, const u8 *build_id, u64 bytes,
-			 const char *suffix);
+void debug_build_id_path(struct strbuf *path, const char *folder, u64 folder_bytes,
+			 const u8 *build_id, u64 bytes, const char *suffix);
 
 bool debug_servers_named(void);
 
-int debug_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file_name,
-	       const char *link, GElf_Word link_check, char **found);
+int debug_find(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+	       const char *file_name, const char *link, GElf_Word link_check, char **found);
 
 #endif
