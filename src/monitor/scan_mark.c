@@ -17,7 +17,7 @@ enum {
 };
 
 int scan_mark_init(struct scan_mark *self, struct scan_memory *memory,
-		   const struct scan_index *index, const struct scan_edges *edges,
+		   const struct scan_index *index, struct scan_edges *edges,
 		   const struct scan_patience *patience, struct err *err)
 {
 	*self = (struct scan_mark){
@@ -164,17 +164,12 @@ u64 scan_mark_range(struct scan_mark *self, u64 start, u64 end)
 static void block_follow(struct scan_mark *self, u32 block)
 {
 	const u32 *end, *edge = scan_edges_of(self->edges, block, &end);
+	const struct scan_inside *inside_end, *inside = scan_edges_inside_of(self->edges, block, &inside_end);
 
-	while (edge < end) {
-		u32 number = *edge & ~EDGE_INSIDE;
-		u64 value = self->index->blocks.data[number].address;
-
-		if (*edge++ & EDGE_INSIDE) {
-			value += edge[0] | (u64)edge[1] << 32;
-			edge += 2;
-		}
-		meet(self, number, value);
-	}
+	for (; edge < end; edge++)
+		meet(self, *edge, self->index->blocks.data[*edge].address);
+	for (; inside < inside_end; inside++)
+		meet(self, inside->block, inside->value);
 }
 
 static int check(struct scan_mark *self, struct err *err)
@@ -232,9 +227,24 @@ static int lost_follow(struct scan_mark *self, struct err *err)
 	return 0;
 }
 
+/* Pointers to the middle are looked for when those to starts have led as far as they do; what was followed then is
+ * followed again where it has some. */
+static int inside_follow(struct scan_mark *self, struct err *err)
+{
+	if (scan_edges_look_inside(self->edges, self->index, self->classes, self->patience, err) < 0)
+		return err->code;
+	for (u32 i = 0; i < self->index->blocks.count; i++) {
+		const struct scan_inside *end, *inside = scan_edges_inside_of(self->edges, i, &end);
+
+		if (inside < end && self->classes[i] == CLASS_REACHABLE)
+			self->failed |= !vec_push(&self->reachable, i);
+	}
+	return reachable_follow(self, err);
+}
+
 int scan_mark_finish(struct scan_mark *self, struct err *err)
 {
-	if (reachable_follow(self, err) < 0 || others_follow(self, CLASS_POSSIBLE, err) < 0 ||
+	if (reachable_follow(self, err) < 0 || inside_follow(self, err) < 0 || others_follow(self, CLASS_POSSIBLE, err) < 0 ||
 	    lost_follow(self, err) < 0)
 		return err->code;
 	return check(self, err);

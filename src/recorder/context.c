@@ -4,7 +4,10 @@
 
 #include "recorder/sys.h"
 
-enum { PROBES = 8 }; /* buckets looked at from the home bucket on */
+enum {
+	PROBES = 8,     /* buckets looked at from the home bucket on */
+	HUGE = 2 << 20, /* bytes of a table that are worth large pages */
+};
 
 struct hwr_context_table *hwr_context_table;
 static u32 growing; /* 1 while a thread copies */
@@ -18,8 +21,12 @@ static struct hwr_context_table *table_new(u64 buckets)
 {
 	struct hwr_context_table *table = hwr_map_private(table_bytes(buckets));
 
-	if (table)
-		table->mask = buckets - 1;
+	if (!table)
+		return NULL;
+	/* Looked up at random: with small pages the processor looks for the page as long as for the word. */
+	if (table_bytes(buckets) >= HUGE)
+		hwr_madvise(table, table_bytes(buckets), MADV_HUGEPAGE);
+	table->mask = buckets - 1;
 	return table;
 }
 

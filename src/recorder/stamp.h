@@ -58,18 +58,23 @@ static inline struct hwr_pace *hwr_stamp_pace(struct hwr_thread *t, u32 pair)
 _Static_assert(HWR_PACES == 1 << 10, "hwr_stamp_pace takes 10 bits");
 
 /* Reads the counter. Stamps of one thread never go back. */
-static inline u64 hwr_stamp_now(struct hwr_thread *t)
+static inline u64 hwr_stamp_read(struct hwr_thread *t)
 {
-	u64 now;
+	u64 now = hw_ticks();
 
-	if (load_relaxed(&hwr_stamps_estimated))
-		store_relaxed(t->mark_word, (u64)&hwr_rseq_mark);
-	now = hw_ticks();
 	t->stamp_read = now;
 	if (likely(now > t->stamp))
 		t->stamp = now;
 	t->stamp_estimates = 0;
 	return t->stamp;
+}
+
+/* The same, and from here on the kernel tells whether the thread is disturbed. */
+static inline u64 hwr_stamp_now(struct hwr_thread *t)
+{
+	if (load_relaxed(&hwr_stamps_estimated))
+		store_relaxed(t->mark_word, (u64)&hwr_rseq_mark);
+	return hwr_stamp_read(t);
 }
 
 /* The stamp of an event on the careful path, where the counter was read already. Estimates before it may
@@ -91,12 +96,13 @@ u64 hwr_stamp_learn(struct hwr_thread *t, u32 site);
  * its stack, or hwr_stamp_site. */
 static inline __attribute__((always_inline)) u64 hwr_stamp(struct hwr_thread *t, u32 site)
 {
-	u32 pair = hwr_stamp_pair(t, site);
+	u32 pair = hwr_stamp_pair(t, site), estimates = load_relaxed(&hwr_stamps_estimated);
 	const struct hwr_pace *pace = hwr_stamp_pace(t, pair);
 
+	if (unlikely(!estimates)) /* then it is so for good: there is nothing to learn */
+		return hwr_stamp_read(t);
 	if (unlikely(pace->pair != pair || pace->gap_ticks >= HWR_PACE_MAX_TICKS ||
-		     pace->score >= HWR_PACE_IRREGULAR ||
-		     t->stamp_estimates >= load_relaxed(&hwr_stamps_estimated) ||
+		     pace->score >= HWR_PACE_IRREGULAR || t->stamp_estimates >= estimates ||
 		     load_relaxed(t->mark_word) != (u64)&hwr_rseq_mark))
 		return hwr_stamp_learn(t, site);
 	t->stamp_estimates++;

@@ -143,6 +143,7 @@ struct hwr_thread {
 	struct hwr_check checks[HWR_DEPTH_MAX * HWR_CHECKS_PER_FRAME];
 	_Alignas(HW_CACHE_LINE) struct hwr_memo memo[HWR_MEMO_ENTRIES];
 	u16 memo_next[HWR_MEMO_TRAILS]; /* entry that was used after these two the last time */
+	u16 memo_else[HWR_MEMO_TRAILS]; /* and the one that was before that: programs choose between two */
 	u32 memo_site;  /* entry that answered the last walk */
 	u32 memo_trail; /* number of the last two of them */
 	u32 memo_turn; /* decides which way of a set is replaced */

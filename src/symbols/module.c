@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "symbols/debug_find.h"
 #include "symbols/vdso.h"
 
 enum { BUILD_ID_BYTES_MAX = 64 };
@@ -21,8 +22,11 @@ enum { BUILD_ID_BYTES_MAX = 64 };
 static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
 		    char **file_name, Elf **elf)
 {
-	if (*userdata) {
-		*elf = *userdata;
+	struct module_lookup *lookup = *userdata;
+
+	if (lookup && lookup->elf) {
+		*elf = lookup->elf;
+		lookup->elf = NULL; /* libdwfl's now */
 		return -1;
 	}
 	return dwfl_build_id_find_elf(module, userdata, name, base, file_name, elf);
@@ -40,7 +44,7 @@ bool module_places_init(struct module_places *self, const char *extra)
 	self->path = strbuf_take(&path);
 	self->callbacks = (Dwfl_Callbacks){
 		.find_elf = find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.find_debuginfo = debug_find,
 		.section_address = dwfl_offline_section_address,
 		.debuginfo_path = &self->path,
 	};
@@ -105,12 +109,8 @@ static int open_by_build_id(const struct symbolizer_module *description, const c
 		for (u32 s = 0; s < 2 && *folder == '/'; s++) {
 			int fd;
 
-			strbuf_clear(found);
-			strbuf_add_bytes(found, folder, bytes);
-			strbuf_addf(found, "/.build-id/%02x/", description->build_id[0]);
-			for (u32 i = 1; i < description->build_id_bytes; i++)
-				strbuf_addf(found, "%02x", description->build_id[i]);
-			strbuf_add(found, suffixes[s]);
+			debug_build_id_path(found, folder, bytes, description->build_id, description->build_id_bytes,
+					    suffixes[s]);
 			fd = found->failed ? -1 : open_if_same(strbuf_text(found), description);
 			if (fd >= 0)
 				return fd;
@@ -148,29 +148,20 @@ static Dwfl_Module *report_path(struct module *self, const struct symbolizer_mod
 	return handle;
 }
 
-static bool servers_named(void)
-{
-	const char *urls = getenv("DEBUGINFOD_URLS");
-
-	return urls && urls[strspn(urls, " \t\n")];
-}
-
 /* A module without a path of its own: the kernel's, or one that only a server has. */
 static Dwfl_Module *report_unseen(struct module *self, const struct symbolizer_module *description)
 {
 	Elf *elf = vdso_open(description, &self->vdso);
 	Dwfl_Module *handle;
-	void **userdata;
 
-	if (!elf && (!description->build_id_bytes || !servers_named()))
+	if (!elf && (!description->build_id_bytes || !debug_servers_named()))
 		return NULL;
 	handle = dwfl_report_module(self->dwfl, description->path, 0, INT64_MAX);
 	if (!handle) {
 		elf_end(elf);
 		return NULL;
 	}
-	dwfl_module_info(handle, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
-	*userdata = elf;
+	self->lookup->elf = elf;
 	if (!elf)
 		dwfl_module_report_build_id(handle, description->build_id,
 					    description->build_id_bytes, 0);
@@ -192,13 +183,20 @@ static int read_debuginfo(struct module *self, GElf_Addr elf_bias)
 static int open_files(struct module *self, const struct symbolizer_module *description,
 		      const struct module_places *places, GElf_Addr *bias)
 {
-	*self = (struct module){ .dwfl = dwfl_begin(&places->callbacks) };
-	if (!self->dwfl)
+	void **userdata;
+
+	*self = (struct module){ .dwfl = dwfl_begin(&places->callbacks), .lookup = calloc(1, sizeof(*self->lookup)) };
+	if (!self->dwfl || !self->lookup)
 		return ERR_MEMORY;
+	self->lookup->path = places->path;
 	dwfl_report_begin(self->dwfl);
 	self->handle = report_path(self, description, places);
 	if (!self->handle)
 		self->handle = report_unseen(self, description);
+	if (self->handle) {
+		dwfl_module_info(self->handle, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+		*userdata = self->lookup;
+	}
 	dwfl_report_end(self->dwfl, NULL, NULL);
 	return self->handle && dwfl_module_getelf(self->handle, bias) ? 0 : ERR_INPUT;
 }
@@ -241,6 +239,9 @@ void module_close(struct module *self)
 	debuginfo_release(&self->debuginfo);
 	if (self->dwfl)
 		dwfl_end(self->dwfl);
+	if (self->lookup)
+		elf_end(self->lookup->elf);
+	free(self->lookup);
 	free(self->vdso);
 	*self = (struct module){ 0 };
 }

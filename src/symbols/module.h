@@ -17,6 +17,7 @@ struct module {
 	struct rtti rtti;          /* read when no symbol answers */
 	struct debuginfo debuginfo;
 	bool has_debuginfo;
+	struct module_lookup *lookup; /* libdwfl has a pointer to it */
 	void *vdso; /* copy of the kernel's module, which libelf reads; NULL otherwise */
 };
 

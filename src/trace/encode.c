@@ -146,6 +146,7 @@ static inline u32 encode_address(struct encoder *encoder, const struct event *e,
 	u32 top = encoder->predict.top[slot], found = 0, code;
 	i64 step;
 
+#pragma GCC unroll 8
 	for (u32 i = 0; i < HW_REUSE_DEPTH; i++) /* all of them: an early exit is guessed wrong */
 		found |= (u32)(ring[i] == e->address) << i;
 	if (found) {

@@ -294,6 +294,7 @@ TEST(edges, "every pointer in blocks of all sizes is found once, on as many thre
 	u8 *area = mmap(NULL, AREA, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	u64 random = 5, inside = 0;
+	u8 classes[600] = {0}; /* nothing is known to be reachable */
 
 	if (area == MAP_FAILED)
 		FAIL("no memory");
@@ -310,29 +311,37 @@ TEST(edges, "every pointer in blocks of all sizes is found once, on as many thre
 	CHECK_EQ(edges.count, sysconf(_SC_NPROCESSORS_ONLN) < SCAN_SLICES
 				      ? (u32)sysconf(_SC_NPROCESSORS_ONLN)
 				      : (u32)SCAN_SLICES);
+	CHECK_EQ(scan_edges_look_inside(&edges, &index, classes, &endless, &err), 0);
 	for (u32 i = 0; i < index.blocks.count; i++) {
 		const u32 *end, *edge = scan_edges_of(&edges, i, &end);
+		const struct scan_inside *inside_end, *first = scan_edges_inside_of(&edges, i, &inside_end);
+		u8 want[600] = {0}, got[600] = {0};
 		u32 last = i;
 
 		for (u64 w = 0; w < index.blocks.data[i].size / 8; w += EVERY) {
 			u64 value = pointer_in(&index, i, w);
 			u32 to = scan_index_find(&index, value);
-			u64 offset = to == NO_BLOCK ? 0 : value - index.blocks.data[to].address;
 
-			if (to == NO_BLOCK || to == i || (!offset && to == last))
+			if (to == NO_BLOCK || to == i)
 				continue;
-			CHECK(edge < end);
-			CHECK_EQ(*edge++, offset ? to | EDGE_INSIDE : to);
-			if (offset) {
-				CHECK_EQ(edge[0], (u32)offset);
-				CHECK_EQ(edge[1], (u32)(offset >> 32));
-				edge += 2;
-				inside++;
-			} else {
+			if (value != index.blocks.data[to].address) {
+				inside += !want[to];
+				want[to] = 1;
+			} else if (to != last) {
+				CHECK(edge < end);
+				CHECK_EQ(*edge++, to);
 				last = to;
 			}
 		}
 		CHECK(edge == end);
+		for (; first < inside_end; first++) { /* in any order, and one for each that are alike */
+			const struct scan_block *to = &index.blocks.data[first->block];
+
+			CHECK_EQ(first->source, i);
+			CHECK_EQ(first->value, to->address + to->size / 2);
+			got[first->block] = 1;
+		}
+		CHECK(memcmp(got, want, sizeof(got)) == 0);
 	}
 	CHECK(inside > 1000);
 	scan_edges_release(&edges);

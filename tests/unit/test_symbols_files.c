@@ -97,6 +97,80 @@ TEST(separate_by_build_id, "a stripped program finds its debug file by build-id 
 	whole_release(&whole);
 }
 
+/* The debug file is compressed, and large enough for a copy. */
+static void compress_whole(const struct whole *whole)
+{
+	strip_whole(whole);
+	MUST("cd debug/.build-id && head -c 2000000 /dev/zero >pad && objcopy --add-section .debug_pad=pad %s.debug"
+	     " && objcopy --compress-debug-sections=zlib %s.debug",
+	     whole->id.hex, whole->id.hex);
+}
+
+TEST(copies, "a compressed debug file is copied once, and read from the copy; a bad copy is made again")
+{
+	struct whole whole = build_whole("");
+	struct symbolizer_module module = { .path = in_folder("stripped") };
+	struct symbolizer_options options = { .debug_path = in_folder("debug") };
+	struct asked changed;
+	bool found = false;
+
+	compress_whole(&whole);
+	setenv("XDG_CACHE_HOME", in_folder("cache"), 1);
+	check_like_whole(&whole, &module, &options);
+	MUST("test $(ls cache/heapwise/debug | wc -l) = 1");
+	MUST("cp cache/heapwise/debug/* first && test $(stat -c %%s first) -gt 2000000");
+	MUST("touch -d @1000 cache/heapwise/debug/*");
+	check_like_whole(&whole, &module, &options);
+	MUST("cmp first cache/heapwise/debug/*");
+	MUST("test $(stat -c %%Y cache/heapwise/debug/*) -gt 1000"); /* it was used: the last to go */
+	/* What the copy says counts. */
+	MUST("sed -i s/sum_of_squares/sum_of_circles/ cache/heapwise/debug/*");
+	changed = ask(&module, &whole.addresses, &options);
+	for (u64 i = 0; i < whole.addresses.count; i++)
+		for (u32 k = 0; k < changed.answers[i].frame_count; k++)
+			found |= strcmp(changed.answers[i].frames[k].function, "sum_of_circles") == 0;
+	CHECK(found);
+	asked_release(&changed);
+	MUST("truncate -s 100000 cache/heapwise/debug/*");
+	check_like_whole(&whole, &module, &options);
+	MUST("cmp first cache/heapwise/debug/*");
+	whole_release(&whole);
+}
+
+TEST(no_copies, "copies that others could write are not believed, and without a folder there are none")
+{
+	struct whole whole = build_whole("");
+	struct symbolizer_module module = { .path = in_folder("stripped") };
+	struct symbolizer_options options = { .debug_path = in_folder("debug") };
+
+	compress_whole(&whole);
+	setenv("XDG_CACHE_HOME", in_folder("cache"), 1);
+	MUST("mkdir -p cache/heapwise/debug && chmod 777 cache/heapwise/debug");
+	check_like_whole(&whole, &module, &options);
+	MUST("test -z \"$(ls cache/heapwise/debug)\"");
+	MUST("rm -r cache && echo >cache"); /* no folder */
+	check_like_whole(&whole, &module, &options);
+	unsetenv("XDG_CACHE_HOME");
+	unsetenv("HOME");
+	check_like_whole(&whole, &module, &options);
+	whole_release(&whole);
+}
+
+TEST(old_copies, "copies that were not used for longest go when there are too many")
+{
+	struct whole whole = build_whole("");
+	struct symbolizer_module module = { .path = in_folder("stripped") };
+	struct symbolizer_options options = { .debug_path = in_folder("debug") };
+
+	compress_whole(&whole);
+	setenv("XDG_CACHE_HOME", in_folder("cache"), 1);
+	MUST("mkdir -p -m 700 cache/heapwise/debug && cd cache/heapwise/debug && truncate -s 300M old older"
+	     " && touch -d @2000 old && touch -d @1000 older");
+	check_like_whole(&whole, &module, &options);
+	MUST("cd cache/heapwise/debug && test -e old && ! test -e older && test $(ls | wc -l) = 2");
+	whole_release(&whole);
+}
+
 TEST(program_gone, "a program that is gone or was replaced is read from its debug file")
 {
 	struct whole whole = build_whole("");

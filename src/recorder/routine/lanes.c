@@ -138,12 +138,13 @@ u64 hwr_frame_top(struct hwr_thread *t, const struct hwr_caller *caller, u64 sit
 		  const struct hwr_lane *lane, u64 *slot)
 {
 	struct hwr_step step;
+	u32 rule;
 
 	*slot = 0;
 	if (caller->pc == site)
 		return caller->sp; /* its end is told by a jump: the frame is gone already */
-	if (likely(hwr_rule_apply(hwr_rule_of(caller->pc, &t->scratch), caller->sp, caller->fp,
-				  &step))) {
+	rule = hwr_rule_of(caller->pc, &t->scratch);
+	if (likely(rule != HWR_RULE_NO_CFI && hwr_rule_apply(rule, caller->sp, caller->fp, &step))) {
 		*slot = (u64)step.ra_slot;
 		return step.cfa;
 	}

@@ -37,6 +37,8 @@ static u32 compile(u64 pc, const struct hwr_module_at *module, struct hwr_cfi_sc
 		return HWR_RULE_VALID | HWR_RULE_SPECIAL | HWR_RULE_END;
 	if (found == HWR_CFI_NONE && is_loader(pc))
 		return HWR_RULE_VALID | HWR_RULE_SPECIAL | HWR_RULE_END;
+	if (found == HWR_CFI_NONE)
+		return HWR_RULE_NO_CFI;
 	if (found != HWR_CFI_FOUND)
 		return HWR_RULE_VALID | HWR_RULE_SPECIAL;
 	if (scratch->row.registers[HWR_REG_RA].where == HWR_UNDEFINED)

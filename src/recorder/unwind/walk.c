@@ -456,10 +456,14 @@ static struct hwr_memo *memo_find(struct hwr_thread *t, const struct hwr_caller 
 
 u32 hwr_walk_search(struct hwr_thread *t, const struct hwr_caller *caller)
 {
-	bool holds;
-	struct hwr_memo *m = memo_find(t, caller, &holds);
-	u32 site = (u32)(m - t->memo);
+	struct hwr_memo *m = &t->memo[t->memo_else[t->memo_trail]];
+	bool holds = hwr_memo_holds(t, m, caller);
+	u32 site;
 
+	if (!holds)
+		m = memo_find(t, caller, &holds);
+	site = (u32)(m - t->memo);
+	t->memo_else[t->memo_trail] = t->memo_next[t->memo_trail];
 	t->memo_next[t->memo_trail] = (u16)site;
 	t->memo_trail = hwr_memo_trail(t->memo_site, site);
 	t->memo_site = site;

@@ -60,6 +60,7 @@ enum {
 	HWR_RULE_CFA_FIELD = 0x1fff,
 	HWR_RULE_RA_FIELD = 0x3fff,
 	HWR_RULE_BITS = 32,
+	HWR_RULE_NO_CFI = HWR_RULE_VALID | HWR_RULE_SPECIAL, /* a frame record does not tell the caller's sp */
 };
 
 /* The memory that a frame's unwinding depended on, and where it leads. */

@@ -43,6 +43,7 @@ enum hwr_rule_base {
 	HWR_BASE_SP,   /* CFA = sp + offset */
 	HWR_BASE_FP,   /* CFA = fp + offset */
 	HWR_BASE_DRAP, /* CFA = *(fp - offset), caller's fp = *fp: realigned stacks of gcc */
+	HWR_BASE_RECORD, /* no CFI: a frame record at fp, if fp is near */
 };
 enum {
 	HWR_RULE_VALID = 1,
@@ -54,6 +55,11 @@ enum {
 	HWR_RULE_FP_SHIFT = 18,
 	HWR_RULE_FIELD = 0x1fff, /* offsets are counted in 8 bytes, 13 bits each */
 	HWR_RULE_BITS = 31,
+	/* Code without CFI, such as what runs a module's destructors. If the record does not lead into code, the
+	 * next frame has no rule, and the general evaluator judges. */
+	HWR_RULE_NO_CFI = HWR_RULE_VALID | HWR_BASE_RECORD << HWR_RULE_BASE_SHIFT | HWR_RULE_FP_SAVED |
+			  2 << HWR_RULE_FP_SHIFT,
+	HWR_RECORD_NEAR = 4096, /* within the frame, surely: what is compared later must still be there */
 };
 
 /* The memory that a frame's unwinding depended on, and where it leads. */
@@ -78,6 +84,10 @@ static inline __attribute__((always_inline)) bool hwr_rule_apply(u32 rule, u64 s
 		step->cfa = sp + offset;
 	} else if (base == HWR_BASE_FP) {
 		step->cfa = fp + offset;
+	} else if (base == HWR_BASE_RECORD) {
+		if (unlikely(fp - sp >= HWR_RECORD_NEAR))
+			return false;
+		step->cfa = fp + 16;
 	} else {
 		if (unlikely(fp <= sp || (fp & 7)))
 			return false;
