@@ -3,8 +3,9 @@
 
 import { useState } from "preact/hooks";
 import { type Maybe, inUnit } from "./format";
-import { type Column, Table, csv, sorted } from "./table";
-import { copy } from "../shell";
+import { sorted } from "./sort";
+import { type Column, Table, csv } from "./table";
+import { copy } from "./say";
 
 export interface SchemaColumn {
 	name: string;
@@ -25,6 +26,10 @@ export interface ResultFrame {
 }
 
 const numbers = new Set(["bytes", "count", "ns", "share", "ratio", "signed", "id"]);
+
+export function isNumber(unit: string): boolean {
+	return numbers.has(unit);
+}
 
 export function pathText(frames: ResultFrame[]): string {
 	return [...frames].reverse().map((frame) => frame.function ?? `${frame.module ?? "?"}+0x${frame.offset.toString(16)}`).join(" › ");

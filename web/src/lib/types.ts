@@ -78,6 +78,7 @@ export interface PointRow {
 	fn: string | null;
 	file: string | null;
 	line: number | null;
+	module: string | null;
 	type: string | null;
 	chunks: number;
 	bytes: number;
@@ -94,6 +95,8 @@ export interface PointRow {
 	avg_life: Maybe;
 	threads: number;
 	spark: string;
+	base?: Maybe; // with a second trace
+	delta?: Maybe;
 }
 
 export interface Timeline {

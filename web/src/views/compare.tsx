@@ -11,7 +11,7 @@ import { Caveats, type ResultFrame, pathText } from "../lib/result";
 import { key, set, whole } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import type { Status } from "../lib/types";
-import { copy } from "../shell";
+import { copy } from "../lib/say";
 
 interface Side {
 	file: string;

@@ -9,9 +9,11 @@ import { count, inUnit, share, trimMiddle } from "../lib/format";
 import { Choice } from "../lib/parts";
 import { select, selectedPoint } from "../lib/select";
 import { addWhere, common, cursor, key, linkTo, quote, set } from "../lib/state";
-import { type Column, Table, useTwin } from "../lib/table";
+import { type Column, Table } from "../lib/table";
+import { TwinButton, useTwin } from "../lib/twin";
 import type { Flame as Data, FlameReply } from "../lib/types";
-import { copy, trace } from "../shell";
+import { copy } from "../lib/say";
+import { trace } from "../shell";
 
 const ROW = 20;
 export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16 } as const;
@@ -241,7 +243,7 @@ export function Flame() {
 				{key("s") !== "" && <button onClick={() => addWhere(key("s").startsWith("/") ? `stack ~ ${key("s")}` : `stack ~ ${quote(key("s"))}`)}>Only hits</button>}
 				{key("z") !== "" && <button onClick={() => set({ z: null })}>Whole graph</button>}
 				{key("hide") !== "" && <button onClick={() => set({ hide: null })}>Show hidden frames</button>}
-				<button aria-pressed={table} onClick={toggleTable}>Table</button>
+				<TwinButton on={table} toggle={toggleTable} />
 			</div>
 			<Panel answer={answer} label="Flame graph" empty={(flame) => (flame.total === 0 ? (metric === "leaked" ? "Nothing was kept." : metric === "temporary" ? "Nothing was temporary." : "Nothing to show.") : null)}>
 				{(_, { truncated }) => {

@@ -11,9 +11,10 @@ import { Choice } from "../lib/parts";
 import { select, selection } from "../lib/select";
 import { key, set, whole } from "../lib/state";
 import type { TableReply } from "../lib/result";
-import { type Column, Table, csv, sorted } from "../lib/table";
+import { sorted } from "../lib/sort";
+import { type Column, Table, csv } from "../lib/table";
 import type { Columns } from "../lib/types";
-import { copy } from "../shell";
+import { copy } from "../lib/say";
 
 interface Obj {
 	id: number;

@@ -5,7 +5,8 @@ import { Panel, useAnswer } from "../lib/answer";
 import { type Maybe, bytes, count, ns } from "../lib/format";
 import { select, selection } from "../lib/select";
 import { addWhere, common, key, set } from "../lib/state";
-import { type Column, Table, sorted } from "../lib/table";
+import { sorted } from "../lib/sort";
+import { type Column, Table } from "../lib/table";
 
 interface Row {
 	thread: number;

@@ -9,7 +9,8 @@ import { category, dark, ink } from "../lib/colour";
 import { bytes, count, inUnit, ns } from "../lib/format";
 import { Choice } from "../lib/parts";
 import { addWhere, common, key, quote, set } from "../lib/state";
-import { type Column, Table, useTwin } from "../lib/table";
+import { type Column, Table } from "../lib/table";
+import { TwinButton, useTwin } from "../lib/twin";
 import type { Timeline as Data } from "../lib/types";
 
 const groups = [["none", "Total"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["size", "Size"], ["point", "Point"], ["sev", "Severity"]] as const;
@@ -121,7 +122,7 @@ export function Timeline() {
 			<div class="controls">
 				<Choice label="Stacked by" value={by} options={groups} onChange={(value) => set({ by: value })} />
 				<Choice label="Metric" value={metric} options={metrics} onChange={(value) => set({ metric: value })} />
-				<button aria-pressed={table} onClick={toggleTable}>Table</button>
+				<TwinButton on={table} toggle={toggleTable} />
 			</div>
 			<Panel answer={answer} label="Timeline" empty={(line) => (line.t.length === 0 ? "Nothing allocated in this window." : null)}>
 				{(line) => (

@@ -9,7 +9,7 @@ import { select, selection } from "../lib/select";
 import { addWhere, key, quote, set, whole } from "../lib/state";
 import { Caveats } from "../lib/result";
 import { type Column, Table, csv } from "../lib/table";
-import { copy } from "../shell";
+import { copy } from "../lib/say";
 
 interface Row {
 	type: string | null; // null = not known
