@@ -5,9 +5,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Hints, hints, pastQueries, remember } from "./lib/complete";
 import { caret } from "./lib/answer";
+import { ns } from "./lib/format";
 import { say } from "./lib/say";
 import { source } from "./lib/source";
-import { key, query, set, stages } from "./lib/state";
+import { key, query, set, stages, timeWindow } from "./lib/state";
 
 interface Wrong {
 	at: number;
@@ -182,13 +183,28 @@ export function FilterBar() {
 			))}
 			{key("g") !== "" && <span class="quiet">saved as {key("g")}</span>}
 			{key("t") !== "" && (
-				<button type="button" class="chip" onClick={() => set({ t: null })}>time {key("t")} ✕</button>
+				<>
+					<button type="button" class="chip" onClick={() => set({ t: null, tm: null })}>time {windowText()} ✕</button>
+					<label class="choice">
+						<span class="sr-only">Chunks of the window</span>
+						<select value={key("tm") || "overlap"} onChange={(event) => set({ tm: event.currentTarget.value === "overlap" ? null : event.currentTarget.value })}>
+							<option value="overlap">that live in it</option>
+							<option value="alloc">allocated in it</option>
+							<option value="free">freed in it</option>
+						</select>
+					</label>
+				</>
 			)}
 			{key("base") !== "" && (
 				<button type="button" class="chip" title="Do not compare any more" onClick={() => set({ base: null })}>compared ✕</button>
 			)}
 		</form>
 	);
+}
+
+function windowText(): string {
+	const window = timeWindow.value;
+	return window ? `${ns(window.from)} to ${ns(window.to)}` : key("t");
 }
 
 /** A query without one of its stages. What reads nothing begins with all. */
