@@ -195,9 +195,6 @@ export function FilterBar() {
 					</label>
 				</>
 			)}
-			{key("base") !== "" && (
-				<button type="button" class="chip" title="Do not compare any more" onClick={() => set({ base: null })}>compared ✕</button>
-			)}
 		</form>
 	);
 }

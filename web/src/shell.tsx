@@ -29,6 +29,12 @@ export interface View {
 }
 
 export const trace = signal<TraceInfo | null>(null);
+export const traces = signal<Status["traces"]>([]);
+
+/** A trace by its id or its file name. */
+export function traceBy(name: string): Status["traces"][number] | undefined {
+	return traces.value.find((item) => item.id === name) ?? traces.value.find((item) => item.name === name);
+}
 
 function ThemePicker() {
 	return (
@@ -43,15 +49,26 @@ function ThemePicker() {
 	);
 }
 
-function TracePicker({ status }: { status: Status | null }) {
-	if (!status || status.traces.length < 2) return <span class="program" title={trace.value?.cmdline}>{trace.value?.program.replace(/^.*\//, "") ?? "…"}</span>;
+function TracePicker() {
+	const list = traces.value;
+	if (list.length < 2) return <span class="program" title={trace.value?.cmdline}>{trace.value?.program.replace(/^.*\//, "") ?? "…"}</span>;
+	const mine = traceBy(key("trace")) ?? list[0];
 	return (
-		<label class="program">
-			<span class="sr-only">Trace</span>
-			<select value={key("trace") || status.traces[0]?.id} onChange={(event) => set({ trace: event.currentTarget.value, sel: null, at: null, t: null })}>
-				{status.traces.map((item) => <option value={item.id}>{item.name}</option>)}
-			</select>
-		</label>
+		<>
+			<label class="program">
+				<span class="sr-only">Trace</span>
+				<select value={mine?.id} title={trace.value?.cmdline} onChange={(event) => set({ trace: event.currentTarget.value, base: traceBy(key("base"))?.id === event.currentTarget.value ? null : key("base"), sel: null, at: null, t: null })}>
+					{list.map((item) => <option value={item.id}>{item.name}</option>)}
+				</select>
+			</label>
+			<label class="against">
+				<span class="sr-only">Compared with</span>
+				<select value={traceBy(key("base"))?.id ?? ""} title="Every view shows what changed since this trace" onChange={(event) => set({ base: event.currentTarget.value || null })}>
+					<option value="">compare …</option>
+					{list.filter((item) => item.id !== mine?.id).map((item) => <option value={item.id}>against {item.name}</option>)}
+				</select>
+			</label>
+		</>
 	);
 }
 
@@ -173,6 +190,7 @@ export function Shell({ views: all }: { views: View[] }) {
 	const [helping, setHelping] = useState(false);
 	useKeys(views, () => setHelping(true));
 	useEffect(() => void (learned() || learn()), []);
+	useEffect(() => void (traces.value = status.reply?.data.traces ?? []), [status.reply]);
 	useEffect(() => {
 		if (!info.reply) return;
 		trace.value = info.reply.data;
@@ -197,7 +215,7 @@ export function Shell({ views: all }: { views: View[] }) {
 			<a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the view</a>
 			<Rail views={views} />
 			<header class="top">
-				<TracePicker status={status.reply?.data ?? null} />
+				<TracePicker />
 				{embedded ? <span class="quiet filter">A report in one file. For filters, moments and single chunks: heapwise serve --open TRACE</span> : <FilterBar />}
 				<ThemePicker />
 				<button onClick={() => setHelping(true)} aria-label="Help">?</button>

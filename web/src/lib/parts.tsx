@@ -48,5 +48,5 @@ export function Choice({ label, value, options, onChange }: { label: string; val
 export function Delta({ value, unit }: { value: Maybe; unit: string }) {
 	if (value == null) return <span class="quiet">unknown</span>;
 	if (value === 0) return <span class="quiet">±0</span>;
-	return <span class={value > 0 ? "more" : "less"}>{value > 0 ? "▲ +" : "▼ "}{inUnit(value, unit)}</span>;
+	return <span class={value > 0 ? "more" : "less"}>{value > 0 ? "▲ +" : "▼ −"}{inUnit(Math.abs(value), unit)}</span>;
 }

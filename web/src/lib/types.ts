@@ -33,6 +33,7 @@ export interface Verdict {
 	points: number; // how many
 	evidence: { n_hit: number; n_all: number; bytes_hit: number };
 	cost: { bytes: Maybe; allocs: Maybe; pct: Maybe };
+	query?: string | null; // the chunks that it is about
 }
 
 export interface ScoreSummary {
@@ -61,6 +62,7 @@ export interface Overview {
 	verdicts: Verdict[];
 	verdicts_all: number;
 	top: Record<string, Top[]>;
+	heap?: { t: number[]; max: number[]; rss: Maybe[] };
 }
 
 export interface Frame {

@@ -19,7 +19,7 @@ import type { Flame as Data, FlameReply } from "../lib/types";
 import { trace } from "../shell";
 
 const ROW = 20;
-export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16 } as const;
+export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16, caller: 32 } as const;
 
 const metrics = [
 	["bytes", "Bytes allocated"],
@@ -86,6 +86,7 @@ export function matcher(text: string): Search | null {
 interface Shape extends Painter {
 	index: Map<number, number>; // id → row
 	below: Map<number, number[]>; // id → rows of its children
+	lines: number; // of the picture
 }
 
 interface Look {
@@ -119,13 +120,23 @@ function worstBelow(data: Data, index: Map<number, number>): number[] {
 	return worst;
 }
 
+/** The line of each frame, from above; -1 = not drawn. Around a pivot, callers rise above it and callees hang below. */
+function levelsOf(data: Data, flip: boolean): { levels: number[]; lines: number } {
+	const isCaller = (row: number) => ((data.flags[row] ?? 0) & FLAG.caller) !== 0;
+	const deepest = data.depth.reduce((most, depth) => Math.max(most, depth), 0);
+	const above = data.depth.reduce((most, depth, row) => (isCaller(row) ? Math.max(most, depth) : most), 0);
+	if (above === 0) return { levels: data.depth.map((depth) => (flip ? deepest - depth : depth)), lines: deepest + 1 };
+	const levels = data.depth.map((depth, row) => (depth === 0 ? -1 : isCaller(row) ? above - depth : above + depth - 2));
+	return { levels, lines: levels.reduce((most, level) => Math.max(most, level), 0) + 1 };
+}
+
 function shape(data: Data, look: Look): Shape {
 	const { found, delta, from, to } = look;
 	const index = new Map(data.id.map((id, row) => [id, row]));
 	const mostDelta = delta ? delta.reduce((most, value) => Math.max(most, Math.abs(value)), 1) : 0;
 	const below = childrenOf(data);
 	const worst = look.worst ? worstBelow(data, index) : [];
-	const deepest = data.depth.reduce((most, depth) => Math.max(most, depth), 0);
+	const { levels, lines } = levelsOf(data, look.flip);
 	const colourOf = (row: number): string => {
 		const step = look.worst ? worst[row] || 255 : (data.sev[row] ?? 255);
 		if (delta) return difference(delta[row] ?? 0, mostDelta);
@@ -134,6 +145,7 @@ function shape(data: Data, look: Look): Shape {
 	return {
 		index,
 		below,
+		lines,
 		paint(context, width) {
 			const { text, accent } = ink();
 			const items: Item[] = [];
@@ -142,9 +154,9 @@ function shape(data: Data, look: Look): Shape {
 			for (let row = 0; row < data.id.length; row++) {
 				const left = Math.max(0, ((data.x0[row] ?? 0) - from) * scale);
 				const right = Math.min(width, ((data.x1[row] ?? 0) - from) * scale);
-				if (right <= 0 || left >= width) continue;
+				if (right <= 0 || left >= width || (levels[row] ?? -1) < 0) continue;
 				const w = right - left;
-				const y = (look.flip ? deepest - (data.depth[row] ?? 0) : (data.depth[row] ?? 0)) * ROW;
+				const y = (levels[row] ?? 0) * ROW;
 				const colour = colourOf(row);
 				const name = labelOf(data, row);
 				const hit = found?.(data.name[row] ?? "") ?? false;
@@ -170,10 +182,11 @@ function shape(data: Data, look: Look): Shape {
 			const row = index.get(start.id);
 			if (row == null) return null;
 			const parent = data.depth[row] === 0 ? null : (index.get(data.parent[row] ?? -1) ?? null);
-			const siblings = parent == null ? [row] : (below.get(data.id[parent] ?? -1) ?? []);
+			const siblings = parent == null ? [row] : (below.get(data.id[parent] ?? -1) ?? []).filter((other) => levels[other] === levels[row]);
 			const at = siblings.indexOf(row);
-			const inward = look.flip ? "up" : "down";
-			const target = direction === "left" || direction === "right" ? siblings[at + (direction === "left" ? -1 : 1)] : direction === inward ? below.get(data.id[row] ?? -1)?.[0] : parent;
+			const to = (levels[row] ?? 0) + (direction === "up" ? -1 : 1);
+			const near = [...(below.get(data.id[row] ?? -1) ?? []), ...(parent == null ? [] : [parent])].find((other) => levels[other] === to);
+			const target = direction === "left" || direction === "right" ? siblings[at + (direction === "left" ? -1 : 1)] : near;
 			return target == null ? null : (items.find((item) => item.id === data.id[target]) ?? null);
 		},
 		speak(item) {
@@ -482,7 +495,7 @@ export function Flame() {
 										name="flame"
 										label={`Flame graph of ${metrics.find(([name]) => name === metric)?.[1] ?? metric}`}
 										description="flame graph"
-										height={Math.max(ROW, (flame.depth.reduce((most, depth) => Math.max(most, depth), 0) + 1) * ROW)}
+										height={painter.lines * ROW}
 										painter={painter}
 										version={`${key("s")}`}
 										selected={chosen}

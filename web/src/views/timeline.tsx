@@ -8,6 +8,7 @@ import { Panel, useAnswer } from "../lib/answer";
 import { category, dark, ink } from "../lib/colour";
 import { bytes, count, inUnit, ns } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
+import { Lane } from "../lib/lane";
 import { Choice } from "../lib/parts";
 import { copy } from "../lib/say";
 import { selectedPoint } from "../lib/select";
@@ -213,21 +214,6 @@ function Twin({ data, layers, unit, extra }: { data: Data; layers: Layer[]; unit
 			<Table label="Timeline as a table" columns={columns} rows={rows} rowKey={({ bin }) => bin} height={420} rowHeight={26} />
 			<p><button onClick={() => void copy(csv(columns, rows), "the table as CSV")}>Copy as CSV</button></p>
 		</>
-	);
-}
-
-/** A thin chart below the main one, on the same axis. */
-function Lane({ label, times, lines, unit, from, to }: { label: string; times: number[]; lines: { name: string; colour: string; dash?: string; values: readonly (number | null | undefined)[] }[]; unit: string; from: number; to: number }) {
-	const most = lines.reduce((high, line) => line.values.reduce<number>((top, value) => Math.max(top, value ?? 0), high), 0);
-	const path = (values: readonly (number | null | undefined)[]) =>
-		values.map((value, bin) => (value == null ? "" : `${(((times[bin] ?? 0) - from) / Math.max(1, to - from)) * 1000},${(58 - (value / Math.max(1, most)) * 54).toFixed(1)}`)).filter((part) => part !== "").join(" ");
-	return (
-		<figure class="lane">
-			<svg viewBox="0 0 1000 60" preserveAspectRatio="none" role="img" aria-label={`${label}: up to ${inUnit(most, unit)}`}>
-				{lines.map((line) => <polyline points={path(line.values)} fill="none" stroke={line.colour} stroke-width="1.2" stroke-dasharray={line.dash} vector-effect="non-scaling-stroke" />)}
-			</svg>
-			<figcaption class="quiet">{label}, up to {inUnit(most, unit)}: {lines.map((line, at) => <span>{at ? ", " : ""}<span class="swatch" style={{ background: line.colour }} /> {line.name}</span>)}</figcaption>
-		</figure>
 	);
 }
 
