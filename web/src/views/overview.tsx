@@ -11,7 +11,7 @@ import { Bar, Delta } from "../lib/parts";
 import { say } from "../lib/say";
 import { select } from "../lib/select";
 import { embedded, source } from "../lib/source";
-import { addWhere, go, key, linkTo, moduleIs, whole } from "../lib/state";
+import { addWhere, go, key, lineOf, linkTo, moduleIs, whole } from "../lib/state";
 import type { Frame, Overview as Data, ScoreSummary, Top, Verdict } from "../lib/types";
 import { Unfiltered } from "../lib/notice";
 
@@ -63,7 +63,7 @@ async function toSource(point: number): Promise<void> {
 	try {
 		const { data } = await source.get<{ frames: Frame[] }>(`/stack/${point}`, whole());
 		const own = data.frames.find((frame) => !frame.library && frame.file) ?? data.frames.find((frame) => frame.file);
-		if (own) go(`src/${encodeURIComponent(`${own.file}:${own.line}`)}`, { sel: `p:${point}` });
+		if (own?.file) go(lineOf(own.file, own.line), { sel: `p:${point}` });
 		else say("The trace names no source line of it: build with -g.");
 	} catch (error) {
 		say(error instanceof Error ? error.message : String(error));

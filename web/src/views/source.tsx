@@ -13,7 +13,7 @@ import { copy, say } from "../lib/say";
 import { select } from "../lib/select";
 import { sorted } from "../lib/sort";
 import { source } from "../lib/source";
-import { go, key, linkTo, place, quote, set } from "../lib/state";
+import { go, key, lineOf, linkTo, place, quote, set } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 
 interface Cost {
@@ -60,7 +60,7 @@ interface FileRow {
 }
 
 const fileColumns: Column<FileRow>[] = [
-	{ name: "file", label: "File", width: "minmax(30ch, 3fr)", cell: (row) => <a href={linkTo(`src/${encodeURIComponent(row.file)}`)} title={row.file}>{row.file}</a>, text: (row) => row.file },
+	{ name: "file", label: "File", width: "minmax(30ch, 3fr)", cell: (row) => <a href={linkTo(["src", row.file])} title={row.file}>{row.file}</a>, text: (row) => row.file },
 	{ name: "self", label: "Allocated here", number: true, width: "15ch", cell: (row) => bytes(row.self), text: (row) => String(row.self) },
 	{ name: "allocs", label: "Allocations", number: true, width: "12ch", cell: (row) => count(row.allocs), text: (row) => String(row.allocs) },
 	{ name: "peak", label: "At the peak", number: true, width: "12ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
@@ -83,7 +83,7 @@ function Files() {
 				return (
 					<>
 						<Unfiltered path="/files" />
-						<Table label="Source files" columns={fileColumns} rows={ordered} rowKey={(row) => row.id} height={560} sort={sort} onSort={(name) => set({ sort: name })} onOpen={(row) => go(`src/${encodeURIComponent(row.file)}`)} menu={(row): Subject => ({ title: row.file, file: row.file, line: 1, condition: `stack_file == ${quote(row.file)}` })} />
+						<Table label="Source files" columns={fileColumns} rows={ordered} rowKey={(row) => row.id} height={560} sort={sort} onSort={(name) => set({ sort: name })} onOpen={(row) => go(["src", row.file])} menu={(row): Subject => ({ title: row.file, file: row.file, line: 1, condition: `stack_file == ${quote(row.file)}` })} />
 						<p class="buttons">
 							{data.total > data.rows.length && <span class="quiet">The first {count(data.rows.length)} of {count(data.total)} files.</span>}
 							<button onClick={() => void copy(csv(fileColumns, ordered), "the table as CSV")}>Copy as CSV</button>
@@ -132,7 +132,7 @@ function Listing({ data, file, line, metric }: { data: Data; file: string; line:
 	const show = metric === "allocs" ? count : bytes;
 	const most = data.lines.reduce((high, row) => Math.max(high, row.incl?.[metric] ?? 0), 1);
 	const hot = data.lines.filter((row) => (row.self?.[metric] ?? 0) > 0);
-	const moveTo = (n: number) => go(`src/${encodeURIComponent(`${file}:${n}`)}`, { metric: key("metric") });
+	const moveTo = (n: number) => go(lineOf(file, n), { metric: key("metric") });
 	const next = (step: number) => {
 		const target = step > 0 ? hot.find((row) => row.n > line) : [...hot].reverse().find((row) => row.n < line);
 		if (target) moveTo(target.n);
