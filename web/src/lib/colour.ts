@@ -59,7 +59,7 @@ function hslHex(hue: number, saturation: number, lightness: number): string {
 /** blue = less, orange = more, white = the same; log scale of the change. */
 export function difference(delta: number, most: number): string {
 	if (!delta || !most) return "#f4f4f4";
-	const strength = Math.min(1, Math.log1p(Math.abs(delta)) / Math.log1p(most));
+	const strength = Math.min(1, Math.max(0.06, 1 + Math.log10(Math.abs(delta) / most) / 4)); // four decades
 	const mix = (to: number) => Math.round(244 + (to - 244) * strength).toString(16).padStart(2, "0");
 	return delta < 0 ? `#${mix(0)}${mix(114)}${mix(178)}` : `#${mix(230)}${mix(120)}${mix(0)}`;
 }

@@ -129,7 +129,14 @@ export function Table<Row>(props: Props<Row>) {
 		walked.current = index;
 		show(index);
 		if (row !== undefined) props.onSelect?.(row, index);
+		else awaited.current = index;
 	};
+	const awaited = useRef(-1); // a row that is chosen as soon as it is here
+	useLayoutEffect(() => {
+		if (awaited.current < 0 || rows.at(awaited.current) === undefined) return;
+		choose(awaited.current);
+		awaited.current = -1;
+	}, [rows]);
 	const template = columns.map((column) => column.width ?? (column.number ? "minmax(9ch, auto)" : "minmax(12ch, 3fr)")).join(" ");
 	const keyDown = (event: KeyboardEvent) => {
 		const page = Math.max(1, end - first - 2 * AROUND);
@@ -238,6 +245,7 @@ export function Table<Row>(props: Props<Row>) {
 							const index = Math.min(rows.length, Math.max(1, Number(event.currentTarget.value) || 1)) - 1;
 							scrollTo(index);
 							if (rows.at(index) !== undefined) choose(index);
+							else awaited.current = index;
 						}}
 					/>
 					of {rows.length.toLocaleString("en")}

@@ -47,12 +47,31 @@ const weights = [["allocs", "Allocations"], ["bytes", "Bytes"]] as const;
 const W = 190;
 const H = 46;
 
-function layout(data: Data) {
+const EDGES = 180;
+const NODES = 100;
+
+/** The calls that are drawn: the heaviest one into and out of each function, then the heaviest of all. A picture of all
+ * would be black, and placing it would take minutes. */
+function drawnEdges(data: Data): Edge[] {
+	const heavy = data.edges.filter((edge) => edge.from !== edge.to).sort((a, b) => b.calls - a.calls);
+	if (heavy.length <= EDGES) return heavy;
+	const out = new Set<number>();
+	const into = new Set<number>();
+	const first = heavy.filter((edge) => {
+		const needed = !out.has(edge.from) || !into.has(edge.to);
+		out.add(edge.from);
+		into.add(edge.to);
+		return needed;
+	});
+	return [...first, ...heavy.filter((edge) => !first.includes(edge))].slice(0, Math.max(EDGES, first.length));
+}
+
+function layout(data: Data, edges: Edge[]) {
 	const graph = new dagre.graphlib.Graph({ multigraph: false });
-	graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 46, marginx: 10, marginy: 10 });
+	graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 46, marginx: 10, marginy: 10, ranker: edges.length > 120 ? "longest-path" : "network-simplex" });
 	graph.setDefaultEdgeLabel(() => ({}));
 	for (const node of data.nodes) graph.setNode(String(node.id), { width: W, height: H });
-	for (const edge of data.edges) if (edge.from !== edge.to) graph.setEdge(String(edge.from), String(edge.to), {});
+	for (const edge of edges) graph.setEdge(String(edge.from), String(edge.to), {});
 	dagre.layout(graph);
 	return graph;
 }
@@ -87,8 +106,15 @@ function subjectOf(node: Node): Subject {
 	return { title: node.fn || "unknown", fn: node.fn, module: node.module, focus: [{ label: "Centre here", run: () => set({ fn: node.fn }) }, { label: "Callers and callees as a flame graph", run: () => go("flame", { dir: "pivot", pivot: node.fn }) }] };
 }
 
-function Graph({ data }: { data: Data }) {
-	const graph = useMemo(() => layout(data), [data]);
+function Graph({ data: all }: { data: Data }) {
+	// the server sends the heaviest first; beyond these a picture tells less, and the table has them
+	const data = useMemo(() => {
+		const nodes = all.nodes.filter((node, at) => at < NODES || node.id === all.center);
+		const kept = new Set(nodes.map((node) => node.id));
+		return nodes.length === all.nodes.length ? all : { ...all, nodes, edges: all.edges.filter((edge) => kept.has(edge.from) && kept.has(edge.to)) };
+	}, [all]);
+	const edges = useMemo(() => drawnEdges(data), [data]);
+	const graph = useMemo(() => layout(data, edges), [data]);
 	const [marked, setMarked] = useState<number | null>(null);
 	const [path, setPath] = useState<number[]>([]);
 	const [scale, setScale] = useState(1);
@@ -129,13 +155,14 @@ function Graph({ data }: { data: Data }) {
 				<button aria-label="Larger" onClick={() => setScale(Math.min(2, scale * 1.25))}>+</button>
 				<button aria-label="Smaller" onClick={() => setScale(Math.max(0.2, scale * 0.8))}>−</button>
 				{path.length > 0 && <button onClick={() => setPath([])}>Forget the path: {path.map((id) => data.nodes.find((node) => node.id === id)?.fn).join(" › ")}</button>}
+				{edges.length < all.edges.length && <span class="quiet">{count(data.nodes.length)} functions and the {count(edges.length)} heaviest of {count(all.edges.length)} calls are drawn.</span>}
 				{marked != null && <span role="status">Shift and a click on a second function shows the heaviest path.</span>}
 			</p>
 			<div ref={holder} class="scroll" tabIndex={0} role="region" aria-label="Call graph" onKeyDown={keyDown}>
 				<svg width={(size.width ?? 100) * scale} height={(size.height ?? 100) * scale} viewBox={`0 0 ${size.width ?? 100} ${size.height ?? 100}`} role="group" aria-label={`Calls around ${data.nodes.find((node) => node.id === data.center)?.fn ?? "?"}`}>
 					<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="currentColor" /></marker></defs>
-					{data.edges.map((edge) => {
-						const route = edge.from === edge.to ? null : (graph.edge(String(edge.from), String(edge.to)) as { points?: { x: number; y: number }[] } | undefined);
+					{edges.map((edge) => {
+						const route = (graph.edge(String(edge.from), String(edge.to)) as { points?: { x: number; y: number }[] } | undefined);
 						if (!route?.points) return null;
 						return (
 							<path d={`M${route.points.map((point) => `${point.x.toFixed(1)} ${point.y.toFixed(1)}`).join("L")}`} fill="none" stroke={onPath(edge) ? "#d55e00" : "currentColor"} stroke-opacity={onPath(edge) ? 1 : 0.55} stroke-width={1 + 5 * (edge.calls / heaviest)} marker-end="url(#arrow)">
@@ -154,7 +181,6 @@ function Graph({ data }: { data: Data }) {
 								class={`node${node.id === data.center ? " centre" : ""}`}
 								tabIndex={0}
 								role="button"
-								aria-label={`${node.fn || "unknown"}: ${count(node.total)} allocations, itself ${count(node.self)}`}
 								onClick={(event) => click(event, node)}
 								onContextMenu={menu.onContextMenu}
 								onKeyDown={(event) => (event.key === "Enter" ? click(event, node) : menu.onKeyDown(event))}

@@ -159,7 +159,7 @@ function Rows({ data }: { data: Data }) {
 	const name = (row: Row) => (row.stack?.length ? pathText(row.stack) : (row.name ?? row.key));
 	const severities = data.rows.some((row) => row.sev_a != null || row.sev_b != null);
 	const columns: Column<Row>[] = [
-		{ name: "status", label: "", width: "10ch", cell: (row) => <span class={row.status === "new" || row.status === "grew" ? "more" : "less"}>{marks[row.status] ?? row.status}</span>, text: (row) => row.status },
+		{ name: "status", label: "Status", width: "10ch", cell: (row) => <span class={row.status === "new" || row.status === "grew" ? "more" : "less"}>{marks[row.status] ?? row.status}</span>, text: (row) => row.status },
 		{ name: "key", label: "Where", fixed: true, cell: (row) => <span title={name(row)}>{name(row)}</span>, text: name },
 		{ name: "a", label: "Before", number: true, width: "12ch", cell: (row) => inUnit(row.a, unit), text: (row) => String(row.a ?? "") },
 		{ name: "b", label: "After", number: true, width: "12ch", cell: (row) => inUnit(row.b, unit), text: (row) => String(row.b ?? "") },

@@ -153,6 +153,8 @@ function shape(data: Data, look: Look): Shape {
 			const items: Item[] = [];
 			const scale = width / (to - from);
 			context.textBaseline = "middle";
+			context.font = "12px system-ui, sans-serif";
+			const letter = context.measureText("abcdefghimnoprstuvw_:").width / 20; // a little more than one takes
 			for (let row = 0; row < data.id.length; row++) {
 				const left = Math.max(0, ((data.x0[row] ?? 0) - from) * scale);
 				const right = Math.min(width, ((data.x1[row] ?? 0) - from) * scale);
@@ -173,7 +175,7 @@ function shape(data: Data, look: Look): Shape {
 				if (w >= 30) {
 					context.font = `${hit ? "bold " : ""}12px system-ui, sans-serif`;
 					context.fillStyle = inkOn(colour);
-					context.fillText(trimMiddle(name, Math.floor((w - 6) / 6.6)), left + 4, y + ROW / 2);
+					context.fillText(trimMiddle(name, Math.floor((w - 6) / (hit ? letter * 1.1 : letter))), left + 4, y + ROW / 2);
 				}
 				items.push({ id: data.id[row] ?? row, x: left, y, w, h: ROW - 1, colour, label: data.name[row] ?? "" });
 			}

@@ -35,6 +35,8 @@ interface Obj {
 
 interface Reply extends Columns {
 	objects: number;
+	never_freed?: number;
+	silhouette?: Maybe;
 	clusters: { n: number; freq: number; life: number; excessive: boolean }[];
 	q1: Maybe;
 	q3: Maybe;
@@ -236,13 +238,6 @@ const columns: Column<Obj>[] = [
 
 const methods = [["both", "Both"], ["kmeans", "Clusters"], ["iqr", "Ratio"]] as const;
 
-interface Excessive {
-	kmeans: { k: number; silhouette: Maybe } | null;
-	silhouettes: { k: number; silhouette: Maybe }[];
-	never_freed_objects: number;
-	never_freed: { caller: string; size_bytes: number; frequency: number }[];
-}
-
 function subjectOf(object: Obj): Subject {
 	const freed = object.destroyer ? ` and free_fn == ${quote(object.destroyer)}` : " and not freed";
 	return { title: object.caller, fn: object.caller, condition: `fn == ${quote(object.caller)} and size == ${object.size}${freed}` };
@@ -258,7 +253,6 @@ export function Frequency() {
 	const asked = { ...scoped("/emad"), method: oneOf("method", methods, "both") === "both" ? null : key("method"), k: key("k"), seed: key("seed"), mu, log: key("raw") === "1" ? 0 : null };
 	const answer = useAnswer<Reply>("/emad", asked);
 	const base = useAnswer<Reply>(key("base") === "" ? null : "/emad", { ...asked, trace: key("base") }).reply;
-	const more = useAnswer<Excessive>(embedded ? null : "/excessive", { ...asked, top: 1 }).reply?.data;
 	const reply = answer.reply;
 	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
 	const before = useMemo(() => (base && key("base") !== "" ? unpack(base.data).objects.filter((object) => object.life != null) : []), [base, key("base")]);
@@ -291,13 +285,12 @@ export function Frequency() {
 		set({ o: inside.map((item) => item.id).join(",") || null });
 	};
 	const flagged = data?.objects.filter((object) => object.flagged).length ?? 0;
-	const silhouette = more?.silhouettes.find((row) => row.k === Number(key("k") || more.kmeans?.k))?.silhouette;
 	return (
 		<div class="view">
 			<div class="controls">
 				<Choice label="Method" value={key("method") || "both"} options={methods} onChange={(value) => set({ method: value === "both" ? null : value })} />
 				<label class="choice">k<input type="number" min={2} max={12} value={key("k")} placeholder="auto" onChange={(event) => set({ k: event.currentTarget.value })} /></label>
-				{more?.kmeans && <span class="quiet" title={more.silhouettes.map((row) => `k ${row.k}: ${row.silhouette?.toFixed(3) ?? "?"}`).join("\n")}>{count(Number(key("k")) || more.kmeans.k)} clusters{silhouette != null ? `, silhouette ${silhouette.toFixed(2)}` : ""}</span>}
+				{data && data.clusters.length > 0 && <span class="quiet" title={data.clusters.map((cluster, at) => `${at + 1}: ${count(cluster.n)} objects, ${count(cluster.freq)} times, ${ns(cluster.life)}${cluster.excessive ? ", excessive" : ""}`).join("\n")}>{count(data.clusters.length)} clusters{data.silhouette != null ? `, silhouette ${data.silhouette.toFixed(2)}` : ""}{key("k") === "" ? ", the number with the best silhouette" : ""}</span>}
 				<label class="choice">Seed<input type="number" min={0} value={key("seed")} placeholder="1" onChange={(event) => set({ seed: event.currentTarget.value })} /></label>
 				<label class="choice">μ<input type="range" min={-0.3} max={4} step={0.01} value={mu && mu !== "auto" ? Math.log10(Number(mu)) : Math.log10(Math.max(0.5, data?.mu ?? 1))} onInput={(event) => set({ mu: (10 ** Number(event.currentTarget.value)).toPrecision(3) }, true)} /> {mu || "the IQR"}</label>
 				<button aria-pressed={mu === "auto"} title="μ from the largest gap between ratios" onClick={() => set({ mu: mu === "auto" ? null : "auto" })}>μ by the largest gap</button>
@@ -331,7 +324,7 @@ export function Frequency() {
 				<p class="quiet" data-t="iqr">Q1 {shown.q1?.toPrecision(4) ?? "?"}, Q3 {shown.q3?.toPrecision(4) ?? "?"}, IQR {shown.iqr?.toPrecision(4) ?? "?"}, μ {shown.mu?.toPrecision(4) ?? "?"}, threshold {shown.threshold?.toPrecision(4) ?? "?"} per ms
 					{" "}<button onClick={() => void copy(csv(columns, rows), "the objects as CSV")}>Copy as CSV</button></p>
 				<Table label="Objects" columns={columns} rows={rows} rowKey={(row) => row.id} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={chosen} onSelect={(row) => select("o", row.id)} menu={subjectOf} />
-				{more && more.never_freed_objects > 0 && <p class="quiet">{count(more.never_freed_objects)} objects were never freed and have no lifetime{more.never_freed[0] ? `, first ${more.never_freed[0].caller}, ${bytes(more.never_freed[0].size_bytes)}, ${count(more.never_freed[0].frequency)} times` : ""}.</p>}
+				{(shown.never_freed ?? 0) > 0 && <p class="quiet">{count(shown.never_freed)} objects were never freed: they have no lifetime, and are in no cluster.</p>}
 				{chosen != null && <Tree id={chosen} />}
 			</>
 		);

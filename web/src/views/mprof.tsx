@@ -40,14 +40,35 @@ function entries(rows: ResultRow[]): ResultRow[][] {
 }
 
 const verbs = [["terse", "above 1 %"], ["normal", "above 0.5 %"], ["verbose", "all"]] as const;
-const PAGE = 60;
+const PAGE = 150; // lines, about
+
+/** An entry with very many callers or callees: those next to it, which are the heaviest. */
+function shortened(block: ResultRow[]): ResultRow[] {
+	const main = Math.max(0, block.findIndex((row) => row.kind === "entry"));
+	return block.length <= PAGE ? block : block.slice(Math.max(0, main - PAGE / 2), main + PAGE / 2);
+}
+
+/** Whole entries, some hundred lines a page. */
+function pagesOf(blocks: ResultRow[][]): ResultRow[][][] {
+	const pages: ResultRow[][][] = [[]];
+	let lines = 0;
+	for (const block of blocks) {
+		if (lines > 0 && lines + block.length > PAGE) {
+			pages.push([]);
+			lines = 0;
+		}
+		pages.at(-1)?.push(block);
+		lines += block.length;
+	}
+	return pages;
+}
 
 function Graph({ rows }: { rows: ResultRow[] }) {
-	const all = entries(rows);
-	const page = Number(key("page") || 0);
+	const pages = pagesOf(entries(rows));
+	const page = Math.min(pages.length - 1, Math.max(0, Number(key("page")) || 0));
 	const jump = (index: number) => {
-		const at = all.findIndex((block) => block.some((row) => row.kind === "entry" && row.index === index));
-		set({ page: Math.floor(Math.max(0, at) / PAGE) || null });
+		const at = pages.findIndex((blocks) => blocks.some((block) => block.some((row) => row.kind === "entry" && row.index === index)));
+		set({ page: Math.max(0, at) || null });
 		requestAnimationFrame(() => document.getElementById(`entry-${index}`)?.scrollIntoView({ block: "center" }));
 	};
 	return (
@@ -57,9 +78,9 @@ function Graph({ rows }: { rows: ResultRow[] }) {
 				<thead>
 					<tr><th scope="col">index</th><th scope="col">self + desc %</th><th scope="col">bytes</th><th scope="col">%</th><th scope="col">s</th><th scope="col">m</th><th scope="col">l</th><th scope="col">x</th><th scope="col">called</th><th scope="col">name</th></tr>
 				</thead>
-				{all.slice(page * PAGE, (page + 1) * PAGE).map((block) => (
+				{(pages[page] ?? []).map((block) => (
 					<tbody>
-						{block.map((row) => {
+						{shortened(block).map((row) => {
 							const main = row.kind === "entry";
 							const index = num(row.index);
 							return (
@@ -76,11 +97,11 @@ function Graph({ rows }: { rows: ResultRow[] }) {
 					</tbody>
 				))}
 			</table>
-			{all.length > PAGE && (
+			{pages.length > 1 && (
 				<p class="buttons">
 					<button disabled={page === 0} onClick={() => set({ page: page - 1 || null })}>Before</button>
-					<span>{count(page * PAGE + 1)} to {count(Math.min(all.length, (page + 1) * PAGE))} of {count(all.length)}</span>
-					<button disabled={(page + 1) * PAGE >= all.length} onClick={() => set({ page: page + 1 })}>After</button>
+					<span>page {count(page + 1)} of {count(pages.length)}</span>
+					<button disabled={page + 1 >= pages.length} onClick={() => set({ page: page + 1 })}>After</button>
 				</p>
 			)}
 		</>
