@@ -231,7 +231,7 @@ function OpenButtons({ id, file, line }: { id: number | undefined; file: string;
 	const link = editorLink(file, line);
 	const ask = async () => {
 		try {
-			await source.post("/open", { file: id, line });
+			await source.post(`/open${key("trace") ? `?trace=${encodeURIComponent(key("trace"))}` : ""}`, { file: id, line });
 			say("Asked the server's editor.");
 		} catch (error) {
 			say(error instanceof Error ? error.message : String(error));
