@@ -7,8 +7,13 @@ import { signal } from "@preact/signals";
 /** 1 is best, 12 is worst: ColorBrewer's RdYlBu sampled at twelve places. */
 const ramp = ["#313695", "#476eb1", "#6ca2cb", "#9ccce2", "#cce9ef", "#f0f8d8", "#feefaa", "#fecd7f", "#fa9b5a", "#ed623e", "#d02d2a", "#a50026"];
 
-export function severity(step: number): string {
-	return ramp[Math.min(12, Math.max(1, step)) - 1] ?? "#888888";
+/** The same in gray: light is good, dark is bad. */
+const grays = Array.from({ length: 12 }, (_, step) => `#${Math.round(245 - step * 20).toString(16).repeat(3)}`);
+
+export type Palette = "safe" | "gray";
+
+export function severity(step: number, palette: Palette = "safe"): string {
+	return (palette === "gray" ? grays : ramp)[Math.min(12, Math.max(1, step)) - 1] ?? "#888888";
 }
 
 /** Text on a colour: black or white, whichever is read more easily. */
@@ -54,7 +59,7 @@ function hslHex(hue: number, saturation: number, lightness: number): string {
 /** blue = less, orange = more, white = the same; log scale of the change. */
 export function difference(delta: number, most: number): string {
 	if (!delta || !most) return "#f4f4f4";
-	const strength = Math.min(1, Math.log1p(Math.abs(delta)) / Math.log1p(most));
+	const strength = Math.min(1, Math.max(0.06, 1 + Math.log10(Math.abs(delta) / most) / 4)); // four decades
 	const mix = (to: number) => Math.round(244 + (to - 244) * strength).toString(16).padStart(2, "0");
 	return delta < 0 ? `#${mix(0)}${mix(114)}${mix(178)}` : `#${mix(230)}${mix(120)}${mix(0)}`;
 }

@@ -2,7 +2,9 @@
 // Small things that several views show alike.
 
 import { severity, inkOn } from "./colour";
-import type { Maybe } from "./format";
+import { type Maybe, inUnit } from "./format";
+import { say } from "./say";
+import { key, set } from "./state";
 
 /** A severity as colour, number and bar: never by colour alone. */
 export function Severity({ step }: { step: Maybe }) {
@@ -33,6 +35,18 @@ export function Bar({ share }: { share: number }) {
 	return <span class="bar" aria-hidden="true"><span style={{ width: `${Math.min(100, Math.max(0, share * 100))}%` }} /></span>;
 }
 
+/** A key of the address that is one of a few words; another word is dropped, and said to be. */
+export function oneOf(name: string, options: readonly (readonly [string, string])[], fallback: string): string {
+	const value = key(name);
+	if (value === "" || options.some(([word]) => word === value)) return value || fallback;
+	queueMicrotask(() => {
+		if (key(name) !== value) return;
+		say(`There is no ${name} “${value.slice(0, 40)}”.`);
+		set({ [name]: null }, true);
+	});
+	return fallback;
+}
+
 export function Choice({ label, value, options, onChange }: { label: string; value: string; options: readonly (readonly [string, string])[]; onChange(value: string): void }) {
 	return (
 		<label class="choice">
@@ -42,4 +56,11 @@ export function Choice({ label, value, options, onChange }: { label: string; val
 			</select>
 		</label>
 	);
+}
+
+/** A change: its sign, an arrow and a colour say the same. */
+export function Delta({ value, unit }: { value: Maybe; unit: string }) {
+	if (value == null) return <span class="quiet">unknown</span>;
+	if (value === 0) return <span class="quiet">±0</span>;
+	return <span class={value > 0 ? "more" : "less"}>{value > 0 ? "▲ +" : "▼ −"}{inUnit(Math.abs(value), unit)}</span>;
 }

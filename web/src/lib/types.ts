@@ -33,6 +33,7 @@ export interface Verdict {
 	points: number; // how many
 	evidence: { n_hit: number; n_all: number; bytes_hit: number };
 	cost: { bytes: Maybe; allocs: Maybe; pct: Maybe };
+	query?: string | null; // the chunks that it is about
 }
 
 export interface ScoreSummary {
@@ -61,6 +62,7 @@ export interface Overview {
 	verdicts: Verdict[];
 	verdicts_all: number;
 	top: Record<string, Top[]>;
+	heap?: { t: number[]; max: number[]; rss: Maybe[] };
 }
 
 export interface Frame {
@@ -73,11 +75,20 @@ export interface Frame {
 	addr: string;
 }
 
+export interface PointSums {
+	chunks: number;
+	bytes: number;
+	peak: Maybe;
+	leaked: Maybe;
+	temporary: number;
+}
+
 export interface PointRow {
 	id: number;
 	fn: string | null;
 	file: string | null;
 	line: number | null;
+	module: string | null;
 	type: string | null;
 	chunks: number;
 	bytes: number;
@@ -94,6 +105,8 @@ export interface PointRow {
 	avg_life: Maybe;
 	threads: number;
 	spark: string;
+	base?: PointSums | null; // with a second trace; null = new
+	delta?: PointSums;
 }
 
 export interface Timeline {
@@ -122,6 +135,9 @@ export interface FlameReply extends Columns {
 	nodes_all: number;
 	max_depth: number;
 	at: Maybe;
+	base_total?: number; // with a second trace
+	gone_total?: number;
+	gone?: { parent: number; fn: string; base: number }[]; // what it has and this has not
 }
 
 /** A flame graph as it is painted: one entry a frame in each list. */

@@ -2,9 +2,15 @@
 // The four classic tables: leaks, size bins, direct allocation, allocation call graph.
 
 import { Panel, useAnswer } from "../lib/answer";
+import { scoped } from "../lib/catalogue";
 import { bytes, count } from "../lib/format";
-import { Caveats, ResultTable, type ResultRow, type TableReply } from "../lib/result";
-import { key, set, whole } from "../lib/state";
+import { type Subject, menuOf } from "../lib/menu";
+import { Unfiltered } from "../lib/notice";
+import { Choice, oneOf } from "../lib/parts";
+import { Caveats, ResultTable, type ResultRow, type TableReply, pathText } from "../lib/result";
+import { copy, say } from "../lib/say";
+import { embedded } from "../lib/source";
+import { key, set } from "../lib/state";
 
 const tabs = [["leaks", "Memory leaks"], ["bins", "Allocation bins"], ["direct", "Direct allocation"], ["graph", "Allocation call graph"]] as const;
 
@@ -33,14 +39,36 @@ function entries(rows: ResultRow[]): ResultRow[][] {
 	return [...blocks.values()];
 }
 
-const PAGE = 60;
+const verbs = [["terse", "above 1 %"], ["normal", "above 0.5 %"], ["verbose", "all"]] as const;
+const PAGE = 150; // lines, about
+
+/** An entry with very many callers or callees: those next to it, which are the heaviest. */
+function shortened(block: ResultRow[]): ResultRow[] {
+	const main = Math.max(0, block.findIndex((row) => row.kind === "entry"));
+	return block.length <= PAGE ? block : block.slice(Math.max(0, main - PAGE / 2), main + PAGE / 2);
+}
+
+/** Whole entries, some hundred lines a page. */
+function pagesOf(blocks: ResultRow[][]): ResultRow[][][] {
+	const pages: ResultRow[][][] = [[]];
+	let lines = 0;
+	for (const block of blocks) {
+		if (lines > 0 && lines + block.length > PAGE) {
+			pages.push([]);
+			lines = 0;
+		}
+		pages.at(-1)?.push(block);
+		lines += block.length;
+	}
+	return pages;
+}
 
 function Graph({ rows }: { rows: ResultRow[] }) {
-	const all = entries(rows);
-	const page = Number(key("page") || 0);
+	const pages = pagesOf(entries(rows));
+	const page = Math.min(pages.length - 1, Math.max(0, Number(key("page")) || 0));
 	const jump = (index: number) => {
-		const at = all.findIndex((block) => block.some((row) => row.kind === "entry" && row.index === index));
-		set({ page: Math.floor(Math.max(0, at) / PAGE) || null });
+		const at = pages.findIndex((blocks) => blocks.some((block) => block.some((row) => row.kind === "entry" && row.index === index)));
+		set({ page: Math.max(0, at) || null });
 		requestAnimationFrame(() => document.getElementById(`entry-${index}`)?.scrollIntoView({ block: "center" }));
 	};
 	return (
@@ -50,13 +78,13 @@ function Graph({ rows }: { rows: ResultRow[] }) {
 				<thead>
 					<tr><th scope="col">index</th><th scope="col">self + desc %</th><th scope="col">bytes</th><th scope="col">%</th><th scope="col">s</th><th scope="col">m</th><th scope="col">l</th><th scope="col">x</th><th scope="col">called</th><th scope="col">name</th></tr>
 				</thead>
-				{all.slice(page * PAGE, (page + 1) * PAGE).map((block) => (
+				{(pages[page] ?? []).map((block) => (
 					<tbody>
-						{block.map((row) => {
+						{shortened(block).map((row) => {
 							const main = row.kind === "entry";
 							const index = num(row.index);
 							return (
-								<tr class={main ? "main" : ""} id={main && index != null ? `entry-${index}` : undefined}>
+								<tr {...(text(row.kind).startsWith("all_") ? {} : menuOf(() => ({ title: text(row.name), fn: text(row.name), module: text(row.module) || null })))} class={main ? "main" : ""} id={main && index != null ? `entry-${index}` : undefined}>
 									<td class="number">{main && index != null ? `[${index}]` : ""}</td>
 									<td class="number">{main && num(row.total_share) != null ? ((num(row.total_share) ?? 0) * 100).toFixed(1) : ""}</td>
 									<td class="number" title={bytes(num(row.bytes))}>{num(row.bytes) ?? ""}</td>
@@ -69,35 +97,64 @@ function Graph({ rows }: { rows: ResultRow[] }) {
 					</tbody>
 				))}
 			</table>
-			{all.length > PAGE && (
+			{pages.length > 1 && (
 				<p class="buttons">
 					<button disabled={page === 0} onClick={() => set({ page: page - 1 || null })}>Before</button>
-					<span>{count(page * PAGE + 1)} to {count(Math.min(all.length, (page + 1) * PAGE))} of {count(all.length)}</span>
-					<button disabled={(page + 1) * PAGE >= all.length} onClick={() => set({ page: page + 1 })}>After</button>
+					<span>page {count(page + 1)} of {count(pages.length)}</span>
+					<button disabled={page + 1 >= pages.length} onClick={() => set({ page: page + 1 })}>After</button>
 				</p>
 			)}
 		</>
 	);
 }
 
+/** All four as the command line prints them. */
+async function copyText(): Promise<void> {
+	const asked = new URLSearchParams(Object.entries({ ...scoped("/mprof.txt"), ...options() }).flatMap(([name, value]) => (value ? [[name, String(value)]] : [])));
+	try {
+		const reply = await fetch(`api/v1/mprof.txt?${asked}`, { credentials: "same-origin" });
+		if (!reply.ok) throw new Error(`The server answered ${reply.status}.`);
+		await copy(await reply.text(), "the report");
+	} catch (error) {
+		say(error instanceof Error ? error.message : String(error));
+	}
+}
+
+function options() {
+	return { verb: oneOf("verb", verbs, "normal") === "normal" ? null : key("verb"), depth: key("depth"), offsets: key("off"), log: key("log"), cycles: key("cycles") };
+}
+
 export function Mprof() {
-	const tab = key("tab") || "leaks";
-	const answer = useAnswer<TableReply>(`/mprof/${tab}`, { ...whole(), verb: key("verb"), depth: key("depth"), limit: 500 });
+	const tab = tabs.some(([name]) => name === key("tab")) ? key("tab") : "leaks";
+	const path = `/mprof/${tab}`;
+	const answer = useAnswer<TableReply>(path, { ...scoped(path), ...options(), limit: 500 });
+	const check = (name: string, label: string) => <label><input type="checkbox" checked={key(name) === "1"} onChange={(event) => set({ [name]: event.currentTarget.checked ? 1 : null })} /> {label}</label>;
 	return (
 		<div class="view">
 			<div class="controls" role="group" aria-label="Tables">
 				{tabs.map(([name, label]) => <button aria-pressed={tab === name} onClick={() => set({ tab: name, page: null })}>{label}</button>)}
 			</div>
+			{!embedded && (
+				<div class="controls" role="group" aria-label="Options">
+					<Choice label="Rows" value={key("verb") || "normal"} options={verbs} onChange={(value) => set({ verb: value === "normal" ? null : value })} />
+					{tab === "leaks" && <label class="choice">Depth of paths<input type="number" min={1} max={64} value={key("depth")} placeholder="5" onChange={(event) => set({ depth: event.currentTarget.value })} /></label>}
+					{tab === "leaks" && check("off", "Offsets in paths")}
+					{tab === "bins" && check("log", "Powers of two")}
+					{tab === "graph" && check("cycles", "Keep cycles apart")}
+					<button onClick={() => void copyText()}>Copy all as text</button>
+				</div>
+			)}
 			<Panel answer={answer} label={tabs.find(([name]) => name === tab)?.[1] ?? tab}>
 				{(data, reply) => (
 					<>
+						<Unfiltered path={path} />
 						<Caveats list={data.caveats} />
 						{data.rows.length === 0 ? (
 							<p class="empty">{tab === "leaks" ? "Nothing was kept." : "The table is empty: the program made no allocation."}</p>
 						) : tab === "graph" ? (
 							<Graph rows={data.rows} />
 						) : (
-							<ResultTable label={data.title} rows={data.rows} schema={data.columns} />
+							<ResultTable label={data.title} rows={data.rows} schema={data.columns} menu={subjectOf} />
 						)}
 						{reply.truncated && <p class="quiet">The first {count(data.rows.length)} rows.</p>}
 						<p class="quiet">Sizes: s up to 32 bytes, m up to 256, l up to 2048, x above. All of it as text: heapwise mprof FILE.</p>
@@ -106,4 +163,14 @@ export function Mprof() {
 			</Panel>
 		</div>
 	);
+}
+
+/** A path means its innermost function, a size its bin. */
+function subjectOf(row: ResultRow): Subject | null {
+	const path = Array.isArray(row.path) ? row.path : null;
+	const tip = path?.[0];
+	if (tip) return { title: tip.function ?? "unknown", fn: tip.function, module: tip.module, file: tip.file, line: tip.line, stack: () => pathText(path) };
+	if (typeof row.name === "string" && !row.name.startsWith("<")) return { title: row.name, fn: row.name, module: text(row.module) || null };
+	if (typeof row.size === "number") return { title: `${row.size} bytes`, condition: typeof row.size_end === "number" ? `size >= ${row.size} and size <= ${row.size_end}` : `size >= ${row.size}` };
+	return null;
 }
