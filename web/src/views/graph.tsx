@@ -286,7 +286,7 @@ export function GraphEditor() {
 		position: { x: box.x ?? 0, y: box.y ?? 0 },
 		selected: chosen.has(box.id),
 		ariaLabel: `${box.kind} ${Object.values(box.args).map(argText).join(" ")}`,
-		data: { box, spec: specs.get(box.kind), passes: passes[box.id] ?? null, problem: problem?.status === 400 && problem.at === graph.boxes.indexOf(box) ? problem.message : "" },
+		data: { box, spec: specs.get(box.kind), passes: passes[box.id] ?? null, problem: problem?.box === box.id ? problem.message : "" },
 	}));
 	const edges: Edge[] = graph.edges.map((edge) => ({ id: `${edge.from}.${edge.out}-${edge.to}.${edge.in}`, source: edge.from, target: edge.to, sourceHandle: String(edge.out), targetHandle: String(edge.in), selected: chosen.has(`${edge.from}.${edge.out}-${edge.to}.${edge.in}`) }));
 	const onNodes = (changes: NodeChange<Node<BoxData>>[]) => {
