@@ -31,6 +31,27 @@ export function instrumented(name, source) {
 	return program;
 }
 
+/** The program whose functions have names that no compiler gives; debug information would have others. */
+export function hostileNames() {
+	const program = join(work, "hostile_names");
+	execFileSync("strip", ["--strip-debug", "-o", program, join(targets, "hostile_names")]);
+	return program;
+}
+
+/** `make test` looks at a part, `make test-full` at all. */
+export const full = process.env.HEAPWISE_WEB_FULL === "1";
+export const slow = full ? {} : { skip: "of make test-full" };
+
+/** Numbers by chance, the same in each run. */
+export function chance(seed) {
+	let state = seed >>> 0;
+	const next = () => {
+		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+		return state / 2 ** 32;
+	};
+	return { next, below: (n) => Math.floor(next() * n), pick: (list) => list[Math.floor(next() * list.length)] };
+}
+
 /** What a command says as JSON. */
 export function cli(command, ...args) {
 	return JSON.parse(execFileSync(heapwise, [command, "--format", "json", ...args], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
@@ -53,7 +74,18 @@ export async function serve(...traces) {
 	});
 	child.removeAllListeners("exit");
 	servers.push(child);
+	await ready(url);
 	return url;
+}
+
+/** Until the server has read its traces: before, the browser would write each 503 into its console. */
+async function ready(url) {
+	const { origin, searchParams } = new URL(url);
+	for (;;) {
+		const answer = await fetch(`${origin}/api/v1/status`, { headers: { Authorization: `Bearer ${searchParams.get("token")}` } });
+		if ((await answer.json()).data.state !== "indexing") return;
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
 }
 
 const servers = [];

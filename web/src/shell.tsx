@@ -204,7 +204,7 @@ function useKeys(views: View[], showHelp: () => void): void {
 	useEffect(() => {
 		let leader = 0;
 		const down = (event: KeyboardEvent) => {
-			if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+			if (typing(event.target) || document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return;
 			const target = performance.now() - leader < 1500 ? views.find((item) => item.letter === event.key) : undefined;
 			leader = 0;
 			if (target) go(target.name);
