@@ -61,6 +61,7 @@ export function cli(command, ...args) {
 export async function serve(...traces) {
 	const child = spawn(heapwise, ["serve", "--port", "0", "--print-url", ...traces], {
 		stdio: ["ignore", "pipe", "inherit"],
+		cwd: process.env.HEAPWISE_SOURCE_DIR, // where the examples' sources are
 		env: { ...process.env, XDG_CONFIG_HOME: join(work, "config") },
 	});
 	const url = await new Promise((resolve, reject) => {

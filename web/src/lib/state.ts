@@ -67,9 +67,10 @@ export function set(change: Change, replace = false): void {
 /** Keys that every view has; the rest belongs to one view and is left behind on the way to another. */
 const shared = ["trace", "q", "g", "t", "tm", "at", "sel", "base"];
 
+/** path: parts that may hold slashes are encoded. */
 export function linkTo(path: string, change: Change = {}): string {
 	const kept = new Map([...place.value.keys].filter(([name]) => shared.includes(name)));
-	return formatPlace({ path: path.split("/").filter((part) => part !== ""), keys: changed(kept, change) });
+	return formatPlace({ path: path.split("/").filter((part) => part !== "").map(decodeSafely), keys: changed(kept, change) });
 }
 
 export function go(path: string, change: Change = {}): void {
