@@ -2,12 +2,13 @@
 // What is selected, whole: its stack, its numbers, what is wrong with it, and the ways to other views.
 
 import { useAnswer } from "./lib/answer";
-import { bytes, count, ns, score } from "./lib/format";
-import { selection } from "./lib/select";
-import { addWhere, common, linkTo, quote, set } from "./lib/state";
+import { type Maybe, bytes, count, ns, score, share } from "./lib/format";
+import { type Subject, actsOf, menuOf } from "./lib/menu";
+import { select, selection } from "./lib/select";
+import { embedded } from "./lib/source";
+import { common, linkTo, set, whole } from "./lib/state";
 import type { Frame } from "./lib/types";
 import { Severity } from "./lib/parts";
-import { copy } from "./shell";
 
 export interface PointDetail {
 	stack: Frame[];
@@ -36,17 +37,20 @@ export function stackText(stack: Frame[]): string {
 }
 
 /** Whose fault it is: the innermost function that is not the C library's. */
+export function ownFrame(stack: Frame[]): Frame | undefined {
+	return stack.find((frame) => !frame.library && !/\/lib(c|stdc\+\+|m|pthread)[.-][^/]*$/.test(frame.module ?? "")) ?? stack[0];
+}
+
 export function placeOf(stack: Frame[]): string {
-	const own = stack.find((frame) => !frame.library && !/\/lib(c|stdc\+\+|m|pthread)[.-][^/]*$/.test(frame.module ?? ""));
-	return (own ?? stack[0])?.fn ?? "Allocation point";
+	return ownFrame(stack)?.fn ?? "Allocation point";
 }
 
 export function Stack({ stack }: { stack: Frame[] }) {
 	return (
 		<ol class="stack">
 			{stack.map((frame) => (
-				<li class={frame.inline ? "inline" : ""}>
-					<span class="fn">{frame.fn ?? frame.addr}</span>
+				<li class={frame.inline ? "inline" : ""} {...menuOf(() => ({ title: frame.fn ?? frame.addr, fn: frame.fn, module: frame.module, file: frame.file, line: frame.line, stack: () => stackText(stack) }))}>
+					<button class="plain fn" onClick={() => frame.fn && select("f", frame.fn)}>{frame.fn ?? frame.addr}</button>
 					{frame.file ? (
 						<a class="where" href={linkTo(`src/${encodeURIComponent(`${frame.file}:${frame.line}`)}`)}>{frame.file.replace(/^.*\//, "")}:{frame.line}</a>
 					) : (
@@ -90,48 +94,104 @@ export function Inferences({ detail }: { detail: PointDetail }) {
 	);
 }
 
-function PointDrawer({ id }: { id: string }) {
-	const answer = useAnswer<PointDetail>(`/points/${id}`, common());
-	const detail = answer.reply?.data;
-	if (answer.error) return <p class="problem">{answer.error.message}</p>;
-	if (!detail) return <p class="quiet">…</p>;
+/** What can be done with it, as buttons: the groups of the menu. */
+function Acts({ subject }: { subject: Subject }) {
 	return (
 		<>
-			<h2>{placeOf(detail.stack)}</h2>
-			<PointFacts detail={detail} />
-			<Inferences detail={detail} />
-			<h3>Stack</h3>
-			<Stack stack={detail.stack} />
-			<p class="buttons">
-				<a class="button" href={linkTo(`point/${id}`)}>All of it</a>
-				<a class="button" href={linkTo("chunks", { point: id })}>Chunks</a>
-				<button onClick={() => addWhere(`point == ${id}`)}>Only this</button>
-				<button onClick={() => addWhere(`point != ${id}`)}>Exclude</button>
-				<button onClick={() => void copy(stackText(detail.stack), "the stack")}>Copy stack</button>
-			</p>
+			{actsOf(subject).map(([group, acts]) => (
+				<div class="acts" role="group" aria-label={group}>
+					<span class="quiet">{group}</span>
+					{acts.map((act) => <button onClick={act.run}>{act.label}</button>)}
+				</div>
+			))}
 		</>
 	);
 }
 
-const asked: Record<string, (id: string) => string> = {
-	f: (id) => `fn == ${quote(id)}`,
-	ty: (id) => `type == ${quote(id)}`,
-	th: (id) => `thread == ${id}`,
-};
-
-function OtherDrawer({ kind, id }: { kind: string; id: string }) {
-	const condition = asked[kind]?.(id);
+function PointDrawer({ id }: { id: string }) {
+	const answer = useAnswer<PointDetail>(`/points/${encodeURIComponent(id)}`, common());
+	const detail = answer.reply?.data;
+	if (answer.error) return <p class="problem">{answer.error.message}</p>;
+	if (!detail) return <p class="quiet">…</p>;
+	const own = ownFrame(detail.stack);
 	return (
 		<>
-			<h2>{id}</h2>
-			{condition && (
-				<p class="buttons">
-					<button onClick={() => addWhere(condition)}>Only this</button>
-					<button onClick={() => addWhere(`not ${condition}`)}>Exclude</button>
-					{kind === "f" && <a class="button" href={linkTo("calls", { fn: id })}>Call graph</a>}
-					<button onClick={() => void copy(id, "the name")}>Copy name</button>
-				</p>
-			)}
+			<h2>{placeOf(detail.stack)}</h2>
+			<p class="buttons"><a class="button" href={linkTo(`point/${id}`)}>All of it</a></p>
+			<PointFacts detail={detail} />
+			<Inferences detail={detail} />
+			<h3>Stack</h3>
+			<Stack stack={detail.stack} />
+			<Acts subject={{ title: placeOf(detail.stack), point: Number(id), fn: own?.fn ?? null, module: own?.module ?? null, file: own?.file ?? null, line: own?.line ?? null, stack: () => stackText(detail.stack) }} />
+		</>
+	);
+}
+
+interface ChunkDetail {
+	id: number;
+	addr: string;
+	size: number;
+	call: string;
+	type: string | null;
+	point: number;
+	alloc: number;
+	free: Maybe;
+	life: Maybe;
+	end: string;
+	class: string;
+	access: { first: Maybe; last: Maybe; reads: Maybe; writes: Maybe; low: Maybe; high: Maybe } | null;
+	alloc_thread: { tid: number; name: string } | null;
+	free_thread: { tid: number; name: string } | null;
+	alloc_stack: Frame[];
+	free_stack: Frame[] | null;
+	neighbours?: Record<string, number | null>;
+	realloc?: { previous: number | null; next: number | null } | null; // of its chain
+}
+
+const near: Record<string, string> = { below: "Below it in memory", above: "Above it in memory", before: "Allocated before it", after: "Allocated after it", previous: "Was, before realloc", next: "Became, by realloc" };
+
+function ChunkDrawer({ id }: { id: string }) {
+	const answer = useAnswer<ChunkDetail>(`/chunks/${encodeURIComponent(id)}`, whole());
+	const chunk = answer.reply?.data;
+	if (answer.error) return <p class="problem">{answer.error.message}</p>;
+	if (!chunk) return <p class="quiet">…</p>;
+	const access = chunk.access;
+	const own = ownFrame(chunk.alloc_stack);
+	return (
+		<>
+			<h2>Chunk {chunk.id}: {bytes(chunk.size)}</h2>
+			<dl class="facts">
+				<dt>Address</dt><dd>{chunk.addr}</dd>
+				{chunk.type && [<dt>Type</dt>, <dd>{chunk.type}</dd>]}
+				<dt>Allocated</dt><dd>{ns(chunk.alloc)} by {chunk.call}, thread {chunk.alloc_thread?.name} {chunk.alloc_thread?.tid}</dd>
+				<dt>Freed</dt><dd>{chunk.free == null ? `never: ${chunk.end}` : `${ns(chunk.free)}, after ${ns(chunk.life)}, thread ${chunk.free_thread?.name ?? ""} ${chunk.free_thread?.tid ?? ""}`}</dd>
+				{access && [<dt>Reads, writes</dt>, <dd>{count(access.reads)}, {count(access.writes)}</dd>]}
+				{access?.low != null && access.high != null && [<dt>Used</dt>, <dd>bytes {access.low} to {access.high}, {share(chunk.size ? (access.high - access.low) / chunk.size : 0)}</dd>]}
+				{access?.first != null && [<dt>Accessed</dt>, <dd>{ns(access.first)} to {ns(access.last)}</dd>]}
+				{Object.entries({ ...chunk.realloc, ...chunk.neighbours }).map(([where, other]) => other != null && near[where] && [<dt>{near[where]}</dt>, <dd><button class="plain" onClick={() => select("c", other)}>chunk {other}</button></dd>])}
+				<dt>Point</dt><dd><a href={linkTo(`point/${chunk.point}`, { sel: `p:${chunk.point}` })}>{placeOf(chunk.alloc_stack)}</a></dd>
+			</dl>
+			<h3>Allocated by</h3>
+			<Stack stack={chunk.alloc_stack} />
+			{chunk.free_stack && chunk.free_stack.length > 0 && [<h3>Freed by</h3>, <Stack stack={chunk.free_stack} />]}
+			<Acts subject={{ title: `chunk ${chunk.id}`, chunk: chunk.id, fn: own?.fn ?? null, file: own?.file ?? null, line: own?.line ?? null, stack: () => stackText(chunk.alloc_stack) }} />
+		</>
+	);
+}
+
+function subjectOf(kind: string, id: string): Subject {
+	if (kind === "ty") return { title: id || "no type known", type: id || null };
+	if (kind === "th") return { title: `thread ${id}`, thread: Number(id) };
+	return { title: id, fn: id };
+}
+
+function OtherDrawer({ kind, id }: { kind: string; id: string }) {
+	const subject = subjectOf(kind, id);
+	return (
+		<>
+			<h2>{subject.title}</h2>
+			{kind === "ty" && id !== "" && !embedded && <p class="buttons"><a class="button" href={linkTo("types", { sel: `ty:${id}` })}>Members and totals</a></p>}
+			{kind === "o" ? <p class="quiet">Object {id} of the frequency and lifetime view.</p> : <Acts subject={subject} />}
 		</>
 	);
 }
@@ -142,7 +202,7 @@ export function Drawer() {
 	return (
 		<aside class="drawer" aria-label="Selection">
 			<button class="close" aria-label="Close" onClick={() => set({ sel: null })}>✕</button>
-			{chosen.kind === "p" ? <PointDrawer id={chosen.id} /> : <OtherDrawer kind={chosen.kind} id={chosen.id} />}
+			{chosen.kind === "p" ? <PointDrawer id={chosen.id} /> : chosen.kind === "c" ? <ChunkDrawer id={chosen.id} /> : <OtherDrawer kind={chosen.kind} id={chosen.id} />}
 		</aside>
 	);
 }

@@ -4,6 +4,7 @@ import { lazy } from "./lib/lazy";
 import { Shell, type View } from "./shell";
 import { Chunks } from "./views/chunks";
 import { Compare } from "./views/compare";
+import { Entries } from "./views/entries";
 import { Flame } from "./views/flame";
 import { Frequency } from "./views/frequency";
 import { Memory } from "./views/memory";
@@ -24,6 +25,7 @@ const views: View[] = [
 	{ name: "time", label: "Timeline", letter: "t", component: Timeline },
 	{ name: "points", label: "Points", letter: "p", component: Points },
 	{ name: "chunks", label: "Chunks", letter: "c", component: Chunks },
+	{ name: "entries", label: "Entries", letter: "n", endpoint: "/entries", component: Entries },
 	{ name: "types", label: "Types", letter: "y", component: Types },
 	{ name: "freq", label: "Frequency", letter: "e", component: Frequency },
 	{ name: "mprof", label: "mprof tables", letter: "m", component: Mprof },

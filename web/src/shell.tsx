@@ -8,10 +8,14 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useAnswer } from "./lib/answer";
 import { type ThemeChoice, chooseTheme, themeChoice } from "./lib/colour";
 import { bytes, count, ns, share } from "./lib/format";
+import { able, learn, learned } from "./lib/catalogue";
+import { Menu } from "./lib/menu";
+import { copy, say, toast } from "./lib/say";
 import { embedded, lastTook, offline, source } from "./lib/source";
-import { common, go, key, linkTo, place, set, view } from "./lib/state";
+import { common, go, key, linkTo, namedQuery, place, set, view } from "./lib/state";
 import type { Status, TraceInfo } from "./lib/types";
 import { Drawer } from "./drawer";
+import { FilterBar } from "./filter";
 import { Strip } from "./strip";
 
 export interface View {
@@ -20,89 +24,16 @@ export interface View {
 	letter: string; // after g
 	needs?: string; // a capability of the recording
 	why?: string; // what is said without it
+	endpoint?: string; // without which there is no such view
 	component: ComponentType;
 }
 
-export const toast = signal("");
 export const trace = signal<TraceInfo | null>(null);
+export const traces = signal<Status["traces"]>([]);
 
-export function say(words: string): void {
-	toast.value = words;
-	setTimeout(() => {
-		if (toast.value === words) toast.value = "";
-	}, 4000);
-}
-
-export async function copy(text: string, what: string): Promise<void> {
-	try {
-		await navigator.clipboard.writeText(text);
-		say(`Copied ${what}.`);
-	} catch {
-		say("The browser does not allow copying here.");
-	}
-}
-
-/** Conditions of the query, one chip each. */
-function chips(text: string): string[] {
-	return text.split("|").map((part) => part.trim()).filter((part) => part !== "" && part !== "all");
-}
-
-function FilterBar() {
-	const text = key("q");
-	const [draft, setDraft] = useState(text);
-	const [problem, setProblem] = useState<{ at: number; message: string; hint: string } | null>(null);
-	const input = useRef<HTMLInputElement>(null);
-	useEffect(() => {
-		setDraft(text);
-		setProblem(null);
-	}, [text]);
-	const apply = async (event: Event) => {
-		event.preventDefault();
-		const asked = draft.trim();
-		if (asked === "") {
-			set({ q: null });
-			return;
-		}
-		try {
-			const reply = await source.post<{ ok: boolean; errors: { at: number; message: string; hint: string }[] }>("/query/check", { text: asked });
-			const first = reply.data.errors[0];
-			if (reply.data.ok || !first) set({ q: asked });
-			else setProblem(first);
-		} catch (error) {
-			setProblem({ at: 0, message: error instanceof Error ? error.message : String(error), hint: "" });
-		}
-	};
-	return (
-		<form class="filter" role="search" onSubmit={apply}>
-			<label class="sr-only" for="query">Filter, as query text</label>
-			<input
-				id="query"
-				ref={input}
-				value={draft}
-				placeholder={'Filter: all | where size >= 1 KiB and stack ~ "vector"'}
-				spellcheck={false}
-				autocomplete="off"
-				aria-invalid={problem != null}
-				aria-describedby={problem ? "query-problem" : undefined}
-				onInput={(event) => setDraft(event.currentTarget.value)}
-			/>
-			<button type="submit">Apply</button>
-			{problem && (
-				<div id="query-problem" class="caret" role="alert">
-					<pre>{draft}{"\n"}{" ".repeat(Math.max(0, problem.at))}^</pre>
-					{problem.message} {problem.hint}
-				</div>
-			)}
-			{chips(text).map((chip, index, all) => (
-				<button type="button" class="chip" title="Remove this stage" onClick={() => set({ q: all.length === 1 ? null : ["all", ...all.filter((_, other) => other !== index)].join(" | ") })}>
-					{chip} ✕
-				</button>
-			))}
-			{key("t") !== "" && (
-				<button type="button" class="chip" onClick={() => set({ t: null })}>time {key("t")} ✕</button>
-			)}
-		</form>
-	);
+/** A trace by its id or its file name. */
+export function traceBy(name: string): Status["traces"][number] | undefined {
+	return traces.value.find((item) => item.id === name) ?? traces.value.find((item) => item.name === name);
 }
 
 function ThemePicker() {
@@ -118,15 +49,26 @@ function ThemePicker() {
 	);
 }
 
-function TracePicker({ status }: { status: Status | null }) {
-	if (!status || status.traces.length < 2) return <span class="program" title={trace.value?.cmdline}>{trace.value?.program.replace(/^.*\//, "") ?? "…"}</span>;
+function TracePicker() {
+	const list = traces.value;
+	if (list.length < 2) return <span class="program" title={trace.value?.cmdline}>{trace.value?.program.replace(/^.*\//, "") ?? "…"}</span>;
+	const mine = traceBy(key("trace")) ?? list[0];
 	return (
-		<label class="program">
-			<span class="sr-only">Trace</span>
-			<select value={key("trace") || status.traces[0]?.id} onChange={(event) => set({ trace: event.currentTarget.value, sel: null, at: null, t: null })}>
-				{status.traces.map((item) => <option value={item.id}>{item.name}</option>)}
-			</select>
-		</label>
+		<>
+			<label class="program">
+				<span class="sr-only">Trace</span>
+				<select value={mine?.id} title={trace.value?.cmdline} onChange={(event) => set({ trace: event.currentTarget.value, base: traceBy(key("base"))?.id === event.currentTarget.value ? null : key("base"), sel: null, at: null, t: null })}>
+					{list.map((item) => <option value={item.id}>{item.name}</option>)}
+				</select>
+			</label>
+			<label class="against">
+				<span class="sr-only">Compared with</span>
+				<select value={traceBy(key("base"))?.id ?? ""} title="Every view shows what changed since this trace" onChange={(event) => set({ base: event.currentTarget.value || null })}>
+					<option value="">compare …</option>
+					{list.filter((item) => item.id !== mine?.id).map((item) => <option value={item.id}>against {item.name}</option>)}
+				</select>
+			</label>
+		</>
 	);
 }
 
@@ -221,14 +163,34 @@ function useKeys(views: View[], showHelp: () => void): void {
 		};
 		window.addEventListener("keydown", down);
 		return () => window.removeEventListener("keydown", down);
-	}, [views]);
+	}, [views.length]);
 }
 
-export function Shell({ views }: { views: View[] }) {
+/** The text of the saved query that the address names. */
+function useNamedQuery(): boolean {
+	const name = key("g");
+	useEffect(() => {
+		if (name === "" || namedQuery.value.name === name) return;
+		source
+			.get<{ text: string }>(`/graphs/${encodeURIComponent(name)}`, {})
+			.then((reply) => (namedQuery.value = { name, text: reply.data.text }))
+			.catch(() => {
+				say(`There is no saved query “${name}”.`);
+				set({ g: null }, true);
+			});
+	}, [name]);
+	return name === "" || namedQuery.value.name === name;
+}
+
+export function Shell({ views: all }: { views: View[] }) {
+	const named = useNamedQuery();
+	const views = all.filter((item) => item.endpoint === undefined || able(item.endpoint));
 	const status = useAnswer<Status>("/status", {});
 	const info = useAnswer<TraceInfo>("/trace", { trace: key("trace") });
 	const [helping, setHelping] = useState(false);
 	useKeys(views, () => setHelping(true));
+	useEffect(() => void (learned() || learn()), []);
+	useEffect(() => void (traces.value = status.reply?.data.traces ?? []), [status.reply]);
 	useEffect(() => {
 		if (!info.reply) return;
 		trace.value = info.reply.data;
@@ -253,7 +215,7 @@ export function Shell({ views }: { views: View[] }) {
 			<a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the view</a>
 			<Rail views={views} />
 			<header class="top">
-				<TracePicker status={status.reply?.data ?? null} />
+				<TracePicker />
 				{embedded ? <span class="quiet filter">A report in one file. For filters, moments and single chunks: heapwise serve --open TRACE</span> : <FilterBar />}
 				<ThemePicker />
 				<button onClick={() => setHelping(true)} aria-label="Help">?</button>
@@ -262,7 +224,9 @@ export function Shell({ views }: { views: View[] }) {
 			<Strip />
 			<main id="main" tabIndex={-1}>
 				<h1 class="sr-only">{shown?.label ?? "Heapwise"}</h1>
-				{!shown ? (
+				{!learned() || !named ? (
+					<p class="quiet" role="status" aria-busy="true">…</p>
+				) : !shown ? (
 					<p class="empty">There is no view “{view.value}”. <a href={linkTo("")}>Overview</a></p>
 				) : missing ? (
 					<p class="empty">{shown.why}</p>
@@ -273,6 +237,7 @@ export function Shell({ views }: { views: View[] }) {
 			<Drawer />
 			<StatusLine />
 			{helping && <Help views={views} close={() => setHelping(false)} />}
+			<Menu />
 			<div class="toast" role="status" aria-live="polite">{toast.value}</div>
 		</div>
 	);

@@ -5,10 +5,12 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, type Params, type Reply, source } from "./source";
-import { place, set } from "./state";
+import { place, query, set, stages } from "./state";
+import { copy } from "./say";
 
 export interface Answer<T> {
 	reply: Reply<T> | null; // the last one; stays while the next is awaited
+	asked: Params; // what it answers
 	error: ApiError | null;
 	busy: 0 | 1 | 2; // 2 = for more than a second
 	phase: string;
@@ -43,7 +45,7 @@ async function ask<T>(path: string, params: Params, abort: AbortSignal, waiting:
 }
 
 export function useAnswer<T>(path: string | null, params: Params): Answer<T> {
-	const [reply, setReply] = useState<Reply<T> | null>(null);
+	const [{ reply, asked }, setReply] = useState<{ reply: Reply<T> | null; asked: Params }>({ reply: null, asked: {} });
 	const [error, setError] = useState<ApiError | null>(null);
 	const [busy, setBusy] = useState<0 | 1 | 2>(0);
 	const [phase, setPhase] = useState("");
@@ -60,7 +62,7 @@ export function useAnswer<T>(path: string | null, params: Params): Answer<T> {
 		abort.current = mine;
 		ask<T>(path, params, mine.signal, setPhase)
 			.then((next) => {
-				setReply(next);
+				setReply({ reply: next, asked: params });
 				setError(null);
 			})
 			.catch((problem: unknown) => {
@@ -85,6 +87,7 @@ export function useAnswer<T>(path: string | null, params: Params): Answer<T> {
 
 	return {
 		reply,
+		asked,
 		error,
 		busy,
 		phase,
@@ -93,18 +96,24 @@ export function useAnswer<T>(path: string | null, params: Params): Answer<T> {
 	};
 }
 
+/** Marks under the place that the server complains of, which it counts in bytes. */
+export function caret(text: string, at: number, length = 1): string {
+	const before = new TextDecoder().decode(new TextEncoder().encode(text).slice(0, Math.max(0, at)));
+	return " ".repeat([...before].length) + "^".repeat(Math.max(1, Math.min(length, 80)));
+}
+
 /** The caret under the column that the server complains of. */
 function QueryProblem({ error }: { error: ApiError }) {
-	const text = place.value.keys.get("q") ?? "";
+	const text = query();
 	return (
 		<div class="problem" role="alert">
 			<pre>
 				{text}
-				{error.at != null ? `\n${" ".repeat(Math.max(0, error.at))}^` : ""}
+				{error.at != null ? `\n${caret(text, error.at)}` : ""}
 			</pre>
 			<p>{error.message}</p>
 			{error.hint && <p>{error.hint}</p>}
-			<button onClick={() => set({ q: null })}>Remove the filter</button>
+			<button onClick={() => set({ q: null, g: null })}>Remove the filter</button>
 		</div>
 	);
 }
@@ -117,20 +126,39 @@ export function Problem({ error, retry }: { error: ApiError; retry(): void }) {
 			{error.hint && <p>{error.hint}</p>}
 			{error.id && <p class="quiet">Request {error.id}, status {error.status}</p>}
 			<button onClick={retry}>Try again</button>
+			{error.status >= 500 && <button onClick={() => void copy(`${error.status} ${error.code} ${error.id}\n${error.message}\n${location.hash}`, "the report")}>Copy report</button>}
 		</div>
 	);
 }
 
+/** Which stage lets nothing pass, and how much reached it. */
+function useCulprit(text: string): { stage: number; before: number } | null {
+	const [found, setFound] = useState<{ stage: number; before: number } | null>(null);
+	useEffect(() => {
+		if (text === "") return;
+		const trace = place.value.keys.get("trace");
+		source
+			.post<{ chunks: number }[]>(`/query/counts${trace ? `?trace=${encodeURIComponent(trace)}` : ""}`, { text })
+			.then((reply) => {
+				const at = reply.data.findIndex((box) => box.chunks === 0);
+				setFound(at > 0 && reply.data.length === stages(text).length ? { stage: at, before: reply.data[at - 1]?.chunks ?? 0 } : null);
+			})
+			.catch(() => setFound(null));
+	}, [text]);
+	return found;
+}
+
 function NothingMatches() {
-	const text = place.value.keys.get("q") ?? "";
-	const cut = text.lastIndexOf("|");
+	const text = query();
+	const list = stages(text);
+	const culprit = useCulprit(text);
+	const at = culprit?.stage ?? list.length - 1;
 	return (
 		<div class="empty">
 			<p>No chunk matches this filter.</p>
-			{text !== "" && (
-				<button onClick={() => set({ q: cut > 0 ? text.slice(0, cut).trim() : null })}>
-					Remove “{(cut > 0 ? text.slice(cut + 1) : text).trim()}”
-				</button>
+			{culprit && <p>{culprit.before.toLocaleString("en")} chunks reached “{list[at]}”, none passed.</p>}
+			{text !== "" && list.length > 0 && (
+				<button onClick={() => set({ g: null, q: at > 0 && list.length > 2 ? list.filter((_, other) => other !== at).join(" | ") : null })}>Remove “{list[at]}”</button>
 			)}
 			{place.value.keys.has("t") && <button onClick={() => set({ t: null })}>Remove the time window</button>}
 		</div>
@@ -146,7 +174,7 @@ interface PanelProps<T> {
 
 export function Panel<T>({ answer, label, empty, children }: PanelProps<T>) {
 	const { reply, error, busy, phase } = answer;
-	const filtered = place.value.keys.has("q") || place.value.keys.has("t");
+	const filtered = query() !== "" || place.value.keys.has("t");
 	const words = reply && empty ? empty(reply.data) : null;
 	return (
 		<section class="panel" aria-label={label} aria-busy={busy > 0}>

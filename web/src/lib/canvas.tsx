@@ -5,6 +5,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { dark } from "./colour";
+import { type Subject, menuKey, openMenu } from "./menu";
 import { pending } from "./source";
 
 export interface Item {
@@ -40,8 +41,9 @@ interface Props {
 	onOpen?(item: Item): void;
 	onKey?(event: KeyboardEvent, item: Item | null): boolean; // true = done
 	onWheel?(event: WheelEvent, x: number): boolean;
-	onDrag?(phase: "begin" | "move" | "end", x: number, y: number): void;
+	onDrag?(phase: "begin" | "move" | "end", x: number, y: number, shift: boolean): void;
 	onHover?(item: Item | null): void;
+	menu?(item: Item): Subject | null;
 	tooltip(item: Item): ComponentChildren;
 	children?: ComponentChildren; // laid over the canvas
 }
@@ -91,6 +93,8 @@ export function CanvasView(props: Props) {
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const items = useRef<Item[]>([]);
 	const dragging = useRef(false);
+	const dragged = useRef(false); // the click that ends a drag is none
+	const begun = useRef({ x: 0, y: 0 });
 	const [width, setWidth] = useState(0);
 	const [hover, setHover] = useState<{ item: Item; x: number; y: number } | null>(null);
 	const [focus, setFocus] = useState<Item | null>(null);
@@ -149,7 +153,8 @@ export function CanvasView(props: Props) {
 	const pointerMove = (event: PointerEvent) => {
 		const { x, y } = at(event);
 		if (dragging.current) {
-			props.onDrag?.("move", x, y);
+			props.onDrag?.("move", x, y, event.shiftKey);
+			if (Math.hypot(x - begun.current.x, y - begun.current.y) > 4) dragged.current = true;
 			return;
 		}
 		const item = itemAt(items.current, x, y);
@@ -160,14 +165,16 @@ export function CanvasView(props: Props) {
 		const { x, y } = at(event);
 		if (!props.onDrag || event.button !== 0) return;
 		dragging.current = true;
+		dragged.current = false;
+		begun.current = { x, y };
 		(event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
-		props.onDrag("begin", x, y);
+		props.onDrag("begin", x, y, event.shiftKey);
 	};
 	const pointerUp = (event: PointerEvent) => {
 		const { x, y } = at(event);
 		if (!dragging.current) return;
 		dragging.current = false;
-		props.onDrag?.("end", x, y);
+		props.onDrag?.("end", x, y, event.shiftKey);
 	};
 	const keyDown = (event: KeyboardEvent) => {
 		const from = current();
@@ -176,7 +183,12 @@ export function CanvasView(props: Props) {
 			event.preventDefault();
 			return;
 		}
-		if (event.key === "Enter" && from && props.onOpen) {
+		const box = wrapper.current?.getBoundingClientRect();
+		if (menuKey(event) && from && box && props.menu) {
+			const subject = props.menu(from);
+			if (subject) openMenu(box.left + from.x + Math.min(40, from.w / 2), box.top + from.y + from.h, subject);
+			event.preventDefault();
+		} else if (event.key === "Enter" && from && props.onOpen) {
 			props.onOpen(from);
 			event.preventDefault();
 		} else if (direction && from) {
@@ -208,7 +220,17 @@ export function CanvasView(props: Props) {
 			onClick={(event) => {
 				const { x, y } = at(event);
 				const item = itemAt(items.current, x, y);
-				if (item) choose(item);
+				if (item && !dragged.current) choose(item);
+				dragged.current = false;
+			}}
+			onContextMenu={(event) => {
+				const { x, y } = at(event);
+				const item = itemAt(items.current, x, y);
+				const subject = item ? props.menu?.(item) : null;
+				if (!subject) return;
+				event.preventDefault();
+				setHover(null);
+				openMenu(event.clientX, event.clientY, subject);
 			}}
 			onDblClick={(event) => {
 				const { x, y } = at(event);

@@ -7,8 +7,13 @@ import { signal } from "@preact/signals";
 /** 1 is best, 12 is worst: ColorBrewer's RdYlBu sampled at twelve places. */
 const ramp = ["#313695", "#476eb1", "#6ca2cb", "#9ccce2", "#cce9ef", "#f0f8d8", "#feefaa", "#fecd7f", "#fa9b5a", "#ed623e", "#d02d2a", "#a50026"];
 
-export function severity(step: number): string {
-	return ramp[Math.min(12, Math.max(1, step)) - 1] ?? "#888888";
+/** The same in gray: light is good, dark is bad. */
+const grays = Array.from({ length: 12 }, (_, step) => `#${Math.round(245 - step * 20).toString(16).repeat(3)}`);
+
+export type Palette = "safe" | "gray";
+
+export function severity(step: number, palette: Palette = "safe"): string {
+	return (palette === "gray" ? grays : ramp)[Math.min(12, Math.max(1, step)) - 1] ?? "#888888";
 }
 
 /** Text on a colour: black or white, whichever is read more easily. */

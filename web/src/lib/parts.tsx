@@ -2,7 +2,7 @@
 // Small things that several views show alike.
 
 import { severity, inkOn } from "./colour";
-import type { Maybe } from "./format";
+import { type Maybe, inUnit } from "./format";
 
 /** A severity as colour, number and bar: never by colour alone. */
 export function Severity({ step }: { step: Maybe }) {
@@ -42,4 +42,11 @@ export function Choice({ label, value, options, onChange }: { label: string; val
 			</select>
 		</label>
 	);
+}
+
+/** A change: its sign, an arrow and a colour say the same. */
+export function Delta({ value, unit }: { value: Maybe; unit: string }) {
+	if (value == null) return <span class="quiet">unknown</span>;
+	if (value === 0) return <span class="quiet">±0</span>;
+	return <span class={value > 0 ? "more" : "less"}>{value > 0 ? "▲ +" : "▼ −"}{inUnit(Math.abs(value), unit)}</span>;
 }

@@ -3,8 +3,10 @@
 
 import { useState } from "preact/hooks";
 import { type Maybe, inUnit } from "./format";
-import { type Column, Table, csv, sorted } from "./table";
-import { copy } from "../shell";
+import type { Subject } from "./menu";
+import { sorted } from "./sort";
+import { type Column, Table, csv } from "./table";
+import { copy } from "./say";
 
 export interface SchemaColumn {
 	name: string;
@@ -26,6 +28,10 @@ export interface ResultFrame {
 
 const numbers = new Set(["bytes", "count", "ns", "share", "ratio", "signed", "id"]);
 
+export function isNumber(unit: string): boolean {
+	return numbers.has(unit);
+}
+
 export function pathText(frames: ResultFrame[]): string {
 	return [...frames].reverse().map((frame) => frame.function ?? `${frame.module ?? "?"}+0x${frame.offset.toString(16)}`).join(" › ");
 }
@@ -44,19 +50,21 @@ interface Props {
 	hide?: readonly string[];
 	height?: number;
 	onOpen?(row: ResultRow): void;
+	menu?(row: ResultRow): Subject | null;
 }
 
-export function ResultTable({ label, rows, schema, hide = [], height = 480, onOpen }: Props) {
+export function ResultTable({ label, rows, schema, hide = [], height = 480, onOpen, menu }: Props) {
 	const [sort, setSort] = useState("");
 	const [chosen, setChosen] = useState<number | null>(null);
 	const columns: Column<ResultRow>[] = schema
 		.filter((column) => !hide.includes(column.name))
+		.sort((a, b) => Number(numbers.has(a.unit)) - Number(numbers.has(b.unit))) // what it is, then how much
 		.map((column) => ({
 			name: column.name,
 			label: column.name.replace(/_/g, " "),
 			title: column.meaning,
 			number: numbers.has(column.unit),
-			width: numbers.has(column.unit) ? `${Math.max(9, column.name.length + 4)}ch` : "minmax(16ch, 2fr)",
+			width: numbers.has(column.unit) ? `${Math.max(8, column.name.length + 3)}ch` : "minmax(16ch, 2fr)",
 			cell: (row) => {
 				const text = cellText(row[column.name], column.unit);
 				return <span title={text}>{text}</span>;
@@ -69,7 +77,7 @@ export function ResultTable({ label, rows, schema, hide = [], height = 480, onOp
 	const shown = sort === "" ? rows : sorted(rows, sort);
 	return (
 		<>
-			<Table label={label} columns={columns} rows={shown} rowKey={(_, index) => index} height={height} rowHeight={28} sort={sort} onSort={setSort} selected={chosen} onSelect={(_, index) => setChosen(index)} onOpen={onOpen} />
+			<Table label={label} columns={columns} rows={shown} rowKey={(_, index) => index} height={height} rowHeight={28} sort={sort} onSort={setSort} selected={chosen} onSelect={(_, index) => setChosen(index)} {...(onOpen ? { onOpen } : {})} {...(menu ? { menu } : {})} />
 			<p><button onClick={() => void copy(csv(columns, shown), "the table as CSV")}>Copy as CSV</button></p>
 		</>
 	);

@@ -2,7 +2,7 @@
 // Where answers come from: the server that served this page, or data embedded in it (a report in one file).
 
 import { signal } from "@preact/signals";
-import { sorted } from "./table";
+import { sorted } from "./sort";
 
 export interface Totals {
 	chunks: number;

@@ -85,11 +85,20 @@ export const timeWindow = computed<{ from: number; to: number } | null>(() => {
 
 export const cursor = computed<number | null>(() => (key("at") === "" ? null : parseTime(key("at"))));
 
+/** Text of the saved query that the key g names; long queries do not fit into an address. */
+export const namedQuery = signal<{ name: string; text: string }>({ name: "", text: "" });
+
+/** The filter, wherever it is written. */
+export function query(): string {
+	return key("q") || (key("g") !== "" && namedQuery.value.name === key("g") ? namedQuery.value.text : "");
+}
+
 /** What every question to the server says. */
 export function common(): Record<string, string> {
 	const asked: Record<string, string> = {};
 	const window = timeWindow.value;
-	for (const name of ["trace", "q", "tm"]) if (key(name) !== "") asked[name] = key(name);
+	for (const name of ["trace", "tm"]) if (key(name) !== "") asked[name] = key(name);
+	if (query() !== "") asked.q = query();
 	if (window) {
 		asked.t0 = String(Math.round(window.from));
 		asked.t1 = String(Math.round(window.to));
@@ -104,11 +113,44 @@ export function whole(): Record<string, string> {
 
 /** Adds a condition to the query: "all | where X" becomes "all | where X and Y". */
 export function addWhere(condition: string): void {
-	const old = key("q").trim();
-	set({ q: old === "" || old === "all" ? `all | where ${condition}` : `${old} | where ${condition}` });
+	const old = query().trim();
+	set({ q: old === "" || old === "all" ? `all | where ${condition}` : `${old} | where ${condition}`, g: null });
 }
 
 /** A text as the query language writes it. */
 export function quote(text: string): string {
 	return `"${text.replace(/\\/g, "\\\\").replace(/"/g, '\\"')}"`;
+}
+
+function escaped(text: string): string {
+	return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+}
+
+/** That a module is meant, named by its path or, as most lists do, by its file alone. */
+export function moduleIs(field: string, name: string): string {
+	return name.includes("/") ? `${field} == ${quote(name)}` : `${field} ~ /(^|\\/)${escaped(name)}$/`;
+}
+
+/** A regular expression, as the query language writes it, that matches a text and nothing else. */
+export function exactly(text: string): string {
+	return `/^${escaped(text)}$/`;
+}
+
+/** The stages of a query, one by one: a bar inside quotes, an expression or brackets parts nothing. */
+export function stages(text: string): string[] {
+	const found: string[] = [];
+	let from = 0;
+	let depth = 0;
+	for (let at = 0; at < text.length; at++) {
+		const char = text[at] ?? "";
+		if (char === '"' || (char === "/" && /(~|\bhide)\s*$/.test(text.slice(from, at)))) {
+			for (at++; at < text.length && text[at] !== char; at++) if (text[at] === "\\") at++;
+		} else if (char === "(") depth++;
+		else if (char === ")") depth--;
+		else if (char === "|" && depth === 0) {
+			found.push(text.slice(from, at).trim());
+			from = at + 1;
+		}
+	}
+	return [...found, text.slice(from).trim()].filter((part) => part !== "");
 }

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: MIT
-// A table of any length of which only the rows on screen exist.
+// A table of any length of which only the rows on screen exist. All rows are equally high, so that their places
+// are arithmetic; an element can be some 30 million pixels high, above that its scroll bar is scaled.
 
-import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } from "@tanstack/virtual-core";
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { type Subject, menuKey, openMenu } from "./menu";
+
+/** Rows by number; undefined = not here yet. An array is one. */
+export interface Rows<Row> {
+	readonly length: number;
+	at(index: number): Row | undefined;
+}
 
 export interface Column<Row> {
 	name: string; // for sorting and for scripts
 	label: string;
 	title?: string; // what it means
 	number?: boolean;
+	fixed?: boolean; // is not sorted by
 	width?: string; // of the grid: "1fr", "9ch"
 	cell(row: Row, index: number): ComponentChildren;
 	text?(row: Row): string; // for copying as CSV
@@ -18,7 +26,7 @@ export interface Column<Row> {
 interface Props<Row> {
 	label: string;
 	columns: Column<Row>[];
-	rows: readonly Row[];
+	rows: Rows<Row>;
 	rowKey(row: Row, index: number): string | number;
 	height?: number;
 	rowHeight?: number;
@@ -27,111 +35,210 @@ interface Props<Row> {
 	selected?: string | number | null;
 	onSelect?(row: Row, index: number): void;
 	onOpen?(row: Row, index: number): void;
-	more?(index: number): void; // rows from this number on are about to be seen
+	onKey?(event: KeyboardEvent, row: Row): boolean; // true = done
+	menu?(row: Row): Subject | null;
+	need?(from: number, to: number): void; // these rows are seen, or soon will be
+	rowClass?(row: Row): string;
+}
+
+const HIGHEST = 12_000_000; // pixels
+const AROUND = 6; // rows beyond the edge
+const JUMP = 500; // from so many rows on there is a box for the number of one
+
+/** Which rows are in sight. */
+function useScroll(count: number, rowHeight: number, height: number | undefined) {
+	const scroller = useRef<HTMLDivElement>(null);
+	const [top, setTop] = useState(0); // of the window, in rows
+	const [view, setView] = useState(height ?? 400);
+	const moved = useRef(-1); // the place that was set from here
+	const full = count * rowHeight;
+	const scaled = full > HIGHEST;
+	const space = Math.min(full, HIGHEST);
+	const last = Math.max(0, count - view / rowHeight);
+	const scrollTo = (row: number) => {
+		const to = Math.min(last, Math.max(0, row));
+		const element = scroller.current;
+		setTop(to);
+		if (!element) return;
+		element.scrollTop = scaled ? (last ? to / last : 0) * (space - view) : to * rowHeight;
+		moved.current = element.scrollTop;
+	};
+	const onScroll = () => {
+		const at = scroller.current?.scrollTop ?? 0;
+		if (at === moved.current) return;
+		moved.current = -1;
+		setTop(scaled ? (at / Math.max(1, space - view)) * last : at / rowHeight);
+	};
+	useLayoutEffect(() => {
+		const element = scroller.current;
+		if (!element) return;
+		const observer = new ResizeObserver(() => setView(element.clientHeight || 400));
+		observer.observe(element);
+		const wheel = (event: WheelEvent) => {
+			// a scaled bar would jump over rows
+			if (!scaled || event.ctrlKey) return;
+			event.preventDefault();
+			setTop((old) => {
+				const to = Math.min(last, Math.max(0, old + event.deltaY / rowHeight));
+				element.scrollTop = (to / Math.max(1, last)) * (space - view);
+				moved.current = element.scrollTop;
+				return to;
+			});
+		};
+		element.addEventListener("wheel", wheel, { passive: false });
+		return () => {
+			observer.disconnect();
+			element.removeEventListener("wheel", wheel);
+		};
+	}, [scaled, last, space, view]);
+	const first = Math.max(0, Math.floor(Math.min(top, last)) - AROUND);
+	const end = Math.min(count, Math.ceil(Math.min(top, last) + view / rowHeight) + AROUND);
+	const placeOf = (index: number) => (scaled ? (scroller.current?.scrollTop ?? 0) + (index - Math.min(top, last)) * rowHeight : index * rowHeight);
+	const show = (index: number) => {
+		const rows = Math.floor(view / rowHeight);
+		if (index < top) scrollTo(index);
+		else if (index >= top + rows) scrollTo(index - rows + 1);
+	};
+	return { scroller, space, first, end, placeOf, onScroll, scrollTo, show };
 }
 
 export function Table<Row>(props: Props<Row>) {
 	const { columns, rows, rowHeight = 30 } = props;
-	const scroller = useRef<HTMLDivElement>(null);
-	const [, setRound] = useState(0);
-	const virtual = useRef<Virtualizer<HTMLDivElement, Element> | null>(null);
-	const options = {
-		count: rows.length,
-		getScrollElement: () => scroller.current,
-		estimateSize: () => rowHeight,
-		overscan: 8,
-		scrollToFn: elementScroll,
-		observeElementRect,
-		observeElementOffset,
-		onChange: () => setRound((n) => n + 1),
+	const { scroller, space, first, end, placeOf, onScroll, scrollTo, show } = useScroll(rows.length, rowHeight, props.height);
+	const walked = useRef(-1); // the row that was chosen last
+	useLayoutEffect(() => props.need?.(first, end), [first, end, rows]);
+
+	const isChosen = (index: number) => {
+		const row = index >= 0 && index < rows.length ? rows.at(index) : undefined;
+		return row !== undefined && props.rowKey(row, index) === props.selected;
 	};
-	virtual.current ??= new Virtualizer<HTMLDivElement, Element>(options);
-	virtual.current.setOptions(options);
-	useLayoutEffect(() => virtual.current?._didMount(), []);
-	useLayoutEffect(() => virtual.current?._willUpdate());
-
-	const shown = virtual.current.getVirtualItems();
-	const last = shown.at(-1)?.index ?? 0;
-	useLayoutEffect(() => props.more?.(last), [last, rows.length]);
-
+	let chosen = isChosen(walked.current) ? walked.current : -1;
+	if (chosen < 0 && props.selected != null)
+		for (let index = Array.isArray(rows) ? 0 : first; index < (Array.isArray(rows) ? rows.length : end); index++)
+			if (isChosen(index)) {
+				chosen = index;
+				break;
+			}
+	const choose = (index: number) => {
+		const row = rows.at(index);
+		walked.current = index;
+		show(index);
+		if (row !== undefined) props.onSelect?.(row, index);
+	};
 	const template = columns.map((column) => column.width ?? (column.number ? "minmax(9ch, auto)" : "minmax(12ch, 3fr)")).join(" ");
-	const chosen = rows.findIndex((row, index) => props.rowKey(row, index) === props.selected);
 	const keyDown = (event: KeyboardEvent) => {
-		const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 }[event.key];
-		const row = rows[chosen];
-		if (step && rows.length) {
-			const next = Math.min(rows.length - 1, Math.max(0, chosen + step));
-			const target = rows[next];
-			if (target) props.onSelect?.(target, next);
-			virtual.current?.scrollToIndex(next);
+		const page = Math.max(1, end - first - 2 * AROUND);
+		const from = Math.max(chosen, 0);
+		const to = { ArrowDown: chosen + 1, ArrowUp: from - 1, PageDown: from + page, PageUp: from - page, Home: 0, End: rows.length - 1 }[event.key];
+		const row = chosen >= 0 ? rows.at(chosen) : undefined;
+		if (row !== undefined && props.onKey?.(event, row)) {
 			event.preventDefault();
-		} else if (event.key === "Enter" && row && props.onOpen) {
+		} else if (to !== undefined && rows.length && props.onSelect) {
+			choose(Math.min(rows.length - 1, Math.max(0, to)));
+			event.preventDefault();
+		} else if (event.key === "Enter" && row !== undefined && props.onOpen && event.target === scroller.current) {
 			props.onOpen(row, chosen);
+			event.preventDefault();
+		} else if (menuKey(event) && row !== undefined && props.menu) {
+			const subject = props.menu(row);
+			const box = scroller.current?.getBoundingClientRect();
+			if (subject && box) openMenu(box.left + 40, box.top + placeOf(chosen) - (scroller.current?.scrollTop ?? 0) + rowHeight, subject);
 			event.preventDefault();
 		}
 	};
-	return (
-		<div class="table" role={props.onSelect ? "grid" : "table"} aria-label={props.label} aria-rowcount={rows.length + 1}>
-			<div class="thead" role="rowgroup">
-				<div class="tr" role="row" style={{ gridTemplateColumns: template }}>
-					{columns.map((column) => {
-						const sorted = props.sort?.replace(/^-/, "") === column.name;
-						const falling = props.sort?.startsWith("-");
-						return (
-							<div
-								class={`th${column.number ? " number" : ""}`}
-								role="columnheader"
-								title={column.title}
-								aria-sort={sorted ? (falling ? "descending" : "ascending") : undefined}
-							>
-								{props.onSort ? (
-									<button onClick={() => props.onSort?.(sorted && falling ? column.name : sorted ? `-${column.name}` : column.number ? `-${column.name}` : column.name)}>
-										{column.label}
-										{sorted ? (falling ? " ▾" : " ▴") : ""}
-									</button>
-								) : (
-									column.label
-								)}
-							</div>
-						);
-					})}
-				</div>
+	const heading = (column: Column<Row>) => {
+		const sorted = props.sort?.split(",")[0]?.replace(/^-/, "") === column.name;
+		const falling = props.sort?.startsWith("-");
+		const next = sorted && falling ? column.name : sorted || column.number ? `-${column.name}` : column.name;
+		return (
+			<div class={`th${column.number ? " number" : ""}`} role="columnheader" title={column.title} aria-sort={sorted ? (falling ? "descending" : "ascending") : undefined}>
+				{props.onSort && !column.fixed ? (
+					<button onClick={() => props.onSort?.(next)}>
+						{column.label}
+						{sorted ? (falling ? " ▾" : " ▴") : ""}
+					</button>
+				) : (
+					column.label
+				)}
 			</div>
+		);
+	};
+	const line = (index: number) => {
+		const row = rows.at(index);
+		const style = { gridTemplateColumns: template, height: `${rowHeight}px`, transform: `translateY(${placeOf(index)}px)` };
+		if (row === undefined)
+			return (
+				<div key={`row ${index}`} class="tr" role="row" aria-rowindex={index + 2} style={style}>
+					<div class="td quiet" role={props.onSelect ? "gridcell" : "cell"}>…</div>
+				</div>
+			);
+		return (
 			<div
-				ref={scroller}
-				class="tbody"
-				role="rowgroup"
-				tabIndex={0}
-				aria-label={`${props.label}, rows`}
-				style={{ height: props.height ? `${Math.min(props.height, Math.max(rowHeight, rows.length * rowHeight))}px` : undefined }}
-				onKeyDown={keyDown}
+				key={props.rowKey(row, index)}
+				class={`tr${index === chosen ? " chosen" : ""} ${props.rowClass?.(row) ?? ""}`}
+				role="row"
+				aria-rowindex={index + 2}
+				aria-selected={props.onSelect ? index === chosen : undefined}
+				style={style}
+				onClick={() => {
+					walked.current = index;
+					props.onSelect?.(row, index);
+				}}
+				onDblClick={() => props.onOpen?.(row, index)}
+				onContextMenu={(event) => {
+					const subject = props.menu?.(row);
+					if (!subject) return;
+					event.preventDefault();
+					openMenu(event.clientX, event.clientY, subject);
+				}}
 			>
-				<div class="space" role="presentation" style={{ height: `${virtual.current.getTotalSize()}px` }}>
-					{shown.map((item) => {
-						const row = rows[item.index];
-						if (row === undefined) return null;
-						return (
-							<div
-								key={props.rowKey(row, item.index)}
-								class={`tr${item.index === chosen ? " chosen" : ""}`}
-								role="row"
-								aria-rowindex={item.index + 2}
-								aria-selected={props.onSelect ? item.index === chosen : undefined}
-								style={{ gridTemplateColumns: template, height: `${rowHeight}px`, transform: `translateY(${item.start}px)` }}
-								onClick={() => props.onSelect?.(row, item.index)}
-								onDblClick={() => props.onOpen?.(row, item.index)}
-							>
-								{columns.map((column) => (
-									<div class={`td${column.number ? " number" : ""}`} role={props.onSelect ? "gridcell" : "cell"}>
-										{column.cell(row, item.index)}
-									</div>
-								))}
-							</div>
-						);
-					})}
+				{columns.map((column) => (
+					<div class={`td${column.number ? " number" : ""}`} role={props.onSelect ? "gridcell" : "cell"}>
+						{column.cell(row, index)}
+					</div>
+				))}
+			</div>
+		);
+	};
+	return (
+		<>
+			<div class="table" role={props.onSelect ? "grid" : "table"} aria-label={props.label} aria-rowcount={rows.length + 1}>
+				<div class="thead" role="rowgroup">
+					<div class="tr" role="row" style={{ gridTemplateColumns: template }}>{columns.map(heading)}</div>
+				</div>
+				<div
+					ref={scroller}
+					class="tbody"
+					role="rowgroup"
+					tabIndex={0}
+					aria-label={`${props.label}, rows`}
+					style={{ height: `${props.height ? Math.min(props.height, Math.max(rowHeight, rows.length * rowHeight)) : rows.length * rowHeight}px` }}
+					onKeyDown={keyDown}
+					onScroll={onScroll}
+				>
+					<div class="space" role="presentation" style={{ height: `${space}px` }}>
+						{Array.from({ length: Math.max(0, end - first) }, (_, at) => line(first + at))}
+					</div>
 				</div>
 			</div>
-		</div>
+			{rows.length > JUMP && (
+				<label class="choice jump">
+					Row
+					<input
+						type="number"
+						min={1}
+						max={rows.length}
+						placeholder={String(first + 1)}
+						onChange={(event) => {
+							const index = Math.min(rows.length, Math.max(1, Number(event.currentTarget.value) || 1)) - 1;
+							scrollTo(index);
+							if (rows.at(index) !== undefined) choose(index);
+						}}
+					/>
+					of {rows.length.toLocaleString("en")}
+				</label>
+			)}
+		</>
 	);
 }
 
@@ -145,30 +252,4 @@ export function csv<Row>(columns: Column<Row>[], rows: readonly Row[]): string {
 	return [columns.map((column) => quoted(column.label)), ...rows.map((row, index) => columns.map((column) => cell(column, row, index)))]
 		.map((line) => line.join(","))
 		.join("\n");
-}
-
-/** Rows in the order of "name" or, falling, "-name"; what is not known comes first. */
-export function sorted<Row extends object>(rows: readonly Row[], sort: string): Row[] {
-	const name = sort.replace(/^-/, "") as keyof Row;
-	const sign = sort.startsWith("-") ? -1 : 1;
-	return [...rows].sort((a, b) => {
-		const x = a[name];
-		const y = b[name];
-		if (typeof (x ?? y) === "number") return sign * (Number(x ?? -1) - Number(y ?? -1));
-		return sign * String(x ?? "").localeCompare(String(y ?? ""));
-	});
-}
-
-/** Whether a chart shows itself as a table, which the key T and a button change. */
-export function useTwin(): [boolean, () => void] {
-	const [on, setOn] = useState(false);
-	const toggle = () => setOn((was) => !was);
-	useEffect(() => {
-		const down = (event: KeyboardEvent) => {
-			if (event.key === "T" && !(event.target instanceof HTMLInputElement)) toggle();
-		};
-		window.addEventListener("keydown", down);
-		return () => window.removeEventListener("keydown", down);
-	}, []);
-	return [on, toggle];
 }

@@ -33,6 +33,7 @@ export interface Verdict {
 	points: number; // how many
 	evidence: { n_hit: number; n_all: number; bytes_hit: number };
 	cost: { bytes: Maybe; allocs: Maybe; pct: Maybe };
+	query?: string | null; // the chunks that it is about
 }
 
 export interface ScoreSummary {
@@ -61,6 +62,7 @@ export interface Overview {
 	verdicts: Verdict[];
 	verdicts_all: number;
 	top: Record<string, Top[]>;
+	heap?: { t: number[]; max: number[]; rss: Maybe[] };
 }
 
 export interface Frame {
@@ -78,6 +80,7 @@ export interface PointRow {
 	fn: string | null;
 	file: string | null;
 	line: number | null;
+	module: string | null;
 	type: string | null;
 	chunks: number;
 	bytes: number;
@@ -94,6 +97,8 @@ export interface PointRow {
 	avg_life: Maybe;
 	threads: number;
 	spark: string;
+	base?: Maybe; // with a second trace
+	delta?: Maybe;
 }
 
 export interface Timeline {

@@ -2,14 +2,20 @@
 // Who asked for the memory, through whom: the neighbourhood of one function, as a graph or as two tables.
 
 import dagre from "@dagrejs/dagre";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
+import { scoped } from "../lib/catalogue";
 import { inkOn, moduleColour, dark } from "../lib/colour";
 import { bytes, count, share, trimMiddle } from "../lib/format";
+import { type Subject, menuOf } from "../lib/menu";
+import { Unfiltered } from "../lib/notice";
 import { Choice } from "../lib/parts";
+import { say } from "../lib/say";
 import { select } from "../lib/select";
-import { key, set, whole } from "../lib/state";
+import { embedded, source } from "../lib/source";
+import { go, key, linkTo, set, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
+import { TwinButton } from "../lib/twin";
 
 interface Node {
 	id: number;
@@ -40,6 +46,28 @@ interface Data {
 const W = 190;
 const H = 46;
 
+/** More can neither be read nor be laid out while one waits. */
+const BOXES_MAX = 40;
+const CALLS_MAX = 60;
+
+/** The centre and the heaviest functions; the heaviest call into and out of each, then the heaviest of all. */
+function heaviest(data: Data): Data {
+	const weight = (node: Node) => (node.id === data.center ? Infinity : node.total);
+	const nodes = [...data.nodes].sort((a, b) => weight(b) - weight(a)).slice(0, BOXES_MAX);
+	const shown = new Set(nodes.map((node) => node.id));
+	const into = new Set<number>();
+	const from = new Set<number>();
+	const edges: Edge[] = [];
+	for (const edge of [...data.edges].sort((a, b) => b.calls - a.calls)) {
+		if (!shown.has(edge.from) || !shown.has(edge.to)) continue;
+		if (edges.length >= CALLS_MAX && into.has(edge.to) && from.has(edge.from)) continue;
+		into.add(edge.to);
+		from.add(edge.from);
+		edges.push(edge);
+	}
+	return { ...data, nodes, edges };
+}
+
 function layout(data: Data) {
 	const graph = new dagre.graphlib.Graph({ multigraph: false });
 	graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 46, marginx: 10, marginy: 10 });
@@ -50,37 +78,120 @@ function layout(data: Data) {
 	return graph;
 }
 
+/** The heaviest way between two functions of the picture: the one whose thinnest call is thickest. */
+function pathBetween(data: Data, from: number, to: number): number[] {
+	const width = new Map<number, number>([[from, Infinity]]);
+	const back = new Map<number, number>();
+	const open = new Set([from]);
+	while (open.size) {
+		let at = -1;
+		for (const id of open) if (at < 0 || (width.get(id) ?? 0) > (width.get(at) ?? 0)) at = id;
+		open.delete(at);
+		for (const edge of data.edges) {
+			const through = Math.min(width.get(at) ?? 0, edge.calls);
+			if (edge.from !== at || through <= (width.get(edge.to) ?? 0)) continue;
+			width.set(edge.to, through);
+			back.set(edge.to, at);
+			open.add(edge.to);
+		}
+	}
+	const path = [to];
+	for (let at = to; at !== from; path.unshift(at)) {
+		const before = back.get(at);
+		if (before === undefined) return [];
+		at = before;
+	}
+	return path;
+}
+
+function subjectOf(node: Node): Subject {
+	return { title: node.fn || "unknown", fn: node.fn, module: node.module, focus: [{ label: "Centre here", run: () => set({ fn: node.fn }) }, { label: "Callers and callees as a flame graph", run: () => go("flame", { dir: "pivot", pivot: node.fn }) }] };
+}
+
 function Graph({ data }: { data: Data }) {
 	const graph = useMemo(() => layout(data), [data]);
+	const [marked, setMarked] = useState<number | null>(null);
+	const [path, setPath] = useState<number[]>([]);
+	const [scale, setScale] = useState(1);
+	const holder = useRef<HTMLDivElement>(null);
 	const size = graph.graph();
 	const heaviest = Math.max(1, ...data.edges.map((edge) => edge.calls));
+	const most = Math.max(1, ...data.nodes.map((node) => node.total));
+	const fit = () => setScale(Math.min(1, (holder.current?.clientWidth ?? 800) / Math.max(1, size.width ?? 1)));
+	useEffect(() => {
+		setPath([]);
+		setMarked(null);
+		holder.current?.querySelector(".centre")?.scrollIntoView({ block: "nearest", inline: "center" });
+	}, [data]);
+	const click = (event: MouseEvent | KeyboardEvent, node: Node) => {
+		if (!event.shiftKey) {
+			select("f", node.fn);
+			set({ fn: node.fn });
+		} else if (marked == null) setMarked(node.id);
+		else {
+			const found = pathBetween(data, marked, node.id);
+			setPath(found.length ? found : pathBetween(data, node.id, marked));
+			setMarked(null);
+			if (found.length === 0 && pathBetween(data, node.id, marked).length === 0) say("No call leads from the one to the other here.");
+		}
+	};
+	const onPath = (edge: Edge) => path.some((id, at) => id === edge.from && path[at + 1] === edge.to);
+	const keyDown = (event: KeyboardEvent) => {
+		if (event.key === "0") fit();
+		else if (event.key === "+") setScale(Math.min(2, scale * 1.25));
+		else if (event.key === "-") setScale(Math.max(0.2, scale * 0.8));
+		else return;
+		event.preventDefault();
+	};
 	return (
-		<div class="scroll" tabIndex={0} role="region" aria-label="Call graph">
-			<svg width={size.width ?? 100} height={size.height ?? 100} role="group" aria-label={`Calls around ${data.nodes.find((node) => node.id === data.center)?.fn ?? "?"}`}>
-				<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="currentColor" /></marker></defs>
-				{data.edges.map((edge) => {
-					const route = edge.from === edge.to ? null : (graph.edge(String(edge.from), String(edge.to)) as { points?: { x: number; y: number }[] } | undefined);
-					if (!route?.points) return null;
-					return (
-						<path d={`M${route.points.map((point) => `${point.x.toFixed(1)} ${point.y.toFixed(1)}`).join("L")}`} fill="none" stroke="currentColor" stroke-opacity="0.55" stroke-width={1 + 5 * (edge.calls / heaviest)} marker-end="url(#arrow)">
-							<title>{bytes(edge.bytes)}, {count(edge.calls)} allocations</title>
-						</path>
-					);
-				})}
-				{data.nodes.map((node) => {
-					const at = graph.node(String(node.id));
-					const colour = moduleColour(node.module ?? "", dark.value);
-					return (
-						<g transform={`translate(${at.x - W / 2} ${at.y - H / 2})`} class="node" tabIndex={0} role="button" onClick={() => set({ fn: node.fn })} onKeyDown={(event) => event.key === "Enter" && set({ fn: node.fn })} onContextMenu={(event) => { event.preventDefault(); select("f", node.fn); }}>
-							<rect width={W} height={H} rx={6} fill={colour} stroke="currentColor" stroke-width={node.id === data.center ? 2.5 : 0.6} />
-							<title>{node.fn}{"\n"}{node.module ?? ""}</title>
-							<text x={W / 2} y={18} text-anchor="middle" font-size="12" fill={inkOn(colour)}>{trimMiddle(node.fn || "unknown", 27)}</text>
-							<text x={W / 2} y={36} text-anchor="middle" font-size="11" fill={inkOn(colour)}>{count(node.total)} · itself {count(node.self)}{node.hidden_in + node.hidden_out ? ` · +${node.hidden_in + node.hidden_out}` : ""}</text>
-						</g>
-					);
-				})}
-			</svg>
-		</div>
+		<>
+			<p class="buttons">
+				<button onClick={fit}>Fit</button>
+				<button aria-label="Larger" onClick={() => setScale(Math.min(2, scale * 1.25))}>+</button>
+				<button aria-label="Smaller" onClick={() => setScale(Math.max(0.2, scale * 0.8))}>−</button>
+				{path.length > 0 && <button onClick={() => setPath([])}>Forget the path: {path.map((id) => data.nodes.find((node) => node.id === id)?.fn).join(" › ")}</button>}
+				{marked != null && <span role="status">Shift and a click on a second function shows the heaviest path.</span>}
+			</p>
+			<div ref={holder} class="scroll" tabIndex={0} role="region" aria-label="Call graph" onKeyDown={keyDown}>
+				<svg width={(size.width ?? 100) * scale} height={(size.height ?? 100) * scale} viewBox={`0 0 ${size.width ?? 100} ${size.height ?? 100}`} role="group" aria-label={`Calls around ${data.nodes.find((node) => node.id === data.center)?.fn ?? "?"}`}>
+					<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="currentColor" /></marker></defs>
+					{data.edges.map((edge) => {
+						const route = edge.from === edge.to ? null : (graph.edge(String(edge.from), String(edge.to)) as { points?: { x: number; y: number }[] } | undefined);
+						if (!route?.points) return null;
+						return (
+							<path d={`M${route.points.map((point) => `${point.x.toFixed(1)} ${point.y.toFixed(1)}`).join("L")}`} fill="none" stroke={onPath(edge) ? "#d55e00" : "currentColor"} stroke-opacity={onPath(edge) ? 1 : 0.55} stroke-width={1 + 5 * (edge.calls / heaviest)} marker-end="url(#arrow)">
+								<title>{bytes(edge.bytes)}, {count(edge.calls)} allocations</title>
+							</path>
+						);
+					})}
+					{data.nodes.map((node) => {
+						const at = graph.node(String(node.id));
+						const colour = moduleColour(node.module ?? "", dark.value);
+						const menu = menuOf(() => subjectOf(node));
+						const loop = data.edges.some((edge) => edge.from === node.id && edge.to === node.id);
+						return (
+							<g
+								transform={`translate(${at.x - W / 2} ${at.y - H / 2})`}
+								class={`node${node.id === data.center ? " centre" : ""}`}
+								tabIndex={0}
+								role="button"
+								aria-label={`${node.fn || "unknown"}: ${count(node.total)} allocations, itself ${count(node.self)}`}
+								onClick={(event) => click(event, node)}
+								onContextMenu={menu.onContextMenu}
+								onKeyDown={(event) => (event.key === "Enter" ? click(event, node) : menu.onKeyDown(event))}
+							>
+								<rect width={W} height={H} rx={6} fill={colour} stroke={path.includes(node.id) || marked === node.id ? "#d55e00" : "currentColor"} stroke-width={node.id === data.center || path.includes(node.id) || marked === node.id ? 2.5 : 0.6} stroke-dasharray={loop ? "5 3" : undefined} />
+								<rect y={H - 4} width={W * (node.total / most)} height={4} fill="currentColor" opacity={0.6} />
+								<title>{node.fn}{"\n"}{node.module ?? ""}{loop ? "\ncalls itself" : ""}</title>
+								<text x={W / 2} y={18} text-anchor="middle" font-size="12" fill={inkOn(colour)}>{trimMiddle(node.fn || "unknown", 27)}</text>
+								<text x={W / 2} y={34} text-anchor="middle" font-size="11" fill={inkOn(colour)}>{count(node.total)} · itself {count(node.self)}{node.hidden_in + node.hidden_out ? ` · +${node.hidden_in + node.hidden_out}` : ""}</text>
+							</g>
+						);
+					})}
+				</svg>
+			</div>
+			<p class="quiet">A click centres, Shift and two clicks show the heaviest path between two functions, + − 0 zoom. A bar is the share of all allocations, +N are neighbours that are not shown, dashed is what calls itself.</p>
+		</>
 	);
 }
 
@@ -96,7 +207,7 @@ function Side({ label, lines, data }: { label: string; lines: Line[]; data: Data
 		{ name: "pct", label: "Share", number: true, width: "9ch", cell: ({ edge }) => share(edge.calls / Math.max(1, data.total)) },
 		{ name: "calls", label: "Allocations", number: true, width: "12ch", cell: ({ edge }) => count(edge.calls) },
 	];
-	return <Table label={label} columns={columns} rows={lines} rowKey={({ node }) => node.id} height={300} />;
+	return <Table label={label} columns={columns} rows={lines} rowKey={({ node }) => node.id} height={300} menu={({ node }) => subjectOf(node)} />;
 }
 
 function Tables({ data }: { data: Data }) {
@@ -112,20 +223,39 @@ function Tables({ data }: { data: Data }) {
 
 export function Calls() {
 	const mode = key("mode") || "graph";
-	const answer = useAnswer<Data>("/callgraph", { ...whole(), center: key("fn"), up: key("up") || 2, down: key("down") || 2, min: key("min") || 0.005 });
+	const [names, setNames] = useState<string[]>([]);
+	const answer = useAnswer<Data>("/callgraph", { ...scoped("/callgraph"), center: key("fn"), up: key("up") || 2, down: key("down") || 2, min: key("min") || 0.005, metric: key("metric") });
+	const picture = useMemo(() => (answer.reply ? heaviest(answer.reply.data) : null), [answer.reply]);
+	const levels = [["1", "1 level"], ["2", "2 levels"], ["3", "3 levels"], ["4", "4 levels"]] as const;
+	const suggest = (text: string) => {
+		if (embedded || text.length < 2) return;
+		source.get<{ label: string }[]>("/suggest", { ...whole(), kind: "fn", s: text, n: 20 }).then((reply) => setNames(reply.data.map((row) => row.label)), () => undefined);
+	};
+	const useTable = () => set({ mode: key("mode") === "table" ? null : "table" });
+	useEffect(() => {
+		const down = (event: KeyboardEvent) => event.key === "T" && !(event.target instanceof HTMLInputElement) && useTable();
+		window.addEventListener("keydown", down);
+		return () => window.removeEventListener("keydown", down);
+	}, []);
 	return (
 		<div class="view">
 			<div class="controls">
-				<label class="choice">Function<input id="search" value={key("fn")} placeholder="the largest" onChange={(event) => set({ fn: event.currentTarget.value })} /></label>
-				<Choice label="Callers" value={key("up") || "2"} options={[["1", "1 level"], ["2", "2 levels"], ["3", "3 levels"], ["4", "4 levels"]]} onChange={(value) => set({ up: value })} />
-				<Choice label="Callees" value={key("down") || "2"} options={[["1", "1 level"], ["2", "2 levels"], ["3", "3 levels"], ["4", "4 levels"]]} onChange={(value) => set({ down: value })} />
-				<button aria-pressed={mode === "table"} onClick={() => set({ mode: mode === "table" ? null : "table" })}>Table</button>
+				<label class="choice">Function<input id="search" list="functions" value={key("fn")} placeholder="the largest" onInput={(event) => suggest(event.currentTarget.value)} onChange={(event) => set({ fn: event.currentTarget.value })} /></label>
+				<datalist id="functions">{names.map((name) => <option value={name} />)}</datalist>
+				<Choice label="Callers" value={key("up") || "2"} options={levels} onChange={(value) => set({ up: value })} />
+				<Choice label="Callees" value={key("down") || "2"} options={levels} onChange={(value) => set({ down: value })} />
+				<Choice label="By" value={key("metric") || "allocs"} options={[["allocs", "Allocations"], ["bytes", "Bytes"]]} onChange={(value) => set({ metric: value === "allocs" ? null : value })} />
+				<Choice label="From" value={key("min") || "0.005"} options={[["0.05", "5 %"], ["0.005", "0.5 %"], ["0.0005", "0.05 %"], ["0", "all"]]} onChange={(value) => set({ min: value === "0.005" ? null : value })} />
+				<TwinButton on={mode === "table"} toggle={useTable} />
+				{answer.reply && !embedded && answer.reply.data.nodes.length > 0 && <a class="button" href={linkTo("flame", { dir: "pivot", pivot: answer.reply.data.nodes.find((node) => node.id === answer.reply?.data.center)?.fn })}>Callers and callees as a flame graph</a>}
 			</div>
 			<Panel answer={answer} label="Call graph" empty={(data) => (data.nodes.length === 0 ? "This function never led to an allocation." : null)}>
 				{(data) => (
 					<>
+						<Unfiltered path="/callgraph" />
 						{data.nodes_all > data.nodes.length && <p class="quiet">The {count(data.nodes.length)} heaviest of {count(data.nodes_all)} functions.</p>}
-						{mode === "table" ? <Tables data={data} /> : <Graph data={data} />}
+						{mode !== "table" && picture && picture.edges.length < data.edges.length && <p class="quiet">Drawn are {count(picture.nodes.length)} of {count(data.nodes.length)} functions and {count(picture.edges.length)} of {count(data.edges.length)} calls, the heaviest.</p>}
+						{mode === "table" ? <Tables data={data} /> : picture && <Graph data={picture} />}
 					</>
 				)}
 			</Panel>

@@ -2,18 +2,22 @@
 // The pattern of single blocks: loops, growth, late frees. One bar a chunk, from its allocation to its free;
 // two ticks are the first and the last access. Where bars would be too thin, how many there are.
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
-import { dark, ink } from "../lib/colour";
-import { type Maybe, bytes, count, ns, share } from "../lib/format";
+import { dark, ink, inkOn, severity } from "../lib/colour";
+import { type Maybe, bytes, count, ns } from "../lib/format";
+import type { Subject } from "../lib/menu";
 import { Choice } from "../lib/parts";
+import { copy, say } from "../lib/say";
 import { select, selection } from "../lib/select";
-import { addWhere, common, key, linkTo, set, whole } from "../lib/state";
-import { type Column, Table, csv, useTwin } from "../lib/table";
+import { source } from "../lib/source";
+import { addWhere, common, go, key, set, whole } from "../lib/state";
+import { type Column, Table, csv } from "../lib/table";
+import { TwinButton, useTwin } from "../lib/twin";
 import type { Columns, Frame } from "../lib/types";
-import { Stack } from "../drawer";
-import { copy, trace } from "../shell";
+import { stackText } from "../drawer";
+import { trace } from "../shell";
 
 export const FLAG = { alive: 1, multi: 2, neverRead: 4, neverWritten: 8, realloc: 16, unmeasured: 32 } as const;
 
@@ -36,6 +40,12 @@ export interface Bars {
 	last: Maybe[];
 	size: number[];
 	flags: number[];
+	sev: number[];
+}
+
+interface Span {
+	from: number;
+	to: number;
 }
 
 interface Density {
@@ -63,6 +73,7 @@ function unpack(reply: Reply): Data {
 		last: column("last"),
 		size: column("size"),
 		flags: column("flags"),
+		sev: column("sev"),
 	};
 }
 
@@ -76,15 +87,43 @@ function shade(size: number, largest: number): number {
 	return 0.25 + 0.75 * (Math.log2(size + 1) / Math.log2(largest + 2));
 }
 
-function barPainter(data: Bars, from: number, to: number): Painter {
-	const largest = Math.max(1, ...data.size);
-	const first = Math.min(...data.row, Infinity);
-	const rows = Math.max(1, ...data.row.map((row) => row + 1 - first));
+/** Lines for what was never touched: not by colour alone. */
+function hatch(context: CanvasRenderingContext2D, colour: string): CanvasPattern | string {
+	const tile = document.createElement("canvas");
+	const paint = tile.getContext("2d");
+	tile.width = tile.height = 6;
+	if (!paint) return colour;
+	paint.strokeStyle = colour;
+	paint.lineWidth = 1.5;
+	paint.beginPath();
+	for (const shift of [-6, 0, 6]) {
+		paint.moveTo(shift, 6);
+		paint.lineTo(shift + 6, 0);
+	}
+	paint.stroke();
+	return context.createPattern(tile, "repeat") ?? colour;
+}
+
+function isUntouched(flags: number): boolean {
+	return (flags & FLAG.unmeasured) === 0 && (flags & FLAG.neverRead) !== 0 && (flags & FLAG.neverWritten) !== 0;
+}
+
+function barPainter(data: Bars, from: number, to: number, by: string): Painter {
+	let largest = 1;
+	let first = Infinity;
+	let last = 0;
+	for (const size of data.size) largest = Math.max(largest, size);
+	for (const row of data.row) {
+		first = Math.min(first, row);
+		last = Math.max(last, row);
+	}
+	const rows = Math.max(1, last + 1 - first);
 	return {
 		paint(context, width, height) {
 			const { accent, text, quiet } = ink();
 			const rowHeight = Math.min(18, height / rows);
 			const scale = width / Math.max(1, to - from);
+			const lines = hatch(context, quiet);
 			return data.id.map((id, at) => {
 				const flags = data.flags[at] ?? 0;
 				const x = ((data.t0[at] ?? 0) - from) * scale;
@@ -92,9 +131,10 @@ function barPainter(data: Bars, from: number, to: number): Painter {
 				const w = Math.max(3, end - x);
 				const y = ((data.row[at] ?? 0) - first) * rowHeight;
 				const h = Math.max(1, rowHeight - (rowHeight > 4 ? 2 : rowHeight > 2 ? 0.5 : 0));
-				const untouched = (flags & FLAG.unmeasured) === 0 && (flags & FLAG.neverRead) !== 0 && (flags & FLAG.neverWritten) !== 0;
-				context.globalAlpha = shade(data.size[at] ?? 0, largest);
-				context.fillStyle = untouched ? quiet : accent;
+				const colour = by === "sev" ? severity(data.sev[at] ?? 1) : accent;
+				const untouched = isUntouched(flags);
+				context.globalAlpha = untouched || by === "sev" ? 1 : shade(data.size[at] ?? 0, largest);
+				context.fillStyle = untouched ? lines : colour;
 				context.fillRect(x, y, w, h);
 				context.globalAlpha = 1;
 				const begun = data.first[at];
@@ -111,29 +151,35 @@ function barPainter(data: Bars, from: number, to: number): Painter {
 					context.fillStyle = text;
 					context.fillRect(x + w - 1, y, 1, h);
 				}
-				return { id, x, y, w, h: Math.max(1, rowHeight), colour: accent, label: bytes(data.size[at]) };
+				return { id, x, y, w, h: Math.max(1, rowHeight), colour, label: bytes(data.size[at]) };
 			});
 		},
-		speak: (item) => `chunk ${item.id}, ${item.label}`,
+		speak: (item) => {
+			const at = data.id.indexOf(item.id);
+			const alive = ((data.flags[at] ?? 0) & FLAG.alive) !== 0;
+			return `chunk ${item.id}, ${item.label}, from ${ns(data.t0[at])} ${alive ? "and never freed" : `for ${ns((data.t1[at] ?? 0) - (data.t0[at] ?? 0))}`}${isUntouched(data.flags[at] ?? 0) ? ", never used" : ""}`;
+		},
 	};
 }
 
-function densityPainter(data: Density): Painter {
-	const most = Math.max(1, ...data.n);
+function densityPainter(data: Density, seen: Span, from: number, to: number): Painter {
+	const most = data.n.reduce((high, n) => Math.max(high, n), 1);
 	return {
 		paint(context, width, height) {
 			const { accent } = ink();
-			const w = width / data.w;
+			// while one drags, what was asked for last is where it belongs
+			const shift = ((seen.from - from) / Math.max(1, to - from)) * width;
+			const w = (width / data.w) * ((seen.to - seen.from) / Math.max(1, to - from));
 			const h = height / data.h;
 			context.fillStyle = accent;
 			const items: Item[] = [];
 			data.n.forEach((n, at) => {
 				if (n === 0) return;
 				// whole pixels: seams between cells would look like something
-				const x = Math.floor((at % data.w) * w);
+				const x = Math.floor(shift + (at % data.w) * w);
 				const y = Math.floor(Math.floor(at / data.w) * h);
 				context.globalAlpha = 0.12 + 0.88 * (Math.log1p(n) / Math.log1p(most));
-				context.fillRect(x, y, Math.floor(((at % data.w) + 1) * w) - x, Math.floor((Math.floor(at / data.w) + 1) * h) - y);
+				context.fillRect(x, y, Math.floor(shift + ((at % data.w) + 1) * w) - x, Math.floor((Math.floor(at / data.w) + 1) * h) - y);
 				items.push({ id: at, x, y, w, h, colour: accent, label: `${count(n)} chunks` });
 			});
 			context.globalAlpha = 1;
@@ -143,52 +189,33 @@ function densityPainter(data: Density): Painter {
 	};
 }
 
-interface ChunkDetail {
-	id: number;
-	addr: string;
-	size: number;
-	call: string;
-	type: string | null;
-	point: number;
-	alloc: number;
-	free: Maybe;
-	life: Maybe;
-	end: string;
-	class: string;
-	access: { first: Maybe; last: Maybe; reads: Maybe; writes: Maybe; low: Maybe; high: Maybe } | null;
-	alloc_thread: { tid: number; name: string } | null;
-	free_thread: { tid: number; name: string } | null;
-	alloc_stack: Frame[];
-	free_stack: Frame[] | null;
-}
-
-function Detail({ id }: { id: string }) {
-	const answer = useAnswer<ChunkDetail>(`/chunks/${id}`, whole());
-	const chunk = answer.reply?.data;
-	if (!chunk) return answer.error ? <p class="quiet">{answer.error.message}</p> : null;
-	const access = chunk.access;
-	return (
-		<section aria-label="Chunk">
-			<h2>Chunk {chunk.id}: {bytes(chunk.size)} at {chunk.addr}</h2>
-			<dl class="facts">
-				{chunk.type && [<dt>Type</dt>, <dd>{chunk.type}</dd>]}
-				<dt>Allocated</dt><dd>{ns(chunk.alloc)} by {chunk.call}, thread {chunk.alloc_thread?.name} {chunk.alloc_thread?.tid}</dd>
-				<dt>Freed</dt><dd>{chunk.free == null ? `never: ${chunk.end}` : `${ns(chunk.free)}, after ${ns(chunk.life)}, thread ${chunk.free_thread?.name ?? ""} ${chunk.free_thread?.tid ?? ""}`}</dd>
-				{access && [<dt>Reads, writes</dt>, <dd>{count(access.reads)}, {count(access.writes)}</dd>]}
-				{access?.low != null && access.high != null && [<dt>Used</dt>, <dd>bytes {access.low} to {access.high}, {share(chunk.size ? (access.high - access.low) / chunk.size : 0)}</dd>]}
-				{access?.first != null && [<dt>Accessed</dt>, <dd>{ns(access.first)} to {ns(access.last)}</dd>]}
-			</dl>
-			<div class="pair">
-				<section><h3>Allocated by</h3><Stack stack={chunk.alloc_stack} /></section>
-				{chunk.free_stack && chunk.free_stack.length > 0 && <section><h3>Freed by</h3><Stack stack={chunk.free_stack} /></section>}
-			</div>
-			<p><a href={linkTo(`point/${chunk.point}`)}>Its allocation point</a></p>
-		</section>
-	);
-}
-
 interface Line {
 	at: number;
+}
+
+function useOf(flags: number): string {
+	const words = [flags & FLAG.neverRead ? "never read" : "", flags & FLAG.neverWritten ? "never written" : "", flags & FLAG.multi ? "several threads" : "", flags & FLAG.realloc ? "from realloc" : ""];
+	return flags & FLAG.unmeasured ? "not measured" : words.filter((word) => word !== "").join(", ");
+}
+
+function subjectOf(id: number): Subject {
+	return {
+		title: `chunk ${id}`,
+		chunk: id,
+		stack: () => source.get<{ alloc_stack: Frame[] }>(`/chunks/${id}`, whole()).then((reply) => stackText(reply.data.alloc_stack)),
+	};
+}
+
+function DensityTwin({ data, seen }: { data: Density; seen: Span }) {
+	const cells: Line[] = data.n.flatMap((n, at) => (n ? [{ at }] : []));
+	const time = (at: number) => seen.from + ((at % data.w) / data.w) * (seen.to - seen.from);
+	const columns: Column<Line>[] = [
+		{ name: "t", label: "From", number: true, width: "12ch", cell: ({ at }) => ns(time(at)), text: ({ at }) => String(Math.round(time(at))) },
+		{ name: "row", label: "Row of the picture", number: true, width: "18ch", cell: ({ at }) => String(Math.floor(at / data.w)) },
+		{ name: "n", label: "Chunks", number: true, width: "12ch", cell: ({ at }) => count(data.n[at]), text: ({ at }) => String(data.n[at]) },
+		{ name: "bytes", label: "Bytes", number: true, width: "12ch", cell: ({ at }) => bytes(data.bytes[at]), text: ({ at }) => String(data.bytes[at]) },
+	];
+	return <Table label="Chunks by time" columns={columns} rows={cells} rowKey={({ at }) => at} height={HEIGHT} rowHeight={26} />;
 }
 
 function Twin({ data }: { data: Bars }) {
@@ -199,33 +226,109 @@ function Twin({ data }: { data: Bars }) {
 		{ name: "t0", label: "Allocated", number: true, width: "12ch", cell: ({ at }) => ns(data.t0[at]), text: ({ at }) => String(data.t0[at]) },
 		{ name: "t1", label: "Freed", number: true, width: "12ch", cell: ({ at }) => ((data.flags[at] ?? 0) & FLAG.alive ? "never" : ns(data.t1[at])), text: ({ at }) => String(data.t1[at]) },
 		{ name: "first", label: "First access", number: true, width: "13ch", cell: ({ at }) => ns(data.first[at]), text: ({ at }) => String(data.first[at] ?? "") },
+		{ name: "use", label: "Use", width: "minmax(10ch, 1fr)", cell: ({ at }) => useOf(data.flags[at] ?? 0), text: ({ at }) => useOf(data.flags[at] ?? 0) },
 		{ name: "last", label: "Last access", number: true, width: "13ch", cell: ({ at }) => ns(data.last[at]), text: ({ at }) => String(data.last[at] ?? "") },
 	];
 	return (
 		<>
 			<button onClick={() => void copy(csv(columns, rows), "the chunks as CSV")}>Copy as CSV</button>
-			<Table label="Chunks" columns={columns} rows={rows} rowKey={({ at }) => data.id[at] ?? at} height={HEIGHT} rowHeight={26} selected={selection.value?.kind === "c" ? Number(selection.value.id) : null} onSelect={({ at }) => select("c", data.id[at] ?? 0)} />
+			<Table label="Chunks" columns={columns} rows={rows} rowKey={({ at }) => data.id[at] ?? at} height={HEIGHT} rowHeight={26} selected={selection.value?.kind === "c" ? Number(selection.value.id) : null} onSelect={({ at }) => select("c", data.id[at] ?? 0)} menu={({ at }) => subjectOf(data.id[at] ?? 0)} />
 		</>
+	);
+}
+
+const MANY = 100; // chunks that a condition names one by one
+
+/** What a rectangle holds: the chunks themselves, or, if they are too many, their time and order. */
+function conditionFor(data: Bars, items: Item[], order: string, from: number, to: number): string {
+	const inside = new Set(items.map((item) => item.id));
+	const span = `alloc <= ${Math.round(to)}ns and (not freed or free >= ${Math.round(from)}ns)`;
+	if (inside.size <= MANY) return `chunk in (${[...inside].join(", ")})`;
+	const values = data.id.flatMap((id, at) => (inside.has(id) ? [order === "size" ? (data.size[at] ?? 0) : order === "life" ? (data.t1[at] ?? 0) - (data.t0[at] ?? 0) : (data.t0[at] ?? 0)] : []));
+	const low = values.reduce((least, value) => Math.min(least, value), Infinity);
+	const high = values.reduce((most, value) => Math.max(most, value), 0);
+	if (order === "size") return `${span} and size >= ${low} and size <= ${high}`;
+	if (order === "life") return `${span} and life >= ${Math.floor(low)}ns and life <= ${Math.ceil(high)}ns`;
+	return order === "time" ? `${span} and alloc >= ${Math.floor(low)}ns and alloc <= ${Math.ceil(high)}ns` : span;
+}
+
+function SizeLegend({ data, by }: { data: Bars; by: string }) {
+	const largest = data.size.reduce((most, size) => Math.max(most, size), 1);
+	const steps = [0, 0.34, 0.67, 1].map((part) => Math.round(2 ** (part * Math.log2(largest + 1)) - 1) || 1);
+	return (
+		<div class="legend" aria-label="Colours">
+			{by === "sev" ? (
+				<>severity of the point {Array.from({ length: 12 }, (_, step) => <span class="swatch" style={{ background: severity(step + 1), color: inkOn(severity(step + 1)) }}>{step + 1}</span>)}</>
+			) : (
+				<>size {steps.map((size) => <span class="size-step"><span class="swatch" style={{ background: "var(--accent)", opacity: shade(size, largest) }} /> {bytes(size)}</span>)}</>
+			)}
+			<span class="quiet">ticks: first and last access; hatched: never used; no edge on the right: never freed</span>
+		</div>
 	);
 }
 
 export function Chunks() {
 	const order = key("order") || "time";
 	const lane = key("lane") || "row";
+	const by = key("c") || "size";
 	const point = key("point");
 	const run = trace.value?.duration_ns ?? 0;
-	const from = Number(key("x0") || 0);
-	const to = Number(key("x1") || run);
-	const row = key("y") === "" ? null : Math.max(0, Number(key("y")) || 0); // the first that is shown; null = all rows
+	const from = Math.max(0, Number(key("x0")) || 0);
+	const to = Math.max(from + 1, Number(key("x1")) || run);
+	const row = key("y") === "" ? null : Math.max(0, Math.floor(Number(key("y"))) || 0); // the first that is shown; null = all rows
 	const [table, toggleTable] = useTwin();
+	const [frame, setFrame] = useState<{ x0: number; y0: number; x1: number; y1: number } | null>(null);
+	const held = useRef({ x: 0, y: 0, from: 0, to: 0, row: 0, shift: false });
 	const answer = useAnswer<Reply>(run ? "/chunks" : null, { ...common(), point, order, lane, x0: Math.round(from), x1: Math.round(to), px: 1200, y0: row, rows: row == null ? null : ROWS });
 	const reply = answer.reply;
 	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
-	const painter = useMemo(() => (data ? (data.mode === "bars" ? barPainter(data, from, to) : densityPainter(data)) : null), [data]);
+	const seen: Span = { from: Number(answer.asked.x0 ?? from), to: Number(answer.asked.x1 ?? to) };
+	const painter = useMemo(() => (data ? (data.mode === "bars" ? barPainter(data, from, to, by) : densityPainter(data, seen, from, to)) : null), [data, from, to, by]);
+	const rowsAll = reply?.data.rows_all ?? 0;
+	const width = () => document.querySelector('[data-t="chart-chunks"]')?.clientWidth ?? 1;
+	const timeAt = (x: number) => from + (x / width()) * (to - from);
+	const look = (start: number, span: number, replace = true) => {
+		const first = Math.min(Math.max(0, run - span), Math.max(0, start));
+		set({ x0: first <= 0 ? null : Math.round(first), x1: first + span >= run ? null : Math.round(first + span) }, replace);
+	};
 	const zoom = (factor: number, middle: number) => {
 		const span = Math.min(run, Math.max(1000, (to - from) * factor));
-		const start = Math.min(run - span, Math.max(0, middle - (middle - from) * factor));
-		set({ x0: start <= 0 ? null : Math.round(start), x1: span >= run ? null : Math.round(start + span) }, true);
+		look(middle - (middle - from) * (span / (to - from)), span);
+	};
+	const scroll = (by: number) => set({ y: Math.min(Math.max(0, rowsAll - ROWS), Math.max(0, (row ?? 0) + by)) }, true);
+	const next = (list: readonly (readonly [string, string])[], now: string) => list[(list.findIndex(([name]) => name === now) + 1) % list.length]?.[0];
+	const filterBy = (rect: { x0: number; y0: number; x1: number; y1: number }) => {
+		if (data?.mode !== "bars") {
+			const [left, right] = [timeAt(Math.min(rect.x0, rect.x1)), timeAt(Math.max(rect.x0, rect.x1))];
+			addWhere(`alloc <= ${Math.round(right)}ns and (not freed or free >= ${Math.round(left)}ns)`);
+			return;
+		}
+		const [left, right, top, bottom] = [Math.min(rect.x0, rect.x1), Math.max(rect.x0, rect.x1), Math.min(rect.y0, rect.y1), Math.max(rect.y0, rect.y1)];
+		const inside = (window.__hw?.items("chunks") ?? []).filter((item) => item.x < right && item.x + item.w > left && item.y < bottom && item.y + item.h > top);
+		if (inside.length) addWhere(conditionFor(data, inside, order, timeAt(left), timeAt(right)));
+		else say("No chunk is inside.");
+	};
+	const drag = (phase: "begin" | "move" | "end", x: number, y: number, shift: boolean) => {
+		const start = held.current;
+		if (phase === "begin") held.current = { x, y, from, to, row: row ?? 0, shift };
+		else if (start.shift) {
+			const rect = { x0: start.x, y0: start.y, x1: x, y1: y };
+			setFrame(phase === "end" ? null : rect);
+			if (phase === "end" && Math.hypot(x - start.x, y - start.y) > 4) filterBy(rect);
+		} else if (phase === "move" && start.to - start.from < run) look(start.from - ((x - start.x) / width()) * (start.to - start.from), start.to - start.from);
+	};
+	const keys = (event: KeyboardEvent): boolean => {
+		if (event.key === "o") set({ order: next(orders, order) });
+		else if (event.key === "l") set({ lane: next(lanes, lane) });
+		else if (event.key === "+") zoom(0.5, (from + to) / 2);
+		else if (event.key === "-") zoom(2, (from + to) / 2);
+		else if (event.key === "0") set({ x0: null, x1: null });
+		else if (event.key === ",") look(from - (to - from) / 4, to - from);
+		else if (event.key === ".") look(from + (to - from) / 4, to - from);
+		else if (event.key === "PageDown") scroll(ROWS);
+		else if (event.key === "PageUp") scroll(-ROWS);
+		else return false;
+		return true;
 	};
 	return (
 		<div class="view">
@@ -233,52 +336,87 @@ export function Chunks() {
 				{point !== "" && <button class="chip" onClick={() => set({ point: null })}>point {point} ✕</button>}
 				<Choice label="Order" value={order} options={orders} onChange={(value) => set({ order: value })} />
 				<Choice label="Rows" value={lane} options={lanes} onChange={(value) => set({ lane: value })} />
+				<Choice label="Colour" value={by} options={[["size", "Size"], ["sev", "Severity"]]} onChange={(value) => set({ c: value === "size" ? null : value })} />
 				<button onClick={() => zoom(0.5, (from + to) / 2)}>Zoom in</button>
 				<button onClick={() => zoom(2, (from + to) / 2)}>Zoom out</button>
 				{(key("x0") !== "" || key("x1") !== "") && <button onClick={() => set({ x0: null, x1: null })}>Whole run</button>}
 				<button aria-pressed={row != null} onClick={() => set({ y: row == null ? 0 : null })}>Single rows</button>
-				{row != null && <button disabled={row === 0} onClick={() => set({ y: Math.max(0, row - ROWS) }, true)}>Before</button>}
-				{row != null && <button disabled={row + ROWS >= (reply?.data.rows_all ?? 0)} onClick={() => set({ y: row + ROWS }, true)}>After</button>}
-				<button aria-pressed={table} onClick={toggleTable}>Table</button>
+				{row != null && <button disabled={row === 0} onClick={() => scroll(-ROWS)}>Before</button>}
+				{row != null && <button disabled={row + ROWS >= rowsAll} onClick={() => scroll(ROWS)}>After</button>}
+				<TwinButton on={table} toggle={toggleTable} />
 			</div>
-			<Panel answer={answer} label="Chunks" empty={(shown) => (shown.chunks === 0 ? "No chunk lives here." : null)}>
-				{() => data && <>{body(data)}</>}
+			<Panel answer={answer} label="Chunks" empty={(shown) => (trace.value?.caps.chunks === false ? "This trace holds totals only." : shown.chunks === 0 ? "No chunk lives here." : null)}>
+				{() => data && body(data)}
 			</Panel>
 		</div>
 	);
 
 	function body(shown: Data) {
 		return (
-					<>
-						<p class="quiet">{count(shown.total)} chunks, {ns(from)} to {ns(to)}{shown.mode === "density" ? ": too many for bars, shown by how many there are" : ""}</p>
-						{table && shown.mode === "bars" ? (
-							<Twin data={shown} />
-						) : (
-							painter && (
-								<CanvasView
-									name="chunks"
-									label="Chunks over time"
-									description="lifetime chart"
-									height={HEIGHT}
-									painter={painter}
-									version={`${dark.value}`}
-									selected={selection.value?.kind === "c" ? Number(selection.value.id) : null}
-									onSelect={(item) => shown.mode === "bars" && select("c", item.id)}
-									onOpen={(item) => (shown.mode === "density" ? zoom(0.25, from + ((item.id % shown.w) / shown.w) * (to - from)) : addWhere(`id == ${item.id}`))}
-									onWheel={(event, x) => {
-										if (!event.ctrlKey) return false;
-										const width = document.querySelector('[data-t="chart-chunks"]')?.clientWidth ?? 1;
-										zoom(event.deltaY > 0 ? 1.25 : 0.8, from + (x / width) * (to - from));
-										return true;
-									}}
-									tooltip={(item) => (shown.mode === "bars" ? <BarTip data={shown} at={shown.id.indexOf(item.id)} /> : <>{item.label}, {bytes(shown.bytes[item.id])}</>)}
-								/>
-							)
-						)}
-						{selection.value?.kind === "c" && <Detail id={selection.value.id} />}
-					</>
+			<>
+				<p class="quiet">
+					{count(shown.total)} chunks, {ns(from)} to {ns(to)}{row != null ? `, rows ${count(row + 1)} to ${count(Math.min(rowsAll, row + ROWS))} of ${count(rowsAll)}` : ""}
+					{shown.mode === "density" ? ": too many for bars, shown by how many there are" : ""}
+				</p>
+				{table ? (
+					shown.mode === "bars" ? <Twin data={shown} /> : <DensityTwin data={shown} seen={seen} />
+				) : (
+					painter && (
+						<CanvasView
+							name="chunks"
+							label="Chunks over time"
+							description="lifetime chart"
+							height={HEIGHT}
+							painter={painter}
+							version={`${dark.value}`}
+							selected={selection.value?.kind === "c" ? Number(selection.value.id) : null}
+							onSelect={(item) => shown.mode === "bars" && select("c", item.id)}
+							onOpen={(item) => (shown.mode === "density" ? zoom(0.25, timeAt(item.x)) : select("c", item.id))}
+							onDrag={drag}
+							onKey={keys}
+							onWheel={(event, x) => {
+								if (event.ctrlKey) zoom(event.deltaY > 0 ? 1.25 : 0.8, timeAt(x));
+								else if (row != null) scroll(Math.round(event.deltaY / 18));
+								else return false;
+								return true;
+							}}
+							menu={(item) => (shown.mode === "bars" ? subjectOf(item.id) : null)}
+							tooltip={(item) => (shown.mode === "bars" ? <BarTip data={shown} at={shown.id.indexOf(item.id)} /> : <>{item.label}, {bytes(shown.bytes[item.id])}</>)}
+						>
+							{frame && <div class="rect" style={{ left: `${Math.min(frame.x0, frame.x1)}px`, top: `${Math.min(frame.y0, frame.y1)}px`, width: `${Math.abs(frame.x1 - frame.x0)}px`, height: `${Math.abs(frame.y1 - frame.y0)}px` }} />}
+						</CanvasView>
+					)
+				)}
+				{shown.mode === "bars" && <SizeLegend data={shown} by={by} />}
+				<p class="quiet">Ctrl and the wheel zoom in time, a drag moves it, Shift and a drag filter by a rectangle; o order, l rows, + − 0 zoom.</p>
+			</>
 		);
 	}
+}
+
+/** The chunks of one point, small: their pattern. */
+export function Preview({ point }: { point: string }) {
+	const run = trace.value?.duration_ns ?? 0;
+	const answer = useAnswer<Reply>(run ? "/chunks" : null, { ...common(), point, order: "time", lane: "row", x0: 0, x1: Math.round(run), px: 1200 });
+	const data = useMemo(() => (answer.reply ? unpack(answer.reply.data) : null), [answer.reply]);
+	const painter = useMemo(() => (data ? (data.mode === "bars" ? barPainter(data, 0, run, "size") : densityPainter(data, { from: 0, to: run }, 0, run)) : null), [data]);
+	if (!data || !painter || data.total === 0) return null;
+	const rows = data.mode === "bars" ? data.id.length : 40;
+	return (
+		<CanvasView
+			name="preview"
+			label="Chunks of this point over time"
+			description="lifetime chart"
+			height={Math.min(180, Math.max(24, rows * 14))}
+			painter={painter}
+			version={`${dark.value}`}
+			selected={null}
+			onSelect={(item) => data.mode === "bars" && select("c", item.id)}
+			onOpen={() => go("chunks", { point })}
+			menu={(item) => (data.mode === "bars" ? subjectOf(item.id) : null)}
+			tooltip={(item) => (data.mode === "bars" ? <BarTip data={data} at={data.id.indexOf(item.id)} /> : <>{item.label}</>)}
+		/>
+	);
 }
 
 function BarTip({ data, at }: { data: Bars; at: number }) {
@@ -287,6 +425,7 @@ function BarTip({ data, at }: { data: Bars; at: number }) {
 		<>
 			<b>{bytes(data.size[at])}</b>, chunk {data.id[at]}
 			<div>{ns(data.t0[at])} to {alive ? "the end" : ns(data.t1[at])}, {ns((data.t1[at] ?? 0) - (data.t0[at] ?? 0))}</div>
+			{(data.flags[at] ?? 0) !== 0 && <div>{useOf((data.flags[at] ?? 0) & ~FLAG.alive)}</div>}
 			{data.first[at] != null && <div>idle {ns((data.first[at] ?? 0) - (data.t0[at] ?? 0))} before the first access, {ns((data.t1[at] ?? 0) - (data.last[at] ?? 0))} after the last</div>}
 		</>
 	);

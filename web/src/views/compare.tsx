@@ -4,14 +4,18 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { Panel, useAnswer } from "../lib/answer";
+import { scoped } from "../lib/catalogue";
 import { dark, ink } from "../lib/colour";
 import { type Maybe, bytes, count, inUnit, ns, share } from "../lib/format";
-import { Choice } from "../lib/parts";
+import type { Subject } from "../lib/menu";
+import { Choice, Delta, Severity } from "../lib/parts";
 import { Caveats, type ResultFrame, pathText } from "../lib/result";
-import { key, set, whole } from "../lib/state";
+import { copy } from "../lib/say";
+import { sorted } from "../lib/sort";
+import { go, key, quote, set } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
-import type { Status } from "../lib/types";
-import { copy } from "../shell";
+import { TwinButton, useTwin } from "../lib/twin";
+import { traceBy, traces } from "../shell";
 
 interface Side {
 	file: string;
@@ -39,14 +43,22 @@ interface Row {
 	stack?: ResultFrame[] | null;
 }
 
+interface Bin {
+	time_ns: number;
+	a: Maybe;
+	b: Maybe;
+}
+
 interface Data {
 	a: Side;
 	b: Side;
+	by: string;
 	metric: string;
 	changed: { rows: number; new: number; gone: number; grew: number; shrank: number; same: number };
+	unmatched?: { a: Maybe; b: Maybe };
 	summary: Record<string, Change>;
 	rows: Row[];
-	heap: { time_ns: number; a: Maybe; b: Maybe }[];
+	heap: Bin[];
 	caveats: string[];
 }
 
@@ -55,11 +67,6 @@ const metrics = [["bytes", "Bytes"], ["allocations", "Allocations"], ["peak", "A
 
 function unitOf(metric: string): string {
 	return metric === "allocations" || metric === "temporary" ? "count" : metric === "duration_ns" ? "ns" : "bytes";
-}
-
-function signed(value: Maybe, unit: string): string {
-	if (value == null) return "unknown";
-	return `${value > 0 ? "+" : ""}${inUnit(value, unit)}`;
 }
 
 function Summary({ data }: { data: Data }) {
@@ -73,7 +80,7 @@ function Summary({ data }: { data: Data }) {
 						<th scope="row">{name.replace("_ns", "")}</th>
 						<td class="number">{inUnit(change.a, unitOf(name))}</td>
 						<td class="number">{inUnit(change.b, unitOf(name))}</td>
-						<td class={`number ${(change.delta ?? 0) > 0 ? "more" : (change.delta ?? 0) < 0 ? "less" : ""}`}>{signed(change.delta, unitOf(name))}</td>
+						<td class="number"><Delta value={change.delta} unit={unitOf(name)} /></td>
 						<td class="number">{change.pct == null ? "" : `${change.pct > 0 ? "+" : ""}${share(change.pct)}`}</td>
 					</tr>
 				))}
@@ -90,7 +97,7 @@ function Lines({ data }: { data: Data }) {
 		if (!element || lines.t.length === 0) return;
 		const { text, line } = ink();
 		const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 } };
-		const value = (_: uPlot, raw: number | null) => bytes(raw);
+		const value = (_: uPlot, raw: number | null) => (raw == null ? "" : bytes(raw));
 		const plot = new uPlot(
 			{
 				width: Math.max(200, element.clientWidth),
@@ -109,49 +116,100 @@ function Lines({ data }: { data: Data }) {
 			[lines.t, lines.a, lines.b],
 			element,
 		);
-		return () => plot.destroy();
+		const observer = new ResizeObserver(() => plot.setSize({ width: Math.max(200, element.clientWidth), height: 260 }));
+		observer.observe(element);
+		return () => {
+			observer.disconnect();
+			plot.destroy();
+		};
 	}, [lines, dark.value]);
 	return <div ref={holder} class="lines" role="img" aria-label={`Live bytes of both runs: before up to ${bytes(Math.max(0, ...lines.a.map((value) => value ?? 0)))}, after up to ${bytes(Math.max(0, ...lines.b.map((value) => value ?? 0)))}`} />;
 }
 
+const binColumns: Column<Bin>[] = [
+	{ name: "time_ns", label: "Time", number: true, width: "12ch", cell: (row) => ns(row.time_ns), text: (row) => String(row.time_ns) },
+	{ name: "a", label: "Before", number: true, width: "14ch", cell: (row) => bytes(row.a), text: (row) => String(row.a ?? "") },
+	{ name: "b", label: "After", number: true, width: "14ch", cell: (row) => bytes(row.b), text: (row) => String(row.b ?? "") },
+	{ name: "delta", label: "Change", number: true, width: "14ch", cell: (row) => <Delta value={row.a == null || row.b == null ? null : row.b - row.a} unit="bytes" />, text: (row) => String((row.b ?? 0) - (row.a ?? 0)) },
+];
+
+const marks: Record<string, string> = { new: "▲ new", grew: "▲ grew", gone: "▼ gone", shrank: "▼ shrank", same: "= same" };
+
+/** What a row is of, for the menu; of a stack its innermost function. */
+function subjectOf(row: Row, by: string): Subject | null {
+	const tip = row.stack?.[0];
+	if (tip) return { title: tip.function ?? "unknown", fn: tip.function, module: tip.module, file: tip.file, line: tip.line, stack: () => pathText(row.stack ?? []) };
+	const name = row.name ?? row.key;
+	if (by === "fn") return { title: name, fn: name, condition: `fn == ${quote(name)}` };
+	if (by === "type") return { title: name, type: row.name };
+	if (by === "module") return { title: name, module: name };
+	if (by === "file") return { title: name, file: name, line: 1, condition: `file == ${quote(name)}` };
+	if (by === "thread") return { title: name, condition: `thread_name == ${quote(name)}` };
+	return null;
+}
+
 function Rows({ data }: { data: Data }) {
 	const unit = unitOf(data.metric);
+	const sort = key("sort");
 	const name = (row: Row) => (row.stack?.length ? pathText(row.stack) : (row.name ?? row.key));
+	const severities = data.rows.some((row) => row.sev_a != null || row.sev_b != null);
 	const columns: Column<Row>[] = [
-		{ name: "status", label: "", width: "9ch", cell: (row) => <span class={row.status === "new" || row.status === "grew" ? "more" : "less"}>{row.status}</span>, text: (row) => row.status },
-		{ name: "key", label: "Where", cell: (row) => <span title={name(row)}>{name(row)}</span>, text: name },
+		{ name: "status", label: "", width: "10ch", cell: (row) => <span class={row.status === "new" || row.status === "grew" ? "more" : "less"}>{marks[row.status] ?? row.status}</span>, text: (row) => row.status },
+		{ name: "key", label: "Where", fixed: true, cell: (row) => <span title={name(row)}>{name(row)}</span>, text: name },
 		{ name: "a", label: "Before", number: true, width: "12ch", cell: (row) => inUnit(row.a, unit), text: (row) => String(row.a ?? "") },
 		{ name: "b", label: "After", number: true, width: "12ch", cell: (row) => inUnit(row.b, unit), text: (row) => String(row.b ?? "") },
-		{ name: "delta", label: "Change", number: true, width: "13ch", cell: (row) => signed(row.delta, unit), text: (row) => String(row.delta ?? "") },
+		{ name: "delta", label: "Change", number: true, width: "14ch", cell: (row) => <Delta value={row.delta} unit={unit} />, text: (row) => String(row.delta ?? "") },
 	];
-	if (data.rows.length === 0) return <p class="empty">The runs do not differ.</p>;
+	if (severities) columns.push({ name: "sev_b", label: "Severity", width: "13ch", cell: (row) => <><Severity step={row.sev_a} /> → <Severity step={row.sev_b} /></>, text: (row) => `${row.sev_a ?? ""} ${row.sev_b ?? ""}` });
+	if (data.rows.length === 0) return <p class="empty">The runs do not differ above 0.1 %.</p>;
+	const rows = sort === "" ? data.rows : sorted(data.rows, sort);
 	return (
 		<>
-			<Table label="Differences" columns={columns} rows={data.rows} rowKey={(_, index) => index} height={420} rowHeight={28} />
-			<p><button onClick={() => void copy(csv(columns, data.rows), "the differences as CSV")}>Copy as CSV</button></p>
+			<Table label="Differences" columns={columns} rows={rows} rowKey={(row) => row.key} height={420} rowHeight={28} sort={sort} onSort={(next) => set({ sort: next })} menu={(row) => subjectOf(row, data.by)} />
+			<p><button onClick={() => void copy(csv(columns, rows), "the differences as CSV")}>Copy as CSV</button></p>
 		</>
 	);
 }
 
+/** The parts that only one of them has, and what both have, as queries for all views. */
+function Sets({ base }: { base: string }) {
+	const other = `trace ${quote(base)}`;
+	const sets = [["Only in after", `diff(all, ${other})`], ["Only in before", `diff(${other}, all)`], ["In both", `common(all, ${other})`]] as const;
+	return (
+		<p class="buttons">
+			{sets.map(([label, text]) => <button title={text} onClick={() => go("entries", { q: text, g: null })}>{label}</button>)}
+			<span class="quiet">as a filter for every view</span>
+		</p>
+	);
+}
+
 export function Compare() {
-	const status = useAnswer<Status>("/status", {});
-	const traces = status.reply?.data.traces ?? [];
-	const mine = key("trace") || traces[0]?.id || "";
-	const others = traces.filter((trace) => trace.id !== mine);
-	const base = key("base") || others[0]?.id || "";
+	const list = traces.value;
+	const mine = traceBy(key("trace"))?.id ?? list[0]?.id ?? "";
+	const others = list.filter((trace) => trace.id !== mine);
+	const base = traceBy(key("base"))?.id ?? others[0]?.id ?? "";
 	const by = key("key") || "stack";
 	const metric = key("metric") || "bytes";
-	const answer = useAnswer<Data>(base && mine ? "/compare" : null, { ...whole(), base, key: by, metric, align: key("align"), top: 500, points: 200 });
-	if (status.reply && others.length === 0) return <p class="empty">Comparing needs two traces: heapwise serve BEFORE.hwt AFTER.hwt</p>;
+	const [table, toggleTable] = useTwin();
+	const answer = useAnswer<Data>(base && mine ? "/compare" : null, { ...scoped("/compare"), base, key: by, metric, align: key("align"), tolerance: 0.001, top: 500, points: 200 });
+	const swap = () => set({ trace: base, base: mine, sel: null });
+	useEffect(() => {
+		const down = (event: KeyboardEvent) => event.key === "x" && !(event.target instanceof HTMLElement && event.target.matches("input, select, textarea")) && !event.ctrlKey && swap();
+		window.addEventListener("keydown", down);
+		return () => window.removeEventListener("keydown", down);
+	}, [base, mine]);
+	if (list.length > 0 && others.length === 0) return <p class="empty">Comparing needs two traces: heapwise serve BEFORE.hwt AFTER.hwt</p>;
 	return (
 		<div class="view">
 			<div class="controls">
 				<Choice label="Before" value={base} options={others.map((trace) => [trace.id, trace.name] as const)} onChange={(value) => set({ base: value })} />
-				<span>After: <b>{traces.find((trace) => trace.id === mine)?.name}</b></span>
-				<button onClick={() => set({ trace: base, base: mine, sel: null })}>Swap</button>
-				<Choice label="By" value={by} options={keys} onChange={(value) => set({ key: value })} />
+				<span>After: <b>{list.find((trace) => trace.id === mine)?.name}</b></span>
+				<button title="x" onClick={swap}>Swap</button>
+				<Choice label="By" value={by} options={keys} onChange={(value) => set({ key: value, sort: null })} />
 				<Choice label="Metric" value={metric} options={metrics} onChange={(value) => set({ metric: value })} />
-				<Choice label="Clocks" value={key("align") || "start"} options={[["start", "from the start"], ["peak", "at the peak"], ["marks", "by marks"]]} onChange={(value) => set({ align: value })} />
+				<Choice label="Clocks" value={key("align") || "start"} options={[["start", "from the start"], ["peak", "at the peak"], ["marks", "by marks"]]} onChange={(value) => set({ align: value === "start" ? null : value })} />
+				<TwinButton on={table} toggle={toggleTable} />
+				{key("base") === "" && base !== "" && <button onClick={() => set({ base })}>Compare in every view</button>}
 			</div>
 			<Panel answer={answer} label="Comparison">
 				{(data) => (
@@ -159,8 +217,9 @@ export function Compare() {
 						{data.a.program !== data.b.program && <p class="problem">These are different programs: {data.a.program} and {data.b.program}.</p>}
 						<Caveats list={data.caveats} />
 						<Summary data={data} />
-						<Lines data={data} />
-						<p>{count(data.changed.new)} new, {count(data.changed.gone)} gone, {count(data.changed.grew)} grew, {count(data.changed.shrank)} shrank, {count(data.changed.same)} as before</p>
+						{table ? <Table label="Live bytes of both" columns={binColumns} rows={data.heap} rowKey={(row) => row.time_ns} height={260} rowHeight={26} /> : <Lines data={data} />}
+						<p>{count(data.changed.new)} new, {count(data.changed.gone)} gone, {count(data.changed.grew)} grew, {count(data.changed.shrank)} shrank, {count(data.changed.same)} as before{data.unmatched?.b != null ? `; ${inUnit(data.unmatched.a, unitOf(metric))} before and ${inUnit(data.unmatched.b, unitOf(metric))} after are only on one side` : ""}</p>
+						<Sets base={list.find((trace) => trace.id === base)?.name ?? "base"} />
 						<Rows data={data} />
 					</>
 				)}

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Which call paths cost most. The server lays the frames out; here they are painted, walked and searched.
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Direction, type Item, type Painter } from "../lib/canvas";
-import { dark, difference, ink, inkOn, moduleColour, severity } from "../lib/colour";
+import { against } from "../lib/catalogue";
+import { type Palette, dark, difference, ink, inkOn, moduleColour, severity } from "../lib/colour";
 import { count, inUnit, share, trimMiddle } from "../lib/format";
-import { Choice } from "../lib/parts";
+import type { Subject } from "../lib/menu";
+import { Choice, Delta } from "../lib/parts";
+import { copy, saveFile, say } from "../lib/say";
 import { select, selectedPoint } from "../lib/select";
-import { addWhere, common, cursor, key, linkTo, quote, set } from "../lib/state";
-import { type Column, Table, useTwin } from "../lib/table";
+import { embedded } from "../lib/source";
+import { addWhere, common, cursor, exactly, go, key, linkTo, quote, set, timeWindow } from "../lib/state";
+import { type Column, Table, csv } from "../lib/table";
+import { TwinButton, useTwin } from "../lib/twin";
 import type { Flame as Data, FlameReply } from "../lib/types";
-import { copy, trace } from "../shell";
+import { trace } from "../shell";
 
 const ROW = 20;
-export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16 } as const;
+export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16, caller: 32 } as const;
 
 const metrics = [
 	["bytes", "Bytes allocated"],
@@ -23,7 +28,15 @@ const metrics = [
 	["live", "Live at the cursor"],
 	["leaked", "Kept at the end"],
 	["temporary", "Temporary"],
+	["alloc_time", "Time in the allocator"],
+	["chunks_live", "Chunks live at the cursor"],
 ] as const;
+
+/** With a window of time, two metrics mean what is inside it. A report has no others than those that it was made with. */
+function shownMetrics(): [string, string][] {
+	const inside: Record<string, string> = timeWindow.value ? { peak: "Live at the peak of the window", leaked: "Alive at the end of the window" } : {};
+	return metrics.filter(([name]) => !embedded || !["alloc_time", "chunks_live"].includes(name)).map(([name, words]) => [name, inside[name] ?? words]);
+}
 
 /** Numbers of texts become texts. */
 function unpack(reply: FlameReply): Data {
@@ -72,71 +85,121 @@ export function matcher(text: string): Search | null {
 
 interface Shape extends Painter {
 	index: Map<number, number>; // id → row
+	below: Map<number, number[]>; // id → rows of its children
+	lines: number; // of the picture
 }
 
-function shape(data: Data, found: Search | null, delta: number[] | null): Shape {
-	const index = new Map(data.id.map((id, row) => [id, row]));
-	const mostDelta = delta ? Math.max(1, ...delta.map(Math.abs)) : 0;
-	const children = new Map<number, number[]>();
+interface Look {
+	found: Search | null;
+	delta: number[] | null;
+	from: number; // of the root's width
+	to: number;
+	flip: boolean; // flames instead of icicles
+	worst: boolean; // inner frames have the worst severity below them
+	palette: Palette;
+}
+
+function childrenOf(data: Data): Map<number, number[]> {
+	const below = new Map<number, number[]>();
 	data.parent.forEach((parent, row) => {
 		if (data.depth[row] === 0) return;
-		const list = children.get(parent);
+		const list = below.get(parent);
 		if (list) list.push(row);
-		else children.set(parent, [row]);
+		else below.set(parent, [row]);
 	});
+	return below;
+}
+
+/** The worst severity at or below each frame; rows come by depth. */
+function worstBelow(data: Data, index: Map<number, number>): number[] {
+	const worst = data.sev.map((step) => (step === 255 ? 0 : step));
+	for (let row = data.id.length - 1; row > 0; row--) {
+		const parent = index.get(data.parent[row] ?? -1);
+		if (parent != null && data.depth[row]) worst[parent] = Math.max(worst[parent] ?? 0, worst[row] ?? 0);
+	}
+	return worst;
+}
+
+/** The line of each frame, from above; -1 = not drawn. Around a pivot, callers rise above it and callees hang below. */
+function levelsOf(data: Data, flip: boolean): { levels: number[]; lines: number } {
+	const isCaller = (row: number) => ((data.flags[row] ?? 0) & FLAG.caller) !== 0;
+	const deepest = data.depth.reduce((most, depth) => Math.max(most, depth), 0);
+	const above = data.depth.reduce((most, depth, row) => (isCaller(row) ? Math.max(most, depth) : most), 0);
+	if (above === 0) return { levels: data.depth.map((depth) => (flip ? deepest - depth : depth)), lines: deepest + 1 };
+	const levels = data.depth.map((depth, row) => (depth === 0 ? -1 : isCaller(row) ? above - depth : above + depth - 2));
+	return { levels, lines: levels.reduce((most, level) => Math.max(most, level), 0) + 1 };
+}
+
+function shape(data: Data, look: Look): Shape {
+	const { found, delta, from, to } = look;
+	const index = new Map(data.id.map((id, row) => [id, row]));
+	const mostDelta = delta ? delta.reduce((most, value) => Math.max(most, Math.abs(value)), 1) : 0;
+	const below = childrenOf(data);
+	const worst = look.worst ? worstBelow(data, index) : [];
+	const { levels, lines } = levelsOf(data, look.flip);
 	const colourOf = (row: number): string => {
-		const step = data.sev[row] ?? 255;
+		const step = look.worst ? worst[row] || 255 : (data.sev[row] ?? 255);
 		if (delta) return difference(delta[row] ?? 0, mostDelta);
-		return step !== 255 ? severity(step) : moduleColour(data.module[row] ?? "", dark.value);
+		return step !== 255 ? severity(step, look.palette) : moduleColour(data.module[row] ?? "", dark.value);
 	};
 	return {
 		index,
+		below,
+		lines,
 		paint(context, width) {
 			const { text, accent } = ink();
 			const items: Item[] = [];
+			const scale = width / (to - from);
 			context.textBaseline = "middle";
 			for (let row = 0; row < data.id.length; row++) {
-				const x = (data.x0[row] ?? 0) * width;
-				const w = ((data.x1[row] ?? 0) - (data.x0[row] ?? 0)) * width;
-				const y = (data.depth[row] ?? 0) * ROW;
+				const left = Math.max(0, ((data.x0[row] ?? 0) - from) * scale);
+				const right = Math.min(width, ((data.x1[row] ?? 0) - from) * scale);
+				if (right <= 0 || left >= width || (levels[row] ?? -1) < 0) continue;
+				const w = right - left;
+				const y = (levels[row] ?? 0) * ROW;
 				const colour = colourOf(row);
-				const name = data.name[row] ?? "";
-				const hit = found?.(name) ?? false;
+				const name = labelOf(data, row);
+				const hit = found?.(data.name[row] ?? "") ?? false;
 				context.globalAlpha = found && !hit ? 0.35 : 1;
 				context.fillStyle = colour;
-				context.fillRect(x, y, Math.max(0.5, w - 0.5), ROW - 1);
+				context.fillRect(left, y, Math.max(0.5, w - 0.5), ROW - 1);
 				if (w > 3) {
 					context.strokeStyle = hit ? accent : text;
 					context.lineWidth = hit ? 2 : 0.3;
-					context.strokeRect(x + 0.5, y + 0.5, w - 1.5, ROW - 2);
+					context.strokeRect(left + 0.5, y + 0.5, w - 1.5, ROW - 2);
 				}
 				if (w >= 30) {
 					context.font = `${hit ? "bold " : ""}12px system-ui, sans-serif`;
 					context.fillStyle = inkOn(colour);
-					context.fillText(trimMiddle(name || "?", Math.floor((w - 6) / 6.6)), x + 4, y + ROW / 2);
+					context.fillText(trimMiddle(name, Math.floor((w - 6) / 6.6)), left + 4, y + ROW / 2);
 				}
-				items.push({ id: data.id[row] ?? row, x, y, w, h: ROW - 1, colour, label: name });
+				items.push({ id: data.id[row] ?? row, x: left, y, w, h: ROW - 1, colour, label: data.name[row] ?? "" });
 			}
 			context.globalAlpha = 1;
 			return items;
 		},
-		step(from: Item, direction: Direction, items: Item[]): Item | null {
-			const row = index.get(from.id);
+		step(start: Item, direction: Direction, items: Item[]): Item | null {
+			const row = index.get(start.id);
 			if (row == null) return null;
 			const parent = data.depth[row] === 0 ? null : (index.get(data.parent[row] ?? -1) ?? null);
-			const siblings = parent == null ? [row] : (children.get(data.id[parent] ?? -1) ?? []);
+			const siblings = parent == null ? [row] : (below.get(data.id[parent] ?? -1) ?? []).filter((other) => levels[other] === levels[row]);
 			const at = siblings.indexOf(row);
-			const target =
-				direction === "up" ? parent : direction === "down" ? children.get(data.id[row] ?? -1)?.[0] : siblings[at + (direction === "left" ? -1 : 1)];
-			return target == null ? null : (items[target] ?? null);
+			const to = (levels[row] ?? 0) + (direction === "up" ? -1 : 1);
+			const near = [...(below.get(data.id[row] ?? -1) ?? []), ...(parent == null ? [] : [parent])].find((other) => levels[other] === to);
+			const target = direction === "left" || direction === "right" ? siblings[at + (direction === "left" ? -1 : 1)] : near;
+			return target == null ? null : (items.find((item) => item.id === data.id[target]) ?? null);
 		},
 		speak(item) {
 			const row = index.get(item.id) ?? 0;
-			const below = children.get(item.id)?.length ?? 0;
+			const inside = below.get(item.id)?.length ?? 0;
 			const step = data.sev[row] ?? 255;
-			return `${item.label || "unknown"}, ${inUnit(data.value[row], data.unit)}, ${share((data.value[row] ?? 0) / Math.max(1, data.total))} of total${step !== 255 ? `, severity ${step} of 12` : ""}, ${below} ${below === 1 ? "child" : "children"}`;
+			return `${labelOf(data, row)}, ${inUnit(data.value[row], data.unit)}, ${share((data.value[row] ?? 0) / Math.max(1, data.total))} of total${step !== 255 ? `, severity ${step} of 12` : ""}${delta ? `, change ${inUnit(delta[row], data.unit)}` : ""}, ${inside} ${inside === 1 ? "child" : "children"}`;
 		},
 	};
+}
+
+function labelOf(data: Data, row: number): string {
+	return (data.flags[row] ?? 0) & FLAG.merged ? `(${count(data.merged[row])} small)` : data.name[row] || "unknown";
 }
 
 function Tip({ data, row }: { data: Data; row: number }) {
@@ -145,10 +208,10 @@ function Tip({ data, row }: { data: Data; row: number }) {
 	const parent = data.id.indexOf(data.parent[row] ?? -1);
 	return (
 		<>
-			<b>{data.name[row] || "unknown"}</b>
-			{flags & FLAG.merged ? <div>{count(data.merged[row])} small callees</div> : null}
+			<b>{flags & FLAG.merged ? `${count(data.merged[row])} small callees` : data.name[row] || "unknown"}</b>
 			<div>{inUnit(value, data.unit)}, {share(value / Math.max(1, data.total))} of all{parent >= 0 && data.depth[row] ? `, ${share(value / Math.max(1, data.value[parent] ?? 1))} of its caller` : ""}</div>
 			<div>itself {inUnit(data.self[row], data.unit)}</div>
+			{data.delta && <div>before {inUnit(value - (data.delta[row] ?? 0), data.unit)}, <Delta value={data.delta[row]} unit={data.unit} /></div>}
 			{data.file[row] && <div class="quiet">{data.file[row]}:{data.line[row]}</div>}
 			<div class="quiet">{data.module[row]}{flags & FLAG.inline ? ", inlined" : ""}</div>
 			{(data.sev[row] ?? 255) !== 255 && <div>severity {data.sev[row]} of 12</div>}
@@ -158,135 +221,310 @@ function Tip({ data, row }: { data: Data; row: number }) {
 
 interface Row {
 	row: number;
+	inside: number; // children
 }
 
-function Twin({ data }: { data: Data }) {
+/** The same as a tree of rows, depth first, with branches that fold. */
+function Twin({ data, menu }: { data: Data; menu(row: number): Subject | null }) {
+	const [folded, setFolded] = useState<ReadonlySet<number>>(new Set());
+	const [chosen, setChosen] = useState<number | null>(null);
 	const rows = useMemo<Row[]>(() => {
-		// depth first, as one reads a tree
-		const below = new Map<number, number[]>();
+		const below = childrenOf(data);
 		const order: Row[] = [];
-		data.parent.forEach((parent, row) => {
-			if (data.depth[row]) below.set(parent, [...(below.get(parent) ?? []), row]);
-		});
 		const stack = data.depth.flatMap((depth, row) => (depth === 0 ? [row] : [])).reverse();
 		while (stack.length) {
 			const row = stack.pop() as number;
-			order.push({ row });
-			stack.push(...[...(below.get(data.id[row] ?? -1) ?? [])].reverse());
+			const inside = below.get(data.id[row] ?? -1) ?? [];
+			order.push({ row, inside: inside.length });
+			if (!folded.has(row)) for (let at = inside.length - 1; at >= 0; at--) stack.push(inside[at] as number);
 		}
 		return order;
-	}, [data]);
+	}, [data, folded]);
+	const fold = (row: number, to = !folded.has(row)) => setFolded((old) => new Set(to ? [...old, row] : [...old].filter((other) => other !== row)));
 	const columns: Column<Row>[] = [
-		{ name: "name", label: "Function", cell: ({ row }) => <span style={{ paddingLeft: `${Math.min(30, data.depth[row] ?? 0) * 10}px` }}>{data.name[row] || "unknown"}</span> },
-		{ name: "value", label: "Total", number: true, width: "12ch", cell: ({ row }) => inUnit(data.value[row], data.unit) },
+		{
+			name: "name",
+			label: "Function",
+			cell: ({ row, inside }) => (
+				<span style={{ paddingLeft: `${Math.min(30, data.depth[row] ?? 0) * 10}px` }} title={data.name[row]}>
+					{inside > 0 && <button class="plain" tabIndex={-1} aria-expanded={!folded.has(row)} aria-label={folded.has(row) ? "Unfold" : "Fold"} onClick={() => fold(row)}>{folded.has(row) ? "▸" : "▾"}</button>} {labelOf(data, row)}
+				</span>
+			),
+			text: ({ row }) => `${"  ".repeat(data.depth[row] ?? 0)}${labelOf(data, row)}`,
+		},
+		{ name: "value", label: "Total", number: true, width: "12ch", cell: ({ row }) => inUnit(data.value[row], data.unit), text: ({ row }) => String(data.value[row]) },
 		{ name: "pct", label: "Share", number: true, width: "9ch", cell: ({ row }) => share((data.value[row] ?? 0) / Math.max(1, data.total)) },
-		{ name: "self", label: "Itself", number: true, width: "12ch", cell: ({ row }) => inUnit(data.self[row], data.unit) },
+		{ name: "self", label: "Itself", number: true, width: "12ch", cell: ({ row }) => inUnit(data.self[row], data.unit), text: ({ row }) => String(data.self[row]) },
 		{ name: "sev", label: "Severity", number: true, width: "9ch", cell: ({ row }) => ((data.sev[row] ?? 255) === 255 ? "" : String(data.sev[row])) },
 	];
-	return <Table label="Flame graph as a table" columns={columns} rows={rows} rowKey={({ row }) => row} height={560} rowHeight={26} onSelect={({ row }) => data.point[row] != null && select("p", data.point[row] ?? 0)} />;
+	if (data.delta) columns.push({ name: "delta", label: "Change", number: true, width: "13ch", cell: ({ row }) => <Delta value={data.delta?.[row]} unit={data.unit} />, text: ({ row }) => String(data.delta?.[row] ?? "") });
+	return (
+		<>
+			<Table
+				label="Flame graph as a table"
+				columns={columns}
+				rows={rows}
+				rowKey={({ row }) => row}
+				height={560}
+				rowHeight={26}
+				selected={chosen}
+				onSelect={({ row }) => {
+					setChosen(row);
+					if (hasPoint(data, row)) select("p", data.point[row] ?? 0);
+				}}
+				onKey={(event, { row, inside }) => {
+					if (inside === 0 || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return false;
+					fold(row, event.key === "ArrowLeft");
+					return true;
+				}}
+				menu={({ row }) => menu(row)}
+			/>
+			<p><button onClick={() => void copy(csv(columns, rows), "the table as CSV")}>Copy as CSV</button></p>
+		</>
+	);
 }
 
-function Legend() {
+function Legend({ diff, palette }: { diff: boolean; palette: Palette }) {
+	if (diff)
+		return (
+			<div class="legend" aria-label="Colours">
+				<span>less</span>
+				{[-1, -0.1, 0, 0.1, 1].map((part) => <span class="swatch" style={{ background: difference(part * 1000, 1000), color: "#000" }}>{part < 0 ? "▼" : part > 0 ? "▲" : "="}</span>)}
+				<span>more</span>
+				<span class="quiet">than before, on a logarithmic scale; widths are of this trace</span>
+			</div>
+		);
 	return (
 		<div class="legend" aria-label="Colours">
 			<span>severity</span>
-			{Array.from({ length: 12 }, (_, step) => <span class="swatch" style={{ background: severity(step + 1), color: inkOn(severity(step + 1)) }}>{step + 1}</span>)}
+			{Array.from({ length: 12 }, (_, step) => <span class="swatch" style={{ background: severity(step + 1, palette), color: inkOn(severity(step + 1, palette)) }}>{step + 1}</span>)}
 			<span class="quiet">of allocation points; inner frames have the hue of their module</span>
 		</div>
 	);
 }
 
+const NO_POINT = 4294967295;
+
+function hasPoint(data: Data, row: number): boolean {
+	return ((data.flags[row] ?? 0) & FLAG.leaf) !== 0 && (data.point[row] ?? NO_POINT) !== NO_POINT;
+}
+
+/** Names that are left out, as the server is asked: one of them as it is, several as an expression. */
+function hideAll(names: string[]): string {
+	if (names.length === 1 && names[0]?.startsWith("/")) return names[0];
+	return names.length ? `/^(${names.map((name) => exactly(name).slice(2, -2)).join("|")})$/` : "";
+}
+
+function pathOf(data: Data, row: number, index: Map<number, number>): string[] {
+	const names: string[] = [];
+	for (let at: number | undefined = row; at !== undefined; at = data.depth[at] ? index.get(data.parent[at] ?? -1) : undefined) names.push(data.name[at] || "unknown");
+	return names;
+}
+
+/** One line a stack, outermost frame first: what other programs draw flame graphs of. */
+function collapsed(data: Data, index: Map<number, number>, up: boolean): string {
+	const lines: string[] = [];
+	data.self.forEach((self, row) => {
+		if (self <= 0 || data.depth[row] === 0) return;
+		const path = pathOf(data, row, index).slice(0, -1);
+		lines.push(`${(up ? path : path.reverse()).map((name) => name.replace(/[;\n]/g, ":")).join(";")} ${Math.round(self)}`);
+	});
+	return `${lines.join("\n")}\n`;
+}
+
+function asSvg(items: Item[], width: number, height: number): string {
+	const safe = (text: string) => text.replace(/[&<>"]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[char] ?? "");
+	const boxes = items.map(({ x, y, w, h, colour, label }) => {
+		const words = w >= 30 ? `<text x="${(x + 4).toFixed(1)}" y="${y + 14}" fill="${inkOn(colour)}">${safe(trimMiddle(label, Math.floor((w - 6) / 6.6)))}</text>` : "";
+		return `<g><title>${safe(label)}</title><rect x="${x.toFixed(1)}" y="${y}" width="${Math.max(0.5, w - 0.5).toFixed(1)}" height="${h}" fill="${colour}"/>${words}</g>`;
+	});
+	return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="12">${boxes.join("\n")}</svg>\n`;
+}
+
+interface Hits {
+	frames: number;
+	total: number;
+	pct: number;
+	first: number[];
+}
+
 export function Flame() {
 	const metric = key("metric") || (cursor.value != null ? "live" : "bytes");
 	const dir = key("dir") || "down";
+	const palette: Palette = key("pal") === "gray" ? "gray" : "safe";
+	const flip = key("flip") === "1";
+	const worst = key("color") === "worst";
+	const range = /^([\d.]+)-([\d.]+)$/.exec(key("x"));
+	const from = Math.min(0.999999, Math.max(0, Number(range?.[1] ?? 0)));
+	const to = Math.min(1, Math.max(from + 1e-6, Number(range?.[2] ?? 1)));
+	const hidden = key("hide") === "" ? [] : key("hide").split("\u0001");
 	const [table, toggleTable] = useTwin();
-	const answer = useAnswer<FlameReply>("/flame", {
+	const hit = useRef(-1);
+	const held = useRef({ x: 0, from: 0, to: 1 });
+	const asked = {
 		...common(),
+		...against("/flame"),
 		metric,
 		dir,
-		pivot: key("pivot"),
-		at: metric === "live" ? (cursor.value ?? trace.value?.duration_ns) : null,
+		pivot: dir === "pivot" ? key("pivot") : null,
+		at: metric === "live" || metric === "chunks_live" ? (cursor.value ?? trace.value?.duration_ns) : null,
 		root: key("z").replace(/^n:/, ""),
-		hide: key("hide"),
+		hide: hideAll(hidden),
 		rec: key("rec"),
 		px: 1600,
-	});
+	};
+	const needsPivot = dir === "pivot" && key("pivot") === "";
+	const answer = useAnswer<FlameReply>(needsPivot ? null : "/flame", { ...asked, x0: from > 0 ? from : null, x1: to < 1 ? to : null });
+	const search = useAnswer<Hits>(key("s") === "" || needsPivot || embedded ? null : "/flame/search", { ...asked, base: null, s: key("s") });
 	const reply = answer.reply;
 	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
 	const found = useMemo(() => matcher(key("s")), [key("s")]);
-	const painter = useMemo(() => (data ? shape(data, found, data.delta) : null), [data, found]);
+	const painter = useMemo(() => (data ? shape(data, { found, delta: data.delta, from, to, flip, worst, palette }) : null), [data, found, from, to, flip, worst, palette]);
 	const rowOf = (item: Item) => painter?.index.get(item.id) ?? 0;
-	const hits = useMemo(() => (data && found ? data.name.filter((name) => found(name)).length : null), [data, found]);
-	const zoom = (item: Item) => set({ z: item.y === 0 ? null : `n:${item.id}` });
+	const items = () => window.__hw?.items("flame") ?? [];
+	const width = () => document.querySelector('[data-t="chart-flame"]')?.clientWidth ?? 1;
+	const hits = search.reply && key("s") !== "" ? search.reply.data : null;
+	const drawnHits = embedded && data && found ? data.name.filter((name) => found(name)).length : null;
+	const look = (start: number, span: number, replace = true) => {
+		const size = Math.min(1, Math.max(1e-5, span));
+		const first = Math.min(1 - size, Math.max(0, start));
+		set({ x: size >= 1 ? null : `${first.toPrecision(7)}-${(first + size).toPrecision(7)}` }, replace);
+	};
+	const zoom = (item: Item) => {
+		const row = rowOf(item);
+		if (!data || !((data.flags[row] ?? 0) & FLAG.merged)) set({ z: (data?.depth[row] ?? 0) === 0 ? null : `n:${item.id}`, x: null });
+		else look(data.x0[row] ?? 0, (data.x1[row] ?? 1) - (data.x0[row] ?? 0), false);
+	};
+	const hide = (name: string) => name !== "" && set({ hide: [...hidden, name].join("\u0001"), z: null });
+	const pivot = (name: string) => name !== "" && set({ dir: "pivot", pivot: name, z: null, x: null });
+	const sourceOf = (row: number) => data?.file[row] && go(`src/${encodeURIComponent(`${data.file[row]}:${data.line[row]}`)}`);
+	const walk = (step: number) => {
+		const drawn = items().filter((item) => found?.(item.label));
+		const next = drawn[(hit.current + step + drawn.length) % Math.max(1, drawn.length)];
+		hit.current = next ? drawn.indexOf(next) : -1;
+		if (next) choose(next);
+		else if (hits?.first[0] != null) set({ z: `n:${hits.first[0]}`, x: null });
+		else say("Nothing was found.");
+	};
+	const choose = (item: Item) => {
+		const row = rowOf(item);
+		if (data && hasPoint(data, row)) select("p", data.point[row] ?? 0);
+		else if (item.label) select("f", item.label);
+	};
+	const menu = (row: number): Subject | null => {
+		if (!data || data.depth[row] === 0) return null;
+		const name = data.name[row] ?? "";
+		const item = items().find((other) => other.id === data.id[row]);
+		const focus = [
+			{ label: "Zoom here", run: () => (item ? zoom(item) : set({ z: `n:${data.id[row]}`, x: null })) },
+			{ label: "Turn around this function", run: () => pivot(name) },
+			{ label: "Merge this frame into its caller", run: () => hide(name) },
+		];
+		return {
+			title: labelOf(data, row),
+			fn: name,
+			module: data.module[row] || null,
+			file: data.file[row] || null,
+			line: data.line[row] ?? null,
+			point: hasPoint(data, row) ? (data.point[row] ?? null) : null,
+			...(hasPoint(data, row) ? {} : { condition: `stack == ${quote(name)}` }),
+			stack: () => pathOf(data, row, painter?.index ?? new Map()).join("\n"),
+			focus: (data.flags[row] ?? 0) & FLAG.merged ? focus.slice(0, 1) : focus,
+		};
+	};
 	const keys = (event: KeyboardEvent, item: Item | null): boolean => {
 		if (event.key === "Backspace") history.back();
-		else if (event.key === "i") set({ dir: dir === "up" ? null : "up", z: null });
-		else if (event.key === "r") set({ rec: key("rec") ? null : 1 });
+		else if (event.key === "i") set({ dir: dir === "up" ? null : "up", z: null, x: null });
+		else if (event.key === "r") set({ rec: key("rec") === "0" ? null : 0 });
 		else if (event.key === "m") set({ metric: metrics[(metrics.findIndex(([name]) => name === metric) + 1) % metrics.length]?.[0] });
-		else if (event.key === "h" && item) set({ hide: [key("hide"), item.label].filter(Boolean).join(",") });
-		else if (event.key === "v" && item) set({ dir: "pivot", pivot: item.label, z: null });
-		else if (event.key === "c" && item && data) void copy(pathOf(data, rowOf(item)), "the stack");
-		else if (event.key === "0") set({ z: null });
+		else if (event.key === "h" && item) hide(item.label);
+		else if (event.key === "v" && item) pivot(item.label);
+		else if (event.key === "c" && item && data && painter) void copy(pathOf(data, rowOf(item), painter.index).join("\n"), "the stack");
+		else if (event.key === "s" && item) sourceOf(rowOf(item));
+		else if (event.key === "n" || event.key === "N") walk(event.key === "n" ? 1 : -1);
+		else if (event.key === "+") look((from + to) / 2 - (to - from) / 4, (to - from) / 2);
+		else if (event.key === "-") look((from + to) / 2 - (to - from), (to - from) * 2);
+		else if (event.key === "0") set({ z: null, x: null });
 		else return false;
 		return true;
 	};
-	const chosen = data ? (data.id[data.point.findIndex((point, row) => point === selectedPoint() && ((data.flags[row] ?? 0) & FLAG.leaf) !== 0)] ?? null) : null;
+	const save = (kind: string) => {
+		const canvas = document.querySelector<HTMLCanvasElement>('[data-t="chart-flame"] canvas');
+		if (!data || !painter) return;
+		if (kind === "collapsed") saveFile("flame.folded", collapsed(data, painter.index, dir === "up"));
+		else if (!canvas) say("Show the chart first.");
+		else if (kind === "png") canvas.toBlob((blob) => blob && saveFile("flame.png", blob));
+		else saveFile("flame.svg", asSvg(items(), canvas.clientWidth, canvas.clientHeight), "image/svg+xml");
+	};
+	const chosen = data ? (data.id[data.point.findIndex((point, row) => point === selectedPoint() && hasPoint(data, row))] ?? null) : null;
+	const nothing = metric === "leaked" ? "Nothing was kept." : metric === "temporary" ? "Nothing was temporary." : trace.value?.caps.stacks === false ? "Stacks were not recorded." : "Nothing to show.";
 	return (
 		<div class="view">
 			<div class="controls">
-				<Choice label="Metric" value={metric} options={metrics} onChange={(value) => set({ metric: value, z: null })} />
-				<Choice label="Direction" value={dir} options={[["down", "Callers above"], ["up", "Allocating functions above"], ["pivot", "Around one function"]]} onChange={(value) => set({ dir: value, z: null })} />
-				<label class="choice">Search<input id="search" value={key("s")} placeholder="text or /regex/" onInput={(event) => set({ s: event.currentTarget.value }, true)} /></label>
-				{hits != null && <span role="status">{count(hits)} {hits === 1 ? "frame" : "frames"}</span>}
-				{key("s") !== "" && <button onClick={() => addWhere(key("s").startsWith("/") ? `stack ~ ${key("s")}` : `stack ~ ${quote(key("s"))}`)}>Only hits</button>}
-				{key("z") !== "" && <button onClick={() => set({ z: null })}>Whole graph</button>}
-				{key("hide") !== "" && <button onClick={() => set({ hide: null })}>Show hidden frames</button>}
-				<button aria-pressed={table} onClick={toggleTable}>Table</button>
+				<Choice label="Metric" value={metric} options={shownMetrics()} onChange={(value) => set({ metric: value, z: null, x: null })} />
+				<Choice label="Direction" value={dir} options={[["down", "Callers above"], ["up", "Allocating functions above"], ["pivot", "Around one function"]]} onChange={(value) => set({ dir: value, z: null, x: null })} />
+				{dir === "pivot" && <label class="choice">Function<input value={key("pivot")} placeholder="its name" onChange={(event) => set({ pivot: event.currentTarget.value, z: null })} /></label>}
+				<Choice label="Colour" value={worst ? "worst" : palette === "gray" ? "gray" : "own"} options={[["own", "Severity of points"], ["worst", "Worst below"], ["gray", "Gray"]]} onChange={(value) => set({ color: value === "worst" ? value : null, pal: value === "gray" ? value : null })} />
+				<label class="choice">Search<input id="search" value={key("s")} placeholder="text or /regex/" onInput={(event) => set({ s: event.currentTarget.value }, true)} onKeyDown={(event) => event.key === "Enter" && walk(event.shiftKey ? -1 : 1)} /></label>
+				{hits && <span role="status" data-t="hits">{count(hits.frames)} {hits.frames === 1 ? "frame" : "frames"}, {inUnit(hits.total, data?.unit ?? "count")} ({share(hits.pct / 100)} of total)</span>}
+				{drawnHits != null && <span role="status">{count(drawnHits)} {drawnHits === 1 ? "frame" : "frames"}</span>}
+				{search.error && <span role="status">{search.error.message}</span>}
+				{key("s") !== "" && !embedded && <button onClick={() => addWhere(key("s").startsWith("/") ? `stack ~ ${key("s")}` : `stack ~ ${quote(key("s"))}`)}>Only hits</button>}
+				{(key("z") !== "" || key("x") !== "") && <button onClick={() => set({ z: null, x: null })}>Whole graph</button>}
+				{hidden.map((name) => <button class="chip" title="Show this frame again" onClick={() => set({ hide: hidden.filter((other) => other !== name).join("\u0001") || null, z: null })}>without {name} ✕</button>)}
+				<button aria-pressed={key("rec") === "0"} title="r" onClick={() => set({ rec: key("rec") === "0" ? null : 0 })}>Recursion unfolded</button>
+				<button aria-pressed={flip} onClick={() => set({ flip: flip ? null : 1 })}>Upwards</button>
+				<TwinButton on={table} toggle={toggleTable} />
+				<label class="choice">Save<select value="" onChange={(event) => { save(event.currentTarget.value); event.currentTarget.value = ""; }}><option value="">as…</option><option value="svg">SVG</option><option value="png">PNG</option><option value="collapsed">collapsed stacks</option></select></label>
 			</div>
-			<Panel answer={answer} label="Flame graph" empty={(flame) => (flame.total === 0 ? (metric === "leaked" ? "Nothing was kept." : metric === "temporary" ? "Nothing was temporary." : "Nothing to show.") : null)}>
+			{needsPivot ? <p class="empty">Name a function, or press v on a frame.</p> : (
+			<Panel answer={answer} label="Flame graph" empty={(flame) => (flame.total === 0 ? nothing : null)}>
 				{(_, { truncated }) => {
 					const flame = data;
 					if (!flame) return null;
 					return (
-					<>
-						<p class="quiet">
-							{inUnit(flame.total, flame.unit)} in {count(flame.nodes_all)} frames{truncated ? `, the widest ${count(flame.id.length)} are shown` : ""}
-						</p>
-						{table ? (
-							<Twin data={flame} />
-						) : (
-							painter && (
-								<CanvasView
-									name="flame"
-									label={`Flame graph of ${metrics.find(([name]) => name === metric)?.[1] ?? metric}`}
-									description="flame graph"
-									height={Math.max(ROW, (Math.max(0, ...flame.depth) + 1) * ROW)}
-									painter={painter}
-									version={`${key("s")}`}
-									selected={chosen}
-									onSelect={(item) => {
-										const row = rowOf(item);
-										if (((flame.flags[row] ?? 0) & FLAG.leaf) !== 0) select("p", flame.point[row] ?? 0);
-										else if (item.label) select("f", item.label);
-									}}
-									onOpen={zoom}
-									onKey={keys}
-									tooltip={(item) => <Tip data={flame} row={rowOf(item)} />}
-								/>
-							)
-						)}
-						<Legend />
-						<p class="quiet">Double click or Enter zooms, Backspace goes back, i inverts, h hides a frame, v turns around one. <a href={linkTo("calls")}>Call graph</a></p>
-					</>
+						<>
+							<p class="quiet">
+								{inUnit(flame.total, flame.unit)} in {count(flame.nodes_all)} frames{truncated ? `, the widest ${count(flame.id.length)} are shown: zoom for the others` : ""}
+							</p>
+							{table ? (
+								<Twin data={flame} menu={menu} />
+							) : (
+								painter && (
+									<CanvasView
+										name="flame"
+										label={`Flame graph of ${metrics.find(([name]) => name === metric)?.[1] ?? metric}`}
+										description="flame graph"
+										height={painter.lines * ROW}
+										painter={painter}
+										version={`${key("s")}`}
+										selected={chosen}
+										onSelect={choose}
+										onOpen={zoom}
+										onKey={keys}
+										onDrag={(phase, x) => {
+											if (phase === "begin") held.current = { x, from, to };
+											else if (phase === "move" && held.current.to - held.current.from < 1) look(held.current.from - ((x - held.current.x) / width()) * (held.current.to - held.current.from), held.current.to - held.current.from);
+										}}
+										onWheel={(event, x) => {
+											if (!event.ctrlKey) return false;
+											const middle = from + (x / width()) * (to - from);
+											const span = (to - from) * (event.deltaY > 0 ? 1.25 : 0.8);
+											look(middle - (x / width()) * span, span);
+											return true;
+										}}
+										menu={(item) => menu(rowOf(item))}
+										tooltip={(item) => <Tip data={flame} row={rowOf(item)} />}
+									/>
+								)
+							)}
+							<Legend diff={flame.delta != null} palette={palette} />
+							<p class="quiet">Double click or Enter zooms, Ctrl and the wheel too, Backspace goes back, i inverts, h hides a frame, v turns around one, n and N walk the hits; the right button has more. <a href={linkTo("calls")}>Call graph</a></p>
+						</>
 					);
 				}}
 			</Panel>
+			)}
 		</div>
 	);
-}
-
-function pathOf(data: Data, row: number): string {
-	const names: string[] = [];
-	for (let at = row; at >= 0; at = data.depth[at] ? data.id.indexOf(data.parent[at] ?? -1) : -1) names.push(data.name[at] || "unknown");
-	return names.join("\n");
 }

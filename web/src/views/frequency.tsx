@@ -2,18 +2,24 @@
 // Hot short-lived allocations: how often objects are allocated against how long they live, their clusters, and
 // the ratio of the two with the threshold of its outliers.
 
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
+import { scoped } from "../lib/catalogue";
 import { category, ink } from "../lib/colour";
 import { type Maybe, bytes, count, ns } from "../lib/format";
+import { type Subject, menuOf } from "../lib/menu";
+import { Unfiltered } from "../lib/notice";
 import { Choice } from "../lib/parts";
-import { select, selection } from "../lib/select";
-import { key, set, whole } from "../lib/state";
 import type { TableReply } from "../lib/result";
-import { type Column, Table, csv, sorted } from "../lib/table";
+import { copy } from "../lib/say";
+import { select, selection } from "../lib/select";
+import { sorted } from "../lib/sort";
+import { embedded } from "../lib/source";
+import { key, quote, set } from "../lib/state";
+import { type Column, Table, csv } from "../lib/table";
+import { TwinButton, useTwin } from "../lib/twin";
 import type { Columns } from "../lib/types";
-import { copy } from "../shell";
 
 interface Obj {
 	id: number;
@@ -42,13 +48,12 @@ interface Data extends Omit<Reply, "objects"> {
 	objects: Obj[];
 }
 
-const NO_CLUSTER = 255;
 
 function unpack(reply: Reply): Data {
 	const column = (name: string) => reply.columns[name] ?? [];
 	const text = (name: string, at: number) => reply.strings[column(name)[at] ?? 0] ?? "";
 	const objects = column("id").map((id, at) => {
-		const cluster = column("cluster")[at] ?? NO_CLUSTER;
+		const cluster = column("cluster")[at] ?? 0; // from 1
 		return {
 			id,
 			caller: text("caller", at),
@@ -57,7 +62,7 @@ function unpack(reply: Reply): Data {
 			freq: column("freq")[at] ?? 0,
 			life: column("life")[at] ?? null,
 			ratio: column("ratio")[at] ?? null,
-			cluster: cluster === NO_CLUSTER ? null : cluster,
+			cluster: cluster > 0 ? cluster - 1 : null,
 			flagged: (column("flag")[at] ?? 0) !== 0,
 		};
 	});
@@ -83,6 +88,22 @@ function dot(context: CanvasRenderingContext2D, shape: string, x: number, y: num
 	context.fill();
 }
 
+/** From where it was to where it is. */
+function arrow(context: CanvasRenderingContext2D, x0: number, y0: number, x1: number, y1: number, colour: string): void {
+	const angle = Math.atan2(y1 - y0, x1 - x0);
+	if (Math.hypot(x1 - x0, y1 - y0) < 8) return;
+	context.strokeStyle = colour;
+	context.lineWidth = 1;
+	context.beginPath();
+	context.moveTo(x0, y0);
+	context.lineTo(x1, y1);
+	for (const side of [-0.4, 0.4]) {
+		context.moveTo(x1 - 6 * Math.cos(angle), y1 - 6 * Math.sin(angle));
+		context.lineTo(x1 - 14 * Math.cos(angle + side), y1 - 14 * Math.sin(angle + side));
+	}
+	context.stroke();
+}
+
 interface Scale {
 	(value: number): number;
 	ticks: number[];
@@ -102,13 +123,20 @@ function scale(values: number[], log: boolean, from: number, to: number): Scale 
 const LEFT = 80;
 const BOTTOM = 36;
 
-function scatter(objects: Obj[], log: boolean): Painter {
+/** The same object in the other trace. */
+function sameAs(object: Obj): string {
+	return `${object.caller}\n${object.size}\n${object.destroyer}`;
+}
+
+function scatter(objects: Obj[], log: boolean, base: Obj[]): Painter {
+	const before = new Map(base.map((object) => [sameAs(object), object]));
 	const byId = new Map(objects.map((object) => [object.id, object]));
 	return {
 		paint(context, width, height) {
 			const { text, line, quiet, accent } = ink();
-			const x = scale(objects.map((object) => object.freq), log, LEFT, width - 20);
-			const y = scale(objects.map((object) => object.life ?? 0), log, height - BOTTOM, 14);
+			const both = [...objects, ...base];
+			const x = scale(both.map((object) => object.freq), log, LEFT, width - 20);
+			const y = scale(both.map((object) => object.life ?? 0), log, height - BOTTOM, 14);
 			context.fillStyle = accent;
 			context.globalAlpha = 0.07;
 			context.fillRect((LEFT + width - 20) / 2, (height - BOTTOM + 14) / 2, (width - 20 - LEFT) / 2, (height - BOTTOM - 14) / 2);
@@ -130,9 +158,12 @@ function scatter(objects: Obj[], log: boolean): Painter {
 			context.fillText("frequency →", (LEFT + width) / 2, height - 4);
 			context.textAlign = "left";
 			context.fillText("mean life", 4, 12);
+			const named: { x: number; y: number; w: number }[] = []; // labels must not lie over each other
 			return objects.map((object): Item => {
 				const at = { x: x(object.freq), y: y(object.life ?? 0) };
 				const colour = object.cluster == null ? quiet : category(object.cluster);
+				const was = before.get(sameAs(object));
+				if (was?.life != null) arrow(context, x(was.freq), y(was.life), at.x, at.y, quiet);
 				context.fillStyle = colour;
 				context.globalAlpha = 0.8;
 				dot(context, shapes[(object.cluster ?? 0) % shapes.length] ?? "circle", at.x, at.y, 5);
@@ -144,8 +175,14 @@ function scatter(objects: Obj[], log: boolean): Painter {
 					context.arc(at.x, at.y, 10, 0, 7);
 					context.stroke();
 					context.fillStyle = text;
-					context.textAlign = at.x > width - 180 ? "right" : "left";
-					context.fillText(object.caller.slice(0, 32), at.x + (at.x > width - 180 ? -13 : 13), at.y + 4);
+					const words = object.caller.slice(0, 32);
+					const w = context.measureText(words).width;
+					const left = at.x > width - 180 ? at.x - 13 - w : at.x + 13;
+					context.textAlign = "left";
+					if (!named.some((other) => left < other.x + other.w && other.x < left + w && Math.abs(other.y - at.y) < 12)) {
+						context.fillText(words, left, at.y + 4);
+						named.push({ x: left, y: at.y, w });
+					}
 				}
 				return { id: object.id, x: at.x - 6, y: at.y - 6, w: 12, h: 12, colour, label: object.caller };
 			});
@@ -197,35 +234,79 @@ const columns: Column<Obj>[] = [
 	{ name: "cluster", label: "Cluster", number: true, width: "9ch", cell: (row) => (row.cluster == null ? "" : String(row.cluster + 1)), text: (row) => String(row.cluster ?? "") },
 ];
 
+const methods = [["both", "Both"], ["kmeans", "Clusters"], ["iqr", "Ratio"]] as const;
+
+interface Excessive {
+	kmeans: { k: number; silhouette: Maybe } | null;
+	silhouettes: { k: number; silhouette: Maybe }[];
+	never_freed_objects: number;
+	never_freed: { caller: string; size_bytes: number; frequency: number }[];
+}
+
+function subjectOf(object: Obj): Subject {
+	const freed = object.destroyer ? ` and free_fn == ${quote(object.destroyer)}` : " and not freed";
+	return { title: object.caller, fn: object.caller, condition: `fn == ${quote(object.caller)} and size == ${object.size}${freed}` };
+}
+
 export function Frequency() {
 	const log = key("log") !== "0";
 	const sort = key("sort") || "-freq";
 	const mu = key("mu");
-	const answer = useAnswer<Reply>("/emad", { ...whole(), method: key("method"), k: key("k"), seed: key("seed"), mu, log: key("raw") === "1" ? 0 : null });
+	const [table, toggleTable] = useTwin();
+	const held = useRef({ x: 0, y: 0 });
+	const [frame, setFrame] = useState<{ x0: number; y0: number; x1: number; y1: number } | null>(null);
+	const asked = { ...scoped("/emad"), method: key("method"), k: key("k"), seed: key("seed"), mu, log: key("raw") === "1" ? 0 : null };
+	const answer = useAnswer<Reply>("/emad", asked);
+	const base = useAnswer<Reply>(key("base") === "" ? null : "/emad", { ...asked, trace: key("base") }).reply;
+	const more = useAnswer<Excessive>(embedded ? null : "/excessive", { ...asked, top: 1 }).reply?.data;
 	const reply = answer.reply;
 	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
-	const dots = useMemo(() => (data ? scatter(data.objects.filter((object) => object.life != null), log) : null), [data, log]);
+	const before = useMemo(() => (base && key("base") !== "" ? unpack(base.data).objects.filter((object) => object.life != null) : []), [base, key("base")]);
+	const only = key("o") === "" ? null : new Set(key("o").split(",").map(Number)); // those that were brushed
+	const dots = useMemo(() => (data ? scatter(data.objects.filter((object) => object.life != null), log, before) : null), [data, log, before]);
 	const chart = useMemo(() => (data ? ratios(data) : null), [data]);
 	const chosen = selection.value?.kind === "o" ? Number(selection.value.id) : null;
 	const tip = (objects: Obj[], id: number) => {
 		const object = objects.find((row) => row.id === id);
+		const was = object && before.find((row) => sameAs(row) === sameAs(object));
 		return object ? (
 			<>
 				<b>{object.caller}</b>
 				<div>{bytes(object.size)}, {count(object.freq)} times, lives {ns(object.life)}</div>
 				<div>freed by {object.destroyer || "nobody"}; R {object.ratio?.toPrecision(4)}</div>
+				{was && <div>before: {count(was.freq)} times, lived {ns(was.life)}</div>}
 			</>
 		) : null;
 	};
+	const menu = (id: number) => {
+		const object = data?.objects.find((row) => row.id === id);
+		return object ? subjectOf(object) : null;
+	};
+	const drag = (phase: "begin" | "move" | "end", x: number, y: number) => {
+		if (phase === "begin") held.current = { x, y };
+		const rect = { x0: Math.min(held.current.x, x), y0: Math.min(held.current.y, y), x1: Math.max(held.current.x, x), y1: Math.max(held.current.y, y) };
+		setFrame(phase === "move" ? rect : null);
+		if (phase !== "end" || rect.x1 - rect.x0 < 5) return;
+		const inside = (window.__hw?.items("scatter") ?? []).filter((item) => item.x + 6 >= rect.x0 && item.x + 6 <= rect.x1 && item.y + 6 >= rect.y0 && item.y + 6 <= rect.y1);
+		set({ o: inside.map((item) => item.id).join(",") || null });
+	};
+	const flagged = data?.objects.filter((object) => object.flagged).length ?? 0;
+	const silhouette = more?.silhouettes.find((row) => row.k === Number(key("k") || more.kmeans?.k))?.silhouette;
 	return (
 		<div class="view">
 			<div class="controls">
-				<Choice label="Method" value={key("method") || "both"} options={[["both", "Both"], ["kmeans", "Clusters"], ["iqr", "Ratio"]]} onChange={(value) => set({ method: value })} />
+				<Choice label="Method" value={key("method") || "both"} options={methods} onChange={(value) => set({ method: value === "both" ? null : value })} />
 				<label class="choice">k<input type="number" min={2} max={12} value={key("k")} placeholder="auto" onChange={(event) => set({ k: event.currentTarget.value })} /></label>
-				<label class="choice">μ<input type="range" min={-0.3} max={4} step={0.01} value={mu ? Math.log10(Number(mu)) : Math.log10(Math.max(0.5, data?.mu ?? 1))} onInput={(event) => set({ mu: (10 ** Number(event.currentTarget.value)).toPrecision(3) }, true)} /> {mu || "auto"}</label>
+				{more?.kmeans && <span class="quiet" title={more.silhouettes.map((row) => `k ${row.k}: ${row.silhouette?.toFixed(3) ?? "?"}`).join("\n")}>{count(Number(key("k")) || more.kmeans.k)} clusters{silhouette != null ? `, silhouette ${silhouette.toFixed(2)}` : ""}</span>}
+				<label class="choice">Seed<input type="number" min={0} value={key("seed")} placeholder="1" onChange={(event) => set({ seed: event.currentTarget.value })} /></label>
+				<label class="choice">μ<input type="range" min={-0.3} max={4} step={0.01} value={mu && mu !== "auto" ? Math.log10(Number(mu)) : Math.log10(Math.max(0.5, data?.mu ?? 1))} onInput={(event) => set({ mu: (10 ** Number(event.currentTarget.value)).toPrecision(3) }, true)} /> {mu || "the IQR"}</label>
+				<button aria-pressed={mu === "auto"} title="μ from the largest gap between ratios" onClick={() => set({ mu: mu === "auto" ? null : "auto" })}>μ by the largest gap</button>
 				{mu !== "" && <button onClick={() => set({ mu: null })}>μ automatic</button>}
+				<span role="status" data-t="flagged">{count(flagged)} flagged</span>
 				<label><input type="checkbox" checked={log} onChange={(event) => set({ log: event.currentTarget.checked ? null : 0 })} /> Logarithmic</label>
 				<label><input type="checkbox" checked={key("raw") === "1"} onChange={(event) => set({ raw: event.currentTarget.checked ? 1 : null })} /> Raw features</label>
+				{only && <button class="chip" onClick={() => set({ o: null })}>{count(only.size)} brushed ✕</button>}
+				<TwinButton on={table} toggle={toggleTable} />
 			</div>
 			<Panel answer={answer} label="Frequency and lifetime" empty={(shown) => (shown.objects === 0 ? "Nothing was freed, so there is nothing to compare." : null)}>
 				{() => data && body(data)}
@@ -234,31 +315,46 @@ export function Frequency() {
 	);
 
 	function body(shown: Data) {
+		const rows = sorted(only ? shown.objects.filter((object) => only.has(object.id)) : shown.objects, sort);
 		return (
-					<>
-						<p class="sentence" data-t="verdict">{shown.verdict.words}</p>
-						{dots && <CanvasView name="scatter" label="Frequency against mean life" description="scatter chart" height={400} painter={dots} version={`${log}`} selected={chosen} onSelect={(item) => select("o", item.id)} tooltip={(item) => tip(shown.objects, item.id)} />}
-						<p class="quiet">Low and to the right: often allocated, soon freed. A ring marks what is excessive. Objects that are rare may be flagged by their ratio only.</p>
-						{chart && <CanvasView name="ratios" label="Sorted ratios" description="ratio chart" height={220} painter={chart} version={mu} selected={chosen} onSelect={(item) => select("o", item.id)} tooltip={(item) => tip(shown.objects, item.id)} />}
-						<p class="quiet" data-t="iqr">Q1 {shown.q1?.toPrecision(4) ?? "?"}, Q3 {shown.q3?.toPrecision(4) ?? "?"}, IQR {shown.iqr?.toPrecision(4) ?? "?"}, μ {shown.mu?.toPrecision(4) ?? "?"}, threshold {shown.threshold?.toPrecision(4) ?? "?"} per ms
-							{" "}<button onClick={() => void copy(csv(columns, shown.objects), "the objects as CSV")}>Copy as CSV</button></p>
-						<Table label="Objects" columns={columns} rows={sorted(shown.objects, sort)} rowKey={(row) => row.id} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={chosen} onSelect={(row) => select("o", row.id)} />
-						{chosen != null && <Tree id={chosen} />}
-					</>
+			<>
+				<Unfiltered path="/emad" />
+				<p class="sentence" data-t="verdict">{shown.verdict.words}</p>
+				{!shown.verdict.enough && <p class="note">Fewer objects than clusters: choose k of at most {count(shown.objects.length)}.</p>}
+				{!table && dots && (
+					<CanvasView name="scatter" label="Frequency against mean life" description="scatter chart" height={400} painter={dots} version={`${log}`} selected={chosen} onSelect={(item) => select("o", item.id)} onDrag={drag} menu={(item) => menu(item.id)} tooltip={(item) => tip(shown.objects, item.id)}>
+						{frame && <div class="rect" style={{ left: `${frame.x0}px`, top: `${frame.y0}px`, width: `${frame.x1 - frame.x0}px`, height: `${frame.y1 - frame.y0}px` }} />}
+					</CanvasView>
+				)}
+				{!table && <p class="quiet">Low and to the right: often allocated, soon freed. A ring marks what is excessive; colour and shape are the cluster{before.length ? "; arrows come from where an object was before" : ""}. Objects that are rare may be flagged by their ratio only. Drag to pick some.</p>}
+				{!table && chart && <CanvasView name="ratios" label="Sorted ratios" description="ratio chart" height={220} painter={chart} version={mu} selected={chosen} onSelect={(item) => select("o", item.id)} menu={(item) => menu(item.id)} tooltip={(item) => tip(shown.objects, item.id)} />}
+				<p class="quiet" data-t="iqr">Q1 {shown.q1?.toPrecision(4) ?? "?"}, Q3 {shown.q3?.toPrecision(4) ?? "?"}, IQR {shown.iqr?.toPrecision(4) ?? "?"}, μ {shown.mu?.toPrecision(4) ?? "?"}, threshold {shown.threshold?.toPrecision(4) ?? "?"} per ms
+					{" "}<button onClick={() => void copy(csv(columns, rows), "the objects as CSV")}>Copy as CSV</button></p>
+				<Table label="Objects" columns={columns} rows={rows} rowKey={(row) => row.id} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={chosen} onSelect={(row) => select("o", row.id)} menu={subjectOf} />
+				{more && more.never_freed_objects > 0 && <p class="quiet">{count(more.never_freed_objects)} objects were never freed and have no lifetime{more.never_freed[0] ? `, first ${more.never_freed[0].caller}, ${bytes(more.never_freed[0].size_bytes)}, ${count(more.never_freed[0].frequency)} times` : ""}.</p>}
+				{chosen != null && <Tree id={chosen} />}
+			</>
 		);
 	}
 }
 
-/** Through whom: the heaviest path to an object that was found. */
+/** Through whom: the heaviest path to an object that was found, or all. */
 function Tree({ id }: { id: number }) {
-	const answer = useAnswer<TableReply>(`/emad/${id}/tree`, { ...whole(), all: key("all") });
+	const answer = useAnswer<TableReply>(embedded ? null : `/emad/${id}/tree`, { ...scoped("/emad/{id}/tree"), all: key("all") });
 	const rows = answer.reply?.data.rows ?? [];
 	if (answer.error) return <p class="quiet">{answer.error.message}</p>;
 	if (rows.length === 0) return null;
 	return (
 		<section aria-label="Call path">
-			<h2>Through whom</h2>
-			<ol class="stack">{rows.map((row) => <li style={{ marginLeft: `${Number(row.depth ?? 0) * 12}px` }}>{String(row.routine ?? "unknown")} <span class="quiet">{count(Number(row.frequency ?? 0))}</span></li>)}</ol>
+			<h2>Through whom <label class="small"><input type="checkbox" checked={key("all") === "1"} onChange={(event) => set({ all: event.currentTarget.checked ? 1 : null })} /> All paths</label></h2>
+			<ol class="stack">
+				{rows.slice(0, 300).map((row) => (
+					<li style={{ marginLeft: `${Math.min(40, Number(row.depth ?? 0)) * 12}px` }} {...menuOf(() => ({ title: String(row.routine ?? "unknown"), fn: String(row.routine ?? "") }))}>
+						{String(row.routine ?? "unknown")} <span class="quiet">{count(Number(row.frequency ?? 0))}</span>
+					</li>
+				))}
+			</ol>
+			{rows.length > 300 && <p class="quiet">The first 300 of {count(rows.length)} lines.</p>}
 		</section>
 	);
 }

@@ -11,7 +11,7 @@ import { dark } from "../lib/colour";
 import { count } from "../lib/format";
 import { ApiError, source } from "../lib/source";
 import { go, key, place } from "../lib/state";
-import { copy, say } from "../shell";
+import { copy, say } from "../lib/say";
 
 /** A kind of box, as the server lists it. */
 interface BoxRow {

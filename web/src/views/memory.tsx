@@ -3,12 +3,16 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
-import { category, dark, ink } from "../lib/colour";
+import { CanvasView, type Item, type Painter } from "../lib/canvas";
+import { category, dark, ink, severity } from "../lib/colour";
 import { bytes, count, ns, share } from "../lib/format";
+import type { Subject } from "../lib/menu";
 import { Choice } from "../lib/parts";
-import { select } from "../lib/select";
-import { common, cursor, key, set, whole } from "../lib/state";
-import { type Column, Table } from "../lib/table";
+import { copy } from "../lib/say";
+import { select, selection } from "../lib/select";
+import { addWhere, common, cursor, key, set } from "../lib/state";
+import { type Column, Table, csv } from "../lib/table";
+import { TwinButton, useTwin } from "../lib/twin";
 import { trace } from "../shell";
 
 interface Region {
@@ -28,24 +32,30 @@ interface Data {
 	h: number;
 	pixels: string; // base64, one number of the legend each
 	legend: string[]; // 0 = nothing is there
+	runs: { start: number[]; len: number[]; chunk: number[] }; // which pixels are a chunk's
 }
 
-const WIDTH = 1024;
-const HEIGHT = 384;
+const ROWS = 192;
+const TALL = 2; // pixels of the screen that a row takes
+const MOST = 1 << 20;
 
 const columns: Column<Region>[] = [
-	{ name: "start", label: "From", width: "20ch", cell: (row) => <button onClick={() => set({ mem: row.start })}>{row.start}</button> },
-	{ name: "size", label: "Extent", number: true, width: "11ch", cell: (row) => bytes(Number(BigInt(row.end) - BigInt(row.start))) },
-	{ name: "live", label: "Live", number: true, width: "11ch", cell: (row) => bytes(row.live) },
-	{ name: "chunks", label: "Chunks", number: true, width: "11ch", cell: (row) => count(row.chunks) },
-	{ name: "free", label: "Between them", number: true, width: "13ch", cell: (row) => bytes(row.free) },
-	{ name: "largest_free", label: "Largest hole", number: true, width: "13ch", cell: (row) => bytes(row.largest_free) },
-	{ name: "frag", label: "Fragmented", number: true, width: "12ch", cell: (row) => share(row.frag) },
+	{ name: "start", label: "From", width: "20ch", cell: (row) => <button onClick={() => set({ mem: row.start })}>{row.start}</button>, text: (row) => row.start },
+	{ name: "size", label: "Extent", number: true, width: "11ch", cell: (row) => bytes(Number(BigInt(row.end) - BigInt(row.start))), text: (row) => String(BigInt(row.end) - BigInt(row.start)) },
+	{ name: "live", label: "Live", number: true, width: "11ch", cell: (row) => bytes(row.live), text: (row) => String(row.live) },
+	{ name: "chunks", label: "Chunks", number: true, width: "11ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
+	{ name: "used", label: "Occupied", number: true, width: "11ch", cell: (row) => share(row.live / Math.max(1, row.live + row.free)), text: (row) => String(row.live / Math.max(1, row.live + row.free)) },
+	{ name: "free", label: "Between them", number: true, width: "13ch", cell: (row) => bytes(row.free), text: (row) => String(row.free) },
+	{ name: "largest_free", label: "Largest hole", number: true, width: "13ch", cell: (row) => bytes(row.largest_free), text: (row) => String(row.largest_free) },
+	{ name: "frag", label: "Fragmented", title: "1 less the largest hole's share of what is free", number: true, width: "12ch", cell: (row) => share(row.frag), text: (row) => String(row.frag) },
 ];
 
 function colours(data: Data): string[] {
 	const { ground } = ink();
-	return data.legend.map((_, at) => (at === 0 ? ground : category(at - 1)));
+	return data.legend.map((label, at) => {
+		const step = /^severity (\d+)$/.exec(label);
+		return at === 0 ? ground : step ? severity(Number(step[1])) : category(at - 1);
+	});
 }
 
 function parseColour(text: string): [number, number, number] {
@@ -53,68 +63,217 @@ function parseColour(text: string): [number, number, number] {
 	return match ? [parseInt(match[1] ?? "0", 16), parseInt(match[2] ?? "0", 16), parseInt(match[3] ?? "0", 16)] : [128, 128, 128];
 }
 
-function Picture({ data, at }: { data: Data; at: number }) {
-	const canvas = useRef<HTMLCanvasElement>(null);
-	const [tip, setTip] = useState<string>("");
-	const pixels = useMemo(() => Uint8Array.from(atob(data.pixels), (char) => char.charCodeAt(0)), [data]);
-	useEffect(() => {
-		const context = canvas.current?.getContext("2d");
-		if (!context) return;
-		const image = context.createImageData(data.w, data.h);
-		const palette = colours(data).map(parseColour);
-		pixels.forEach((index, pixel) => {
-			const colour = palette[index % palette.length] ?? [0, 0, 0];
-			image.data.set([colour[0], colour[1], colour[2], 255], pixel * 4);
-		});
-		context.putImageData(image, 0, 0);
-	}, [pixels, dark.value]);
-	const addressAt = (event: MouseEvent): bigint => {
-		const box = canvas.current?.getBoundingClientRect();
-		if (!box) return 0n;
-		const x = Math.floor(((event.clientX - box.left) / box.width) * data.w);
-		const y = Math.floor(((event.clientY - box.top) / box.height) * data.h);
-		return BigInt(data.base) + BigInt(y * data.w + x) * BigInt(data.bpp);
+function addressOf(data: Data, pixel: number): bigint {
+	return BigInt(data.base) + BigInt(pixel) * BigInt(data.bpp);
+}
+
+const hex = (value: bigint) => `0x${value.toString(16)}`;
+
+/** The picture in its own pixels, once for each answer and theme. */
+function picture(data: Data): HTMLCanvasElement {
+	const canvas = document.createElement("canvas");
+	const context = canvas.getContext("2d");
+	canvas.width = data.w;
+	canvas.height = data.h;
+	if (!context) return canvas;
+	const image = context.createImageData(data.w, data.h);
+	const palette = colours(data).map(parseColour);
+	const text = atob(data.pixels);
+	for (let pixel = 0; pixel < text.length; pixel++) {
+		const colour = palette[text.charCodeAt(pixel) % palette.length] ?? [0, 0, 0];
+		image.data.set([colour[0], colour[1], colour[2], 255], pixel * 4);
+	}
+	context.putImageData(image, 0, 0);
+	return canvas;
+}
+
+function painter(data: Data): Painter {
+	const image = picture(data);
+	return {
+		paint(context, width, height) {
+			const scale = width / data.w;
+			const tall = height / data.h;
+			const items: Item[] = [];
+			context.imageSmoothingEnabled = false;
+			context.drawImage(image, 0, 0, width, height);
+			data.runs.start.forEach((start, at) => {
+				const end = start + (data.runs.len[at] ?? 0);
+				for (let from = start; from < end; ) {
+					const row = Math.floor(from / data.w);
+					const to = Math.min(end, (row + 1) * data.w);
+					items.push({ id: data.runs.chunk[at] ?? 0, x: (from - row * data.w) * scale, y: row * tall, w: (to - from) * scale, h: tall, colour: "", label: hex(addressOf(data, start)) });
+					from = to;
+				}
+			});
+			return items;
+		},
+		speak: (item) => `chunk ${item.id} at ${item.label}`,
 	};
-	const look = useAnswer<{ chunk: number | null; start: string; size: number }>(tip ? "/memmap/at" : null, { ...whole(), at: Math.round(at), addr: tip });
+}
+
+/** Holes between the chunks of the picture, by powers of two. */
+function holes(data: Data): { from: number; n: number; bytes: number }[] {
+	const found = new Map<number, { n: number; bytes: number }>();
+	let end = data.runs.start[0] ?? 0;
+	data.runs.start.forEach((start, at) => {
+		const size = (start - end) * data.bpp;
+		if (size > 0) {
+			const bin = 2 ** Math.floor(Math.log2(size));
+			const old = found.get(bin) ?? { n: 0, bytes: 0 };
+			found.set(bin, { n: old.n + 1, bytes: old.bytes + size });
+		}
+		end = Math.max(end, start + (data.runs.len[at] ?? 0));
+	});
+	return [...found].sort(([a], [b]) => a - b).map(([from, hole]) => ({ from, ...hole }));
+}
+
+function Holes({ data }: { data: Data }) {
+	const list = holes(data);
+	const most = Math.max(1, ...list.map((hole) => hole.bytes));
+	if (list.length === 0) return null;
+	return (
+		<table class="bars">
+			<caption>Holes in this picture, to {bytes(data.bpp)}</caption>
+			<tbody>
+				{list.map((hole) => (
+					<tr>
+						<th scope="row">from {bytes(hole.from)}</th>
+						<td><span class="bar"><span style={{ width: `${(hole.bytes / most) * 100}%` }} /></span></td>
+						<td class="number">{count(hole.n)}, {bytes(hole.bytes)}</td>
+					</tr>
+				))}
+			</tbody>
+		</table>
+	);
+}
+
+interface Run {
+	at: number;
+}
+
+function Twin({ data }: { data: Data }) {
+	const rows: Run[] = data.runs.start.map((_, at) => ({ at }));
+	const list: Column<Run>[] = [
+		{ name: "chunk", label: "Chunk", number: true, width: "11ch", cell: ({ at }) => String(data.runs.chunk[at]) },
+		{ name: "addr", label: "From", width: "20ch", cell: ({ at }) => hex(addressOf(data, data.runs.start[at] ?? 0)) },
+		{ name: "len", label: "Shown bytes", number: true, width: "14ch", cell: ({ at }) => bytes((data.runs.len[at] ?? 0) * data.bpp), text: ({ at }) => String((data.runs.len[at] ?? 0) * data.bpp) },
+	];
 	return (
 		<>
-			<canvas ref={canvas} class="memory" width={data.w} height={data.h} role="img" aria-label={`Memory from ${data.base}, ${data.bpp} bytes a pixel`} onClick={(event) => setTip(`0x${addressAt(event).toString(16)}`)} />
-			<p role="status">
-				{tip === "" ? "Click a place to see what lies there." : look.reply?.data.chunk != null ? (
-					<>{tip}: <button onClick={() => select("c", look.reply?.data.chunk ?? 0)}>chunk {look.reply.data.chunk}</button>, {bytes(look.reply.data.size)} from {look.reply.data.start}</>
-				) : (
-					`${tip}: no live chunk`
-				)}
-			</p>
+			<Table label="Chunks in the picture" columns={list} rows={rows} rowKey={({ at }) => data.runs.chunk[at] ?? at} height={ROWS * TALL} rowHeight={26} selected={selection.value?.kind === "c" ? Number(selection.value.id) : null} onSelect={({ at }) => select("c", data.runs.chunk[at] ?? 0)} menu={({ at }) => subjectOf(data.runs.chunk[at] ?? 0)} />
+			<p><button onClick={() => void copy(csv(list, rows), "the table as CSV")}>Copy as CSV</button></p>
 		</>
 	);
 }
 
+function subjectOf(chunk: number): Subject {
+	return { title: `chunk ${chunk}`, chunk };
+}
+
+function Picture({ data }: { data: Data }) {
+	const shape = useMemo(() => painter(data), [data, dark.value]);
+	const [hovered, setHovered] = useState<number | null>(null);
+	const [range, setRange] = useState<{ from: number; to: number } | null>(null);
+	const begun = useRef(0);
+	const outline = useMemo(() => (hovered == null ? [] : (window.__hw?.items("map") ?? []).filter((item) => item.id === hovered).slice(0, 40)), [hovered, data]);
+	const rowAt = (y: number) => Math.min(data.h, Math.max(0, Math.floor(y / TALL)));
+	const drag = (phase: "begin" | "move" | "end", _: number, y: number) => {
+		if (phase === "begin") begun.current = y;
+		const rows = { from: rowAt(Math.min(begun.current, y)), to: rowAt(Math.max(begun.current, y)) + 1 };
+		setRange(phase === "move" && rows.to - rows.from > 2 ? rows : null);
+		if (phase === "end" && rows.to - rows.from > 2) addWhere(`addr >= ${hex(addressOf(data, rows.from * data.w))} and addr < ${hex(addressOf(data, rows.to * data.w))}`);
+	};
+	return (
+		<CanvasView
+			name="map"
+			label={`Memory from ${data.base}, ${data.bpp} bytes a pixel`}
+			description="memory map"
+			height={ROWS * TALL}
+			painter={shape}
+			version={`${dark.value}`}
+			selected={selection.value?.kind === "c" ? Number(selection.value.id) : null}
+			onSelect={(item) => select("c", item.id)}
+			onHover={(item) => setHovered(item?.id ?? null)}
+			onDrag={drag}
+			onKey={(event) => {
+				if (event.key === "+") set({ bpp: Math.max(1, data.bpp / 2) });
+				else if (event.key === "-") set({ bpp: Math.min(MOST, data.bpp * 2) });
+				else if (event.key === "PageDown" || event.key === "PageUp") set({ mem: hex(addressOf(data, (event.key === "PageDown" ? 1 : -1) * data.w * data.h)) });
+				else return false;
+				return true;
+			}}
+			menu={(item) => subjectOf(item.id)}
+			tooltip={(item) => <>chunk {item.id} from {item.label}</>}
+		>
+			{outline.map((item) => <div class="ring thin" style={{ left: `${item.x}px`, top: `${item.y}px`, width: `${item.w}px`, height: `${item.h}px` }} />)}
+			{range && <div class="rect" style={{ left: 0, right: 0, top: `${range.from * TALL}px`, height: `${(range.to - range.from) * TALL}px` }} />}
+		</CanvasView>
+	);
+}
+
+/** Moves the time cursor through the run, ten steps a second at most. */
+function usePlay(run: number): [boolean, () => void] {
+	const [playing, setPlaying] = useState(false);
+	useEffect(() => {
+		if (!playing || !run) return;
+		const timer = setInterval(() => {
+			const next = (cursor.value ?? 0) + run / 200;
+			set({ at: Math.round(Math.min(run, next)) }, true);
+			if (next >= run) setPlaying(false);
+		}, 150);
+		return () => clearInterval(timer);
+	}, [playing, run]);
+	return [
+		playing,
+		() => {
+			if (!playing && (cursor.value == null || cursor.value >= run)) set({ at: 1 }, true);
+			setPlaying(!playing);
+		},
+	];
+}
+
+const paints = [["alternate", "Neighbours apart"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"], ["sev", "Severity"]] as const;
+const widths = [["128", "128 pixels"], ["256", "256 pixels"], ["512", "512 pixels"], ["1024", "1024 pixels"]] as const;
+
 export function Memory() {
-	const at = cursor.value ?? trace.value?.duration_ns ?? 0;
-	const bpp = Number(key("bpp") || 64);
+	const run = trace.value?.duration_ns ?? 0;
+	const at = cursor.value ?? run;
+	const bpp = Math.min(MOST, Math.max(1, Number(key("bpp")) || 64));
 	const colour = key("color") || "alternate";
+	const width = widths.some(([name]) => name === key("row")) ? Number(key("row")) : 512;
+	const [playing, play] = usePlay(run);
+	const [table, toggleTable] = useTwin();
 	const regions = useAnswer<{ rows: Region[] }>("/memmap/regions", { ...common(), at: Math.round(at) });
 	const rows = regions.reply?.data.rows ?? [];
 	const base = key("mem") || [...rows].sort((a, b) => b.live - a.live)[0]?.start || "";
-	const answer = useAnswer<Data>(base ? "/memmap" : null, { ...common(), at: Math.round(at), base, bpp, w: WIDTH, h: HEIGHT, color: colour });
+	const answer = useAnswer<Data>(base ? "/memmap" : null, { ...common(), at: Math.round(at), base, bpp, w: width, h: ROWS, color: colour });
+	const shown = answer.reply?.data;
+	const palette = useMemo(() => (shown ? colours(shown) : []), [shown, dark.value]);
 	return (
 		<div class="view">
 			<div class="controls">
+				<button aria-pressed={playing} onClick={play}>{playing ? "Pause" : "Play"}</button>
 				<span>At {ns(at)}{cursor.value == null ? ", the end: click the time strip for another moment" : ""}</span>
-				<Choice label="Colour" value={colour} options={[["alternate", "Neighbours apart"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"], ["sev", "Severity"]]} onChange={(value) => set({ color: value })} />
+				<Choice label="Colour" value={colour} options={paints} onChange={(value) => set({ color: value })} />
+				<Choice label="Row" value={String(width)} options={widths} onChange={(value) => set({ row: value === "512" ? null : value })} />
 				<button onClick={() => set({ bpp: Math.max(1, bpp / 2) })}>Zoom in</button>
-				<button onClick={() => set({ bpp: Math.min(1 << 20, bpp * 2) })}>Zoom out</button>
-				<span class="quiet">{bytes(bpp)} a pixel</span>
+				<button onClick={() => set({ bpp: Math.min(MOST, bpp * 2) })}>Zoom out</button>
+				<span class="quiet">{bytes(bpp)} a pixel, {bytes(bpp * width)} a row</span>
+				<TwinButton on={table} toggle={toggleTable} />
 			</div>
 			<Panel answer={regions} label="Regions" empty={(data) => (data.rows.length === 0 ? "Nothing is live at this moment." : null)}>
 				{(data) => (
 					<>
-						{answer.reply && <Picture data={answer.reply.data} at={at} />}
-						{answer.reply && answer.reply.data.legend.length > 0 && (
-							<ul class="series">{answer.reply.data.legend.map((label, index) => <li><span class="swatch" style={{ background: index === 0 ? "transparent" : category(index - 1) }} />{label}</li>)}</ul>
+						{answer.error && <p class="problem">{answer.error.message}</p>}
+						{shown && (table ? <Twin data={shown} /> : <Picture data={shown} />)}
+						{shown && shown.legend.length > 0 && (
+							<ul class="series">{shown.legend.map((label, index) => <li><span class="swatch" style={{ background: palette[index] }} />{label}</li>)}</ul>
 						)}
-						<Table label="Regions" columns={columns} rows={data.rows} rowKey={(row) => row.start} height={300} />
+						<p class="quiet">Drag over rows to filter by address; + − zoom, Page Up and Page Down move through memory.</p>
+						<div class="pair wide">
+							<Table label="Regions" columns={columns} rows={data.rows} rowKey={(row) => row.start} height={300} selected={base} onSelect={(row) => set({ mem: row.start })} />
+							{shown && <Holes data={shown} />}
+						</div>
 					</>
 				)}
 			</Panel>

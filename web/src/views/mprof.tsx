@@ -2,9 +2,15 @@
 // The four classic tables: leaks, size bins, direct allocation, allocation call graph.
 
 import { Panel, useAnswer } from "../lib/answer";
+import { scoped } from "../lib/catalogue";
 import { bytes, count } from "../lib/format";
-import { Caveats, ResultTable, type ResultRow, type TableReply } from "../lib/result";
-import { key, set, whole } from "../lib/state";
+import { type Subject, menuOf } from "../lib/menu";
+import { Unfiltered } from "../lib/notice";
+import { Choice } from "../lib/parts";
+import { Caveats, ResultTable, type ResultRow, type TableReply, pathText } from "../lib/result";
+import { copy, say } from "../lib/say";
+import { embedded } from "../lib/source";
+import { key, set } from "../lib/state";
 
 const tabs = [["leaks", "Memory leaks"], ["bins", "Allocation bins"], ["direct", "Direct allocation"], ["graph", "Allocation call graph"]] as const;
 
@@ -56,7 +62,7 @@ function Graph({ rows }: { rows: ResultRow[] }) {
 							const main = row.kind === "entry";
 							const index = num(row.index);
 							return (
-								<tr class={main ? "main" : ""} id={main && index != null ? `entry-${index}` : undefined}>
+								<tr {...(text(row.kind).startsWith("all_") ? {} : menuOf(() => ({ title: text(row.name), fn: text(row.name), module: text(row.module) || null })))} class={main ? "main" : ""} id={main && index != null ? `entry-${index}` : undefined}>
 									<td class="number">{main && index != null ? `[${index}]` : ""}</td>
 									<td class="number">{main && num(row.total_share) != null ? ((num(row.total_share) ?? 0) * 100).toFixed(1) : ""}</td>
 									<td class="number" title={bytes(num(row.bytes))}>{num(row.bytes) ?? ""}</td>
@@ -80,24 +86,53 @@ function Graph({ rows }: { rows: ResultRow[] }) {
 	);
 }
 
+/** All four as the command line prints them. */
+async function copyText(): Promise<void> {
+	const asked = new URLSearchParams(Object.entries({ ...scoped("/mprof.txt"), ...options() }).flatMap(([name, value]) => (value ? [[name, String(value)]] : [])));
+	try {
+		const reply = await fetch(`api/v1/mprof.txt?${asked}`, { credentials: "same-origin" });
+		if (!reply.ok) throw new Error(`The server answered ${reply.status}.`);
+		await copy(await reply.text(), "the report");
+	} catch (error) {
+		say(error instanceof Error ? error.message : String(error));
+	}
+}
+
+function options() {
+	return { verb: key("verb"), depth: key("depth"), offsets: key("off"), log: key("log"), cycles: key("cycles") };
+}
+
 export function Mprof() {
-	const tab = key("tab") || "leaks";
-	const answer = useAnswer<TableReply>(`/mprof/${tab}`, { ...whole(), verb: key("verb"), depth: key("depth"), limit: 500 });
+	const tab = tabs.some(([name]) => name === key("tab")) ? key("tab") : "leaks";
+	const path = `/mprof/${tab}`;
+	const answer = useAnswer<TableReply>(path, { ...scoped(path), ...options(), limit: 500 });
+	const check = (name: string, label: string) => <label><input type="checkbox" checked={key(name) === "1"} onChange={(event) => set({ [name]: event.currentTarget.checked ? 1 : null })} /> {label}</label>;
 	return (
 		<div class="view">
 			<div class="controls" role="group" aria-label="Tables">
 				{tabs.map(([name, label]) => <button aria-pressed={tab === name} onClick={() => set({ tab: name, page: null })}>{label}</button>)}
 			</div>
+			{!embedded && (
+				<div class="controls" role="group" aria-label="Options">
+					<Choice label="Rows" value={key("verb") || "normal"} options={[["terse", "above 1 %"], ["normal", "above 0.5 %"], ["verbose", "all"]]} onChange={(value) => set({ verb: value === "normal" ? null : value })} />
+					{tab === "leaks" && <label class="choice">Depth of paths<input type="number" min={1} max={64} value={key("depth")} placeholder="5" onChange={(event) => set({ depth: event.currentTarget.value })} /></label>}
+					{tab === "leaks" && check("off", "Offsets in paths")}
+					{tab === "bins" && check("log", "Powers of two")}
+					{tab === "graph" && check("cycles", "Keep cycles apart")}
+					<button onClick={() => void copyText()}>Copy all as text</button>
+				</div>
+			)}
 			<Panel answer={answer} label={tabs.find(([name]) => name === tab)?.[1] ?? tab}>
 				{(data, reply) => (
 					<>
+						<Unfiltered path={path} />
 						<Caveats list={data.caveats} />
 						{data.rows.length === 0 ? (
 							<p class="empty">{tab === "leaks" ? "Nothing was kept." : "The table is empty: the program made no allocation."}</p>
 						) : tab === "graph" ? (
 							<Graph rows={data.rows} />
 						) : (
-							<ResultTable label={data.title} rows={data.rows} schema={data.columns} />
+							<ResultTable label={data.title} rows={data.rows} schema={data.columns} menu={subjectOf} />
 						)}
 						{reply.truncated && <p class="quiet">The first {count(data.rows.length)} rows.</p>}
 						<p class="quiet">Sizes: s up to 32 bytes, m up to 256, l up to 2048, x above. All of it as text: heapwise mprof FILE.</p>
@@ -106,4 +141,14 @@ export function Mprof() {
 			</Panel>
 		</div>
 	);
+}
+
+/** A path means its innermost function, a size its bin. */
+function subjectOf(row: ResultRow): Subject | null {
+	const path = Array.isArray(row.path) ? row.path : null;
+	const tip = path?.[0];
+	if (tip) return { title: tip.function ?? "unknown", fn: tip.function, module: tip.module, file: tip.file, line: tip.line, stack: () => pathText(path) };
+	if (typeof row.name === "string" && !row.name.startsWith("<")) return { title: row.name, fn: row.name, module: text(row.module) || null };
+	if (typeof row.size === "number") return { title: `${row.size} bytes`, condition: typeof row.size_end === "number" ? `size >= ${row.size} and size <= ${row.size_end}` : `size >= ${row.size}` };
+	return null;
 }

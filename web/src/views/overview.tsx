@@ -4,10 +4,16 @@
 import { Panel, useAnswer } from "../lib/answer";
 import { severity } from "../lib/colour";
 import { bytes, count, ns, score, share } from "../lib/format";
-import { Bar } from "../lib/parts";
+import { scoped } from "../lib/catalogue";
+import { Lane } from "../lib/lane";
+import { type Subject, menuOf } from "../lib/menu";
+import { Bar, Delta } from "../lib/parts";
+import { say } from "../lib/say";
 import { select } from "../lib/select";
-import { addWhere, go, linkTo, quote, whole } from "../lib/state";
-import type { Overview as Data, ScoreSummary, Top, Verdict } from "../lib/types";
+import { embedded, source } from "../lib/source";
+import { addWhere, go, key, linkTo, moduleIs, whole } from "../lib/state";
+import type { Frame, Overview as Data, ScoreSummary, Top, Verdict } from "../lib/types";
+import { Unfiltered } from "../lib/notice";
 
 function sentence(data: Data): string {
 	const parts = [`Peak ${bytes(data.bytes.peak)} at ${ns(data.bytes.peak_t)}`];
@@ -43,13 +49,25 @@ function Histogram({ steps }: { steps: number[] }) {
 	return (
 		<div class="sev-hist" role="group" aria-label="Points by severity">
 			{steps.map((n, index) => (
-				<button key={index} title={`severity ${index + 1}: ${count(n)} points`} aria-label={`severity ${index + 1}: ${count(n)} points`} onClick={() => addWhere(`sev == ${index + 1}`)}>
+				<button key={index} title={`severity ${index + 1}: ${count(n)} points`} aria-label={`severity ${index + 1}: ${count(n)} points`} disabled={n === 0} onClick={() => !embedded && addWhere(`sev == ${index + 1}`)}>
 					<span class="column" style={{ height: `${(n / most) * 44}px`, background: severity(index + 1) }} />
 					<span>{index + 1}</span>
 				</button>
 			))}
 		</div>
 	);
+}
+
+/** To the line of the program's own code. */
+async function toSource(point: number): Promise<void> {
+	try {
+		const { data } = await source.get<{ frames: Frame[] }>(`/stack/${point}`, whole());
+		const own = data.frames.find((frame) => !frame.library && frame.file) ?? data.frames.find((frame) => frame.file);
+		if (own) go(`src/${encodeURIComponent(`${own.file}:${own.line}`)}`, { sel: `p:${point}` });
+		else say("The trace names no source line of it: build with -g.");
+	} catch (error) {
+		say(error instanceof Error ? error.message : String(error));
+	}
 }
 
 function Card({ verdict }: { verdict: Verdict }) {
@@ -61,7 +79,7 @@ function Card({ verdict }: { verdict: Verdict }) {
 		verdict.confidence,
 	];
 	return (
-		<li class="card" data-t="verdict">
+		<li class="card" data-t="verdict" {...(point != null ? menuOf(() => ({ title: verdict.title, point, ...(verdict.query ? { condition: verdict.query } : {}) })) : {})}>
 			<h3><span class={`kind ${verdict.kind}`}>{verdict.kind}</span> {verdict.title}</h3>
 			<p>{verdict.text}</p>
 			<p class="quiet">{cost.filter((words) => words !== "").join(" · ")}</p>
@@ -70,6 +88,7 @@ function Card({ verdict }: { verdict: Verdict }) {
 					<button onClick={() => select("p", point)}>Why?</button>
 					<a class="button" href={linkTo("flame", { sel: `p:${point}` })}>Flame graph</a>
 					<a class="button" href={linkTo("chunks", { point })}>Chunks</a>
+					{!embedded && <button onClick={() => void toSource(point)}>Source</button>}
 					<a class="button" href={linkTo(`point/${point}`)}>Details</a>
 				</p>
 			)}
@@ -83,15 +102,25 @@ const lists: [string, string, (value: number) => string, (item: Top) => void][] 
 	["leaked", "Kept", bytes, point],
 	["allocs", "Allocations", count, point],
 	["temporary", "Temporary", count, point],
-	["types", "Types at the peak", bytes, (item) => select("ty", item.label ?? "")],
-	["modules", "Modules at the peak", bytes, (item) => addWhere(`module == ${quote(item.label ?? "")}`)],
+	["types", "Types at the peak", bytes, (item) => select("ty", typeName(item) ?? "")],
+	["modules", "Modules at the peak", bytes, (item) => !embedded && addWhere(moduleIs("module", item.label ?? ""))],
 ];
+
+function typeName(item: Top): string | null {
+	return item.label == null || item.label.startsWith("(unknown") ? null : item.label;
+}
+
+function subjectOf(list: string, item: Top): Subject {
+	if (list === "types") return { title: nameOf(item), type: typeName(item) };
+	if (list === "modules") return { title: nameOf(item), module: item.label ?? null };
+	return { title: nameOf(item), point: item.point ?? null, fn: item.fn ?? null, file: item.file ?? null, line: item.line ?? null };
+}
 
 function nameOf(item: Top): string {
 	return item.label ?? `${item.fn ?? "unknown"}${item.file ? ` ${item.file.replace(/^.*\//, "")}:${item.line}` : ""}`;
 }
 
-function List({ title, items, show, pick }: { title: string; items: Top[]; show(value: number): string; pick(item: Top): void }) {
+function List({ name, title, items, show, pick }: { name: string; title: string; items: Top[]; show(value: number): string; pick(item: Top): void }) {
 	const most = Math.max(1, ...items.map((item) => item.value));
 	return (
 		<section class="top-list" aria-label={title}>
@@ -101,7 +130,7 @@ function List({ title, items, show, pick }: { title: string; items: Top[]; show(
 			) : (
 				<ol>
 					{items.slice(0, 6).map((item) => (
-						<li>
+						<li {...menuOf(() => subjectOf(name, item))}>
 							<button onClick={() => pick(item)} title={nameOf(item)}>
 								<span class="name">{nameOf(item)}</span>
 								<span class="value">{show(item.value)}</span>
@@ -116,18 +145,21 @@ function List({ title, items, show, pick }: { title: string; items: Top[]; show(
 }
 
 export function Overview() {
-	const answer = useAnswer<Data>("/overview", { ...whole(), top: 10 });
+	const answer = useAnswer<Data>("/overview", { ...scoped("/overview"), top: 10 });
+	const base = useAnswer<Data>(key("base") === "" ? null : "/overview", { ...scoped("/overview"), trace: key("base"), top: 10 }).reply?.data;
+	const before = key("base") === "" ? undefined : base;
 	return (
 		<Panel answer={answer} label="Overview" empty={(data) => (data.counts.allocs === 0 ? "The program made no allocation." : null)}>
 			{(data) => (
 				<div class="overview">
+					<Unfiltered path="/overview" />
 					<p class="sentence" data-t="sentence">{sentence(data)}</p>
 					<dl class="totals">
-						<div><dt>Allocations</dt><dd data-t="allocs">{count(data.counts.allocs)}</dd></div>
-						<div><dt>Bytes</dt><dd data-t="bytes">{bytes(data.bytes.total)}</dd></div>
-						<div><dt>Peak</dt><dd data-t="peak">{bytes(data.bytes.peak)}</dd></div>
-						<div><dt>Kept</dt><dd data-t="kept">{bytes(data.bytes.leaked)}</dd></div>
-						<div><dt>Temporary</dt><dd data-t="temporary">{count(data.counts.temporary)}</dd></div>
+						<div><dt>Allocations</dt><dd data-t="allocs">{count(data.counts.allocs)}</dd>{before && <dd class="change"><Delta value={data.counts.allocs - before.counts.allocs} unit="count" /></dd>}</div>
+						<div><dt>Bytes</dt><dd data-t="bytes">{bytes(data.bytes.total)}</dd>{before && <dd class="change"><Delta value={data.bytes.total - before.bytes.total} unit="bytes" /></dd>}</div>
+						<div><dt>Peak</dt><dd data-t="peak">{bytes(data.bytes.peak)}</dd>{before && <dd class="change"><Delta value={data.bytes.peak - before.bytes.peak} unit="bytes" /></dd>}</div>
+						<div><dt>Kept</dt><dd data-t="kept">{bytes(data.bytes.leaked)}</dd>{before && <dd class="change"><Delta value={data.bytes.leaked - before.bytes.leaked} unit="bytes" /></dd>}</div>
+						<div><dt>Temporary</dt><dd data-t="temporary">{count(data.counts.temporary)}</dd>{before && <dd class="change"><Delta value={data.counts.temporary - before.counts.temporary} unit="count" /></dd>}</div>
 						<div><dt>Points</dt><dd data-t="points"><a href={linkTo("points")}>{count(data.counts.points)}</a></dd></div>
 						<div><dt>In the allocator</dt><dd>{data.alloc_time.ns == null ? "unknown" : `about ${ns(data.alloc_time.ns)}`}</dd></div>
 					</dl>
@@ -137,15 +169,16 @@ export function Overview() {
 						<Dial name="useful" label="Useful life" value={data.scores.useful} />
 						<Histogram steps={data.severity_hist} />
 					</div>
+					{data.heap && data.heap.t.length > 0 && <Lane label="Live bytes" times={data.heap.t} from={0} to={data.heap.t.at(-1) ?? 1} unit="bytes" lines={[{ name: data.heap.rss.some((value) => value != null) ? "heap" : "Live bytes", colour: "#0072b2", values: data.heap.max }, ...(data.heap.rss.some((value) => value != null) ? [{ name: "resident memory", colour: "#cc79a7", dash: "4 3", values: data.heap.rss }] : [])]} />}
 					<h2>Findings</h2>
 					{data.verdicts.length === 0 ? (
-						<p class="quiet">No problem above the thresholds.</p>
+						<p class="quiet">No problem above the thresholds: nothing is lost or misused, and nothing would spare 1 % of the bytes × time, of the allocations, of the bytes or of the peak.</p>
 					) : (
 						<ul class="cards">{data.verdicts.map((verdict) => <Card verdict={verdict} />)}</ul>
 					)}
 					{data.verdicts_all > data.verdicts.length && <p class="quiet">The first {count(data.verdicts.length)} of {count(data.verdicts_all)}.</p>}
 					<div class="tops">
-						{lists.map(([name, title, show, pick]) => <List title={title} items={data.top[name] ?? []} show={show} pick={pick} />)}
+						{lists.map(([name, title, show, pick]) => <List name={name} title={title} items={data.top[name] ?? []} show={show} pick={pick} />)}
 					</div>
 					<p><button onClick={() => go("flame", { metric: "peak" })}>Show the peak as a flame graph</button></p>
 				</div>

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Which sites behave worst, and why: all allocation points, and one of them whole.
 
-import { useEffect, useRef, useState } from "preact/hooks";
 import { Panel, Problem, useAnswer } from "../lib/answer";
+import { able, against } from "../lib/catalogue";
 import { bytes, count, ns, score } from "../lib/format";
-import { Severity, Spark } from "../lib/parts";
+import type { Subject } from "../lib/menu";
+import { usePages } from "../lib/pages";
+import { Delta, Severity, Spark } from "../lib/parts";
+import { copy, say } from "../lib/say";
 import { select, selectedPoint } from "../lib/select";
-import { source } from "../lib/source";
-import { addWhere, common, go, key, linkTo, place, set } from "../lib/state";
+import { embedded, source } from "../lib/source";
+import { addWhere, common, go, key, linkTo, place, set, whole } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
-import type { PointRow } from "../lib/types";
-import { Inferences, type PointDetail, PointFacts, Stack, placeOf } from "../drawer";
-import { copy, trace } from "../shell";
-
-const PAGE = 100;
+import type { Frame, PointRow, Timeline } from "../lib/types";
+import { Inferences, type PointDetail, PointFacts, Stack, placeOf, stackText } from "../drawer";
+import { trace } from "../shell";
+import { Preview } from "./chunks";
 
 interface Page {
 	total: number;
@@ -22,23 +24,31 @@ interface Page {
 
 const allColumns: Column<PointRow>[] = [
 	{ name: "sev", label: "Sev.", title: "Severity, 1 best to 12 worst", number: true, width: "6ch", cell: (row) => <Severity step={row.sev} />, text: (row) => String(row.sev ?? "") },
-	{ name: "fn", label: "Function", width: "minmax(26ch, 3fr)", cell: (row) => <span title={`${row.fn}\n${row.file}:${row.line}`}>{row.fn || "unknown"} <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : ""}</span></span>, text: (row) => row.fn ?? "" },
+	{ name: "fn", label: "Function", width: "minmax(20ch, 3fr)", cell: (row) => <span title={`${row.fn}\n${row.file}:${row.line}`}>{row.fn || "unknown"} <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : ""}</span></span>, text: (row) => row.fn ?? "" },
 	{ name: "type", label: "Type", width: "minmax(8ch, 1fr)", cell: (row) => row.type ?? "", text: (row) => row.type ?? "" },
-	{ name: "chunks", label: "Chunks", number: true, width: "11ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
-	{ name: "bytes", label: "Bytes", number: true, width: "11ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
-	{ name: "peak", label: "Own peak", number: true, width: "11ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
-	{ name: "leaked", label: "Kept", number: true, width: "11ch", cell: (row) => bytes(row.leaked), text: (row) => String(row.leaked) },
+	{ name: "chunks", label: "Chunks", number: true, width: "9ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
+	{ name: "bytes", label: "Bytes", number: true, width: "10ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
+	{ name: "peak", label: "Own peak", number: true, width: "10ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
+	{ name: "leaked", label: "Kept", number: true, width: "9ch", cell: (row) => bytes(row.leaked), text: (row) => String(row.leaked) },
 	{ name: "avg_life", label: "Mean life", number: true, width: "10ch", cell: (row) => ns(row.avg_life), text: (row) => String(row.avg_life ?? "") },
 	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => score(row.lifetime), text: (row) => String(row.lifetime ?? "") },
-	{ name: "usage", label: "Usage", number: true, width: "9ch", cell: (row) => score(row.usage), text: (row) => String(row.usage ?? "") },
-	{ name: "useful", label: "Useful", number: true, width: "9ch", cell: (row) => score(row.useful), text: (row) => String(row.useful ?? "") },
-	{ name: "spark", label: "Over time", width: "100px", cell: (row) => <Spark data={row.spark} />, text: () => "" },
+	{ name: "usage", label: "Usage", number: true, width: "7ch", cell: (row) => score(row.usage), text: (row) => String(row.usage ?? "") },
+	{ name: "useful", label: "Useful", number: true, width: "7ch", cell: (row) => score(row.useful), text: (row) => String(row.useful ?? "") },
+	{ name: "spark", label: "Over time", fixed: true, width: "92px", cell: (row) => <Spark data={row.spark} />, text: () => "" },
 ];
 
-/** What was not recorded has no column. */
+/** With a second trace: what the same stacks cost there. */
+const deltaColumns: Column<PointRow>[] = [
+	{ name: "base", label: "Bytes before", fixed: true, number: true, width: "13ch", cell: (row) => bytes(row.base), text: (row) => String(row.base ?? "") },
+	{ name: "delta", label: "Change", number: true, width: "13ch", cell: (row) => <Delta value={row.delta} unit="bytes" />, text: (row) => String(row.delta ?? "") },
+];
+
+/** What was not recorded has no column; what the address leaves out is not shown. */
 function shownColumns(): Column<PointRow>[] {
 	const missing = trace.value?.caps.access === false ? ["usage", "useful"] : [];
-	return allColumns.filter((column) => !missing.includes(column.name));
+	const hidden = key("hidden").split(",");
+	const all = [...allColumns, ...(able("/points", "base") && key("base") !== "" ? deltaColumns : [])];
+	return all.filter((column) => !missing.includes(column.name) && !hidden.includes(column.name));
 }
 
 /** Score columns are asked for worst first, all else largest first. */
@@ -46,56 +56,102 @@ function firstSort(name: string): string {
 	return ["lifetime", "usage", "useful", "fn", "type"].includes(name.replace(/^-/, "")) ? name.replace(/^-/, "") : name;
 }
 
+const PINS = 4;
+
+function pinned(): number[] {
+	return key("pin").split(",").filter((text) => text !== "").map(Number).filter((id) => id >= 0);
+}
+
+function togglePin(id: number): void {
+	const old = pinned();
+	const next = old.includes(id) ? old.filter((other) => other !== id) : [...old, id];
+	if (next.length > PINS) say(`At most ${PINS} points are compared.`);
+	else set({ pin: next.join(",") || null });
+}
+
+export function subjectOf(row: PointRow): Subject {
+	return {
+		title: row.fn || "unknown",
+		fn: row.fn,
+		module: row.module,
+		file: row.file,
+		line: row.line,
+		point: row.id,
+		stack: () => source.get<{ frames: Frame[] }>(`/stack/${row.id}`, whole()).then((reply) => stackText(reply.data.frames)),
+		focus: [{ label: pinned().includes(row.id) ? "Unpin" : "Pin to compare", run: () => togglePin(row.id) }],
+	};
+}
+
 export function Points() {
 	if (place.value.path[0] === "point") return <Point id={place.value.path[1] ?? "0"} />;
 	return <PointList />;
 }
 
+function ColumnChooser() {
+	const hidden = key("hidden").split(",").filter((name) => name !== "");
+	return (
+		<details class="chooser">
+			<summary>Columns</summary>
+			{allColumns.map((column) => (
+				<label>
+					<input type="checkbox" checked={!hidden.includes(column.name)} onChange={(event) => set({ hidden: (event.currentTarget.checked ? hidden.filter((name) => name !== column.name) : [...hidden, column.name]).join(",") || null })} />
+					{" "}{column.title ?? column.label}
+				</label>
+			))}
+		</details>
+	);
+}
+
+function PinnedFacts({ id }: { id: number }) {
+	const answer = useAnswer<PointDetail>(`/points/${id}`, common());
+	const detail = answer.reply?.data;
+	return (
+		<section aria-label={`Pinned point ${id}`}>
+			<h3>{detail ? placeOf(detail.stack) : `point ${id}`} <button aria-label={`Unpin point ${id}`} onClick={() => togglePin(id)}>✕</button></h3>
+			{answer.error && <p class="quiet">{answer.error.message}</p>}
+			{detail && <PointFacts detail={detail} />}
+		</section>
+	);
+}
+
 function PointList() {
 	const sort = key("sort") || "-sev";
 	const columns = shownColumns();
-	const question = JSON.stringify({ ...common(), sort });
-	const first = useAnswer<Page>("/points", { ...common(), sort, offset: 0, limit: PAGE, spark: 64 });
-	const [further, setFurther] = useState<PointRow[]>([]);
-	const asking = useRef(false);
-	useEffect(() => setFurther([]), [question, first.reply]);
-	const more = (index: number, rows: PointRow[], total: number) => {
-		if (asking.current || index < rows.length - 20 || rows.length >= total) return;
-		asking.current = true;
-		source
-			.get<Page>("/points", { ...common(), sort, offset: rows.length, limit: PAGE, spark: 64 })
-			.then((reply) => setFurther((old) => [...old, ...reply.data.rows]))
-			.catch(() => undefined)
-			.finally(() => (asking.current = false));
-	};
+	const { first, rows, need } = usePages<Page, PointRow>("/points", { ...common(), ...against("/points"), sort, spark: 64 }, (data) => data.total);
 	return (
 		<div class="view">
 			<Panel answer={first} label="Allocation points" empty={(data) => (data.total === 0 ? "The program made no allocation." : null)}>
-				{(data) => {
-					const rows = [...data.rows, ...further];
-					return (
-						<>
-							<div class="controls">
-								<span>{count(data.total)} allocation points</span>
-								<button onClick={() => void copy(csv(columns, rows), `${count(rows.length)} rows as CSV`)}>Copy as CSV</button>
-							</div>
-							<Table
-								label="Allocation points"
-								columns={columns}
-								rows={rows}
-								rowKey={(row) => row.id}
-								rowHeight={36}
-								height={640}
-								sort={sort}
-								onSort={(name) => set({ sort: firstSort(name) })}
-								selected={selectedPoint()}
-								onSelect={(row) => select("p", row.id)}
-								onOpen={(row) => go(`point/${row.id}`)}
-								more={(index) => more(index, rows, data.total)}
-							/>
-						</>
-					);
-				}}
+				{(data) => (
+					<>
+						<div class="controls">
+							<span>{count(data.total)} allocation points</span>
+							<ColumnChooser />
+							<button onClick={() => void copy(csv(columns, rows.loaded()), `${count(rows.loaded().length)} rows as CSV`)}>Copy as CSV</button>
+						</div>
+						{pinned().length > 0 && <div class="pins">{pinned().map((id) => <PinnedFacts key={id} id={id} />)}</div>}
+						<Table
+							label="Allocation points"
+							columns={columns}
+							rows={rows}
+							rowKey={(row) => row.id}
+							rowHeight={36}
+							height={640}
+							sort={sort}
+							onSort={(name) => set({ sort: firstSort(name) })}
+							selected={selectedPoint()}
+							onSelect={(row) => select("p", row.id)}
+							onOpen={(row) => go(`point/${row.id}`)}
+							onKey={(event, row) => {
+								if (event.key !== " ") return false;
+								togglePin(row.id);
+								return true;
+							}}
+							menu={subjectOf}
+							need={need}
+						/>
+						<p class="quiet">Enter opens a point, Space pins it beside others, the menu key or the right button has the rest.</p>
+					</>
+				)}
 			</Panel>
 		</div>
 	);
@@ -119,6 +175,26 @@ function Bars({ label, bars, show }: { label: string; bars: { from: number; n: n
 	);
 }
 
+/** The point's own bytes over the bytes of all. */
+function OwnLine({ id }: { id: string }) {
+	const own = useAnswer<Timeline>(`/points/${encodeURIComponent(id)}/timeline`, { ...common(), bins: 200 }).reply?.data;
+	const all = useAnswer<Timeline>("/timeline", { ...whole(), bins: 200 }).reply?.data;
+	if (!own || own.t.length === 0) return null;
+	const line = (values: number[]) => {
+		const most = Math.max(1, ...values);
+		return values.map((value, bin) => `${((bin + 0.5) / values.length) * 600},${(79 - (value / most) * 76).toFixed(1)}`).join(" ");
+	};
+	return (
+		<figure>
+			<svg class="own-line" viewBox="0 0 600 80" preserveAspectRatio="none" role="img" aria-label={`Live bytes of this point, up to ${bytes(Math.max(0, ...own.total.max))}`}>
+				{all && <polyline points={line(all.total.max)} fill="none" stroke="var(--quiet)" stroke-width="1" vector-effect="non-scaling-stroke" />}
+				<polyline points={line(own.total.max)} fill="none" stroke="var(--accent)" stroke-width="2" vector-effect="non-scaling-stroke" />
+			</svg>
+			<figcaption class="quiet">Live bytes of this point, up to {bytes(Math.max(0, ...own.total.max))}; thin, on a scale of its own: of the whole heap{all ? `, up to ${bytes(Math.max(0, ...all.total.max))}` : ""}.</figcaption>
+		</figure>
+	);
+}
+
 function Point({ id }: { id: string }) {
 	const answer = useAnswer<PointDetail>(`/points/${encodeURIComponent(id)}`, common());
 	const detail = answer.reply?.data;
@@ -131,9 +207,13 @@ function Point({ id }: { id: string }) {
 			<PointFacts detail={detail} />
 			<Inferences detail={detail} />
 			<p class="buttons">
+				<a class="button" href={linkTo("flame", { sel: `p:${id}` })}>Flame graph</a>
 				<a class="button" href={linkTo("chunks", { point: id })}>Chunks</a>
-				<button onClick={() => addWhere(`point == ${id}`)}>Only this</button>
+				{!embedded && <button onClick={() => addWhere(`point == ${id}`)}>Only this</button>}
+				<button onClick={() => void copy(stackText(detail.stack), "the stack")}>Copy stack</button>
 			</p>
+			{!embedded && <OwnLine id={id} />}
+			<Preview point={id} />
 			<div class="pair">
 				<section><h3>Allocated by</h3><Stack stack={detail.stack} /></section>
 				<section>

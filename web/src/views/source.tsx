@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: MIT
 // What each line of a source file cost.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
+import { able, scoped } from "../lib/catalogue";
+import { allowedLink, chooseEditor, editor, editorLink, editors, mapped, prefixes, setPrefixes } from "../lib/editor";
 import { bytes, count } from "../lib/format";
+import type { Subject } from "../lib/menu";
+import { Unfiltered } from "../lib/notice";
 import { Choice } from "../lib/parts";
+import { copy, say } from "../lib/say";
 import { select } from "../lib/select";
-import { go, key, linkTo, place, set, whole } from "../lib/state";
-import { type Column, Table } from "../lib/table";
+import { sorted } from "../lib/sort";
+import { source } from "../lib/source";
+import { go, key, linkTo, place, quote, set } from "../lib/state";
+import { type Column, Table, csv } from "../lib/table";
 
 interface Cost {
 	allocs: number;
@@ -18,7 +25,7 @@ interface Cost {
 
 interface Line {
 	n: number;
-	text: string;
+	text: string | null;
 	self: Cost | null;
 	incl: Cost | null;
 	points: number[];
@@ -42,24 +49,48 @@ interface File {
 type Metric = keyof Cost;
 const metrics = [["bytes", "Bytes"], ["allocs", "Allocations"], ["peak", "At the peak"], ["leaked", "Kept"]] as const;
 
-const fileColumns: Column<File>[] = [
-	{ name: "file", label: "File", cell: (row) => <a href={linkTo(`src/${encodeURIComponent(row.file)}`)}>{row.file}</a> },
-	{ name: "self", label: "Allocated here", number: true, width: "15ch", cell: (row) => bytes(row.self.bytes) },
-	{ name: "allocs", label: "Allocations", number: true, width: "12ch", cell: (row) => count(row.self.allocs) },
-	{ name: "peak", label: "At the peak", number: true, width: "12ch", cell: (row) => bytes(row.self.peak) },
-	{ name: "leaked", label: "Kept", number: true, width: "12ch", cell: (row) => bytes(row.self.leaked) },
-	{ name: "incl", label: "With callees", number: true, width: "13ch", cell: (row) => bytes(row.incl.bytes) },
+interface FileRow {
+	id: number;
+	file: string;
+	self: number;
+	allocs: number;
+	peak: number;
+	leaked: number;
+	incl: number;
+}
+
+const fileColumns: Column<FileRow>[] = [
+	{ name: "file", label: "File", width: "minmax(30ch, 3fr)", cell: (row) => <a href={linkTo(`src/${encodeURIComponent(row.file)}`)} title={row.file}>{row.file}</a>, text: (row) => row.file },
+	{ name: "self", label: "Allocated here", number: true, width: "15ch", cell: (row) => bytes(row.self), text: (row) => String(row.self) },
+	{ name: "allocs", label: "Allocations", number: true, width: "12ch", cell: (row) => count(row.allocs), text: (row) => String(row.allocs) },
+	{ name: "peak", label: "At the peak", number: true, width: "12ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
+	{ name: "leaked", label: "Kept", number: true, width: "12ch", cell: (row) => bytes(row.leaked), text: (row) => String(row.leaked) },
+	{ name: "incl", label: "With callees", number: true, width: "13ch", cell: (row) => bytes(row.incl), text: (row) => String(row.incl) },
 ];
 
 function useFiles() {
-	return useAnswer<{ total: number; rows: File[] }>("/files", { ...whole(), limit: 500 });
+	return useAnswer<{ total: number; rows: File[] }>("/files", { ...scoped("/files"), limit: 500 });
 }
 
 function Files() {
 	const answer = useFiles();
+	const sort = key("sort") || "-self";
 	return (
 		<Panel answer={answer} label="Files" empty={(data) => (data.rows.length === 0 ? "The trace names no source file: build with -g." : null)}>
-			{(data) => <Table label="Source files" columns={fileColumns} rows={[...data.rows].sort((a, b) => b.self.bytes - a.self.bytes || b.incl.bytes - a.incl.bytes)} rowKey={(row) => row.id} height={560} onOpen={(row) => go(`src/${encodeURIComponent(row.file)}`)} />}
+			{(data) => {
+				const rows = data.rows.map((row) => ({ id: row.id, file: row.file, self: row.self.bytes, allocs: row.self.allocs, peak: row.self.peak, leaked: row.self.leaked, incl: row.incl.bytes }));
+				const ordered = sorted(sorted(rows, "-incl"), sort);
+				return (
+					<>
+						<Unfiltered path="/files" />
+						<Table label="Source files" columns={fileColumns} rows={ordered} rowKey={(row) => row.id} height={560} sort={sort} onSort={(name) => set({ sort: name })} onOpen={(row) => go(`src/${encodeURIComponent(row.file)}`)} menu={(row): Subject => ({ title: row.file, file: row.file, line: 1, condition: `stack_file == ${quote(row.file)}` })} />
+						<p class="buttons">
+							{data.total > data.rows.length && <span class="quiet">The first {count(data.rows.length)} of {count(data.total)} files.</span>}
+							<button onClick={() => void copy(csv(fileColumns, ordered), "the table as CSV")}>Copy as CSV</button>
+						</p>
+					</>
+				);
+			}}
 		</Panel>
 	);
 }
@@ -84,34 +115,136 @@ function Code({ text, lang, highlight }: { text: string; lang: string; highlight
 	return highlight ? <code dangerouslySetInnerHTML={{ __html: highlight(text, lang) }} /> : <code>{text}</code>;
 }
 
-function Listing({ data, line, metric }: { data: Data; line: number; metric: Metric }) {
-	const target = useRef<HTMLTableRowElement>(null);
-	const [highlight, setHighlight] = useState<Highlight | null>(null);
-	const most = Math.max(1, ...data.lines.map((row) => row.incl?.[metric] ?? 0));
-	const show = metric === "allocs" ? count : bytes;
-	useEffect(() => {
-		void loadHighlighter().then((next) => setHighlight(() => next));
-	}, []);
-	useEffect(() => target.current?.scrollIntoView({ block: "center" }), [line, data]);
+/** One point opens; of several the first, and how many there are. */
+function Points({ list }: { list: number[] }) {
+	if (list.length === 0) return null;
 	return (
-		<table class="listing">
-			<caption class="sr-only">Source lines with their cost</caption>
-			<thead><tr><th scope="col">Itself</th><th scope="col">With callees</th><th scope="col">Line</th><th scope="col">Code</th></tr></thead>
-			<tbody>
-				{data.lines.map((row) => (
-					<tr ref={row.n === line ? target : undefined} class={row.n === line ? "chosen" : ""}>
-						<td class="number">{row.self?.[metric] ? <button onClick={() => row.points[0] != null && select("p", row.points[0])}>{show(row.self[metric])}</button> : ""}</td>
-						<td class="number">{row.incl?.[metric] ? <>{show(row.incl[metric])} <span class="bar"><span style={{ width: `${(row.incl[metric] / most) * 100}%` }} /></span></> : ""}</td>
-						<th scope="row">{row.n}</th>
-						<td class="code"><Code text={row.text} lang={data.lang} highlight={highlight} /></td>
-					</tr>
-				))}
-			</tbody>
-		</table>
+		<>
+			{list.slice(0, 3).map((id) => <button class="plain" onClick={() => select("p", id)}>point {id}</button>)}
+			{list.length > 3 && <span class="quiet" title={list.join(", ")}> +{list.length - 3}</span>}
+		</>
 	);
 }
 
-const AROUND = 400;
+function Listing({ data, file, line, metric }: { data: Data; file: string; line: number; metric: Metric }) {
+	const [highlight, setHighlight] = useState<Highlight | null>(null);
+	const holder = useRef<HTMLDivElement>(null);
+	const show = metric === "allocs" ? count : bytes;
+	const most = data.lines.reduce((high, row) => Math.max(high, row.incl?.[metric] ?? 0), 1);
+	const hot = data.lines.filter((row) => (row.self?.[metric] ?? 0) > 0);
+	const moveTo = (n: number) => go(`src/${encodeURIComponent(`${file}:${n}`)}`, { metric: key("metric") });
+	const next = (step: number) => {
+		const target = step > 0 ? hot.find((row) => row.n > line) : [...hot].reverse().find((row) => row.n < line);
+		if (target) moveTo(target.n);
+		else say("There is no further line that allocates.");
+	};
+	useEffect(() => {
+		void loadHighlighter().then((load) => setHighlight(() => load), () => undefined);
+	}, []);
+	useEffect(() => {
+		// the line that was asked for, in the middle
+		const body = holder.current?.querySelector<HTMLElement>(".tbody");
+		const at = data.lines.findIndex((row) => row.n === line);
+		if (body && at >= 0) body.scrollTop = Math.max(0, at * ROW - body.clientHeight / 2);
+	}, [line, data]);
+	const columns: Column<Line>[] = [
+		{ name: "self", label: "Itself", number: true, width: "11ch", cell: (row) => (row.self?.[metric] ? <b>{show(row.self[metric])}</b> : ""), text: (row) => String(row.self?.[metric] ?? "") },
+		{ name: "incl", label: "With callees", number: true, width: "18ch", cell: (row) => (row.incl?.[metric] ? <>{show(row.incl[metric])} <span class="bar"><span style={{ width: `${(row.incl[metric] / most) * 100}%` }} /></span></> : ""), text: (row) => String(row.incl?.[metric] ?? "") },
+		{ name: "n", label: "Line", number: true, width: "7ch", cell: (row) => <span class="quiet">{row.n}</span>, text: (row) => String(row.n) },
+		{ name: "code", label: "Code", width: "minmax(40ch, 5fr)", cell: (row) => <span class="code"><Code text={row.text ?? ""} lang={data.lang} highlight={highlight} /></span>, text: (row) => row.text ?? "" },
+		{ name: "points", label: "Points", width: "18ch", cell: (row) => <Points list={row.points} />, text: (row) => row.points.join(" ") },
+	];
+	const condition = (row: Line) => (row.points.length ? `point in (${row.points.slice(0, 100).join(", ")})` : `stack_file == ${quote(file)}`);
+	return (
+		<>
+			<p class="buttons">
+				<button title="N" onClick={() => next(-1)}>Line before that allocates</button>
+				<button title="n" onClick={() => next(1)}>Next line that allocates</button>
+				<span class="quiet">{count(hot.length)} lines allocate here</span>
+			</p>
+			<div ref={holder} class="listing">
+				<Table
+					label="Source lines with their cost"
+					columns={columns}
+					rows={data.lines}
+					rowKey={(row) => row.n}
+					rowHeight={ROW}
+					height={600}
+					selected={line}
+					onSelect={(row) => {
+						moveTo(row.n);
+						if (row.points[0] != null) select("p", row.points[0]);
+					}}
+					onKey={(event) => {
+						if (event.key !== "n" && event.key !== "N") return false;
+						next(event.key === "n" ? 1 : -1);
+						return true;
+					}}
+					menu={(row) => ({ title: `${file.replace(/^.*\//, "")}:${row.n}`, file, line: row.n, condition: condition(row), ...(row.points.length === 1 ? { point: row.points[0] ?? null } : {}) })}
+				/>
+			</div>
+		</>
+	);
+}
+
+const ROW = 20;
+const AROUND = 900; // lines, of the 2,000 that an answer has at most
+
+/** How the editor is asked, and where sources are on this machine. */
+function Settings({ file, open }: { file: string; open: boolean }) {
+	const [from, setFrom] = useState("");
+	const [to, setTo] = useState("");
+	const preset = editors.find((item) => item.link === editor.value);
+	const folder = file.replace(/[^/]*$/, "");
+	return (
+		<details class="settings" open={open}>
+			<summary>Editor and paths of this browser</summary>
+			<div class="controls">
+				<Choice label="Editor" value={preset?.name ?? "own"} options={[...editors.map((item) => [item.name, item.name] as const), ["own", "another"] as const]} onChange={(value) => chooseEditor(value === "own" ? "editor://open?file={file}&line={line}" : (editors.find((item) => item.name === value)?.link ?? ""))} />
+				<label class="choice">Link<input size={38} value={editor.value} placeholder="scheme://…{file}…{line}" onChange={(event) => { if (!chooseEditor(event.currentTarget.value.trim())) { event.currentTarget.value = editor.value; say("A link begins with a scheme of its own, as vscode: does."); } }} /></label>
+				{editor.value !== "" && !allowedLink(editor.value) && <span class="problem">This link is not used.</span>}
+			</div>
+			<form
+				class="controls"
+				onSubmit={(event) => {
+					event.preventDefault();
+					if (from === "") return;
+					setPrefixes([...prefixes.value.filter((item) => item.from !== from), { from, to }]);
+					setFrom("");
+					setTo("");
+				}}
+			>
+				<label class="choice">Paths that begin with<input value={from} placeholder={folder || "/build/src/"} onInput={(event) => setFrom(event.currentTarget.value)} /></label>
+				<label class="choice">begin here with<input value={to} placeholder="/home/me/src/" onInput={(event) => setTo(event.currentTarget.value)} /></label>
+				<button type="submit">Map</button>
+			</form>
+			<ul>
+				{prefixes.value.map((item) => (
+					<li><code>{item.from}</code> is <code>{item.to}</code> <button aria-label={`Forget ${item.from}`} onClick={() => setPrefixes(prefixes.value.filter((other) => other !== item))}>✕</button></li>
+				))}
+			</ul>
+		</details>
+	);
+}
+
+function OpenButtons({ id, file, line }: { id: number | undefined; file: string; line: number }) {
+	const link = editorLink(file, line);
+	const ask = async () => {
+		try {
+			await source.post("/open", { file: id, line });
+			say("Asked the server's editor.");
+		} catch (error) {
+			say(error instanceof Error ? error.message : String(error));
+		}
+	};
+	return (
+		<>
+			{link && <a class="button" data-t="editor" href={link}>Open in the editor</a>}
+			{id != null && able("/open", "", "POST") && <button onClick={() => void ask()}>Open where the server runs</button>}
+			<button onClick={() => void copy(`${mapped(file)}:${line}`, "the place")}>Copy path</button>
+		</>
+	);
+}
 
 export function Source() {
 	const asked = place.value.path.slice(1).join("/");
@@ -121,33 +254,38 @@ export function Source() {
 function File({ asked }: { asked: string }) {
 	const match = /^(.*?)(?::(\d+))?$/s.exec(asked);
 	const file = match?.[1] ?? "";
-	const line = Number(match?.[2] ?? 1);
-	const metric = (key("metric") || "bytes") as Metric;
+	const line = Math.max(1, Number(match?.[2] ?? 1));
+	const metric: Metric = metrics.find(([name]) => name === key("metric"))?.[0] ?? "bytes";
 	const files = useFiles();
 	const id = files.reply?.data.rows.find((row) => row.file === file)?.id;
-	const answer = useAnswer<Data>(id == null ? null : "/source", { ...whole(), file: id, from: Math.max(1, line - AROUND), to: line + AROUND });
+	// a window that moves by steps, so that walking lines does not ask each time
+	const middle = useMemo(() => Math.round(line / 400) * 400, [line]);
+	const answer = useAnswer<Data>(id == null ? null : "/source", { ...scoped("/source"), file: id, from: Math.max(1, middle - AROUND), to: middle + AROUND });
 	return (
 		<>
 			<div class="controls">
 				<a href={linkTo("src")}>All files</a>
-				<b>{file}</b>
+				<b>{file}:{line}</b>
 				<Choice label="Metric" value={metric} options={metrics} onChange={(value) => set({ metric: value })} />
+				<OpenButtons id={id} file={file} line={line} />
 			</div>
 			{files.reply && id == null && <p class="empty">The trace does not name this file.</p>}
 			<Panel answer={answer} label="Source">
-				{(data) =>
-					data.found ? (
-						<>
-							{data.stale && <p class="problem">The file is newer than the program that was recorded: lines may not match.</p>}
-							<Listing data={data} line={line} metric={metric} />
-						</>
-					) : (
-						<div class="empty">
-							<p>The source is not on this machine. Looked for:</p>
-							<ul>{data.searched.map((path) => <li>{path}</li>)}</ul>
-						</div>
-					)
-				}
+				{(data) => (
+					<>
+						<Unfiltered path="/source" />
+						{data.stale && <p class="problem">The file is newer than the program that was recorded: lines may not match.</p>}
+						{!data.found && (
+							<div class="note">
+								<p>The source is not on the machine of the server; lines that are known are shown without their text. Looked for:</p>
+								<ul>{data.searched.map((path) => <li>{path}</li>)}</ul>
+								{mapped(file) !== file && <p>Here it is {mapped(file)}.</p>}
+							</div>
+						)}
+						{data.lines.length > 0 && <Listing data={data} file={file} line={line} metric={metric} />}
+						<Settings file={file} open={!data.found} />
+					</>
+				)}
 			</Panel>
 		</>
 	);

@@ -2,10 +2,17 @@
 // Which thread allocates, and who frees it.
 
 import { Panel, useAnswer } from "../lib/answer";
+import { category } from "../lib/colour";
 import { type Maybe, bytes, count, ns } from "../lib/format";
+import { Lane } from "../lib/lane";
+import { type Subject, menuOf } from "../lib/menu";
+import { copy } from "../lib/say";
 import { select, selection } from "../lib/select";
+import { sorted } from "../lib/sort";
+import { embedded } from "../lib/source";
 import { addWhere, common, key, set } from "../lib/state";
-import { type Column, Table, sorted } from "../lib/table";
+import { type Column, Table, csv } from "../lib/table";
+import type { Timeline } from "../lib/types";
 
 interface Row {
 	thread: number;
@@ -19,6 +26,7 @@ interface Row {
 	frees_own: number;
 	frees_other: number;
 	leaked: number;
+	alloc_time: Maybe;
 }
 
 interface Data {
@@ -38,6 +46,7 @@ const columns: Column<Row>[] = [
 	{ name: "leaked", label: "Kept", number: true, width: "11ch", cell: (row) => bytes(row.leaked) },
 	{ name: "frees_own", label: "Freed by itself", number: true, width: "14ch", cell: (row) => count(row.frees_own) },
 	{ name: "frees_other", label: "By others", number: true, width: "11ch", cell: (row) => count(row.frees_other) },
+	{ name: "alloc_time", label: "In the allocator", number: true, width: "15ch", cell: (row) => ns(row.alloc_time), text: (row) => String(row.alloc_time ?? "") },
 ];
 
 function Matrix({ data }: { data: Data }) {
@@ -67,9 +76,9 @@ function Matrix({ data }: { data: Data }) {
 								const asked = condition(own[at], to);
 								if (to === own.length && !others) return null;
 								return (
-									<td>
+									<td {...(asked == null ? {} : menuOf(() => ({ title: `${name(own[at])} → ${own[to] ? name(own[to]) : "never freed"}`, condition: asked })))}>
 										<button
-											disabled={n === 0 || asked == null}
+											disabled={n === 0 || asked == null || embedded}
 											style={{ background: `color-mix(in srgb, var(--accent) ${Math.round(40 * (Math.log1p(n) / Math.log1p(most)))}%, var(--ground))` }}
 											onClick={() => asked && addWhere(asked)}
 										>
@@ -86,6 +95,25 @@ function Matrix({ data }: { data: Data }) {
 	);
 }
 
+/** Live bytes of each thread over time. */
+function Lanes() {
+	const answer = useAnswer<Timeline>("/timeline", { ...common(), by: "thread", metric: "live", bins: 800, top: 12 });
+	const data = answer.reply?.data;
+	const shared = key("y") !== "own";
+	if (!data || data.t.length === 0) return null;
+	const most = Math.max(1, ...data.series.map((series) => series.peak));
+	return (
+		<section class="lanes" aria-label="Live bytes of each thread">
+			<h2>Live bytes over time <label class="small"><input type="checkbox" checked={shared} onChange={(event) => set({ y: event.currentTarget.checked ? null : "own" })} /> One scale for all</label></h2>
+			{data.series.map((series, at) => <Lane label={series.label || "thread"} times={data.t} from={data.t0} to={data.t1} unit="bytes" lines={[{ name: series.label || "thread", colour: category(at), values: series.last }]} {...(shared ? { most } : {})} />)}
+		</section>
+	);
+}
+
+function subjectOf(row: Row): Subject {
+	return { title: `${row.name || "thread"} ${row.tid}`, thread: row.thread };
+}
+
 export function Threads() {
 	const answer = useAnswer<Data>("/threads", common());
 	const sort = key("sort") || "-bytes";
@@ -94,8 +122,13 @@ export function Threads() {
 			<Panel answer={answer} label="Threads" empty={(data) => (data.rows.length === 0 ? "No thread allocated anything." : null)}>
 				{(data) => (
 					<>
-						<Table label="Threads" columns={columns} rows={sorted(data.rows, sort)} rowKey={(row) => row.thread} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={selection.value?.kind === "th" ? Number(selection.value.id) : null} onSelect={(row) => select("th", row.thread)} onOpen={(row) => addWhere(`thread == ${row.thread}`)} />
-						{data.shared_chunks != null && <p>{count(data.shared_chunks)} chunks were used by more than one thread.</p>}
+						<Table label="Threads" columns={columns} rows={sorted(data.rows, sort)} rowKey={(row) => row.thread} height={420} sort={sort} onSort={(name) => set({ sort: name })} selected={selection.value?.kind === "th" ? Number(selection.value.id) : null} onSelect={(row) => select("th", row.thread)} onOpen={(row) => !embedded && addWhere(`thread == ${row.thread}`)} menu={subjectOf} />
+						<p>
+							{data.shared_chunks != null ? `${count(data.shared_chunks)} chunks were used by more than one thread. ` : ""}
+							<button onClick={() => void copy(csv(columns, data.rows), "the table as CSV")}>Copy as CSV</button>
+						</p>
+						<Lanes />
+						<h2>Who frees whose memory</h2>
 						{data.rows.length > 0 && <Matrix data={data} />}
 					</>
 				)}

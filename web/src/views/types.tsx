@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Which data structures the memory is: joined by type, sorted by memory; and the members of one of them.
 
-import { useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
+import { scoped } from "../lib/catalogue";
 import { category } from "../lib/colour";
 import { type Maybe, bytes, count, ns, score, share } from "../lib/format";
-import { select, selection } from "../lib/select";
-import { addWhere, key, quote, set, whole } from "../lib/state";
+import { type Subject, menuOf } from "../lib/menu";
+import { Unfiltered } from "../lib/notice";
+import { Delta } from "../lib/parts";
 import { Caveats } from "../lib/result";
+import { copy } from "../lib/say";
+import { select, selection } from "../lib/select";
+import { sorted } from "../lib/sort";
+import { embedded } from "../lib/source";
+import { addWhere, key, query, quote, set, whole } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
-import { copy } from "../shell";
 
 interface Row {
 	type: string | null; // null = not known
@@ -24,6 +29,8 @@ interface Row {
 	useful: Maybe;
 	source: string | null;
 	confidence: string | null;
+	before?: number; // with a second trace
+	delta?: number;
 }
 
 interface Data {
@@ -35,16 +42,26 @@ interface Data {
 const sorts: Record<string, string> = { at_peak_bytes: "peak", bytes: "bytes", chunks: "count", kept_bytes: "kept" };
 
 interface Field {
-	name: string;
-	type: string;
+	member: string | null;
+	type: string | null;
 	offset: number;
 	size: number;
-	touched: Maybe; // share of its bytes that were accessed
-	note: string;
+	accessed: Maybe; // share of its bytes
+	state: string | null;
+}
+
+interface Members {
+	type: string;
+	size: number;
+	padding: number;
+	chunks: number;
+	measured: number; // of which the accesses are known
+	members: Field[];
+	caveats: string[];
 }
 
 const columns: Column<Row>[] = [
-	{ name: "type", label: "Type", cell: (row) => (row.type == null ? <i>no type known</i> : <span title={row.type}>{row.type}</span>), text: (row) => row.type ?? "" },
+	{ name: "type", label: "Type", width: "minmax(24ch, 3fr)", cell: (row) => (row.type == null ? <i>no type known</i> : <span title={row.type}>{row.type}</span>), text: (row) => row.type ?? "" },
 	{ name: "at_peak_bytes", label: "At the peak", number: true, width: "12ch", cell: (row) => bytes(row.at_peak_bytes), text: (row) => String(row.at_peak_bytes) },
 	{ name: "bytes", label: "Bytes", number: true, width: "11ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
 	{ name: "chunks", label: "Chunks", number: true, width: "11ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
@@ -89,12 +106,23 @@ function treemap(rows: Row[], width: number, height: number): { row: Row; x: num
 	return cells;
 }
 
-function Map({ rows }: { rows: Row[] }) {
+function nodeKeys(row: Row) {
+	const menu = menuOf(() => subjectOf(row));
+	return {
+		...menu,
+		onKeyDown: (event: KeyboardEvent) => {
+			if (event.key === "Enter") select("ty", row.type ?? "");
+			else menu.onKeyDown(event);
+		},
+	};
+}
+
+function Treemap({ rows }: { rows: Row[] }) {
 	const shown = rows.filter((row) => row.at_peak_bytes > 0).sort((a, b) => b.at_peak_bytes - a.at_peak_bytes).slice(0, 400);
 	return (
 		<svg class="treemap" viewBox="0 0 1000 420" role="group" aria-label="Types by bytes at the peak">
 			{treemap(shown, 1000, 420).map(({ row, x, y, w, h }, index) => (
-				<g onClick={() => select("ty", row.type ?? "")}>
+				<g class="node" tabIndex={0} role="button" aria-label={`${row.type ?? "no type known"}: ${bytes(row.at_peak_bytes)}`} onClick={() => select("ty", row.type ?? "")} {...nodeKeys(row)}>
 					<rect x={x} y={y} width={w} height={h} fill={row.type == null ? "#999999" : category(index)} fill-opacity={row.type == null ? 0.25 : 0.55} stroke="currentColor" stroke-width="0.5">
 						<title>{row.type || "no type known"}: {bytes(row.at_peak_bytes)}</title>
 					</rect>
@@ -108,54 +136,108 @@ function Map({ rows }: { rows: Row[] }) {
 const fieldColumns: Column<Field>[] = [
 	{ name: "offset", label: "Offset", number: true, width: "8ch", cell: (row) => String(row.offset) },
 	{ name: "size", label: "Bytes", number: true, width: "8ch", cell: (row) => String(row.size) },
-	{ name: "name", label: "Member", cell: (row) => row.name },
-	{ name: "type", label: "Type", cell: (row) => row.type },
-	{ name: "touched", label: "Used", number: true, width: "10ch", cell: (row) => share(row.touched) },
-	{ name: "note", label: "", cell: (row) => row.note },
+	{ name: "member", label: "Member", cell: (row) => row.member ?? <i>{row.state === "padding" ? "padding" : "unnamed"}</i> },
+	{ name: "type", label: "Type", cell: (row) => <span title={row.type ?? ""}>{row.type ?? ""}</span> },
+	{ name: "accessed", label: "Used", number: true, width: "10ch", cell: (row) => (row.state === "padding" ? "" : share(row.accessed)) },
+	{ name: "state", label: "", width: "14ch", cell: (row) => row.state ?? "" },
 ];
 
+/** The members as they lie in memory, as wide as their bytes; hatched is padding. */
+function Layout({ data }: { data: Members }) {
+	return (
+		<div class="layout" role="img" aria-label={`${data.size} bytes, ${data.padding} of them padding`}>
+			{data.members.map((field) => (
+				<span class={field.state === "padding" ? "padding" : ""} style={{ flexGrow: field.size, background: field.state === "padding" ? undefined : `color-mix(in srgb, var(--accent) ${Math.round(15 + 55 * (field.accessed ?? 0.3))}%, var(--ground))` }} title={`${field.member ?? field.state ?? ""}: ${field.size} bytes at ${field.offset}`}>
+					{field.member ?? ""}
+				</span>
+			))}
+		</div>
+	);
+}
+
 function Fields({ type }: { type: string }) {
-	const answer = useAnswer<{ fields: Field[]; words: string }>("/types/fields", { ...whole(), type });
+	const answer = useAnswer<Members>("/types/fields", { ...whole(), type });
 	if (answer.error) return <p class="quiet">{answer.error.message}</p>;
 	const data = answer.reply?.data;
 	if (!data) return null;
 	return (
 		<section aria-label="Members">
 			<h2>Members of {type}</h2>
-			{data.words && <p>{data.words}</p>}
-			{data.fields.length > 0 && <Table label={`Members of ${type}`} columns={fieldColumns} rows={data.fields} rowKey={(row) => `${row.offset} ${row.name}`} height={320} rowHeight={26} />}
+			<p>{bytes(data.size)}, {count(data.padding)} of them padding; {count(data.chunks)} chunks{data.measured ? `, accesses known of ${count(data.measured)}` : ""}.</p>
+			<Caveats list={data.caveats} />
+			{data.members.length > 0 && data.members.length <= 60 && <Layout data={data} />}
+			{data.members.length > 0 && <Table label={`Members of ${type}`} columns={fieldColumns} rows={data.members} rowKey={(row) => `${row.offset} ${row.member}`} height={320} rowHeight={26} />}
 		</section>
 	);
 }
 
+/** A colour for one type, which the query gives it, so that timeline, map and entries show it. */
+function Swatch({ type }: { type: string }) {
+	return (
+		<label class="choice">
+			Colour
+			<input type="color" value="#d55e00" onChange={(event) => set({ q: `${query() || "all"} | color ${event.currentTarget.value} if type == ${quote(type)}`, g: null })} />
+		</label>
+	);
+}
+
+function subjectOf(row: Row): Subject {
+	return { title: row.type ?? "no type known", type: row.type };
+}
+
+function withBase(rows: Row[], base: Row[]): Row[] {
+	const before = new Map(base.map((row) => [row.type ?? "", row]));
+	const names = new Set(rows.map((row) => row.type ?? ""));
+	const gone = base.filter((row) => !names.has(row.type ?? "")).map((row) => ({ ...row, chunks: 0, count: 0, bytes: 0, at_peak_bytes: 0, kept_bytes: 0, before: row.bytes, delta: -row.bytes }));
+	return [...rows.map((row) => ({ ...row, before: before.get(row.type ?? "")?.bytes ?? 0, delta: row.bytes - (before.get(row.type ?? "")?.bytes ?? 0) })), ...gone];
+}
+
+const deltaColumns: Column<Row>[] = [
+	{ name: "before", label: "Bytes before", number: true, width: "13ch", cell: (row) => bytes(row.before), text: (row) => String(row.before ?? "") },
+	{ name: "delta", label: "Change", number: true, width: "13ch", cell: (row) => <Delta value={row.delta} unit="bytes" />, text: (row) => String(row.delta ?? "") },
+];
+
 export function Types() {
 	const sort = key("sort") || "-at_peak_bytes";
+	const name = sort.replace(/^-/, "");
 	const fold = key("fold");
-	const [map, setMap] = useState(false);
-	const answer = useAnswer<Data>("/types", { ...whole(), sort: sorts[sort.replace(/^-/, "")] ?? "peak", fold, top: 500 });
+	const map = key("map") === "1";
+	const asked = { sort: sorts[name] ?? "peak", fold, top: 500 };
+	const answer = useAnswer<Data>("/types", { ...scoped("/types"), ...asked });
+	const base = useAnswer<Data>(key("base") === "" ? null : "/types", { ...scoped("/types"), trace: key("base"), ...asked }).reply?.data;
 	const chosen = selection.value?.kind === "ty" ? selection.value.id : null;
+	const compared = key("base") !== "" && base != null;
+	const shownColumns = compared ? [...columns.slice(0, 3), ...deltaColumns, ...columns.slice(3)] : columns;
 	return (
 		<div class="view">
 			<div class="controls">
 				<label><input type="checkbox" checked={fold === "1"} onChange={(event) => set({ fold: event.currentTarget.checked ? 1 : null })} /> Fold templates</label>
-				<button aria-pressed={map} onClick={() => setMap(!map)}>Map</button>
+				<button aria-pressed={map} onClick={() => set({ map: map ? null : 1 })}>Map</button>
+				{chosen && !embedded && <Swatch type={chosen} />}
 			</div>
 			<Panel answer={answer} label="Types" empty={(data) => (data.types.length === 0 ? "The program made no allocation." : null)}>
-				{(data) => (
-					<>
-						<p class="quiet">
-							{data.unknown_share ? `${share(data.unknown_share)} of the bytes have no known type: build with -g, or make an index with heapwise types-index.` : "Every byte has a type."}{" "}
-							<button onClick={() => void copy(csv(columns, data.types), "the table as CSV")}>Copy as CSV</button>
-						</p>
-						<Caveats list={data.caveats} />
-						{map ? (
-							<Map rows={data.types} />
-						) : (
-							<Table label="Types" columns={columns} rows={data.types} rowKey={(row) => row.type ?? ""} height={560} sort={sort} onSort={(name) => set({ sort: sorts[name.replace(/^-/, "")] ? `-${name.replace(/^-/, "")}` : sort })} selected={chosen} onSelect={(row) => select("ty", row.type ?? "")} onOpen={(row) => row.type != null && addWhere(`type == ${quote(row.type)}`)} />
-						)}
-						{chosen && <Fields type={chosen} />}
-					</>
-				)}
+				{(data) => {
+					const all = compared && base ? withBase(data.types, base.types) : data.types;
+					const ordered = sorts[name] && !compared && sort.startsWith("-") ? all : sorted(all, sort);
+					// what has no type comes first: it says how much the rest can tell
+					const rows = [...ordered.filter((row) => row.type == null), ...ordered.filter((row) => row.type != null)];
+					return (
+						<>
+							<Unfiltered path="/types" />
+							<p class="quiet">
+								{data.unknown_share ? `${share(data.unknown_share)} of the bytes have no known type: build with -g, or make an index with heapwise types-index.` : "Every byte has a type."}{" "}
+								<button onClick={() => void copy(csv(shownColumns, rows), "the table as CSV")}>Copy as CSV</button>
+							</p>
+							<Caveats list={data.caveats} />
+							{map ? (
+								<Treemap rows={data.types} />
+							) : (
+								<Table label="Types" columns={shownColumns} rows={rows} rowKey={(row) => row.type ?? ""} height={560} sort={sort} onSort={(next) => set({ sort: next })} selected={chosen} onSelect={(row) => select("ty", row.type ?? "")} onOpen={(row) => !embedded && addWhere(row.type == null ? "not known(type)" : `type == ${quote(row.type)}`)} menu={subjectOf} />
+							)}
+							{chosen && !embedded && <Fields key={chosen} type={chosen} />}
+						</>
+					);
+				}}
 			</Panel>
 		</div>
 	);

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Whether a chart shows itself as a table, which the key T and a button change; the address keeps it.
+
+import { useEffect } from "preact/hooks";
+import { key, set } from "./state";
+
+export function useTwin(): [boolean, () => void] {
+	const on = key("as") === "table";
+	const toggle = () => set({ as: key("as") === "table" ? null : "table" });
+	useEffect(() => {
+		const down = (event: KeyboardEvent) => {
+			if (event.key === "T" && !(event.target instanceof HTMLElement && event.target.matches("input, textarea, select"))) toggle();
+		};
+		window.addEventListener("keydown", down);
+		return () => window.removeEventListener("keydown", down);
+	}, []);
+	return [on, toggle];
+}
+
+export function TwinButton({ on, toggle }: { on: boolean; toggle(): void }) {
+	return <button aria-pressed={on} onClick={toggle} title="T">Table</button>;
+}
