@@ -109,7 +109,7 @@ describe("Memoro's contrived program", () => {
 		await page.getByRole("grid", { name: "Allocation points" }).getByRole("row").nth(1).click();
 		await settle(page);
 		const drawer = page.getByRole("complementary", { name: "Selection" });
-		await drawer.getByRole("link", { name: "Chunks" }).click();
+		await drawer.getByText("Chunks", { exact: true }).click();
 		await settle(page);
 		await page.getByRole("button", { name: "Single rows" }).click();
 		await settle(page);
@@ -268,7 +268,7 @@ describe("mprof's widgets", () => {
 		const page = await open(browser, await serve(trace));
 		await settle(page);
 		// 1: the finding
-		const card = page.locator('[data-t="verdict"]', { hasText: "make_widget" }).first();
+		const card = page.locator('[data-t="verdict"]', { hasText: "never freed" }).first();
 		assert.match(await words(card), /All 5,080 chunks/);
 		await card.getByRole("button", { name: "Why?" }).click();
 		await settle(page);

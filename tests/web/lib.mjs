@@ -137,7 +137,7 @@ export async function rows(page, label, most = 400) {
 		await frame();
 		for (;;) {
 			for (const row of body.querySelectorAll('[role="row"]'))
-				found.set(Number(row.getAttribute("aria-rowindex")), Object.fromEntries([...row.children].map((cell, at) => [names[at], cell.textContent.trim()])));
+				found.set(Number(row.getAttribute("aria-rowindex")), Object.fromEntries([...row.children].map((cell, at) => [names[at], cell.textContent.trim().replace(/^[▾▸] /, "")])));
 			const before = body.scrollTop;
 			body.scrollTop += body.clientHeight / 2;
 			await frame();

@@ -6,7 +6,7 @@ import { type Maybe, bytes, count, ns, score, share } from "./lib/format";
 import { type Subject, actsOf, menuOf } from "./lib/menu";
 import { select, selection } from "./lib/select";
 import { embedded } from "./lib/source";
-import { common, linkTo, set, whole } from "./lib/state";
+import { common, lineOf, linkTo, set, whole } from "./lib/state";
 import type { Frame } from "./lib/types";
 import { Severity } from "./lib/parts";
 
@@ -52,7 +52,7 @@ export function Stack({ stack }: { stack: Frame[] }) {
 				<li class={frame.inline ? "inline" : ""} {...menuOf(() => ({ title: frame.fn ?? frame.addr, fn: frame.fn, module: frame.module, file: frame.file, line: frame.line, stack: () => stackText(stack) }))}>
 					<button class="plain fn" onClick={() => frame.fn && select("f", frame.fn)}>{frame.fn ?? frame.addr}</button>
 					{frame.file ? (
-						<a class="where" href={linkTo(`src/${encodeURIComponent(`${frame.file}:${frame.line}`)}`)}>{frame.file.replace(/^.*\//, "")}:{frame.line}</a>
+						<a class="where" href={linkTo(lineOf(frame.file, frame.line))}>{frame.file.replace(/^.*\//, "")}:{frame.line}</a>
 					) : (
 						<span class="where">{(frame.module ?? "").replace(/^.*\//, "")}</span>
 					)}

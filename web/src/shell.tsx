@@ -117,10 +117,16 @@ const help: [string, string][] = [
 	["f", "filter"],
 	["g, then a letter", "another view"],
 	["T", "the chart as a table"],
-	["t", "time cursor to the peak; , and . move it"],
+	["t", "the time strip: ← and → move the cursor, with Shift by ten, p to the peak, Esc without it"],
+	["menu key, Shift F10", "what can be done with the thing that is chosen"],
 	["y", "copy a link to what is shown"],
 	["[ ]", "back and forward"],
 	["Esc", "close, or one level up"],
+	["↑ ↓ Enter Space", "in tables: walk, open, pin"],
+	["m i r h v c s n N + − 0", "in the flame graph: metric, invert, recursion, hide, turn around, copy, source, hits, zoom"],
+	["o l + − 0 , .", "in chunks: order, rows, zoom, move"],
+	["a, Ctrl C, Ctrl V, Ctrl Z", "in the filter graph: add, copy, paste, undo"],
+	["x", "in the comparison: swap"],
 ];
 
 function Help({ views, close }: { views: View[]; close(): void }) {
@@ -154,6 +160,7 @@ function useKeys(views: View[], showHelp: () => void): void {
 			else if (event.key === "g") leader = performance.now();
 			else if (event.key === "f") document.getElementById("query")?.focus();
 			else if (event.key === "/") document.getElementById("search")?.focus();
+			else if (event.key === "t") document.querySelector<HTMLElement>('[data-t="chart-strip"]')?.focus();
 			else if (event.key === "y") void copy(location.href, "the link");
 			else if (event.key === "[") history.back();
 			else if (event.key === "]") history.forward();
@@ -164,6 +171,39 @@ function useKeys(views: View[], showHelp: () => void): void {
 		window.addEventListener("keydown", down);
 		return () => window.removeEventListener("keydown", down);
 	}, [views.length]);
+}
+
+/** What an address may say: a value that means nothing is dropped, with a word. */
+const forms: Record<string, RegExp> = {
+	t: /^[\d.]+(ns|us|µs|ms|s|min)?\.\.[\d.]+(ns|us|µs|ms|s|min)?$/,
+	at: /^[\d.]+(ns|us|µs|ms|s|min)?$/,
+	tm: /^(overlap|alloc|free)$/,
+	sel: /^(p|c|th|o):\d+$|^(f|ty):/,
+	sort: /^-?[\w(),-]+$/,
+	point: /^\d+$/,
+	k: /^([2-9]|[1-5]\d|6[0-4])$/,
+	seed: /^\d+$/,
+	depth: /^\d{1,3}$/,
+	page: /^\d+$/,
+	rec: /^[01]$/,
+	dir: /^(down|up|pivot)$/,
+	mu: /^(auto|[\d.]+)$/,
+	up: /^[0-9]$/,
+	down: /^[0-9]$/,
+	min: /^0?\.?\d+$/,
+	z: /^(n:)?\d+$/,
+	x0: /^\d+$/,
+	x1: /^\d+$/,
+	y: /^(\d+|own)$/,
+	bpp: /^\d+$/,
+	mem: /^0x[0-9a-f]+$/i,
+};
+
+function dropNonsense(): void {
+	const wrong = [...place.value.keys].filter(([name, value]) => forms[name] && !forms[name].test(value)).map(([name]) => name);
+	if (wrong.length === 0) return;
+	say(`The address has no sense at ${wrong.join(", ")}, which is left out.`);
+	set(Object.fromEntries(wrong.map((name) => [name, null])), true);
 }
 
 /** The text of the saved query that the address names. */
@@ -184,6 +224,7 @@ function useNamedQuery(): boolean {
 
 export function Shell({ views: all }: { views: View[] }) {
 	const named = useNamedQuery();
+	useEffect(dropNonsense, [place.value]);
 	const views = all.filter((item) => item.endpoint === undefined || able(item.endpoint));
 	const status = useAnswer<Status>("/status", {});
 	const info = useAnswer<TraceInfo>("/trace", { trace: key("trace") });

@@ -6,7 +6,7 @@ import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { editorLink } from "./editor";
 import { copy } from "./say";
-import { addWhere, exactly, go, key, moduleIs, query, quote, set } from "./state";
+import { addWhere, exactly, go, key, lineOf, moduleIs, query, quote, set } from "./state";
 import { embedded } from "./source";
 
 export interface Act {
@@ -77,7 +77,7 @@ function ways(subject: Subject): Act[] {
 	else narrowed("chunks", "Chunks of this");
 	narrowed("entries", "Entries of this");
 	if (fn) acts.push({ label: "Call graph", run: () => go("calls", { fn, sel }) });
-	if (file && !embedded) acts.push({ label: "Source", run: () => go(`src/${encodeURIComponent(`${file}:${line ?? 1}`)}`, { sel }) });
+	if (file && !embedded) acts.push({ label: "Source", run: () => go(lineOf(file, line), { sel }) });
 	const editor = file ? editorLink(file, line ?? 1) : null;
 	if (editor) acts.push({ label: "Open in the editor", run: () => void (location.href = editor) });
 	return acts;

@@ -3,6 +3,8 @@
 
 import { severity, inkOn } from "./colour";
 import { type Maybe, inUnit } from "./format";
+import { say } from "./say";
+import { key, set } from "./state";
 
 /** A severity as colour, number and bar: never by colour alone. */
 export function Severity({ step }: { step: Maybe }) {
@@ -31,6 +33,18 @@ export function Spark({ data, width = 90, height = 20 }: { data: string; width?:
 /** A bar of a share, beside its number. */
 export function Bar({ share }: { share: number }) {
 	return <span class="bar" aria-hidden="true"><span style={{ width: `${Math.min(100, Math.max(0, share * 100))}%` }} /></span>;
+}
+
+/** A key of the address that is one of a few words; another word is dropped, and said to be. */
+export function oneOf(name: string, options: readonly (readonly [string, string])[], fallback: string): string {
+	const value = key(name);
+	if (value === "" || options.some(([word]) => word === value)) return value || fallback;
+	queueMicrotask(() => {
+		if (key(name) !== value) return;
+		say(`There is no ${name} “${value.slice(0, 40)}”.`);
+		set({ [name]: null }, true);
+	});
+	return fallback;
 }
 
 export function Choice({ label, value, options, onChange }: { label: string; value: string; options: readonly (readonly [string, string])[]; onChange(value: string): void }) {

@@ -67,13 +67,18 @@ export function set(change: Change, replace = false): void {
 /** Keys that every view has; the rest belongs to one view and is left behind on the way to another. */
 const shared = ["trace", "q", "g", "t", "tm", "at", "sel", "base"];
 
-/** path: parts that may hold slashes are encoded. */
-export function linkTo(path: string, change: Change = {}): string {
+/** path: "point/42", or its parts, which may hold anything. */
+export function linkTo(path: string | readonly string[], change: Change = {}): string {
 	const kept = new Map([...place.value.keys].filter(([name]) => shared.includes(name)));
-	return formatPlace({ path: path.split("/").filter((part) => part !== "").map(decodeSafely), keys: changed(kept, change) });
+	return formatPlace({ path: typeof path === "string" ? path.split("/").filter((part) => part !== "") : [...path], keys: changed(kept, change) });
 }
 
-export function go(path: string, change: Change = {}): void {
+/** A line of a source file. */
+export function lineOf(file: string, line: number | null | undefined): readonly string[] {
+	return ["src", `${file}:${line ?? 1}`];
+}
+
+export function go(path: string | readonly string[], change: Change = {}): void {
 	move(parsePlace(linkTo(path, change)), false);
 }
 

@@ -9,7 +9,7 @@ import { inkOn, moduleColour, dark } from "../lib/colour";
 import { bytes, count, share, trimMiddle } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
 import { Unfiltered } from "../lib/notice";
-import { Choice } from "../lib/parts";
+import { Choice, oneOf } from "../lib/parts";
 import { say } from "../lib/say";
 import { select } from "../lib/select";
 import { embedded, source } from "../lib/source";
@@ -43,6 +43,7 @@ interface Data {
 	edges: Edge[];
 }
 
+const weights = [["allocs", "Allocations"], ["bytes", "Bytes"]] as const;
 const W = 190;
 const H = 46;
 
@@ -224,7 +225,7 @@ function Tables({ data }: { data: Data }) {
 export function Calls() {
 	const mode = key("mode") || "graph";
 	const [names, setNames] = useState<string[]>([]);
-	const answer = useAnswer<Data>("/callgraph", { ...scoped("/callgraph"), center: key("fn"), up: key("up") || 2, down: key("down") || 2, min: key("min") || 0.005, metric: key("metric") });
+	const answer = useAnswer<Data>("/callgraph", { ...scoped("/callgraph"), center: key("fn"), up: key("up") || 2, down: key("down") || 2, min: key("min") || 0.005, metric: oneOf("metric", weights, "allocs") === "allocs" ? null : key("metric") });
 	const picture = useMemo(() => (answer.reply ? heaviest(answer.reply.data) : null), [answer.reply]);
 	const levels = [["1", "1 level"], ["2", "2 levels"], ["3", "3 levels"], ["4", "4 levels"]] as const;
 	const suggest = (text: string) => {
@@ -244,7 +245,7 @@ export function Calls() {
 				<datalist id="functions">{names.map((name) => <option value={name} />)}</datalist>
 				<Choice label="Callers" value={key("up") || "2"} options={levels} onChange={(value) => set({ up: value })} />
 				<Choice label="Callees" value={key("down") || "2"} options={levels} onChange={(value) => set({ down: value })} />
-				<Choice label="By" value={key("metric") || "allocs"} options={[["allocs", "Allocations"], ["bytes", "Bytes"]]} onChange={(value) => set({ metric: value === "allocs" ? null : value })} />
+				<Choice label="By" value={key("metric") || "allocs"} options={weights} onChange={(value) => set({ metric: value === "allocs" ? null : value })} />
 				<Choice label="From" value={key("min") || "0.005"} options={[["0.05", "5 %"], ["0.005", "0.5 %"], ["0.0005", "0.05 %"], ["0", "all"]]} onChange={(value) => set({ min: value === "0.005" ? null : value })} />
 				<TwinButton on={mode === "table"} toggle={useTable} />
 				{answer.reply && !embedded && answer.reply.data.nodes.length > 0 && <a class="button" href={linkTo("flame", { dir: "pivot", pivot: answer.reply.data.nodes.find((node) => node.id === answer.reply?.data.center)?.fn })}>Callers and callees as a flame graph</a>}

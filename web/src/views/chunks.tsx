@@ -8,7 +8,7 @@ import { CanvasView, type Item, type Painter } from "../lib/canvas";
 import { dark, ink, inkOn, severity } from "../lib/colour";
 import { type Maybe, bytes, count, ns } from "../lib/format";
 import type { Subject } from "../lib/menu";
-import { Choice } from "../lib/parts";
+import { Choice, oneOf } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select, selection } from "../lib/select";
 import { source } from "../lib/source";
@@ -79,6 +79,7 @@ function unpack(reply: Reply): Data {
 
 const orders = [["time", "Time of allocation"], ["size", "Size"], ["life", "Life"], ["addr", "Address"], ["last", "Last access"]] as const;
 const lanes = [["row", "One row each"], ["packed", "Packed"], ["thread", "By thread"]] as const;
+const paints = [["size", "Size"], ["sev", "Severity"]] as const;
 const HEIGHT = 520;
 const ROWS = 60; // that are told apart easily
 
@@ -268,9 +269,9 @@ function SizeLegend({ data, by }: { data: Bars; by: string }) {
 }
 
 export function Chunks() {
-	const order = key("order") || "time";
-	const lane = key("lane") || "row";
-	const by = key("c") || "size";
+	const order = oneOf("order", orders, "time");
+	const lane = oneOf("lane", lanes, "row");
+	const by = oneOf("c", paints, "size");
 	const point = key("point");
 	const run = trace.value?.duration_ns ?? 0;
 	const from = Math.max(0, Number(key("x0")) || 0);
@@ -336,7 +337,7 @@ export function Chunks() {
 				{point !== "" && <button class="chip" onClick={() => set({ point: null })}>point {point} ✕</button>}
 				<Choice label="Order" value={order} options={orders} onChange={(value) => set({ order: value })} />
 				<Choice label="Rows" value={lane} options={lanes} onChange={(value) => set({ lane: value })} />
-				<Choice label="Colour" value={by} options={[["size", "Size"], ["sev", "Severity"]]} onChange={(value) => set({ c: value === "size" ? null : value })} />
+				<Choice label="Colour" value={by} options={paints} onChange={(value) => set({ c: value === "size" ? null : value })} />
 				<button onClick={() => zoom(0.5, (from + to) / 2)}>Zoom in</button>
 				<button onClick={() => zoom(2, (from + to) / 2)}>Zoom out</button>
 				{(key("x0") !== "" || key("x1") !== "") && <button onClick={() => set({ x0: null, x1: null })}>Whole run</button>}

@@ -8,7 +8,7 @@ import { scoped } from "../lib/catalogue";
 import { dark, ink } from "../lib/colour";
 import { type Maybe, bytes, count, inUnit, ns, share } from "../lib/format";
 import type { Subject } from "../lib/menu";
-import { Choice, Delta, Severity } from "../lib/parts";
+import { Choice, Delta, Severity, oneOf } from "../lib/parts";
 import { Caveats, type ResultFrame, pathText } from "../lib/result";
 import { copy } from "../lib/say";
 import { sorted } from "../lib/sort";
@@ -64,6 +64,8 @@ interface Data {
 
 const keys = [["stack", "Stack"], ["fn", "Function"], ["type", "Type"], ["file", "File"], ["module", "Module"], ["thread", "Thread"]] as const;
 const metrics = [["bytes", "Bytes"], ["allocations", "Allocations"], ["peak", "At the peak"], ["kept", "Kept"], ["temporary", "Temporary"]] as const;
+
+const clocks = [["start", "from the start"], ["peak", "at the peak"], ["marks", "by marks"]] as const;
 
 function unitOf(metric: string): string {
 	return metric === "allocations" || metric === "temporary" ? "count" : metric === "duration_ns" ? "ns" : "bytes";
@@ -188,10 +190,10 @@ export function Compare() {
 	const mine = traceBy(key("trace"))?.id ?? list[0]?.id ?? "";
 	const others = list.filter((trace) => trace.id !== mine);
 	const base = traceBy(key("base"))?.id ?? others[0]?.id ?? "";
-	const by = key("key") || "stack";
-	const metric = key("metric") || "bytes";
+	const by = oneOf("key", keys, "stack");
+	const metric = oneOf("metric", metrics, "bytes");
 	const [table, toggleTable] = useTwin();
-	const answer = useAnswer<Data>(base && mine ? "/compare" : null, { ...scoped("/compare"), base, key: by, metric, align: key("align"), tolerance: 0.001, top: 500, points: 200 });
+	const answer = useAnswer<Data>(base && mine ? "/compare" : null, { ...scoped("/compare"), base, key: by, metric, align: oneOf("align", clocks, "start") === "start" ? null : key("align"), tolerance: 0.001, top: 500, points: 200 });
 	const swap = () => set({ trace: base, base: mine, sel: null });
 	useEffect(() => {
 		const down = (event: KeyboardEvent) => event.key === "x" && !(event.target instanceof HTMLElement && event.target.matches("input, select, textarea")) && !event.ctrlKey && swap();
@@ -207,7 +209,7 @@ export function Compare() {
 				<button title="x" onClick={swap}>Swap</button>
 				<Choice label="By" value={by} options={keys} onChange={(value) => set({ key: value, sort: null })} />
 				<Choice label="Metric" value={metric} options={metrics} onChange={(value) => set({ metric: value })} />
-				<Choice label="Clocks" value={key("align") || "start"} options={[["start", "from the start"], ["peak", "at the peak"], ["marks", "by marks"]]} onChange={(value) => set({ align: value === "start" ? null : value })} />
+				<Choice label="Clocks" value={key("align") || "start"} options={clocks} onChange={(value) => set({ align: value === "start" ? null : value })} />
 				<TwinButton on={table} toggle={toggleTable} />
 				{key("base") === "" && base !== "" && <button onClick={() => set({ base })}>Compare in every view</button>}
 			</div>

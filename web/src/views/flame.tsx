@@ -8,11 +8,11 @@ import { against } from "../lib/catalogue";
 import { type Palette, dark, difference, ink, inkOn, moduleColour, severity } from "../lib/colour";
 import { count, inUnit, share, trimMiddle } from "../lib/format";
 import type { Subject } from "../lib/menu";
-import { Choice, Delta } from "../lib/parts";
+import { Choice, Delta, oneOf } from "../lib/parts";
 import { copy, saveFile, say } from "../lib/say";
 import { select, selectedPoint } from "../lib/select";
 import { embedded } from "../lib/source";
-import { addWhere, common, cursor, exactly, go, key, linkTo, quote, set, timeWindow } from "../lib/state";
+import { addWhere, common, cursor, exactly, go, key, lineOf, linkTo, quote, set, timeWindow } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import type { Flame as Data, FlameReply } from "../lib/types";
@@ -349,7 +349,7 @@ interface Hits {
 }
 
 export function Flame() {
-	const metric = key("metric") || (cursor.value != null ? "live" : "bytes");
+	const metric = oneOf("metric", metrics, cursor.value != null ? "live" : "bytes");
 	const dir = key("dir") || "down";
 	const palette: Palette = key("pal") === "gray" ? "gray" : "safe";
 	const flip = key("flip") === "1";
@@ -397,7 +397,7 @@ export function Flame() {
 	};
 	const hide = (name: string) => name !== "" && set({ hide: [...hidden, name].join("\u0001"), z: null });
 	const pivot = (name: string) => name !== "" && set({ dir: "pivot", pivot: name, z: null, x: null });
-	const sourceOf = (row: number) => data?.file[row] && go(`src/${encodeURIComponent(`${data.file[row]}:${data.line[row]}`)}`);
+	const sourceOf = (row: number) => data?.file[row] && go(lineOf(data.file[row], data.line[row]));
 	const walk = (step: number) => {
 		const drawn = items().filter((item) => found?.(item.label));
 		const next = drawn[(hit.current + step + drawn.length) % Math.max(1, drawn.length)];

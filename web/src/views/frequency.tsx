@@ -10,7 +10,7 @@ import { category, ink } from "../lib/colour";
 import { type Maybe, bytes, count, ns } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
 import { Unfiltered } from "../lib/notice";
-import { Choice } from "../lib/parts";
+import { Choice, oneOf } from "../lib/parts";
 import type { TableReply } from "../lib/result";
 import { copy } from "../lib/say";
 import { select, selection } from "../lib/select";
@@ -255,7 +255,7 @@ export function Frequency() {
 	const [table, toggleTable] = useTwin();
 	const held = useRef({ x: 0, y: 0 });
 	const [frame, setFrame] = useState<{ x0: number; y0: number; x1: number; y1: number } | null>(null);
-	const asked = { ...scoped("/emad"), method: key("method"), k: key("k"), seed: key("seed"), mu, log: key("raw") === "1" ? 0 : null };
+	const asked = { ...scoped("/emad"), method: oneOf("method", methods, "both") === "both" ? null : key("method"), k: key("k"), seed: key("seed"), mu, log: key("raw") === "1" ? 0 : null };
 	const answer = useAnswer<Reply>("/emad", asked);
 	const base = useAnswer<Reply>(key("base") === "" ? null : "/emad", { ...asked, trace: key("base") }).reply;
 	const more = useAnswer<Excessive>(embedded ? null : "/excessive", { ...asked, top: 1 }).reply?.data;

@@ -10,8 +10,10 @@ import { useAnswer } from "../lib/answer";
 import { dark } from "../lib/colour";
 import { count } from "../lib/format";
 import { ApiError, source } from "../lib/source";
-import { go, key, place } from "../lib/state";
-import { copy, say } from "../lib/say";
+import { type ResultRow, type SchemaColumn, cellText } from "../lib/result";
+import { go, key, place, whole } from "../lib/state";
+import { copy, saveFile, say } from "../lib/say";
+import { traces } from "../shell";
 
 /** A kind of box, as the server lists it. */
 interface BoxRow {
@@ -89,19 +91,48 @@ interface BoxData extends Record<string, unknown> {
 	box: Box;
 	spec: BoxSpec | undefined;
 	passes: number | null;
+	reached: number | null; // of the box before it
 	problem: string;
 }
 
+/** Which list of words completes an argument. */
+const lists: Record<string, string> = { expr: "box-fields", if: "box-fields", keys: "box-fields", by: "box-fields", field: "box-fields", view: "box-views", time: "box-times", name: "box-traces" };
+
+
 interface Acts {
 	change(id: string, name: string, value: string): void;
+	/** A port was chosen with the keyboard: an output first, then an input. */
+	port(id: string, side: "target" | "source", at: number): void;
+	begun: string | null; // the box whose output was chosen
+	may(id: string): boolean; // whether that output may lead to this box
 }
 
-const ActsContext = createContext<Acts>({ change: () => undefined });
+const ActsContext = createContext<Acts>({ change: () => undefined, port: () => undefined, begun: null, may: () => true });
 
-function ports(total: number, side: "target" | "source") {
-	return Array.from({ length: total }, (_, at) => (
-		<Handle type={side} position={side === "target" ? Position.Left : Position.Right} id={String(at)} style={{ top: `${((at + 1) * 100) / (total + 1)}%` }} aria-label={`${side === "target" ? "input" : "output"} ${at + 1}`} />
-	));
+function Ports({ box, total, side }: { box: string; total: number; side: "target" | "source" }) {
+	const acts = useContext(ActsContext);
+	const words = side === "target" ? "input" : "output";
+	return (
+		<>
+			{Array.from({ length: total }, (_, at) => (
+				<Handle
+					type={side}
+					position={side === "target" ? Position.Left : Position.Right}
+					id={String(at)}
+					style={{ top: `${((at + 1) * 100) / (total + 1)}%` }}
+					tabIndex={0}
+					role="button"
+					class={acts.begun != null && side === "target" && !acts.may(box) ? "dim" : acts.begun === box && side === "source" ? "begun" : ""}
+					aria-label={`${words} ${at + 1} of ${box}`}
+					onKeyDown={(event: KeyboardEvent) => {
+						if (event.key !== "Enter") return;
+						event.stopPropagation();
+						acts.port(box, side, at);
+					}}
+				/>
+			))}
+		</>
+	);
 }
 
 function BoxNode({ data }: NodeProps<Node<BoxData>>) {
@@ -109,17 +140,17 @@ function BoxNode({ data }: NodeProps<Node<BoxData>>) {
 	const acts = useContext(ActsContext);
 	return (
 		<div class={`box${problem ? " wrong" : ""}`} data-t={`box-${box.kind}`}>
-			{ports(spec?.inputs ?? 1, "target")}
+			<Ports box={box.id} total={spec?.inputs ?? 1} side="target" />
 			<b>{box.kind}</b>
 			{(spec?.args ?? []).map((arg) => (
 				<label class="nodrag">
 					{arg.name}
-					<input value={argText(box.args[arg.name])} placeholder={arg.optional ? "" : "needed"} onChange={(event) => acts.change(box.id, arg.name, event.currentTarget.value)} />
+					<input value={argText(box.args[arg.name])} list={lists[arg.name]} placeholder={arg.optional ? "" : "needed"} onChange={(event) => acts.change(box.id, arg.name, event.currentTarget.value)} />
 				</label>
 			))}
-			<span class="quiet">{passes == null ? "" : `${count(passes)} pass`}</span>
+			<span class="quiet">{passes == null ? "" : data.reached == null ? `${count(passes)} pass` : `${count(data.reached)} → ${count(passes)}`}</span>
 			{problem && <span class="wrong">{problem}</span>}
-			{ports(spec?.outputs ?? 1, "source")}
+			<Ports box={box.id} total={spec?.outputs ?? 1} side="source" />
 		</div>
 	);
 }
@@ -232,8 +263,25 @@ function useGraph() {
 	return { graph, text, problem, passes, fromText, fromBoxes, undo: () => step(undo.current, redo.current), redo: () => step(redo.current, undo.current) };
 }
 
+/** The first entries that come out. */
+function Preview({ text }: { text: string }) {
+	const answer = useAnswer<{ entries: number; rows: ResultRow[]; schema: { rows: SchemaColumn[] } }>("/entries", { ...whole(), q: text, limit: 6 });
+	const data = answer.reply?.data;
+	if (!data || answer.error) return null;
+	const columns = data.schema.rows.filter((column) => ["size", "chunks", "type", "fn", "life", "share"].includes(column.name) || column.name.includes("(")).slice(0, 3);
+	return (
+		<>
+			<h3>Preview: {count(data.entries)} {data.entries === 1 ? "entry" : "entries"}</h3>
+			<table class="preview">
+				<thead><tr>{columns.map((column) => <th scope="col" title={column.meaning}>{column.name}</th>)}</tr></thead>
+				<tbody>{data.rows.map((row) => <tr>{columns.map((column) => <td title={cellText(row[column.name], column.unit)}>{cellText(row[column.name], column.unit)}</td>)}</tr>)}</tbody>
+			</table>
+		</>
+	);
+}
+
 export function GraphEditor() {
-	const catalogue = useAnswer<{ boxes: { rows: BoxRow[] } }>("/query/boxes", {});
+	const catalogue = useAnswer<{ boxes: { rows: BoxRow[] }; fields: { rows: { name: string; meaning: string }[] } }>("/query/boxes", {});
 	const saved = useAnswer<string[] | { name: string }[]>("/graphs", {});
 	const { graph, text, problem, passes, fromText, fromBoxes, undo, redo } = useGraph();
 	const specs = useMemo(() => new Map((catalogue.reply?.data.boxes.rows ?? []).filter((row) => row.inputs + row.outputs > 0).map((row) => [row.kind, spec(row)])), [catalogue.reply]);
@@ -241,6 +289,8 @@ export function GraphEditor() {
 	const [draft, setDraft] = useState("");
 	const [saveAs, setSaveAs] = useState(name);
 	const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+	const [begun, setBegun] = useState<{ id: string; at: number } | null>(null);
+	const clip = useRef<Graph>({ boxes: [], edges: [] });
 	const flow = useRef<ReactFlowInstance<Node<BoxData>, Edge> | null>(null);
 	const fit = () => setTimeout(() => void flow.current?.fitView({ maxZoom: 1, padding: 0.15 }), 50);
 
@@ -280,13 +330,17 @@ export function GraphEditor() {
 		const edge: Link = { from: link.source, out: Number(link.sourceHandle ?? 0), to: link.target, in: Number(link.targetHandle ?? 0) };
 		void fromBoxes({ ...graph, edges: [...graph.edges.filter((old) => !(old.to === edge.to && old.in === edge.in)), edge] });
 	};
+	const reachedBy = (id: string) => {
+		const before = graph.edges.filter((edge) => edge.to === id);
+		return before.length === 1 && before[0] ? (passes[before[0].from] ?? null) : null;
+	};
 	const nodes: Node<BoxData>[] = graph.boxes.map((box) => ({
 		id: box.id,
 		type: "box",
 		position: { x: box.x ?? 0, y: box.y ?? 0 },
 		selected: chosen.has(box.id),
 		ariaLabel: `${box.kind} ${Object.values(box.args).map(argText).join(" ")}`,
-		data: { box, spec: specs.get(box.kind), passes: passes[box.id] ?? null, problem: problem?.box === box.id ? problem.message : "" },
+		data: { box, spec: specs.get(box.kind), passes: passes[box.id] ?? null, reached: reachedBy(box.id), problem: problem?.box === box.id ? problem.message : "" },
 	}));
 	const edges: Edge[] = graph.edges.map((edge) => ({ id: `${edge.from}.${edge.out}-${edge.to}.${edge.in}`, source: edge.from, target: edge.to, sourceHandle: String(edge.out), targetHandle: String(edge.in), selected: chosen.has(`${edge.from}.${edge.out}-${edge.to}.${edge.in}`) }));
 	const onNodes = (changes: NodeChange<Node<BoxData>>[]) => {
@@ -310,6 +364,48 @@ export function GraphEditor() {
 		const left = new Set(applyEdgeChanges(changes, edges).map((edge) => edge.id));
 		void fromBoxes({ ...graph, edges: graph.edges.filter((edge) => left.has(`${edge.from}.${edge.out}-${edge.to}.${edge.in}`)) });
 	};
+	const port = (id: string, side: "target" | "source", at: number) => {
+		if (side === "source") {
+			setBegun({ id, at });
+			say("Now an input: Tab to it and press Enter.");
+		} else if (begun) {
+			connect({ source: begun.id, sourceHandle: String(begun.at), target: id, targetHandle: String(at) });
+			setBegun(null);
+		} else say("First an output: Tab to it and press Enter.");
+	};
+	const copyBoxes = () => {
+		const boxes = graph.boxes.filter((box) => chosen.has(box.id));
+		const inside = new Set(boxes.map((box) => box.id));
+		clip.current = { boxes, edges: graph.edges.filter((edge) => inside.has(edge.from) && inside.has(edge.to)) };
+		say(boxes.length ? `Copied ${count(boxes.length)} boxes.` : "Choose boxes first.");
+	};
+	const pasteBoxes = () => {
+		const names = new Map<string, string>();
+		let number = graph.boxes.length + 1;
+		for (const box of clip.current.boxes) {
+			while (graph.boxes.some((old) => old.id === `b${number}`) || [...names.values()].includes(`b${number}`)) number++;
+			names.set(box.id, `b${number}`);
+		}
+		if (names.size === 0) return;
+		const boxes = clip.current.boxes.map((box) => ({ ...box, id: names.get(box.id) ?? box.id, x: (box.x ?? 0) + 40, y: (box.y ?? 0) + 60 }));
+		const links = clip.current.edges.map((edge) => ({ ...edge, from: names.get(edge.from) ?? edge.from, to: names.get(edge.to) ?? edge.to }));
+		void fromBoxes({ boxes: [...graph.boxes, ...boxes], edges: [...graph.edges, ...links] });
+		setChosen(new Set(names.values()));
+	};
+	const keyDown = (event: KeyboardEvent) => {
+		const typing = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
+		const command = event.ctrlKey || event.metaKey;
+		if (typing) return;
+		if (event.key === "a" && !command) document.getElementById("add-box")?.focus();
+		else if (command && event.key === "c") copyBoxes();
+		else if (command && event.key === "v") pasteBoxes();
+		else if (command && event.key === "z") (event.shiftKey ? redo : undo)();
+		else if (command && event.key === "y") redo();
+		else if (event.key === "Escape" && begun) setBegun(null);
+		else return;
+		event.preventDefault();
+		event.stopPropagation();
+	};
 	const change = (id: string, arg: string, value: string) => void fromBoxes({ ...graph, boxes: graph.boxes.map((box) => (box.id === id ? { ...box, args: changedArgs(box.args, arg, value) } : box)) });
 	const save = async () => {
 		if (!/^[A-Za-z0-9_-]{1,60}$/.test(saveAs)) {
@@ -320,14 +416,27 @@ export function GraphEditor() {
 			await source.request("PUT", `/graphs/${saveAs}`, { text });
 			say(`Saved as ${saveAs}.hwq.`);
 			saved.retry();
-			go(`graph/${saveAs}`);
+			go(["graph", saveAs], { q: null });
+		} catch (error) {
+			say(error instanceof Error ? error.message : String(error));
+		}
+	};
+	const remove = async (item: string) => {
+		try {
+			await source.request("DELETE", `/graphs/${encodeURIComponent(item)}`, undefined);
+			saved.retry();
+			say(`Removed ${item}.hwq.`);
 		} catch (error) {
 			say(error instanceof Error ? error.message : String(error));
 		}
 	};
 	return (
-		<ActsContext.Provider value={{ change }}>
-			<div class="view editor">
+		<ActsContext.Provider value={{ change, port, begun: begun?.id ?? null, may: (id) => begun == null || !reaches(graph, id, begun.id) }}>
+			<div class="view editor" onKeyDown={keyDown}>
+				<datalist id="box-fields">{(catalogue.reply?.data.fields.rows ?? []).map((row) => <option value={row.name}>{row.meaning}</option>)}</datalist>
+				<datalist id="box-views">{["text", "csv", "flame", "timeline", "map", "points", "chunks", "types", "threads"].map((item) => <option value={item} />)}</datalist>
+				<datalist id="box-times"><option value="peak" /><option value="end" /></datalist>
+				<datalist id="box-traces">{traces.value.map((item) => <option value={item.name} />)}</datalist>
 				<div class="controls">
 					<button onClick={undo}>Undo</button>
 					<button onClick={redo}>Redo</button>
@@ -336,10 +445,34 @@ export function GraphEditor() {
 					<button onClick={() => void copy(text, "the query")}>Copy text</button>
 					<label class="choice">Name<input value={saveAs} onInput={(event) => setSaveAs(event.currentTarget.value)} /></label>
 					<button onClick={() => void save()}>Save</button>
-					{(saved.reply?.data ?? []).map((item) => (typeof item === "string" ? item : item.name)).map((item) => <button class="chip" onClick={() => go(`graph/${item}`)}>{item}</button>)}
+					<button disabled={text === ""} onClick={() => saveFile(`${saveAs || "query"}.hwq`, `${text}\n`)}>Export .hwq</button>
+					<label class="button">Import .hwq<input class="sr-only" type="file" accept=".hwq,text/plain" onChange={(event) => { const input = event.currentTarget; void input.files?.[0]?.text().then((content) => fromText(content.trim())); input.value = ""; }} /></label>
+					{(saved.reply?.data ?? []).map((item) => (typeof item === "string" ? item : item.name)).map((item) => (
+						<span class="saved">
+							<button class="chip" onClick={() => go(["graph", item], { q: null, g: null })}>{item}</button>
+							<button aria-label={`Remove ${item}`} title="Remove the saved query" onClick={() => void remove(item)}>✕</button>
+						</span>
+					))}
 				</div>
 				<div class="editor-grid">
 					<aside class="palette" aria-label="Boxes">
+						<label class="choice">
+							<span class="sr-only">Add a box by its name</span>
+							<input
+								id="add-box"
+								list="box-kinds"
+								placeholder="add (a)"
+								onKeyDown={(event) => {
+									const wanted = event.currentTarget.value.trim();
+									const found = specs.get(wanted) ?? [...specs.values()].find((item) => item.kind.startsWith(wanted));
+									if (event.key !== "Enter" || wanted === "") return;
+									if (found) add(found);
+									else say(`There is no box “${wanted}”.`);
+									event.currentTarget.value = "";
+								}}
+							/>
+							<datalist id="box-kinds">{[...specs.keys()].map((kind) => <option value={kind} />)}</datalist>
+						</label>
 						{groups.map(([group, list]) => (
 							<section>
 								<h3>{group}</h3>
@@ -374,12 +507,15 @@ export function GraphEditor() {
 						<textarea id="graph-text" rows={8} spellcheck={false} value={draft} onInput={(event) => setDraft(event.currentTarget.value)} />
 						<button onClick={() => void fromText(draft)}>Show as boxes</button>
 						{problem && <p class="problem" role="alert">{problem.message} {problem.hint}</p>}
+						{text !== "" && !problem && <Preview text={text} />}
 						<h3>Outline</h3>
 						<ul class="outline">
 							{graph.boxes.map((box) => (
 								<li>
 									{box.kind} {Object.values(box.args).map(argText).join(" ")}
 									<span class="quiet"> {graph.edges.filter((edge) => edge.to === box.id).map((edge) => `from ${edge.from}`).join(", ")} {passes[box.id] == null ? "" : `${count(passes[box.id])} pass`}</span>
+									{(specs.get(box.kind)?.outputs ?? 1) > 0 && <button aria-pressed={begun?.id === box.id} aria-label={`Connect from ${box.id}`} onClick={() => port(box.id, "source", 0)}>from</button>}
+									{begun && begun.id !== box.id && !reaches(graph, box.id, begun.id) && Array.from({ length: specs.get(box.kind)?.inputs ?? 1 }, (_, at) => <button aria-label={`Connect to input ${at + 1} of ${box.id}`} onClick={() => port(box.id, "target", at)}>to {at + 1}</button>)}
 									<button aria-label={`Remove ${box.id}`} onClick={() => void fromBoxes({ boxes: graph.boxes.filter((other) => other.id !== box.id), edges: graph.edges.filter((edge) => edge.from !== box.id && edge.to !== box.id) })}>✕</button>
 								</li>
 							))}

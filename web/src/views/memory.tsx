@@ -7,7 +7,7 @@ import { CanvasView, type Item, type Painter } from "../lib/canvas";
 import { category, dark, ink, severity } from "../lib/colour";
 import { bytes, count, ns, share } from "../lib/format";
 import type { Subject } from "../lib/menu";
-import { Choice } from "../lib/parts";
+import { Choice, oneOf } from "../lib/parts";
 import { copy } from "../lib/say";
 import { select, selection } from "../lib/select";
 import { addWhere, common, cursor, key, set } from "../lib/state";
@@ -239,7 +239,7 @@ export function Memory() {
 	const run = trace.value?.duration_ns ?? 0;
 	const at = cursor.value ?? run;
 	const bpp = Math.min(MOST, Math.max(1, Number(key("bpp")) || 64));
-	const colour = key("color") || "alternate";
+	const colour = oneOf("color", paints, "alternate");
 	const width = widths.some(([name]) => name === key("row")) ? Number(key("row")) : 512;
 	const [playing, play] = usePlay(run);
 	const [table, toggleTable] = useTwin();

@@ -6,7 +6,7 @@ import { scoped } from "../lib/catalogue";
 import { bytes, count } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
 import { Unfiltered } from "../lib/notice";
-import { Choice } from "../lib/parts";
+import { Choice, oneOf } from "../lib/parts";
 import { Caveats, ResultTable, type ResultRow, type TableReply, pathText } from "../lib/result";
 import { copy, say } from "../lib/say";
 import { embedded } from "../lib/source";
@@ -39,6 +39,7 @@ function entries(rows: ResultRow[]): ResultRow[][] {
 	return [...blocks.values()];
 }
 
+const verbs = [["terse", "above 1 %"], ["normal", "above 0.5 %"], ["verbose", "all"]] as const;
 const PAGE = 60;
 
 function Graph({ rows }: { rows: ResultRow[] }) {
@@ -99,7 +100,7 @@ async function copyText(): Promise<void> {
 }
 
 function options() {
-	return { verb: key("verb"), depth: key("depth"), offsets: key("off"), log: key("log"), cycles: key("cycles") };
+	return { verb: oneOf("verb", verbs, "normal") === "normal" ? null : key("verb"), depth: key("depth"), offsets: key("off"), log: key("log"), cycles: key("cycles") };
 }
 
 export function Mprof() {
@@ -114,7 +115,7 @@ export function Mprof() {
 			</div>
 			{!embedded && (
 				<div class="controls" role="group" aria-label="Options">
-					<Choice label="Rows" value={key("verb") || "normal"} options={[["terse", "above 1 %"], ["normal", "above 0.5 %"], ["verbose", "all"]]} onChange={(value) => set({ verb: value === "normal" ? null : value })} />
+					<Choice label="Rows" value={key("verb") || "normal"} options={verbs} onChange={(value) => set({ verb: value === "normal" ? null : value })} />
 					{tab === "leaks" && <label class="choice">Depth of paths<input type="number" min={1} max={64} value={key("depth")} placeholder="5" onChange={(event) => set({ depth: event.currentTarget.value })} /></label>}
 					{tab === "leaks" && check("off", "Offsets in paths")}
 					{tab === "bins" && check("log", "Powers of two")}

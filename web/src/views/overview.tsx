@@ -11,7 +11,7 @@ import { Bar, Delta } from "../lib/parts";
 import { say } from "../lib/say";
 import { select } from "../lib/select";
 import { embedded, source } from "../lib/source";
-import { addWhere, go, key, linkTo, moduleIs, whole } from "../lib/state";
+import { addWhere, go, key, lineOf, linkTo, moduleIs, whole } from "../lib/state";
 import type { Frame, Overview as Data, ScoreSummary, Top, Verdict } from "../lib/types";
 import { Unfiltered } from "../lib/notice";
 
@@ -63,7 +63,7 @@ async function toSource(point: number): Promise<void> {
 	try {
 		const { data } = await source.get<{ frames: Frame[] }>(`/stack/${point}`, whole());
 		const own = data.frames.find((frame) => !frame.library && frame.file) ?? data.frames.find((frame) => frame.file);
-		if (own) go(`src/${encodeURIComponent(`${own.file}:${own.line}`)}`, { sel: `p:${point}` });
+		if (own?.file) go(lineOf(own.file, own.line), { sel: `p:${point}` });
 		else say("The trace names no source line of it: build with -g.");
 	} catch (error) {
 		say(error instanceof Error ? error.message : String(error));
@@ -169,7 +169,7 @@ export function Overview() {
 						<Dial name="useful" label="Useful life" value={data.scores.useful} />
 						<Histogram steps={data.severity_hist} />
 					</div>
-					{data.heap && data.heap.t.length > 0 && <Lane label="Live bytes" times={data.heap.t} from={0} to={data.heap.t.at(-1) ?? 1} unit="bytes" lines={[{ name: data.heap.rss.some((value) => value != null) ? "heap" : "Live bytes", colour: "#0072b2", values: data.heap.max }, ...(data.heap.rss.some((value) => value != null) ? [{ name: "resident memory", colour: "#cc79a7", dash: "4 3", values: data.heap.rss }] : [])]} />}
+					{data.heap && data.heap.t.length > 0 && <Lane label="Live bytes" times={data.heap.t} from={0} to={data.heap.t.at(-1) ?? 1} unit="bytes" lines={[{ name: data.heap.rss?.some((value) => value != null) ? "heap" : "Live bytes", colour: "#0072b2", values: data.heap.max }, ...(data.heap.rss?.some((value) => value != null) ? [{ name: "resident memory", colour: "#cc79a7", dash: "4 3", values: data.heap.rss }] : [])]} />}
 					<h2>Findings</h2>
 					{data.verdicts.length === 0 ? (
 						<p class="quiet">No problem above the thresholds: nothing is lost or misused, and nothing would spare 1 % of the bytes × time, of the allocations, of the bytes or of the peak.</p>

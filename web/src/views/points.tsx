@@ -6,7 +6,7 @@ import { able, against } from "../lib/catalogue";
 import { bytes, count, ns, score } from "../lib/format";
 import type { Subject } from "../lib/menu";
 import { usePages } from "../lib/pages";
-import { Delta, Severity, Spark } from "../lib/parts";
+import { Delta, Severity, Spark, oneOf } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select, selectedPoint } from "../lib/select";
 import { embedded, source } from "../lib/source";
@@ -115,7 +115,8 @@ function PinnedFacts({ id }: { id: number }) {
 }
 
 function PointList() {
-	const sort = key("sort") || "-sev";
+	const known = allColumns.filter((column) => !column.fixed).map((column) => column.name);
+	const sort = oneOf("sort", ["id", "temporary", "threads", "delta", ...known].flatMap((name) => [[name, ""], [`-${name}`, ""]] as const), "-sev");
 	const columns = shownColumns();
 	const { first, rows, need } = usePages<Page, PointRow>("/points", { ...common(), ...against("/points"), sort, spark: 64 }, (data) => data.total);
 	return (

@@ -13,7 +13,7 @@ import { copy, say } from "../lib/say";
 import { select } from "../lib/select";
 import { sorted } from "../lib/sort";
 import { source } from "../lib/source";
-import { go, key, linkTo, place, quote, set } from "../lib/state";
+import { go, key, lineOf, linkTo, place, quote, set } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 
 interface Cost {
@@ -28,8 +28,10 @@ interface Line {
 	text: string | null;
 	self: Cost | null;
 	incl: Cost | null;
-	points: number[];
+	points?: number[]; // of lines that allocate
 }
+
+const pointsOf = (row: Line) => row.points ?? [];
 
 interface Data {
 	found: boolean;
@@ -60,7 +62,7 @@ interface FileRow {
 }
 
 const fileColumns: Column<FileRow>[] = [
-	{ name: "file", label: "File", width: "minmax(30ch, 3fr)", cell: (row) => <a href={linkTo(`src/${encodeURIComponent(row.file)}`)} title={row.file}>{row.file}</a>, text: (row) => row.file },
+	{ name: "file", label: "File", width: "minmax(30ch, 3fr)", cell: (row) => <a href={linkTo(["src", row.file])} title={row.file}>{row.file}</a>, text: (row) => row.file },
 	{ name: "self", label: "Allocated here", number: true, width: "15ch", cell: (row) => bytes(row.self), text: (row) => String(row.self) },
 	{ name: "allocs", label: "Allocations", number: true, width: "12ch", cell: (row) => count(row.allocs), text: (row) => String(row.allocs) },
 	{ name: "peak", label: "At the peak", number: true, width: "12ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
@@ -83,7 +85,7 @@ function Files() {
 				return (
 					<>
 						<Unfiltered path="/files" />
-						<Table label="Source files" columns={fileColumns} rows={ordered} rowKey={(row) => row.id} height={560} sort={sort} onSort={(name) => set({ sort: name })} onOpen={(row) => go(`src/${encodeURIComponent(row.file)}`)} menu={(row): Subject => ({ title: row.file, file: row.file, line: 1, condition: `stack_file == ${quote(row.file)}` })} />
+						<Table label="Source files" columns={fileColumns} rows={ordered} rowKey={(row) => row.id} height={560} sort={sort} onSort={(name) => set({ sort: name })} onOpen={(row) => go(["src", row.file])} menu={(row): Subject => ({ title: row.file, file: row.file, line: 1, condition: `stack_file == ${quote(row.file)}` })} />
 						<p class="buttons">
 							{data.total > data.rows.length && <span class="quiet">The first {count(data.rows.length)} of {count(data.total)} files.</span>}
 							<button onClick={() => void copy(csv(fileColumns, ordered), "the table as CSV")}>Copy as CSV</button>
@@ -132,7 +134,7 @@ function Listing({ data, file, line, metric }: { data: Data; file: string; line:
 	const show = metric === "allocs" ? count : bytes;
 	const most = data.lines.reduce((high, row) => Math.max(high, row.incl?.[metric] ?? 0), 1);
 	const hot = data.lines.filter((row) => (row.self?.[metric] ?? 0) > 0);
-	const moveTo = (n: number) => go(`src/${encodeURIComponent(`${file}:${n}`)}`, { metric: key("metric") });
+	const moveTo = (n: number) => go(lineOf(file, n), { metric: key("metric") });
 	const next = (step: number) => {
 		const target = step > 0 ? hot.find((row) => row.n > line) : [...hot].reverse().find((row) => row.n < line);
 		if (target) moveTo(target.n);
@@ -152,9 +154,9 @@ function Listing({ data, file, line, metric }: { data: Data; file: string; line:
 		{ name: "incl", label: "With callees", number: true, width: "18ch", cell: (row) => (row.incl?.[metric] ? <>{show(row.incl[metric])} <span class="bar"><span style={{ width: `${(row.incl[metric] / most) * 100}%` }} /></span></> : ""), text: (row) => String(row.incl?.[metric] ?? "") },
 		{ name: "n", label: "Line", number: true, width: "7ch", cell: (row) => <span class="quiet">{row.n}</span>, text: (row) => String(row.n) },
 		{ name: "code", label: "Code", width: "minmax(40ch, 5fr)", cell: (row) => <span class="code"><Code text={row.text ?? ""} lang={data.lang} highlight={highlight} /></span>, text: (row) => row.text ?? "" },
-		{ name: "points", label: "Points", width: "18ch", cell: (row) => <Points list={row.points} />, text: (row) => row.points.join(" ") },
+		{ name: "points", label: "Points", width: "18ch", cell: (row) => <Points list={pointsOf(row)} />, text: (row) => pointsOf(row).join(" ") },
 	];
-	const condition = (row: Line) => (row.points.length ? `point in (${row.points.slice(0, 100).join(", ")})` : `stack_file == ${quote(file)}`);
+	const condition = (row: Line) => (pointsOf(row).length ? `point in (${pointsOf(row).slice(0, 100).join(", ")})` : `stack_file == ${quote(file)}`);
 	return (
 		<>
 			<p class="buttons">
@@ -173,14 +175,15 @@ function Listing({ data, file, line, metric }: { data: Data; file: string; line:
 					selected={line}
 					onSelect={(row) => {
 						moveTo(row.n);
-						if (row.points[0] != null) select("p", row.points[0]);
+						const [first] = pointsOf(row);
+						if (first != null) select("p", first);
 					}}
 					onKey={(event) => {
 						if (event.key !== "n" && event.key !== "N") return false;
 						next(event.key === "n" ? 1 : -1);
 						return true;
 					}}
-					menu={(row) => ({ title: `${file.replace(/^.*\//, "")}:${row.n}`, file, line: row.n, condition: condition(row), ...(row.points.length === 1 ? { point: row.points[0] ?? null } : {}) })}
+					menu={(row) => ({ title: `${file.replace(/^.*\//, "")}:${row.n}`, file, line: row.n, condition: condition(row), ...(pointsOf(row).length === 1 ? { point: pointsOf(row)[0] ?? null } : {}) })}
 				/>
 			</div>
 		</>

@@ -9,7 +9,7 @@ import { category, dark, ink } from "../lib/colour";
 import { bytes, count, inUnit, ns } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
 import { Lane } from "../lib/lane";
-import { Choice } from "../lib/parts";
+import { Choice, oneOf } from "../lib/parts";
 import { copy } from "../lib/say";
 import { selectedPoint } from "../lib/select";
 import { embedded } from "../lib/source";
@@ -218,9 +218,9 @@ function Twin({ data, layers, unit, extra }: { data: Data; layers: Layer[]; unit
 }
 
 export function Timeline() {
-	const by = key("by") || "none";
-	const metric = key("metric") || "live";
-	const shape = key("shape") || "stack";
+	const by = oneOf("by", [...groups, ["color", ""]], "none");
+	const metric = oneOf("metric", metrics, "live");
+	const shape = oneOf("shape", shapes, "stack");
 	const unit = unitOf(metric);
 	const [table, toggleTable] = useTwin();
 	const [brush, setBrush] = useState<{ from: number; to: number } | null>(null);
