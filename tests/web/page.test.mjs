@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { cli, end, launch, open, record, serve, settle, view, views } from "./lib.mjs";
+import { cli, end, launch, open, record, serve, settle, shows, view, views } from "./lib.mjs";
 
 let browser;
 let server;
@@ -90,9 +90,9 @@ describe("parts", () => {
 		await drawer.getByRole("link", { name: "logstat.c:137" }).click();
 		await settle(page);
 		assert.match(page.url(), /src/);
-		const line = page.locator("tr.chosen");
+		const line = page.getByRole("row").filter({ hasText: "137" }).filter({ hasText: "strdup" });
 		await line.waitFor();
-		assert.match(await line.innerText(), /137[\s\S]*strdup/);
+		shows(/([\d.]+ KiB)/.exec(await line.innerText())[1], cli("query", trace, "all | where line == 137").matched.bytes, "bytes of line 137");
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});

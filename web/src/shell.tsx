@@ -200,7 +200,7 @@ const forms: Record<string, RegExp> = {
 };
 
 function dropNonsense(): void {
-	const wrong = [...place.value.keys].filter(([name, value]) => forms[name] && !forms[name].test(value)).map(([name]) => name);
+	const wrong = [...place.value.keys].filter(([name, value]) => Object.hasOwn(forms, name) && !forms[name]?.test(value)).map(([name]) => name);
 	if (wrong.length === 0) return;
 	say(`The address has no sense at ${wrong.join(", ")}, which is left out.`);
 	set(Object.fromEntries(wrong.map((name) => [name, null])), true);

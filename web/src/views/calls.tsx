@@ -176,7 +176,6 @@ function Graph({ data }: { data: Data }) {
 								class={`node${node.id === data.center ? " centre" : ""}`}
 								tabIndex={0}
 								role="button"
-								aria-label={`${node.fn || "unknown"}: ${count(node.total)} allocations, itself ${count(node.self)}`}
 								onClick={(event) => click(event, node)}
 								onContextMenu={menu.onContextMenu}
 								onKeyDown={(event) => (event.key === "Enter" ? click(event, node) : menu.onKeyDown(event))}
