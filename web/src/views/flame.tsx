@@ -19,7 +19,7 @@ import type { Flame as Data, FlameReply } from "../lib/types";
 import { trace } from "../shell";
 
 const ROW = 20;
-export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16, caller: 32 } as const;
+export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16, caller: 32, line: 64 } as const;
 
 const metrics = [
 	["bytes", "Bytes allocated"],
@@ -173,7 +173,7 @@ function shape(data: Data, look: Look): Shape {
 					context.fillStyle = inkOn(colour);
 					context.fillText(trimMiddle(name, Math.floor((w - 6) / 6.6)), left + 4, y + ROW / 2);
 				}
-				items.push({ id: data.id[row] ?? row, x: left, y, w, h: ROW - 1, colour, label: data.name[row] ?? "" });
+				items.push({ id: data.id[row] ?? row, x: left, y, w, h: ROW - 1, colour, label: (data.flags[row] ?? 0) & FLAG.line ? name : (data.name[row] ?? "") });
 			}
 			context.globalAlpha = 1;
 			return items;
@@ -199,6 +199,7 @@ function shape(data: Data, look: Look): Shape {
 }
 
 function labelOf(data: Data, row: number): string {
+	if ((data.flags[row] ?? 0) & FLAG.line) return `${(data.file[row] ?? "").replace(/^.*\//, "")}:${data.line[row]}`;
 	return (data.flags[row] ?? 0) & FLAG.merged ? `(${count(data.merged[row])} small)` : data.name[row] || "unknown";
 }
 

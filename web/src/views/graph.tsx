@@ -212,18 +212,21 @@ function useGraph() {
 	const [passes, setPasses] = useState<Record<string, number>>({});
 	const undo = useRef<Graph[]>([]);
 	const redo = useRef<Graph[]>([]);
+	const latest = useRef(0); // an answer to an older question may come last
 
 	const fail = (error: unknown) => setProblem(error instanceof ApiError ? error : new ApiError(0, "page", String(error)));
 	const fromText = useCallback(async (asked: string) => {
+		const mine = ++latest.current;
 		setText(asked);
 		try {
 			const reply = await source.post<{ graph: Graph }>("/query/graph", { text: asked });
+			if (mine !== latest.current) return;
 			const next = reply.data.graph;
 			undo.current.push(graph);
 			setGraph(next.boxes.some((box) => box.x != null) ? next : arrange(next));
 			setProblem(null);
 		} catch (error) {
-			fail(error);
+			if (mine === latest.current) fail(error);
 		}
 	}, [graph]);
 	const fromBoxes = useCallback(async (next: Graph, keep = true) => {
@@ -231,6 +234,7 @@ function useGraph() {
 			undo.current.push(graph);
 			redo.current = [];
 		}
+		const mine = ++latest.current;
 		setGraph(next);
 		if (next.boxes.length === 0) {
 			setText("");
@@ -238,21 +242,26 @@ function useGraph() {
 		}
 		try {
 			const reply = await source.post<{ text: string }>("/query/compile", { graph: withOutput(next) });
+			if (mine !== latest.current) return;
 			setText(reply.data.text);
 			setProblem(null);
 		} catch (error) {
-			fail(error);
+			if (mine === latest.current) fail(error);
 		}
 	}, [graph]);
 	useEffect(() => {
 		if (graph.boxes.length === 0 || problem) return;
+		let over = false;
 		const timer = setTimeout(() => {
 			source
 				.post<{ entries: number }[]>(`/query/counts${key("trace") ? `?trace=${encodeURIComponent(key("trace"))}` : ""}`, { graph: withOutput(graph) })
-				.then((reply) => setPasses(Object.fromEntries(graph.boxes.map((box, at) => [box.id, reply.data[at]?.entries ?? 0]))))
-				.catch(() => setPasses({}));
+				.then((reply) => over || setPasses(Object.fromEntries(graph.boxes.map((box, at) => [box.id, reply.data[at]?.entries ?? 0]))))
+				.catch(() => over || setPasses({}));
 		}, 300);
-		return () => clearTimeout(timer);
+		return () => {
+			over = true;
+			clearTimeout(timer);
+		};
 	}, [graph, problem]);
 	const step = (from: Graph[], to: Graph[]) => {
 		const next = from.pop();
