@@ -10,22 +10,26 @@ const option = (name, value) => (process.argv.includes(`--${name}`) ? process.ar
 const chunks = option("chunks", "10M");
 const points = option("points", "100k");
 const folder = option("folder", join(process.env.HEAPWISE_BUILD_DIR, "bench"));
+const PATIENCE = 15000; // ms
 const LIMITS = { paint: 1000, frame: 16, nodes: 3000, heap: 200 };
+
+/** A row below the headings, or the words that there is none. */
+const table = () => document.querySelectorAll('main [role="row"]').length > 1 || document.querySelector("main .empty") !== null;
 
 /** What is worth looking at: the first that a view shows of the trace. */
 const useful = {
 	"": () => document.querySelector('[data-t="sentence"]') !== null,
 	flame: () => window.__hw?.items("flame").length > 0,
 	time: () => document.querySelector('[data-t="timeline"] canvas') !== null,
-	points: () => document.querySelectorAll('[role="grid"] [role="gridcell"]').length > 0,
+	points: table,
 	chunks: () => window.__hw?.items("chunks").length > 0,
-	types: () => document.querySelectorAll('[role="grid"] [role="gridcell"]').length > 0,
+	types: table,
 	freq: () => window.__hw?.items("scatter").length > 0,
-	mprof: () => document.querySelectorAll("main [role=gridcell]").length > 0,
+	mprof: table,
 	calls: () => document.querySelectorAll("svg .node").length > 0,
-	threads: () => document.querySelectorAll('[role="grid"] [role="gridcell"]').length > 0,
+	threads: table,
 	map: () => document.querySelector("canvas.memory") !== null,
-	src: () => document.querySelectorAll("main [role=cell], main [role=gridcell]").length > 0,
+	src: table,
 	graph: () => document.querySelectorAll(".palette button").length > 0,
 };
 
@@ -126,11 +130,9 @@ try {
 		await page.addInitScript(watch(test));
 		const { origin, search } = new URL(server.url);
 		await page.goto(`${origin}/${search}#/${name}`);
-		await page.waitForFunction(() => window.__useful !== undefined, null, { timeout: 20000 }).catch(() => {
-			throw new Error(`'${name}' shows nothing of use within 20 s`);
-		});
-		const paint = await page.evaluate(() => window.__useful);
-		await settle(page);
+		await page.waitForFunction(() => window.__useful !== undefined, null, { timeout: PATIENCE }).catch(() => process.stderr.write(`bench/run-web: '${name}' shows nothing of use: ${page.url()}\n`));
+		const paint = (await page.evaluate(() => window.__useful)) ?? PATIENCE;
+		await Promise.race([settle(page), page.waitForTimeout(PATIENCE)]);
 		const times = await pan(page, name);
 		await settle(page);
 		const session = await context.newCDPSession(page);
@@ -138,6 +140,7 @@ try {
 		const { metrics } = await session.send("Performance.getMetrics");
 		const heap = metrics.find((metric) => metric.name === "JSHeapUsedSize").value / 1e6;
 		const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
+		process.stderr.write(`bench/run-web: ${name || "overview"} after ${Math.round(paint)} ms\n`);
 		rows.push({ view: name || "overview", paint, frame: part(times, 0.95), frame_max: Math.max(...times), frames: times.length, nodes, heap });
 		await context.close();
 	}
@@ -145,7 +148,7 @@ try {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
 	const page = await context.newPage();
 	await page.goto(server.url);
-	for (let round = 0; round < 2; round++) for (const name of Object.keys(useful)) await view(page, `#/${name}`);
+	for (let round = 0; round < 2; round++) for (const name of Object.keys(useful)) await Promise.race([view(page, `#/${name}`), page.waitForTimeout(PATIENCE)]);
 	const session = await context.newCDPSession(page);
 	await session.send("Performance.enable");
 	const { metrics } = await session.send("Performance.getMetrics");

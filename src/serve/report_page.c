@@ -133,7 +133,7 @@ static void put_views(struct report *self, const struct view_trace *trace, u64 e
 		    (unsigned long long)i, (unsigned long long)end_ns);
 	for (u32 i = 0; i < 4; i++) {
 		put(self, "/types?sort=%s&top=500", sorts[i]);
-		put(self, "/types?fold=1&sort=%s&top=500", sorts[i]);
+		put(self, "/types?fold=template&sort=%s&top=500", sorts[i]);
 		put(self, "/mprof/%s?limit=500", tables[i]);
 	}
 	put(self, "/emad");

@@ -105,7 +105,7 @@ static u32 line_node(struct builder *self, u64 point, u32 line)
 	node.parent = parent;
 	node.call = shape->calls->points.data[point].call;
 	node.depth++;
-	node.flags = FLAME_LINE;
+	node.flags = FLAME_SPLIT;
 	if (shape->nodes.count >= UINT32_MAX || !vec_push(&shape->nodes, node))
 		return UINT32_MAX;
 	*known = shape->nodes.count - 1;

@@ -145,7 +145,7 @@ interface ChunkDetail {
 	alloc_stack: Frame[];
 	free_stack: Frame[] | null;
 	neighbours?: Record<string, number | null>;
-	realloc?: { previous: number | null; next: number | null } | null; // of its chain
+	realloc?: { previous: number | null; next: number | null; chain?: { id: number; size: number }[]; cut?: boolean } | null;
 }
 
 const near: Record<string, string> = { below: "Below it in memory", above: "Above it in memory", before: "Allocated before it", after: "Allocated after it", previous: "Was, before realloc", next: "Became, by realloc" };
@@ -168,7 +168,8 @@ function ChunkDrawer({ id }: { id: string }) {
 				{access && [<dt>Reads, writes</dt>, <dd>{count(access.reads)}, {count(access.writes)}</dd>]}
 				{access?.low != null && access.high != null && [<dt>Used</dt>, <dd>bytes {access.low} to {access.high}, {share(chunk.size ? (access.high - access.low) / chunk.size : 0)}</dd>]}
 				{access?.first != null && [<dt>Accessed</dt>, <dd>{ns(access.first)} to {ns(access.last)}</dd>]}
-				{Object.entries({ ...chunk.realloc, ...chunk.neighbours }).map(([where, other]) => other != null && near[where] && [<dt>{near[where]}</dt>, <dd><button class="plain" onClick={() => select("c", other)}>chunk {other}</button></dd>])}
+				{Object.entries({ previous: chunk.realloc?.previous, next: chunk.realloc?.next, ...chunk.neighbours }).map(([where, other]) => other != null && near[where] && [<dt>{near[where]}</dt>, <dd><button class="plain" onClick={() => select("c", other)}>chunk {other}</button></dd>])}
+				{chunk.realloc?.chain && chunk.realloc.chain.length > 1 && [<dt>By realloc</dt>, <dd>{chunk.realloc.chain.map((part) => bytes(part.size)).join(" → ")}{chunk.realloc.cut ? " …" : ""}</dd>]}
 				<dt>Point</dt><dd><a href={linkTo(`point/${chunk.point}`, { sel: `p:${chunk.point}` })}>{placeOf(chunk.alloc_stack)}</a></dd>
 			</dl>
 			<h3>Allocated by</h3>

@@ -106,6 +106,11 @@ export function Table<Row>(props: Props<Row>) {
 	const { columns, rows, rowHeight = 30 } = props;
 	const { scroller, space, first, end, placeOf, onScroll, scrollTo, show } = useScroll(rows.length, rowHeight, props.height);
 	const walked = useRef(-1); // the row that was chosen last
+	const order = useRef(props.sort);
+	useLayoutEffect(() => {
+		if (order.current !== props.sort) scrollTo(0);
+		order.current = props.sort;
+	}, [props.sort]);
 	useLayoutEffect(() => props.need?.(first, end), [first, end, rows]);
 
 	const isChosen = (index: number) => {

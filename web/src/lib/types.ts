@@ -75,6 +75,14 @@ export interface Frame {
 	addr: string;
 }
 
+export interface PointSums {
+	chunks: number;
+	bytes: number;
+	peak: Maybe;
+	leaked: Maybe;
+	temporary: number;
+}
+
 export interface PointRow {
 	id: number;
 	fn: string | null;
@@ -97,8 +105,8 @@ export interface PointRow {
 	avg_life: Maybe;
 	threads: number;
 	spark: string;
-	base?: Maybe; // with a second trace
-	delta?: Maybe;
+	base?: PointSums | null; // with a second trace; null = new
+	delta?: PointSums;
 }
 
 export interface Timeline {
@@ -127,6 +135,9 @@ export interface FlameReply extends Columns {
 	nodes_all: number;
 	max_depth: number;
 	at: Maybe;
+	base_total?: number; // with a second trace
+	gone_total?: number;
+	gone?: { parent: number; fn: string; base: number }[]; // what it has and this has not
 }
 
 /** A flame graph as it is painted: one entry a frame in each list. */

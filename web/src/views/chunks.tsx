@@ -27,6 +27,7 @@ interface Reply extends Partial<Columns> {
 	rows_all: number; // that they take
 	w?: number; // of the grid of a density
 	h?: number;
+	palette?: string[]; // that the query gives
 }
 
 export interface Bars {
@@ -41,6 +42,8 @@ export interface Bars {
 	size: number[];
 	flags: number[];
 	sev: number[];
+	color: number[]; // numbers of the palette, from 1; 0 = none
+	palette: string[];
 }
 
 interface Span {
@@ -74,12 +77,14 @@ function unpack(reply: Reply): Data {
 		size: column("size"),
 		flags: column("flags"),
 		sev: column("sev"),
+		color: column("color"),
+		palette: reply.palette ?? [],
 	};
 }
 
 const orders = [["time", "Time of allocation"], ["size", "Size"], ["life", "Life"], ["addr", "Address"], ["last", "Last access"]] as const;
 const lanes = [["row", "One row each"], ["packed", "Packed"], ["thread", "By thread"]] as const;
-const paints = [["size", "Size"], ["sev", "Severity"]] as const;
+const paints = [["size", "Size"], ["sev", "Severity"], ["query", "Colour of the query"]] as const;
 const HEIGHT = 520;
 const ROWS = 60; // that are told apart easily
 
@@ -132,9 +137,9 @@ function barPainter(data: Bars, from: number, to: number, by: string): Painter {
 				const w = Math.max(3, end - x);
 				const y = ((data.row[at] ?? 0) - first) * rowHeight;
 				const h = Math.max(1, rowHeight - (rowHeight > 4 ? 2 : rowHeight > 2 ? 0.5 : 0));
-				const colour = by === "sev" ? severity(data.sev[at] ?? 1) : accent;
+				const colour = by === "sev" ? severity(data.sev[at] ?? 1) : by === "query" ? (data.palette[(data.color[at] ?? 0) - 1] ?? "#999999") : accent;
 				const untouched = isUntouched(flags);
-				context.globalAlpha = untouched || by === "sev" ? 1 : shade(data.size[at] ?? 0, largest);
+				context.globalAlpha = untouched || by !== "size" ? 1 : shade(data.size[at] ?? 0, largest);
 				context.fillStyle = untouched ? lines : colour;
 				context.fillRect(x, y, w, h);
 				context.globalAlpha = 1;
@@ -258,7 +263,9 @@ function SizeLegend({ data, by }: { data: Bars; by: string }) {
 	const steps = [0, 0.34, 0.67, 1].map((part) => Math.round(2 ** (part * Math.log2(largest + 1)) - 1) || 1);
 	return (
 		<div class="legend" aria-label="Colours">
-			{by === "sev" ? (
+			{by === "query" ? (
+				<>colours of the query {data.palette.map((colour) => <span class="swatch" style={{ background: colour }} title={colour} />)}</>
+			) : by === "sev" ? (
 				<>severity of the point {Array.from({ length: 12 }, (_, step) => <span class="swatch" style={{ background: severity(step + 1), color: inkOn(severity(step + 1)) }}>{step + 1}</span>)}</>
 			) : (
 				<>size {steps.map((size) => <span class="size-step"><span class="swatch" style={{ background: "var(--accent)", opacity: shade(size, largest) }} /> {bytes(size)}</span>)}</>
@@ -337,7 +344,7 @@ export function Chunks() {
 				{point !== "" && <button class="chip" onClick={() => set({ point: null })}>point {point} ✕</button>}
 				<Choice label="Order" value={order} options={orders} onChange={(value) => set({ order: value })} />
 				<Choice label="Rows" value={lane} options={lanes} onChange={(value) => set({ lane: value })} />
-				<Choice label="Colour" value={by} options={paints} onChange={(value) => set({ c: value === "size" ? null : value })} />
+				<Choice label="Colour" value={by} options={reply?.data.palette?.length ? paints : paints.slice(0, 2)} onChange={(value) => set({ c: value === "size" ? null : value })} />
 				<button onClick={() => zoom(0.5, (from + to) / 2)}>Zoom in</button>
 				<button onClick={() => zoom(2, (from + to) / 2)}>Zoom out</button>
 				{(key("x0") !== "" || key("x1") !== "") && <button onClick={() => set({ x0: null, x1: null })}>Whole run</button>}

@@ -91,6 +91,9 @@ function Summary({ data }: { data: Data }) {
 	);
 }
 
+/** Steps of an axis of bytes: 1, 2, 4 … */
+const powers = Array.from({ length: 50 }, (_, exponent) => 2 ** exponent);
+
 function Lines({ data }: { data: Data }) {
 	const holder = useRef<HTMLDivElement>(null);
 	const lines = useMemo(() => ({ t: data.heap.map((bin) => bin.time_ns), a: data.heap.map((bin) => bin.a ?? null), b: data.heap.map((bin) => bin.b ?? null) }), [data]);
@@ -112,7 +115,7 @@ function Lines({ data }: { data: Data }) {
 				],
 				axes: [
 					{ ...axis, space: 90, values: (_, values) => values.map((time) => ns(time)) },
-					{ ...axis, size: 80, values: (_, values) => values.map((raw) => bytes(raw)) },
+					{ ...axis, size: 80, incrs: powers, values: (_, values) => values.map((raw) => bytes(raw)) },
 				],
 			},
 			[lines.t, lines.a, lines.b],

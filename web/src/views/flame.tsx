@@ -4,10 +4,10 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Direction, type Item, type Painter } from "../lib/canvas";
-import { against } from "../lib/catalogue";
+import { ableColours, against } from "../lib/catalogue";
 import { type Palette, dark, difference, ink, inkOn, moduleColour, severity } from "../lib/colour";
 import { count, inUnit, share, trimMiddle } from "../lib/format";
-import type { Subject } from "../lib/menu";
+import { type Subject, menuOf } from "../lib/menu";
 import { Choice, Delta, oneOf } from "../lib/parts";
 import { copy, saveFile, say } from "../lib/say";
 import { select, selectedPoint } from "../lib/select";
@@ -30,12 +30,14 @@ const metrics = [
 	["temporary", "Temporary"],
 	["alloc_time", "Time in the allocator"],
 	["chunks_live", "Chunks live at the cursor"],
+	["idle", "Idle: bytes × time without use"],
 ] as const;
 
 /** With a window of time, two metrics mean what is inside it. A report has no others than those that it was made with. */
 function shownMetrics(): [string, string][] {
 	const inside: Record<string, string> = timeWindow.value ? { peak: "Live at the peak of the window", leaked: "Alive at the end of the window" } : {};
-	return metrics.filter(([name]) => !embedded || !["alloc_time", "chunks_live"].includes(name)).map(([name, words]) => [name, inside[name] ?? words]);
+	const missing = embedded ? ["alloc_time", "chunks_live", "idle"] : ableColours() && trace.value?.caps.access ? [] : ["idle"];
+	return metrics.filter(([name]) => !missing.includes(name)).map(([name, words]) => [name, inside[name] ?? words]);
 }
 
 /** Numbers of texts become texts. */
@@ -304,6 +306,17 @@ function Legend({ diff, palette }: { diff: boolean; palette: Palette }) {
 	);
 }
 
+/** What vanished has no width here: it is listed. */
+function Gone({ reply }: { reply: FlameReply }) {
+	if (!reply.gone?.length) return null;
+	return (
+		<section class="gone" aria-label="Gone">
+			<h3>Gone: {inUnit(reply.gone_total, reply.unit)} that were there before</h3>
+			<ul>{[...reply.gone].sort((a, b) => b.base - a.base).slice(0, 40).map((item) => <li {...menuOf(() => ({ title: item.fn, fn: item.fn }))}><button class="plain" onClick={() => select("f", item.fn)}>{item.fn || "unknown"}</button> <span class="less">▼ {inUnit(item.base, reply.unit)}</span></li>)}</ul>
+		</section>
+	);
+}
+
 const NO_POINT = 4294967295;
 
 function hasPoint(data: Data, row: number): boolean {
@@ -438,8 +451,8 @@ export function Flame() {
 		else if (event.key === "i") set({ dir: dir === "up" ? null : "up", z: null, x: null });
 		else if (event.key === "r") set({ rec: key("rec") === "0" ? null : 0 });
 		else if (event.key === "m") set({ metric: metrics[(metrics.findIndex(([name]) => name === metric) + 1) % metrics.length]?.[0] });
-		else if (event.key === "h" && item) hide(item.label);
-		else if (event.key === "v" && item) pivot(item.label);
+		else if (event.key === "h" && item) hide(data?.name[rowOf(item)] ?? "");
+		else if (event.key === "v" && item) pivot(data?.name[rowOf(item)] ?? "");
 		else if (event.key === "c" && item && data && painter) void copy(pathOf(data, rowOf(item), painter.index).join("\n"), "the stack");
 		else if (event.key === "s" && item) sourceOf(rowOf(item));
 		else if (event.key === "n" || event.key === "N") walk(event.key === "n" ? 1 : -1);
@@ -480,7 +493,7 @@ export function Flame() {
 			</div>
 			{needsPivot ? <p class="empty">Name a function, or press v on a frame.</p> : (
 			<Panel answer={answer} label="Flame graph" empty={(flame) => (flame.total === 0 ? nothing : null)}>
-				{(_, { truncated }) => {
+				{(raw, { truncated }) => {
 					const flame = data;
 					if (!flame) return null;
 					return (
@@ -520,6 +533,7 @@ export function Flame() {
 								)
 							)}
 							<Legend diff={flame.delta != null} palette={palette} />
+							<Gone reply={raw} />
 							<p class="quiet">Double click or Enter zooms, Ctrl and the wheel too, Backspace goes back, i inverts, h hides a frame, v turns around one, n and N walk the hits; the right button has more. <a href={linkTo("calls")}>Call graph</a></p>
 						</>
 					);

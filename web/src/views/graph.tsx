@@ -10,7 +10,7 @@ import { useAnswer } from "../lib/answer";
 import { dark } from "../lib/colour";
 import { count } from "../lib/format";
 import { ApiError, source } from "../lib/source";
-import { type ResultRow, type SchemaColumn, cellText } from "../lib/result";
+import { type ResultRow, type SchemaColumn, cellText, isNumber } from "../lib/result";
 import { go, key, place, whole } from "../lib/state";
 import { copy, saveFile, say } from "../lib/say";
 import { traces } from "../shell";
@@ -277,7 +277,7 @@ function Preview({ text }: { text: string }) {
 	const answer = useAnswer<{ entries: number; rows: ResultRow[]; schema: { rows: SchemaColumn[] } }>("/entries", { ...whole(), q: text, limit: 6 });
 	const data = answer.reply?.data;
 	if (!data || answer.error) return null;
-	const columns = data.schema.rows.filter((column) => ["size", "chunks", "type", "fn", "life", "share"].includes(column.name) || column.name.includes("(")).slice(0, 3);
+	const columns = data.schema.rows.filter((column) => ["size", "chunks", "type", "fn", "life", "share"].includes(column.name) || column.name.includes("(")).sort((a, b) => Number(isNumber(a.unit)) - Number(isNumber(b.unit))).slice(0, 3);
 	return (
 		<>
 			<h3>Preview: {count(data.entries)} {data.entries === 1 ? "entry" : "entries"}</h3>

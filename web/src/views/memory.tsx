@@ -4,13 +4,14 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
+import { ableColours } from "../lib/catalogue";
 import { category, dark, ink, severity } from "../lib/colour";
 import { bytes, count, ns, share } from "../lib/format";
 import type { Subject } from "../lib/menu";
 import { Choice, oneOf } from "../lib/parts";
 import { copy } from "../lib/say";
 import { select, selection } from "../lib/select";
-import { addWhere, common, cursor, key, set } from "../lib/state";
+import { addWhere, common, cursor, key, query, set, stages } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import { trace } from "../shell";
@@ -54,7 +55,7 @@ function colours(data: Data): string[] {
 	const { ground } = ink();
 	return data.legend.map((label, at) => {
 		const step = /^severity (\d+)$/.exec(label);
-		return at === 0 ? ground : step ? severity(Number(step[1])) : category(at - 1);
+		return at === 0 ? ground : label.startsWith("#") ? label : step ? severity(Number(step[1])) : category(at - 1);
 	});
 }
 
@@ -232,7 +233,7 @@ function usePlay(run: number): [boolean, () => void] {
 	];
 }
 
-const paints = [["alternate", "Neighbours apart"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"], ["sev", "Severity"]] as const;
+const paints = [["alternate", "Neighbours apart"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"], ["sev", "Severity"], ["query", "Colour of the query"]] as const;
 const widths = [["128", "128 pixels"], ["256", "256 pixels"], ["512", "512 pixels"], ["1024", "1024 pixels"]] as const;
 
 export function Memory() {
@@ -254,7 +255,7 @@ export function Memory() {
 			<div class="controls">
 				<button aria-pressed={playing} onClick={play}>{playing ? "Pause" : "Play"}</button>
 				<span>At {ns(at)}{cursor.value == null ? ", the end: click the time strip for another moment" : ""}</span>
-				<Choice label="Colour" value={colour} options={paints} onChange={(value) => set({ color: value })} />
+				<Choice label="Colour" value={colour} options={ableColours() && stages(query()).some((stage) => stage.startsWith("color")) ? paints : paints.slice(0, -1)} onChange={(value) => set({ color: value })} />
 				<Choice label="Row" value={String(width)} options={widths} onChange={(value) => set({ row: value === "512" ? null : value })} />
 				<button onClick={() => set({ bpp: Math.max(1, bpp / 2) })}>Zoom in</button>
 				<button onClick={() => set({ bpp: Math.min(MOST, bpp * 2) })}>Zoom out</button>

@@ -20,6 +20,7 @@ import { Preview } from "./chunks";
 interface Page {
 	total: number;
 	rows: PointRow[];
+	gone?: { points: number; chunks: number; bytes: number }; // that only the other trace has
 }
 
 const allColumns: Column<PointRow>[] = [
@@ -39,15 +40,18 @@ const allColumns: Column<PointRow>[] = [
 
 /** With a second trace: what the same stacks cost there. */
 const deltaColumns: Column<PointRow>[] = [
-	{ name: "base", label: "Bytes before", fixed: true, number: true, width: "13ch", cell: (row) => bytes(row.base), text: (row) => String(row.base ?? "") },
-	{ name: "delta", label: "Change", number: true, width: "13ch", cell: (row) => <Delta value={row.delta} unit="bytes" />, text: (row) => String(row.delta ?? "") },
+	{ name: "base", label: "Bytes before", fixed: true, number: true, width: "13ch", cell: (row) => (row.base == null ? "new" : bytes(row.base.bytes)), text: (row) => String(row.base?.bytes ?? "") },
+	{ name: "delta", label: "Change", fixed: true, number: true, width: "13ch", cell: (row) => <Delta value={row.delta?.bytes} unit="bytes" />, text: (row) => String(row.delta?.bytes ?? "") },
+	{ name: "delta_peak", label: "Of its peak", fixed: true, number: true, width: "13ch", cell: (row) => <Delta value={row.delta?.peak} unit="bytes" />, text: (row) => String(row.delta?.peak ?? "") },
+	{ name: "delta_leaked", label: "Of what is kept", fixed: true, number: true, width: "15ch", cell: (row) => <Delta value={row.delta?.leaked} unit="bytes" />, text: (row) => String(row.delta?.leaked ?? "") },
 ];
 
 /** What was not recorded has no column; what the address leaves out is not shown. */
 function shownColumns(): Column<PointRow>[] {
 	const missing = trace.value?.caps.access === false ? ["usage", "useful"] : [];
 	const hidden = key("hidden").split(",");
-	const all = [...allColumns, ...(able("/points", "base") && key("base") !== "" ? deltaColumns : [])];
+	const compared = able("/points", "base") && key("base") !== "";
+	const all = compared ? [...allColumns.slice(0, 5), ...deltaColumns, ...allColumns.slice(5)] : allColumns;
 	return all.filter((column) => !missing.includes(column.name) && !hidden.includes(column.name));
 }
 
@@ -116,7 +120,7 @@ function PinnedFacts({ id }: { id: number }) {
 
 function PointList() {
 	const known = allColumns.filter((column) => !column.fixed).map((column) => column.name);
-	const sort = oneOf("sort", ["id", "temporary", "threads", "delta", ...known].flatMap((name) => [[name, ""], [`-${name}`, ""]] as const), "-sev");
+	const sort = oneOf("sort", ["id", "temporary", "threads", ...known].flatMap((name) => [[name, ""], [`-${name}`, ""]] as const), "-sev");
 	const columns = shownColumns();
 	const { first, rows, need } = usePages<Page, PointRow>("/points", { ...common(), ...against("/points"), sort, spark: 64 }, (data) => data.total);
 	return (
@@ -125,7 +129,7 @@ function PointList() {
 				{(data) => (
 					<>
 						<div class="controls">
-							<span>{count(data.total)} allocation points</span>
+							<span>{count(data.total)} allocation points{data.gone && data.gone.points > 0 ? `; ${count(data.gone.points)} of before are gone, with ${bytes(data.gone.bytes)}` : ""}</span>
 							<ColumnChooser />
 							<button onClick={() => void copy(csv(columns, rows.loaded()), `${count(rows.loaded().length)} rows as CSV`)}>Copy as CSV</button>
 						</div>

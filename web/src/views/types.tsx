@@ -202,7 +202,7 @@ export function Types() {
 	const name = sort.replace(/^-/, "");
 	const fold = key("fold");
 	const map = key("map") === "1";
-	const asked = { sort: sorts[name] ?? "peak", fold, top: 500 };
+	const asked = { sort: sorts[name] ?? "peak", fold: fold === "1" ? "template" : null, top: 500 };
 	const answer = useAnswer<Data>("/types", { ...scoped("/types"), ...asked });
 	const base = useAnswer<Data>(key("base") === "" ? null : "/types", { ...scoped("/types"), trace: key("base"), ...asked }).reply?.data;
 	const chosen = selection.value?.kind === "ty" ? selection.value.id : null;
