@@ -149,7 +149,7 @@ describe("the four queries of the type preserving profiler's paper", () => {
 
 	const canonical = (page) => page.getByLabel("Query text", { exact: true }).inputValue().then((text) => text.split(/^#@/m)[0].trim());
 	const counts = async (page) => {
-		await page.waitForFunction(() => [...document.querySelectorAll('[data-t^="box-"]')].every((box) => /\d( pass|$)/.test(box.textContent)));
+		await page.waitForFunction(() => [...document.querySelectorAll('[data-t^="box-"]')].every((box) => /\d( pass|$)/.test(box.textContent)), null, { timeout: 10000 }).catch(async () => assert.fail(`no counts: ${JSON.stringify(await page.locator('[data-t^="box-"]').allInnerTexts())} ${await page.locator(".text").innerText()}`));
 		return page.locator('[data-t^="box-"]').evaluateAll((boxes) => boxes.map((box) => /([\d,]+)( pass)?$/.exec(box.textContent)[1]));
 	};
 
@@ -179,7 +179,8 @@ describe("the four queries of the type preserving profiler's paper", () => {
 				await input.press("Enter");
 				await input.blur();
 			}
-			await page.waitForFunction((other) => document.getElementById("graph-text").value.split("#@")[0].trim() === other, typed.text);
+			const same = (other) => document.getElementById("graph-text").value.split("#@")[0].trim() === other;
+			await page.waitForFunction(same, typed.text, { timeout: 10000 }).catch(async () => assert.equal(await canonical(page), typed.text));
 			await page.waitForTimeout(400);
 			const drawn = { text: await canonical(page), counts: await counts(page) };
 			assert.deepEqual(drawn, typed);

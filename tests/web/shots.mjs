@@ -29,8 +29,8 @@ const shots = [
 	["map", "logstat", "map?at=AT&color=type"],
 	["source", "logstat", "src/examples%2Flogstat.c:137"],
 	["compare", "logstat", "compare"],
-	["graph", "entries", `graph?q=${encodeURIComponent("let old = at 10ms; let new = at 30ms; diff(new, old) | where size >= 16 | join type | sort size desc")}`, "dark"],
-	["live", "logstat", "live"],
+	["graph", "entries", `graph?q=${encodeURIComponent("diff(at peak, at end) | where size >= 16 | join type")}`, "dark"],
+	["entries", "entries", "entries"],
 ];
 
 const programs = {
