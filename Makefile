@@ -67,6 +67,24 @@ fuzz:
 web:
 	@cd web && npm ci --ignore-scripts --no-progress && npm run --silent check && npm run --silent build
 
+# The pictures of README and docs, anew; SHOTS=DIR: of every view in both themes.
+SHOTS ?=
+screenshots: deps-test configure
+	@cmake --build $(BUILD) -j$(JOBS) --target all target_entries target_excessive target_threads
+	@HEAPWISE=$(CURDIR)/$(BUILD)/heapwise HEAPWISE_TARGETS=$(CURDIR)/$(BUILD)/tests/targets HEAPWISE_SOURCE_DIR=$(CURDIR) \
+		HEAPWISE_BUILD_DIR=$(CURDIR)/$(BUILD) HEAPWISE_EXAMPLES=$(CURDIR)/$(BUILD)/examples \
+		tests/web/web.sh run tests/web/shots.mjs $(if $(SHOTS),$(SHOTS),docs/images docs)
+
+# After a change of how the page looks, and a look at it.
+goldens: deps-test configure
+	@cmake --build $(BUILD) -j$(JOBS)
+	@HEAPWISE=$(CURDIR)/$(BUILD)/heapwise HEAPWISE_TARGETS=$(CURDIR)/$(BUILD)/tests/targets HEAPWISE_SOURCE_DIR=$(CURDIR) \
+		HEAPWISE_BUILD_DIR=$(CURDIR)/$(BUILD) HEAPWISE_WEB_GOLDENS=make tests/web/web.sh page tests/web/goldens.test.mjs
+
+bench-web: deps-test
+	@$(MAKE) --no-print-directory all
+	@bench/run-web --build $(BUILD) $(BENCH_FLAGS)
+
 install: all
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
@@ -82,10 +100,13 @@ help:
 	@echo 'make bench-cases record the accesses of the programs in docs/CASE-STUDIES.md (CASE_FLAGS=--rounds=3)'
 	@echo 'make bench-access  what recording accesses costs, compared with DHAT'
 	@echo 'make bench-query   how fast large traces open and answer (BENCH_FLAGS=--large for 100 million chunks)'
+	@echo 'make bench-web     how fast the web page shows a large trace'
+	@echo 'make screenshots   the pictures of README and docs, made anew'
+	@echo 'make goldens       the pictures with which the tests compare the page'
 	@echo 'make fuzz       fuzz the parsers (MINUTES=$(MINUTES))'
 	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make clean      remove $(BUILD)'
 	@echo
 	@echo 'run, test, bench and fuzz install missing Debian or Ubuntu packages first.'
 
-.PHONY: all web configure deps-build deps-test run test test-full bench bench-access bench-cases bench-query fuzz install clean help
+.PHONY: all web configure deps-build deps-test run test test-full bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz install clean help

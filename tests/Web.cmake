@@ -4,4 +4,8 @@ list(APPEND HEAPWISE_TEST_ENVIRONMENT HEAPWISE_EXAMPLES=${PROJECT_BINARY_DIR}/ex
 set(HEAPWISE_TIMEOUT 300)
 heapwise_script_test(web.dist ${CMAKE_CURRENT_SOURCE_DIR}/web/web.sh dist)
 heapwise_script_test(web.page ${CMAKE_CURRENT_SOURCE_DIR}/web/web.sh page)
+set(HEAPWISE_TIMEOUT 1200)
+set(HEAPWISE_LABEL full)
+heapwise_script_test(web.full ${CMAKE_CURRENT_SOURCE_DIR}/web/web.sh full)
+unset(HEAPWISE_LABEL)
 unset(HEAPWISE_TIMEOUT)

@@ -117,7 +117,8 @@ void call_fail(struct call *call, const struct err *err)
 void call_fail_query(struct call *call, const struct query_error *error)
 {
 	struct answer_fault fault = {.message = error->message,
-				     .hint = error->hint[0] ? error->hint : NULL};
+				     .hint = error->hint[0] ? error->hint : NULL,
+				     .box = error->box[0] ? error->box : NULL};
 	bool theirs = error->code == ERR_USAGE;
 
 	if (theirs) {

@@ -123,6 +123,8 @@ static void put_coded(struct json *json, u32 status, const struct answer_fault *
 	json_text(json, "message", fault->message);
 	if (fault->has_at)
 		json_number(json, "at", fault->at);
+	if (fault->box)
+		json_text(json, "box", fault->box);
 	if (fault->hint)
 		json_text(json, "hint", fault->hint);
 	json_text(json, "id", id);

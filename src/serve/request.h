@@ -78,6 +78,7 @@ struct answer_fault {
 	const char *message;
 	bool has_at;
 	u64 at;           /* where in the text that was sent, in characters from 0 */
+	const char *box;  /* of a filter graph that was sent; NULL = none */
 	const char *hint; /* NULL = none */
 };
 bool answer_fault(struct answer *self, u32 status, const struct answer_fault *fault);

@@ -398,7 +398,8 @@ static int search(struct flame_search *self, const struct weighed *weighed, stru
 	self->whole = weighed->total[0];
 	self->total = sum_matching(weighed, covered);
 	for (u32 i = 1; i < shape->nodes.count; i++)
-		if (weighed->matches[shape->nodes.data[i].function] && weighed->total[i] > 0)
+		if (weighed->matches[shape->nodes.data[i].function] && weighed->total[i] > 0 &&
+		    !(shape->nodes.data[i].flags & FLAME_SPLIT))
 			ids[count++] = i;
 	take_first(self, weighed, ids, count);
 	free(covered);

@@ -27,6 +27,7 @@ enum {
 	FLAME_RECURSION = 8, /* the function is further up already */
 	FLAME_MATCH = 16,    /* its name matches the search */
 	FLAME_CALLER = 32,   /* of a pivot: on the side of the callers */
+	FLAME_SPLIT = 64,    /* one line of the function above, which allocates at several */
 };
 
 struct flame_query {

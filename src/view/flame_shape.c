@@ -18,7 +18,9 @@ struct flame_shapes {
 
 struct builder {
 	struct flame_shape *shape;
+	const struct view_trace *trace;
 	struct map children; /* parent << 32 | function → node */
+	struct map lines;    /* parent << 32 | line → node */
 	u8 *hidden;          /* by function */
 	u32 pivot;           /* function, or UINT32_MAX */
 };
@@ -70,6 +72,78 @@ static u32 step(struct builder *self, u32 parent, u32 call, u8 flags)
 	return at->depth >= DEPTH_MAX ? parent : add_node(self, parent, call, flags);
 }
 
+/* Where in its function a point allocates. 0: nobody knows, or the box is another function's, which it is
+ * counted to because its own is hidden. */
+static u32 line_of(const struct builder *self, u64 point)
+{
+	const struct mprof_calls *calls = self->shape->calls;
+	const struct mprof_call *call = &calls->calls.data[calls->points.data[point].call];
+	const char *name = calls->functions.data[call->function.index].name;
+	struct stack_names names;
+
+	if (self->shape->nodes.data[self->shape->tip[point]].function != call->function.index)
+		return 0;
+	names = stack_names(&self->trace->stacks, call->frame);
+	for (u32 i = 0; i < names.count; i++)
+		if (strcmp(names.frames[i].function, name) == 0)
+			return names.frames[i].line;
+	return 0;
+}
+
+/* The box of a line below that of its function. */
+static u32 line_node(struct builder *self, u64 point, u32 line)
+{
+	struct flame_shape *shape = self->shape;
+	u32 parent = shape->tip[point];
+	u64 *known = map_at(&self->lines, (u64)parent << 32 | line);
+	struct flame_node node = shape->nodes.data[parent];
+
+	if (!known || *known || node.depth >= DEPTH_MAX)
+		return !known ? UINT32_MAX : *known ? (u32)*known : parent;
+	node.next = node.first_child;
+	node.first_child = 0;
+	node.parent = parent;
+	node.call = shape->calls->points.data[point].call;
+	node.depth++;
+	node.flags = FLAME_SPLIT;
+	if (shape->nodes.count >= UINT32_MAX || !vec_push(&shape->nodes, node))
+		return UINT32_MAX;
+	*known = shape->nodes.count - 1;
+	shape->nodes.data[parent].first_child = (u32)*known;
+	return (u32)*known;
+}
+
+/* A function that allocates at several lines has a box for each of them below its own: they may differ as
+ * much as two functions do, and each has a severity. */
+static int split_lines(struct builder *self)
+{
+	struct flame_shape *shape = self->shape;
+	u64 points = shape->calls->points.count, nodes = shape->nodes.count;
+	u32 *lines = calloc(points + 1, sizeof *lines);
+	u32 *first = calloc(nodes, sizeof *first);
+	u8 *several = calloc(nodes, 1);
+	int status = lines && first && several ? 0 : ERR_MEMORY;
+
+	for (u64 i = 0; i < points && status == 0; i++) {
+		u32 tip = shape->tip[i];
+
+		lines[i] = line_of(self, i);
+		if (lines[i] && first[tip] && first[tip] != lines[i])
+			several[tip] = 1;
+		if (!first[tip])
+			first[tip] = lines[i];
+	}
+	for (u64 i = 0; i < points && status == 0; i++)
+		if (lines[i] && several[shape->tip[i]]) {
+			shape->tip[i] = line_node(self, i, lines[i]);
+			status = shape->tip[i] == UINT32_MAX ? ERR_MEMORY : 0;
+		}
+	free(lines);
+	free(first);
+	free(several);
+	return status;
+}
+
 /* Calls come after their callers, so one pass is enough. */
 static int build_down(struct builder *self)
 {
@@ -84,7 +158,7 @@ static int build_down(struct builder *self)
 	for (u64 i = 0; i < calls->points.count && status == 0; i++)
 		self->shape->tip[i] = node_of[calls->points.data[i].call];
 	free(node_of);
-	return status;
+	return status == 0 ? split_lines(self) : status;
 }
 
 /* From a call to the outermost one, below `node`. */
@@ -197,9 +271,10 @@ static void shape_free(struct flame_shape *self)
 	free(self);
 }
 
-static int shape_build(struct flame_shape *self, const struct flame_query *query, struct err *err)
+static int shape_build(struct flame_shape *self, const struct view_trace *trace,
+		       const struct flame_query *query, struct err *err)
 {
-	struct builder builder = {.shape = self};
+	struct builder builder = {.shape = self, .trace = trace};
 	int status = find_pivot(&builder, query->pivot ? query->pivot : "", err);
 
 	if (status == 0)
@@ -214,6 +289,7 @@ static int shape_build(struct flame_shape *self, const struct flame_query *query
 			err_set(err, status, "out of memory for the flame graph");
 	}
 	map_release(&builder.children);
+	map_release(&builder.lines);
 	free(builder.hidden);
 	return status;
 }
@@ -247,7 +323,7 @@ static struct flame_shape *shape_new(struct view_trace *trace, const struct flam
 		shape_free(self);
 		return NULL;
 	}
-	if (shape_build(self, query, err) == 0)
+	if (shape_build(self, trace, query, err) == 0)
 		return self;
 	shape_free(self);
 	return NULL;

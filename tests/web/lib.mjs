@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the tests of the page share: real recordings, the real server, a real browser.
+import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -23,6 +24,34 @@ export function record(name, command, options = []) {
 	return trace;
 }
 
+/** Builds a program so that its accesses are recorded; answers its path. */
+export function instrumented(name, source) {
+	const program = join(work, name);
+	execFileSync(heapwise, [source.endsWith(".cpp") ? "c++" : "cc", "-g", "-O1", "-o", program, source], { stdio: ["ignore", "inherit", "inherit"] });
+	return program;
+}
+
+/** The program whose functions have names that no compiler gives; debug information would have others. */
+export function hostileNames() {
+	const program = join(work, "hostile_names");
+	execFileSync("strip", ["--strip-debug", "-o", program, join(targets, "hostile_names")]);
+	return program;
+}
+
+/** `make test` looks at a part, `make test-full` at all. */
+export const full = process.env.HEAPWISE_WEB_FULL === "1";
+export const slow = full ? {} : { skip: "of make test-full" };
+
+/** Numbers by chance, the same in each run. */
+export function chance(seed) {
+	let state = seed >>> 0;
+	const next = () => {
+		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+		return state / 2 ** 32;
+	};
+	return { next, below: (n) => Math.floor(next() * n), pick: (list) => list[Math.floor(next() * list.length)] };
+}
+
 /** What a command says as JSON. */
 export function cli(command, ...args) {
 	return JSON.parse(execFileSync(heapwise, [command, "--format", "json", ...args], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
@@ -32,6 +61,7 @@ export function cli(command, ...args) {
 export async function serve(...traces) {
 	const child = spawn(heapwise, ["serve", "--port", "0", "--print-url", ...traces], {
 		stdio: ["ignore", "pipe", "inherit"],
+		cwd: process.env.HEAPWISE_SOURCE_DIR, // where the examples' sources are
 		env: { ...process.env, XDG_CONFIG_HOME: join(work, "config") },
 	});
 	const url = await new Promise((resolve, reject) => {
@@ -45,7 +75,18 @@ export async function serve(...traces) {
 	});
 	child.removeAllListeners("exit");
 	servers.push(child);
+	await ready(url);
 	return url;
+}
+
+/** Until the server has read its traces: before, the browser would write each 503 into its console. */
+async function ready(url) {
+	const { origin, searchParams } = new URL(url);
+	for (;;) {
+		const answer = await fetch(`${origin}/api/v1/status`, { headers: { Authorization: `Bearer ${searchParams.get("token")}` } });
+		if ((await answer.json()).data.state !== "indexing") return;
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
 }
 
 const servers = [];
@@ -59,6 +100,86 @@ export async function end(browser) {
 		await ended;
 	}
 }
+
+/** A number of the page as people read it: what it says, and by how much it may be off because it is rounded. */
+export function readNumber(text) {
+	const match = /([−-]?)(?:about )?([\d,]+(?:\.(\d+))?)\s*(B|KiB|MiB|GiB|TiB|ns|µs|ms|s|min|%)?/u.exec(text);
+	if (!match) return null;
+	const factor = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40, ns: 1, "µs": 1e3, ms: 1e6, s: 1e9, min: 60e9, "%": 0.01 }[match[4]] ?? 1;
+	const sign = match[1] ? -1 : 1;
+	return { value: sign * Number(match[2].replace(/,/g, "")) * factor, off: 0.5000001 * 10 ** -(match[3]?.length ?? 0) * factor };
+}
+
+/** That a text of the page is this number, rounded as the page rounds. */
+export function shows(text, value, what) {
+	if (value == null) {
+		assert.match(text, /^(unknown|\?|)$/, `${what}: '${text}' is not known`);
+		return;
+	}
+	if (/^< 0\.1 %$/.test(text.trim())) {
+		assert.ok(Math.abs(value) < 0.001, `${what}: '${text}' is ${value}`);
+		return;
+	}
+	const read = readNumber(text);
+	assert.ok(read && Math.abs(read.value - value) <= read.off + 1e-9, `${what}: the page says '${text}', the command ${value}`);
+}
+
+/** All rows of a table, by the words of its header; what is not on screen is scrolled to. */
+export async function rows(page, label, most = 400) {
+	const table = page.locator(`[role="grid"][aria-label="${label}"], [role="table"][aria-label="${label}"]`);
+	await table.waitFor();
+	return table.evaluate(async (element, limit) => {
+		const names = [...element.querySelectorAll('[role="columnheader"]')].map((cell) => cell.textContent.replace(/ [▾▴]$/, "").trim());
+		const body = element.querySelectorAll('[role="rowgroup"]')[1];
+		const found = new Map();
+		const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)));
+		body.scrollTop = 0;
+		await frame();
+		for (;;) {
+			for (const row of body.querySelectorAll('[role="row"]'))
+				found.set(Number(row.getAttribute("aria-rowindex")), Object.fromEntries([...row.children].map((cell, at) => [names[at], cell.textContent.trim().replace(/^[▾▸] /, "")])));
+			const before = body.scrollTop;
+			body.scrollTop += body.clientHeight / 2;
+			await frame();
+			if (body.scrollTop === before || found.size >= limit) break;
+		}
+		return [...found].sort(([a], [b]) => a - b).map(([, row]) => row);
+	}, most);
+}
+
+/** Where something is, once it has come to rest. */
+export async function restingPlace(page, selector) {
+	let before = null;
+	for (let round = 0; round < 50; round++) {
+		const now = await page.locator(selector).boundingBox();
+		if (before && now && Math.hypot(now.x - before.x, now.y - before.y) < 0.5) return { x: now.x + now.width / 2, y: now.y + now.height / 2 };
+		before = now;
+		await page.waitForTimeout(100);
+	}
+	throw new Error(`${selector} does not come to rest`);
+}
+
+/** Drags a line from an output to an input; a canvas that still moved under the pointer gets a second chance. */
+export async function connect(page, output, input) {
+	const edges = () => page.locator(".react-flow__edge").count();
+	const before = await edges();
+	for (let round = 0; round < 3; round++) {
+		const from = await restingPlace(page, output);
+		const to = await restingPlace(page, input);
+		await page.mouse.move(from.x, from.y);
+		await page.mouse.down();
+		await page.mouse.move((from.x + to.x) / 2, (from.y + to.y) / 2, { steps: 6 });
+		await page.mouse.move(to.x, to.y, { steps: 6 });
+		await page.waitForTimeout(100);
+		await page.mouse.up();
+		await page.waitForTimeout(300);
+		if ((await edges()) > before) return;
+	}
+	throw new Error("the boxes were not connected");
+}
+
+/** The views of the page that is served, by their names in its address. */
+export const views = ["", "flame", "time", "points", "point/0", "chunks", "entries", "types", "freq", "mprof", "calls", "threads", "map", "src", "compare", "graph"];
 
 const browserPath = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
 

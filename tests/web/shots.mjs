@@ -1,17 +1,62 @@
 // SPDX-License-Identifier: MIT
-// Pictures of every view in both themes: node shots.mjs FOLDER URL [VIEW...]
-import { launch, open, settle, view } from "./lib.mjs";
+// Pictures of every view in both themes, of traces that are recorded now: web.sh run shots.mjs FOLDER [docs]
+// docs: those few that README and docs show, made small.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { end, instrumented, launch, open, record, serve, settle, targets, view } from "./lib.mjs";
+import { small } from "./picture.mjs";
 
-const [folder, url, ...only] = process.argv.slice(2);
-const views = only.length ? only : ["", "flame", "time", "points", "point/0", "chunks", "types", "freq", "mprof", "calls", "threads", "map", "src", "compare", "graph"];
+const examples = process.env.HEAPWISE_EXAMPLES;
+const [folder, only] = process.argv.slice(2);
+mkdirSync(folder, { recursive: true });
+
+/** name, program, place, theme if it is for the documentation; height of the picture. */
+const shots = [
+	["overview", "logstat", "", "light"],
+	["flame", "logstat", "flame?metric=peak", "light"],
+	["flame-leaked", "logstat", "flame?metric=leaked&dir=up"],
+	["timeline", "excessive", "time?by=size", "dark"],
+	["points", "contrived", "points?sel=p:3", "light"],
+	["point", "contrived", "point/3"],
+	["chunks", "contrived", "chunks?point=1", "light"],
+	["chunks-rows", "contrived", "chunks?point=3&y=0"],
+	["types", "entries", "types"],
+	["frequency", "excessive", "freq", "light"],
+	["mprof", "widget", "mprof?tab=graph"],
+	["mprof-bins", "logstat", "mprof?tab=bins"],
+	["calls", "logstat", "calls?fn=line_parse"],
+	["threads", "threads", "threads"],
+	["map", "logstat", "map?at=AT&color=type"],
+	["source", "logstat", "src/examples%2Flogstat.c:137"],
+	["compare", "logstat", "compare"],
+	["graph", "entries", `graph?q=${encodeURIComponent("diff(at peak, at end) | where size >= 16 | join type")}`, "dark"],
+	["entries", "entries", "entries"],
+];
+
+const programs = {
+	logstat: [join(examples, "logstat")],
+	widget: [join(examples, "widget")],
+	contrived: [instrumented("contrived", join(process.env.HEAPWISE_SOURCE_DIR, "examples/contrived.cpp"))],
+	entries: [join(targets, "entries")],
+	excessive: [join(targets, "excessive"), "churn"],
+	threads: [join(targets, "threads"), "4", "300"],
+};
+
 const browser = await launch();
-for (const colorScheme of ["light", "dark"]) {
-	const page = await open(browser, url, { colorScheme });
-	for (const name of views) {
-		await view(page, `#/${name}`);
+const traces = Object.fromEntries(Object.entries(programs).map(([name, command]) => [name, record(name, command)]));
+const servers = {};
+for (const name of Object.keys(programs)) servers[name] = await serve(traces[name], ...(name === "logstat" ? [traces.widget] : []));
+for (const colorScheme of ["light", "dark"])
+	for (const [name, program, place, documented] of shots) {
+		if (only === "docs" && documented !== colorScheme) continue;
+		const page = await open(browser, servers[program], { colorScheme });
 		await settle(page);
-		await page.screenshot({ path: `${folder}/${(name || "overview").replace(/[/?=:&]/g, "-")}-${colorScheme}.png` });
+		const duration = await page.evaluate(async () => (await (await fetch("api/v1/trace")).json()).data.duration_ns);
+		await view(page, `#/${place.replace("AT", String(Math.round(duration * 0.8)))}`);
+		await page.waitForTimeout(only === "docs" ? 600 : 300);
+		const picture = await page.screenshot();
+		writeFileSync(join(folder, only === "docs" ? `${name}.png` : `${name}-${colorScheme}.png`), small(picture));
+		for (const problem of page.problems) console.log(`${name}, ${colorScheme}: ${problem}`);
+		await page.context().close();
 	}
-	for (const problem of page.problems) console.log(`${colorScheme}: ${problem}`);
-}
-await browser.close();
+await end(browser);

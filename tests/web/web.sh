@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# web.sh dist    web/dist is what web/src builds to, byte for byte, and its types are right
-# web.sh page    the page in a browser (*.test.mjs)
+# web.sh dist           web/dist is what web/src builds to, byte for byte, and its types are right
+# web.sh page [FILE...] the page in a browser (*.test.mjs, or these of them)
+# web.sh full           the same with what takes long
+# web.sh run FILE ...   a script of its own: pictures, measurements
 # The packages of web/package-lock.json are put below the build folder. Without Node, its packages or a browser the
 # test is skipped, with a word.
 set -u
@@ -44,10 +46,29 @@ dist()
 	}
 }
 
-page()
+browser()
 {
 	[ -x /usr/bin/chromium-headless-shell ] || [ -x /usr/bin/chromium ] || skip "no chromium-headless-shell"
-	HEAPWISE_WEB_MODULES=$modules node --test --test-reporter=spec "$here"/*.test.mjs
+	export HEAPWISE_WEB_MODULES=$modules
+}
+
+# They wait for the browser more than they compute.
+page()
+{
+	browser
+	[ $# -gt 0 ] || set -- "$here"/*.test.mjs
+	node --test --test-concurrency=2 --test-reporter=spec "$@"
+}
+
+full()
+{
+	HEAPWISE_WEB_FULL=1 page
+}
+
+run()
+{
+	browser
+	node "$@"
 }
 
 "$@"

@@ -152,7 +152,7 @@ function useKeys(views: View[], showHelp: () => void): void {
 	useEffect(() => {
 		let leader = 0;
 		const down = (event: KeyboardEvent) => {
-			if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
+			if (typing(event.target) || document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return;
 			const target = performance.now() - leader < 1500 ? views.find((item) => item.letter === event.key) : undefined;
 			leader = 0;
 			if (target) go(target.name);
@@ -200,7 +200,7 @@ const forms: Record<string, RegExp> = {
 };
 
 function dropNonsense(): void {
-	const wrong = [...place.value.keys].filter(([name, value]) => forms[name] && !forms[name].test(value)).map(([name]) => name);
+	const wrong = [...place.value.keys].filter(([name, value]) => Object.hasOwn(forms, name) && !forms[name]?.test(value)).map(([name]) => name);
 	if (wrong.length === 0) return;
 	say(`The address has no sense at ${wrong.join(", ")}, which is left out.`);
 	set(Object.fromEntries(wrong.map((name) => [name, null])), true);

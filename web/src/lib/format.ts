@@ -36,7 +36,7 @@ export function share(value: Maybe): string {
 	if (value == null) return UNKNOWN;
 	const percent = value * 100;
 	if (percent !== 0 && Math.abs(percent) < 0.1) return "< 0.1 %";
-	return `${percent.toFixed(Math.abs(percent) < 10 ? 1 : 0)} %`;
+	return `${percent < 0 ? "−" : ""}${Math.abs(percent).toFixed(Math.abs(percent) < 10 ? 1 : 0)} %`;
 }
 
 export function score(value: Maybe): string {

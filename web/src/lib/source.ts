@@ -28,6 +28,7 @@ export class ApiError extends Error {
 		readonly hint = "",
 		readonly id = "",
 		readonly retryAfter = 0, // seconds
+		readonly box = "", // of a filter graph
 	) {
 		super(message);
 	}
@@ -56,7 +57,7 @@ export function address(path: string, params: Params): string {
 }
 
 interface ErrorBody {
-	error?: { code?: string; message?: string; at?: number; hint?: string; id?: string } | string;
+	error?: { code?: string; message?: string; at?: number; box?: string; hint?: string; id?: string } | string;
 }
 
 async function failure(response: Response): Promise<ApiError> {
@@ -70,6 +71,7 @@ async function failure(response: Response): Promise<ApiError> {
 		error.hint ?? "",
 		error.id ?? "",
 		Number(response.headers.get("Retry-After") ?? 0),
+		error.box ?? "",
 	);
 }
 

@@ -164,7 +164,7 @@ export function Table<Row>(props: Props<Row>) {
 		const next = sorted && falling ? column.name : sorted || column.number ? `-${column.name}` : column.name;
 		return (
 			<div class={`th${column.number ? " number" : ""}`} role="columnheader" title={column.title} aria-sort={sorted ? (falling ? "descending" : "ascending") : undefined}>
-				{props.onSort && !column.fixed ? (
+				{props.onSort && !column.fixed && column.label !== "" ? (
 					<button onClick={() => props.onSort?.(next)}>
 						{column.label}
 						{sorted ? (falling ? " ▾" : " ▴") : ""}

@@ -62,7 +62,7 @@ export interface Overview {
 	verdicts: Verdict[];
 	verdicts_all: number;
 	top: Record<string, Top[]>;
-	heap?: { t: number[]; max: number[]; rss: Maybe[] };
+	heap?: { t: number[]; max: number[]; rss: Maybe[] | null };
 }
 
 export interface Frame {

@@ -47,31 +47,34 @@ const weights = [["allocs", "Allocations"], ["bytes", "Bytes"]] as const;
 const W = 190;
 const H = 46;
 
-const EDGES = 180;
-const NODES = 100;
+/** More can neither be read nor be laid out while one waits. */
+const BOXES_MAX = 40;
+const CALLS_MAX = 60;
 
-/** The calls that are drawn: the heaviest one into and out of each function, then the heaviest of all. A picture of all
- * would be black, and placing it would take minutes. */
-function drawnEdges(data: Data): Edge[] {
-	const heavy = data.edges.filter((edge) => edge.from !== edge.to).sort((a, b) => b.calls - a.calls);
-	if (heavy.length <= EDGES) return heavy;
-	const out = new Set<number>();
+/** The centre and the heaviest functions; the heaviest call into and out of each, then the heaviest of all. */
+function heaviest(data: Data): Data {
+	const weight = (node: Node) => (node.id === data.center ? Infinity : node.total);
+	const nodes = [...data.nodes].sort((a, b) => weight(b) - weight(a)).slice(0, BOXES_MAX);
+	const shown = new Set(nodes.map((node) => node.id));
 	const into = new Set<number>();
-	const first = heavy.filter((edge) => {
-		const needed = !out.has(edge.from) || !into.has(edge.to);
-		out.add(edge.from);
+	const from = new Set<number>();
+	const edges: Edge[] = [];
+	for (const edge of [...data.edges].sort((a, b) => b.calls - a.calls)) {
+		if (!shown.has(edge.from) || !shown.has(edge.to)) continue;
+		if (edges.length >= CALLS_MAX && into.has(edge.to) && from.has(edge.from)) continue;
 		into.add(edge.to);
-		return needed;
-	});
-	return [...first, ...heavy.filter((edge) => !first.includes(edge))].slice(0, Math.max(EDGES, first.length));
+		from.add(edge.from);
+		edges.push(edge);
+	}
+	return { ...data, nodes, edges };
 }
 
-function layout(data: Data, edges: Edge[]) {
+function layout(data: Data) {
 	const graph = new dagre.graphlib.Graph({ multigraph: false });
-	graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 46, marginx: 10, marginy: 10, ranker: edges.length > 120 ? "longest-path" : "network-simplex" });
+	graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 46, marginx: 10, marginy: 10 });
 	graph.setDefaultEdgeLabel(() => ({}));
 	for (const node of data.nodes) graph.setNode(String(node.id), { width: W, height: H });
-	for (const edge of edges) graph.setEdge(String(edge.from), String(edge.to), {});
+	for (const edge of data.edges) if (edge.from !== edge.to) graph.setEdge(String(edge.from), String(edge.to), {});
 	dagre.layout(graph);
 	return graph;
 }
@@ -106,15 +109,8 @@ function subjectOf(node: Node): Subject {
 	return { title: node.fn || "unknown", fn: node.fn, module: node.module, focus: [{ label: "Centre here", run: () => set({ fn: node.fn }) }, { label: "Callers and callees as a flame graph", run: () => go("flame", { dir: "pivot", pivot: node.fn }) }] };
 }
 
-function Graph({ data: all }: { data: Data }) {
-	// the server sends the heaviest first; beyond these a picture tells less, and the table has them
-	const data = useMemo(() => {
-		const nodes = all.nodes.filter((node, at) => at < NODES || node.id === all.center);
-		const kept = new Set(nodes.map((node) => node.id));
-		return nodes.length === all.nodes.length ? all : { ...all, nodes, edges: all.edges.filter((edge) => kept.has(edge.from) && kept.has(edge.to)) };
-	}, [all]);
-	const edges = useMemo(() => drawnEdges(data), [data]);
-	const graph = useMemo(() => layout(data, edges), [data]);
+function Graph({ data }: { data: Data }) {
+	const graph = useMemo(() => layout(data), [data]);
 	const [marked, setMarked] = useState<number | null>(null);
 	const [path, setPath] = useState<number[]>([]);
 	const [scale, setScale] = useState(1);
@@ -155,14 +151,13 @@ function Graph({ data: all }: { data: Data }) {
 				<button aria-label="Larger" onClick={() => setScale(Math.min(2, scale * 1.25))}>+</button>
 				<button aria-label="Smaller" onClick={() => setScale(Math.max(0.2, scale * 0.8))}>−</button>
 				{path.length > 0 && <button onClick={() => setPath([])}>Forget the path: {path.map((id) => data.nodes.find((node) => node.id === id)?.fn).join(" › ")}</button>}
-				{edges.length < all.edges.length && <span class="quiet">{count(data.nodes.length)} functions and the {count(edges.length)} heaviest of {count(all.edges.length)} calls are drawn.</span>}
 				{marked != null && <span role="status">Shift and a click on a second function shows the heaviest path.</span>}
 			</p>
 			<div ref={holder} class="scroll" tabIndex={0} role="region" aria-label="Call graph" onKeyDown={keyDown}>
 				<svg width={(size.width ?? 100) * scale} height={(size.height ?? 100) * scale} viewBox={`0 0 ${size.width ?? 100} ${size.height ?? 100}`} role="group" aria-label={`Calls around ${data.nodes.find((node) => node.id === data.center)?.fn ?? "?"}`}>
 					<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="currentColor" /></marker></defs>
-					{edges.map((edge) => {
-						const route = (graph.edge(String(edge.from), String(edge.to)) as { points?: { x: number; y: number }[] } | undefined);
+					{data.edges.map((edge) => {
+						const route = edge.from === edge.to ? null : (graph.edge(String(edge.from), String(edge.to)) as { points?: { x: number; y: number }[] } | undefined);
 						if (!route?.points) return null;
 						return (
 							<path d={`M${route.points.map((point) => `${point.x.toFixed(1)} ${point.y.toFixed(1)}`).join("L")}`} fill="none" stroke={onPath(edge) ? "#d55e00" : "currentColor"} stroke-opacity={onPath(edge) ? 1 : 0.55} stroke-width={1 + 5 * (edge.calls / heaviest)} marker-end="url(#arrow)">
@@ -230,6 +225,7 @@ export function Calls() {
 	const mode = key("mode") || "graph";
 	const [names, setNames] = useState<string[]>([]);
 	const answer = useAnswer<Data>("/callgraph", { ...scoped("/callgraph"), center: key("fn"), up: key("up") || 2, down: key("down") || 2, min: key("min") || 0.005, metric: oneOf("metric", weights, "allocs") === "allocs" ? null : key("metric") });
+	const picture = useMemo(() => (answer.reply ? heaviest(answer.reply.data) : null), [answer.reply]);
 	const levels = [["1", "1 level"], ["2", "2 levels"], ["3", "3 levels"], ["4", "4 levels"]] as const;
 	const suggest = (text: string) => {
 		if (embedded || text.length < 2) return;
@@ -258,7 +254,8 @@ export function Calls() {
 					<>
 						<Unfiltered path="/callgraph" />
 						{data.nodes_all > data.nodes.length && <p class="quiet">The {count(data.nodes.length)} heaviest of {count(data.nodes_all)} functions.</p>}
-						{mode === "table" ? <Tables data={data} /> : <Graph data={data} />}
+						{mode !== "table" && picture && picture.edges.length < data.edges.length && <p class="quiet">Drawn are {count(picture.nodes.length)} of {count(data.nodes.length)} functions and {count(picture.edges.length)} of {count(data.edges.length)} calls, the heaviest.</p>}
+						{mode === "table" ? <Tables data={data} /> : picture && <Graph data={picture} />}
 					</>
 				)}
 			</Panel>

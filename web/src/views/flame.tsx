@@ -19,7 +19,7 @@ import type { Flame as Data, FlameReply } from "../lib/types";
 import { trace } from "../shell";
 
 const ROW = 20;
-export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16, caller: 32 } as const;
+export const FLAG = { leaf: 1, inline: 2, merged: 4, recursion: 8, match: 16, caller: 32, line: 64 } as const;
 
 const metrics = [
 	["bytes", "Bytes allocated"],
@@ -177,7 +177,7 @@ function shape(data: Data, look: Look): Shape {
 					context.fillStyle = inkOn(colour);
 					context.fillText(trimMiddle(name, Math.floor((w - 6) / (hit ? letter * 1.1 : letter))), left + 4, y + ROW / 2);
 				}
-				items.push({ id: data.id[row] ?? row, x: left, y, w, h: ROW - 1, colour, label: data.name[row] ?? "" });
+				items.push({ id: data.id[row] ?? row, x: left, y, w, h: ROW - 1, colour, label: (data.flags[row] ?? 0) & FLAG.line ? name : (data.name[row] ?? "") });
 			}
 			context.globalAlpha = 1;
 			return items;
@@ -203,6 +203,7 @@ function shape(data: Data, look: Look): Shape {
 }
 
 function labelOf(data: Data, row: number): string {
+	if ((data.flags[row] ?? 0) & FLAG.line) return `${(data.file[row] ?? "").replace(/^.*\//, "")}:${data.line[row]}`;
 	return (data.flags[row] ?? 0) & FLAG.merged ? `(${count(data.merged[row])} small)` : data.name[row] || "unknown";
 }
 
@@ -452,8 +453,8 @@ export function Flame() {
 		else if (event.key === "i") set({ dir: dir === "up" ? null : "up", z: null, x: null });
 		else if (event.key === "r") set({ rec: key("rec") === "0" ? null : 0 });
 		else if (event.key === "m") set({ metric: metrics[(metrics.findIndex(([name]) => name === metric) + 1) % metrics.length]?.[0] });
-		else if (event.key === "h" && item) hide(item.label);
-		else if (event.key === "v" && item) pivot(item.label);
+		else if (event.key === "h" && item) hide(data?.name[rowOf(item)] ?? "");
+		else if (event.key === "v" && item) pivot(data?.name[rowOf(item)] ?? "");
 		else if (event.key === "c" && item && data && painter) void copy(pathOf(data, rowOf(item), painter.index).join("\n"), "the stack");
 		else if (event.key === "s" && item) sourceOf(rowOf(item));
 		else if (event.key === "n" || event.key === "N") walk(event.key === "n" ? 1 : -1);

@@ -135,6 +135,16 @@ function Ports({ box, total, side }: { box: string; total: number; side: "target
 	);
 }
 
+/** What is typed stays while counts and errors come in; it counts when one is done with it. */
+function ArgInput({ text, list, optional, commit }: { text: string; list: string | undefined; optional: boolean; commit(value: string): void }) {
+	const [draft, setDraft] = useState<string | null>(null);
+	const done = () => {
+		if (draft != null && draft !== text) commit(draft);
+		setDraft(null);
+	};
+	return <input value={draft ?? text} list={list} placeholder={optional ? "" : "needed"} onInput={(event) => setDraft(event.currentTarget.value)} onBlur={done} onKeyDown={(event) => event.key === "Enter" && done()} />;
+}
+
 function BoxNode({ data }: NodeProps<Node<BoxData>>) {
 	const { box, spec, passes, problem } = data;
 	const acts = useContext(ActsContext);
@@ -145,7 +155,7 @@ function BoxNode({ data }: NodeProps<Node<BoxData>>) {
 			{(spec?.args ?? []).map((arg) => (
 				<label class="nodrag">
 					{arg.name}
-					<input value={argText(box.args[arg.name])} list={lists[arg.name]} placeholder={arg.optional ? "" : "needed"} onChange={(event) => acts.change(box.id, arg.name, event.currentTarget.value)} />
+					<ArgInput text={argText(box.args[arg.name])} list={lists[arg.name]} optional={arg.optional} commit={(value) => acts.change(box.id, arg.name, value)} />
 				</label>
 			))}
 			<span class="quiet">{passes == null ? "" : data.reached == null ? `${count(passes)} pass` : `${count(data.reached)} → ${count(passes)}`}</span>
@@ -206,24 +216,32 @@ const examples: [string, string][] = [
 ];
 
 function useGraph() {
-	const [graph, setGraph] = useState<Graph>({ boxes: [], edges: [] });
+	const [graph, showGraph] = useState<Graph>({ boxes: [], edges: [] });
+	const now = useRef(graph); // what was drawn last may be older: an act goes on from here
+	const setGraph = (next: Graph) => {
+		now.current = next;
+		showGraph(next);
+	};
 	const [text, setText] = useState("");
 	const [problem, setProblem] = useState<ApiError | null>(null);
 	const [passes, setPasses] = useState<Record<string, number>>({});
 	const undo = useRef<Graph[]>([]);
 	const redo = useRef<Graph[]>([]);
+	const latest = useRef(0); // an answer to an older question may come last
 
 	const fail = (error: unknown) => setProblem(error instanceof ApiError ? error : new ApiError(0, "page", String(error)));
 	const fromText = useCallback(async (asked: string) => {
+		const mine = ++latest.current;
 		setText(asked);
 		try {
 			const reply = await source.post<{ graph: Graph }>("/query/graph", { text: asked });
+			if (mine !== latest.current) return;
 			const next = reply.data.graph;
 			undo.current.push(graph);
 			setGraph(next.boxes.some((box) => box.x != null) ? next : arrange(next));
 			setProblem(null);
 		} catch (error) {
-			fail(error);
+			if (mine === latest.current) fail(error);
 		}
 	}, [graph]);
 	const fromBoxes = useCallback(async (next: Graph, keep = true) => {
@@ -231,6 +249,7 @@ function useGraph() {
 			undo.current.push(graph);
 			redo.current = [];
 		}
+		const mine = ++latest.current;
 		setGraph(next);
 		if (next.boxes.length === 0) {
 			setText("");
@@ -238,21 +257,26 @@ function useGraph() {
 		}
 		try {
 			const reply = await source.post<{ text: string }>("/query/compile", { graph: withOutput(next) });
+			if (mine !== latest.current) return;
 			setText(reply.data.text);
 			setProblem(null);
 		} catch (error) {
-			fail(error);
+			if (mine === latest.current) fail(error);
 		}
 	}, [graph]);
 	useEffect(() => {
 		if (graph.boxes.length === 0 || problem) return;
+		let over = false;
 		const timer = setTimeout(() => {
 			source
 				.post<{ entries: number }[]>(`/query/counts${key("trace") ? `?trace=${encodeURIComponent(key("trace"))}` : ""}`, { graph: withOutput(graph) })
-				.then((reply) => setPasses(Object.fromEntries(graph.boxes.map((box, at) => [box.id, reply.data[at]?.entries ?? 0]))))
-				.catch(() => setPasses({}));
+				.then((reply) => over || setPasses(Object.fromEntries(graph.boxes.map((box, at) => [box.id, reply.data[at]?.entries ?? 0]))))
+				.catch(() => over || setPasses({}));
 		}, 300);
-		return () => clearTimeout(timer);
+		return () => {
+			over = true;
+			clearTimeout(timer);
+		};
 	}, [graph, problem]);
 	const step = (from: Graph[], to: Graph[]) => {
 		const next = from.pop();
@@ -260,7 +284,7 @@ function useGraph() {
 		to.push(graph);
 		void fromBoxes(next, false);
 	};
-	return { graph, text, problem, passes, fromText, fromBoxes, undo: () => step(undo.current, redo.current), redo: () => step(redo.current, undo.current) };
+	return { graph, now, text, problem, passes, fromText, fromBoxes, undo: () => step(undo.current, redo.current), redo: () => step(redo.current, undo.current) };
 }
 
 /** The first entries that come out. */
@@ -283,7 +307,7 @@ function Preview({ text }: { text: string }) {
 export function GraphEditor() {
 	const catalogue = useAnswer<{ boxes: { rows: BoxRow[] }; fields: { rows: { name: string; meaning: string }[] } }>("/query/boxes", {});
 	const saved = useAnswer<string[] | { name: string }[]>("/graphs", {});
-	const { graph, text, problem, passes, fromText, fromBoxes, undo, redo } = useGraph();
+	const { graph, now, text, problem, passes, fromText, fromBoxes, undo, redo } = useGraph();
 	const specs = useMemo(() => new Map((catalogue.reply?.data.boxes.rows ?? []).filter((row) => row.inputs + row.outputs > 0).map((row) => [row.kind, spec(row)])), [catalogue.reply]);
 	const name = place.value.path[1] ?? "";
 	const [draft, setDraft] = useState("");
@@ -320,7 +344,7 @@ export function GraphEditor() {
 			return;
 		}
 		const args = Object.fromEntries(Object.entries(defaults[spec.kind] ?? {}).map(([name, value]) => [name, argFrom(value, undefined, name) ?? value]));
-		void fromBoxes({ ...graph, boxes: [...graph.boxes, { id: `b${number}`, kind: spec.kind, args, x: Math.round(x), y: Math.round(y), label: "" }] });
+		void fromBoxes({ ...now.current, boxes: [...now.current.boxes, { id: `b${number}`, kind: spec.kind, args, x: Math.round(x), y: Math.round(y), label: "" }] });
 	};
 	const connect = (link: Connection) => {
 		if (reaches(graph, link.target, link.source)) {
@@ -328,7 +352,7 @@ export function GraphEditor() {
 			return;
 		}
 		const edge: Link = { from: link.source, out: Number(link.sourceHandle ?? 0), to: link.target, in: Number(link.targetHandle ?? 0) };
-		void fromBoxes({ ...graph, edges: [...graph.edges.filter((old) => !(old.to === edge.to && old.in === edge.in)), edge] });
+		void fromBoxes({ ...now.current, edges: [...now.current.edges.filter((old) => !(old.to === edge.to && old.in === edge.in)), edge] });
 	};
 	const reachedBy = (id: string) => {
 		const before = graph.edges.filter((edge) => edge.to === id);
@@ -340,7 +364,7 @@ export function GraphEditor() {
 		position: { x: box.x ?? 0, y: box.y ?? 0 },
 		selected: chosen.has(box.id),
 		ariaLabel: `${box.kind} ${Object.values(box.args).map(argText).join(" ")}`,
-		data: { box, spec: specs.get(box.kind), passes: passes[box.id] ?? null, reached: reachedBy(box.id), problem: problem?.status === 400 && problem.at === graph.boxes.indexOf(box) ? problem.message : "" },
+		data: { box, spec: specs.get(box.kind), passes: passes[box.id] ?? null, reached: reachedBy(box.id), problem: problem?.box === box.id ? problem.message : "" },
 	}));
 	const edges: Edge[] = graph.edges.map((edge) => ({ id: `${edge.from}.${edge.out}-${edge.to}.${edge.in}`, source: edge.from, target: edge.to, sourceHandle: String(edge.out), targetHandle: String(edge.in), selected: chosen.has(`${edge.from}.${edge.out}-${edge.to}.${edge.in}`) }));
 	const onNodes = (changes: NodeChange<Node<BoxData>>[]) => {
@@ -352,8 +376,8 @@ export function GraphEditor() {
 		const next = applyNodeChanges(changes, nodes);
 		const left = new Set(next.map((node) => node.id));
 		const changed: Graph = {
-			boxes: next.map((node) => ({ ...node.data.box, x: Math.round(node.position.x), y: Math.round(node.position.y) })),
-			edges: graph.edges.filter((edge) => left.has(edge.from) && left.has(edge.to)),
+			boxes: next.map((node) => ({ ...(now.current.boxes.find((box) => box.id === node.id) ?? node.data.box), x: Math.round(node.position.x), y: Math.round(node.position.y) })),
+			edges: now.current.edges.filter((edge) => left.has(edge.from) && left.has(edge.to)),
 		};
 		void fromBoxes(changed, moved);
 	};
@@ -406,7 +430,7 @@ export function GraphEditor() {
 		event.preventDefault();
 		event.stopPropagation();
 	};
-	const change = (id: string, arg: string, value: string) => void fromBoxes({ ...graph, boxes: graph.boxes.map((box) => (box.id === id ? { ...box, args: changedArgs(box.args, arg, value) } : box)) });
+	const change = (id: string, arg: string, value: string) => void fromBoxes({ ...now.current, boxes: now.current.boxes.map((box) => (box.id === id ? { ...box, args: changedArgs(box.args, arg, value) } : box)) });
 	const save = async () => {
 		if (!/^[A-Za-z0-9_-]{1,60}$/.test(saveAs)) {
 			say("A name has letters, digits, - and _.");

@@ -124,6 +124,12 @@ function options() {
 	return { verb: oneOf("verb", verbs, "normal") === "normal" ? null : key("verb"), depth: key("depth"), offsets: key("off"), log: key("log"), cycles: key("cycles") };
 }
 
+/** The rows that are no size of their own: what is larger than all bins, and the sum. */
+function binName(row: ResultRow): ResultRow {
+	if (row.size == null) return { ...row, types: "<TOTAL>" };
+	return row.size_end == null ? { ...row, types: "and larger" } : row;
+}
+
 export function Mprof() {
 	const tab = tabs.some(([name]) => name === key("tab")) ? key("tab") : "leaks";
 	const path = `/mprof/${tab}`;
@@ -154,7 +160,7 @@ export function Mprof() {
 						) : tab === "graph" ? (
 							<Graph rows={data.rows} />
 						) : (
-							<ResultTable label={data.title} rows={data.rows} schema={data.columns} menu={subjectOf} />
+							<ResultTable label={data.title} rows={tab === "bins" ? data.rows.map(binName) : data.rows} schema={data.columns} menu={subjectOf} />
 						)}
 						{reply.truncated && <p class="quiet">The first {count(data.rows.length)} rows.</p>}
 						<p class="quiet">Sizes: s up to 32 bytes, m up to 256, l up to 2048, x above. All of it as text: heapwise mprof FILE.</p>

@@ -169,7 +169,7 @@ export function Overview() {
 						<Dial name="useful" label="Useful life" value={data.scores.useful} />
 						<Histogram steps={data.severity_hist} />
 					</div>
-					{data.heap && data.heap.t.length > 0 && <Lane label="Live bytes" times={data.heap.t} from={0} to={data.heap.t.at(-1) ?? 1} unit="bytes" lines={[{ name: data.heap.rss.some((value) => value != null) ? "heap" : "Live bytes", colour: "#0072b2", values: data.heap.max }, ...(data.heap.rss.some((value) => value != null) ? [{ name: "resident memory", colour: "#cc79a7", dash: "4 3", values: data.heap.rss }] : [])]} />}
+					{data.heap && data.heap.t.length > 0 && <Lane label="Live bytes" times={data.heap.t} from={0} to={data.heap.t.at(-1) ?? 1} unit="bytes" lines={[{ name: data.heap.rss?.some((value) => value != null) ? "heap" : "Live bytes", colour: "#0072b2", values: data.heap.max }, ...(data.heap.rss?.some((value) => value != null) ? [{ name: "resident memory", colour: "#cc79a7", dash: "4 3", values: data.heap.rss }] : [])]} />}
 					<h2>Findings</h2>
 					{data.verdicts.length === 0 ? (
 						<p class="quiet">No problem above the thresholds: nothing is lost or misused, and nothing would spare 1 % of the bytes × time, of the allocations, of the bytes or of the peak.</p>

@@ -28,8 +28,10 @@ interface Line {
 	text: string | null;
 	self: Cost | null;
 	incl: Cost | null;
-	points: number[];
+	points?: number[]; // of lines that allocate
 }
+
+const pointsOf = (row: Line) => row.points ?? [];
 
 interface Data {
 	found: boolean;
@@ -152,9 +154,9 @@ function Listing({ data, file, line, metric }: { data: Data; file: string; line:
 		{ name: "incl", label: "With callees", number: true, width: "18ch", cell: (row) => (row.incl?.[metric] ? <>{show(row.incl[metric])} <span class="bar"><span style={{ width: `${(row.incl[metric] / most) * 100}%` }} /></span></> : ""), text: (row) => String(row.incl?.[metric] ?? "") },
 		{ name: "n", label: "Line", number: true, width: "7ch", cell: (row) => <span class="quiet">{row.n}</span>, text: (row) => String(row.n) },
 		{ name: "code", label: "Code", width: "minmax(40ch, 5fr)", cell: (row) => <span class="code"><Code text={row.text ?? ""} lang={data.lang} highlight={highlight} /></span>, text: (row) => row.text ?? "" },
-		{ name: "points", label: "Points", width: "18ch", cell: (row) => <Points list={row.points} />, text: (row) => row.points.join(" ") },
+		{ name: "points", label: "Points", width: "18ch", cell: (row) => <Points list={pointsOf(row)} />, text: (row) => pointsOf(row).join(" ") },
 	];
-	const condition = (row: Line) => (row.points.length ? `point in (${row.points.slice(0, 100).join(", ")})` : `stack_file == ${quote(file)}`);
+	const condition = (row: Line) => (pointsOf(row).length ? `point in (${pointsOf(row).slice(0, 100).join(", ")})` : `stack_file == ${quote(file)}`);
 	return (
 		<>
 			<p class="buttons">
@@ -173,14 +175,15 @@ function Listing({ data, file, line, metric }: { data: Data; file: string; line:
 					selected={line}
 					onSelect={(row) => {
 						moveTo(row.n);
-						if (row.points[0] != null) select("p", row.points[0]);
+						const [first] = pointsOf(row);
+						if (first != null) select("p", first);
 					}}
 					onKey={(event) => {
 						if (event.key !== "n" && event.key !== "N") return false;
 						next(event.key === "n" ? 1 : -1);
 						return true;
 					}}
-					menu={(row) => ({ title: `${file.replace(/^.*\//, "")}:${row.n}`, file, line: row.n, condition: condition(row), ...(row.points.length === 1 ? { point: row.points[0] ?? null } : {}) })}
+					menu={(row) => ({ title: `${file.replace(/^.*\//, "")}:${row.n}`, file, line: row.n, condition: condition(row), ...(pointsOf(row).length === 1 ? { point: pointsOf(row)[0] ?? null } : {}) })}
 				/>
 			</div>
 		</>

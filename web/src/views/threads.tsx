@@ -37,6 +37,12 @@ interface Data {
 	shared_chunks: Maybe;
 }
 
+/** "402 worker" as the table has it: worker 402; one without a name is a thread. */
+function threadName(label: string | null): string {
+	const [number = "", name = ""] = (label ?? "").split(/ (.*)/s);
+	return `${name.trim() || "thread"} ${number}`.trim();
+}
+
 const columns: Column<Row>[] = [
 	{ name: "name", label: "Thread", cell: (row) => `${row.name || "thread"} ${row.tid}` },
 	{ name: "start", label: "Begins", number: true, width: "11ch", cell: (row) => ns(row.start) },
@@ -105,7 +111,7 @@ function Lanes() {
 	return (
 		<section class="lanes" aria-label="Live bytes of each thread">
 			<h2>Live bytes over time <label class="small"><input type="checkbox" checked={shared} onChange={(event) => set({ y: event.currentTarget.checked ? null : "own" })} /> One scale for all</label></h2>
-			{data.series.map((series, at) => <Lane label={series.label || "thread"} times={data.t} from={data.t0} to={data.t1} unit="bytes" lines={[{ name: series.label || "thread", colour: category(at), values: series.last }]} {...(shared ? { most } : {})} />)}
+			{data.series.map((series, at) => <Lane label={threadName(series.label)} times={data.t} from={data.t0} to={data.t1} unit="bytes" lines={[{ name: threadName(series.label), colour: category(at), values: series.last }]} {...(shared ? { most } : {})} />)}
 		</section>
 	);
 }

@@ -10,6 +10,7 @@ import { Unfiltered } from "../lib/notice";
 import { Delta } from "../lib/parts";
 import { Caveats } from "../lib/result";
 import { copy } from "../lib/say";
+import { trace } from "../shell";
 import { select, selection } from "../lib/select";
 import { sorted } from "../lib/sort";
 import { embedded } from "../lib/source";
@@ -231,7 +232,8 @@ export function Types() {
 	const base = useAnswer<Data>(key("base") === "" ? null : "/types", { ...scoped("/types"), trace: key("base"), ...asked }).reply?.data;
 	const chosen = selection.value?.kind === "ty" ? selection.value.id : null;
 	const compared = key("base") !== "" && base != null;
-	const shownColumns = compared ? [...columns.slice(0, 3), ...deltaColumns, ...columns.slice(3)] : columns;
+	const recorded = columns.filter((column) => column.name !== "usage" || trace.value?.caps.access !== false);
+	const shownColumns = compared ? [...recorded.slice(0, 3), ...deltaColumns, ...recorded.slice(3)] : recorded;
 	return (
 		<div class="view">
 			<div class="controls">

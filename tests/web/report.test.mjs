@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// A report in one file: opened from the disk, without a server and without a request, it has the numbers of the page
+// that is served.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { cli, end, heapwise, hostileNames, instrumented, launch, open, record, rows, serve, settle, shows, slow, view, work } from "./lib.mjs";
+
+const shown = ["", "flame", "flame?metric=allocs", "flame?metric=peak&dir=up", "flame?metric=leaked", "time", "time?by=type", "points", "types", "mprof?tab=leaks", "mprof?tab=bins", "mprof?tab=direct", "mprof?tab=graph", "calls", "threads"];
+let browser;
+let server;
+let trace;
+let file;
+
+before(async () => {
+	trace = record("contrived", [instrumented("contrived", join(process.env.HEAPWISE_SOURCE_DIR, "examples/contrived.cpp")), "1024"]);
+	file = join(work, "report.html");
+	execFileSync(heapwise, ["export", "--to", "html", "-o", file, trace]);
+	server = await serve(trace);
+	browser = await launch();
+});
+after(() => end(browser));
+
+/** What is told, without the ways to what only a server has. */
+const told = (page) => page.locator("main").evaluate((element) => {
+	const copy = element.cloneNode(true);
+	for (const part of copy.querySelectorAll("select, .controls, .buttons, .acts, .series button, canvas")) part.remove();
+	return copy.textContent;
+});
+
+describe("a report in one file", () => {
+	test("has what the served page has, word for word, and asks nobody", async () => {
+		const served = await open(browser, server);
+		const page = await open(browser, `file://${file}`, { offline: true });
+		const asked = [];
+		page.on("request", (request) => asked.push(request.url()));
+		await settle(page);
+		for (const name of shown) {
+			await view(served, `#/${name}`);
+			await view(page, `#/${name}`);
+			const [here, there] = await Promise.all([page, served].map(told));
+			const at = [...here].findIndex((char, index) => char !== there[index]);
+			assert.ok(here === there, `${name}: '${here.slice(at - 60, at + 60)}' is not '${there.slice(at - 60, at + 60)}'`);
+			const [painted, drawn] = await Promise.all([page, served].map((one) => one.evaluate(() => ["flame", "scatter", "ratios", "strip"].map((chart) => window.__hw.items(chart).map((item) => [item.id, Math.round(item.x), Math.round(item.w), item.colour])))));
+			assert.deepEqual(painted, drawn, name);
+		}
+		assert.deepEqual(asked, []);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+		await served.context().close();
+	});
+
+	test("has the numbers of the command line", async () => {
+		const page = await open(browser, `file://${file}`, { offline: true });
+		const report = cli("report", trace);
+		await settle(page);
+		shows(await page.locator('[data-t="allocs"]').innerText(), report.allocations, "allocations");
+		shows(await page.locator('[data-t="peak"]').innerText(), report.peak.bytes, "peak");
+		await view(page, "#/freq");
+		assert.equal(await page.locator('[data-t="verdict"]').innerText(), cli("excessive", trace).verdict);
+		await view(page, "#/points?sort=-chunks");
+		const table = await rows(page, "Allocation points");
+		assert.equal(table.length, report.points);
+		assert.equal(table.reduce((sum, row) => sum + Number(row.Chunks.replace(/,/g, "")), 0), report.allocations);
+		await page.context().close();
+	});
+
+	test("is small, holds no source text, and says what it does not hold", async () => {
+		assert.ok(statSync(file).size < 15e6);
+		const text = readFileSync(file, "utf8");
+		assert.ok(!text.includes("reserve() would make it one allocation"));
+		assert.match(text, /Content-Security-Policy/);
+		assert.doesNotMatch(text, /(src|href)="https?:/);
+		const page = await open(browser, `file://${file}`, { offline: true });
+		await view(page, "#/flame?metric=bytes&t=1..2");
+		assert.match(await page.locator("main").innerText(), /not in the report/);
+		await view(page, "#/point/0");
+		assert.match(await page.locator("main").innerText(), /Allocated by/);
+		for (const name of ["map", "src", "graph", "compare", "nowhere", "point/99999", "chunks?x0=5&x1=9"]) {
+			await view(page, `#/${name}`);
+			assert.ok((await page.locator("main").innerText()).trim().length > 0, name);
+		}
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("runs no other script, even of a trace that asks for it", slow, async () => {
+		const hostile = join(work, "hostile.html");
+		execFileSync(heapwise, ["export", "--to", "html", "-o", hostile, record("hostile", [hostileNames()])]);
+		const page = await open(browser, `file://${hostile}`, { offline: true });
+		for (const name of shown) {
+			await view(page, `#/${name}`);
+			assert.equal(await page.evaluate(() => window.__pwned ?? null), null, name);
+		}
+		await view(page, "#/mprof?tab=direct");
+		assert.match(await page.locator("main").innerText(), /<img src=x onerror=window\.__pwned=1>/);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+});
