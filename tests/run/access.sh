@@ -199,10 +199,10 @@ adaptive()
 	equal "status" "$status" 0
 	whole "$work/hot.hwt"
 	accesses "$work/hot.hwt" >"$work/seen"
-	# The unit of 24 bytes is counted while it is its set's turn, and the program's progress in the turns of
-	# any two sets differs by one turn's at most. A set has a 32nd of a second of CPU time; even on a
-	# machine so busy that turns take 6 ms of it, not 0.4, that is five of them. So it is for the few sets of
-	# the 3,000 bytes, which lie in one page or two; the large chunk has units in all.
+	# Three granules of the 24 bytes are counted while it is their sets' turn, and the program's progress in the
+	# turns of any two sets differs by one turn's at most. Three sets have a 21st of a second of CPU time; even on a
+	# machine so busy that turns take 6 ms of it, not 0.2, that is eight of them. So it is for the eight or 16 sets
+	# of the 3,000 bytes, which lie in one page or two; the large chunk has units in all.
 	awk 'NR == FNR { reads[$1] = $2; writes[$1] = $3; next }
 		$1 in reads {
 			share = ($2 + $3) / (reads[$1] + writes[$1])

@@ -6,7 +6,7 @@
 #include "lib/test.h"
 #include "recorder/access/shadow/turns.c"
 
-enum { LOOKS = 16000, HOT = 5, STEP_NS = 10, REPORT_NS = 6, QUOTA_NS = 375000 };
+enum { LOOKS = 256000, HOT = 5, STEP_NS = 10, REPORT_NS = 6, QUOTA_NS = 375000 };
 
 /* A program that makes a step after the other. */
 struct made_up {
@@ -90,10 +90,10 @@ TEST(even, "sets of an even program have the same progress")
 
 TEST(busy, "on a busy machine, too: they differ by no more than the longest turn")
 {
-	/* 3 ms, and half of one before; of 16,000 looks of 0.75 ms a set has a 32nd, 375 ms. */
-	check_within((struct made_up){.cost_error = 1, .busy = true}, 3.4 / 375);
+	/* 3 ms, and half of one before; of 256,000 looks of 0.75 ms a set has a 64th, 3 s. */
+	check_within((struct made_up){.cost_error = 1, .busy = true}, 3.4 / 3000);
 	check_within((struct made_up){.cost_error = 1, .busy = true, .controls_per_step = 0.01},
-		     3.4 / 375);
+		     3.4 / 3000);
 }
 
 TEST(slow, "a program that is slower in the turn of a set has it longer")

@@ -68,9 +68,8 @@ void hwr_log_drop(u64 end)
 	}
 }
 
-/* A page is logged once in an epoch. The shadow was written before. If an epoch begins right now the helper may arm
- * the page while that write is still on its way; no fence, which would cost more than all the rest of disarming,
- * but the helper arms each page a second time when the next epoch begins. */
+/* A page is logged once in an epoch. The shadow was written before. If an epoch begins right now that write may still
+ * be on its way; no fence, which would cost more than all the rest of disarming: the helper sees to it. */
 static bool log_page(u64 page)
 {
 	u32 epoch = load_relaxed(&hwr_adaptive_epoch);
@@ -119,24 +118,17 @@ u32 hwr_page_set(u64 page)
 	return (u32)scatter(page) % (HWR_TURNS / HWR_PAGE_SETS) * HWR_PAGE_SETS;
 }
 
-static u32 small_set(u64 unit)
-{
-	return hwr_page_set((unit - HW_HEAP_START) / HWR_PAGE) + (u32)(unit / UNIT % HWR_PAGE_SETS);
-}
-
 u32 hwr_unit_set(u64 unit)
 {
 	u64 slot_bytes = hwr_classes[hwr_heap_class(unit)].slot_bytes, offset;
 
-	if (slot_bytes <= LARGE)
-		return small_set(unit);
 	hwr_heap_find(unit, &offset);
 	return (u32)(offset / unit_bytes(slot_bytes) + scatter(unit - offset)) % HWR_TURNS;
 }
 
 void hwr_controls_change(void) { store_relaxed(&controls, load_relaxed(&controls) + 1); }
 
-/* One granule of 64 bytes in each area. */
+/* One part of 64 bytes in each area. */
 static u64 control_at(u64 area)
 {
 	u64 number = scatter(area + load_relaxed(&controls)) % CONTROL_SHARE;
@@ -144,18 +136,18 @@ static u64 control_at(u64 area)
 	return (area * CONTROL_SHARE + number) * UNIT;
 }
 
-/* A small unit is a control if it begins in such a granule; of a large one only the granule is. */
+/* A small unit is a control if it begins in such a part. */
+static bool is_control(const struct hwr_unit *unit)
+{
+	return unit->address / UNIT * UNIT == control_at(unit->address / (CONTROL_SHARE * UNIT));
+}
+
+/* Of a large one only the part is. */
 void hwr_unit_set_state(const struct hwr_unit *unit, u32 state)
 {
 	enum { AREA = CONTROL_SHARE * UNIT };
 	u64 end = unit->address + unit->bytes;
 
-	if (unit->bytes <= UNIT) {
-		if (unit->address / UNIT * UNIT == control_at(unit->address / AREA))
-			state = HWR_SHADOW_CONTROL;
-		hwr_fill(hw_shadow_of(unit->address), state, unit->bytes / 8);
-		return;
-	}
 	hwr_fill(hw_shadow_of(unit->address), state, unit->bytes / 8);
 	for (u64 area = unit->address / AREA; area * AREA < end; area++) {
 		u64 at = control_at(area);
@@ -167,7 +159,32 @@ void hwr_unit_set_state(const struct hwr_unit *unit, u32 state)
 
 /* ---- disarming ---- */
 
-/* Whether a unit of the set stays armed now. */
+/* The granule of a small unit, if there is one, whose turn it is stays armed. */
+static void keep_sampled(const struct hwr_unit *unit, u32 state)
+{
+	u32 set = state - HWR_SHADOW_SAMPLED, page_set = set / HWR_PAGE_SETS * HWR_PAGE_SETS;
+	u64 end = unit->address + unit->bytes;
+
+	for (u64 line = unit->address / UNIT * UNIT; line < end; line += UNIT) {
+		u64 at = hwr_granule_at(line, set);
+
+		if (at >= unit->address && at < end &&
+		    hwr_page_set((line - HW_HEAP_START) / HWR_PAGE) == page_set)
+			store_relaxed(hw_shadow_of(at), (u8)state);
+	}
+}
+
+static void clear_small(const struct hwr_unit *unit)
+{
+	u32 turn = load_relaxed(&hwr_adaptive_turn), next = load_relaxed(&hwr_adaptive_next);
+
+	hwr_fill(hw_shadow_of(unit->address), 0, unit->bytes / 8);
+	keep_sampled(unit, turn);
+	if (next != turn)
+		keep_sampled(unit, next);
+}
+
+/* Whether a large unit of the set stays armed now. */
 static u32 state_of_set(u32 set)
 {
 	u32 state = HWR_SHADOW_SAMPLED + set;
@@ -184,7 +201,10 @@ static bool disarm_small(const struct hwr_unit *unit)
 	u64 page = (unit->address - HW_HEAP_START) / HWR_PAGE;
 	u64 last_page = (unit->address + unit->bytes - 1 - HW_HEAP_START) / HWR_PAGE;
 
-	hwr_unit_set_state(unit, state_of_set(small_set(unit->address)));
+	if (unlikely(is_control(unit)))
+		hwr_fill(hw_shadow_of(unit->address), HWR_SHADOW_CONTROL, unit->bytes / 8);
+	else
+		clear_small(unit);
 	return log_page(page) && (likely(page == last_page) || log_page(last_page));
 }
 
@@ -208,6 +228,26 @@ void hwr_adaptive_hot(u64 address, u64 offset, struct hwr_chunk *chunk)
 	if (likely(slot_bytes <= LARGE) ? disarm_small(&unit) : disarm_large(&unit))
 		return;
 	hwr_fill(hw_shadow_of(unit.address), HW_SHADOW_ARMED, unit.bytes / 8);
+}
+
+/* Of a small unit the granule alone is disarmed: the rest of it is, and there are many. */
+void hwr_adaptive_stale(u64 address)
+{
+	u64 offset;
+	struct hwr_chunk *chunk;
+
+	if (likely(address < HWR_ADAPTIVE_SMALL_END)) {
+		store_relaxed(hw_shadow_of(address), 0);
+		__asm__ volatile(""
+				 :
+				 :
+				 : "memory"); /* as for units: disarmed before it is logged */
+		if (!log_page((address - HW_HEAP_START) / HWR_PAGE))
+			store_relaxed(hw_shadow_of(address), HW_SHADOW_ARMED);
+		return;
+	}
+	chunk = hwr_heap_find(address, &offset);
+	hwr_adaptive_hot(address, offset, chunk);
 }
 
 void hwr_adaptive_begin(u64 address, struct hwr_chunk *chunk)

@@ -6,9 +6,9 @@
  * HWR_ADAPTIVE_AGAIN accesses: what was hot will be hot. Large chunks have larger units; after
  * HWR_ADAPTIVE_HITS_LARGE accesses to the chunk in an epoch each further one disarms its unit.
  *
- * One unit in HWR_TURNS stays armed instead, and its accesses count so many times. Units take turns, a few
- * in an epoch, so that each has its share of the program's progress, and sums are estimates without bias; see
- * turns.h. A few, the controls, always stay armed, and their accesses count once. */
+ * One granule of 8 bytes in HWR_TURNS stays armed instead (of large chunks: one unit), and its accesses count so
+ * many times. They take turns, so that each has its share of the program's progress, and sums are estimates without
+ * bias; see turns.h. A few units, the controls, always stay armed, and their accesses count once. */
 #ifndef RECORDER_ADAPTIVE_H
 #define RECORDER_ADAPTIVE_H
 
@@ -21,7 +21,7 @@ enum {
 	HWR_ADAPTIVE_HITS_LARGE = 64,
 	HWR_ADAPTIVE_UNIT = 64,
 	HWR_ADAPTIVE_LARGE =
-		4096, /* slots above have large units, which are armed again one by one */
+		65536, /* slots above have large units, which are armed again one by one */
 	/* The shadow of a unit. All from HW_SHADOW_ARMED on are armed, and the first byte of a small unit counts its
 	 * accesses; when it is hot all its bytes are 0, or one of these: */
 	HWR_SHADOW_HOT = HW_SHADOW_ARMED + HWR_ADAPTIVE_HITS,
@@ -51,8 +51,8 @@ bool hwr_adaptive_start(u64 epoch_ns);
 
 void hwr_adaptive_begin(u64 address, struct hwr_chunk *chunk);
 
-/* The class of 4096 bytes is the last one with small units. */
-#define HWR_ADAPTIVE_SMALL_END (HW_HEAP_START + (28ull << HWR_CLASS_BITS))
+/* The class of 65536 bytes is the last one with small units. */
+#define HWR_ADAPTIVE_SMALL_END (HW_HEAP_START + (44ull << HWR_CLASS_BITS))
 
 static inline bool hwr_adaptive_is_hot_large(const struct hwr_chunk *chunk)
 {
@@ -87,6 +87,9 @@ static inline bool hwr_adaptive_is_hot(u64 address, u64 offset, const struct hwr
 /* The unit at an address is hot: it is disarmed, unless it is its turn. */
 void hwr_adaptive_hot(u64 address, u64 offset, struct hwr_chunk *chunk);
 
+/* An access to what was armed for a turn that is over. */
+void hwr_adaptive_stale(u64 address);
+
 /* ---- between disarming and arming again ---- */
 
 /* The unit that an address is in. */
@@ -94,13 +97,20 @@ struct hwr_unit {
 	u64 address, bytes;
 };
 struct hwr_unit hwr_unit_at(u64 address);
-u32 hwr_unit_set(u64 unit);
+u32 hwr_unit_set(u64 unit); /* of a large one */
 
-/* Small units are in sets by the part of 64 bytes, of their page, that they begin in: a page has units of
- * HWR_PAGE_SETS sets only, so that few pages have units of any one. */
-enum { HWR_PAGE_SETS = 2 };
+/* Of small units each granule has a set of its own: where few places of a unit take most accesses of a program, their
+ * counts hang on the turns of several sets, and none of these slows the program much. A page has granules of
+ * HWR_PAGE_SETS sets only, so that few pages have to do with any one; each of its lines has one of each. */
+enum { HWR_PAGE_SETS = 8, HWR_GRANULE = 8 };
+_Static_assert(HWR_PAGE_SETS *HWR_GRANULE == HWR_ADAPTIVE_UNIT, "a line has one of each");
 u32 hwr_page_set(u64 page); /* the first of them */
-/* Of what is hot: 0, or that it is sampled. Controls in it stay. */
+/* The granule of this line that is in the set, if the page has it. Neighbours of a line have other places. */
+static inline u64 hwr_granule_at(u64 line, u32 set)
+{
+	return line + (set - line / HWR_ADAPTIVE_UNIT) % HWR_PAGE_SETS * HWR_GRANULE;
+}
+/* Of a large unit that is hot: 0, or that it is sampled. Controls in it stay. */
 void hwr_unit_set_state(const struct hwr_unit *unit, u32 state);
 
 /* What was disarmed and waits: numbers of pages of small units, marked HWR_LOG_PAGE, and addresses of large

@@ -5,6 +5,7 @@
  * The helper is a bare thread: libc does not know it, it has no thread-local storage of its own and
  * uses none, and it takes no signals. It never touches the record of a small chunk: the program's thread would have
  * to fetch it back from the other CPU. */
+#include <linux/membarrier.h>
 #include <sched.h>
 
 #include "recorder/access/clock.h"
@@ -15,7 +16,7 @@
 
 enum {
 	UNIT = HWR_ADAPTIVE_UNIT,
-	TURN_NS = 400000,        /* and at least two in an epoch */
+	TURN_NS = 200000,        /* and at least two in an epoch */
 	CONTROL_COST_SHARE = 32, /* at most one part in so many of the time is for controls */
 	CONTROL_LOOKS = 2,       /* after which that is known */
 	STACK_BYTES = 65536,
@@ -27,6 +28,7 @@ long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
 
 static u64 turn_ns, epoch_ns;
 static u64 epoch_first; /* number of the log's first entry of the present epoch */
+static bool fences;     /* of other threads can be asked for */
 static struct hwr_turns turns;
 static u64 reports_cost; /* ticks of HWR_SHADOW_REPORTS of them */
 
@@ -72,30 +74,18 @@ static void rearm(u64 entry)
 		hwr_fill(hw_shadow_of(unit.address), HW_SHADOW_ARMED, unit.bytes / 8);
 }
 
-static void sample_unit(const struct hwr_unit *unit, u32 set)
-{
-	if (load_relaxed(hw_shadow_of(unit->address)) == 0)
-		hwr_unit_set_state(unit, HWR_SHADOW_SAMPLED + set);
-}
-
-/* The units that begin in a part of 64 bytes of a page. */
-static void sample_part(u64 start, u32 set)
-{
-	struct hwr_unit unit = hwr_unit_at(start);
-
-	for (; unit.address < start + UNIT; unit = hwr_unit_at(unit.address + unit.bytes))
-		if (unit.address >= start)
-			sample_unit(&unit, set);
-}
-
 static void sample_page(u64 page, u32 set)
 {
 	u64 start = HW_HEAP_START + page * HWR_PAGE;
-	u64 part = set - hwr_page_set(page);
 
-	for (; part < HWR_PAGE / UNIT && set / HWR_PAGE_SETS == hwr_page_set(page) / HWR_PAGE_SETS;
-	     part += HWR_PAGE_SETS)
-		sample_part(start + part * UNIT, set);
+	if (hwr_page_set(page) != set / HWR_PAGE_SETS * HWR_PAGE_SETS)
+		return;
+	for (u64 line = start; line < start + HWR_PAGE; line += UNIT) {
+		u8 *shadow = hw_shadow_of(hwr_granule_at(line, set));
+
+		if (load_relaxed(shadow) == 0)
+			store_relaxed(shadow, (u8)(HWR_SHADOW_SAMPLED + set));
+	}
 }
 
 static void sample(u64 entry, u32 set)
@@ -106,7 +96,8 @@ static void sample(u64 entry, u32 set)
 		sample_page(entry & ~HWR_LOG_PAGE, set);
 	} else if (hwr_unit_set(entry) == set && lives(entry)) {
 		unit = hwr_unit_at(entry);
-		sample_unit(&unit, set);
+		if (load_relaxed(hw_shadow_of(unit.address)) == 0)
+			hwr_unit_set_state(&unit, HWR_SHADOW_SAMPLED + set);
 	}
 }
 
@@ -194,17 +185,37 @@ static void begin_turn(u32 set)
 	hwr_turns_begin(&turns, set);
 }
 
-/* Arms what was disarmed in the epoch that ends, and once more what was in the one before; see log_page. What is
- * logged from now on may be of the new epoch, and will not be logged again in it. */
+/* Up to this number, or to an entry that is not written yet, whose number is returned. */
+static u64 rearm_logged(u64 number, u64 end)
+{
+	while (number < end) {
+		u64 entry = hwr_log_peek(&number);
+
+		if (!entry)
+			return number - 1;
+		rearm(entry);
+	}
+	return number;
+}
+
+/* Arms what was disarmed in the epoch that ends. What is logged from now on may be of the new epoch, and will not
+ * be logged again in it; but who does not know of it yet has disarmed, and logs no more, for the old one: all have,
+ * after a fence on each thread. Where there are none, what was disarmed before is armed once more an epoch later. */
 static void begin_epoch(void)
 {
-	u64 end = hwr_log_head(), number = 0, entry;
+	u64 end = hwr_log_head(), reached;
 
 	store_release(&hwr_adaptive_epoch, hwr_adaptive_epoch + 1);
-	while (number < end && (entry = hwr_log_peek(&number)) != 0)
-		rearm(entry);
+	if (!fences) {
+		rearm_logged(0, end);
+		hwr_log_drop(epoch_first);
+		epoch_first = end;
+		return;
+	}
+	hwr_syscall3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	reached = rearm_logged(epoch_first, hwr_log_head());
+	epoch_first = reached < end ? reached : end;
 	hwr_log_drop(epoch_first);
-	epoch_first = end;
 }
 
 static void help(void)
@@ -265,6 +276,7 @@ bool hwr_adaptive_start(u64 wanted_ns)
 	/* An eighth of the time is for arming, and for waking up late. */
 	epoch_ns = wanted_ns - wanted_ns / 8;
 	turn_ns = epoch_ns / 2 < TURN_NS ? epoch_ns / 2 : TURN_NS;
+	fences = hwr_syscall3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 	turns = (struct hwr_turns){.set = first, .quota = turn_ns - turn_ns / 4};
 	hwr_adaptive_turn = hwr_adaptive_next = (u8)(HWR_SHADOW_SAMPLED + first);
 	chunk = hwr_heap_malloc(UNIT);

@@ -140,20 +140,14 @@ static inline bool add_usual(u64 address, u64 times, u64 bytes, bool write,
 	return true;
 }
 
-/* An access to a hot unit that is armed all the same. It needs no clock: in this epoch the unit was accessed
- * before, and the chunk's last access is known to within one. */
-static __attribute__((noinline)) void record_sampled(u64 address, u64 bytes, bool write, u32 with)
+/* An access to hot memory that is armed all the same, as its turn or as a control. It needs no clock: in this epoch
+ * the unit was accessed before, and the chunk's last access is known to within one. */
+static __attribute__((noinline)) void record_sampled(u64 address, u64 bytes, bool write, u32 with,
+						     u64 times)
 {
 	struct hwr_clock *clock = &hwr_clock;
-	u32 state = load_relaxed(hw_shadow_of(address));
-	u64 times = state == HWR_SHADOW_CONTROL ? 1 : HWR_TURNS, offset;
-	u64 *served;
+	u64 *served, offset;
 
-	if (unlikely(state != load_relaxed(&hwr_adaptive_turn) && state != HWR_SHADOW_CONTROL)) {
-		if (state && state != load_relaxed(&hwr_adaptive_next)) /* its turn is over */
-			hot(address);
-		return;
-	}
 	if (unlikely(!clock->now))
 		hwr_clock_read();
 	served = times == 1 ? &clock->served->controls : &clock->served->hits;
@@ -162,6 +156,33 @@ static __attribute__((noinline)) void record_sampled(u64 address, u64 bytes, boo
 		hwr_coverage_add(address, bytes);
 	if (unlikely(hwr_heap_is_huge(address)) || !add_usual(address, times, bytes, write, clock))
 		add(address, &offset, times, bytes, write, clock->now);
+}
+
+/* The usual one of those. */
+static inline __attribute__((always_inline)) bool add_sampled(u64 address, u64 bytes, bool write)
+{
+	struct hwr_clock *clock = &hwr_clock;
+
+	if (unlikely(!clock->now || hwr_heap_is_huge(address)) ||
+	    !add_usual(address, HWR_TURNS, bytes, write, clock))
+		return false;
+	store_relaxed(&clock->served->hits, load_relaxed(&clock->served->hits) + 1);
+	return true;
+}
+
+static inline __attribute__((always_inline)) void record_hot(u64 address, u64 bytes, bool write,
+							     u32 with)
+{
+	u32 state = load_relaxed(hw_shadow_of(address));
+
+	if (likely(state == load_relaxed(&hwr_adaptive_turn))) {
+		if (with & WITH_COVERAGE || !add_sampled(address, bytes, write))
+			record_sampled(address, bytes, write, with, HWR_TURNS);
+	} else if (state == HWR_SHADOW_CONTROL) {
+		record_sampled(address, bytes, write, with, 1);
+	} else if (state && state != load_relaxed(&hwr_adaptive_next)) {
+		hwr_adaptive_stale(address);
+	}
 }
 
 /* The usual access: by the chunk's owner, within bytes that were accessed before, at a time that is known. It
@@ -176,7 +197,7 @@ static inline __attribute__((always_inline)) void record(u64 address, u64 bytes,
 	/* Above counts of accesses; or 0: it reaches over from a unit that is disarmed. */
 	if (with & WITH_ADAPTIVE &&
 	    (signed char)load_relaxed(hw_shadow_of(address)) >= (signed char)HWR_SHADOW_CONTROL) {
-		record_sampled(address, bytes, write, with);
+		record_hot(address, bytes, write, with);
 		return;
 	}
 	if (unlikely(hwr_heap_is_huge(address) || !hwr_clock_serves(clock))) {

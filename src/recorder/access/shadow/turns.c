@@ -5,8 +5,9 @@
 enum {
 	LEAST_OWN = 16, /* at least one part in so many of the CPU time is the program's own */
 	ENOUGH = 16,    /* accesses of controls per look that tell of progress */
-	BELIEF = 128,   /* what is believed of the cost weighs as much as so many looks */
+	BELIEF = 64,    /* what is believed of the cost weighs as much as this evidence */
 	COST_ERROR = 3, /* it is wrong by this factor at most */
+	STRIDE = 25,    /* so that sets of one page have their turns far from each other */
 };
 
 static void look_add(struct hwr_look *self, const struct hwr_look *more)
@@ -23,6 +24,20 @@ struct hwr_look hwr_turns_since(const struct hwr_turns *self)
 	for (u32 set = 0; set < HWR_TURNS; set++)
 		look_add(&sum, &self->since[set]);
 	return sum;
+}
+
+/* How much the looks tell of the cost: where it is a small part of the time of each set, chance hides it. */
+static double evidence(const struct hwr_turns *self)
+{
+	double sum = 0, all = (double)hwr_turns_since(self).cpu_ns + 1;
+
+	for (u32 set = 0; set < HWR_TURNS; set++) {
+		double cpu = (double)self->since[set].cpu_ns + 1;
+		double share = (double)self->since[set].recording_ns / cpu;
+
+		sum += share * share * cpu / all;
+	}
+	return sum * (double)self->looks;
 }
 
 /* What recording costs : what is believed. Controls are taken as pace * (CPU time - factor * believed cost) with
@@ -47,14 +62,14 @@ static double fitting_factor(const struct hwr_turns *self)
 
 static double cost_factor(const struct hwr_turns *self)
 {
-	double looks = (double)self->looks, factor;
+	double known = evidence(self), factor;
 
 	if (!self->looks || hwr_turns_since(self).controls / self->looks < ENOUGH)
 		return 1;
 	factor = fitting_factor(self);
 	factor = factor > COST_ERROR ? COST_ERROR : factor;
 	factor = factor * COST_ERROR < 1 ? 1.0 / COST_ERROR : factor;
-	return (factor * looks + BELIEF) / (looks + BELIEF);
+	return (factor * known + BELIEF) / (known + BELIEF);
 }
 
 static u64 progress_of(const struct hwr_look *look, double factor)
@@ -82,7 +97,7 @@ u32 hwr_turns_next(const struct hwr_turns *self)
 	u32 next = 0;
 
 	for (u32 i = 1; i <= HWR_TURNS; i++) {
-		u32 set = (self->set + i) % HWR_TURNS;
+		u32 set = (self->set + i * STRIDE) % HWR_TURNS;
 		u64 progress = progress_of(&self->all[set], factor);
 
 		if (progress < least) {

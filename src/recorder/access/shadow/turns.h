@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Whose turn it is to stay armed. Runs in the target, on the adaptive helper; knows no clock and no memory.
  *
- * Units are in HWR_TURNS sets, of which one stays armed. Counts of a unit are right when each set was armed for
- * the same part of the program's work. Time does not tell: a program is slower while a unit that it uses
+ * Memory is in HWR_TURNS sets, of which one stays armed. Counts are right when each set was armed for
+ * the same part of the program's work. Time does not tell: a program is slower while memory that it uses
  * much stays armed, and a turn lasts longer when the machine is busy. So the program's progress in
  * each turn is measured. A turn goes on until the program has come as far as it would without recording; not later
  * on is made up for it, when the program does something else. Then it is the turn of the set that has had the
@@ -17,7 +17,7 @@
 
 #include "format/types.h"
 
-enum { HWR_TURNS = 32 };
+enum { HWR_TURNS = 64 };
 
 /* What was since the last look. */
 struct hwr_look {
