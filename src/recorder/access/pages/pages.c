@@ -192,7 +192,7 @@ void hwr_pages_pin(u64 address)
 	add_relaxed(&hwr_control->pages.kernel_hits, 1);
 	hwr_call_begin(&call);
 	hwr_call_hit(&call, HW_HIT_KERNEL, address);
-	add_relaxed(&hwr_control->pages.hit_ticks, hw_ticks() - start);
+	hwr_pages_spent(start);
 }
 
 void hwr_pages_unpin(u64 address) { hwr_unit_unpin(address); }

@@ -30,6 +30,8 @@ void hwr_pages_unpin(u64 address);
 
 /* fault.c: takes SIGSEGV over and measures what a fault costs. */
 bool hwr_fault_attach(void);
+/* Counts the time of a hit. */
+void hwr_pages_spent(u64 since_ticks);
 enum { HWR_FAULT_STACK = 65536 };
 /* Gives the calling thread a stack for the handler, if it has none. */
 void hwr_fault_thread(void *memory, size_t bytes);
