@@ -18,7 +18,7 @@ struct watch_args {
 	const char *policy, *leak_after, *states, *output, *trace, *recorder, *batch;
 	double overhead;
 	u64 interval_ms;
-	bool quiet;
+	bool access_stacks, quiet;
 };
 
 static const struct watch_args watch_defaults = {.overhead = 0.02, .interval_ms = 1000};
@@ -43,6 +43,8 @@ static const struct option_spec watch_options[] = {
 	WATCH_OPTION(output, 'o', "output", OPTION_STRING, "FILE", "write reports to FILE; default stderr"),
 	WATCH_OPTION(trace, 0, "trace", OPTION_STRING, "FILE",
 		     "write the trace of the run, too, as 'heapwise run' does; without function names"),
+	WATCH_OPTION(access_stacks, 0, "access-stacks", OPTION_SET, NULL,
+		     "record who touches monitored memory, too: lines of JSON say it of the areas touched longest ago"),
 	WATCH_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "no summary at the end"),
 	WATCH_OPTION(recorder, 0, "recorder", OPTION_STRING, "PATH", NULL),
 	OPTION_END};
@@ -164,6 +166,8 @@ static int watch_program(const struct command *command, const struct watch_args 
 		.recorder = args->recorder,
 		.alloc_stacks = true,
 		.pages = true,
+		.leak_scan = true,
+		.hit_stacks = args->access_stacks,
 		.tap = watcher_tap(watching->watcher),
 		.no_trace = !args->trace,
 		.output = args->trace,
@@ -180,9 +184,12 @@ static int watch_program(const struct command *command, const struct watch_args 
 		report_show(watching);
 	if (!watching->json && !args->quiet && watching->report.number)
 		watch_show_summary(&watching->show, &watching->report);
-	if (!watching->report.number)
+	if (!watching->report.number || (!watching->report.monitored && !watching->report.live_areas))
 		fprintf(stderr, "heapwise: nothing was seen: the program never allocated, or the recorder could not be "
 				"loaded into it\n");
+	else if (!watching->report.monitored)
+		fprintf(stderr, "heapwise: nothing was monitored: the program has no room for Heapwise's heap (see ulimit "
+				"-v), or may start no thread\n");
 	status = result.wait_status;
 	run_result_release(&result);
 	return command_end_like(status);

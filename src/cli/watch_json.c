@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: MIT
  * A report of `heapwise watch` as one line of JSON. Host. */
+#include <string.h>
+
 #include "cli/watch_show.h"
 #include "output/json.h"
 
-static void point_write(struct watch_show *self, struct json *json, const struct watch_point *point)
+/* Without the frames of the recorder itself, and of the signal that it gets. */
+static void stack_write(struct watch_show *self, struct json *json, const char *key, const struct watch_stack *stack)
+{
+	json_open(json, key, '[');
+	for (u32 i = 0; i < stack->frames; i++) {
+		const char *name = watch_names_find(&self->names, &stack->frame[i]);
+
+		if (!strstr(stack->frame[i].module, "/libheapwise") && strncmp(name, "__restore_rt ", 13) != 0)
+			json_text(json, NULL, name);
+	}
+	json_close(json, ']');
+}
+
+static void point_write(struct watch_show *self, struct json *json, const struct watch_point *point,
+			bool scanned)
 {
 	json_open(json, NULL, '{');
 	json_number(json, "context", point->context);
@@ -11,22 +27,21 @@ static void point_write(struct watch_show *self, struct json *json, const struct
 	json_number(json, "bytes", point->bytes);
 	json_number(json, "stale_areas", point->stale_areas);
 	json_number(json, "stale_bytes", point->stale_bytes);
+	if (scanned)
+		json_number(json, "lost_areas", point->lost_areas);
 	json_number(json, "oldest_ms", point->oldest_ns / 1000000);
 	json_number(json, "hits", point->hits);
 	json_signed(json, "growth_bytes", point->growth_bytes);
-	json_open(json, "stack", '[');
-	for (u32 i = 0; i < point->frames; i++)
-		json_text(json, NULL, watch_names_find(&self->names, &point->frame[i]));
-	json_close(json, ']');
+	stack_write(self, json, "stack", &point->stack);
 	json_close(json, '}');
 }
 
 static void points_write(struct watch_show *self, struct json *json, const char *key,
-			 const struct watch_point *points, u32 count)
+			 const struct watch_point *points, u32 count, bool scanned)
 {
 	json_open(json, key, '[');
 	for (u32 i = 0; i < count; i++)
-		point_write(self, json, &points[i]);
+		point_write(self, json, &points[i], scanned);
 	json_close(json, ']');
 }
 
@@ -84,7 +99,7 @@ static void monitoring_write(const struct watch_show *self, struct json *json, c
 	json_close(json, ']');
 }
 
-static void oldest_write(struct json *json, const struct watch_report *report)
+static void oldest_write(struct watch_show *self, struct json *json, const struct watch_report *report)
 {
 	json_open(json, "oldest", '[');
 	for (u32 i = 0; i < report->oldest_count; i++) {
@@ -94,8 +109,11 @@ static void oldest_write(struct json *json, const struct watch_report *report)
 		json_number(json, "address", area->address);
 		json_number(json, "size", area->size);
 		json_number(json, "age_ms", area->age_ns / 1000000);
+		json_number(json, "life_ms", area->life_ns / 1000000);
 		json_number(json, "hits", area->hits);
 		json_number(json, "context", area->context);
+		if (area->touched.frames)
+			stack_write(self, json, "touched_by", &area->touched);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -110,9 +128,12 @@ void watch_show_json(struct watch_show *self, const struct watch_report *report)
 	monitoring_write(self, &json, report);
 	json_number(&json, "stale_areas", report->stale_areas);
 	json_number(&json, "stale_bytes", report->stale_bytes);
-	points_write(self, &json, "suspects", report->suspects, report->suspects_count);
-	points_write(self, &json, "growth", report->growth, report->growth_count);
-	oldest_write(&json, report);
+	if (report->scanned)
+		json_number(&json, "lost_areas", report->lost_areas);
+	points_write(self, &json, "suspects", report->suspects, report->suspects_count,
+		     report->scanned);
+	points_write(self, &json, "growth", report->growth, report->growth_count, false);
+	oldest_write(self, &json, report);
 	json_close(&json, '}');
 	json_end(&json);
 	fflush(self->out);

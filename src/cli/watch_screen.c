@@ -63,8 +63,8 @@ static void show_thresholds(const struct watch_show *self, const struct watch_re
 
 static void show_stack(struct watch_show *self, const struct watch_point *point, u32 most)
 {
-	for (u32 i = 0; i < point->frames && i < most; i++)
-		fprintf(self->out, "%s%s", i ? " < " : "", watch_names_find(&self->names, &point->frame[i]));
+	for (u32 i = 0; i < point->stack.frames && i < most; i++)
+		fprintf(self->out, "%s%s", i ? " < " : "", watch_names_find(&self->names, &point->stack.frame[i]));
 	fputc('\n', self->out);
 }
 
@@ -78,6 +78,9 @@ static void show_points(struct watch_show *self, const struct watch_report *repo
 		fprintf(self->out, "%10s in %s of %s areas, up to %s: ", units_bytes(point->stale_bytes).text,
 			units_count(point->stale_areas).text, units_count(point->areas).text,
 			units_ns(point->oldest_ns).text);
+		if (report->scanned)
+			fprintf(self->out, "%s lost, %s reachable: ", units_count(point->lost_areas).text,
+				units_count(point->stale_areas - point->lost_areas).text);
 		show_stack(self, point, frames);
 	}
 }

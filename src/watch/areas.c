@@ -235,6 +235,7 @@ struct area *areas_add(struct areas *self, const struct event *event)
 		return NULL;
 	area->address = event->address;
 	area->size = event->size;
+	area->chunk = event->chunk;
 	area->birth_ticks = event->ticks;
 	area->birth_ns = area->seen_ns = areas_ns(self, event->ticks);
 	area->context = event->context;

@@ -13,6 +13,7 @@ struct unit;
 
 struct area {
 	u64 address, size;
+	u64 chunk;              /* its number in the stream */
 	u64 birth_ticks;
 	u64 birth_ns, seen_ns;  /* seen: when it was touched last as far as is known, at least its birth */
 	u64 watched_before_ns;  /* unit_watched() when it was seen */

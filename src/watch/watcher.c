@@ -31,6 +31,8 @@ struct watcher {
 	struct map points_before;  /* context -> live bytes at the last report */
 	struct map points;         /* context -> index in rows, while a report is made */
 	VEC(struct watch_point) rows;
+	struct map classes;        /* chunk -> enum chunk_class, once there was a scan */
+	bool scanned;
 	u64 mallocs, frees, reallocs;
 	u64 next_tick_ns, next_report_ns, last_report_ns;
 	const struct hw_pages *pages;
@@ -96,6 +98,8 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	vec_clear(&self->modules);
 	vec_clear(&self->requests.waiting);
 	map_clear(&self->points_before);
+	map_clear(&self->classes);
+	self->scanned = false;
 	self->pages = NULL;
 	self->cost = self->cost_before = (struct policy_cost){0};
 	self->last_report_ns = image->start_ns;
@@ -124,6 +128,27 @@ static int on_module(void *data, const struct stream_module *module, struct err 
 	if (module->unloaded_ticks)
 		return 0;
 	return vec_push(&self->modules, known) ? 0 : err_set(err, ERR_MEMORY, "out of memory for modules");
+}
+
+/* What leads to each chunk, at the end of the program. */
+static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes, u64 count,
+		   struct err *err)
+{
+	struct watcher *self = data;
+
+	map_clear(&self->classes);
+	self->scanned = scan->state == SCAN_DONE;
+	for (u64 i = 0; i < count; i++)
+		if (!map_put(&self->classes, classes[i].chunk, classes[i].chunk_class))
+			return err_set(err, ERR_MEMORY, "out of memory for classes");
+	return 0;
+}
+
+static bool is_lost(const struct watcher *self, const struct area *area)
+{
+	const u64 *class = map_find(&self->classes, area->chunk);
+
+	return class && (*class == CLASS_LOST || *class == CLASS_INDIRECT);
 }
 
 static void on_hit(void *data, const struct tap_hit *hit)
@@ -196,7 +221,15 @@ static void oldest_add(struct watch_report *report, const struct area *area, u64
 		report->oldest_count++;
 	for (; at && report->oldest[at - 1].age_ns < age_ns; at--)
 		report->oldest[at] = report->oldest[at - 1];
-	report->oldest[at] = (struct watch_area){area->address, area->size, age_ns, area->hits, area->context};
+	report->oldest[at] = (struct watch_area){
+		.address = area->address,
+		.size = area->size,
+		.age_ns = age_ns,
+		.life_ns = report->now_ns - area->birth_ns,
+		.hits = area->hits,
+		.context = area->context,
+		.hit_context = area->hit_context,
+	};
 }
 
 static void count_area(struct watcher *self, struct watch_report *report, const struct area *area)
@@ -223,6 +256,8 @@ static void count_area(struct watcher *self, struct watch_report *report, const 
 	point->oldest_ns = age > point->oldest_ns ? age : point->oldest_ns;
 	report->stale_areas++;
 	report->stale_bytes += area->size;
+	point->lost_areas += is_lost(self, area);
+	report->lost_areas += is_lost(self, area);
 }
 
 static int by_stale(const void *a, const void *b)
@@ -253,15 +288,13 @@ static void frame_fill(const struct watcher *self, u64 pc, struct watch_frame *f
 	}
 }
 
-static void point_fill(const struct watcher *self, struct watch_point *point)
+static void stack_fill(const struct watcher *self, u32 context, struct watch_stack *stack)
 {
-	u32 context = point->context;
-
-	while (context && context < self->frames.count && point->frames < WATCH_FRAMES) {
+	while (context && context < self->frames.count && stack->frames < WATCH_FRAMES) {
 		const struct frame *frame = &self->frames.data[context];
 
 		if (frame->pc >= HW_GENERATION_LIMIT)
-			frame_fill(self, frame->pc, &point->frame[point->frames++]);
+			frame_fill(self, frame->pc, &stack->frame[stack->frames++]);
 		context = frame->parent;
 	}
 }
@@ -274,7 +307,8 @@ static void rows_take(struct watcher *self, struct watch_point *rows, u32 *count
 		if (growth ? self->rows.data[i].growth_bytes <= 0 : !self->rows.data[i].stale_areas)
 			break;
 		rows[*count] = self->rows.data[i];
-		point_fill(self, &rows[(*count)++]);
+		stack_fill(self, rows[*count].context, &rows[*count].stack);
+		(*count)++;
 	}
 }
 
@@ -326,6 +360,8 @@ static void report_make(struct watcher *self, u64 now, bool last)
 		.live_areas = self->areas.list.count,
 		.live_bytes = self->areas.live_bytes,
 		.last = last,
+		.scanned = self->scanned,
+		.monitored = self->pages != NULL,
 	};
 	map_clear(&self->points);
 	vec_clear(&self->rows);
@@ -333,6 +369,8 @@ static void report_make(struct watcher *self, u64 now, bool last)
 		count_area(self, report, self->areas.list.data[i]);
 	for (u64 i = 0; i < self->areas.units.count; i++)
 		report->thresholds[self->areas.units.data[i]->state]++;
+	for (u32 i = 0; i < report->oldest_count; i++)
+		stack_fill(self, report->oldest[i].hit_context, &report->oldest[i].touched);
 	count_points(self, report);
 	count_cost(self, report);
 	self->mallocs = self->frees = self->reallocs = 0;
@@ -421,6 +459,7 @@ struct watcher *watcher_new(const struct watcher_options *options)
 			 .module = on_module,
 			 .contexts = on_contexts,
 			 .events = on_events,
+			 .scan = on_scan,
 			 .image_end = on_image_end},
 		.hit = on_hit,
 		.done = on_done,
@@ -441,6 +480,7 @@ void watcher_free(struct watcher *self)
 	vec_release(&self->rows);
 	map_release(&self->points);
 	map_release(&self->points_before);
+	map_release(&self->classes);
 	pthread_mutex_destroy(&self->lock);
 	free(self);
 }

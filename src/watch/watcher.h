@@ -16,21 +16,27 @@ struct watch_frame {
 	u64 offset;       /* in the module, of the call */
 };
 
+struct watch_stack { /* innermost first */
+	u32 frames;
+	struct watch_frame frame[WATCH_FRAMES];
+};
+
 /* Areas of one allocation point. */
 struct watch_point {
 	u32 context;
 	u64 areas, bytes;
 	u64 stale_areas, stale_bytes; /* bounded leaks: untouched for leak_after, and monitored for half of that */
+	u64 lost_areas;               /* of the stale ones, in the last report: nothing leads to them any more */
 	u64 oldest_ns;                /* of the stale ones */
 	u64 hits;                     /* of all that live */
 	i64 growth_bytes;             /* since the last report */
-	u32 frames;
-	struct watch_frame frame[WATCH_FRAMES];
+	struct watch_stack stack;
 };
 
 struct watch_area { /* least recently used */
-	u64 address, size, age_ns, hits;
-	u32 context;
+	u64 address, size, age_ns, life_ns, hits;
+	u32 context, hit_context;
+	struct watch_stack touched; /* who touched it last, if that was asked for and it was touched */
 };
 
 struct watch_report {
@@ -46,9 +52,11 @@ struct watch_report {
 	u64 hits, kernel_hits, arms, refusals; /* in all */
 	u64 cost_ns, cpu_ns;                 /* in all */
 	u64 interval_cost_ns, interval_cpu_ns;
-	u64 stale_areas, stale_bytes;
+	u64 stale_areas, stale_bytes, lost_areas;
+	bool scanned;                        /* it is known which of them are lost */
 	u64 points;                          /* allocation points with live areas */
 	bool last;
+	bool monitored;                      /* pages could be monitored */
 	u32 suspects_count, growth_count, oldest_count;
 	struct watch_point suspects[WATCH_ROWS]; /* points with most stale bytes */
 	struct watch_point growth[WATCH_ROWS];   /* points that grew most */

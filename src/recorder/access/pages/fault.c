@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <ucontext.h>
 
-#include "fault_arch.h"
+#include "recorder/access/arch.h"
 #include "recorder/access/pages/pages.h"
 #include "recorder/access/pages/units.h"
 #include "recorder/note.h"
@@ -33,7 +33,7 @@ static void call_handler(const struct sigaction *action, int number, siginfo_t *
 {
 	sigset_t mask = action->sa_mask, before;
 
-	sigdelset(&mask, SIGSEGV);
+	hwr_mask_remove(&mask);
 	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&mask, (long)&before, 8, 0, 0);
 	if (action->sa_flags & SA_SIGINFO)
 		action->sa_sigaction(number, info, context);

@@ -40,6 +40,22 @@ static bool lives(const struct hw_command *command)
 	       load_relaxed(&chunk->last) == command->birth;
 }
 
+u32 hwr_helper_arms;
+
+static u32 arm(const struct hw_command *command)
+{
+	u32 result = HW_COMMAND_BUSY;
+
+	if (!lives(command))
+		return HW_COMMAND_GONE;
+	store_relaxed(&hwr_helper_arms, 1);
+	fence_seq_cst(); /* pairs with hwr_access_leave's: it waits, or nothing is armed */
+	if (hwr_pages_on())
+		result = hwr_unit_arm(command->address);
+	store_release(&hwr_helper_arms, 0);
+	return result;
+}
+
 static void obey(struct hw_command *command)
 {
 	u32 result = HW_COMMAND_DONE;
@@ -49,7 +65,7 @@ static void obey(struct hw_command *command)
 	else if (command->verb == HW_COMMAND_DISARM)
 		hwr_unit_open(command->address);
 	else
-		result = lives(command) ? hwr_unit_arm(command->address) : HW_COMMAND_GONE;
+		result = arm(command);
 	command->result = (u16)result;
 	command->ticks = hw_ticks();
 }

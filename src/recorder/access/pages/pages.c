@@ -13,6 +13,8 @@
 __thread struct hwr_pages_site hwr_pages_site;
 struct hwr_real hwr_libc;
 
+enum { HELPER_TRIES = 100000 }; /* to wait for what takes microseconds */
+
 /* Functions of libc that allocate for the program, not for libc. */
 static const char *const givers[] = {"strdup", "strndup", "wcsdup", "getdelim", "realpath", "getcwd"};
 enum { GIVERS = sizeof(givers) / sizeof(givers[0]) };
@@ -136,7 +138,18 @@ void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks)
 	(void)ticks;
 }
 
-void hwr_access_leave(void) {}
+/* The monitor will look at the program's memory, which it cannot where that is armed: from now on nothing is. */
+void hwr_access_leave(void)
+{
+	if (!hwr_pages_on() || !(hwr_control->flags & HW_RUN_LEAK_SCAN) || hwr_getpid() != hwr_pid)
+		return;
+	store_relaxed(&on, false);
+	fence_seq_cst(); /* pairs with the helper's between its flag and its look at `on` */
+	for (u32 i = 0; load_acquire(&hwr_helper_arms) && i < HELPER_TRIES; i++)
+		hwr_yield();
+	hwr_units_open_all(false);
+}
+
 void hwr_access_aside_forget(void) {}
 
 /* ---- what the heap asks for ---- */

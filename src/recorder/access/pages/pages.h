@@ -36,12 +36,19 @@ enum { HWR_FAULT_STACK = 65536 };
 /* Gives the calling thread a stack for the handler, if it has none. */
 void hwr_fault_thread(void *memory, size_t bytes);
 
+/* SIGSEGV in a mask; libc's functions for that are no part of what the recorder may call. */
+#define HWR_SEGV_BIT (1ull << (SIGSEGV - 1))
+static inline void hwr_mask_remove(sigset_t *mask) { *(u64 *)mask &= ~HWR_SEGV_BIT; }
+static inline void hwr_mask_add(sigset_t *mask) { *(u64 *)mask |= HWR_SEGV_BIT; }
+static inline bool hwr_mask_has(const sigset_t *mask) { return *(const u64 *)mask & HWR_SEGV_BIT; }
+
 /* signals.c: what the program has set for SIGSEGV. */
 void hwr_signals_init(const struct sigaction *action);
 void hwr_signals_get(struct sigaction *action);
 void hwr_signals_reset(void); /* SA_RESETHAND */
 bool hwr_signals_blocked(void);
 
+extern u32 hwr_helper_arms; /* helper.c: 1 while it may arm something */
 /* helper.c: false if it cannot be started. */
 bool hwr_helper_start(void);
 

@@ -67,7 +67,7 @@ HWR_EXPORT int sigaction(int number, const struct sigaction *wanted, struct siga
 	if (!wanted || !load_relaxed(&taken))
 		return next(number, wanted, old);
 	now = *wanted;
-	sigdelset(&now.sa_mask, SIGSEGV);
+	hwr_mask_remove(&now.sa_mask);
 	return next(number, &now, old);
 }
 static handler set_handler(handler wanted, int flags)
@@ -104,7 +104,7 @@ static const sigset_t *without(const sigset_t *set, sigset_t *copy)
 	if (!set || !load_relaxed(&taken))
 		return set;
 	*copy = *set;
-	sigdelset(copy, SIGSEGV);
+	hwr_mask_remove(copy);
 	return copy;
 }
 
@@ -113,10 +113,10 @@ static void follow_mask(int how, const sigset_t *set, sigset_t *old)
 {
 	bool was = blocked;
 
-	if (set && (how == SIG_SETMASK || sigismember(set, SIGSEGV) == 1))
-		blocked = how != SIG_UNBLOCK && sigismember(set, SIGSEGV) == 1;
+	if (set && (how == SIG_SETMASK || hwr_mask_has(set)))
+		blocked = how != SIG_UNBLOCK && hwr_mask_has(set);
 	if (old && was)
-		sigaddset(old, SIGSEGV);
+		hwr_mask_add(old);
 }
 
 #define MASK_FUNCTION(name)                                                                        \

@@ -82,6 +82,10 @@ bool hwr_unit_open(u64 address)
 
 		if (state == HWR_UNIT_OPEN)
 			return false;
+		if (unlikely(!load_relaxed(&hwr_token.alive))) { /* a forked child: it has the word alone */
+			hwr_unit_free_child(address);
+			return false;
+		}
 		if (state != HWR_UNIT_ARMED) { /* somebody is at it */
 			hwr_yield();
 			word = load_acquire(&unit->word);
