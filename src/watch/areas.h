@@ -35,7 +35,6 @@ struct unit {
 	struct area *first;
 	bool armed;
 	bool asked;             /* a command is under way */
-	bool refused;           /* the last one was; asked again later */
 	u64 armed_ns;           /* since when, if armed */
 	u64 watched_ns;         /* for how long before */
 	u64 seen_ns;            /* its last hit, or the last birth of an area of it */
@@ -76,8 +75,7 @@ struct area *areas_find(const struct areas *self, u64 address);
 struct area *areas_at(const struct areas *self, u64 address);
 struct unit *areas_unit_at(const struct areas *self, u64 address);
 
-/* The area ends; *unit_ended receives its unit if that was armed and has no area any more, with the area's
- * address and birth: it should be disarmed. */
+/* The area ends. *unit_ended: so does its unit, which was armed or is to be: what it had should be disarmed. */
 void areas_remove(struct areas *self, struct area *area, bool *unit_ended);
 
 /* The unit is armed since then (unless it was touched later), or open again. */

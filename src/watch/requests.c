@@ -19,7 +19,6 @@ bool requests_arm(struct requests *self, struct unit *unit)
 	if (!vec_push(&self->waiting, command))
 		return false;
 	unit->asked = true;
-	unit->refused = false;
 	return true;
 }
 
@@ -80,11 +79,9 @@ void requests_done(struct requests *self, struct areas *areas, const struct hw_c
 		break;
 	case HW_COMMAND_FULL:
 		self->full++;
-		unit->refused = true;
 		break;
 	default:
 		self->refusals++;
-		unit->refused = true;
 	}
 }
 

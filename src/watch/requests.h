@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Units that are to be armed: asks the program's helper for them, and asks again what was refused. Runs on
+ * Units that are to be armed: asks the program's helper for them. What is refused may be asked for again. Runs on
  * the drain thread. */
 #ifndef WATCH_REQUESTS_H
 #define WATCH_REQUESTS_H

@@ -27,7 +27,8 @@ POINT(leaky, 2)
 
 static char *(*const busy[BUSY])(size_t) = {TEN(BUSY_NAME, 1) TEN(BUSY_NAME, 2)};
 static char *(*const leaky[LEAKY])(size_t) = {leaky_0, leaky_1, leaky_2};
-static char *areas[BUSY][EACH], *queue[LEAKY][QUEUE], *kept[100000];
+static char *areas[BUSY][EACH], *queue[LEAKY][QUEUE];
+static char *volatile kept[100000];
 
 static double now(void)
 {

@@ -150,13 +150,16 @@ void hwr_unit_keep(u64 address)
 	hwr_unit_open(address);
 }
 
+/* Pins may be left over from a child of vfork that has become another program. */
 void hwr_unit_renew(u64 address)
 {
 	u64 bytes;
 	struct hwr_unit *unit = hwr_unit_at(hwr_unit_start(address, &bytes));
+	u32 word = load_relaxed(&unit->word);
 
-	if (load_relaxed(&unit->word) & HWR_UNIT_KEPT)
-		__atomic_fetch_and(&unit->word, ~(u32)HWR_UNIT_KEPT, __ATOMIC_ACQ_REL);
+	while (unlikely(word & ~(u32)HWR_UNIT_STATE) &&
+	       !cas_acq_rel(&unit->word, &word, word & HWR_UNIT_STATE))
+		;
 }
 
 bool hwr_unit_free_child(u64 address)
