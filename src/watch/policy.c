@@ -180,16 +180,21 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 	}
 }
 
-/* What may be spent over the horizon: its share of the CPU time that is expected, and what was saved so far, or less
- * what was spent too much. */
-static double budget_of(const struct policy *self, const struct policy_cost *cost)
+/* What may be spent over the horizon, and of that before the next tick: the share of the CPU time that is expected
+ * by then, and what was saved so far, or less what was spent too much. */
+struct budget {
+	double horizon_ns, soon_ns;
+};
+
+static struct budget budget_of(const struct policy *self, const struct policy_cost *cost)
 {
 	double each = self->options.overhead * self->cpu_share * HORIZON_S * 1e9;
+	double soon = self->options.overhead * self->cpu_share * (double)TICK_NS;
 	double saved = self->options.overhead * (double)cost->cpu_ns - (double)cost->cost_ns;
 
 	if (saved > CREDIT_HORIZONS * each)
 		saved = CREDIT_HORIZONS * each;
-	return each + saved;
+	return (struct budget){each + saved, soon + saved};
 }
 
 /* ---- mpc: the choice ------------------------------------------------------------------------- */
@@ -202,27 +207,33 @@ static int better(const void *a, const void *b)
 	return left > right ? -1 : left < right;
 }
 
+/* What a unit costs before the next tick: arming at once, a hit as it comes. */
+static double soon_ns(const struct policy *self, const struct unit *unit)
+{
+	double hit = 1 - exp(-rate_of(self, unit) * (double)TICK_NS / 1e9);
+
+	return (unit->armed ? 0 : self->arm_ns) + hit * self->fault_ns * self->correction;
+}
+
 /* The best for their cost while the budget lasts. What is armed and does not fit is disarmed: it would be hit.
  * What is armed and would not be costs nothing and stays. */
-static bool choose(struct policy *self, struct requests *requests, double budget)
+static bool choose(struct policy *self, struct requests *requests, struct budget budget)
 {
 	double spent = 0, soon = 0;
 
 	qsort(self->candidates.data, self->candidates.count, sizeof(*self->candidates.data), better);
 	for (u64 i = 0; i < self->candidates.count; i++) {
 		const struct candidate *one = &self->candidates.data[i];
+		double next = soon_ns(self, one->unit);
 
-		if (spent + one->cost_ns > budget) {
+		if (spent + one->cost_ns > budget.horizon_ns || soon + next > budget.soon_ns) {
 			if (one->unit->armed && one->cost_ns > self->arm_ns &&
 			    !requests_disarm(requests, one->unit))
 				return false;
 			continue;
 		}
 		spent += one->cost_ns;
-		/* Within the next tick: arming at once, hits as they come. */
-		soon += one->unit->armed ? 0 : self->arm_ns;
-		soon += (1 - exp(-rate_of(self, one->unit) * (double)TICK_NS / 1e9)) * self->fault_ns *
-			self->correction;
+		soon += next;
 		if (!requests_arm(requests, one->unit))
 			return false;
 	}
