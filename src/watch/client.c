@@ -296,10 +296,15 @@ PUBLIC void heapwise_set_recorder(struct heapwise_client *self, const char *path
 
 PUBLIC const char *heapwise_error(const struct heapwise_client *self) { return self->error.text; }
 
-/* Beside the library that this is part of, where it is one. */
+/* Beside the library, or the tool, that this is part of. */
 static void recorder_find(struct heapwise_client *self)
 {
-	static const char *const places[] = {"%.*slibheapwise-watch.so", "%.*sheapwise/libheapwise-watch.so"};
+	static const char *const places[] = {
+		"%.*slibheapwise-watch.so",
+		"%.*sheapwise/libheapwise-watch.so",
+		"%.*s../libheapwise-watch.so",
+		"%.*s../lib/heapwise/libheapwise-watch.so",
+	};
 	Dl_info info;
 	const char *slash;
 

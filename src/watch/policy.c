@@ -13,6 +13,7 @@ static const double PRIOR_S = 0.5;      /* the weight of what is known of other 
 static const double RATE_FIRST = 0.2;   /* hits a second of a unit of which nothing is known */
 static const double RATE_PRIOR_MAX = 0.5; /* hot units are hit often, but that says little of others */
 static const double FAULT_NS = 6000, ARM_NS = 2000; /* until they are measured */
+static const double MARGIN = 0.9;       /* of the stated overhead: what is predicted is not what comes */
 static const double CREDIT_HORIZONS = 2; /* what was saved may be spent, within limits */
 
 void policy_defaults(struct policy_options *options)
@@ -166,9 +167,9 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 	double arming = (double)(cost->arm_ns - self->before.arm_ns);
 
 	if (arms >= 8)
-		self->arm_ns = blend(self->arm_ns, arming / (double)arms, 0.2);
+		self->arm_ns = blend(self->arm_ns, arming / (double)arms, 0.4);
 	if (hits >= 8)
-		self->fault_ns = blend(self->fault_ns, (spent - arming) / (double)hits, 0.2);
+		self->fault_ns = blend(self->fault_ns, (spent - arming) / (double)hits, 0.4);
 	if (self->predicted_ns > 10 * self->fault_ns) {
 		double ratio = spent / self->predicted_ns;
 
@@ -188,9 +189,10 @@ struct budget {
 
 static struct budget budget_of(const struct policy *self, const struct policy_cost *cost)
 {
-	double each = self->options.overhead * self->cpu_share * HORIZON_S * 1e9;
-	double soon = self->options.overhead * self->cpu_share * (double)TICK_NS;
-	double saved = self->options.overhead * (double)cost->cpu_ns - (double)cost->cost_ns;
+	double share = MARGIN * self->options.overhead;
+	double each = share * self->cpu_share * HORIZON_S * 1e9;
+	double soon = share * self->cpu_share * (double)TICK_NS;
+	double saved = share * (double)cost->cpu_ns - (double)cost->cost_ns;
 
 	if (saved > CREDIT_HORIZONS * each)
 		saved = CREDIT_HORIZONS * each;

@@ -36,7 +36,7 @@ case_signals() { behaves signals 0 20; }
 case_crash() { behaves crash 139 0; }
 case_threads() { behaves threads 0 50; }
 case_fork() { behaves fork 0 100; }
-case_heap() { behaves heap 0 30; }
+case_heap() { behaves heap 0 5; }
 case_contexts() { behaves contexts 0 0; }
 case_guards() { behaves guards 0 0; }
 
@@ -44,7 +44,8 @@ case_guards() { behaves guards 0 0; }
 case_known()
 {
 	for policy in all ladder mpc; do
-		"$HEAPWISE" watch --policy $policy --leak-after 2s --batch 1 -o $policy.jsonl "$watched" known 6 ||
+		# The program hardly uses the CPU: of that a small share is nothing.
+		"$HEAPWISE" watch --policy $policy --overhead 50% --leak-after 2s --batch 1 -o $policy.jsonl "$watched" known 6 ||
 			fail "$policy: status $?"
 		equal "$policy: live" "$(json $policy.jsonl 'd["live_areas"]')" 101
 		# Those that are touched may be open at the end for as long as the highest threshold.
