@@ -8,7 +8,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.c)
 	target_link_libraries(heapwise PRIVATE room_cli)
 	if(TARGET recorder)
 		get_property(stubs GLOBAL PROPERTY HEAPWISE_STUB_TARGETS)
-		add_dependencies(heapwise recorder recorder_access ${stubs})
+		add_dependencies(heapwise recorder recorder_access recorder_watch ${stubs})
 	endif()
 endif()
 

@@ -82,6 +82,15 @@ if(recorder_sources)
 	set_source_files_properties(${recorder_dir}/access/shadow/record.c PROPERTIES
 		COMPILE_OPTIONS -fomit-frame-pointer)
 	target_link_options(recorder_access PRIVATE -static-libgcc)
+	# Page monitoring: the same heap with slots of its own, no instrumentation.
+	file(GLOB pages_sources CONFIGURE_DEPENDS
+		${recorder_dir}/heap/*.c
+		${recorder_dir}/access/pages/*.c
+		${recorder_dir}/access/arch/${HEAPWISE_CPU}/*.S)
+	list(FILTER pages_sources EXCLUDE REGEX "/heap/slots\\.c$")
+	heapwise_recorder(recorder_watch heapwise-watch ${pages_sources})
+	target_compile_definitions(recorder_watch PRIVATE HWR_ACCESS HWR_PAGES)
+	target_link_options(recorder_watch PRIVATE -static-libgcc)
 	foreach(kind program library)
 		foreach(compiler gcc clang)
 			heapwise_stub(${kind} ${compiler})

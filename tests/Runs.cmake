@@ -39,6 +39,10 @@ foreach(case ends signals traced parents images refused limits stopped-monitor k
 	heapwise_run(leak-scan-${case} leak-scan ${case})
 endforeach()
 
+foreach(case calls signals crash threads fork heap contexts guards known leaks ends monitor-gone examples)
+	heapwise_run(watch-${case} watch ${case})
+endforeach()
+
 set(HEAPWISE_TIMEOUT 300)
 heapwise_run(threads-64 totals threads 64 4000)
 heapwise_run(threads-64-coarse-stamps totals --test-stamp-shift=12 threads 64 4000)

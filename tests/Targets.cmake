@@ -111,3 +111,13 @@ if(HEAPWISE_CPU STREQUAL "x86_64")
 	heapwise_target(instructions instructions.c ../../src/recorder/pool/arch/x86_64/instruction.c)
 	target_include_directories(target_instructions PRIVATE ${PROJECT_SOURCE_DIR}/src)
 endif()
+
+# Page monitoring: a tool that monitors too much, and programs that must not mind.
+if(TARGET client)
+	heapwise_target(eager eager.c)
+	target_link_libraries(target_eager PRIVATE client)
+	heapwise_target(watched watched.c)
+	target_compile_options(target_watched PRIVATE -fno-delete-null-pointer-checks)
+	heapwise_target(leaky leaky.c)
+	add_dependencies(tests example_rates example_ageing)
+endif()

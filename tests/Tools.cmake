@@ -7,7 +7,11 @@ if(TARGET recorder)
 	heapwise_script_test(tools.imports ${tools_dir}/check-imports $<TARGET_FILE:recorder>)
 	add_dependencies(tests recorder_access)
 	heapwise_script_test(tools.imports-access ${tools_dir}/check-imports $<TARGET_FILE:recorder_access>)
+	add_dependencies(tests recorder_watch)
+	heapwise_script_test(tools.imports-watch ${tools_dir}/check-imports $<TARGET_FILE:recorder_watch>)
 	if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+		heapwise_script_test(tools.stack-watch ${tools_dir}/check-stack
+			${PROJECT_BINARY_DIR}/CMakeFiles/recorder_watch.dir)
 		heapwise_script_test(tools.stack ${tools_dir}/check-stack
 			${PROJECT_BINARY_DIR}/CMakeFiles/recorder.dir)
 		heapwise_script_test(tools.stack-access ${tools_dir}/check-stack

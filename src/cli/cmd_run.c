@@ -387,8 +387,7 @@ static int report(const struct run_result *result)
 	return status;
 }
 
-/* Ends as the program ended: whoever waits for us sees what he would have seen without us. */
-static int end_like(int wait_status)
+int command_end_like(int wait_status)
 {
 	struct rlimit no_core = { 0 };
 	sigset_t set;
@@ -593,7 +592,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	if (args->open && result.recorded)
 		open_browser(self, &result);
 	run_result_release(&result);
-	return end_like(result.wait_status);
+	return command_end_like(result.wait_status);
 }
 
 const struct command cmd_run = {

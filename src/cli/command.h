@@ -23,11 +23,11 @@ struct command {
 
 /* All commands in the order of `heapwise help`, NULL-terminated. */
 extern const struct command *const commands[];
-extern const struct command cmd_run, cmd_report, cmd_findings, cmd_mprof, cmd_leaks, cmd_scores,
-	cmd_excessive, cmd_callgraph, cmd_types, cmd_diff, cmd_check, cmd_query, cmd_serve,
-	cmd_dump, cmd_info, cmd_symbolize, cmd_types_index, cmd_index, cmd_ctl, cmd_doctor,
-	cmd_cc, cmd_cxx, cmd_export, cmd_import, cmd_import_emad, cmd_import_heaplog,
-	cmd_import_heaptrack, cmd_synth;
+extern const struct command cmd_run, cmd_watch, cmd_report, cmd_findings, cmd_mprof, cmd_leaks,
+	cmd_scores, cmd_excessive, cmd_callgraph, cmd_types, cmd_diff, cmd_check, cmd_query,
+	cmd_serve, cmd_dump, cmd_info, cmd_symbolize, cmd_types_index, cmd_index, cmd_ctl,
+	cmd_doctor, cmd_cc, cmd_cxx, cmd_export, cmd_import, cmd_import_emad,
+	cmd_import_heaplog, cmd_import_heaptrack, cmd_synth;
 
 /* Prints "heapwise NAME: text" on stderr and returns the exit status for err->code. */
 int command_fail(const struct command *command, const struct err *err);
@@ -35,6 +35,10 @@ int command_fail(const struct command *command, const struct err *err);
 /* Prints a usage error with a pointer to --help and returns EXIT_USAGE. */
 int command_usage(const struct command *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Ends as the program that was run has ended, a status of waitpid: whoever waits for us sees what he would have
+ * seen without us. Returns the exit status, if it returns. */
+int command_end_like(int wait_status);
 
 /* Prints a completion script for "bash", "zsh" or "fish", made from the option tables. */
 int complete_shell(const char *shell);

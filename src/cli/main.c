@@ -14,7 +14,7 @@
 #endif
 
 const struct command *const commands[] = {
-	&cmd_run,
+	&cmd_run, &cmd_watch,
 	&cmd_report,
 	&cmd_findings,
 	&cmd_mprof,

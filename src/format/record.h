@@ -31,7 +31,8 @@
 	K(LEAVE, 20, X, "")                  /* it ended: address likewise; aux = enum hw_leave */ \
 	K(POOL, 21, A, "pool")               /* block of a function named by --alloc-fn; address with HW_POOL_ADDRESS */ \
 	K(POOL_FREE, 22, F, "pool_free")                                                           \
-	K(TYPE, 23, X, "")                   /* the type of a block; aux = enum hw_type_part */
+	K(TYPE, 23, X, "")                   /* the type of a block; aux = enum hw_type_part */         \
+	K(HIT, 24, X, "")                    /* monitored memory was touched: address = it, size = the block; aux = HW_HIT_*; never in a trace */
 
 enum hw_kind {
 #define HW_KIND_ENUM(name, number, group, call) HW_##name = number,
@@ -108,6 +109,11 @@ enum { /* flags of a HW_ACCESS_BLOCK */
 	HW_ACCESS_SATURATED = 2,   /* a counter stopped at its maximum */
 	HW_ACCESS_ESTIMATED = 4,   /* counts are unbiased estimates */
 	HW_ACCESS_LOWER_BOUND = 8, /* code that is not instrumented may have accessed it */
+};
+
+enum { /* aux of a HW_HIT */
+	HW_HIT_WRITE = 1,
+	HW_HIT_KERNEL = 2, /* by a system call that was given the memory; whether it wrote is not known */
 };
 
 enum hw_leave { /* aux of a HW_LEAVE; numbers are never reused */

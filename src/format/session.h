@@ -69,6 +69,8 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_ROUTINES = 4096,    /* record routines that begin and end */
 	HW_RUN_TYPES = 8192,       /* look into new objects for their vtables */
 	HW_RUN_ROUTINE_STACKS = 16384, /* stacks are made of routines that have begun, not unwound */
+	HW_RUN_PAGES = 32768,      /* memory can be monitored page-wise, see struct hw_pages */
+	HW_RUN_HIT_STACKS = 65536, /* and hits have stacks */
 };
 
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */
@@ -155,6 +157,51 @@ struct hw_pool {
 
 enum { HW_ROUTINE_FILTER = 512 }; /* bytes, with terminator */
 
+/* What the monitor asks of page monitoring. A *unit* is what is armed as a whole: the page that small blocks
+ * share, or all of a block larger than HW_UNIT_SMALL, which shares no page. */
+enum hw_command_verb { HW_COMMAND_ARM = 1, HW_COMMAND_DISARM = 2 };
+enum hw_command_result {
+	HW_COMMAND_DONE = 1,
+	HW_COMMAND_GONE = 2,   /* no such block any more */
+	HW_COMMAND_BUSY = 3,   /* in use by a system call, or never to be armed */
+	HW_COMMAND_FULL = 4,   /* no more units can be armed separately */
+};
+enum { HW_COMMANDS = 8192, HW_UNIT_SMALL = 2048, HW_UNIT_PAGE = 4096 };
+struct hw_command {
+	u64 address; /* monitor: of a block */
+	u64 birth;   /* monitor: ticks of its birth */
+	u64 ticks;   /* recorder: when it was done */
+	u16 verb;    /* monitor */
+	u16 result;  /* recorder, before it moves the tail */
+	u32 pad;
+};
+
+/* Where the unit of a block begins. */
+static inline u64 hw_unit_of(u64 address, u64 size)
+{
+	return size > HW_UNIT_SMALL ? address : address & ~(u64)(HW_UNIT_PAGE - 1);
+}
+
+/* Page monitoring: commands, a ring with the monitor as the one producer, and what it costs. */
+struct hw_pages {
+	u64 head;   /* monitor, released: commands written */
+	u32 bell;   /* futex: monitor adds 1 and wakes */
+	u32 pad;
+	_Alignas(HW_CACHE_LINE) u64 tail; /* recorder, released: commands done */
+	u64 armed;      /* recorder: units that are armed now */
+	u64 arms;       /* recorder: how often one was */
+	u64 arm_ns;     /* recorder: CPU time of the helper thread */
+	u64 cpu_ns;     /* recorder, five times a second: of the whole process, helper included */
+	u32 helper_tid; /* recorder: 0 = pages cannot be monitored */
+	u32 units_max;  /* recorder: units that may be armed at a time */
+	u64 fault_ns;   /* recorder: what a fault costs beside the handler, as measured at the start */
+	_Alignas(HW_CACHE_LINE) u64 hits; /* recorder: by the program itself */
+	u64 kernel_hits; /* recorder: for a system call */
+	u64 hit_ticks;   /* recorder: inside the handler, and where units are opened for other reasons */
+	u64 opened;      /* recorder: units opened for the allocator: no hits */
+	u64 spilt;       /* recorder: units that had to be opened with others */
+};
+
 /* First page of a berth. */
 struct hw_control {
 	u64 magic; /* monitor, as all of this block, before the berth is spare */
@@ -179,6 +226,7 @@ struct hw_control {
 	u32 names_max;
 	u32 pools_count;
 	u64 pools_offset;   /* struct hw_pool[pools_count] */
+	u64 commands_offset; /* struct hw_command[HW_COMMANDS] */
 
 	_Alignas(HW_CACHE_LINE) u32 paused; /* monitor or API: 1 = allocations are not recorded */
 	u32 stopped;                        /* monitor or API: enum hw_stop */
@@ -232,6 +280,8 @@ struct hw_control {
 
 	/* monitor: bits, by the number that a HW_TYPE_LOOK has: it found a word that points into a module */
 	_Alignas(HW_CACHE_LINE) u32 sites_shown[HW_TYPE_SITES / 32];
+
+	_Alignas(HW_CACHE_LINE) struct hw_pages pages;
 };
 
 /* One thread's pair of rings. Single producer, single consumer; a recycled slot goes on with the same

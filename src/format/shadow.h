@@ -31,6 +31,8 @@
 #error "Heapwise records on x86_64 and aarch64"
 #endif
 
+#define HW_HEAP_BYTES (124ull << 36) /* of the heap of access runs: its size classes' regions */
+
 enum { HW_SHADOW_ARMED = 0x80 };
 
 static inline u8 *hw_shadow_of(u64 address) { return (u8 *)((address >> 3) + HW_SHADOW_OFFSET); }

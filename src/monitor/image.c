@@ -73,6 +73,7 @@ struct image *image_new(const struct berth *berth, const struct image_start *sta
 	self->sink = *sink;
 	self->number = start->number;
 	self->prepare = start->prepare;
+	self->tap = start->tap;
 	self->margin_ticks = MARGIN_TICKS + ((u64)1 << (start->stamp_shift & 31));
 	self->program = strdup(start->program);
 	self->command = strdup(start->command);
@@ -108,6 +109,7 @@ void image_free(struct image *self)
 	vec_release(&self->path);
 	vec_release(&self->marks);
 	vec_release(&self->looks);
+	vec_release(&self->hits);
 	correlator_free(self->correlator);
 	free(self->contexts_told);
 	free(self->program);
@@ -376,6 +378,8 @@ static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_re
 		return image_add_routine(self, *thread, record, err);
 	if (status == 0 && record->context && !context_is_told(self, record->context))
 		status = context_tell(self, record->context, err);
+	if (status == 0 && record->kind == HW_HIT)
+		return tap_add_hit(self, record, err);
 	if (status == 0 && record->kind == HW_MARK)
 		status = mark_prepare(self, record, err);
 	return status;
@@ -473,6 +477,8 @@ u64 image_cycle(struct image *self, u64 elapsed_ns, bool last)
 		image_release_waiting(self, &err);
 	if (!err.code && !self->failed && self->looks.count)
 		image_look(self, ticks, &err);
+	if (!err.code && !self->failed && self->tap)
+		tap_cycle(self, &err);
 	if (err.code)
 		image_fail(self, &err);
 	return count;

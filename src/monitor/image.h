@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "monitor/correlate.h"
 #include "monitor/session.h"
+#include "monitor/tap.h"
 #include "symbols/prepare.h"
 
 enum { IMAGE_BATCH = 256 };
@@ -100,6 +101,9 @@ struct image {
 	bool failed;       /* telling failed, `error` says why, or resting: what comes is thrown away */
 	bool resting;      /* its end was told, the program runs on; image_restart may follow */
 	struct err error;
+	const struct tap *tap;  /* NULL = nobody listens */
+	VEC(struct tap_hit) hits; /* of this cycle */
+	u64 commands_given, commands_done;
 };
 
 struct image_start {
@@ -109,6 +113,7 @@ struct image_start {
 	u32 stamp_shift;
 	const char *program, *command;
 	struct prepare *prepare; /* may be NULL */
+	const struct tap *tap;   /* may be NULL */
 	struct stream_clock at; /* image_restart: when */
 };
 

@@ -198,6 +198,7 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 		.flags = options->flags,
 		.stamp_shift = options->stamp_shift,
 		.prepare = options->prepare,
+		.tap = self->tap,
 	};
 	struct err err = { 0 };
 
@@ -310,6 +311,8 @@ static bool writer_is_ready(struct process *self)
 
 	if (state == WRITER_OPEN && !self->sink.self)
 		self->sink = trace_writer_sink(self->writer);
+	if (self->tap && state != WRITER_WANTED && self->sink.self != &self->tee)
+		self->sink = tap_join(&self->tee, &self->sink, &self->tap->sink);
 	return state != WRITER_WANTED;
 }
 

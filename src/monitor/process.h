@@ -88,6 +88,8 @@ struct process {
 	u32 images;                   /* begun so far */
 	u32 next_number;              /* of the next image in its file */
 	u32 recordings;               /* begun so far: images, and images that were begun again */
+	const struct tap *tap;        /* who listens, beside the trace; NULL = nobody */
+	struct tap_tee tee;
 	struct stream_sink sink;
 	enum runtime runtime;         /* of the last image */
 	bool python_malloc;           /* PYTHONMALLOC was set for the last image */

@@ -135,6 +135,8 @@ static int recording_begin(struct process *self, const struct session_options *o
 	self->writer = self->next_writer;
 	self->next_writer = NULL;
 	self->sink = trace_writer_sink(self->writer);
+	if (self->tap)
+		self->sink = tap_join(&self->tee, &self->sink, &self->tap->sink);
 	self->next_number = 1;
 	self->recordings++;
 	process_set_path(self, self->next_path);

@@ -77,6 +77,8 @@ static int valgrind_ready(struct run *self, const char *folder, struct err *err)
 /* Whether the recorder that also records accesses is to be loaded. */
 static bool wants_access(const struct run *self)
 {
+	if (self->options->pages)
+		return false;
 	if (self->options->access == RUN_ACCESS_AUTO)
 		return self->program.instrumented;
 	return self->options->access == RUN_ACCESS_EXACT ||
@@ -86,7 +88,9 @@ static bool wants_access(const struct run *self)
 /* What is loaded into the program, or what it runs below. */
 static int recorder_find(struct run *self, struct err *err)
 {
-	const char *file = wants_access(self) ? "libheapwise-access.so" : "libheapwise.so";
+	const char *file = self->options->pages ? "libheapwise-watch.so"
+			   : wants_access(self)  ? "libheapwise-access.so"
+						 : "libheapwise.so";
 	char beside[64], installed[64];
 	char folder[4096] = "";
 	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
@@ -130,6 +134,7 @@ static u32 run_flags(const struct run_options *options)
 	       (options->test_preempt ? HW_RUN_TEST_PREEMPT : 0) |
 	       (options->durations && !is_below_valgrind(options) ? HW_RUN_DURATIONS : 0) |
 	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0) |
+	       (options->pages ? HW_RUN_PAGES : 0) | (options->hit_stacks ? HW_RUN_HIT_STACKS : 0) |
 	       (options->routines ? HW_RUN_ROUTINES : 0) |
 	       (options->routine_stacks ? HW_RUN_ROUTINE_STACKS : 0) |
 	       (options->types && !is_below_valgrind(options) ? HW_RUN_TYPES : 0) |
@@ -234,6 +239,12 @@ static int trace_make(struct run *self, struct err *err)
 	if (!self->root)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	self->root->root = true;
+	self->root->tap = self->options->tap;
+	if (self->options->no_trace) {
+		self->root->writer_state = WRITER_FAILED;
+		snprintf(self->watch.folder, sizeof(self->watch.folder), "/");
+		return 0;
+	}
 	if (output_name(self, err) < 0)
 		return err->code;
 	self->root->writer = trace_writer_open(self->root->trace_path, NULL, err);

@@ -10,6 +10,7 @@
 
 struct control;
 struct dumper; /* dump.h */
+struct tap;    /* tap.h */
 
 /* Something that lives beside a recording and controls it. Starts when all is ready, just before the
  * program does; if it cannot, with err, the program does not either. Stops after the program's end, or,
@@ -41,6 +42,10 @@ struct run_options {
 	int toggle_signal;       /* pauses and resumes when it is sent to us; 0 = none */
 	const char *toggle_file; /* allocations are recorded while it exists; NULL = none */
 	enum run_access access;  /* which accesses to record */
+	bool pages;              /* memory can be monitored page-wise, by `tap` */
+	bool hit_stacks;         /* with the stacks that touch it */
+	const struct tap *tap;   /* listens to the program's recording; may be NULL */
+	bool no_trace;           /* nothing is written: for a tap alone */
 	bool coverage;           /* and which bytes they touch */
 	u64 access_epoch_ns, access_max; /* 0 = default, no limit */
 	bool leak_scan;          /* look at the memory when the program ends */

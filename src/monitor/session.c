@@ -55,7 +55,9 @@ static void layout_init(struct berth_layout *layout, u64 ring_records)
 	layout->request_offset = PAGE;
 	layout->names_offset = layout->request_offset + HW_REQUEST_BYTES;
 	layout->pools_offset = layout->names_offset + HW_NAMES * sizeof(struct hw_name);
-	layout->modules_offset = layout->pools_offset + HW_POOLS * sizeof(struct hw_pool);
+	layout->commands_offset =
+		align_up(layout->pools_offset + HW_POOLS * sizeof(struct hw_pool), HW_CACHE_LINE);
+	layout->modules_offset = layout->commands_offset + HW_COMMANDS * sizeof(struct hw_command);
 	layout->modules_bytes = MODULE_BYTES;
 	layout->slots_offset = layout->modules_offset + MODULE_BYTES;
 	layout->nodes_offset =
@@ -96,6 +98,11 @@ const struct hw_request *berth_request(const struct berth *self)
 const struct hw_name *berth_names(const struct berth *self)
 {
 	return (const struct hw_name *)(self->memory + self->layout.names_offset);
+}
+
+struct hw_command *berth_commands(const struct berth *self)
+{
+	return (struct hw_command *)(self->memory + self->layout.commands_offset);
 }
 
 const u8 *berth_modules(const struct berth *self)
@@ -296,6 +303,7 @@ static void control_fill(const struct session *self, struct hw_control *control)
 	control->names_max = HW_NAMES;
 	control->pools_count = self->options.pools_count;
 	control->pools_offset = layout->pools_offset;
+	control->commands_offset = layout->commands_offset;
 	control->access_epoch_ns = self->options.access_epoch_ns;
 	control->access_max = self->options.access_max;
 	control->paused = self->options.paused;

@@ -27,6 +27,7 @@ HWR_EXPORT void *malloc(size_t size)
 
 	if (unlikely(!t))
 		return malloc_carefully(size, caller);
+	hwr_access_site(&caller);
 	p = hwr_real.malloc(size);
 	hwr_note_alloc(t, HW_MALLOC, p, size, &caller);
 	return p;
@@ -79,6 +80,7 @@ HWR_EXPORT void *calloc(size_t count, size_t size)
 
 	if (unlikely(!t))
 		return calloc_carefully(count, size, caller);
+	hwr_access_site(&caller);
 	p = hwr_real.calloc(count, size);
 	hwr_note_alloc(t, HW_CALLOC, p, count * size, &caller);
 	return p;
@@ -120,6 +122,7 @@ static inline void *realloc_for(void *old, size_t size, struct hwr_caller caller
 
 	if (unlikely(!t))
 		return realloc_carefully(old, size, caller);
+	hwr_access_site(&caller);
 	ticks = hwr_stamp(t, hwr_stamp_site(&caller));
 	p = real_realloc(t, old, size, caller.pc);
 	if (unlikely(!p && (size || !old)))

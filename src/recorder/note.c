@@ -51,6 +51,7 @@ void hwr_call_begin(struct hwr_call *call)
 	call->suppressed = false;
 	if (unlikely(!hwr_real.malloc))
 		hwr_real_find();
+	hwr_access_site(&call->caller);
 	if (!load_relaxed(&hwr_token.on) && !hwr_session_join())
 		return;
 	hwr_session_obey();
@@ -231,6 +232,28 @@ void hwr_call_mark(struct hwr_call *call, u32 mark, u64 address, u64 number)
 {
 	if (call->t && !call->suppressed)
 		put(call, hw_ticks(), HW_MARK, (u16)mark, address, number);
+}
+
+/* Whatever call it is in, and paused or not: the memory is no longer armed. */
+void hwr_call_hit(struct hwr_call *call, u32 aux, u64 address)
+{
+	struct hwr_thread *t = call->t;
+	struct hw_record record = {
+		.address = address,
+		.kind = HW_HIT,
+		.aux = (u16)aux,
+	};
+
+	if (!t)
+		return;
+	t->busy_sp = call->caller.sp;
+	t->state |= HWR_BUSY;
+	if (t->run_flags & HW_RUN_HIT_STACKS)
+		record.context = hwr_note_context(t, HW_HIT, &call->caller);
+	record.ticks = hwr_stamp_now(t);
+	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;
+	hwr_ring_put(t, &record);
+	t->state &= ~(u32)HWR_BUSY;
 }
 
 /* Both parts stand in one ring: nothing can come between them while the thread is busy. */

@@ -158,6 +158,8 @@ void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size
 void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size);
 /* A mark (enum hw_mark); it is the program's word and recorded while paused, too. */
 void hwr_call_mark(struct hwr_call *call, u32 mark, u64 address, u64 number);
+/* Monitored memory was touched at the address; aux = HW_HIT_*. */
+void hwr_call_hit(struct hwr_call *call, u32 aux, u64 address);
 /* The type of the block that the address lies in; count 0 = unknown. */
 void hwr_call_type(struct hwr_call *call, u64 address, u64 identity, u64 count);
 

@@ -124,6 +124,7 @@ static inline void *real_of(u32 form)
 		struct hwr_call call;                                                              \
 		void *p;                                                                           \
                                                                                                    \
+		hwr_access_site(&caller);                                                          \
 		if (likely(t && is_plain()) && likely((p = hwr_real.malloc(size + !size)))) {      \
 			hwr_note(t, HW_##kind, (u64)p, size, &caller);                        \
 			return p;                                                                  \

@@ -3,6 +3,7 @@
  * of thread-exit hooks: those run too early, too late or never. */
 #include "recorder/thread.h"
 
+#include "recorder/access/access.h"
 #include "recorder/peek.h"
 #include "recorder/ring.h"
 #include "recorder/routine/routine.h"
@@ -149,6 +150,7 @@ static struct hwr_thread *open_slot(u32 number)
 				.kind = HW_THREAD,
 			});
 	t->state = run_state();
+	hwr_access_thread(t);
 	return t;
 }
 

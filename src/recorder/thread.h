@@ -121,6 +121,7 @@ struct hwr_thread {
 	const u64 *pool_witness; /* words in that call's frame: hold their own addresses while it lasts */
 	u64 pool_pending;        /* block that it was given to free and that it never gave */
 	struct hwr_routines *routines; /* stacks of routines, see routine/routine.c; NULL = none yet */
+	void *fault_stack;       /* for the handler of page monitoring, NULL = none yet */
 	u32 peek_left;           /* allocations until a context that is known well is looked at again */
 	u32 peek_count;
 	struct hwr_peek peeks[HWR_PEEKS];

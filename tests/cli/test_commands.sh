@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+-]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run report findings mprof leaks scores excessive callgraph types diff check query serve dump info symbolize types-index index ctl doctor cc c++ export import import-emad import-heaplog import-heaptrack synth"
+equal "commands" "$(echo $commands)" "run watch report findings mprof leaks scores excessive callgraph types diff check query serve dump info symbolize types-index index ctl doctor cc c++ export import import-emad import-heaplog import-heaptrack synth"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"

@@ -3,8 +3,9 @@
  * the heap is touched. */
 #include "lib/test.h"
 #include "recorder/heap/classes.c"
+#include "recorder/heap/slots.c"
 
-/* What classes.c needs of its room. */
+/* What slots.c needs of its room. */
 __thread struct hwr_clock hwr_clock;
 u32 hwr_clock_enter(void) { return 1; }
 

@@ -65,6 +65,8 @@ void hwr_access_attach(void)
 	hwr_heap_arm();
 }
 
+void hwr_access_thread(struct hwr_thread *t) { (void)t; }
+
 void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)
 {
 	struct hwr_chunk *chunk;

@@ -25,6 +25,9 @@ void hwr_access_allocator(struct hwr_real *real);
 /* Begins what the run asks for, before the monitor is told of the image. */
 void hwr_access_attach(void);
 
+/* A thread has got its slot. */
+void hwr_access_thread(struct hwr_thread *t);
+
 /* A chunk began at `ticks`. */
 void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller);
 
@@ -50,6 +53,7 @@ void *hwr_map_at(u64 address, u64 bytes);
 
 static inline void hwr_access_allocator(struct hwr_real *real) { (void)real; }
 static inline void hwr_access_attach(void) {}
+static inline void hwr_access_thread(struct hwr_thread *t) { (void)t; }
 static inline void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)
 {
 	(void)address;
@@ -64,5 +68,12 @@ static inline void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks)
 }
 static inline void hwr_access_leave(void) {}
 
+#endif
+
+/* Where the next allocation of this thread comes from; it decides which chunks share a page. */
+#ifdef HWR_PAGES
+void hwr_access_site(const struct hwr_caller *caller);
+#else
+static inline void hwr_access_site(const struct hwr_caller *caller) { (void)caller; }
 #endif
 #endif

@@ -16,6 +16,12 @@ u32 hwr_class_of(size_t size);
 /* The smallest class from this one on whose slots are aligned so. */
 u32 hwr_class_aligned(u32 number, size_t alignment);
 
+/* Where a chunk of this size goes: slots.c, or access/pages/slots.c. Plain: as far as its size alone says. */
+u32 hwr_class_plain(size_t size);
+u32 hwr_class_for(size_t size);
+/* Whether a chunk of that class may stay when its size becomes this. */
+bool hwr_slot_fits(u32 number, size_t size);
+
 /* The address of a slot, 0 if the region is full. */
 u64 hwr_slot_take(u32 number);
 void hwr_slot_give(u32 number, u64 address);

@@ -107,7 +107,7 @@ static void *take(u32 number, size_t size, bool *clean)
 void *hwr_heap_malloc(size_t size)
 {
 	bool clean;
-	void *p = take(hwr_class_of(size), size, &clean);
+	void *p = take(hwr_class_for(size), size, &clean);
 
 	return likely(p != NULL) ? p : hwr_libc.malloc(size);
 }
@@ -122,7 +122,7 @@ void *hwr_heap_calloc(size_t count, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	p = take(hwr_class_of(bytes), bytes, &clean);
+	p = take(hwr_class_for(bytes), bytes, &clean);
 	if (!p)
 		return hwr_libc.calloc(count, size);
 	if (!clean)
@@ -226,7 +226,7 @@ void *hwr_heap_realloc(void *old, size_t size)
 		return NULL;
 	}
 	old_size = hwr_chunk_size(chunk);
-	if (hwr_class_of(size) != hwr_heap_class((u64)old))
+	if (!hwr_slot_fits(hwr_heap_class((u64)old), size))
 		return move(old, old_size, size);
 	hwr_access_range((u64)old, old_size < size ? old_size : size, false);
 	hwr_chunk_put_aside((u64)old, chunk);
@@ -241,7 +241,7 @@ static bool is_power(size_t n) { return n && !(n & (n - 1)); }
 
 void *hwr_heap_memalign(size_t alignment, size_t size)
 {
-	u32 number = hwr_class_of(size);
+	u32 number = hwr_class_plain(size);
 	bool clean;
 	void *p;
 

@@ -22,6 +22,7 @@ enum {
 };
 enum { HWR_ARMED_WHOLE = 32768 }; /* slots up to this stay armed; of larger ones only what is asked for is */
 #define HWR_HEAP_BYTES ((u64)HWR_CLASSES << HWR_CLASS_BITS)
+_Static_assert(HWR_HEAP_BYTES == HW_HEAP_BYTES, "the monitor knows the heap's place");
 
 /* What is known of a chunk: one cache line. A slot has it for life, and each chunk in its turn. */
 struct hwr_chunk {

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise watch: runs a program and shows, while it runs, which memory is alive but not used. Host. What the program
+ * prints stays untouched: everything from here goes to stderr or into a file, and the exit status is the
+ * program's own. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/watch_show.h"
+#include "monitor/run.h"
+
+enum { INTERVAL_MS_MIN = 250 };
+
+struct watch_args {
+	const char *policy, *leak_after, *states, *output, *trace, *recorder, *batch;
+	double overhead;
+	u64 interval_ms;
+	bool access_stacks, quiet;
+};
+
+static const struct watch_args watch_defaults = {.overhead = 0.02, .interval_ms = 1000};
+
+#define WATCH_OPTION(field, letter, name, kind, argument, help)                                    \
+	OPTION(struct watch_args, field, letter, name, kind, argument, help)
+
+static const struct option_spec watch_options[] = {
+	WATCH_OPTION(policy, 0, "policy", OPTION_CHOICE, "mpc|ladder|all",
+		     "what is monitored when: as much as the overhead allows, by each area's hit rate (mpc, the "
+		     "default); by rising and falling thresholds (ladder); everything, each second (all)"),
+	WATCH_OPTION(overhead, 0, "overhead", OPTION_PERCENT, "SHARE",
+		     "with --policy mpc: the share of the program's CPU time that monitoring may cost; default 2 %"),
+	WATCH_OPTION(states, 0, "states", OPTION_STRING, "LIST",
+		     "with --policy ladder: the thresholds, rising; default 1s,2s,4s,7s,10s"),
+	WATCH_OPTION(leak_after, 0, "leak-after", OPTION_STRING, "TIME",
+		     "report areas that were not touched for so long, as 500ms, 30s or 2m; default 30s"),
+	WATCH_OPTION(interval_ms, 0, "interval", OPTION_NUMBER, "MS",
+		     "time from one report to the next, at least 250; default 1000"),
+	WATCH_OPTION(batch, 0, "batch", OPTION_STRING, "N",
+		     "print N reports as lines of JSON instead of a screen, and always the last one; 0 = all"),
+	WATCH_OPTION(output, 'o', "output", OPTION_STRING, "FILE", "write reports to FILE; default stderr"),
+	WATCH_OPTION(trace, 0, "trace", OPTION_STRING, "FILE",
+		     "write the trace of the run, too, as 'heapwise run' does; without function names"),
+	WATCH_OPTION(access_stacks, 0, "access-stacks", OPTION_SET, NULL,
+		     "record who touches monitored memory, too: lines of JSON say it of the areas touched longest ago"),
+	WATCH_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "no summary at the end"),
+	WATCH_OPTION(recorder, 0, "recorder", OPTION_STRING, "PATH", NULL),
+	OPTION_END};
+
+struct watching {
+	struct watcher *watcher;
+	struct watch_show show;
+	struct watch_report report; /* the newest */
+	bool json, screen;
+	u64 lines_left;             /* of JSON */
+	bool limited;
+};
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+/* "500ms", "30s", "2m", "30" = seconds; *end is behind it. */
+static bool time_read(const char *text, char **end, u64 *ns)
+{
+	static const struct {
+		const char *suffix;
+		double ns;
+	} units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"", 1e9}};
+	double number;
+
+	errno = 0;
+	number = strtod(text, end);
+	if (*end == text || errno || !(number >= 0.001 && number < 1e9))
+		return false;
+	for (u32 i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t length = strlen(units[i].suffix);
+
+		if (strncmp(*end, units[i].suffix, length) != 0)
+			continue;
+		*end += length;
+		*ns = (u64)(number * units[i].ns);
+		return true;
+	}
+	return false;
+}
+
+static bool states_read(const char *text, struct policy_options *policy)
+{
+	char *end;
+
+	policy->states = 0;
+	for (;; text = end + 1) {
+		u64 *state = &policy->states_ns[policy->states];
+
+		if (policy->states == POLICY_STATES_MAX || !time_read(text, &end, state) ||
+		    (policy->states && *state <= state[-1]))
+			return false;
+		policy->states++;
+		if (!*end)
+			return true;
+		if (*end != ',')
+			return false;
+	}
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+static void report_show(struct watching *self)
+{
+	if (self->json && (self->report.last || !self->limited || self->lines_left)) {
+		watch_show_json(&self->show, &self->report);
+		self->lines_left -= self->lines_left > 0;
+	} else if (self->screen) {
+		watch_show_screen(&self->show, &self->report);
+	}
+}
+
+static void on_progress(void *data, u64 events, u64 live_bytes, u64 trace_bytes)
+{
+	struct watching *self = data;
+
+	(void)events;
+	(void)live_bytes;
+	(void)trace_bytes;
+	if (watcher_take(self->watcher, &self->report))
+		report_show(self);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int args_read(const struct command *command, const struct watch_args *args,
+		     struct watcher_options *options, struct watching *watching)
+{
+	struct policy_options *policy = &options->policy;
+	const char *name = args->policy ? args->policy : "mpc";
+	char *end;
+
+	policy_defaults(policy);
+	policy->kind = strcmp(name, "all") == 0 ? POLICY_ALL : strcmp(name, "ladder") == 0 ? POLICY_LADDER : POLICY_MPC;
+	policy->overhead = args->overhead;
+	options->interval_ns = args->interval_ms * 1000000;
+	watching->show.policy = name;
+	if (args->interval_ms < INTERVAL_MS_MIN)
+		return command_usage(command, "--interval is at least %d", INTERVAL_MS_MIN);
+	if (args->overhead <= 0)
+		return command_usage(command, "--overhead is more than 0");
+	if (args->leak_after && (!time_read(args->leak_after, &end, &policy->leak_after_ns) || *end))
+		return command_usage(command, "--leak-after wants a time as 500ms, 30s or 2m, not '%s'",
+				     args->leak_after);
+	if (args->states && !states_read(args->states, policy))
+		return command_usage(command, "--states wants up to %d rising times as 1s,2s,10s, not '%s'",
+				     POLICY_STATES_MAX, args->states);
+	watching->json = args->batch != NULL;
+	if (args->batch && !parse_number(args->batch, &watching->lines_left))
+		return command_usage(command, "--batch wants a number, not '%s'", args->batch);
+	watching->limited = watching->lines_left > 0;
+	return 0;
+}
+
+static int watch_program(const struct command *command, const struct watch_args *args, char **argv,
+			 struct watching *watching)
+{
+	struct run_options run = {
+		.argv = argv,
+		.recorder = args->recorder,
+		.alloc_stacks = true,
+		.pages = true,
+		.leak_scan = true,
+		.hit_stacks = args->access_stacks,
+		.tap = watcher_tap(watching->watcher),
+		.no_trace = !args->trace,
+		.output = args->trace,
+		.progress = on_progress,
+		.progress_self = watching,
+	};
+	struct run_result result;
+	struct err err = {0};
+	int status;
+
+	if (monitor_run(&run, &result, &err) < 0)
+		return command_fail(command, &err);
+	if (watcher_take(watching->watcher, &watching->report))
+		report_show(watching);
+	if (!watching->json && !args->quiet && watching->report.number)
+		watch_show_summary(&watching->show, &watching->report);
+	if (!watching->report.number || (!watching->report.monitored && !watching->report.live_areas))
+		fprintf(stderr, "heapwise: nothing was seen: the program never allocated, or the recorder could not be "
+				"loaded into it\n");
+	else if (!watching->report.monitored)
+		fprintf(stderr, "heapwise: nothing was monitored: the program has no room for Heapwise's heap (see ulimit "
+				"-v), or may start no thread\n");
+	status = result.wait_status;
+	run_result_release(&result);
+	return command_end_like(status);
+}
+
+static int watch_command(const struct command *self, void *fields, int argc, char **argv)
+{
+	const struct watch_args *args = fields;
+	struct watcher_options options = {0};
+	struct watching *watching = calloc(1, sizeof(*watching));
+	int status;
+
+	if (!watching)
+		return EXIT_BAD_INPUT;
+	status = argc < 1 ? command_usage(self, "which program? heapwise watch [OPTION...] PROGRAM [ARGUMENT...]")
+			  : args_read(self, args, &options, watching);
+	if (status)
+		goto done;
+	watching->show.out = args->output ? fopen(args->output, "we") : stderr;
+	if (!watching->show.out) {
+		fprintf(stderr, "heapwise watch: cannot write %s: %s\n", args->output, strerror(errno));
+		status = EXIT_BAD_INPUT;
+		goto done;
+	}
+	watching->show.options = &options.policy;
+	watching->screen = !watching->json && isatty(fileno(watching->show.out));
+	watching->watcher = watcher_new(&options);
+	status = watching->watcher ? watch_program(self, args, argv, watching) : EXIT_BAD_INPUT;
+	watcher_free(watching->watcher);
+	watch_names_release(&watching->show.names);
+	if (args->output)
+		fclose(watching->show.out);
+done:
+	free(watching);
+	return status;
+}
+
+const struct command cmd_watch = {
+	.name = "watch",
+	.operands = "[--] PROGRAM [ARGUMENT...]",
+	.summary = "run a program and show which memory it no longer uses",
+	.details =
+		"The program is not rebuilt; it runs on Heapwise's own heap. Areas are protected, the\n"
+		"first access to one is noticed, and it is protected again later. What was not touched\n"
+		"for --leak-after is reported by allocation point: leaked, or kept for too long.\n"
+		"\n"
+		"Exit status: the program's; 2 for a usage error, 3 if the program could not be\n"
+		"started.",
+	.options = watch_options,
+	.stop_at_operand = true,
+	.fields_size = sizeof(struct watch_args),
+	.fields_default = &watch_defaults,
+	.run = watch_command,
+};

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ * A report of `heapwise watch` as one line of JSON. Host. */
+#include <string.h>
+
+#include "cli/watch_show.h"
+#include "output/json.h"
+
+/* Without the frames of the recorder itself, and of the signal that it gets. */
+static void stack_write(struct watch_show *self, struct json *json, const char *key, const struct watch_stack *stack)
+{
+	json_open(json, key, '[');
+	for (u32 i = 0; i < stack->frames; i++) {
+		const char *name = watch_names_find(&self->names, &stack->frame[i]);
+
+		if (!strstr(stack->frame[i].module, "/libheapwise") && strncmp(name, "__restore_rt ", 13) != 0)
+			json_text(json, NULL, name);
+	}
+	json_close(json, ']');
+}
+
+static void point_write(struct watch_show *self, struct json *json, const struct watch_point *point,
+			bool scanned)
+{
+	json_open(json, NULL, '{');
+	json_number(json, "context", point->context);
+	json_number(json, "areas", point->areas);
+	json_number(json, "bytes", point->bytes);
+	json_number(json, "stale_areas", point->stale_areas);
+	json_number(json, "stale_bytes", point->stale_bytes);
+	if (scanned)
+		json_number(json, "lost_areas", point->lost_areas);
+	json_number(json, "oldest_ms", point->oldest_ns / 1000000);
+	json_number(json, "hits", point->hits);
+	json_signed(json, "growth_bytes", point->growth_bytes);
+	stack_write(self, json, "stack", &point->stack);
+	json_close(json, '}');
+}
+
+static void points_write(struct watch_show *self, struct json *json, const char *key,
+			 const struct watch_point *points, u32 count, bool scanned)
+{
+	json_open(json, key, '[');
+	for (u32 i = 0; i < count; i++)
+		point_write(self, json, &points[i], scanned);
+	json_close(json, ']');
+}
+
+static void numbers_write(struct json *json, const char *key, const u64 *numbers, u32 count)
+{
+	json_open(json, key, '[');
+	for (u32 i = 0; i < count; i++)
+		json_number(json, NULL, numbers[i]);
+	json_close(json, ']');
+}
+
+static double share(u64 part, u64 whole) { return whole ? (double)part / (double)whole : 0; }
+
+static void heap_write(struct json *json, const struct watch_report *report)
+{
+	json_number(json, "report", report->number);
+	json_bool(json, "last", report->last);
+	json_number(json, "elapsed_ms", report->elapsed_ns / 1000000);
+	json_number(json, "interval_ms", report->interval_ns / 1000000);
+	json_number(json, "mallocs", report->mallocs);
+	json_number(json, "frees", report->frees);
+	json_number(json, "reallocs", report->reallocs);
+	json_number(json, "live_areas", report->live_areas);
+	json_number(json, "live_bytes", report->live_bytes);
+	json_real(json, "mean_size", share(report->live_bytes, report->live_areas));
+	json_number(json, "points", report->points);
+	json_number(json, "working_bytes", report->working_bytes);
+	numbers_write(json, "sizes_log2", report->sizes, WATCH_SIZES);
+	numbers_write(json, "ages_s_1_2_4_8_16_32_more", report->ages, WATCH_AGES);
+	numbers_write(json, "age_bytes", report->age_bytes, WATCH_AGES);
+}
+
+static void monitoring_write(const struct watch_show *self, struct json *json, const struct watch_report *report)
+{
+	json_text(json, "policy", self->policy);
+	json_number(json, "units", report->units);
+	json_number(json, "armed_units", report->armed_units);
+	json_number(json, "armed_areas", report->armed_areas);
+	json_number(json, "armed_bytes", report->armed_bytes);
+	json_number(json, "hits", report->hits);
+	json_number(json, "kernel_hits", report->kernel_hits);
+	json_number(json, "arms", report->arms);
+	json_number(json, "refusals", report->refusals);
+	json_number(json, "cost_ns", report->cost_ns);
+	json_number(json, "cpu_ns", report->cpu_ns);
+	json_real(json, "overhead", share(report->cost_ns, report->cpu_ns));
+	json_real(json, "interval_overhead", share(report->interval_cost_ns, report->interval_cpu_ns));
+	json_open(json, "thresholds", '[');
+	for (u32 i = 0; i < self->options->states && self->options->kind == POLICY_LADDER; i++) {
+		json_open(json, NULL, '{');
+		json_number(json, "ms", self->options->states_ns[i] / 1000000);
+		json_number(json, "units", report->thresholds[i]);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void oldest_write(struct watch_show *self, struct json *json, const struct watch_report *report)
+{
+	json_open(json, "oldest", '[');
+	for (u32 i = 0; i < report->oldest_count; i++) {
+		const struct watch_area *area = &report->oldest[i];
+
+		json_open(json, NULL, '{');
+		json_number(json, "address", area->address);
+		json_number(json, "size", area->size);
+		json_number(json, "age_ms", area->age_ns / 1000000);
+		json_number(json, "life_ms", area->life_ns / 1000000);
+		json_number(json, "hits", area->hits);
+		json_number(json, "context", area->context);
+		if (area->touched.frames)
+			stack_write(self, json, "touched_by", &area->touched);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+void watch_show_json(struct watch_show *self, const struct watch_report *report)
+{
+	struct json json = {.out = self->out};
+
+	json_open_flat(&json, NULL, '{');
+	heap_write(&json, report);
+	monitoring_write(self, &json, report);
+	json_number(&json, "stale_areas", report->stale_areas);
+	json_number(&json, "stale_bytes", report->stale_bytes);
+	if (report->scanned)
+		json_number(&json, "lost_areas", report->lost_areas);
+	points_write(self, &json, "suspects", report->suspects, report->suspects_count,
+		     report->scanned);
+	points_write(self, &json, "growth", report->growth, report->growth_count, false);
+	oldest_write(self, &json, report);
+	json_close(&json, '}');
+	json_end(&json);
+	fflush(self->out);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * Names of frames; see watch_names.h. Host. */
+#define _GNU_SOURCE
+#include "cli/watch_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *file_of(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
+static char *name_make(struct watch_names *self, const struct watch_frame *frame)
+{
+	struct symbolizer_module module = {.path = frame->module};
+	struct symbolizer_answer answer = {0};
+	struct err err = {0};
+	char *text = NULL;
+	u32 id;
+
+	if (frame->module[0] && !self->symbolizer)
+		self->symbolizer = symbolizer_new(NULL, &err);
+	if (frame->module[0] && self->symbolizer &&
+	    symbolizer_add(self->symbolizer, &module, &id, &err) == 0 &&
+	    symbolizer_resolve(self->symbolizer, id, &frame->offset, 1, &answer, &err) == 0 &&
+	    answer.frame_count && answer.frames[0].function && answer.frames[0].function[0]) {
+		const struct symbol_frame *found = &answer.frames[0];
+
+		if (asprintf(&text, found->line ? "%s (%s:%u)" : "%s (%s)", found->function,
+			     found->line ? file_of(found->file) : file_of(frame->module), found->line) < 0)
+			return NULL;
+		return text;
+	}
+	if (asprintf(&text, "%s+0x%llx", frame->module[0] ? file_of(frame->module) : "?",
+		     (unsigned long long)(frame->module[0] ? frame->offset : frame->pc)) < 0)
+		return NULL;
+	return text;
+}
+
+const char *watch_names_find(struct watch_names *self, const struct watch_frame *frame)
+{
+	u64 key = hash_text(HASH_START, frame->module) ^ hash_u64(frame->module[0] ? frame->offset : frame->pc);
+	u64 *place = map_at(&self->known, key);
+
+	if (!place)
+		return "?";
+	if (!*place)
+		*place = (u64)name_make(self, frame);
+	return *place ? (const char *)*place : "?";
+}
+
+void watch_names_release(struct watch_names *self)
+{
+	for (u64 at = 0, key, value; map_next(&self->known, &at, &key, &value);)
+		free((char *)value);
+	map_release(&self->known);
+	symbolizer_free(self->symbolizer);
+}

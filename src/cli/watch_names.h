@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * Names of frames while a program runs: each address is looked up once. */
+#ifndef CLI_WATCH_NAMES_H
+#define CLI_WATCH_NAMES_H
+
+#include "base/map.h"
+#include "symbols/symbolizer.h"
+#include "watch/watcher.h"
+
+struct watch_names {
+	struct symbolizer *symbolizer; /* NULL until it is needed, or it cannot be had */
+	struct map known;              /* hash of module and address -> char *, owned */
+};
+
+/* "function (file:line)", or what is known of it. Owned by the names. */
+const char *watch_names_find(struct watch_names *self, const struct watch_frame *frame);
+void watch_names_release(struct watch_names *self);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ * The helper thread of page monitoring: does what the monitor asks for, command by command. Runs in the
+ * target as a bare thread: libc does not know it, it uses no thread-local storage and takes no signal, and it
+ * touches no memory of the program. When the monitor has died it opens everything and ends. */
+#include <linux/futex.h>
+#include <sched.h>
+
+#include "format/ticks.h"
+#include "recorder/access/pages/pages.h"
+#include "recorder/access/pages/units.h"
+#include "recorder/state.h"
+#include "recorder/sys.h"
+
+enum {
+	STACK_BYTES = 65536,
+	WAIT_NS = 200 * 1000 * 1000,
+	THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
+};
+
+long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
+
+static u64 cpu_ns(clockid_t clock)
+{
+	struct timespec now = {0, 0};
+
+	hwr_syscall3(SYS_clock_gettime, clock, (long)&now, 0);
+	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+}
+
+/* Whether the block that is meant is still there. */
+static bool lives(const struct hw_command *command)
+{
+	const struct hwr_chunk *chunk;
+	u64 offset;
+
+	if (!hwr_heap_has(command->address))
+		return false;
+	chunk = hwr_heap_find(command->address, &offset);
+	return !offset && load_acquire(&chunk->what) & HWR_CHUNK_LIVE &&
+	       load_relaxed(&chunk->last) == command->birth;
+}
+
+u32 hwr_helper_arms;
+
+static u32 arm(const struct hw_command *command)
+{
+	u32 result = HW_COMMAND_BUSY;
+
+	if (!lives(command))
+		return HW_COMMAND_GONE;
+	store_relaxed(&hwr_helper_arms, 1);
+	fence_seq_cst(); /* pairs with hwr_access_leave's: it waits, or nothing is armed */
+	if (hwr_pages_on())
+		result = hwr_unit_arm(command->address);
+	store_release(&hwr_helper_arms, 0);
+	return result;
+}
+
+static void obey(struct hw_command *command)
+{
+	u32 result = HW_COMMAND_DONE;
+
+	if (!hwr_heap_has(command->address))
+		result = HW_COMMAND_GONE;
+	else if (command->verb == HW_COMMAND_DISARM)
+		hwr_unit_open(command->address);
+	else
+		result = arm(command);
+	command->result = (u16)result;
+	command->ticks = hw_ticks();
+}
+
+static bool monitor_lives(void)
+{
+	return hwr_lobby && !(load_relaxed(&hwr_lobby->monitor_lock[0]) & FUTEX_OWNER_DIED) &&
+	       load_relaxed(&hwr_control->stopped) != HW_RELEASED;
+}
+
+static void help(void)
+{
+	struct hw_pages *pages = &hwr_control->pages;
+	struct hw_command *commands = (struct hw_command *)((u8 *)hwr_control + hwr_control->commands_offset);
+
+	while (monitor_lives()) {
+		u32 bell = load_acquire(&pages->bell);
+		u64 tail = pages->tail;
+
+		/* Pairs with the monitor's release of head: the commands are there. */
+		for (; tail != load_acquire(&pages->head); tail++) {
+			obey(&commands[tail % HW_COMMANDS]);
+			store_release(&pages->tail, tail + 1);
+		}
+		store_relaxed(&pages->arm_ns, cpu_ns(CLOCK_THREAD_CPUTIME_ID));
+		store_relaxed(&pages->cpu_ns, cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
+		hwr_futex_wait(&pages->bell, bell, WAIT_NS);
+	}
+	hwr_units_open_all(false);
+	for (;;)
+		hwr_syscall3(SYS_exit, 0, 0, 0);
+}
+
+bool hwr_helper_start(void)
+{
+	u64 all = ~0ull, before = 0;
+	u8 *stack = hwr_map_private(STACK_BYTES);
+	long tid;
+
+	if (!stack || !hwr_lobby)
+		return false;
+	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, 8, 0, 0);
+	tid = hwr_helper_clone(THREAD, stack + STACK_BYTES, help);
+	hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, 8, 0, 0);
+	hwr_control->pages.helper_tid = tid > 0 ? (u32)tid : 0;
+	return tid > 0;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ * What access/access.h asks for, where pages are monitored. Runs in the target. */
+#include "recorder/access/pages/pages.h"
+
+#include <link.h>
+#include <malloc.h>
+#include <string.h>
+
+#include "recorder/access/pages/units.h"
+#include "recorder/note.h"
+#include "recorder/sys.h"
+
+__thread struct hwr_pages_site hwr_pages_site;
+struct hwr_real hwr_libc;
+
+enum { HELPER_TRIES = 100000 }; /* to wait for what takes microseconds */
+
+/* Functions of libc that allocate for the program, not for libc. */
+static const char *const givers[] = {"strdup", "strndup", "wcsdup", "getdelim", "realpath", "getcwd"};
+enum { GIVERS = sizeof(givers) / sizeof(givers[0]) };
+static struct hw_range library, giving[GIVERS];
+
+extern struct r_debug _r_debug __attribute__((weak));
+
+static bool on; /* of this image; a forked child has a copy */
+
+bool hwr_pages_on(void) { return load_relaxed(&on) && load_relaxed(&hwr_token.alive); }
+
+void *hwr_pages_real(void **real, const char *name)
+{
+	void *found = load_relaxed(real);
+
+	if (unlikely(!found)) {
+		found = hwr_real_symbol(name, NULL, NULL);
+		store_relaxed(real, found); /* every thread finds the same */
+	}
+	return found;
+}
+
+/* ---- who allocates ---- */
+
+static bool is_within(u64 pc, const struct hw_range *range) { return pc - range->start < range->bytes; }
+
+static void find_library(void)
+{
+	const struct link_map *map = &_r_debug ? _r_debug.r_map : NULL;
+	u64 start = 0, end = 0;
+
+	hwr_real_symbol("strdup", &start, &end);
+	for (; map; map = map->l_next)
+		for (u32 i = 0; i < GIVERS; i++) {
+			struct hw_range found;
+
+			if (hwr_real_function_in(map, givers[i], &found.start, &found.bytes) &&
+			    found.start - start < end - start)
+				giving[i] = found;
+		}
+	library = (struct hw_range){start, end - start};
+}
+
+static bool is_library(u64 pc)
+{
+	if (likely(!is_within(pc, &library)))
+		return pc - hwr_loader_start < hwr_loader_bytes;
+	for (u32 i = 0; i < GIVERS; i++)
+		if (is_within(pc, &giving[i]))
+			return false;
+	return true;
+}
+
+/* A stack is known well by its innermost frame and its depth; see the memo of unwind/. */
+void hwr_access_site(const struct hwr_caller *caller)
+{
+	u64 hash = (caller->pc ^ caller->sp << 20) * 0x9e3779b97f4a7c15ull;
+
+	hwr_pages_site.number = (u32)(hash >> 40);
+	hwr_pages_site.library = is_library(caller->pc);
+}
+
+/* ---- access.h ---- */
+
+void hwr_access_allocator(struct hwr_real *real)
+{
+	hwr_libc = *real; /* every thread finds the same */
+	if (!hwr_heap_open() || !hwr_units_open())
+		return;
+	find_library();
+	*real = (struct hwr_real){
+		.malloc = hwr_heap_malloc,
+		.calloc = hwr_heap_calloc,
+		.realloc = hwr_heap_realloc,
+		.free = hwr_heap_free,
+		.posix_memalign = hwr_heap_posix_memalign,
+		.aligned_alloc = hwr_heap_aligned_alloc,
+		.memalign = hwr_heap_memalign,
+		.valloc = hwr_heap_valloc,
+		.pvalloc = hwr_heap_pvalloc,
+	};
+}
+
+void hwr_access_attach(void)
+{
+	hwr_control->access = HW_ACCESS_NONE;
+	if (!(hwr_control->flags & HW_RUN_PAGES) || !hwr_heap_open() || !hwr_units_open())
+		return;
+	if (on) /* a forked child begins a recording of its own */
+		hwr_units_open_all(true);
+	hwr_control->pages.units_max = hwr_units_limit();
+	store_release(&on, true);
+	if (!hwr_fault_attach() || !hwr_helper_start())
+		store_release(&on, false);
+}
+
+/* The handler's stack is part of the slot and recycled with it. */
+void hwr_access_thread(struct hwr_thread *t)
+{
+	if (!load_relaxed(&on))
+		return;
+	if (!t->fault_stack)
+		t->fault_stack = hwr_map_private(HWR_FAULT_STACK);
+	if (t->fault_stack)
+		hwr_fault_thread(t->fault_stack, HWR_FAULT_STACK);
+}
+
+void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)
+{
+	u64 offset;
+
+	(void)caller;
+	if (hwr_heap_has(address))
+		store_relaxed(&hwr_heap_find(address, &offset)->last, ticks); /* its birth */
+}
+
+void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks)
+{
+	(void)t;
+	(void)address;
+	(void)ticks;
+}
+
+/* The monitor will look at the program's memory, which it cannot where that is armed: from now on nothing is. */
+void hwr_access_leave(void)
+{
+	if (!hwr_pages_on() || !(hwr_control->flags & HW_RUN_LEAK_SCAN) || hwr_getpid() != hwr_pid)
+		return;
+	store_relaxed(&on, false);
+	fence_seq_cst(); /* pairs with the helper's between its flag and its look at `on` */
+	for (u32 i = 0; load_acquire(&hwr_helper_arms) && i < HELPER_TRIES; i++)
+		hwr_yield();
+	hwr_units_open_all(false);
+}
+
+void hwr_access_aside_forget(void) {}
+
+/* ---- what the heap asks for ---- */
+
+static void open_for_allocator(u64 address)
+{
+	if (hwr_heap_has(address) && hwr_unit_open(address))
+		add_relaxed(&hwr_control->pages.opened, 1);
+}
+
+/* A realloc copies or keeps, and what comes out of it is another chunk. */
+void hwr_access_range(u64 address, u64 bytes, bool write)
+{
+	(void)bytes;
+	(void)write;
+	open_for_allocator(address);
+}
+
+void hwr_access_realloc(u64 from, u64 to, u64 bytes)
+{
+	(void)to;
+	(void)bytes;
+	open_for_allocator(from);
+}
+
+void hwr_access_copy(void *to, const void *from, u64 bytes) { memcpy(to, from, bytes); }
+
+void hwr_chunk_begins(u64 address, struct hwr_chunk *chunk, u64 before)
+{
+	(void)address;
+	(void)chunk;
+	(void)before;
+}
+
+void hwr_chunk_put_aside(u64 address, struct hwr_chunk *chunk)
+{
+	(void)address;
+	(void)chunk;
+}
+
+/* ---- for calls.c and signals.c ---- */
+
+/* The kernel is about to touch it, which is an access by the program. */
+void hwr_pages_pin(u64 address)
+{
+	struct hwr_call call;
+	u64 start;
+
+	if (!hwr_unit_pin(address) || !hwr_pages_on())
+		return;
+	start = hw_ticks();
+	call = (struct hwr_call){.caller = HWR_CALLER()};
+	add_relaxed(&hwr_control->pages.kernel_hits, 1);
+	hwr_call_begin(&call);
+	hwr_call_hit(&call, HW_HIT_KERNEL, address);
+	hwr_pages_spent(start);
+}
+
+void hwr_pages_unpin(u64 address) { hwr_unit_unpin(address); }
+
+/* Real ones of the allocator behind would not know the heap's chunks. */
+HWR_EXPORT size_t malloc_usable_size(void *p)
+{
+	static void *real;
+	size_t size = p ? hwr_heap_usable_size(p) : 0;
+	size_t (*next)(void *);
+
+	if (size != SIZE_MAX)
+		return size;
+	next = (size_t(*)(void *))hwr_pages_real(&real, "malloc_usable_size");
+	return next ? next(p) : 0;
+}

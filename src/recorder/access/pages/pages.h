@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ * Page monitoring: which memory the program still touches, without instrumenting it. Runs in the target, in
+ * libheapwise-watch.so only.
+ *
+ * The monitor asks for units (units.h) to be armed through a ring of commands, which a helper thread
+ * serves (helper.c); no allocator call waits for anybody. The fault of who touches an armed unit opens it
+ * and is recorded (fault.c). The program's own handling of SIGSEGV stays as it was (signals.c), and
+ * memory that it gives to system calls is open before and while they use it (calls.c). */
+#ifndef RECORDER_PAGES_H
+#define RECORDER_PAGES_H
+
+#include <signal.h>
+
+#include "format/types.h"
+
+/* Who allocates next in this thread: set by the hooks, used by slots.c. */
+struct hwr_pages_site {
+	u32 number;   /* hash of where the allocator is called and how deep in the stack */
+	bool library; /* the C library itself or the loader allocates */
+	bool alone;   /* the class was chosen for a page of its own */
+};
+extern __thread struct hwr_pages_site hwr_pages_site __attribute__((tls_model("initial-exec")));
+
+/* Whether this process may arm, open and record: attached, and not a forked child. */
+bool hwr_pages_on(void);
+
+/* Opens an address of the heap that the program is about to give away, until hwr_pages_unpin. */
+void hwr_pages_pin(u64 address);
+void hwr_pages_unpin(u64 address);
+
+/* fault.c: takes SIGSEGV over and measures what a fault costs. */
+bool hwr_fault_attach(void);
+/* Counts the time of a hit. */
+void hwr_pages_spent(u64 since_ticks);
+enum { HWR_FAULT_STACK = 65536 };
+/* Gives the calling thread a stack for the handler, if it has none. */
+void hwr_fault_thread(void *memory, size_t bytes);
+
+/* SIGSEGV in a mask; libc's functions for that are no part of what the recorder may call. */
+#define HWR_SEGV_BIT (1ull << (SIGSEGV - 1))
+static inline void hwr_mask_remove(sigset_t *mask) { *(u64 *)mask &= ~HWR_SEGV_BIT; }
+static inline void hwr_mask_add(sigset_t *mask) { *(u64 *)mask |= HWR_SEGV_BIT; }
+static inline bool hwr_mask_has(const sigset_t *mask) { return *(const u64 *)mask & HWR_SEGV_BIT; }
+
+/* signals.c: what the program has set for SIGSEGV. */
+void hwr_signals_init(const struct sigaction *action);
+void hwr_signals_get(struct sigaction *action);
+void hwr_signals_reset(void); /* SA_RESETHAND */
+bool hwr_signals_blocked(void);
+
+extern u32 hwr_helper_arms; /* helper.c: 1 while it may arm something */
+/* helper.c: false if it cannot be started. */
+bool hwr_helper_start(void);
+
+/* The next definition of a function that the recorder stands in front of. */
+void *hwr_pages_real(void **real, const char *name);
+
+#endif

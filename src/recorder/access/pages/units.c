@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ * Arming and opening; see units.h. Runs in the target: in signal handlers, and in the helper thread, which
+ * has no thread-local storage. */
+#include "recorder/access/pages/units.h"
+
+#include "recorder/access/access.h"
+#include "recorder/heap/classes.h"
+#include "recorder/state.h"
+#include "recorder/sys.h"
+
+enum {
+	MAPS_DEFAULT = 65530, /* of vm.max_map_count */
+	MAPS_EACH = 4,        /* an armed unit splits a mapping in three; half of the maps are the program's */
+};
+
+u64 hwr_unit_start(u64 address, u64 *bytes)
+{
+	u64 slot_bytes = hwr_classes[hwr_heap_class(address)].slot_bytes, offset;
+
+	if (slot_bytes < HWR_PAGE) {
+		*bytes = HWR_PAGE;
+		return address & ~(HWR_PAGE - 1);
+	}
+	hwr_heap_find(address, &offset);
+	*bytes = slot_bytes;
+	return address - offset;
+}
+
+bool hwr_units_open(void)
+{
+	static bool opened;
+
+	if (!opened)
+		opened = hwr_map_at(HW_HEAP_COVERAGE,
+				    HWR_HEAP_BYTES / HWR_PAGE * sizeof(struct hwr_unit)) != NULL;
+	return opened;
+}
+
+u32 hwr_units_limit(void)
+{
+	char text[24];
+	long length = hwr_read_file("/proc/sys/vm/max_map_count", text, sizeof(text));
+	u64 maps = 0;
+
+	for (long i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++)
+		maps = maps * 10 + (u64)(text[i] - '0');
+	if (!maps)
+		maps = MAPS_DEFAULT;
+	maps /= MAPS_EACH;
+	return maps < 1 << 20 ? (u32)maps : 1 << 20;
+}
+
+static long protect(u64 start, u64 bytes, int protection)
+{
+	return hwr_syscall3(SYS_mprotect, (long)start, (long)bytes, protection);
+}
+
+/* The state was `from`, set by the caller, and nobody else changes it. */
+static void settle(struct hwr_unit *unit, u32 from, u32 to)
+{
+	__atomic_fetch_add(&unit->word, to - from, __ATOMIC_ACQ_REL);
+}
+
+/* Opening one unit in the midst of armed ones needs two mappings more. Where there are none, its whole
+ * neighbourhood is opened, and its units only look armed from then on. */
+static void open_around(u64 start)
+{
+	u64 region = HW_HEAP_START + ((u64)hwr_heap_class(start) << HWR_CLASS_BITS);
+
+	add_relaxed(&hwr_control->pages.spilt, 1);
+	protect(region, 1ull << HWR_CLASS_BITS, PROT_READ | PROT_WRITE);
+}
+
+bool hwr_unit_open(u64 address)
+{
+	u64 bytes, start = hwr_unit_start(address, &bytes);
+	struct hwr_unit *unit = hwr_unit_at(start);
+	u32 word = load_acquire(&unit->word);
+
+	for (;;) {
+		u32 state = word & HWR_UNIT_STATE;
+
+		if (state == HWR_UNIT_OPEN)
+			return false;
+		if (unlikely(!load_relaxed(&hwr_token.alive))) { /* a forked child: it has the word alone */
+			hwr_unit_free_child(address);
+			return false;
+		}
+		if (state != HWR_UNIT_ARMED) { /* somebody is at it */
+			hwr_yield();
+			word = load_acquire(&unit->word);
+		} else if (cas_acq_rel(&unit->word, &word, word - HWR_UNIT_ARMED + HWR_UNIT_OPENING)) {
+			break;
+		}
+	}
+	if (protect(start, bytes, PROT_READ | PROT_WRITE) != 0)
+		open_around(start);
+	settle(unit, HWR_UNIT_OPENING, HWR_UNIT_OPEN);
+	add_relaxed(&hwr_control->pages.armed, (u64)-1);
+	return true;
+}
+
+u32 hwr_unit_arm(u64 address)
+{
+	u64 bytes, start = hwr_unit_start(address, &bytes);
+	struct hwr_unit *unit = hwr_unit_at(start);
+	struct hw_pages *pages = &hwr_control->pages;
+	u32 word = load_acquire(&unit->word);
+
+	if ((word & HWR_UNIT_STATE) == HWR_UNIT_ARMED)
+		return HW_COMMAND_DONE;
+	if (load_relaxed(&pages->armed) >= pages->units_max)
+		return HW_COMMAND_FULL;
+	word = HWR_UNIT_OPEN; /* without pins */
+	if (!cas_acq_rel(&unit->word, &word, HWR_UNIT_ARMING))
+		return HW_COMMAND_BUSY;
+	if (protect(start, bytes, PROT_NONE) != 0) {
+		settle(unit, HWR_UNIT_ARMING, HWR_UNIT_OPEN);
+		return HW_COMMAND_FULL;
+	}
+	add_relaxed(&pages->armed, 1);
+	add_relaxed(&pages->arms, 1);
+	settle(unit, HWR_UNIT_ARMING, HWR_UNIT_ARMED);
+	return HW_COMMAND_DONE;
+}
+
+bool hwr_unit_pin(u64 address)
+{
+	u64 bytes;
+
+	add_acq_rel(&hwr_unit_at(hwr_unit_start(address, &bytes))->word, HWR_UNIT_PIN);
+	return hwr_unit_open(address);
+}
+
+void hwr_unit_unpin(u64 address)
+{
+	u64 bytes;
+
+	add_acq_rel(&hwr_unit_at(hwr_unit_start(address, &bytes))->word, (u32)-HWR_UNIT_PIN);
+}
+
+void hwr_unit_keep(u64 address)
+{
+	u64 bytes;
+	struct hwr_unit *unit = hwr_unit_at(hwr_unit_start(address, &bytes));
+
+	if (likely(load_relaxed(&unit->word) & HWR_UNIT_KEPT))
+		return;
+	__atomic_fetch_or(&unit->word, HWR_UNIT_KEPT, __ATOMIC_ACQ_REL);
+	hwr_unit_open(address);
+}
+
+/* Pins may be left over from a child of vfork that has become another program. */
+void hwr_unit_renew(u64 address)
+{
+	u64 bytes;
+	struct hwr_unit *unit = hwr_unit_at(hwr_unit_start(address, &bytes));
+	u32 word = load_relaxed(&unit->word);
+
+	while (unlikely(word & ~(u32)HWR_UNIT_STATE) &&
+	       !cas_acq_rel(&unit->word, &word, word & HWR_UNIT_STATE))
+		;
+}
+
+bool hwr_unit_free_child(u64 address)
+{
+	u64 bytes, start = hwr_unit_start(address, &bytes);
+	struct hwr_unit *unit = hwr_unit_at(start);
+	u32 word = load_relaxed(&unit->word);
+
+	if ((word & HWR_UNIT_STATE) == HWR_UNIT_OPEN)
+		return !(word & HWR_UNIT_KEPT) && protect(start, bytes, PROT_READ | PROT_WRITE) == 0;
+	store_relaxed(&unit->word, word & ~(u32)HWR_UNIT_STATE);
+	if (protect(start, bytes, PROT_READ | PROT_WRITE) != 0)
+		protect(HW_HEAP_START, HWR_HEAP_BYTES, PROT_READ | PROT_WRITE);
+	return true;
+}
+
+static void open_class(u32 number, bool child)
+{
+	u64 bytes = hwr_classes[number].slot_bytes;
+	u64 step = bytes < HWR_PAGE ? HWR_PAGE : bytes;
+	u64 start = HW_HEAP_START + ((u64)number << HWR_CLASS_BITS);
+	u64 end = start + hwr_slots_used(number) * bytes;
+
+	for (u64 at = start; at < end; at += step) {
+		if (!(load_acquire(&hwr_unit_at(at)->word) & HWR_UNIT_STATE))
+			continue;
+		if (child)
+			hwr_unit_free_child(at);
+		else
+			hwr_unit_open(at);
+	}
+}
+
+void hwr_units_open_all(bool child)
+{
+	for (u32 number = 0; number < HWR_CLASSES; number++)
+		open_class(number, child);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * Units of page monitoring. Runs in the target.
+ *
+ * A unit is what is protected as a whole: the page that small chunks of one class share, or the slot of a
+ * larger one. While it is armed nobody can touch it without a fault, which opens it and is recorded as a
+ * hit, once, whoever else faults at the same moment. Each unit has one word, of which everything changes
+ * by cas; only who has set ARMING or OPENING may change the protection.
+ * A unit with pins stays open: the kernel, which gets EFAULT where a program gets a signal, may be
+ * using it. One that is kept is never armed: it holds a stack, a lock, or what libc hands to the
+ * kernel by itself. */
+#ifndef RECORDER_PAGES_UNITS_H
+#define RECORDER_PAGES_UNITS_H
+
+#include "recorder/heap/heap.h"
+
+enum { /* hwr_unit.word */
+	HWR_UNIT_OPEN = 0,
+	HWR_UNIT_ARMED = 1,
+	HWR_UNIT_ARMING = 2,
+	HWR_UNIT_OPENING = 3,
+	HWR_UNIT_STATE = 3,  /* mask */
+	HWR_UNIT_KEPT = 4,
+	HWR_UNIT_PIN = 8,    /* one; pins are all bits from here on */
+};
+
+struct hwr_unit {
+	u32 word;
+	u32 group; /* of a page of small slots: the stack that its slots return to */
+};
+
+/* Where the units' table is: an entry for each page of the heap, of which a larger slot uses the first. */
+static inline struct hwr_unit *hwr_unit_at(u64 start)
+{
+	return (struct hwr_unit *)HW_HEAP_COVERAGE + (start - HW_HEAP_START) / 4096;
+}
+
+/* The unit that an address of the heap lies in: its first byte, and how many it has. */
+u64 hwr_unit_start(u64 address, u64 *bytes);
+
+/* Reserves the table; false: nothing can be monitored. */
+bool hwr_units_open(void);
+
+/* True if the caller has opened it, false if it was open. */
+bool hwr_unit_open(u64 address);
+
+/* HW_COMMAND_DONE, _BUSY or _FULL. By the helper alone. */
+u32 hwr_unit_arm(u64 address);
+
+/* From now on it is open until it is unpinned as often; true if the caller has opened it. */
+bool hwr_unit_pin(u64 address);
+void hwr_unit_unpin(u64 address);
+
+/* Opens it for good: until the slot is another chunk's. */
+void hwr_unit_keep(u64 address);
+
+/* A new chunk in a slot of its own: what was said of the last one is void. */
+void hwr_unit_renew(u64 address);
+
+/* In a forked child, which has no helper: opens it and forgets what was in progress. False: it is not
+ * because of us that it cannot be touched. */
+bool hwr_unit_free_child(u64 address);
+
+/* Opens all there are. child: as hwr_unit_free_child does. */
+void hwr_units_open_all(bool child);
+
+/* How many may be armed at a time. */
+u32 hwr_units_limit(void);
+
+#endif

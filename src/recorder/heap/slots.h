@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * Stacks of free slots. Runs in the target. A stack is a word with the first slot's index and a count of
+ * changes, which tells a stack that only looks the same; the links are in the slots' records. */
+#ifndef RECORDER_HEAP_SLOTS_H
+#define RECORDER_HEAP_SLOTS_H
+
+#include "recorder/heap/classes.h"
+
+enum { HWR_INDEX_BITS = 40 };
+#define HWR_INDEX_MASK ((1ull << HWR_INDEX_BITS) - 1)
+
+struct hwr_slots {
+	_Alignas(HW_CACHE_LINE)
+		u64 head; /* 1 + index of the first, 0 = empty; above it the changes */
+};
+
+static inline struct hwr_chunk *hwr_slot_record(u32 number, u64 index)
+{
+	return (struct hwr_chunk *)hwr_classes[number].chunks + index;
+}
+
+/* 1 + index of a slot, 0 if the stack is empty. */
+static inline u64 hwr_slots_pop(u32 number, struct hwr_slots *stack)
+{
+	u64 head =
+		load_acquire(&stack->head); /* pairs with the release in push: the link is there */
+	u64 next;
+
+	do {
+		if (!(head & HWR_INDEX_MASK))
+			return 0;
+		/* May be no link any more if another thread was faster; then the count has changed. */
+		next = load_relaxed(&hwr_slot_record(number, (head & HWR_INDEX_MASK) - 1)->first) &
+		       HWR_INDEX_MASK;
+		next |= ((head >> HWR_INDEX_BITS) + 1) << HWR_INDEX_BITS;
+	} while (!__atomic_compare_exchange_n(&stack->head, &head, next, 0, __ATOMIC_ACQUIRE,
+					      __ATOMIC_ACQUIRE));
+	return head & HWR_INDEX_MASK;
+}
+
+/* Pushes the chain of slots from first to last. */
+static inline void hwr_slots_push(u32 number, struct hwr_slots *stack, u64 first, u64 last)
+{
+	u64 head = load_relaxed(&stack->head);
+	u64 next;
+
+	do {
+		store_relaxed(&hwr_slot_record(number, last)->first, head & HWR_INDEX_MASK);
+		next = (first + 1) | ((head >> HWR_INDEX_BITS) + 1) << HWR_INDEX_BITS;
+	} while (!cas_acq_rel(&stack->head, &head, next));
+}
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT
+ * The table of live areas; see areas.h. Runs on the drain thread. */
+#include "watch/areas.h"
+
+#include <string.h>
+
+#include "format/shadow.h"
+
+enum { SLAB = 512 };
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static bool slab_areas(struct areas *self)
+{
+	struct area *slab = calloc(SLAB, sizeof(*slab));
+
+	if (!slab || !vec_push(&self->slabs, (void *)slab)) {
+		free(slab);
+		return false;
+	}
+	for (u32 i = 0; i < SLAB; i++) {
+		slab[i].next = self->free_areas;
+		self->free_areas = &slab[i];
+	}
+	return true;
+}
+
+static bool slab_units(struct areas *self)
+{
+	struct unit *slab = calloc(SLAB, sizeof(*slab));
+
+	if (!slab || !vec_push(&self->slabs, (void *)slab)) {
+		free(slab);
+		return false;
+	}
+	for (u32 i = 0; i < SLAB; i++) {
+		slab[i].first = (struct area *)self->free_units;
+		self->free_units = &slab[i];
+	}
+	return true;
+}
+
+static struct area *area_take(struct areas *self)
+{
+	struct area *area;
+
+	if (!self->free_areas && !slab_areas(self))
+		return NULL;
+	area = self->free_areas;
+	self->free_areas = area->next;
+	memset(area, 0, sizeof(*area));
+	return area;
+}
+
+static struct unit *unit_take(struct areas *self)
+{
+	struct unit *unit;
+
+	if (!self->free_units && !slab_units(self))
+		return NULL;
+	unit = self->free_units;
+	self->free_units = (struct unit *)unit->first;
+	memset(unit, 0, sizeof(*unit));
+	return unit;
+}
+
+void areas_release(struct areas *self)
+{
+	for (u64 i = 0; i < self->slabs.count; i++)
+		free(self->slabs.data[i]);
+	vec_release(&self->slabs);
+	vec_release(&self->list);
+	vec_release(&self->units);
+	map_release(&self->by_address);
+	map_release(&self->by_unit);
+	memset(self, 0, sizeof(*self));
+}
+
+void areas_reset(struct areas *self, u64 start_ticks, u64 start_ns)
+{
+	areas_release(self);
+	self->start_ticks = start_ticks;
+	self->start_ns = start_ns;
+	self->ns_per_tick = 1;
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+void areas_set_clock(struct areas *self, u64 ticks, u64 ns)
+{
+	if (ticks > self->start_ticks && ns > self->start_ns)
+		self->ns_per_tick =
+			(double)(ns - self->start_ns) / (double)(ticks - self->start_ticks);
+}
+
+u64 areas_ns(const struct areas *self, u64 ticks)
+{
+	if (ticks <= self->start_ticks)
+		return self->start_ns;
+	return self->start_ns + (u64)((double)(ticks - self->start_ticks) * self->ns_per_tick);
+}
+
+u64 unit_watched(const struct unit *unit, u64 now_ns)
+{
+	u64 now = unit->armed && now_ns > unit->armed_ns ? now_ns - unit->armed_ns : 0;
+
+	return unit->watched_ns + now;
+}
+
+u64 area_watched(const struct area *area, u64 now_ns)
+{
+	u64 watched = area->unit ? unit_watched(area->unit, now_ns) : 0;
+
+	return watched > area->watched_before_ns ? watched - area->watched_before_ns : 0;
+}
+
+u64 area_age(const struct area *area, u64 now_ns)
+{
+	return now_ns > area->seen_ns ? now_ns - area->seen_ns : 0;
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+static struct unit *unit_of(struct areas *self, const struct area *area)
+{
+	u64 start = hw_unit_of(area->address, area->size);
+	u64 *place;
+	struct unit *unit;
+
+	if (area->address - HW_HEAP_START >= HW_HEAP_BYTES)
+		return NULL;
+	place = map_at(&self->by_unit, start);
+	if (!place)
+		return NULL;
+	if (*place)
+		return (struct unit *)*place;
+	unit = unit_take(self);
+	if (!unit || !vec_push(&self->units, unit)) {
+		map_remove(&self->by_unit, start, NULL);
+		return NULL;
+	}
+	*place = (u64)unit;
+	unit->start = start;
+	unit->index = (u32)(self->units.count - 1);
+	unit->seen_ns = area->birth_ns;
+	return unit;
+}
+
+static void unit_free(struct areas *self, struct unit *unit)
+{
+	struct unit *last = self->units.data[--self->units.count];
+
+	self->units.data[unit->index] = last;
+	last->index = unit->index;
+	map_remove(&self->by_unit, unit->start, NULL);
+	unit->first = (struct area *)self->free_units;
+	self->free_units = unit;
+}
+
+static void unit_join(struct areas *self, struct unit *unit, struct area *area)
+{
+	area->unit = unit;
+	area->next = unit->first;
+	if (area->next)
+		area->next->before = area;
+	unit->first = area;
+	unit->areas++;
+	unit->bytes += area->size;
+	if (unit->armed) {
+		self->armed_areas++;
+		self->armed_bytes += area->size;
+	}
+}
+
+static void unit_leave(struct areas *self, struct area *area)
+{
+	struct unit *unit = area->unit;
+
+	if (area->before)
+		area->before->next = area->next;
+	else
+		unit->first = area->next;
+	if (area->next)
+		area->next->before = area->before;
+	unit->areas--;
+	unit->bytes -= area->size;
+	if (unit->armed) {
+		self->armed_areas--;
+		self->armed_bytes -= area->size;
+	}
+}
+
+void areas_armed(struct areas *self, struct unit *unit, u64 since_ns)
+{
+	if (unit->armed || since_ns <= unit->seen_ns)
+		return;
+	unit->armed = true;
+	unit->armed_ns = since_ns;
+	self->armed_units++;
+	self->armed_areas += unit->areas;
+	self->armed_bytes += unit->bytes;
+}
+
+void areas_opened(struct areas *self, struct unit *unit, u64 at_ns)
+{
+	if (!unit->armed)
+		return;
+	unit->watched_ns = unit_watched(unit, at_ns);
+	unit->armed = false;
+	self->armed_units--;
+	self->armed_areas -= unit->areas;
+	self->armed_bytes -= unit->bytes;
+}
+
+/* ---- areas ----------------------------------------------------------------------------------- */
+
+struct area *areas_find(const struct areas *self, u64 address)
+{
+	const u64 *found = map_find(&self->by_address, address);
+
+	return found ? (struct area *)*found : NULL;
+}
+
+/* A slot that begins to hold a chunk was opened for it. */
+struct area *areas_add(struct areas *self, const struct event *event)
+{
+	struct area *area = areas_find(self, event->address);
+	bool ended;
+
+	if (area)
+		areas_remove(self, area, &ended);
+	area = area_take(self);
+	if (!area || !vec_push(&self->list, area) ||
+	    !map_put(&self->by_address, event->address, (u64)area))
+		return NULL;
+	area->address = event->address;
+	area->size = event->size;
+	area->chunk = event->chunk;
+	area->birth_ticks = event->ticks;
+	area->birth_ns = area->seen_ns = areas_ns(self, event->ticks);
+	area->context = event->context;
+	area->index = (u32)(self->list.count - 1);
+	self->live_bytes += area->size;
+	area->unit = unit_of(self, area);
+	if (!area->unit)
+		return area;
+	areas_opened(self, area->unit, area->birth_ns);
+	area->watched_before_ns = area->unit->watched_ns;
+	area->unit->seen_ns = area->birth_ns;
+	unit_join(self, area->unit, area);
+	return area;
+}
+
+void areas_remove(struct areas *self, struct area *area, bool *unit_ended)
+{
+	struct area *last = self->list.data[--self->list.count];
+	struct unit *unit = area->unit;
+
+	*unit_ended = false;
+	self->list.data[area->index] = last;
+	last->index = area->index;
+	map_remove(&self->by_address, area->address, NULL);
+	self->live_bytes -= area->size;
+	if (unit) {
+		unit_leave(self, area);
+		*unit_ended = !unit->areas && (unit->armed || unit->asked);
+		if (!unit->areas) {
+			if (unit->armed)
+				self->armed_units--;
+			unit_free(self, unit);
+		}
+	}
+	area->next = self->free_areas;
+	self->free_areas = area;
+}
+
+struct unit *areas_unit_at(const struct areas *self, u64 address)
+{
+	u64 *found = map_find(&self->by_unit, address & ~(u64)(HW_UNIT_PAGE - 1));
+	struct area *area;
+
+	if (found)
+		return (struct unit *)*found;
+	area = areas_at(self, address);
+	return area ? area->unit : NULL;
+}
+
+/* A large area begins with a page; how far back that is nobody tells, so its class's slots are tried: they are
+ * whole pages, and no two sizes of slots are in one region. */
+static struct area *large_at(const struct areas *self, u64 address)
+{
+	u32 class = (u32)((address - HW_HEAP_START) >> 36);
+	u64 region = HW_HEAP_START + ((u64)class << 36);
+	u64 bits, slot;
+
+	if (class < 4)
+		return NULL;
+	bits = 6 + (class - 4) / 4;
+	slot = (1ull << bits) + ((u64)((class - 4) % 4 + 1) << (bits - 2));
+	return areas_find(self, region + (address - region) / slot * slot);
+}
+
+struct area *areas_at(const struct areas *self, u64 address)
+{
+	const u64 *found = map_find(&self->by_unit, address & ~(u64)(HW_UNIT_PAGE - 1));
+	struct area *area = found ? ((struct unit *)*found)->first : NULL;
+
+	for (; area; area = area->next)
+		if (address - area->address < area->size)
+			return area;
+	if (address - HW_HEAP_START >= HW_HEAP_BYTES)
+		return NULL;
+	area = large_at(self, address);
+	return area && address - area->address < area->size ? area : NULL;
+}
+
+struct area *areas_hit(struct areas *self, const struct tap_hit *hit)
+{
+	struct unit *unit = areas_unit_at(self, hit->address);
+	struct area *area = areas_at(self, hit->address);
+	u64 now = areas_ns(self, hit->ticks);
+
+	if (!unit)
+		return NULL;
+	/* A hit that was recorded before the last arming is old news. */
+	if (!unit->armed || now >= unit->armed_ns)
+		areas_opened(self, unit, now);
+	unit->hits++;
+	if (now > unit->seen_ns)
+		unit->seen_ns = now;
+	if (!area || now < area->birth_ns)
+		return NULL;
+	area->seen_ns = now > area->seen_ns ? now : area->seen_ns;
+	area->watched_before_ns = unit->watched_ns;
+	area->hits++;
+	area->hit_context = hit->context;
+	return area;
+}

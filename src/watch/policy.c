@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT
+ * The policies of monitoring; see policy.h. Runs on the drain thread. */
+#include "watch/policy.h"
+
+#include <math.h>
+#include <string.h>
+
+static const u64 SECOND = 1000000000;
+static const u64 TICK_NS = 250000000;
+static const double HORIZON_S = 2;      /* over which mpc looks ahead */
+static const double MEMORY_S = 20;      /* after which what was seen counts 1/e */
+static const double PRIOR_S = 0.5;      /* the weight of what is known of other units */
+static const double RATE_FIRST = 0.2;   /* hits a second of a unit of which nothing is known */
+static const double RATE_PRIOR_MAX = 0.5; /* hot units are hit often, but that says little of others */
+static const double FAULT_NS = 6000, ARM_NS = 2000; /* until they are measured */
+static const double MARGIN = 0.9;       /* of the stated overhead: what is predicted is not what comes */
+static const double CREDIT_HORIZONS = 2; /* what was saved may be spent, within limits */
+
+void policy_defaults(struct policy_options *options)
+{
+	static const u64 states[] = {1, 2, 4, 7, 10};
+
+	*options = (struct policy_options){
+		.kind = POLICY_MPC,
+		.overhead = 0.02,
+		.states = sizeof(states) / sizeof(states[0]),
+		.leak_after_ns = 30 * SECOND,
+	};
+	for (u32 i = 0; i < options->states; i++)
+		options->states_ns[i] = states[i] * SECOND;
+}
+
+void policy_init(struct policy *self, const struct policy_options *options)
+{
+	memset(self, 0, sizeof(*self));
+	self->options = *options;
+	self->fault_ns = FAULT_NS;
+	self->arm_ns = ARM_NS;
+	self->cpu_share = 1;
+	self->correction = 1;
+	self->global_hits = RATE_FIRST * PRIOR_S;
+	self->global_watched_s = PRIOR_S;
+}
+
+void policy_release(struct policy *self) { vec_release(&self->candidates); }
+
+/* Many units take long to weigh. */
+u64 policy_period_ns(const struct policy *self, u64 units)
+{
+	u64 factor = self->options.kind == POLICY_MPC ? 1 + units / 50000 : 1;
+
+	return TICK_NS * (factor < 8 ? factor : 8);
+}
+
+/* ---- all and ladder -------------------------------------------------------------------------- */
+
+static bool all_tick(struct policy *self, struct areas *areas, struct requests *requests, u64 now)
+{
+	if (now - self->all_ns < SECOND)
+		return true;
+	self->all_ns = now;
+	for (u64 i = 0; i < areas->units.count; i++)
+		if (!requests_arm(requests, areas->units.data[i]))
+			return false;
+	return true;
+}
+
+static u64 threshold(const struct policy *self, const struct unit *unit)
+{
+	return self->options.states_ns[unit->state];
+}
+
+static void ladder_hit(struct policy *self, struct unit *unit, u64 now)
+{
+	unit->due_ns = now + threshold(self, unit);
+	if (unit->state + 1 < self->options.states)
+		unit->state++;
+}
+
+/* due_ns of a unit that is armed: when it was armed, or fell last. Of one that is not: when it is to be. A page
+ * gets new chunks, which are touched at once: seen_ns. */
+static bool ladder_unit(struct policy *self, struct unit *unit, struct requests *requests, u64 now)
+{
+	if (unit->armed) {
+		if (unit->due_ns < unit->armed_ns)
+			unit->due_ns = unit->armed_ns;
+		if (now >= unit->due_ns + threshold(self, unit) && unit->state) {
+			unit->state--;
+			unit->due_ns = now;
+		}
+		return true;
+	}
+	if (now < unit->due_ns || now < unit->seen_ns + self->options.states_ns[0])
+		return true;
+	return requests_arm(requests, unit);
+}
+
+static bool ladder_tick(struct policy *self, struct areas *areas, struct requests *requests, u64 now)
+{
+	for (u64 i = 0; i < areas->units.count; i++)
+		if (!ladder_unit(self, areas->units.data[i], requests, now))
+			return false;
+	return true;
+}
+
+/* ---- mpc: the model -------------------------------------------------------------------------- */
+
+static double rate_of(const struct policy *self, const struct unit *unit)
+{
+	double prior = fmin(self->global_hits / self->global_watched_s, RATE_PRIOR_MAX);
+
+	return (unit->rate_hits + prior * PRIOR_S) / (unit->rate_watched_s + PRIOR_S);
+}
+
+/* What was seen since the last tick is added, what was seen before counts less. */
+static void observe(struct policy *self, struct unit *unit, double passed_s, double fading, u64 now)
+{
+	u64 since = now - (u64)(passed_s * 1e9), from = unit->armed_ns > since ? unit->armed_ns : since;
+	double watched = unit->armed && now > from ? (double)(now - from) / 1e9 : 0;
+
+	unit->rate_hits *= fading;
+	unit->rate_watched_s = unit->rate_watched_s * fading + watched;
+	self->global_watched_s += watched;
+}
+
+static void mpc_hit(struct policy *self, struct unit *unit, u64 now)
+{
+	u64 from = unit->armed_ns > self->tick_ns ? unit->armed_ns : self->tick_ns;
+
+	if (unit->armed && now > from) {
+		unit->rate_watched_s += (double)(now - from) / 1e9;
+		self->global_watched_s += (double)(now - from) / 1e9;
+	}
+	unit->rate_hits++;
+	self->global_hits++;
+}
+
+/* Bytes count more the longer they have not been touched, up to twice. */
+static double weight(const struct policy *self, const struct unit *unit, u64 now)
+{
+	double age = now > unit->seen_ns ? (double)(now - unit->seen_ns) : 0;
+	double limit = (double)self->options.leak_after_ns;
+
+	return ((double)unit->bytes + 64) * (1 + (age < limit ? age / limit : 1));
+}
+
+static struct candidate weigh(const struct policy *self, struct unit *unit, u64 now)
+{
+	double rate = rate_of(self, unit);
+	double hit = 1 - exp(-rate * HORIZON_S);
+
+	return (struct candidate){
+		.unit = unit,
+		.value = weight(self, unit, now) * hit / rate,
+		.cost_ns = hit * self->fault_ns * self->correction + (unit->armed ? 0 : self->arm_ns),
+	};
+}
+
+/* ---- mpc: measured cost ---------------------------------------------------------------------- */
+
+static double blend(double old, double new, double share) { return old + (new - old) * share; }
+
+static void learn_costs(struct policy *self, const struct policy_cost *cost)
+{
+	u64 hits = cost->hits - self->before.hits, arms = cost->arms - self->before.arms;
+	double spent = (double)(cost->cost_ns - self->before.cost_ns);
+	double arming = (double)(cost->arm_ns - self->before.arm_ns);
+
+	if (arms >= 8)
+		self->arm_ns = blend(self->arm_ns, arming / (double)arms, 0.4);
+	if (hits >= 8)
+		self->fault_ns = blend(self->fault_ns, (spent - arming) / (double)hits, 0.4);
+	if (self->predicted_ns > 10 * self->fault_ns) {
+		double ratio = spent / self->predicted_ns;
+
+		ratio = ratio < 0.25 ? 0.25 : ratio > 4 ? 4 : ratio;
+		self->correction = blend(self->correction, self->correction * ratio, 0.2);
+		self->correction = self->correction < 0.1 ? 0.1
+				   : self->correction > 10 ? 10
+							   : self->correction;
+	}
+}
+
+/* What may be spent over the horizon, and of that before the next tick: the share of the CPU time that is expected
+ * by then, and what was saved so far, or less what was spent too much. */
+struct budget {
+	double horizon_ns, soon_ns;
+};
+
+static struct budget budget_of(const struct policy *self, const struct policy_cost *cost)
+{
+	double share = MARGIN * self->options.overhead;
+	double each = share * self->cpu_share * HORIZON_S * 1e9;
+	double soon = share * self->cpu_share * (double)TICK_NS;
+	double saved = share * (double)cost->cpu_ns - (double)cost->cost_ns;
+
+	if (saved > CREDIT_HORIZONS * each)
+		saved = CREDIT_HORIZONS * each;
+	return (struct budget){each + saved, soon + saved};
+}
+
+/* ---- mpc: the choice ------------------------------------------------------------------------- */
+
+static int better(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	double left = x->value * y->cost_ns, right = y->value * x->cost_ns;
+
+	return left > right ? -1 : left < right;
+}
+
+/* What a unit costs before the next tick: arming at once, a hit as it comes. */
+static double soon_ns(const struct policy *self, const struct unit *unit)
+{
+	double hit = 1 - exp(-rate_of(self, unit) * (double)TICK_NS / 1e9);
+
+	return (unit->armed ? 0 : self->arm_ns) + hit * self->fault_ns * self->correction;
+}
+
+/* The best for their cost while the budget lasts. What is armed and does not fit is disarmed: it would be hit.
+ * What is armed and would not be costs nothing and stays. */
+static bool choose(struct policy *self, struct requests *requests, struct budget budget)
+{
+	double spent = 0, soon = 0;
+
+	qsort(self->candidates.data, self->candidates.count, sizeof(*self->candidates.data), better);
+	for (u64 i = 0; i < self->candidates.count; i++) {
+		const struct candidate *one = &self->candidates.data[i];
+		double next = soon_ns(self, one->unit);
+
+		if (spent + one->cost_ns > budget.horizon_ns || soon + next > budget.soon_ns) {
+			if (one->unit->armed && one->cost_ns > self->arm_ns &&
+			    !requests_disarm(requests, one->unit))
+				return false;
+			continue;
+		}
+		spent += one->cost_ns;
+		soon += next;
+		if (!requests_arm(requests, one->unit))
+			return false;
+	}
+	self->predicted_ns = soon;
+	return true;
+}
+
+static bool mpc_tick(struct policy *self, struct areas *areas, struct requests *requests,
+		     const struct policy_cost *cost, u64 now)
+{
+	double passed_s = self->tick_ns ? (double)(now - self->tick_ns) / 1e9 : 0;
+	double fading = exp(-passed_s / MEMORY_S);
+
+	if (passed_s > 0 && cost->cpu_ns >= self->before.cpu_ns)
+		self->cpu_share = blend(self->cpu_share,
+					(double)(cost->cpu_ns - self->before.cpu_ns) / (passed_s * 1e9), 0.3);
+	learn_costs(self, cost);
+	self->global_hits = self->global_hits * fading;
+	self->global_watched_s = self->global_watched_s * fading + 1e-6;
+	vec_clear(&self->candidates);
+	for (u64 i = 0; i < areas->units.count; i++) {
+		struct unit *unit = areas->units.data[i];
+
+		observe(self, unit, passed_s, fading, now);
+		/* What was just made is still being filled. */
+		if (!unit->armed && now < unit->seen_ns + TICK_NS)
+			continue;
+		if (!vec_push(&self->candidates, weigh(self, unit, now)))
+			return false;
+	}
+	return choose(self, requests, budget_of(self, cost));
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+void policy_hit(struct policy *self, struct unit *unit, u64 now_ns)
+{
+	if (self->options.kind == POLICY_LADDER)
+		ladder_hit(self, unit, now_ns);
+	else if (self->options.kind == POLICY_MPC)
+		mpc_hit(self, unit, now_ns);
+}
+
+bool policy_tick(struct policy *self, struct areas *areas, struct requests *requests,
+		 const struct policy_cost *cost, u64 now_ns)
+{
+	bool done;
+
+	if (self->options.kind == POLICY_ALL)
+		done = all_tick(self, areas, requests, now_ns);
+	else if (self->options.kind == POLICY_LADDER)
+		done = ladder_tick(self, areas, requests, now_ns);
+	else
+		done = mpc_tick(self, areas, requests, cost, now_ns);
+	self->tick_ns = now_ns;
+	self->before = *cost;
+	return done;
+}

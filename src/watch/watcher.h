@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * `heapwise watch` without its face: listens to a program, controls what is monitored, and reports at regular
+ * intervals. The tap runs on the drain thread; a report is handed over to whoever shows it, on another. */
+#ifndef WATCH_WATCHER_H
+#define WATCH_WATCHER_H
+
+#include <pthread.h>
+
+#include "watch/policy.h"
+
+enum { WATCH_AGES = 7, WATCH_SIZES = 32, WATCH_ROWS = 20, WATCH_FRAMES = 16 };
+
+struct watch_frame {
+	char module[256]; /* "" = unknown */
+	u64 pc;
+	u64 offset;       /* in the module, of the call */
+};
+
+struct watch_stack { /* innermost first */
+	u32 frames;
+	struct watch_frame frame[WATCH_FRAMES];
+};
+
+/* Areas of one allocation point. */
+struct watch_point {
+	u32 context;
+	u64 areas, bytes;
+	u64 stale_areas, stale_bytes; /* bounded leaks: untouched for leak_after, and monitored for half of that */
+	u64 lost_areas;               /* of the stale ones, in the last report: nothing leads to them any more */
+	u64 oldest_ns;                /* of the stale ones */
+	u64 hits;                     /* of all that live */
+	i64 growth_bytes;             /* since the last report */
+	struct watch_stack stack;
+};
+
+struct watch_area { /* least recently used */
+	u64 address, size, age_ns, life_ns, hits;
+	u32 context, hit_context;
+	struct watch_stack touched; /* who touched it last, if that was asked for and it was touched */
+};
+
+struct watch_report {
+	u64 number;
+	u64 now_ns, elapsed_ns, interval_ns; /* elapsed: since the program's start */
+	u64 mallocs, frees, reallocs;        /* since the last report */
+	u64 live_areas, live_bytes;
+	u64 sizes[WATCH_SIZES];              /* live areas by the highest bit of their size */
+	u64 ages[WATCH_AGES], age_bytes[WATCH_AGES]; /* untouched for less than 1, 2, 4, 8, 16, 32 s, more */
+	u64 thresholds[POLICY_STATES_MAX];   /* ladder: units by state */
+	u64 working_bytes;                   /* of areas that were seen since the last report */
+	u64 units, armed_units, armed_areas, armed_bytes;
+	u64 hits, kernel_hits, arms, refusals; /* in all */
+	u64 cost_ns, cpu_ns;                 /* in all */
+	u64 interval_cost_ns, interval_cpu_ns;
+	u64 stale_areas, stale_bytes, lost_areas;
+	bool scanned;                        /* it is known which of them are lost */
+	u64 points;                          /* allocation points with live areas */
+	bool last;
+	bool monitored;                      /* pages could be monitored */
+	u32 suspects_count, growth_count, oldest_count;
+	struct watch_point suspects[WATCH_ROWS]; /* points with most stale bytes */
+	struct watch_point growth[WATCH_ROWS];   /* points that grew most */
+	struct watch_area oldest[WATCH_ROWS];
+};
+
+struct watcher_options {
+	struct policy_options policy;
+	u64 interval_ns;
+};
+
+struct watcher;
+
+struct watcher *watcher_new(const struct watcher_options *options);
+void watcher_free(struct watcher *self);
+
+const struct tap *watcher_tap(const struct watcher *self);
+
+/* Another thread: the newest report, if there is one that was not taken; false if not. */
+bool watcher_take(struct watcher *self, struct watch_report *report);
+
+#endif

@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# watch.sh CASE   page monitoring: programs behave as without it, hits are those that were made, leaks are found.
+. "$(dirname "$0")/lib.sh"
+cd "$work" || exit 1
+watched=$HEAPWISE_TARGETS/watched
+eager=$HEAPWISE_TARGETS/eager
+
+# json FILE EXPRESSION   of the last line, d
+json()
+{
+	python3 -c 'import json, sys
+d = [json.loads(line) for line in open(sys.argv[1])][-1]
+print(eval(sys.argv[2]))' "$1" "$2"
+}
+
+# counted NAME   of what eager has seen
+counted()
+{
+	sed -n "s/.*\b$1 \([0-9]*\).*/\1/p" stderr
+}
+
+# behaves CASE STATUS ACCESSES   under the eager tool the target's case ends so, and there were so many hits at least
+behaves()
+{
+	"$eager" "$watched" "$1" 2 >stdout 2>stderr
+	equal "$1: status" $? "$2"
+	[ -n "$(counted accesses)" ] || { fail "$1: eager says nothing"; cat stderr; return; }
+	at_least "$1: accesses" "$(counted accesses)" "$3"
+	equal "$1: wrong" "$(counted wrong)" 0
+	equal "$1: lost" "$(counted lost)" 0
+}
+
+case_calls() { behaves calls 0 20; at_least kernel "$(counted kernel)" 20; }
+case_signals() { behaves signals 0 20; }
+case_crash() { behaves crash 139 0; }
+case_threads() { behaves threads 0 50; }
+case_fork() { behaves fork 0 100; }
+case_heap() { behaves heap 0 5; }
+case_contexts() { behaves contexts 0 0; }
+case_guards() { behaves guards 0 0; }
+
+# 10 small areas and a large one are touched all the time, 90 never again.
+case_known()
+{
+	for policy in all ladder mpc; do
+		# The program hardly uses the CPU: of that a small share is nothing.
+		"$HEAPWISE" watch --policy $policy --overhead 50% --leak-after 2s --batch 1 -o $policy.jsonl "$watched" known 6 ||
+			fail "$policy: status $?"
+		equal "$policy: live" "$(json $policy.jsonl 'd["live_areas"]')" 101
+		# Those that are touched may be open at the end for as long as the highest threshold.
+		at_least "$policy: old" "$(json $policy.jsonl 'sum(d["ages_s_1_2_4_8_16_32_more"][3:])')" 90
+		at_most "$policy: old" "$(json $policy.jsonl 'sum(d["ages_s_1_2_4_8_16_32_more"][3:])')" 92
+		at_least "$policy: hits" "$(json $policy.jsonl 'd["hits"]')" 11
+		equal "$policy: a program that ends" "$(json $policy.jsonl 'd["last"]')" True
+	done
+	equal "all: recent" "$(json all.jsonl 'sum(d["ages_s_1_2_4_8_16_32_more"][:2])')" 11
+}
+
+# All three points that leak are found within twice the time, and no other.
+case_leaks()
+{
+	for policy in ladder mpc; do
+		"$HEAPWISE" watch --policy $policy --leak-after 3s --batch 0 -o $policy.jsonl "$HEAPWISE_TARGETS/leaky" 8 ||
+			fail "$policy: status $?"
+		equal "$policy: suspects" \
+			"$(json $policy.jsonl 'sorted(s["stack"][0].split()[0] for s in d["suspects"])')" \
+			"['leaky_0', 'leaky_1', 'leaky_2']"
+		# Of those that leaky_0 keeps none is lost; of the others all are.
+		equal "$policy: lost" "$(json $policy.jsonl '[s["lost_areas"] for s in d["suspects"] if "leaky_0 " in s["stack"][0]]')" "[0]"
+		equal "$policy: not lost" \
+			"$(json $policy.jsonl 'sum(s["stale_areas"] - s["lost_areas"] for s in d["suspects"] if "leaky_0 " not in s["stack"][0])')" 0
+		python3 - $policy.jsonl >early <<'PYTHON' || fail "$policy: not within 6 s: $(cat early)"
+import json, sys
+for line in open(sys.argv[1]):
+    d = json.loads(line)
+    if len(d["suspects"]) == 3:
+        print(d["elapsed_ms"])
+        sys.exit(d["elapsed_ms"] > 6500)
+sys.exit(1)
+PYTHON
+	done
+	# The longer the time, the fewer.
+	for limit in 1s 30s; do
+		"$HEAPWISE" watch --policy all --leak-after $limit --batch 1 -o $limit.jsonl "$watched" known 4
+	done
+	at_least "stale after 1 s" "$(json 1s.jsonl 'd["stale_areas"]')" 90
+	equal "stale after 30 s" "$(json 30s.jsonl 'd["stale_areas"]')" 0
+}
+
+case_ends()
+{
+	"$HEAPWISE" watch -q "$HEAPWISE_TARGETS/empty" 2>stderr
+	equal "a program that never allocates: status" $? 7
+	says stderr "nothing was seen"
+	"$HEAPWISE" watch --batch 1 -o x.jsonl sh -c 'kill -9 $$' 2>stderr
+	equal "killed: status" $? 137
+	"$HEAPWISE" watch ./missing 2>stderr
+	equal "missing: status" $? 3
+	"$HEAPWISE" watch --interval 5 true 2>stderr
+	equal "interval: status" $? 2
+	"$HEAPWISE" watch --leak-after soon true 2>stderr
+	equal "leak-after: status" $? 2
+	says stderr "500ms"
+	"$HEAPWISE" watch --policy ladder --states 2s,1s true 2>stderr
+	equal "states: status" $? 2
+	"$HEAPWISE" watch -q --trace t.hwt "$watched" known 1 2>stderr || fail "with a trace: status $?"
+	equal "kept in the trace" "$(field t.hwt .kept.chunks)" 101
+	says /dev/stdin "untouched for" <<<"$("$HEAPWISE" watch "$watched" known 1 2>&1)"
+}
+
+# The monitor dies: everything is opened, and the program ends as it would.
+case_monitor_gone()
+{
+	"$HEAPWISE" watch -q --policy all "$watched" known 4 2>stderr &
+	monitor=$!
+	sleep 2
+	program=$(pgrep -P $monitor)
+	kill -9 $monitor
+	wait $monitor 2>/dev/null
+	sleep 1
+	[ -n "$program" ] && [ -d /proc/$program ] || fail "the program ended with its monitor"
+	equal "armed pages" "$(grep -c -- '---p 00000000 00:00 0 $' /proc/$program/maps | awk '{ print ($1 < 12) }')" 1
+	for i in 1 2 3 4 5 6; do
+		[ -d /proc/$program ] && sleep 1
+	done
+	[ ! -d /proc/$program ] || fail "the program hangs"
+}
+
+case_examples()
+{
+	folder=$(dirname "$HEAPWISE")/examples
+	"$folder/rates" "$watched" known 3 2>stderr || fail "rates: status $?"
+	says stderr "^ +[0-9.]+ +[0-9]+ +[0-9]+ +[0-9]+ +101 "
+	"$folder/ageing" "$watched" known 5 2>stderr || fail "ageing: status $?"
+	equal "areas that are not touched" "$(tail -1 stderr | awk '{ print $5 + $6 }')" 90
+}
+
+run_case "$1"
+finish

@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT
+ * watched CASE [SECONDS]   does what could go wrong where memory is armed under a program's feet, and checks each result
+ * itself: 0 if all is as it would be without. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+extern char **environ;
+static double seconds = 2;
+
+#define CHECK(condition)                                                                           \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: %s: %s\n", __func__, __LINE__, #condition, strerror(errno)); \
+			exit(1);                                                                   \
+		}                                                                                  \
+	} while (0)
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void nap(int ms) { usleep((useconds_t)ms * 1000); }
+
+/* ---- system calls ---- */
+
+static void file_calls(char *buffer, char *path, struct stat *status)
+{
+	int fd;
+
+	memset(buffer, 'a', 20000);
+	strcpy(path, "watched.data");
+	nap(25);
+	CHECK((fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600)) >= 0);
+	CHECK(write(fd, buffer, 20000) == 20000);
+	nap(25);
+	CHECK(pread(fd, buffer, 20000, 0) == 20000);
+	CHECK(fstat(fd, status) == 0 && status->st_size == 20000);
+	nap(25);
+	CHECK(stat(path, status) == 0 && status->st_size == 20000);
+	nap(25);
+	CHECK(unlink(path) == 0);
+	CHECK(close(fd) == 0);
+	CHECK(buffer[19999] == 'a');
+}
+
+static void *send_later(void *socket)
+{
+	nap(120);
+	CHECK(send(*(int *)socket, "a datagram", 10, 0) == 10);
+	return NULL;
+}
+
+/* The buffer is armed again and again while the thread sleeps in the kernel, and nothing may be lost. */
+static void datagram_calls(char *buffer, struct msghdr *message, struct iovec *vectors)
+{
+	int pair[2];
+	pthread_t thread;
+
+	CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) == 0);
+	CHECK(pthread_create(&thread, NULL, send_later, &pair[1]) == 0);
+	nap(30);
+	CHECK(recv(pair[0], buffer, 100, 0) == 10 && memcmp(buffer, "a datagram", 10) == 0);
+	pthread_join(thread, NULL);
+	CHECK(pthread_create(&thread, NULL, send_later, &pair[1]) == 0);
+	vectors[0] = (struct iovec){buffer, 3};
+	vectors[1] = (struct iovec){buffer + 4096, 100};
+	*message = (struct msghdr){.msg_iov = vectors, .msg_iovlen = 2};
+	nap(30);
+	CHECK(recvmsg(pair[0], message, 0) == 10 && memcmp(buffer + 4096, "atagram", 7) == 0);
+	pthread_join(thread, NULL);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void pipe_calls(int *ends, struct pollfd *polls, char *buffer)
+{
+	CHECK(pipe(ends) == 0);
+	nap(25);
+	CHECK(write(ends[1], buffer, 4000) == 4000);
+	polls[0] = (struct pollfd){.fd = ends[0], .events = POLLIN};
+	nap(25);
+	CHECK(poll(polls, 1, 1000) == 1 && polls[0].revents & POLLIN);
+	nap(25);
+	CHECK(read(ends[0], buffer, 4000) == 4000);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void stream_calls(char *buffer)
+{
+	FILE *file = tmpfile();
+
+	CHECK(file);
+	memset(buffer, 'b', 20000);
+	nap(25);
+	CHECK(fwrite(buffer, 1, 20000, file) == 20000);
+	nap(25);
+	CHECK(fprintf(file, "%s", "tail") == 4);
+	rewind(file);
+	nap(25);
+	CHECK(fread(buffer, 1, 20004, file) == 20004 && memcmp(buffer + 19999, "btail", 5) == 0);
+	fclose(file);
+}
+
+static void spawn_calls(void)
+{
+	char **argv = malloc(4 * sizeof(*argv));
+	int status;
+	pid_t pid;
+
+	argv[0] = strdup("sh");
+	argv[1] = strdup("-c");
+	argv[2] = strdup("test \"$WATCHED\" = yes && exit 7");
+	argv[3] = NULL;
+	setenv("WATCHED", "yes", 1);
+	nap(25);
+	CHECK(posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ) == 0);
+	CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 7);
+	nap(25);
+	CHECK(WEXITSTATUS(system(argv[2])) == 7);
+	nap(25);
+	pid = vfork();
+	if (pid == 0) {
+		execvp(argv[0], argv);
+		_exit(1);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WEXITSTATUS(status) == 7);
+	for (int i = 0; i < 3; i++)
+		free(argv[i]);
+	free(argv);
+}
+
+static void case_calls(void)
+{
+	char *buffer = malloc(30000), *path = malloc(100);
+	struct stat *status = malloc(sizeof(*status));
+	struct msghdr *message = malloc(sizeof(*message));
+	struct iovec *vectors = malloc(2 * sizeof(*vectors));
+	int *ends = malloc(2 * sizeof(*ends));
+	struct pollfd *polls = malloc(sizeof(*polls));
+
+	for (double end = now() + seconds; now() < end;) {
+		file_calls(buffer, path, status);
+		datagram_calls(buffer, message, vectors);
+		pipe_calls(ends, polls, buffer);
+		stream_calls(buffer);
+		spawn_calls();
+	}
+}
+
+/* ---- signals ---- */
+
+static sigjmp_buf back;
+static volatile sig_atomic_t faults, alarms;
+static volatile char *touched;
+
+static void on_segv(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)context;
+	faults++;
+	CHECK(info->si_addr == (void *)16);
+	siglongjmp(back, 1);
+}
+
+static void on_alarm(int number)
+{
+	(void)number;
+	alarms++;
+	touched[alarms % 1000]++; /* with all signals blocked */
+}
+
+static void fault_once(void)
+{
+	if (!sigsetjmp(back, 1))
+		*(volatile char *)16 = 1;
+}
+
+static void case_signals(void)
+{
+	struct sigaction action = {.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_ONSTACK}, old;
+	struct sigaction alarm_action = {.sa_handler = on_alarm};
+	struct itimerval every = {{0, 20000}, {0, 20000}};
+	stack_t stack = {.ss_sp = malloc(65536), .ss_size = 65536}, seen;
+	sigset_t all, before;
+	int count = 0;
+
+	touched = malloc(1000);
+	CHECK(sigaltstack(NULL, &seen) == 0 && seen.ss_flags & SS_DISABLE);
+	CHECK(sigaltstack(&stack, NULL) == 0);
+	CHECK(sigaction(SIGSEGV, &action, &old) == 0 && old.sa_handler == SIG_DFL);
+	CHECK(sigaction(SIGSEGV, NULL, &old) == 0 && old.sa_sigaction == on_segv);
+	sigfillset(&alarm_action.sa_mask);
+	CHECK(sigaction(SIGALRM, &alarm_action, NULL) == 0);
+	CHECK(setitimer(ITIMER_REAL, &every, NULL) == 0);
+	sigfillset(&all);
+	for (double end = now() + seconds; now() < end; count++) {
+		fault_once();
+		nap(15);
+		CHECK(sigprocmask(SIG_SETMASK, &all, &before) == 0);
+		touched[5]++;
+		CHECK(sigprocmask(SIG_SETMASK, NULL, &all) == 0 && sigismember(&all, SIGSEGV) == 1);
+		CHECK(sigprocmask(SIG_SETMASK, &before, NULL) == 0);
+		CHECK(sigprocmask(SIG_SETMASK, NULL, &before) == 0 && sigismember(&before, SIGSEGV) == 0);
+	}
+	CHECK(faults == count && alarms > 0);
+	CHECK((void *)signal(SIGSEGV, SIG_DFL) == (void *)on_segv);
+}
+
+/* Ends by the signal, as a program does that nobody watches. */
+static void case_crash(void)
+{
+	char *p = malloc(100);
+
+	p[3] = 1;
+	nap(100);
+	*(volatile char *)16 = p[3];
+}
+
+/* ---- threads ---- */
+
+struct shared {
+	pthread_mutex_t lock;
+	pthread_cond_t turn;
+	long count, sum;
+	char *areas[64];
+};
+
+static void *hammer(void *data)
+{
+	struct shared *shared = data;
+	unsigned long random = (unsigned long)pthread_self();
+	double end = now() + seconds;
+
+	while (now() < end) {
+		char *own = malloc(1 + random % 6000);
+
+		random = random * 6364136223846793005ul + 1442695040888963407ul;
+		own[0] = 1;
+		for (int i = 0; i < 64; i++)
+			__atomic_fetch_add(shared->areas[i], 1, __ATOMIC_RELAXED);
+		own = realloc(own, 1 + (random >> 20) % 9000);
+		CHECK(own[0] == 1);
+		pthread_mutex_lock(&shared->lock);
+		shared->count++;
+		shared->sum += own[0];
+		pthread_cond_broadcast(&shared->turn);
+		if (random >> 62 == 0) {
+			struct timespec soon;
+
+			clock_gettime(CLOCK_REALTIME, &soon);
+			soon.tv_nsec = (soon.tv_nsec + 1000000) % 1000000000;
+			pthread_cond_timedwait(&shared->turn, &shared->lock, &soon);
+		}
+		pthread_mutex_unlock(&shared->lock);
+		free(own);
+	}
+	return NULL;
+}
+
+static void case_threads(void)
+{
+	struct shared *shared = calloc(1, sizeof(*shared));
+	pthread_t threads[8];
+
+	pthread_mutex_init(&shared->lock, NULL);
+	pthread_cond_init(&shared->turn, NULL);
+	for (int i = 0; i < 64; i++)
+		shared->areas[i] = calloc(1, (size_t)(8 + i * 200));
+	for (int i = 0; i < 8; i++)
+		CHECK(pthread_create(&threads[i], NULL, hammer, shared) == 0);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	CHECK(shared->count > 0 && shared->count == shared->sum);
+	for (int i = 1; i < 64; i++)
+		CHECK(*shared->areas[i] == *shared->areas[0]);
+}
+
+/* ---- forks ---- */
+
+static int child_checks(char **areas, int count, int round)
+{
+	for (int i = 0; i < count; i++) {
+		char *p = malloc(50);
+
+		if (areas[i][0] != (char)i || areas[i][7] != (char)round)
+			return 1;
+		areas[i][7]++; /* the child's copy */
+		free(p);
+		areas[i] = realloc(areas[i], (size_t)(100 + i));
+	}
+	return 0;
+}
+
+static void case_fork(void)
+{
+	enum { COUNT = 300 };
+	char *areas[COUNT];
+	int round = 0;
+
+	for (int i = 0; i < COUNT; i++) {
+		areas[i] = calloc(1, (size_t)(8 + i * 30));
+		areas[i][0] = (char)i;
+	}
+	for (double end = now() + seconds; now() < end; round++) {
+		int status;
+		pid_t pid;
+
+		for (int i = 0; i < COUNT; i++)
+			areas[i][7] = (char)round;
+		nap(30);
+		pid = fork();
+		if (pid == 0)
+			_exit(child_checks(areas, COUNT, round));
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+		for (int i = 0; i < COUNT; i += 7)
+			CHECK(areas[i][7] == (char)round);
+	}
+}
+
+/* ---- the heap ---- */
+
+static void case_heap(void)
+{
+	enum { COUNT = 200 };
+	unsigned char *areas[COUNT] = {0};
+	size_t sizes[COUNT] = {0};
+	unsigned long random = 1;
+
+	for (double end = now() + seconds; now() < end;) {
+		for (int i = 0; i < COUNT; i++) {
+			size_t size = (random >> 20) % (random >> 60 ? 3000 : 3000000) + 1;
+
+			random = random * 6364136223846793005ul + 1442695040888963407ul;
+			for (size_t k = 0; k < sizes[i]; k += 511)
+				CHECK(areas[i][k] == (unsigned char)i);
+			if (random >> 61 == 0) {
+				free(areas[i]);
+				areas[i] = calloc(1, size);
+				for (size_t k = 0; k < size; k += 511)
+					CHECK(areas[i][k] == 0);
+			} else if (random >> 61 == 1) {
+				free(areas[i]);
+				CHECK(posix_memalign((void **)&areas[i], 4096, size) == 0);
+				CHECK(((unsigned long)areas[i] & 4095) == 0);
+			} else {
+				areas[i] = realloc(areas[i], size);
+				for (size_t k = 0; k < size && k < sizes[i]; k += 511)
+					CHECK(areas[i][k] == (unsigned char)i);
+			}
+			memset(areas[i], i, size);
+			sizes[i] = size;
+		}
+		nap(20);
+	}
+}
+
+/* ---- stacks in the heap, memory that the program protects itself ---- */
+
+static ucontext_t *main_context, *other;
+
+static void other_runs(void)
+{
+	for (;;) {
+		volatile char frame[2000];
+
+		frame[1000] = 1;
+		CHECK(frame[1000] == 1);
+		swapcontext(other, main_context);
+	}
+}
+
+static void case_contexts(void)
+{
+	char *stack = malloc(64000);
+
+	main_context = malloc(sizeof(*main_context));
+	other = malloc(sizeof(*other));
+	CHECK(getcontext(other) == 0);
+	other->uc_stack.ss_sp = stack;
+	other->uc_stack.ss_size = 64000;
+	makecontext(other, other_runs, 0);
+	for (double end = now() + seconds; now() < end;) {
+		CHECK(swapcontext(main_context, other) == 0);
+		nap(15);
+	}
+}
+
+static char *guarded;
+
+static void on_guard(int number, siginfo_t *info, void *context)
+{
+	(void)number;
+	(void)context;
+	CHECK((char *)info->si_addr == guarded + 4);
+	faults++;
+	CHECK(mprotect(guarded, 4096, PROT_READ | PROT_WRITE) == 0);
+}
+
+static void case_guards(void)
+{
+	struct sigaction action = {.sa_sigaction = on_guard, .sa_flags = SA_SIGINFO};
+	int count = 0;
+
+	CHECK(posix_memalign((void **)&guarded, 4096, 4096) == 0);
+	CHECK(sigaction(SIGSEGV, &action, NULL) == 0);
+	for (double end = now() + seconds; now() < end; count++) {
+		nap(15);
+		CHECK(mprotect(guarded, 4096, PROT_NONE) == 0);
+		((volatile char *)guarded)[4] = 1;
+	}
+	CHECK(faults == count);
+}
+
+/* ---- hits that are known ---- */
+
+/* 100 small areas and a large one; of these 10 and the large one are touched ten times a second. */
+static void case_known(void)
+{
+	volatile char *areas[100], *large = malloc(100000);
+
+	for (int i = 0; i < 100; i++) {
+		areas[i] = malloc((size_t)(100 + i));
+		areas[i][0] = 1;
+	}
+	for (double end = now() + seconds; now() < end; nap(100)) {
+		for (int i = 0; i < 10; i++)
+			areas[i][3]++;
+		large[50000]++;
+	}
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {
+		{"calls", case_calls},   {"signals", case_signals}, {"crash", case_crash},
+		{"threads", case_threads}, {"fork", case_fork},     {"heap", case_heap},
+		{"contexts", case_contexts}, {"guards", case_guards}, {"known", case_known},
+	};
+
+	if (argc > 2)
+		seconds = atof(argv[2]);
+	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (strcmp(cases[i].name, argv[1]) != 0)
+			continue;
+		cases[i].run();
+		printf("%s done\n", argv[1]);
+		return 0;
+	}
+	return 2;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ * The table of live areas behind the toolkit and `heapwise watch`. */
+#include "format/shadow.h"
+#include "lib/test.h"
+#include "watch/areas.h"
+
+static const u64 small_page = HW_HEAP_START + (3ull << 36); /* slots of 64 bytes */
+
+static struct area *add(struct areas *areas, u64 address, u64 size, u64 ticks)
+{
+	struct event event = {.ticks = ticks, .address = address, .size = size, .kind = HW_MALLOC};
+
+	return areas_add(areas, &event);
+}
+
+TEST(small_share, "small areas of one page are one unit, large ones are units of their own")
+{
+	struct areas areas = {0};
+	struct area *a, *b, *c, *large;
+
+	areas_reset(&areas, 0, 0);
+	a = add(&areas, small_page, 50, 1);
+	b = add(&areas, small_page + 64, 60, 2);
+	c = add(&areas, small_page + 4096, 60, 3);
+	large = add(&areas, HW_HEAP_START + (60ull << 36), 100000, 4);
+	CHECK(a->unit == b->unit && a->unit != c->unit && large->unit != c->unit);
+	CHECK_EQ(a->unit->areas, 2);
+	CHECK_EQ(a->unit->bytes, 110);
+	CHECK(areas_at(&areas, small_page + 64 + 59) == b);
+	CHECK(!areas_at(&areas, small_page + 64 + 60));
+	CHECK(areas_at(&areas, large->address + 99999) == large);
+	CHECK(!areas_at(&areas, large->address + 100000));
+	CHECK(!add(&areas, 0x5555, 10, 5)->unit);
+	CHECK_EQ(areas.live_bytes, 50 + 60 + 60 + 100000 + 10);
+	areas_release(&areas);
+}
+
+TEST(hits_open, "a hit opens the unit, and only the area that was touched becomes young")
+{
+	struct areas areas = {0};
+	struct area *a, *b;
+	struct tap_hit hit = {.ticks = 500, .address = small_page + 64 + 10};
+
+	areas_reset(&areas, 0, 0);
+	a = add(&areas, small_page, 50, 1);
+	b = add(&areas, small_page + 64, 60, 2);
+	areas_armed(&areas, a->unit, 100);
+	CHECK_EQ(areas.armed_areas, 2);
+	CHECK(areas_hit(&areas, &hit) == b);
+	CHECK(!a->unit->armed);
+	CHECK_EQ(areas.armed_areas + areas.armed_bytes + areas.armed_units, 0);
+	CHECK_EQ(area_age(b, 600), 100);
+	CHECK_EQ(area_age(a, 600), 599);
+	CHECK_EQ(area_watched(a, 600), 400);
+	CHECK_EQ(area_watched(b, 600), 0);
+	/* The arming is told later than the hit that came after it. */
+	areas_armed(&areas, a->unit, 450);
+	CHECK(!a->unit->armed);
+	/* A hit that is older than the arming does not open it. */
+	areas_armed(&areas, a->unit, 700);
+	hit.ticks = 650;
+	areas_hit(&areas, &hit);
+	CHECK(a->unit->armed);
+	areas_release(&areas);
+}
+
+TEST(units_end, "a unit ends with its last area, and a birth in it means that it is open")
+{
+	struct areas areas = {0};
+	struct area *a, *b;
+	bool ended;
+
+	areas_reset(&areas, 0, 0);
+	a = add(&areas, small_page, 50, 1);
+	areas_armed(&areas, a->unit, 10);
+	b = add(&areas, small_page + 128, 50, 20);
+	CHECK(!b->unit->armed);
+	areas_armed(&areas, a->unit, 30);
+	areas_remove(&areas, a, &ended);
+	CHECK(!ended);
+	areas_remove(&areas, b, &ended);
+	CHECK(ended);
+	CHECK_EQ(areas.units.count + areas.list.count + areas.live_bytes + areas.armed_units, 0);
+	/* Memory is used again. */
+	for (u32 i = 0; i < 5000; i++)
+		areas_remove(&areas, add(&areas, small_page, 50, 40 + i), &ended);
+	CHECK_EQ(areas.slabs.count, 2);
+	areas_release(&areas);
+}
