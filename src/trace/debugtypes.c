@@ -151,8 +151,9 @@ static struct debug_types_file *file_at(struct debug_types *types,
 }
 
 /* False if there is no memory. A bad payload ends early. */
-static bool load_block(struct debug_types *types, const u8 *payload, u64 bytes, u32 items)
+static bool load_block(void *data, const u8 *payload, u64 bytes, u32 items)
 {
+	struct debug_types *types = data;
 	struct cursor in = {payload, payload + bytes, false};
 	struct debug_types_file head = {0}, *file;
 	struct debug_type row;
@@ -171,27 +172,6 @@ static bool load_block(struct debug_types *types, const u8 *payload, u64 bytes, 
 	return true;
 }
 
-static bool load_all(struct debug_types *types, struct trace_reader *reader)
-{
-	struct block_loader *loader = reader_loader(reader);
-	const struct block_list *list = reader_list(reader);
-
-	for (u64 i = 0; i < list->entries.count; i++) {
-		const struct block_entry *entry = &list->entries.data[i];
-		struct hw_block_header header;
-		const u8 *payload;
-
-		if (entry->type != HW_BLOCK_DEBUG_TYPES ||
-		    block_load_header(loader, entry->offset, &header) != BLOCK_OK ||
-		    header.type != HW_BLOCK_DEBUG_TYPES ||
-		    block_load(loader, entry->offset, &header, &payload) != BLOCK_OK)
-			continue;
-		if (!load_block(types, payload, header.raw_bytes, header.items))
-			return false;
-	}
-	return true;
-}
-
 int trace_read_debug_types(const char *path, struct debug_types *types, struct err *err)
 {
 	struct trace_reader *reader = trace_open(path, err);
@@ -200,7 +180,7 @@ int trace_read_debug_types(const char *path, struct debug_types *types, struct e
 	*types = (struct debug_types){0};
 	if (!reader)
 		return ERR_INPUT;
-	good = load_all(types, reader);
+	good = reader_blocks(reader, HW_BLOCK_DEBUG_TYPES, load_block, types);
 	trace_close(reader);
 	if (good)
 		return 0;

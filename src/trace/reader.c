@@ -155,6 +155,25 @@ struct block_list *reader_list(struct trace_reader *reader) { return &reader->li
 
 struct block_loader *reader_loader(struct trace_reader *reader) { return reader->loader; }
 
+bool reader_blocks(struct trace_reader *reader, u32 type,
+		   bool (*use)(void *data, const u8 *payload, u64 bytes, u32 items), void *data)
+{
+	for (u64 i = 0; i < reader->list.entries.count; i++) {
+		const struct block_entry *entry = &reader->list.entries.data[i];
+		struct hw_block_header header;
+		const u8 *payload;
+
+		if (entry->type != type ||
+		    block_load_header(reader->loader, entry->offset, &header) != BLOCK_OK ||
+		    header.type != type ||
+		    block_load(reader->loader, entry->offset, &header, &payload) != BLOCK_OK)
+			continue;
+		if (!use(data, payload, header.raw_bytes, header.items))
+			return false;
+	}
+	return true;
+}
+
 /* Counts a damage; in a strict reading it is the end: then a negative code. */
 static int note_damage(struct reading *r, const char *what, u64 bytes, struct err *err)
 {

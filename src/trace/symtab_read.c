@@ -116,36 +116,17 @@ static bool load_rows(struct loading *l, struct cursor in)
 	return true;
 }
 
-static bool load_block(struct loading *l, const u8 *payload, u64 bytes)
+static bool load_block(void *data, const u8 *payload, u64 bytes, u32 items)
 {
+	struct loading *l = data;
 	struct cursor in = {payload, payload + bytes, false};
 	u64 strings = get(&in);
 
+	(void)items;
 	if (in.bad || strings > (u64)(in.end - in.at))
 		return true;
 	return load_texts(l, (struct cursor){in.at, in.at + strings, false}) &&
 	       load_rows(l, (struct cursor){in.at + strings, in.end, false});
-}
-
-static bool load_all(struct loading *l, struct trace_reader *reader)
-{
-	struct block_loader *loader = reader_loader(reader);
-	const struct block_list *list = reader_list(reader);
-
-	for (u64 i = 0; i < list->entries.count; i++) {
-		const struct block_entry *entry = &list->entries.data[i];
-		struct hw_block_header header;
-		const u8 *payload;
-
-		if (entry->type != HW_BLOCK_SYMBOLS ||
-		    block_load_header(loader, entry->offset, &header) != BLOCK_OK ||
-		    header.type != HW_BLOCK_SYMBOLS ||
-		    block_load(loader, entry->offset, &header, &payload) != BLOCK_OK)
-			continue;
-		if (!load_block(l, payload, header.raw_bytes))
-			return false;
-	}
-	return true;
 }
 
 static int compare_entries(const struct symbol_entry *a, const struct symbol_entry *b)
@@ -201,7 +182,7 @@ int trace_read_symbols(const char *path, struct symbol_table *table, struct err 
 		return ERR_INPUT;
 	l.arena = calloc(1, sizeof(*l.arena));
 	table->storage = l.arena;
-	good = l.arena && load_all(&l, reader) && make_table(&l, table);
+	good = l.arena && reader_blocks(reader, HW_BLOCK_SYMBOLS, load_block, &l) && make_table(&l, table);
 	vec_release(&l.found);
 	vec_release(&l.texts);
 	trace_close(reader);

@@ -76,8 +76,9 @@ int trace_write_type_names(const char *path, const struct type_name *rows, u64 c
 /* ---- reading ---- */
 
 /* False if there is no memory. A bad payload ends early. */
-static bool load_block(struct type_names *names, const u8 *payload, u64 bytes, u32 items)
+static bool load_block(void *data, const u8 *payload, u64 bytes, u32 items)
 {
+	struct type_names *names = data;
 	struct cursor in = {payload, payload + bytes, false};
 	u64 identity = 0;
 
@@ -99,27 +100,6 @@ static bool load_block(struct type_names *names, const u8 *payload, u64 bytes, u
 	return true;
 }
 
-static bool load_all(struct type_names *names, struct trace_reader *reader)
-{
-	struct block_loader *loader = reader_loader(reader);
-	const struct block_list *list = reader_list(reader);
-
-	for (u64 i = 0; i < list->entries.count; i++) {
-		const struct block_entry *entry = &list->entries.data[i];
-		struct hw_block_header header;
-		const u8 *payload;
-
-		if (entry->type != HW_BLOCK_TYPE_NAMES ||
-		    block_load_header(loader, entry->offset, &header) != BLOCK_OK ||
-		    header.type != HW_BLOCK_TYPE_NAMES ||
-		    block_load(loader, entry->offset, &header, &payload) != BLOCK_OK)
-			continue;
-		if (!load_block(names, payload, header.raw_bytes, header.items))
-			return false;
-	}
-	return true;
-}
-
 int trace_read_type_names(const char *path, struct type_names *names, struct err *err)
 {
 	struct trace_reader *reader = trace_open(path, err);
@@ -128,7 +108,7 @@ int trace_read_type_names(const char *path, struct type_names *names, struct err
 	*names = (struct type_names){0};
 	if (!reader)
 		return ERR_INPUT;
-	good = load_all(names, reader);
+	good = reader_blocks(reader, HW_BLOCK_TYPE_NAMES, load_block, names);
 	trace_close(reader);
 	if (good)
 		return 0;

@@ -19,17 +19,7 @@ void hwr_access_allocator(struct hwr_real *real)
 	hwr_libc = *real; /* every thread finds the same */
 	if (!hwr_heap_open())
 		return;
-	*real = (struct hwr_real){
-		.malloc = hwr_heap_malloc,
-		.calloc = hwr_heap_calloc,
-		.realloc = hwr_heap_realloc,
-		.free = hwr_heap_free,
-		.posix_memalign = hwr_heap_posix_memalign,
-		.aligned_alloc = hwr_heap_aligned_alloc,
-		.memalign = hwr_heap_memalign,
-		.valloc = hwr_heap_valloc,
-		.pvalloc = hwr_heap_pvalloc,
-	};
+	hwr_heap_replace(real);
 }
 
 static void start_clock(void)

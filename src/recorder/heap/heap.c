@@ -278,6 +278,21 @@ void *hwr_heap_pvalloc(size_t size)
 	return hwr_heap_memalign(HWR_PAGE, (size + HWR_PAGE - 1) & ~(HWR_PAGE - 1));
 }
 
+void hwr_heap_replace(struct hwr_real *real)
+{
+	*real = (struct hwr_real){
+		.malloc = hwr_heap_malloc,
+		.calloc = hwr_heap_calloc,
+		.realloc = hwr_heap_realloc,
+		.free = hwr_heap_free,
+		.posix_memalign = hwr_heap_posix_memalign,
+		.aligned_alloc = hwr_heap_aligned_alloc,
+		.memalign = hwr_heap_memalign,
+		.valloc = hwr_heap_valloc,
+		.pvalloc = hwr_heap_pvalloc,
+	};
+}
+
 /* ---- all of them ---- */
 
 void hwr_heap_each(void (*visit)(void *self, u64 address, struct hwr_chunk *chunk), void *self)

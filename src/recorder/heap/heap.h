@@ -129,6 +129,9 @@ void *hwr_heap_memalign(size_t alignment, size_t size);
 void *hwr_heap_aligned_alloc(size_t alignment, size_t size);
 void *hwr_heap_valloc(size_t size);
 void *hwr_heap_pvalloc(size_t size);
+/* From now on they are what the hooks call. */
+struct hwr_real;
+void hwr_heap_replace(struct hwr_real *real);
 /* SIZE_MAX if it is not a chunk of this heap. */
 size_t hwr_heap_usable_size(const void *p);
 

@@ -85,17 +85,7 @@ void hwr_access_allocator(struct hwr_real *real)
 	if (!hwr_heap_open() || !hwr_units_open())
 		return;
 	find_library();
-	*real = (struct hwr_real){
-		.malloc = hwr_heap_malloc,
-		.calloc = hwr_heap_calloc,
-		.realloc = hwr_heap_realloc,
-		.free = hwr_heap_free,
-		.posix_memalign = hwr_heap_posix_memalign,
-		.aligned_alloc = hwr_heap_aligned_alloc,
-		.memalign = hwr_heap_memalign,
-		.valloc = hwr_heap_valloc,
-		.pvalloc = hwr_heap_pvalloc,
-	};
+	hwr_heap_replace(real);
 }
 
 void hwr_access_attach(void)
