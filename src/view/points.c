@@ -231,7 +231,7 @@ static int settle(struct order *self, u32 point, struct err *err)
 
 	if (!self->settled || self->settled[point])
 		return 0;
-	if (++self->found % 16 == 0)
+	if (++self->found % 4 == 0)
 		model_rest(self->trace->model);
 	status = point_peak(self->scope, point, &peak, err);
 	if (status == 0)
