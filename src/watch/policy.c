@@ -223,7 +223,8 @@ static bool choose(struct policy *self, struct requests *requests, struct budget
 {
 	double spent = 0, soon = 0;
 
-	qsort(self->candidates.data, self->candidates.count, sizeof(*self->candidates.data), better);
+	if (self->candidates.count)
+		qsort(self->candidates.data, self->candidates.count, sizeof(*self->candidates.data), better);
 	for (u64 i = 0; i < self->candidates.count; i++) {
 		const struct candidate *one = &self->candidates.data[i];
 		double next = soon_ns(self, one->unit);

@@ -29,7 +29,9 @@ void hwr_pages_spent(u64 since)
 
 /* ---- the program's turn ---- */
 
-static void call_handler(const struct sigaction *action, int number, siginfo_t *info, void *context)
+/* A frame of its own: its masks are large, and who records a hit must not have room for them. */
+static __attribute__((noinline)) void call_handler(const struct sigaction *action, int number,
+						   siginfo_t *info, void *context)
 {
 	sigset_t mask = action->sa_mask, before;
 
