@@ -23,7 +23,7 @@ static const struct {
 	{"libjvm.so", false, RUNTIME_JVM},    {"libnode.so", false, RUNTIME_V8},
 	{"libv8.so", false, RUNTIME_V8},      {"node", true, RUNTIME_V8},
 	{"nodejs", true, RUNTIME_V8},         {"libphp", false, RUNTIME_PHP},
-	{"php", true, RUNTIME_PHP},
+	{"php", true, RUNTIME_PHP},           {"libgc.so", false, RUNTIME_BOEHM},
 };
 
 static const char *const hints[] = {
@@ -41,6 +41,9 @@ static const char *const hints[] = {
 		       "run node with --heap-prof for the rest",
 	[RUNTIME_PHP] = "PHP serves requests from its own pools, of which malloc sees only the "
 			"segments: set USE_ZEND_ALLOC=0 to see every block",
+	[RUNTIME_BOEHM] =
+		"memory of the Boehm collector (GC_malloc) does not come from malloc: record it with "
+		"--alloc-fn GC_malloc --free-fn GC_free (and its other functions)",
 	[RUNTIME_OWN_MALLOC] =
 		"an allocator is linked into the program, which calls it directly: record it with "
 		"--alloc-fn malloc --free-fn free (and its other functions), or link it as a "

@@ -13,6 +13,7 @@ enum runtime {
 	RUNTIME_JVM,
 	RUNTIME_V8,
 	RUNTIME_PHP,
+	RUNTIME_BOEHM,
 	RUNTIME_OWN_MALLOC, /* the program itself defines malloc: an allocator is linked into it */
 };
 

@@ -55,6 +55,66 @@ case_static_program()
 	[ -e trace.hwt ] && fail "there is a trace"
 }
 
+# pool PACKAGE HEAD MAKE FREE [OPTION...]   records 1,000 blocks of which every second is freed
+pool()
+{
+	local packages=$1 head=$2 make=$3 freeing=$4 flags
+
+	shift 4
+	flags=$(pkg-config --cflags --libs "$packages" 2>/dev/null) || skip "$packages is not installed"
+	printf '%s\nint main(void) { START for (int i = 0; i < 1000; i++) { void *p = %s; if (i %% 2 && p) { %s; } } return 0; }\n' \
+		"$head" "$make" "$freeing" >pool.c
+	${CC-gcc} -O1 pool.c -o pool $flags 2>log || skip "cannot link $packages: $(head -1 log)"
+	record trace.hwt "$@" -- ./pool
+	equal "status" "$status" 0
+	grep "NOT recorded" "$work/stderr" && fail "a function was not recorded"
+}
+
+case_boehm()
+{
+	local head='#include <gc.h>
+#define START GC_INIT();'
+
+	pool bdw-gc "$head" 'GC_malloc(1237)' 'GC_free(p)' --alloc-fn GC_malloc --free-fn GC_free
+	equal "blocks" "$(blocks trace.hwt 1237)" "1000 500"
+	pool bdw-gc "$head" 'GC_malloc(1237)' 'GC_free(p)'
+	says "$work/stderr" "Boehm collector.*--alloc-fn GC_malloc"
+}
+
+case_glib()
+{
+	pool glib-2.0 '#include <glib.h>
+#define START' 'g_malloc(1237)' 'g_free(p)'
+	equal "blocks" "$(blocks trace.hwt 1237)" "1000 500"
+}
+
+case_talloc()
+{
+	pool talloc '#include <talloc.h>
+#define START void *pool = talloc_new(NULL);' 'talloc_size(pool, 1237)' 'talloc_free(p)' \
+		--alloc-fn talloc_named_const:2 --free-fn _talloc_free
+	equal "blocks" "$(blocks trace.hwt 1237)" "1000 500"
+}
+
+case_apr()
+{
+	pool apr-1 '#include <apr_general.h>
+#include <apr_pools.h>
+#define START apr_pool_t *pool; apr_initialize(); apr_pool_create(&pool, NULL);' 'apr_palloc(pool, 1237)' '(void)0' \
+		--alloc-fn apr_palloc:2
+	equal "blocks" "$(blocks trace.hwt 1237)" "1000 0"
+}
+
+# operator new of a linked tcmalloc
+case_operators()
+{
+	printf 'int main() { for (int i = 0; i < 1000; i++) { char *volatile p = new char[1237]; if (i %% 2) delete[] p; } }\n' >new.cpp
+	${CXX-g++} -O1 new.cpp -o new -ltcmalloc_minimal 2>log || skip "cannot link tcmalloc: $(head -1 log)"
+	record trace.hwt -- ./new
+	equal "blocks" "$(blocks trace.hwt 1237)" "1000 500"
+	equal "new[]" "$("$HEAPWISE" dump trace.hwt | awk '$3 == "new_array" && $5 == 1237' | wc -l)" 1000
+}
+
 case_rust()
 {
 	command -v rustc >/dev/null || skip "rustc is not installed"
