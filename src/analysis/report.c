@@ -5,6 +5,7 @@
 
 #include "analysis/findings.h"
 #include "analysis/marks.h"
+#include "analysis/resident.h"
 #include "analysis/summary.h"
 
 /* What 'heapwise leaks' would find, in a line each, and what 'heapwise findings' would begin with. */
@@ -48,6 +49,8 @@ static void add_lists(const struct stack_source *source, const struct report_que
 		result_add_part(report, analyse_points(source, &points, err));
 	}
 	result_add_part(report, analyse_sizes(source->model, err));
+	result_add_part(report, analyse_resident(source->model, err));
+	result_add_part(report, analyse_resident_over_time(source->model, err));
 	result_add_part(report, analyse_marks(source->model, err));
 	result_add_part(report, analyse_snapshots(source, query->top, err));
 }

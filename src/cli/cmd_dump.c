@@ -210,6 +210,28 @@ static int on_usage(void *data, const struct stream_usage *usage, struct err *er
 	return 0;
 }
 
+static int on_memory(void *data, const struct stream_memory *memory, struct err *err)
+{
+	static const char *const kinds[] = {"anonymous", "break", "file",
+					    "stack",     "guarded", "recorder", "module"};
+	struct dump *self = data;
+
+	(void)err;
+	if (!self->args->facts || self->format != FORMAT_TEXT)
+		return 0;
+	printf("# memory time_ns %" PRIu64 " rss_bytes %" PRIu64 " high_bytes %" PRIu64
+	       " moment %s\n",
+	       time_of(self, memory->ticks), memory->rss_bytes, memory->high_bytes,
+	       memory->moment == MEMORY_END ? "end" : "now");
+	for (u64 i = 0; i < memory->count; i++)
+		printf("# resident start %" PRIx64 " bytes %" PRIu64 " resident_bytes %" PRIu64
+		       " %s%s\n",
+		       memory->rows[i].start, memory->rows[i].bytes,
+		       memory->rows[i].resident_bytes, kinds[memory->rows[i].kind],
+		       memory->rows[i].goes_on ? " goes_on" : "");
+	return 0;
+}
+
 static int on_aggregates(void *data, const struct stream_aggregate *rows, u64 count,
 			 struct err *err)
 {
@@ -697,6 +719,7 @@ static int read_events(struct dump *self, struct trace_reader *reader, struct er
 				   .events = on_events,
 				   .clock = on_clock,
 				   .usage = on_usage,
+				   .memory = on_memory,
 				   .aggregates = on_aggregates,
 				   .scan = on_scan,
 				   .accesses = on_accesses,

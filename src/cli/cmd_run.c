@@ -296,9 +296,10 @@ static void summary(const struct run_args *args, const struct run_pools *pools,
 		return;
 	}
 	if (!result->recorded)
-		fprintf(stderr,
-			"heapwise: nothing was recorded: the program never allocated, or the "
-			"recorder could not be loaded into it\n");
+		fprintf(stderr, "heapwise: nothing was recorded%s\n",
+			result->runtime_hint[0] ? "" :
+						  ": the program never allocated, or the recorder could "
+						  "not be loaded into it");
 	else
 		say_totals(args, result);
 	if (args->routines && result->recorded && !result->routines)

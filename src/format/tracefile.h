@@ -86,6 +86,7 @@ enum hw_fact { /* records of a facts block; one with an unknown tag is skipped *
 	HW_FACT_IMAGE_END = 7,
 	HW_FACT_NOTE = 8,
 	HW_FACT_SCAN = 9,
+	HW_FACT_MEMORY = 10,
 	HW_FACT_NAME = 16,
 };
 

@@ -100,6 +100,26 @@ static bool marks_sound(const struct model *self)
 	return true;
 }
 
+static bool memory_sound(const struct model *self)
+{
+	for (u64 i = 0; i < self->memory.count; i++) {
+		const struct model_memory *one = &self->memory.data[i];
+
+		if (one->moment > MEMORY_END || one->first > self->residents.count ||
+		    one->count > self->residents.count - one->first)
+			return false;
+		for (u64 k = one->first; k < one->first + one->count; k++) {
+			const struct stream_resident *row = &self->residents.data[k];
+
+			if (row->kind >= MEMORY_KINDS || row->resident_bytes > row->bytes ||
+			    row->start + row->bytes < row->start ||
+			    (k > one->first && row->start < row[-1].start + row[-1].bytes))
+				return false;
+		}
+	}
+	return true;
+}
+
 static bool misfits_sound(const struct model *self)
 {
 	for (u64 i = 0; i < self->misfits.unknown.count; i++) {
@@ -198,5 +218,6 @@ bool index_is_sound(const struct model *self)
 	return self->has_image && self->finished && self->count_shift == (sampled ? 10 : 0) &&
 	       self->scan.state <= SCAN_FAILED && contexts_sound(&self->contexts) &&
 	       frames_sound(&self->contexts) && points_sound(self) && marks_sound(self) &&
+	       memory_sound(self) &&
 	       misfits_sound(self) && types_sound(self) && times_sound(self) && columns_sound(self);
 }

@@ -365,6 +365,8 @@ void index_transfer(struct index_io *io, struct model *model, struct trace_info 
 	io_vec(io, &model->maps);
 	io_vec(io, &model->patterns.rows);
 	io_vec(io, &model->usage);
+	io_vec(io, &model->memory);
+	io_vec(io, &model->residents);
 	io_vec(io, &model->clock.pairs);
 	io_vec(io, &model->misfits.unknown);
 	io_vec(io, &model->misfits.mismatches);
@@ -403,6 +405,8 @@ u64 index_layout(void)
 		sizeof(struct stream_image_end),
 		sizeof(struct stream_clock),
 		sizeof(struct stream_usage),
+		sizeof(struct model_memory),
+		sizeof(struct stream_resident),
 		sizeof(struct model),
 		sizeof(struct model_point),
 		sizeof(struct model_thread),

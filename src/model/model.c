@@ -31,6 +31,8 @@ static void model_clear(struct model *self)
 	pattern_table_release(&self->patterns);
 	vec_release(&self->threads);
 	vec_release(&self->usage);
+	vec_release(&self->memory);
+	vec_release(&self->residents);
 	vec_release(&self->marks);
 	vec_release(&self->names);
 	vec_release(&self->snapshots);
@@ -170,6 +172,23 @@ static int on_usage(void *data, const struct stream_usage *usage, struct err *er
 	return vec_push(&self->usage, *usage) ? 0 : no_memory(err);
 }
 
+static int on_memory(void *data, const struct stream_memory *memory, struct err *err)
+{
+	struct model *self = data;
+	struct model_memory row = {.ticks = memory->ticks,
+				   .rss_bytes = memory->rss_bytes,
+				   .high_bytes = memory->high_bytes,
+				   .first = self->residents.count,
+				   .count = memory->count,
+				   .moment = memory->moment};
+
+	if (!vec_reserve(&self->residents, memory->count) || !vec_push(&self->memory, row))
+		return no_memory(err);
+	for (u64 i = 0; i < memory->count; i++)
+		self->residents.data[self->residents.count++] = memory->rows[i];
+	return 0;
+}
+
 static void forget_classes(struct model *self)
 {
 	for (u64 i = 0; i < self->chunks.pages.count; i++)
@@ -253,6 +272,7 @@ struct stream_sink model_sink(struct model *self)
 		.events = model_fill_events,
 		.clock = on_clock,
 		.usage = on_usage,
+		.memory = on_memory,
 		.aggregates = model_fill_aggregates,
 		.scan = on_scan,
 		.accesses = model_fill_accesses,

@@ -116,6 +116,14 @@ struct model_scan {
 	u64 class_chunks[CLASS_COUNT], class_bytes[CLASS_COUNT];
 };
 
+/* Where memory was at one moment: rows [first, first + count) of residents. */
+struct model_memory {
+	u64 ticks;
+	u64 rss_bytes, high_bytes;
+	u64 first, count;
+	u64 moment; /* enum memory_when */
+};
+
 struct model {
 	/* what was told */
 	struct stream_image image; /* strings are the model's own */
@@ -136,6 +144,8 @@ struct model {
 	struct pattern_table patterns; /* of their chunks */
 	VEC(struct model_thread) threads;
 	VEC(struct stream_usage) usage;
+	VEC(struct model_memory) memory; /* in the order of telling */
+	VEC(struct stream_resident) residents;
 	VEC(struct model_mark) marks;
 	VEC(const char *) names; /* of marks, by number; NULL = not told */
 	VEC(struct model_snapshot) snapshots;

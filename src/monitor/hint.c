@@ -12,18 +12,18 @@
 
 #include "base/io.h"
 
-enum { SECTIONS_MAX = 4096, NAMES_MAX = 1 << 20 };
+enum { SECTIONS_MAX = 4096, NAMES_MAX = 1 << 20, SYMBOLS_MAX = 1 << 28 /* bytes */ };
 
 static const struct {
 	const char *prefix; /* of the file name */
 	bool version_only;  /* what follows must be a version: "python3.11", not "python-config" */
 	enum runtime runtime;
 } names[] = {
-	{ "libpython", false, RUNTIME_PYTHON }, { "python", true, RUNTIME_PYTHON },
-	{ "libjvm.so", false, RUNTIME_JVM },    { "libnode.so", false, RUNTIME_V8 },
-	{ "libv8.so", false, RUNTIME_V8 },      { "node", true, RUNTIME_V8 },
-	{ "nodejs", true, RUNTIME_V8 },         { "libphp", false, RUNTIME_PHP },
-	{ "php", true, RUNTIME_PHP },
+	{"libpython", false, RUNTIME_PYTHON}, {"python", true, RUNTIME_PYTHON},
+	{"libjvm.so", false, RUNTIME_JVM},    {"libnode.so", false, RUNTIME_V8},
+	{"libv8.so", false, RUNTIME_V8},      {"node", true, RUNTIME_V8},
+	{"nodejs", true, RUNTIME_V8},         {"libphp", false, RUNTIME_PHP},
+	{"php", true, RUNTIME_PHP},           {"libgc.so", false, RUNTIME_BOEHM},
 };
 
 static const char *const hints[] = {
@@ -41,6 +41,13 @@ static const char *const hints[] = {
 		       "run node with --heap-prof for the rest",
 	[RUNTIME_PHP] = "PHP serves requests from its own pools, of which malloc sees only the "
 			"segments: set USE_ZEND_ALLOC=0 to see every block",
+	[RUNTIME_BOEHM] =
+		"memory of the Boehm collector (GC_malloc) does not come from malloc: record it with "
+		"--alloc-fn GC_malloc --free-fn GC_free (and its other functions)",
+	[RUNTIME_OWN_MALLOC] =
+		"an allocator is linked into the program, which calls it directly: record it with "
+		"--alloc-fn malloc --free-fn free (and its other functions), or link it as a "
+		"library",
 };
 
 static bool is_version(const char *text)
@@ -83,19 +90,54 @@ static bool has_go_section(const Elf64_Shdr *sections, u32 count, const char *te
 	return false;
 }
 
-static bool is_go(int fd)
+/* Whether a symbol table defines a function malloc. */
+static bool table_has_malloc(int fd, const Elf64_Shdr *table, const Elf64_Shdr *strings)
 {
+	Elf64_Sym *symbols = NULL;
+	char *text = NULL;
+	bool found = false;
+
+	if (table->sh_size > SYMBOLS_MAX || strings->sh_size > SYMBOLS_MAX)
+		return false;
+	symbols = malloc(table->sh_size + 1);
+	text = calloc(1, strings->sh_size + 1);
+	if (symbols && text && read_exactly(fd, symbols, table->sh_size, table->sh_offset) &&
+	    read_exactly(fd, text, strings->sh_size, strings->sh_offset)) {
+		for (u64 i = 0; i < table->sh_size / sizeof(*symbols) && !found; i++)
+			found = ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
+				symbols[i].st_shndx != SHN_UNDEF &&
+				symbols[i].st_name < strings->sh_size &&
+				strcmp(text + symbols[i].st_name, "malloc") == 0;
+	}
+	free(symbols);
+	free(text);
+	return found;
+}
+
+static bool has_malloc(int fd, const Elf64_Shdr *sections, u32 count)
+{
+	for (u32 i = 0; i < count; i++) {
+		if ((sections[i].sh_type == SHT_DYNSYM || sections[i].sh_type == SHT_SYMTAB) &&
+		    sections[i].sh_link < count &&
+		    table_has_malloc(fd, &sections[i], &sections[sections[i].sh_link]))
+			return true;
+	}
+	return false;
+}
+
+static enum runtime runtime_of_file(int fd, bool search_symbols)
+{
+	enum runtime runtime = RUNTIME_NONE;
 	Elf64_Ehdr header;
 	Elf64_Shdr *sections = NULL;
 	char *text = NULL;
-	bool found = false;
 	u64 bytes;
 
 	if (!read_exactly(fd, &header, sizeof(header), 0) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr) ||
 	    header.e_shnum > SECTIONS_MAX || header.e_shstrndx >= header.e_shnum)
-		return false;
+		return RUNTIME_NONE;
 	sections = calloc(header.e_shnum, sizeof(*sections));
 	if (!sections ||
 	    !read_exactly(fd, sections, header.e_shnum * sizeof(*sections), header.e_shoff))
@@ -104,26 +146,30 @@ static bool is_go(int fd)
 	if (bytes > NAMES_MAX || !(text = calloc(1, bytes + 1)) ||
 	    !read_exactly(fd, text, bytes, sections[header.e_shstrndx].sh_offset))
 		goto done;
-	found = has_go_section(sections, header.e_shnum, text, bytes);
+	if (has_go_section(sections, header.e_shnum, text, bytes))
+		runtime = RUNTIME_GO;
+	else if (search_symbols && has_malloc(fd, sections, header.e_shnum))
+		runtime = RUNTIME_OWN_MALLOC;
 done:
 	free(text);
 	free(sections);
-	return found;
+	return runtime;
 }
 
-enum runtime runtime_of_program(const char *path)
+static enum runtime runtime_of_path(const char *path, bool search_symbols)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool go;
+	enum runtime runtime;
 
 	if (fd < 0)
 		return RUNTIME_NONE;
-	go = is_go(fd);
+	runtime = runtime_of_file(fd, search_symbols);
 	close(fd);
-	return go ? RUNTIME_GO : RUNTIME_NONE;
+	return runtime;
 }
 
-const char *runtime_hint(enum runtime runtime)
-{
-	return hints[runtime];
-}
+enum runtime runtime_of_program(const char *path) { return runtime_of_path(path, false); }
+
+enum runtime runtime_of_unseen(const char *path) { return runtime_of_path(path, true); }
+
+const char *runtime_hint(enum runtime runtime) { return hints[runtime]; }

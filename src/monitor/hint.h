@@ -13,6 +13,8 @@ enum runtime {
 	RUNTIME_JVM,
 	RUNTIME_V8,
 	RUNTIME_PHP,
+	RUNTIME_BOEHM,
+	RUNTIME_OWN_MALLOC, /* the program itself defines malloc: an allocator is linked into it */
 };
 
 /* By the file name of a program or library alone. */
@@ -20,6 +22,9 @@ enum runtime runtime_of_module(const char *path);
 
 /* By sections of the executable: Go programs have no telling name. Reads the file. */
 enum runtime runtime_of_program(const char *path);
+
+/* The same of a program of which nothing was seen: also by its symbols, which may be many. */
+enum runtime runtime_of_unseen(const char *path);
 
 /* A sentence, or "" where there is nothing to say. */
 const char *runtime_hint(enum runtime runtime);

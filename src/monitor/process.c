@@ -21,6 +21,7 @@
 #include "format/ticks.h"
 #include "monitor/program.h"
 #include "monitor/recording.h"
+#include "monitor/resident.h"
 
 enum { ENVIRONMENT_MAX = 4 << 20 };
 
@@ -209,6 +210,7 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 	start.command = strbuf_text(&command);
 	self->image = image_new(&self->berths.data[0], &start, &self->sink, &err);
 	self->scan_told = false;
+	self->looked_bytes = 0;
 	if (self->image) {
 		self->images++;
 		self->next_number++;
@@ -316,7 +318,29 @@ static bool writer_is_ready(struct process *self)
 	return state != WRITER_WANTED;
 }
 
-static void usage_tell(struct process *self)
+/* A look takes milliseconds where there is much memory: at each new height, but for at most a
+ * hundredth of the time. */
+static bool look_is_due(const struct process *self, u64 now_ns)
+{
+	return self->image && !self->image->resting && now_ns >= self->look_ns &&
+	       self->usage.rss_bytes > self->looked_bytes + self->looked_bytes / 50;
+}
+
+void process_look(struct process *self, const struct session *session, u32 moment)
+{
+	u64 begin_ns = clock_now().ns;
+	struct err err = { 0 };
+
+	/* Below Valgrind it would be Valgrind's memory. */
+	if (load_relaxed(&self->image->berth.control->access) == HW_ACCESS_VALGRIND)
+		return;
+	if (resident_tell(self->pid, &self->image->berth, session, moment, &self->sink, &err) < 0)
+		process_fail(self, &err);
+	self->looked_bytes = self->usage.rss_bytes;
+	self->look_ns = clock_now().ns + 100 * (clock_now().ns - begin_ns);
+}
+
+static void usage_tell(struct process *self, const struct session *session)
 {
 	struct err err = { 0 };
 
@@ -325,6 +349,8 @@ static void usage_tell(struct process *self)
 	if (self->image && self->sink.usage &&
 	    self->sink.usage(self->sink.self, &self->usage, &err) < 0)
 		process_fail(self, &err);
+	if (look_is_due(self, clock_now().ns))
+		process_look(self, session, MEMORY_NOW);
 	store_release(&self->usage_ready, 0);
 }
 
@@ -375,7 +401,7 @@ u64 process_cycle(struct process *self, struct session *session,
 
 	if (!writer_is_ready(self))
 		return 0;
-	usage_tell(self);
+	usage_tell(self, session);
 	if (gone && self->end_how == IMAGE_DETACHED)
 		recorders_stop(self);
 	/* A berth behind the first one is the image after an exec: the older one is complete. */

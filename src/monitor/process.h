@@ -85,6 +85,7 @@ struct process {
 	struct image *image;
 	struct scan *scan;            /* of the image, while it goes on */
 	bool scan_told;               /* the image's scan, or why there is none */
+	u64 looked_bytes, look_ns;    /* resident at the last look at its memory; when the next may be */
 	u32 images;                   /* begun so far */
 	u32 next_number;              /* of the next image in its file */
 	u32 recordings;               /* begun so far: images, and images that were begun again */
@@ -159,6 +160,9 @@ void waiting_thread_wake(void);
 /* Drain thread: scans the memory of a program that runs: it stands still meanwhile, and the
  * trace has the classes of that moment until a later scan. 0 when it has begun. */
 int scan_request(struct process *process, const struct session *session, struct err *err);
+
+/* Drain thread: tells where the image's memory is; enum memory_when. */
+void process_look(struct process *self, const struct session *session, u32 moment);
 
 /* For process.c and process_scan.c. The second does the drain thread's part in a scan; true
  * while the image's rings must be left alone. The third says why an image that ends was not

@@ -79,6 +79,7 @@ static void scan_begin(struct process *self, struct session *session)
 		scan_decline(self->image->berth.control);
 		return;
 	}
+	process_look(self, session, MEMORY_END);
 	if (!reason) {
 		self->scan = scan_new(self, session, false, &err);
 		reason = self->scan ? NULL : err.text;

@@ -288,6 +288,11 @@ static void hint_find(struct run *self)
 
 	if (runtime == RUNTIME_NONE && self->root->program[0])
 		runtime = runtime_of_program(self->root->program);
+	if (runtime == RUNTIME_NONE && !self->root->totals.allocations && !self->options->pools_count)
+		runtime = runtime_of_unseen(self->root->program[0] ? self->root->program
+								   : self->program.binary);
+	if (runtime == RUNTIME_BOEHM && self->options->pools_count)
+		runtime = RUNTIME_NONE;
 	snprintf(self->result->runtime_hint, sizeof(self->result->runtime_hint), "%s",
 		 runtime_hint(runtime));
 }

@@ -57,8 +57,8 @@ static bool mapping_parse(const char *line, const char *session_folder, struct m
 	char permissions[5] = "";
 	int path = 0;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &mapping->start,
-		   &mapping->end, permissions, &path) != 3 ||
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %" SCNu64 " %n", &mapping->start,
+		   &mapping->end, permissions, &mapping->file, &path) != 4 ||
 	    !path)
 		return false;
 	mapping->readable = permissions[0] == 'r';
@@ -129,7 +129,7 @@ struct pages_question {
 	u64 inverted, all_of, any_of, wanted;
 };
 #define PAGES_ASK _IOWR('f', 16, struct pages_question)
-enum { PAGES_PRESENT = 1 << 3, PAGES_SWAPPED = 1 << 4 };
+enum { PAGES_PRESENT = 1 << 3, PAGES_SWAPPED = 1 << 4, PAGES_ZERO = 1 << 5 };
 
 /* Without that, ranges above this size are not searched: it would take minutes. */
 static const u64 WORDS_MAX = (u64)256 << 30;
@@ -408,6 +408,83 @@ u64 scan_memory_touched(const struct scan_memory *self, u64 start, u64 end)
 	if (page * SCAN_PAGE > start)
 		start = page * SCAN_PAGE;
 	return start < end ? start : end;
+}
+
+enum { RUNS = 256 }; /* that are asked for at once */
+
+static bool ask_for_resident(const struct scan_memory *self, u64 start, u64 end,
+			     void (*run)(void *data, u64 start, u64 end), void *data)
+{
+	struct pages_found found[RUNS];
+
+	while (start < end) {
+		struct pages_question question = {
+			.size = sizeof(question),
+			.start = start,
+			.end = end,
+			.found = (u64)(uintptr_t)found,
+			.found_count = RUNS,
+			.inverted = PAGES_ZERO,
+			.all_of = PAGES_PRESENT | PAGES_ZERO,
+			.wanted = PAGES_PRESENT,
+		};
+		int got = ioctl(self->pagemap, PAGES_ASK, &question);
+
+		if (got < 0)
+			return false;
+		for (int i = 0; i < got; i++)
+			run(data, found[i].start, found[i].end);
+		if (question.walk_end <= start)
+			break;
+		start = question.walk_end;
+	}
+	return true;
+}
+
+/* The same from a word per page, where pages of zeros cannot be told. */
+static bool read_resident(const struct scan_memory *self, u64 start, u64 end,
+			  void (*run)(void *data, u64 start, u64 end), void *data)
+{
+	u64 words[512];
+
+	for (u64 page = start / SCAN_PAGE; page < end / SCAN_PAGE;) {
+		u64 wanted = end / SCAN_PAGE - page, count, first;
+		ssize_t got;
+
+		if (wanted > sizeof(words) / sizeof(words[0]))
+			wanted = sizeof(words) / sizeof(words[0]);
+		got = pread(self->pagemap, words, wanted * sizeof(u64), (off_t)(page * sizeof(u64)));
+		count = got > 0 ? (u64)got / sizeof(u64) : 0;
+		if (!count)
+			return false;
+		for (u64 i = 0; i < count;) {
+			for (first = i; i < count && words[i] >> 63; i++) {
+			}
+			if (i > first)
+				run(data, (page + first) * SCAN_PAGE, (page + i) * SCAN_PAGE);
+			else
+				i++;
+		}
+		page += count;
+	}
+	return true;
+}
+
+bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end,
+			  void (*run)(void *data, u64 start, u64 end), void *data)
+{
+	if (self->pagemap < 0 || (!self->asks && end - start > WORDS_MAX))
+		return false;
+	return self->asks ? ask_for_resident(self, start, end, run, data)
+			  : read_resident(self, start, end, run, data);
+}
+
+bool scan_memory_guarded(const struct scan_memory *self, u64 number)
+{
+	const struct mapping *mapping = &self->mappings.data[number];
+
+	return number && mapping[-1].end == mapping->start && !mapping[-1].readable &&
+	       !mapping[-1].writable;
 }
 
 u64 scan_memory_each_word(struct scan_memory *self, u64 start, u64 end,

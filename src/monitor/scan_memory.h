@@ -24,6 +24,7 @@ struct mapping {
 	u64 start, end;
 	bool readable, writable, executable, shared;
 	u8 kind; /* enum mapping_kind */
+	u64 file; /* number of the file in its file system, 0 = none */
 };
 
 struct scan_memory {
@@ -73,6 +74,14 @@ u64 scan_memory_touched(const struct scan_memory *self, u64 start, u64 end);
 u64 scan_memory_each_word(struct scan_memory *self, u64 start, u64 end,
 			  void (*words)(void *data, u64 address, const u64 *words, u64 count),
 			  void *data);
+
+/* Calls `run` for each run of pages in [start, end) that are resident, in order: pages of zeros that
+ * the kernel shares among all are not. False if it cannot be known. */
+bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end,
+			  void (*run)(void *data, u64 start, u64 end), void *data);
+
+/* A page that may not be touched lies below the mapping: it is a thread's stack, most likely. */
+bool scan_memory_guarded(const struct scan_memory *self, u64 number);
 
 /* The mapping that the address lies in, or NULL. */
 const struct mapping *scan_memory_mapping(const struct scan_memory *self, u64 address);

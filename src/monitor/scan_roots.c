@@ -132,12 +132,8 @@ static bool allocator_exclude(struct scan_roots *self, const struct scan_surroun
 /* A thread's stack grows down to a page that may not be touched; other memory has none there. */
 static bool has_guard(const struct scan_memory *memory, u64 number)
 {
-	const struct mapping *mapping = &memory->mappings.data[number];
-
-	if (mapping->kind == MAPPING_STACK)
-		return true;
-	return number && mapping[-1].end == mapping->start && !mapping[-1].readable &&
-	       !mapping[-1].writable;
+	return memory->mappings.data[number].kind == MAPPING_STACK ||
+	       scan_memory_guarded(memory, number);
 }
 
 static bool thread_is_alive(const struct scan_surroundings *around, u64 descriptor)

@@ -21,12 +21,15 @@ void facts_add_module(struct facts *facts, const struct stream_module *module);
 void facts_add_thread(struct facts *facts, const struct stream_thread *thread);
 void facts_add_clock(struct facts *facts, const struct stream_clock *clock);
 void facts_add_usage(struct facts *facts, const struct stream_usage *usage);
+void facts_add_memory(struct facts *facts, const struct stream_memory *memory);
 void facts_add_name(struct facts *facts, const struct stream_name *name);
 void facts_add_image_end(struct facts *facts, const struct stream_image_end *end);
 void facts_add_note(struct facts *facts, const char *key, const char *value);
 
 enum { AGGREGATE_ROWS = 4096 }; /* most that one record holds */
 void facts_add_aggregates(struct facts *facts, const struct stream_aggregate *rows, u64 count);
+
+enum { MEMORY_ROWS = 1 << 16 }; /* most that one record holds; the rest is left out */
 
 /* A scan is told in pieces of at most so many classes: `first` is the number of rows[0] in it. */
 enum { SCAN_ROWS = 1 << 16 };

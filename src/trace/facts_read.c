@@ -121,6 +121,55 @@ static int tell_usage(struct teller *teller, struct cursor *in)
 	return teller->sink->usage(teller->sink->self, &usage, teller->err);
 }
 
+static bool get_resident(struct cursor *in, u64 *at, struct stream_resident *row)
+{
+	u64 absent, kind;
+
+	row->start = *at += cursor_get(in);
+	row->bytes = cursor_get(in);
+	absent = cursor_get(in);
+	kind = cursor_get(in);
+	row->resident_bytes = row->bytes - absent;
+	row->goes_on = kind & 1;
+	row->kind = (u32)(kind >> 1);
+	return !in->bad && absent <= row->bytes && row->start + row->bytes >= row->start &&
+	       kind >> 1 < MEMORY_KINDS;
+}
+
+static int tell_memory(struct teller *teller, struct cursor *in)
+{
+	struct stream_memory memory = {0};
+	struct stream_resident *rows;
+	u64 at = 0;
+
+	memory.ticks = cursor_get(in);
+	memory.rss_bytes = cursor_get(in);
+	memory.high_bytes = cursor_get(in);
+	memory.moment = cursor_get_u32(in);
+	memory.count = cursor_get(in);
+	/* a row takes at least a byte per field */
+	if (in->bad || memory.moment > MEMORY_END ||
+	    memory.count > (u64)(in->end - in->at) / 4) {
+		in->bad = true;
+		return 0;
+	}
+	rows = arena_new_array(&teller->arena, struct stream_resident, memory.count);
+	if (!rows)
+		return err_set(teller->err, ERR_MEMORY, "out of memory");
+	for (u64 i = 0; i < memory.count && !in->bad; i++) {
+		u64 before = at;
+
+		/* By address and apart: whoever looks for one searches. */
+		if (!get_resident(in, &at, &rows[i]) || at < before ||
+		    (i && rows[i].start - before < rows[i - 1].bytes))
+			in->bad = true;
+	}
+	memory.rows = rows;
+	if (in->bad || !teller->sink->memory)
+		return 0;
+	return teller->sink->memory(teller->sink->self, &memory, teller->err);
+}
+
 static int tell_aggregates(struct teller *teller, struct cursor *in)
 {
 	u64 count = cursor_get(in);
@@ -342,6 +391,8 @@ static int tell_record(struct teller *teller, u32 tag, struct cursor *body)
 		return tell_clock(teller, body);
 	case HW_FACT_USAGE:
 		return tell_usage(teller, body);
+	case HW_FACT_MEMORY:
+		return tell_memory(teller, body);
 	case HW_FACT_AGGREGATES:
 		return tell_aggregates(teller, body);
 	case HW_FACT_IMAGE_END:

@@ -92,6 +92,28 @@ void facts_add_usage(struct facts *facts, const struct stream_usage *usage)
 	add_record(facts, HW_FACT_USAGE);
 }
 
+void facts_add_memory(struct facts *facts, const struct stream_memory *memory)
+{
+	u64 count = memory->count < MEMORY_ROWS ? memory->count : MEMORY_ROWS, at = 0;
+	struct strbuf *body = &facts->body;
+
+	varint_add(body, memory->ticks);
+	varint_add(body, memory->rss_bytes);
+	varint_add(body, memory->high_bytes);
+	varint_add(body, memory->moment);
+	varint_add(body, count);
+	for (u64 i = 0; i < count; i++) {
+		const struct stream_resident *row = &memory->rows[i];
+
+		varint_add(body, row->start - at);
+		varint_add(body, row->bytes);
+		varint_add(body, row->bytes - row->resident_bytes);
+		varint_add(body, row->kind << 1 | row->goes_on);
+		at = row->start;
+	}
+	add_record(facts, HW_FACT_MEMORY);
+}
+
 void facts_add_name(struct facts *facts, const struct stream_name *name)
 {
 	varint_add(&facts->body, name->id);

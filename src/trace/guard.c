@@ -267,6 +267,16 @@ static int tell_usage(void *self, const struct stream_usage *usage, struct err *
 	return guard->out.usage(guard->out.self, usage, err);
 }
 
+static int tell_memory(void *self, const struct stream_memory *memory, struct err *err)
+{
+	struct guard *guard = self;
+	int status = need_image(guard, err);
+
+	if (status <= 0 || !guard->out.memory)
+		return status < 0 ? status : 0;
+	return guard->out.memory(guard->out.self, memory, err);
+}
+
 static bool rows_known(const struct guard *guard, const struct stream_aggregate *rows, u64 count)
 {
 	for (u64 i = 0; i < count; i++) {
@@ -370,6 +380,7 @@ struct stream_sink guard_sink(struct guard *guard)
 		.contexts = tell_contexts,
 		.clock = tell_clock,
 		.usage = tell_usage,
+		.memory = tell_memory,
 		.aggregates = tell_aggregates,
 		.scan = tell_scan,
 		.accesses = tell_accesses,

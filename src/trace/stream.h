@@ -109,6 +109,38 @@ struct stream_usage { /* what /proc said of the process */
 	u64 virtual_bytes;
 };
 
+/* Where the resident memory of the process was at one moment. A row is a mapping, or a part of one:
+ * of memory that blocks may lie in, each row is a run of pages that are all resident, unless there
+ * were too many of them. */
+enum memory_kind { /* numbers are those of the trace file */
+	MEMORY_ANONYMOUS,
+	MEMORY_BREAK,    /* the kernel's [heap] */
+	MEMORY_FILE,     /* of a file, also its pages that were changed */
+	MEMORY_STACK,    /* of the first thread */
+	MEMORY_GUARDED,  /* anonymous, above a page that may not be touched: a thread's stack, or an arena */
+	MEMORY_RECORDER, /* the recorder's own, or shared with the monitor */
+	MEMORY_MODULE,   /* of a file with code, its data without a file included; and the kernel's [vdso] */
+	MEMORY_KINDS
+};
+
+struct stream_resident {
+	u64 start, bytes;
+	u64 resident_bytes; /* of these */
+	u32 kind;           /* enum memory_kind */
+	u32 goes_on;        /* 1 = same mapping as the row before */
+};
+
+enum memory_when { MEMORY_NOW, MEMORY_END /* the program was about to end */ };
+
+struct stream_memory {
+	u64 ticks;
+	u64 rss_bytes;  /* as the kernel added it up at this moment */
+	u64 high_bytes; /* the most that it ever was, by the kernel; 0 = unknown */
+	u32 moment;     /* enum memory_when */
+	const struct stream_resident *rows; /* by start */
+	u64 count;
+};
+
 /* Per-context totals that replace events once a trace may not grow any more (--max-size). */
 struct stream_aggregate {
 	u32 context;
@@ -245,6 +277,7 @@ struct stream_sink {
 	int (*events)(void *self, const struct event *events, u64 count, struct err *err);
 	int (*clock)(void *self, const struct stream_clock *clock, struct err *err);
 	int (*usage)(void *self, const struct stream_usage *usage, struct err *err);
+	int (*memory)(void *self, const struct stream_memory *memory, struct err *err);
 	int (*aggregates)(void *self, const struct stream_aggregate *rows, u64 count, struct err *err);
 	/* Classes are sorted by chunk; before image_end. Of several scans the last one counts. */
 	int (*scan)(void *self, const struct stream_scan *scan, const struct stream_class *classes,

@@ -290,6 +290,17 @@ static int write_usage(void *self, const struct stream_usage *usage, struct err 
 	return fact_added(writer);
 }
 
+static int write_memory(void *self, const struct stream_memory *memory, struct err *err)
+{
+	struct trace_writer *writer = self;
+
+	(void)err;
+	if (failed(writer))
+		return 0;
+	facts_add_memory(&writer->facts, memory);
+	return fact_added(writer);
+}
+
 static int write_aggregates(void *self, const struct stream_aggregate *rows, u64 count,
 			    struct err *err)
 {
@@ -428,6 +439,7 @@ struct stream_sink trace_writer_sink(struct trace_writer *writer)
 		.events = write_events,
 		.clock = write_clock,
 		.usage = write_usage,
+		.memory = write_memory,
 		.aggregates = write_aggregates,
 		.scan = write_scan,
 		.accesses = write_accesses,

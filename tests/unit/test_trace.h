@@ -114,6 +114,21 @@ HELPER int log_usage(void *self, const struct stream_usage *u, struct err *err)
 	return 0;
 }
 
+HELPER int log_memory(void *self, const struct stream_memory *m, struct err *err)
+{
+	struct log *log = self;
+
+	(void)err;
+	strbuf_addf(&log->usages, "%" PRIu64 " memory %" PRIu64 " high %" PRIu64 " moment %u",
+		    m->ticks, m->rss_bytes, m->high_bytes, m->moment);
+	for (u64 i = 0; i < m->count; i++)
+		strbuf_addf(&log->usages, " %" PRIx64 "+%" PRIu64 "/%" PRIu64 " %u %u",
+			    m->rows[i].start, m->rows[i].bytes, m->rows[i].resident_bytes,
+			    m->rows[i].kind, m->rows[i].goes_on);
+	strbuf_add(&log->usages, "\n");
+	return 0;
+}
+
 HELPER int log_aggregates(void *self, const struct stream_aggregate *rows, u64 count,
 			  struct err *err)
 {
@@ -232,6 +247,7 @@ HELPER struct stream_sink log_sink(struct log *log)
 		.events = log_events,
 		.clock = log_clock,
 		.usage = log_usage,
+		.memory = log_memory,
 		.aggregates = log_aggregates,
 		.scan = log_scan,
 		.accesses = log_accesses,
@@ -680,6 +696,17 @@ HELPER void tell_image_end(struct teller *teller)
 HELPER void tell_whole_image(struct teller *teller, u32 number, u64 events)
 {
 	struct stream_clock clock = {.ticks = 5, .ns = 6};
+	static const struct stream_resident residents[] = {
+		{0x1000, 0x3000, 0x1000, MEMORY_MODULE, 0},
+		{0x4000, 0x2000, 0x2000, MEMORY_BREAK, 0},
+		{0x8000, 0x1000, 0x1000, MEMORY_BREAK, 1},
+		{0x7ffffffff000, 0x1000, 0, MEMORY_STACK, 0},
+	};
+	struct stream_memory memory = {.rss_bytes = 4 << 12,
+				       .high_bytes = 5 << 12,
+				       .moment = MEMORY_END,
+				       .rows = residents,
+				       .count = 4};
 	struct stream_usage usage = {.rss_bytes = 1 << 20, .virtual_bytes = 1 << 24};
 	struct stream_aggregate rows[3] = {
 		{0, 1, 2, 3, 4}, {1, UINT64_MAX, 6, 7, 8}, {2, 9, 9, 9, 9}};
@@ -700,6 +727,8 @@ HELPER void tell_whole_image(struct teller *teller, u32 number, u64 events)
 		clock.ns = teller->ticks * 10;
 		TELL(teller, clock, &clock);
 		TELL(teller, usage, &usage);
+		memory.ticks = teller->ticks;
+		TELL(teller, memory, &memory);
 	}
 	tell_module(teller, 1, teller->ticks);
 	TELL(teller, note, "inside", "an image");

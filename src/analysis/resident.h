@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * What the resident memory of a program consisted of, at its greatest and at the end, as a table. */
+#ifndef ANALYSIS_RESIDENT_H
+#define ANALYSIS_RESIDENT_H
+
+#include "model/model.h"
+#include "output/result.h"
+
+enum resident_part {
+	PART_REQUESTED,     /* live blocks, what the program asked for */
+	PART_SLACK,         /* the allocator's headers and rounding, of these */
+	PART_FRAGMENTATION, /* the rest of the pages that live blocks lie on */
+	PART_CACHED,        /* pages of the allocator without a live block */
+	PART_MAPPINGS,      /* anonymous mappings without blocks */
+	PART_FILES,         /* mapped files that are no modules */
+	PART_CODE,          /* modules: code and data */
+	PART_STACKS,
+	PART_RECORDER,
+	PARTS
+};
+
+struct resident_account {
+	u64 bytes[PARTS];
+	u64 absent_bytes; /* requested by live blocks, and not resident */
+	u64 sum_bytes;    /* of all parts */
+};
+
+/* Takes memory apart that was told; one pass over the chunks. 0 or ERR_MEMORY. */
+int resident_account(const struct model *model, const struct model_memory *memory,
+		     struct resident_account *account, struct err *err);
+
+/* The sample with most resident memory, and the one at the program's end; NULL if there is none. */
+const struct model_memory *resident_most(const struct model *model);
+const struct model_memory *resident_last(const struct model *model);
+
+/* A table named "memory"; hidden in text if nothing is known. NULL and err on failure. */
+struct result *analyse_resident(const struct model *model, struct err *err);
+
+/* A table named "memory_over_time", hidden in text: each sample, and what was live then. */
+struct result *analyse_resident_over_time(const struct model *model, struct err *err);
+
+#endif
