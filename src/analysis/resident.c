@@ -9,6 +9,9 @@
 
 enum { PAGE = 4096, GLIBC_HEAD = 8, GLIBC_LEAST = 32, GLIBC_STEP = 16 };
 
+/* A trace may claim any address space; and the recorder reserves much of it. */
+static const u64 PAGES_MAX = 1ull << 30, NO_BITS = UINT64_MAX;
+
 struct accounting {
 	const struct model *model;
 	const struct model_memory *memory;
@@ -46,10 +49,12 @@ static u64 scaled(const struct stream_resident *row, u64 bytes)
 
 static void mark_used(struct accounting *self, u64 number, u64 from, u64 to)
 {
-	u64 first = self->first_bit[number] + (from - self->rows[number].start) / PAGE;
-	u64 last = self->first_bit[number] + (to - 1 - self->rows[number].start) / PAGE;
+	u64 first = (from - self->rows[number].start) / PAGE;
+	u64 last = (to - 1 - self->rows[number].start) / PAGE;
 
-	for (u64 i = first; i <= last; i++)
+	if (self->first_bit[number] == NO_BITS)
+		return;
+	for (u64 i = self->first_bit[number] + first; i <= self->first_bit[number] + last; i++)
 		self->used[i / 8] |= (u8)(1u << i % 8);
 }
 
@@ -64,6 +69,8 @@ static u64 add_range(struct accounting *self, u64 start, u64 end, u64 *sums)
 		u64 from = start > row->start ? start : row->start;
 		u64 to = end < row->start + row->bytes ? end : row->start + row->bytes;
 
+		if (to <= from)
+			continue;
 		sums[i] += scaled(row, to - from);
 		found += scaled(row, to - from);
 		mark_used(self, i, from, to);
@@ -192,12 +199,14 @@ static u64 used_bytes(const struct accounting *self, u64 number)
 	const struct stream_resident *row = &self->rows[number];
 	u64 pages = 0;
 
+	if (self->first_bit[number] == NO_BITS)
+		return self->requested[number] ? row->resident_bytes : 0;
 	for (u64 i = 0; i < row->bytes / PAGE; i++) {
 		u64 bit = self->first_bit[number] + i;
 
 		pages += self->used[bit / 8] >> bit % 8 & 1;
 	}
-	return scaled(row, pages * PAGE);
+	return pages * PAGE < row->resident_bytes ? pages * PAGE : row->resident_bytes;
 }
 
 /* Blocks of an allocator that lives in a module's data, or in the recorder's heap, are blocks all the same. */
@@ -233,11 +242,13 @@ static bool prepare(struct accounting *self)
 	self->requested = calloc(count + 1, sizeof *self->requested);
 	self->slack = calloc(count + 1, sizeof *self->slack);
 	for (u64 i = 0; i < count && self->first_bit; i++) {
+		const struct stream_resident *row = &self->rows[i];
+
+		self->first_bit[i] = NO_BITS;
+		if (row->resident_bytes != row->bytes || row->bytes / PAGE >= PAGES_MAX - bits)
+			continue;
 		self->first_bit[i] = bits;
-		/* a trace may claim any address space: no more than what can be */
-		if (self->rows[i].bytes / PAGE > (1ull << 40) - bits)
-			return false;
-		bits += self->rows[i].bytes / PAGE + 1;
+		bits += row->bytes / PAGE + 1;
 	}
 	self->used = calloc(bits / 8 + 1, 1);
 	return self->first_bit && self->has_blocks && self->requested && self->slack && self->used;
