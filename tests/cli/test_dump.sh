@@ -18,7 +18,7 @@ equal "objects of json" "$(jq length "$work/json")" "$events"
 equal "events of info" "$(jq .events "$work/info")" "$events"
 equal "events of all images" "$(jq '[.image_list[].events] | add' "$work/info")" "$events"
 equal "ends" "$(jq -c '[.image_list[].end]' "$work/info")" '["exec","exited"]'
-equal "version" "$(jq .version "$work/info")" 1
+equal "version" "$(jq .version "$work/info")" 2
 equal "damage" "$(jq .damaged_blocks "$work/info")" 0
 at_least "modules" "$(jq '.module_list | length' "$work/info")" 3
 "$HEAPWISE" info "$work/trace.hwt" >"$work/stdout"

@@ -218,7 +218,7 @@ function Settings({ file, open }: { file: string; open: boolean }) {
 				}}
 			>
 				<label class="choice">Paths that begin with<input value={from} placeholder={folder || "/build/src/"} onInput={(event) => setFrom(event.currentTarget.value)} /></label>
-				<label class="choice">begin here with<input value={to} placeholder="/home/me/src/" onInput={(event) => setTo(event.currentTarget.value)} /></label>
+				<label class="choice">begin here with<input value={to} placeholder="/srv/src/" onInput={(event) => setTo(event.currentTarget.value)} /></label>
 				<button type="submit">Map</button>
 			</form>
 			<ul>
