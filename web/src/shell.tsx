@@ -150,11 +150,11 @@ function typing(target: EventTarget | null): boolean {
 
 function useKeys(views: View[], showHelp: () => void): void {
 	useEffect(() => {
-		let leader = 0;
+		let leader = -Infinity; // when g was pressed, if it was the last key
 		const down = (event: KeyboardEvent) => {
 			if (typing(event.target) || document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return;
 			const target = performance.now() - leader < 1500 ? views.find((item) => item.letter === event.key) : undefined;
-			leader = 0;
+			leader = -Infinity;
 			if (target) go(target.name);
 			else if (event.key === "?") showHelp();
 			else if (event.key === "g") leader = performance.now();
