@@ -21,6 +21,7 @@ struct guesses {
 	struct type_cascade *types;
 	VEC(struct hint) hints; /* by place */
 	VEC(u64) sizes;
+	VEC(u64) open; /* places without an answer: point << 32 | place */
 	VEC(const char *) bases; /* last components of the hints' names, sorted */
 	/* The file that was read last: whole. */
 	const char *file;
@@ -293,6 +294,26 @@ static void take_size(struct type_cascade *types, struct type_place *place)
 
 static bool is_open(const struct type_place *place) { return !place->answer.confidence; }
 
+/* Places of one point after each other: they have one stack. */
+static bool ask_open(struct guesses *self)
+{
+	struct type_cascade *types = self->types;
+	u64 before = UINT64_MAX;
+
+	if (self->open.count)
+		qsort(self->open.data, self->open.count, sizeof *self->open.data, compare_u64);
+	for (u64 i = 0; i < self->open.count; i++) {
+		u64 point = self->open.data[i] >> 32;
+
+		if (point != before)
+			type_read_stack(types, types->query.source->model->points.data[point].frame);
+		before = point;
+		if (!add_hints(self, self->open.data[i] & UINT32_MAX))
+			return false;
+	}
+	return true;
+}
+
 static bool ask(struct guesses *self)
 {
 	struct type_cascade *types = self->types;
@@ -301,18 +322,17 @@ static bool ask(struct guesses *self)
 		if (types->told.data[i] && !add_base(self, types->told.data[i]))
 			return false;
 	for (u64 i = 0; i < types->places.count; i++) {
-		if (!is_open(&types->places.data[i])) {
-			if (!add_base(self, types->places.data[i].answer.name))
+		const struct type_place *place = &types->places.data[i];
+
+		if (!is_open(place)) {
+			if (!add_base(self, place->answer.name))
 				return false;
-			continue;
-		}
-		type_read_stack(types, types->query.source->model->points
-					       .data[types->places.data[i].point]
-					       .frame);
-		if (!vec_push(&self->sizes, types->places.data[i].size) || !add_hints(self, i))
+		} else if (!vec_push(&self->sizes, place->size) ||
+			   !vec_push(&self->open, (u64)place->point << 32 | i)) {
 			return false;
+		}
 	}
-	return true;
+	return ask_open(self);
 }
 
 static void choose(struct guesses *self)
@@ -345,6 +365,7 @@ int type_guess(struct type_cascade *types, struct err *err)
 		choose(&self);
 	vec_release(&self.hints);
 	vec_release(&self.sizes);
+	vec_release(&self.open);
 	vec_release(&self.bases);
 	free(self.text);
 	return status;

@@ -85,7 +85,7 @@ static struct type_answer ask_index(struct type_cascade *self, u64 size)
 					 .size_bytes = size};
 	struct type_index_answer found;
 
-	if (!self->index || !type_index_find_stack(self->index, &query, &found))
+	if (!type_index_find_stack(self->index, &query, &found))
 		return (struct type_answer){0};
 	return (struct type_answer){.name = keep_readable(self, found.type),
 				    .count = found.size ? size / found.size : 0,
@@ -163,15 +163,27 @@ static struct type_answer ask_dwarf(struct type_cascade *self, u32 point, u64 si
 				    .confidence = TYPE_EXACT};
 }
 
+/* What the frames of a point say is the same for chunks of all sizes. */
+static struct type_answer frames_answer(struct type_cascade *self, u32 point)
+{
+	struct frame_answer *known = point < self->frames.count ? &self->frames.data[point] : NULL;
+
+	if (known && known->asked)
+		return known->answer;
+	type_read_stack(self, self->query.source->model->points.data[point].frame);
+	if (!known)
+		return ask_frames(self);
+	*known = (struct frame_answer){ask_frames(self), true};
+	return known->answer;
+}
+
 static struct type_answer ask_place(struct type_cascade *self, u32 point, u64 size)
 {
-	struct type_answer best = {0}, answer;
-	struct frame_id frame = self->query.source->model->points.data[point].frame;
+	struct type_answer best = {0}, answer = frames_answer(self, point);
 
-	type_read_stack(self, frame);
-	answer = ask_frames(self);
 	consider(&best, &answer);
-	if (best.confidence <= TYPE_GUESS) {
+	if (best.confidence <= TYPE_GUESS && self->index) {
+		type_read_stack(self, self->query.source->model->points.data[point].frame);
 		answer = ask_index(self, size);
 		consider(&best, &answer);
 	}
@@ -441,6 +453,7 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 	self->query = *query;
 	status = find_index(self, err);
 	self->failed |= !module_list_fill(&self->modules, query->source->model);
+	self->failed |= !vec_extend(&self->frames, query->source->model->points.count);
 	if (status == 0)
 		fill_samples(self);
 	if (status == 0 && query->guess) {
@@ -464,6 +477,7 @@ void type_cascade_release(struct type_cascade *self)
 	type_index_free(self->index);
 	names_release(&self->names);
 	vec_release(&self->places);
+	vec_release(&self->frames);
 	vec_release(&self->samples);
 	map_release(&self->by_place);
 	vec_release(&self->told);

@@ -53,12 +53,18 @@ struct type_sample {
 	bool mixed; /* classes or sizes differ */
 };
 
+struct frame_answer {
+	struct type_answer answer;
+	bool asked;
+};
+
 struct type_cascade { /* all zero = empty */
 	struct type_query query;
 	struct type_index *index; /* NULL = there is none */
 	struct names names;
 	VEC(struct type_place) places;
 	struct map by_place;            /* hash of point and size → index + 1 */
+	VEC(struct frame_answer) frames; /* by point */
 	VEC(struct type_sample) samples; /* by point; empty = no chunk has a class */
 	VEC(const char *) told;         /* by type of the model: readable name, NULL = not asked yet */
 	VEC(struct symbol_frame) stack; /* scratch */
