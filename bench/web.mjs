@@ -28,7 +28,7 @@ const useful = {
 	mprof: table,
 	calls: () => document.querySelectorAll("svg .node").length > 0,
 	threads: table,
-	map: () => document.querySelector("canvas.memory") !== null,
+	map: () => window.__hw?.items("map").length > 0,
 	src: table,
 	graph: () => document.querySelectorAll(".palette button").length > 0,
 };
