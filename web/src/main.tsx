@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { render } from "preact";
 import { lazy } from "./lib/lazy";
-import { Shell, type View } from "./shell";
+import { Shell, type View, notLive } from "./shell";
 import { Chunks } from "./views/chunks";
 import { Compare } from "./views/compare";
 import { Entries } from "./views/entries";
@@ -33,6 +33,7 @@ const views: View[] = [
 	{ name: "threads", label: "Threads", letter: "h", component: Threads },
 	{ name: "map", label: "Memory map", letter: "a", component: Memory },
 	{ name: "src", label: "Source", letter: "s", component: REPORT ? Overview : lazy(() => import("./views/source").then((part) => part.Source)) },
+	{ name: "live", label: "Live", letter: "i", endpoint: "/live", missing: notLive, component: REPORT ? Overview : lazy(() => import("./views/live").then((part) => part.Live)) },
 	{ name: "compare", label: "Compare", letter: "d", component: Compare },
 	{ name: "graph", label: "Filter graph", letter: "g", component: REPORT ? Overview : lazy(() => import("./views/graph").then((part) => part.GraphEditor)) },
 ];

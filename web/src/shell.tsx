@@ -5,7 +5,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useAnswer } from "./lib/answer";
+import { renewed, useAnswer } from "./lib/answer";
 import { type ThemeChoice, chooseTheme, themeChoice } from "./lib/colour";
 import { bytes, count, ns, share } from "./lib/format";
 import { able, learn, learned } from "./lib/catalogue";
@@ -25,11 +25,18 @@ export interface View {
 	needs?: string; // a capability of the recording
 	why?: string; // what is said without it
 	endpoint?: string; // without which there is no such view
+	missing?(): string; // why there is nothing to be seen in it; "" = there is
 	component: ComponentType;
 }
 
 export const trace = signal<TraceInfo | null>(null);
 export const traces = signal<Status["traces"]>([]);
+const watched = signal(false); // a program runs behind the server, or did
+
+/** Why there is nothing live to be seen. */
+export function notLive(): string {
+	return watched.value ? "" : "No program runs behind this page.";
+}
 
 /** A trace by its id or its file name. */
 export function traceBy(name: string): Status["traces"][number] | undefined {
@@ -79,10 +86,10 @@ function Rail({ views }: { views: View[] }) {
 			<a class="brand" href={linkTo("")}>Heapwise</a>
 			<ul>
 				{views.map((item) => {
-					const missing = item.needs != null && trace.value != null && !caps[item.needs];
+					const why = item.missing?.() || (item.needs != null && trace.value != null && !caps[item.needs] ? item.why : "");
 					return (
 						<li>
-							<a href={linkTo(item.name)} class={missing ? "missing" : ""} aria-current={view.value === item.name ? "page" : undefined} title={missing ? item.why : `g ${item.letter}`}>
+							<a href={linkTo(item.name)} class={why ? "missing" : ""} aria-current={view.value === item.name ? "page" : undefined} title={why || `g ${item.letter}`}>
 								{item.label}
 							</a>
 						</li>
@@ -105,6 +112,7 @@ function StatusLine() {
 				<span data-t="matched">{count(whole?.chunks)} chunks, {bytes(whole?.bytes)}</span>
 			)}
 			{trace.value && <span>{ns(trace.value.duration_ns)} run{trace.value.complete === false ? ", incomplete" : ""}</span>}
+			{trace.value?.caps.live && <span><span class="chip">live</span> <button class="plain" onClick={() => renewed.value++}>Renew</button></span>}
 			{lastTook.value != null && <span class="quiet">{Math.round(lastTook.value)} ms</span>}
 			<span class="quiet">? for keys</span>
 		</footer>
@@ -127,6 +135,7 @@ const help: [string, string][] = [
 	["o l + − 0 , .", "in chunks: order, rows, zoom, move"],
 	["a, Ctrl C, Ctrl V, Ctrl Z", "in the filter graph: add, copy, paste, undo"],
 	["x", "in the comparison: swap"],
+	["Space", "in the live view: stop the screen, not the program"],
 ];
 
 function Help({ views, close }: { views: View[]; close(): void }) {
@@ -235,6 +244,8 @@ export function Shell({ views: all }: { views: View[] }) {
 	useEffect(() => {
 		if (!info.reply) return;
 		trace.value = info.reply.data;
+		if (trace.value.caps.live) watched.value = true;
+		if (trace.value.caps.live && location.hash.length < 3) go("live", {}, true);
 		document.title = `${info.reply.data.program.replace(/^.*\//, "")} · Heapwise`;
 	}, [info.reply]);
 	useEffect(() => {

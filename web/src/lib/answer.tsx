@@ -2,6 +2,7 @@
 // A question of a panel and its states: nothing changes below 150 ms, then a thin line of progress, then
 // words of the server, with a way out. A newer question ends the older one.
 
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, type Params, type Reply, source } from "./source";
@@ -17,6 +18,9 @@ export interface Answer<T> {
 	retry(): void;
 	cancel(): void;
 }
+
+/** Grows when everything is to be asked again: of a program that runs there is more to be known. */
+export const renewed = signal(0);
 
 /** How often the server is asked again while it reads the trace. */
 const POLL_MS = 300;
@@ -83,7 +87,7 @@ export function useAnswer<T>(path: string | null, params: Params): Answer<T> {
 			mine.abort();
 		};
 		// the question says all of path and params
-	}, [question, round]);
+	}, [question, round, renewed.value]);
 
 	return {
 		reply,

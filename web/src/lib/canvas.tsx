@@ -50,7 +50,7 @@ interface Props {
 
 declare global {
 	interface Window {
-		__hw?: { items(view: string): Item[]; state(): string; pending(): number };
+		__hw?: { items(view: string): Item[]; state(): string; pending(): number; live?(): Record<string, number | string> };
 	}
 }
 

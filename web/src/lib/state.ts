@@ -78,8 +78,8 @@ export function lineOf(file: string, line: number | null | undefined): readonly 
 	return ["src", `${file}:${line ?? 1}`];
 }
 
-export function go(path: string | readonly string[], change: Change = {}): void {
-	move(parsePlace(linkTo(path, change)), false);
+export function go(path: string | readonly string[], change: Change = {}, replace = false): void {
+	move(parsePlace(linkTo(path, change)), replace);
 }
 
 /** The brushed time window, in ns. */

@@ -1,1 +1,0 @@
-import{G as o,W as t,Z as r,ya as i,z as e}from"./part-NL6LHRJS.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};
