@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pictures of every view in both themes, of traces that are recorded now: web.sh run shots.mjs FOLDER [docs]
+// Pictures of every view in both themes, of traces that are recorded now: web.sh run shots.mjs FOLDER [docs|WIDTHxHEIGHT]
 // docs: those few that README and docs show, made small.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +8,8 @@ import { small } from "./picture.mjs";
 
 const examples = process.env.HEAPWISE_EXAMPLES;
 const [folder, only] = process.argv.slice(2);
+const [, width, height] = /^(\d+)x(\d+)$/.exec(only ?? "") ?? [];
+const viewport = width ? { viewport: { width: Number(width), height: Number(height) } } : {};
 mkdirSync(folder, { recursive: true });
 
 /** name, program, place, theme if it is for the documentation; height of the picture. */
@@ -49,7 +51,7 @@ for (const name of Object.keys(programs)) servers[name] = await serve(traces[nam
 for (const colorScheme of ["light", "dark"])
 	for (const [name, program, place, documented] of shots) {
 		if (only === "docs" && documented !== colorScheme) continue;
-		const page = await open(browser, servers[program], { colorScheme });
+		const page = await open(browser, servers[program], { colorScheme, ...viewport });
 		await settle(page);
 		const duration = await page.evaluate(async () => (await (await fetch("api/v1/trace")).json()).data.duration_ns);
 		await view(page, `#/${place.replace("AT", String(Math.round(duration * 0.8)))}`);

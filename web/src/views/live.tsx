@@ -28,6 +28,14 @@ const ageWords = ["< 1 s", "1–2 s", "2–4 s", "4–8 s", "8–16 s", "16–32
 const spans = [["1", "1 minute"], ["5", "5 minutes"], ["15", "15 minutes"], ["60", "1 hour"], ["all", "All"]] as const;
 const units = [["areas", "Areas"], ["bytes", "Bytes"]] as const;
 
+/** A time of the run to the second, however long that takes. */
+function clock(time: Maybe): string {
+	const seconds = Math.floor((time ?? 0) / 1e9);
+	const two = (value: number) => String(value).padStart(2, "0");
+	if (seconds < 120) return ns(time);
+	return seconds < 3600 ? `${Math.floor(seconds / 60)}:${two(seconds % 60)} min` : `${Math.floor(seconds / 3600)}:${two(Math.floor(seconds / 60) % 60)}:${two(seconds % 60)} h`;
+}
+
 const known = (value: number): Maybe => (Number.isNaN(value) ? null : value);
 
 /** What is shown: the ticks up to the newest, or up to the one at which the screen was stopped. */
@@ -71,12 +79,12 @@ function axis(context: CanvasRenderingContext2D, shown: Window, width: number, h
 	context.font = "11px system-ui, sans-serif";
 	context.textBaseline = "alphabetic";
 	context.textAlign = "left";
-	context.fillText(ns(Math.max(0, shown.from)), GUTTER, height - 3);
+	context.fillText(clock(Math.max(0, shown.from)), GUTTER, height - 3);
 	context.textAlign = "right";
-	context.fillText(ns(shown.to), width, height - 3);
+	context.fillText(clock(shown.to), width, height - 3);
 	if (width > 480) {
 		context.textAlign = "center";
-		context.fillText(ns((shown.from + shown.to) / 2), (GUTTER + width) / 2, height - 3);
+		context.fillText(clock((shown.from + shown.to) / 2), (GUTTER + width) / 2, height - 3);
 	}
 }
 
@@ -99,7 +107,7 @@ class Cell implements Item {
 	constructor(readonly id: number, readonly x: number, readonly y: number, readonly w: number, readonly h: number, readonly colour: string, private readonly words: (at: number) => string) {}
 	get label(): string {
 		const at = tickOf(this);
-		return at < 0 ? "" : `${ns(ring.value("t", at))}: ${this.words(at)}`;
+		return at < 0 ? "" : `${clock(ring.value("t", at))}: ${this.words(at)}`;
 	}
 }
 
@@ -146,7 +154,7 @@ function heatPainter(shown: Window, heat: Heat): Painter {
 				}
 			axis(context, shown, width, height);
 			mark(context, shown, width, height);
-			return items;
+			return items.reverse(); // the keyboard begins with what is new
 		},
 		speak: (item) => item.label,
 	};
@@ -212,7 +220,7 @@ function ratePainter(shown: Window): Painter {
 			context.setLineDash([]);
 			axis(context, shown, width, height);
 			mark(context, shown, width, height);
-			return list.map((slot) => new Cell(ring.number(slot.at) * STATES, slot.x, 0, slot.w, height - AXIS, accent, told));
+			return list.reverse().map((slot) => new Cell(ring.number(slot.at) * STATES, slot.x, 0, slot.w, height - AXIS, accent, told));
 		},
 		speak: (item) => item.label,
 	};
@@ -262,7 +270,7 @@ function CrossSection({ at, ofBytes }: { at: number; ofBytes: boolean }) {
 	const all = values.reduce((sum, value) => sum + value, 0);
 	return (
 		<table class="bars" data-t="cross-section">
-			<caption>At {ns(ring.value("t", at))}</caption>
+			<caption>At {clock(ring.value("t", at))}</caption>
 			<tbody>
 				{values.map((value, row) => ({ value, row })).reverse().map(({ value, row }) => (
 					<tr>
@@ -458,7 +466,7 @@ function Twin({ shown, states }: { shown: Window; states: number[] }) {
 	const rows = useMemo(() => ({ length: shown.end - shown.first, at: (index: number) => shown.end - 1 - index }), [shown]);
 	const column = (name: string, label: string, value: (at: number) => number, show: (value: Maybe) => string): Column<number> => ({ name, label, number: true, width: `${Math.max(9, label.length + 2)}ch`, cell: (at) => show(known(value(at))), text: (at) => String(known(value(at)) ?? "") });
 	const columns = [
-		column("t", "Time", (at) => ring.value("t", at), ns),
+		column("t", "Time", (at) => ring.value("t", at), clock),
 		...lines.map(({ name, words }) => column(name, words, (at) => ring.value(name, at), count)),
 		column("live", "Areas", (at) => ring.value("live", at), count),
 		column("live_bytes", "Live bytes", (at) => ring.value("live_bytes", at), bytes),
@@ -571,7 +579,7 @@ export function Live() {
 			<div class="controls">
 				<button aria-pressed={stop != null} onClick={pause} title="Space">{stop ? "Go on" : "Pause"}</button>
 				{stop ? <span class="chip" data-t="paused">paused, +{Math.round((lag ?? 0) / 1e9)} s</span> : <span class={`chip ${feed.value.kind}`} data-t="feed">{{ on: "live", waiting: "waiting", lost: "lost", ended: "ended", none: "no program" }[feed.value.kind]}</span>}
-				<span data-t="clock">{ns(shown.to)}{cursor.value == null ? "" : <>, looking at {ns(ring.value("t", shown.chosen))} <button onClick={() => set({ at: null })}>Now</button></>}</span>
+				<span data-t="clock">{clock(shown.to)}{cursor.value == null ? "" : <>, looking at {clock(ring.value("t", shown.chosen))} <button onClick={() => set({ at: null })}>Now</button></>}</span>
 				<Choice label="Shown" value={key("span") || "5"} options={spans} onChange={(value) => set({ span: value === "5" ? null : value })} />
 				<Choice label="Ages of" value={ofBytes ? "bytes" : "areas"} options={units} onChange={(value) => set({ by: value === "areas" ? null : value })} />
 				<Snapshot />
