@@ -125,3 +125,12 @@ void part_cache_put(struct part_cache *self, struct view_trace *part)
 			self->entries[i].users--;
 	pthread_mutex_unlock(&self->lock);
 }
+
+void part_cache_forget(struct part_cache *self, const struct view_trace *whole)
+{
+	pthread_mutex_lock(&self->lock);
+	for (u32 i = 0; i < PARTS_MAX; i++)
+		if (self->entries[i].whole == whole)
+			clear(&self->entries[i]);
+	pthread_mutex_unlock(&self->lock);
+}

@@ -38,4 +38,7 @@ struct view_trace *part_cache_get(struct part_cache *self, const struct view_sco
 				  const char *text, struct err *err);
 void part_cache_put(struct part_cache *self, struct view_trace *part);
 
+/* The trace will be gone, and nobody looks at parts of it. */
+void part_cache_forget(struct part_cache *self, const struct view_trace *whole);
+
 #endif
