@@ -119,27 +119,36 @@ static void hit(struct behaviour *self, enum inference inference, const struct s
 
 /* ---- lifetimes ---- */
 
-static void group_close(struct behaviour *self, struct open_group *group)
+static double group_score(const struct open_group *group)
 {
 	double span = (double)(group->end_ticks - group->first_ticks);
 
+	return span > 0 ? group->life_sum / group->chunks / span : 1;
+}
+
+static void group_close(struct behaviour *self, struct open_group *group)
+{
 	if (group->chunks <= 0)
 		return;
-	self->group_scores += span > 0 ? group->life_sum / group->chunks / span : 1;
+	self->group_scores += group_score(group);
 	self->groups++;
 	*group = (struct open_group){0};
 }
 
+/* Whether the group ends before the chunk. */
+static bool group_ends(const struct pass *pass, const struct open_group *group,
+		       const struct seen *chunk)
+{
+	return group->chunks > 0 && chunk->born > group->newest_ticks &&
+	       chunk->born - group->newest_ticks > pass->gap_ticks;
+}
+
 /* Chunks come in the order of their numbers; one that was published late may carry an earlier
  * time, and belongs to the group all the same. */
-static void group_add(const struct pass *pass, struct behaviour *self, struct open_group *group,
-		      const struct seen *chunk)
+static void group_take(struct open_group *group, const struct seen *chunk)
 {
 	u64 end = chunk->born + chunk->life;
 
-	if (group->chunks > 0 && chunk->born > group->newest_ticks &&
-	    chunk->born - group->newest_ticks > pass->gap_ticks)
-		group_close(self, group);
 	if (group->chunks <= 0 || chunk->born < group->first_ticks)
 		group->first_ticks = chunk->born;
 	if (chunk->born > group->newest_ticks)
@@ -148,6 +157,37 @@ static void group_add(const struct pass *pass, struct behaviour *self, struct op
 		group->end_ticks = end;
 	group->life_sum += (double)chunk->life * chunk->weight;
 	group->chunks += chunk->weight;
+}
+
+static void group_add(const struct pass *pass, struct behaviour *self, struct open_group *group,
+		      const struct seen *chunk)
+{
+	if (group_ends(pass, group, chunk))
+		group_close(self, group);
+	group_take(group, chunk);
+}
+
+static bool is_worse(const struct lifetime_group *a, const struct lifetime_group *b)
+{
+	return a->score != b->score ? a->score < b->score : a->chunks > b->chunks;
+}
+
+static void worst_take(struct worst_groups *self, struct open_group *group)
+{
+	struct lifetime_group one = {group->first_ticks, group->end_ticks, group->chunks, 1};
+	u32 at;
+
+	if (group->chunks <= 0)
+		return;
+	one.score = group_score(group);
+	self->groups++;
+	*group = (struct open_group){0};
+	if (self->count == WORST_GROUPS && !is_worse(&one, &self->rows[WORST_GROUPS - 1]))
+		return;
+	self->count += self->count < WORST_GROUPS;
+	for (at = self->count - 1; at && is_worse(&one, &self->rows[at - 1]); at--)
+		self->rows[at] = self->rows[at - 1];
+	self->rows[at] = one;
 }
 
 static void add_times(const struct pass *pass, struct behaviour *self, const struct seen *chunk)
@@ -493,12 +533,42 @@ void behaviour_add_scores(struct behaviour *to, const struct behaviour *from)
 	to->useful_chunks += from->useful_chunks;
 }
 
+static u64 gap_ticks(const struct model *model, const struct thresholds *limits)
+{
+	return whole(limits->group_gap * (double)(model->last_ticks - model->image.start_ticks));
+}
+
+void behaviour_worst_groups(const struct model *model, const struct thresholds *limits,
+			    const u32 *chunks, u64 count, struct worst_groups *worst)
+{
+	struct pass pass = {.model = model,
+			    .limits = limits,
+			    .gap_ticks = gap_ticks(model, limits)};
+	struct open_group group = {0};
+
+	*worst = (struct worst_groups){0};
+	for (u64 i = 0; i < count; i++) {
+		const struct chunk_page *page = chunk_at(&model->chunks, chunks[i]);
+		u32 k = chunks[i] % CHUNK_PAGE;
+		struct seen chunk;
+
+		if (!page || page->end[k] == CHUNK_ABSENT)
+			continue;
+		chunk = look(&pass, page, k, chunks[i]);
+		if (!chunk.timed)
+			continue;
+		if (group_ends(&pass, &group, &chunk))
+			worst_take(worst, &group);
+		group_take(&group, &chunk);
+	}
+	worst_take(worst, &group);
+}
+
 int behaviour_find(const struct stack_source *source, const struct thresholds *limits,
 		   struct behaviour_table *self, struct err *err)
 {
 	const struct model *model = source->model;
 	struct pass pass = {.model = model, .limits = limits, .table = self};
-	double run = (double)(model->last_ticks - model->image.start_ticks);
 	double ns_per_tick = tick_clock_span_ns(&model->clock, 1);
 	int status;
 
@@ -508,7 +578,7 @@ int behaviour_find(const struct stack_source *source, const struct thresholds *l
 		return 0;
 	}
 	self->limits = *limits;
-	pass.gap_ticks = whole(limits->group_gap * run);
+	pass.gap_ticks = gap_ticks(model, limits);
 	pass.short_ticks =
 		ns_per_tick > 0 ? whole((double)limits->short_us * 1000 / ns_per_tick) : 0;
 	pass.growing_steps = limits->growing_steps ? limits->growing_steps : 1;

@@ -89,6 +89,24 @@ int behaviour_find(const struct stack_source *source, const struct thresholds *t
 		   struct behaviour_table *self, struct err *err);
 void behaviour_table_release(struct behaviour_table *self);
 
+/* Chunks of a point that were allocated close together in time, and their part of the lifetime score. */
+struct lifetime_group {
+	u64 first_ticks, end_ticks;
+	double chunks, score; /* mean life / span */
+};
+
+enum { WORST_GROUPS = 5 };
+
+struct worst_groups {
+	struct lifetime_group rows[WORST_GROUPS]; /* lowest score first; of equal ones the larger */
+	u32 count;
+	u64 groups; /* in all */
+};
+
+/* The groups of the chunks of a point, told by their numbers in rising order. */
+void behaviour_worst_groups(const struct model *model, const struct thresholds *thresholds,
+			    const u32 *chunks, u64 count, struct worst_groups *worst);
+
 /* Adds what scores are made of. */
 void behaviour_add_scores(struct behaviour *to, const struct behaviour *from);
 

@@ -160,7 +160,12 @@ void reply_columns_send(struct call *call, struct reply_columns *self, bool trun
 /* A stack as a list of frames, innermost first. */
 void put_stack(struct call *call, const char *key, struct frame_id frame);
 
-/* null for what is not finite. */
+/* A finding as an object: what, where, how much, the repair, and the chunks as a condition of queries. Needs
+ * view_scores of call->trace; texts live as long as holder. */
+void put_finding(struct call *call, const struct finding *finding, struct result *holder);
+
+/* null for what is not finite; whole numbers are written as such. */
+void put_real(struct json *json, const char *key, double value);
 void put_reals(struct json *json, const char *key, const double *values, u64 count);
 
 /* The API's handlers, one file per subject. */

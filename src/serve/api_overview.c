@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/resident.h"
 #include "model/narrow.h"
+#include "output/render.h"
 #include "serve/api.h"
 #include "view/keys.h"
 #include "view/points.h"
@@ -89,45 +91,13 @@ static void put_totals(struct call *call)
 
 /* ---- verdicts ---- */
 
-static void put_verdict(struct call *call, const struct finding *finding, struct result *holder)
-{
-	const struct model *model = call->trace->model;
-	struct json *json = &call->json;
-	u32 at = finding->frame.index; /* of a misuse it may be a stack that only frees */
-	u32 point = at < model->frame_points.count ? model->frame_points.data[at] : 0;
-
-	json_open_flat(json, NULL, '{');
-	json_text(json, "id", finding->id);
-	json_text(json, "kind", finding_kind_name(finding->kind));
-	json_text(json, "title", finding_where(finding, &call->trace->stacks, holder));
-	json_text(json, "text", finding_text(finding, model, holder));
-	json_text(json, "confidence", confidence_name(finding->confidence));
-	json_real(json, "share", finding->share);
-	if (point)
-		json_number(json, "point", point - 1);
-	else
-		json_null(json, "point");
-	json_number(json, "points", finding->points);
-	json_open_flat(json, "evidence", '{');
-	json_number(json, "n_hit", model_count(model, finding->chunks));
-	json_number(json, "n_all", model_count(model, finding->of_chunks));
-	json_number(json, "bytes_hit", finding->bytes);
-	json_close(json, '}');
-	json_open_flat(json, "cost", '{');
-	json_number(json, "bytes", finding->bytes);
-	json_number(json, "allocs", model_count(model, finding->allocations));
-	json_real(json, "pct", 100 * finding->share);
-	json_close(json, '}');
-	json_close(json, '}');
-}
-
 static void put_verdicts(struct call *call, const struct overview *overview)
 {
 	struct result *holder = result_new(RESULT_RECORD, "verdicts", "");
 
 	json_open_flat(&call->json, "verdicts", '[');
 	for (u64 i = 0; holder && i < overview->findings->rows.count && i < overview->top; i++)
-		put_verdict(call, &overview->findings->rows.data[i], holder);
+		put_finding(call, &overview->findings->rows.data[i], holder);
 	json_close(&call->json, ']');
 	json_number(&call->json, "verdicts_all", overview->findings->rows.count);
 	result_free(holder);
@@ -238,6 +208,21 @@ static void put_top_keys(struct call *call, const struct overview *overview, con
 	free(ranked);
 }
 
+/* What the resident memory consisted of, as the report's table has it; null if nobody looked. */
+static void put_memory(struct call *call)
+{
+	struct err err = {0};
+	struct result *table = call->trace->model->memory.count
+				       ? analyse_resident(call->trace->model, &err)
+				       : NULL;
+
+	if (table)
+		render_json_value(&call->json, "memory", table);
+	else
+		json_null(&call->json, "memory");
+	result_free(table);
+}
+
 static void put_heap(struct call *call, const struct timeline_view *heap)
 {
 	struct json *json = &call->json;
@@ -272,6 +257,7 @@ static void put_overview(struct call *call, const struct overview *overview)
 	put_top_keys(call, overview, "types", overview->types);
 	put_top_keys(call, overview, "modules", overview->modules);
 	json_close(json, '}');
+	put_memory(call);
 	put_heap(call, &overview->heap);
 	json_close(json, '}');
 }

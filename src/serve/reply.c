@@ -40,6 +40,9 @@ static void put_envelope(struct call *call, bool truncated)
 
 		put_sums(json, "matched", narrowed ? &call->scope.selection : &call->whole->all);
 		put_sums(json, "total", &call->whole->all);
+	} else { /* not about chunks */
+		json_null(json, "matched");
+		json_null(json, "total");
 	}
 	if (call->has_rows_total)
 		json_number(json, "rows_total", call->rows_total);
@@ -149,20 +152,19 @@ u32 reply_string(struct reply_columns *self, const char *text)
 
 static bool is_real(enum column_type type) { return type == COLUMN_F32 || type == COLUMN_F64; }
 
-/* Whole numbers are written as such. */
-static void put_value(struct json *json, double value)
+void put_real(struct json *json, const char *key, double value)
 {
 	if (isfinite(value) && value == floor(value) && fabs(value) < 9007199254740992.0)
-		json_signed(json, NULL, (i64)value);
+		json_signed(json, key, (i64)value);
 	else
-		json_real(json, NULL, value);
+		json_real(json, key, value);
 }
 
 void put_reals(struct json *json, const char *key, const double *values, u64 count)
 {
 	json_open_flat(json, key, '[');
 	for (u64 i = 0; i < count; i++)
-		put_value(json, values[i]);
+		put_real(json, NULL, values[i]);
 	json_close(json, ']');
 }
 

@@ -27,7 +27,7 @@ const struct route api_routes[] = {
 	 "what a search finds in the flame graph"},
 	{"GET", "/api/v1/timeline", "by metric bins top base", ROUTE_TRACE | ROUTE_SCOPE, api_timeline,
 	 "memory over time, whole and by type, module, thread ..."},
-	{"GET", "/api/v1/points", "sort offset limit spark base", ROUTE_TRACE | ROUTE_SCOPE, api_points,
+	{"GET", "/api/v1/points", "sort offset limit cols spark base", ROUTE_TRACE | ROUTE_SCOPE, api_points,
 	 "a page of allocation points"},
 	{"GET", "/api/v1/points/{id}", "", ROUTE_TRACE | ROUTE_SCOPE, api_point,
 	 "one allocation point in detail"},

@@ -74,8 +74,26 @@ void point_index_free(struct point_index *self)
 /* ---- order ---- */
 
 static const char *const column_names[POINT_COLUMNS] = {
-	"id",        "fn",  "type",     "chunks", "bytes",  "peak",     "leaked",
-	"temporary", "sev", "lifetime", "usage",  "useful", "avg_life", "threads",
+	[POINT_ID] = "id",
+	[POINT_FN] = "fn",
+	[POINT_TYPE] = "type",
+	[POINT_CHUNKS] = "chunks",
+	[POINT_BYTES] = "bytes",
+	[POINT_PEAK] = "peak",
+	[POINT_LIVE] = "live",
+	[POINT_LEAKED] = "leaked",
+	[POINT_TEMPORARY] = "temporary",
+	[POINT_SEV] = "sev",
+	[POINT_LIFETIME] = "lifetime",
+	[POINT_USAGE] = "usage",
+	[POINT_USEFUL] = "useful",
+	[POINT_AVG_LIFE] = "avg_life",
+	[POINT_THREADS] = "threads",
+	[POINT_DELTA] = "delta",
+	[POINT_DELTA_CHUNKS] = "delta_chunks",
+	[POINT_DELTA_PEAK] = "delta_peak",
+	[POINT_DELTA_LEAKED] = "delta_leaked",
+	[POINT_DELTA_TEMPORARY] = "delta_temporary",
 };
 
 bool point_column_parse(const char *word, size_t bytes, enum point_column *column)
@@ -113,7 +131,9 @@ static double score_of(const struct order *self, u32 point, enum score score)
 
 static double number_of(const struct order *self, u32 point, enum point_column column)
 {
+	static const struct point_sums nothing;
 	const struct point_sums *sums = &self->sums[point];
+	const struct point_sums *base = self->query->base ? &self->query->base[point] : &nothing;
 
 	switch (column) {
 	case POINT_CHUNKS:
@@ -122,8 +142,20 @@ static double number_of(const struct order *self, u32 point, enum point_column c
 		return sums->bytes;
 	case POINT_PEAK:
 		return sums->peak_bytes;
+	case POINT_LIVE:
+		return self->query->live ? self->query->live[point] : sums->kept_bytes;
 	case POINT_LEAKED:
 		return sums->kept_bytes;
+	case POINT_DELTA:
+		return sums->bytes - base->bytes;
+	case POINT_DELTA_CHUNKS:
+		return sums->chunks - base->chunks;
+	case POINT_DELTA_PEAK:
+		return sums->peak_bytes - base->peak_bytes;
+	case POINT_DELTA_LEAKED:
+		return sums->kept_bytes - base->kept_bytes;
+	case POINT_DELTA_TEMPORARY:
+		return sums->temporary - base->temporary;
 	case POINT_TEMPORARY:
 		return sums->temporary;
 	case POINT_SEV:
@@ -204,8 +236,10 @@ static void take_peak(struct order *self, u32 point, double peak)
 	self->own_sums[point].peak_bytes = peak;
 	self->settled[point] = 1;
 	for (u32 k = 0; k < self->query->sort_count; k++)
-		if (self->query->sorts[k].column == POINT_PEAK)
-			self->keys[(u64)point * self->query->sort_count + k] = peak;
+		if (self->query->sorts[k].column == POINT_PEAK ||
+		    self->query->sorts[k].column == POINT_DELTA_PEAK)
+			self->keys[(u64)point * self->query->sort_count + k] =
+				number_of(self, point, self->query->sorts[k].column);
 }
 
 static int settle_all(struct order *self, struct err *err)
@@ -391,14 +425,15 @@ static double peak_bound(const struct view_scope *scope, u32 point, const struct
 static int order_init(struct order *self, struct err *err)
 {
 	u64 points = self->trace->model->points.count;
-	bool rising = false;
+	bool rising = false; /* a bound of the peak would not put it early enough */
 
 	self->sums = self->own_sums = point_sums_make(self->scope, err);
 	if (!self->sums)
 		return err->code;
 	for (u32 i = 0; i < self->query->sort_count; i++)
-		rising |= self->query->sorts[i].column == POINT_PEAK &&
-			  !self->query->sorts[i].falling;
+		rising |= (self->query->sorts[i].column == POINT_PEAK &&
+			   !self->query->sorts[i].falling) ||
+			  self->query->sorts[i].column == POINT_DELTA_PEAK;
 	if (!point_peaks_known(self->scope)) {
 		self->settled = calloc(points + 1, 1);
 		if (!self->settled)

@@ -48,6 +48,7 @@ enum point_column {
 	POINT_CHUNKS,
 	POINT_BYTES,
 	POINT_PEAK,
+	POINT_LIVE,
 	POINT_LEAKED,
 	POINT_TEMPORARY,
 	POINT_SEV,
@@ -56,8 +57,18 @@ enum point_column {
 	POINT_USEFUL,
 	POINT_AVG_LIFE,
 	POINT_THREADS,
+	POINT_DELTA, /* bytes; these with a base only */
+	POINT_DELTA_CHUNKS,
+	POINT_DELTA_PEAK,
+	POINT_DELTA_LEAKED,
+	POINT_DELTA_TEMPORARY,
 	POINT_COLUMNS
 };
+
+static inline bool point_column_is_delta(enum point_column column)
+{
+	return column >= POINT_DELTA && column <= POINT_DELTA_TEMPORARY;
+}
 
 bool point_column_parse(const char *word, size_t bytes, enum point_column *column);
 
@@ -71,6 +82,8 @@ struct points_query_view {
 	u32 sort_count;
 	u64 offset, limit;
 	u32 spark; /* bins of the small diagram, 0 = none */
+	const double *live;            /* by point: bytes at a moment; NULL = what is kept */
+	const struct point_sums *base; /* by point: what it was in another trace; NULL = there is none */
 };
 
 struct point_row {

@@ -80,6 +80,7 @@ struct view_trace *view_trace_new(const char *path)
 	once_init(&self->index_once);
 	once_init(&self->findings_once);
 	once_init(&self->source_once);
+	once_init(&self->places_once);
 	for (u32 i = 0; i < VIEW_KEYS; i++)
 		once_init(&self->keys_once[i]);
 	for (u32 i = 0; i < VIEW_SUGGESTS; i++)
@@ -97,6 +98,7 @@ void view_trace_free(struct view_trace *self)
 	free(self->own_sums);
 	sums_cache_free(self->sums_cache);
 	point_index_free(self->point_index);
+	free(self->point_places);
 	source_table_free(self->source);
 	for (u32 i = 0; i < VIEW_KEYS; i++)
 		view_keys_free(self->keys[i]);

@@ -66,7 +66,7 @@ struct view_trace {
 	struct view_progress progress;
 
 	struct view_once calls_once, folded_once, scores_once, types_once, routines_once,
-		shapes_once, sums_once, index_once, findings_once, source_once;
+		shapes_once, sums_once, index_once, findings_once, source_once, places_once;
 	struct stack_source folded_stacks;
 	struct mprof_calls calls, folded;
 	struct behaviour_table behaviour;
@@ -85,6 +85,7 @@ struct view_trace {
 	struct sums_cache *sums_cache; /* of recent selections */
 	struct point_index *point_index;
 	struct source_table *source;
+	u64 *point_places; /* by point: hash of the place, see view/verdicts.h */
 	struct view_once keys_once[VIEW_KEYS];
 	struct view_keys *keys[VIEW_KEYS]; /* by enum view_by */
 	struct view_once suggest_once[VIEW_SUGGESTS];
