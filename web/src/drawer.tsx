@@ -2,7 +2,7 @@
 // What is selected, whole: its stack, its numbers, what is wrong with it, and the ways to other views.
 
 import { useAnswer } from "./lib/answer";
-import { type Maybe, bytes, count, ns, score, share } from "./lib/format";
+import { type Maybe, bytes, count, ns, score, share, words } from "./lib/format";
 import { type Subject, actsOf, menuOf } from "./lib/menu";
 import { select, selection } from "./lib/select";
 import { embedded } from "./lib/source";
@@ -25,7 +25,7 @@ export interface PointDetail {
 		writes: number | null;
 	};
 	type: string | null;
-	scores: { sev: number | null; lifetime: number | null; usage: number | null; useful: number | null };
+	scores: { sev: number | null; lifetime: number | null; usage: number | null; useful: number | null; groups?: number; worst_groups?: { t0: number; t1: number; chunks: number; score: number | null }[] };
 	inferences: { id: string; state: string; hit: number; all: number; bytes: number; confidence: string; words: string }[];
 	free_sites: { stack: Frame[]; n: number }[];
 	threads: { alloc: { thread: number; tid: number; n: number }[]; free: { thread: number; tid: number; n: number }[] };
@@ -86,9 +86,9 @@ export function Inferences({ detail }: { detail: PointDetail }) {
 	const holds = detail.inferences.filter((item) => item.state === "holds");
 	return (
 		<>
-			{detail.verdicts.map((verdict) => <p class="verdict">{verdict.text}</p>)}
+			{detail.verdicts.map((verdict) => <p class="verdict">{words(verdict.text)}</p>)}
 			<ul class="inferences">
-				{holds.map((item) => <li>{count(item.hit)} of {count(item.all)} chunks ({bytes(item.bytes)}) {item.words}. <span class="quiet">{item.confidence}</span></li>)}
+				{holds.map((item) => <li>{count(item.hit)} of {count(item.all)} chunks ({bytes(item.bytes)}) {words(item.words)}. <span class="quiet">{item.confidence}</span></li>)}
 			</ul>
 		</>
 	);

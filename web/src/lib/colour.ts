@@ -10,10 +10,19 @@ const ramp = ["#313695", "#476eb1", "#6ca2cb", "#9ccce2", "#cce9ef", "#f0f8d8", 
 /** The same in gray: light is good, dark is bad. */
 const grays = Array.from({ length: 12 }, (_, step) => `#${Math.round(245 - step * 20).toString(16).repeat(3)}`);
 
-export type Palette = "safe" | "gray";
+/** As in Memoro: a rainbow from blue over green to red. */
+const rainbow = Array.from({ length: 12 }, (_, step) => hslHex(209 - step * 19, 100, 50));
+
+const palettes = { safe: ramp, memoro: rainbow, gray: grays };
+export type Palette = keyof typeof palettes;
+
+/** A word of the address. */
+export function paletteOf(name: string): Palette {
+	return name === "memoro" || name === "gray" ? name : "safe";
+}
 
 export function severity(step: number, palette: Palette = "safe"): string {
-	return (palette === "gray" ? grays : ramp)[Math.min(12, Math.max(1, step)) - 1] ?? "#888888";
+	return palettes[palette][Math.min(12, Math.max(1, step)) - 1] ?? "#888888";
 }
 
 /** Text on a colour: black or white, whichever is read more easily. */

@@ -58,6 +58,11 @@ export function inUnit(value: Maybe, unit: string): string {
 	}
 }
 
+/** Words of the server with its times as they are written here: it speaks ASCII. */
+export function words(text: string): string {
+	return text.replace(/(\d) us\b/g, "$1 µs");
+}
+
 /** Both ends of a name matter: the middle goes. */
 export function trimMiddle(text: string, most: number): string {
 	if (text.length <= most) return text;

@@ -17,15 +17,22 @@ export function Severity({ step }: { step: Maybe }) {
 	);
 }
 
-/** A line of u8 samples in base64, over nothing: the shape is what counts. */
-export function Spark({ data, width = 90, height = 20 }: { data: string; width?: number; height?: number }) {
+function samplesOf(data: string): number[] {
+	return Array.from(atob(data), (char) => char.charCodeAt(0));
+}
+
+/** A line of u8 samples in base64, or of numbers, over another one on a scale of its own: the shapes are what counts. */
+export function Spark({ data, over, width = 90, height = 20 }: { data: string; over?: readonly number[] | undefined; width?: number; height?: number }) {
 	if (!data) return null;
-	const samples = Uint8Array.from(atob(data), (char) => char.charCodeAt(0));
-	const step = width / Math.max(1, samples.length);
-	const points = Array.from(samples, (value, at) => `${(at * step).toFixed(1)},${(height - 1 - (value / 255) * (height - 2)).toFixed(1)}`).join(" ");
+	const line = (samples: readonly number[]) => {
+		const most = Math.max(1, ...samples);
+		const step = width / Math.max(1, samples.length - 1);
+		return samples.map((value, at) => `${(at * step).toFixed(1)},${(height - 1 - (value / most) * (height - 2)).toFixed(1)}`).join(" ");
+	};
 	return (
 		<svg class="spark" width={width} height={height} aria-hidden="true">
-			<polyline points={points} fill="none" stroke="currentColor" stroke-width="1" />
+			{over && over.length > 1 && <polyline class="behind" points={line(over)} />}
+			<polyline points={line(samplesOf(data))} fill="none" stroke="currentColor" stroke-width="1.2" />
 		</svg>
 	);
 }

@@ -34,6 +34,9 @@ export interface Verdict {
 	evidence: { n_hit: number; n_all: number; bytes_hit: number };
 	cost: { bytes: Maybe; allocs: Maybe; pct: Maybe };
 	query?: string | null; // the chunks that it is about
+	step?: Maybe; // severity
+	fix?: string | null; // the end of the text
+	spark?: string; // base64
 }
 
 export interface ScoreSummary {
@@ -53,6 +56,16 @@ export interface Top {
 	value: number;
 }
 
+/** A part of the resident memory, when there was most of it and at the end. */
+export interface MemoryPart {
+	part: string;
+	meaning: string;
+	most_bytes: Maybe;
+	most_share: Maybe;
+	end_bytes: Maybe;
+	end_share: Maybe;
+}
+
 export interface Overview {
 	scores: { lifetime: ScoreSummary; usage: ScoreSummary; useful: ScoreSummary };
 	severity_hist: number[];
@@ -63,6 +76,7 @@ export interface Overview {
 	verdicts_all: number;
 	top: Record<string, Top[]>;
 	heap?: { t: number[]; max: number[]; rss: Maybe[] | null };
+	memory?: { rows: MemoryPart[] } | null; // nobody looked at it
 }
 
 export interface Frame {

@@ -6,7 +6,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
 import { dark, ink, inkOn, severity } from "../lib/colour";
-import { type Maybe, bytes, count, ns } from "../lib/format";
+import { type Maybe, bytes, count, ns, score } from "../lib/format";
 import type { Subject } from "../lib/menu";
 import { Choice, oneOf } from "../lib/parts";
 import { copy, say } from "../lib/say";
@@ -16,7 +16,7 @@ import { addWhere, common, go, key, set, whole } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
 import type { Columns, Frame } from "../lib/types";
-import { stackText } from "../drawer";
+import { type PointDetail, stackText } from "../drawer";
 import { trace } from "../shell";
 
 export const FLAG = { alive: 1, multi: 2, neverRead: 4, neverWritten: 8, realloc: 16, unmeasured: 32 } as const;
@@ -292,6 +292,9 @@ export function Chunks() {
 	const data = useMemo(() => (reply ? unpack(reply.data) : null), [reply]);
 	const seen: Span = { from: Number(answer.asked.x0 ?? from), to: Number(answer.asked.x1 ?? to) };
 	const painter = useMemo(() => (data ? (data.mode === "bars" ? barPainter(data, from, to, by) : densityPainter(data, seen, from, to)) : null), [data, from, to, by]);
+	const scores = useAnswer<PointDetail>(point !== "" && key("groups") === "1" ? `/points/${encodeURIComponent(point)}` : null, common()).reply?.data.scores;
+	const groups = (key("groups") === "1" && scores?.worst_groups?.filter((group) => group.t1 > from && group.t0 < to)) || [];
+	const at = (time: number) => Math.min(100, Math.max(0, ((time - from) / (to - from)) * 100));
 	const rowsAll = reply?.data.rows_all ?? 0;
 	const width = () => document.querySelector('[data-t="chart-chunks"]')?.clientWidth ?? 1;
 	const timeAt = (x: number) => from + (x / width()) * (to - from);
@@ -348,6 +351,7 @@ export function Chunks() {
 				<button onClick={() => zoom(0.5, (from + to) / 2)}>Zoom in</button>
 				<button onClick={() => zoom(2, (from + to) / 2)}>Zoom out</button>
 				{(key("x0") !== "" || key("x1") !== "") && <button onClick={() => set({ x0: null, x1: null })}>Whole run</button>}
+				{point !== "" && <button aria-pressed={key("groups") === "1"} title="Allocations close to each other are a group of the lifetime score" onClick={() => set({ groups: key("groups") === "1" ? null : 1 })}>Lifetime groups</button>}
 				<button aria-pressed={row != null} onClick={() => set({ y: row == null ? 0 : null })}>Single rows</button>
 				{row != null && <button disabled={row === 0} onClick={() => scroll(-ROWS)}>Before</button>}
 				{row != null && <button disabled={row + ROWS >= rowsAll} onClick={() => scroll(ROWS)}>After</button>}
@@ -391,10 +395,12 @@ export function Chunks() {
 							menu={(item) => (shown.mode === "bars" ? subjectOf(item.id) : null)}
 							tooltip={(item) => (shown.mode === "bars" ? <BarTip data={shown} at={shown.id.indexOf(item.id)} /> : <>{item.label}, {bytes(shown.bytes[item.id])}</>)}
 						>
+							{groups.map((group) => <div class="group" data-t="group" style={{ left: `${at(group.t0)}%`, width: `${at(group.t1) - at(group.t0)}%` }}><span>{score(group.score)}</span></div>)}
 							{frame && <div class="rect" style={{ left: `${Math.min(frame.x0, frame.x1)}px`, top: `${Math.min(frame.y0, frame.y1)}px`, width: `${Math.abs(frame.x1 - frame.x0)}px`, height: `${Math.abs(frame.y1 - frame.y0)}px` }} />}
 						</CanvasView>
 					)
 				)}
+				{key("groups") === "1" && scores && <p class="quiet" role="status">{count(scores.groups)} {scores.groups === 1 ? "group" : "groups"} of allocations close to each other; dashed: {(scores.groups ?? 0) > (scores.worst_groups?.length ?? 0) ? `the ${count(scores.worst_groups?.length)} with the lowest lifetime scores` : "each with its lifetime score"}{groups.length === 0 ? ", none of them here" : ""}.</p>}
 				{shown.mode === "bars" && <SizeLegend data={shown} by={by} />}
 				<p class="quiet">Ctrl and the wheel zoom in time, a drag moves it, Shift and a drag filter by a rectangle; o order, l rows, + − 0 zoom.</p>
 			</>

@@ -5,7 +5,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Direction, type Item, type Painter } from "../lib/canvas";
 import { ableColours, against } from "../lib/catalogue";
-import { type Palette, dark, difference, ink, inkOn, moduleColour, severity } from "../lib/colour";
+import { type Palette, dark, difference, ink, inkOn, moduleColour, paletteOf, severity } from "../lib/colour";
 import { count, inUnit, share, trimMiddle } from "../lib/format";
 import { type Subject, menuOf } from "../lib/menu";
 import { Choice, Delta, oneOf } from "../lib/parts";
@@ -367,7 +367,7 @@ interface Hits {
 export function Flame() {
 	const metric = oneOf("metric", metrics, cursor.value != null ? "live" : "bytes");
 	const dir = key("dir") || "down";
-	const palette: Palette = key("pal") === "gray" ? "gray" : "safe";
+	const palette = paletteOf(key("pal"));
 	const flip = key("flip") === "1";
 	const worst = key("color") === "worst";
 	const range = /^([\d.]+)-([\d.]+)$/.exec(key("x"));
@@ -480,7 +480,7 @@ export function Flame() {
 				<Choice label="Metric" value={metric} options={shownMetrics()} onChange={(value) => set({ metric: value, z: null, x: null })} />
 				<Choice label="Direction" value={dir} options={[["down", "Callers above"], ["up", "Allocating functions above"], ["pivot", "Around one function"]]} onChange={(value) => set({ dir: value, z: null, x: null })} />
 				{dir === "pivot" && <label class="choice">Function<input value={key("pivot")} placeholder="its name" onChange={(event) => set({ pivot: event.currentTarget.value, z: null })} /></label>}
-				<Choice label="Colour" value={worst ? "worst" : palette === "gray" ? "gray" : "own"} options={[["own", "Severity of points"], ["worst", "Worst below"], ["gray", "Gray"]]} onChange={(value) => set({ color: value === "worst" ? value : null, pal: value === "gray" ? value : null })} />
+				<Choice label="Colour" value={worst ? "worst" : palette === "safe" ? "own" : palette} options={[["own", "Severity of points"], ["worst", "Worst below"], ["memoro", "Rainbow, as Memoro"], ["gray", "Gray"]]} onChange={(value) => set({ color: value === "worst" ? value : null, pal: paletteOf(value) === "safe" ? null : value })} />
 				<label class="choice">Search<input id="search" value={key("s")} placeholder="text or /regex/" onInput={(event) => set({ s: event.currentTarget.value }, true)} onKeyDown={(event) => event.key === "Enter" && walk(event.shiftKey ? -1 : 1)} /></label>
 				{hits && <span role="status" data-t="hits">{count(hits.frames)} {hits.frames === 1 ? "frame" : "frames"}, {inUnit(hits.total, data?.unit ?? "count")} ({share(hits.pct / 100)} of total)</span>}
 				{drawnHits != null && <span role="status">{count(drawnHits)} {drawnHits === 1 ? "frame" : "frames"}</span>}

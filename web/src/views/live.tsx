@@ -446,7 +446,7 @@ function BoundedLeaks({ paused }: { paused: boolean }) {
 const topColumns: Column<TopPoint>[] = [
 	{ name: "fn", label: "Point", width: "minmax(18ch, 3fr)", cell: nameOf, text: (row) => row.fn ?? "" },
 	{ name: "own", label: "Own", title: "Bytes of it that live", number: true, width: "10ch", cell: (row) => bytes(row.own), text: (row) => String(row.own) },
-	{ name: "total", label: "Total", title: "Bytes that live of all points of its function", number: true, width: "10ch", cell: (row) => bytes(row.total), text: (row) => String(row.total) },
+	{ name: "total", label: "Total", title: "Bytes that live of all points of its line", number: true, width: "10ch", cell: (row) => bytes(row.total), text: (row) => String(row.total) },
 	{ name: "n", label: "Areas", number: true, width: "9ch", cell: (row) => count(row.n), text: (row) => String(row.n) },
 	{ name: "delta", label: "Change", title: "Since the tick before", number: true, width: "12ch", cell: (row) => <Delta value={row.delta} unit="bytes" />, text: (row) => String(row.delta) },
 ];

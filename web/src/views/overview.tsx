@@ -3,16 +3,16 @@
 
 import { Panel, useAnswer } from "../lib/answer";
 import { severity } from "../lib/colour";
-import { bytes, count, ns, score, share } from "../lib/format";
+import { bytes, count, ns, score, share, words } from "../lib/format";
 import { scoped } from "../lib/catalogue";
 import { Lane } from "../lib/lane";
 import { type Subject, menuOf } from "../lib/menu";
-import { Bar, Delta } from "../lib/parts";
+import { Bar, Delta, Severity, Spark } from "../lib/parts";
 import { say } from "../lib/say";
 import { select } from "../lib/select";
 import { embedded, source } from "../lib/source";
 import { addWhere, go, key, lineOf, linkTo, moduleIs, whole } from "../lib/state";
-import type { Frame, Overview as Data, ScoreSummary, Top, Verdict } from "../lib/types";
+import type { Frame, MemoryPart, Overview as Data, ScoreSummary, Top, Verdict } from "../lib/types";
 import { Unfiltered } from "../lib/notice";
 
 function sentence(data: Data): string {
@@ -70,8 +70,46 @@ async function toSource(point: number): Promise<void> {
 	}
 }
 
-function Card({ verdict }: { verdict: Verdict }) {
+/** The lines of the points that the findings are about, in one question. */
+function useSparks(verdicts: Verdict[]): (verdict: Verdict) => string {
+	const points = [...new Set(verdicts.flatMap(({ point, spark }) => (point == null || spark != null ? [] : [point])))].sort((a, b) => a - b);
+	const some = { q: `all | where point in (${points.join(", ")})`, cols: "id,spark" };
+	const answer = useAnswer<{ rows: { id: number; spark: string }[] }>(points.length ? "/points" : null, { ...whole(), ...(embedded ? {} : some), spark: 64, limit: embedded ? 2000 : 100 });
+	const rows = answer.reply?.data.rows ?? [];
+	return ({ point, spark }) => spark ?? rows.find((row) => row.id === point)?.spark ?? "";
+}
+
+function Findings({ data }: { data: Data }) {
+	const sparkOf = useSparks(data.verdicts);
+	return <ul class="cards">{data.verdicts.map((verdict) => <Card verdict={verdict} spark={sparkOf(verdict)} />)}</ul>;
+}
+
+/** What the memory of the process consists of, of which the heap is a part. */
+function Account({ rows }: { rows: MemoryPart[] }) {
+	const parts = rows.filter((row) => (row.most_bytes ?? 0) > 0);
+	return (
+		<section class="account" aria-label="Resident memory">
+			<h3>Resident memory when there was most of it</h3>
+			<table class="bars">
+				<tbody>
+					{parts.map((row) => (
+						<tr title={`${row.meaning}; at the end ${bytes(row.end_bytes)}`}>
+							<th scope="row">{row.part}</th>
+							<td><Bar share={row.most_share ?? 0} /></td>
+							<td class="number">{bytes(row.most_bytes)}, {share(row.most_share)}</td>
+							<td class="quiet">{row.meaning}</td>
+						</tr>
+					))}
+				</tbody>
+			</table>
+		</section>
+	);
+}
+
+function Card({ verdict, spark }: { verdict: Verdict; spark: string }) {
 	const point = verdict.point;
+	const fix = verdict.fix && verdict.text.endsWith(verdict.fix) ? verdict.fix : "";
+	const text = fix ? `${verdict.text.slice(0, -fix.length).replace(/:\s*$/, "")}.` : verdict.text;
 	const cost = [
 		verdict.cost.bytes ? bytes(verdict.cost.bytes) : "",
 		verdict.cost.allocs ? `${count(verdict.cost.allocs)} allocations` : "",
@@ -80,8 +118,10 @@ function Card({ verdict }: { verdict: Verdict }) {
 	];
 	return (
 		<li class="card" data-t="verdict" {...(point != null ? menuOf(() => ({ title: verdict.title, point, ...(verdict.query ? { condition: verdict.query } : {}) })) : {})}>
-			<h3><span class={`kind ${verdict.kind}`}>{verdict.kind}</span> {verdict.title}</h3>
-			<p>{verdict.text}</p>
+			<Spark data={spark} height={24} />
+			<h3>{verdict.step !== undefined && <Severity step={verdict.step} />} <span class={`kind ${verdict.kind}`}>{verdict.kind}</span> {verdict.title}</h3>
+			<p>{words(text)}</p>
+			{fix && <p class="fix">{fix.charAt(0).toUpperCase() + fix.slice(1)}</p>}
 			<p class="quiet">{cost.filter((words) => words !== "").join(" · ")}</p>
 			{point != null && (
 				<p class="buttons">
@@ -174,12 +214,13 @@ export function Overview() {
 					{data.verdicts.length === 0 ? (
 						<p class="quiet">No problem above the thresholds: nothing is lost or misused, and nothing would spare 1 % of the bytes × time, of the allocations, of the bytes or of the peak.</p>
 					) : (
-						<ul class="cards">{data.verdicts.map((verdict) => <Card verdict={verdict} />)}</ul>
+						<Findings data={data} />
 					)}
 					{data.verdicts_all > data.verdicts.length && <p class="quiet">The first {count(data.verdicts.length)} of {count(data.verdicts_all)}.</p>}
 					<div class="tops">
 						{lists.map(([name, title, show, pick]) => <List name={name} title={title} items={data.top[name] ?? []} show={show} pick={pick} />)}
 					</div>
+					{data.memory && data.memory.rows.length > 0 && <Account rows={data.memory.rows} />}
 					<p><button onClick={() => go("flame", { metric: "peak" })}>Show the peak as a flame graph</button></p>
 				</div>
 			)}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Which sites behave worst, and why: all allocation points, and one of them whole.
 
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { Panel, Problem, useAnswer } from "../lib/answer";
 import { able, against } from "../lib/catalogue";
 import { bytes, count, ns, score } from "../lib/format";
@@ -23,9 +25,12 @@ interface Page {
 	gone?: { points: number; chunks: number; bytes: number }; // that only the other trace has
 }
 
+/** The whole heap over the run, behind the line of each point. */
+const heapLine = signal<readonly number[]>([]);
+
 const allColumns: Column<PointRow>[] = [
 	{ name: "sev", label: "Sev.", title: "Severity, 1 best to 12 worst", number: true, width: "6ch", cell: (row) => <Severity step={row.sev} />, text: (row) => String(row.sev ?? "") },
-	{ name: "fn", label: "Function", width: "minmax(20ch, 3fr)", cell: (row) => <span title={`${row.fn}\n${row.file}:${row.line}`}>{row.fn || "unknown"} <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : ""}</span></span>, text: (row) => row.fn ?? "" },
+	{ name: "fn", label: "Function", width: "minmax(20ch, 3fr)", cell: (row) => <span class="two" title={`${row.fn}\n${row.file}:${row.line}`}><span>{row.fn || "unknown"}</span> <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : (row.module ?? "").replace(/^.*\//, "")}</span></span>, text: (row) => row.fn ?? "" },
 	{ name: "type", label: "Type", width: "minmax(8ch, 1fr)", cell: (row) => row.type ?? "", text: (row) => row.type ?? "" },
 	{ name: "chunks", label: "Chunks", number: true, width: "9ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
 	{ name: "bytes", label: "Bytes", number: true, width: "10ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
@@ -35,7 +40,7 @@ const allColumns: Column<PointRow>[] = [
 	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => score(row.lifetime), text: (row) => String(row.lifetime ?? "") },
 	{ name: "usage", label: "Usage", number: true, width: "7ch", cell: (row) => score(row.usage), text: (row) => String(row.usage ?? "") },
 	{ name: "useful", label: "Useful", number: true, width: "7ch", cell: (row) => score(row.useful), text: (row) => String(row.useful ?? "") },
-	{ name: "spark", label: "Over time", fixed: true, width: "92px", cell: (row) => <Spark data={row.spark} />, text: () => "" },
+	{ name: "spark", label: "Over time", title: "Live bytes of the point; behind it, gray, of the whole heap", fixed: true, width: "124px", cell: (row) => <Spark data={row.spark} over={heapLine.value} width={120} height={44} />, text: () => "" },
 ];
 
 /** With a second trace: what the same stacks cost there. */
@@ -122,6 +127,8 @@ function PointList() {
 	const known = allColumns.filter((column) => !column.fixed).map((column) => column.name);
 	const sort = oneOf("sort", ["id", "temporary", "threads", ...known].flatMap((name) => [[name, ""], [`-${name}`, ""]] as const), "-sev");
 	const columns = shownColumns();
+	const heap = useAnswer<Timeline>("/timeline", { ...whole(), bins: embedded ? 800 : 64, metric: "live", by: "none" }).reply;
+	useEffect(() => void (heapLine.value = heap?.data.total.max ?? []), [heap]);
 	const { first, rows, need } = usePages<Page, PointRow>("/points", { ...common(), ...against("/points"), sort, spark: 64 }, (data) => data.total);
 	return (
 		<div class="view">
@@ -139,7 +146,7 @@ function PointList() {
 							columns={columns}
 							rows={rows}
 							rowKey={(row) => row.id}
-							rowHeight={36}
+							rowHeight={56}
 							height={640}
 							sort={sort}
 							onSort={(name) => set({ sort: firstSort(name) })}

@@ -1,1 +1,0 @@
-import{Aa as i,H as o,X as t,_ as r,z as e}from"./part-4C2V4XLY.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};
