@@ -31,6 +31,7 @@ export interface View {
 
 export const trace = signal<TraceInfo | null>(null);
 export const traces = signal<Status["traces"]>([]);
+let nowhere = location.hash.length < 3; // the address names no view: that of a program that runs is the live one
 const watched = signal(false); // a program runs behind the server, or did
 
 /** Why there is nothing live to be seen. */
@@ -245,7 +246,8 @@ export function Shell({ views: all }: { views: View[] }) {
 		if (!info.reply) return;
 		trace.value = info.reply.data;
 		if (trace.value.caps.live) watched.value = true;
-		if (trace.value.caps.live && location.hash.length < 3) go("live", {}, true);
+		if (trace.value.caps.live && nowhere && location.hash.length < 3) go("live", {}, true);
+		nowhere = false;
 		document.title = `${info.reply.data.program.replace(/^.*\//, "")} · Heapwise`;
 	}, [info.reply]);
 	useEffect(() => {
