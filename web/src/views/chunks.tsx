@@ -86,6 +86,7 @@ const orders = [["time", "Time of allocation"], ["size", "Size"], ["life", "Life
 const lanes = [["row", "One row each"], ["packed", "Packed"], ["thread", "By thread"]] as const;
 const paints = [["size", "Size"], ["sev", "Severity"], ["query", "Colour of the query"]] as const;
 const HEIGHT = 520;
+const THICK = 18; // of a row, at most
 const ROWS = 60; // that are told apart easily
 
 /** Small is pale, large is full: by the logarithm of the size. */
@@ -127,7 +128,7 @@ function barPainter(data: Bars, from: number, to: number, by: string): Painter {
 	return {
 		paint(context, width, height) {
 			const { accent, text, quiet } = ink();
-			const rowHeight = Math.min(18, height / rows);
+			const rowHeight = Math.min(THICK, height / rows);
 			const scale = width / Math.max(1, to - from);
 			const lines = hatch(context, quiet);
 			return data.id.map((id, at) => {
@@ -166,6 +167,14 @@ function barPainter(data: Bars, from: number, to: number, by: string): Painter {
 			return `chunk ${item.id}, ${item.label}, from ${ns(data.t0[at])} ${alive ? "and never freed" : `for ${ns((data.t1[at] ?? 0) - (data.t0[at] ?? 0))}`}${isUntouched(data.flags[at] ?? 0) ? ", never used" : ""}`;
 		},
 	};
+}
+
+/** As high as its rows, if they are few. */
+function heightOf(data: Data): number {
+	if (data.mode === "density") return HEIGHT;
+	const first = data.row.reduce((least, row) => Math.min(least, row), Infinity);
+	const last = data.row.reduce((most, row) => Math.max(most, row), 0);
+	return Math.min(HEIGHT, Math.max(180, (last + 1 - first) * THICK));
 }
 
 function densityPainter(data: Density, seen: Span, from: number, to: number): Painter {
@@ -378,7 +387,7 @@ export function Chunks() {
 							name="chunks"
 							label="Chunks over time"
 							description="lifetime chart"
-							height={HEIGHT}
+							height={heightOf(shown)}
 							painter={painter}
 							version={`${dark.value}`}
 							selected={selection.value?.kind === "c" ? Number(selection.value.id) : null}

@@ -75,7 +75,7 @@ function Summary({ data }: { data: Data }) {
 	return (
 		<table class="summary">
 			<caption class="sr-only">Totals of both</caption>
-			<thead><tr><td /><th scope="col">Before</th><th scope="col">After</th><th scope="col">Change</th><th scope="col">%</th></tr></thead>
+			<thead><tr><td /><th scope="col" class="number">Before</th><th scope="col" class="number">After</th><th scope="col" class="number">Change</th><th scope="col" class="number">%</th></tr></thead>
 			<tbody>
 				{Object.entries(data.summary).map(([name, change]) => (
 					<tr>
@@ -83,7 +83,7 @@ function Summary({ data }: { data: Data }) {
 						<td class="number">{inUnit(change.a, unitOf(name))}</td>
 						<td class="number">{inUnit(change.b, unitOf(name))}</td>
 						<td class="number"><Delta value={change.delta} unit={unitOf(name)} /></td>
-						<td class="number">{change.pct == null ? "" : `${change.pct > 0 ? "+" : ""}${share(change.pct)}`}</td>
+						<td class="number">{change.pct == null ? "" : change.pct > 10 ? `× ${count(change.pct + 1)}` : `${change.pct > 0 ? "+" : ""}${share(change.pct)}`}</td>
 					</tr>
 				))}
 			</tbody>

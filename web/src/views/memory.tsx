@@ -271,10 +271,8 @@ export function Memory() {
 							<ul class="series">{shown.legend.map((label, index) => <li><span class="swatch" style={{ background: palette[index] }} />{label}</li>)}</ul>
 						)}
 						<p class="quiet">Drag over rows to filter by address; + − zoom, Page Up and Page Down move through memory.</p>
-						<div class="pair wide">
-							<Table label="Regions" columns={columns} rows={data.rows} rowKey={(row) => row.start} height={300} selected={base} onSelect={(row) => set({ mem: row.start })} />
-							{shown && <Holes data={shown} />}
-						</div>
+						<Table label="Regions" columns={columns} rows={data.rows} rowKey={(row) => row.start} height={300} selected={base} onSelect={(row) => set({ mem: row.start })} />
+						<div class="pair">{shown && <Holes data={shown} />}</div>
 					</>
 				)}
 			</Panel>

@@ -35,12 +35,12 @@ const allColumns: Column<PointRow>[] = [
 	{ name: "chunks", label: "Chunks", number: true, width: "9ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
 	{ name: "bytes", label: "Bytes", number: true, width: "10ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
 	{ name: "peak", label: "Own peak", number: true, width: "10ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
+	{ name: "spark", label: "Over time", title: "Live bytes of the point; behind it, gray, of the whole heap", fixed: true, width: "124px", cell: (row) => <Spark data={row.spark} over={heapLine.value} width={120} height={44} />, text: () => "" },
 	{ name: "leaked", label: "Kept", number: true, width: "9ch", cell: (row) => bytes(row.leaked), text: (row) => String(row.leaked) },
 	{ name: "avg_life", label: "Mean life", number: true, width: "10ch", cell: (row) => ns(row.avg_life), text: (row) => String(row.avg_life ?? "") },
 	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => score(row.lifetime), text: (row) => String(row.lifetime ?? "") },
 	{ name: "usage", label: "Usage", number: true, width: "7ch", cell: (row) => score(row.usage), text: (row) => String(row.usage ?? "") },
 	{ name: "useful", label: "Useful", number: true, width: "7ch", cell: (row) => score(row.useful), text: (row) => String(row.useful ?? "") },
-	{ name: "spark", label: "Over time", title: "Live bytes of the point; behind it, gray, of the whole heap", fixed: true, width: "124px", cell: (row) => <Spark data={row.spark} over={heapLine.value} width={120} height={44} />, text: () => "" },
 ];
 
 /** With a second trace: what the same stacks cost there. */

@@ -260,7 +260,8 @@ function File({ asked }: { asked: string }) {
 	const line = Math.max(1, Number(match?.[2] ?? 1));
 	const metric: Metric = metrics.find(([name]) => name === key("metric"))?.[0] ?? "bytes";
 	const files = useFiles();
-	const id = files.reply?.data.rows.find((row) => row.file === file)?.id;
+	const rows = files.reply?.data.rows ?? [];
+	const id = (rows.find((row) => row.file === file) ?? rows.find((row) => row.file.endsWith(`/${file}`)))?.id; // a path from another folder will do
 	// a window that moves by steps, so that walking lines does not ask each time
 	const middle = useMemo(() => Math.round(line / 400) * 400, [line]);
 	const answer = useAnswer<Data>(id == null ? null : "/source", { ...scoped("/source"), file: id, from: Math.max(1, middle - AROUND), to: middle + AROUND });
