@@ -244,8 +244,10 @@ static void renewal_begin(struct renewal *self)
 	pthread_attr_t attributes;
 	pthread_t thread;
 
-	if (self->running || self->closing || self->complete || now_ns() < self->next_ns)
+	if (self->running || self->closing || self->complete)
 		return;
+	if (now_ns() < self->next_ns && (!self->newest || is_written(self)))
+		return; /* but the last one is made at once */
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	self->running = pthread_create(&thread, &attributes, renewal_main, self) == 0;
@@ -308,6 +310,17 @@ void renewal_close(struct renewal *self)
 	while (self->running)
 		pthread_cond_wait(&self->changed, &self->lock);
 	pthread_mutex_unlock(&self->lock);
+}
+
+void renewal_release(struct renewal *self)
+{
+	for (struct generation *at = self->newest, *next; at; at = next) {
+		next = at->next;
+		generation_free(self, at);
+	}
+	self->newest = NULL;
+	pthread_cond_destroy(&self->changed);
+	pthread_mutex_destroy(&self->lock);
 }
 
 bool renewal_is_complete(struct renewal *self)

@@ -3,7 +3,7 @@
 """Checks of live.sh that look into answers of a program that runs. SERVE_URL is the server's, HEAPWISE the program.
 
 live_check.py ticks LINES | reconnect | slow | config | snapshot | endpoints | end EXIT SIGNAL | security | crowd |
-              silent PID | follow TRACE
+              silent PID | follow TRACE | documentation PAGE
 """
 import http.client
 import json
@@ -381,6 +381,34 @@ def silent(pid):
         viewer.close()
 
 
+def has_keys(example, answer, where):
+    if isinstance(example, dict):
+        for key, value in example.items():
+            check(isinstance(answer, dict) and key in answer, f"{where} has no '{key}'")
+            if isinstance(answer, dict) and key in answer:
+                has_keys(value, answer[key], f"{where}.{key}")
+    elif isinstance(example, list) and example:
+        check(isinstance(answer, list) and answer, f"{where} is no list, or empty")
+        if answer:
+            has_keys(example[0], answer[0], where + "[0]")
+
+
+def documentation():
+    text = open(sys.argv[2], encoding="utf-8").read()
+    examples = [row for row in re.findall(r"```http\n(\w+) (\S+)\n(.*?)```\n+```json\n(.*?)```", text, re.S)
+                if "/live" in row[1]]
+    check(len(examples) >= 5, f"{len(examples)} examples")
+    time.sleep(4)
+    for method, path, body, shown in examples:
+        has_keys(json.loads(shown), api(path[len("/api/v1"):], method, body.strip() or None), f"{method} {path}")
+    stream = re.search(r"```http\nGET /api/v1/live\n```\n+```\n(.*?)```", text, re.S)[1]
+    shown = {event: json.loads(words) for event, words in re.findall(r"event: (\w+)\n(?:id: \d+\n)?data: (.*)", stream)}
+    equal("events", set(shown), {"tick", "gap", "end"})
+    told = {event: words for event, _, words in Viewer().events()}
+    for event in ("tick", "end"):
+        has_keys(shown[event], told[event], event)
+
+
 def follow():
     """A trace that another heapwise is writing."""
     status = data("/status")
@@ -412,5 +440,5 @@ if __name__ == "__main__":
         silent(int(sys.argv[2]))
     else:
         {"reconnect": reconnect, "slow": slow, "config": config, "snapshot": snapshot, "endpoints": endpoints,
-         "end": end, "security": security, "crowd": crowd, "follow": follow}[case]()
+         "end": end, "security": security, "crowd": crowd, "follow": follow, "documentation": documentation}[case]()
     sys.exit(failures > 0)
