@@ -47,12 +47,29 @@ struct serve {
 	struct trace_list lists[API_TRACES_MAX];
 	u32 list_count;
 	struct api api;
+	struct renewal renewals[API_TRACES_MAX]; /* of traces that are still being written */
 	struct server server;
 	pthread_t loader;
 	bool loads;
 };
 
 /* ---- traces ---- */
+
+/* A run in progress: what it has written so far is shown, and what it writes from then on. */
+static void follow_trace(struct serve *self, u32 slot)
+{
+	const struct view_trace *face = self->api.traces[slot];
+	struct renewal *renewal = &self->renewals[slot];
+
+	renewal->path = face->path;
+	renewal->name = face->name;
+	memcpy(renewal->id, face->id, sizeof(renewal->id));
+	renewal->parts = &self->api.parts;
+	renewal_init(renewal);
+	self->api.renewals[slot] = renewal;
+	fprintf(stderr, "heapwise: %s is still being written: what is there already is shown, and is renewed\n",
+		face->path);
+}
 
 static int add_trace(struct serve *self, const char *path, struct err *err)
 {
@@ -63,6 +80,8 @@ static int add_trace(struct serve *self, const char *path, struct err *err)
 	self->api.traces[self->api.count] = view_trace_new(path);
 	if (!self->api.traces[self->api.count])
 		return err_set(err, ERR_MEMORY, "out of memory");
+	if (view_is_being_written(path))
+		follow_trace(self, self->api.count);
 	self->api.count++;
 	return 0;
 }
@@ -88,6 +107,8 @@ static void *load_all(void *data)
 	for (u32 i = 0; i < self->api.count; i++) {
 		struct err err = {0};
 
+		if (self->api.renewals[i])
+			continue; /* is read when it is asked for */
 		if (view_trace_load(self->api.traces[i], &err) < 0)
 			fprintf(stderr, "heapwise serve: %s\n", err.text);
 	}

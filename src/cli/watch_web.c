@@ -380,13 +380,32 @@ void watch_web_stay(struct watch_web *self)
 	free(url);
 }
 
-/* Threads of the server may still be at work: what they use stays, as the process ends anyway. */
+static void api_end(struct watch_web *self)
+{
+	renewal_close(&self->renewal);
+	renewal_release(&self->renewal);
+	for (u32 i = 0; i < self->api.count; i++) {
+		char *path = i ? (char *)self->api.traces[i]->path : NULL; /* of a snapshot: ours */
+
+		view_trace_free(self->api.traces[i]);
+		free(path);
+	}
+	api_release(&self->api);
+	free((char *)self->api.graphs_folder);
+}
+
 void watch_web_close(struct watch_web *self)
 {
 	feed_close(&self->feed);
-	if (self->started)
-		renewal_close(&self->renewal);
 	server_close(&self->server);
+	if (self->api.count)
+		api_end(self);
+	feed_release(&self->feed);
+	watch_names_release(&self->names);
 	if (self->temporary >= 0)
 		close(self->temporary);
+	pthread_mutex_destroy(&self->control_lock);
+	pthread_mutex_destroy(&self->names_lock);
+	free(self->name);
+	free(self);
 }

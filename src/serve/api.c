@@ -32,6 +32,14 @@ void api_init(struct api *self)
 	self->running_max = processors > 2 ? (u32)processors : 2;
 }
 
+void api_release(struct api *self)
+{
+	part_cache_release(&self->parts);
+	answer_cache_release(&self->cache);
+	pthread_cond_destroy(&self->changed);
+	pthread_mutex_destroy(&self->lock);
+}
+
 /* ---- turns ---- */
 
 /* False if the client went away while it waited. */

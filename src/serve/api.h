@@ -36,6 +36,8 @@ struct api {
 
 /* All zero but what is the caller's: traces, renewals, count, feed, version, graphs_folder, editor. */
 void api_init(struct api *self);
+/* When no request is being answered any more. Traces and renewals are the caller's. */
+void api_release(struct api *self);
 
 /* Makes what most views begin with, and the answers that take longest, before they are asked for. */
 void api_warm(struct api *self, u32 trace);

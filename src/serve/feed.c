@@ -11,7 +11,7 @@
 
 #include "base/options.h"
 
-enum { LOOK_MS = 500, BREATH_MS = 10000 };
+enum { LOOK_MS = 500, BREATH_MS = 10000, FAREWELL_MS = 1000 };
 
 static u64 now_ms(void)
 {
@@ -19,6 +19,18 @@ static u64 now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (u64)now.tv_sec * 1000 + (u64)now.tv_nsec / 1000000;
+}
+
+/* With the lock: until something has changed, but not for long. */
+static void nap(struct feed *feed)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += LOOK_MS * 1000000l;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_cond_timedwait(&feed->changed, &feed->lock, &until);
 }
 
 /* ---- ticks ----------------------------------------------------------------------------------- */
@@ -106,9 +118,13 @@ bool feed_has_ended(struct feed *self)
 
 void feed_close(struct feed *self)
 {
+	u64 until = now_ms() + FAREWELL_MS;
+
 	pthread_mutex_lock(&self->lock);
 	self->closing = true;
 	pthread_cond_broadcast(&self->changed);
+	while (self->streams && now_ms() < until)
+		nap(self);
 	pthread_mutex_unlock(&self->lock);
 }
 
@@ -168,17 +184,6 @@ static void stream_fill(struct feed_stream *self)
 	}
 }
 
-static void nap(struct feed *feed)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += LOOK_MS * 1000000l;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(&feed->changed, &feed->lock, &until);
-}
-
 /* False at the end. */
 static bool stream_next(struct feed_stream *self)
 {
@@ -187,7 +192,7 @@ static bool stream_next(struct feed_stream *self)
 
 	pthread_mutex_lock(&feed->lock);
 	for (;;) {
-		over = feed->closing || self->told_end;
+		over = self->told_end || (feed->closing && !feed->ended);
 		if (over)
 			break;
 		stream_fill(self);
@@ -229,6 +234,7 @@ static void stream_free(void *data)
 
 	pthread_mutex_lock(&self->feed->lock);
 	self->feed->streams--;
+	pthread_cond_broadcast(&self->feed->changed);
 	pthread_mutex_unlock(&self->feed->lock);
 	strbuf_release(&self->text);
 	free(self);

@@ -109,7 +109,7 @@ void feed_push(struct feed *self, u64 t_ns, char *text);
 void feed_end(struct feed *self, char *text);
 bool feed_has_ended(struct feed *self);
 
-/* Lets all streams end. */
+/* Lets all streams end; those whose viewers keep up still get the last event. */
 void feed_close(struct feed *self);
 
 /* A stream for a viewer, who may say with Last-Event-ID what he has. False if there are too many. */

@@ -35,6 +35,14 @@ static void clear(struct part_entry *entry)
 	*entry = (struct part_entry){0};
 }
 
+void part_cache_release(struct part_cache *self)
+{
+	for (u32 i = 0; i < PARTS_MAX; i++)
+		clear(&self->entries[i]);
+	pthread_cond_destroy(&self->changed);
+	pthread_mutex_destroy(&self->lock);
+}
+
 /* Lets the oldest go that nobody uses, until there is room for one more. */
 static void make_room(struct part_cache *self)
 {

@@ -19,7 +19,7 @@
 /* A copy is good for two seconds, and for as long as it took to make ten of it: who looks all the time costs a
  * tenth of a processor at most. */
 static const u64 GOOD_NS = 2000000000, RETRY_NS = 250000000;
-enum { GOOD_TIMES = 10, COPY_STEP = 1 << 30, FIRST_SECONDS = 3 };
+enum { GOOD_TIMES = 10, COPY_STEP = 1 << 30, FIRST_SECONDS = 3, QUIET_SECONDS = 1 };
 
 struct generation {
 	struct generation *next; /* older */
@@ -188,9 +188,21 @@ static void generations_tidy(struct renewal *self)
 
 /* ---- renewing -------------------------------------------------------------------------------- */
 
+/* Who has recorded adds function names in the end: the file must have been left alone for a while. */
+static bool is_fresh(const char *path)
+{
+	struct stat status;
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return stat(path, &status) == 0 && now.tv_sec - status.st_mtim.tv_sec <= QUIET_SECONDS;
+}
+
 static bool is_written(struct renewal *self)
 {
-	return self->is_written ? self->is_written(self->self) : view_is_being_written(self->path);
+	if (self->is_written)
+		return self->is_written(self->self);
+	return view_is_being_written(self->path) || is_fresh(self->path);
 }
 
 static void renew(struct renewal *self)
@@ -232,8 +244,10 @@ static void renewal_begin(struct renewal *self)
 	pthread_attr_t attributes;
 	pthread_t thread;
 
-	if (self->running || self->closing || self->complete || now_ns() < self->next_ns)
+	if (self->running || self->closing || self->complete)
 		return;
+	if (now_ns() < self->next_ns && (!self->newest || is_written(self)))
+		return; /* but the last one is made at once */
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	self->running = pthread_create(&thread, &attributes, renewal_main, self) == 0;
@@ -296,6 +310,17 @@ void renewal_close(struct renewal *self)
 	while (self->running)
 		pthread_cond_wait(&self->changed, &self->lock);
 	pthread_mutex_unlock(&self->lock);
+}
+
+void renewal_release(struct renewal *self)
+{
+	for (struct generation *at = self->newest, *next; at; at = next) {
+		next = at->next;
+		generation_free(self, at);
+	}
+	self->newest = NULL;
+	pthread_cond_destroy(&self->changed);
+	pthread_mutex_destroy(&self->lock);
 }
 
 bool renewal_is_complete(struct renewal *self)

@@ -43,8 +43,10 @@ struct renewal {
 
 /* All zero but what is the caller's. */
 void renewal_init(struct renewal *self);
-/* Waits for the thread. */
+/* Waits for the thread; no other is begun. */
 void renewal_close(struct renewal *self);
+/* After that, when nobody has a copy any more. */
+void renewal_release(struct renewal *self);
 
 /* The newest copy, which stays until it is given back; the next one is begun if it is time. NULL = there is none
  * yet. */
