@@ -110,9 +110,9 @@ static bool is_systems(const char *file)
 }
 
 /* The innermost frame of code that is not the system's. */
-static const struct symbol_frame *own_frame(const struct type_cascade *types)
+static const struct symbol_frame *own_frame(struct type_cascade *types)
 {
-	for (u64 i = 0; i < types->stack.count; i++)
+	for (u64 i = 0; i < types->stack.count || type_stack_more(types); i++)
 		if (types->stack.data[i].line && !is_systems(types->stack.data[i].file))
 			return &types->stack.data[i];
 	return NULL;

@@ -12,7 +12,7 @@ enum {
 	SAMPLE_MIN = 4,    /* objects of one class, and no other, that make the class of a point likely */
 	STACK_MAX = 96,    /* frames that are looked at; what allocates for others is near */
 	OBJECT_MAX = 1024, /* bytes of objects whose size is not known; beyond are arenas, mostly */
-	SMALL_SIZES = 4096,
+	SMALL_SIZES = 1 << 16, /* of these a table is faster than a map */
 };
 
 const char *type_origin_name(u8 origin)
@@ -56,26 +56,6 @@ static void consider(struct type_answer *best, const struct type_answer *answer)
 		*best = *answer;
 }
 
-static struct type_answer ask_frames(struct type_cascade *self)
-{
-	struct type_answer answer = {0};
-	struct frame_search search = {0};
-
-	for (u64 i = 0; i < self->stack.count; i++) {
-		search.c_library = i < self->c_frames;
-		if (!frame_search_step(&search, &self->stack.data[i]))
-			break;
-	}
-	if (search.found)
-		answer = (struct type_answer){
-			.name = names_keep(&self->names, strbuf_text(&search.type)),
-			.count = search.single,
-			.origin = ORIGIN_FRAME,
-			.confidence = (u8)search.confidence};
-	frame_search_release(&search);
-	return answer;
-}
-
 static struct type_answer ask_index(struct type_cascade *self, u64 size)
 {
 	static const u8 confidences[] = {[TYPE_INDEX_EXACT] = TYPE_EXACT,
@@ -106,29 +86,61 @@ static bool is_c_library(const char *path)
 	       strncmp(name, "libheapwise", 11) == 0;
 }
 
-void type_read_stack(struct type_cascade *self, struct frame_id id)
+/* Most questions are answered by the first frames: the others are read when somebody looks at them. */
+static void stack_begin(struct type_cascade *self, struct frame_id id)
 {
-	const struct stack_source *source = self->query.source;
-
-	bool in_c = true;
-
 	vec_clear(&self->stack);
 	self->c_frames = 0;
-	for (u32 at = id.index; at && self->stack.count < STACK_MAX;) {
-		const struct frame *frame =
-			context_table_frame(&source->model->contexts, (struct frame_id){at});
-		struct stack_names names = stack_names(source, (struct frame_id){at});
+	self->stack_next = id.index;
+	self->stack_in_c = true;
+}
 
-		for (u32 i = 0; i < names.count; i++)
-			self->failed |= !vec_push(&self->stack, names.frames[i]);
-		if (!names.count)
-			self->failed |= !vec_push(&self->stack,
-						  (struct symbol_frame){.function = "", .file = ""});
-		in_c = in_c && is_c_library(names.module);
-		if (in_c)
-			self->c_frames = self->stack.count;
-		at = frame->parent;
+bool type_stack_more(struct type_cascade *self)
+{
+	const struct stack_source *source = self->query.source;
+	struct frame_id id = {self->stack_next};
+	struct stack_names names;
+
+	if (!id.index || self->stack.count >= STACK_MAX)
+		return false;
+	names = stack_names(source, id);
+	for (u32 i = 0; i < names.count; i++)
+		self->failed |= !vec_push(&self->stack, names.frames[i]);
+	if (!names.count)
+		self->failed |= !vec_push(&self->stack,
+					  (struct symbol_frame){.function = "", .file = ""});
+	self->stack_in_c = self->stack_in_c && is_c_library(names.module);
+	if (self->stack_in_c)
+		self->c_frames = self->stack.count;
+	self->stack_next = context_table_frame(&source->model->contexts, id)->parent;
+	return !self->failed;
+}
+
+void type_read_stack(struct type_cascade *self, struct frame_id id)
+{
+	stack_begin(self, id);
+	while (type_stack_more(self))
+		;
+}
+
+static struct type_answer ask_frames(struct type_cascade *self)
+{
+	struct type_answer answer = {0};
+	struct frame_search search = {0};
+
+	for (u64 i = 0; i < self->stack.count || type_stack_more(self); i++) {
+		search.c_library = i < self->c_frames;
+		if (!frame_search_step(&search, &self->stack.data[i]))
+			break;
 	}
+	if (search.found)
+		answer = (struct type_answer){
+			.name = names_keep(&self->names, strbuf_text(&search.type)),
+			.count = search.single,
+			.origin = ORIGIN_FRAME,
+			.confidence = (u8)search.confidence};
+	frame_search_release(&search);
+	return answer;
 }
 
 /* What stands between a new expression and the recorder: an operator new that is the program's own. */
@@ -183,7 +195,7 @@ static const struct type_point *ask_point(struct type_cascade *self, u32 point)
 
 	if (known->by)
 		return known;
-	type_read_stack(self, self->query.source->model->points.data[point].frame);
+	stack_begin(self, self->query.source->model->points.data[point].frame);
 	answer = known->frames = ask_frames(self);
 	if (answer.confidence <= TYPE_GUESS && self->index) {
 		known->by = TYPE_BY_BOTH;

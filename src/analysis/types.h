@@ -80,7 +80,9 @@ struct type_cascade { /* all zero = empty */
 	VEC(struct type_point) points;
 	VEC(struct type_sample) samples; /* by point; empty = no chunk has a class */
 	VEC(const char *) told;         /* by type of the model: readable name, NULL = not asked yet */
-	VEC(struct symbol_frame) stack; /* scratch */
+	VEC(struct symbol_frame) stack; /* scratch: the frames that were read so far, innermost first */
+	u32 stack_next;                 /* frame that is read next, 0 = none */
+	bool stack_in_c;                /* all of them are the C library's */
 	u64 c_frames;                   /* how many of these, the innermost, are the C library's */
 	struct typesizes sizes;
 	struct call_types calls; /* by row of modules */
