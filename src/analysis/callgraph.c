@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/mprof_edges.h"
 #include "base/strbuf.h"
 
 static int no_memory(struct err *err)
@@ -227,6 +228,46 @@ int callgraph_of_stacks(struct callgraph *self, const struct mprof_calls *calls,
 	vec_release(&summing.edge_points);
 	map_release(&summing.by_edge);
 	return status < 0 ? no_memory(err) : 0;
+}
+
+/* Components of one function are cycles only if it calls itself. */
+static void number_cycles(const struct callgraph *self, u32 *group, u32 groups, u32 *members)
+{
+	u32 cycles = 0;
+
+	for (u64 i = 0; i < self->nodes.count; i++)
+		members[group[i]]++;
+	for (u64 i = 0; i < self->edges.count; i++)
+		if (self->edges.data[i].caller == self->edges.data[i].callee)
+			members[group[self->edges.data[i].caller]] = UINT32_MAX;
+	for (u32 i = 0; i < groups; i++)
+		members[i] = members[i] > 1 ? ++cycles : 0;
+	for (u64 i = 0; i < self->nodes.count; i++)
+		group[i] = members[group[i]];
+}
+
+u32 *callgraph_cycles(const struct callgraph *self)
+{
+	struct mprof_edges graph = {.functions = (u32)self->nodes.count};
+	u32 *group = calloc(self->nodes.count + 1, sizeof *group), *members = NULL, groups = 0;
+	bool good = group && vec_reserve(&graph.edges, self->edges.count + 1);
+
+	for (u64 i = 0; i < self->edges.count && good; i++)
+		graph.edges.data[graph.edges.count++] =
+			(struct mprof_edge){.caller = self->edges.data[i].caller,
+					    .callee = self->edges.data[i].callee};
+	good = good && mprof_components(&graph, group, &groups) == 0;
+	if (good)
+		members = calloc(groups + 1, sizeof *members);
+	if (members) {
+		number_cycles(self, group, groups, members);
+	} else {
+		free(group);
+		group = NULL;
+	}
+	free(members);
+	vec_release(&graph.edges);
+	return group;
 }
 
 void callgraph_release(struct callgraph *self)

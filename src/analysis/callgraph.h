@@ -40,6 +40,10 @@ int callgraph_of_routines(struct callgraph *self, const struct routine_graph *gr
 int callgraph_of_stacks(struct callgraph *self, const struct mprof_calls *calls, struct err *err);
 void callgraph_release(struct callgraph *self);
 
+/* By node: the number of its cycle, from 1 on, for functions that call each other, or themselves; 0 = in none. The
+ * caller's to free; NULL if there is no memory. */
+u32 *callgraph_cycles(const struct callgraph *self);
+
 /* A record with the tables "edges" and "routines"; rows after the first `top` of each are left out
  * (0 = none are). NULL and err on failure. */
 struct result *callgraph_result(const struct callgraph *self, u64 top, struct err *err);

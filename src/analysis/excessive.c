@@ -8,7 +8,7 @@
 
 #include "analysis/statistics.h"
 
-static const double LIFE_FLOOR_MS = 1e-6; /* 1 ns: a life of 0 has no logarithm, and no ratio */
+static const double LIFE_FLOOR_MS = EXCESSIVE_LIFE_MIN_NS / 1e6;
 static const double EQUAL_LIVES = 1;      /* pooled deviations that means must differ by */
 static const double FAR_APART = 999;      /* of clusters that do not spread at all */
 static const double EXTREME_MU = 3;       /* Tukey's outer fence */

@@ -12,6 +12,7 @@
 
 enum { BY_KMEANS = 1, BY_IQR = 2, BY_BOTH = 3 };
 enum { EXCESSIVE_MIN_OBJECTS = 4 }; /* fewer have no quartiles */
+enum { EXCESSIVE_LIFE_MIN_NS = 1 }; /* a life of 0 has no logarithm, and no ratio */
 
 struct excessive_query {
 	u32 methods; /* BY_* */

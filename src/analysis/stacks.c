@@ -131,6 +131,7 @@ static struct result_frame named(const struct stack_source *self, const struct f
 		out.function = copy(result, entry->frames[i].function);
 		out.file = copy(result, entry->frames[i].file);
 		out.line = entry->frames[i].line;
+		out.column = entry->frames[i].column;
 		out.inlined = entry->frames[i].inlined;
 		out.minor = function_is_minor(out.function, out.file);
 	}

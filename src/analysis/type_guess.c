@@ -8,7 +8,12 @@
 
 #include "symbols/source_types.h"
 
-enum { LINE_MAX_BYTES = 4096, LINES = 3 }; /* a call may begin some lines before its type */
+enum {
+	LINE_MAX_BYTES = 4096,
+	LINES = 3, /* a call may begin some lines before its type */
+	SOURCE_MAX = 64 << 20,  /* bytes of a file */
+	SOURCES_MAX = 256 << 20, /* bytes of all that are kept in memory */
+};
 
 struct hint {
 	u64 place;
@@ -23,34 +28,55 @@ struct guesses {
 	VEC(u64) sizes;
 	VEC(u64) open; /* places without an answer: point << 32 | place */
 	VEC(const char *) bases; /* last components of the hints' names, sorted */
-	/* The file that was read last: whole. */
-	const char *file;
-	char *text;
 };
 
 /* ---- lines of source ---- */
 
-static const char *read_source(struct guesses *self, const char *path)
+static char *read_file(const char *path, u64 *size)
 {
-	FILE *file;
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
 	long bytes;
 
-	if (self->file && strcmp(self->file, path) == 0)
-		return self->text;
-	free(self->text);
-	self->text = NULL;
-	self->file = path;
-	file = fopen(path, "re");
 	if (!file)
 		return NULL;
-	if (fseek(file, 0, SEEK_END) == 0 && (bytes = ftell(file)) > 0 && bytes < 64 << 20) {
+	if (fseek(file, 0, SEEK_END) == 0 && (bytes = ftell(file)) > 0 && bytes < SOURCE_MAX) {
 		rewind(file);
-		self->text = calloc(1, (size_t)bytes + 1);
-		if (self->text && fread(self->text, 1, (size_t)bytes, file) != (size_t)bytes)
-			self->text[0] = 0;
+		text = calloc(1, (size_t)bytes + 1);
+		if (text && fread(text, 1, (size_t)bytes, file) != (size_t)bytes)
+			text[0] = 0;
+		*size = (u64)bytes;
 	}
 	fclose(file);
-	return self->text;
+	return text;
+}
+
+/* Points come in any order of their files, so that these are kept until all were asked. */
+static const char *read_source(struct type_cascade *self, const char *path)
+{
+	u64 *known = map_at(&self->sources, hash_text(HASH_START, path)), size = 0;
+	char *text;
+
+	if (!known || *known)
+		return known && *known != 1 ? (const char *)(uintptr_t)*known : NULL;
+	*known = 1; /* cannot be had */
+	if (self->source_bytes > SOURCES_MAX)
+		return NULL;
+	text = read_file(path, &size);
+	if (!text)
+		return NULL;
+	self->source_bytes += size;
+	*known = (u64)(uintptr_t)text;
+	return text;
+}
+
+void type_forget_sources(struct type_cascade *self)
+{
+	for (u64 at = 0, key, text; map_next(&self->sources, &at, &key, &text);)
+		if (text > 1)
+			free((void *)(uintptr_t)text);
+	map_release(&self->sources);
+	self->source_bytes = 0;
 }
 
 /* Some lines from the one of that number on, as one. */
@@ -84,9 +110,9 @@ static bool is_systems(const char *file)
 }
 
 /* The innermost frame of code that is not the system's. */
-static const struct symbol_frame *own_frame(const struct type_cascade *types)
+static const struct symbol_frame *own_frame(struct type_cascade *types)
 {
-	for (u64 i = 0; i < types->stack.count; i++)
+	for (u64 i = 0; i < types->stack.count || type_stack_more(types); i++)
 		if (types->stack.data[i].line && !is_systems(types->stack.data[i].file))
 			return &types->stack.data[i];
 	return NULL;
@@ -104,18 +130,35 @@ static bool add_base(struct guesses *self, const char *name)
 			names_keep_bytes(&self->types->names, base.text, base.bytes));
 }
 
-static bool add_hints(struct guesses *self, u64 place)
+/* Types that the line of the stack's own frame names, in `line`; NULL if there are none. */
+static const struct symbol_frame *find_types(struct type_cascade *types, char *line,
+					     struct source_types *found)
 {
-	struct type_cascade *types = self->types;
 	const struct symbol_frame *frame = own_frame(types);
-	const char *text = frame ? read_source(self, frame->file) : NULL;
+	const char *text = frame ? read_source(types, frame->file) : NULL;
+
+	if (!text || !line_of(text, frame->line, line))
+		return NULL;
+	source_types_find(line, found);
+	return found->count ? frame : NULL;
+}
+
+bool type_has_hints(struct type_cascade *self)
+{
 	struct source_types found;
 	char line[LINE_MAX_BYTES];
 
-	if (!text || !line_of(text, frame->line, line))
-		return true;
-	source_types_find(line, &found);
-	for (u32 i = 0; i < found.count; i++) {
+	return find_types(self, line, &found) != NULL;
+}
+
+static bool add_hints(struct guesses *self, u64 place)
+{
+	struct type_cascade *types = self->types;
+	struct source_types found;
+	char line[LINE_MAX_BYTES];
+	const struct symbol_frame *frame = find_types(types, line, &found);
+
+	for (u32 i = 0; frame && i < found.count; i++) {
 		struct hint hint = {.place = place,
 				    .name = names_keep_bytes(&types->names, found.rows[i].name.text,
 							     found.rows[i].name.bytes),
@@ -328,7 +371,8 @@ static bool ask(struct guesses *self)
 			if (!add_base(self, place->answer.name))
 				return false;
 		} else if (!vec_push(&self->sizes, place->size) ||
-			   !vec_push(&self->open, (u64)place->point << 32 | i)) {
+			   (place->point != TYPE_ANY_POINT &&
+			    !vec_push(&self->open, (u64)place->point << 32 | i))) {
 			return false;
 		}
 	}
@@ -367,6 +411,5 @@ int type_guess(struct type_cascade *types, struct err *err)
 	vec_release(&self.sizes);
 	vec_release(&self.open);
 	vec_release(&self.bases);
-	free(self.text);
 	return status;
 }

@@ -8,6 +8,13 @@
 /* Puts the names of all frames of a stack into self->stack, innermost first. */
 void type_read_stack(struct type_cascade *self, struct frame_id frame);
 
+/* Reads one more frame of the stack that is looked at; false if there is none. */
+bool type_stack_more(struct type_cascade *self);
+
+/* Whether the source line of the stack that was read last names a type. */
+bool type_has_hints(struct type_cascade *self);
+void type_forget_sources(struct type_cascade *self);
+
 /* Gives the places that have no answer a type of their size, if there is one: first of all one that the
  * line of the call names. */
 int type_guess(struct type_cascade *self, struct err *err);

@@ -12,6 +12,7 @@ enum {
 	SAMPLE_MIN = 4,    /* objects of one class, and no other, that make the class of a point likely */
 	STACK_MAX = 96,    /* frames that are looked at; what allocates for others is near */
 	OBJECT_MAX = 1024, /* bytes of objects whose size is not known; beyond are arenas, mostly */
+	SMALL_SIZES = 1 << 16, /* of these a table is faster than a map */
 };
 
 const char *type_origin_name(u8 origin)
@@ -55,26 +56,6 @@ static void consider(struct type_answer *best, const struct type_answer *answer)
 		*best = *answer;
 }
 
-static struct type_answer ask_frames(struct type_cascade *self)
-{
-	struct type_answer answer = {0};
-	struct frame_search search = {0};
-
-	for (u64 i = 0; i < self->stack.count; i++) {
-		search.c_library = i < self->c_frames;
-		if (!frame_search_step(&search, &self->stack.data[i]))
-			break;
-	}
-	if (search.found)
-		answer = (struct type_answer){
-			.name = names_keep(&self->names, strbuf_text(&search.type)),
-			.count = search.single,
-			.origin = ORIGIN_FRAME,
-			.confidence = (u8)search.confidence};
-	frame_search_release(&search);
-	return answer;
-}
-
 static struct type_answer ask_index(struct type_cascade *self, u64 size)
 {
 	static const u8 confidences[] = {[TYPE_INDEX_EXACT] = TYPE_EXACT,
@@ -105,29 +86,61 @@ static bool is_c_library(const char *path)
 	       strncmp(name, "libheapwise", 11) == 0;
 }
 
-void type_read_stack(struct type_cascade *self, struct frame_id id)
+/* Most questions are answered by the first frames: the others are read when somebody looks at them. */
+static void stack_begin(struct type_cascade *self, struct frame_id id)
 {
-	const struct stack_source *source = self->query.source;
-
-	bool in_c = true;
-
 	vec_clear(&self->stack);
 	self->c_frames = 0;
-	for (u32 at = id.index; at && self->stack.count < STACK_MAX;) {
-		const struct frame *frame =
-			context_table_frame(&source->model->contexts, (struct frame_id){at});
-		struct stack_names names = stack_names(source, (struct frame_id){at});
+	self->stack_next = id.index;
+	self->stack_in_c = true;
+}
 
-		for (u32 i = 0; i < names.count; i++)
-			self->failed |= !vec_push(&self->stack, names.frames[i]);
-		if (!names.count)
-			self->failed |= !vec_push(&self->stack,
-						  (struct symbol_frame){.function = "", .file = ""});
-		in_c = in_c && is_c_library(names.module);
-		if (in_c)
-			self->c_frames = self->stack.count;
-		at = frame->parent;
+bool type_stack_more(struct type_cascade *self)
+{
+	const struct stack_source *source = self->query.source;
+	struct frame_id id = {self->stack_next};
+	struct stack_names names;
+
+	if (!id.index || self->stack.count >= STACK_MAX)
+		return false;
+	names = stack_names(source, id);
+	for (u32 i = 0; i < names.count; i++)
+		self->failed |= !vec_push(&self->stack, names.frames[i]);
+	if (!names.count)
+		self->failed |= !vec_push(&self->stack,
+					  (struct symbol_frame){.function = "", .file = ""});
+	self->stack_in_c = self->stack_in_c && is_c_library(names.module);
+	if (self->stack_in_c)
+		self->c_frames = self->stack.count;
+	self->stack_next = context_table_frame(&source->model->contexts, id)->parent;
+	return !self->failed;
+}
+
+void type_read_stack(struct type_cascade *self, struct frame_id id)
+{
+	stack_begin(self, id);
+	while (type_stack_more(self))
+		;
+}
+
+static struct type_answer ask_frames(struct type_cascade *self)
+{
+	struct type_answer answer = {0};
+	struct frame_search search = {0};
+
+	for (u64 i = 0; i < self->stack.count || type_stack_more(self); i++) {
+		search.c_library = i < self->c_frames;
+		if (!frame_search_step(&search, &self->stack.data[i]))
+			break;
 	}
+	if (search.found)
+		answer = (struct type_answer){
+			.name = names_keep(&self->names, strbuf_text(&search.type)),
+			.count = search.single,
+			.origin = ORIGIN_FRAME,
+			.confidence = (u8)search.confidence};
+	frame_search_release(&search);
+	return answer;
 }
 
 /* What stands between a new expression and the recorder: an operator new that is the program's own. */
@@ -138,8 +151,8 @@ static bool is_operator_new(const struct type_cascade *self, u32 frame)
 	return names.count && strncmp(names.frames[0].function, "operator new", 12) == 0;
 }
 
-/* What the compiler wrote beside the call. */
-static struct type_answer ask_dwarf(struct type_cascade *self, u32 point, u64 size)
+/* What the compiler wrote beside the call; the number of elements is told by the size. */
+static struct type_answer ask_dwarf(struct type_cascade *self, u32 point)
 {
 	const struct model *model = self->query.source->model;
 	u32 at = model->points.data[point].frame.index;
@@ -157,58 +170,106 @@ static struct type_answer ask_dwarf(struct type_cascade *self, u32 point, u64 si
 	if (!call)
 		return (struct type_answer){0};
 	return (struct type_answer){.name = keep_readable(self, call->type),
-				    .count = call->size ? size / call->size : 0,
 				    .size = call->size,
 				    .origin = ORIGIN_DWARF,
 				    .confidence = TYPE_EXACT};
 }
 
-/* What the frames of a point say is the same for chunks of all sizes. */
-static struct type_answer frames_answer(struct type_cascade *self, u32 point)
-{
-	struct frame_answer *known = point < self->frames.count ? &self->frames.data[point] : NULL;
+/* ---- places ---- */
 
-	if (known && known->asked)
-		return known->answer;
-	type_read_stack(self, self->query.source->model->points.data[point].frame);
-	if (!known)
-		return ask_frames(self);
-	*known = (struct frame_answer){ask_frames(self), true};
-	return known->answer;
+static u64 place_add(struct type_cascade *self, struct type_place place)
+{
+	if (self->places.count < UINT32_MAX - 1 && vec_push(&self->places, place))
+		return self->places.count - 1;
+	self->failed = true;
+	return UINT64_MAX;
 }
 
+/* Looks at the stack of a point once. Most points need no more than that: what a chunk's size has to do with its type is
+ * asked only where the stack does not tell. */
+static const struct type_point *ask_point(struct type_cascade *self, u32 point)
+{
+	struct type_point *known = &self->points.data[point];
+	struct type_answer answer, dwarf;
+	u64 place;
+
+	if (known->by)
+		return known;
+	stack_begin(self, self->query.source->model->points.data[point].frame);
+	answer = known->frames = ask_frames(self);
+	if (answer.confidence <= TYPE_GUESS && self->index) {
+		known->by = TYPE_BY_BOTH;
+		return known;
+	}
+	if (answer.confidence <= TYPE_GUESS) {
+		dwarf = ask_dwarf(self, point);
+		consider(&answer, &dwarf);
+	}
+	if (!answer.confidence && self->query.guess) {
+		known->by = type_has_hints(self) ? TYPE_BY_BOTH : TYPE_BY_SIZE;
+		return known;
+	}
+	place = place_add(self, (struct type_place){point, TYPE_ANY_SIZE, answer});
+	known->by = place == UINT64_MAX ? TYPE_NOT_ASKED : TYPE_BY_POINT;
+	known->place = (u32)place;
+	return known;
+}
+
+/* Of a point whose answer depends on the size. */
 static struct type_answer ask_place(struct type_cascade *self, u32 point, u64 size)
 {
-	struct type_answer best = {0}, answer = frames_answer(self, point);
+	struct type_answer best = {0}, answer;
 
-	consider(&best, &answer);
-	if (best.confidence <= TYPE_GUESS && self->index) {
+	consider(&best, &self->points.data[point].frames);
+	if (self->index) {
 		type_read_stack(self, self->query.source->model->points.data[point].frame);
 		answer = ask_index(self, size);
 		consider(&best, &answer);
 	}
 	if (best.confidence <= TYPE_GUESS) {
-		answer = ask_dwarf(self, point, size);
+		answer = ask_dwarf(self, point);
 		consider(&best, &answer);
 	}
 	return best;
 }
 
-/* The place's number, or UINT64_MAX if there is no memory. */
-static u64 place_of(struct type_cascade *self, u32 point, u64 size)
+static u64 place_by_size(struct type_cascade *self, u64 size)
 {
-	u64 key = hash_u64(hash_u64((u64)point + 1) ^ size), *index = map_at(&self->by_place, key);
-	struct type_place place = {.point = point, .size = size};
+	u32 *known;
 
+	if (size >= SMALL_SIZES || !vec_extend(&self->by_small_size, SMALL_SIZES))
+		return UINT64_MAX;
+	known = &self->by_small_size.data[size];
+	if (!*known)
+		*known = (u32)place_add(self, (struct type_place){.point = TYPE_ANY_POINT, .size = size}) + 1;
+	return (u64)*known - 1;
+}
+
+/* The place's number, or UINT64_MAX if there is no memory. */
+u64 type_place_of(struct type_cascade *self, u32 point, u64 size)
+{
+	const struct type_point *known = ask_point(self, point);
+	struct type_place place = {.point = point, .size = size};
+	u64 key, *index;
+
+	if (known->by == TYPE_BY_POINT)
+		return known->place;
+	if (known->by == TYPE_BY_SIZE && size < SMALL_SIZES)
+		return place_by_size(self, size);
+	if (known->by != TYPE_BY_BOTH)
+		place.point = TYPE_ANY_POINT;
+	key = hash_u64(hash_u64((u64)place.point + 1) ^ size);
+	index = map_at(&self->by_place, key);
 	if (index && *index)
 		return *index - 1;
-	place.answer = ask_place(self, point, size);
-	if (!index || !vec_push(&self->places, place)) {
+	if (known->by == TYPE_BY_BOTH)
+		place.answer = ask_place(self, point, size);
+	if (!index) {
 		self->failed = true;
 		return UINT64_MAX;
 	}
-	*index = self->places.count;
-	return self->places.count - 1;
+	*index = place_add(self, place) + 1;
+	return *index - 1;
 }
 
 /* ---- chunks ---- */
@@ -307,7 +368,7 @@ struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 	const struct model *model = self->query.source->model;
 	const struct chunk_page *page = chunk_at(&model->chunks, chunk);
 	u32 at = (u32)(chunk % CHUNK_PAGE);
-	struct type_answer answer = {0}, sampled;
+	struct type_answer answer = {0}, known = {0}, sampled;
 	u32 point;
 	u64 place;
 
@@ -315,14 +376,17 @@ struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 		      answer.confidence > TYPE_GUESS))
 		return answer;
 	point = model_point_of(model, page->alloc_context[at]).index;
-	place = place_of(self, point, page->size[at]);
+	place = type_place_of(self, point, page->size[at]);
+	if (place != UINT64_MAX)
+		known = self->places.data[place].answer;
+	if (known.size && !known.count)
+		known.count = page->size[at] / known.size;
 	sampled = ask_sample(self, point, page->size[at]);
 	/* The stack knows the type of all; a class that others have is better than its guesses. */
-	if (place != UINT64_MAX && self->places.data[place].answer.confidence > TYPE_GUESS)
-		consider(&answer, &self->places.data[place].answer);
+	if (known.confidence > TYPE_GUESS)
+		consider(&answer, &known);
 	consider(&answer, &sampled);
-	if (place != UINT64_MAX)
-		consider(&answer, &self->places.data[place].answer);
+	consider(&answer, &known);
 	return answer;
 }
 
@@ -331,8 +395,8 @@ static bool same_type(const struct type_answer *a, const struct type_answer *b)
 	return a->name == b->name || (a->name && b->name && strcmp(a->name, b->name) == 0);
 }
 
-/* One more chunk of a point: origin TYPE_ORIGINS says that they differ. */
-static void add_answer(struct type_answer *type, const struct type_answer *answer)
+/* Origin TYPE_ORIGINS says that they differ. */
+void type_join(struct type_answer *type, const struct type_answer *answer)
 {
 	if (!answer->confidence || type->origin == TYPE_ORIGINS)
 		return;
@@ -344,9 +408,21 @@ static void add_answer(struct type_answer *type, const struct type_answer *answe
 		type->confidence = answer->confidence;
 }
 
+void type_settle(struct type_answer *types, u64 count)
+{
+	for (u64 i = 0; i < count; i++)
+		if (types[i].origin == TYPE_ORIGINS)
+			types[i] = (struct type_answer){0};
+}
+
 static bool is_told(const struct model *model)
 {
 	return model->type_table.chunks[0] || model->type_table.chunks[1];
+}
+
+bool type_is_told(const struct type_cascade *self)
+{
+	return is_told(self->query.source->model) || self->samples.count;
 }
 
 /* Without guesses a point's stack tells as much as its chunks do, but for what was told of them. */
@@ -354,15 +430,38 @@ static void ask_points(struct type_cascade *self, struct type_answer *types)
 {
 	const struct model *model = self->query.source->model;
 
-	for (u32 i = 0; i < model->points.count; i++)
-		if (!types[i].confidence)
+	for (u32 i = 0; i < model->points.count; i++) {
+		const struct type_point *known = types[i].confidence ? NULL : ask_point(self, i);
+
+		if (known && known->by == TYPE_BY_POINT)
+			types[i] = self->places.data[known->place].answer;
+		else if (known)
 			types[i] = ask_place(self, i, 0);
+	}
+}
+
+/* Points of which nothing but the stack tells need no look at their chunks. */
+static bool ask_by_chunk(struct type_cascade *self, struct type_answer *types)
+{
+	const struct model *model = self->query.source->model;
+	bool left = false;
+
+	if (is_told(model) || !self->query.guess)
+		return is_told(model);
+	for (u32 i = 0; i < model->points.count; i++) {
+		const struct type_point *known = ask_point(self, i);
+
+		if (known->by == TYPE_BY_POINT)
+			types[i] = self->places.data[known->place].answer;
+		left |= known->by != TYPE_BY_POINT;
+	}
+	return left;
 }
 
 void type_of_points(struct type_cascade *self, struct type_answer *types)
 {
 	const struct model *model = self->query.source->model;
-	bool by_chunk = self->query.guess || is_told(model);
+	bool by_chunk = ask_by_chunk(self, types);
 
 	for (u64 chunk = 0; by_chunk && chunk < model->chunks.count; chunk++) {
 		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
@@ -375,14 +474,12 @@ void type_of_points(struct type_cascade *self, struct type_answer *types)
 			answer = type_of_chunk(self, chunk);
 		else
 			told_type(self, chunk, page->size[chunk % CHUNK_PAGE], &answer);
-		add_answer(&types[model_point_of(model, page->alloc_context[chunk % CHUNK_PAGE]).index],
-			   &answer);
+		type_join(&types[model_point_of(model, page->alloc_context[chunk % CHUNK_PAGE]).index],
+			  &answer);
 	}
 	if (!self->query.guess)
 		ask_points(self, types);
-	for (u64 i = 0; i < model->points.count; i++)
-		if (types[i].origin == TYPE_ORIGINS)
-			types[i] = (struct type_answer){0};
+	type_settle(types, model->points.count);
 }
 
 const char *stack_type(const struct stack_source *source, struct frame_id frame)
@@ -413,18 +510,38 @@ static int find_index(struct type_cascade *self, struct err *err)
 	return 0;
 }
 
-/* Asks for every chunk, so that it is known which sizes are left to guess. */
-static void fill_places(struct type_cascade *self)
+/* Sizes of chunks whose stacks do not tell their type, so that it is known which ones are left to guess. */
+static void fill_sizes(struct type_cascade *self)
 {
 	const struct model *model = self->query.source->model;
+	bool told = type_is_told(self);
 
-	for (u64 chunk = 0; chunk < model->chunks.count; chunk++) {
-		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
+	for (u64 i = 0; i < model->chunks.pages.count; i++) {
+		const struct chunk_page *page = model->chunks.pages.data[i];
 
-		model_pass(model, chunk);
-		if (page && page->end[chunk % CHUNK_PAGE] != CHUNK_ABSENT)
-			type_of_chunk(self, chunk);
+		model_pass(model, i * CHUNK_PAGE);
+		for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
+			u32 point;
+
+			if (page->end[k] == CHUNK_ABSENT)
+				continue;
+			point = model_point_of(model, page->alloc_context[k]).index;
+			if (told)
+				type_of_chunk(self, i * CHUNK_PAGE + k);
+			else if (self->points.data[point].by != TYPE_BY_POINT)
+				type_place_of(self, point, page->size[k]);
+		}
 	}
+}
+
+static void fill_places(struct type_cascade *self)
+{
+	bool left = type_is_told(self);
+
+	for (u32 i = 0; i < self->points.count; i++)
+		left |= ask_point(self, i)->by != TYPE_BY_POINT;
+	if (left)
+		fill_sizes(self);
 }
 
 /* Who names folders with debug files wants those to be read. */
@@ -453,7 +570,7 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 	self->query = *query;
 	status = find_index(self, err);
 	self->failed |= !module_list_fill(&self->modules, query->source->model);
-	self->failed |= !vec_extend(&self->frames, query->source->model->points.count);
+	self->failed |= !vec_extend(&self->points, query->source->model->points.count);
 	if (status == 0)
 		fill_samples(self);
 	if (status == 0 && query->guess) {
@@ -463,6 +580,7 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 	if (status == 0 && query->guess) {
 		fill_places(self);
 		status = type_guess(self, err);
+		type_forget_sources(self);
 		fill_samples(self); /* now that sizes of classes are known */
 	}
 	if (status == 0 && self->failed)
@@ -477,7 +595,9 @@ void type_cascade_release(struct type_cascade *self)
 	type_index_free(self->index);
 	names_release(&self->names);
 	vec_release(&self->places);
-	vec_release(&self->frames);
+	vec_release(&self->by_small_size);
+	vec_release(&self->points);
+	type_forget_sources(self);
 	vec_release(&self->samples);
 	map_release(&self->by_place);
 	vec_release(&self->told);

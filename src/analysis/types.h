@@ -38,11 +38,28 @@ struct type_query {
 	bool guess; /* by size, and what the compiler wrote: reads the debug info of all modules */
 };
 
-/* What is known of chunks of one size that one point allocated. */
+#define TYPE_ANY_POINT UINT32_MAX
+#define TYPE_ANY_SIZE UINT64_MAX
+
+/* What is known of chunks of one size that one point allocated, of all chunks of the point, or of that size. */
 struct type_place {
-	u32 point;
+	u32 point; /* TYPE_ANY_POINT: of all points of which the stack says nothing */
 	u64 size;
-	struct type_answer answer;
+	struct type_answer answer; /* of TYPE_ANY_SIZE without count: that is told by the size of the type */
+};
+
+/* What the answer for the chunks of a point depends on. */
+enum type_by {
+	TYPE_NOT_ASKED,
+	TYPE_BY_POINT, /* nothing else: most stacks tell, or nobody guesses */
+	TYPE_BY_SIZE,  /* their size alone */
+	TYPE_BY_BOTH,
+};
+
+struct type_point {
+	struct type_answer frames; /* what its frames say */
+	u32 place;                 /* of TYPE_BY_POINT */
+	u8 by;                     /* enum type_by */
 };
 
 /* What the vtables of a point's chunks say, of which only a sample is looked into. */
@@ -53,27 +70,27 @@ struct type_sample {
 	bool mixed; /* classes or sizes differ */
 };
 
-struct frame_answer {
-	struct type_answer answer;
-	bool asked;
-};
-
 struct type_cascade { /* all zero = empty */
 	struct type_query query;
 	struct type_index *index; /* NULL = there is none */
 	struct names names;
 	VEC(struct type_place) places;
 	struct map by_place;            /* hash of point and size → index + 1 */
-	VEC(struct frame_answer) frames; /* by point */
+	VEC(u32) by_small_size;         /* places of TYPE_ANY_POINT by size, + 1 */
+	VEC(struct type_point) points;
 	VEC(struct type_sample) samples; /* by point; empty = no chunk has a class */
 	VEC(const char *) told;         /* by type of the model: readable name, NULL = not asked yet */
-	VEC(struct symbol_frame) stack; /* scratch */
+	VEC(struct symbol_frame) stack; /* scratch: the frames that were read so far, innermost first */
+	u32 stack_next;                 /* frame that is read next, 0 = none */
+	bool stack_in_c;                /* all of them are the C library's */
 	u64 c_frames;                   /* how many of these, the innermost, are the C library's */
 	struct typesizes sizes;
 	struct call_types calls; /* by row of modules */
 	struct map size_by_name; /* address of a kept name → bytes of the type */
 	struct module_list modules;
 	struct debug_types kept; /* by the trace */
+	struct map sources;      /* hash of a path → its text as a number; only while types are guessed */
+	u64 source_bytes;
 	bool failed;                    /* there was no memory: answers are missing */
 };
 
@@ -82,6 +99,15 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 void type_cascade_release(struct type_cascade *self);
 
 struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk);
+
+/* Whether something was told of single chunks. If not, type_place_of tells all: a number of `places`, or UINT64_MAX if
+ * there is no memory. */
+bool type_is_told(const struct type_cascade *self);
+u64 type_place_of(struct type_cascade *self, u32 point, u64 size);
+
+/* One more chunk of a point; once they differ, `type` is unknown when type_settle has seen it. */
+void type_join(struct type_answer *type, const struct type_answer *answer);
+void type_settle(struct type_answer *types, u64 count);
 
 /* The type that all chunks of a point have, as far as they have any; unknown if they differ. `types` has
  * room for each point. */

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#include "analysis/scores.h"
+#include "analysis/type_list.h"
+#include "base/base64.h"
 #include "base/units.h"
 #include "symbols/type_text.h"
 
@@ -26,162 +27,6 @@ bool types_by_parse(const char *word, enum types_by *by)
 	return false;
 }
 
-/* ---- sums ---- */
-
-struct type_sums {
-	const char *name; /* NULL = unknown */
-	u64 chunks, bytes; /* chunks in units of the model */
-	u64 elements;
-	bool all_elements; /* known of every chunk */
-	u64 peak_bytes, peak_chunks;
-	u64 kept_bytes, kept_chunks;
-	double life_ticks, freed;
-	u32 origins; /* bits 1 << enum type_origin */
-	u8 confidence;
-	bool sampled; /* of some chunks it is the class of others */
-	struct behaviour behaviour; /* of the points that allocate this type only */
-};
-
-struct work {
-	struct type_cascade *types;
-	const struct model *model;
-	const struct types_query *query;
-	VEC(struct type_sums) rows;
-	struct map by_name; /* address of the name → index + 1 */
-	struct strbuf text;
-	u64 origin_bytes[TYPE_ORIGINS], origin_chunks[TYPE_ORIGINS];
-	u64 guess_bytes, guess_chunks;
-	u64 sampled_chunks;
-	u64 bytes, chunks;
-};
-
-static const char *row_name(struct work *self, const char *name)
-{
-	if (!name || !self->query->fold)
-		return name;
-	strbuf_clear(&self->text);
-	type_add_folded(&self->text, name);
-	return names_keep(&self->types->names, strbuf_text(&self->text));
-}
-
-static struct type_sums *row_of(struct work *self, const char *name)
-{
-	u64 *index = map_at(&self->by_name, (u64)(uintptr_t)name);
-
-	if (!index)
-		return NULL;
-	if (!*index) {
-		struct type_sums row = {.name = name, .all_elements = true, .confidence = TYPE_EXACT};
-
-		if (!vec_push(&self->rows, row))
-			return NULL;
-		*index = self->rows.count;
-	}
-	return &self->rows.data[*index - 1];
-}
-
-static u64 elements_of(const struct work *self, const struct type_answer *answer, u64 size)
-{
-	u64 one;
-
-	if (answer->count)
-		return answer->count;
-	one = answer->size ? answer->size : answer->name ? type_size(self->types, answer->name) : 0;
-	return one ? (size >= one ? size / one : 1) : 0;
-}
-
-static void add_times(struct work *self, struct type_sums *row, const struct chunk_page *page, u32 at,
-		      u64 units, u64 bytes)
-{
-	u64 peak = self->model->totals.peak_ticks, born = page->alloc_ticks[at],
-	    died = page->free_ticks[at];
-	enum chunk_end end = (enum chunk_end)page->end[at];
-
-	if (born <= peak && (!died || died > peak)) {
-		row->peak_bytes += bytes;
-		row->peak_chunks += units;
-	}
-	if (end == CHUNK_KEPT || end == CHUNK_LIVE) {
-		row->kept_bytes += bytes;
-		row->kept_chunks += units;
-	} else if (died >= born && end == CHUNK_FREED) {
-		row->life_ticks += (double)(died - born) * (double)units;
-		row->freed += (double)units;
-	}
-}
-
-static bool add_chunk(struct work *self, u64 chunk)
-{
-	const struct chunk_page *page = chunk_at(&self->model->chunks, chunk);
-	u32 at = (u32)(chunk % CHUNK_PAGE);
-	struct type_answer answer = type_of_chunk(self->types, chunk);
-	struct type_sums *row = row_of(self, row_name(self, answer.name));
-	u64 units, bytes, elements;
-
-	if (!row)
-		return false;
-	model_weigh(self->model, page->size[at], &units, &bytes);
-	row->chunks += units;
-	row->bytes += bytes;
-	elements = elements_of(self, &answer, page->size[at]);
-	row->elements += elements * units;
-	row->all_elements &= elements > 0;
-	row->origins |= 1u << answer.origin;
-	row->sampled |= answer.sampled;
-	self->sampled_chunks += answer.sampled ? units : 0;
-	if (answer.confidence < row->confidence)
-		row->confidence = answer.confidence;
-	add_times(self, row, page, at, units, bytes);
-	self->origin_bytes[answer.origin] += bytes;
-	self->origin_chunks[answer.origin] += units;
-	self->guess_bytes += answer.confidence == TYPE_GUESS ? bytes : 0;
-	self->guess_chunks += answer.confidence == TYPE_GUESS ? units : 0;
-	self->bytes += bytes;
-	self->chunks += units;
-	return true;
-}
-
-static bool is_there(const struct model *model, u64 chunk)
-{
-	return chunk_end(&model->chunks, chunk) != CHUNK_ABSENT;
-}
-
-static int add_chunks(struct work *self, struct err *err)
-{
-	for (u64 chunk = 0; chunk < self->model->chunks.count; chunk++) {
-		model_pass(self->model, chunk);
-		if (is_there(self->model, chunk) && !add_chunk(self, chunk))
-			return err_set(err, ERR_MEMORY, "out of memory for types");
-	}
-	return 0;
-}
-
-/* ---- scores ---- */
-
-/* Scores are those of points; a point whose chunks are of several types has no part in them. */
-static int add_scores(struct work *self, struct err *err)
-{
-	struct type_answer *types = calloc(self->model->points.count + 1, sizeof *types);
-	struct behaviour_table table = {0};
-	int status;
-
-	if (!types)
-		return err_set(err, ERR_MEMORY, "out of memory for types");
-	status = behaviour_find(self->types->query.source, &self->query->thresholds, &table, err);
-	if (status == 0)
-		type_of_points(self->types, types);
-	for (u64 i = 0; status == 0 && i < table.count; i++) {
-		struct type_sums *row =
-			types[i].name ? row_of(self, row_name(self, types[i].name)) : NULL;
-
-		if (row)
-			behaviour_add_scores(&row->behaviour, &table.points[i]);
-	}
-	behaviour_table_release(&table);
-	free(types);
-	return status;
-}
-
 /* ---- order ---- */
 
 static u64 measure(const struct type_sums *row, enum types_by by)
@@ -199,10 +44,17 @@ static u64 measure(const struct type_sums *row, enum types_by by)
 	return 0;
 }
 
-static int largest_first(const void *a, const void *b, void *by)
+struct order {
+	const struct type_sums *rows;
+	enum types_by by;
+};
+
+static int largest_first(const void *a, const void *b, void *order_)
 {
-	const struct type_sums *x = a, *y = b;
-	u64 mx = measure(x, *(const enum types_by *)by), my = measure(y, *(const enum types_by *)by);
+	const struct order *order = order_;
+	const struct type_sums *x = &order->rows[*(const u32 *)a];
+	const struct type_sums *y = &order->rows[*(const u32 *)b];
+	u64 mx = measure(x, order->by), my = measure(y, order->by);
 
 	if (mx != my)
 		return mx > my ? -1 : 1;
@@ -229,6 +81,10 @@ enum {
 	AT_SHARE,
 	AT_PEAK_CHUNKS,
 	AT_KEPT_CHUNKS,
+	AT_SEVERITY,
+	AT_POINTS,
+	AT_TEMPLATE,
+	AT_SPARK, /* only if it was asked for */
 	COLUMNS
 };
 
@@ -250,6 +106,11 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_SHARE] = COLUMN("share", NULL, VALUE_SHARE, "of all bytes"),
 	[AT_PEAK_CHUNKS] = COLUMN("at_peak_chunks", NULL, VALUE_COUNT, "chunks live at that moment"),
 	[AT_KEPT_CHUNKS] = COLUMN("kept_chunks", NULL, VALUE_COUNT, "chunks that were never freed"),
+	[AT_SEVERITY] = COLUMN("severity", NULL, VALUE_ID, "of its points together: 1, best, to 12"),
+	[AT_POINTS] = COLUMN("points", NULL, VALUE_COUNT, "allocation points of this type only"),
+	[AT_TEMPLATE] = COLUMN("template", NULL, VALUE_TEXT, "the type without template arguments"),
+	[AT_SPARK] = COLUMN("spark", NULL, VALUE_TEXT,
+			    "live bytes over the run: base64 of a byte per part, 255 = the highest"),
 };
 
 static const char *origin_word(u8 origin, bool sampled)
@@ -278,12 +139,38 @@ static void fill_scores(const struct type_sums *sums, struct value *row)
 				       [SCORE_USAGE] = AT_USAGE,
 				       [SCORE_USEFUL] = AT_USEFUL};
 
+	u32 severity = severity_step(&scores);
+
 	for (u32 i = 0; i < SCORES; i++)
 		if (scores.known[i])
 			row[at[i]] = value_real(scores.value[i]);
+	row[AT_SEVERITY] = severity ? value_number(severity) : value_unknown();
 }
 
-static void fill_row(const struct work *self, const struct type_sums *sums, struct value *row,
+static void fill_spark(const struct type_sums *sums, struct value *row, struct result *table,
+		       u32 bins)
+{
+	u8 spark[TYPE_BINS];
+	char *text;
+
+	type_spark(sums, spark, bins);
+	text = base64_text(spark, bins);
+	row[AT_SPARK] = value_text(text ? result_copy(table, text) : NULL);
+	free(text);
+}
+
+static const char *template_of(struct result *table, const char *type)
+{
+	struct strbuf text = {0};
+	const char *copy;
+
+	type_add_folded(&text, type);
+	copy = result_copy(table, strbuf_text(&text));
+	strbuf_release(&text);
+	return copy;
+}
+
+static void fill_row(const struct type_list *self, const struct type_sums *sums, struct value *row,
 		     struct result *table)
 {
 	const struct model *model = self->model;
@@ -306,17 +193,53 @@ static void fill_row(const struct work *self, const struct type_sums *sums, stru
 	row[AT_SHARE] = value_real(units_share(sums->bytes, self->bytes));
 	row[AT_PEAK_CHUNKS] = value_number(model_count(model, sums->peak_chunks));
 	row[AT_KEPT_CHUNKS] = value_number(model_count(model, sums->kept_chunks));
+	row[AT_POINTS] = value_number(sums->points);
+	row[AT_TEMPLATE] = value_text(sums->name ? template_of(table, sums->name) : NULL);
 }
 
-static struct result *types_table(struct work *self)
+/* The order of the rows, which are not moved: others may look at them. */
+static u32 *rows_in_order(const struct type_list *self, enum types_by by)
+{
+	struct order order = {self->rows.data, by};
+	u32 *rows = calloc(self->rows.count + 1, sizeof *rows);
+
+	for (u32 i = 0; rows && i < self->rows.count; i++)
+		rows[i] = i;
+	if (rows)
+		qsort_r(rows, self->rows.count, sizeof *rows, largest_first, &order);
+	return rows;
+}
+
+static void add_rows(const struct type_list *self, const struct types_query *query,
+		     const u32 *rows, struct result *table)
+{
+	u64 end = self->rows.count, columns_shown = query->spark ? COLUMNS : AT_SPARK;
+
+	if (query->top && query->top < end - (query->offset < end ? query->offset : end))
+		end = query->offset + query->top;
+	for (u64 i = query->offset; i < end; i++) {
+		struct value values[COLUMNS], *row;
+
+		fill_row(self, &self->rows.data[rows[i]], values, table);
+		if (query->spark)
+			fill_spark(&self->rows.data[rows[i]], values, table, query->spark);
+		row = result_add_row(table);
+		if (row)
+			memcpy(row, values, columns_shown * sizeof *values);
+	}
+}
+
+static struct result *types_table(const struct type_list *self, const struct types_query *query)
 {
 	struct result *table = result_new(RESULT_TABLE, "types", "Types, largest first");
+	u32 *rows = rows_in_order(self, query->by);
 	struct result_column shown[COLUMNS];
-	enum types_by by = self->query->by;
-	u64 count = self->rows.count;
 
-	if (!table)
+	if (!table || !rows) {
+		free(rows);
+		result_free(table);
 		return NULL;
+	}
 	memcpy(shown, columns, sizeof shown);
 	if (self->model->has_access) {
 		shown[AT_LIFETIME].label = "lifetime";
@@ -324,19 +247,9 @@ static struct result *types_table(struct work *self)
 		shown[AT_USEFUL].label = "useful";
 	}
 	table->empty = "nothing was allocated";
-	result_set_columns(table, shown, COLUMNS);
-	if (count)
-		qsort_r(self->rows.data, count, sizeof *self->rows.data, largest_first, &by);
-	if (self->query->top && self->query->top < count)
-		count = self->query->top;
-	for (u64 i = 0; i < count; i++) {
-		struct value values[COLUMNS], *row;
-
-		fill_row(self, &self->rows.data[i], values, table);
-		row = result_add_row(table);
-		if (row)
-			memcpy(row, values, sizeof values);
-	}
+	result_set_columns(table, shown, query->spark ? COLUMNS : AT_SPARK);
+	add_rows(self, query, rows, table);
+	free(rows);
 	return table;
 }
 
@@ -353,8 +266,14 @@ static const struct result_column chunk_columns[] = {
 	COLUMN("kept", "kept", VALUE_BOOL, "whether it was never freed"),
 };
 
-static struct result *chunks_table(struct work *self)
+static bool is_there(const struct model *model, u64 chunk)
 {
+	return chunk_end(&model->chunks, chunk) != CHUNK_ABSENT;
+}
+
+static struct result *chunks_table(struct type_cascade *types, const struct types_query *query)
+{
+	const struct model *model = types->query.source->model;
 	struct result *table = result_new(RESULT_TABLE, "chunks", "Chunks");
 	u64 shown = 0;
 
@@ -362,19 +281,19 @@ static struct result *chunks_table(struct work *self)
 		return NULL;
 	table->empty = "nothing was allocated";
 	result_set_columns(table, chunk_columns, sizeof chunk_columns / sizeof *chunk_columns);
-	for (u64 chunk = 0; chunk < self->model->chunks.count; chunk++) {
-		const struct chunk_page *page = chunk_at(&self->model->chunks, chunk);
+	for (u64 chunk = 0; chunk < model->chunks.count; chunk++) {
+		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
 		u32 at = (u32)(chunk % CHUNK_PAGE);
 		struct type_answer answer;
 		struct value *row;
 		u64 elements;
 
-		model_pass(self->model, chunk);
-		if (!is_there(self->model, chunk) || (self->query->top && shown == self->query->top))
+		model_pass(model, chunk);
+		if (!is_there(model, chunk) || (query->top && shown == query->top))
 			continue;
 		shown++;
-		answer = type_of_chunk(self->types, chunk);
-		elements = elements_of(self, &answer, page->size[at]);
+		answer = type_of_chunk(types, chunk);
+		elements = type_elements(types, &answer, page->size[at]);
 		row = result_add_row(table);
 		if (!row)
 			break;
@@ -412,7 +331,7 @@ static const struct {
 			 "size_chunks"},
 };
 
-static void add_origin(const struct work *self, struct result *result, u32 origin)
+static void add_origin(const struct type_list *self, struct result *result, u32 origin)
 {
 	struct result_column share = COLUMN(origin_fields[origin].bytes, origin_fields[origin].label,
 					    VALUE_SHARE, "share of all bytes whose type is known so");
@@ -431,7 +350,7 @@ static void add_origin(const struct work *self, struct result *result, u32 origi
 			 value_number(model_count(self->model, self->origin_chunks[origin])));
 }
 
-static void add_summary(const struct work *self, struct result *result)
+static void add_summary(const struct type_list *self, struct result *result)
 {
 	struct result_column guess = COLUMN("guess_share", NULL, VALUE_SHARE,
 					    "share of all bytes whose type is only a guess");
@@ -450,28 +369,46 @@ static void add_summary(const struct work *self, struct result *result)
 			 value_number(model_count(self->model, self->chunks)));
 }
 
+static struct result *record_of(const struct type_list *self, struct result *part, struct err *err)
+{
+	struct result *result = result_new(RESULT_RECORD, "types", NULL);
+
+	if (result) {
+		add_summary(self, result);
+		result_add_part(result, part);
+	} else {
+		result_free(part);
+	}
+	if (result && part && !result_failed(result))
+		return result;
+	err_set(err, ERR_MEMORY, "out of memory for types");
+	result_free(result);
+	return NULL;
+}
+
+struct result *type_list_result(const struct type_list *self, const struct types_query *query,
+				 struct err *err)
+{
+	struct type_list folded = {0};
+	struct result *result = NULL;
+
+	if (!query->fold)
+		return record_of(self, types_table(self, query), err);
+	if (type_list_fold(&folded, self, err) == 0)
+		result = record_of(&folded, types_table(&folded, query), err);
+	type_list_release(&folded);
+	return result;
+}
+
 struct result *analyse_types(struct type_cascade *types, const struct types_query *query,
 			     struct err *err)
 {
-	struct work self = {.types = types, .model = types->query.source->model, .query = query};
-	struct result *result = result_new(RESULT_RECORD, "types", NULL);
-	int status = add_chunks(&self, err);
+	struct type_list table = {0};
+	struct result *result = NULL;
 
-	if (status == 0 && !query->chunks)
-		status = add_scores(&self, err);
-	if (status == 0 && result) {
-		add_summary(&self, result);
-		result_add_part(result, query->chunks ? chunks_table(&self) : types_table(&self));
-		if (result_failed(result))
-			status = err_set(err, ERR_MEMORY, "out of memory for types");
-	}
-	if (status == 0 && types->failed)
-		status = err_set(err, ERR_MEMORY, "out of memory for types");
-	vec_release(&self.rows);
-	map_release(&self.by_name);
-	strbuf_release(&self.text);
-	if (status == 0 && result)
-		return result;
-	result_free(result);
-	return NULL;
+	if (type_list_make(&table, types, &query->thresholds, err) == 0)
+		result = query->chunks ? record_of(&table, chunks_table(types, query), err)
+				       : type_list_result(&table, query, err);
+	type_list_release(&table);
+	return result;
 }

@@ -4,6 +4,7 @@
 #define ANALYSIS_TYPES_RESULT_H
 
 #include "analysis/thresholds.h"
+#include "analysis/type_list.h"
 #include "analysis/types.h"
 #include "output/result.h"
 
@@ -15,6 +16,8 @@ bool types_by_parse(const char *word, enum types_by *by);
 struct types_query {
 	enum types_by by;
 	u64 top;     /* rows, 0 = all */
+	u64 offset;  /* rows to leave out first */
+	u32 spark;   /* parts of the line of live bytes, up to TYPE_BINS; 0 = none */
 	bool fold;   /* templates by their names: std::vector<*> */
 	bool chunks; /* the chunks one by one instead of the types */
 	struct thresholds thresholds;
@@ -24,6 +27,10 @@ struct types_query {
  * failure. */
 struct result *analyse_types(struct type_cascade *types, const struct types_query *query,
 			     struct err *err);
+
+/* The same of sums that were found before; of rows, not of chunks. */
+struct result *type_list_result(const struct type_list *self, const struct types_query *query,
+				 struct err *err);
 
 /* A record named "fields": the members of a type, and which of their bytes its chunks use. ERR_USAGE if
  * the debug info has no such type. */

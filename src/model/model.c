@@ -331,13 +331,6 @@ int model_load(struct model *self, const char *path, const struct trace_read_opt
 	return self->type_table.identities.count ? model_load_type_names(self, path, err) : 0;
 }
 
-struct point_id model_point_of(const struct model *self, u32 context)
-{
-	u32 known = context < self->context_points.count ? self->context_points.data[context] : 0;
-
-	return (struct point_id){known ? known - 1 : 0};
-}
-
 u64 model_calls(const struct model *self, const char *call)
 {
 	static const char *const names[HW_KIND_COUNT] = {

@@ -240,7 +240,12 @@ static inline u64 model_count(const struct model *self, u64 units)
 void model_weigh(const struct model *self, u64 size, u64 *units, u64 *bytes);
 
 /* The point of an allocating context that was seen. */
-struct point_id model_point_of(const struct model *self, u32 context);
+static inline struct point_id model_point_of(const struct model *self, u32 context)
+{
+	u32 known = context < self->context_points.count ? self->context_points.data[context] : 0;
+
+	return (struct point_id){known ? known - 1 : 0};
+}
 
 /* enum chunk_class of a chunk by the last scan; CLASS_UNKNOWN for any other number. */
 u8 model_chunk_class(const struct model *self, u64 chunk);

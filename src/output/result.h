@@ -49,6 +49,7 @@ struct result_frame {
 	const char *module;   /* path, "" = unknown */
 	u64 offset;           /* in the module; the address itself without one */
 	u32 line;
+	u32 column;   /* in bytes from 1, 0 = unknown */
 	bool inlined; /* into the next frame */
 	bool minor;           /* of the standard library: seldom what the reader looks for */
 	u32 folded;           /* inner minor frames that this one stands for, too */

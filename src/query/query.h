@@ -181,6 +181,9 @@ void text_print(const char *text, struct strbuf *out);
 const char *key_name(const struct query *self, const struct query_key *key);
 enum field_type key_type(const struct query *self, const struct query_key *key);
 
+/* How often chunks, or what is left of them, are gone through if nothing of the query was asked before. */
+u32 query_passes(const struct query *self);
+
 /* What a box may be called: up to 63 letters, digits and _-.: */
 bool query_is_id(const char *text);
 

@@ -477,7 +477,8 @@ void api_warm(struct api *self, u32 trace)
 {
 	static const char *const paths[] = {
 		"/api/v1/overview", "/api/v1/flame",       "/api/v1/points",
-		"/api/v1/findings", "/api/v1/timeline",    "/api/v1/mprof/direct",
+		"/api/v1/findings", "/api/v1/timeline",    "/api/v1/types",
+		"/api/v1/mprof/direct",
 		"/api/v1/scores",   "/api/v1/mprof/leaks", "/api/v1/files",
 		"/api/v1/report",   "/api/v1/mprof/graph", "/api/v1/threads",
 		"/api/v1/leaks",    "/api/v1/callgraph",   "/api/v1/emad",

@@ -166,6 +166,9 @@ void put_stack(struct call *call, const char *key, struct frame_id frame);
  * view_scores of call->trace; texts live as long as holder. */
 void put_finding(struct call *call, const struct finding *finding, struct result *holder);
 
+/* Bytes as base64; null if there is no memory. */
+void put_base64(struct json *json, const char *key, const u8 *bytes, u64 count);
+
 /* null for what is not finite; whole numbers are written as such. */
 void put_real(struct json *json, const char *key, double value);
 void put_reals(struct json *json, const char *key, const double *values, u64 count);

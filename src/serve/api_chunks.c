@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "serve/api.h"
-#include "serve/base64.h"
 #include "view/chunks.h"
 #include "view/keys.h"
 #include "view/memory.h"
@@ -344,12 +343,33 @@ void api_chunk(struct call *call)
 
 /* ---- memory map ---- */
 
-static void put_region(struct json *json, const struct memory_region *region)
+/* What the kernel called the mapping that an address is in, when somebody looked last. The stack of a thread and an
+ * arena look alike; chunks lie in the latter. */
+static const char *mapping_kind(const struct model *model, u64 at_ticks, u64 address)
+{
+	static const char *const names[MEMORY_KINDS] = {[MEMORY_ANONYMOUS] = "mmap",
+							[MEMORY_BREAK] = "brk",
+							[MEMORY_GUARDED] = "arena"};
+	const struct model_memory *memory = NULL;
+
+	for (u64 i = 0; i < model->memory.count; i++)
+		if (!memory || model->memory.data[i].ticks <= at_ticks)
+			memory = &model->memory.data[i];
+	for (u64 i = 0; memory && i < memory->count; i++) {
+		const struct stream_resident *row = &model->residents.data[memory->first + i];
+
+		if (address >= row->start && address - row->start < row->bytes)
+			return row->kind < MEMORY_KINDS ? names[row->kind] : NULL;
+	}
+	return NULL;
+}
+
+static void put_region(struct json *json, const struct memory_region *region, const char *kind)
 {
 	json_open_flat(json, NULL, '{');
 	put_address(json, "start", region->start);
 	put_address(json, "end", region->end);
-	json_null(json, "kind"); /* mappings are not recorded */
+	json_text(json, "kind", kind);
 	json_number(json, "live", region->live_bytes);
 	json_number(json, "chunks", region->chunks);
 	json_number(json, "free", region->free_bytes);
@@ -366,6 +386,8 @@ void api_memory_regions(struct call *call)
 {
 	struct memory_moment moment = {0};
 	struct memory_regions regions = {0};
+	const struct model *model = call->trace->model;
+	u64 at_ticks = tick_clock_ticks(&model->clock, call->at_ns);
 	struct err err = {0};
 
 	if (memory_moment_make(&moment, &call->scope, call->at_ns, &err) < 0 ||
@@ -377,7 +399,8 @@ void api_memory_regions(struct call *call)
 		json_number(&call->json, "regions", regions.rows.count);
 		json_open_flat(&call->json, "rows", '[');
 		for (u64 i = 0; i < regions.rows.count && i < REGIONS_MAX; i++)
-			put_region(&call->json, &regions.rows.data[i]);
+			put_region(&call->json, &regions.rows.data[i],
+				   mapping_kind(model, at_ticks, regions.rows.data[i].start));
 		json_close(&call->json, ']');
 		json_close(&call->json, '}');
 		reply_end(call);

@@ -16,6 +16,7 @@ struct judged {
 	struct wrappers wrappers;
 	struct excessive_query query;
 	struct excessive found;
+	u64 rows_max; /* of the data set */
 };
 
 static bool mu_read(struct call *call, struct excessive_query *query)
@@ -50,7 +51,7 @@ static bool query_read(struct call *call, struct judged *self)
 	struct excessive_query *query = &self->query;
 	const char *wrappers = call_text(call, "wrappers");
 	double percent = 1;
-	u64 k = 0, restarts = 10;
+	u64 k = 0, restarts = 10, n = OBJECTS_MAX;
 	struct err err = {0};
 	bool log = true;
 
@@ -62,11 +63,13 @@ static bool query_read(struct call *call, struct judged *self)
 	    !call_number(call, "k", 2, KMEANS_MAX, &k) ||
 	    !call_number(call, "seed", 0, UINT64_MAX, &query->seed) ||
 	    !call_number(call, "restarts", 1, 1000, &restarts) ||
+	    !call_number(call, "n", 1, OBJECTS_MAX, &n) ||
 	    !call_number(call, "top", 0, ROWS_MAX, &query->top) || !call_bool(call, "log", &log) ||
 	    !call_bool(call, "all", &query->all_paths))
 		return false;
 	if (!parameter_real(call->request, "floor", 0, 100, &percent))
 		return call_bad(call, "floor", "a percentage");
+	self->rows_max = n;
 	query->floor = percent / 100;
 	query->k = (u32)k;
 	query->restarts = (u32)restarts;
@@ -203,6 +206,8 @@ static void put_emad_head(struct call *call, const void *data)
 	bool iqr = (found->query->methods & BY_IQR) && found->enough;
 	struct json *json = &call->json;
 
+	const struct tick_clock *clock = &call->trace->model->clock;
+
 	json_number(json, "objects", found->rows.count);
 	json_number(json, "never_freed", found->objects.rows.count - found->rows.count);
 	put_clusters(json, found);
@@ -211,6 +216,8 @@ static void put_emad_head(struct call *call, const void *data)
 	json_real(json, "iqr", iqr ? found->iqr.iqr : NAN);
 	json_real(json, "mu", iqr ? found->iqr.mu : NAN);
 	json_real(json, "threshold", iqr ? found->iqr.threshold : NAN);
+	/* Lives count at least so long. */
+	json_real(json, "clock_res", fmax(tick_clock_span_ns(clock, 1), EXCESSIVE_LIFE_MIN_NS));
 	put_verdict(json, found);
 }
 
@@ -228,7 +235,7 @@ void api_emad(struct call *call)
 		call_fail(call, &err);
 	} else {
 		u64 count = judged.found.rows.count;
-		u64 rows = count < OBJECTS_MAX ? count : OBJECTS_MAX;
+		u64 rows = count < judged.rows_max ? count : judged.rows_max;
 
 		if (reply_columns_init(&table, object_columns, OBJECT_COLUMNS, rows)) {
 			for (u64 i = 0; i < rows; i++)

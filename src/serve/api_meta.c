@@ -107,6 +107,35 @@ static const char *arch_name(u32 machine)
 	return machine == 62 ? "x86_64" : machine == 183 ? "aarch64" : "unknown";
 }
 
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* By the libraries that were loaded: the first one that stands in for the C library's allocator, or that one. NULL if
+ * nobody can tell, as of a program without libraries. */
+static const char *allocator_name(const struct model *model)
+{
+	static const char *const names[][2] = {{"libjemalloc", "jemalloc"},
+					       {"libmimalloc", "mimalloc"},
+					       {"libtcmalloc", "tcmalloc"},
+					       {"libsnmalloc", "snmalloc"},
+					       {"libhoard", "hoard"},
+					       {"ld-musl", "musl"},
+					       {"libc.so", "glibc"}};
+	const struct modmap *map = &model->contexts.modules;
+
+	for (u32 k = 0; k < sizeof names / sizeof *names; k++)
+		for (u32 i = 0; i < map->module_count; i++)
+			if (map->modules[i].told &&
+			    strncmp(file_name(map->modules[i].path), names[k][0],
+				    strlen(names[k][0])) == 0)
+				return names[k][1];
+	return NULL;
+}
+
 static u64 count_functions(const struct view_trace *trace)
 {
 	struct map seen = {0};
@@ -210,7 +239,7 @@ void api_trace(struct call *call)
 	json_number(json, "duration_ns", view_duration_ns(call->trace));
 	json_text(json, "clock", tick_clock_known(&model->clock) ? "ns" : "ticks");
 	json_text(json, "arch", arch_name(model->image.arch));
-	json_null(json, "allocator");
+	json_text(json, "allocator", allocator_name(model));
 	json_number(json, "image", model->image.number);
 	json_number(json, "images", call->trace->info.images);
 	json_bool(json, "complete", model->has_end);

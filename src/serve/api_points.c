@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "serve/api.h"
-#include "serve/base64.h"
 #include "view/moments.h"
 #include "view/pairs.h"
 #include "view/points.h"

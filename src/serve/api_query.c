@@ -49,6 +49,24 @@ static void put_error(struct json *json, const struct query_error *error)
 	json_close(json, '}');
 }
 
+/* Of the trace that the parameter names, or else of the first, as far as it is loaded. */
+static void put_cost(struct call *call, const struct query *query)
+{
+	const char *id = call_text(call, "trace");
+	struct view_trace *trace = id ? call_trace(call, id) : call->api->traces[0];
+	struct json *json = &call->json;
+	u32 passes = query ? query_passes(query) : 0;
+
+	if (!query || !trace || view_trace_progress(trace).state != VIEW_READY) {
+		json_null(json, "cost_est");
+		return;
+	}
+	json_open_flat(json, "cost_est", '{');
+	json_number(json, "passes", passes);
+	json_number(json, "chunks", passes * trace->all.chunks);
+	json_close(json, '}');
+}
+
 static void reply_check(struct call *call, const struct query *query,
 			const struct query_error *error)
 {
@@ -65,6 +83,7 @@ static void reply_check(struct call *call, const struct query *query,
 		if (!query)
 			put_error(json, error);
 		json_close(json, ']');
+		put_cost(call, query);
 		json_close(json, '}');
 		reply_end(call);
 	}

@@ -447,8 +447,11 @@ static void put_types_base(struct call *call, const struct result *ours_,
 static struct result *types_of(struct view_trace *trace, const struct types_query *query,
 			       bool guess, struct err *err)
 {
+	const struct type_list *list = guess ? view_type_list(trace, err) : NULL;
 	struct result *result;
 
+	if (guess)
+		return list ? type_list_result(list, query, err) : NULL;
 	pthread_mutex_lock(&trace->analysis_lock);
 	result = types_result(trace, query, NULL, guess, err);
 	pthread_mutex_unlock(&trace->analysis_lock);
@@ -464,7 +467,7 @@ static void reply_types_beside(struct call *call, const struct view_scope *base,
 	struct view_trace *other = call_part(call, base, &err);
 	struct result *ours, *theirs;
 
-	all.top = 0;
+	all.top = all.offset = 0;
 	ours = other ? types_of(call->trace, &all, guess, &err) : NULL;
 	theirs = ours ? types_of(other, &all, guess, &err) : NULL;
 	if (!theirs || result_failed(ours) || result_failed(theirs)) {
@@ -483,12 +486,45 @@ static void reply_types_beside(struct call *call, const struct view_scope *base,
 static bool types_read(struct call *call, struct types_query *query, bool *guess)
 {
 	const char *sort = call_text(call, "sort"), *fold = call_text(call, "fold");
+	u64 spark = 0;
 
 	if (sort && !types_by_parse(sort + (*sort == '-'), &query->by))
 		return call_bad(call, "sort", "peak, bytes, count or kept");
 	query->fold = fold && strcmp(fold, "template") == 0;
-	return call_number(call, "top", 0, ROWS_MAX, &query->top) &&
-	       call_bool(call, "guess", guess);
+	if (!call_number(call, "top", 0, ROWS_MAX, &query->top) ||
+	    !call_number(call, "offset", 0, UINT32_MAX, &query->offset) ||
+	    !call_number(call, "spark", 0, TYPE_BINS, &spark) || !call_bool(call, "guess", guess))
+		return false;
+	query->spark = (u32)spark;
+	return true;
+}
+
+/* How many rows there are if nothing is cut. */
+static u64 types_count(struct view_trace *trace, const struct types_query *query, bool guess)
+{
+	struct types_query all = {.by = query->by, .fold = query->fold, .thresholds = query->thresholds};
+	struct err err = {0};
+	const struct type_list *list = guess && !query->fold ? view_type_list(trace, &err) : NULL;
+	struct result *result = list ? NULL : types_of(trace, &all, guess, &err);
+	struct type_columns columns;
+	const struct result *table = result ? types_table(result, &columns) : NULL;
+	u64 count = list ? list->rows.count : table ? result_rows(table) : 0;
+
+	result_free(result);
+	return count;
+}
+
+static void reply_types(struct call *call, const struct types_query *query, bool guess)
+{
+	struct err err = {0};
+	struct result *result = types_of(call->trace, query, guess, &err);
+
+	if (result) {
+		call->rows_total = types_count(call->trace, query, guess);
+		call->has_rows_total = true;
+		call->truncated = query->top && query->offset + query->top < call->rows_total;
+	}
+	reply_result(call, result, &err);
 }
 
 void api_types(struct call *call)
@@ -496,13 +532,12 @@ void api_types(struct call *call)
 	struct types_query query = {.top = 100, .thresholds = THRESHOLDS_DEFAULT};
 	struct view_scope base = {0};
 	bool guess = true, compared = false;
-	struct err err = {0};
 
 	if (types_read(call, &query, &guess) && call_base(call, &base, &compared)) {
 		if (compared)
 			reply_types_beside(call, &base, &query, guess);
 		else
-			reply_result(call, types_of(call->trace, &query, guess, &err), &err);
+			reply_types(call, &query, guess);
 	}
 	view_scope_release(&base);
 }

@@ -141,22 +141,31 @@ static void put_node(struct json *json, const struct callgraph *graph,
 		json_null(json, "calls");
 	else
 		json_number(json, "calls", of->calls);
+	if (node->severity)
+		json_number(json, "sev", node->severity);
+	else
+		json_null(json, "sev");
+	if (node->cycle)
+		json_number(json, "scc", node->cycle);
+	else
+		json_null(json, "scc");
 	json_number(json, "hidden_in", node->hidden_in);
 	json_number(json, "hidden_out", node->hidden_out);
 	json_close(json, '}');
 }
 
-static void put_edge(struct json *json, const struct callgraph_edge *edge)
+static void put_edge(struct json *json, const struct callgraph_edge *edge, enum calls_metric metric)
 {
 	json_open_flat(json, NULL, '{');
 	json_number(json, "from", edge->caller);
 	json_number(json, "to", edge->callee);
 	json_number(json, "calls", edge->calls);
 	json_number(json, "bytes", edge->bytes);
+	json_number(json, "value", metric == CALLS_BYTES ? edge->bytes : edge->calls);
 	json_close(json, '}');
 }
 
-static void put_graph(struct call *call, const struct calls_view *view)
+static void put_graph(struct call *call, const struct calls_view *view, enum calls_metric metric)
 {
 	struct json *json = &call->json;
 
@@ -174,7 +183,7 @@ static void put_graph(struct call *call, const struct calls_view *view)
 	json_close(json, ']');
 	json_open_flat(json, "edges", '[');
 	for (u64 i = 0; i < view->edges.count && i < ROWS_MAX * 4; i++)
-		put_edge(json, &view->graph->edges.data[view->edges.data[i]]);
+		put_edge(json, &view->graph->edges.data[view->edges.data[i]], metric);
 	json_close(json, ']');
 	json_close(json, '}');
 }
@@ -195,7 +204,7 @@ void api_callgraph(struct call *call)
 	if (calls_view_make(&view, call->trace, &query, &err) < 0) {
 		call_fail(call, &err);
 	} else if (reply_begin(call, view.found > view.nodes.count)) {
-		put_graph(call, &view);
+		put_graph(call, &view, query.metric);
 		reply_end(call);
 	}
 	calls_view_release(&view);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/base64.h"
 #include "output/render.h"
 #include "serve/api.h"
 
@@ -166,6 +167,14 @@ void put_reals(struct json *json, const char *key, const double *values, u64 cou
 	for (u64 i = 0; i < count; i++)
 		put_real(json, NULL, values[i]);
 	json_close(json, ']');
+}
+
+void put_base64(struct json *json, const char *key, const u8 *bytes, u64 count)
+{
+	char *text = base64_text(bytes, count);
+
+	json_text(json, key, text);
+	free(text);
 }
 
 static void put_strings(struct json *json, const struct reply_columns *self)
@@ -342,6 +351,10 @@ static void put_frame(struct json *json, const struct result_frame *frame)
 		json_number(json, "line", frame->line);
 	else
 		json_null(json, "line");
+	if (frame->column)
+		json_number(json, "col", frame->column);
+	else
+		json_null(json, "col");
 	json_bool(json, "inline", frame->inlined);
 	json_bool(json, "library", frame->minor);
 	json_text(json, "addr", address);

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "serve/assets.h"
-#include "serve/base64.h"
 
 enum {
 	POINT_PAGE = 100, /* as the page asks for them */

@@ -4,7 +4,7 @@
 
 #define FLAME "metric dir pivot root x0 x1 px rec hide s"
 #define OWN (ROUTE_CHANGES | ROUTE_LIGHT)
-#define EMAD "method rule floor k seed log mu wrappers restarts top all"
+#define EMAD "method rule floor k seed log mu wrappers restarts top all n"
 #define MPROF "verb depth offsets types log cycles offset limit"
 
 const struct route api_routes[] = {
@@ -73,7 +73,7 @@ const struct route api_routes[] = {
 	 "as heapwise scores"},
 	{"GET", "/api/v1/leaks", "kinds top", ROUTE_TRACE | ROUTE_PART, api_leaks,
 	 "as heapwise leaks"},
-	{"GET", "/api/v1/types", "sort fold top guess base", ROUTE_TRACE | ROUTE_PART, api_types,
+	{"GET", "/api/v1/types", "sort fold top offset spark guess base", ROUTE_TRACE | ROUTE_PART, api_types,
 	 "as heapwise types"},
 	{"GET", "/api/v1/types/fields", "type", ROUTE_TRACE | ROUTE_PART, api_fields,
 	 "as heapwise types --fields"},
@@ -91,7 +91,7 @@ const struct route api_routes[] = {
 	 "what a query is left with, entry by entry"},
 	{"POST", "/api/v1/query/counts", "", ROUTE_TRACE | ROUTE_CHANGES, api_query_counts,
 	 "how many chunks pass each box of a filter graph"},
-	{"POST", "/api/v1/query/check", "", OWN, api_query_check,
+	{"POST", "/api/v1/query/check", "trace", OWN, api_query_check,
 	 "whether a query is right, and its canonical text"},
 	{"POST", "/api/v1/query/graph", "", OWN, api_query_graph, "the filter graph of a text"},
 	{"POST", "/api/v1/query/compile", "", OWN, api_query_compile, "the text of a filter graph"},

@@ -131,6 +131,44 @@ static int take_edges(struct calls_view *self)
 	return status;
 }
 
+/* Points by the function that allocates there, as the numbers of nodes are. */
+static int take_severities(struct calls_view *self, struct view_trace *trace,
+			   const struct mprof_calls *calls)
+{
+	struct map worst = {0};
+	int status = 0;
+
+	for (u64 i = 0; i < calls->points.count && status == 0; i++) {
+		const struct mprof_call *call = &calls->calls.data[calls->points.data[i].call];
+		const char *name = mprof_function(calls, call->function)->name;
+		u64 *known = map_at(&worst, hash_text(HASH_START, name));
+
+		if (!known)
+			status = ERR_MEMORY;
+		else if (trace->severity[i] > *known)
+			*known = trace->severity[i];
+	}
+	for (u64 i = 0; i < self->nodes.count && status == 0; i++) {
+		struct calls_node *node = &self->nodes.data[i];
+		const struct callgraph_node *of = &self->graph->nodes.data[node->node];
+		const u64 *known = map_find(&worst, hash_text(HASH_START, of->name));
+
+		node->severity = known && node->self > 0 ? (u8)*known : 0;
+	}
+	map_release(&worst);
+	return status;
+}
+
+static int take_cycles(struct calls_view *self)
+{
+	u32 *cycles = callgraph_cycles(self->graph);
+
+	for (u64 i = 0; i < self->nodes.count && cycles; i++)
+		self->nodes.data[i].cycle = cycles[self->nodes.data[i].node];
+	free(cycles);
+	return cycles ? 0 : ERR_MEMORY;
+}
+
 int calls_view_make(struct calls_view *self, struct view_trace *trace,
 		    const struct calls_query *query, struct err *err)
 {
@@ -140,7 +178,7 @@ int calls_view_make(struct calls_view *self, struct view_trace *trace,
 
 	self->graph = view_callgraph(trace, err);
 	calls = self->graph ? view_calls(trace, err) : NULL;
-	if (!calls)
+	if (!calls || view_scores(trace, err) < 0)
 		return err->code;
 	if (!self->graph->nodes.count)
 		return 0;
@@ -158,6 +196,10 @@ int calls_view_make(struct calls_view *self, struct view_trace *trace,
 	free(near);
 	if (status == 0)
 		status = take_edges(self);
+	if (status == 0)
+		status = take_severities(self, trace, calls);
+	if (status == 0)
+		status = take_cycles(self);
 	return status == 0 ? 0 : err_set(err, status, "out of memory for the call graph");
 }
 

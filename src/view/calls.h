@@ -20,6 +20,8 @@ struct calls_node {
 	u32 node; /* of the graph */
 	double self, total;
 	u32 hidden_in, hidden_out; /* edges to nodes that are left out */
+	u8 severity;               /* the worst of the points that it allocates at, 0 = unknown */
+	u32 cycle;                 /* number of the functions that call each other, 0 = none */
 };
 
 struct calls_view { /* all zero = empty */

@@ -81,6 +81,7 @@ struct view_trace *view_trace_new(const char *path)
 	once_init(&self->findings_once);
 	once_init(&self->source_once);
 	once_init(&self->places_once);
+	once_init(&self->type_list_once);
 	for (u32 i = 0; i < VIEW_KEYS; i++)
 		once_init(&self->keys_once[i]);
 	for (u32 i = 0; i < VIEW_SUGGESTS; i++)
@@ -99,6 +100,8 @@ void view_trace_free(struct view_trace *self)
 	sums_cache_free(self->sums_cache);
 	point_index_free(self->point_index);
 	free(self->point_places);
+	type_list_release(&self->type_list);
+	type_cascade_release(&self->guessed);
 	source_table_free(self->source);
 	for (u32 i = 0; i < VIEW_KEYS; i++)
 		view_keys_free(self->keys[i]);
@@ -356,6 +359,32 @@ static int make_types(void *data, struct err *err)
 int view_types(struct view_trace *self, struct err *err)
 {
 	return view_once(&self->types_once, err, make_types, self);
+}
+
+static int make_type_list(void *data, struct err *err)
+{
+	const struct thresholds limits = THRESHOLDS_DEFAULT;
+	struct view_trace *self = data;
+	struct type_query query = {.source = &self->guess_stacks, .guess = true};
+	int status = view_scores(self, err);
+
+	if (status < 0)
+		return status;
+	pthread_mutex_lock(&self->analysis_lock);
+	self->guess_stacks = self->stacks;
+	self->guess_stacks.behaviour = &self->behaviour;
+	status = type_cascade_init(&self->guessed, &query, err);
+	model_rest(self->model);
+	if (status == 0)
+		status = type_list_make(&self->type_list, &self->guessed, &limits, err);
+	pthread_mutex_unlock(&self->analysis_lock);
+	return status;
+}
+
+const struct type_list *view_type_list(struct view_trace *self, struct err *err)
+{
+	return view_once(&self->type_list_once, err, make_type_list, self) < 0 ? NULL
+									       : &self->type_list;
 }
 
 int view_typed_stacks(struct view_trace *self, struct stack_source *source, struct err *err)

@@ -17,6 +17,7 @@
 #include "analysis/inferences.h"
 #include "analysis/mprof_calls.h"
 #include "analysis/scores.h"
+#include "analysis/type_list.h"
 #include "analysis/types.h"
 #include "query/engine.h"
 
@@ -66,7 +67,8 @@ struct view_trace {
 	struct view_progress progress;
 
 	struct view_once calls_once, folded_once, scores_once, types_once, routines_once,
-		shapes_once, sums_once, index_once, findings_once, source_once, places_once;
+		shapes_once, sums_once, index_once, findings_once, source_once, places_once,
+		type_list_once;
 	struct stack_source folded_stacks;
 	struct mprof_calls calls, folded;
 	struct behaviour_table behaviour;
@@ -76,6 +78,9 @@ struct view_trace {
 	struct type_cascade types;
 	pthread_mutex_t types_lock; /* for questions about single chunks */
 	struct type_answer *point_types;
+	struct stack_source guess_stacks; /* with the behaviour of points */
+	struct type_cascade guessed;      /* the same with guesses, for the list */
+	struct type_list type_list;
 	struct callgraph graph;
 	struct routine_graph *routines;
 	struct flame_shapes *shapes;
@@ -122,6 +127,8 @@ const struct mprof_calls *view_calls_folded(struct view_trace *self, struct err 
 int view_scores(struct view_trace *self, struct err *err);
 /* Fills point_types; names are those of the cascade. */
 int view_types(struct view_trace *self, struct err *err);
+/* What `heapwise types` lists: sums of all types, guessed ones included. */
+const struct type_list *view_type_list(struct view_trace *self, struct err *err);
 /* What `heapwise findings` finds. */
 const struct findings *view_findings(struct view_trace *self, struct err *err);
 /* `stacks` with the types of points, as the results of commands have them. */

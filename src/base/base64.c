@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Base64; see base64.h. */
-#include "serve/base64.h"
+#include "base/base64.h"
 
 #include <stdlib.h>
 
@@ -24,12 +24,4 @@ char *base64_text(const u8 *bytes, u64 count)
 	if (text)
 		text[at] = 0;
 	return text;
-}
-
-void put_base64(struct json *json, const char *key, const u8 *bytes, u64 count)
-{
-	char *text = base64_text(bytes, count);
-
-	json_text(json, key, text);
-	free(text);
 }
