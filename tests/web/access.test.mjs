@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => end(browser));
 
-const more = ["time?by=type", "chunks?point=1&y=0", "mprof?tab=graph", "mprof?tab=bins", "calls?mode=table", "points?sel=p:1", "flame?metric=peak&s=main", "freq?sel=o:0", "points?q=all%20%7C%20where%20size%20%3E%2015", "flame?q=all%20%7C%20where%20nothing", "flame?q=all%20%7C%20where%20size%20%3C%200", "graph?q=all%20%7C%20join%20type", "nowhere"];
+const more = ["time?by=type", "chunks?point=1&y=0", "mprof?tab=graph", "mprof?tab=bins", "calls?mode=table", "calls?mode=sandwich", "map?order=hilbert", "points?sel=p:1", "flame?metric=peak&s=main", "freq?sel=o:0", "points?q=all%20%7C%20where%20size%20%3E%2015", "flame?q=all%20%7C%20where%20nothing", "flame?q=all%20%7C%20where%20size%20%3C%200", "graph?q=all%20%7C%20join%20type", "nowhere"];
 
 describe("axe", () => {
 	for (const colorScheme of ["light", "dark"])

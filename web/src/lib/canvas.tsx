@@ -95,6 +95,7 @@ export function CanvasView(props: Props) {
 	const dragging = useRef(false);
 	const dragged = useRef(false); // the click that ends a drag is none
 	const begun = useRef({ x: 0, y: 0 });
+	const clicked = useRef<Item | null>(null); // by the first click of two: it may have moved since, when a drawer opened
 	const [width, setWidth] = useState(0);
 	const [hover, setHover] = useState<{ item: Item; x: number; y: number } | null>(null);
 	const [focus, setFocus] = useState<Item | null>(null);
@@ -220,7 +221,8 @@ export function CanvasView(props: Props) {
 			onClick={(event) => {
 				const { x, y } = at(event);
 				const item = itemAt(items.current, x, y);
-				if (item && !dragged.current) choose(item);
+				if (event.detail < 2) clicked.current = item;
+				if (item && !dragged.current && event.detail < 2) choose(item);
 				dragged.current = false;
 			}}
 			onContextMenu={(event) => {
@@ -232,11 +234,7 @@ export function CanvasView(props: Props) {
 				setHover(null);
 				openMenu(event.clientX, event.clientY, subject);
 			}}
-			onDblClick={(event) => {
-				const { x, y } = at(event);
-				const item = itemAt(items.current, x, y);
-				if (item) props.onOpen?.(item);
-			}}
+			onDblClick={() => clicked.current && props.onOpen?.(clicked.current)}
 		>
 			<canvas ref={canvas} style={{ width: `${width}px`, height: `${props.height}px` }} aria-hidden="true" />
 			{marked && <div class="ring" style={{ left: `${marked.x}px`, top: `${marked.y}px`, width: `${Math.max(3, marked.w)}px`, height: `${Math.max(3, marked.h)}px` }} />}

@@ -12,10 +12,11 @@ import { Unfiltered } from "../lib/notice";
 import { Choice, oneOf } from "../lib/parts";
 import { say } from "../lib/say";
 import { select } from "../lib/select";
-import { embedded, source } from "../lib/source";
+import { embedded, type Params, source } from "../lib/source";
 import { go, key, linkTo, set, whole } from "../lib/state";
 import { type Column, Table } from "../lib/table";
 import { TwinButton } from "../lib/twin";
+import { Sandwich } from "./flame";
 
 interface Node {
 	id: number;
@@ -44,6 +45,7 @@ interface Data {
 }
 
 const weights = [["allocs", "Allocations"], ["bytes", "Bytes"]] as const;
+const modes = [["graph", "Graph"], ["sandwich", "Sandwich"], ["table", "Callers and callees"]] as const;
 const W = 190;
 const H = 46;
 
@@ -51,17 +53,17 @@ const H = 46;
 const BOXES_MAX = 40;
 const CALLS_MAX = 60;
 
-/** The centre and the heaviest functions; the heaviest call into and out of each, then the heaviest of all. */
-function heaviest(data: Data): Data {
-	const weight = (node: Node) => (node.id === data.center ? Infinity : node.total);
-	const nodes = [...data.nodes].sort((a, b) => weight(b) - weight(a)).slice(0, BOXES_MAX);
+/** The centre, what was asked for and the heaviest functions; the heaviest call into and out of each, then the heaviest of all. */
+function heaviest(data: Data, asked: ReadonlySet<number>): Data {
+	const weight = (node: Node) => (node.id === data.center || asked.has(node.id) ? Infinity : node.total);
+	const nodes = [...data.nodes].sort((a, b) => weight(b) - weight(a)).slice(0, BOXES_MAX + asked.size);
 	const shown = new Set(nodes.map((node) => node.id));
 	const into = new Set<number>();
 	const from = new Set<number>();
 	const edges: Edge[] = [];
 	for (const edge of [...data.edges].sort((a, b) => b.calls - a.calls)) {
 		if (!shown.has(edge.from) || !shown.has(edge.to)) continue;
-		if (edges.length >= CALLS_MAX && into.has(edge.to) && from.has(edge.from)) continue;
+		if (edges.length >= CALLS_MAX + asked.size && into.has(edge.to) && from.has(edge.from)) continue;
 		into.add(edge.to);
 		from.add(edge.from);
 		edges.push(edge);
@@ -69,11 +71,41 @@ function heaviest(data: Data): Data {
 	return { ...data, nodes, edges };
 }
 
-function layout(data: Data) {
-	const graph = new dagre.graphlib.Graph({ multigraph: false });
+/** Functions that call each other in a circle, each circle once. */
+export function cyclesOf(data: Pick<Data, "nodes" | "edges">): number[][] {
+	const below = new Map<number, number[]>();
+	for (const edge of data.edges) below.set(edge.from, [...(below.get(edge.from) ?? []), edge.to]);
+	const reached = (from: number) => {
+		const seen = new Set<number>();
+		const open = [...(below.get(from) ?? [])];
+		for (let at = open.pop(); at !== undefined; at = open.pop()) {
+			if (seen.has(at)) continue;
+			seen.add(at);
+			open.push(...(below.get(at) ?? []));
+		}
+		return seen;
+	};
+	const from = new Map(data.nodes.map((node) => [node.id, reached(node.id)]));
+	const taken = new Set<number>();
+	const found: number[][] = [];
+	for (const { id } of data.nodes) {
+		const members = data.nodes.map((node) => node.id).filter((other) => from.get(id)?.has(other) && from.get(other)?.has(id));
+		if (members.length < 2 || taken.has(id)) continue;
+		for (const member of members) taken.add(member);
+		found.push(members);
+	}
+	return found;
+}
+
+function layout(data: Data, cycles: number[][]) {
+	const graph = new dagre.graphlib.Graph({ multigraph: false, compound: true });
 	graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 46, marginx: 10, marginy: 10 });
 	graph.setDefaultEdgeLabel(() => ({}));
 	for (const node of data.nodes) graph.setNode(String(node.id), { width: W, height: H });
+	cycles.forEach((members, at) => {
+		graph.setNode(`cycle ${at}`, {});
+		for (const id of members) graph.setParent(String(id), `cycle ${at}`);
+	});
 	for (const edge of data.edges) if (edge.from !== edge.to) graph.setEdge(String(edge.from), String(edge.to), {});
 	dagre.layout(graph);
 	return graph;
@@ -105,12 +137,44 @@ function pathBetween(data: Data, from: number, to: number): number[] {
 	return path;
 }
 
+const expanded = () => (key("more") === "" ? [] : key("more").split("\u0001"));
+
+function expand(node: Node): void {
+	if (node.hidden_in + node.hidden_out === 0 || expanded().includes(node.fn)) say("All its neighbours are shown.");
+	else set({ more: [...expanded(), node.fn].join("\u0001") });
+}
+
+/** The picture and the neighbours of the functions whose hidden ones were asked for. */
+function useExpanded(data: Data | null, asked: Params): { data: Data; more: ReadonlySet<number> } | null {
+	const [near, setNear] = useState<Data[]>([]);
+	const names = expanded();
+	useEffect(() => {
+		const abort = new AbortController();
+		const replies = names.map((fn) => source.get<Data>("/callgraph", { ...asked, center: fn, up: 1, down: 1, min: 0 }, abort.signal));
+		Promise.all(replies).then((all) => setNear(all.map((reply) => reply.data)), (error: unknown) => abort.signal.aborted || say(error instanceof Error ? error.message : String(error)));
+		return () => abort.abort();
+	}, [key("more"), data]);
+	return useMemo(() => {
+		if (!data) return null;
+		const nodes = new Map(data.nodes.map((node) => [node.id, node]));
+		const edges = new Map(data.edges.map((edge) => [`${edge.from} ${edge.to}`, edge]));
+		const more = new Set<number>();
+		for (const part of names.length ? near : []) {
+			for (const node of part.nodes) if (!nodes.has(node.id)) more.add(node.id);
+			for (const node of part.nodes) if (!nodes.has(node.id) || node.id === part.center) nodes.set(node.id, node);
+			for (const edge of part.edges) edges.set(`${edge.from} ${edge.to}`, edge);
+		}
+		return { data: { ...data, nodes: [...nodes.values()], edges: [...edges.values()] }, more };
+	}, [data, near, key("more")]);
+}
+
 function subjectOf(node: Node): Subject {
-	return { title: node.fn || "unknown", fn: node.fn, module: node.module, focus: [{ label: "Centre here", run: () => set({ fn: node.fn }) }, { label: "Callers and callees as a flame graph", run: () => go("flame", { dir: "pivot", pivot: node.fn }) }] };
+	return { title: node.fn || "unknown", fn: node.fn, module: node.module, focus: [...(node.hidden_in + node.hidden_out ? [{ label: "Show its hidden neighbours", run: () => expand(node) }] : []), { label: "Centre here", run: () => set({ fn: node.fn }) }, { label: "Callers and callees as a flame graph", run: () => go("flame", { dir: "pivot", pivot: node.fn }) }] };
 }
 
 function Graph({ data }: { data: Data }) {
-	const graph = useMemo(() => layout(data), [data]);
+	const cycles = useMemo(() => cyclesOf(data), [data]);
+	const graph = useMemo(() => layout(data, cycles), [data, cycles]);
 	const [marked, setMarked] = useState<number | null>(null);
 	const [path, setPath] = useState<number[]>([]);
 	const [scale, setScale] = useState(1);
@@ -156,6 +220,14 @@ function Graph({ data }: { data: Data }) {
 			<div ref={holder} class="scroll" tabIndex={0} role="region" aria-label="Call graph" onKeyDown={keyDown}>
 				<svg width={(size.width ?? 100) * scale} height={(size.height ?? 100) * scale} viewBox={`0 0 ${size.width ?? 100} ${size.height ?? 100}`} role="group" aria-label={`Calls around ${data.nodes.find((node) => node.id === data.center)?.fn ?? "?"}`}>
 					<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="11" markerHeight="11" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8z" fill="currentColor" /></marker></defs>
+					{cycles.map((members, at) => {
+						const box = graph.node(`cycle ${at}`);
+						return (
+							<rect class="cycle" x={box.x - box.width / 2} y={box.y - box.height / 2} width={box.width} height={box.height} rx={10} fill="none" stroke="currentColor" stroke-dasharray="7 4">
+								<title>{count(members.length)} functions that call each other in a circle</title>
+							</rect>
+						);
+					})}
 					{data.edges.map((edge) => {
 						const route = edge.from === edge.to ? null : (graph.edge(String(edge.from), String(edge.to)) as { points?: { x: number; y: number }[] } | undefined);
 						if (!route?.points) return null;
@@ -174,11 +246,19 @@ function Graph({ data }: { data: Data }) {
 							<g
 								transform={`translate(${at.x - W / 2} ${at.y - H / 2})`}
 								class={`node${node.id === data.center ? " centre" : ""}`}
-								tabIndex={0}
+								tabindex={0}
 								role="button"
 								onClick={(event) => click(event, node)}
 								onContextMenu={menu.onContextMenu}
-								onKeyDown={(event) => (event.key === "Enter" ? click(event, node) : menu.onKeyDown(event))}
+								onKeyDown={(event) => {
+									if (event.key === "Enter") click(event, node);
+									else if (event.key === "+") expand(node);
+									else {
+										menu.onKeyDown(event);
+										return;
+									}
+									event.stopPropagation();
+								}}
 							>
 								<rect width={W} height={H} rx={6} fill={colour} stroke={path.includes(node.id) || marked === node.id ? "#d55e00" : "currentColor"} stroke-width={node.id === data.center || path.includes(node.id) || marked === node.id ? 2.5 : 0.6} stroke-dasharray={loop ? "5 3" : undefined} />
 								<rect y={H - 4} width={W * (node.total / most)} height={4} fill="currentColor" opacity={0.6} />
@@ -190,7 +270,7 @@ function Graph({ data }: { data: Data }) {
 					})}
 				</svg>
 			</div>
-			<p class="quiet">A click centres, Shift and two clicks show the heaviest path between two functions, + − 0 zoom. A bar is the share of all allocations, +N are neighbours that are not shown, dashed is what calls itself.</p>
+			<p class="quiet">A click centres, Shift and two clicks show the heaviest path between two functions, + − 0 zoom. A bar is the share of all allocations, +N are neighbours that are not shown: + on the function shows them; dashed is what calls itself, a dashed frame holds functions that call each other in a circle.</p>
 		</>
 	);
 }
@@ -222,10 +302,12 @@ function Tables({ data }: { data: Data }) {
 }
 
 export function Calls() {
-	const mode = key("mode") || "graph";
+	const mode = oneOf("mode", embedded ? modes.filter(([name]) => name !== "sandwich") : modes, "graph");
 	const [names, setNames] = useState<string[]>([]);
-	const answer = useAnswer<Data>("/callgraph", { ...scoped("/callgraph"), center: key("fn"), up: key("up") || 2, down: key("down") || 2, min: key("min") || 0.005, metric: oneOf("metric", weights, "allocs") === "allocs" ? null : key("metric") });
-	const picture = useMemo(() => (answer.reply ? heaviest(answer.reply.data) : null), [answer.reply]);
+	const asked = { ...scoped("/callgraph"), metric: oneOf("metric", weights, "allocs") === "allocs" ? null : key("metric") };
+	const answer = useAnswer<Data>("/callgraph", { ...asked, center: key("fn"), up: key("up") || 2, down: key("down") || 2, min: key("min") || 0.005 });
+	const all = useExpanded(answer.reply?.data ?? null, asked);
+	const picture = useMemo(() => (all ? heaviest(all.data, all.more) : null), [all]);
 	const levels = [["1", "1 level"], ["2", "2 levels"], ["3", "3 levels"], ["4", "4 levels"]] as const;
 	const suggest = (text: string) => {
 		if (embedded || text.length < 2) return;
@@ -246,6 +328,7 @@ export function Calls() {
 				<Choice label="Callees" value={key("down") || "2"} options={levels} onChange={(value) => set({ down: value })} />
 				<Choice label="By" value={key("metric") || "allocs"} options={weights} onChange={(value) => set({ metric: value === "allocs" ? null : value })} />
 				<Choice label="From" value={key("min") || "0.005"} options={[["0.05", "5 %"], ["0.005", "0.5 %"], ["0.0005", "0.05 %"], ["0", "all"]]} onChange={(value) => set({ min: value === "0.005" ? null : value })} />
+				<Choice label="As" value={mode} options={embedded ? modes.filter(([name]) => name !== "sandwich") : modes} onChange={(value) => set({ mode: value === "graph" ? null : value })} />
 				<TwinButton on={mode === "table"} toggle={useTable} />
 				{answer.reply && !embedded && answer.reply.data.nodes.length > 0 && <a class="button" href={linkTo("flame", { dir: "pivot", pivot: answer.reply.data.nodes.find((node) => node.id === answer.reply?.data.center)?.fn })}>Callers and callees as a flame graph</a>}
 			</div>
@@ -254,8 +337,10 @@ export function Calls() {
 					<>
 						<Unfiltered path="/callgraph" />
 						{data.nodes_all > data.nodes.length && <p class="quiet">The {count(data.nodes.length)} heaviest of {count(data.nodes_all)} functions.</p>}
-						{mode !== "table" && picture && picture.edges.length < data.edges.length && <p class="quiet">Drawn are {count(picture.nodes.length)} of {count(data.nodes.length)} functions and {count(picture.edges.length)} of {count(data.edges.length)} calls, the heaviest.</p>}
-						{mode === "table" ? <Tables data={data} /> : picture && <Graph data={picture} />}
+						{mode === "graph" && picture && all && picture.edges.length < all.data.edges.length && <p class="quiet">Drawn are {count(picture.nodes.length)} of {count(all.data.nodes.length)} functions and {count(picture.edges.length)} of {count(all.data.edges.length)} calls, the heaviest.</p>}
+						{mode === "table" && <Tables data={data} />}
+						{mode === "graph" && picture && <Graph data={picture} />}
+						{mode === "sandwich" && <Sandwich fn={data.nodes.find((node) => node.id === data.center)?.fn ?? ""} metric={key("metric") || "allocs"} open={(fn) => set({ fn })} />}
 					</>
 				)}
 			</Panel>

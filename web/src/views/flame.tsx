@@ -357,6 +357,32 @@ function asSvg(items: Item[], width: number, height: number): string {
 	return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="12">${boxes.join("\n")}</svg>\n`;
 }
 
+/** Callers of one function above it and what it calls below. open: a frame was opened. */
+export function Sandwich({ fn, metric, open }: { fn: string; metric: string; open(name: string): void }) {
+	const answer = useAnswer<FlameReply>("/flame", { ...common(), metric, dir: "pivot", pivot: fn, px: 1600 });
+	const data = useMemo(() => (answer.reply ? unpack(answer.reply.data) : null), [answer.reply]);
+	const painter = useMemo(() => (data ? shape(data, { found: null, delta: null, from: 0, to: 1, flip: false, worst: false, palette: "safe" }) : null), [data]);
+	const rowOf = (item: Item) => painter?.index.get(item.id) ?? 0;
+	return (
+		<Panel answer={answer} label="Callers and callees" empty={(flame) => (flame.total === 0 ? "This function never led to an allocation." : null)}>
+			{() => data && painter && (
+				<CanvasView
+					name="sandwich"
+					label={`Callers of ${fn} above it, what it calls below`}
+					description="flame graph"
+					height={painter.lines * ROW}
+					painter={painter}
+					version={fn}
+					selected={null}
+					onSelect={(item) => item.label && select("f", item.label)}
+					onOpen={(item) => data.name[rowOf(item)] && open(data.name[rowOf(item)] ?? "")}
+					tooltip={(item) => <Tip data={data} row={rowOf(item)} />}
+				/>
+			)}
+		</Panel>
+	);
+}
+
 interface Hits {
 	frames: number;
 	total: number;

@@ -2,7 +2,6 @@
 // A question of one's own as boxes and lines, and as text: both ways, at the same time. The server owns the
 // language: it turns the one into the other and says how much passes each box.
 
-import dagre from "@dagrejs/dagre";
 import { Background, Controls, Handle, Position, ReactFlow, applyEdgeChanges, applyNodeChanges, type Connection, type Edge, type EdgeChange, type Node, type NodeChange, type NodeProps, type ReactFlowInstance } from "@xyflow/react";
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -14,6 +13,7 @@ import { type ResultRow, type SchemaColumn, cellText, isNumber } from "../lib/re
 import { go, key, place, whole } from "../lib/state";
 import { copy, saveFile, say } from "../lib/say";
 import { traces } from "../shell";
+import { type Box, type Graph, type Link, aligned, argFrom, argText, arrange, changedArgs, inserted, partOf, reaches, withOutput } from "./graph_edit";
 
 /** A kind of box, as the server lists it. */
 interface BoxRow {
@@ -50,43 +50,6 @@ const defaults: Record<string, Record<string, string>> = {
 	trace: { name: "" },
 };
 
-interface Box {
-	id: string;
-	kind: string;
-	args: Record<string, Arg>;
-	x?: number;
-	y?: number;
-	label: string;
-}
-
-type Arg = string | number | boolean | string[];
-
-/** As it is typed, and back: lists and switches keep their kind. */
-function argText(arg: Arg | undefined): string {
-	return arg == null ? "" : Array.isArray(arg) ? arg.join(", ") : String(arg);
-}
-
-function argFrom(text: string, before: Arg | undefined, name: string): Arg | undefined {
-	if (text.trim() === "") return undefined;
-	if (Array.isArray(before) || name === "keys" || name === "calls") return text.split(",").map((part) => part.trim());
-	if (name === "desc" || name === "alternate") return text === "true";
-	if (name === "count") return Number(text) || 0;
-	return text;
-}
-
-interface Link {
-	from: string;
-	out: number;
-	to: string;
-	in: number;
-}
-
-interface Graph {
-	boxes: Box[];
-	edges: Link[];
-	output?: string;
-}
-
 interface BoxData extends Record<string, unknown> {
 	box: Box;
 	spec: BoxSpec | undefined;
@@ -97,7 +60,6 @@ interface BoxData extends Record<string, unknown> {
 
 /** Which list of words completes an argument. */
 const lists: Record<string, string> = { expr: "box-fields", if: "box-fields", keys: "box-fields", by: "box-fields", field: "box-fields", view: "box-views", time: "box-times", name: "box-traces" };
-
 
 interface Acts {
 	change(id: string, name: string, value: string): void;
@@ -166,44 +128,6 @@ function BoxNode({ data }: NodeProps<Node<BoxData>>) {
 }
 
 const nodeTypes = { box: BoxNode };
-
-/** Boxes without places of their own are laid out from left to right. */
-function arrange(graph: Graph): Graph {
-	const plan = new dagre.graphlib.Graph();
-	plan.setGraph({ rankdir: "LR", nodesep: 30, ranksep: 60 });
-	plan.setDefaultEdgeLabel(() => ({}));
-	for (const box of graph.boxes) plan.setNode(box.id, { width: 210, height: 110 });
-	for (const edge of graph.edges) plan.setEdge(edge.from, edge.to);
-	dagre.layout(plan);
-	return { ...graph, boxes: graph.boxes.map((box) => ({ ...box, x: Math.round(plan.node(box.id).x - 105), y: Math.round(plan.node(box.id).y - 55) })) };
-}
-
-/** What comes out: the box that no other reads. */
-function withOutput(graph: Graph): Graph {
-	const unread = graph.boxes.filter((box) => !graph.edges.some((edge) => edge.from === box.id));
-	return { ...graph, output: unread.at(-1)?.id ?? graph.output };
-}
-
-function reaches(graph: Graph, from: string, to: string): boolean {
-	const seen = new Set<string>();
-	const stack = [from];
-	while (stack.length) {
-		const at = stack.pop() as string;
-		if (at === to) return true;
-		if (seen.has(at)) continue;
-		seen.add(at);
-		for (const edge of graph.edges) if (edge.from === at) stack.push(edge.to);
-	}
-	return false;
-}
-
-function changedArgs(args: Record<string, Arg>, name: string, text: string): Record<string, Arg> {
-	const next = { ...args };
-	const value = argFrom(text, args[name], name);
-	if (value === undefined) delete next[name];
-	else next[name] = value;
-	return next;
-}
 
 const examples: [string, string][] = [
 	["Vectors", 'all | where stack ~ "std::vector"'],
@@ -397,24 +321,19 @@ export function GraphEditor() {
 			setBegun(null);
 		} else say("First an output: Tab to it and press Enter.");
 	};
-	const copyBoxes = () => {
-		const boxes = graph.boxes.filter((box) => chosen.has(box.id));
-		const inside = new Set(boxes.map((box) => box.id));
-		clip.current = { boxes, edges: graph.edges.filter((edge) => inside.has(edge.from) && inside.has(edge.to)) };
-		say(boxes.length ? `Copied ${count(boxes.length)} boxes.` : "Choose boxes first.");
+	const put = (part: Graph) => {
+		if (part.boxes.length === 0) return;
+		const next = inserted(now.current, part);
+		void fromBoxes(next.graph);
+		setChosen(next.names);
 	};
-	const pasteBoxes = () => {
-		const names = new Map<string, string>();
-		let number = graph.boxes.length + 1;
-		for (const box of clip.current.boxes) {
-			while (graph.boxes.some((old) => old.id === `b${number}`) || [...names.values()].includes(`b${number}`)) number++;
-			names.set(box.id, `b${number}`);
-		}
-		if (names.size === 0) return;
-		const boxes = clip.current.boxes.map((box) => ({ ...box, id: names.get(box.id) ?? box.id, x: (box.x ?? 0) + 40, y: (box.y ?? 0) + 60 }));
-		const links = clip.current.edges.map((edge) => ({ ...edge, from: names.get(edge.from) ?? edge.from, to: names.get(edge.to) ?? edge.to }));
-		void fromBoxes({ boxes: [...graph.boxes, ...boxes], edges: [...graph.edges, ...links] });
-		setChosen(new Set(names.values()));
+	const copyBoxes = () => {
+		clip.current = partOf(graph, chosen);
+		say(clip.current.boxes.length ? `Copied ${count(clip.current.boxes.length)} boxes.` : "Choose boxes first.");
+	};
+	const align = (edge: "x" | "y") => {
+		if (partOf(graph, chosen).boxes.length < 2) say("Choose two boxes or more first: click with Shift, or drag a frame with Shift.");
+		else void fromBoxes(aligned(now.current, chosen, edge));
 	};
 	const keyDown = (event: KeyboardEvent) => {
 		const typing = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
@@ -422,7 +341,7 @@ export function GraphEditor() {
 		if (typing) return;
 		if (event.key === "a" && !command) document.getElementById("add-box")?.focus();
 		else if (command && event.key === "c") copyBoxes();
-		else if (command && event.key === "v") pasteBoxes();
+		else if (command && event.key === "v") put(clip.current);
 		else if (command && event.key === "z") (event.shiftKey ? redo : undo)();
 		else if (command && event.key === "y") redo();
 		else if (event.key === "Escape" && begun) setBegun(null);
@@ -431,29 +350,39 @@ export function GraphEditor() {
 		event.stopPropagation();
 	};
 	const change = (id: string, arg: string, value: string) => void fromBoxes({ ...now.current, boxes: now.current.boxes.map((box) => (box.id === id ? { ...box, args: changedArgs(box.args, arg, value) } : box)) });
-	const save = async () => {
-		if (!/^[A-Za-z0-9_-]{1,60}$/.test(saveAs)) {
-			say("A name has letters, digits, - and _.");
-			return;
-		}
+	const attempt = async (act: () => Promise<void>) => {
 		try {
-			await source.request("PUT", `/graphs/${saveAs}`, { text });
-			say(`Saved as ${saveAs}.hwq.`);
-			saved.retry();
-			go(["graph", saveAs], { q: null });
+			await act();
 		} catch (error) {
 			say(error instanceof Error ? error.message : String(error));
 		}
 	};
-	const remove = async (item: string) => {
-		try {
-			await source.request("DELETE", `/graphs/${encodeURIComponent(item)}`, undefined);
-			saved.retry();
-			say(`Removed ${item}.hwq.`);
-		} catch (error) {
-			say(error instanceof Error ? error.message : String(error));
-		}
+	const store = async (query: string) => {
+		if (!/^[A-Za-z0-9_-]{1,60}$/.test(saveAs)) throw new Error("A name has letters, digits, - and _.");
+		await source.request("PUT", `/graphs/${saveAs}`, { text: query });
+		say(`Saved as ${saveAs}.hwq.`);
+		saved.retry();
 	};
+	const save = () => attempt(async () => {
+		await store(text);
+		go(["graph", saveAs], { q: null });
+	});
+	/** The chosen boxes as a saved graph of their own, which can be put into others. */
+	const saveChosen = () => attempt(async () => {
+		const part = partOf(graph, chosen);
+		if (part.boxes.length === 0) throw new Error("Choose boxes first.");
+		await store((await source.post<{ text: string }>("/query/compile", { graph: withOutput(part) })).data.text);
+	});
+	const insert = (item: string) => attempt(async () => {
+		const { text: query } = (await source.get<{ text: string }>(`/graphs/${encodeURIComponent(item)}`, {})).data;
+		const part = (await source.post<{ graph: Graph }>("/query/graph", { text: query })).data.graph;
+		put(part.boxes.some((box) => box.x != null) ? part : arrange(part));
+	});
+	const remove = (item: string) => attempt(async () => {
+		await source.request("DELETE", `/graphs/${encodeURIComponent(item)}`, undefined);
+		saved.retry();
+		say(`Removed ${item}.hwq.`);
+	});
 	return (
 		<ActsContext.Provider value={{ change, port, begun: begun?.id ?? null, may: (id) => begun == null || !reaches(graph, id, begun.id) }}>
 			<div class="view editor" onKeyDown={keyDown}>
@@ -465,15 +394,19 @@ export function GraphEditor() {
 					<button onClick={undo}>Undo</button>
 					<button onClick={redo}>Redo</button>
 					<button onClick={() => { void fromBoxes(arrange(graph)); fit(); }}>Arrange</button>
+					<button title="Left edges of the chosen boxes in one line" onClick={() => align("x")}>Align left</button>
+					<button title="Upper edges of the chosen boxes in one line" onClick={() => align("y")}>Align top</button>
 					<button disabled={text === "" || problem != null} onClick={() => go("", { q: text, g: null })}>Apply to all views</button>
 					<button onClick={() => void copy(text, "the query")}>Copy text</button>
 					<label class="choice">Name<input value={saveAs} onInput={(event) => setSaveAs(event.currentTarget.value)} /></label>
 					<button onClick={() => void save()}>Save</button>
+					<button disabled={chosen.size === 0} title="The chosen boxes as a saved graph of their own" onClick={() => void saveChosen()}>Save chosen boxes</button>
 					<button disabled={text === ""} onClick={() => saveFile(`${saveAs || "query"}.hwq`, `${text}\n`)}>Export .hwq</button>
 					<label class="button">Import .hwq<input class="sr-only" type="file" accept=".hwq,text/plain" onChange={(event) => { const input = event.currentTarget; void input.files?.[0]?.text().then((content) => fromText(content.trim())); input.value = ""; }} /></label>
 					{(saved.reply?.data ?? []).map((item) => (typeof item === "string" ? item : item.name)).map((item) => (
 						<span class="saved">
 							<button class="chip" onClick={() => go(["graph", item], { q: null, g: null })}>{item}</button>
+							<button aria-label={`Insert ${item}`} title="Put its boxes into this graph" onClick={() => void insert(item)}>＋</button>
 							<button aria-label={`Remove ${item}`} title="Remove the saved query" onClick={() => void remove(item)}>✕</button>
 						</span>
 					))}

@@ -7,6 +7,7 @@ import { CanvasView, type Item, type Painter } from "../lib/canvas";
 import { ableColours } from "../lib/catalogue";
 import { category, dark, ink, severity } from "../lib/colour";
 import { bytes, count, ns, share } from "../lib/format";
+import { placeOf, squares } from "../lib/hilbert";
 import type { Subject } from "../lib/menu";
 import { Choice, oneOf } from "../lib/parts";
 import { copy } from "../lib/say";
@@ -37,6 +38,7 @@ interface Data {
 }
 
 const ROWS = 192;
+const SIDE = 256; // of a square of Hilbert's curve
 const TALL = 2; // pixels of the screen that a row takes
 const MOST = 1 << 20;
 
@@ -70,8 +72,23 @@ function addressOf(data: Data, pixel: number): bigint {
 
 const hex = (value: bigint) => `0x${value.toString(16)}`;
 
+type Order = "rows" | "hilbert";
+
+/** The boxes of the picture that a run of pixels fills, in its own pixels. */
+function boxesOf(data: Data, order: Order, start: number, end: number): { x: number; y: number; w: number; h: number }[] {
+	if (order === "hilbert") return squares(start, end, SIDE).map(({ x, y, side }) => ({ x, y, w: side, h: side }));
+	const boxes = [];
+	for (let from = start; from < end; ) {
+		const row = Math.floor(from / data.w);
+		const to = Math.min(end, (row + 1) * data.w);
+		boxes.push({ x: from - row * data.w, y: row, w: to - from, h: 1 });
+		from = to;
+	}
+	return boxes;
+}
+
 /** The picture in its own pixels, once for each answer and theme. */
-function picture(data: Data): HTMLCanvasElement {
+function picture(data: Data, order: Order): HTMLCanvasElement {
 	const canvas = document.createElement("canvas");
 	const context = canvas.getContext("2d");
 	canvas.width = data.w;
@@ -82,14 +99,15 @@ function picture(data: Data): HTMLCanvasElement {
 	const text = atob(data.pixels);
 	for (let pixel = 0; pixel < text.length; pixel++) {
 		const colour = palette[text.charCodeAt(pixel) % palette.length] ?? [0, 0, 0];
-		image.data.set([colour[0], colour[1], colour[2], 255], pixel * 4);
+		const at = order === "hilbert" ? placeOf(pixel, SIDE) : null;
+		image.data.set([colour[0], colour[1], colour[2], 255], (at ? at.y * data.w + at.x : pixel) * 4);
 	}
 	context.putImageData(image, 0, 0);
 	return canvas;
 }
 
-function painter(data: Data): Painter {
-	const image = picture(data);
+function painter(data: Data, order: Order): Painter {
+	const image = picture(data, order);
 	return {
 		paint(context, width, height) {
 			const scale = width / data.w;
@@ -99,12 +117,7 @@ function painter(data: Data): Painter {
 			context.drawImage(image, 0, 0, width, height);
 			data.runs.start.forEach((start, at) => {
 				const end = start + (data.runs.len[at] ?? 0);
-				for (let from = start; from < end; ) {
-					const row = Math.floor(from / data.w);
-					const to = Math.min(end, (row + 1) * data.w);
-					items.push({ id: data.runs.chunk[at] ?? 0, x: (from - row * data.w) * scale, y: row * tall, w: (to - from) * scale, h: tall, colour: "", label: hex(addressOf(data, start)) });
-					from = to;
-				}
+				for (const box of boxesOf(data, order, start, end)) items.push({ id: data.runs.chunk[at] ?? 0, x: box.x * scale, y: box.y * tall, w: box.w * scale, h: box.h * tall, colour: "", label: hex(addressOf(data, start)) });
 			});
 			return items;
 		},
@@ -171,8 +184,8 @@ function subjectOf(chunk: number): Subject {
 	return { title: `chunk ${chunk}`, chunk };
 }
 
-function Picture({ data }: { data: Data }) {
-	const shape = useMemo(() => painter(data), [data, dark.value]);
+function Picture({ data, order }: { data: Data; order: Order }) {
+	const shape = useMemo(() => painter(data, order), [data, order, dark.value]);
 	const [hovered, setHovered] = useState<number | null>(null);
 	const [range, setRange] = useState<{ from: number; to: number } | null>(null);
 	const begun = useRef(0);
@@ -189,13 +202,13 @@ function Picture({ data }: { data: Data }) {
 			name="map"
 			label={`Memory from ${data.base}, ${data.bpp} bytes a pixel`}
 			description="memory map"
-			height={ROWS * TALL}
+			height={data.h * TALL}
 			painter={shape}
 			version={`${dark.value}`}
 			selected={selection.value?.kind === "c" ? Number(selection.value.id) : null}
 			onSelect={(item) => select("c", item.id)}
 			onHover={(item) => setHovered(item?.id ?? null)}
-			onDrag={drag}
+			onDrag={order === "rows" ? drag : undefined}
 			onKey={(event) => {
 				if (event.key === "+") set({ bpp: Math.max(1, data.bpp / 2) });
 				else if (event.key === "-") set({ bpp: Math.min(MOST, data.bpp * 2) });
@@ -234,6 +247,7 @@ function usePlay(run: number): [boolean, () => void] {
 }
 
 const paints = [["alternate", "Neighbours apart"], ["type", "Type"], ["module", "Module"], ["thread", "Thread"], ["age", "Age"], ["sev", "Severity"], ["query", "Colour of the query"]] as const;
+const orders = [["rows", "Row by row"], ["hilbert", "Hilbert's curve"]] as const;
 const widths = [["128", "128 pixels"], ["256", "256 pixels"], ["512", "512 pixels"], ["1024", "1024 pixels"]] as const;
 
 export function Memory() {
@@ -241,13 +255,14 @@ export function Memory() {
 	const at = cursor.value ?? run;
 	const bpp = Math.min(MOST, Math.max(1, Number(key("bpp")) || 64));
 	const colour = oneOf("color", paints, "alternate");
-	const width = widths.some(([name]) => name === key("row")) ? Number(key("row")) : 512;
+	const order = oneOf("order", orders, "rows") as Order;
+	const width = order === "hilbert" ? 4 * SIDE : widths.some(([name]) => name === key("row")) ? Number(key("row")) : 512;
 	const [playing, play] = usePlay(run);
 	const [table, toggleTable] = useTwin();
 	const regions = useAnswer<{ rows: Region[] }>("/memmap/regions", { ...common(), at: Math.round(at) });
 	const rows = regions.reply?.data.rows ?? [];
 	const base = key("mem") || [...rows].sort((a, b) => b.live - a.live)[0]?.start || "";
-	const answer = useAnswer<Data>(base ? "/memmap" : null, { ...common(), at: Math.round(at), base, bpp, w: width, h: ROWS, color: colour });
+	const answer = useAnswer<Data>(base ? "/memmap" : null, { ...common(), at: Math.round(at), base, bpp, w: width, h: order === "hilbert" ? SIDE : ROWS, color: colour });
 	const shown = answer.reply?.data;
 	const palette = useMemo(() => (shown ? colours(shown) : []), [shown, dark.value]);
 	return (
@@ -256,21 +271,22 @@ export function Memory() {
 				<button aria-pressed={playing} onClick={play}>{playing ? "Pause" : "Play"}</button>
 				<span>At {ns(at)}{cursor.value == null ? ", the end: click the time strip for another moment" : ""}</span>
 				<Choice label="Colour" value={colour} options={ableColours() && stages(query()).some((stage) => stage.startsWith("color")) ? paints : paints.slice(0, -1)} onChange={(value) => set({ color: value })} />
-				<Choice label="Row" value={String(width)} options={widths} onChange={(value) => set({ row: value === "512" ? null : value })} />
+				<Choice label="Order" value={order} options={orders} onChange={(value) => set({ order: value === "rows" ? null : value })} />
+				{order === "rows" && <Choice label="Row" value={String(width)} options={widths} onChange={(value) => set({ row: value === "512" ? null : value })} />}
 				<button onClick={() => set({ bpp: Math.max(1, bpp / 2) })}>Zoom in</button>
 				<button onClick={() => set({ bpp: Math.min(MOST, bpp * 2) })}>Zoom out</button>
-				<span class="quiet">{bytes(bpp)} a pixel, {bytes(bpp * width)} a row</span>
+				<span class="quiet">{bytes(bpp)} a pixel, {order === "hilbert" ? `${bytes(bpp * SIDE * SIDE)} a square` : `${bytes(bpp * width)} a row`}</span>
 				<TwinButton on={table} toggle={toggleTable} />
 			</div>
 			<Panel answer={regions} label="Regions" empty={(data) => (data.rows.length === 0 ? "Nothing is live at this moment." : null)}>
 				{(data) => (
 					<>
 						{answer.error && <p class="problem">{answer.error.message}</p>}
-						{shown && (table ? <Twin data={shown} /> : <Picture data={shown} />)}
+						{shown && (table ? <Twin data={shown} /> : <Picture data={shown} order={shown.h === SIDE ? "hilbert" : "rows"} />)}
 						{shown && shown.legend.length > 0 && (
 							<ul class="series">{shown.legend.map((label, index) => <li><span class="swatch" style={{ background: palette[index] }} />{label}</li>)}</ul>
 						)}
-						<p class="quiet">Drag over rows to filter by address; + − zoom, Page Up and Page Down move through memory.</p>
+						<p class="quiet">{order === "rows" ? "Drag over rows to filter by address; " : "Squares of memory side by side: what is near in memory is near in the picture; "}+ − zoom, Page Up and Page Down move through memory.</p>
 						<Table label="Regions" columns={columns} rows={data.rows} rowKey={(row) => row.start} height={300} selected={base} onSelect={(row) => set({ mem: row.start })} />
 						<div class="pair">{shown && <Holes data={shown} />}</div>
 					</>

@@ -126,7 +126,7 @@ function Treemap({ rows }: { rows: Row[] }) {
 	return (
 		<svg class="treemap" viewBox="0 0 1000 420" role="group" aria-label="Types by bytes at the peak">
 			{treemap(shown, 1000, 420).map(({ row, x, y, w, h }, index) => (
-				<g class="node" tabIndex={0} role="button" aria-label={`${row.type ?? "no type known"}: ${bytes(row.at_peak_bytes)}`} onClick={() => select("ty", row.type ?? "")} {...nodeKeys(row)}>
+				<g class="node" tabindex={0} role="button" aria-label={`${row.type ?? "no type known"}: ${bytes(row.at_peak_bytes)}`} onClick={() => select("ty", row.type ?? "")} {...nodeKeys(row)}>
 					<rect x={x} y={y} width={w} height={h} fill={row.type == null ? "#999999" : category(index)} fill-opacity={row.type == null ? 0.25 : 0.55} stroke="currentColor" stroke-width="0.5">
 						<title>{row.type || "no type known"}: {bytes(row.at_peak_bytes)}</title>
 					</rect>
