@@ -57,6 +57,22 @@ export function cli(command, ...args) {
 	return JSON.parse(execFileSync(heapwise, [command, "--format", "json", ...args], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
 }
 
+/** The address that a server prints. */
+function addressOf(child) {
+	return new Promise((resolve, reject) => {
+		let text = "";
+		const fail = (code) => reject(new Error(`the server ended with ${code}: ${text}`));
+		child.stdout.on("data", (data) => {
+			text += data;
+			const found = /http:\/\/\S+/.exec(text);
+			if (!found) return;
+			child.off("exit", fail);
+			resolve(found[0]);
+		});
+		child.on("exit", fail);
+	});
+}
+
 /** The real server on these traces: its address, with the token. */
 export async function serve(...traces) {
 	const child = spawn(heapwise, ["serve", "--port", "0", "--print-url", ...traces], {
@@ -64,19 +80,45 @@ export async function serve(...traces) {
 		cwd: process.env.HEAPWISE_SOURCE_DIR, // where the examples' sources are
 		env: { ...process.env, XDG_CONFIG_HOME: join(work, "config") },
 	});
-	const url = await new Promise((resolve, reject) => {
-		let text = "";
-		child.stdout.on("data", (data) => {
-			text += data;
-			const found = /http:\/\/\S+/.exec(text);
-			if (found) resolve(found[0]);
-		});
-		child.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${text}`)));
-	});
-	child.removeAllListeners("exit");
+	const url = await addressOf(child);
 	servers.push(child);
 	await ready(url);
 	return url;
+}
+
+/** What holds in the end. */
+export async function until(what, words, rounds = 200) {
+	for (let round = 0; round < rounds; round++) {
+		const found = await what();
+		if (found) return found;
+		await new Promise((resolve) => setTimeout(resolve, 100));
+	}
+	assert.fail(`in vain: ${words}`);
+}
+
+/** A program that allocates, forgets and loses for so many seconds, watched in the browser. */
+export async function watch(seconds, ...options) {
+	const child = spawn(heapwise, ["watch", "--web", "--print-url", "-q", "--leak-after", "3s", ...options, "--", join(targets, "steady"), String(seconds)], {
+		stdio: ["ignore", "pipe", "ignore"],
+		cwd: work,
+		env: { ...process.env, XDG_CONFIG_HOME: join(work, "config") },
+	});
+	const url = await addressOf(child);
+	const { origin, searchParams } = new URL(url);
+	const ask = async (path) => {
+		const answer = await fetch(`${origin}/api/v1${path}`, { headers: { Authorization: `Bearer ${searchParams.get("token")}` } });
+		return (await answer.json()).data;
+	};
+	const kill = async () => {
+		try {
+			process.kill((await ask("/trace")).pid, "SIGKILL");
+		} catch (error) {
+			if (error.code !== "ESRCH") throw error; // it has ended
+		}
+	};
+	watchers.push({ child, ask, kill });
+	await until(async () => (await ask("/live/history"))?.ticks.length > 1 && (await ask("/trace")), "the first ticks");
+	return { url, ask, kill };
 }
 
 /** Until the server has read its traces: before, the browser would write each 503 into its console. */
@@ -90,10 +132,18 @@ async function ready(url) {
 }
 
 const servers = [];
+const watchers = [];
 
 /** Ends what the tests began. */
 export async function end(browser) {
 	await browser?.close();
+	for (const { child, ask, kill } of watchers) {
+		const ended = new Promise((resolve) => child.on("exit", resolve));
+		await kill();
+		await until(async () => (await ask("/status")).state !== "live", "the program has ended");
+		child.kill("SIGINT"); // until then its page stays
+		await ended;
+	}
 	for (const child of servers) {
 		const ended = new Promise((resolve) => child.on("exit", resolve));
 		child.kill("SIGTERM");

@@ -2,72 +2,19 @@
 // A real program under load, watched in the browser: that what is shown is what the server tells, and what happens
 // when the screen stops, the connection goes, the program is killed.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import http from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { axeSource, cli, end, heapwise, launch, open, record, rows, serve, settle, shows, slow, targets, view, work } from "./lib.mjs";
+import { axeSource, cli, end, launch, open, record, rows, serve, settle, shows, slow, until, view, watch } from "./lib.mjs";
 
 let browser;
-const watchers = [];
 
 before(async () => {
 	browser = await launch();
 });
-after(async () => {
-	await end(browser);
-	for (const { child, ask } of watchers) {
-		const gone = new Promise((resolve) => child.on("exit", resolve));
-		await kill(ask);
-		await until(async () => (await ask("/status")).state !== "live", "the program has ended");
-		child.kill("SIGINT"); // until then its page stays
-		await gone;
-	}
-});
-
-/** Ends the program that is watched, if it runs. */
-async function kill(ask) {
-	try {
-		process.kill((await ask("/trace")).pid, "SIGKILL");
-	} catch (error) {
-		if (error.code !== "ESRCH") throw error;
-	}
-}
+after(() => end(browser));
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-async function until(what, words, rounds = 200) {
-	for (let round = 0; round < rounds; round++) {
-		const found = await what();
-		if (found) return found;
-		await sleep(100);
-	}
-	assert.fail(`in vain: ${words}`);
-}
-
-/** A program that allocates, forgets and loses, for so many seconds. */
-async function watch(seconds, ...options) {
-	const child = spawn(heapwise, ["watch", "--web", "--print-url", "-q", "--leak-after", "3s", ...options, "--", join(targets, "steady"), String(seconds)], { stdio: ["ignore", "pipe", "ignore"], cwd: work, env: { ...process.env, XDG_CONFIG_HOME: join(work, "config") } });
-	const url = await new Promise((resolve, reject) => {
-		let text = "";
-		child.stdout.on("data", (data) => {
-			text += data;
-			const found = /http:\/\/\S+/.exec(text);
-			if (found) resolve(found[0]);
-		});
-		child.on("exit", (code) => reject(new Error(`the watcher ended with ${code}`)));
-	});
-	const { origin, searchParams } = new URL(url);
-	const ask = async (path) => {
-		const answer = await fetch(`${origin}/api/v1${path}`, { headers: { Authorization: `Bearer ${searchParams.get("token")}` } });
-		return (await answer.json()).data;
-	};
-	const made = { url, child, ask };
-	child.removeAllListeners("exit");
-	watchers.push(made);
-	await until(async () => (await ask("/live/history"))?.ticks.length > 1 && (await ask("/trace")), "the first ticks");
-	return made;
-}
 
 /** The server through a line that can be cut. */
 async function line(url) {
@@ -369,7 +316,7 @@ describe("what goes wrong", () => {
 
 	test("the program is killed: said how, and its trace opens", async () => {
 		const page = await openLive(watched.url);
-		await kill(watched.ask);
+		await watched.kill();
 		await until(async () => (await part(page, "state").count()) === 1, "the end is said");
 		assert.match(await part(page, "state").innerText(), /ended by signal 9/);
 		assert.equal(await part(page, "feed").innerText(), "ended");

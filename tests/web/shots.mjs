@@ -3,7 +3,7 @@
 // docs: those few that README and docs show, made small.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { end, instrumented, launch, open, record, serve, settle, targets, view } from "./lib.mjs";
+import { end, instrumented, launch, open, record, serve, settle, targets, view, watch } from "./lib.mjs";
 import { small } from "./picture.mjs";
 
 const examples = process.env.HEAPWISE_EXAMPLES;
@@ -33,6 +33,7 @@ const shots = [
 	["compare", "logstat", "compare"],
 	["graph", "entries", `graph?q=${encodeURIComponent("diff(at peak, at end) | where size >= 16 | join type")}`, "dark"],
 	["entries", "entries", "entries"],
+	["live", "steady", "live", "light"],
 ];
 
 const programs = {
@@ -47,7 +48,9 @@ const programs = {
 const browser = await launch();
 const traces = Object.fromEntries(Object.entries(programs).map(([name, command]) => [name, record(name, command)]));
 const servers = {};
-for (const name of Object.keys(programs)) servers[name] = await serve(traces[name], ...(name === "logstat" ? [traces.widget] : []));
+for (const name of Object.keys(traces)) servers[name] = await serve(traces[name], ...(name === "logstat" ? [traces.widget] : []));
+servers.steady = (await watch(600, "--policy", "ladder")).url;
+await new Promise((resolve) => setTimeout(resolve, 40_000)); // so that it has something to show
 for (const colorScheme of ["light", "dark"])
 	for (const [name, program, place, documented] of shots) {
 		if (only === "docs" && documented !== colorScheme) continue;

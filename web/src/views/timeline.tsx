@@ -146,7 +146,7 @@ function draw(element: HTMLElement, data: Data, layers: Layer[], shape: string, 
 		{
 			width: Math.max(200, element.clientWidth),
 			height: HEIGHT,
-			padding: [12, 12, 0, 0],
+			padding: [12, 30, 0, 0],
 			scales: { x: { time: false, range: [data.t0 ?? 0, data.t1] } },
 			series,
 			...(shape === "lines" ? {} : { bands: layers.slice(1).map((_, index) => ({ series: [index + 2, index + 1] as [number, number] })) }),
