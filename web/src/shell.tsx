@@ -82,9 +82,12 @@ function TracePicker() {
 
 function Rail({ views }: { views: View[] }) {
 	const caps = trace.value?.caps ?? {};
+	const [open, setOpen] = useState(false); // where there is little room it is a menu
+	useEffect(() => setOpen(false), [view.value]);
 	return (
-		<nav class="rail" aria-label="Views">
+		<nav class={open ? "rail open" : "rail"} aria-label="Views">
 			<a class="brand" href={linkTo("")}>Heapwise</a>
+			<button aria-expanded={open} onClick={() => setOpen(!open)}>☰ {views.find((item) => item.name === view.value)?.label ?? "Views"}</button>
 			<ul>
 				{views.map((item) => {
 					const why = item.missing?.() || (item.needs != null && trace.value != null && !caps[item.needs] ? item.why : "");
