@@ -43,6 +43,10 @@ foreach(case calls signals crash threads fork heap contexts guards known leaks e
 	heapwise_run(watch-${case} watch ${case})
 endforeach()
 
+foreach(case ticks end reconnect slow config snapshot endpoints security crowd silent follow odd documentation)
+	heapwise_run(live-${case} live ${case})
+endforeach()
+
 set(HEAPWISE_TIMEOUT 300)
 heapwise_run(threads-64 totals threads 64 4000)
 heapwise_run(threads-64-coarse-stamps totals --test-stamp-shift=12 threads 64 4000)

@@ -3,23 +3,15 @@
  * Host. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "cli/command.h"
 #include "cli/traces.h"
+#include "cli/web.h"
 #include "serve/api.h"
-#include "serve/server.h"
-
-extern char **environ;
 
 struct serve_args {
 	const char *address;
@@ -55,12 +47,29 @@ struct serve {
 	struct trace_list lists[API_TRACES_MAX];
 	u32 list_count;
 	struct api api;
+	struct renewal renewals[API_TRACES_MAX]; /* of traces that are still being written */
 	struct server server;
 	pthread_t loader;
 	bool loads;
 };
 
 /* ---- traces ---- */
+
+/* A run in progress: what it has written so far is shown, and what it writes from then on. */
+static void follow_trace(struct serve *self, u32 slot)
+{
+	const struct view_trace *face = self->api.traces[slot];
+	struct renewal *renewal = &self->renewals[slot];
+
+	renewal->path = face->path;
+	renewal->name = face->name;
+	memcpy(renewal->id, face->id, sizeof(renewal->id));
+	renewal->parts = &self->api.parts;
+	renewal_init(renewal);
+	self->api.renewals[slot] = renewal;
+	fprintf(stderr, "heapwise: %s is still being written: what is there already is shown, and is renewed\n",
+		face->path);
+}
 
 static int add_trace(struct serve *self, const char *path, struct err *err)
 {
@@ -71,6 +80,8 @@ static int add_trace(struct serve *self, const char *path, struct err *err)
 	self->api.traces[self->api.count] = view_trace_new(path);
 	if (!self->api.traces[self->api.count])
 		return err_set(err, ERR_MEMORY, "out of memory");
+	if (view_is_being_written(path))
+		follow_trace(self, self->api.count);
 	self->api.count++;
 	return 0;
 }
@@ -96,6 +107,8 @@ static void *load_all(void *data)
 	for (u32 i = 0; i < self->api.count; i++) {
 		struct err err = {0};
 
+		if (self->api.renewals[i])
+			continue; /* is read when it is asked for */
 		if (view_trace_load(self->api.traces[i], &err) < 0)
 			fprintf(stderr, "heapwise serve: %s\n", err.text);
 	}
@@ -103,43 +116,6 @@ static void *load_all(void *data)
 		if (view_trace_progress(self->api.traces[i]).state == VIEW_READY)
 			api_warm(&self->api, i);
 	return NULL;
-}
-
-/* Where queries of the user's own are kept. */
-static char *graphs_folder(void)
-{
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	char *folder = NULL;
-	int length = -1;
-
-	if (config && *config == '/')
-		length = asprintf(&folder, "%s/heapwise/graphs", config);
-	else if (home && *home == '/')
-		length = asprintf(&folder, "%s/.config/heapwise/graphs", home);
-	return length < 0 ? NULL : folder;
-}
-
-/* ---- browser ---- */
-
-static void browser_open(const struct serve *self, const char *url)
-{
-	const char *browser = getenv("BROWSER");
-	const char *program = browser && *browser ? browser : "xdg-open";
-	char *arguments[] = {(char *)program, (char *)url, NULL};
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	pid_t pid;
-	int failure;
-
-	sigemptyset(&none);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	failure = posix_spawnp(&pid, program, NULL, &attributes, arguments, environ);
-	posix_spawnattr_destroy(&attributes);
-	if (failure)
-		fprintf(stderr, "heapwise %s: cannot start the browser %s: %s\n",
-			self->command->name, program, strerror(failure));
 }
 
 /* ---- serving ---- */
@@ -150,9 +126,7 @@ static int announce(const struct serve *self, struct err *err)
 
 	if (!url)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	if (!address_is_loopback(&self->server.listen.address))
-		fprintf(stderr, "heapwise: WARNING: other machines can reach this server, and what "
-				"they send and get, the token included, is not encrypted\n");
+	web_warn(&self->server);
 	if (self->args->print_url) {
 		printf("%s\n", url);
 		fflush(stdout);
@@ -161,21 +135,9 @@ static int announce(const struct serve *self, struct err *err)
 			self->api.count, self->api.count == 1 ? "" : "s", url);
 	}
 	if (self->args->open)
-		browser_open(self, url);
+		web_browser_open(self->command, url);
 	free(url);
 	return 0;
-}
-
-static void wait_for_end(const struct serve *self, const sigset_t *signals)
-{
-	struct timespec time = {.tv_sec = (time_t)self->args->timeout};
-
-	if (self->args->timeout)
-		while (sigtimedwait(signals, NULL, &time) < 0 && errno == EINTR)
-			;
-	else
-		while (sigwaitinfo(signals, NULL) < 0 && errno == EINTR)
-			;
 }
 
 static int serve_start(struct serve *self, struct err *err)
@@ -195,23 +157,15 @@ static int serve_start(struct serve *self, struct err *err)
 
 static int serve(struct serve *self, struct err *err)
 {
-	char address[LISTEN_NAME_BYTES + 8];
 	sigset_t signals, before;
 	int status;
 
-	snprintf(address, sizeof address, strchr(self->args->address, ':') ? "[%s]:%u" : "%s:%u",
-		 self->args->address, (u32)self->args->port);
-	if (server_open(&self->server, address, err) < 0)
+	if (web_open(&self->server, self->args->address, self->args->port, err) < 0)
 		return err->code;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	pthread_sigmask(SIG_BLOCK, &signals, &before);
-	signal(SIGPIPE, SIG_IGN);
+	web_signals_block(&signals, &before);
 	status = serve_start(self, err);
 	if (status == 0)
-		wait_for_end(self, &signals);
+		web_signals_wait(&signals, self->args->timeout);
 	server_close(&self->server);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return status;
@@ -234,7 +188,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	self->command = command;
 	self->args = args;
 	self->api.version = HEAPWISE_VERSION;
-	self->api.graphs_folder = graphs_folder();
+	self->api.graphs_folder = web_graphs_folder();
 	self->server.listen.socket = -1;
 	if (args->editor)
 		status = editor_parse(&self->api.editor, args->editor, &err);

@@ -10,18 +10,19 @@
 
 #include "cli/command.h"
 #include "cli/watch_show.h"
+#include "cli/watch_web.h"
 #include "monitor/run.h"
 
 enum { INTERVAL_MS_MIN = 250 };
 
 struct watch_args {
-	const char *policy, *leak_after, *states, *output, *trace, *recorder, *batch;
+	const char *policy, *leak_after, *states, *output, *trace, *recorder, *batch, *address;
 	double overhead;
-	u64 interval_ms;
-	bool access_stacks, quiet;
+	u64 interval_ms, port;
+	bool access_stacks, quiet, web, open, print_url;
 };
 
-static const struct watch_args watch_defaults = {.overhead = 0.02, .interval_ms = 1000};
+static const struct watch_args watch_defaults = {.overhead = 0.02, .interval_ms = 1000, .address = "127.0.0.1"};
 
 #define WATCH_OPTION(field, letter, name, kind, argument, help)                                    \
 	OPTION(struct watch_args, field, letter, name, kind, argument, help)
@@ -45,12 +46,23 @@ static const struct option_spec watch_options[] = {
 		     "write the trace of the run, too, as 'heapwise run' does; without function names"),
 	WATCH_OPTION(access_stacks, 0, "access-stacks", OPTION_SET, NULL,
 		     "record who touches monitored memory, too: lines of JSON say it of the areas touched longest ago"),
+	WATCH_OPTION(web, 0, "web", OPTION_SET, NULL,
+		     "show it in a browser, too, at an address that is printed; stays there after the program's end until "
+		     "Ctrl-C, unless --batch is given"),
+	WATCH_OPTION(open, 0, "open", OPTION_SET, NULL,
+		     "with --web: show the page in the browser of $BROWSER, or else of the desktop"),
+	WATCH_OPTION(port, 'p', "port", OPTION_NUMBER, "N", "with --web: listen on port N (any free one)"),
+	WATCH_OPTION(address, 0, "address", OPTION_STRING, "ADDRESS",
+		     "with --web: listen on this address of the machine (127.0.0.1)"),
+	WATCH_OPTION(print_url, 0, "print-url", OPTION_SET, NULL,
+		     "with --web: print the address alone on standard output, for programs"),
 	WATCH_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "no summary at the end"),
 	WATCH_OPTION(recorder, 0, "recorder", OPTION_STRING, "PATH", NULL),
 	OPTION_END};
 
 struct watching {
 	struct watcher *watcher;
+	struct watch_web *web;      /* NULL = none */
 	struct watch_show show;
 	struct watch_report report; /* the newest */
 	bool json, screen;
@@ -108,6 +120,8 @@ static bool states_read(const char *text, struct policy_options *policy)
 
 static void report_show(struct watching *self)
 {
+	if (self->web)
+		watch_web_report(self->web, &self->report);
 	if (self->json && (self->report.last || !self->limited || self->lines_left)) {
 		watch_show_json(&self->show, &self->report);
 		self->lines_left -= self->lines_left > 0;
@@ -143,6 +157,8 @@ static int args_read(const struct command *command, const struct watch_args *arg
 	watching->show.policy = name;
 	if (args->interval_ms < INTERVAL_MS_MIN)
 		return command_usage(command, "--interval is at least %d", INTERVAL_MS_MIN);
+	if (args->port > 65535)
+		return command_usage(command, "--port is at most 65535");
 	if (args->overhead <= 0)
 		return command_usage(command, "--overhead is more than 0");
 	if (args->leak_after && (!time_read(args->leak_after, &end, &policy->leak_after_ns) || *end))
@@ -169,8 +185,9 @@ static int watch_program(const struct command *command, const struct watch_args 
 		.leak_scan = true,
 		.hit_stacks = args->access_stacks,
 		.tap = watcher_tap(watching->watcher),
-		.no_trace = !args->trace,
-		.output = args->trace,
+		.no_trace = !args->trace && !watching->web,
+		.output = watching->web ? watch_web_trace(watching->web) : args->trace,
+		.service = watching->web ? watch_web_service(watching->web) : NULL,
 		.progress = on_progress,
 		.progress_self = watching,
 	};
@@ -182,6 +199,8 @@ static int watch_program(const struct command *command, const struct watch_args 
 		return command_fail(command, &err);
 	if (watcher_take(watching->watcher, &watching->report))
 		report_show(watching);
+	if (watching->web)
+		watch_web_ended(watching->web, &result);
 	if (!watching->json && !args->quiet && watching->report.number)
 		watch_show_summary(&watching->show, &watching->report);
 	if (!watching->report.number || (!watching->report.monitored && !watching->report.live_areas))
@@ -190,9 +209,33 @@ static int watch_program(const struct command *command, const struct watch_args 
 	else if (!watching->report.monitored)
 		fprintf(stderr, "heapwise: nothing was monitored: the program has no room for Heapwise's heap (see ulimit "
 				"-v), or may start no thread\n");
+	if (watching->web && !args->batch)
+		watch_web_stay(watching->web);
 	status = result.wait_status;
 	run_result_release(&result);
 	return command_end_like(status);
+}
+
+static bool web_begin(const struct command *command, const struct watch_args *args, const char *program,
+		      struct watching *watching)
+{
+	struct watch_web_options options = {
+		.command = command,
+		.watcher = watching->watcher,
+		.policy = watching->show.options,
+		.program = program,
+		.trace = args->trace,
+		.address = args->address,
+		.port = args->port,
+		.open = args->open,
+		.print_url = args->print_url,
+	};
+	struct err err = {0};
+
+	watching->web = watch_web_open(&options, &err);
+	if (!watching->web)
+		command_fail(command, &err);
+	return watching->web != NULL;
 }
 
 static int watch_command(const struct command *self, void *fields, int argc, char **argv)
@@ -217,7 +260,14 @@ static int watch_command(const struct command *self, void *fields, int argc, cha
 	watching->show.options = &options.policy;
 	watching->screen = !watching->json && isatty(fileno(watching->show.out));
 	watching->watcher = watcher_new(&options);
+	if (args->web && watching->watcher && !web_begin(self, args, argv[0], watching)) {
+		status = EXIT_BAD_INPUT;
+		goto release;
+	}
 	status = watching->watcher ? watch_program(self, args, argv, watching) : EXIT_BAD_INPUT;
+release:
+	if (watching->web)
+		watch_web_close(watching->web);
 	watcher_free(watching->watcher);
 	watch_names_release(&watching->show.names);
 	if (args->output)

@@ -7,12 +7,21 @@
 #include "symbols/symbolizer.h"
 #include "watch/watcher.h"
 
-struct watch_names {
-	struct symbolizer *symbolizer; /* NULL until it is needed, or it cannot be had */
-	struct map known;              /* hash of module and address -> char *, owned */
+struct watch_name {
+	char *text;           /* "function (file:line)", or what is known of it */
+	char *function, *file; /* NULL = unknown */
+	u32 line;             /* 0 = unknown */
 };
 
-/* "function (file:line)", or what is known of it. Owned by the names. */
+struct watch_names {
+	struct symbolizer *symbolizer; /* NULL until it is needed, or it cannot be had */
+	struct map known;              /* hash of module and address -> struct watch_name *, owned */
+};
+
+/* Owned by the names; NULL without memory. */
+const struct watch_name *watch_names_look(struct watch_names *self, const struct watch_frame *frame);
+
+/* Its text; never NULL. */
 const char *watch_names_find(struct watch_names *self, const struct watch_frame *frame);
 void watch_names_release(struct watch_names *self);
 

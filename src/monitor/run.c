@@ -225,6 +225,9 @@ static int output_name(struct run *self, struct err *err)
 		return io_make_folder(output, 0777, err);
 	}
 	snprintf(self->root->trace_path, sizeof(self->root->trace_path), "%s", output);
+	/* A file without a name: its disk is found by the descriptor itself. */
+	if (strncmp(output, "/proc/self/fd/", 14) == 0)
+		return 0;
 	slash = strrchr(self->watch.folder, '/');
 	if (slash)
 		slash[slash == self->watch.folder] = 0;

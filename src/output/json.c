@@ -167,6 +167,12 @@ void json_null(struct json *self, const char *key)
 	fputs("null", self->out);
 }
 
+void json_raw(struct json *self, const char *key, const char *value)
+{
+	lead(self, key);
+	fputs(value, self->out);
+}
+
 void json_end(struct json *self)
 {
 	fputc('\n', self->out);

@@ -37,6 +37,8 @@ void json_signed(struct json *self, const char *key, i64 number);
 void json_real(struct json *self, const char *key, double number); /* null if it is not finite */
 void json_bool(struct json *self, const char *key, bool value);
 void json_null(struct json *self, const char *key);
+/* A value that was written before, as it is. */
+void json_raw(struct json *self, const char *key, const char *value);
 
 /* Ends the document with a newline. */
 void json_end(struct json *self);

@@ -58,6 +58,13 @@ static void entry_drop(struct answer_cache *self, struct cache_entry *entry)
 	free(entry);
 }
 
+void answer_cache_release(struct answer_cache *self)
+{
+	while (self->oldest)
+		entry_drop(self, self->oldest);
+	pthread_mutex_destroy(&self->lock);
+}
+
 bool answer_cache_find(struct answer_cache *self, struct answer *answer)
 {
 	struct cache_entry *entry;

@@ -20,6 +20,7 @@ struct answer_cache { /* all zero, and then answer_cache_init */
 };
 
 void answer_cache_init(struct answer_cache *self);
+void answer_cache_release(struct answer_cache *self);
 
 /* A copy of what was answered; false if it is not there. */
 bool answer_cache_find(struct answer_cache *self, struct answer *answer);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/atomics.h"
 #include "view/keys.h"
 
 static u64 now_ns(void)
@@ -29,6 +30,14 @@ void api_init(struct api *self)
 	answer_cache_init(&self->cache);
 	part_cache_init(&self->parts);
 	self->running_max = processors > 2 ? (u32)processors : 2;
+}
+
+void api_release(struct api *self)
+{
+	part_cache_release(&self->parts);
+	answer_cache_release(&self->cache);
+	pthread_cond_destroy(&self->changed);
+	pthread_mutex_destroy(&self->lock);
 }
 
 /* ---- turns ---- */
@@ -131,32 +140,80 @@ void call_fail_query(struct call *call, const struct query_error *error)
 
 /* ---- trace and selection ---- */
 
-struct view_trace *call_trace(const struct call *call, const char *id)
+bool call_trace_slot(const struct call *call, const char *id, u32 *slot)
 {
-	for (u32 i = 0; i < call->api->count; i++)
-		if (strcmp(call->api->traces[i]->id, id) == 0)
-			return call->api->traces[i];
-	for (u32 i = 0; i < call->api->count; i++)
-		if (strcmp(call->api->traces[i]->name, id) == 0)
-			return call->api->traces[i];
-	return NULL;
+	u32 count = load_acquire(&call->api->count); /* pairs with api_add_trace */
+
+	for (u32 i = 0; i < count; i++)
+		if (strcmp(call->api->traces[i]->id, id) == 0) {
+			*slot = i;
+			return true;
+		}
+	for (u32 i = 0; i < count; i++)
+		if (strcmp(call->api->traces[i]->name, id) == 0) {
+			*slot = i;
+			return true;
+		}
+	return false;
+}
+
+struct view_trace *call_trace(struct call *call, u32 slot)
+{
+	struct renewal *renewal = call->api->renewals[slot];
+	struct view_trace *trace;
+
+	if (!renewal || call->held_count == CALL_TRACES)
+		return call->api->traces[slot];
+	trace = renewal_take(renewal, &call->epoch);
+	if (!trace)
+		return call->api->traces[slot];
+	call->held[call->held_count] = trace;
+	call->held_slots[call->held_count++] = slot;
+	return trace;
+}
+
+static void traces_give(struct call *call)
+{
+	for (u32 i = 0; i < call->held_count; i++)
+		renewal_give(call->api->renewals[call->held_slots[i]], call->held[i]);
+	call->held_count = 0;
+}
+
+bool api_add_trace(struct api *self, struct view_trace *trace)
+{
+	u32 count;
+	bool room;
+
+	pthread_mutex_lock(&self->lock);
+	count = self->count;
+	room = count < API_TRACES_MAX;
+	if (room) {
+		self->traces[count] = trace;
+		store_release(&self->count, count + 1); /* pairs with call_trace_slot */
+	}
+	pthread_mutex_unlock(&self->lock);
+	return room;
 }
 
 static bool trace_find(struct call *call)
 {
 	const char *id = call_text(call, "trace");
 
-	call->trace = call->whole = id ? call_trace(call, id) : call->api->traces[0];
-	return call->trace ||
-	       answer_refuse(call->answer, 404, "no trace has the id '%.64s'", id ? id : "");
+	if (id && !call_trace_slot(call, id, &call->slot))
+		return answer_refuse(call->answer, 404, "no trace has the id '%.64s'", id);
+	call->trace = call->whole = call_trace(call, call->slot);
+	return true;
 }
 
 bool call_trace_is_ready(struct call *call)
 {
 	struct view_progress progress = view_trace_progress(call->trace);
+	struct renewal *renewal = call->api->renewals[call->slot];
 
 	if (progress.state == VIEW_READY)
 		return true;
+	if (renewal)
+		progress = renewal_progress(renewal);
 	if (progress.state == VIEW_FAILED)
 		return answer_refuse(call->answer, 500, "%s", progress.err.text);
 	answer_refuse(call->answer, 503, "%s, %d %%", progress.phase, (int)(100 * progress.share));
@@ -215,15 +272,18 @@ bool call_base(struct call *call, struct view_scope *base, bool *given)
 {
 	const char *id = call_text(call, "base");
 	struct query_error error = {0};
-	struct call other = *call;
+	struct call other;
+	u64 epoch = call->epoch;
 
 	*base = (struct view_scope){0};
 	*given = id != NULL;
 	if (!id)
 		return true;
-	other.trace = call_trace(call, id);
-	if (!other.trace)
+	other = *call;
+	if (!call_trace_slot(call, id, &other.slot))
 		return call_bad(call, "base", "the id or the file name of a trace that is served");
+	other.trace = call_trace(call, other.slot);
+	call->epoch = epoch > call->epoch ? epoch : call->epoch;
 	if (!call_trace_is_ready(&other))
 		return false;
 	if (view_scope_init(base, other.trace, call_text(call, "q"), &call->scope.window, &error) <
@@ -277,8 +337,11 @@ static void tag_make(struct call *call)
 {
 	u64 hash = hash_text(HASH_START, call->api->version);
 
-	for (u32 i = 0; i < call->api->count; i++)
+	u32 count = load_acquire(&call->api->count);
+
+	for (u32 i = 0; i < count; i++)
 		hash = hash_text(hash, call->api->traces[i]->id);
+	hash = hash_u64(hash ^ call->epoch);
 	hash = hash_text(hash, call->request->path);
 	for (u32 i = 0; i < call->request->parameter_count && i < REQUEST_PARAMETERS; i++) {
 		hash = hash_text(hash, call->request->parameters[i].name);
@@ -287,6 +350,19 @@ static void tag_make(struct call *call)
 	hash = hash_text(hash, call_wants_columns(call) ? "columns" : "json");
 	snprintf(call->answer->tag, sizeof call->answer->tag, "\"%016llx\"",
 		 (unsigned long long)hash);
+}
+
+/* A trace that grows, or is compared with one that does, gives other answers the next time. */
+static bool is_growing(const struct call *call)
+{
+	const char *base = call_text(call, "base");
+	struct renewal *renewal = call->api->renewals[call->slot];
+	u32 slot;
+
+	if (renewal && !renewal_is_complete(renewal))
+		return true;
+	renewal = base && call_trace_slot(call, base, &slot) ? call->api->renewals[slot] : NULL;
+	return renewal && !renewal_is_complete(renewal);
 }
 
 /* Whether the client has this answer already. */
@@ -322,7 +398,7 @@ static void handle(struct call *call)
 
 	if ((flags & ROUTE_TRACE) && (!trace_find(call) || !call_trace_is_ready(call)))
 		return;
-	if (!(flags & ROUTE_CHANGES)) {
+	if (!(flags & ROUTE_CHANGES) && !is_growing(call)) {
 		tag_make(call);
 		if (tag_is_known(call) || answer_cache_find(&call->api->cache, call->answer))
 			return;
@@ -359,6 +435,7 @@ static void site_run(void *self, const struct request *request, void *plan, stru
 	if (waits)
 		turn_give(self);
 	view_scope_release(&call.scope);
+	traces_give(&call);
 	if (!answer->status)
 		answer_refuse(answer, 500, "out of memory");
 }

@@ -8,16 +8,21 @@
 #include "output/result.h"
 #include "serve/answer_cache.h"
 #include "serve/editor.h"
+#include "serve/feed.h"
 #include "serve/part_cache.h"
+#include "serve/renewal.h"
 #include "serve/router.h"
 #include "serve/site.h"
 #include "view/scope.h"
 
-enum { API_TRACES_MAX = 16, API_BODY_MAX = 256 << 10 };
+enum { API_TRACES_MAX = 16, API_BODY_MAX = 256 << 10, CALL_TRACES = 2 };
 
 struct api {
 	struct view_trace *traces[API_TRACES_MAX];
-	u32 count;
+	/* Of a trace that is still being written; what it says comes from there then. NULL = it is recorded. */
+	struct renewal *renewals[API_TRACES_MAX];
+	u32 count;         /* grows by snapshots */
+	struct feed *feed; /* a program that runs, whose trace is the first; NULL = none */
 	const char *version;
 	const char *graphs_folder; /* of stored queries; NULL = there is none */
 	struct editor editor;      /* that shows source lines */
@@ -29,11 +34,16 @@ struct api {
 	struct part_cache parts;
 };
 
-/* All zero but what is the caller's: traces, count, version, graphs_folder, editor. */
+/* All zero but what is the caller's: traces, renewals, count, feed, version, graphs_folder, editor. */
 void api_init(struct api *self);
+/* When no request is being answered any more. Traces and renewals are the caller's. */
+void api_release(struct api *self);
 
 /* Makes what most views begin with, and the answers that take longest, before they are asked for. */
 void api_warm(struct api *self, u32 trace);
+
+/* One more trace, while others are looked at; it is taken over unless there are too many. */
+bool api_add_trace(struct api *self, struct view_trace *trace);
 
 /* What the server serves. */
 struct site api_site(struct api *self);
@@ -49,6 +59,10 @@ struct call {
 	struct answer *answer;
 	struct view_trace *trace; /* with ROUTE_TRACE; with ROUTE_PART that of the selection */
 	struct view_trace *whole; /* that was asked about; the trace itself unless it is a part */
+	u32 slot;                 /* of the trace that was asked about */
+	u64 epoch;                /* which copy of a trace that grows; 0 = it does not */
+	struct view_trace *held[CALL_TRACES]; /* copies that are given back at the end */
+	u32 held_slots[CALL_TRACES], held_count;
 	struct view_scope scope;  /* with ROUTE_SCOPE and ROUTE_PART: of the whole */
 	u64 at_ns;                /* parameter `at`; the end of the run without */
 	bool has_at;
@@ -71,8 +85,11 @@ const char *call_text(const struct call *call, const char *name); /* NULL = miss
 /* The number that a segment of the path is; 404 if it is none below `count`. */
 bool call_index(struct call *call, u32 segment, const char *what, u64 count, u64 *index);
 
-/* The trace of that id, or else the first of that file name; NULL = none. */
-struct view_trace *call_trace(const struct call *call, const char *id);
+/* The number of the trace of that id, or else of the first of that file name; false if there is none. */
+bool call_trace_slot(const struct call *call, const char *id, u32 *slot);
+
+/* The trace, or the copy of it that is newest. */
+struct view_trace *call_trace(struct call *call, u32 slot);
 
 /* Whether call->trace is loaded; if not, that is answered. */
 bool call_trace_is_ready(struct call *call);
@@ -182,5 +199,8 @@ void api_query_check(struct call *call), api_query_graph(struct call *call),
 	api_graph_put(struct call *call), api_graph_delete(struct call *call),
 	api_entries(struct call *call), api_query_counts(struct call *call);
 void api_compare(struct call *call), api_open(struct call *call);
+void api_live(struct call *call), api_live_history(struct call *call), api_live_suspects(struct call *call),
+	api_live_config(struct call *call), api_live_configure(struct call *call),
+	api_live_snapshot(struct call *call);
 
 #endif

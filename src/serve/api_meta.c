@@ -3,7 +3,9 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "format/atomics.h"
 #include "serve/api.h"
 #include "view/suggest.h"
 
@@ -19,16 +21,36 @@ static const char *state_word(enum view_state state)
 	return words[state];
 }
 
-static void put_trace(struct json *json, struct view_trace *trace)
+static struct view_progress progress_of(const struct api *api, u32 slot)
 {
-	struct view_progress progress = view_trace_progress(trace);
+	return api->renewals[slot] ? renewal_progress(api->renewals[slot])
+				   : view_trace_progress(api->traces[slot]);
+}
+
+static bool is_live(const struct api *api, u32 slot)
+{
+	return api->renewals[slot] && !renewal_is_complete(api->renewals[slot]);
+}
+
+static u64 bytes_of(const struct view_trace *trace)
+{
+	struct stat status;
+
+	return stat(trace->path, &status) == 0 ? (u64)status.st_size : trace->file_bytes;
+}
+
+static void put_trace(struct json *json, const struct api *api, u32 slot)
+{
+	struct view_progress progress = progress_of(api, slot);
+	const struct view_trace *trace = api->traces[slot];
+	bool live = is_live(api, slot);
 
 	json_open_flat(json, NULL, '{');
 	json_text(json, "id", trace->id);
 	json_text(json, "name", trace->name);
-	json_text(json, "path", trace->path);
-	json_number(json, "bytes", trace->file_bytes);
-	json_text(json, "state", state_word(progress.state));
+	json_text(json, "path", trace->is_passing ? NULL : trace->path); /* or it has no name */
+	json_number(json, "bytes", live ? bytes_of(trace) : trace->file_bytes);
+	json_text(json, "state", live ? "live" : state_word(progress.state));
 	json_text(json, "phase", progress.phase);
 	json_real(json, "progress", progress.share);
 	json_text(json, "message", progress.state == VIEW_FAILED ? progress.err.text : NULL);
@@ -41,7 +63,7 @@ static struct view_progress progress_of_all(const struct api *api)
 	struct view_progress worst = {.state = VIEW_READY, .phase = "ready", .share = 1};
 
 	for (u32 i = 0; i < api->count; i++) {
-		struct view_progress one = view_trace_progress(api->traces[i]);
+		struct view_progress one = progress_of(api, i);
 
 		if (one.state == VIEW_FAILED)
 			return one;
@@ -55,19 +77,24 @@ static struct view_progress progress_of_all(const struct api *api)
 void api_status(struct call *call)
 {
 	struct view_progress progress = progress_of_all(call->api);
+	u32 count = load_acquire(&call->api->count);
 	struct json *json = &call->json;
+	bool live = false;
 
+	for (u32 i = 0; i < count; i++)
+		live |= is_live(call->api, i);
+	call->epoch = call->api->renewals[0] ? renewal_epoch(call->api->renewals[0]) : 0;
 	if (!reply_begin(call, false))
 		return;
 	json_open_flat(json, "data", '{');
-	json_text(json, "state", state_word(progress.state));
+	json_text(json, "state", live ? "live" : state_word(progress.state));
 	json_text(json, "phase", progress.phase);
 	json_real(json, "progress", progress.share);
 	json_text(json, "version", call->api->version);
 	json_text(json, "editor", call->api->editor.name);
 	json_open_flat(json, "traces", '[');
-	for (u32 i = 0; i < call->api->count; i++)
-		put_trace(json, call->api->traces[i]);
+	for (u32 i = 0; i < count; i++)
+		put_trace(json, call->api, i);
 	json_close(json, ']');
 	json_close(json, '}');
 	reply_end(call);
@@ -156,7 +183,7 @@ static void put_build_ids(struct json *json, const struct model *model)
 	json_close(json, ']');
 }
 
-static void put_caps(struct json *json, const struct view_trace *trace)
+static void put_caps(struct json *json, const struct view_trace *trace, bool live)
 {
 	const struct model *model = trace->model;
 	bool lines = false;
@@ -177,7 +204,7 @@ static void put_caps(struct json *json, const struct view_trace *trace)
 	json_bool(json, "chunks", !model->aggregated);
 	json_bool(json, "sampled", model->image.sample_bytes != 0);
 	json_bool(json, "rss", model->usage.count != 0);
-	json_bool(json, "live", false);
+	json_bool(json, "live", live);
 	json_close(json, '}');
 }
 
@@ -217,7 +244,7 @@ void api_trace(struct call *call)
 	json_number(json, "images", call->trace->info.images);
 	json_bool(json, "complete", model->has_end);
 	put_build_ids(json, model);
-	put_caps(json, call->trace);
+	put_caps(json, call->trace, call->api->feed && call->slot == 0);
 	put_counts(json, call->trace);
 	json_close(json, '}');
 	reply_end(call);

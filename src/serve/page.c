@@ -34,7 +34,8 @@ static void put_traces(FILE *out, const struct api *api)
 {
 	fputs("<h2>Traces</h2>\n<ul>\n", out);
 	for (u32 i = 0; i < api->count; i++) {
-		struct view_progress progress = view_trace_progress(api->traces[i]);
+		struct view_progress progress = api->renewals[i] ? renewal_progress(api->renewals[i])
+							      : view_trace_progress(api->traces[i]);
 
 		fputs("<li><a href=\"/api/v1/trace?trace=", out);
 		put_escaped(out, api->traces[i]->id);

@@ -35,6 +35,14 @@ static void clear(struct part_entry *entry)
 	*entry = (struct part_entry){0};
 }
 
+void part_cache_release(struct part_cache *self)
+{
+	for (u32 i = 0; i < PARTS_MAX; i++)
+		clear(&self->entries[i]);
+	pthread_cond_destroy(&self->changed);
+	pthread_mutex_destroy(&self->lock);
+}
+
 /* Lets the oldest go that nobody uses, until there is room for one more. */
 static void make_room(struct part_cache *self)
 {
@@ -123,5 +131,14 @@ void part_cache_put(struct part_cache *self, struct view_trace *part)
 	for (u32 i = 0; part && i < PARTS_MAX; i++)
 		if (self->entries[i].part == part)
 			self->entries[i].users--;
+	pthread_mutex_unlock(&self->lock);
+}
+
+void part_cache_forget(struct part_cache *self, const struct view_trace *whole)
+{
+	pthread_mutex_lock(&self->lock);
+	for (u32 i = 0; i < PARTS_MAX; i++)
+		if (self->entries[i].whole == whole)
+			clear(&self->entries[i]);
 	pthread_mutex_unlock(&self->lock);
 }

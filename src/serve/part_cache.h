@@ -32,10 +32,14 @@ struct part_cache { /* all zero, and then part_cache_init */
 };
 
 void part_cache_init(struct part_cache *self);
+void part_cache_release(struct part_cache *self);
 
 /* The part of the scope, whose selection is that of the text (NULL = all). NULL and err on failure. */
 struct view_trace *part_cache_get(struct part_cache *self, const struct view_scope *scope,
 				  const char *text, struct err *err);
 void part_cache_put(struct part_cache *self, struct view_trace *part);
+
+/* The trace will be gone, and nobody looks at parts of it. */
+void part_cache_forget(struct part_cache *self, const struct view_trace *whole);
 
 #endif

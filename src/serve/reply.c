@@ -34,7 +34,7 @@ static void put_envelope(struct call *call, bool truncated)
 	struct json *json = &call->json;
 
 	json_number(json, "v", 1);
-	json_number(json, "epoch", 0);
+	json_number(json, "epoch", call->epoch);
 	json_number(json, "took_us", (now_ns() - call->start_ns) / 1000);
 	if (call->trace) {
 		bool narrowed = call->match->route->flags & (ROUTE_SCOPE | ROUTE_PART);

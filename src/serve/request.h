@@ -27,6 +27,7 @@ struct request { /* texts are NULL if they were not sent */
 	bool chunked;            /* the body's length is not said before */
 	const char *accept, *accept_encoding;
 	const char *known_tag;                                   /* If-None-Match */
+	const char *last_event;                                  /* Last-Event-ID */
 	const char *token;                                       /* of the address */
 	struct request_parameter parameters[REQUEST_PARAMETERS]; /* all others of the address */
 	u32 parameter_count; /* may be more than there is room for */
@@ -51,10 +52,19 @@ bool header_has(const char *list, const char *word);
 /* The value of a cookie, or NULL; `bytes` is its length. */
 const char *cookie_find(const char *cookies, const char *name, size_t *bytes);
 
+/* An answer that is made while it is sent, for as long as the client stays. */
+struct answer_stream {
+	void *self;
+	/* Waits until there is something to send, at most `room` bytes; 0 = that was all. */
+	size_t (*read)(void *self, char *to, size_t room);
+	void (*free)(void *self);
+};
+
 struct answer {
 	u32 status; /* of HTTP; 0 = none yet */
 	char *body; /* owned; NULL if there was no memory */
 	size_t body_bytes;
+	struct answer_stream stream; /* instead of the body; read NULL = none */
 	bool coded;             /* errors are objects with a code, not sentences alone */
 	const char *type;       /* NULL = JSON */
 	const char *allow;      /* with status 405: the method that is right */

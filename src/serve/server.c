@@ -25,6 +25,9 @@ enum {
 	SILENCE_SECONDS = 5,  /* in which a client must move */
 	ARRIVAL_SECONDS = 10, /* in which a request must be complete, however it moves */
 	FAREWELL_SECONDS = 1,
+	STREAM_SILENCE_SECONDS = 30, /* in which a client must take something of what is sent to it */
+	STREAM_SEND_BYTES = 32 << 10, /* that wait in the kernel for a client that is slow */
+	STREAM_PIECE_BYTES = 8 << 10,
 };
 
 static u64 now_ns(void)
@@ -153,6 +156,8 @@ static enum MHD_Result header_take(void *request_, enum MHD_ValueKind kind, cons
 		request->accept_encoding = value;
 	} else if (strcasecmp(key, "If-None-Match") == 0) {
 		request->known_tag = value;
+	} else if (strcasecmp(key, "Last-Event-ID") == 0) {
+		request->last_event = value;
 	}
 	return MHD_YES;
 }
@@ -286,6 +291,48 @@ static void headers_add(struct MHD_Response *response, const struct answer *answ
 	headers_conditional(response, answer);
 }
 
+static ssize_t stream_read(void *stream_, u64 at, char *to, size_t room)
+{
+	struct answer_stream *stream = stream_;
+	size_t bytes = stream->read(stream->self, to, room);
+
+	(void)at;
+	return bytes ? (ssize_t)bytes : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static void stream_free(void *stream_)
+{
+	struct answer_stream *stream = stream_;
+
+	stream->free(stream->self);
+	free(stream);
+}
+
+/* A client that is slow is to be seen here soon, and not after megabytes in the kernel. */
+static struct MHD_Response *stream_response(struct MHD_Connection *connection, const struct answer_stream *from)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct answer_stream *stream = malloc(sizeof *stream);
+	struct MHD_Response *response;
+	const int bytes = STREAM_SEND_BYTES;
+
+	if (!stream) {
+		from->free(from->self);
+		return NULL;
+	}
+	*stream = *from;
+	if (info)
+		setsockopt(info->connect_fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+				  (unsigned int)STREAM_SILENCE_SECONDS);
+	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE_BYTES, stream_read,
+						     stream, stream_free);
+	if (!response)
+		stream_free(stream);
+	return response;
+}
+
 /* Takes the answer over. */
 static enum MHD_Result answer_send(struct MHD_Connection *connection, struct answer *answer,
 				   u64 run_ns)
@@ -293,10 +340,13 @@ static enum MHD_Result answer_send(struct MHD_Connection *connection, struct ans
 	struct MHD_Response *response;
 	enum MHD_Result result = MHD_NO;
 
-	if (!answer->body)
+	if (!answer->body && !answer->stream.read)
 		return MHD_NO; /* without memory: the connection ends */
-	response = MHD_create_response_from_buffer(answer->body_bytes, answer->body,
-						   MHD_RESPMEM_MUST_FREE);
+	if (answer->stream.read)
+		response = stream_response(connection, &answer->stream);
+	else
+		response = MHD_create_response_from_buffer(answer->body_bytes, answer->body,
+							   MHD_RESPMEM_MUST_FREE);
 	if (!response) {
 		answer_release(answer);
 		return MHD_NO;
@@ -429,6 +479,8 @@ static enum MHD_Result exchange_run(struct server *self, struct MHD_Connection *
 		answer_refuse(&answer, 500, "out of memory");
 	else
 		self->site.run(self->site.self, &exchange->request, exchange->plan, &answer);
+	if (answer.stream.read)
+		answering_change(self, exchange, false); /* nobody waits for its end */
 	exchange_pack(&exchange->request, &answer);
 	return answer_send(connection, &answer, now_ns() - start + exchange->parse_ns);
 }

@@ -159,7 +159,7 @@ struct view_progress view_trace_progress(struct view_trace *self)
 
 /* A run in progress has the file open for writing: nothing may be added to it then. The kernel grants
  * a read lease only if nobody has. */
-static bool is_being_written(const char *path)
+bool view_is_being_written(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	bool refused;
@@ -178,7 +178,7 @@ static void find_names(struct view_trace *self)
 	struct symbolize_summary found;
 	struct err err = {0};
 
-	if ((!self->info.complete && is_being_written(self->path)) || access(self->path, W_OK) != 0)
+	if ((!self->info.complete && view_is_being_written(self->path)) || access(self->path, W_OK) != 0)
 		return; /* names are missing then, which every view shows */
 	phase_set(self, VIEW_LOADING, "looking up function names");
 	symbols_resolve_trace(self->path, &how, &found, &err);
@@ -246,7 +246,8 @@ static int read_file(struct view_trace *self, struct err *err)
 	if (!self->model)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	/* What takes long to read is kept for the next time. */
-	how.write_index = self->info.events >= INDEX_EVENTS;
+	how.no_index = self->is_passing;
+	how.write_index = !self->is_passing && self->info.events >= INDEX_EVENTS;
 	how.store = view_store;
 	how.store_self = (void *)self->path;
 	if (model_open(self->model, self->path, &how, err) < 0)

@@ -52,6 +52,7 @@ struct view_trace {
 	const char *name; /* of the file, without its folder */
 	char id[20];      /* the same as long as the file is */
 	u64 file_bytes;
+	bool is_passing; /* the file will be gone soon: nothing is kept for the next time */
 
 	/* from here on after the load */
 	struct model *model;
@@ -106,6 +107,9 @@ void view_trace_free(struct view_trace *self);
  * written. Takes as long as that takes, while view_trace_progress may be asked. */
 int view_trace_load(struct view_trace *self, struct err *err);
 struct view_progress view_trace_progress(struct view_trace *self);
+
+/* Whether a run in progress has the file open for writing. */
+bool view_is_being_written(const char *path);
 
 /* The model of a test, or of a live source, instead of a file; symbols may be NULL. Takes the model
  * over. */

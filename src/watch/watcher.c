@@ -3,7 +3,9 @@
 #include "watch/watcher.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "format/atomics.h"
 #include "format/ticks.h"
@@ -13,6 +15,7 @@ static const u64 SECOND = 1000000000;
 struct frame { /* by number of the context */
 	u64 pc;
 	u32 parent;
+	u32 point; /* number + 1 of the allocation point that it is, 0 = none */
 };
 
 struct known_module {
@@ -41,9 +44,14 @@ struct watcher {
 	u64 reports;
 	struct watch_report made;
 
+	u32 point_count;
+
 	pthread_mutex_t lock;
 	bool ready; /* by the lock, and: */
 	struct watch_report report;
+	pthread_cond_t answered;
+	struct question *question; /* of who waits; NULL = none */
+	bool resting;
 };
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -61,8 +69,21 @@ static int area_ends(struct watcher *self, const struct event *event, struct err
 	return 0;
 }
 
+/* Points are counted as a model counts them: by their first allocation. */
+static void point_count(struct watcher *self, u32 context)
+{
+	struct frame *frame = context < self->frames.count ? &self->frames.data[context] : NULL;
+
+	if (!frame && !self->frames.count && vec_extend(&self->frames, 1))
+		frame = &self->frames.data[0]; /* no stack is known yet */
+	if (frame && !frame->point)
+		frame->point = ++self->point_count;
+}
+
 static int on_event(struct watcher *self, const struct event *event, struct err *err)
 {
+	if (hw_kind_allocates(event->kind))
+		point_count(self, event->context);
 	if (hw_kind_is_pool(event->kind))
 		return 0;
 	if (hw_kind_allocates(event->kind)) {
@@ -95,6 +116,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	policy_release(&self->policy);
 	policy_init(&self->policy, &self->options.policy);
 	vec_clear(&self->frames);
+	self->point_count = 0;
 	vec_clear(&self->modules);
 	vec_clear(&self->requests.waiting);
 	map_clear(&self->points_before);
@@ -114,7 +136,8 @@ static int on_contexts(void *data, const struct stream_context *contexts, u64 co
 	for (u64 i = 0; i < count; i++) {
 		if (!vec_extend(&self->frames, (u64)contexts[i].id + 1))
 			return err_set(err, ERR_MEMORY, "out of memory for contexts");
-		self->frames.data[contexts[i].id] = (struct frame){contexts[i].pc, contexts[i].parent};
+		self->frames.data[contexts[i].id].pc = contexts[i].pc;
+		self->frames.data[contexts[i].id].parent = contexts[i].parent;
 	}
 	return 0;
 }
@@ -193,7 +216,9 @@ static struct watch_point *point_of(struct watcher *self, u32 context)
 	if (!place)
 		return NULL;
 	if (!*place) {
-		if (!vec_push(&self->rows, (struct watch_point){.context = context}))
+		u32 point = context < self->frames.count ? self->frames.data[context].point : 0;
+
+		if (!vec_push(&self->rows, (struct watch_point){.context = context, .number = point - !!point}))
 			return NULL;
 		*place = self->rows.count;
 	}
@@ -203,9 +228,7 @@ static struct watch_point *point_of(struct watcher *self, u32 context)
 /* Untouched for so long, and, for half of that at least, it would have been noticed. */
 static bool is_stale(const struct watcher *self, const struct area *area, u64 now)
 {
-	u64 limit = self->options.policy.leak_after_ns;
-
-	return area_age(area, now) >= limit && area_watched(area, now) >= limit / 2;
+	return area_is_stale(area, self->options.policy.leak_after_ns, now);
 }
 
 /* Keeps the areas that were not seen for longest, in that order. */
@@ -258,6 +281,7 @@ static void count_area(struct watcher *self, struct watch_report *report, const 
 	report->stale_bytes += area->size;
 	point->lost_areas += is_lost(self, area);
 	report->lost_areas += is_lost(self, area);
+	report->lost_bytes += is_lost(self, area) ? area->size : 0;
 }
 
 static int by_stale(const void *a, const void *b)
@@ -312,6 +336,50 @@ static void rows_take(struct watcher *self, struct watch_point *rows, u32 *count
 	}
 }
 
+static u64 pc_of(const struct watcher *self, u32 context)
+{
+	return context < self->frames.count ? self->frames.data[context].pc : 0;
+}
+
+/* Keeps the rows with most bytes, in that order. */
+static u32 top_find(const struct watcher *self, const struct watch_point *top[WATCH_TOP])
+{
+	u32 count = 0;
+
+	for (u64 i = 0; i < self->rows.count; i++) {
+		const struct watch_point *row = &self->rows.data[i];
+		u32 at = count;
+
+		if (at == WATCH_TOP && top[at - 1]->bytes >= row->bytes)
+			continue;
+		if (at == WATCH_TOP)
+			at--;
+		else
+			count++;
+		for (; at && top[at - 1]->bytes < row->bytes; at--)
+			top[at] = top[at - 1];
+		top[at] = row;
+	}
+	return count;
+}
+
+static void top_take(const struct watcher *self, struct watch_report *report)
+{
+	const struct watch_point *top[WATCH_TOP];
+
+	report->top_count = top_find(self, top);
+	for (u32 i = 0; i < report->top_count; i++) {
+		struct watch_point *row = &report->top[i];
+		u64 pc = pc_of(self, top[i]->context);
+
+		*row = *top[i];
+		stack_fill(self, row->context, &row->stack);
+		for (u64 k = 0; k < self->rows.count; k++)
+			if (pc_of(self, self->rows.data[k].context) == pc)
+				row->line_bytes += self->rows.data[k].bytes;
+	}
+}
+
 static void count_points(struct watcher *self, struct watch_report *report)
 {
 	for (u64 i = 0; i < self->rows.count; i++) {
@@ -324,6 +392,7 @@ static void count_points(struct watcher *self, struct watch_report *report)
 	for (u64 i = 0; i < self->rows.count; i++)
 		map_put(&self->points_before, self->rows.data[i].context, self->rows.data[i].bytes);
 	report->points = self->rows.count;
+	top_take(self, report);
 	rows_take(self, report->suspects, &report->suspects_count, by_stale, false);
 	rows_take(self, report->growth, &report->growth_count, by_growth, true);
 }
@@ -394,6 +463,159 @@ bool watcher_take(struct watcher *self, struct watch_report *report)
 	return ready;
 }
 
+/* ---- questions ------------------------------------------------------------------------------- */
+
+enum { ASK_SECONDS = 2 };
+
+struct question {
+	const struct watch_settings *set; /* NULL = nothing is to change */
+	struct watch_settings now;
+	const struct stale_query *query;  /* NULL = none */
+	struct watch_suspects *found;
+	struct stale_rows *stale;
+	bool answered, failed;
+};
+
+static void settings_change(struct watcher *self, const struct watch_settings *set)
+{
+	struct policy_options *policy = &self->options.policy;
+
+	if (set->leak_after_ns)
+		policy->leak_after_ns = set->leak_after_ns;
+	if (set->overhead > 0)
+		policy->overhead = set->overhead;
+	self->policy.options.leak_after_ns = policy->leak_after_ns;
+	self->policy.options.overhead = policy->overhead;
+	if (!set->interval_ns)
+		return;
+	self->options.interval_ns = set->interval_ns;
+	self->next_report_ns = self->last_report_ns + set->interval_ns;
+}
+
+/* The innermost frame that is not the recorder's. */
+static void place_fill(const struct watcher *self, u32 context, struct watch_frame *place)
+{
+	struct watch_stack stack = {0};
+	u32 at = 0;
+
+	stack_fill(self, context, &stack);
+	while (at + 1 < stack.frames && strstr(stack.frame[at].module, "/libheapwise"))
+		at++;
+	if (stack.frames)
+		*place = stack.frame[at];
+}
+
+static bool suspect_add(const struct watcher *self, struct watch_suspects *found, const struct area *area, u64 now)
+{
+	u32 point = area->context < self->frames.count ? self->frames.data[area->context].point : 0;
+	struct watch_suspect row = {
+		.chunk = area->chunk,
+		.size = area->size,
+		.age_ns = now > area->birth_ns ? now - area->birth_ns : 0,
+		.idle_ns = area_age(area, now),
+		.hits = area->hits,
+		.number = point - !!point,
+		.lost = is_lost(self, area),
+	};
+
+	if (self->options.policy.kind == POLICY_LADDER && area->unit)
+		row.threshold_ns = self->options.policy.states_ns[area->unit->state];
+	place_fill(self, area->context, &row.place);
+	return vec_push(&found->rows, row);
+}
+
+static void question_answer(struct watcher *self, struct question *question, u64 now)
+{
+	if (question->set)
+		settings_change(self, question->set);
+	question->now = (struct watch_settings){
+		.leak_after_ns = self->options.policy.leak_after_ns,
+		.overhead = self->options.policy.overhead,
+		.interval_ns = self->options.interval_ns,
+	};
+	if (question->query) {
+		struct stale_query query = *question->query;
+
+		if (!query.after_ns)
+			query.after_ns = self->options.policy.leak_after_ns;
+		stale_find(&self->areas, &query, now, question->stale);
+		question->found->count = question->stale->count;
+		question->found->bytes = question->stale->bytes;
+		question->found->scanned = self->scanned;
+		for (u32 i = 0; i < question->stale->rows && !question->failed; i++)
+			question->failed = !suspect_add(self, question->found, question->stale->row[i], now);
+	}
+	question->answered = true;
+}
+
+/* On the drain thread. */
+static void question_serve(struct watcher *self, u64 now)
+{
+	pthread_mutex_lock(&self->lock);
+	if (self->question) {
+		question_answer(self, self->question, now);
+		self->question = NULL;
+		pthread_cond_broadcast(&self->answered);
+	}
+	pthread_mutex_unlock(&self->lock);
+}
+
+static bool ask(struct watcher *self, struct question *question)
+{
+	struct timespec until;
+	bool in_time = true;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += ASK_SECONDS;
+	pthread_mutex_lock(&self->lock);
+	while (self->question && in_time) /* somebody else's */
+		in_time = pthread_cond_timedwait(&self->answered, &self->lock, &until) == 0;
+	if (self->resting)
+		question_answer(self, question, self->last_report_ns);
+	else if (in_time)
+		self->question = question;
+	while (!question->answered && !self->resting && in_time)
+		in_time = pthread_cond_timedwait(&self->answered, &self->lock, &until) == 0;
+	if (self->question == question)
+		self->question = NULL;
+	pthread_cond_broadcast(&self->answered);
+	pthread_mutex_unlock(&self->lock);
+	return question->answered && !question->failed;
+}
+
+bool watcher_settings(struct watcher *self, struct watch_settings *settings)
+{
+	struct question question = {0};
+	bool told = ask(self, &question);
+
+	*settings = question.now;
+	return told;
+}
+
+bool watcher_set(struct watcher *self, const struct watch_settings *settings)
+{
+	struct question question = {.set = settings};
+
+	return ask(self, &question);
+}
+
+bool watcher_suspects(struct watcher *self, const struct stale_query *query, struct watch_suspects *found)
+{
+	struct question question = {.query = query, .found = found, .stale = calloc(1, sizeof(*question.stale))};
+	bool told = question.stale && ask(self, &question);
+
+	free(question.stale);
+	return told;
+}
+
+void watcher_rest(struct watcher *self)
+{
+	pthread_mutex_lock(&self->lock);
+	self->resting = true;
+	pthread_cond_broadcast(&self->answered);
+	pthread_mutex_unlock(&self->lock);
+}
+
 /* ---- the cycle ------------------------------------------------------------------------------- */
 
 static void cost_update(struct watcher *self)
@@ -429,6 +651,7 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 		if (self->next_report_ns <= now_ns)
 			self->next_report_ns = now_ns + self->options.interval_ns;
 	}
+	question_serve(self, now_ns);
 	requests_send(&self->requests, image);
 }
 
@@ -451,6 +674,7 @@ struct watcher *watcher_new(const struct watcher_options *options)
 		return NULL;
 	self->options = *options;
 	pthread_mutex_init(&self->lock, NULL);
+	pthread_cond_init(&self->answered, NULL);
 	policy_init(&self->policy, &options->policy);
 	self->tap = (struct tap){
 		.self = self,
@@ -481,6 +705,7 @@ void watcher_free(struct watcher *self)
 	map_release(&self->points);
 	map_release(&self->points_before);
 	map_release(&self->classes);
+	pthread_cond_destroy(&self->answered);
 	pthread_mutex_destroy(&self->lock);
 	free(self);
 }

@@ -7,8 +7,9 @@
 #include <pthread.h>
 
 #include "watch/policy.h"
+#include "watch/stale.h"
 
-enum { WATCH_AGES = 7, WATCH_SIZES = 32, WATCH_ROWS = 20, WATCH_FRAMES = 16 };
+enum { WATCH_AGES = 7, WATCH_SIZES = 32, WATCH_ROWS = 20, WATCH_FRAMES = 16, WATCH_TOP = 10 };
 
 struct watch_frame {
 	char module[256]; /* "" = unknown */
@@ -24,7 +25,9 @@ struct watch_stack { /* innermost first */
 /* Areas of one allocation point. */
 struct watch_point {
 	u32 context;
+	u32 number;                   /* of the point, in the order of first allocations, as a trace's are */
 	u64 areas, bytes;
+	u64 line_bytes;               /* of all points whose innermost frame is the same; of top[] only */
 	u64 stale_areas, stale_bytes; /* bounded leaks: untouched for leak_after, and monitored for half of that */
 	u64 lost_areas;               /* of the stale ones, in the last report: nothing leads to them any more */
 	u64 oldest_ns;                /* of the stale ones */
@@ -52,15 +55,16 @@ struct watch_report {
 	u64 hits, kernel_hits, arms, refusals; /* in all */
 	u64 cost_ns, cpu_ns;                 /* in all */
 	u64 interval_cost_ns, interval_cpu_ns;
-	u64 stale_areas, stale_bytes, lost_areas;
+	u64 stale_areas, stale_bytes, lost_areas, lost_bytes;
 	bool scanned;                        /* it is known which of them are lost */
 	u64 points;                          /* allocation points with live areas */
 	bool last;
 	bool monitored;                      /* pages could be monitored */
-	u32 suspects_count, growth_count, oldest_count;
+	u32 suspects_count, growth_count, oldest_count, top_count;
 	struct watch_point suspects[WATCH_ROWS]; /* points with most stale bytes */
 	struct watch_point growth[WATCH_ROWS];   /* points that grew most */
 	struct watch_area oldest[WATCH_ROWS];
+	struct watch_point top[WATCH_TOP];       /* points with most bytes */
 };
 
 struct watcher_options {
@@ -77,5 +81,39 @@ const struct tap *watcher_tap(const struct watcher *self);
 
 /* Another thread: the newest report, if there is one that was not taken; false if not. */
 bool watcher_take(struct watcher *self, struct watch_report *report);
+
+/* ---- questions of other threads ---- */
+
+/* What can be changed while the program runs. */
+struct watch_settings {
+	u64 leak_after_ns;
+	double overhead;
+	u64 interval_ns;
+};
+
+struct watch_suspect {
+	u64 chunk, size, age_ns, idle_ns, hits;
+	u64 threshold_ns; /* ladder: after which its unit falls, or is armed again; else 0 */
+	u32 number;       /* of its point, see struct watch_point */
+	bool lost;        /* when it was scanned last */
+	struct watch_frame place; /* that allocated it */
+};
+
+struct watch_suspects {
+	u64 count, bytes; /* of all */
+	bool scanned;
+	VEC(struct watch_suspect) rows;
+};
+
+/* These wait until the drain thread gets to it, which it does several times a second: false if it did not within two
+ * seconds, or without memory. */
+bool watcher_settings(struct watcher *self, struct watch_settings *settings);
+/* 0 = as it is. From the next tick on. */
+bool watcher_set(struct watcher *self, const struct watch_settings *settings);
+/* after_ns 0 = as it is set. */
+bool watcher_suspects(struct watcher *self, const struct stale_query *query, struct watch_suspects *found);
+
+/* The program has ended, and the drain thread with it: questions are answered by whoever asks. */
+void watcher_rest(struct watcher *self);
 
 #endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * Servers and browsers for commands; see web.h. Host. */
+#define _GNU_SOURCE
+#include "cli/web.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+extern char **environ;
+
+int web_open(struct server *server, const char *address, u64 port, struct err *err)
+{
+	char text[LISTEN_NAME_BYTES + 8];
+
+	snprintf(text, sizeof text, strchr(address, ':') ? "[%s]:%u" : "%s:%u", address, (u32)port);
+	return server_open(server, text, err);
+}
+
+char *web_graphs_folder(void)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	char *folder = NULL;
+	int length = -1;
+
+	if (config && *config == '/')
+		length = asprintf(&folder, "%s/heapwise/graphs", config);
+	else if (home && *home == '/')
+		length = asprintf(&folder, "%s/.config/heapwise/graphs", home);
+	return length < 0 ? NULL : folder;
+}
+
+void web_warn(const struct server *server)
+{
+	if (!address_is_loopback(&server->listen.address))
+		fprintf(stderr, "heapwise: WARNING: other machines can reach this server, and what "
+				"they send and get, the token included, is not encrypted\n");
+}
+
+void web_browser_open(const struct command *command, const char *url)
+{
+	const char *browser = getenv("BROWSER");
+	const char *program = browser && *browser ? browser : "xdg-open";
+	char *arguments[] = {(char *)program, (char *)url, NULL};
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	pid_t pid;
+	int failure;
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	failure = posix_spawnp(&pid, program, NULL, &attributes, arguments, environ);
+	posix_spawnattr_destroy(&attributes);
+	if (failure)
+		fprintf(stderr, "heapwise %s: cannot start the browser %s: %s\n", command->name, program,
+			strerror(failure));
+}
+
+void web_signals_block(sigset_t *signals, sigset_t *before)
+{
+	sigemptyset(signals);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGTERM);
+	sigaddset(signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, signals, before);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+void web_signals_wait(const sigset_t *signals, u64 seconds)
+{
+	struct timespec time = {.tv_sec = (time_t)seconds};
+
+	if (seconds)
+		while (sigtimedwait(signals, NULL, &time) < 0 && errno == EINTR)
+			;
+	else
+		while (sigwaitinfo(signals, NULL) < 0 && errno == EINTR)
+			;
+}
