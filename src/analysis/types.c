@@ -187,32 +187,32 @@ static u64 place_add(struct type_cascade *self, struct type_place place)
 
 /* Looks at the stack of a point once. Most points need no more than that: what a chunk's size has to do with its type is
  * asked only where the stack does not tell. */
-static const struct type_point *ask_point(struct type_cascade *self, u32 point)
+static enum type_by find_point(struct type_cascade *self, u32 point)
 {
 	struct type_point *known = &self->points.data[point];
 	struct type_answer answer, dwarf;
 	u64 place;
 
-	if (known->by)
-		return known;
 	stack_begin(self, self->query.source->model->points.data[point].frame);
 	answer = known->frames = ask_frames(self);
-	if (answer.confidence <= TYPE_GUESS && self->index) {
-		known->by = TYPE_BY_BOTH;
-		return known;
-	}
+	if (answer.confidence <= TYPE_GUESS && self->index)
+		return TYPE_BY_BOTH;
 	if (answer.confidence <= TYPE_GUESS) {
 		dwarf = ask_dwarf(self, point);
 		consider(&answer, &dwarf);
 	}
-	if (!answer.confidence && self->query.guess) {
-		known->by = type_has_hints(self) ? TYPE_BY_BOTH : TYPE_BY_SIZE;
-		return known;
-	}
+	if (!answer.confidence && self->query.guess)
+		return type_has_hints(self) ? TYPE_BY_BOTH : TYPE_BY_SIZE;
 	place = place_add(self, (struct type_place){point, TYPE_ANY_SIZE, answer});
-	known->by = place == UINT64_MAX ? TYPE_NOT_ASKED : TYPE_BY_POINT;
 	known->place = (u32)place;
-	return known;
+	return place == UINT64_MAX ? TYPE_NOT_ASKED : TYPE_BY_POINT;
+}
+
+static enum type_by ask_point(struct type_cascade *self, u32 point)
+{
+	if (unlikely(!self->by.data[point]))
+		self->by.data[point] = (u8)find_point(self, point);
+	return (enum type_by)self->by.data[point];
 }
 
 /* Of a point whose answer depends on the size. */
@@ -248,21 +248,21 @@ static u64 place_by_size(struct type_cascade *self, u64 size)
 /* The place's number, or UINT64_MAX if there is no memory. */
 u64 type_place_of(struct type_cascade *self, u32 point, u64 size)
 {
-	const struct type_point *known = ask_point(self, point);
+	enum type_by by = ask_point(self, point);
 	struct type_place place = {.point = point, .size = size};
 	u64 key, *index;
 
-	if (known->by == TYPE_BY_POINT)
-		return known->place;
-	if (known->by == TYPE_BY_SIZE && size < SMALL_SIZES)
+	if (by == TYPE_BY_POINT)
+		return self->points.data[point].place;
+	if (by == TYPE_BY_SIZE && size < SMALL_SIZES)
 		return place_by_size(self, size);
-	if (known->by != TYPE_BY_BOTH)
+	if (by != TYPE_BY_BOTH)
 		place.point = TYPE_ANY_POINT;
 	key = hash_u64(hash_u64((u64)place.point + 1) ^ size);
 	index = map_at(&self->by_place, key);
 	if (index && *index)
 		return *index - 1;
-	if (known->by == TYPE_BY_BOTH)
+	if (by == TYPE_BY_BOTH)
 		place.answer = ask_place(self, point, size);
 	if (!index) {
 		self->failed = true;
@@ -431,12 +431,11 @@ static void ask_points(struct type_cascade *self, struct type_answer *types)
 	const struct model *model = self->query.source->model;
 
 	for (u32 i = 0; i < model->points.count; i++) {
-		const struct type_point *known = types[i].confidence ? NULL : ask_point(self, i);
-
-		if (known && known->by == TYPE_BY_POINT)
-			types[i] = self->places.data[known->place].answer;
-		else if (known)
-			types[i] = ask_place(self, i, 0);
+		if (types[i].confidence)
+			continue;
+		types[i] = ask_point(self, i) == TYPE_BY_POINT
+				   ? self->places.data[self->points.data[i].place].answer
+				   : ask_place(self, i, 0);
 	}
 }
 
@@ -449,11 +448,10 @@ static bool ask_by_chunk(struct type_cascade *self, struct type_answer *types)
 	if (is_told(model) || !self->query.guess)
 		return is_told(model);
 	for (u32 i = 0; i < model->points.count; i++) {
-		const struct type_point *known = ask_point(self, i);
-
-		if (known->by == TYPE_BY_POINT)
-			types[i] = self->places.data[known->place].answer;
-		left |= known->by != TYPE_BY_POINT;
+		if (ask_point(self, i) == TYPE_BY_POINT)
+			types[i] = self->places.data[self->points.data[i].place].answer;
+		else
+			left = true;
 	}
 	return left;
 }
@@ -528,7 +526,7 @@ static void fill_sizes(struct type_cascade *self)
 			point = model_point_of(model, page->alloc_context[k]).index;
 			if (told)
 				type_of_chunk(self, i * CHUNK_PAGE + k);
-			else if (self->points.data[point].by != TYPE_BY_POINT)
+			else if (self->by.data[point] != TYPE_BY_POINT)
 				type_place_of(self, point, page->size[k]);
 		}
 	}
@@ -538,8 +536,8 @@ static void fill_places(struct type_cascade *self)
 {
 	bool left = type_is_told(self);
 
-	for (u32 i = 0; i < self->points.count; i++)
-		left |= ask_point(self, i)->by != TYPE_BY_POINT;
+	for (u32 i = 0; i < self->query.source->model->points.count; i++)
+		left |= ask_point(self, i) != TYPE_BY_POINT;
 	if (left)
 		fill_sizes(self);
 }
@@ -570,7 +568,10 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 	self->query = *query;
 	status = find_index(self, err);
 	self->failed |= !module_list_fill(&self->modules, query->source->model);
-	self->failed |= !vec_extend(&self->points, query->source->model->points.count);
+	self->failed |= !vec_extend(&self->points, query->source->model->points.count + 1) ||
+			!vec_extend(&self->by, query->source->model->points.count + 1);
+	if (status == 0 && self->failed)
+		status = err_set(err, ERR_MEMORY, "out of memory for types");
 	if (status == 0)
 		fill_samples(self);
 	if (status == 0 && query->guess) {
@@ -597,6 +598,7 @@ void type_cascade_release(struct type_cascade *self)
 	vec_release(&self->places);
 	vec_release(&self->by_small_size);
 	vec_release(&self->points);
+	vec_release(&self->by);
 	type_forget_sources(self);
 	vec_release(&self->samples);
 	map_release(&self->by_place);

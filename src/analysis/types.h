@@ -59,7 +59,6 @@ enum type_by {
 struct type_point {
 	struct type_answer frames; /* what its frames say */
 	u32 place;                 /* of TYPE_BY_POINT */
-	u8 by;                     /* enum type_by */
 };
 
 /* What the vtables of a point's chunks say, of which only a sample is looked into. */
@@ -78,6 +77,7 @@ struct type_cascade { /* all zero = empty */
 	struct map by_place;            /* hash of point and size → index + 1 */
 	VEC(u32) by_small_size;         /* places of TYPE_ANY_POINT by size, + 1 */
 	VEC(struct type_point) points;
+	VEC(u8) by; /* by point: enum type_by; apart, because it is asked for each chunk */
 	VEC(struct type_sample) samples; /* by point; empty = no chunk has a class */
 	VEC(const char *) told;         /* by type of the model: readable name, NULL = not asked yet */
 	VEC(struct symbol_frame) stack; /* scratch: the frames that were read so far, innermost first */
