@@ -206,7 +206,6 @@ function listen(): void {
 	mine.addEventListener("end", (event) => {
 		const said = JSON.parse((event as MessageEvent<string>).data) as { exit?: Maybe; signal?: Maybe; trace?: string | null };
 		mine.close();
-		if (queue) for (const tick of queue.splice(0)) take(tick, false);
 		feed.value = { kind: "ended", exit: said.exit, signal: said.signal, trace: said.trace ?? null };
 	});
 	// while older ticks are fetched, it is known from that what is wrong
