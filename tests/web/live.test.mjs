@@ -328,6 +328,7 @@ describe("what goes wrong", () => {
 		await until(async () => (await liveOf(page)).state === "ended", "and is known to whoever comes later");
 		const later = await openLive(watched.url);
 		await until(async () => (await liveOf(later)).state === "ended", "also in another page");
+		assert.equal((await liveOf(later)).ticks, (await watched.ask("/live/history")).ticks.length, "which has all of it");
 		assert.deepEqual(page.problems, []);
 		await later.context().close();
 		await page.context().close();
