@@ -401,7 +401,7 @@ def documentation():
     time.sleep(4)
     for method, path, body, shown in examples:
         has_keys(json.loads(shown), api(path[len("/api/v1"):], method, body.strip() or None), f"{method} {path}")
-    stream = re.search(r"```http\nGET /api/v1/live\n```\n+```\n(.*?)```", text, re.S)[1]
+    stream = re.search(r"```\nGET /api/v1/live\n(.*?)```", text, re.S)[1]
     shown = {event: json.loads(words) for event, words in re.findall(r"event: (\w+)\n(?:id: \d+\n)?data: (.*)", stream)}
     equal("events", set(shown), {"tick", "gap", "end"})
     told = {event: words for event, _, words in Viewer().events()}
