@@ -177,8 +177,7 @@ static int configure(void *data, const struct feed_config *wanted, struct err *e
 	return watcher_set(self->options.watcher, &settings) ? 0 : not_in_time(err);
 }
 
-static bool suspect_add(struct watch_web *self, struct feed_suspects *found, const struct watch_suspect *row,
-			bool scanned)
+static bool suspect_add(struct watch_web *self, struct feed_suspects *found, const struct watch_suspect *row)
 {
 	const struct watch_name *name = watch_names_look(&self->names, &row->place);
 	struct feed_suspect one = {
@@ -189,7 +188,7 @@ static bool suspect_add(struct watch_web *self, struct feed_suspects *found, con
 		.idle_ns = row->idle_ns,
 		.threshold_ns = row->threshold_ns,
 		.hits = row->hits,
-		.state = !scanned ? FEED_UNKNOWN : row->lost ? FEED_LOST : FEED_REACHABLE,
+		.state = !row->known ? FEED_UNKNOWN : row->lost ? FEED_LOST : FEED_REACHABLE,
 	};
 
 	if (name) {
@@ -224,7 +223,7 @@ static int suspects(void *data, const struct feed_question *question, struct fee
 	found->scanned = rows.scanned;
 	pthread_mutex_lock(&self->names_lock);
 	for (u64 i = 0; i < rows.rows.count && done; i++)
-		done = suspect_add(self, found, &rows.rows.data[i], rows.scanned);
+		done = suspect_add(self, found, &rows.rows.data[i]);
 	pthread_mutex_unlock(&self->names_lock);
 	vec_release(&rows.rows);
 	return done ? 0 : not_in_time(err);

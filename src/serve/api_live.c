@@ -91,7 +91,8 @@ static bool sort_read(struct call *call, struct feed_question *question)
 	return call_bad(call, "sort", "idle, size, age or hits, with - before it for the largest first");
 }
 
-static void put_suspect(struct json *json, const struct feed_suspect *row)
+/* `trace` knows types, if it is there; NULL = it is not. */
+static void put_suspect(struct json *json, const struct feed_suspect *row, struct view_trace *trace)
 {
 	static const char *const states[] = {
 		[FEED_UNKNOWN] = "unknown", [FEED_REACHABLE] = "reachable", [FEED_LOST] = "lost"};
@@ -102,7 +103,7 @@ static void put_suspect(struct json *json, const struct feed_suspect *row)
 	json_text(json, "fn", row->function);
 	json_text(json, "file", row->file);
 	put_number_or_null(json, "line", row->line);
-	json_text(json, "type", row->type);
+	json_text(json, "type", trace ? view_known_type(trace, row->point) : NULL);
 	json_number(json, "size", row->size);
 	json_number(json, "age", row->age_ns);
 	json_number(json, "idle", row->idle_ns);
@@ -114,12 +115,15 @@ static void put_suspect(struct json *json, const struct feed_suspect *row)
 
 static void put_suspects(struct call *call, const struct feed_suspects *found)
 {
+	struct renewal *renewal = call->api->renewals[0];
 	struct json *json = &call->json;
+	struct view_trace *trace;
 
 	call->has_rows_total = true;
 	call->rows_total = found->count;
 	if (!reply_begin(call, found->rows.count < found->count))
 		return;
+	trace = renewal_peek(renewal); /* not a reason to read the trace again */
 	json_open_flat(json, "data", '{');
 	json_number(json, "tl_ns", found->tl_ns);
 	json_number(json, "n", found->count);
@@ -127,10 +131,12 @@ static void put_suspects(struct call *call, const struct feed_suspects *found)
 	json_bool(json, "scanned", found->scanned);
 	json_open_flat(json, "rows", '[');
 	for (u64 i = 0; i < found->rows.count; i++)
-		put_suspect(json, &found->rows.data[i]);
+		put_suspect(json, &found->rows.data[i], trace);
 	json_close(json, ']');
 	json_close(json, '}');
 	reply_end(call);
+	if (trace)
+		renewal_give(renewal, trace);
 }
 
 void api_live_suspects(struct call *call)

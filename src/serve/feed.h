@@ -48,7 +48,7 @@ enum feed_state { FEED_UNKNOWN, FEED_REACHABLE, FEED_LOST };
 struct feed_suspect {
 	u64 chunk;
 	u64 point;
-	const char *function, *file, *type; /* NULL = unknown */
+	const char *function, *file; /* NULL = unknown */
 	u32 line;
 	u64 size, age_ns, idle_ns;
 	u64 threshold_ns; /* 0 = unknown */

@@ -266,17 +266,33 @@ static void first_wait(struct renewal *self)
 		;
 }
 
+/* With the lock. */
+static struct view_trace *newest_take(struct renewal *self)
+{
+	if (!self->newest)
+		return NULL;
+	self->newest->users++;
+	return self->newest->trace;
+}
+
+struct view_trace *renewal_peek(struct renewal *self)
+{
+	struct view_trace *trace;
+
+	pthread_mutex_lock(&self->lock);
+	trace = newest_take(self);
+	pthread_mutex_unlock(&self->lock);
+	return trace;
+}
+
 struct view_trace *renewal_take(struct renewal *self, u64 *epoch)
 {
-	struct view_trace *trace = NULL;
+	struct view_trace *trace;
 
 	pthread_mutex_lock(&self->lock);
 	renewal_begin(self);
 	first_wait(self);
-	if (self->newest) {
-		self->newest->users++;
-		trace = self->newest->trace;
-	}
+	trace = newest_take(self);
 	*epoch = self->epoch;
 	pthread_mutex_unlock(&self->lock);
 	return trace;

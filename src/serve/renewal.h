@@ -52,6 +52,8 @@ void renewal_release(struct renewal *self);
  * yet. */
 struct view_trace *renewal_take(struct renewal *self, u64 *epoch);
 void renewal_give(struct renewal *self, struct view_trace *trace);
+/* The same without a wish for a newer one. */
+struct view_trace *renewal_peek(struct renewal *self);
 
 /* The file is complete now: makes the last copy, and waits for it. */
 void renewal_finish(struct renewal *self);

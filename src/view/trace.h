@@ -121,6 +121,8 @@ const struct mprof_calls *view_calls_folded(struct view_trace *self, struct err 
 int view_scores(struct view_trace *self, struct err *err);
 /* Fills point_types; names are those of the cascade. */
 int view_types(struct view_trace *self, struct err *err);
+/* The type of a point if view_types was asked for before; NULL if not, or it is unknown. */
+const char *view_known_type(struct view_trace *self, u64 point);
 /* What `heapwise findings` finds. */
 const struct findings *view_findings(struct view_trace *self, struct err *err);
 /* `stacks` with the types of points, as the results of commands have them. */

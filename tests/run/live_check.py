@@ -3,7 +3,7 @@
 """Checks of live.sh that look into answers of a program that runs. SERVE_URL is the server's, HEAPWISE the program.
 
 live_check.py ticks LINES | reconnect | slow | config | snapshot | endpoints | end EXIT SIGNAL | security | crowd |
-              silent PID | follow TRACE | documentation PAGE
+              silent PID | scan PID | follow TRACE | documentation PAGE
 """
 import http.client
 import json
@@ -233,6 +233,21 @@ def suspects():
         equal(f"status of {query}", ask("/live/suspects?" + query)[0].status, 400)
 
 
+def scan():
+    """Who looks which memory is lost gets to know it here, too."""
+    time.sleep(4)
+    check({row["state"] for row in data("/live/suspects", tl="2s")["rows"]} == {"unknown"}, "before")
+    subprocess.run([os.environ["HEAPWISE"], "ctl", sys.argv[2], "scan"], check=True, stdout=subprocess.DEVNULL)
+    found = data("/live/suspects", tl="3s", limit=500)
+    check(found["scanned"], "scanned")
+    # leaky_0 keeps its pointers, the others lose theirs; what is born later is not known.
+    for name, state in (("leaky_0", "reachable"), ("leaky_1", "lost"), ("leaky_2", "lost")):
+        states = {row["state"] for row in found["rows"] if row["fn"] == name}
+        equal(f"state of {name}", states, {state})
+    tick = Viewer().events(3)[-1][2]
+    check(tick["suspects"]["lost"] > 0 and tick["suspects"]["lost_bytes"] > 0, tick["suspects"])
+
+
 def report(path):
     out = subprocess.run([os.environ["HEAPWISE"], "report", "--format", "json", path], check=True,
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
@@ -440,5 +455,5 @@ if __name__ == "__main__":
         silent(int(sys.argv[2]))
     else:
         {"reconnect": reconnect, "slow": slow, "config": config, "snapshot": snapshot, "endpoints": endpoints,
-         "end": end, "security": security, "crowd": crowd, "follow": follow, "documentation": documentation}[case]()
+         "end": end, "security": security, "crowd": crowd, "follow": follow, "documentation": documentation, "scan": scan}[case]()
     sys.exit(failures > 0)
