@@ -61,6 +61,9 @@ case_end()
 	checks end 0 null
 	end 0
 	[ -z "$(ls "$work" | grep -v -e url -e stderr -e config)" ] || fail "files are left: $(ls)"
+	watch -q env X=1 "$HEAPWISE_TARGETS/leaky" 3
+	checks end 0 null
+	end 0
 	watch sh -c 'sleep 2; exit 7'
 	checks end 7 null
 	end 7
