@@ -88,6 +88,22 @@ const struct hw_pages *image_pages(const struct image *self)
 	return load_relaxed(&pages->helper_tid) ? pages : NULL;
 }
 
+void image_allow(struct image *self, u64 events_most)
+{
+	if (image_pages(self))
+		store_relaxed(&self->berth.control->pages.events_most, events_most);
+}
+
+u64 image_cpu_ns(const struct image *self)
+{
+	struct timespec now;
+	clockid_t clock;
+
+	if (clock_getcpuclockid((pid_t)self->berth.pid, &clock) != 0 || clock_gettime(clock, &now) < 0)
+		return 0;
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
 bool image_command(struct image *self, u32 verb, u64 address, u64 birth)
 {
 	struct hw_command *commands = berth_commands(&self->berth);

@@ -12,7 +12,8 @@ static const double MEMORY_S = 20;      /* after which what was seen counts 1/e 
 static const double PRIOR_S = 0.5;      /* the weight of what is known of other units */
 static const double RATE_FIRST = 0.2;   /* hits a second of a unit of which nothing is known */
 static const double RATE_PRIOR_MAX = 0.5; /* hot units are hit often, but that says little of others */
-static const double FAULT_NS = 6000, ARM_NS = 2000; /* until they are measured */
+static const double FAULT_NS = 6000, ARM_NS = 2000, OPEN_NS = 500; /* until they are measured */
+static const double DEVIATIONS = 2;     /* of the cost of a fault, in what is allowed before all is opened */
 static const double MARGIN = 0.9;       /* of the stated overhead: what is predicted is not what comes */
 static const double CREDIT_HORIZONS = 2; /* what was saved may be spent, within limits */
 
@@ -36,6 +37,7 @@ void policy_init(struct policy *self, const struct policy_options *options)
 	self->options = *options;
 	self->fault_ns = FAULT_NS;
 	self->arm_ns = ARM_NS;
+	self->open_ns = OPEN_NS;
 	self->cpu_share = 1;
 	self->correction = 1;
 	self->global_hits = RATE_FIRST * PRIOR_S;
@@ -118,7 +120,9 @@ static void observe(struct policy *self, struct unit *unit, double passed_s, dou
 	u64 since = now - (u64)(passed_s * 1e9), from = unit->armed_ns > since ? unit->armed_ns : since;
 	double watched = unit->armed && now > from ? (double)(now - from) / 1e9 : 0;
 
-	unit->rate_hits *= fading;
+	unit->rate_hits = unit->rate_hits * fading + unit->reopened;
+	self->global_hits += unit->reopened;
+	unit->reopened = 0;
 	unit->rate_watched_s = unit->rate_watched_s * fading + watched;
 	self->global_watched_s += watched;
 }
@@ -165,11 +169,19 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 	u64 hits = cost->hits - self->before.hits, arms = cost->arms - self->before.arms;
 	double spent = (double)(cost->cost_ns - self->before.cost_ns);
 	double arming = (double)(cost->arm_ns - self->before.arm_ns);
+	double opening = (double)(cost->open_ns - self->before.open_ns);
+	u64 opened = cost->open_units - self->before.open_units;
 
 	if (arms >= 8)
 		self->arm_ns = blend(self->arm_ns, arming / (double)arms, 0.4);
-	if (hits >= 8)
-		self->fault_ns = blend(self->fault_ns, (spent - arming) / (double)hits, 0.4);
+	if (opened >= 8)
+		self->open_ns = blend(self->open_ns, opening / (double)opened, 0.4);
+	if (hits >= 8) {
+		double each = (spent - arming - opening) / (double)hits, off = each - self->fault_ns;
+
+		self->fault_ns = blend(self->fault_ns, each, 0.4);
+		self->fault_var = blend(self->fault_var, off * off, 0.2);
+	}
 	if (self->predicted_ns > 10 * self->fault_ns) {
 		double ratio = spent / self->predicted_ns;
 
@@ -179,6 +191,19 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 				   : self->correction > 10 ? 10
 							   : self->correction;
 	}
+}
+
+/* What is left of the stated overhead, once all that is armed has been opened at once, in hits that are as dear as they
+ * may be. */
+u64 policy_events_most(const struct policy *self, const struct policy_cost *cost)
+{
+	double left = self->options.overhead * (double)cost->cpu_ns - (double)cost->cost_ns -
+		      (double)cost->armed * self->open_ns;
+	double each = self->fault_ns + DEVIATIONS * sqrt(self->fault_var);
+
+	if (self->options.kind != POLICY_MPC)
+		return 0;
+	return cost->hits + 1 + (left > each ? (u64)(left / each) : 0);
 }
 
 /* What may be spent over the horizon, and of that before the next tick: the share of the CPU time that is expected

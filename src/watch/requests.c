@@ -89,5 +89,5 @@ u64 pages_cost_ns(const struct hw_pages *pages, double ns_per_tick)
 {
 	return load_relaxed(&pages->hits) * load_relaxed(&pages->fault_ns) +
 	       (u64)((double)load_relaxed(&pages->hit_ticks) * ns_per_tick) +
-	       load_relaxed(&pages->arm_ns);
+	       load_relaxed(&pages->arm_ns) + load_relaxed(&pages->open_ns);
 }

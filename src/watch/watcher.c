@@ -37,7 +37,10 @@ struct watcher {
 	u64 next_tick_ns, next_report_ns, last_report_ns;
 	const struct hw_pages *pages;
 	struct policy_cost cost, cost_before;
-	u64 kernel_hits;
+	u64 hits, kernel_hits, floods;
+	u64 flood_ticks; /* the last flood that is known */
+	u64 cycle_ns;    /* the last cycle */
+	double armed_byte_s, live_byte_s;
 	u64 reports;
 	struct watch_report made;
 
@@ -101,6 +104,9 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	map_clear(&self->classes);
 	self->scanned = false;
 	self->pages = NULL;
+	self->flood_ticks = 0;
+	self->cycle_ns = 0;
+	self->armed_byte_s = self->live_byte_s = 0;
 	self->cost = self->cost_before = (struct policy_cost){0};
 	self->last_report_ns = image->start_ns;
 	self->next_report_ns = image->start_ns + self->options.interval_ns;
@@ -334,7 +340,10 @@ static void count_cost(struct watcher *self, struct watch_report *report)
 	report->armed_units = self->areas.armed_units;
 	report->armed_areas = self->areas.armed_areas;
 	report->armed_bytes = self->areas.armed_bytes;
-	report->hits = self->cost.hits;
+	report->hits = self->hits + self->kernel_hits;
+	report->floods = self->floods;
+	report->armed_byte_s = self->armed_byte_s;
+	report->live_byte_s = self->live_byte_s;
 	report->kernel_hits = self->kernel_hits;
 	report->arms = self->cost.arms;
 	report->refusals = self->requests.refusals + self->requests.full;
@@ -396,29 +405,57 @@ bool watcher_take(struct watcher *self, struct watch_report *report)
 
 /* ---- the cycle ------------------------------------------------------------------------------- */
 
-static void cost_update(struct watcher *self)
+/* cpu_now_ns: 0 if only the program's own last word is known. */
+static void cost_update(struct watcher *self, u64 cpu_now_ns)
 {
 	const struct hw_pages *pages = self->pages;
+	u64 cpu;
 
 	if (!pages)
 		return;
+	cpu = load_relaxed(&pages->cpu_ns);
+	cpu = cpu_now_ns > cpu ? cpu_now_ns : cpu;
 	self->cost = (struct policy_cost){
 		.cost_ns = pages_cost_ns(pages, self->areas.ns_per_tick),
-		.cpu_ns = load_relaxed(&pages->cpu_ns),
-		.hits = load_relaxed(&pages->hits) + load_relaxed(&pages->kernel_hits),
+		.cpu_ns = cpu > self->cost.cpu_ns ? cpu : self->cost.cpu_ns,
+		.hits = load_relaxed(&pages->hits) + load_relaxed(&pages->kernel_hits) +
+			load_relaxed(&pages->opened),
 		.arms = load_relaxed(&pages->arms),
 		.arm_ns = load_relaxed(&pages->arm_ns),
+		.open_ns = load_relaxed(&pages->open_ns),
+		.open_units = load_relaxed(&pages->open_units),
+		.armed = load_relaxed(&pages->armed),
 	};
+	self->hits = load_relaxed(&pages->hits);
 	self->kernel_hits = load_relaxed(&pages->kernel_hits);
+	self->floods = load_relaxed(&pages->floods);
+}
+
+/* The program has opened everything. */
+static void flood_follow(struct watcher *self)
+{
+	u64 ticks = self->pages ? load_acquire(&self->pages->flood_ticks) : 0;
+
+	if (ticks == self->flood_ticks)
+		return;
+	self->flood_ticks = ticks;
+	areas_flooded(&self->areas, areas_ns(&self->areas, ticks));
 }
 
 static void on_cycle(void *data, struct image *image, u64 now_ns)
 {
 	struct watcher *self = data;
 
+	double passed_s = self->cycle_ns ? (double)(now_ns - self->cycle_ns) / 1e9 : 0;
+
 	areas_set_clock(&self->areas, hw_ticks(), now_ns);
+	self->cycle_ns = now_ns;
+	self->armed_byte_s += passed_s * (double)self->areas.armed_bytes;
+	self->live_byte_s += passed_s * (double)self->areas.live_bytes;
 	self->pages = image_pages(image);
-	cost_update(self);
+	cost_update(self, image_cpu_ns(image));
+	flood_follow(self);
+	image_allow(image, policy_events_most(&self->policy, &self->cost));
 	if (now_ns >= self->next_tick_ns) {
 		policy_tick(&self->policy, &self->areas, &self->requests, &self->cost, now_ns);
 		self->next_tick_ns = now_ns + policy_period_ns(&self->policy, self->areas.units.count);
@@ -437,7 +474,7 @@ static int on_image_end(void *data, const struct stream_image_end *end, struct e
 	struct watcher *self = data;
 
 	(void)err;
-	cost_update(self);
+	cost_update(self, 0);
 	report_make(self, areas_ns(&self->areas, end->ticks), end->how != IMAGE_EXEC);
 	self->pages = NULL;
 	return 0;

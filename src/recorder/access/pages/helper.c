@@ -19,14 +19,6 @@ enum {
 
 long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
 
-static u64 cpu_ns(clockid_t clock)
-{
-	struct timespec now = {0, 0};
-
-	hwr_syscall3(SYS_clock_gettime, clock, (long)&now, 0);
-	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
-}
-
 /* Whether the block that is meant is still there. */
 static bool lives(const struct hw_command *command)
 {
@@ -50,7 +42,7 @@ static u32 arm(const struct hw_command *command)
 		return HW_COMMAND_GONE;
 	store_relaxed(&hwr_helper_arms, 1);
 	fence_seq_cst(); /* pairs with hwr_access_leave's: it waits, or nothing is armed */
-	if (hwr_pages_on())
+	if (hwr_pages_on() && !hwr_pages_flooded())
 		result = hwr_unit_arm(command->address);
 	store_release(&hwr_helper_arms, 0);
 	return result;
@@ -90,8 +82,8 @@ static void help(void)
 			obey(&commands[tail % HW_COMMANDS]);
 			store_release(&pages->tail, tail + 1);
 		}
-		store_relaxed(&pages->arm_ns, cpu_ns(CLOCK_THREAD_CPUTIME_ID));
-		store_relaxed(&pages->cpu_ns, cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
+		store_relaxed(&pages->arm_ns, hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
+		store_relaxed(&pages->cpu_ns, hwr_cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
 		hwr_futex_wait(&pages->bell, bell, WAIT_NS);
 	}
 	hwr_units_open_all(false);

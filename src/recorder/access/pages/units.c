@@ -11,6 +11,7 @@
 enum {
 	MAPS_DEFAULT = 65530, /* of vm.max_map_count */
 	MAPS_EACH = 4,        /* an armed unit splits a mapping in three; half of the maps are the program's */
+	RUN_MAX = 256,        /* units that are opened together: others wait for them */
 };
 
 u64 hwr_unit_start(u64 address, u64 *bytes)
@@ -69,6 +70,13 @@ static void open_around(u64 start)
 
 	add_relaxed(&hwr_control->pages.spilt, 1);
 	protect(region, 1ull << HWR_CLASS_BITS, PROT_READ | PROT_WRITE);
+}
+
+bool hwr_unit_is_open(u64 address)
+{
+	u64 bytes;
+
+	return !(load_relaxed(&hwr_unit_at(hwr_unit_start(address, &bytes))->word) & HWR_UNIT_STATE);
 }
 
 bool hwr_unit_open(u64 address)
@@ -176,25 +184,71 @@ bool hwr_unit_free_child(u64 address)
 	return true;
 }
 
-static void open_class(u32 number, bool child)
+/* Units that lie beside each other and that the caller has set to OPENING. */
+struct run {
+	u64 start, end, step;
+};
+
+static u64 run_open(struct run *run)
 {
-	u64 bytes = hwr_classes[number].slot_bytes;
-	u64 step = bytes < HWR_PAGE ? HWR_PAGE : bytes;
+	u64 count = 0;
+
+	if (run->start == run->end)
+		return 0;
+	if (protect(run->start, run->end - run->start, PROT_READ | PROT_WRITE) != 0)
+		open_around(run->start);
+	for (; run->start < run->end; run->start += run->step, count++)
+		settle(hwr_unit_at(run->start), HWR_UNIT_OPENING, HWR_UNIT_OPEN);
+	add_relaxed(&hwr_control->pages.armed, (u64)-count);
+	return count;
+}
+
+/* What somebody else is opening right now is left to him. */
+static bool is_taken(struct hwr_unit *unit)
+{
+	u32 word = load_acquire(&unit->word);
+
+	while ((word & HWR_UNIT_STATE) == HWR_UNIT_ARMED)
+		if (cas_acq_rel(&unit->word, &word, word - HWR_UNIT_ARMED + HWR_UNIT_OPENING))
+			return true;
+	return false;
+}
+
+static u64 open_class(u32 number, bool child)
+{
+	u64 bytes = hwr_classes[number].slot_bytes, count = 0;
 	u64 start = HW_HEAP_START + ((u64)number << HWR_CLASS_BITS);
 	u64 end = start + hwr_slots_used(number) * bytes;
+	struct run run = {start, start, bytes < HWR_PAGE ? HWR_PAGE : bytes};
 
-	for (u64 at = start; at < end; at += step) {
-		if (!(load_acquire(&hwr_unit_at(at)->word) & HWR_UNIT_STATE))
+	for (u64 at = start; at < end; at += run.step) {
+		struct hwr_unit *unit = hwr_unit_at(at);
+
+		if (likely(!(load_acquire(&unit->word) & HWR_UNIT_STATE)))
 			continue;
-		if (child)
+		if (child) {
 			hwr_unit_free_child(at);
-		else
-			hwr_unit_open(at);
+			continue;
+		}
+		if (!is_taken(unit))
+			continue;
+		if (run.end != at || (run.end - run.start) / run.step >= RUN_MAX) {
+			count += run_open(&run);
+			run.start = at;
+		}
+		run.end = at + run.step;
 	}
+	return count + run_open(&run);
 }
 
 void hwr_units_open_all(bool child)
 {
+	u64 start = hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID), count = 0;
+
 	for (u32 number = 0; number < HWR_CLASSES; number++)
-		open_class(number, child);
+		count += open_class(number, child);
+	if (child)
+		return;
+	add_relaxed(&hwr_control->pages.open_units, count);
+	add_relaxed(&hwr_control->pages.open_ns, hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - start);
 }

@@ -42,6 +42,8 @@ bool hwr_units_open(void);
 
 /* True if the caller has opened it, false if it was open. */
 bool hwr_unit_open(u64 address);
+/* A look at it: it may be armed a moment later. */
+bool hwr_unit_is_open(u64 address);
 
 /* HW_COMMAND_DONE, _BUSY or _FULL. By the helper alone. */
 u32 hwr_unit_arm(u64 address);
@@ -60,7 +62,7 @@ void hwr_unit_renew(u64 address);
  * because of us that it cannot be touched. */
 bool hwr_unit_free_child(u64 address);
 
-/* Opens all there are. child: as hwr_unit_free_child does. */
+/* Opens all that are armed, neighbours together, and counts the time. child: as hwr_unit_free_child does. */
 void hwr_units_open_all(bool child);
 
 /* How many may be armed at a time. */
