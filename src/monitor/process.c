@@ -61,6 +61,7 @@ void process_free(struct process *self, struct session *session)
 		free(self->ended.data[i]);
 	vec_release(&self->ended);
 	image_free(self->image);
+	join_hub_free(self->joins);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
 	free(self);
@@ -306,15 +307,25 @@ static bool berth_cycle(struct process *self, struct session *session,
 	return true;
 }
 
+void process_set_sink(struct process *self, const struct stream_sink *trace)
+{
+	static const struct stream_sink nobody;
+
+	self->sink = tap_join(&self->tee, trace, self->tap ? &self->tap->sink : &nobody);
+}
+
 static bool writer_is_ready(struct process *self)
 {
 	/* Acquire: pairs with the waiting thread's release, `writer` is set. */
 	u32 state = load_acquire(&self->writer_state);
 
-	if (state == WRITER_OPEN && !self->sink.self)
-		self->sink = trace_writer_sink(self->writer);
-	if (self->tap && state != WRITER_WANTED && self->sink.self != &self->tee)
-		self->sink = tap_join(&self->tee, &self->sink, &self->tap->sink);
+	if (state != WRITER_WANTED && self->sink.self != &self->tee) {
+		struct stream_sink sink = {0};
+
+		if (state == WRITER_OPEN)
+			sink = trace_writer_sink(self->writer);
+		process_set_sink(self, &sink);
+	}
 	return state != WRITER_WANTED;
 }
 

@@ -130,13 +130,13 @@ static int recording_begin(struct process *self, const struct session_options *o
 		.stamp_shift = options->stamp_shift,
 		.at = clock_now(),
 	};
+	struct stream_sink sink;
 	struct err err = {0};
 
 	self->writer = self->next_writer;
 	self->next_writer = NULL;
-	self->sink = trace_writer_sink(self->writer);
-	if (self->tap)
-		self->sink = tap_join(&self->tee, &self->sink, &self->tap->sink);
+	sink = trace_writer_sink(self->writer);
+	process_set_sink(self, &sink);
 	self->next_number = 1;
 	self->recordings++;
 	process_set_path(self, self->next_path);
@@ -385,6 +385,20 @@ static void asks_defer(struct process *self)
 	asks_refuse(self, EAGAIN);
 }
 
+/* A tool listens from now on: what the run has as a tap does so by way of the hub. */
+static int join(struct process *self)
+{
+	if (!self->joins) {
+		self->joins = join_hub_new(self->tap);
+		if (!self->joins)
+			return ENOMEM;
+		self->tap = &self->joins->tap;
+		self->image->tap = self->tap;
+		self->tee.second = self->tap->sink;
+	}
+	return join_hub_add(self->joins, self->image, self->join_path);
+}
+
 static void asks_serve(struct process *self)
 {
 	if (is_asked(self, ASK_PAUSE)) {
@@ -401,6 +415,8 @@ static void asks_serve(struct process *self)
 		else
 			ask_finish(self, ASK_SNAPSHOT, ENODATA);
 	}
+	if (is_asked(self, ASK_JOIN))
+		ask_finish(self, ASK_JOIN, is_recorded(self) ? join(self) : ENODATA);
 	if (is_asked(self, ASK_STOP) && self->doing == DOING_NOTHING)
 		recording_stop(self, false);
 	if (is_asked(self, ASK_SAVE) && self->doing == DOING_NOTHING)

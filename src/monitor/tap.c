@@ -36,6 +36,7 @@ TEE_ROWS(contexts, stream_context)
 TEE_ROWS(events, event)
 TEE_ONE(clock, stream_clock)
 TEE_ONE(usage, stream_usage)
+TEE_ONE(memory, stream_memory)
 TEE_ROWS(aggregates, stream_aggregate)
 TEE_ROWS(accesses, stream_access)
 TEE_ROWS(routines, stream_routine)
@@ -68,6 +69,7 @@ struct stream_sink tap_join(struct tap_tee *self, const struct stream_sink *firs
 		.events = both_events,
 		.clock = both_clock,
 		.usage = both_usage,
+		.memory = both_memory,
 		.aggregates = both_aggregates,
 		.scan = both_scan,
 		.accesses = both_accesses,

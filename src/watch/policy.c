@@ -15,6 +15,7 @@ static const double RATE_PRIOR_MAX = 0.5; /* hot units are hit often, but that s
 static const double FAULT_NS = 6000, ARM_NS = 2000, OPEN_NS = 500; /* until they are measured */
 static const double DEVIATIONS = 2;     /* of the cost of a fault, in what is allowed before all is opened */
 static const double MARGIN = 0.9;       /* of the stated overhead: what is predicted is not what comes */
+static const double LIMIT = 0.98;       /* of it, from where on all is opened: so much may be under way */
 static const double CREDIT_HORIZONS = 2; /* what was saved may be spent, within limits */
 
 void policy_defaults(struct policy_options *options)
@@ -197,7 +198,7 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
  * may be. */
 u64 policy_events_most(const struct policy *self, const struct policy_cost *cost)
 {
-	double left = self->options.overhead * (double)cost->cpu_ns - (double)cost->cost_ns -
+	double left = LIMIT * self->options.overhead * (double)cost->cpu_ns - (double)cost->cost_ns -
 		      (double)cost->armed * self->open_ns;
 	double each = self->fault_ns + DEVIATIONS * sqrt(self->fault_var);
 
@@ -217,7 +218,7 @@ static struct budget budget_of(const struct policy *self, const struct policy_co
 	double share = MARGIN * self->options.overhead;
 	double each = share * self->cpu_share * HORIZON_S * 1e9;
 	double soon = share * self->cpu_share * (double)TICK_NS;
-	double saved = share * (double)cost->cpu_ns - (double)cost->cost_ns;
+	double saved = share * (double)cost->cpu_ns - (double)cost->cost_ns - (double)cost->armed * self->open_ns;
 
 	if (saved > CREDIT_HORIZONS * each)
 		saved = CREDIT_HORIZONS * each;
@@ -234,12 +235,12 @@ static int better(const void *a, const void *b)
 	return left > right ? -1 : left < right;
 }
 
-/* What a unit costs before the next tick: arming at once, a hit as it comes. */
+/* What a unit costs before the next tick: arming at once, what it takes to open it with all others, a hit as it comes. */
 static double soon_ns(const struct policy *self, const struct unit *unit)
 {
 	double hit = 1 - exp(-rate_of(self, unit) * (double)TICK_NS / 1e9);
 
-	return (unit->armed ? 0 : self->arm_ns) + hit * self->fault_ns * self->correction;
+	return (unit->armed ? 0 : self->arm_ns + self->open_ns) + hit * self->fault_ns * self->correction;
 }
 
 /* The best for their cost while the budget lasts. What is armed and does not fit is disarmed: it would be hit.

@@ -48,7 +48,7 @@ struct policy {
 	struct policy_cost before;
 	double fault_ns, arm_ns;   /* mpc: what one costs, as measured */
 	double fault_var;          /* mpc: variance of the former from tick to tick */
-	double open_ns;            /* mpc: to open one unit when all are */
+	double open_ns;            /* mpc: to open one unit when all are; set aside for each that is armed */
 	double cpu_share;          /* mpc: CPU time of the program for each ns, of late */
 	double correction;         /* mpc: measured ÷ predicted cost, of late */
 	double predicted_ns;       /* mpc: for the time since the last tick */

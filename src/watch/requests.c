@@ -36,14 +36,19 @@ bool requests_disarm(struct requests *self, struct unit *unit)
 	return requests_disarm_ended(self, unit->start);
 }
 
-void requests_send(struct requests *self, struct image *image)
+bool requests_give(void *image, u32 verb, u64 address, u64 birth)
+{
+	return image_command(image, verb, address, birth);
+}
+
+void requests_send(struct requests *self, bool (*give)(void *to, u32 verb, u64 address, u64 birth), void *to)
 {
 	u64 sent = 0;
 
 	while (sent < self->waiting.count) {
 		const struct hw_command *command = &self->waiting.data[sent];
 
-		if (!image_command(image, command->verb, command->address, command->birth))
+		if (!give(to, command->verb, command->address, command->birth))
 			break;
 		sent++;
 	}

@@ -466,7 +466,7 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 		if (self->next_report_ns <= now_ns)
 			self->next_report_ns = now_ns + self->options.interval_ns;
 	}
-	requests_send(&self->requests, image);
+	requests_send(&self->requests, requests_give, image);
 }
 
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)

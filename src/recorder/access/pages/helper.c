@@ -29,7 +29,7 @@ static bool lives(const struct hw_command *command)
 		return false;
 	chunk = hwr_heap_find(command->address, &offset);
 	return !offset && load_acquire(&chunk->what) & HWR_CHUNK_LIVE &&
-	       load_relaxed(&chunk->last) == command->birth;
+	       (u32)load_relaxed(&chunk->last) == (u32)command->birth; /* all that some monitors know */
 }
 
 u32 hwr_helper_arms;
