@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/watch_keys.h"
 #include "cli/watch_show.h"
 #include "monitor/run.h"
 
@@ -52,6 +53,7 @@ static const struct option_spec watch_options[] = {
 struct watching {
 	struct watcher *watcher;
 	struct watch_show show;
+	struct watch_keys keys;
 	struct watch_report report; /* the newest */
 	bool json, screen;
 	u64 lines_left;             /* of JSON */
@@ -123,7 +125,10 @@ static void on_progress(void *data, u64 events, u64 live_bytes, u64 trace_bytes)
 	(void)events;
 	(void)live_bytes;
 	(void)trace_bytes;
-	if (watcher_take(self->watcher, &self->report))
+	self->keys.program = self->report.pid;
+	if (self->screen && watch_keys_serve(&self->keys, &self->show.view) && self->report.number)
+		watch_show_screen(&self->show, &self->report);
+	if (!self->show.view.paused && watcher_take(self->watcher, &self->report))
 		report_show(self);
 }
 
@@ -167,6 +172,7 @@ static int watch_program(const struct command *command, const struct watch_args 
 		.alloc_stacks = true,
 		.pages = true,
 		.leak_scan = true,
+		.types = true,
 		.hit_stacks = args->access_stacks,
 		.tap = watcher_tap(watching->watcher),
 		.no_trace = !args->trace,
@@ -178,7 +184,13 @@ static int watch_program(const struct command *command, const struct watch_args 
 	struct err err = {0};
 	int status;
 
-	if (monitor_run(&run, &result, &err) < 0)
+	watching->keys.terminal = -1;
+	if (watching->screen)
+		watch_keys_open(&watching->keys);
+	watching->show.keys = watching->keys.terminal >= 0;
+	status = monitor_run(&run, &result, &err);
+	watch_keys_close(&watching->keys);
+	if (status < 0)
 		return command_fail(command, &err);
 	if (watcher_take(watching->watcher, &watching->report))
 		report_show(watching);

@@ -14,6 +14,8 @@ struct watch_names {
 
 /* "function (file:line)", or what is known of it. Owned by the names. */
 const char *watch_names_find(struct watch_names *self, const struct watch_frame *frame);
+/* The name of a type whose vtable is there, or what is known of it. */
+const char *watch_names_type(struct watch_names *self, const struct watch_frame *at);
 void watch_names_release(struct watch_names *self);
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/strbuf.h"
 #include "format/atomics.h"
 #include "format/ticks.h"
 #include "monitor/futex.h"
@@ -126,10 +127,25 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	return OWN(image, image, err);
 }
 
+static void put_module(struct joint *self, const struct stream_module *module)
+{
+	struct strbuf bytes = {0};
+
+	if (!self->memory)
+		return;
+	strbuf_add_bytes(&bytes, module, sizeof(*module));
+	strbuf_add_bytes(&bytes, module->path, strlen(module->path) + 1);
+	strbuf_add_bytes(&bytes, module->build_id, module->build_id_bytes);
+	put(self, JOIN_MODULE, strbuf_text(&bytes), bytes.count);
+	strbuf_release(&bytes);
+}
+
 static int on_module(void *data, const struct stream_module *module, struct err *err)
 {
 	struct join_hub *self = data;
 
+	for (u32 i = 0; i < JOINTS_MAX; i++)
+		put_module(&self->joints[i], module);
 	return OWN(module, module, err);
 }
 
@@ -307,6 +323,13 @@ static void replay(struct joint *joint, struct image *image)
 	};
 
 	put(joint, JOIN_IMAGE, &told, sizeof(told));
+	for (u64 i = 0; i < image->modules.count; i++) {
+		struct stream_module module = image->modules.data[i].told;
+
+		module.path = image->modules.data[i].path;
+		module.build_id = image->modules.data[i].build_id;
+		put_module(joint, &module);
+	}
 	replay_contexts(joint, image);
 	blocks.joint = joint;
 	blocks.count = 0;

@@ -36,6 +36,7 @@ struct join_memory {
 /* A message is its head and so many bytes, filled up to 8. */
 enum join_kind {
 	JOIN_IMAGE,    /* struct stream_image, whose texts are not there */
+	JOIN_MODULE,   /* struct stream_module, then its path with the end, then its build id */
 	JOIN_CONTEXTS, /* struct stream_context[] */
 	JOIN_BLOCKS,   /* struct join_block[]: they live already */
 	JOIN_EVENTS,   /* struct event[] */
@@ -98,7 +99,7 @@ struct join_listener {
 	struct join_cycle cycle;   /* the last one */
 };
 
-/* What the tool is told; see struct tap. Blocks come after the image and its contexts. */
+/* What the tool is told; see struct tap, of which any may be NULL. Blocks come after the image, its modules and contexts. */
 struct join_handlers {
 	struct tap tap;
 	int (*blocks)(void *self, const struct join_block *blocks, u64 count, struct err *err);

@@ -106,43 +106,59 @@ static void ring_read(const struct join_listener *self, u64 from, void *bytes, u
 	memcpy((u8 *)bytes + first, self->memory->data, count - first);
 }
 
-static int cycle_tell(struct join_listener *self, const struct join_handlers *handlers)
+/* The path and the build id lie behind it. */
+static int module_tell(const struct tap *tap, const u8 *bytes, u64 count, struct err *err)
 {
-	handlers->tap.cycle(handlers->tap.self, NULL, self->cycle.now_ns);
-	return 0;
+	struct stream_module module;
+	const u8 *path = bytes + sizeof(module), *end;
+
+	if (count <= sizeof(module) || !tap->sink.module)
+		return 0;
+	memcpy(&module, bytes, sizeof(module));
+	end = memchr(path, 0, count - sizeof(module));
+	if (!end)
+		return 0;
+	module.path = (const char *)path;
+	module.build_id = end + 1;
+	module.build_id_bytes = (u32)(bytes + count - module.build_id);
+	return tap->sink.module(tap->sink.self, &module, err);
 }
+
+static void moment_tell(struct join_listener *self, const struct tap *tap, u32 kind, const void *bytes, u64 count)
+{
+	if (kind == JOIN_HIT && tap->hit && count == sizeof(struct tap_hit))
+		tap->hit(tap->self, bytes);
+	if (kind == JOIN_DONE && tap->done && count == sizeof(struct hw_command))
+		tap->done(tap->self, bytes);
+	if (kind != JOIN_CYCLE || count != sizeof(self->cycle))
+		return;
+	memcpy(&self->cycle, bytes, sizeof(self->cycle));
+	if (tap->cycle)
+		tap->cycle(tap->self, NULL, self->cycle.now_ns);
+}
+
+#define TOLD(function, ...) (sink->function ? sink->function(sink->self, __VA_ARGS__) : 0)
 
 static int tell(struct join_listener *self, const struct join_handlers *handlers, u32 kind, const void *bytes,
 		u64 count, struct err *err)
 {
-	const struct tap *tap = &handlers->tap;
-	void *data = tap->sink.self;
+	const struct stream_sink *sink = &handlers->tap.sink;
 
 	switch (kind) {
 	case JOIN_IMAGE:
-		return count == sizeof(struct stream_image) ? tap->sink.image(data, bytes, err) : 0;
+		return count == sizeof(struct stream_image) ? TOLD(image, bytes, err) : 0;
+	case JOIN_MODULE:
+		return module_tell(&handlers->tap, bytes, count, err);
 	case JOIN_CONTEXTS:
-		return tap->sink.contexts(data, bytes, count / sizeof(struct stream_context), err);
+		return TOLD(contexts, bytes, count / sizeof(struct stream_context), err);
 	case JOIN_BLOCKS:
-		return handlers->blocks(data, bytes, count / sizeof(struct join_block), err);
+		return handlers->blocks(sink->self, bytes, count / sizeof(struct join_block), err);
 	case JOIN_EVENTS:
-		return tap->sink.events(data, bytes, count / sizeof(struct event), err);
-	case JOIN_HIT:
-		if (count == sizeof(struct tap_hit))
-			tap->hit(tap->self, bytes);
-		return 0;
-	case JOIN_DONE:
-		if (count == sizeof(struct hw_command))
-			tap->done(tap->self, bytes);
-		return 0;
-	case JOIN_CYCLE:
-		if (count != sizeof(self->cycle))
-			return 0;
-		memcpy(&self->cycle, bytes, sizeof(self->cycle));
-		return cycle_tell(self, handlers);
+		return TOLD(events, bytes, count / sizeof(struct event), err);
 	case JOIN_END:
-		return count == sizeof(struct stream_image_end) ? tap->sink.image_end(data, bytes, err) : 0;
+		return count == sizeof(struct stream_image_end) ? TOLD(image_end, bytes, err) : 0;
 	}
+	moment_tell(self, &handlers->tap, kind, bytes, count);
 	return 0;
 }
 

@@ -108,27 +108,47 @@ bool hwr_unit_open(u64 address)
 	return true;
 }
 
-u32 hwr_unit_arm(u64 address)
+bool hwr_run_add(struct hwr_run *run, u64 address, u32 *result)
 {
 	u64 bytes, start = hwr_unit_start(address, &bytes);
 	struct hwr_unit *unit = hwr_unit_at(start);
 	struct hw_pages *pages = &hwr_control->pages;
-	u32 word = load_acquire(&unit->word);
+	u64 members = run->step ? (run->end - run->start) / run->step : 0;
+	u32 word = HWR_UNIT_OPEN; /* without pins */
 
-	if ((word & HWR_UNIT_STATE) == HWR_UNIT_ARMED)
-		return HW_COMMAND_DONE;
-	if (load_relaxed(&pages->armed) >= pages->units_max)
-		return HW_COMMAND_FULL;
-	word = HWR_UNIT_OPEN; /* without pins */
+	*result = HW_COMMAND_DONE;
+	if ((load_acquire(&unit->word) & HWR_UNIT_STATE) == HWR_UNIT_ARMED)
+		return true;
+	if (members && (start != run->end || bytes != run->step || members >= RUN_MAX))
+		return false;
+	*result = HW_COMMAND_FULL;
+	if (load_relaxed(&pages->armed) + members >= pages->units_max)
+		return true;
+	*result = HW_COMMAND_BUSY;
 	if (!cas_acq_rel(&unit->word, &word, HWR_UNIT_ARMING))
-		return HW_COMMAND_BUSY;
-	if (protect(start, bytes, PROT_NONE) != 0) {
-		settle(unit, HWR_UNIT_ARMING, HWR_UNIT_OPEN);
+		return true;
+	if (!members)
+		*run = (struct hwr_run){start, start, bytes};
+	run->end = start + bytes;
+	*result = HWR_RUN_MEMBER;
+	return true;
+}
+
+u32 hwr_run_arm(struct hwr_run *run)
+{
+	struct hw_pages *pages = &hwr_control->pages;
+	u64 count = 0;
+	bool done;
+
+	if (run->start == run->end)
+		return HW_COMMAND_DONE;
+	done = protect(run->start, run->end - run->start, PROT_NONE) == 0;
+	for (u64 at = run->start; at < run->end; at += run->step, count++)
+		settle(hwr_unit_at(at), HWR_UNIT_ARMING, done ? HWR_UNIT_ARMED : HWR_UNIT_OPEN);
+	if (!done)
 		return HW_COMMAND_FULL;
-	}
-	add_relaxed(&pages->armed, 1);
-	add_relaxed(&pages->arms, 1);
-	settle(unit, HWR_UNIT_ARMING, HWR_UNIT_ARMED);
+	add_relaxed(&pages->armed, count);
+	add_relaxed(&pages->arms, count);
 	return HW_COMMAND_DONE;
 }
 
@@ -184,12 +204,7 @@ bool hwr_unit_free_child(u64 address)
 	return true;
 }
 
-/* Units that lie beside each other and that the caller has set to OPENING. */
-struct run {
-	u64 start, end, step;
-};
-
-static u64 run_open(struct run *run)
+static u64 run_open(struct hwr_run *run)
 {
 	u64 count = 0;
 
@@ -219,7 +234,7 @@ static u64 open_class(u32 number, bool child)
 	u64 bytes = hwr_classes[number].slot_bytes, count = 0;
 	u64 start = HW_HEAP_START + ((u64)number << HWR_CLASS_BITS);
 	u64 end = start + hwr_slots_used(number) * bytes;
-	struct run run = {start, start, bytes < HWR_PAGE ? HWR_PAGE : bytes};
+	struct hwr_run run = {start, start, bytes < HWR_PAGE ? HWR_PAGE : bytes};
 
 	for (u64 at = start; at < end; at += run.step) {
 		struct hwr_unit *unit = hwr_unit_at(at);

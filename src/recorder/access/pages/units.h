@@ -45,8 +45,16 @@ bool hwr_unit_open(u64 address);
 /* A look at it: it may be armed a moment later. */
 bool hwr_unit_is_open(u64 address);
 
-/* HW_COMMAND_DONE, _BUSY or _FULL. By the helper alone. */
-u32 hwr_unit_arm(u64 address);
+/* Units that lie beside each other and change together: one call of the kernel is most of what it costs. */
+struct hwr_run {
+	u64 start, end, step; /* step: of one; empty while start == end */
+};
+
+/* Arming, by the helper alone. False: the unit does not follow those of the run, which must be armed before. Else its
+ * *result: HW_COMMAND_DONE (it is armed), _BUSY or _FULL, or HWR_RUN_MEMBER: as hwr_run_arm says. */
+enum { HWR_RUN_MEMBER = 0xffff };
+bool hwr_run_add(struct hwr_run *run, u64 address, u32 *result);
+u32 hwr_run_arm(struct hwr_run *run);
 
 /* From now on it is open until it is unpinned as often; true if the caller has opened it. */
 bool hwr_unit_pin(u64 address);
