@@ -40,7 +40,7 @@ foreach(case ends signals traced parents images refused limits stopped-monitor k
 endforeach()
 
 foreach(case calls signals crash threads fork heap contexts guards raw known leaks ends monitor-gone
-	examples join)
+	examples join screen server)
 	heapwise_run(watch-${case} watch ${case})
 endforeach()
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # watch.sh CASE   page monitoring: programs behave as without it, hits are those that were made, leaks are found.
 . "$(dirname "$0")/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$work" || exit 1
 watched=$HEAPWISE_TARGETS/watched
 eager=$HEAPWISE_TARGETS/eager
@@ -141,6 +142,43 @@ PYTHON
 	done
 	at_least "stale after 1 s" "$(json 1s.jsonl 'd["stale_areas"]')" 90
 	equal "stale after 30 s" "$(json 30s.jsonl 'd["stale_areas"]')" 0
+}
+
+# Keys in a terminal: each does what it says, and the snapshot is a trace of what lives.
+case_screen()
+{
+	python3 "$here/watch_screen.py" "$HEAPWISE" "$watched" known 60 >out || fail "$(cat out)"
+	equal "snapshots" "$(ls heapwise-watch.*.hwt | wc -l)" 1
+	mv heapwise-watch.*.hwt snapshot.hwt
+	equal "chunks of the snapshot" "$(field snapshot.hwt .kept.chunks)" 101
+	"$HEAPWISE" report snapshot.hwt >report.txt
+	says report.txt case_known
+}
+
+# A server under load: its benchmark has no error, and what was counted stays within what was stated.
+case_server()
+{
+	command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null || skip "no redis"
+	port=$((20000 + $$ % 20000))
+	"$HEAPWISE" watch --batch 0 -o server.jsonl --overhead 5% --leak-after 2s -- \
+		redis-server --port $port --save "" --appendonly no >server.out 2>&1 &
+	monitor=$!
+	for i in $(seq 50); do
+		redis-cli -p $port ping >pong 2>/dev/null && break
+		sleep 0.1
+	done
+	equal "the server" "$(cat pong)" PONG
+	redis-benchmark -p $port -n 30000 -r 5000 -t set,get,incr,lpush,rpop,sadd,hset,zadd,lrange_100,mset -q >bench.out 2>&1 ||
+		fail "redis-benchmark: status $?"
+	equal "tests of the benchmark" "$(tr '\r' '\n' <bench.out | grep -c 'requests per second, p50')" 11
+	grep -i error bench.out && fail "redis-benchmark has errors"
+	redis-cli -p $port set key "$(printf 'v%.0s' $(seq 5000))" >/dev/null
+	equal "a long value" "$(redis-cli -p $port strlen key)" 5000
+	redis-cli -p $port shutdown nosave
+	wait $monitor
+	equal "the server's status" $? 0
+	at_least "hits" "$(json server.jsonl 'd["hits"]')" 100
+	equal "within the budget" "$(json server.jsonl 'd["overhead"] <= 0.05')" True
 }
 
 case_ends()
