@@ -13,10 +13,11 @@
 #include "cli/watch_show.h"
 #include "monitor/run.h"
 
-enum { INTERVAL_MS_MIN = 250 };
+enum { INTERVAL_MS_MIN = 250, ROTATE_BYTES_MIN = 1 << 20, WINDOW_FILES = 4 };
 
 struct watch_args {
 	const char *policy, *leak_after, *states, *output, *trace, *recorder, *batch;
+	const char *rotate, *window;
 	double overhead;
 	u64 interval_ms;
 	bool access_stacks, quiet;
@@ -44,6 +45,10 @@ static const struct option_spec watch_options[] = {
 	WATCH_OPTION(output, 'o', "output", OPTION_STRING, "FILE", "write reports to FILE; default stderr"),
 	WATCH_OPTION(trace, 0, "trace", OPTION_STRING, "FILE",
 		     "write the trace of the run, too, as 'heapwise run' does; without function names"),
+	WATCH_OPTION(rotate, 0, "rotate", OPTION_STRING, "SIZE|TIME",
+		     "with --trace: go on in another file when one is so large (64M) or so old (30m); each can be read alone"),
+	WATCH_OPTION(window, 0, "window", OPTION_STRING, "TIME",
+		     "with --trace: keep the events of the last TIME at least, as 30m or 12h, and of older ones what still lives"),
 	WATCH_OPTION(access_stacks, 0, "access-stacks", OPTION_SET, NULL,
 		     "record who touches monitored memory, too: lines of JSON say it of the areas touched longest ago"),
 	WATCH_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "no summary at the end"),
@@ -104,6 +109,38 @@ static bool states_read(const char *text, struct policy_options *policy)
 		if (*end != ',')
 			return false;
 	}
+}
+
+/* "64M" or "30m": times end in a small letter. */
+static bool rotate_read(const char *text, struct rotation_options *rotate)
+{
+	size_t length = strlen(text);
+	char *end;
+
+	if (length && strchr("smh", text[length - 1]))
+		return time_read(text, &end, &rotate->ns) && !*end;
+	return parse_bytes(text, &rotate->bytes) && rotate->bytes >= ROTATE_BYTES_MIN;
+}
+
+/* A window is some files long, so that at least as much is there when the oldest has gone. */
+static int rotation_read(const struct command *command, const struct watch_args *args,
+			 struct rotation_options *rotate)
+{
+	char *end;
+	u64 ns;
+
+	if ((args->rotate || args->window) && !args->trace)
+		return command_usage(command, "--rotate and --window are for --trace FILE");
+	if (args->rotate && !rotate_read(args->rotate, rotate))
+		return command_usage(command, "--rotate wants a size from 1M on, or a time as 30m, not '%s'", args->rotate);
+	if (!args->window)
+		return 0;
+	if (args->rotate)
+		return command_usage(command, "--window rotates by itself: leave out --rotate");
+	if (!time_read(args->window, &end, &ns) || *end)
+		return command_usage(command, "--window wants a time as 30m or 12h, not '%s'", args->window);
+	*rotate = (struct rotation_options){.ns = ns / WINDOW_FILES, .keep = WINDOW_FILES + 1};
+	return 0;
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -182,8 +219,10 @@ static int watch_program(const struct command *command, const struct watch_args 
 	};
 	struct run_result result;
 	struct err err = {0};
-	int status;
+	int status = rotation_read(command, args, &run.rotate);
 
+	if (status)
+		return status;
 	watching->keys.terminal = -1;
 	if (watching->screen)
 		watch_keys_open(&watching->keys);
@@ -202,6 +241,9 @@ static int watch_program(const struct command *command, const struct watch_args 
 	else if (!watching->report.monitored)
 		fprintf(stderr, "heapwise: nothing was monitored: the program has no room for Heapwise's heap (see ulimit "
 				"-v), or may start no thread\n");
+	if (result.unrecorded_children && !args->quiet)
+		fprintf(stderr, "heapwise: %llu children of the program were not watched\n",
+			(unsigned long long)result.unrecorded_children);
 	status = result.wait_status;
 	run_result_release(&result);
 	return command_end_like(status);

@@ -62,6 +62,9 @@ void process_free(struct process *self, struct session *session)
 	vec_release(&self->ended);
 	image_free(self->image);
 	join_hub_free(self->joins);
+	if (self->rotation)
+		rotation_release(self->rotation);
+	free(self->rotation);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
 	free(self);
@@ -310,8 +313,13 @@ static bool berth_cycle(struct process *self, struct session *session,
 void process_set_sink(struct process *self, const struct stream_sink *trace)
 {
 	static const struct stream_sink nobody;
+	struct stream_sink first = *trace;
 
-	self->sink = tap_join(&self->tee, trace, self->tap ? &self->tap->sink : &nobody);
+	if (self->rotation) {
+		self->rotation->trace = *trace;
+		first = rotation_sink(self->rotation);
+	}
+	self->sink = tap_join(&self->tee, &first, self->tap ? &self->tap->sink : &nobody);
 }
 
 static bool writer_is_ready(struct process *self)

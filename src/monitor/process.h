@@ -9,6 +9,7 @@
 #include "monitor/hint.h"
 #include "monitor/image.h"
 #include "monitor/join.h"
+#include "monitor/rotation.h"
 #include "monitor/scan.h"
 #include "trace/writer.h"
 
@@ -94,6 +95,10 @@ struct process {
 	const struct tap *tap;        /* who listens, beside the trace; NULL = nobody */
 	struct tap_tee tee;           /* of the sink below: the trace's, and the tap's if there is one */
 	struct join_hub *joins;       /* the tap, once a tool has joined */
+	struct rotation *rotation;    /* NULL = one file */
+	struct rotation_options rotate; /* before the start */
+	u64 rotated, rotated_ns;      /* files so far beyond the first; when the present one began */
+	char first_path[4096];
 	struct stream_sink sink;
 	enum runtime runtime;         /* of the last image */
 	bool python_malloc;           /* PYTHONMALLOC was set for the last image */

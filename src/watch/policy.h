@@ -44,11 +44,14 @@ struct candidate {
 struct policy {
 	struct policy_options options;
 	u64 tick_ns;     /* of the last tick */
+	u64 period_ns;   /* mpc: until the next */
 	u64 all_ns;      /* all: when everything was armed last */
 	struct policy_cost before;
 	double fault_ns, arm_ns;   /* mpc: what one costs, as measured */
 	double fault_var;          /* mpc: variance of the former from tick to tick */
-	double open_ns;            /* mpc: to open one unit when all are; set aside for each that is armed */
+	double open_ns;            /* mpc: to open one unit when all are */
+	double burst_hits;         /* mpc: of late */
+	double burst;              /* mpc: share of the armed units that may be hit at once, as was seen */
 	double cpu_share;          /* mpc: CPU time of the program for each ns, of late */
 	double correction;         /* mpc: measured ÷ predicted cost, of late */
 	double predicted_ns;       /* mpc: for the time since the last tick */

@@ -155,6 +155,52 @@ case_screen()
 	says report.txt case_known
 }
 
+# One run in several traces: each can be read alone, begins with what lives, and none of the program's chunks is missing in the end.
+case_rotation()
+{
+	"$HEAPWISE" watch -q --trace t.hwt --rotate 1s "$HEAPWISE_TARGETS/leaky" 4 2>stderr || fail "status $?"
+	at_least "files" "$(ls t*.hwt | wc -l)" 4
+	for trace in t*.hwt; do
+		equal "$trace: complete" "$(field $trace .complete)" true
+		equal "$trace: unknown frees" "$(field $trace .unknown_frees)" 0
+		at_least "$trace: live at the peak" "$(field $trace .peak.chunks)" 1000
+		"$HEAPWISE" dump $trace >dump.txt 2>&1 || fail "$trace cannot be dumped"
+	done
+	at_least "the last one has all that was leaked" "$(field t-4.hwt .kept.chunks)" "$(field t-2.hwt .kept.chunks)"
+	rm -f t*.hwt*
+	"$HEAPWISE" watch -q --trace t.hwt --window 1s "$HEAPWISE_TARGETS/leaky" 4 2>stderr || fail "window: status $?"
+	at_most "files of a window" "$(ls t*.hwt | wc -l)" 5
+	at_least "files of a window" "$(ls t*.hwt | wc -l)" 4
+	[ ! -e t.hwt ] || fail "the oldest file is still there"
+	"$HEAPWISE" watch --rotate 1M true 2>stderr
+	equal "rotate without a trace: status" $? 2
+	"$HEAPWISE" watch --trace t.hwt --rotate 7 true 2>stderr
+	equal "too small: status" $? 2
+}
+
+# Minutes under load: neither the monitor nor the program grows, and the budget holds. SECONDS of it; the long one is for test-full.
+case_soak() { soak 20; }
+case_soak_long() { soak 180; }
+soak()
+{
+	"$HEAPWISE" watch --batch 0 -o soak.jsonl --trace t.hwt --window 8s "$HEAPWISE_TARGETS/busy" "$1" 2>stderr &
+	monitor=$!
+	program=$(child_of $monitor)
+	sleep $(($1 / 2))
+	middle=$(awk '/VmRSS/ { print $2 }' /proc/$monitor/status)
+	program_middle=$(awk '/VmRSS/ { print $2 }' "/proc/$program/status")
+	sleep $(($1 / 2 - 2))
+	at_most "kB of the monitor" "$(awk '/VmRSS/ { print $2 }' /proc/$monitor/status)" $((middle * 5 / 4 + 8192))
+	at_most "kB of the program" "$(awk '/VmRSS/ { print $2 }' "/proc/$program/status")" $((program_middle * 5 / 4 + 8192))
+	wait $monitor
+	equal "status" $? 0
+	at_most "files" "$(ls t*.hwt | wc -l)" 5
+	equal "within the budget" "$(json soak.jsonl 'd["overhead"] <= 0.02')" True
+	for trace in t*.hwt; do
+		equal "$trace: complete" "$(field $trace .complete)" true
+	done
+}
+
 # A server under load: its benchmark has no error, and what was counted stays within what was stated.
 case_server()
 {
