@@ -19,7 +19,7 @@
 #include "monitor/image.h"
 
 enum { ROWS = 512 };
-static const u64 LOOK_NS = 1000000000;
+static const u64 LOOK_NS = 1000000000, OPEN_NS = 10000000000;
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
@@ -235,8 +235,12 @@ static bool is_gone(struct joint *self, u64 now_ns)
 		return true;
 	if (now_ns - self->looked_ns < LOOK_NS)
 		return false;
+	if (!self->looked_ns)
+		self->began_ns = now_ns;
 	self->looked_ns = now_ns;
-	return pid && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+	if (!pid) /* nobody has opened it yet */
+		return now_ns - self->began_ns > OPEN_NS;
+	return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
 static void joint_cycle(struct joint *self, struct image *image, u64 now_ns)

@@ -72,7 +72,7 @@ struct joint { /* one tool */
 	u64 head;           /* as memory->head, which the tool could change */
 	u64 commands_tail;
 	VEC(u8) backlog;    /* behind head */
-	u64 looked_ns;      /* whether the tool lives */
+	u64 began_ns, looked_ns; /* when its first cycle was; when we looked whether the tool lives */
 	bool failed;
 };
 
