@@ -39,7 +39,8 @@ foreach(case ends signals traced parents images refused limits stopped-monitor k
 	heapwise_run(leak-scan-${case} leak-scan ${case})
 endforeach()
 
-foreach(case calls signals crash threads fork heap contexts guards known leaks ends monitor-gone examples)
+foreach(case calls signals crash threads fork heap contexts guards raw known leaks ends monitor-gone
+	examples join screen server rotation soak)
 	heapwise_run(watch-${case} watch ${case})
 endforeach()
 
@@ -147,6 +148,7 @@ endforeach()
 
 set(HEAPWISE_LABEL full)
 set(HEAPWISE_TIMEOUT 2400)
+heapwise_run(watch-soak-long watch soak-long)
 foreach(package apr cppunit)
 	heapwise_run(package-${package} package ${package})
 endforeach()

@@ -70,6 +70,8 @@ complete -c heapwise -n '__fish_seen_subcommand_from watch' -l interval -r -d 't
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l batch -r -d 'print N reports as lines of JSON instead of a screen, and always the last one; 0 = all'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l output -s o -r -d 'write reports to FILE; default stderr'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l trace -r -d 'write the trace of the run, too, as '\''heapwise run'\'' does; without function names'
+complete -c heapwise -n '__fish_seen_subcommand_from watch' -l rotate -r -d 'with --trace: go on in another file when one is so large (64M) or so old (30m); each can be read alone'
+complete -c heapwise -n '__fish_seen_subcommand_from watch' -l window -r -d 'with --trace: keep the events of the last TIME at least, as 30m or 12h, and of older ones what still lives'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l access-stacks -d 'record who touches monitored memory, too: lines of JSON say it of the areas touched longest ago'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l web -d 'show it in a browser, too, at an address that is printed; stays there after the program'\''s end until Ctrl-C, unless --batch is given'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l open -d 'with --web: show the page in the browser of $BROWSER, or else of the desktop'

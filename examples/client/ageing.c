@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * A tool made with the monitor toolkit: for how long areas have not been touched, once a second (the second
  * tool of the Memcov paper). Each second whatever is not monitored is monitored again.
- *	ageing PROGRAM [ARGUMENT...] */
+ *	ageing PROGRAM [ARGUMENT...]
+ *	ageing -p PID     of a program that `heapwise watch` or `heapwise run` has started */
 #include <heapwise/client.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 enum { BINS = 7 }; /* less than 1, 2, 4, 8, 16, 32 seconds, and more */
@@ -56,12 +59,16 @@ static void on_tick(void *self, uint64_t now_ns)
 int main(int argc, char **argv)
 {
 	struct ageing ageing = {.client = heapwise_client_new()};
-	int status = 0;
+	int status = 0, failed;
 
 	if (argc < 2 || !ageing.client)
 		return 2;
 	heapwise_on_tick(ageing.client, 1000, on_tick, &ageing);
-	if (heapwise_launch(ageing.client, argv + 1, &status) < 0) {
+	if (argc == 3 && strcmp(argv[1], "-p") == 0)
+		failed = heapwise_join(ageing.client, atoi(argv[2]));
+	else
+		failed = heapwise_launch(ageing.client, argv + 1, &status);
+	if (failed) {
 		fprintf(stderr, "ageing: %s\n", heapwise_error(ageing.client));
 		return 3;
 	}

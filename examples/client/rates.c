@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * A tool made with the monitor toolkit: how often a program allocates and frees, and what lives, once a second
  * (the first tool of the Memcov paper).
- *	rates PROGRAM [ARGUMENT...] */
+ *	rates PROGRAM [ARGUMENT...]
+ *	rates -p PID     of a program that `heapwise watch` or `heapwise run` has started */
 #include <heapwise/client.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 struct rates {
@@ -39,13 +42,17 @@ static void on_tick(void *self, uint64_t now_ns)
 int main(int argc, char **argv)
 {
 	struct rates rates = {.client = heapwise_client_new()};
-	int status = 0;
+	int status = 0, failed;
 
 	if (argc < 2 || !rates.client)
 		return 2;
 	heapwise_on_event(rates.client, on_event, &rates);
 	heapwise_on_tick(rates.client, 1000, on_tick, &rates);
-	if (heapwise_launch(rates.client, argv + 1, &status) < 0) {
+	if (argc == 3 && strcmp(argv[1], "-p") == 0)
+		failed = heapwise_join(rates.client, atoi(argv[2]));
+	else
+		failed = heapwise_launch(rates.client, argv + 1, &status);
+	if (failed) {
 		fprintf(stderr, "rates: %s\n", heapwise_error(rates.client));
 		return 3;
 	}

@@ -75,6 +75,15 @@ void heapwise_set_recorder(struct heapwise_client *client, const char *path);
  * from waitpid, or -1 if it could not be started. Before the tool has made threads; once for a client. */
 int heapwise_launch(struct heapwise_client *client, char *const argv[], int *status);
 
+/* Joins a program that `heapwise watch` or `heapwise run` has started, by its pid or by that of heapwise itself, and
+ * returns when it has ended, or heapwise_leave was called: 0, or -1 if it could not be joined or the tool stayed too
+ * far behind. First HEAPWISE_MALLOC comes for each area that lives already; its birth is when the tool
+ * joined. Areas can be monitored if `heapwise watch` has started the program; up to four tools can join it.
+ * Callbacks are called on the thread of the caller. */
+int heapwise_join(struct heapwise_client *client, int pid);
+/* (c) heapwise_join returns after this callback. The program goes on; areas stay monitored until they are touched. */
+void heapwise_leave(struct heapwise_client *client);
+
 /* Why the last function failed, a sentence without an end. */
 const char *heapwise_error(const struct heapwise_client *client);
 

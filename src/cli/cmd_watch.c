@@ -10,14 +10,16 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/watch_keys.h"
 #include "cli/watch_show.h"
 #include "cli/watch_web.h"
 #include "monitor/run.h"
 
-enum { INTERVAL_MS_MIN = 250 };
+enum { INTERVAL_MS_MIN = 250, ROTATE_BYTES_MIN = 1 << 20, WINDOW_FILES = 4 };
 
 struct watch_args {
 	const char *policy, *leak_after, *states, *output, *trace, *recorder, *batch, *address;
+	const char *rotate, *window;
 	double overhead;
 	u64 interval_ms, port;
 	bool access_stacks, quiet, web, open, print_url;
@@ -45,6 +47,10 @@ static const struct option_spec watch_options[] = {
 	WATCH_OPTION(output, 'o', "output", OPTION_STRING, "FILE", "write reports to FILE; default stderr"),
 	WATCH_OPTION(trace, 0, "trace", OPTION_STRING, "FILE",
 		     "write the trace of the run, too, as 'heapwise run' does; without function names"),
+	WATCH_OPTION(rotate, 0, "rotate", OPTION_STRING, "SIZE|TIME",
+		     "with --trace: go on in another file when one is so large (64M) or so old (30m); each can be read alone"),
+	WATCH_OPTION(window, 0, "window", OPTION_STRING, "TIME",
+		     "with --trace: keep the events of the last TIME at least, as 30m or 12h, and of older ones what still lives"),
 	WATCH_OPTION(access_stacks, 0, "access-stacks", OPTION_SET, NULL,
 		     "record who touches monitored memory, too: lines of JSON say it of the areas touched longest ago"),
 	WATCH_OPTION(web, 0, "web", OPTION_SET, NULL,
@@ -65,6 +71,7 @@ struct watching {
 	struct watcher *watcher;
 	struct watch_web *web;      /* NULL = none */
 	struct watch_show show;
+	struct watch_keys keys;
 	struct watch_report report; /* the newest */
 	bool json, screen;
 	u64 lines_left;             /* of JSON */
@@ -117,6 +124,38 @@ static bool states_read(const char *text, struct policy_options *policy)
 	}
 }
 
+/* "64M" or "30m": times end in a small letter. */
+static bool rotate_read(const char *text, struct rotation_options *rotate)
+{
+	size_t length = strlen(text);
+	char *end;
+
+	if (length && strchr("smh", text[length - 1]))
+		return time_read(text, &end, &rotate->ns) && !*end;
+	return parse_bytes(text, &rotate->bytes) && rotate->bytes >= ROTATE_BYTES_MIN;
+}
+
+/* A window is some files long, so that at least as much is there when the oldest has gone. */
+static int rotation_read(const struct command *command, const struct watch_args *args,
+			 struct rotation_options *rotate)
+{
+	char *end;
+	u64 ns;
+
+	if ((args->rotate || args->window) && !args->trace)
+		return command_usage(command, "--rotate and --window are for --trace FILE");
+	if (args->rotate && !rotate_read(args->rotate, rotate))
+		return command_usage(command, "--rotate wants a size from 1M on, or a time as 30m, not '%s'", args->rotate);
+	if (!args->window)
+		return 0;
+	if (args->rotate)
+		return command_usage(command, "--window rotates by itself: leave out --rotate");
+	if (!time_read(args->window, &end, &ns) || *end)
+		return command_usage(command, "--window wants a time as 30m or 12h, not '%s'", args->window);
+	*rotate = (struct rotation_options){.ns = ns / WINDOW_FILES, .keep = WINDOW_FILES + 1};
+	return 0;
+}
+
 /* ---- reports --------------------------------------------------------------------------------- */
 
 static void report_show(struct watching *self)
@@ -138,7 +177,10 @@ static void on_progress(void *data, u64 events, u64 live_bytes, u64 trace_bytes)
 	(void)events;
 	(void)live_bytes;
 	(void)trace_bytes;
-	if (watcher_take(self->watcher, &self->report))
+	self->keys.program = self->report.pid;
+	if (self->screen && watch_keys_serve(&self->keys, &self->show.view) && self->report.number)
+		watch_show_screen(&self->show, &self->report);
+	if (!self->show.view.paused && watcher_take(self->watcher, &self->report))
 		report_show(self);
 }
 
@@ -184,6 +226,7 @@ static int watch_program(const struct command *command, const struct watch_args 
 		.alloc_stacks = true,
 		.pages = true,
 		.leak_scan = true,
+		.types = true,
 		.hit_stacks = args->access_stacks,
 		.tap = watcher_tap(watching->watcher),
 		.no_trace = !args->trace && !watching->web,
@@ -194,9 +237,17 @@ static int watch_program(const struct command *command, const struct watch_args 
 	};
 	struct run_result result;
 	struct err err = {0};
-	int status;
+	int status = rotation_read(command, args, &run.rotate);
 
-	if (monitor_run(&run, &result, &err) < 0)
+	if (status)
+		return status;
+	watching->keys.terminal = -1;
+	if (watching->screen)
+		watch_keys_open(&watching->keys);
+	watching->show.keys = watching->keys.terminal >= 0;
+	status = monitor_run(&run, &result, &err);
+	watch_keys_close(&watching->keys);
+	if (status < 0)
 		return command_fail(command, &err);
 	if (watcher_take(watching->watcher, &watching->report))
 		report_show(watching);
@@ -210,6 +261,9 @@ static int watch_program(const struct command *command, const struct watch_args 
 	else if (!watching->report.monitored)
 		fprintf(stderr, "heapwise: nothing was monitored: the program has no room for Heapwise's heap (see ulimit "
 				"-v), or may start no thread\n");
+	if (result.unrecorded_children && !args->quiet)
+		fprintf(stderr, "heapwise: %llu children of the program were not watched\n",
+			(unsigned long long)result.unrecorded_children);
 	/* Who ends us while the program runs ends the program, and means all of it. */
 	if (watching->web && !args->batch && result.passed_signal != SIGTERM && result.passed_signal != SIGHUP)
 		watch_web_stay(watching->web);

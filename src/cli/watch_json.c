@@ -29,6 +29,8 @@ static void point_write(struct watch_show *self, struct json *json, const struct
 	json_number(json, "stale_bytes", point->stale_bytes);
 	if (scanned)
 		json_number(json, "lost_areas", point->lost_areas);
+	if (point->type)
+		json_text(json, "type", watch_names_type(&self->names, &point->type_at));
 	json_number(json, "oldest_ms", point->oldest_ns / 1000000);
 	json_number(json, "hits", point->hits);
 	json_signed(json, "growth_bytes", point->growth_bytes);
@@ -85,6 +87,9 @@ static void monitoring_write(const struct watch_show *self, struct json *json, c
 	json_number(json, "kernel_hits", report->kernel_hits);
 	json_number(json, "arms", report->arms);
 	json_number(json, "refusals", report->refusals);
+	json_number(json, "floods", report->floods);
+	json_real(json, "armed_byte_s", report->armed_byte_s);
+	json_real(json, "live_byte_s", report->live_byte_s);
 	json_number(json, "cost_ns", report->cost_ns);
 	json_number(json, "cpu_ns", report->cpu_ns);
 	json_real(json, "overhead", share(report->cost_ns, report->cpu_ns));
@@ -99,21 +104,48 @@ static void monitoring_write(const struct watch_show *self, struct json *json, c
 	json_close(json, ']');
 }
 
-static void oldest_write(struct watch_show *self, struct json *json, const struct watch_report *report)
+static void area_write(struct watch_show *self, struct json *json, const struct watch_area *area, bool rare)
+{
+	json_open(json, NULL, '{');
+	json_number(json, "address", area->address);
+	json_number(json, "size", area->size);
+	json_number(json, "age_ms", area->age_ns / 1000000);
+	json_number(json, "life_ms", area->life_ns / 1000000);
+	json_number(json, "hits", area->hits);
+	if (rare)
+		json_real(json, "hits_per_s", area->rate);
+	json_number(json, "context", area->context);
+	if (rare)
+		stack_write(self, json, "stack", &area->made);
+	if (area->touched.frames)
+		stack_write(self, json, "touched_by", &area->touched);
+	json_close(json, '}');
+}
+
+static void areas_write(struct watch_show *self, struct json *json, const struct watch_report *report)
 {
 	json_open(json, "oldest", '[');
-	for (u32 i = 0; i < report->oldest_count; i++) {
-		const struct watch_area *area = &report->oldest[i];
+	for (u32 i = 0; i < report->oldest_count; i++)
+		area_write(self, json, &report->oldest[i], false);
+	json_close(json, ']');
+	json_open(json, "rare", '[');
+	for (u32 i = 0; i < report->rare_count; i++)
+		area_write(self, json, &report->rare[i], true);
+	json_close(json, ']');
+}
+
+static void types_write(struct watch_show *self, struct json *json, const struct watch_report *report)
+{
+	json_open(json, "suspect_types", '[');
+	for (u32 i = 0; i < report->types_count; i++) {
+		const struct watch_type *type = &report->types[i];
 
 		json_open(json, NULL, '{');
-		json_number(json, "address", area->address);
-		json_number(json, "size", area->size);
-		json_number(json, "age_ms", area->age_ns / 1000000);
-		json_number(json, "life_ms", area->life_ns / 1000000);
-		json_number(json, "hits", area->hits);
-		json_number(json, "context", area->context);
-		if (area->touched.frames)
-			stack_write(self, json, "touched_by", &area->touched);
+		json_text(json, "type", type->type ? watch_names_type(&self->names, &type->at) : "");
+		json_number(json, "stale_areas", type->stale_areas);
+		json_number(json, "stale_bytes", type->stale_bytes);
+		if (report->scanned)
+			json_number(json, "lost_areas", type->lost_areas);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -133,7 +165,8 @@ void watch_show_json(struct watch_show *self, const struct watch_report *report)
 	points_write(self, &json, "suspects", report->suspects, report->suspects_count,
 		     report->scanned);
 	points_write(self, &json, "growth", report->growth, report->growth_count, false);
-	oldest_write(self, &json, report);
+	types_write(self, &json, report);
+	areas_write(self, &json, report);
 	json_close(&json, '}');
 	json_end(&json);
 	fflush(self->out);

@@ -78,6 +78,33 @@ const char *watch_names_find(struct watch_names *self, const struct watch_frame 
 	return name ? name->text : "?";
 }
 
+static char *type_make(struct watch_names *self, const struct watch_frame *at)
+{
+	struct symbolizer_module module = {.path = at->module};
+	struct err err = {0};
+	const char *name = NULL;
+	u32 id;
+
+	if (!self->symbolizer)
+		self->symbolizer = symbolizer_new(NULL, &err);
+	if (!at->module[0] || !self->symbolizer || symbolizer_add(self->symbolizer, &module, &id, &err) < 0 ||
+	    symbolizer_type(self->symbolizer, id, at->offset, &name, &err) < 0 || !name)
+		return strdup("?");
+	return strdup(name);
+}
+
+const char *watch_names_type(struct watch_names *self, const struct watch_frame *at)
+{
+	u64 key = hash_text(HASH_START, at->module) ^ hash_u64(~at->offset);
+	u64 *place = map_at(&self->known, key);
+
+	if (!place)
+		return "?";
+	if (!*place)
+		*place = (u64)type_make(self, at);
+	return *place ? (const char *)*place : "?";
+}
+
 void watch_names_release(struct watch_names *self)
 {
 	for (u64 at = 0, key, value; map_next(&self->known, &at, &key, &value);)

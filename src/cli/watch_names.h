@@ -23,6 +23,8 @@ const struct watch_name *watch_names_look(struct watch_names *self, const struct
 
 /* Its text; never NULL. */
 const char *watch_names_find(struct watch_names *self, const struct watch_frame *frame);
+/* The name of a type whose vtable is there, or what is known of it. */
+const char *watch_names_type(struct watch_names *self, const struct watch_frame *at);
 void watch_names_release(struct watch_names *self);
 
 #endif

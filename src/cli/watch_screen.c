@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * A report of `heapwise watch` as a screen of plain ANSI, and the text after the program's end. Host.
  * ANSI and not ncurses: the terminal is the program's, too, and nothing of it is to be taken over. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/units.h"
 #include "cli/watch_show.h"
 
@@ -61,29 +64,104 @@ static void show_thresholds(const struct watch_show *self, const struct watch_re
 	fputc('\n', self->out);
 }
 
-static void show_stack(struct watch_show *self, const struct watch_point *point, u32 most)
+/* Without the frames of the recorder itself, and of the signal that it gets. */
+static bool is_ours(struct watch_show *self, const struct watch_frame *frame)
 {
-	for (u32 i = 0; i < point->stack.frames && i < most; i++)
-		fprintf(self->out, "%s%s", i ? " < " : "", watch_names_find(&self->names, &point->stack.frame[i]));
+	return strstr(frame->module, "/libheapwise") ||
+	       strncmp(watch_names_find(&self->names, frame), "__restore_rt ", 13) == 0;
+}
+
+static void show_stack(struct watch_show *self, const struct watch_stack *stack, u32 most)
+{
+	u32 shown = 0;
+
+	for (u32 i = 0; i < stack->frames && shown < most; i++)
+		if (!is_ours(self, &stack->frame[i]))
+			fprintf(self->out, "%s%s", shown++ ? " < " : "",
+				watch_names_find(&self->names, &stack->frame[i]));
+}
+
+/* ---- suspects -------------------------------------------------------------------------------- */
+
+static bool is_wanted(struct watch_show *self, const struct watch_stack *stack)
+{
+	if (!self->view.filter[0])
+		return true;
+	for (u32 i = 0; i < stack->frames; i++)
+		if (strcasestr(watch_names_find(&self->names, &stack->frame[i]), self->view.filter))
+			return true;
+	return false;
+}
+
+static u64 sort_key(const struct watch_point *point, u32 sort)
+{
+	return sort == WATCH_BY_AREAS  ? point->stale_areas
+	       : sort == WATCH_BY_AGE  ? point->oldest_ns
+	       : sort == WATCH_BY_HITS ? UINT64_MAX - point->hits
+				       : point->stale_bytes;
+}
+
+/* The numbers of the suspects in the order of the view, those that the filter leaves; how many there are. */
+static u32 order(struct watch_show *self, const struct watch_report *report, u32 rows[WATCH_ROWS])
+{
+	u32 count = 0;
+
+	for (u32 i = 0; i < report->suspects_count; i++) {
+		u64 key = sort_key(&report->suspects[i], self->view.sort);
+		u32 at = count;
+
+		if (!is_wanted(self, &report->suspects[i].stack))
+			continue;
+		for (; at && sort_key(&report->suspects[rows[at - 1]], self->view.sort) < key; at--)
+			rows[at] = rows[at - 1];
+		rows[at] = i;
+		count++;
+	}
+	return count;
+}
+
+static void show_point(struct watch_show *self, const struct watch_report *report,
+		       const struct watch_point *point, u32 frames)
+{
+	u64 reachable = point->stale_areas - point->lost_areas;
+
+	fprintf(self->out, "%10s in %s of %s areas: ", units_bytes(point->stale_bytes).text,
+		units_count(point->stale_areas).text, units_count(point->areas).text);
+	if (report->scanned && point->lost_areas)
+		fprintf(self->out, "%s lost%s", units_count(point->lost_areas).text, reachable ? ", " : ": ");
+	if (report->scanned && reachable)
+		fprintf(self->out, "%s reachable but ", units_count(reachable).text);
+	if (!report->scanned || reachable)
+		fprintf(self->out, "untouched for %s: ", units_ns(point->oldest_ns).text);
+	if (point->type)
+		fprintf(self->out, "%s: ", watch_names_type(&self->names, &point->type_at));
+	show_stack(self, &point->stack, frames);
 	fputc('\n', self->out);
 }
 
 static void show_points(struct watch_show *self, const struct watch_report *report, u32 rows, u32 frames)
 {
-	fprintf(self->out, "\nuntouched for %s: %s areas, %s\n", units_ns(self->options->leak_after_ns).text,
-		units_count(report->stale_areas).text, units_bytes(report->stale_bytes).text);
-	for (u32 i = 0; i < report->suspects_count && i < rows; i++) {
-		const struct watch_point *point = &report->suspects[i];
+	static const char *const sorts[WATCH_SORTS] = {"bytes", "areas", "age", "fewest hits"};
+	u32 numbers[WATCH_ROWS], count = order(self, report, numbers);
 
-		fprintf(self->out, "%10s in %s of %s areas, up to %s: ", units_bytes(point->stale_bytes).text,
-			units_count(point->stale_areas).text, units_count(point->areas).text,
-			units_ns(point->oldest_ns).text);
-		if (report->scanned)
-			fprintf(self->out, "%s lost, %s reachable: ", units_count(point->lost_areas).text,
-				units_count(point->stale_areas - point->lost_areas).text);
-		show_stack(self, point, frames);
-	}
+	fprintf(self->out, "\nuntouched for %s: %s areas, %s", units_ns(self->options->leak_after_ns).text,
+		units_count(report->stale_areas).text, units_bytes(report->stale_bytes).text);
+	if (self->view.sort)
+		fprintf(self->out, "  by %s", sorts[self->view.sort]);
+	if (self->view.filter[0])
+		fprintf(self->out, "  with \"%s\"", self->view.filter);
+	fputc('\n', self->out);
+	for (u32 i = 0; i < count && i < rows; i++)
+		show_point(self, report, &report->suspects[numbers[i]], frames);
+	for (u32 i = 0; i < report->types_count && i < rows; i++)
+		if (report->types[i].type)
+			fprintf(self->out, "%10s in %s areas of type %s\n",
+				units_bytes(report->types[i].stale_bytes).text,
+				units_count(report->types[i].stale_areas).text,
+				watch_names_type(&self->names, &report->types[i].at));
 }
+
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void show_growth(struct watch_show *self, const struct watch_report *report)
 {
@@ -91,28 +169,84 @@ static void show_growth(struct watch_show *self, const struct watch_report *repo
 	for (u32 i = 0; i < report->growth_count && i < ROWS_SHOWN; i++) {
 		const struct watch_point *point = &report->growth[i];
 
+		if (!is_wanted(self, &point->stack))
+			continue;
 		fprintf(self->out, "%10s to %s: ", units_bytes((u64)point->growth_bytes).text,
 			units_bytes(point->bytes).text);
-		show_stack(self, point, 3);
+		show_stack(self, &point->stack, 3);
+		fputc('\n', self->out);
 	}
+}
+
+static void show_rare(struct watch_show *self, const struct watch_report *report, u32 rows)
+{
+	u32 shown = 0;
+
+	fprintf(self->out, "\nused most rarely\n");
+	for (u32 i = 0; i < report->rare_count && shown < rows; i++) {
+		const struct watch_area *area = &report->rare[i];
+
+		if (!is_wanted(self, &area->made))
+			continue;
+		shown++;
+		fprintf(self->out, "%10s %.2f hits/s, last %s ago: ", units_bytes(area->size).text, area->rate,
+			units_ns(area->age_ns).text);
+		show_stack(self, &area->made, 2);
+		if (area->touched.frames) {
+			fprintf(self->out, "; touched by ");
+			show_stack(self, &area->touched, 2);
+		}
+		fputc('\n', self->out);
+	}
+}
+
+static void show_sizes(const struct watch_show *self, const struct watch_report *report)
+{
+	fprintf(self->out, "sizes:");
+	for (u32 i = 0; i < WATCH_SIZES; i++)
+		if (report->sizes[i] * 50 >= report->live_areas && report->sizes[i])
+			fprintf(self->out, "  %s+ %s", units_bytes((u64)1 << i).text,
+				units_count(report->sizes[i]).text);
+	fputc('\n', self->out);
+}
+
+static void show_keys(const struct watch_show *self)
+{
+	const struct watch_view *view = &self->view;
+
+	if (view->typing)
+		fprintf(self->out, "\nfilter: %s_   (Enter, or Esc for all)\n", view->filter);
+	else if (view->help)
+		fprintf(self->out, "\np pause   s sort the suspects by bytes, areas, age, fewest hits   / filter by names "
+				   "in stacks, Esc all\nw write a trace of what lives   q end the program   h hide this\n");
+	else
+		fprintf(self->out, "\n%sh help\n", view->paused ? "PAUSED   " : "");
+	if (view->message[0])
+		fprintf(self->out, "%s\n", view->message);
 }
 
 void watch_show_screen(struct watch_show *self, const struct watch_report *report)
 {
 	fprintf(self->out, "\033[H\033[J");
 	show_head(self, report);
+	show_sizes(self, report);
 	show_ages(self, report);
 	show_thresholds(self, report);
 	show_points(self, report, ROWS_SHOWN, 3);
 	show_growth(self, report);
+	show_rare(self, report, 4);
+	if (self->keys)
+		show_keys(self);
 	fflush(self->out);
 }
 
 void watch_show_summary(struct watch_show *self, const struct watch_report *report)
 {
+	self->view = (struct watch_view){.paused = false};
 	show_head(self, report);
 	show_ages(self, report);
 	show_thresholds(self, report);
 	show_points(self, report, WATCH_ROWS, FRAMES_SHOWN);
+	show_rare(self, report, ROWS_SHOWN);
 	fflush(self->out);
 }

@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 6
+#define HW_SESSION_VERSION 7
 
 enum { HW_BERTHS = 1024 };
 
@@ -187,6 +187,7 @@ struct hw_pages {
 	u64 head;   /* monitor, released: commands written */
 	u32 bell;   /* futex: monitor adds 1 and wakes */
 	u32 pad;
+	u64 events_most; /* monitor: at so many hits, of any kind, and openings all is opened; 0 = no limit */
 	_Alignas(HW_CACHE_LINE) u64 tail; /* recorder, released: commands done */
 	u64 armed;      /* recorder: units that are armed now */
 	u64 arms;       /* recorder: how often one was */
@@ -200,6 +201,10 @@ struct hw_pages {
 	u64 hit_ticks;   /* recorder: inside the handler, and where units are opened for other reasons */
 	u64 opened;      /* recorder: units opened for the allocator: no hits */
 	u64 spilt;       /* recorder: units that had to be opened with others */
+	u64 open_ns;     /* recorder: CPU time of opening all */
+	u64 open_units;  /* recorder: units that were opened then */
+	u64 flood_ticks; /* recorder, released: when all was opened last because of events_most; 0 = never */
+	u64 floods;      /* recorder: how often */
 };
 
 /* First page of a berth. */

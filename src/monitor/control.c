@@ -306,6 +306,25 @@ static int do_scan(struct control *self, struct process *process, struct control
 	return status;
 }
 
+/* Each gets a place of its own: one after the other. */
+static int do_join(struct control *self, struct process *process, struct control_reply *reply, struct err *err)
+{
+	static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+	struct process *one = one_of(self, process);
+	int failure;
+
+	pthread_mutex_lock(&turn);
+	failure = control_ask(self, one, ASK_JOIN);
+	if (!failure) {
+		control_reply_add(reply, "join", "%s", one->join_path);
+		control_reply_add(reply, "monitor_pid", "%d", (int)getpid());
+	}
+	pthread_mutex_unlock(&turn);
+	if (failure == EBUSY)
+		return err_set(err, ERR_INPUT, "as many tools as can have joined it already");
+	return failed(failure, err);
+}
+
 static const struct control_verb own_verbs[] = {
 	{"pause", "stop recording allocations; frees of known chunks still are", do_pause},
 	{"resume", "record allocations again", do_resume},
@@ -313,6 +332,7 @@ static const struct control_verb own_verbs[] = {
 	{"scan", "find what is lost now; the program stands still meanwhile", do_scan},
 	{"save", "have all that was recorded so far in the trace", do_save},
 	{"stop", "end the recording and close the trace; the program goes on", do_stop},
+	{"join", "give a tool that was made with the toolkit a place to listen", do_join},
 	{"status", "say what is recorded and how much it is", status},
 };
 enum { OWN_VERBS = sizeof(own_verbs) / sizeof(*own_verbs) };

@@ -615,3 +615,9 @@ bool correlator_each_live(const struct correlator *self,
 
 	return live_each(&self->live, each_block, &live);
 }
+
+bool correlator_each_block(const struct correlator *self,
+			   bool (*each)(void *data, const struct live_block *block), void *data)
+{
+	return live_each(&self->live, each, data);
+}

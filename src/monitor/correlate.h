@@ -16,6 +16,7 @@
 #ifndef MONITOR_CORRELATE_H
 #define MONITOR_CORRELATE_H
 
+#include "monitor/live_block.h"
 #include "trace/stream.h"
 
 struct correlator;
@@ -92,6 +93,10 @@ u64 correlator_waiting(const struct correlator *self); /* records that wait */
 u64 correlator_events(const struct correlator *self);  /* events so far, told or aggregated */
 u64 correlator_live_chunks(const struct correlator *self);
 u64 correlator_live_bytes(const struct correlator *self);
+
+/* The same with all that is known of a block; see live.h. Those that are LIVE_QUEUED wait for others. */
+bool correlator_each_block(const struct correlator *self,
+			   bool (*each)(void *data, const struct live_block *block), void *data);
 
 /* Calls `each` for every live block, in no order, until it returns false; false then. */
 bool correlator_each_live(const struct correlator *self,

@@ -61,6 +61,10 @@ void process_free(struct process *self, struct session *session)
 		free(self->ended.data[i]);
 	vec_release(&self->ended);
 	image_free(self->image);
+	join_hub_free(self->joins);
+	if (self->rotation)
+		rotation_release(self->rotation);
+	free(self->rotation);
 	if (self->pidfd >= 0)
 		close(self->pidfd);
 	free(self);
@@ -306,15 +310,30 @@ static bool berth_cycle(struct process *self, struct session *session,
 	return true;
 }
 
+void process_set_sink(struct process *self, const struct stream_sink *trace)
+{
+	static const struct stream_sink nobody;
+	struct stream_sink first = *trace;
+
+	if (self->rotation) {
+		self->rotation->trace = *trace;
+		first = rotation_sink(self->rotation);
+	}
+	self->sink = tap_join(&self->tee, &first, self->tap ? &self->tap->sink : &nobody);
+}
+
 static bool writer_is_ready(struct process *self)
 {
 	/* Acquire: pairs with the waiting thread's release, `writer` is set. */
 	u32 state = load_acquire(&self->writer_state);
 
-	if (state == WRITER_OPEN && !self->sink.self)
-		self->sink = trace_writer_sink(self->writer);
-	if (self->tap && state != WRITER_WANTED && self->sink.self != &self->tee)
-		self->sink = tap_join(&self->tee, &self->sink, &self->tap->sink);
+	if (state != WRITER_WANTED && self->sink.self != &self->tee) {
+		struct stream_sink sink = {0};
+
+		if (state == WRITER_OPEN)
+			sink = trace_writer_sink(self->writer);
+		process_set_sink(self, &sink);
+	}
 	return state != WRITER_WANTED;
 }
 

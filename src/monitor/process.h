@@ -8,6 +8,8 @@
 #include "monitor/dump.h"
 #include "monitor/hint.h"
 #include "monitor/image.h"
+#include "monitor/join.h"
+#include "monitor/rotation.h"
 #include "monitor/scan.h"
 #include "trace/writer.h"
 
@@ -29,7 +31,7 @@ enum process_turn {
 
 /* Something that others than the program ask for. Whoever asks adds 1 to `asked` and wakes the drain
  * thread; it is done when `done` has got there, with the result in `failure`. */
-enum ask_what { ASK_PAUSE, ASK_RESUME, ASK_SNAPSHOT, ASK_STOP, ASK_SCAN, ASK_SAVE, ASK_COUNT };
+enum ask_what { ASK_PAUSE, ASK_RESUME, ASK_SNAPSHOT, ASK_STOP, ASK_SCAN, ASK_SAVE, ASK_JOIN, ASK_COUNT };
 
 struct ask {
 	u32 asked;   /* others, by adding */
@@ -79,6 +81,7 @@ struct process {
 	struct stream_scan scanned; /* drain, before ASK_SCAN is answered; without reason */
 	char scan_reason[sizeof(((struct err *)0)->text)]; /* why it failed */
 	struct process_shown shown;
+	char join_path[64]; /* drain, before ASK_JOIN is answered */
 
 	/* Drain thread. */
 	VEC(struct berth) berths;     /* claimed, oldest first; the first one may have an image */
@@ -90,7 +93,12 @@ struct process {
 	u32 next_number;              /* of the next image in its file */
 	u32 recordings;               /* begun so far: images, and images that were begun again */
 	const struct tap *tap;        /* who listens, beside the trace; NULL = nobody */
-	struct tap_tee tee;
+	struct tap_tee tee;           /* of the sink below: the trace's, and the tap's if there is one */
+	struct join_hub *joins;       /* the tap, once a tool has joined */
+	struct rotation *rotation;    /* NULL = one file */
+	struct rotation_options rotate; /* before the start */
+	u64 rotated, rotated_ns;      /* files so far beyond the first; when the present one began */
+	char first_path[4096];
 	struct stream_sink sink;
 	enum runtime runtime;         /* of the last image */
 	bool python_malloc;           /* PYTHONMALLOC was set for the last image */
@@ -168,6 +176,9 @@ void process_look(struct process *self, const struct session *session, u32 momen
  * while the image's rings must be left alone. The third says why an image that ends was not
  * scanned. */
 void process_fail(struct process *self, const struct err *err);
+
+/* Drain thread: the sink of a recording, and of whoever listens. */
+void process_set_sink(struct process *self, const struct stream_sink *trace);
 bool process_scan_cycle(struct process *self, struct session *session);
 void process_scan_explain(struct process *self, const struct stream_image_end *end);
 

@@ -19,6 +19,7 @@ enum doing {
 	DOING_OPEN,  /* the next file is being opened */
 	DOING_CLOSE, /* the last file is being closed */
 	DOING_DUMP,  /* a dump is being written */
+	DOING_TURN,  /* the next file is being opened; the recording goes on in it */
 };
 
 /* How long a program may take until it calls us, so that we can call its callback. */
@@ -130,13 +131,13 @@ static int recording_begin(struct process *self, const struct session_options *o
 		.stamp_shift = options->stamp_shift,
 		.at = clock_now(),
 	};
+	struct stream_sink sink;
 	struct err err = {0};
 
 	self->writer = self->next_writer;
 	self->next_writer = NULL;
-	self->sink = trace_writer_sink(self->writer);
-	if (self->tap)
-		self->sink = tap_join(&self->tee, &self->sink, &self->tap->sink);
+	sink = trace_writer_sink(self->writer);
+	process_set_sink(self, &sink);
 	self->next_number = 1;
 	self->recordings++;
 	process_set_path(self, self->next_path);
@@ -174,6 +175,67 @@ static void opened(struct process *self, const struct session_options *options)
 	self->old_writer = self->next_writer;
 	self->next_writer = NULL;
 	snprintf(self->old_path, sizeof(self->old_path), "%s", self->next_path);
+	close_old(self);
+}
+
+/* ---- one file after the other ---------------------------------------------------------------- */
+
+static bool turn_is_due(const struct process *self, u64 now_ns)
+{
+	const struct rotation_options *rotate = &self->rotate;
+
+	if (!self->rotation || !is_recorded(self) || !self->writer)
+		return false;
+	return (rotate->bytes && trace_writer_bytes(self->writer) >= rotate->bytes) ||
+	       (rotate->ns && now_ns - self->rotated_ns >= rotate->ns);
+}
+
+/* t.hwt, t-2.hwt, t-3.hwt … */
+static void turn_begin(struct process *self, u64 now_ns)
+{
+	const char *dot, *slash;
+
+	if (!self->rotated_ns) {
+		self->rotated_ns = now_ns;
+		process_get_path(self, self->first_path);
+	}
+	if (!turn_is_due(self, now_ns))
+		return;
+	dot = strrchr(self->first_path, '.');
+	slash = strrchr(self->first_path, '/');
+	if (!dot || dot < slash || dot == self->first_path)
+		dot = self->first_path + strlen(self->first_path);
+	if (snprintf(self->next_path, sizeof(self->next_path), "%.*s-%llu%s", (int)(dot - self->first_path),
+		     self->first_path, (unsigned long long)self->rotated + 2, dot) >= (int)sizeof(self->next_path))
+		return;
+	self->rotated_ns = now_ns;
+	begin(self, DOING_TURN, false);
+	self->for_ask = ASK_COUNT;
+	turn_give(self, TURN_OPEN);
+}
+
+/* The next file is there, or not: then the present one goes on. */
+static void turn_end(struct process *self)
+{
+	struct stream_sink sink;
+	struct err err = {0};
+
+	store_relaxed(&self->turn, TURN_NONE);
+	if (self->next_errno) {
+		finish(self, self->next_errno);
+		return;
+	}
+	process_tick(self);
+	self->ended_bytes += trace_writer_bytes(self->writer);
+	process_get_path(self, self->old_path);
+	self->old_writer = self->writer;
+	self->writer = self->next_writer;
+	self->next_writer = NULL;
+	self->rotated++;
+	sink = trace_writer_sink(self->writer);
+	if (rotation_turn(self->rotation, &sink, &err) < 0)
+		process_fail(self, &err);
+	process_set_path(self, self->next_path);
 	close_old(self);
 }
 
@@ -385,6 +447,20 @@ static void asks_defer(struct process *self)
 	asks_refuse(self, EAGAIN);
 }
 
+/* A tool listens from now on: what the run has as a tap does so by way of the hub. */
+static int join(struct process *self)
+{
+	if (!self->joins) {
+		self->joins = join_hub_new(self->tap);
+		if (!self->joins)
+			return ENOMEM;
+		self->tap = &self->joins->tap;
+		self->image->tap = self->tap;
+		self->tee.second = self->tap->sink;
+	}
+	return join_hub_add(self->joins, self->image, self->join_path);
+}
+
 static void asks_serve(struct process *self)
 {
 	if (is_asked(self, ASK_PAUSE)) {
@@ -401,6 +477,8 @@ static void asks_serve(struct process *self)
 		else
 			ask_finish(self, ASK_SNAPSHOT, ENODATA);
 	}
+	if (is_asked(self, ASK_JOIN))
+		ask_finish(self, ASK_JOIN, is_recorded(self) ? join(self) : ENODATA);
 	if (is_asked(self, ASK_STOP) && self->doing == DOING_NOTHING)
 		recording_stop(self, false);
 	if (is_asked(self, ASK_SAVE) && self->doing == DOING_NOTHING)
@@ -421,6 +499,8 @@ static void go_on(struct process *self, const struct session_options *options)
 		finish(self, failure);
 	else if (self->doing == DOING_OPEN && turn == TURN_OPENED)
 		opened(self, options);
+	else if (self->doing == DOING_TURN && turn == TURN_OPENED)
+		turn_end(self);
 	else if (self->doing == DOING_CLOSE && turn == TURN_CLOSED) {
 		store_relaxed(&self->turn, TURN_NONE);
 		finish(self, self->old_errno);
@@ -461,6 +541,8 @@ void recording_cycle(struct process *self, const struct session_options *options
 	}
 	if (self->doing == DOING_NOTHING && self->image)
 		dump_regularly(self, options);
+	if (self->doing == DOING_NOTHING && self->rotation && is_recorded(self))
+		turn_begin(self, clock_now().ns);
 	if (self->image)
 		asks_serve(self);
 	else

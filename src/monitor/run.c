@@ -250,6 +250,12 @@ static int trace_make(struct run *self, struct err *err)
 	}
 	if (output_name(self, err) < 0)
 		return err->code;
+	if (self->options->rotate.bytes || self->options->rotate.ns) {
+		self->root->rotate = self->options->rotate;
+		self->root->rotation = calloc(1, sizeof(*self->root->rotation));
+		if (!self->root->rotation)
+			return err_set(err, ERR_MEMORY, "out of memory");
+	}
 	self->root->writer = trace_writer_open(self->root->trace_path, NULL, err);
 	if (!self->root->writer)
 		return err->code ? err->code : err_set(err, ERR_SYSTEM, "cannot write the trace");

@@ -4,6 +4,7 @@
 #define MONITOR_RUN_H
 
 #include "base/vec.h"
+#include "monitor/rotation.h"
 #include "format/session.h"
 #include "symbols/prepare.h"
 #include "trace/stream.h"
@@ -57,6 +58,7 @@ struct run_options {
 	u64 sample_bytes;        /* 0 = everything */
 	u64 max_depth;           /* 0 = 1024 */
 	u64 max_size;            /* bytes of trace; 0 = until the disk is 90 % full */
+	struct rotation_options rotate; /* all zero = one trace for all of the run */
 	u64 ring_records;        /* 0 = default */
 	const struct run_service *service; /* may be NULL */
 	const struct dumper *dumper; /* writes dumps while the program runs; may be NULL */

@@ -36,6 +36,7 @@ TEE_ROWS(contexts, stream_context)
 TEE_ROWS(events, event)
 TEE_ONE(clock, stream_clock)
 TEE_ONE(usage, stream_usage)
+TEE_ONE(memory, stream_memory)
 TEE_ROWS(aggregates, stream_aggregate)
 TEE_ROWS(accesses, stream_access)
 TEE_ROWS(routines, stream_routine)
@@ -68,6 +69,7 @@ struct stream_sink tap_join(struct tap_tee *self, const struct stream_sink *firs
 		.events = both_events,
 		.clock = both_clock,
 		.usage = both_usage,
+		.memory = both_memory,
 		.aggregates = both_aggregates,
 		.scan = both_scan,
 		.accesses = both_accesses,
@@ -86,6 +88,22 @@ const struct hw_pages *image_pages(const struct image *self)
 	const struct hw_pages *pages = &self->berth.control->pages;
 
 	return load_relaxed(&pages->helper_tid) ? pages : NULL;
+}
+
+void image_allow(struct image *self, u64 events_most)
+{
+	if (image_pages(self))
+		store_relaxed(&self->berth.control->pages.events_most, events_most);
+}
+
+u64 image_cpu_ns(const struct image *self)
+{
+	struct timespec now;
+	clockid_t clock;
+
+	if (clock_getcpuclockid((pid_t)self->berth.pid, &clock) != 0 || clock_gettime(clock, &now) < 0)
+		return 0;
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
 }
 
 bool image_command(struct image *self, u32 verb, u64 address, u64 birth)

@@ -41,6 +41,12 @@ struct stream_sink tap_join(struct tap_tee *self, const struct stream_sink *firs
  * disarmed. False if there is no room for more now. */
 bool image_command(struct image *self, u32 verb, u64 address, u64 birth);
 
+/* For cycle(): from how many hits and openings, in all, on everything is opened at once; 0 = never. */
+void image_allow(struct image *self, u64 events_most);
+
+/* The program's CPU time now, 0 if it cannot be read any more. */
+u64 image_cpu_ns(const struct image *self);
+
 /* What page monitoring has cost so far, as the recorder counts it; NULL if it is not monitored. */
 const struct hw_pages *image_pages(const struct image *self);
 

@@ -190,6 +190,13 @@ static void old_close(struct process *process)
 		process->write_errno = process->old_errno;
 	if (!path || !vec_push(&process->ended, path))
 		free(path);
+	/* What is older than was asked for goes; the present file is one of those that stay. */
+	if (process->rotate.keep && process->ended.count >= process->rotate.keep) {
+		unlink(process->ended.data[0]);
+		free(process->ended.data[0]);
+		memmove(process->ended.data, process->ended.data + 1,
+			--process->ended.count * sizeof(process->ended.data[0]));
+	}
 }
 
 static void turn_serve(struct watch *self, struct process *process)

@@ -123,6 +123,15 @@ static inline u64 hwr_monotonic_ns(void)
 	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
 }
 
+/* CPU time: CLOCK_THREAD_CPUTIME_ID or CLOCK_PROCESS_CPUTIME_ID. */
+static inline u64 hwr_cpu_ns(clockid_t clock)
+{
+	struct timespec now = { 0, 0 };
+
+	hwr_syscall3(SYS_clock_gettime, clock, (long)&now, 0);
+	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+}
+
 /* Whether the calling code runs on its thread's alternate signal stack. */
 static inline bool hwr_on_alternate_stack(void)
 {

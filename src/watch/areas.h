@@ -39,6 +39,7 @@ struct unit {
 	u64 watched_ns;         /* for how long before */
 	u64 seen_ns;            /* its last hit, or the last birth of an area of it */
 	u64 hits;
+	u32 reopened;           /* for a new area of it, while it was armed; the policy sets it back */
 	/* The policy's. */
 	u32 state;
 	u64 due_ns;
@@ -57,6 +58,7 @@ struct areas {
 	/* The clock: ns = start_ns + (ticks - start_ticks) * ns_per_tick. */
 	u64 start_ticks, start_ns;
 	double ns_per_tick;
+	u64 flooded_ns;         /* what was armed before is open */
 };
 
 void areas_release(struct areas *self);
@@ -81,6 +83,9 @@ void areas_remove(struct areas *self, struct area *area, bool *unit_ended);
 /* The unit is armed since then (unless it was touched later), or open again. */
 void areas_armed(struct areas *self, struct unit *unit, u64 since_ns);
 void areas_opened(struct areas *self, struct unit *unit, u64 at_ns);
+
+/* All that was armed before then is open. */
+void areas_flooded(struct areas *self, u64 at_ns);
 
 /* For how long the unit was armed, all in all. */
 u64 unit_watched(const struct unit *unit, u64 now_ns);

@@ -11,6 +11,7 @@
 
 #include "format/atomics.h"
 #include "format/ticks.h"
+#include "monitor/join.h"
 #include "monitor/run.h"
 #include "watch/requests.h"
 
@@ -42,6 +43,8 @@ struct heapwise_client {
 	VEC(struct frame) frames;
 	VEC(struct carried) carried; /* by thread */
 	const struct hw_pages *pages;
+	struct join_listener listener; /* if the program was joined */
+	bool leave;
 	u64 cost_ns, cpu_ns;         /* when the image has ended */
 	struct err error;
 };
@@ -210,12 +213,27 @@ static void cost_update(struct heapwise_client *self)
 	self->cpu_ns = load_relaxed(&self->pages->cpu_ns);
 }
 
+static bool join_give(void *to, u32 verb, u64 address, u64 birth)
+{
+	return join_command(to, verb, address, birth);
+}
+
+static void commands_send(struct heapwise_client *self, struct image *image)
+{
+	if (image)
+		requests_send(&self->requests, requests_give, image);
+	else
+		requests_send(&self->requests, join_give, &self->listener);
+}
+
+/* image: NULL if the program was joined. */
 static void on_cycle(void *data, struct image *image, u64 now_ns)
 {
 	struct heapwise_client *self = data;
+	const struct join_cycle *joined = &self->listener.cycle;
 
-	areas_set_clock(&self->areas, hw_ticks(), now_ns);
-	self->pages = image_pages(image);
+	areas_set_clock(&self->areas, image ? hw_ticks() : joined->ticks, now_ns);
+	self->pages = image ? image_pages(image) : joined->monitored ? &joined->pages : NULL;
 	cost_update(self);
 	if (self->on_tick && now_ns >= self->next_tick_ns) {
 		self->next_tick_ns = now_ns + self->tick_ns;
@@ -225,7 +243,7 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 		self->next_retry_ns = now_ns + RETRY_NS;
 		retry(self);
 	}
-	requests_send(&self->requests, image);
+	commands_send(self, image);
 }
 
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
@@ -345,6 +363,46 @@ PUBLIC int heapwise_launch(struct heapwise_client *self, char *const argv[], int
 	run_result_release(&result);
 	return 0;
 }
+
+/* What lives when a tool joins. Nobody knows since when. */
+static int on_blocks(void *data, const struct join_block *blocks, u64 count, struct err *err)
+{
+	struct heapwise_client *self = data;
+
+	for (u64 i = 0; i < count; i++) {
+		struct event event = {.ticks = hw_ticks(),
+				      .address = blocks[i].address,
+				      .size = blocks[i].size,
+				      .chunk = blocks[i].chunk,
+				      .context = blocks[i].context,
+				      .kind = HW_MALLOC};
+		struct area *area = areas_add(&self->areas, &event);
+		struct heapwise_event told = {.kind = HEAPWISE_MALLOC, .context = event.context};
+
+		if (!area)
+			return err_set(err, ERR_MEMORY, "out of memory for areas");
+		area->birth_ticks = blocks[i].birth;
+		told.area = outside(area);
+		told.time_ns = area->birth_ns;
+		tell(self, &told);
+	}
+	return 0;
+}
+
+PUBLIC int heapwise_join(struct heapwise_client *self, int pid)
+{
+	struct join_handlers handlers = {.tap = self->tap, .blocks = on_blocks};
+	int status = join_open(&self->listener, (u32)pid, &self->error);
+
+	if (status < 0)
+		return -1;
+	self->leave = false;
+	status = join_listen(&self->listener, &handlers, &self->leave, &self->error);
+	join_close(&self->listener);
+	return status < 0 ? -1 : 0;
+}
+
+PUBLIC void heapwise_leave(struct heapwise_client *self) { self->leave = true; }
 
 /* ---- areas ----------------------------------------------------------------------------------- */
 

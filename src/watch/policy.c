@@ -6,14 +6,19 @@
 #include <string.h>
 
 static const u64 SECOND = 1000000000;
-static const u64 TICK_NS = 250000000;
+static const u64 TICK_NS = 125000000;
+enum { UNITS_PER_TICK = 25000 };
 static const double HORIZON_S = 2;      /* over which mpc looks ahead */
 static const double MEMORY_S = 20;      /* after which what was seen counts 1/e */
 static const double PRIOR_S = 0.5;      /* the weight of what is known of other units */
 static const double RATE_FIRST = 0.2;   /* hits a second of a unit of which nothing is known */
 static const double RATE_PRIOR_MAX = 0.5; /* hot units are hit often, but that says little of others */
-static const double FAULT_NS = 6000, ARM_NS = 2000; /* until they are measured */
-static const double MARGIN = 0.9;       /* of the stated overhead: what is predicted is not what comes */
+static const double FAULT_NS = 6000, ARM_NS = 2000, OPEN_NS = 500; /* until they are measured */
+static const double DEVIATIONS = 2;     /* of the cost of a fault, in what is allowed before all is opened */
+static const double MARGIN = 0.93;      /* of the stated overhead: what is predicted is not what comes */
+static const double LIMIT = 0.96;       /* of it, from where on all is opened: so much may be under way */
+static const double BURST_S = 0.5, BURST_FADING = 0.99; /* the latter from tick to tick */
+enum { BURST_UNITS = 64 };              /* of fewer armed units a share says little */
 static const double CREDIT_HORIZONS = 2; /* what was saved may be spent, within limits */
 
 void policy_defaults(struct policy_options *options)
@@ -36,6 +41,7 @@ void policy_init(struct policy *self, const struct policy_options *options)
 	self->options = *options;
 	self->fault_ns = FAULT_NS;
 	self->arm_ns = ARM_NS;
+	self->open_ns = OPEN_NS;
 	self->cpu_share = 1;
 	self->correction = 1;
 	self->global_hits = RATE_FIRST * PRIOR_S;
@@ -47,9 +53,9 @@ void policy_release(struct policy *self) { vec_release(&self->candidates); }
 /* Many units take long to weigh. */
 u64 policy_period_ns(const struct policy *self, u64 units)
 {
-	u64 factor = self->options.kind == POLICY_MPC ? 1 + units / 50000 : 1;
+	u64 factor = self->options.kind == POLICY_MPC ? 1 + units / UNITS_PER_TICK : 2;
 
-	return TICK_NS * (factor < 8 ? factor : 8);
+	return TICK_NS * (factor < 16 ? factor : 16);
 }
 
 /* ---- all and ladder -------------------------------------------------------------------------- */
@@ -118,7 +124,9 @@ static void observe(struct policy *self, struct unit *unit, double passed_s, dou
 	u64 since = now - (u64)(passed_s * 1e9), from = unit->armed_ns > since ? unit->armed_ns : since;
 	double watched = unit->armed && now > from ? (double)(now - from) / 1e9 : 0;
 
-	unit->rate_hits *= fading;
+	unit->rate_hits = unit->rate_hits * fading + unit->reopened;
+	self->global_hits += unit->reopened;
+	unit->reopened = 0;
 	unit->rate_watched_s = unit->rate_watched_s * fading + watched;
 	self->global_watched_s += watched;
 }
@@ -165,11 +173,19 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 	u64 hits = cost->hits - self->before.hits, arms = cost->arms - self->before.arms;
 	double spent = (double)(cost->cost_ns - self->before.cost_ns);
 	double arming = (double)(cost->arm_ns - self->before.arm_ns);
+	double opening = (double)(cost->open_ns - self->before.open_ns);
+	u64 opened = cost->open_units - self->before.open_units;
 
 	if (arms >= 8)
 		self->arm_ns = blend(self->arm_ns, arming / (double)arms, 0.4);
-	if (hits >= 8)
-		self->fault_ns = blend(self->fault_ns, (spent - arming) / (double)hits, 0.4);
+	if (opened >= 8)
+		self->open_ns = blend(self->open_ns, opening / (double)opened, 0.4);
+	if (hits >= 8) {
+		double each = (spent - arming - opening) / (double)hits, off = each - self->fault_ns;
+
+		self->fault_ns = blend(self->fault_ns, each, 0.4);
+		self->fault_var = blend(self->fault_var, off * off, 0.2);
+	}
 	if (self->predicted_ns > 10 * self->fault_ns) {
 		double ratio = spent / self->predicted_ns;
 
@@ -179,6 +195,33 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 				   : self->correction > 10 ? 10
 							   : self->correction;
 	}
+}
+
+/* What is left of the stated overhead, once all that is armed has been opened at once, in hits that are as dear as they
+ * may be. */
+u64 policy_events_most(const struct policy *self, const struct policy_cost *cost)
+{
+	double left = LIMIT * self->options.overhead * (double)cost->cpu_ns - (double)cost->cost_ns -
+		      (double)cost->armed * self->open_ns;
+	double each = self->fault_ns + DEVIATIONS * sqrt(self->fault_var);
+
+	if (self->options.kind != POLICY_MPC)
+		return 0;
+	return cost->hits + 1 + (left > each ? (u64)(left / each) : 0);
+}
+
+/* What is set aside for each unit that is armed: to be hit together with others, or to be opened with all. */
+static double aside_ns(const struct policy *self) { return self->burst * self->fault_ns + self->open_ns; }
+
+/* The largest share of all armed units that was hit within about BURST_S; it fades. */
+static void learn_burst(struct policy *self, const struct policy_cost *cost, double passed_s)
+{
+	double armed = (double)(self->before.armed > BURST_UNITS ? self->before.armed : BURST_UNITS), share;
+
+	self->burst_hits = self->burst_hits * exp(-passed_s / BURST_S) + (double)(cost->hits - self->before.hits);
+	share = self->burst_hits / (armed + self->burst_hits);
+	self->burst *= BURST_FADING;
+	self->burst = fmax(self->burst, fmin(share, 1));
 }
 
 /* What may be spent over the horizon, and of that before the next tick: the share of the CPU time that is expected
@@ -191,8 +234,8 @@ static struct budget budget_of(const struct policy *self, const struct policy_co
 {
 	double share = MARGIN * self->options.overhead;
 	double each = share * self->cpu_share * HORIZON_S * 1e9;
-	double soon = share * self->cpu_share * (double)TICK_NS;
-	double saved = share * (double)cost->cpu_ns - (double)cost->cost_ns;
+	double soon = share * self->cpu_share * (double)self->period_ns;
+	double saved = share * (double)cost->cpu_ns - (double)cost->cost_ns - (double)cost->armed * aside_ns(self);
 
 	if (saved > CREDIT_HORIZONS * each)
 		saved = CREDIT_HORIZONS * each;
@@ -209,12 +252,12 @@ static int better(const void *a, const void *b)
 	return left > right ? -1 : left < right;
 }
 
-/* What a unit costs before the next tick: arming at once, a hit as it comes. */
+/* What a unit costs before the next tick: arming at once, what is set aside for it, a hit as it comes. */
 static double soon_ns(const struct policy *self, const struct unit *unit)
 {
-	double hit = 1 - exp(-rate_of(self, unit) * (double)TICK_NS / 1e9);
+	double hit = 1 - exp(-rate_of(self, unit) * (double)self->period_ns / 1e9);
 
-	return (unit->armed ? 0 : self->arm_ns) + hit * self->fault_ns * self->correction;
+	return (unit->armed ? 0 : self->arm_ns + aside_ns(self)) + hit * self->fault_ns * self->correction;
 }
 
 /* The best for their cost while the budget lasts. What is armed and does not fit is disarmed: it would be hit.
@@ -253,7 +296,9 @@ static bool mpc_tick(struct policy *self, struct areas *areas, struct requests *
 	if (passed_s > 0 && cost->cpu_ns >= self->before.cpu_ns)
 		self->cpu_share = blend(self->cpu_share,
 					(double)(cost->cpu_ns - self->before.cpu_ns) / (passed_s * 1e9), 0.3);
+	self->period_ns = policy_period_ns(self, areas->units.count);
 	learn_costs(self, cost);
+	learn_burst(self, cost, passed_s);
 	self->global_hits = self->global_hits * fading;
 	self->global_watched_s = self->global_watched_s * fading + 1e-6;
 	vec_clear(&self->candidates);

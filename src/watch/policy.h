@@ -30,8 +30,10 @@ void policy_defaults(struct policy_options *options);
 struct policy_cost {
 	u64 cost_ns;  /* faults, arming, opening */
 	u64 cpu_ns;   /* of the program */
-	u64 hits, arms;
+	u64 hits, arms; /* hits: of any kind, and openings for the allocator */
 	u64 arm_ns;   /* of cost_ns */
+	u64 open_ns, open_units; /* of cost_ns, too: opening all at once */
+	u64 armed;    /* units, now */
 };
 
 struct candidate {
@@ -42,9 +44,14 @@ struct candidate {
 struct policy {
 	struct policy_options options;
 	u64 tick_ns;     /* of the last tick */
+	u64 period_ns;   /* mpc: until the next */
 	u64 all_ns;      /* all: when everything was armed last */
 	struct policy_cost before;
 	double fault_ns, arm_ns;   /* mpc: what one costs, as measured */
+	double fault_var;          /* mpc: variance of the former from tick to tick */
+	double open_ns;            /* mpc: to open one unit when all are */
+	double burst_hits;         /* mpc: of late */
+	double burst;              /* mpc: share of the armed units that may be hit at once, as was seen */
 	double cpu_share;          /* mpc: CPU time of the program for each ns, of late */
 	double correction;         /* mpc: measured ÷ predicted cost, of late */
 	double predicted_ns;       /* mpc: for the time since the last tick */
@@ -60,6 +67,10 @@ void policy_release(struct policy *self);
 
 /* A unit was touched (before areas_hit is told of it). */
 void policy_hit(struct policy *self, struct unit *unit, u64 now_ns);
+
+/* From how many hits on the program is to open everything at once, so that the stated overhead is kept whatever
+ * comes; 0 = never. For each cycle, not only ticks: CPU time goes by. */
+u64 policy_events_most(const struct policy *self, const struct policy_cost *cost);
 
 /* Asks for what is to be armed and disarmed now. False without memory. */
 bool policy_tick(struct policy *self, struct areas *areas, struct requests *requests,

@@ -2,6 +2,7 @@
  * Commands for the program's helper; see requests.h. Runs on the drain thread. */
 #include "watch/requests.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/atomics.h"
@@ -36,14 +37,39 @@ bool requests_disarm(struct requests *self, struct unit *unit)
 	return requests_disarm_ended(self, unit->start);
 }
 
-void requests_send(struct requests *self, struct image *image)
+bool requests_give(void *image, u32 verb, u64 address, u64 birth)
+{
+	return image_command(image, verb, address, birth);
+}
+
+static int by_page(const void *a, const void *b)
+{
+	const struct hw_command *x = a, *y = b;
+	u64 left = x->address / HW_UNIT_PAGE, right = y->address / HW_UNIT_PAGE;
+
+	if (left != right)
+		return left < right ? -1 : 1;
+	return x->pad < y->pad ? -1 : x->pad > y->pad;
+}
+
+/* What lies beside each other is armed by one call of the kernel. What is asked for one unit keeps its order. */
+static void neighbours_together(struct requests *self)
+{
+	for (u64 i = 0; i < self->waiting.count; i++)
+		self->waiting.data[i].pad = (u32)i;
+	if (self->waiting.count > 1)
+		qsort(self->waiting.data, self->waiting.count, sizeof(*self->waiting.data), by_page);
+}
+
+void requests_send(struct requests *self, bool (*give)(void *to, u32 verb, u64 address, u64 birth), void *to)
 {
 	u64 sent = 0;
 
+	neighbours_together(self);
 	while (sent < self->waiting.count) {
 		const struct hw_command *command = &self->waiting.data[sent];
 
-		if (!image_command(image, command->verb, command->address, command->birth))
+		if (!give(to, command->verb, command->address, command->birth))
 			break;
 		sent++;
 	}
@@ -89,5 +115,5 @@ u64 pages_cost_ns(const struct hw_pages *pages, double ns_per_tick)
 {
 	return load_relaxed(&pages->hits) * load_relaxed(&pages->fault_ns) +
 	       (u64)((double)load_relaxed(&pages->hit_ticks) * ns_per_tick) +
-	       load_relaxed(&pages->arm_ns);
+	       load_relaxed(&pages->arm_ns) + load_relaxed(&pages->open_ns);
 }

@@ -20,8 +20,11 @@ bool requests_disarm(struct requests *self, struct unit *unit);
 /* The same for a unit that has no area any more. */
 bool requests_disarm_ended(struct requests *self, u64 address);
 
-/* Gives as many commands as there is room for. */
-void requests_send(struct requests *self, struct image *image);
+/* Gives as many commands as there is room for; give() as image_command. */
+void requests_send(struct requests *self, bool (*give)(void *to, u32 verb, u64 address, u64 birth), void *to);
+
+/* give() of an image. */
+bool requests_give(void *image, u32 verb, u64 address, u64 birth);
 
 /* A command was done. */
 void requests_done(struct requests *self, struct areas *areas, const struct hw_command *command);

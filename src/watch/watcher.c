@@ -35,12 +35,18 @@ struct watcher {
 	struct map points;         /* context -> index in rows, while a report is made */
 	VEC(struct watch_point) rows;
 	struct map classes;        /* chunk -> enum chunk_class, once there was a scan */
+	struct map types;          /* chunk -> identity of its type; those that live */
+	struct map point_types;    /* context -> the same, of the last one that was looked into */
+	u32 pid;
 	bool scanned;
 	u64 mallocs, frees, reallocs;
 	u64 next_tick_ns, next_report_ns, last_report_ns;
 	const struct hw_pages *pages;
 	struct policy_cost cost, cost_before;
-	u64 kernel_hits;
+	u64 hits, kernel_hits, floods;
+	u64 flood_ticks; /* the last flood that is known */
+	u64 cycle_ns;    /* the last cycle */
+	double armed_byte_s, live_byte_s;
 	u64 reports;
 	struct watch_report made;
 
@@ -63,6 +69,7 @@ static int area_ends(struct watcher *self, const struct event *event, struct err
 
 	if (!area)
 		return 0;
+	map_remove(&self->types, area->chunk, NULL);
 	areas_remove(&self->areas, area, &ended);
 	if (ended && !requests_disarm_ended(&self->requests, event->address))
 		return err_set(err, ERR_MEMORY, "out of memory for areas");
@@ -121,8 +128,14 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	vec_clear(&self->requests.waiting);
 	map_clear(&self->points_before);
 	map_clear(&self->classes);
+	map_clear(&self->types);
+	map_clear(&self->point_types);
+	self->pid = image->pid;
 	self->scanned = false;
 	self->pages = NULL;
+	self->flood_ticks = 0;
+	self->cycle_ns = 0;
+	self->armed_byte_s = self->live_byte_s = 0;
 	self->cost = self->cost_before = (struct policy_cost){0};
 	self->last_report_ns = image->start_ns;
 	self->next_report_ns = image->start_ns + self->options.interval_ns;
@@ -151,6 +164,17 @@ static int on_module(void *data, const struct stream_module *module, struct err 
 	if (module->unloaded_ticks)
 		return 0;
 	return vec_push(&self->modules, known) ? 0 : err_set(err, ERR_MEMORY, "out of memory for modules");
+}
+
+/* What the monitor has seen in some objects. Names that the program has given are not told here. */
+static int on_types(void *data, const struct stream_type *rows, u64 count, struct err *err)
+{
+	struct watcher *self = data;
+
+	for (u64 i = 0; i < count; i++)
+		if (rows[i].identity >= HW_NAMES && !map_put(&self->types, rows[i].chunk, rows[i].identity))
+			return err_set(err, ERR_MEMORY, "out of memory for types");
+	return 0;
 }
 
 /* What leads to each chunk, at the end of the program. */
@@ -255,6 +279,42 @@ static void oldest_add(struct watch_report *report, const struct area *area, u64
 	};
 }
 
+/* Areas that were touched, the most rarely touched first. What lives for less than a second tells nothing of that. */
+static void rare_add(struct watch_report *report, const struct area *area)
+{
+	u64 life = report->now_ns - area->birth_ns, watched = unit_watched(area->unit, report->now_ns);
+	double rate = (double)area->hits * 1e9 / (double)(watched < life && watched ? watched : life + 1);
+	u32 at = report->rare_count;
+
+	if (!area->hits || life < SECOND || (at == WATCH_ROWS && report->rare[at - 1].rate <= rate))
+		return;
+	if (at == WATCH_ROWS)
+		at--;
+	else
+		report->rare_count++;
+	for (; at && report->rare[at - 1].rate > rate; at--)
+		report->rare[at] = report->rare[at - 1];
+	report->rare[at] = (struct watch_area){
+		.address = area->address,
+		.size = area->size,
+		.age_ns = area_age(area, report->now_ns),
+		.life_ns = life,
+		.hits = area->hits,
+		.rate = rate,
+		.context = area->context,
+		.hit_context = area->hit_context,
+	};
+}
+
+/* The type of an area that was looked into is that of its point. */
+static void type_note(struct watcher *self, const struct area *area)
+{
+	const u64 *type = map_count(&self->types) ? map_find(&self->types, area->chunk) : NULL;
+
+	if (type)
+		map_put(&self->point_types, area->context, *type);
+}
+
 static void count_area(struct watcher *self, struct watch_report *report, const struct area *area)
 {
 	u64 now = report->now_ns, age = area_age(area, now);
@@ -265,8 +325,11 @@ static void count_area(struct watcher *self, struct watch_report *report, const 
 	report->age_bytes[age_bin(age)] += area->size;
 	if (age < report->interval_ns)
 		report->working_bytes += area->size;
-	if (area->unit)
+	if (area->unit) {
 		oldest_add(report, area, age);
+		rare_add(report, area);
+	}
+	type_note(self, area);
 	if (!point)
 		return;
 	point->areas++;
@@ -332,6 +395,8 @@ static void rows_take(struct watcher *self, struct watch_point *rows, u32 *count
 			break;
 		rows[*count] = self->rows.data[i];
 		stack_fill(self, rows[*count].context, &rows[*count].stack);
+		if (rows[*count].type)
+			frame_fill(self, rows[*count].type + 1, &rows[*count].type_at);
 		(*count)++;
 	}
 }
@@ -380,8 +445,43 @@ static void top_take(const struct watcher *self, struct watch_report *report)
 	}
 }
 
+static int by_stale_type(const void *a, const void *b)
+{
+	const struct watch_type *x = a, *y = b;
+
+	return x->stale_bytes > y->stale_bytes ? -1 : x->stale_bytes < y->stale_bytes;
+}
+
+/* Types are few; beyond WATCH_ROWS of them the rest is not told. */
+static void count_types(struct watcher *self, struct watch_report *report)
+{
+	for (u64 i = 0; i < self->rows.count; i++) {
+		struct watch_point *row = &self->rows.data[i];
+		const u64 *type = map_find(&self->point_types, row->context);
+		u32 at = 0;
+
+		row->type = type ? *type : 0;
+		if (!row->stale_areas)
+			continue;
+		while (at < report->types_count && report->types[at].type != row->type)
+			at++;
+		if (at == WATCH_ROWS)
+			continue;
+		if (at == report->types_count) {
+			report->types[report->types_count++] = (struct watch_type){.type = row->type};
+			if (row->type)
+				frame_fill(self, row->type + 1, &report->types[at].at);
+		}
+		report->types[at].stale_areas += row->stale_areas;
+		report->types[at].stale_bytes += row->stale_bytes;
+		report->types[at].lost_areas += row->lost_areas;
+	}
+	qsort(report->types, report->types_count, sizeof(report->types[0]), by_stale_type);
+}
+
 static void count_points(struct watcher *self, struct watch_report *report)
 {
+	count_types(self, report);
 	for (u64 i = 0; i < self->rows.count; i++) {
 		struct watch_point *row = &self->rows.data[i];
 		const u64 *before = map_find(&self->points_before, row->context);
@@ -403,7 +503,10 @@ static void count_cost(struct watcher *self, struct watch_report *report)
 	report->armed_units = self->areas.armed_units;
 	report->armed_areas = self->areas.armed_areas;
 	report->armed_bytes = self->areas.armed_bytes;
-	report->hits = self->cost.hits;
+	report->hits = self->hits + self->kernel_hits;
+	report->floods = self->floods;
+	report->armed_byte_s = self->armed_byte_s;
+	report->live_byte_s = self->live_byte_s;
 	report->kernel_hits = self->kernel_hits;
 	report->arms = self->cost.arms;
 	report->refusals = self->requests.refusals + self->requests.full;
@@ -429,6 +532,7 @@ static void report_make(struct watcher *self, u64 now, bool last)
 		.live_areas = self->areas.list.count,
 		.live_bytes = self->areas.live_bytes,
 		.last = last,
+		.pid = self->pid,
 		.scanned = self->scanned,
 		.monitored = self->pages != NULL,
 	};
@@ -440,6 +544,10 @@ static void report_make(struct watcher *self, u64 now, bool last)
 		report->thresholds[self->areas.units.data[i]->state]++;
 	for (u32 i = 0; i < report->oldest_count; i++)
 		stack_fill(self, report->oldest[i].hit_context, &report->oldest[i].touched);
+	for (u32 i = 0; i < report->rare_count; i++) {
+		stack_fill(self, report->rare[i].hit_context, &report->rare[i].touched);
+		stack_fill(self, report->rare[i].context, &report->rare[i].made);
+	}
 	count_points(self, report);
 	count_cost(self, report);
 	self->mallocs = self->frees = self->reallocs = 0;
@@ -619,29 +727,57 @@ void watcher_rest(struct watcher *self)
 
 /* ---- the cycle ------------------------------------------------------------------------------- */
 
-static void cost_update(struct watcher *self)
+/* cpu_now_ns: 0 if only the program's own last word is known. */
+static void cost_update(struct watcher *self, u64 cpu_now_ns)
 {
 	const struct hw_pages *pages = self->pages;
+	u64 cpu;
 
 	if (!pages)
 		return;
+	cpu = load_relaxed(&pages->cpu_ns);
+	cpu = cpu_now_ns > cpu ? cpu_now_ns : cpu;
 	self->cost = (struct policy_cost){
 		.cost_ns = pages_cost_ns(pages, self->areas.ns_per_tick),
-		.cpu_ns = load_relaxed(&pages->cpu_ns),
-		.hits = load_relaxed(&pages->hits) + load_relaxed(&pages->kernel_hits),
+		.cpu_ns = cpu > self->cost.cpu_ns ? cpu : self->cost.cpu_ns,
+		.hits = load_relaxed(&pages->hits) + load_relaxed(&pages->kernel_hits) +
+			load_relaxed(&pages->opened),
 		.arms = load_relaxed(&pages->arms),
 		.arm_ns = load_relaxed(&pages->arm_ns),
+		.open_ns = load_relaxed(&pages->open_ns),
+		.open_units = load_relaxed(&pages->open_units),
+		.armed = load_relaxed(&pages->armed),
 	};
+	self->hits = load_relaxed(&pages->hits);
 	self->kernel_hits = load_relaxed(&pages->kernel_hits);
+	self->floods = load_relaxed(&pages->floods);
+}
+
+/* The program has opened everything. */
+static void flood_follow(struct watcher *self)
+{
+	u64 ticks = self->pages ? load_acquire(&self->pages->flood_ticks) : 0;
+
+	if (ticks == self->flood_ticks)
+		return;
+	self->flood_ticks = ticks;
+	areas_flooded(&self->areas, areas_ns(&self->areas, ticks));
 }
 
 static void on_cycle(void *data, struct image *image, u64 now_ns)
 {
 	struct watcher *self = data;
 
+	double passed_s = self->cycle_ns ? (double)(now_ns - self->cycle_ns) / 1e9 : 0;
+
 	areas_set_clock(&self->areas, hw_ticks(), now_ns);
+	self->cycle_ns = now_ns;
+	self->armed_byte_s += passed_s * (double)self->areas.armed_bytes;
+	self->live_byte_s += passed_s * (double)self->areas.live_bytes;
 	self->pages = image_pages(image);
-	cost_update(self);
+	cost_update(self, image_cpu_ns(image));
+	flood_follow(self);
+	image_allow(image, policy_events_most(&self->policy, &self->cost));
 	if (now_ns >= self->next_tick_ns) {
 		policy_tick(&self->policy, &self->areas, &self->requests, &self->cost, now_ns);
 		self->next_tick_ns = now_ns + policy_period_ns(&self->policy, self->areas.units.count);
@@ -653,7 +789,7 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 			self->next_report_ns = now_ns + self->options.interval_ns;
 	}
 	question_serve(self, now_ns);
-	requests_send(&self->requests, image);
+	requests_send(&self->requests, requests_give, image);
 }
 
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)
@@ -661,7 +797,7 @@ static int on_image_end(void *data, const struct stream_image_end *end, struct e
 	struct watcher *self = data;
 
 	(void)err;
-	cost_update(self);
+	cost_update(self, 0);
 	report_make(self, areas_ns(&self->areas, end->ticks), end->how != IMAGE_EXEC);
 	self->pages = NULL;
 	return 0;
@@ -684,6 +820,7 @@ struct watcher *watcher_new(const struct watcher_options *options)
 			 .module = on_module,
 			 .contexts = on_contexts,
 			 .events = on_events,
+			 .types = on_types,
 			 .scan = on_scan,
 			 .image_end = on_image_end},
 		.hit = on_hit,
@@ -707,6 +844,8 @@ void watcher_free(struct watcher *self)
 	map_release(&self->points_before);
 	map_release(&self->classes);
 	pthread_cond_destroy(&self->answered);
+	map_release(&self->types);
+	map_release(&self->point_types);
 	pthread_mutex_destroy(&self->lock);
 	free(self);
 }

@@ -33,13 +33,24 @@ struct watch_point {
 	u64 oldest_ns;                /* of the stale ones */
 	u64 hits;                     /* of all that live */
 	i64 growth_bytes;             /* since the last report */
+	u64 type;                     /* of what it allocates: identity as struct stream_type has it, 0 = unknown */
+	struct watch_frame type_at;   /* and where that is */
 	struct watch_stack stack;
 };
 
-struct watch_area { /* least recently used */
+/* Stale areas of one type. */
+struct watch_type {
+	u64 type; /* 0 = those of which none is known */
+	u64 stale_areas, stale_bytes, lost_areas;
+	struct watch_frame at;
+};
+
+struct watch_area { /* least recently used, or most rarely */
 	u64 address, size, age_ns, life_ns, hits;
+	double rate;                /* hits for each second that it was watched */
 	u32 context, hit_context;
 	struct watch_stack touched; /* who touched it last, if that was asked for and it was touched */
+	struct watch_stack made;    /* of the rare ones: who allocated it */
 };
 
 struct watch_report {
@@ -53,17 +64,22 @@ struct watch_report {
 	u64 working_bytes;                   /* of areas that were seen since the last report */
 	u64 units, armed_units, armed_areas, armed_bytes;
 	u64 hits, kernel_hits, arms, refusals; /* in all */
+	u64 floods;                          /* times that all was opened to keep the stated overhead */
 	u64 cost_ns, cpu_ns;                 /* in all */
+	double armed_byte_s, live_byte_s;    /* in all: bytes × for how long */
 	u64 interval_cost_ns, interval_cpu_ns;
 	u64 stale_areas, stale_bytes, lost_areas, lost_bytes;
 	bool scanned;                        /* it is known which of them are lost */
 	u64 points;                          /* allocation points with live areas */
 	bool last;
 	bool monitored;                      /* pages could be monitored */
-	u32 suspects_count, growth_count, oldest_count, top_count;
+	u32 pid;                             /* of the program */
+	u32 suspects_count, growth_count, oldest_count, rare_count, types_count, top_count;
 	struct watch_point suspects[WATCH_ROWS]; /* points with most stale bytes */
 	struct watch_point growth[WATCH_ROWS];   /* points that grew most */
 	struct watch_area oldest[WATCH_ROWS];
+	struct watch_area rare[WATCH_ROWS];      /* touched since their birth, but least often */
+	struct watch_type types[WATCH_ROWS];     /* of stale areas, most bytes first */
 	struct watch_point top[WATCH_TOP];       /* points with most bytes */
 };
 

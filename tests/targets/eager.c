@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * eager PROGRAM [ARGUMENT...]   a tool made with the monitor toolkit that monitors every area again every 10 ms: more often than
+ * eager PROGRAM [ARGUMENT...], eager -p PID   a tool made with the monitor toolkit that monitors every area again every 10 ms: more often than
  * anybody would. At the end it says what it has seen; the status is the program's. */
 #include <heapwise/client.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 struct eager {
@@ -72,14 +74,18 @@ static void on_tick(void *self, uint64_t now_ns)
 int main(int argc, char **argv)
 {
 	struct eager eager = {.client = heapwise_client_new()};
-	int status = 0;
+	int status = 0, failed;
 
 	if (argc < 2 || !eager.client)
 		return 2;
 	heapwise_on_event(eager.client, on_event, &eager);
 	heapwise_on_tick(eager.client, 10, on_tick, &eager);
 	heapwise_want_access_stacks(eager.client);
-	if (heapwise_launch(eager.client, argv + 1, &status) < 0) {
+	if (argc == 3 && strcmp(argv[1], "-p") == 0)
+		failed = heapwise_join(eager.client, atoi(argv[2]));
+	else
+		failed = heapwise_launch(eager.client, argv + 1, &status);
+	if (failed) {
 		fprintf(stderr, "eager: %s\n", heapwise_error(eager.client));
 		return 3;
 	}

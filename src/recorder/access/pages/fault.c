@@ -20,11 +20,41 @@ enum {
 static u8 *probe;      /* a page to measure with */
 static u64 ticks_most; /* that a hit can take: beyond that somebody else had the CPU */
 
+bool hwr_pages_flooded(void)
+{
+	const struct hw_pages *pages = &hwr_control->pages;
+	u64 most = load_relaxed(&pages->events_most);
+
+	return unlikely(most) && load_relaxed(&pages->hits) + load_relaxed(&pages->kernel_hits) +
+					 load_relaxed(&pages->opened) >= most;
+}
+
+/* Hits that come together cannot be foreseen; the stated overhead holds all the same. Once for each limit: the
+ * helper arms nothing until the monitor has set another. No handler of the program may run meanwhile: it would
+ * wait for what this thread is opening. */
+static __attribute__((noinline)) void flood(void)
+{
+	static u64 done_for;
+	struct hw_pages *pages = &hwr_control->pages;
+	u64 most = load_relaxed(&pages->events_most), before = load_relaxed(&done_for), all = ~0ull, mask = 0;
+
+	if (before == most || !cas_acq_rel(&done_for, &before, most))
+		return;
+	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, 8, 0, 0);
+	hwr_units_open_all(false);
+	add_relaxed(&pages->floods, 1);
+	/* What is armed by now may look open to the monitor, never the other way round. */
+	store_release(&pages->flood_ticks, hw_ticks());
+	hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
+}
+
 void hwr_pages_spent(u64 since)
 {
 	u64 ticks = hw_ticks() - since;
 
 	add_relaxed(&hwr_control->pages.hit_ticks, ticks < ticks_most ? ticks : ticks_most);
+	if (unlikely(hwr_pages_flooded()))
+		flood();
 }
 
 /* ---- the program's turn ---- */

@@ -19,14 +19,6 @@ enum {
 
 long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
 
-static u64 cpu_ns(clockid_t clock)
-{
-	struct timespec now = {0, 0};
-
-	hwr_syscall3(SYS_clock_gettime, clock, (long)&now, 0);
-	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
-}
-
 /* Whether the block that is meant is still there. */
 static bool lives(const struct hw_command *command)
 {
@@ -37,37 +29,59 @@ static bool lives(const struct hw_command *command)
 		return false;
 	chunk = hwr_heap_find(command->address, &offset);
 	return !offset && load_acquire(&chunk->what) & HWR_CHUNK_LIVE &&
-	       load_relaxed(&chunk->last) == command->birth;
+	       (u32)load_relaxed(&chunk->last) == (u32)command->birth; /* all that some monitors know */
 }
 
 u32 hwr_helper_arms;
 
-static u32 arm(const struct hw_command *command)
+static void disarm(struct hw_command *command)
 {
-	u32 result = HW_COMMAND_BUSY;
-
-	if (!lives(command))
-		return HW_COMMAND_GONE;
-	store_relaxed(&hwr_helper_arms, 1);
-	fence_seq_cst(); /* pairs with hwr_access_leave's: it waits, or nothing is armed */
-	if (hwr_pages_on())
-		result = hwr_unit_arm(command->address);
-	store_release(&hwr_helper_arms, 0);
-	return result;
+	command->result = HW_COMMAND_GONE;
+	if (hwr_heap_has(command->address)) {
+		hwr_unit_open(command->address);
+		command->result = HW_COMMAND_DONE;
+	}
+	command->ticks = hw_ticks();
 }
 
-static void obey(struct hw_command *command)
+/* Whether the command needs no run, or has joined it. */
+static bool gather(struct hwr_run *run, struct hw_command *command)
 {
-	u32 result = HW_COMMAND_DONE;
+	u32 result = HW_COMMAND_GONE;
 
-	if (!hwr_heap_has(command->address))
-		result = HW_COMMAND_GONE;
-	else if (command->verb == HW_COMMAND_DISARM)
-		hwr_unit_open(command->address);
-	else
-		result = arm(command);
+	if (lives(command) && !hwr_run_add(run, command->address, &result))
+		return false;
 	command->result = (u16)result;
-	command->ticks = hw_ticks();
+	return true;
+}
+
+/* Of the commands from `tail` on, as many as can be done together; how many that were. */
+static u64 arm(struct hw_command *commands, u64 tail, u64 head)
+{
+	struct hwr_run run = {0, 0, 0};
+	u64 end = tail, ticks;
+	u32 result = HW_COMMAND_BUSY;
+
+	store_relaxed(&hwr_helper_arms, 1);
+	fence_seq_cst(); /* pairs with hwr_access_leave's: it waits, or nothing is armed */
+	if (hwr_pages_on() && !hwr_pages_flooded()) {
+		while (end != head && commands[end % HW_COMMANDS].verb == HW_COMMAND_ARM &&
+		       gather(&run, &commands[end % HW_COMMANDS]))
+			end++;
+		result = hwr_run_arm(&run);
+	} else {
+		commands[end++ % HW_COMMANDS].result = HWR_RUN_MEMBER;
+	}
+	store_release(&hwr_helper_arms, 0);
+	ticks = hw_ticks();
+	for (; tail != end; tail++) {
+		struct hw_command *command = &commands[tail % HW_COMMANDS];
+
+		command->ticks = ticks;
+		if (command->result == HWR_RUN_MEMBER)
+			command->result = (u16)result;
+	}
+	return end;
 }
 
 static bool monitor_lives(void)
@@ -83,15 +97,18 @@ static void help(void)
 
 	while (monitor_lives()) {
 		u32 bell = load_acquire(&pages->bell);
-		u64 tail = pages->tail;
+		u64 tail = pages->tail, head;
 
 		/* Pairs with the monitor's release of head: the commands are there. */
-		for (; tail != load_acquire(&pages->head); tail++) {
-			obey(&commands[tail % HW_COMMANDS]);
-			store_release(&pages->tail, tail + 1);
+		while (tail != (head = load_acquire(&pages->head))) {
+			if (commands[tail % HW_COMMANDS].verb == HW_COMMAND_DISARM)
+				disarm(&commands[tail++ % HW_COMMANDS]);
+			else
+				tail = arm(commands, tail, head);
+			store_release(&pages->tail, tail);
 		}
-		store_relaxed(&pages->arm_ns, cpu_ns(CLOCK_THREAD_CPUTIME_ID));
-		store_relaxed(&pages->cpu_ns, cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
+		store_relaxed(&pages->arm_ns, hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
+		store_relaxed(&pages->cpu_ns, hwr_cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
 		hwr_futex_wait(&pages->bell, bell, WAIT_NS);
 	}
 	hwr_units_open_all(false);

@@ -131,7 +131,10 @@ void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks)
 /* The monitor will look at the program's memory, which it cannot where that is armed: from now on nothing is. */
 void hwr_access_leave(void)
 {
-	if (!hwr_pages_on() || !(hwr_control->flags & HW_RUN_LEAK_SCAN) || hwr_getpid() != hwr_pid)
+	if (!hwr_pages_on() || hwr_getpid() != hwr_pid)
+		return;
+	store_relaxed(&hwr_control->pages.cpu_ns, hwr_cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
+	if (!(hwr_control->flags & HW_RUN_LEAK_SCAN))
 		return;
 	store_relaxed(&on, false);
 	fence_seq_cst(); /* pairs with the helper's between its flag and its look at `on` */
@@ -144,10 +147,24 @@ void hwr_access_aside_forget(void) {}
 
 /* ---- what the heap asks for ---- */
 
+void hwr_pages_open(u64 address)
+{
+	u64 start;
+
+	if (likely(hwr_unit_is_open(address)))
+		return;
+	start = hw_ticks();
+	if (!hwr_unit_open(address))
+		return;
+	add_relaxed(&hwr_control->pages.opened, 1);
+	if (hwr_pages_on())
+		hwr_pages_spent(start);
+}
+
 static void open_for_allocator(u64 address)
 {
-	if (hwr_heap_has(address) && hwr_unit_open(address))
-		add_relaxed(&hwr_control->pages.opened, 1);
+	if (hwr_heap_has(address))
+		hwr_pages_open(address);
 }
 
 /* A realloc copies or keeps, and what comes out of it is another chunk. */
@@ -186,11 +203,11 @@ void hwr_chunk_put_aside(u64 address, struct hwr_chunk *chunk)
 void hwr_pages_pin(u64 address)
 {
 	struct hwr_call call;
-	u64 start;
+	u64 start = hwr_unit_is_open(address) ? 0 : hw_ticks();
 
 	if (!hwr_unit_pin(address) || !hwr_pages_on())
 		return;
-	start = hw_ticks();
+	start = start ? start : hw_ticks();
 	call = (struct hwr_call){.caller = HWR_CALLER()};
 	add_relaxed(&hwr_control->pages.kernel_hits, 1);
 	hwr_call_begin(&call);

@@ -30,8 +30,12 @@ void hwr_pages_unpin(u64 address);
 
 /* fault.c: takes SIGSEGV over and measures what a fault costs. */
 bool hwr_fault_attach(void);
-/* Counts the time of a hit. */
+/* Counts the time of a hit or an opening, and opens all if there were as many as the monitor allows. */
 void hwr_pages_spent(u64 since_ticks);
+/* Whether there were. */
+bool hwr_pages_flooded(void);
+/* Opens a unit for the allocator: no hit. */
+void hwr_pages_open(u64 address);
 enum { HWR_FAULT_STACK = 65536 };
 /* Gives the calling thread a stack for the handler, if it has none. */
 void hwr_fault_thread(void *memory, size_t bytes);

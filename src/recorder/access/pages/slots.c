@@ -136,8 +136,7 @@ u64 hwr_slot_take(u32 number)
 			hwr_unit_keep(address);
 		count_alone(address);
 	}
-	if (unlikely(hwr_unit_open(address)))
-		add_relaxed(&hwr_control->pages.opened, 1);
+	hwr_pages_open(address);
 	return address;
 }
 

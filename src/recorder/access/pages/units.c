@@ -11,6 +11,7 @@
 enum {
 	MAPS_DEFAULT = 65530, /* of vm.max_map_count */
 	MAPS_EACH = 4,        /* an armed unit splits a mapping in three; half of the maps are the program's */
+	RUN_MAX = 256,        /* units that are opened together: others wait for them */
 };
 
 u64 hwr_unit_start(u64 address, u64 *bytes)
@@ -71,6 +72,13 @@ static void open_around(u64 start)
 	protect(region, 1ull << HWR_CLASS_BITS, PROT_READ | PROT_WRITE);
 }
 
+bool hwr_unit_is_open(u64 address)
+{
+	u64 bytes;
+
+	return !(load_relaxed(&hwr_unit_at(hwr_unit_start(address, &bytes))->word) & HWR_UNIT_STATE);
+}
+
 bool hwr_unit_open(u64 address)
 {
 	u64 bytes, start = hwr_unit_start(address, &bytes);
@@ -100,27 +108,47 @@ bool hwr_unit_open(u64 address)
 	return true;
 }
 
-u32 hwr_unit_arm(u64 address)
+bool hwr_run_add(struct hwr_run *run, u64 address, u32 *result)
 {
 	u64 bytes, start = hwr_unit_start(address, &bytes);
 	struct hwr_unit *unit = hwr_unit_at(start);
 	struct hw_pages *pages = &hwr_control->pages;
-	u32 word = load_acquire(&unit->word);
+	u64 members = run->step ? (run->end - run->start) / run->step : 0;
+	u32 word = HWR_UNIT_OPEN; /* without pins */
 
-	if ((word & HWR_UNIT_STATE) == HWR_UNIT_ARMED)
-		return HW_COMMAND_DONE;
-	if (load_relaxed(&pages->armed) >= pages->units_max)
-		return HW_COMMAND_FULL;
-	word = HWR_UNIT_OPEN; /* without pins */
+	*result = HW_COMMAND_DONE;
+	if ((load_acquire(&unit->word) & HWR_UNIT_STATE) == HWR_UNIT_ARMED)
+		return true;
+	if (members && (start != run->end || bytes != run->step || members >= RUN_MAX))
+		return false;
+	*result = HW_COMMAND_FULL;
+	if (load_relaxed(&pages->armed) + members >= pages->units_max)
+		return true;
+	*result = HW_COMMAND_BUSY;
 	if (!cas_acq_rel(&unit->word, &word, HWR_UNIT_ARMING))
-		return HW_COMMAND_BUSY;
-	if (protect(start, bytes, PROT_NONE) != 0) {
-		settle(unit, HWR_UNIT_ARMING, HWR_UNIT_OPEN);
+		return true;
+	if (!members)
+		*run = (struct hwr_run){start, start, bytes};
+	run->end = start + bytes;
+	*result = HWR_RUN_MEMBER;
+	return true;
+}
+
+u32 hwr_run_arm(struct hwr_run *run)
+{
+	struct hw_pages *pages = &hwr_control->pages;
+	u64 count = 0;
+	bool done;
+
+	if (run->start == run->end)
+		return HW_COMMAND_DONE;
+	done = protect(run->start, run->end - run->start, PROT_NONE) == 0;
+	for (u64 at = run->start; at < run->end; at += run->step, count++)
+		settle(hwr_unit_at(at), HWR_UNIT_ARMING, done ? HWR_UNIT_ARMED : HWR_UNIT_OPEN);
+	if (!done)
 		return HW_COMMAND_FULL;
-	}
-	add_relaxed(&pages->armed, 1);
-	add_relaxed(&pages->arms, 1);
-	settle(unit, HWR_UNIT_ARMING, HWR_UNIT_ARMED);
+	add_relaxed(&pages->armed, count);
+	add_relaxed(&pages->arms, count);
 	return HW_COMMAND_DONE;
 }
 
@@ -176,25 +204,66 @@ bool hwr_unit_free_child(u64 address)
 	return true;
 }
 
-static void open_class(u32 number, bool child)
+static u64 run_open(struct hwr_run *run)
 {
-	u64 bytes = hwr_classes[number].slot_bytes;
-	u64 step = bytes < HWR_PAGE ? HWR_PAGE : bytes;
+	u64 count = 0;
+
+	if (run->start == run->end)
+		return 0;
+	if (protect(run->start, run->end - run->start, PROT_READ | PROT_WRITE) != 0)
+		open_around(run->start);
+	for (; run->start < run->end; run->start += run->step, count++)
+		settle(hwr_unit_at(run->start), HWR_UNIT_OPENING, HWR_UNIT_OPEN);
+	add_relaxed(&hwr_control->pages.armed, (u64)-count);
+	return count;
+}
+
+/* What somebody else is opening right now is left to him. */
+static bool is_taken(struct hwr_unit *unit)
+{
+	u32 word = load_acquire(&unit->word);
+
+	while ((word & HWR_UNIT_STATE) == HWR_UNIT_ARMED)
+		if (cas_acq_rel(&unit->word, &word, word - HWR_UNIT_ARMED + HWR_UNIT_OPENING))
+			return true;
+	return false;
+}
+
+static u64 open_class(u32 number, bool child)
+{
+	u64 bytes = hwr_classes[number].slot_bytes, count = 0;
 	u64 start = HW_HEAP_START + ((u64)number << HWR_CLASS_BITS);
 	u64 end = start + hwr_slots_used(number) * bytes;
+	struct hwr_run run = {start, start, bytes < HWR_PAGE ? HWR_PAGE : bytes};
 
-	for (u64 at = start; at < end; at += step) {
-		if (!(load_acquire(&hwr_unit_at(at)->word) & HWR_UNIT_STATE))
+	for (u64 at = start; at < end; at += run.step) {
+		struct hwr_unit *unit = hwr_unit_at(at);
+
+		if (likely(!(load_acquire(&unit->word) & HWR_UNIT_STATE)))
 			continue;
-		if (child)
+		if (child) {
 			hwr_unit_free_child(at);
-		else
-			hwr_unit_open(at);
+			continue;
+		}
+		if (!is_taken(unit))
+			continue;
+		if (run.end != at || (run.end - run.start) / run.step >= RUN_MAX) {
+			count += run_open(&run);
+			run.start = at;
+		}
+		run.end = at + run.step;
 	}
+	return count + run_open(&run);
 }
 
 void hwr_units_open_all(bool child)
 {
+	u64 start = hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID), count = 0;
+
 	for (u32 number = 0; number < HWR_CLASSES; number++)
-		open_class(number, child);
+		count += open_class(number, child);
+	if (child)
+		return;
+	add_relaxed(&hwr_control->pages.open_units, count);
+	add_relaxed(&hwr_control->pages.open_ns, hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - start);
 }

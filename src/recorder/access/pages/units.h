@@ -42,9 +42,19 @@ bool hwr_units_open(void);
 
 /* True if the caller has opened it, false if it was open. */
 bool hwr_unit_open(u64 address);
+/* A look at it: it may be armed a moment later. */
+bool hwr_unit_is_open(u64 address);
 
-/* HW_COMMAND_DONE, _BUSY or _FULL. By the helper alone. */
-u32 hwr_unit_arm(u64 address);
+/* Units that lie beside each other and change together: one call of the kernel is most of what it costs. */
+struct hwr_run {
+	u64 start, end, step; /* step: of one; empty while start == end */
+};
+
+/* Arming, by the helper alone. False: the unit does not follow those of the run, which must be armed before. Else its
+ * *result: HW_COMMAND_DONE (it is armed), _BUSY or _FULL, or HWR_RUN_MEMBER: as hwr_run_arm says. */
+enum { HWR_RUN_MEMBER = 0xffff };
+bool hwr_run_add(struct hwr_run *run, u64 address, u32 *result);
+u32 hwr_run_arm(struct hwr_run *run);
 
 /* From now on it is open until it is unpinned as often; true if the caller has opened it. */
 bool hwr_unit_pin(u64 address);
@@ -60,7 +70,7 @@ void hwr_unit_renew(u64 address);
  * because of us that it cannot be touched. */
 bool hwr_unit_free_child(u64 address);
 
-/* Opens all there are. child: as hwr_unit_free_child does. */
+/* Opens all that are armed, neighbours together, and counts the time. child: as hwr_unit_free_child does. */
 void hwr_units_open_all(bool child);
 
 /* How many may be armed at a time. */
