@@ -35,6 +35,7 @@ struct run_args {
 	u64 ring_records, test_stamp_shift;
 	bool test_preempt;
 	struct option_strings alloc_fns, free_fns;
+	const char *lisp;
 	const char *routines;
 	u64 routine_sample;
 	const char *dump;
@@ -97,6 +98,9 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(free_fns, 0, "free-fn", OPTION_STRINGS, "NAME[:ARG]",
 		   "record what this function frees: argument ARG, by default the first; may be given several "
 		   "times"),
+	RUN_OPTION(lisp, 0, "lisp", OPTION_CHOICE, "ecl",
+		   "record the objects of Embeddable Common Lisp, by Lisp type and Lisp function, instead of what it "
+		   "gets from malloc; see 'heapwise mprof'"),
 	RUN_OPTION(routines, 0, "routines", OPTION_OPTIONAL, "FILTER",
 		   "record which routines begin and end: of programs made by 'heapwise cc --routines', or, with "
 		   "--access valgrind, of any; FILTER has patterns for file names of modules and names of "
@@ -476,6 +480,7 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 	options->ring_records = args->ring_records;
 	options->test_stamp_shift = args->test_stamp_shift;
 	options->test_preempt = args->test_preempt;
+	options->lisp = args->lisp != NULL;
 	options->routines = args->routines;
 	options->routine_sample = args->routine_sample;
 }
