@@ -121,18 +121,28 @@ static bool is_inner(u64 pc)
 	return false;
 }
 
+/* Libraries that Lisp calculates with, and calls foreign functions by. */
+static bool is_helper(const char *module)
+{
+	const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
+
+	return strncmp(name, "libgmp", 6) == 0 || strncmp(name, "libffi", 6) == 0;
+}
+
 static u64 judge(u64 pc)
 {
 	struct hw_runtime_place place;
 	struct entry *entry = NULL;
 	u32 code;
 
-	if (heapwise_runtime_place(pc, &place) && place.function)
+	if (!heapwise_runtime_place(pc, &place))
+		return KEEP;
+	if (place.function)
 		entry = entry_find(place.function);
 	code = entry ? entry_code(entry) : HW_NO_CODE;
 	if (code != HW_NO_CODE)
 		return (u64)code << 2 | NAMED;
-	return is_inner(pc - 1) ? DROP : KEEP;
+	return is_inner(pc - 1) || is_helper(place.module) ? DROP : KEEP;
 }
 
 /* Versions and epochs have few values: both in one word. */
