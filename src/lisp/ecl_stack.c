@@ -10,6 +10,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* The library is loaded into programs without Lisp, too. */
+#pragma weak ecl_process_env_unsafe
+
 enum { ENTRIES = 1 << 15, PROBES = 64, VERDICTS = 1 << 14 };
 
 /* A compiled function. */
