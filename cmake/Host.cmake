@@ -10,6 +10,9 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.c)
 		get_property(stubs GLOBAL PROPERTY HEAPWISE_STUB_TARGETS)
 		add_dependencies(heapwise recorder recorder_access recorder_watch ${stubs})
 	endif()
+	if(TARGET lisp_ecl)
+		add_dependencies(heapwise lisp_ecl)
+	endif()
 endif()
 
 # A generator of large routine traces, for bench/routines.

@@ -131,6 +131,10 @@ foreach(case jemalloc tcmalloc mimalloc static-jemalloc static-tcmalloc static-p
 	apr operators rust fortran)
 	heapwise_run(allocators-${case} allocators ${case})
 endforeach()
+foreach(case interpreted-1 interpreted-4 compiled-1 compiled-4 collected total exits deep huge empty killed children
+	refused)
+	heapwise_run(lisp-${case} lisp ${case})
+endforeach()
 foreach(case parts threads index killed)
 	heapwise_run(resident-${case} resident ${case})
 endforeach()

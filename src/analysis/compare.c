@@ -110,7 +110,7 @@ const char *compare_program_name(const struct model *model)
 
 static bool gave_up_by_exec(const struct model *model)
 {
-	return model->has_end && model->end.how == IMAGE_EXEC;
+	return model_keeps_nothing(model);
 }
 
 struct compare_sums compare_sums_of_point(const struct model *model,

@@ -255,8 +255,7 @@ struct inference_evidence inference_of(const struct inferences *self, struct poi
 	evidence_fill(self, point, model_point, inference, &out);
 	if (inference_needs_access(inference) && !point->measured.chunks)
 		out.state = STATE_UNKNOWN;
-	else if (inference == INFERENCE_KEPT && self->model->has_end &&
-		 self->model->end.how == IMAGE_EXEC)
+	else if (inference == INFERENCE_KEPT && model_keeps_nothing(self->model))
 		out.state = STATE_NO;
 	else if (holds(self, point, model_point, inference, &out))
 		out.state = STATE_HOLDS;

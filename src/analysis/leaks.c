@@ -127,7 +127,7 @@ int leaks_find(const struct stack_source *source, struct suppressions *suppressi
 	       struct leak_table *self, struct err *err)
 {
 	const struct model *model = source->model;
-	bool exec = model->has_end && model->end.how == IMAGE_EXEC;
+	bool exec = model_keeps_nothing(model);
 	int status = 0;
 
 	if (!exec)
@@ -259,6 +259,9 @@ static void add_head(struct result *result, const struct model *model,
 	if (model->has_end && model->end.how == IMAGE_EXEC)
 		result_add_caveat(result, "the program replaced itself by exec: what was live then "
 					  "is given up, not leaked");
+	if (model_is_collected(model))
+		result_add_caveat(result, "objects of Lisp are freed by its collector: what was live at the end "
+					  "was not collected yet, and is not leaked");
 }
 
 enum { AT_CLASS, AT_BYTES, AT_CHUNKS, AT_MAX, AT_POINT, AT_DEPTH, AT_STACK, COLUMNS };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/group.h"
+#include "analysis/lisp.h"
 #include "base/strbuf.h"
 #include "base/units.h"
 
@@ -297,12 +298,71 @@ static u64 point_and_size(const struct group_chunk *chunk, const void *self)
 	return group_by_point(chunk, self) * MPROF_SIZES + class;
 }
 
+/* The category of a type, by its number; one more for chunks without a type. */
+static u64 point_and_category(const struct group_chunk *chunk, const void *self)
+{
+	const u8 *categories = self;
+	struct chunk_type type;
+	u32 class = LISP_OTHER;
+
+	if (model_chunk_type(chunk->model, chunk->chunk, &type))
+		class = categories[type.type];
+	return group_by_point(chunk, NULL) * MPROF_SIZES + class;
+}
+
+static u64 freed_bytes(const struct group_chunk *chunk, const void *self)
+{
+	u8 end = chunk->page->end[chunk->at];
+	u64 units, bytes;
+
+	(void)self;
+	if (end != CHUNK_FREED && end != CHUNK_IMPLIED)
+		return 0;
+	model_weigh(chunk->model, chunk->page->size[chunk->at], &units, &bytes);
+	return bytes;
+}
+
+/* Sums of a Lisp: by category, and what was collected instead of what is kept. */
+static int sum_points_lisp(struct mprof_calls *self, struct err *err)
+{
+	const struct model *model = self->source->model;
+	u8 *categories = malloc(model->types.count + 1);
+	struct group_query query = {.key = point_and_category, .value = freed_bytes, .self = categories};
+	struct group_table groups = {0};
+	int status;
+
+	if (!categories)
+		return err_set(err, ERR_MEMORY, "out of memory for the calls");
+	for (u64 i = 0; i < model->types.count; i++)
+		categories[i] = (u8)lisp_category(model->types.data[i]);
+	status = group_chunks(model, &query, &groups, err);
+	for (u64 i = 0; i < groups.rows.count && status == 0; i++) {
+		const struct group_row *row = &groups.rows.data[i];
+		struct mprof_point *point = &self->points.data[row->key / MPROF_SIZES];
+
+		point->all.sizes[row->key % MPROF_SIZES] = row->bytes;
+		point->kept.sizes[row->key % MPROF_SIZES] = row->value_sum;
+	}
+	for (u64 i = 0; i < model->points.count && status == 0; i++) {
+		const struct model_point *from = &model->points.data[i];
+		struct mprof_point *point = &self->points.data[i];
+
+		point->all.bytes = from->bytes;
+		point->all.calls = from->allocations;
+		point->kept.bytes = point->freed_bytes = from->freed_bytes;
+		point->kept.calls = point->frees = from->frees;
+	}
+	group_table_release(&groups);
+	free(categories);
+	return status;
+}
+
 static int sum_points(struct mprof_calls *self, struct err *err)
 {
 	const struct model *model = self->source->model;
 	struct group_query query = {.key = point_and_size};
 	struct group_table groups = {0};
-	bool exec = model->has_end && model->end.how == IMAGE_EXEC;
+	bool exec = model_keeps_nothing(model);
 	int status = group_chunks(model, &query, &groups, err);
 
 	for (u64 i = 0; i < groups.rows.count && status == 0; i++) {
@@ -324,23 +384,56 @@ static int sum_points(struct mprof_calls *self, struct err *err)
 		point->kept.calls = exec ? 0 : from->live_chunks;
 		point->frees = from->frees;
 		point->freed_bytes = from->freed_bytes;
-		mprof_sum_add(&self->all, &point->all);
-		mprof_sum_add(&self->kept, &point->kept);
 	}
 	return status;
 }
 
-int mprof_calls_read(struct mprof_calls *self, const struct stack_source *source, struct err *err)
+static bool is_lisp_start(const struct mprof_calls *self, const struct mprof_point *point)
+{
+	return strcmp(function_of(self, point->call)->name, LISP_START) == 0;
+}
+
+static void sum_all(struct mprof_calls *self, bool startup)
+{
+	for (u64 i = 0; i < self->points.count; i++) {
+		struct mprof_point *point = &self->points.data[i];
+
+		if (self->lisp && !startup && is_lisp_start(self, point)) {
+			mprof_sum_add(&self->startup, &point->all);
+			point->startup = true;
+			point->all = point->kept = (struct mprof_sum){0};
+			point->frees = point->freed_bytes = 0;
+		}
+		mprof_sum_add(&self->all, &point->all);
+		mprof_sum_add(&self->kept, &point->kept);
+	}
+}
+
+static int read_calls(struct mprof_calls *self, const struct stack_source *source, bool lisp, bool startup,
+		      struct err *err)
 {
 	int status;
 
-	*self = (struct mprof_calls){.source = source};
+	*self = (struct mprof_calls){.source = source, .lisp = lisp};
 	if (!vec_extend(&self->points, source->model->points.count))
 		return err_set(err, ERR_MEMORY, "out of memory for the calls");
-	status = sum_points(self, err);
+	status = lisp ? sum_points_lisp(self, err) : sum_points(self, err);
 	if (status < 0)
 		return status;
-	return grow(self) < 0 ? err_set(err, ERR_MEMORY, "out of memory for the calls") : 0;
+	if (grow(self) < 0)
+		return err_set(err, ERR_MEMORY, "out of memory for the calls");
+	sum_all(self, startup);
+	return 0;
+}
+
+int mprof_calls_read_lisp(struct mprof_calls *self, const struct stack_source *source, bool startup, struct err *err)
+{
+	return read_calls(self, source, model_is_collected(source->model), startup, err);
+}
+
+int mprof_calls_read(struct mprof_calls *self, const struct stack_source *source, struct err *err)
+{
+	return read_calls(self, source, false, true, err);
 }
 
 void mprof_calls_release(struct mprof_calls *self)

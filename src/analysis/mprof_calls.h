@@ -48,7 +48,8 @@ struct mprof_call {
 
 struct mprof_point {
 	u32 call; /* the innermost */
-	struct mprof_sum all, kept;
+	bool startup; /* of the start of a Lisp, which is in no table; its sums are 0 */
+	struct mprof_sum all, kept; /* of a Lisp: kept is what was collected */
 	u64 frees, freed_bytes;
 };
 
@@ -59,6 +60,8 @@ struct mprof_calls {
 	VEC(struct mprof_point) points; /* by number of the model's point */
 	VEC(u32) frame_calls; /* by frame: the innermost call of the stack that ends in it, 0 = none */
 	struct mprof_sum all, kept;     /* of the program */
+	bool lisp;                      /* sizes are not by size but by enum lisp_category */
+	struct mprof_sum startup;       /* of a Lisp: what was left out */
 	struct map by_name;             /* hash of name and module → function + 1 */
 	struct map by_symbols;          /* symbol_entry → first of names + 1 */
 	VEC(struct function_id) names;  /* of symbol entries, outermost first */
@@ -67,6 +70,8 @@ struct mprof_calls {
 
 /* source must outlive self; its depth does not matter. Released also after a failure. */
 int mprof_calls_read(struct mprof_calls *self, const struct stack_source *source, struct err *err);
+/* The same with the categories of Lisp, if the trace is of one; its start-up is left out, or not. */
+int mprof_calls_read_lisp(struct mprof_calls *self, const struct stack_source *source, bool startup, struct err *err);
 void mprof_calls_release(struct mprof_calls *self);
 
 static inline const struct mprof_function *mprof_function(const struct mprof_calls *self,

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "analysis/lisp.h"
 #include "analysis/mprof_text.h"
 
 enum column {
@@ -115,6 +116,21 @@ static void add_row(struct result *table, const struct mprof_calls *calls,
 	row[AT_MODULE] = value_text(mprof_module(table, calls, function));
 }
 
+static void use_lisp_columns(struct result *table)
+{
+	if (result_failed(table))
+		return;
+	for (u32 i = 0; i < MPROF_SIZES; i++) {
+		lisp_column(table, AT_SIZES + i, i, "");
+		lisp_column(table, AT_KEPT_SIZES + i, i, "collected_");
+		table->columns.data[AT_SIZES + i].over = "% mem(type)";
+		table->columns.data[AT_KEPT_SIZES + i].over = "% all collected";
+	}
+	table->columns.data[AT_KEPT].name = "collected_bytes";
+	table->columns.data[AT_KEPT].label = "collected";
+	table->columns.data[AT_KEPT].meaning = "bytes of its objects that the collector freed";
+}
+
 struct result *analyse_mprof_direct(const struct mprof_calls *calls, struct err *err)
 {
 	struct result *table = result_new(RESULT_TABLE, "direct", "Direct allocation");
@@ -125,6 +141,8 @@ struct result *analyse_mprof_direct(const struct mprof_calls *calls, struct err 
 		goto fail;
 	table->grid = true;
 	result_set_columns(table, columns, COLUMNS);
+	if (calls->lisp)
+		use_lisp_columns(table);
 	for (u64 i = 0; i < calls->points.count; i++) {
 		const struct mprof_point *point = &calls->points.data[i];
 		u32 function = calls->calls.data[point->call].function.index;

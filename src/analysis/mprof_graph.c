@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/lisp.h"
 #include "analysis/mprof_edges.h"
 #include "analysis/mprof_text.h"
 
@@ -459,6 +460,10 @@ static bool add_members(struct graph *self, u32 cycle)
 static bool fill(struct graph *self)
 {
 	result_set_columns(self->table, columns, COLUMNS);
+	for (u32 i = 0; i < MPROF_SIZES && self->calls->lisp && !result_failed(self->table); i++) {
+		lisp_column(self->table, AT_SIZES + i, i, "");
+		lisp_column(self->table, AT_FRAC + i, i, "frac_");
+	}
 	self->table->grid = true;
 	self->table->rule_by = AT_BLOCK + 1;
 	self->table->empty = "nothing was allocated";

@@ -129,7 +129,7 @@ static int rank(const struct model *model, const struct points_query *query, str
 		u64 *whole, struct err *err)
 {
 	struct temporary_table temporary = {0};
-	bool kept_is_known = !(model->has_end && model->end.how == IMAGE_EXEC);
+	bool kept_is_known = !model_keeps_nothing(model);
 	int status = temporary_count(model, query->temporary_slack, &temporary, err);
 
 	if (status < 0)
@@ -167,7 +167,7 @@ static void fill_row(struct value *row, const struct model *model, const struct 
 {
 	const struct model_point *point = &model->points.data[ranked->point];
 	u64 allocations = model_count(model, point->allocations);
-	bool exec = model->has_end && model->end.how == IMAGE_EXEC;
+	bool exec = model_keeps_nothing(model);
 
 	row[AT_BYTES] = value_number(point->bytes);
 	row[AT_PEAK] = value_number(point->at_peak_bytes);

@@ -170,14 +170,36 @@ static void add_peak(struct builder *self)
 	      value_number(tick_clock_ns(&model->clock, ticks)), "that moment, since the start");
 }
 
+/* Of objects that are freed by a collector. */
+static void add_collected(struct builder *self)
+{
+	const struct model *model = self->model;
+
+	field(self, "collected.bytes", "collected", VALUE_BYTES, value_number(model->totals.freed_bytes),
+	      "bytes of objects that the collector freed");
+	last(self)->remark = "in {collected.chunks:object}, freed by the collector";
+	field(self, "collected.chunks", NULL, VALUE_COUNT, value_number(model_count(model, model->totals.frees)),
+	      "objects that the collector freed");
+	field(self, "uncollected.bytes", "not collected", VALUE_BYTES, value_number(model->totals.live_bytes),
+	      "bytes of objects that were live, or not collected yet, at the end");
+	last(self)->remark = "in {uncollected.chunks:object}, in use or not collected yet at the end";
+	field(self, "uncollected.chunks", NULL, VALUE_COUNT,
+	      value_number(model_count(model, model->totals.live_chunks)),
+	      "objects that were live, or not collected yet, at the end");
+}
+
 static void add_kept(struct builder *self)
 {
 	const struct model *model = self->model;
-	bool exec = model->has_end && model->end.how == IMAGE_EXEC;
+	bool collected = model_is_collected(model), exec = !collected && model_keeps_nothing(model);
 	u64 bytes = model->totals.live_bytes,
 	    chunks = model_count(model, model->totals.live_chunks);
 
-	field(self, "kept.bytes", exec ? NULL : "kept", VALUE_BYTES, value_number(exec ? 0 : bytes),
+	if (collected)
+		add_collected(self);
+	if (collected)
+		bytes = chunks = 0;
+	field(self, "kept.bytes", exec || collected ? NULL : "kept", VALUE_BYTES, value_number(exec ? 0 : bytes),
 	      "bytes in chunks that were live when the process ended");
 	last(self)->remark =
 		model->has_end ? "in {kept.chunks:chunk}, never freed"

@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/lisp.h"
 #include "analysis/mprof_bins.h"
 #include "analysis/mprof_direct.h"
 #include "analysis/mprof_graph.h"
 #include "analysis/mprof_leaks.h"
 #include "analysis/summary.h"
+#include "base/units.h"
 #include "cli/loaded.h"
 #include "cli/where.h"
 
@@ -19,7 +21,7 @@ struct mprof_args {
 	const char *table, *bins, *cycles, *format, *debug_path;
 	u64 depth, image;
 	bool verbose, normal, terse;
-	bool leaktable, offsets, fold, types, symbols, no_index;
+	bool leaktable, offsets, fold, types, symbols, no_index, startup;
 };
 
 static const struct mprof_args defaults = {.depth = CHAIN_DEPTH,
@@ -36,7 +38,7 @@ static const struct option_spec options[] = {
 	       "show leaks and bins above 0.5 % of the whole (the default)"),
 	OPTION(struct mprof_args, terse, 0, "terse", OPTION_SET, NULL,
 	       "show leaks and bins above 1 % of the whole"),
-	OPTION(struct mprof_args, table, 't', "table", OPTION_CHOICE, "leaks|bins|direct|graph",
+	OPTION(struct mprof_args, table, 't', "table", OPTION_CHOICE, "leaks|bins|types|direct|graph",
 	       "show this table only"),
 	OPTION(struct mprof_args, leaktable, 0, "leaktable", OPTION_SET, NULL,
 	       "show the table of memory leaks (the default)"),
@@ -56,6 +58,8 @@ static const struct option_spec options[] = {
 	       "merge functions that call each other in a cycle, or show the calls inside (merge)"),
 	OPTION(struct mprof_args, fold, 0, "no-fold", OPTION_CLEAR, NULL,
 	       "show functions of the standard library that call each other one by one"),
+	OPTION(struct mprof_args, startup, 0, "startup", OPTION_SET, NULL,
+	       "of a Lisp: show also what it allocates before it runs any program"),
 	WHERE_OPTION(struct mprof_args, where),
 	OPTION(struct mprof_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "show the program's image N, counted from 0; each exec begins one (the last)"),
@@ -103,9 +107,12 @@ static void add_tables(struct mprof *self, struct result *result, struct err *er
 					.debug_path = args->debug_path};
 	struct mprof_graph_query graph = {.keep_cycles = is_word("keep", args->cycles)};
 
-	if (is_chosen(args, "leaks"))
+	if (self->calls.lisp) {
+		if (is_chosen(args, "types"))
+			result_add_part(result, analyse_lisp_types(&self->calls, verbosity(args), err));
+	} else if (is_chosen(args, "leaks"))
 		result_add_part(result, analyse_mprof_leaks(&self->calls, &leaks, err));
-	if (is_chosen(args, "bins"))
+	if (!self->calls.lisp && is_chosen(args, "bins"))
 		result_add_part(result, analyse_mprof_bins(self->view.trace.model, &bins, err));
 	if (is_chosen(args, "direct"))
 		result_add_part(result, analyse_mprof_direct(&self->calls, err));
@@ -125,7 +132,12 @@ static struct result *build(struct view *view, struct err *err)
 		return NULL;
 	}
 	add_caveats(result, view->trace.model, &view->trace.info);
-	if (mprof_calls_read(&self->calls, &source, err) == 0) {
+	if (mprof_calls_read_lisp(&self->calls, &source, self->args->startup, err) == 0) {
+		if (self->calls.startup.calls)
+			result_add_caveat(result, "the start of Lisp itself, %s in %s objects, is left out: --startup shows it",
+					  units_bytes(self->calls.startup.bytes).text,
+					  units_count(model_count(view->trace.model, self->calls.startup.calls))
+						  .text);
 		add_tables(self, result, err);
 		if (!result_failed(result))
 			return result;
@@ -171,7 +183,9 @@ const struct command cmd_mprof = {
 		"Prints the four tables of mprof, the memory allocation profiler of Zorn and "
 		"Hilfinger (1988).\n"
 		"Sizes: s up to 32 bytes, m up to 256, l up to 2048, x larger. Percentages below "
-		"1 are blank.",
+		"1 are blank.\n"
+		"Of a Lisp (run --lisp) by type: c cons, f floating point, s structure or vector, o other; "
+		"there are no leaks, and a table of types instead of sizes.",
 	.options = options,
 	.fields_size = sizeof(struct mprof_args),
 	.fields_default = &defaults,

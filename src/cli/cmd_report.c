@@ -64,12 +64,15 @@ static struct result *build(struct view *view, struct err *err)
 }
 
 /* Where a reader may go on; a path that would make the line too long is left to him. */
-static void print_more(const char *path)
+static void print_more(const struct loaded *trace)
 {
-	const char *file = strlen(path) <= 28 ? path : "FILE";
+	const char *file = strlen(trace->path) <= 28 ? trace->path : "FILE";
 
-	printf("\nMore: heapwise mprof %s (leaks, sizes, call graph), heapwise leaks %s\n", file,
-	       file);
+	if (model_is_collected(trace->model))
+		printf("\nMore: heapwise mprof %s (Lisp types, call graph)\n", file);
+	else
+		printf("\nMore: heapwise mprof %s (leaks, sizes, call graph), heapwise leaks %s\n", file,
+		       file);
 }
 
 /* One list alone is one clean CSV table; otherwise parts follow each other. */
@@ -82,7 +85,7 @@ static int print(struct view *view, struct result *report)
 	else
 		print_result(report, view->format);
 	if (view->format == FORMAT_TEXT)
-		print_more(view->trace.path);
+		print_more(&view->trace);
 	return EXIT_DONE;
 }
 

@@ -35,6 +35,7 @@ struct run_args {
 	u64 ring_records, test_stamp_shift;
 	bool test_preempt;
 	struct option_strings alloc_fns, free_fns;
+	const char *lisp;
 	const char *routines;
 	u64 routine_sample;
 	const char *dump;
@@ -97,6 +98,9 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(free_fns, 0, "free-fn", OPTION_STRINGS, "NAME[:ARG]",
 		   "record what this function frees: argument ARG, by default the first; may be given several "
 		   "times"),
+	RUN_OPTION(lisp, 0, "lisp", OPTION_CHOICE, "ecl",
+		   "record the objects of Embeddable Common Lisp, by Lisp type and Lisp function, instead of what it "
+		   "gets from malloc; see 'heapwise mprof'"),
 	RUN_OPTION(routines, 0, "routines", OPTION_OPTIONAL, "FILTER",
 		   "record which routines begin and end: of programs made by 'heapwise cc --routines', or, with "
 		   "--access valgrind, of any; FILTER has patterns for file names of modules and names of "
@@ -241,11 +245,11 @@ static void say_totals(const struct run_args *args, const struct run_result *res
 
 	if (args->sample_bytes)
 		fprintf(stderr, "heapwise: a sample of the allocations was recorded:\n");
-	fprintf(stderr, "heapwise: %s allocations, %s in %s; peak %s in %s %s; kept %s in %s %s\n",
+	fprintf(stderr, "heapwise: %s allocations, %s in %s; peak %s in %s %s; %s %s in %s %s\n",
 		units_count(totals->allocations).text, units_bytes(totals->bytes).text,
 		units_ns(result->duration_ns).text, units_bytes(totals->peak_bytes).text,
 		units_count(totals->peak_chunks).text,
-		plural(totals->peak_chunks, "chunk", "chunks"),
+		plural(totals->peak_chunks, "chunk", "chunks"), args->lisp ? "not collected" : "kept",
 		units_bytes(totals->kept_bytes).text, units_count(totals->kept_chunks).text,
 		plural(totals->kept_chunks, "chunk", "chunks"));
 	if (result->images > 1)
@@ -269,7 +273,7 @@ static bool wants_brief(const struct run_args *args, const struct run_result *re
 {
 	u64 events = result->totals.allocations + result->totals.frees;
 
-	return result->recorded && !args->report && !args->children && !result->write_errno &&
+	return result->recorded && !args->report && !args->lisp && !args->children && !result->write_errno &&
 	       events <= BRIEF_EVENTS_MAX;
 }
 
@@ -280,7 +284,19 @@ static void say_next(const struct run_args *args, const struct run_result *resul
 		fprintf(stderr, "heapwise: next: heapwise findings %s, heapwise report %s\n",
 			result->output, result->output);
 	else if (result->recorded && !args->report && !result->write_errno)
-		fprintf(stderr, "heapwise: next: heapwise report %s\n", result->output);
+		fprintf(stderr, "heapwise: next: heapwise %s %s\n", args->lisp ? "mprof" : "report", result->output);
+}
+
+/* Without it nothing of Lisp is in the trace. */
+static void say_lisp(const struct run_args *args, const struct run_result *result)
+{
+	if (!args->lisp || !result->output[0])
+		return;
+	if (strncmp(result->lisp_says, "refused: ", 9) == 0)
+		fprintf(stderr, "heapwise: WARNING: no Lisp was recorded: %s\n", result->lisp_says + 9);
+	else if (!result->lisp_says[0])
+		fprintf(stderr, "heapwise: WARNING: no Lisp was recorded: the program never started ECL (cl_boot) from a "
+				"shared libecl; one that has ECL linked in offers no functions to stand in front of\n");
 }
 
 static void summary(const struct run_args *args, const struct run_pools *pools,
@@ -288,6 +304,7 @@ static void summary(const struct run_args *args, const struct run_pools *pools,
 {
 	say_losses(result);
 	run_pools_say(pools, result);
+	say_lisp(args, result);
 	if (args->quiet)
 		return;
 	if (!result->output[0]) {
@@ -476,6 +493,7 @@ static void options_fill(const struct run_args *args, char **argv, struct run_op
 	options->ring_records = args->ring_records;
 	options->test_stamp_shift = args->test_stamp_shift;
 	options->test_preempt = args->test_preempt;
+	options->lisp = args->lisp != NULL;
 	options->routines = args->routines;
 	options->routine_sample = args->routine_sample;
 }
@@ -550,6 +568,10 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	if (options.routine_stacks && options.access == RUN_ACCESS_VALGRIND)
 		return command_usage(self, "--stacks routines does not go with --access valgrind, which "
 					   "unwinds any program");
+	if (args->lisp && (options.access == RUN_ACCESS_VALGRIND || options.routine_stacks || args->alloc_fns.count))
+		return command_usage(self, "--lisp does not go with --access valgrind, --stacks routines or --alloc-fn");
+	if (args->lisp)
+		options.access = RUN_ACCESS_OFF;
 	if (run_pools_read(&pools, &args->alloc_fns, &args->free_fns, &err) < 0)
 		return command_usage(self, "%s", err.text);
 	pools.below_valgrind = options.access == RUN_ACCESS_VALGRIND;

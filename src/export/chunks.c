@@ -6,17 +6,17 @@
 #include "output/render.h"
 #include "trace/kinds.h"
 
-static const char *end_word(u8 end)
+static const char *end_word(const struct model *model, u8 end)
 {
 	switch ((enum chunk_end)end) {
 	case CHUNK_FREED:
-		return "freed";
+		return model_is_collected(model) ? "collected" : "freed";
 	case CHUNK_IMPLIED:
 		return "implied";
 	case CHUNK_KEPT:
 		return "kept";
 	case CHUNK_EXEC:
-		return "exec";
+		return model_is_collected(model) ? "live" : "exec";
 	case CHUNK_LIVE:
 	case CHUNK_ABSENT:
 		break;
@@ -45,7 +45,7 @@ bool export_chunk(const struct export_job *job, u64 chunk, struct export_chunk *
 		.size = page->size[k],
 		.alloc_ns = tick_clock_ns(&model->clock, page->alloc_ticks[k]),
 		.freed = page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED,
-		.end = end_word(page->end[k]),
+		.end = end_word(model, page->end[k]),
 		.kind = kind_name(page->kind[k]),
 		.point = model_point_of(model, page->alloc_context[k]).index,
 		.alloc_thread = page->alloc_thread[k],

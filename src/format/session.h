@@ -71,6 +71,8 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_ROUTINE_STACKS = 16384, /* stacks are made of routines that have begun, not unwound */
 	HW_RUN_PAGES = 32768,      /* memory can be monitored page-wise, see struct hw_pages */
 	HW_RUN_HIT_STACKS = 65536, /* and hits have stacks */
+	HW_RUN_LISP = 131072,      /* objects of a Lisp are recorded (runtime.h) instead of blocks of malloc; what
+				    * ends them is its collector */
 };
 
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */
@@ -312,6 +314,8 @@ enum {
 	HW_MODULE_UNLOADED = 2,
 	HW_IMAGE_PROGRAM = 3, /* path = the executable */
 	HW_IMAGE_COMMAND = 4, /* path = the arguments, each with its terminator */
+	HW_CODE_NAMED = 5,    /* base = number of a function of a runtime, path = its name; see runtime.h */
+	HW_RUNTIME_SAYS = 6,  /* path = what the runtime's library says of itself */
 };
 enum { HW_IMAGE_TEXT_MAX = 8192 };
 struct hw_module_note {

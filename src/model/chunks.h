@@ -23,7 +23,7 @@ enum chunk_end {
 	CHUNK_FREED,
 	CHUNK_IMPLIED, /* its free was not seen, its address was handed out again */
 	CHUNK_KEPT,    /* live when the process ended */
-	CHUNK_EXEC,    /* live when another image replaced this one */
+	CHUNK_EXEC,    /* live when another image replaced this one, or left to a collector */
 };
 
 struct chunk_page {

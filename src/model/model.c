@@ -305,8 +305,8 @@ void model_finish(struct model *self)
 		     model_count(self, self->totals.live_chunks), false);
 	for (u64 i = 0; i < self->points.count; i++)
 		point_remember_peak(&self->points.data[i], self->totals.peak_number);
-	if (self->has_end)
-		end_live_chunks(self, self->end.how == IMAGE_EXEC ? CHUNK_EXEC : CHUNK_KEPT);
+	if (self->has_end || model_is_collected(self))
+		end_live_chunks(self, model_keeps_nothing(self) ? CHUNK_EXEC : CHUNK_KEPT);
 }
 
 int model_load(struct model *self, const char *path, const struct trace_read_options *options,

@@ -236,6 +236,18 @@ static inline u64 model_count(const struct model *self, u64 units)
 				 : units;
 }
 
+/* Chunks are objects of a language whose collector frees them: what lives on at the end was not collected yet. */
+static inline bool model_is_collected(const struct model *self)
+{
+	return self->has_image && self->image.flags & HW_RUN_LISP;
+}
+
+/* Whether nothing of what was live at the end is kept by the program: it was given up, or left to a collector. */
+static inline bool model_keeps_nothing(const struct model *self)
+{
+	return (self->has_end && self->end.how == IMAGE_EXEC) || model_is_collected(self);
+}
+
 /* What a chunk of this size stands for, in units and bytes. */
 void model_weigh(const struct model *self, u64 size, u64 *units, u64 *bytes);
 

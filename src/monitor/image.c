@@ -96,11 +96,7 @@ void image_free(struct image *self)
 {
 	if (!self)
 		return;
-	for (u64 i = 0; i < self->modules.count; i++) {
-		free(self->modules.data[i].path);
-		free(self->modules.data[i].build_id);
-	}
-	vec_release(&self->modules);
+	modlog_release(self);
 	for (u64 i = 0; i < self->slots.count; i++)
 		free(self->slots.data[i].gathers);
 	vec_release(&self->slots);

@@ -63,6 +63,11 @@ struct image_module {
 	u8 *build_id;
 };
 
+struct image_code { /* a function that a runtime named */
+	u32 number;
+	char *name; /* owned */
+};
+
 struct image {
 	struct berth berth;
 	struct stream_sink sink;
@@ -75,6 +80,8 @@ struct image {
 	VEC(struct stream_context) contexts;   /* to be told before the next batch is fed */
 	VEC(u32) path;                         /* scratch of context_tell */
 	VEC(struct image_module) modules;
+	VEC(struct image_code) codes;          /* functions of a runtime, by number */
+	char runtime_says[256];                /* "" or what its library said of itself */
 	VEC(struct image_look) looks;          /* those that were read come first */
 	bool blind;                            /* the process cannot be looked into */
 	VEC(struct hw_record) marks;           /* of the monitor's own, to be told */
@@ -188,6 +195,7 @@ void image_forget_looks(struct image *self);
 int image_tell_name(struct image *self, u32 id, struct err *err); /* if it was not told yet; below HW_NAMES */
 int modlog_read(struct image *self, struct err *err);
 int modlog_tell_again(struct image *self, struct err *err); /* what was told of modules so far */
+void modlog_release(struct image *self);
 
 /* Appends what the image told of itself (HW_IMAGE_PROGRAM or HW_IMAGE_COMMAND), nothing if it did
  * not. */

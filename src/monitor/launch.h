@@ -29,7 +29,7 @@ void launch_signals_restore(const struct launch_signals *self);
 struct launch {
 	const char *path;     /* of the program */
 	char *const *argv;
-	const char *recorder; /* for LD_PRELOAD; NULL = run unprofiled, or below Valgrind */
+	const char *recorder; /* for LD_PRELOAD, maybe with others; NULL = run unprofiled, or below Valgrind */
 	const char *valgrind; /* for VALGRIND_LIB: path is its launcher; NULL = not below it */
 	const char *session;  /* for HW_SESSION_ENV */
 	u32 *root_pid; /* in shared memory: the child writes its pid as it sees it; may be NULL */

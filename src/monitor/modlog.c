@@ -3,10 +3,12 @@
  * thread. Never believes a length that leads out of the log. */
 #include "monitor/image.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/atomics.h"
+#include "format/runtime.h"
 
 static int module_tell(struct image *self, const struct image_module *module, struct err *err)
 {
@@ -17,13 +19,34 @@ static int module_tell(struct image *self, const struct image_module *module, st
 	return self->sink.module ? self->sink.module(self->sink.self, &told, err) : 0;
 }
 
+static int code_tell(struct image *self, const struct image_code *code, struct err *err)
+{
+	struct stream_name told = { .id = HW_NAMES + code->number, .text = code->name };
+
+	return self->sink.name ? self->sink.name(self->sink.self, &told, err) : 0;
+}
+
 int modlog_tell_again(struct image *self, struct err *err)
 {
 	int status = 0;
 
 	for (u64 i = 0; i < self->modules.count && status == 0; i++)
 		status = module_tell(self, &self->modules.data[i], err);
+	for (u64 i = 0; i < self->codes.count && status == 0; i++)
+		status = code_tell(self, &self->codes.data[i], err);
 	return status;
+}
+
+void modlog_release(struct image *self)
+{
+	for (u64 i = 0; i < self->modules.count; i++) {
+		free(self->modules.data[i].path);
+		free(self->modules.data[i].build_id);
+	}
+	for (u64 i = 0; i < self->codes.count; i++)
+		free(self->codes.data[i].name);
+	vec_release(&self->modules);
+	vec_release(&self->codes);
 }
 
 /* An empty path is the program itself. */
@@ -79,6 +102,23 @@ static int module_unloaded(struct image *self, const struct hw_module_note *note
 	return 0;
 }
 
+static int code_named(struct image *self, const struct hw_module_note *note, const u8 *rest,
+		      struct err *err)
+{
+	struct image_code code = { .number = (u32)note->base };
+
+	if (note->base >= HW_CODES || self->codes.count >= 2 * HW_CODES) {
+		self->damaged++;
+		return 0;
+	}
+	code.name = strndup((const char *)rest + note->build_id_bytes, note->path_bytes);
+	if (!code.name || !vec_push(&self->codes, code)) {
+		free(code.name);
+		return err_set(err, ERR_MEMORY, "out of memory for names of functions");
+	}
+	return code_tell(self, &code, err);
+}
+
 static int note_tell(struct image *self, const struct hw_module_note *note, const u8 *rest,
 		     struct err *err)
 {
@@ -86,6 +126,15 @@ static int note_tell(struct image *self, const struct hw_module_note *note, cons
 		return module_loaded(self, note, rest, err);
 	if (note->what == HW_MODULE_UNLOADED)
 		return module_unloaded(self, note, err);
+	if (note->what == HW_CODE_NAMED)
+		return code_named(self, note, rest, err);
+	if (note->what == HW_RUNTIME_SAYS) {
+		snprintf(self->runtime_says, sizeof(self->runtime_says), "%.*s",
+			 (int)(note->path_bytes < sizeof(self->runtime_says) ? note->path_bytes
+									     : sizeof(self->runtime_says) - 1),
+			 (const char *)rest + note->build_id_bytes);
+		return 0;
+	}
 	if (note->what == HW_IMAGE_PROGRAM || note->what == HW_IMAGE_COMMAND)
 		return 0; /* modlog_text has read them when the image began */
 	self->damaged++;

@@ -258,6 +258,7 @@ void process_end_recording(struct process *self, u32 how, i32 value)
 	struct err err = { 0 };
 
 	runtime_find(self);
+	memcpy(self->runtime_says, self->image->runtime_says, sizeof(self->runtime_says));
 	clock_tell(self);
 	if (how != IMAGE_EXEC)
 		process_scan_explain(self, &end);

@@ -101,6 +101,7 @@ struct process {
 	char first_path[4096];
 	struct stream_sink sink;
 	enum runtime runtime;         /* of the last image */
+	char runtime_says[256];       /* of the last image: what the library of a runtime said of itself */
 	bool python_malloc;           /* PYTHONMALLOC was set for the last image */
 	char program[4096];           /* executable of the last image */
 	struct stream_totals totals;  /* of the last image that ended */

@@ -20,11 +20,14 @@
 #include "monitor/valgrind.h"
 #include "monitor/watch.h"
 
+#define LISP_LIBRARY "libheapwise-lisp-ecl.so"
+
 struct run {
 	const struct run_options *options;
 	struct run_result *result;
 	struct program program;
 	char recorder[4096];
+	char preload[8200];       /* recorder, and with options->lisp the library that knows ECL */
 	struct valgrind valgrind;
 	char name[256];           /* of the program, without folders */
 	struct launch_signals signals;
@@ -118,6 +121,27 @@ static int recorder_find(struct run *self, struct err *err)
 	return 0;
 }
 
+/* The library that knows ECL stands beside the recorder. */
+static int preload_make(struct run *self, struct err *err)
+{
+	const char *slash = strrchr(self->recorder, '/');
+	char library[4096 + sizeof(LISP_LIBRARY)];
+
+	if (!self->options->lisp) {
+		snprintf(self->preload, sizeof(self->preload), "%s", self->recorder);
+		return 0;
+	}
+	snprintf(library, sizeof(library), "%.*s/%s", slash ? (int)(slash - self->recorder) : 0, self->recorder,
+		 LISP_LIBRARY);
+	if (access(library, R_OK) < 0)
+		return err_set(err, ERR_INPUT,
+			       "--lisp ecl: this heapwise was built without " LISP_LIBRARY
+			       "; install ECL's headers (Debian, Ubuntu: apt-get install libecl-dev) and build "
+			       "heapwise again");
+	snprintf(self->preload, sizeof(self->preload), "%.4000s:%.4100s", self->recorder, library);
+	return 0;
+}
+
 static u32 access_flags(const struct run *self)
 {
 	if (!wants_access(self))
@@ -138,7 +162,8 @@ static u32 run_flags(const struct run_options *options)
 	       (options->routines ? HW_RUN_ROUTINES : 0) |
 	       (options->routine_stacks ? HW_RUN_ROUTINE_STACKS : 0) |
 	       (options->types && !is_below_valgrind(options) ? HW_RUN_TYPES : 0) |
-	       (options->leak_scan && !is_below_valgrind(options) ? HW_RUN_LEAK_SCAN : 0);
+	       (options->lisp ? HW_RUN_LISP : 0) |
+	       (options->leak_scan && !options->lisp && !is_below_valgrind(options) ? HW_RUN_LEAK_SCAN : 0);
 }
 
 static int session_make(struct run *self, struct err *err)
@@ -175,7 +200,7 @@ static int fork_child(struct run *self, struct err *err)
 	self->launch = (struct launch){
 		.path = self->program.path,
 		.argv = self->options->argv,
-		.recorder = self->session.lobby && !self->valgrind.argv ? self->recorder : NULL,
+		.recorder = self->session.lobby && !self->valgrind.argv ? self->preload : NULL,
 		.session = self->session.path,
 		.root_pid = self->session.lobby ? &self->session.lobby->root_pid : NULL,
 		.signals = &self->signals,
@@ -300,7 +325,7 @@ static void hint_find(struct run *self)
 	if (runtime == RUNTIME_NONE && !self->root->totals.allocations && !self->options->pools_count)
 		runtime = runtime_of_unseen(self->root->program[0] ? self->root->program
 								   : self->program.binary);
-	if (runtime == RUNTIME_BOEHM && self->options->pools_count)
+	if (runtime == RUNTIME_BOEHM && (self->options->pools_count || self->options->lisp))
 		runtime = RUNTIME_NONE;
 	snprintf(self->result->runtime_hint, sizeof(self->result->runtime_hint), "%s",
 		 runtime_hint(runtime));
@@ -342,6 +367,8 @@ static void notes_tell(struct run *self)
 	note_number(self->root, "berth_shortage", result->berth_shortage);
 	if (result->runtime_hint[0])
 		sink.note(sink.self, "runtime_hint", result->runtime_hint, NULL);
+	if (result->lisp_says[0])
+		sink.note(sink.self, "lisp", result->lisp_says, NULL);
 	note_pools(self, &sink);
 }
 
@@ -361,6 +388,7 @@ static void result_fill(struct run *self)
 	result->images = self->root->images;
 	result->routines = self->root->routines;
 	result->routine_stacks = self->root->routine_stacks;
+	memcpy(result->lisp_says, self->root->runtime_says, sizeof(result->lisp_says));
 	result->totals = self->root->totals;
 	result->aggregated = load_relaxed(&self->drain.aggregating) != 0;
 	result->unrecorded_children = load_relaxed(&lobby->unrecorded_children);
@@ -475,7 +503,7 @@ static int run_recorded(struct run *self, struct err *err)
 {
 	int status;
 
-	if (recorder_find(self, err) < 0 || session_make(self, err) < 0)
+	if (recorder_find(self, err) < 0 || preload_make(self, err) < 0 || session_make(self, err) < 0)
 		return err->code;
 	status = fork_child(self, err);
 	if (status < 0)

@@ -53,6 +53,7 @@ struct run_options {
 	bool allow_unprofiled;   /* run static and setuid programs without recording them */
 	const char *routines;    /* NULL = none, "" = all, else patterns for modules and functions */
 	u64 routine_sample;      /* see hw_control.routine_sample */
+	bool lisp;               /* a library beside the recorder tells the objects of ECL, nothing else is recorded */
 	const struct hw_pool *pools; /* functions of the program that allocate and free */
 	u32 pools_count;
 	u64 sample_bytes;        /* 0 = everything */
@@ -87,6 +88,7 @@ struct run_result {
 	int write_errno;         /* first error when writing the trace, e.g. ENOSPC */
 	bool aggregated;         /* --max-size or the full disk stopped single events */
 	u32 pool_states[HW_POOLS]; /* what became of run_options.pools: enum hw_pool_state */
+	char lisp_says[256]; /* "" or what the library of run_options.lisp said of itself */
 	char control_problem[512]; /* "" or why `heapwise ctl` could not reach the recording */
 	char runtime_hint
 		[512]; /* "" or a sentence: memory that malloc does not see, and what helps */

@@ -225,7 +225,7 @@ static double point_number(const struct domain *self, enum field field, u32 inde
 	case F_POINT_PEAK:
 		return (double)point->peak_bytes;
 	case F_POINT_KEPT:
-		return (double)point->live_bytes;
+		return model_keeps_nothing(self->model) ? 0 : (double)point->live_bytes;
 	default:
 		break;
 	}

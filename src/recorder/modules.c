@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <link.h>
 
+#include "format/runtime.h"
 #include "format/ticks.h"
 #include "recorder/context.h"
 #include "recorder/memory.h"
@@ -16,7 +17,7 @@
 #include "recorder/unwind/cfi.h"
 #include "recorder/unwind/rules.h"
 
-enum { KNOWN_MAX = 4096, BUILD_ID_MAX = 64, PATH_BYTES_MAX = 4096 };
+enum { KNOWN_MAX = 4096, TURN_TRIES = 100000, BUILD_ID_MAX = 64, PATH_BYTES_MAX = 4096 };
 
 struct known_module {
 	u64 start, end;
@@ -210,6 +211,53 @@ static void tell_image(u16 what, const char *path)
 		.path_bytes = (u32)bytes,
 	};
 	store_release(&hwr_control->modules_head, head + note->size);
+}
+
+/* A note with a text; waits, not for long, for others and for the monitor. */
+static bool tell_text(u16 what, u64 base, const char *text)
+{
+	u32 bytes = (u32)hwr_length(text);
+	struct hw_module_note *note = NULL;
+	bool mine = false;
+	u64 head;
+
+	for (u32 i = 0; i < TURN_TRIES && !note; i++) {
+		if (i)
+			hwr_yield();
+		mine = mine || take_turn();
+		head = hwr_control->modules_head;
+		note = mine ? log_room((u32)(sizeof *note + bytes + 7) & ~7u, &head) : NULL;
+	}
+	if (note) {
+		*note = (struct hw_module_note){
+			.size = (u32)(sizeof *note + bytes + 7) & ~7u,
+			.what = what,
+			.ticks = hw_ticks(),
+			.base = base,
+			.path_bytes = bytes,
+		};
+		hwr_copy(note + 1, text, bytes);
+		store_release(&hwr_control->modules_head, head + note->size);
+	}
+	if (mine)
+		end_turn();
+	return note != NULL;
+}
+
+bool hwr_modules_tell_code(u32 number, const char *name) { return tell_text(HW_CODE_NAMED, number, name); }
+
+void hwr_modules_tell_runtime(const char *text) { tell_text(HW_RUNTIME_SAYS, 0, text); }
+
+void hwr_modules_tell_codes(void)
+{
+	static const struct hwr_module_at codes = {
+		.start = HW_CODE_START,
+		.end = HW_CODE_START + HW_CODES,
+		.base = HW_CODE_START,
+		.name = HW_CODE_MODULE,
+	};
+
+	announce(&codes, (struct build_id){ NULL, 0 });
 }
 
 void hwr_modules_tell_image(void)

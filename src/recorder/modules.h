@@ -25,6 +25,13 @@ void hwr_modules_init(void);
 /* Writes the first notes of the log: executable and arguments. */
 void hwr_modules_tell_image(void);
 
+/* With HW_RUN_LISP, before any of them: functions that runtimes name have a module of their own. */
+void hwr_modules_tell_codes(void);
+
+/* The name of such a function; false if it could not be told. And what a runtime's library says of itself. */
+bool hwr_modules_tell_code(u32 number, const char *name);
+void hwr_modules_tell_runtime(const char *text);
+
 /* The unwinder met this module. Cheap when it is known. False: somebody else is at work or the log is
  * full; nothing may be cached about its code, so that it is met again. */
 bool hwr_modules_saw(const struct hwr_module_at *module);

@@ -140,7 +140,7 @@ void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size)
 {
 	u64 ticks = hw_ticks();
 
-	if (!call->t || call->paused)
+	if (!call->t || call->paused || call->t->state & HWR_RUNTIME)
 		return;
 	if (call->suppressed) {
 		if (!p)
@@ -165,7 +165,7 @@ void hwr_call_free(struct hwr_call *call, u32 kind, void *p)
 	struct hwr_thread *t = call->t;
 	u64 ticks = hw_ticks(), address = (u64)p;
 
-	if (!t || (t->state & HWR_SUPPRESS && t->ending_address == (u64)p))
+	if (!t || t->state & HWR_RUNTIME || (t->state & HWR_SUPPRESS && t->ending_address == (u64)p))
 		return;
 	if (t->inner_address == (u64)p)
 		t->inner_address = 0;
@@ -205,7 +205,7 @@ void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size
 	u64 end_ticks = hw_ticks();
 	bool sampling;
 
-	if (!call->t || call->suppressed)
+	if (!call->t || call->suppressed || call->t->state & HWR_RUNTIME)
 		return;
 	if (call->t->state & HWR_POOLS && realloc_in_pools(call, ticks, old, p, size))
 		return;
@@ -232,6 +232,28 @@ void hwr_call_mark(struct hwr_call *call, u32 mark, u64 address, u64 number)
 {
 	if (call->t && !call->suppressed)
 		put(call, hw_ticks(), HW_MARK, (u16)mark, address, number);
+}
+
+bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
+		     u32 (*context)(struct hwr_thread *, const void *), const void *self)
+{
+	struct hwr_thread *t = call->t;
+	struct hw_record record = { .address = address, .size = size, .kind = (u8)kind };
+	bool ends = hw_kind_frees(kind);
+
+	if (!t || (call->paused && !ends))
+		return false;
+	if (t->state & HWR_SAMPLING && !(ends ? hwr_sample_drop(address) : hwr_sample_take(t, address, size)))
+		return false;
+	t->busy_sp = call->caller.sp;
+	t->state |= HWR_BUSY;
+	if (t->run_flags & (ends ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS))
+		record.context = context(t, self);
+	record.ticks = test_stamp(t, hwr_stamp_now(t));
+	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;
+	hwr_ring_put(t, &record);
+	t->state &= ~(u32)HWR_BUSY;
+	return true;
 }
 
 /* Whatever call it is in, and paused or not: the memory is no longer armed. */

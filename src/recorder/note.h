@@ -158,6 +158,10 @@ void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size
 void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size);
 /* A mark (enum hw_mark); it is the program's word and recorded while paused, too. */
 void hwr_call_mark(struct hwr_call *call, u32 mark, u64 address, u64 number);
+/* An object of a runtime, allocated or freed: HW_POOL, HW_POOL_FREE. context(t, self) finds its stack. False: it is
+ * not recorded. */
+bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
+		     u32 (*context)(struct hwr_thread *, const void *), const void *self);
 /* Monitored memory was touched at the address; aux = HW_HIT_*. */
 void hwr_call_hit(struct hwr_call *call, u32 aux, u64 address);
 /* The type of the block that the address lies in; count 0 = unknown. */

@@ -17,6 +17,7 @@
 #include "recorder/pool/pool.h"
 #include "recorder/real.h"
 #include "recorder/routine/routine.h"
+#include "recorder/runtime.h"
 #include "recorder/self.h"
 #include "recorder/stamp.h"
 #include "recorder/sys.h"
@@ -193,6 +194,7 @@ bool hwr_session_attach(struct hw_control *control)
 	hwr_tell_own_memory();
 	control->began_paused = load_relaxed(&control->paused);
 	hwr_access_attach();
+	hwr_runtime_attach();
 	hwr_pools_attach();
 	hwr_routines_attach();
 	hwr_peek_attach();

@@ -109,6 +109,8 @@ static u32 run_state(void)
 		state |= HWR_TESTING;
 	if (hwr_control->pools_count)
 		state |= HWR_POOLS;
+	if (hwr_control->flags & HW_RUN_LISP)
+		state |= HWR_RUNTIME;
 	return state;
 }
 

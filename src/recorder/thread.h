@@ -30,6 +30,7 @@ enum { /* hwr_thread.state: the fast path of a hook is for 0 only */
 	HWR_TESTING = 16,  /* run with test options */
 	HWR_POOLS = 32,    /* run with --alloc-fn or --free-fn */
 	HWR_PEEK = 64,     /* look into the objects that were made lately, see peek.h */
+	HWR_RUNTIME = 128, /* run with --lisp: only what a runtime tells is recorded */
 };
 
 enum { HWR_PEEKS = 8 };
@@ -121,6 +122,7 @@ struct hwr_thread {
 	const u64 *pool_witness; /* words in that call's frame: hold their own addresses while it lasts */
 	u64 pool_pending;        /* block that it was given to free and that it never gave */
 	struct hwr_routines *routines; /* stacks of routines, see routine/routine.c; NULL = none yet */
+	struct hwr_translated *translated; /* stack of a runtime, see runtime.c; NULL = none yet */
 	void *fault_stack;       /* for the handler of page monitoring, NULL = none yet */
 	u32 peek_left;           /* allocations until a context that is known well is looked at again */
 	u32 peek_count;
@@ -141,6 +143,7 @@ struct hwr_thread {
 	struct hwr_cfi_scratch scratch;
 	struct hwr_frame frames[HWR_DEPTH_MAX];
 	struct hwr_frame fresh[HWR_DEPTH_MAX]; /* innermost first */
+	u32 fresh_count;         /* those of the last walk, if its stack is not kept (depth 0): of them pc and sp hold */
 	struct hwr_check checks[HWR_DEPTH_MAX * HWR_CHECKS_PER_FRAME];
 	_Alignas(HW_CACHE_LINE) struct hwr_memo memo[HWR_MEMO_ENTRIES];
 	u16 memo_next[HWR_MEMO_TRAILS]; /* entry that was used after these two the last time */

@@ -159,10 +159,12 @@ static void put_address(struct json *json, const char *key, u64 address)
 	json_text(json, key, text);
 }
 
-static const char *end_name(u8 end)
+static const char *end_name(const struct model *model, u8 end)
 {
 	static const char *const names[] = {"absent", "live", "freed", "implied", "kept", "exec"};
 
+	if (model_is_collected(model) && (end == CHUNK_FREED || end == CHUNK_EXEC))
+		return end == CHUNK_FREED ? "collected" : "live";
 	return end < sizeof names / sizeof *names ? names[end] : "unknown";
 }
 
@@ -297,7 +299,7 @@ static void put_chunk(struct call *call, const struct view_chunk *chunk,
 	json_number(json, "alloc", born);
 	json_real(json, "free", freed ? (double)died : NAN);
 	json_real(json, "life", freed ? (double)(died > born ? died - born : 0) : NAN);
-	json_text(json, "end", end_name(chunk->page->end[chunk->at]));
+	json_text(json, "end", end_name(model, chunk->page->end[chunk->at]));
 	json_text(json, "class", leaks_class_name(model_chunk_class(model, chunk->number)));
 	if (freed)
 		json_number(json, "others", chunk->page->others[chunk->at]);

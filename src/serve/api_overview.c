@@ -64,7 +64,7 @@ static void put_totals(struct call *call)
 {
 	const struct model *model = call->trace->model;
 	const struct model_totals *totals = &model->totals;
-	bool exec = model->has_end && model->end.how == IMAGE_EXEC;
+	bool exec = model_keeps_nothing(model);
 	struct json *json = &call->json;
 	u64 allocator_ns = model_allocator_ns(model), duration = view_duration_ns(call->trace);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/strbuf.h"
-#include "format/session.h"
+#include "format/runtime.h"
 
 static int compare_pcs(const void *a, const void *b)
 {
@@ -210,11 +210,25 @@ static int take_types(void *opaque, const struct stream_type *rows, u64 count, s
 	return 0;
 }
 
+/* Of functions that a runtime named; the others are of marks and types. */
+static int take_name(void *opaque, const struct stream_name *name, struct err *err)
+{
+	struct collect *self = opaque;
+	const char *text;
+
+	if (name->id < HW_NAMES || name->id - HW_NAMES >= HW_CODES)
+		return 0;
+	text = arena_copy(&self->arena, name->text);
+	if (!text || !map_put(&self->codes, (u64)self->image << 32 | (name->id - HW_NAMES), (u64)(uintptr_t)text))
+		return err_set(err, ERR_MEMORY, "no memory for the names of functions");
+	return 0;
+}
+
 struct stream_sink collect_sink(struct collect *self)
 {
 	return (struct stream_sink){ .self = self, .image = take_image, .module = take_module,
 				     .contexts = take_contexts, .routines = take_routines,
-				     .types = take_types };
+				     .types = take_types, .name = take_name };
 }
 
 static int compare_wanted(const void *a, const void *b)
@@ -268,5 +282,6 @@ void collect_release(struct collect *self)
 	map_release(&self->by_key);
 	map_release(&self->seen);
 	map_release(&self->identities);
+	map_release(&self->codes);
 	arena_release(&self->arena);
 }

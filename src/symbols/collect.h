@@ -49,6 +49,7 @@ struct collect {
 	VEC(struct frame_pc) pcs;
 	struct map seen; /* what is in pcs */
 	struct map identities; /* of types that are not names */
+	struct map codes; /* image << 32 | number of a runtime's function → its name, in the arena */
 	struct frame_pc recent[COLLECT_RECENT]; /* routines that are in pcs, by address */
 	u32 image;
 	u32 arch;

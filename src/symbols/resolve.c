@@ -5,7 +5,9 @@
 #include "symbols/resolve.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "format/runtime.h"
 #include "symbols/collect.h"
 #include "symbols/keep_types.h"
 #include "symbols/symbolizer.h"
@@ -115,6 +117,22 @@ static int resolve_more_types(struct resolution *self, struct err *err)
 	return result;
 }
 
+/* The functions that a runtime named: no file has them. */
+static int resolve_codes(struct resolution *self, const struct wanted *wanted, u64 count, struct err *err)
+{
+	for (u64 i = 0; i < count; i++) {
+		const u64 *name = map_find(&self->collect.codes, (u64)wanted[i].image << 32 | wanted[i].address);
+		struct symbol_frame *frame = arena_new(&self->collect.arena, struct symbol_frame);
+
+		if (!frame)
+			return err_set(err, ERR_MEMORY, "no memory for the symbols of a trace");
+		*frame = (struct symbol_frame){ .function = name ? (const char *)(uintptr_t)*name : "", .file = "" };
+		if (add_entry(self, &wanted[i], &(struct symbolizer_answer){ frame, name != NULL }) < 0)
+			return err_set(err, ERR_MEMORY, "no memory for the symbols of a trace");
+	}
+	return 0;
+}
+
 /* Resolves the addresses of one file, which are wanted[0 … count). */
 static int resolve_file(struct resolution *self, const struct wanted *wanted, u64 count,
 			struct err *err)
@@ -164,7 +182,10 @@ static int resolve_files(struct resolution *self, struct err *err)
 	for (u64 i = 0, next; i < count && !result; i = next) {
 		for (next = i; next < count && wanted[next].file == wanted[i].file; next++)
 			;
-		result = resolve_file(self, &wanted[i], next - i, err);
+		if (strcmp(self->collect.files.data[wanted[i].file].path, HW_CODE_MODULE) == 0)
+			result = resolve_codes(self, &wanted[i], next - i, err);
+		else
+			result = resolve_file(self, &wanted[i], next - i, err);
 		if (self->options->progress)
 			self->options->progress(self->options->progress_self,
 						(double)next / (double)count);

@@ -177,7 +177,7 @@ static int sum_chunks(const struct view_scope *scope, struct point_sums *sums, s
 static void take_totals(const struct model *model, struct point_sums *sums)
 {
 	double scale = (double)(1ull << model->count_shift);
-	bool exec = model->has_end && model->end.how == IMAGE_EXEC;
+	bool exec = model_keeps_nothing(model);
 
 	for (u64 i = 0; i < model->points.count; i++) {
 		const struct model_point *point = &model->points.data[i];

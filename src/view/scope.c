@@ -95,7 +95,7 @@ static bool weigh_whole(const struct view_scope *self, enum view_metric metric, 
 {
 	const struct model *model = self->trace->model;
 	double units = (double)(1ull << model->count_shift);
-	bool exec = model->has_end && model->end.how == IMAGE_EXEC;
+	bool exec = model_keeps_nothing(model);
 
 	if (!view_is_all(self) || metric == METRIC_LIVE || metric == METRIC_CHUNKS_LIVE ||
 	    metric == METRIC_IDLE)

@@ -64,7 +64,7 @@ static bool line_find(struct building *self, u32 file, u32 line, u32 *row)
 static void add_sums(struct line_sums *to, const struct model *model, u32 point)
 {
 	const struct model_point *from = &model->points.data[point];
-	bool exec = model->has_end && model->end.how == IMAGE_EXEC;
+	bool exec = model_keeps_nothing(model);
 
 	to->allocs += model_count(model, from->allocations);
 	to->bytes += from->bytes;

@@ -379,10 +379,13 @@ static __attribute__((noinline)) u32 walk_slowly(struct hwr_thread *t, const str
 	c->guessed = false;
 	while (result == HWR_STEPPED && count < max_depth) {
 		seen |= c->pc == caller->pc && c->registers.value[HWR_REG_SP] == caller->sp;
-		if (seen)
+		if (seen) {
+			t->fresh[count].sp = c->registers.value[HWR_REG_SP];
 			t->fresh[count++].pc = c->pc + (c->interrupted ? 1 : 0);
+		}
 		result = hwr_slow_step(c, &t->scratch);
 	}
+	t->fresh_count = count;
 	if (result == HWR_BROKEN)
 		walk_fault(t, HW_FAULT_STACK_BROKEN);
 	if (result == HWR_STEPPED)
@@ -406,8 +409,11 @@ static u32 walk_once(struct hwr_thread *t, const struct hwr_caller *caller, stru
 	if (unlikely(end == WALK_NEEDS_SLOW))
 		return walk_slowly(t, caller, w.max_depth);
 	if (unlikely(end == WALK_CUT || w.base + w.fresh > w.max_depth)) {
-		while (w.base > 0 && w.fresh < w.max_depth)
-			t->fresh[w.fresh++].pc = t->frames[--w.base].pc;
+		while (w.base > 0 && w.fresh < w.max_depth) {
+			t->fresh[w.fresh].sp = t->frames[--w.base].sp;
+			t->fresh[w.fresh++].pc = t->frames[w.base].pc;
+		}
+		t->fresh_count = w.fresh;
 		walk_fault(t, HW_FAULT_STACK_CUT);
 		return hwr_stack_node(t, w.fresh, true);
 	}
