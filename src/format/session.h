@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 6
+#define HW_SESSION_VERSION 7
 
 enum { HW_BERTHS = 1024 };
 
@@ -31,6 +31,7 @@ struct hw_berth {
 enum { /* hw_lobby.flags */
 	HW_SESSION_CHILDREN = 1, /* every process claims a berth, not only root_pid */
 	HW_SESSION_EARLY = 2,    /* an image joins before main, not only when it allocates */
+	HW_SESSION_ENTRIES = 4,  /* the same of images that have an allocator of hw_lobby.allocators in them */
 };
 
 struct hw_lobby {
@@ -46,7 +47,8 @@ struct hw_lobby {
 	u32 berth_shortage;      /* recorder: images that found no berth in time */
 	u32 monitor_pid;         /* monitor, as it sees itself */
 	u32 beat;                /* monitor: changes at least every 50 ms */
-	u32 reserved[3];
+	u32 allocators;          /* monitor: bits of enum hw_allocator that are looked for */
+	u32 reserved[2];
 	/* A robust, process-shared pthread mutex that the monitor holds while it lives: the kernel sets
 	 * FUTEX_OWNER_DIED in the first word when it dies. The recorder only ever reads that word. */
 	u32 monitor_lock[16];
@@ -155,6 +157,8 @@ struct hw_pool {
 	char name[HW_POOL_NAME]; /* with terminator */
 };
 
+enum { HW_ENTRIES_MAX = 192 };
+
 enum { HW_ROUTINE_FILTER = 512 }; /* bytes, with terminator */
 
 /* What the monitor asks of page monitoring. A *unit* is what is armed as a whole: the page that small blocks
@@ -226,6 +230,8 @@ struct hw_control {
 	u32 names_max;
 	u32 pools_count;
 	u64 pools_offset;   /* struct hw_pool[pools_count] */
+	u32 allocators;     /* bits of enum hw_allocator */
+	u32 pad_allocators;
 	u64 commands_offset; /* struct hw_command[HW_COMMANDS] */
 
 	_Alignas(HW_CACHE_LINE) u32 paused; /* monitor or API: 1 = allocations are not recorded */
@@ -282,6 +288,10 @@ struct hw_control {
 	_Alignas(HW_CACHE_LINE) u32 sites_shown[HW_TYPE_SITES / 32];
 
 	_Alignas(HW_CACHE_LINE) struct hw_pages pages;
+
+	/* recorder: what became of functions of known allocators, enum hw_entry_state by their numbers in
+	 * allocators.h */
+	_Alignas(HW_CACHE_LINE) u8 entries[HW_ENTRIES_MAX];
 };
 
 /* One thread's pair of rings. Single producer, single consumer; a recycled slot goes on with the same

@@ -43,11 +43,10 @@ static const char *const hints[] = {
 			"segments: set USE_ZEND_ALLOC=0 to see every block",
 	[RUNTIME_BOEHM] =
 		"memory of the Boehm collector (GC_malloc) does not come from malloc: record it with "
-		"--alloc-fn GC_malloc --free-fn GC_free (and its other functions)",
+		"--allocator boehm",
 	[RUNTIME_OWN_MALLOC] =
-		"an allocator is linked into the program, which calls it directly: record it with "
-		"--alloc-fn malloc --free-fn free (and its other functions), or link it as a "
-		"library",
+		"an allocator is linked into the program, which calls it directly: record it without "
+		"--allocator none, with --access valgrind, or link it as a library",
 };
 
 static bool is_version(const char *text)

@@ -160,7 +160,9 @@ void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size)
 		put(call, ticks, kind, 0, (u64)p, size);
 }
 
-void hwr_call_free(struct hwr_call *call, u32 kind, void *p)
+void hwr_call_free(struct hwr_call *call, u32 kind, void *p) { hwr_call_free_as(call, kind, 0, p); }
+
+void hwr_call_free_as(struct hwr_call *call, u32 kind, u16 aux, void *p)
 {
 	struct hwr_thread *t = call->t;
 	u64 ticks = hw_ticks(), address = (u64)p;
@@ -172,7 +174,7 @@ void hwr_call_free(struct hwr_call *call, u32 kind, void *p)
 	if (t->state & HWR_POOLS && !hwr_pool_ends(call, &kind, &address))
 		return;
 	if (!(t->state & HWR_SAMPLING) || hwr_sample_drop(address))
-		put(call, ticks, kind, 0, address, 0);
+		put(call, ticks, kind, kind == HW_FREE ? aux : 0, address, 0);
 	if (call->begin_ticks)
 		call->begin_ticks = hw_ticks();
 }
