@@ -123,7 +123,8 @@ foreach(compiler gcc clang-14 clang-19)
 	endforeach()
 endforeach()
 foreach(case jemalloc tcmalloc mimalloc static-jemalloc static-tcmalloc static-program boehm glib talloc
-	apr operators rust rust-jemalloc fortran prefix-mi prefix-tc prefix-tc-static prefix-je prefix-new refused)
+	apr operators rust rust-jemalloc fortran prefix-mi prefix-tc prefix-tc-static prefix-je prefix-new refused
+	libstdcxx own-pages hidden musl)
 	heapwise_run(allocators-${case} allocators ${case})
 endforeach()
 foreach(case lua lua-archive lua-recorded refused)
@@ -152,6 +153,7 @@ foreach(package apr cppunit)
 endforeach()
 heapwise_run(allocators-static-mimalloc allocators static-mimalloc)
 heapwise_run(redis-dhat redis dhat)
+heapwise_run(allocators-go allocators go)
 heapwise_run(killed-200 killed 200)
 # Read by programs that are large to install.
 heapwise_run(export-pprof-go exports pprof_go)

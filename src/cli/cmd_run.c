@@ -99,7 +99,7 @@ static const struct option_spec run_options[] = {
 		   "times"),
 	RUN_OPTION(allocators, 0, "allocator", OPTION_STRINGS, "NAME",
 		   "record this allocator at the entries of its functions, wherever they are: jemalloc, tcmalloc, mimalloc "
-		   "and what is linked into the program (auto, the default), boehm, apr, talloc; none = only calls "
+		   "and what is linked into the program (auto, the default), boehm, apr, talloc, pmr; none = only calls "
 		   "that the linker leads here; may be given several times"),
 	RUN_OPTION(routines, 0, "routines", OPTION_OPTIONAL, "FILTER",
 		   "record which routines begin and end: of programs made by 'heapwise cc --routines', or, with "

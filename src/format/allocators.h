@@ -15,7 +15,8 @@
 	A(MIMALLOC, "mimalloc", 1, "mi_malloc")                                                    \
 	A(BOEHM, "boehm", 0, "GC_malloc")                                                          \
 	A(APR, "apr", 0, "apr_palloc")                                                             \
-	A(TALLOC, "talloc", 0, "_talloc_free")
+	A(TALLOC, "talloc", 0, "_talloc_free")                                                     \
+	A(PMR, "pmr", 0, "_ZNSt3pmr28unsynchronized_pool_resource11do_allocateEmm") /* pools of libstdc++ */
 
 enum hw_allocator {
 #define HW_ALLOCATOR_ENUM(name, word, by_default, probe) HW_ALLOCATOR_##name,
@@ -187,6 +188,11 @@ static const struct hw_entry hw_entries[] = {
 	HW_E(TALLOC, _talloc_array, GIVES, POOL, 2, 3, 0),
 	HW_E(TALLOC, talloc_strdup, TEXT, POOL, 0, 0, 0),
 	HW_E(TALLOC, _talloc_free, ENDS, POOL_FREE, 0, 0, 1),
+
+	HW_E(PMR, _ZNSt3pmr28unsynchronized_pool_resource11do_allocateEmm, GIVES, POOL, 2, 0, 0),
+	HW_E(PMR, _ZNSt3pmr28unsynchronized_pool_resource13do_deallocateEPvmm, ENDS, POOL_FREE, 0, 0, 2),
+	HW_E(PMR, _ZNSt3pmr26synchronized_pool_resource11do_allocateEmm, GIVES, POOL, 2, 0, 0),
+	HW_E(PMR, _ZNSt3pmr26synchronized_pool_resource13do_deallocateEPvmm, ENDS, POOL_FREE, 0, 0, 2),
 };
 enum { HW_ENTRIES = sizeof(hw_entries) / sizeof(hw_entries[0]) };
 _Static_assert((u32)HW_ENTRIES <= (u32)HW_ENTRIES_MAX, "hw_control has a place for each");

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -293,6 +294,21 @@ static bool entries_recorded(const struct run_result *result)
 	return false;
 }
 
+enum { OWN_PAGES_BYTES = 32 << 20 };
+
+/* Whether so much more was resident than malloc ever gave that somebody else must have got it. */
+static bool maps_itself(const struct run *self)
+{
+	struct rusage usage;
+	u64 resident;
+
+	if (self->options->pools_count || self->options->sample_bytes || self->options->start_paused ||
+	    getrusage(RUSAGE_CHILDREN, &usage) != 0)
+		return false;
+	resident = (u64)usage.ru_maxrss * 1024;
+	return resident >= OWN_PAGES_BYTES && self->root->totals.peak_bytes < resident / 4;
+}
+
 static void hint_find(struct run *self)
 {
 	enum runtime runtime = self->root->runtime;
@@ -303,6 +319,10 @@ static void hint_find(struct run *self)
 	    !entries_recorded(self->result))
 		runtime = runtime_of_unseen(self->root->program[0] ? self->root->program
 								   : self->program.binary);
+	if (runtime == RUNTIME_HIDDEN_MALLOC && self->options->pools_count)
+		runtime = RUNTIME_NONE;
+	if (runtime == RUNTIME_NONE && maps_itself(self))
+		runtime = RUNTIME_OWN_PAGES;
 	if (runtime == RUNTIME_BOEHM &&
 	    (self->options->pools_count || self->options->allocators >> HW_ALLOCATOR_BOEHM & 1))
 		runtime = RUNTIME_NONE;

@@ -195,6 +195,112 @@ C
 	says info "calloc not recorded"
 }
 
+# Pools of the C++ library: their chunks are seen, and with names their objects, too.
+case_libstdcxx()
+{
+	cat >pools.cpp <<'CPP'
+#include <ext/mt_allocator.h>
+#include <ext/pool_allocator.h>
+#include <list>
+#include <memory_resource>
+struct wide { char bytes[1237 - 16]; };
+template <class Allocator> static void fill()
+{
+	static std::list<wide, Allocator> list;
+	for (int i = 0; i < 1000; i++) { list.emplace_back(); if (i % 2) list.pop_back(); }
+}
+static std::pmr::unsynchronized_pool_resource pool;
+int main(int argc, char **argv)
+{
+	if (argv[1][0] == 'p') fill<__gnu_cxx::__pool_alloc<wide>>();
+	if (argv[1][0] == 'm') fill<__gnu_cxx::__mt_alloc<wide>>();
+	if (argv[1][0] == 'r') {
+		std::pmr::monotonic_buffer_resource buffer;
+		for (int i = 0; i < 1000; i++) { void *p = pool.allocate(1237); if (i % 2) pool.deallocate(p, 1237); }
+	}
+	return argc != 2;
+}
+CPP
+	${CXX-g++} -std=c++17 -O1 pools.cpp -o pools 2>log || skip "cannot compile: $(head -1 log)"
+	record pmr.hwt --allocator pmr -- ./pools r
+	equal "blocks of the pool" "$(blocks pmr.hwt 1237)" "1000 500"
+	record chunks.hwt -- ./pools r # without: what the pool got, at least as much as it has given
+	at_least "bytes of its chunks" "$(field chunks.hwt .kept.bytes)" $((500 * 1237))
+	equal "blocks without" "$(blocks chunks.hwt 1237)" "0 0"
+	# Of these the function is the program's own, if it was not inlined; else its chunks are seen.
+	for which in p m; do
+		record $which.hwt -- ./pools $which
+		at_least "bytes of the chunks of $which" "$(field $which.hwt .kept.bytes)" $((500 * 1237))
+	done
+}
+
+# What nobody tells is said: by whom memory is got, and what helps.
+case_own_pages()
+{
+	cat >own.c <<'C'
+#include <string.h>
+#include <sys/mman.h>
+static char *heap;
+static void *page_alloc(unsigned long bytes) { void *p = heap; heap += bytes; return p; }
+int main(void)
+{
+	heap = mmap(0, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 48; i++)
+		memset(page_alloc(1 << 20), 1, 1 << 20);
+	return 0;
+}
+C
+	${CC-gcc} -O1 own.c -o own || skip "cannot compile"
+	record trace.hwt -- ./own
+	says "$work/stderr" "memory did not come from malloc, but was mapped by the program itself.*--mmap.*--alloc-fn"
+	record mapped.hwt --mmap -- ./own
+	equal "mappings" "$("$HEAPWISE" dump mapped.hwt | awk -v size=$((64 << 20)) '$3 == "mmap" && $5 == size' | wc -l)" 1
+}
+
+# An allocator inside a library, which keeps it for itself: some modules are seen and this one is not.
+case_hidden()
+{
+	cat >plugin.c <<'C'
+static char heap[1 << 20];
+static unsigned long used;
+__attribute__((visibility("hidden"), noinline)) void *malloc(unsigned long size) { void *p = heap + used; used += (size + 15) & ~15ul; return p; }
+__attribute__((visibility("hidden"), noinline)) void free(void *p) { if (p) used++; used--; }
+void *(*volatile before)(unsigned long) = malloc;
+extern void call_back(void);
+void work(void) { call_back(); for (int i = 0; i < 100; i++) { void *volatile p = malloc(1237); if (i % 2) free(p); } }
+C
+	printf '#include <stdlib.h>\nvoid work(void);\nvoid call_back(void) { free(malloc(1239)); }\nint main(void) { work(); return 0; }\n' >main.c
+	${CC-gcc} -O1 -fno-builtin -shared -fPIC plugin.c -o libplugin.so && ${CC-gcc} -O1 -fno-builtin main.c -o main -L. -lplugin \
+		-Wl,-rpath,"$work" || skip "cannot compile"
+	record trace.hwt -- ./main
+	equal "status" "$status" 0
+	equal "blocks of the program" "$(blocks trace.hwt 1239)" "1 1"
+	says "$work/stderr" "a library has an allocator of its own.*not recorded.*--alloc-fn malloc"
+	record named.hwt --alloc-fn malloc --free-fn free -- ./main
+	equal "blocks with the remedy" "$(blocks named.hwt 1237)" "100 50"
+	grep -q "a library has an allocator" "$work/stderr" && fail "it is seen, and said not to be"
+}
+
+case_musl()
+{
+	command -v musl-gcc >/dev/null || skip "musl-gcc is not installed"
+	musl-gcc -static -fno-builtin "$sources/known.c" -o known || skip "cannot link"
+	"$HEAPWISE" run -o trace.hwt -- ./known 2>stderr && fail "a static program was recorded"
+	says stderr "statically linked.*link it dynamically"
+	[ -e trace.hwt ] && fail "there is a trace"
+}
+
+case_go()
+{
+	command -v go >/dev/null || skip "go is not installed"
+	printf 'package main\nfunc main() { println(len(make([]byte, 1<<20))) }\n' >main.go
+	HOME=$work GOCACHE=$work/cache GOFLAGS=-buildvcs=false CGO_ENABLED=0 go build -o static main.go 2>log ||
+		skip "go does not build here: $(head -1 log)"
+	"$HEAPWISE" run -o trace.hwt -- ./static 2>stderr && fail "a static program was recorded"
+	says stderr "a Go program, statically linked"
+	[ -e trace.hwt ] && fail "there is a trace"
+}
+
 case_static_program()
 {
 	build -static

@@ -83,7 +83,7 @@ case_lua_recorded()
 	for type in table string function userdata thread; do
 		equal "$type" "$(count trace.hwt "type == \"$type\" and call == \"pool\"")" "$(count objects.hwt "type == \"$type\"")"
 	done
-	at_least "blocks of malloc" "$(field trace.hwt .calls.realloc)" 2800
+	at_least "blocks of malloc" "$(field trace.hwt '.calls.malloc + .calls.realloc')" 2800
 	whole trace.hwt
 	./lua rows.lua || fail "without a recorder: status $?"
 }
