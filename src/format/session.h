@@ -282,6 +282,7 @@ struct hw_control {
 	/* recorder, now and then and at the end: accesses that were checked, and those to the heap */
 	_Alignas(HW_CACHE_LINE) u64 access_checked;
 	u64 access_heap;
+	u32 objects_told;  /* recorder: 1 = the program has told objects of its own, heapwise_alloc */
 	u32 access_merges; /* recorder: 1 = of accesses to one place, one after the other, some are not told */
 
 	/* monitor: bits, by the number that a HW_TYPE_LOOK has: it found a word that points into a module */

@@ -195,6 +195,7 @@ HWR_EXPORT void heapwise_recorder_object(int what, uint64_t address, uint64_t si
 		hwr_call_object(&call, HW_POOL_FREE, address, 0);
 		return;
 	}
+	store_relaxed(&hwr_control->objects_told, 1);
 	hwr_call_object(&call, HW_POOL, address, size);
 	identity = type ? hwr_name(type) : 0;
 	if (identity)

@@ -52,8 +52,8 @@ struct heapwise_writer {
 	VEC(u64) free_objects;
 	struct map function_by_hash; /* → number */
 	struct map type_by_hash;
-	struct map stacks;      /* caller << 32 | function → stack */
-	struct map by_address;  /* → index of objects */
+	struct map stacks;     /* caller << 32 | function → stack */
+	struct map by_address; /* → index of objects */
 	u32 stacks_count;
 	u64 chunks;
 	u64 live_bytes;
@@ -115,7 +115,10 @@ static int begin(struct heapwise_writer *self, const char *program)
 				     .access = self->accesses ? ACCESS_EXACT : ACCESS_NONE,
 				     .program = program,
 				     .command = program};
-	struct stream_module module = {.base = CODE, .start = CODE, .end = CODE + CODE_BYTES, .path = "[runtime]"};
+	struct stream_module module = {.base = CODE,
+				       .start = CODE,
+				       .end = CODE + CODE_BYTES,
+				       .path = "[runtime]"};
 	struct stream_thread thread = {.tid = image.pid, .start_ticks = self->start_ns};
 	struct stream_clock clock = {.ticks = self->start_ns, .ns = self->start_ns};
 	struct err err = {0};
@@ -170,7 +173,8 @@ static bool function_is(const struct function *one, const char *name, const char
 	return one->line == line && strcmp(one->name, name) == 0 && strcmp(one->file, file) == 0;
 }
 
-static u32 function_number(struct heapwise_writer *self, const char *name, const char *file, u32 line)
+static u32 function_number(struct heapwise_writer *self, const char *name, const char *file,
+			   u32 line)
 {
 	u64 hash = hash_text(hash_text(HASH_START, name), file) ^ hash_u64(line), *first;
 	struct function one = {.line = line};
@@ -193,7 +197,8 @@ static u32 function_number(struct heapwise_writer *self, const char *name, const
 	return (u32)self->functions.count;
 }
 
-uint32_t heapwise_writer_function(struct heapwise_writer *self, const char *name, const char *file, uint32_t line)
+uint32_t heapwise_writer_function(struct heapwise_writer *self, const char *name, const char *file,
+				  uint32_t line)
 {
 	u32 number;
 
@@ -274,7 +279,8 @@ static struct object *object_at(struct heapwise_writer *self, u64 address)
 
 static struct object *object_new(struct heapwise_writer *self, u64 address)
 {
-	u64 index = self->free_objects.count ? self->free_objects.data[self->free_objects.count - 1] : self->objects.count;
+	u64 index = self->free_objects.count ? self->free_objects.data[self->free_objects.count - 1]
+					     : self->objects.count;
 
 	if (index == self->objects.count && !vec_push(&self->objects, (struct object){0}))
 		return NULL;
@@ -354,7 +360,8 @@ static int object_end(struct heapwise_writer *self, u64 address, u32 stack)
 	return told(self, status);
 }
 
-int heapwise_writer_alloc(struct heapwise_writer *self, uint64_t address, uint64_t size, uint32_t stack, uint32_t type)
+int heapwise_writer_alloc(struct heapwise_writer *self, uint64_t address, uint64_t size,
+			  uint32_t stack, uint32_t type)
 {
 	struct event event = {.address = address, .size = size, .context = stack, .kind = HW_POOL};
 	int status;
@@ -385,7 +392,8 @@ int heapwise_writer_free(struct heapwise_writer *self, uint64_t address, uint32_
 	return status;
 }
 
-int heapwise_writer_move(struct heapwise_writer *self, uint64_t address, uint64_t to, uint64_t size, uint32_t stack)
+int heapwise_writer_move(struct heapwise_writer *self, uint64_t address, uint64_t to, uint64_t size,
+			 uint32_t stack)
 {
 	struct event event = {.address = to, .size = size, .context = stack, .kind = HW_POOL};
 	const struct object *object;
@@ -413,7 +421,8 @@ int heapwise_writer_move(struct heapwise_writer *self, uint64_t address, uint64_
 	return status;
 }
 
-static void note_access(struct heapwise_writer *self, struct stream_access *access, u64 offset, u64 bytes, bool written)
+static void note_access(struct heapwise_writer *self, struct stream_access *access, u64 offset,
+			u64 bytes, bool written)
 {
 	u64 ns = now_ns(self);
 
@@ -430,7 +439,8 @@ static void note_access(struct heapwise_writer *self, struct stream_access *acce
 	access->written_bytes += written ? bytes : 0;
 }
 
-int heapwise_writer_access(struct heapwise_writer *self, uint64_t address, uint64_t offset, uint64_t bytes, int written)
+int heapwise_writer_access(struct heapwise_writer *self, uint64_t address, uint64_t offset,
+			   uint64_t bytes, int written)
 {
 	struct object *object;
 	int status = 0;
@@ -460,7 +470,8 @@ static int end_tell(struct heapwise_writer *self)
 
 	for (u64 i = 0; self->accesses && i < self->objects.count && status == 0; i++)
 		if (self->objects.data[i].address)
-			status = self->sink.accesses(self->sink.self, &self->objects.data[i].access, 1, &err);
+			status = self->sink.accesses(self->sink.self, &self->objects.data[i].access,
+						     1, &err);
 	end.ticks = now_ns(self);
 	clock = (struct stream_clock){.ticks = end.ticks, .ns = end.ticks};
 	self->totals.kept_bytes = self->live_bytes;
@@ -483,13 +494,18 @@ static int names_write(struct heapwise_writer *self)
 	for (u64 i = 0; i < count && status == 0; i++) {
 		const struct function *one = &self->functions.data[i];
 
-		frames[i] = (struct symbol_frame){.function = one->name, .file = one->file, .line = one->line};
-		entries[i] = (struct symbol_entry){.address = i + 1, .frames = &frames[i], .frame_count = 1};
+		frames[i] = (struct symbol_frame){.function = one->name,
+						  .file = one->file,
+						  .line = one->line};
+		entries[i] = (struct symbol_entry){.address = i + 1,
+						   .frames = &frames[i],
+						   .frame_count = 1};
 	}
 	if (status == 0 && count)
 		status = trace_write_symbols(self->path, entries, count, &err);
 	if (status == 0 && self->types.count)
-		status = trace_write_type_names(self->path, self->types.data, self->types.count, &err);
+		status = trace_write_type_names(self->path, self->types.data, self->types.count,
+						&err);
 	free(entries);
 	free(frames);
 	return status;

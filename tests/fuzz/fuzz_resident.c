@@ -43,7 +43,8 @@ static void feed(const struct stream_sink *sink, struct input *input)
 	u64 blocks = take(input) % BLOCKS_MAX, at = 0;
 	struct err err = {0};
 
-	if (sink->image(sink->self, &image, &err) < 0 || sink->thread(sink->self, &thread, &err) < 0)
+	if (sink->image(sink->self, &image, &err) < 0 ||
+	    sink->thread(sink->self, &thread, &err) < 0)
 		return;
 	for (u64 i = 0; i < blocks; i++) {
 		struct event event = {.kind = HW_MALLOC, .chunk = i, .ticks = i + 1};

@@ -9,17 +9,26 @@ enum { PAGE = 4096 };
 
 static void tell_block(struct feed *feed, u64 address, u64 size)
 {
-	tell_event(feed, (struct event){.kind = HW_MALLOC, .size = size, .chunk = feed->chunks++, .address = address});
+	tell_event(feed, (struct event){.kind = HW_MALLOC,
+					.size = size,
+					.chunk = feed->chunks++,
+					.address = address});
 }
 
 static void tell_block_end(struct feed *feed, u64 chunk, u64 address, u64 size)
 {
-	tell_event(feed, (struct event){.kind = HW_FREE, .size = size, .chunk = chunk, .address = address});
+	tell_event(feed, (struct event){.kind = HW_FREE,
+					.size = size,
+					.chunk = chunk,
+					.address = address});
 }
 
 static void tell_memory(struct feed *feed, const struct stream_resident *rows, u64 count)
 {
-	struct stream_memory memory = {.ticks = feed->ticks + 1, .moment = MEMORY_END, .rows = rows, .count = count};
+	struct stream_memory memory = {.ticks = feed->ticks + 1,
+				       .moment = MEMORY_END,
+				       .rows = rows,
+				       .count = count};
 
 	for (u64 i = 0; i < count; i++)
 		memory.rss_bytes += rows[i].resident_bytes;
@@ -47,14 +56,15 @@ TEST(parts, "live blocks, slack, fragmentation and cache are counted by page")
 	struct resident_account account;
 
 	tell_thread(&feed, 0);
-	tell_block(&feed, HEAP + 16, 100);       /* of glibc: 112 bytes, 8 before it */
+	tell_block(&feed, HEAP + 16, 100);        /* of glibc: 112 bytes, 8 before it */
 	tell_block(&feed, HEAP + 2 * PAGE, 1000); /* 1008 */
 	tell_block(&feed, HEAP + 3 * PAGE, 64);
 	tell_block_end(&feed, 2, HEAP + 3 * PAGE, 64);
 	tell_memory(&feed, rows, 1);
 	account = account_of(&feed);
 	CHECK_EQ(account.bytes[PART_REQUESTED], 1100);
-	CHECK_EQ(account.bytes[PART_SLACK], 12 + 8); /* the head of the second lies on the page before */
+	CHECK_EQ(account.bytes[PART_SLACK],
+		 12 + 8); /* the head of the second lies on the page before */
 	CHECK_EQ(account.bytes[PART_CACHED], 1 * PAGE); /* freed, and no block on it */
 	CHECK_EQ(account.bytes[PART_FRAGMENTATION], 3 * PAGE - 1100 - 20);
 	CHECK_EQ(account.sum_bytes, 4 * PAGE);
@@ -90,7 +100,8 @@ TEST(kinds, "memory without blocks is what the kernel says that it is")
 		{HEAP + 4 * PAGE, PAGE, PAGE, MEMORY_STACK, 0},
 		{HEAP + 6 * PAGE, PAGE, PAGE, MEMORY_GUARDED, 0},
 		{HEAP + 8 * PAGE, PAGE, PAGE, MEMORY_RECORDER, 0},
-		{MAPPED, 8 * PAGE, 2 * PAGE, MEMORY_ANONYMOUS, 0}, /* which of its pages is not known */
+		{MAPPED, 8 * PAGE, 2 * PAGE, MEMORY_ANONYMOUS,
+		 0}, /* which of its pages is not known */
 	};
 	struct resident_account account;
 
@@ -120,7 +131,8 @@ TEST(mapping, "a block in one row makes all rows of its mapping the allocator's"
 	tell_block(&feed, MAPPED + 4 * PAGE + 64, 100);
 	tell_memory(&feed, rows, 3);
 	account = account_of(&feed);
-	CHECK_EQ(account.bytes[PART_CACHED], 2 * PAGE); /* the first row, and a page of the second */
+	CHECK_EQ(account.bytes[PART_CACHED],
+		 2 * PAGE); /* the first row, and a page of the second */
 	CHECK_EQ(account.bytes[PART_MAPPINGS], PAGE);
 	CHECK_EQ(account.sum_bytes, 4 * PAGE);
 	model_free(feed.model);

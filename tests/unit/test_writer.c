@@ -100,7 +100,8 @@ static struct heapwise_writer *open_writer(int flags)
 TEST(objects, "objects, types, functions and stacks are those that were told")
 {
 	struct heapwise_writer *writer = open_writer(0);
-	u32 outer = heapwise_writer_function(writer, "outer", "a.x", 1), inner = heapwise_writer_function(writer, "inner", NULL, 0);
+	u32 outer = heapwise_writer_function(writer, "outer", "a.x", 1),
+	    inner = heapwise_writer_function(writer, "inner", NULL, 0);
 	u32 stack = heapwise_writer_stack(writer, heapwise_writer_stack(writer, 0, outer), inner);
 	u32 type = heapwise_writer_type(writer, "cons");
 	struct symbol_table symbols = {0};
@@ -110,7 +111,8 @@ TEST(objects, "objects, types, functions and stacks are those that were told")
 	CHECK(outer && inner && outer != inner && stack && type);
 	CHECK_EQ(heapwise_writer_function(writer, "outer", "a.x", 1), outer);
 	CHECK(heapwise_writer_function(writer, "outer", "a.x", 2) != outer);
-	CHECK_EQ(heapwise_writer_stack(writer, heapwise_writer_stack(writer, 0, outer), inner), stack);
+	CHECK_EQ(heapwise_writer_stack(writer, heapwise_writer_stack(writer, 0, outer), inner),
+		 stack);
 	CHECK_EQ(heapwise_writer_type(writer, "cons"), type);
 	for (u64 i = 1; i <= 1000; i++)
 		CHECK_EQ(heapwise_writer_alloc(writer, i * 16, 24, stack, i % 2 ? type : 0), 0);
@@ -190,7 +192,8 @@ static void *tell(void *writer)
 	for (u32 i = 0; i < 5000; i++) {
 		u64 address = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) * 16;
 
-		heapwise_writer_alloc(writer, address, 8, 0, heapwise_writer_type(writer, "shared"));
+		heapwise_writer_alloc(writer, address, 8, 0,
+				      heapwise_writer_type(writer, "shared"));
 		heapwise_writer_free(writer, address, 0);
 	}
 	return NULL;

@@ -61,7 +61,7 @@ static void keep(u32 entry, u64 start, u64 bytes)
 		if (in_program[i].entry == entry)
 			return;
 	if (in_program_count < FOUND_MAX)
-		in_program[in_program_count++] = (struct found){ entry, start, bytes };
+		in_program[in_program_count++] = (struct found){entry, start, bytes};
 }
 
 static void look_at(const char *name, u64 start, u64 bytes)
@@ -71,7 +71,8 @@ static void look_at(const char *name, u64 start, u64 bytes)
 	for (; hash_table[at]; at = (at + 1) % HASH_SLOTS) {
 		u32 entry = hash_table[at] - 1u;
 
-		if (searched_for >> hw_entries[entry].allocator & 1 && is_named(&hw_entries[entry], name))
+		if (searched_for >> hw_entries[entry].allocator & 1 &&
+		    is_named(&hw_entries[entry], name))
 			keep(entry, start, bytes);
 	}
 }
@@ -127,13 +128,13 @@ static void search_program(const struct link_map *map, u32 allocators)
 static u32 allocators_in(const struct link_map *map, u32 allocators)
 {
 	static const char *const probes[][2] = {
-		[HW_ALLOCATOR_JEMALLOC] = { "mallocx", "_rjem_malloc" }, /* beside the one of the table */
-		[HW_ALLOCATOR_COUNT] = { NULL },
+		[HW_ALLOCATOR_JEMALLOC] = {"mallocx",
+					   "_rjem_malloc"}, /* beside the one of the table */
+		[HW_ALLOCATOR_COUNT] = {NULL},
 	};
 	static const char *const usual[] = {
 #define PROBE(name, word, by_default, probe) probe,
-		HW_ALLOCATORS(PROBE)
-	};
+		HW_ALLOCATORS(PROBE)};
 	u32 there = 0;
 	u64 start, bytes;
 
