@@ -127,7 +127,7 @@ foreach(case jemalloc tcmalloc mimalloc static-jemalloc static-tcmalloc static-p
 	libstdcxx own-pages hidden musl)
 	heapwise_run(allocators-${case} allocators ${case})
 endforeach()
-foreach(case lua lua-archive lua-recorded refused)
+foreach(case lua lua-archive lua-recorded refused installed access)
 	heapwise_run(writer-${case} writer ${case})
 endforeach()
 heapwise_run(redis-small redis small)

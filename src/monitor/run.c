@@ -294,19 +294,24 @@ static bool entries_recorded(const struct run_result *result)
 	return false;
 }
 
-enum { OWN_PAGES_BYTES = 32 << 20 };
+/* Of programs that allocate at all: rings of many threads are resident, too. */
+enum { OWN_PAGES_BYTES = 256 << 20, OWN_PAGES_ALONE = 24 << 20 };
 
 /* Whether so much more was resident than malloc ever gave that somebody else must have got it. */
 static bool maps_itself(const struct run *self)
 {
+	const struct stream_totals *totals = &self->root->totals;
 	struct rusage usage;
 	u64 resident;
 
+	/* Recorded accesses take memory of their own. */
 	if (self->options->pools_count || self->options->sample_bytes || self->options->start_paused ||
+	    self->options->mmap || self->options->access > RUN_ACCESS_OFF || self->program.instrumented ||
 	    getrusage(RUSAGE_CHILDREN, &usage) != 0)
 		return false;
 	resident = (u64)usage.ru_maxrss * 1024;
-	return resident >= OWN_PAGES_BYTES && self->root->totals.peak_bytes < resident / 4;
+	return resident >= (totals->allocations ? OWN_PAGES_BYTES : OWN_PAGES_ALONE) &&
+	       totals->peak_bytes < resident / 4;
 }
 
 static void hint_find(struct run *self)

@@ -100,5 +100,47 @@ case_refused()
 	fi
 }
 
+# As a user finds it: header, library and pkg-config file where they were installed.
+case_installed()
+{
+	cmake --install "$HEAPWISE_BUILD_DIR" --prefix "$work/usr" >install || fail "cannot install"
+	cat >one.c <<'C'
+#include <heapwise/writer.h>
+int main(void)
+{
+	struct heapwise_writer *writer = heapwise_writer_open("one.hwt", "one", 0);
+	return heapwise_writer_alloc(writer, 1, 100, 0, heapwise_writer_type(writer, "thing")) || heapwise_writer_close(writer);
+}
+C
+	export PKG_CONFIG_PATH=$work/usr/lib/pkgconfig
+	${CC-gcc} one.c -o one $(pkg-config --cflags --libs heapwise-writer) || fail "cannot link"
+	LD_LIBRARY_PATH=$work/usr/lib ./one || fail "status $?"
+	equal "things" "$(count one.hwt 'type == "thing" and kept')" 1
+	[ -e "$work/usr/share/man/man3/heapwise-writer.3" ] || fail "there is no manual page"
+}
+
+# Accesses by code that nobody instrumented, told by the program.
+case_access()
+{
+	cat >told.c <<'C'
+#include <heapwise/heapwise.h>
+#include <stdlib.h>
+int main(void)
+{
+	char *volatile block = malloc(1237);
+	for (int i = 0; i < 5; i++) heapwise_access(block + 8, 16, 1);
+	heapwise_access(block + 100, 4, 0);
+	heapwise_access(&block, 8, 0); /* of no block */
+	free(block);
+	return 0;
+}
+C
+	${CC-gcc} -O1 -fno-builtin told.c -o told -I"$HEAPWISE_SOURCE_DIR/include" || fail "cannot compile"
+	./told || fail "without a recorder: status $?"
+	record trace.hwt --access exact -- ./told
+	equal "status" "$status" 0
+	equal "writes and reads" "$(count trace.hwt 'size == 1237 and writes == 5 and reads == 1')" 1
+}
+
 run_case "$1"
 finish
