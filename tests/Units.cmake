@@ -6,7 +6,7 @@ if(NOT HEAPWISE_HOST)
 endif()
 
 # What runs more than one thread of ours: rings, drain, trace writer, HTTP server, query engine.
-set(HEAPWISE_TSAN_TESTS "/test_(monitor|trace|ring|serve|query_engine)[^/]*\\.c$")
+set(HEAPWISE_TSAN_TESTS "/test_(monitor|trace|ring|serve|query_engine|writer)[^/]*\\.c$")
 
 # heapwise_units(VARIANT SOURCE...)
 function(heapwise_units variant)

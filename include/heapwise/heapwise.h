@@ -39,6 +39,7 @@ void heapwise_recorder_type(const void *pointer, const void *type, const char *n
 	__attribute__((weak));
 void heapwise_recorder_on_snapshot(void (*callback)(void *), void *argument) __attribute__((weak));
 void heapwise_recorder_poll(void) __attribute__((weak));
+void heapwise_recorder_object(int what, uint64_t address, uint64_t size, const char *type) __attribute__((weak));
 
 enum {
 	HEAPWISE_ABSENT = 0,    /* not run under Heapwise */
@@ -152,6 +153,33 @@ static inline void *heapwise_set_type(void *pointer, const char *name, uint64_t 
 	if (heapwise_recorder_type && name)
 		heapwise_recorder_type(pointer, (const void *)0, name, count);
 	return pointer;
+}
+
+/* ---- objects of the program's own ---- */
+
+/* An interpreter, or a pool, gives an object away, of a type with this name (NULL: unknown), and takes it back or
+ * collects it. They stand in the trace beside malloc's blocks, with the kind "pool" and the stack of the call; the memory
+ * that they are cut from is told by malloc or not, as the program gets it. The name counts as in heapwise_set_type.
+ * Objects must not lie at one address at a time; an object and a block of malloc may. Traces that know the language's own
+ * functions are written with heapwise/writer.h. */
+static inline void heapwise_alloc(const void *pointer, uint64_t size, const char *type)
+{
+	if (heapwise_recorder_object && pointer)
+		heapwise_recorder_object(0, (uintptr_t)pointer, size, type);
+}
+
+static inline void heapwise_free(const void *pointer)
+{
+	if (heapwise_recorder_object && pointer)
+		heapwise_recorder_object(1, (uintptr_t)pointer, 0, (const char *)0);
+}
+
+/* So many bytes were read or written there: by code that 'heapwise cc' has not instrumented, a just-in-time compiler's
+ * for example. It counts as an access of the block of malloc that they lie in, with --access exact or adaptive. */
+static inline void heapwise_access(const void *pointer, uint64_t bytes, int written)
+{
+	if (heapwise_recorder_object && bytes)
+		heapwise_recorder_object(written ? 3 : 2, (uintptr_t)pointer, bytes, (const char *)0);
 }
 
 /* ---- snapshots ---- */

@@ -111,14 +111,24 @@ static bool is_module(const char *path, const char *name)
 	return strncmp(slash ? slash + 1 : path, name, strlen(name)) == 0;
 }
 
-/* Which allocator it is can be told where it is a library. */
+/* Whether an allocator that is linked into the program was recorded. */
+static bool has_own_malloc(const struct model *model)
+{
+	for (u64 i = 0; i < model->notes.count; i++)
+		if (strcmp(model->notes.data[i].key, "custom_allocators") == 0 &&
+		    strstr(model->notes.data[i].value, "entry malloc recorded"))
+			return true;
+	return false;
+}
+
+/* Which allocator it is can be told where it is a library, or was recorded at its entries. */
 static bool uses_glibc(const struct model *model)
 {
 	static const char *const others[] = {"libjemalloc", "libtcmalloc", "libmimalloc",
 					     "libgc.so"};
 	const struct modmap *modules = &model->contexts.modules;
 
-	if (model->image.access)
+	if (model->image.access || has_own_malloc(model))
 		return false;
 	for (u32 i = 0; i < modules->module_count; i++)
 		for (u32 k = 0; k < sizeof others / sizeof *others; k++)

@@ -34,7 +34,7 @@ struct run_args {
 	u64 sample_bytes, max_depth, max_size;
 	u64 ring_records, test_stamp_shift;
 	bool test_preempt;
-	struct option_strings alloc_fns, free_fns;
+	struct option_strings alloc_fns, free_fns, allocators;
 	const char *lisp;
 	const char *routines;
 	u64 routine_sample;
@@ -98,6 +98,10 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(free_fns, 0, "free-fn", OPTION_STRINGS, "NAME[:ARG]",
 		   "record what this function frees: argument ARG, by default the first; may be given several "
 		   "times"),
+	RUN_OPTION(allocators, 0, "allocator", OPTION_STRINGS, "NAME",
+		   "record this allocator at the entries of its functions, wherever they are: jemalloc, tcmalloc, mimalloc "
+		   "and what is linked into the program (auto, the default), boehm, apr, talloc, pmr; none = only calls "
+		   "that the linker leads here; may be given several times"),
 	RUN_OPTION(lisp, 0, "lisp", OPTION_CHOICE, "ecl",
 		   "record the objects of Embeddable Common Lisp, by Lisp type and Lisp function, instead of what it "
 		   "gets from malloc; see 'heapwise mprof'"),
@@ -337,6 +341,7 @@ static void summary(const struct run_args *args, const struct run_pools *pools,
 	if (result->control_problem[0])
 		fprintf(stderr, "heapwise: note: 'heapwise ctl' could not be served: %s\n",
 			result->control_problem);
+	run_allocators_say(result);
 	if (result->runtime_hint[0])
 		fprintf(stderr, "heapwise: note: %s\n", result->runtime_hint);
 	say_next(args, result);
@@ -574,6 +579,9 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		options.access = RUN_ACCESS_OFF;
 	if (run_pools_read(&pools, &args->alloc_fns, &args->free_fns, &err) < 0)
 		return command_usage(self, "%s", err.text);
+	if (run_allocators_read(&pools, &args->allocators, &err) < 0)
+		return command_usage(self, "%s", err.text);
+	options.allocators = args->lisp ? 0 : pools.allocators; /* the library of the Lisp tells all */
 	pools.below_valgrind = options.access == RUN_ACCESS_VALGRIND;
 	options.pools = pools.items;
 	options.pools_count = pools.count;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Which functions --alloc-fn and --free-fn name, and what became of them; see run_pools.h. Host. */
+ * Which functions --alloc-fn, --free-fn and --allocator name, and what became of them; see run_pools.h. Host. */
 #include "cli/run_pools.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "base/strbuf.h"
+#include "format/allocators.h"
 
 static int read_one(struct run_pools *self, const char *text, bool frees, struct err *err)
 {
@@ -43,6 +46,76 @@ int run_pools_read(struct run_pools *self, const struct option_strings *allocs,
 	return status;
 }
 
+/* ---- known allocators ---- */
+
+static const char *const allocator_words[HW_ALLOCATOR_COUNT] = {
+#define WORD(name, word, by_default, probe) word,
+	HW_ALLOCATORS(WORD)
+};
+
+int run_allocators_read(struct run_pools *self, const struct option_strings *words, struct err *err)
+{
+	struct strbuf known = {0};
+	bool none = false;
+	int status;
+
+	self->allocators = words->count ? 0 : hw_allocators_default();
+	for (u32 i = 0; i < words->count; i++) {
+		const char *word = words->items[i];
+		u32 which = 0;
+
+		while (which < HW_ALLOCATOR_COUNT && strcmp(word, allocator_words[which]) != 0)
+			which++;
+		if (which < HW_ALLOCATOR_COUNT)
+			self->allocators |= 1u << which | hw_allocators_default();
+		else if (strcmp(word, "auto") == 0)
+			self->allocators |= hw_allocators_default();
+		else if (strcmp(word, "none") == 0)
+			none = true;
+		else
+			goto unknown;
+	}
+	if (none && self->allocators)
+		return err_set(err, ERR_USAGE, "--allocator none does not go with other ones");
+	return 0;
+unknown:
+	for (u32 i = 0; i < HW_ALLOCATOR_COUNT; i++)
+		strbuf_addf(&known, "%s%s", i ? ", " : "", allocator_words[i]);
+	status = err_set(err, ERR_USAGE, "--allocator wants auto, none, or one of %s; what others have can be named by "
+					 "--alloc-fn and --free-fn", strbuf_text(&known));
+	strbuf_release(&known);
+	return status;
+}
+
+bool run_allocators_say(const struct run_result *result)
+{
+	u32 found[HW_ALLOCATOR_COUNT] = {0}, all = 0;
+
+	for (u32 i = 0; i < HW_ENTRIES; i++) {
+		found[hw_entries[i].allocator] += result->entry_states[i] == HW_ENTRY_RECORDED;
+		all += result->entry_states[i] == HW_ENTRY_RECORDED;
+	}
+	if (found[HW_ALLOCATOR_PROGRAM])
+		fprintf(stderr, "heapwise: note: an allocator is linked into the program: it was recorded at the entries of "
+				"%u of its functions\n", all);
+	return all != 0;
+}
+
+static void say_entries(const struct run_result *result)
+{
+	static const char *const reasons[] = {
+		[HW_ENTRY_NO_ROOM] = "its code could not be changed, or no memory near it was free",
+		[HW_ENTRY_UNFIT] = "its first instructions cannot be moved",
+	};
+
+	for (u32 i = 0; i < HW_ENTRIES; i++)
+		if (result->entry_states[i] >= HW_ENTRY_NO_ROOM)
+			fprintf(stderr, "heapwise: WARNING: %s of an allocator that is linked into the program was NOT "
+					"recorded: %s; --access valgrind records it, and so does a program that is "
+					"linked with the allocator's shared library\n",
+				hw_entries[i].name, reasons[result->entry_states[i]]);
+}
+
 void run_pools_say(const struct run_pools *self, const struct run_result *result)
 {
 	static const char *const reasons[] = {
@@ -53,6 +126,8 @@ void run_pools_say(const struct run_pools *self, const struct run_result *result
 		[HW_POOL_UNFIT] = "its first instructions cannot be moved; --access valgrind records it",
 	};
 
+	if (result->recorded)
+		say_entries(result);
 	for (u32 i = 0; i < self->count && result->recorded; i++) {
 		u32 state = result->pool_states[i];
 

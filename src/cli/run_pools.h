@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * --alloc-fn and --free-fn of heapwise run. Host. */
+ * --alloc-fn, --free-fn and --allocator of heapwise run. Host. */
 #ifndef CLI_RUN_POOLS_H
 #define CLI_RUN_POOLS_H
 
@@ -10,6 +10,7 @@
 struct run_pools {
 	struct hw_pool items[HW_POOLS];
 	u32 count;
+	u32 allocators; /* bits of enum hw_allocator */
 	bool below_valgrind;
 };
 
@@ -17,7 +18,13 @@ struct run_pools {
 int run_pools_read(struct run_pools *self, const struct option_strings *allocs,
 		   const struct option_strings *frees, struct err *err);
 
+/* Reads the words of --allocator; none at all: those that are looked for by default. */
+int run_allocators_read(struct run_pools *self, const struct option_strings *words, struct err *err);
+
 /* Says on stderr which functions were not recorded, and why. */
 void run_pools_say(const struct run_pools *self, const struct run_result *result);
+
+/* Says that an allocator was found in the program itself; false if there was none. */
+bool run_allocators_say(const struct run_result *result);
 
 #endif

@@ -175,6 +175,10 @@ struct hw_record {
 };
 _Static_assert(sizeof(struct hw_record) == 32, "two records to a cache line");
 
+/* aux of a HW_FREE: free and delete are one function there, so that the kind says nothing of how the block was
+ * to be freed. */
+enum { HW_FREE_ANY_FORM = 1 };
+
 enum { HW_RECORD_NESTED = 1 }; /* from a hook that interrupted a hook (signal handler) */
 
 /* A node of the calling-context tree, in shared memory. Written once, before any record names it.

@@ -31,6 +31,7 @@ struct hw_berth {
 enum { /* hw_lobby.flags */
 	HW_SESSION_CHILDREN = 1, /* every process claims a berth, not only root_pid */
 	HW_SESSION_EARLY = 2,    /* an image joins before main, not only when it allocates */
+	HW_SESSION_ENTRIES = 4,  /* the same of images that have an allocator of hw_lobby.allocators in them */
 };
 
 struct hw_lobby {
@@ -46,7 +47,8 @@ struct hw_lobby {
 	u32 berth_shortage;      /* recorder: images that found no berth in time */
 	u32 monitor_pid;         /* monitor, as it sees itself */
 	u32 beat;                /* monitor: changes at least every 50 ms */
-	u32 reserved[3];
+	u32 allocators;          /* monitor: bits of enum hw_allocator that are looked for */
+	u32 reserved[2];
 	/* A robust, process-shared pthread mutex that the monitor holds while it lives: the kernel sets
 	 * FUTEX_OWNER_DIED in the first word when it dies. The recorder only ever reads that word. */
 	u32 monitor_lock[16];
@@ -157,6 +159,8 @@ struct hw_pool {
 	char name[HW_POOL_NAME]; /* with terminator */
 };
 
+enum { HW_ENTRIES_MAX = 192 };
+
 enum { HW_ROUTINE_FILTER = 512 }; /* bytes, with terminator */
 
 /* What the monitor asks of page monitoring. A *unit* is what is armed as a whole: the page that small blocks
@@ -233,6 +237,8 @@ struct hw_control {
 	u32 names_max;
 	u32 pools_count;
 	u64 pools_offset;   /* struct hw_pool[pools_count] */
+	u32 allocators;     /* bits of enum hw_allocator */
+	u32 pad_allocators;
 	u64 commands_offset; /* struct hw_command[HW_COMMANDS] */
 
 	_Alignas(HW_CACHE_LINE) u32 paused; /* monitor or API: 1 = allocations are not recorded */
@@ -283,12 +289,17 @@ struct hw_control {
 	/* recorder, now and then and at the end: accesses that were checked, and those to the heap */
 	_Alignas(HW_CACHE_LINE) u64 access_checked;
 	u64 access_heap;
+	u32 objects_told;  /* recorder: 1 = the program has told objects of its own, heapwise_alloc */
 	u32 access_merges; /* recorder: 1 = of accesses to one place, one after the other, some are not told */
 
 	/* monitor: bits, by the number that a HW_TYPE_LOOK has: it found a word that points into a module */
 	_Alignas(HW_CACHE_LINE) u32 sites_shown[HW_TYPE_SITES / 32];
 
 	_Alignas(HW_CACHE_LINE) struct hw_pages pages;
+
+	/* recorder: what became of functions of known allocators, enum hw_entry_state by their numbers in
+	 * allocators.h */
+	_Alignas(HW_CACHE_LINE) u8 entries[HW_ENTRIES_MAX];
 };
 
 /* One thread's pair of rings. Single producer, single consumer; a recycled slot goes on with the same

@@ -186,7 +186,8 @@ static void count_free_call(struct model *self, const struct event *event)
 		self->realloc_frees_alone += units;
 }
 
-/* A block that ends by another family than it began; an implied free has no family. */
+/* A block that ends by another family than it began; an implied free has no family, and one by a function that
+ * is free and delete at once has all. */
 static void check_family(struct model *self, const struct event *event,
 			 const struct chunk_page *page, u32 k)
 {
@@ -195,7 +196,7 @@ static void check_family(struct model *self, const struct event *event,
 				   .alloc_kind = page->kind[k],
 				   .free_kind = event->kind};
 
-	if (!(event->flags & EVENT_IMPLIED))
+	if (!(event->flags & EVENT_IMPLIED) && !(event->kind == HW_FREE && event->aux == HW_FREE_ANY_FORM))
 		misfits_mismatch(&self->misfits, &pair, event->chunk, page->size[k]);
 }
 

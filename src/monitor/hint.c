@@ -43,11 +43,17 @@ static const char *const hints[] = {
 			"segments: set USE_ZEND_ALLOC=0 to see every block",
 	[RUNTIME_BOEHM] =
 		"memory of the Boehm collector (GC_malloc) does not come from malloc: record it with "
-		"--alloc-fn GC_malloc --free-fn GC_free (and its other functions)",
+		"--allocator boehm",
+	[RUNTIME_HIDDEN_MALLOC] =
+		"a library has an allocator of its own linked into it, whose blocks were not recorded: name its "
+		"functions, with --alloc-fn malloc --free-fn free (and its other ones)",
+	[RUNTIME_OWN_PAGES] =
+		"most of the program's memory did not come from malloc, but was mapped by the program itself: "
+		"--mmap records its mappings, --alloc-fn and --free-fn the functions of an allocator of its own, and "
+		"heapwise/heapwise.h has calls by which it can tell its objects",
 	[RUNTIME_OWN_MALLOC] =
-		"an allocator is linked into the program, which calls it directly: record it with "
-		"--alloc-fn malloc --free-fn free (and its other functions), or link it as a "
-		"library",
+		"an allocator is linked into the program, which calls it directly: record it without "
+		"--allocator none, with --access valgrind, or link it as a library",
 };
 
 static bool is_version(const char *text)
@@ -114,10 +120,11 @@ static bool table_has_malloc(int fd, const Elf64_Shdr *table, const Elf64_Shdr *
 	return found;
 }
 
-static bool has_malloc(int fd, const Elf64_Shdr *sections, u32 count)
+/* In a table of one of these types. */
+static bool has_malloc(int fd, const Elf64_Shdr *sections, u32 count, u32 type, u32 other_type)
 {
 	for (u32 i = 0; i < count; i++) {
-		if ((sections[i].sh_type == SHT_DYNSYM || sections[i].sh_type == SHT_SYMTAB) &&
+		if ((sections[i].sh_type == type || sections[i].sh_type == other_type) &&
 		    sections[i].sh_link < count &&
 		    table_has_malloc(fd, &sections[i], &sections[sections[i].sh_link]))
 			return true;
@@ -125,7 +132,9 @@ static bool has_malloc(int fd, const Elf64_Shdr *sections, u32 count)
 	return false;
 }
 
-static enum runtime runtime_of_file(int fd, bool search_symbols)
+enum looked_for { LOOK_GO, LOOK_MALLOC, LOOK_HIDDEN };
+
+static enum runtime runtime_of_file(int fd, enum looked_for what)
 {
 	enum runtime runtime = RUNTIME_NONE;
 	Elf64_Ehdr header;
@@ -148,28 +157,41 @@ static enum runtime runtime_of_file(int fd, bool search_symbols)
 		goto done;
 	if (has_go_section(sections, header.e_shnum, text, bytes))
 		runtime = RUNTIME_GO;
-	else if (search_symbols && has_malloc(fd, sections, header.e_shnum))
+	else if (what == LOOK_MALLOC && has_malloc(fd, sections, header.e_shnum, SHT_DYNSYM, SHT_SYMTAB))
 		runtime = RUNTIME_OWN_MALLOC;
+	else if (what == LOOK_HIDDEN && has_malloc(fd, sections, header.e_shnum, SHT_SYMTAB, SHT_SYMTAB) &&
+		 !has_malloc(fd, sections, header.e_shnum, SHT_DYNSYM, SHT_DYNSYM))
+		runtime = RUNTIME_HIDDEN_MALLOC;
 done:
 	free(text);
 	free(sections);
 	return runtime;
 }
 
-static enum runtime runtime_of_path(const char *path, bool search_symbols)
+static enum runtime runtime_of_path(const char *path, enum looked_for what)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	enum runtime runtime;
 
 	if (fd < 0)
 		return RUNTIME_NONE;
-	runtime = runtime_of_file(fd, search_symbols);
+	runtime = runtime_of_file(fd, what);
 	close(fd);
 	return runtime;
 }
 
-enum runtime runtime_of_program(const char *path) { return runtime_of_path(path, false); }
+enum runtime runtime_of_program(const char *path) { return runtime_of_path(path, LOOK_GO); }
 
-enum runtime runtime_of_unseen(const char *path) { return runtime_of_path(path, true); }
+enum runtime runtime_of_unseen(const char *path) { return runtime_of_path(path, LOOK_MALLOC); }
+
+bool library_hides_malloc(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	/* The loader's own is for itself, and the recorder's are hooks. */
+	if (!slash || strncmp(slash, "/ld-", 4) == 0 || strncmp(slash, "/libheapwise", 12) == 0)
+		return false;
+	return runtime_of_path(path, LOOK_HIDDEN) == RUNTIME_HIDDEN_MALLOC;
+}
 
 const char *runtime_hint(enum runtime runtime) { return hints[runtime]; }

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "format/allocators.h"
 #include "format/atomics.h"
 
 /* Why the live blocks are not all known, so that a scan would call lost what is not; or NULL. */
@@ -14,7 +15,8 @@ static const char *blocks_unknown(const struct process *self, const struct sessi
 				      HW_FAULT_NO_MEMORY};
 	const struct hw_control *control = self->image->berth.control;
 
-	if (options->pools_count)
+	if (options->pools_count || options->allocators & ~hw_allocators_default() ||
+	    load_relaxed(&control->objects_told))
 		return "memory of custom allocators is not looked at";
 	if (options->sample_bytes)
 		return "only a sample of the allocations was recorded";

@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "base/strbuf.h"
+#include "format/allocators.h"
 #include "format/atomics.h"
 #include "monitor/control_server.h"
 #include "monitor/program.h"
@@ -186,6 +188,7 @@ static int session_make(struct run *self, struct err *err)
 		.routine_sample = options->routine_sample,
 		.pools = options->pools,
 		.pools_count = options->pools_count,
+		.allocators = options->allocators,
 	};
 
 	if (options->toggle_file)
@@ -316,22 +319,58 @@ static void note_number(struct process *root, const char *key, u64 number)
 	sink.note(sink.self, key, value, NULL);
 }
 
+/* Whether functions of an allocator were recorded, which need not have been called. */
+static bool entries_recorded(const struct run_result *result)
+{
+	for (u32 i = 0; i < HW_ENTRIES; i++)
+		if (result->entry_states[i] == HW_ENTRY_RECORDED)
+			return true;
+	return false;
+}
+
+/* Of programs that allocate at all: rings of many threads are resident, too. */
+enum { OWN_PAGES_BYTES = 256 << 20, OWN_PAGES_ALONE = 24 << 20 };
+
+/* Whether so much more was resident than malloc ever gave that somebody else must have got it. */
+static bool maps_itself(const struct run *self)
+{
+	const struct stream_totals *totals = &self->root->totals;
+	struct rusage usage;
+	u64 resident;
+
+	/* Recorded accesses take memory of their own. */
+	if (self->options->pools_count || self->options->sample_bytes || self->options->start_paused ||
+	    self->options->mmap || self->options->access > RUN_ACCESS_OFF || self->program.instrumented ||
+	    getrusage(RUSAGE_CHILDREN, &usage) != 0)
+		return false;
+	resident = (u64)usage.ru_maxrss * 1024;
+	return resident >= (totals->allocations ? OWN_PAGES_BYTES : OWN_PAGES_ALONE) &&
+	       totals->peak_bytes < resident / 4;
+}
+
 static void hint_find(struct run *self)
 {
 	enum runtime runtime = self->root->runtime;
 
 	if (runtime == RUNTIME_NONE && self->root->program[0])
 		runtime = runtime_of_program(self->root->program);
-	if (runtime == RUNTIME_NONE && !self->root->totals.allocations && !self->options->pools_count)
+	if (runtime == RUNTIME_NONE && !self->root->totals.allocations && !self->options->pools_count &&
+	    !entries_recorded(self->result))
 		runtime = runtime_of_unseen(self->root->program[0] ? self->root->program
 								   : self->program.binary);
-	if (runtime == RUNTIME_BOEHM && (self->options->pools_count || self->options->lisp))
+	if (runtime == RUNTIME_HIDDEN_MALLOC && self->options->pools_count)
+		runtime = RUNTIME_NONE;
+	if (runtime == RUNTIME_NONE && !self->options->lisp && maps_itself(self))
+		runtime = RUNTIME_OWN_PAGES;
+	if (runtime == RUNTIME_BOEHM &&
+	    (self->options->pools_count || self->options->lisp || self->options->allocators >> HW_ALLOCATOR_BOEHM & 1))
 		runtime = RUNTIME_NONE;
 	snprintf(self->result->runtime_hint, sizeof(self->result->runtime_hint), "%s",
 		 runtime_hint(runtime));
 }
 
-/* The functions that were named: "malloc_like 1 recorded" … to a line. */
+/* The functions that were named: "alloc malloc_like:1 recorded" … to a line; and those of known allocators that were
+ * found. */
 static void note_pools(struct run *self, const struct stream_sink *sink)
 {
 	static const char *const words[] = {
@@ -339,6 +378,12 @@ static void note_pools(struct run *self, const struct stream_sink *sink)
 		[HW_POOL_NO_ROOM] = "not recorded: no room",
 		[HW_POOL_UNFIT] = "not recorded: code cannot be moved",
 		[HW_POOL_RECORDED] = "recorded",
+	};
+	static const char *const entry_words[] = {
+		[HW_ENTRY_UNSEEN] = "not found",
+		[HW_ENTRY_RECORDED] = "recorded",
+		[HW_ENTRY_NO_ROOM] = "not recorded: no room",
+		[HW_ENTRY_UNFIT] = "not recorded: code cannot be moved",
 	};
 	struct strbuf text = { 0 };
 
@@ -348,6 +393,10 @@ static void note_pools(struct run *self, const struct stream_sink *sink)
 		strbuf_addf(&text, "%s%s %s:%u %s", i ? "\n" : "", pool->frees ? "free" : "alloc", pool->name,
 			    pool->argument + 1u, words[self->result->pool_states[i]]);
 	}
+	for (u32 i = 0; i < HW_ENTRIES; i++)
+		if (self->result->entry_states[i])
+			strbuf_addf(&text, "%sentry %s %s", text.count ? "\n" : "", hw_entries[i].name,
+				    entry_words[self->result->entry_states[i]]);
 	if (text.count)
 		sink->note(sink->self, "custom_allocators", strbuf_text(&text), NULL);
 	strbuf_release(&text);
@@ -395,6 +444,7 @@ static void result_fill(struct run *self)
 	result->unrecorded_execs = load_relaxed(&lobby->unrecorded_execs);
 	result->berth_shortage = load_relaxed(&lobby->berth_shortage);
 	memcpy(result->pool_states, self->session.pool_states, sizeof(result->pool_states));
+	memcpy(result->entry_states, self->session.entry_states, sizeof(result->entry_states));
 	hint_find(self);
 }
 

@@ -56,6 +56,7 @@ struct run_options {
 	bool lisp;               /* a library beside the recorder tells the objects of ECL, nothing else is recorded */
 	const struct hw_pool *pools; /* functions of the program that allocate and free */
 	u32 pools_count;
+	u32 allocators;          /* bits of enum hw_allocator: known ones that are looked for */
 	u64 sample_bytes;        /* 0 = everything */
 	u64 max_depth;           /* 0 = 1024 */
 	u64 max_size;            /* bytes of trace; 0 = until the disk is 90 % full */
@@ -89,6 +90,7 @@ struct run_result {
 	bool aggregated;         /* --max-size or the full disk stopped single events */
 	u32 pool_states[HW_POOLS]; /* what became of run_options.pools: enum hw_pool_state */
 	char lisp_says[256]; /* "" or what the library of run_options.lisp said of itself */
+	u8 entry_states[HW_ENTRIES_MAX]; /* what became of functions of known allocators: enum hw_entry_state */
 	char control_problem[512]; /* "" or why `heapwise ctl` could not reach the recording */
 	char runtime_hint
 		[512]; /* "" or a sentence: memory that malloc does not see, and what helps */

@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "format/allocators.h"
 #include "format/atomics.h"
 #include "monitor/futex.h"
 
@@ -269,7 +270,9 @@ int session_open(struct session *self, const struct session_options *options, st
 	self->lobby->version = HW_SESSION_VERSION;
 	self->lobby->monitor_pid = (u32)getpid();
 	self->lobby->flags = (options->children ? HW_SESSION_CHILDREN : 0) |
-			     (options->pools_count ? HW_SESSION_EARLY : 0);
+			     (options->pools_count || options->flags & HW_RUN_MMAP ? HW_SESSION_EARLY : 0) |
+			     (options->allocators ? HW_SESSION_ENTRIES : 0);
+	self->lobby->allocators = options->allocators;
 	/* Pairs with the recorder's acquire: whoever sees the magic sees the rest. */
 	store_release(&self->lobby->magic, HW_LOBBY_MAGIC);
 	return 0;
@@ -303,6 +306,7 @@ static void control_fill(const struct session *self, struct hw_control *control)
 	control->names_max = HW_NAMES;
 	control->pools_count = self->options.pools_count;
 	control->pools_offset = layout->pools_offset;
+	control->allocators = self->options.allocators;
 	control->commands_offset = layout->commands_offset;
 	control->access_epoch_ns = self->options.access_epoch_ns;
 	control->access_max = self->options.access_max;
@@ -457,6 +461,12 @@ static void pools_read(struct session *self, const struct berth *berth)
 
 		if (state <= HW_POOL_RECORDED && state > self->pool_states[i])
 			self->pool_states[i] = state;
+	}
+	for (u32 i = 0; i < HW_ENTRIES_MAX; i++) {
+		u8 state = load_relaxed(&berth->control->entries[i]);
+
+		if (state <= HW_ENTRY_UNFIT && state > self->entry_states[i])
+			self->entry_states[i] = state;
 	}
 }
 

@@ -27,6 +27,7 @@ struct session_options {
 	u64 routine_sample;
 	const struct hw_pool *pools; /* borrowed: the caller keeps them */
 	u32 pools_count;
+	u32 allocators;   /* bits of enum hw_allocator that are looked for */
 	const struct dumper *dumper; /* writes dumps; borrowed, may be NULL */
 };
 
@@ -71,6 +72,7 @@ struct session {
 	u32 spare[HW_BERTHS]; /* indexes of berths that wait to be claimed */
 	u32 spare_count;
 	struct scan_hub *scans; /* of the drain; scans and the waiting thread use it, too */
+	u8 entry_states[HW_ENTRIES_MAX]; /* the worst of them: enum hw_entry_state */
 	u32 pool_states[HW_POOLS]; /* the best of all images that ended: enum hw_pool_state */
 };
 

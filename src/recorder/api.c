@@ -179,6 +179,29 @@ HWR_EXPORT void heapwise_recorder_type(const void *pointer, const void *type, co
 	hwr_call_type(&call, (u64)pointer, identity, count);
 }
 
+HWR_EXPORT void heapwise_recorder_object(int what, uint64_t address, uint64_t size, const char *type)
+{
+	struct hwr_call call = {.caller = HWR_CALLER()};
+	u64 identity;
+
+	if (!attached())
+		return;
+	if (what >= 2) {
+		hwr_access_range(address, size, what == 3);
+		return;
+	}
+	hwr_call_begin(&call);
+	if (what == 1) {
+		hwr_call_object(&call, HW_POOL_FREE, address, 0);
+		return;
+	}
+	store_relaxed(&hwr_control->objects_told, 1);
+	hwr_call_object(&call, HW_POOL, address, size);
+	identity = type ? hwr_name(type) : 0;
+	if (identity)
+		hwr_call_type(&call, address | HW_POOL_ADDRESS, identity, 1);
+}
+
 HWR_EXPORT void heapwise_recorder_on_snapshot(void (*call)(void *), void *argument)
 {
 	if (!attached())

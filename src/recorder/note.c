@@ -160,7 +160,9 @@ void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size)
 		put(call, ticks, kind, 0, (u64)p, size);
 }
 
-void hwr_call_free(struct hwr_call *call, u32 kind, void *p)
+void hwr_call_free(struct hwr_call *call, u32 kind, void *p) { hwr_call_free_as(call, kind, 0, p); }
+
+void hwr_call_free_as(struct hwr_call *call, u32 kind, u16 aux, void *p)
 {
 	struct hwr_thread *t = call->t;
 	u64 ticks = hw_ticks(), address = (u64)p;
@@ -172,7 +174,7 @@ void hwr_call_free(struct hwr_call *call, u32 kind, void *p)
 	if (t->state & HWR_POOLS && !hwr_pool_ends(call, &kind, &address))
 		return;
 	if (!(t->state & HWR_SAMPLING) || hwr_sample_drop(address))
-		put(call, ticks, kind, 0, address, 0);
+		put(call, ticks, kind, kind == HW_FREE ? aux : 0, address, 0);
 	if (call->begin_ticks)
 		call->begin_ticks = hw_ticks();
 }
@@ -220,6 +222,18 @@ void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size
 		put(call, ticks, HW_REALLOC_FREE, p && !call->paused, (u64)old, 0);
 	if (p && !call->paused && (!sampling || hwr_sample_take(call->t, (u64)p, size)))
 		put(call, end_ticks, HW_REALLOC, 0, (u64)p, size);
+}
+
+void hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size)
+{
+	bool sampling, ends = kind == HW_POOL_FREE;
+
+	if (!call->t || (call->paused && !ends))
+		return;
+	address |= HW_POOL_ADDRESS;
+	sampling = call->t->state & HWR_SAMPLING;
+	if (!sampling || (ends ? hwr_sample_drop(address) : hwr_sample_take(call->t, address, size)))
+		put(call, hw_ticks(), (u16)kind, 0, address, size);
 }
 
 void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size)

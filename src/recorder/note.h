@@ -148,12 +148,16 @@ struct hwr_call {
 
 void hwr_call_begin(struct hwr_call *call);
 void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size);
-/* Records the end of block p. aux 1: a HW_REALLOC record follows. Before the real call. */
+/* Records the end of block p. Before the real call. */
 void hwr_call_free(struct hwr_call *call, u32 kind, void *p);
+/* The same with another aux. */
+void hwr_call_free_as(struct hwr_call *call, u32 kind, u16 aux, void *p);
 /* After the real call, if it was one that allocates nothing. */
 void hwr_call_end(struct hwr_call *call, u32 kind);
 /* A realloc that gave p (NULL: freed, or failed if size is not 0) for old, entered at `ticks`. */
 void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size_t size);
+/* An object that the program tells of, beside all blocks: HW_POOL or HW_POOL_FREE. */
+void hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size);
 /* An event that is no allocation: a mapping. */
 void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size);
 /* A mark (enum hw_mark); it is the program's word and recorded while paused, too. */

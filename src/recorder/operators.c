@@ -6,6 +6,7 @@
 #include "recorder/operators.h"
 
 #include "recorder/note.h"
+#include "recorder/pool/pool.h"
 
 u64 hwr_operators_start, hwr_operators_end;
 
@@ -52,6 +53,7 @@ static __attribute__((noinline)) void *find_real(u32 form)
 		hwr_operators_start = start;
 		store_release(&hwr_operators_end, end);
 	}
+	found = (void *)hwr_pool_past((u64)found);
 	store_relaxed(&real[form], found); /* every thread finds the same */
 	return found;
 }

@@ -9,6 +9,7 @@
 #include "format/atomics.h"
 #include "recorder/access/access.h"
 #include "recorder/memory.h"
+#include "recorder/pool/pool.h"
 #include "recorder/unwind/cfi.h"
 
 struct hwr_real hwr_real;
@@ -212,4 +213,13 @@ void hwr_real_find(void)
 
 	hwr_access_allocator(&found);
 	hwr_real = found; /* every thread finds the same */
+}
+
+void hwr_real_pass(void)
+{
+	void **functions = (void **)&hwr_real;
+
+	for (u32 i = 0; i < sizeof hwr_real / sizeof *functions; i++)
+		if (functions[i])
+			store_relaxed(&functions[i], (void *)hwr_pool_past((u64)functions[i]));
 }

@@ -23,6 +23,9 @@ extern struct hwr_real hwr_real;
 /* Fills hwr_real. Safe to call again. */
 void hwr_real_find(void);
 
+/* Functions that were found may have got a detour since then: from here on they are called past it. */
+void hwr_real_pass(void);
+
 /* The definition of a function that comes after ours in the search order, or anywhere if none does;
  * NULL if there is none. *start and *end, if not NULL, receive the range of its module. */
 void *hwr_real_symbol(const char *name, u64 *start, u64 *end);

@@ -14,6 +14,7 @@
 #include "recorder/memory.h"
 #include "recorder/modules.h"
 #include "recorder/peek.h"
+#include "recorder/pool/entries.h"
 #include "recorder/pool/pool.h"
 #include "recorder/real.h"
 #include "recorder/routine/routine.h"
@@ -249,7 +250,8 @@ static __attribute__((constructor)) void join_early(void)
 	lobby = open_lobby();
 	if (!lobby)
 		return;
-	early = lobby->flags & HW_SESSION_EARLY;
+	early = lobby->flags & HW_SESSION_EARLY ||
+		(lobby->flags & HW_SESSION_ENTRIES && hwr_entries_are_there(lobby->allocators));
 	hwr_munmap(lobby, sizeof *lobby);
 	if (!early)
 		return;

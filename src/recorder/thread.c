@@ -5,6 +5,7 @@
 
 #include "recorder/access/access.h"
 #include "recorder/peek.h"
+#include "recorder/pool/pool.h"
 #include "recorder/ring.h"
 #include "recorder/routine/routine.h"
 #include "recorder/stamp.h"
@@ -107,7 +108,7 @@ static u32 run_state(void)
 
 	if (hwr_control->stamp_shift || (hwr_control->flags & HW_RUN_TEST_PREEMPT))
 		state |= HWR_TESTING;
-	if (hwr_control->pools_count)
+	if (hwr_control->pools_count || hwr_pools_are_entries())
 		state |= HWR_POOLS;
 	if (hwr_control->flags & HW_RUN_LISP)
 		state |= HWR_RUNTIME;
@@ -129,7 +130,7 @@ static struct hwr_thread *open_slot(u32 number)
 	forget_stacks(t);
 	t->state = HWR_BUSY;
 	t->suppress_sp = 0;
-	t->pool_sp = t->pool_pending = 0;
+	t->pool_sp = t->pool_pending = t->pool_ending = 0;
 	hwr_routines_reset(t);
 	if (inherited) {
 		t->routines = inherited;

@@ -28,7 +28,7 @@ enum { /* hwr_thread.state: the fast path of a hook is for 0 only */
 	HWR_TIME_CALL = 4, /* measure how long the next real call takes */
 	HWR_SAMPLING = 8,  /* run with --sample */
 	HWR_TESTING = 16,  /* run with test options */
-	HWR_POOLS = 32,    /* run with --alloc-fn or --free-fn */
+	HWR_POOLS = 32,    /* functions are recorded at their entries, see pool/ */
 	HWR_PEEK = 64,     /* look into the objects that were made lately, see peek.h */
 	HWR_RUNTIME = 128, /* run with --lisp: only what a runtime tells is recorded */
 };
@@ -120,6 +120,7 @@ struct hwr_thread {
 	u64 inner_address;       /* block that a hook inside the call has recorded */
 	u64 pool_sp;             /* hooks below this stack address are inside a custom allocator; 0 = none */
 	const u64 *pool_witness; /* words in that call's frame: hold their own addresses while it lasts */
+	u64 pool_ending;         /* block that the call of pool_sp has been told to end; 0 = none */
 	u64 pool_pending;        /* block that it was given to free and that it never gave */
 	struct hwr_routines *routines; /* stacks of routines, see routine/routine.c; NULL = none yet */
 	struct hwr_translated *translated; /* stack of a runtime, see runtime.c; NULL = none yet */

@@ -31,21 +31,275 @@ case_jemalloc() { shared -ljemalloc; }
 case_tcmalloc() { shared -ltcmalloc_minimal; }
 case_mimalloc() { shared -lmimalloc; }
 
-# static LIBRARY...   inside a program that is otherwise dynamic: said, and seen with the remedy
-static()
+# every TRACE FACTOR   what the target allocators does, this many times
+every()
 {
-	build "$@"
-	record trace.hwt -- ./known
-	equal "status" "$status" 0
-	says "$work/stderr" "nothing was recorded"
-	says "$work/stderr" "an allocator is linked into the program.*--alloc-fn malloc --free-fn free"
-	record remedy.hwt --alloc-fn malloc --free-fn free -- ./known
-	equal "blocks of 100" "$(blocks remedy.hwt 100)" "1000 500"
-	grep "an allocator is linked" "$work/stderr" && fail "it is seen, and said not to be"
+	for size in 1201 1211 1203 1204 1205 1206 1216 4001; do
+		equal "blocks of $size" "$(blocks "$1" $size)" "$((1000 * $2)) $((500 * $2))"
+	done
+	equal "blocks of 1202" "$(blocks "$1" 1202)" "$((1000 * $2)) $((1000 * $2))"
+	whole "$1"
+	equal "mismatches" "$("$HEAPWISE" findings --format json "$1" | grep -c 'mismatch')" 0
 }
 
-case_static_jemalloc() { static -Wl,-Bstatic -ljemalloc -Wl,-Bdynamic -lm -lstdc++ -lpthread -ldl; }
-case_static_tcmalloc() { static -Wl,-Bstatic -ltcmalloc_minimal -Wl,-Bdynamic -lm -lstdc++ -lpthread; }
+# static LIBRARY...   inside a program that is otherwise dynamic: recorded at the entries of its functions
+static()
+{
+	${CXX-g++} -O1 -fno-builtin "$sources/allocators.cpp" -o all "$@" 2>log || skip "cannot link $*: $(head -1 log)"
+	record trace.hwt -- ./all
+	equal "status" "$status" 0
+	says "$work/stderr" "an allocator is linked into the program: it was recorded at the entries of"
+	every trace.hwt 1
+	record threads.hwt -- ./all 4
+	every threads.hwt 4
+	strip -o stripped all # what it offers to the C library is still named
+	record stripped.hwt -- ./stripped
+	every stripped.hwt 1
+	record unseen.hwt --allocator none -- ./all
+	says "$work/stderr" "nothing was recorded"
+	says "$work/stderr" "an allocator is linked into the program.*without --allocator none"
+	record named.hwt --alloc-fn malloc --free-fn free -- ./all
+	equal "pool" "$(field named.hwt '.calls.pool > 0')" true
+	equal "blocks of 1201" "$(blocks named.hwt 1201)" "1000 500"
+}
+
+case_static_jemalloc() { static -Wl,-Bstatic -ljemalloc -Wl,-Bdynamic -lm -lpthread -ldl; }
+case_static_tcmalloc() { static -Wl,-Bstatic -ltcmalloc_minimal -Wl,-Bdynamic -lm -lpthread; }
+
+# mimalloc_object NAME OPTION...   from the distribution's source, which the package with the library has not
+mimalloc_object()
+{
+	local place=$HEAPWISE_BUILD_DIR/packages name=$1
+
+	shift
+	"$HEAPWISE_SOURCE_DIR/bench/debian-source" mimalloc "$place/mimalloc" 2>log || skip "no source of mimalloc"
+	${CC-gcc} -O2 -w -DNDEBUG "$@" -I"$place/mimalloc/include" -c "$place/mimalloc/src/static.c" -o "$name" ||
+		fail "mimalloc cannot be compiled"
+}
+
+case_static_mimalloc()
+{
+	mimalloc_object mimalloc.o -fPIC -DMI_MALLOC_OVERRIDE
+	static mimalloc.o -lpthread
+	mimalloc_object prefixed.o
+	prefixed mi_ prefixed.o -lpthread
+}
+
+# prefixed PREFIX LIBRARY...   called by names of its own
+prefixed()
+{
+	local prefix=$1
+
+	shift
+	${CC-gcc} -O1 -fno-builtin -Dmalloc="${prefix}malloc" -Dfree="${prefix}free" "$sources/known.c" -o known "$@" 2>log ||
+		skip "cannot link $*: $(head -1 log)"
+	record trace.hwt -- ./known
+	equal "status" "$status" 0
+	equal "blocks of 100" "$(blocks trace.hwt 100)" "1000 500"
+	whole trace.hwt
+	"$HEAPWISE" info trace.hwt >info
+	record unseen.hwt --allocator none -- ./known
+	equal "blocks of 100 without" "$(blocks unseen.hwt 100)" "0 0"
+}
+
+case_prefix_mi() { prefixed mi_ -lmimalloc; }
+case_prefix_tc() { prefixed tc_ -ltcmalloc_minimal; }
+case_prefix_tc_static() { prefixed tc_ -Wl,-Bstatic -ltcmalloc_minimal -Wl,-Bdynamic -lm -lstdc++ -lpthread; }
+
+# jemalloc_as PREFIX   libje.a: as its build makes it when a prefix is asked for
+jemalloc_as()
+{
+	local library name options=()
+
+	library=$(${CC-gcc} -print-file-name=libjemalloc.a)
+	[ -f "$library" ] || skip "there is no static jemalloc"
+	for name in malloc calloc realloc free posix_memalign aligned_alloc memalign valloc mallocx rallocx dallocx sdallocx; do
+		options+=(--redefine-sym "$name=$1$name")
+	done
+	objcopy "${options[@]}" "$library" libje.a || skip "objcopy cannot rename"
+}
+
+case_prefix_je()
+{
+	jemalloc_as je_
+	prefixed je_ libje.a -lm -lstdc++ -lpthread -ldl
+}
+
+# Forms that the C library has not; and operator new, which throws.
+case_prefix_new()
+{
+	cat >forms.c <<'C'
+#include <mimalloc.h>
+int main(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		void *a = mi_new(1201), *b = mi_new_n(7, 173), *c = mi_zalloc(1253), *d = mi_realloc(mi_realloc(NULL, 1202), 4001);
+		void *e = mi_strdup("a text of 22 letters.."), *f = mi_heap_malloc(mi_heap_get_default(), 1254), *g = NULL;
+		mi_posix_memalign(&g, 64, 1255);
+		if (i % 2) { mi_free(a); mi_free(b); mi_free(c); mi_free(d); mi_free(e); mi_free(f); mi_free_size(g, 1255); }
+	}
+	return 0;
+}
+C
+	${CC-gcc} -O1 -fno-builtin forms.c -o forms -lmimalloc 2>log || skip "cannot link mimalloc: $(head -1 log)"
+	record forms.hwt -- ./forms
+	equal "status" "$status" 0
+	for size in 1201 1211 1253 4001 23 1254 1255; do
+		equal "blocks of $size" "$(blocks forms.hwt $size)" "1000 500"
+	done
+	equal "blocks of 1202" "$(blocks forms.hwt 1202)" "1000 1000"
+	whole forms.hwt
+	cat >new.cpp <<'CPP'
+#include <gperftools/tcmalloc.h>
+#include <new>
+int main()
+{
+	int thrown = 0;
+	for (int i = 0; i < 1000; i++) {
+		try { tc_new((size_t)1 << 62); } catch (const std::bad_alloc &) { thrown++; }
+		void *a = tc_new(1207), *b = tc_newarray(1208);
+		if (i % 2) { tc_delete(a); tc_deletearray(b); }
+	}
+	return thrown != 1000;
+}
+CPP
+	${CXX-g++} -O1 new.cpp -o new -ltcmalloc_minimal 2>log || skip "cannot link tcmalloc: $(head -1 log)"
+	record new.hwt -- ./new
+	equal "status" "$status" 0
+	equal "blocks of 1207" "$(blocks new.hwt 1207)" "1000 500"
+	equal "blocks of 1208" "$(blocks new.hwt 1208)" "1000 500"
+	whole new.hwt
+}
+
+# A function that cannot be recorded is named, with reason and remedy; the others are recorded.
+case_refused()
+{
+	[ "$(uname -m)" = x86_64 ] || skip "written for x86_64"
+	cat >own.c <<'C'
+#include <stddef.h>
+static char heap[1 << 20];
+static size_t used;
+void *malloc(size_t size) { void *p = heap + used; used += (size + 15) & ~(size_t)15; return p; }
+volatile size_t freed;
+void free(void *p) { if (p) freed = freed + 1; }
+void *calloc(size_t, size_t);
+__asm__(".globl calloc; .type calloc, @function; calloc: jrcxz 1f; 1: imul %rsi, %rdi; jmp malloc; .size calloc, .-calloc");
+int main(void) { for (int i = 0; i < 100; i++) { free(malloc(100)); (void)*(volatile char *)calloc(3, 41); } return 0; }
+C
+	${CC-gcc} -O1 -fno-builtin own.c -o own || skip "cannot compile"
+	record trace.hwt -- ./own
+	equal "status" "$status" 0
+	says "$work/stderr" "WARNING: calloc of an allocator that is linked into the program was NOT recorded: its first instructions cannot be moved; --access valgrind"
+	equal "blocks of 100" "$(blocks trace.hwt 100)" "100 100"
+	"$HEAPWISE" info trace.hwt >info
+	says info "calloc not recorded"
+}
+
+# Pools of the C++ library: their chunks are seen, and with names their objects, too.
+case_libstdcxx()
+{
+	cat >pools.cpp <<'CPP'
+#include <ext/mt_allocator.h>
+#include <ext/pool_allocator.h>
+#include <list>
+#include <memory_resource>
+struct wide { char bytes[1237 - 16]; };
+template <class Allocator> static void fill()
+{
+	static std::list<wide, Allocator> list;
+	for (int i = 0; i < 1000; i++) { list.emplace_back(); if (i % 2) list.pop_back(); }
+}
+static std::pmr::unsynchronized_pool_resource &pool = *new std::pmr::unsynchronized_pool_resource; // never released
+int main(int argc, char **argv)
+{
+	if (argv[1][0] == 'p') fill<__gnu_cxx::__pool_alloc<wide>>();
+	if (argv[1][0] == 'm') fill<__gnu_cxx::__mt_alloc<wide>>();
+	if (argv[1][0] == 'r') {
+		std::pmr::monotonic_buffer_resource buffer;
+		for (int i = 0; i < 1000; i++) { void *p = pool.allocate(1237); if (i % 2) pool.deallocate(p, 1237); }
+	}
+	return argc != 2;
+}
+CPP
+	${CXX-g++} -std=c++17 -O1 pools.cpp -o pools 2>log || skip "cannot compile: $(head -1 log)"
+	record pmr.hwt --allocator pmr -- ./pools r
+	equal "blocks of the pool" "$(blocks pmr.hwt 1237)" "1000 500"
+	record chunks.hwt -- ./pools r # without: what the pool got, at least as much as it has given
+	at_least "bytes of its chunks" "$(field chunks.hwt .peak.bytes)" $((500 * 1237))
+	equal "blocks without" "$(blocks chunks.hwt 1237)" "0 0"
+	# Of these the function is the program's own, if it was not inlined; else its chunks are seen.
+	for which in p m; do
+		record $which.hwt -- ./pools $which
+		at_least "bytes of the chunks of $which" "$(field $which.hwt .peak.bytes)" $((500 * 1237))
+	done
+}
+
+# What nobody tells is said: by whom memory is got, and what helps.
+case_own_pages()
+{
+	cat >own.c <<'C'
+#include <string.h>
+#include <sys/mman.h>
+static char *heap;
+static void *page_alloc(unsigned long bytes) { void *p = heap; heap += bytes; return p; }
+int main(void)
+{
+	heap = mmap(0, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 48; i++)
+		memset(page_alloc(1 << 20), 1, 1 << 20);
+	return 0;
+}
+C
+	${CC-gcc} -O1 own.c -o own || skip "cannot compile"
+	record trace.hwt -- ./own
+	says "$work/stderr" "memory did not come from malloc, but was mapped by the program itself.*--mmap.*--alloc-fn"
+	record mapped.hwt --mmap -- ./own
+	equal "mappings" "$("$HEAPWISE" dump mapped.hwt | awk -v size=$((64 << 20)) '$3 == "mmap" && $5 == size' | wc -l)" 1
+}
+
+# An allocator inside a library, which keeps it for itself: some modules are seen and this one is not.
+case_hidden()
+{
+	cat >plugin.c <<'C'
+static char heap[1 << 20];
+static unsigned long used;
+__attribute__((visibility("hidden"), noinline)) void *malloc(unsigned long size) { void *p = heap + used; used += (size + 15) & ~15ul; return p; }
+__attribute__((visibility("hidden"), noinline)) void free(void *p) { if (p) used++; used--; }
+void *(*volatile before)(unsigned long) = malloc;
+extern void call_back(void);
+void work(void) { call_back(); for (int i = 0; i < 100; i++) { void *volatile p = malloc(1237); if (i % 2) free(p); } }
+C
+	printf '#include <stdlib.h>\nvoid work(void);\nvoid call_back(void) { free(malloc(1239)); }\nint main(void) { work(); return 0; }\n' >main.c
+	${CC-gcc} -O1 -fno-builtin -shared -fPIC plugin.c -o libplugin.so && ${CC-gcc} -O1 -fno-builtin main.c -o main -L. -lplugin \
+		-Wl,-rpath,"$work" || skip "cannot compile"
+	record trace.hwt -- ./main
+	equal "status" "$status" 0
+	equal "blocks of the program" "$(blocks trace.hwt 1239)" "1 1"
+	says "$work/stderr" "a library has an allocator of its own.*not recorded.*--alloc-fn malloc"
+	record named.hwt --alloc-fn malloc --free-fn free -- ./main
+	equal "blocks with the remedy" "$(blocks named.hwt 1237)" "100 50"
+	grep -q "a library has an allocator" "$work/stderr" && fail "it is seen, and said not to be"
+}
+
+case_musl()
+{
+	command -v musl-gcc >/dev/null || skip "musl-gcc is not installed"
+	musl-gcc -static -fno-builtin "$sources/known.c" -o known || skip "cannot link"
+	"$HEAPWISE" run -o trace.hwt -- ./known 2>stderr && fail "a static program was recorded"
+	says stderr "statically linked.*link it dynamically"
+	[ -e trace.hwt ] && fail "there is a trace"
+}
+
+case_go()
+{
+	command -v go >/dev/null || skip "go is not installed"
+	printf 'package main\nfunc main() { println(len(make([]byte, 1<<20))) }\n' >main.go
+	HOME=$work GOCACHE=$work/cache GOFLAGS=-buildvcs=false CGO_ENABLED=0 go build -o static main.go 2>log ||
+		skip "go does not build here: $(head -1 log)"
+	"$HEAPWISE" run -o trace.hwt -- ./static 2>stderr && fail "a static program was recorded"
+	says stderr "a Go program, statically linked"
+	[ -e trace.hwt ] && fail "there is a trace"
+}
 
 case_static_program()
 {
@@ -77,8 +331,11 @@ case_boehm()
 
 	pool bdw-gc "$head" 'GC_malloc(1237)' 'GC_free(p)' --alloc-fn GC_malloc --free-fn GC_free
 	equal "blocks" "$(blocks trace.hwt 1237)" "1000 500"
+	pool bdw-gc "$head" 'GC_malloc(1237)' 'GC_free(p)' --allocator boehm
+	equal "blocks by --allocator" "$(blocks trace.hwt 1237)" "1000 500"
+	grep -q "Boehm collector" "$work/stderr" && fail "it is seen, and said not to be"
 	pool bdw-gc "$head" 'GC_malloc(1237)' 'GC_free(p)'
-	says "$work/stderr" "Boehm collector.*--alloc-fn GC_malloc"
+	says "$work/stderr" "Boehm collector.*--allocator boehm"
 }
 
 case_glib()
@@ -94,6 +351,8 @@ case_talloc()
 #define START void *pool = talloc_new(NULL);' 'talloc_size(pool, 1237)' 'talloc_free(p)' \
 		--alloc-fn talloc_named_const:2 --free-fn _talloc_free
 	equal "blocks" "$(blocks trace.hwt 1237)" "1000 500"
+	record preset.hwt --allocator talloc -- ./pool
+	equal "blocks by --allocator" "$(blocks preset.hwt 1237)" "1000 500"
 }
 
 case_apr()
@@ -103,6 +362,8 @@ case_apr()
 #define START apr_pool_t *pool; apr_initialize(); apr_pool_create(&pool, NULL);' 'apr_palloc(pool, 1237)' '(void)0' \
 		--alloc-fn apr_palloc:2
 	equal "blocks" "$(blocks trace.hwt 1237)" "1000 0"
+	record preset.hwt --allocator apr -- ./pool
+	equal "blocks by --allocator" "$(blocks preset.hwt 1237)" "1000 0"
 }
 
 # operator new of a linked tcmalloc
@@ -113,6 +374,43 @@ case_operators()
 	record trace.hwt -- ./new
 	equal "blocks" "$(blocks trace.hwt 1237)" "1000 500"
 	equal "new[]" "$("$HEAPWISE" dump trace.hwt | awk '$3 == "new_array" && $5 == 1237' | wc -l)" 1000
+}
+
+# A Rust program whose global allocator is jemalloc, by the functions and the prefix of the crate jemallocator.
+case_rust_jemalloc()
+{
+	command -v rustc >/dev/null || skip "rustc is not installed"
+	jemalloc_as _rjem_
+	cat >known.rs <<'RUST'
+use std::alloc::{GlobalAlloc, Layout};
+extern "C" {
+	fn _rjem_mallocx(size: usize, flags: i32) -> *mut u8;
+	fn _rjem_rallocx(p: *mut u8, size: usize, flags: i32) -> *mut u8;
+	fn _rjem_sdallocx(p: *mut u8, size: usize, flags: i32);
+}
+struct Jemalloc;
+unsafe impl GlobalAlloc for Jemalloc {
+	unsafe fn alloc(&self, layout: Layout) -> *mut u8 { _rjem_mallocx(layout.size(), 0) }
+	unsafe fn realloc(&self, p: *mut u8, _: Layout, size: usize) -> *mut u8 { _rjem_rallocx(p, size, 0) }
+	unsafe fn dealloc(&self, p: *mut u8, layout: Layout) { _rjem_sdallocx(p, layout.size(), 0) }
+}
+#[global_allocator]
+static GLOBAL: Jemalloc = Jemalloc;
+#[inline(never)]
+fn make_row(n: usize) -> Vec<u8> { let mut row = vec![n as u8; 1234]; row.reserve_exact(2000); row }
+fn main() {
+	let mut kept = Vec::with_capacity(300);
+	for n in 0..1000 { let row = make_row(n); if n < 300 { kept.push(row); } }
+	println!("{}", kept.iter().map(|r| r[7] as usize).sum::<usize>());
+	std::mem::forget(kept);
+}
+RUST
+	rustc -O -g known.rs -C link-arg=libje.a -C link-arg=-lm -C link-arg=-lstdc++ 2>log || skip "rustc does not link here: $(head -1 log)"
+	"$HEAPWISE" run -o trace.hwt -- ./known >/dev/null 2>stderr || fail "status $?"
+	equal "blocks of 1234" "$(blocks trace.hwt 1234)" "1000 1000"
+	equal "blocks of 3234" "$(blocks trace.hwt 3234)" "1000 700"
+	"$HEAPWISE" report --depth 0 trace.hwt >report
+	says report "known::make_row"
 }
 
 case_rust()

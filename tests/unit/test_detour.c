@@ -160,4 +160,70 @@ TEST(shapes, "what cannot be moved is left alone")
 		hwr_munmap(memory, 4096);
 	}
 }
+#else
+/* Beginnings that compilers seldom make: each function gives a known number. */
+__asm__(".pushsection .text\n"
+	".p2align 2\n"
+	"word_7: .quad 0x1122334455667788\n"
+	"begins_adr: adr x0, word_7\n ldr w0, [x0]\n ret\n"
+	"begins_ldr: ldr x0, word_7\n ret\n"
+	"begins_ldr_w: ldr w0, word_7\n ret\n"
+	"begins_ldrsw: ldrsw x0, word_7 + 4\n ret\n"
+	"begins_adrp: adrp x0, word_7\n add x0, x0, :lo12:word_7\n ldr x0, [x0]\n ret\n"
+	"begins_tbz: tbz x0, 3, 1f\n mov x0, 5\n ret\n 1: mov x0, 6\n ret\n"
+	"begins_cond: b.eq 1f\n 1: mov x0, 9\n ret\n"
+	"begins_vector: ldr q0, word_7\n ret\n"
+	".popsection\n");
+u64 begins_adr(u64, u64), begins_ldr(u64, u64), begins_ldr_w(u64, u64), begins_ldrsw(u64, u64), begins_adrp(u64, u64),
+	begins_tbz(u64, u64), begins_cond(u64, u64), begins_vector(u64, u64);
+
+TEST(relative, "instructions that are relative to their place are written anew")
+{
+	static const struct {
+		u64 (*function)(u64, u64);
+		u64 a, wanted;
+	} rows[] = {
+		{begins_adr, 0, 0x55667788},        {begins_ldr, 0, 0x1122334455667788},
+		{begins_ldr_w, 0, 0x55667788},      {begins_ldrsw, 0, 0x11223344},
+		{begins_adrp, 0, 0x1122334455667788}, {begins_tbz, 8, 5}, {begins_tbz, 7, 6},
+		{begins_cond, 0, 9},
+	};
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		bool again = i && rows[i].function == rows[i - 1].function;
+
+		if (!again && !detour(i, (void *)rows[i].function))
+			return;
+		CHECK_EQ(rows[i].function(rows[i].a, 0), rows[i].wanted);
+	}
+}
+
+TEST(shapes, "what cannot be moved is left alone")
+{
+	static u64 (*volatile const vector)(u64, u64) = begins_vector;
+	struct hwr_detour self = {.function = (u64)vector};
+
+	CHECK(!hwr_detour_plan(&self));
+}
+
+/* A function whose first instruction is a call cannot return, unless x30 is kept elsewhere: its code is compared. */
+TEST(calls_first, "a call at the beginning returns behind it")
+{
+	u32 *code = hwr_mmap(4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	struct hwr_detour self = {.function = (u64)code};
+	const u32 *moved;
+	u64 value;
+
+	code[0] = 0x94000010; /* bl .+64 */
+	CHECK(hwr_detour_plan(&self));
+	self.pad = (u8 *)code + 2048;
+	CHECK(hwr_detour_write(&self));
+	moved = (const u32 *)(self.pad + MOVED_AT);
+	CHECK_EQ(moved[0], 0x5800005e); /* ldr x30, .+8 */
+	memcpy(&value, &moved[2], sizeof value);
+	CHECK_EQ(value, (u64)code + 4);
+	memcpy(&value, &moved[6], sizeof value);
+	CHECK_EQ(value, (u64)code + 64);
+	hwr_munmap(code, 4096);
+}
 #endif

@@ -67,6 +67,12 @@ static inline void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks)
 	(void)ticks;
 }
 static inline void hwr_access_leave(void) {}
+static inline void hwr_access_range(u64 address, u64 bytes, bool write)
+{
+	(void)address;
+	(void)bytes;
+	(void)write;
+}
 
 #endif
 

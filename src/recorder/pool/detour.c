@@ -29,12 +29,16 @@ static u8 *map_there(u64 address)
 	return (u8 *)p;
 }
 
-/* Below the function first: the heap of brk grows above a program. */
+/* Below the function first: the heap of brk grows above a program. An allocator has dozens of functions, so the
+ * search begins where the last one ended. */
 static u8 *map_near(u64 address)
 {
+	static u64 last;
 	u64 reach = hwr_detour_reach - NEAR_STEP;
 	u8 *p = NULL;
 
+	if (last && last > NEAR_FIRST && address - last < reach - NEAR_FIRST)
+		p = map_there(last - NEAR_FIRST);
 	for (u64 far = NEAR_FIRST; far < reach && far < address && !p;
 	     far += far < NEAR_STEP ? NEAR_FIRST : NEAR_STEP)
 		p = map_there(address - far);
@@ -42,6 +46,7 @@ static u8 *map_near(u64 address)
 		p = map_there(address + far);
 	if (p)
 		hwr_own_map(p, HWR_DETOUR_PAD);
+	last = (u64)p;
 	return p;
 }
 

@@ -27,6 +27,7 @@ struct search {
 	void (*found)(u32 number, u64 start, u64 bytes);
 	void (*each)(const char *name, u64 start); /* instead of the pools */
 	u32 section; /* type of the table: SHT_SYMTAB or SHT_DYNSYM */
+	void (*global)(const char *name, u64 start, u64 bytes);
 };
 
 static bool file_map(struct file *self, const char *path)
@@ -73,6 +74,8 @@ static void try_symbol(const struct search *self, const ElfW(Sym) *symbol, const
 {
 	if (self->each && memory_has_end(name, room))
 		self->each(name, self->base + symbol->st_value);
+	if (self->global && ELF64_ST_BIND(symbol->st_info) != STB_LOCAL && memory_has_end(name, room))
+		self->global(name, self->base + symbol->st_value, symbol->st_size);
 	for (u32 i = 0; i < self->count; i++) {
 		size_t bytes = hwr_length(self->pools[i].name) + 1;
 
@@ -99,27 +102,32 @@ static void search_table(const struct search *self, const struct file *file, con
 	}
 }
 
-static void search_file(const struct search *self, const char *path)
+/* False: it has no such table. */
+static bool search_file(const struct search *self, const char *path)
 {
 	const ElfW(Ehdr) *header;
+	bool searched = false;
 	struct file file;
 
 	if (!file_map(&file, path))
-		return;
+		return false;
 	header = (const ElfW(Ehdr) *)file.data;
 	for (u32 i = 0; hwr_same(header->e_ident, ELFMAG, SELFMAG) && i < header->e_shnum; i++) {
 		const ElfW(Shdr) *section = file_section(&file, i);
 
-		if (section && section->sh_type == self->section)
+		if (section && section->sh_type == self->section) {
 			search_table(self, &file, section);
+			searched = true;
+		}
 	}
 	hwr_munmap((void *)(u64)file.data, file.bytes);
+	return searched;
 }
 
 void hwr_find_pools(const struct link_map *map, const struct hw_pool *pools, u32 count,
 		    void (*found)(u32 number, u64 start, u64 bytes))
 {
-	struct search search = { pools, count, map->l_addr, found, NULL, SHT_SYMTAB };
+	struct search search = { pools, count, map->l_addr, found, NULL, SHT_SYMTAB, NULL };
 	u64 start, bytes;
 
 	for (u32 i = 0; i < count; i++)
@@ -135,4 +143,11 @@ void hwr_find_each(const char *path, u64 base, void (*found)(const char *name, u
 	search_file(&search, *path ? path : own_path);
 	search.section = SHT_DYNSYM; /* all that a stripped file has */
 	search_file(&search, *path ? path : own_path);
+}
+
+bool hwr_find_global(u64 base, void (*found)(const char *name, u64 start, u64 bytes))
+{
+	struct search search = { .base = base, .global = found, .section = SHT_SYMTAB };
+
+	return search_file(&search, own_path);
 }

@@ -17,4 +17,8 @@ void hwr_find_pools(const struct link_map *map, const struct hw_pool *pools, u32
  * is the program's. */
 void hwr_find_each(const char *path, u64 base, void (*found)(const char *name, u64 start));
 
+/* The same of the program's own functions that are not local to a file of it, with sizes. False: its file has no
+ * symbols (but those that it offers to others). */
+bool hwr_find_global(u64 base, void (*found)(const char *name, u64 start, u64 bytes));
+
 #endif

@@ -18,6 +18,22 @@ void hwr_pools_look(void);
 /* Modules have gone: those that come may be at their addresses. */
 void hwr_pools_forget(void);
 
+/* ---- known allocators, for entries.c ---- */
+
+struct hw_entry;
+
+/* Functions of one module follow. interposed: our hooks stand before its malloc, so that calls from inside it
+ * are those of hooks. */
+void hwr_pool_module(bool interposed);
+void hwr_pool_entry(const struct hw_entry *entry, u32 number, u64 start, u64 bytes);
+void hwr_pool_module_end(void);
+
+/* Whether calls of known allocators are recorded that are linked into the program or into a plugin. */
+bool hwr_pools_are_entries(void);
+
+/* What to call to call a function without being noticed. */
+u64 hwr_pool_past(u64 function);
+
 /* ---- for the careful path; only with HWR_POOLS ---- */
 
 /* Whether the hook called from `caller` is inside a custom allocator. */

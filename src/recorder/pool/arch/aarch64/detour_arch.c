@@ -26,6 +26,14 @@ static bool is_relative(u32 code)
 }
 
 static bool is_adrp(u32 code) { return (code & 0x9f000000) == 0x90000000; }
+static bool is_adr(u32 code) { return (code & 0x9f000000) == 0x10000000; }
+static bool is_call(u32 code) { return (code & 0xfc000000) == 0x94000000; }
+
+/* ldr of 4 or 8 bytes, ldrsw: into a register that can be the address first. */
+static bool is_constant(u32 code)
+{
+	return (code & 0xbf000000) == 0x18000000 || (code & 0xff000000) == 0x98000000;
+}
 static bool is_jump(u32 code) { return (code & 0xfc000000) == 0x14000000; }
 static bool is_test_bit(u32 code) { return (code & 0x7e000000) == 0x36000000; /* tbz, tbnz */ }
 
@@ -47,7 +55,10 @@ bool hwr_detour_plan(struct hwr_detour *self)
 	code = read_at(self->at);
 	if (self->bytes && self->at + INSTRUCTION > self->function + self->bytes)
 		return false;
-	return !is_relative(code) || is_adrp(code) || is_jump(code) || is_branch(code);
+	if ((is_constant(code) || is_adrp(code) || is_adr(code)) && (code & 31) == 31)
+		return false; /* into no register: there is none for the address */
+	return !is_relative(code) || is_adrp(code) || is_adr(code) || is_jump(code) || is_call(code) ||
+	       is_branch(code) || is_constant(code);
 }
 
 static u32 *put_address(u32 *at, u64 value)
@@ -80,6 +91,23 @@ static u64 adrp_value(u32 code, u64 at)
 	return (at & ~(u64)4095) + (u64)((i64)(pages << 43) >> 31);
 }
 
+static u64 adr_value(u32 code, u64 at)
+{
+	u64 bytes = (u64)(code >> 5 & 0x7ffff) << 2 | (code >> 29 & 3);
+
+	return at + (u64)((i64)(bytes << 43) >> 43);
+}
+
+static u64 constant_address(u32 code, u64 at) { return at + (u64)(((i64)((u64)code << 40) >> 45) * 4); }
+
+/* The same load, from an address in the register that it goes to. */
+static u32 constant_load(u32 code)
+{
+	u32 number = code & 31, what = code >> 30;
+
+	return (what == 0 ? 0xb9400000 : what == 1 ? 0xf9400000 : 0xb9800000) | number << 5 | number;
+}
+
 static u64 jump_target(u32 code, u64 at) { return at + (u64)((i64)((u64)code << 38) >> 36); }
 
 static u64 branch_target(u32 code, u64 at)
@@ -109,12 +137,19 @@ bool hwr_detour_write(struct hwr_detour *self)
 	put_far_jump(put_constant((u32 *)self->pad, 17, self->site), (u64)hwr_thunk);
 	if (is_jump(code)) {
 		put_far_jump(to, jump_target(code, self->at));
+	} else if (is_call(code)) { /* returns to where it would have, for whoever walks the stack */
+		put_far_jump(put_constant(to, 30, self->at + INSTRUCTION), jump_target(code, self->at));
 	} else if (is_branch(code)) {
 		put_branch(to, code, self->at);
 	} else {
 		if (is_adrp(code))
 			to = put_constant(to, code & 31, adrp_value(code, self->at));
-		else
+		else if (is_adr(code))
+			to = put_constant(to, code & 31, adr_value(code, self->at));
+		else if (is_constant(code)) {
+			to = put_constant(to, code & 31, constant_address(code, self->at));
+			*to++ = constant_load(code);
+		} else
 			*to++ = code;
 		put_far_jump(to, self->at + INSTRUCTION);
 	}
