@@ -192,11 +192,11 @@ HWR_EXPORT void heapwise_recorder_object(int what, uint64_t address, uint64_t si
 	}
 	hwr_call_begin(&call);
 	if (what == 1) {
-		hwr_call_object(&call, HW_POOL_FREE, address, 0);
+		hwr_call_object(&call, HW_POOL_FREE, address | HW_POOL_ADDRESS, 0, NULL, NULL);
 		return;
 	}
 	store_relaxed(&hwr_control->objects_told, 1);
-	hwr_call_object(&call, HW_POOL, address, size);
+	hwr_call_object(&call, HW_POOL, address | HW_POOL_ADDRESS, size, NULL, NULL);
 	identity = type ? hwr_name(type) : 0;
 	if (identity)
 		hwr_call_type(&call, address | HW_POOL_ADDRESS, identity, 1);

@@ -224,18 +224,6 @@ void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size
 		put(call, end_ticks, HW_REALLOC, 0, (u64)p, size);
 }
 
-void hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size)
-{
-	bool sampling, ends = kind == HW_POOL_FREE;
-
-	if (!call->t || (call->paused && !ends))
-		return;
-	address |= HW_POOL_ADDRESS;
-	sampling = call->t->state & HWR_SAMPLING;
-	if (!sampling || (ends ? hwr_sample_drop(address) : hwr_sample_take(call->t, address, size)))
-		put(call, hw_ticks(), (u16)kind, 0, address, size);
-}
-
 void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size)
 {
 	if (call->t && !call->paused && !call->suppressed)
@@ -261,7 +249,9 @@ bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
 		return false;
 	t->busy_sp = call->caller.sp;
 	t->state |= HWR_BUSY;
-	if (t->run_flags & (ends ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS))
+	if (!context)
+		record.context = call->paused ? 0 : hwr_note_context(t, kind, &call->caller);
+	else if (t->run_flags & (ends ? HW_RUN_FREE_STACKS : HW_RUN_ALLOC_STACKS))
 		record.context = context(t, self);
 	record.ticks = test_stamp(t, hwr_stamp_now(t));
 	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;

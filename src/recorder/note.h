@@ -156,14 +156,12 @@ void hwr_call_free_as(struct hwr_call *call, u32 kind, u16 aux, void *p);
 void hwr_call_end(struct hwr_call *call, u32 kind);
 /* A realloc that gave p (NULL: freed, or failed if size is not 0) for old, entered at `ticks`. */
 void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size_t size);
-/* An object that the program tells of, beside all blocks: HW_POOL or HW_POOL_FREE. */
-void hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size);
 /* An event that is no allocation: a mapping. */
 void hwr_call_other(struct hwr_call *call, u32 kind, u64 address, u64 size);
 /* A mark (enum hw_mark); it is the program's word and recorded while paused, too. */
 void hwr_call_mark(struct hwr_call *call, u32 mark, u64 address, u64 number);
-/* An object of a runtime, allocated or freed: HW_POOL, HW_POOL_FREE. context(t, self) finds its stack. False: it is
- * not recorded. */
+/* An object that the program or a runtime tells of, beside all blocks: HW_POOL or HW_POOL_FREE, at an address with
+ * HW_POOL_ADDRESS. context(t, self) finds its stack; NULL = the caller's. False: it is not recorded. */
 bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
 		     u32 (*context)(struct hwr_thread *, const void *), const void *self);
 /* Monitored memory was touched at the address; aux = HW_HIT_*. */
