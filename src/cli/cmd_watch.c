@@ -144,6 +144,8 @@ static int rotation_read(const struct command *command, const struct watch_args 
 
 	if ((args->rotate || args->window) && !args->trace)
 		return command_usage(command, "--rotate and --window are for --trace FILE");
+	if ((args->rotate || args->window) && args->web)
+		return command_usage(command, "--web shows one trace from its beginning: leave out --rotate and --window");
 	if (args->rotate && !rotate_read(args->rotate, rotate))
 		return command_usage(command, "--rotate wants a size from 1M on, or a time as 30m, not '%s'", args->rotate);
 	if (!args->window)

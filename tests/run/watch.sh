@@ -174,6 +174,8 @@ case_rotation()
 	[ ! -e t.hwt ] || fail "the oldest file is still there"
 	"$HEAPWISE" watch --rotate 1M true 2>stderr
 	equal "rotate without a trace: status" $? 2
+	"$HEAPWISE" watch --web --trace t.hwt --rotate 1M true 2>stderr
+	equal "rotate and web: status" $? 2
 	"$HEAPWISE" watch --trace t.hwt --rotate 7 true 2>stderr
 	equal "too small: status" $? 2
 }
