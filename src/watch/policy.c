@@ -19,7 +19,10 @@ static const double MARGIN = 0.93;      /* of the stated overhead: what is predi
 static const double LIMIT = 0.96;       /* of it, from where on all is opened: so much may be under way */
 static const double BURST_S = 0.5, BURST_FADING = 0.99; /* the latter from tick to tick */
 enum { BURST_UNITS = 64 };              /* of fewer armed units a share says little */
-static const double CREDIT_HORIZONS = 2; /* what was saved may be spent, within limits */
+static const double CREDIT_HORIZONS = 5; /* what was saved may be spent, within limits */
+/* Price of a unit's monitoring, bytes x seconds for each ns: where it begins, its limits, and how fast it moves. */
+static const double PRICE_FIRST = 0.02, PRICE_MIN = 0.001, PRICE_MAX = 1, PRICE_GAIN = 0.15;
+static const double SAVED_WANTED = 0.05; /* of all that was earned, to be there when much is hit */
 
 void policy_defaults(struct policy_options *options)
 {
@@ -42,6 +45,7 @@ void policy_init(struct policy *self, const struct policy_options *options)
 	self->fault_ns = FAULT_NS;
 	self->arm_ns = ARM_NS;
 	self->open_ns = OPEN_NS;
+	self->price = PRICE_FIRST;
 	self->cpu_share = 1;
 	self->correction = 1;
 	self->global_hits = RATE_FIRST * PRIOR_S;
@@ -228,6 +232,7 @@ static void learn_burst(struct policy *self, const struct policy_cost *cost, dou
  * by then, and what was saved so far, or less what was spent too much. */
 struct budget {
 	double horizon_ns, soon_ns;
+	double saved; /* in units of what should be */
 };
 
 static struct budget budget_of(const struct policy *self, const struct policy_cost *cost)
@@ -237,9 +242,11 @@ static struct budget budget_of(const struct policy *self, const struct policy_co
 	double soon = share * self->cpu_share * (double)self->period_ns;
 	double saved = share * (double)cost->cpu_ns - (double)cost->cost_ns - (double)cost->armed * aside_ns(self);
 
+	double wanted = fmin(SAVED_WANTED * share * (double)cost->cpu_ns, CREDIT_HORIZONS / 2 * each);
+
 	if (saved > CREDIT_HORIZONS * each)
 		saved = CREDIT_HORIZONS * each;
-	return (struct budget){each + saved, soon + saved};
+	return (struct budget){each + saved, soon + saved, wanted > 0 ? saved / wanted : 1};
 }
 
 /* ---- mpc: the choice ------------------------------------------------------------------------- */
@@ -260,19 +267,31 @@ static double soon_ns(const struct policy *self, const struct unit *unit)
 	return (unit->armed ? 0 : self->arm_ns + aside_ns(self)) + hit * self->fault_ns * self->correction;
 }
 
+/* What is spent on units that are hit all the time is missing when many are hit at once. So units have to be worth a
+ * price, which rises while too little is saved and falls while there is more than enough. */
+static void price_move(struct policy *self, const struct budget *budget)
+{
+	double off = 1 - budget->saved;
+
+	self->price *= exp(PRICE_GAIN * fmax(-1, fmin(off, 1)));
+	self->price = fmax(PRICE_MIN, fmin(self->price, PRICE_MAX));
+}
+
 /* The best for their cost while the budget lasts. What is armed and does not fit is disarmed: it would be hit.
  * What is armed and would not be costs nothing and stays. */
 static bool choose(struct policy *self, struct requests *requests, struct budget budget)
 {
 	double spent = 0, soon = 0;
 
+	price_move(self, &budget);
 	if (self->candidates.count)
 		qsort(self->candidates.data, self->candidates.count, sizeof(*self->candidates.data), better);
 	for (u64 i = 0; i < self->candidates.count; i++) {
 		const struct candidate *one = &self->candidates.data[i];
 		double next = soon_ns(self, one->unit);
 
-		if (spent + one->cost_ns > budget.horizon_ns || soon + next > budget.soon_ns) {
+		if (spent + one->cost_ns > budget.horizon_ns || soon + next > budget.soon_ns ||
+		    one->value < self->price * one->cost_ns) {
 			if (one->unit->armed && one->cost_ns > self->arm_ns &&
 			    !requests_disarm(requests, one->unit))
 				return false;

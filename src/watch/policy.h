@@ -54,6 +54,7 @@ struct policy {
 	double burst;              /* mpc: share of the armed units that may be hit at once, as was seen */
 	double cpu_share;          /* mpc: CPU time of the program for each ns, of late */
 	double correction;         /* mpc: measured ÷ predicted cost, of late */
+	double price;              /* mpc: what a unit has to be worth for each ns of cost */
 	double predicted_ns;       /* mpc: for the time since the last tick */
 	double global_hits, global_watched_s;
 	VEC(struct candidate) candidates;

@@ -124,7 +124,7 @@ ctl 1|2|which PID, and what
 ctl one status|2|'one' is not the number of a process
 ctl 0 status|2|'0' is not the number of a process
 ctl 99999999999 status|2|is not the number of a process
-ctl 1 dance|2|'dance' is none of pause, resume, snapshot, scan, save, stop, status, dump
+ctl 1 dance|2|'dance' is none of pause, resume, snapshot, scan, save, stop, join, status, dump
 ctl 2147483647 status|3|there is no process 2147483647
 run --toggle-signal KILL true|2|wants one of USR1
 run --toggle-signal RTMIN+99 true|2|wants one of USR1

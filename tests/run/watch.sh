@@ -49,6 +49,15 @@ case_raw()
 	at_least "refused" "$(sed -n 's/.*refused \([0-9]*\)/\1/p' stdout)" 1
 }
 
+# More is touched at once than was paid for: everything is opened, and the budget holds.
+case_burst()
+{
+	"$HEAPWISE" watch --overhead 1% --batch 0 -o burst.jsonl "$watched" burst 3 || fail "status $?"
+	at_least "armed" "$(python3 -c 'import json; print(max(json.loads(l)["armed_units"] for l in open("burst.jsonl")))')" 1000
+	at_least "floods" "$(json burst.jsonl 'd["floods"]')" 1
+	equal "within the budget" "$(json burst.jsonl 'd["overhead"] <= 0.01')" True
+}
+
 # A tool joins what runs: it is told what lives, then what comes, and may monitor; two may at a time.
 case_join()
 {

@@ -488,6 +488,24 @@ static void case_raw(void)
 	printf("raw calls %ld, refused %ld\n", calls, refused);
 }
 
+/* Many areas rest while the program works, and then all are touched at once. */
+static void case_burst(void)
+{
+	enum { AREAS = 8000 };
+	static volatile char *areas[AREAS];
+
+	for (int i = 0; i < AREAS; i++) {
+		areas[i] = malloc(3000);
+		areas[i][0] = 1;
+	}
+	for (double end = now() + seconds; now() < end;)
+		;
+	for (int i = 0; i < AREAS; i++)
+		CHECK(areas[i][0] == 1);
+	for (double end = now() + 0.3; now() < end;)
+		;
+}
+
 /* 100 small areas and a large one; of these 10 and the large one are touched ten times a second. */
 static void case_known(void)
 {
@@ -514,7 +532,7 @@ int main(int argc, char **argv)
 		{"calls", case_calls},   {"signals", case_signals}, {"crash", case_crash},
 		{"threads", case_threads}, {"fork", case_fork},     {"heap", case_heap},
 		{"contexts", case_contexts}, {"guards", case_guards}, {"known", case_known},
-		{"raw", case_raw},
+		{"raw", case_raw},         {"burst", case_burst},
 	};
 
 	if (argc > 2)

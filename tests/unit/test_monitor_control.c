@@ -44,7 +44,7 @@ TEST(full, "a table of verbs that is full says so")
 	while (count < 1000 && control_register(&verb))
 		count++;
 	CHECK_EQ(count, 16);
-	CHECK_EQ(control_verb_at(7 + 16) == NULL, true);
+	CHECK_EQ(control_verb_at(8 + 16) == NULL, true);
 }
 
 struct scene {

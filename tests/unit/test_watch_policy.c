@@ -7,7 +7,7 @@
 #include "lib/test.h"
 #include "watch/policy.h"
 
-enum { STEP_NS = 10000000, FAULT_NS = 5000, ARM_NS = 1500 };
+enum { STEP_NS = 10000000, FAULT_NS = 5000, ARM_NS = 1500, OPEN_NS = 300 };
 static const u64 SECOND = 1000000000;
 
 struct program {
@@ -17,6 +17,7 @@ struct program {
 	struct policy_cost cost;
 	double rates[4096]; /* hits a second, by number of the area */
 	u64 now, next_tick, random;
+	u64 events_most, floods;
 	double armed_byte_s; /* bytes that were armed × for how long */
 };
 
@@ -58,6 +59,17 @@ static double draw(struct program *self)
 	return (double)(self->random >> 11) / 9007199254740992.0;
 }
 
+/* As the program does it: everything is open. */
+static void flood(struct program *self)
+{
+	self->floods++;
+	self->events_most = 0; /* nothing is armed before the next one is set */
+	self->cost.cost_ns += self->areas.armed_units * OPEN_NS;
+	self->cost.open_ns += self->areas.armed_units * OPEN_NS;
+	self->cost.open_units += self->areas.armed_units;
+	areas_flooded(&self->areas, self->now);
+}
+
 static void hit(struct program *self, u64 address)
 {
 	struct tap_hit hit = {.ticks = self->now, .address = address};
@@ -69,6 +81,8 @@ static void hit(struct program *self, u64 address)
 	self->cost.cost_ns += FAULT_NS;
 	policy_hit(&self->policy, unit, self->now);
 	areas_hit(&self->areas, &hit);
+	if (self->events_most && self->cost.hits >= self->events_most)
+		flood(self);
 }
 
 /* What the helper thread of a program would do. */
@@ -100,6 +114,8 @@ static void step(struct program *self)
 		if (area->unit->armed && draw(self) < rate * STEP_NS / 1e9)
 			hit(self, area->address + 100);
 	}
+	self->cost.armed = self->areas.armed_units;
+	self->events_most = policy_events_most(&self->policy, &self->cost);
 	if (self->now < self->next_tick)
 		return;
 	CHECK(policy_tick(&self->policy, &self->areas, &self->requests, &self->cost, self->now));
@@ -205,6 +221,28 @@ TEST(mpc_keeps_budget, "what monitoring costs stays within the stated share, and
 		CHECK(cold >= 58);
 		program_release(&self);
 	}
+}
+
+TEST(mpc_bursts, "units that are hit all together break no budget, again and again")
+{
+	static struct program self;
+	u64 floods = 0;
+
+	for (double share = 0.0005; share < 0.01; share *= 4) {
+		program_init(&self, POLICY_MPC, share);
+		for (u32 i = 0; i < 3000; i++)
+			add_area(&self, i, 4096, 0);
+		for (u32 round = 0; round < 20; round++) {
+			run(&self, SECOND);
+			for (u32 i = 0; i < 3000; i++)
+				hit(&self, address_of(i));
+			CHECK((double)self.cost.cost_ns <= share * (double)self.cost.cpu_ns);
+		}
+		floods += self.floods;
+		CHECK(self.cost.hits > 100);
+		program_release(&self);
+	}
+	CHECK(floods);
 }
 
 TEST(mpc_spends, "with more to spend more is monitored")
