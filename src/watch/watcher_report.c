@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT
+ * What a watcher tells at each interval. All but watcher_take runs on the drain thread. */
+#include "watch/watcher_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const u64 SECOND = 1000000000;
+
+bool watcher_is_lost(const struct watcher *self, const struct area *area)
+{
+	const u64 *class = map_find(&self->classes, area->chunk);
+
+	return class && (*class == CLASS_LOST || *class == CLASS_INDIRECT);
+}
+
+static u32 age_bin(u64 age_ns)
+{
+	u32 bin = 0;
+
+	for (u64 limit = SECOND; bin < WATCH_AGES - 1 && age_ns >= limit; limit *= 2)
+		bin++;
+	return bin;
+}
+
+static u32 size_bin(u64 size)
+{
+	u32 bin = size ? 63 - (u32)__builtin_clzll(size) : 0;
+
+	return bin < WATCH_SIZES ? bin : WATCH_SIZES - 1;
+}
+
+static struct watch_point *point_of(struct watcher *self, u32 context)
+{
+	u64 *place = map_at(&self->points, context);
+
+	if (!place)
+		return NULL;
+	if (!*place) {
+		u32 point = context < self->frames.count ? self->frames.data[context].point : 0;
+
+		if (!vec_push(&self->rows, (struct watch_point){.context = context, .number = point - !!point}))
+			return NULL;
+		*place = self->rows.count;
+	}
+	return &self->rows.data[*place - 1];
+}
+
+/* Untouched for so long, and, for half of that at least, it would have been noticed. */
+static bool is_stale(const struct watcher *self, const struct area *area, u64 now)
+{
+	return area_is_stale(area, self->options.policy.leak_after_ns, now);
+}
+
+/* Keeps the areas that were not seen for longest, in that order. */
+static void oldest_add(struct watch_report *report, const struct area *area, u64 age_ns)
+{
+	u32 at = report->oldest_count;
+
+	if (at == WATCH_ROWS && report->oldest[at - 1].age_ns >= age_ns)
+		return;
+	if (at == WATCH_ROWS)
+		at--;
+	else
+		report->oldest_count++;
+	for (; at && report->oldest[at - 1].age_ns < age_ns; at--)
+		report->oldest[at] = report->oldest[at - 1];
+	report->oldest[at] = (struct watch_area){
+		.address = area->address,
+		.size = area->size,
+		.age_ns = age_ns,
+		.life_ns = report->now_ns - area->birth_ns,
+		.hits = area->hits,
+		.context = area->context,
+		.hit_context = area->hit_context,
+	};
+}
+
+/* Areas that were touched, the most rarely touched first. What lives for less than a second tells nothing of that. */
+static void rare_add(struct watch_report *report, const struct area *area)
+{
+	u64 life = report->now_ns - area->birth_ns, watched = unit_watched(area->unit, report->now_ns);
+	double rate = (double)area->hits * 1e9 / (double)(watched < life && watched ? watched : life + 1);
+	u32 at = report->rare_count;
+
+	if (!area->hits || life < SECOND || (at == WATCH_ROWS && report->rare[at - 1].rate <= rate))
+		return;
+	if (at == WATCH_ROWS)
+		at--;
+	else
+		report->rare_count++;
+	for (; at && report->rare[at - 1].rate > rate; at--)
+		report->rare[at] = report->rare[at - 1];
+	report->rare[at] = (struct watch_area){
+		.address = area->address,
+		.size = area->size,
+		.age_ns = area_age(area, report->now_ns),
+		.life_ns = life,
+		.hits = area->hits,
+		.rate = rate,
+		.context = area->context,
+		.hit_context = area->hit_context,
+	};
+}
+
+/* The type of an area that was looked into is that of its point. */
+static void type_note(struct watcher *self, const struct area *area)
+{
+	const u64 *type = map_count(&self->types) ? map_find(&self->types, area->chunk) : NULL;
+
+	if (type)
+		map_put(&self->point_types, area->context, *type);
+}
+
+static void count_area(struct watcher *self, struct watch_report *report, const struct area *area)
+{
+	u64 now = report->now_ns, age = area_age(area, now);
+	struct watch_point *point = point_of(self, area->context);
+
+	report->sizes[size_bin(area->size)]++;
+	report->ages[age_bin(age)]++;
+	report->age_bytes[age_bin(age)] += area->size;
+	if (age < report->interval_ns)
+		report->working_bytes += area->size;
+	if (area->unit) {
+		oldest_add(report, area, age);
+		rare_add(report, area);
+	}
+	type_note(self, area);
+	if (!point)
+		return;
+	point->areas++;
+	point->bytes += area->size;
+	point->hits += area->hits;
+	if (!is_stale(self, area, now))
+		return;
+	point->stale_areas++;
+	point->stale_bytes += area->size;
+	point->oldest_ns = age > point->oldest_ns ? age : point->oldest_ns;
+	report->stale_areas++;
+	report->stale_bytes += area->size;
+	point->lost_areas += watcher_is_lost(self, area);
+	report->lost_areas += watcher_is_lost(self, area);
+	report->lost_bytes += watcher_is_lost(self, area) ? area->size : 0;
+}
+
+static int by_stale(const void *a, const void *b)
+{
+	const struct watch_point *x = a, *y = b;
+
+	return x->stale_bytes > y->stale_bytes ? -1 : x->stale_bytes < y->stale_bytes;
+}
+
+static int by_growth(const void *a, const void *b)
+{
+	const struct watch_point *x = a, *y = b;
+
+	return x->growth_bytes > y->growth_bytes ? -1 : x->growth_bytes < y->growth_bytes;
+}
+
+static void frame_fill(const struct watcher *self, u64 pc, struct watch_frame *frame)
+{
+	*frame = (struct watch_frame){.pc = pc};
+	for (u64 i = self->modules.count; i-- > 0;) {
+		const struct known_module *module = &self->modules.data[i];
+
+		if (pc - module->start >= module->end - module->start)
+			continue;
+		snprintf(frame->module, sizeof(frame->module), "%s", module->path);
+		frame->offset = pc - module->base - 1;
+		return;
+	}
+}
+
+void watcher_stack(const struct watcher *self, u32 context, struct watch_stack *stack)
+{
+	while (context && context < self->frames.count && stack->frames < WATCH_FRAMES) {
+		const struct frame *frame = &self->frames.data[context];
+
+		if (frame->pc >= HW_GENERATION_LIMIT)
+			frame_fill(self, frame->pc, &stack->frame[stack->frames++]);
+		context = frame->parent;
+	}
+}
+
+static void rows_take(struct watcher *self, struct watch_point *rows, u32 *count,
+		      int (*order)(const void *, const void *), bool growth)
+{
+	qsort(self->rows.data, self->rows.count, sizeof(*self->rows.data), order);
+	for (u64 i = 0; i < self->rows.count && *count < WATCH_ROWS; i++) {
+		if (growth ? self->rows.data[i].growth_bytes <= 0 : !self->rows.data[i].stale_areas)
+			break;
+		rows[*count] = self->rows.data[i];
+		watcher_stack(self, rows[*count].context, &rows[*count].stack);
+		if (rows[*count].type)
+			frame_fill(self, rows[*count].type + 1, &rows[*count].type_at);
+		(*count)++;
+	}
+}
+
+static u64 pc_of(const struct watcher *self, u32 context)
+{
+	return context < self->frames.count ? self->frames.data[context].pc : 0;
+}
+
+/* Keeps the rows with most bytes, in that order. */
+static u32 top_find(const struct watcher *self, const struct watch_point *top[WATCH_TOP])
+{
+	u32 count = 0;
+
+	for (u64 i = 0; i < self->rows.count; i++) {
+		const struct watch_point *row = &self->rows.data[i];
+		u32 at = count;
+
+		if (at == WATCH_TOP && top[at - 1]->bytes >= row->bytes)
+			continue;
+		if (at == WATCH_TOP)
+			at--;
+		else
+			count++;
+		for (; at && top[at - 1]->bytes < row->bytes; at--)
+			top[at] = top[at - 1];
+		top[at] = row;
+	}
+	return count;
+}
+
+static void top_take(const struct watcher *self, struct watch_report *report)
+{
+	const struct watch_point *top[WATCH_TOP];
+
+	report->top_count = top_find(self, top);
+	for (u32 i = 0; i < report->top_count; i++) {
+		struct watch_point *row = &report->top[i];
+		u64 pc = pc_of(self, top[i]->context);
+
+		*row = *top[i];
+		watcher_stack(self, row->context, &row->stack);
+		for (u64 k = 0; k < self->rows.count; k++)
+			if (pc_of(self, self->rows.data[k].context) == pc)
+				row->line_bytes += self->rows.data[k].bytes;
+	}
+}
+
+static int by_stale_type(const void *a, const void *b)
+{
+	const struct watch_type *x = a, *y = b;
+
+	return x->stale_bytes > y->stale_bytes ? -1 : x->stale_bytes < y->stale_bytes;
+}
+
+/* Types are few; beyond WATCH_ROWS of them the rest is not told. */
+static void count_types(struct watcher *self, struct watch_report *report)
+{
+	for (u64 i = 0; i < self->rows.count; i++) {
+		struct watch_point *row = &self->rows.data[i];
+		const u64 *type = map_find(&self->point_types, row->context);
+		u32 at = 0;
+
+		row->type = type ? *type : 0;
+		if (!row->stale_areas)
+			continue;
+		while (at < report->types_count && report->types[at].type != row->type)
+			at++;
+		if (at == WATCH_ROWS)
+			continue;
+		if (at == report->types_count) {
+			report->types[report->types_count++] = (struct watch_type){.type = row->type};
+			if (row->type)
+				frame_fill(self, row->type + 1, &report->types[at].at);
+		}
+		report->types[at].stale_areas += row->stale_areas;
+		report->types[at].stale_bytes += row->stale_bytes;
+		report->types[at].lost_areas += row->lost_areas;
+	}
+	qsort(report->types, report->types_count, sizeof(report->types[0]), by_stale_type);
+}
+
+static void count_points(struct watcher *self, struct watch_report *report)
+{
+	count_types(self, report);
+	for (u64 i = 0; i < self->rows.count; i++) {
+		struct watch_point *row = &self->rows.data[i];
+		const u64 *before = map_find(&self->points_before, row->context);
+
+		row->growth_bytes = (i64)row->bytes - (i64)(before ? *before : 0);
+	}
+	map_clear(&self->points_before);
+	for (u64 i = 0; i < self->rows.count; i++)
+		map_put(&self->points_before, self->rows.data[i].context, self->rows.data[i].bytes);
+	report->points = self->rows.count;
+	top_take(self, report);
+	rows_take(self, report->suspects, &report->suspects_count, by_stale, false);
+	rows_take(self, report->growth, &report->growth_count, by_growth, true);
+}
+
+static void count_cost(struct watcher *self, struct watch_report *report)
+{
+	report->units = self->areas.units.count;
+	report->armed_units = self->areas.armed_units;
+	report->armed_areas = self->areas.armed_areas;
+	report->armed_bytes = self->areas.armed_bytes;
+	report->hits = self->hits + self->kernel_hits;
+	report->floods = self->floods;
+	report->armed_byte_s = self->armed_byte_s;
+	report->live_byte_s = self->live_byte_s;
+	report->kernel_hits = self->kernel_hits;
+	report->arms = self->cost.arms;
+	report->refusals = self->requests.refusals + self->requests.full;
+	report->cost_ns = self->cost.cost_ns;
+	report->cpu_ns = self->cost.cpu_ns;
+	report->interval_cost_ns = self->cost.cost_ns - self->cost_before.cost_ns;
+	report->interval_cpu_ns = self->cost.cpu_ns - self->cost_before.cpu_ns;
+	self->cost_before = self->cost;
+}
+
+void watcher_report(struct watcher *self, u64 now, bool last)
+{
+	struct watch_report *report = &self->made;
+
+	*report = (struct watch_report){
+		.number = ++self->reports,
+		.now_ns = now,
+		.elapsed_ns = now - self->areas.start_ns,
+		.interval_ns = now - self->last_report_ns,
+		.mallocs = self->mallocs,
+		.frees = self->frees,
+		.reallocs = self->reallocs,
+		.live_areas = self->areas.list.count,
+		.live_bytes = self->areas.live_bytes,
+		.last = last,
+		.pid = self->pid,
+		.scanned = self->scanned,
+		.monitored = self->pages != NULL,
+	};
+	map_clear(&self->points);
+	vec_clear(&self->rows);
+	for (u64 i = 0; i < self->areas.list.count; i++)
+		count_area(self, report, self->areas.list.data[i]);
+	for (u64 i = 0; i < self->areas.units.count; i++)
+		report->thresholds[self->areas.units.data[i]->state]++;
+	for (u32 i = 0; i < report->oldest_count; i++)
+		watcher_stack(self, report->oldest[i].hit_context, &report->oldest[i].touched);
+	for (u32 i = 0; i < report->rare_count; i++) {
+		watcher_stack(self, report->rare[i].hit_context, &report->rare[i].touched);
+		watcher_stack(self, report->rare[i].context, &report->rare[i].made);
+	}
+	count_points(self, report);
+	count_cost(self, report);
+	self->mallocs = self->frees = self->reallocs = 0;
+	self->last_report_ns = now;
+	pthread_mutex_lock(&self->lock);
+	self->report = *report;
+	self->ready = true;
+	pthread_mutex_unlock(&self->lock);
+}
+
+bool watcher_take(struct watcher *self, struct watch_report *report)
+{
+	bool ready;
+
+	pthread_mutex_lock(&self->lock);
+	ready = self->ready;
+	if (ready)
+		*report = self->report;
+	self->ready = false;
+	pthread_mutex_unlock(&self->lock);
+	return ready;
+}

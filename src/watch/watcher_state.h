@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ * What the parts of a watcher share: its state and what one part asks of another. Theirs alone; see watcher.h. */
+#ifndef HEAPWISE_WATCH_WATCHER_STATE_H
+#define HEAPWISE_WATCH_WATCHER_STATE_H
+
+#include "watch/watcher.h"
+
+struct frame { /* by number of the context */
+	u64 pc;
+	u32 parent;
+	u32 point; /* number + 1 of the allocation point that it is, 0 = none */
+};
+
+struct known_module {
+	u64 base, start, end;
+	char path[256];
+};
+
+struct watcher {
+	struct watcher_options options;
+	struct tap tap;
+	struct areas areas;
+	struct requests requests;
+	struct policy policy;
+	VEC(struct frame) frames;
+	VEC(struct known_module) modules;
+	struct map points_before;  /* context -> live bytes at the last report */
+	struct map points;         /* context -> index in rows, while a report is made */
+	VEC(struct watch_point) rows;
+	struct map classes;        /* chunk -> enum chunk_class, once there was a scan */
+	struct map types;          /* chunk -> identity of its type; those that live */
+	struct map point_types;    /* context -> the same, of the last one that was looked into */
+	u32 pid;
+	bool scanned;
+	u64 mallocs, frees, reallocs;
+	u64 next_tick_ns, next_report_ns, last_report_ns;
+	const struct hw_pages *pages;
+	struct policy_cost cost, cost_before;
+	u64 hits, kernel_hits, floods;
+	u64 flood_ticks; /* the last flood that is known */
+	u64 cycle_ns;    /* the last cycle */
+	double armed_byte_s, live_byte_s;
+	u64 reports;
+	struct watch_report made;
+
+	u32 point_count;
+
+	pthread_mutex_t lock;
+	bool ready; /* by the lock, and: */
+	struct watch_report report;
+	pthread_cond_t answered;
+	struct question *question; /* of who waits; NULL = none */
+	bool resting;
+};
+
+/* Nothing pointed to it when the program was last scanned. */
+bool watcher_is_lost(const struct watcher *self, const struct area *area);
+/* The frames of a context, innermost first. */
+void watcher_stack(const struct watcher *self, u32 context, struct watch_stack *stack);
+/* Makes a report; watcher_take takes it. */
+void watcher_report(struct watcher *self, u64 now, bool last);
+/* Answers who asks (watcher_settings, watcher_set, watcher_suspects); on the drain thread. */
+void watcher_answer(struct watcher *self, u64 now);
+
+#endif
