@@ -293,26 +293,51 @@ static void put_snapshot(struct call *call, const struct view_trace *trace)
 	reply_end(call);
 }
 
+struct snapshot {
+	struct call *call;
+	char *path;
+	struct view_trace *trace;
+	struct err err;
+};
+
+static void *snapshot_main(void *data)
+{
+	struct snapshot *self = data;
+	const struct feed_source *source = &self->call->api->feed->source;
+
+	self->path = source->snapshot(source->self, &self->err);
+	if (self->path)
+		self->trace = snapshot_open(self->call, self->path, &self->err);
+	return NULL;
+}
+
+/* On a thread with a stack of the usual size: names of functions are read by code of others, which may go deep. */
+static void snapshot_make(struct snapshot *self)
+{
+	pthread_t thread;
+	int failure = pthread_create(&thread, NULL, snapshot_main, self);
+
+	if (failure)
+		err_set(&self->err, ERR_SYSTEM, "cannot start a thread: %s", strerror(failure));
+	else
+		pthread_join(thread, NULL);
+}
+
 void api_live_snapshot(struct call *call)
 {
-	const struct feed_source *source;
-	struct view_trace *trace;
-	struct err err = {0};
-	char *path;
+	struct snapshot made = {.call = call};
 
 	if (!has_program(call))
 		return;
-	source = &call->api->feed->source;
 	if (call->api->count == API_TRACES_MAX) {
 		answer_refuse(call->answer, 409, "there are %d traces already", API_TRACES_MAX);
 		return;
 	}
-	path = source->snapshot(source->self, &err);
-	trace = path ? snapshot_open(call, path, &err) : NULL;
-	if (trace) {
-		put_snapshot(call, trace);
+	snapshot_make(&made);
+	if (made.trace) {
+		put_snapshot(call, made.trace);
 		return;
 	}
-	call_fail(call, &err);
-	free(path);
+	call_fail(call, &made.err);
+	free(made.path);
 }
