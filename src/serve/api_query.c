@@ -53,7 +53,9 @@ static void put_error(struct json *json, const struct query_error *error)
 static void put_cost(struct call *call, const struct query *query)
 {
 	const char *id = call_text(call, "trace");
-	struct view_trace *trace = id ? call_trace(call, id) : call->api->traces[0];
+	u32 slot = 0;
+	struct view_trace *trace =
+		!id || call_trace_slot(call, id, &slot) ? call_trace(call, slot) : NULL;
 	struct json *json = &call->json;
 	u32 passes = query ? query_passes(query) : 0;
 

@@ -340,6 +340,7 @@ struct lines {
 	const struct source_file *file;
 	const struct source_text *text;
 	u64 from, to;
+	bool known; /* only lines that something is known of */
 };
 
 /* Without the text only lines that something is known of. */
@@ -357,7 +358,7 @@ static void put_lines(struct call *call, const struct lines *self)
 		while (at < end && known[at].line < n)
 			at++;
 		facts = at < end && known[at].line == n;
-		if (n >= self->from && (text || facts)) {
+		if (n >= self->from && (facts || (text && !self->known))) {
 			json_open_flat(json, NULL, '{');
 			json_number(json, "n", n);
 			if (text)
@@ -415,7 +416,8 @@ void api_source(struct call *call)
 		call_bad(call, "file", "the number of a file in /api/v1/files");
 		return;
 	}
-	if (!call_number(call, "from", 1, UINT32_MAX, &lines.from))
+	if (!call_number(call, "from", 1, UINT32_MAX, &lines.from) ||
+	    !call_bool(call, "known", &lines.known))
 		return;
 	lines.to = lines.from + LINES_MAX - 1;
 	if (!call_number(call, "to", lines.from, lines.to, &lines.to))
