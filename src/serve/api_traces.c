@@ -91,12 +91,15 @@ static struct view_trace *add_trace(struct call *call, char *path)
 	return NULL;
 }
 
-static void reply_trace(struct call *call, const struct view_trace *trace)
+static void reply_trace(struct call *call, struct view_trace *trace)
 {
+	bool ready = view_trace_progress(trace).state == VIEW_READY;
+
 	if (!reply_begin(call, false))
 		return;
 	json_open_flat(&call->json, "data", '{');
-	json_text(&call->json, "id", trace->id);
+	/* A trace that gets its names while it is loaded has another id afterwards. */
+	json_text(&call->json, "id", ready ? trace->id : NULL);
 	json_text(&call->json, "name", trace->name);
 	json_text(&call->json, "path", trace->path);
 	json_close(&call->json, '}');

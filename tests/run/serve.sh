@@ -261,11 +261,11 @@ case_socket()
 	done
 	refused "no trace" "$(open_trace "")" 400 bad_request
 	equal "a trace below" "$(open_trace below/b.hwt)" 200
-	id=$(value .data.id)
-	equal "the same once more" "$(open_trace ./below/../below/b.hwt)" 200
-	equal "its id" "$(value .data.id)" "$id"
 	until_true ready_through
 	equal "traces" "$(value '[.data.traces[].name] | join(" ")')" "a.hwt b.hwt"
+	id=$(value '.data.traces[1].id')
+	equal "the same once more" "$(open_trace ./below/../below/b.hwt)" 200
+	equal "its id" "$(value .data.id)" "$id"
 	equal "status of the new one" "$(through "http://localhost/api/v1/overview?trace=$id&top=1")" 200
 	kill -KILL "$server"; wait "$server" 2>/dev/null
 	[ -S "$socket" ] || fail "the socket of a server that was killed is gone"
