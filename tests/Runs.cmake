@@ -43,7 +43,7 @@ foreach(case calls signals crash threads fork heap contexts guards known leaks e
 	heapwise_run(watch-${case} watch ${case})
 endforeach()
 
-foreach(case ticks end reconnect slow config snapshot endpoints security crowd silent follow odd documentation)
+foreach(case ticks end reconnect slow config snapshot endpoints security crowd silent follow odd documentation scan terminated)
 	heapwise_run(live-${case} live ${case})
 endforeach()
 

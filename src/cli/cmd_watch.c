@@ -3,6 +3,7 @@
  * prints stays untouched: everything from here goes to stderr or into a file, and the exit status is the
  * program's own. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,7 +210,8 @@ static int watch_program(const struct command *command, const struct watch_args 
 	else if (!watching->report.monitored)
 		fprintf(stderr, "heapwise: nothing was monitored: the program has no room for Heapwise's heap (see ulimit "
 				"-v), or may start no thread\n");
-	if (watching->web && !args->batch)
+	/* Who ends us while the program runs ends the program, and means all of it. */
+	if (watching->web && !args->batch && result.passed_signal != SIGTERM && result.passed_signal != SIGHUP)
 		watch_web_stay(watching->web);
 	status = result.wait_status;
 	run_result_release(&result);

@@ -46,7 +46,9 @@ static void put_monitoring(struct json *json, const struct watch_report *report)
 	json_number(json, "monitored", report->armed_areas);
 	json_number(json, "monitored_bytes", report->armed_bytes);
 	json_real(json, "overhead_pct",
-		  !report->monitored ? NAN : cpu > 0 ? round(1e4 * cost / cpu) / 100 : 0);
+		  !report->monitored ? NAN
+		  : cpu > 0          ? round(1e4 * cost / cpu) / 100
+				     : 0);
 	if (report->monitored)
 		json_number(json, "working_set", report->working_bytes);
 	else

@@ -49,7 +49,8 @@ static int temporary_open(struct watch_web *self, struct err *err)
 	snprintf(path, sizeof(path), "%s/heapwise-XXXXXX", folder && *folder ? folder : "/tmp");
 	self->temporary = mkostemp(path, O_CLOEXEC);
 	if (self->temporary < 0)
-		return err_set(err, ERR_SYSTEM, "cannot make a temporary file in %s: %s; --trace names another one",
+		return err_set(err, ERR_SYSTEM,
+			       "cannot make a temporary file in %s: %s; --trace names another one",
 			       folder && *folder ? folder : "/tmp", strerror(errno));
 	unlink(path); /* it is gone with us, whatever becomes of us */
 	snprintf(self->path, sizeof(self->path), "/proc/self/fd/%d", self->temporary);
@@ -65,7 +66,8 @@ static void save(void *data)
 
 	pthread_mutex_lock(&self->control_lock);
 	if (self->control)
-		control_run(self->control, "save", NULL, &reply, &err); /* if not, what there is will do */
+		control_run(self->control, "save", NULL, &reply,
+			    &err); /* if not, what there is will do */
 	pthread_mutex_unlock(&self->control_lock);
 	strbuf_release(&reply.lines);
 }
@@ -92,7 +94,8 @@ static char *snapshot_name(const struct watch_web *self, u32 number)
 	if (trace)
 		length = asprintf(&path, "%.*s.snapshot-%u.hwt", (int)bytes, trace, number);
 	else
-		length = asprintf(&path, "heapwise.%s.%u.snapshot-%u.hwt", self->name, self->pid, number);
+		length = asprintf(&path, "heapwise.%s.%u.snapshot-%u.hwt", self->name, self->pid,
+				  number);
 	return length < 0 ? NULL : path;
 }
 
@@ -149,7 +152,8 @@ static char *snapshot(void *data, struct err *err)
 
 static int not_in_time(struct err *err)
 {
-	return err_set(err, ERR_SYSTEM, "the program has not allocated yet, or nobody got to it within two seconds");
+	return err_set(err, ERR_SYSTEM,
+		       "the program has not allocated yet, or nobody got to it within two seconds");
 }
 
 static int config(void *data, struct feed_config *now, struct err *err)
@@ -177,8 +181,8 @@ static int configure(void *data, const struct feed_config *wanted, struct err *e
 	return watcher_set(self->options.watcher, &settings) ? 0 : not_in_time(err);
 }
 
-static bool suspect_add(struct watch_web *self, struct feed_suspects *found, const struct watch_suspect *row,
-			bool scanned)
+static bool suspect_add(struct watch_web *self, struct feed_suspects *found,
+			const struct watch_suspect *row)
 {
 	const struct watch_name *name = watch_names_look(&self->names, &row->place);
 	struct feed_suspect one = {
@@ -189,18 +193,22 @@ static bool suspect_add(struct watch_web *self, struct feed_suspects *found, con
 		.idle_ns = row->idle_ns,
 		.threshold_ns = row->threshold_ns,
 		.hits = row->hits,
-		.state = !scanned ? FEED_UNKNOWN : row->lost ? FEED_LOST : FEED_REACHABLE,
+		.state = !row->known ? FEED_UNKNOWN
+			 : row->lost ? FEED_LOST
+				     : FEED_REACHABLE,
 	};
 
 	if (name) {
-		one.function = arena_copy(&found->arena, name->function ? name->function : name->text);
+		one.function =
+			arena_copy(&found->arena, name->function ? name->function : name->text);
 		one.file = name->file ? arena_copy(&found->arena, name->file) : NULL;
 		one.line = name->line;
 	}
 	return vec_push(&found->rows, one);
 }
 
-static int suspects(void *data, const struct feed_question *question, struct feed_suspects *found, struct err *err)
+static int suspects(void *data, const struct feed_question *question, struct feed_suspects *found,
+		    struct err *err)
 {
 	static const enum stale_sort sorts[] = {[FEED_BY_IDLE] = STALE_BY_IDLE,
 						[FEED_BY_SIZE] = STALE_BY_SIZE,
@@ -224,7 +232,7 @@ static int suspects(void *data, const struct feed_question *question, struct fee
 	found->scanned = rows.scanned;
 	pthread_mutex_lock(&self->names_lock);
 	for (u64 i = 0; i < rows.rows.count && done; i++)
-		done = suspect_add(self, found, &rows.rows.data[i], rows.scanned);
+		done = suspect_add(self, found, &rows.rows.data[i]);
 	pthread_mutex_unlock(&self->names_lock);
 	vec_release(&rows.rows);
 	return done ? 0 : not_in_time(err);
@@ -374,7 +382,10 @@ void watch_web_stay(struct watch_web *self)
 	if (!url)
 		return;
 	web_signals_block(&signals, &before);
-	fprintf(stderr, "heapwise: the program has ended; what it did can be looked at on %s until Ctrl-C\n", url);
+	fprintf(stderr,
+		"heapwise: the program has ended; what it did can be looked at on %s until "
+		"Ctrl-C\n",
+		url);
 	web_signals_wait(&signals, 0);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	free(url);

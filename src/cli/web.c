@@ -70,8 +70,8 @@ void web_browser_open(const struct command *command, const char *url)
 	failure = posix_spawnp(&pid, program, NULL, &attributes, arguments, environ);
 	posix_spawnattr_destroy(&attributes);
 	if (failure)
-		fprintf(stderr, "heapwise %s: cannot start the browser %s: %s\n", command->name, program,
-			strerror(failure));
+		fprintf(stderr, "heapwise %s: cannot start the browser %s: %s\n", command->name,
+			program, strerror(failure));
 }
 
 void web_signals_block(sigset_t *signals, sigset_t *before)

@@ -452,6 +452,7 @@ static int run_watched(struct run *self, struct err *err)
 	self->watch.ended = status < 0;
 	watch_run(&self->watch);
 	self->result->wait_status = self->watch.wait_status;
+	self->result->passed_signal = self->watch.passed_signal;
 	self->result->duration_ns = now_ns() - start;
 	if (serving)
 		self->options->service->stop(self->options->service->self);

@@ -63,7 +63,7 @@ struct run_options {
 	struct prepare *prepare; /* reads modules' symbols ahead; may be NULL */
 	u64 test_stamp_shift;    /* tests */
 	bool test_preempt;
-	/* Called from the waiting thread about 4 times a second while the program runs; may be
+	/* Called from the waiting thread about 10 times a second while the program runs; may be
 	 * NULL. */
 	void (*progress)(void *self, u64 events, u64 live_bytes, u64 trace_bytes);
 	void *progress_self;
@@ -71,6 +71,7 @@ struct run_options {
 
 struct run_result {
 	int wait_status;         /* as from waitpid, of the program */
+	int passed_signal;       /* the last signal that was sent to us alone and given to the program, 0 = none */
 	bool recorded;           /* false: ran unprofiled, or nothing attached */
 	char output[4096];       /* trace file of the program's last recording (or folder) */
 	VEC(char *) traces;      /* all files that were written, owned */

@@ -20,7 +20,7 @@
 #include "format/atomics.h"
 #include "monitor/futex.h"
 
-static const u64 USAGE_NS = 100000000, DISK_NS = 1000000000, PROGRESS_NS = 250000000;
+static const u64 USAGE_NS = 100000000, DISK_NS = 1000000000, PROGRESS_NS = 100000000;
 static const u64 SLEEP_NS = 100000000;
 
 static u64 now_ns(void)
@@ -293,8 +293,10 @@ static void signal_handle(struct watch *self, const siginfo_t *info)
 			processes_detach(self);
 		return;
 	}
-	if (info->si_code <= 0 && info->si_pid != self->pid)
+	if (info->si_code <= 0 && info->si_pid != self->pid) {
+		self->passed_signal = info->si_signo;
 		kill(self->pid, info->si_signo);
+	}
 }
 
 static void file_check(struct watch *self)

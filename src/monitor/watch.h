@@ -20,6 +20,7 @@ struct watch {
 	const char *name;     /* start of trace names in the folder */
 	bool ended;           /* the program has ended, with wait_status */
 	int wait_status;
+	int passed_signal;    /* the last one that was sent to us alone, 0 = none */
 	u64 usage_ns, disk_ns, progress_ns;
 	u64 disk_floor_bytes; /* free space below which single events are no longer kept */
 };

@@ -12,8 +12,9 @@
 static bool has_program(struct call *call)
 {
 	if (!call->api->feed)
-		return answer_refuse(call->answer, 404,
-				     "no program runs here: 'heapwise watch --web PROGRAM' shows one");
+		return answer_refuse(
+			call->answer, 404,
+			"no program runs here: 'heapwise watch --web PROGRAM' shows one");
 	call->epoch = renewal_epoch(call->api->renewals[0]);
 	return true;
 }
@@ -88,10 +89,12 @@ static bool sort_read(struct call *call, struct feed_question *question)
 			question->sort = i;
 			return true;
 		}
-	return call_bad(call, "sort", "idle, size, age or hits, with - before it for the largest first");
+	return call_bad(call, "sort",
+			"idle, size, age or hits, with - before it for the largest first");
 }
 
-static void put_suspect(struct json *json, const struct feed_suspect *row)
+/* `trace` knows types, if it is there; NULL = it is not. */
+static void put_suspect(struct json *json, const struct feed_suspect *row, struct view_trace *trace)
 {
 	static const char *const states[] = {
 		[FEED_UNKNOWN] = "unknown", [FEED_REACHABLE] = "reachable", [FEED_LOST] = "lost"};
@@ -102,7 +105,7 @@ static void put_suspect(struct json *json, const struct feed_suspect *row)
 	json_text(json, "fn", row->function);
 	json_text(json, "file", row->file);
 	put_number_or_null(json, "line", row->line);
-	json_text(json, "type", row->type);
+	json_text(json, "type", trace ? view_known_type(trace, row->point) : NULL);
 	json_number(json, "size", row->size);
 	json_number(json, "age", row->age_ns);
 	json_number(json, "idle", row->idle_ns);
@@ -114,12 +117,15 @@ static void put_suspect(struct json *json, const struct feed_suspect *row)
 
 static void put_suspects(struct call *call, const struct feed_suspects *found)
 {
+	struct renewal *renewal = call->api->renewals[0];
 	struct json *json = &call->json;
+	struct view_trace *trace;
 
 	call->has_rows_total = true;
 	call->rows_total = found->count;
 	if (!reply_begin(call, found->rows.count < found->count))
 		return;
+	trace = renewal_peek(renewal); /* not a reason to read the trace again */
 	json_open_flat(json, "data", '{');
 	json_number(json, "tl_ns", found->tl_ns);
 	json_number(json, "n", found->count);
@@ -127,10 +133,12 @@ static void put_suspects(struct call *call, const struct feed_suspects *found)
 	json_bool(json, "scanned", found->scanned);
 	json_open_flat(json, "rows", '[');
 	for (u64 i = 0; i < found->rows.count; i++)
-		put_suspect(json, &found->rows.data[i]);
+		put_suspect(json, &found->rows.data[i], trace);
 	json_close(json, ']');
 	json_close(json, '}');
 	reply_end(call);
+	if (trace)
+		renewal_give(renewal, trace);
 }
 
 void api_live_suspects(struct call *call)
@@ -184,8 +192,8 @@ void api_live_config(struct call *call)
 }
 
 /* A member that is there must be a number within its limits. */
-static bool member_read(struct call *call, const struct json_node *root, const char *name, const double limits[2],
-			double *number)
+static bool member_read(struct call *call, const struct json_node *root, const char *name,
+			const double limits[2], double *number)
 {
 	const struct json_node *node = json_member(root, name);
 
@@ -195,7 +203,8 @@ static bool member_read(struct call *call, const struct json_node *root, const c
 		*number = node->number;
 		return true;
 	}
-	return answer_refuse(call->answer, 400, "%s wants a number from %.10g to %.10g", name, limits[0], limits[1]);
+	return answer_refuse(call->answer, 400, "%s wants a number from %.10g to %.10g", name,
+			     limits[0], limits[1]);
 }
 
 static bool members_known(struct call *call, const struct json_node *root)
@@ -203,7 +212,8 @@ static bool members_known(struct call *call, const struct json_node *root)
 	for (const struct json_node *at = root->first; at; at = at->next)
 		if (strcmp(at->key, "tl_ns") != 0 && strcmp(at->key, "overhead_pct") != 0 &&
 		    strcmp(at->key, "tick_ms") != 0)
-			return answer_refuse(call->answer, 400, "'%.64s' is not known here", at->key);
+			return answer_refuse(call->answer, 400, "'%.64s' is not known here",
+					     at->key);
 	return true;
 }
 
@@ -221,7 +231,8 @@ static bool config_read(struct call *call, struct feed_config *config)
 		root = json_read(call->request->body, call->request->body_bytes, &arena, &err);
 	if (!root || root->kind != JSON_OBJECT)
 		right = answer_refuse(call->answer, 400,
-				      "the body wants {\"tl_ns\": N, \"overhead_pct\": N, \"tick_ms\": N}, or some of it");
+				      "the body wants {\"tl_ns\": N, \"overhead_pct\": N, "
+				      "\"tick_ms\": N}, or some of it");
 	else
 		right = members_known(call, root) && member_read(call, root, "tl_ns", tl, &tl_ns) &&
 			member_read(call, root, "overhead_pct", overhead, &overhead_pct) &&
@@ -260,8 +271,8 @@ static struct view_trace *snapshot_open(struct call *call, char *path, struct er
 	if (view_trace_load(trace, err) == 0 && api_add_trace(call->api, trace))
 		return trace;
 	if (!err->code)
-		err_set(err, ERR_USAGE, "there are %d traces already; this one was written to %s", API_TRACES_MAX,
-			path);
+		err_set(err, ERR_USAGE, "there are %d traces already; this one was written to %s",
+			API_TRACES_MAX, path);
 	view_trace_free(trace);
 	return NULL;
 }

@@ -106,16 +106,6 @@ void feed_end(struct feed *self, char *text)
 	pthread_mutex_unlock(&self->lock);
 }
 
-bool feed_has_ended(struct feed *self)
-{
-	bool ended;
-
-	pthread_mutex_lock(&self->lock);
-	ended = self->ended != NULL;
-	pthread_mutex_unlock(&self->lock);
-	return ended;
-}
-
 void feed_close(struct feed *self)
 {
 	u64 until = now_ms() + FAREWELL_MS;
@@ -149,15 +139,16 @@ struct feed_stream {
 
 static void say_gap(struct feed_stream *self, u64 missed)
 {
-	strbuf_addf(&self->text, "event: gap\ndata: {\"missed\":%llu}\n\n", (unsigned long long)missed);
+	strbuf_addf(&self->text, "event: gap\ndata: {\"missed\":%llu}\n\n",
+		    (unsigned long long)missed);
 }
 
 static void say_tick(struct feed_stream *self)
 {
 	const struct feed_tick *tick = &self->feed->ring[self->next % FEED_TICKS];
 
-	strbuf_addf(&self->text, "event: tick\nid: %llu\ndata: %s\n\n", (unsigned long long)tick->number,
-		    tick->text);
+	strbuf_addf(&self->text, "event: tick\nid: %llu\ndata: %s\n\n",
+		    (unsigned long long)tick->number, tick->text);
 	self->next++;
 }
 
@@ -180,7 +171,9 @@ static void stream_fill(struct feed_stream *self)
 		strbuf_addf(&self->text, "event: end\ndata: %s\n\n", feed->ended);
 		self->told_end = true;
 	} else if (now_ms() - self->spoke_ms > BREATH_MS) {
-		strbuf_add(&self->text, ": still here\n\n"); /* or else nobody would see that a viewer has gone */
+		strbuf_add(
+			&self->text,
+			": still here\n\n"); /* or else nobody would see that a viewer has gone */
 	}
 }
 
@@ -252,7 +245,8 @@ static void stream_place(struct feed_stream *self, const char *last)
 	self->refill = newest;
 }
 
-bool feed_stream_open(struct feed *self, const struct request *request, struct answer_stream *stream)
+bool feed_stream_open(struct feed *self, const struct request *request,
+		      struct answer_stream *stream)
 {
 	struct feed_stream *made = calloc(1, sizeof(*made));
 	bool room;
@@ -262,7 +256,8 @@ bool feed_stream_open(struct feed *self, const struct request *request, struct a
 	made->feed = self;
 	made->request = request;
 	made->spoke_ms = now_ms();
-	strbuf_add(&made->text, "retry: 1000\n\n"); /* also: the viewer sees at once that it is open */
+	strbuf_add(&made->text,
+		   "retry: 1000\n\n"); /* also: the viewer sees at once that it is open */
 	pthread_mutex_lock(&self->lock);
 	room = self->streams < FEED_STREAMS && !self->closing;
 	self->streams += room;
@@ -296,7 +291,8 @@ struct thinning {
 	u64 from_ns, found, step, at;
 };
 
-static bool history_add(struct feed_history *self, struct thinning *how, const struct feed_tick *tick)
+static bool history_add(struct feed_history *self, struct thinning *how,
+			const struct feed_tick *tick)
 {
 	const char *text;
 

@@ -22,11 +22,11 @@
 #include "serve/request.h"
 
 enum {
-	FEED_TICKS = 3600,    /* kept as they are */
-	FEED_OLDER = 1440,    /* at most, of those before */
-	FEED_STRIDE = 60,     /* of which every 60th is kept at first, and fewer as time goes on */
-	FEED_BEHIND = 8,      /* ticks; a viewer that is further behind misses them */
-	FEED_STREAMS = 112,   /* at once; the server has some connections more for other questions */
+	FEED_TICKS = 3600,  /* kept as they are */
+	FEED_OLDER = 1440,  /* at most, of those before */
+	FEED_STRIDE = 60,   /* of which every 60th is kept at first, and fewer as time goes on */
+	FEED_BEHIND = 8,    /* ticks; a viewer that is further behind misses them */
+	FEED_STREAMS = 112, /* at once; the server has some connections more for other questions */
 	FEED_TICK_BYTES = 4096,
 };
 
@@ -48,7 +48,7 @@ enum feed_state { FEED_UNKNOWN, FEED_REACHABLE, FEED_LOST };
 struct feed_suspect {
 	u64 chunk;
 	u64 point;
-	const char *function, *file, *type; /* NULL = unknown */
+	const char *function, *file; /* NULL = unknown */
 	u32 line;
 	u64 size, age_ns, idle_ns;
 	u64 threshold_ns; /* 0 = unknown */
@@ -67,10 +67,10 @@ struct feed_question {
 
 struct feed_suspects {
 	u64 tl_ns;
-	u64 count, bytes;              /* of all, not only of the rows */
-	bool scanned;                  /* it is known which of them were lost when it was looked last */
+	u64 count, bytes; /* of all, not only of the rows */
+	bool scanned;     /* it is known which of them were lost when it was looked last */
 	VEC(struct feed_suspect) rows;
-	struct arena arena;            /* of the names */
+	struct arena arena; /* of the names */
 };
 
 /* Who watches the program. These are called on threads of the server, and may wait a little. 0, or a negative code
@@ -79,8 +79,8 @@ struct feed_source {
 	void *self;
 	int (*config)(void *self, struct feed_config *config, struct err *err); /* in force now */
 	int (*configure)(void *self, const struct feed_config *config, struct err *err);
-	int (*suspects)(void *self, const struct feed_question *question, struct feed_suspects *found,
-			struct err *err);
+	int (*suspects)(void *self, const struct feed_question *question,
+			struct feed_suspects *found, struct err *err);
 	/* Writes what was recorded so far into a file of its own; its path is the caller's to free. */
 	char *(*snapshot)(void *self, struct err *err);
 };
@@ -93,7 +93,7 @@ struct feed {
 	struct feed_tick older[FEED_OLDER];
 	u32 older_count;
 	u64 stride;
-	u64 newest; /* number, 0 = none yet */
+	u64 newest;  /* number, 0 = none yet */
 	char *ended; /* what the last event says; NULL = the program runs */
 	bool closing;
 	u32 streams;
@@ -107,13 +107,13 @@ void feed_push(struct feed *self, u64 t_ns, char *text);
 
 /* The program has ended: the last event, whose text is taken over. */
 void feed_end(struct feed *self, char *text);
-bool feed_has_ended(struct feed *self);
 
 /* Lets all streams end; those whose viewers keep up still get the last event. */
 void feed_close(struct feed *self);
 
 /* A stream for a viewer, who may say with Last-Event-ID what he has. False if there are too many. */
-bool feed_stream_open(struct feed *self, const struct request *request, struct answer_stream *stream);
+bool feed_stream_open(struct feed *self, const struct request *request,
+		      struct answer_stream *stream);
 
 /* Ticks from a time on, in their order, at most so many of them: the last one, and before it every so many. Texts
  * are the arena's. False without memory. */

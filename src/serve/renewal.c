@@ -25,7 +25,7 @@ struct generation {
 	struct generation *next; /* older */
 	struct view_trace *trace;
 	u32 users;
-	int fd;                  /* of the copy, -1 = it is the file itself */
+	int fd; /* of the copy, -1 = it is the file itself */
 	char path[32];
 };
 
@@ -56,7 +56,8 @@ static int bytes_copy(int from, int to, u64 bytes)
 		ssize_t got = copy_file_range(from, &at, to, NULL, step, 0);
 
 		if (got < 0 && errno != EINTR)
-			got = sendfile(to, from, &at, step); /* another file system, or an old kernel */
+			got = sendfile(to, from, &at,
+				       step); /* another file system, or an old kernel */
 		if (got < 0 && errno != EINTR)
 			return -1;
 		if (got == 0)
@@ -75,7 +76,9 @@ int trace_copy(const char *from, int to, struct err *err)
 		failure = errno;
 	if (fd >= 0)
 		close(fd);
-	return failure ? err_set(err, ERR_SYSTEM, "cannot copy the trace %s: %s", from, strerror(failure)) : 0;
+	return failure ? err_set(err, ERR_SYSTEM, "cannot copy the trace %s: %s", from,
+				 strerror(failure))
+		       : 0;
 }
 
 static int nameless_in(const char *folder)
@@ -102,7 +105,8 @@ static int nameless_open(const char *beside)
 	int fd;
 
 	if (slash)
-		snprintf(folder, sizeof folder, "%.*s", slash == beside ? 1 : (int)(slash - beside), beside);
+		snprintf(folder, sizeof folder, "%.*s", slash == beside ? 1 : (int)(slash - beside),
+			 beside);
 	fd = strncmp(beside, "/proc/", 6) == 0 ? -1 : nameless_in(folder);
 	return fd >= 0 ? fd : nameless_in(temporary && *temporary ? temporary : "/tmp");
 }
@@ -127,7 +131,8 @@ static int copy_make(struct renewal *self, struct generation *generation, struct
 	int fd = nameless_open(self->path);
 
 	if (fd < 0)
-		return err_set(err, ERR_SYSTEM, "cannot make a temporary file: %s", strerror(errno));
+		return err_set(err, ERR_SYSTEM, "cannot make a temporary file: %s",
+			       strerror(errno));
 	if (trace_copy(self->path, fd, err) < 0) {
 		close(fd);
 		return err->code;
@@ -136,9 +141,11 @@ static int copy_make(struct renewal *self, struct generation *generation, struct
 	generation->fd = open(path, O_RDONLY | O_CLOEXEC);
 	close(fd);
 	if (generation->fd < 0)
-		return err_set(err, ERR_SYSTEM, "cannot open a temporary file: %s", strerror(errno));
+		return err_set(err, ERR_SYSTEM, "cannot open a temporary file: %s",
+			       strerror(errno));
 	snprintf(generation->path, sizeof generation->path, "/proc/self/fd/%d", generation->fd);
-	symbols_resolve_trace(generation->path, NULL, &summary, &ignored); /* without names it is one, too */
+	symbols_resolve_trace(generation->path, NULL, &summary,
+			      &ignored); /* without names it is one, too */
 	return 0;
 }
 
@@ -266,17 +273,33 @@ static void first_wait(struct renewal *self)
 		;
 }
 
+/* With the lock. */
+static struct view_trace *newest_take(struct renewal *self)
+{
+	if (!self->newest)
+		return NULL;
+	self->newest->users++;
+	return self->newest->trace;
+}
+
+struct view_trace *renewal_peek(struct renewal *self)
+{
+	struct view_trace *trace;
+
+	pthread_mutex_lock(&self->lock);
+	trace = newest_take(self);
+	pthread_mutex_unlock(&self->lock);
+	return trace;
+}
+
 struct view_trace *renewal_take(struct renewal *self, u64 *epoch)
 {
-	struct view_trace *trace = NULL;
+	struct view_trace *trace;
 
 	pthread_mutex_lock(&self->lock);
 	renewal_begin(self);
 	first_wait(self);
-	if (self->newest) {
-		self->newest->users++;
-		trace = self->newest->trace;
-	}
+	trace = newest_take(self);
 	*epoch = self->epoch;
 	pthread_mutex_unlock(&self->lock);
 	return trace;
@@ -345,15 +368,19 @@ u64 renewal_epoch(struct renewal *self)
 
 struct view_progress renewal_progress(struct renewal *self)
 {
-	struct view_progress progress = {.state = VIEW_LOADING, .phase = "reading what is there so far"};
+	struct view_progress progress = {.state = VIEW_LOADING,
+					 .phase = "reading what is there so far"};
 
 	pthread_mutex_lock(&self->lock);
 	if (self->newest)
 		progress = (struct view_progress){.state = VIEW_READY,
-						  .phase = self->complete ? "ready" : "still being written",
+						  .phase = self->complete ? "ready"
+									  : "still being written",
 						  .share = 1};
 	else if (self->complete)
-		progress = (struct view_progress){.state = VIEW_FAILED, .phase = "failed", .err = self->err};
+		progress = (struct view_progress){.state = VIEW_FAILED,
+						  .phase = "failed",
+						  .err = self->err};
 	else if (self->err.code)
 		progress.phase = "waiting for something to be recorded";
 	pthread_mutex_unlock(&self->lock);

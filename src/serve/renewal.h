@@ -20,9 +20,9 @@ struct generation; /* a copy */
 
 struct renewal {
 	/* The caller's. */
-	const char *path;  /* of the file that is being written */
-	const char *name;  /* what it is called */
-	char id[20];       /* that it keeps */
+	const char *path; /* of the file that is being written */
+	const char *name; /* what it is called */
+	char id[20];      /* that it keeps */
 	struct part_cache *parts;
 	/* Has all that was recorded so far written to the file; may be NULL. */
 	void (*save)(void *self);
@@ -37,8 +37,8 @@ struct renewal {
 	bool complete;             /* nothing will be added to what the newest one has */
 	bool running;              /* the next one is being made */
 	bool closing;
-	u64 next_ns;               /* not before */
-	struct err err;            /* of the last try, code 0 = it went well */
+	u64 next_ns;    /* not before */
+	struct err err; /* of the last try, code 0 = it went well */
 };
 
 /* All zero but what is the caller's. */
@@ -52,6 +52,8 @@ void renewal_release(struct renewal *self);
  * yet. */
 struct view_trace *renewal_take(struct renewal *self, u64 *epoch);
 void renewal_give(struct renewal *self, struct view_trace *trace);
+/* The same without a wish for a newer one. */
+struct view_trace *renewal_peek(struct renewal *self);
 
 /* The file is complete now: makes the last copy, and waits for it. */
 void renewal_finish(struct renewal *self);

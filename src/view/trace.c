@@ -387,6 +387,16 @@ const struct type_list *view_type_list(struct view_trace *self, struct err *err)
 									       : &self->type_list;
 }
 
+const char *view_known_type(struct view_trace *self, u64 point)
+{
+	bool known;
+
+	pthread_mutex_lock(&self->types_once.lock);
+	known = self->types_once.made && self->types_once.status == 0;
+	pthread_mutex_unlock(&self->types_once.lock);
+	return known && point < self->model->points.count ? self->point_types[point].name : NULL;
+}
+
 int view_typed_stacks(struct view_trace *self, struct stack_source *source, struct err *err)
 {
 	if (view_types(self, err) < 0 || view_scores(self, err) < 0)

@@ -129,6 +129,8 @@ int view_scores(struct view_trace *self, struct err *err);
 int view_types(struct view_trace *self, struct err *err);
 /* What `heapwise types` lists: sums of all types, guessed ones included. */
 const struct type_list *view_type_list(struct view_trace *self, struct err *err);
+/* The type of a point if view_types was asked for before; NULL if not, or it is unknown. */
+const char *view_known_type(struct view_trace *self, u64 point);
 /* What `heapwise findings` finds. */
 const struct findings *view_findings(struct view_trace *self, struct err *err);
 /* `stacks` with the types of points, as the results of commands have them. */

@@ -72,7 +72,8 @@ static void sift_down(struct search *self)
 	u32 at = 0, child;
 
 	while ((child = 2 * at + 1) < self->found->rows) {
-		if (child + 1 < self->found->rows && compare(&row[child + 1], &row[child], self) > 0)
+		if (child + 1 < self->found->rows &&
+		    compare(&row[child + 1], &row[child], self) > 0)
 			child++;
 		if (compare(&row[child], &row[at], self) <= 0)
 			return;
@@ -94,7 +95,8 @@ static void row_add(struct search *self, const struct area *area)
 	}
 }
 
-void stale_find(const struct areas *areas, const struct stale_query *query, u64 now_ns, struct stale_rows *found)
+void stale_find(const struct areas *areas, const struct stale_query *query, u64 now_ns,
+		struct stale_rows *found)
 {
 	struct search self = {query, now_ns, found};
 

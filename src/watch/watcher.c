@@ -515,6 +515,7 @@ static bool suspect_add(const struct watcher *self, struct watch_suspects *found
 		.idle_ns = area_age(area, now),
 		.hits = area->hits,
 		.number = point - !!point,
+		.known = map_find(&self->classes, area->chunk) != NULL,
 		.lost = is_lost(self, area),
 	};
 

@@ -95,7 +95,7 @@ struct watch_suspect {
 	u64 chunk, size, age_ns, idle_ns, hits;
 	u64 threshold_ns; /* ladder: after which its unit falls, or is armed again; else 0 */
 	u32 number;       /* of its point, see struct watch_point */
-	bool lost;        /* when it was scanned last */
+	bool known, lost; /* it was there when memory was scanned last; and nothing led to it */
 	struct watch_frame place; /* that allocated it */
 };
 

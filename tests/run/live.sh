@@ -61,6 +61,9 @@ case_end()
 	checks end 0 null
 	end 0
 	[ -z "$(ls "$work" | grep -v -e url -e stderr -e config)" ] || fail "files are left: $(ls)"
+	watch -q env X=1 "$HEAPWISE_TARGETS/leaky" 3
+	checks end 0 null
+	end 0
 	watch sh -c 'sleep 2; exit 7'
 	checks end 7 null
 	end 7
@@ -77,6 +80,7 @@ case_security() { leaky 4; checks security; end 0; }
 case_crowd() { leaky 14; checks crowd; end 0; }
 case_silent() { leaky 16; checks silent "$server"; end 0; }
 
+case_scan() { leaky 10; checks scan "$server"; end 0; }
 case_documentation() { leaky 12 --policy ladder; checks documentation "$HEAPWISE_SOURCE_DIR/docs/API.md"; end 0; }
 
 case_snapshot()
@@ -109,6 +113,16 @@ case_follow()
 	kill -INT "$server"
 	wait "$server"
 	equal "exit status" "$?" 0
+}
+
+# Who ends heapwise ends the program, and the server with it.
+case_terminated()
+{
+	leaky 60
+	sleep 1
+	kill -TERM "$server"
+	wait "$server"
+	equal "exit status" "$?" 143
 }
 
 # Nothing is allocated, the heap is another one, a port is taken, an address is none.

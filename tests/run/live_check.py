@@ -3,7 +3,7 @@
 """Checks of live.sh that look into answers of a program that runs. SERVE_URL is the server's, HEAPWISE the program.
 
 live_check.py ticks LINES | reconnect | slow | config | snapshot | endpoints | end EXIT SIGNAL | security | crowd |
-              silent PID | follow TRACE | documentation PAGE
+              silent PID | scan PID | follow TRACE | documentation PAGE
 """
 import http.client
 import json
@@ -233,6 +233,21 @@ def suspects():
         equal(f"status of {query}", ask("/live/suspects?" + query)[0].status, 400)
 
 
+def scan():
+    """Who looks which memory is lost gets to know it here, too."""
+    time.sleep(4)
+    check({row["state"] for row in data("/live/suspects", tl="2s")["rows"]} == {"unknown"}, "before")
+    subprocess.run([os.environ["HEAPWISE"], "ctl", sys.argv[2], "scan"], check=True, stdout=subprocess.DEVNULL)
+    found = data("/live/suspects", tl="3s", limit=500)
+    check(found["scanned"], "scanned")
+    # leaky_0 keeps its pointers, the others lose theirs; what is born later is not known.
+    for name, state in (("leaky_0", "reachable"), ("leaky_1", "lost"), ("leaky_2", "lost")):
+        states = {row["state"] for row in found["rows"] if row["fn"] == name}
+        equal(f"state of {name}", states, {state})
+    tick = Viewer().events(3)[-1][2]
+    check(tick["suspects"]["lost"] > 0 and tick["suspects"]["lost_bytes"] > 0, tick["suspects"])
+
+
 def report(path):
     out = subprocess.run([os.environ["HEAPWISE"], "report", "--format", "json", path], check=True,
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
@@ -401,7 +416,7 @@ def documentation():
     time.sleep(4)
     for method, path, body, shown in examples:
         has_keys(json.loads(shown), api(path[len("/api/v1"):], method, body.strip() or None), f"{method} {path}")
-    stream = re.search(r"```http\nGET /api/v1/live\n```\n+```\n(.*?)```", text, re.S)[1]
+    stream = re.search(r"```\nGET /api/v1/live\n(.*?)```", text, re.S)[1]
     shown = {event: json.loads(words) for event, words in re.findall(r"event: (\w+)\n(?:id: \d+\n)?data: (.*)", stream)}
     equal("events", set(shown), {"tick", "gap", "end"})
     told = {event: words for event, _, words in Viewer().events()}
@@ -440,5 +455,5 @@ if __name__ == "__main__":
         silent(int(sys.argv[2]))
     else:
         {"reconnect": reconnect, "slow": slow, "config": config, "snapshot": snapshot, "endpoints": endpoints,
-         "end": end, "security": security, "crowd": crowd, "follow": follow, "documentation": documentation}[case]()
+         "end": end, "security": security, "crowd": crowd, "follow": follow, "documentation": documentation, "scan": scan}[case]()
     sys.exit(failures > 0)

@@ -41,7 +41,9 @@ TEST(ring_is_bounded, "of any number of ticks 3,600 are kept as they are, and fe
 	CHECK_EQ(history.found, FEED_TICKS + feed.older_count);
 	CHECK_EQ(history.texts.count, history.found);
 	CHECK_EQ(sscanf(history.texts.data[0], "{\"n\": %llu}", (unsigned long long *)&first), 1);
-	CHECK_EQ(sscanf(history.texts.data[history.texts.count - 1], "{\"n\": %llu}", (unsigned long long *)&last), 1);
+	CHECK_EQ(sscanf(history.texts.data[history.texts.count - 1], "{\"n\": %llu}",
+			(unsigned long long *)&last),
+		 1);
 	CHECK_EQ(last, 1000000);
 	CHECK(first <= 2000); /* the beginning is not forgotten */
 	feed_history_release(&history);
@@ -92,7 +94,8 @@ TEST(viewers, "a viewer gets what he has not, a slow one the newest and how many
 		{"1x", 100, 0, "event: tick\nid: 100\n", 2},
 		{"1", 4000, 0, "event: gap\ndata: {\"missed\":399}\n\nevent: tick\nid: 401\n", 2},
 		{NULL, 5, 8, "event: gap\ndata: {\"missed\":8}\n\nevent: tick\nid: 13\n", 2},
-		{NULL, 5, 5000, "event: gap\ndata: {\"missed\":5000}\n\nevent: tick\nid: 5005\n", 2},
+		{NULL, 5, 5000, "event: gap\ndata: {\"missed\":5000}\n\nevent: tick\nid: 5005\n",
+		 2},
 	};
 
 	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -105,8 +108,8 @@ TEST(viewers, "a viewer gets what he has not, a slow one the newest and how many
 		CHECK(feed_stream_open(&feed, &request, &stream));
 		push(rows[i].after);
 		read_some(&stream, text, sizeof text, rows[i].pieces);
-		test_check(strstr(text, rows[i].first) == text + strlen("retry: 1000\n\n"), __FILE__, __LINE__,
-			   "row %u: '%s'", i, text);
+		test_check(strstr(text, rows[i].first) == text + strlen("retry: 1000\n\n"),
+			   __FILE__, __LINE__, "row %u: '%s'", i, text);
 		stream.free(stream.self);
 		feed_release(&feed);
 	}
@@ -123,7 +126,8 @@ TEST(ends, "after the last event a stream ends, and one that comes later gets on
 	feed_end(&feed, strdup("{\"exit\": 0}"));
 	CHECK(feed_stream_open(&feed, &request, &stream));
 	read_some(&stream, text, sizeof text, 10);
-	CHECK_STR(text, "retry: 1000\n\nevent: tick\nid: 2\ndata: {\"n\": 2}\n\nevent: end\ndata: {\"exit\": 0}\n\n");
+	CHECK_STR(text, "retry: 1000\n\nevent: tick\nid: 2\ndata: {\"n\": 2}\n\nevent: end\ndata: "
+			"{\"exit\": 0}\n\n");
 	stream.free(stream.self);
 	CHECK(feed_stream_open(&feed, &knows, &stream));
 	read_some(&stream, text, sizeof text, 10);

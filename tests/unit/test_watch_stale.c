@@ -49,7 +49,8 @@ static int falling(const void *a, const void *b)
 
 TEST(rows, "the rows that are asked for are the first of all in their order")
 {
-	static const enum stale_sort sorts[] = {STALE_BY_IDLE, STALE_BY_SIZE, STALE_BY_AGE, STALE_BY_HITS};
+	static const enum stale_sort sorts[] = {STALE_BY_IDLE, STALE_BY_SIZE, STALE_BY_AGE,
+						STALE_BY_HITS};
 	static const u32 limits[] = {1, 7, 100, 500, 3000};
 	struct stale_rows *found = calloc(1, sizeof(*found));
 	struct areas areas = {0};
@@ -57,8 +58,10 @@ TEST(rows, "the rows that are asked for are the first of all in their order")
 
 	fill(&areas);
 	for (u32 i = 0; i < 4 * 5 * 2; i++) {
-		struct stale_query query = {
-			.after_ns = 1000, .sort = sorts[i % 4], .limit = limits[i / 4 % 5], .rising = i >= 20};
+		struct stale_query query = {.after_ns = 1000,
+					    .sort = sorts[i % 4],
+					    .limit = limits[i / 4 % 5],
+					    .rising = i >= 20};
 		u32 wanted = query.limit < STALE_ROWS_MAX ? query.limit : STALE_ROWS_MAX, stale = 0;
 		u64 bytes = 0;
 
@@ -76,7 +79,8 @@ TEST(rows, "the rows that are asked for are the first of all in their order")
 		CHECK_EQ(found->bytes, bytes);
 		CHECK_EQ(found->rows, wanted);
 		for (u32 k = 0; k < found->rows; k++)
-			CHECK_EQ(key_of(found->row[k], query.sort, now), keys[query.rising ? stale - 1 - k : k]);
+			CHECK_EQ(key_of(found->row[k], query.sort, now),
+				 keys[query.rising ? stale - 1 - k : k]);
 	}
 	areas_release(&areas);
 	free(found);
