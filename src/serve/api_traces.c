@@ -115,15 +115,17 @@ void api_traces(struct call *call)
 	char *path = NULL;
 
 	if (!call->api->folder) {
-		answer_refuse(call->answer, 404,
-			      "no folder with further traces was named: 'heapwise serve --folder DIR'");
+		answer_refuse(
+			call->answer, 404,
+			"no folder with further traces was named: 'heapwise serve --folder DIR'");
 		return;
 	}
 	if (call->request->body)
 		root = json_read(call->request->body, call->request->body_bytes, &arena, &err);
 	name = root ? json_text_of(json_member(root, "path")) : NULL;
 	if (!name || !*name)
-		answer_refuse(call->answer, 400, "the body wants {\"path\": name below the folder}");
+		answer_refuse(call->answer, 400,
+			      "the body wants {\"path\": name below the folder}");
 	else
 		path = path_find(call, name);
 	if (path) {
