@@ -25,6 +25,11 @@ void leak_report_release(struct leak_report *self)
 	misuse_table_release(&self->misuse);
 }
 
+static struct value misuse_value(const struct leak_report *self, u64 number)
+{
+	return self->misuse.unknown ? value_unknown() : value_number(number);
+}
+
 static void add_fields(struct result *result, const struct leak_report *self)
 {
 	result_add_field(result,
@@ -38,15 +43,15 @@ static void add_fields(struct result *result, const struct leak_report *self)
 	result_add_field(result,
 			 (struct result_column)COLUMN("misuse_certain", NULL, VALUE_COUNT,
 						      "wrong calls"),
-			 value_number(self->misuse.certain));
+			 misuse_value(self, self->misuse.certain));
 	result_add_field(result,
 			 (struct result_column)COLUMN("misuse_possible", NULL, VALUE_COUNT,
 						      "calls that may be wrong"),
-			 value_number(self->misuse.possible));
+			 misuse_value(self, self->misuse.possible));
 	result_add_field(result,
 			 (struct result_column)COLUMN("misuse_not_judged", NULL, VALUE_COUNT,
 						      "frees of blocks that may be from a pause"),
-			 value_number(self->misuse.not_judged));
+			 misuse_value(self, self->misuse.not_judged));
 }
 
 struct result *leak_report_result(const struct leak_report *self, const struct stack_source *source,
@@ -117,9 +122,9 @@ void leak_report_mention(const struct leak_report *self, const struct model *mod
 	column.hide_zero = true;
 	column.remark = misuse_remark(self);
 	result_add_field(report, column,
-			 value_number(self->misuse.certain + self->misuse.possible));
+			 misuse_value(self, self->misuse.certain + self->misuse.possible));
 	result_add_field(report,
 			 (struct result_column)COLUMN("leaks.misuse_possible", NULL, VALUE_COUNT,
 						      "those that are not certain"),
-			 value_number(self->misuse.possible));
+			 misuse_value(self, self->misuse.possible));
 }

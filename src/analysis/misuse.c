@@ -345,8 +345,12 @@ int misuse_find(const struct stack_source *source, const struct trace_info *info
 			      .table = self,
 			      .lost = summary_lost_events(model) || (info && info->damaged_blocks),
 			      .paused = model->pauses || model->image.flags & HW_RUN_CONTINUED};
-	int status = gather(&judge, err);
+	int status;
 
+	self->unknown = model->whole != NULL;
+	if (self->unknown)
+		return 0;
+	status = gather(&judge, err);
 	judge.gaps = judge.lost || judge.paused || model->aggregated || model->implied_frees;
 	if (status == 0 && judge.suspects.count)
 		note_all(&judge);

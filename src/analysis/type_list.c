@@ -12,8 +12,8 @@ struct work {
 	struct type_list *table;
 	struct type_cascade *types;
 	const struct model *model;
-	struct map by_name;       /* address of the name → row + 1 */
-	VEC(u32) by_place;        /* row + 1 of what depends on stack and size only */
+	struct map by_name;         /* address of the name → row + 1 */
+	VEC(u32) by_place;          /* row + 1 of what depends on stack and size only */
 	struct type_answer *points; /* by point: what its chunks are */
 	bool told;
 	double bins_per_tick;
@@ -197,7 +197,7 @@ static int add_scores(struct work *self, const struct thresholds *thresholds, st
 }
 
 int type_list_make(struct type_list *self, struct type_cascade *types,
-		    const struct thresholds *thresholds, struct err *err)
+		   const struct thresholds *thresholds, struct err *err)
 {
 	const struct model *model = types->query.source->model;
 	double run = (double)(model->last_ticks - model->image.start_ticks);

@@ -45,7 +45,7 @@ struct type_list { /* all zero = empty */
 
 /* The cascade must outlive self, which has its names. Released also after a failure. */
 int type_list_make(struct type_list *self, struct type_cascade *types,
-		    const struct thresholds *thresholds, struct err *err);
+		   const struct thresholds *thresholds, struct err *err);
 void type_list_release(struct type_list *self);
 
 /* The same with the types of one template as one row. */

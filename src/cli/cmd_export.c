@@ -19,7 +19,7 @@ struct format_row {
 	const char *name;
 	int (*write)(const struct export_job *job, FILE *out, struct err *err);
 	int (*exchange)(const struct exchange_job *job, FILE *out, struct err *err); /* instead */
-	int (*page)(struct api *api, FILE *out, struct err *err); /* instead: answers of the API */
+	bool page; /* instead: answers of the API */
 	bool named;        /* needs a file with a name */
 	bool point_types;  /* tells types of points */
 	bool chunk_types;  /* and of chunks, also those that are guessed */
@@ -27,7 +27,7 @@ struct format_row {
 };
 
 static const struct format_row formats[] = {
-	{.name = "html", .page = report_page_write},
+	{.name = "html", .page = true},
 	{.name = "pprof", .write = pprof_export, .point_types = true},
 	{.name = "folded", .write = folded_export, .mute = true},
 	{.name = "dhat", .write = dhat_export},
@@ -51,10 +51,12 @@ struct export_args {
 	bool symbols, types;
 	const char *entries;
 	u64 every, tick_ns;
+	const char *query, *views, *source;
+	u64 max_mb;
 };
 
 static const struct export_args defaults = {.image = NOT_GIVEN, .symbols = true, .types = true,
-					    .tick_ns = 1000000};
+					    .tick_ns = 1000000, .max_mb = 15};
 
 static const struct option_spec options[] = {
 	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, FORMATS, "the format"),
@@ -74,6 +76,15 @@ static const struct option_spec options[] = {
 	       "heaplog: each N freed entries in a file of their own: FILE.0001, FILE.0002 ..."),
 	OPTION(struct export_args, tick_ns, 0, "tick-ns", OPTION_NUMBER, "N",
 	       "heaplog: a tick is N nanoseconds (1000000)"),
+	OPTION(struct export_args, query, 'q', "q", OPTION_STRING, "QUERY",
+	       "html: of the chunks only that the query is left with; see heapwise-query(7)"),
+	OPTION(struct export_args, views, 0, "views", OPTION_STRING, "LIST",
+	       "html: these views only: overview, flame, timeline, points, types, frequency, mprof, "
+	       "calls, threads, chunks, source (all)"),
+	OPTION(struct export_args, max_mb, 0, "max-mb", OPTION_NUMBER, "N",
+	       "html: leave out what would make it larger than N MB (15; 0 = nothing)"),
+	OPTION(struct export_args, source, 0, "source", OPTION_CHOICE, "none|lines|files",
+	       "html: put source text into it, of lines that allocate or of whole files (none)"),
 	OPTION_END};
 
 static const struct format_row *format_find(const char *name)
@@ -172,10 +183,32 @@ static int write_format(const struct format_row *format, const struct export_arg
 	return outfile_close(&out, status, err);
 }
 
+static enum report_source source_of(const char *word)
+{
+	if (!word || strcmp(word, "none") == 0)
+		return REPORT_NO_SOURCE;
+	return strcmp(word, "lines") == 0 ? REPORT_LINES : REPORT_FILES;
+}
+
+/* A query that is wrong would leave all views out, and nobody would know why. */
+static int check_query(struct view_trace *trace, const char *text, struct err *err)
+{
+	struct query_error error = {0};
+	struct selection chosen = {0};
+	int status = text ? query_select(trace->engine, text, NULL, &chosen, &error) : 0;
+
+	selection_release(&chosen);
+	return status < 0 ? err_set(err, ERR_USAGE, "--q: %s", error.message) : 0;
+}
+
 /* A page shows what the server answers, so the trace is opened as the server does. */
 static int write_page(const struct format_row *format, const struct export_args *args,
 		      const char *path, struct err *err)
 {
+	struct report_options how = {.query = args->query,
+				     .views = args->views,
+				     .max_bytes = args->max_mb * 1000000,
+				     .source = source_of(args->source)};
 	struct api api = {.version = HEAPWISE_VERSION};
 	struct outfile out;
 	int status;
@@ -187,9 +220,11 @@ static int write_page(const struct format_row *format, const struct export_args 
 	api_init(&api);
 	status = view_trace_load(api.traces[0], err);
 	if (status == 0)
+		status = check_query(api.traces[0], args->query, err);
+	if (status == 0)
 		status = outfile_open(&out, args->output, format->named, err);
 	if (status == 0)
-		status = outfile_close(&out, format->page(&api, out.file, err), err);
+		status = outfile_close(&out, report_page_write(&api, &how, out.file, err), err);
 	return status; /* the process ends: nothing is given back, as in serve */
 }
 
@@ -200,6 +235,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	struct loaded trace = {.command = command,
 			       .wanted_image = args->image,
 			       .find_symbols = args->symbols};
+	const char *wrong;
 	struct err err = {0};
 	int status;
 
@@ -211,6 +247,8 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		return command_usage(command, "--every needs a name for the files: -o FILE");
 	if (args->tick_ns == 0 || args->tick_ns > 1000000000)
 		return command_usage(command, "--tick-ns wants a number from 1 to 1000000000");
+	if (args->views && !report_views_known(args->views, &wrong))
+		return command_usage(command, "--views does not know '%s'", wrong);
 	trace.path = argv[0];
 	if (format->page) {
 		status = write_page(format, args, argv[0], &err);

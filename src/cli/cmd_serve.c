@@ -14,7 +14,7 @@
 #include "serve/api.h"
 
 struct serve_args {
-	const char *address;
+	const char *address, *socket, *folder;
 	u64 port, timeout;
 	const char *editor;
 	bool print_url, open, warm;
@@ -27,6 +27,10 @@ static const struct option_spec options[] = {
 	       "listen on port N (any free one)"),
 	OPTION(struct serve_args, address, 0, "address", OPTION_STRING, "ADDRESS",
 	       "listen on this address of the machine (127.0.0.1)"),
+	OPTION(struct serve_args, socket, 0, "socket", OPTION_STRING, "PATH",
+	       "listen on a socket in the file system instead, for programs of this user"),
+	OPTION(struct serve_args, folder, 0, "folder", OPTION_STRING, "DIR",
+	       "let clients open further traces, of this folder and those below it (none)"),
 	OPTION(struct serve_args, open, 'o', "open", OPTION_SET, NULL,
 	       "show the start page in the browser of $BROWSER, or else of the desktop"),
 	OPTION(struct serve_args, editor, 0, "editor", OPTION_STRING, "NAME|COMMAND",
@@ -131,8 +135,10 @@ static int announce(const struct serve *self, struct err *err)
 		printf("%s\n", url);
 		fflush(stdout);
 	} else {
-		fprintf(stderr, "heapwise: serving %u trace%s on %s\nheapwise: end with Ctrl-C\n",
-			self->api.count, self->api.count == 1 ? "" : "s", url);
+		fprintf(stderr, "heapwise: serving %u trace%s on %s%s%s\nheapwise: end with Ctrl-C\n",
+			self->api.count, self->api.count == 1 ? "" : "s", url,
+			self->args->socket ? " at " : "",
+			self->args->socket ? self->args->socket : "");
 	}
 	if (self->args->open)
 		web_browser_open(self->command, url);
@@ -160,7 +166,9 @@ static int serve(struct serve *self, struct err *err)
 	sigset_t signals, before;
 	int status;
 
-	if (web_open(&self->server, self->args->address, self->args->port, err) < 0)
+	if ((self->args->socket
+		     ? web_open_socket(&self->server, self->args->socket, err)
+		     : web_open(&self->server, self->args->address, self->args->port, err)) < 0)
 		return err->code;
 	web_signals_block(&signals, &before);
 	status = serve_start(self, err);
@@ -182,6 +190,9 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		return command_usage(command, "which FILE?");
 	if (args->port > 65535)
 		return command_usage(command, "--port is at most 65535");
+	if (args->socket && (args->port || args->open || args->address != defaults.address))
+		return command_usage(command,
+				     "--socket goes without --port, --address and --open");
 	self = calloc(1, sizeof *self);
 	if (!self)
 		return command_fail(command, &(struct err){ERR_MEMORY, "out of memory"});
@@ -190,7 +201,13 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	self->api.version = HEAPWISE_VERSION;
 	self->api.graphs_folder = web_graphs_folder();
 	self->server.listen.socket = -1;
-	if (args->editor)
+	if (args->folder) {
+		self->api.folder = realpath(args->folder, NULL);
+		if (!self->api.folder)
+			status = err_set(&err, ERR_INPUT, "cannot open %s: %s", args->folder,
+					 strerror(errno));
+	}
+	if (args->editor && status == 0)
 		status = editor_parse(&self->api.editor, args->editor, &err);
 	for (int i = 0; i < argc && status == 0; i++)
 		status = add_operand(self, argv[i], &err);

@@ -21,6 +21,18 @@ int web_open(struct server *server, const char *address, u64 port, struct err *e
 	return server_open(server, text, err);
 }
 
+int web_open_socket(struct server *server, const char *path, struct err *err)
+{
+	char *text = NULL;
+	int status;
+
+	if (asprintf(&text, "unix:%s", path) < 0)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	status = server_open(server, text, err);
+	free(text);
+	return status;
+}
+
 char *web_graphs_folder(void)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");

@@ -11,6 +11,9 @@
 /* Opens the server's socket at ADDRESS (a number) and port. */
 int web_open(struct server *server, const char *address, u64 port, struct err *err);
 
+/* The same at a path in the file system. */
+int web_open_socket(struct server *server, const char *path, struct err *err);
+
 /* Where queries of the user's own are kept; NULL = nowhere. The caller's to free. */
 char *web_graphs_folder(void);
 

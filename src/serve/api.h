@@ -25,6 +25,7 @@ struct api {
 	struct feed *feed; /* a program that runs, whose trace is the first; NULL = none */
 	const char *version;
 	const char *graphs_folder; /* of stored queries; NULL = there is none */
+	const char *folder;        /* whose traces may be opened, without links in it; NULL = none */
 	struct editor editor;      /* that shows source lines */
 	/* Answers that take time are made a few at a time; the others wait. */
 	pthread_mutex_t lock;
@@ -198,7 +199,7 @@ void api_query_check(struct call *call), api_query_graph(struct call *call),
 	api_graphs(struct call *call), api_graph_get(struct call *call),
 	api_graph_put(struct call *call), api_graph_delete(struct call *call),
 	api_entries(struct call *call), api_query_counts(struct call *call);
-void api_compare(struct call *call), api_open(struct call *call);
+void api_compare(struct call *call), api_open(struct call *call), api_traces(struct call *call);
 void api_live(struct call *call), api_live_history(struct call *call), api_live_suspects(struct call *call),
 	api_live_config(struct call *call), api_live_configure(struct call *call),
 	api_live_snapshot(struct call *call);

@@ -133,6 +133,9 @@ enum object_column {
 	OBJECT_RATIO,
 	OBJECT_CLUSTER,
 	OBJECT_FLAG,
+	OBJECT_BASE_FREQ, /* these with a base only */
+	OBJECT_BASE_LIFE,
+	OBJECT_BASE_RATIO,
 	OBJECT_COLUMNS
 };
 
@@ -146,10 +149,42 @@ static const struct reply_column object_columns[OBJECT_COLUMNS] = {
 	[OBJECT_RATIO] = {"ratio", COLUMN_F64, NULL},
 	[OBJECT_CLUSTER] = {"cluster", COLUMN_U8, NULL},
 	[OBJECT_FLAG] = {"flag", COLUMN_U8, NULL},
+	[OBJECT_BASE_FREQ] = {"base_freq", COLUMN_F64, NULL},
+	[OBJECT_BASE_LIFE] = {"base_life", COLUMN_F64, NULL},
+	[OBJECT_BASE_RATIO] = {"base_ratio", COLUMN_F64, NULL},
 };
 
-static void fill_object(struct reply_columns *table, const struct excessive *found, u64 i)
+/* The objects of another trace, by what they are. */
+struct objects_base {
+	struct judged judged;
+	struct view_scope scope;
+	struct view_trace *trace; /* or the part of it */
+	struct map by_object;     /* row + 1 */
+	bool given;
+};
+
+static u64 object_key(const struct excessive *found, u64 row)
 {
+	const struct alloc_object *object =
+		&found->objects.rows.data[found->rows.data[row].object];
+	u64 hash = hash_text(HASH_START, object_routine(&found->objects, object->caller));
+
+	hash = hash_text(hash, object_routine(&found->objects, object->destroyer));
+	return hash_u64(hash ^ object->size);
+}
+
+static const struct excessive_row *base_row(const struct objects_base *base,
+					    const struct excessive *found, u64 row)
+{
+	const u64 *known = base->given ? map_find(&base->by_object, object_key(found, row)) : NULL;
+
+	return known ? &base->judged.found.rows.data[*known - 1] : NULL;
+}
+
+static void fill_object(struct reply_columns *table, const struct excessive *found, u64 i,
+			const struct objects_base *base)
+{
+	const struct excessive_row *was = base_row(base, found, i);
 	const struct excessive_row *row = &found->rows.data[i];
 	const struct alloc_object *object = &found->objects.rows.data[row->object];
 	const double values[OBJECT_COLUMNS] = {
@@ -164,9 +199,12 @@ static void fill_object(struct reply_columns *table, const struct excessive *fou
 		[OBJECT_RATIO] = row->ratio,
 		[OBJECT_CLUSTER] = row->cluster == UINT8_MAX ? 0 : row->cluster + 1,
 		[OBJECT_FLAG] = row->found_by,
+		[OBJECT_BASE_FREQ] = was ? was->frequency : NAN,
+		[OBJECT_BASE_LIFE] = was ? was->life_ms * 1e6 : NAN,
+		[OBJECT_BASE_RATIO] = was ? was->ratio : NAN,
 	};
 
-	for (u32 k = 0; k < OBJECT_COLUMNS; k++)
+	for (u32 k = 0; k < table->column_count; k++)
 		table->columns[k].values[i] = values[k];
 }
 
@@ -221,32 +259,66 @@ static void put_emad_head(struct call *call, const void *data)
 	put_verdict(json, found);
 }
 
+static bool base_find(struct call *call, struct objects_base *self)
+{
+	struct call other = *call;
+	struct err err = {0};
+
+	if (!call_base(call, &self->scope, &self->given) || !self->given)
+		return call->answer->status == 0;
+	self->trace = call_part(call, &self->scope, &err);
+	other.trace = self->trace;
+	if (!self->trace || !query_read(&other, &self->judged) ||
+	    judge(&other, &self->judged, &err) < 0) {
+		if (!call->answer->status)
+			call_fail(call, &err);
+		return false;
+	}
+	for (u64 i = self->judged.found.rows.count; i-- > 0;)
+		map_put(&self->by_object, object_key(&self->judged.found, i), i + 1);
+	return true;
+}
+
+static void base_release(struct call *call, struct objects_base *self)
+{
+	map_release(&self->by_object);
+	judged_release(&self->judged);
+	if (self->trace)
+		call_part_put(call, &self->scope, self->trace);
+	view_scope_release(&self->scope);
+}
+
+static void reply_objects(struct call *call, const struct judged *judged,
+			  const struct objects_base *base)
+{
+	u64 count = judged->found.rows.count;
+	u64 rows = count < judged->rows_max ? count : judged->rows_max;
+	struct reply_columns table = {0};
+
+	if (reply_columns_init(&table, object_columns,
+			       base->given ? OBJECT_COLUMNS : OBJECT_BASE_FREQ, rows)) {
+		for (u64 i = 0; i < rows; i++)
+			fill_object(&table, &judged->found, i, base);
+		reply_columns_send(call, &table, rows < count, put_emad_head, &judged->found);
+	} else {
+		answer_refuse(call->answer, 500, "out of memory");
+	}
+	reply_columns_release(&table);
+}
+
 void api_emad(struct call *call)
 {
-	struct reply_columns table = {0};
+	struct objects_base base = {0};
 	struct judged judged = {0};
 	struct err err = {0};
 
-	if (!query_read(call, &judged)) {
-		judged_release(&judged);
-		return;
+	if (query_read(call, &judged) && base_find(call, &base)) {
+		if (judge(call, &judged, &err) < 0)
+			call_fail(call, &err);
+		else
+			reply_objects(call, &judged, &base);
 	}
-	if (judge(call, &judged, &err) < 0) {
-		call_fail(call, &err);
-	} else {
-		u64 count = judged.found.rows.count;
-		u64 rows = count < judged.rows_max ? count : judged.rows_max;
-
-		if (reply_columns_init(&table, object_columns, OBJECT_COLUMNS, rows)) {
-			for (u64 i = 0; i < rows; i++)
-				fill_object(&table, &judged.found, i);
-			reply_columns_send(call, &table, rows < count, put_emad_head,
-					   &judged.found);
-		} else {
-			answer_refuse(call->answer, 500, "out of memory");
-		}
-	}
-	reply_columns_release(&table);
+	base_release(call, &base);
 	judged_release(&judged);
 }
 

@@ -16,6 +16,7 @@
 #include "analysis/types_result.h"
 #include "output/render.h"
 #include "serve/api.h"
+#include "serve/beside.h"
 
 enum { ROWS_MAX = 500 };
 
@@ -138,7 +139,7 @@ static bool mprof_read(struct call *call, struct mprof_queries *queries)
 
 enum mprof_table { MPROF_LEAKS, MPROF_BINS, MPROF_DIRECT, MPROF_GRAPH };
 
-static struct result *mprof_table(struct call *call, const struct mprof_calls *calls,
+static struct result *mprof_table(struct view_trace *trace, const struct mprof_calls *calls,
 				  enum mprof_table table, const struct mprof_queries *queries,
 				  struct err *err)
 {
@@ -146,7 +147,7 @@ static struct result *mprof_table(struct call *call, const struct mprof_calls *c
 	case MPROF_LEAKS:
 		return analyse_mprof_leaks(calls, &queries->leaks, err);
 	case MPROF_BINS:
-		return analyse_mprof_bins(call->trace->model, &queries->bins, err);
+		return analyse_mprof_bins(trace->model, &queries->bins, err);
 	case MPROF_DIRECT:
 		return analyse_mprof_direct(calls, err);
 	case MPROF_GRAPH:
@@ -155,24 +156,77 @@ static struct result *mprof_table(struct call *call, const struct mprof_calls *c
 	return NULL;
 }
 
-static void reply_mprof(struct call *call, enum mprof_table table)
+static struct result *mprof_result(struct view_trace *trace, enum mprof_table table,
+				   const struct mprof_queries *queries, struct err *err)
 {
-	const struct mprof_calls *calls;
-	struct mprof_queries queries;
+	const struct mprof_calls *calls = view_calls_folded(trace, err);
 	struct result *result = NULL;
-	struct err err = {0};
 
-	if (!mprof_read(call, &queries))
-		return;
-	calls = view_calls_folded(call->trace, &err);
 	if (calls) {
-		lock(call);
-		result = mprof_table(call, calls, table, &queries, &err);
-		unlock(call);
+		pthread_mutex_lock(&trace->analysis_lock);
+		result = mprof_table(trace, calls, table, queries, err);
+		pthread_mutex_unlock(&trace->analysis_lock);
 	}
 	if (result)
-		add_caveats(result, call->trace->model, &call->trace->info);
-	reply_table(call, result, &err);
+		add_caveats(result, trace->model, &trace->info);
+	return result;
+}
+
+/* All rows of the base: what is small there may be large here. */
+static void reply_mprof_beside(struct call *call, enum mprof_table table,
+			       const struct mprof_queries *queries, const struct view_scope *base)
+{
+	static const char *const keys[] = {[MPROF_LEAKS] = "path",
+					   [MPROF_BINS] = "size size_end",
+					   [MPROF_DIRECT] = "name module",
+					   [MPROF_GRAPH] = "kind name module cycle block"};
+	struct mprof_queries all = *queries;
+	struct err err = {0};
+	struct view_trace *other = call_part(call, base, &err);
+	struct result *ours = other ? mprof_result(call->trace, table, queries, &err) : NULL;
+	struct result *theirs, *ours_all;
+	u64 offset = 0, limit = ROWS_MAX;
+	bool more;
+
+	all.leaks.verbosity = all.bins.verbosity = MPROF_VERBOSE;
+	theirs = ours ? mprof_result(other, table, &all, &err) : NULL;
+	ours_all = theirs ? mprof_result(call->trace, table, &all, &err) : NULL;
+	if (!ours_all || result_failed(ours) || result_failed(theirs) || result_failed(ours_all)) {
+		call_fail(call, &err);
+	} else if (call_number(call, "offset", 0, UINT32_MAX, &offset) &&
+		   call_number(call, "limit", 1, ROWS_MAX, &limit)) {
+		call->rows_total = result_rows(ours);
+		call->has_rows_total = true;
+		more = offset < call->rows_total && limit < call->rows_total - offset;
+		if (reply_begin(call, more)) {
+			put_beside(call, ours, theirs, keys[table], offset, limit);
+			put_gone_rows(call, ours_all, theirs, keys[table]);
+			cut(ours, offset, limit);
+			render_json_value(&call->json, "data", ours);
+			reply_end(call);
+		}
+	}
+	result_free(ours);
+	result_free(ours_all);
+	result_free(theirs);
+	if (other)
+		call_part_put(call, base, other);
+}
+
+static void reply_mprof(struct call *call, enum mprof_table table)
+{
+	struct view_scope base = {0};
+	struct mprof_queries queries;
+	bool compared = false;
+	struct err err = {0};
+
+	if (mprof_read(call, &queries) && call_base(call, &base, &compared)) {
+		if (compared)
+			reply_mprof_beside(call, table, &queries, &base);
+		else
+			reply_table(call, mprof_result(call->trace, table, &queries, &err), &err);
+	}
+	view_scope_release(&base);
 }
 
 void api_mprof_leaks(struct call *call) { reply_mprof(call, MPROF_LEAKS); }
@@ -201,7 +255,7 @@ void api_mprof_text(struct call *call)
 		lock(call);
 		add_caveats(result, call->trace->model, &call->trace->info);
 		for (u32 i = MPROF_LEAKS; i <= MPROF_GRAPH; i++)
-			result_add_part(result, mprof_table(call, calls, (enum mprof_table)i,
+			result_add_part(result, mprof_table(call->trace, calls, (enum mprof_table)i,
 							    &queries, &err));
 		unlock(call);
 	}

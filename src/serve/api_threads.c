@@ -13,7 +13,89 @@ enum { ROWS_MAX = 500 };
 
 /* ---- threads ---- */
 
-static void put_thread(struct call *call, const struct thread_row *row)
+/* Threads of another trace: those of the same name, in the order of their start. */
+struct threads_base {
+	struct view_scope scope;
+	struct threads_view view;
+	u32 *row_of; /* by thread of ours: row of theirs + 1; 0 = none */
+	bool given;
+};
+
+static const char *thread_name(const struct model *model, u32 thread)
+{
+	return thread < model->threads.count ? model->threads.data[thread].name : "";
+}
+
+/* The thread of theirs that is as many of its name as `thread` is of ours; count if there is none. */
+static u32 thread_match(const struct model *ours, u32 thread, const struct model *theirs)
+{
+	const char *name = thread_name(ours, thread);
+	u32 before = 0, at = 0;
+
+	for (u32 i = 0; i < thread; i++)
+		before += strcmp(thread_name(ours, i), name) == 0;
+	for (; at < theirs->threads.count; at++)
+		if (strcmp(thread_name(theirs, at), name) == 0 && !before--)
+			break;
+	return at;
+}
+
+static int threads_base_make(struct threads_base *self, const struct model *ours, struct err *err)
+{
+	const struct model *theirs = self->scope.trace ? self->scope.trace->model : NULL;
+
+	if (!self->given)
+		return 0;
+	if (threads_view_make(&self->view, &self->scope, err) < 0)
+		return err->code;
+	self->row_of = calloc(ours->threads.count + 1, sizeof *self->row_of);
+	if (!self->row_of)
+		return err_set(err, ERR_MEMORY, "out of memory for the threads");
+	for (u32 i = 0; i < ours->threads.count && i < ROWS_MAX; i++) {
+		u32 other = thread_match(ours, i, theirs);
+
+		for (u32 k = 0; k < self->view.rows.count; k++)
+			if (self->view.rows.data[k].thread == other)
+				self->row_of[i] = k + 1;
+	}
+	return 0;
+}
+
+static void threads_base_release(struct threads_base *self)
+{
+	free(self->row_of);
+	threads_view_release(&self->view);
+	view_scope_release(&self->scope);
+}
+
+static void put_thread_base(struct json *json, const struct threads_base *base,
+			    const struct thread_row *row, u64 threads)
+{
+	static const struct thread_row nothing;
+	u32 place = row->thread < threads ? base->row_of[row->thread] : 0;
+	const struct thread_row *was = place ? &base->view.rows.data[place - 1] : &nothing;
+
+	if (place) {
+		json_open_flat(json, "base", '{');
+		json_number(json, "thread", was->thread);
+		json_real(json, "allocs", round(was->chunks));
+		json_number(json, "bytes", (u64)was->bytes);
+		json_real(json, "peak", was->peak_bytes);
+		json_number(json, "leaked", (u64)was->kept_bytes);
+		json_close(json, '}');
+	} else {
+		json_null(json, "base");
+	}
+	json_open_flat(json, "delta", '{');
+	json_real(json, "allocs", round(row->chunks) - round(was->chunks));
+	json_real(json, "bytes", row->bytes - was->bytes);
+	json_real(json, "peak", row->peak_bytes - was->peak_bytes);
+	json_real(json, "leaked", row->kept_bytes - was->kept_bytes);
+	json_close(json, '}');
+}
+
+static void put_thread(struct call *call, const struct thread_row *row,
+		       const struct threads_base *base)
 {
 	const struct model *model = call->trace->model;
 	struct json *json = &call->json;
@@ -36,6 +118,8 @@ static void put_thread(struct call *call, const struct thread_row *row)
 	json_real(json, "frees_other", round(row->frees_other));
 	json_number(json, "leaked", (u64)row->kept_bytes);
 	json_real(json, "alloc_time", row->alloc_ns > 0 ? round(row->alloc_ns) : NAN);
+	if (base->given)
+		put_thread_base(json, base, row, model->threads.count);
 	json_close(json, '}');
 }
 
@@ -57,35 +141,48 @@ static void put_matrix(struct json *json, const struct threads_view *view)
 	json_close(json, ']');
 }
 
+static void put_threads(struct call *call, const struct threads_view *view,
+			const struct threads_base *base)
+{
+	json_open_flat(&call->json, "data", '{');
+	json_number(&call->json, "threads", call->trace->model->threads.count);
+	json_open_flat(&call->json, "rows", '[');
+	for (u64 i = 0; i < view->rows.count && i < ROWS_MAX; i++)
+		put_thread(call, &view->rows.data[i], base);
+	json_close(&call->json, ']');
+	json_number(&call->json, "matrix_threads", view->own);
+	put_matrix(&call->json, view);
+	json_number(&call->json, "foreign_frees", view->foreign_frees);
+	if (call->trace->model->has_access)
+		json_number(&call->json, "shared_chunks", view->shared_chunks);
+	else
+		json_null(&call->json, "shared_chunks");
+	json_close(&call->json, '}');
+}
+
+/* The views are too large for the stack of a connection's thread. */
 void api_threads(struct call *call)
 {
 	struct threads_view *view = calloc(1, sizeof *view);
+	struct threads_base *base = calloc(1, sizeof *base);
 	struct err err = {0};
 
-	if (!view) {
+	if (!view || !base) {
 		answer_refuse(call->answer, 500, "out of memory");
-		return;
+	} else if (call_base(call, &base->scope, &base->given)) {
+		if (threads_view_make(view, &call->scope, &err) < 0 ||
+		    threads_base_make(base, call->trace->model, &err) < 0) {
+			call_fail(call, &err);
+		} else if (reply_begin(call, view->rows.count > ROWS_MAX)) {
+			put_threads(call, view, base);
+			reply_end(call);
+		}
 	}
-	if (threads_view_make(view, &call->scope, &err) < 0) {
-		call_fail(call, &err);
-	} else if (reply_begin(call, view->rows.count > ROWS_MAX)) {
-		json_open_flat(&call->json, "data", '{');
-		json_number(&call->json, "threads", call->trace->model->threads.count);
-		json_open_flat(&call->json, "rows", '[');
-		for (u64 i = 0; i < view->rows.count && i < ROWS_MAX; i++)
-			put_thread(call, &view->rows.data[i]);
-		json_close(&call->json, ']');
-		json_number(&call->json, "matrix_threads", view->own);
-		put_matrix(&call->json, view);
-		json_number(&call->json, "foreign_frees", view->foreign_frees);
-		if (call->trace->model->has_access)
-			json_number(&call->json, "shared_chunks", view->shared_chunks);
-		else
-			json_null(&call->json, "shared_chunks");
-		json_close(&call->json, '}');
-		reply_end(call);
-	}
-	threads_view_release(view);
+	if (base)
+		threads_base_release(base);
+	if (view)
+		threads_view_release(view);
+	free(base);
 	free(view);
 }
 
@@ -126,8 +223,66 @@ static bool calls_read(struct call *call, const struct callgraph *graph, struct 
 	       call_bad(call, "min", "a share from 0 to 1");
 }
 
+/* Functions of another trace, by name. */
+struct graph_base {
+	struct view_scope scope;
+	struct view_trace *trace; /* or the part of it */
+	const struct callgraph *graph;
+	struct map by_name; /* node + 1 */
+	bool given;
+};
+
+static bool graph_base_find(struct call *call, struct graph_base *self)
+{
+	struct err err = {0};
+
+	if (!call_base(call, &self->scope, &self->given))
+		return false;
+	if (!self->given)
+		return true;
+	self->trace = call_part(call, &self->scope, &err);
+	self->graph = self->trace ? view_callgraph(self->trace, &err) : NULL;
+	if (!self->graph) {
+		call_fail(call, &err);
+		return false;
+	}
+	for (u64 i = self->graph->nodes.count; i-- > 0;)
+		map_put(&self->by_name, hash_text(HASH_START, self->graph->nodes.data[i].name),
+			i + 1);
+	return true;
+}
+
+static void graph_base_release(struct call *call, struct graph_base *self)
+{
+	map_release(&self->by_name);
+	if (self->trace)
+		call_part_put(call, &self->scope, self->trace);
+	view_scope_release(&self->scope);
+}
+
+static void put_node_base(struct json *json, const struct graph_base *base, const char *name,
+			  const struct calls_node *node, enum calls_metric metric)
+{
+	const u64 *known = map_find(&base->by_name, hash_text(HASH_START, name));
+	const struct callgraph_node *was = known ? &base->graph->nodes.data[*known - 1] : NULL;
+
+	if (was) {
+		json_open_flat(json, "base", '{');
+		json_real(json, "self", calls_self(was, metric));
+		json_real(json, "total", calls_total(was, metric));
+		json_close(json, '}');
+	} else {
+		json_null(json, "base");
+	}
+	json_open_flat(json, "delta", '{');
+	json_real(json, "self", node->self - (was ? calls_self(was, metric) : 0));
+	json_real(json, "total", node->total - (was ? calls_total(was, metric) : 0));
+	json_close(json, '}');
+}
+
 static void put_node(struct json *json, const struct callgraph *graph,
-		     const struct calls_node *node)
+		     const struct calls_node *node, const struct graph_base *base,
+		     enum calls_metric metric)
 {
 	const struct callgraph_node *of = &graph->nodes.data[node->node];
 
@@ -151,6 +306,8 @@ static void put_node(struct json *json, const struct callgraph *graph,
 		json_null(json, "scc");
 	json_number(json, "hidden_in", node->hidden_in);
 	json_number(json, "hidden_out", node->hidden_out);
+	if (base->given)
+		put_node_base(json, base, of->name, node, metric);
 	json_close(json, '}');
 }
 
@@ -165,7 +322,8 @@ static void put_edge(struct json *json, const struct callgraph_edge *edge, enum 
 	json_close(json, '}');
 }
 
-static void put_graph(struct call *call, const struct calls_view *view, enum calls_metric metric)
+static void put_graph(struct call *call, const struct calls_view *view,
+		      const struct graph_base *base, enum calls_metric metric)
 {
 	struct json *json = &call->json;
 
@@ -179,7 +337,7 @@ static void put_graph(struct call *call, const struct calls_view *view, enum cal
 	json_number(json, "nodes_all", view->found);
 	json_open_flat(json, "nodes", '[');
 	for (u64 i = 0; i < view->nodes.count; i++)
-		put_node(json, view->graph, &view->nodes.data[i]);
+		put_node(json, view->graph, &view->nodes.data[i], base, metric);
 	json_close(json, ']');
 	json_open_flat(json, "edges", '[');
 	for (u64 i = 0; i < view->edges.count && i < ROWS_MAX * 4; i++)
@@ -191,6 +349,7 @@ static void put_graph(struct call *call, const struct calls_view *view, enum cal
 void api_callgraph(struct call *call)
 {
 	struct calls_view view = {0};
+	struct graph_base base = {0};
 	struct calls_query query;
 	struct err err = {0};
 	const struct callgraph *graph = view_callgraph(call->trace, &err);
@@ -199,14 +358,15 @@ void api_callgraph(struct call *call)
 		call_fail(call, &err);
 		return;
 	}
-	if (!calls_read(call, graph, &query))
-		return;
-	if (calls_view_make(&view, call->trace, &query, &err) < 0) {
-		call_fail(call, &err);
-	} else if (reply_begin(call, view.found > view.nodes.count)) {
-		put_graph(call, &view, query.metric);
-		reply_end(call);
+	if (calls_read(call, graph, &query) && graph_base_find(call, &base)) {
+		if (calls_view_make(&view, call->trace, &query, &err) < 0) {
+			call_fail(call, &err);
+		} else if (reply_begin(call, view.found > view.nodes.count)) {
+			put_graph(call, &view, &base, query.metric);
+			reply_end(call);
+		}
 	}
+	graph_base_release(call, &base);
 	calls_view_release(&view);
 }
 
@@ -340,6 +500,7 @@ struct lines {
 	const struct source_file *file;
 	const struct source_text *text;
 	u64 from, to;
+	bool known; /* only lines that something is known of */
 };
 
 /* Without the text only lines that something is known of. */
@@ -357,7 +518,7 @@ static void put_lines(struct call *call, const struct lines *self)
 		while (at < end && known[at].line < n)
 			at++;
 		facts = at < end && known[at].line == n;
-		if (n >= self->from && (text || facts)) {
+		if (n >= self->from && (facts || (text && !self->known))) {
 			json_open_flat(json, NULL, '{');
 			json_number(json, "n", n);
 			if (text)
@@ -415,7 +576,8 @@ void api_source(struct call *call)
 		call_bad(call, "file", "the number of a file in /api/v1/files");
 		return;
 	}
-	if (!call_number(call, "from", 1, UINT32_MAX, &lines.from))
+	if (!call_number(call, "from", 1, UINT32_MAX, &lines.from) ||
+	    !call_bool(call, "known", &lines.known))
 		return;
 	lines.to = lines.from + LINES_MAX - 1;
 	if (!call_number(call, "to", lines.from, lines.to, &lines.to))

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/options.h"
@@ -66,8 +67,15 @@ int listen_parse(union listen_address *address, const char *text, struct err *er
 		       : not_understood(text, err);
 }
 
+bool address_is_path(const union listen_address *address)
+{
+	return address->any.sa_family == AF_UNIX;
+}
+
 bool address_is_loopback(const union listen_address *address)
 {
+	if (address_is_path(address))
+		return true;
 	if (address->any.sa_family == AF_INET6)
 		return IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
 	return ntohl(address->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
@@ -75,6 +83,8 @@ bool address_is_loopback(const union listen_address *address)
 
 u32 address_port(const union listen_address *address)
 {
+	if (address_is_path(address))
+		return 0;
 	return ntohs(address->any.sa_family == AF_INET6 ? address->v6.sin6_port
 							: address->v4.sin_port);
 }
@@ -92,6 +102,10 @@ static void address_number(const union listen_address *address, char number[LIST
 
 void address_name(const union listen_address *address, char name[LISTEN_NAME_BYTES])
 {
+	if (address_is_path(address)) {
+		snprintf(name, LISTEN_NAME_BYTES, "localhost");
+		return;
+	}
 	address_number(address, name);
 	snprintf(name + strlen(name), LISTEN_NAME_BYTES - strlen(name), ":%u",
 		 address_port(address));
@@ -116,6 +130,8 @@ bool address_is_host(const union listen_address *address, const char *host)
 
 	if (!host)
 		return false;
+	if (address_is_path(address))
+		return strcasecmp(host, "localhost") == 0;
 	address_number(address, number);
 	return is_host(host, number, port) ||
 	       (address_is_loopback(address) && is_host(host, "localhost", port));
@@ -138,9 +154,59 @@ static int socket_bind(struct listen *self)
 	return getsockname(self->socket, &self->address.any, &bytes);
 }
 
+/* What is there must be a socket that nobody listens on. */
+static bool path_is_left_over(const struct sockaddr_un *address)
+{
+	int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct stat known;
+	bool refused = probe >= 0 && lstat(address->sun_path, &known) == 0 &&
+		       S_ISSOCK(known.st_mode) &&
+		       connect(probe, (const struct sockaddr *)address, sizeof(*address)) < 0 &&
+		       errno == ECONNREFUSED;
+
+	if (probe >= 0)
+		close(probe);
+	return refused;
+}
+
+static int path_bind(const struct listen *self)
+{
+	mode_t before = umask(0177); /* for its owner only, from the first moment on */
+	int status = bind(self->socket, &self->address.any, sizeof(self->address.path));
+	int failure = errno;
+
+	umask(before);
+	errno = failure;
+	return status;
+}
+
+static int path_open(struct listen *self, const char *path, struct err *err)
+{
+	struct sockaddr_un *address = &self->address.path;
+
+	if (!*path || strlen(path) >= sizeof(address->sun_path))
+		return err_set(err, ERR_USAGE, "a socket's path has 1 to %zu bytes, not '%s'",
+			       sizeof(address->sun_path) - 1, path);
+	memset(&self->address, 0, sizeof(self->address));
+	address->sun_family = AF_UNIX;
+	memcpy(address->sun_path, path, strlen(path));
+	if (path_is_left_over(address))
+		unlink(path);
+	self->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (self->socket >= 0 && path_bind(self) == 0 && listen(self->socket, BACKLOG) == 0)
+		return 0;
+	err_set(err, errno == EADDRINUSE ? ERR_INPUT : ERR_SYSTEM, "cannot listen on %s: %s", path,
+		errno == EADDRINUSE ? "something is there already" : strerror(errno));
+	memset(&self->address, 0, sizeof(self->address)); /* it is not ours to remove */
+	listen_close(self);
+	return err->code;
+}
+
 int listen_open(struct listen *self, const char *text, struct err *err)
 {
 	self->socket = -1;
+	if (strncmp(text, "unix:", 5) == 0)
+		return path_open(self, text + 5, err);
 	if (listen_parse(&self->address, text, err) < 0)
 		return err->code;
 	self->socket =
@@ -162,4 +228,8 @@ void listen_close(struct listen *self)
 	if (self->socket >= 0)
 		close(self->socket);
 	self->socket = -1;
+	if (address_is_path(&self->address)) {
+		unlink(self->address.path.sun_path);
+		self->address.any.sa_family = AF_UNSPEC;
+	}
 }

@@ -6,6 +6,7 @@
 
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "base/err.h"
 #include "format/types.h"
@@ -16,6 +17,7 @@ union listen_address {
 	struct sockaddr any;
 	struct sockaddr_in v4;
 	struct sockaddr_in6 v6;
+	struct sockaddr_un path;
 };
 
 struct listen {
@@ -27,9 +29,13 @@ struct listen {
 /* "8080", "127.0.0.1:8080", "[::1]:0". Without an address it is 127.0.0.1. */
 int listen_parse(union listen_address *address, const char *text, struct err *err);
 
-/* Parses, binds and listens. No program that is started later inherits the socket. */
+/* "unix:PATH": a socket in the file system, for its owner only; what a server that has ended has left there is
+ * replaced. Else parses, binds and listens. No program that is started later inherits the socket. */
 int listen_open(struct listen *self, const char *text, struct err *err);
 void listen_close(struct listen *self);
+
+/* Whether it is a socket in the file system, which browsers cannot reach. */
+bool address_is_path(const union listen_address *address);
 
 /* Whether only this machine can connect. */
 bool address_is_loopback(const union listen_address *address);

@@ -11,21 +11,86 @@
 
 #include "base/base64.h"
 #include "serve/assets.h"
+#include "view/source.h"
 
 enum {
 	POINT_PAGE = 100, /* as the page asks for them */
 	POINTS_MAX = 1000,
 	DETAILS_MAX = 200,
 	CHUNKS_MAX = 50, /* points whose chunks are in the report */
+	FILES_MAX = 500,
+	LINES_SHOWN = 2000,
+};
+
+enum report_view {
+	REPORT_OVERVIEW,
+	REPORT_FLAME,
+	REPORT_TIMELINE,
+	REPORT_POINTS,
+	REPORT_TYPES,
+	REPORT_FREQUENCY,
+	REPORT_MPROF,
+	REPORT_CALLS,
+	REPORT_THREADS,
+	REPORT_CHUNKS,
+	REPORT_SOURCE,
+	REPORT_VIEWS
+};
+
+static const char *const view_names[REPORT_VIEWS] = {
+	"overview",  "flame", "timeline", "points",  "types", "frequency",
+	"mprof",     "calls", "threads",  "chunks",  "source",
 };
 
 struct report {
 	struct api *api;
 	struct site site;
+	const struct report_options *options;
+	u32 views; /* bits 1 << enum report_view */
 	FILE *out;
+	u64 bytes, left_out; /* so far; answers that did not fit */
 	struct err *err;
 	bool failed;
 };
+
+static i32 view_find(const char *word, size_t bytes)
+{
+	for (i32 i = 0; i < REPORT_VIEWS; i++)
+		if (strlen(view_names[i]) == bytes && memcmp(view_names[i], word, bytes) == 0)
+			return i;
+	return -1;
+}
+
+bool report_views_known(const char *views, const char **wrong)
+{
+	for (*wrong = views; **wrong; *wrong += **wrong == ',') {
+		size_t bytes = strcspn(*wrong, ",");
+
+		if (view_find(*wrong, bytes) < 0)
+			return false;
+		*wrong += bytes;
+	}
+	return *views != 0;
+}
+
+static u32 views_of(const char *views)
+{
+	u32 bits = 0;
+
+	for (const char *at = views; at && *at; at += *at == ',') {
+		size_t bytes = strcspn(at, ",");
+		i32 view = view_find(at, bytes);
+
+		bits |= view >= 0 ? 1u << view : 0;
+		at += bytes;
+	}
+	return views ? bits : (1u << REPORT_VIEWS) - 1;
+}
+
+static bool shows(const struct report *self, enum report_view view)
+{
+	return self->views >> view & 1;
+}
 
 /* Cuts "name=value&..." into parameters; none of ours needs decoding. */
 static void add_parameters(struct request *request, char *query)
@@ -42,11 +107,21 @@ static void add_parameters(struct request *request, char *query)
 	}
 }
 
-static void answer_to(struct report *self, const struct request *request, struct answer *answer)
+/* The same answers as those of the server, of the chunks that the report is about. */
+static void answer_to(struct report *self, struct request *request, struct answer *answer)
 {
 	void *plan = NULL;
+	bool found = self->site.find(self->site.self, request, &plan, answer);
 
-	if (self->site.find(self->site.self, request, &plan, answer))
+	if (found && self->options->query &&
+	    ((struct route_match *)plan)->route->flags & (ROUTE_SCOPE | ROUTE_PART) &&
+	    request->parameter_count < REQUEST_PARAMETERS) {
+		self->site.release(plan);
+		request->parameters[request->parameter_count++] =
+			(struct request_parameter){"q", self->options->query};
+		found = self->site.find(self->site.self, request, &plan, answer);
+	}
+	if (found)
 		self->site.run(self->site.self, request, plan, answer);
 	self->site.release(plan);
 }
@@ -54,13 +129,18 @@ static void answer_to(struct report *self, const struct request *request, struct
 static void put_block(struct report *self, const char *question, struct answer *answer)
 {
 	char *text;
+	u64 bytes;
 
 	answer_compress(answer);
 	text = base64_text((const u8 *)answer->body, answer->body_bytes);
+	bytes = text ? strlen(text) + strlen(question) + 64 : 0;
 	if (!text) {
 		self->failed = true;
 		err_set(self->err, ERR_MEMORY, "out of memory");
+	} else if (self->options->max_bytes && self->bytes + bytes > self->options->max_bytes) {
+		self->left_out++;
 	} else {
+		self->bytes += bytes;
 		fprintf(self->out, "<script type=\"text/plain\" data-k=\"%s\">%s</script>\n", question, text);
 	}
 	free(text);
@@ -68,23 +148,15 @@ static void put_block(struct report *self, const char *question, struct answer *
 
 /* Asks, and puts the answer into the report. What cannot be answered (no access data, no types) is left out:
  * the page says what is missing. */
-__attribute__((format(printf, 2, 3))) static void put(struct report *self, const char *format, ...)
+static void put_question(struct report *self, const char *question, const char *more)
 {
 	struct request request = {.method = "GET", .hosts = 1};
 	struct answer answer = {.coded = true};
-	char *question = NULL, *address = NULL, *query;
-	va_list arguments;
-	int length;
+	char *address = NULL, *query;
 
-	if (self->failed)
-		return;
-	va_start(arguments, format);
-	length = vasprintf(&question, format, arguments);
-	va_end(arguments);
-	if (length < 0 || asprintf(&address, "/api/v1%s", question) < 0) {
+	if (asprintf(&address, "/api/v1%s%s", question, more) < 0) {
 		self->failed = true;
 		err_set(self->err, ERR_MEMORY, "out of memory");
-		free(question);
 		return;
 	}
 	query = strchr(address, '?');
@@ -97,55 +169,172 @@ __attribute__((format(printf, 2, 3))) static void put(struct report *self, const
 		put_block(self, question, &answer);
 	answer_release(&answer);
 	free(address);
+}
+
+__attribute__((format(printf, 2, 3))) static void put(struct report *self, const char *format, ...)
+{
+	char *question = NULL;
+	va_list arguments;
+	int length;
+
+	if (self->failed)
+		return;
+	va_start(arguments, format);
+	length = vasprintf(&question, format, arguments);
+	va_end(arguments);
+	if (length >= 0) {
+		put_question(self, question, "");
+	} else {
+		self->failed = true;
+		err_set(self->err, ERR_MEMORY, "out of memory");
+	}
 	free(question);
 }
 
-static void put_views(struct report *self, const struct view_trace *trace, u64 end_ns)
+/* Files that something is allocated in, as the page asks for them. */
+static void put_sources(struct report *self, struct view_trace *trace)
 {
-	static const char *const metrics[] = {"bytes", "allocs", "peak", "leaked", "temporary"};
+	struct err err = {0};
+	const struct source_table *table = view_source(trace, &err);
+
+	put(self, "/files?limit=500");
+	for (u64 i = 0; table && i < table->files.count && i < FILES_MAX; i++) {
+		char question[96];
+
+		if (!table->files.data[i].incl.allocs)
+			continue;
+		snprintf(question, sizeof question, "/source?file=%llu&from=1&to=%d",
+			 (unsigned long long)i, LINES_SHOWN);
+		if (!self->failed)
+			put_question(self, question,
+				     self->options->source == REPORT_LINES ? "&known=1" : "");
+	}
+}
+
+/* What the report is, which the page shows in its head. */
+static void put_about(struct report *self)
+{
+	static const char *const sources[] = {"none", "lines", "files"};
+	struct answer answer = {.coded = true};
+	struct json json = {.out = open_memstream(&answer.body, &answer.body_bytes)};
+
+	if (!json.out)
+		return;
+	json_open_flat(&json, NULL, '{');
+	json_text(&json, "version", self->api->version);
+	json_text(&json, "trace", self->api->traces[0]->name);
+	json_text(&json, "query", self->options->query);
+	json_text(&json, "source", sources[self->options->source]);
+	json_open_flat(&json, "views", '[');
+	for (u32 i = 0; i < REPORT_VIEWS; i++)
+		if (shows(self, (enum report_view)i))
+			json_text(&json, NULL, view_names[i]);
+	json_close(&json, ']');
+	json_number(&json, "left_out", self->left_out);
+	json_close(&json, '}');
+	fclose(json.out);
+	if (answer.body) {
+		self->left_out = 0;
+		put_block(self, "/about", &answer);
+	}
+	answer_release(&answer);
+}
+
+static void put_timelines(struct report *self)
+{
 	static const char *const groups[] = {"none", "type", "module", "thread", "size", "point", "sev"};
 	static const char *const lines[] = {"live", "chunks", "alloc_bytes", "allocs", "frees"};
-	static const char *const tables[] = {"leaks", "bins", "direct", "graph"};
-	static const char *const sorts[] = {"peak", "bytes", "count", "kept"};
-	u64 points = trace->model->points.count;
 
-	put(self, "/status");
-	put(self, "/trace");
-	put(self, "/overview?top=10");
-	put(self, "/timeline?bins=1");
-	put(self, "/timeline?bins=800&by=none&metric=live");
 	for (u32 i = 0; i < 7; i++)
 		for (u32 k = 0; k < 5; k++)
 			put(self, "/timeline?bins=800&by=%s&metric=%s&top=12", groups[i], lines[k]);
+}
+
+/* At moments over the whole run: the cursor of the page snaps to them. */
+static void put_flames(struct report *self, u64 end_ns)
+{
+	static const char *const metrics[] = {"bytes", "allocs", "peak", "leaked", "temporary"};
+
 	for (u32 i = 0; i < 5; i++) {
 		put(self, "/flame?dir=down&metric=%s&px=1600", metrics[i]);
 		put(self, "/flame?dir=up&metric=%s&px=1600", metrics[i]);
 	}
 	put(self, "/flame?at=%llu&dir=down&metric=live&px=1600", (unsigned long long)end_ns);
+}
+
+static void put_points(struct report *self, u64 points)
+{
 	for (u64 first = 0; first < points && first < POINTS_MAX; first += POINT_PAGE)
 		put(self, "/points?limit=%d&offset=%llu&sort=-sev&spark=64", POINT_PAGE,
 		    (unsigned long long)first);
 	for (u64 i = 0; i < points && i < DETAILS_MAX; i++)
 		put(self, "/points/%llu", (unsigned long long)i);
+}
+
+static void put_chunks(struct report *self, u64 points, u64 end_ns)
+{
 	put(self, "/chunks?lane=row&order=time&px=1200&x0=0&x1=%llu", (unsigned long long)end_ns);
 	for (u64 i = 0; i < points && i < CHUNKS_MAX; i++)
 		put(self, "/chunks?lane=row&order=time&point=%llu&px=1200&x0=0&x1=%llu",
 		    (unsigned long long)i, (unsigned long long)end_ns);
-	for (u32 i = 0; i < 4; i++) {
-		put(self, "/types?sort=%s&top=500", sorts[i]);
-		put(self, "/types?fold=template&sort=%s&top=500", sorts[i]);
-		put(self, "/mprof/%s?limit=500", tables[i]);
-	}
-	put(self, "/emad");
-	put(self, "/threads");
-	put(self, "/callgraph?down=2&min=0.005&up=2");
 }
 
-int report_page_write(struct api *api, FILE *out, struct err *err)
+static void put_tables(struct report *self)
+{
+	static const char *const tables[] = {"leaks", "bins", "direct", "graph"};
+	static const char *const sorts[] = {"peak", "bytes", "count", "kept"};
+
+	for (u32 i = 0; i < 4 && shows(self, REPORT_TYPES); i++) {
+		put(self, "/types?sort=%s&top=500", sorts[i]);
+		put(self, "/types?fold=template&sort=%s&top=500", sorts[i]);
+	}
+	if (shows(self, REPORT_FREQUENCY))
+		put(self, "/emad");
+	for (u32 i = 0; i < 4 && shows(self, REPORT_MPROF); i++)
+		put(self, "/mprof/%s?limit=500", tables[i]);
+	if (shows(self, REPORT_CALLS))
+		put(self, "/callgraph?down=2&min=0.005&up=2");
+	if (shows(self, REPORT_THREADS))
+		put(self, "/threads");
+}
+
+/* What matters most comes first: what does not fit is left out. */
+static void put_views(struct report *self, struct view_trace *trace, u64 end_ns)
+{
+	u64 points = trace->model->points.count;
+
+	put(self, "/status");
+	put(self, "/trace");
+	put(self, "/timeline?bins=1");
+	put(self, "/timeline?bins=800&by=none&metric=live");
+	if (shows(self, REPORT_OVERVIEW))
+		put(self, "/overview?top=10");
+	if (shows(self, REPORT_FLAME))
+		put_flames(self, end_ns);
+	put_tables(self);
+	if (shows(self, REPORT_TIMELINE))
+		put_timelines(self);
+	if (shows(self, REPORT_POINTS))
+		put_points(self, points);
+	if (shows(self, REPORT_SOURCE) && self->options->source != REPORT_NO_SOURCE)
+		put_sources(self, trace);
+	if (shows(self, REPORT_CHUNKS))
+		put_chunks(self, points, end_ns);
+	put_about(self);
+}
+
+int report_page_write(struct api *api, const struct report_options *options, FILE *out,
+		      struct err *err)
 {
 	static const char place[] = "<!--DATA-->\n";
 	const struct asset *page = asset_find("report.html");
-	struct report self = {.api = api, .site = api_site(api), .out = out, .err = err};
+	struct report self = {.api = api,
+			      .site = api_site(api),
+			      .options = options,
+			      .views = views_of(options->views),
+			      .out = out,
+			      .bytes = (u64)(page->end - page->data),
+			      .err = err};
 	const u8 *data = memmem(page->data, (size_t)(page->end - page->data), place, sizeof place - 1);
 
 	fwrite(page->data, 1, (size_t)(data - page->data), out);

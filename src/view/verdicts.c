@@ -132,13 +132,14 @@ void verdict_condition(const struct finding *finding, const struct verdict_point
 	else if (finding->kind == FINDING_LEAK || finding->kind == FINDING_KEPT)
 		put_kept(out, finding);
 	else if (finding->kind == FINDING_COVERAGE)
-		strbuf_addf(out, " and reads + writes > 0 and cover < %g%%", 100 * limits->coverage);
+		strbuf_addf(out, " and reads + writes > 0 and cover < %g%%",
+			    100 * limits->coverage);
 	else if (finding->kind == FINDING_EARLY)
 		strbuf_addf(out, " and first - alloc > life * %g", limits->idle);
 	else if (finding->kind == FINDING_LATE)
 		strbuf_addf(out, " and alloc + life - last > life * %g", limits->idle);
 	else if (finding->kind == FINDING_CHURN)
-		strbuf_addf(out, finding->temporary ? " and temporary"
-						    : " and freed and life <= %lluus",
+		strbuf_addf(out,
+			    finding->temporary ? " and temporary" : " and freed and life <= %lluus",
 			    (unsigned long long)limits->short_us);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Fuzz entry of the import of heaptrack's files: one that is taken gives a trace that loads, with as many
- * chunks and frees. */
+ * chunks and frees. Both files lie in memory, if there is room for files in it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -29,21 +29,37 @@ static void check_trace(const char *path, const struct heaptrack_summary *summar
 	symbol_table_release(&symbols);
 }
 
+static struct {
+	char folder[64], from[96], to[96];
+} it;
+
+static void clean_up(void)
+{
+	unlink(it.from);
+	unlink(it.to);
+	rmdir(it.folder);
+}
+
+static void start(void)
+{
+	snprintf(it.folder, sizeof(it.folder), "%s/fuzz-heaptrack-XXXXXX",
+		 access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+	if (!mkdtemp(it.folder))
+		abort();
+	snprintf(it.from, sizeof(it.from), "%s/file", it.folder);
+	snprintf(it.to, sizeof(it.to), "%s/trace", it.folder);
+	atexit(clean_up);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char folder[] = "/tmp/fuzz-heaptrack-XXXXXX", from[64], to[64];
-	struct heaptrack_import how = {.from = from, .to = to};
+	struct heaptrack_import how = {.from = it.from, .to = it.to};
 	struct heaptrack_summary summary;
 	struct err err = {0};
 
-	if (!mkdtemp(folder))
-		return 0;
-	snprintf(from, sizeof(from), "%s/file", folder);
-	snprintf(to, sizeof(to), "%s/trace", folder);
-	if (io_write_file(from, data, size, &err) == 0 && heaptrack_import(&how, &summary, &err) == 0)
-		check_trace(to, &summary);
-	unlink(from);
-	unlink(to);
-	rmdir(folder);
+	if (!it.from[0])
+		start();
+	if (io_write_file(it.from, data, size, &err) == 0 && heaptrack_import(&how, &summary, &err) == 0)
+		check_trace(it.to, &summary);
 	return 0;
 }

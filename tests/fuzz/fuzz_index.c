@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Fuzz entry of indexes: the input is what changes in a good one, pieces of {place u32, length u8, bytes}. Checksums
  * are made right afterwards, so that changes reach what is behind them. A place counts from the small parts;
- * with its highest bit set from the start of the file. */
+ * with its highest bit set from the start of the file. The file lies in memory and is mapped: an index has millions of bytes,
+ * of which an input changes a few, which are put back afterwards. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../lib/use_model.h"
@@ -21,7 +23,7 @@ static struct {
 	char folder[64], trace[96], index[128];
 	struct strbuf good;
 	struct index_header header;
-	u8 *bytes;
+	u8 *bytes; /* of the file */
 } it;
 
 static void must(bool held)
@@ -37,6 +39,16 @@ static void clean_up(void)
 	rmdir(it.folder);
 }
 
+static void map_file(void)
+{
+	int fd = open(it.index, O_RDWR | O_CLOEXEC);
+
+	must(fd >= 0);
+	it.bytes = mmap(NULL, it.good.count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	must(it.bytes != MAP_FAILED);
+	close(fd);
+}
+
 static void start(void)
 {
 	struct synth_options how = {.path = it.trace,
@@ -50,7 +62,8 @@ static void start(void)
 	struct synth_result made;
 	struct err err = {0};
 
-	strcpy(it.folder, "/tmp/heapwise-fuzz-XXXXXX");
+	strcpy(it.folder, access("/dev/shm", W_OK) == 0 ? "/dev/shm/heapwise-fuzz-XXXXXX"
+							 : "/tmp/heapwise-fuzz-XXXXXX");
 	must(mkdtemp(it.folder) != NULL);
 	snprintf(it.trace, sizeof it.trace, "%s/t.hwt", it.folder);
 	snprintf(it.index, sizeof it.index, "%s.index", it.trace);
@@ -59,12 +72,12 @@ static void start(void)
 	must(index_build(it.trace, &options, NULL, &err) == 0);
 	must(io_read_file(it.index, 1 << 28, &it.good, &err) == 0);
 	memcpy(&it.header, it.good.text, sizeof it.header);
-	it.bytes = malloc(it.good.count);
-	must(it.bytes != NULL);
+	map_file();
 	atexit(clean_up);
 }
 
-static void change(const uint8_t *data, size_t size)
+/* Puts the changes into the file, or what was there before. */
+static void change(const uint8_t *data, size_t size, bool back)
 {
 	while (size > 5) {
 		u32 place;
@@ -74,35 +87,38 @@ static void change(const uint8_t *data, size_t size)
 		at = place >> 31 ? place & 0x7fffffff : it.header.small_offset + place;
 		at = at % (it.good.count - count);
 		if (at >= sizeof it.header)
-			memcpy(it.bytes + at, data + 5, count);
+			memcpy(it.bytes + at, back ? (const u8 *)it.good.text + at : data + 5, count);
 		data += 5 + count;
 		size -= 5 + count;
 	}
 }
 
+static void seal(void)
+{
+	struct index_header header = it.header;
+
+	header.small_checksum = checksum(it.bytes + header.small_offset, header.small_bytes);
+	index_header_seal(&header);
+	memcpy(it.bytes, &header, sizeof header);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct model_options options = {.image = TRACE_LAST_IMAGE};
-	struct index_header header = it.header;
 	struct trace_info info = {0};
 	struct err err = {0};
 	struct model *model;
 
-	if (!it.bytes) {
+	if (!it.bytes)
 		start();
-		header = it.header;
-	}
-	memcpy(it.bytes, it.good.text, it.good.count);
-	change(data, size);
-	header.small_checksum = checksum(it.bytes + header.small_offset, header.small_bytes);
-	index_header_seal(&header);
-	memcpy(it.bytes, &header, sizeof header);
-	must(io_write_file(it.index, it.bytes, it.good.count, &err) == 0);
+	change(data, size, false);
+	seal();
 	options.info = &info;
 	model = model_new();
 	must(model != NULL);
 	if (model_open(model, it.trace, &options, &err) == 0 && model->store)
 		use_model(model, &info);
 	model_free(model);
+	change(data, size, true);
 	return 0;
 }

@@ -174,6 +174,113 @@ case_details()
 	end
 }
 
+# Columns, pages, lines and costs; functions that call each other; a report with the same answers.
+case_more()
+{
+	record_threads "$work/a.hwt"
+	serve "$work/a.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" more || fail "more of threads"
+	"$HEAPWISE" export --to html -o "$work/a.html" "$work/a.hwt" || fail "export"
+	python3 "$here/serve_check.py" report_file "$work/a.html" || fail "a report"
+	end
+	"$HEAPWISE" synth --chunks 5k --points 60 --types 9 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
+	serve "$work/s.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" more || fail "more of a synthetic trace"
+	"$HEAPWISE" export --to html --max-mb 0 -o "$work/s.html" "$work/s.hwt" || fail "export"
+	python3 "$here/serve_check.py" report_file "$work/s.html" || fail "a report of a synthetic trace"
+	end
+	cat >"$work/cycles.c" <<-'C'
+		#include <stdlib.h>
+		#define APART __attribute__((noinline, noclone))
+		void *volatile kept;
+		void pong(int n);
+		APART void ping(int n) { kept = malloc(10); if (n) pong(n - 1); __asm__(""); }
+		APART void pong(int n) { kept = malloc(20); if (n) ping(n - 1); __asm__(""); }
+		APART void deep(int n) { kept = malloc(30); if (n) deep(n - 1); __asm__(""); }
+		APART void plain(void) { kept = malloc(40); __asm__(""); }
+		int main(void) { ping(6); deep(5); plain(); __asm__(""); return 0; }
+	C
+	gcc -g -O0 "$work/cycles.c" -o "$work/cycles" || skip "no compiler"
+	record "$work/c.hwt" -- "$work/cycles"
+	serve "$work/c.hwt"
+	until_true ready
+	python3 "$here/serve_check.py" cycles || fail "cycles"
+	end
+}
+
+# What a report has in it, and how large it is, is the user's choice.
+case_report()
+{
+	local size
+	record "$work/a.hwt" -- "$HEAPWISE_TARGETS/containers" >/dev/null
+	keys() { grep -o 'data-k="[^"]*"' "$work/r.html" | sort; }
+	report() { "$HEAPWISE" export --to html -o "$work/r.html" "$@" "$work/a.hwt" 2>"$work/stderr"; }
+	report || fail "export"
+	! keys | grep -q /source || fail "source text without being asked for"
+	report --views flame,types || fail "views"
+	equal "views" "$(keys | grep -cE '"/(points|threads|mprof|chunks|emad|overview)')" 0
+	[ "$(keys | grep -c '"/flame')" -gt 5 ] || fail "no flame graphs"
+	report --views flame,nothing; equal "status of a view that is none" "$?" 2
+	report --source lines || fail "lines"
+	keys | grep -q '"/source?file=0&from=1&to=2000"' || fail "no lines"
+	size=$(stat -c %s "$work/r.html")
+	report --source files || fail "files"
+	[ "$(stat -c %s "$work/r.html")" -gt "$size" ] || fail "files are no more than lines"
+	report --max-mb 1 || fail "size"
+	at_most "bytes of a report of a MB" "$(stat -c %s "$work/r.html")" 1000100
+	report --q 'all | where size >= 100' || fail "query"
+	report --q 'all | where sise > 3'; equal "status of a wrong query" "$?" 2
+	says "$work/stderr" "no field 'sise'"
+}
+
+# A socket in the file system is for its owner; a folder's traces can be opened, and no others.
+case_socket()
+{
+	local socket=$work/s.sock
+	record_threads "$work/a.hwt"
+	mkdir -p "$work/more/below"
+	record "$work/more/below/b.hwt" -- "$HEAPWISE_TARGETS/containers" >/dev/null
+	ln -s "$work/a.hwt" "$work/more/link.hwt"
+	mkfifo "$work/more/pipe.hwt"
+	through() { curl -s -m 20 -o "$work/body" -w '%{http_code}' --unix-socket "$socket" -H "Authorization: Bearer $token" -H "X-Heapwise: 1" "$@"; }
+	open_trace() { through -X POST -d "{\"path\": \"$1\"}" http://localhost/api/v1/traces; }
+	serve --socket "$socket" --folder "$work/more" "$work/a.hwt"
+	equal "mode of the socket" "$(stat -c %a "$socket")" 600
+	equal "address" "$url" "http://localhost/?token=$token"
+	ready_through() { [ "$(through http://localhost/api/v1/status)" = 200 ] && [ "$(value .data.state)" = ready ]; }
+	until_true ready_through
+	equal "status through the socket" "$(through http://localhost/api/v1/overview)" 200
+	refused "another host" "$(through http://example.org/api/v1/status)" 421 wrong_host
+	token=0$token
+	refused "another token" "$(through http://localhost/api/v1/status)" 401 no_token
+	token=${token#0}
+	for path in ../a.hwt link.hwt below pipe.hwt "$work/a.hwt" /etc/passwd none.hwt below/../../a.hwt; do
+		refused "the trace $path" "$(open_trace "$path")" 404 not_found
+	done
+	refused "no trace" "$(open_trace "")" 400 bad_request
+	equal "a trace below" "$(open_trace below/b.hwt)" 200
+	until_true ready_through
+	equal "traces" "$(value '[.data.traces[].name] | join(" ")')" "a.hwt b.hwt"
+	id=$(value '.data.traces[1].id')
+	equal "the same once more" "$(open_trace ./below/../below/b.hwt)" 200
+	equal "its id" "$(value .data.id)" "$id"
+	equal "status of the new one" "$(through "http://localhost/api/v1/overview?trace=$id&top=1")" 200
+	kill -KILL "$server"; wait "$server" 2>/dev/null
+	[ -S "$socket" ] || fail "the socket of a server that was killed is gone"
+	serve --socket "$socket" "$work/a.hwt" # takes its place
+	refused "a folder that was not named" "$(open_trace below/b.hwt)" 404 not_found
+	"$HEAPWISE" serve --socket "$socket" "$work/a.hwt" 2>"$work/second"
+	equal "status of a second server" "$?" 3
+	says "$work/second" "something is there already"
+	"$HEAPWISE" serve --socket "$work/a.hwt" "$work/a.hwt" 2>"$work/second"
+	equal "status where a file is" "$?" 3
+	[ -s "$work/a.hwt" ] || fail "a file was replaced"
+	end
+	[ ! -e "$socket" ] || fail "the socket is left"
+}
+
 # POST /open starts the editor that the user chose, with files that the trace names.
 case_open()
 {

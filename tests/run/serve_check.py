@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Checks of serve.sh that look into answers. SERVE_URL is the server's, HEAPWISE the program.
 
-serve_check.py endpoints | empty | hostile | parity TRACE | parts TRACE | selections TRACE | base |
+serve_check.py more | cycles | report_file FILE | endpoints | empty | hostile | parity TRACE | parts TRACE | selections TRACE | base |
                details TRACE | idle | open_file FILE | documentation PAGE
 """
 import base64
+import gzip
 import html
 import http.client
 import json
@@ -120,7 +121,7 @@ def endpoints():
         reply = json.loads(body)
         check(("data" in reply) == (status == 200), f"{path}: {body[:100]}")
         if status == 200:
-            check(reply["v"] == 1 and "took_us" in reply and "truncated" in reply, f"{path}: envelope")
+            check(reply["v"] == 1 and {"epoch", "took_us", "truncated", "matched", "total"} <= reply.keys(), f"{path}: envelope")
     whole = api("flame")
     check(whole["matched"] == whole["total"], "all is matched")
     for metric in "allocs bytes peak live leaked temporary alloc_time chunks_live".split():
@@ -285,7 +286,8 @@ def same(trace, where=None, brief=False):
 
 # What is not known of a part: by which call a chunk ended, and what belongs to none.
 UNKNOWN_OF_PARTS = {".calls.free", ".calls.delete", ".calls.pool_free", ".calls.mmap", ".calls.munmap", ".calls.total",
-                    ".failed_calls", ".unknown_frees", ".frees"}
+                    ".failed_calls", ".unknown_frees", ".frees", ".misuse_certain", ".misuse_possible",
+                    ".misuse_not_judged", ".leaks.misuse", ".leaks.misuse_possible"}
 
 
 def differences(a, b, path=""):
@@ -363,8 +365,19 @@ def parity(trace):
         (overview["counts"]["temporary"], report["temporary"]), (overview["counts"]["points"], report["points"]),
         (overview["scores"]["lifetime"]["g"], scores["lifetime"]["mean"]),
         (overview["scores"]["lifetime"]["var"], scores["lifetime"]["variance"]),
-        (overview["scores"]["usage"]["g"], scores["usage"]["mean"]),
-        (overview["scores"]["useful"]["w_bytes"], scores["useful"]["by_bytes"]),
+        *((overview["scores"][score][ours], scores[score][theirs]) for score in ("lifetime", "usage", "useful")
+          for ours, theirs in (("g", "mean"), ("var", "variance"), ("w_allocs", "by_allocations"), ("w_bytes", "by_bytes"),
+                               ("points", "points"))),
+        (overview["alloc_time"]["ns"], report["allocator_time_ns"]),
+        (overview["memory"]["rows"] if overview["memory"] else [], report["memory"]),
+        ([sum(p["severity"] == step for p in scores["points"]) for step in range(1, 13)], overview["severity_hist"]),
+        *(([(r["point"], r["value"]) for r in overview["top"][ours]],
+           [(r["point"], r[key]) for r in report["top"][theirs] if r[key]][:10])
+          for ours, theirs, key in (("peak", "peak", "at_peak_bytes"), ("leaked", "kept", "kept_bytes"),
+                                    ("allocs", "count", "allocations"), ("temporary", "temporary", "temporary"))),
+        *((verdict["evidence"]["n_hit"], finding["chunks"])
+          for verdict, finding in zip(overview["verdicts"], report["findings"])),
+        *((verdict["text"], finding["text"]) for verdict, finding in zip(overview["verdicts"], report["findings"])),
         ([v["id"] for v in overview["verdicts"]], [f["id"] for f in report["findings"]][:10]),
         (data("flame", metric="bytes")["total"], report["bytes"]),
         (data("flame", metric="allocs")["total"], report["allocations"]),
@@ -377,7 +390,8 @@ def parity(trace):
         (sum(data("timeline", bins=100, metric="frees")["total"]["last"]), report["frees"]),
         (data("trace")["counts"]["threads"], report["threads"]),
     ):
-        check(got == want or (isinstance(got, float) and abs(got - want) < 1e-8), f"{got} is not {want}")
+        check(got == want or (isinstance(got, float) and isinstance(want, float) and abs(got - want) < 1e-8),
+              f"{got} is not {want}")
     rows = {r["id"]: r for r in data("points", limit=500)["rows"]}
     for row in report["top"]["bytes"]:
         own = rows.get(row["point"])
@@ -387,8 +401,110 @@ def parity(trace):
     by_point = {p["point"]: p for p in scores["points"]}
     for number, row in rows.items():
         p = by_point[number]
-        check(row["sev"] == p["severity"] and row["lifetime"] == p["lifetime"] and row["usage"] == p["usage"],
-              f"scores of point {number}")
+        check(row["sev"] == p["severity"] and row["lifetime"] == p["lifetime"] and row["usage"] == p["usage"] and
+              row["useful"] == p["useful"], f"scores of point {number}")
+    for number in sorted(rows)[:20]:
+        detail, p = data(f"points/{number}"), by_point[number]
+        check((detail["scores"]["groups"], detail["stats"]["reads"], detail["stats"]["writes"]) ==
+              (p["groups"], p["reads"], p["writes"]), f"detail of point {number}")
+    verdicts()
+
+
+def verdicts():
+    """The condition of a verdict chooses the chunks that it counts; its repair is part of what it says."""
+    exact = {"unused", "write_only", "read_only", "zero_size", "kept", "leak", "coverage", "early", "late", "churn"}
+    for v in data("overview", top=100)["verdicts"]:
+        check(v["text"].endswith(v["fix"]) and v["fix"].endswith("."), f"{v['id']}: {v['fix']}")
+        check(v["step"] is None or 1 <= v["step"] <= 12, f"{v['id']}: step {v['step']}")
+        check(len(v["point_ids"]) == min(100, v["points"]) or v["kind"] in ("misuse", "growth", "kept", "leak", "churn"),
+              f"{v['id']}: {v['point_ids']} are not {v['points']} points")
+        if v["query"] is None:
+            check(v["point"] is None, f"{v['id']} has a point and no query")
+            continue
+        got = api("flame", q="all | where " + v["query"])["matched"]
+        if v["kind"] in exact and v["points"] == 1:
+            check((got["chunks"], got["bytes"]) == (v["evidence"]["n_hit"], v["evidence"]["bytes_hit"]),
+                  f"{v['id']}: {v['query']} chooses {got}, not {v['evidence']}")
+        elif v["kind"] != "growth":
+            check(got["chunks"] > 0, f"{v['id']}: {v['query']} chooses nothing")
+
+
+def more():
+    """Columns, moments, pages and lines of points and types; what a query costs; how small lives can be."""
+    rows = data("points", limit=500)["rows"]
+    for cols in ("fn", "fn,bytes", "id", "spark,sev"):
+        wanted = {"id", *cols.split(",")}
+        for row in data("points", cols=cols, spark=16)["rows"]:
+            check(set(row) == wanted, f"cols={cols} has {sorted(row)}")
+    for bad in ("fn,,bytes", "sise", ","):
+        check(ask("/api/v1/points?cols=" + bad)[0] == 400, f"cols={bad}")
+    end = data("trace")["duration_ns"]
+    for at in (0, end // 3, end // 2, end):
+        live = data("points", limit=500, at=at, sort="-live")["rows"]
+        check(sum(r["live"] for r in live) == data("flame", metric="live", at=at)["total"], f"live at {at}")
+        check([r["live"] for r in live] == sorted((r["live"] for r in live), reverse=True), f"sorted by what is live at {at}")
+    for row in rows:
+        detail = data(f"points/{row['id']}")["scores"]
+        scores = [g["score"] for g in detail["worst_groups"]]
+        check(scores == sorted(scores) and len(scores) == min(5, detail["groups"]), f"worst groups of {row['id']}")
+        if scores and len(scores) == detail["groups"]:
+            check(abs(sum(scores) / len(scores) - row["lifetime"]) < 1e-6, f"groups of {row['id']} make its score")
+            check(sum(g["chunks"] for g in detail["worst_groups"]) == row["chunks"], f"chunks of the groups of {row['id']}")
+    whole = api("types", top=0, spark=64)
+    types = whole["data"]["types"]
+    check(whole["rows_total"] == len(types), "rows of types")
+    for row in types:
+        check(len(base64.b64decode(row["spark"])) == 64, "line of a type")
+    paged = [api("types", top=1, offset=i) for i in range(len(types))]
+    check([p["data"]["types"][0]["type"] for p in paged] == [t["type"] for t in types], "pages of types")
+    check([p["truncated"] for p in paged] == [i + 1 < len(types) for i in range(len(types))], "the last page of types")
+    line = data("timeline", bins=64)["total"]["max"]
+    if len(types) == 1 and max(line):
+        got = base64.b64decode(types[0]["spark"])
+        check(abs(got.index(255) - line.index(max(line))) <= 1, "where the line of a type is highest")
+    check(sum(t["points"] for t in types if t["type"]) <= data("points")["total"], "points of types")
+    objects = data("emad")
+    check(0 < objects["clock_res"] <= 1000, f"resolution of lives: {objects['clock_res']}")
+    check(data("emad", n=1)["rows"] == min(1, objects["objects"]), "rows of objects")
+    chunks = data("trace")["counts"]["chunks"]
+    for text, passes in (("all", 0), ("all | where size > 3", 1), ("at peak | where size > 3 | sort size | limit 3", 3),
+                         ("let a = all | where freed; union(a, all | where size > 5)", 3)):
+        status, reply = ask("/api/v1/query/check", "POST", json.dumps({"text": text}))
+        check(json.loads(reply)["data"]["cost_est"] == {"passes": passes, "chunks": passes * chunks}, f"{text}: {reply}")
+    status, reply = ask("/api/v1/query/check", "POST", json.dumps({"text": "nothing"}))
+    check(json.loads(reply)["data"]["cost_est"] is None, "the cost of what is wrong")
+    for file in data("files")["rows"]:
+        known = data("source", file=file["id"], known=1)["lines"]
+        check(all("self" in line for line in known), "known lines only")
+        check(known == [line for line in data("source", file=file["id"])["lines"] if "self" in line], "all known lines")
+
+
+def cycles():
+    """ping and pong call each other, deep calls itself, plain does neither."""
+    graph = {n["fn"]: n for n in data("callgraph", center="main", down=9, min=0)["nodes"]}
+    scc = {name: graph[name]["scc"] for name in ("ping", "pong", "deep", "plain", "main")}
+    check(scc["ping"] and scc["ping"] == scc["pong"], f"one cycle: {scc}")
+    check(scc["deep"] and scc["deep"] != scc["ping"], f"a cycle of its own: {scc}")
+    check(scc["plain"] is None and scc["main"] is None, f"no cycle: {scc}")
+    check(graph["plain"]["sev"] is not None and graph["main"]["sev"] is None, "severity of who allocates")
+    for edge in data("callgraph", metric="bytes")["edges"]:
+        check(edge["value"] == edge["bytes"], "value of an edge")
+
+
+def report_file(path):
+    """Each answer in a report is the server's."""
+    text = open(path, encoding="utf-8").read()
+    blocks = re.findall(r'<script type="text/plain" data-k="([^"]*)">([^<]*)</script>', text)
+    check(len(blocks) > 60, f"{len(blocks)} answers")
+    for question, packed in blocks:
+        body = base64.b64decode(packed)
+        inside = json.loads(gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body)
+        if question == "/about":
+            check(inside["left_out"] == 0 and inside["source"] == "none", f"about: {inside}")
+            continue
+        reply = json.loads(ask("/api/v1" + html.unescape(question))[1])
+        inside.pop("took_us"), reply.pop("took_us")
+        check(inside == reply, f"{question} is another answer than the server's")
 
 
 # ---- selections ----
@@ -453,6 +569,33 @@ def compared_flame(trace, base, **parameters):
     return flame
 
 
+def beside_tables(first, second, chosen):
+    """Rows have the base's numbers; a trace is no other than itself."""
+    for table in ("leaks", "bins", "direct", "graph"):
+        own = api("mprof/" + table, trace=first, base=first, verb="verbose", **chosen)
+        check(own["gone"] == 0 and all(r["base"] and not any(r["delta"].values()) for r in own["base"]), f"{table} and itself")
+        beside = api("mprof/" + table, trace=first, base=second, **chosen)
+        plain = api("mprof/" + table, trace=first, **chosen)
+        check(beside["data"] == plain["data"] and len(beside["base"]) == len(plain["data"]["rows"]), f"{table} beside another")
+        for row, other in zip(plain["data"]["rows"], beside["base"]):
+            for key, delta in other["delta"].items():
+                check(delta is None or delta == row[key] - (other["base"] or {key: 0})[key], f"{table}: delta of {key}")
+    total = api("mprof/direct", trace=first, base=second, **chosen)["base"][0]["base"]
+    want = data("mprof/direct", trace=second, **chosen)["rows"][0]
+    check((total["bytes"], total["calls"]) == (want["bytes"], want["calls"]), f"all of the base: {total}")
+    for row in data("threads", trace=first, base=first, **chosen)["rows"]:
+        check(row["base"]["thread"] == row["thread"] and not any(row["delta"].values()), "a thread and itself")
+    threads = data("threads", trace=first, base=second, **chosen)["rows"]
+    theirs = {r["thread"]: r for r in data("threads", trace=second, **chosen)["rows"]}
+    for row in threads:
+        if row["base"]:
+            check(row["base"]["bytes"] == theirs[row["base"]["thread"]]["bytes"], "bytes of a thread of the base")
+    for node in data("callgraph", trace=first, base=first, **chosen)["nodes"]:
+        check(node["base"] == {"self": node["self"], "total": node["total"]}, "a function and itself")
+    objects = columns("emad", trace=first, base=first, **chosen)["columns"]
+    check(objects["base_freq"] == objects["freq"] and objects["base_life"] == objects["life"], "objects and themselves")
+
+
 def base():
     first, second = (t["id"] for t in data("status")["traces"])
     for metric in "allocs bytes peak leaked".split():
@@ -493,7 +636,14 @@ def base():
             check((compare["bytes"][side], compare["allocations"][side], compare["peak"][side], compare["kept"][side]) ==
                   (report["bytes"], report["allocations"], report["peak"]["bytes"], report["kept"]["bytes"]),
                   f"comparison {chosen}: {compare} and {report['bytes']}")
-    for path in ("flame", "points", "timeline", "types"):
+        beside_tables(first, second, chosen)
+    for sort in ("-delta", "delta_peak", "-delta_chunks", "delta_leaked", "-delta_temporary"):
+        rows, _ = all_points(trace=first, base=second, sort=sort)
+        key = {"delta": "bytes"}.get(sort.lstrip("-"), sort.lstrip("-").replace("delta_", ""))
+        got = [r["delta"][key] for r in rows]
+        check(got == sorted(got, reverse=sort[0] == "-"), f"sorted by {sort}: {got[:10]}")
+        check(ask(f"/api/v1/points?sort={sort}")[0] == 400, f"{sort} without a base")
+    for path in ("flame", "points", "timeline", "types", "emad", "threads", "callgraph", "mprof/direct"):
         check(ask(f"/api/v1/{path}?base=nothing")[0] == 400, f"{path} with a base that is not served")
 
 
@@ -638,7 +788,7 @@ def documentation(page):
     for method, form in routes():
         pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", form.replace(".", r"\.")) + "$")
         check(f"`{method} {form}`" in text, f"{method} {form} is not described")
-        check(form in PAGES + ("/api/v1/mprof.txt", "/api/v1/open", LIVE) or any(m == method and pattern.match(p) for m, p in asked),
+        check(form in PAGES + ("/api/v1/mprof.txt", "/api/v1/open", "/api/v1/traces", LIVE) or any(m == method and pattern.match(p) for m, p in asked),
               f"{method} {form} has no example")
 
 
