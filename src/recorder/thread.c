@@ -4,6 +4,7 @@
 #include "recorder/thread.h"
 
 #include "recorder/access/access.h"
+#include "recorder/desk.h"
 #include "recorder/peek.h"
 #include "recorder/ring.h"
 #include "recorder/routine/routine.h"
@@ -117,7 +118,7 @@ static struct hwr_thread *open_slot(u32 number)
 	struct hwr_thread *t = slot_memory[number];
 
 	if (!t)
-		t = hwr_map_private(sizeof *t);
+		t = hwr_desk_take(sizeof *t);
 	if (!t) {
 		hwr_fault(HW_FAULT_NO_MEMORY);
 		store_release(&hwr_slots[number].tid, 0);
