@@ -2,32 +2,39 @@
  * Inserts into the calling-context tree. Runs in the target; lock-free and safe in signal handlers. */
 #include "recorder/context.h"
 
-#include "recorder/sys.h"
+#include "recorder/desk.h"
 
 enum {
-	PROBES = 8,     /* buckets looked at from the home bucket on */
-	HUGE = 2 << 20, /* bytes of a table that are worth large pages */
+	PROBES = 8,        /* buckets looked at from the home bucket on */
+	LARGE = 512 << 10, /* bytes of a table that are worth large pages of their own */
 };
 
 struct hwr_context_table *hwr_context_table;
 static u32 growing; /* 1 while a thread copies */
 
-static u64 table_bytes(u64 buckets)
-{
-	return sizeof(struct hwr_context_table) + buckets * HWR_CONTEXT_BUCKET * sizeof(u64);
-}
+static u64 buckets_bytes(u64 buckets) { return buckets * HWR_CONTEXT_BUCKET * sizeof(u64); }
 
+/* Buckets are looked up at random: with small pages the processor looks for the page as long as for the word. */
 static struct hwr_context_table *table_new(u64 buckets)
 {
-	struct hwr_context_table *table = hwr_map_private(table_bytes(buckets));
+	struct hwr_context_table *table;
 
-	if (!table)
-		return NULL;
-	/* Looked up at random: with small pages the processor looks for the page as long as for the word. */
-	if (table_bytes(buckets) >= HUGE)
-		hwr_madvise(table, table_bytes(buckets), MADV_HUGEPAGE);
-	table->mask = buckets - 1;
+	if (buckets_bytes(buckets) < LARGE) {
+		table = hwr_desk_take(sizeof *table + buckets_bytes(buckets));
+	} else {
+		table = hwr_map_large(buckets_bytes(buckets));
+		table = table ? table - 1 : NULL; /* so that the buckets are what begins there */
+	}
+	if (table)
+		table->mask = buckets - 1;
 	return table;
+}
+
+/* Late readers find zeros in a table that was replaced: no node, so they make one again. The mapping stays. */
+static void table_clear(struct hwr_context_table *table)
+{
+	if (buckets_bytes(table->mask + 1) >= LARGE)
+		hwr_clear_large(table->words, buckets_bytes(table->mask + 1));
 }
 
 bool hwr_context_init(void)
@@ -76,9 +83,7 @@ static void table_grow(struct hwr_context_table *old)
 			if (load_relaxed(&old->words[i]))
 				table_copy_word(bigger, load_relaxed(&old->words[i]));
 		store_release(&hwr_context_table, bigger);
-		/* Late readers find zeros there: no node, so they make one again. The mapping stays. */
-		if (old->mask >= 1u << HWR_CONTEXT_FIRST_BITS)
-			hwr_madvise((u8 *)old + HWR_PAGE, table_bytes(old->mask + 1) - HWR_PAGE, MADV_DONTNEED);
+		table_clear(old);
 	}
 	store_release(&growing, 0);
 }

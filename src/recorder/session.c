@@ -10,6 +10,7 @@
 #include "format/ticks.h"
 #include "recorder/access/access.h"
 #include "recorder/context.h"
+#include "recorder/desk.h"
 #include "recorder/environment.h"
 #include "recorder/memory.h"
 #include "recorder/modules.h"
@@ -181,7 +182,7 @@ bool hwr_session_attach(struct hw_control *control)
 	if (control->max_depth == 0 || control->max_depth > HWR_DEPTH_MAX)
 		control->max_depth = HWR_DEPTH_MAX;
 	control->nodes_used = 1;
-	if (!hwr_context_init())
+	if (!hwr_desk_open() || !hwr_rules_init() || !hwr_context_init())
 		return false;
 	guard_token();
 	add_acq_rel(&hwr_epoch, 1);

@@ -4,6 +4,7 @@
 #include "recorder/thread.h"
 
 #include "recorder/access/access.h"
+#include "recorder/desk.h"
 #include "recorder/peek.h"
 #include "recorder/pool/pool.h"
 #include "recorder/ring.h"
@@ -89,6 +90,13 @@ static void forget_stacks(struct hwr_thread *t)
 			t->memo[i].pc = 0;
 }
 
+static void size_memo(struct hwr_thread *t, bool large)
+{
+	t->memo_shift = large ? 56 : 57;
+	t->memo_mask = large ? HWR_MEMO_GROUPS - 1 : HWR_MEMO_GROUPS / 2 - 1;
+}
+_Static_assert(HWR_MEMO_SETS == 1 << (64 - 56), "size_memo leaves 8 bits");
+
 void hwr_thread_abandon(struct hwr_thread *t)
 {
 	forget_stacks(t);
@@ -120,7 +128,7 @@ static struct hwr_thread *open_slot(u32 number)
 	struct hwr_thread *t = slot_memory[number];
 
 	if (!t)
-		t = hwr_map_private(sizeof *t);
+		t = hwr_desk_take(sizeof *t);
 	if (!t) {
 		hwr_fault(HW_FAULT_NO_MEMORY);
 		store_release(&hwr_slots[number].tid, 0);
@@ -128,6 +136,7 @@ static struct hwr_thread *open_slot(u32 number)
 	}
 	slot_memory[number] = t;
 	forget_stacks(t);
+	size_memo(t, number < HWR_MEMO_LARGE);
 	t->state = HWR_BUSY;
 	t->suppress_sp = 0;
 	t->pool_sp = t->pool_pending = t->pool_ending = 0;
@@ -199,6 +208,7 @@ struct hwr_thread *hwr_thread_nested(struct hwr_thread *t)
 			return NULL;
 		}
 		n->state = HWR_BUSY;
+		size_memo(n, false);
 		n->run_flags = t->run_flags;
 		n->mark_word = t->mark_word;
 		hwr_ring_open(n, t->slot, t->slot_number, true);

@@ -11,11 +11,12 @@
 enum {
 	HWR_DEPTH_MAX = 1024,
 	HWR_CHECKS_PER_FRAME = 3,
-	HWR_MEMO_SETS = 128,
+	HWR_MEMO_SETS = 256,
 	HWR_MEMO_WAYS = 4, /* programs that allocate through one wrapper need more than one */
 	HWR_MEMO_ENTRIES = HWR_MEMO_SETS * HWR_MEMO_WAYS,
 	HWR_MEMO_TRAILS = 2048,
-	HWR_MEMO_GROUPS = 2048, /* 80 KB: deep stacks leave room for fewer of them */
+	HWR_MEMO_GROUPS = 4096, /* 160 KB: deep stacks leave room for fewer of them */
+	HWR_MEMO_LARGE = 4, /* slots whose threads use all of that; the others half, as there may be many of them */
 	HWR_MEMO_GROUPS_EACH = 128,
 	HWR_MEMO_SLOTS = 4, /* in a group */
 	HWR_MEMO_DEEP = 32, /* slots of outer frames from which on they are not memorized with each stack */
@@ -151,8 +152,10 @@ struct hwr_thread {
 	u16 memo_else[HWR_MEMO_TRAILS]; /* and the one that was before that: programs choose between two */
 	u32 memo_site;  /* entry that answered the last walk */
 	u32 memo_trail; /* number of the last two of them */
+	u32 memo_shift; /* of a caller's hash: the bits that are left number its set */
+	u32 memo_mask;  /* of a group's position: its place */
 	u32 memo_turn; /* decides which way of a set is replaced */
-	u32 memo_head; /* groups ever written; the last HWR_MEMO_GROUPS of them are still there */
+	u32 memo_head; /* groups ever written; the last memo_mask + 1 of them are still there */
 	struct hwr_memo_group memo_groups[HWR_MEMO_GROUPS];
 };
 

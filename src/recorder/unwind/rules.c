@@ -2,10 +2,17 @@
  * Fills and empties the cache of compiled unwind rules. Runs in the target; takes no lock. */
 #include "recorder/unwind/rules.h"
 
+#include "recorder/desk.h"
 #include "recorder/modules.h"
 
-u64 hwr_rule_cache[2u << HWR_RULE_SET_BITS] __attribute__((aligned(HW_CACHE_LINE)));
+u64 *hwr_rule_cache;
 u32 hwr_epoch = 1;
+
+bool hwr_rules_init(void)
+{
+	hwr_rule_cache = hwr_desk_take(sizeof *hwr_rule_cache << (HWR_RULE_SET_BITS + 1));
+	return hwr_rule_cache != NULL;
+}
 
 static void cache_put(u64 pc, u32 rule, u32 epoch)
 {

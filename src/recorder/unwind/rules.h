@@ -13,7 +13,7 @@ enum { HWR_RULE_SET_BITS = 14 }; /* sets of two ways; direct-mapped thrashed und
 /* An entry is tag << HWR_RULE_BITS | rule. Set and tag together are a bijection of the PC, so a hit
  * is exact; and since an entry is one word, readers and writers need no lock. */
 #define HWR_RULE_MASK ((1ull << HWR_RULE_BITS) - 1)
-extern u64 hwr_rule_cache[2u << HWR_RULE_SET_BITS];
+extern u64 *hwr_rule_cache;
 
 static inline u64 hwr_rule_mix(u64 pc)
 {
@@ -38,6 +38,9 @@ static inline u32 hwr_rule_of(u64 pc, struct hwr_cfi_scratch *scratch)
 		return (u32)(entry & HWR_RULE_MASK);
 	return hwr_rule_compile(pc, scratch);
 }
+
+/* Makes an empty cache for a new image; false if there is no memory. */
+bool hwr_rules_init(void);
 
 /* Empties the cache. The caller has raised hwr_epoch before. */
 void hwr_rules_forget(void);

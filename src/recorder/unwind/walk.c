@@ -270,7 +270,7 @@ static u32 keep_stack(struct walk *w)
 /* The place of the next groups, HWR_MEMO_GROUPS_EACH of them in one piece. */
 static u32 memo_room(struct hwr_thread *t)
 {
-	u32 left = HWR_MEMO_GROUPS - t->memo_head % HWR_MEMO_GROUPS;
+	u32 left = t->memo_mask + 1 - (t->memo_head & t->memo_mask);
 
 	if (left < HWR_MEMO_GROUPS_EACH)
 		t->memo_head += left;
@@ -317,7 +317,7 @@ static void memorize(struct hwr_thread *t, const struct hwr_caller *caller, u32 
 
 	m->pc = 0;
 	m->position = memo_room(t);
-	first = t->memo_groups + m->position % HWR_MEMO_GROUPS;
+	first = t->memo_groups + (m->position & t->memo_mask);
 	for (const struct hwr_check *c = t->checks + innermost->check_end; fits && c-- > end;)
 		fits = memo_add(first, &groups, &used, caller->sp, c);
 	t->memo_head += groups; /* so that nobody trusts what was overwritten */

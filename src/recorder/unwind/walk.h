@@ -38,9 +38,8 @@ static inline u64 hwr_caller_hash(const struct hwr_caller *caller)
 /* The ways that a caller's stacks may be kept in. */
 static inline struct hwr_memo *hwr_memo_set(struct hwr_thread *t, const struct hwr_caller *caller)
 {
-	return &t->memo[(hwr_caller_hash(caller) >> 57) * HWR_MEMO_WAYS];
+	return &t->memo[(hwr_caller_hash(caller) >> t->memo_shift) * HWR_MEMO_WAYS];
 }
-_Static_assert(HWR_MEMO_SETS == 128, "hwr_memo_set takes 7 bits");
 
 /* Whether the outer frames of a stack are those that are kept, and still there. The inner ones are. */
 bool hwr_memo_base_holds(const struct hwr_thread *t, const struct hwr_memo *m) __attribute__((noinline));
@@ -52,11 +51,11 @@ static inline __attribute__((always_inline)) bool hwr_memo_holds(const struct hw
 				  const struct hwr_caller *caller)
 {
 	const u64 *sp = (const u64 *)caller->sp;
-	const struct hwr_memo_group *group = t->memo_groups + m->position % HWR_MEMO_GROUPS;
+	const struct hwr_memo_group *group = t->memo_groups + (m->position & t->memo_mask);
 	const struct hwr_memo_group *end = group + m->groups;
 
 	if (m->pc != caller->pc || m->sp != caller->sp || (m->fp_live && m->fp != caller->fp) ||
-	    m->epoch != load_relaxed(&hwr_epoch) || t->memo_head - m->position > HWR_MEMO_GROUPS)
+	    m->epoch != load_relaxed(&hwr_epoch) || t->memo_head - m->position > t->memo_mask + 1)
 		return false;
 	for (; likely(group < end); group++)
 		if (unlikely((sp[group->at[0]] ^ group->value[0]) | (sp[group->at[1]] ^ group->value[1]) |
