@@ -36,6 +36,7 @@ enum { HWR_CLOCK_SLOTS = 64 };
 struct hwr_clock_served {
 	_Alignas(HW_CACHE_LINE) u64 hits;
 	u64 controls;
+	u32 tid; /* of the last of these threads; the helper makes it 0 when the thread is gone */
 };
 extern struct hwr_clock_served hwr_clock_served[HWR_CLOCK_SLOTS];
 
