@@ -74,12 +74,8 @@ static void rearm(u64 entry)
 		hwr_fill(hw_shadow_of(unit.address), HW_SHADOW_ARMED, unit.bytes / 8);
 }
 
-static void sample_page(u64 page, u32 set)
+static void sample_page(u64 start, u32 set)
 {
-	u64 start = HW_HEAP_START + page * HWR_PAGE;
-
-	if (hwr_page_set(page) != set / HWR_PAGE_SETS * HWR_PAGE_SETS)
-		return;
 	for (u64 line = start; line < start + HWR_PAGE; line += UNIT) {
 		u8 *shadow = hw_shadow_of(hwr_granule_at(line, set));
 
@@ -88,16 +84,28 @@ static void sample_page(u64 page, u32 set)
 	}
 }
 
+/* Lines with a control stay as they are. */
+static void sample_large(u64 address, u32 set)
+{
+	struct hwr_unit unit = hwr_unit_at(address), part = hwr_unit_part(&unit, set);
+
+	for (u64 line = part.address; line < part.address + part.bytes; line += UNIT) {
+		u64 *shadow = (u64 *)hw_shadow_of(line);
+
+		if (load_relaxed(shadow) == 0)
+			store_relaxed(shadow, (HWR_SHADOW_SAMPLED + set) * 0x0101010101010101u);
+	}
+}
+
 static void sample(u64 entry, u32 set)
 {
-	struct hwr_unit unit;
+	u64 page = HW_HEAP_START + (entry & ~HWR_LOG_PAGE) * HWR_PAGE;
 
 	if (entry & HWR_LOG_PAGE) {
-		sample_page(entry & ~HWR_LOG_PAGE, set);
-	} else if (hwr_unit_set(entry) == set && lives(entry)) {
-		unit = hwr_unit_at(entry);
-		if (load_relaxed(hw_shadow_of(unit.address)) == 0)
-			hwr_unit_set_state(&unit, HWR_SHADOW_SAMPLED + set);
+		if (hwr_page_has(page, set))
+			sample_page(page, set);
+	} else if (hwr_page_has(entry, set) && lives(entry)) {
+		sample_large(entry, set);
 	}
 }
 
