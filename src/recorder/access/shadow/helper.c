@@ -254,34 +254,66 @@ static void begin_epoch(void)
 	hwr_log_drop(epoch_first);
 }
 
+static void change_turn(const struct so_far *start, struct so_far *before)
+{
+	if (hwr_turns_is_over(&turns)) {
+		u32 next = prepare_turn();
+
+		add_to_turn(start, before);
+		begin_turn(next);
+	}
+}
+
+/* What is hot is seen when it is armed again, and then not until the end of the next time that this is done: all of
+ * that must fit an epoch. The longest so far counts for less and less. */
+struct schedule {
+	u64 began_ns, arming_ns, turning_ns;
+};
+
+static u64 time_left(const struct schedule *self, u64 now_ns)
+{
+	u64 took = now_ns - self->began_ns + self->arming_ns;
+
+	return took < epoch_ns ? epoch_ns - took : 0;
+}
+
+static u64 longest(u64 before_ns, u64 ns)
+{
+	u64 less = before_ns - before_ns / 8;
+
+	return ns > less ? ns : less;
+}
+
 static void help(void)
 {
 	struct so_far start = look(), before = start;
-	u64 epoch_began = start.wall_ns, pause_ns = turn_ns;
+	struct schedule schedule = {start.wall_ns, 0, 0};
+	u64 pause_ns = turn_ns, woke, took, left;
 
 	for (;;) {
 		struct timespec pause = {(long)(pause_ns / 1000000000),
 					 (long)(pause_ns % 1000000000)};
-		u64 woke;
 
 		hwr_syscall3(SYS_nanosleep, (long)&pause, 0, 0);
 		add_to_turn(&start, &before);
 		woke = before.wall_ns;
-		if (hwr_turns_is_over(&turns)) {
-			u32 next = prepare_turn();
-
-			add_to_turn(&start, &before);
-			begin_turn(next);
+		if (time_left(&schedule, woke) <= turn_ns / 2 + schedule.turning_ns) {
+			schedule.began_ns = woke;
+			begin_epoch();
+			woke = hwr_monotonic_ns();
+			schedule.arming_ns =
+				longest(schedule.arming_ns, woke - schedule.began_ns);
 		}
+		change_turn(&start, &before);
+		took = before.wall_ns > woke ? before.wall_ns - woke : 0;
+		schedule.turning_ns = longest(schedule.turning_ns, took);
 		/* Much memory takes long, and the program waits for what was taken from its caches. Then there are
 		 * fewer turns; and more units that even things out. */
-		pause_ns = 16 * (before.wall_ns - woke);
+		pause_ns = 16 * took;
 		pause_ns = pause_ns < epoch_ns / 2 ? pause_ns : epoch_ns / 2;
 		pause_ns = pause_ns > turn_ns ? pause_ns : turn_ns;
-		if (before.wall_ns + pause_ns / 2 - epoch_began >= epoch_ns) {
-			epoch_began = before.wall_ns;
-			begin_epoch();
-		}
+		left = time_left(&schedule, before.wall_ns);
+		pause_ns = left < pause_ns && left > turn_ns / 4 ? left : pause_ns;
 	}
 }
 
@@ -309,8 +341,7 @@ bool hwr_adaptive_start(u64 wanted_ns)
 
 	if (!hwr_log_open())
 		return false;
-	/* An eighth of the time is for arming, and for waking up late. */
-	epoch_ns = wanted_ns - wanted_ns / 8;
+	epoch_ns = wanted_ns - wanted_ns / 12; /* the helper may wake up late */
 	turn_ns = epoch_ns / 2 < TURN_NS ? epoch_ns / 2 : TURN_NS;
 	fences = hwr_syscall3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 	turns = (struct hwr_turns){.set = first, .quota = turn_ns - turn_ns / 4};
