@@ -11,12 +11,14 @@ enum { LOOKS = 256000, HOT = 5, STEP_NS = 10, REPORT_NS = 6, QUOTA_NS = 375000 }
 /* A program that makes a step after the other. */
 struct made_up {
 	double progress[HWR_TURNS]; /* steps in the turns of each set */
+	double reports;             /* so far */
 	u64 state;                  /* of random numbers */
 	double reports_per_step;    /* while it is the turn of HOT */
 	double controls_per_step;
 	double cost_error; /* what a report costs, as the recorder believes : as it is */
 	bool busy;         /* looks come late, and the program has a random part of the time */
 	bool pauses;       /* no controls in the middle third of the run */
+	double stall_ns;   /* the next look comes so late */
 };
 
 static double random_next(u64 *state)
@@ -32,14 +34,16 @@ static void look_again(struct made_up *self, struct hwr_turns *turns, bool pause
 	double cpu =
 		5e5 * (self->busy ? 6 * random_next(&self->state) * random_next(&self->state) : 1);
 	double reports = turns->set == HOT ? self->reports_per_step : 0;
-	double steps = cpu / (STEP_NS + reports * REPORT_NS);
+	double steps = (cpu + self->stall_ns) / (STEP_NS + reports * REPORT_NS);
 	struct hwr_look look = {
-		.cpu_ns = (u64)cpu,
+		.cpu_ns = (u64)(cpu + self->stall_ns),
 		.recording_ns = (u64)(steps * reports * REPORT_NS * self->cost_error),
 		.controls = pause ? 0 : (u64)(steps * self->controls_per_step),
 	};
 
 	self->progress[turns->set] += steps;
+	self->reports += steps * reports;
+	self->stall_ns = 0;
 	hwr_turns_add(turns, &look);
 	if (hwr_turns_is_over(turns))
 		hwr_turns_begin(turns, hwr_turns_next(turns));
@@ -137,6 +141,51 @@ TEST(uncontrolled, "without them it is told wrong by as much as the cost is")
 	CHECK_EQ(set, HOT);
 	program.controls_per_step = 1e-5; /* half of one in a look tells nothing */
 	CHECK(run(program, &set) < -0.7);
+}
+
+/* What the recorder would say of all accesses of the hot memory : what is true. */
+static double sum_of(struct made_up self, u32 looks)
+{
+	struct hwr_turns turns = {.set = 3, .quota = QUOTA_NS};
+	double steps = 0;
+
+	self.state = 88172645463325252u;
+	for (u32 i = 0; i < looks; i++)
+		look_again(&self, &turns, false);
+	for (u32 i = 0; i < HWR_TURNS; i++)
+		steps += self.progress[i];
+	return self.reports * HWR_TURNS / (steps * self.reports_per_step);
+}
+
+TEST(sums, "reports of a set's turns, times the number of sets, are the number of accesses")
+{
+	/* A report in two steps: as lua's hottest set, which has a tenth of its accesses. */
+	struct made_up program = {.cost_error = 1, .reports_per_step = 0.5};
+
+	for (u32 busy = 0; busy < 2; busy++) {
+		program.busy = busy;
+		program.cost_error = 1;
+		CHECK(sum_of(program, 64000) > 0.99 && sum_of(program, 64000) < 1.01);
+		program.cost_error = 0.8;
+		CHECK(sum_of(program, 64000) > 0.93 && sum_of(program, 64000) < 0.99);
+		program.cost_error = 1.2;
+		CHECK(sum_of(program, 64000) < 1.07 && sum_of(program, 64000) > 1.01);
+	}
+}
+
+TEST(stalled, "a turn that was far too long is made up for, when the program runs long enough")
+{
+	struct made_up program = {.cost_error = 1, .stall_ns = 20e6, .state = 88172645463325252u};
+	struct hwr_turns turns = {.set = HOT, .quota = QUOTA_NS};
+	u32 set = 0;
+
+	for (u32 i = 0; i < 640; i++)
+		look_again(&program, &turns, false);
+	CHECK(worst_share(&program, &set) > 1);
+	CHECK_EQ(set, HOT);
+	for (u32 i = 0; i < 5760; i++)
+		look_again(&program, &turns, false);
+	CHECK(worst_share(&program, &set) < 0.02 && worst_share(&program, &set) > -0.02);
 }
 
 TEST(asleep, "nothing happens while the program sleeps")

@@ -2,6 +2,8 @@
  * The rare half of clock.h. Runs in the target. */
 #include "recorder/access/clock.h"
 
+#include "recorder/sys.h"
+
 enum { THREADS_MAX = 65535 };
 
 __thread struct hwr_clock hwr_clock;
@@ -18,8 +20,11 @@ void hwr_clock_init(u32 hits, const u32 *beat)
 	hwr_clock_hits = hwr_stamp_has_mark() ? hits : 1;
 	common_beat = beat ? beat : hwr_lobby ? &hwr_lobby->beat : &no_beat;
 	hwr_clock.hits_left = 0;
-	if (hwr_clock.thread) /* the first allocation of all came before the session */
-		hwr_clock.beat = common_beat;
+	if (!hwr_clock.thread)
+		return;
+	/* The first allocation of all came before the session, or another process has forked this one. */
+	hwr_clock.beat = common_beat;
+	store_relaxed(&hwr_clock.served->tid, hwr_gettid());
 }
 
 /* Numbers are used again after 65,535 threads: two that have the same look like one. */
@@ -30,6 +35,7 @@ u32 hwr_clock_enter(void)
 		hwr_clock.mark_word = hwr_stamp_mark_word();
 		hwr_clock.thread = add_relaxed(&threads, 1) % THREADS_MAX + 1;
 		hwr_clock.served = &hwr_clock_served[hwr_clock.thread % HWR_CLOCK_SLOTS];
+		store_relaxed(&hwr_clock.served->tid, hwr_gettid());
 	}
 	return hwr_clock.thread;
 }

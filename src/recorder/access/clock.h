@@ -13,7 +13,7 @@
 #include "format/ticks.h"
 #include "recorder/stamp.h"
 
-enum { HWR_CLOCK_HITS = 16, HWR_CLOCK_HITS_ADAPTIVE = 64 };
+enum { HWR_CLOCK_HITS = 64 };
 
 struct hwr_clock_served;
 
@@ -36,10 +36,11 @@ enum { HWR_CLOCK_SLOTS = 64 };
 struct hwr_clock_served {
 	_Alignas(HW_CACHE_LINE) u64 hits;
 	u64 controls;
+	u32 tid; /* of the last of these threads; the helper makes it 0 when the thread is gone */
 };
 extern struct hwr_clock_served hwr_clock_served[HWR_CLOCK_SLOTS];
 
-/* 1, or HWR_CLOCK_HITS, or HWR_CLOCK_HITS_ADAPTIVE. */
+/* 1, or HWR_CLOCK_HITS. */
 extern u32 hwr_clock_hits;
 
 /* For a new image. beat: NULL = the monitor's. */

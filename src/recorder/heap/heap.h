@@ -27,11 +27,11 @@ _Static_assert(HWR_HEAP_BYTES == HW_HEAP_BYTES, "the monitor knows the heap's pl
 /* What is known of a chunk: one cache line. A slot has it for life, and each chunk in its turn. */
 struct hwr_chunk {
 	u64 what; /* HWR_CHUNK_*: the owner, flags, the size */
-	u64 first; /* ticks of the first access; of a free slot: 1 + index of the next one, 0 = none */
 	u64 last;
-	/* By the owner, who alone writes them; see hwr_chunk_others. */
-	u64 reads, writes;
-	u64 read_bytes, written_bytes;
+	/* By the owner, who alone writes them; see hwr_chunk_others. An access adds to a pair of them at once. */
+	u64 reads, read_bytes;
+	u64 writes, written_bytes;
+	u64 first; /* ticks of the first access; of a free slot: 1 + index of the next one, 0 = none */
 	u64 span; /* lowest accessed unit, and above bit 32 the end of the highest; by cas */
 };
 _Static_assert(sizeof(struct hwr_chunk) == 64, "a chunk's record is one cache line");

@@ -113,17 +113,11 @@ struct hwr_unit hwr_unit_at(u64 address)
 
 static u64 scatter(u64 number) { return number * 0x9e3779b97f4a7c15ull >> 32; }
 
-u32 hwr_page_set(u64 page)
+bool hwr_page_has(u64 address, u32 set)
 {
-	return (u32)scatter(page) % (HWR_TURNS / HWR_PAGE_SETS) * HWR_PAGE_SETS;
-}
+	u64 page = (address - HW_HEAP_START) / HWR_PAGE;
 
-u32 hwr_unit_set(u64 unit)
-{
-	u64 slot_bytes = hwr_classes[hwr_heap_class(unit)].slot_bytes, offset;
-
-	hwr_heap_find(unit, &offset);
-	return (u32)(offset / unit_bytes(slot_bytes) + scatter(unit - offset)) % HWR_TURNS;
+	return (u32)scatter(page) % (HWR_TURNS / HWR_PAGE_SETS) == set / HWR_PAGE_SETS;
 }
 
 void hwr_controls_change(void) { store_relaxed(&controls, load_relaxed(&controls) + 1); }
@@ -142,34 +136,18 @@ static bool is_control(const struct hwr_unit *unit)
 	return unit->address / UNIT * UNIT == control_at(unit->address / (CONTROL_SHARE * UNIT));
 }
 
-/* Of a large one only the part is. */
-void hwr_unit_set_state(const struct hwr_unit *unit, u32 state)
-{
-	enum { AREA = CONTROL_SHARE * UNIT };
-	u64 end = unit->address + unit->bytes;
-
-	hwr_fill(hw_shadow_of(unit->address), state, unit->bytes / 8);
-	for (u64 area = unit->address / AREA; area * AREA < end; area++) {
-		u64 at = control_at(area);
-
-		if (at >= unit->address && at + UNIT <= end)
-			hwr_fill(hw_shadow_of(at), HWR_SHADOW_CONTROL, UNIT / 8);
-	}
-}
-
 /* ---- disarming ---- */
 
 /* The granule of a small unit, if there is one, whose turn it is stays armed. */
-static void keep_sampled(const struct hwr_unit *unit, u32 state)
+static void keep_granule(const struct hwr_unit *unit, u32 state)
 {
-	u32 set = state - HWR_SHADOW_SAMPLED, page_set = set / HWR_PAGE_SETS * HWR_PAGE_SETS;
+	u32 set = state - HWR_SHADOW_SAMPLED;
 	u64 end = unit->address + unit->bytes;
 
 	for (u64 line = unit->address / UNIT * UNIT; line < end; line += UNIT) {
 		u64 at = hwr_granule_at(line, set);
 
-		if (at >= unit->address && at < end &&
-		    hwr_page_set((line - HW_HEAP_START) / HWR_PAGE) == page_set)
+		if (at >= unit->address && at < end && hwr_page_has(line, set))
 			store_relaxed(hw_shadow_of(at), (u8)state);
 	}
 }
@@ -179,20 +157,33 @@ static void clear_small(const struct hwr_unit *unit)
 	u32 turn = load_relaxed(&hwr_adaptive_turn), next = load_relaxed(&hwr_adaptive_next);
 
 	hwr_fill(hw_shadow_of(unit->address), 0, unit->bytes / 8);
-	keep_sampled(unit, turn);
+	keep_granule(unit, turn);
 	if (next != turn)
-		keep_sampled(unit, next);
+		keep_granule(unit, next);
 }
 
-/* Whether a large unit of the set stays armed now. */
-static u32 state_of_set(u32 set)
+/* The part of a large one, as well. */
+static void keep_part(const struct hwr_unit *unit, u32 state)
 {
-	u32 state = HWR_SHADOW_SAMPLED + set;
+	u32 set = state - HWR_SHADOW_SAMPLED;
+	struct hwr_unit part = hwr_unit_part(unit, set);
 
-	return state == load_relaxed(&hwr_adaptive_turn) ||
-			       state == load_relaxed(&hwr_adaptive_next)
-		       ? state
-		       : 0;
+	if (hwr_page_has(unit->address, set))
+		hwr_fill(hw_shadow_of(part.address), state, part.bytes / 8);
+}
+
+/* Of a large unit only some bytes are a control. */
+static void keep_controls(const struct hwr_unit *unit)
+{
+	enum { AREA = CONTROL_SHARE * UNIT };
+	u64 end = unit->address + unit->bytes;
+
+	for (u64 area = unit->address / AREA; area * AREA < end; area++) {
+		u64 at = control_at(area);
+
+		if (at >= unit->address && at + UNIT <= end)
+			hwr_fill(hw_shadow_of(at), HWR_SHADOW_CONTROL, UNIT / 8);
+	}
 }
 
 /* A unit may reach into the next page. */
@@ -210,7 +201,10 @@ static bool disarm_small(const struct hwr_unit *unit)
 
 static __attribute__((noinline)) bool disarm_large(const struct hwr_unit *unit)
 {
-	hwr_unit_set_state(unit, state_of_set(hwr_unit_set(unit->address)));
+	hwr_fill(hw_shadow_of(unit->address), 0, unit->bytes / 8);
+	keep_part(unit, load_relaxed(&hwr_adaptive_turn));
+	keep_part(unit, load_relaxed(&hwr_adaptive_next));
+	keep_controls(unit);
 	return log_put(unit->address);
 }
 
@@ -230,24 +224,32 @@ void hwr_adaptive_hot(u64 address, u64 offset, struct hwr_chunk *chunk)
 	hwr_fill(hw_shadow_of(unit.address), HW_SHADOW_ARMED, unit.bytes / 8);
 }
 
-/* Of a small unit the granule alone is disarmed: the rest of it is, and there are many. */
-void hwr_adaptive_stale(u64 address)
+/* The unit is logged, and when it is armed again just now it stays so: nothing else may become 0. */
+static __attribute__((noinline)) void disarm_part(u64 address, u32 state)
 {
-	u64 offset;
-	struct hwr_chunk *chunk;
+	u64 slot_bytes = hwr_classes[hwr_heap_class(address)].slot_bytes;
+	u64 bytes = unit_bytes(slot_bytes) / HWR_PAGE_SETS;
+	u64 start = address / bytes * bytes; /* slots of large chunks are whole pages */
 
-	if (likely(address < HWR_ADAPTIVE_SMALL_END)) {
-		store_relaxed(hw_shadow_of(address), 0);
-		__asm__ volatile(""
-				 :
-				 :
-				 : "memory"); /* as for units: disarmed before it is logged */
-		if (!log_page((address - HW_HEAP_START) / HWR_PAGE))
-			store_relaxed(hw_shadow_of(address), HW_SHADOW_ARMED);
+	for (u64 line = start; line < start + bytes; line += UNIT) {
+		u64 was = state * 0x0101010101010101u;
+
+		cas_acq_rel((u64 *)hw_shadow_of(line), &was, 0);
+	}
+}
+
+/* Of a small unit the granule alone is disarmed: the rest of it is, and there are many. */
+void hwr_adaptive_stale(u64 address, u32 state)
+{
+	if (unlikely(address >= HWR_ADAPTIVE_SMALL_END)) {
+		disarm_part(address, state);
 		return;
 	}
-	chunk = hwr_heap_find(address, &offset);
-	hwr_adaptive_hot(address, offset, chunk);
+	store_relaxed(hw_shadow_of(address), 0);
+	/* As for units: disarmed before it is logged. */
+	__asm__ volatile("" : : : "memory");
+	if (!log_page((address - HW_HEAP_START) / HWR_PAGE))
+		store_relaxed(hw_shadow_of(address), HW_SHADOW_ARMED);
 }
 
 void hwr_adaptive_begin(u64 address, struct hwr_chunk *chunk)

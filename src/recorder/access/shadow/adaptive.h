@@ -6,7 +6,7 @@
  * HWR_ADAPTIVE_AGAIN accesses: what was hot will be hot. Large chunks have larger units; after
  * HWR_ADAPTIVE_HITS_LARGE accesses to the chunk in an epoch each further one disarms its unit.
  *
- * One granule of 8 bytes in HWR_TURNS stays armed instead (of large chunks: one unit), and its accesses count so
+ * One granule of 8 bytes in HWR_TURNS stays armed instead (of large units: one part in so many), and its accesses count so
  * many times. They take turns, so that each has its share of the program's progress, and sums are estimates without
  * bias; see turns.h. A few units, the controls, always stay armed, and their accesses count once. */
 #ifndef RECORDER_ADAPTIVE_H
@@ -87,8 +87,8 @@ static inline bool hwr_adaptive_is_hot(u64 address, u64 offset, const struct hwr
 /* The unit at an address is hot: it is disarmed, unless it is its turn. */
 void hwr_adaptive_hot(u64 address, u64 offset, struct hwr_chunk *chunk);
 
-/* An access to what was armed for a turn that is over. */
-void hwr_adaptive_stale(u64 address);
+/* An access to what was armed for a turn that is over; state: its shadow. */
+void hwr_adaptive_stale(u64 address, u32 state);
 
 /* ---- between disarming and arming again ---- */
 
@@ -97,21 +97,27 @@ struct hwr_unit {
 	u64 address, bytes;
 };
 struct hwr_unit hwr_unit_at(u64 address);
-u32 hwr_unit_set(u64 unit); /* of a large one */
 
-/* Of small units each granule has a set of its own: where few places of a unit take most accesses of a program, their
+/* Each granule of a small unit has a set of its own: where few places of a unit take most accesses of a program, their
  * counts hang on the turns of several sets, and none of these slows the program much. A page has granules of
- * HWR_PAGE_SETS sets only, so that few pages have to do with any one; each of its lines has one of each. */
+ * HWR_PAGE_SETS sets only, so that few pages have to do with any one; each of its lines has one of each. Large units,
+ * which are within a page, have as many parts instead: what is left armed after a turn is disarmed by few accesses. */
 enum { HWR_PAGE_SETS = 8, HWR_GRANULE = 8 };
 _Static_assert(HWR_PAGE_SETS *HWR_GRANULE == HWR_ADAPTIVE_UNIT, "a line has one of each");
-u32 hwr_page_set(u64 page); /* the first of them */
+bool hwr_page_has(u64 address, u32 set);
 /* The granule of this line that is in the set, if the page has it. Neighbours of a line have other places. */
 static inline u64 hwr_granule_at(u64 line, u32 set)
 {
 	return line + (set - line / HWR_ADAPTIVE_UNIT) % HWR_PAGE_SETS * HWR_GRANULE;
 }
-/* Of a large unit that is hot: 0, or that it is sampled. Controls in it stay. */
-void hwr_unit_set_state(const struct hwr_unit *unit, u32 state);
+/* The part of this large unit that is in the set, if the page has it. */
+static inline struct hwr_unit hwr_unit_part(const struct hwr_unit *unit, u32 set)
+{
+	u64 bytes = unit->bytes / HWR_PAGE_SETS;
+	u64 number = (set - unit->address / unit->bytes) % HWR_PAGE_SETS;
+
+	return (struct hwr_unit){unit->address + number * bytes, bytes};
+}
 
 /* What was disarmed and waits: numbers of pages of small units, marked HWR_LOG_PAGE, and addresses of large
  * units. In the order in which they came; 0 = there is none any more. */

@@ -74,12 +74,8 @@ static void rearm(u64 entry)
 		hwr_fill(hw_shadow_of(unit.address), HW_SHADOW_ARMED, unit.bytes / 8);
 }
 
-static void sample_page(u64 page, u32 set)
+static void sample_page(u64 start, u32 set)
 {
-	u64 start = HW_HEAP_START + page * HWR_PAGE;
-
-	if (hwr_page_set(page) != set / HWR_PAGE_SETS * HWR_PAGE_SETS)
-		return;
 	for (u64 line = start; line < start + HWR_PAGE; line += UNIT) {
 		u8 *shadow = hw_shadow_of(hwr_granule_at(line, set));
 
@@ -88,27 +84,67 @@ static void sample_page(u64 page, u32 set)
 	}
 }
 
+/* Lines with a control stay as they are. */
+static void sample_large(u64 address, u32 set)
+{
+	struct hwr_unit unit = hwr_unit_at(address), part = hwr_unit_part(&unit, set);
+
+	for (u64 line = part.address; line < part.address + part.bytes; line += UNIT) {
+		u64 *shadow = (u64 *)hw_shadow_of(line);
+
+		if (load_relaxed(shadow) == 0)
+			store_relaxed(shadow, (HWR_SHADOW_SAMPLED + set) * 0x0101010101010101u);
+	}
+}
+
 static void sample(u64 entry, u32 set)
 {
-	struct hwr_unit unit;
+	u64 page = HW_HEAP_START + (entry & ~HWR_LOG_PAGE) * HWR_PAGE;
 
 	if (entry & HWR_LOG_PAGE) {
-		sample_page(entry & ~HWR_LOG_PAGE, set);
-	} else if (hwr_unit_set(entry) == set && lives(entry)) {
-		unit = hwr_unit_at(entry);
-		if (load_relaxed(hw_shadow_of(unit.address)) == 0)
-			hwr_unit_set_state(&unit, HWR_SHADOW_SAMPLED + set);
+		if (hwr_page_has(page, set))
+			sample_page(page, set);
+	} else if (hwr_page_has(entry, set) && lives(entry)) {
+		sample_large(entry, set);
 	}
 }
 
 /* ---- turns ---- */
 
-static u64 cpu_ns(clockid_t clock)
+/* False: there is no such clock any more. */
+static bool read_cpu_ns(clockid_t clock, u64 *ns)
 {
 	struct timespec now = {0, 0};
+	bool is_there = hwr_syscall3(SYS_clock_gettime, clock, (long)&now, 0) == 0;
 
-	hwr_syscall3(SYS_clock_gettime, clock, (long)&now, 0);
-	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+	*ns = (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+	return is_there;
+}
+
+/* The process's clock knows of a thread that runs on another CPU what was when the system's timer last ticked there, up
+ * to 10 ms ago. A thread's own clock is right, and asking for it sets the other one right. */
+static void update_process_clock(void)
+{
+	enum { THREAD_CLOCK = 6 };
+	u64 ignored;
+
+	for (u32 i = 0; i < HWR_CLOCK_SLOTS; i++) {
+		u32 tid = load_relaxed(&hwr_clock_served[i].tid);
+
+		if (tid && !read_cpu_ns((clockid_t)(~tid << 3 | THREAD_CLOCK), &ignored))
+			store_relaxed(&hwr_clock_served[i].tid, 0);
+	}
+}
+
+/* Of the program's threads. */
+static u64 program_cpu_ns(void)
+{
+	u64 all, own;
+
+	update_process_clock();
+	read_cpu_ns(CLOCK_PROCESS_CPUTIME_ID, &all);
+	read_cpu_ns(CLOCK_THREAD_CPUTIME_ID, &own);
+	return all - own;
 }
 
 /* All that has happened so far. */
@@ -121,7 +157,7 @@ static struct so_far look(void)
 	struct so_far now = {
 		.ticks = hw_ticks(),
 		.wall_ns = hwr_monotonic_ns(),
-		.cpu_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns(CLOCK_THREAD_CPUTIME_ID),
+		.cpu_ns = program_cpu_ns(),
 	};
 
 	for (u32 i = 0; i < HWR_CLOCK_SLOTS; i++) {
@@ -218,34 +254,66 @@ static void begin_epoch(void)
 	hwr_log_drop(epoch_first);
 }
 
+static void change_turn(const struct so_far *start, struct so_far *before)
+{
+	if (hwr_turns_is_over(&turns)) {
+		u32 next = prepare_turn();
+
+		add_to_turn(start, before);
+		begin_turn(next);
+	}
+}
+
+/* What is hot is seen when it is armed again, and then not until the end of the next time that this is done: all of
+ * that must fit an epoch. The longest so far counts for less and less. */
+struct schedule {
+	u64 began_ns, arming_ns, turning_ns;
+};
+
+static u64 time_left(const struct schedule *self, u64 now_ns)
+{
+	u64 took = now_ns - self->began_ns + self->arming_ns;
+
+	return took < epoch_ns ? epoch_ns - took : 0;
+}
+
+static u64 longest(u64 before_ns, u64 ns)
+{
+	u64 less = before_ns - before_ns / 8;
+
+	return ns > less ? ns : less;
+}
+
 static void help(void)
 {
 	struct so_far start = look(), before = start;
-	u64 epoch_began = start.wall_ns, pause_ns = turn_ns;
+	struct schedule schedule = {start.wall_ns, 0, 0};
+	u64 pause_ns = turn_ns, woke, took, left;
 
 	for (;;) {
 		struct timespec pause = {(long)(pause_ns / 1000000000),
 					 (long)(pause_ns % 1000000000)};
-		u64 woke;
 
 		hwr_syscall3(SYS_nanosleep, (long)&pause, 0, 0);
 		add_to_turn(&start, &before);
 		woke = before.wall_ns;
-		if (hwr_turns_is_over(&turns)) {
-			u32 next = prepare_turn();
-
-			add_to_turn(&start, &before);
-			begin_turn(next);
+		if (time_left(&schedule, woke) <= turn_ns / 2 + schedule.turning_ns) {
+			schedule.began_ns = woke;
+			begin_epoch();
+			woke = hwr_monotonic_ns();
+			schedule.arming_ns =
+				longest(schedule.arming_ns, woke - schedule.began_ns);
 		}
+		change_turn(&start, &before);
+		took = before.wall_ns > woke ? before.wall_ns - woke : 0;
+		schedule.turning_ns = longest(schedule.turning_ns, took);
 		/* Much memory takes long, and the program waits for what was taken from its caches. Then there are
 		 * fewer turns; and more units that even things out. */
-		pause_ns = 16 * (before.wall_ns - woke);
+		pause_ns = 16 * took;
 		pause_ns = pause_ns < epoch_ns / 2 ? pause_ns : epoch_ns / 2;
 		pause_ns = pause_ns > turn_ns ? pause_ns : turn_ns;
-		if (before.wall_ns + pause_ns / 2 - epoch_began >= epoch_ns) {
-			epoch_began = before.wall_ns;
-			begin_epoch();
-		}
+		left = time_left(&schedule, before.wall_ns);
+		pause_ns = left < pause_ns && left > turn_ns / 4 ? left : pause_ns;
 	}
 }
 
@@ -273,8 +341,7 @@ bool hwr_adaptive_start(u64 wanted_ns)
 
 	if (!hwr_log_open())
 		return false;
-	/* An eighth of the time is for arming, and for waking up late. */
-	epoch_ns = wanted_ns - wanted_ns / 8;
+	epoch_ns = wanted_ns - wanted_ns / 12; /* the helper may wake up late */
 	turn_ns = epoch_ns / 2 < TURN_NS ? epoch_ns / 2 : TURN_NS;
 	fences = hwr_syscall3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 	turns = (struct hwr_turns){.set = first, .quota = turn_ns - turn_ns / 4};
