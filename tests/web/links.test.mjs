@@ -75,7 +75,12 @@ test("a link shows what its sender saw: states by chance", async () => {
 		await other.goto("about:blank");
 		await other.goto(`${new URL(server).origin}/${await page.evaluate(() => location.hash)}`);
 		await settle(other);
-		if (hash.startsWith("#/graph")) for (const one of [page, other]) await one.locator(".palette button").first().waitFor();
+		if (hash.startsWith("#/graph"))
+			for (const one of [page, other]) {
+				await one.locator(".palette button").first().waitFor();
+				await one.waitForTimeout(400); // boxes are counted a moment after they were changed
+				await settle(one);
+			}
 		assert.deepEqual(await seen(other), await seen(page), `seed ${SEED}: ${hash}`);
 	}
 	assert.deepEqual(page.problems.filter((problem) => !/40[04] \(/.test(problem)), []);

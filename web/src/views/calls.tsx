@@ -186,7 +186,13 @@ function Graph({ data }: { data: Data }) {
 	useEffect(() => {
 		setPath([]);
 		setMarked(null);
-		holder.current?.querySelector(".centre")?.scrollIntoView({ block: "nearest", inline: "center" });
+		// the frame alone: the page stays where it is
+		const frame = holder.current;
+		const centre = frame?.querySelector(".centre")?.getBoundingClientRect();
+		if (!frame || !centre) return;
+		const box = frame.getBoundingClientRect();
+		frame.scrollLeft += centre.left + centre.width / 2 - box.left - box.width / 2;
+		frame.scrollTop += centre.top + centre.height / 2 - box.top - box.height / 2;
 	}, [data]);
 	const click = (event: MouseEvent | KeyboardEvent, node: Node) => {
 		if (!event.shiftKey) {

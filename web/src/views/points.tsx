@@ -30,12 +30,12 @@ const heapLine = signal<readonly number[]>([]);
 
 const allColumns: Column<PointRow>[] = [
 	{ name: "sev", label: "Sev.", title: "Severity, 1 best to 12 worst", number: true, width: "6ch", cell: (row) => <Severity step={row.sev} />, text: (row) => String(row.sev ?? "") },
-	{ name: "fn", label: "Function", width: "minmax(20ch, 3fr)", cell: (row) => <span class="two" title={`${row.fn}\n${row.file}:${row.line}`}><span>{row.fn || "unknown"}</span> <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : (row.module ?? "").replace(/^.*\//, "")}</span></span>, text: (row) => row.fn ?? "" },
+	{ name: "fn", label: "Function", width: "minmax(15ch, 3fr)", cell: (row) => <span class="two" title={`${row.fn}\n${row.file}:${row.line}`}><span>{row.fn || "unknown"}</span> <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : (row.module ?? "").replace(/^.*\//, "")}</span></span>, text: (row) => row.fn ?? "" },
 	{ name: "type", label: "Type", width: "minmax(8ch, 1fr)", cell: (row) => row.type ?? "", text: (row) => row.type ?? "" },
 	{ name: "chunks", label: "Chunks", number: true, width: "9ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
 	{ name: "bytes", label: "Bytes", number: true, width: "10ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
 	{ name: "peak", label: "Own peak", number: true, width: "10ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
-	{ name: "spark", label: "Over time", title: "Live bytes of the point; behind it, gray, of the whole heap", fixed: true, width: "124px", cell: (row) => <Spark data={row.spark} over={heapLine.value} width={120} height={44} />, text: () => "" },
+	{ name: "spark", label: "Over time", title: "Live bytes of the point; behind it, gray, of the whole heap", fixed: true, width: "104px", cell: (row) => <Spark data={row.spark} over={heapLine.value} width={100} height={44} />, text: () => "" },
 	{ name: "leaked", label: "Kept", number: true, width: "9ch", cell: (row) => bytes(row.leaked), text: (row) => String(row.leaked) },
 	{ name: "avg_life", label: "Mean life", number: true, width: "10ch", cell: (row) => ns(row.avg_life), text: (row) => String(row.avg_life ?? "") },
 	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => score(row.lifetime), text: (row) => String(row.lifetime ?? "") },
