@@ -56,7 +56,7 @@ function randomPlace(dice) {
 async function seen(page) {
 	return page.evaluate(() => ({
 		state: window.__hw.state(),
-		main: document.querySelector("main").innerText,
+		main: document.querySelector("main").innerText.replace(/Request r\d+/, "Request"), // that has a number of its own each time
 		drawer: document.querySelector("aside.drawer")?.innerText ?? "",
 		choices: [...document.querySelectorAll("main select, main input")].map((control) => (control.type === "checkbox" ? control.checked : control.value)),
 		painted: ["flame", "chunks", "scatter", "ratios"].map((name) => window.__hw.items(name).map((item) => [item.id, Math.round(item.x), Math.round(item.y), Math.round(item.w)])),
