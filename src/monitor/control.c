@@ -326,14 +326,14 @@ static int do_join(struct control *self, struct process *process, struct control
 }
 
 static const struct control_verb own_verbs[] = {
-	{"pause", "stop recording allocations; frees of known chunks still are", do_pause},
-	{"resume", "record allocations again", do_resume},
-	{"snapshot", "put a snapshot of what is live into the trace", do_snapshot},
-	{"scan", "find what is lost now; the program stands still meanwhile", do_scan},
-	{"save", "have all that was recorded so far in the trace", do_save},
-	{"stop", "end the recording and close the trace; the program goes on", do_stop},
-	{"join", "give a tool that was made with the toolkit a place to listen", do_join},
-	{"status", "say what is recorded and how much it is", status},
+	{.name = "pause", .summary = "stop recording allocations; frees of known chunks still are", .run = do_pause},
+	{.name = "resume", .summary = "record allocations again", .run = do_resume},
+	{.name = "snapshot", .summary = "put a snapshot of what is live into the trace", .run = do_snapshot},
+	{.name = "scan", .summary = "find what is lost now; the program stands still meanwhile", .run = do_scan},
+	{.name = "save", .summary = "have all that was recorded so far in the trace", .run = do_save},
+	{.name = "stop", .summary = "end the recording and close the trace; the program goes on", .run = do_stop},
+	{.name = "join", .summary = "give a tool that was made with the toolkit a place to listen", .run = do_join, .local = true},
+	{.name = "status", .summary = "say what is recorded and how much it is", .run = status},
 };
 enum { OWN_VERBS = sizeof(own_verbs) / sizeof(*own_verbs) };
 

@@ -30,7 +30,7 @@ static bool verb_find(const char *path, const struct control_verb **verb)
 	if (path[length] != '/')
 		return path[length] == 0;
 	for (u32 i = 0; (*verb = control_verb_at(i)); i++) {
-		if (strcmp((*verb)->name, path + length + 1) == 0)
+		if (!(*verb)->local && strcmp((*verb)->name, path + length + 1) == 0)
 			return true;
 	}
 	return false;
@@ -98,6 +98,8 @@ static void verbs_list(struct answer *answer)
 		return;
 	json_open(&json, "verbs", '[');
 	for (u32 i = 0; (verb = control_verb_at(i)); i++) {
+		if (verb->local)
+			continue;
 		json_open_flat(&json, NULL, '{');
 		json_text(&json, "name", verb->name);
 		json_text(&json, "method", verb_method(verb));

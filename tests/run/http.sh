@@ -7,17 +7,6 @@ command -v curl >/dev/null || skip "needs curl"
 
 target=$HEAPWISE_TARGETS/control
 
-# until_true COMMAND...   at most 10 s
-until_true()
-{
-	local i
-	for ((i = 0; i < 500; i++)); do
-		"$@" && return
-		sleep 0.02
-	done
-	fail "in vain: $*"
-}
-
 # serve [OPTION...] -- [ARGUMENT...]   starts the target; $monitor, $program, $base, $token, $port
 serve()
 {
@@ -81,6 +70,8 @@ case_verbs()
 	says "$work/stderr" "^heapwise: listening on http://127.0.0.1:[0-9]+/api/v1/control\?token=[0-9a-f]{32}$"
 	equal "list" "$(ask GET "")" 200
 	equal "verbs" "$(value '[.verbs[].name] | join(" ")')" "pause resume snapshot scan save stop status"
+	equal "a verb of the control socket only" "$(ask POST /join)" 404
+	equal "list again" "$(ask GET "")" 200
 	equal "methods" "$(value '[.verbs[].method] | unique | join(" ")')" "GET POST"
 	equal "status" "$(ask GET /status)" 200
 	equal "pid" "$(value .pid)" "$program"

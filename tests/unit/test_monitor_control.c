@@ -22,7 +22,7 @@ static int dance(struct control *self, struct process *process, struct control_r
 
 TEST(verbs, "a registered verb is found by its name, an unknown one is a usage error")
 {
-	static const struct control_verb verb = {"dance", "", dance};
+	static const struct control_verb verb = {.name = "dance", .summary = "", .run = dance};
 	struct control control = {0};
 	struct control_reply reply = {0};
 	struct process process = {0};
@@ -38,7 +38,7 @@ TEST(verbs, "a registered verb is found by its name, an unknown one is a usage e
 
 TEST(full, "a table of verbs that is full says so")
 {
-	static const struct control_verb verb = {"again", "", dance};
+	static const struct control_verb verb = {.name = "again", .summary = "", .run = dance};
 	u32 count = 0;
 
 	while (count < 1000 && control_register(&verb))

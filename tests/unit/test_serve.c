@@ -209,8 +209,8 @@ static int take_none(struct control *self, struct process *process, struct contr
 
 static void server_begin(struct server *server, struct control *control)
 {
-	static const struct control_verb slow = {"take_long", "", take_long};
-	static const struct control_verb quick = {"take_none", "", take_none};
+	static const struct control_verb slow = {.name = "take_long", .summary = "", .run = take_long};
+	static const struct control_verb quick = {.name = "take_none", .summary = "", .run = take_none};
 	struct site site = control_site(control);
 	struct err err = {0};
 
