@@ -13,7 +13,7 @@
 #include "format/ticks.h"
 #include "recorder/stamp.h"
 
-enum { HWR_CLOCK_HITS = 64 };
+enum { HWR_CLOCK_HITS = 16, HWR_CLOCK_HITS_ADAPTIVE = 64 };
 
 struct hwr_clock_served;
 
@@ -40,7 +40,7 @@ struct hwr_clock_served {
 };
 extern struct hwr_clock_served hwr_clock_served[HWR_CLOCK_SLOTS];
 
-/* 1, or HWR_CLOCK_HITS. */
+/* 1, or HWR_CLOCK_HITS, or HWR_CLOCK_HITS_ADAPTIVE. */
 extern u32 hwr_clock_hits;
 
 /* For a new image. beat: NULL = the monitor's. */
