@@ -115,6 +115,29 @@ void group_table_release(struct group_table *self)
 	map_release(&self->by_key);
 }
 
+static u64 freed(const struct group_chunk *chunk, bool in_bytes)
+{
+	u8 end = chunk->page->end[chunk->at];
+	u64 units, bytes;
+
+	if (end != CHUNK_FREED && end != CHUNK_IMPLIED)
+		return 0;
+	model_weigh(chunk->model, chunk->page->size[chunk->at], &units, &bytes);
+	return in_bytes ? bytes : units;
+}
+
+u64 group_freed_units(const struct group_chunk *chunk, const void *self)
+{
+	(void)self;
+	return freed(chunk, false);
+}
+
+u64 group_freed_bytes(const struct group_chunk *chunk, const void *self)
+{
+	(void)self;
+	return freed(chunk, true);
+}
+
 u64 group_by_point(const struct group_chunk *chunk, const void *self)
 {
 	(void)self;

@@ -62,5 +62,8 @@ u64 group_by_point(const struct group_chunk *chunk, const void *self);
 u64 group_by_size_class(const struct group_chunk *chunk,
 			const void *self); /* 0, 1, 2, 4, 8 …: lowest size */
 u64 group_by_thread(const struct group_chunk *chunk, const void *self);
+/* Values: chunks and bytes that were freed, as many as the chunk stands for; 0 if it was not. */
+u64 group_freed_units(const struct group_chunk *chunk, const void *self);
+u64 group_freed_bytes(const struct group_chunk *chunk, const void *self);
 
 #endif

@@ -142,21 +142,9 @@ static bool is_in_tables(const struct group_chunk *chunk, const void *self)
 	return !calls->points.data[group_by_point(chunk, NULL)].startup;
 }
 
-static u64 freed_bytes(const struct group_chunk *chunk, const void *self)
-{
-	u8 end = chunk->page->end[chunk->at];
-	u64 units, bytes;
-
-	(void)self;
-	if (end != CHUNK_FREED && end != CHUNK_IMPLIED)
-		return 0;
-	model_weigh(chunk->model, chunk->page->size[chunk->at], &units, &bytes);
-	return bytes;
-}
-
 static bool is_freed(const struct group_chunk *chunk, const void *self)
 {
-	return is_in_tables(chunk, self) && freed_bytes(chunk, self);
+	return is_in_tables(chunk, self) && group_freed_bytes(chunk, self);
 }
 
 struct type_sums {
@@ -201,7 +189,7 @@ struct result *analyse_lisp_types(const struct mprof_calls *calls, enum mprof_ve
 	const struct model *model = calls->source->model;
 	struct group_query all = {.key = by_type,
 				  .keep = is_in_tables,
-				  .value = freed_bytes,
+				  .value = group_freed_bytes,
 				  .self = calls};
 	struct group_query gone = {.key = by_type, .keep = is_freed, .self = calls};
 	struct group_table types = {0}, freed = {0};

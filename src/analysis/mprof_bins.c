@@ -102,18 +102,6 @@ static u64 by_size(const struct group_chunk *chunk, const void *self)
 	return chunk->page->size[chunk->at];
 }
 
-static u64 freed_units(const struct group_chunk *chunk, const void *self)
-{
-	u8 end = chunk->page->end[chunk->at];
-	u64 units, bytes;
-
-	(void)self;
-	if (end != CHUNK_FREED && end != CHUNK_IMPLIED)
-		return 0;
-	model_weigh(chunk->model, chunk->page->size[chunk->at], &units, &bytes);
-	return units;
-}
-
 static struct bin bin_of(const struct bins *self, u64 size)
 {
 	if (!self->query->log)
@@ -323,7 +311,7 @@ struct result *analyse_mprof_bins(const struct model *model, const struct mprof_
 				  struct err *err)
 {
 	struct bins self = {.model = model, .query = query};
-	struct group_query groups = {.key = by_size, .value = freed_units};
+	struct group_query groups = {.key = by_size, .value = group_freed_units};
 	int status;
 
 	self.total.end = UINT64_MAX;

@@ -310,24 +310,12 @@ static u64 point_and_category(const struct group_chunk *chunk, const void *self)
 	return group_by_point(chunk, NULL) * MPROF_SIZES + class;
 }
 
-static u64 freed_bytes(const struct group_chunk *chunk, const void *self)
-{
-	u8 end = chunk->page->end[chunk->at];
-	u64 units, bytes;
-
-	(void)self;
-	if (end != CHUNK_FREED && end != CHUNK_IMPLIED)
-		return 0;
-	model_weigh(chunk->model, chunk->page->size[chunk->at], &units, &bytes);
-	return bytes;
-}
-
 /* Sums of a Lisp: by category, and what was collected instead of what is kept. */
 static int sum_points_lisp(struct mprof_calls *self, struct err *err)
 {
 	const struct model *model = self->source->model;
 	u8 *categories = malloc(model->types.count + 1);
-	struct group_query query = {.key = point_and_category, .value = freed_bytes, .self = categories};
+	struct group_query query = {.key = point_and_category, .value = group_freed_bytes, .self = categories};
 	struct group_table groups = {0};
 	int status;
 
