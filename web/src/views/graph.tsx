@@ -100,11 +100,11 @@ function Ports({ box, total, side }: { box: string; total: number; side: "target
 /** What is typed stays while counts and errors come in; it counts when one is done with it. */
 function ArgInput({ text, list, optional, commit }: { text: string; list: string | undefined; optional: boolean; commit(value: string): void }) {
 	const [draft, setDraft] = useState<string | null>(null);
-	const done = () => {
-		if (draft != null && draft !== text) commit(draft);
+	const done = (value: string) => {
+		if (value !== text) commit(value);
 		setDraft(null);
 	};
-	return <input value={draft ?? text} list={list} placeholder={optional ? "" : "needed"} onInput={(event) => setDraft(event.currentTarget.value)} onBlur={done} onKeyDown={(event) => event.key === "Enter" && done()} />;
+	return <input value={draft ?? text} list={list} placeholder={optional ? "" : "needed"} onInput={(event) => setDraft(event.currentTarget.value)} onBlur={(event) => done(event.currentTarget.value)} onKeyDown={(event) => event.key === "Enter" && done(event.currentTarget.value)} />;
 }
 
 function BoxNode({ data }: NodeProps<Node<BoxData>>) {
