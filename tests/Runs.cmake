@@ -40,11 +40,11 @@ foreach(case ends signals traced parents images refused limits stopped-monitor k
 endforeach()
 
 foreach(case calls signals crash threads fork heap contexts guards raw burst known leaks ends monitor-gone
-	examples join screen server rotation soak)
+	examples join screen server rotation)
 	heapwise_run(watch-${case} watch ${case})
 endforeach()
 
-foreach(case ticks end reconnect slow config snapshot endpoints security crowd silent follow odd documentation scan terminated)
+foreach(case ticks end reconnect config snapshot endpoints security follow odd documentation scan terminated)
 	heapwise_run(live-${case} live ${case})
 endforeach()
 
@@ -157,7 +157,11 @@ endforeach()
 
 set(HEAPWISE_LABEL full)
 set(HEAPWISE_TIMEOUT 2400)
+heapwise_run(watch-soak watch soak)
 heapwise_run(watch-soak-long watch soak-long)
+foreach(case slow crowd silent)
+	heapwise_run(live-${case} live ${case})
+endforeach()
 foreach(package apr cppunit)
 	heapwise_run(package-${package} package ${package})
 endforeach()

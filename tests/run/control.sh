@@ -32,17 +32,6 @@ closed()
 	equal "strange caveats" "$(field "$1" '[.caveats[] | select(test("add up|contradict|lack"))] | length')" 0
 }
 
-# until_true COMMAND...   at most 10 s
-until_true()
-{
-	local i
-	for ((i = 0; i < 500; i++)); do
-		"$@" && return
-		sleep 0.02
-	done
-	fail "in vain: $*"
-}
-
 # steer [OPTION...] -- [ARGUMENT]   starts the target that is steered from outside
 steer()
 {

@@ -121,3 +121,14 @@ expected_total()
 {
 	expected "$1" | sed -n "s/^total $2 //p"
 }
+
+# until_true COMMAND...   tries until it succeeds, for 20 s
+until_true()
+{
+	local i
+	for ((i = 0; i < 1000; i++)); do
+		"$@" && return
+		sleep 0.02
+	done
+	fail "in vain: $*"
+}

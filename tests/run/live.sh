@@ -8,16 +8,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 export XDG_CONFIG_HOME=$work/config
 cd "$work" || exit 1
 
-until_true()
-{
-	local i
-	for ((i = 0; i < 1000; i++)); do
-		"$@" && return
-		sleep 0.02
-	done
-	fail "in vain: $*"
-}
-
 # watch [OPTION...] PROGRAM...   in the background; $server
 watch()
 {

@@ -9,16 +9,6 @@ command -v python3 >/dev/null || skip "needs python3"
 here=$(cd "$(dirname "$0")" && pwd)
 export XDG_CONFIG_HOME=$work/config
 
-until_true()
-{
-	local i
-	for ((i = 0; i < 1000; i++)); do
-		"$@" && return
-		sleep 0.02
-	done
-	fail "in vain: $*"
-}
-
 # serve [OPTION...] TRACE...   in the background; $server, $base, $token, $host
 serve()
 {
