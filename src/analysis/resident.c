@@ -269,7 +269,7 @@ int resident_account(const struct model *model, const struct model_memory *memor
 {
 	struct accounting self = {.model = model,
 				  .memory = memory,
-				  .rows = model->residents.data + memory->first,
+				  .rows = memory->count ? model->residents.data + memory->first : NULL,
 				  .glibc = uses_glibc(model)};
 	bool ready = prepare(&self);
 
