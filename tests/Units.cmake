@@ -57,6 +57,7 @@ if(HEAPWISE_TEST_VARIANTS AND HEAPWISE_HOST AND NOT HEAPWISE_SANITIZE)
 	set(threaded_sources ${unit_sources})
 	list(FILTER threaded_sources INCLUDE REGEX ${HEAPWISE_TSAN_TESTS})
 	heapwise_units(tsan ${threaded_sources})
-	# A minute together; in each run they are looked at with the other sanitizers.
-	set_tests_properties(tsan.trace_damage tsan.query_engine PROPERTIES LABELS "tsan;full")
+	# Two minutes together; in each run they are looked at with the other sanitizers.
+	set_tests_properties(tsan.trace_damage tsan.trace_accesses tsan.trace_roundtrip tsan.query_engine
+		PROPERTIES LABELS "tsan;full")
 endif()
