@@ -2,20 +2,29 @@
 # SPDX-License-Identifier: MIT
 # allocators.sh CASE   other allocators than the C library's, and other languages: counts are exact, or the user is told.
 . "$(dirname "$0")/lib.sh"
+
+# After a compiler failed: what is not installed makes a test pointless, anything else is wrong.
+not_built()
+{
+	grep -qE "cannot find -l|No such file or directory|can't find crate" log && skip "not installed: $(head -1 log)"
+	cat log
+	fail "cannot be built"
+	exit 1
+}
 sources=$(cd "$(dirname "$0")/../targets" && pwd)
 cd "$work" || exit 1
 
 # blocks TRACE SIZE   "allocations frees" of blocks of this size
 blocks()
 {
-	"$HEAPWISE" dump "$1" | awk -v size="$2" '$1 !~ /^#/ && $5 == size {
+	"$HEAPWISE" dump "$1" | awk -v size="$2" '$1 !~ /^#/ && $5 == size && $3 != "duration" {
 		if ($3 ~ /free|delete/) frees++; else allocs++ } END { print allocs + 0, frees + 0 }'
 }
 
 # build LIBRARY...   the known program with these; skips without them
 build()
 {
-	${CC-gcc} -O1 -fno-builtin "$sources/known.c" -o known "$@" 2>log || skip "cannot link $*: $(head -1 log)"
+	${CC-gcc} -O1 -fno-builtin "$sources/known.c" -o known "$@" 2>log || not_built
 }
 
 shared()
@@ -45,7 +54,7 @@ every()
 # static LIBRARY...   inside a program that is otherwise dynamic: recorded at the entries of its functions
 static()
 {
-	${CXX-g++} -O1 -fno-builtin "$sources/allocators.cpp" -o all "$@" 2>log || skip "cannot link $*: $(head -1 log)"
+	${CXX-g++} -O1 -fno-builtin "$sources/allocators.cpp" -o all "$@" 2>log || not_built
 	record trace.hwt -- ./all
 	equal "status" "$status" 0
 	says "$work/stderr" "an allocator is linked into the program: it was recorded at the entries of"
@@ -92,7 +101,7 @@ prefixed()
 
 	shift
 	${CC-gcc} -O1 -fno-builtin -Dmalloc="${prefix}malloc" -Dfree="${prefix}free" "$sources/known.c" -o known "$@" 2>log ||
-		skip "cannot link $*: $(head -1 log)"
+		not_built
 	record trace.hwt -- ./known
 	equal "status" "$status" 0
 	equal "blocks of 100" "$(blocks trace.hwt 100)" "1000 500"
@@ -141,7 +150,7 @@ int main(void)
 	return 0;
 }
 C
-	${CC-gcc} -O1 -fno-builtin forms.c -o forms -lmimalloc 2>log || skip "cannot link mimalloc: $(head -1 log)"
+	${CC-gcc} -O1 -fno-builtin forms.c -o forms -lmimalloc 2>log || not_built
 	record forms.hwt -- ./forms
 	equal "status" "$status" 0
 	for size in 1201 1211 1253 4001 23 1254 1255; do
@@ -163,7 +172,7 @@ int main()
 	return thrown != 1000;
 }
 CPP
-	${CXX-g++} -O1 new.cpp -o new -ltcmalloc_minimal 2>log || skip "cannot link tcmalloc: $(head -1 log)"
+	${CXX-g++} -O1 new.cpp -o new -ltcmalloc_minimal 2>log || not_built
 	record new.hwt -- ./new
 	equal "status" "$status" 0
 	equal "blocks of 1207" "$(blocks new.hwt 1207)" "1000 500"
@@ -186,7 +195,7 @@ void *calloc(size_t, size_t);
 __asm__(".globl calloc; .type calloc, @function; calloc: jrcxz 1f; 1: imul %rsi, %rdi; jmp malloc; .size calloc, .-calloc");
 int main(void) { for (int i = 0; i < 100; i++) { free(malloc(100)); (void)*(volatile char *)calloc(3, 41); } return 0; }
 C
-	${CC-gcc} -O1 -fno-builtin own.c -o own || skip "cannot compile"
+	${CC-gcc} -O1 -fno-builtin own.c -o own 2>log || not_built
 	record trace.hwt -- ./own
 	equal "status" "$status" 0
 	says "$work/stderr" "WARNING: calloc of an allocator that is linked into the program was NOT recorded: its first instructions cannot be moved; --access valgrind"
@@ -221,7 +230,7 @@ int main(int argc, char **argv)
 	return argc != 2;
 }
 CPP
-	${CXX-g++} -std=c++17 -O1 pools.cpp -o pools 2>log || skip "cannot compile: $(head -1 log)"
+	${CXX-g++} -std=c++17 -O1 pools.cpp -o pools 2>log || not_built
 	record pmr.hwt --allocator pmr -- ./pools r
 	equal "blocks of the pool" "$(blocks pmr.hwt 1237)" "1000 500"
 	record chunks.hwt -- ./pools r # without: what the pool got, at least as much as it has given
@@ -250,7 +259,7 @@ int main(void)
 	return 0;
 }
 C
-	${CC-gcc} -O1 own.c -o own || skip "cannot compile"
+	${CC-gcc} -O1 own.c -o own 2>log || not_built
 	record trace.hwt -- ./own
 	says "$work/stderr" "memory did not come from malloc, but was mapped by the program itself.*--mmap.*--alloc-fn"
 	record mapped.hwt --mmap -- ./own
@@ -271,7 +280,7 @@ void work(void) { call_back(); for (int i = 0; i < 100; i++) { void *volatile p 
 C
 	printf '#include <stdlib.h>\nvoid work(void);\nvoid call_back(void) { free(malloc(1239)); }\nint main(void) { work(); return 0; }\n' >main.c
 	${CC-gcc} -O1 -fno-builtin -shared -fPIC plugin.c -o libplugin.so && ${CC-gcc} -O1 -fno-builtin main.c -o main -L. -lplugin \
-		-Wl,-rpath,"$work" || skip "cannot compile"
+		-Wl,-rpath,"$work" 2>log || not_built
 	record trace.hwt -- ./main
 	equal "status" "$status" 0
 	equal "blocks of the program" "$(blocks trace.hwt 1239)" "1 1"
@@ -284,7 +293,7 @@ C
 case_musl()
 {
 	command -v musl-gcc >/dev/null || skip "musl-gcc is not installed"
-	musl-gcc -static -fno-builtin "$sources/known.c" -o known || skip "cannot link"
+	musl-gcc -static -fno-builtin "$sources/known.c" -o known 2>log || not_built
 	"$HEAPWISE" run -o trace.hwt -- ./known 2>stderr && fail "a static program was recorded"
 	says stderr "statically linked.*link it dynamically"
 	[ -e trace.hwt ] && fail "there is a trace"
@@ -318,7 +327,7 @@ pool()
 	flags=$(pkg-config --cflags --libs "$packages" 2>/dev/null) || skip "$packages is not installed"
 	printf '%s\nint main(void) { START for (int i = 0; i < 1000; i++) { void *p = %s; if (i %% 2 && p) { %s; } } return 0; }\n' \
 		"$head" "$make" "$freeing" >pool.c
-	${CC-gcc} -O1 pool.c -o pool $flags 2>log || skip "cannot link $packages: $(head -1 log)"
+	${CC-gcc} -O1 pool.c -o pool $flags 2>log || not_built
 	record trace.hwt "$@" -- ./pool
 	equal "status" "$status" 0
 	grep "NOT recorded" "$work/stderr" && fail "a function was not recorded"
@@ -370,7 +379,7 @@ case_apr()
 case_operators()
 {
 	printf 'int main() { for (int i = 0; i < 1000; i++) { char *volatile p = new char[1237]; if (i %% 2) delete[] p; } }\n' >new.cpp
-	${CXX-g++} -O1 new.cpp -o new -ltcmalloc_minimal 2>log || skip "cannot link tcmalloc: $(head -1 log)"
+	${CXX-g++} -O1 new.cpp -o new -ltcmalloc_minimal 2>log || not_built
 	record trace.hwt -- ./new
 	equal "blocks" "$(blocks trace.hwt 1237)" "1000 500"
 	equal "new[]" "$("$HEAPWISE" dump trace.hwt | awk '$3 == "new_array" && $5 == 1237' | wc -l)" 1000
@@ -405,7 +414,7 @@ fn main() {
 	std::mem::forget(kept);
 }
 RUST
-	rustc -O -g known.rs -C link-arg=libje.a -C link-arg=-lm -C link-arg=-lstdc++ 2>log || skip "rustc does not link here: $(head -1 log)"
+	rustc -O -g known.rs -C link-arg=libje.a -C link-arg=-lm -C link-arg=-lstdc++ 2>log || not_built
 	"$HEAPWISE" run -o trace.hwt -- ./known >/dev/null 2>stderr || fail "status $?"
 	equal "blocks of 1234" "$(blocks trace.hwt 1234)" "1000 1000"
 	equal "blocks of 3234" "$(blocks trace.hwt 3234)" "1000 700"
@@ -426,7 +435,7 @@ fn main() {
 	std::mem::forget(kept);
 }
 RUST
-	rustc -O -g known.rs 2>log || skip "rustc does not link here: $(head -1 log)"
+	rustc -O -g known.rs 2>log || not_built
 	"$HEAPWISE" run -o trace.hwt -- ./known >/dev/null 2>stderr || fail "status $?"
 	equal "blocks of 1234" "$(blocks trace.hwt 1234)" "1000 700"
 	"$HEAPWISE" report --depth 0 trace.hwt >report
@@ -462,7 +471,7 @@ program known
   end do
 end program
 FORTRAN
-	gfortran -O0 -g known.f90 -o known 2>log || skip "gfortran does not link here: $(head -1 log)"
+	gfortran -O0 -g known.f90 -o known 2>log || not_built
 	"$HEAPWISE" run -o trace.hwt -- ./known >/dev/null 2>stderr || fail "status $?"
 	equal "blocks of row" "$(blocks trace.hwt $((157 * 8)))" "1000 1000"
 	equal "blocks of kept" "$(blocks trace.hwt $((163 * 8)))" "250 0"
