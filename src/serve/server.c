@@ -16,12 +16,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/options.h"
+
 /* A verb may wait for 10 seconds, hence a thread per connection. */
 enum {
 	CONNECTIONS_MAX = 128,       /* more are turned away */
 	CONNECTION_BYTES = 16 << 10, /* of memory, which limits a request's headers */
 	STACK_BYTES = 512 << 10,
 	PACK_BYTES = 1400,    /* shorter bodies are sent as they are */
+	DROPPED_BYTES_MAX = 4 << 20, /* of the body of a request that is refused */
 	SILENCE_SECONDS = 5,  /* in which a client must move */
 	ARRIVAL_SECONDS = 10, /* in which a request must be complete, however it moves */
 	FAREWELL_SECONDS = 1,
@@ -369,14 +372,15 @@ static void has_arrived(struct server *self, struct MHD_Connection *connection)
 	pthread_mutex_unlock(&self->lock);
 }
 
-/* A request that was let in, while its body still comes. */
+/* A request that was let in, or refused, while its body still comes. */
 struct exchange {
 	const struct site *site;
 	struct request request;
 	void *plan;
 	struct strbuf body;
+	struct answer refusal;
 	u64 parse_ns;
-	bool answering;
+	bool answering, refused;
 };
 
 static void exchange_free(struct exchange *self)
@@ -384,6 +388,7 @@ static void exchange_free(struct exchange *self)
 	if (self->plan)
 		self->site->release(self->plan);
 	strbuf_release(&self->body);
+	answer_release(&self->refusal);
 	free(self);
 }
 
@@ -427,15 +432,25 @@ static bool exchange_find(struct server *self, struct exchange *exchange, struct
 	       self->site.find(self->site.self, request, &exchange->plan, refusal);
 }
 
+/* Who still sends when the connection is closed may never read why: what is not too long is let in, and dropped. */
+static bool body_to_drop(const struct request *request)
+{
+	u64 length = 0;
+
+	return !request->chunked && request->body_length && parse_number(request->body_length, &length) &&
+	       length <= DROPPED_BYTES_MAX && length;
+}
+
 static enum MHD_Result exchange_begin(struct server *self, struct MHD_Connection *connection,
 				      const struct request *line, void **context)
 {
 	struct exchange *exchange = calloc(1, sizeof(*exchange));
-	struct answer refusal = {.coded = self->site.for_browsers};
+	struct answer refusal;
 	u64 start = now_ns();
 
 	if (!exchange)
 		return MHD_NO;
+	exchange->refusal.coded = self->site.for_browsers;
 	exchange->site = &self->site;
 	exchange->request = *line;
 	exchange->request.connection = connection;
@@ -443,11 +458,14 @@ static enum MHD_Result exchange_begin(struct server *self, struct MHD_Connection
 	MHD_get_connection_values(connection, MHD_HEADER_KIND, header_take, &exchange->request);
 	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, parameter_take,
 				  &exchange->request);
-	if (exchange_find(self, exchange, &refusal)) {
+	exchange->refused = !exchange_find(self, exchange, &exchange->refusal);
+	if (!exchange->refused || body_to_drop(&exchange->request)) {
 		exchange->parse_ns = now_ns() - start;
 		*context = exchange;
 		return MHD_YES;
 	}
+	refusal = exchange->refusal;
+	exchange->refusal.body = NULL;
 	exchange_free(exchange);
 	has_arrived(self, connection);
 	return answer_send(connection, &refusal, 0);
@@ -471,6 +489,11 @@ static enum MHD_Result exchange_run(struct server *self, struct MHD_Connection *
 	u64 start = now_ns();
 
 	has_arrived(self, connection);
+	if (exchange->refused) {
+		answer = exchange->refusal;
+		exchange->refusal.body = NULL;
+		return answer_send(connection, &answer, exchange->parse_ns);
+	}
 	answering_change(self, exchange, true);
 	exchange->request.body = exchange->body.text;
 	exchange->request.body_bytes = exchange->body.count;
@@ -499,7 +522,8 @@ static enum MHD_Result request_handle(void *self, struct MHD_Connection *connect
 		return exchange_begin(self, connection, &line, context);
 	if (!*body_bytes)
 		return exchange_run(self, connection, exchange);
-	strbuf_add_bytes(&exchange->body, body, *body_bytes);
+	if (!exchange->refused)
+		strbuf_add_bytes(&exchange->body, body, *body_bytes);
 	*body_bytes = 0;
 	return MHD_YES;
 }

@@ -39,7 +39,13 @@ static u64 last_ended(const struct chunk_table *chunks, u64 before, const struct
 	return best;
 }
 
-/* The first chunk after `chunk` that the thread allocated, from a moment on. */
+static bool is_begun_by(const struct chunk_page *page, u32 k, const struct realloc_call *call)
+{
+	return page->kind[k] == HW_REALLOC && page->alloc_context[k] == call->context;
+}
+
+/* The first chunk after `chunk` that the thread allocated, from a moment on. At that very moment it may also have
+ * allocated others before the call: stamps that are estimates can be equal. */
 static u64 next_allocated(const struct chunk_table *chunks, u64 chunk,
 			  const struct realloc_call *call)
 {
@@ -53,7 +59,8 @@ static u64 next_allocated(const struct chunk_table *chunks, u64 chunk,
 			continue;
 		}
 		if (page->end[k] != CHUNK_ABSENT && page->alloc_thread[k] == call->thread &&
-		    page->alloc_ticks[k] >= call->ticks)
+		    (page->alloc_ticks[k] > call->ticks ||
+		     (page->alloc_ticks[k] == call->ticks && is_begun_by(page, k, call))))
 			return i;
 	}
 	return REALLOC_NONE;
@@ -74,10 +81,7 @@ u64 view_realloc_after(const struct view_trace *trace, u64 chunk)
 	next = next_allocated(chunks, chunk, &call);
 	if (next == REALLOC_NONE)
 		return REALLOC_NONE;
-	page = chunk_at(chunks, next);
-	k = (u32)(next % CHUNK_PAGE);
-	return page->kind[k] == HW_REALLOC && page->alloc_context[k] == call.context ? next
-										     : REALLOC_NONE;
+	return is_begun_by(chunk_at(chunks, next), (u32)(next % CHUNK_PAGE), &call) ? next : REALLOC_NONE;
 }
 
 u64 view_realloc_before(const struct view_trace *trace, u64 chunk)
