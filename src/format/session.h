@@ -32,6 +32,7 @@ enum { /* hw_lobby.flags */
 	HW_SESSION_CHILDREN = 1, /* every process claims a berth, not only root_pid */
 	HW_SESSION_EARLY = 2,    /* an image joins before main, not only when it allocates */
 	HW_SESSION_ENTRIES = 4,  /* the same of images that have an allocator of hw_lobby.allocators in them */
+	HW_SESSION_BELOW = 8,    /* a tool below the programs records them: recorders that are linked in stand back */
 };
 
 struct hw_lobby {

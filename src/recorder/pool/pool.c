@@ -7,6 +7,7 @@
 #include <link.h>
 
 #include "format/allocators.h"
+#include "recorder/linked.h"
 #include "recorder/memory.h"
 #include "recorder/pool/detour.h"
 #include "recorder/pool/entries.h"
@@ -35,8 +36,6 @@ static u32 seen_count;
 static u32 looking;     /* 1 while a thread looks for functions */
 static u32 allocators;  /* that are looked for, too */
 static bool overflowed; /* some of the pools' blocks are not in the set */
-
-extern struct r_debug _r_debug __attribute__((weak));
 
 /* ---- inside or outside ---- */
 
@@ -345,6 +344,8 @@ static void found(u32 pool, u64 start, u64 bytes)
 	};
 	struct site *made;
 
+	if (start - hwr_own_start < hwr_own_bytes)
+		return; /* a hook of ours, linked into the program: all of its calls are recorded */
 	tell(pool, site_make(&plan, start, bytes, &made));
 }
 
@@ -450,13 +451,13 @@ void hwr_pools_forget(void) { seen_count = 0; }
 
 void hwr_pools_look(void)
 {
-	const struct link_map *first = &_r_debug ? _r_debug.r_map : NULL, *map = first;
+	const struct link_map *first = hwr_first_map(), *map = first;
 	u32 nobody = 0, before = sites_count;
 
 	if ((!pools_count && !allocators) || !cas_acq_rel(&looking, &nobody, 1))
 		return;
 	for (; map; map = map->l_next) {
-		if (!map->l_ld || map->l_ld == _DYNAMIC || is_seen(map->l_ld) || seen_count == SEEN_MAX)
+		if (!map->l_ld || hwr_map_is_ours(map) || is_seen(map->l_ld) || seen_count == SEEN_MAX)
 			continue;
 		if (pools_count)
 			hwr_find_pools(map, pools, pools_count, found);
