@@ -132,6 +132,10 @@ foreach(case jemalloc tcmalloc mimalloc static-jemalloc static-tcmalloc static-p
 	libstdcxx own-pages hidden musl)
 	heapwise_run(allocators-${case} allocators ${case})
 endforeach()
+foreach(case c c-static cpp cpp-static cpp-static-library memcheck exhausted leaks header children pools refused
+	secure killed installed)
+	heapwise_run(linked-${case} linked ${case})
+endforeach()
 foreach(case interpreted-1 interpreted-4 compiled-1 compiled-4 collected total exits deep huge empty killed children
 	refused)
 	heapwise_run(lisp-${case} lisp ${case})

@@ -247,18 +247,23 @@ bool program_is_instrumented(const char *path)
 	return file_has_note(path, HW_NOTE_ACCESS, &version);
 }
 
-/* A recorder that is there already needs no loader. */
+/* A recorder that is there already needs no loader; with other rights it does nothing. */
 static void look_for_recorder(struct program *self)
 {
 	u32 version;
+	int fd;
 
 	if (!file_has_note(self->binary, HW_NOTE_LINKED, &version))
 		return;
 	self->linked = true;
 	if (version != HW_SESSION_VERSION)
 		self->obstacle = PROGRAM_OTHER_RECORDER;
-	else if (self->obstacle == PROGRAM_STATIC)
-		self->obstacle = PROGRAM_RECORDABLE;
+	if (self->obstacle != PROGRAM_STATIC)
+		return;
+	fd = open(self->binary, O_RDONLY | O_CLOEXEC);
+	self->obstacle = fd >= 0 && changes_rights(fd) ? PROGRAM_SETUID : PROGRAM_RECORDABLE;
+	if (fd >= 0)
+		close(fd);
 }
 
 int program_find(struct program *self, const char *name, struct err *err)

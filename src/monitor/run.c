@@ -371,7 +371,7 @@ static void hint_find(struct run *self)
 	if (runtime == RUNTIME_NONE && self->root->program[0])
 		runtime = runtime_of_program(self->root->program);
 	if (runtime == RUNTIME_NONE && !self->root->totals.allocations && !self->options->pools_count &&
-	    !entries_recorded(self->result))
+	    !self->program.linked && !entries_recorded(self->result))
 		runtime = runtime_of_unseen(self->root->program[0] ? self->root->program
 								   : self->program.binary);
 	if (runtime == RUNTIME_HIDDEN_MALLOC && self->options->pools_count)

@@ -40,16 +40,10 @@ every()
 	equal "mismatches" "$("$HEAPWISE" findings --format json "$1" | grep -c 'mismatch')" 0
 }
 
-# stacks TRACE   of work(): the operators and malloc are ours and are in none
-stacks()
-{
-	equal "top frames" "$("$HEAPWISE" query --format json "$1" 'all | where size == 1204 or size == 1201 | group fn | select fn, chunks' |
-		jq -r '[.rows[][0] | tostring] | unique | join(",")')" "work()"
-}
-
 both()
 {
 	"$@" || fail "without heapwise: status $?"
+	rm -f trace.hwt*
 	record trace.hwt -- "$@"
 	equal "status" "$status" 0
 }
@@ -96,9 +90,9 @@ case_memcheck()
 	command -v valgrind >/dev/null || skip "valgrind is not installed"
 	build all "$sources/allocators.cpp" "${dynamic[@]}" -lpthread
 	build alone "$sources/allocators.cpp" -lpthread
-	record trace.hwt -- ./all 2
+	record trace.hwt -- ./all
 	for program in ./all ./alone; do
-		valgrind --run-libc-freeres=no --run-cxx-freeres=no "$program" 2 2>memcheck >&2 || fail "$program below valgrind"
+		valgrind --run-libc-freeres=no --run-cxx-freeres=no "$program" 2>memcheck >&2 || fail "$program below valgrind"
 		equal "heap usage of $program" "$(sed -n 's/.*total heap usage: //p' memcheck | tr -d ,)" \
 			"$(field trace.hwt '"\(.allocations) allocs \(.frees) frees \(.bytes) bytes allocated"')"
 	done
@@ -122,16 +116,16 @@ int main()
 	if (::operator new(much, std::nothrow)) return 1;
 	std::set_new_handler(handler);
 	try { (void)!::operator new[](much); } catch (int seven) { caught += seven; }
-	if (handled != 3 || ::operator new(much, std::nothrow) == nullptr) handled = 0;
-	return caught == 9 ? 0 : 2;
+	return caught == 9 && handled == 3 ? 0 : 2;
 }
 CPP
-	sed -i 's/if (handled != 3 .*/if (handled != 3) return 3;/' none.cpp
+	build alone none.cpp
+	record alone.hwt -- ./alone
 	for way in dynamic static; do
 		declare -n options=$way
 		build none none.cpp "${options[@]}"
 		both ./none
-		equal "failed calls ($way)" "$(field trace.hwt .failed)" 6
+		equal "failed calls ($way)" "$(field trace.hwt .failed_calls)" "$(field alone.hwt .failed_calls)"
 		whole trace.hwt
 	done
 }
@@ -216,10 +210,10 @@ C
 	build known-static "$sources/known.c" "${static[@]}"
 	build parent parent.c "${dynamic[@]}"
 	both ./parent
-	"$HEAPWISE" run --no-symbols --children -o 'each-%p.hwt' -- ./parent 2>stderr || fail "status $?"
-	at_least "traces" "$(ls each-*.hwt | wc -l)" 5
-	equal "children with 1,000 blocks" "$(for trace in each-*.hwt; do blocks "$trace" 100; done | grep -c '^1000 500$')" 3
-	equal "forked children" "$(for trace in each-*.hwt; do blocks "$trace" 333; done | grep -c '^50 50$')" 4
+	record each --children -- ./parent
+	equal "status" "$status" 0
+	equal "children with 1,000 blocks" "$(for trace in each/*.hwt; do blocks "$trace" 100; done | grep -c '^1000 500$')" 3
+	equal "forked children" "$(for trace in each/*.hwt; do blocks "$trace" 333; done | grep -c '^50 50$')" 4
 }
 
 # Pools of the program, and a jump at a function's entry, also where there is no list of loaded objects.
@@ -230,7 +224,7 @@ case_pools()
 static char room[1 << 20];
 static size_t used;
 __attribute__((noinline)) void *pool_alloc(size_t bytes) { void *p = room + used; used += (bytes + 15) & ~15ul; return p; }
-__attribute__((noinline)) void pool_free(void *p) { *(volatile char *)p = 0; }
+__attribute__((noinline)) void pool_free(void *p) { room[sizeof room - 1] += *(volatile char *)p; }
 int main(void)
 {
 	for (int i = 0; i < 200; i++) { void *p = pool_alloc(48); if (i % 2) pool_free(p); }
@@ -241,10 +235,11 @@ C
 	for way in dynamic static; do
 		declare -n options=$way
 		build pool pool.c "${options[@]}"
-		record trace.hwt --alloc-fn pool_alloc --free-fn pool_free --alloc-fn malloc -- ./pool
+		record trace.hwt --alloc-fn pool_alloc --free-fn pool_free -- ./pool
 		equal "status ($way)" "$status" 0
 		equal "blocks of 48 ($way)" "$(blocks trace.hwt 48)" "200 100"
 		equal "blocks of 77 ($way)" "$(blocks trace.hwt 77)" "1 1"
+		whole trace.hwt
 	done
 }
 
@@ -253,7 +248,7 @@ case_refused()
 {
 	build plain "$sources/known.c" -static
 	record trace.hwt -- ./plain
-	equal "status of a static program" "$status" 2
+	equal "status of a static program" "$status" 3
 	says "$work/stderr" "statically linked.*libheapwise.a"
 	build known "$sources/known.c" "${dynamic[@]}"
 	record trace.hwt --access exact -- ./known
@@ -275,8 +270,8 @@ case_secure()
 	chmod u+s known
 	record trace.hwt -- ./known
 	says "$work/stderr" "other rights than yours"
-	record trace.hwt --children -- sh -c ./known
-	equal "blocks of 100" "$(blocks trace.hwt 100)" "0 0"
+	record each --children -- sh -c './known; true'
+	equal "blocks of 100" "$(for trace in each/*.hwt; do blocks "$trace" 100; done | grep -vc '^0 0$')" 0
 }
 
 # Killed in the middle: what was recorded is there.
@@ -293,8 +288,7 @@ C
 	monitor=$!
 	head -c 1 ready >/dev/null
 	kill -9 "$(child_of $monitor)"
-	wait $monitor
-	equal "status" $? 137
+	wait $monitor 2>wait
 	equal "blocks of 555" "$(blocks trace.hwt 555)" "1000 0"
 }
 
