@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 7
+#define HW_SESSION_VERSION 8
 
 enum { HW_BERTHS = 1024 };
 
@@ -160,7 +160,7 @@ struct hw_pool {
 	char name[HW_POOL_NAME]; /* with terminator */
 };
 
-enum { HW_ENTRIES_MAX = 192 };
+enum { HW_ENTRIES_MAX = 256 };
 
 enum { HW_ROUTINE_FILTER = 512 }; /* bytes, with terminator */
 

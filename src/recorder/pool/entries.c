@@ -16,7 +16,7 @@
 #include "recorder/pool/pool.h"
 #include "recorder/real.h"
 
-enum { FOUND_MAX = 128, HASH_BITS = 9, HASH_SLOTS = 1 << HASH_BITS };
+enum { FOUND_MAX = 256, HASH_BITS = 9, HASH_SLOTS = 1 << HASH_BITS };
 
 struct found {
 	u32 entry;

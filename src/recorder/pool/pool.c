@@ -15,7 +15,7 @@
 #include "recorder/pool/held.h"
 #include "recorder/sys.h"
 
-enum { SITES_MAX = 192, SEEN_MAX = 1024, FRAME_NEAR = 1 << 16, WITNESSES = 8, NO_POOL = HW_POOLS };
+enum { SITES_MAX = 320, SEEN_MAX = 1024, FRAME_NEAR = 1 << 16, WITNESSES = 8, NO_POOL = HW_POOLS };
 
 struct site {
 	struct hwr_detour detour;
@@ -184,6 +184,7 @@ static void leave(const struct hwr_call *call, struct inside *self)
 struct served {
 	const struct site *site; /* NULL: not to be recorded */
 	u64 size, block; /* that it was given */
+	u64 more;        /* RESIZES_AT: where the block's address is; GROWS: bytes that it may have beyond the size */
 	u64 ticks;
 	struct hwr_call call;
 	struct inside inside;
@@ -196,7 +197,7 @@ static u64 size_given(const struct hwr_thunk_frame *frame, const struct site *si
 {
 	u64 size = site->size ? hwr_thunk_argument(frame, site->size - 1u) : 0, bytes;
 
-	if (!site->count)
+	if (!site->count || site->role == HW_ENTRY_GROWS)
 		return size;
 	return __builtin_mul_overflow(size, hwr_thunk_argument(frame, site->count - 1u), &bytes) ? UINT64_MAX
 												  : bytes;
@@ -226,7 +227,10 @@ void hwr_thunk_before(struct hwr_thunk_frame *frame, u64 number, const struct hw
 	self->site = site;
 	self->size = size_given(frame, site);
 	self->block = site->block ? hwr_thunk_argument(frame, site->block - 1u) : 0;
-	if (site->role == HW_ENTRY_ENDS || site->role == HW_ENTRY_RESIZES)
+	self->more = site->role == HW_ENTRY_GROWS ? hwr_thunk_argument(frame, site->count - 1u) : self->block;
+	if (site->role == HW_ENTRY_RESIZES_AT)
+		self->block = self->more ? *(const u64 *)self->more : 0;
+	if (site->role == HW_ENTRY_ENDS || site->role == HW_ENTRY_RESIZES || site->role == HW_ENTRY_RESIZES_AT)
 		ending = self->block;
 	self->call = (struct hwr_call){ .caller = { pc, caller->sp, caller->fp },
 					.ending = mark(site) ? 0 : ending };
@@ -259,17 +263,38 @@ static void tell_resized(struct served *self, u64 result)
 	hwr_call_alloc(&self->call, HW_POOL, (void *)(result ? result | bit : 0), self->size);
 }
 
+/* A block that was to become larger or smaller where it is. */
+static void tell_expanded(struct served *self, u64 result)
+{
+	bool grows = self->site->role == HW_ENTRY_GROWS;
+	u64 most;
+
+	if (!self->block || (grows ? result < self->size : result != self->block)) {
+		hwr_call_end(&self->call, self->site->kind);
+		return;
+	}
+	if (grows && !__builtin_add_overflow(self->size, self->more, &most))
+		self->size = result < most ? result : most;
+	hwr_call_realloc(&self->call, self->ticks, (void *)self->block, (void *)self->block, self->size);
+}
+
 static void tell_given(struct served *self, u64 result)
 {
 	const struct site *site = self->site;
 
+	if (site->role == HW_ENTRY_EXPANDS || site->role == HW_ENTRY_GROWS) {
+		tell_expanded(self, result);
+		return;
+	}
+	if (site->role == HW_ENTRY_RESIZES_AT)
+		result = (u32)result == 0 && self->more ? *(const u64 *)self->more : 0;
 	if (site->role == HW_ENTRY_STORES)
 		result = (u32)result == 0 ? *(const u64 *)self->block : 0;
 	if (site->role == HW_ENTRY_TEXT)
 		self->size = result ? text_bytes((const char *)result) : 0;
 	if (result && !mark(site))
 		hwr_held_drop(result | HWR_HELD); /* by malloc, which was called for it */
-	if (site->role == HW_ENTRY_RESIZES)
+	if (site->role == HW_ENTRY_RESIZES || site->role == HW_ENTRY_RESIZES_AT)
 		tell_resized(self, result);
 	else
 		hwr_call_alloc(&self->call, site->kind, (void *)(result ? result | mark(site) : 0), self->size);
