@@ -45,7 +45,8 @@ static int look_at_program(struct dl_phdr_info *info, size_t bytes, void *found)
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 
 		if (segment->p_type == PT_NOTE &&
-		    has_our_note((const u8 *)(info->dlpi_addr + segment->p_vaddr), segment->p_memsz))
+		    has_our_note((const u8 *)(info->dlpi_addr + segment->p_vaddr),
+				 segment->p_memsz))
 			*(bool *)found = true;
 	}
 	return 1;
@@ -75,7 +76,10 @@ void hwr_own_find(void)
 	hwr_own_bytes = module.end - module.start;
 }
 
-void hwr_own_variables(void (*told)(void *start, size_t bytes)) { told((void *)hwr_own_start, hwr_own_bytes); }
+void hwr_own_variables(void (*told)(void *start, size_t bytes))
+{
+	told((void *)hwr_own_start, hwr_own_bytes);
+}
 
 #else
 
@@ -148,7 +152,8 @@ bool hwr_static_module_at(u64 pc, struct hwr_module_at *module)
 		if (segment[i].p_type != PT_LOAD)
 			continue;
 		found.start = start < found.start ? start : found.start;
-		found.end = start + segment[i].p_memsz > found.end ? start + segment[i].p_memsz : found.end;
+		found.end = start + segment[i].p_memsz > found.end ? start + segment[i].p_memsz
+								   : found.end;
 	}
 	if (pc - found.start >= found.end - found.start)
 		return false;
@@ -207,9 +212,15 @@ const struct link_map *hwr_first_map(void)
 }
 
 /* A library that was loaded as well, for the processes that this one may start: it stands back. */
-bool hwr_map_is_ours(const struct link_map *map) { return hwr_real_is_library(map->l_name, "libheapwise"); }
+bool hwr_map_is_ours(const struct link_map *map)
+{
+	return hwr_real_is_library(map->l_name, "libheapwise");
+}
 
-bool hwr_map_has_us(const struct link_map *map) { return map->l_ld == _DYNAMIC || hwr_map_is_ours(map); }
+bool hwr_map_has_us(const struct link_map *map)
+{
+	return map->l_ld == _DYNAMIC || hwr_map_is_ours(map);
+}
 
 void hwr_own_find(void)
 {

@@ -126,8 +126,8 @@ bool hwr_module_at(u64 pc, struct hwr_module_at *module)
 
 	if (hwr_static_module_at(pc, module))
 		return true;
-	if (!_dl_find_object)
-		return dl_iterate_phdr(phdr_visit, &search) != 0;
+	if (!_dl_find_object) /* in a static program there is nothing else, and no lock to wait for */
+		return !hwr_is_static() && dl_iterate_phdr(phdr_visit, &search) != 0;
 	if (_dl_find_object((void *)pc, &object) != 0)
 		return false;
 	module->start = (u64)object.dlfo_map_start;
