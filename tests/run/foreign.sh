@@ -45,6 +45,7 @@ every()
 	done
 	equal "blocks of 1202" "$(blocks "$1" 1202)" "$((1000 * $2)) $((1000 * $2))"
 	whole "$1"
+	equal "broken stacks" "$(field "$1" .faults.stack_broken)" 0
 }
 
 # entries OBJECT...   an allocator that is linked into the program, in one thread and in four
@@ -96,7 +97,7 @@ case_linked()
 {
 	local archive=$HEAPWISE_BUILD_DIR/$cpu/libheapwise.a
 
-	$cpu-linux-gnu-g++ -O1 -fno-builtin "$sources/allocators.cpp" -o static -static "$archive" -Wl,-u,malloc -Wl,-z,muldefs -lpthread ||
+	$cpu-linux-gnu-g++ -O1 -fno-builtin "$sources/allocators.cpp" -o static -static "$archive" -Wl,-u,malloc -Wl,-z,muldefs -Wl,--eh-frame-hdr -lpthread ||
 		fail "does not build"
 	$cpu-linux-gnu-g++ -O1 -fno-builtin "$sources/allocators.cpp" -o dynamic "$archive" -Wl,-u,malloc -lpthread || fail "does not build"
 	for program in static dynamic; do

@@ -5,7 +5,7 @@
 sources=$(cd "$(dirname "$0")/../targets" && pwd)
 cd "$work" || exit 1
 dynamic=("$HEAPWISE_BUILD_DIR/libheapwise.a" -Wl,-u,malloc)
-static=(-static "${dynamic[@]}" -Wl,-z,muldefs)
+static=(-static "${dynamic[@]}" -Wl,-z,muldefs -Wl,--eh-frame-hdr)
 
 # build NAME SOURCE OPTION...   the source comes first: what is linked in is looked for after it
 build()
@@ -37,6 +37,7 @@ every()
 	equal "blocks of 1202" "$(blocks "$1" 1202)" "$((1000 * $2)) $((1000 * $2))"
 	equal "operators" "$(field "$1" '.calls.new >= 3000')" true
 	whole "$1"
+	equal "broken stacks" "$(field "$1" .faults.stack_broken)" 0
 	equal "mismatches" "$("$HEAPWISE" findings --format json "$1" | grep -c 'mismatch')" 0
 }
 
@@ -76,8 +77,19 @@ cpp()
 	build all "$sources/allocators.cpp" "$@" -lpthread
 	both ./all
 	every trace.hwt 1
+	stacks trace.hwt
 	both ./all 4
 	every trace.hwt 4
+}
+
+# stacks TRACE   every block of 1201 was asked for by work, which main has called: whole stacks, and no frame of ours
+stacks()
+{
+	"$HEAPWISE" symbolize "$1" >names 2>&1
+	equal "chunks of work called by main" "$("$HEAPWISE" query --format json "$1" \
+		'all | where size == 1201 and fn == "work()" and stack == "main"' | jq .matched.chunks)" 1000
+	equal "chunks of work called by _start" "$("$HEAPWISE" query --format json "$1" \
+		'all | where size == 1204 and fn == "work()" and stack == "_start"' | jq .matched.chunks)" 1000
 }
 
 case_cpp() { cpp "${dynamic[@]}"; }
