@@ -31,10 +31,7 @@ set(recorder_options
 	-fno-builtin-aligned_alloc -fno-builtin-memalign -fno-builtin-posix_memalign
 	-fno-builtin-strdup -fno-builtin-strndup)
 
-function(heapwise_recorder target name)
-	add_library(${target} SHARED ${recorder_sources} ${ARGN})
-	set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
-		LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+function(heapwise_recorder_options target)
 	target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src
 		${PROJECT_SOURCE_DIR}/include ${recorder_dir}/unwind/arch/${HEAPWISE_CPU}
 		${recorder_dir}/pool/arch/${HEAPWISE_CPU})
@@ -43,6 +40,13 @@ function(heapwise_recorder target name)
 		"$<$<COMPILE_LANGUAGE:C>:${recorder_options}>"
 		$<$<AND:$<COMPILE_LANGUAGE:C>,$<C_COMPILER_ID:GNU>>:-fstack-usage>)
 	target_compile_definitions(${target} PRIVATE HEAPWISE_VERSION="${PROJECT_VERSION}")
+endfunction()
+
+function(heapwise_recorder target name)
+	add_library(${target} SHARED ${recorder_sources} ${ARGN})
+	set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
+		LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+	heapwise_recorder_options(${target})
 	target_link_options(${target} PRIVATE -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete
 		-Wl,--no-undefined)
 endfunction()
@@ -65,8 +69,40 @@ function(heapwise_stub kind compiler)
 	set_property(GLOBAL APPEND PROPERTY HEAPWISE_STUB_TARGETS ${target}_copy)
 endfunction()
 
+# libheapwise.a: the recorder as a part of programs. Two objects, because only programs that call operators have a C++
+# library, which ours need; each has its code and variables in sections of its own, see linked.c.
+function(heapwise_linked)
+	set(archive ${PROJECT_BINARY_DIR}/libheapwise.a)
+	set(script ${PROJECT_SOURCE_DIR}/cmake/linked.ld)
+	set(operators ${recorder_dir}/operators.c)
+	set(others ${recorder_sources})
+	list(REMOVE_ITEM others ${operators})
+	list(APPEND operators ${recorder_dir}/linked/new.cpp)
+	set(made "")
+	foreach(part others operators)
+		add_library(linked_${part} OBJECT ${${part}})
+		heapwise_recorder_options(linked_${part})
+		target_compile_definitions(linked_${part} PRIVATE HWR_LINKED)
+		target_compile_options(linked_${part} PRIVATE -g1
+			"$<$<COMPILE_LANGUAGE:CXX>:-fvisibility=hidden;-fno-stack-protector;-fno-omit-frame-pointer>")
+		set(object ${PROJECT_BINARY_DIR}/heapwise-linked-${part}.o)
+		add_custom_command(OUTPUT ${object}
+			COMMAND ${CMAKE_C_COMPILER} -r -nostdlib -Wl,-T,${script} -o ${object} $<TARGET_OBJECTS:linked_${part}>
+			DEPENDS $<TARGET_OBJECTS:linked_${part}> ${script}
+			COMMAND_EXPAND_LISTS)
+		list(APPEND made ${object})
+	endforeach()
+	add_custom_command(OUTPUT ${archive}
+		COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
+		COMMAND ${CMAKE_AR} rcs ${archive} ${made}
+		DEPENDS ${made})
+	add_custom_target(recorder_linked ALL DEPENDS ${archive})
+	set(HEAPWISE_LINKED_ARCHIVE ${archive} PARENT_SCOPE)
+endfunction()
+
 if(recorder_sources)
 	heapwise_recorder(recorder heapwise)
+	heapwise_linked()
 	target_link_options(recorder PRIVATE -static-libgcc)
 	file(GLOB access_sources CONFIGURE_DEPENDS
 		${recorder_dir}/heap/*.c

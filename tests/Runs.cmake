@@ -128,9 +128,13 @@ foreach(compiler gcc clang-14 clang-19)
 	endforeach()
 endforeach()
 foreach(case jemalloc tcmalloc mimalloc static-jemalloc static-tcmalloc static-program boehm glib talloc
-	apr operators rust rust-jemalloc fortran prefix-mi prefix-tc prefix-tc-static prefix-je prefix-new refused
+	apr operators rust rust-jemalloc fortran prefix-mi prefix-tc prefix-tc-static prefix-je prefix-new prefix-resized refused
 	libstdcxx own-pages hidden musl)
 	heapwise_run(allocators-${case} allocators ${case})
+endforeach()
+foreach(case c c-static cpp cpp-static cpp-static-library memcheck exhausted leaks header children pools refused
+	secure killed installed)
+	heapwise_run(linked-${case} linked ${case})
 endforeach()
 foreach(case interpreted-1 interpreted-4 compiled-1 compiled-4 collected total exits deep huge empty killed children
 	refused)
@@ -167,6 +171,9 @@ foreach(package apr cppunit)
 endforeach()
 heapwise_run(allocators-static-mimalloc allocators static-mimalloc)
 heapwise_run(redis-dhat redis dhat)
+foreach(case plain jemalloc tcmalloc mimalloc linked)
+	heapwise_run(foreign-${case} foreign ${case})
+endforeach()
 heapwise_run(allocators-go allocators go)
 heapwise_run(killed-200 killed 200)
 # Read by programs that are large to install.

@@ -16,6 +16,9 @@ if(TARGET recorder)
 			${PROJECT_BINARY_DIR}/CMakeFiles/recorder.dir)
 		heapwise_script_test(tools.stack-access ${tools_dir}/check-stack
 			${PROJECT_BINARY_DIR}/CMakeFiles/recorder_access.dir)
+		add_dependencies(tests recorder_linked)
+		heapwise_script_test(tools.stack-linked ${tools_dir}/check-stack
+			${PROJECT_BINARY_DIR}/CMakeFiles/linked_others.dir)
 	endif()
 endif()
 if(HEAPWISE_HOST)

@@ -30,6 +30,9 @@ enum hw_entry_role {
 	HW_ENTRY_STORES, /* argument `block` points to where the block's address is put; the result is 0 then */
 	HW_ENTRY_TEXT,   /* the result is a text, and the block as large as it */
 	HW_ENTRY_RESIZES, /* argument `block` ends, the result is another one */
+	HW_ENTRY_RESIZES_AT, /* argument `block` points to its address, before and after; the result is 0 then */
+	HW_ENTRY_EXPANDS, /* argument `block` has the size from then on if it is the result; else nothing happened */
+	HW_ENTRY_GROWS,  /* the same if the result is not below the size; argument `count` is what it may have more */
 	HW_ENTRY_ENDS,   /* argument `block` ends */
 };
 
@@ -55,6 +58,7 @@ struct hw_entry {
 	HW_E(JEMALLOC, prefix##valloc, GIVES, MEMALIGN, 1, 0, 0),                                  \
 	HW_E(JEMALLOC, prefix##mallocx, GIVES, MALLOC, 1, 0, 0),                                   \
 	HW_E(JEMALLOC, prefix##rallocx, RESIZES, REALLOC, 2, 0, 1),                                \
+	HW_E(JEMALLOC, prefix##xallocx, GROWS, REALLOC, 2, 3, 1),                                  \
 	HW_E(JEMALLOC, prefix##dallocx, ENDS, FREE, 0, 0, 1),                                      \
 	HW_E(JEMALLOC, prefix##sdallocx, ENDS, FREE, 0, 0, 1)
 
@@ -65,6 +69,8 @@ static const struct hw_entry hw_entries[] = {
 	HW_E(PROGRAM, reallocarray, RESIZES, REALLOC, 2, 3, 1),
 	HW_E(PROGRAM, free, ENDS, FREE, 0, 0, 1),
 	HW_E(PROGRAM, cfree, ENDS, FREE, 0, 0, 1),
+	HW_E(PROGRAM, free_sized, ENDS, FREE, 0, 0, 1),
+	HW_E(PROGRAM, free_aligned_sized, ENDS, FREE, 0, 0, 1),
 	HW_E(PROGRAM, posix_memalign, STORES, MEMALIGN, 3, 0, 1),
 	HW_E(PROGRAM, aligned_alloc, GIVES, MEMALIGN, 2, 0, 0),
 	HW_E(PROGRAM, memalign, GIVES, MEMALIGN, 2, 0, 0),
@@ -95,6 +101,7 @@ static const struct hw_entry hw_entries[] = {
 	HW_E_JEMALLOC(_rjem_), /* of Rust's jemallocator */
 	HW_E(JEMALLOC, mallocx, GIVES, MALLOC, 1, 0, 0),
 	HW_E(JEMALLOC, rallocx, RESIZES, REALLOC, 2, 0, 1),
+	HW_E(JEMALLOC, xallocx, GROWS, REALLOC, 2, 3, 1),
 	HW_E(JEMALLOC, dallocx, ENDS, FREE, 0, 0, 1),
 	HW_E(JEMALLOC, sdallocx, ENDS, FREE, 0, 0, 1),
 
@@ -123,6 +130,12 @@ static const struct hw_entry hw_entries[] = {
 	HW_E(TCMALLOC, tc_deletearray_nothrow, ENDS, DELETE_ARRAY, 0, 0, 1),
 	HW_E(TCMALLOC, tc_delete_aligned, ENDS, DELETE, 0, 0, 1),
 	HW_E(TCMALLOC, tc_deletearray_aligned, ENDS, DELETE_ARRAY, 0, 0, 1),
+	HW_E(TCMALLOC, tc_new_aligned_nothrow, GIVES, NEW, 1, 0, 0),
+	HW_E(TCMALLOC, tc_newarray_aligned_nothrow, GIVES, NEW_ARRAY, 1, 0, 0),
+	HW_E(TCMALLOC, tc_delete_sized_aligned, ENDS, DELETE, 0, 0, 1),
+	HW_E(TCMALLOC, tc_deletearray_sized_aligned, ENDS, DELETE_ARRAY, 0, 0, 1),
+	HW_E(TCMALLOC, tc_delete_aligned_nothrow, ENDS, DELETE, 0, 0, 1),
+	HW_E(TCMALLOC, tc_deletearray_aligned_nothrow, ENDS, DELETE_ARRAY, 0, 0, 1),
 
 	HW_E(MIMALLOC, mi_malloc, GIVES, MALLOC, 1, 0, 0),
 	HW_E(MIMALLOC, mi_malloc_small, GIVES, MALLOC, 1, 0, 0),
@@ -166,6 +179,39 @@ static const struct hw_entry hw_entries[] = {
 	HW_E(MIMALLOC, mi_new_aligned_nothrow, GIVES, NEW, 1, 0, 0),
 	HW_E(MIMALLOC, mi_new_realloc, RESIZES, REALLOC, 2, 0, 1),
 	HW_E(MIMALLOC, mi_new_reallocn, RESIZES, REALLOC, 2, 3, 1),
+	HW_E(MIMALLOC, mi_expand, EXPANDS, REALLOC, 2, 0, 1),
+	HW_E(MIMALLOC, mi__expand, EXPANDS, REALLOC, 2, 0, 1),
+	HW_E(MIMALLOC, mi_reallocarray, RESIZES, REALLOC, 2, 3, 1),
+	HW_E(MIMALLOC, mi_reallocarr, RESIZES_AT, REALLOC, 2, 3, 1),
+	HW_E(MIMALLOC, mi_mbsdup, TEXT, MALLOC, 0, 0, 0),
+	HW_E(MIMALLOC, mi_zalloc_aligned_at, GIVES, MEMALIGN, 1, 0, 0),
+	HW_E(MIMALLOC, mi_calloc_aligned_at, GIVES, MEMALIGN, 1, 2, 0),
+	HW_E(MIMALLOC, mi_realloc_aligned_at, RESIZES, REALLOC, 2, 0, 1),
+	HW_E(MIMALLOC, mi_rezalloc_aligned, RESIZES, REALLOC, 2, 0, 1),
+	HW_E(MIMALLOC, mi_rezalloc_aligned_at, RESIZES, REALLOC, 2, 0, 1),
+	HW_E(MIMALLOC, mi_recalloc_aligned, RESIZES, REALLOC, 2, 3, 1),
+	HW_E(MIMALLOC, mi_recalloc_aligned_at, RESIZES, REALLOC, 2, 3, 1),
+	HW_E(MIMALLOC, mi_aligned_recalloc, RESIZES, REALLOC, 2, 3, 1),
+	HW_E(MIMALLOC, mi_aligned_offset_recalloc, RESIZES, REALLOC, 2, 3, 1),
+	HW_E(MIMALLOC, mi_heap_strdup, TEXT, MALLOC, 0, 0, 0),
+	HW_E(MIMALLOC, mi_heap_strndup, TEXT, MALLOC, 0, 0, 0),
+	HW_E(MIMALLOC, mi_heap_malloc_aligned_at, GIVES, MEMALIGN, 2, 0, 0),
+	HW_E(MIMALLOC, mi_heap_zalloc_aligned, GIVES, MEMALIGN, 2, 0, 0),
+	HW_E(MIMALLOC, mi_heap_zalloc_aligned_at, GIVES, MEMALIGN, 2, 0, 0),
+	HW_E(MIMALLOC, mi_heap_calloc_aligned, GIVES, MEMALIGN, 2, 3, 0),
+	HW_E(MIMALLOC, mi_heap_calloc_aligned_at, GIVES, MEMALIGN, 2, 3, 0),
+	HW_E(MIMALLOC, mi_heap_reallocn, RESIZES, REALLOC, 3, 4, 2),
+	HW_E(MIMALLOC, mi_heap_reallocf, RESIZES, REALLOC, 3, 0, 2),
+	HW_E(MIMALLOC, mi_heap_rezalloc, RESIZES, REALLOC, 3, 0, 2),
+	HW_E(MIMALLOC, mi_heap_recalloc, RESIZES, REALLOC, 3, 4, 2),
+	HW_E(MIMALLOC, mi_heap_realloc_aligned, RESIZES, REALLOC, 3, 0, 2),
+	HW_E(MIMALLOC, mi_heap_realloc_aligned_at, RESIZES, REALLOC, 3, 0, 2),
+	HW_E(MIMALLOC, mi_heap_rezalloc_aligned, RESIZES, REALLOC, 3, 0, 2),
+	HW_E(MIMALLOC, mi_heap_rezalloc_aligned_at, RESIZES, REALLOC, 3, 0, 2),
+	HW_E(MIMALLOC, mi_heap_recalloc_aligned, RESIZES, REALLOC, 3, 4, 2),
+	HW_E(MIMALLOC, mi_heap_recalloc_aligned_at, RESIZES, REALLOC, 3, 4, 2),
+	HW_E(MIMALLOC, mi_heap_alloc_new, GIVES, NEW, 2, 0, 0),
+	HW_E(MIMALLOC, mi_heap_alloc_new_n, GIVES, NEW, 2, 3, 0),
 
 	HW_E(BOEHM, GC_malloc, GIVES, POOL, 1, 0, 0),
 	HW_E(BOEHM, GC_malloc_atomic, GIVES, POOL, 1, 0, 0),

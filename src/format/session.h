@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 7
+#define HW_SESSION_VERSION 8
 
 enum { HW_BERTHS = 1024 };
 
@@ -32,6 +32,7 @@ enum { /* hw_lobby.flags */
 	HW_SESSION_CHILDREN = 1, /* every process claims a berth, not only root_pid */
 	HW_SESSION_EARLY = 2,    /* an image joins before main, not only when it allocates */
 	HW_SESSION_ENTRIES = 4,  /* the same of images that have an allocator of hw_lobby.allocators in them */
+	HW_SESSION_BELOW = 8,    /* a tool below the programs records them: recorders that are linked in stand back */
 };
 
 struct hw_lobby {
@@ -159,7 +160,7 @@ struct hw_pool {
 	char name[HW_POOL_NAME]; /* with terminator */
 };
 
-enum { HW_ENTRIES_MAX = 192 };
+enum { HW_ENTRIES_MAX = 256 };
 
 enum { HW_ROUTINE_FILTER = 512 }; /* bytes, with terminator */
 

@@ -78,8 +78,11 @@ _Static_assert(sizeof(struct hw_board) <= HW_BOARD_BYTES, "the board has its roo
 
 #define HW_BOARD ((struct hw_board *)HW_BOARD_ADDRESS)
 
-/* The ELF note that tells an instrumented file. */
+/* The ELF notes by which files are known. */
 #define HW_NOTE_NAME "Heapwise"
-enum { HW_NOTE_ACCESS = 1 }; /* type; its content is u32 HW_BOARD_VERSION */
+enum { /* type */
+	HW_NOTE_ACCESS = 1, /* instrumented; content: u32 HW_BOARD_VERSION */
+	HW_NOTE_LINKED = 2, /* the recorder is linked in; content: u32 HW_SESSION_VERSION */
+};
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "format/session.h"
 #include "format/shadow.h"
 #include "monitor/hint.h"
 
@@ -182,8 +183,8 @@ static bool look_once(struct program *self)
 
 enum { NOTES_MAX = 65536 };
 
-/* Whether one of the notes in these bytes is ours. */
-static bool has_note(const u8 *bytes, u64 count)
+/* Whether one of the notes in these bytes is ours and of this type; *content receives what it says. */
+static bool has_note(const u8 *bytes, u64 count, u32 type, u32 *content)
 {
 	while (count >= sizeof(Elf64_Nhdr)) {
 		Elf64_Nhdr note;
@@ -194,27 +195,31 @@ static bool has_note(const u8 *bytes, u64 count)
 		size = sizeof(note) + name + ((note.n_descsz + 3ull) & ~3ull);
 		if (size > count)
 			return false;
-		if (note.n_type == HW_NOTE_ACCESS && note.n_namesz == sizeof(HW_NOTE_NAME) &&
-		    memcmp(bytes + sizeof(note), HW_NOTE_NAME, sizeof(HW_NOTE_NAME)) == 0)
+		if (note.n_type == type && note.n_namesz == sizeof(HW_NOTE_NAME) &&
+		    note.n_descsz == sizeof(*content) &&
+		    memcmp(bytes + sizeof(note), HW_NOTE_NAME, sizeof(HW_NOTE_NAME)) == 0) {
+			memcpy(content, bytes + sizeof(note) + name, sizeof(*content));
 			return true;
+		}
 		bytes += size;
 		count -= size;
 	}
 	return false;
 }
 
-static bool segment_has_note(int fd, const Elf64_Phdr *segment)
+static bool segment_has_note(int fd, const Elf64_Phdr *segment, u32 type, u32 *content)
 {
 	u64 count = segment->p_filesz < NOTES_MAX ? segment->p_filesz : NOTES_MAX, got = 0;
 	u8 *bytes = malloc(count ? count : 1);
 	bool found;
 
-	found = bytes && io_read_at(fd, bytes, count, segment->p_offset, &got) == 0 && has_note(bytes, got);
+	found = bytes && io_read_at(fd, bytes, count, segment->p_offset, &got) == 0 &&
+		has_note(bytes, got, type, content);
 	free(bytes);
 	return found;
 }
 
-bool program_is_instrumented(const char *path)
+static bool file_has_note(const char *path, u32 type, u32 *content)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	Elf64_Ehdr header;
@@ -229,9 +234,36 @@ bool program_is_instrumented(const char *path)
 		header.e_phnum = 0;
 	for (u32 i = 0; i < header.e_phnum && i < HEADERS_MAX && !found; i++)
 		found = io_read_at(fd, &segment, sizeof(segment), header.e_phoff + i * sizeof(segment), &got) == 0 &&
-			got == sizeof(segment) && segment.p_type == PT_NOTE && segment_has_note(fd, &segment);
+			got == sizeof(segment) && segment.p_type == PT_NOTE &&
+			segment_has_note(fd, &segment, type, content);
 	close(fd);
 	return found;
+}
+
+bool program_is_instrumented(const char *path)
+{
+	u32 version;
+
+	return file_has_note(path, HW_NOTE_ACCESS, &version);
+}
+
+/* A recorder that is there already needs no loader; with other rights it does nothing. */
+static void look_for_recorder(struct program *self)
+{
+	u32 version;
+	int fd;
+
+	if (!file_has_note(self->binary, HW_NOTE_LINKED, &version))
+		return;
+	self->linked = true;
+	if (version != HW_SESSION_VERSION)
+		self->obstacle = PROGRAM_OTHER_RECORDER;
+	if (self->obstacle != PROGRAM_STATIC)
+		return;
+	fd = open(self->binary, O_RDONLY | O_CLOEXEC);
+	self->obstacle = fd >= 0 && changes_rights(fd) ? PROGRAM_SETUID : PROGRAM_RECORDABLE;
+	if (fd >= 0)
+		close(fd);
 }
 
 int program_find(struct program *self, const char *name, struct err *err)
@@ -243,6 +275,7 @@ int program_find(struct program *self, const char *name, struct err *err)
 	for (u32 i = 0; i < SCRIPTS_MAX && look_once(self); i++) {
 	}
 	self->instrumented = program_is_instrumented(self->binary);
+	look_for_recorder(self);
 	return 0;
 }
 
@@ -256,7 +289,7 @@ int program_refuse(const struct program *self, struct err *err)
 		return err_set(err, ERR_INPUT,
 			       "'%s' is %sstatically linked, so that the recorder cannot be loaded "
 			       "into it; "
-			       "link it dynamically, or %s",
+			       "link it dynamically, or with libheapwise.a (heapwise-recorder(3)), or %s",
 			       self->binary, go, way_out);
 	case PROGRAM_SETUID:
 		return err_set(err, ERR_INPUT,
@@ -271,6 +304,11 @@ int program_refuse(const struct program *self, struct err *err)
 			"'%s' is a program for another kind of processor or word size than this "
 			"heapwise; %s",
 			self->binary, way_out);
+	case PROGRAM_OTHER_RECORDER:
+		return err_set(err, ERR_INPUT,
+			       "'%s' has the recorder of another version of heapwise linked into it; link it "
+			       "again with this one's libheapwise.a, or %s",
+			       self->binary, way_out);
 	case PROGRAM_RECORDABLE:
 		break;
 	}

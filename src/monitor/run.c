@@ -90,6 +90,21 @@ static bool wants_access(const struct run *self)
 	       self->options->access == RUN_ACCESS_ADAPTIVE;
 }
 
+/* The recorder that is linked into a program records allocations, and no second one can be put before it. */
+static int linked_suffices(const struct run *self, struct err *err)
+{
+	const char *wanted = self->options->pages || wants_access(self) || is_below_valgrind(self->options)
+				     ? "accesses"
+			     : self->options->lisp ? "objects of a Lisp"
+						   : NULL;
+
+	if (!self->program.linked || !wanted)
+		return 0;
+	return err_set(err, ERR_INPUT,
+		       "'%s' has the recorder linked into it, and that one records no %s; link it without libheapwise.a",
+		       self->program.binary, wanted);
+}
+
 /* What is loaded into the program, or what it runs below. */
 static int recorder_find(struct run *self, struct err *err)
 {
@@ -173,6 +188,7 @@ static int session_make(struct run *self, struct err *err)
 	const struct run_options *options = self->options;
 	struct session_options session = {
 		.children = options->children,
+		.below = is_below_valgrind(options),
 		.flags = run_flags(options) | access_flags(self),
 		.access_epoch_ns = options->access_epoch_ns,
 		.access_max = options->access_max,
@@ -355,7 +371,7 @@ static void hint_find(struct run *self)
 	if (runtime == RUNTIME_NONE && self->root->program[0])
 		runtime = runtime_of_program(self->root->program);
 	if (runtime == RUNTIME_NONE && !self->root->totals.allocations && !self->options->pools_count &&
-	    !entries_recorded(self->result))
+	    !self->program.linked && !entries_recorded(self->result))
 		runtime = runtime_of_unseen(self->root->program[0] ? self->root->program
 								   : self->program.binary);
 	if (runtime == RUNTIME_HIDDEN_MALLOC && self->options->pools_count)
@@ -616,6 +632,8 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 	if (status == 0 && self->program.obstacle != PROGRAM_RECORDABLE &&
 	    !options->allow_unprofiled)
 		status = program_refuse(&self->program, err);
+	if (status == 0)
+		status = linked_suffices(self, err);
 	if (status == 0) {
 		name_make(self);
 		launch_signals_take(&self->signals);

@@ -271,7 +271,8 @@ int session_open(struct session *self, const struct session_options *options, st
 	self->lobby->monitor_pid = (u32)getpid();
 	self->lobby->flags = (options->children ? HW_SESSION_CHILDREN : 0) |
 			     (options->pools_count || options->flags & HW_RUN_MMAP ? HW_SESSION_EARLY : 0) |
-			     (options->allocators ? HW_SESSION_ENTRIES : 0);
+			     (options->allocators ? HW_SESSION_ENTRIES : 0) |
+			     (options->below ? HW_SESSION_BELOW : 0);
 	self->lobby->allocators = options->allocators;
 	/* Pairs with the recorder's acquire: whoever sees the magic sees the rest. */
 	store_release(&self->lobby->magic, HW_LOBBY_MAGIC);

@@ -19,6 +19,7 @@ struct session_options {
 	u64 sample_bytes;
 	u64 ring_records; /* 0 = default; else rounded up to a power of two */
 	struct prepare *prepare; /* reads modules' symbols ahead; may be NULL */
+	bool below;       /* a tool below the programs records them */
 	bool use_files;   /* tests: as if there were no memfd */
 	u64 access_epoch_ns; /* of adaptive recording of accesses; 0 = default */
 	u64 access_max;   /* where counts of accesses stop; 0 = nowhere */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "recorder/linked.h"
 #include "recorder/modules.h"
 #include "recorder/note.h"
 #include "recorder/peek.h"
@@ -45,7 +46,7 @@ void hwr_own_map(void *p, size_t bytes)
 
 void hwr_tell_own_memory(void)
 {
-	hwr_own_map((void *)hwr_own_start, hwr_own_bytes);
+	hwr_own_variables(hwr_own_map);
 	witness = hwr_control->start_ticks;
 	hwr_control->witness = (u64)&witness;
 	hwr_control->own_maps = (u64)own_maps;
@@ -100,6 +101,7 @@ HWR_EXPORT __attribute__((noreturn)) void _exit(int status)
 
 HWR_EXPORT __attribute__((noreturn)) void _Exit(int status) { _exit(status); }
 
+#ifndef HWR_LINKED /* in a static program the C library's cannot be reached behind ours */
 /* Runs no destructors. */
 HWR_EXPORT __attribute__((noreturn)) void quick_exit(int status)
 {
@@ -110,3 +112,4 @@ HWR_EXPORT __attribute__((noreturn)) void quick_exit(int status)
 		real(status);
 	_exit(status);
 }
+#endif

@@ -10,6 +10,7 @@
 #include "format/runtime.h"
 #include "format/ticks.h"
 #include "recorder/context.h"
+#include "recorder/linked.h"
 #include "recorder/memory.h"
 #include "recorder/operators.h"
 #include "recorder/pool/pool.h"
@@ -67,7 +68,7 @@ void hwr_modules_init(void)
 
 	if (&_r_debug && _r_debug.r_ldbase)
 		find_range(_r_debug.r_ldbase, &hwr_loader_start, &hwr_loader_bytes);
-	find_range((u64)&hwr_modules_init, &hwr_own_start, &hwr_own_bytes);
+	hwr_own_find();
 	if (!counted) /* in a forked child another thread's loader lock may be held for good */
 		dl_iterate_phdr(read_unloads, &unloads_seen);
 	counted = true;
@@ -372,7 +373,8 @@ void hwr_modules_check(void)
 	if (likely(unloads == unloads_seen) || !take_turn())
 		return;
 	unloads_seen = unloads;
-	hwr_operators_forget();
+	if (hwr_operators_forget)
+		hwr_operators_forget();
 	hwr_pools_forget();
 	add_acq_rel(&hwr_epoch, 1);
 	hwr_rules_forget();

@@ -12,7 +12,7 @@ struct hwr_module_at;
 /* Range of the dynamic loader's code: an allocator call from there may mean that modules changed. */
 extern u64 hwr_loader_start, hwr_loader_bytes;
 
-/* Range of the recorder itself. */
+/* Range of the recorder itself; its code at least. */
 extern u64 hwr_own_start, hwr_own_bytes;
 
 /* Root of the contexts that are made now: 0, or a generation node after an address range was

@@ -5,10 +5,9 @@
  * The list of forms is data; names are mangled as on every LP64 Linux. */
 #include "recorder/operators.h"
 
+#include "recorder/linked.h"
 #include "recorder/note.h"
 #include "recorder/pool/pool.h"
-
-u64 hwr_operators_start, hwr_operators_end;
 
 /* form(number, mangled name, kind, parameters, arguments) */
 #define NEW_FORMS(F)                                                                               \
@@ -44,6 +43,50 @@ static const char *const names[FORMS] = {
 
 static void *real[FORMS];
 
+/* ---- operators of our own ---- */
+
+/* A program that has its C++ library linked in has our operators instead of that library's. */
+#ifdef HWR_LINKED
+
+void *hwr_own_memory(size_t size, size_t alignment)
+{
+	return alignment ? hwr_real.memalign(alignment, size + !size) : hwr_real.malloc(size + !size);
+}
+
+static void *own_new(size_t size) { return hwr_own_new(size, 0, true); }
+static void *own_new_quiet(size_t size, const void *n)
+{
+	(void)n;
+	return hwr_own_new(size, 0, false);
+}
+static void *own_new_aligned(size_t size, size_t a) { return hwr_own_new(size, a, true); }
+static void *own_new_aligned_quiet(size_t size, size_t a, const void *n)
+{
+	(void)n;
+	return hwr_own_new(size, a, false);
+}
+static void own_delete(void *p) { hwr_real.free(p); }
+
+static void *own_form(u32 form)
+{
+	static void *const news[] = {(void *)own_new, (void *)own_new_quiet, (void *)own_new_aligned,
+				     (void *)own_new_aligned_quiet};
+
+	return form < 8 ? news[form / 2] : (void *)own_delete; /* which looks at its first argument alone */
+}
+
+#else
+
+static void *own_form(u32 form)
+{
+	(void)form;
+	return NULL;
+}
+
+#endif
+
+/* ---- those behind ours ---- */
+
 static __attribute__((noinline)) void *find_real(u32 form)
 {
 	u64 start = 0, end = 0;
@@ -53,7 +96,7 @@ static __attribute__((noinline)) void *find_real(u32 form)
 		hwr_operators_start = start;
 		store_release(&hwr_operators_end, end);
 	}
-	found = (void *)hwr_pool_past((u64)found);
+	found = found ? (void *)hwr_pool_past((u64)found) : own_form(form);
 	store_relaxed(&real[form], found); /* every thread finds the same */
 	return found;
 }
@@ -87,7 +130,9 @@ static __attribute__((noinline)) u32 find_plain(void)
 	for (u32 i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
 		if (all_come_from(libraries[i]))
 			found = PLAIN_YES;
-	if (!hwr_real_comes_from("malloc", "") || !hwr_real_comes_from("free", ""))
+	if (own_form(0) && !hwr_real_symbol(names[0], NULL, NULL))
+		found = PLAIN_YES;
+	if (!hwr_is_static() && (!hwr_real_comes_from("malloc", "") || !hwr_real_comes_from("free", "")))
 		found = PLAIN_NO;
 	store_relaxed(&plain, found); /* every thread finds the same */
 	return found;

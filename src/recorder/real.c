@@ -8,13 +8,12 @@
 
 #include "format/atomics.h"
 #include "recorder/access/access.h"
+#include "recorder/linked.h"
 #include "recorder/memory.h"
 #include "recorder/pool/pool.h"
 #include "recorder/unwind/cfi.h"
 
 struct hwr_real hwr_real;
-
-extern struct r_debug _r_debug __attribute__((weak));
 
 struct object {
 	const ElfW(Sym) *symbols;
@@ -149,19 +148,19 @@ static void *search(const struct link_map *from, const struct link_map *to, cons
 	void *found = NULL;
 
 	for (; from && from != to && !found; from = from->l_next)
-		if (from->l_ld != _DYNAMIC)
+		if (!hwr_map_has_us(from))
 			found = find_in(from, name);
 	return found;
 }
 
 void *hwr_real_symbol(const char *name, u64 *start, u64 *end)
 {
-	const struct link_map *first = &_r_debug ? _r_debug.r_map : NULL;
+	const struct link_map *first = hwr_first_map();
 	const struct link_map *ours = first;
 	struct hwr_module_at module = { 0 };
 	void *found;
 
-	while (ours && ours->l_ld != _DYNAMIC)
+	while (ours && !hwr_map_has_us(ours))
 		ours = ours->l_next;
 	found = search(ours, NULL, name);
 	if (!found)
@@ -173,8 +172,7 @@ void *hwr_real_symbol(const char *name, u64 *start, u64 *end)
 	return found;
 }
 
-/* Whether the file name of a path starts with this. */
-static bool is_library(const char *path, const char *name)
+bool hwr_real_is_library(const char *path, const char *name)
 {
 	const char *file = path;
 
@@ -186,14 +184,14 @@ static bool is_library(const char *path, const char *name)
 
 bool hwr_real_comes_from(const char *name, const char *library)
 {
-	const struct link_map *map = &_r_debug ? _r_debug.r_map : NULL;
+	const struct link_map *map = hwr_first_map();
 
-	for (; map && map->l_ld != _DYNAMIC; map = map->l_next)
+	for (; map && !hwr_map_has_us(map); map = map->l_next)
 		if (find_in(map, name))
 			return false; /* ours is not the one that is called */
-	for (map = map ? map->l_next : NULL; map; map = map->l_next)
-		if (find_in(map, name))
-			return is_library(map->l_name, library);
+	for (; map; map = map->l_next)
+		if (!hwr_map_has_us(map) && find_in(map, name))
+			return hwr_real_is_library(map->l_name, library);
 	return false;
 }
 
@@ -211,6 +209,7 @@ void hwr_real_find(void)
 		.pvalloc = hwr_real_symbol("pvalloc", NULL, NULL),
 	};
 
+	hwr_static_allocator(&found);
 	hwr_access_allocator(&found);
 	hwr_real = found; /* every thread finds the same */
 }

@@ -34,6 +34,9 @@ void *hwr_real_symbol(const char *name, u64 *start, u64 *end);
 struct link_map;
 bool hwr_real_function_in(const struct link_map *map, const char *name, u64 *start, u64 *bytes);
 
+/* Whether the file name of a path starts with this. */
+bool hwr_real_is_library(const char *path, const char *name);
+
 /* Whether ours is the first definition of the function, and the next one is in a file whose name starts
  * with this. */
 bool hwr_real_comes_from(const char *name, const char *library);

@@ -12,6 +12,7 @@
 #include "recorder/context.h"
 #include "recorder/desk.h"
 #include "recorder/environment.h"
+#include "recorder/linked.h"
 #include "recorder/memory.h"
 #include "recorder/modules.h"
 #include "recorder/peek.h"
@@ -85,9 +86,10 @@ static struct hw_lobby *open_lobby(void)
 {
 	struct hw_lobby *lobby = NULL;
 
-	if (hwr_environment(HW_SESSION_ENV, session_path, sizeof session_path))
+	if (!hwr_stands_back() && hwr_environment(HW_SESSION_ENV, session_path, sizeof session_path))
 		lobby = map_file(session_path, sizeof *lobby);
-	if (lobby && (lobby->magic != HW_LOBBY_MAGIC || lobby->version != HW_SESSION_VERSION)) {
+	if (lobby && (lobby->magic != HW_LOBBY_MAGIC || lobby->version != HW_SESSION_VERSION ||
+		      lobby->flags & HW_SESSION_BELOW)) {
 		hwr_munmap(lobby, sizeof *lobby);
 		lobby = NULL;
 	}

@@ -9,6 +9,8 @@
 #include "recorder/modules.h"
 #include "recorder/operators.h"
 
+u64 hwr_operators_start, hwr_operators_end;
+
 bool hwr_suppressed(struct hwr_thread *t, const struct hwr_caller *caller)
 {
 	if (!(t->state & HWR_SUPPRESS))

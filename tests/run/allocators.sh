@@ -180,6 +180,82 @@ CPP
 	whole new.hwt
 }
 
+# Blocks that change their size where they are, and the less usual names: of each, every second block is freed.
+case_prefix_resized()
+{
+	cat >mi.c <<'C'
+#include <mimalloc.h>
+int main(void)
+{
+	mi_heap_t *heap = mi_heap_get_default();
+	for (int i = 0; i < 1000; i++) {
+		void *a = mi_malloc(1202), *b = mi_reallocarray(NULL, 3, 401), *c = NULL, *d = mi_zalloc_aligned_at(1204, 64, 8);
+		void *e = mi_heap_alloc_new(heap, 1205), *f = mi_heap_strdup(heap, "a text of 22 letters.."), *g = mi_heap_rezalloc(heap, NULL, 1206);
+		void *h = mi_heap_realloc_aligned(heap, NULL, 1207, 64), *k = mi_heap_zalloc_aligned(heap, 1208, 64);
+		if (mi_expand(a, 1201) != a || mi_expand(a, 1 << 20)) return 1;
+		if (mi_reallocarr(&c, 7, 171) || mi_reallocarr(&c, 7, 173) || !c) return 2;
+		if (i % 2) { mi_free(a); mi_free(b); mi_free(c); mi_free(d); mi_free(e); mi_free(f); mi_free(g); mi_free(h); mi_free(k); }
+	}
+	return 0;
+}
+C
+	${CC-gcc} -O1 mi.c -o mi -lmimalloc 2>log || not_built
+	record mi.hwt -- ./mi
+	equal "status" "$status" 0
+	for size in 1201 1203 1204 1205 23 1206 1207 1208 1211; do
+		equal "blocks of $size" "$(blocks mi.hwt $size)" "1000 500"
+	done
+	equal "blocks of 1202" "$(blocks mi.hwt 1202)" "1000 1000"
+	equal "blocks of 1197" "$(blocks mi.hwt 1197)" "1000 1000"
+	whole mi.hwt
+	cat >je.c <<'C'
+#include <jemalloc/jemalloc.h>
+int main(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		void *a = mallocx(1202, 0), *b = mallocx(5000, 0);
+		size_t room = xallocx(a, 1100, 101, 0);
+		if (room < 1201 || xallocx(b, 5001, 0, 0) < 5001 || xallocx(a, 1 << 20, 0, 0) >= 1 << 20) return 1;
+		if (i % 2) { dallocx(a, 0); sdallocx(b, 5001, 0); }
+	}
+	return 0;
+}
+C
+	${CC-gcc} -O1 je.c -o je -ljemalloc 2>log || not_built
+	record je.hwt -- ./je
+	equal "status" "$status" 0
+	for size in 1201 5001; do
+		equal "blocks of $size" "$(blocks je.hwt $size)" "1000 500"
+	done
+	for size in 1202 5000; do
+		equal "blocks of $size" "$(blocks je.hwt $size)" "1000 1000"
+	done
+	whole je.hwt
+	cat >tc.c <<'C'
+#include <stddef.h>
+void *tc_new_aligned_nothrow(size_t, size_t, const void *);
+void *tc_newarray_aligned_nothrow(size_t, size_t, const void *);
+void tc_delete_sized_aligned(void *, size_t, size_t);
+void tc_deletearray_aligned_nothrow(void *, size_t, const void *);
+int main(void)
+{
+	for (int i = 0; i < 1000; i++) {
+		void *a = tc_new_aligned_nothrow(1207, 64, "");
+		void *b = tc_newarray_aligned_nothrow(1208, 64, "");
+		if (i % 2) { tc_delete_sized_aligned(a, 1207, 64); tc_deletearray_aligned_nothrow(b, 64, ""); }
+	}
+	return 0;
+}
+C
+	${CC-gcc} -O1 tc.c -o tc -ltcmalloc_minimal 2>log || not_built
+	record tc.hwt -- ./tc
+	equal "status" "$status" 0
+	for size in 1207 1208; do
+		equal "blocks of $size" "$(blocks tc.hwt $size)" "1000 500"
+	done
+	whole tc.hwt
+}
+
 # A function that cannot be recorded is named, with reason and remedy; the others are recorded.
 case_refused()
 {

@@ -9,12 +9,14 @@
 #include <link.h>
 
 #include "format/allocators.h"
+#include "recorder/linked.h"
 #include "recorder/memory.h"
+#include "recorder/modules.h"
 #include "recorder/pool/find.h"
 #include "recorder/pool/pool.h"
 #include "recorder/real.h"
 
-enum { FOUND_MAX = 128, HASH_BITS = 9, HASH_SLOTS = 1 << HASH_BITS };
+enum { FOUND_MAX = 256, HASH_BITS = 9, HASH_SLOTS = 1 << HASH_BITS };
 
 struct found {
 	u32 entry;
@@ -27,8 +29,6 @@ static u32 searched_for; /* allocators that the program was searched for; 0 = no
 
 static u8 hash_table[HASH_SLOTS]; /* number of an entry + 1 */
 _Static_assert(HW_ENTRIES < 255 && HW_ENTRIES * 2 < HASH_SLOTS, "the table has room");
-
-extern struct r_debug _r_debug __attribute__((weak));
 
 static u32 hash_of(const char *name)
 {
@@ -57,6 +57,8 @@ static bool is_named(const struct hw_entry *entry, const char *name)
 
 static void keep(u32 entry, u64 start, u64 bytes)
 {
+	if (start - hwr_own_start < hwr_own_bytes)
+		return; /* our hooks, linked into the program */
 	for (u32 i = 0; i < in_program_count; i++)
 		if (in_program[i].entry == entry)
 			return;
@@ -151,15 +153,16 @@ static u32 allocators_in(const struct link_map *map, u32 allocators)
 
 bool hwr_entries_are_there(u32 allocators)
 {
-	const struct link_map *map = &_r_debug ? _r_debug.r_map : NULL;
+	const struct link_map *map = hwr_first_map();
 
-	if (!allocators || !map || map->l_ld == _DYNAMIC)
+	if (!allocators || !map || hwr_map_is_ours(map))
 		return false;
+	hwr_own_find();
 	search_program(map, allocators);
 	if (in_program_count)
 		return true;
 	while ((map = map->l_next))
-		if (map->l_ld && map->l_ld != _DYNAMIC && allocators_in(map, allocators))
+		if (map->l_ld && !hwr_map_is_ours(map) && allocators_in(map, allocators))
 			return true;
 	return false;
 }

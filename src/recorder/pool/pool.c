@@ -7,6 +7,7 @@
 #include <link.h>
 
 #include "format/allocators.h"
+#include "recorder/linked.h"
 #include "recorder/memory.h"
 #include "recorder/pool/detour.h"
 #include "recorder/pool/entries.h"
@@ -14,7 +15,7 @@
 #include "recorder/pool/held.h"
 #include "recorder/sys.h"
 
-enum { SITES_MAX = 192, SEEN_MAX = 1024, FRAME_NEAR = 1 << 16, WITNESSES = 8, NO_POOL = HW_POOLS };
+enum { SITES_MAX = 320, SEEN_MAX = 1024, FRAME_NEAR = 1 << 16, WITNESSES = 8, NO_POOL = HW_POOLS };
 
 struct site {
 	struct hwr_detour detour;
@@ -35,8 +36,6 @@ static u32 seen_count;
 static u32 looking;     /* 1 while a thread looks for functions */
 static u32 allocators;  /* that are looked for, too */
 static bool overflowed; /* some of the pools' blocks are not in the set */
-
-extern struct r_debug _r_debug __attribute__((weak));
 
 /* ---- inside or outside ---- */
 
@@ -185,6 +184,7 @@ static void leave(const struct hwr_call *call, struct inside *self)
 struct served {
 	const struct site *site; /* NULL: not to be recorded */
 	u64 size, block; /* that it was given */
+	u64 more;        /* RESIZES_AT: where the block's address is; GROWS: bytes that it may have beyond the size */
 	u64 ticks;
 	struct hwr_call call;
 	struct inside inside;
@@ -197,7 +197,7 @@ static u64 size_given(const struct hwr_thunk_frame *frame, const struct site *si
 {
 	u64 size = site->size ? hwr_thunk_argument(frame, site->size - 1u) : 0, bytes;
 
-	if (!site->count)
+	if (!site->count || site->role == HW_ENTRY_GROWS)
 		return size;
 	return __builtin_mul_overflow(size, hwr_thunk_argument(frame, site->count - 1u), &bytes) ? UINT64_MAX
 												  : bytes;
@@ -227,7 +227,10 @@ void hwr_thunk_before(struct hwr_thunk_frame *frame, u64 number, const struct hw
 	self->site = site;
 	self->size = size_given(frame, site);
 	self->block = site->block ? hwr_thunk_argument(frame, site->block - 1u) : 0;
-	if (site->role == HW_ENTRY_ENDS || site->role == HW_ENTRY_RESIZES)
+	self->more = site->role == HW_ENTRY_GROWS ? hwr_thunk_argument(frame, site->count - 1u) : self->block;
+	if (site->role == HW_ENTRY_RESIZES_AT)
+		self->block = self->more ? *(const u64 *)self->more : 0;
+	if (site->role == HW_ENTRY_ENDS || site->role == HW_ENTRY_RESIZES || site->role == HW_ENTRY_RESIZES_AT)
 		ending = self->block;
 	self->call = (struct hwr_call){ .caller = { pc, caller->sp, caller->fp },
 					.ending = mark(site) ? 0 : ending };
@@ -260,17 +263,38 @@ static void tell_resized(struct served *self, u64 result)
 	hwr_call_alloc(&self->call, HW_POOL, (void *)(result ? result | bit : 0), self->size);
 }
 
+/* A block that was to become larger or smaller where it is. */
+static void tell_expanded(struct served *self, u64 result)
+{
+	bool grows = self->site->role == HW_ENTRY_GROWS;
+	u64 most;
+
+	if (!self->block || (grows ? result < self->size : result != self->block)) {
+		hwr_call_end(&self->call, self->site->kind);
+		return;
+	}
+	if (grows && !__builtin_add_overflow(self->size, self->more, &most))
+		self->size = result < most ? result : most;
+	hwr_call_realloc(&self->call, self->ticks, (void *)self->block, (void *)self->block, self->size);
+}
+
 static void tell_given(struct served *self, u64 result)
 {
 	const struct site *site = self->site;
 
+	if (site->role == HW_ENTRY_EXPANDS || site->role == HW_ENTRY_GROWS) {
+		tell_expanded(self, result);
+		return;
+	}
+	if (site->role == HW_ENTRY_RESIZES_AT)
+		result = (u32)result == 0 && self->more ? *(const u64 *)self->more : 0;
 	if (site->role == HW_ENTRY_STORES)
 		result = (u32)result == 0 ? *(const u64 *)self->block : 0;
 	if (site->role == HW_ENTRY_TEXT)
 		self->size = result ? text_bytes((const char *)result) : 0;
 	if (result && !mark(site))
 		hwr_held_drop(result | HWR_HELD); /* by malloc, which was called for it */
-	if (site->role == HW_ENTRY_RESIZES)
+	if (site->role == HW_ENTRY_RESIZES || site->role == HW_ENTRY_RESIZES_AT)
 		tell_resized(self, result);
 	else
 		hwr_call_alloc(&self->call, site->kind, (void *)(result ? result | mark(site) : 0), self->size);
@@ -345,6 +369,8 @@ static void found(u32 pool, u64 start, u64 bytes)
 	};
 	struct site *made;
 
+	if (start - hwr_own_start < hwr_own_bytes)
+		return; /* a hook of ours, linked into the program: all of its calls are recorded */
 	tell(pool, site_make(&plan, start, bytes, &made));
 }
 
@@ -450,13 +476,13 @@ void hwr_pools_forget(void) { seen_count = 0; }
 
 void hwr_pools_look(void)
 {
-	const struct link_map *first = &_r_debug ? _r_debug.r_map : NULL, *map = first;
+	const struct link_map *first = hwr_first_map(), *map = first;
 	u32 nobody = 0, before = sites_count;
 
 	if ((!pools_count && !allocators) || !cas_acq_rel(&looking, &nobody, 1))
 		return;
 	for (; map; map = map->l_next) {
-		if (!map->l_ld || map->l_ld == _DYNAMIC || is_seen(map->l_ld) || seen_count == SEEN_MAX)
+		if (!map->l_ld || hwr_map_is_ours(map) || is_seen(map->l_ld) || seen_count == SEEN_MAX)
 			continue;
 		if (pools_count)
 			hwr_find_pools(map, pools, pools_count, found);

@@ -2,8 +2,6 @@
  * Which routines are recorded; see routine.h. Runs in the target. A routine is judged when it is first
  * met, by the name of its module and by its own, which are matched with the filter's patterns. Names
  * are read once per module: all of its functions that match are then known. */
-#include <link.h>
-
 #include "format/patterns.h"
 #include "recorder/memory.h"
 #include "recorder/modules.h"
@@ -36,8 +34,6 @@ static struct known *table;
 static struct module modules[MODULES_MAX];
 static u32 modules_count;
 static u32 searching;
-
-extern struct r_debug _r_debug __attribute__((weak));
 
 bool hwr_wanted_attach(void)
 {

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "recorder/linked.h"
 #include "recorder/memory.h"
 
 enum { /* DW_EH_PE_*: how a pointer is written */
@@ -123,8 +124,10 @@ bool hwr_module_at(u64 pc, struct hwr_module_at *module)
 	struct phdr_search search = { pc, module };
 	struct dl_find_object object;
 
-	if (!_dl_find_object)
-		return dl_iterate_phdr(phdr_visit, &search) != 0;
+	if (hwr_static_module_at(pc, module))
+		return true;
+	if (!_dl_find_object) /* in a static program there is nothing else, and no lock to wait for */
+		return !hwr_is_static() && dl_iterate_phdr(phdr_visit, &search) != 0;
 	if (_dl_find_object((void *)pc, &object) != 0)
 		return false;
 	module->start = (u64)object.dlfo_map_start;

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# foreign.sh CASE   programs of the other CPU below qemu-user, recorded by that CPU's recorder and this machine's monitor:
+# allocators that are linked into them, at the entries of their functions. qemu translates code again when it is changed, as
+# a CPU that keeps its caches coherent would; what a CPU does that needs to be told, it cannot show.
+. "$(dirname "$0")/lib.sh"
+sources=$(cd "$(dirname "$0")/../targets" && pwd)
+place=$HEAPWISE_BUILD_DIR/packages
+cd "$work" || exit 1
+
+cpu=aarch64 debian=arm64
+[ "$(uname -m)" = x86_64 ] || cpu=x86_64 debian=amd64
+emulator=(qemu-$cpu -L /usr/$cpu-linux-gnu)
+recorder=$HEAPWISE_BUILD_DIR/$cpu/libheapwise.so
+command -v qemu-$cpu >/dev/null || skip "qemu-$cpu is not installed"
+command -v $cpu-linux-gnu-g++ >/dev/null || skip "$cpu-linux-gnu-g++ is not installed"
+[ -e "$recorder" ] || skip "there is no recorder for $cpu"
+
+# package NAME   unpacks the distribution's package for that CPU below $place/$debian; apt gets lists of its own
+package()
+{
+	local apt=$place/.apt-$debian
+
+	[ ! -e "$place/$debian/.$1" ] || return 0
+	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$place/$debian" fetched
+	set -- "$1" -q -o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt/cache" -o APT::Architecture=$debian \
+		-o APT::Architectures=$debian -o APT::Sandbox::User= -o Acquire::Languages=none
+	[ -n "$(find "$apt/updated" -mtime -1 2>/dev/null)" ] || apt-get "${@:2}" update >log 2>&1 && touch "$apt/updated"
+	(cd fetched && apt-get "${@:2}" download "$1") >log 2>&1 || skip "no package $1 for $debian"
+	dpkg-deb -x fetched/"$1"_*.deb "$place/$debian" && touch "$place/$debian/.$1"
+}
+
+# blocks TRACE SIZE   "allocations frees" of blocks of this size
+blocks()
+{
+	"$HEAPWISE" dump "$1" | awk -v size="$2" '$1 !~ /^#/ && $5 == size && $3 != "duration" {
+		if ($3 ~ /free|delete/) frees++; else allocs++ } END { print allocs + 0, frees + 0 }'
+}
+
+# every TRACE FACTOR   what the target allocators does, this many times
+every()
+{
+	for size in 1201 1211 1203 1204 1205 1206 1216 4001; do
+		equal "blocks of $size" "$(blocks "$1" $size)" "$((1000 * $2)) $((500 * $2))"
+	done
+	equal "blocks of 1202" "$(blocks "$1" 1202)" "$((1000 * $2)) $((1000 * $2))"
+	whole "$1"
+	equal "broken stacks" "$(field "$1" .faults.stack_broken)" 0
+}
+
+# entries OBJECT...   an allocator that is linked into the program, in one thread and in four
+entries()
+{
+	$cpu-linux-gnu-g++ -O1 -fno-builtin "$sources/allocators.cpp" -o all "$@" 2>log || { cat log; fail "does not build"; finish; }
+	"${emulator[@]}" ./all || skip "it does not run below qemu"
+	record one.hwt --recorder "$recorder" -- "${emulator[@]}" ./all
+	equal "status" "$status" 0
+	says "$work/stderr" "an allocator is linked into the program: it was recorded at the entries of"
+	grep "NOT recorded" "$work/stderr" && fail "an entry was not recorded"
+	every one.hwt 1
+	record four.hwt --recorder "$recorder" -- "${emulator[@]}" ./all 4
+	equal "status with threads" "$status" 0
+	every four.hwt 4
+}
+
+case_jemalloc()
+{
+	package libjemalloc-dev
+	entries "$place/$debian/usr/lib/$cpu-linux-gnu/libjemalloc.a" -lm -lpthread -ldl
+}
+
+case_tcmalloc()
+{
+	package libgoogle-perftools-dev
+	entries "$place/$debian/usr/lib/$cpu-linux-gnu/libtcmalloc_minimal.a" -lm -lpthread
+}
+
+case_mimalloc()
+{
+	"$HEAPWISE_SOURCE_DIR/bench/debian-source" mimalloc "$place/mimalloc" 2>log || skip "no source of mimalloc"
+	$cpu-linux-gnu-gcc -O2 -w -DNDEBUG -fPIC -DMI_MALLOC_OVERRIDE -I"$place/mimalloc/include" \
+		-c "$place/mimalloc/src/static.c" -o mimalloc.o || fail "mimalloc cannot be compiled"
+	entries mimalloc.o -lpthread
+}
+
+# Nobody else's allocator: the hooks alone.
+case_plain()
+{
+	$cpu-linux-gnu-g++ -O1 -fno-builtin "$sources/allocators.cpp" -o all -lpthread || fail "does not build"
+	record one.hwt --recorder "$recorder" -- "${emulator[@]}" ./all
+	equal "status" "$status" 0
+	every one.hwt 1
+}
+
+# The recorder as a part of the program, with and without loader.
+case_linked()
+{
+	local archive=$HEAPWISE_BUILD_DIR/$cpu/libheapwise.a
+
+	$cpu-linux-gnu-g++ -O1 -fno-builtin "$sources/allocators.cpp" -o static -static "$archive" -Wl,-u,malloc -Wl,-z,muldefs -Wl,--eh-frame-hdr -lpthread ||
+		fail "does not build"
+	$cpu-linux-gnu-g++ -O1 -fno-builtin "$sources/allocators.cpp" -o dynamic "$archive" -Wl,-u,malloc -lpthread || fail "does not build"
+	for program in static dynamic; do
+		"${emulator[@]}" ./$program || fail "$program: status $?"
+		record $program.hwt --recorder "$recorder" -- "${emulator[@]}" ./$program 2
+		equal "status of $program" "$status" 0
+		every $program.hwt 2
+	done
+}
+
+run_case "$1"
+finish
