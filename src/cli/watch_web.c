@@ -107,7 +107,7 @@ static char *snapshot_create(const struct watch_web *self, int *fd, struct err *
 
 		if (!path)
 			break;
-		*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (*fd >= 0)
 			return path;
 		if (errno != EEXIST) {

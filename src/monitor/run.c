@@ -238,7 +238,7 @@ static int output_name(struct run *self, struct err *err)
 				  "%s/%s.%d.hwt", output, self->name, (int)self->launch.pid);
 		if (length < 1 || (size_t)length >= sizeof(self->root->trace_path))
 			return err_set(err, ERR_INPUT, "the output's name is too long");
-		return io_make_folder(output, 0777, err);
+		return io_make_folder(output, 0700, err);
 	}
 	snprintf(self->root->trace_path, sizeof(self->root->trace_path), "%s", output);
 	/* A file without a name: its disk is found by the descriptor itself. */
@@ -272,7 +272,9 @@ static int trace_make(struct run *self, struct err *err)
 		if (!self->root->rotation)
 			return err_set(err, ERR_MEMORY, "out of memory");
 	}
-	self->root->writer = trace_writer_open(self->root->trace_path, NULL, err);
+	self->root->writer = trace_writer_open(
+		self->root->trace_path,
+		&(struct trace_writer_options){.fresh = !self->options->output || self->options->children}, err);
 	if (!self->root->writer)
 		return err->code ? err->code : err_set(err, ERR_SYSTEM, "cannot write the trace");
 	self->root->writer_state = WRITER_OPEN;
