@@ -167,6 +167,7 @@ root()
 	cp /etc/resolv.conf /etc/hosts "$1/etc/" 2>/dev/null
 	grep -lisE "proxy|acquire::(http|https|retries)" /etc/apt/apt.conf /etc/apt/apt.conf.d/* 2>/dev/null |
 		while read -r file; do cp "$file" "$1/etc/apt/apt.conf.d/"; done
+	echo 'Dpkg::Use-Pty "0";' >"$1/etc/apt/apt.conf.d/no-terminal"
 }
 
 # inside FOLDER COMMAND   by a shell in the root, which has a /proc of its own. All mounts and processes end with it.
@@ -196,7 +197,6 @@ case_package()
 	fi
 	cp "$deb" clean/tmp/heapwise.deb
 	inside clean '
-		find / -xdev | sort >/tmp/before
 		apt-get update -qq
 		apt-get install -qq -y --no-install-recommends /tmp/heapwise.deb
 		heapwise --version
@@ -242,7 +242,7 @@ C
 	cat uses
 	inside clean '
 		apt-get purge -qq -y heapwise >/dev/null
-		find / -xdev -name "*heapwise*" ! -path "/tmp/*" ! -path "/var/cache/*"' >left 2>&1
+		find / -xdev -name "*heapwise*" ! -path "/tmp/*" ! -path "*/cache/*" ! -path "*/.cache/*"' >left 2>purge
 	equal "what is left of it" "$(cat left)" ""
 }
 
