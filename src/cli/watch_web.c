@@ -153,7 +153,7 @@ static char *snapshot(void *data, struct err *err)
 static int not_in_time(struct err *err)
 {
 	return err_set(err, ERR_SYSTEM,
-		       "the program has not allocated yet, or nobody got to it within two seconds");
+		       "the program has not allocated yet, or nobody got to it within ten seconds");
 }
 
 static int config(void *data, struct feed_config *now, struct err *err)
