@@ -88,6 +88,14 @@ bench-web: deps-test
 install: all
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
+# heapwise_VERSION_ARCH.deb and heapwise-VERSION.tar.xz, of what is committed.
+deb:
+	@tools/install-deps build deb
+	@tools/make-deb $(BUILD)/deb
+
+dist:
+	@tools/dist $(BUILD)/dist
+
 clean:
 	@rm -rf $(BUILD)
 
@@ -105,8 +113,10 @@ help:
 	@echo 'make goldens       the pictures with which the tests compare the page'
 	@echo 'make fuzz       fuzz the parsers (MINUTES=$(MINUTES))'
 	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
+	@echo 'make deb        a Debian package, $(BUILD)/deb/heapwise_*.deb'
+	@echo 'make dist       the sources as $(BUILD)/dist/heapwise-VERSION.tar.xz'
 	@echo 'make clean      remove $(BUILD)'
 	@echo
-	@echo 'run, test, bench and fuzz install missing Debian or Ubuntu packages first.'
+	@echo 'run, test, bench, deb and fuzz install missing Debian or Ubuntu packages first.'
 
-.PHONY: all web configure deps-build deps-test run test test-full bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz install clean help
+.PHONY: all web configure deps-build deps-test run test test-full bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz install deb dist clean help

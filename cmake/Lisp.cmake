@@ -2,7 +2,14 @@
 # libheapwise-lisp-ecl.so, for `heapwise run --lisp ecl`: built where ECL's headers are (Debian: libecl-dev), because it
 # looks into its objects. It links neither libecl nor the recorder: both are in the program that it is loaded into.
 find_path(HEAPWISE_ECL_INCLUDE ecl/ecl.h)
-if(HEAPWISE_ECL_INCLUDE AND NOT CMAKE_CROSSCOMPILING AND TARGET recorder)
+if(HEAPWISE_ECL_INCLUDE)
+	# Its headers want those of other packages (libgc-dev, libgmp-dev), which it only recommends.
+	include(CheckCSourceCompiles)
+	set(CMAKE_REQUIRED_INCLUDES ${HEAPWISE_ECL_INCLUDE})
+	check_c_source_compiles("#include <ecl/ecl.h>\nint main(void) { return 0; }" HEAPWISE_ECL_COMPILES)
+	unset(CMAKE_REQUIRED_INCLUDES)
+endif()
+if(HEAPWISE_ECL_COMPILES AND NOT CMAKE_CROSSCOMPILING AND TARGET recorder)
 	set(lisp_dir ${PROJECT_SOURCE_DIR}/src/lisp)
 	file(GLOB lisp_sources CONFIGURE_DEPENDS ${lisp_dir}/*.c ${lisp_dir}/arch/${HEAPWISE_CPU}/*.S)
 	add_library(lisp_ecl SHARED ${lisp_sources})
@@ -15,5 +22,5 @@ if(HEAPWISE_ECL_INCLUDE AND NOT CMAKE_CROSSCOMPILING AND TARGET recorder)
 	target_link_options(lisp_ecl PRIVATE -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete)
 	target_link_libraries(lisp_ecl PRIVATE ${CMAKE_DL_LIBS})
 else()
-	message(STATUS "no ecl/ecl.h (Debian: libecl-dev): built without 'heapwise run --lisp ecl'")
+	message(STATUS "no ecl/ecl.h that compiles (Debian: libecl-dev libgc-dev libgmp-dev): built without 'heapwise run --lisp ecl'")
 endif()

@@ -27,6 +27,7 @@ set(recorder_options
 	-fasynchronous-unwind-tables
 	-fno-omit-frame-pointer
 	-fno-stack-protector
+	-U_FORTIFY_SOURCE # distributions set it; its functions end the program
 	-fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free
 	-fno-builtin-aligned_alloc -fno-builtin-memalign -fno-builtin-posix_memalign
 	-fno-builtin-strdup -fno-builtin-strndup)
@@ -57,7 +58,7 @@ function(heapwise_stub kind compiler)
 	set(object ${PROJECT_BINARY_DIR}/heapwise-stub-${kind}-${compiler}.o)
 	add_library(${target} OBJECT ${recorder_dir}/access/shadow/stub.c)
 	target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-	target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS} -O2 -g0 -fno-stack-protector
+	target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS} -O2 -g0 -fno-stack-protector -U_FORTIFY_SOURCE
 		-fomit-frame-pointer -fno-builtin)
 	target_compile_definitions(${target} PRIVATE
 		$<$<STREQUAL:${kind},program>:HW_STUB_PROGRAM>

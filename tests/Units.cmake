@@ -4,6 +4,9 @@ file(GLOB unit_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_*
 if(NOT HEAPWISE_HOST)
 	list(FILTER unit_sources INCLUDE REGEX "/test_(base|format|heap|turns|detour)[^/]*\\.c$")
 endif()
+if(HEAPWISE_SANITIZE MATCHES "thread") # it writes code, of which ThreadSanitizer has no shadow
+	list(FILTER unit_sources EXCLUDE REGEX "/test_detour\\.c$")
+endif()
 
 # What runs more than one thread of ours: rings, drain, trace writer, HTTP server, query engine.
 set(HEAPWISE_TSAN_TESTS "/test_(monitor|trace|ring|serve|query_engine|writer)[^/]*\\.c$")

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parts.h"
 #include "base/vec.h"
 #include "cli/command.h"
 #include "format/shadow.h"
@@ -219,27 +220,17 @@ static const char *const clang_routine_words[] = {
 	NULL,
 };
 
-/* Beside heapwise, or in ../lib/heapwise. */
 static char *stub_find(const struct command *command, const struct compiler *compiler, bool shared)
 {
-	static const char *const folders[] = {"", "/../lib/heapwise"};
-	char folder[PATH_MAX] = "", *path = NULL;
-	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	char folder[PARTS_PATH], path[PARTS_PATH], name[64];
 	struct err err = {0};
 
-	folder[length > 0 ? length : 0] = 0;
-	*(strrchr(folder, '/') ? strrchr(folder, '/') : folder) = 0;
-	for (u32 i = 0; i < 2; i++) {
-		if (asprintf(&path, "%s%s/heapwise-stub-%s-%s.o", folder, folders[i],
-			     shared ? "library" : "program",
-			     compiler->family == FAMILY_CLANG ? "clang" : "gcc") < 0)
-			return NULL;
-		if (access(path, R_OK) == 0)
-			return path;
-		free(path);
-	}
-	err_set(&err, ERR_INPUT,
-		"cannot find heapwise-stub-*.o in %s or in ../lib/heapwise beside it", folder);
+	snprintf(name, sizeof(name), "heapwise-stub-%s-%s.o", shared ? "library" : "program",
+		 compiler->family == FAMILY_CLANG ? "clang" : "gcc");
+	parts_own_folder(folder);
+	if (parts_find(folder, name, path))
+		return strdup(path);
+	err_set(&err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it", name, folder, parts_installed());
 	command_fail(command, &err);
 	return NULL;
 }

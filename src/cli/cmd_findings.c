@@ -8,6 +8,7 @@
 #include "cli/loaded.h"
 #include "cli/where.h"
 #include "cli/thresholds.h"
+#include "output/text_width.h"
 
 enum { DEPTH_TEXT = 4, BRIEF_ROWS = 3 };
 
@@ -96,10 +97,16 @@ static void print_brief(const struct findings *findings, const struct stack_sour
 		const struct finding *finding = &findings->rows.data[i];
 		const char *where = finding_where(finding, source, texts);
 		const char *text = finding_text(finding, source->model, texts);
+		struct strbuf lines = {0};
 
-		if (where && text)
-			fprintf(stderr, "heapwise: finding %llu: %s\nheapwise:   %s\n",
-				(unsigned long long)i + 1, where, text);
+		if (!where || !text)
+			continue;
+		strbuf_addf(&lines, "heapwise: finding %llu: ", (unsigned long long)i + 1);
+		text_add_clean(&lines, where); /* names of the program's may be anything */
+		strbuf_add(&lines, "\nheapwise:   ");
+		text_add_clean(&lines, text);
+		fprintf(stderr, "%s\n", strbuf_text(&lines));
+		strbuf_release(&lines);
 	}
 	result_free(texts);
 }

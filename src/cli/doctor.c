@@ -16,6 +16,7 @@
 
 #include "base/io.h"
 #include "base/options.h"
+#include "base/parts.h"
 #include "base/units.h"
 
 enum { FILE_MAX = 1 << 20 };
@@ -47,25 +48,16 @@ static bool file_has(const char *path, const char *word)
 
 static void look_recorder(struct finding *finding)
 {
-	static const char *const places[] = {"libheapwise.so", "../lib/heapwise/libheapwise.so"};
-	char folder[3072] = "", path[4096];
-	ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-	char *slash;
+	char folder[PARTS_PATH], path[PARTS_PATH];
 
-	folder[length > 0 ? length : 0] = 0;
-	slash = strrchr(folder, '/');
-	if (slash)
-		*slash = 0;
-	for (u32 i = 0; i < 2; i++) {
-		snprintf(path, sizeof path, "%s/%s", folder, places[i]);
-		if (access(path, R_OK) == 0) {
-			FOUND(finding, "%.120s", path);
-			FOLLOWS(finding, "programs can be recorded");
-			return;
-		}
+	parts_own_folder(folder);
+	if (parts_find(folder, "libheapwise.so", path)) {
+		FOUND(finding, "%.120s", path);
+		FOLLOWS(finding, "programs can be recorded");
+		return;
 	}
 	finding->state = FINDING_MISSING;
-	FOUND(finding, "no libheapwise.so beside heapwise or in ../lib/heapwise");
+	FOUND(finding, "no libheapwise.so beside heapwise or in %s", parts_installed());
 	FOLLOWS(finding, "nothing can be recorded; reading traces works");
 }
 

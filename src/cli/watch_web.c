@@ -107,7 +107,7 @@ static char *snapshot_create(const struct watch_web *self, int *fd, struct err *
 
 		if (!path)
 			break;
-		*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		*fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (*fd >= 0)
 			return path;
 		if (errno != EEXIST) {
@@ -153,7 +153,7 @@ static char *snapshot(void *data, struct err *err)
 static int not_in_time(struct err *err)
 {
 	return err_set(err, ERR_SYSTEM,
-		       "the program has not allocated yet, or nobody got to it within two seconds");
+		       "the program has not allocated yet, or nobody got to it within ten seconds");
 }
 
 static int config(void *data, struct feed_config *now, struct err *err)

@@ -467,10 +467,8 @@ static int write_trace(struct importing *self, const char *path, struct err *err
 static int write_beside(struct importing *self, struct err *err)
 {
 	struct strbuf path = {0};
-	mode_t mask = umask(0);
 	int fd, status;
 
-	umask(mask);
 	strbuf_addf(&path, "%s.XXXXXX", self->how->to);
 	fd = path.failed ? -1 : mkstemp(path.text);
 	if (fd < 0) {
@@ -479,7 +477,6 @@ static int write_beside(struct importing *self, struct err *err)
 		strbuf_release(&path);
 		return status;
 	}
-	fchmod(fd, 0666 & ~mask);
 	close(fd);
 	status = write_trace(self, path.text, err);
 	if (status == 0 && rename(path.text, self->how->to) != 0)

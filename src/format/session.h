@@ -50,8 +50,8 @@ struct hw_lobby {
 	u32 beat;                /* monitor: changes at least every 50 ms */
 	u32 allocators;          /* monitor: bits of enum hw_allocator that are looked for */
 	u32 reserved[2];
-	/* A robust, process-shared pthread mutex that the monitor holds while it lives: the kernel sets
-	 * FUTEX_OWNER_DIED in the first word when it dies. The recorder only ever reads that word. */
+	/* The first word is a robust futex that the monitor holds while it lives: the kernel sets
+	 * FUTEX_OWNER_DIED in it when it dies. The recorder only ever reads that word. */
 	u32 monitor_lock[16];
 	struct hw_berth berth[HW_BERTHS];
 };

@@ -83,7 +83,7 @@ static int call_socket(const char *path, const char *request, struct strbuf *rep
 static int call_folder(const char *folder, const char *request, struct strbuf *reply,
 		       struct err *err)
 {
-	DIR *dir = opendir(folder);
+	DIR *dir = control_folder_is_ours(folder) ? opendir(folder) : NULL;
 	struct dirent *entry;
 	int status = 0;
 

@@ -36,8 +36,7 @@ const char *control_folder(u32 index, char buffer[64])
 	return buffer;
 }
 
-/* Whether the folder is ours alone: in /tmp anybody may have made it. */
-static bool folder_is_ours(const char *folder)
+bool control_folder_is_ours(const char *folder)
 {
 	struct stat status;
 
@@ -49,7 +48,7 @@ static bool folder_make(const char *folder)
 {
 	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
 		return false;
-	if (folder_is_ours(folder))
+	if (control_folder_is_ours(folder))
 		return true;
 	errno = EPERM;
 	return false;

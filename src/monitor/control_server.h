@@ -27,6 +27,9 @@ void control_server_stop(struct control_server *self);
 /* Where sockets may be, best first; NULL after the last. The buffer is the caller's. */
 const char *control_folder(u32 index, char buffer[64]);
 
+/* Whether it is there and the user's alone: in /tmp anybody may have made it. */
+bool control_folder_is_ours(const char *folder);
+
 /* Client: has the monitor that records `pid` (or that is `pid`) run a verb. Appends the lines of its
  * reply. ERR_INPUT: nobody records it, or the verb failed; ERR_USAGE: it is not known there. */
 int control_call(u32 pid, const char *verb, struct strbuf *reply, struct err *err);

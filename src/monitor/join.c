@@ -17,6 +17,7 @@
 #include "format/ticks.h"
 #include "monitor/futex.h"
 #include "monitor/image.h"
+#include "monitor/shared.h"
 
 enum { ROWS = 512 };
 static const u64 LOOK_NS = 1000000000, OPEN_NS = 10000000000;
@@ -352,9 +353,10 @@ int join_hub_add(struct join_hub *self, struct image *image, char path[64])
 		return EBUSY;
 	if (correlator_flush(image->correlator, &err) < 0)
 		return ENOMEM;
-	*joint = (struct joint){.fd = memfd_create("heapwise-join", MFD_CLOEXEC)};
+	*joint = (struct joint){.fd = shared_create("heapwise-join")};
 	if (joint->fd < 0 || ftruncate(joint->fd, sizeof(*joint->memory)) < 0)
 		goto fail;
+	shared_seal(joint->fd);
 	joint->memory =
 		mmap(NULL, sizeof(*joint->memory), PROT_READ | PROT_WRITE, MAP_SHARED, joint->fd, 0);
 	if (joint->memory == MAP_FAILED) {

@@ -347,7 +347,7 @@ static bool writer_is_ready(struct process *self)
 static bool look_is_due(const struct process *self, u64 now_ns)
 {
 	return self->image && !self->image->resting && now_ns >= self->look_ns &&
-	       self->usage.rss_bytes > self->looked_bytes + self->looked_bytes / 50;
+	       self->rss_bytes > self->looked_bytes + self->looked_bytes / 50;
 }
 
 void process_look(struct process *self, const struct session *session, u32 moment)
@@ -360,7 +360,7 @@ void process_look(struct process *self, const struct session *session, u32 momen
 		return;
 	if (resident_tell(self->pid, &self->image->berth, session, moment, &self->sink, &err) < 0)
 		process_fail(self, &err);
-	self->looked_bytes = self->usage.rss_bytes;
+	self->looked_bytes = self->rss_bytes;
 	self->look_ns = clock_now().ns + 100 * (clock_now().ns - begin_ns);
 }
 
@@ -370,6 +370,7 @@ static void usage_tell(struct process *self, const struct session *session)
 
 	if (!load_acquire(&self->usage_ready))
 		return;
+	self->rss_bytes = self->usage.rss_bytes;
 	if (self->image && self->sink.usage &&
 	    self->sink.usage(self->sink.self, &self->usage, &err) < 0)
 		process_fail(self, &err);

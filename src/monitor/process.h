@@ -88,6 +88,7 @@ struct process {
 	struct image *image;
 	struct scan *scan;            /* of the image, while it goes on */
 	bool scan_told;               /* the image's scan, or why there is none */
+	u64 rss_bytes;                /* of the last usage that was told; the mailbox may be being filled */
 	u64 looked_bytes, look_ns;    /* resident at the last look at its memory; when the next may be */
 	u32 images;                   /* begun so far */
 	u32 next_number;              /* of the next image in its file */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/parts.h"
 #include "base/strbuf.h"
 #include "format/allocators.h"
 #include "format/atomics.h"
@@ -28,7 +29,7 @@ struct run {
 	const struct run_options *options;
 	struct run_result *result;
 	struct program program;
-	char recorder[4096];
+	char recorder[PARTS_PATH];
 	char preload[8200];       /* recorder, and with options->lisp the library that knows ECL */
 	struct valgrind valgrind;
 	char name[256];           /* of the program, without folders */
@@ -51,14 +52,6 @@ static u64 now_ns(void)
 }
 
 /* ---- before the start ------------------------------------------------------------------------ */
-
-static bool recorder_is_at(struct run *self, const char *folder, const char *rest)
-{
-	char path[8192];
-
-	snprintf(path, sizeof(path), "%s%s", folder, rest);
-	return realpath(path, self->recorder) && access(self->recorder, R_OK) == 0;
-}
 
 static bool is_below_valgrind(const struct run_options *options)
 {
@@ -111,23 +104,18 @@ static int recorder_find(struct run *self, struct err *err)
 	const char *file = self->options->pages ? "libheapwise-watch.so"
 			   : wants_access(self)  ? "libheapwise-access.so"
 						 : "libheapwise.so";
-	char beside[64], installed[64];
-	char folder[4096] = "";
-	ssize_t length = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+	char folder[PARTS_PATH];
 
-	snprintf(beside, sizeof(beside), "/%s", file);
-	snprintf(installed, sizeof(installed), "/../lib/heapwise/%s", file);
-	folder[length > 0 ? length : 0] = 0;
-	*(strrchr(folder, '/') ? strrchr(folder, '/') : folder) = 0;
+	parts_own_folder(folder);
 	if (is_below_valgrind(self->options))
 		return valgrind_ready(self, folder, err);
 	if (self->options->recorder) {
-		if (!recorder_is_at(self, self->options->recorder, ""))
+		if (!realpath(self->options->recorder, self->recorder) || access(self->recorder, R_OK) != 0)
 			return err_set(err, ERR_INPUT, "cannot read the recorder '%s': %s",
 				       self->options->recorder, strerror(errno));
-	} else if (!recorder_is_at(self, folder, beside) && !recorder_is_at(self, folder, installed)) {
-		return err_set(err, ERR_INPUT,
-			       "cannot find %s in %s or in ../lib/heapwise beside it", file, folder);
+	} else if (!parts_find(folder, file, self->recorder)) {
+		return err_set(err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it", file, folder,
+			       parts_installed());
 	}
 	if (strpbrk(self->recorder, " :"))
 		return err_set(
@@ -266,7 +254,7 @@ static int output_name(struct run *self, struct err *err)
 				  "%s/%s.%d.hwt", output, self->name, (int)self->launch.pid);
 		if (length < 1 || (size_t)length >= sizeof(self->root->trace_path))
 			return err_set(err, ERR_INPUT, "the output's name is too long");
-		return io_make_folder(output, 0777, err);
+		return io_make_folder(output, 0700, err);
 	}
 	snprintf(self->root->trace_path, sizeof(self->root->trace_path), "%s", output);
 	/* A file without a name: its disk is found by the descriptor itself. */
@@ -300,7 +288,9 @@ static int trace_make(struct run *self, struct err *err)
 		if (!self->root->rotation)
 			return err_set(err, ERR_MEMORY, "out of memory");
 	}
-	self->root->writer = trace_writer_open(self->root->trace_path, NULL, err);
+	self->root->writer = trace_writer_open(
+		self->root->trace_path,
+		&(struct trace_writer_options){.fresh = !self->options->output || self->options->children}, err);
 	if (!self->root->writer)
 		return err->code ? err->code : err_set(err, ERR_SYSTEM, "cannot write the trace");
 	self->root->writer_state = WRITER_OPEN;

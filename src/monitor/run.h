@@ -33,7 +33,7 @@ enum run_access {
 struct run_options {
 	char *const *argv;       /* program and arguments, NULL-terminated */
 	const char *output;      /* trace file, with children folder; NULL = from name and pid */
-	const char *recorder;    /* libheapwise.so; NULL = beside us or in ../lib/heapwise */
+	const char *recorder;    /* libheapwise.so; NULL = where base/parts.h finds it */
 	bool alloc_stacks, free_stacks, mmap, lossy, children;
 	bool routine_stacks;     /* stacks are made of the routines that have begun, not unwound */
 	bool durations;          /* sample the real calls' durations */

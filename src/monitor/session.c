@@ -7,17 +7,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "format/allocators.h"
 #include "format/atomics.h"
 #include "monitor/futex.h"
+#include "monitor/shared.h"
 
 enum {
 	RING_RECORDS = 16384,
@@ -32,8 +33,6 @@ enum {
 	SPARES_CHILDREN = 16,
 };
 
-_Static_assert(sizeof(pthread_mutex_t) <= sizeof(((struct hw_lobby *)0)->monitor_lock),
-	       "the lobby has room for the monitor's lock");
 _Static_assert(sizeof(struct hw_control) <= PAGE, "the control block is one page");
 _Static_assert(sizeof(struct hw_request) <= HW_REQUEST_BYTES, "a request has its pages");
 
@@ -141,7 +140,7 @@ static int resize(int fd, u64 bytes)
 /* A memfd that another process can open through /proc, or -1. */
 static int memfd_reachable(const char *name)
 {
-	int fd = memfd_create(name, MFD_CLOEXEC), again;
+	int fd = shared_create(name), again;
 	char path[64];
 
 	if (fd < 0)
@@ -221,6 +220,7 @@ static int lobby_map(struct session *self, struct err *err)
 
 	if (resize(self->lobby_fd, sizeof(struct hw_lobby)) < 0)
 		return err_set(err, ERR_SYSTEM, "cannot size shared memory: %s", strerror(errno));
+	shared_seal(self->lobby_fd);
 	memory = mmap(NULL, sizeof(struct hw_lobby), PROT_READ | PROT_WRITE, MAP_SHARED,
 		      self->lobby_fd, 0);
 	if (memory == MAP_FAILED)
@@ -229,29 +229,20 @@ static int lobby_map(struct session *self, struct err *err)
 	return 0;
 }
 
-static int lobby_lock_init(struct hw_lobby *lobby, struct err *err)
-{
-	pthread_mutexattr_t attributes;
-	int status;
-
-	pthread_mutexattr_init(&attributes);
-	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-	status = pthread_mutex_init((pthread_mutex_t *)lobby->monitor_lock, &attributes);
-	pthread_mutexattr_destroy(&attributes);
-	if (status != 0)
-		return err_set(err, ERR_SYSTEM, "cannot make the monitor's lock: %s",
-			       strerror(status));
-	return 0;
-}
-
+/* A robust lock with this one thread as its owner, made by hand: a pthread mutex keeps pointers of the list, which
+ * the kernel and libc follow, inside the lock itself, where the recorded program could change them. This way the
+ * list is in our own memory, and only the word that the kernel marks is shared. */
 int session_hold_lock(struct session *self, struct err *err)
 {
-	int status = pthread_mutex_lock((pthread_mutex_t *)self->lobby->monitor_lock);
+	struct robust_list_head *head = &self->lock_list;
 
-	if (status != 0)
-		return err_set(err, ERR_SYSTEM, "cannot take the monitor's lock: %s",
-			       strerror(status));
+	head->list.next = &self->lock_entry;
+	self->lock_entry.next = &head->list;
+	head->futex_offset = (long)((uintptr_t)&self->lobby->monitor_lock[0] - (uintptr_t)&self->lock_entry);
+	head->list_op_pending = NULL;
+	store_release(&self->lobby->monitor_lock[0], (u32)syscall(SYS_gettid));
+	if (syscall(SYS_set_robust_list, head, sizeof(*head)) != 0)
+		return err_set(err, ERR_SYSTEM, "cannot take the monitor's lock: %s", strerror(errno));
 	return 0;
 }
 
@@ -263,7 +254,7 @@ int session_open(struct session *self, const struct session_options *options, st
 	self->spares_wanted = options->children ? SPARES_CHILDREN : SPARES;
 	layout_init(&self->layout, options->ring_records);
 	if (lobby_create(self, err) < 0 || lobby_map(self, err) < 0 ||
-	    lobby_lock_init(self->lobby, err) < 0 || session_replenish(self, err) < 0) {
+	    session_replenish(self, err) < 0) {
 		session_close(self);
 		return err->code;
 	}
@@ -327,7 +318,7 @@ static int berth_create(struct session *self, struct session_berth *berth)
 		snprintf(name, sizeof(name), "%u", berth->number);
 		berth->fd = file_create(self, name);
 	} else {
-		berth->fd = memfd_create("heapwise-berth", MFD_CLOEXEC);
+		berth->fd = shared_create("heapwise-berth");
 		berth->number = (u32)berth->fd;
 	}
 	return berth->fd;
@@ -369,6 +360,7 @@ static int spare_add(struct session *self, u32 index, struct err *err)
 		berth_remove(self, berth);
 		return err->code;
 	}
+	shared_seal(berth->fd);
 	berth->used = true;
 	self->spare[self->spare_count++] = index;
 	self->lobby->berth[index].number = berth->number;

@@ -5,6 +5,8 @@
 #ifndef MONITOR_SESSION_H
 #define MONITOR_SESSION_H
 
+#include <linux/futex.h>
+
 #include "base/err.h"
 #include "format/session.h"
 
@@ -74,6 +76,8 @@ struct session {
 	u32 spare_count;
 	struct scan_hub *scans; /* of the drain; scans and the waiting thread use it, too */
 	u8 entry_states[HW_ENTRIES_MAX]; /* the worst of them: enum hw_entry_state */
+	struct robust_list_head lock_list; /* of the thread that holds the lobby's lock */
+	struct robust_list lock_entry;
 	u32 pool_states[HW_POOLS]; /* the best of all images that ended: enum hw_pool_state */
 };
 

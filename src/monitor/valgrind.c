@@ -8,21 +8,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parts.h"
+
 #if defined(__x86_64__)
 #define TOOL "heapwise-amd64-linux"
 #else
 #define TOOL "heapwise-arm64-linux"
 #endif
 
-static bool tool_is_at(struct valgrind *self, const char *folder, const char *rest)
+/* The folder that the tool is in is Valgrind's own, with all that it needs. */
+static bool tool_find(struct valgrind *self, const char *own_folder)
 {
-	char path[8192];
-
-	snprintf(path, sizeof(path), "%s%s", folder, rest);
-	if (!realpath(path, self->folder))
+	if (!parts_find(own_folder, "valgrind/" TOOL, self->folder) || access(self->folder, X_OK) != 0)
 		return false;
-	snprintf(path, sizeof(path), "%s/" TOOL, self->folder);
-	return access(path, X_OK) == 0;
+	*strrchr(self->folder, '/') = 0;
+	return true;
 }
 
 /* Debian's `valgrind` is a script that changes the program's environment; what it runs in the end is
@@ -53,8 +53,7 @@ static bool launcher_find(struct valgrind *self)
 int valgrind_find(struct valgrind *self, const char *own_folder, struct err *err)
 {
 	memset(self, 0, sizeof(*self));
-	if (!tool_is_at(self, own_folder, "/valgrind") &&
-	    !tool_is_at(self, own_folder, "/../lib/heapwise/valgrind"))
+	if (!tool_find(self, own_folder))
 		return err_set(
 			err, ERR_INPUT,
 			"--access valgrind: this heapwise was built without its Valgrind tool; "

@@ -4,11 +4,12 @@
 #define MONITOR_VALGRIND_H
 
 #include "base/err.h"
+#include "base/parts.h"
 #include "format/types.h"
 
 struct valgrind {
 	char launcher[4096]; /* of the installed Valgrind */
-	char folder[4096];   /* with the tool, for VALGRIND_LIB */
+	char folder[PARTS_PATH];   /* with the tool, for VALGRIND_LIB */
 	char **argv;         /* of the launcher, with the program's behind it */
 };
 

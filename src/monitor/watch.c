@@ -88,7 +88,8 @@ static void trace_open_for(struct watch *self, struct process *process)
 			break;
 		if (access(process->trace_path, F_OK) == 0)
 			continue;
-		writer = trace_writer_open(process->trace_path, NULL, &err);
+		writer = trace_writer_open(process->trace_path, &(struct trace_writer_options){.fresh = true},
+					   &err);
 		break;
 	}
 	process->writer = writer;
@@ -156,7 +157,7 @@ static int next_check(struct watch *self, const struct process *process)
 
 	if (!process_is_our_user(process->pid))
 		return EPERM;
-	fd = open(process->next_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+	fd = open(process->next_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
 	if (fd < 0)
 		return errno;
 	if (fstat(fd, &status) == 0 && is_being_written(self, &status))

@@ -463,6 +463,14 @@ static void writer_free(struct trace_writer *writer)
 	free(writer);
 }
 
+/* A file that is there keeps its owner and mode. One by a name that others can guess, too, is none of ours. */
+static int trace_create(const char *path, bool fresh)
+{
+	if (fresh)
+		unlink(path);
+	return open(path, O_RDWR | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : O_TRUNC), 0600);
+}
+
 struct trace_writer *trace_writer_open(const char *path, const struct trace_writer_options *options,
 				       struct err *err)
 {
@@ -479,7 +487,7 @@ struct trace_writer *trace_writer_open(const char *path, const struct trace_writ
 		goto fail;
 	}
 	writer->image = HW_NO_IMAGE;
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	fd = trace_create(path, options && options->fresh);
 	if (fd < 0) {
 		err_set(err, ERR_SYSTEM, "cannot create %s: %s", path, strerror(errno));
 		goto fail;

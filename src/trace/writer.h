@@ -11,9 +11,10 @@ struct trace_writer;
 struct trace_writer_options {
 	u64 queue_bytes; /* raw bytes that may wait for the disk, 0 = 256 MiB */
 	int level;       /* zstd level, 0 = 1 */
+	bool fresh;      /* the name is not the user's own: a file or link that is there is replaced, never written to */
 };
 
-/* Creates or truncates path. NULL and err on failure. */
+/* Creates path, mode 0600, or truncates it. NULL and err on failure. */
 struct trace_writer *trace_writer_open(const char *path, const struct trace_writer_options *options,
 				       struct err *err);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parts.h"
 #include "format/atomics.h"
 #include "format/ticks.h"
 #include "monitor/join.h"
@@ -36,7 +37,7 @@ struct heapwise_client {
 	void *tick_self;
 	u64 tick_ns, next_tick_ns, next_retry_ns;
 	bool access_stacks;
-	char recorder[4096];
+	char recorder[PARTS_PATH];
 	struct tap tap;
 	struct areas areas;
 	struct requests requests;
@@ -317,25 +318,19 @@ PUBLIC const char *heapwise_error(const struct heapwise_client *self) { return s
 /* Beside the library, or the tool, that this is part of. */
 static void recorder_find(struct heapwise_client *self)
 {
-	static const char *const places[] = {
-		"%.*slibheapwise-watch.so",
-		"%.*sheapwise/libheapwise-watch.so",
-		"%.*s../libheapwise-watch.so",
-		"%.*s../lib/heapwise/libheapwise-watch.so",
-	};
+	char folder[PARTS_PATH];
 	Dl_info info;
-	const char *slash;
+	char *slash;
 
 	if (self->recorder[0] || !dladdr((const void *)(uintptr_t)heapwise_client_new, &info) || !info.dli_fname)
 		return;
-	slash = strrchr(info.dli_fname, '/');
-	for (u32 i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(self->recorder, sizeof(self->recorder), places[i],
-			 (int)(slash + 1 - info.dli_fname), info.dli_fname);
-		if (access(self->recorder, R_OK) == 0)
-			return;
-	}
-	self->recorder[0] = 0;
+	snprintf(folder, sizeof(folder), "%s", info.dli_fname);
+	slash = strrchr(folder, '/');
+	if (slash)
+		*slash = 0;
+	else
+		parts_own_folder(folder); /* a tool that was found in PATH, with the archive in it */
+	parts_find(folder, "libheapwise-watch.so", self->recorder);
 }
 
 PUBLIC int heapwise_launch(struct heapwise_client *self, char *const argv[], int *status)

@@ -121,7 +121,7 @@ struct watch_suspects {
 	VEC(struct watch_suspect) rows;
 };
 
-/* These wait until the drain thread gets to it, which it does several times a second: false if it did not within two
+/* These wait until the drain thread gets to it, which it does several times a second: false if it did not within ten
  * seconds, or without memory. */
 bool watcher_settings(struct watcher *self, struct watch_settings *settings);
 /* 0 = as it is. From the next tick on. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ASK_SECONDS = 2 };
+enum { ASK_SECONDS = 10 };
 
 struct question {
 	const struct watch_settings *set; /* NULL = nothing is to change */

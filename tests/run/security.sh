@@ -1,0 +1,341 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# security.sh CASE   the claims of docs/SECURITY.md that no other test has: who may read what, names that others have
+# taken, other users, programs that scribble over what they share with the monitor, and that nothing listens.
+. "$(dirname "$0")/lib.sh"
+target=$HEAPWISE_TARGETS/scribble
+
+mode() { stat -L -c %a "$1"; }
+
+# private WHAT FILE   only its owner may do anything with it
+private()
+{
+	equal "mode of $1" "$(mode "$2")" "${3-600}"
+}
+
+# runs OPTION...   a program that stays, recorded in the background; $monitor, $program
+runs()
+{
+	rm -f "$work/pid"
+	"$HEAPWISE" run --no-symbols "$@" -- sh -c 'echo $$ >"$0"; exec sleep 60' "$work/pid" >"$work/stdout" 2>"$work/stderr" &
+	monitor=$!
+	until_true test -s "$work/pid"
+	program=$(cat "$work/pid")
+}
+
+let_go()
+{
+	kill "$program"
+	wait "$monitor"
+}
+
+# ---- files -----------------------------------------------------------------------------------
+
+# Whatever the umask says.
+case_modes()
+{
+	local fd found=0
+
+	umask 000
+	cd "$work" || exit 1
+	runs -o a.hwt
+	for fd in "/proc/$monitor/fd/"*; do
+		case $(readlink "$fd") in
+		*/memfd:heapwise*)
+			private "shared memory $(readlink "$fd")" "$fd"
+			found=$((found + 1))
+			;;
+		esac
+	done
+	at_least "pieces of shared memory" "$found" 2
+	let_go
+	private "a trace" a.hwt
+	"$HEAPWISE" run --no-symbols --children -o all -- sh -c 'ls; :' >/dev/null 2>&1
+	private "a folder of traces" all 700
+	for file in all/*; do private "$file" "$file"; done
+	"$HEAPWISE" run --no-symbols -- ls / >/dev/null 2>&1
+	private "a trace without a name" "$(ls heapwise.ls.*.hwt)"
+	"$HEAPWISE" index a.hwt >/dev/null 2>&1
+	for file in $(find . -name '*.hwx' -o -name '*.index'); do private "an index" "$file"; done
+	"$HEAPWISE" synth --chunks 100 -o s.hwt >/dev/null 2>&1
+	[ ! -e s.hwt ] || private "a trace that was made up" s.hwt
+	# Where a file is already, its owner has decided.
+	: >mine.hwt && chmod 640 mine.hwt
+	"$HEAPWISE" run --no-symbols -o mine.hwt -- ls / >/dev/null 2>&1
+	private "a file that was there" mine.hwt 640
+}
+
+# Names that can be guessed: a link that somebody put there is replaced and never followed.
+case_links()
+{
+	local last
+
+	command -v python3 >/dev/null || skip "needs python3"
+	cd "$work" || exit 1
+	mkdir folder all
+	echo precious >victim
+	last=$(sh -c 'echo $$')
+	python3 - "$last" <<-'PYTHON'
+		import os, sys
+		for pid in range(int(sys.argv[1]), int(sys.argv[1]) + 3000):
+		    os.symlink("../victim", "folder/heapwise.ls.%d.hwt" % pid)
+		    os.symlink("../victim", "all/ls.%d.hwt" % pid)
+	PYTHON
+	(cd folder && "$HEAPWISE" run --no-symbols -- ls / >/dev/null 2>&1) || fail "status $?"
+	"$HEAPWISE" run --no-symbols --children -o all -- ls / >/dev/null 2>&1 || fail "status $?"
+	equal "the file that links lead to" "$(cat victim)" precious
+	if [ "$(sh -c 'echo $$')" -lt $((last + 3000)) ]; then
+		equal "traces in the folder" "$(find folder -type f | wc -l)" 1
+		equal "traces in the other" "$(find all -type f | wc -l)" 1
+	fi
+}
+
+# ---- other users -----------------------------------------------------------------------------
+
+# As a plain word of a command, so that $! is the number of what runs in the background.
+as_user=(setpriv --reuid=61234 --regid=61234 --clear-groups)
+as_other=(setpriv --reuid=61235 --regid=61235 --clear-groups)
+
+two_users()
+{
+	[ "$(id -u)" -eq 0 ] || skip "needs root, to be two other users"
+	command -v setpriv >/dev/null || skip "needs setpriv"
+	python=$(PATH=/usr/bin:/bin command -v python3) || skip "needs a python3 that every user may run"
+	user=61234 other=61235
+	chmod 755 "$work"
+	# The build may be where others may not go.
+	mkdir "$work/bin" && cp "$HEAPWISE" "$(dirname "$HEAPWISE")"/libheapwise.so "$(dirname "$HEAPWISE")"/libheapwise-watch.so "$work/bin"
+	install -d -o $user -g $user "$work/user"
+	install -d -o $other -g $other "$work/other"
+	rm -rf "/tmp/heapwise-$user"
+	trap 'rm -rf "$work" "/tmp/heapwise-$user"' EXIT
+	cd "$work/user" || exit 1
+}
+
+# One user records; another one gets at nothing of it.
+case_users()
+{
+	local socket url
+
+	two_users
+	"${as_user[@]}" "$work/bin/heapwise" run --no-symbols --listen 0 -o "$work/user/t.hwt" -- sh -c 'echo $$ >"$0"; exec sleep 60' "$work/user/pid" \
+		>"$work/stdout" 2>"$work/stderr" &
+	monitor=$!
+	until_true test -s "$work/user/pid"
+	program=$(cat "$work/user/pid")
+	until_true grep -q "listening on" "$work/stderr"
+	socket=/tmp/heapwise-$user/$monitor.sock
+	until_true test -S "$socket"
+	"${as_user[@]}" "$work/bin/heapwise" ctl "$program" status >"$work/status" 2>&1 || fail "its own user may not: $(cat "$work/status")"
+	"${as_other[@]}" "$work/bin/heapwise" ctl "$program" pause >"$work/status" 2>&1
+	equal "status of ctl by another user" "$?" 3
+	says "$work/status" "another user"
+	"${as_other[@]}" "$work/bin/heapwise" watch -p 0 2>/dev/null && fail "watch"
+	"${as_other[@]}" "$python" - "$socket" "$work/user/t.hwt" "$monitor" "$program" <<-'PYTHON' || fail "another user got in"
+		import os, socket, sys
+		path, trace, monitor, program = sys.argv[1:]
+		def refused(what, call):
+		    try:
+		        call()
+		    except OSError as error:
+		        assert error.errno in (1, 13), (what, error)
+		        return
+		    raise SystemExit("not refused: " + what)
+		refused("the control socket", lambda: socket.socket(socket.AF_UNIX).connect(path))
+		refused("the trace", lambda: open(trace, "rb"))
+		for pid in (monitor, program):
+		    refused("descriptors of " + pid, lambda: os.listdir("/proc/%s/fd" % pid))
+		    for fd in range(64):
+		        try:
+		            os.stat("/proc/%s/fd/%d" % (pid, fd))
+		        except OSError as error:
+		            assert error.errno in (2, 13), error
+		        else:
+		            raise SystemExit("a descriptor can be reached")
+		    refused("memory of " + pid, lambda: open("/proc/%s/mem" % pid, "rb"))
+	PYTHON
+	# Whoever passes the folder is asked who he is: root reaches the socket, and is another user.
+	"$python" - "$socket" "$program" <<-'PYTHON' || fail "root is not refused"
+		import socket, sys
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[1])
+		try:
+		    s.sendall(b"status %s\n" % sys.argv[2].encode())
+		except BrokenPipeError:
+		    pass # he does not even listen
+		assert s.recv(100).startswith(b"error only the user"), "answer"
+	PYTHON
+	# The loopback is everybody's: the token is not.
+	url=$(grep -oE 'http://127\.0\.0\.1:[0-9]+' "$work/stderr" | head -1)
+	equal "status without a token" "$("${as_other[@]}" "$python" -c '
+import sys, urllib.request, urllib.error
+try:
+    print(urllib.request.urlopen(sys.argv[1] + "/status").status)
+except urllib.error.HTTPError as error:
+    print(error.code)' "$url")" 403
+	kill "$program"
+	wait "$monitor"
+}
+
+# Another user was there first: a folder, or a link, by the name that ours would have.
+case_squatted()
+{
+	local kind fake folder=$work/other/bait
+
+	two_users
+	[ ! -d "/run/user/$user" ] || skip "there is a /run/user/$user"
+	for kind in folder open link; do
+		rm -rf "/tmp/heapwise-$user" "$folder"
+		case $kind in
+		folder) "${as_other[@]}" mkdir -m 700 "/tmp/heapwise-$user"; folder=/tmp/heapwise-$user ;;
+		open) "${as_other[@]}" mkdir -m 777 "/tmp/heapwise-$user" && chmod 777 "/tmp/heapwise-$user"; folder=/tmp/heapwise-$user ;;
+		link) folder=$work/other/bait; "${as_other[@]}" mkdir -m 777 "$folder" && chmod 777 "$folder" && "${as_other[@]}" ln -s "$folder" "/tmp/heapwise-$user" ;;
+		esac
+		# Says yes to whatever it is asked.
+		"${as_other[@]}" "$python" - "$folder/1.sock" "$work/other/asked" <<-'PYTHON' &
+			import os, socket, sys
+			s = socket.socket(socket.AF_UNIX)
+			s.bind(sys.argv[1])
+			os.chmod(sys.argv[1], 0o777)
+			s.listen(1)
+			s.settimeout(60)
+			c = s.accept()[0]
+			open(sys.argv[2], "wb").write(c.recv(100))
+			c.sendall(b"ok\nstate paused\n")
+		PYTHON
+		fake=$!
+		until_true test -S "$folder/1.sock"
+		rm -f "$work/user/pid"
+		"${as_user[@]}" "$work/bin/heapwise" run --no-symbols -o "$work/user/t.hwt" -- sh -c 'echo $$ >"$0"; exec sleep 60' "$work/user/pid" \
+			>"$work/stdout" 2>"$work/stderr" &
+		monitor=$!
+		until_true test -s "$work/user/pid"
+		program=$(cat "$work/user/pid")
+		"${as_user[@]}" "$work/bin/heapwise" ctl "$program" status >"$work/status" 2>&1 && fail "$kind: ctl believes somebody else: $(cat "$work/status")"
+		[ ! -e "$work/other/asked" ] || fail "$kind: somebody else was asked"
+		equal "sockets in the folder of somebody else ($kind)" "$(ls "$folder")" "1.sock"
+		kill "$program" "$fake"
+		wait "$monitor" "$fake" 2>/dev/null
+		whole "$work/user/t.hwt"
+		rm -f "$work/user/t.hwt"*
+	done
+}
+
+# ---- programs --------------------------------------------------------------------------------
+
+# ended WHAT STATUS   by the program's own end, and with a trace that was closed. What is loaded into a program that is watched
+# has a thread there, which garbage may well kill, and the program with it.
+ended()
+{
+	local closed
+
+	[ "$2" -ne 0 ] || return 0
+	closed=$("$HEAPWISE" info --format json "$work/t" 2>/dev/null | jq .closed)
+	case "$1 $closed" in
+	*"(watch) true") ;;
+	*) fail "status of $1 is $2" ;;
+	esac
+}
+
+# scribbles HOW FIRST LAST   the program ends with 0 and so must its monitor; what was written can be read, or is said to be
+# damaged
+scribbles()
+{
+	local seed options=(run run-children watch)
+
+	for ((seed = $2; seed <= $3; seed++)); do
+		rm -rf "$work/t" "$work/t.json"
+		case ${options[seed % 3]} in
+		run) "$HEAPWISE" run --no-symbols -o "$work/t" -- "$target" "$1" "$seed" 1500 ;;
+		run-children) "$HEAPWISE" run --no-symbols --children -o "$work/t" -- "$target" "$1" "$seed" 1500 ;;
+		watch) "$HEAPWISE" watch --batch 0 -o "$work/lines" --trace "$work/t" -- "$target" "$1" "$seed" 1500 ;;
+		esac >"$work/stdout" 2>"$work/stderr"
+		ended "$1 $seed (${options[seed % 3]})" "$?"
+		for trace in "$work/t"/*.hwt "$work/t"; do
+			[ -f "$trace" ] || continue
+			"$HEAPWISE" report --no-symbols "$trace" >"$work/report" 2>"$work/errors"
+			at_most "status of report after $1 $seed" "$?" 3
+		done
+	done
+}
+
+case_garbage() { scribbles garbage "${2-1}" "${3-6}"; }
+case_records() { scribbles records "${2-1}" "${3-6}"; }
+case_lobby() { scribbles lobby "${2-1}" "${3-6}"; }
+case_shrink() { scribbles shrink "${2-1}" "${3-3}"; }
+
+case_seeds()
+{
+	for how in garbage records lobby shrink; do scribbles $how 1000 1099; done
+}
+
+# ---- network ---------------------------------------------------------------------------------
+
+# sockets PID   protocol and local address of each of its sockets that is one of the network's
+sockets()
+{
+	local inode
+
+	for inode in $(readlink "/proc/$1/fd/"* 2>/dev/null | sed -n 's/^socket:\[\([0-9]*\)\]$/\1/p'); do
+		awk -v inode="$inode" '$10 == inode { split(FILENAME, part, "/"); print part[4], $2 }' \
+			/proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 2>/dev/null
+	done
+}
+
+case_listens()
+{
+	runs -o "$work/t"
+	equal "sockets of run" "$(sockets "$monitor")$(sockets "$program")" ""
+	let_go
+	runs -o "$work/t" --listen 0
+	equal "sockets of run --listen" "$(sockets "$monitor" | sed 's/:.*//')" "tcp 0100007F"
+	equal "sockets of the program" "$(sockets "$program")" ""
+	let_go
+	"$HEAPWISE" serve --print-url "$work/t" >"$work/url" 2>"$work/stderr" &
+	server=$!
+	until_true test -s "$work/url"
+	equal "sockets of serve" "$(sockets "$server" | sed 's/:.*//' | sort -u)" "tcp 0100007F"
+	kill -INT "$server"
+	wait "$server"
+	"$HEAPWISE" serve --socket "$work/s" --print-url "$work/t" >"$work/url" 2>"$work/stderr" &
+	server=$!
+	until_true test -S "$work/s"
+	until_true test -s "$work/url"
+	equal "sockets of serve --socket" "$(sockets "$server")" ""
+	private "the socket" "$work/s"
+	kill -INT "$server"
+	wait "$server"
+}
+
+# ---- terminals and words ---------------------------------------------------------------------
+
+# Names out of a trace are text: no terminal obeys them.
+case_escapes()
+{
+	cat >"$work/evil.c" <<-'C'
+		#include <stdlib.h>
+		void *volatile keep;
+		void f(void) __asm__("\"\033]0;title\007\033[31m\302\233red\"");
+		__attribute__((noinline)) void f(void) { keep = malloc(100); keep = 0; }
+		int main(void) { f(); return 0; }
+	C
+	gcc -O0 "$work/evil.c" -o "$work/"$'evil\033[5m' 2>"$work/gcc" || skip "the assembler does not take such names"
+	"$HEAPWISE" run -o "$work/t.hwt" -- "$work/"$'evil\033[5m' >"$work/out" 2>&1
+	for command in report leaks findings mprof info dump callgraph scores types excessive; do
+		"$HEAPWISE" $command "$work/t.hwt" >>"$work/out" 2>&1
+	done
+	at_least "lines" "$(wc -l <"$work/out")" 40
+	! grep -q $'[\001-\010\016-\037]' "$work/out" || { fail "control characters:"; grep $'[\001-\010\016-\037]' "$work/out" | cat -v | head -5; }
+}
+
+# Each test that the page names is there.
+case_claims()
+{
+	ctest --test-dir "$HEAPWISE_BUILD_DIR" -N | sed -n 's/^ *Test *#[0-9]*: //p' | sort >"$work/tests"
+	grep -oE '`(run|unit|asan|web|cli|fuzz)\.[a-z0-9_-]+`' "$HEAPWISE_SOURCE_DIR/docs/SECURITY.md" | tr -d '`' | sort -u >"$work/named"
+	at_least "tests that are named" "$(wc -l <"$work/named")" 20
+	equal "named, and not there" "$(comm -13 "$work/tests" "$work/named" | paste -sd' ')" ""
+}
+
+run_case "${1-}"
+finish
