@@ -19,6 +19,7 @@ enum program_obstacle { /* why the recorder cannot be loaded */
 	PROGRAM_STATIC,
 	PROGRAM_SETUID,       /* or setgid, or file capabilities: the loader ignores LD_PRELOAD */
 	PROGRAM_OTHER_MACHINE,
+	PROGRAM_SANITIZED,    /* its malloc has to be the first, and would be called by ours */
 };
 
 struct program {
@@ -26,6 +27,7 @@ struct program {
 	char binary[4096]; /* what runs in the end: the interpreter of a script, else path */
 	enum program_obstacle obstacle;
 	bool instrumented; /* made by heapwise cc */
+	bool musl;         /* its C library */
 };
 
 /* ERR_INPUT if there is no such program or it may not be executed. */

@@ -10,6 +10,7 @@
 #include "format/runtime.h"
 #include "format/ticks.h"
 #include "recorder/context.h"
+#include "recorder/loader.h"
 #include "recorder/memory.h"
 #include "recorder/operators.h"
 #include "recorder/pool/pool.h"
@@ -37,8 +38,6 @@ static u32 at_work; /* 1 while a thread changes any of this */
 static u32 generation;
 static u64 unloads_seen;
 
-extern struct r_debug _r_debug __attribute__((weak));
-
 struct build_id {
 	const u8 *bytes;
 	u32 count;
@@ -65,8 +64,8 @@ void hwr_modules_init(void)
 {
 	static bool counted;
 
-	if (&_r_debug && _r_debug.r_ldbase)
-		find_range(_r_debug.r_ldbase, &hwr_loader_start, &hwr_loader_bytes);
+	if (hwr_loader() && hwr_loader()->r_ldbase)
+		find_range(hwr_loader()->r_ldbase, &hwr_loader_start, &hwr_loader_bytes);
 	find_range((u64)&hwr_modules_init, &hwr_own_start, &hwr_own_bytes);
 	if (!counted) /* in a forked child another thread's loader lock may be held for good */
 		dl_iterate_phdr(read_unloads, &unloads_seen);
@@ -364,9 +363,9 @@ void hwr_modules_check(void)
 {
 	u64 unloads = 0;
 
-	if (!&_r_debug || _r_debug.r_state == RT_CONSISTENT)
+	if (!hwr_loader() || hwr_loader()->r_state == RT_CONSISTENT)
 		return; /* pthread_create, TLS: no need for the loader's lock */
-	if (_r_debug.r_state == RT_ADD)
+	if (hwr_loader()->r_state == RT_ADD)
 		hwr_pools_look();
 	dl_iterate_phdr(read_unloads, &unloads);
 	if (likely(unloads == unloads_seen) || !take_turn())

@@ -8,13 +8,12 @@
 
 #include "format/atomics.h"
 #include "recorder/access/access.h"
+#include "recorder/loader.h"
 #include "recorder/memory.h"
 #include "recorder/pool/pool.h"
 #include "recorder/unwind/cfi.h"
 
 struct hwr_real hwr_real;
-
-extern struct r_debug _r_debug __attribute__((weak));
 
 struct object {
 	const ElfW(Sym) *symbols;
@@ -156,7 +155,7 @@ static void *search(const struct link_map *from, const struct link_map *to, cons
 
 void *hwr_real_symbol(const char *name, u64 *start, u64 *end)
 {
-	const struct link_map *first = &_r_debug ? _r_debug.r_map : NULL;
+	const struct link_map *first = hwr_loader() ? hwr_loader()->r_map : NULL;
 	const struct link_map *ours = first;
 	struct hwr_module_at module = { 0 };
 	void *found;
@@ -186,7 +185,7 @@ static bool is_library(const char *path, const char *name)
 
 bool hwr_real_comes_from(const char *name, const char *library)
 {
-	const struct link_map *map = &_r_debug ? _r_debug.r_map : NULL;
+	const struct link_map *map = hwr_loader() ? hwr_loader()->r_map : NULL;
 
 	for (; map && map->l_ld != _DYNAMIC; map = map->l_next)
 		if (find_in(map, name))

@@ -9,6 +9,7 @@
 #include <link.h>
 
 #include "format/allocators.h"
+#include "recorder/loader.h"
 #include "recorder/memory.h"
 #include "recorder/pool/find.h"
 #include "recorder/pool/pool.h"
@@ -27,8 +28,6 @@ static u32 searched_for; /* allocators that the program was searched for; 0 = no
 
 static u8 hash_table[HASH_SLOTS]; /* number of an entry + 1 */
 _Static_assert(HW_ENTRIES < 255 && HW_ENTRIES * 2 < HASH_SLOTS, "the table has room");
-
-extern struct r_debug _r_debug __attribute__((weak));
 
 static u32 hash_of(const char *name)
 {
@@ -151,7 +150,7 @@ static u32 allocators_in(const struct link_map *map, u32 allocators)
 
 bool hwr_entries_are_there(u32 allocators)
 {
-	const struct link_map *map = &_r_debug ? _r_debug.r_map : NULL;
+	const struct link_map *map = hwr_loader() ? hwr_loader()->r_map : NULL;
 
 	if (!allocators || !map || map->l_ld == _DYNAMIC)
 		return false;

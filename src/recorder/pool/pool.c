@@ -7,6 +7,7 @@
 #include <link.h>
 
 #include "format/allocators.h"
+#include "recorder/loader.h"
 #include "recorder/memory.h"
 #include "recorder/pool/detour.h"
 #include "recorder/pool/entries.h"
@@ -35,8 +36,6 @@ static u32 seen_count;
 static u32 looking;     /* 1 while a thread looks for functions */
 static u32 allocators;  /* that are looked for, too */
 static bool overflowed; /* some of the pools' blocks are not in the set */
-
-extern struct r_debug _r_debug __attribute__((weak));
 
 /* ---- inside or outside ---- */
 
@@ -450,7 +449,7 @@ void hwr_pools_forget(void) { seen_count = 0; }
 
 void hwr_pools_look(void)
 {
-	const struct link_map *first = &_r_debug ? _r_debug.r_map : NULL, *map = first;
+	const struct link_map *first = hwr_loader() ? hwr_loader()->r_map : NULL, *map = first;
 	u32 nobody = 0, before = sites_count;
 
 	if ((!pools_count && !allocators) || !cas_acq_rel(&looking, &nobody, 1))

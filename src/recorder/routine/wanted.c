@@ -6,6 +6,7 @@
 
 #include "format/patterns.h"
 #include "recorder/memory.h"
+#include "recorder/loader.h"
 #include "recorder/modules.h"
 #include "recorder/pool/find.h"
 #include "recorder/routine/routine.h"
@@ -36,8 +37,6 @@ static struct known *table;
 static struct module modules[MODULES_MAX];
 static u32 modules_count;
 static u32 searching;
-
-extern struct r_debug _r_debug __attribute__((weak));
 
 bool hwr_wanted_attach(void)
 {

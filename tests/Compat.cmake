@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+# The compatibility matrix: one test per row of compat/ROWS that names a compat.* test, and one that compares the table
+# with docs/COMPATIBILITY.md.
+set(compat_dir ${CMAKE_CURRENT_SOURCE_DIR}/compat)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${compat_dir}/ROWS)
+file(STRINGS ${compat_dir}/ROWS compat_rows REGEX "\\| [^|]*compat\\.[^|]*$")
+foreach(row IN LISTS compat_rows)
+	string(REGEX MATCHALL "\\+?compat\\.[a-z-]+" names "${row}")
+	foreach(name IN LISTS names)
+		set(HEAPWISE_LABEL "")
+		if(name MATCHES "^\\+")
+			set(HEAPWISE_LABEL full)
+			set(HEAPWISE_TIMEOUT 600)
+		endif()
+		string(REGEX REPLACE "^\\+?compat\\." "" case ${name})
+		heapwise_script_test(compat.${case} ${compat_dir}/compat.sh ${case})
+		unset(HEAPWISE_LABEL)
+		unset(HEAPWISE_TIMEOUT)
+	endforeach()
+endforeach()
+heapwise_script_test(tools.compatibility ${compat_dir}/matrix --check ${PROJECT_BINARY_DIR})
