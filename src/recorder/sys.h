@@ -24,13 +24,30 @@ static inline long hwr_syscall3(long number, long a, long b, long c)
 
 /* Calls that the program's sandbox would punish, one bit each: the program would pay for ours. sandbox.c */
 enum { HWR_CALLS = 512 };
+#ifdef HWR_ALONE /* without the rest of the recorder */
+static const u64 hwr_refused[HWR_CALLS / 64];
+#else
 extern u64 hwr_refused[HWR_CALLS / 64];
+#endif
+
+/* Tests: whether this call fails on purpose; inject.c. */
+#ifdef HWR_INJECT
+bool hwr_inject(long number);
+#else
+static inline bool hwr_inject(long number)
+{
+	(void)number;
+	return false;
+}
+#endif
 
 /* What the recorder asks for itself, not for the program. */
 static inline long hwr_ask6(long number, long a, long b, long c, long d, long e, long f)
 {
 	if (unlikely(load_relaxed(&hwr_refused[number / 64]) >> (number % 64) & 1))
 		return -1 /* EPERM */;
+	if (hwr_inject(number))
+		return -12 /* ENOMEM */;
 	return hwr_syscall6(number, a, b, c, d, e, f);
 }
 

@@ -292,6 +292,26 @@ case_time_namespace()
 	done
 }
 
+# ---- the allocator's interface ----
+
+# All that a program can ask its allocator, with every setting that comes by the environment.
+case_interface()
+{
+	local setting
+
+	gcc -w -O1 -fno-builtin "$here/interface.c" -o interface -pthread || { fail "cannot be built"; finish; }
+	for setting in A=b MALLOC_PERTURB_=77 MALLOC_TOP_PAD_=1000000 MALLOC_MMAP_THRESHOLD_=4096 MALLOC_MMAP_MAX_=0 \
+		MALLOC_TRIM_THRESHOLD_=4096 MALLOC_ARENA_MAX=1 MALLOC_CHECK_=3 \
+		GLIBC_TUNABLES=glibc.malloc.tcache_count=0; do
+		alone env $setting ./interface
+		recorded -- env $setting ./interface
+		equal "lost events" "$(rm -f trace.json; field trace .lost_events)" 0
+	done
+	at_least "lines compared" "$(wc -l <alone.out)" 200
+	grep -E "MISALIGNED|badly|LOST|CHANGED" alone.out && fail "the allocator itself is wrong"
+	whole trace
+}
+
 # ---- builds ----
 
 # built COMPILER OPTION...   the target, built in a way of its own

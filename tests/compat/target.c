@@ -549,6 +549,24 @@ static void case_generated(void)
 		unlink(path);
 }
 
+/* A little of everything, for faults that are made. */
+static void case_mixed(void)
+{
+	pid_t pid;
+
+	allocate(200);
+	run_threads(3, 50);
+	pid = fork();
+	if (pid == 0) {
+		allocate(100);
+		run_threads(1, 20);
+		say_truth(1);
+		exit(0);
+	}
+	need(wait_for(pid) == 0, "child");
+	allocate(50);
+}
+
 static void case_plain(void) { allocate(1000); }
 
 #define CASE(name) {#name, case_##name}
@@ -556,7 +574,7 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	CASE(plain), CASE(daemon), CASE(storm), CASE(exec), CASE(scrubbed), CASE(scrubbed_child), CASE(chroot),
+	CASE(plain), CASE(mixed), CASE(daemon), CASE(storm), CASE(exec), CASE(scrubbed), CASE(scrubbed_child), CASE(chroot),
 	CASE(chroot_child), CASE(user_namespace), CASE(pid_namespace), CASE(seccomp_refuses), CASE(seccomp_kills),
 	CASE(seccomp_strict), CASE(address_space), CASE(address_space_from_start), CASE(killed), CASE(memory_out),
 	CASE(huge_pages), CASE(locked_memory), CASE(reaper), CASE(interrupted), CASE(crash_handler), CASE(suspended),
