@@ -126,3 +126,11 @@ if(TARGET client)
 	heapwise_target(busy busy.c)
 	add_dependencies(tests example_rates example_ageing)
 endif()
+
+# The compatibility matrix, see tests/compat/ROWS.
+add_executable(target_compat EXCLUDE_FROM_ALL ${CMAKE_CURRENT_SOURCE_DIR}/compat/target.c)
+set_target_properties(target_compat PROPERTIES OUTPUT_NAME compat
+	RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/targets)
+target_compile_options(target_compat PRIVATE ${HEAPWISE_C_OPTIONS} -O1 -g -fno-builtin)
+target_link_libraries(target_compat PRIVATE Threads::Threads)
+add_dependencies(tests target_compat)

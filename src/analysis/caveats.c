@@ -211,6 +211,12 @@ static void about_notes(struct result *result, const struct model *model)
 		 "child processes allocated and were not recorded: use --children"},
 		{"unrecorded_execs",
 		 "programs started by children were not recorded: use --children"},
+		{"unreachable",
+		 "processes could not reach the recording's shared memory and were not recorded (chroot, namespaces, "
+		 "a sandbox without /proc, or little address space)"},
+		{"unseen_ends",
+		 "processes ended unseen: another program took over that the recorder was not loaded into (static, "
+		 "setuid, or started with another environment), or a bare system call ended it"},
 		{"berth_shortage", "programs were not recorded because too many started at once"},
 	};
 

@@ -211,6 +211,24 @@ static void say_losses(const struct run_result *result)
 			units_count(result->berth_shortage).text);
 }
 
+/* Processes that went where the recorder cannot follow. */
+static void say_unseen(const struct run_result *result)
+{
+	if (result->unreachable)
+		fprintf(stderr,
+			"heapwise: not recorded: %s %s that could not reach the recording's shared memory (chroot, "
+			"namespaces, a sandbox without /proc, or little address space)\n",
+			units_count(result->unreachable).text, result->unreachable == 1 ? "process" : "processes");
+	if (result->left_behind)
+		fprintf(stderr, "heapwise: not recorded: processes that the program left behind and that still run: use "
+				"--children\n");
+	if (result->unseen_ends)
+		fprintf(stderr,
+			"heapwise: note: %s %s ended unseen: another program took over that the recorder was not loaded "
+			"into (static, setuid, or started with another environment), or a bare system call ended it\n",
+			units_count(result->unseen_ends).text, result->unseen_ends == 1 ? "process" : "processes");
+}
+
 static const char *plural(u64 count, const char *one, const char *many)
 {
 	return count == 1 ? one : many;
@@ -270,6 +288,16 @@ static void say_totals(const struct run_args *args, const struct run_result *res
 	fprintf(stderr, "\n");
 }
 
+static bool is_empty(const struct run_args *args, const struct run_result *result)
+{
+	const struct stream_totals *totals = &result->totals;
+
+	if (!result->recorded)
+		return true;
+	return result->images == 1 && !totals->allocations && !totals->frees && !totals->lost_events &&
+	       !result->routines && !args->sample_bytes && !args->mmap && !args->start_paused;
+}
+
 /* Reading a large trace again would keep the user waiting for his prompt. */
 enum { BRIEF_EVENTS_MAX = 500000 };
 
@@ -277,7 +305,7 @@ static bool wants_brief(const struct run_args *args, const struct run_result *re
 {
 	u64 events = result->totals.allocations + result->totals.frees;
 
-	return result->recorded && !args->report && !args->lisp && !args->children && !result->write_errno &&
+	return !is_empty(args, result) && !args->report && !args->lisp && !args->children && !result->write_errno &&
 	       events <= BRIEF_EVENTS_MAX;
 }
 
@@ -287,7 +315,7 @@ static void say_next(const struct run_args *args, const struct run_result *resul
 	if (wants_brief(args, result) && brief_findings(&cmd_run, result->output))
 		fprintf(stderr, "heapwise: next: heapwise findings %s, heapwise report %s\n",
 			result->output, result->output);
-	else if (result->recorded && !args->report && !result->write_errno)
+	else if (!is_empty(args, result) && !args->report && !result->write_errno)
 		fprintf(stderr, "heapwise: next: heapwise %s %s\n", args->lisp ? "mprof" : "report", result->output);
 }
 
@@ -316,9 +344,10 @@ static void summary(const struct run_args *args, const struct run_pools *pools,
 			args->listen ? ", and nothing was served" : "");
 		return;
 	}
-	if (!result->recorded)
+	if (is_empty(args, result))
 		fprintf(stderr, "heapwise: nothing was recorded%s\n",
 			result->runtime_hint[0] ? "" :
+			result->recorded ? ": the program never allocated" :
 						  ": the program never allocated, or the recorder could "
 						  "not be loaded into it");
 	else
@@ -338,6 +367,7 @@ static void summary(const struct run_args *args, const struct run_pools *pools,
 			"heapwise: the trace was not to grow further: from some moment on it "
 			"has totals per allocation point, and no single events\n");
 	say_unrecorded(result);
+	say_unseen(result);
 	if (result->control_problem[0])
 		fprintf(stderr, "heapwise: note: 'heapwise ctl' could not be served: %s\n",
 			result->control_problem);

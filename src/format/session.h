@@ -49,7 +49,8 @@ struct hw_lobby {
 	u32 monitor_pid;         /* monitor, as it sees itself */
 	u32 beat;                /* monitor: changes at least every 50 ms */
 	u32 allocators;          /* monitor: bits of enum hw_allocator that are looked for */
-	u32 reserved[2];
+	u32 unreachable;         /* recorder: processes that could not open the shared memory */
+	u32 reserved[1];
 	/* The first word is a robust futex that the monitor holds while it lives: the kernel sets
 	 * FUTEX_OWNER_DIED in it when it dies. The recorder only ever reads that word. */
 	u32 monitor_lock[16];
@@ -106,7 +107,8 @@ struct hw_range {
 	F(CHECK_FAILED, "stacks that differ from the reference unwinder (checking build)")         \
 	F(NAMES_FULL, "marks without a name because the table of names is full")                   \
 	F(POOLS_FULL, "allocations inside custom allocators counted as well because their table is full") \
-	F(STACK_BARE, "stacks of one frame because no instrumented routine was on them")
+	F(STACK_BARE, "stacks of one frame because no instrumented routine was on them")             \
+	F(SANDBOX, "times that the program forbade itself (seccomp) what recording needs: it was not recorded further")
 
 enum hw_fault {
 #define HW_FAULT_ENUM(name, text) HW_FAULT_##name,
@@ -290,6 +292,7 @@ struct hw_control {
 	/* recorder, now and then and at the end: accesses that were checked, and those to the heap */
 	_Alignas(HW_CACHE_LINE) u64 access_checked;
 	u64 access_heap;
+	u32 left;          /* recorder: 1 = the image ended as programs do, and was not replaced */
 	u32 objects_told;  /* recorder: 1 = the program has told objects of its own, heapwise_alloc */
 	u32 access_merges; /* recorder: 1 = of accesses to one place, one after the other, some are not told */
 

@@ -251,13 +251,13 @@ static void *drain_main(void *argument)
 	}
 	self->cycle_ns = self->tick_ns = now_ns();
 	started_set(self, 1);
-	while (self->active.count) {
+	while (self->active.count || load_relaxed(&self->hold)) {
 		u64 now = now_ns();
 		u64 count = drain_cycle(self, now);
 
 		drain_tick(self, now);
 		sizes_check(self, now);
-		if (self->active.count)
+		if (self->active.count || load_relaxed(&self->hold))
 			drain_sleep(self, count);
 	}
 	store_release(&self->done, 1);

@@ -23,6 +23,7 @@ struct drain {
 
 	/* Waiting thread. */
 	u32 aggregate; /* 1 = single events are no longer kept */
+	u32 hold;      /* 1 = processes that are not known yet may come; waiting thread, and whoever starts */
 	u32 pause_command; /* any thread: number of the command * 2, + 1 = pause; see drain_set_paused */
 
 	/* Drain thread, for others to look at. */

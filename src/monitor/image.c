@@ -116,7 +116,7 @@ void image_free(struct image *self)
 static void totals_add_faults(const struct image *self, struct stream_totals *totals)
 {
 	static const u8 dropping[] = { HW_FAULT_RING_FULL, HW_FAULT_NESTED_FULL, HW_FAULT_NO_SLOT,
-				       HW_FAULT_NO_MEMORY, HW_FAULT_SAMPLE_FULL };
+				       HW_FAULT_NO_MEMORY, HW_FAULT_SAMPLE_FULL, HW_FAULT_SANDBOX };
 	u64 dropped = 0;
 
 	for (u32 i = 0; i < HW_FAULT_COUNT; i++)

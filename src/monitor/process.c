@@ -274,8 +274,20 @@ void process_end_recording(struct process *self, u32 how, i32 value)
 	self->scan_told = false; /* what follows in another file has a scan of its own */
 }
 
+/* Another program may have taken over without a recorder, and nobody told us. */
+static bool ended_unseen(const struct process *self)
+{
+	const struct hw_control *control = self->image->berth.control;
+
+	return self->end_how == IMAGE_EXITED && !load_relaxed(&control->left) &&
+	       load_relaxed(&control->access) != HW_ACCESS_VALGRIND &&
+	       load_relaxed(&control->stopped) != HW_RELEASED &&
+	       !load_relaxed(&control->faults[HW_FAULT_SANDBOX]);
+}
+
 static void image_finish(struct process *self, bool exec)
 {
+	self->ended_unseen = !exec && ended_unseen(self);
 	if (!self->image->resting)
 		process_end_recording(self, exec ? IMAGE_EXEC : self->end_how,
 				      exec ? 0 : self->end_value);

@@ -110,6 +110,7 @@ struct process {
 	bool routine_stacks;          /* stacks were made of them */
 	u64 ended_events;             /* of images that ended */
 	u64 ended_bytes;              /* of traces that ended */
+	bool ended_unseen;            /* its last image ended in another way than programs do */
 	bool gone_seen;               /* `gone` as this cycle found it */
 	u32 doing;                    /* see recording.c */
 	u32 doing_image;              /* `images` when it began */

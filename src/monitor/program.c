@@ -18,6 +18,7 @@
 #include "format/session.h"
 #include "format/shadow.h"
 #include "monitor/hint.h"
+#include "monitor/linked.h"
 
 enum { SCRIPTS_MAX = 5, HEADERS_MAX = 1024, LINE_MAX_BYTES = 256 };
 
@@ -83,23 +84,6 @@ static int find_file(struct program *self, const char *name, struct err *err)
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-static bool has_interpreter(int fd, const Elf64_Ehdr *header)
-{
-	Elf64_Phdr segment;
-	u64 got;
-
-	if (header->e_phentsize != sizeof(segment) || header->e_phnum > HEADERS_MAX)
-		return false;
-	for (u32 i = 0; i < header->e_phnum; i++) {
-		if (io_read_at(fd, &segment, sizeof(segment), header->e_phoff + i * sizeof(segment),
-			       &got) != 0 || got != sizeof(segment))
-			return false;
-		if (segment.p_type == PT_INTERP)
-			return true;
-	}
-	return false;
-}
-
 /* The loader itself can be run as a program, and then it does preload. */
 static bool is_loader(const char *path)
 {
@@ -109,8 +93,10 @@ static bool is_loader(const char *path)
 	return strncmp(name, "ld-", 3) == 0 || strncmp(name, "ld.so", 5) == 0;
 }
 
-static enum program_obstacle elf_obstacle(int fd, const char *path)
+static enum program_obstacle elf_obstacle(struct program *self, int fd)
 {
+	char loader[LINE_MAX_BYTES];
+	const char *slash;
 	Elf64_Ehdr header;
 	u64 got = 0;
 
@@ -118,9 +104,12 @@ static enum program_obstacle elf_obstacle(int fd, const char *path)
 		return PROGRAM_RECORDABLE; /* exec will say what is wrong with it */
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != OUR_MACHINE)
 		return PROGRAM_OTHER_MACHINE;
-	if (!has_interpreter(fd, &header) && !is_loader(path))
+	linked_loader(fd, loader, sizeof(loader));
+	if (!loader[0] && !is_loader(self->binary))
 		return PROGRAM_STATIC;
-	return PROGRAM_RECORDABLE;
+	slash = strrchr(loader, '/');
+	self->musl = slash && strncmp(slash, "/ld-musl-", 9) == 0;
+	return linked_with_sanitizer(fd) ? PROGRAM_SANITIZED : PROGRAM_RECORDABLE;
 }
 
 /* Whether exec gives the process other rights than ours, which makes the loader deaf to
@@ -172,7 +161,7 @@ static bool look_once(struct program *self)
 	if (io_read_at(fd, head, sizeof(head), 0, &bytes) == 0)
 		script = script_interpreter(head, bytes, next, sizeof(next));
 	if (!script && bytes >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
-		self->obstacle = elf_obstacle(fd, self->binary);
+		self->obstacle = elf_obstacle(self, fd);
 	if (!script && self->obstacle == PROGRAM_RECORDABLE && changes_rights(fd))
 		self->obstacle = PROGRAM_SETUID;
 	close(fd);
@@ -308,6 +297,11 @@ int program_refuse(const struct program *self, struct err *err)
 		return err_set(err, ERR_INPUT,
 			       "'%s' has the recorder of another version of heapwise linked into it; link it "
 			       "again with this one's libheapwise.a, or %s",
+			       self->binary, way_out);
+	case PROGRAM_SANITIZED:
+		return err_set(err, ERR_INPUT,
+			       "'%s' was built with a sanitizer, whose malloc must be the first in the program; build it "
+			       "without -fsanitize=address, thread, leak or memory, or %s",
 			       self->binary, way_out);
 	case PROGRAM_RECORDABLE:
 		break;

@@ -20,6 +20,7 @@ enum program_obstacle { /* why the recorder cannot be loaded */
 	PROGRAM_SETUID,       /* or setgid, or file capabilities: the loader ignores LD_PRELOAD */
 	PROGRAM_OTHER_MACHINE,
 	PROGRAM_OTHER_RECORDER, /* one of another version is linked in */
+	PROGRAM_SANITIZED,    /* its malloc has to be the first, and would be called by ours */
 };
 
 struct program {
@@ -28,6 +29,7 @@ struct program {
 	enum program_obstacle obstacle;
 	bool instrumented; /* made by heapwise cc */
 	bool linked;       /* with libheapwise.a */
+	bool musl;         /* its C library */
 };
 
 /* ERR_INPUT if there is no such program or it may not be executed. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -103,19 +104,26 @@ static int recorder_find(struct run *self, struct err *err)
 {
 	const char *file = self->options->pages ? "libheapwise-watch.so"
 			   : wants_access(self)  ? "libheapwise-access.so"
+			   : self->program.musl  ? "libheapwise-musl.so"
 						 : "libheapwise.so";
 	char folder[PARTS_PATH];
 
 	parts_own_folder(folder);
 	if (is_below_valgrind(self->options))
 		return valgrind_ready(self, folder, err);
+	if (self->program.musl && (self->options->pages || wants_access(self)))
+		return err_set(err, ERR_INPUT,
+			       "'%s' is a program of the C library musl, of which allocations are recorded, but no accesses",
+			       self->program.binary);
 	if (self->options->recorder) {
 		if (!realpath(self->options->recorder, self->recorder) || access(self->recorder, R_OK) != 0)
 			return err_set(err, ERR_INPUT, "cannot read the recorder '%s': %s",
 				       self->options->recorder, strerror(errno));
 	} else if (!parts_find(folder, file, self->recorder)) {
-		return err_set(err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it", file, folder,
-			       parts_installed());
+		return err_set(err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it%s", file, folder,
+			       parts_installed(),
+			       self->program.musl ? "; it is built where musl-gcc is (Debian, Ubuntu: apt-get install "
+						    "musl-tools)" : "");
 	}
 	if (strpbrk(self->recorder, " :"))
 		return err_set(
@@ -420,6 +428,8 @@ static void notes_tell(struct run *self)
 	note_number(self->root, "unrecorded_children", result->unrecorded_children);
 	note_number(self->root, "unrecorded_execs", result->unrecorded_execs);
 	note_number(self->root, "berth_shortage", result->berth_shortage);
+	note_number(self->root, "unreachable", result->unreachable);
+	note_number(self->root, "unseen_ends", result->unseen_ends);
 	if (result->runtime_hint[0])
 		sink.note(sink.self, "runtime_hint", result->runtime_hint, NULL);
 	if (result->lisp_says[0])
@@ -432,6 +442,16 @@ static u64 file_bytes(const char *path)
 	struct stat status;
 
 	return stat(path, &status) == 0 ? (u64)status.st_size : 0;
+}
+
+/* Processes after whose last image another one came that had no recorder. */
+static u64 unseen_ends(const struct run *self)
+{
+	u64 count = 0;
+
+	for (const struct process *process = self->root; process; process = process->next)
+		count += process->ended_unseen;
+	return count;
 }
 
 static void result_fill(struct run *self)
@@ -449,6 +469,8 @@ static void result_fill(struct run *self)
 	result->unrecorded_children = load_relaxed(&lobby->unrecorded_children);
 	result->unrecorded_execs = load_relaxed(&lobby->unrecorded_execs);
 	result->berth_shortage = load_relaxed(&lobby->berth_shortage);
+	result->unreachable = load_relaxed(&lobby->unreachable);
+	result->unseen_ends = unseen_ends(self);
 	memcpy(result->pool_states, self->session.pool_states, sizeof(result->pool_states));
 	memcpy(result->entry_states, self->session.entry_states, sizeof(result->entry_states));
 	hint_find(self);
@@ -540,9 +562,12 @@ static int run_watched(struct run *self, struct err *err)
 	if (status < 0)
 		process_set_gone(self->root, IMAGE_DETACHED, 0);
 	self->watch.ended = status < 0;
+	if (status < 0)
+		store_relaxed(&self->drain.hold, 0);
 	watch_run(&self->watch);
 	self->result->wait_status = self->watch.wait_status;
 	self->result->passed_signal = self->watch.passed_signal;
+	self->result->left_behind = self->watch.left_behind && !self->options->children;
 	self->result->duration_ns = now_ns() - start;
 	if (serving)
 		self->options->service->stop(self->options->service->self);
@@ -561,6 +586,7 @@ static int run_recorded(struct run *self, struct err *err)
 
 	if (recorder_find(self, err) < 0 || preload_make(self, err) < 0 || session_make(self, err) < 0)
 		return err->code;
+	self->drain.hold = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && self->options->children;
 	status = fork_child(self, err);
 	if (status < 0)
 		goto close_session;

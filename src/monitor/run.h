@@ -86,6 +86,9 @@ struct run_result {
 	bool routine_stacks;     /* stacks were made of them */
 	struct stream_totals totals; /* of the last image of the program */
 	u64 unrecorded_children, unrecorded_execs, berth_shortage;
+	u64 unreachable;         /* processes that could not open the shared memory */
+	bool left_behind;        /* processes that it started still ran at its end, and nobody looked at them */
+	u64 unseen_ends;         /* processes whose last image ended in another way than programs do */
 	int write_errno;         /* first error when writing the trace, e.g. ENOSPC */
 	bool aggregated;         /* --max-size or the full disk stopped single events */
 	u32 pool_states[HW_POOLS]; /* what became of run_options.pools: enum hw_pool_state */

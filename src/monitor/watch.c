@@ -250,6 +250,11 @@ static void processes_detach(struct watch *self)
 	drain_wake(self->drain);
 }
 
+static bool is_end(const siginfo_t *info)
+{
+	return info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED;
+}
+
 static void program_reap(struct watch *self)
 {
 	struct process *root = self->drain ? self->drain->processes : NULL;
@@ -259,8 +264,7 @@ static void program_reap(struct watch *self)
 	/* A look first: while a scan traces the program, its stops come here as well. */
 	if (self->ended ||
 	    waitid(P_PID, (id_t)self->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
-	    (info.si_code != CLD_EXITED && info.si_code != CLD_KILLED &&
-	     info.si_code != CLD_DUMPED) ||
+	    !is_end(&info) ||
 	    waitpid(self->pid, &status, WNOHANG) != self->pid)
 		return;
 	self->ended = true;
@@ -272,6 +276,42 @@ static void program_reap(struct watch *self)
 	else
 		process_set_gone(root, IMAGE_EXITED, WEXITSTATUS(status));
 	drain_wake(self->drain);
+}
+
+/* A process that the program left behind and that has ended. */
+static void orphan_reap(struct watch *self, const siginfo_t *info)
+{
+	struct process *process = self->drain->processes;
+
+	for (; process; process = next_process(process))
+		if (process->pid == (u32)info->si_pid && !process->gone)
+			process_set_gone(process, info->si_code == CLD_EXITED ? IMAGE_EXITED : IMAGE_KILLED,
+					 info->si_status);
+	waitpid(info->si_pid, NULL, WNOHANG);
+}
+
+/* Processes that the program left behind come to us (PR_SET_CHILD_SUBREAPER): a daemon that has not allocated
+ * yet is only known by that. */
+static void orphans_watch(struct watch *self)
+{
+	siginfo_t info = { 0 };
+	int status;
+
+	if (!self->drain)
+		return;
+	/* Stops of a process that a scan traces come here as well: they are the scan's. */
+	while ((status = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)) == 0 && info.si_pid &&
+	       info.si_pid != self->pid && is_end(&info)) {
+		orphan_reap(self, &info);
+		info.si_pid = 0;
+	}
+	if (!self->ended)
+		return;
+	self->left_behind = status == 0;
+	if (!self->left_behind && load_relaxed(&self->drain->hold)) {
+		store_relaxed(&self->drain->hold, 0);
+		drain_wake(self->drain);
+	}
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -297,8 +337,10 @@ static void signal_handle(struct watch *self, const siginfo_t *info)
 	if (scans)
 		add_relaxed(&scans->interrupts, 1);
 	if (self->ended) {
-		if (self->drain)
+		if (self->drain) {
+			store_relaxed(&self->drain->hold, 0);
 			processes_detach(self);
+		}
 		return;
 	}
 	if (info->si_code <= 0 && info->si_pid != self->pid) {
@@ -348,6 +390,7 @@ void watch_run(struct watch *self)
 			signal_handle(self, &info);
 			program_reap(self);
 		}
+		orphans_watch(self);
 		now = now_ns();
 		if (!self->drain)
 			continue;

@@ -18,6 +18,7 @@ struct watch {
 	pid_t pid;            /* of the program, our child */
 	char folder[4096];    /* where the traces are */
 	const char *name;     /* start of trace names in the folder */
+	bool left_behind;     /* processes of the program's outlive it */
 	bool ended;           /* the program has ended, with wait_status */
 	int wait_status;
 	int passed_signal;    /* the last one that was sent to us alone, 0 = none */

@@ -69,7 +69,7 @@ static void ask_to_be_watched(void)
 	if (!hwr_session_watched())
 		return;
 	if (load_relaxed(leaving) == HW_LEAVING_NOT)
-		hwr_syscall3(SYS_prctl, SET_PTRACER, hwr_lobby->monitor_pid, 0);
+		hwr_ask3(SYS_prctl, SET_PTRACER, hwr_lobby->monitor_pid, 0);
 	if (cas_acq_rel(leaving, &not_yet, HW_LEAVING_ASKED)) {
 		add_acq_rel(&hwr_lobby->bell, 1);
 		hwr_futex_wake(&hwr_lobby->bell);
@@ -84,6 +84,8 @@ static __attribute__((destructor)) void leave(void)
 {
 	hwr_access_leave();
 	hwr_peek_leave();
+	if (load_relaxed(&hwr_token.alive) && hwr_control && (hwr_getpid() == hwr_pid || hwr_getpid() == (u32)-1))
+		store_relaxed(&hwr_control->left, 1);
 	if (is_watchable())
 		ask_to_be_watched();
 }

@@ -106,7 +106,7 @@ static __attribute__((noinline)) void *realloc_carefully(void *old, size_t size,
 	void *p;
 
 	hwr_call_begin(&call);
-	ticks = hw_ticks();
+	ticks = call.t ? hw_ticks() : 0;
 	p = call.t ? real_realloc(call.t, old, size, caller.pc) : hwr_real.realloc(old, size);
 	hwr_call_realloc(&call, ticks, old, p, size);
 	return p;

@@ -12,12 +12,11 @@
 #include "format/atomics.h"
 #include "format/session.h"
 #include "format/shadow.h"
+#include "recorder/loader.h"
 #include "recorder/memory.h"
 #include "recorder/modules.h"
 #include "recorder/real.h"
 #include "recorder/unwind/cfi.h"
-
-extern struct r_debug _r_debug __attribute__((weak));
 
 #ifndef HWR_LINKED
 
@@ -60,7 +59,7 @@ bool hwr_stands_back(void)
 	return found;
 }
 
-const struct link_map *hwr_first_map(void) { return &_r_debug ? _r_debug.r_map : NULL; }
+const struct link_map *hwr_first_map(void) { return hwr_loader() ? hwr_loader()->r_map : NULL; }
 
 bool hwr_map_is_ours(const struct link_map *map) { return map->l_ld == _DYNAMIC; }
 
@@ -206,7 +205,7 @@ const struct link_map *hwr_first_map(void)
 	static struct link_map program;
 
 	if (!hwr_is_static())
-		return &_r_debug ? _r_debug.r_map : NULL;
+		return hwr_loader() ? hwr_loader()->r_map : NULL;
 	program = (struct link_map){.l_addr = bias(), .l_name = no_name, .l_ld = nothing};
 	return &program;
 }

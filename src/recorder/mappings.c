@@ -7,6 +7,8 @@
 #include "recorder/note.h"
 #include "recorder/sys.h"
 
+#undef mmap64 /* a macro in musl */
+
 static void *mapped(long result)
 {
 	if (!hwr_sys_failed((void *)result))

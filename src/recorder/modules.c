@@ -11,6 +11,7 @@
 #include "format/ticks.h"
 #include "recorder/context.h"
 #include "recorder/linked.h"
+#include "recorder/loader.h"
 #include "recorder/memory.h"
 #include "recorder/operators.h"
 #include "recorder/pool/pool.h"
@@ -38,8 +39,6 @@ static u32 at_work; /* 1 while a thread changes any of this */
 static u32 generation;
 static u64 unloads_seen;
 
-extern struct r_debug _r_debug __attribute__((weak));
-
 struct build_id {
 	const u8 *bytes;
 	u32 count;
@@ -66,8 +65,8 @@ void hwr_modules_init(void)
 {
 	static bool counted;
 
-	if (&_r_debug && _r_debug.r_ldbase)
-		find_range(_r_debug.r_ldbase, &hwr_loader_start, &hwr_loader_bytes);
+	if (hwr_loader() && hwr_loader()->r_ldbase)
+		find_range(hwr_loader()->r_ldbase, &hwr_loader_start, &hwr_loader_bytes);
 	hwr_own_find();
 	if (!counted) /* in a forked child another thread's loader lock may be held for good */
 		dl_iterate_phdr(read_unloads, &unloads_seen);
@@ -365,9 +364,9 @@ void hwr_modules_check(void)
 {
 	u64 unloads = 0;
 
-	if (!&_r_debug || _r_debug.r_state == RT_CONSISTENT)
+	if (!hwr_loader() || hwr_loader()->r_state == RT_CONSISTENT)
 		return; /* pthread_create, TLS: no need for the loader's lock */
-	if (_r_debug.r_state == RT_ADD)
+	if (hwr_loader()->r_state == RT_ADD)
 		hwr_pools_look();
 	dl_iterate_phdr(read_unloads, &unloads);
 	if (likely(unloads == unloads_seen) || !take_turn())

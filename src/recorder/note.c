@@ -136,9 +136,12 @@ static void put_duration(struct hwr_call *call, u32 kind, u64 end_ticks)
 	call->begin_ticks = 0;
 }
 
+/* The counter is not read where nothing is recorded: a program may forbid itself even that (PR_SET_TSC). */
+static u64 ticks_of(const struct hwr_call *call) { return call->t ? hw_ticks() : 0; }
+
 void hwr_call_alloc(struct hwr_call *call, u32 kind, void *p, size_t size)
 {
-	u64 ticks = hw_ticks();
+	u64 ticks = ticks_of(call);
 
 	if (!call->t || call->paused || call->t->state & HWR_RUNTIME)
 		return;
@@ -165,7 +168,7 @@ void hwr_call_free(struct hwr_call *call, u32 kind, void *p) { hwr_call_free_as(
 void hwr_call_free_as(struct hwr_call *call, u32 kind, u16 aux, void *p)
 {
 	struct hwr_thread *t = call->t;
-	u64 ticks = hw_ticks(), address = (u64)p;
+	u64 ticks = ticks_of(call), address = (u64)p;
 
 	if (!t || t->state & HWR_RUNTIME || (t->state & HWR_SUPPRESS && t->ending_address == (u64)p))
 		return;
@@ -204,7 +207,7 @@ static bool realloc_in_pools(struct hwr_call *call, u64 ticks, void *old, void *
 
 void hwr_call_realloc(struct hwr_call *call, u64 ticks, void *old, void *p, size_t size)
 {
-	u64 end_ticks = hw_ticks();
+	u64 end_ticks = ticks_of(call);
 	bool sampling;
 
 	if (!call->t || call->suppressed || call->t->state & HWR_RUNTIME)

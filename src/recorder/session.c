@@ -43,6 +43,7 @@ struct hw_node *hwr_nodes;
 u8 *hwr_rings;
 u8 *hwr_module_log;
 u32 hwr_pid;
+u64 hwr_mapped_bytes;
 
 static char session_path[PATH_MAX_BYTES]; /* of the lobby */
 
@@ -61,7 +62,10 @@ static void *map_file(const char *path, size_t bytes)
 		return NULL;
 	p = hwr_mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
 	hwr_close(fd);
-	return hwr_sys_failed(p) ? NULL : p;
+	if (hwr_sys_failed(p))
+		return NULL;
+	hwr_madvise(p, bytes, MADV_DONTDUMP); /* gigabytes of nothing in the program's core */
+	return p;
 }
 
 /* DIR/number, where DIR/NAME is the lobby. */
@@ -96,9 +100,18 @@ static struct hw_lobby *open_lobby(void)
 	return lobby;
 }
 
+/* Of a limited address space the larger half is the program's. */
+static u64 room_for_us(void)
+{
+	u64 limit = hwr_address_space();
+
+	return limit == ~0ull ? limit : limit / 2;
+}
+
 /* Maps as many slots as the address space allows: the rings come last in the file. */
 static struct hw_control *open_berth(u32 number)
 {
+	u64 room = room_for_us();
 	char path[PATH_MAX_BYTES + 12];
 	struct hw_control *control;
 	u64 rings, stride;
@@ -115,14 +128,30 @@ static struct hw_control *open_berth(u32 number)
 		slots = 0;
 	hwr_munmap(control, sizeof *control);
 	for (control = NULL; slots > 0 && !control; slots /= 2) {
+		if (rings + slots * stride > room)
+			continue;
 		control = map_file(path, rings + slots * stride);
-		if (control)
-			control->slots_mapped = slots;
+		if (!control)
+			continue;
+		control->slots_mapped = slots;
+		hwr_mapped_bytes = rings + slots * stride;
 	}
 	return control;
 }
 
 /* ---- joining ---- */
+
+/* Our number where /proc comes from, which is where the monitor lives: in a namespace of our own we have another one. */
+static u32 seen_pid(void)
+{
+	char text[16];
+	long n = hwr_readlink("/proc/self", text, sizeof text);
+	u32 pid = 0;
+
+	for (long i = 0; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+		pid = pid * 10 + (u32)(text[i] - '0');
+	return pid ? pid : hwr_getpid();
+}
 
 static i64 claim_spare(void)
 {
@@ -147,9 +176,14 @@ static struct hw_control *claim_berth(void)
 		if (number >= 0) {
 			struct hw_berth *berth = &hwr_lobby->berth[number];
 
-			berth->pid = hwr_pid;
+			struct hw_control *control;
+
+			berth->pid = seen_pid();
 			berth->parent = hwr_getppid();
-			return open_berth(berth->number);
+			control = open_berth(berth->number);
+			if (!control)
+				add_relaxed(&hwr_lobby->unreachable, 1);
+			return control;
 		}
 		if (!hwr_session_watched())
 			return NULL;
@@ -191,7 +225,7 @@ bool hwr_session_attach(struct hw_control *control)
 	hwr_rules_forget();
 	hwr_modules_init();
 	hwr_modules_tell_image();
-	control->pid = hwr_pid;
+	control->pid = seen_pid();
 	control->arch = HWR_ELF_MACHINE;
 	control->start_ns = hwr_monotonic_ns();
 	control->start_ticks = hw_ticks();
@@ -216,7 +250,7 @@ static bool join_monitor(bool forked)
 		hwr_lobby = open_lobby();
 	if (!hwr_lobby)
 		return false;
-	if (!(hwr_lobby->flags & HW_SESSION_CHILDREN) && (forked || hwr_pid != hwr_lobby->root_pid)) {
+	if (!(hwr_lobby->flags & HW_SESSION_CHILDREN) && (forked || seen_pid() != hwr_lobby->root_pid)) {
 		add_relaxed(forked ? &hwr_lobby->unrecorded_children : &hwr_lobby->unrecorded_execs, 1);
 		return false;
 	}
@@ -253,7 +287,8 @@ static __attribute__((constructor)) void join_early(void)
 	lobby = open_lobby();
 	if (!lobby)
 		return;
-	early = lobby->flags & HW_SESSION_EARLY ||
+	/* A program may shut itself in before it first allocates: then the lobby is out of reach. */
+	early = lobby->flags & (HW_SESSION_EARLY | HW_SESSION_CHILDREN) || seen_pid() == lobby->root_pid ||
 		(lobby->flags & HW_SESSION_ENTRIES && hwr_entries_are_there(lobby->allocators));
 	hwr_munmap(lobby, sizeof *lobby);
 	if (!early)

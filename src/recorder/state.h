@@ -32,6 +32,7 @@ extern struct hw_node *hwr_nodes;
 extern u8 *hwr_rings;
 extern u8 *hwr_module_log;
 extern u32 hwr_pid;
+extern u64 hwr_mapped_bytes; /* of the berth: address space */
 
 static inline void hwr_fault(enum hw_fault fault) { add_relaxed(&hwr_control->faults[fault], 1); }
 

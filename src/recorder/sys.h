@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "format/atomics.h"
+#include "format/ticks.h"
 #include "recorder/arch.h"
 
 #define HWR_PAGE 4096ul
@@ -20,11 +22,45 @@ static inline long hwr_syscall3(long number, long a, long b, long c)
 	return hwr_syscall6(number, a, b, c, 0, 0, 0);
 }
 
+/* Calls that the program's sandbox would punish, one bit each: the program would pay for ours. sandbox.c */
+enum { HWR_CALLS = 512 };
+#ifdef HWR_ALONE /* without the rest of the recorder */
+static const u64 hwr_refused[HWR_CALLS / 64];
+#else
+extern u64 hwr_refused[HWR_CALLS / 64];
+#endif
+
+/* Tests: whether this call fails on purpose; inject.c. */
+#ifdef HWR_INJECT
+bool hwr_inject(long number);
+#else
+static inline bool hwr_inject(long number)
+{
+	(void)number;
+	return false;
+}
+#endif
+
+/* What the recorder asks for itself, not for the program. */
+static inline long hwr_ask6(long number, long a, long b, long c, long d, long e, long f)
+{
+	if (unlikely(load_relaxed(&hwr_refused[number / 64]) >> (number % 64) & 1))
+		return -1 /* EPERM */;
+	if (hwr_inject(number))
+		return -12 /* ENOMEM */;
+	return hwr_syscall6(number, a, b, c, d, e, f);
+}
+
+static inline long hwr_ask3(long number, long a, long b, long c)
+{
+	return hwr_ask6(number, a, b, c, 0, 0, 0);
+}
+
 static inline bool hwr_sys_failed(const void *p) { return (u64)p > (u64)-4096; }
 
 static inline void *hwr_mmap(size_t bytes, int protection, int flags, int fd)
 {
-	return (void *)hwr_syscall6(SYS_mmap, 0, (long)bytes, protection, flags, fd, 0);
+	return (void *)hwr_ask6(SYS_mmap, 0, (long)bytes, protection, flags, fd, 0);
 }
 
 /* Remembers memory that is the recorder's own, for the monitor's look at the program's; exit.c. */
@@ -44,30 +80,30 @@ static inline void *hwr_map_private(size_t bytes)
 
 static inline void hwr_munmap(void *p, size_t bytes)
 {
-	hwr_syscall3(SYS_munmap, (long)p, (long)bytes, 0);
+	hwr_ask3(SYS_munmap, (long)p, (long)bytes, 0);
 }
 
 static inline long hwr_madvise(void *p, size_t bytes, int advice)
 {
-	return hwr_syscall3(SYS_madvise, (long)p, (long)bytes, advice);
+	return hwr_ask3(SYS_madvise, (long)p, (long)bytes, advice);
 }
 
 static inline int hwr_open(const char *path, int flags)
 {
-	return (int)hwr_syscall6(SYS_openat, -100 /* AT_FDCWD */, (long)path, flags, 0, 0, 0);
+	return (int)hwr_ask6(SYS_openat, -100 /* AT_FDCWD */, (long)path, flags, 0, 0, 0);
 }
 
 static inline long hwr_read(int fd, void *buffer, size_t bytes)
 {
-	return hwr_syscall3(SYS_read, fd, (long)buffer, (long)bytes);
+	return hwr_ask3(SYS_read, fd, (long)buffer, (long)bytes);
 }
 
 static inline long hwr_write(int fd, const void *buffer, size_t bytes)
 {
-	return hwr_syscall3(SYS_write, fd, (long)buffer, (long)bytes);
+	return hwr_ask3(SYS_write, fd, (long)buffer, (long)bytes);
 }
 
-static inline void hwr_close(int fd) { hwr_syscall3(SYS_close, fd, 0, 0); }
+static inline void hwr_close(int fd) { hwr_ask3(SYS_close, fd, 0, 0); }
 
 /* What a small file has, at most `bytes` of it. */
 static inline long hwr_read_file(const char *path, void *buffer, size_t bytes)
@@ -82,24 +118,25 @@ static inline long hwr_read_file(const char *path, void *buffer, size_t bytes)
 
 static inline long hwr_readlink(const char *path, void *buffer, size_t bytes)
 {
-	return hwr_syscall6(SYS_readlinkat, -100 /* AT_FDCWD */, (long)path, (long)buffer, (long)bytes, 0, 0);
+	return hwr_ask6(SYS_readlinkat, -100 /* AT_FDCWD */, (long)path, (long)buffer, (long)bytes, 0, 0);
 }
 
 /* Bytes of the path, terminator included. */
 static inline long hwr_getcwd(char *buffer, size_t bytes)
 {
-	return hwr_syscall3(SYS_getcwd, (long)buffer, (long)bytes, 0);
+	return hwr_ask3(SYS_getcwd, (long)buffer, (long)bytes, 0);
 }
 
-static inline u32 hwr_getpid(void) { return (u32)hwr_syscall3(SYS_getpid, 0, 0, 0); }
-static inline u32 hwr_getppid(void) { return (u32)hwr_syscall3(SYS_getppid, 0, 0, 0); }
-static inline u32 hwr_gettid(void) { return (u32)hwr_syscall3(SYS_gettid, 0, 0, 0); }
-static inline void hwr_yield(void) { hwr_syscall3(SYS_sched_yield, 0, 0, 0); }
+static inline u32 hwr_getpid(void) { return (u32)hwr_ask3(SYS_getpid, 0, 0, 0); }
+static inline u32 hwr_getppid(void) { return (u32)hwr_ask3(SYS_getppid, 0, 0, 0); }
+/* (u32)-1 if it may not be asked: no thread has that number. */
+static inline u32 hwr_gettid(void) { return (u32)hwr_ask3(SYS_gettid, 0, 0, 0); }
+static inline void hwr_yield(void) { hwr_ask3(SYS_sched_yield, 0, 0, 0); }
 
 /* Whether thread tid of process pid still exists. Signal 0 tests without sending. */
 static inline bool hwr_thread_exists(u32 pid, u32 tid)
 {
-	return hwr_syscall3(SYS_tgkill, pid, tid, 0) != -3 /* ESRCH */;
+	return hwr_ask3(SYS_tgkill, pid, tid, 0) != -3 /* ESRCH */;
 }
 
 /* Waits until *word differs from seen, a wake-up, or the timeout. */
@@ -107,19 +144,21 @@ static inline void hwr_futex_wait(const u32 *word, u32 seen, long timeout_ns)
 {
 	struct timespec timeout = { .tv_sec = 0, .tv_nsec = timeout_ns };
 
-	hwr_syscall6(SYS_futex, (long)word, FUTEX_WAIT, seen, (long)&timeout, 0, 0);
+	hwr_ask6(SYS_futex, (long)word, FUTEX_WAIT, seen, (long)&timeout, 0, 0);
 }
 
 static inline void hwr_futex_wake(u32 *word)
 {
-	hwr_syscall3(SYS_futex, (long)word, FUTEX_WAKE, 1 << 30);
+	hwr_ask3(SYS_futex, (long)word, FUTEX_WAKE, 1 << 30);
 }
 
 static inline u64 hwr_monotonic_ns(void)
 {
 	struct timespec now = { 0, 0 };
 
-	hwr_syscall3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0);
+	/* Without a clock waiting must end all the same: ticks are of the same order. */
+	if (hwr_ask3(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0) != 0)
+		return hw_ticks();
 	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
 }
 
@@ -128,8 +167,17 @@ static inline u64 hwr_cpu_ns(clockid_t clock)
 {
 	struct timespec now = { 0, 0 };
 
-	hwr_syscall3(SYS_clock_gettime, clock, (long)&now, 0);
+	hwr_ask3(SYS_clock_gettime, clock, (long)&now, 0);
 	return (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
+}
+
+/* Bytes that the process may map in all, ~0 if there is no limit. */
+static inline u64 hwr_address_space(void)
+{
+	u64 limit[2] = { ~0ull, ~0ull };
+
+	hwr_ask6(SYS_prlimit64, 0, 9 /* RLIMIT_AS */, 0, (long)limit, 0, 0);
+	return limit[0];
 }
 
 /* Whether the calling code runs on its thread's alternate signal stack. */
@@ -137,7 +185,7 @@ static inline bool hwr_on_alternate_stack(void)
 {
 	stack_t stack = { .ss_flags = 0 };
 
-	hwr_syscall3(SYS_sigaltstack, 0, (long)&stack, 0);
+	hwr_ask3(SYS_sigaltstack, 0, (long)&stack, 0);
 	return stack.ss_flags & SS_ONSTACK;
 }
 
@@ -145,7 +193,7 @@ static inline bool hwr_on_alternate_stack(void)
  * `how`, so an impossible `how` changes nothing and tells EFAULT from EINVAL. */
 static inline bool hwr_readable(u64 address)
 {
-	return hwr_syscall6(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) != -14 /* EFAULT */;
+	return hwr_ask6(SYS_rt_sigprocmask, -1, (long)address, 0, 8, 0, 0) == -22 /* EINVAL */;
 }
 
 #endif

@@ -77,8 +77,10 @@ static i64 fresh_slot(u32 tid)
 static i64 find_slot(void)
 {
 	u32 tid = hwr_gettid();
-	i64 number = recycle_slot(tid);
+	i64 number = tid == (u32)-1 ? -1 : recycle_slot(tid);
 
+	if (tid == (u32)-1)
+		return -1; /* whose is a slot without the number of its thread? */
 	return number >= 0 ? number : fresh_slot(tid);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Detours: functions of several beginnings do what they did, and every call is seen. */
+#define HWR_ALONE
 #include <stdlib.h>
 #include <string.h>
 

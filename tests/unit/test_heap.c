@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The arithmetic of the heap for recorded accesses: classes, and which slot an address is in. No memory of
  * the heap is touched. */
+#define HWR_ALONE
 #include "lib/test.h"
 #include "recorder/heap/classes.c"
 #include "recorder/heap/slots.c"

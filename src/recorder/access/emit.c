@@ -4,11 +4,10 @@
 
 #include "recorder/access/access.h"
 #include "recorder/access/chunks.h"
+#include "recorder/loader.h"
 #include "recorder/note.h"
 #include "recorder/sys.h"
 #include "recorder/unwind/cfi.h"
-
-extern struct r_debug _r_debug __attribute__((weak));
 
 /* What a realloc of this thread has ended; see hwr_chunk_put_aside. */
 static __thread struct {
@@ -115,9 +114,9 @@ static void tell_modules(void)
 {
 	struct hwr_module_at module;
 
-	if (!&_r_debug || _r_debug.r_state != RT_CONSISTENT)
+	if (!hwr_loader() || hwr_loader()->r_state != RT_CONSISTENT)
 		return; /* another thread changes the list */
-	for (const struct link_map *map = _r_debug.r_map; map; map = map->l_next)
+	for (const struct link_map *map = hwr_loader()->r_map; map; map = map->l_next)
 		if (hwr_module_at((u64)map->l_ld, &module))
 			hwr_modules_saw(&module);
 }

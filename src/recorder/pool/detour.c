@@ -18,7 +18,7 @@ static u8 *map_there(u64 address)
 
 	if (page < NEAR_FIRST)
 		return NULL;
-	p = hwr_syscall6(SYS_mmap, (long)page, HWR_DETOUR_PAD, PROT_READ | PROT_WRITE,
+	p = hwr_ask6(SYS_mmap, (long)page, HWR_DETOUR_PAD, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | FIXED_NOREPLACE, -1, 0);
 	if (hwr_sys_failed((void *)p))
 		return NULL;
@@ -54,7 +54,7 @@ static bool protect(u64 start, u64 bytes, int protection)
 {
 	u64 first = start & ~(HWR_PAGE - 1), last = (start + bytes + HWR_PAGE - 1) & ~(HWR_PAGE - 1);
 
-	return hwr_syscall3(SYS_mprotect, (long)first, (long)(last - first), protection) == 0;
+	return hwr_ask3(SYS_mprotect, (long)first, (long)(last - first), protection) == 0;
 }
 
 static bool patch_code(const struct hwr_detour *self)

@@ -33,7 +33,7 @@ struct search {
 static bool file_map(struct file *self, const char *path)
 {
 	int fd = hwr_open(path, O_RDONLY | O_CLOEXEC);
-	long bytes = fd < 0 ? -1 : hwr_syscall3(SYS_lseek, fd, 0, SEEK_END);
+	long bytes = fd < 0 ? -1 : hwr_ask3(SYS_lseek, fd, 0, SEEK_END);
 
 	*self = (struct file){ NULL, 0 };
 	if (bytes > (long)sizeof(ElfW(Ehdr))) {

@@ -4,6 +4,7 @@
  * are read once per module: all of its functions that match are then known. */
 #include "format/patterns.h"
 #include "recorder/memory.h"
+#include "recorder/loader.h"
 #include "recorder/modules.h"
 #include "recorder/pool/find.h"
 #include "recorder/routine/routine.h"

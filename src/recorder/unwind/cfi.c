@@ -87,6 +87,14 @@ static u64 read_encoded(const u8 **p, u8 encoding, u64 data_base)
 
 /* ---- where is pc? ---- */
 
+#ifndef DLFO_STRUCT_HAS_EH_DBASE /* musl, and glibc before 2.35 */
+struct dl_find_object {
+	void *dlfo_map_start, *dlfo_map_end;
+	struct link_map *dlfo_link_map;
+	void *dlfo_eh_frame;
+};
+#endif
+
 extern int _dl_find_object(void *pc, struct dl_find_object *result) __attribute__((weak));
 
 struct phdr_search {

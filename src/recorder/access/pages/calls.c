@@ -8,6 +8,7 @@
 #include "recorder/access/pages/pages.h"
 #include "recorder/access/pages/units.h"
 #include "recorder/note.h"
+#include "recorder/sandbox.h"
 #include "recorder/sys.h"
 
 extern char **environ;
@@ -279,6 +280,10 @@ long hwr_call_syscall(long number, long a, long b, long c, long d, long e, long 
 	pins.count = 0;
 	if (number == SYS_futex && hwr_heap_has((u64)a))
 		hwr_unit_keep((u64)a);
+	if (number == SYS_seccomp)
+		hwr_sandbox_seccomp((unsigned long)a, (unsigned long)c);
+	else if (number == SYS_prctl)
+		hwr_sandbox_prctl((int)a, (unsigned long)b, (unsigned long)c);
 	for (u32 i = 0; i < ARGUMENTS; i++)
 		pin(&pins, (u64)arguments[i]);
 	result = next(number, a, b, c, d, e, f);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "recorder/access/pages/units.h"
+#include "recorder/loader.h"
 #include "recorder/note.h"
 #include "recorder/sys.h"
 
@@ -19,8 +20,6 @@ enum { HELPER_TRIES = 100000 }; /* to wait for what takes microseconds */
 static const char *const givers[] = {"strdup", "strndup", "wcsdup", "getdelim", "realpath", "getcwd"};
 enum { GIVERS = sizeof(givers) / sizeof(givers[0]) };
 static struct hw_range library, giving[GIVERS];
-
-extern struct r_debug _r_debug __attribute__((weak));
 
 static bool on; /* of this image; a forked child has a copy */
 
@@ -43,7 +42,7 @@ static bool is_within(u64 pc, const struct hw_range *range) { return pc - range-
 
 static void find_library(void)
 {
-	const struct link_map *map = &_r_debug ? _r_debug.r_map : NULL;
+	const struct link_map *map = hwr_loader() ? hwr_loader()->r_map : NULL;
 	u64 start = 0, end = 0;
 
 	hwr_real_symbol("strdup", &start, &end);

@@ -6,6 +6,7 @@
  *
  * HW_STUB_PROGRAM: for an executable, which is first of all (.preinit_array); else for a shared
  * library. HW_STUB_MERGES: the compiler tells repeated accesses as one. */
+#define HWR_ALONE
 #include <link.h>
 
 #include "format/atomics.h"

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ * A program's limit on its own address space (RLIMIT_AS). Runs in the target.
+ *
+ * A berth takes address space, though hardly any memory, for threads that may never come. A program that limits
+ * itself knows nothing of that: the limit becomes larger by what is ours, and it is told the one that it set. */
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "recorder/note.h"
+#include "recorder/session.h"
+#include "recorder/sys.h"
+
+static u64 added; /* to the limit that holds */
+
+static u64 own_bytes(void) { return load_relaxed(&hwr_mapped_bytes); }
+
+static rlim_t plus(rlim_t limit, u64 bytes) { return limit < RLIM_INFINITY - bytes ? limit + bytes : limit; }
+
+static rlim_t minus(rlim_t limit, u64 bytes)
+{
+	return limit == RLIM_INFINITY || limit < bytes ? limit : limit - bytes;
+}
+
+static long ask(int pid, int what, const struct rlimit *new, struct rlimit *old)
+{
+	return hwr_syscall6(SYS_prlimit64, pid, what, (long)new, (long)old, 0, 0);
+}
+
+static long set_address_space(const struct rlimit *wanted, struct rlimit *old)
+{
+	struct rlimit larger = { plus(wanted->rlim_cur, own_bytes()), plus(wanted->rlim_max, own_bytes()) };
+	u64 before = load_relaxed(&added);
+	long result = ask(0, RLIMIT_AS, &larger, old);
+
+	if (result == 0) {
+		store_relaxed(&added, own_bytes());
+	} else { /* not above the hard limit: as it was wanted, then */
+		result = ask(0, RLIMIT_AS, wanted, old);
+		if (result == 0)
+			store_relaxed(&added, 0);
+	}
+	if (result == 0 && old) {
+		old->rlim_cur = minus(old->rlim_cur, before);
+		old->rlim_max = minus(old->rlim_max, before);
+	}
+	return result;
+}
+
+static inline long limit(int pid, int what, const struct rlimit *new, struct rlimit *old)
+{
+	long result;
+
+	/* What is not memory of the program is for the kernel to refuse. */
+	if (what != RLIMIT_AS || pid != 0 || !own_bytes() || (new && !hwr_readable((u64)new)))
+		return ask(pid, what, new, old);
+	if (new)
+		return set_address_space(new, old);
+	result = ask(0, RLIMIT_AS, NULL, old);
+	if (result == 0 && old) {
+		old->rlim_cur = minus(old->rlim_cur, load_relaxed(&added));
+		old->rlim_max = minus(old->rlim_max, load_relaxed(&added));
+	}
+	return result;
+}
+
+static inline int answer(long result)
+{
+	if (result >= 0)
+		return (int)result;
+	errno = (int)-result;
+	return -1;
+}
+
+/* By names of their own: headers make one of two of them. */
+#define DEFINE_LIMIT(name, parameters, arguments)                                                  \
+	HWR_EXPORT int hwr_limit_##name parameters __asm__(#name);                                 \
+	int hwr_limit_##name parameters { return answer(limit arguments); }
+
+#ifndef HWR_PAGES /* where access/pages/calls.c stands in these places */
+DEFINE_LIMIT(setrlimit, (int what, const struct rlimit *new), (0, what, new, NULL))
+DEFINE_LIMIT(setrlimit64, (int what, const struct rlimit *new), (0, what, new, NULL))
+DEFINE_LIMIT(getrlimit, (int what, struct rlimit *old), (0, what, NULL, old))
+DEFINE_LIMIT(getrlimit64, (int what, struct rlimit *old), (0, what, NULL, old))
+DEFINE_LIMIT(prlimit, (int pid, int what, const struct rlimit *new, struct rlimit *old), (pid, what, new, old))
+DEFINE_LIMIT(prlimit64, (int pid, int what, const struct rlimit *new, struct rlimit *old), (pid, what, new, old))
+#endif

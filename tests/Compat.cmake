@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+# The compatibility matrix: one test per row of compat/ROWS that names a compat.* test, and one that compares the table
+# with docs/COMPATIBILITY.md.
+set(compat_dir ${CMAKE_CURRENT_SOURCE_DIR}/compat)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${compat_dir}/ROWS)
+file(STRINGS ${compat_dir}/ROWS compat_rows REGEX "\\| [^|]*compat\\.[^|]*$")
+foreach(row IN LISTS compat_rows)
+	string(REGEX MATCHALL "\\+?compat\\.[a-z-]+" names "${row}")
+	foreach(name IN LISTS names)
+		set(HEAPWISE_LABEL "")
+		if(name MATCHES "^\\+")
+			set(HEAPWISE_LABEL full)
+			set(HEAPWISE_TIMEOUT 600)
+		endif()
+		string(REGEX REPLACE "^\\+?compat\\." "" case ${name})
+		heapwise_script_test(compat.${case} ${compat_dir}/compat.sh ${case})
+		unset(HEAPWISE_LABEL)
+		unset(HEAPWISE_TIMEOUT)
+	endforeach()
+endforeach()
+heapwise_script_test(tools.compatibility ${compat_dir}/matrix --check ${PROJECT_BINARY_DIR})
+
+# Every call that can fail does so once: all of them in make test-full, some in make test.
+add_dependencies(tests recorder_inject)
+heapwise_script_test(inject.recorder ${CMAKE_CURRENT_SOURCE_DIR}/inject/inject.sh recorder 10)
+heapwise_script_test(inject.monitor ${CMAKE_CURRENT_SOURCE_DIR}/inject/inject.sh monitor 60)
+set(HEAPWISE_LABEL full)
+set(HEAPWISE_TIMEOUT 2400)
+heapwise_script_test(inject.recorder-all ${CMAKE_CURRENT_SOURCE_DIR}/inject/inject.sh recorder 1)
+heapwise_script_test(inject.monitor-all ${CMAKE_CURRENT_SOURCE_DIR}/inject/inject.sh monitor 1)
+unset(HEAPWISE_LABEL)
+unset(HEAPWISE_TIMEOUT)
+
+# Programs of the distribution against memcheck; small ones in make test.
+foreach(program sort c++filt)
+	heapwise_script_test(differential.${program} ${compat_dir}/differential.sh ${program})
+endforeach()
+set(HEAPWISE_LABEL full)
+set(HEAPWISE_TIMEOUT 300)
+foreach(program grep sed awk tar xz openssl curl git perl python3 cmake ninja protoc rust)
+	heapwise_script_test(differential.${program} ${compat_dir}/differential.sh ${program})
+endforeach()
+heapwise_script_test(soak.short ${PROJECT_SOURCE_DIR}/bench/soak --heapwise ${PROJECT_BINARY_DIR}/heapwise --seconds 20
+	--slack 1.5)
+unset(HEAPWISE_LABEL)
+unset(HEAPWISE_TIMEOUT)

@@ -1,0 +1,352 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# compat.sh ROW   one row of tests/compat/ROWS: the program prints and ends as it does alone, and either its own count
+# of allocations is in the trace or the user is told in the row's words.
+. "$(dirname "$0")/../run/lib.sh"
+
+here=$(cd "$(dirname "$0")" && pwd)
+target=$HEAPWISE_TARGETS/compat
+name=$1
+outcome=$("$here/matrix" --outcome "compat.$name") || { fail "no row has the test compat.$name"; finish; }
+cd "$work" || exit 1
+
+# blocks TRACE...   "allocations frees" of the target's own size
+blocks()
+{
+	local trace
+
+	for trace; do
+		"$HEAPWISE" dump "$trace"
+	done | awk '$1 !~ /^#/ && $5 == 1237 && $3 != "duration" {
+		if ($3 ~ /free|delete/) frees++; else allocations++ } END { print allocations + 0, frees + 0 }'
+}
+
+# The sums of what processes said.
+truths()
+{
+	awk '$1 == "truth" { a += $2; f += $3 } END { print a + 0, f + 0 }' "$@"
+}
+
+# alone COMMAND...   as it is without a recorder: output and status
+alone()
+{
+	"$@" >alone.out 2>alone.err
+	alone_status=$?
+	[ "$alone_status" -ne 99 ] || skip "not possible here: $(cat alone.out)"
+}
+
+# recorded [OPTION...] -- COMMAND...   the same with it
+recorded()
+{
+	"$HEAPWISE" run --no-symbols -o trace "$@" >recorded.out 2>stderr
+	status=$?
+	equal "exit status" "$status" "$alone_status"
+	cmp alone.out recorded.out || fail "the program's output is not the same"
+}
+
+# outcome_is TRUTH TRACE...   as the row has it
+outcome_is()
+{
+	local truth=$1 text=${outcome#*says: }
+
+	shift
+	case $outcome in
+	exact*) equal "allocations and frees" "$(blocks "$@")" "$truth" ;;
+	esac
+	case $outcome in
+	*says:*)
+		"$HEAPWISE" report --no-symbols "$1" >report 2>&1
+		cat stderr report >told
+		grep -qF -- "$text" told || { fail "nobody says '$text':"; sed 's/^/    | /' told | head -20; }
+		;;
+	exact) [ $# -ne 1 ] || whole "$1" ;;
+	*) fail "the row says neither exact nor says:" ;;
+	esac
+}
+
+# simple CASE [ARGUMENT...]   one process
+simple()
+{
+	alone "$target" "$@"
+	recorded -- "$target" "$@"
+	outcome_is "$(truths recorded.out)" trace
+}
+
+# family CASE [ARGUMENT...]   with --children
+family()
+{
+	alone "$target" "$@"
+	recorded --children -- "$target" "$@"
+	outcome_is "$(truths recorded.out)" trace/*.hwt
+}
+
+as_root() { [ "$(id -u)" -eq 0 ] || skip "only root can do this"; }
+
+case_plain() { simple plain; }
+
+# ---- processes ----
+
+case_daemon()
+{
+	alone "$target" daemon "$work/truth"
+	rm -f truth
+	recorded --children -- "$target" daemon "$work/truth"
+	until_true test -s truth
+	outcome_is "$(truths truth)" trace/*.hwt
+}
+
+case_daemon_alone()
+{
+	alone "$target" daemon "$work/truth"
+	recorded -- "$target" daemon "$work/truth"
+	until_true test -s truth
+	outcome_is "" trace
+}
+
+case_storm() { family storm 300; }
+case_storm_long() { family storm 5000; }
+case_scrubbed() { simple scrubbed; }
+case_scrubbed_child() { family scrubbed_child; }
+case_scrubbed_exec() { simple exec -i "$target" plain; }
+case_static_exec() { simple exec "$HEAPWISE_TARGETS/static"; }
+
+case_setuid_exec()
+{
+	as_root
+	cp "$HEAPWISE_TARGETS/empty" setuid
+	chown nobody setuid && chmod 4755 setuid && chmod 755 "$work"
+	simple exec "$work/setuid"
+}
+
+case_chroot()
+{
+	as_root
+	mkdir prison
+	simple chroot "$work/prison"
+}
+
+case_chroot_child()
+{
+	as_root
+	mkdir prison
+	family chroot_child "$work/prison"
+}
+
+case_user_namespace() { simple user_namespace; }
+case_pid_namespace() { family pid_namespace; }
+
+# Root needs no user namespace for it, so that the child can still reach the monitor.
+case_pid_namespace_root()
+{
+	as_root
+	alone unshare -pf "$target" plain
+	recorded --children -- unshare -pf "$target" plain
+	outcome_is "$(truths recorded.out)" trace/*.hwt
+}
+
+case_mount_namespace()
+{
+	alone unshare -rm "$target" plain
+	recorded -- unshare -rm "$target" plain
+	outcome_is "$(truths recorded.out)" trace
+}
+
+# ---- what the system refuses ----
+
+case_seccomp_refuses() { simple seccomp_refuses; }
+case_seccomp_refuses_by_number() { simple seccomp_refuses syscall; }
+case_seccomp_kills() { simple seccomp_kills; }
+case_seccomp_kills_by_number() { simple seccomp_kills syscall; }
+case_seccomp_strict() { simple seccomp_strict; }
+case_address_space() { simple address_space 900; }
+
+# A limit on the program alone, from its start: below what the rings of all threads would take.
+case_address_space_start()
+{
+	alone sh -c 'ulimit -v 700000; exec "$0" address_space_from_start' "$target"
+	recorded -- sh -c 'ulimit -v 700000; exec "$0" address_space_from_start' "$target"
+	outcome_is "$(truths recorded.out)" trace
+}
+
+# Not even room for the nodes: the program runs, and the user hears of it.
+case_address_space_tiny()
+{
+	alone sh -c 'ulimit -v 40000; exec "$0" address_space_from_start' "$target"
+	recorded -- sh -c 'ulimit -v 40000; exec "$0" address_space_from_start' "$target"
+	outcome_is "$(truths recorded.out)" trace
+}
+
+# with_shm OPTIONS   /dev/shm of a mount namespace
+with_shm()
+{
+	alone "$target" plain
+	unshare -rm sh -c 'mount -t tmpfs -o "$3" none /dev/shm || exit 1
+		! head -c 100000 /dev/zero 2>/dev/null | tee /dev/shm/probe >/dev/null 2>&1 || exit 1
+		"$0" run --no-symbols -o trace -- "$1" plain >recorded.out 2>stderr; echo $? >status' \
+		"$HEAPWISE" "$target" "" "$1" 2>probe || skip "no such /dev/shm can be mounted here: $(cat probe)"
+	equal "exit status" "$(cat status)" 0
+	cmp alone.out recorded.out || fail "the program's output is not the same"
+	outcome_is "$(truths recorded.out)" trace
+}
+
+case_full_shm() { with_shm size=4k; }
+case_read_only_shm() { with_shm ro; }
+
+# ---- ends ----
+
+case_killed() { simple killed; }
+
+# A limit of a control group, which kills.
+case_memory_out()
+{
+	local group=/sys/fs/cgroup/memory/heapwise-test-$$
+
+	as_root
+	mkdir "$group" 2>/dev/null && echo 60000000 >"$group/memory.limit_in_bytes" || skip "no control group to be had"
+	local inside='echo $$ >"$1/cgroup.procs"; exec "$0" memory_out'
+	alone sh -c "$inside" "$target" "$group"
+	recorded -- sh -c "$inside" "$target" "$group"
+	rmdir "$group"
+	equal "status of a kill" "$alone_status" 137
+	outcome_is "$(truths recorded.out)" trace
+}
+
+# Something continues it, as a shell's fg or a machine that wakes up.
+continued()
+{
+	"$@" &
+	local runner=$! pid
+
+	while kill -0 "$runner" 2>/dev/null; do
+		for pid in $(pgrep -x compat); do
+			[ "$(awk '{ print $3 }' "/proc/$pid/stat" 2>/dev/null)" != T ] ||
+				! grep -q "$work" "/proc/$pid/environ" 2>/dev/null || { sleep 0.3; kill -CONT "$pid"; }
+		done
+		sleep 0.05
+	done
+	wait "$runner"
+}
+
+case_suspended()
+{
+	export COMPAT_WORK=$work
+	continued "$target" suspended >alone.out
+	alone_status=$?
+	continued "$HEAPWISE" run --no-symbols -o trace -- "$target" suspended >recorded.out 2>stderr
+	equal "exit status" "$?" "$alone_status"
+	cmp alone.out recorded.out || fail "the program's output is not the same"
+	outcome_is "$(truths recorded.out)" trace
+}
+
+# ---- memory, signals, stacks, threads ----
+
+case_huge_pages() { simple huge_pages; }
+case_locked_memory() { simple locked_memory; }
+case_reaper() { simple reaper; }
+case_interrupted() { simple interrupted; }
+case_crash_handler() { simple crash_handler; }
+case_threads() { simple threads 500; }
+case_threads_long() { simple threads 10000; }
+case_deep() { simple deep 10000; }
+case_coroutines() { simple coroutines; }
+
+case_stack_unlimited()
+{
+	ulimit -s unlimited 2>/dev/null || skip "the stack's limit cannot be lifted"
+	simple deep 100000
+}
+
+case_split_stacks()
+{
+	gcc -O1 -fsplit-stack -fno-builtin "$here/target.c" -o compat -pthread 2>log || skip "gcc has no split stacks: $(head -1 log)"
+	target=$work/compat
+	simple deep 10000
+}
+
+case_generated() { simple generated; }
+
+# ---- clocks ----
+
+# The time of day jumps with every look at it, in program and monitor.
+case_clock_jumps()
+{
+	gcc -O1 -shared -fPIC "$here/../inject/shim.c" -o shim.so -ldl 2>log || { cat log; fail "cannot be built"; finish; }
+	alone "$target" plain
+	HEAPWISE_SHIM=clock LD_PRELOAD=$work/shim.so recorded -- "$target" plain
+	outcome_is "$(truths recorded.out)" trace
+	at_most "seconds of the run" "$(field trace '.duration_ns / 1e9 | floor')" 60
+}
+
+# Another monotonic clock than the monitor's.
+case_time_namespace()
+{
+	local trace
+
+	as_root
+	alone unshare -T --monotonic 1000000 --fork "$target" plain
+	[ "$alone_status" -eq 0 ] || skip "no time namespace: $(cat alone.err)"
+	recorded --children -- unshare -T --monotonic 1000000 --fork "$target" plain
+	outcome_is "$(truths recorded.out)" trace/*.hwt
+	for trace in trace/*.hwt; do
+		at_most "seconds of a process" "$(field "$trace" '.duration_ns / 1e9 | floor')" 60
+	done
+}
+
+# ---- the allocator's interface ----
+
+# All that a program can ask its allocator, with every setting that comes by the environment.
+case_interface()
+{
+	local setting
+
+	gcc -w -O1 -fno-builtin "$here/interface.c" -o interface -pthread || { fail "cannot be built"; finish; }
+	for setting in A=b MALLOC_PERTURB_=77 MALLOC_TOP_PAD_=1000000 MALLOC_MMAP_THRESHOLD_=4096 MALLOC_MMAP_MAX_=0 \
+		MALLOC_TRIM_THRESHOLD_=4096 MALLOC_ARENA_MAX=1 MALLOC_CHECK_=3 \
+		GLIBC_TUNABLES=glibc.malloc.tcache_count=0; do
+		alone env $setting ./interface
+		recorded -- env $setting ./interface
+		equal "lost events" "$(rm -f trace.json; field trace .lost_events)" 0
+	done
+	at_least "lines compared" "$(wc -l <alone.out)" 200
+	grep -E "MISALIGNED|badly|LOST|CHANGED" alone.out && fail "the allocator itself is wrong"
+	whole trace
+}
+
+# ---- builds ----
+
+# built COMPILER OPTION...   the target, built in a way of its own
+built()
+{
+	command -v "$1" >/dev/null || skip "$1 is not installed"
+	"$1" -O1 -g -fno-builtin "${@:2}" "$here/target.c" -o compat -pthread 2>log ||
+		{ grep -qE "cannot find|No such file" log && skip "not installed: $(head -1 log)"; cat log; fail "cannot be built"; finish; }
+	target=$work/compat
+}
+
+# refused   the program is not started, and the status is that of bad input
+refused()
+{
+	"$HEAPWISE" run --no-symbols -o trace -- "$target" plain >recorded.out 2>stderr
+	equal "exit status" "$?" 3
+	[ ! -s recorded.out ] || fail "the program was run"
+	grep -qF -- "${outcome#*says: }" stderr || { fail "nobody says '${outcome#*says: }'"; cat stderr; }
+	alone "$target" plain
+	"$HEAPWISE" run --unprofiled --no-symbols -o trace -- "$target" plain >recorded.out 2>/dev/null
+	equal "exit status, unprofiled" "$?" "$alone_status"
+}
+
+case_address_sanitizer() { built gcc -fsanitize=address; refused; }
+case_address_sanitizer_clang() { built clang -fsanitize=address; refused; }
+case_thread_sanitizer() { built gcc -fsanitize=thread; refused; }
+case_leak_sanitizer() { built gcc -fsanitize=leak; refused; }
+case_undefined_sanitizer() { built gcc -fsanitize=undefined; simple plain; }
+case_musl() { built musl-gcc -idirafter /usr/include -idirafter "/usr/include/$(uname -m)-linux-gnu"; simple plain; }
+case_musl_threads() { built musl-gcc -idirafter /usr/include -idirafter "/usr/include/$(uname -m)-linux-gnu"; simple threads 50; }
+case_musl_storm() { built musl-gcc -idirafter /usr/include -idirafter "/usr/include/$(uname -m)-linux-gnu"; family storm 50; }
+case_no_pie() { built gcc -no-pie; simple plain; }
+case_stripped() { built gcc -s; simple deep 200; }
+case_fortified() { built gcc -D_FORTIFY_SOURCE=2 -fstack-protector-all -fcf-protection=full; simple reaper; }
+case_profiled() { built gcc -pg; simple plain; }
+
+run_case "$name"
+finish
