@@ -91,7 +91,7 @@ static void ask_range(struct strbuf *sql, const struct fleet_filter *filter)
 	if (filter->program)
 		strbuf_addf(sql, " AND program = %llu", (unsigned long long)name_key(filter->program));
 	if (filter->days)
-		strbuf_addf(sql, " AND day > today() - %llu", (unsigned long long)filter->days);
+		strbuf_addf(sql, " AND toInt64(today()) - toInt64(day) < %llu", (unsigned long long)filter->days);
 }
 
 /* Two who pushed the same trace at the same time have made two runs of it: the first one counts. The subquery is each

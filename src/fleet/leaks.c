@@ -154,20 +154,18 @@ static int read_points(struct store *store, const struct fleet_query *query, con
 	return status;
 }
 
-struct result *fleet_leaks(struct store *store, const struct fleet_query *query, struct err *err)
+static int fill(struct store *store, const struct fleet_query *query, struct result *table,
+		struct result *points, struct err *err)
 {
-	struct result *table = result_new(RESULT_TABLE, "leaks", "Leaks by build");
-	struct result *points = result_new(RESULT_TABLE, "points", "Where");
 	struct build_list builds = {0};
 	struct build_sums *sums = NULL;
-	int status = table && points ? builds_read(&builds, store, &query->filter, err)
-				     : err_set(err, ERR_MEMORY, "out of memory");
+	int status = builds_read(&builds, store, &query->filter, err);
 
+	result_set_columns(table, columns, COLUMNS);
+	result_set_columns(points, point_columns, POINT_COLUMNS);
+	table->empty = "no runs";
+	points->empty = "nothing was kept";
 	if (status == 0) {
-		result_set_columns(table, columns, COLUMNS);
-		result_set_columns(points, point_columns, POINT_COLUMNS);
-		table->empty = "no runs";
-		points->empty = "nothing was kept";
 		sums = calloc(builds.rows.count + 1, sizeof *sums);
 		status = sums ? read_sums(store, query, &builds, sums, err)
 			      : err_set(err, ERR_MEMORY, "out of memory");
@@ -176,11 +174,25 @@ struct result *fleet_leaks(struct store *store, const struct fleet_query *query,
 		add_build(table, &builds.rows.data[i], &sums[i]);
 	if (status == 0)
 		status = read_points(store, query, &builds, points, err);
-	if (table)
-		result_add_part(table, points);
-	else
-		result_free(points);
 	free(sums);
 	builds_release(&builds);
-	return ask_done(table, status, err);
+	return status;
+}
+
+struct result *fleet_leaks(struct store *store, const struct fleet_query *query, struct err *err)
+{
+	struct result *record = result_new(RESULT_RECORD, "leaks", "Leaks");
+	struct result *table = result_new(RESULT_TABLE, "builds", "By build");
+	struct result *points = result_new(RESULT_TABLE, "points", "Where");
+	int status = record && table && points ? fill(store, query, table, points, err)
+					       : err_set(err, ERR_MEMORY, "out of memory");
+
+	if (record) {
+		result_add_part(record, table);
+		result_add_part(record, points);
+	} else {
+		result_free(table);
+		result_free(points);
+	}
+	return ask_done(record, status, err);
 }

@@ -409,7 +409,7 @@ static int expire_table(struct store *self, u32 shard, const struct table *table
 
 	strbuf_addf(&sql,
 		    "SELECT DISTINCT partition FROM system.parts WHERE active AND database = '%s' AND "
-		    "table = '%s' AND toDate(partition) < today() - %llu",
+		    "table = '%s' AND toInt64(today()) - toInt64(toDate(partition)) > %llu",
 		    self->database, table->name, (unsigned long long)days);
 	status = sql.failed ? no_memory(err) : store_ask(self, shard, strbuf_text(&sql), &old, err);
 	strbuf_clear(&sql);

@@ -167,21 +167,31 @@ static void add_score(struct result *table, const char *name, const struct distr
 		row[4] = value_real(kind->by_bytes / kind->all_bytes);
 }
 
-struct result *fleet_scores(struct store *store, const struct fleet_query *query, struct err *err)
+static struct result *score_table(const struct scores *self)
 {
 	struct result *table = result_new(RESULT_TABLE, "scores", "Scores of all runs");
+
+	if (!table)
+		return NULL;
+	result_set_columns(table, columns, COLUMNS);
+	for (u32 i = 0; i < KINDS; i++)
+		add_score(table, kind_names[i], &self->kinds[i]);
+	return table;
+}
+
+struct result *fleet_scores(struct store *store, const struct fleet_query *query, struct err *err)
+{
+	struct result *record = result_new(RESULT_RECORD, "scores", "Scores");
 	struct scores scores = {0};
 	int status;
 
-	if (!table)
+	if (!record)
 		return ask_done(NULL, 0, err);
-	result_set_columns(table, columns, COLUMNS);
 	status = read_scores(store, query, &scores, err);
-	for (u32 i = 0; i < KINDS && status == 0; i++)
-		add_score(table, kind_names[i], &scores.kinds[i]);
 	if (status == 0) {
-		result_add_part(table, bin_table(&scores));
-		result_add_part(table, step_table(&scores));
+		result_add_part(record, score_table(&scores));
+		result_add_part(record, bin_table(&scores));
+		result_add_part(record, step_table(&scores));
 	}
-	return ask_done(table, status, err);
+	return ask_done(record, status, err);
 }

@@ -22,12 +22,12 @@ static const struct result_column run_columns[] = {
 	COLUMN("labels", NULL, VALUE_TEXT, "what was told of the run"),
 	COLUMN("duration_ns", "ran", VALUE_NS, "from start to end"),
 	COLUMN("allocations", NULL, VALUE_COUNT, "allocations"),
-	COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes, all together"),
+	COLUMN("bytes", NULL, VALUE_BYTES, "requested bytes, all together"),
 	COLUMN("peak_bytes", "peak", VALUE_BYTES, "largest sum of live bytes"),
 	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
 	COLUMN("byte_seconds", NULL, VALUE_RATIO, "bytes x time, in byte seconds"),
 	COLUMN("points", "points", VALUE_COUNT, "allocation points"),
-	COLUMN("trace", "trace", VALUE_BOOL, "whether the trace itself is in the store"),
+	COLUMN("trace", NULL, VALUE_BOOL, "whether the trace itself is in the store"),
 	COLUMN("complete", NULL, VALUE_BOOL, "whether nothing of the run is missing"),
 };
 enum { RUN_COLUMNS = sizeof run_columns / sizeof *run_columns };
