@@ -93,8 +93,8 @@ const struct command cmd_push = {
 		   "clickhouse: the tables that 'heapwise fleet init' made; 'heapwise fleet' asks them. A run\n"
 		   "that is there is not sent again, and one that was sent in part is not seen: after an\n"
 		   "error push the same traces again.\n"
-		   "pprof+http, pprof+https: a profile of each run, as Pyroscope takes it at /ingest and Parca\n"
-		   "at /api/v1alpha1/profiles/writeraw.\n"
+		   "pprof+http, pprof+https: a profile of each run, as Pyroscope takes it at /ingest, or Parca,\n"
+		   "if the path ends in /profiles/writeraw.\n"
 		   "A password may be in the environment instead: HEAPWISE_PASSWORD.",
 	.options = options,
 	.fields_size = sizeof(struct push_args),

@@ -40,7 +40,8 @@ static void complain(struct pushing *self, const struct err *err)
 int pushing_open(struct pushing *self, const char *address)
 {
 	struct err err = {0};
-	int status = pusher_open(&self->pusher, address, &err);
+	int status = profile_is_address(address) ? profile_open(&self->profiles, address, &err)
+						 : pusher_open(&self->pusher, address, &err);
 
 	address_hide_password((char *)(uintptr_t)address);
 	gethostname(self->host_name, sizeof self->host_name - 1);
@@ -48,7 +49,11 @@ int pushing_open(struct pushing *self, const char *address)
 	return status < 0 ? command_fail(self->command, &err) : EXIT_DONE;
 }
 
-void pushing_close(struct pushing *self) { pusher_close(&self->pusher); }
+void pushing_close(struct pushing *self)
+{
+	pusher_close(&self->pusher);
+	profile_close(&self->profiles);
+}
 
 /* ---- which runs ---- */
 
@@ -119,14 +124,23 @@ static int push_loaded(struct pushing *self, struct loaded *trace, const struct 
 	struct run_source source = {
 		.job = &job, .about = &about, .run = what->run, .push = push_number()};
 
-	if (trace->info.damaged_blocks && !self->partial)
+	if (trace->info.damaged_blocks && !self->partial) {
+		self->failed++;
 		return err_set(err, ERR_INPUT, "%s is damaged (%s); --partial pushes what is whole", trace->path,
 			       trace->info.damage);
+	}
 	loaded_add_types(trace);
 	job.stacks = loaded_stacks(trace, FORMAT_JSON, 0);
 	if (trace->point_types) {
 		job.types = &trace->types;
 		trace->types.query.source = &job.stacks;
+	}
+	if (self->profiles.url) {
+		int status = profile_push(&self->profiles, &source, err);
+
+		self->sent_profiles += status == 0;
+		self->failed += status < 0;
+		return status;
 	}
 	return pusher_add(&self->pusher, &source, err);
 }
@@ -165,7 +179,7 @@ static void push_wanted(struct pushing *self, const struct wanted_list *list, co
 		else if (push_trace(self, &list->rows.data[i], &err) < 0)
 			complain_once(self, &err, &last);
 	}
-	if (pusher_flush(&self->pusher, &err) < 0)
+	if (!self->profiles.url && pusher_flush(&self->pusher, &err) < 0)
 		complain_once(self, &err, &last);
 	self->failed += self->pusher.lost_runs;
 }
@@ -193,7 +207,7 @@ static int push_list(struct pushing *self, const struct wanted_list *list, struc
 
 	for (u64 i = 0; i < count && status == 0; i++)
 		runs[i] = list->rows.data[i].run;
-	if (status == 0)
+	if (status == 0 && !self->profiles.url)
 		status = pusher_has(&self->pusher, runs, count, there, err);
 	if (status == 0) {
 		mark_copies(list, there);
@@ -234,7 +248,7 @@ struct result *pushing_result(const struct pushing *self)
 		const char *meaning;
 		u64 value;
 	} fields[] = {
-		{"runs", "runs", VALUE_COUNT, "runs that were sent and are seen", pusher->sent_runs},
+		{"runs", "runs", VALUE_COUNT, "runs that were sent and are seen", pusher->sent_runs + self->sent_profiles},
 		{"there", "there already", VALUE_COUNT, "runs that the store had", self->there},
 		{"failed", "failed", VALUE_COUNT, "runs that are not in the store", self->failed},
 		{"points", "points", VALUE_COUNT, "rows of points", pusher->sent[TABLE_POINTS]},
@@ -246,7 +260,8 @@ struct result *pushing_result(const struct pushing *self)
 		 pusher->sent[TABLE_STACKS]},
 		{"names", "new names", VALUE_COUNT, "names that the store did not have",
 		 pusher->sent[TABLE_NAMES]},
-		{"bytes", "bytes", VALUE_BYTES, "of all rows", pusher->store.raw_bytes},
+		{"bytes", "bytes", VALUE_BYTES, "of all rows, or of profiles",
+		 pusher->store.raw_bytes + self->profiles.raw_bytes},
 		{"sent_bytes", "sent", VALUE_BYTES, "the same, compressed", pusher->store.sent_bytes},
 		{"time_ns", "time", VALUE_NS, "all of it, reading included", (u64)(self->seconds * 1e9)},
 	};

@@ -4,6 +4,7 @@
 #define CLI_PUSHING_H
 
 #include "cli/command.h"
+#include "fleet/profile.h"
 #include "fleet/push.h"
 #include "output/result.h"
 
@@ -17,6 +18,8 @@ struct pushing { /* the first are the caller's, the others all zero */
 	bool opened;
 	char host_name[256];
 	struct pusher pusher;
+	struct profile_server profiles; /* instead, if it has an address */
+	u64 sent_profiles;
 	u64 wanted, there, failed; /* runs */
 	double seconds;
 };

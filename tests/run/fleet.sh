@@ -225,5 +225,54 @@ case_bad_input()
 	"$HEAPWISE" push --to "clickhouse://fleet:pass:word@$one/fleet" b1 >/dev/null || fail "password in the address"
 }
 
+# sink   a server that keeps what it is sent: port in $port, requests in sink/N.head and sink/N.body
+sink()
+{
+	mkdir -p sink
+	python3 "$(dirname "$check")/http_sink.py" sink >sink.port 2>sink.log &
+	sink_pid=$!
+	trap 'kill $sink_pid 2>/dev/null; rm -rf "$work"' EXIT
+	until_true test -s sink.port
+	port=$(cat sink.port)
+}
+
+# go_sum TYPE FILE   the total that pprof reads
+go_sum()
+{
+	go tool pprof -raw -sample_index="$1" "$2" 2>/dev/null |
+		awk -v want="$1" '/^Samples:/ { getline; for (i = 1; i <= NF; i++) { split($i, n, "/"); if (n[1] == want) at = i } next }
+			/^Locations/ { exit } $1 ~ /^[0-9]+$/ { sum += $at } END { printf "%.0f", sum }'
+}
+
+case_pprof()
+{
+	needs go golang-go
+	export HOME=$work
+	sink
+	make_runs b1 2 100 5000
+	"$HEAPWISE" push --to "pprof+http://127.0.0.1:$port" --host h1 --build cafe --version 1.2 --label "team=a,b" b1 \
+		>/dev/null || fail "push to Pyroscope"
+	"$HEAPWISE" push --to "pprof+http://who:secret@127.0.0.1:$port/api/profiles/writeraw" --host h1 --label "odd key=x" b1/0.hwt \
+		>/dev/null || fail "push to Parca"
+	for i in 0 1; do
+		says sink/$i.head "^POST /ingest\?name=synthetic%7Bhost%3Dh1%2Cbuild_id%3Dcafe%2Cversion%3D1\.2%2Cteam%3Da_b%7D&from=[0-9]+&until=[0-9]+&format=pprof"
+	done
+	says sink/2.head "^POST /api/profiles/writeraw"
+	says sink/2.head "^Authorization: Basic $(printf who:secret | base64)"
+	python3 "$(dirname "$check")/http_sink.py" unpack sink || fail "what was sent cannot be read"
+	jq -r '.series[0].labels.labels[] | .name + "=" + .value' sink/2.body >labels
+	says labels "^__name__=memory"
+	says labels "^job=synthetic"
+	says labels "^odd_key=x"
+	for i in 0 1 2; do
+		equal "alloc_space of profile $i" "$(go_sum alloc_space sink/$i.pprof)" "$(field b1/$((i % 2)).hwt .bytes)"
+		equal "alloc_objects of profile $i" "$(go_sum alloc_objects sink/$i.pprof)" "$(field b1/$((i % 2)).hwt .allocations)"
+		equal "inuse_space of profile $i" "$(go_sum inuse_space sink/$i.pprof)" "$(field b1/$((i % 2)).hwt .kept.bytes)"
+		equal "inuse_objects of profile $i" "$(go_sum inuse_objects sink/$i.pprof)" "$(field b1/$((i % 2)).hwt .kept.chunks)"
+	done
+	refuses "HTTP status 404" "$HEAPWISE" push --to "pprof+http://127.0.0.1:$port/no/such" b1/0.hwt
+	refuses "cannot reach 127.0.0.1:1" "$HEAPWISE" push --to pprof+http://127.0.0.1:1/ingest b1/0.hwt
+}
+
 run_case "$1"
 finish
