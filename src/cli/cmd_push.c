@@ -10,16 +10,17 @@
 
 #include "cli/loaded.h"
 #include "cli/pushing.h"
+#include "cli/spool.h"
 #include "cli/traces.h"
 
 struct push_args {
-	const char *to, *host, *version, *build, *format;
+	const char *to, *host, *version, *build, *spool, *format;
 	struct option_strings labels;
-	u64 image;
+	u64 image, spool_max;
 	bool symbols, chunks, trace, partial;
 };
 
-static const struct push_args defaults = {.image = NOT_GIVEN, .symbols = true};
+static const struct push_args defaults = {.image = NOT_GIVEN, .spool_max = SPOOL_BYTES, .symbols = true};
 
 static const struct option_spec options[] = {
 	OPTION(struct push_args, to, 't', "to", OPTION_STRING, "ADDRESS",
@@ -35,6 +36,10 @@ static const struct option_spec options[] = {
 	       "push also the trace itself, for 'heapwise fleet fetch'"),
 	OPTION(struct push_args, partial, 0, "partial", OPTION_SET, NULL,
 	       "push also traces that are incomplete or damaged"),
+	OPTION(struct push_args, spool, 0, "spool", OPTION_STRING, "FOLDER",
+	       "keep traces there while the store is away, and deliver those that are there"),
+	OPTION(struct push_args, spool_max, 0, "spool-max", OPTION_BYTES, "BYTES",
+	       "with --spool: let the folder hold so much, then drop the oldest (1G)"),
 	OPTION(struct push_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "push the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct push_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
@@ -49,6 +54,24 @@ static const char *wrong_label(const struct option_strings *labels)
 		if (!strchr(labels->items[i], '=') || *labels->items[i] == '=')
 			return labels->items[i];
 	return NULL;
+}
+
+/* All go through the folder, so that nothing is lost if this process is. */
+static int push_spooled(const struct push_args *args, struct pushing *pushing, int argc, char **argv)
+{
+	struct err err = {0};
+
+	for (int i = 0; i < argc; i++) {
+		struct trace_list traces = {0};
+		int status = trace_list_find(&traces, argv[i], &err);
+
+		for (u64 k = 0; k < traces.paths.count && status == 0; k++)
+			status = spool_keep(args->spool, traces.paths.data[k], &err);
+		trace_list_release(&traces);
+		if (status < 0)
+			return command_fail(pushing->command, &err);
+	}
+	return spool_deliver(pushing, args->to, args->spool, args->spool_max);
 }
 
 static int run(const struct command *command, void *fields, int argc, char **argv)
@@ -72,11 +95,15 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		return command_usage(command, "where to: --to clickhouse://HOST:PORT/DATABASE?");
 	if (wrong)
 		return command_usage(command, "--label wants KEY=VALUE, not '%s'", wrong);
-	if (argc == 0)
+	if (argc == 0 && !args->spool)
 		return command_usage(command, "which TRACE?");
-	status = pushing_open(&pushing, args->to);
-	if (status == EXIT_DONE)
-		status = pushing_all(&pushing, argc, argv);
+	if (args->spool) {
+		status = push_spooled(args, &pushing, argc, argv);
+	} else {
+		status = pushing_open(&pushing, args->to);
+		if (status == EXIT_DONE)
+			status = pushing_all(&pushing, argc, argv);
+	}
 	result = pushing_result(&pushing);
 	if (result && pushing.opened)
 		print_result(result, format_parse(args->format));
@@ -87,7 +114,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 
 const struct command cmd_push = {
 	.name = "push",
-	.operands = "TRACE...",
+	.operands = "[TRACE...]",
 	.summary = "send runs to a store of many runs, or to a server of profiles",
 	.details = "TRACE is a trace that 'heapwise run' wrote, or a folder of them.\n"
 		   "clickhouse: the tables that 'heapwise fleet init' made; 'heapwise fleet' asks them. A run\n"

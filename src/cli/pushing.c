@@ -169,7 +169,7 @@ static void complain_once(struct pushing *self, const struct err *err, struct er
 	*last = *err;
 }
 
-static void push_wanted(struct pushing *self, const struct wanted_list *list, const bool *there)
+static void push_wanted(struct pushing *self, const struct wanted_list *list, bool *there)
 {
 	struct err err = {0}, last = {0};
 
@@ -178,6 +178,8 @@ static void push_wanted(struct pushing *self, const struct wanted_list *list, co
 			self->there++;
 		else if (push_trace(self, &list->rows.data[i], &err) < 0)
 			complain_once(self, &err, &last);
+		else
+			there[i] = self->profiles.url != NULL;
 	}
 	if (!self->profiles.url && pusher_flush(&self->pusher, &err) < 0)
 		complain_once(self, &err, &last);
@@ -199,6 +201,19 @@ static void mark_copies(const struct wanted_list *list, bool *there)
 	map_release(&seen);
 }
 
+/* The store is asked again: what it does not have must not be removed anywhere. */
+static void tell_delivered(struct pushing *self, const struct wanted_list *list, const u64 *runs, bool *there)
+{
+	struct err err = {0};
+
+	if (!self->delivered ||
+	    (!self->profiles.url && pusher_has(&self->pusher, runs, list->rows.count, there, &err) < 0))
+		return;
+	for (u64 i = 0; i < list->rows.count; i++)
+		if (there[i])
+			self->delivered(list->rows.data[i].path, self->delivered_self);
+}
+
 static int push_list(struct pushing *self, const struct wanted_list *list, struct err *err)
 {
 	u64 count = list->rows.count, *runs = calloc(count + 1, sizeof *runs);
@@ -212,6 +227,7 @@ static int push_list(struct pushing *self, const struct wanted_list *list, struc
 	if (status == 0) {
 		mark_copies(list, there);
 		push_wanted(self, list, there);
+		tell_delivered(self, list, runs, there);
 	}
 	free(runs);
 	free(there);

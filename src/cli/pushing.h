@@ -15,6 +15,10 @@ struct pushing { /* the first are the caller's, the others all zero */
 	u64 image;                           /* NOT_GIVEN = the last */
 	bool symbols, chunks, trace, partial;
 
+	/* Called for each trace that the store has then; may be NULL. */
+	void (*delivered)(const char *path, void *self);
+	void *delivered_self;
+
 	bool opened;
 	char host_name[256];
 	struct pusher pusher;

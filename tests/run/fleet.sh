@@ -225,6 +225,45 @@ case_bad_input()
 	"$HEAPWISE" push --to "clickhouse://fleet:pass:word@$one/fleet" b1 >/dev/null || fail "password in the address"
 }
 
+# The store is away: traces wait in the spool, in bounds, and are delivered when it is back. The program notices nothing.
+case_spool()
+{
+	local away=clickhouse://fleet@127.0.0.1:1/fleet i
+	needs clickhouse-server
+	trap 'servers_stop; rm -rf "$work"' EXIT
+	export HEAPWISE_PASSWORD=pass:word
+	for i in 1 2 3; do
+		"$HEAPWISE" run -q --sample 4K --push "$away" --spool spool --label n=$i -- \
+			sh -c 'echo "$HEAPWISE_PASSWORD"; exit 7' >out 2>stderr
+		equal "status of the program" "$?" 7
+		equal "what the program sees of the password" "$(cat out)" ""
+		says stderr "cannot reach 127.0.0.1:1"
+	done
+	equal "traces that wait" "$(ls spool/*.hwt | wc -l)" 3
+	make_runs b1 3 100 20000
+	# In order of age; the bound holds, and what goes is the oldest.
+	touch -d "2026-01-01" b1/0.hwt
+	size=$(stat -c %s b1/0.hwt)
+	"$HEAPWISE" push --to "$away" --spool bounded --spool-max $((size * 5 / 2)) b1 >out 2>stderr
+	equal "status with the store away" "$?" 3
+	says stderr "spool is full"
+	[ ! -e bounded/0.hwt ] && [ -e bounded/1.hwt ] && [ -e bounded/2.hwt ] || fail "the bound took the wrong ones: $(ls bounded)"
+	cmp b1/1.hwt bounded/1.hwt || fail "a trace changed in the spool"
+	servers_start "$work/servers" 1 || { fail "no server"; finish; }
+	store=clickhouse://fleet@127.0.0.1:${http_ports[0]}/fleet
+	"$HEAPWISE" fleet init --to "$store" >/dev/null || fail "init"
+	"$HEAPWISE" run -q --push "$store" --spool spool -- sh -c : 2>stderr || fail "run: $(cat stderr)"
+	equal "traces that still wait" "$(ls spool/*.hwt 2>/dev/null | wc -l)" 0
+	equal "runs that arrived" "$(ask runs -n 0 | jq '.rows | length')" 4
+	equal "sampled runs" "$(server_ask 0 'SELECT count() FROM fleet.runs WHERE sample_bytes = 4096')" 3
+	# A program that allocates nothing leaves nothing.
+	"$HEAPWISE" run -q --push "$store" --spool spool -- true 2>stderr || fail "run: $(cat stderr)"
+	equal "traces of nothing" "$(ls spool/*.hwt 2>/dev/null | wc -l)" 0
+	"$HEAPWISE" push --to "$store" --spool bounded >/dev/null || fail "push of a spool"
+	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" 6
+	[ -z "$(ls bounded)" ] || fail "left in the spool: $(ls bounded)"
+}
+
 # sink   a server that keeps what it is sent: port in $port, requests in sink/N.head and sink/N.body
 sink()
 {
