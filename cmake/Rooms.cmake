@@ -31,6 +31,7 @@ set(HEAPWISE_EXTERNAL_indexer ${CMAKE_DL_LIBS} Threads::Threads)
 set(HEAPWISE_EXTERNAL_synth m)
 set(HEAPWISE_EXTERNAL_exchange z zstd)
 set(HEAPWISE_EXTERNAL_export z sqlite3)
+set(HEAPWISE_EXTERNAL_fleet curl z m)
 set(HEAPWISE_EXTERNAL_serve microhttpd z Threads::Threads)
 
 include(Libclang)

@@ -165,7 +165,12 @@ foreach(case pprof pprof_sampled folded dhat dhat_accesses sqlite lines speedsco
 	heapwise_run(export-${name} exports ${case})
 endforeach()
 
+heapwise_run(fleet-questions fleet questions)
+heapwise_run(fleet-bad-input fleet bad-input)
 set(HEAPWISE_LABEL full)
+foreach(case shard-stopped push-killed spool pprof)
+	heapwise_run(fleet-${case} fleet ${case})
+endforeach()
 set(HEAPWISE_TIMEOUT 2400)
 heapwise_run(watch-soak watch soak)
 heapwise_run(watch-soak-long watch soak-long)

@@ -30,6 +30,9 @@ enum compare_by {
 bool compare_by_parse(const char *word, enum compare_by *by);
 const char *compare_by_name(enum compare_by by);
 
+/* Length of the part of a function's name that compilers do not change: less ".constprop.0", ".isra.1" … */
+size_t function_plain_length(const char *function);
+
 enum compare_metric {
 	COMPARE_BYTES,
 	COMPARE_ALLOCATIONS,

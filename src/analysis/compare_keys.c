@@ -20,7 +20,7 @@ static const char *keep(struct comparison *self)
 }
 
 /* Where the part of the name ends that compilers do not change: "f.constprop.0", "f(int) [clone .cold]". */
-static size_t plain_length(const char *function)
+size_t function_plain_length(const char *function)
 {
 	static const char *const suffixes[] = {".constprop.", ".isra.", ".part.", ".cold",
 					       ".lto_priv.",  ".llvm.", " [clone"};
@@ -70,7 +70,7 @@ static const char *unnamed(struct comparison *self, u32 side, const char *path, 
 static const char *function_name(struct comparison *self, const char *function)
 {
 	strbuf_clear(&self->text);
-	strbuf_add_bytes(&self->text, function, plain_length(function));
+	strbuf_add_bytes(&self->text, function, function_plain_length(function));
 	return keep(self);
 }
 

@@ -16,7 +16,9 @@
 #include "cli/brief.h"
 #include "cli/command.h"
 #include "cli/dumps.h"
+#include "cli/loaded.h"
 #include "cli/run_pools.h"
+#include "cli/spool.h"
 #include "format/session.h"
 #include "monitor/run.h"
 #include "serve/control_api.h"
@@ -25,6 +27,8 @@
 
 struct run_args {
 	const char *output, *recorder, *leak_scan, *access, *stacks;
+	const char *push, *spool;
+	struct option_strings labels;
 	bool coverage;
 	bool alloc_stacks, free_stacks, durations, exact_times, symbols, types;
 	bool mmap, lossy, children, unprofiled, start_paused;
@@ -139,6 +143,12 @@ static const struct option_spec run_options[] = {
 		   "do not look up function names at the end; 'heapwise symbolize' does it later"),
 	RUN_OPTION(report, 0, "report", OPTION_SET, NULL,
 		   "print the report on stdout after the program's end"),
+	RUN_OPTION(push, 0, "push", OPTION_STRING, "ADDRESS",
+		   "after the program's end send the trace to a store or a server of profiles; see 'heapwise push'"),
+	RUN_OPTION(spool, 0, "spool", OPTION_STRING, "FOLDER",
+		   "with --push: write the trace there, remove it when it was delivered, and deliver what waits there"),
+	RUN_OPTION(labels, 0, "label", OPTION_STRINGS, "KEY=VALUE",
+		   "with --push: tell this of the run; may be given several times"),
 	RUN_OPTION(progress, 0, "progress", OPTION_SET, NULL,
 		   "show progress at once, not only after 5 s; on a terminal only"),
 	RUN_OPTION(open, 0, "open", OPTION_SET, NULL,
@@ -570,6 +580,47 @@ static void open_browser(const struct command *self, const struct run_result *re
 	fprintf(stderr, "heapwise %s: cannot start the server: %s\n", self->name, strerror(errno));
 }
 
+/* ---- pushing --------------------------------------------------------------------------------- */
+
+/* The program must not inherit the password of the store. */
+static char *hide_password(void)
+{
+	const char *password = getenv("HEAPWISE_PASSWORD");
+	char *kept = password ? strdup(password) : NULL;
+
+	unsetenv("HEAPWISE_PASSWORD");
+	return kept;
+}
+
+/* Whatever becomes of it, the status is the program's. */
+static void push(const struct command *self, const struct run_args *args, const struct run_result *result,
+		 char *password)
+{
+	struct pushing pushing = {.command = self,
+				  .labels = &args->labels,
+				  .image = NOT_GIVEN,
+				  .symbols = args->symbols};
+	char **paths = calloc(result->traces.count + 1, sizeof *paths);
+	int count = 0, status;
+
+	if (password)
+		setenv("HEAPWISE_PASSWORD", password, 1);
+	free(password);
+	for (u64 i = 0; paths && i < result->traces.count; i++)
+		paths[count++] = result->traces.data[i];
+	if (args->spool) {
+		status = spool_deliver(&pushing, args->push, args->spool, SPOOL_BYTES);
+	} else {
+		status = pushing_open(&pushing, args->push);
+		if (status == EXIT_DONE && count)
+			status = pushing_all(&pushing, count, paths);
+	}
+	if (status != EXIT_DONE)
+		fprintf(stderr, "heapwise: the trace stays: %s\n", result->output);
+	pushing_close(&pushing);
+	free(paths);
+}
+
 static int run_command(const struct command *self, void *fields, int argc, char **argv)
 {
 	const struct run_args *args = fields;
@@ -580,7 +631,9 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	struct dumps dumps;
 	struct server server = { .listen.socket = -1 };
 	const struct run_service service = { serve_start, serve_stop, &server };
+	struct strbuf spooled = { 0 };
 	struct err err = { 0 };
+	char *password;
 	int status;
 
 	if (argc < 1)
@@ -636,6 +689,14 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		options.progress = progress_show;
 		options.progress_self = &progress;
 	}
+	if (args->spool && !args->push)
+		return command_usage(self, "--spool goes with --push");
+	if (args->spool && !args->output) {
+		if (spool_name(args->spool, argv[0], &spooled, &err) < 0)
+			return command_fail(self, &err);
+		options.output = strbuf_text(&spooled);
+	}
+	password = args->push ? hide_password() : NULL;
 	options.prepare = args->symbols ? prepare_new() : NULL;
 	status = monitor_run(&options, &result, &err);
 	server_close(&server);
@@ -650,6 +711,10 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	dump(args, &dumps, &result);
 	if (args->report && result.recorded)
 		report(&result);
+	if (spooled.count && !result.recorded)
+		unlink(strbuf_text(&spooled)); /* nothing is in it that could be delivered */
+	if (args->push && (args->spool || (result.recorded && !result.write_errno)))
+		push(self, args, &result, password);
 	if (args->open && result.recorded)
 		open_browser(self, &result);
 	run_result_release(&result);

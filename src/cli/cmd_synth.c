@@ -10,13 +10,13 @@
 
 struct synth_args {
 	const char *output, *chunks, *points, *format;
-	u64 threads, types, seed, top;
+	u64 threads, types, seed, program, top;
 	double kept;
 	bool access;
 };
 
 static const struct synth_args defaults = {
-	.chunks = "1M", .points = "10k", .threads = 4, .seed = 1, .top = 10, .kept = 0.01};
+	.chunks = "1M", .points = "10k", .threads = 4, .seed = 1, .program = UINT64_MAX, .top = 10, .kept = 0.01};
 
 static const struct option_spec options[] = {
 	OPTION(struct synth_args, output, 'o', "output", OPTION_STRING, "FILE",
@@ -35,6 +35,8 @@ static const struct option_spec options[] = {
 	       "percentage of chunks that are never freed (1)"),
 	OPTION(struct synth_args, seed, 0, "seed", OPTION_NUMBER, "N",
 	       "another number, another trace (1)"),
+	OPTION(struct synth_args, program, 0, "program", OPTION_NUMBER, "N",
+	       "traces of the same N are of the same program: they share stacks (the seed)"),
 	OPTION(struct synth_args, top, 'n', "top", OPTION_NUMBER, "N",
 	       "tell the N points with the most bytes (10; 0 = all)"),
 	OPTION(struct synth_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
@@ -205,6 +207,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 				    .types = (u32)args->types,
 				    .access = args->access,
 				    .seed = args->seed,
+				    .program = args->program == UINT64_MAX ? args->seed : args->program,
 				    .kept = args->kept};
 	struct synth_result made;
 	struct err err = {0};

@@ -26,7 +26,7 @@ extern const struct command *const commands[];
 extern const struct command cmd_run, cmd_watch, cmd_report, cmd_findings, cmd_mprof, cmd_leaks,
 	cmd_scores, cmd_excessive, cmd_callgraph, cmd_types, cmd_diff, cmd_check, cmd_query,
 	cmd_serve, cmd_dump, cmd_info, cmd_symbolize, cmd_types_index, cmd_index, cmd_ctl,
-	cmd_doctor, cmd_cc, cmd_cxx, cmd_export, cmd_import, cmd_import_emad,
+	cmd_doctor, cmd_cc, cmd_cxx, cmd_export, cmd_push, cmd_fleet, cmd_import, cmd_import_emad,
 	cmd_import_heaplog, cmd_import_heaptrack, cmd_synth;
 
 /* Prints "heapwise NAME: text" on stderr and returns the exit status for err->code. */

@@ -37,6 +37,8 @@ const struct command *const commands[] = {
 	&cmd_cc,
 	&cmd_cxx,
 	&cmd_export,
+	&cmd_push,
+	&cmd_fleet,
 	&cmd_import,
 	&cmd_import_emad,
 	&cmd_import_heaplog,

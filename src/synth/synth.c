@@ -149,7 +149,9 @@ static u8 draw_touch(struct draw *draw)
 
 static int add_point(struct run *self, struct err *err)
 {
-	struct draw *draw = &self->draw;
+	/* What a point does is the program's, if several traces share that. */
+	struct draw own = {draw_mix(self->options->program * 0x9e3779b97f4a7c15ull + self->habits.count)};
+	struct draw *draw = self->options->program == self->options->seed ? &self->draw : &own;
 	double large = draw_share(draw);
 	struct habit habit = {.context = program_new_stack(&self->program),
 			      .size = (u64)exp2(3 + 13 * large * large),
@@ -538,7 +540,7 @@ int synth_write(const struct synth_options *options, struct synth_result *result
 	self->result = result;
 	self->draw = (struct draw){draw_mix(options->seed + 1)};
 	self->ticks = START_TICKS;
-	if (!program_init(&self->program, options->points, options->seed))
+	if (!program_init(&self->program, options->points, options->program))
 		status = no_memory(err);
 	if (status == 0)
 		status = write_trace(self, err);

@@ -26,6 +26,7 @@ struct synth_options {
 	u32 types;          /* 0 = no chunk has one */
 	bool access;
 	u64 seed;
+	u64 program; /* draws the stacks: the same one, the same program */
 	double kept; /* share of chunks that are never freed */
 };
 

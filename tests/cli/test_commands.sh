@@ -13,7 +13,7 @@ run_cli()
 run_cli help
 equal "status of help" "$status" 0
 commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+-]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run watch report findings mprof leaks scores excessive callgraph types diff check query serve dump info symbolize types-index index ctl doctor cc c++ export import import-emad import-heaplog import-heaptrack synth"
+equal "commands" "$(echo $commands)" "run watch report findings mprof leaks scores excessive callgraph types diff check query serve dump info symbolize types-index index ctl doctor cc c++ export push fleet import import-emad import-heaplog import-heaptrack synth"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -96,6 +96,18 @@ check --max-kept 0 /no/such/file|3|/no/such/file: No such file
 export --to heaplog --every 5 a|2|--every needs a name
 export --to heaplog --entries some a|2|wants one of all
 export|2|which FILE
+push|2|where to
+push --to clickhouse://h/d|2|which TRACE
+push --to clickhouse://h/d --label x a|2|KEY=VALUE
+push --to ftp://h/d a|2|a store is clickhouse
+push --to clickhouse://h a|2|name of a database
+push --to clickhouse://h:0/d a|2|no port
+fleet|2|which: init
+fleet dance|2|not 'dance'
+fleet top|2|which store
+fleet top x --to clickhouse://h/d|2|no operand
+fleet fetch --to clickhouse://h/d|2|which RUN
+run --spool x true|2|--spool goes with --push
 export a|2|which format: --to html
 export --to morse a|2|wants one of html
 export --to folded --metric weight a|2|wants one of bytes

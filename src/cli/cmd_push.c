@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise push: runs to a store of many, or to a server of profiles.
+ * Host. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/loaded.h"
+#include "cli/pushing.h"
+#include "cli/spool.h"
+#include "cli/traces.h"
+
+struct push_args {
+	const char *to, *host, *version, *build, *spool, *format;
+	struct option_strings labels;
+	u64 image, spool_max;
+	bool symbols, chunks, trace, partial;
+};
+
+static const struct push_args defaults = {.image = NOT_GIVEN, .spool_max = SPOOL_BYTES, .symbols = true};
+
+static const struct option_spec options[] = {
+	OPTION(struct push_args, to, 't', "to", OPTION_STRING, "ADDRESS",
+	       "clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE, or pprof+http://HOST:PORT/PATH"),
+	OPTION(struct push_args, labels, 'l', "label", OPTION_STRINGS, "KEY=VALUE",
+	       "tell this of the runs; may be repeated"),
+	OPTION(struct push_args, host, 0, "host", OPTION_STRING, "NAME", "where they ran (this host)"),
+	OPTION(struct push_args, version, 0, "version", OPTION_STRING, "TEXT", "version of the program"),
+	OPTION(struct push_args, build, 0, "build", OPTION_STRING, "ID",
+	       "what builds are told apart by (the program's build-id)"),
+	OPTION(struct push_args, chunks, 0, "chunks", OPTION_SET, NULL, "push also a row for each chunk"),
+	OPTION(struct push_args, trace, 0, "trace", OPTION_SET, NULL,
+	       "push also the trace itself, for 'heapwise fleet fetch'"),
+	OPTION(struct push_args, partial, 0, "partial", OPTION_SET, NULL,
+	       "push also traces that are incomplete or damaged"),
+	OPTION(struct push_args, spool, 0, "spool", OPTION_STRING, "FOLDER",
+	       "keep traces there while the store is away, and deliver those that are there"),
+	OPTION(struct push_args, spool_max, 0, "spool-max", OPTION_BYTES, "BYTES",
+	       "with --spool: let the folder hold so much, then drop the oldest (1G)"),
+	OPTION(struct push_args, image, 0, "image", OPTION_NUMBER, "N",
+	       "push the program's image N, counted from 0; each exec begins one (the last)"),
+	OPTION(struct push_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
+	       "do not look for function names that the trace does not have"),
+	OPTION(struct push_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
+	       "how to print what was done (text)"),
+	OPTION_END};
+
+static const char *wrong_label(const struct option_strings *labels)
+{
+	for (u32 i = 0; i < labels->count; i++)
+		if (!strchr(labels->items[i], '=') || *labels->items[i] == '=')
+			return labels->items[i];
+	return NULL;
+}
+
+/* All go through the folder, so that nothing is lost if this process is. */
+static int push_spooled(const struct push_args *args, struct pushing *pushing, int argc, char **argv)
+{
+	struct err err = {0};
+
+	for (int i = 0; i < argc; i++) {
+		struct trace_list traces = {0};
+		int status = trace_list_find(&traces, argv[i], &err);
+
+		for (u64 k = 0; k < traces.paths.count && status == 0; k++)
+			status = spool_keep(args->spool, traces.paths.data[k], &err);
+		trace_list_release(&traces);
+		if (status < 0)
+			return command_fail(pushing->command, &err);
+	}
+	return spool_deliver(pushing, args->to, args->spool, args->spool_max);
+}
+
+static int run(const struct command *command, void *fields, int argc, char **argv)
+{
+	struct push_args *args = fields;
+	struct pushing pushing = {.command = command,
+				  .labels = &args->labels,
+				  .host = args->host,
+				  .version = args->version,
+				  .build = args->build,
+				  .image = args->image,
+				  .symbols = args->symbols,
+				  .chunks = args->chunks,
+				  .trace = args->trace,
+				  .partial = args->partial};
+	struct result *result;
+	const char *wrong = wrong_label(&args->labels);
+	int status;
+
+	if (!args->to)
+		return command_usage(command, "where to: --to clickhouse://HOST:PORT/DATABASE?");
+	if (wrong)
+		return command_usage(command, "--label wants KEY=VALUE, not '%s'", wrong);
+	if (argc == 0 && !args->spool)
+		return command_usage(command, "which TRACE?");
+	if (args->spool) {
+		status = push_spooled(args, &pushing, argc, argv);
+	} else {
+		status = pushing_open(&pushing, args->to);
+		if (status == EXIT_DONE)
+			status = pushing_all(&pushing, argc, argv);
+	}
+	result = pushing_result(&pushing);
+	if (result && pushing.opened)
+		print_result(result, format_parse(args->format));
+	result_free(result);
+	pushing_close(&pushing);
+	return status;
+}
+
+const struct command cmd_push = {
+	.name = "push",
+	.operands = "[TRACE...]",
+	.summary = "send runs to a store of many runs, or to a server of profiles",
+	.details = "TRACE is a trace that 'heapwise run' wrote, or a folder of them.\n"
+		   "clickhouse: the tables that 'heapwise fleet init' made; 'heapwise fleet' asks them. A run\n"
+		   "that is there is not sent again, and one that was sent in part is not seen: after an\n"
+		   "error push the same traces again.\n"
+		   "pprof+http, pprof+https: a profile of each run, as Pyroscope takes it at /ingest, or Parca,\n"
+		   "if the path ends in /profiles/writeraw.\n"
+		   "A password may be in the environment instead: HEAPWISE_PASSWORD.",
+	.options = options,
+	.fields_size = sizeof(struct push_args),
+	.fields_default = &defaults,
+	.run = run,
+};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ * Requests to the servers of a fleet.
+ * Host. Never prints, never logs an address: passwords are in headers only. */
+#include "fleet/http.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+enum {
+	CONNECT_SECONDS = 10,
+	STALL_SECONDS = 120, /* without a byte in either direction: a query may take its time */
+	ANSWER_MAX = 1 << 30,
+};
+
+void *http_new(void) { return curl_global_init(CURL_GLOBAL_DEFAULT) == 0 ? curl_easy_init() : NULL; }
+
+void http_free(void *curl)
+{
+	if (!curl)
+		return;
+	curl_easy_cleanup(curl);
+	curl_global_cleanup();
+}
+
+static size_t on_answer(char *bytes, size_t size, size_t count, void *data)
+{
+	struct strbuf *answer = data;
+
+	if (answer->count + size * count > ANSWER_MAX)
+		return 0;
+	strbuf_add_bytes(answer, bytes, size * count);
+	return answer->failed ? 0 : size * count;
+}
+
+static void set_up(CURL *curl, const struct http_request *request, struct curl_slist *headers,
+		   struct strbuf *answer)
+{
+	curl_easy_reset(curl);
+	curl_easy_setopt(curl, CURLOPT_URL, request->url);
+	curl_easy_setopt(curl, CURLOPT_POST, 1L);
+	curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->bytes ? request->body : "");
+	curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->bytes);
+	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_answer);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_TCP_NODELAY, 1L);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
+}
+
+static struct curl_slist *list_headers(const char *const *headers)
+{
+	struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+
+	for (; list && headers && *headers; headers++) {
+		struct curl_slist *longer = curl_slist_append(list, *headers);
+
+		if (!longer) {
+			curl_slist_free_all(list);
+			return NULL;
+		}
+		list = longer;
+	}
+	return list;
+}
+
+int http_post(void *curl, const struct http_request *request, struct strbuf *answer, struct err *err)
+{
+	struct curl_slist *headers = list_headers(request->headers);
+	long status = 0;
+	CURLcode code;
+
+	if (!headers)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	strbuf_clear(answer);
+	set_up(curl, request, headers, answer);
+	code = curl_easy_perform(curl);
+	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_slist_free_all(headers);
+	if (code == CURLE_COULDNT_CONNECT)
+		return err_set(err, ERR_SYSTEM, "cannot reach %s: nobody answers there", request->where);
+	if (code != CURLE_OK)
+		return err_set(err, ERR_SYSTEM, "cannot reach %s: %s", request->where, curl_easy_strerror(code));
+	return (int)status;
+}
+
+bool http_gzip(const void *bytes, u64 count, struct strbuf *out)
+{
+	z_stream stream = {0};
+	u64 bound;
+	bool done = false;
+
+	strbuf_clear(out);
+	if (count > UINT32_MAX || deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return false;
+	bound = deflateBound(&stream, count);
+	stream.next_out = malloc(bound);
+	if (stream.next_out) {
+		u8 *packed = stream.next_out;
+
+		stream.next_in = (Bytef *)(uintptr_t)bytes;
+		stream.avail_in = (uInt)count;
+		stream.avail_out = (uInt)bound;
+		done = deflate(&stream, Z_FINISH) == Z_STREAM_END;
+		strbuf_add_bytes(out, packed, done ? bound - stream.avail_out : 0);
+		free(packed);
+	}
+	deflateEnd(&stream);
+	return done && !out->failed;
+}
+
+void http_escape(struct strbuf *out, const char *text)
+{
+	for (; *text; text++)
+		if ((*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+		    (*text >= '0' && *text <= '9') || *text == '_' || *text == '-' || *text == '.')
+			strbuf_add_char(out, *text);
+		else
+			strbuf_addf(out, "%%%02X", (u8)*text);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ * One HTTP request with libcurl: a body goes out, an answer comes back. */
+#ifndef FLEET_HTTP_H
+#define FLEET_HTTP_H
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+struct http_request {
+	const char *url;            /* without a password */
+	const char *where;          /* "host:port", for errors */
+	const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
+	const void *body;
+	u64 bytes;
+};
+
+void *http_new(void); /* NULL if there is no memory */
+void http_free(void *curl);
+
+/* POST. Connections are kept and used again. Returns the status of the answer, or a negative code if none came. */
+int http_post(void *curl, const struct http_request *request, struct strbuf *answer, struct err *err);
+
+/* The bytes as gzip does them; replaces what is in *out. False if there is no memory. */
+bool http_gzip(const void *bytes, u64 count, struct strbuf *out);
+
+/* Appends a text as it may stand in a query of an address. */
+void http_escape(struct strbuf *out, const char *text);
+
+#endif
