@@ -238,6 +238,50 @@ static int suspects(void *data, const struct feed_question *question, struct fee
 	return done ? 0 : not_in_time(err);
 }
 
+static bool top_row_add(struct watch_web *self, struct feed_top *found, const struct watch_top_row *row)
+{
+	const struct watch_name *name = watch_names_look(&self->names, &row->place);
+	struct feed_point one = {
+		.point = row->number, .areas = row->areas, .bytes = row->bytes, .line_bytes = row->line_bytes};
+
+	if (name) {
+		one.function =
+			arena_copy(&found->arena, name->function ? name->function : name->text);
+		one.file = name->file ? arena_copy(&found->arena, name->file) : NULL;
+		one.line = name->line;
+	}
+	return vec_push(&found->rows, one);
+}
+
+static bool top_thread_add(struct feed_top *found, const struct watch_thread *row)
+{
+	struct feed_thread one = {.index = row->index, .tid = row->tid, .areas = row->areas, .bytes = row->bytes};
+
+	memcpy(one.name, row->name, sizeof(one.name));
+	return vec_push(&found->threads, one);
+}
+
+static int top(void *data, u64 thread, u64 limit, struct feed_top *found, struct err *err)
+{
+	struct watch_web *self = data;
+	struct top_query query = {.thread = thread == FEED_ALL_THREADS ? TOP_ALL_THREADS : (u32)thread,
+				  .limit = (u32)limit};
+	struct watch_top rows = {0};
+	bool done = watcher_top(self->options.watcher, &query, &rows);
+
+	found->t_ns = rows.elapsed_ns;
+	found->points = rows.points;
+	pthread_mutex_lock(&self->names_lock);
+	for (u64 i = 0; i < rows.rows.count && done; i++)
+		done = top_row_add(self, found, &rows.rows.data[i]);
+	pthread_mutex_unlock(&self->names_lock);
+	for (u64 i = 0; i < rows.threads.count && done; i++)
+		done = top_thread_add(found, &rows.threads.data[i]);
+	vec_release(&rows.rows);
+	vec_release(&rows.threads);
+	return done ? 0 : not_in_time(err);
+}
+
 /* ---- start and end --------------------------------------------------------------------------- */
 
 static int announce(const struct watch_web *self, struct err *err)
@@ -326,7 +370,7 @@ struct watch_web *watch_web_open(const struct watch_web_options *options, struct
 	self->server.listen.socket = -1;
 	self->service = (struct run_service){web_start, web_leave, self};
 	feed_init(&self->feed);
-	self->feed.source = (struct feed_source){self, config, configure, suspects, snapshot};
+	self->feed.source = (struct feed_source){self, config, configure, suspects, top, snapshot};
 	pthread_mutex_init(&self->control_lock, NULL);
 	pthread_mutex_init(&self->names_lock, NULL);
 	self->name = strdup(slash && slash[1] ? slash + 1 : options->program);

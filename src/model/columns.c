@@ -21,9 +21,8 @@
 #define EXTENT_FIRST (4ull << 20)
 #define EXTENT_LAST (64ull << 20)
 
-/* A reader keeps a file that is not larger than this, and this much of a larger one, once it has touched it: what it
- * reads here and there comes with its neighbours (64 KiB), and needs room, too. A writer lets go above its limit. */
-#define SMALL_BYTES (1024ull << 20)
+/* A reader keeps this much of a file once it has touched it: what it reads here and there comes with its neighbours
+ * (64 KiB), and needs room, too. A writer lets go above its limit. */
 #define KEPT_BYTES (512ull << 20)
 #define RESIDENT_BYTES (1024ull << 20)
 enum { YOUNG_EXTENTS = 6 }; /* that are plain memory */
@@ -243,7 +242,7 @@ void column_store_rest(const struct column_store *self)
 {
 	const struct extent *all = self->extents.data;
 
-	if (self->fd < 0 && all->bytes > SMALL_BYTES)
+	if (self->fd < 0 && all->bytes > KEPT_BYTES)
 		column_store_forget(self, all->at + KEPT_BYTES, all->bytes - KEPT_BYTES);
 	for (u64 i = 0; self->finished && i < self->extents.count; i++)
 		column_store_forget(self, all[i].at, all[i].used);
@@ -254,8 +253,7 @@ void column_store_let_go(const struct column_store *self, const void *page, u64 
 	/* as many as fit well into memory stay: the first ones, which are as good as any */
 	const struct extent *all = self->extents.data;
 
-	if (self->finished ||
-	    (all->bytes > SMALL_BYTES && (const u8 *)page >= all->at + KEPT_BYTES))
+	if (self->finished || (const u8 *)page >= all->at + KEPT_BYTES)
 		column_store_forget(self, page, bytes);
 }
 

@@ -201,7 +201,7 @@ void api_query_check(struct call *call), api_query_graph(struct call *call),
 	api_entries(struct call *call), api_query_counts(struct call *call);
 void api_compare(struct call *call), api_open(struct call *call), api_traces(struct call *call);
 void api_live(struct call *call), api_live_history(struct call *call), api_live_suspects(struct call *call),
-	api_live_config(struct call *call), api_live_configure(struct call *call),
+	api_live_top(struct call *call), api_live_config(struct call *call), api_live_configure(struct call *call),
 	api_live_snapshot(struct call *call);
 
 #endif

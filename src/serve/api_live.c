@@ -165,6 +165,72 @@ void api_live_suspects(struct call *call)
 	feed_suspects_release(&found);
 }
 
+/* ---- points of a thread ---- */
+
+static void put_top_point(struct json *json, const struct feed_point *row)
+{
+	json_open_flat(json, NULL, '{');
+	json_number(json, "point", row->point);
+	json_text(json, "fn", row->function);
+	json_text(json, "file", row->file);
+	put_number_or_null(json, "line", row->line);
+	json_number(json, "own", row->bytes);
+	json_number(json, "total", row->line_bytes);
+	json_number(json, "n", row->areas);
+	json_close(json, '}');
+}
+
+static void put_top_thread(struct json *json, const struct feed_thread *row)
+{
+	json_open_flat(json, NULL, '{');
+	json_number(json, "thread", row->index);
+	put_number_or_null(json, "tid", row->tid);
+	json_text(json, "name", row->name);
+	json_number(json, "n", row->areas);
+	json_number(json, "bytes", row->bytes);
+	json_close(json, '}');
+}
+
+static void put_top(struct call *call, const struct feed_top *found)
+{
+	struct json *json = &call->json;
+
+	call->has_rows_total = true;
+	call->rows_total = found->points;
+	if (!reply_begin(call, found->rows.count < found->points))
+		return;
+	json_open_flat(json, "data", '{');
+	json_number(json, "t", found->t_ns);
+	json_open_flat(json, "threads", '[');
+	for (u64 i = 0; i < found->threads.count; i++)
+		put_top_thread(json, &found->threads.data[i]);
+	json_close(json, ']');
+	json_open_flat(json, "rows", '[');
+	for (u64 i = 0; i < found->rows.count; i++)
+		put_top_point(json, &found->rows.data[i]);
+	json_close(json, ']');
+	json_close(json, '}');
+	reply_end(call);
+}
+
+void api_live_top(struct call *call)
+{
+	const struct feed_source *source;
+	u64 thread = FEED_ALL_THREADS, limit = 10;
+	struct feed_top found = {0};
+	struct err err = {0};
+
+	if (!has_program(call) || !call_number(call, "thread", 0, UINT32_MAX - 1, &thread) ||
+	    !call_number(call, "limit", 1, 200, &limit))
+		return;
+	source = &call->api->feed->source;
+	if (source->top(source->self, thread, limit, &found, &err) < 0)
+		call_fail(call, &err);
+	else
+		put_top(call, &found);
+	feed_top_release(&found);
+}
+
 /* ---- how it is watched ---- */
 
 static void put_config(struct call *call)

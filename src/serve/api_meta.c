@@ -204,6 +204,7 @@ static void put_caps(struct json *json, const struct view_trace *trace, bool liv
 	json_bool(json, "chunks", !model->aggregated);
 	json_bool(json, "sampled", model->image.sample_bytes != 0);
 	json_bool(json, "rss", model->usage.count != 0);
+	json_bool(json, "lisp", model_is_collected(model));
 	json_bool(json, "live", live);
 	json_close(json, '}');
 }

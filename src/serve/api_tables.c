@@ -7,6 +7,7 @@
 
 #include "analysis/excessive.h"
 #include "analysis/leak_report.h"
+#include "analysis/lisp.h"
 #include "analysis/mprof_bins.h"
 #include "analysis/mprof_direct.h"
 #include "analysis/mprof_graph.h"
@@ -14,6 +15,7 @@
 #include "analysis/report.h"
 #include "analysis/summary.h"
 #include "analysis/types_result.h"
+#include "base/units.h"
 #include "output/render.h"
 #include "serve/api.h"
 #include "serve/beside.h"
@@ -145,15 +147,29 @@ static struct result *mprof_table(struct view_trace *trace, const struct mprof_c
 {
 	switch (table) {
 	case MPROF_LEAKS:
+		if (calls->lisp) {
+			err_set(err, ERR_USAGE, "a Lisp has no table of leaks: what is not collected is not leaked");
+			return NULL;
+		}
 		return analyse_mprof_leaks(calls, &queries->leaks, err);
 	case MPROF_BINS:
-		return analyse_mprof_bins(trace->model, &queries->bins, err);
+		return calls->lisp ? analyse_lisp_types(calls, queries->bins.verbosity, err)
+				   : analyse_mprof_bins(trace->model, &queries->bins, err);
 	case MPROF_DIRECT:
 		return analyse_mprof_direct(calls, err);
 	case MPROF_GRAPH:
 		return analyse_mprof_graph(calls, &queries->graph, err);
 	}
 	return NULL;
+}
+
+static void mprof_caveats(struct result *result, const struct view_trace *trace, const struct mprof_calls *calls)
+{
+	add_caveats(result, trace->model, &trace->info);
+	if (calls->startup.calls)
+		result_add_caveat(result, "the start of Lisp itself, %s in %s objects, is left out: 'heapwise mprof --startup' shows it",
+				  units_bytes(calls->startup.bytes).text,
+				  units_count(model_count(trace->model, calls->startup.calls)).text);
 }
 
 static struct result *mprof_result(struct view_trace *trace, enum mprof_table table,
@@ -168,18 +184,26 @@ static struct result *mprof_result(struct view_trace *trace, enum mprof_table ta
 		pthread_mutex_unlock(&trace->analysis_lock);
 	}
 	if (result)
-		add_caveats(result, trace->model, &trace->info);
+		mprof_caveats(result, trace, calls);
 	return result;
+}
+
+/* Of a Lisp types stand for sizes. */
+static const char *mprof_keys(enum mprof_table table, const struct view_trace *trace)
+{
+	static const char *const keys[] = {[MPROF_LEAKS] = "path",
+					   [MPROF_BINS] = "size size_end",
+					   [MPROF_DIRECT] = "name module",
+					   [MPROF_GRAPH] = "kind name module cycle block"};
+
+	return table == MPROF_BINS && model_is_collected(trace->model) ? "type" : keys[table];
 }
 
 /* All rows of the base: what is small there may be large here. */
 static void reply_mprof_beside(struct call *call, enum mprof_table table,
 			       const struct mprof_queries *queries, const struct view_scope *base)
 {
-	static const char *const keys[] = {[MPROF_LEAKS] = "path",
-					   [MPROF_BINS] = "size size_end",
-					   [MPROF_DIRECT] = "name module",
-					   [MPROF_GRAPH] = "kind name module cycle block"};
+	const char *keys = mprof_keys(table, call->trace);
 	struct mprof_queries all = *queries;
 	struct err err = {0};
 	struct view_trace *other = call_part(call, base, &err);
@@ -191,7 +215,9 @@ static void reply_mprof_beside(struct call *call, enum mprof_table table,
 	all.leaks.verbosity = all.bins.verbosity = MPROF_VERBOSE;
 	theirs = ours ? mprof_result(other, table, &all, &err) : NULL;
 	ours_all = theirs ? mprof_result(call->trace, table, &all, &err) : NULL;
-	if (!ours_all || result_failed(ours) || result_failed(theirs) || result_failed(ours_all)) {
+	if (other && model_is_collected(other->model) != model_is_collected(call->trace->model)) {
+		answer_refuse(call->answer, 400, "tables of a Lisp compare with those of a Lisp only");
+	} else if (!ours_all || result_failed(ours) || result_failed(theirs) || result_failed(ours_all)) {
 		call_fail(call, &err);
 	} else if (call_number(call, "offset", 0, UINT32_MAX, &offset) &&
 		   call_number(call, "limit", 1, ROWS_MAX, &limit)) {
@@ -199,8 +225,8 @@ static void reply_mprof_beside(struct call *call, enum mprof_table table,
 		call->has_rows_total = true;
 		more = offset < call->rows_total && limit < call->rows_total - offset;
 		if (reply_begin(call, more)) {
-			put_beside(call, ours, theirs, keys[table], offset, limit);
-			put_gone_rows(call, ours_all, theirs, keys[table]);
+			put_beside(call, ours, theirs, keys, offset, limit);
+			put_gone_rows(call, ours_all, theirs, keys);
 			cut(ours, offset, limit);
 			render_json_value(&call->json, "data", ours);
 			reply_end(call);
@@ -234,7 +260,7 @@ void api_mprof_bins(struct call *call) { reply_mprof(call, MPROF_BINS); }
 void api_mprof_direct(struct call *call) { reply_mprof(call, MPROF_DIRECT); }
 void api_mprof_graph(struct call *call) { reply_mprof(call, MPROF_GRAPH); }
 
-/* The printable report: all four tables. */
+/* The printable report: all tables. */
 void api_mprof_text(struct call *call)
 {
 	struct result *result = result_new(RESULT_RECORD, "mprof", "");
@@ -253,8 +279,8 @@ void api_mprof_text(struct call *call)
 	calls = view_calls_folded(call->trace, &err);
 	if (calls) {
 		lock(call);
-		add_caveats(result, call->trace->model, &call->trace->info);
-		for (u32 i = MPROF_LEAKS; i <= MPROF_GRAPH; i++)
+		mprof_caveats(result, call->trace, calls);
+		for (u32 i = calls->lisp ? MPROF_BINS : MPROF_LEAKS; i <= MPROF_GRAPH; i++)
 			result_add_part(result, mprof_table(call->trace, calls, (enum mprof_table)i,
 							    &queries, &err));
 		unlock(call);

@@ -334,3 +334,10 @@ void feed_suspects_release(struct feed_suspects *suspects)
 	vec_release(&suspects->rows);
 	arena_release(&suspects->arena);
 }
+
+void feed_top_release(struct feed_top *top)
+{
+	vec_release(&top->rows);
+	vec_release(&top->threads);
+	arena_release(&top->arena);
+}

@@ -73,6 +73,30 @@ struct feed_suspects {
 	struct arena arena; /* of the names */
 };
 
+struct feed_point {
+	u64 point;
+	const char *function, *file; /* NULL = unknown */
+	u32 line;
+	u64 areas, bytes, line_bytes;
+};
+
+struct feed_thread {
+	u32 index, tid;
+	char name[16];
+	u64 areas, bytes;
+};
+
+#define FEED_ALL_THREADS UINT64_MAX
+
+/* The points with most bytes that live, of what one thread allocated or all did. */
+struct feed_top {
+	u64 t_ns;
+	u64 points; /* of which these are the first */
+	VEC(struct feed_point) rows;
+	VEC(struct feed_thread) threads;
+	struct arena arena; /* of the names */
+};
+
 /* Who watches the program. These are called on threads of the server, and may wait a little. 0, or a negative code
  * and err. */
 struct feed_source {
@@ -81,6 +105,7 @@ struct feed_source {
 	int (*configure)(void *self, const struct feed_config *config, struct err *err);
 	int (*suspects)(void *self, const struct feed_question *question,
 			struct feed_suspects *found, struct err *err);
+	int (*top)(void *self, u64 thread, u64 limit, struct feed_top *found, struct err *err);
 	/* Writes what was recorded so far into a file of its own; its path is the caller's to free. */
 	char *(*snapshot)(void *self, struct err *err);
 };
@@ -125,5 +150,6 @@ struct feed_history {
 bool feed_history_read(struct feed *self, u64 from_ns, u64 most, struct feed_history *history);
 void feed_history_release(struct feed_history *history);
 void feed_suspects_release(struct feed_suspects *suspects);
+void feed_top_release(struct feed_top *top);
 
 #endif

@@ -20,6 +20,7 @@ enum {
 	CHUNKS_MAX = 50, /* points whose chunks are in the report */
 	FILES_MAX = 500,
 	LINES_SHOWN = 2000,
+	MOMENTS = 64,
 };
 
 enum report_view {
@@ -250,7 +251,6 @@ static void put_timelines(struct report *self)
 			put(self, "/timeline?bins=800&by=%s&metric=%s&top=12", groups[i], lines[k]);
 }
 
-/* At moments over the whole run: the cursor of the page snaps to them. */
 static void put_flames(struct report *self, u64 end_ns)
 {
 	static const char *const metrics[] = {"bytes", "allocs", "peak", "leaked", "temporary"};
@@ -260,6 +260,18 @@ static void put_flames(struct report *self, u64 end_ns)
 		put(self, "/flame?dir=up&metric=%s&px=1600", metrics[i]);
 	}
 	put(self, "/flame?at=%llu&dir=down&metric=live&px=1600", (unsigned long long)end_ns);
+}
+
+/* What was live at moments over the whole run, at the end at last: the cursor of the page stands at one of them. */
+static void put_moments(struct report *self, u64 end_ns)
+{
+	static const char *const directions[] = {"down", "up"};
+
+	for (u32 i = 0; i < 2; i++)
+		for (u64 k = 1; k <= MOMENTS; k++)
+			if (i || k < MOMENTS) /* the last one is there */
+				put(self, "/flame?at=%llu&dir=%s&metric=live&px=1600",
+				    (unsigned long long)((double)end_ns / MOMENTS * (double)k), directions[i]);
 }
 
 static void put_points(struct report *self, u64 points)
@@ -316,6 +328,8 @@ static void put_views(struct report *self, struct view_trace *trace, u64 end_ns)
 		put_timelines(self);
 	if (shows(self, REPORT_POINTS))
 		put_points(self, points);
+	if (shows(self, REPORT_FLAME))
+		put_moments(self, end_ns);
 	if (shows(self, REPORT_SOURCE) && self->options->source != REPORT_NO_SOURCE)
 		put_sources(self, trace);
 	if (shows(self, REPORT_CHUNKS))

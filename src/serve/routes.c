@@ -102,6 +102,8 @@ const struct route api_routes[] = {
 	{"GET", "/api/v1/live/history", "from res", OWN, api_live_history, "ticks that were told before"},
 	{"GET", "/api/v1/live/suspects", "tl sort limit", OWN, api_live_suspects,
 	 "memory that was not touched for some time"},
+	{"GET", "/api/v1/live/top", "thread limit", OWN, api_live_top,
+	 "the points with most live bytes, of one thread or of all"},
 	{"GET", "/api/v1/live/config", "", OWN, api_live_config, "how the program is watched"},
 	{"POST", "/api/v1/live/config", "", OWN, api_live_configure, "changes how the program is watched"},
 	{"POST", "/api/v1/live/snapshot", "", ROUTE_CHANGES, api_live_snapshot,

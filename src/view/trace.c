@@ -306,7 +306,7 @@ static int make_folded(void *data, struct err *err)
 {
 	struct view_trace *self = data;
 
-	return mprof_calls_read(&self->folded, &self->folded_stacks, err);
+	return mprof_calls_read_lisp(&self->folded, &self->folded_stacks, false, err);
 }
 
 const struct mprof_calls *view_calls_folded(struct view_trace *self, struct err *err)

@@ -249,6 +249,7 @@ struct area *areas_add(struct areas *self, const struct event *event)
 	area->birth_ticks = event->ticks;
 	area->birth_ns = area->seen_ns = areas_ns(self, event->ticks);
 	area->context = event->context;
+	area->thread = event->thread;
 	area->index = (u32)(self->list.count - 1);
 	self->live_bytes += area->size;
 	area->unit = unit_of(self, area);

@@ -21,6 +21,7 @@ struct area {
 	u32 context;            /* that allocated it */
 	u32 hit_context;        /* that touched it last, 0 = unknown */
 	u32 index;              /* in areas.list */
+	u32 thread;             /* that allocated it: index of a told thread */
 	bool wanted;            /* toolkit: told the next time it is touched */
 	void *data;             /* whoever uses the table may keep something here */
 	struct unit *unit;      /* NULL: it cannot be monitored */

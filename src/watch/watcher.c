@@ -74,6 +74,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	vec_clear(&self->frames);
 	self->point_count = 0;
 	vec_clear(&self->modules);
+	vec_clear(&self->threads);
 	vec_clear(&self->requests.waiting);
 	map_clear(&self->points_before);
 	map_clear(&self->classes);
@@ -113,6 +114,16 @@ static int on_module(void *data, const struct stream_module *module, struct err 
 	if (module->unloaded_ticks)
 		return 0;
 	return vec_push(&self->modules, known) ? 0 : err_set(err, ERR_MEMORY, "out of memory for modules");
+}
+
+static int on_thread(void *data, const struct stream_thread *thread, struct err *err)
+{
+	struct watcher *self = data;
+
+	if (!vec_extend(&self->threads, (u64)thread->index + 1))
+		return err_set(err, ERR_MEMORY, "out of memory for threads");
+	self->threads.data[thread->index] = *thread;
+	return 0;
 }
 
 /* What the monitor has seen in some objects. Names that the program has given are not told here. */
@@ -250,6 +261,7 @@ struct watcher *watcher_new(const struct watcher_options *options)
 		.sink = {.self = self,
 			 .image = on_image,
 			 .module = on_module,
+			 .thread = on_thread,
 			 .contexts = on_contexts,
 			 .events = on_events,
 			 .types = on_types,
@@ -271,6 +283,7 @@ void watcher_free(struct watcher *self)
 	policy_release(&self->policy);
 	vec_release(&self->frames);
 	vec_release(&self->modules);
+	vec_release(&self->threads);
 	vec_release(&self->rows);
 	map_release(&self->points);
 	map_release(&self->points_before);

@@ -8,6 +8,7 @@
 
 #include "watch/policy.h"
 #include "watch/stale.h"
+#include "watch/top.h"
 
 enum { WATCH_AGES = 7, WATCH_SIZES = 32, WATCH_ROWS = 20, WATCH_FRAMES = 16, WATCH_TOP = 10 };
 
@@ -121,6 +122,26 @@ struct watch_suspects {
 	VEC(struct watch_suspect) rows;
 };
 
+struct watch_top_row {
+	u32 number; /* of the point, see struct watch_point */
+	u64 areas, bytes;
+	u64 line_bytes; /* of all points that were asked for whose innermost frame is the same */
+	struct watch_frame place;
+};
+
+struct watch_thread {
+	u32 index, tid; /* tid 0 = unknown */
+	char name[16];
+	u64 areas, bytes; /* that live of what it allocated */
+};
+
+struct watch_top {
+	u64 elapsed_ns; /* since the program's start */
+	u64 points;     /* of which rows are the first */
+	VEC(struct watch_top_row) rows;
+	VEC(struct watch_thread) threads; /* that allocated something that lives, by index */
+};
+
 /* These wait until the drain thread gets to it, which it does several times a second: false if it did not within ten
  * seconds, or without memory. */
 bool watcher_settings(struct watcher *self, struct watch_settings *settings);
@@ -128,6 +149,7 @@ bool watcher_settings(struct watcher *self, struct watch_settings *settings);
 bool watcher_set(struct watcher *self, const struct watch_settings *settings);
 /* after_ns 0 = as it is set. */
 bool watcher_suspects(struct watcher *self, const struct stale_query *query, struct watch_suspects *found);
+bool watcher_top(struct watcher *self, const struct top_query *query, struct watch_top *found);
 
 /* The program has ended, and the drain thread with it: questions are answered by whoever asks. */
 void watcher_rest(struct watcher *self);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Questions that other threads have for the drain thread: settings, and areas that nobody touches. */
+ * Questions that other threads have for the drain thread: settings, areas that nobody touches, points of a thread. */
 #include "watch/watcher_state.h"
 
 #include <stdlib.h>
@@ -14,6 +14,8 @@ struct question {
 	const struct stale_query *query;  /* NULL = none */
 	struct watch_suspects *found;
 	struct stale_rows *stale;
+	const struct top_query *top_query; /* NULL = none */
+	struct watch_top *top;
 	bool answered, failed;
 };
 
@@ -66,6 +68,51 @@ static bool suspect_add(const struct watcher *self, struct watch_suspects *found
 	return vec_push(&found->rows, row);
 }
 
+static u64 line_of(const struct watcher *self, u32 context)
+{
+	return context < self->frames.count ? self->frames.data[context].pc : 0;
+}
+
+static bool top_row_add(const struct watcher *self, const struct top_found *all, u64 at, struct watch_top *found)
+{
+	const struct top_row *top = &all->rows.data[at];
+	u32 point = top->context < self->frames.count ? self->frames.data[top->context].point : 0;
+	struct watch_top_row row = {.number = point - !!point, .areas = top->areas, .bytes = top->bytes};
+
+	for (u64 i = 0; i < all->rows.count; i++)
+		if (line_of(self, all->rows.data[i].context) == line_of(self, top->context))
+			row.line_bytes += all->rows.data[i].bytes;
+	place_fill(self, top->context, &row.place);
+	return vec_push(&found->rows, row);
+}
+
+static bool thread_add(const struct watcher *self, const struct top_row *row, struct watch_top *found)
+{
+	struct watch_thread thread = {.index = row->context, .areas = row->areas, .bytes = row->bytes};
+
+	if (row->context < self->threads.count) {
+		thread.tid = self->threads.data[row->context].tid;
+		memcpy(thread.name, self->threads.data[row->context].name, sizeof(thread.name));
+	}
+	return vec_push(&found->threads, thread);
+}
+
+/* False without memory. */
+static bool top_answer(const struct watcher *self, const struct top_query *query, struct watch_top *found, u64 now)
+{
+	struct top_found all = {0};
+	bool good = top_points(&self->areas, query->thread, &all);
+
+	found->elapsed_ns = now - self->areas.start_ns;
+	found->points = all.rows.count;
+	for (u64 i = 0; i < all.rows.count && i < query->limit && good; i++)
+		good = top_row_add(self, &all, i, found);
+	for (u64 i = 0; i < all.threads.count && good; i++)
+		good = !all.threads.data[i].areas || thread_add(self, &all.threads.data[i], found);
+	top_release(&all);
+	return good;
+}
+
 static void question_answer(struct watcher *self, struct question *question, u64 now)
 {
 	if (question->set)
@@ -87,6 +134,8 @@ static void question_answer(struct watcher *self, struct question *question, u64
 		for (u32 i = 0; i < question->stale->rows && !question->failed; i++)
 			question->failed = !suspect_add(self, question->found, question->stale->row[i], now);
 	}
+	if (question->top_query)
+		question->failed = !top_answer(self, question->top_query, question->top, now);
 	question->answered = true;
 }
 
@@ -148,6 +197,13 @@ bool watcher_suspects(struct watcher *self, const struct stale_query *query, str
 
 	free(question.stale);
 	return told;
+}
+
+bool watcher_top(struct watcher *self, const struct top_query *query, struct watch_top *found)
+{
+	struct question question = {.top_query = query, .top = found};
+
+	return ask(self, &question);
 }
 
 void watcher_rest(struct watcher *self)

@@ -24,6 +24,7 @@ struct watcher {
 	struct policy policy;
 	VEC(struct frame) frames;
 	VEC(struct known_module) modules;
+	VEC(struct stream_thread) threads; /* by index */
 	struct map points_before;  /* context -> live bytes at the last report */
 	struct map points;         /* context -> index in rows, while a report is made */
 	VEC(struct watch_point) rows;

@@ -87,6 +87,28 @@ case_interpreted_4() { interpreted 4; }
 case_compiled_1() { compiled_threads 1; }
 case_compiled_4() { compiled_threads 4; }
 
+# served TRACE   the tables over HTTP are those of the command: three, by type
+served()
+{
+	"$HEAPWISE" serve --print-url "$1" >url 2>/dev/null &
+	server=$!
+	until_true test -s url
+	base="$(sed 's,/?token=.*,,' url)/api/v1"
+	token=$(sed 's,.*token=,,' url)
+	asked() { curl -s -m 20 -H "Authorization: Bearer $token" "$base/$1"; }
+	ready() { asked status | jq -e '[.data.traces[].state] == ["ready"]' >/dev/null; }
+	until_true ready
+	equal "is a Lisp" "$(asked trace | jq .data.caps.lisp)" true
+	for table in bins/types direct/direct graph/graph; do
+		asked "mprof/${table%/*}?verb=verbose&limit=500" | jq -S .data.rows >rows
+		jq -S ".${table#*/}[:500]" "$1.mprof" | cmp - rows || fail "${table#*/} over HTTP is another table"
+	done
+	says <(asked mprof/leaks | jq -r .error.message) "a Lisp has no table of leaks"
+	equal "text" "$(asked 'mprof.txt?verb=verbose' | grep -c 'Memory leaks')" 0
+	kill -INT "$server"
+	wait "$server"
+}
+
 # What nobody holds is collected, what somebody holds is not, and neither is kept or leaked.
 case_collected()
 {
@@ -110,6 +132,7 @@ case_collected()
 	equal "tables" "$(jq -r 'keys | map(select(. != "caveats" and . != "schema")) | join(" ")' trace.hwt.mprof)" \
 		"direct graph types"
 	whole trace.hwt
+	served trace.hwt
 	for command in findings leaks report check; do
 		"$HEAPWISE" "$command" trace.hwt >said 2>&1
 		grep -iE "leak|never freed" said | grep -vE "is not leaked|in 0 chunks, never freed|Never freed, by call chain|Kept: never freed" &&

@@ -155,6 +155,21 @@ def points(last):
         equal(f"function of point {row['point']}", frame["fn"], row["fn"])
         equal(f"line of point {row['point']}", frame["line"], row["line"])
         equal(f"bytes of point {row['point']}", live[row["point"]], row["own"])
+    threads(last)
+
+
+def threads(last):
+    """What lives by the thread that allocated it: all together is what the last tick says."""
+    told = data("/live/top", limit=200)
+    equal("points of all", [{key: row[key] for key in row if key != "delta"} for row in last["top"]], told["rows"][:10])
+    equal("bytes of all threads", sum(row["bytes"] for row in told["threads"]), last["live_bytes"])
+    parts = [data("/live/top", limit=200, thread=row["thread"]) for row in told["threads"]]
+    for row, part in zip(told["threads"], parts):
+        equal(f"bytes of thread {row['thread']}", sum(point["own"] for point in part["rows"]), row["bytes"])
+        equal("threads", part["threads"], told["threads"])
+    equal("nobody's", data("/live/top", thread=4000000)["rows"], [])
+    for query in ("thread=x", "limit=0", "limit=201", "tl=1s"):
+        equal(f"status of {query}", ask("/live/top?" + query)[0].status, 400)
 
 
 def reconnect():
@@ -339,7 +354,7 @@ def end():
 
 def security():
     none = {}
-    for path in ("/live", "/live/history", "/live/suspects", "/live/config"):
+    for path in ("/live", "/live/history", "/live/suspects", "/live/top", "/live/config"):
         equal(f"{path} without a token", ask(path, headers=none)[0].status, 401)
         wrong = {"Authorization": "Bearer " + "0" * len(TOKEN)}
         equal(f"{path} with another token", ask(path, headers=wrong)[0].status, 401)

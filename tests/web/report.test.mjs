@@ -52,6 +52,41 @@ describe("a report in one file", () => {
 		await served.context().close();
 	});
 
+	test("has what was live at 64 moments, and the cursor stands at them", async () => {
+		const served = await open(browser, server);
+		const page = await open(browser, `file://${file}`, { offline: true });
+		const moments = [...readFileSync(file, "utf8").matchAll(/data-k="\/flame\?at=(\d+)&dir=down/g)].map((match) => Number(match[1]));
+		assert.equal(new Set(moments).size, 64);
+		moments.sort((a, b) => a - b);
+		const boxes = (one) => one.evaluate(() => window.__hw.items("flame").map((item) => [item.label, Math.round(item.x), Math.round(item.w), item.colour]));
+		const seen = new Set();
+		for (const at of [3, 20, 41, 63]) {
+			const between = Math.round(moments[at] - (moments[1] - moments[0]) / 3);
+			for (const dir of ["down", "up"]) {
+				await view(served, `#/flame?metric=live&dir=${dir}&at=${moments[at]}`);
+				await view(page, `#/flame?metric=live&dir=${dir}&at=${between}`);
+				const drawn = await boxes(page);
+				assert.deepEqual(drawn, await boxes(served), `${dir} at ${moments[at]}`);
+				seen.add(JSON.stringify(drawn));
+			}
+		}
+		assert.ok(seen.size > 2, "moments differ");
+		const strip = page.locator('[data-t="chart-strip"]');
+		const box = await strip.boundingBox();
+		await page.mouse.click(box.x + box.width / 2, box.y + 20);
+		await settle(page);
+		const left = await page.locator('[data-t="cursor"]').evaluate((element) => parseFloat(element.style.left));
+		assert.ok(Math.abs(left - 50) < 1, `${left} %`);
+		await strip.focus();
+		await page.keyboard.press("ArrowRight");
+		await settle(page);
+		const next = await page.locator('[data-t="cursor"]').evaluate((element) => parseFloat(element.style.left));
+		assert.ok(Math.abs(next - left - 100 / 64) < 0.1, `one moment further: ${left} ${next}`);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+		await served.context().close();
+	});
+
 	test("has the numbers of the command line", async () => {
 		const page = await open(browser, `file://${file}`, { offline: true });
 		const report = cli("report", trace);

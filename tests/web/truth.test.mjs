@@ -2,9 +2,11 @@
 // Every number that a view shows is the one that the command line prints, rounded; and what is drawn is as long,
 // wide and coloured as the numbers say.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { cli, end, instrumented, launch, open, record, rows, serve, settle, shows, slow, targets, view } from "./lib.mjs";
+import { cli, end, instrumented, launch, open, record, rows, serve, settle, shows, slow, targets, view, work } from "./lib.mjs";
 
 const source = process.env.HEAPWISE_SOURCE_DIR;
 const exact = ["--exact-times"]; // the order of events is that of their times, for whoever looks
@@ -500,4 +502,33 @@ test("the members of a type are those of heapwise types --fields", async () => {
 	}
 	assert.deepEqual(own.problems, []);
 	await own.context().close();
+});
+
+describe("mprof's tables of a Lisp", { skip: spawnSync("ecl", ["--version"]).status === 0 ? false : "no ecl" }, () => {
+	test("are those of the command: by type, with the letters of the paper, and none of leaks", async () => {
+		const program = join(work, "lists.lsp");
+		writeFileSync(program, "(defun make-lists (n) (dotimes (i n) (list i i i)))\n(defun make-floats (n) (dotimes (i n) (float i 1d0)))\n(make-lists 20000)\n(make-floats 5000)\n");
+		const lisp = record("lisp", ["ecl", "--norc", "--shell", program], ["--lisp", "ecl"]);
+		const tables = cli("mprof", "--verbose", lisp);
+		const page = await open(browser, await serve(lisp));
+		await view(page, "#/mprof?verb=verbose");
+		const tabs = page.getByRole("group", { name: "Tables" }).getByRole("button");
+		assert.deepEqual(await tabs.allInnerTexts(), ["Types", "Direct allocation", "Allocation call graph"]);
+		const grid = page.getByRole("grid").or(page.getByRole("table"));
+		const types = await rows(page, await grid.first().getAttribute("aria-label"));
+		assert.equal(types.length, tables.types.length);
+		await view(page, "#/mprof?tab=direct&verb=verbose");
+		const text = await page.locator("main").innerText();
+		for (const name of ["MAKE-LISTS", "FLOAT"]) assert.ok(text.includes(name), name);
+		await view(page, "#/mprof?tab=graph&verb=verbose");
+		const heads = await page.locator("table.mprof thead th").allInnerTexts();
+		assert.deepEqual(heads.slice(4, 8), ["c", "f", "s", "o"]);
+		const entry = tables.graph.find((row) => row.kind === "entry" && row.name === "MAKE-LISTS");
+		const shownRow = await page.locator("table.mprof tr.main", { hasText: "MAKE-LISTS" }).locator("td").allInnerTexts();
+		assert.equal(shownRow[2], String(entry.bytes));
+		assert.equal(shownRow[4], String(Math.floor(entry.cons * 100)));
+		assert.match(await page.locator("main").innerText(), /the start of Lisp itself/);
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
 });

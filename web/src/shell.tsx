@@ -273,7 +273,7 @@ export function Shell({ views: all }: { views: View[] }) {
 			<Rail views={views} />
 			<header class="top">
 				<TracePicker />
-				{embedded ? <span class="quiet filter">A report in one file. For filters, moments and single chunks: heapwise serve --open TRACE</span> : <FilterBar />}
+				{embedded ? <span class="quiet filter">A report in one file. For filters, any moment and single chunks: heapwise serve --open TRACE</span> : <FilterBar />}
 				<ThemePicker />
 				<button onClick={() => setHelping(true)} aria-label="Help">?</button>
 			</header>

@@ -6,6 +6,7 @@ import { useAnswer } from "./lib/answer";
 import { CanvasView, type Item, type Painter } from "./lib/canvas";
 import { dark, ink } from "./lib/colour";
 import { bytes, ns } from "./lib/format";
+import { momentAt, moments } from "./lib/source";
 import { cursor, key, set, timeWindow } from "./lib/state";
 import type { Timeline } from "./lib/types";
 
@@ -79,7 +80,7 @@ export function Strip() {
 		if (Math.abs(x - begun.current) < 4) set({ at: Math.round(timeAt(x)) });
 		else set({ t: `${Math.round(timeAt(Math.min(x, begun.current)))}..${Math.round(timeAt(Math.max(x, begun.current)))}` });
 	};
-	const moveCursor = (bins: number) => set({ at: Math.round(Math.min(end, Math.max(0, (cursor.value ?? 0) + (bins * end) / line.t.length))) }, true);
+	const moveCursor = (bins: number) => set(moments.length > 0 ? { at: momentAt(cursor.value ?? 0, bins) } : { at: Math.round(Math.min(end, Math.max(0, (cursor.value ?? 0) + (bins * end) / line.t.length))) }, true);
 	const shown = brush ?? timeWindow.value;
 	return (
 		<div class="strip">

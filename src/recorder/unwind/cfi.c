@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * .eh_frame reader. Runs in the target, on tables that the linker wrote and the loader mapped
- * read-only; it trusts them as far as the C++ runtime does. Never allocates, never recurses. */
+ * read-only; what they say is not trusted to lie within the module. Never allocates, never recurses. */
 #include "recorder/unwind/cfi.h"
 
 #include <dlfcn.h>
@@ -19,70 +19,98 @@ enum { /* DW_EH_PE_*: how a pointer is written */
 	PE_SDATA4_DATAREL = 0x3b,
 };
 
-u64 hwr_read_uleb(const u8 **p)
+/* The next byte, or 0 and no more of them. */
+static u8 read_byte(const u8 **p, const u8 *end)
+{
+	if (*p && *p < end)
+		return *(*p)++;
+	*p = NULL;
+	return 0;
+}
+
+/* NULL if that many bytes are not there. */
+static const u8 *skip(const u8 *p, const u8 *end, u64 bytes)
+{
+	return p && p <= end && bytes <= (u64)(end - p) ? p + bytes : NULL;
+}
+
+u64 hwr_read_uleb(const u8 **p, const u8 *end)
 {
 	u64 value = 0;
 	u32 shift = 0;
 	u8 byte;
 
 	do {
-		byte = *(*p)++;
+		byte = read_byte(p, end);
 		if (shift < 64)
 			value |= (u64)(byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80);
-	return value;
+	return *p ? value : 0;
 }
 
-i64 hwr_read_sleb(const u8 **p)
+i64 hwr_read_sleb(const u8 **p, const u8 *end)
 {
 	u64 value = 0;
 	u32 shift = 0;
 	u8 byte;
 
 	do {
-		byte = *(*p)++;
+		byte = read_byte(p, end);
 		if (shift < 64)
 			value |= (u64)(byte & 0x7f) << shift;
 		shift += 7;
 	} while (byte & 0x80);
 	if (shift < 64 && (byte & 0x40))
 		value |= ~0ull << shift;
-	return (i64)value;
+	return *p ? (i64)value : 0;
 }
 
-static u64 read_fixed(const u8 **p, u32 bytes, bool is_signed)
+const u8 *hwr_read_block(const u8 **p)
 {
+	u64 bytes = hwr_read_uleb(p, (const u8 *)~0ull);
+
+	return *p + bytes;
+}
+
+static u64 read_fixed(const u8 **p, const u8 *end, u32 bytes, bool is_signed)
+{
+	const u8 *at = *p;
 	u64 value = 0;
 
-	hwr_copy(&value, *p, bytes);
-	*p += bytes;
+	*p = skip(at, end, bytes);
+	if (!*p)
+		return 0;
+	hwr_copy(&value, at, bytes);
 	if (is_signed && bytes < 8 && (value >> (bytes * 8 - 1)))
 		value |= ~0ull << (bytes * 8);
 	return value;
 }
 
-static u64 read_encoded(const u8 **p, u8 encoding, u64 data_base)
+/* No linker writes the addresses of code by way of another word, so that is none of them. */
+static u64 read_encoded(const u8 **p, const u8 *end, u8 encoding, u64 data_base)
 {
 	const u8 *at = *p;
 	u64 value;
 
 	switch (encoding & PE_FORMAT) {
-	case 0x01: value = hwr_read_uleb(p); break;
-	case 0x02: value = read_fixed(p, 2, false); break;
-	case 0x03: value = read_fixed(p, 4, false); break;
-	case 0x09: value = (u64)hwr_read_sleb(p); break;
-	case 0x0a: value = read_fixed(p, 2, true); break;
-	case 0x0b: value = read_fixed(p, 4, true); break;
-	default: value = read_fixed(p, 8, false); break;
+	case 0x01: value = hwr_read_uleb(p, end); break;
+	case 0x02: value = read_fixed(p, end, 2, false); break;
+	case 0x03: value = read_fixed(p, end, 4, false); break;
+	case 0x09: value = (u64)hwr_read_sleb(p, end); break;
+	case 0x0a: value = read_fixed(p, end, 2, true); break;
+	case 0x0b: value = read_fixed(p, end, 4, true); break;
+	default: value = read_fixed(p, end, 8, false); break;
 	}
-	if (!value)
+	if (encoding & PE_INDIRECT)
+		*p = NULL;
+	if (!value || !*p)
 		return 0;
 	if ((encoding & PE_BASE) == PE_PCREL)
 		value += (u64)at;
 	else if ((encoding & PE_BASE) == PE_DATAREL)
 		value += data_base;
-	return encoding & PE_INDIRECT ? *(const u64 *)value : value;
+	return value;
 }
 
 /* ---- where is pc? ---- */
@@ -156,49 +184,68 @@ struct cie_fde {
 	i64 data_factor;
 	u8 encoding;
 	bool is_signal;
+	bool has_augmentation;
 };
 
-/* Binary search in .eh_frame_hdr; only the table form that every linker writes. */
-static const u8 *find_fde(u64 pc, const u8 *header)
+/* A table of pairs, which are (of code, of its description) distances from the header. */
+static i64 table_at(const u8 *table, u64 index)
 {
-	const u8 *p = header + 4;
-	const i32 *table;
+	i32 value;
+
+	hwr_copy(&value, table + 4 * index, 4);
+	return value;
+}
+
+/* Where some bytes lie in the module, at a distance from one of its addresses; NULL if they do not. */
+static const u8 *module_bytes(const struct hwr_module_at *module, const u8 *from, i64 distance, u64 bytes)
+{
+	u64 at = (u64)from + (u64)distance;
+
+	return at >= module->start && at <= module->end && bytes <= module->end - at ? (const u8 *)at : NULL;
+}
+
+/* Binary search in .eh_frame_hdr; only the table form that every linker writes. */
+static const u8 *find_fde(u64 pc, const struct hwr_module_at *module)
+{
+	const u8 *header = module->eh_frame_hdr, *end = (const u8 *)module->end, *p;
 	u64 low = 0, high;
 	i64 offset = (i64)(pc - (u64)header);
 
+	if (!header || !module_bytes(module, header, 0, 4))
+		return NULL;
 	if (header[0] != 1 || header[2] == PE_OMIT || header[3] != PE_SDATA4_DATAREL)
 		return NULL;
-	read_encoded(&p, header[1], (u64)header);
-	high = read_encoded(&p, header[2], (u64)header);
-	table = (const i32 *)p;
-	if (!high || offset < table[0])
+	p = header + 4;
+	read_encoded(&p, end, header[1], (u64)header);
+	high = read_encoded(&p, end, header[2], (u64)header);
+	if (!p || !high || high > (u64)(end - p) / 8 || offset < table_at(p, 0))
 		return NULL;
 	while (high - low > 1) {
 		u64 middle = (low + high) / 2;
 
-		if (table[2 * middle] <= offset)
+		if (table_at(p, 2 * middle) <= offset)
 			low = middle;
 		else
 			high = middle;
 	}
-	return header + table[2 * low + 1];
+	return module_bytes(module, header, table_at(p, 2 * low + 1), 8);
 }
 
 static const u8 *parse_augmentation(const u8 *p, const char *letters, struct cie_fde *out)
 {
-	u64 bytes = hwr_read_uleb(&p);
-	const u8 *end = p + bytes;
+	u64 bytes = hwr_read_uleb(&p, out->initial_end);
+	const u8 *end = skip(p, out->initial_end, bytes);
 
-	for (; *letters; letters++) {
+	for (; end && *letters; letters++) {
 		u8 encoding;
 
 		switch (*letters) {
-		case 'R': out->encoding = *p++; break;
+		case 'R': out->encoding = read_byte(&p, end); break;
 		case 'S': out->is_signal = true; break;
-		case 'L': p++; break;
+		case 'L': read_byte(&p, end); break;
 		case 'P':
-			encoding = *p++;
-			read_encoded(&p, encoding & ~PE_INDIRECT, 0);
+			encoding = read_byte(&p, end);
+			read_encoded(&p, end, encoding & ~PE_INDIRECT, 0);
 			break;
 		case 'B': break; /* aarch64: return addresses are signed with key B */
 		default: return end;
@@ -207,60 +254,73 @@ static const u8 *parse_augmentation(const u8 *p, const char *letters, struct cie
 	return end;
 }
 
-static bool parse_cie(const u8 *cie, struct cie_fde *out)
+/* The end of a description that begins with its length; NULL if it is not in the module. */
+static const u8 *end_of(const u8 *at, const struct hwr_module_at *module)
 {
-	const u8 *p = cie + 8;
 	u32 bytes;
+
+	hwr_copy(&bytes, at, 4);
+	return skip(at + 4, (const u8 *)module->end, bytes);
+}
+
+/* At least 8 bytes of it are in the module. */
+static bool parse_cie(const u8 *cie, const struct hwr_module_at *module, struct cie_fde *out)
+{
+	const u8 *p = cie + 8, *end = out->initial_end = end_of(cie, module);
 	u8 version;
 	const char *augmentation;
 
-	hwr_copy(&bytes, cie, 4);
-	out->initial_end = cie + 4 + bytes;
-	version = *p++;
+	if (!end)
+		return false;
+	version = read_byte(&p, end);
 	augmentation = (const char *)p;
-	while (*p++)
+	while (read_byte(&p, end))
 		;
-	out->code_factor = hwr_read_uleb(&p);
-	out->data_factor = hwr_read_sleb(&p);
+	out->code_factor = hwr_read_uleb(&p, end);
+	out->data_factor = hwr_read_sleb(&p, end);
 	if (version == 1)
-		p++;
+		read_byte(&p, end);
 	else
-		hwr_read_uleb(&p);
-	if (augmentation[0] == 'z')
+		hwr_read_uleb(&p, end);
+	if (!p)
+		return false;
+	out->has_augmentation = augmentation[0] == 'z';
+	if (out->has_augmentation)
 		p = parse_augmentation(p, augmentation + 1, out);
 	else if (augmentation[0])
 		return false;
 	out->initial = p;
-	return true;
+	return p != NULL;
 }
 
-static bool parse_fde(const u8 *fde, u64 pc, struct cie_fde *out)
+/* At least 8 bytes of it are in the module. */
+static bool parse_fde(const u8 *fde, u64 pc, const struct hwr_module_at *module, struct cie_fde *out)
 {
-	const u8 *p = fde + 8;
+	const u8 *p = fde + 8, *end, *cie;
 	u32 bytes;
 	i32 cie_distance;
 	u64 range;
-	bool has_augmentation;
 
 	hwr_copy(&bytes, fde, 4);
 	if (bytes == 0 || bytes == 0xffffffffu)
 		return false;
+	end = end_of(fde, module);
 	hwr_copy(&cie_distance, fde + 4, 4);
-	if (cie_distance == 0 || !parse_cie(fde + 4 - cie_distance, out))
+	cie = module_bytes(module, fde + 4, -(i64)cie_distance, 8);
+	if (!end || cie_distance == 0 || !cie || !parse_cie(cie, module, out))
 		return false;
-	has_augmentation = (fde + 4 - cie_distance)[9] == 'z';
-	out->start = read_encoded(&p, out->encoding, 0);
-	range = read_encoded(&p, out->encoding & PE_FORMAT, 0);
-	if (pc - out->start >= range)
+	out->start = read_encoded(&p, end, out->encoding, 0);
+	range = read_encoded(&p, end, out->encoding & PE_FORMAT, 0);
+	if (!p || pc < out->start || pc - out->start >= range)
 		return false;
-	if (has_augmentation) {
-		u64 skip = hwr_read_uleb(&p);
+	if (out->has_augmentation) {
+		u64 bytes_more = hwr_read_uleb(&p, end);
 
-		p += skip;
+		p = skip(p, end, bytes_more);
 	}
 	out->program = p;
-	out->program_end = fde + 4 + bytes;
-	return true;
+	out->program_end = end;
+	return p != NULL;
 }
 
 /* ---- the machine ---- */
@@ -290,12 +350,15 @@ static void restore_register(struct cfa_machine *m, u64 reg)
 		m->s->row.registers[reg] = m->s->initial.registers[reg];
 }
 
-static const u8 *skip_block(const u8 *p)
+static const u8 *skip_block(const u8 *p, const u8 *end)
 {
-	u64 bytes = hwr_read_uleb(&p);
+	u64 bytes = hwr_read_uleb(&p, end);
 
-	return p + bytes;
+	return skip(p, end, bytes);
 }
+
+/* Offsets are written in units; what does not fit wraps, as it would in a register. */
+static i64 scaled(u64 units, i64 factor) { return (i64)(units * (u64)factor); }
 
 static void define_cfa(struct cfa_machine *m, u64 reg, i64 offset)
 {
@@ -305,42 +368,42 @@ static void define_cfa(struct cfa_machine *m, u64 reg, i64 offset)
 }
 
 /* Instructions whose operand is a register number first. */
-static const u8 *run_register_op(struct cfa_machine *m, u8 op, const u8 *p)
+static const u8 *run_register_op(struct cfa_machine *m, u8 op, const u8 *p, const u8 *end)
 {
 	i64 factor = m->f->data_factor;
-	u64 reg = hwr_read_uleb(&p);
+	u64 reg = hwr_read_uleb(&p, end);
 
 	switch (op) {
-	case 0x05: set_register(m, reg, HWR_AT_CFA, (i64)hwr_read_uleb(&p) * factor); break;
+	case 0x05: set_register(m, reg, HWR_AT_CFA, scaled(hwr_read_uleb(&p, end), factor)); break;
 	case 0x06: restore_register(m, reg); break;
 	case 0x07: set_register(m, reg, HWR_UNDEFINED, 0); break;
 	case 0x08: set_register(m, reg, HWR_SAME, 0); break;
-	case 0x09: set_register(m, reg, HWR_REGISTER, (i64)hwr_read_uleb(&p)); break;
-	case 0x0c: define_cfa(m, reg, (i64)hwr_read_uleb(&p)); break;
+	case 0x09: set_register(m, reg, HWR_REGISTER, (i64)hwr_read_uleb(&p, end)); break;
+	case 0x0c: define_cfa(m, reg, (i64)hwr_read_uleb(&p, end)); break;
 	case 0x0d: define_cfa(m, reg, m->s->row.cfa_offset); break;
-	case 0x10: set_expression(m, reg, HWR_AT_EXPR, p); p = skip_block(p); break;
-	case 0x11: set_register(m, reg, HWR_AT_CFA, hwr_read_sleb(&p) * factor); break;
-	case 0x12: define_cfa(m, reg, hwr_read_sleb(&p) * factor); break;
-	case 0x14: set_register(m, reg, HWR_CFA_PLUS, (i64)hwr_read_uleb(&p) * factor); break;
-	case 0x15: set_register(m, reg, HWR_CFA_PLUS, hwr_read_sleb(&p) * factor); break;
-	case 0x16: set_expression(m, reg, HWR_EXPR, p); p = skip_block(p); break;
-	case 0x2f: set_register(m, reg, HWR_AT_CFA, -(i64)hwr_read_uleb(&p) * factor); break;
+	case 0x10: set_expression(m, reg, HWR_AT_EXPR, p); p = skip_block(p, end); break;
+	case 0x11: set_register(m, reg, HWR_AT_CFA, scaled((u64)hwr_read_sleb(&p, end), factor)); break;
+	case 0x12: define_cfa(m, reg, scaled((u64)hwr_read_sleb(&p, end), factor)); break;
+	case 0x14: set_register(m, reg, HWR_CFA_PLUS, scaled(hwr_read_uleb(&p, end), factor)); break;
+	case 0x15: set_register(m, reg, HWR_CFA_PLUS, scaled((u64)hwr_read_sleb(&p, end), factor)); break;
+	case 0x16: set_expression(m, reg, HWR_EXPR, p); p = skip_block(p, end); break;
+	case 0x2f: set_register(m, reg, HWR_AT_CFA, scaled(0 - hwr_read_uleb(&p, end), factor)); break;
 	default: return NULL;
 	}
 	return p;
 }
 
-/* The rest. NULL = unknown instruction. */
-static const u8 *run_other_op(struct cfa_machine *m, u8 op, const u8 *p)
+/* The rest. NULL = unknown instruction, or cut off. */
+static const u8 *run_other_op(struct cfa_machine *m, u8 op, const u8 *p, const u8 *end)
 {
 	u64 factor = m->f->code_factor;
 
 	switch (op) {
 	case 0x00: break;
-	case 0x01: m->location = read_encoded(&p, m->f->encoding, 0); break;
-	case 0x02: m->location += read_fixed(&p, 1, false) * factor; break;
-	case 0x03: m->location += read_fixed(&p, 2, false) * factor; break;
-	case 0x04: m->location += read_fixed(&p, 4, false) * factor; break;
+	case 0x01: m->location = read_encoded(&p, end, m->f->encoding, 0); break;
+	case 0x02: m->location += read_fixed(&p, end, 1, false) * factor; break;
+	case 0x03: m->location += read_fixed(&p, end, 2, false) * factor; break;
+	case 0x04: m->location += read_fixed(&p, end, 4, false) * factor; break;
 	case 0x0a:
 		if (m->depth == HWR_CFI_NESTING)
 			return NULL;
@@ -351,15 +414,17 @@ static const u8 *run_other_op(struct cfa_machine *m, u8 op, const u8 *p)
 			return NULL;
 		m->s->row = m->s->saved[--m->depth];
 		break;
-	case 0x0e: m->s->row.cfa_offset = (i64)hwr_read_uleb(&p); break;
+	case 0x0e: m->s->row.cfa_offset = (i64)hwr_read_uleb(&p, end); break;
 	case 0x0f:
 		m->s->row.cfa_expr = p;
-		p = skip_block(p);
+		p = skip_block(p, end);
 		break;
-	case 0x13: m->s->row.cfa_offset = hwr_read_sleb(&p) * m->f->data_factor; break;
+	case 0x13:
+		m->s->row.cfa_offset = scaled((u64)hwr_read_sleb(&p, end), m->f->data_factor);
+		break;
 	case 0x2d: break; /* aarch64: return address is signed from here on; always stripped */
-	case 0x2e: hwr_read_uleb(&p); break; /* size of pushed arguments */
-	default: return run_register_op(m, op, p);
+	case 0x2e: hwr_read_uleb(&p, end); break; /* size of pushed arguments */
+	default: return run_register_op(m, op, p, end);
 	}
 	return p;
 }
@@ -374,10 +439,11 @@ static bool run_program(struct cfa_machine *m, const u8 *p, const u8 *end)
 		switch (op >> 6) {
 		case 1: m->location += low * m->f->code_factor; break;
 		case 2:
-			set_register(m, low, HWR_AT_CFA, (i64)hwr_read_uleb(&p) * m->f->data_factor);
+			set_register(m, low, HWR_AT_CFA,
+				     scaled(hwr_read_uleb(&p, end), m->f->data_factor));
 			break;
 		case 3: restore_register(m, low); break;
-		default: p = run_other_op(m, op, p); break;
+		default: p = run_other_op(m, op, p, end); break;
 		}
 	}
 	return p != NULL;
@@ -388,9 +454,9 @@ enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
 {
 	struct cie_fde f = { .encoding = 0 };
 	struct cfa_machine machine = { .s = scratch, .f = &f, .pc = pc };
-	const u8 *fde = module->eh_frame_hdr ? find_fde(pc, module->eh_frame_hdr) : NULL;
+	const u8 *fde = find_fde(pc, module);
 
-	if (!fde || !parse_fde(fde, pc, &f))
+	if (!fde || !parse_fde(fde, pc, module, &f))
 		return HWR_CFI_NONE;
 	hwr_zero(&scratch->row, sizeof scratch->row);
 	if (!run_program(&machine, f.initial, f.initial_end))
@@ -405,7 +471,7 @@ enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
 u64 hwr_cfi_start(u64 pc, const struct hwr_module_at *module)
 {
 	struct cie_fde f = { .encoding = 0 };
-	const u8 *fde = module->eh_frame_hdr ? find_fde(pc, module->eh_frame_hdr) : NULL;
+	const u8 *fde = find_fde(pc, module);
 
-	return fde && parse_fde(fde, pc, &f) ? f.start : 0;
+	return fde && parse_fde(fde, pc, module, &f) ? f.start : 0;
 }

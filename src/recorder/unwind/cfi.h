@@ -52,7 +52,7 @@ enum hwr_cfi_result {
 	HWR_CFI_FOUND,
 	HWR_CFI_SIGNAL, /* found, and it is a signal trampoline: the next PC was interrupted, not called */
 	HWR_CFI_NONE,   /* no module or no FDE covers the PC */
-	HWR_CFI_BAD,    /* malformed or unknown instructions */
+	HWR_CFI_BAD,    /* malformed or unknown instructions, or tables that lead out of the module */
 };
 
 /* Lookup of the module at pc; lock-free where the C library has _dl_find_object. */
@@ -65,8 +65,13 @@ enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
 /* Where the code begins that the description of pc is for, mostly a function; 0 if there is none. */
 u64 hwr_cfi_start(u64 pc, const struct hwr_module_at *module);
 
-/* Bounded readers of the encodings, shared with the expression evaluator. */
-u64 hwr_read_uleb(const u8 **p);
-i64 hwr_read_sleb(const u8 **p);
+/* Readers of the encodings, shared with the expression evaluator. What would reach beyond `end` sets *p to NULL,
+ * which stays so, and is 0. */
+u64 hwr_read_uleb(const u8 **p, const u8 *end);
+i64 hwr_read_sleb(const u8 **p, const u8 *end);
+
+/* Of an expression of a row: moves *p behind the length, and returns where the expression ends. That it does within
+ * the tables was seen when the row was made. */
+const u8 *hwr_read_block(const u8 **p);
 
 #endif

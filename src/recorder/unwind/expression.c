@@ -35,7 +35,7 @@ static u64 fixed(struct machine *m, u32 bytes, bool is_signed)
 {
 	u64 value = 0;
 
-	if ((u64)(m->end - m->p) < bytes) {
+	if (!m->p || (u64)(m->end - m->p) < bytes) {
 		m->bad = true;
 		return 0;
 	}
@@ -93,8 +93,8 @@ static void constant(struct machine *m, u8 op)
 	case 0x0d: push(m, fixed(m, 4, true)); break;
 	case 0x0e:
 	case 0x0f: push(m, fixed(m, 8, false)); break;
-	case 0x10: push(m, hwr_read_uleb(&m->p)); break;
-	default: push(m, (u64)hwr_read_sleb(&m->p)); break;
+	case 0x10: push(m, hwr_read_uleb(&m->p, m->end)); break;
+	default: push(m, (u64)hwr_read_sleb(&m->p, m->end)); break;
 	}
 }
 
@@ -153,7 +153,7 @@ static void shuffle(struct machine *m, u8 op)
 	case 0x19: push(m, (i64)a < 0 ? -a : a); break;
 	case 0x1f: push(m, -a); break;
 	case 0x20: push(m, ~a); break;
-	default: push(m, a + hwr_read_uleb(&m->p)); break; /* 0x23 plus_uconst */
+	default: push(m, a + hwr_read_uleb(&m->p, m->end)); break; /* 0x23 plus_uconst */
 	}
 }
 
@@ -166,7 +166,7 @@ static void operate(struct machine *m, u8 op)
 	else if (op >= 0x50 && op <= 0x6f)
 		push_register(m, op - 0x50u, 0);
 	else if (op >= 0x70 && op <= 0x8f)
-		push_register(m, op - 0x70u, hwr_read_sleb(&m->p));
+		push_register(m, op - 0x70u, hwr_read_sleb(&m->p, m->end));
 	else if (op == 0x03 || (op >= 0x08 && op <= 0x11))
 		constant(m, op);
 	else
@@ -182,8 +182,8 @@ static void operate(struct machine *m, u8 op)
 		case 0x28: branch(m, pop(m) != 0); break;
 		case 0x2f: branch(m, true); break;
 		case 0x92:
-			reg = hwr_read_uleb(&m->p);
-			push_register(m, reg, hwr_read_sleb(&m->p));
+			reg = hwr_read_uleb(&m->p, m->end);
+			push_register(m, reg, hwr_read_sleb(&m->p, m->end));
 			break;
 		case 0x96: break;
 		default: binary(m, op); break;
@@ -193,13 +193,13 @@ static void operate(struct machine *m, u8 op)
 bool hwr_expression(const u8 *block, const struct hwr_registers *registers, u64 first, u64 *value)
 {
 	struct machine m = { .registers = registers, .p = block };
-	u64 bytes = hwr_read_uleb(&m.p);
-	const u8 *start = m.p;
+	const u8 *start;
 
-	m.end = m.p + bytes;
+	m.end = hwr_read_block(&m.p);
+	start = m.p;
 	push(&m, first);
 	for (u32 i = 0; m.p < m.end && !m.bad; i++) {
-		if (i == MAX_OPERATIONS || m.p < start)
+		if (i == MAX_OPERATIONS || m.p < start) /* also when an operand was cut off */
 			return false;
 		operate(&m, *m.p++);
 	}

@@ -15,7 +15,7 @@ export interface TopPoint {
 	own: number;
 	total: number;
 	n: number;
-	delta: number;
+	delta: Maybe;
 }
 
 export interface Tick {

@@ -187,4 +187,20 @@ function missing(): ApiError {
 
 /** Whether this page is a report in one file. */
 export const embedded = document.querySelector("script[data-k]") !== null;
+/** The moments (ns, in order) of which a report knows what was live; none = any moment can be asked for. */
+export const moments: readonly number[] = [...document.querySelectorAll<HTMLScriptElement>('script[data-k^="/flame?at="]')]
+	.map((element) => Number(/at=(\d+)/.exec(element.dataset.k ?? "")?.[1]))
+	.sort((a, b) => a - b)
+	.filter((time, at, all) => time !== all[at - 1]);
+
+/** The moment that comes next to a time, and so many further on. */
+export function momentAt(time: number, further = 0): number {
+	if (moments.length === 0) return time;
+	let best = 0;
+	moments.forEach((moment, at) => {
+		if (Math.abs(moment - time) < Math.abs((moments[best] ?? 0) - time)) best = at;
+	});
+	return moments[Math.min(moments.length - 1, Math.max(0, best + further))] ?? time;
+}
+
 export const source: DataSource = embedded ? new EmbeddedSource() : new HttpSource();

@@ -4,6 +4,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { parseTime } from "./format";
+import { momentAt } from "./source";
 
 export interface Place {
 	path: string[]; // "/point/42" is ["point", "42"]
@@ -88,7 +89,11 @@ export const timeWindow = computed<{ from: number; to: number } | null>(() => {
 	return from != null && to != null && to > from ? { from, to } : null;
 });
 
-export const cursor = computed<number | null>(() => (key("at") === "" ? null : parseTime(key("at"))));
+/** The time cursor; in a report it stands at one of the moments that are inside. */
+export const cursor = computed<number | null>(() => {
+	const time = key("at") === "" ? null : parseTime(key("at"));
+	return time == null ? null : momentAt(time);
+});
 
 /** Text of the saved query that the key g names; long queries do not fit into an address. */
 export const namedQuery = signal<{ name: string; text: string }>({ name: "", text: "" });

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A program while it runs: how it allocates, what it no longer touches, what may be lost.
 
-import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Panel, useAnswer } from "../lib/answer";
 import { CanvasView, type Item, type Painter } from "../lib/canvas";
+import { able } from "../lib/catalogue";
 import { category, dark, ink, inkOn } from "../lib/colour";
 import { type Maybe, bytes, count, ns, share } from "../lib/format";
 import { AGES, type Feed, STATES, type Tick, type TopPoint, beat, connect, disconnect, feed, newest, ring } from "../lib/live";
@@ -384,6 +385,7 @@ interface Suspects {
 const bounds = [1, 2, 4, 8, 16, 32, 60, 120, 300, 600]; // seconds
 const stateWords: Record<string, string> = { lost: "lost", reachable: "reachable", unknown: "not searched yet" };
 const RENEW_MS = 3000;
+const TICK_MS = 1000;
 
 function nameOf(row: { fn: string | null; file: string | null; line: number | null }) {
 	return <span title={`${row.fn ?? "unknown"}\n${row.file ?? ""}:${row.line ?? ""}`}>{row.fn || "unknown"} <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : ""}</span></span>;
@@ -448,15 +450,46 @@ const topColumns: Column<TopPoint>[] = [
 	{ name: "own", label: "Own", title: "Bytes of it that live", number: true, width: "10ch", cell: (row) => bytes(row.own), text: (row) => String(row.own) },
 	{ name: "total", label: "Total", title: "Bytes that live of all points of its line", number: true, width: "10ch", cell: (row) => bytes(row.total), text: (row) => String(row.total) },
 	{ name: "n", label: "Areas", number: true, width: "9ch", cell: (row) => count(row.n), text: (row) => String(row.n) },
-	{ name: "delta", label: "Change", title: "Since the tick before", number: true, width: "12ch", cell: (row) => <Delta value={row.delta} unit="bytes" />, text: (row) => String(row.delta) },
+	{ name: "delta", label: "Change", title: "Since the tick before", number: true, width: "12ch", cell: (row) => (row.delta == null ? "" : <Delta value={row.delta} unit="bytes" />), text: (row) => String(row.delta ?? "") },
 ];
 
-function TopPoints({ tick }: { tick: Tick }) {
+interface ThreadTop {
+	t: number;
+	threads: { thread: number; tid: number | null; name: string; n: number; bytes: number }[];
+	rows: Omit<TopPoint, "delta">[];
+}
+
+/** What the points of one thread have changed by since the answer before. */
+function useChanges(data: ThreadTop | null, thread: string): TopPoint[] {
+	const before = useRef<{ thread: string; data: ThreadTop | null; older: Map<number, number> | null }>({ thread, data: null, older: null });
+	if (before.current.thread !== thread) before.current = { thread, data: null, older: null };
+	if (data && before.current.data !== data) before.current = { thread, data, older: before.current.data && new Map(before.current.data.rows.map((row) => [row.point, row.own])) };
+	const older = before.current.older;
+	return (data?.rows ?? []).map((row) => ({ ...row, delta: older ? row.own - (older.get(row.point) ?? 0) : null }));
+}
+
+/** Of all threads they come with the ticks; those of one thread are asked for. */
+function TopPoints({ tick, paused }: { tick: Tick; paused: boolean }) {
 	const sort = oneOf("sort", topColumns.flatMap(({ name }) => [[name, ""], [`-${name}`, ""]] as const), "-own");
+	const thread = /^\d+$/.test(key("thread")) ? key("thread") : "";
+	const answer = useAnswer<ThreadTop>(able("/live/top") ? "/live/top" : null, { thread, limit: thread === "" ? 1 : 50 });
+	useEffect(() => {
+		if (paused || feed.value.kind !== "on") return;
+		const timer = setInterval(answer.retry, thread === "" ? 5 * RENEW_MS : TICK_MS);
+		return () => clearInterval(timer);
+	}, [paused, thread, feed.value.kind]);
+	const data = answer.reply?.data ?? null;
+	const changes = useChanges(answer.asked.thread === thread ? data : null, thread);
+	const rows = thread === "" ? tick.top : changes;
+	const known = data?.threads ?? [];
+	const words = (row: ThreadTop["threads"][number]) => `${row.thread} ${row.name}${row.tid == null ? "" : ` (${row.tid})`}: ${bytes(row.bytes)}`;
+	const options = [["", "all"], ...known.map((row) => [String(row.thread), words(row)] as const), ...(thread !== "" && !known.some((row) => String(row.thread) === thread) ? [[thread, `${thread}: nothing lives`] as const] : [])] as const;
 	return (
 		<section aria-label="Top points">
 			<h2>Top points</h2>
-			<Table<TopPoint> label="Top points" columns={topColumns} rows={sorted(tick.top, sort)} rowKey={(row) => row.point} height={320} rowHeight={28} sort={sort} onSort={(name) => set({ sort: name })} selected={selectedPoint()} onSelect={(row) => select("p", row.point)} onOpen={(row) => go(`point/${row.point}`)} menu={subjectOf} />
+			{(known.length > 1 || thread !== "") && <div class="controls"><Choice label="Allocated by thread" value={thread} options={options} onChange={(value) => set({ thread: value || null })} /></div>}
+			{answer.error && thread !== "" && <p class="problem" role="alert">{answer.error.message}</p>}
+			<Table<TopPoint> label="Top points" columns={topColumns} rows={sorted(rows, sort)} rowKey={(row) => row.point} height={320} rowHeight={28} sort={sort} onSort={(name) => set({ sort: name })} selected={selectedPoint()} onSelect={(row) => select("p", row.point)} onOpen={(row) => go(`point/${row.point}`)} menu={subjectOf} />
 		</section>
 	);
 }
@@ -617,7 +650,7 @@ export function Live() {
 				</>
 			)}
 			<BoundedLeaks paused={stop != null} />
-			<TopPoints tick={tick} />
+			<TopPoints tick={tick} paused={stop != null} />
 		</div>
 	);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The four classic tables: leaks, size bins, direct allocation, allocation call graph.
+// The four classic tables: leaks, size bins, direct allocation, allocation call graph; of a Lisp three, by type.
 
 import { Panel, useAnswer } from "../lib/answer";
 import { scoped } from "../lib/catalogue";
@@ -11,8 +11,17 @@ import { Caveats, ResultTable, type ResultRow, type TableReply, pathText } from 
 import { copy, say } from "../lib/say";
 import { embedded } from "../lib/source";
 import { key, set } from "../lib/state";
+import { trace } from "../shell";
 
 const tabs = [["leaks", "Memory leaks"], ["bins", "Allocation bins"], ["direct", "Direct allocation"], ["graph", "Allocation call graph"]] as const;
+/** A Lisp has types instead of sizes, and a collector instead of leaks. */
+const lispTabs = [["bins", "Types"], ["direct", "Direct allocation"], ["graph", "Allocation call graph"]] as const;
+
+/** What the four columns of shares are: sizes, or the categories of a Lisp. */
+const classes = [["small", "s", "up to 32 bytes"], ["medium", "m", "up to 256 bytes"], ["large", "l", "up to 2048 bytes"], ["extra_large", "x", "more than 2048 bytes"]] as const;
+const lispClasses = [["cons", "c", "cons cells"], ["float", "f", "floating point numbers"], ["structure", "s", "structures, instances, vectors, strings and arrays, and what is in them"], ["other", "o", "other objects"]] as const;
+
+const isLisp = () => trace.value?.caps.lisp === true;
 
 function text(value: unknown): string {
 	return typeof value === "string" ? value : "";
@@ -64,6 +73,7 @@ function pagesOf(blocks: ResultRow[][]): ResultRow[][][] {
 }
 
 function Graph({ rows }: { rows: ResultRow[] }) {
+	const columns = isLisp() ? lispClasses : classes;
 	const pages = pagesOf(entries(rows));
 	const page = Math.min(pages.length - 1, Math.max(0, Number(key("page")) || 0));
 	const jump = (index: number) => {
@@ -76,7 +86,7 @@ function Graph({ rows }: { rows: ResultRow[] }) {
 			<table class="mprof">
 				<caption class="sr-only">Callers above, the function in bold, callees below</caption>
 				<thead>
-					<tr><th scope="col">index</th><th scope="col">self + desc %</th><th scope="col">bytes</th><th scope="col">%</th><th scope="col">s</th><th scope="col">m</th><th scope="col">l</th><th scope="col">x</th><th scope="col">called</th><th scope="col">name</th></tr>
+					<tr><th scope="col">index</th><th scope="col">self + desc %</th><th scope="col">bytes</th><th scope="col">%</th>{columns.map(([, letter, words]) => <th scope="col" title={words}>{letter}</th>)}<th scope="col">called</th><th scope="col">name</th></tr>
 				</thead>
 				{(pages[page] ?? []).map((block) => (
 					<tbody>
@@ -88,7 +98,7 @@ function Graph({ rows }: { rows: ResultRow[] }) {
 									<td class="number">{main && index != null ? `[${index}]` : ""}</td>
 									<td class="number">{main && num(row.total_share) != null ? ((num(row.total_share) ?? 0) * 100).toFixed(1) : ""}</td>
 									<td class="number" title={bytes(num(row.bytes))}>{num(row.bytes) ?? ""}</td>
-									{percent(row.share)}{percent(row.small)}{percent(row.medium)}{percent(row.large)}{percent(row.extra_large)}
+									{percent(row.share)}{columns.map(([name]) => percent(row[name]))}
 									<td class="number">{num(row.called) == null ? "" : `${row.called}${!main && num(row.called_of) != null ? `/${row.called_of}` : ""}`}</td>
 									<td class={main ? "" : "indent"}>{index != null && !main ? <button class="plain" onClick={() => jump(index)}>{text(row.name)} [{index}]</button> : <b>{text(row.kind).startsWith("all_") ? "all" : text(row.name)}</b>} {text(row.cycle)}</td>
 								</tr>
@@ -131,26 +141,28 @@ function binName(row: ResultRow): ResultRow {
 }
 
 export function Mprof() {
-	const tab = tabs.some(([name]) => name === key("tab")) ? key("tab") : "leaks";
+	const lisp = isLisp();
+	const shown = lisp ? lispTabs : tabs;
+	const tab = shown.find(([name]) => name === key("tab"))?.[0] ?? shown[0][0];
 	const path = `/mprof/${tab}`;
-	const answer = useAnswer<TableReply>(path, { ...scoped(path), ...options(), limit: 500 });
+	const answer = useAnswer<TableReply>(trace.value ? path : null, { ...scoped(path), ...options(), limit: 500 });
 	const check = (name: string, label: string) => <label><input type="checkbox" checked={key(name) === "1"} onChange={(event) => set({ [name]: event.currentTarget.checked ? 1 : null })} /> {label}</label>;
 	return (
 		<div class="view">
 			<div class="controls" role="group" aria-label="Tables">
-				{tabs.map(([name, label]) => <button aria-pressed={tab === name} onClick={() => set({ tab: name, page: null })}>{label}</button>)}
+				{shown.map(([name, label]) => <button aria-pressed={tab === name} onClick={() => set({ tab: name, page: null })}>{label}</button>)}
 			</div>
 			{!embedded && (
 				<div class="controls" role="group" aria-label="Options">
 					<Choice label="Rows" value={key("verb") || "normal"} options={verbs} onChange={(value) => set({ verb: value === "normal" ? null : value })} />
 					{tab === "leaks" && <label class="choice">Depth of paths<input type="number" min={1} max={64} value={key("depth")} placeholder="5" onChange={(event) => set({ depth: event.currentTarget.value })} /></label>}
 					{tab === "leaks" && check("off", "Offsets in paths")}
-					{tab === "bins" && check("log", "Powers of two")}
+					{tab === "bins" && !lisp && check("log", "Powers of two")}
 					{tab === "graph" && check("cycles", "Keep cycles apart")}
 					<button onClick={() => void copyText()}>Copy all as text</button>
 				</div>
 			)}
-			<Panel answer={answer} label={tabs.find(([name]) => name === tab)?.[1] ?? tab}>
+			<Panel answer={answer} label={shown.find(([name]) => name === tab)?.[1] ?? tab}>
 				{(data, reply) => (
 					<>
 						<Unfiltered path={path} />
@@ -160,10 +172,10 @@ export function Mprof() {
 						) : tab === "graph" ? (
 							<Graph rows={data.rows} />
 						) : (
-							<ResultTable label={data.title} rows={tab === "bins" ? data.rows.map(binName) : data.rows} schema={data.columns} menu={subjectOf} />
+							<ResultTable label={data.title} rows={tab === "bins" && !lisp ? data.rows.map(binName) : data.rows} schema={data.columns} menu={subjectOf} />
 						)}
 						{reply.truncated && <p class="quiet">The first {count(data.rows.length)} rows.</p>}
-						<p class="quiet">Sizes: s up to 32 bytes, m up to 256, l up to 2048, x above. All of it as text: heapwise mprof FILE.</p>
+						<p class="quiet">{lisp ? "Categories: c conses, f floating point numbers, s structures and vectors, o other objects. What is not collected is not leaked." : "Sizes: s up to 32 bytes, m up to 256, l up to 2048, x above."} All of it as text: heapwise mprof FILE.</p>
 					</>
 				)}
 			</Panel>

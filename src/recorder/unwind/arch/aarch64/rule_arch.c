@@ -13,7 +13,7 @@ u32 hwr_rule_pack(const struct hwr_row *row)
 {
 	const struct hwr_where_is *ra = &row->registers[HWR_REG_RA];
 	const struct hwr_where_is *fp = &row->registers[HWR_REG_FP];
-	i64 below = -ra->offset;
+	i64 below = (i64)(0 - (u64)ra->offset);
 	u32 rule = HWR_RULE_VALID;
 
 	if (ra->where != HWR_AT_CFA || row->cfa_expr)

@@ -12,19 +12,20 @@ static bool offset_fits(i64 offset)
 	return offset >= 0 && (offset & 7) == 0 && offset / 8 <= HWR_RULE_FIELD;
 }
 
+static i64 negated(i64 offset) { return (i64)(0 - (u64)offset); } /* of any number */
+
 /* CFA = *(rbp - n), rbp saved where rbp points: what gcc writes for a realigned stack. */
 static u32 pack_drap(const struct hwr_row *row)
 {
 	const struct hwr_where_is *fp = &row->registers[HWR_REG_FP];
 	const u8 *p = row->cfa_expr;
-	u64 bytes = hwr_read_uleb(&p);
-	const u8 *end = p + bytes;
+	const u8 *end = hwr_read_block(&p);
 	i64 offset;
 
-	if (bytes < 3 || *p++ != OP_BREG_FP)
+	if (end - p < 3 || *p++ != OP_BREG_FP)
 		return 0;
-	offset = -hwr_read_sleb(&p);
-	if (p + 1 != end || *p != OP_DEREF || !offset_fits(offset))
+	offset = negated(hwr_read_sleb(&p, end));
+	if (!p || p + 1 != end || *p != OP_DEREF || !offset_fits(offset))
 		return 0;
 	if (fp->where != HWR_AT_EXPR || fp->expr[0] != 2 || fp->expr[1] != OP_BREG_FP || fp->expr[2] != 0)
 		return 0;
@@ -51,7 +52,7 @@ u32 hwr_rule_pack(const struct hwr_row *row)
 	rule |= (u32)(row->cfa_offset / 8) << HWR_RULE_CFA_SHIFT;
 	if (fp->where == HWR_SAME)
 		return rule;
-	if (fp->where != HWR_AT_CFA || !offset_fits(-fp->offset))
+	if (fp->where != HWR_AT_CFA || !offset_fits(negated(fp->offset)))
 		return 0;
 	return rule | HWR_RULE_FP_SAVED | (u32)(-fp->offset / 8) << HWR_RULE_FP_SHIFT;
 }

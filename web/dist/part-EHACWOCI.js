@@ -1,1 +1,0 @@
-import{$ as r,Ca as i,H as o,Y as t,z as e}from"./part-LROFO3EC.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};
