@@ -88,6 +88,7 @@ static void monitoring_write(const struct watch_show *self, struct json *json, c
 	json_number(json, "arms", report->arms);
 	json_number(json, "refusals", report->refusals);
 	json_number(json, "floods", report->floods);
+	json_number(json, "around", report->around);
 	json_real(json, "armed_byte_s", report->armed_byte_s);
 	json_real(json, "live_byte_s", report->live_byte_s);
 	json_number(json, "cost_ns", report->cost_ns);

@@ -194,6 +194,7 @@ struct hw_pages {
 	u32 bell;   /* futex: monitor adds 1 and wakes */
 	u32 pad;
 	u64 events_most; /* monitor: at so many hits, of any kind, and openings all is opened; 0 = no limit */
+	u64 around_most; /* monitor: units that one hit of a sweep may open with its own; 0 = none */
 	_Alignas(HW_CACHE_LINE) u64 tail; /* recorder, released: commands done */
 	u64 armed;      /* recorder: units that are armed now */
 	u64 arms;       /* recorder: how often one was */
@@ -211,6 +212,7 @@ struct hw_pages {
 	u64 open_units;  /* recorder: units that were opened then */
 	u64 flood_ticks; /* recorder, released: when all was opened last because of events_most; 0 = never */
 	u64 floods;      /* recorder: how often */
+	u64 around;      /* recorder: units that were opened with a neighbour */
 };
 
 /* First page of a berth. */

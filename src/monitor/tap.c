@@ -96,6 +96,12 @@ void image_allow(struct image *self, u64 events_most)
 		store_relaxed(&self->berth.control->pages.events_most, events_most);
 }
 
+void image_allow_around(struct image *self, u64 around_most)
+{
+	if (image_pages(self))
+		store_relaxed(&self->berth.control->pages.around_most, around_most);
+}
+
 u64 image_cpu_ns(const struct image *self)
 {
 	struct timespec now;

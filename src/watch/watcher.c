@@ -183,6 +183,7 @@ static void cost_update(struct watcher *self, u64 cpu_now_ns)
 	self->hits = load_relaxed(&pages->hits);
 	self->kernel_hits = load_relaxed(&pages->kernel_hits);
 	self->floods = load_relaxed(&pages->floods);
+	self->around = load_relaxed(&pages->around);
 }
 
 /* The program has opened everything. */
@@ -210,6 +211,7 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 	cost_update(self, image_cpu_ns(image));
 	flood_follow(self);
 	image_allow(image, policy_events_most(&self->policy, &self->cost));
+	image_allow_around(image, policy_around_most(&self->policy));
 	if (now_ns >= self->next_tick_ns) {
 		policy_tick(&self->policy, &self->areas, &self->requests, &self->cost, now_ns);
 		self->next_tick_ns = now_ns + policy_period_ns(&self->policy, self->areas.units.count);

@@ -303,6 +303,7 @@ static void count_cost(struct watcher *self, struct watch_report *report)
 	report->armed_bytes = self->areas.armed_bytes;
 	report->hits = self->hits + self->kernel_hits;
 	report->floods = self->floods;
+	report->around = self->around;
 	report->armed_byte_s = self->armed_byte_s;
 	report->live_byte_s = self->live_byte_s;
 	report->kernel_hits = self->kernel_hits;

@@ -36,7 +36,7 @@ struct watcher {
 	u64 next_tick_ns, next_report_ns, last_report_ns;
 	const struct hw_pages *pages;
 	struct policy_cost cost, cost_before;
-	u64 hits, kernel_hits, floods;
+	u64 hits, kernel_hits, floods, around;
 	u64 flood_ticks; /* the last flood that is known */
 	u64 cycle_ns;    /* the last cycle */
 	double armed_byte_s, live_byte_s;

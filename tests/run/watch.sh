@@ -58,6 +58,17 @@ case_burst()
 	equal "within the budget" "$(json burst.jsonl 'd["overhead"] <= 0.01')" True
 }
 
+# Touched one after the other: a hit opens the next ones, too, and what was not hit is not said to be.
+case_sweep()
+{
+	"$HEAPWISE" watch --overhead 5% --batch 0 -o sweep.jsonl "$watched" sweep 3 || fail "status $?"
+	armed=$(python3 -c 'import json; print(max(json.loads(l)["armed_units"] for l in open("sweep.jsonl")))')
+	at_least "armed" "$armed" 4000
+	at_least "opened with others" "$(json sweep.jsonl 'd["around"]')" 2000
+	at_most "hits" "$(json sweep.jsonl 'd["hits"]')" $((armed / 2))
+	equal "within the budget" "$(json sweep.jsonl 'd["overhead"] <= 0.05')" True
+}
+
 # A tool joins what runs: it is told what lives, then what comes, and may monitor; two may at a time.
 case_join()
 {

@@ -36,6 +36,10 @@ void hwr_pages_spent(u64 since_ticks);
 bool hwr_pages_flooded(void);
 /* Opens a unit for the allocator: no hit. */
 void hwr_pages_open(u64 address);
+/* around.c: a unit was hit. If hits come one after the other in the order of addresses, opens some of those that are
+ * next and records that. */
+struct hwr_call;
+void hwr_pages_around(struct hwr_call *call, u64 address);
 enum { HWR_FAULT_STACK = 65536 };
 /* Gives the calling thread a stack for the handler, if it has none. */
 void hwr_fault_thread(void *memory, size_t bytes);
