@@ -15,6 +15,7 @@ static const double RATE_FIRST = 0.2;   /* hits a second of a unit of which noth
 static const double RATE_PRIOR_MAX = 0.5; /* hot units are hit often, but that says little of others */
 static const double FAULT_NS = 6000, ARM_NS = 2000, OPEN_NS = 500; /* until they are measured */
 static const double MEAN_FIRST = 16, MEAN_COUNT = 1000; /* so much that counts, and after so many 1/e of it */
+static const double WAKE_NS = 60000;    /* to wake the helper, several times over */
 static const double DEVIATIONS = 2;     /* of the cost of a fault, in what is allowed before all is opened */
 static const double MARGIN = 0.93;      /* of the stated overhead: what is predicted is not what comes */
 static const double LIMIT = 0.96;       /* of it, from where on all is opened: so much may be under way */
@@ -59,11 +60,15 @@ void policy_init(struct policy *self, const struct policy_options *options)
 
 void policy_release(struct policy *self) { vec_release(&self->candidates); }
 
-/* Many units take long to weigh. */
+/* Many units take long to weigh, and of a program that is nearly idle the share is less than it costs to wake its helper:
+ * then it is woken less often. */
 u64 policy_period_ns(const struct policy *self, u64 units)
 {
 	u64 factor = self->options.kind == POLICY_MPC ? 1 + units / UNITS_PER_TICK : 2;
+	double earned = self->options.overhead * self->cpu_share * (double)TICK_NS; /* each tick */
+	u64 idle = self->options.kind == POLICY_MPC && earned < WAKE_NS ? (u64)(WAKE_NS / fmax(earned, 1)) + 1 : 1;
 
+	factor = factor > idle ? factor : idle;
 	return TICK_NS * (factor < 16 ? factor : 16);
 }
 

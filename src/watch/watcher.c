@@ -9,6 +9,8 @@
 #include "format/atomics.h"
 #include "format/ticks.h"
 
+static const double SCAN_GUESS_NS = 10e6; /* and a ns for each byte, before there was one */
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 static int area_ends(struct watcher *self, const struct event *event, struct err *err)
@@ -81,6 +83,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	map_clear(&self->point_types);
 	self->pid = image->pid;
 	self->scanned = false;
+	self->scan_due_ns = self->scan_ns = self->suspects_unknown = 0;
 	self->pages = NULL;
 	self->flood_ticks = 0;
 	self->cycle_ns = 0;
@@ -126,7 +129,7 @@ static int on_types(void *data, const struct stream_type *rows, u64 count, struc
 	return 0;
 }
 
-/* What leads to each chunk, at the end of the program. */
+/* What leads to each chunk, at the end of the program or before. */
 static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes, u64 count,
 		   struct err *err)
 {
@@ -134,6 +137,9 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 
 	map_clear(&self->classes);
 	self->scanned = scan->state == SCAN_DONE;
+	self->scan_ns = scan->scan_ns;
+	self->scan_due_ns = self->cycle_ns + (u64)((double)scan->scan_ns / self->options.policy.overhead);
+	self->scans++;
 	for (u64 i = 0; i < count; i++)
 		if (!map_put(&self->classes, classes[i].chunk, classes[i].chunk_class))
 			return err_set(err, ERR_MEMORY, "out of memory for classes");
@@ -197,6 +203,21 @@ static void flood_follow(struct watcher *self)
 	areas_flooded(&self->areas, areas_ns(&self->areas, ticks));
 }
 
+/* Which suspects are lost and which can still be reached tells a scan, for which the program stands still. It may do that
+ * for the stated share of the time: the next scan comes when the last one is paid for, the first when its guess is. */
+static void scan_follow(struct watcher *self, struct image *image, u64 now)
+{
+	double still = self->scan_ns ? (double)self->scan_ns : SCAN_GUESS_NS + (double)self->areas.live_bytes;
+
+	if (!self->scan_due_ns)
+		self->scan_due_ns = self->areas.start_ns + (u64)(still / self->options.policy.overhead);
+	if (!self->suspects_unknown || now < self->scan_due_ns)
+		return;
+	self->suspects_unknown = 0;
+	self->scan_due_ns = now + (u64)(2 * still / self->options.policy.overhead); /* until it is known */
+	image_want_scan(image);
+}
+
 static void on_cycle(void *data, struct image *image, u64 now_ns)
 {
 	struct watcher *self = data;
@@ -223,6 +244,7 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 			self->next_report_ns = now_ns + self->options.interval_ns;
 	}
 	watcher_answer(self, now_ns);
+	scan_follow(self, image, now_ns);
 	requests_send(&self->requests, requests_give, image);
 }
 

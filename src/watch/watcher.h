@@ -71,6 +71,7 @@ struct watch_report {
 	u64 interval_cost_ns, interval_cpu_ns;
 	u64 stale_areas, stale_bytes, lost_areas, lost_bytes;
 	bool scanned;                        /* it is known which of them are lost */
+	u64 scans, scan_ns;                  /* so far; for how long the program stood still for the last */
 	u64 points;                          /* allocation points with live areas */
 	bool last;
 	bool monitored;                      /* pages could be monitored */

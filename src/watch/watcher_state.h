@@ -32,6 +32,10 @@ struct watcher {
 	struct map point_types;    /* context -> the same, of the last one that was looked into */
 	u32 pid;
 	bool scanned;
+	u64 scan_due_ns;           /* before that memory is not scanned again */
+	u64 scan_ns;               /* for how long the program stood still for the last scan */
+	u64 scans;
+	u64 suspects_unknown;      /* of the last report: stale areas that no scan has seen */
 	u64 mallocs, frees, reallocs;
 	u64 next_tick_ns, next_report_ns, last_report_ns;
 	const struct hw_pages *pages;

@@ -59,6 +59,7 @@ bool hwr_signals_blocked(void);
 extern u32 hwr_helper_arms; /* helper.c: 1 while it may arm something */
 /* helper.c: false if it cannot be started. */
 bool hwr_helper_start(void);
+bool hwr_helper_monitor_lives(void);
 
 /* The next definition of a function that the recorder stands in front of. */
 void *hwr_pages_real(void **real, const char *name);

@@ -4,11 +4,13 @@
 #include "recorder/access/pages/units.h"
 
 #include "recorder/access/access.h"
+#include "recorder/access/pages/userfault.h"
 #include "recorder/heap/classes.h"
 #include "recorder/state.h"
 #include "recorder/sys.h"
 
 enum {
+	UNITS_MAX = 1 << 20,
 	MAPS_DEFAULT = 65530, /* of vm.max_map_count */
 	MAPS_EACH = 4,        /* an armed unit splits a mapping in three; half of the maps are the program's */
 	RUN_MAX = 256,        /* units that are opened together: others wait for them */
@@ -43,16 +45,20 @@ u32 hwr_units_limit(void)
 	long length = hwr_read_file("/proc/sys/vm/max_map_count", text, sizeof(text));
 	u64 maps = 0;
 
+	if (hwr_userfault_on()) /* it splits none */
+		return UNITS_MAX;
 	for (long i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++)
 		maps = maps * 10 + (u64)(text[i] - '0');
 	if (!maps)
 		maps = MAPS_DEFAULT;
 	maps /= MAPS_EACH;
-	return maps < 1 << 20 ? (u32)maps : 1 << 20;
+	return maps < UNITS_MAX ? (u32)maps : UNITS_MAX;
 }
 
 static long protect(u64 start, u64 bytes, int protection)
 {
+	if (unlikely(hwr_userfault_on()))
+		return hwr_userfault_protect(start, bytes, protection == PROT_NONE);
 	return hwr_syscall3(SYS_mprotect, (long)start, (long)bytes, protection);
 }
 
