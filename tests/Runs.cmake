@@ -39,8 +39,8 @@ foreach(case ends signals traced parents images refused limits stopped-monitor k
 	heapwise_run(leak-scan-${case} leak-scan ${case})
 endforeach()
 
-foreach(case calls signals crash threads fork heap contexts guards raw burst known leaks ends monitor-gone
-	examples join screen server rotation)
+foreach(case calls signals crash threads fork heap contexts guards raw burst sweep userfaultfd known leaks ends monitor-gone
+	examples toolkit join screen server rotation)
 	heapwise_run(watch-${case} watch ${case})
 endforeach()
 

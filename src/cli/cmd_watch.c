@@ -14,12 +14,13 @@
 #include "cli/watch_show.h"
 #include "cli/watch_web.h"
 #include "monitor/run.h"
+#include "monitor/userfault.h"
 
 enum { INTERVAL_MS_MIN = 250, ROTATE_BYTES_MIN = 1 << 20, WINDOW_FILES = 4 };
 
 struct watch_args {
 	const char *policy, *leak_after, *states, *output, *trace, *recorder, *batch, *address;
-	const char *rotate, *window;
+	const char *rotate, *window, *pages;
 	double overhead;
 	u64 interval_ms, port;
 	bool access_stacks, quiet, web, open, print_url;
@@ -53,6 +54,9 @@ static const struct option_spec watch_options[] = {
 		     "with --trace: keep the events of the last TIME at least, as 30m or 12h, and of older ones what still lives"),
 	WATCH_OPTION(access_stacks, 0, "access-stacks", OPTION_SET, NULL,
 		     "record who touches monitored memory, too: lines of JSON say it of the areas touched longest ago"),
+	WATCH_OPTION(pages, 0, "pages", OPTION_CHOICE, "mprotect|userfaultfd",
+		     "how memory is monitored: by signals (mprotect, the default), or by userfaultfd, which needs the "
+		     "privilege and tells of writes only, but those of the kernel, too"),
 	WATCH_OPTION(web, 0, "web", OPTION_SET, NULL,
 		     "show it in a browser, too, at an address that is printed; stays there after the program's end until "
 		     "Ctrl-C, unless --batch is given"),
@@ -200,6 +204,7 @@ static int args_read(const struct command *command, const struct watch_args *arg
 	policy->overhead = args->overhead;
 	options->interval_ns = args->interval_ms * 1000000;
 	watching->show.policy = name;
+	watching->show.writes = args->pages && strcmp(args->pages, "userfaultfd") == 0;
 	if (args->interval_ms < INTERVAL_MS_MIN)
 		return command_usage(command, "--interval is at least %d", INTERVAL_MS_MIN);
 	if (args->port > 65535)
@@ -227,6 +232,7 @@ static int watch_program(const struct command *command, const struct watch_args 
 		.recorder = args->recorder,
 		.alloc_stacks = true,
 		.pages = true,
+		.pages_writes = watching->show.writes,
 		.leak_scan = true,
 		.types = true,
 		.hit_stacks = args->access_stacks,
@@ -243,6 +249,8 @@ static int watch_program(const struct command *command, const struct watch_args 
 
 	if (status)
 		return status;
+	if (watching->show.writes && userfault_check(&err) < 0)
+		return command_fail(command, &err);
 	watching->keys.terminal = -1;
 	if (watching->screen)
 		watch_keys_open(&watching->keys);

@@ -79,6 +79,7 @@ static void heap_write(struct json *json, const struct watch_report *report)
 static void monitoring_write(const struct watch_show *self, struct json *json, const struct watch_report *report)
 {
 	json_text(json, "policy", self->policy);
+	json_text(json, "sees", self->writes ? "writes" : "accesses");
 	json_number(json, "units", report->units);
 	json_number(json, "armed_units", report->armed_units);
 	json_number(json, "armed_areas", report->armed_areas);
@@ -88,6 +89,7 @@ static void monitoring_write(const struct watch_show *self, struct json *json, c
 	json_number(json, "arms", report->arms);
 	json_number(json, "refusals", report->refusals);
 	json_number(json, "floods", report->floods);
+	json_number(json, "around", report->around);
 	json_real(json, "armed_byte_s", report->armed_byte_s);
 	json_real(json, "live_byte_s", report->live_byte_s);
 	json_number(json, "cost_ns", report->cost_ns);
@@ -162,6 +164,8 @@ void watch_show_json(struct watch_show *self, const struct watch_report *report)
 	json_number(&json, "stale_bytes", report->stale_bytes);
 	if (report->scanned)
 		json_number(&json, "lost_areas", report->lost_areas);
+	json_number(&json, "scans", report->scans);
+	json_real(&json, "scan_ms", (double)report->scan_ns / 1e6);
 	points_write(self, &json, "suspects", report->suspects, report->suspects_count,
 		     report->scanned);
 	points_write(self, &json, "growth", report->growth, report->growth_count, false);

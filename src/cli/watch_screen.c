@@ -44,7 +44,7 @@ static void show_head(const struct watch_show *self, const struct watch_report *
 
 static void show_ages(const struct watch_show *self, const struct watch_report *report)
 {
-	fprintf(self->out, "\nuntouched for   areas        bytes\n");
+	fprintf(self->out, "\n%s   areas        bytes\n", self->writes ? "unwritten for" : "untouched for");
 	for (u32 i = 0; i < WATCH_AGES; i++) {
 		fprintf(self->out, "%8s %12s %12s ", age_names[i], units_count(report->ages[i]).text,
 			units_bytes(report->age_bytes[i]).text);

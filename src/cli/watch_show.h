@@ -24,6 +24,7 @@ struct watch_show {
 	struct watch_names names;
 	struct watch_view view;
 	bool keys; /* the user can change it */
+	bool writes; /* of accesses only these are noticed */
 };
 
 void watch_show_json(struct watch_show *self, const struct watch_report *report);

@@ -114,6 +114,7 @@ enum { /* flags of a HW_ACCESS_BLOCK */
 enum { /* aux of a HW_HIT */
 	HW_HIT_WRITE = 1,
 	HW_HIT_KERNEL = 2, /* by a system call that was given the memory; whether it wrote is not known */
+	HW_HIT_AROUND = 4, /* none: opened because its neighbours are touched one after the other */
 };
 
 enum hw_leave { /* aux of a HW_LEAVE; numbers are never reused */

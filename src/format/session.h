@@ -77,6 +77,7 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_HIT_STACKS = 65536, /* and hits have stacks */
 	HW_RUN_LISP = 131072,      /* objects of a Lisp are recorded (runtime.h) instead of blocks of malloc; what
 				    * ends them is its collector */
+	HW_RUN_PAGES_WRITES = 262144, /* pages are monitored by userfaultfd, which tells of writes only */
 };
 
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */
@@ -185,6 +186,12 @@ struct hw_command {
 	u32 pad;
 };
 
+/* A write that the recorder's fault thread was told of: a ring with that thread as the one producer. */
+enum { HW_WRITES = 4096 };
+struct hw_write {
+	u64 address, ticks;
+};
+
 /* Where the unit of a block begins. */
 static inline u64 hw_unit_of(u64 address, u64 size)
 {
@@ -197,11 +204,12 @@ struct hw_pages {
 	u32 bell;   /* futex: monitor adds 1 and wakes */
 	u32 pad;
 	u64 events_most; /* monitor: at so many hits, of any kind, and openings all is opened; 0 = no limit */
+	u64 around_most; /* monitor: units that one hit of a sweep may open with its own; 0 = none */
 	_Alignas(HW_CACHE_LINE) u64 tail; /* recorder, released: commands done */
 	u64 armed;      /* recorder: units that are armed now */
 	u64 arms;       /* recorder: how often one was */
 	u64 arm_ns;     /* recorder: CPU time of the helper thread */
-	u64 cpu_ns;     /* recorder, five times a second: of the whole process, helper included */
+	u64 cpu_ns;     /* recorder, once a second at least: of the whole process, helper included */
 	u32 helper_tid; /* recorder: 0 = pages cannot be monitored */
 	u32 units_max;  /* recorder: units that may be armed at a time */
 	u64 fault_ns;   /* recorder: what a fault costs beside the handler, as measured at the start */
@@ -214,6 +222,9 @@ struct hw_pages {
 	u64 open_units;  /* recorder: units that were opened then */
 	u64 flood_ticks; /* recorder, released: when all was opened last because of events_most; 0 = never */
 	u64 floods;      /* recorder: how often */
+	u64 around;      /* recorder: units that were opened with a neighbour */
+	u64 writes_head; /* recorder, released: entries of the ring of writes */
+	_Alignas(HW_CACHE_LINE) u64 writes_tail; /* monitor, released: of these read */
 };
 
 /* First page of a berth. */
@@ -243,6 +254,7 @@ struct hw_control {
 	u32 allocators;     /* bits of enum hw_allocator */
 	u32 pad_allocators;
 	u64 commands_offset; /* struct hw_command[HW_COMMANDS] */
+	u64 writes_offset;   /* struct hw_write[HW_WRITES] */
 
 	_Alignas(HW_CACHE_LINE) u32 paused; /* monitor or API: 1 = allocations are not recorded */
 	u32 stopped;                        /* monitor or API: enum hw_stop */

@@ -111,6 +111,8 @@ struct image {
 	const struct tap *tap;  /* NULL = nobody listens */
 	VEC(struct tap_hit) hits; /* of this cycle */
 	u64 commands_given, commands_done;
+	u64 writes_read;
+	bool scan_wanted; /* by the tap */
 };
 
 struct image_start {

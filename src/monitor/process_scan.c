@@ -147,8 +147,9 @@ bool process_scan_cycle(struct process *self, struct session *session)
 	if (!self->scan && !self->scan_told &&
 	    load_acquire(&self->image->berth.control->leaving) == HW_LEAVING_ASKED)
 		scan_begin(self, session);
-	if (!self->scan && is_asked(self, ASK_SCAN))
+	if (!self->scan && (is_asked(self, ASK_SCAN) || self->image->scan_wanted))
 		scan_serve(self, session);
+	self->image->scan_wanted = false;
 	if (!self->scan)
 		return false;
 	switch (scan_stage(self->scan)) {

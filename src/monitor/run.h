@@ -44,6 +44,7 @@ struct run_options {
 	const char *toggle_file; /* allocations are recorded while it exists; NULL = none */
 	enum run_access access;  /* which accesses to record */
 	bool pages;              /* memory can be monitored page-wise, by `tap` */
+	bool pages_writes;       /* and that by userfaultfd */
 	bool hit_stacks;         /* with the stacks that touch it */
 	const struct tap *tap;   /* listens to the program's recording; may be NULL */
 	bool no_trace;           /* nothing is written: for a tap alone */

@@ -189,7 +189,7 @@ int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *ses
 {
 	char path[80];
 
-	*self = (struct scan_memory){.pid = pid, .tid = tid, .pagemap = -1};
+	*self = (struct scan_memory){.pid = pid, .tid = tid, .pagemap = -1, .mem = -1};
 	self->buffer = malloc(SCAN_BUFFER);
 	if (!cache_make(self, cache_bytes) || !self->buffer) {
 		scan_memory_close(self);
@@ -198,6 +198,8 @@ int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *ses
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/pagemap", pid, tid);
 	if (sysconf(_SC_PAGESIZE) == SCAN_PAGE)
 		self->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/mem", pid, tid);
+	self->mem = open(path, O_RDONLY | O_CLOEXEC);
 	if (mappings_read(self, session_folder, err) < 0) {
 		scan_memory_close(self);
 		return err->code;
@@ -215,7 +217,9 @@ void scan_memory_close(struct scan_memory *self)
 	if (self->pagemap >= 0)
 		close(self->pagemap);
 	vec_release(&self->mappings);
-	*self = (struct scan_memory){.pagemap = -1};
+	if (self->mem >= 0)
+		close(self->mem);
+	*self = (struct scan_memory){.pagemap = -1, .mem = -1};
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -228,9 +232,19 @@ static i64 read_some(u32 tid, u64 address, void *bytes, u64 count)
 	return process_vm_readv((pid_t)tid, &local, 1, &remote, 1, 0);
 }
 
+/* What one system call refuses because it is protected, the other gives. */
+static i64 read_any(const struct scan_memory *self, u64 address, void *bytes, u64 count)
+{
+	i64 got = read_some(self->tid, address, bytes, count);
+
+	if (got >= 0 || errno != EFAULT || self->mem < 0)
+		return got;
+	return pread(self->mem, bytes, count, (off_t)address);
+}
+
 bool scan_memory_peek(const struct scan_memory *self, u64 address, u64 *value)
 {
-	return read_some(self->tid, address, value, sizeof(*value)) == (i64)sizeof(*value);
+	return read_any(self, address, value, sizeof(*value)) == (i64)sizeof(*value);
 }
 
 static void note_failure(struct scan_memory *self)
@@ -241,7 +255,7 @@ static void note_failure(struct scan_memory *self)
 
 bool scan_memory_read(struct scan_memory *self, u64 address, void *bytes, u64 count)
 {
-	i64 got = read_some(self->tid, address, bytes, count);
+	i64 got = read_any(self, address, bytes, count);
 
 	if (got < 0)
 		note_failure(self);
@@ -252,7 +266,7 @@ bool scan_memory_read(struct scan_memory *self, u64 address, void *bytes, u64 co
 static void read_pages(struct scan_memory *self, u64 address, u8 *bytes, u64 count)
 {
 	while (count && !self->gone) {
-		i64 got = read_some(self->tid, address, bytes, count);
+		i64 got = read_any(self, address, bytes, count);
 
 		if (got < 0) {
 			note_failure(self);
@@ -264,6 +278,8 @@ static void read_pages(struct scan_memory *self, u64 address, u8 *bytes, u64 cou
 		count -= (u64)got;
 		if (!count)
 			return;
+		if (got)
+			continue; /* what follows may be protected */
 		memset(bytes, 0, SCAN_PAGE);
 		address += SCAN_PAGE;
 		bytes += SCAN_PAGE;
@@ -347,7 +363,9 @@ int scan_memory_view(struct scan_memory *self, const struct scan_memory *whole, 
 void scan_memory_close_view(struct scan_memory *self)
 {
 	free(self->buffer);
-	*self = (struct scan_memory){.pagemap = -1};
+	if (self->mem >= 0)
+		close(self->mem);
+	*self = (struct scan_memory){.pagemap = -1, .mem = -1};
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */

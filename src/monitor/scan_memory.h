@@ -31,6 +31,7 @@ struct scan_memory {
 	u32 pid;
 	u32 tid;     /* a thread that still has the memory */
 	int pagemap; /* -1 = all pages count as present */
+	int mem;     /* for what is protected: armed pages (access/pages/); -1 = it reads as 0 */
 	bool asks;   /* the kernel tells which pages were touched, however large it is */
 	VEC(struct mapping) mappings;
 	u8 *cache;      /* pages, by number modulo their count */

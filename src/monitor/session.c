@@ -57,7 +57,8 @@ static void layout_init(struct berth_layout *layout, u64 ring_records)
 	layout->pools_offset = layout->names_offset + HW_NAMES * sizeof(struct hw_name);
 	layout->commands_offset =
 		align_up(layout->pools_offset + HW_POOLS * sizeof(struct hw_pool), HW_CACHE_LINE);
-	layout->modules_offset = layout->commands_offset + HW_COMMANDS * sizeof(struct hw_command);
+	layout->writes_offset = layout->commands_offset + HW_COMMANDS * sizeof(struct hw_command);
+	layout->modules_offset = layout->writes_offset + HW_WRITES * sizeof(struct hw_write);
 	layout->modules_bytes = MODULE_BYTES;
 	layout->slots_offset = layout->modules_offset + MODULE_BYTES;
 	layout->nodes_offset =
@@ -103,6 +104,11 @@ const struct hw_name *berth_names(const struct berth *self)
 struct hw_command *berth_commands(const struct berth *self)
 {
 	return (struct hw_command *)(self->memory + self->layout.commands_offset);
+}
+
+const struct hw_write *berth_writes(const struct berth *self)
+{
+	return (const struct hw_write *)(self->memory + self->layout.writes_offset);
 }
 
 const u8 *berth_modules(const struct berth *self)
@@ -300,6 +306,7 @@ static void control_fill(const struct session *self, struct hw_control *control)
 	control->pools_offset = layout->pools_offset;
 	control->allocators = self->options.allocators;
 	control->commands_offset = layout->commands_offset;
+	control->writes_offset = layout->writes_offset;
 	control->access_epoch_ns = self->options.access_epoch_ns;
 	control->access_max = self->options.access_max;
 	control->paused = self->options.paused;

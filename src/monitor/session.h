@@ -38,7 +38,7 @@ struct session_options {
  * overwritten by the program that is recorded. */
 struct berth_layout {
 	u64 total_bytes;
-	u64 request_offset, names_offset, pools_offset, commands_offset;
+	u64 request_offset, names_offset, pools_offset, commands_offset, writes_offset;
 	u64 modules_offset, modules_bytes;
 	u64 slots_offset, nodes_offset, rings_offset, ring_stride;
 	u32 slots_max, nodes_max, ring_records, nested_records;
@@ -110,6 +110,7 @@ const struct hw_node *berth_nodes(const struct berth *self);
 const struct hw_request *berth_request(const struct berth *self);
 const struct hw_name *berth_names(const struct berth *self); /* of HW_NAMES */
 struct hw_command *berth_commands(const struct berth *self); /* of HW_COMMANDS */
+const struct hw_write *berth_writes(const struct berth *self); /* of HW_WRITES */
 const u8 *berth_modules(const struct berth *self);
 
 #endif

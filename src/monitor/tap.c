@@ -96,6 +96,14 @@ void image_allow(struct image *self, u64 events_most)
 		store_relaxed(&self->berth.control->pages.events_most, events_most);
 }
 
+void image_want_scan(struct image *self) { self->scan_wanted = true; }
+
+void image_allow_around(struct image *self, u64 around_most)
+{
+	if (image_pages(self))
+		store_relaxed(&self->berth.control->pages.around_most, around_most);
+}
+
 u64 image_cpu_ns(const struct image *self)
 {
 	struct timespec now;
@@ -173,10 +181,31 @@ static u64 now_ns(void)
 	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
 }
 
+/* Both ends of the ring are in memory of the program's: no more is believed than fits into it. */
+static void writes_collect(struct image *self)
+{
+	struct hw_pages *pages = &self->berth.control->pages;
+	const struct hw_write *writes = berth_writes(&self->berth);
+	u64 head = load_acquire(&pages->writes_head), tail = self->writes_read;
+
+	if (head - tail > HW_WRITES)
+		tail = head - HW_WRITES;
+	for (; tail != head; tail++) {
+		const struct hw_write *one = &writes[tail % HW_WRITES];
+		struct tap_hit hit = {.ticks = one->ticks, .address = one->address, .flags = HW_HIT_WRITE};
+
+		if (!vec_push(&self->hits, hit))
+			break;
+	}
+	self->writes_read = tail;
+	store_release(&pages->writes_tail, tail);
+}
+
 void tap_cycle(struct image *self, struct err *err)
 {
 	if (correlator_flush(self->correlator, err) < 0)
 		return;
+	writes_collect(self);
 	commands_collect(self);
 	for (u64 i = 0; i < self->hits.count; i++)
 		self->tap->hit(self->tap->self, &self->hits.data[i]);

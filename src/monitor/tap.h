@@ -43,6 +43,10 @@ bool image_command(struct image *self, u32 verb, u64 address, u64 birth);
 
 /* For cycle(): from how many hits and openings, in all, on everything is opened at once; 0 = never. */
 void image_allow(struct image *self, u64 events_most);
+/* The memory is to be scanned now, for which the program stands still; the sink's scan() is told of it. */
+void image_want_scan(struct image *self);
+/* How many units one hit of a sweep may open with its own; 0 = none. */
+void image_allow_around(struct image *self, u64 around_most);
 
 /* The program's CPU time now, 0 if it cannot be read any more. */
 u64 image_cpu_ns(const struct image *self);

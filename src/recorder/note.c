@@ -277,7 +277,7 @@ void hwr_call_hit(struct hwr_call *call, u32 aux, u64 address)
 		return;
 	t->busy_sp = call->caller.sp;
 	t->state |= HWR_BUSY;
-	if (t->run_flags & HW_RUN_HIT_STACKS)
+	if (t->run_flags & HW_RUN_HIT_STACKS && !(aux & HW_HIT_AROUND))
 		record.context = hwr_note_context(t, HW_HIT, &call->caller);
 	record.ticks = hwr_stamp_now(t);
 	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;

@@ -326,6 +326,15 @@ struct area *areas_at(const struct areas *self, u64 address)
 	return area && address - area->address < area->size ? area : NULL;
 }
 
+/* It may have been touched. How old its areas are is as well known as before, but whoever takes them for leaks has to
+ * watch them from now on. */
+static struct area *unit_unsure(struct unit *unit)
+{
+	for (struct area *area = unit->first; area; area = area->next)
+		area->watched_before_ns = unit->watched_ns;
+	return NULL;
+}
+
 struct area *areas_hit(struct areas *self, const struct tap_hit *hit)
 {
 	struct unit *unit = areas_unit_at(self, hit->address);
@@ -337,6 +346,8 @@ struct area *areas_hit(struct areas *self, const struct tap_hit *hit)
 	/* A hit that was recorded before the last arming is old news. */
 	if (!unit->armed || now >= unit->armed_ns)
 		areas_opened(self, unit, now);
+	if (hit->flags & HW_HIT_AROUND)
+		return unit_unsure(unit);
 	unit->hits++;
 	if (now > unit->seen_ns)
 		unit->seen_ns = now;

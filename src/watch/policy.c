@@ -7,16 +7,19 @@
 
 static const u64 SECOND = 1000000000;
 static const u64 TICK_NS = 125000000;
-enum { UNITS_PER_TICK = 25000 };
+enum { UNITS_PER_TICK = 25000, AROUND_MOST = 64 };
 static const double HORIZON_S = 2;      /* over which mpc looks ahead */
 static const double MEMORY_S = 20;      /* after which what was seen counts 1/e */
 static const double PRIOR_S = 0.5;      /* the weight of what is known of other units */
 static const double RATE_FIRST = 0.2;   /* hits a second of a unit of which nothing is known */
 static const double RATE_PRIOR_MAX = 0.5; /* hot units are hit often, but that says little of others */
 static const double FAULT_NS = 6000, ARM_NS = 2000, OPEN_NS = 500; /* until they are measured */
+static const double MEAN_FIRST = 16, MEAN_COUNT = 1000; /* so much that counts, and after so many 1/e of it */
+static const double WAKE_NS = 60000;    /* to wake the helper, several times over */
 static const double DEVIATIONS = 2;     /* of the cost of a fault, in what is allowed before all is opened */
 static const double MARGIN = 0.93;      /* of the stated overhead: what is predicted is not what comes */
 static const double LIMIT = 0.96;       /* of it, from where on all is opened: so much may be under way */
+static const double BURST_ASIDE = 0.25; /* of a burst is paid in advance: all may be opened instead */
 static const double BURST_S = 0.5, BURST_FADING = 0.99; /* the latter from tick to tick */
 enum { BURST_UNITS = 64 };              /* of fewer armed units a share says little */
 static const double CREDIT_HORIZONS = 5; /* what was saved may be spent, within limits */
@@ -45,6 +48,9 @@ void policy_init(struct policy *self, const struct policy_options *options)
 	self->fault_ns = FAULT_NS;
 	self->arm_ns = ARM_NS;
 	self->open_ns = OPEN_NS;
+	self->faulting = (struct mean){FAULT_NS * MEAN_FIRST, MEAN_FIRST};
+	self->arming = (struct mean){ARM_NS * MEAN_FIRST, MEAN_FIRST};
+	self->opening = (struct mean){OPEN_NS * MEAN_FIRST, MEAN_FIRST};
 	self->price = PRICE_FIRST;
 	self->cpu_share = 1;
 	self->correction = 1;
@@ -54,11 +60,15 @@ void policy_init(struct policy *self, const struct policy_options *options)
 
 void policy_release(struct policy *self) { vec_release(&self->candidates); }
 
-/* Many units take long to weigh. */
+/* Many units take long to weigh, and of a program that is nearly idle the share is less than it costs to wake its helper:
+ * then it is woken less often. */
 u64 policy_period_ns(const struct policy *self, u64 units)
 {
 	u64 factor = self->options.kind == POLICY_MPC ? 1 + units / UNITS_PER_TICK : 2;
+	double earned = self->options.overhead * self->cpu_share * (double)TICK_NS; /* each tick */
+	u64 idle = self->options.kind == POLICY_MPC && earned < WAKE_NS ? (u64)(WAKE_NS / fmax(earned, 1)) + 1 : 1;
 
+	factor = factor > idle ? factor : idle;
 	return TICK_NS * (factor < 16 ? factor : 16);
 }
 
@@ -172,6 +182,16 @@ static struct candidate weigh(const struct policy *self, struct unit *unit, u64 
 
 static double blend(double old, double new, double share) { return old + (new - old) * share; }
 
+/* Of all together: to wake the helper costs the same for one unit and for a thousand. */
+static double mean_add(struct mean *self, double ns, u64 count)
+{
+	double kept = exp(-(double)count / MEAN_COUNT);
+
+	self->ns = self->ns * kept + ns;
+	self->count = self->count * kept + (double)count;
+	return self->ns / self->count;
+}
+
 static void learn_costs(struct policy *self, const struct policy_cost *cost)
 {
 	u64 hits = cost->hits - self->before.hits, arms = cost->arms - self->before.arms;
@@ -180,16 +200,14 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 	double opening = (double)(cost->open_ns - self->before.open_ns);
 	u64 opened = cost->open_units - self->before.open_units;
 
-	if (arms >= 8)
-		self->arm_ns = blend(self->arm_ns, arming / (double)arms, 0.4);
-	if (opened >= 8)
-		self->open_ns = blend(self->open_ns, opening / (double)opened, 0.4);
 	if (hits >= 8) {
-		double each = (spent - arming - opening) / (double)hits, off = each - self->fault_ns;
+		double off = (spent - arming - opening) / (double)hits - self->fault_ns;
 
-		self->fault_ns = blend(self->fault_ns, each, 0.4);
 		self->fault_var = blend(self->fault_var, off * off, 0.2);
 	}
+	self->arm_ns = mean_add(&self->arming, arming, arms);
+	self->open_ns = mean_add(&self->opening, opening, opened);
+	self->fault_ns = mean_add(&self->faulting, spent - arming - opening, hits);
 	if (self->predicted_ns > 10 * self->fault_ns) {
 		double ratio = spent / self->predicted_ns;
 
@@ -214,8 +232,10 @@ u64 policy_events_most(const struct policy *self, const struct policy_cost *cost
 	return cost->hits + 1 + (left > each ? (u64)(left / each) : 0);
 }
 
+u64 policy_around_most(const struct policy *self) { return self->options.kind == POLICY_MPC ? AROUND_MOST : 0; }
+
 /* What is set aside for each unit that is armed: to be hit together with others, or to be opened with all. */
-static double aside_ns(const struct policy *self) { return self->burst * self->fault_ns + self->open_ns; }
+static double aside_ns(const struct policy *self) { return BURST_ASIDE * self->burst * self->fault_ns + self->open_ns; }
 
 /* The largest share of all armed units that was hit within about BURST_S; it fades. */
 static void learn_burst(struct policy *self, const struct policy_cost *cost, double passed_s)

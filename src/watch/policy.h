@@ -41,6 +41,10 @@ struct candidate {
 	double value, cost_ns;
 };
 
+struct mean {
+	double ns, count; /* of late */
+};
+
 struct policy {
 	struct policy_options options;
 	u64 tick_ns;     /* of the last tick */
@@ -48,6 +52,7 @@ struct policy {
 	u64 all_ns;      /* all: when everything was armed last */
 	struct policy_cost before;
 	double fault_ns, arm_ns;   /* mpc: what one costs, as measured */
+	struct mean faulting, arming, opening; /* mpc: the same and open_ns, as sums */
 	double fault_var;          /* mpc: variance of the former from tick to tick */
 	double open_ns;            /* mpc: to open one unit when all are */
 	double burst_hits;         /* mpc: of late */
@@ -72,6 +77,9 @@ void policy_hit(struct policy *self, struct unit *unit, u64 now_ns);
 /* From how many hits on the program is to open everything at once, so that the stated overhead is kept whatever
  * comes; 0 = never. For each cycle, not only ticks: CPU time goes by. */
 u64 policy_events_most(const struct policy *self, const struct policy_cost *cost);
+
+/* How many units one hit of a sweep may open with its own. */
+u64 policy_around_most(const struct policy *self);
 
 /* Asks for what is to be armed and disarmed now. False without memory. */
 bool policy_tick(struct policy *self, struct areas *areas, struct requests *requests,

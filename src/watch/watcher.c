@@ -9,6 +9,8 @@
 #include "format/atomics.h"
 #include "format/ticks.h"
 
+static const double SCAN_GUESS_NS = 10e6; /* and a ns for each byte, before there was one */
+
 /* ---- events ---------------------------------------------------------------------------------- */
 
 static int area_ends(struct watcher *self, const struct event *event, struct err *err)
@@ -82,6 +84,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	map_clear(&self->point_types);
 	self->pid = image->pid;
 	self->scanned = false;
+	self->scan_due_ns = self->scan_ns = self->suspects_unknown = 0;
 	self->pages = NULL;
 	self->flood_ticks = 0;
 	self->cycle_ns = 0;
@@ -137,7 +140,7 @@ static int on_types(void *data, const struct stream_type *rows, u64 count, struc
 	return 0;
 }
 
-/* What leads to each chunk, at the end of the program. */
+/* What leads to each chunk, at the end of the program or before. */
 static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes, u64 count,
 		   struct err *err)
 {
@@ -145,6 +148,9 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 
 	map_clear(&self->classes);
 	self->scanned = scan->state == SCAN_DONE;
+	self->scan_ns = scan->scan_ns;
+	self->scan_due_ns = self->cycle_ns + (u64)((double)scan->scan_ns / self->options.policy.overhead);
+	self->scans++;
 	for (u64 i = 0; i < count; i++)
 		if (!map_put(&self->classes, classes[i].chunk, classes[i].chunk_class))
 			return err_set(err, ERR_MEMORY, "out of memory for classes");
@@ -194,6 +200,7 @@ static void cost_update(struct watcher *self, u64 cpu_now_ns)
 	self->hits = load_relaxed(&pages->hits);
 	self->kernel_hits = load_relaxed(&pages->kernel_hits);
 	self->floods = load_relaxed(&pages->floods);
+	self->around = load_relaxed(&pages->around);
 }
 
 /* The program has opened everything. */
@@ -205,6 +212,21 @@ static void flood_follow(struct watcher *self)
 		return;
 	self->flood_ticks = ticks;
 	areas_flooded(&self->areas, areas_ns(&self->areas, ticks));
+}
+
+/* Which suspects are lost and which can still be reached tells a scan, for which the program stands still. It may do that
+ * for the stated share of the time: the next scan comes when the last one is paid for, the first when its guess is. */
+static void scan_follow(struct watcher *self, struct image *image, u64 now)
+{
+	double still = self->scan_ns ? (double)self->scan_ns : SCAN_GUESS_NS + (double)self->areas.live_bytes;
+
+	if (!self->scan_due_ns)
+		self->scan_due_ns = self->areas.start_ns + (u64)(still / self->options.policy.overhead);
+	if (!self->suspects_unknown || now < self->scan_due_ns)
+		return;
+	self->suspects_unknown = 0;
+	self->scan_due_ns = now + (u64)(2 * still / self->options.policy.overhead); /* until it is known */
+	image_want_scan(image);
 }
 
 static void on_cycle(void *data, struct image *image, u64 now_ns)
@@ -221,6 +243,7 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 	cost_update(self, image_cpu_ns(image));
 	flood_follow(self);
 	image_allow(image, policy_events_most(&self->policy, &self->cost));
+	image_allow_around(image, policy_around_most(&self->policy));
 	if (now_ns >= self->next_tick_ns) {
 		policy_tick(&self->policy, &self->areas, &self->requests, &self->cost, now_ns);
 		self->next_tick_ns = now_ns + policy_period_ns(&self->policy, self->areas.units.count);
@@ -232,6 +255,7 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 			self->next_report_ns = now_ns + self->options.interval_ns;
 	}
 	watcher_answer(self, now_ns);
+	scan_follow(self, image, now_ns);
 	requests_send(&self->requests, requests_give, image);
 }
 

@@ -66,11 +66,13 @@ struct watch_report {
 	u64 units, armed_units, armed_areas, armed_bytes;
 	u64 hits, kernel_hits, arms, refusals; /* in all */
 	u64 floods;                          /* times that all was opened to keep the stated overhead */
+	u64 around;                          /* units that were opened because their neighbours were hit in a row */
 	u64 cost_ns, cpu_ns;                 /* in all */
 	double armed_byte_s, live_byte_s;    /* in all: bytes × for how long */
 	u64 interval_cost_ns, interval_cpu_ns;
 	u64 stale_areas, stale_bytes, lost_areas, lost_bytes;
 	bool scanned;                        /* it is known which of them are lost */
+	u64 scans, scan_ns;                  /* so far; for how long the program stood still for the last */
 	u64 points;                          /* allocation points with live areas */
 	bool last;
 	bool monitored;                      /* pages could be monitored */

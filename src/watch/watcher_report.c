@@ -140,6 +140,7 @@ static void count_area(struct watcher *self, struct watch_report *report, const 
 	point->oldest_ns = age > point->oldest_ns ? age : point->oldest_ns;
 	report->stale_areas++;
 	report->stale_bytes += area->size;
+	self->suspects_unknown += !map_find(&self->classes, area->chunk);
 	point->lost_areas += watcher_is_lost(self, area);
 	report->lost_areas += watcher_is_lost(self, area);
 	report->lost_bytes += watcher_is_lost(self, area) ? area->size : 0;
@@ -303,6 +304,7 @@ static void count_cost(struct watcher *self, struct watch_report *report)
 	report->armed_bytes = self->areas.armed_bytes;
 	report->hits = self->hits + self->kernel_hits;
 	report->floods = self->floods;
+	report->around = self->around;
 	report->armed_byte_s = self->armed_byte_s;
 	report->live_byte_s = self->live_byte_s;
 	report->kernel_hits = self->kernel_hits;
@@ -332,8 +334,11 @@ void watcher_report(struct watcher *self, u64 now, bool last)
 		.last = last,
 		.pid = self->pid,
 		.scanned = self->scanned,
+		.scans = self->scans,
+		.scan_ns = self->scan_ns,
 		.monitored = self->pages != NULL,
 	};
+	self->suspects_unknown = 0;
 	map_clear(&self->points);
 	vec_clear(&self->rows);
 	for (u64 i = 0; i < self->areas.list.count; i++)

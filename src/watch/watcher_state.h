@@ -33,11 +33,15 @@ struct watcher {
 	struct map point_types;    /* context -> the same, of the last one that was looked into */
 	u32 pid;
 	bool scanned;
+	u64 scan_due_ns;           /* before that memory is not scanned again */
+	u64 scan_ns;               /* for how long the program stood still for the last scan */
+	u64 scans;
+	u64 suspects_unknown;      /* of the last report: stale areas that no scan has seen */
 	u64 mallocs, frees, reallocs;
 	u64 next_tick_ns, next_report_ns, last_report_ns;
 	const struct hw_pages *pages;
 	struct policy_cost cost, cost_before;
-	u64 hits, kernel_hits, floods;
+	u64 hits, kernel_hits, floods, around;
 	u64 flood_ticks; /* the last flood that is known */
 	u64 cycle_ns;    /* the last cycle */
 	double armed_byte_s, live_byte_s;

@@ -58,6 +58,75 @@ case_burst()
 	equal "within the budget" "$(json burst.jsonl 'd["overhead"] <= 0.01')" True
 }
 
+# Touched one after the other: a hit opens the next ones, too, and what was not hit is not said to be.
+case_sweep()
+{
+	"$HEAPWISE" watch --overhead 5% --batch 0 -o sweep.jsonl "$watched" sweep 3 || fail "status $?"
+	armed=$(python3 -c 'import json; print(max(json.loads(l)["armed_units"] for l in open("sweep.jsonl")))')
+	at_least "armed" "$armed" 4000
+	at_least "opened with others" "$(json sweep.jsonl 'd["around"]')" 2000
+	at_most "hits" "$(json sweep.jsonl 'd["hits"]')" $((armed / 2))
+	equal "within the budget" "$(json sweep.jsonl 'd["overhead"] <= 0.05')" True
+}
+
+# By userfaultfd: writes are noticed, also those of the kernel, which never refuses anything; reads are not.
+case_userfaultfd()
+{
+	if ! "$HEAPWISE" watch -q --pages userfaultfd --batch 1 -o first.jsonl "$watched" guards 0 2>refused.err; then
+		says refused.err "userfaultfd.*without --pages memory is monitored by mprotect"
+		skip "$(sed 's/.*: userfaultfd/userfaultfd/' refused.err)"
+	fi
+	"$HEAPWISE" watch --pages userfaultfd --policy all --leak-after 2s --batch 1 -o known.jsonl "$watched" known 4 ||
+		fail "known: status $?"
+	equal "sees" "$(json known.jsonl 'd["sees"]')" writes
+	at_least "hits" "$(json known.jsonl 'd["hits"]')" 11
+	equal "stale" "$(json known.jsonl 'd["stale_areas"]')" 90
+	"$HEAPWISE" watch -q --pages userfaultfd --policy all --batch 1 -o raw.jsonl "$watched" raw 2 >stdout || fail "raw: status $?"
+	equal "refused" "$(sed -n 's/.*refused \([0-9]*\)/\1/p' stdout)" 0
+	at_least "raw: hits" "$(json raw.jsonl 'd["hits"]')" 1
+	"$HEAPWISE" watch -q --pages userfaultfd --policy all --batch 1 -o read.jsonl "$watched" sweep 1.5 || fail "sweep: status $?"
+	at_least "armed" "$(json read.jsonl 'd["arms"]')" 8000
+	at_most "hits of what only reads" "$(json read.jsonl 'd["hits"]')" 100
+	for case in threads fork; do
+		"$HEAPWISE" watch -q --pages userfaultfd --policy all --batch 1 -o $case.jsonl "$watched" $case 2 >/dev/null || fail "$case: status $?"
+		at_least "$case: hits" "$(json $case.jsonl 'd["hits"]')" 1
+	done
+	# Who may not is told so.
+	[ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && [ "$(cat /proc/sys/vm/unprivileged_userfaultfd)" = 0 ] || return
+	setpriv --reuid 65534 --clear-groups test -x "$HEAPWISE" || return
+	setpriv --reuid 65534 --clear-groups "$HEAPWISE" watch --pages userfaultfd true 2>refused.err
+	equal "without the privilege: status" $? 3
+	says refused.err "needs CAP_SYS_PTRACE"
+}
+
+# A recorder elsewhere, areas that are not to be monitored any more, and leaving a program that goes on.
+case_toolkit()
+{
+	choosy=$HEAPWISE_TARGETS/choosy
+	cp "$(dirname "$HEAPWISE")/libheapwise-watch.so" elsewhere.so
+	"$choosy" unmonitor "$work/missing.so" "$watched" known 1 2>stderr
+	equal "no recorder there: status" $? 3
+	says stderr "choosy: .*missing.so"
+	"$choosy" unmonitor "$work/elsewhere.so" "$watched" known 3 >stdout 2>stderr
+	equal "status" $? 0
+	seen() { sed -n "s/.*\b$1 \([0-9]*\).*/\1/p" stdout; }
+	at_least "accesses of the large one" "$(seen large)" 1
+	at_least "of small ones" "$(seen small)" 5
+	equal "of the large one after it was disarmed" "$(seen large_after)" 0
+	at_least "of small ones after that" "$(seen small_after)" 5
+	equal "large ones that are monitored" "$(seen monitored)" 0
+	"$HEAPWISE" watch -q --policy ladder "$watched" known 4 2>watch.err &
+	monitor=$!
+	program=$(child_of $monitor)
+	sleep 1
+	"$choosy" leave "$program" >stdout 2>stderr
+	equal "left: status" $? 0
+	equal "left: ticks" "$(seen ticks)" 50
+	equal "the program runs on" "$(seen runs)" 1
+	wait $monitor
+	equal "and ends as it would: status" $? 0
+}
+
 # A tool joins what runs: it is told what lives, then what comes, and may monitor; two may at a time.
 case_join()
 {
@@ -135,6 +204,15 @@ case_leaks()
 		equal "$policy: lost" "$(json $policy.jsonl '[s["lost_areas"] for s in d["suspects"] if "leaky_0 " in s["stack"][0]]')" "[0]"
 		equal "$policy: not lost" \
 			"$(json $policy.jsonl 'sum(s["stale_areas"] - s["lost_areas"] for s in d["suspects"] if "leaky_0 " not in s["stack"][0])')" 0
+		at_least "$policy: scans before the last" "$(json $policy.jsonl 'd["scans"]')" 2
+		python3 - $policy.jsonl >early <<'PYTHON' || fail "$policy: not told apart while it runs: $(cat early)"
+import json, sys
+rows = [s for d in map(json.loads, open(sys.argv[1])) if not d["last"] for s in d["suspects"] if "lost_areas" in s]
+print(rows)
+kept = [s for s in rows if s["stack"][0].startswith("leaky_0 ")]
+lost = [s for s in rows if not s["stack"][0].startswith("leaky_0 ")]
+sys.exit(not kept or any(s["lost_areas"] for s in kept) or not any(s["lost_areas"] for s in lost))
+PYTHON
 		python3 - $policy.jsonl >early <<'PYTHON' || fail "$policy: not within 6 s: $(cat early)"
 import json, sys
 for line in open(sys.argv[1]):

@@ -489,7 +489,7 @@ static void case_raw(void)
 }
 
 /* Many areas rest while the program works, and then all are touched at once. */
-static void case_burst(void)
+static void touch_all(int stride)
 {
 	enum { AREAS = 8000 };
 	static volatile char *areas[AREAS];
@@ -501,10 +501,14 @@ static void case_burst(void)
 	for (double end = now() + seconds; now() < end;)
 		;
 	for (int i = 0; i < AREAS; i++)
-		CHECK(areas[i][0] == 1);
+		CHECK(areas[i * stride % AREAS][0] == 1);
 	for (double end = now() + 0.3; now() < end;)
 		;
 }
+
+/* In no order of addresses, and in that. */
+static void case_burst(void) { touch_all(4001); }
+static void case_sweep(void) { touch_all(1); }
 
 /* 100 small areas and a large one; of these 10 and the large one are touched ten times a second. */
 static void case_known(void)
@@ -533,6 +537,7 @@ int main(int argc, char **argv)
 		{"threads", case_threads}, {"fork", case_fork},     {"heap", case_heap},
 		{"contexts", case_contexts}, {"guards", case_guards}, {"known", case_known},
 		{"raw", case_raw},         {"burst", case_burst},
+		{"sweep", case_sweep},
 	};
 
 	if (argc > 2)

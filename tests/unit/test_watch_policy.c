@@ -17,6 +17,8 @@ struct program {
 	struct policy_cost cost;
 	double rates[4096]; /* hits a second, by number of the area */
 	u64 now, next_tick, random;
+	u64 idle;    /* of so many ns one is CPU time; 0 = of each */
+	u64 wake_ns; /* what it costs when anything is asked */
 	u64 events_most, floods;
 	double armed_byte_s; /* bytes that were armed × for how long */
 };
@@ -88,6 +90,10 @@ static void hit(struct program *self, u64 address)
 /* What the helper thread of a program would do. */
 static void obey(struct program *self)
 {
+	u64 woken = self->requests.waiting.count ? self->wake_ns : 0;
+
+	self->cost.cost_ns += woken;
+	self->cost.arm_ns += woken;
 	for (u64 i = 0; i < self->requests.waiting.count; i++) {
 		struct hw_command command = self->requests.waiting.data[i];
 
@@ -105,7 +111,7 @@ static void obey(struct program *self)
 static void step(struct program *self)
 {
 	self->now += STEP_NS;
-	self->cost.cpu_ns += STEP_NS;
+	self->cost.cpu_ns += STEP_NS / (self->idle ? self->idle : 1);
 	self->armed_byte_s += (double)self->areas.armed_bytes * STEP_NS / 1e9;
 	for (u64 i = 0; i < self->areas.list.count; i++) {
 		const struct area *area = self->areas.list.data[i];
@@ -243,6 +249,21 @@ TEST(mpc_bursts, "units that are hit all together break no budget, again and aga
 		program_release(&self);
 	}
 	CHECK(floods);
+}
+
+TEST(mpc_idle, "of a program that hardly runs monitoring costs no larger share")
+{
+	static struct program self;
+
+	program_init(&self, POLICY_MPC, 0.02);
+	self.idle = 500;
+	self.wake_ns = 10000;
+	for (u32 i = 0; i < 100; i++)
+		add_area(&self, i, 4096, i < 10 ? 5 : 0);
+	run(&self, 60 * SECOND);
+	CHECK((double)self.cost.cost_ns <= 0.02 * (double)self.cost.cpu_ns);
+	CHECK(self.areas.armed_units > 50);
+	program_release(&self);
 }
 
 TEST(mpc_spends, "with more to spend more is monitored")

@@ -7,6 +7,7 @@
  * the call or the thread is cancelled in it, leaves the unit open for good: nothing is monitored wrongly. */
 #include "recorder/access/pages/pages.h"
 #include "recorder/access/pages/units.h"
+#include "recorder/access/pages/userfault.h"
 #include "recorder/note.h"
 #include "recorder/sandbox.h"
 #include "recorder/sys.h"
@@ -23,7 +24,7 @@ struct pins {
 
 static void pin(struct pins *pins, u64 address)
 {
-	if (likely(!hwr_heap_has(address)))
+	if (likely(!hwr_heap_has(address)) || hwr_userfault_on()) /* by that a system call waits as all others do */
 		return;
 	if (pins->count == PINS) { /* of very scattered memory the rest is never armed again */
 		hwr_unit_keep(address);

@@ -115,6 +115,8 @@ static void record(u64 address, void *context)
 	add_relaxed(&hwr_control->pages.hits, 1);
 	hwr_call_begin(&call);
 	hwr_call_hit(&call, hwr_fault_is_write(context) ? HW_HIT_WRITE : 0, address);
+	if (load_relaxed(&hwr_control->pages.around_most))
+		hwr_pages_around(&call, address);
 }
 
 /* Another thread was faster, and the access is to be made again; unless that never helps. */

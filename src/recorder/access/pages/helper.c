@@ -14,6 +14,7 @@
 enum {
 	STACK_BYTES = 65536,
 	WAIT_NS = 200 * 1000 * 1000,
+	WAIT_NS_MAX = 999 * 1000 * 1000, /* while nobody asks for anything */
 	THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
 };
 
@@ -84,7 +85,7 @@ static u64 arm(struct hw_command *commands, u64 tail, u64 head)
 	return end;
 }
 
-static bool monitor_lives(void)
+bool hwr_helper_monitor_lives(void)
 {
 	return hwr_lobby && !(load_relaxed(&hwr_lobby->monitor_lock[0]) & FUTEX_OWNER_DIED) &&
 	       load_relaxed(&hwr_control->stopped) != HW_RELEASED;
@@ -95,10 +96,13 @@ static void help(void)
 	struct hw_pages *pages = &hwr_control->pages;
 	struct hw_command *commands = (struct hw_command *)((u8 *)hwr_control + hwr_control->commands_offset);
 
-	while (monitor_lives()) {
+	long wait = WAIT_NS;
+
+	while (hwr_helper_monitor_lives()) {
 		u32 bell = load_acquire(&pages->bell);
 		u64 tail = pages->tail, head;
 
+		wait = tail != load_relaxed(&pages->head) ? WAIT_NS : wait < WAIT_NS_MAX / 2 ? 2 * wait : WAIT_NS_MAX;
 		/* Pairs with the monitor's release of head: the commands are there. */
 		while (tail != (head = load_acquire(&pages->head))) {
 			if (commands[tail % HW_COMMANDS].verb == HW_COMMAND_DISARM)
@@ -109,7 +113,7 @@ static void help(void)
 		}
 		store_relaxed(&pages->arm_ns, hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
 		store_relaxed(&pages->cpu_ns, hwr_cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
-		hwr_futex_wait(&pages->bell, bell, WAIT_NS);
+		hwr_futex_wait(&pages->bell, bell, wait);
 	}
 	hwr_units_open_all(false);
 	for (;;)

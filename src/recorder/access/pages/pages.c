@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "recorder/access/pages/units.h"
+#include "recorder/access/pages/userfault.h"
 #include "recorder/loader.h"
 #include "recorder/note.h"
 #include "recorder/sys.h"
@@ -87,6 +88,11 @@ void hwr_access_allocator(struct hwr_real *real)
 	hwr_heap_replace(real);
 }
 
+static bool start(void)
+{
+	return hwr_control->flags & HW_RUN_PAGES_WRITES ? hwr_userfault_start() : hwr_helper_start();
+}
+
 void hwr_access_attach(void)
 {
 	hwr_control->access = HW_ACCESS_NONE;
@@ -94,10 +100,10 @@ void hwr_access_attach(void)
 		return;
 	if (on) /* a forked child begins a recording of its own */
 		hwr_units_open_all(true);
-	hwr_control->pages.units_max = hwr_units_limit();
 	store_release(&on, true);
-	if (!hwr_fault_attach() || !hwr_helper_start())
+	if (!hwr_fault_attach() || !start())
 		store_release(&on, false);
+	hwr_control->pages.units_max = hwr_units_limit();
 }
 
 /* The handler's stack is part of the slot and recycled with it. */
@@ -133,8 +139,8 @@ void hwr_access_leave(void)
 	if (!hwr_pages_on() || hwr_getpid() != hwr_pid)
 		return;
 	store_relaxed(&hwr_control->pages.cpu_ns, hwr_cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
-	if (!(hwr_control->flags & HW_RUN_LEAK_SCAN))
-		return;
+	if (!(hwr_control->flags & HW_RUN_LEAK_SCAN) || hwr_userfault_on())
+		return; /* nobody looks, or all can be read */
 	store_relaxed(&on, false);
 	fence_seq_cst(); /* pairs with the helper's between its flag and its look at `on` */
 	for (u32 i = 0; load_acquire(&hwr_helper_arms) && i < HELPER_TRIES; i++)

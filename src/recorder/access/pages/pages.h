@@ -36,6 +36,10 @@ void hwr_pages_spent(u64 since_ticks);
 bool hwr_pages_flooded(void);
 /* Opens a unit for the allocator: no hit. */
 void hwr_pages_open(u64 address);
+/* around.c: a unit was hit. If hits come one after the other in the order of addresses, opens some of those that are
+ * next and records that. */
+struct hwr_call;
+void hwr_pages_around(struct hwr_call *call, u64 address);
 enum { HWR_FAULT_STACK = 65536 };
 /* Gives the calling thread a stack for the handler, if it has none. */
 void hwr_fault_thread(void *memory, size_t bytes);
@@ -55,6 +59,7 @@ bool hwr_signals_blocked(void);
 extern u32 hwr_helper_arms; /* helper.c: 1 while it may arm something */
 /* helper.c: false if it cannot be started. */
 bool hwr_helper_start(void);
+bool hwr_helper_monitor_lives(void);
 
 /* The next definition of a function that the recorder stands in front of. */
 void *hwr_pages_real(void **real, const char *name);

@@ -4,11 +4,13 @@
 #include "recorder/access/pages/units.h"
 
 #include "recorder/access/access.h"
+#include "recorder/access/pages/userfault.h"
 #include "recorder/heap/classes.h"
 #include "recorder/state.h"
 #include "recorder/sys.h"
 
 enum {
+	UNITS_MAX = 1 << 20,
 	MAPS_DEFAULT = 65530, /* of vm.max_map_count */
 	MAPS_EACH = 4,        /* an armed unit splits a mapping in three; half of the maps are the program's */
 	RUN_MAX = 256,        /* units that are opened together: others wait for them */
@@ -43,16 +45,20 @@ u32 hwr_units_limit(void)
 	long length = hwr_read_file("/proc/sys/vm/max_map_count", text, sizeof(text));
 	u64 maps = 0;
 
+	if (hwr_userfault_on()) /* it splits none */
+		return UNITS_MAX;
 	for (long i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++)
 		maps = maps * 10 + (u64)(text[i] - '0');
 	if (!maps)
 		maps = MAPS_DEFAULT;
 	maps /= MAPS_EACH;
-	return maps < 1 << 20 ? (u32)maps : 1 << 20;
+	return maps < UNITS_MAX ? (u32)maps : UNITS_MAX;
 }
 
 static long protect(u64 start, u64 bytes, int protection)
 {
+	if (unlikely(hwr_userfault_on()))
+		return hwr_userfault_protect(start, bytes, protection == PROT_NONE);
 	return hwr_syscall3(SYS_mprotect, (long)start, (long)bytes, protection);
 }
 
@@ -227,6 +233,33 @@ static bool is_taken(struct hwr_unit *unit)
 		if (cas_acq_rel(&unit->word, &word, word - HWR_UNIT_ARMED + HWR_UNIT_OPENING))
 			return true;
 	return false;
+}
+
+/* Always the same, so that what is never touched there can be told from what is; together, because each boundary
+ * between what is open and what is armed costs. */
+static bool is_spared(u64 start)
+{
+	return (start / (HWR_PAGE * HWR_SPARED) * 0x9e3779b97f4a7c15ull >> 32) % HWR_SPARED == 0;
+}
+
+u64 hwr_units_open_range(u64 start, u64 end, u64 bytes, void (*told)(void *data, u64 unit), void *data)
+{
+	struct hwr_run run = {start, start, bytes};
+	u64 count = 0;
+
+	for (u64 at = start; at < end; at += bytes) {
+		struct hwr_unit *unit = hwr_unit_at(at);
+
+		if (!(load_acquire(&unit->word) & HWR_UNIT_STATE) || is_spared(at) || !is_taken(unit))
+			continue;
+		if (run.end != at) {
+			count += run_open(&run);
+			run.start = at;
+		}
+		run.end = at + bytes;
+		told(data, at);
+	}
+	return count + run_open(&run);
 }
 
 static u64 open_class(u32 number, bool child)

@@ -70,6 +70,11 @@ void hwr_unit_renew(u64 address);
  * because of us that it cannot be touched. */
 bool hwr_unit_free_child(u64 address);
 
+/* Opens those that are armed of the units from start to end, which are `bytes` each, but for one in HWR_SPARED of them;
+ * tells of each that it did. */
+enum { HWR_SPARED = 16 };
+u64 hwr_units_open_range(u64 start, u64 end, u64 bytes, void (*told)(void *data, u64 unit), void *data);
+
 /* Opens all that are armed, neighbours together, and counts the time. child: as hwr_unit_free_child does. */
 void hwr_units_open_all(bool child);
 
