@@ -41,7 +41,7 @@ bool hwr_desk_open(void)
 
 void *hwr_desk_take(size_t bytes)
 {
-	u64 room = round_up(bytes, HWR_PAGE), at = add_relaxed(&desk_used, room);
+	u64 room = round_up(bytes, HW_CACHE_LINE), at = add_relaxed(&desk_used, room);
 
 	/* The counter may run past the end, and does not come around: threads are few. */
 	return at + room <= HWR_LARGE_PAGE ? desk + at : hwr_map_private(bytes);

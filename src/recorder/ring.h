@@ -6,7 +6,10 @@
 #include "format/ticks.h"
 #include "recorder/thread.h"
 
-enum { HWR_LOOK_EVERY = 64 }; /* records between two looks at what the monitor has read */
+enum {
+	HWR_LOOK_EVERY = 64, /* records between two looks at what the monitor has read */
+	HWR_RING_AHEAD = 6,  /* records from the one that is written to the one that is fetched */
+};
 
 /* Makes room, waits if the run may not lose anything. False: the record must be dropped (counted). */
 bool hwr_ring_look(struct hwr_thread *t);
@@ -29,6 +32,8 @@ static inline void hwr_ring_publish(struct hwr_thread *t)
 		return; /* as above: the ring is the parent's */
 	t->head++;
 	store_release(t->shared_head, t->head); /* pairs with the monitor's acquire of head */
+	/* The monitor's CPU has the line that will be written soon; stores of the program would queue up behind it. */
+	hwr_prefetch_to_write(&t->ring[(t->head + HWR_RING_AHEAD) & t->mask]);
 }
 
 /* Both, for a record that is not on the fast path. */

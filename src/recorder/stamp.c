@@ -63,17 +63,33 @@ u64 *hwr_stamp_mark_word(void)
 	return (u64 *)((u8 *)__builtin_thread_pointer() + __rseq_offset + RSEQ_CS_OFFSET);
 }
 
+/* Two pairs may have one place: the other is its neighbour's. Whichever was used last comes first. True if this pair was
+ * known there. */
+static bool take_first_place(struct hwr_thread *t, u32 pair)
+{
+	struct hwr_pace *first = hwr_stamp_pace(t, pair), *second = t->pace + ((first - t->pace) ^ 1);
+	struct hwr_pace before = *first;
+
+	if (before.pair == pair)
+		return false;
+	*first = *second;
+	*second = before;
+	return first->pair == pair;
+}
+
 u64 hwr_stamp_learn(struct hwr_thread *t, u32 site)
 {
 	u32 pair = hwr_stamp_pair(t, site);
 	struct hwr_pace *pace = hwr_stamp_pace(t, pair);
 	bool disturbed = load_relaxed(t->mark_word) != (u64)&hwr_rseq_mark;
-	bool known = pace->pair == pair;
-	u64 before = t->stamp, read_before = t->stamp_read;
+	bool found = take_first_place(t, pair), known = pace->pair == pair;
+	u64 before = t->stamp, read_before = t->stamp_read, now, gap;
 	u32 estimates = t->stamp_estimates;
-	u64 now = hwr_stamp_now(t);
-	u64 gap = now - before;
 
+	if (found && hwr_stamp_is_known(t, pace, pair))
+		return hwr_stamp_estimate(t, pace, site);
+	now = hwr_stamp_now(t);
+	gap = now - before;
 	/* After estimates only the mean over all of them is known. */
 	if (estimates)
 		gap = (t->stamp_read - read_before) / (estimates + 1);

@@ -89,25 +89,36 @@ static inline u64 hwr_stamp_take(struct hwr_thread *t, u64 now)
 	return t->stamp;
 }
 
-/* Reads the counter and learns the pace of this pair. */
+/* Whether the pace tells the time of the thread's event. */
+static inline bool hwr_stamp_is_known(const struct hwr_thread *t, const struct hwr_pace *pace, u32 pair)
+{
+	return pace->pair == pair && pace->gap_ticks < HWR_PACE_MAX_TICKS && pace->score < HWR_PACE_IRREGULAR &&
+	       t->stamp_estimates < load_relaxed(&hwr_stamps_estimated) &&
+	       load_relaxed(t->mark_word) == (u64)&hwr_rseq_mark;
+}
+
+static inline u64 hwr_stamp_estimate(struct hwr_thread *t, const struct hwr_pace *pace, u32 site)
+{
+	t->stamp_estimates++;
+	t->pace_last = site;
+	return t->stamp += pace->gap_ticks;
+}
+
+/* Where hwr_stamp does not know the pair's pace: looks further, or reads the counter and learns it. */
 u64 hwr_stamp_learn(struct hwr_thread *t, u32 site);
 
 /* The time of an event of thread t; site tells the places in the program apart: the memo entry of
  * its stack, or hwr_stamp_site. */
 static inline __attribute__((always_inline)) u64 hwr_stamp(struct hwr_thread *t, u32 site)
 {
-	u32 pair = hwr_stamp_pair(t, site), estimates = load_relaxed(&hwr_stamps_estimated);
+	u32 pair = hwr_stamp_pair(t, site);
 	const struct hwr_pace *pace = hwr_stamp_pace(t, pair);
 
-	if (unlikely(!estimates)) /* then it is so for good: there is nothing to learn */
+	if (unlikely(!load_relaxed(&hwr_stamps_estimated))) /* then it is so for good: there is nothing to learn */
 		return hwr_stamp_read(t);
-	if (unlikely(pace->pair != pair || pace->gap_ticks >= HWR_PACE_MAX_TICKS ||
-		     pace->score >= HWR_PACE_IRREGULAR || t->stamp_estimates >= estimates ||
-		     load_relaxed(t->mark_word) != (u64)&hwr_rseq_mark))
+	if (unlikely(!hwr_stamp_is_known(t, pace, pair)))
 		return hwr_stamp_learn(t, site);
-	t->stamp_estimates++;
-	t->pace_last = site;
-	return t->stamp += pace->gap_ticks;
+	return hwr_stamp_estimate(t, pace, site);
 }
 
 #endif

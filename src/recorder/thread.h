@@ -14,7 +14,11 @@ enum {
 	HWR_MEMO_SETS = 256,
 	HWR_MEMO_WAYS = 4, /* programs that allocate through one wrapper need more than one */
 	HWR_MEMO_ENTRIES = HWR_MEMO_SETS * HWR_MEMO_WAYS,
-	HWR_MEMO_TRAILS = 2048,
+	HWR_MEMO_TRAILS = 4096,
+	HWR_TRAIL_LONG = 2,  /* so that six of them count: programs that repeat themselves */
+	HWR_TRAIL_SHORT = 6, /* two: those whose data decide */
+	HWR_MEMO_APARTS = 256,
+	HWR_MEMO_APART_SLOTS = 6,
 	HWR_MEMO_GROUPS = 4096, /* 160 KB: deep stacks leave room for fewer of them */
 	HWR_MEMO_LARGE = 4, /* slots whose threads use all of that; the others half, as there may be many of them */
 	HWR_MEMO_GROUPS_EACH = 128,
@@ -94,6 +98,14 @@ struct hwr_memo {
 };
 _Static_assert(sizeof(struct hwr_memo) == 64, "one cache line");
 
+/* Where stacks of one caller at one depth differ, as far as that is on the page of its frame: words from sp. A program
+ * with a loop, a parser or an interpreter comes to one call by many paths; by their slots there each has a set of its own. */
+struct hwr_memo_apart {
+	u8 at[HWR_MEMO_APART_SLOTS];
+	u8 count;
+	u8 misses; /* less those that were found; if too many the slots are no good, and others are looked for */
+};
+
 struct hwr_thread {
 	/* the ring */
 	u32 state;
@@ -111,10 +123,19 @@ struct hwr_thread {
 	u64 stamp_read;          /* last reading of the counter */
 	u64 *mark_word;          /* see hwr_stamp_mark_word */
 	u32 pace_last;           /* site of the last event */
-	struct hwr_pace pace[HWR_PACES];
+
+	/* the memo, see walk.h; here, so that an event finds all that is no table in two cache lines */
+	u32 memo_site;  /* entry that answered the last walk */
+	u32 memo_trail; /* number of the last of them */
+	u32 memo_push;  /* bits that one of them takes in it: HWR_TRAIL_LONG or _SHORT */
+	u32 memo_mask;  /* of a group's position: its place */
+	u32 memo_head;  /* groups ever written; the last memo_mask + 1 of them are still there */
+	u32 memo_shift; /* of a caller's hash: the bits that are left number its set */
+	u32 memo_turn;  /* decides which way of a set is replaced */
 
 	/* hooks */
 	u64 busy_sp;             /* stack address of the hook that is at work */
+	struct hwr_pace pace[HWR_PACES];
 	u64 suppress_sp;         /* hooks below this stack address are inside the call in progress */
 	u64 suppress_pc;         /* the one call site that is still suppressed after a failed call; 0 = all */
 	u64 ending_address;      /* block that the call ends: its inner free is not recorded again */
@@ -148,14 +169,14 @@ struct hwr_thread {
 	u32 fresh_count;         /* those of the last walk, if its stack is not kept (depth 0): of them pc and sp hold */
 	struct hwr_check checks[HWR_DEPTH_MAX * HWR_CHECKS_PER_FRAME];
 	_Alignas(HW_CACHE_LINE) struct hwr_memo memo[HWR_MEMO_ENTRIES];
-	u16 memo_next[HWR_MEMO_TRAILS]; /* entry that was used after these two the last time */
+	u32 trail_searches; /* in this window of the choice between trails */
+	u32 trail_trial;    /* windows left of a trial of the other length */
+	u32 trail_rest;     /* windows until one may begin */
+	u64 trail_head;     /* of the ring when the window began */
+	u64 trail_span;     /* records in the last window before the trial */
+	struct hwr_memo_apart memo_apart[HWR_MEMO_APARTS];
+	u16 memo_next[HWR_MEMO_TRAILS]; /* entry that was used after such a trail the last time */
 	u16 memo_else[HWR_MEMO_TRAILS]; /* and the one that was before that: programs choose between two */
-	u32 memo_site;  /* entry that answered the last walk */
-	u32 memo_trail; /* number of the last two of them */
-	u32 memo_shift; /* of a caller's hash: the bits that are left number its set */
-	u32 memo_mask;  /* of a group's position: its place */
-	u32 memo_turn; /* decides which way of a set is replaced */
-	u32 memo_head; /* groups ever written; the last memo_mask + 1 of them are still there */
 	struct hwr_memo_group memo_groups[HWR_MEMO_GROUPS];
 };
 

@@ -336,6 +336,87 @@ static void memorize(struct hwr_thread *t, const struct hwr_caller *caller, u32 
 	m->pc = caller->pc;
 }
 
+/* ---- stacks of one caller ---- */
+
+/* Can be read: the word below sp is the caller's, in a frame that is live. */
+static bool is_on_page(u64 sp, u64 slot) { return ((sp - 8) ^ slot) / HWR_PAGE == 0; }
+
+static struct hwr_memo_apart *memo_apart(struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	return &t->memo_apart[hwr_caller_hash(caller) >> 56];
+}
+_Static_assert(HWR_MEMO_APARTS == 1 << (64 - 56), "memo_apart leaves 8 bits");
+
+struct hwr_memo *hwr_memo_set(struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	static const u64 factors[HWR_MEMO_APART_SLOTS] = {
+		0xd6e8feb86659fd93ull, 0xa0761d6478bd642full, 0xe7037ed1a0b428dbull,
+		0x8ebc6af09c88c6e3ull, 0x589965cc75374cc3ull, 0x1d8e4e27c47d124full,
+	};
+	const struct hwr_memo_apart *apart = memo_apart(t, caller);
+	u64 hash = hwr_caller_hash(caller);
+
+	for (u32 i = 0; i < apart->count; i++) {
+		u64 slot = caller->sp + 8 * (u64)apart->at[i];
+
+		if (likely(is_on_page(caller->sp, slot)))
+			hash += *(const u64 *)slot * factors[i];
+	}
+	return &t->memo[(hash >> t->memo_shift) * HWR_MEMO_WAYS];
+}
+
+static bool memo_is_of(const struct hwr_memo *m, const struct hwr_caller *caller)
+{
+	return m->pc == caller->pc && m->sp == caller->sp;
+}
+
+static bool set_is_crowded(struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	const struct hwr_memo *set = hwr_memo_set(t, caller);
+	u32 count = 0;
+
+	for (u32 way = 0; way < HWR_MEMO_WAYS; way++)
+		count += memo_is_of(&set[way], caller);
+	return count == HWR_MEMO_WAYS;
+}
+
+static bool apart_has(const struct hwr_memo_apart *apart, u64 at)
+{
+	for (u32 i = 0; i < apart->count; i++)
+		if (apart->at[i] == at)
+			return true;
+	return false;
+}
+
+/* The stack that is kept now takes the place of m's. If it is one of many of this caller, looks for a slot that both were
+ * read from and that differs, so that such stacks go to different sets from now on. */
+static void tell_apart(struct hwr_thread *t, const struct hwr_caller *caller, const struct hwr_memo *m)
+{
+	struct hwr_memo_apart *apart = memo_apart(t, caller);
+	const struct hwr_memo_group *group = t->memo_groups + (m->position & t->memo_mask);
+	const struct hwr_check *c = t->checks + t->frames[t->depth - 1].check_end;
+
+	if (apart->count == HWR_MEMO_APART_SLOTS || t->memo_head - m->position > t->memo_mask + 1 ||
+	    !set_is_crowded(t, caller))
+		return;
+	for (u32 i = 0; i < m->groups * (u32)HWR_MEMO_SLOTS; i++) {
+		u64 at = group[i / HWR_MEMO_SLOTS].at[i % HWR_MEMO_SLOTS];
+		u64 slot = caller->sp + 8 * at;
+
+		if (at > UINT8_MAX || !is_on_page(caller->sp, slot))
+			return;
+		while (c > t->checks && (u64)c[-1].slot < slot)
+			c--;
+		if (c == t->checks)
+			return;
+		if ((u64)c[-1].slot != slot || c[-1].value == group[i / HWR_MEMO_SLOTS].value[i % HWR_MEMO_SLOTS] ||
+		    apart_has(apart, at))
+			continue;
+		apart->at[apart->count++] = (u8)at;
+		return;
+	}
+}
+
 /* ---- the cases that are not kept ---- */
 
 /* Where contexts are made of routines a walk only says which stack the thread is on. */
@@ -418,8 +499,11 @@ static u32 walk_once(struct hwr_thread *t, const struct hwr_caller *caller, stru
 		return hwr_stack_node(t, w.fresh, true);
 	}
 	node = keep_stack(&w);
-	if (likely(t->depth > 0))
+	if (likely(t->depth > 0)) {
+		if (memo_is_of(memo, caller))
+			tell_apart(t, caller, memo);
 		memorize(t, caller, w.base, memo);
+	}
 	return node;
 }
 
@@ -450,14 +534,43 @@ u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct
 /* The memo's entry for the stack if it has one, else the one to be replaced by it. */
 static struct hwr_memo *memo_find(struct hwr_thread *t, const struct hwr_caller *caller, bool *holds)
 {
+	struct hwr_memo_apart *apart = memo_apart(t, caller);
 	struct hwr_memo *set = hwr_memo_set(t, caller);
 
 	*holds = true;
 	for (u32 way = 0; way < HWR_MEMO_WAYS; way++)
-		if (hwr_memo_holds(t, &set[way], caller))
+		if (hwr_memo_holds(t, &set[way], caller)) {
+			apart->misses -= apart->misses > 0;
 			return &set[way];
+		}
 	*holds = false;
+	if (apart->count && ++apart->misses == UINT8_MAX)
+		*apart = (struct hwr_memo_apart){ .count = 0 };
 	return &set[t->memo_turn++ % HWR_MEMO_WAYS];
+}
+
+/* How many stacks back tell what comes next is a property of the program: now and then, where many had to be searched, the
+ * other length is tried. The first window of a trial fills the tables. */
+static void choose_trail(struct hwr_thread *t)
+{
+	enum { WINDOW = 8192, MANY = 4, REST = 64 }; /* searches; records for one of them; windows */
+	u64 span = t->head - t->trail_head;
+
+	if (likely(++t->trail_searches < WINDOW))
+		return;
+	t->trail_searches = 0;
+	t->trail_head = t->head;
+	if (t->trail_rest) {
+		t->trail_rest--;
+	} else if (!t->trail_trial && span < (u64)WINDOW * MANY) {
+		t->trail_trial = 2;
+		t->trail_span = span;
+		t->memo_push ^= HWR_TRAIL_LONG ^ HWR_TRAIL_SHORT;
+	} else if (t->trail_trial && --t->trail_trial == 0) {
+		if (span < t->trail_span)
+			t->memo_push ^= HWR_TRAIL_LONG ^ HWR_TRAIL_SHORT;
+		t->trail_rest = REST;
+	}
 }
 
 u32 hwr_walk_search(struct hwr_thread *t, const struct hwr_caller *caller)
@@ -466,12 +579,13 @@ u32 hwr_walk_search(struct hwr_thread *t, const struct hwr_caller *caller)
 	bool holds = hwr_memo_holds(t, m, caller);
 	u32 site;
 
+	choose_trail(t);
 	if (!holds)
 		m = memo_find(t, caller, &holds);
 	site = (u32)(m - t->memo);
 	t->memo_else[t->memo_trail] = t->memo_next[t->memo_trail];
 	t->memo_next[t->memo_trail] = (u16)site;
-	t->memo_trail = hwr_memo_trail(t->memo_site, site);
+	t->memo_trail = hwr_memo_trail(t, site);
 	t->memo_site = site;
 	return holds ? m->node : hwr_walk_stack(t, caller, m);
 }

@@ -35,11 +35,8 @@ static inline u64 hwr_caller_hash(const struct hwr_caller *caller)
 	return (caller->pc ^ (caller->sp << 20)) * 0x9e3779b97f4a7c15ull;
 }
 
-/* The ways that a caller's stacks may be kept in. */
-static inline struct hwr_memo *hwr_memo_set(struct hwr_thread *t, const struct hwr_caller *caller)
-{
-	return &t->memo[(hwr_caller_hash(caller) >> t->memo_shift) * HWR_MEMO_WAYS];
-}
+/* The ways that the caller's stack may be kept in. */
+struct hwr_memo *hwr_memo_set(struct hwr_thread *t, const struct hwr_caller *caller);
 
 /* Whether the outer frames of a stack are those that are kept, and still there. The inner ones are. */
 bool hwr_memo_base_holds(const struct hwr_thread *t, const struct hwr_memo *m) __attribute__((noinline));
@@ -64,18 +61,20 @@ static inline __attribute__((always_inline)) bool hwr_memo_holds(const struct hw
 	return !m->base || hwr_memo_base_holds(t, m);
 }
 
-static inline u32 hwr_memo_trail(u32 before, u32 last)
+/* The trail that goes on with this entry. Each pushes a part of what was before out. */
+static inline u32 hwr_memo_trail(const struct hwr_thread *t, u32 last)
 {
-	return (before * HWR_MEMO_ENTRIES + last) * 0x9e3779b1u >> 21;
+	return ((t->memo_trail << t->memo_push) ^ (last + 1) * 0x9e3779b1u >> 20) & (HWR_MEMO_TRAILS - 1);
 }
-_Static_assert(HWR_MEMO_TRAILS == 1 << 11, "hwr_memo_trail takes 11 bits");
+_Static_assert(HWR_MEMO_TRAILS == 1 << 12, "hwr_memo_trail takes 12 bits");
 
 /* The same for a stack that did not come next before. */
 u32 hwr_walk_search(struct hwr_thread *t, const struct hwr_caller *caller) __attribute__((noinline));
 
 /* The calling context of an event. Unwinding is a function of PC, SP, FP and the contents of the
  * stack slots it reads: where all of these are as before, so is the result. Programs repeat
- * themselves: what came after the last two stacks before is tried first, which spares the search. */
+ * themselves: what came after the last few stacks before is tried first, which spares the search; and is
+ * fetched by the event before it, since a program that uses much memory leaves little of ours in the cache. */
 static inline __attribute__((always_inline)) u32 hwr_walk(struct hwr_thread *t, const struct hwr_caller *caller)
 {
 	u32 site = t->memo_next[t->memo_trail];
@@ -83,8 +82,9 @@ static inline __attribute__((always_inline)) u32 hwr_walk(struct hwr_thread *t, 
 
 	if (unlikely(!hwr_memo_holds(t, m, caller)))
 		return hwr_walk_search(t, caller);
-	t->memo_trail = hwr_memo_trail(t->memo_site, site);
+	t->memo_trail = hwr_memo_trail(t, site);
 	t->memo_site = site;
+	__builtin_prefetch(&t->memo[t->memo_next[t->memo_trail]]);
 	return m->node;
 }
 

@@ -29,4 +29,7 @@ static inline long hwr_syscall6(long number, long a, long b, long c, long d, lon
 	return x0;
 }
 
+/* Fetches a cache line that is going to be written. */
+static inline void hwr_prefetch_to_write(const void *p) { __builtin_prefetch(p, 1); }
+
 #endif
