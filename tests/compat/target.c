@@ -545,8 +545,6 @@ static void case_generated(void)
 	fclose(map);
 	for (int i = 0; i < 100; i++)
 		((void (*)(void (*)(int)))(uintptr_t)p)(allocate);
-	if (!getenv("COMPAT_KEEP_MAP"))
-		unlink(path);
 }
 
 /* A little of everything, for faults that are made. */
