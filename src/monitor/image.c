@@ -150,8 +150,6 @@ int image_end(struct image *self, const struct stream_image_end *end, struct str
 	if (status == 0 && !self->failed)
 		status = correlator_tell_aggregates(self->correlator, err);
 	if (status == 0 && !self->failed)
-		status = image_tell_generated(self, err);
-	if (status == 0 && !self->failed)
 		status = image_note_accesses(self, err);
 	if (status == 0 && !self->failed)
 		status = image_note_routines(self, err);

@@ -196,8 +196,6 @@ int image_tell_name(struct image *self, u32 id, struct err *err); /* if it was n
 int modlog_read(struct image *self, struct err *err);
 int modlog_tell_again(struct image *self, struct err *err); /* what was told of modules so far */
 void modlog_release(struct image *self);
-/* Code that the program generated, if it has named it; generated.c. */
-int image_tell_generated(struct image *self, struct err *err);
 
 /* Appends what the image told of itself (HW_IMAGE_PROGRAM or HW_IMAGE_COMMAND), nothing if it did
  * not. */
