@@ -94,6 +94,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from report' -l image -r -d 'rep
 complete -c heapwise -n '__fish_seen_subcommand_from report' -l temporary-slack -r -d 'a chunk is temporary if its thread made at most N other allocations while it lived (0)'
 complete -c heapwise -n '__fish_seen_subcommand_from report' -l no-symbols -d 'do not look for function names that the trace does not have'
 complete -c heapwise -n '__fish_seen_subcommand_from report' -l no-index -d 'read the trace, also if it has an index'
+complete -c heapwise -n '__fish_seen_subcommand_from report' -l merged -d 'of a folder: the tree of processes, their sums and common points, and no report of each'
 complete -c heapwise -n '__fish_seen_subcommand_from report' -l format -s f -x -a 'text json csv' -d 'how to print the report (text)'
 complete -c heapwise -n '__fish_seen_subcommand_from findings' -l top -s n -r -d 'show the first N findings (10; 0 = all)'
 complete -c heapwise -n '__fish_seen_subcommand_from findings' -l depth -s d -r -d 'show N frames of each stack (text: 4, json and csv: all; 0 = all)'

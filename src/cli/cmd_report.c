@@ -3,9 +3,12 @@
  * Host. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "analysis/report.h"
+#include "analysis/session.h"
 #include "cli/loaded.h"
+#include "cli/traces.h"
 #include "cli/where.h"
 
 struct report_args {
@@ -13,7 +16,7 @@ struct report_args {
 	const char *by;
 	const char *format;
 	u64 top, image, depth, slack;
-	bool symbols, no_index;
+	bool symbols, no_index, merged;
 };
 
 static const struct report_args defaults = {.top = 5,
@@ -38,6 +41,8 @@ static const struct option_spec options[] = {
 	       "do not look for function names that the trace does not have"),
 	OPTION(struct report_args, no_index, 0, "no-index", OPTION_SET, NULL,
 	       "read the trace, also if it has an index"),
+	OPTION(struct report_args, merged, 0, "merged", OPTION_SET, NULL,
+	       "of a folder: the tree of processes, their sums and common points, and no report of each"),
 	OPTION(struct report_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
 	       "how to print the report (text)"),
 	OPTION_END};
@@ -89,6 +94,81 @@ static int print(struct view *view, struct result *report)
 	return EXIT_DONE;
 }
 
+/* ---- sessions ---- */
+
+struct merging {
+	const struct command *command;
+	const struct report_args *args;
+	struct session_merge *merge;
+};
+
+static int merge_one(void *data, const char *path)
+{
+	struct merging *self = data;
+	struct loaded trace = {.command = self->command,
+			       .path = path,
+			       .wanted_image = NOT_GIVEN,
+			       .find_symbols = self->args->symbols,
+			       .no_index = self->args->no_index,
+			       .where = self->args->where};
+	enum format format = format_parse(self->args->format);
+	struct err err = {0};
+	int status = loaded_read(&trace, &err);
+
+	if (status == 0) {
+		struct stack_source source = loaded_stacks(&trace, format, self->args->depth);
+
+		status = session_merge_add(self->merge, &source, &err);
+	}
+	loaded_release(&trace);
+	return status < 0 ? command_fail(self->command, &err) : EXIT_DONE;
+}
+
+/* The session as a whole; traces that cannot be read are told and left out. */
+static int print_session(struct merging *self, const struct trace_list *traces)
+{
+	struct err err = {0};
+	struct result *result;
+	int worst = EXIT_DONE;
+
+	for (u64 i = 0; i < traces->paths.count; i++) {
+		int status = merge_one(self, traces->paths.data[i]);
+
+		worst = status > worst ? status : worst;
+	}
+	result = session_merge_result(self->merge, self->args->top, &err);
+	if (!result)
+		return command_fail(self->command, &err);
+	print_result(result, format_parse(self->args->format));
+	result_free(result);
+	return worst;
+}
+
+static int run_session(const struct command *self, const struct report_args *args, const char *operand)
+{
+	struct merging merging = {.command = self, .args = args, .merge = session_merge_new()};
+	struct trace_list traces = {0};
+	struct err err = {0};
+	int status = EXIT_DONE;
+
+	if (!merging.merge)
+		status = command_fail(self, (err_set(&err, ERR_MEMORY, "out of memory"), &err));
+	else if (trace_list_find(&traces, operand, &err) < 0)
+		status = command_fail(self, &err);
+	else if (traces.is_folder || args->merged)
+		status = print_session(&merging, &traces);
+	trace_list_release(&traces);
+	session_merge_free(merging.merge);
+	return status;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
 static int run(const struct command *self, void *fields, int argc, char **argv)
 {
 	const struct report_args *args = fields;
@@ -102,6 +182,16 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 					 .print = print},
 				.args = args};
 
+	if (argc == 1 && args->merged)
+		return run_session(self, args, argv[0]);
+	/* People see the session first; programs ask for it, and have a list of reports otherwise. */
+	if (argc == 1 && report.view.format == FORMAT_TEXT && is_folder(argv[0])) {
+		int status = run_session(self, args, argv[0]);
+
+		if (status > EXIT_FINDING)
+			return status;
+		printf("\n");
+	}
 	return view_run(&report.view, argc, argv);
 }
 
@@ -111,7 +201,8 @@ const struct command cmd_report = {
 	.summary = "tell what a recorded program did with its heap",
 	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
 		   "--children,\n"
-		   "whose traces are reported one after the other. Measures of --by: bytes "
+		   "of which the tree of processes, their sums and their common points come first, and "
+		   "then\nthe report of each. Measures of --by: bytes "
 		   "requested in all;\n"
 		   "peak, live bytes at the moment of the program's peak; kept, bytes never freed; "
 		   "temporary,\n"

@@ -2,7 +2,8 @@
  * A program's limit on its own address space (RLIMIT_AS). Runs in the target.
  *
  * A berth takes address space, though hardly any memory, for threads that may never come. A program that limits
- * itself knows nothing of that: the limit becomes larger by what is ours, and it is told the one that it set. */
+ * itself to less than is mapped already knows nothing of that: the limit becomes larger by what is ours, and it is told
+ * the one that it set. */
 #include <errno.h>
 #include <sys/resource.h>
 
@@ -26,14 +27,28 @@ static long ask(int pid, int what, const struct rlimit *new, struct rlimit *old)
 	return hwr_syscall6(SYS_prlimit64, pid, what, (long)new, (long)old, 0, 0);
 }
 
+/* What the process has mapped, ours included. */
+static u64 mapped_now(void)
+{
+	char text[64];
+	long n = hwr_read_file("/proc/self/statm", text, sizeof text);
+	u64 pages = 0;
+
+	for (long i = 0; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+		pages = pages * 10 + (u64)(text[i] - '0');
+	return pages ? pages * HWR_PAGE : own_bytes();
+}
+
 static long set_address_space(const struct rlimit *wanted, struct rlimit *old)
 {
-	struct rlimit larger = { plus(wanted->rlim_cur, own_bytes()), plus(wanted->rlim_max, own_bytes()) };
+	/* A program that looked at what it has mapped knows of ours already, and wants a limit above that. */
+	u64 more = wanted->rlim_cur < mapped_now() ? own_bytes() : 0;
+	struct rlimit larger = { plus(wanted->rlim_cur, more), plus(wanted->rlim_max, more) };
 	u64 before = load_relaxed(&added);
 	long result = ask(0, RLIMIT_AS, &larger, old);
 
 	if (result == 0) {
-		store_relaxed(&added, own_bytes());
+		store_relaxed(&added, more);
 	} else { /* not above the hard limit: as it was wanted, then */
 		result = ask(0, RLIMIT_AS, wanted, old);
 		if (result == 0)

@@ -130,6 +130,16 @@ mkdir "$work/folder"
 cp "$work/trace.hwt" "$work/folder/b.hwt"
 cp "$work/exec.hwt" "$work/folder/a.hwt"
 equal "reports of a folder" "$("${report[@]}" --format json "$work/folder" | jq -c 'map(.images)')" "[2,1]"
+# Together: sums, and points that are the same in both.
+"${report[@]}" --merged --format json "$work/folder" >"$work/merged"
+equal "processes of the session" "$(jq .process_count "$work/merged")" 2
+equal "allocations of the session" "$(jq .allocations "$work/merged")" \
+	"$("${report[@]}" --format json "$work/folder" | jq 'map(.allocations) | add')"
+equal "bytes of all points" "$("${report[@]}" --merged --top 0 --format json "$work/folder" | jq '.points | map(.bytes) | add')" \
+	"$(jq .bytes "$work/merged")"
+"${report[@]}" "$work/folder" >"$work/stdout" 2>"$work/stderr"
+says "$work/stdout" "^Session"
+says "$work/stdout" "in all processes"
 mkdir "$work/empty"
 "${report[@]}" "$work/empty" >"$work/stdout" 2>"$work/stderr"
 equal "status of an empty folder" "$?" 3
