@@ -92,6 +92,9 @@ static u32 sample_at(const struct sampler *self, u64 ticks)
 	return at <= self->steps ? (u32)at : self->steps + 1;
 }
 
+/* Sizes in a trace may be anything; sums of nonsense wrap. */
+static void series_add(i64 *at, u64 bytes) { *at = (i64)((u64)*at + bytes); }
+
 static void sample_chunk(struct sampler *self, const struct chunk_page *page, u32 k)
 {
 	u32 born = sample_at(self, page->alloc_ticks[k]), candidate;
@@ -105,9 +108,9 @@ static void sample_chunk(struct sampler *self, const struct chunk_page *page, u3
 	if (!candidate)
 		return;
 	series = &self->series[(u64)(candidate - 1) * (self->steps + 2)];
-	series[born] += (i64)bytes;
+	series_add(&series[born], bytes);
 	if (page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED)
-		series[sample_at(self, page->free_ticks[k])] -= (i64)bytes;
+		series_add(&series[sample_at(self, page->free_ticks[k])], -bytes);
 }
 
 static void sample_all(struct sampler *self)
@@ -126,7 +129,7 @@ static void sample_all(struct sampler *self)
 		i64 *series = &self->series[(u64)i * (self->steps + 2)];
 
 		for (u32 k = 1; k <= self->steps; k++)
-			series[k] += series[k - 1];
+			series_add(&series[k], (u64)series[k - 1]);
 	}
 }
 

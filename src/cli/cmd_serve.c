@@ -213,11 +213,10 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		status = add_operand(self, argv[i], &err);
 	if (status == 0)
 		status = serve(self, &err);
-	if (status < 0)
-		return command_fail(command, &err);
 	/* A load may take long and has nothing to save: the process ends without waiting for it. */
+	status = status < 0 ? command_fail(command, &err) : EXIT_DONE;
 	fflush(NULL);
-	_exit(EXIT_DONE);
+	_exit(status);
 }
 
 const struct command cmd_serve = {

@@ -29,8 +29,9 @@ static bool cut(struct result *table, u64 offset, u64 limit)
 	u64 first = offset < rows ? offset : rows;
 	u64 left = rows - first < limit ? rows - first : limit;
 
-	memmove(table->cells.data, table->cells.data + first * columns,
-		left * columns * sizeof *table->cells.data);
+	if (left)
+		memmove(table->cells.data, table->cells.data + first * columns,
+			left * columns * sizeof *table->cells.data);
 	table->cells.count = left * columns;
 	return first + left < rows;
 }

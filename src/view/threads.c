@@ -130,7 +130,8 @@ int threads_view_make(struct threads_view *self, const struct view_scope *scope,
 	}
 	if (add_peaks(self, scope, err) < 0)
 		return err->code;
-	qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, most_first);
+	if (self->rows.count)
+		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, most_first);
 	return fill_matrix(self, scope, err);
 }
 

@@ -73,6 +73,8 @@ void requests_send(struct requests *self, bool (*give)(void *to, u32 verb, u64 a
 			break;
 		sent++;
 	}
+	if (!sent)
+		return;
 	memmove(self->waiting.data, self->waiting.data + sent,
 		(self->waiting.count - sent) * sizeof(*self->waiting.data));
 	self->waiting.count -= sent;

@@ -188,7 +188,8 @@ void watcher_stack(const struct watcher *self, u32 context, struct watch_stack *
 static void rows_take(struct watcher *self, struct watch_point *rows, u32 *count,
 		      int (*order)(const void *, const void *), bool growth)
 {
-	qsort(self->rows.data, self->rows.count, sizeof(*self->rows.data), order);
+	if (self->rows.count)
+		qsort(self->rows.data, self->rows.count, sizeof(*self->rows.data), order);
 	for (u64 i = 0; i < self->rows.count && *count < WATCH_ROWS; i++) {
 		if (growth ? self->rows.data[i].growth_bytes <= 0 : !self->rows.data[i].stale_areas)
 			break;
