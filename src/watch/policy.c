@@ -356,6 +356,25 @@ static bool mpc_tick(struct policy *self, struct areas *areas, struct requests *
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
+u64 policy_threshold_ns(const struct policy *self, const struct unit *unit)
+{
+	if (self->options.kind == POLICY_LADDER)
+		return threshold(self, unit);
+	return self->options.kind == POLICY_MPC ? (u64)fmin(1e9 / rate_of(self, unit), 1e15) : 0;
+}
+
+u32 policy_state(const struct policy *self, const struct unit *unit)
+{
+	u64 expected = policy_threshold_ns(self, unit);
+	u32 state = 0;
+
+	if (self->options.kind == POLICY_LADDER)
+		return unit->state;
+	while (state + 1 < self->options.states && self->options.states_ns[state] < expected)
+		state++;
+	return state;
+}
+
 void policy_hit(struct policy *self, struct unit *unit, u64 now_ns)
 {
 	if (self->options.kind == POLICY_LADDER)
