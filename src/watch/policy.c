@@ -16,7 +16,7 @@ static const double RATE_PRIOR_MAX = 0.5; /* hot units are hit often, but that s
 static const double FAULT_NS = 6000, ARM_NS = 2000, OPEN_NS = 500; /* until they are measured */
 static const double MEAN_FIRST = 16, MEAN_COUNT = 1000; /* so much that counts, and after so many 1/e of it */
 static const double AROUND_NS = 10000;  /* what a hit of a sweep may take longer than others */
-static const double WAKE_NS = 60000;    /* to wake the helper, several times over */
+static const double WAKE_NS = 15000;    /* to wake the helper */
 static const double DEVIATIONS = 2;     /* of the cost of a fault, in what is allowed before all is opened */
 static const double MARGIN = 0.93;      /* of the stated overhead: what is predicted is not what comes */
 static const double LIMIT = 0.96;       /* of it, from where on all is opened: so much may be under way */
