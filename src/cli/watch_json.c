@@ -97,7 +97,7 @@ static void monitoring_write(const struct watch_show *self, struct json *json, c
 	json_real(json, "overhead", share(report->cost_ns, report->cpu_ns));
 	json_real(json, "interval_overhead", share(report->interval_cost_ns, report->interval_cpu_ns));
 	json_open(json, "thresholds", '[');
-	for (u32 i = 0; i < self->options->states && self->options->kind == POLICY_LADDER; i++) {
+	for (u32 i = 0; i < self->options->states && self->options->kind != POLICY_ALL; i++) {
 		json_open(json, NULL, '{');
 		json_number(json, "ms", self->options->states_ns[i] / 1000000);
 		json_number(json, "units", report->thresholds[i]);

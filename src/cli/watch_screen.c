@@ -55,9 +55,9 @@ static void show_ages(const struct watch_show *self, const struct watch_report *
 
 static void show_thresholds(const struct watch_show *self, const struct watch_report *report)
 {
-	if (self->options->kind != POLICY_LADDER)
+	if (self->options->kind == POLICY_ALL)
 		return;
-	fprintf(self->out, "thresholds:");
+	fprintf(self->out, self->options->kind == POLICY_MPC ? "hit expected within:" : "thresholds:");
 	for (u32 i = 0; i < self->options->states; i++)
 		fprintf(self->out, "  %s %s", units_ns(self->options->states_ns[i]).text,
 			units_count(report->thresholds[i]).text);

@@ -60,7 +60,7 @@ static void put_monitoring(struct json *json, const struct watch_report *report)
 static void put_thresholds(struct json *json, const struct watch_report *report,
 			   const struct policy_options *policy)
 {
-	u32 count = policy->kind == POLICY_LADDER ? policy->states : 0;
+	u32 count = policy->kind == POLICY_ALL ? 0 : policy->states;
 
 	numbers(json, "thr", report->thresholds, count);
 	json_open_flat(json, "thr_states", '[');

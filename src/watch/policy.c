@@ -15,7 +15,8 @@ static const double RATE_FIRST = 0.2;   /* hits a second of a unit of which noth
 static const double RATE_PRIOR_MAX = 0.5; /* hot units are hit often, but that says little of others */
 static const double FAULT_NS = 6000, ARM_NS = 2000, OPEN_NS = 500; /* until they are measured */
 static const double MEAN_FIRST = 16, MEAN_COUNT = 1000; /* so much that counts, and after so many 1/e of it */
-static const double WAKE_NS = 60000;    /* to wake the helper, several times over */
+static const double AROUND_NS = 10000;  /* what a hit of a sweep may take longer than others */
+static const double WAKE_NS = 15000;    /* to wake the helper */
 static const double DEVIATIONS = 2;     /* of the cost of a fault, in what is allowed before all is opened */
 static const double MARGIN = 0.93;      /* of the stated overhead: what is predicted is not what comes */
 static const double LIMIT = 0.96;       /* of it, from where on all is opened: so much may be under way */
@@ -225,7 +226,7 @@ u64 policy_events_most(const struct policy *self, const struct policy_cost *cost
 {
 	double left = LIMIT * self->options.overhead * (double)cost->cpu_ns - (double)cost->cost_ns -
 		      (double)cost->armed * self->open_ns;
-	double each = self->fault_ns + DEVIATIONS * sqrt(self->fault_var);
+	double each = self->fault_ns + DEVIATIONS * sqrt(self->fault_var) + AROUND_NS;
 
 	if (self->options.kind != POLICY_MPC)
 		return 0;
@@ -355,6 +356,25 @@ static bool mpc_tick(struct policy *self, struct areas *areas, struct requests *
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
+
+u64 policy_threshold_ns(const struct policy *self, const struct unit *unit)
+{
+	if (self->options.kind == POLICY_LADDER)
+		return threshold(self, unit);
+	return self->options.kind == POLICY_MPC ? (u64)fmin(1e9 / rate_of(self, unit), 1e15) : 0;
+}
+
+u32 policy_state(const struct policy *self, const struct unit *unit)
+{
+	u64 expected = policy_threshold_ns(self, unit);
+	u32 state = 0;
+
+	if (self->options.kind == POLICY_LADDER)
+		return unit->state;
+	while (state + 1 < self->options.states && self->options.states_ns[state] < expected)
+		state++;
+	return state;
+}
 
 void policy_hit(struct policy *self, struct unit *unit, u64 now_ns)
 {

@@ -81,6 +81,11 @@ u64 policy_events_most(const struct policy *self, const struct policy_cost *cost
 /* How many units one hit of a sweep may open with its own. */
 u64 policy_around_most(const struct policy *self);
 
+/* ladder: the unit's threshold. mpc: the time after which a hit is expected, and its place among the thresholds: the
+ * first that is not shorter, or the last. all: 0. */
+u64 policy_threshold_ns(const struct policy *self, const struct unit *unit);
+u32 policy_state(const struct policy *self, const struct unit *unit);
+
 /* Asks for what is to be armed and disarmed now. False without memory. */
 bool policy_tick(struct policy *self, struct areas *areas, struct requests *requests,
 		 const struct policy_cost *cost, u64 now_ns);

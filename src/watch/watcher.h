@@ -61,7 +61,7 @@ struct watch_report {
 	u64 live_areas, live_bytes;
 	u64 sizes[WATCH_SIZES];              /* live areas by the highest bit of their size */
 	u64 ages[WATCH_AGES], age_bytes[WATCH_AGES]; /* untouched for less than 1, 2, 4, 8, 16, 32 s, more */
-	u64 thresholds[POLICY_STATES_MAX];   /* ladder: units by state */
+	u64 thresholds[POLICY_STATES_MAX];   /* units by policy_state() */
 	u64 working_bytes;                   /* of areas that were seen since the last report */
 	u64 units, armed_units, armed_areas, armed_bytes;
 	u64 hits, kernel_hits, arms, refusals; /* in all */
@@ -112,7 +112,7 @@ struct watch_settings {
 
 struct watch_suspect {
 	u64 chunk, size, age_ns, idle_ns, hits;
-	u64 threshold_ns; /* ladder: after which its unit falls, or is armed again; else 0 */
+	u64 threshold_ns; /* of its unit, see policy_threshold_ns(); 0 = none */
 	u32 number;       /* of its point, see struct watch_point */
 	bool known, lost; /* it was there when memory was scanned last; and nothing led to it */
 	struct watch_frame place; /* that allocated it */

@@ -62,8 +62,8 @@ static bool suspect_add(const struct watcher *self, struct watch_suspects *found
 		.lost = watcher_is_lost(self, area),
 	};
 
-	if (self->options.policy.kind == POLICY_LADDER && area->unit)
-		row.threshold_ns = self->options.policy.states_ns[area->unit->state];
+	if (area->unit)
+		row.threshold_ns = policy_threshold_ns(&self->policy, area->unit);
 	place_fill(self, area->context, &row.place);
 	return vec_push(&found->rows, row);
 }

@@ -345,7 +345,7 @@ void watcher_report(struct watcher *self, u64 now, bool last)
 	for (u64 i = 0; i < self->areas.list.count; i++)
 		count_area(self, report, self->areas.list.data[i]);
 	for (u64 i = 0; i < self->areas.units.count; i++)
-		report->thresholds[self->areas.units.data[i]->state]++;
+		report->thresholds[policy_state(&self->policy, self->areas.units.data[i])]++;
 	for (u32 i = 0; i < report->oldest_count; i++)
 		watcher_stack(self, report->oldest[i].hit_context, &report->oldest[i].touched);
 	for (u32 i = 0; i < report->rare_count; i++) {

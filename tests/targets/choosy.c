@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * choosy unmonitor RECORDER PROGRAM [ARGUMENT...]   a tool made with the monitor toolkit: for a second it monitors all areas, then no
  *                                                   longer those above 50 KB; the recorder is where it says
- * choosy leave PID                                  joins a program and leaves it after half a second
+ * choosy leave PID                                  joins a program and leaves it after some ticks
  * Says at the end what it has seen. */
 #include <heapwise/client.h>
 #include <signal.h>
@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TICK_MS = 10, TICKS_ALL = 100, TICKS_SETTLE = 30, TICKS_JOINED = 50, LARGE = 50000 };
+enum { TICK_MS = 10, ALL_MS = 1000, SETTLED_MS = 1500, TICKS_JOINED = 20, LARGE = 50000 };
 
 struct choosy {
 	struct heapwise_client *client;
 	bool leaves;
 	int ticks;
+	uint64_t start_ns, passed_ms; /* the first tick, and how long that was ago at the last */
 	unsigned long large, small;           /* accesses while all are monitored */
 	unsigned long large_after, small_after; /* and after that, once it has settled */
 	unsigned long monitored;              /* large ones that still are, at the last tick */
@@ -29,9 +30,9 @@ static void on_event(void *data, const struct heapwise_event *event)
 
 	if (event->kind != HEAPWISE_ACCESS)
 		return;
-	if (self->ticks < TICKS_ALL)
+	if (self->passed_ms < ALL_MS)
 		*(is_large(event->area) ? &self->large : &self->small) += 1;
-	else if (self->ticks > TICKS_ALL + TICKS_SETTLE)
+	else if (self->passed_ms > SETTLED_MS)
 		*(is_large(event->area) ? &self->large_after : &self->small_after) += 1;
 }
 
@@ -39,14 +40,15 @@ static void on_tick(void *data, uint64_t now_ns)
 {
 	struct choosy *self = data;
 
-	(void)now_ns;
+	self->start_ns = self->start_ns ? self->start_ns : now_ns;
+	self->passed_ms = (now_ns - self->start_ns) / 1000000;
 	self->ticks++;
 	if (self->leaves && self->ticks == TICKS_JOINED)
 		heapwise_leave(self->client);
 	self->monitored = 0;
 	for (struct heapwise_area *area = heapwise_next(self->client, NULL); area;
 	     area = heapwise_next(self->client, area)) {
-		if (is_large(area) && self->ticks >= TICKS_ALL)
+		if (is_large(area) && self->passed_ms >= ALL_MS)
 			heapwise_unmonitor(self->client, area);
 		else
 			heapwise_monitor(self->client, area);

@@ -237,8 +237,12 @@ static bool is_taken(struct hwr_unit *unit)
 
 /* Always the same, so that what is never touched there can be told from what is; together, because each boundary
  * between what is open and what is armed costs. */
-static bool is_spared(u64 start)
+static bool is_spared(u64 start, u64 bytes)
 {
+	/* Small chunks with pages of their own stand for their points; see slots.c. */
+	if (hwr_classes[hwr_heap_class(start)].slot_bytes >= HWR_PAGE && bytes == HWR_PAGE &&
+	    load_relaxed(&hwr_unit_at(start)->group))
+		return true;
 	return (start / (HWR_PAGE * HWR_SPARED) * 0x9e3779b97f4a7c15ull >> 32) % HWR_SPARED == 0;
 }
 
@@ -250,7 +254,7 @@ u64 hwr_units_open_range(u64 start, u64 end, u64 bytes, void (*told)(void *data,
 	for (u64 at = start; at < end; at += bytes) {
 		struct hwr_unit *unit = hwr_unit_at(at);
 
-		if (!(load_acquire(&unit->word) & HWR_UNIT_STATE) || is_spared(at) || !is_taken(unit))
+		if (!(load_acquire(&unit->word) & HWR_UNIT_STATE) || is_spared(at, bytes) || !is_taken(unit))
 			continue;
 		if (run.end != at) {
 			count += run_open(&run);

@@ -70,8 +70,8 @@ void hwr_unit_renew(u64 address);
  * because of us that it cannot be touched. */
 bool hwr_unit_free_child(u64 address);
 
-/* Opens those that are armed of the units from start to end, which are `bytes` each, but for one in HWR_SPARED of them;
- * tells of each that it did. */
+/* Opens those that are armed of the units from start to end, which are `bytes` each, but for small chunks with pages of
+ * their own and one in HWR_SPARED of the others; tells of each that it did. */
 enum { HWR_SPARED = 16 };
 u64 hwr_units_open_range(u64 start, u64 end, u64 bytes, void (*told)(void *data, u64 unit), void *data);
 
