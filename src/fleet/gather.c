@@ -37,7 +37,7 @@ struct gathering {
 	struct batch *batch;
 	const struct run_source *source;
 	const struct model *model;
-	const struct stack_source *stacks;
+	struct stack_source *stacks; /* of the job, which also knows what was found of behaviour */
 	struct places places;
 	VEC(u64) stack_of_frame; /* by frame: its stack's key */
 	VEC(u64) place_of_frame;
@@ -595,6 +595,7 @@ static int prepare(struct gathering *self, struct err *err)
 	u64 frames = self->model->contexts.frames.count + 1;
 	int status = behaviour_find(self->stacks, &thresholds, &self->behaviour, err);
 
+	self->stacks->behaviour = &self->behaviour; /* types and findings ask for the same */
 	if (status == 0)
 		status = inferences_find(&self->inferences, self->model, &self->behaviour,
 					 &thresholds, err);
@@ -641,13 +642,16 @@ static int note_day(struct batch *self, u16 day, struct err *err)
 
 int batch_add(struct batch *self, const struct run_source *source, struct err *err)
 {
-	struct gathering work = {.batch = self,
-				 .source = source,
-				 .model = source->job->stacks.model,
-				 .stacks = &source->job->stacks};
+	struct stack_source stacks = source->job->stacks;
+	struct type_cascade *types = source->job->types;
+	const struct stack_source *types_source = types ? types->query.source : NULL;
+	struct gathering work = {
+		.batch = self, .source = source, .model = stacks.model, .stacks = &stacks};
 	u64 trace_bytes = 0;
 	int status;
 
+	if (types)
+		types->query.source = &stacks;
 	places_init(&work.places, work.stacks);
 	status = prepare(&work, err);
 	if (status == 0)
@@ -666,6 +670,8 @@ int batch_add(struct batch *self, const struct run_source *source, struct err *e
 		status = put_trace(&work, &trace_bytes, err);
 	if (status == 0)
 		status = put_run(&work, trace_bytes, err);
+	if (types)
+		types->query.source = types_source;
 	release(&work);
 	return status;
 }
