@@ -95,6 +95,15 @@ case_questions()
 	case_questions_by_hand
 }
 
+# A thousand runs: the same answers.
+case_many()
+{
+	two_shards
+	fill_store "${FLEET_RUNS_OF_A_BUILD:-333}" 500
+	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" $((3 * ${FLEET_RUNS_OF_A_BUILD:-333} + 2))
+	python3 "$check" questions "$HEAPWISE" "$store" b1 b2 b3 lost || fail "answers differ from local traces"
+}
+
 # The same program by the same name, stacks by content: a run adds none that is known.
 case_questions_by_hand()
 {
