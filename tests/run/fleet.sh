@@ -54,9 +54,9 @@ ask()
 fill_store()
 {
 	local runs=$1 chunks=$2 i
-	make_runs b1 "$runs" 100 "$chunks" --access --types 4
-	make_runs b2 "$runs" 200 "$chunks" --access --types 4
-	make_runs b3 "$runs" 300 $((chunks * 2)) --access --types 4
+	make_runs b1 "$runs" 1000 "$chunks" --access --types 4
+	make_runs b2 "$runs" 2000 "$chunks" --access --types 4
+	make_runs b3 "$runs" 3000 $((chunks * 2)) --access --types 4
 	for build in b1 b2 b3; do
 		# In the order of time, a day apart.
 		touch -d "2026-03-0${build#b} 12:00 UTC" "$build"/*.hwt
