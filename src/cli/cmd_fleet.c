@@ -16,7 +16,7 @@ struct fleet_args {
 		*format;
 	struct option_strings labels;
 	u64 days, top, depth, min_runs, min_growth, keep;
-	double alpha;
+	double alpha, min_effect;
 };
 
 static const struct fleet_args defaults = {.top = 10,
@@ -24,7 +24,8 @@ static const struct fleet_args defaults = {.top = 10,
 					   .min_runs = 5,
 					   .min_growth = 1024,
 					   .keep = NOT_GIVEN,
-					   .alpha = 0.05};
+					   .alpha = 0.05,
+					   .min_effect = 0.15};
 
 #define FLEET_OPTION(field, letter, name, kind, argument, help)                                    \
 	OPTION(struct fleet_args, field, letter, name, kind, argument, help)
@@ -56,6 +57,8 @@ static const struct option_spec options[] = {
 		     "growth: ignore what grew by less (1K)"),
 	FLEET_OPTION(alpha, 0, "chance", OPTION_PERCENT, "SHARE",
 		     "growth: percentage of the rows that may be there by chance (5)"),
+	FLEET_OPTION(min_effect, 0, "min-effect", OPTION_PERCENT, "SHARE",
+		     "growth: ignore effects below, Cliff's delta as a percentage (15)"),
 	FLEET_OPTION(cluster, 0, "cluster", OPTION_STRING, "NAME",
 		     "init: the servers' name for all shards, in their remote_servers"),
 	FLEET_OPTION(keep, 0, "keep", OPTION_NUMBER, "DAYS", "expire: drop runs that are older"),
@@ -168,6 +171,7 @@ static int answer(const struct verb *verb, const struct fleet_args *args, struct
 				    .new_build = args->new_build,
 				    .min_runs = args->min_runs ? args->min_runs : 1,
 				    .alpha = args->alpha,
+				    .min_effect = args->min_effect,
 				    .min_bytes = args->min_growth,
 				    .limit = 3.5};
 	struct result *result;

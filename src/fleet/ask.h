@@ -41,6 +41,7 @@ struct fleet_query {
 	const char *old_build, *new_build; /* growth */
 	u64 min_runs;                      /* growth: of each build; hosts: hosts of a build */
 	double alpha;  /* growth: what may be wrong of the rows that are shown */
+	double min_effect; /* growth: Cliff's delta below which it does not matter */
 	u64 min_bytes; /* growth: smaller ones are not shown */
 	double limit;  /* hosts: distance from the peers */
 };

@@ -292,7 +292,8 @@ static u64 drop_chance(struct growth *self)
 	u64 kept = 0, count = self->rows.count;
 
 	for (u64 i = 0; i < count; i++)
-		if (self->rows.data[i].q <= self->query->alpha && self->rows.data[i].test.delta > 0)
+		if (self->rows.data[i].q <= self->query->alpha && self->rows.data[i].test.delta > 0 &&
+		    self->rows.data[i].test.delta >= self->query->min_effect)
 			self->rows.data[kept++] = self->rows.data[i];
 	self->rows.count = kept;
 	if (kept)
@@ -419,7 +420,7 @@ static int find(struct growth *self, struct result *table, struct err *err)
 	status = read_between(self, err);
 	result_add_caveat(table,
 			  "%s of %s: %llu runs of build %s and %llu of %s; %llu places, %llu more "
-			  "grew by what may be chance",
+			  "grew by little or by chance",
 			  measure_words(self->query->measure), old_build(self)->program,
 			  (unsigned long long)old_build(self)->runs, old_build(self)->id,
 			  (unsigned long long)new_build(self)->runs, new_build(self)->id,

@@ -147,7 +147,7 @@ def check_growth(runs, old, new, since):
     for i in reversed(range(len(tests))):
         p, delta, growth, key = tests[i]
         least = min(least, p * len(keys) / (i + 1))
-        if least <= 0.05 and delta > 0:
+        if least <= 0.05 and delta >= 0.15:
             want[key] = (growth, delta, p, least)
     got = {functions_of(row): row for row in answer["rows"]}
     if set(got) != set(want):
