@@ -164,6 +164,34 @@ case_shard_stopped()
 	python3 "$check" totals "$HEAPWISE" "$store" b1 || fail "totals differ from local traces"
 }
 
+has_rows()
+{
+	[ "$(server_ask 1 "SELECT count() > 0 FROM fleet.chunks")" = 1 ]
+}
+
+# The server goes while rows are on their way: some of a run's are there, the run is not.
+case_shard_stopped_midway()
+{
+	two_shards
+	make_runs b1 12 100 300000
+	"$HEAPWISE" push --to "$store" --chunks --format json b1 >pushed 2>stderr &
+	pushing=$!
+	until_true has_rows
+	server_stop 1
+	wait $pushing
+	equal "status" "$?" 3
+	says stderr "127.0.0.1:${http_ports[1]}"
+	equal "sentences" "$(wc -l <stderr)" 1
+	server_start 1
+	at_least "rows of runs that are not seen" "$(server_ask 1 "SELECT count() FROM fleet.chunks WHERE push NOT IN (SELECT push FROM fleet.runs)")" 1
+	python3 "$check" whole "$HEAPWISE" "$store" b1 || fail "half a run is seen"
+	push --chunks b1
+	equal "status after it is back" "$status" 0
+	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" 12
+	equal "chunks that are seen" "$(server_ask 0 "SELECT count() FROM fleet.chunks_all WHERE push IN (SELECT push FROM fleet.runs)")" 3600000
+	python3 "$check" whole "$HEAPWISE" "$store" b1 || fail "half a run is seen"
+}
+
 # Killed at any moment, whatever the servers have got: what is seen are whole runs.
 case_push_killed()
 {
