@@ -348,6 +348,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from fleet' -l new -r -d 'growth
 complete -c heapwise -n '__fish_seen_subcommand_from fleet' -l min-runs -r -d 'growth: builds need N runs to be judged; hosts: N hosts (5)'
 complete -c heapwise -n '__fish_seen_subcommand_from fleet' -l min-growth -r -d 'growth: ignore what grew by less (1K)'
 complete -c heapwise -n '__fish_seen_subcommand_from fleet' -l chance -r -d 'growth: percentage of the rows that may be there by chance (5)'
+complete -c heapwise -n '__fish_seen_subcommand_from fleet' -l min-effect -r -d 'growth: ignore effects below, Cliff'\''s delta as a percentage (15)'
 complete -c heapwise -n '__fish_seen_subcommand_from fleet' -l cluster -r -d 'init: the servers'\'' name for all shards, in their remote_servers'
 complete -c heapwise -n '__fish_seen_subcommand_from fleet' -l keep -r -d 'expire: drop runs that are older'
 complete -c heapwise -n '__fish_seen_subcommand_from fleet' -l output -s o -r -d 'fetch: write the trace to FILE'

@@ -12,21 +12,28 @@
 #include "fleet/ask.h"
 
 struct fleet_args {
-	const char *to, *program, *build, *host, *by, *old_build, *new_build, *cluster, *output, *format;
+	const char *to, *program, *build, *host, *by, *old_build, *new_build, *cluster, *output,
+		*format;
 	struct option_strings labels;
 	u64 days, top, depth, min_runs, min_growth, keep;
-	double alpha;
+	double alpha, min_effect;
 };
 
-static const struct fleet_args defaults = {
-	.top = 10, .depth = NOT_GIVEN, .min_runs = 5, .min_growth = 1024, .keep = NOT_GIVEN, .alpha = 0.05};
+static const struct fleet_args defaults = {.top = 10,
+					   .depth = NOT_GIVEN,
+					   .min_runs = 5,
+					   .min_growth = 1024,
+					   .keep = NOT_GIVEN,
+					   .alpha = 0.05,
+					   .min_effect = 0.15};
 
 #define FLEET_OPTION(field, letter, name, kind, argument, help)                                    \
 	OPTION(struct fleet_args, field, letter, name, kind, argument, help)
 
 static const struct option_spec options[] = {
 	FLEET_OPTION(to, 't', "to", OPTION_STRING, "ADDRESS",
-		     "the store: clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE (HEAPWISE_STORE)"),
+		     "the store: clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE "
+		     "(HEAPWISE_STORE)"),
 	FLEET_OPTION(program, 'p', "program", OPTION_STRING, "NAME", "only runs of this program"),
 	FLEET_OPTION(build, 'b', "build", OPTION_STRING, "ID",
 		     "only runs of this build: first digits of its build-id, or its version"),
@@ -35,45 +42,58 @@ static const struct option_spec options[] = {
 		     "only runs of which this was told; may be repeated"),
 	FLEET_OPTION(days, 0, "days", OPTION_NUMBER, "N", "only runs of the last N days"),
 	FLEET_OPTION(by, 0, "by", OPTION_CHOICE, MEASURE_WORDS,
-		     "top, growth, hosts: what is measured (top: time, which is bytes x time; others: peak)"),
+		     "top, growth, hosts: what is measured (top: time, which is bytes x time; "
+		     "others: peak)"),
 	FLEET_OPTION(top, 'n', "top", OPTION_NUMBER, "N", "show the first N rows (10; 0 = all)"),
 	FLEET_OPTION(depth, 'd', "depth", OPTION_NUMBER, "N",
 		     "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
-	FLEET_OPTION(old_build, 0, "old", OPTION_STRING, "BUILD", "growth: from this build (the one before the last)"),
-	FLEET_OPTION(new_build, 0, "new", OPTION_STRING, "BUILD", "growth: to this build (the last)"),
+	FLEET_OPTION(old_build, 0, "old", OPTION_STRING, "BUILD",
+		     "growth: from this build (the one before the last)"),
+	FLEET_OPTION(new_build, 0, "new", OPTION_STRING, "BUILD",
+		     "growth: to this build (the last)"),
 	FLEET_OPTION(min_runs, 0, "min-runs", OPTION_NUMBER, "N",
 		     "growth: builds need N runs to be judged; hosts: N hosts (5)"),
-	FLEET_OPTION(min_growth, 0, "min-growth", OPTION_BYTES, "BYTES", "growth: ignore what grew by less (1K)"),
+	FLEET_OPTION(min_growth, 0, "min-growth", OPTION_BYTES, "BYTES",
+		     "growth: ignore what grew by less (1K)"),
 	FLEET_OPTION(alpha, 0, "chance", OPTION_PERCENT, "SHARE",
 		     "growth: percentage of the rows that may be there by chance (5)"),
+	FLEET_OPTION(min_effect, 0, "min-effect", OPTION_PERCENT, "SHARE",
+		     "growth: ignore effects below, Cliff's delta as a percentage (15)"),
 	FLEET_OPTION(cluster, 0, "cluster", OPTION_STRING, "NAME",
 		     "init: the servers' name for all shards, in their remote_servers"),
 	FLEET_OPTION(keep, 0, "keep", OPTION_NUMBER, "DAYS", "expire: drop runs that are older"),
-	FLEET_OPTION(output, 'o', "output", OPTION_STRING, "FILE", "fetch: write the trace to FILE"),
-	FLEET_OPTION(format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES, "how to print the result (text)"),
+	FLEET_OPTION(output, 'o', "output", OPTION_STRING, "FILE",
+		     "fetch: write the trace to FILE"),
+	FLEET_OPTION(format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
+		     "how to print the result (text)"),
 	OPTION_END};
 
 struct verb {
 	const char *name;
-	struct result *(*ask)(struct store *store, const struct fleet_query *query, struct err *err);
+	struct result *(*ask)(struct store *store, const struct fleet_query *query,
+			      struct err *err);
 	enum fleet_measure measure; /* unless another one is asked for */
-	int (*act)(struct store *store, const struct fleet_args *args, const char *operand, struct err *err);
+	int (*act)(struct store *store, const struct fleet_args *args, const char *operand,
+		   struct err *err);
 	bool operand;
 	bool unchecked; /* the schema need not be there */
 };
 
-static int act_init(struct store *store, const struct fleet_args *args, const char *operand, struct err *err)
+static int act_init(struct store *store, const struct fleet_args *args, const char *operand,
+		    struct err *err)
 {
 	int status = schema_make(store, args->cluster, err);
 
 	(void)operand;
 	if (status == 0)
-		printf("the database '%s' has schema %d on %llu server%s\n", store->database, SCHEMA_VERSION,
-		       (unsigned long long)store->shards.count, store->shards.count == 1 ? "" : "s");
+		printf("the database '%s' has schema %d on %llu server%s\n", store->database,
+		       SCHEMA_VERSION, (unsigned long long)store->shards.count,
+		       store->shards.count == 1 ? "" : "s");
 	return status;
 }
 
-static int act_expire(struct store *store, const struct fleet_args *args, const char *operand, struct err *err)
+static int act_expire(struct store *store, const struct fleet_args *args, const char *operand,
+		      struct err *err)
 {
 	u64 dropped = 0;
 	int status;
@@ -83,18 +103,21 @@ static int act_expire(struct store *store, const struct fleet_args *args, const 
 		return err_set(err, ERR_USAGE, "expire drops what is older than --keep DAYS");
 	status = schema_expire(store, args->keep, &dropped, err);
 	if (status == 0)
-		printf("%llu parts of tables were dropped, a day of one table each\n", (unsigned long long)dropped);
+		printf("%llu parts of tables were dropped, a day of one table each\n",
+		       (unsigned long long)dropped);
 	return status;
 }
 
-static int act_clean(struct store *store, const struct fleet_args *args, const char *operand, struct err *err)
+static int act_clean(struct store *store, const struct fleet_args *args, const char *operand,
+		     struct err *err)
 {
 	(void)args;
 	(void)operand;
 	return schema_clean(store, err);
 }
 
-static int act_fetch(struct store *store, const struct fleet_args *args, const char *operand, struct err *err)
+static int act_fetch(struct store *store, const struct fleet_args *args, const char *operand,
+		     struct err *err)
 {
 	struct outfile out;
 	int status;
@@ -130,7 +153,8 @@ static const struct verb *verb_find(const char *name)
 	return NULL;
 }
 
-static int answer(const struct verb *verb, const struct fleet_args *args, struct store *store, struct err *err)
+static int answer(const struct verb *verb, const struct fleet_args *args, struct store *store,
+		  struct err *err)
 {
 	enum format format = format_parse(args->format);
 	struct fleet_query query = {.filter = {.program = args->program,
@@ -140,13 +164,14 @@ static int answer(const struct verb *verb, const struct fleet_args *args, struct
 					       .days = args->days},
 				    .measure = verb->measure,
 				    .top = args->top,
-				    .depth = args->depth != NOT_GIVEN    ? (u32)args->depth
-					     : format == FORMAT_TEXT ? 8
-								     : 0,
+				    .depth = args->depth != NOT_GIVEN ? (u32)args->depth
+					     : format == FORMAT_TEXT  ? 8
+								      : 0,
 				    .old_build = args->old_build,
 				    .new_build = args->new_build,
 				    .min_runs = args->min_runs ? args->min_runs : 1,
 				    .alpha = args->alpha,
+				    .min_effect = args->min_effect,
 				    .min_bytes = args->min_growth,
 				    .limit = 3.5};
 	struct result *result;
@@ -171,10 +196,11 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status;
 
 	if (!verb)
-		return command_usage(command, argc ? "it knows %s, not '%s'" : "which: %s?", VERB_WORDS,
-				     argc ? argv[0] : "");
+		return command_usage(command, argc ? "it knows %s, not '%s'" : "which: %s?",
+				     VERB_WORDS, argc ? argv[0] : "");
 	if (argc != (verb->operand ? 2 : 1))
-		return command_usage(command, verb->operand ? "which RUN?" : "%s takes no operand", verb->name);
+		return command_usage(command, verb->operand ? "which RUN?" : "%s takes no operand",
+				     verb->name);
 	if (!address)
 		return command_usage(command, "which store: --to clickhouse://HOST:PORT/DATABASE?");
 	status = store_open(&store, address, &err);
@@ -195,7 +221,8 @@ const struct command cmd_fleet = {
 	.summary = "ask a store of many runs, to which 'heapwise push' sends",
 	.details = "init: make the tables, or bring them up to date.\n"
 		   "runs: the runs, latest first. top: the points that cost most over all runs.\n"
-		   "growth: what grew from one build to another, how sure that is, and since which build.\n"
+		   "growth: what grew from one build to another, how sure that is, and since which "
+		   "build.\n"
 		   "hosts: hosts whose runs differ from those of others with the same build.\n"
 		   "scores: how scores are distributed. leaks: what was lost and kept, by build.\n"
 		   "fetch RUN: the trace of a run that was pushed with --trace.\n"

@@ -20,18 +20,24 @@ struct push_args {
 	bool symbols, chunks, trace, partial;
 };
 
-static const struct push_args defaults = {.image = NOT_GIVEN, .spool_max = SPOOL_BYTES, .symbols = true};
+static const struct push_args defaults = {.image = NOT_GIVEN,
+					  .spool_max = SPOOL_BYTES,
+					  .symbols = true};
 
 static const struct option_spec options[] = {
 	OPTION(struct push_args, to, 't', "to", OPTION_STRING, "ADDRESS",
-	       "clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE, or pprof+http://HOST:PORT/PATH"),
+	       "clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE, or "
+	       "pprof+http://HOST:PORT/PATH"),
 	OPTION(struct push_args, labels, 'l', "label", OPTION_STRINGS, "KEY=VALUE",
 	       "tell this of the runs; may be repeated"),
-	OPTION(struct push_args, host, 0, "host", OPTION_STRING, "NAME", "where they ran (this host)"),
-	OPTION(struct push_args, version, 0, "version", OPTION_STRING, "TEXT", "version of the program"),
+	OPTION(struct push_args, host, 0, "host", OPTION_STRING, "NAME",
+	       "where they ran (this host)"),
+	OPTION(struct push_args, version, 0, "version", OPTION_STRING, "TEXT",
+	       "version of the program"),
 	OPTION(struct push_args, build, 0, "build", OPTION_STRING, "ID",
 	       "what builds are told apart by (the program's build-id)"),
-	OPTION(struct push_args, chunks, 0, "chunks", OPTION_SET, NULL, "push also a row for each chunk"),
+	OPTION(struct push_args, chunks, 0, "chunks", OPTION_SET, NULL,
+	       "push also a row for each chunk"),
 	OPTION(struct push_args, trace, 0, "trace", OPTION_SET, NULL,
 	       "push also the trace itself, for 'heapwise fleet fetch'"),
 	OPTION(struct push_args, partial, 0, "partial", OPTION_SET, NULL,
@@ -57,7 +63,8 @@ static const char *wrong_label(const struct option_strings *labels)
 }
 
 /* All go through the folder, so that nothing is lost if this process is. */
-static int push_spooled(const struct push_args *args, struct pushing *pushing, int argc, char **argv)
+static int push_spooled(const struct push_args *args, struct pushing *pushing, int argc,
+			char **argv)
 {
 	struct err err = {0};
 
@@ -117,10 +124,13 @@ const struct command cmd_push = {
 	.operands = "[TRACE...]",
 	.summary = "send runs to a store of many runs, or to a server of profiles",
 	.details = "TRACE is a trace that 'heapwise run' wrote, or a folder of them.\n"
-		   "clickhouse: the tables that 'heapwise fleet init' made; 'heapwise fleet' asks them. A run\n"
-		   "that is there is not sent again, and one that was sent in part is not seen: after an\n"
+		   "clickhouse: the tables that 'heapwise fleet init' made; 'heapwise fleet' asks "
+		   "them. A run\n"
+		   "that is there is not sent again, and one that was sent in part is not seen: "
+		   "after an\n"
 		   "error push the same traces again.\n"
-		   "pprof+http, pprof+https: a profile of each run, as Pyroscope takes it at /ingest, or Parca,\n"
+		   "pprof+http, pprof+https: a profile of each run, as Pyroscope takes it at "
+		   "/ingest, or Parca,\n"
 		   "if the path ends in /profiles/writeraw.\n"
 		   "A password may be in the environment instead: HEAPWISE_PASSWORD.",
 	.options = options,

@@ -65,12 +65,15 @@ static int check_whole(const struct pushing *self, const struct loaded *trace, s
 	if (loaded_is_being_written(trace->path))
 		return err_set(err, ERR_INPUT, "%s is still being written", trace->path);
 	if (!trace->info.complete || !trace->info.images)
-		return err_set(err, ERR_INPUT, "%s is half-written: its recording was cut off; --partial pushes "
-					       "what is there", trace->path);
+		return err_set(err, ERR_INPUT,
+			       "%s is half-written: its recording was cut off; --partial pushes "
+			       "what is there",
+			       trace->path);
 	return 0;
 }
 
-static int add_trace(struct pushing *self, struct wanted_list *list, const char *path, struct err *err)
+static int add_trace(struct pushing *self, struct wanted_list *list, const char *path,
+		     struct err *err)
 {
 	struct loaded trace = {.command = self->command, .path = path, .wanted_image = self->image};
 	struct wanted row = {.path = arena_copy(&list->arena, path)};
@@ -110,7 +113,8 @@ static void add_operand(struct pushing *self, struct wanted_list *list, const ch
 
 /* ---- one run ---- */
 
-static int push_loaded(struct pushing *self, struct loaded *trace, const struct wanted *what, struct err *err)
+static int push_loaded(struct pushing *self, struct loaded *trace, const struct wanted *what,
+		       struct err *err)
 {
 	struct run_about about = {.host = self->host ? self->host : self->host_name,
 				  .version = self->version ? self->version : "",
@@ -121,13 +125,15 @@ static int push_loaded(struct pushing *self, struct loaded *trace, const struct 
 				  .chunks = self->chunks,
 				  .trace = self->trace};
 	struct export_job job = {.path = trace->path, .info = &trace->info};
-	struct run_source source = {
-		.job = &job, .about = &about, .run = what->run, .push = push_number()};
+	struct run_source source = {.job = &job,
+				    .about = &about,
+				    .run = what->run,
+				    .push = push_number()};
 
 	if (trace->info.damaged_blocks && !self->partial) {
 		self->failed++;
-		return err_set(err, ERR_INPUT, "%s is damaged (%s); --partial pushes what is whole", trace->path,
-			       trace->info.damage);
+		return err_set(err, ERR_INPUT, "%s is damaged (%s); --partial pushes what is whole",
+			       trace->path, trace->info.damage);
 	}
 	loaded_add_types(trace);
 	job.stacks = loaded_stacks(trace, FORMAT_JSON, 0);
@@ -202,12 +208,14 @@ static void mark_copies(const struct wanted_list *list, bool *there)
 }
 
 /* The store is asked again: what it does not have must not be removed anywhere. */
-static void tell_delivered(struct pushing *self, const struct wanted_list *list, const u64 *runs, bool *there)
+static void tell_delivered(struct pushing *self, const struct wanted_list *list, const u64 *runs,
+			   bool *there)
 {
 	struct err err = {0};
 
 	if (!self->delivered ||
-	    (!self->profiles.url && pusher_has(&self->pusher, runs, list->rows.count, there, &err) < 0))
+	    (!self->profiles.url &&
+	     pusher_has(&self->pusher, runs, list->rows.count, there, &err) < 0))
 		return;
 	for (u64 i = 0; i < list->rows.count; i++)
 		if (there[i])
@@ -264,13 +272,16 @@ struct result *pushing_result(const struct pushing *self)
 		const char *meaning;
 		u64 value;
 	} fields[] = {
-		{"runs", "runs", VALUE_COUNT, "runs that were sent and are seen", pusher->sent_runs + self->sent_profiles},
+		{"runs", "runs", VALUE_COUNT, "runs that were sent and are seen",
+		 pusher->sent_runs + self->sent_profiles},
 		{"there", "there already", VALUE_COUNT, "runs that the store had", self->there},
 		{"failed", "failed", VALUE_COUNT, "runs that are not in the store", self->failed},
 		{"points", "points", VALUE_COUNT, "rows of points", pusher->sent[TABLE_POINTS]},
 		{"types", "types", VALUE_COUNT, "rows of types", pusher->sent[TABLE_TYPES]},
-		{"findings", "findings", VALUE_COUNT, "rows of findings", pusher->sent[TABLE_FINDINGS]},
-		{"timelines", "timelines", VALUE_COUNT, "rows of timelines", pusher->sent[TABLE_TIMELINES]},
+		{"findings", "findings", VALUE_COUNT, "rows of findings",
+		 pusher->sent[TABLE_FINDINGS]},
+		{"timelines", "timelines", VALUE_COUNT, "rows of timelines",
+		 pusher->sent[TABLE_TIMELINES]},
 		{"chunks", "chunks", VALUE_COUNT, "rows of chunks", pusher->sent[TABLE_CHUNKS]},
 		{"stacks", "new stacks", VALUE_COUNT, "stacks that the store did not have",
 		 pusher->sent[TABLE_STACKS]},
@@ -278,8 +289,10 @@ struct result *pushing_result(const struct pushing *self)
 		 pusher->sent[TABLE_NAMES]},
 		{"bytes", "bytes", VALUE_BYTES, "of all rows, or of profiles",
 		 pusher->store.raw_bytes + self->profiles.raw_bytes},
-		{"sent_bytes", "sent", VALUE_BYTES, "the same, compressed", pusher->store.sent_bytes},
-		{"time_ns", "time", VALUE_NS, "all of it, reading included", (u64)(self->seconds * 1e9)},
+		{"sent_bytes", "sent", VALUE_BYTES, "the same, compressed",
+		 pusher->store.sent_bytes},
+		{"time_ns", "time", VALUE_NS, "all of it, reading included",
+		 (u64)(self->seconds * 1e9)},
 	};
 
 	for (u32 i = 0; result && i < sizeof fields / sizeof *fields; i++) {

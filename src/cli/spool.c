@@ -29,7 +29,8 @@ int spool_name(const char *folder, const char *program, struct strbuf *path, str
 {
 	int status = io_make_folder(folder, 0700, err);
 
-	strbuf_addf(path, "%s/%s.%lld.%d.hwt", folder, base_name(program), (long long)time(NULL), (int)getpid());
+	strbuf_addf(path, "%s/%s.%lld.%d.hwt", folder, base_name(program), (long long)time(NULL),
+		    (int)getpid());
 	if (status == 0 && path->failed)
 		status = err_set(err, ERR_MEMORY, "out of memory");
 	return status;
@@ -63,7 +64,9 @@ static int copy(const char *from, const char *to, struct err *err)
 		failure = errno;
 	if (failure && out >= 0)
 		unlink(to);
-	return failure ? err_set(err, ERR_SYSTEM, "cannot keep %s in the spool: %s", from, strerror(failure)) : 0;
+	return failure ? err_set(err, ERR_SYSTEM, "cannot keep %s in the spool: %s", from,
+				 strerror(failure))
+		       : 0;
 }
 
 int spool_keep(const char *folder, const char *trace, struct err *err)
@@ -144,8 +147,11 @@ static void drop_oldest(const struct pushing *self, const char *folder, u64 max_
 	for (u64 i = 0; i < list.rows.count; i++) {
 		struct spooled *row = &list.rows.data[i];
 
-		if (list.bytes > max_bytes && !loaded_is_being_written(row->path) && unlink(row->path) == 0) {
-			fprintf(stderr, "heapwise %s: the spool is full (%s): %s was never delivered and is gone\n",
+		if (list.bytes > max_bytes && !loaded_is_being_written(row->path) &&
+		    unlink(row->path) == 0) {
+			fprintf(stderr,
+				"heapwise %s: the spool is full (%s): %s was never delivered and "
+				"is gone\n",
 				self->command->name, units_bytes(max_bytes).text, row->path);
 			list.bytes -= row->bytes;
 		}

@@ -38,7 +38,8 @@ enum value_type measure_type(enum fleet_measure measure) { return measures[measu
 
 struct value measure_value(enum fleet_measure measure, double value)
 {
-	return measures[measure].type == VALUE_RATIO ? value_real(value) : value_number((u64)(value + 0.5));
+	return measures[measure].type == VALUE_RATIO ? value_real(value)
+						     : value_number((u64)(value + 0.5));
 }
 
 /* ---- statements ---- */
@@ -66,7 +67,8 @@ static void ask_labels(struct strbuf *sql, const struct option_strings *labels)
 		struct strbuf key = {0};
 
 		strbuf_add_bytes(&key, labels->items[i],
-				 equal ? (u64)(equal - labels->items[i]) : strlen(labels->items[i]));
+				 equal ? (u64)(equal - labels->items[i])
+				       : strlen(labels->items[i]));
 		strbuf_add(sql, " AND arrayExists((k, v) -> k = ");
 		ask_text(sql, strbuf_text(&key));
 		strbuf_add(sql, " AND v = ");
@@ -89,9 +91,11 @@ static void ask_build(struct strbuf *sql, const char *build)
 static void ask_range(struct strbuf *sql, const struct fleet_filter *filter)
 {
 	if (filter->program)
-		strbuf_addf(sql, " AND program = %llu", (unsigned long long)name_key(filter->program));
+		strbuf_addf(sql, " AND program = %llu",
+			    (unsigned long long)name_key(filter->program));
 	if (filter->days)
-		strbuf_addf(sql, " AND toInt64(today()) - toInt64(day) < %llu", (unsigned long long)filter->days);
+		strbuf_addf(sql, " AND toInt64(today()) - toInt64(day) < %llu",
+			    (unsigned long long)filter->days);
 }
 
 /* Two who pushed the same trace at the same time have made two runs of it: the first one counts. The subquery is each
@@ -157,7 +161,8 @@ static int read_stack(struct stack_book *self, char **fields)
 	for (u32 i = 0; i < 6; i++) {
 		u64 numbers[FRAMES_MAX], count;
 
-		if (!reply_ids(fields[1 + i], numbers, FRAMES_MAX, &count) || (i && count != row.count))
+		if (!reply_ids(fields[1 + i], numbers, FRAMES_MAX, &count) ||
+		    (i && count != row.count))
 			return -1;
 		row.count = count;
 		row.columns[i] = arena_new_array(&self->arena, u64, count + 1);
@@ -166,7 +171,8 @@ static int read_stack(struct stack_book *self, char **fields)
 		memcpy(row.columns[i], numbers, count * sizeof *numbers);
 	}
 	for (u64 i = 0; i < row.count; i++)
-		if (!vec_push(&self->wanted, row.columns[0][i]) || !vec_push(&self->wanted, row.columns[1][i]) ||
+		if (!vec_push(&self->wanted, row.columns[0][i]) ||
+		    !vec_push(&self->wanted, row.columns[1][i]) ||
 		    !vec_push(&self->wanted, row.columns[3][i]))
 			return -1;
 	if (!vec_push(&self->rows, row))
@@ -190,7 +196,8 @@ static int read_stacks(struct stack_book *self, struct store *store, const u64 *
 	status = ask_all(store, &sql, &answer, err);
 	while (status == 0 && reply_row(&answer, fields, 7))
 		if (read_stack(self, fields) < 0)
-			status = err_set(err, ERR_INPUT, "the store has a stack that cannot be read");
+			status = err_set(err, ERR_INPUT,
+					 "the store has a stack that cannot be read");
 	reply_release(&answer);
 	strbuf_release(&sql);
 	return status;
@@ -220,7 +227,8 @@ static int read_some_names(struct stack_book *self, struct store *store, const u
 	while (status == 0 && reply_row(&answer, fields, 2)) {
 		const char *text = arena_copy(&self->arena, fields[1]);
 
-		if (!text || !map_put(&self->names, strtoull(fields[0], NULL, 10), (u64)(uintptr_t)text))
+		if (!text ||
+		    !map_put(&self->names, strtoull(fields[0], NULL, 10), (u64)(uintptr_t)text))
 			status = err_set(err, ERR_MEMORY, "out of memory");
 	}
 	reply_release(&answer);
@@ -240,7 +248,8 @@ static int read_names(struct stack_book *self, struct store *store, struct err *
 		if (keys[i] && (!count || keys[count - 1] != keys[i]))
 			keys[count++] = keys[i];
 	for (u64 i = 0; i < count && status == 0; i += AT_ONCE)
-		status = read_some_names(self, store, keys + i, count - i < AT_ONCE ? count - i : AT_ONCE, err);
+		status = read_some_names(self, store, keys + i,
+					 count - i < AT_ONCE ? count - i : AT_ONCE, err);
 	return status;
 }
 
@@ -253,12 +262,14 @@ static const char *name_of(const struct stack_book *self, struct result *result,
 	return copy ? copy : "";
 }
 
-static const struct result_stack *show_stack(const struct stack_book *self, const struct stack_row *row,
-					     u32 depth, struct result *result)
+static const struct result_stack *show_stack(const struct stack_book *self,
+					     const struct stack_row *row, u32 depth,
+					     struct result *result)
 {
 	u64 shown = depth && depth < row->count ? depth : row->count;
 	struct result_stack *stack = arena_new(&result->arena, struct result_stack);
-	struct result_frame *frames = arena_new_array(&result->arena, struct result_frame, shown + 1);
+	struct result_frame *frames =
+		arena_new_array(&result->arena, struct result_frame, shown + 1);
 
 	if (!stack || !frames) {
 		result->failed = true;
@@ -275,8 +286,10 @@ static const struct result_stack *show_stack(const struct stack_book *self, cons
 		frame->inlined = row->columns[5][i] != 0;
 		frame->minor = function_is_minor(frame->function, frame->file);
 	}
-	*stack = (struct result_stack){
-		.frames = frames, .count = (u32)shown, .hidden = (u32)(row->count - shown), .number = row->key};
+	*stack = (struct result_stack){.frames = frames,
+				       .count = (u32)shown,
+				       .hidden = (u32)(row->count - shown),
+				       .number = row->key};
 	return stack;
 }
 
@@ -288,7 +301,8 @@ int ask_stacks(struct store *store, const u64 *keys, u64 count, u32 depth, struc
 	int status = 0;
 
 	for (u64 i = 0; i < count && status == 0; i += AT_ONCE)
-		status = read_stacks(&book, store, keys + i, count - i < AT_ONCE ? count - i : AT_ONCE, err);
+		status = read_stacks(&book, store, keys + i,
+				     count - i < AT_ONCE ? count - i : AT_ONCE, err);
 	if (status == 0)
 		status = read_names(&book, store, err);
 	for (u64 i = 0; i < count && status == 0; i++) {
@@ -311,8 +325,9 @@ void found_points_release(struct found_points *self)
 }
 
 /* Only for points that are shown: to count the runs of all would take a set for each. */
-static int count_runs(struct store *store, const struct fleet_query *query, const struct found_points *found,
-		      const char *condition, struct map *runs, struct err *err)
+static int count_runs(struct store *store, const struct fleet_query *query,
+		      const struct found_points *found, const char *condition, struct map *runs,
+		      struct err *err)
 {
 	struct reply answer = {0};
 	struct strbuf sql = {0};
@@ -335,8 +350,9 @@ static int count_runs(struct store *store, const struct fleet_query *query, cons
 	return status;
 }
 
-int ask_found(struct store *store, const struct fleet_query *query, const struct found_points *found,
-	      const char *condition, struct result *table, u64 runs_column, u64 stack_column, struct err *err)
+int ask_found(struct store *store, const struct fleet_query *query,
+	      const struct found_points *found, const char *condition, struct result *table,
+	      u64 runs_column, u64 stack_column, struct err *err)
 {
 	u64 count = found->places.count, columns = table->columns.count;
 	const struct result_stack **stacks =
@@ -350,7 +366,8 @@ int ask_found(struct store *store, const struct fleet_query *query, const struct
 		return 0;
 	status = count_runs(store, query, found, condition, &runs, err);
 	if (status == 0)
-		status = ask_stacks(store, found->stacks.data, count, query->depth, table, stacks, err);
+		status = ask_stacks(store, found->stacks.data, count, query->depth, table, stacks,
+				    err);
 	for (u64 i = 0; i < count && i < result_rows(table) && status == 0; i++) {
 		const u64 *in = map_find(&runs, found->places.data[i]);
 

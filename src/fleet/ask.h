@@ -9,7 +9,7 @@
 #include "output/result.h"
 
 /* Which runs. */
-struct fleet_filter { /* NULL or 0 = all */
+struct fleet_filter {        /* NULL or 0 = all */
 	const char *program; /* name of its file */
 	const char *build;   /* first digits of a build-id, or a version */
 	const char *host;
@@ -17,7 +17,14 @@ struct fleet_filter { /* NULL or 0 = all */
 	u64 days;                            /* the last so many */
 };
 
-enum fleet_measure { MEASURE_TIME, MEASURE_PEAK, MEASURE_BYTES, MEASURE_KEPT, MEASURE_COUNT, MEASURES };
+enum fleet_measure {
+	MEASURE_TIME,
+	MEASURE_PEAK,
+	MEASURE_BYTES,
+	MEASURE_KEPT,
+	MEASURE_COUNT,
+	MEASURES
+};
 #define MEASURE_WORDS "time|peak|bytes|kept|count"
 bool measure_parse(const char *word, enum fleet_measure *measure);
 const char *measure_column(enum fleet_measure measure);     /* of points */
@@ -29,13 +36,14 @@ struct value measure_value(enum fleet_measure measure, double value);
 struct fleet_query {
 	struct fleet_filter filter;
 	enum fleet_measure measure;
-	u64 top;                     /* rows, 0 = all */
-	u32 depth;                   /* frames, 0 = all */
+	u64 top;                           /* rows, 0 = all */
+	u32 depth;                         /* frames, 0 = all */
 	const char *old_build, *new_build; /* growth */
-	u64 min_runs;                /* growth: of each build; hosts: hosts of a build */
-	double alpha;                /* growth: what may be wrong of the rows that are shown */
-	u64 min_bytes;               /* growth: smaller ones are not shown */
-	double limit;                /* hosts: distance from the peers */
+	u64 min_runs;                      /* growth: of each build; hosts: hosts of a build */
+	double alpha;  /* growth: what may be wrong of the rows that are shown */
+	double min_effect; /* growth: Cliff's delta below which it does not matter */
+	u64 min_bytes; /* growth: smaller ones are not shown */
+	double limit;  /* hosts: distance from the peers */
 };
 
 /* Each is a table or a record; NULL and err on failure. The store's schema was checked. */
@@ -81,8 +89,9 @@ struct found_points { /* all zero = empty */
 void found_points_release(struct found_points *self);
 
 /* Fills the column of the number of runs (in which the condition holds), and the one of stacks. */
-int ask_found(struct store *store, const struct fleet_query *query, const struct found_points *found,
-	      const char *condition, struct result *table, u64 runs_column, u64 stack_column, struct err *err);
+int ask_found(struct store *store, const struct fleet_query *query,
+	      const struct found_points *found, const char *condition, struct result *table,
+	      u64 runs_column, u64 stack_column, struct err *err);
 
 /* The result, or NULL and err if it is incomplete. */
 struct result *ask_done(struct result *result, int status, struct err *err);

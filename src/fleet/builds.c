@@ -16,12 +16,14 @@ int builds_read(struct build_list *self, struct store *store, const struct fleet
 	char *fields[7];
 	int status;
 
-	strbuf_add(&sql, "SELECT build, any(build_id), max(version), program_name, toString(min(time), 'UTC') AS first,"
+	strbuf_add(&sql, "SELECT build, any(build_id), max(version), program_name, "
+			 "toString(min(time), 'UTC') AS first,"
 			 " program, count() FROM ");
 	ask_table(&sql, store, TABLE_RUNS);
 	strbuf_add(&sql, " WHERE ");
 	ask_runs(&sql, store, filter);
-	strbuf_add(&sql, " GROUP BY program, program_name, build ORDER BY program_name, first, build");
+	strbuf_add(&sql,
+		   " GROUP BY program, program_name, build ORDER BY program_name, first, build");
 	status = ask_all(store, &sql, &answer, err);
 	while (status == 0 && reply_row(&answer, fields, 7)) {
 		struct build row = {.key = strtoull(fields[0], NULL, 10),
@@ -32,7 +34,8 @@ int builds_read(struct build_list *self, struct store *store, const struct fleet
 				    .program_key = strtoull(fields[5], NULL, 10),
 				    .runs = strtoull(fields[6], NULL, 10)};
 
-		if (!row.id || !row.version || !row.program || !row.first || !vec_push(&self->rows, row))
+		if (!row.id || !row.version || !row.program || !row.first ||
+		    !vec_push(&self->rows, row))
 			status = no_memory(err);
 	}
 	reply_release(&answer);
@@ -54,7 +57,8 @@ u64 builds_find(const struct build_list *self, const char *word, struct err *err
 		const struct build *row = &self->rows.data[i];
 		bool whole = strcmp(row->id, word) == 0;
 
-		if (!whole && strcmp(row->version, word) != 0 && strncmp(row->id, word, strlen(word)) != 0)
+		if (!whole && strcmp(row->version, word) != 0 &&
+		    strncmp(row->id, word, strlen(word)) != 0)
 			continue;
 		if (whole) /* "b1" is not also "b10" */
 			return i;

@@ -10,8 +10,8 @@ struct dictionary_row {
 	u64 key, first, bytes; /* where in `rows` */
 };
 
-struct dictionary {                       /* all zero = empty */
-	struct map known;                 /* keys that are in the store or will be */
+struct dictionary {       /* all zero = empty */
+	struct map known; /* keys that are in the store or will be */
 	VEC(struct dictionary_row) waiting;
 	struct strbuf rows;
 	bool failed;

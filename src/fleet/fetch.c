@@ -23,7 +23,8 @@ static int find_run(struct store *store, const char *digits, u64 *push, u64 *byt
 		if (!isxdigit((u8)*c))
 			length = 0;
 	if (length == 0 || length > 16)
-		return err_set(err, ERR_USAGE, "'%s' is not the number of a run; 'heapwise fleet runs' lists them",
+		return err_set(err, ERR_USAGE,
+			       "'%s' is not the number of a run; 'heapwise fleet runs' lists them",
 			       digits);
 	first = strtoull(digits, NULL, 16) << (64 - 4 * length);
 	strbuf_add(&sql, "SELECT push, trace_bytes FROM ");
@@ -73,14 +74,19 @@ int fleet_fetch(struct store *store, const char *run, int fd, struct err *err)
 	int status = find_run(store, run, &push, &bytes, err);
 
 	if (status == 0 && !bytes)
-		status = err_set(err, ERR_INPUT, "run %s was pushed without its trace; 'heapwise push --trace' adds it", run);
+		status = err_set(
+			err, ERR_INPUT,
+			"run %s was pushed without its trace; 'heapwise push --trace' adds it",
+			run);
 	for (u32 part = 0; status == 0 && written < bytes; part++) {
 		strbuf_add(&sql, "SELECT hex(data) FROM ");
 		ask_table(&sql, store, TABLE_TRACES);
-		strbuf_addf(&sql, " WHERE push = %llu AND part = %u", (unsigned long long)push, part);
+		strbuf_addf(&sql, " WHERE push = %llu AND part = %u", (unsigned long long)push,
+			    part);
 		status = ask_all(store, &sql, &answer, err);
 		if (status == 0 && !reply_row(&answer, &field, 1))
-			status = err_set(err, ERR_INPUT, "part %u of the trace is missing in the store", part);
+			status = err_set(err, ERR_INPUT,
+					 "part %u of the trace is missing in the store", part);
 		if (status == 0)
 			status = write_part(field, fd, &written, err);
 	}

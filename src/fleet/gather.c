@@ -37,7 +37,7 @@ struct gathering {
 	struct batch *batch;
 	const struct run_source *source;
 	const struct model *model;
-	const struct stack_source *stacks;
+	struct stack_source *stacks; /* of the job, which also knows what was found of behaviour */
 	struct places places;
 	VEC(u64) stack_of_frame; /* by frame: its stack's key */
 	VEC(u64) place_of_frame;
@@ -62,7 +62,8 @@ static bool tells_names(u16 type)
 	       type == HW_BLOCK_TYPE_NAMES || type == HW_BLOCK_DEBUG_TYPES;
 }
 
-static int hash_blocks(struct block_loader *loader, const struct block_list *list, u64 *run, struct err *err)
+static int hash_blocks(struct block_loader *loader, const struct block_list *list, u64 *run,
+		       struct err *err)
 {
 	struct hw_block_header header;
 
@@ -122,12 +123,15 @@ static u64 place_key(struct gathering *self)
 
 	strbuf_clear(&self->text);
 	for (u64 i = 0; i < places->path.count; i++) {
-		const struct place_function *function = place_function(places, places->path.data[i]);
+		const struct place_function *function =
+			place_function(places, places->path.data[i]);
 
 		if (function->named)
-			strbuf_add_bytes(&self->text, function->name, function_plain_length(function->name));
+			strbuf_add_bytes(&self->text, function->name,
+					 function_plain_length(function->name));
 		else
-			strbuf_add(&self->text, base_name(places_module_path(places, function->module)));
+			strbuf_add(&self->text,
+				   base_name(places_module_path(places, function->module)));
 		strbuf_add_char(&self->text, '\n');
 		if (function->named && strcmp(function->name, "main") == 0)
 			break;
@@ -152,16 +156,18 @@ static struct stack_line line_at(struct gathering *self, u64 at)
 	return (struct stack_line){
 		.function = dictionary_name(names, function->named ? function->name : ""),
 		.file = dictionary_name(names, function->file),
-		.module = place->module == NO_MODULE
-				  ? 0
-				  : dictionary_name(names, places_module_path(places, place->module)),
+		.module =
+			place->module == NO_MODULE
+				? 0
+				: dictionary_name(names, places_module_path(places, place->module)),
 		.offset = place->address,
 		.line = line->line,
 		.inlined = line->inlined,
 	};
 }
 
-static void put_stack(struct dictionary *stacks, u64 key, u64 place, const struct stack_line *lines, u64 count)
+static void put_stack(struct dictionary *stacks, u64 key, u64 place, const struct stack_line *lines,
+		      u64 count)
 {
 	struct strbuf *rows = &stacks->rows;
 	u64 first = rows->count;
@@ -206,7 +212,8 @@ static u64 stack_key(struct gathering *self, struct frame_id frame)
 	key = checksum(lines, sizeof lines[0] * count);
 	*known = key ? key : 1;
 	if (dictionary_wants(&self->batch->stacks, *known))
-		put_stack(&self->batch->stacks, *known, self->place_of_frame.data[frame.index], lines, count);
+		put_stack(&self->batch->stacks, *known, self->place_of_frame.data[frame.index],
+			  lines, count);
 	return *known;
 }
 
@@ -246,7 +253,8 @@ static void put_inferences(struct gathering *self, struct strbuf *rows, u32 poin
 
 	for (u32 i = 0; i < INFERENCES; i++) {
 		struct inference_evidence evidence =
-			inference_of(&self->inferences, (struct point_id){point}, (enum inference)i);
+			inference_of(&self->inferences, (struct point_id){point},
+				     (enum inference)i);
 
 		holds |= (u32)(evidence.state == STATE_HOLDS) << i;
 		unknown |= (u32)(evidence.state == STATE_UNKNOWN) << i;
@@ -303,8 +311,9 @@ static int put_points(struct gathering *self, struct err *err)
 
 	for (u32 i = 0; i < self->model->points.count && status == 0; i++) {
 		put_point(self, i, sums);
-		status = self->places.failed || self->text.failed ? no_memory(err)
-								   : end_row(self, TABLE_POINTS, err);
+		status = self->places.failed || self->text.failed
+				 ? no_memory(err)
+				 : end_row(self, TABLE_POINTS, err);
 	}
 	return status;
 }
@@ -328,9 +337,10 @@ static int put_types(struct gathering *self, struct err *err)
 		row_u64(rows, row->peak_bytes);
 		row_u64(rows, row->kept_bytes);
 		row_u64(rows, model_count(self->model, row->kept_chunks));
-		row_double(rows, row->freed > 0 ? tick_clock_span_ns(&self->model->clock, row->life_ticks) /
-							 row->freed
-						 : 0);
+		row_double(rows, row->freed > 0 ? tick_clock_span_ns(&self->model->clock,
+								     row->life_ticks) /
+							  row->freed
+						: 0);
 		status = end_row(self, TABLE_TYPES, err);
 	}
 	type_list_release(&list);
@@ -339,10 +349,12 @@ static int put_types(struct gathering *self, struct err *err)
 
 static int put_findings(struct gathering *self, struct err *err)
 {
-	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT, .min_share = FINDINGS_MIN_SHARE};
+	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
+				       .min_share = FINDINGS_MIN_SHARE};
 	struct result *texts = result_new(RESULT_TABLE, "texts", "Texts");
 	struct findings findings = {0};
-	int status = texts ? findings_find(&findings, self->stacks, &self->leaks, &query, err) : no_memory(err);
+	int status = texts ? findings_find(&findings, self->stacks, &self->leaks, &query, err)
+			   : no_memory(err);
 
 	for (u64 i = 0; i < findings.rows.count && status == 0; i++) {
 		const struct finding *finding = &findings.rows.data[i];
@@ -382,14 +394,19 @@ static int put_timeline(struct gathering *self, struct err *err)
 		for (u32 i = first + 1; i < end; i++) {
 			const struct timeline_bucket *next = &timeline->bucket[i];
 
-			sum.min_bytes = next->min_bytes < sum.min_bytes ? next->min_bytes : sum.min_bytes;
-			sum.max_bytes = next->max_bytes > sum.max_bytes ? next->max_bytes : sum.max_bytes;
-			sum.max_chunks = next->max_chunks > sum.max_chunks ? next->max_chunks : sum.max_chunks;
+			sum.min_bytes =
+				next->min_bytes < sum.min_bytes ? next->min_bytes : sum.min_bytes;
+			sum.max_bytes =
+				next->max_bytes > sum.max_bytes ? next->max_bytes : sum.max_bytes;
+			sum.max_chunks = next->max_chunks > sum.max_chunks ? next->max_chunks
+									   : sum.max_chunks;
 			sum.last_bytes = next->last_bytes;
 			sum.allocations += next->allocations;
 		}
-		row_u64(rows, tick_clock_ns(clock, timeline->start_ticks + first * timeline->width_ticks));
-		row_u64(rows, tick_clock_ns(clock, timeline->start_ticks + end * timeline->width_ticks));
+		row_u64(rows, tick_clock_ns(clock,
+					    timeline->start_ticks + first * timeline->width_ticks));
+		row_u64(rows,
+			tick_clock_ns(clock, timeline->start_ticks + end * timeline->width_ticks));
 		row_u64(rows, sum.min_bytes);
 		row_u64(rows, sum.max_bytes);
 		row_u64(rows, sum.last_bytes);
@@ -443,7 +460,8 @@ static int put_trace(struct gathering *self, u64 *bytes, struct err *err)
 
 		failure = io_read_at(fd, part, TRACE_PART, (u64)number * TRACE_PART, &got);
 		if (failure) {
-			status = err_set(err, ERR_INPUT, "cannot read %s: %s", path, strerror(failure));
+			status = err_set(err, ERR_INPUT, "cannot read %s: %s", path,
+					 strerror(failure));
 			break;
 		}
 		if (!got)
@@ -489,11 +507,12 @@ static void put_labels(struct strbuf *row, const struct run_about *about)
 	}
 }
 
-static void put_totals(const struct gathering *self, struct strbuf *row, const struct result *report)
+static void put_totals(const struct gathering *self, struct strbuf *row,
+		       const struct result *report)
 {
-	static const char *const fields[] = {"allocations", "bytes",       "frees",      "freed_bytes",
-					     "peak.bytes",  "peak.chunks", "kept.bytes", "kept.chunks",
-					     "temporary"};
+	static const char *const fields[] = {"allocations", "bytes",       "frees",
+					     "freed_bytes", "peak.bytes",  "peak.chunks",
+					     "kept.bytes",  "kept.chunks", "temporary"};
 
 	for (u32 i = 0; i < sizeof fields / sizeof *fields; i++)
 		row_u64(row, number_field(report, fields[i]));
@@ -555,7 +574,8 @@ static void find_build(struct gathering *self)
 	for (u32 id = 0; id < modules->module_count && !self->build_id; id++) {
 		const struct modmap_module *module = modmap_module(modules, id);
 
-		if (!module || (*module->path && strcmp(module->path, program) != 0) || !module->build_id_bytes)
+		if (!module || (*module->path && strcmp(module->path, program) != 0) ||
+		    !module->build_id_bytes)
 			continue;
 		for (u32 i = 0; i < module->build_id_bytes; i++)
 			strbuf_addf(&self->build_text, "%02x", module->build_id[i]);
@@ -575,17 +595,20 @@ static int prepare(struct gathering *self, struct err *err)
 	u64 frames = self->model->contexts.frames.count + 1;
 	int status = behaviour_find(self->stacks, &thresholds, &self->behaviour, err);
 
+	self->stacks->behaviour = &self->behaviour; /* types and findings ask for the same */
 	if (status == 0)
-		status = inferences_find(&self->inferences, self->model, &self->behaviour, &thresholds, err);
+		status = inferences_find(&self->inferences, self->model, &self->behaviour,
+					 &thresholds, err);
 	if (status == 0)
 		status = suppressions_add_builtin(&suppressions, err);
 	if (status == 0)
-		status = leak_report_make(&self->leaks, self->stacks, self->source->job->info, &growth,
-					  &suppressions, err);
+		status = leak_report_make(&self->leaks, self->stacks, self->source->job->info,
+					  &growth, &suppressions, err);
 	suppressions_release(&suppressions);
 	if (status < 0)
 		return status;
-	if (!vec_extend(&self->stack_of_frame, frames) || !vec_extend(&self->place_of_frame, frames) ||
+	if (!vec_extend(&self->stack_of_frame, frames) ||
+	    !vec_extend(&self->place_of_frame, frames) ||
 	    !vec_extend(&self->leak_bytes, self->model->points.count + 1))
 		return no_memory(err);
 	for (u64 i = 0; i < self->leaks.leaks.rows.count; i++) {
@@ -619,13 +642,16 @@ static int note_day(struct batch *self, u16 day, struct err *err)
 
 int batch_add(struct batch *self, const struct run_source *source, struct err *err)
 {
-	struct gathering work = {.batch = self,
-				 .source = source,
-				 .model = source->job->stacks.model,
-				 .stacks = &source->job->stacks};
+	struct stack_source stacks = source->job->stacks;
+	struct type_cascade *types = source->job->types;
+	const struct stack_source *types_source = types ? types->query.source : NULL;
+	struct gathering work = {
+		.batch = self, .source = source, .model = stacks.model, .stacks = &stacks};
 	u64 trace_bytes = 0;
 	int status;
 
+	if (types)
+		types->query.source = &stacks;
 	places_init(&work.places, work.stacks);
 	status = prepare(&work, err);
 	if (status == 0)
@@ -644,6 +670,8 @@ int batch_add(struct batch *self, const struct run_source *source, struct err *e
 		status = put_trace(&work, &trace_bytes, err);
 	if (status == 0)
 		status = put_run(&work, trace_bytes, err);
+	if (types)
+		types->query.source = types_source;
 	release(&work);
 	return status;
 }

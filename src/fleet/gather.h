@@ -9,20 +9,20 @@
 /* What the trace does not tell of its run. */
 struct run_about {
 	const char *host;
-	const char *version;        /* "" = unknown */
-	const char *build;          /* instead of the program's build-id; NULL = that */
-	const char *const *labels;  /* "key=value" */
+	const char *version;       /* "" = unknown */
+	const char *build;         /* instead of the program's build-id; NULL = that */
+	const char *const *labels; /* "key=value" */
 	u32 label_count;
-	u64 time;                   /* seconds since 1970 */
-	bool chunks, trace;         /* every chunk; the file itself */
+	u64 time;           /* seconds since 1970 */
+	bool chunks, trace; /* every chunk; the file itself */
 };
 
 /* Rows on their way to one shard. */
-struct batch {                           /* all zero = empty */
+struct batch { /* all zero = empty */
 	struct strbuf rows[FLEET_TABLES];
 	u64 counts[FLEET_TABLES];
 	struct dictionary stacks, names;
-	VEC(u16) days;                   /* of its runs */
+	VEC(u16) days; /* of its runs */
 	/* Called when a table has many rows, which it may send and take out. */
 	int (*spill)(void *self, enum fleet_table table, struct err *err);
 	void *self;

@@ -9,17 +9,21 @@
 #include "fleet/builds.h"
 #include "fleet/ranks.h"
 
-enum { CANDIDATES = 1000 }; /* places that are tested, those that grew most */
+enum { CANDIDATES = 200 }; /* places that are tested, those that grew most */
 
 static const struct result_column columns[] = {
-	COLUMN("growth", "growth", VALUE_DELTA_BYTES, "mean of a run of the new build, less that of the old one"),
+	COLUMN("growth", "growth", VALUE_DELTA_BYTES,
+	       "mean of a run of the new build, less that of the old one"),
 	COLUMN("change", "change", VALUE_CHANGE, "growth / old"),
 	COLUMN("old", "old", VALUE_BYTES, "mean of the runs of the old build"),
 	COLUMN("new", "new", VALUE_BYTES, "mean of the runs of the new build"),
-	COLUMN("effect", "effect", VALUE_RATIO, "Cliff's delta: 1 if every run of the new build is above every old one"),
+	COLUMN("effect", "effect", VALUE_RATIO,
+	       "Cliff's delta: 1 if every run of the new build is above every old one"),
 	COLUMN("p", NULL, VALUE_RATIO, "Mann-Whitney test, two-sided"),
-	COLUMN("q", "q", VALUE_RATIO, "share of rows up to here that may be chance (Benjamini-Hochberg)"),
-	COLUMN("first_build", "since build", VALUE_TEXT, "the first build from which on it differs from the old one"),
+	COLUMN("q", "q", VALUE_RATIO,
+	       "share of rows up to here that may be chance (Benjamini-Hochberg)"),
+	COLUMN("first_build", "since build", VALUE_TEXT,
+	       "the first build from which on it differs from the old one"),
 	COLUMN("place", NULL, VALUE_TEXT, "what the point is told by in the store, across builds"),
 	COLUMN("stack", "stack", VALUE_STACK, "its calls, in the new build"),
 };
@@ -53,8 +57,14 @@ struct growth {
 
 static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
 
-static const struct build *old_build(const struct growth *self) { return &self->builds.rows.data[self->from]; }
-static const struct build *new_build(const struct growth *self) { return &self->builds.rows.data[self->to]; }
+static const struct build *old_build(const struct growth *self)
+{
+	return &self->builds.rows.data[self->from];
+}
+static const struct build *new_build(const struct growth *self)
+{
+	return &self->builds.rows.data[self->to];
+}
 
 /* ---- which builds ---- */
 
@@ -64,12 +74,15 @@ static int choose_builds(struct growth *self, struct err *err)
 	const struct fleet_query *query = self->query;
 
 	self->from = self->to = UINT64_MAX;
-	if (query->old_build && (self->from = builds_find(&self->builds, query->old_build, err)) == UINT64_MAX)
+	if (query->old_build &&
+	    (self->from = builds_find(&self->builds, query->old_build, err)) == UINT64_MAX)
 		return err->code;
-	if (query->new_build && (self->to = builds_find(&self->builds, query->new_build, err)) == UINT64_MAX)
+	if (query->new_build &&
+	    (self->to = builds_find(&self->builds, query->new_build, err)) == UINT64_MAX)
 		return err->code;
 	for (u64 i = self->builds.rows.count; i-- > 0;) {
-		if (self->builds.rows.data[i].runs < query->min_runs || i == self->from || i == self->to)
+		if (self->builds.rows.data[i].runs < query->min_runs || i == self->from ||
+		    i == self->to)
 			continue;
 		if (self->to == UINT64_MAX)
 			self->to = i;
@@ -77,24 +90,29 @@ static int choose_builds(struct growth *self, struct err *err)
 			self->from = i;
 	}
 	if (self->from == UINT64_MAX || self->to == UINT64_MAX)
-		return err_set(err, ERR_INPUT, "the store does not have two builds with %llu runs each",
+		return err_set(err, ERR_INPUT,
+			       "the store does not have two builds with %llu runs each",
 			       (unsigned long long)query->min_runs);
 	if (old_build(self)->program_key != new_build(self)->program_key)
-		return err_set(err, ERR_USAGE, "%s and %s are builds of different programs: %s and %s; see --program",
-			       old_build(self)->id, new_build(self)->id, old_build(self)->program,
-			       new_build(self)->program);
+		return err_set(
+			err, ERR_USAGE,
+			"%s and %s are builds of different programs: %s and %s; see --program",
+			old_build(self)->id, new_build(self)->id, old_build(self)->program,
+			new_build(self)->program);
 	if (old_build(self)->runs < query->min_runs || new_build(self)->runs < query->min_runs)
-		return err_set(err, ERR_INPUT,
-			       "too few runs: %llu of build %s and %llu of %s, and --min-runs is %llu",
-			       (unsigned long long)old_build(self)->runs, old_build(self)->id,
-			       (unsigned long long)new_build(self)->runs, new_build(self)->id,
-			       (unsigned long long)query->min_runs);
+		return err_set(
+			err, ERR_INPUT,
+			"too few runs: %llu of build %s and %llu of %s, and --min-runs is %llu",
+			(unsigned long long)old_build(self)->runs, old_build(self)->id,
+			(unsigned long long)new_build(self)->runs, new_build(self)->id,
+			(unsigned long long)query->min_runs);
 	return 0;
 }
 
 static void ask_program(const struct growth *self, struct strbuf *sql)
 {
-	strbuf_addf(sql, " AND program = %llu AND ", (unsigned long long)old_build(self)->program_key);
+	strbuf_addf(sql, " AND program = %llu AND ",
+		    (unsigned long long)old_build(self)->program_key);
 	ask_pushes(sql, self->store, &self->query->filter);
 }
 
@@ -118,8 +136,11 @@ static int read_candidates(struct growth *self, struct err *err)
 	char *fields[4];
 	int status;
 
-	strbuf_addf(&sql, "SELECT place, max(if(build = %llu, stack, 0)), sum(if(build = %llu, toFloat64(%s), 0)),"
-			  " sum(if(build = %llu, toFloat64(%s), 0)) FROM ", new, old, column, new, column);
+	strbuf_addf(&sql,
+		    "SELECT place, max(if(build = %llu, stack, 0)), sum(if(build = %llu, "
+		    "toFloat64(%s), 0)),"
+		    " sum(if(build = %llu, toFloat64(%s), 0)) FROM ",
+		    new, old, column, new, column);
 	ask_table(&sql, self->store, TABLE_POINTS);
 	strbuf_addf(&sql, " WHERE build IN (%llu, %llu)", old, new);
 	ask_program(self, &sql);
@@ -132,7 +153,8 @@ static int read_candidates(struct growth *self, struct err *err)
 					.new_sum = strtod(fields[3], NULL)};
 
 		self->places++;
-		row.growth = row.new_sum / (double)new_build(self)->runs - row.old_sum / (double)old_build(self)->runs;
+		row.growth = row.new_sum / (double)new_build(self)->runs -
+			     row.old_sum / (double)old_build(self)->runs;
 		if (row.growth >= (double)self->query->min_bytes && row.growth > 0 &&
 		    !vec_push(&self->rows, row))
 			status = no_memory(err);
@@ -152,7 +174,8 @@ static u64 values_key(u64 place, u64 build) { return hash_u64(place ^ hash_u64(b
 
 static int keep_values(struct growth *self, char **fields, struct err *err)
 {
-	struct values row = {.place = strtoull(fields[0], NULL, 10), .build = strtoull(fields[1], NULL, 10)};
+	struct values row = {.place = strtoull(fields[0], NULL, 10),
+			     .build = strtoull(fields[1], NULL, 10)};
 	struct numbers numbers = {0};
 	int status = 0;
 
@@ -165,7 +188,8 @@ static int keep_values(struct growth *self, char **fields, struct err *err)
 	} else {
 		memcpy(row.rows, numbers.rows.data, row.count * sizeof *row.rows);
 		if (!vec_push(&self->values, row) ||
-		    !map_put(&self->by_place_and_build, values_key(row.place, row.build), self->values.count))
+		    !map_put(&self->by_place_and_build, values_key(row.place, row.build),
+			     self->values.count))
 			status = no_memory(err);
 	}
 	vec_release(&numbers.rows);
@@ -173,21 +197,25 @@ static int keep_values(struct growth *self, char **fields, struct err *err)
 }
 
 /* Of the first `count` candidates in these builds. */
-static int read_values(struct growth *self, u64 count, const u64 *builds, u64 build_count, struct err *err)
+static int read_values(struct growth *self, u64 count, const u64 *builds, u64 build_count,
+		       struct err *err)
 {
 	struct reply answer = {0};
 	struct strbuf sql = {0};
 	char *fields[3];
 	int status;
 
-	strbuf_addf(&sql, "SELECT place, build, groupArray(v) FROM (SELECT place, build, push, sum(toFloat64(%s)) AS v FROM ",
+	strbuf_addf(&sql,
+		    "SELECT place, build, groupArray(v) FROM (SELECT place, build, push, "
+		    "sum(toFloat64(%s)) AS v FROM ",
 		    measure_column(self->query->measure));
 	ask_table(&sql, self->store, TABLE_POINTS);
 	strbuf_add(&sql, " WHERE build IN (");
 	ask_list(&sql, builds, build_count);
 	strbuf_add(&sql, ") AND place IN (");
 	for (u64 i = 0; i < count; i++)
-		strbuf_addf(&sql, "%s%llu", i ? "," : "", (unsigned long long)self->rows.data[i].place);
+		strbuf_addf(&sql, "%s%llu", i ? "," : "",
+			    (unsigned long long)self->rows.data[i].place);
 	strbuf_add(&sql, ")");
 	ask_program(self, &sql);
 	strbuf_add(&sql, " GROUP BY place, build, push) GROUP BY place, build");
@@ -211,8 +239,8 @@ static double *all_values(const struct growth *self, u64 place, const struct bui
 	return all;
 }
 
-static bool test_builds(const struct growth *self, u64 place, const struct build *a, const struct build *b,
-			struct rank_test *test)
+static bool test_builds(const struct growth *self, u64 place, const struct build *a,
+			const struct build *b, struct rank_test *test)
 {
 	double *old = all_values(self, place, a), *new = all_values(self, place, b);
 	bool done = old && new;
@@ -264,7 +292,8 @@ static u64 drop_chance(struct growth *self)
 	u64 kept = 0, count = self->rows.count;
 
 	for (u64 i = 0; i < count; i++)
-		if (self->rows.data[i].q <= self->query->alpha && self->rows.data[i].test.delta > 0)
+		if (self->rows.data[i].q <= self->query->alpha && self->rows.data[i].test.delta > 0 &&
+		    self->rows.data[i].test.delta >= self->query->min_effect)
 			self->rows.data[kept++] = self->rows.data[i];
 	self->rows.count = kept;
 	if (kept)
@@ -283,7 +312,8 @@ static const char *since_build(const struct growth *self, u64 place)
 		const struct build *build = &self->builds.rows.data[i];
 		struct rank_test test = {.p = 1};
 
-		if (build->program_key != old_build(self)->program_key || build->runs < self->query->min_runs)
+		if (build->program_key != old_build(self)->program_key ||
+		    build->runs < self->query->min_runs)
 			continue;
 		if (!test_builds(self, place, old_build(self), build, &test) || test.delta <= 0 ||
 		    test.p > self->query->alpha)
@@ -303,14 +333,16 @@ static int read_between(struct growth *self, struct err *err)
 	for (u64 i = self->from + 1; i < self->to; i++)
 		if (self->builds.rows.data[i].program_key == old_build(self)->program_key)
 			builds[count++] = self->builds.rows.data[i].key;
-	status = count && self->rows.count ? read_values(self, self->rows.count, builds, count, err) : 0;
+	status = count && self->rows.count ? read_values(self, self->rows.count, builds, count, err)
+					   : 0;
 	free(builds);
 	return status;
 }
 
 /* ---- the answer ---- */
 
-static void add_row(const struct growth *self, const struct candidate *candidate, struct result *table)
+static void add_row(const struct growth *self, const struct candidate *candidate,
+		    struct result *table)
 {
 	enum fleet_measure measure = self->query->measure;
 	double old = candidate->old_sum / (double)old_build(self)->runs;
@@ -320,7 +352,8 @@ static void add_row(const struct growth *self, const struct candidate *candidate
 
 	if (!row)
 		return;
-	row[0] = measure == MEASURE_TIME ? value_real(new - old) : value_signed((i64)(new - old + 0.5));
+	row[0] = measure == MEASURE_TIME ? value_real(new - old)
+					 : value_signed((i64)(new - old + 0.5));
 	row[1] = old > 0 ? value_real((new - old) / old) : value_unknown();
 	row[2] = measure_value(measure, old);
 	row[3] = measure_value(measure, new);
@@ -343,7 +376,8 @@ static int add_rows(struct growth *self, struct result *table, struct err *err)
 		keys[i] = self->rows.data[i].stack;
 	}
 	if (status == 0 && count)
-		status = ask_stacks(self->store, keys, count, self->query->depth, table, stacks, err);
+		status = ask_stacks(self->store, keys, count, self->query->depth, table, stacks,
+				    err);
 	for (u64 i = 0; i < count && i < result_rows(table) && status == 0; i++)
 		table->cells.data[i * COLUMNS + COLUMNS - 1] = value_stack(stacks[i]);
 	return status;
@@ -384,7 +418,9 @@ static int find(struct growth *self, struct result *table, struct err *err)
 		return status;
 	chance = drop_chance(self);
 	status = read_between(self, err);
-	result_add_caveat(table, "%s of %s: %llu runs of build %s and %llu of %s; %llu places, %llu more grew by what may be chance",
+	result_add_caveat(table,
+			  "%s of %s: %llu runs of build %s and %llu of %s; %llu places, %llu more "
+			  "grew by little or by chance",
 			  measure_words(self->query->measure), old_build(self)->program,
 			  (unsigned long long)old_build(self)->runs, old_build(self)->id,
 			  (unsigned long long)new_build(self)->runs, new_build(self)->id,

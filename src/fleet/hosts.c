@@ -28,7 +28,8 @@ static const struct result_column columns[] = {
 	COLUMN("peers", "peers", VALUE_COUNT, "hosts with runs of this build, this one included"),
 	COLUMN("peers_value", "of peers", VALUE_RATIO, "median of the hosts' medians"),
 	COLUMN("ratio", "times", VALUE_RATIO, "value / peers_value"),
-	COLUMN("distance", "distance", VALUE_RATIO, "from the peers, in robust standard deviations"),
+	COLUMN("distance", "distance", VALUE_RATIO,
+	       "from the peers, in robust standard deviations"),
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -46,14 +47,16 @@ static int read_hosts(struct store *store, const struct fleet_query *query, stru
 	ask_table(&sql, store, TABLE_RUNS);
 	strbuf_add(&sql, " WHERE ");
 	ask_runs(&sql, store, &query->filter);
-	strbuf_add(&sql, " GROUP BY program_name, build_id, host ORDER BY program_name, build_id, host");
+	strbuf_add(&sql,
+		   " GROUP BY program_name, build_id, host ORDER BY program_name, build_id, host");
 	status = ask_all(store, &sql, &answer, err);
 	while (status == 0 && reply_row(&answer, fields, 4)) {
 		struct host host = {.program = arena_copy(&list->arena, fields[0]),
 				    .build = arena_copy(&list->arena, fields[1]),
 				    .name = arena_copy(&list->arena, fields[2])};
 
-		if (!host.program || !host.build || !host.name || !reply_numbers(fields[3], &values)) {
+		if (!host.program || !host.build || !host.name ||
+		    !reply_numbers(fields[3], &values)) {
 			status = err_set(err, ERR_INPUT, "the store's answer cannot be read");
 			break;
 		}
@@ -88,7 +91,8 @@ static int compare_distance(const void *a, const void *b)
 static bool judge(const struct host_list *list, u64 first, u64 end, struct judged *out)
 {
 	u64 count = end - first;
-	double *values = calloc(count + 1, sizeof *values), *distances = calloc(count + 1, sizeof *distances);
+	double *values = calloc(count + 1, sizeof *values),
+	       *distances = calloc(count + 1, sizeof *distances);
 	double centre = 0;
 	bool done = values && distances;
 
@@ -115,7 +119,8 @@ static void add_row(struct result *table, const struct judged *judged)
 	row[4] = value_real(judged->host->value);
 	row[5] = value_number(judged->peers);
 	row[6] = value_real(judged->centre);
-	row[7] = judged->centre > 0 ? value_real(judged->host->value / judged->centre) : value_unknown();
+	row[7] = judged->centre > 0 ? value_real(judged->host->value / judged->centre)
+				    : value_unknown();
 	row[8] = value_real(judged->distance);
 }
 
@@ -124,8 +129,8 @@ static bool same_build(const struct host *a, const struct host *b)
 	return strcmp(a->program, b->program) == 0 && strcmp(a->build, b->build) == 0;
 }
 
-static int judge_all(const struct host_list *list, const struct fleet_query *query, struct result *table,
-		     struct err *err)
+static int judge_all(const struct host_list *list, const struct fleet_query *query,
+		     struct result *table, struct err *err)
 {
 	struct judged *all = calloc(list->rows.count + 1, sizeof *all);
 	u64 count = 0, skipped = 0;
@@ -147,11 +152,15 @@ static int judge_all(const struct host_list *list, const struct fleet_query *que
 		count += end - first;
 	}
 	qsort(all, count, sizeof *all, compare_distance);
-	for (u64 i = 0; i < count && fabs(all[i].distance) >= query->limit && (!query->top || i < query->top); i++)
+	for (u64 i = 0;
+	     i < count && fabs(all[i].distance) >= query->limit && (!query->top || i < query->top);
+	     i++)
 		add_row(table, &all[i]);
 	if (skipped)
-		result_add_caveat(table, "%llu hosts were not judged: their builds have fewer than %llu hosts",
-				  (unsigned long long)skipped, (unsigned long long)query->min_runs);
+		result_add_caveat(
+			table,
+			"%llu hosts were not judged: their builds have fewer than %llu hosts",
+			(unsigned long long)skipped, (unsigned long long)query->min_runs);
 	free(all);
 	return 0;
 }

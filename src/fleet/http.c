@@ -13,7 +13,10 @@ enum {
 	ANSWER_MAX = 1 << 30,
 };
 
-void *http_new(void) { return curl_global_init(CURL_GLOBAL_DEFAULT) == 0 ? curl_easy_init() : NULL; }
+void *http_new(void)
+{
+	return curl_global_init(CURL_GLOBAL_DEFAULT) == 0 ? curl_easy_init() : NULL;
+}
 
 void http_free(void *curl)
 {
@@ -67,7 +70,8 @@ static struct curl_slist *list_headers(const char *const *headers)
 	return list;
 }
 
-int http_post(void *curl, const struct http_request *request, struct strbuf *answer, struct err *err)
+int http_post(void *curl, const struct http_request *request, struct strbuf *answer,
+	      struct err *err)
 {
 	struct curl_slist *headers = list_headers(request->headers);
 	long status = 0;
@@ -81,9 +85,11 @@ int http_post(void *curl, const struct http_request *request, struct strbuf *ans
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_slist_free_all(headers);
 	if (code == CURLE_COULDNT_CONNECT)
-		return err_set(err, ERR_SYSTEM, "cannot reach %s: nobody answers there", request->where);
+		return err_set(err, ERR_SYSTEM, "cannot reach %s: nobody answers there",
+			       request->where);
 	if (code != CURLE_OK)
-		return err_set(err, ERR_SYSTEM, "cannot reach %s: %s", request->where, curl_easy_strerror(code));
+		return err_set(err, ERR_SYSTEM, "cannot reach %s: %s", request->where,
+			       curl_easy_strerror(code));
 	return (int)status;
 }
 
@@ -94,7 +100,8 @@ bool http_gzip(const void *bytes, u64 count, struct strbuf *out)
 	bool done = false;
 
 	strbuf_clear(out);
-	if (count > UINT32_MAX || deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (count > UINT32_MAX ||
+	    deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return false;
 	bound = deflateBound(&stream, count);
 	stream.next_out = malloc(bound);

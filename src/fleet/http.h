@@ -18,7 +18,8 @@ void *http_new(void); /* NULL if there is no memory */
 void http_free(void *curl);
 
 /* POST. Connections are kept and used again. Returns the status of the answer, or a negative code if none came. */
-int http_post(void *curl, const struct http_request *request, struct strbuf *answer, struct err *err);
+int http_post(void *curl, const struct http_request *request, struct strbuf *answer,
+	      struct err *err);
 
 /* The bytes as gzip does them; replaces what is in *out. False if there is no memory. */
 bool http_gzip(const void *bytes, u64 count, struct strbuf *out);

@@ -13,9 +13,11 @@ static const struct result_column columns[] = {
 	COLUMN("first", NULL, VALUE_TEXT, "time of its first run (UTC)"),
 	COLUMN("runs", "runs", VALUE_COUNT, "runs"),
 	COLUMN("runs_with_lost", "with losses", VALUE_COUNT, "runs that lost something"),
-	COLUMN("lost_bytes", "lost", VALUE_BYTES, "bytes that nothing leads to any more, of all runs"),
+	COLUMN("lost_bytes", "lost", VALUE_BYTES,
+	       "bytes that nothing leads to any more, of all runs"),
 	COLUMN("indirect_bytes", NULL, VALUE_BYTES, "bytes that only lost chunks lead to"),
-	COLUMN("possible_bytes", "possibly", VALUE_BYTES, "bytes that only pointers into their middle lead to"),
+	COLUMN("possible_bytes", "possibly", VALUE_BYTES,
+	       "bytes that only pointers into their middle lead to"),
 	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed, of all runs"),
 	COLUMN("lost_per_run", "lost per run", VALUE_BYTES, "mean of lost bytes"),
 	COLUMN("kept_per_run", "kept per run", VALUE_BYTES, "mean of kept bytes"),
@@ -31,7 +33,10 @@ static const struct result_column point_columns[] = {
 	COLUMN("place", NULL, VALUE_TEXT, "what the point is told by in the store, across builds"),
 	COLUMN("stack", "stack", VALUE_STACK, "its calls"),
 };
-enum { POINT_COLUMNS = sizeof point_columns / sizeof *point_columns, POINT_STACK = POINT_COLUMNS - 1 };
+enum {
+	POINT_COLUMNS = sizeof point_columns / sizeof *point_columns,
+	POINT_STACK = POINT_COLUMNS - 1
+};
 
 struct build_sums {
 	u64 program, build;
@@ -41,8 +46,8 @@ struct build_sums {
 
 static u64 number(const char *field) { return strtoull(field, NULL, 10); }
 
-static int read_sums(struct store *store, const struct fleet_query *query, const struct build_list *builds,
-		     struct build_sums *sums, struct err *err)
+static int read_sums(struct store *store, const struct fleet_query *query,
+		     const struct build_list *builds, struct build_sums *sums, struct err *err)
 {
 	struct reply answer = {0};
 	struct strbuf sql = {0};
@@ -50,7 +55,8 @@ static int read_sums(struct store *store, const struct fleet_query *query, const
 	int status;
 
 	strbuf_add(&sql, "SELECT program, build, uniqExactIf(push, lost_bytes > 0),"
-			 " sum(lost_bytes), sum(indirect_bytes), sum(possible_bytes), sum(kept_bytes) FROM ");
+			 " sum(lost_bytes), sum(indirect_bytes), sum(possible_bytes), "
+			 "sum(kept_bytes) FROM ");
 	ask_table(&sql, store, TABLE_POINTS);
 	strbuf_add(&sql, " WHERE kept_bytes > 0 AND ");
 	ask_pushes(&sql, store, &query->filter);
@@ -70,7 +76,8 @@ static int read_sums(struct store *store, const struct fleet_query *query, const
 	return status;
 }
 
-static void add_build(struct result *table, const struct build *build, const struct build_sums *sums)
+static void add_build(struct result *table, const struct build *build,
+		      const struct build_sums *sums)
 {
 	struct value *row = result_add_row(table);
 
@@ -123,8 +130,8 @@ static void add_point(struct result *table, const struct build_list *builds, cha
 	row[5] = value_text(ask_hex(table, number(fields[3])));
 }
 
-static int read_points(struct store *store, const struct fleet_query *query, const struct build_list *builds,
-		       struct result *table, struct err *err)
+static int read_points(struct store *store, const struct fleet_query *query,
+		       const struct build_list *builds, struct result *table, struct err *err)
 {
 	struct found_points found = {0};
 	struct reply answer = {0};
@@ -132,7 +139,8 @@ static int read_points(struct store *store, const struct fleet_query *query, con
 	char *fields[5];
 	int status;
 
-	strbuf_add(&sql, "SELECT sum(lost_bytes) AS lost, sum(kept_bytes) AS kept, groupUniqArray(build), place,"
+	strbuf_add(&sql, "SELECT sum(lost_bytes) AS lost, sum(kept_bytes) AS kept, "
+			 "groupUniqArray(build), place,"
 			 " min(stack) FROM ");
 	ask_table(&sql, store, TABLE_POINTS);
 	strbuf_add(&sql, " WHERE kept_bytes > 0 AND ");
@@ -143,11 +151,13 @@ static int read_points(struct store *store, const struct fleet_query *query, con
 	status = ask_all(store, &sql, &answer, err);
 	while (status == 0 && reply_row(&answer, fields, 5)) {
 		add_point(table, builds, fields);
-		if (!vec_push(&found.places, number(fields[3])) || !vec_push(&found.stacks, number(fields[4])))
+		if (!vec_push(&found.places, number(fields[3])) ||
+		    !vec_push(&found.stacks, number(fields[4])))
 			status = err_set(err, ERR_MEMORY, "out of memory");
 	}
 	if (status == 0)
-		status = ask_found(store, query, &found, "kept_bytes > 0", table, 2, POINT_STACK, err);
+		status = ask_found(store, query, &found, "kept_bytes > 0", table, 2, POINT_STACK,
+				   err);
 	found_points_release(&found);
 	reply_release(&answer);
 	strbuf_release(&sql);

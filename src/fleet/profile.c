@@ -15,16 +15,24 @@
 
 /* What the values of a sample are; what is live is a level and not a sum. */
 static const char sample_types[] =
-	"{\"alloc_objects\":{\"units\":\"objects\",\"aggregation\":\"sum\",\"display-name\":\"alloc_objects\",\"sampled\":false},"
-	"\"alloc_space\":{\"units\":\"bytes\",\"aggregation\":\"sum\",\"display-name\":\"alloc_space\",\"sampled\":false},"
-	"\"inuse_objects\":{\"units\":\"objects\",\"aggregation\":\"average\",\"display-name\":\"inuse_objects\",\"sampled\":false},"
-	"\"inuse_space\":{\"units\":\"bytes\",\"aggregation\":\"average\",\"display-name\":\"inuse_space\",\"sampled\":false}}";
+	"{\"alloc_objects\":{\"units\":\"objects\",\"aggregation\":\"sum\",\"display-name\":"
+	"\"alloc_objects\",\"sampled\":false},"
+	"\"alloc_space\":{\"units\":\"bytes\",\"aggregation\":\"sum\",\"display-name\":\"alloc_"
+	"space\",\"sampled\":false},"
+	"\"inuse_objects\":{\"units\":\"objects\",\"aggregation\":\"average\",\"display-name\":"
+	"\"inuse_objects\",\"sampled\":false},"
+	"\"inuse_space\":{\"units\":\"bytes\",\"aggregation\":\"average\",\"display-name\":\"inuse_"
+	"space\",\"sampled\":false}}";
 
-static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory for the profile"); }
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory for the profile");
+}
 
 bool profile_is_address(const char *address)
 {
-	return strncmp(address, "pprof+http://", 13) == 0 || strncmp(address, "pprof+https://", 14) == 0;
+	return strncmp(address, "pprof+http://", 13) == 0 ||
+	       strncmp(address, "pprof+https://", 14) == 0;
 }
 
 /* ---- addresses ---- */
@@ -71,7 +79,8 @@ int profile_open(struct profile_server *self, const char *address, struct err *e
 	}
 	self->where = at ? at + 1 : host;
 	if (!*self->where)
-		return err_set(err, ERR_USAGE, "the address names no host: pprof+http://HOST:PORT/PATH");
+		return err_set(err, ERR_USAGE,
+			       "the address names no host: pprof+http://HOST:PORT/PATH");
 	*(strstr(text, "://")) = 0;
 	strbuf_addf(&url, "%s://%s/%s", text, self->where, path && *path ? path : "ingest");
 	self->url = url.failed ? NULL : arena_copy(&self->arena, strbuf_text(&url));
@@ -149,7 +158,8 @@ static void make_labels(struct labels *self, const struct run_source *source)
 		const char *equal = strchr(about->labels[i], '=');
 
 		if (equal)
-			add_label(self, about->labels[i], (u64)(equal - about->labels[i]), equal + 1);
+			add_label(self, about->labels[i], (u64)(equal - about->labels[i]),
+				  equal + 1);
 	}
 }
 
@@ -181,15 +191,20 @@ static void pyroscope_url(const struct profile_server *self, const struct run_so
 	strbuf_addf(url, "%s?name=", self->url);
 	http_escape(url, strbuf_text(&name));
 	strbuf_addf(url, "&from=%llu&until=%llu&format=pprof&spyName=heapwise",
-		    (unsigned long long)(until - (seconds < until ? seconds : until)), (unsigned long long)until);
+		    (unsigned long long)(until - (seconds < until ? seconds : until)),
+		    (unsigned long long)until);
 	url->failed |= name.failed;
 	strbuf_release(&name);
 }
 
-static void form_part(struct strbuf *body, const char *name, const char *file, const void *bytes, u64 count)
+static void form_part(struct strbuf *body, const char *name, const char *file, const void *bytes,
+		      u64 count)
 {
-	strbuf_addf(body, "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"%s\"; filename=\"%s\"\r\n"
-			  "Content-Type: application/octet-stream\r\n\r\n", name, file);
+	strbuf_addf(body,
+		    "--" BOUNDARY
+		    "\r\nContent-Disposition: form-data; name=\"%s\"; filename=\"%s\"\r\n"
+		    "Content-Type: application/octet-stream\r\n\r\n",
+		    name, file);
 	strbuf_add_bytes(body, bytes, count);
 	strbuf_add(body, "\r\n");
 }
@@ -197,7 +212,8 @@ static void form_part(struct strbuf *body, const char *name, const char *file, c
 static void pyroscope_body(const char *profile, u64 bytes, struct strbuf *body)
 {
 	form_part(body, "profile", "profile.pprof", profile, bytes);
-	form_part(body, "sample_type_config", "sample_type_config.json", sample_types, strlen(sample_types));
+	form_part(body, "sample_type_config", "sample_type_config.json", sample_types,
+		  strlen(sample_types));
 	strbuf_add(body, "--" BOUNDARY "--\r\n");
 }
 
@@ -224,8 +240,8 @@ static void parca_label(struct strbuf *body, const char *name, const char *value
 }
 
 /* Parca: WriteRawRequest as JSON. */
-static void parca_body(const struct run_source *source, const struct labels *labels, const char *profile, u64 bytes,
-		       struct strbuf *body)
+static void parca_body(const struct run_source *source, const struct labels *labels,
+		       const char *profile, u64 bytes, struct strbuf *body)
 {
 	char *text = base64_text((const u8 *)profile, bytes);
 
@@ -237,16 +253,18 @@ static void parca_body(const struct run_source *source, const struct labels *lab
 		strbuf_add(body, ",");
 		parca_label(body, labels->rows[i].key, labels->rows[i].value);
 	}
-	strbuf_addf(body, "]},\"samples\":[{\"rawProfile\":\"%s\"}]}],\"normalized\":false}", text ? text : "");
+	strbuf_addf(body, "]},\"samples\":[{\"rawProfile\":\"%s\"}]}],\"normalized\":false}",
+		    text ? text : "");
 	body->failed |= !text;
 	free(text);
 }
 
-static int send_profile(struct profile_server *self, const struct run_source *source, const char *profile,
-			u64 bytes, struct err *err)
+static int send_profile(struct profile_server *self, const struct run_source *source,
+			const char *profile, u64 bytes, struct err *err)
 {
-	const char *headers[3] = {self->parca ? "Content-Type: application/json"
-					      : "Content-Type: multipart/form-data; boundary=" BOUNDARY,
+	const char *headers[3] = {self->parca
+					  ? "Content-Type: application/json"
+					  : "Content-Type: multipart/form-data; boundary=" BOUNDARY,
 				  self->authorization};
 	struct strbuf url = {0}, body = {0}, answer = {0};
 	struct http_request request = {.where = self->where, .headers = headers};
@@ -264,13 +282,14 @@ static int send_profile(struct profile_server *self, const struct run_source *so
 	request.url = strbuf_text(&url);
 	request.body = strbuf_text(&body);
 	request.bytes = body.count;
-	status = url.failed || body.failed ? no_memory(err) : http_post(self->curl, &request, &answer, err);
+	status = url.failed || body.failed ? no_memory(err)
+					   : http_post(self->curl, &request, &answer, err);
 	if (status >= 0 && (status < 200 || status > 299)) {
 		if (answer.count)
 			answer.text[strcspn(answer.text, "\r\n")] = 0;
 		status = err_set(err, status == 401 || status == 403 ? ERR_INPUT : ERR_SYSTEM,
-				 "%s refuses the profile with HTTP status %d%s%.200s", self->where, status,
-				 answer.count ? ": " : "", strbuf_text(&answer));
+				 "%s refuses the profile with HTTP status %d%s%.200s", self->where,
+				 status, answer.count ? ": " : "", strbuf_text(&answer));
 	}
 	self->raw_bytes += status >= 0 ? bytes : 0;
 	strbuf_release(&url);

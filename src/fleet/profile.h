@@ -5,9 +5,9 @@
 
 #include "fleet/gather.h"
 
-struct profile_server { /* all zero = closed */
-	const char *url;   /* without a password */
-	const char *where; /* "host:port" */
+struct profile_server {            /* all zero = closed */
+	const char *url;           /* without a password */
+	const char *where;         /* "host:port" */
 	const char *authorization; /* header, NULL = none */
 	bool parca;
 	void *curl;

@@ -70,11 +70,11 @@ static int lane_flush(struct lane *self, struct err *err)
 
 	if (!self->waiting)
 		return 0;
-	status = dictionary_send(&self->batch.names, &pusher->store, self->shard, TABLE_NAMES, "name",
-				 &pusher->sent[TABLE_NAMES], err);
+	status = dictionary_send(&self->batch.names, &pusher->store, self->shard, TABLE_NAMES,
+				 "name", &pusher->sent[TABLE_NAMES], err);
 	if (status == 0)
-		status = dictionary_send(&self->batch.stacks, &pusher->store, self->shard, TABLE_STACKS,
-					 "stack", &pusher->sent[TABLE_STACKS], err);
+		status = dictionary_send(&self->batch.stacks, &pusher->store, self->shard,
+					 TABLE_STACKS, "stack", &pusher->sent[TABLE_STACKS], err);
 	for (u32 table = 0; table < FLEET_TABLES && status == 0; table++)
 		if (table != TABLE_RUNS)
 			status = send_table(self, (enum fleet_table)table, err);
@@ -112,7 +112,9 @@ int pusher_open(struct pusher *self, const char *address, struct err *err)
 	for (u32 i = 0; i < self->store.shards.count; i++) {
 		struct lane *lane = &self->lanes[i];
 
-		*lane = (struct lane){.pusher = self, .shard = i, .batch = {.spill = spill, .self = lane}};
+		*lane = (struct lane){.pusher = self,
+				      .shard = i,
+				      .batch = {.spill = spill, .self = lane}};
 		if (schema_check_shard(&self->store, i, err) == 0)
 			continue;
 		lane->failed = true;
@@ -149,7 +151,8 @@ static int ask_shard(struct pusher *self, u32 shard, const u64 *runs, u64 count,
 	for (u64 i = 0; i < count; i++)
 		strbuf_addf(&sql, "%s%llu", i ? "," : "", (unsigned long long)runs[i]);
 	strbuf_add(&sql, ")");
-	status = sql.failed ? no_memory(err) : store_ask(&self->store, shard, strbuf_text(&sql), &answer, err);
+	status = sql.failed ? no_memory(err)
+			    : store_ask(&self->store, shard, strbuf_text(&sql), &answer, err);
 	while (status == 0 && reply_row(&answer, &field, 1))
 		if (!map_put(there, strtoull(field, NULL, 10), 1))
 			status = no_memory(err);
@@ -165,9 +168,11 @@ int pusher_has(struct pusher *self, const u64 *runs, u64 count, bool *there, str
 	int status = 0;
 
 	for (u32 shard = 0; shard < self->store.shards.count && status == 0; shard++)
-		for (u64 first = 0; first < count && status == 0 && !self->lanes[shard].failed; first += ASK_RUNS)
+		for (u64 first = 0; first < count && status == 0 && !self->lanes[shard].failed;
+		     first += ASK_RUNS)
 			status = ask_shard(self, shard, runs + first,
-					   count - first < ASK_RUNS ? count - first : ASK_RUNS, &found, err);
+					   count - first < ASK_RUNS ? count - first : ASK_RUNS,
+					   &found, err);
 	for (u64 i = 0; i < count; i++)
 		there[i] = map_find(&found, runs[i]) != NULL;
 	map_release(&found);
@@ -186,8 +191,9 @@ int pusher_add(struct pusher *self, const struct run_source *source, struct err 
 			self->lost_runs++;
 			return status;
 		}
-		*lane = (struct lane){
-			.pusher = self, .shard = lane->shard, .batch = {.spill = spill, .self = lane}};
+		*lane = (struct lane){.pusher = self,
+				      .shard = lane->shard,
+				      .batch = {.spill = spill, .self = lane}};
 	}
 	status = batch_add(&lane->batch, source, err);
 	if (status < 0) {

@@ -25,7 +25,7 @@ struct lane { /* to one shard */
 
 struct pusher { /* all zero = closed */
 	struct store store;
-	struct lane *lanes; /* one per shard */
+	struct lane *lanes;     /* one per shard */
 	u64 sent[FLEET_TABLES]; /* rows that the store has taken */
 	u64 sent_runs;          /* that are visible */
 	u64 lost_runs;          /* that were added and could not be sent */

@@ -56,7 +56,8 @@ static double exact_below(u64 n, u64 m, u64 u)
 				if (i == 0 || j == 0)
 					ways[i][j][k] = k == 0;
 				else
-					ways[i][j][k] = (k >= j ? ways[i - 1][j][k - j] : 0) + ways[i][j - 1][k];
+					ways[i][j][k] = (k >= j ? ways[i - 1][j][k - j] : 0) +
+							ways[i][j - 1][k];
 			}
 	for (u64 k = 0; k <= n * m; k++) {
 		all += ways[n][m][k];

@@ -6,7 +6,7 @@
 #include "format/types.h"
 
 struct rank_test {
-	double p;     /* two-sided: how often equal distributions differ as much */
+	double p; /* two-sided: how often equal distributions differ as much */
 	double delta; /* Cliff's: share of pairs in which b is larger, less that in which a is; -1 to 1 */
 };
 

@@ -20,7 +20,8 @@ struct table {
 };
 
 /* What begins each table of rows that belong to a run. */
-#define OF_RUN {"day", "Date"}, {"program", "UInt64"}, {"build", "UInt64"}, {"push", "UInt64"}
+#define OF_RUN                                                                                     \
+	{"day", "Date"}, {"program", "UInt64"}, {"build", "UInt64"}, { "push", "UInt64" }
 
 static const struct column runs[] = {
 	{"day", "Date"},
@@ -149,14 +150,9 @@ static const struct column traces[] = {
 };
 
 static const struct column stacks[] = {
-	{"stack", "UInt64"},
-	{"place", "UInt64"},
-	{"functions", "Array(UInt64)"},
-	{"files", "Array(UInt64)"},
-	{"lines", "Array(UInt32)"},
-	{"modules", "Array(UInt64)"},
-	{"offsets", "Array(UInt64)"},
-	{"inlined", "Array(UInt8)"},
+	{"stack", "UInt64"},          {"place", "UInt64"},         {"functions", "Array(UInt64)"},
+	{"files", "Array(UInt64)"},   {"lines", "Array(UInt32)"},  {"modules", "Array(UInt64)"},
+	{"offsets", "Array(UInt64)"}, {"inlined", "Array(UInt8)"},
 };
 
 static const struct column names[] = {
@@ -185,7 +181,8 @@ static const struct table tables[FLEET_TABLES] = {
 	[TABLE_NAMES] = {"names", "ReplacingMergeTree ORDER BY name", COLUMNS(names), false},
 };
 
-static const struct table meta_table = {"meta", "MergeTree ORDER BY (key, made)", COLUMNS(meta), false};
+static const struct table meta_table = {"meta", "MergeTree ORDER BY (key, made)", COLUMNS(meta),
+					false};
 
 const char *schema_table(enum fleet_table table) { return tables[table].name; }
 
@@ -207,7 +204,8 @@ int schema_into(enum fleet_table table, struct strbuf *into, struct err *err)
 
 static int tell(struct store *self, u32 shard, struct strbuf *sql, struct err *err)
 {
-	int status = sql->failed ? no_memory(err) : store_ask(self, shard, strbuf_text(sql), NULL, err);
+	int status =
+		sql->failed ? no_memory(err) : store_ask(self, shard, strbuf_text(sql), NULL, err);
 
 	strbuf_clear(sql);
 	return status;
@@ -216,7 +214,8 @@ static int tell(struct store *self, u32 shard, struct strbuf *sql, struct err *e
 static void list_columns(struct strbuf *sql, const struct table *table)
 {
 	for (u32 i = 0; i < table->count; i++)
-		strbuf_addf(sql, "%s`%s` %s", i ? ", " : " (", table->columns[i].name, table->columns[i].type);
+		strbuf_addf(sql, "%s`%s` %s", i ? ", " : " (", table->columns[i].name,
+			    table->columns[i].type);
 	strbuf_add(sql, ")");
 }
 
@@ -244,13 +243,14 @@ static int add_columns(struct store *self, u32 shard, const struct table *table,
 
 	strbuf_addf(&sql, "SELECT name FROM system.columns WHERE database = '%s' AND table = '%s'",
 		    self->database, table->name);
-	status = sql.failed ? no_memory(err) : store_ask(self, shard, strbuf_text(&sql), &there, err);
+	status = sql.failed ? no_memory(err)
+			    : store_ask(self, shard, strbuf_text(&sql), &there, err);
 	strbuf_clear(&sql);
 	for (u32 i = 0; i < table->count && status == 0; i++) {
 		if (has_column(&there, table->columns[i].name))
 			continue;
-		strbuf_addf(&sql, "ALTER TABLE %s ADD COLUMN `%s` %s", table->name, table->columns[i].name,
-			    table->columns[i].type);
+		strbuf_addf(&sql, "ALTER TABLE %s ADD COLUMN `%s` %s", table->name,
+			    table->columns[i].name, table->columns[i].type);
 		status = tell(self, shard, &sql, err);
 	}
 	reply_release(&there);
@@ -272,8 +272,8 @@ static int make_table(struct store *self, u32 shard, const struct table *table, 
 }
 
 /* It holds no rows of its own, so it is made anew each time. */
-static int make_distributed(struct store *self, u32 shard, const struct table *table, const char *cluster,
-			    struct err *err)
+static int make_distributed(struct store *self, u32 shard, const struct table *table,
+			    const char *cluster, struct err *err)
 {
 	struct strbuf sql = {0};
 	int status;
@@ -282,7 +282,8 @@ static int make_distributed(struct store *self, u32 shard, const struct table *t
 	status = tell(self, shard, &sql, err);
 	strbuf_addf(&sql, "CREATE TABLE %s_all", table->name);
 	list_columns(&sql, table);
-	strbuf_addf(&sql, " ENGINE = Distributed(%s, %s, %s)", cluster, self->database, table->name);
+	strbuf_addf(&sql, " ENGINE = Distributed(%s, %s, %s)", cluster, self->database,
+		    table->name);
 	if (status == 0)
 		status = tell(self, shard, &sql, err);
 	strbuf_release(&sql);
@@ -293,7 +294,8 @@ static int read_meta(struct store *self, u32 shard, u64 *version, struct err *er
 {
 	struct reply answer = {0};
 	char *fields[2];
-	int status = store_ask(self, shard, "SELECT key, value FROM meta ORDER BY made, value", &answer, err);
+	int status = store_ask(self, shard, "SELECT key, value FROM meta ORDER BY made, value",
+			       &answer, err);
 
 	*version = 0;
 	while (status == 0 && reply_row(&answer, fields, 2)) {
@@ -309,7 +311,8 @@ static int read_meta(struct store *self, u32 shard, u64 *version, struct err *er
 static int newer(const struct store *self, u64 version, struct err *err)
 {
 	return err_set(err, ERR_INPUT,
-		       "the database '%s' has schema %llu, made by a newer Heapwise; this one knows schema %d",
+		       "the database '%s' has schema %llu, made by a newer Heapwise; this one "
+		       "knows schema %d",
 		       self->database, (unsigned long long)version, SCHEMA_VERSION);
 }
 
@@ -318,7 +321,8 @@ static int write_meta(struct store *self, u32 shard, const char *cluster, struct
 	struct strbuf sql = {0};
 	int status;
 
-	strbuf_addf(&sql, "INSERT INTO meta (key, value, made) SELECT 'version', '%d', now()", SCHEMA_VERSION);
+	strbuf_addf(&sql, "INSERT INTO meta (key, value, made) SELECT 'version', '%d', now()",
+		    SCHEMA_VERSION);
 	status = tell(self, shard, &sql, err);
 	strbuf_addf(&sql, "INSERT INTO meta (key, value, made) SELECT 'cluster', '%s', now()",
 		    cluster ? cluster : "");
@@ -356,7 +360,8 @@ int schema_make(struct store *self, const char *cluster, struct err *err)
 
 	for (const char *c = cluster; c && *c; c++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *c))
-			return err_set(err, ERR_USAGE, "a cluster has a name of letters, digits and _");
+			return err_set(err, ERR_USAGE,
+				       "a cluster has a name of letters, digits and _");
 	for (u32 i = 0; i < self->shards.count && status == 0; i++)
 		status = make_shard(self, i, cluster, err);
 	return status;
@@ -375,7 +380,8 @@ int schema_check_shard(struct store *self, u32 shard, struct err *err)
 		return newer(self, version, err);
 	if (version < SCHEMA_VERSION)
 		return err_set(err, ERR_INPUT,
-			       "the database '%s' has the old schema %llu: 'heapwise fleet init' brings it to %d",
+			       "the database '%s' has the old schema %llu: 'heapwise fleet init' "
+			       "brings it to %d",
 			       self->database, (unsigned long long)version, SCHEMA_VERSION);
 	return 0;
 }
@@ -390,27 +396,29 @@ int schema_check(struct store *self, struct err *err)
 			break;
 	}
 	if (status == 0 && self->shards.count > 1 && !self->distributed)
-		return err_set(err, ERR_INPUT,
-			       "the database '%s' has no tables that see all shards: 'heapwise fleet init "
-			       "--cluster NAME' makes them",
-			       self->database);
+		return err_set(
+			err, ERR_INPUT,
+			"the database '%s' has no tables that see all shards: 'heapwise fleet init "
+			"--cluster NAME' makes them",
+			self->database);
 	return status;
 }
 
 /* ---- tidying ---- */
 
-static int expire_table(struct store *self, u32 shard, const struct table *table, u64 days, u64 *dropped,
-			struct err *err)
+static int expire_table(struct store *self, u32 shard, const struct table *table, u64 days,
+			u64 *dropped, struct err *err)
 {
 	struct reply old = {0};
 	struct strbuf sql = {0};
 	char *day;
 	int status;
 
-	strbuf_addf(&sql,
-		    "SELECT DISTINCT partition FROM system.parts WHERE active AND database = '%s' AND "
-		    "table = '%s' AND toInt64(today()) - toInt64(toDate(partition)) > %llu",
-		    self->database, table->name, (unsigned long long)days);
+	strbuf_addf(
+		&sql,
+		"SELECT DISTINCT partition FROM system.parts WHERE active AND database = '%s' AND "
+		"table = '%s' AND toInt64(today()) - toInt64(toDate(partition)) > %llu",
+		self->database, table->name, (unsigned long long)days);
 	status = sql.failed ? no_memory(err) : store_ask(self, shard, strbuf_text(&sql), &old, err);
 	strbuf_clear(&sql);
 	while (status == 0 && reply_row(&old, &day, 1)) {
@@ -449,7 +457,8 @@ int schema_clean(struct store *self, struct err *err)
 				continue;
 			/* A push begins with the second in which it was made, see push.c. */
 			strbuf_addf(&sql,
-				    "ALTER TABLE %s DELETE WHERE push NOT IN (SELECT push FROM runs) AND "
+				    "ALTER TABLE %s DELETE WHERE push NOT IN (SELECT push FROM "
+				    "runs) AND "
 				    "intDiv(push, 4294967296) < toUInt32(now()) - 86400",
 				    tables[i].name);
 			status = tell(self, shard, &sql, err);

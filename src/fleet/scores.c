@@ -55,7 +55,8 @@ enum { FIELDS = KINDS + 3 + 3 * KINDS };
 
 static void add_cell(struct scores *self, char **fields)
 {
-	u64 step = strtoull(fields[KINDS], NULL, 10), points = strtoull(fields[KINDS + 1], NULL, 10);
+	u64 step = strtoull(fields[KINDS], NULL, 10),
+	    points = strtoull(fields[KINDS + 1], NULL, 10);
 	double bytes = strtod(fields[KINDS + 2], NULL);
 
 	if (step < STEPS) {
@@ -88,12 +89,14 @@ static int read_scores(struct store *store, const struct fleet_query *query, str
 
 	strbuf_add(&sql, "SELECT ");
 	for (u32 i = 0; i < KINDS; i++)
-		strbuf_addf(&sql, "if(%s >= 0, toUInt8(least(floor(%s * %d), %d)), %d) AS bin%u, ", kind_names[i],
-			    kind_names[i], BINS, BINS - 1, NO_BIN, i);
+		strbuf_addf(&sql, "if(%s >= 0, toUInt8(least(floor(%s * %d), %d)), %d) AS bin%u, ",
+			    kind_names[i], kind_names[i], BINS, BINS - 1, NO_BIN, i);
 	strbuf_add(&sql, "severity, count(), sum(toFloat64(bytes))");
 	for (u32 i = 0; i < KINDS; i++)
-		strbuf_addf(&sql, ", sum(toFloat64(%s)), sum(toFloat64(%s) * %s), sum(toFloat64(%s) * bytes)",
-			    kind_names[i], kind_names[i], kind_names[i], kind_names[i]);
+		strbuf_addf(
+			&sql,
+			", sum(toFloat64(%s)), sum(toFloat64(%s) * %s), sum(toFloat64(%s) * bytes)",
+			kind_names[i], kind_names[i], kind_names[i], kind_names[i]);
 	strbuf_add(&sql, " FROM ");
 	ask_table(&sql, store, TABLE_POINTS);
 	strbuf_add(&sql, " WHERE ");
@@ -124,7 +127,8 @@ static struct result *bin_table(const struct scores *self)
 			row[1] = value_real((double)bin / BINS);
 			row[2] = value_real((double)(bin + 1) / BINS);
 			row[3] = value_number(self->kinds[i].points[bin]);
-			row[4] = value_real((double)self->kinds[i].points[bin] / (double)self->kinds[i].count);
+			row[4] = value_real((double)self->kinds[i].points[bin] /
+					    (double)self->kinds[i].count);
 			row[5] = value_number((u64)self->kinds[i].bytes[bin]);
 		}
 	return table;

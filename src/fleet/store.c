@@ -16,7 +16,8 @@ enum { PORT = 8123, SHARDS_MAX = 256 };
 
 bool store_is_address(const char *address)
 {
-	return strncmp(address, "clickhouse://", 13) == 0 || strncmp(address, "clickhouses://", 14) == 0;
+	return strncmp(address, "clickhouse://", 13) == 0 ||
+	       strncmp(address, "clickhouses://", 14) == 0;
 }
 
 void address_hide_password(char *address)
@@ -91,7 +92,8 @@ static int take_host(struct store *self, char *host, struct err *err)
 		shard.port = (u32)port;
 	}
 	if (!*host)
-		return err_set(err, ERR_USAGE, "the address names no host: clickhouse://HOST:PORT/DATABASE");
+		return err_set(err, ERR_USAGE,
+			       "the address names no host: clickhouse://HOST:PORT/DATABASE");
 	if (self->shards.count == SHARDS_MAX)
 		return err_set(err, ERR_USAGE, "more than %d shards", SHARDS_MAX);
 	return vec_push(&self->shards, shard) ? 0 : err_set(err, ERR_MEMORY, "out of memory");
@@ -126,7 +128,8 @@ int store_open(struct store *self, const char *address, struct err *err)
 	slash = strchr(hosts, '/');
 	if (!slash || !is_identifier(slash + 1))
 		return err_set(err, ERR_USAGE,
-			       "the address of the store must end in the name of a database: letters, digits and _");
+			       "the address of the store must end in the name of a database: "
+			       "letters, digits and _");
 	*slash = 0;
 	self->database = slash + 1;
 	self->user = "default";
@@ -148,17 +151,17 @@ void store_close(struct store *self)
 /* ---- statements ---- */
 
 enum { /* ClickHouse's numbers of errors */
-	CODE_NO_COLUMN = 16,
-	CODE_NO_IDENTIFIER = 47,
-	CODE_NO_TABLE = 60,
-	CODE_NO_DATABASE = 81,
-	CODE_NO_CLUSTER = 170,
-	CODE_NO_USER = 192,
-	CODE_WRONG_PASSWORD = 193,
-	CODE_CONNECTIONS = 279,
-	CODE_REQUIRED_PASSWORD = 194,
-	CODE_DENIED = 497,
-	CODE_AUTHENTICATION = 516,
+       CODE_NO_COLUMN = 16,
+       CODE_NO_IDENTIFIER = 47,
+       CODE_NO_TABLE = 60,
+       CODE_NO_DATABASE = 81,
+       CODE_NO_CLUSTER = 170,
+       CODE_NO_USER = 192,
+       CODE_WRONG_PASSWORD = 193,
+       CODE_CONNECTIONS = 279,
+       CODE_REQUIRED_PASSWORD = 194,
+       CODE_DENIED = 497,
+       CODE_AUTHENTICATION = 516,
 };
 
 /* "Code: 60, e.displayText() = DB::Exception: Table x doesn't exist., e.what() = …" → the sentence in it. */
@@ -189,12 +192,14 @@ static int refused(const struct store *self, const char *where, int status, stru
 	case CODE_WRONG_PASSWORD:
 	case CODE_REQUIRED_PASSWORD:
 	case CODE_AUTHENTICATION:
-		return err_set(err, ERR_INPUT, "%s refuses user '%s': the name or the password is wrong", where,
+		return err_set(err, ERR_INPUT,
+			       "%s refuses user '%s': the name or the password is wrong", where,
 			       self->user);
 	case CODE_NO_DATABASE:
 	case CODE_NO_TABLE:
 		return err_set(err, ERR_INPUT,
-			       "the database '%s' at %s has no Heapwise schema: 'heapwise fleet init' makes it",
+			       "the database '%s' at %s has no Heapwise schema: 'heapwise fleet "
+			       "init' makes it",
 			       self->database, where);
 	case CODE_CONNECTIONS:
 		return err_set(err, ERR_SYSTEM, "a shard that %s knows does not answer", where);
@@ -245,7 +250,8 @@ static int send(struct store *self, u32 shard, const struct sending *what, struc
 	else
 		status = http_post(self->curl, &request, answer, err);
 	if (status >= 0)
-		status = status == 200 ? 0 : refused(self, strbuf_text(&where), status, answer, err);
+		status =
+			status == 200 ? 0 : refused(self, strbuf_text(&where), status, answer, err);
 	strbuf_release(&url);
 	strbuf_release(&user);
 	strbuf_release(&key);
@@ -253,8 +259,8 @@ static int send(struct store *self, u32 shard, const struct sending *what, struc
 	return status;
 }
 
-static int ask(struct store *self, u32 shard, const char *database, const char *sql, struct reply *answer,
-	       struct err *err)
+static int ask(struct store *self, u32 shard, const char *database, const char *sql,
+	       struct reply *answer, struct err *err)
 {
 	struct reply ignored = {0};
 	struct strbuf body = {0};
@@ -277,7 +283,8 @@ int store_ask(struct store *self, u32 shard, const char *sql, struct reply *answ
 	return ask(self, shard, self->database, sql, answer, err);
 }
 
-int store_ask_outside(struct store *self, u32 shard, const char *sql, struct reply *answer, struct err *err)
+int store_ask_outside(struct store *self, u32 shard, const char *sql, struct reply *answer,
+		      struct err *err)
 {
 	return ask(self, shard, NULL, sql, answer, err);
 }
@@ -294,11 +301,11 @@ int store_ask_all(struct store *self, const char *sql, struct reply *answer, str
 	return status;
 }
 
-int store_insert(struct store *self, u32 shard, const char *into, const struct strbuf *rows, struct err *err)
+int store_insert(struct store *self, u32 shard, const char *into, const struct strbuf *rows,
+		 struct err *err)
 {
 	struct strbuf packed = {0}, query = {0}, answer = {0};
-	struct sending what = {
-		.database = self->database, .body = &packed, .packed = true};
+	struct sending what = {.database = self->database, .body = &packed, .packed = true};
 	int status;
 
 	strbuf_addf(&query, "INSERT INTO %s FORMAT RowBinary", into);
@@ -331,12 +338,23 @@ static void plain_field(char *field)
 		}
 		field++;
 		switch (*field) {
-		case 'n': *out++ = '\n'; break;
-		case 't': *out++ = '\t'; break;
-		case 'r': *out++ = '\r'; break;
-		case 'b': *out++ = '\b'; break;
-		case 'f': *out++ = '\f'; break;
-		default: *out++ = *field;
+		case 'n':
+			*out++ = '\n';
+			break;
+		case 't':
+			*out++ = '\t';
+			break;
+		case 'r':
+			*out++ = '\r';
+			break;
+		case 'b':
+			*out++ = '\b';
+			break;
+		case 'f':
+			*out++ = '\f';
+			break;
+		default:
+			*out++ = *field;
 		}
 	}
 	*out = 0;

@@ -51,16 +51,19 @@ struct reply { /* all zero = empty */
 };
 
 /* A statement; what it answers goes to *answer, which may be NULL. */
-int store_ask(struct store *self, u32 shard, const char *sql, struct reply *answer, struct err *err);
+int store_ask(struct store *self, u32 shard, const char *sql, struct reply *answer,
+	      struct err *err);
 
 /* The same of the database that need not be there yet. */
-int store_ask_outside(struct store *self, u32 shard, const char *sql, struct reply *answer, struct err *err);
+int store_ask_outside(struct store *self, u32 shard, const char *sql, struct reply *answer,
+		      struct err *err);
 
 /* The answer of all shards together, from the first server that replies. */
 int store_ask_all(struct store *self, const char *sql, struct reply *answer, struct err *err);
 
 /* Inserts rows that are encoded as RowBinary; into is "table (column, column …)". All or nothing per month of rows. */
-int store_insert(struct store *self, u32 shard, const char *into, const struct strbuf *rows, struct err *err);
+int store_insert(struct store *self, u32 shard, const char *into, const struct strbuf *rows,
+		 struct err *err);
 
 /* The next row: pointers to its fields, which live as long as the answer. False at the end, and for a row that has
  * another number of fields. */

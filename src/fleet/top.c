@@ -60,10 +60,12 @@ struct result *fleet_runs(struct store *store, const struct fleet_query *query, 
 		return ask_done(NULL, 0, err);
 	result_set_columns(table, run_columns, RUN_COLUMNS);
 	table->empty = "no runs";
-	strbuf_add(&sql, "SELECT run, toString(time, 'UTC'), host, program_name, build_id, version,"
-			 " arrayStringConcat(arrayMap((k, v) -> concat(k, '=', v), `labels.key`, `labels.value`), ' '),"
-			 " duration_ns, allocations, bytes, peak_bytes, kept_bytes, byte_seconds, points,"
-			 " trace_bytes > 0, complete FROM ");
+	strbuf_add(&sql,
+		   "SELECT run, toString(time, 'UTC'), host, program_name, build_id, version,"
+		   " arrayStringConcat(arrayMap((k, v) -> concat(k, '=', v), `labels.key`, "
+		   "`labels.value`), ' '),"
+		   " duration_ns, allocations, bytes, peak_bytes, kept_bytes, byte_seconds, points,"
+		   " trace_bytes > 0, complete FROM ");
 	ask_table(&sql, store, TABLE_RUNS);
 	strbuf_add(&sql, " WHERE ");
 	ask_runs(&sql, store, &query->filter);
@@ -81,10 +83,12 @@ struct result *fleet_runs(struct store *store, const struct fleet_query *query, 
 /* ---- points ---- */
 
 static const struct result_column point_columns[] = {
-	COLUMN("byte_seconds", "bytes x s", VALUE_RATIO, "bytes x time of all runs, in byte seconds"),
+	COLUMN("byte_seconds", "bytes x s", VALUE_RATIO,
+	       "bytes x time of all runs, in byte seconds"),
 	COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes of all runs"),
 	COLUMN("allocations", "allocations", VALUE_COUNT, "allocations of all runs"),
-	COLUMN("max_peak_bytes", "highest peak", VALUE_BYTES, "the most that it had live in any run"),
+	COLUMN("max_peak_bytes", "highest peak", VALUE_BYTES,
+	       "the most that it had live in any run"),
 	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed, of all runs"),
 	COLUMN("runs", "runs", VALUE_COUNT, "runs in which it allocates"),
 	COLUMN("place", NULL, VALUE_TEXT, "what the point is told by in the store, across builds"),
@@ -128,8 +132,9 @@ struct result *fleet_top(struct store *store, const struct fleet_query *query, s
 		return ask_done(NULL, 0, err);
 	result_set_columns(table, point_columns, POINT_COLUMNS);
 	table->empty = "no runs";
-	strbuf_addf(&sql, "SELECT sum(byte_seconds), sum(bytes), sum(allocations), max(own_peak_bytes),"
-			  " sum(kept_bytes), place, min(stack), sum(%s) AS measure FROM ",
+	strbuf_addf(&sql,
+		    "SELECT sum(byte_seconds), sum(bytes), sum(allocations), max(own_peak_bytes),"
+		    " sum(kept_bytes), place, min(stack), sum(%s) AS measure FROM ",
 		    measure_column(query->measure));
 	ask_table(&sql, store, TABLE_POINTS);
 	strbuf_add(&sql, " WHERE ");

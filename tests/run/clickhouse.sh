@@ -46,7 +46,9 @@ server_config()
 server_start()
 {
 	local i
-	clickhouse-server --config-file="$server_folder/$1/config.xml" >"$server_folder/$1/out" 2>&1 &
+	# Files that whoever started us holds, such as locks, are not theirs.
+	setsid bash -c 'for fd in /proc/$$/fd/*; do fd=${fd##*/}; [ "$fd" -lt 3 ] || eval "exec $fd>&-"; done; exec clickhouse-server --config-file="$1"' - \
+		"$server_folder/$1/config.xml" >"$server_folder/$1/out" 2>&1 </dev/null &
 	server_pids[$1]=$!
 	for ((i = 0; i < 600; i++)); do
 		[ "$(curl -s "http://127.0.0.1:${http_ports[$1]}/")" = "Ok." ] && return

@@ -54,9 +54,9 @@ ask()
 fill_store()
 {
 	local runs=$1 chunks=$2 i
-	make_runs b1 "$runs" 100 "$chunks" --access --types 4
-	make_runs b2 "$runs" 200 "$chunks" --access --types 4
-	make_runs b3 "$runs" 300 $((chunks * 2)) --access --types 4
+	make_runs b1 "$runs" 1000 "$chunks" --access --types 4
+	make_runs b2 "$runs" 2000 "$chunks" --access --types 4
+	make_runs b3 "$runs" 3000 $((chunks * 2)) --access --types 4
 	for build in b1 b2 b3; do
 		# In the order of time, a day apart.
 		touch -d "2026-03-0${build#b} 12:00 UTC" "$build"/*.hwt
@@ -93,6 +93,15 @@ case_questions()
 	ask top -n 0 | jq -cS '[.rows[] | [.place, .runs, .bytes, .allocations]] | sort' >after
 	cmp before after || fail "a second push changed the store"
 	case_questions_by_hand
+}
+
+# A thousand runs: the same answers.
+case_many()
+{
+	two_shards
+	fill_store "${FLEET_RUNS_OF_A_BUILD:-333}" 500
+	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" $((3 * ${FLEET_RUNS_OF_A_BUILD:-333} + 2))
+	python3 "$check" questions "$HEAPWISE" "$store" b1 b2 b3 lost || fail "answers differ from local traces"
 }
 
 # The same program by the same name, stacks by content: a run adds none that is known.
@@ -153,6 +162,34 @@ case_shard_stopped()
 	equal "sent now" "$(pushed runs)" $((40 - first - sent))
 	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" 40
 	python3 "$check" totals "$HEAPWISE" "$store" b1 || fail "totals differ from local traces"
+}
+
+has_rows()
+{
+	[ "$(server_ask 1 "SELECT count() > 0 FROM fleet.chunks")" = 1 ]
+}
+
+# The server goes while rows are on their way: some of a run's are there, the run is not.
+case_shard_stopped_midway()
+{
+	two_shards
+	make_runs b1 12 100 300000
+	"$HEAPWISE" push --to "$store" --chunks --format json b1 >pushed 2>stderr &
+	pushing=$!
+	until_true has_rows
+	server_stop 1
+	wait $pushing
+	equal "status" "$?" 3
+	says stderr "127.0.0.1:${http_ports[1]}"
+	equal "sentences" "$(wc -l <stderr)" 1
+	server_start 1
+	at_least "rows of runs that are not seen" "$(server_ask 1 "SELECT count() FROM fleet.chunks WHERE push NOT IN (SELECT push FROM fleet.runs)")" 1
+	python3 "$check" whole "$HEAPWISE" "$store" b1 || fail "half a run is seen"
+	push --chunks b1
+	equal "status after it is back" "$status" 0
+	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" 12
+	equal "chunks that are seen" "$(server_ask 0 "SELECT count() FROM fleet.chunks_all WHERE push IN (SELECT push FROM fleet.runs)")" 3600000
+	python3 "$check" whole "$HEAPWISE" "$store" b1 || fail "half a run is seen"
 }
 
 # Killed at any moment, whatever the servers have got: what is seen are whole runs.
