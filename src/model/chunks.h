@@ -15,7 +15,10 @@
 
 struct column_store;
 
-enum { CHUNK_PAGE = 1 << 14 };
+#ifndef HEAPWISE_CHUNK_PAGE_BITS
+#define HEAPWISE_CHUNK_PAGE_BITS 14 /* at least 12, so that columns are pages of the machine; tools/fuzz has 12 */
+#endif
+enum { CHUNK_PAGE = 1 << HEAPWISE_CHUNK_PAGE_BITS };
 
 enum chunk_end {
 	CHUNK_ABSENT, /* its allocation is in a damaged part of the trace */

@@ -15,9 +15,8 @@
 
 enum {
 	POINT_PAGE = 100, /* as the page asks for them */
-	POINTS_MAX = 1000,
-	DETAILS_MAX = 200,
-	CHUNKS_MAX = 50, /* points whose chunks are in the report */
+	POINTS_MAX = 2000,  /* with their details, the worst ones */
+	CHUNKS_MAX = 200,   /* of these their chunks */
 	FILES_MAX = 500,
 	LINES_SHOWN = 2000,
 	MOMENTS = 64,
@@ -274,21 +273,55 @@ static void put_moments(struct report *self, u64 end_ns)
 				    (unsigned long long)((double)end_ns / MOMENTS * (double)k), directions[i]);
 }
 
-static void put_points(struct report *self, u64 points)
+struct ranked {
+	u8 severity;
+	u64 bytes;
+	u32 point;
+};
+
+static int worst_first(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->severity != y->severity)
+		return x->severity > y->severity ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->point < y->point ? -1 : x->point > y->point;
+}
+
+/* All points, the worst ones first; NULL without memory. For free. */
+static struct ranked *rank_points(struct view_trace *trace)
+{
+	u64 points = trace->model->points.count;
+	struct ranked *ranked = calloc(points + 1, sizeof *ranked);
+	struct err err = {0};
+	bool scored = view_scores(trace, &err) == 0;
+
+	for (u32 i = 0; ranked && i < points; i++)
+		ranked[i] = (struct ranked){.severity = scored ? trace->severity[i] : 0,
+					    .bytes = trace->model->points.data[i].bytes,
+					    .point = i};
+	if (ranked)
+		qsort(ranked, points, sizeof *ranked, worst_first);
+	return ranked;
+}
+
+static void put_points(struct report *self, const struct ranked *ranked, u64 points)
 {
 	for (u64 first = 0; first < points && first < POINTS_MAX; first += POINT_PAGE)
 		put(self, "/points?limit=%d&offset=%llu&sort=-sev&spark=64", POINT_PAGE,
 		    (unsigned long long)first);
-	for (u64 i = 0; i < points && i < DETAILS_MAX; i++)
-		put(self, "/points/%llu", (unsigned long long)i);
+	for (u64 i = 0; i < points && i < POINTS_MAX; i++)
+		put(self, "/points/%u", ranked[i].point);
 }
 
-static void put_chunks(struct report *self, u64 points, u64 end_ns)
+static void put_chunks(struct report *self, const struct ranked *ranked, u64 points, u64 end_ns)
 {
 	put(self, "/chunks?lane=row&order=time&px=1200&x0=0&x1=%llu", (unsigned long long)end_ns);
 	for (u64 i = 0; i < points && i < CHUNKS_MAX; i++)
-		put(self, "/chunks?lane=row&order=time&point=%llu&px=1200&x0=0&x1=%llu",
-		    (unsigned long long)i, (unsigned long long)end_ns);
+		put(self, "/chunks?lane=row&order=time&point=%u&px=1200&x0=0&x1=%llu",
+		    ranked[i].point, (unsigned long long)end_ns);
 }
 
 static void put_tables(struct report *self)
@@ -313,7 +346,8 @@ static void put_tables(struct report *self)
 /* What matters most comes first: what does not fit is left out. */
 static void put_views(struct report *self, struct view_trace *trace, u64 end_ns)
 {
-	u64 points = trace->model->points.count;
+	struct ranked *ranked = rank_points(trace);
+	u64 points = ranked ? trace->model->points.count : 0;
 
 	put(self, "/status");
 	put(self, "/trace");
@@ -326,14 +360,15 @@ static void put_views(struct report *self, struct view_trace *trace, u64 end_ns)
 	put_tables(self);
 	if (shows(self, REPORT_TIMELINE))
 		put_timelines(self);
-	if (shows(self, REPORT_POINTS))
-		put_points(self, points);
 	if (shows(self, REPORT_FLAME))
 		put_moments(self, end_ns);
+	if (shows(self, REPORT_POINTS))
+		put_points(self, ranked, points);
 	if (shows(self, REPORT_SOURCE) && self->options->source != REPORT_NO_SOURCE)
 		put_sources(self, trace);
 	if (shows(self, REPORT_CHUNKS))
-		put_chunks(self, points, end_ns);
+		put_chunks(self, ranked, points, end_ns);
+	free(ranked);
 	put_about(self);
 }
 

@@ -4,26 +4,53 @@
 #define LIB_USE_MODEL_H
 
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/findings.h"
 #include "analysis/marks.h"
 #include "analysis/points.h"
 #include "analysis/scores.h"
 #include "analysis/summary.h"
-#include "output/render.h"
+#include "output/result.h"
+
+static inline u64 use_stack(const struct result_stack *stack)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < stack->count; i++)
+		sum += strlen(stack->frames[i].function) + strlen(stack->frames[i].file) +
+		       strlen(stack->frames[i].module);
+	return sum;
+}
+
+/* Reads every value. As text or JSON it would take most of a fuzzer's time. */
+static inline u64 use_cells(const struct result *result)
+{
+	u64 sum = 0;
+
+	for (u64 i = 0; i < result->cells.count; i++) {
+		const struct value *value = &result->cells.data[i];
+		enum value_type type = result->columns.data[i % result->columns.count].type;
+
+		if (!value->known)
+			continue;
+		if (type == VALUE_TEXT || type == VALUE_PATH)
+			sum += strlen(value->text);
+		else
+			sum += type == VALUE_STACK ? use_stack(value->stack) : value->number;
+	}
+	for (u64 i = 0; i < result->caveats.count; i++)
+		sum += strlen(result->caveats.data[i]);
+	for (u64 i = 0; i < result->parts.count; i++)
+		sum += use_cells(result->parts.data[i]);
+	return sum;
+}
 
 /* Takes the result over; NULL is nothing. */
 static inline void use_result(struct result *result)
 {
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = result ? open_memstream(&text, &bytes) : NULL;
-
-	if (out) {
-		render_json(result, out);
-		fclose(out);
-	}
-	free(text);
+	if (result && !result_failed(result) && use_cells(result) == 4000000007u)
+		puts("strange");
 	result_free(result);
 }
 

@@ -164,7 +164,7 @@ function heatPainter(shown: Window, heat: Heat): Painter {
 const lines = [
 	{ name: "malloc_s", words: "malloc/s", colour: 0, dash: [] },
 	{ name: "free_s", words: "free/s", colour: 1, dash: [5, 3] },
-	{ name: "realloc_s", words: "realloc/s", colour: 2, dash: [1, 3] },
+	{ name: "realloc_s", words: "realloc/s", colour: 2, dash: [2, 3] },
 ] as const;
 
 function told(at: number): string {
