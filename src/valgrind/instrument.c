@@ -293,8 +293,8 @@ static void before_dirty(struct work *work, const IRDirty *d)
 
 static void note_before(struct work *work, const IRStmt *s)
 {
-	if (s->tag == Ist_Exit || s->tag == Ist_Dirty || s->tag == Ist_CAS ||
-	    s->tag == Ist_LLSC || s->tag == Ist_MBE)
+	if (s->tag == Ist_Exit || s->tag == Ist_Dirty || s->tag == Ist_CAS || s->tag == Ist_LLSC ||
+	    s->tag == Ist_MBE)
 		flush(work);
 	switch (s->tag) {
 	case Ist_WrTmp:
