@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "format/atomics.h"
 #include "symbols/scopes.h"
 
 #define NO_UNIT UINT32_MAX
@@ -103,6 +104,7 @@ int debuginfo_init(struct debuginfo *self, Dwarf *dwarf, u64 bias)
 	self->dwarf = dwarf;
 	self->bias = bias;
 	self->units = list.units.data;
+	self->unit_count = (u32)list.units.count;
 	self->ranges = list.ranges.data;
 	self->range_count = list.ranges.count;
 	return result;
@@ -113,6 +115,20 @@ void debuginfo_release(struct debuginfo *self)
 	free(self->units);
 	free(self->ranges);
 	*self = (struct debuginfo){ 0 };
+}
+
+void debuginfo_read_lines(const struct debuginfo *self, const bool *stop)
+{
+	enum { LINES_MAX = 1 << 20 }; /* some 40 MB */
+	u64 read = 0;
+
+	for (u32 i = 0; i < self->unit_count && read < LINES_MAX && !load_relaxed(stop); i++) {
+		Dwarf_Lines *lines;
+		size_t count;
+
+		if (dwarf_getsrclines(&self->units[i], &lines, &count) == 0)
+			read += count;
+	}
 }
 
 static u32 find_unit(const struct debuginfo *self, u64 address)

@@ -20,6 +20,7 @@ struct debuginfo {
 	Dwarf *dwarf;
 	u64 bias; /* to add to an address of the debug file to get the module's */
 	Dwarf_Die *units;
+	u32 unit_count;
 	struct unit_range *ranges; /* by low */
 	u64 range_count;
 };
@@ -44,6 +45,10 @@ struct debuginfo_query {
 
 int debuginfo_init(struct debuginfo *self, Dwarf *dwarf, u64 bias);
 void debuginfo_release(struct debuginfo *self); /* not the Dwarf, which belongs to its module */
+
+/* Reads the tables of lines ahead, which is most of the work of answering; not of very large programs. Ends early, after
+ * a unit, when *stop becomes true. */
+void debuginfo_read_lines(const struct debuginfo *self, const bool *stop);
 
 /* Fills all answers. Damaged debug info leaves answers empty; only a lack of memory is an error. */
 int debuginfo_resolve(struct debuginfo *self, const struct debuginfo_query *query);

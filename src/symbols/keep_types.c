@@ -71,6 +71,7 @@ static int keep_sizes(struct keeping *self, u32 file, struct debug_types_file *o
 					.own_modules = collect->own.data[file],
 					.all = true,
 					.max_bytes = self->bytes_left,
+					.symbolizer = self->query->symbolizer,
 					.debug_path = self->query->debug_path};
 	struct typesizes sizes = {0};
 	int status = typesizes_read(&sizes, &query, err);

@@ -7,6 +7,7 @@
 
 struct keep_types_query {
 	const struct collect *collect; /* finished */
+	const struct symbolizer *symbolizer; /* files that it has open are not opened anew; may be NULL */
 	const char *debug_path;        /* as everywhere; may be NULL */
 	u64 max_bytes;                 /* of debug info to read; 0 = 64 MiB */
 };

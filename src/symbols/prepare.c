@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "format/atomics.h"
 
 /* More modules than this are left until they are needed: what is read stays in memory. */
 enum { PREPARED_MAX = 256 };
@@ -23,7 +24,7 @@ struct prepare {
 	pthread_cond_t told;
 	VEC(struct symbolizer_module) modules; /* path and build_id are copies */
 	u64 taken;
-	bool stop;
+	bool stop; /* read without the lock, too */
 };
 
 /* The next module to read; false when it is time to end. Modules are never forgotten: told anew, they
@@ -51,9 +52,14 @@ static void *run(void *opaque)
 	u32 number;
 
 	sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){ 0 });
-	while (take(self, &module))
-		if (symbolizer_add(self->symbolizer, &module, &number, &err) == 0)
-			symbolizer_open(self->symbolizer, number, &err);
+	while (take(self, &module)) {
+		if (symbolizer_add(self->symbolizer, &module, &number, &err) < 0 ||
+		    symbolizer_open(self->symbolizer, number, &err) < 0)
+			continue;
+		/* The first one is the program; of libraries few addresses will be asked for. */
+		if (number == 0)
+			symbolizer_read_ahead(self->symbolizer, number, &self->stop);
+	}
 	return NULL;
 }
 
@@ -128,7 +134,7 @@ struct symbolizer *prepare_finish(struct prepare *self)
 	if (!self)
 		return NULL;
 	pthread_mutex_lock(&self->lock);
-	self->stop = true;
+	store_relaxed(&self->stop, true);
 	pthread_cond_signal(&self->told);
 	pthread_mutex_unlock(&self->lock);
 	if (self->started && !self->stopped)

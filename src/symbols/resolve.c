@@ -158,7 +158,9 @@ static int resolve_file(struct resolution *self, const struct wanted *wanted, u6
 	if (result)
 		goto done;
 	count_state(&self->summary, symbolizer_state(self->symbolizer, module));
-	symbolizer_drop(self->symbolizer, module);
+	/* The program's types are read from the same tables. */
+	if (!self->collect.own.data[wanted->file])
+		symbolizer_drop(self->symbolizer, module);
 	for (u64 i = 0; i < count && !result; i++) {
 		at += addresses[at] != wanted[i].address;
 		result = add_entry(self, &wanted[i], &answers[at]);
@@ -193,13 +195,27 @@ static int resolve_files(struct resolution *self, struct err *err)
 	return result ? result : resolve_more_types(self, err);
 }
 
-static int keep_types(const struct resolution *self, const char *path, struct err *err)
+static void drop_programs(struct resolution *self, struct err *err)
+{
+	u32 module;
+
+	for (u64 i = 0; i < self->collect.files.count; i++)
+		if (self->collect.own.data[i] &&
+		    symbolizer_add(self->symbolizer, &self->collect.files.data[i], &module, err) == 0)
+			symbolizer_drop(self->symbolizer, module);
+}
+
+static int keep_types(struct resolution *self, const char *path, struct err *err)
 {
 	struct keep_types_query query = { .collect = &self->collect,
+					  .symbolizer = self->symbolizer,
 					  .debug_path = self->options->debug_path,
 					  .max_bytes = self->options->type_bytes };
 
-	return symbols_keep_types(path, &query, err);
+	int result = symbols_keep_types(path, &query, err);
+
+	drop_programs(self, err);
+	return result;
 }
 
 int symbols_resolve_trace(const char *path, const struct symbolize_options *options,

@@ -207,6 +207,26 @@ int symbolizer_open(struct symbolizer *self, u32 module, struct err *err)
 	return 0;
 }
 
+void symbolizer_read_ahead(struct symbolizer *self, u32 module, const bool *stop)
+{
+	const struct entry *entry = self->entries.data[module];
+
+	if (entry->open && entry->module.has_debuginfo)
+		debuginfo_read_lines(&entry->module.debuginfo, stop);
+}
+
+struct Dwarf *symbolizer_dwarf(const struct symbolizer *self,
+			       const struct symbolizer_module *description)
+{
+	const struct entry *entry;
+	u32 module;
+
+	if (!self || !find_entry(self, description, &module))
+		return NULL;
+	entry = self->entries.data[module];
+	return entry->open && entry->module.has_debuginfo ? entry->module.debuginfo.dwarf : NULL;
+}
+
 int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
 		       struct symbolizer_answer *answers, struct err *err)
 {

@@ -56,6 +56,15 @@ int symbolizer_add(struct symbolizer *self, const struct symbolizer_module *desc
 /* Reads the module's file now. A missing or damaged file is no error. */
 int symbolizer_open(struct symbolizer *self, u32 module, struct err *err);
 
+/* Reads more of what will be needed if many of the module's addresses are asked for, until *stop, which another thread
+ * may set. */
+void symbolizer_read_ahead(struct symbolizer *self, u32 module, const bool *stop);
+
+/* The debug info of a module that is open, NULL if it is not or has none. The symbolizer's. */
+struct Dwarf;
+struct Dwarf *symbolizer_dwarf(const struct symbolizer *self,
+			       const struct symbolizer_module *description);
+
 /* Addresses are ascending, relative to the module's base, and point at or into the instruction (a
  * return address less 1). A missing or damaged file is no error: it gives no frames. */
 int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,

@@ -464,15 +464,21 @@ static void walk_dwarf(struct walk *self, Dwarf *dwarf)
 static int read_module(struct walk *self, const struct symbolizer_module *description,
 		       const struct module_places *places, enum symbolizer_state *state)
 {
-	Dwarf *dwarf = NULL;
+	Dwarf *dwarf = symbolizer_dwarf(self->query->symbolizer, description);
 	struct module module;
-	int status = module_open_dwarf(&module, description, places, &dwarf);
+	int status;
 
+	*state = SYMBOLIZER_DEBUG;
+	self->files_of = NULL;
+	if (dwarf) {
+		walk_dwarf(self, dwarf);
+		return self->status;
+	}
+	status = module_open_dwarf(&module, description, places, &dwarf);
 	*state = SYMBOLIZER_MISSING;
 	if (status < 0)
 		return status == ERR_MEMORY ? status : 0;
 	*state = dwarf ? SYMBOLIZER_DEBUG : SYMBOLIZER_STRIPPED;
-	self->files_of = NULL;
 	if (dwarf)
 		walk_dwarf(self, dwarf);
 	module_close(&module);

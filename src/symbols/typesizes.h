@@ -41,6 +41,7 @@ struct typesizes_query {
 	u64 name_count;
 	bool all; /* all types are kept, whatever they are called and however large */
 	const struct debug_types *kept; /* of the trace; debug info of files that are in it is not read. May be NULL */
+	const struct symbolizer *symbolizer; /* files that it has open are not opened anew; may be NULL */
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
 	u64 max_bytes;          /* of debug info to read; 0 = a bound that takes seconds */
 };

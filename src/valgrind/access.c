@@ -100,7 +100,7 @@ static inline void block_touch(struct block *block, u64 from, u64 bytes,
 		touch_unusual(block, from, end, side);
 }
 
-VG_REGPARM(2) void hwv_read(Addr address, UWord bytes)
+static inline void note_read(Addr address, UWord bytes)
 {
 	struct block *block = block_hit(address);
 
@@ -111,7 +111,7 @@ VG_REGPARM(2) void hwv_read(Addr address, UWord bytes)
 	block_touch(block, address - block->address, bytes, HW_SIDE_READ);
 }
 
-VG_REGPARM(2) void hwv_write(Addr address, UWord bytes)
+static inline void note_write(Addr address, UWord bytes)
 {
 	struct block *block = block_hit(address);
 
@@ -122,10 +122,26 @@ VG_REGPARM(2) void hwv_write(Addr address, UWord bytes)
 	block_touch(block, address - block->address, bytes, HW_SIDE_WRITTEN);
 }
 
+VG_REGPARM(2) void hwv_read(Addr address, UWord bytes) { note_read(address, bytes); }
+
+VG_REGPARM(2) void hwv_write(Addr address, UWord bytes) { note_write(address, bytes); }
+
+VG_REGPARM(3) void hwv_read_two(Addr first, Addr second, UWord bytes)
+{
+	note_read(first, (u32)bytes);
+	note_read(second, bytes >> HWV_SECOND);
+}
+
+VG_REGPARM(3) void hwv_write_two(Addr first, Addr second, UWord bytes)
+{
+	note_write(first, (u32)bytes);
+	note_write(second, bytes >> HWV_SECOND);
+}
+
 VG_REGPARM(2) void hwv_modify(Addr address, UWord bytes)
 {
-	hwv_read(address, bytes);
-	hwv_write(address, bytes);
+	note_read(address, bytes);
+	note_write(address, bytes);
 }
 
 /* ---- system calls ---- */

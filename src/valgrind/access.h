@@ -21,6 +21,10 @@ extern u64 hwv_checked; /* accesses that were looked up */
 
 VG_REGPARM(2) void hwv_read(Addr address, UWord bytes);
 VG_REGPARM(2) void hwv_write(Addr address, UWord bytes);
+/* Two accesses of one block of code; bytes: of the first, and above HWV_SECOND those of the second. */
+enum { HWV_SECOND = 32 };
+VG_REGPARM(3) void hwv_read_two(Addr first, Addr second, UWord bytes);
+VG_REGPARM(3) void hwv_write_two(Addr first, Addr second, UWord bytes);
 VG_REGPARM(2) void hwv_modify(Addr address, UWord bytes); /* one read, and one write */
 
 /* Memory that a system call reads or writes. */

@@ -20,6 +20,12 @@ enum {
 	STACK_REACH = 2048
 }; /* bytes from the stack pointer: a thread's descriptor lies behind them */
 
+/* An access that waits for another one, so that one call notes both. */
+struct pending {
+	IRExpr *address; /* NULL = there is none */
+	Int bytes;
+};
+
 struct work {
 	IRSB *in, *out;
 	Int sp_offset; /* of the stack pointer in the guest's registers */
@@ -28,6 +34,7 @@ struct work {
 	Long *distance;      /* of that address from the stack pointer */
 	Int next;            /* statement after the present one */
 	const IRStmt *noted; /* a store to come that was noted with its load */
+	struct pending pending[HW_SIDES];
 };
 
 /* ---- the stack ---- */
@@ -81,21 +88,72 @@ struct helper {
 static const struct helper reads = {"hwv_read", hwv_read};
 static const struct helper writes = {"hwv_write", hwv_write};
 static const struct helper modifies = {"hwv_modify", hwv_modify};
+static const struct helper twos[HW_SIDES] = {
+	[HW_SIDE_READ] = {"hwv_read_two", hwv_read_two},
+	[HW_SIDE_WRITTEN] = {"hwv_write_two", hwv_write_two},
+};
+static const struct helper *const ones[HW_SIDES] = {
+	[HW_SIDE_READ] = &reads,
+	[HW_SIDE_WRITTEN] = &writes,
+};
+
+static void emit(struct work *work, const struct helper *helper, IRExpr *address, Int bytes,
+		 IRExpr *guard)
+{
+	IRDirty *d = unsafeIRDirty_0_N(2, helper->name, VG_(fnptr_to_fnentry)(helper->function),
+				       mkIRExprVec_2(address, mkIRExpr_HWord((HWord)bytes)));
+
+	if (guard)
+		d->guard = guard;
+	addStmtToIRSB(work->out, IRStmt_Dirty(d));
+}
 
 static void call(struct work *work, const struct helper *helper, IRExpr *address, Int bytes,
 		 IRExpr *guard)
 {
 	Long distance;
-	IRDirty *d;
 
 	tl_assert(isIRAtom(address));
+	if (!expression_is_stack(work, address, &distance))
+		emit(work, helper, address, bytes, guard);
+}
+
+static void flush_side(struct work *work, u32 side)
+{
+	struct pending *pending = &work->pending[side];
+
+	if (pending->address)
+		emit(work, ones[side], pending->address, pending->bytes, NULL);
+	pending->address = NULL;
+}
+
+/* Before what may leave the block of code, or call something that looks at the counts. */
+static void flush(struct work *work)
+{
+	for (u32 side = 0; side < HW_SIDES; side++)
+		flush_side(work, side);
+}
+
+/* An access that happens for certain. Addresses are temporaries, which never change, so that it may be noted later; calls
+ * are most of the cost. */
+static void note(struct work *work, u32 side, IRExpr *address, Int bytes)
+{
+	struct pending *pending = &work->pending[side];
+	Long distance;
+	ULong both;
+
 	if (expression_is_stack(work, address, &distance))
 		return;
-	d = unsafeIRDirty_0_N(2, helper->name, VG_(fnptr_to_fnentry)(helper->function),
-			      mkIRExprVec_2(address, mkIRExpr_HWord((HWord)bytes)));
-	if (guard)
-		d->guard = guard;
-	addStmtToIRSB(work->out, IRStmt_Dirty(d));
+	if (!pending->address) {
+		*pending = (struct pending){address, bytes};
+		return;
+	}
+	both = (ULong)bytes << HWV_SECOND | (ULong)pending->bytes;
+	addStmtToIRSB(work->out,
+		      IRStmt_Dirty(unsafeIRDirty_0_N(
+			      3, twos[side].name, VG_(fnptr_to_fnentry)(twos[side].function),
+			      mkIRExprVec_3(pending->address, address, mkIRExpr_HWord(both)))));
+	pending->address = NULL;
 }
 
 static Int size_of(const struct work *work, const IRExpr *e)
@@ -212,7 +270,7 @@ static void before_load(struct work *work, const IRExpr *load)
 		call(work, &modifies, load->Iex.Load.addr, bytes, NULL);
 		work->noted = store;
 	} else {
-		call(work, &reads, load->Iex.Load.addr, bytes, NULL);
+		note(work, HW_SIDE_READ, load->Iex.Load.addr, bytes);
 	}
 }
 
@@ -235,6 +293,9 @@ static void before_dirty(struct work *work, const IRDirty *d)
 
 static void note_before(struct work *work, const IRStmt *s)
 {
+	if (s->tag == Ist_Exit || s->tag == Ist_Dirty || s->tag == Ist_CAS || s->tag == Ist_LLSC ||
+	    s->tag == Ist_MBE)
+		flush(work);
 	switch (s->tag) {
 	case Ist_WrTmp:
 		if (s->Ist.WrTmp.data->tag == Iex_Load)
@@ -242,8 +303,8 @@ static void note_before(struct work *work, const IRStmt *s)
 		break;
 	case Ist_Store:
 		if (s != work->noted)
-			call(work, &writes, s->Ist.Store.addr, size_of(work, s->Ist.Store.data),
-			     NULL);
+			note(work, HW_SIDE_WRITTEN, s->Ist.Store.addr,
+			     size_of(work, s->Ist.Store.data));
 		else
 			work->noted = NULL;
 		break;
@@ -323,6 +384,7 @@ IRSB *hwv_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout 
 			watch_stack_pointer(&work, s);
 		}
 	}
+	flush(&work);
 	note_last(&work, layout);
 	return work.out;
 }

@@ -25,7 +25,7 @@ void hwr_access_allocator(struct hwr_real *real)
 static void start_clock(void)
 {
 	bool adaptive = hwr_control->access == HW_ACCESS_ADAPTIVE;
-	u32 hits = adaptive ? HWR_CLOCK_HITS_ADAPTIVE : HWR_CLOCK_HITS;
+	u32 hits = adaptive ? HWR_CLOCK_HITS_MOST : HWR_CLOCK_HITS;
 
 	hwr_clock_init(hwr_control->flags & HW_RUN_EXACT_TIMES ? 1 : hits,
 		       adaptive ? &hwr_adaptive_epoch : NULL);

@@ -19,7 +19,7 @@ void hwr_clock_init(u32 hits, const u32 *beat)
 {
 	hwr_clock_hits = hwr_stamp_has_mark() ? hits : 1;
 	common_beat = beat ? beat : hwr_lobby ? &hwr_lobby->beat : &no_beat;
-	hwr_clock.hits_left = 0;
+	hwr_clock.hits_left = hwr_clock.hits = 0;
 	if (!hwr_clock.thread)
 		return;
 	/* The first allocation of all came before the session, or another process has forked this one. */
@@ -40,6 +40,23 @@ u32 hwr_clock_enter(void)
 	return hwr_clock.thread;
 }
 
+/* Nothing has happened but accesses. */
+static bool ran_out(const struct hwr_clock *clock)
+{
+	return !clock->hits_left && load_relaxed(clock->mark_word) == (u64)&hwr_rseq_mark &&
+	       load_relaxed(clock->beat) == clock->beat_seen;
+}
+
+/* How many accesses the next reading serves. */
+static u32 next_hits(const struct hwr_clock *clock)
+{
+	u32 more = clock->hits + clock->hits / 4;
+
+	if (hwr_clock_hits == 1 || !clock->hits || !ran_out(clock))
+		return hwr_clock_hits;
+	return more < HWR_CLOCK_HITS_MOST ? more : HWR_CLOCK_HITS_MOST;
+}
+
 u64 hwr_clock_read(void)
 {
 	struct hwr_clock *clock = &hwr_clock;
@@ -49,12 +66,12 @@ u64 hwr_clock_read(void)
 	hwr_clock_enter();
 	served = clock->served;
 	/* Two threads of one slot may lose some: it is for an estimate only. */
-	store_relaxed(&served->hits,
-		      load_relaxed(&served->hits) + hwr_clock_hits - clock->hits_left);
+	store_relaxed(&served->hits, load_relaxed(&served->hits) + clock->hits - clock->hits_left);
+	clock->hits = next_hits(clock);
 	if (hwr_clock_hits > 1)
 		store_relaxed(clock->mark_word, (u64)&hwr_rseq_mark);
 	clock->beat_seen = load_relaxed(clock->beat);
 	now = hw_ticks();
-	clock->hits_left = hwr_clock_hits - 1;
+	clock->hits_left = clock->hits - 1;
 	return clock->now = now;
 }

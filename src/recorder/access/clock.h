@@ -2,10 +2,12 @@
  * Who accesses, and when. Runs in the target, on the path of every recorded access.
  *
  * Reading the counter is dearer than all the rest of recording an access. So one reading serves the
- * accesses of a thread that follow it closely: at most HWR_CLOCK_HITS of them, until the thread makes
- * an allocator call, sleeps, is preempted or has a signal (the kernel clears a word of the thread's
- * rseq area then; see stamp.h), or the beat changes: the monitor's, which it does at least every 50 ms,
- * or the number of the epoch in adaptive mode, where times need not be more exact than that.
+ * accesses of a thread that follow it closely: HWR_CLOCK_HITS of them, and as long as nothing else happens
+ * each reading a quarter more than the last, up to HWR_CLOCK_HITS_MOST. So times are late by a quarter of the
+ * accesses since the last event at most, and a chunk that lives for microseconds has a useful life. Events:
+ * the thread makes an allocator call, sleeps, is preempted or has a signal (the kernel clears a word of the
+ * thread's rseq area then; see stamp.h), or the beat changes: the monitor's, which it does at least every
+ * 50 ms, or the number of the epoch in adaptive mode, where times need not be more exact than that.
  * --exact-times reads always; so do systems without rseq. */
 #ifndef RECORDER_ACCESS_CLOCK_H
 #define RECORDER_ACCESS_CLOCK_H
@@ -13,13 +15,14 @@
 #include "format/ticks.h"
 #include "recorder/stamp.h"
 
-enum { HWR_CLOCK_HITS = 16, HWR_CLOCK_HITS_ADAPTIVE = 64 };
+enum { HWR_CLOCK_HITS = 16, HWR_CLOCK_HITS_MOST = 64 };
 
 struct hwr_clock_served;
 
 struct hwr_clock {
 	u32 thread;    /* number of the thread, 1 to 65535; 0 = none yet */
 	u32 hits_left; /* that the reading is good for */
+	u32 hits;      /* that it was good for at first */
 	u64 now;
 	u64 *mark_word;
 	struct hwr_clock_served *served; /* as soon as now is not 0 */
@@ -40,7 +43,7 @@ struct hwr_clock_served {
 };
 extern struct hwr_clock_served hwr_clock_served[HWR_CLOCK_SLOTS];
 
-/* 1, or HWR_CLOCK_HITS, or HWR_CLOCK_HITS_ADAPTIVE. */
+/* After an event: 1, or HWR_CLOCK_HITS, or HWR_CLOCK_HITS_MOST. */
 extern u32 hwr_clock_hits;
 
 /* For a new image. beat: NULL = the monitor's. */
@@ -84,6 +87,7 @@ static inline void hwr_clock_set(u64 now)
 		return;
 	store_relaxed(hwr_clock.mark_word, (u64)&hwr_rseq_mark);
 	hwr_clock.beat_seen = load_relaxed(hwr_clock.beat);
+	hwr_clock.hits = hwr_clock_hits;
 	hwr_clock.hits_left = hwr_clock_hits - 1;
 	hwr_clock.now = now;
 }

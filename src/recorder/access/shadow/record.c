@@ -86,12 +86,21 @@ static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 t
 	return true;
 }
 
+/* Accesses may go beyond the chunk's slot: only what is inside counts. */
+static inline u64 bytes_inside(u64 address, u64 offset, u64 bytes)
+{
+	u64 room = hwr_classes[hwr_heap_class(address)].slot_bytes - offset;
+
+	return bytes < room ? bytes : room;
+}
+
 /* An access that stands for so many. */
 static inline struct hwr_chunk *add(u64 address, u64 *offset, u64 times, u64 bytes, bool write,
 				    u64 now)
 {
 	struct hwr_chunk *chunk = hwr_heap_find(address, offset);
 
+	bytes = bytes_inside(address, *offset, bytes);
 	if (likely((load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) == hwr_clock.thread))
 		add_own(chunk, times, bytes, write);
 	else if (!add_strange(chunk, times, bytes, write, now))
@@ -220,14 +229,14 @@ static inline __attribute__((always_inline)) void record(u64 address, u64 bytes,
 		hot(address);
 }
 
-/* Accesses may go beyond the chunk's slot: only what is inside counts. */
-static inline u64 bytes_inside(u64 address, u64 bytes)
+/* For who does not look the chunk up. Accesses to bytes that are known to be accessed are inside: the usual ones need not
+ * ask. */
+static __attribute__((noinline)) u64 bytes_of_slot(u64 address, u64 bytes)
 {
-	u64 offset, room;
+	u64 offset;
 
 	hwr_heap_find(address, &offset);
-	room = hwr_classes[hwr_heap_class(address)].slot_bytes - offset;
-	return bytes < room ? bytes : room;
+	return bytes_inside(address, offset, bytes);
 }
 
 /* In adaptive mode short ones are as an access by an instruction: of hot memory only some are seen. Long ones
@@ -238,7 +247,8 @@ void hwr_access_range(u64 address, u64 bytes, bool write)
 		return;
 	if (extras & WITH_ADAPTIVE && bytes <= HWR_ADAPTIVE_UNIT && !*hw_shadow_of(address))
 		return;
-	bytes = bytes_inside(address, bytes);
+	if (extras & WITH_COVERAGE || bytes >> 32)
+		bytes = bytes_of_slot(address, bytes);
 	if (extras & WITH_COVERAGE)
 		record_any(address, bytes, write, WITH_COVERAGE);
 	else if (extras & WITH_ADAPTIVE && bytes <= HWR_ADAPTIVE_UNIT)
@@ -274,7 +284,7 @@ static inline __attribute__((always_inline)) void record_n(u64 address, u64 byte
 {
 	if (!hwr_heap_has(address) || !bytes || (bytes > 1 && is_echo(address, bytes)))
 		return;
-	record(address, bytes_inside(address, bytes), write, with);
+	record(address, with & WITH_COVERAGE ? bytes_of_slot(address, bytes) : bytes, write, with);
 }
 
 /* One set of functions for each combination of what a run wants, so that no access asks. */
