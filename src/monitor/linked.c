@@ -64,18 +64,20 @@ bool linked_loader(int fd, char *path, u64 room)
 {
 	struct segments segments;
 	const Elf64_Phdr *interpreter;
-	bool whole = true;
+	bool found;
 
 	path[0] = 0;
 	if (!segments_read(&segments, fd))
 		return false;
 	interpreter = segment_find(&segments, PT_INTERP);
-	if (interpreter) {
-		whole = interpreter->p_filesz < room && read_exactly(fd, path, interpreter->p_filesz, interpreter->p_offset);
-		path[whole ? interpreter->p_filesz : 0] = 0;
-	}
+	found = interpreter != NULL;
+	if (found && interpreter->p_filesz < room &&
+	    read_exactly(fd, path, interpreter->p_filesz, interpreter->p_offset))
+		path[interpreter->p_filesz] = 0;
+	else
+		path[0] = 0;
 	free(segments.data);
-	return whole;
+	return found;
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

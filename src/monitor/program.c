@@ -104,8 +104,7 @@ static enum program_obstacle elf_obstacle(struct program *self, int fd)
 		return PROGRAM_RECORDABLE; /* exec will say what is wrong with it */
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != OUR_MACHINE)
 		return PROGRAM_OTHER_MACHINE;
-	linked_loader(fd, loader, sizeof(loader));
-	if (!loader[0] && !is_loader(self->binary))
+	if (!linked_loader(fd, loader, sizeof(loader)) && !is_loader(self->binary))
 		return PROGRAM_STATIC;
 	slash = strrchr(loader, '/');
 	self->musl = slash && strncmp(slash, "/ld-musl-", 9) == 0;
