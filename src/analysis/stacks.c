@@ -67,7 +67,7 @@ static const struct symbol_entry *symbols_of(const struct stack_source *self,
 	static const struct symbol_entry none;
 	const struct symbol_entry **place, *entry;
 
-	if (!self->symbols || frame->module == NO_MODULE)
+	if (!self->symbols)
 		return NULL;
 	if (!self->found)
 		return symbol_table_find(self->symbols, self->image, frame->module, frame->address);

@@ -16,7 +16,7 @@
 #include "monitor/run.h"
 #include "monitor/userfault.h"
 
-enum { INTERVAL_MS_MIN = 250, ROTATE_BYTES_MIN = 1 << 20, WINDOW_FILES = 4 };
+enum { INTERVAL_MS_MIN = 250, ROTATE_BYTES_MIN = 1 << 20, WINDOW_FILES = 4, OVERHEAD_UNSTATED = -1 };
 
 struct watch_args {
 	const char *policy, *leak_after, *states, *output, *trace, *recorder, *batch, *address;
@@ -26,17 +26,19 @@ struct watch_args {
 	bool access_stacks, quiet, web, open, print_url;
 };
 
-static const struct watch_args watch_defaults = {.overhead = 0.02, .interval_ms = 1000, .address = "127.0.0.1"};
+static const struct watch_args watch_defaults = {.overhead = OVERHEAD_UNSTATED, .interval_ms = 1000, .address = "127.0.0.1"};
 
 #define WATCH_OPTION(field, letter, name, kind, argument, help)                                    \
 	OPTION(struct watch_args, field, letter, name, kind, argument, help)
 
 static const struct option_spec watch_options[] = {
-	WATCH_OPTION(policy, 0, "policy", OPTION_CHOICE, "mpc|ladder|all",
-		     "what is monitored when: as much as the overhead allows, by each area's hit rate (mpc, the "
-		     "default); by rising and falling thresholds (ladder); everything, each second (all)"),
+	WATCH_OPTION(policy, 0, "policy", OPTION_CHOICE, "ladder|mpc|all",
+		     "what is monitored when: by rising and falling thresholds (ladder, the default); as much as the "
+		     "overhead allows, by each area's hit rate (mpc, the default with --overhead); everything, each "
+		     "second (all)"),
 	WATCH_OPTION(overhead, 0, "overhead", OPTION_PERCENT, "SHARE",
-		     "with --policy mpc: the share of the program's CPU time that monitoring may cost; default 2 %"),
+		     "the share of the program's CPU time that monitoring may cost, which --policy mpc keeps; 2 % "
+		     "unless given"),
 	WATCH_OPTION(states, 0, "states", OPTION_STRING, "LIST",
 		     "with --policy ladder: the thresholds, rising; default 1s,2s,4s,7s,10s"),
 	WATCH_OPTION(leak_after, 0, "leak-after", OPTION_STRING, "TIME",
@@ -196,12 +198,14 @@ static int args_read(const struct command *command, const struct watch_args *arg
 		     struct watcher_options *options, struct watching *watching)
 {
 	struct policy_options *policy = &options->policy;
-	const char *name = args->policy ? args->policy : "mpc";
+	bool stated = args->overhead != OVERHEAD_UNSTATED;
+	const char *name = args->policy ? args->policy : stated ? "mpc" : "ladder"; /* METHODS.md, "mpc or ladder?" */
 	char *end;
 
 	policy_defaults(policy);
 	policy->kind = strcmp(name, "all") == 0 ? POLICY_ALL : strcmp(name, "ladder") == 0 ? POLICY_LADDER : POLICY_MPC;
-	policy->overhead = args->overhead;
+	if (stated)
+		policy->overhead = args->overhead;
 	options->interval_ns = args->interval_ms * 1000000;
 	watching->show.policy = name;
 	watching->show.writes = args->pages && strcmp(args->pages, "userfaultfd") == 0;
@@ -209,7 +213,7 @@ static int args_read(const struct command *command, const struct watch_args *arg
 		return command_usage(command, "--interval is at least %d", INTERVAL_MS_MIN);
 	if (args->port > 65535)
 		return command_usage(command, "--port is at most 65535");
-	if (args->overhead <= 0)
+	if (policy->overhead <= 0)
 		return command_usage(command, "--overhead is more than 0");
 	if (args->leak_after && (!time_read(args->leak_after, &end, &policy->leak_after_ns) || *end))
 		return command_usage(command, "--leak-after wants a time as 500ms, 30s or 2m, not '%s'",

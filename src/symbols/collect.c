@@ -97,7 +97,7 @@ static int finish_types(struct collect *self)
 /* Turns the image's addresses into places in files, once all of its modules are known. */
 static int finish_image(struct collect *self, struct err *err)
 {
-	const struct modmap_module *last = NULL;
+	const struct modmap_module generated = { .path = self->generated, .build_id = (u8 *)"" }, *last = NULL;
 	struct wanted wanted = { .image = self->image };
 	int result = 0;
 
@@ -108,12 +108,13 @@ static int finish_image(struct collect *self, struct err *err)
 		const struct modmap_module *module =
 			modmap_find(&self->modules, address, self->pcs.data[i].generation);
 
-		if (!module)
+		if (!module && !self->generated[0])
 			continue;
+		module = module ? module : &generated;
 		if (module != last)
 			result = file_of(self, module, &wanted.file);
 		last = module;
-		wanted.module = module->id;
+		wanted.module = module == &generated ? WANTED_NO_MODULE : module->id;
 		wanted.address = address - module->base;
 		if (!result && !vec_push(&self->wanted, wanted))
 			result = ERR_MEMORY;
@@ -134,6 +135,8 @@ static int take_image(void *opaque, const struct stream_image *image, struct err
 
 	self->image = image->number;
 	self->arch = image->arch;
+	if (!perf_map_find_file(image->pid, self->generated))
+		self->generated[0] = 0;
 	self->program = arena_copy(&self->arena, image->program ? image->program : "");
 	if (!result && !self->program)
 		result = err_set(err, ERR_MEMORY, "no memory for the addresses of a trace");

@@ -7,6 +7,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "symbols/names.h"
+#include "symbols/perfmap.h"
 #include "symbols/symbolizer.h"
 #include "trace/modmap.h"
 #include "trace/stream.h"
@@ -16,9 +17,11 @@
 struct wanted {
 	u32 file;
 	u32 image;
-	u32 module;
+	u32 module; /* or WANTED_NO_MODULE: the file is a map of generated code */
 	u64 address;
 };
+
+#define WANTED_NO_MODULE UINT32_MAX
 
 /* The identity of a type, an address in a file. */
 struct wanted_type {
@@ -54,6 +57,7 @@ struct collect {
 	u32 image;
 	u32 arch;
 	const char *program;
+	char generated[PERF_MAP_PATH]; /* names of code that the process generated; "" = there is no such file */
 };
 
 struct stream_sink collect_sink(struct collect *self);

@@ -10,6 +10,7 @@
 #include "format/runtime.h"
 #include "symbols/collect.h"
 #include "symbols/keep_types.h"
+#include "symbols/perfmap.h"
 #include "symbols/symbolizer.h"
 #include "trace/reader.h"
 #include "trace/symtab.h"
@@ -133,6 +134,31 @@ static int resolve_codes(struct resolution *self, const struct wanted *wanted, u
 	return 0;
 }
 
+/* Code that the program generated: its runtime may have written down the names. */
+static int resolve_generated(struct resolution *self, const struct wanted *wanted, u64 count, struct err *err)
+{
+	struct perf_map map = { 0 };
+	int result = 0;
+
+	perf_map_read(&map, self->collect.files.data[wanted->file].path);
+	for (u64 i = 0; i < count && !result; i++) {
+		const char *name = perf_map_find(&map, wanted[i].address);
+		struct symbol_frame *frame = name ? arena_new(&self->collect.arena, struct symbol_frame) : NULL;
+
+		if (!name)
+			continue;
+		name = arena_copy(&self->collect.arena, name);
+		if (!frame || !name) {
+			result = ERR_MEMORY;
+		} else {
+			*frame = (struct symbol_frame){ .function = name, .file = "" };
+			result = add_entry(self, &wanted[i], &(struct symbolizer_answer){ frame, 1 });
+		}
+	}
+	perf_map_release(&map);
+	return result ? err_set(err, ERR_MEMORY, "no memory for the symbols of a trace") : 0;
+}
+
 /* Resolves the addresses of one file, which are wanted[0 … count). */
 static int resolve_file(struct resolution *self, const struct wanted *wanted, u64 count,
 			struct err *err)
@@ -186,6 +212,8 @@ static int resolve_files(struct resolution *self, struct err *err)
 			;
 		if (strcmp(self->collect.files.data[wanted[i].file].path, HW_CODE_MODULE) == 0)
 			result = resolve_codes(self, &wanted[i], next - i, err);
+		else if (wanted[i].module == WANTED_NO_MODULE)
+			result = resolve_generated(self, &wanted[i], next - i, err);
 		else
 			result = resolve_file(self, &wanted[i], next - i, err);
 		if (self->options->progress)

@@ -263,7 +263,20 @@ case_split_stacks()
 	simple deep 10000
 }
 
-case_generated() { simple generated; }
+# Names come from the map that runtimes write for perf.
+case_generated()
+{
+	local map
+
+	alone sh -c '"$0" generated & wait $!; rm -f "/tmp/perf-$!.map"' "$target"
+	recorded -- "$target" generated
+	outcome_is "$(truths recorded.out)" trace
+	map=/tmp/perf-$("$HEAPWISE" report --format json --no-symbols trace | jq .pid).map
+	[ -f "$map" ] || fail "the program wrote no map"
+	rm -f "$map"
+	"$HEAPWISE" report trace >named 2>&1
+	says named "jit_allocates"
+}
 
 # ---- clocks ----
 

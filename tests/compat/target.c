@@ -520,7 +520,7 @@ static void case_coroutines(void)
 static void case_coroutines(void) { exit(2); }
 #endif
 
-/* Code that no file has: a stub with a frame pointer that calls allocate. */
+/* Code that no file has, a stub with a frame pointer that calls allocate, named as runtimes do it for perf. */
 static void case_generated(void)
 {
 	static const unsigned char code[] = {
@@ -532,10 +532,17 @@ static void case_generated(void)
 #endif
 	};
 	unsigned char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char path[64];
+	FILE *map;
 
 	need(p != MAP_FAILED, "memory for code");
 	memcpy(p, code, sizeof code);
 	__builtin___clear_cache((char *)p, (char *)p + sizeof code);
+	snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
+	map = fopen(path, "w");
+	need(map != NULL, "perf map");
+	fprintf(map, "%lx %zx jit_allocates\n", (unsigned long)p, sizeof code);
+	fclose(map);
 	for (int i = 0; i < 100; i++)
 		((void (*)(void (*)(int)))(uintptr_t)p)(allocate);
 }

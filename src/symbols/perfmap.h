@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * Names of code that a program generates: /tmp/perf-PID.map, as runtimes write it for perf, a line "START SIZE NAME" in
+ * hexadecimal for each function. */
+#ifndef SYMBOLS_PERFMAP_H
+#define SYMBOLS_PERFMAP_H
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+
+struct perf_code {
+	u64 start, end;
+	const char *name;
+};
+
+struct perf_map { /* all zero = empty */
+	VEC(struct perf_code) codes; /* by start */
+	struct strbuf text;
+};
+
+enum { PERF_MAP_PATH = 40 };
+
+/* The name of a process's file. False if there is none that is this user's: others could write one under any number. */
+bool perf_map_find_file(u32 pid, char path[PERF_MAP_PATH]);
+
+/* False if it cannot be read or has no names; the map is empty then. */
+bool perf_map_read(struct perf_map *self, const char *path);
+void perf_map_release(struct perf_map *self);
+
+/* The function at an address, or NULL. Of several, for code that was replaced, the last one in the file. */
+const char *perf_map_find(const struct perf_map *self, u64 address);
+
+#endif
