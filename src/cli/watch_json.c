@@ -29,6 +29,8 @@ static void point_write(struct watch_show *self, struct json *json, const struct
 	json_number(json, "stale_bytes", point->stale_bytes);
 	if (scanned)
 		json_number(json, "lost_areas", point->lost_areas);
+	if (scanned)
+		json_number(json, "unknown_areas", point->unknown_areas);
 	if (point->type)
 		json_text(json, "type", watch_names_type(&self->names, &point->type_at));
 	json_number(json, "oldest_ms", point->oldest_ns / 1000000);

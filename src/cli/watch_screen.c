@@ -123,15 +123,16 @@ static u32 order(struct watch_show *self, const struct watch_report *report, u32
 static void show_point(struct watch_show *self, const struct watch_report *report,
 		       const struct watch_point *point, u32 frames)
 {
-	u64 reachable = point->stale_areas - point->lost_areas;
+	u64 reachable = point->stale_areas - point->lost_areas - point->unknown_areas;
+	bool untouched = !report->scanned || reachable || point->unknown_areas;
 
 	fprintf(self->out, "%10s in %s of %s areas: ", units_bytes(point->stale_bytes).text,
 		units_count(point->stale_areas).text, units_count(point->areas).text);
 	if (report->scanned && point->lost_areas)
-		fprintf(self->out, "%s lost%s", units_count(point->lost_areas).text, reachable ? ", " : ": ");
+		fprintf(self->out, "%s lost%s", units_count(point->lost_areas).text, untouched ? ", " : ": ");
 	if (report->scanned && reachable)
 		fprintf(self->out, "%s reachable but ", units_count(reachable).text);
-	if (!report->scanned || reachable)
+	if (untouched)
 		fprintf(self->out, "untouched for %s: ", units_ns(point->oldest_ns).text);
 	if (point->type)
 		fprintf(self->out, "%s: ", watch_names_type(&self->names, &point->type_at));

@@ -310,7 +310,7 @@ static struct ranked *rank_points(struct view_trace *trace)
 static void put_points(struct report *self, const struct ranked *ranked, u64 points)
 {
 	for (u64 first = 0; first < points && first < POINTS_MAX; first += POINT_PAGE)
-		put(self, "/points?limit=%d&offset=%llu&sort=-sev&spark=64", POINT_PAGE,
+		put(self, "/points?limit=%d&offset=%llu&sort=-sev,-bytes&spark=64", POINT_PAGE,
 		    (unsigned long long)first);
 	for (u64 i = 0; i < points && i < POINTS_MAX; i++)
 		put(self, "/points/%u", ranked[i].point);

@@ -135,7 +135,7 @@ static int take_image(void *opaque, const struct stream_image *image, struct err
 
 	self->image = image->number;
 	self->arch = image->arch;
-	if (!perf_map_find_file(image->pid, self->generated))
+	if (!perf_map_find_file(image->pid, image->start_ns, self->generated))
 		self->generated[0] = 0;
 	self->program = arena_copy(&self->arena, image->program ? image->program : "");
 	if (!result && !self->program)

@@ -8,19 +8,36 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
 
 enum { BYTES_MAX = 256 << 20 };
 
-bool perf_map_find_file(u32 pid, char path[PERF_MAP_PATH])
+static i64 clock_ns(clockid_t clock)
+{
+	struct timespec time = { 0 };
+
+	clock_gettime(clock, &time);
+	return time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static bool is_older(const struct stat *about, u64 start_ns)
+{
+	i64 age = clock_ns(CLOCK_MONOTONIC) - (i64)start_ns;
+	i64 written = about->st_mtim.tv_sec * 1000000000 + about->st_mtim.tv_nsec;
+
+	return age < 0 || written < clock_ns(CLOCK_REALTIME) - age;
+}
+
+bool perf_map_find_file(u32 pid, u64 start_ns, char path[PERF_MAP_PATH])
 {
 	struct stat about;
 
 	snprintf(path, PERF_MAP_PATH, "/tmp/perf-%u.map", pid);
 	return lstat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
-	       about.st_size <= BYTES_MAX;
+	       about.st_size <= BYTES_MAX && !is_older(&about, start_ns);
 }
 
 static int by_start(const void *a, const void *b)

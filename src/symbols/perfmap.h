@@ -20,8 +20,9 @@ struct perf_map { /* all zero = empty */
 
 enum { PERF_MAP_PATH = 40 };
 
-/* The name of a process's file. False if there is none that is this user's: others could write one under any number. */
-bool perf_map_find_file(u32 pid, char path[PERF_MAP_PATH]);
+/* The name of a process's file. False if there is none that is this user's (others could write one under any number) and was
+ * written since the process began, by CLOCK_MONOTONIC: numbers of processes come again. */
+bool perf_map_find_file(u32 pid, u64 start_ns, char path[PERF_MAP_PATH]);
 
 /* False if it cannot be read or has no names; the map is empty then. */
 bool perf_map_read(struct perf_map *self, const char *path);

@@ -188,6 +188,8 @@ static double mean_add(struct mean *self, double ns, u64 count)
 {
 	double kept = exp(-(double)count / MEAN_COUNT);
 
+	if (!count) /* the helper's idle rounds are no cost of units */
+		return self->ns / self->count;
 	self->ns = self->ns * kept + ns;
 	self->count = self->count * kept + (double)count;
 	return self->ns / self->count;

@@ -84,7 +84,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	map_clear(&self->point_types);
 	self->pid = image->pid;
 	self->scanned = false;
-	self->scan_due_ns = self->scan_ns = self->suspects_unknown = 0;
+	self->scan_due_ns = self->scan_ns = self->scan_at_ns = self->suspects_unknown = 0;
 	self->pages = NULL;
 	self->flood_ticks = 0;
 	self->cycle_ns = 0;
@@ -146,9 +146,12 @@ static int on_scan(void *data, const struct stream_scan *scan, const struct stre
 {
 	struct watcher *self = data;
 
+	if (scan->state != SCAN_DONE)
+		return 0; /* what is known stays, and the next one waits as if this one had taken its time */
 	map_clear(&self->classes);
-	self->scanned = scan->state == SCAN_DONE;
+	self->scanned = true;
 	self->scan_ns = scan->scan_ns;
+	self->scan_at_ns = areas_ns(&self->areas, scan->ticks);
 	self->scan_due_ns = self->cycle_ns + (u64)((double)scan->scan_ns / self->options.policy.overhead);
 	self->scans++;
 	for (u64 i = 0; i < count; i++)
@@ -180,14 +183,16 @@ static void on_done(void *data, const struct hw_command *command)
 static void cost_update(struct watcher *self, u64 cpu_now_ns)
 {
 	const struct hw_pages *pages = self->pages;
-	u64 cpu;
+	u64 cpu, spent;
 
 	if (!pages)
 		return;
+	/* The rate of ticks is measured anew each time: what was spent once stays. */
+	spent = pages_cost_ns(pages, self->areas.ns_per_tick);
 	cpu = load_relaxed(&pages->cpu_ns);
 	cpu = cpu_now_ns > cpu ? cpu_now_ns : cpu;
 	self->cost = (struct policy_cost){
-		.cost_ns = pages_cost_ns(pages, self->areas.ns_per_tick),
+		.cost_ns = spent > self->cost.cost_ns ? spent : self->cost.cost_ns,
 		.cpu_ns = cpu > self->cost.cpu_ns ? cpu : self->cost.cpu_ns,
 		.hits = load_relaxed(&pages->hits) + load_relaxed(&pages->kernel_hits) +
 			load_relaxed(&pages->opened),

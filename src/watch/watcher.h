@@ -30,7 +30,8 @@ struct watch_point {
 	u64 areas, bytes;
 	u64 line_bytes;               /* of all points whose innermost frame is the same; of top[] only */
 	u64 stale_areas, stale_bytes; /* bounded leaks: untouched for leak_after, and monitored for half of that */
-	u64 lost_areas;               /* of the stale ones, in the last report: nothing leads to them any more */
+	u64 lost_areas;               /* of the stale ones: nothing led to them when memory was scanned last */
+	u64 unknown_areas;            /* of the stale ones: they were not there then */
 	u64 oldest_ns;                /* of the stale ones */
 	u64 hits;                     /* of all that live */
 	i64 growth_bytes;             /* since the last report */

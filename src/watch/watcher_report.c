@@ -15,6 +15,13 @@ bool watcher_is_lost(const struct watcher *self, const struct area *area)
 	return class && (*class == CLASS_LOST || *class == CLASS_INDIRECT);
 }
 
+/* What was reachable because it was in use may have been lost since. */
+static bool wants_scan(const struct watcher *self, const struct area *area)
+{
+	return !watcher_is_lost(self, area) &&
+	       area->seen_ns + self->options.policy.leak_after_ns > self->scan_at_ns;
+}
+
 static u32 age_bin(u64 age_ns)
 {
 	u32 bin = 0;
@@ -140,7 +147,8 @@ static void count_area(struct watcher *self, struct watch_report *report, const 
 	point->oldest_ns = age > point->oldest_ns ? age : point->oldest_ns;
 	report->stale_areas++;
 	report->stale_bytes += area->size;
-	self->suspects_unknown += !map_find(&self->classes, area->chunk);
+	self->suspects_unknown += wants_scan(self, area);
+	point->unknown_areas += !map_find(&self->classes, area->chunk);
 	point->lost_areas += watcher_is_lost(self, area);
 	report->lost_areas += watcher_is_lost(self, area);
 	report->lost_bytes += watcher_is_lost(self, area) ? area->size : 0;

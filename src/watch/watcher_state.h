@@ -34,9 +34,10 @@ struct watcher {
 	u32 pid;
 	bool scanned;
 	u64 scan_due_ns;           /* before that memory is not scanned again */
+	u64 scan_at_ns;            /* when that was */
 	u64 scan_ns;               /* for how long the program stood still for the last scan */
 	u64 scans;
-	u64 suspects_unknown;      /* of the last report: stale areas that no scan has seen */
+	u64 suspects_unknown;      /* of the last report: stale areas that were not stale, or not there, when memory was scanned */
 	u64 mallocs, frees, reallocs;
 	u64 next_tick_ns, next_report_ns, last_report_ns;
 	const struct hw_pages *pages;

@@ -254,7 +254,10 @@ def scan():
     """Who looks which memory is lost gets to know it here, too."""
     time.sleep(4)
     # Some may be known already: memory is scanned when there are suspects.
-    check({row["state"] for row in data("/live/suspects", tl="2s")["rows"]} <= {"unknown", "reachable", "lost"}, "before")
+    before = data("/live/suspects", tl="2s", limit=500)
+    check(before["rows"], "suspects")
+    check(before["scanned"] or {row["state"] for row in before["rows"]} == {"unknown"}, "unknown before a scan")
+    check(all(row["state"] != "lost" for row in before["rows"] if row["fn"] == "leaky_0"), "what is reachable")
     subprocess.run([os.environ["HEAPWISE"], "ctl", sys.argv[2], "scan"], check=True, stdout=subprocess.DEVNULL)
     found = data("/live/suspects", tl="3s", limit=500)
     check(found["scanned"], "scanned")

@@ -459,20 +459,23 @@ interface ThreadTop {
 	rows: Omit<TopPoint, "delta">[];
 }
 
+/** Points of a thread that are asked for; of one that was not among them it is not known what it held. */
+const topLimit = 50;
+
 /** What the points of one thread have changed by since the answer before. */
 function useChanges(data: ThreadTop | null, thread: string): TopPoint[] {
 	const before = useRef<{ thread: string; data: ThreadTop | null; older: Map<number, number> | null }>({ thread, data: null, older: null });
 	if (before.current.thread !== thread) before.current = { thread, data: null, older: null };
 	if (data && before.current.data !== data) before.current = { thread, data, older: before.current.data && new Map(before.current.data.rows.map((row) => [row.point, row.own])) };
 	const older = before.current.older;
-	return (data?.rows ?? []).map((row) => ({ ...row, delta: older ? row.own - (older.get(row.point) ?? 0) : null }));
+	return (data?.rows ?? []).map((row) => ({ ...row, delta: older && (older.has(row.point) || older.size < topLimit) ? row.own - (older.get(row.point) ?? 0) : null }));
 }
 
 /** Of all threads they come with the ticks; those of one thread are asked for. */
 function TopPoints({ tick, paused }: { tick: Tick; paused: boolean }) {
 	const sort = oneOf("sort", topColumns.flatMap(({ name }) => [[name, ""], [`-${name}`, ""]] as const), "-own");
 	const thread = /^\d+$/.test(key("thread")) ? key("thread") : "";
-	const answer = useAnswer<ThreadTop>(able("/live/top") ? "/live/top" : null, { thread, limit: thread === "" ? 1 : 50 });
+	const answer = useAnswer<ThreadTop>(able("/live/top") ? "/live/top" : null, { thread, limit: thread === "" ? 1 : topLimit });
 	useEffect(() => {
 		if (paused || feed.value.kind !== "on") return;
 		const timer = setInterval(answer.retry, thread === "" ? 5 * RENEW_MS : TICK_MS);

@@ -13,7 +13,7 @@ import { Lane } from "../lib/lane";
 import { Choice, oneOf } from "../lib/parts";
 import { copy } from "../lib/say";
 import { selectedPoint } from "../lib/select";
-import { embedded } from "../lib/source";
+import { embedded, momentAt, moments } from "../lib/source";
 import { addWhere, common, cursor, key, moduleIs, quote, set, stages, query } from "../lib/state";
 import { type Column, Table, csv } from "../lib/table";
 import { TwinButton, useTwin } from "../lib/twin";
@@ -277,9 +277,10 @@ export function Timeline() {
 	const at = (time: number) => Math.min((data?.t.length ?? 1) - 1, Math.max(0, Math.floor(((time - span.from) / Math.max(1, span.to - span.from)) * (data?.t.length ?? 1))));
 	const move = (bins: number) => {
 		if (!data) return;
-		const bin = Math.min(data.t.length - 1, Math.max(0, at(cursor.value ?? span.from) + bins));
+		const moment = moments.length > 0 ? momentAt(cursor.value ?? span.from, bins) : null;
+		const bin = moment !== null ? at(moment) : Math.min(data.t.length - 1, Math.max(0, at(cursor.value ?? span.from) + bins));
 		const top = [...layers].sort((a, b) => (b.values[bin] ?? 0) - (a.values[bin] ?? 0)).slice(0, 3);
-		set({ at: Math.round((data.t[bin] ?? 0) - (span.to - span.from) / data.t.length / 2) }, true);
+		set({ at: moment ?? Math.round((data.t[bin] ?? 0) - (span.to - span.from) / data.t.length / 2) }, true);
 		setSpoken(`${ns(data.t[bin])}: ${inUnit(data.total.max[bin], unit)}${top.map((layer) => `, ${layer.label} ${inUnit(layer.values[bin], unit)}`).join("")}`);
 	};
 	const keyDown = (event: KeyboardEvent) => {
