@@ -269,7 +269,7 @@ static int watch_program(const struct command *command, const struct watch_args 
 		watch_web_ended(watching->web, &result);
 	if (!watching->json && !args->quiet && watching->report.number)
 		watch_show_summary(&watching->show, &watching->report);
-	if (!watching->report.number || (!watching->report.monitored && !watching->report.live_areas))
+	if (!watching->report.number || !watching->report.seen)
 		fprintf(stderr, "heapwise: nothing was seen: the program never allocated, or the recorder could not be "
 				"loaded into it\n");
 	else if (!watching->report.monitored)

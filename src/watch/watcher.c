@@ -45,6 +45,7 @@ static int on_event(struct watcher *self, const struct event *event, struct err 
 	if (hw_kind_is_pool(event->kind))
 		return 0;
 	if (hw_kind_allocates(event->kind)) {
+		self->seen++;
 		self->mallocs += event->kind != HW_REALLOC;
 		self->reallocs += event->kind == HW_REALLOC;
 		return areas_add(&self->areas, event) ? 0 : err_set(err, ERR_MEMORY, "out of memory for areas");

@@ -59,6 +59,7 @@ struct watch_report {
 	u64 number;
 	u64 now_ns, elapsed_ns, interval_ns; /* elapsed: since the program's start */
 	u64 mallocs, frees, reallocs;        /* since the last report */
+	u64 seen;                            /* allocations so far, of earlier images, too */
 	u64 live_areas, live_bytes;
 	u64 sizes[WATCH_SIZES];              /* live areas by the highest bit of their size */
 	u64 ages[WATCH_AGES], age_bytes[WATCH_AGES]; /* untouched for less than 1, 2, 4, 8, 16, 32 s, more */

@@ -338,6 +338,7 @@ void watcher_report(struct watcher *self, u64 now, bool last)
 		.mallocs = self->mallocs,
 		.frees = self->frees,
 		.reallocs = self->reallocs,
+		.seen = self->seen,
 		.live_areas = self->areas.list.count,
 		.live_bytes = self->areas.live_bytes,
 		.last = last,

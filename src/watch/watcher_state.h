@@ -38,7 +38,8 @@ struct watcher {
 	u64 scan_ns;               /* for how long the program stood still for the last scan */
 	u64 scans;
 	u64 suspects_unknown;      /* of the last report: stale areas that were not stale, or not there, when memory was scanned */
-	u64 mallocs, frees, reallocs;
+	u64 mallocs, frees, reallocs; /* since the last report */
+	u64 seen;                  /* allocations of all images */
 	u64 next_tick_ns, next_report_ns, last_report_ns;
 	const struct hw_pages *pages;
 	struct policy_cost cost, cost_before;
