@@ -132,6 +132,16 @@ case_questions_by_hand()
 	"$HEAPWISE" fleet expire --keep 1 --to "$store" >/dev/null || fail "expire"
 	equal "runs after expire" "$(ask runs -n 0 | jq '.rows | length')" 3
 	"$HEAPWISE" fleet clean --to "$store" || fail "clean"
+	# More places than one statement can name.
+	"$HEAPWISE" synth -o wide.hwt --program 8 --points 15000 --chunks 30000 --seed 5 >/dev/null
+	push --build wide wide.hwt
+	equal "places of a wide run" "$(ask top -n 0 --build wide | jq '[.rows[] | select(.runs == 1)] | length')" 15000
+	# A trace that is longer than it was.
+	server_ask 0 "INSERT INTO fleet.runs (day, run, push, time, trace_bytes) SELECT today(), 1, 1, now(), 5"
+	server_ask 0 "INSERT INTO fleet.traces (day, push, part, data) SELECT today(), 1, 0, '1234567'"
+	"$HEAPWISE" fleet fetch 0000000000000001 --to "$store" -o none.hwt 2>stderr && fail "fetched a damaged trace"
+	says stderr "damaged in the store: it has 7 bytes, and had 5"
+	[ ! -e none.hwt ] || fail "a damaged file is left"
 }
 
 # Half of what a push sends is there, and its end is not: nobody sees it, and the next push is whole.
