@@ -90,15 +90,24 @@ static const struct result_stack *stack_copy(struct result *to, const struct res
 	return stack;
 }
 
-/* The point that has this stack, made if it is the first; NULL if there is no memory. */
-static struct merged_point *point_at(struct session_merge *self, const struct result_stack *stack)
+/* The point that has the stack of this frame, made if it is the first; NULL if there is no memory. What is equal is said
+ * by whole stacks, however few frames of them are shown. */
+static struct merged_point *point_at(struct session_merge *self, const struct stack_source *source,
+				     struct frame_id frame, struct result *scratch)
 {
-	u64 *index = map_at(&self->by_stack, hash_stack(stack));
+	struct stack_source entire = *source;
+	const struct result_stack *stack;
 	struct merged_point point = {.stack = NULL};
+	u64 *index;
 
+	entire.depth = 0;
+	entire.fold = false;
+	stack = stack_of(&entire, frame, scratch);
+	index = stack ? map_at(&self->by_stack, hash_stack(stack)) : NULL;
 	if (index && *index)
 		return &self->merged.data[*index - 1];
-	point.stack = index ? stack_copy(self->points, stack, self->merged.count + 1) : NULL;
+	stack = index ? stack_of(source, frame, scratch) : NULL;
+	point.stack = stack ? stack_copy(self->points, stack, self->merged.count + 1) : NULL;
 	if (!point.stack || !vec_push(&self->merged, point))
 		return NULL;
 	*index = self->merged.count;
@@ -115,8 +124,7 @@ static int points_add(struct session_merge *self, const struct stack_source *sou
 
 	for (u64 i = 0; whole && i < model->points.count; i++) {
 		const struct model_point *from = &model->points.data[i];
-		const struct result_stack *stack = stack_of(source, from->frame, scratch);
-		struct merged_point *point = stack ? point_at(self, stack) : NULL;
+		struct merged_point *point = point_at(self, source, from->frame, scratch);
 
 		whole = point != NULL;
 		if (!whole)

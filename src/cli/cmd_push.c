@@ -73,7 +73,7 @@ static int push_spooled(const struct push_args *args, struct pushing *pushing, i
 		int status = trace_list_find(&traces, argv[i], &err);
 
 		for (u64 k = 0; k < traces.paths.count && status == 0; k++)
-			status = spool_keep(args->spool, traces.paths.data[k], &err);
+			status = spool_keep(args->spool, traces.paths.data[k], pushing, &err);
 		trace_list_release(&traces);
 		if (status < 0)
 			return command_fail(pushing->command, &err);

@@ -100,6 +100,8 @@ struct merging {
 	const struct command *command;
 	const struct report_args *args;
 	struct session_merge *merge;
+	bool reports_follow; /* which tell what is wrong with a trace */
+	bool shown;          /* the session was printed */
 };
 
 static int merge_one(void *data, const char *path)
@@ -115,6 +117,10 @@ static int merge_one(void *data, const char *path)
 	struct err err = {0};
 	int status = loaded_read(&trace, &err);
 
+	if (status < 0 && status != ERR_USAGE && self->reports_follow) {
+		loaded_release(&trace);
+		return EXIT_BAD_INPUT;
+	}
 	if (status == 0) {
 		struct stack_source source = loaded_stacks(&trace, format, self->args->depth);
 
@@ -141,12 +147,15 @@ static int print_session(struct merging *self, const struct trace_list *traces)
 		return command_fail(self->command, &err);
 	print_result(result, format_parse(self->args->format));
 	result_free(result);
+	self->shown = true;
 	return worst;
 }
 
-static int run_session(const struct command *self, const struct report_args *args, const char *operand)
+/* Whether it was printed goes to *shown, which is NULL if no reports follow. */
+static int run_session(const struct command *self, const struct report_args *args, const char *operand, bool *shown)
 {
-	struct merging merging = {.command = self, .args = args, .merge = session_merge_new()};
+	struct merging merging = {
+		.command = self, .args = args, .merge = session_merge_new(), .reports_follow = shown != NULL};
 	struct trace_list traces = {0};
 	struct err err = {0};
 	int status = EXIT_DONE;
@@ -159,6 +168,8 @@ static int run_session(const struct command *self, const struct report_args *arg
 		status = print_session(&merging, &traces);
 	trace_list_release(&traces);
 	session_merge_free(merging.merge);
+	if (shown)
+		*shown = merging.shown;
 	return status;
 }
 
@@ -181,18 +192,21 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 					 .build = build,
 					 .print = print},
 				.args = args};
+	int status = EXIT_DONE, worst;
 
 	if (argc == 1 && args->merged)
-		return run_session(self, args, argv[0]);
+		return run_session(self, args, argv[0], NULL);
 	/* People see the session first; programs ask for it, and have a list of reports otherwise. */
 	if (argc == 1 && report.view.format == FORMAT_TEXT && is_folder(argv[0])) {
-		int status = run_session(self, args, argv[0]);
+		bool shown;
 
-		if (status > EXIT_FINDING)
+		status = run_session(self, args, argv[0], &shown);
+		if (status == EXIT_USAGE || !shown)
 			return status;
 		printf("\n");
 	}
-	return view_run(&report.view, argc, argv);
+	worst = view_run(&report.view, argc, argv);
+	return worst > status ? worst : status;
 }
 
 const struct command cmd_report = {

@@ -582,40 +582,74 @@ static void open_browser(const struct command *self, const struct run_result *re
 
 /* ---- pushing --------------------------------------------------------------------------------- */
 
-/* The program must not inherit the password of the store. */
-static char *hide_password(void)
+struct secrets { /* all zero = none */
+	char *address, *password;
+};
+
+static void secrets_release(struct secrets *self)
+{
+	free(self->address);
+	free(self->password);
+}
+
+/* Lists of processes must not show the password of the store for as long as the program runs, and the program must not inherit
+ * it. */
+static int secrets_take(struct secrets *self, const char *address, struct err *err)
 {
 	const char *password = getenv("HEAPWISE_PASSWORD");
-	char *kept = password ? strdup(password) : NULL;
 
+	self->address = strdup(address);
+	self->password = password ? strdup(password) : NULL;
+	address_hide_password((char *)(uintptr_t)address);
 	unsetenv("HEAPWISE_PASSWORD");
-	return kept;
+	return self->address && (self->password || !password) ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+}
+
+static struct pushing pushing_of(const struct command *self, const struct run_args *args)
+{
+	return (struct pushing){.command = self, .labels = &args->labels, .image = NOT_GIVEN, .symbols = args->symbols};
+}
+
+/* The place of the trace in the spool, to be written there. */
+static int spool_place(const struct command *self, const struct run_args *args, const char *program,
+		       struct strbuf *path, struct err *err)
+{
+	const struct pushing about = pushing_of(self, args);
+
+	return spool_name(args->spool, program, &about, path, err);
+}
+
+/* Programs may begin further recordings, whose names were not known. */
+static void spool_tell_all(const char *folder, const struct pushing *about, const struct run_result *result)
+{
+	struct err err = {0};
+
+	for (u64 i = 0; i < result->traces.count; i++)
+		if (spool_tell(folder, result->traces.data[i], about, &err) < 0)
+			command_fail(about->command, &err);
 }
 
 /* Whatever becomes of it, the status is the program's. */
 static void push(const struct command *self, const struct run_args *args, const struct run_result *result,
-		 char *password)
+		 const struct secrets *secrets)
 {
-	struct pushing pushing = {.command = self,
-				  .labels = &args->labels,
-				  .image = NOT_GIVEN,
-				  .symbols = args->symbols};
+	struct pushing pushing = pushing_of(self, args);
 	char **paths = calloc(result->traces.count + 1, sizeof *paths);
 	int count = 0, status;
 
-	if (password)
-		setenv("HEAPWISE_PASSWORD", password, 1);
-	free(password);
+	if (secrets->password)
+		setenv("HEAPWISE_PASSWORD", secrets->password, 1);
 	for (u64 i = 0; paths && i < result->traces.count; i++)
 		paths[count++] = result->traces.data[i];
 	if (args->spool) {
-		status = spool_deliver(&pushing, args->push, args->spool, SPOOL_BYTES);
+		spool_tell_all(args->spool, &pushing, result);
+		status = spool_deliver(&pushing, secrets->address, args->spool, SPOOL_BYTES);
 	} else {
-		status = pushing_open(&pushing, args->push);
+		status = pushing_open(&pushing, secrets->address);
 		if (status == EXIT_DONE && count)
 			status = pushing_all(&pushing, count, paths);
 	}
-	if (status != EXIT_DONE)
+	if (status != EXIT_DONE && result->output[0] && access(result->output, F_OK) == 0)
 		fprintf(stderr, "heapwise: the trace stays: %s\n", result->output);
 	pushing_close(&pushing);
 	free(paths);
@@ -633,7 +667,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	const struct run_service service = { serve_start, serve_stop, &server };
 	struct strbuf spooled = { 0 };
 	struct err err = { 0 };
-	char *password;
+	struct secrets secrets = { 0 };
 	int status;
 
 	if (argc < 1)
@@ -691,17 +725,27 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	}
 	if (args->spool && !args->push)
 		return command_usage(self, "--spool goes with --push");
-	if (args->spool && !args->output) {
-		if (spool_name(args->spool, argv[0], &spooled, &err) < 0)
+	if (args->spool && (args->children || args->output))
+		return command_usage(self, "--spool is where one trace is written: %s does not go with it; 'heapwise push "
+					   "--spool' takes traces that are elsewhere",
+				     args->children ? "--children" : "-o");
+	if (args->push && secrets_take(&secrets, args->push, &err) < 0)
+		return command_fail(self, &err);
+	if (args->spool) {
+		if (spool_place(self, args, argv[0], &spooled, &err) < 0) {
+			secrets_release(&secrets);
 			return command_fail(self, &err);
+		}
 		options.output = strbuf_text(&spooled);
 	}
-	password = args->push ? hide_password() : NULL;
 	options.prepare = args->symbols ? prepare_new() : NULL;
 	status = monitor_run(&options, &result, &err);
 	server_close(&server);
 	if (status < 0) {
 		prepare_free(options.prepare);
+		if (spooled.count)
+			spool_remove(strbuf_text(&spooled));
+		secrets_release(&secrets);
 		return command_fail(self, &err);
 	}
 	progress_clear(&progress);
@@ -711,10 +755,11 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	dump(args, &dumps, &result);
 	if (args->report && result.recorded)
 		report(&result);
-	if (spooled.count && !result.recorded)
-		unlink(strbuf_text(&spooled)); /* nothing is in it that could be delivered */
-	if (args->push && (args->spool || (result.recorded && !result.write_errno)))
-		push(self, args, &result, password);
+	if (spooled.count && is_empty(args, &result))
+		spool_remove(strbuf_text(&spooled)); /* nothing is in it that could be delivered */
+	if (args->push && (args->spool || (!is_empty(args, &result) && !result.write_errno)))
+		push(self, args, &result, &secrets);
+	secrets_release(&secrets);
 	if (args->open && result.recorded)
 		open_browser(self, &result);
 	run_result_release(&result);

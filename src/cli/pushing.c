@@ -40,10 +40,18 @@ static void complain(struct pushing *self, const struct err *err)
 int pushing_open(struct pushing *self, const char *address)
 {
 	struct err err = {0};
-	int status = profile_is_address(address) ? profile_open(&self->profiles, address, &err)
-						 : pusher_open(&self->pusher, address, &err);
+	char *copy = strdup(address);
+	int status;
 
+	/* First: to connect may take long. */
 	address_hide_password((char *)(uintptr_t)address);
+	if (!copy)
+		status = err_set(&err, ERR_MEMORY, "out of memory");
+	else if (profile_is_address(copy))
+		status = profile_open(&self->profiles, copy, &err);
+	else
+		status = pusher_open(&self->pusher, copy, &err);
+	free(copy);
 	gethostname(self->host_name, sizeof self->host_name - 1);
 	self->opened = status == 0;
 	return status < 0 ? command_fail(self->command, &err) : EXIT_DONE;
@@ -114,7 +122,7 @@ static void add_operand(struct pushing *self, struct wanted_list *list, const ch
 /* ---- one run ---- */
 
 static int push_loaded(struct pushing *self, struct loaded *trace, const struct wanted *what,
-		       struct err *err)
+		       struct arena *arena, struct err *err)
 {
 	struct run_about about = {.host = self->host ? self->host : self->host_name,
 				  .version = self->version ? self->version : "",
@@ -130,6 +138,10 @@ static int push_loaded(struct pushing *self, struct loaded *trace, const struct 
 				    .run = what->run,
 				    .push = push_number()};
 
+	if (self->kept_about && self->kept_about(what->path, arena, &about, err) < 0) {
+		self->failed++;
+		return err->code;
+	}
 	if (trace->info.damaged_blocks && !self->partial) {
 		self->failed++;
 		return err_set(err, ERR_INPUT, "%s is damaged (%s); --partial pushes what is whole",
@@ -157,13 +169,15 @@ static int push_trace(struct pushing *self, const struct wanted *what, struct er
 			       .path = what->path,
 			       .wanted_image = self->image,
 			       .find_symbols = self->symbols};
+	struct arena arena = {0};
 	int status = loaded_read(&trace, err);
 
 	if (status == 0)
-		status = push_loaded(self, &trace, what, err);
+		status = push_loaded(self, &trace, what, &arena, err);
 	else
 		self->failed++;
 	loaded_release(&trace);
+	arena_release(&arena);
 	return status;
 }
 

@@ -15,6 +15,9 @@ struct pushing { /* the first are the caller's, the others all zero */
 	u64 image;                           /* NOT_GIVEN = the last */
 	bool symbols, chunks, trace, partial;
 
+	/* What was kept of a run with its trace replaces what is said here; texts go into the arena. May be NULL. */
+	int (*kept_about)(const char *path, struct arena *arena, struct run_about *about, struct err *err);
+
 	/* Called for each trace that the store has then; may be NULL. */
 	void (*delivered)(const char *path, void *self);
 	void *delivered_self;

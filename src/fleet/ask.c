@@ -138,7 +138,10 @@ void ask_list(struct strbuf *sql, const u64 *numbers, u64 count)
 
 /* ---- stacks ---- */
 
-enum { FRAMES_MAX = 1024 };
+enum {
+	FRAMES_MAX = 1024,
+	AT_ONCE = 4000, /* numbers in one statement: a server takes 256 KiB */
+};
 
 struct stack_row {
 	u64 key;
@@ -238,7 +241,6 @@ static int read_some_names(struct stack_book *self, struct store *store, const u
 
 static int read_names(struct stack_book *self, struct store *store, struct err *err)
 {
-	enum { AT_ONCE = 4000 };
 	u64 *keys = self->wanted.data, count = 0;
 	int status = 0;
 
@@ -296,7 +298,6 @@ static const struct result_stack *show_stack(const struct stack_book *self,
 int ask_stacks(struct store *store, const u64 *keys, u64 count, u32 depth, struct result *result,
 	       const struct result_stack **out, struct err *err)
 {
-	enum { AT_ONCE = 4000 };
 	struct stack_book book = {0};
 	int status = 0;
 
@@ -324,10 +325,14 @@ void found_points_release(struct found_points *self)
 	vec_release(&self->stacks);
 }
 
-/* Only for points that are shown: to count the runs of all would take a set for each. */
-static int count_runs(struct store *store, const struct fleet_query *query,
-		      const struct found_points *found, const char *condition, struct map *runs,
-		      struct err *err)
+struct places {
+	const u64 *rows;
+	u64 count;
+};
+
+static int count_some_runs(struct store *store, const struct fleet_query *query,
+			   const struct places *places, const char *condition, struct map *runs,
+			   struct err *err)
 {
 	struct reply answer = {0};
 	struct strbuf sql = {0};
@@ -337,7 +342,7 @@ static int count_runs(struct store *store, const struct fleet_query *query,
 	strbuf_add(&sql, "SELECT place, uniqExact(push) FROM ");
 	ask_table(&sql, store, TABLE_POINTS);
 	strbuf_addf(&sql, " WHERE %s AND place IN (", condition);
-	ask_list(&sql, found->places.data, found->places.count);
+	ask_list(&sql, places->rows, places->count);
 	strbuf_add(&sql, ") AND ");
 	ask_pushes(&sql, store, &query->filter);
 	strbuf_add(&sql, " GROUP BY place");
@@ -347,6 +352,23 @@ static int count_runs(struct store *store, const struct fleet_query *query,
 			status = err_set(err, ERR_MEMORY, "out of memory");
 	reply_release(&answer);
 	strbuf_release(&sql);
+	return status;
+}
+
+/* Only for points that are shown: to count the runs of all would take a set for each. */
+static int count_runs(struct store *store, const struct fleet_query *query,
+		      const struct found_points *found, const char *condition, struct map *runs,
+		      struct err *err)
+{
+	u64 count = found->places.count;
+	int status = 0;
+
+	for (u64 i = 0; i < count && status == 0; i += AT_ONCE) {
+		struct places some = {found->places.data + i,
+				      count - i < AT_ONCE ? count - i : AT_ONCE};
+
+		status = count_some_runs(store, query, &some, condition, runs, err);
+	}
 	return status;
 }
 

@@ -47,14 +47,27 @@ static int find_run(struct store *store, const char *digits, u64 *push, u64 *byt
 	return status;
 }
 
-static int digit(char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; }
+static u8 digit(char c) { return (u8)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10); }
+
+static bool is_hex(const char *text)
+{
+	u64 length = strlen(text);
+
+	for (u64 i = 0; i < length; i++)
+		if (!isxdigit((u8)text[i]))
+			return false;
+	return length && length % 2 == 0;
+}
 
 static int write_part(const char *hex, int fd, u64 *bytes, struct err *err)
 {
 	u64 count = strlen(hex) / 2;
-	u8 *part = malloc(count + 1);
+	u8 *part;
 	int failure;
 
+	if (!is_hex(hex))
+		return err_set(err, ERR_INPUT, "the trace is damaged in the store: a part is not hexadecimal");
+	part = malloc(count + 1);
 	if (!part)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	for (u64 i = 0; i < count; i++)
@@ -76,7 +89,7 @@ int fleet_fetch(struct store *store, const char *run, int fd, struct err *err)
 	if (status == 0 && !bytes)
 		status = err_set(
 			err, ERR_INPUT,
-			"run %s was pushed without its trace; 'heapwise push --trace' adds it",
+			"run %s was pushed without its trace, which cannot be added later",
 			run);
 	for (u32 part = 0; status == 0 && written < bytes; part++) {
 		strbuf_add(&sql, "SELECT hex(data) FROM ");
@@ -90,6 +103,10 @@ int fleet_fetch(struct store *store, const char *run, int fd, struct err *err)
 		if (status == 0)
 			status = write_part(field, fd, &written, err);
 	}
+	if (status == 0 && written != bytes)
+		status = err_set(err, ERR_INPUT,
+				 "the trace is damaged in the store: it has %llu bytes, and had %llu",
+				 (unsigned long long)written, (unsigned long long)bytes);
 	reply_release(&answer);
 	strbuf_release(&sql);
 	return status;

@@ -172,6 +172,13 @@ static const char *program_name(const struct run_source *source)
 
 /* ---- bodies ---- */
 
+/* What ends a name or a value in NAME{key=value,…} cannot be in one. */
+static void add_clean(struct strbuf *out, const char *text)
+{
+	for (; *text; text++)
+		strbuf_add_char(out, strchr(",{}=", *text) ? '_' : *text);
+}
+
 /* Pyroscope: NAME{key=value,…} and times in the address, the profile as a part of a form. */
 static void pyroscope_url(const struct profile_server *self, const struct run_source *source,
 			  const struct labels *labels, struct strbuf *url)
@@ -180,12 +187,11 @@ static void pyroscope_url(const struct profile_server *self, const struct run_so
 	u64 seconds = (model_duration_ns(source->job->stacks.model) + 999999999) / 1000000000;
 	struct strbuf name = {0};
 
-	strbuf_addf(&name, "%s{", program_name(source));
+	add_clean(&name, program_name(source));
+	strbuf_add(&name, "{");
 	for (u32 i = 0; i < labels->count; i++) {
 		strbuf_addf(&name, "%s%s=", i ? "," : "", labels->rows[i].key);
-		/* What ends a value there cannot be in one. */
-		for (const char *c = labels->rows[i].value; *c; c++)
-			strbuf_add_char(&name, strchr(",{}=", *c) ? '_' : *c);
+		add_clean(&name, labels->rows[i].value);
 	}
 	strbuf_add(&name, "}");
 	strbuf_addf(url, "%s?name=", self->url);

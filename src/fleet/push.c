@@ -12,6 +12,7 @@ enum {
 	BATCH_RUNS = 500,
 	BATCH_POINTS = 200000,
 	BATCH_DAYS = 50, /* a server takes rows of 100 days at once */
+	BATCH_BYTES = 64 << 20, /* of new stacks and names */
 	ASK_RUNS = 4000,
 };
 
@@ -92,8 +93,11 @@ static int lane_flush(struct lane *self, struct err *err)
 
 static bool is_full(const struct lane *self)
 {
-	return self->waiting >= BATCH_RUNS || self->batch.counts[TABLE_POINTS] >= BATCH_POINTS ||
-	       self->batch.days.count >= BATCH_DAYS;
+	const struct batch *batch = &self->batch;
+
+	return self->waiting >= BATCH_RUNS || batch->counts[TABLE_POINTS] >= BATCH_POINTS ||
+	       batch->days.count >= BATCH_DAYS ||
+	       batch->stacks.rows.count + batch->names.rows.count >= BATCH_BYTES;
 }
 
 /* ---- all of them ---- */

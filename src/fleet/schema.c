@@ -290,7 +290,8 @@ static int make_distributed(struct store *self, u32 shard, const struct table *t
 	return status;
 }
 
-static int read_meta(struct store *self, u32 shard, u64 *version, struct err *err)
+/* The cluster's name goes to *cluster, which may be NULL; "" = there is none. */
+static int read_meta(struct store *self, u32 shard, u64 *version, struct strbuf *cluster, struct err *err)
 {
 	struct reply answer = {0};
 	char *fields[2];
@@ -301,9 +302,16 @@ static int read_meta(struct store *self, u32 shard, u64 *version, struct err *er
 	while (status == 0 && reply_row(&answer, fields, 2)) {
 		if (strcmp(fields[0], "version") == 0)
 			*version = strtoull(fields[1], NULL, 10);
-		else if (strcmp(fields[0], "cluster") == 0)
-			self->distributed = *fields[1] != 0;
+		if (strcmp(fields[0], "cluster") != 0)
+			continue;
+		self->distributed = *fields[1] != 0;
+		if (cluster) {
+			strbuf_clear(cluster);
+			strbuf_add(cluster, fields[1]);
+		}
 	}
+	if (status == 0 && cluster && cluster->failed)
+		status = no_memory(err);
 	reply_release(&answer);
 	return status;
 }
@@ -344,7 +352,7 @@ static int make_shard(struct store *self, u32 shard, const char *cluster, struct
 	if (status == 0)
 		status = make_table(self, shard, &meta_table, err);
 	if (status == 0)
-		status = read_meta(self, shard, &version, err);
+		status = read_meta(self, shard, &version, NULL, err);
 	if (status == 0 && version > SCHEMA_VERSION)
 		return newer(self, version, err);
 	for (u32 i = 0; i < FLEET_TABLES && status == 0; i++)
@@ -354,7 +362,18 @@ static int make_shard(struct store *self, u32 shard, const char *cluster, struct
 	return status < 0 ? status : write_meta(self, shard, cluster, err);
 }
 
-int schema_make(struct store *self, const char *cluster, struct err *err)
+/* The cluster that an earlier init was told, of the first shard that knows one: a shard may be new. What hinders a server
+ * from telling is told when its tables are made. */
+static void find_cluster(struct store *self, struct strbuf *cluster)
+{
+	struct err ignored = {0};
+	u64 version;
+
+	for (u32 i = 0; i < self->shards.count && !cluster->count; i++)
+		read_meta(self, i, &version, cluster, &ignored);
+}
+
+static int make_shards(struct store *self, const char *cluster, struct err *err)
 {
 	int status = 0;
 
@@ -367,12 +386,27 @@ int schema_make(struct store *self, const char *cluster, struct err *err)
 	return status;
 }
 
+int schema_make(struct store *self, const char *cluster, struct err *err)
+{
+	struct strbuf known = {0};
+	int status;
+
+	if (!cluster)
+		find_cluster(self, &known);
+	if (known.failed)
+		status = no_memory(err);
+	else
+		status = make_shards(self, known.count ? strbuf_text(&known) : cluster, err);
+	strbuf_release(&known);
+	return status;
+}
+
 /* ---- checking ---- */
 
 int schema_check_shard(struct store *self, u32 shard, struct err *err)
 {
 	u64 version;
-	int status = read_meta(self, shard, &version, err);
+	int status = read_meta(self, shard, &version, NULL, err);
 
 	if (status < 0)
 		return status;

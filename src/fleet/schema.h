@@ -26,7 +26,8 @@ const char *schema_table(enum fleet_table table);
 int schema_into(enum fleet_table table, struct strbuf *into, struct err *err);
 
 /* Makes the database, or adds what a version of later has, on each server of the address. cluster: the servers' own
- * name for all of them (remote_servers of their configuration), for tables that see all shards; NULL = none. */
+ * name for all of them (remote_servers of their configuration), for tables that see all shards; NULL = the one that
+ * was said before, if any. */
 int schema_make(struct store *self, const char *cluster, struct err *err);
 
 /* Whether one shard has the schema of this program; sets self->distributed. */

@@ -23,7 +23,7 @@ bool store_is_address(const char *address)
 void address_hide_password(char *address)
 {
 	char *start = strstr(address, "://");
-	char *end = start ? start + 3 + strcspn(start + 3, "/?") : NULL;
+	char *end = start ? start + 3 + strcspn(start + 3, "/") : NULL;
 	char *at = NULL, *colon;
 
 	for (char *c = start ? start + 3 : NULL; c && c < end; c++)
@@ -217,6 +217,7 @@ struct sending {
 	const char *query;    /* beside the body; NULL = the body is all */
 	const struct strbuf *body;
 	bool packed;
+	bool is_question; /* the answer waits for its end: an error in its midst would come with status 200 */
 };
 
 static int send(struct store *self, u32 shard, const struct sending *what, struct strbuf *answer,
@@ -236,6 +237,8 @@ static int send(struct store *self, u32 shard, const struct sending *what, struc
 		strbuf_add(&url, "query=");
 		http_escape(&url, what->query);
 	}
+	if (what->is_question)
+		strbuf_add(&url, "wait_end_of_query=1");
 	strbuf_addf(&user, "X-ClickHouse-User: %s", self->user);
 	strbuf_addf(&key, "X-ClickHouse-Key: %s", self->password);
 	headers[0] = strbuf_text(&user);
@@ -264,7 +267,7 @@ static int ask(struct store *self, u32 shard, const char *database, const char *
 {
 	struct reply ignored = {0};
 	struct strbuf body = {0};
-	struct sending what = {.database = database, .body = &body};
+	struct sending what = {.database = database, .body = &body, .is_question = true};
 	int status;
 
 	if (!answer)

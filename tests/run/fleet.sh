@@ -132,6 +132,16 @@ case_questions_by_hand()
 	"$HEAPWISE" fleet expire --keep 1 --to "$store" >/dev/null || fail "expire"
 	equal "runs after expire" "$(ask runs -n 0 | jq '.rows | length')" 3
 	"$HEAPWISE" fleet clean --to "$store" || fail "clean"
+	# More places than one statement can name.
+	"$HEAPWISE" synth -o wide.hwt --program 8 --points 15000 --chunks 30000 --seed 5 >/dev/null
+	push --build wide wide.hwt
+	equal "places of a wide run" "$(ask top -n 0 --build wide | jq '[.rows[] | select(.runs == 1)] | length')" 15000
+	# A trace that is longer than it was.
+	server_ask 0 "INSERT INTO fleet.runs (day, run, push, time, trace_bytes) SELECT today(), 1, 1, now(), 5"
+	server_ask 0 "INSERT INTO fleet.traces (day, push, part, data) SELECT today(), 1, 0, '1234567'"
+	"$HEAPWISE" fleet fetch 0000000000000001 --to "$store" -o none.hwt 2>stderr && fail "fetched a damaged trace"
+	says stderr "damaged in the store: it has 7 bytes, and had 5"
+	[ ! -e none.hwt ] || fail "a damaged file is left"
 }
 
 # Half of what a push sends is there, and its end is not: nobody sees it, and the next push is whole.
@@ -223,7 +233,7 @@ refuses()
 
 case_bad_input()
 {
-	local one
+	local one i
 	two_shards
 	make_runs b1 1 100 2000
 	one=127.0.0.1:${http_ports[0]}
@@ -235,6 +245,13 @@ case_bad_input()
 	refuses "must end in the name of a database" "$HEAPWISE" push --to "clickhouse://fleet@$one/" b1/0.hwt
 	# An old schema is refused, brought up to date, and used.
 	server_ask 0 "DROP TABLE fleet.meta" && "$HEAPWISE" fleet init --to "clickhouse://fleet@$one/fleet" --cluster fleet >/dev/null
+	# Without --cluster the one that was said before stays, also where it is not known. Times of meta are seconds.
+	server_ask 1 "DROP TABLE fleet.meta"
+	sleep 1.1
+	"$HEAPWISE" fleet init --to "$store" >/dev/null || fail "init without --cluster"
+	for i in 0 1; do
+		equal "cluster of server $i" "$(server_ask $i "SELECT value FROM fleet.meta WHERE key = 'cluster' ORDER BY made DESC LIMIT 1")" fleet
+	done
 	server_ask 0 "CREATE DATABASE old"
 	server_ask 0 "CREATE TABLE old.meta (key String, value String, made DateTime) ENGINE = MergeTree ORDER BY (key, made)"
 	server_ask 0 "CREATE TABLE old.runs (day Date, run UInt64, push UInt64, program UInt64, build UInt64, time DateTime) ENGINE = MergeTree PARTITION BY day ORDER BY (program, build, time, run)"
@@ -277,28 +294,62 @@ case_spool()
 		says stderr "cannot reach 127.0.0.1:1"
 	done
 	equal "traces that wait" "$(ls spool/*.hwt | wc -l)" 3
+	case_spool_refusals
 	make_runs b1 3 100 20000
 	# In order of age; the bound holds, and what goes is the oldest.
 	touch -d "2026-01-01" b1/0.hwt
 	size=$(stat -c %s b1/0.hwt)
-	"$HEAPWISE" push --to "$away" --spool bounded --spool-max $((size * 5 / 2)) b1 >out 2>stderr
+	"$HEAPWISE" push --to "$away" --spool bounded --spool-max $((size * 5 / 2)) \
+		--host h7 --label "late=a
+b" b1 >out 2>stderr
 	equal "status with the store away" "$?" 3
 	says stderr "spool is full"
 	[ ! -e bounded/0.hwt ] && [ -e bounded/1.hwt ] && [ -e bounded/2.hwt ] || fail "the bound took the wrong ones: $(ls bounded)"
 	cmp b1/1.hwt bounded/1.hwt || fail "a trace changed in the spool"
+	# The same trace is kept once; another one of the same name has a name of its own.
+	mkdir other && cp b1/2.hwt other/1.hwt
+	"$HEAPWISE" push --to "$away" --spool bounded --host h8 b1/1.hwt bounded/2.hwt other/1.hwt >out 2>stderr
+	equal "traces in the spool" "$(cd bounded && echo *.hwt)" "1.1.hwt 1.hwt 2.hwt"
 	servers_start "$work/servers" 1 || { fail "no server"; finish; }
 	store=clickhouse://fleet@127.0.0.1:${http_ports[0]}/fleet
 	"$HEAPWISE" fleet init --to "$store" >/dev/null || fail "init"
 	"$HEAPWISE" run -q --push "$store" --spool spool -- sh -c : 2>stderr || fail "run: $(cat stderr)"
 	equal "traces that still wait" "$(ls spool/*.hwt 2>/dev/null | wc -l)" 0
 	equal "runs that arrived" "$(ask runs -n 0 | jq '.rows | length')" 4
+	for i in 1 2 3; do
+		equal "runs with the label of run $i" "$(ask runs --label n=$i | jq '.rows | length')" 1
+	done
+	[ -z "$(ls spool)" ] || fail "left in the spool: $(ls spool)"
 	equal "sampled runs" "$(server_ask 0 'SELECT count() FROM fleet.runs WHERE sample_bytes = 4096')" 3
 	# A program that allocates nothing leaves nothing.
 	"$HEAPWISE" run -q --push "$store" --spool spool -- true 2>stderr || fail "run: $(cat stderr)"
 	equal "traces of nothing" "$(ls spool/*.hwt 2>/dev/null | wc -l)" 0
 	"$HEAPWISE" push --to "$store" --spool bounded >/dev/null || fail "push of a spool"
 	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" 6
+	equal "runs of a host that did not deliver" "$(ask runs --host h7 | jq '.rows | length')" 2
+	equal "their label" "$(ask runs --host h7 --label "late=a
+b" | jq '.rows | length')" 2
 	[ -z "$(ls bounded)" ] || fail "left in the spool: $(ls bounded)"
+}
+
+# What a spool cannot do is told, and nobody else sees the password.
+case_spool_refusals()
+{
+	local away=clickhouse://fleet@127.0.0.1:1/fleet option
+	for option in --children "-o t.hwt"; do
+		"$HEAPWISE" run --push "$away" --spool spool $option -- touch started 2>stderr
+		equal "status with $option" "$?" 2
+		says stderr "${option% *} does not go with it"
+	done
+	[ ! -e started ] || fail "the program was started all the same"
+	refuses "cannot lock the spool none/such" "$HEAPWISE" push --to "$away" --spool none/such
+	(
+		unset HEAPWISE_PASSWORD
+		"$HEAPWISE" run -q --push "clickhouse://fleet:wrong?one@127.0.0.1:1/fleet" -o shown.hwt -- \
+			sh -c 'tr "\0" " " </proc/$PPID/cmdline' >out 2>stderr
+	)
+	says out "clickhouse://fleet:xxxxxxxxx@127.0.0.1:1/fleet"
+	says stderr "the trace stays: .*shown.hwt"
 }
 
 # sink   a server that keeps what it is sent: port in $port, requests in sink/N.head and sink/N.body

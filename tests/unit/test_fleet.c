@@ -102,14 +102,16 @@ TEST(addresses_that_are_none, "what is no address of a store is refused")
 TEST(passwords_are_overwritten, "passwords are overwritten")
 {
 	char with[] = "clickhouse://me:secret@h/d", without[] = "clickhouse://me@h/d",
-	     other[] = "a@b:c";
+	     other[] = "a@b:c", odd[] = "clickhouse://me:a?b@c@h/d?e:f@g";
 
 	address_hide_password(with);
 	address_hide_password(without);
 	address_hide_password(other);
+	address_hide_password(odd);
 	CHECK(strcmp(with, "clickhouse://me:xxxxxx@h/d") == 0);
 	CHECK(strcmp(without, "clickhouse://me@h/d") == 0);
 	CHECK(strcmp(other, "a@b:c") == 0);
+	CHECK(strcmp(odd, "clickhouse://me:xxxxx@h/d?e:f@g") == 0);
 }
 
 TEST(rows_of_an_answer, "rows of an answer are taken apart")
