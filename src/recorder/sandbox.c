@@ -14,6 +14,7 @@
 
 #ifdef HWR_PAGES
 #include "recorder/access/pages/pages.h"
+#include "recorder/heap/heap.h"
 #endif
 #include "recorder/note.h"
 #include "recorder/session.h"
@@ -181,13 +182,22 @@ static void pages_stop(const struct sock_fprog *filter)
 			return;
 		}
 }
+
+/* The kernel calls armed memory unreadable. */
+static void pages_open(u64 address)
+{
+	if (hwr_heap_has(address))
+		hwr_pages_open(address);
+}
 #else
+static void pages_open(u64 address) { (void)address; }
 static void pages_stop(const struct sock_fprog *filter) { (void)filter; }
 #endif
 
 /* A mistake of the program's is for the kernel to tell. Where a filter before this one forbids to ask, it made none. */
 static bool can_be_read(const void *pointer)
 {
+	pages_open((u64)pointer);
 	return pointer && (is_refused(SYS_rt_sigprocmask) || hwr_readable((u64)pointer));
 }
 

@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -453,9 +454,12 @@ static void case_sandbox(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog filter = {sizeof(code) / sizeof(code[0]), code};
+	struct sock_fprog *filter = malloc(sizeof(*filter)); /* armed as all else */
 	volatile char *blocks[BLOCKS];
 
+	CHECK(filter && (filter->filter = malloc(sizeof(code))) != NULL);
+	memcpy(filter->filter, code, sizeof(code));
+	filter->len = sizeof(code) / sizeof(code[0]);
 	for (int i = 0; i < BLOCKS; i++)
 		CHECK((blocks[i] = malloc(100 + 50 * (size_t)i)) != NULL);
 	for (double end = now() + seconds; now() < end; nap(100))
@@ -463,7 +467,7 @@ static void case_sandbox(void)
 			blocks[i][3] = 1;
 	nap(200);
 	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
-	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0);
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter, 0, 0) == 0);
 	for (int round = 0; round < 5; round++, nap(50))
 		for (int i = 0; i < BLOCKS; i++)
 			blocks[i][5] = 1;

@@ -40,12 +40,12 @@ static __attribute__((noinline)) void flood(void)
 
 	if (before == most || !cas_acq_rel(&done_for, &before, most))
 		return;
-	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, 8, 0, 0);
+	hwr_ask6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, 8, 0, 0);
 	hwr_units_open_all(false);
 	add_relaxed(&pages->floods, 1);
 	/* What is armed by now may look open to the monitor, never the other way round. */
 	store_release(&pages->flood_ticks, hw_ticks());
-	hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
+	hwr_ask6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
 }
 
 void hwr_pages_spent(u64 since)
