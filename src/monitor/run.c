@@ -586,7 +586,10 @@ static int run_recorded(struct run *self, struct err *err)
 
 	if (recorder_find(self, err) < 0 || preload_make(self, err) < 0 || session_make(self, err) < 0)
 		return err->code;
-	self->drain.hold = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && self->options->children;
+	if (!self->options->embedded) {
+		watch_note_children(&self->watch);
+		self->drain.hold = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && self->options->children;
+	}
 	status = fork_child(self, err);
 	if (status < 0)
 		goto close_session;
@@ -660,6 +663,7 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 	if (status < 0)
 		run_result_release(result);
 	valgrind_release(&self->valgrind);
+	vec_release(&self->watch.inherited.pids);
 	free(self);
 	return status;
 }

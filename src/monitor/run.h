@@ -47,6 +47,7 @@ struct run_options {
 	bool pages_writes;       /* and that by userfaultfd */
 	bool hit_stacks;         /* with the stacks that touch it */
 	const struct tap *tap;   /* listens to the program's recording; may be NULL */
+	bool embedded;           /* in a process that has children of its own: they are not ours to wait for */
 	bool no_trace;           /* nothing is written: for a tap alone */
 	bool coverage;           /* and which bytes they touch */
 	u64 access_epoch_ns, access_max; /* 0 = default, no limit */

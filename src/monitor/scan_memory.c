@@ -362,9 +362,7 @@ int scan_memory_view(struct scan_memory *self, const struct scan_memory *whole, 
 
 void scan_memory_close_view(struct scan_memory *self)
 {
-	free(self->buffer);
-	if (self->mem >= 0)
-		close(self->mem);
+	free(self->buffer); /* all else is the whole's */
 	*self = (struct scan_memory){.pagemap = -1, .mem = -1};
 }
 

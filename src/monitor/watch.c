@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "monitor/watch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -278,11 +279,73 @@ static void program_reap(struct watch *self)
 	drain_wake(self->drain);
 }
 
+/* The children of one of our threads. */
+static bool thread_children(struct pid_list *list, const char *tid)
+{
+	char path[64];
+	FILE *file;
+	pid_t pid;
+	bool good = true;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%.20s/children", tid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (good && fscanf(file, "%d", &pid) == 1)
+		good = vec_push(&list->pids, pid);
+	fclose(file);
+	return good;
+}
+
+/* False where the kernel does not tell (CONFIG_PROC_CHILDREN). */
+static bool children_list(struct pid_list *list)
+{
+	DIR *folder = opendir("/proc/self/task");
+	struct dirent *entry;
+	bool good = folder != NULL;
+
+	while (good && (entry = readdir(folder)))
+		good = entry->d_name[0] == '.' || thread_children(list, entry->d_name) ||
+		       (errno == ENOENT && strtol(entry->d_name, NULL, 10) != getpid()); /* it has ended */
+	if (folder)
+		closedir(folder);
+	return good;
+}
+
+void watch_note_children(struct watch *self)
+{
+	if (!children_list(&self->inherited))
+		vec_clear(&self->inherited.pids);
+}
+
+static pid_t *find_pid(const struct pid_list *list, pid_t pid)
+{
+	for (u64 i = 0; i < list->pids.count; i++)
+		if (list->pids.data[i] == pid)
+			return &list->pids.data[i];
+	return NULL;
+}
+
+/* Whether children are left that were not there before the program; there are some. */
+static bool orphans_live(const struct watch *self)
+{
+	struct pid_list now = { 0 };
+	bool live = !self->inherited.pids.count || !children_list(&now);
+
+	for (u64 i = 0; i < now.pids.count && !live; i++)
+		live = !find_pid(&self->inherited, now.pids.data[i]);
+	vec_release(&now.pids);
+	return live;
+}
+
 /* A process that the program left behind and that has ended. */
 static void orphan_reap(struct watch *self, const siginfo_t *info)
 {
 	struct process *process = self->drain->processes;
+	pid_t *inherited = find_pid(&self->inherited, info->si_pid);
 
+	if (inherited)
+		*inherited = 0; /* another may get its number */
 	for (; process; process = next_process(process))
 		if (process->pid == (u32)info->si_pid && !process->gone)
 			process_set_gone(process, info->si_code == CLD_EXITED ? IMAGE_EXITED : IMAGE_KILLED,
@@ -297,7 +360,7 @@ static void orphans_watch(struct watch *self)
 	siginfo_t info = { 0 };
 	int status;
 
-	if (!self->drain)
+	if (!self->drain || self->options->embedded)
 		return;
 	/* Stops of a process that a scan traces come here as well: they are the scan's. */
 	while ((status = waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT)) == 0 && info.si_pid &&
@@ -307,7 +370,7 @@ static void orphans_watch(struct watch *self)
 	}
 	if (!self->ended)
 		return;
-	self->left_behind = status == 0;
+	self->left_behind = status == 0 && orphans_live(self);
 	if (!self->left_behind && load_relaxed(&self->drain->hold)) {
 		store_relaxed(&self->drain->hold, 0);
 		drain_wake(self->drain);

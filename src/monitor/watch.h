@@ -9,6 +9,10 @@
 #include "monitor/launch.h"
 #include "monitor/run.h"
 
+struct pid_list {
+	VEC(pid_t) pids;
+};
+
 struct watch {
 	const struct run_options *options;
 	const struct launch_signals *signals;
@@ -18,6 +22,7 @@ struct watch {
 	pid_t pid;            /* of the program, our child */
 	char folder[4096];    /* where the traces are */
 	const char *name;     /* start of trace names in the folder */
+	struct pid_list inherited; /* children that we had before the program */
 	bool left_behind;     /* processes of the program's outlive it */
 	bool ended;           /* the program has ended, with wait_status */
 	int wait_status;
@@ -28,6 +33,9 @@ struct watch {
 
 /* Returns when the program, and all that is recorded, has ended. */
 void watch_run(struct watch *self);
+
+/* Notes which children are there before the program: `sleep 1000 & exec heapwise run` */
+void watch_note_children(struct watch *self);
 
 /* Notes how much room the disk has before the run. */
 void watch_measure_disk(struct watch *self);

@@ -11,7 +11,7 @@
 #include "recorder/session.h"
 #include "recorder/sys.h"
 
-static u64 added; /* to the limit that holds */
+static u64 added, added_hard; /* to the limits that hold */
 
 static u64 own_bytes(void) { return load_relaxed(&hwr_mapped_bytes); }
 
@@ -20,6 +20,13 @@ static rlim_t plus(rlim_t limit, u64 bytes) { return limit < RLIM_INFINITY - byt
 static rlim_t minus(rlim_t limit, u64 bytes)
 {
 	return limit == RLIM_INFINITY || limit < bytes ? limit : limit - bytes;
+}
+
+/* What the program is told of the limits that hold. */
+static void tell(struct rlimit *limits)
+{
+	limits->rlim_cur = minus(limits->rlim_cur, load_relaxed(&added));
+	limits->rlim_max = minus(limits->rlim_max, load_relaxed(&added_hard));
 }
 
 static long ask(int pid, int what, const struct rlimit *new, struct rlimit *old)
@@ -44,21 +51,21 @@ static long set_address_space(const struct rlimit *wanted, struct rlimit *old)
 	/* A program that looked at what it has mapped knows of ours already, and wants a limit above that. */
 	u64 more = wanted->rlim_cur < mapped_now() ? own_bytes() : 0;
 	struct rlimit larger = { plus(wanted->rlim_cur, more), plus(wanted->rlim_max, more) };
-	u64 before = load_relaxed(&added);
 	long result = ask(0, RLIMIT_AS, &larger, old);
 
-	if (result == 0) {
-		store_relaxed(&added, more);
-	} else { /* not above the hard limit: as it was wanted, then */
-		result = ask(0, RLIMIT_AS, wanted, old);
-		if (result == 0)
-			store_relaxed(&added, 0);
+	if (result == -EPERM) { /* not above the hard limit: up to that, then */
+		larger.rlim_max = wanted->rlim_max;
+		if (larger.rlim_cur > larger.rlim_max)
+			larger.rlim_cur = larger.rlim_max;
+		result = ask(0, RLIMIT_AS, &larger, old);
 	}
-	if (result == 0 && old) {
-		old->rlim_cur = minus(old->rlim_cur, before);
-		old->rlim_max = minus(old->rlim_max, before);
-	}
-	return result;
+	if (result != 0)
+		return ask(0, RLIMIT_AS, wanted, old);
+	if (old)
+		tell(old);
+	store_relaxed(&added, larger.rlim_cur - wanted->rlim_cur);
+	store_relaxed(&added_hard, larger.rlim_max - wanted->rlim_max);
+	return 0;
 }
 
 static inline long limit(int pid, int what, const struct rlimit *new, struct rlimit *old)
@@ -71,10 +78,8 @@ static inline long limit(int pid, int what, const struct rlimit *new, struct rli
 	if (new)
 		return set_address_space(new, old);
 	result = ask(0, RLIMIT_AS, NULL, old);
-	if (result == 0 && old) {
-		old->rlim_cur = minus(old->rlim_cur, load_relaxed(&added));
-		old->rlim_max = minus(old->rlim_max, load_relaxed(&added));
-	}
+	if (result == 0 && old)
+		tell(old);
 	return result;
 }
 

@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
+#ifdef HWR_PAGES
+#include "recorder/access/pages/pages.h"
+#include "recorder/heap/heap.h"
+#endif
 #include "recorder/note.h"
 #include "recorder/session.h"
 #include "recorder/sys.h"
@@ -51,11 +55,17 @@ static const struct {
 	{ SYS_clock_gettime, 0, 0 },
 	{ SYS_sigaltstack, 0, 0 },
 	{ SYS_rt_sigprocmask, 0, 8 },
+	{ SYS_rt_sigreturn, 0, 0 },
 	{ SYS_prctl, 0, 0 },
 	{ SYS_prlimit64, 0, 0 },
 	{ SYS_membarrier, 0, 0 },
 	{ SYS_nanosleep, 0, 0 },
 };
+
+static bool is_refused(long number)
+{
+	return load_relaxed(&hwr_refused[number / 64]) >> (number % 64) & 1;
+}
 
 static void refuse(long number)
 {
@@ -157,13 +167,47 @@ static bool is_allowed(const struct sock_fprog *filter, u32 i)
 
 /* ---- what programs call ---- */
 
+#ifdef HWR_PAGES
+/* What a fault of armed memory takes: before the filter holds, all is open. */
+static bool is_for_faults(u32 number)
+{
+	return number == SYS_mprotect || number == SYS_rt_sigprocmask || number == SYS_rt_sigreturn;
+}
+
+static void pages_stop(const struct sock_fprog *filter)
+{
+	for (u32 i = 0; i < sizeof asked / sizeof *asked; i++)
+		if (is_for_faults(asked[i].number) && (!filter || !is_allowed(filter, i))) {
+			hwr_pages_stop();
+			return;
+		}
+}
+
+/* The kernel calls armed memory unreadable. */
+static void pages_open(u64 address)
+{
+	if (hwr_heap_has(address))
+		hwr_pages_open(address);
+}
+#else
+static void pages_open(u64 address) { (void)address; }
+static void pages_stop(const struct sock_fprog *filter) { (void)filter; }
+#endif
+
+/* A mistake of the program's is for the kernel to tell. Where a filter before this one forbids to ask, it made none. */
+static bool can_be_read(const void *pointer)
+{
+	pages_open((u64)pointer);
+	return pointer && (is_refused(SYS_rt_sigprocmask) || hwr_readable((u64)pointer));
+}
+
 static void sandbox_filter(const void *pointer)
 {
 	const struct sock_fprog *filter = pointer;
 
-	/* A mistake of the program's is for the kernel to tell. */
-	if (!filter || !hwr_readable((u64)filter) || !hwr_readable((u64)filter->filter))
+	if (!can_be_read(filter) || !can_be_read(filter->filter))
 		return;
+	pages_stop(filter);
 	for (u32 i = 0; i < sizeof asked / sizeof *asked; i++)
 		if (!is_allowed(filter, i))
 			refuse(asked[i].number);
@@ -173,6 +217,7 @@ static void sandbox_strict(void)
 {
 	if (load_relaxed(&hwr_token.alive))
 		hwr_fault(HW_FAULT_SANDBOX);
+	pages_stop(NULL);
 	hwr_session_leave();
 	for (u32 i = 0; i < sizeof asked / sizeof *asked; i++)
 		refuse(asked[i].number);
@@ -189,11 +234,12 @@ static int answer(long result)
 HWR_EXPORT int mlockall(int flags)
 {
 	enum { ON_FAULT = 4 }; /* MCL_ONFAULT, since 4.4 */
-	long result;
+	long result = -22 /* EINVAL */;
 
 	/* The berth has room for thousands of threads, which is nowhere until it is used: pages are locked when they
 	 * come, ours and the program's. */
-	result = hwr_syscall3(SYS_mlockall, flags | ON_FAULT, 0, 0);
+	if (load_relaxed(&hwr_mapped_bytes))
+		result = hwr_syscall3(SYS_mlockall, flags | ON_FAULT, 0, 0);
 	if (result == -22 /* EINVAL */)
 		result = hwr_syscall3(SYS_mlockall, flags, 0, 0);
 	return answer(result);

@@ -342,6 +342,7 @@ PUBLIC int heapwise_launch(struct heapwise_client *self, char *const argv[], int
 		.hit_stacks = self->access_stacks,
 		.tap = &self->tap,
 		.no_trace = true,
+		.embedded = true,
 	};
 	struct run_result result;
 

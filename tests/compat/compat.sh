@@ -93,6 +93,11 @@ case_daemon()
 	recorded --children -- "$target" daemon "$work/truth"
 	until_true test -s truth
 	outcome_is "$(truths truth)" trace/*.hwt
+	# A child that was there before is not waited for.
+	timeout 20 sh -c 'sleep 60 & echo $! >before; exec "$@"' sh \
+		"$HEAPWISE" run --no-symbols -o other --children -- "$target" plain >/dev/null 2>&1
+	equal "status beside a child of before" $? 0
+	kill "$(cat before)" || fail "the child of before has ended"
 }
 
 case_daemon_alone()
@@ -157,8 +162,16 @@ case_seccomp_refuses() { simple seccomp_refuses; }
 case_seccomp_refuses_by_number() { simple seccomp_refuses syscall; }
 case_seccomp_kills() { simple seccomp_kills; }
 case_seccomp_kills_by_number() { simple seccomp_kills syscall; }
+case_seccomp_twice() { simple seccomp_twice; }
 case_seccomp_strict() { simple seccomp_strict; }
 case_address_space() { simple address_space 900; }
+
+case_address_space_soft()
+{
+	alone sh -c 'ulimit -v 8000000; exec "$0" address_space_soft 900' "$target"
+	recorded -- sh -c 'ulimit -v 8000000; exec "$0" address_space_soft 900' "$target"
+	outcome_is "$(truths recorded.out)" trace
+}
 
 # A limit on the program alone, from its start: below what the rings of all threads would take.
 case_address_space_start()

@@ -271,6 +271,15 @@ static void case_seccomp_kills(void)
 	_exit(5);
 }
 
+/* The second filter is looked at, too, where the first forbids what the recorder looks with. */
+static void case_seccomp_twice(void)
+{
+	static const int refused[] = {SYS_rt_sigprocmask};
+
+	filter_install(refused, 1, SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ALLOW);
+	case_seccomp_kills();
+}
+
 /* read, write and exit: not even memory. */
 static void case_seccomp_strict(void)
 {
@@ -288,6 +297,8 @@ static void case_seccomp_strict(void)
 	syscall(SYS_exit, 6);
 }
 
+static void take_all(void);
+
 static void limit(int what, rlim_t bytes)
 {
 	struct rlimit l = {bytes, bytes};
@@ -298,10 +309,29 @@ static void limit(int what, rlim_t bytes)
 /* Address space: ARGUMENT MiB, set by the program itself; then it takes all there is. */
 static void case_address_space(void)
 {
+	limit(RLIMIT_AS, (rlim_t)number(0, 512) << 20);
+	take_all();
+}
+
+/* The soft limit alone, below a hard one that nobody may raise. */
+static void case_address_space_soft(void)
+{
+	struct rlimit l, told;
+
+	need(geteuid() || setresuid(65534, 65534, 65534) == 0, "setresuid");
+	need(getrlimit(RLIMIT_AS, &l) == 0 && l.rlim_max != RLIM_INFINITY, "a hard limit");
+	l.rlim_cur = (rlim_t)number(0, 512) << 20;
+	need(setrlimit(RLIMIT_AS, &l) == 0, "setrlimit");
+	need(getrlimit(RLIMIT_AS, &told) == 0 && told.rlim_cur == l.rlim_cur && told.rlim_max == l.rlim_max,
+	     "the limit as it was set");
+	take_all();
+}
+
+static void take_all(void)
+{
 	void *block;
 	int got = 0;
 
-	limit(RLIMIT_AS, (rlim_t)number(0, 512) << 20);
 	allocate(1000);
 	for (int i = 0; i < 100000 && (block = malloc(1 << 20)); i++)
 		got++;
@@ -574,7 +604,7 @@ static const struct {
 } cases[] = {
 	CASE(plain), CASE(mixed), CASE(daemon), CASE(storm), CASE(exec), CASE(scrubbed), CASE(scrubbed_child), CASE(chroot),
 	CASE(chroot_child), CASE(user_namespace), CASE(pid_namespace), CASE(seccomp_refuses), CASE(seccomp_kills),
-	CASE(seccomp_strict), CASE(address_space), CASE(address_space_from_start), CASE(killed), CASE(memory_out),
+	CASE(seccomp_twice), CASE(seccomp_strict), CASE(address_space), CASE(address_space_soft), CASE(address_space_from_start), CASE(killed), CASE(memory_out),
 	CASE(huge_pages), CASE(locked_memory), CASE(reaper), CASE(interrupted), CASE(crash_handler), CASE(suspended),
 	CASE(threads), CASE(deep), CASE(coroutines), CASE(generated),
 };

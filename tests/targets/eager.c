@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 struct eager {
 	struct heapwise_client *client;
@@ -75,9 +77,14 @@ int main(int argc, char **argv)
 {
 	struct eager eager = {.client = heapwise_client_new()};
 	int status = 0, failed;
+	int own = 0, reaper = 0;
+	pid_t child;
 
 	if (argc < 2 || !eager.client)
 		return 2;
+	child = fork(); /* of our own, with which the library has nothing to do */
+	if (child == 0)
+		_exit(7);
 	heapwise_on_event(eager.client, on_event, &eager);
 	heapwise_on_tick(eager.client, 10, on_tick, &eager);
 	heapwise_want_access_stacks(eager.client);
@@ -88,6 +95,11 @@ int main(int argc, char **argv)
 	if (failed) {
 		fprintf(stderr, "eager: %s\n", heapwise_error(eager.client));
 		return 3;
+	}
+	if (waitpid(child, &own, 0) != child || WEXITSTATUS(own) != 7 ||
+	    prctl(PR_GET_CHILD_SUBREAPER, &reaper) != 0 || reaper) {
+		fprintf(stderr, "eager: children are not left alone\n");
+		return 4;
 	}
 	fprintf(stderr, "mallocs %lu frees %lu reallocs %lu accesses %lu writes %lu kernel %lu wrong %lu lost %lu\n",
 		eager.mallocs, eager.frees, eager.reallocs, eager.accesses, eager.writes, eager.kernel, eager.wrong,

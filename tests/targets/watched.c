@@ -4,15 +4,19 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -436,6 +440,39 @@ static void case_guards(void)
 	CHECK(faults == count);
 }
 
+/* ---- a sandbox ---- */
+
+/* Whoever changes protections, masks or returns from a handler dies: all that was armed must be open by then. */
+static void case_sandbox(void)
+{
+	enum { BLOCKS = 200 };
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigprocmask, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog *filter = malloc(sizeof(*filter)); /* armed as all else */
+	volatile char *blocks[BLOCKS];
+
+	CHECK(filter && (filter->filter = malloc(sizeof(code))) != NULL);
+	memcpy(filter->filter, code, sizeof(code));
+	filter->len = sizeof(code) / sizeof(code[0]);
+	for (int i = 0; i < BLOCKS; i++)
+		CHECK((blocks[i] = malloc(100 + 50 * (size_t)i)) != NULL);
+	for (double end = now() + seconds; now() < end; nap(100))
+		for (int i = 0; i < BLOCKS / 2; i++)
+			blocks[i][3] = 1;
+	nap(200);
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filter, 0, 0) == 0);
+	for (int round = 0; round < 5; round++, nap(50))
+		for (int i = 0; i < BLOCKS; i++)
+			blocks[i][5] = 1;
+}
+
 /* ---- hits that are known ---- */
 
 /* ---- system calls that nobody sees ---- */
@@ -537,7 +574,7 @@ int main(int argc, char **argv)
 		{"threads", case_threads}, {"fork", case_fork},     {"heap", case_heap},
 		{"contexts", case_contexts}, {"guards", case_guards}, {"known", case_known},
 		{"raw", case_raw},         {"burst", case_burst},
-		{"sweep", case_sweep},
+		{"sweep", case_sweep},     {"sandbox", case_sandbox},
 	};
 
 	if (argc > 2)

@@ -122,7 +122,7 @@ static __attribute__((noinline)) long call_pinned(function next, const long *a, 
 	F(renameat2, 5) F(select, 5) F(getsockopt, 5) F(setsockopt, 5) F(statx, 5)         \
 	F(__fxstatat, 5) F(__fxstatat64, 5) F(__readlinkat_chk, 5) F(__fread_chk, 5)       \
 	F(__fread_unlocked_chk, 5) F(setxattr, 5) F(lsetxattr, 5) F(fsetxattr, 5)          \
-	F(msgrcv, 5) F(prctl, 5) F(mount, 5) F(get_mempolicy, 5) F(waitid, 5)              \
+	F(msgrcv, 5) F(mount, 5) F(get_mempolicy, 5) F(waitid, 5)                          \
 	F(recvfrom, 6) F(sendto, 6) F(splice, 6) F(copy_file_range, 6) F(mbind, 6)
 
 CALLS(DEFINE_CALL)
@@ -244,6 +244,8 @@ static void pin_texts(struct pins *pins, char *const *texts)
 			pin_texts(&pins, (void *)e), pin_texts(&pins, (void *)f), pin(&pins, (u64)a)))  \
 	F(posix_spawnp, (pin(&pins, (u64)b), pin(&pins, (u64)c), pin(&pins, (u64)d),               \
 			 pin_texts(&pins, (void *)e), pin_texts(&pins, (void *)f), pin(&pins, (u64)a))) \
+	F(prctl, (pin(&pins, (u64)b), pin(&pins, (u64)c), pin(&pins, (u64)d), pin(&pins, (u64)e),  \
+		  hwr_sandbox_prctl((int)a, (u64)b, (u64)c)))                                      \
 	F(system, (pin(&pins, (u64)a), pin_texts(&pins, environ)))                                 \
 	F(popen, (pin(&pins, (u64)a), pin_texts(&pins, environ)))
 

@@ -40,12 +40,12 @@ static __attribute__((noinline)) void flood(void)
 
 	if (before == most || !cas_acq_rel(&done_for, &before, most))
 		return;
-	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, 8, 0, 0);
+	hwr_ask6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, 8, 0, 0);
 	hwr_units_open_all(false);
 	add_relaxed(&pages->floods, 1);
 	/* What is armed by now may look open to the monitor, never the other way round. */
 	store_release(&pages->flood_ticks, hw_ticks());
-	hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
+	hwr_ask6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
 }
 
 void hwr_pages_spent(u64 since)
@@ -66,12 +66,12 @@ static __attribute__((noinline)) void call_handler(const struct sigaction *actio
 	sigset_t mask = action->sa_mask, before;
 
 	hwr_mask_remove(&mask);
-	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&mask, (long)&before, 8, 0, 0);
+	hwr_ask6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&mask, (long)&before, 8, 0, 0);
 	if (action->sa_flags & SA_SIGINFO)
 		action->sa_sigaction(number, info, context);
 	else
 		action->sa_handler(number);
-	hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, 8, 0, 0);
+	hwr_ask6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, 8, 0, 0);
 }
 
 /* As if nobody had a handler: the access is made again, or the signal sent again. */
@@ -221,10 +221,10 @@ void hwr_fault_thread(void *memory, size_t bytes)
 {
 	stack_t stack = {.ss_flags = 0}, old = {.ss_flags = 0};
 
-	hwr_syscall3(SYS_sigaltstack, 0, (long)&old, 0);
+	hwr_ask3(SYS_sigaltstack, 0, (long)&old, 0);
 	if (!(old.ss_flags & SS_DISABLE))
 		return;
 	stack.ss_sp = memory;
 	stack.ss_size = bytes;
-	hwr_syscall3(SYS_sigaltstack, (long)&stack, 0, 0);
+	hwr_ask3(SYS_sigaltstack, (long)&stack, 0, 0);
 }

@@ -12,7 +12,6 @@
 #include "recorder/sys.h"
 
 enum {
-	STACK_BYTES = 65536,
 	WAIT_NS = 200 * 1000 * 1000,
 	WAIT_NS_MAX = 999 * 1000 * 1000, /* while nobody asks for anything */
 	THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
@@ -34,6 +33,7 @@ static bool lives(const struct hw_command *command)
 }
 
 u32 hwr_helper_arms;
+u8 *hwr_helper_stack;
 
 static void disarm(struct hw_command *command)
 {
@@ -123,13 +123,14 @@ static void help(void)
 bool hwr_helper_start(void)
 {
 	u64 all = ~0ull, before = 0;
-	u8 *stack = hwr_map_private(STACK_BYTES);
+	u8 *stack = hwr_map_private(HWR_HELPER_STACK);
 	long tid;
 
 	if (!stack || !hwr_lobby)
 		return false;
+	store_relaxed(&hwr_helper_stack, stack);
 	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, 8, 0, 0);
-	tid = hwr_helper_clone(THREAD, stack + STACK_BYTES, help);
+	tid = hwr_helper_clone(THREAD, stack + HWR_HELPER_STACK, help);
 	hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, 8, 0, 0);
 	hwr_control->pages.helper_tid = tid > 0 ? (u32)tid : 0;
 	return tid > 0;

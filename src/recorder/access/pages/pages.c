@@ -133,6 +133,25 @@ void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks)
 	(void)ticks;
 }
 
+static void disarm(void)
+{
+	store_relaxed(&on, false);
+	fence_seq_cst(); /* pairs with the helper's between its flag and its look at `on` */
+	for (u32 i = 0; load_acquire(&hwr_helper_arms) && i < HELPER_TRIES; i++)
+		hwr_yield();
+	hwr_units_open_all(false);
+}
+
+/* Under userfaultfd it is the fault thread that opens, which a filter of this thread does not hold. */
+void hwr_pages_stop(void)
+{
+	if (!hwr_pages_on() || hwr_getpid() != hwr_pid || hwr_userfault_on())
+		return;
+	disarm();
+	for (u32 i = 0; load_relaxed(&hwr_control->pages.armed) && i < HELPER_TRIES; i++)
+		hwr_yield(); /* for others who are opening something */
+}
+
 /* The monitor will look at the program's memory, which it cannot where that is armed: from now on nothing is. */
 void hwr_access_leave(void)
 {
@@ -141,11 +160,7 @@ void hwr_access_leave(void)
 	store_relaxed(&hwr_control->pages.cpu_ns, hwr_cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
 	if (!(hwr_control->flags & HW_RUN_LEAK_SCAN) || hwr_userfault_on())
 		return; /* nobody looks, or all can be read */
-	store_relaxed(&on, false);
-	fence_seq_cst(); /* pairs with the helper's between its flag and its look at `on` */
-	for (u32 i = 0; load_acquire(&hwr_helper_arms) && i < HELPER_TRIES; i++)
-		hwr_yield();
-	hwr_units_open_all(false);
+	disarm();
 }
 
 void hwr_access_aside_forget(void) {}

@@ -24,6 +24,9 @@ extern __thread struct hwr_pages_site hwr_pages_site __attribute__((tls_model("i
 /* Whether this process may arm, open and record: attached, and not a forked child. */
 bool hwr_pages_on(void);
 
+/* From now on nothing is armed: the kernel will refuse what opening takes. */
+void hwr_pages_stop(void);
+
 /* Opens an address of the heap that the program is about to give away, until hwr_pages_unpin. */
 void hwr_pages_pin(u64 address);
 void hwr_pages_unpin(u64 address);
@@ -57,6 +60,8 @@ void hwr_signals_reset(void); /* SA_RESETHAND */
 bool hwr_signals_blocked(void);
 
 extern u32 hwr_helper_arms; /* helper.c: 1 while it may arm something */
+enum { HWR_HELPER_STACK = 65536 };
+extern u8 *hwr_helper_stack; /* by which it is told from others */
 /* helper.c: false if it cannot be started. */
 bool hwr_helper_start(void);
 bool hwr_helper_monitor_lives(void);

@@ -59,7 +59,7 @@ static long protect(u64 start, u64 bytes, int protection)
 {
 	if (unlikely(hwr_userfault_on()))
 		return hwr_userfault_protect(start, bytes, protection == PROT_NONE);
-	return hwr_syscall3(SYS_mprotect, (long)start, (long)bytes, protection);
+	return hwr_ask3(SYS_mprotect, (long)start, (long)bytes, protection);
 }
 
 /* The state was `from`, set by the caller, and nobody else changes it. */
@@ -85,6 +85,15 @@ bool hwr_unit_is_open(u64 address)
 	return !(load_relaxed(&hwr_unit_at(hwr_unit_start(address, &bytes))->word) & HWR_UNIT_STATE);
 }
 
+/* The caller has set OPENING. */
+static void open_taken(struct hwr_unit *unit, u64 start, u64 bytes)
+{
+	if (protect(start, bytes, PROT_READ | PROT_WRITE) != 0)
+		open_around(start);
+	settle(unit, HWR_UNIT_OPENING, HWR_UNIT_OPEN);
+	add_relaxed(&hwr_control->pages.armed, (u64)-1);
+}
+
 bool hwr_unit_open(u64 address)
 {
 	u64 bytes, start = hwr_unit_start(address, &bytes);
@@ -107,10 +116,29 @@ bool hwr_unit_open(u64 address)
 			break;
 		}
 	}
-	if (protect(start, bytes, PROT_READ | PROT_WRITE) != 0)
-		open_around(start);
-	settle(unit, HWR_UNIT_OPENING, HWR_UNIT_OPEN);
-	add_relaxed(&hwr_control->pages.armed, (u64)-1);
+	open_taken(unit, start, bytes);
+	return true;
+}
+
+/* What somebody else is opening right now is left to him. */
+static bool is_taken(struct hwr_unit *unit)
+{
+	u32 word = load_acquire(&unit->word);
+
+	while ((word & HWR_UNIT_STATE) == HWR_UNIT_ARMED)
+		if (cas_acq_rel(&unit->word, &word, word - HWR_UNIT_ARMED + HWR_UNIT_OPENING))
+			return true;
+	return false;
+}
+
+bool hwr_unit_try_open(u64 address)
+{
+	u64 bytes, start = hwr_unit_start(address, &bytes);
+	struct hwr_unit *unit = hwr_unit_at(start);
+
+	if (!is_taken(unit))
+		return false;
+	open_taken(unit, start, bytes);
 	return true;
 }
 
@@ -222,17 +250,6 @@ static u64 run_open(struct hwr_run *run)
 		settle(hwr_unit_at(run->start), HWR_UNIT_OPENING, HWR_UNIT_OPEN);
 	add_relaxed(&hwr_control->pages.armed, (u64)-count);
 	return count;
-}
-
-/* What somebody else is opening right now is left to him. */
-static bool is_taken(struct hwr_unit *unit)
-{
-	u32 word = load_acquire(&unit->word);
-
-	while ((word & HWR_UNIT_STATE) == HWR_UNIT_ARMED)
-		if (cas_acq_rel(&unit->word, &word, word - HWR_UNIT_ARMED + HWR_UNIT_OPENING))
-			return true;
-	return false;
 }
 
 /* Always the same, so that what is never touched there can be told from what is; together, because each boundary

@@ -42,6 +42,8 @@ bool hwr_units_open(void);
 
 /* True if the caller has opened it, false if it was open. */
 bool hwr_unit_open(u64 address);
+/* The same, but false also if somebody else is at it: for whom others wait for while they open. */
+bool hwr_unit_try_open(u64 address);
 /* A look at it: it may be armed a moment later. */
 bool hwr_unit_is_open(u64 address);
 

@@ -18,8 +18,12 @@
 #include "recorder/state.h"
 #include "recorder/sys.h"
 
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
 enum {
-	STACK_BYTES = 65536,
+	STACK_BYTES = HWR_HELPER_STACK,
 	PROBES = 16,
 	TRIES = 1000000, /* to wait for a thread that begins */
 	THREAD = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
@@ -31,7 +35,7 @@ long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
 
 static bool on;
 static int fd = -1;    /* in the table of the fault thread and the helper */
-static u32 fault_tid;
+static u8 *fault_stack;
 static u8 *probe;
 enum { NOT_YET, BEGUN, FAILED };
 static u32 phase;      /* of the fault thread */
@@ -52,13 +56,14 @@ static long write_protect(u64 start, u64 bytes, bool armed)
 	return result;
 }
 
+/* Bare threads have the thread-local storage of whoever started them, and a sandbox may forbid to ask for a number. */
+static bool runs_on(const u8 *stack) { return (u64)__builtin_frame_address(0) - (u64)stack < STACK_BYTES; }
+
 long hwr_userfault_protect(u64 start, u64 bytes, bool armed)
 {
-	u32 tid = hwr_gettid();
-
 	if (!load_relaxed(&hwr_token.alive)) /* a forked child's memory is not protected */
 		return 0;
-	if (tid == load_relaxed(&fault_tid) || tid == load_relaxed(&hwr_control->pages.helper_tid))
+	if (runs_on(load_relaxed(&fault_stack)) || runs_on(load_relaxed(&hwr_helper_stack)))
 		return write_protect(start, bytes, armed);
 	__atomic_fetch_or((u8 *)start, 0, __ATOMIC_RELAXED);
 	return 0;
@@ -84,7 +89,6 @@ static void serve(u64 address)
 {
 	u64 bytes = HWR_PAGE, start = address & ~(HWR_PAGE - 1);
 	struct hwr_unit *unit;
-	u32 word;
 
 	if (!hwr_heap_has(address)) {
 		write_protect(start, bytes, false);
@@ -92,10 +96,10 @@ static void serve(u64 address)
 	}
 	start = hwr_unit_start(address, &bytes);
 	unit = hwr_unit_at(start);
-	while (((word = load_acquire(&unit->word)) & HWR_UNIT_STATE) == HWR_UNIT_ARMING)
-		hwr_yield();
-	if ((word & HWR_UNIT_STATE) != HWR_UNIT_ARMED || !hwr_unit_open(address)) {
-		write_protect(start, bytes, false); /* for whoever opens it, or late */
+	while ((load_acquire(&unit->word) & HWR_UNIT_STATE) == HWR_UNIT_ARMING)
+		hwr_yield(); /* the helper waits for nobody meanwhile */
+	if (!hwr_unit_try_open(address)) { /* who opens it waits here for an answer, and never the other way round */
+		write_protect(start, bytes, false);
 		return;
 	}
 	add_relaxed(&hwr_control->pages.hits, 1);
@@ -115,10 +119,9 @@ static void run(void)
 {
 	struct uffd_msg message;
 
-	store_relaxed(&fault_tid, hwr_gettid());
 	if (begin()) {
 		store_release(&phase, BEGUN);
-		while (hwr_read(fd, &message, sizeof(message)) == sizeof(message))
+		while (hwr_syscall3(SYS_read, fd, (long)&message, sizeof(message)) == sizeof(message))
 			if (message.event == UFFD_EVENT_PAGEFAULT)
 				serve(message.arg.pagefault.address);
 	}
@@ -190,6 +193,7 @@ bool hwr_userfault_start(void)
 	if (fd < 0 || !stack)
 		return false;
 	if (prepare()) {
+		store_relaxed(&fault_stack, stack);
 		store_release(&on, true);
 		hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, 8, 0, 0);
 		tid = hwr_helper_clone(THREAD, stack + STACK_BYTES, run);
