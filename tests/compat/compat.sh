@@ -286,6 +286,7 @@ case_generated()
 	outcome_is "$(truths recorded.out)" trace
 	map=/tmp/perf-$("$HEAPWISE" report --format json --no-symbols trace | jq .pid).map
 	[ -f "$map" ] || fail "the program wrote no map"
+	"$HEAPWISE" symbolize trace >/dev/null 2>&1
 	rm -f "$map"
 	"$HEAPWISE" report trace >named 2>&1
 	says named "jit_allocates"

@@ -449,14 +449,30 @@ static bool run_program(struct cfa_machine *m, const u8 *p, const u8 *end)
 	return p != NULL;
 }
 
+/* Where a module's tables are. Of one with gaps between its segments the loader tells the range of the code alone: its tables
+ * are taken to lie in the same few megabytes as their header. */
+static struct hwr_module_at tables_of(const struct hwr_module_at *module)
+{
+	enum { NEAR = 64 << 20 };
+	struct hwr_module_at tables = *module;
+	u64 header = (u64)module->eh_frame_hdr;
+
+	if (header && header - module->start >= module->end - module->start) {
+		tables.start = header < module->start ? header : module->start;
+		tables.end = (header > module->end ? header : module->end) + NEAR;
+	}
+	return tables;
+}
+
 enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
 				 struct hwr_cfi_scratch *scratch)
 {
 	struct cie_fde f = { .encoding = 0 };
 	struct cfa_machine machine = { .s = scratch, .f = &f, .pc = pc };
-	const u8 *fde = find_fde(pc, module);
+	struct hwr_module_at tables = tables_of(module);
+	const u8 *fde = find_fde(pc, &tables);
 
-	if (!fde || !parse_fde(fde, pc, module, &f))
+	if (!fde || !parse_fde(fde, pc, &tables, &f))
 		return HWR_CFI_NONE;
 	hwr_zero(&scratch->row, sizeof scratch->row);
 	if (!run_program(&machine, f.initial, f.initial_end))
@@ -471,7 +487,8 @@ enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
 u64 hwr_cfi_start(u64 pc, const struct hwr_module_at *module)
 {
 	struct cie_fde f = { .encoding = 0 };
-	const u8 *fde = find_fde(pc, module);
+	struct hwr_module_at tables = tables_of(module);
+	const u8 *fde = find_fde(pc, &tables);
 
-	return fde && parse_fde(fde, pc, module, &f) ? f.start : 0;
+	return fde && parse_fde(fde, pc, &tables, &f) ? f.start : 0;
 }
