@@ -14,6 +14,7 @@ static const double PRIOR_S = 0.5;      /* the weight of what is known of other 
 static const double RATE_FIRST = 0.2;   /* hits a second of a unit of which nothing is known */
 static const double RATE_PRIOR_MAX = 0.5; /* hot units are hit often, but that says little of others */
 static const double FAULT_NS = 6000, ARM_NS = 2000, OPEN_NS = 500; /* until they are measured */
+static const double ARM_NS_IDLE = 20000; /* what rounds that arm nothing can make of it */
 static const double MEAN_FIRST = 16, MEAN_COUNT = 1000; /* so much that counts, and after so many 1/e of it */
 static const double AROUND_NS = 10000;  /* what a hit of a sweep may take longer than others */
 static const double WAKE_NS = 15000;    /* to wake the helper */
@@ -188,8 +189,6 @@ static double mean_add(struct mean *self, double ns, u64 count)
 {
 	double kept = exp(-(double)count / MEAN_COUNT);
 
-	if (!count) /* the helper's idle rounds are no cost of units */
-		return self->ns / self->count;
 	self->ns = self->ns * kept + ns;
 	self->count = self->count * kept + (double)count;
 	return self->ns / self->count;
@@ -208,7 +207,9 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 
 		self->fault_var = blend(self->fault_var, off * off, 0.2);
 	}
-	self->arm_ns = mean_add(&self->arming, arming, arms);
+	/* The helper's rounds without units make the next ones dearer, but not for ever: nothing would be armed again. */
+	if (arms || self->arm_ns < ARM_NS_IDLE)
+		self->arm_ns = mean_add(&self->arming, arming, arms);
 	self->open_ns = mean_add(&self->opening, opening, opened);
 	self->fault_ns = mean_add(&self->faulting, spent - arming - opening, hits);
 	if (self->predicted_ns > 10 * self->fault_ns) {
