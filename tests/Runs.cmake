@@ -43,6 +43,8 @@ foreach(case calls signals crash threads fork heap contexts guards sandbox raw b
 	examples toolkit join screen server rotation)
 	heapwise_run(watch-${case} watch ${case})
 endforeach()
+# It holds a cost to a limit, and beside other programs a fault that was paid for may take longer than any before it.
+set_tests_properties(run.watch-burst PROPERTIES RUN_SERIAL TRUE)
 
 foreach(case ticks end reconnect config snapshot endpoints security follow odd documentation scan terminated)
 	heapwise_run(live-${case} live ${case})

@@ -454,23 +454,25 @@ describe("geometry", () => {
 		const report = cli("report", traces.logstat);
 		const live = liveBetween(traces.logstat);
 		await see("logstat", "");
-		const times = [report.peak.time_ns, ...[0.1, 0.3, 0.5, 0.7, 0.9].map((part) => Math.round(part * report.duration_ns))];
-		const { heights, width } = await page.evaluate((parts) => {
+		const pixel = report.duration_ns / (await page.locator('[data-t="chart-strip"] canvas').evaluate((canvas) => canvas.clientWidth));
+		const times = [report.peak.time_ns, report.peak.time_ns - pixel, report.peak.time_ns + pixel, ...[0.1, 0.3, 0.5, 0.7, 0.9].map((part) => Math.round(part * report.duration_ns))];
+		const heights = await page.evaluate((parts) => {
 			const canvas = document.querySelector('[data-t="chart-strip"] canvas');
 			const ratio = canvas.width / canvas.clientWidth;
 			const { data, width, height } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
 			// from below, so that words and marks do not count
-			const heights = parts.map((part) => {
+			return parts.map((part) => {
 				const x = Math.min(width - 1, Math.floor(part * width));
 				let y = height - 1;
 				while (y > 0 && data[(y * width + x) * 4 + 3] > 20) y--;
 				return (height - 1 - y) / ratio;
 			});
-			return { heights, width: canvas.clientWidth };
 		}, times.map((time) => time / report.duration_ns));
-		const beside = (2 / width) * report.duration_ns;
+		const beside = 2 * pixel;
 		const high = (bytes) => 2 + (bytes / report.peak.bytes) * 50;
 		assert.equal(live(0, report.duration_ns)[1], report.peak.bytes);
+		const full = Math.max(...heights.slice(0, 3));
+		assert.ok(full > 45, `the peak is ${full} pixels high`);
 		times.forEach((time, at) => {
 			// a column stands for some time, in which the heap may rise or fall; the dot of the peak is above the line
 			const [least, most] = live(time - beside, time + beside);
