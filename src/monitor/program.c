@@ -17,10 +17,10 @@
 #include "base/io.h"
 #include "format/session.h"
 #include "format/shadow.h"
+#include "monitor/executable.h"
 #include "monitor/hint.h"
-#include "monitor/linked.h"
 
-enum { SCRIPTS_MAX = 5, HEADERS_MAX = 1024, LINE_MAX_BYTES = 256 };
+enum { SCRIPTS_MAX = 5, LINE_MAX_BYTES = 256 };
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
@@ -104,11 +104,11 @@ static enum program_obstacle elf_obstacle(struct program *self, int fd)
 		return PROGRAM_RECORDABLE; /* exec will say what is wrong with it */
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != OUR_MACHINE)
 		return PROGRAM_OTHER_MACHINE;
-	if (!linked_loader(fd, loader, sizeof(loader)) && !is_loader(self->binary))
+	if (!executable_loader(fd, loader, sizeof(loader)) && !is_loader(self->binary))
 		return PROGRAM_STATIC;
 	slash = strrchr(loader, '/');
 	self->musl = slash && strncmp(slash, "/ld-musl-", 9) == 0;
-	return linked_with_sanitizer(fd) ? PROGRAM_SANITIZED : PROGRAM_RECORDABLE;
+	return executable_has_sanitizer(fd) ? PROGRAM_SANITIZED : PROGRAM_RECORDABLE;
 }
 
 /* Whether exec gives the process other rights than ours, which makes the loader deaf to
@@ -169,62 +169,13 @@ static bool look_once(struct program *self)
 	return script;
 }
 
-enum { NOTES_MAX = 65536 };
-
-/* Whether one of the notes in these bytes is ours and of this type; *content receives what it says. */
-static bool has_note(const u8 *bytes, u64 count, u32 type, u32 *content)
-{
-	while (count >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr note;
-		u64 name, size;
-
-		memcpy(&note, bytes, sizeof(note));
-		name = (note.n_namesz + 3ull) & ~3ull;
-		size = sizeof(note) + name + ((note.n_descsz + 3ull) & ~3ull);
-		if (size > count)
-			return false;
-		if (note.n_type == type && note.n_namesz == sizeof(HW_NOTE_NAME) &&
-		    note.n_descsz == sizeof(*content) &&
-		    memcmp(bytes + sizeof(note), HW_NOTE_NAME, sizeof(HW_NOTE_NAME)) == 0) {
-			memcpy(content, bytes + sizeof(note) + name, sizeof(*content));
-			return true;
-		}
-		bytes += size;
-		count -= size;
-	}
-	return false;
-}
-
-static bool segment_has_note(int fd, const Elf64_Phdr *segment, u32 type, u32 *content)
-{
-	u64 count = segment->p_filesz < NOTES_MAX ? segment->p_filesz : NOTES_MAX, got = 0;
-	u8 *bytes = malloc(count ? count : 1);
-	bool found;
-
-	found = bytes && io_read_at(fd, bytes, count, segment->p_offset, &got) == 0 &&
-		has_note(bytes, got, type, content);
-	free(bytes);
-	return found;
-}
-
 static bool file_has_note(const char *path, u32 type, u32 *content)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Elf64_Ehdr header;
-	Elf64_Phdr segment;
-	bool found = false;
-	u64 got = 0;
+	bool found = fd >= 0 && executable_has_note(fd, type, content);
 
-	if (fd < 0)
-		return false;
-	if (io_read_at(fd, &header, sizeof(header), 0, &got) != 0 || got != sizeof(header) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(segment))
-		header.e_phnum = 0;
-	for (u32 i = 0; i < header.e_phnum && i < HEADERS_MAX && !found; i++)
-		found = io_read_at(fd, &segment, sizeof(segment), header.e_phoff + i * sizeof(segment), &got) == 0 &&
-			got == sizeof(segment) && segment.p_type == PT_NOTE &&
-			segment_has_note(fd, &segment, type, content);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return found;
 }
 

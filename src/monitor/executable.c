@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * Reads program headers and names of the dynamic section; see linked.h. Runs in the monitor. Trusts no number of
+ * Reads program headers, notes and names of the dynamic section; see executable.h. Runs in the monitor. Trusts no number of
  * the file. */
-#include "monitor/linked.h"
+#include "monitor/executable.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/io.h"
+#include "format/shadow.h"
 
-enum { SEGMENTS_MAX = 1024, DYNAMIC_MAX = 65536, NAMES_MAX = 64 << 20 };
+enum { SEGMENTS_MAX = 1024, DYNAMIC_MAX = 65536, NOTES_MAX = 65536, NAMES_MAX = 64 << 20 };
 
 struct segments {
 	Elf64_Phdr *data;
@@ -60,7 +61,7 @@ static u64 offset_of(const struct segments *self, u64 address)
 	return 0;
 }
 
-bool linked_loader(int fd, char *path, u64 room)
+bool executable_loader(int fd, char *path, u64 room)
 {
 	struct segments segments;
 	const Elf64_Phdr *interpreter;
@@ -76,6 +77,58 @@ bool linked_loader(int fd, char *path, u64 room)
 		path[interpreter->p_filesz] = 0;
 	else
 		path[0] = 0;
+	free(segments.data);
+	return found;
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+/* Whether one of the notes in these bytes is ours and of this type; *content receives what it says. */
+static bool has_note(const u8 *bytes, u64 count, u32 type, u32 *content)
+{
+	while (count >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		u64 name, size;
+
+		memcpy(&note, bytes, sizeof(note));
+		name = (note.n_namesz + 3ull) & ~3ull;
+		size = sizeof(note) + name + ((note.n_descsz + 3ull) & ~3ull);
+		if (size > count)
+			return false;
+		if (note.n_type == type && note.n_namesz == sizeof(HW_NOTE_NAME) &&
+		    note.n_descsz == sizeof(*content) &&
+		    memcmp(bytes + sizeof(note), HW_NOTE_NAME, sizeof(HW_NOTE_NAME)) == 0) {
+			memcpy(content, bytes + sizeof(note) + name, sizeof(*content));
+			return true;
+		}
+		bytes += size;
+		count -= size;
+	}
+	return false;
+}
+
+static bool segment_has_note(int fd, const Elf64_Phdr *segment, u32 type, u32 *content)
+{
+	u64 count = segment->p_filesz < NOTES_MAX ? segment->p_filesz : NOTES_MAX, got = 0;
+	u8 *bytes = malloc(count ? count : 1);
+	bool found;
+
+	found = bytes && io_read_at(fd, bytes, count, segment->p_offset, &got) == 0 &&
+		has_note(bytes, got, type, content);
+	free(bytes);
+	return found;
+}
+
+bool executable_has_note(int fd, u32 type, u32 *content)
+{
+	struct segments segments;
+	bool found = false;
+
+	if (!segments_read(&segments, fd))
+		return false;
+	for (u32 i = 0; i < segments.count && !found; i++)
+		found = segments.data[i].p_type == PT_NOTE &&
+			segment_has_note(fd, &segments.data[i], type, content);
 	free(segments.data);
 	return found;
 }
@@ -128,7 +181,7 @@ static bool is_sanitizer(const char *name)
 	return false;
 }
 
-bool linked_with_sanitizer(int fd)
+bool executable_has_sanitizer(int fd)
 {
 	u64 bytes = 0;
 	char *names = names_read(fd, &bytes);
