@@ -9,6 +9,3 @@ set(HEAPWISE_LABEL full)
 heapwise_script_test(web.full ${CMAKE_CURRENT_SOURCE_DIR}/web/web.sh full)
 unset(HEAPWISE_LABEL)
 unset(HEAPWISE_TIMEOUT)
-
-# What takes longest begins first.
-set_tests_properties(web.page PROPERTIES COST 120)
