@@ -92,16 +92,17 @@ case_links()
 
 # ---- other users -----------------------------------------------------------------------------
 
-# As a plain word of a command, so that $! is the number of what runs in the background.
-as_user=(setpriv --reuid=61234 --regid=61234 --clear-groups)
-as_other=(setpriv --reuid=61235 --regid=61235 --clear-groups)
+# Two users that no other test beside this one is. As words of a command, so that $! is the number of what
+# runs in the background.
+user=$((60000 + $$ % 2000 * 2)) other=$((user + 1))
+as_user=(setpriv --reuid=$user --regid=$user --clear-groups)
+as_other=(setpriv --reuid=$other --regid=$other --clear-groups)
 
 two_users()
 {
 	[ "$(id -u)" -eq 0 ] || skip "needs root, to be two other users"
 	command -v setpriv >/dev/null || skip "needs setpriv"
 	python=$(PATH=/usr/bin:/bin command -v python3) || skip "needs a python3 that every user may run"
-	user=61234 other=61235
 	chmod 755 "$work"
 	# The build may be where others may not go.
 	mkdir "$work/bin" && cp "$HEAPWISE" "$(dirname "$HEAPWISE")"/libheapwise.so "$(dirname "$HEAPWISE")"/libheapwise-watch.so "$work/bin"
