@@ -36,7 +36,7 @@ end()
 # Beside lines of JSON, and these are the same numbers. With --batch the server ends with the program.
 case_ticks()
 {
-	leaky 6 --batch 0 -o lines.jsonl --trace t.hwt
+	leaky 10 --batch 0 -o lines.jsonl --trace t.hwt
 	checks ticks lines.jsonl
 	wait "$server"
 	equal "exit status" "$?" 0

@@ -123,7 +123,8 @@ def ticks(lines):
     numbers = [event[1] for event in events[:-1]]
     equal("numbers", numbers, list(range(numbers[0], numbers[0] + len(numbers))))
     reports = [json.loads(line) for line in open(lines)]
-    check(len(numbers) >= 5, f"{len(numbers)} ticks in 6 seconds")
+    check(len(numbers) >= 2, f"{len(numbers)} ticks until the end")
+    equal("last tick", numbers[-1], len(reports))
     for number, tick in ((event[1], event[2]) for event in events[:-1]):
         report = reports[number - 1]
         equal("fields", set(tick), FIELDS)
@@ -217,8 +218,10 @@ def config():
     equal("still", data("/live/config"), now)
     viewer = Viewer()
     events = viewer.events(9)
-    seconds = (events[-1][2]["t"] - events[1][2]["t"]) / 1e9
-    check(1.5 < seconds < 4, f"7 ticks of 250 ms took {seconds} s")
+    # A busy machine holds single ticks up, not half of them.
+    times = [event[2]["t"] / 1e9 for event in events[1:]]
+    gaps = sorted(after - before for before, after in zip(times, times[1:]))
+    check(0.1 < gaps[len(gaps) // 2] < 0.75, f"ticks of 250 ms are {gaps} s apart")
     equal("one is enough", api("/live/config", "POST", '{"tick_ms": 1000}')["data"],
           {"tl_ns": 1500000000, "overhead_pct": 5, "tick_ms": 1000})
     # Fewer are suspect the longer one waits; with a bound beyond the run's time, none.
