@@ -18,6 +18,21 @@ static inline u8 *hw_varint_put(u8 *p, u64 value)
 	return p;
 }
 
+#define HW_VARINT_SHORT ((u64)1 << 28)
+
+/* The same of a value below HW_VARINT_SHORT, without a branch; returns the number of bytes. Writes 4 bytes,
+ * whatever it returns. */
+static inline u32 hw_varint_put_short(u8 *p, u32 value)
+{
+	u32 more = (31 - (u32)__builtin_clz(value | 1)) * 37 >> 8; /* a seventh, for 0 to 27 */
+	u32 v = (value & 0x3fff) | (value & 0x0fffc000) << 2;
+
+	v = (v & 0x007f007f) | (v & 0x3f803f80) << 1;
+	v |= 0x80808080 & (((u32)1 << 8 * more) - 1);
+	__builtin_memcpy(p, &v, sizeof(v));
+	return more + 1;
+}
+
 /* Reads a number at p; returns the byte after it, or NULL if it does not end before `end`. */
 static inline const u8 *hw_varint_get(const u8 *p, const u8 *end, u64 *value)
 {

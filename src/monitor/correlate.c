@@ -416,7 +416,7 @@ static int feed_birth_slowly(struct correlator *self, const struct told_record *
 	return tell_birth(self, block, told, err);
 }
 
-static inline int feed_birth(struct correlator *self, const struct told_record *told,
+static inline int feed_birth(struct correlator *self, const struct told_record *told, u32 *leaf,
 			     struct err *err)
 {
 	const struct hw_record *record = &told->record;
@@ -428,7 +428,7 @@ static inline int feed_birth(struct correlator *self, const struct told_record *
 		.extra = (u32)record->ticks,
 	};
 
-	if (unlikely(!live_add(&self->live, &block)))
+	if (unlikely(!live_add(&self->live, leaf, &block)))
 		return feed_birth_slowly(self, told, err);
 	return tell_new(self, told, err);
 }
@@ -450,10 +450,10 @@ static int feed_death_slowly(struct correlator *self, const struct told_record *
 	return status;
 }
 
-static inline int feed_death(struct correlator *self, const struct told_record *told,
+static inline int feed_death(struct correlator *self, const struct told_record *told, u32 *leaf,
 			     struct err *err)
 {
-	struct live_cell *cell = live_find(&self->live, told->record.address);
+	struct live_cell *cell = live_find_in(&self->live, leaf, told->record.address);
 	u64 size, chunk;
 	u32 context;
 
@@ -462,7 +462,7 @@ static inline int feed_death(struct correlator *self, const struct told_record *
 	size = live_cell_size(cell);
 	chunk = live_cell_chunk(cell);
 	context = live_cell_context(cell);
-	live_remove(&self->live, cell, told->record.address);
+	live_remove(&self->live, leaf, cell);
 	return tell_end(self, told, &(struct ending){ size, chunk, context, 0 }, err);
 }
 
@@ -496,14 +496,15 @@ static __attribute__((noinline)) int feed_other(struct correlator *self,
 	return tell(self, told, record->size, NO_CHUNK, 0, err);
 }
 
-static inline int feed_one(struct correlator *self, const struct told_record *told, struct err *err)
+static inline int feed_one(struct correlator *self, const struct told_record *told, u32 *leaf,
+			   struct err *err)
 {
 	/* No allocator hands out address 0; a record that says so is damaged. */
 	if (likely(told->record.address != 0)) {
 		if (hw_kind_allocates(told->record.kind))
-			return feed_birth(self, told, err);
+			return feed_birth(self, told, leaf, err);
 		if (hw_kind_frees(told->record.kind))
-			return feed_death(self, told, err);
+			return feed_death(self, told, leaf, err);
 	}
 	return feed_other(self, told, err);
 }
@@ -511,15 +512,20 @@ static inline int feed_one(struct correlator *self, const struct told_record *to
 int correlator_feed(struct correlator *self, const struct told_record *records, u64 count,
 		    struct err *err)
 {
+	u32 *leaves[AHEAD] = { NULL };
+
 	for (u64 i = 0; i < count && i < AHEAD; i++)
-		live_prefetch(&self->live, records[i].record.address);
+		leaves[i] = live_prefetch(&self->live, records[i].record.address);
 	for (u64 i = 0; i < count; i++) {
+		u32 *leaf = leaves[i % AHEAD];
 		int status;
 
 		if (likely(i + AHEAD < count))
-			live_prefetch(&self->live, records[i + AHEAD].record.address);
+			leaves[i % AHEAD] = live_prefetch(&self->live, records[i + AHEAD].record.address);
+		if (unlikely(!leaf)) /* the first block of its region may have come since */
+			leaf = live_prefetch(&self->live, records[i].record.address);
 		self->threads |= records[i].thread != 0;
-		status = feed_one(self, &records[i], err);
+		status = feed_one(self, &records[i], leaf, err);
 		if (unlikely(status < 0))
 			return status;
 	}

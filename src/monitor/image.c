@@ -81,6 +81,7 @@ struct image *image_new(const struct berth *berth, const struct image_start *sta
 	self->correlator = correlator_new(sink, start->sample_bytes != 0);
 	if (!self->program || !self->command || !self->contexts_told || !self->correlator)
 		goto no_memory;
+	self->contexts_told[0] = 1;
 	if (image_tell(self, start, err) < 0) {
 		image_free(self);
 		return NULL;
@@ -218,6 +219,7 @@ int image_restart(struct image *self, const struct image_start *start,
 	free(self->contexts_told);
 	self->correlator = correlator;
 	self->contexts_told = contexts_told;
+	contexts_told[0] = 1;
 	correlator_expect_strangers(correlator);
 	image_forget(self);
 	self->sink = *sink;
@@ -256,11 +258,6 @@ static int thread_tell(struct image *self, u32 slot, u32 tid, u64 ticks, struct 
 
 /* ---- contexts -------------------------------------------------------------------------------- */
 
-static inline bool context_is_told(const struct image *self, u32 id)
-{
-	return self->contexts_told[id / 64] >> (id % 64) & 1;
-}
-
 static bool context_add(struct image *self, u32 id, u32 parent, const struct hw_node *node)
 {
 	struct stream_context context = {
@@ -279,7 +276,7 @@ static int context_tell(struct image *self, u32 id, struct err *err)
 	u32 at = id, parent;
 
 	vec_clear(&self->path);
-	while (at && at < self->berth.layout.nodes_max && !context_is_told(self, at) &&
+	while (at && at < self->berth.layout.nodes_max && !image_context_is_told(self, at) &&
 	       self->path.count < PATH_MAX_NODES) {
 		if (!vec_push(&self->path, at))
 			return err_set(err, ERR_MEMORY, "out of memory for contexts");
@@ -372,7 +369,7 @@ static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_re
 		return image_add_part(self, &self->slots.data[slot], nested, record, err);
 	if (status == 0 && (record->kind == HW_ENTER || record->kind == HW_LEAVE))
 		return image_add_routine(self, *thread, record, err);
-	if (status == 0 && record->context && !context_is_told(self, record->context))
+	if (status == 0 && record->context && !image_context_is_told(self, record->context))
 		status = context_tell(self, record->context, err);
 	if (status == 0 && record->kind == HW_HIT)
 		return tap_add_hit(self, record, err);
@@ -381,29 +378,21 @@ static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_re
 	return status;
 }
 
-int image_add(struct image *self, u32 slot, bool nested, const struct hw_record *record,
-	      struct err *err)
+int image_add_rare(struct image *self, u32 slot, bool nested, struct told_record *told,
+		   struct err *err)
 {
-	struct told_record *told = &self->batch[self->batch_count];
-	u32 context = record->context;
+	struct hw_record *record = &told->record;
+	int status;
 
-	told->record = *record;
 	if (nested)
-		told->record.flags |= HW_RECORD_NESTED;
-	if (unlikely(record->kind >= HW_THREAD ||
-		     self->slots.data[slot].thread == NO_THREAD ||
-		     context >= self->berth.layout.nodes_max ||
-		     (context && !context_is_told(self, context)))) {
-		int status = image_prepare(self, slot, nested, &told->record, err);
-
-		if (status != 0)
-			return status < 0 ? status : 0;
-	}
+		record->flags |= HW_RECORD_NESTED;
+	status = image_prepare(self, slot, nested, record, err);
+	if (status != 0)
+		return status < 0 ? status : 0;
 	told->thread = self->slots.data[slot].thread;
-	if (unlikely(self->has_routines) && record->address &&
+	if (self->has_routines && record->address &&
 	    (hw_kind_allocates(record->kind) || hw_kind_frees(record->kind))) {
-		int status = image_add_step(self, told->thread, record, err);
-
+		status = image_add_step(self, told->thread, record, err);
 		if (status < 0)
 			return status;
 	}
@@ -495,7 +484,7 @@ static u32 context_of_pc(struct image *self, u32 slot, u64 pc, struct err *err)
 		if (!nodes[i].parent && nodes[i].pc && nodes[i].pc < HW_GENERATION_LIMIT &&
 		    (!root || nodes[i].pc > nodes[root].pc))
 			root = i;
-	if ((root && !context_is_told(self, root) && context_tell(self, root, err) < 0) ||
+	if ((root && !image_context_is_told(self, root) && context_tell(self, root, err) < 0) ||
 	    !context_add(self, id, root, &node))
 		return 0;
 	return id;
@@ -518,7 +507,8 @@ static int reallocs_tell(struct image *self, struct err *err)
 			continue;
 		record.ticks = ring->records[(ring->tail - 1) & ring->mask].ticks + 1;
 		record.context = context_of_pc(self, i, load_relaxed(&shared->realloc_pc), err);
-		status = image_add(self, i, false, &record, err);
+		image_next(self)->record = record;
+		status = image_add(self, i, false, image_next(self), err);
 		if (status == 0)
 			status = image_feed(self, err);
 	}

@@ -85,7 +85,7 @@ struct image {
 	VEC(struct image_look) looks;          /* those that were read come first */
 	bool blind;                            /* the process cannot be looked into */
 	VEC(struct hw_record) marks;           /* of the monitor's own, to be told */
-	u64 *contexts_told;                    /* a bit per node */
+	u64 *contexts_told;                    /* a bit per node; 0, which is none, counts as told */
 	u64 names_told[HW_NAMES / 64];
 	u64 faults_before[HW_FAULT_COUNT];     /* of an earlier recording of the same image */
 	u32 answered;                          /* the program's requests that were answered */
@@ -160,10 +160,36 @@ void image_aggregate(struct image *self);
 
 /* For image.c, image_access.c, image_routine.c, image_type.c, merge.c and modlog.c. */
 void image_fail(struct image *self, const struct err *err);
-int image_add(struct image *self, u32 slot, bool nested, const struct hw_record *record,
-	      struct err *err);
 int image_feed(struct image *self, struct err *err);
 u64 merge_cycle(struct image *self, bool last, struct err *err);
+int image_add_rare(struct image *self, u32 slot, bool nested, struct told_record *told,
+		   struct err *err);
+
+/* Where the next record is to be put, before image_add. */
+static inline struct told_record *image_next(struct image *self)
+{
+	return &self->batch[self->batch_count];
+}
+
+static inline bool image_context_is_told(const struct image *self, u32 id)
+{
+	return self->contexts_told[id / 64] >> (id % 64) & 1;
+}
+
+/* Takes the record of a ring that is in image_next. */
+static inline int image_add(struct image *self, u32 slot, bool nested, struct told_record *told,
+			    struct err *err)
+{
+	u32 context = told->record.context;
+
+	told->thread = self->slots.data[slot].thread;
+	if (unlikely(nested || told->record.kind >= HW_THREAD || told->thread == NO_THREAD ||
+		     self->has_routines || context >= self->berth.layout.nodes_max ||
+		     !image_context_is_told(self, context)))
+		return image_add_rare(self, slot, nested, told, err);
+	return likely(++self->batch_count < IMAGE_BATCH) ? 0 : image_feed(self, err);
+}
+
 u32 image_access_mode(struct image *self); /* enum access_mode */
 int image_note_accesses(struct image *self, struct err *err);
 void image_forget_accesses(struct image *self);

@@ -8,6 +8,9 @@
 
 static const u64 LEAVES_MAX = 1 << (32 - LIVE_NUMBER_SHIFT), LEAVES_MIN = 1 << 12;
 
+/* Idle leaves that are not collected yet. */
+enum { IDLE_MIN = 1 << 10, IDLE_PER_REGION = 64 };
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Zeroed memory. What is not touched costs nothing. */
@@ -62,7 +65,7 @@ void live_release(struct live_table *self)
 static struct live_region *region_remember(struct live_table *self, u64 number,
 					   struct live_region *region)
 {
-	self->near[number % LIVE_NEAR] = (struct live_near){ number, region };
+	*live_near(self, number) = (struct live_near){ number, region };
 	return region;
 }
 
@@ -86,11 +89,38 @@ static struct live_region *region_add(struct live_table *self, u64 number)
 	return region_remember(self, number, region);
 }
 
-/* Number of an empty leaf; 0 if there is no room. */
+static void leaf_drop(struct live_table *self, u32 *leaf)
+{
+	u32 number = *leaf >> LIVE_NUMBER_SHIFT;
+
+	self->leaves[number].cells[0].what = self->free_leaf;
+	self->free_leaf = number;
+	*leaf = 0;
+}
+
+static void leaves_collect(struct live_table *self)
+{
+	for (u64 at = 0, number, value; map_next(&self->regions, &at, &number, &value);) {
+		struct live_region *region = (void *)(uintptr_t)value;
+
+		for (u64 i = 0; i < LIVE_LEAVES; i++) {
+			if (region->leaf[i] && (region->leaf[i] & LIVE_COUNT) == 0)
+				leaf_drop(self, &region->leaf[i]);
+		}
+	}
+	self->leaves_idle = 0;
+}
+
+/* Number of an empty leaf; 0 if there is no room. The pass over all regions is worth it when it finds a good
+ * part of all leaves, and some in each region. */
 static u32 leaf_take(struct live_table *self)
 {
-	u32 leaf = self->free_leaf;
+	u32 leaf;
 
+	if (!self->free_leaf && self->leaves_idle >= IDLE_MIN + self->leaves_used / 4 &&
+	    self->leaves_idle >= map_count(&self->regions) * IDLE_PER_REGION)
+		leaves_collect(self);
+	leaf = self->free_leaf;
 	if (leaf) {
 		self->free_leaf = (u32)self->leaves[leaf].cells[0].what;
 		return leaf;
@@ -98,7 +128,7 @@ static u32 leaf_take(struct live_table *self)
 	return self->leaves_used <= self->leaves_max ? self->leaves_used++ : 0;
 }
 
-struct live_cell *live_cell_make(struct live_table *self, u64 address)
+u32 *live_leaf_make(struct live_table *self, u64 address)
 {
 	struct live_region *region = live_region(self, address);
 	u32 *leaf;
@@ -108,18 +138,11 @@ struct live_cell *live_cell_make(struct live_table *self, u64 address)
 	if (!region)
 		return NULL;
 	leaf = live_leaf_of(region, address);
-	if (!*leaf)
+	if (!*leaf) {
 		*leaf = leaf_take(self) << LIVE_NUMBER_SHIFT;
-	return *leaf ? live_cell_in(self, *leaf, address) : NULL;
-}
-
-void live_leaf_drop(struct live_table *self, u32 *leaf)
-{
-	u32 number = *leaf >> LIVE_NUMBER_SHIFT;
-
-	self->leaves[number].cells[0].what = self->free_leaf;
-	self->free_leaf = number;
-	*leaf = 0;
+		self->leaves_idle += *leaf != 0;
+	}
+	return *leaf ? leaf : NULL;
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
@@ -148,7 +171,7 @@ struct live_block *live_take_out(struct live_table *self, u64 address, bool *fai
 	if (!block)
 		return NULL;
 	*block = cell_block(cell, address);
-	live_remove(self, cell, address);
+	live_remove(self, live_leaf_of(live_region(self, address), address), cell);
 	return block;
 }
 

@@ -5,8 +5,9 @@
  * Blocks that are neighbours in the program's heap are neighbours here, as programs free together
  * what they allocated together. 256 bytes of the program's memory have a *leaf*, a cell for each
  * 32 bytes; 2 MiB have a *region*, which names their leaves. So a block is found by arithmetic,
- * with one cache miss, which live_prefetch starts early; nothing is ever moved, and a leaf that
- * became empty is the next one to be used.
+ * with one cache miss, which live_prefetch starts early; nothing is ever moved. A leaf that became
+ * empty stays where it is, since most are soon used again; those that are not are collected when too
+ * many lie idle.
  *
  * A cell takes 16 bytes: clearing fresh memory was the dearest part of a table of plain records.
  * What does not fit goes to the spill: blocks that are very large, the second of two blocks less
@@ -53,6 +54,7 @@ struct live_table {
 	struct live_leaf *leaves; /* one large reservation */
 	struct live_near near[LIVE_NEAR];
 	u32 leaves_used, leaves_max;
+	u32 leaves_idle;    /* that belong to a region and have no cell in use */
 	u32 free_leaf;      /* number, 0 = none; cells[0].what is the next one */
 	struct map regions; /* by number: struct live_region * */
 	struct spill spill;
@@ -77,14 +79,19 @@ bool live_each(const struct live_table *self,
 
 /* Behind the functions below: what is rare. */
 struct live_region *live_region_find(struct live_table *self, u64 number);
-struct live_cell *live_cell_make(struct live_table *self, u64 address);
-void live_leaf_drop(struct live_table *self, u32 *leaf);
+u32 *live_leaf_make(struct live_table *self, u64 address); /* NULL without memory */
+
+/* Heaps of threads begin 64 MiB apart: the low bits of their regions' numbers are all alike. */
+static inline struct live_near *live_near(struct live_table *self, u64 number)
+{
+	return &self->near[(number + (number >> 5)) % LIVE_NEAR];
+}
 
 /* NULL if nothing ever lived there. */
 static inline struct live_region *live_region(struct live_table *self, u64 address)
 {
 	u64 number = address >> LIVE_REGION_BITS;
-	struct live_near *near = &self->near[number % LIVE_NEAR];
+	struct live_near *near = live_near(self, number);
 
 	return likely(near->number == number) ? near->region : live_region_find(self, number);
 }
@@ -110,61 +117,69 @@ static inline u64 live_cell_chunk(const struct live_cell *cell) { return (cell->
 
 static inline u32 live_cell_context(const struct live_cell *cell) { return (u32)cell->who & 0xffffff; }
 
-static inline void live_prefetch(struct live_table *self, u64 address)
+/* The leaf of an address, fetched; NULL if there is no region yet. Regions stay: it is good for as long as the
+ * table is. */
+static inline u32 *live_prefetch(struct live_table *self, u64 address)
 {
 	struct live_region *region = live_region(self, address);
-
-	if (likely(region))
-		__builtin_prefetch(live_cell_in(self, *live_leaf_of(region, address), address), 1);
-}
-
-/* The block's cell; NULL if it has none: then it may be in the spill. */
-static inline struct live_cell *live_find(struct live_table *self, u64 address)
-{
-	struct live_region *region = live_region(self, address);
-	struct live_cell *cell;
+	u32 *leaf;
 
 	if (unlikely(!region))
 		return NULL;
-	cell = live_cell_in(self, *live_leaf_of(region, address), address);
+	leaf = live_leaf_of(region, address);
+	__builtin_prefetch(live_cell_in(self, *leaf, address), 1);
+	return leaf;
+}
+
+/* The block's cell in its leaf (which may be NULL); NULL if it has none: then it may be in the spill. */
+static inline struct live_cell *live_find_in(const struct live_table *self, const u32 *leaf, u64 address)
+{
+	struct live_cell *cell;
+
+	if (unlikely(!leaf))
+		return NULL;
+	cell = live_cell_in(self, *leaf, address);
 	return likely(cell->who && ((cell->what ^ address) & 31) == 0) ? cell : NULL;
 }
 
-/* Gives a new block its cell; false if it must go to the spill, or lives already. */
-static inline bool live_add(struct live_table *self, const struct live_block *block)
+static inline struct live_cell *live_find(struct live_table *self, u64 address)
 {
-	struct live_region *region = live_region(self, block->address);
+	struct live_region *region = live_region(self, address);
+
+	return live_find_in(self, region ? live_leaf_of(region, address) : NULL, address);
+}
+
+/* Gives a new block its cell; false if it must go to the spill, or lives already. leaf is what live_prefetch
+ * returned, or NULL. */
+static inline bool live_add(struct live_table *self, u32 *leaf, const struct live_block *block)
+{
 	struct live_cell *cell;
-	u32 *leaf;
 
 	if (unlikely(block->size >= LIVE_CELL_SIZE || block->chunk >= LIVE_CELL_CHUNK ||
 		     block->context >= LIVE_CELL_CONTEXT ||
 		     (self->spill.used && spill_find(&self->spill, block->address))))
 		return false;
-	if (unlikely(!region || !*live_leaf_of(region, block->address))) {
-		cell = live_cell_make(self, block->address);
-		if (!cell)
+	if (unlikely(!leaf || !*leaf)) {
+		leaf = live_leaf_make(self, block->address);
+		if (!leaf)
 			return false;
-		region = live_region(self, block->address);
 	}
-	leaf = live_leaf_of(region, block->address);
 	cell = live_cell_in(self, *leaf, block->address);
 	if (unlikely(cell->who))
 		return false;
 	cell->who = (block->chunk + 1) << 24 | block->context;
 	cell->what = (u64)block->extra << 32 | block->size << LIVE_CELL_BITS |
 		     (block->address & 31);
+	self->leaves_idle -= (*leaf & LIVE_COUNT) == 0;
 	++*leaf;
 	return true;
 }
 
-static inline void live_remove(struct live_table *self, struct live_cell *cell, u64 address)
+static inline void live_remove(struct live_table *self, u32 *leaf, struct live_cell *cell)
 {
-	u32 *leaf = live_leaf_of(live_region(self, address), address);
-
 	cell->who = 0;
-	if (unlikely((--*leaf & LIVE_COUNT) == 0))
-		live_leaf_drop(self, leaf);
+	--*leaf;
+	self->leaves_idle += (*leaf & LIVE_COUNT) == 0;
 }
 
 #endif

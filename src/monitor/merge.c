@@ -161,10 +161,11 @@ static int run_take(struct image *self, struct merge_source *source, u64 until, 
 
 	do {
 		/* A copy: the program could change the record between check and use. */
-		struct hw_record record = ring->records[ring->tail & ring->mask];
+		struct told_record *told = image_next(self);
 
+		told->record = ring->records[ring->tail & ring->mask];
 		ring->tail++;
-		status = image_add(self, source->slot, source->nested, &record, err);
+		status = image_add(self, source->slot, source->nested, told, err);
 		if (unlikely(ring->tail >= publish_at)) {
 			ring_publish(self, source->slot, source->nested);
 			publish_at = ring->published + (ring->mask + 1) / 8;

@@ -97,6 +97,8 @@ static void size_memo(struct hwr_thread *t, bool large)
 	t->memo_shift = large ? 56 : 57;
 	t->memo_mask = large ? HWR_MEMO_GROUPS - 1 : HWR_MEMO_GROUPS / 2 - 1;
 	t->memo_push = HWR_TRAIL_LONG;
+	t->memo_by_caller = 0;
+	t->trail_kind = 0;
 }
 _Static_assert(HWR_MEMO_SETS == 1 << (64 - 56), "size_memo leaves 8 bits");
 

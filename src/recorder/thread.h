@@ -128,6 +128,7 @@ struct hwr_thread {
 	u32 memo_site;  /* entry that answered the last walk */
 	u32 memo_trail; /* number of the last of them */
 	u32 memo_push;  /* bits that one of them takes in it: HWR_TRAIL_LONG or _SHORT */
+	u32 memo_by_caller; /* bits of the caller's PC that tell what comes next as well */
 	u32 memo_mask;  /* of a group's position: its place */
 	u32 memo_head;  /* groups ever written; the last memo_mask + 1 of them are still there */
 	u32 memo_shift; /* of a caller's hash: the bits that are left number its set */
@@ -170,10 +171,13 @@ struct hwr_thread {
 	struct hwr_check checks[HWR_DEPTH_MAX * HWR_CHECKS_PER_FRAME];
 	_Alignas(HW_CACHE_LINE) struct hwr_memo memo[HWR_MEMO_ENTRIES];
 	u32 trail_searches; /* in this window of the choice between trails */
-	u32 trail_trial;    /* windows left of a trial of the other length */
-	u32 trail_rest;     /* windows until one may begin */
+	u32 trail_kind;     /* how it is predicted now, see choose_trail */
+	u32 trail_best;     /* of the kinds that were tried so far */
+	u32 trail_tries;    /* kinds that were tried beside the one before */
+	u32 trail_trial;    /* windows left of the trial of one */
+	u32 trail_rest;     /* windows until trials may begin */
 	u64 trail_head;     /* of the ring when the window began */
-	u64 trail_span;     /* records in the last window before the trial */
+	u64 trail_span;     /* records in a window of the best kind */
 	struct hwr_memo_apart memo_apart[HWR_MEMO_APARTS];
 	u16 memo_next[HWR_MEMO_TRAILS]; /* entry that was used after such a trail the last time */
 	u16 memo_else[HWR_MEMO_TRAILS]; /* and the one that was before that: programs choose between two */

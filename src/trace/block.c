@@ -43,8 +43,21 @@ bool block_header_intact(const struct hw_block_header *header)
 	return !(header->flags & HW_BLOCK_STORED) || header->raw_bytes == header->stored_bytes;
 }
 
+/* Where events are much alike, in a loop, zstd finds long matches, and a block becomes many times smaller. Where they are
+ * not, nearly all that is gained comes from short codes for frequent bytes, and the search for matches is time
+ * wasted: most of the time. So events are packed hastily, hardly searching, for as long as that makes blocks hardly larger.
+ * Every so often one is packed in both ways to find out. */
+enum {
+	HASTY_LEVEL = -1000,
+	HASTY_TRIAL = 32,     /* blocks from one trial to the next */
+	HASTY_LOSS_SHARE = 16 /* a hasty block may be larger by one of so many parts */
+};
+
 struct block_packer {
 	ZSTD_CCtx *zstd;
+	int level;
+	bool can_hasten, hasty;
+	u32 until_trial; /* blocks */
 	u8 *out;
 	u64 out_bytes;
 };
@@ -60,8 +73,13 @@ struct block_packer *block_packer_new(int level)
 		free(packer);
 		return NULL;
 	}
+	packer->level = level;
 	ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, level);
 	ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_contentSizeFlag, 1);
+	/* Codes for bytes also at levels below 0. Without this parameter (it is called literalCompressionMode, 1 = always)
+	 * they would be stored. */
+	packer->can_hasten =
+		!ZSTD_isError(ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_experimentalParam5, 1));
 	return packer;
 }
 
@@ -76,13 +94,15 @@ void block_packer_free(struct block_packer *packer)
 
 /* Flushing after each part ends zstd's block there, so that columns with different statistics do
  * not share one table. Returns the compressed length, or 0 if it did not fit or failed. */
-static u64 compress_parts(struct block_packer *packer, const struct raw_block *raw, u64 room)
+static u64 compress_parts(struct block_packer *packer, const struct raw_block *raw, bool hasty,
+			  u64 room)
 {
 	ZSTD_outBuffer out = {packer->out + sizeof(struct hw_block_header), room, 0};
 	u64 at = 0;
 	u32 last = raw->parts ? raw->parts - 1 : 0;
 
 	ZSTD_CCtx_reset(packer->zstd, ZSTD_reset_session_only);
+	ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, hasty ? HASTY_LEVEL : packer->level);
 	if (ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(packer->zstd, raw->bytes)))
 		return 0;
 	for (u32 i = 0; i <= last; i++) {
@@ -96,6 +116,21 @@ static u64 compress_parts(struct block_packer *packer, const struct raw_block *r
 		at += bytes;
 	}
 	return out.pos;
+}
+
+static u64 compress_block(struct block_packer *packer, const struct raw_block *raw)
+{
+	u64 room = raw->bytes, hasty, careful;
+
+	if (raw->type != HW_BLOCK_EVENTS || !packer->can_hasten)
+		return compress_parts(packer, raw, false, room);
+	if (packer->until_trial--)
+		return compress_parts(packer, raw, packer->hasty, room);
+	packer->until_trial = HASTY_TRIAL - 1;
+	hasty = compress_parts(packer, raw, true, room);
+	careful = compress_parts(packer, raw, false, room);
+	packer->hasty = hasty && careful && hasty <= careful + careful / HASTY_LOSS_SHARE;
+	return careful;
 }
 
 static bool reserve_output(struct block_packer *packer, u64 bytes)
@@ -128,7 +163,7 @@ int block_pack(struct block_packer *packer, const struct raw_block *raw, const u
 	if (!reserve_output(packer, sizeof(header) + raw->bytes))
 		return ERR_MEMORY;
 	/* What does not become smaller is stored; so no more room than the raw bytes is needed. */
-	stored = raw->plain ? 0 : compress_parts(packer, raw, raw->bytes);
+	stored = raw->plain ? 0 : compress_block(packer, raw);
 	if (!stored) {
 		header.flags |= HW_BLOCK_STORED;
 		stored = raw->bytes;

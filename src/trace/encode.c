@@ -9,6 +9,7 @@
 #include "format/tracefile.h"
 #include "format/varint.h"
 #include "trace/predict.h"
+#include "trace/reuse.h"
 
 _Static_assert(ENCODER_PARTS == HW_COLUMNS + 1, "parts of the payload");
 
@@ -19,7 +20,11 @@ static const u8 column_room[HW_COLUMNS] = {
 	[HW_COLUMN_ADDRESS] = 10, [HW_COLUMN_SIZE] = 10,    [HW_COLUMN_FREED] = 10,
 	[HW_COLUMN_CLASS] = 1,    [HW_COLUMN_RARE] = 5 + 3 + 20,
 };
-enum { EVENT_ROOM = 78, HEAD_ROOM = (2 + HW_COLUMNS) * HW_VARINT_MAX };
+enum {
+	EVENT_ROOM = 78,
+	SLACK = 8, /* behind each column: puts write more bytes than they keep */
+	HEAD_ROOM = (2 + HW_COLUMNS) * HW_VARINT_MAX,
+};
 _Static_assert(EVENT_ROOM * HW_BLOCK_EVENTS_MAX + HEAD_ROOM <= HW_BLOCK_RAW_MAX, "a block fits");
 
 struct encoder {
@@ -32,7 +37,8 @@ struct encoder {
 	u64 first_ticks, first_chunk;
 	u8 *memory;
 	u64 next_chunk;
-	struct predict predict;
+	struct predict predict; /* without its reuse, which is below */
+	struct reuse reuse;
 };
 
 static void start_block(struct encoder *encoder)
@@ -43,6 +49,7 @@ static void start_block(struct encoder *encoder)
 	encoder->told_context = 0;
 	encoder->first_chunk = encoder->next_chunk;
 	predict_reset(&encoder->predict);
+	memset(&encoder->reuse, 0, sizeof(encoder->reuse));
 	encoder->predict.freed = encoder->first_chunk;
 }
 
@@ -53,14 +60,14 @@ struct encoder *encoder_new(void)
 
 	if (!encoder)
 		return NULL;
-	p = encoder->memory = malloc((u64)EVENT_ROOM * HW_BLOCK_EVENTS_MAX);
+	p = encoder->memory = malloc((u64)EVENT_ROOM * HW_BLOCK_EVENTS_MAX + SLACK * HW_COLUMNS);
 	if (!p) {
 		free(encoder);
 		return NULL;
 	}
 	for (u32 i = 0; i < HW_COLUMNS; i++) {
 		encoder->base[i] = p;
-		p += (u64)column_room[i] * HW_BLOCK_EVENTS_MAX;
+		p += (u64)column_room[i] * HW_BLOCK_EVENTS_MAX + SLACK;
 	}
 	start_block(encoder);
 	return encoder;
@@ -90,11 +97,28 @@ static inline void put_byte(struct encoder *encoder, u32 column, u32 value)
 	*encoder->at[column]++ = (u8)value;
 }
 
+/* Writes in any case, and keeps it if `want`: a branch that follows no pattern takes longer. */
+static inline void put_byte_if(struct encoder *encoder, u32 column, u32 value, bool want)
+{
+	*encoder->at[column] = (u8)value;
+	encoder->at[column] += want;
+}
+
+/* As put, of values whose lengths follow no pattern. */
+static inline void put_any(struct encoder *encoder, u32 column, u64 value)
+{
+	u8 *p = encoder->at[column];
+
+	encoder->at[column] = likely(value < HW_VARINT_SHORT) ? p + hw_varint_put_short(p, (u32)value)
+							      : hw_varint_put(p, value);
+}
+
 /* Returns the bits of HW_COLUMN_MORE that time, thread and flags call for. */
 static inline u32 encode_when(struct encoder *encoder, const struct event *e)
 {
 	u32 more = e->flags & HW_MORE_FLAGS;
 	u64 step = e->ticks - encoder->ticks;
+	bool other;
 
 	if (unlikely((i64)step < 0)) {
 		step = 0 - step;
@@ -103,11 +127,13 @@ static inline u32 encode_when(struct encoder *encoder, const struct event *e)
 	encoder->ticks = e->ticks;
 	put_byte(encoder, HW_COLUMN_TICK, (u8)step);
 	put(encoder, HW_COLUMN_TICKS, step >> 8);
-	if (e->thread != encoder->thread) {
-		encoder->thread = e->thread;
+	other = e->thread != encoder->thread;
+	encoder->thread = e->thread;
+	if (likely(e->thread < 0x80))
+		put_byte_if(encoder, HW_COLUMN_RARE, e->thread, other);
+	else if (other)
 		put(encoder, HW_COLUMN_RARE, e->thread);
-		more |= HW_MORE_THREAD;
-	}
+	more |= other ? HW_MORE_THREAD : 0;
 	if (unlikely(e->aux)) {
 		put(encoder, HW_COLUMN_RARE, e->aux);
 		more |= HW_MORE_AUX;
@@ -120,38 +146,29 @@ static inline enum hw_context_code encode_context(struct encoder *encoder, const
 {
 	u32 *pair = predict_pair(&encoder->predict, t, e->kind);
 	u32 *next = predict_next(&encoder->predict, t, e->kind);
-	enum hw_context_code code = HW_CONTEXT_TOLD;
+	bool not_two = *pair != e->context, told = not_two & (*next != e->context);
 
 	if (e->context == 0)
 		return HW_CONTEXT_NONE;
-	if (*pair == e->context) {
-		code = HW_CONTEXT_AFTER_TWO;
-	} else if (*next == e->context) {
-		code = HW_CONTEXT_AFTER_ONE;
-	} else {
-		i32 step = (i32)(e->context - encoder->told_context);
-
-		put(encoder, HW_COLUMN_CONTEXT, (u32)hw_zigzag(step));
+	if (unlikely(told)) {
+		put(encoder, HW_COLUMN_CONTEXT,
+		    (u32)hw_zigzag((i32)(e->context - encoder->told_context)));
 		encoder->told_context = e->context;
 	}
 	predict_context(t, pair, next, e->context);
-	return code;
+	return HW_CONTEXT_AFTER_TWO + not_two + told; /* AFTER_ONE and TOLD are one and two more */
 }
 
 static inline u32 encode_address(struct encoder *encoder, const struct event *e,
 				 struct predict_thread *t)
 {
-	u32 slot = predict_reuse_slot(e->thread, predict_class(e->size));
-	const u64 *ring = encoder->predict.reuse[slot];
-	u32 top = encoder->predict.top[slot], found = 0, code;
+	struct reuse_slot *slot =
+		&encoder->reuse.slots[predict_reuse_slot(e->thread, predict_class(e->size))];
+	u32 code = reuse_find(slot, reuse_key(&encoder->reuse, e->address));
 	i64 step;
 
-#pragma GCC unroll 8
-	for (u32 i = 0; i < HW_REUSE_DEPTH; i++) /* all of them: an early exit is guessed wrong */
-		found |= (u32)(ring[i] == e->address) << i;
-	if (found) {
-		code = (top - (u32)__builtin_ctz(found)) % HW_REUSE_DEPTH;
-		predict_pop(&encoder->predict, slot, code);
+	if (code != REUSE_NONE) {
+		reuse_pop(slot, code);
 		return code;
 	}
 	step = (i64)(e->address - t->fresh);
@@ -197,10 +214,10 @@ static inline u32 encode_free(struct encoder *encoder, const struct event *e)
 	age = encoder->next_chunk - 1 - e->chunk;
 	shift = hw_zigzag((i64)(e->chunk - encoder->predict.freed));
 	encoder->predict.freed = e->chunk;
-	put(encoder, HW_COLUMN_FREED, age <= shift ? age << 1 : shift << 1 | 1);
-	if (e->chunk < encoder->first_chunk)
-		put_byte(encoder, HW_COLUMN_CLASS, class);
-	predict_push(&encoder->predict, predict_reuse_slot(e->thread, class), e->address);
+	put_any(encoder, HW_COLUMN_FREED, age <= shift ? age << 1 : shift << 1 | 1);
+	put_byte_if(encoder, HW_COLUMN_CLASS, class, e->chunk < encoder->first_chunk);
+	reuse_push(&encoder->reuse.slots[predict_reuse_slot(e->thread, class)],
+		   reuse_key(&encoder->reuse, e->address));
 	return 0;
 }
 
@@ -218,24 +235,25 @@ static inline void encode_event(struct encoder *encoder, const struct event *e)
 		put(encoder, HW_COLUMN_RARE, e->address);
 		put(encoder, HW_COLUMN_RARE, e->size);
 	}
-	if (more) {
-		put_byte(encoder, HW_COLUMN_MORE, more);
-		head |= HW_HEAD_MORE;
-	}
-	put_byte(encoder, HW_COLUMN_HEAD, head);
+	put_byte_if(encoder, HW_COLUMN_MORE, more, more != 0);
+	put_byte(encoder, HW_COLUMN_HEAD, head | (more ? HW_HEAD_MORE : 0));
 	encoder->count++;
 }
 
-static int check_event(const struct encoder *encoder, const struct event *e, struct err *err)
+/* One branch for all of it, see put_byte_if. */
+static inline bool event_is_odd(const struct encoder *encoder, const struct event *e)
+{
+	return (e->kind >= HW_KIND_COUNT) | ((e->flags & ~HW_MORE_FLAGS) != 0) |
+	       (hw_kind_allocates(e->kind) & (e->chunk != encoder->next_chunk));
+}
+
+static int refuse_event(const struct encoder *encoder, const struct event *e, struct err *err)
 {
 	if (e->kind >= HW_KIND_COUNT || e->flags & ~HW_MORE_FLAGS)
 		return err_set(err, ERR_INPUT, "event of unknown kind %u, flags %u", e->kind,
 			       e->flags);
-	if (hw_kind_allocates(e->kind) && e->chunk != encoder->next_chunk)
-		return err_set(err, ERR_INPUT, "chunk %llu is told where %llu is next",
-			       (unsigned long long)e->chunk,
-			       (unsigned long long)encoder->next_chunk);
-	return 0;
+	return err_set(err, ERR_INPUT, "chunk %llu is told where %llu is next",
+		       (unsigned long long)e->chunk, (unsigned long long)encoder->next_chunk);
 }
 
 i64 encoder_add(struct encoder *encoder, const struct event *events, u64 count, struct err *err)
@@ -249,10 +267,8 @@ i64 encoder_add(struct encoder *encoder, const struct event *events, u64 count, 
 		encoder->first_chunk = encoder->predict.freed = encoder->next_chunk;
 	}
 	for (i = 0; i < count; i++) {
-		int status = check_event(encoder, &events[i], err);
-
-		if (unlikely(status < 0))
-			return status;
+		if (unlikely(event_is_odd(encoder, &events[i])))
+			return refuse_event(encoder, &events[i], err);
 		encode_event(encoder, &events[i]);
 	}
 	return (i64)count;

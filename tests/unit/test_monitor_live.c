@@ -6,6 +6,7 @@
 #include "lib/test.h"
 #include "base/map.h"
 #include "monitor/correlate.h"
+#include "monitor/live.h"
 
 enum { ROUNDS = 400000 };
 
@@ -119,4 +120,24 @@ TEST(scattered, "blocks all over the address space keep their sizes and numbers"
 {
 	live_run(&(struct heap){
 		.spacing = 4096, .slots = 20000, .region_step = (u64)1 << 33, .size_max = 4096 });
+}
+
+TEST(wandering, "a heap that moves on takes no more leaves than it had at its largest, and some")
+{
+	enum { BLOCKS = 10000, MOVES = 30 };
+	struct live_table table;
+
+	CHECK(live_init(&table));
+	for (u64 i = 0; i < (u64)MOVES * BLOCKS; i++) {
+		struct live_block block = { .address = ((u64)1 << 40) + i * 256, .size = 16, .chunk = i };
+		u64 before = block.address - (u64)BLOCKS * 256;
+
+		CHECK(live_add(&table, live_prefetch(&table, block.address), &block));
+		if (i >= BLOCKS)
+			live_remove(&table, live_prefetch(&table, before), live_find(&table, before));
+	}
+	CHECK(live_find(&table, ((u64)1 << 40) + ((u64)MOVES * BLOCKS - 1) * 256) != NULL);
+	CHECK(live_find(&table, (u64)1 << 40) == NULL);
+	CHECK(table.leaves_used < 2 * BLOCKS);
+	live_release(&table);
 }

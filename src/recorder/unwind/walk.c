@@ -549,11 +549,21 @@ static struct hwr_memo *memo_find(struct hwr_thread *t, const struct hwr_caller 
 	return &set[t->memo_turn++ % HWR_MEMO_WAYS];
 }
 
-/* How many stacks back tell what comes next is a property of the program: now and then, where many had to be searched, the
- * other length is tried. The first window of a trial fills the tables. */
+/* What tells which stack comes next: the last six, the last two, or these and the call that is asked about. The first is
+ * best where programs repeat themselves (and is known early: the entry is fetched by the event before), the others
+ * where data decide. */
+static void set_trail(struct hwr_thread *t, u32 kind)
+{
+	t->trail_kind = kind;
+	t->memo_push = kind == 0 ? HWR_TRAIL_LONG : HWR_TRAIL_SHORT;
+	t->memo_by_caller = kind == 2 ? HWR_MEMO_TRAILS - 1 : 0;
+}
+
+/* Now and then, where many had to be searched, the other kinds are tried. The first window of a trial fills the
+ * tables. */
 static void choose_trail(struct hwr_thread *t)
 {
-	enum { WINDOW = 8192, MANY = 4, REST = 64 }; /* searches; records for one of them; windows */
+	enum { KINDS = 3, WINDOW = 8192, MANY = 4, REST = 64 }; /* searches; records for one of them; windows */
 	u64 span = t->head - t->trail_head;
 
 	if (likely(++t->trail_searches < WINDOW))
@@ -562,20 +572,30 @@ static void choose_trail(struct hwr_thread *t)
 	t->trail_head = t->head;
 	if (t->trail_rest) {
 		t->trail_rest--;
-	} else if (!t->trail_trial && span < (u64)WINDOW * MANY) {
-		t->trail_trial = 2;
+		return;
+	}
+	if (t->trail_trial && --t->trail_trial)
+		return;
+	if (!t->trail_tries && span >= (u64)WINDOW * MANY)
+		return;
+	if (!t->trail_tries || span > t->trail_span) {
+		t->trail_best = t->trail_kind;
 		t->trail_span = span;
-		t->memo_push ^= HWR_TRAIL_LONG ^ HWR_TRAIL_SHORT;
-	} else if (t->trail_trial && --t->trail_trial == 0) {
-		if (span < t->trail_span)
-			t->memo_push ^= HWR_TRAIL_LONG ^ HWR_TRAIL_SHORT;
+	}
+	if (++t->trail_tries < KINDS) {
+		set_trail(t, (t->trail_kind + 1) % KINDS);
+		t->trail_trial = 2;
+	} else {
+		set_trail(t, t->trail_best);
+		t->trail_tries = 0;
 		t->trail_rest = REST;
 	}
 }
 
 u32 hwr_walk_search(struct hwr_thread *t, const struct hwr_caller *caller)
 {
-	struct hwr_memo *m = &t->memo[t->memo_else[t->memo_trail]];
+	u32 index = hwr_memo_index(t, caller);
+	struct hwr_memo *m = &t->memo[t->memo_else[index]];
 	bool holds = hwr_memo_holds(t, m, caller);
 	u32 site;
 
@@ -583,8 +603,8 @@ u32 hwr_walk_search(struct hwr_thread *t, const struct hwr_caller *caller)
 	if (!holds)
 		m = memo_find(t, caller, &holds);
 	site = (u32)(m - t->memo);
-	t->memo_else[t->memo_trail] = t->memo_next[t->memo_trail];
-	t->memo_next[t->memo_trail] = (u16)site;
+	t->memo_else[index] = t->memo_next[index];
+	t->memo_next[index] = (u16)site;
 	t->memo_trail = hwr_memo_trail(t, site);
 	t->memo_site = site;
 	return holds ? m->node : hwr_walk_stack(t, caller, m);

@@ -68,7 +68,13 @@ static inline u32 hwr_memo_trail(const struct hwr_thread *t, u32 last)
 }
 _Static_assert(HWR_MEMO_TRAILS == 1 << 12, "hwr_memo_trail takes 12 bits");
 
-/* The same for a stack that did not come next before. */
+/* Where it is kept what came next. */
+static inline u32 hwr_memo_index(const struct hwr_thread *t, const struct hwr_caller *caller)
+{
+	return t->memo_trail ^ ((u32)caller->pc & t->memo_by_caller);
+}
+
+/* hwr_walk for a stack that did not come next before. */
 u32 hwr_walk_search(struct hwr_thread *t, const struct hwr_caller *caller) __attribute__((noinline));
 
 /* The calling context of an event. Unwinding is a function of PC, SP, FP and the contents of the
@@ -77,7 +83,7 @@ u32 hwr_walk_search(struct hwr_thread *t, const struct hwr_caller *caller) __att
  * fetched by the event before it, since a program that uses much memory leaves little of ours in the cache. */
 static inline __attribute__((always_inline)) u32 hwr_walk(struct hwr_thread *t, const struct hwr_caller *caller)
 {
-	u32 site = t->memo_next[t->memo_trail];
+	u32 site = t->memo_next[hwr_memo_index(t, caller)];
 	const struct hwr_memo *m = &t->memo[site];
 
 	if (unlikely(!hwr_memo_holds(t, m, caller)))
