@@ -16,12 +16,15 @@ enum {
 	LOG_MARGIN = 4096, /* for threads that have looked and not yet written */
 };
 
+_Static_assert(HWR_PAGE / HWR_LINE_BYTES == sizeof(u64), "a page has a word for its lines");
+
 u32 hwr_adaptive_epoch;
 u8 hwr_adaptive_turn, hwr_adaptive_next;
 
 static u64 *entries; /* 0 = not written yet; a ring */
 static u64 entries_head, entries_tail;
 static u32 *marks;   /* by page of small units: the epoch in which it was logged */
+static u64 *touched; /* by page, too: a byte for each line of its shadow, see hwr_page_lines */
 static u32 controls; /* which units are */
 
 /* ---- the log ---- */
@@ -34,7 +37,9 @@ bool hwr_log_open(void)
 		entries = hwr_map_private(LOG_ENTRIES * sizeof(*entries));
 	if (!marks)
 		marks = hwr_map_private(pages * sizeof(*marks));
-	return entries && marks;
+	if (!touched)
+		touched = hwr_map_private(pages * sizeof(*touched));
+	return entries && marks && touched;
 }
 
 static bool log_put(u64 entry)
@@ -66,6 +71,24 @@ void hwr_log_drop(u64 end)
 		store_relaxed(&entries[entries_tail % LOG_ENTRIES], 0);
 		store_relaxed(&entries_tail, entries_tail + 1);
 	}
+}
+
+u64 hwr_page_lines(u64 page) { return load_relaxed(&touched[page]); }
+
+/* A fence, too: who tells of a line after this has it armed an epoch later, by its next entry in the log. */
+u64 hwr_page_take_lines(u64 page)
+{
+	return __atomic_exchange_n(&touched[page], 0, __ATOMIC_SEQ_CST);
+}
+
+/* Written after the line itself, and before the epoch is read. */
+static void tell_line(u64 address)
+{
+	u64 offset = address - HW_HEAP_START;
+	u8 *bytes = (u8 *)&touched[offset / HWR_PAGE];
+
+	store_release(&bytes[offset % HWR_PAGE / HWR_LINE_BYTES], 1);
+	__asm__ volatile("" : : : "memory");
 }
 
 /* A page is logged once in an epoch. The shadow was written before. If an epoch begins right now that write may still
@@ -189,13 +212,16 @@ static void keep_controls(const struct hwr_unit *unit)
 /* A unit may reach into the next page. */
 static bool disarm_small(const struct hwr_unit *unit)
 {
+	u64 last = unit->address + unit->bytes - 1;
 	u64 page = (unit->address - HW_HEAP_START) / HWR_PAGE;
-	u64 last_page = (unit->address + unit->bytes - 1 - HW_HEAP_START) / HWR_PAGE;
+	u64 last_page = (last - HW_HEAP_START) / HWR_PAGE;
 
 	if (unlikely(is_control(unit)))
 		hwr_fill(hw_shadow_of(unit->address), HWR_SHADOW_CONTROL, unit->bytes / 8);
 	else
 		clear_small(unit);
+	tell_line(unit->address);
+	tell_line(last);
 	return log_page(page) && (likely(page == last_page) || log_page(last_page));
 }
 
@@ -247,7 +273,7 @@ void hwr_adaptive_stale(u64 address, u32 state)
 	}
 	store_relaxed(hw_shadow_of(address), 0);
 	/* As for units: disarmed before it is logged. */
-	__asm__ volatile("" : : : "memory");
+	tell_line(address);
 	if (!log_page((address - HW_HEAP_START) / HWR_PAGE))
 		store_relaxed(hw_shadow_of(address), HW_SHADOW_ARMED);
 }

@@ -127,6 +127,12 @@ u64 hwr_log_head(void);        /* the number of the next */
 u64 hwr_log_peek(u64 *number); /* from this on, 0 = from the first */
 void hwr_log_drop(u64 end);    /* all below this number */
 
+/* Lines of a logged page's shadow in which something was disarmed since they were taken: a byte of 1 for each, so
+ * that the helper leaves the others in the caches of the program's CPU. */
+enum { HWR_LINE_BYTES = HW_CACHE_LINE * 8 };
+u64 hwr_page_lines(u64 page);
+u64 hwr_page_take_lines(u64 page);
+
 /* Other controls, from now on. */
 void hwr_controls_change(void);
 

@@ -36,20 +36,22 @@ static u64 reports_cost; /* ticks of HWR_SHADOW_REPORTS of them */
 
 /* What is hot becomes armed for a few accesses. The program may write the same bytes at this moment, and one of both
  * is lost: an armed byte becomes another armed byte, or a unit stays armed. Nothing becomes 0. */
-static void rearm_page(u64 page)
+static void rearm_line(u8 *shadow)
 {
 	enum { AGAIN = HWR_SHADOW_HOT - HWR_ADAPTIVE_AGAIN };
+
+	for (u32 i = 0; i < HW_CACHE_LINE; i++)
+		shadow[i] = shadow[i] == 0 || shadow[i] >= HWR_SHADOW_CONTROL ? AGAIN : shadow[i];
+}
+
+static void rearm_page(u64 page)
+{
 	u8 *shadow = hw_shadow_of(HW_HEAP_START + page * HWR_PAGE);
+	u64 lines = hwr_page_take_lines(page);
 
-	for (u32 line = 0; line < HWR_PAGE / 8; line += HW_CACHE_LINE) {
-		u32 found = 0;
-
-		for (u32 i = line; i < line + HW_CACHE_LINE; i++)
-			found |= shadow[i] == 0 || shadow[i] >= HWR_SHADOW_CONTROL;
-		for (u32 i = line; found && i < line + HW_CACHE_LINE; i++)
-			shadow[i] = shadow[i] == 0 || shadow[i] >= HWR_SHADOW_CONTROL ? AGAIN
-										      : shadow[i];
-	}
+	for (u32 line = 0; line < HWR_PAGE / HWR_LINE_BYTES; line++)
+		if (lines >> line * 8 & 1)
+			rearm_line(shadow + line * HW_CACHE_LINE);
 }
 
 /* A freed slot gave its memory back: its shadow is armed by the next chunk. */
@@ -74,12 +76,14 @@ static void rearm(u64 entry)
 		hwr_fill(hw_shadow_of(unit.address), HW_SHADOW_ARMED, unit.bytes / 8);
 }
 
-static void sample_page(u64 start, u32 set)
+static void sample_page(u64 page, u32 set)
 {
+	u64 start = HW_HEAP_START + page * HWR_PAGE, lines = hwr_page_lines(page);
+
 	for (u64 line = start; line < start + HWR_PAGE; line += UNIT) {
 		u8 *shadow = hw_shadow_of(hwr_granule_at(line, set));
 
-		if (load_relaxed(shadow) == 0)
+		if (lines >> (line - start) / HWR_LINE_BYTES * 8 & 1 && load_relaxed(shadow) == 0)
 			store_relaxed(shadow, (u8)(HWR_SHADOW_SAMPLED + set));
 	}
 }
@@ -99,10 +103,10 @@ static void sample_large(u64 address, u32 set)
 
 static void sample(u64 entry, u32 set)
 {
-	u64 page = HW_HEAP_START + (entry & ~HWR_LOG_PAGE) * HWR_PAGE;
+	u64 page = entry & ~HWR_LOG_PAGE;
 
 	if (entry & HWR_LOG_PAGE) {
-		if (hwr_page_has(page, set))
+		if (hwr_page_has(HW_HEAP_START + page * HWR_PAGE, set))
 			sample_page(page, set);
 	} else if (hwr_page_has(entry, set) && lives(entry)) {
 		sample_large(entry, set);
@@ -301,8 +305,7 @@ static void help(void)
 			schedule.began_ns = woke;
 			begin_epoch();
 			woke = hwr_monotonic_ns();
-			schedule.arming_ns =
-				longest(schedule.arming_ns, woke - schedule.began_ns);
+			schedule.arming_ns = longest(schedule.arming_ns, woke - schedule.began_ns);
 		}
 		change_turn(&start, &before);
 		took = before.wall_ns > woke ? before.wall_ns - woke : 0;
