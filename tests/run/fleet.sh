@@ -50,10 +50,12 @@ ask()
 	"$HEAPWISE" fleet "$@" --to "$store" --format json
 }
 
+# fill_store RUNS CHUNKS [OPTION...]
 # Three builds of a program: the third allocates more; one host has larger runs; and a program that loses memory.
 fill_store()
 {
 	local runs=$1 chunks=$2 i
+	shift 2
 	make_runs b1 "$runs" 1000 "$chunks" --access --types 4
 	make_runs b2 "$runs" 2000 "$chunks" --access --types 4
 	make_runs b3 "$runs" 3000 $((chunks * 2)) --access --types 4
@@ -61,8 +63,9 @@ fill_store()
 		# In the order of time, a day apart.
 		touch -d "2026-03-0${build#b} 12:00 UTC" "$build"/*.hwt
 		for ((i = 0; i < runs; i++)); do
-			push --host "host$((i % 5))" --build "$build" --version "1.${build#b}" --label "run=$i" "$build/$i.hwt"
+			push --host "host$((i % 5))" --build "$build" --version "1.${build#b}" --label "run=$i" "$@" "$build/$i.hwt"
 			equal "status of push" "$status" 0
+			cat pushed >>all-pushed
 		done
 	done
 	mkdir -p lost
@@ -95,13 +98,21 @@ case_questions()
 	case_questions_by_hand
 }
 
-# A thousand runs: the same answers.
+# A thousand runs: the same answers, and each of them comes back as it was.
 case_many()
 {
+	local runs=${FLEET_RUNS_OF_A_BUILD:-333} run build label same=0
 	two_shards
-	fill_store "${FLEET_RUNS_OF_A_BUILD:-333}" 500
-	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" $((3 * ${FLEET_RUNS_OF_A_BUILD:-333} + 2))
+	fill_store "$runs" 500 --trace
+	jq -s -r '"pushed: \(length) runs, \(map(.points + .types + .findings + .timelines + .stacks + .names + .runs) | add) rows"' all-pushed
+	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" $((3 * runs + 2))
 	python3 "$check" questions "$HEAPWISE" "$store" b1 b2 b3 lost || fail "answers differ from local traces"
+	ask runs -n 0 | jq -r '.rows[] | select(.labels | startswith("run=")) | "\(.run) \(.build) \(.labels[4:])"' >all-runs
+	while read -r run build label; do
+		"$HEAPWISE" fleet fetch "$run" --to "$store" -o fetched.hwt || fail "fetch"
+		cmp fetched.hwt "$build/$label.hwt" && same=$((same + 1))
+	done <all-runs
+	equal "traces that are as they were" "$same" $((3 * runs))
 }
 
 # The same program by the same name, stacks by content: a run adds none that is known.
