@@ -115,9 +115,15 @@ case_many()
 	equal "traces that are as they were" "$same" $((3 * runs))
 }
 
+rows_of_nobody()
+{
+	server_ask 0 "SELECT count() FROM fleet.types WHERE push NOT IN (SELECT push FROM fleet.runs)"
+}
+
 # The same program by the same name, stacks by content: a run adds none that is known.
 case_questions_by_hand()
 {
+	local i before
 	cp b1/0.hwt copy.hwt
 	push copy.hwt
 	equal "a copy of a trace" "$(pushed there)" 1
@@ -142,7 +148,17 @@ case_questions_by_hand()
 	equal "dropped" "$("$HEAPWISE" fleet expire --keep 36000 --to "$store" | cut -d' ' -f1)" 0
 	"$HEAPWISE" fleet expire --keep 1 --to "$store" >/dev/null || fail "expire"
 	equal "runs after expire" "$(ask runs -n 0 | jq '.rows | length')" 3
+	# What a push left yesterday goes; what one sends just now stays, and so does what runs have.
+	server_ask 0 "INSERT INTO fleet.types (day, push) SELECT today(), (toUInt64(toUInt32(now())) - 90000) * 4294967296"
+	server_ask 0 "INSERT INTO fleet.types (day, push) SELECT today(), toUInt64(toUInt32(now())) * 4294967296"
+	equal "rows that no run has" "$(rows_of_nobody)" 2
+	before=$(server_ask 0 "SELECT count() FROM fleet.types_all")
 	"$HEAPWISE" fleet clean --to "$store" || fail "clean"
+	for ((i = 0; i < 600; i++)); do # the server does it when it finds the time
+		[ "$(rows_of_nobody)" != 1 ] || break
+		sleep 0.2
+	done
+	equal "rows after clean" "$(server_ask 0 "SELECT count() FROM fleet.types_all")" $((before - 1))
 	# More places than one statement can name.
 	"$HEAPWISE" synth -o wide.hwt --program 8 --points 15000 --chunks 30000 --seed 5 >/dev/null
 	push --build wide wide.hwt
@@ -153,6 +169,22 @@ case_questions_by_hand()
 	"$HEAPWISE" fleet fetch 0000000000000001 --to "$store" -o none.hwt 2>stderr && fail "fetched a damaged trace"
 	says stderr "damaged in the store: it has 7 bytes, and had 5"
 	[ ! -e none.hwt ] || fail "a damaged file is left"
+	error_midway
+}
+
+# An answer that breaks off after two megabytes, of which the server has sent some with status 200 unless it is told to wait: the
+# trace's only part is there, and then the server finds that something is wrong.
+error_midway()
+{
+	local one=clickhouse://fleet@127.0.0.1:${http_ports[0]}/torn
+	"$HEAPWISE" fleet init --to "$one" >/dev/null || fail "init of a second database"
+	server_ask 0 "INSERT INTO torn.runs (day, run, push, time, trace_bytes) SELECT today(), 2, 2, now(), 1048576"
+	server_ask 0 "DROP TABLE torn.traces"
+	server_ask 0 "CREATE VIEW torn.traces AS SELECT toUInt64(2) AS push, toUInt32(throwIf(number = 100000)) AS part, toString(if(number = 0, arrayStringConcat(arrayMap(x -> 'abcdefgh', range(131072))), '')) AS data FROM system.numbers WHERE number = 0 OR number = 100000 LIMIT 2"
+	says <(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:${http_ports[0]}/" --data-binary "SELECT hex(data) FROM torn.traces WHERE push = 2 AND part = 0") "^200"
+	refuses "says: .*throwIf" "$HEAPWISE" fleet fetch 0000000000000002 --to "$one" -o none.hwt
+	[ ! -e none.hwt ] || fail "half an answer is a file"
+	server_ask 0 "DROP DATABASE torn"
 }
 
 # Half of what a push sends is there, and its end is not: nobody sees it, and the next push is whole.
@@ -410,6 +442,50 @@ case_pprof()
 	done
 	refuses "HTTP status 404" "$HEAPWISE" push --to "pprof+http://127.0.0.1:$port/no/such" b1/0.hwt
 	refuses "cannot reach 127.0.0.1:1" "$HEAPWISE" push --to pprof+http://127.0.0.1:1/ingest b1/0.hwt
+}
+
+# Pyroscope's name of a series, NAME{key=value,...}, is one text: what would end a part of it cannot be in one.
+case_names()
+{
+	local odd="o,d{d}=n a&m" path
+	sink
+	cp "$HEAPWISE_TARGETS/leaks" "$odd"
+	"$HEAPWISE" run -q --no-symbols -o odd.hwt -- "./$odd" lists >/dev/null 2>&1
+	"$HEAPWISE" push --to "pprof+http://127.0.0.1:$port" --host "h{1}" --build "b=2" --label "9 lives=x,y={z}" --label "empty=" odd.hwt >/dev/null 2>stderr ||
+		fail "push: $(cat stderr)"
+	path=$(sed -n '1s/^POST //p' sink/0.head)
+	equal "series" "$(python3 -c 'import sys, urllib.parse as u; print(u.parse_qs(u.urlsplit(sys.argv[1]).query)["name"][0])' "$path")" \
+		"o_d_d__n a&m{host=h_1_,build_id=b_2,__lives=x_y__z_}"
+}
+
+# Inserts that a table has seen: each made a part of level 0, which stays a while when it is merged.
+inserts()
+{
+	server_ask 0 "SELECT count() FROM system.parts WHERE database = 'fleet' AND table = '$1' AND match(name, '_0$')"
+}
+
+# Three runs of three programs with 40 MB of stacks each: the second makes the batch full, the third goes by itself.
+case_batches()
+{
+	local i
+	needs clickhouse-server
+	trap 'servers_stop; rm -rf "$work"' EXIT
+	servers_start "$work/servers" 1 || { fail "no server"; finish; }
+	export HEAPWISE_PASSWORD=pass:word
+	store=clickhouse://fleet@127.0.0.1:${http_ports[0]}/fleet
+	"$HEAPWISE" fleet init --to "$store" >/dev/null || fail "init"
+	for i in 1 2 3; do
+		"$HEAPWISE" synth -o "$i.hwt" --program "2$i" --points 50000 --chunks 50000 --seed "$i" >/dev/null || fail "synth"
+	done
+	touch -d "2026-03-01 12:00 UTC" ?.hwt
+	push 1.hwt 2.hwt 3.hwt
+	equal "status" "$status" 0
+	equal "runs" "$(pushed runs)" 3
+	equal "stacks" "$(pushed stacks)" 150000
+	equal "inserts of runs" "$(inserts runs)" 2
+	at_least "bytes of stacks" "$(server_ask 0 "SELECT sum(data_uncompressed_bytes) FROM system.parts WHERE active AND database = 'fleet' AND table = 'stacks'")" 80000000
+	equal "points" "$(server_ask 0 "SELECT count(), sum(bytes) FROM fleet.points")" \
+		"150000	$(for i in 1 2 3; do field $i.hwt .bytes; done | awk '{ sum += $1 } END { printf "%.0f", sum }')"
 }
 
 run_case "$1"
