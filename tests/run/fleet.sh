@@ -286,6 +286,15 @@ case_bad_input()
 	refuses "cannot reach" "$HEAPWISE" fleet runs --to clickhouse://fleet@no.such.host.invalid/fleet
 	refuses "no Heapwise schema" "$HEAPWISE" push --to "clickhouse://fleet@$one/other" b1/0.hwt
 	refuses "must end in the name of a database" "$HEAPWISE" push --to "clickhouse://fleet@$one/" b1/0.hwt
+	refuses "'99999' is no port" "$HEAPWISE" push --to "clickhouse://fleet@127.0.0.1:99999/fleet" b1/0.hwt
+	refuses "names no host" "$HEAPWISE" push --to "clickhouse:///fleet" b1/0.hwt
+	refuses "'zz' is not the number of a run" "$HEAPWISE" fleet fetch zz --to "$store" -o none.hwt
+	refuses "has no run 12345678abcdef00" "$HEAPWISE" fleet fetch 12345678abcdef00 --to "$store" -o none.hwt
+	refuses "fetch writes to a file" "$HEAPWISE" fleet fetch 1 --to "$store"
+	refuses "drops what is older than --keep" "$HEAPWISE" fleet expire --to "$store"
+	refuses "no runs of a build 'nope'" "$HEAPWISE" fleet growth --old nope --new nada --to "$store"
+	refuses "holds no trace" "$HEAPWISE" push --to "$store" servers
+	[ ! -e none.hwt ] || fail "a file of nothing is left"
 	# An old schema is refused, brought up to date, and used.
 	server_ask 0 "DROP TABLE fleet.meta" && "$HEAPWISE" fleet init --to "clickhouse://fleet@$one/fleet" --cluster fleet >/dev/null
 	# Without --cluster the one that was said before stays, also where it is not known. Times of meta are seconds.
@@ -456,6 +465,9 @@ case_names()
 	path=$(sed -n '1s/^POST //p' sink/0.head)
 	equal "series" "$(python3 -c 'import sys, urllib.parse as u; print(u.parse_qs(u.urlsplit(sys.argv[1]).query)["name"][0])' "$path")" \
 		"o_d_d__n a&m{host=h_1_,build_id=b_2,__lives=x_y__z_}"
+	# No ClickHouse, but something that answers.
+	refuses "HTTP status 404, and not as ClickHouse does" "$HEAPWISE" fleet runs --to "clickhouse://127.0.0.1:$port/fleet"
+	refuses "HTTP status 404, and not as ClickHouse does" "$HEAPWISE" push --to "clickhouse://127.0.0.1:$port/fleet" odd.hwt
 }
 
 # Inserts that a table has seen: each made a part of level 0, which stays a while when it is merged.
