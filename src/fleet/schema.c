@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct column {
 	const char *name, *type;
@@ -482,6 +483,7 @@ int schema_expire(struct store *self, u64 days, u64 *dropped, struct err *err)
 
 int schema_clean(struct store *self, struct err *err)
 {
+	u64 before = (u64)(time(NULL) - 86400) << 32;
 	struct strbuf sql = {0};
 	int status = 0;
 
@@ -489,12 +491,13 @@ int schema_clean(struct store *self, struct err *err)
 		for (u32 i = 0; i < FLEET_TABLES && status == 0; i++) {
 			if (!tables[i].by_day || i == TABLE_RUNS)
 				continue;
-			/* A push begins with the second in which it was made, see push.c. */
+			/* A push begins with the second in which it was made, see push.c. The statement is carried out
+			 * later, and whatever it says then it must say now: no clock of the server, no database that
+			 * somebody chose. */
 			strbuf_addf(&sql,
-				    "ALTER TABLE %s DELETE WHERE push NOT IN (SELECT push FROM "
-				    "runs) AND "
-				    "intDiv(push, 4294967296) < toUInt32(now()) - 86400",
-				    tables[i].name);
+				    "ALTER TABLE %s DELETE WHERE push NOT IN (SELECT push FROM %s.runs) "
+				    "AND push < %llu",
+				    tables[i].name, self->database, (unsigned long long)before);
 			status = tell(self, shard, &sql, err);
 		}
 	strbuf_release(&sql);

@@ -206,8 +206,9 @@ static int refused(const struct store *self, const char *where, int status, stru
 	default:
 		break;
 	}
-	if (!answer->count)
-		return err_set(err, ERR_SYSTEM, "%s answers with HTTP status %d", where, status);
+	if (!code)
+		return err_set(err, ERR_SYSTEM, "%s answers with HTTP status %d, and not as ClickHouse does",
+			       where, status);
 	plain_message(answer->text);
 	return err_set(err, ERR_SYSTEM, "%s says: %s", where, answer->text);
 }

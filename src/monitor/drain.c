@@ -204,16 +204,18 @@ static bool any_pressed(const struct drain *self)
 
 /* How long to sleep after a cycle that found `count` records: until a third of a ring is full again, if
  * the program goes on like this. The program rings the bell at one half, but that costs it a system
- * call, which on a virtual machine also has to start another processor. */
+ * call, which on a virtual machine also has to start another processor. Samples come slowly, and to look for
+ * them a hundred times a second was most of what a sampled run cost beside the program. */
 static u64 sleep_ns(const struct drain *self, u64 count)
 {
+	u64 longest = self->session->options.sample_bytes ? SLEEP_NS_MAX : SLEEP_NS;
 	u64 ns;
 
 	if (!count)
 		return self->timeout_ns < SLEEP_NS_MAX ? self->timeout_ns + SLEEP_NS : SLEEP_NS_MAX;
 	ns = self->elapsed_ns * (self->session->layout.ring_records / 3) / count;
-	if (ns > SLEEP_NS)
-		return SLEEP_NS;
+	if (ns > longest)
+		return longest;
 	return ns < SLEEP_NS_MIN ? SLEEP_NS_MIN : ns;
 }
 

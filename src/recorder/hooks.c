@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "recorder/note.h"
+#include "recorder/sample.h"
 
 static __attribute__((noinline)) void *malloc_carefully(size_t size, struct hwr_caller caller)
 {
@@ -19,7 +20,7 @@ static __attribute__((noinline)) void *malloc_carefully(size_t size, struct hwr_
 	return p;
 }
 
-HWR_EXPORT void *malloc(size_t size)
+static __attribute__((noinline)) void *malloc_recorded(size_t size)
 {
 	struct hwr_caller caller = HWR_CALLER();
 	struct hwr_thread *t = hwr_ready();
@@ -33,6 +34,19 @@ HWR_EXPORT void *malloc(size_t size)
 	return p;
 }
 
+/* A call that gives nothing is recorded in any case. */
+static __attribute__((noinline)) void *malloc_passed(size_t size)
+{
+	void *p = hwr_real.malloc(size);
+
+	return likely(p != NULL) ? p : malloc_recorded(size);
+}
+
+static void *malloc_sampled(size_t size)
+{
+	return likely(hwr_sample_passes(size)) ? malloc_passed(size) : malloc_recorded(size);
+}
+
 static __attribute__((noinline)) void free_carefully(void *p, struct hwr_caller caller)
 {
 	struct hwr_call call = { .caller = caller, .ending = (u64)p };
@@ -43,21 +57,44 @@ static __attribute__((noinline)) void free_carefully(void *p, struct hwr_caller 
 	hwr_call_end(&call, HW_FREE);
 }
 
-HWR_EXPORT void free(void *p)
+static __attribute__((noinline)) void free_recorded(void *p)
 {
-	struct hwr_caller caller;
-	struct hwr_thread *t;
+	struct hwr_caller caller = HWR_CALLER();
+	struct hwr_thread *t = hwr_ready();
 
-	if (!p)
-		return;
-	caller = HWR_CALLER();
-	t = hwr_ready();
 	if (unlikely(!t)) {
 		free_carefully(p, caller);
 		return;
 	}
 	hwr_note(t, HW_FREE, (u64)p, 0, &caller);
 	hwr_real.free(p);
+}
+
+static void free_sampled(void *p)
+{
+	if (likely(hwr_sample_ignores((u64)p)))
+		hwr_real.free(p);
+	else
+		free_recorded(p);
+}
+
+/* In a run that samples most calls are over before one that is recorded would have made its frame. None of these functions
+ * leaves a frame of its own when it goes on to another, which sees our caller as its own: the recorder is always compiled so. */
+static void *(*malloc_entry)(size_t) = malloc_recorded;
+static void (*free_entry)(void *) = free_recorded;
+
+void hwr_hooks_sample(bool sampling)
+{
+	store_relaxed(&malloc_entry, sampling ? malloc_sampled : malloc_recorded);
+	store_relaxed(&free_entry, sampling ? free_sampled : free_recorded);
+}
+
+HWR_EXPORT void *malloc(size_t size) { return load_relaxed(&malloc_entry)(size); }
+
+HWR_EXPORT void free(void *p)
+{
+	if (p)
+		load_relaxed(&free_entry)(p);
 }
 
 static __attribute__((noinline)) void *calloc_carefully(size_t count, size_t size,
@@ -78,9 +115,12 @@ HWR_EXPORT void *calloc(size_t count, size_t size)
 	struct hwr_thread *t = hwr_ready();
 	void *p;
 
-	if (unlikely(!t))
-		return calloc_carefully(count, size, caller);
 	hwr_access_site(&caller);
+	if (unlikely(!t)) {
+		if (hwr_sample_passes(count * size) && likely((p = hwr_real.calloc(count, size))))
+			return p;
+		return calloc_carefully(count, size, caller);
+	}
 	p = hwr_real.calloc(count, size);
 	hwr_note_alloc(t, HW_CALLOC, p, count * size, &caller);
 	return p;
@@ -120,9 +160,13 @@ static inline void *realloc_for(void *old, size_t size, struct hwr_caller caller
 	u64 ticks;
 	void *p;
 
-	if (unlikely(!t))
-		return realloc_carefully(old, size, caller);
 	hwr_access_site(&caller);
+	if (unlikely(!t)) {
+		if (size && hwr_sample_ignores((u64)old) && hwr_sample_passes(size) &&
+		    likely((p = real_realloc(hwr_self, old, size, caller.pc))))
+			return p;
+		return realloc_carefully(old, size, caller);
+	}
 	ticks = hwr_stamp(t, hwr_stamp_site(&caller));
 	p = real_realloc(t, old, size, caller.pc);
 	if (unlikely(!p && (size || !old)))

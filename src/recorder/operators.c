@@ -8,6 +8,7 @@
 #include "recorder/linked.h"
 #include "recorder/note.h"
 #include "recorder/pool/pool.h"
+#include "recorder/sample.h"
 
 /* form(number, mangled name, kind, parameters, arguments) */
 #define NEW_FORMS(F)                                                                               \
@@ -176,6 +177,10 @@ static inline void *real_of(u32 form)
 			hwr_note(t, HW_##kind, (u64)p, size, &caller);                        \
 			return p;                                                                  \
 		}                                                                                  \
+		if (IS_SIMPLE_NEW(number) && hwr_sampling() && is_plain() &&                       \
+		    hwr_sample_passes(size) &&                                                     \
+		    (p = hwr_real.malloc(size + !size)))                                           \
+			return p;                                                                  \
 		call = (struct hwr_call){ .caller = caller };                                      \
 		hwr_call_begin(&call);                                                             \
 		if (IS_SIMPLE_NEW(number) && is_plain() && (p = hwr_real.malloc(size + !size))) {  \
@@ -203,6 +208,10 @@ static inline void *real_of(u32 form)
 			return;                                                                    \
 		if (likely(t && is_plain())) {                                                     \
 			hwr_note(t, HW_##kind, (u64)p, 0, &caller);                           \
+			hwr_real.free(p);                                                          \
+			return;                                                                    \
+		}                                                                                  \
+		if (IS_SIMPLE_DELETE(number) && hwr_sample_ignores((u64)p) && is_plain()) {        \
 			hwr_real.free(p);                                                          \
 			return;                                                                    \
 		}                                                                                  \

@@ -10,6 +10,17 @@ enum { BUCKET = 8, BUCKET_BITS = 15 }; /* 262,144 live samples at the most: 2 MB
 
 static u64 live[BUCKET << BUCKET_BITS] __attribute__((aligned(HW_CACHE_LINE)));
 
+u8 hwr_sample_places[HWR_SAMPLE_PLACES] __attribute__((aligned(HW_CACHE_LINE)));
+
+/* A place that was ever full stays so: then the buckets are asked. */
+static void place_add(u64 address, u8 more)
+{
+	u8 *place = hwr_sample_place(address), count = load_relaxed(place);
+
+	while (count != UINT8_MAX && !cas_acq_rel(place, &count, (u8)(count + more)))
+		;
+}
+
 static u64 *bucket_of(u64 address, u32 which)
 {
 	u64 hash = (address >> 4) * (which ? 0xc2b2ae3d27d4eb4full : 0x9e3779b97f4a7c15ull);
@@ -67,8 +78,10 @@ bool hwr_sample_take(struct hwr_thread *t, u64 address, u64 size)
 {
 	if (!is_sampled(t, size))
 		return false;
+	place_add(address, 1);
 	if (bucket_swap(bucket_of(address, 0), 0, address) || bucket_swap(bucket_of(address, 1), 0, address))
 		return true;
+	place_add(address, (u8)-1);
 	hwr_fault(HW_FAULT_SAMPLE_FULL);
 	return false;
 }
@@ -78,10 +91,14 @@ void hwr_sample_forget(void)
 	for (u32 i = 0; i < sizeof live / sizeof *live; i++)
 		if (load_relaxed(&live[i])) /* pages that were never touched stay so */
 			store_relaxed(&live[i], 0);
+	for (u32 i = 0; i < HWR_SAMPLE_PLACES; i++)
+		store_relaxed(&hwr_sample_places[i], 0);
 }
 
 bool hwr_sample_drop(u64 address)
 {
-	return bucket_swap(bucket_of(address, 0), address, 0) ||
-	       bucket_swap(bucket_of(address, 1), address, 0);
+	if (!bucket_swap(bucket_of(address, 0), address, 0) && !bucket_swap(bucket_of(address, 1), address, 0))
+		return false;
+	place_add(address, (u8)-1);
+	return true;
 }

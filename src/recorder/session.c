@@ -21,6 +21,7 @@
 #include "recorder/real.h"
 #include "recorder/routine/routine.h"
 #include "recorder/runtime.h"
+#include "recorder/sample.h"
 #include "recorder/self.h"
 #include "recorder/stamp.h"
 #include "recorder/sys.h"
@@ -236,6 +237,7 @@ bool hwr_session_attach(struct hw_control *control)
 	hwr_pools_attach();
 	hwr_routines_attach();
 	hwr_peek_attach();
+	hwr_hooks_sample(control->sample_bytes != 0);
 	store_release(&control->attached, 1);
 	hwr_token.alive = 1;
 	hwr_session_obey();

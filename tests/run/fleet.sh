@@ -50,10 +50,12 @@ ask()
 	"$HEAPWISE" fleet "$@" --to "$store" --format json
 }
 
+# fill_store RUNS CHUNKS [OPTION...]
 # Three builds of a program: the third allocates more; one host has larger runs; and a program that loses memory.
 fill_store()
 {
 	local runs=$1 chunks=$2 i
+	shift 2
 	make_runs b1 "$runs" 1000 "$chunks" --access --types 4
 	make_runs b2 "$runs" 2000 "$chunks" --access --types 4
 	make_runs b3 "$runs" 3000 $((chunks * 2)) --access --types 4
@@ -61,8 +63,9 @@ fill_store()
 		# In the order of time, a day apart.
 		touch -d "2026-03-0${build#b} 12:00 UTC" "$build"/*.hwt
 		for ((i = 0; i < runs; i++)); do
-			push --host "host$((i % 5))" --build "$build" --version "1.${build#b}" --label "run=$i" "$build/$i.hwt"
+			push --host "host$((i % 5))" --build "$build" --version "1.${build#b}" --label "run=$i" "$@" "$build/$i.hwt"
 			equal "status of push" "$status" 0
+			cat pushed >>all-pushed
 		done
 	done
 	mkdir -p lost
@@ -95,18 +98,32 @@ case_questions()
 	case_questions_by_hand
 }
 
-# A thousand runs: the same answers.
+# A thousand runs: the same answers, and each of them comes back as it was.
 case_many()
 {
+	local runs=${FLEET_RUNS_OF_A_BUILD:-333} run build label same=0
 	two_shards
-	fill_store "${FLEET_RUNS_OF_A_BUILD:-333}" 500
-	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" $((3 * ${FLEET_RUNS_OF_A_BUILD:-333} + 2))
+	fill_store "$runs" 500 --trace
+	jq -s -r '"pushed: \(length) runs, \(map(.points + .types + .findings + .timelines + .stacks + .names + .runs) | add) rows"' all-pushed
+	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" $((3 * runs + 2))
 	python3 "$check" questions "$HEAPWISE" "$store" b1 b2 b3 lost || fail "answers differ from local traces"
+	ask runs -n 0 | jq -r '.rows[] | select(.labels | startswith("run=")) | "\(.run) \(.build) \(.labels[4:])"' >all-runs
+	while read -r run build label; do
+		"$HEAPWISE" fleet fetch "$run" --to "$store" -o fetched.hwt || fail "fetch"
+		cmp fetched.hwt "$build/$label.hwt" && same=$((same + 1))
+	done <all-runs
+	equal "traces that are as they were" "$same" $((3 * runs))
+}
+
+rows_of_nobody()
+{
+	server_ask 0 "SELECT count() FROM fleet.types WHERE push NOT IN (SELECT push FROM fleet.runs)"
 }
 
 # The same program by the same name, stacks by content: a run adds none that is known.
 case_questions_by_hand()
 {
+	local i before
 	cp b1/0.hwt copy.hwt
 	push copy.hwt
 	equal "a copy of a trace" "$(pushed there)" 1
@@ -131,7 +148,17 @@ case_questions_by_hand()
 	equal "dropped" "$("$HEAPWISE" fleet expire --keep 36000 --to "$store" | cut -d' ' -f1)" 0
 	"$HEAPWISE" fleet expire --keep 1 --to "$store" >/dev/null || fail "expire"
 	equal "runs after expire" "$(ask runs -n 0 | jq '.rows | length')" 3
+	# What a push left yesterday goes; what one sends just now stays, and so does what runs have.
+	server_ask 0 "INSERT INTO fleet.types (day, push) SELECT today(), (toUInt64(toUInt32(now())) - 90000) * 4294967296"
+	server_ask 0 "INSERT INTO fleet.types (day, push) SELECT today(), toUInt64(toUInt32(now())) * 4294967296"
+	equal "rows that no run has" "$(rows_of_nobody)" 2
+	before=$(server_ask 0 "SELECT count() FROM fleet.types_all")
 	"$HEAPWISE" fleet clean --to "$store" || fail "clean"
+	for ((i = 0; i < 600; i++)); do # the server does it when it finds the time
+		[ "$(rows_of_nobody)" != 1 ] || break
+		sleep 0.2
+	done
+	equal "rows after clean" "$(server_ask 0 "SELECT count() FROM fleet.types_all")" $((before - 1))
 	# More places than one statement can name.
 	"$HEAPWISE" synth -o wide.hwt --program 8 --points 15000 --chunks 30000 --seed 5 >/dev/null
 	push --build wide wide.hwt
@@ -142,6 +169,22 @@ case_questions_by_hand()
 	"$HEAPWISE" fleet fetch 0000000000000001 --to "$store" -o none.hwt 2>stderr && fail "fetched a damaged trace"
 	says stderr "damaged in the store: it has 7 bytes, and had 5"
 	[ ! -e none.hwt ] || fail "a damaged file is left"
+	error_midway
+}
+
+# An answer that breaks off after two megabytes, of which the server has sent some with status 200 unless it is told to wait: the
+# trace's only part is there, and then the server finds that something is wrong.
+error_midway()
+{
+	local one=clickhouse://fleet@127.0.0.1:${http_ports[0]}/torn
+	"$HEAPWISE" fleet init --to "$one" >/dev/null || fail "init of a second database"
+	server_ask 0 "INSERT INTO torn.runs (day, run, push, time, trace_bytes) SELECT today(), 2, 2, now(), 1048576"
+	server_ask 0 "DROP TABLE torn.traces"
+	server_ask 0 "CREATE VIEW torn.traces AS SELECT toUInt64(2) AS push, toUInt32(throwIf(number = 100000)) AS part, toString(if(number = 0, arrayStringConcat(arrayMap(x -> 'abcdefgh', range(131072))), '')) AS data FROM system.numbers WHERE number = 0 OR number = 100000 LIMIT 2"
+	says <(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:${http_ports[0]}/" --data-binary "SELECT hex(data) FROM torn.traces WHERE push = 2 AND part = 0") "^200"
+	refuses "says: .*throwIf" "$HEAPWISE" fleet fetch 0000000000000002 --to "$one" -o none.hwt
+	[ ! -e none.hwt ] || fail "half an answer is a file"
+	server_ask 0 "DROP DATABASE torn"
 }
 
 # Half of what a push sends is there, and its end is not: nobody sees it, and the next push is whole.
@@ -243,6 +286,15 @@ case_bad_input()
 	refuses "cannot reach" "$HEAPWISE" fleet runs --to clickhouse://fleet@no.such.host.invalid/fleet
 	refuses "no Heapwise schema" "$HEAPWISE" push --to "clickhouse://fleet@$one/other" b1/0.hwt
 	refuses "must end in the name of a database" "$HEAPWISE" push --to "clickhouse://fleet@$one/" b1/0.hwt
+	refuses "'99999' is no port" "$HEAPWISE" push --to "clickhouse://fleet@127.0.0.1:99999/fleet" b1/0.hwt
+	refuses "names no host" "$HEAPWISE" push --to "clickhouse:///fleet" b1/0.hwt
+	refuses "'zz' is not the number of a run" "$HEAPWISE" fleet fetch zz --to "$store" -o none.hwt
+	refuses "has no run 12345678abcdef00" "$HEAPWISE" fleet fetch 12345678abcdef00 --to "$store" -o none.hwt
+	refuses "fetch writes to a file" "$HEAPWISE" fleet fetch 1 --to "$store"
+	refuses "drops what is older than --keep" "$HEAPWISE" fleet expire --to "$store"
+	refuses "no runs of a build 'nope'" "$HEAPWISE" fleet growth --old nope --new nada --to "$store"
+	refuses "holds no trace" "$HEAPWISE" push --to "$store" servers
+	[ ! -e none.hwt ] || fail "a file of nothing is left"
 	# An old schema is refused, brought up to date, and used.
 	server_ask 0 "DROP TABLE fleet.meta" && "$HEAPWISE" fleet init --to "clickhouse://fleet@$one/fleet" --cluster fleet >/dev/null
 	# Without --cluster the one that was said before stays, also where it is not known. Times of meta are seconds.
@@ -399,6 +451,53 @@ case_pprof()
 	done
 	refuses "HTTP status 404" "$HEAPWISE" push --to "pprof+http://127.0.0.1:$port/no/such" b1/0.hwt
 	refuses "cannot reach 127.0.0.1:1" "$HEAPWISE" push --to pprof+http://127.0.0.1:1/ingest b1/0.hwt
+}
+
+# Pyroscope's name of a series, NAME{key=value,...}, is one text: what would end a part of it cannot be in one.
+case_names()
+{
+	local odd="o,d{d}=n a&m" path
+	sink
+	cp "$HEAPWISE_TARGETS/leaks" "$odd"
+	"$HEAPWISE" run -q --no-symbols -o odd.hwt -- "./$odd" lists >/dev/null 2>&1
+	"$HEAPWISE" push --to "pprof+http://127.0.0.1:$port" --host "h{1}" --build "b=2" --label "9 lives=x,y={z}" --label "empty=" odd.hwt >/dev/null 2>stderr ||
+		fail "push: $(cat stderr)"
+	path=$(sed -n '1s/^POST //p' sink/0.head)
+	equal "series" "$(python3 -c 'import sys, urllib.parse as u; print(u.parse_qs(u.urlsplit(sys.argv[1]).query)["name"][0])' "$path")" \
+		"o_d_d__n a&m{host=h_1_,build_id=b_2,__lives=x_y__z_}"
+	# No ClickHouse, but something that answers.
+	refuses "HTTP status 404, and not as ClickHouse does" "$HEAPWISE" fleet runs --to "clickhouse://127.0.0.1:$port/fleet"
+	refuses "HTTP status 404, and not as ClickHouse does" "$HEAPWISE" push --to "clickhouse://127.0.0.1:$port/fleet" odd.hwt
+}
+
+# Inserts that a table has seen: each made a part of level 0, which stays a while when it is merged.
+inserts()
+{
+	server_ask 0 "SELECT count() FROM system.parts WHERE database = 'fleet' AND table = '$1' AND match(name, '_0$')"
+}
+
+# Three runs of three programs with 40 MB of stacks each: the second makes the batch full, the third goes by itself.
+case_batches()
+{
+	local i
+	needs clickhouse-server
+	trap 'servers_stop; rm -rf "$work"' EXIT
+	servers_start "$work/servers" 1 || { fail "no server"; finish; }
+	export HEAPWISE_PASSWORD=pass:word
+	store=clickhouse://fleet@127.0.0.1:${http_ports[0]}/fleet
+	"$HEAPWISE" fleet init --to "$store" >/dev/null || fail "init"
+	for i in 1 2 3; do
+		"$HEAPWISE" synth -o "$i.hwt" --program "2$i" --points 50000 --chunks 50000 --seed "$i" >/dev/null || fail "synth"
+	done
+	touch -d "2026-03-01 12:00 UTC" ?.hwt
+	push 1.hwt 2.hwt 3.hwt
+	equal "status" "$status" 0
+	equal "runs" "$(pushed runs)" 3
+	equal "stacks" "$(pushed stacks)" 150000
+	equal "inserts of runs" "$(inserts runs)" 2
+	at_least "bytes of stacks" "$(server_ask 0 "SELECT sum(data_uncompressed_bytes) FROM system.parts WHERE active AND database = 'fleet' AND table = 'stacks'")" 80000000
+	equal "points" "$(server_ask 0 "SELECT count(), sum(bytes) FROM fleet.points")" \
+		"150000	$(for i in 1 2 3; do field $i.hwt .bytes; done | awk '{ sum += $1 } END { printf "%.0f", sum }')"
 }
 
 run_case "$1"

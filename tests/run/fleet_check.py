@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # fleet_check.py WHAT HEAPWISE STORE FOLDER...   what a store answers, against the traces in the folders. All numbers here
 # come from single traces: from their chunks in an SQLite export, and from the commands for one trace.
-import glob, itertools, json, math, os, sqlite3, statistics, subprocess, sys, tempfile
+import concurrent.futures, glob, itertools, json, math, os, sqlite3, statistics, subprocess, sys, tempfile, time
 
 what, heapwise, store, folders = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 wrong = 0
@@ -40,9 +40,13 @@ def key_of(functions):
 
 
 class Trace:
-    """One trace: sums by stack, from its chunks."""
+    """One trace: sums by stack, from its chunks; its scores and leaks, by the commands for one trace."""
 
     def __init__(self, path):
+        self.scores = self.lost = None
+        if what == "questions":
+            self.scores = run("scores", "-n", "0", "--format", "json", path)["points"]
+            self.lost = run("leaks", "--format", "json", "-k", "all", "-n", "0", path)["lost"]["bytes"] or 0
         with tempfile.TemporaryDirectory() as folder:
             name = folder + "/t.db"
             subprocess.run([heapwise, "export", "--to", "sqlite", "-o", name, path], check=True, capture_output=True)
@@ -69,7 +73,12 @@ class Trace:
 
 
 def load():
-    return {folder: [Trace(path) for path in traces(folder)] for folder in folders}
+    """Each trace once. Nearly all of the time goes to processes that are started for it, on each CPU one."""
+    began = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = {folder: list(pool.map(Trace, traces(folder))) for folder in folders}
+    print(f"{sum(map(len, runs.values()))} traces read in {time.monotonic() - began:.1f} s")
+    return runs
 
 
 def functions_of(row):
@@ -185,11 +194,8 @@ def check_hosts(runs):
         fail(f"hosts: {got}, by the traces {want}")
 
 
-def check_scores():
-    points = []
-    for folder in folders:
-        for path in traces(folder):
-            points += run("scores", "-n", "0", "--format", "json", path)["points"]
+def check_scores(all_runs):
+    points = [point for trace in all_runs for point in trace.scores]
     answer = ask("scores")
     bins = answer["bins"]
     for score in ("lifetime", "usage", "useful"):
@@ -209,11 +215,10 @@ def check_scores():
 def check_leaks(runs):
     want = {}
     for folder in folders:
-        for path, trace in zip(traces(folder), runs[folder]):
-            leaks = run("leaks", "--format", "json", "-k", "all", "-n", "0", path)
+        for trace in runs[folder]:
             row = want.setdefault("lost" if folder == "lost" else folder, [0, 0, 0])
             row[0] += 1
-            row[1] += leaks["lost"]["bytes"] or 0
+            row[1] += trace.lost
             row[2] += trace.totals[3]
     got = {}
     for row in ask("leaks", "-n", "0")["builds"]:
@@ -256,7 +261,7 @@ if what == "questions":
     check_growth(runs, "b2", "b3", "b3")
     check_growth(runs, "b1", "b3", "b3")
     check_hosts(runs)
-    check_scores()
+    check_scores(everything)
     check_leaks(runs)
 elif what == "totals":
     runs = load()

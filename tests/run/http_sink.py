@@ -9,7 +9,7 @@ class Sink(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path.startswith("/no/such"):
+        if self.path.startswith(("/no/such", "/?")):
             self.send_error(404)
             return
         name = f"{sys.argv[1]}/{Sink.count}"

@@ -36,5 +36,22 @@ within()
 
 within bytes
 within allocations
+
+# Every second chunk is kept: the ends of those that were sampled are seen, and no others. The frames of the expectation, 2 MB, may
+# be kept or not.
+awk -v interval="$interval" -v got="$(field "$work/trace" .kept.bytes)" 'BEGIN {
+	count = 200000
+	n = split("21 101 517 4005 40005", sizes, " ")
+	for (i = 1; i <= n; i++) {
+		s = sizes[i]
+		p = s >= interval ? 1 : 1 - exp(-s / interval)
+		truth += s * int((count + 1) / 2)
+		variance += count / 2 * s * s * (1 - p) / p
+		count = int(count / 4) + 1
+	}
+	printf "kept: %.0f estimated, %.0f in truth\n", got, truth
+	exit !(got >= truth - 5 * sqrt(variance) - 1 && got <= truth + 5 * sqrt(variance) + 2000009)
+}' || fail "the estimate of what is kept is too far off"
+equal "unknown frees" "$(field "$work/trace" .unknown_frees)" 0
 at_most "events in the trace" "$(events "$work/trace" | wc -l)" 200000
 finish
