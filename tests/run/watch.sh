@@ -272,7 +272,7 @@ case_soak() { soak 20; }
 case_soak_long() { soak 180; }
 soak()
 {
-	"$HEAPWISE" watch --batch 0 -o soak.jsonl --trace t.hwt --window 8s "$HEAPWISE_TARGETS/busy" "$1" 2>stderr &
+	"$HEAPWISE" watch --overhead 2% --batch 0 -o soak.jsonl --trace t.hwt --window 8s "$HEAPWISE_TARGETS/busy" "$1" 2>stderr &
 	monitor=$!
 	program=$(child_of $monitor)
 	sleep $(($1 / 2))
