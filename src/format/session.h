@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 8
+#define HW_SESSION_VERSION 9
 
 enum { HW_BERTHS = 1024 };
 
@@ -203,8 +203,10 @@ struct hw_pages {
 	u64 head;   /* monitor, released: commands written */
 	u32 bell;   /* futex: monitor adds 1 and wakes */
 	u32 pad;
-	u64 events_most; /* monitor: at so many hits, of any kind, and openings all is opened; 0 = no limit */
+	u64 spend_most; /* monitor: once hit_ticks and fault_ticks for each hit are so much all is opened; 0 = no limit */
 	u64 around_most; /* monitor: units that one hit of a sweep may open with its own; 0 = none */
+	u64 fault_ticks; /* monitor: fault_ns in ticks, as it has measured their rate */
+	u64 arm_most_ns; /* monitor: from so much CPU time on the helper arms nothing; 0 = no limit */
 	_Alignas(HW_CACHE_LINE) u64 tail; /* recorder, released: commands done */
 	u64 armed;      /* recorder: units that are armed now */
 	u64 arms;       /* recorder: how often one was */
@@ -220,7 +222,7 @@ struct hw_pages {
 	u64 spilt;       /* recorder: units that had to be opened with others */
 	u64 open_ns;     /* recorder: CPU time of opening all */
 	u64 open_units;  /* recorder: units that were opened then */
-	u64 flood_ticks; /* recorder, released: when all was opened last because of events_most; 0 = never */
+	u64 flood_ticks; /* recorder, released: when all was opened last because of spend_most; 0 = never */
 	u64 floods;      /* recorder: how often */
 	u64 around;      /* recorder: units that were opened with a neighbour */
 	u64 writes_head; /* recorder, released: entries of the ring of writes */

@@ -90,10 +90,15 @@ const struct hw_pages *image_pages(const struct image *self)
 	return load_relaxed(&pages->helper_tid) ? pages : NULL;
 }
 
-void image_allow(struct image *self, u64 events_most)
+void image_allow(struct image *self, u64 spend_most, u64 fault_ticks, u64 arm_most_ns)
 {
-	if (image_pages(self))
-		store_relaxed(&self->berth.control->pages.events_most, events_most);
+	struct hw_pages *pages = &self->berth.control->pages;
+
+	if (!image_pages(self))
+		return;
+	store_relaxed(&pages->fault_ticks, fault_ticks);
+	store_relaxed(&pages->arm_most_ns, arm_most_ns);
+	store_relaxed(&pages->spend_most, spend_most);
 }
 
 void image_want_scan(struct image *self) { self->scan_wanted = true; }

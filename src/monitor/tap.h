@@ -41,8 +41,9 @@ struct stream_sink tap_join(struct tap_tee *self, const struct stream_sink *firs
  * disarmed. False if there is no room for more now. */
 bool image_command(struct image *self, u32 verb, u64 address, u64 birth);
 
-/* For cycle(): from how many hits and openings, in all, on everything is opened at once; 0 = never. */
-void image_allow(struct image *self, u64 events_most);
+/* For cycle(): what hits may cost before everything is opened at once, and arming before nothing is armed any more; see
+ * struct hw_pages. */
+void image_allow(struct image *self, u64 spend_most, u64 fault_ticks, u64 arm_most_ns);
 /* The memory is to be scanned now, for which the program stands still; the sink's scan() is told of it. */
 void image_want_scan(struct image *self);
 /* How many units one hit of a sweep may open with its own; 0 = none. */

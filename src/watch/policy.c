@@ -13,12 +13,13 @@ static const double MEMORY_S = 20;      /* after which what was seen counts 1/e 
 static const double PRIOR_S = 0.5;      /* the weight of what is known of other units */
 static const double RATE_FIRST = 0.2;   /* hits a second of a unit of which nothing is known */
 static const double RATE_PRIOR_MAX = 0.5; /* hot units are hit often, but that says little of others */
-static const double FAULT_NS = 6000, ARM_NS = 2000, OPEN_NS = 500; /* until they are measured */
+static const double FAULT_NS = 6000, ARM_NS = 2000, OPEN_NS = 300; /* until they are measured */
 static const double ARM_NS_IDLE = 20000; /* what rounds that arm nothing can make of it */
 static const double MEAN_FIRST = 16, MEAN_COUNT = 1000; /* so much that counts, and after so many 1/e of it */
-static const double AROUND_NS = 10000;  /* what a hit of a sweep may take longer than others */
+/* What arming and opening may cost, times what they did on average: of memory in pieces, while others use the caches. */
+static const double DEAR = 3;
+static const double SPLIT_NS = 1000;    /* by which a hit between armed units makes the opening of all dearer */
 static const double WAKE_NS = 15000;    /* to wake the helper */
-static const double DEVIATIONS = 2;     /* of the cost of a fault, in what is allowed before all is opened */
 static const double MARGIN = 0.93;      /* of the stated overhead: what is predicted is not what comes */
 static const double LIMIT = 0.96;       /* of it, from where on all is opened: so much may be under way */
 static const double BURST_ASIDE = 0.25; /* of a burst is paid in advance: all may be opened instead */
@@ -202,11 +203,6 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 	double opening = (double)(cost->open_ns - self->before.open_ns);
 	u64 opened = cost->open_units - self->before.open_units;
 
-	if (hits >= 8) {
-		double off = (spent - arming - opening) / (double)hits - self->fault_ns;
-
-		self->fault_var = blend(self->fault_var, off * off, 0.2);
-	}
 	/* The helper's rounds without units make the next ones dearer, but not for ever: nothing would be armed again. */
 	if (arms || self->arm_ns < ARM_NS_IDLE)
 		self->arm_ns = mean_add(&self->arming, arming, arms);
@@ -223,23 +219,30 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 	}
 }
 
-/* What is left of the stated overhead, once all that is armed has been opened at once, in hits that are as dear as they
- * may be. */
-u64 policy_events_most(const struct policy *self, const struct policy_cost *cost)
+/* What is left of the stated overhead once all that is armed has been opened at once. Arming may have up to half of it, and
+ * hits the rest: one in the midst of armed units makes the opening dearer. */
+struct policy_limits policy_limits(const struct policy *self, const struct policy_cost *cost)
 {
 	double left = LIMIT * self->options.overhead * (double)cost->cpu_ns - (double)cost->cost_ns -
-		      (double)cost->armed * self->open_ns;
-	double each = self->fault_ns + DEVIATIONS * sqrt(self->fault_var) + AROUND_NS;
+		      (double)(cost->armed + cost->asked) * DEAR * self->open_ns;
+	double arming = fmin((double)cost->asked * DEAR * self->arm_ns + WAKE_NS, left / 2);
+	double hits = (left - arming) * self->fault_ns / (self->fault_ns + SPLIT_NS);
 
 	if (self->options.kind != POLICY_MPC)
-		return 0;
-	return cost->hits + 1 + (left > each ? (u64)(left / each) : 0);
+		return (struct policy_limits){0, 0};
+	return (struct policy_limits){
+		.hits_ns = 1 + cost->cost_ns - cost->arm_ns - cost->open_ns + (u64)fmax(hits, 0),
+		.arming_ns = 1 + cost->arm_ns + (u64)fmax(arming, 0),
+	};
 }
 
 u64 policy_around_most(const struct policy *self) { return self->options.kind == POLICY_MPC ? AROUND_MOST : 0; }
 
 /* What is set aside for each unit that is armed: to be hit together with others, or to be opened with all. */
-static double aside_ns(const struct policy *self) { return BURST_ASIDE * self->burst * self->fault_ns + self->open_ns; }
+static double aside_ns(const struct policy *self)
+{
+	return BURST_ASIDE * self->burst * self->fault_ns + DEAR * self->open_ns;
+}
 
 /* The largest share of all armed units that was hit within about BURST_S; it fades. */
 static void learn_burst(struct policy *self, const struct policy_cost *cost, double passed_s)
@@ -283,12 +286,19 @@ static int better(const void *a, const void *b)
 	return left > right ? -1 : left < right;
 }
 
-/* What a unit costs before the next tick: arming at once, what is set aside for it, a hit as it comes. */
-static double soon_ns(const struct policy *self, const struct unit *unit)
+/* What a unit is expected to cost before the next tick: arming at once, a hit as it comes. */
+static double expected_ns(const struct policy *self, const struct unit *unit)
 {
 	double hit = 1 - exp(-rate_of(self, unit) * (double)self->period_ns / 1e9);
 
-	return (unit->armed ? 0 : self->arm_ns + aside_ns(self)) + hit * self->fault_ns * self->correction;
+	return (unit->armed ? 0 : self->arm_ns) + hit * self->fault_ns * self->correction;
+}
+
+/* And what has to be there for it: arming may be dear, and something is set aside for it from then on. What that leaves over
+ * is there for others in the next tick. */
+static double needed_ns(const struct policy *self, const struct unit *unit, double expected)
+{
+	return expected + (unit->armed ? 0 : (DEAR - 1) * self->arm_ns + aside_ns(self));
 }
 
 /* What is spent on units that are hit all the time is missing when many are hit at once. So units have to be worth a
@@ -305,16 +315,16 @@ static void price_move(struct policy *self, const struct budget *budget)
  * What is armed and would not be costs nothing and stays. */
 static bool choose(struct policy *self, struct requests *requests, struct budget budget)
 {
-	double spent = 0, soon = 0;
+	double spent = 0, soon = 0, predicted = 0;
 
 	price_move(self, &budget);
 	if (self->candidates.count)
 		qsort(self->candidates.data, self->candidates.count, sizeof(*self->candidates.data), better);
 	for (u64 i = 0; i < self->candidates.count; i++) {
 		const struct candidate *one = &self->candidates.data[i];
-		double next = soon_ns(self, one->unit);
+		double expected = expected_ns(self, one->unit), needed = needed_ns(self, one->unit, expected);
 
-		if (spent + one->cost_ns > budget.horizon_ns || soon + next > budget.soon_ns ||
+		if (spent + one->cost_ns > budget.horizon_ns || soon + needed > budget.soon_ns ||
 		    one->value < self->price * one->cost_ns) {
 			if (one->unit->armed && one->cost_ns > self->arm_ns &&
 			    !requests_disarm(requests, one->unit))
@@ -322,11 +332,12 @@ static bool choose(struct policy *self, struct requests *requests, struct budget
 			continue;
 		}
 		spent += one->cost_ns;
-		soon += next;
+		soon += needed;
+		predicted += expected;
 		if (!requests_arm(requests, one->unit))
 			return false;
 	}
-	self->predicted_ns = soon;
+	self->predicted_ns = predicted;
 	return true;
 }
 

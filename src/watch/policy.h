@@ -34,6 +34,7 @@ struct policy_cost {
 	u64 arm_ns;   /* of cost_ns */
 	u64 open_ns, open_units; /* of cost_ns, too: opening all at once */
 	u64 armed;    /* units, now */
+	u64 asked;    /* units, to be armed or disarmed, which is not paid for yet */
 };
 
 struct candidate {
@@ -53,7 +54,6 @@ struct policy {
 	struct policy_cost before;
 	double fault_ns, arm_ns;   /* mpc: what one costs, as measured */
 	struct mean faulting, arming, opening; /* mpc: the same and open_ns, as sums */
-	double fault_var;          /* mpc: variance of the former from tick to tick */
 	double open_ns;            /* mpc: to open one unit when all are */
 	double burst_hits;         /* mpc: of late */
 	double burst;              /* mpc: share of the armed units that may be hit at once, as was seen */
@@ -74,9 +74,13 @@ void policy_release(struct policy *self);
 /* A unit was touched (before areas_hit is told of it). */
 void policy_hit(struct policy *self, struct unit *unit, u64 now_ns);
 
-/* From how many hits on the program is to open everything at once, so that the stated overhead is kept whatever
- * comes; 0 = never. For each cycle, not only ticks: CPU time goes by. */
-u64 policy_events_most(const struct policy *self, const struct policy_cost *cost);
+/* How much hits and arming may cost in all, what they did included; 0 = without a limit. Beyond the former the program is to
+ * open everything at once, beyond the latter to arm no more, so that the stated overhead is kept whatever comes. For each
+ * cycle, not only ticks: CPU time goes by. */
+struct policy_limits {
+	u64 hits_ns, arming_ns;
+};
+struct policy_limits policy_limits(const struct policy *self, const struct policy_cost *cost);
 
 /* How many units one hit of a sweep may open with its own. */
 u64 policy_around_most(const struct policy *self);

@@ -79,6 +79,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	vec_clear(&self->modules);
 	vec_clear(&self->threads);
 	vec_clear(&self->requests.waiting);
+	self->requests.under_way = 0;
 	map_clear(&self->points_before);
 	map_clear(&self->classes);
 	map_clear(&self->types);
@@ -235,6 +236,20 @@ static void scan_follow(struct watcher *self, struct image *image, u64 now)
 	image_want_scan(image);
 }
 
+/* Before what was just asked for is done, and paid for. */
+static void allow(struct watcher *self, struct image *image)
+{
+	double ns_per_tick = self->areas.ns_per_tick;
+	struct policy_limits limits;
+
+	if (!self->pages || ns_per_tick <= 0)
+		return;
+	self->cost.asked = self->requests.waiting.count + self->requests.under_way;
+	limits = policy_limits(&self->policy, &self->cost);
+	image_allow(image, (u64)((double)limits.hits_ns / ns_per_tick),
+		    (u64)((double)load_relaxed(&self->pages->fault_ns) / ns_per_tick), limits.arming_ns);
+}
+
 static void on_cycle(void *data, struct image *image, u64 now_ns)
 {
 	struct watcher *self = data;
@@ -248,7 +263,6 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 	self->pages = image_pages(image);
 	cost_update(self, image_cpu_ns(image));
 	flood_follow(self);
-	image_allow(image, policy_events_most(&self->policy, &self->cost));
 	image_allow_around(image, policy_around_most(&self->policy));
 	if (now_ns >= self->next_tick_ns) {
 		policy_tick(&self->policy, &self->areas, &self->requests, &self->cost, now_ns);
@@ -263,6 +277,7 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 	watcher_answer(self, now_ns);
 	scan_follow(self, image, now_ns);
 	requests_send(&self->requests, requests_give, image);
+	allow(self, image);
 }
 
 static int on_image_end(void *data, const struct stream_image_end *end, struct err *err)

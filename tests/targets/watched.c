@@ -525,6 +525,13 @@ static void case_raw(void)
 	printf("raw calls %ld, refused %ld\n", calls, refused);
 }
 
+/* For so many seconds of CPU time, of which a share is what monitoring may cost, whatever runs beside. */
+static void work(double for_seconds)
+{
+	for (clock_t end = clock() + (clock_t)(for_seconds * CLOCKS_PER_SEC); clock() < end;)
+		;
+}
+
 /* Many areas rest while the program works, and then all are touched at once. */
 static void touch_all(int stride)
 {
@@ -535,12 +542,10 @@ static void touch_all(int stride)
 		areas[i] = malloc(3000);
 		areas[i][0] = 1;
 	}
-	for (double end = now() + seconds; now() < end;)
-		;
+	work(seconds);
 	for (int i = 0; i < AREAS; i++)
 		CHECK(areas[i * stride % AREAS][0] == 1);
-	for (double end = now() + 0.3; now() < end;)
-		;
+	work(0.3);
 }
 
 /* In no order of addresses, and in that. */

@@ -19,7 +19,7 @@ struct program {
 	u64 now, next_tick, random;
 	u64 idle;    /* of so many ns one is CPU time; 0 = of each */
 	u64 wake_ns; /* what it costs when anything is asked */
-	u64 events_most, floods;
+	u64 spend_most, floods;
 	double armed_byte_s; /* bytes that were armed × for how long */
 };
 
@@ -65,7 +65,7 @@ static double draw(struct program *self)
 static void flood(struct program *self)
 {
 	self->floods++;
-	self->events_most = 0; /* nothing is armed before the next one is set */
+	self->spend_most = 0; /* nothing is armed before the next one is set */
 	self->cost.cost_ns += self->areas.armed_units * OPEN_NS;
 	self->cost.open_ns += self->areas.armed_units * OPEN_NS;
 	self->cost.open_units += self->areas.armed_units;
@@ -83,7 +83,7 @@ static void hit(struct program *self, u64 address)
 	self->cost.cost_ns += FAULT_NS;
 	policy_hit(&self->policy, unit, self->now);
 	areas_hit(&self->areas, &hit);
-	if (self->events_most && self->cost.hits >= self->events_most)
+	if (self->spend_most && self->cost.cost_ns - self->cost.arm_ns - self->cost.open_ns >= self->spend_most)
 		flood(self);
 }
 
@@ -121,7 +121,7 @@ static void step(struct program *self)
 			hit(self, area->address + 100);
 	}
 	self->cost.armed = self->areas.armed_units;
-	self->events_most = policy_events_most(&self->policy, &self->cost);
+	self->spend_most = policy_limits(&self->policy, &self->cost).hits_ns;
 	if (self->now < self->next_tick)
 		return;
 	CHECK(policy_tick(&self->policy, &self->areas, &self->requests, &self->cost, self->now));

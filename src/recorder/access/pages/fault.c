@@ -23,10 +23,10 @@ static u64 ticks_most; /* that a hit can take: beyond that somebody else had the
 bool hwr_pages_flooded(void)
 {
 	const struct hw_pages *pages = &hwr_control->pages;
-	u64 most = load_relaxed(&pages->events_most);
+	u64 most = load_relaxed(&pages->spend_most);
 
-	return unlikely(most) && load_relaxed(&pages->hits) + load_relaxed(&pages->kernel_hits) +
-					 load_relaxed(&pages->opened) >= most;
+	return unlikely(most) &&
+	       load_relaxed(&pages->hit_ticks) + load_relaxed(&pages->hits) * load_relaxed(&pages->fault_ticks) >= most;
 }
 
 /* Hits that come together cannot be foreseen; the stated overhead holds all the same. Once for each limit: the
@@ -36,7 +36,7 @@ static __attribute__((noinline)) void flood(void)
 {
 	static u64 done_for;
 	struct hw_pages *pages = &hwr_control->pages;
-	u64 most = load_relaxed(&pages->events_most), before = load_relaxed(&done_for), all = ~0ull, mask = 0;
+	u64 most = load_relaxed(&pages->spend_most), before = load_relaxed(&done_for), all = ~0ull, mask = 0;
 
 	if (before == most || !cas_acq_rel(&done_for, &before, most))
 		return;

@@ -33,9 +33,9 @@ void hwr_pages_unpin(u64 address);
 
 /* fault.c: takes SIGSEGV over and measures what a fault costs. */
 bool hwr_fault_attach(void);
-/* Counts the time of a hit or an opening, and opens all if there were as many as the monitor allows. */
+/* Counts the time of a hit or an opening, and opens all if that is as much as the monitor allows. */
 void hwr_pages_spent(u64 since_ticks);
-/* Whether there were. */
+/* Whether it is. */
 bool hwr_pages_flooded(void);
 /* Opens a unit for the allocator: no hit. */
 void hwr_pages_open(u64 address);

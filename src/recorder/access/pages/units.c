@@ -14,6 +14,7 @@ enum {
 	MAPS_DEFAULT = 65530, /* of vm.max_map_count */
 	MAPS_EACH = 4,        /* an armed unit splits a mapping in three; half of the maps are the program's */
 	RUN_MAX = 256,        /* units that are opened together: others wait for them */
+	BRIDGE_MAX = 32,      /* open units between armed ones: to leave them out would take another call */
 };
 
 u64 hwr_unit_start(u64 address, u64 *bytes)
@@ -162,7 +163,7 @@ bool hwr_run_add(struct hwr_run *run, u64 address, u32 *result)
 	if (!cas_acq_rel(&unit->word, &word, HWR_UNIT_ARMING))
 		return true;
 	if (!members)
-		*run = (struct hwr_run){start, start, bytes};
+		*run = (struct hwr_run){.start = start, .end = start, .step = bytes};
 	run->end = start + bytes;
 	*result = HWR_RUN_MEMBER;
 	return true;
@@ -240,15 +241,16 @@ bool hwr_unit_free_child(u64 address)
 
 static u64 run_open(struct hwr_run *run)
 {
-	u64 count = 0;
+	u64 count = run->armed;
 
 	if (run->start == run->end)
 		return 0;
 	if (protect(run->start, run->end - run->start, PROT_READ | PROT_WRITE) != 0)
 		open_around(run->start);
-	for (; run->start < run->end; run->start += run->step, count++)
+	for (; run->start < run->end; run->start += run->step)
 		settle(hwr_unit_at(run->start), HWR_UNIT_OPENING, HWR_UNIT_OPEN);
 	add_relaxed(&hwr_control->pages.armed, (u64)-count);
+	run->armed = 0;
 	return count;
 }
 
@@ -265,7 +267,7 @@ static bool is_spared(u64 start, u64 bytes)
 
 u64 hwr_units_open_range(u64 start, u64 end, u64 bytes, void (*told)(void *data, u64 unit), void *data)
 {
-	struct hwr_run run = {start, start, bytes};
+	struct hwr_run run = {.start = start, .end = start, .step = bytes};
 	u64 count = 0;
 
 	for (u64 at = start; at < end; at += bytes) {
@@ -278,9 +280,28 @@ u64 hwr_units_open_range(u64 start, u64 end, u64 bytes, void (*told)(void *data,
 			run.start = at;
 		}
 		run.end = at + bytes;
+		run.armed++;
 		told(data, at);
 	}
 	return count + run_open(&run);
+}
+
+/* The open units from the run's end on join it, up to `to`: they are taken, so that nobody arms or keeps them meanwhile.
+ * False if one of them cannot be, or there are too many. */
+static bool bridge(struct hwr_run *run, u64 to)
+{
+	if (run->start == run->end)
+		return false;
+	if (to - run->end > BRIDGE_MAX * run->step || (to - run->start) / run->step >= RUN_MAX)
+		return false;
+	for (; run->end < to; run->end += run->step) {
+		struct hwr_unit *unit = hwr_unit_at(run->end);
+		u32 word = load_relaxed(&unit->word);
+
+		if (word & (HWR_UNIT_STATE | HWR_UNIT_KEPT) || !cas_acq_rel(&unit->word, &word, word + HWR_UNIT_OPENING))
+			return false;
+	}
+	return true;
 }
 
 static u64 open_class(u32 number, bool child)
@@ -288,7 +309,7 @@ static u64 open_class(u32 number, bool child)
 	u64 bytes = hwr_classes[number].slot_bytes, count = 0;
 	u64 start = HW_HEAP_START + ((u64)number << HWR_CLASS_BITS);
 	u64 end = start + hwr_slots_used(number) * bytes;
-	struct hwr_run run = {start, start, bytes < HWR_PAGE ? HWR_PAGE : bytes};
+	struct hwr_run run = {.start = start, .end = start, .step = bytes < HWR_PAGE ? HWR_PAGE : bytes};
 
 	for (u64 at = start; at < end; at += run.step) {
 		struct hwr_unit *unit = hwr_unit_at(at);
@@ -301,11 +322,12 @@ static u64 open_class(u32 number, bool child)
 		}
 		if (!is_taken(unit))
 			continue;
-		if (run.end != at || (run.end - run.start) / run.step >= RUN_MAX) {
+		if (!bridge(&run, at)) {
 			count += run_open(&run);
 			run.start = at;
 		}
 		run.end = at + run.step;
+		run.armed++;
 	}
 	return count + run_open(&run);
 }

@@ -50,6 +50,7 @@ bool hwr_unit_is_open(u64 address);
 /* Units that lie beside each other and change together: one call of the kernel is most of what it costs. */
 struct hwr_run {
 	u64 start, end, step; /* step: of one; empty while start == end */
+	u64 armed;            /* opening: so many of them; the others are open already */
 };
 
 /* Arming, by the helper alone. False: the unit does not follow those of the run, which must be armed before. Else its
