@@ -7,6 +7,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 target=$HEAPWISE_TARGETS/compat
 name=$1
+. "$here/machine.sh"
 outcome=$("$here/matrix" --outcome "compat.$name") || { fail "no row has the test compat.$name"; finish; }
 cd "$work" || exit 1
 
@@ -205,6 +206,13 @@ with_shm()
 case_full_shm() { with_shm size=4k; }
 case_read_only_shm() { with_shm ro; }
 
+# No more memory may be promised than there is: in a machine of its own, which this holds for as a whole.
+case_overcommit()
+{
+	in_machine "sysctl -w vm.overcommit_memory=2" "" awaits /work/waits /work/go
+	equal "vm.overcommit_memory" "$(cat out/overcommit)" 2
+}
+
 # ---- ends ----
 
 case_killed() { simple killed; }
@@ -249,6 +257,14 @@ case_suspended()
 	equal "exit status" "$?" "$alone_status"
 	cmp alone.out recorded.out || fail "the program's output is not the same"
 	outcome_is "$(truths recorded.out)" trace
+}
+
+# The whole machine sleeps, with program and monitor in the middle of a run, and is woken by its clock.
+case_machine_sleeps()
+{
+	in_machine "" "echo +8 >/sys/class/rtc/rtc0/wakealarm; echo mem >/sys/power/state" awaits /work/waits /work/go
+	equal "times that the machine slept" "$(cat out/sleeps)" 1
+	at_most "seconds of the run" "$(field out/trace '.duration_ns / 1e9 | floor')" 200
 }
 
 # ---- memory, signals, stacks, threads ----
@@ -302,6 +318,14 @@ case_clock_jumps()
 	HEAPWISE_SHIM=clock LD_PRELOAD=$work/shim.so recorded -- "$target" plain
 	outcome_is "$(truths recorded.out)" trace
 	at_most "seconds of the run" "$(field trace '.duration_ns / 1e9 | floor')" 60
+}
+
+# The administrator sets the clock of the machine, back by years and forward again.
+case_clock_set()
+{
+	in_machine "" "date -s 2001-01-01; sleep 1; date -s 2037-01-01" awaits /work/waits /work/go
+	says out/meanwhile "2037"
+	at_most "seconds of the run" "$(field out/trace '.duration_ns / 1e9 | floor')" 200
 }
 
 # Another monotonic clock than the monitor's.

@@ -487,6 +487,21 @@ static void case_suspended(void)
 	allocate(500);
 }
 
+/* Says by the first file that it waits, for the second. */
+static void case_awaits(void)
+{
+	struct timespec pause = {0, 10000000};
+	int fd;
+
+	allocate(500);
+	fd = open(argument[0], O_WRONLY | O_CREAT, 0600);
+	need(fd >= 0, "open");
+	close(fd);
+	while (access(argument[1], F_OK) != 0)
+		nanosleep(&pause, NULL);
+	allocate(500);
+}
+
 /* ---- stacks and threads ---- */
 
 static void case_threads(void)
@@ -605,7 +620,7 @@ static const struct {
 	CASE(plain), CASE(mixed), CASE(daemon), CASE(storm), CASE(exec), CASE(scrubbed), CASE(scrubbed_child), CASE(chroot),
 	CASE(chroot_child), CASE(user_namespace), CASE(pid_namespace), CASE(seccomp_refuses), CASE(seccomp_kills),
 	CASE(seccomp_twice), CASE(seccomp_strict), CASE(address_space), CASE(address_space_soft), CASE(address_space_from_start), CASE(killed), CASE(memory_out),
-	CASE(huge_pages), CASE(locked_memory), CASE(reaper), CASE(interrupted), CASE(crash_handler), CASE(suspended),
+	CASE(huge_pages), CASE(locked_memory), CASE(reaper), CASE(interrupted), CASE(crash_handler), CASE(suspended), CASE(awaits),
 	CASE(threads), CASE(deep), CASE(coroutines), CASE(generated),
 };
 
