@@ -52,6 +52,7 @@ void *hwr_map_at(u64 address, u64 bytes)
 			hwr_munmap(p, bytes);
 		return NULL;
 	}
+	add_relaxed(&hwr_reserved_bytes, bytes);
 	/* A huge page for each of a hundred regions would be most of a small program's memory. */
 	hwr_madvise(p, bytes, MADV_NOHUGEPAGE);
 	hwr_madvise(p, bytes, address == HW_HEAP_START ? MADV_DODUMP : MADV_DONTDUMP);
