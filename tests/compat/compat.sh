@@ -174,6 +174,19 @@ case_address_space_soft()
 	outcome_is "$(truths recorded.out)" trace
 }
 
+# With terabytes reserved for accesses.
+case_address_space_threads()
+{
+	alone "$target" address_space_threads 900
+	recorded --access=exact -- "$target" address_space_threads 900
+	outcome_is "$(truths recorded.out)" trace
+	rm trace*
+	"$HEAPWISE" watch -q --trace trace "$target" address_space_threads 900 >recorded.out 2>stderr
+	equal "watched: exit status" "$?" "$alone_status"
+	cmp alone.out recorded.out || fail "watched: the program's output is not the same"
+	outcome_is "$(truths recorded.out)" trace
+}
+
 # A limit on the program alone, from its start: below what the rings of all threads would take.
 case_address_space_start()
 {
@@ -292,20 +305,42 @@ case_split_stacks()
 	simple deep 10000
 }
 
-# Names come from the map that runtimes write for perf.
-case_generated()
+# named_by_map   the trace gets the names that the map has which runtimes write for perf; the report is in `named`
+named_by_map()
 {
 	local map
 
-	alone sh -c '"$0" generated & wait $!; rm -f "/tmp/perf-$!.map"' "$target"
-	recorded -- "$target" generated
-	outcome_is "$(truths recorded.out)" trace
 	map=/tmp/perf-$("$HEAPWISE" report --format json --no-symbols trace | jq .pid).map
 	[ -f "$map" ] || fail "the program wrote no map"
 	"$HEAPWISE" symbolize trace >/dev/null 2>&1
 	rm -f "$map"
-	"$HEAPWISE" report trace >named 2>&1
-	says named "jit_allocates"
+	"$HEAPWISE" report --depth 0 trace >named 2>&1
+}
+
+case_generated()
+{
+	alone sh -c '"$0" generated & wait $!; rm -f "/tmp/perf-$!.map"' "$target"
+	recorded -- "$target" generated
+	outcome_is "$(truths recorded.out)" trace
+	named_by_map
+	# From generated code to generated code, and out of it.
+	says /dev/stdin "jit_allocates jit_calls ([^ ]+ )?main" <<<"$(awk '{ print $1 }' named | tr '\n' ' ')"
+}
+
+# JavaScript: interpreted functions are one function of the interpreter's, compiled ones have their names.
+case_node()
+{
+	command -v node >/dev/null || skip "node is not installed"
+	alone node "$here/jit.js"
+	recorded -- node --perf-basic-prof "$here/jit.js"
+	equal "blocks" "$("$HEAPWISE" dump trace | awk '$5 == 70001 && $3 !~ /free|duration/' | wc -l)" \
+		"$(awk '$1 == "truth" { print $2 }' recorded.out)"
+	named_by_map
+	says named "JS:.*leafAllocates.*jit.js"
+	# The first are made by the interpreter; a stack that ends early has no main.
+	count() { "$HEAPWISE" query --format csv trace "all | where size == 70001 and stack ~ \"$1\" | agg count()" | tail -n 1; }
+	at_least "blocks of the compiled function" "$(count leafAllocates)" 1000
+	equal "blocks with their whole stack" "$(count __libc_start_call_main)" "$(awk '$1 == "truth" { print $2 }' recorded.out)"
 }
 
 # ---- clocks ----
