@@ -222,7 +222,7 @@ case_read_only_shm() { with_shm ro; }
 # No more memory may be promised than there is: in a machine of its own, which this holds for as a whole.
 case_overcommit()
 {
-	in_machine "sysctl -w vm.overcommit_memory=2" "" awaits /work/waits /work/go
+	in_machine "sysctl -w vm.overcommit_memory=2" "" awaits /out/waits /out/go
 	equal "vm.overcommit_memory" "$(cat out/overcommit)" 2
 }
 
@@ -275,7 +275,7 @@ case_suspended()
 # The whole machine sleeps, with program and monitor in the middle of a run, and is woken by its clock.
 case_machine_sleeps()
 {
-	in_machine "" "echo +8 >/sys/class/rtc/rtc0/wakealarm; echo mem >/sys/power/state" awaits /work/waits /work/go
+	in_machine "" "echo +8 >/sys/class/rtc/rtc0/wakealarm; echo mem >/sys/power/state" awaits /out/waits /out/go
 	equal "times that the machine slept" "$(cat out/sleeps)" 1
 	at_most "seconds of the run" "$(field out/trace '.duration_ns / 1e9 | floor')" 200
 }
@@ -358,7 +358,7 @@ case_clock_jumps()
 # The administrator sets the clock of the machine, back by years and forward again.
 case_clock_set()
 {
-	in_machine "" "date -s 2001-01-01; sleep 1; date -s 2037-01-01" awaits /work/waits /work/go
+	in_machine "" "date -s 2001-01-01; sleep 1; date -s 2037-01-01" awaits /out/waits /out/go
 	says out/meanwhile "2037"
 	at_most "seconds of the run" "$(field out/trace '.duration_ns / 1e9 | floor')" 200
 }

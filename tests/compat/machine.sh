@@ -27,7 +27,7 @@ machine_files()
 }
 
 # machine_init BEFORE MEANWHILE ARGUMENT...   its process 1. Shell commands come before the runs, and while the recorded program
-# waits for /work/go; what is left in /work goes out by the second serial line.
+# waits for /out/go; what is left in /out goes out by the second serial line.
 machine_init()
 {
 	local before=$1 meanwhile=$2
@@ -35,11 +35,11 @@ machine_init()
 	shift 2
 	cat >machine/init <<-END
 	#!/bin/sh
-	mkdir -p /proc /sys /dev /tmp /work
-	mount -t proc none /proc; mount -t sysfs none /sys; mount -t devtmpfs none /dev; mount -t tmpfs none /work
+	mkdir -p /proc /sys /dev /tmp /out
+	mount -t proc none /proc; mount -t sysfs none /sys; mount -t devtmpfs none /dev; mount -t tmpfs none /out
 	mkdir -p /dev/shm; mount -t tmpfs none /dev/shm
-	export HOME=/work LC_ALL=C
-	cd /work
+	export HOME=/out LC_ALL=C
+	cd /out
 	$before
 	touch go
 	$target $* >alone.out 2>alone.err; echo \$? >alone.status
