@@ -50,7 +50,7 @@ foreach(case ticks end reconnect config snapshot endpoints security follow odd d
 	heapwise_run(live-${case} live ${case})
 endforeach()
 
-set(HEAPWISE_TIMEOUT 300)
+set(HEAPWISE_TIMEOUT 900)
 heapwise_run(threads-64 totals threads 64 4000)
 heapwise_run(threads-64-coarse-stamps totals --test-stamp-shift=12 threads 64 4000)
 heapwise_run(threads-64-preempted totals --test-preempt threads 64 2000)

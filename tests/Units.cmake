@@ -49,7 +49,7 @@ function(heapwise_units variant)
 			set(limits --timeout 300)
 		endif()
 		add_test(NAME ${label}.${short} COMMAND ${target} ${limits})
-		set_tests_properties(${label}.${short} PROPERTIES LABELS ${label} TIMEOUT 900
+		set_tests_properties(${label}.${short} PROPERTIES LABELS ${label} TIMEOUT 1800
 			SKIP_RETURN_CODE 77 ENVIRONMENT "${HEAPWISE_TEST_ENVIRONMENT}")
 	endforeach()
 endfunction()
