@@ -153,7 +153,8 @@ static double starved_s(pid_t pid)
 
 		snprintf(path, sizeof path, "/proc/%d/task/%s/schedstat", (int)pid, entry->d_name);
 		file = fopen(path, "r");
-		if (file && fscanf(file, "%llu %llu", &ran_ns, &waited_ns) == 2 && (double)waited_ns / 1e9 > most_s)
+		if (file && fscanf(file, "%llu %llu", &ran_ns, &waited_ns) == 2 &&
+		    (double)waited_ns / 1e9 > most_s)
 			most_s = (double)waited_ns / 1e9;
 		if (file)
 			fclose(file);
