@@ -31,5 +31,5 @@ else()
 		"skipped: needs ${cross_cpu}-linux-gnu-gcc, g++ and qemu-${cross_cpu}")
 	set_tests_properties(cross.${cross_cpu} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped")
 endif()
-set_tests_properties(cross.${cross_cpu} PROPERTIES TIMEOUT 600 LABELS cross
+set_tests_properties(cross.${cross_cpu} PROPERTIES TIMEOUT 1800 LABELS cross
 	PROCESSORS 2 COST 1000)

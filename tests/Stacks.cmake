@@ -68,7 +68,7 @@ if(TARGET recorder_check)
 	if(CMAKE_CROSSCOMPILING)
 		string(REPLACE ";" " " unwind_emulator "--emulator=${CMAKE_CROSSCOMPILING_EMULATOR}")
 	endif()
-	set(HEAPWISE_TIMEOUT 300)
+	set(HEAPWISE_TIMEOUT 900)
 	foreach(letter a b)
 		heapwise_unwind_build(${unwind_out}/libreuse_${letter}.so gcc "-O2;-fPIC;-shared"
 			${unwind_dir}/libreuse_${letter}.c)

@@ -43,8 +43,13 @@ function(heapwise_units variant)
 		endif()
 		add_dependencies(tests ${target})
 		string(REGEX REPLACE "^test_" "" short ${name})
-		add_test(NAME ${label}.${short} COMMAND ${target})
-		set_tests_properties(${label}.${short} PROPERTIES LABELS ${label} TIMEOUT 300
+		# The limits are for what hangs. Sanitizers take ten times as long, and other tests run beside them.
+		set(limits)
+		if(variant OR HEAPWISE_SANITIZE)
+			set(limits --timeout 300)
+		endif()
+		add_test(NAME ${label}.${short} COMMAND ${target} ${limits})
+		set_tests_properties(${label}.${short} PROPERTIES LABELS ${label} TIMEOUT 1800
 			SKIP_RETURN_CODE 77 ENVIRONMENT "${HEAPWISE_TEST_ENVIRONMENT}")
 	endforeach()
 endfunction()

@@ -219,8 +219,12 @@ int launch_go(struct launch *self, struct err *err)
 	int code = 0;
 	ssize_t got;
 
-	if (write(self->gate, &byte, 1) != 1)
+	/* A gate that cannot be opened is taken away: the child ends, and is not waited for in vain. */
+	if (write(self->gate, &byte, 1) != 1) {
 		code = errno;
+		close(self->gate);
+		self->gate = -1;
+	}
 	/* The pipe closes by itself at a successful exec. */
 	do
 		got = read(self->failure, &code, sizeof(code));

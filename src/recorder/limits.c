@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT
  * A program's limit on its own address space (RLIMIT_AS). Runs in the target.
  *
- * A berth takes address space, though hardly any memory, for threads that may never come. A program that limits
- * itself to less than is mapped already knows nothing of that: the limit becomes larger by what is ours, and it is told
- * the one that it set. */
+ * A berth takes address space, though hardly any memory, for threads that may never come; the heap for accesses takes
+ * terabytes. A program that limits itself to less than is mapped already knows nothing of that: the limit becomes larger
+ * by what is ours, and it is told the one that it set. */
 #include <errno.h>
 #include <sys/resource.h>
 
+#ifdef HWR_PAGES
+#include "recorder/access/pages/units.h"
+#include "recorder/heap/heap.h"
+#endif
 #include "recorder/note.h"
 #include "recorder/session.h"
 #include "recorder/sys.h"
 
 static u64 added, added_hard; /* to the limits that hold */
 
-static u64 own_bytes(void) { return load_relaxed(&hwr_mapped_bytes); }
+static u64 own_bytes(void) { return load_relaxed(&hwr_mapped_bytes) + load_relaxed(&hwr_reserved_bytes); }
 
 static rlim_t plus(rlim_t limit, u64 bytes) { return limit < RLIM_INFINITY - bytes ? limit + bytes : limit; }
 
@@ -68,10 +72,23 @@ static long set_address_space(const struct rlimit *wanted, struct rlimit *old)
 	return 0;
 }
 
+#ifdef HWR_PAGES
+/* To the kernel armed memory is unreadable. */
+static void keep_open(const void *pointer)
+{
+	if (hwr_heap_has((u64)pointer))
+		hwr_unit_keep((u64)pointer);
+}
+#else
+static void keep_open(const void *pointer) { (void)pointer; }
+#endif
+
 static inline long limit(int pid, int what, const struct rlimit *new, struct rlimit *old)
 {
 	long result;
 
+	keep_open(new);
+	keep_open(old);
 	/* What is not memory of the program is for the kernel to refuse. */
 	if (what != RLIMIT_AS || pid != 0 || !own_bytes() || (new && !hwr_readable((u64)new)))
 		return ask(pid, what, new, old);
@@ -96,11 +113,9 @@ static inline int answer(long result)
 	HWR_EXPORT int hwr_limit_##name parameters __asm__(#name);                                 \
 	int hwr_limit_##name parameters { return answer(limit arguments); }
 
-#ifndef HWR_PAGES /* where access/pages/calls.c stands in these places */
 DEFINE_LIMIT(setrlimit, (int what, const struct rlimit *new), (0, what, new, NULL))
 DEFINE_LIMIT(setrlimit64, (int what, const struct rlimit *new), (0, what, new, NULL))
 DEFINE_LIMIT(getrlimit, (int what, struct rlimit *old), (0, what, NULL, old))
 DEFINE_LIMIT(getrlimit64, (int what, struct rlimit *old), (0, what, NULL, old))
 DEFINE_LIMIT(prlimit, (int pid, int what, const struct rlimit *new, struct rlimit *old), (pid, what, new, old))
 DEFINE_LIMIT(prlimit64, (int pid, int what, const struct rlimit *new, struct rlimit *old), (pid, what, new, old))
-#endif

@@ -44,7 +44,7 @@ struct hw_node *hwr_nodes;
 u8 *hwr_rings;
 u8 *hwr_module_log;
 u32 hwr_pid;
-u64 hwr_mapped_bytes;
+u64 hwr_mapped_bytes, hwr_reserved_bytes;
 
 static char session_path[PATH_MAX_BYTES]; /* of the lobby */
 

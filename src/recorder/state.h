@@ -32,7 +32,8 @@ extern struct hw_node *hwr_nodes;
 extern u8 *hwr_rings;
 extern u8 *hwr_module_log;
 extern u32 hwr_pid;
-extern u64 hwr_mapped_bytes; /* of the berth: address space */
+extern u64 hwr_mapped_bytes;   /* of the berth: address space */
+extern u64 hwr_reserved_bytes; /* of the heap for accesses and its tables: address space */
 
 static inline void hwr_fault(enum hw_fault fault) { add_relaxed(&hwr_control->faults[fault], 1); }
 

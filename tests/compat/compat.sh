@@ -7,6 +7,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 target=$HEAPWISE_TARGETS/compat
 name=$1
+. "$here/machine.sh"
 outcome=$("$here/matrix" --outcome "compat.$name") || { fail "no row has the test compat.$name"; finish; }
 cd "$work" || exit 1
 
@@ -173,6 +174,19 @@ case_address_space_soft()
 	outcome_is "$(truths recorded.out)" trace
 }
 
+# With terabytes reserved for accesses.
+case_address_space_threads()
+{
+	alone "$target" address_space_threads 900
+	recorded --access=exact -- "$target" address_space_threads 900
+	outcome_is "$(truths recorded.out)" trace
+	rm trace*
+	"$HEAPWISE" watch -q --trace trace "$target" address_space_threads 900 >recorded.out 2>stderr
+	equal "watched: exit status" "$?" "$alone_status"
+	cmp alone.out recorded.out || fail "watched: the program's output is not the same"
+	outcome_is "$(truths recorded.out)" trace
+}
+
 # A limit on the program alone, from its start: below what the rings of all threads would take.
 case_address_space_start()
 {
@@ -204,6 +218,13 @@ with_shm()
 
 case_full_shm() { with_shm size=4k; }
 case_read_only_shm() { with_shm ro; }
+
+# No more memory may be promised than there is: in a machine of its own, which this holds for as a whole.
+case_overcommit()
+{
+	in_machine "sysctl -w vm.overcommit_memory=2" "" awaits /out/waits /out/go
+	equal "vm.overcommit_memory" "$(cat out/overcommit)" 2
+}
 
 # ---- ends ----
 
@@ -251,6 +272,14 @@ case_suspended()
 	outcome_is "$(truths recorded.out)" trace
 }
 
+# The whole machine sleeps, with program and monitor in the middle of a run, and is woken by its clock.
+case_machine_sleeps()
+{
+	in_machine "" "echo +8 >/sys/class/rtc/rtc0/wakealarm; echo mem >/sys/power/state" awaits /out/waits /out/go
+	equal "times that the machine slept" "$(cat out/sleeps)" 1
+	at_most "seconds of the run" "$(field out/trace '.duration_ns / 1e9 | floor')" 200
+}
+
 # ---- memory, signals, stacks, threads ----
 
 case_huge_pages() { simple huge_pages; }
@@ -276,20 +305,42 @@ case_split_stacks()
 	simple deep 10000
 }
 
-# Names come from the map that runtimes write for perf.
-case_generated()
+# named_by_map   the trace gets the names that the map has which runtimes write for perf; the report is in `named`
+named_by_map()
 {
 	local map
 
-	alone sh -c '"$0" generated & wait $!; rm -f "/tmp/perf-$!.map"' "$target"
-	recorded -- "$target" generated
-	outcome_is "$(truths recorded.out)" trace
 	map=/tmp/perf-$("$HEAPWISE" report --format json --no-symbols trace | jq .pid).map
 	[ -f "$map" ] || fail "the program wrote no map"
 	"$HEAPWISE" symbolize trace >/dev/null 2>&1
 	rm -f "$map"
-	"$HEAPWISE" report trace >named 2>&1
-	says named "jit_allocates"
+	"$HEAPWISE" report --depth 0 trace >named 2>&1
+}
+
+case_generated()
+{
+	alone sh -c '"$0" generated & wait $!; rm -f "/tmp/perf-$!.map"' "$target"
+	recorded -- "$target" generated
+	outcome_is "$(truths recorded.out)" trace
+	named_by_map
+	# From generated code to generated code, and out of it.
+	says /dev/stdin "jit_allocates jit_calls ([^ ]+ )?main" <<<"$(awk '{ print $1 }' named | tr '\n' ' ')"
+}
+
+# JavaScript: interpreted functions are one function of the interpreter's, compiled ones have their names.
+case_node()
+{
+	command -v node >/dev/null || skip "node is not installed"
+	alone node "$here/jit.js"
+	recorded -- node --perf-basic-prof "$here/jit.js"
+	equal "blocks" "$("$HEAPWISE" dump trace | awk '$5 == 70001 && $3 !~ /free|duration/' | wc -l)" \
+		"$(awk '$1 == "truth" { print $2 }' recorded.out)"
+	named_by_map
+	says named "JS:.*leafAllocates.*jit.js"
+	# The first are made by the interpreter; a stack that ends early has no main.
+	count() { "$HEAPWISE" query --format csv trace "all | where size == 70001 and stack ~ \"$1\" | agg count()" | tail -n 1; }
+	at_least "blocks of the compiled function" "$(count leafAllocates)" 1000
+	equal "blocks with their whole stack" "$(count __libc_start_call_main)" "$(awk '$1 == "truth" { print $2 }' recorded.out)"
 }
 
 # ---- clocks ----
@@ -302,6 +353,14 @@ case_clock_jumps()
 	HEAPWISE_SHIM=clock LD_PRELOAD=$work/shim.so recorded -- "$target" plain
 	outcome_is "$(truths recorded.out)" trace
 	at_most "seconds of the run" "$(field trace '.duration_ns / 1e9 | floor')" 60
+}
+
+# The administrator sets the clock of the machine, back by years and forward again.
+case_clock_set()
+{
+	in_machine "" "date -s 2001-01-01; sleep 1; date -s 2037-01-01" awaits /out/waits /out/go
+	says out/meanwhile "2037"
+	at_most "seconds of the run" "$(field out/trace '.duration_ns / 1e9 | floor')" 200
 }
 
 # Another monotonic clock than the monitor's.

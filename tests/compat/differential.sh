@@ -79,7 +79,7 @@ env -u _ "$HEAPWISE" run --no-symbols --recorder "$recorder" -o trace -- "${comm
 equal "exit status" "$?" 0
 cmp alone.out recorded.out || fail "the program's output is not the same"
 whole trace
-session=$("$HEAPWISE" run -q --no-symbols -o other -- sh -c 'echo "$HEAPWISE_SESSION"')
+session=$("$HEAPWISE" run -q --no-symbols -o session.hwt -- sh -c 'echo "$HEAPWISE_SESSION"')
 HEAPWISE_SESSION=$session env -u _ -u LD_LIBRARY_PATH -u GLIBCPP_FORCE_NEW -u GLIBCXX_FORCE_NEW valgrind --run-libc-freeres=no --run-cxx-freeres=no --soname-synonyms=somalloc=NONE --trace-children=no \
 	--log-file=memcheck "${command[@]}" >memcheck.out 2>&1 </dev/null
 usage=$(sed -n 's/.*total heap usage: //p' memcheck | tail -1 | tr -d ',')

@@ -340,6 +340,19 @@ static void take_all(void)
 	errno = 0;
 }
 
+/* What is told of the limit is what was set, also through memory of the heap, and there is room for threads. */
+static void case_address_space_threads(void)
+{
+	rlim_t bytes = (rlim_t)number(0, 512) << 20;
+	struct rlimit *told = malloc(sizeof *told);
+
+	limit(RLIMIT_AS, bytes);
+	need(told && getrlimit(RLIMIT_AS, told) == 0 && told->rlim_cur == bytes, "the limit as it was set");
+	run_threads(3, 50);
+	allocate(500);
+	free(told);
+}
+
 static void case_address_space_from_start(void)
 {
 	allocate(1000);
@@ -487,6 +500,21 @@ static void case_suspended(void)
 	allocate(500);
 }
 
+/* Says by the first file that it waits, for the second. */
+static void case_awaits(void)
+{
+	struct timespec pause = {0, 10000000};
+	int fd;
+
+	allocate(500);
+	fd = open(argument[0], O_WRONLY | O_CREAT, 0600);
+	need(fd >= 0, "open");
+	close(fd);
+	while (access(argument[1], F_OK) != 0)
+		nanosleep(&pause, NULL);
+	allocate(500);
+}
+
 /* ---- stacks and threads ---- */
 
 static void case_threads(void)
@@ -550,15 +578,24 @@ static void case_coroutines(void)
 static void case_coroutines(void) { exit(2); }
 #endif
 
-/* Code that no file has, a stub with a frame pointer that calls allocate, named as runtimes do it for perf. */
+/* Code that no file has, named as runtimes do it for perf: two functions with frame pointers, of which one calls the
+ * other, and that one allocate. */
 static void case_generated(void)
 {
+	enum { CALLER_AT = 64 };
 	static const unsigned char code[] = {
 #if defined(__x86_64__)
 		0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0xbf, 0x0a, 0, 0, 0, 0xff, 0xd0, 0x5d, 0xc3,
 #else
 		0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0xe1, 0x03, 0x00, 0xaa, 0x40, 0x01, 0x80, 0x52,
 		0x20, 0x00, 0x3f, 0xd6, 0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6,
+#endif
+	}, caller[] = {
+#if defined(__x86_64__)
+		0x55, 0x48, 0x89, 0xe5, 0xff, 0xd6, 0x5d, 0xc3,
+#else
+		0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x20, 0x00, 0x3f, 0xd6, 0xfd, 0x7b, 0xc1, 0xa8,
+		0xc0, 0x03, 0x5f, 0xd6,
 #endif
 	};
 	unsigned char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -567,14 +604,16 @@ static void case_generated(void)
 
 	need(p != MAP_FAILED, "memory for code");
 	memcpy(p, code, sizeof code);
-	__builtin___clear_cache((char *)p, (char *)p + sizeof code);
+	memcpy(p + CALLER_AT, caller, sizeof caller);
+	__builtin___clear_cache((char *)p, (char *)p + CALLER_AT + sizeof caller);
 	snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
 	map = fopen(path, "w");
 	need(map != NULL, "perf map");
 	fprintf(map, "%lx %zx jit_allocates\n", (unsigned long)p, sizeof code);
+	fprintf(map, "%lx %zx jit_calls\n", (unsigned long)p + CALLER_AT, sizeof caller);
 	fclose(map);
 	for (int i = 0; i < 100; i++)
-		((void (*)(void (*)(int)))(uintptr_t)p)(allocate);
+		((void (*)(void (*)(int), void *))(uintptr_t)(p + CALLER_AT))(allocate, p);
 }
 
 /* A little of everything, for faults that are made. */
@@ -604,8 +643,9 @@ static const struct {
 } cases[] = {
 	CASE(plain), CASE(mixed), CASE(daemon), CASE(storm), CASE(exec), CASE(scrubbed), CASE(scrubbed_child), CASE(chroot),
 	CASE(chroot_child), CASE(user_namespace), CASE(pid_namespace), CASE(seccomp_refuses), CASE(seccomp_kills),
-	CASE(seccomp_twice), CASE(seccomp_strict), CASE(address_space), CASE(address_space_soft), CASE(address_space_from_start), CASE(killed), CASE(memory_out),
-	CASE(huge_pages), CASE(locked_memory), CASE(reaper), CASE(interrupted), CASE(crash_handler), CASE(suspended),
+	CASE(seccomp_twice), CASE(seccomp_strict), CASE(address_space), CASE(address_space_soft), CASE(address_space_threads),
+	CASE(address_space_from_start), CASE(killed), CASE(memory_out),
+	CASE(huge_pages), CASE(locked_memory), CASE(reaper), CASE(interrupted), CASE(crash_handler), CASE(suspended), CASE(awaits),
 	CASE(threads), CASE(deep), CASE(coroutines), CASE(generated),
 };
 

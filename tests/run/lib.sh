@@ -122,11 +122,11 @@ expected_total()
 	expected "$1" | sed -n "s/^total $2 //p"
 }
 
-# until_true COMMAND...   tries until it succeeds, for 20 s
+# until_true COMMAND...   tries until it succeeds, for a minute at least
 until_true()
 {
 	local i
-	for ((i = 0; i < 1000; i++)); do
+	for ((i = 0; i < 3000; i++)); do
 		"$@" && return
 		sleep 0.02
 	done

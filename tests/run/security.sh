@@ -222,6 +222,54 @@ case_squatted()
 	done
 }
 
+# An index of another user's is not read, but made anew.
+case_index()
+{
+	[ "$(id -u)" -eq 0 ] || skip "needs root, to give a file away"
+	"$HEAPWISE" run -q --no-symbols -o "$work/t.hwt" -- ls / >/dev/null
+	"$HEAPWISE" index --no-symbols "$work/t.hwt" 2>"$work/stderr"
+	"$HEAPWISE" index --no-symbols "$work/t.hwt" 2>"$work/stderr"
+	says "$work/stderr" "is fresh"
+	chown $other "$work/t.hwt.index"
+	"$HEAPWISE" index --no-symbols "$work/t.hwt" 2>"$work/stderr"
+	says "$work/stderr" "is made"
+	equal "whose it is" "$(stat -c %u "$work/t.hwt.index")" 0
+}
+
+# ---- networks --------------------------------------------------------------------------------
+
+# Nothing is connected to but what the user names. Calls of heapwise and its libraries are noted.
+case_silent()
+{
+	cat >"$work/note.c" <<-'C'
+	#define _GNU_SOURCE
+	#include <dlfcn.h>
+	#include <fcntl.h>
+	#include <stdlib.h>
+	#include <sys/socket.h>
+	#include <unistd.h>
+	int connect(int fd, const struct sockaddr *to, socklen_t bytes)
+	{
+		int (*next)(int, const struct sockaddr *, socklen_t) =
+			(int (*)(int, const struct sockaddr *, socklen_t))dlsym(RTLD_NEXT, "connect");
+		int noted = to->sa_family == AF_UNIX ? -1 : open(getenv("NOTED"), O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+		if (noted >= 0 && write(noted, "connect\n", 8) == 8)
+			close(noted);
+		return next(fd, to, bytes);
+	}
+	C
+	gcc -shared -fPIC -o "$work/note.so" "$work/note.c" -ldl || { fail "cannot be built"; finish; }
+	noted() { NOTED=$work/noted LD_PRELOAD=$work/note.so "$@" >"$work/out" 2>"$work/stderr"; }
+	noted env -u DEBUGINFOD_URLS "$HEAPWISE" run -o "$work/t.hwt" -- ls / || fail "run: status $?"
+	noted env -u DEBUGINFOD_URLS "$HEAPWISE" report "$work/t.hwt" || fail "report: status $?"
+	noted env -u DEBUGINFOD_URLS "$HEAPWISE" export --to html -o "$work/page.html" "$work/t.hwt" || fail "export: status $?"
+	noted env -u DEBUGINFOD_URLS "$HEAPWISE" doctor
+	[ ! -e "$work/noted" ] || fail "somebody was connected to"
+	noted "$HEAPWISE" push --to pprof+http://127.0.0.1:1 "$work/t.hwt"
+	[ -s "$work/noted" ] || fail "a push is not noted either"
+}
+
 # ---- programs --------------------------------------------------------------------------------
 
 # ended WHAT STATUS   by the program's own end, and with a trace that was closed. What is loaded into a program that is watched

@@ -457,7 +457,7 @@ case_parallel()
 	wait "${pids[@]}"
 	equal "answers" "$(cat "$work"/code-* | sort | uniq -c | awk '{ print $1, $2 }')" "100 200"
 	equal "different answers" "$(for ((i = 0; i < 100; i++)); do jq -S 'del(.took_us)' "$work/body-$i" | md5sum; done | sort -u | wc -l)" 10
-	at_most "threads afterwards" "$(sleep 0.5; ls "/proc/$server/task" | wc -l)" 8
+	until_true eval '[ "$(ls "/proc/$server/task" | wc -l)" -le 8 ]' # threads end when they get to it
 	at_most "descriptors afterwards" "$(ls "/proc/$server/fd" | wc -l)" 30
 	end
 }
@@ -481,7 +481,7 @@ case_slow()
 	trickle=$!
 	equal "status beside them" "$(get /api/v1/status)" 200
 	wait "$quiet" "$trickle"
-	at_most "seconds until the quiet one is let go" "$(cat "$work/quiet-end")" 15
+	at_most "seconds until the quiet one is let go" "$(cat "$work/quiet-end")" 60
 	at_most "half seconds until the slow one is let go" "$(cat "$work/trickle-end")" 28
 	end
 }

@@ -26,9 +26,9 @@ bool hwr_heap_open(void)
 
 	if (load_acquire(&opened))
 		return load_acquire(&opened) == 1;
-	/* The first allocation of an image comes before its second thread. */
+	/* The first allocation of an image comes before its second thread. Of a limited address space nothing would be left. */
 	hwr_classes_init();
-	if (hwr_classes_record_bytes() > 1ull << 40 || !hwr_map_at(HW_HEAP_START, HWR_HEAP_BYTES) ||
+	if (hwr_address_space() != ~0ull || hwr_classes_record_bytes() > 1ull << 40 || !hwr_map_at(HW_HEAP_START, HWR_HEAP_BYTES) ||
 	    !hwr_map_at(HW_HEAP_CHUNKS, 7ull << 38 /* 1 TiB, half and a quarter of it */)) {
 		cas_acq_rel(&opened, &not_yet, 2);
 		return false;
@@ -52,6 +52,7 @@ void *hwr_map_at(u64 address, u64 bytes)
 			hwr_munmap(p, bytes);
 		return NULL;
 	}
+	add_relaxed(&hwr_reserved_bytes, bytes);
 	/* A huge page for each of a hundred regions would be most of a small program's memory. */
 	hwr_madvise(p, bytes, MADV_NOHUGEPAGE);
 	hwr_madvise(p, bytes, address == HW_HEAP_START ? MADV_DODUMP : MADV_DONTDUMP);

@@ -13,6 +13,16 @@ bool hwr_safe_read(u64 address, u64 *value)
 	return true;
 }
 
+bool hwr_safe_record(u64 address, u64 *fp, u64 *pc)
+{
+	if ((address & 7) || !hwr_safe_read(address + 8, pc))
+		return false;
+	if ((address ^ (address + 8)) / HWR_PAGE)
+		return hwr_safe_read(address, fp);
+	*fp = *(const u64 *)address;
+	return true;
+}
+
 /* Without its sp, a frame is found again by its frame pointer: that points at where the frame saved
  * its caller's, which the row knows relative to the CFA. */
 static bool find_cfa(const struct hwr_cursor *c, const struct hwr_row *row, u64 *cfa)
@@ -70,10 +80,37 @@ static bool apply_row(struct hwr_cursor *c, struct hwr_cfi_scratch *scratch)
 	return true;
 }
 
-/* No CFI: believe a frame record if it leads into code. */
-static enum hwr_slow_result cross_without_cfi(struct hwr_cursor *c)
+static bool is_in_module(u64 pc)
 {
 	struct hwr_module_at module;
+
+	return hwr_module_at(pc - 1, &module);
+}
+
+/* Generated code calls generated code, of which nobody knows where it is. Whether the records from the cursor's on lead
+ * on, outwards and in small steps, until one returns into a module. */
+static bool leads_into_module(struct hwr_cursor *c)
+{
+	enum { RECORDS = 512, APART = 1 << 20 };
+	u64 before = c->registers.value[HWR_REG_SP] - 8, at = c->registers.value[HWR_REG_FP], next, pc;
+
+	for (u32 i = 0; i < RECORDS; i++) {
+		if (at <= before || at - before > APART || !hwr_safe_record(at, &next, &pc))
+			return false;
+		if (is_in_module(hwr_strip(pc))) {
+			c->believed = at;
+			return true;
+		}
+		before = at;
+		at = next;
+	}
+	return false;
+}
+
+/* No CFI: believe a frame record if it leads into code, or into what can be read and leads into code. */
+static enum hwr_slow_result cross_without_cfi(struct hwr_cursor *c)
+{
+	u64 inside = c->registers.value[HWR_REG_SP];
 
 	if (!hwr_frame_record(c))
 		return HWR_BROKEN;
@@ -82,7 +119,11 @@ static enum hwr_slow_result cross_without_cfi(struct hwr_cursor *c)
 	c->guessed = true;
 	if (c->pc == 0)
 		return HWR_OUTERMOST;
-	return hwr_module_at(c->pc - 1, &module) ? HWR_STEPPED : HWR_BROKEN;
+	if (is_in_module(c->pc))
+		return HWR_STEPPED;
+	if (c->registers.value[HWR_REG_FP] > c->believed && !leads_into_module(c))
+		return HWR_BROKEN;
+	return c->pc - inside > c->believed - inside && hwr_readable(c->pc) ? HWR_STEPPED : HWR_BROKEN;
 }
 
 enum hwr_slow_result hwr_slow_step(struct hwr_cursor *c, struct hwr_cfi_scratch *scratch)

@@ -13,6 +13,7 @@ struct hwr_cursor {
 	bool interrupted; /* pc itself is the instruction, not the one after a call */
 	bool sp_unknown;  /* sp was lost in a frame without CFI; the frame pointer is good */
 	bool guessed;     /* a frame without CFI was crossed by its frame record */
+	u64 believed;     /* frame records below this address lead to code of a module in the end */
 };
 
 enum hwr_slow_result { HWR_STEPPED, HWR_OUTERMOST, HWR_BROKEN };
@@ -22,6 +23,9 @@ enum hwr_slow_result hwr_slow_step(struct hwr_cursor *cursor, struct hwr_cfi_scr
 
 /* Reads a word if it can be read. */
 bool hwr_safe_read(u64 address, u64 *value);
+
+/* Reads a frame record, two words, if it can be read: most are on one page, which is asked for once. */
+bool hwr_safe_record(u64 address, u64 *fp, u64 *pc);
 
 /* Evaluates a DWARF expression (with its length in front) over the cursor's registers, with `first`
  * pushed before. False if it is malformed or reads where nothing is. */

@@ -91,8 +91,8 @@ static __attribute__((noinline)) long call_pinned(function next, const long *a, 
 	F(futimens, 2) F(mkfifo, 2) F(mkostemp, 2) F(mkostemp64, 2) F(creat, 2)            \
 	F(creat64, 2) F(__open_2, 2) F(__open64_2, 2) F(fopen, 2) F(fopen64, 2)            \
 	F(realpath, 2) F(nanosleep, 2) F(clock_gettime, 2) F(clock_getres, 2)              \
-	F(gettimeofday, 2) F(getrusage, 2) F(getrlimit, 2) F(getrlimit64, 2) F(setrlimit, 2)\
-	F(setrlimit64, 2) F(gethostname, 2) F(sethostname, 2) F(getgroups, 2)              \
+	F(gettimeofday, 2) F(getrusage, 2) F(gethostname, 2) F(sethostname, 2)          \
+	F(getgroups, 2)                                                                    \
 	F(setgroups, 2) F(sched_getparam, 2) F(sched_setparam, 2) F(sigwaitinfo, 2)        \
 	F(sigwait, 2) F(timer_gettime, 2) F(timerfd_gettime, 2) F(getitimer, 2)            \
 	F(getentropy, 2) F(memfd_create, 2) F(removexattr, 2) F(umount2, 2)   \
@@ -114,8 +114,8 @@ static __attribute__((noinline)) long call_pinned(function next, const long *a, 
 	F(openat, 2) F(openat64, 2) F(faccessat, 4) F(fstatat, 4) F(fstatat64, 4)          \
 	F(readlinkat, 4) F(__readlink_chk, 4) F(renameat, 4) F(fchmodat, 4) F(mknodat, 4)  \
 	F(utimensat, 4) F(scandir, 4) F(__poll_chk, 4) F(epoll_wait, 4) F(epoll_ctl, 4)    \
-	F(accept4, 4) F(socketpair, 4) F(wait4, 4) F(clock_nanosleep, 4) F(prlimit, 4)     \
-	F(prlimit64, 4) F(sendfile, 4) F(sendfile64, 4) F(timer_settime, 4)                \
+	F(accept4, 4) F(socketpair, 4) F(wait4, 4) F(clock_nanosleep, 4)                   \
+	F(sendfile, 4) F(sendfile64, 4) F(timer_settime, 4)                                \
 	F(timerfd_settime, 4) F(getxattr, 4) F(lgetxattr, 4) F(fgetxattr, 4) F(mq_open, 1) \
 	F(mq_send, 4) F(mq_receive, 4) F(msgsnd, 4) F(getaddrinfo, 4) F(set_mempolicy, 4)  \
 	F(__pread_chk, 5) F(__pread64_chk, 5) F(__recv_chk, 5) F(fchownat, 5) F(linkat, 5) \

@@ -40,6 +40,7 @@ bool hwr_shadow_open(void)
 	if (!open_board() ||
 	    !map_fixed(shadow, HWR_HEAP_BYTES / 8, PROT_READ | PROT_WRITE, MAP_FIXED))
 		return false;
+	add_relaxed(&hwr_reserved_bytes, HW_SHADOW_BYTES);
 	hwr_madvise((void *)HW_SHADOW_OFFSET, HW_SHADOW_BYTES, MADV_DONTDUMP);
 	hwr_madvise((void *)shadow, HWR_HEAP_BYTES / 8, MADV_NOHUGEPAGE);
 	return opened = true;
