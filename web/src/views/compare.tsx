@@ -219,7 +219,6 @@ export function Compare() {
 			<Panel answer={answer} label="Comparison">
 				{(data) => (
 					<>
-						{data.a.program !== data.b.program && <p class="problem">These are different programs: {data.a.program} and {data.b.program}.</p>}
 						<Caveats list={data.caveats} />
 						<Summary data={data} />
 						{table ? <Table label="Live bytes of both" columns={binColumns} rows={data.heap} rowKey={(row) => row.time_ns} height={260} rowHeight={26} /> : <Lines data={data} />}
