@@ -75,7 +75,7 @@ function Summary({ data }: { data: Data }) {
 	return (
 		<table class="summary">
 			<caption class="sr-only">Totals of both</caption>
-			<thead><tr><td /><th scope="col" class="number">Before</th><th scope="col" class="number">After</th><th scope="col" class="number">Change</th><th scope="col" class="number">%</th></tr></thead>
+			<thead><tr><td /><th scope="col" class="number">Before (A)</th><th scope="col" class="number">After (B)</th><th scope="col" class="number">Change</th><th scope="col" class="number">%</th></tr></thead>
 			<tbody>
 				{Object.entries(data.summary).map(([name, change]) => (
 					<tr>
