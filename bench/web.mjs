@@ -75,16 +75,23 @@ function watch(test) {
 	})()`;
 }
 
-/** In the page: how long the main thread is busy with each frame, from the first event to the end of its painting. */
+/**
+ * In the page: how long the main thread is busy with each frame, from the first event to the end of its painting. That end
+ * is when a message comes that the frame sent itself, or when the next frame begins: the browser may draw several before it
+ * hands out messages.
+ */
 const frames = `(() => {
 	const times = [];
-	let begun = 0;
-	const start = () => { if (!begun) begun = performance.now(); };
+	let frame = null;
+	const end = (one) => { if (frame === one) { times.push(performance.now() - one.begun); frame = null; } };
+	const start = () => { if (frame?.drawn) end(frame); frame ??= { begun: performance.now(), drawn: false }; };
 	for (const kind of ["pointermove", "mousemove", "wheel", "scroll"]) window.addEventListener(kind, start, { capture: true, passive: true });
 	const tick = () => {
 		start();
+		const one = frame;
+		one.drawn = true;
 		const channel = new MessageChannel();
-		channel.port1.onmessage = () => { times.push(performance.now() - begun); begun = 0; };
+		channel.port1.onmessage = () => end(one);
 		channel.port2.postMessage(0);
 		if (window.__frames === times) requestAnimationFrame(tick);
 	};

@@ -54,8 +54,15 @@ static void mark_used(struct accounting *self, u64 number, u64 from, u64 to)
 
 	if (self->first_bit[number] == NO_BITS)
 		return;
-	for (u64 i = self->first_bit[number] + first; i <= self->first_bit[number] + last; i++)
+	for (u64 i = self->first_bit[number] + first; i <= self->first_bit[number] + last;) {
+		if (i % 8 == 0 && i + 7 <= self->first_bit[number] + last) { /* areas may be terabytes */
+			self->used[i / 8] = 0xff;
+			i += 8;
+			continue;
+		}
 		self->used[i / 8] |= (u8)(1u << i % 8);
+		i++;
+	}
 }
 
 /* What of [start, end) is resident goes to `sums`, and its pages are used. */
@@ -204,18 +211,31 @@ static void spread(struct accounting *self)
 			self->has_blocks[i] = self->has_blocks[i - 1];
 }
 
+static u64 bits_set(const u8 *bits, u64 first, u64 count)
+{
+	u64 set = 0, end = first + count;
+
+	for (; first < end && first % 64; first++)
+		set += bits[first / 8] >> first % 8 & 1;
+	for (; end - first >= 64; first += 64) {
+		u64 word;
+
+		memcpy(&word, bits + first / 8, sizeof word);
+		set += (u64)__builtin_popcountll(word);
+	}
+	for (; first < end; first++)
+		set += bits[first / 8] >> first % 8 & 1;
+	return set;
+}
+
 static u64 used_bytes(const struct accounting *self, u64 number)
 {
 	const struct stream_resident *row = &self->rows[number];
-	u64 pages = 0;
+	u64 pages;
 
 	if (self->first_bit[number] == NO_BITS)
 		return self->requested[number] ? row->resident_bytes : 0;
-	for (u64 i = 0; i < row->bytes / PAGE; i++) {
-		u64 bit = self->first_bit[number] + i;
-
-		pages += self->used[bit / 8] >> bit % 8 & 1;
-	}
+	pages = bits_set(self->used, self->first_bit[number], row->bytes / PAGE);
 	return pages * PAGE < row->resident_bytes ? pages * PAGE : row->resident_bytes;
 }
 

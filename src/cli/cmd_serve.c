@@ -105,7 +105,7 @@ static int add_operand(struct serve *self, const char *operand, struct err *err)
 	return status;
 }
 
-enum { IN_ADVANCE_NICE = 10 };
+enum { IN_ADVANCE_NICE = 4 };
 
 static void *load_all(void *data)
 {
@@ -119,7 +119,10 @@ static void *load_all(void *data)
 		if (view_trace_load(self->api.traces[i], &err) < 0)
 			fprintf(stderr, "heapwise serve: %s\n", err.text);
 	}
-	/* What nobody has asked for yet waits for whoever draws what was: the browser shares the processors. */
+	/*
+	 * What nobody has asked for yet waits for whoever draws what was: the browser shares the processors. Not far
+	 * behind, because who asks for what is being made waits for it, and nobody may be let forward again.
+	 */
 	setpriority(PRIO_PROCESS, (id_t)gettid(), IN_ADVANCE_NICE);
 	for (u32 i = 0; i < self->api.count && self->args->warm; i++)
 		if (view_trace_progress(self->api.traces[i]).state == VIEW_READY)

@@ -94,7 +94,11 @@ describe("Memoro's contrived program", () => {
 			assert.ok(now.x >= before.x && now.y > before.y, "one below and after the other");
 			assert.ok(now.x <= before.x + before.w + 1, "no gap: it is copied before the old one is freed");
 		}
-		assert.ok(vector.painted[12].w > vector.painted[11].w, "ever longer lives");
+		// ever longer lives, by what happens in them, not by the clock: a busy machine may hold the program up anywhere
+		const alive = (id) => cli("query", "--top", "0", trace, `all | where point == ${id}`).rows;
+		const lines = alive(ids.line).map((row) => row.alloc);
+		const turns = alive(ids.vector).map((row) => lines.filter((at) => at >= row.alloc && at < row.free).length);
+		assert.deepEqual(turns, [1, ...Array.from({ length: 12 }, (_, at) => 2 ** at)], "turns in each life");
 		// b: as many as turns, none at the same time as another, all of the same size
 		for (const name of ["line", "record"]) {
 			const total = (await (async () => { await view(page, `#/chunks?point=${ids[name]}`); return words(page.locator("main .panel")); })());
@@ -149,7 +153,7 @@ describe("the four queries of the type preserving profiler's paper", () => {
 
 	const canonical = (page) => page.getByLabel("Query text", { exact: true }).inputValue().then((text) => text.split(/^#@/m)[0].trim());
 	const counts = async (page) => {
-		await page.waitForFunction(() => [...document.querySelectorAll('[data-t^="box-"]')].every((box) => /\d( pass|$)/.test(box.textContent)), null, { timeout: 10000 }).catch(async () => assert.fail(`no counts: ${JSON.stringify(await page.locator('[data-t^="box-"]').allInnerTexts())} ${await page.locator(".text").innerText()}`));
+		await page.waitForFunction(() => [...document.querySelectorAll('[data-t^="box-"]')].every((box) => /\d( pass|$)/.test(box.textContent)), null, { timeout: 60000 }).catch(async () => assert.fail(`no counts: ${JSON.stringify(await page.locator('[data-t^="box-"]').allInnerTexts())} ${await page.locator(".text").innerText()}`));
 		return page.locator('[data-t^="box-"]').evaluateAll((boxes) => boxes.map((box) => /([\d,]+)( pass)?$/.exec(box.textContent)[1]));
 	};
 
@@ -180,9 +184,9 @@ describe("the four queries of the type preserving profiler's paper", () => {
 				await input.blur();
 			}
 			const same = (other) => document.getElementById("graph-text").value.split("#@")[0].trim() === other;
-			await page.waitForFunction(same, typed.text, { timeout: 10000 }).catch(async () => assert.equal(await canonical(page), typed.text));
+			await page.waitForFunction(same, typed.text, { timeout: 60000 }).catch(async () => assert.equal(await canonical(page), typed.text));
 			let drawn;
-			for (let round = 0; round < 20 && drawn?.counts.at(-1) !== typed.counts.at(-1); round++) {
+			for (let round = 0; round < 100 && drawn?.counts.at(-1) !== typed.counts.at(-1); round++) {
 				await page.waitForTimeout(200); // counts follow what is typed
 				drawn = { text: await canonical(page), counts: await counts(page) };
 			}
@@ -231,8 +235,12 @@ describe("the four queries of the type preserving profiler's paper", () => {
 
 describe("EMAD's Listing 2", () => {
 	test("new and delete in a loop: ringed in the scatter, far to the right and low, and said", async () => {
-		const trace = record("listing2", [join(targets, "excessive"), "churn"]);
-		const found = cli("excessive", trace);
+		// lives are times: on a machine so busy that they were long, the command finds nothing, and the page would be right
+		let trace, found;
+		for (let round = 0; round < 10 && found?.found.length !== 1; round++) {
+			trace = record(`listing2-${round}`, [join(targets, "excessive"), "churn"]);
+			found = cli("excessive", trace);
+		}
 		const page = await open(browser, await serve(trace));
 		await view(page, "#/freq");
 		assert.equal(found.found.length, 1);

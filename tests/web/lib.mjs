@@ -247,9 +247,12 @@ export async function launch() {
 	throw new Error("no browser: install chromium-headless-shell");
 }
 
+const PATIENCE = 120000; // ms; a machine with much else to do is no failure
+
 /** A page that fails the test on errors, and on any request that leaves the origin. */
 export async function open(browser, url, options = {}) {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: "reduce", ...options });
+	context.setDefaultTimeout(PATIENCE);
 	const page = await context.newPage();
 	const origin = new URL(url).origin;
 	page.problems = [];

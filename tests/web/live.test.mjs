@@ -124,12 +124,11 @@ describe("a program that runs", () => {
 		await page.keyboard.press(" ");
 		const still = await part(page, "numbers").innerText();
 		const before = await liveOf(page);
-		await sleep(3300);
-		const now = await liveOf(page);
-		assert.ok(now.last - before.last >= 2e9, "ticks go on");
+		await until(async () => (await liveOf(page)).last - before.last >= 3e9, "ticks go on");
 		assert.equal(await part(page, "numbers").innerText(), still, "the screen stands still");
 		const lag = Number(/^paused, \+(\d+) s$/.exec(await part(page, "paused").innerText())[1]);
-		assert.ok(lag >= 2 && lag <= 5, `${lag} s`);
+		const most = ((await liveOf(page)).last - before.last) / 1e9 + 1;
+		assert.ok(lag >= 2 && lag <= most, `${lag} s of ${most}`);
 		await page.keyboard.press(" ");
 		await until(async () => (await part(page, "numbers").innerText()) !== still, "it goes on");
 		assert.equal(await part(page, "feed").innerText(), "live");
@@ -143,8 +142,7 @@ describe("a program that runs", () => {
 		await page.keyboard.press("ArrowLeft");
 		await page.keyboard.press("ArrowDown");
 		await page.keyboard.press("ArrowLeft");
-		await page.waitForTimeout(350);
-		assert.match(await page.locator('[data-t="chart-live-ages"] [aria-live]').innerText(), /\d+.* areas untouched for 16–32 s/);
+		await until(async () => /\d+.* areas untouched for 16–32 s/.test(await page.locator('[data-t="chart-live-ages"] [aria-live]').innerText()), "it is spoken");
 		assert.match(page.url(), /at=\d+/);
 		await page.keyboard.press("Escape");
 		assert.doesNotMatch(page.url(), /at=\d+/);
@@ -226,9 +224,10 @@ describe("a program that runs", () => {
 		await field.fill("500");
 		await field.press("Enter");
 		await until(async () => (await watched.ask("/live/config")).tick_ms === 500, "the server was told");
-		await sleep(1500);
-		const { ticks } = await watched.ask("/live/history");
-		assert.ok(ticks.at(-1).t - ticks.at(-2).t < 0.8e9, "ticks come twice as fast");
+		await until(async () => {
+			const { ticks } = await watched.ask("/live/history");
+			return ticks.at(-1).t - ticks.at(-2).t < 0.8e9;
+		}, "ticks come twice as fast");
 		await page.getByLabel("Overhead, %").fill("5");
 		await page.getByLabel("Overhead, %").press("Enter");
 		await until(async () => (await watched.ask("/live/config")).overhead_pct === 5, "the server was told");
@@ -328,15 +327,17 @@ describe("what goes wrong", () => {
 			waits.add(Number(/tried again in (\d+) s/.exec(text)[1]));
 			return waits.has(4);
 		}, "it waits longer each time");
-		assert.deepEqual([...waits], [1, 2, 4]);
+		// a busy machine may not show each of them long enough
+		assert.ok([...waits].every((wait, at, all) => [1, 2, 4].includes(wait) && wait > (all[at - 1] ?? 0)), [...waits].join());
 		assert.ok((await part(page, "numbers").count()) === 1, "what is shown stays");
 		through.mend();
 		await page.locator('[data-t="state"]').getByRole("button", { name: "Try now" }).click();
 		await until(async () => (await liveOf(page)).state === "on", "it is there again");
-		await sleep(1200);
-		const now = await liveOf(page);
-		const { ticks } = await watched.ask("/live/history");
-		assert.equal(now.ticks, ticks.filter((tick) => tick.t <= now.last).length, "as many ticks as the server has");
+		await until(async () => {
+			const now = await liveOf(page);
+			const { ticks } = await watched.ask("/live/history");
+			return now.ticks === ticks.filter((tick) => tick.t <= now.last).length;
+		}, "as many ticks as the server has");
 		through.close();
 		await page.context().close();
 	});

@@ -100,7 +100,7 @@ describe("parts", () => {
 	test("two runs are compared, also the other way round", async () => {
 		const page = await open(browser, server);
 		await view(page, "#/compare");
-		assert.match(await page.locator("main").innerText(), /These are different programs/);
+		assert.match(await page.locator("main").innerText(), /the programs differ: A is /);
 		const before = await page.locator("table.summary td").allInnerTexts();
 		await page.getByRole("button", { name: "Swap" }).click();
 		await settle(page);

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { end, launch, open, record, serve, settle, targets, view } from "./lib.mjs";
+import { end, launch, open, record, restingPlace, serve, settle, targets, until, view } from "./lib.mjs";
 
 let browser;
 let page;
@@ -94,17 +94,14 @@ describe("filter graph", () => {
 
 	test("chosen boxes line up; saved apart they come back as boxes of another graph", async () => {
 		await view(page, `#/graph?q=${encodeURIComponent("all | where size >= 100 | sort size desc")}`);
-		await page.locator('[data-t="box-sort"]').waitFor();
-		await page.waitForTimeout(300);
+		await restingPlace(page, '[data-t="box-sort"]');
 		await page.locator('[data-t="box-where"] b').click();
 		await page.keyboard.down("Control");
 		await page.locator('[data-t="box-sort"] b').click();
 		await page.keyboard.up("Control");
 		assert.ok(Math.abs((await place("where")).x - (await place("sort")).x) > 50);
 		await page.getByRole("button", { name: "Align left" }).click();
-		await settle(page);
-		await page.waitForTimeout(200);
-		assert.ok(Math.abs((await place("where")).x - (await place("sort")).x) < 2, "left edges in one line");
+		await until(async () => Math.abs((await place("where")).x - (await place("sort")).x) < 2, "left edges in one line");
 		assert.equal((await text()).trim().split("\n")[0], "all | where size >= 100 | sort size desc", "their order is what the lines say");
 		await page.getByRole("button", { name: "Undo" }).click();
 		await settle(page);

@@ -2,7 +2,7 @@
 // A table of any length of which only the rows on screen exist. All rows are equally high, so that their places
 // are arithmetic; an element can be some 30 million pixels high, above that its scroll bar is scaled.
 
-import type { ComponentChildren } from "preact";
+import { Component, type ComponentChildren, type RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Subject, menuKey, openMenu } from "./menu";
 
@@ -41,6 +41,7 @@ interface Props<Row> {
 	rowClass?(row: Row): string;
 }
 
+const ROW = 30; // pixels high, if nobody says
 const HIGHEST = 12_000_000; // pixels
 const AROUND = 6; // rows beyond the edge
 const JUMP = 500; // from so many rows on there is a box for the number of one
@@ -102,8 +103,60 @@ function useScroll(count: number, rowHeight: number, height: number | undefined)
 	return { scroller, space, first, end, placeOf, onScroll, scrollTo, show };
 }
 
+function lineStyle(template: string, rowHeight: number, place: number) {
+	return { gridTemplateColumns: template, height: `${rowHeight}px`, transform: `translateY(${place}px)` };
+}
+
+interface LineProps<Row> {
+	table: Props<Row>;
+	row: Row;
+	index: number;
+	chosen: boolean;
+	place: number; // in pixels
+	template: string;
+	walked: RefObject<number>;
+}
+
+/** A row, which is drawn anew only if something of it changed: while one scrolls, most stay. */
+class Line<Row> extends Component<LineProps<Row>> {
+	override shouldComponentUpdate(next: LineProps<Row>, state: object): boolean {
+		const old = this.props;
+		if (state !== this.state) return true; // a signal that a cell shows
+		return next.table !== old.table || next.row !== old.row || next.index !== old.index || next.chosen !== old.chosen || next.place !== old.place || next.template !== old.template;
+	}
+
+	override render({ table, row, index, chosen, place, template, walked }: LineProps<Row>) {
+		return (
+			<div
+				class={`tr${chosen ? " chosen" : ""} ${table.rowClass?.(row) ?? ""}`}
+				role="row"
+				aria-rowindex={index + 2}
+				aria-selected={table.onSelect ? chosen : undefined}
+				style={lineStyle(template, table.rowHeight ?? ROW, place)}
+				onClick={() => {
+					walked.current = index;
+					table.onSelect?.(row, index);
+				}}
+				onDblClick={() => table.onOpen?.(row, index)}
+				onContextMenu={(event) => {
+					const subject = table.menu?.(row);
+					if (!subject) return;
+					event.preventDefault();
+					openMenu(event.clientX, event.clientY, subject);
+				}}
+			>
+				{table.columns.map((column) => (
+					<div class={`td${column.number ? " number" : ""}`} role={table.onSelect ? "gridcell" : "cell"}>
+						{column.cell(row, index)}
+					</div>
+				))}
+			</div>
+		);
+	}
+}
+
 export function Table<Row>(props: Props<Row>) {
-	const { columns, rows, rowHeight = 30 } = props;
+	const { columns, rows, rowHeight = ROW } = props;
 	const { scroller, space, first, end, placeOf, onScroll, scrollTo, show } = useScroll(rows.length, rowHeight, props.height);
 	const walked = useRef(-1); // the row that was chosen last
 	const order = useRef(props.sort);
@@ -177,38 +230,11 @@ export function Table<Row>(props: Props<Row>) {
 	};
 	const line = (index: number) => {
 		const row = rows.at(index);
-		const style = { gridTemplateColumns: template, height: `${rowHeight}px`, transform: `translateY(${placeOf(index)}px)` };
-		if (row === undefined)
-			return (
-				<div key={`row ${index}`} class="tr" role="row" aria-rowindex={index + 2} style={style}>
-					<div class="td quiet" role={props.onSelect ? "gridcell" : "cell"}>…</div>
-				</div>
-			);
+		if (row !== undefined)
+			return <Line key={props.rowKey(row, index)} table={props} row={row} index={index} chosen={index === chosen} place={placeOf(index)} template={template} walked={walked} />;
 		return (
-			<div
-				key={props.rowKey(row, index)}
-				class={`tr${index === chosen ? " chosen" : ""} ${props.rowClass?.(row) ?? ""}`}
-				role="row"
-				aria-rowindex={index + 2}
-				aria-selected={props.onSelect ? index === chosen : undefined}
-				style={style}
-				onClick={() => {
-					walked.current = index;
-					props.onSelect?.(row, index);
-				}}
-				onDblClick={() => props.onOpen?.(row, index)}
-				onContextMenu={(event) => {
-					const subject = props.menu?.(row);
-					if (!subject) return;
-					event.preventDefault();
-					openMenu(event.clientX, event.clientY, subject);
-				}}
-			>
-				{columns.map((column) => (
-					<div class={`td${column.number ? " number" : ""}`} role={props.onSelect ? "gridcell" : "cell"}>
-						{column.cell(row, index)}
-					</div>
-				))}
+			<div key={`row ${index}`} class="tr" role="row" aria-rowindex={index + 2} style={lineStyle(template, rowHeight, placeOf(index))}>
+				<div class="td quiet" role={props.onSelect ? "gridcell" : "cell"}>…</div>
 			</div>
 		);
 	};

@@ -75,7 +75,7 @@ function Summary({ data }: { data: Data }) {
 	return (
 		<table class="summary">
 			<caption class="sr-only">Totals of both</caption>
-			<thead><tr><td /><th scope="col" class="number">Before</th><th scope="col" class="number">After</th><th scope="col" class="number">Change</th><th scope="col" class="number">%</th></tr></thead>
+			<thead><tr><td /><th scope="col" class="number">Before (A)</th><th scope="col" class="number">After (B)</th><th scope="col" class="number">Change</th><th scope="col" class="number">%</th></tr></thead>
 			<tbody>
 				{Object.entries(data.summary).map(([name, change]) => (
 					<tr>
@@ -219,7 +219,6 @@ export function Compare() {
 			<Panel answer={answer} label="Comparison">
 				{(data) => (
 					<>
-						{data.a.program !== data.b.program && <p class="problem">These are different programs: {data.a.program} and {data.b.program}.</p>}
 						<Caveats list={data.caveats} />
 						<Summary data={data} />
 						{table ? <Table label="Live bytes of both" columns={binColumns} rows={data.heap} rowKey={(row) => row.time_ns} height={260} rowHeight={26} /> : <Lines data={data} />}

@@ -240,7 +240,7 @@ export function GraphEditor() {
 	const [begun, setBegun] = useState<{ id: string; at: number } | null>(null);
 	const clip = useRef<Graph>({ boxes: [], edges: [] });
 	const flow = useRef<ReactFlowInstance<Node<BoxData>, Edge> | null>(null);
-	const fit = () => setTimeout(() => void flow.current?.fitView({ maxZoom: 1, padding: 0.15 }), 50);
+	const fit = () => setTimeout(() => void flow.current?.fitView({ maxZoom: 1, padding: 0.04 }), 50);
 
 	useEffect(() => setDraft(text), [text]);
 	useEffect(() => void fit(), [graph.boxes.length]);

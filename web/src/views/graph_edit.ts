@@ -43,12 +43,23 @@ export interface Graph {
 /** Boxes without places of their own are laid out from left to right. */
 export function arrange(graph: Graph): Graph {
 	const plan = new dagre.graphlib.Graph();
-	plan.setGraph({ rankdir: "LR", nodesep: 30, ranksep: 60 });
+	plan.setGraph({ rankdir: "LR", nodesep: 30, ranksep: 34 });
 	plan.setDefaultEdgeLabel(() => ({}));
 	for (const box of graph.boxes) plan.setNode(box.id, { width: 210, height: 110 });
 	for (const edge of graph.edges) plan.setEdge(edge.from, edge.to);
 	dagre.layout(plan);
+	for (const box of graph.boxes) uncross(graph, box.id, (id) => plan.node(id));
 	return { ...graph, boxes: graph.boxes.map((box) => ({ ...box, x: Math.round(plan.node(box.id).x - 105), y: Math.round(plan.node(box.id).y - 55) })) };
+}
+
+/** Sources that one box reads stand in the order of its inputs. */
+function uncross(graph: Graph, to: string, nodeOf: (id: string) => { y: number }): void {
+	const sources = graph.edges
+		.filter((edge) => edge.to === to && !graph.edges.some((other) => other.to === edge.from) && graph.edges.filter((other) => other.from === edge.from).length === 1)
+		.sort((a, b) => a.in - b.in)
+		.map((edge) => nodeOf(edge.from));
+	const heights = sources.map((node) => node.y).sort((a, b) => a - b);
+	sources.forEach((node, at) => (node.y = heights[at] ?? node.y));
 }
 
 /** What comes out: the box that no other reads. */

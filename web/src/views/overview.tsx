@@ -47,14 +47,17 @@ function Dial({ name, label, value }: { name: string; label: string; value: Scor
 function Histogram({ steps }: { steps: number[] }) {
 	const most = Math.max(1, ...steps);
 	return (
-		<div class="sev-hist" role="group" aria-label="Points by severity">
-			{steps.map((n, index) => (
-				<button key={index} title={`severity ${index + 1}: ${count(n)} points`} aria-label={`severity ${index + 1}: ${count(n)} points`} disabled={n === 0} onClick={() => !embedded && addWhere(`sev == ${index + 1}`)}>
-					<span class="column" style={{ height: `${(n / most) * 44}px`, background: severity(index + 1) }} />
-					<span>{index + 1}</span>
-				</button>
-			))}
-		</div>
+		<figure class="sev-figure">
+			<figcaption id="sev-hist">Points by severity <span class="quiet">1 best, 12 worst</span></figcaption>
+			<div class="sev-hist" role="group" aria-labelledby="sev-hist">
+				{steps.map((n, index) => (
+					<button key={index} title={`severity ${index + 1}: ${count(n)} points`} aria-label={`severity ${index + 1}: ${count(n)} points`} disabled={n === 0} onClick={() => !embedded && addWhere(`sev == ${index + 1}`)}>
+						<span class="column" style={{ height: `${(n / most) * 44}px`, background: severity(index + 1) }} />
+						<span>{index + 1}</span>
+					</button>
+				))}
+			</div>
+		</figure>
 	);
 }
 
