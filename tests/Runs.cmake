@@ -72,6 +72,7 @@ heapwise_run(status-and-signals status)
 heapwise_run(killed-20 killed 20)
 heapwise_run(monitor-killed monitor-gone killed)
 heapwise_run(monitor-stopped monitor-gone stopped)
+heapwise_run(monitor-starved monitor-gone starved)
 
 foreach(case missing_program unwritable_output full_disk file_limit damaged_trace static_program
 	setuid_program usage)

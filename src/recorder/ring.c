@@ -47,11 +47,13 @@ static bool wait_for_room(struct hwr_thread *t)
 {
 	struct hw_slot *slot = t->slot;
 	u64 tail = ring_tail(t);
-	u64 since = hwr_monotonic_ns();
+	u64 waited = 0, now = hwr_monotonic_ns();
 
-	/* By the clock, not by counting waits: signals may end each of them at once. */
-	while (hwr_monotonic_ns() - since < patience_ns) {
+	/* By the clock, not by counting waits: signals may end each of them at once. A wait that took longer than it
+	 * should have tells of a machine with no time for us, nor for the monitor: it counts as one. */
+	while (waited < patience_ns) {
 		u32 bell = load_acquire(&slot->tail_bell);
+		u64 before = now;
 
 		if (!load_relaxed(&hwr_token.alive))
 			return false; /* forked by a handler in the middle of this hook */
@@ -66,8 +68,10 @@ static bool wait_for_room(struct hwr_thread *t)
 			return true;
 		if (!hwr_session_watched())
 			return false;
+		now = hwr_monotonic_ns();
+		waited += now - before < WAIT_NS ? now - before : WAIT_NS;
 		if (ring_tail(t) != tail)
-			since = hwr_monotonic_ns();
+			waited = 0;
 		tail = ring_tail(t);
 	}
 	t->ring_lossy = true;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# monitor-gone.sh killed|stopped   the program runs to its normal end when the monitor is killed, or
-# does not move any more; a stopped monitor's trace then says what is missing.
+# monitor-gone.sh killed|stopped|starved   the program runs to its normal end when the monitor is killed, or
+# does not move any more; a stopped monitor's trace then says what is missing. Where the machine has no time for either
+# of them, nothing is.
 . "$(dirname "$0")/lib.sh"
 
 how=$1
@@ -18,6 +19,20 @@ if [ "$how" = killed ]; then
 	kill -KILL "$monitor"
 else
 	kill -STOP "$monitor"
+fi
+if [ "$how" = starved ]; then
+	sleep 0.3 # its rings are full, and it waits
+	kill -STOP "$program"
+	sleep 3
+	kill -CONT "$program"
+	sleep 0.2
+	kill -CONT "$monitor"
+	wait "$monitor"
+	equal "exit status" "$?" 0
+	equal "lost events" "$(field "$work/trace" .lost_events)" 0
+	equal "complete" "$(field "$work/trace" .complete)" true
+	at_least "allocations" "$(field "$work/trace" .allocations)" "$(expected_total "$work/expected" allocations)"
+	finish
 fi
 for ((i = 0; i < 600; i++)); do
 	kill -0 "$program" 2>/dev/null || break
