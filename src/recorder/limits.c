@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #ifdef HWR_PAGES
-#include "recorder/access/pages/units.h"
+#include "recorder/access/pages/pages.h"
 #include "recorder/heap/heap.h"
 #endif
 #include "recorder/note.h"
@@ -73,22 +73,27 @@ static long set_address_space(const struct rlimit *wanted, struct rlimit *old)
 }
 
 #ifdef HWR_PAGES
-/* To the kernel armed memory is unreadable. */
-static void keep_open(const void *pointer)
+/* To the kernel armed memory is unreadable: what it is given is open until it answers, as in access/pages/calls.c. */
+static void hold(const void *pointer)
 {
 	if (hwr_heap_has((u64)pointer))
-		hwr_unit_keep((u64)pointer);
+		hwr_pages_pin((u64)pointer);
+}
+
+static void let_go(const void *pointer)
+{
+	if (hwr_heap_has((u64)pointer))
+		hwr_pages_unpin((u64)pointer);
 }
 #else
-static void keep_open(const void *pointer) { (void)pointer; }
+static void hold(const void *pointer) { (void)pointer; }
+static void let_go(const void *pointer) { (void)pointer; }
 #endif
 
-static inline long limit(int pid, int what, const struct rlimit *new, struct rlimit *old)
+static inline long limit_held(int pid, int what, const struct rlimit *new, struct rlimit *old)
 {
 	long result;
 
-	keep_open(new);
-	keep_open(old);
 	/* What is not memory of the program is for the kernel to refuse. */
 	if (what != RLIMIT_AS || pid != 0 || !own_bytes() || (new && !hwr_readable((u64)new)))
 		return ask(pid, what, new, old);
@@ -97,6 +102,18 @@ static inline long limit(int pid, int what, const struct rlimit *new, struct rli
 	result = ask(0, RLIMIT_AS, NULL, old);
 	if (result == 0 && old)
 		tell(old);
+	return result;
+}
+
+static inline long limit(int pid, int what, const struct rlimit *new, struct rlimit *old)
+{
+	long result;
+
+	hold(new);
+	hold(old);
+	result = limit_held(pid, what, new, old);
+	let_go(new);
+	let_go(old);
 	return result;
 }
 

@@ -178,9 +178,11 @@ case_address_space_soft()
 case_address_space_threads()
 {
 	alone "$target" address_space_threads 900
-	recorded --access=exact -- "$target" address_space_threads 900
-	outcome_is "$(truths recorded.out)" trace
-	rm trace*
+	for access in exact adaptive; do
+		recorded --access=$access -- "$target" address_space_threads 900
+		outcome_is "$(truths recorded.out)" trace
+		rm trace*
+	done
 	"$HEAPWISE" watch -q --trace trace "$target" address_space_threads 900 >recorded.out 2>stderr
 	equal "watched: exit status" "$?" "$alone_status"
 	cmp alone.out recorded.out || fail "watched: the program's output is not the same"
@@ -192,6 +194,9 @@ case_address_space_start()
 {
 	alone sh -c 'ulimit -v 700000; exec "$0" address_space_from_start' "$target"
 	recorded -- sh -c 'ulimit -v 700000; exec "$0" address_space_from_start' "$target"
+	outcome_is "$(truths recorded.out)" trace
+	rm trace*
+	recorded --access=exact -- sh -c 'ulimit -v 700000; exec "$0" address_space_from_start' "$target"
 	outcome_is "$(truths recorded.out)" trace
 }
 

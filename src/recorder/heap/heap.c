@@ -28,7 +28,8 @@ bool hwr_heap_open(void)
 		return load_acquire(&opened) == 1;
 	/* The first allocation of an image comes before its second thread. Of a limited address space nothing would be left. */
 	hwr_classes_init();
-	if (hwr_address_space() != ~0ull || hwr_classes_record_bytes() > 1ull << 40 || !hwr_map_at(HW_HEAP_START, HWR_HEAP_BYTES) ||
+	if (hwr_address_space() != ~0ull || hwr_classes_record_bytes() > 1ull << 40 ||
+	    !hwr_map_at(HW_HEAP_START, HWR_HEAP_BYTES) ||
 	    !hwr_map_at(HW_HEAP_CHUNKS, 7ull << 38 /* 1 TiB, half and a quarter of it */)) {
 		cas_acq_rel(&opened, &not_yet, 2);
 		return false;

@@ -3,6 +3,7 @@
 #include "recorder/access/shadow/adaptive.h"
 
 #include "recorder/heap/fill.h"
+#include "recorder/state.h"
 #include "recorder/sys.h"
 
 enum {
@@ -29,16 +30,28 @@ static u32 controls; /* which units are */
 
 /* ---- the log ---- */
 
+/* Address space, of which little is used. */
+static void *map_table(u64 bytes)
+{
+	void *table = hwr_map_private(bytes);
+
+	if (table) {
+		add_relaxed(&hwr_reserved_bytes, bytes);
+		hwr_madvise(table, bytes, MADV_NOHUGEPAGE);
+	}
+	return table;
+}
+
 bool hwr_log_open(void)
 {
 	u64 pages = (HWR_ADAPTIVE_SMALL_END - HW_HEAP_START) / HWR_PAGE;
 
 	if (!entries)
-		entries = hwr_map_private(LOG_ENTRIES * sizeof(*entries));
+		entries = map_table(LOG_ENTRIES * sizeof(*entries));
 	if (!marks)
-		marks = hwr_map_private(pages * sizeof(*marks));
+		marks = map_table(pages * sizeof(*marks));
 	if (!touched)
-		touched = hwr_map_private(pages * sizeof(*touched));
+		touched = map_table(pages * sizeof(*touched));
 	return entries && marks && touched;
 }
 
