@@ -30,22 +30,19 @@ bool hwr_pages_flooded(void)
 }
 
 /* Hits that come together cannot be foreseen; the stated overhead holds all the same. Once for each limit: the
- * helper arms nothing until the monitor has set another. No handler of the program may run meanwhile: it would
- * wait for what this thread is opening. */
+ * helper arms nothing until the monitor has set another. */
 static __attribute__((noinline)) void flood(void)
 {
 	static u64 done_for;
 	struct hw_pages *pages = &hwr_control->pages;
-	u64 most = load_relaxed(&pages->spend_most), before = load_relaxed(&done_for), all = ~0ull, mask = 0;
+	u64 most = load_relaxed(&pages->spend_most), before = load_relaxed(&done_for);
 
 	if (before == most || !cas_acq_rel(&done_for, &before, most))
 		return;
-	hwr_ask6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, 8, 0, 0);
 	hwr_units_open_all(false);
 	add_relaxed(&pages->floods, 1);
 	/* What is armed by now may look open to the monitor, never the other way round. */
 	store_release(&pages->flood_ticks, hw_ticks());
-	hwr_ask6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
 }
 
 void hwr_pages_spent(u64 since)

@@ -334,12 +334,16 @@ static u64 open_class(u32 number, bool child)
 
 void hwr_units_open_all(bool child)
 {
-	u64 start = hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID), count = 0;
+	u64 start = hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID), count = 0, all = ~0ull, mask = 0;
 
+	/* No handler of the program may run meanwhile: it would wait for what this thread is opening. */
+	if (!child)
+		hwr_ask6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, 8, 0, 0);
 	for (u32 number = 0; number < HWR_CLASSES; number++)
 		count += open_class(number, child);
 	if (child)
 		return;
+	hwr_ask6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
 	add_relaxed(&hwr_control->pages.open_units, count);
 	add_relaxed(&hwr_control->pages.open_ns, hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID) - start);
 }
