@@ -185,10 +185,13 @@ static void on_done(void *data, const struct hw_command *command)
 static void cost_update(struct watcher *self, u64 cpu_now_ns)
 {
 	const struct hw_pages *pages = self->pages;
-	u64 cpu, spent;
+	u64 cpu, spent, arm, open;
 
 	if (!pages)
 		return;
+	/* Before the sum that has them in it: they grow meanwhile. */
+	arm = load_acquire(&pages->arm_ns);
+	open = load_acquire(&pages->open_ns);
 	/* The rate of ticks is measured anew each time: what was spent once stays. */
 	spent = pages_cost_ns(pages, self->areas.ns_per_tick);
 	cpu = load_relaxed(&pages->cpu_ns);
@@ -199,8 +202,8 @@ static void cost_update(struct watcher *self, u64 cpu_now_ns)
 		.hits = load_relaxed(&pages->hits) + load_relaxed(&pages->kernel_hits) +
 			load_relaxed(&pages->opened),
 		.arms = load_relaxed(&pages->arms),
-		.arm_ns = load_relaxed(&pages->arm_ns),
-		.open_ns = load_relaxed(&pages->open_ns),
+		.arm_ns = arm,
+		.open_ns = open,
 		.open_units = load_relaxed(&pages->open_units),
 		.armed = load_relaxed(&pages->armed),
 	};
