@@ -26,6 +26,7 @@ set(recorder_options
 	-ftls-model=initial-exec
 	-fasynchronous-unwind-tables
 	-fno-omit-frame-pointer
+	-foptimize-sibling-calls # hooks end in calls that must not have frames of ours behind them
 	-fno-stack-protector
 	-U_FORTIFY_SOURCE # distributions set it; its functions end the program
 	-fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc -fno-builtin-free

@@ -164,6 +164,7 @@ static int run_take(struct image *self, struct merge_source *source, u64 until, 
 		struct told_record *told = image_next(self);
 
 		told->record = ring->records[ring->tail & ring->mask];
+		__asm__ volatile("" : : : "memory"); /* checks look at the copy */
 		ring->tail++;
 		status = image_add(self, source->slot, source->nested, told, err);
 		if (unlikely(ring->tail >= publish_at)) {

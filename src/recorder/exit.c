@@ -64,7 +64,7 @@ static bool is_watchable(void)
 static void ask_to_be_watched(void)
 {
 	u32 *leaving = &hwr_control->leaving, not_yet = HW_LEAVING_NOT;
-	u64 since = hwr_monotonic_ns();
+	u64 waited = 0, now = hwr_monotonic_ns();
 
 	if (!hwr_session_watched())
 		return;
@@ -74,9 +74,14 @@ static void ask_to_be_watched(void)
 		add_acq_rel(&hwr_lobby->bell, 1);
 		hwr_futex_wake(&hwr_lobby->bell);
 	}
-	while (load_acquire(leaving) == HW_LEAVING_ASKED &&
-	       hwr_monotonic_ns() - since < patience_ns && hwr_session_watched())
+	/* Waits count as in wait_for_room of ring.c. */
+	while (load_acquire(leaving) == HW_LEAVING_ASKED && waited < patience_ns && hwr_session_watched()) {
+		u64 before = now;
+
 		hwr_futex_wait(leaving, HW_LEAVING_ASKED, WAIT_NS);
+		now = hwr_monotonic_ns();
+		waited += now - before < WAIT_NS ? now - before : WAIT_NS;
+	}
 }
 
 /* exit, a return from main, and the end of the last thread come here. */

@@ -86,13 +86,12 @@ bool hwr_sample_take(struct hwr_thread *t, u64 address, u64 size)
 	return false;
 }
 
+/* Their counts stay: one that is too high costs a look, and a thread may be between count and sample. */
 void hwr_sample_forget(void)
 {
 	for (u32 i = 0; i < sizeof live / sizeof *live; i++)
 		if (load_relaxed(&live[i])) /* pages that were never touched stay so */
 			store_relaxed(&live[i], 0);
-	for (u32 i = 0; i < HWR_SAMPLE_PLACES; i++)
-		store_relaxed(&hwr_sample_places[i], 0);
 }
 
 bool hwr_sample_drop(u64 address)

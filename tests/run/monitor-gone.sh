@@ -21,12 +21,18 @@ else
 	kill -STOP "$monitor"
 fi
 if [ "$how" = starved ]; then
+	began=${EPOCHREALTIME/./}
 	sleep 0.3 # its rings are full, and it waits
 	kill -STOP "$program"
+	waited=$((${EPOCHREALTIME/./} - began))
+	! grep -q '^State:.*Z' "/proc/$program/status" || fail "the program ended before"
 	sleep 3
+	began=${EPOCHREALTIME/./}
 	kill -CONT "$program"
 	sleep 0.2
 	kill -CONT "$monitor"
+	waited=$((waited + ${EPOCHREALTIME/./} - began))
+	[ "$waited" -lt 1500000 ] || { kill "$program"; wait "$monitor"; skip "this shell got no time, either"; }
 	wait "$monitor"
 	equal "exit status" "$?" 0
 	equal "lost events" "$(field "$work/trace" .lost_events)" 0

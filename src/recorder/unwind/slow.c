@@ -104,7 +104,8 @@ static bool leads_into_module(struct hwr_cursor *c)
 		before = at;
 		at = next;
 	}
-	return false;
+	c->believed = before; /* so many in a row do not come about by chance */
+	return true;
 }
 
 /* No CFI: believe a frame record if it leads into code, or into what can be read and leads into code. */
