@@ -226,7 +226,7 @@ describe("a program that runs", () => {
 		await until(async () => (await watched.ask("/live/config")).tick_ms === 500, "the server was told");
 		await until(async () => {
 			const { ticks } = await watched.ask("/live/history");
-			return ticks.at(-1).t - ticks.at(-2).t < 0.8e9;
+			return ticks.length > 4 && ticks.at(-1).t - ticks.at(-5).t < 3e9;
 		}, "ticks come twice as fast");
 		await page.getByLabel("Overhead, %").fill("5");
 		await page.getByLabel("Overhead, %").press("Enter");
@@ -328,7 +328,7 @@ describe("what goes wrong", () => {
 			return waits.has(4);
 		}, "it waits longer each time");
 		// a busy machine may not show each of them long enough
-		assert.ok([...waits].every((wait, at, all) => [1, 2, 4].includes(wait) && wait > (all[at - 1] ?? 0)), [...waits].join());
+		assert.ok(waits.size >= 2 && [...waits].every((wait, at, all) => [1, 2, 4].includes(wait) && wait > (all[at - 1] ?? 0)), [...waits].join());
 		assert.ok((await part(page, "numbers").count()) === 1, "what is shown stays");
 		through.mend();
 		await page.locator('[data-t="state"]').getByRole("button", { name: "Try now" }).click();
