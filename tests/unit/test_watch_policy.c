@@ -312,3 +312,27 @@ TEST(mpc_adapts, "a unit that was hot and is not any more is monitored again")
 	CHECK(unit->armed);
 	program_release(&self);
 }
+
+TEST(limits_share, "arming and hits have what is left of the stated overhead between them, and nothing once it is spent")
+{
+	static struct program self;
+	struct policy_cost cost = {.cost_ns = 3000000, .cpu_ns = SECOND, .arm_ns = 1000000, .open_ns = 500000};
+	u64 before_hits = 1500000, few, arming, hits;
+
+	program_init(&self, POLICY_MPC, 0.01);
+	cost.asked = 10;
+	few = policy_limits(&self.policy, &cost).arming_ns;
+	cost.asked = 300;
+	arming = policy_limits(&self.policy, &cost).arming_ns;
+	hits = policy_limits(&self.policy, &cost).hits_ns;
+	CHECK(few > cost.arm_ns + 10 * ARM_NS && arming > few);
+	CHECK(hits > before_hits);
+	CHECK(cost.cost_ns + (arming - cost.arm_ns) + (hits - before_hits) <= SECOND / 100);
+	cost.asked = 1000000; /* more than can be paid for */
+	CHECK(policy_limits(&self.policy, &cost).arming_ns <= cost.arm_ns + 1);
+	cost.asked = 300;
+	cost.cost_ns += 10000000;
+	CHECK_EQ(policy_limits(&self.policy, &cost).arming_ns, cost.arm_ns + 1);
+	CHECK_EQ(policy_limits(&self.policy, &cost).hits_ns, before_hits + 10000000 + 1);
+	program_release(&self);
+}
