@@ -69,8 +69,9 @@ equal "first of logstat" "$(jq -r '.findings[0] | "\(.kind) \(.function)"' "$wor
 says <(jq -r '.findings[0].text' "$work/json") "freed 15,000 times"
 equal "leaks of logstat" "$(jq -r '[.findings[] | select(.kind == "leak") | .function] | join(" ")' "$work/json")" page_find
 "$HEAPWISE" run -q -o "$work/widget" -- "$HEAPWISE_BUILD_DIR/examples/widget" 2>/dev/null
+# Whether its blue widgets live long or briefly is a matter of how long the machine lets it run.
 equal "findings of widget" "$("$HEAPWISE" findings --format json "$work/widget" |
-	jq -r '[.findings[] | "\(.kind) \(.function) \(.stack[1].function)"] | join("; ")')" "kept make_widget make_red_widget"
+	jq -r '[.findings[] | select(.kind != "churn") | "\(.kind) \(.function) \(.stack[1].function)"] | join("; ")')" "kept make_widget make_red_widget"
 
 # Scores: what is not measured is null; every inference of a point has a state.
 "$HEAPWISE" scores --top 0 --all --format json "$work/trace" >"$work/json"

@@ -320,17 +320,19 @@ interface Config {
 function Settings() {
 	const [config, setConfig] = useState<Config | null>(null);
 	const [problem, setProblem] = useState("");
+	const [typed, setTyped] = useState<Partial<Record<keyof Config, string>>>({}); // stays whatever is answered to earlier changes
 	const ask = (change: Partial<Config> | null) =>
 		(change ? source.post<Config>("/live/config", change) : source.get<Config>("/live/config", {}))
 			.then((reply) => {
 				setConfig(reply.data);
+				setTyped((all) => Object.fromEntries(Object.entries(all).filter(([name]) => !change || !(name in change))));
 				setProblem("");
 			})
 			.catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)));
 	const field = (name: keyof Config, label: string, title: string, scale: number, least: number, most: number) => (
 		<label title={title}>
 			{label}{" "}
-			<input type="number" min={least} max={most} step="any" value={config ? config[name] / scale : ""} onChange={(event) => event.currentTarget.value !== "" && void ask({ [name]: Math.min(most, Math.max(least, Number(event.currentTarget.value))) * scale })} />
+			<input type="number" min={least} max={most} step="any" value={typed[name] ?? (config ? config[name] / scale : "")} onInput={({ currentTarget: { value } }) => setTyped((all) => ({ ...all, [name]: value }))} onChange={(event) => event.currentTarget.value !== "" && void ask({ [name]: Math.min(most, Math.max(least, Number(event.currentTarget.value))) * scale })} />
 		</label>
 	);
 	return (
