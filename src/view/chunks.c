@@ -59,6 +59,16 @@ static struct view_chunk chunk_of(const struct view_scope *scope, u64 number)
 				   (u32)(number % CHUNK_PAGE)};
 }
 
+/* Those of a point lie anywhere, and each brings its neighbours into memory: what has gathered is let go now and then. */
+static struct view_chunk chunk_in(const struct gathered *self, u64 position)
+{
+	enum { REST = 2048 };
+
+	if (unlikely(position % REST == REST - 1))
+		model_rest(self->scope->trace->model);
+	return chunk_of(self->scope, self->numbers.data[position]);
+}
+
 static int gather(struct gathered *self, struct err *err)
 {
 	struct view_chunk chunk;
@@ -67,9 +77,11 @@ static int gather(struct gathered *self, struct err *err)
 	if (self->query->point < 0) {
 		if (!vec_reserve(&self->numbers, self->scope->selection.chunks))
 			return err_set(err, ERR_MEMORY, "out of memory for the chunks");
-		for (u64 at = 0; view_next(self->scope, &at, &chunk);)
+		for (u64 at = 0; view_next(self->scope, &at, &chunk);) {
+			model_pass(self->scope->trace->model, chunk.number);
 			if (!vec_push(&self->numbers, (u32)chunk.number))
 				return err_set(err, ERR_MEMORY, "out of memory for the chunks");
+		}
 		return view_check(self->scope, err);
 	}
 	if (view_point_chunks(self->scope->trace, (u32)self->query->point, &own, err) < 0)
@@ -98,9 +110,10 @@ static int by_key(const void *a, const void *b)
 }
 
 /* Large ones, long lives and late accesses first. */
-static u64 key_of(const struct gathered *self, u32 number)
+static u64 key_of(const struct gathered *self, u64 position)
 {
-	struct view_chunk chunk = chunk_of(self->scope, number);
+	u32 number = self->numbers.data[position];
+	struct view_chunk chunk = chunk_in(self, position);
 	struct chunk_access access;
 	u64 end = view_is_freed(&chunk) ? chunk.page->free_ticks[chunk.at]
 					: self->scope->trace->model->last_ticks;
@@ -142,8 +155,7 @@ static int put_in_order(struct gathered *self, struct err *err)
 	if (!keyed)
 		return err_set(err, ERR_MEMORY, "out of memory for the chunks");
 	for (u64 i = 0; i < count; i++)
-		keyed[i] =
-			(struct keyed){key_of(self, self->numbers.data[i]), self->numbers.data[i]};
+		keyed[i] = (struct keyed){key_of(self, i), self->numbers.data[i]};
 	qsort(keyed, count, sizeof *keyed, by_key);
 	for (u64 i = 0; i < count; i++)
 		self->numbers.data[i] = keyed[i].number;
@@ -204,7 +216,7 @@ static int pack(struct gathered *self, struct err *err)
 			     : err_set(err, ERR_MEMORY, "out of memory for the chunks");
 
 	for (u64 i = 0; i < count && status == 0; i++) {
-		struct view_chunk chunk = chunk_of(self->scope, self->numbers.data[i]);
+		struct view_chunk chunk = chunk_in(self, i);
 		u64 start = chunk.page->alloc_ticks[chunk.at];
 		u64 end = view_is_freed(&chunk) ? chunk.page->free_ticks[chunk.at] : UINT64_MAX;
 
@@ -239,7 +251,7 @@ static int put_in_rows(struct gathered *self, struct err *err)
 	if (self->query->lane == LANE_PACKED)
 		return pack(self, err);
 	for (u64 i = 0; i < count; i++) {
-		struct view_chunk chunk = chunk_of(self->scope, self->numbers.data[i]);
+		struct view_chunk chunk = chunk_in(self, i);
 
 		self->rows[i] = chunk.page->alloc_thread[chunk.at];
 		if (self->rows[i] >= self->row_count)
@@ -296,7 +308,7 @@ static void add_accesses(const struct gathered *self, const struct view_chunk *c
 
 static int add_bar(struct chunks_view *view, const struct gathered *self, u64 position)
 {
-	struct view_chunk chunk = chunk_of(self->scope, self->numbers.data[position]);
+	struct view_chunk chunk = chunk_in(self, position);
 	struct chunk_bar bar = {.number = chunk.number,
 				.row = (u32)row_of(self, position),
 				.size = chunk.page->size[chunk.at]};
@@ -338,7 +350,7 @@ static int add_bars(struct chunks_view *view, const struct gathered *self, struc
 static void add_cells(struct chunks_view *view, const struct gathered *self,
 		      const struct time_axis *axis, u64 position, u64 rows)
 {
-	struct view_chunk chunk = chunk_of(self->scope, self->numbers.data[position]);
+	struct view_chunk chunk = chunk_in(self, position);
 	u64 row = row_of(self, position) - self->query->first_row;
 	u32 width = view->width + 1;
 	u64 line = row * view->height / rows * width;
@@ -445,6 +457,7 @@ int chunk_neighbours_find(struct chunk_neighbours *self, const struct view_scope
 	for (u64 at = 0; view_next(&all, &at, &chunk);) {
 		u64 other = chunk.page->address[chunk.at];
 
+		model_pass(scope->trace->model, chunk.number);
 		if (chunk.at == 0 && view_check(scope, err) < 0)
 			return err->code;
 		if (chunk.page->alloc_ticks[chunk.at] > when || chunk.number == number ||

@@ -35,7 +35,7 @@ static inline bool view_has_order(const struct view_scope *self)
 	       (view_is_all(self) || (self->plain && self->selection.words == self->own_words));
 }
 
-enum { VIEW_PICK = 64, VIEW_REST = 1 << 17 };
+enum { VIEW_PICK = 64, VIEW_REST = 1 << 16 };
 
 /* For passes over the events, which lead to chunks anywhere: lets go of what has gathered now and then. */
 static inline void view_pass_events(const struct view_scope *self, u64 event)

@@ -83,6 +83,7 @@ static int fill_matrix(struct threads_view *self, const struct view_scope *scope
 		struct chunk_access access;
 		u32 column = THREAD_MATRIX + 1;
 
+		model_pass(model, chunk.number);
 		if (view_is_freed(&chunk))
 			column = freer < self->rows.count ? place[freer] : THREAD_MATRIX;
 		self->matrix[maker < self->rows.count ? place[maker] : THREAD_MATRIX][column]++;
@@ -126,6 +127,7 @@ int threads_view_make(struct threads_view *self, const struct view_scope *scope,
 	for (u64 at = 0; view_next(scope, &at, &chunk);) {
 		if (chunk.at == 0 && view_check(scope, err) < 0)
 			return err->code;
+		model_pass(scope->trace->model, chunk.number);
 		add_chunk(self, scope, &chunk);
 	}
 	if (add_peaks(self, scope, err) < 0)
