@@ -9,7 +9,6 @@
 
 #ifdef HWR_PAGES
 #include "recorder/access/pages/pages.h"
-#include "recorder/heap/heap.h"
 #endif
 #include "recorder/note.h"
 #include "recorder/session.h"
@@ -72,24 +71,6 @@ static long set_address_space(const struct rlimit *wanted, struct rlimit *old)
 	return 0;
 }
 
-#ifdef HWR_PAGES
-/* To the kernel armed memory is unreadable: what it is given is open until it answers, as in access/pages/calls.c. */
-static void hold(const void *pointer)
-{
-	if (hwr_heap_has((u64)pointer))
-		hwr_pages_pin((u64)pointer);
-}
-
-static void let_go(const void *pointer)
-{
-	if (hwr_heap_has((u64)pointer))
-		hwr_pages_unpin((u64)pointer);
-}
-#else
-static void hold(const void *pointer) { (void)pointer; }
-static void let_go(const void *pointer) { (void)pointer; }
-#endif
-
 static inline long limit_held(int pid, int what, const struct rlimit *new, struct rlimit *old)
 {
 	long result;
@@ -107,14 +88,19 @@ static inline long limit_held(int pid, int what, const struct rlimit *new, struc
 
 static inline long limit(int pid, int what, const struct rlimit *new, struct rlimit *old)
 {
+#ifdef HWR_PAGES
 	long result;
 
-	hold(new);
-	hold(old);
+	/* To the kernel armed memory is unreadable. */
+	hwr_pages_hold(new);
+	hwr_pages_hold(old);
 	result = limit_held(pid, what, new, old);
-	let_go(new);
-	let_go(old);
+	hwr_pages_let_go(new);
+	hwr_pages_let_go(old);
 	return result;
+#else
+	return limit_held(pid, what, new, old);
+#endif
 }
 
 static inline int answer(long result)

@@ -12,6 +12,7 @@
 #include <signal.h>
 
 #include "format/types.h"
+#include "recorder/heap/heap.h"
 
 /* Who allocates next in this thread: set by the hooks, used by slots.c. */
 struct hwr_pages_site {
@@ -30,6 +31,19 @@ void hwr_pages_stop(void);
 /* Opens an address of the heap that the program is about to give away, until hwr_pages_unpin. */
 void hwr_pages_pin(u64 address);
 void hwr_pages_unpin(u64 address);
+
+/* The same of what a call was given, wherever it lies. */
+static inline void hwr_pages_hold(const void *p)
+{
+	if (hwr_heap_has((u64)p))
+		hwr_pages_pin((u64)p);
+}
+
+static inline void hwr_pages_let_go(const void *p)
+{
+	if (hwr_heap_has((u64)p))
+		hwr_pages_unpin((u64)p);
+}
 
 /* fault.c: takes SIGSEGV over and measures what a fault costs. */
 bool hwr_fault_attach(void);

@@ -147,30 +147,18 @@ HWR_EXPORT int sigsuspend(const sigset_t *set)
 }
 
 /* What these are given is open until they return, as in calls.c. */
-static void pin(const void *p)
-{
-	if (hwr_heap_has((u64)p))
-		hwr_pages_pin((u64)p);
-}
-
-static void unpin(const void *p)
-{
-	if (hwr_heap_has((u64)p))
-		hwr_pages_unpin((u64)p);
-}
-
 HWR_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *set)
 {
 	static void *real;
 	sigset_t copy;
 	int result;
 
-	pin(fds);
-	pin(timeout);
+	hwr_pages_hold(fds);
+	hwr_pages_hold(timeout);
 	result = ((int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))hwr_pages_real(
 		&real, "ppoll"))(fds, count, timeout, without(set, &copy));
-	unpin(fds);
-	unpin(timeout);
+	hwr_pages_let_go(fds);
+	hwr_pages_let_go(timeout);
 	return result;
 }
 
@@ -181,17 +169,17 @@ HWR_EXPORT int pselect(int count, fd_set *r, fd_set *w, fd_set *e, const struct 
 	sigset_t copy;
 	int result;
 
-	pin(r);
-	pin(w);
-	pin(e);
-	pin(timeout);
+	hwr_pages_hold(r);
+	hwr_pages_hold(w);
+	hwr_pages_hold(e);
+	hwr_pages_hold(timeout);
 	result = ((int (*)(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
 			   const sigset_t *))hwr_pages_real(&real, "pselect"))(count, r, w, e, timeout,
 									       without(set, &copy));
-	unpin(r);
-	unpin(w);
-	unpin(e);
-	unpin(timeout);
+	hwr_pages_let_go(r);
+	hwr_pages_let_go(w);
+	hwr_pages_let_go(e);
+	hwr_pages_let_go(timeout);
 	return result;
 }
 
@@ -201,10 +189,10 @@ HWR_EXPORT int epoll_pwait(int fd, struct epoll_event *events, int count, int ti
 	sigset_t copy;
 	int result;
 
-	pin(events);
+	hwr_pages_hold(events);
 	result = ((int (*)(int, struct epoll_event *, int, int, const sigset_t *))hwr_pages_real(
 		&real, "epoll_pwait"))(fd, events, count, timeout, without(set, &copy));
-	unpin(events);
+	hwr_pages_let_go(events);
 	return result;
 }
 
