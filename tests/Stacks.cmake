@@ -76,7 +76,7 @@ if(TARGET recorder_check)
 	endforeach()
 	add_custom_target(stacks_libraries DEPENDS ${unwind_libraries})
 	add_dependencies(tests stacks_libraries)
-	foreach(source calls.c exceptions.cpp signals.c coroutines.c remap.c jumps.c drap.c deep.c
+	foreach(source calls.c exceptions.cpp signals.c coroutines.c remap.c jumps.c drap.c deep.c large.c
 		threads.c iconv.c nocfi.c)
 		heapwise_stacks(${source})
 	endforeach()

@@ -2,7 +2,7 @@
 # One executable per file tests/unit/test_*.c, plain and with sanitizers.
 file(GLOB unit_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_*.c)
 if(NOT HEAPWISE_HOST)
-	list(FILTER unit_sources INCLUDE REGEX "/test_(base|format|heap|turns|detour)[^/]*\\.c$")
+	list(FILTER unit_sources INCLUDE REGEX "/test_(base|format|heap|turns|detour|rules)[^/]*\\.c$")
 endif()
 if(HEAPWISE_SANITIZE MATCHES "thread") # it writes code, of which ThreadSanitizer has no shadow
 	list(FILTER unit_sources EXCLUDE REGEX "/test_detour\\.c$")

@@ -9,24 +9,42 @@
 
 enum { SIGINFO_BYTES = 128 };
 
+/* Offsets of the CFA and, below it, of the return address; 0 if they do not fit. */
+static u32 pack_offsets(u64 cfa, u64 below)
+{
+	u64 above = cfa - below;
+	u32 wide = HWR_BASE_WIDE << HWR_RULE_BASE_SHIFT | (u32)(cfa / 16) << HWR_RULE_CFA_SHIFT;
+
+	if (cfa / 16 <= HWR_RULE_CFA_FIELD && below / 8 <= HWR_RULE_RA_FIELD)
+		return (u32)(cfa / 16) << HWR_RULE_CFA_SHIFT | (u32)(below / 8) << HWR_RULE_RA_SHIFT;
+	if (cfa / 16 > HWR_RULE_WIDE_FIELD || below > cfa)
+		return 0;
+	if (below / 8 <= HWR_RULE_WIDE_RA_FIELD)
+		return wide | (u32)(below / 8) << HWR_RULE_WIDE_RA_SHIFT;
+	if (above / 8 <= HWR_RULE_WIDE_RA_FIELD)
+		return wide | HWR_RULE_WIDE_LOW | (u32)(above / 8) << HWR_RULE_WIDE_RA_SHIFT;
+	return 0;
+}
+
 u32 hwr_rule_pack(const struct hwr_row *row)
 {
 	const struct hwr_where_is *ra = &row->registers[HWR_REG_RA];
 	const struct hwr_where_is *fp = &row->registers[HWR_REG_FP];
 	i64 below = (i64)(0 - (u64)ra->offset);
-	u32 rule = HWR_RULE_VALID;
+	u32 rule = HWR_RULE_VALID, offsets;
 
 	if (ra->where != HWR_AT_CFA || row->cfa_expr)
 		return 0;
-	if (below <= 0 || (below & 7) || below / 8 > HWR_RULE_RA_FIELD)
+	if (below <= 0 || (below & 7) || row->cfa_offset < 0 || (row->cfa_offset & 15))
 		return 0;
 	if (row->cfa_register == HWR_REG_FP)
 		rule |= HWR_BASE_FP << HWR_RULE_BASE_SHIFT;
 	else if (row->cfa_register != HWR_REG_SP)
 		return 0;
-	if (row->cfa_offset < 0 || (row->cfa_offset & 15) || row->cfa_offset / 16 > HWR_RULE_CFA_FIELD)
+	offsets = pack_offsets((u64)row->cfa_offset, (u64)below);
+	if (!offsets)
 		return 0;
-	rule |= (u32)(row->cfa_offset / 16) << HWR_RULE_CFA_SHIFT | (u32)(below / 8) << HWR_RULE_RA_SHIFT;
+	rule |= offsets;
 	if (fp->where == HWR_SAME)
 		return rule;
 	if (fp->where != HWR_AT_CFA || fp->offset != ra->offset - 8)

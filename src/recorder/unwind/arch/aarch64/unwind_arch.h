@@ -48,6 +48,7 @@ static inline __attribute__((always_inline)) void hwr_capture(struct hwr_registe
 enum hwr_rule_base {
 	HWR_BASE_SP, /* CFA = sp + offset */
 	HWR_BASE_FP, /* CFA = fp + offset */
+	HWR_BASE_WIDE, /* added to these: a large frame, with the return address near one of its ends */
 };
 enum {
 	HWR_RULE_VALID = 1,
@@ -59,6 +60,10 @@ enum {
 	HWR_RULE_RA_SHIFT = 18, /* 14 bits, in 8 bytes, below CFA */
 	HWR_RULE_CFA_FIELD = 0x1fff,
 	HWR_RULE_RA_FIELD = 0x3fff,
+	HWR_RULE_WIDE_FIELD = 0x7ffff, /* 19 bits of the CFA, in 16 bytes; then: */
+	HWR_RULE_WIDE_LOW = 1 << 24,   /* the return address is above the base, not below the CFA */
+	HWR_RULE_WIDE_RA_SHIFT = 25,   /* 7 bits, in 8 bytes */
+	HWR_RULE_WIDE_RA_FIELD = 0x7f,
 	HWR_RULE_BITS = 32,
 	HWR_RULE_NO_CFI = HWR_RULE_VALID | HWR_RULE_SPECIAL, /* a frame record does not tell the caller's sp */
 };
@@ -72,18 +77,33 @@ struct hwr_step {
 	bool uses_fp;
 };
 
+/* The slot of the return address of a large frame. */
+static inline u64 *hwr_rule_wide_ra(u32 rule, u64 base, u64 cfa)
+{
+	u64 away = (rule >> HWR_RULE_WIDE_RA_SHIFT) & HWR_RULE_WIDE_RA_FIELD;
+
+	return rule & HWR_RULE_WIDE_LOW ? (u64 *)base + away : (u64 *)cfa - away;
+}
+
 /* False: the frame is not plausible, and nothing was read. */
 static inline __attribute__((always_inline)) bool hwr_rule_apply(u32 rule, u64 sp, u64 fp,
 								  struct hwr_step *step)
 {
-	u64 offset = (u64)((rule >> HWR_RULE_CFA_SHIFT) & HWR_RULE_CFA_FIELD) * 16;
+	u32 base = (rule >> HWR_RULE_BASE_SHIFT) & 3;
+	bool wide = base & HWR_BASE_WIDE;
+	u64 offset = (u64)((rule >> HWR_RULE_CFA_SHIFT) & (wide ? HWR_RULE_WIDE_FIELD : HWR_RULE_CFA_FIELD)) * 16;
 
-	step->uses_fp = ((rule >> HWR_RULE_BASE_SHIFT) & 3) == HWR_BASE_FP;
+	step->uses_fp = base & HWR_BASE_FP;
 	step->cfa_slot = NULL;
 	step->cfa = (step->uses_fp ? fp : sp) + offset;
 	if (unlikely(step->cfa <= sp || (step->cfa & 15)))
 		return false;
-	step->ra_slot = (u64 *)step->cfa - (rule >> HWR_RULE_RA_SHIFT);
+	if (unlikely(wide))
+		step->ra_slot = hwr_rule_wide_ra(rule, step->uses_fp ? fp : sp, step->cfa);
+	else
+		step->ra_slot = (u64 *)step->cfa - (rule >> HWR_RULE_RA_SHIFT);
+	if (unlikely((u64)step->ra_slot < sp)) /* the frame pointer was something else */
+		return false;
 	step->fp_slot = rule & HWR_RULE_FP_SAVED ? step->ra_slot - 1 : NULL;
 	return true;
 }

@@ -7,9 +7,9 @@
 
 enum { OP_BREG_FP = 0x70 + HWR_REG_FP, OP_DEREF = 0x06 };
 
-static bool offset_fits(i64 offset)
+static bool offset_fits(i64 offset, u32 field)
 {
-	return offset >= 0 && (offset & 7) == 0 && offset / 8 <= HWR_RULE_FIELD;
+	return offset >= 0 && (offset & 7) == 0 && offset / 8 <= field;
 }
 
 static i64 negated(i64 offset) { return (i64)(0 - (u64)offset); } /* of any number */
@@ -25,7 +25,7 @@ static u32 pack_drap(const struct hwr_row *row)
 	if (end - p < 3 || *p++ != OP_BREG_FP)
 		return 0;
 	offset = negated(hwr_read_sleb(&p, end));
-	if (!p || p + 1 != end || *p != OP_DEREF || !offset_fits(offset))
+	if (!p || p + 1 != end || *p != OP_DEREF || !offset_fits(offset, HWR_RULE_CFA_FIELD))
 		return 0;
 	if (fp->where != HWR_AT_EXPR || fp->expr[0] != 2 || fp->expr[1] != OP_BREG_FP || fp->expr[2] != 0)
 		return 0;
@@ -47,12 +47,12 @@ u32 hwr_rule_pack(const struct hwr_row *row)
 		rule |= HWR_BASE_FP << HWR_RULE_BASE_SHIFT;
 	else if (row->cfa_register != HWR_REG_SP)
 		return 0;
-	if (!offset_fits(row->cfa_offset))
+	if (!offset_fits(row->cfa_offset, HWR_RULE_CFA_FIELD))
 		return 0;
 	rule |= (u32)(row->cfa_offset / 8) << HWR_RULE_CFA_SHIFT;
 	if (fp->where == HWR_SAME)
 		return rule;
-	if (fp->where != HWR_AT_CFA || !offset_fits(negated(fp->offset)))
+	if (fp->where != HWR_AT_CFA || !offset_fits(negated(fp->offset), HWR_RULE_FP_FIELD))
 		return 0;
 	return rule | HWR_RULE_FP_SAVED | (u32)(-fp->offset / 8) << HWR_RULE_FP_SHIFT;
 }

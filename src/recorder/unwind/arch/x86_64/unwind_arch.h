@@ -52,8 +52,11 @@ enum {
 	HWR_RULE_END = 4,
 	HWR_RULE_FP_SAVED = 16, /* at CFA - fp offset */
 	HWR_RULE_CFA_SHIFT = 5,
-	HWR_RULE_FP_SHIFT = 18,
-	HWR_RULE_FIELD = 0x1fff, /* offsets are counted in 8 bytes, 13 bits each */
+	HWR_RULE_FP_SHIFT = 22,
+	/* Offsets are counted in 8 bytes. Frames are up to 1 MiB: rustc has one of more than 64 KiB below all that it
+	 * does. Registers are saved at their upper ends. */
+	HWR_RULE_CFA_FIELD = 0x1ffff,
+	HWR_RULE_FP_FIELD = 0x1ff,
 	HWR_RULE_BITS = 31,
 	/* Code without CFI, such as what runs a module's destructors. If the record does not lead into code, the
 	 * next frame has no rule, and the general evaluator judges. */
@@ -76,7 +79,7 @@ static inline __attribute__((always_inline)) bool hwr_rule_apply(u32 rule, u64 s
 								  struct hwr_step *step)
 {
 	u32 base = (rule >> HWR_RULE_BASE_SHIFT) & 3;
-	u64 offset = (u64)((rule >> HWR_RULE_CFA_SHIFT) & HWR_RULE_FIELD) * 8;
+	u64 offset = (u64)((rule >> HWR_RULE_CFA_SHIFT) & HWR_RULE_CFA_FIELD) * 8;
 
 	step->uses_fp = base != HWR_BASE_SP;
 	step->cfa_slot = NULL;
