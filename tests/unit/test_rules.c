@@ -21,9 +21,14 @@ bool hwr_safe_read(u64 address, u64 *value)
 	(void)value;
 	return false;
 }
-bool hwr_safe_record(u64 address, u64 *fp, u64 *pc)
+bool hwr_cursor_read(struct hwr_cursor *cursor, u64 address, u64 *value)
 {
-	return hwr_safe_read(address, fp) && hwr_safe_read(address, pc);
+	(void)cursor;
+	return hwr_safe_read(address, value);
+}
+bool hwr_cursor_record(struct hwr_cursor *cursor, u64 address, u64 *fp, u64 *pc)
+{
+	return hwr_cursor_read(cursor, address, fp) && hwr_cursor_read(cursor, address, pc);
 }
 
 #define SP 0x7f0000000000ull

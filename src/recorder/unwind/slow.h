@@ -7,6 +7,17 @@
 
 #include "recorder/unwind/cfi.h"
 
+enum { HWR_KNOWN_ROWS = 128 };
+
+/* A row that was read before. Programs that need this unwinder, for one of their frames or for code that they generate, need it
+ * for most of their stacks. */
+struct hwr_known_row {
+	u64 at;    /* the instruction */
+	u32 epoch; /* 0 = none; see hwr_epoch */
+	u32 found; /* enum hwr_cfi_result */
+	struct hwr_row row;
+};
+
 struct hwr_cursor {
 	struct hwr_registers registers;
 	u64 pc;           /* where this frame executes or will return to */
@@ -14,6 +25,8 @@ struct hwr_cursor {
 	bool sp_unknown;  /* sp was lost in a frame without CFI; the frame pointer is good */
 	bool guessed;     /* a frame without CFI was crossed by its frame record */
 	u64 believed;     /* frame records below this address lead to code of a module in the end */
+	u64 known_low, known_high; /* pages that were seen to be readable in this walk */
+	struct hwr_known_row known_rows[HWR_KNOWN_ROWS]; /* of all walks */
 };
 
 enum hwr_slow_result { HWR_STEPPED, HWR_OUTERMOST, HWR_BROKEN };
@@ -24,8 +37,11 @@ enum hwr_slow_result hwr_slow_step(struct hwr_cursor *cursor, struct hwr_cfi_scr
 /* Reads a word if it can be read. */
 bool hwr_safe_read(u64 address, u64 *value);
 
-/* Reads a frame record, two words, if it can be read: most are on one page, which is asked for once. */
-bool hwr_safe_record(u64 address, u64 *fp, u64 *pc);
+/* The same, for the cursor's walk: a page is asked for once. */
+bool hwr_cursor_read(struct hwr_cursor *cursor, u64 address, u64 *value);
+
+/* Reads a frame record, two words, if it can be read. */
+bool hwr_cursor_record(struct hwr_cursor *cursor, u64 address, u64 *fp, u64 *pc);
 
 /* Evaluates a DWARF expression (with its length in front) over the cursor's registers, with `first`
  * pushed before. False if it is malformed or reads where nothing is. */

@@ -459,6 +459,7 @@ static __attribute__((noinline)) u32 walk_slowly(struct hwr_thread *t, const str
 	c->sp_unknown = false;
 	c->guessed = false;
 	c->believed = 0;
+	c->known_low = c->known_high = 0;
 	while (result == HWR_STEPPED && count < max_depth) {
 		seen |= c->pc == caller->pc && c->registers.value[HWR_REG_SP] == caller->sp;
 		if (seen) {

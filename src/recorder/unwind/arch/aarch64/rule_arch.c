@@ -62,8 +62,8 @@ bool hwr_signal_frame(struct hwr_cursor *c)
 
 	if ((c->pc & 3) || !hwr_safe_read(c->pc, &code) || code != 0xd4000001d2801168ull)
 		return false;
-	if (!hwr_safe_read((u64)&context->uc_mcontext.regs[0], &code) ||
-	    !hwr_safe_read((u64)&context->uc_mcontext.pc, &last))
+	if (!hwr_cursor_read(c, (u64)&context->uc_mcontext.regs[0], &code) ||
+	    !hwr_cursor_read(c, (u64)&context->uc_mcontext.pc, &last))
 		return false;
 	for (u32 i = 0; i < 31; i++)
 		r[i] = context->uc_mcontext.regs[i];
@@ -78,7 +78,7 @@ bool hwr_frame_record(struct hwr_cursor *c)
 	u64 *r = c->registers.value;
 	u64 fp = r[HWR_REG_FP];
 
-	if (fp < r[HWR_REG_SP] || !hwr_safe_record(fp, &r[HWR_REG_FP], &r[HWR_REG_RA]))
+	if (fp < r[HWR_REG_SP] || !hwr_cursor_record(c, fp, &r[HWR_REG_FP], &r[HWR_REG_RA]))
 		return false;
 	r[HWR_REG_SP] = fp + 16;
 	c->sp_unknown = true;

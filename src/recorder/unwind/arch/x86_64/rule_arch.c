@@ -69,7 +69,7 @@ bool hwr_frame_record(struct hwr_cursor *c)
 	u64 *r = c->registers.value;
 	u64 fp = r[HWR_REG_FP];
 
-	if (fp < r[HWR_REG_SP] || !hwr_safe_record(fp, &r[HWR_REG_FP], &r[HWR_REG_RA]))
+	if (fp < r[HWR_REG_SP] || !hwr_cursor_record(c, fp, &r[HWR_REG_FP], &r[HWR_REG_RA]))
 		return false;
 	r[HWR_REG_SP] = fp + 16;
 	return true;
