@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "format/atomics.h"
 #include "symbols/scopes.h"
 
 #define NO_UNIT UINT32_MAX
@@ -117,12 +116,12 @@ void debuginfo_release(struct debuginfo *self)
 	*self = (struct debuginfo){ 0 };
 }
 
-void debuginfo_read_lines(const struct debuginfo *self, const bool *stop)
+void debuginfo_read_lines(const struct debuginfo *self, bool (*go_on)(void *), void *asked)
 {
 	enum { LINES_MAX = 1 << 20 }; /* some 40 MB */
 	u64 read = 0;
 
-	for (u32 i = 0; i < self->unit_count && read < LINES_MAX && !load_relaxed(stop); i++) {
+	for (u32 i = 0; i < self->unit_count && read < LINES_MAX && go_on(asked); i++) {
 		Dwarf_Lines *lines;
 		size_t count;
 

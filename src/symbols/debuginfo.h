@@ -46,9 +46,9 @@ struct debuginfo_query {
 int debuginfo_init(struct debuginfo *self, Dwarf *dwarf, u64 bias);
 void debuginfo_release(struct debuginfo *self); /* not the Dwarf, which belongs to its module */
 
-/* Reads the tables of lines ahead, which is most of the work of answering; not of very large programs. Ends early, after
- * a unit, when *stop becomes true. */
-void debuginfo_read_lines(const struct debuginfo *self, const bool *stop);
+/* Reads the tables of lines ahead, which is most of the work of answering; not of very large programs. Asks before
+ * each unit whether to go on. */
+void debuginfo_read_lines(const struct debuginfo *self, bool (*go_on)(void *), void *asked);
 
 /* Fills all answers. Damaged debug info leaves answers empty; only a lack of memory is an error. */
 int debuginfo_resolve(struct debuginfo *self, const struct debuginfo_query *query);

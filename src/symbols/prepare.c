@@ -5,26 +5,31 @@
 #include "symbols/prepare.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/vec.h"
-#include "format/atomics.h"
 
-/* More modules than this are left until they are needed: what is read stays in memory. */
-enum { PREPARED_MAX = 256 };
+enum {
+	PREPARED_MAX = 256,       /* more modules are left until they are needed: what is read stays in memory */
+	REST_NS = 20 * 1000 * 1000,
+	RESTS = 100,              /* then it takes its share of a busy machine */
+};
 
 struct prepare {
 	struct symbolizer *symbolizer; /* the thread's, until it has ended */
+	u32 rests;                     /* that it took; the thread's */
 	pthread_t thread;
 	bool started, stopped;
 	pthread_mutex_t lock; /* for what follows */
 	pthread_cond_t told;
 	VEC(struct symbolizer_module) modules; /* path and build_id are copies */
 	u64 taken;
-	bool stop; /* read without the lock, too */
+	bool stop;
 };
 
 /* The next module to read; false when it is time to end. Modules are never forgotten: told anew, they
@@ -44,6 +49,42 @@ static bool take(struct prepare *self, struct symbolizer_module *module)
 	return found;
 }
 
+/* Whether there is a processor for each thread of the machine that wants one, this one included. */
+static bool processor_is_free(void)
+{
+	FILE *file = fopen("/proc/loadavg", "re");
+	long running = 0;
+
+	if (!file)
+		return false;
+	if (fscanf(file, "%*s %*s %*s %ld/", &running) != 1)
+		running = 0;
+	fclose(file);
+	return running && running <= sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Before each piece of work: rests while others want all processors. A thread of the lowest priority would not need to
+ * ask, but in the end somebody waits for it: seconds, on a busy machine. False when it is time to end. */
+static bool go_on(void *opaque)
+{
+	struct prepare *self = opaque;
+	bool stop;
+
+	pthread_mutex_lock(&self->lock);
+	for (; !self->stop && self->rests < RESTS && !processor_is_free(); self->rests++) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += REST_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		pthread_cond_clockwait(&self->told, &self->lock, CLOCK_MONOTONIC, &until);
+	}
+	stop = self->stop;
+	pthread_mutex_unlock(&self->lock);
+	return !stop;
+}
+
 static void *run(void *opaque)
 {
 	struct prepare *self = opaque;
@@ -51,14 +92,13 @@ static void *run(void *opaque)
 	struct err err = { 0 };
 	u32 number;
 
-	sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){ 0 });
-	while (take(self, &module)) {
+	while (take(self, &module) && go_on(self)) {
 		if (symbolizer_add(self->symbolizer, &module, &number, &err) < 0 ||
 		    symbolizer_open(self->symbolizer, number, &err) < 0)
 			continue;
 		/* The first one is the program; of libraries few addresses will be asked for. */
 		if (number == 0)
-			symbolizer_read_ahead(self->symbolizer, number, &self->stop);
+			symbolizer_read_ahead(self->symbolizer, number, go_on, self);
 	}
 	return NULL;
 }
@@ -134,7 +174,7 @@ struct symbolizer *prepare_finish(struct prepare *self)
 	if (!self)
 		return NULL;
 	pthread_mutex_lock(&self->lock);
-	store_relaxed(&self->stop, true);
+	self->stop = true;
 	pthread_cond_signal(&self->told);
 	pthread_mutex_unlock(&self->lock);
 	if (self->started && !self->stopped)

@@ -207,12 +207,12 @@ int symbolizer_open(struct symbolizer *self, u32 module, struct err *err)
 	return 0;
 }
 
-void symbolizer_read_ahead(struct symbolizer *self, u32 module, const bool *stop)
+void symbolizer_read_ahead(struct symbolizer *self, u32 module, bool (*go_on)(void *), void *asked)
 {
 	const struct entry *entry = self->entries.data[module];
 
 	if (entry->open && entry->module.has_debuginfo)
-		debuginfo_read_lines(&entry->module.debuginfo, stop);
+		debuginfo_read_lines(&entry->module.debuginfo, go_on, asked);
 }
 
 struct Dwarf *symbolizer_dwarf(const struct symbolizer *self,

@@ -56,9 +56,8 @@ int symbolizer_add(struct symbolizer *self, const struct symbolizer_module *desc
 /* Reads the module's file now. A missing or damaged file is no error. */
 int symbolizer_open(struct symbolizer *self, u32 module, struct err *err);
 
-/* Reads more of what will be needed if many of the module's addresses are asked for, until *stop, which another thread
- * may set. */
-void symbolizer_read_ahead(struct symbolizer *self, u32 module, const bool *stop);
+/* Reads more of what will be needed if many of the module's addresses are asked for, as long as go_on(asked) says so. */
+void symbolizer_read_ahead(struct symbolizer *self, u32 module, bool (*go_on)(void *), void *asked);
 
 /* The debug info of a module that is open, NULL if it is not or has none. The symbolizer's. */
 struct Dwarf;

@@ -25,7 +25,7 @@ static enum symbolizer_state state_after(const struct symbolizer_module *modules
 	return state;
 }
 
-/* The thread has idle time only: a busy machine makes it late. */
+/* The thread rests while others want all processors: a busy machine makes it late. */
 static enum symbolizer_state state_of_last(const struct symbolizer_module *modules, u32 count)
 {
 	enum symbolizer_state state = SYMBOLIZER_UNREAD;
