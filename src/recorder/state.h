@@ -7,12 +7,18 @@
 #include "format/session.h"
 #include "recorder/own.h"
 
+enum hwr_on {
+	HWR_OFF = 0,
+	HWR_RECORDS, /* every hook */
+	HWR_SAMPLES, /* a hook first counts, see sample.h */
+};
+
 /* Lives in memory that the kernel clears in a forked child (MADV_WIPEONFORK), so that a child, made
  * by whatever call, never writes into its parent's rings. It stays after vfork, as it must: that
  * child runs in its parent's memory. Alone in its page, whatever the page size. */
 struct hwr_token {
 	u32 alive;  /* 1 = attached; only fork clears it */
-	u32 on;     /* 1 = every hook records */
+	u32 on;     /* enum hwr_on */
 	u32 paused; /* 1 = attached, but allocations are not recorded */
 } __attribute__((aligned(65536)));
 extern struct hwr_token hwr_token HWR_OWN;
