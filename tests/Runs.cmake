@@ -80,8 +80,9 @@ foreach(case missing_program unwritable_output full_disk file_limit damaged_trac
 	heapwise_run(bad-${name} bad-input ${case})
 endforeach()
 
-foreach(interval 1000 65536)
-	heapwise_run(sample-${interval} sample ${interval})
+foreach(interval 1000 65536 524288)
+	heapwise_run(sample-${interval} sample ${interval} sampled)
+	heapwise_run(sample-forms-${interval} sample ${interval} sampled_forms)
 endforeach()
 foreach(case stack_cut sample_full checked)
 	string(REPLACE "_" "-" name ${case})

@@ -89,7 +89,8 @@ int fleet_fetch(struct store *store, const char *run, int fd, struct err *err)
 	if (status == 0 && !bytes)
 		status = err_set(
 			err, ERR_INPUT,
-			"run %s was pushed without its trace, which cannot be added later",
+			"run %s was pushed without --trace: the store has its totals, which 'heapwise fleet "
+			"top', 'scores' and 'leaks' tell, and no trace, which cannot be added later",
 			run);
 	for (u32 part = 0; status == 0 && written < bytes; part++) {
 		strbuf_add(&sql, "SELECT hex(data) FROM ");

@@ -13,6 +13,7 @@
 #include "monitor/recording.h"
 
 static const u64 SLEEP_NS_MIN = 100000, SLEEP_NS = 10000000, SLEEP_NS_MAX = 50000000;
+static const u64 SLEEP_NS_SAMPLED = 200000000;
 static const u64 TICK_NS = 1000000000;       /* clock pairs and flushes */
 static const u64 SIZE_CHECK_NS = 50000000;
 
@@ -205,14 +206,17 @@ static bool any_pressed(const struct drain *self)
 /* How long to sleep after a cycle that found `count` records: until a third of a ring is full again, if
  * the program goes on like this. The program rings the bell at one half, but that costs it a system
  * call, which on a virtual machine also has to start another processor. Samples come slowly, and to look for
- * them a hundred times a second was most of what a sampled run cost beside the program. */
+ * them a hundred times a second was most of what a sampled run cost beside the program. Where accesses are recorded the
+ * program's clock counts on our beat. */
 static u64 sleep_ns(const struct drain *self, u64 count)
 {
-	u64 longest = self->session->options.sample_bytes ? SLEEP_NS_MAX : SLEEP_NS;
+	const struct session_options *options = &self->session->options;
+	bool rare = options->sample_bytes && !(options->flags & (HW_RUN_ACCESS_EXACT | HW_RUN_ACCESS_ADAPTIVE));
+	u64 longest = rare ? SLEEP_NS_SAMPLED : count ? SLEEP_NS : SLEEP_NS_MAX;
 	u64 ns;
 
 	if (!count)
-		return self->timeout_ns < SLEEP_NS_MAX ? self->timeout_ns + SLEEP_NS : SLEEP_NS_MAX;
+		return self->timeout_ns < longest ? self->timeout_ns + SLEEP_NS : longest;
 	ns = self->elapsed_ns * (self->session->layout.ring_records / 3) / count;
 	if (ns > longest)
 		return longest;

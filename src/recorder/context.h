@@ -24,7 +24,7 @@ struct hwr_context_table {
 	u64 pad[6];
 	u64 words[];  /* bucket by bucket */
 };
-extern struct hwr_context_table *hwr_context_table;
+extern struct hwr_context_table *hwr_context_table HWR_OWN;
 
 bool hwr_context_init(void);
 

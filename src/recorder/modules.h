@@ -6,19 +6,20 @@
 #define RECORDER_MODULES_H
 
 #include "format/types.h"
+#include "recorder/own.h"
 
 struct hwr_module_at;
 
 /* Range of the dynamic loader's code: an allocator call from there may mean that modules changed. */
-extern u64 hwr_loader_start, hwr_loader_bytes;
+extern u64 hwr_loader_start HWR_OWN, hwr_loader_bytes HWR_OWN;
 
 /* Range of the recorder itself; its code at least. */
-extern u64 hwr_own_start, hwr_own_bytes;
+extern u64 hwr_own_start HWR_OWN, hwr_own_bytes HWR_OWN;
 
 /* Root of the contexts that are made now: 0, or a generation node after an address range was
  * taken over by another module. */
-extern u32 hwr_root_node;
-extern u64 hwr_root_hash;
+extern u32 hwr_root_node HWR_OWN;
+extern u64 hwr_root_hash HWR_OWN;
 
 void hwr_modules_init(void);
 

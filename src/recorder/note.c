@@ -55,6 +55,8 @@ void hwr_call_begin(struct hwr_call *call)
 	if (!load_relaxed(&hwr_token.on) && !hwr_session_join())
 		return;
 	hwr_session_obey();
+	if (hwr_sample_left)
+		hwr_sample_close(hwr_self);
 	call->paused = hwr_token.paused;
 	if (!call->paused && !load_relaxed(&hwr_token.on))
 		return;

@@ -24,7 +24,7 @@ static inline struct hwr_thread *hwr_ready(void)
 {
 	struct hwr_thread *t = hwr_self;
 
-	return likely(load_relaxed(&hwr_token.on) && t && t->state == 0) ? t : NULL;
+	return likely(load_relaxed(&hwr_token.on) == HWR_RECORDS && t && t->state == 0) ? t : NULL;
 }
 
 /* Records a call that gave nothing. */

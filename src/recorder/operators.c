@@ -10,16 +10,16 @@
 #include "recorder/pool/pool.h"
 #include "recorder/sample.h"
 
-/* form(number, mangled name, kind, parameters, arguments) */
+/* form(number, mangled name, kind, parameters, arguments), and of new: what it does where it is the C++ library's own */
 #define NEW_FORMS(F)                                                                               \
-	F(0, _Znwm, NEW, (size_t size), (size))                                                    \
-	F(1, _Znam, NEW_ARRAY, (size_t size), (size))                                              \
-	F(2, _ZnwmRKSt9nothrow_t, NEW, (size_t size, const void *n), (size, n))                    \
-	F(3, _ZnamRKSt9nothrow_t, NEW_ARRAY, (size_t size, const void *n), (size, n))              \
-	F(4, _ZnwmSt11align_val_t, NEW, (size_t size, size_t a), (size, a))                        \
-	F(5, _ZnamSt11align_val_t, NEW_ARRAY, (size_t size, size_t a), (size, a))                  \
-	F(6, _ZnwmSt11align_val_tRKSt9nothrow_t, NEW, (size_t size, size_t a, const void *n), (size, a, n)) \
-	F(7, _ZnamSt11align_val_tRKSt9nothrow_t, NEW_ARRAY, (size_t size, size_t a, const void *n), (size, a, n))
+	F(0, _Znwm, NEW, (size_t size), (size), memory(size)) \
+	F(1, _Znam, NEW_ARRAY, (size_t size), (size), memory(size)) \
+	F(2, _ZnwmRKSt9nothrow_t, NEW, (size_t size, const void *n), (size, n), memory(size)) \
+	F(3, _ZnamRKSt9nothrow_t, NEW_ARRAY, (size_t size, const void *n), (size, n), memory(size)) \
+	F(4, _ZnwmSt11align_val_t, NEW, (size_t size, size_t a), (size, a), memory_at(size, a)) \
+	F(5, _ZnamSt11align_val_t, NEW_ARRAY, (size_t size, size_t a), (size, a), memory_at(size, a)) \
+	F(6, _ZnwmSt11align_val_tRKSt9nothrow_t, NEW, (size_t size, size_t a, const void *n), (size, a, n), memory_at(size, a)) \
+	F(7, _ZnamSt11align_val_tRKSt9nothrow_t, NEW_ARRAY, (size_t size, size_t a, const void *n), (size, a, n), memory_at(size, a))
 
 #define DELETE_FORMS(F)                                                                            \
 	F(8, _ZdlPv, DELETE, (void *p), (p))                                                       \
@@ -38,7 +38,7 @@
 enum { FORMS = 20 };
 
 static const char *const names[FORMS] = {
-#define FORM_NAME(number, name, kind, parameters, arguments) [number] = #name,
+#define FORM_NAME(number, name, ...) [number] = #name,
 	NEW_FORMS(FORM_NAME) DELETE_FORMS(FORM_NAME)
 };
 
@@ -104,20 +104,20 @@ static __attribute__((noinline)) void *find_real(u32 form)
 
 /* ---- the C++ library's own operators ---- */
 
-enum { PLAIN_UNKNOWN, PLAIN_YES, PLAIN_NO };
-
-/* Whether the operators do nothing but call malloc and free, as long as malloc gives something. */
+/* Whether the operators do nothing but call malloc and free, as long as malloc gives something; and those with
+ * an alignment, which call one of several functions, also nothing more. */
+enum { PLAIN_UNKNOWN, PLAIN_NO, PLAIN_SIMPLE, PLAIN_ALL };
 static u32 plain;
 
-/* Forms that take an alignment call other functions than malloc. */
 #define IS_SIMPLE_NEW(number) ((number) <= 3)
 #define IS_SIMPLE_DELETE(number) ((number) >= 8 && (number) <= 13)
+#define IS_SIMPLE(number) (IS_SIMPLE_NEW(number) || IS_SIMPLE_DELETE(number))
 
 /* Each form for itself: a library may replace operator new[] alone. */
-static bool all_come_from(const char *library)
+static bool all_come_from(const char *library, bool simple)
 {
 	for (u32 i = 0; i < FORMS; i++)
-		if ((IS_SIMPLE_NEW(i) || IS_SIMPLE_DELETE(i)) && !hwr_real_comes_from(names[i], library))
+		if (IS_SIMPLE(i) == simple && !hwr_real_comes_from(names[i], library))
 			return false;
 	return true;
 }
@@ -129,10 +129,10 @@ static __attribute__((noinline)) u32 find_plain(void)
 	u32 found = PLAIN_NO;
 
 	for (u32 i = 0; i < sizeof(libraries) / sizeof(*libraries); i++)
-		if (all_come_from(libraries[i]))
-			found = PLAIN_YES;
+		if (all_come_from(libraries[i], true))
+			found = all_come_from(libraries[i], false) ? PLAIN_ALL : PLAIN_SIMPLE;
 	if (own_form(0) && !hwr_real_symbol(names[0], NULL, NULL))
-		found = PLAIN_YES;
+		found = PLAIN_ALL;
 	if (!hwr_is_static() && (!hwr_real_comes_from("malloc", "") || !hwr_real_comes_from("free", "")))
 		found = PLAIN_NO;
 	store_relaxed(&plain, found); /* every thread finds the same */
@@ -143,7 +143,21 @@ static inline bool is_plain(void)
 {
 	u32 known = load_relaxed(&plain);
 
-	return likely(known == PLAIN_YES) || (known == PLAIN_UNKNOWN && find_plain() == PLAIN_YES);
+	return likely(known >= PLAIN_SIMPLE) || (known == PLAIN_UNKNOWN && find_plain() >= PLAIN_SIMPLE);
+}
+
+/* Whether the run samples, and what this form does is known, so that we can do it when the call is not recorded. */
+static inline bool samples_plain(u32 form)
+{
+	return hwr_samples() && load_relaxed(&plain) >= (IS_SIMPLE(form) ? PLAIN_SIMPLE : PLAIN_ALL);
+}
+
+static inline void *memory(size_t size) { return hwr_real.malloc(size + !size); }
+
+/* NULL for what is no alignment: the operator decides. */
+static inline void *memory_at(size_t size, size_t a)
+{
+	return a && !(a & (a - 1)) ? hwr_real.memalign(a, size + !size) : NULL;
 }
 
 void hwr_operators_forget(void)
@@ -162,9 +176,9 @@ static inline void *real_of(u32 form)
 }
 
 /* If the operator throws, the suppression dies with the stack that it was for. */
-#define DEFINE_NEW(number, name, kind, parameters, arguments)                                      \
+#define DEFINE_NEW(number, name, kind, parameters, arguments, memory)                              \
 	void *name parameters;                                                                     \
-	HWR_EXPORT void *name parameters                                                           \
+	static __attribute__((noinline)) void *name##_recorded parameters                          \
 	{                                                                                          \
 		struct hwr_caller caller = HWR_CALLER();                                           \
 		struct hwr_thread *t = IS_SIMPLE_NEW(number) ? hwr_ready() : NULL;                 \
@@ -173,17 +187,16 @@ static inline void *real_of(u32 form)
 		void *p;                                                                           \
                                                                                                    \
 		hwr_access_site(&caller);                                                          \
-		if (likely(t && is_plain()) && likely((p = hwr_real.malloc(size + !size)))) {      \
+		if (likely(t && is_plain()) && likely((p = memory))) {                             \
 			hwr_note(t, HW_##kind, (u64)p, size, &caller);                        \
 			return p;                                                                  \
 		}                                                                                  \
-		if (IS_SIMPLE_NEW(number) && hwr_sampling() && is_plain() &&                       \
-		    hwr_sample_passes(size) &&                                                     \
-		    (p = hwr_real.malloc(size + !size)))                                           \
+		if (hwr_samples() && is_plain() && samples_plain(number) &&                        \
+		    hwr_sample_passes_closely(size) && (p = memory))                               \
 			return p;                                                                  \
 		call = (struct hwr_call){ .caller = caller };                                      \
 		hwr_call_begin(&call);                                                             \
-		if (IS_SIMPLE_NEW(number) && is_plain() && (p = hwr_real.malloc(size + !size))) {  \
+		if (IS_SIMPLE_NEW(number) && is_plain() && (p = memory)) {                         \
 			hwr_call_alloc(&call, HW_##kind, p, size);                                 \
 			return p;                                                                  \
 		}                                                                                  \
@@ -193,11 +206,25 @@ static inline void *real_of(u32 form)
 		if (hwr_suppress_end(&call, p))                                                    \
 			hwr_call_alloc(&call, HW_##kind, p, size);                                 \
 		return p;                                                                          \
+	}                                                                                          \
+                                                                                                   \
+	static __attribute__((noinline)) void *name##_passed parameters                            \
+	{                                                                                          \
+		void *p = memory;                                                                  \
+                                                                                                   \
+		return likely(p != NULL) ? p : name##_recorded arguments;                          \
+	}                                                                                          \
+                                                                                                   \
+	HWR_EXPORT void *name parameters                                                           \
+	{                                                                                          \
+		if (samples_plain(number) && hwr_sample_passes(size))                              \
+			return name##_passed arguments;                                            \
+		return name##_recorded arguments;                                                  \
 	}
 
 #define DEFINE_DELETE(number, name, kind, parameters, arguments)                                   \
 	void name parameters;                                                                      \
-	HWR_EXPORT void name parameters                                                            \
+	static __attribute__((noinline)) void name##_recorded parameters                           \
 	{                                                                                          \
 		struct hwr_caller caller = HWR_CALLER();                                           \
 		struct hwr_thread *t = IS_SIMPLE_DELETE(number) ? hwr_ready() : NULL;              \
@@ -211,7 +238,8 @@ static inline void *real_of(u32 form)
 			hwr_real.free(p);                                                          \
 			return;                                                                    \
 		}                                                                                  \
-		if (IS_SIMPLE_DELETE(number) && hwr_sample_ignores((u64)p) && is_plain()) {        \
+		if (hwr_samples() && is_plain() && samples_plain(number) &&                        \
+		    hwr_sample_ignores_closely((u64)p)) {                                          \
 			hwr_real.free(p);                                                          \
 			return;                                                                    \
 		}                                                                                  \
@@ -228,6 +256,14 @@ static inline void *real_of(u32 form)
 		operator_delete arguments;                                                         \
 		hwr_suppress_end(&call, NULL);                                                     \
 		hwr_call_end(&call, HW_##kind);                                                    \
+	}                                                                                          \
+                                                                                                   \
+	HWR_EXPORT void name parameters                                                            \
+	{                                                                                          \
+		if (samples_plain(number) && hwr_sample_ignores((u64)p))                           \
+			hwr_real.free(p);                                                          \
+		else                                                                               \
+			name##_recorded arguments;                                                 \
 	}
 
 NEW_FORMS(DEFINE_NEW)

@@ -4,9 +4,10 @@
 #define RECORDER_OPERATORS_H
 
 #include "format/types.h"
+#include "recorder/own.h"
 
 /* Code of the module that defines the operators behind ours; empty until the first one is called. */
-extern u64 hwr_operators_start, hwr_operators_end;
+extern u64 hwr_operators_start HWR_OWN, hwr_operators_end HWR_OWN;
 
 /* Some module was unloaded: it may have been the one with the operators. Weak: libheapwise.a leaves the operators out of
  * programs that call none. */

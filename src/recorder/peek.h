@@ -25,10 +25,10 @@ enum {
 
 /* By context: 0 = it is new, HWR_PEEK_DONE - first objects that are still to be looked into; HWR_PEEK_FOUND. NULL = no types are wanted. Threads may lose
  * each other's counts. */
-extern u8 *hwr_peek_known;
+extern u8 *hwr_peek_known HWR_OWN;
 
 /* 1 from the second thread on; set in thread.c before that thread calls the real allocator. */
-extern u32 hwr_threads_many;
+extern u32 hwr_threads_many HWR_OWN;
 
 void hwr_peek_attach(void);
 

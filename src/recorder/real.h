@@ -6,6 +6,7 @@
 #define RECORDER_REAL_H
 
 #include "format/types.h"
+#include "recorder/own.h"
 
 struct hwr_real {
 	void *(*malloc)(size_t);
@@ -18,7 +19,7 @@ struct hwr_real {
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
 };
-extern struct hwr_real hwr_real;
+extern struct hwr_real hwr_real HWR_OWN;
 
 /* Fills hwr_real. Safe to call again. */
 void hwr_real_find(void);

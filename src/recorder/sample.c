@@ -10,6 +10,7 @@ enum { BUCKET = 8, BUCKET_BITS = 15 }; /* 262,144 live samples at the most: 2 MB
 
 static u64 live[BUCKET << BUCKET_BITS] __attribute__((aligned(HW_CACHE_LINE)));
 
+__thread u64 hwr_sample_left;
 u8 hwr_sample_places[HWR_SAMPLE_PLACES] __attribute__((aligned(HW_CACHE_LINE)));
 
 /* A place that was ever full stays so: then the buckets are asked. */
@@ -39,6 +40,16 @@ static bool bucket_swap(u64 *bucket, u64 from, u64 to)
 	return false;
 }
 
+static bool is_live(u64 address)
+{
+	const u64 *one = bucket_of(address, 0), *other = bucket_of(address, 1);
+	bool found = false;
+
+	for (u32 i = 0; i < BUCKET; i++)
+		found |= load_relaxed(&one[i]) == address || load_relaxed(&other[i]) == address;
+	return found;
+}
+
 /* -ln(u) for u = bits / 2^64: the exponent by counting zeros, the mantissa by a polynomial that is
  * right to 1e-4. No floating-point library call may happen in a stranger's process. */
 static double minus_log(u64 bits)
@@ -50,7 +61,7 @@ static double minus_log(u64 bits)
 	return 0.6931471805599453 * (double)(zeros + 1) - ln_m;
 }
 
-static i64 next_distance(struct hwr_thread *t)
+static void draw_distance(struct hwr_thread *t)
 {
 	u64 x = t->random;
 
@@ -58,7 +69,49 @@ static i64 next_distance(struct hwr_thread *t)
 	x ^= x >> 7;
 	x ^= x << 17;
 	t->random = x;
-	return 1 + (i64)(minus_log(x * 0x2545f4914f6cdd1dull | 1) * (double)hwr_control->sample_bytes);
+	t->sample_left = 1 + (i64)(minus_log(x * 0x2545f4914f6cdd1dull | 1) * (double)hwr_control->sample_bytes);
+}
+
+/* The calling thread if it samples and nothing else is going on, else NULL. */
+static struct hwr_thread *sampling(void)
+{
+	struct hwr_thread *t = hwr_self;
+
+	return t && t->state == HWR_SAMPLING ? t : NULL;
+}
+
+/* Its next calls need not ask: up to the interval, from which on all are recorded. */
+static void open(struct hwr_thread *t)
+{
+	u64 interval = hwr_control->sample_bytes, left = (u64)t->sample_left;
+
+	hwr_sample_left = left < interval ? left : interval;
+	t->sample_left -= (i64)hwr_sample_left;
+}
+
+bool hwr_sample_passes_closely(u64 size)
+{
+	struct hwr_thread *t = sampling();
+
+	if (!t)
+		return false;
+	hwr_sample_close(t);
+	if ((i64)size >= t->sample_left || size >= hwr_control->sample_bytes)
+		return false;
+	t->sample_left -= (i64)size;
+	open(t);
+	return true;
+}
+
+bool hwr_sample_ignores_closely(u64 address)
+{
+	struct hwr_thread *t = sampling();
+
+	if (!t || (load_relaxed(hwr_sample_place(address)) && is_live(address)))
+		return false;
+	if (!hwr_sample_left && t->sample_left > 0)
+		open(t);
+	return true;
 }
 
 static bool is_sampled(struct hwr_thread *t, u64 size)
@@ -66,11 +119,11 @@ static bool is_sampled(struct hwr_thread *t, u64 size)
 	if (size >= hwr_control->sample_bytes)
 		return true;
 	if (t->sample_left < 0)
-		t->sample_left = next_distance(t);
+		draw_distance(t);
 	t->sample_left -= (i64)size;
 	if (t->sample_left > 0)
 		return false;
-	t->sample_left = next_distance(t);
+	draw_distance(t);
 	return true;
 }
 

@@ -237,7 +237,6 @@ bool hwr_session_attach(struct hw_control *control)
 	hwr_pools_attach();
 	hwr_routines_attach();
 	hwr_peek_attach();
-	hwr_hooks_sample(control->sample_bytes != 0);
 	store_release(&control->attached, 1);
 	hwr_token.alive = 1;
 	hwr_session_obey();
@@ -306,14 +305,14 @@ void hwr_session_leave(void)
 {
 	store_release(&hwr_phase, HWR_DORMANT);
 	hwr_token.paused = 0;
-	store_release(&hwr_token.on, 0);
+	store_release(&hwr_token.on, HWR_OFF);
 }
 
 void hwr_session_obey(void)
 {
 	u32 stopped = load_relaxed(&hwr_control->stopped);
 	u32 paused = !stopped && load_relaxed(&hwr_control->paused);
-	u32 on = !stopped && !paused;
+	u32 on = stopped || paused ? HWR_OFF : hwr_control->sample_bytes ? HWR_SAMPLES : HWR_RECORDS;
 
 	if (unlikely(stopped == HW_RELEASED)) {
 		hwr_session_leave();

@@ -22,13 +22,13 @@ enum {
 };
 
 /* How many stamps in a row may be estimated: 0 as soon as there is a second thread. */
-extern u32 hwr_stamps_estimated;
+extern u32 hwr_stamps_estimated HWR_OWN;
 
 /* What the rseq area points to while nothing has disturbed the thread; see stamp.c. */
-extern const struct hwr_rseq_mark hwr_rseq_mark;
+extern const struct hwr_rseq_mark hwr_rseq_mark HWR_OWN;
 
 /* Ticks from one reading of the counter to the next if nothing is between them. */
-extern u64 hwr_stamp_cost;
+extern u64 hwr_stamp_cost HWR_OWN;
 
 /* For a new image: estimate, or not. */
 void hwr_stamp_init(bool exact);

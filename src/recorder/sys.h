@@ -14,6 +14,7 @@
 #include "format/atomics.h"
 #include "format/ticks.h"
 #include "recorder/arch.h"
+#include "recorder/own.h"
 
 #define HWR_PAGE 4096ul
 
@@ -27,7 +28,7 @@ enum { HWR_CALLS = 512 };
 #ifdef HWR_ALONE /* without the rest of the recorder */
 static const u64 hwr_refused[HWR_CALLS / 64];
 #else
-extern u64 hwr_refused[HWR_CALLS / 64];
+extern u64 hwr_refused[HWR_CALLS / 64] HWR_OWN;
 #endif
 
 /* Tests: whether this call fails on purpose; inject.c. */

@@ -9,6 +9,7 @@
 #include "recorder/pool/pool.h"
 #include "recorder/ring.h"
 #include "recorder/routine/routine.h"
+#include "recorder/sample.h"
 #include "recorder/stamp.h"
 #include "recorder/sys.h"
 
@@ -30,6 +31,7 @@ void hwr_threads_reset(void)
 {
 	inherited = hwr_routines_leave(hwr_self);
 	hwr_self = NULL;
+	hwr_sample_left = 0;
 	for (u32 i = 0; i < SLOTS_LIMIT && slot_memory[i]; i++)
 		slot_memory[i] = NULL; /* the parent's; the mapping is left to it */
 }

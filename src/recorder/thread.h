@@ -184,7 +184,7 @@ struct hwr_thread {
 	struct hwr_memo_group memo_groups[HWR_MEMO_GROUPS];
 };
 
-extern __thread struct hwr_thread *hwr_self __attribute__((tls_model("initial-exec")));
+extern __thread struct hwr_thread *hwr_self HWR_OWN __attribute__((tls_model("initial-exec")));
 
 /* Gives the calling thread a slot and its memory. NULL, counted, if there is none. */
 struct hwr_thread *hwr_thread_enter(void);

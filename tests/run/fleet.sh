@@ -142,8 +142,13 @@ case_questions_by_hand()
 	"$HEAPWISE" report fetched.hwt >/dev/null || fail "report of what was fetched"
 	run=$(ask runs --build b1 | jq -r '.rows[0].run')
 	"$HEAPWISE" fleet fetch "$run" --to "$store" -o none.hwt 2>stderr && fail "fetched what is not there"
-	says stderr "pushed without its trace"
+	says stderr "run $run was pushed without --trace: the store has its totals"
+	equal "lines about a run without its trace" "$(wc -l <stderr)" 1
 	[ ! -e none.hwt ] || fail "a file is left"
+	"$HEAPWISE" fleet fetch "${run:0:9}" --to "$store" -o fetched.hwt 2>stderr
+	equal "status without a trace in the store" $? 3
+	says stderr "pushed without --trace"
+	cmp fetched.hwt more.hwt || fail "a fetch that failed has changed the file that was there"
 	# Old days go, whole; others stay.
 	equal "dropped" "$("$HEAPWISE" fleet expire --keep 36000 --to "$store" | cut -d' ' -f1)" 0
 	"$HEAPWISE" fleet expire --keep 1 --to "$store" >/dev/null || fail "expire"

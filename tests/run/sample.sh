@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# sample.sh BYTES   estimates from samples lie within five standard deviations of the truth, both of
+# sample.sh BYTES TARGET   estimates from samples lie within five standard deviations of the truth, both of
 # bytes and of allocations; a chunk above the interval is always in. Fails by chance once in a million.
 . "$(dirname "$0")/lib.sh"
 
-interval=$1
+interval=$1 target=$2
 export HEAPWISE_EXPECT=$work/expected
-record "$work/trace" --sample "$interval" -- "$HEAPWISE_TARGETS/sampled" 200000
+record "$work/trace" --sample "$interval" -- "$HEAPWISE_TARGETS/$target" 200000
 equal "exit status" "$status" 0
 equal "estimated" "$(field "$work/trace" .estimated)" true
 equal "sample_bytes" "$(field "$work/trace" .sample_bytes)" "$interval"
@@ -52,6 +52,7 @@ awk -v interval="$interval" -v got="$(field "$work/trace" .kept.bytes)" 'BEGIN {
 	printf "kept: %.0f estimated, %.0f in truth\n", got, truth
 	exit !(got >= truth - 5 * sqrt(variance) - 1 && got <= truth + 5 * sqrt(variance) + 2000009)
 }' || fail "the estimate of what is kept is too far off"
+equal "failed calls" "$(field "$work/trace" .failed_calls)" "$(expected_total "$work/expected" failed_calls)"
 equal "unknown frees" "$(field "$work/trace" .unknown_frees)" 0
 at_most "events in the trace" "$(events "$work/trace" | wc -l)" 200000
 finish

@@ -32,6 +32,7 @@ int main(int argc, char **argv)
 	}
 	expect_total("allocations", allocations);
 	expect_total("bytes", bytes);
+	expect_total("failed_calls", 0);
 	expect_end();
 	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "format/atomics.h"
 #include "recorder/arch.h"
+#include "recorder/own.h"
 #include "recorder/unwind/cfi.h"
 
 enum { HWR_RULE_SET_BITS = 14 }; /* sets of two ways; direct-mapped thrashed under ASLR */
@@ -13,7 +14,7 @@ enum { HWR_RULE_SET_BITS = 14 }; /* sets of two ways; direct-mapped thrashed und
 /* An entry is tag << HWR_RULE_BITS | rule. Set and tag together are a bijection of the PC, so a hit
  * is exact; and since an entry is one word, readers and writers need no lock. */
 #define HWR_RULE_MASK ((1ull << HWR_RULE_BITS) - 1)
-extern u64 *hwr_rule_cache;
+extern u64 *hwr_rule_cache HWR_OWN;
 
 static inline u64 hwr_rule_mix(u64 pc)
 {
@@ -46,7 +47,7 @@ bool hwr_rules_init(void);
 void hwr_rules_forget(void);
 
 /* Raised whenever a module went away: nothing cached under an older value may be trusted. */
-extern u32 hwr_epoch;
+extern u32 hwr_epoch HWR_OWN;
 
 /* Of the CPU: the row as a packed rule, 0 if the general evaluator is needed. */
 u32 hwr_rule_pack(const struct hwr_row *row);
