@@ -57,6 +57,7 @@ case_burst()
 	at_least "armed" "$(python3 -c 'import json; print(max(json.loads(l)["armed_units"] for l in open("burst.jsonl")))')" 1000
 	at_least "floods" "$(json burst.jsonl 'd["floods"]')" 1
 	equal "within the budget" "$(json burst.jsonl 'd["overhead"] <= 0.01')" True
+	equal "parts of the cost" "$(json burst.jsonl '0 < d["opening_ns"] and 0 < d["arming_ns"] and d["arming_ns"] + d["opening_ns"] < d["cost_ns"]')" True
 }
 
 # Touched one after the other: a hit opens the next ones, too, and what was not hit is not said to be.
