@@ -211,7 +211,7 @@ struct hw_pages {
 	u64 armed;      /* recorder: units that are armed now */
 	u64 arms;       /* recorder: how often one was */
 	u64 arm_ns;     /* recorder: CPU time of the helper thread */
-	u64 cpu_ns;     /* recorder, once a second at least: of the whole process, helper included */
+	u64 cpu_ns;     /* recorder, now and then and at the end: of the whole process, helper included */
 	u32 helper_tid; /* recorder: 0 = pages cannot be monitored */
 	u32 units_max;  /* recorder: units that may be armed at a time */
 	u64 fault_ns;   /* recorder: what a fault costs beside the handler, as measured at the start */

@@ -314,6 +314,22 @@ case_server()
 	equal "within the budget" "$(json server.jsonl 'd["overhead"] <= 0.05')" True
 }
 
+# While nobody asks for anything and the program sleeps, the helper sleeps for longer and longer.
+case_idle()
+{
+	"$HEAPWISE" watch -q --policy ladder --states 100000s "$watched" known 8 2>stderr &
+	monitor=$!
+	program=$(child_of $monitor)
+	sleep 6
+	wakes=$(for task in /proc/$program/task/*; do
+		[ "${task##*/}" = "$program" ] || awk '/^voluntary/ { print $2 }' "$task/status"
+	done)
+	at_least "wakes of the helper" "$wakes" 1
+	at_most "wakes of the helper" "$wakes" 4
+	wait $monitor
+	equal "status" $? 0
+}
+
 # What the benchmark says when it is asked for help, or for what it does not have.
 case_bench()
 {

@@ -47,7 +47,7 @@ static inline void hwr_pages_let_go(const void *p)
 
 /* fault.c: takes SIGSEGV over and measures what a fault costs. */
 bool hwr_fault_attach(void);
-/* Counts the time of a hit or an opening, and opens all if that is as much as the monitor allows. */
+/* Counts the time of a hit or an opening, and opens all if that is as much as the monitor allows, or if it has died. */
 void hwr_pages_spent(u64 since_ticks);
 /* Whether it is. */
 bool hwr_pages_flooded(void);
