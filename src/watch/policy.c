@@ -246,7 +246,7 @@ struct policy_limits policy_limits(const struct policy *self, const struct polic
 	};
 }
 
-u64 policy_around_most(const struct policy *self) { return self->options.kind == POLICY_MPC ? AROUND_MOST : 0; }
+u64 policy_around_most(const struct policy *self) { return self->options.kind == POLICY_ALL ? 0 : AROUND_MOST; }
 
 /* What is set aside for so many units that are armed: to be hit together, or to be opened. */
 static double aside_ns(const struct policy *self, double units)

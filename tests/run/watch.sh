@@ -63,11 +63,13 @@ case_burst()
 # Touched one after the other: a hit opens the next ones, too, and what was not hit is not said to be.
 case_sweep()
 {
-	"$HEAPWISE" watch --overhead 5% --batch 0 -o sweep.jsonl "$watched" sweep 3 || fail "status $?"
-	armed=$(python3 -c 'import json; print(max(json.loads(l)["armed_units"] for l in open("sweep.jsonl")))')
-	at_least "armed" "$armed" 4000
-	at_least "opened with others" "$(json sweep.jsonl 'd["around"]')" 2000
-	at_most "hits" "$(json sweep.jsonl 'd["hits"]')" $((armed / 2))
+	for policy in mpc ladder; do
+		"$HEAPWISE" watch --policy $policy --overhead 5% --batch 0 -o $policy.jsonl "$watched" sweep 3 || fail "$policy: status $?"
+		armed=$(python3 -c 'import json, sys; print(max(json.loads(l)["armed_units"] for l in open(sys.argv[1])))' $policy.jsonl)
+		at_least "$policy: armed" "$armed" 4000
+		at_least "$policy: opened with others" "$(json $policy.jsonl 'd["around"]')" 2000
+		at_most "$policy: hits" "$(json $policy.jsonl 'd["hits"]')" $((armed / 2))
+	done
 }
 
 # By userfaultfd: writes are noticed, also those of the kernel, which never refuses anything; reads are not.
