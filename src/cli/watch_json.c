@@ -95,6 +95,8 @@ static void monitoring_write(const struct watch_show *self, struct json *json, c
 	json_real(json, "armed_byte_s", report->armed_byte_s);
 	json_real(json, "live_byte_s", report->live_byte_s);
 	json_number(json, "cost_ns", report->cost_ns);
+	json_number(json, "arming_ns", report->arming_ns);
+	json_number(json, "opening_ns", report->opening_ns);
 	json_number(json, "cpu_ns", report->cpu_ns);
 	json_real(json, "overhead", share(report->cost_ns, report->cpu_ns));
 	json_real(json, "interval_overhead", share(report->interval_cost_ns, report->interval_cpu_ns));

@@ -78,6 +78,7 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_LISP = 131072,      /* objects of a Lisp are recorded (runtime.h) instead of blocks of malloc; what
 				    * ends them is its collector */
 	HW_RUN_PAGES_WRITES = 262144, /* pages are monitored by userfaultfd, which tells of writes only */
+	HW_RUN_PAGES_OWN = 524288, /* and no two chunks share one */
 };
 
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */
@@ -211,7 +212,7 @@ struct hw_pages {
 	u64 armed;      /* recorder: units that are armed now */
 	u64 arms;       /* recorder: how often one was */
 	u64 arm_ns;     /* recorder: CPU time of the helper thread */
-	u64 cpu_ns;     /* recorder, once a second at least: of the whole process, helper included */
+	u64 cpu_ns;     /* recorder, now and then and at the end: of the whole process, helper included */
 	u32 helper_tid; /* recorder: 0 = pages cannot be monitored */
 	u32 units_max;  /* recorder: units that may be armed at a time */
 	u64 fault_ns;   /* recorder: what a fault costs beside the handler, as measured at the start */

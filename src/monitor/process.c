@@ -18,6 +18,7 @@
 
 #include "base/io.h"
 #include "format/atomics.h"
+#include "monitor/futex.h"
 #include "format/ticks.h"
 #include "monitor/program.h"
 #include "monitor/recording.h"
@@ -394,8 +395,13 @@ static void usage_tell(struct process *self, const struct session *session)
 /* The process runs on without us: its recorder is told to do nothing from now on. */
 static void recorders_stop(struct process *self)
 {
-	for (u64 i = 0; i < self->berths.count; i++)
-		store_relaxed(&self->berths.data[i].control->stopped, HW_RELEASED);
+	for (u64 i = 0; i < self->berths.count; i++) {
+		struct hw_control *control = self->berths.data[i].control;
+
+		store_release(&control->stopped, HW_RELEASED); /* pairs with the helper's acquire of the bell */
+		add_acq_rel(&control->pages.bell, 1);
+		futex_wake(&control->pages.bell, 1);
+	}
 }
 
 /* A program that never allocates never joins: it gets an image without events, so that its trace

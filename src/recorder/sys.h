@@ -143,7 +143,7 @@ static inline bool hwr_thread_exists(u32 pid, u32 tid)
 /* Waits until *word differs from seen, a wake-up, or the timeout. */
 static inline void hwr_futex_wait(const u32 *word, u32 seen, long timeout_ns)
 {
-	struct timespec timeout = { .tv_sec = 0, .tv_nsec = timeout_ns };
+	struct timespec timeout = { .tv_sec = timeout_ns / 1000000000, .tv_nsec = timeout_ns % 1000000000 };
 
 	hwr_ask6(SYS_futex, (long)word, FUTEX_WAIT, seen, (long)&timeout, 0, 0);
 }

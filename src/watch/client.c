@@ -206,12 +206,15 @@ static void retry(struct heapwise_client *self)
 	}
 }
 
-static void cost_update(struct heapwise_client *self)
+static void cost_update(struct heapwise_client *self, u64 cpu_now_ns)
 {
+	u64 cpu;
+
 	if (!self->pages)
 		return;
 	self->cost_ns = pages_cost_ns(self->pages, self->areas.ns_per_tick);
-	self->cpu_ns = load_relaxed(&self->pages->cpu_ns);
+	cpu = load_relaxed(&self->pages->cpu_ns);
+	self->cpu_ns = cpu > cpu_now_ns ? cpu : cpu_now_ns;
 }
 
 static bool join_give(void *to, u32 verb, u64 address, u64 birth)
@@ -235,7 +238,7 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 
 	areas_set_clock(&self->areas, image ? hw_ticks() : joined->ticks, now_ns);
 	self->pages = image ? image_pages(image) : joined->monitored ? &joined->pages : NULL;
-	cost_update(self);
+	cost_update(self, image ? image_cpu_ns(image) : joined->cpu_ns);
 	if (self->on_tick && now_ns >= self->next_tick_ns) {
 		self->next_tick_ns = now_ns + self->tick_ns;
 		self->on_tick(self->tick_self, now_ns);

@@ -7,7 +7,7 @@
 
 static const u64 SECOND = 1000000000;
 static const u64 TICK_NS = 125000000;
-enum { UNITS_PER_TICK = 25000, AROUND_MOST = 64 };
+enum { UNITS_PER_TICK = 25000, TICKS_MOST = 32, AROUND_MOST = 64 };
 static const double HORIZON_S = 2;      /* over which mpc looks ahead */
 static const double MEMORY_S = 20;      /* after which what was seen counts 1/e */
 static const double PRIOR_S = 0.5;      /* the weight of what is known of other units */
@@ -19,13 +19,17 @@ static const double MEAN_FIRST = 16, MEAN_COUNT = 1000; /* so much that counts, 
 /* What arming and opening may cost, times what they did on average: of memory in pieces, while others use the caches. */
 static const double DEAR = 3;
 static const double SPLIT_NS = 1000;    /* by which a hit between armed units makes the opening of all dearer */
-static const double WAKE_NS = 15000;    /* to wake the helper */
+static const double WAKE_NS = 25000;    /* to wake the helper, of a program that sleeps */
+static const double UNDER_WAY_NS = 40000; /* the hit that goes beyond a limit, and the helper's last call */
+/* So many units lie in pieces, each of which is opened by a call of its own, and what that costs beside open_ns. */
+static const double SCATTERED = 64, SCATTERED_NS = 2000;
 static const double MARGIN = 0.93;      /* of the stated overhead: what is predicted is not what comes */
 static const double LIMIT = 0.96;       /* of it, from where on all is opened: so much may be under way */
 static const double BURST_ASIDE = 0.25; /* of a burst is paid in advance: all may be opened instead */
 static const double BURST_S = 0.5, BURST_FADING = 0.99; /* the latter from tick to tick */
 enum { BURST_UNITS = 64 };              /* of fewer armed units a share says little */
 static const double CREDIT_HORIZONS = 5; /* what was saved may be spent, within limits */
+static const double CREDIT_WAKES = 10;   /* the same of a program that hardly runs: so much as this many times WAKE_NS */
 /* Price of a unit's monitoring, bytes x seconds for each ns: where it begins, its limits, and how fast it moves. */
 static const double PRICE_FIRST = 0.02, PRICE_MIN = 0.001, PRICE_MAX = 1, PRICE_GAIN = 0.15;
 static const double SAVED_WANTED = 0.05; /* of all that was earned, to be there when much is hit */
@@ -55,7 +59,6 @@ void policy_init(struct policy *self, const struct policy_options *options)
 	self->arming = (struct mean){ARM_NS * MEAN_FIRST, MEAN_FIRST};
 	self->opening = (struct mean){OPEN_NS * MEAN_FIRST, MEAN_FIRST};
 	self->price = PRICE_FIRST;
-	self->cpu_share = 1;
 	self->correction = 1;
 	self->global_hits = RATE_FIRST * PRIOR_S;
 	self->global_watched_s = PRIOR_S;
@@ -69,10 +72,11 @@ u64 policy_period_ns(const struct policy *self, u64 units)
 {
 	u64 factor = self->options.kind == POLICY_MPC ? 1 + units / UNITS_PER_TICK : 2;
 	double earned = self->options.overhead * self->cpu_share * (double)TICK_NS; /* each tick */
-	u64 idle = self->options.kind == POLICY_MPC && earned < WAKE_NS ? (u64)(WAKE_NS / fmax(earned, 1)) + 1 : 1;
+	bool idle_known = self->options.kind == POLICY_MPC && self->cpu_known;
+	u64 idle = idle_known && earned < WAKE_NS ? (u64)(WAKE_NS / fmax(earned, 1)) + 1 : 1;
 
 	factor = factor > idle ? factor : idle;
-	return TICK_NS * (factor < 16 ? factor : 16);
+	return TICK_NS * (factor < TICKS_MOST ? factor : TICKS_MOST);
 }
 
 /* ---- all and ladder -------------------------------------------------------------------------- */
@@ -219,12 +223,18 @@ static void learn_costs(struct policy *self, const struct policy_cost *cost)
 	}
 }
 
+/* What it may cost to open so many units at once. */
+static double opening_ns(const struct policy *self, double units)
+{
+	return units * DEAR * self->open_ns + fmin(units, SCATTERED) * SCATTERED_NS;
+}
+
 /* What is left of the stated overhead once all that is armed has been opened at once. Arming may have up to half of it, and
  * hits the rest: one in the midst of armed units makes the opening dearer. */
 struct policy_limits policy_limits(const struct policy *self, const struct policy_cost *cost)
 {
-	double left = LIMIT * self->options.overhead * (double)cost->cpu_ns - (double)cost->cost_ns -
-		      (double)(cost->armed + cost->asked) * DEAR * self->open_ns;
+	double left = LIMIT * self->options.overhead * (double)cost->cpu_ns - (double)cost->cost_ns - UNDER_WAY_NS -
+		      opening_ns(self, (double)(cost->armed + cost->asked));
 	double arming = fmin((double)cost->asked * DEAR * self->arm_ns + WAKE_NS, left / 2);
 	double hits = (left - arming) * self->fault_ns / (self->fault_ns + SPLIT_NS);
 
@@ -236,12 +246,12 @@ struct policy_limits policy_limits(const struct policy *self, const struct polic
 	};
 }
 
-u64 policy_around_most(const struct policy *self) { return self->options.kind == POLICY_MPC ? AROUND_MOST : 0; }
+u64 policy_around_most(const struct policy *self) { return self->options.kind == POLICY_ALL ? 0 : AROUND_MOST; }
 
-/* What is set aside for each unit that is armed: to be hit together with others, or to be opened with all. */
-static double aside_ns(const struct policy *self)
+/* What is set aside for so many units that are armed: to be hit together, or to be opened. */
+static double aside_ns(const struct policy *self, double units)
 {
-	return BURST_ASIDE * self->burst * self->fault_ns + DEAR * self->open_ns;
+	return units * BURST_ASIDE * self->burst * self->fault_ns + opening_ns(self, units);
 }
 
 /* The largest share of all armed units that was hit within about BURST_S; it fades. */
@@ -267,12 +277,12 @@ static struct budget budget_of(const struct policy *self, const struct policy_co
 	double share = MARGIN * self->options.overhead;
 	double each = share * self->cpu_share * HORIZON_S * 1e9;
 	double soon = share * self->cpu_share * (double)self->period_ns;
-	double saved = share * (double)cost->cpu_ns - (double)cost->cost_ns - (double)cost->armed * aside_ns(self);
+	double saved = share * (double)cost->cpu_ns - (double)cost->cost_ns - UNDER_WAY_NS -
+		       aside_ns(self, (double)cost->armed);
 
 	double wanted = fmin(SAVED_WANTED * share * (double)cost->cpu_ns, CREDIT_HORIZONS / 2 * each);
 
-	if (saved > CREDIT_HORIZONS * each)
-		saved = CREDIT_HORIZONS * each;
+	saved = fmin(saved, fmax(CREDIT_HORIZONS * each, CREDIT_WAKES * WAKE_NS));
 	return (struct budget){each + saved, soon + saved, wanted > 0 ? saved / wanted : 1};
 }
 
@@ -294,11 +304,13 @@ static double expected_ns(const struct policy *self, const struct unit *unit)
 	return (unit->armed ? 0 : self->arm_ns) + hit * self->fault_ns * self->correction;
 }
 
-/* And what has to be there for it: arming may be dear, and something is set aside for it from then on. What that leaves over
- * is there for others in the next tick. */
-static double needed_ns(const struct policy *self, const struct unit *unit, double expected)
+/* And what has to be there for it: arming may be dear, the first one wakes the helper, and something is set aside for it from
+ * then on. What that leaves over is there for others in the next tick. */
+static double needed_ns(const struct policy *self, const struct unit *unit, double expected, double armed, bool wakes)
 {
-	return expected + (unit->armed ? 0 : (DEAR - 1) * self->arm_ns + aside_ns(self));
+	if (unit->armed)
+		return expected;
+	return expected + (DEAR - 1) * self->arm_ns + (wakes ? WAKE_NS : 0) + aside_ns(self, armed + 1) - aside_ns(self, armed);
 }
 
 /* What is spent on units that are hit all the time is missing when many are hit at once. So units have to be worth a
@@ -313,16 +325,18 @@ static void price_move(struct policy *self, const struct budget *budget)
 
 /* The best for their cost while the budget lasts. What is armed and does not fit is disarmed: it would be hit.
  * What is armed and would not be costs nothing and stays. */
-static bool choose(struct policy *self, struct requests *requests, struct budget budget)
+static bool choose(struct policy *self, struct requests *requests, struct budget budget, double armed)
 {
 	double spent = 0, soon = 0, predicted = 0;
+	bool wakes = true;
 
 	price_move(self, &budget);
 	if (self->candidates.count)
 		qsort(self->candidates.data, self->candidates.count, sizeof(*self->candidates.data), better);
 	for (u64 i = 0; i < self->candidates.count; i++) {
 		const struct candidate *one = &self->candidates.data[i];
-		double expected = expected_ns(self, one->unit), needed = needed_ns(self, one->unit, expected);
+		double expected = expected_ns(self, one->unit);
+		double needed = needed_ns(self, one->unit, expected, armed, wakes);
 
 		if (spent + one->cost_ns > budget.horizon_ns || soon + needed > budget.soon_ns ||
 		    one->value < self->price * one->cost_ns) {
@@ -334,6 +348,8 @@ static bool choose(struct policy *self, struct requests *requests, struct budget
 		spent += one->cost_ns;
 		soon += needed;
 		predicted += expected;
+		armed += !one->unit->armed;
+		wakes = wakes && one->unit->armed;
 		if (!requests_arm(requests, one->unit))
 			return false;
 	}
@@ -347,9 +363,11 @@ static bool mpc_tick(struct policy *self, struct areas *areas, struct requests *
 	double passed_s = self->tick_ns ? (double)(now - self->tick_ns) / 1e9 : 0;
 	double fading = exp(-passed_s / MEMORY_S);
 
-	if (passed_s > 0 && cost->cpu_ns >= self->before.cpu_ns)
-		self->cpu_share = blend(self->cpu_share,
-					(double)(cost->cpu_ns - self->before.cpu_ns) / (passed_s * 1e9), 0.3);
+	if (passed_s > 0 && cost->cpu_ns >= self->before.cpu_ns) {
+		self->cpu_share = blend(self->cpu_share, (double)(cost->cpu_ns - self->before.cpu_ns) / (passed_s * 1e9),
+					self->cpu_known ? 0.3 : 1);
+		self->cpu_known = true;
+	}
 	self->period_ns = policy_period_ns(self, areas->units.count);
 	learn_costs(self, cost);
 	learn_burst(self, cost, passed_s);
@@ -366,7 +384,7 @@ static bool mpc_tick(struct policy *self, struct areas *areas, struct requests *
 		if (!vec_push(&self->candidates, weigh(self, unit, now)))
 			return false;
 	}
-	return choose(self, requests, budget_of(self, cost));
+	return choose(self, requests, budget_of(self, cost), (double)cost->armed);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */

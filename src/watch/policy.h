@@ -57,7 +57,8 @@ struct policy {
 	double open_ns;            /* mpc: to open one unit when all are */
 	double burst_hits;         /* mpc: of late */
 	double burst;              /* mpc: share of the armed units that may be hit at once, as was seen */
-	double cpu_share;          /* mpc: CPU time of the program for each ns, of late */
+	double cpu_share;          /* mpc: CPU time of the program for each ns, of late; 0 until it is known: */
+	bool cpu_known;
 	double correction;         /* mpc: measured ÷ predicted cost, of late */
 	double price;              /* mpc: what a unit has to be worth for each ns of cost */
 	double predicted_ns;       /* mpc: for the time since the last tick */

@@ -70,6 +70,7 @@ struct watch_report {
 	u64 floods;                          /* times that all was opened to keep the stated overhead */
 	u64 around;                          /* units that were opened because their neighbours were hit in a row */
 	u64 cost_ns, cpu_ns;                 /* in all */
+	u64 arming_ns, opening_ns;           /* of cost_ns; the rest are hits */
 	double armed_byte_s, live_byte_s;    /* in all: bytes × for how long */
 	u64 interval_cost_ns, interval_cpu_ns;
 	u64 stale_areas, stale_bytes, lost_areas, lost_bytes;

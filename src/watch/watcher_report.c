@@ -321,6 +321,8 @@ static void count_cost(struct watcher *self, struct watch_report *report)
 	report->refusals = self->requests.refusals + self->requests.full;
 	report->cost_ns = self->cost.cost_ns;
 	report->cpu_ns = self->cost.cpu_ns;
+	report->arming_ns = self->cost.arm_ns;
+	report->opening_ns = self->cost.open_ns;
 	report->interval_cost_ns = self->cost.cost_ns - self->cost_before.cost_ns;
 	report->interval_cpu_ns = self->cost.cpu_ns - self->cost_before.cpu_ns;
 	self->cost_before = self->cost;

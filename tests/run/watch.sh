@@ -57,16 +57,19 @@ case_burst()
 	at_least "armed" "$(python3 -c 'import json; print(max(json.loads(l)["armed_units"] for l in open("burst.jsonl")))')" 1000
 	at_least "floods" "$(json burst.jsonl 'd["floods"]')" 1
 	equal "within the budget" "$(json burst.jsonl 'd["overhead"] <= 0.01')" True
+	equal "parts of the cost" "$(json burst.jsonl '0 < d["opening_ns"] and 0 < d["arming_ns"] and d["arming_ns"] + d["opening_ns"] < d["cost_ns"]')" True
 }
 
 # Touched one after the other: a hit opens the next ones, too, and what was not hit is not said to be.
 case_sweep()
 {
-	"$HEAPWISE" watch --overhead 5% --batch 0 -o sweep.jsonl "$watched" sweep 3 || fail "status $?"
-	armed=$(python3 -c 'import json; print(max(json.loads(l)["armed_units"] for l in open("sweep.jsonl")))')
-	at_least "armed" "$armed" 4000
-	at_least "opened with others" "$(json sweep.jsonl 'd["around"]')" 2000
-	at_most "hits" "$(json sweep.jsonl 'd["hits"]')" $((armed / 2))
+	for policy in mpc ladder; do
+		"$HEAPWISE" watch --policy $policy --overhead 5% --batch 0 -o $policy.jsonl "$watched" sweep 3 || fail "$policy: status $?"
+		armed=$(python3 -c 'import json, sys; print(max(json.loads(l)["armed_units"] for l in open(sys.argv[1])))' $policy.jsonl)
+		at_least "$policy: armed" "$armed" 4000
+		at_least "$policy: opened with others" "$(json $policy.jsonl 'd["around"]')" 2000
+		at_most "$policy: hits" "$(json $policy.jsonl 'd["hits"]')" $((armed / 2))
+	done
 }
 
 # By userfaultfd: writes are noticed, also those of the kernel, which never refuses anything; reads are not.
@@ -311,6 +314,48 @@ case_server()
 	equal "the server's status" $? 0
 	at_least "hits" "$(json server.jsonl 'd["hits"]')" 100
 	equal "within the budget" "$(json server.jsonl 'd["overhead"] <= 0.05')" True
+}
+
+# Each area is a unit: the 90 of 100 that nobody touches are armed, whatever their neighbours do.
+case_own_pages()
+{
+	"$HEAPWISE" watch --own-pages --policy all --batch 1 -o own.jsonl "$watched" known 4 || fail "status $?"
+	equal "units" "$(json own.jsonl 'd["units"]')" 101
+	at_least "armed" "$(json own.jsonl 'd["armed_units"]')" 90
+	"$HEAPWISE" watch --policy all --batch 1 -o shared.jsonl "$watched" known 4 || fail "shared: status $?"
+	at_most "units that are shared" "$(json shared.jsonl 'd["units"]')" 50
+	# What is touched one after the other is opened together here, too.
+	"$HEAPWISE" watch --own-pages --overhead 10% --batch 0 -o small.jsonl "$watched" small 1 || fail "small: status $?"
+	at_least "opened with others" "$(json small.jsonl 'd["around"]')" 1000
+}
+
+# While nobody asks for anything and the program sleeps, the helper sleeps for longer and longer.
+case_idle()
+{
+	"$HEAPWISE" watch -q --policy ladder --states 100000s "$watched" known 8 2>stderr &
+	monitor=$!
+	program=$(child_of $monitor)
+	sleep 6
+	wakes=$(for task in /proc/$program/task/*; do
+		[ "${task##*/}" = "$program" ] || awk '/^voluntary/ { print $2 }' "$task/status"
+	done)
+	at_least "wakes of the helper" "$wakes" 1
+	at_most "wakes of the helper" "$wakes" 4
+	wait $monitor
+	equal "status" $? 0
+}
+
+# What the benchmark says when it is asked for help, or for what it does not have.
+case_bench()
+{
+	bench=$here/../../bench/run-watch
+	"$bench" --help >help.txt || fail "--help: status $?"
+	says help.txt "^run-watch "
+	"$bench" --nothing >/dev/null 2>stderr
+	equal "no such option: status" $? 2
+	says stderr "^run-watch: --nothing: no such option"
+	"$bench" nothing 2>stderr
+	equal "no such part: status" $? 2
 }
 
 case_ends()

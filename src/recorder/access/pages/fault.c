@@ -52,6 +52,8 @@ void hwr_pages_spent(u64 since)
 	add_relaxed(&hwr_control->pages.hit_ticks, ticks < ticks_most ? ticks : ticks_most);
 	if (unlikely(hwr_pages_flooded()))
 		flood();
+	else if (unlikely(!hwr_helper_monitor_lives())) /* the helper may sleep for long */
+		hwr_units_open_all(false);
 }
 
 /* ---- the program's turn ---- */

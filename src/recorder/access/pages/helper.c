@@ -12,11 +12,13 @@
 #include "recorder/sys.h"
 
 enum {
-	WAIT_NS = 200 * 1000 * 1000,
-	WAIT_NS_MAX = 999 * 1000 * 1000, /* while nobody asks for anything */
-	COUNTED = 16,                    /* calls of the kernel after which the time is taken */
+	WAIT_NS = 1000 * 1000 * 1000,
+	IDLE_PART = 64, /* a program that uses less of the time than one part in so many hardly runs */
+	COUNTED = 4,    /* calls of the kernel after which the time is taken */
 	THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
 };
+
+static const long WAIT_NS_MAX = 3600l * 1000 * 1000 * 1000;
 
 long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
 
@@ -104,6 +106,15 @@ bool hwr_helper_monitor_lives(void)
 	       load_relaxed(&hwr_control->stopped) != HW_RELEASED;
 }
 
+/* To wake costs microseconds. Of a program that hardly runs that would be more than what monitoring may cost, so the waits
+ * double while it does: the monitor rings when it wants something, and if it has died the next hit opens everything. */
+static long next_wait(long wait, bool asked, u64 used_ns)
+{
+	if (asked || used_ns >= (u64)wait / IDLE_PART)
+		return WAIT_NS;
+	return wait < WAIT_NS_MAX / 2 ? 2 * wait : WAIT_NS_MAX;
+}
+
 static void help(void)
 {
 	struct hw_pages *pages = &hwr_control->pages;
@@ -113,9 +124,12 @@ static void help(void)
 
 	while (hwr_helper_monitor_lives()) {
 		u32 bell = load_acquire(&pages->bell);
-		u64 tail = pages->tail, head;
+		u64 tail = pages->tail, head, cpu = hwr_cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+		bool asked = tail != load_relaxed(&pages->head);
 
-		wait = tail != load_relaxed(&pages->head) ? WAIT_NS : wait < WAIT_NS_MAX / 2 ? 2 * wait : WAIT_NS_MAX;
+		wait = next_wait(wait, asked, cpu - pages->cpu_ns);
+		if (asked) /* what it took to wake is spent */
+			store_relaxed(&pages->arm_ns, hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
 		/* Pairs with the monitor's release of head: the commands are there. */
 		while (tail != (head = load_acquire(&pages->head))) {
 			if (commands[tail % HW_COMMANDS].verb == HW_COMMAND_DISARM)
@@ -125,7 +139,7 @@ static void help(void)
 			store_release(&pages->tail, tail);
 		}
 		store_relaxed(&pages->arm_ns, hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
-		store_relaxed(&pages->cpu_ns, hwr_cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
+		store_relaxed(&pages->cpu_ns, cpu);
 		hwr_futex_wait(&pages->bell, bell, wait);
 	}
 	hwr_units_open_all(false);
