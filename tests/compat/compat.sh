@@ -200,6 +200,17 @@ case_address_space_start()
 	outcome_is "$(truths recorded.out)" trace
 }
 
+# Descriptors for the program, but not for what recording needs.
+case_few_files()
+{
+	alone sh -c 'ulimit -n 8; exec "$0" plain' "$target"
+	(ulimit -n 8; exec "$HEAPWISE" run --no-symbols -o trace -- "$target" plain) >recorded.out 2>stderr
+	equal "exit status" "$?" "$alone_status"
+	cmp alone.out recorded.out || fail "the program's output is not the same"
+	[ ! -e trace ] || fail "a trace of nothing is left"
+	outcome_is "" trace
+}
+
 # Not even room for the nodes: the program runs, and the user hears of it.
 case_address_space_tiny()
 {
