@@ -12,17 +12,27 @@
 enum { DEPTH_MAX = 64, REPEAT_MAX = 255, COST_MAX = 1000 };
 
 static const char OFTEN[] = "the pattern repeats too often";
+static const char PLACES[] = "patterns do not repeat what holds a place (^, $, \\b, \\<, \\>)";
 
-/* Sums of copies, by group that is open: all of it, and the last thing in it, which a repetition multiplies. */
+/* Sums of copies, by group that is open: all of it, and the last thing in it, which a repetition multiplies; and whether these
+ * hold a place of no width. */
 struct costs {
 	u64 sum[DEPTH_MAX + 1], last[DEPTH_MAX + 1];
+	bool places[DEPTH_MAX + 1], last_places[DEPTH_MAX + 1];
 	u32 depth;
 };
 
-static void add(struct costs *self, u64 cost)
+static void add(struct costs *self, u64 cost, bool places)
 {
 	self->sum[self->depth] += cost;
 	self->last[self->depth] = cost;
+	self->places[self->depth] |= places;
+	self->last_places[self->depth] = places;
+}
+
+static bool is_place(const char *p)
+{
+	return *p == '^' || *p == '$' || (*p == '\\' && p[1] && strchr("bB<>`'", p[1]));
 }
 
 static void repeat(struct costs *self, u64 times)
@@ -35,13 +45,14 @@ static void repeat(struct costs *self, u64 times)
 
 static void close_group(struct costs *self)
 {
+	bool places = self->places[self->depth];
 	u64 cost;
 
 	if (!self->depth)
 		return; /* not balanced: regcomp says so */
 	cost = self->sum[self->depth];
 	self->depth--;
-	add(self, cost ? cost : 1);
+	add(self, cost ? cost : 1, places);
 }
 
 static bool open_group(struct costs *self)
@@ -50,6 +61,7 @@ static bool open_group(struct costs *self)
 		return false;
 	self->depth++;
 	self->sum[self->depth] = self->last[self->depth] = 0;
+	self->places[self->depth] = self->last_places[self->depth] = false;
 	return true;
 }
 
@@ -95,6 +107,8 @@ static const char *step(struct costs *self, const char **at)
 		return "patterns have no back-references";
 	if (*p == '(')
 		return open_group(self) ? NULL : "the pattern is nested too deeply";
+	if (strchr("+*{", *p) && self->last_places[self->depth])
+		return PLACES;
 	if (*p == ')')
 		close_group(self);
 	else if (*p == '+')
@@ -102,7 +116,7 @@ static const char *step(struct costs *self, const char **at)
 	else if (*p == '{')
 		return count(self, at) ? NULL : OFTEN;
 	else if (*p != '*' && *p != '?' && *p != '|')
-		add(self, 1);
+		add(self, 1, is_place(p));
 	if (*p == '\\' && p[1])
 		++*at;
 	if (*p == '[')

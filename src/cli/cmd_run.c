@@ -655,6 +655,14 @@ static void push(const struct command *self, const struct run_args *args, const 
 	free(paths);
 }
 
+/* Who wraps programs into heapwise wants them to run above all. Said at once: who is there for the recording can break off. */
+static int run_without(struct run_options *options, struct run_result *result, struct err *err)
+{
+	fprintf(stderr, "heapwise: WARNING: %s: the program is started, but NOT RECORDED\n", err->text);
+	options->unrecorded = true;
+	return monitor_run(options, result, err);
+}
+
 static int run_command(const struct command *self, void *fields, int argc, char **argv)
 {
 	const struct run_args *args = fields;
@@ -740,6 +748,8 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	}
 	options.prepare = args->symbols ? prepare_new() : NULL;
 	status = monitor_run(&options, &result, &err);
+	if (status < 0 && result.go_without)
+		status = run_without(&options, &result, &err);
 	server_close(&server);
 	if (status < 0) {
 		prepare_free(options.prepare);

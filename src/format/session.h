@@ -10,7 +10,7 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 9
+#define HW_SESSION_VERSION 10
 
 enum { HW_BERTHS = 1024 };
 
@@ -27,6 +27,14 @@ struct hw_berth {
 	u32 pid;    /* recorder, as the process sees itself */
 	u32 parent; /* recorder: getppid() at claim */
 };
+
+/* Limits on address space that a recorder made larger by what is its own; a process may take them over from another image. */
+struct hw_limit {
+	u64 soft, hard;             /* that hold; soft is written last, 0 = none */
+	u64 soft_wanted, hard_wanted; /* that the program set */
+};
+
+enum { HW_LIMITS = 8 };
 
 enum { /* hw_lobby.flags */
 	HW_SESSION_CHILDREN = 1, /* every process claims a berth, not only root_pid */
@@ -55,6 +63,9 @@ struct hw_lobby {
 	 * FUTEX_OWNER_DIED in it when it dies. The recorder only ever reads that word. */
 	u32 monitor_lock[16];
 	struct hw_berth berth[HW_BERTHS];
+	u32 limits_made;         /* recorder: the next of these, modulo their number */
+	u32 reserved_too;
+	struct hw_limit limits[HW_LIMITS]; /* recorder */
 };
 
 enum { /* hw_control.flags: options of the run, written by the monitor */
@@ -110,7 +121,8 @@ struct hw_range {
 	F(NAMES_FULL, "marks without a name because the table of names is full")                   \
 	F(POOLS_FULL, "allocations inside custom allocators counted as well because their table is full") \
 	F(STACK_BARE, "stacks of one frame because no instrumented routine was on them")             \
-	F(SANDBOX, "times that the program forbade itself (seccomp) what recording needs: it was not recorded further")
+	F(SANDBOX, "times that the program forbade itself (seccomp) what recording needs: it was not recorded further") \
+	F(NO_HEAP, "program images whose accesses were not recorded: no room for Heapwise's heap (see ulimit -v, or overcommitted memory)")
 
 enum hw_fault {
 #define HW_FAULT_ENUM(name, text) HW_FAULT_##name,

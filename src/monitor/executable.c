@@ -15,6 +15,7 @@ enum { SEGMENTS_MAX = 1024, DYNAMIC_MAX = 65536, NOTES_MAX = 65536, NAMES_MAX = 
 struct segments {
 	Elf64_Phdr *data;
 	u32 count;
+	bool unread; /* the system did not let us look; else, without data, it is no executable of ours */
 };
 
 static bool read_exactly(int fd, void *bytes, u64 count, u64 offset)
@@ -27,16 +28,24 @@ static bool read_exactly(int fd, void *bytes, u64 count, u64 offset)
 static bool segments_read(struct segments *self, int fd)
 {
 	Elf64_Ehdr header;
+	u64 got = 0;
 
-	*self = (struct segments){ 0 };
-	if (!read_exactly(fd, &header, sizeof(header), 0) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	*self = (struct segments){ .unread = true };
+	if (io_read_at(fd, &header, sizeof(header), 0, &got) != 0)
+		return false;
+	self->unread = false;
+	if (got != sizeof(header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
 	    header.e_phnum > SEGMENTS_MAX)
 		return false;
 	self->data = calloc(header.e_phnum + 1u, sizeof(*self->data));
 	self->count = header.e_phnum;
-	if (self->data && read_exactly(fd, self->data, self->count * sizeof(*self->data), header.e_phoff))
-		return true;
+	if (self->data && io_read_at(fd, self->data, self->count * sizeof(*self->data), header.e_phoff, &got) == 0) {
+		if (got == self->count * sizeof(*self->data))
+			return true;
+	} else {
+		self->unread = true;
+	}
 	free(self->data);
 	return false;
 }
@@ -69,7 +78,7 @@ bool executable_loader(int fd, char *path, u64 room)
 
 	path[0] = 0;
 	if (!segments_read(&segments, fd))
-		return false;
+		return segments.unread;
 	interpreter = segment_find(&segments, PT_INTERP);
 	found = interpreter != NULL;
 	if (found && interpreter->p_filesz < room &&

@@ -5,7 +5,7 @@
 
 #include "format/types.h"
 
-/* The loader that a file names, "" if its name cannot be read. False: it names none, or is no executable of ours. */
+/* The loader that a file names, "" if that cannot be read. False: it was read, and names none, or is no executable of ours. */
 bool executable_loader(int fd, char *path, u64 room);
 
 /* Whether a sanitizer that replaces malloc is in it (address, thread, leak, memory). */

@@ -216,12 +216,12 @@ static void reap(pid_t pid)
 int launch_go(struct launch *self, struct err *err)
 {
 	char byte = 1;
-	int code = 0;
+	int code = 0, refused = 0;
 	ssize_t got;
 
 	/* A gate that cannot be opened is taken away: the child ends, and is not waited for in vain. */
 	if (write(self->gate, &byte, 1) != 1) {
-		code = errno;
+		refused = errno;
 		close(self->gate);
 		self->gate = -1;
 	}
@@ -230,9 +230,11 @@ int launch_go(struct launch *self, struct err *err)
 		got = read(self->failure, &code, sizeof(code));
 	while (got < 0 && errno == EINTR);
 	launch_release(self);
-	if (!code)
+	if (!code && !refused)
 		return 0;
 	reap(self->pid);
+	if (refused)
+		return err_set(err, ERR_SYSTEM, "cannot start a process: %s", strerror(refused));
 	return err_set(err, ERR_INPUT, "cannot run '%s': %s", self->path, strerror(code));
 }
 

@@ -52,6 +52,15 @@ static u64 now_ns(void)
 	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
 }
 
+/* What the user named, the program, the recorder or the trace, is his to mend; what the system is short of now is no reason to
+ * keep the program from running. */
+static int short_of(struct run *self, int status)
+{
+	if (status == ERR_SYSTEM || status == ERR_MEMORY)
+		self->result->go_without = true;
+	return status;
+}
+
 /* ---- before the start ------------------------------------------------------------------------ */
 
 static bool is_below_valgrind(const struct run_options *options)
@@ -281,7 +290,7 @@ static int trace_make(struct run *self, struct err *err)
 {
 	self->root = process_new((u32)self->launch.pid, (u32)getpid());
 	if (!self->root)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return short_of(self, err_set(err, ERR_MEMORY, "out of memory"));
 	self->root->root = true;
 	self->root->tap = self->options->tap;
 	if (self->options->no_trace) {
@@ -295,13 +304,13 @@ static int trace_make(struct run *self, struct err *err)
 		self->root->rotate = self->options->rotate;
 		self->root->rotation = calloc(1, sizeof(*self->root->rotation));
 		if (!self->root->rotation)
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return short_of(self, err_set(err, ERR_MEMORY, "out of memory"));
 	}
 	self->root->writer = trace_writer_open(
 		self->root->trace_path,
 		&(struct trace_writer_options){.fresh = !self->options->output || self->options->children}, err);
 	if (!self->root->writer)
-		return err->code ? err->code : err_set(err, ERR_SYSTEM, "cannot write the trace");
+		return short_of(self, err->code ? err->code : err_set(err, ERR_SYSTEM, "cannot write the trace"));
 	self->root->writer_state = WRITER_OPEN;
 	return 0;
 }
@@ -549,7 +558,7 @@ static int program_start(struct run *self, bool *serving, struct err *err)
 		return err->code;
 	}
 	*serving = service != NULL;
-	return launch_go(&self->launch, err);
+	return short_of(self, launch_go(&self->launch, err));
 }
 
 static int run_watched(struct run *self, struct err *err)
@@ -585,19 +594,22 @@ static int run_recorded(struct run *self, struct err *err)
 {
 	int status;
 
-	if (recorder_find(self, err) < 0 || preload_make(self, err) < 0 || session_make(self, err) < 0)
+	if (recorder_find(self, err) < 0 || preload_make(self, err) < 0)
 		return err->code;
+	status = short_of(self, session_make(self, err));
+	if (status < 0)
+		return status;
 	if (!self->options->embedded) {
 		watch_note_children(&self->watch);
 		self->drain.hold = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && self->options->children;
 	}
-	status = fork_child(self, err);
+	status = short_of(self, fork_child(self, err));
 	if (status < 0)
 		goto close_session;
 	self->watch.pid = self->launch.pid;
 	status = trace_make(self, err);
 	if (status == 0)
-		status = threads_start(self, err);
+		status = short_of(self, threads_start(self, err));
 	if (status == 0)
 		status = run_watched(self, err);
 	else
@@ -642,8 +654,10 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 
 	memset(result, 0, sizeof(*result));
 	err->code = 0;
-	if (!self)
+	if (!self) {
+		result->go_without = true;
 		return err_set(err, ERR_MEMORY, "out of memory");
+	}
 	self->options = self->watch.options = options;
 	self->result = result;
 	self->watch.signals = &self->signals;
@@ -655,10 +669,11 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 	if (status == 0)
 		status = linked_suffices(self, err);
 	if (status == 0) {
+		bool record = self->program.obstacle == PROGRAM_RECORDABLE && !options->unrecorded;
+
 		name_make(self);
 		launch_signals_take(&self->signals);
-		status = self->program.obstacle == PROGRAM_RECORDABLE ? run_recorded(self, err)
-								      : run_unprofiled(self, err);
+		status = record ? run_recorded(self, err) : run_unprofiled(self, err);
 		launch_signals_restore(&self->signals);
 	}
 	if (status < 0)

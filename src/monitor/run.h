@@ -54,6 +54,7 @@ struct run_options {
 	u64 access_epoch_ns, access_max; /* 0 = default, no limit */
 	bool leak_scan;          /* look at the memory when the program ends */
 	bool allow_unprofiled;   /* run static and setuid programs without recording them */
+	bool unrecorded;         /* record nothing: see run_result.go_without */
 	const char *routines;    /* NULL = none, "" = all, else patterns for modules and functions */
 	u64 routine_sample;      /* see hw_control.routine_sample */
 	bool lisp;               /* a library beside the recorder tells the objects of ECL, nothing else is recorded */
@@ -80,6 +81,7 @@ struct run_result {
 	int wait_status;         /* as from waitpid, of the program */
 	int passed_signal;       /* the last signal that was sent to us alone and given to the program, 0 = none */
 	bool recorded;           /* false: ran unprofiled, or nothing attached */
+	bool go_without;         /* the system refused what recording needs; the program was not started, but may well be */
 	char output[4096];       /* trace file of the program's last recording (or folder) */
 	VEC(char *) traces;      /* all files that were written, owned */
 	u64 trace_bytes;

@@ -259,8 +259,9 @@ int session_open(struct session *self, const struct session_options *options, st
 	self->options = *options;
 	self->spares_wanted = options->children ? SPARES_CHILDREN : SPARES;
 	layout_init(&self->layout, options->ring_records);
+	/* With fewer berths than wanted it begins; the drain thread tries to make more when they are needed. */
 	if (lobby_create(self, err) < 0 || lobby_map(self, err) < 0 ||
-	    session_replenish(self, err) < 0) {
+	    (session_replenish(self, err) < 0 && !self->spare_count)) {
 		session_close(self);
 		return err->code;
 	}

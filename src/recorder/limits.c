@@ -3,7 +3,8 @@
  *
  * A berth takes address space, though hardly any memory, for threads that may never come; the heap for accesses takes
  * terabytes. A program that limits itself to less than is mapped already knows nothing of that: the limit becomes larger
- * by what is ours, and it is told the one that it set. */
+ * by what is ours, and it is told the one that it set. What is exec'd afterwards inherits the larger one: its recorder finds
+ * in the lobby what was set, and makes that larger by what is its own. */
 #include <errno.h>
 #include <sys/resource.h>
 
@@ -49,6 +50,30 @@ static u64 mapped_now(void)
 	return pages ? pages * HWR_PAGE : own_bytes();
 }
 
+static bool is_held(const struct hw_limit *limit, const struct rlimit *held)
+{
+	return load_acquire(&limit->soft) == held->rlim_cur && load_relaxed(&limit->hard) == held->rlim_max;
+}
+
+/* For images to come. Their limits are known by their numbers, which nobody else would set: a process need not be known. */
+static void note_larger(const struct rlimit *held, const struct rlimit *wanted)
+{
+	struct hw_limit *limit = NULL;
+
+	if (!hwr_lobby || held->rlim_cur == wanted->rlim_cur)
+		return;
+	for (u32 i = 0; i < HW_LIMITS && !limit; i++)
+		if (is_held(&hwr_lobby->limits[i], held))
+			limit = &hwr_lobby->limits[i];
+	if (!limit)
+		limit = &hwr_lobby->limits[add_acq_rel(&hwr_lobby->limits_made, 1) % HW_LIMITS];
+	store_relaxed(&limit->soft, 0);
+	store_relaxed(&limit->hard, held->rlim_max);
+	store_relaxed(&limit->soft_wanted, wanted->rlim_cur);
+	store_relaxed(&limit->hard_wanted, wanted->rlim_max);
+	store_release(&limit->soft, held->rlim_cur); /* pairs with the acquire of is_held */
+}
+
 static long set_address_space(const struct rlimit *wanted, struct rlimit *old)
 {
 	/* A program that looked at what it has mapped knows of ours already, and wants a limit above that. */
@@ -66,9 +91,33 @@ static long set_address_space(const struct rlimit *wanted, struct rlimit *old)
 		return ask(0, RLIMIT_AS, wanted, old);
 	if (old)
 		tell(old);
+	note_larger(&larger, wanted);
 	store_relaxed(&added, larger.rlim_cur - wanted->rlim_cur);
 	store_relaxed(&added_hard, larger.rlim_max - wanted->rlim_max);
 	return 0;
+}
+
+void hwr_limits_take_over(const struct hw_lobby *lobby)
+{
+	static bool done; /* later limits are those of this image */
+	struct rlimit held = { RLIM_INFINITY, RLIM_INFINITY }, wanted;
+
+	if (done)
+		return;
+	done = true;
+	if (hwr_address_space() == ~0ull || ask(0, RLIMIT_AS, NULL, &held) != 0)
+		return;
+	for (u32 i = 0; i < HW_LIMITS; i++) {
+		const struct hw_limit *limit = &lobby->limits[i];
+
+		if (!is_held(limit, &held))
+			continue;
+		wanted.rlim_cur = load_relaxed(&limit->soft_wanted);
+		wanted.rlim_max = load_relaxed(&limit->hard_wanted);
+		if (wanted.rlim_cur < held.rlim_cur && wanted.rlim_max <= held.rlim_max)
+			set_address_space(&wanted, NULL);
+		return;
+	}
 }
 
 static inline long limit_held(int pid, int what, const struct rlimit *new, struct rlimit *old)

@@ -273,6 +273,8 @@ bool hwr_session_join(void)
 		return false;
 	hwr_pid = hwr_getpid();
 	joined = hwr_self_session() || join_monitor(forked);
+	if (hwr_lobby && !forked)
+		hwr_limits_take_over(hwr_lobby);
 	store_release(&hwr_phase, joined ? HWR_ATTACHED : HWR_DORMANT);
 	return joined;
 }
@@ -291,6 +293,8 @@ static __attribute__((constructor)) void join_early(void)
 	/* A program may shut itself in before it first allocates: then the lobby is out of reach. */
 	early = lobby->flags & (HW_SESSION_EARLY | HW_SESSION_CHILDREN) || seen_pid() == lobby->root_pid ||
 		(lobby->flags & HW_SESSION_ENTRIES && hwr_entries_are_there(lobby->allocators));
+	if (!early)
+		hwr_limits_take_over(lobby);
 	hwr_munmap(lobby, sizeof *lobby);
 	if (!early)
 		return;

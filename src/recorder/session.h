@@ -22,6 +22,10 @@ void hwr_session_leave(void);
  * exit.c. */
 void hwr_tell_own_memory(void);
 
+/* In an image that was exec'd under a limit on address space that an earlier image's recorder had made larger: as if this one
+ * had set it, with what this recorder has mapped instead of that one; limits.c. */
+void hwr_limits_take_over(const struct hw_lobby *lobby);
+
 /* Takes a berth over: fills the globals of state.h and starts recording. */
 bool hwr_session_attach(struct hw_control *control);
 

@@ -489,7 +489,10 @@ struct trace_writer *trace_writer_open(const char *path, const struct trace_writ
 	writer->image = HW_NO_IMAGE;
 	fd = trace_create(path, options && options->fresh);
 	if (fd < 0) {
-		err_set(err, ERR_SYSTEM, "cannot create %s: %s", path, strerror(errno));
+		/* That no more files may be open is not for the user who named this one to mend. */
+		bool full = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+
+		err_set(err, full ? ERR_SYSTEM : ERR_INPUT, "cannot create %s: %s", path, strerror(errno));
 		goto fail;
 	}
 	writer->outbox = outbox_open(fd, &outbox, err);

@@ -189,6 +189,18 @@ case_address_space_threads()
 	outcome_is "$(truths recorded.out)" trace
 }
 
+# With the room of a berth, and with the terabytes for accesses.
+case_address_space_exec()
+{
+	for access in off exact; do
+		alone "$target" address_space_exec 900
+		equal "exit status alone" "$alone_status" 0
+		recorded --access=$access -- "$target" address_space_exec 900
+		outcome_is "$(truths recorded.out)" trace
+		rm trace*
+	done
+}
+
 # A limit on the program alone, from its start: below what the rings of all threads would take.
 case_address_space_start()
 {
@@ -198,6 +210,35 @@ case_address_space_start()
 	rm trace*
 	recorded --access=exact -- sh -c 'ulimit -v 700000; exec "$0" address_space_from_start' "$target"
 	outcome_is "$(truths recorded.out)" trace
+}
+
+# No room for the heap that comes with accesses: summary and report say so, of a run and of what was watched.
+case_address_space_heap()
+{
+	alone sh -c 'ulimit -v 700000; exec "$0" address_space_from_start' "$target"
+	recorded --access=exact -- sh -c 'ulimit -v 700000; exec "$0" address_space_from_start' "$target"
+	outcome_is "$(truths recorded.out)" trace
+	says stderr "accesses were not recorded"
+	equal "images without accesses" "$(field trace .faults.no_heap)" 1
+	rm trace*
+	alone "$target" plain
+	recorded --access=exact -- "$target" plain
+	equal "images without accesses, where there is room" "$(field trace '.faults.no_heap // 0')" 0
+	rm trace*
+	"$HEAPWISE" watch -q --trace trace sh -c 'ulimit -v 700000; exec "$0" address_space_from_start' "$target" >recorded.out 2>stderr
+	equal "watched: exit status" "$?" 0
+	outcome_is "$(truths recorded.out)" trace
+}
+
+# Descriptors for the program, but not for what recording needs.
+case_few_files()
+{
+	alone sh -c 'ulimit -n 8; exec "$0" plain' "$target"
+	(ulimit -n 8; exec "$HEAPWISE" run --no-symbols -o trace -- "$target" plain) >recorded.out 2>stderr
+	equal "exit status" "$?" "$alone_status"
+	cmp alone.out recorded.out || fail "the program's output is not the same"
+	[ ! -e trace ] || fail "a trace of nothing is left"
+	outcome_is "" trace
 }
 
 # Not even room for the nodes: the program runs, and the user hears of it.

@@ -297,7 +297,7 @@ static void case_seccomp_strict(void)
 	syscall(SYS_exit, 6);
 }
 
-static void take_all(void);
+static int take_all(void);
 
 static void limit(int what, rlim_t bytes)
 {
@@ -327,7 +327,8 @@ static void case_address_space_soft(void)
 	take_all();
 }
 
-static void take_all(void)
+/* MiB. */
+static int take_all(void)
 {
 	void *block;
 	int got = 0;
@@ -338,6 +339,7 @@ static void take_all(void)
 	need(got < 100000 && errno == ENOMEM, "the end of memory");
 	/* From what is left: the heap must still serve small blocks that were freed. */
 	errno = 0;
+	return got;
 }
 
 /* What is told of the limit is what was set, also through memory of the heap, and there is room for threads. */
@@ -351,6 +353,29 @@ static void case_address_space_threads(void)
 	run_threads(3, 50);
 	allocate(500);
 	free(told);
+}
+
+/* A limit of its own, then another image: that one is told this limit, and has no more than it. */
+static void case_address_space_exec(void)
+{
+	char limit_text[32];
+	char *const next[] = { (char *)"/proc/self/exe", (char *)"address_space_next", limit_text, NULL };
+	rlim_t bytes = (rlim_t)number(0, 512) << 20;
+
+	snprintf(limit_text, sizeof limit_text, "%llu", (unsigned long long)bytes);
+	free(malloc(100));
+	limit(RLIMIT_AS, bytes);
+	execv(next[0], next);
+	need(0, "execv");
+}
+
+static void case_address_space_next(void)
+{
+	rlim_t bytes = strtoull(argument[0], NULL, 10);
+	struct rlimit told;
+
+	need(getrlimit(RLIMIT_AS, &told) == 0 && told.rlim_cur == bytes && told.rlim_max == bytes, "the limit as it was set");
+	need((rlim_t)take_all() < bytes >> 20, "an end of memory at the limit");
 }
 
 static void case_address_space_from_start(void)
@@ -644,7 +669,7 @@ static const struct {
 	CASE(plain), CASE(mixed), CASE(daemon), CASE(storm), CASE(exec), CASE(scrubbed), CASE(scrubbed_child), CASE(chroot),
 	CASE(chroot_child), CASE(user_namespace), CASE(pid_namespace), CASE(seccomp_refuses), CASE(seccomp_kills),
 	CASE(seccomp_twice), CASE(seccomp_strict), CASE(address_space), CASE(address_space_soft), CASE(address_space_threads),
-	CASE(address_space_from_start), CASE(killed), CASE(memory_out),
+	CASE(address_space_exec), CASE(address_space_next), CASE(address_space_from_start), CASE(killed), CASE(memory_out),
 	CASE(huge_pages), CASE(locked_memory), CASE(reaper), CASE(interrupted), CASE(crash_handler), CASE(suspended), CASE(awaits),
 	CASE(threads), CASE(deep), CASE(coroutines), CASE(generated),
 };

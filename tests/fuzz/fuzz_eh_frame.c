@@ -24,6 +24,11 @@ bool hwr_safe_read(u64 address, u64 *value)
 	return address % 3;
 }
 
+bool hwr_safe_record(u64 address, u64 *fp, u64 *pc)
+{
+	return !(address & 7) && hwr_safe_read(address + 8, pc) && hwr_safe_read(address, fp);
+}
+
 static void evaluate(const struct hwr_row *row, const struct hwr_registers *registers)
 {
 	u64 value;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # inject.sh recorder|monitor STRIDE [FIRST]   every STRIDEth of the calls that can fail, in turn, fails once: of the recorder in
 # the program, or of heapwise itself. Each time the program prints and ends as it does alone, and if its allocations
-# are not all in the trace the user is told. Heapwise may also refuse before the program starts: status 3 and why.
+# are not all in the trace the user is told. Heapwise may refuse, with status 3 and why, at one point only: the first memory that
+# it asks for, before it has read which program is meant.
 . "$(dirname "$0")/../run/lib.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -45,6 +46,7 @@ judge()
 
 	if [ "$status" -eq 3 ] && [ ! -s recorded.out ] && grep -q "^heapwise" stderr; then
 		refused=$((refused + 1))
+		echo "refused: call $(cat failed 2>/dev/null): $(head -1 stderr)"
 		return
 	fi
 	if [ "$status" -ne 0 ] || ! cmp -s alone.out recorded.out; then
@@ -82,5 +84,6 @@ for ((point = first; point <= points; point += stride)); do
 	tried=$((tried + 1))
 	[ "$failures" -lt 10 ] || break
 done
+at_most "points at which it refused to start" "$refused" 1
 echo "$side: $points points, $tried tried: $exact recorded everything, $told said what is missing, $refused refused to start"
 finish

@@ -269,7 +269,8 @@ case_refused()
 	build known "$sources/known.c" "${dynamic[@]}"
 	record trace.hwt --access exact -- ./known
 	says "$work/stderr" "recorder linked into it, and that one records no accesses"
-	sed 's/Heapwise\x00\x00\x00\x00./Heapwise\x00\x00\x00\x00\x63/' known >old
+	# The version is any byte, a newline among them.
+	perl -0777 -pe 's/Heapwise\0\0\0\0./Heapwise\0\0\0\0\x63/s' known >old
 	chmod +x old
 	record trace.hwt -- ./old
 	says "$work/stderr" "recorder of another version of heapwise"

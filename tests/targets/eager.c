@@ -94,6 +94,7 @@ int main(int argc, char **argv)
 		failed = heapwise_launch(eager.client, argv + 1, &status);
 	if (failed) {
 		fprintf(stderr, "eager: %s\n", heapwise_error(eager.client));
+		heapwise_client_free(eager.client);
 		return 3;
 	}
 	if (waitpid(child, &own, 0) != child || WEXITSTATUS(own) != 7 ||

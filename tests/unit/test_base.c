@@ -357,6 +357,11 @@ TEST(pattern, "expressions that the library would copy out of all bounds are ref
 		{"q+++++++++++", false},
 		{"((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+", false},
 		{"((((((((((a|b){2}){2}){2}){2}){2}){2}){2}){2})", false},
+		{"((()$)+)+*++++", false}, /* 15 letters for which glibc takes hours */
+		{"(()$|()^|\\b|\\<)*", false},
+		{"(\\<a){3}", false},
+		{"^(a|b)*(c$)?", true},
+		{"[^$]*\\$+", true},
 		{"(a)\\1", false},
 		{"a\tb", false},
 		{"((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((a", false},

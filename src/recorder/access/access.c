@@ -39,8 +39,12 @@ void hwr_access_attach(void)
 	hwr_control->access = HW_ACCESS_NONE;
 	if (!hwr_control->access_epoch_ns)
 		hwr_control->access_epoch_ns = default_epoch_ns;
-	if (!wanted || !hwr_heap_open() || !hwr_shadow_open())
+	if (!wanted)
 		return;
+	if (!hwr_heap_open() || !hwr_shadow_open()) {
+		hwr_fault(HW_FAULT_NO_HEAP);
+		return;
+	}
 	if (coverage && !hwr_coverage_open())
 		coverage = false;
 	hwr_control->access =

@@ -96,8 +96,12 @@ static bool start(void)
 void hwr_access_attach(void)
 {
 	hwr_control->access = HW_ACCESS_NONE;
-	if (!(hwr_control->flags & HW_RUN_PAGES) || !hwr_heap_open() || !hwr_units_open())
+	if (!(hwr_control->flags & HW_RUN_PAGES))
 		return;
+	if (!hwr_heap_open() || !hwr_units_open()) {
+		hwr_fault(HW_FAULT_NO_HEAP);
+		return;
+	}
 	if (on) /* a forked child begins a recording of its own */
 		hwr_units_open_all(true);
 	hwr_slots_own(hwr_control->flags & HW_RUN_PAGES_OWN);
