@@ -24,9 +24,15 @@ bool hwr_safe_read(u64 address, u64 *value)
 	return address % 3;
 }
 
-bool hwr_safe_record(u64 address, u64 *fp, u64 *pc)
+bool hwr_cursor_read(struct hwr_cursor *cursor, u64 address, u64 *value)
 {
-	return !(address & 7) && hwr_safe_read(address + 8, pc) && hwr_safe_read(address, fp);
+	(void)cursor;
+	return hwr_safe_read(address, value);
+}
+
+bool hwr_cursor_record(struct hwr_cursor *cursor, u64 address, u64 *fp, u64 *pc)
+{
+	return !(address & 7) && hwr_cursor_read(cursor, address + 8, pc) && hwr_cursor_read(cursor, address, fp);
 }
 
 static void evaluate(const struct hwr_row *row, const struct hwr_registers *registers)
