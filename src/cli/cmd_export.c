@@ -225,7 +225,8 @@ static int write_page(const struct format_row *format, const struct export_args 
 		status = outfile_open(&out, args->output, format->named, err);
 	if (status == 0)
 		status = outfile_close(&out, report_page_write(&api, &how, out.file, err), err);
-	return status; /* the process ends: nothing is given back, as in serve */
+	api_release(&api);
+	return status; /* the process ends: the trace is not given back, as in serve */
 }
 
 static int run(const struct command *command, void *fields, int argc, char **argv)
