@@ -153,6 +153,30 @@ describe("for eyes of all kinds", () => {
 		await page.context().close();
 	});
 
+	test("headings stand over their columns, and no number runs into the next one", async () => {
+		const page = await open(browser, server);
+		let cells = 0;
+		const listing = `src/${encodeURIComponent(join(process.env.HEAPWISE_SOURCE_DIR, "examples/contrived.cpp"))}:30`;
+		for (const name of [...views, "calls?mode=table", "mprof?tab=bins", listing]) {
+			await view(page, `#/${name}`);
+			const found = await page.evaluate(() => {
+				const places = (row, role) => [...row.querySelectorAll(role)].map((cell) => Math.round(cell.getBoundingClientRect().left));
+				const tables = [...document.querySelectorAll('[role="grid"], [role="table"]')].map((table) => {
+					const lines = [...table.querySelectorAll('[role="row"]')];
+					return { label: table.ariaLabel, head: places(lines[0], '[role="columnheader"]'), body: lines.slice(1).map((line) => places(line, '[role="cell"], [role="gridcell"]')) };
+				});
+				const all = [...document.querySelectorAll('[role="cell"], [role="gridcell"]')];
+				const spilt = all.filter((cell) => getComputedStyle(cell).overflowX === "visible" && cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent);
+				return { tables, spilt, cells: all.length };
+			});
+			for (const { label, head, body } of found.tables) for (const line of body.filter((places) => places.length === head.length)) assert.deepEqual(line, head, `${name}: ${label}`);
+			assert.deepEqual(found.spilt, [], name);
+			cells += found.cells;
+		}
+		assert.ok(cells > 200, `${cells} cells were looked at`);
+		await page.context().close();
+	});
+
 	test("forced colours, and no movement where none is wanted", slow, async () => {
 		const page = await open(browser, server, { forcedColors: "active", reducedMotion: "reduce" });
 		for (const name of ["", "flame", "points"]) await view(page, `#/${name}`);

@@ -18,6 +18,6 @@ export function lazy(load: () => Promise<ComponentType>): ComponentType {
 				})
 				.catch(() => setProblem("This part of the page could not be fetched."));
 		}, []);
-		return Shown ? <Shown /> : <p class="quiet" role="status">{problem || "…"}</p>;
+		return Shown ? <Shown /> : <p class="quiet" role="status" aria-busy={problem === ""}>{problem || "…"}</p>;
 	};
 }

@@ -97,14 +97,14 @@ function Ports({ box, total, side }: { box: string; total: number; side: "target
 	);
 }
 
-/** What is typed stays while counts and errors come in; it counts when one is done with it. */
+/** What is typed stays while counts and errors come in, until one leaves it; it counts from Enter on, or then. */
 function ArgInput({ text, list, optional, commit }: { text: string; list: string | undefined; optional: boolean; commit(value: string): void }) {
 	const [draft, setDraft] = useState<string | null>(null);
-	const done = (value: string) => {
-		if (value !== text) commit(value);
+	const leave = (value: string) => {
+		commit(value);
 		setDraft(null);
 	};
-	return <input value={draft ?? text} list={list} placeholder={optional ? "" : "needed"} onInput={(event) => setDraft(event.currentTarget.value)} onBlur={(event) => done(event.currentTarget.value)} onKeyDown={(event) => event.key === "Enter" && done(event.currentTarget.value)} />;
+	return <input value={draft ?? text} list={list} placeholder={optional ? "" : "needed"} onInput={(event) => setDraft(event.currentTarget.value)} onBlur={(event) => leave(event.currentTarget.value)} onKeyDown={(event) => event.key === "Enter" && commit(event.currentTarget.value)} />;
 }
 
 function BoxNode({ data }: NodeProps<Node<BoxData>>) {
@@ -349,7 +349,12 @@ export function GraphEditor() {
 		event.preventDefault();
 		event.stopPropagation();
 	};
-	const change = (id: string, arg: string, value: string) => void fromBoxes({ ...now.current, boxes: now.current.boxes.map((box) => (box.id === id ? { ...box, args: changedArgs(box.args, arg, value) } : box)) });
+	const change = (id: string, arg: string, value: string) => {
+		const box = now.current.boxes.find((other) => other.id === id);
+		if (!box || argText(box.args[arg]) === value) return;
+		const next = { ...box, args: changedArgs(box.args, arg, value) };
+		void fromBoxes({ ...now.current, boxes: now.current.boxes.map((other) => (other === box ? next : other)) });
+	};
 	const attempt = async (act: () => Promise<void>) => {
 		try {
 			await act();

@@ -40,16 +40,18 @@ export interface Graph {
 	output?: string;
 }
 
+const BOX = { width: 180, height: 110 }; // pixels; the width is that of the style, the height what most have
+
 /** Boxes without places of their own are laid out from left to right. */
 export function arrange(graph: Graph): Graph {
 	const plan = new dagre.graphlib.Graph();
-	plan.setGraph({ rankdir: "LR", nodesep: 30, ranksep: 34 });
+	plan.setGraph({ rankdir: "LR", nodesep: 30, ranksep: 30 });
 	plan.setDefaultEdgeLabel(() => ({}));
-	for (const box of graph.boxes) plan.setNode(box.id, { width: 210, height: 110 });
+	for (const box of graph.boxes) plan.setNode(box.id, { width: BOX.width, height: BOX.height });
 	for (const edge of graph.edges) plan.setEdge(edge.from, edge.to);
 	dagre.layout(plan);
 	for (const box of graph.boxes) uncross(graph, box.id, (id) => plan.node(id));
-	return { ...graph, boxes: graph.boxes.map((box) => ({ ...box, x: Math.round(plan.node(box.id).x - 105), y: Math.round(plan.node(box.id).y - 55) })) };
+	return { ...graph, boxes: graph.boxes.map((box) => ({ ...box, x: Math.round(plan.node(box.id).x - BOX.width / 2), y: Math.round(plan.node(box.id).y - BOX.height / 2) })) };
 }
 
 /** Sources that one box reads stand in the order of its inputs. */
