@@ -17,6 +17,11 @@ export function Severity({ step }: { step: Maybe }) {
 	);
 }
 
+/** To a tenth of a pixel. */
+function tenth(pixels: number): number {
+	return Math.round(pixels * 10) / 10;
+}
+
 function samplesOf(data: string): number[] {
 	return Array.from(atob(data), (char) => char.charCodeAt(0));
 }
@@ -27,7 +32,7 @@ export function Spark({ data, over, width = 90, height = 20 }: { data: string; o
 	const line = (samples: readonly number[]) => {
 		const most = Math.max(1, ...samples);
 		const step = width / Math.max(1, samples.length - 1);
-		return samples.map((value, at) => `${(at * step).toFixed(1)},${(height - 1 - (value / most) * (height - 2)).toFixed(1)}`).join(" ");
+		return samples.map((value, at) => `${tenth(at * step)},${tenth(height - 1 - (value / most) * (height - 2))}`).join(" ");
 	};
 	return (
 		<svg class="spark" width={width} height={height} aria-hidden="true">

@@ -43,7 +43,7 @@ interface Props<Row> {
 
 const ROW = 30; // pixels high, if nobody says
 const HIGHEST = 12_000_000; // pixels
-const AROUND = 6; // rows beyond the edge
+const AROUND = 180; // pixels of rows beyond the edge
 const JUMP = 500; // from so many rows on there is a box for the number of one
 
 /** Which rows are in sight. */
@@ -92,19 +92,25 @@ function useScroll(count: number, rowHeight: number, height: number | undefined)
 			element.removeEventListener("wheel", wheel);
 		};
 	}, [scaled, last, space, view]);
-	const first = Math.max(0, Math.floor(Math.min(top, last)) - AROUND);
-	const end = Math.min(count, Math.ceil(Math.min(top, last) + view / rowHeight) + AROUND);
+	const around = Math.ceil(AROUND / rowHeight);
+	const first = Math.max(0, Math.floor(Math.min(top, last)) - around);
+	const end = Math.min(count, Math.ceil(Math.min(top, last) + view / rowHeight) + around);
 	const placeOf = (index: number) => (scaled ? (scroller.current?.scrollTop ?? 0) + (index - Math.min(top, last)) * rowHeight : index * rowHeight);
+	const page = Math.max(1, Math.floor(view / rowHeight)); // rows that are whole in sight
 	const show = (index: number) => {
-		const rows = Math.floor(view / rowHeight);
 		if (index < top) scrollTo(index);
-		else if (index >= top + rows) scrollTo(index - rows + 1);
+		else if (index >= top + page) scrollTo(index - page + 1);
 	};
-	return { scroller, space, first, end, placeOf, onScroll, scrollTo, show };
+	return { scroller, space, first, end, page, placeOf, onScroll, scrollTo, show };
 }
 
 function lineStyle(template: string, rowHeight: number, place: number) {
 	return { gridTemplateColumns: template, height: `${rowHeight}px`, transform: `translateY(${place}px)` };
+}
+
+/** Whether a number has room for sure: what needs no cutting is painted with its row, not as a part of its own. */
+function fits<Row>(column: Column<Row>, cell: ComponentChildren): boolean {
+	return column.number === true && typeof cell === "string" && cell.length < Number.parseInt(column.width ?? "0", 10);
 }
 
 interface LineProps<Row> {
@@ -145,11 +151,14 @@ class Line<Row> extends Component<LineProps<Row>> {
 					openMenu(event.clientX, event.clientY, subject);
 				}}
 			>
-				{table.columns.map((column) => (
-					<div class={`td${column.number ? " number" : ""}`} role={table.onSelect ? "gridcell" : "cell"}>
-						{column.cell(row, index)}
-					</div>
-				))}
+				{table.columns.map((column) => {
+					const cell = column.cell(row, index);
+					return (
+						<div class={`td${column.number ? " number" : ""}${fits(column, cell) ? " fits" : ""}`} role={table.onSelect ? "gridcell" : "cell"}>
+							{cell}
+						</div>
+					);
+				})}
 			</div>
 		);
 	}
@@ -157,7 +166,7 @@ class Line<Row> extends Component<LineProps<Row>> {
 
 export function Table<Row>(props: Props<Row>) {
 	const { columns, rows, rowHeight = ROW } = props;
-	const { scroller, space, first, end, placeOf, onScroll, scrollTo, show } = useScroll(rows.length, rowHeight, props.height);
+	const { scroller, space, first, end, page, placeOf, onScroll, scrollTo, show } = useScroll(rows.length, rowHeight, props.height);
 	const walked = useRef(-1); // the row that was chosen last
 	const order = useRef(props.sort);
 	useLayoutEffect(() => {
@@ -192,7 +201,6 @@ export function Table<Row>(props: Props<Row>) {
 	}, [rows]);
 	const template = columns.map((column) => column.width ?? (column.number ? "minmax(9ch, auto)" : "minmax(12ch, 3fr)")).join(" ");
 	const keyDown = (event: KeyboardEvent) => {
-		const page = Math.max(1, end - first - 2 * AROUND);
 		const from = Math.max(chosen, 0);
 		const to = { ArrowDown: chosen + 1, ArrowUp: from - 1, PageDown: from + page, PageUp: from - page, Home: 0, End: rows.length - 1 }[event.key];
 		const row = chosen >= 0 ? rows.at(chosen) : undefined;
