@@ -81,7 +81,6 @@ complete -c heapwise -n '__fish_seen_subcommand_from watch' -l rotate -r -d 'wit
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l window -r -d 'with --trace: keep the events of the last TIME at least, as 30m or 12h, and of older ones what still lives'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l access-stacks -d 'record who touches monitored memory, too: lines of JSON say it of the areas touched longest ago'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l pages -x -a 'mprotect userfaultfd' -d 'how memory is monitored: by signals (mprotect, the default), or by userfaultfd, which needs the privilege and tells of writes only, but those of the kernel, too'
-complete -c heapwise -n '__fish_seen_subcommand_from watch' -l own-pages -d 'give each area pages of its own, so that each is monitored by itself; small ones take 4 KiB then'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l web -d 'show it in a browser, too, at an address that is printed; stays there after the program'\''s end until Ctrl-C, unless --batch is given'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l open -d 'with --web: show the page in the browser of $BROWSER, or else of the desktop'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l port -s p -r -d 'with --web: listen on port N (any free one)'

@@ -23,7 +23,7 @@ struct watch_args {
 	const char *rotate, *window, *pages;
 	double overhead;
 	u64 interval_ms, port;
-	bool access_stacks, own_pages, quiet, web, open, print_url;
+	bool access_stacks, quiet, web, open, print_url;
 };
 
 static const struct watch_args watch_defaults = {.overhead = OVERHEAD_UNSTATED, .interval_ms = 1000, .address = "127.0.0.1"};
@@ -59,8 +59,6 @@ static const struct option_spec watch_options[] = {
 	WATCH_OPTION(pages, 0, "pages", OPTION_CHOICE, "mprotect|userfaultfd",
 		     "how memory is monitored: by signals (mprotect, the default), or by userfaultfd, which needs the "
 		     "privilege and tells of writes only, but those of the kernel, too"),
-	WATCH_OPTION(own_pages, 0, "own-pages", OPTION_SET, NULL,
-		     "give each area pages of its own, so that each is monitored by itself; small ones take 4 KiB then"),
 	WATCH_OPTION(web, 0, "web", OPTION_SET, NULL,
 		     "show it in a browser, too, at an address that is printed; stays there after the program's end until "
 		     "Ctrl-C, unless --batch is given"),
@@ -239,7 +237,6 @@ static int watch_program(const struct command *command, const struct watch_args 
 		.alloc_stacks = true,
 		.pages = true,
 		.pages_writes = watching->show.writes,
-		.pages_own = args->own_pages,
 		.leak_scan = true,
 		.types = true,
 		.hit_stacks = args->access_stacks,

@@ -89,7 +89,6 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_LISP = 131072,      /* objects of a Lisp are recorded (runtime.h) instead of blocks of malloc; what
 				    * ends them is its collector */
 	HW_RUN_PAGES_WRITES = 262144, /* pages are monitored by userfaultfd, which tells of writes only */
-	HW_RUN_PAGES_OWN = 524288, /* and no two chunks share one */
 };
 
 /* A process that is about to end asks to be watched and waits, not for long, for the answer. */

@@ -316,19 +316,6 @@ case_server()
 	equal "within the budget" "$(json server.jsonl 'd["overhead"] <= 0.05')" True
 }
 
-# Each area is a unit: the 90 of 100 that nobody touches are armed, whatever their neighbours do.
-case_own_pages()
-{
-	"$HEAPWISE" watch --own-pages --policy all --batch 1 -o own.jsonl "$watched" known 4 || fail "status $?"
-	equal "units" "$(json own.jsonl 'd["units"]')" 101
-	at_least "armed" "$(json own.jsonl 'd["armed_units"]')" 90
-	"$HEAPWISE" watch --policy all --batch 1 -o shared.jsonl "$watched" known 4 || fail "shared: status $?"
-	at_most "units that are shared" "$(json shared.jsonl 'd["units"]')" 50
-	# What is touched one after the other is opened together here, too.
-	"$HEAPWISE" watch --own-pages --overhead 10% --batch 0 -o small.jsonl "$watched" small 1 || fail "small: status $?"
-	at_least "opened with others" "$(json small.jsonl 'd["around"]')" 1000
-}
-
 # While nobody asks for anything and the program sleeps, the helper sleeps for longer and longer.
 case_idle()
 {

@@ -104,7 +104,6 @@ void hwr_access_attach(void)
 	}
 	if (on) /* a forked child begins a recording of its own */
 		hwr_units_open_all(true);
-	hwr_slots_own(hwr_control->flags & HW_RUN_PAGES_OWN);
 	store_release(&on, true);
 	if (!hwr_fault_attach() || !start())
 		store_release(&on, false);

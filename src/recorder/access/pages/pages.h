@@ -45,10 +45,6 @@ static inline void hwr_pages_let_go(const void *p)
 		hwr_pages_unpin((u64)p);
 }
 
-/* slots.c: from now on each new chunk of the program gets pages of its own, or only some of each point do. */
-void hwr_slots_own(bool all);
-bool hwr_slots_all_own(void);
-
 /* fault.c: takes SIGSEGV over and measures what a fault costs. */
 bool hwr_fault_attach(void);
 /* Counts the time of a hit or an opening, and opens all if that is as much as the monitor allows, or if it has died. */

@@ -5,7 +5,7 @@
  * class and (by hash) their allocation point, and none lies across a page's end. A few of each point get
  * a page of their own: as long as fewer than QUOTA of them live, each new chunk of the point does, so that
  * what a point leaks is soon among them; beyond that a random one in ONE_IN, while there are less
- * than ALONE_MAX in all. Chunks above HW_UNIT_SMALL share no page with any, and none does with HW_RUN_PAGES_OWN.
+ * than ALONE_MAX in all. Chunks above HW_UNIT_SMALL share no page with any.
  * What the C library allocates for itself (buffers of files, folders, threads) it also hands to the kernel
  * by itself, which no hook sees: such chunks are kept open. */
 #include "recorder/access/pages/pages.h"
@@ -28,10 +28,6 @@ static u64 used[HWR_CLASSES]; /* pages, or slots of a page and more, that were h
 static u32 alone[SITES];      /* live chunks with a page of their own, by hash of their point */
 static u32 alone_total;
 static u32 page_class;        /* of slots of one page */
-static bool all_own;          /* no two chunks of the program share a page */
-
-void hwr_slots_own(bool all) { store_relaxed(&all_own, all); }
-bool hwr_slots_all_own(void) { return load_relaxed(&all_own); }
 
 static bool is_small(u32 number) { return hwr_classes[number].slot_bytes < HWR_PAGE; }
 
@@ -48,8 +44,6 @@ static bool gets_own_page(u32 site)
 {
 	static u64 turn;
 
-	if (unlikely(hwr_slots_all_own()))
-		return true;
 	if (load_relaxed(&alone_total) >= ALONE_MAX)
 		return false;
 	return load_relaxed(&alone[site]) < QUOTA ||

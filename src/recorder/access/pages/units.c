@@ -4,7 +4,6 @@
 #include "recorder/access/pages/units.h"
 
 #include "recorder/access/access.h"
-#include "recorder/access/pages/pages.h"
 #include "recorder/access/pages/userfault.h"
 #include "recorder/heap/classes.h"
 #include "recorder/state.h"
@@ -259,8 +258,8 @@ static u64 run_open(struct hwr_run *run)
  * between what is open and what is armed costs. */
 static bool is_spared(u64 start, u64 bytes)
 {
-	/* Small chunks with pages of their own stand for their points, unless all have such; see slots.c. */
-	if (!hwr_slots_all_own() && hwr_classes[hwr_heap_class(start)].slot_bytes >= HWR_PAGE && bytes == HWR_PAGE &&
+	/* Small chunks with pages of their own stand for their points; see slots.c. */
+	if (hwr_classes[hwr_heap_class(start)].slot_bytes >= HWR_PAGE && bytes == HWR_PAGE &&
 	    load_relaxed(&hwr_unit_at(start)->group))
 		return true;
 	return (start / (HWR_PAGE * HWR_SPARED) * 0x9e3779b97f4a7c15ull >> 32) % HWR_SPARED == 0;
