@@ -40,7 +40,7 @@ foreach(case ends signals traced parents images refused limits stopped-monitor k
 endforeach()
 
 foreach(case calls signals crash threads fork heap contexts guards sandbox raw burst sweep userfaultfd known leaks ends monitor-gone
-	examples toolkit join screen server rotation idle bench)
+	examples toolkit join screen server rotation idle)
 	heapwise_run(watch-${case} watch ${case})
 endforeach()
 # It holds a cost to a limit, and beside other programs a fault that was paid for may take longer than any before it.

@@ -19,7 +19,8 @@
  *		fprintf(stderr, "%s\n", heapwise_error(client));
  *	heapwise_client_free(client);
  *
- * Callbacks are called one after the other on a thread of the toolkit's, within about 50 ms of what they tell, in
+ * Callbacks are called one after the other on a thread of the toolkit's, within about 50 ms of what they tell (a fifth of a second
+ * where a run samples), in
  * the order of the events. They may call all functions below that are marked (c), and nothing else of this
  * header; areas are valid in callbacks only, until the event that ends them. The program never waits for a
  * callback, unless they are slower than the program allocates, for long. */

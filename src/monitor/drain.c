@@ -86,7 +86,8 @@ static void claims_take(struct drain *self)
 		else
 			drain_fail(self, &err);
 	}
-	if (any && session_replenish(self->session, &err) < 0)
+	/* Without any left somebody may wait for one. */
+	if ((any || !self->session->spare_count) && session_replenish(self->session, &err) < 0)
 		drain_fail(self, &err);
 }
 
@@ -212,7 +213,7 @@ static u64 sleep_ns(const struct drain *self, u64 count)
 {
 	const struct session_options *options = &self->session->options;
 	bool rare = options->sample_bytes && !(options->flags & (HW_RUN_ACCESS_EXACT | HW_RUN_ACCESS_ADAPTIVE));
-	u64 longest = rare ? SLEEP_NS_SAMPLED : count ? SLEEP_NS : SLEEP_NS_MAX;
+	u64 longest = rare ? SLEEP_NS_SAMPLED : count && !options->sample_bytes ? SLEEP_NS : SLEEP_NS_MAX;
 	u64 ns;
 
 	if (!count)

@@ -533,8 +533,6 @@ static void output_remove(struct run *self)
 
 	if (lstat(self->root->trace_path, &status) == 0 && S_ISREG(status.st_mode))
 		unlink(self->root->trace_path);
-	if (self->options->children)
-		rmdir(self->result->output);
 }
 
 /* A recording without it is a recording all the same. */
@@ -617,8 +615,12 @@ static int run_recorded(struct run *self, struct err *err)
 		watch_close_trace(self->root);
 		output_remove(self);
 	}
+	if (status < 0 && self->options->children && self->result->output[0])
+		rmdir(self->result->output); /* if it is empty */
 	processes_release(self);
 close_session:
+	if (status < 0 && !self->options->embedded)
+		prctl(PR_SET_CHILD_SUBREAPER, 0); /* the program may be run without us, and nobody would reap */
 	session_close(&self->session);
 	return status;
 }

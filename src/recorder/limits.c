@@ -60,7 +60,9 @@ static void note_larger(const struct rlimit *held, const struct rlimit *wanted)
 {
 	struct hw_limit *limit = NULL;
 
-	if (!hwr_lobby || held->rlim_cur == wanted->rlim_cur)
+	/* One that was cut to the hard limit others have from the start. */
+	if (!hwr_lobby || held->rlim_cur == wanted->rlim_cur ||
+	    (held->rlim_cur == held->rlim_max && wanted->rlim_cur != wanted->rlim_max))
 		return;
 	for (u32 i = 0; i < HW_LIMITS && !limit; i++)
 		if (is_held(&hwr_lobby->limits[i], held))
@@ -68,6 +70,7 @@ static void note_larger(const struct rlimit *held, const struct rlimit *wanted)
 	if (!limit)
 		limit = &hwr_lobby->limits[add_acq_rel(&hwr_lobby->limits_made, 1) % HW_LIMITS];
 	store_relaxed(&limit->soft, 0);
+	fence_seq_cst(); /* pairs with that of who looks a second time */
 	store_relaxed(&limit->hard, held->rlim_max);
 	store_relaxed(&limit->soft_wanted, wanted->rlim_cur);
 	store_relaxed(&limit->hard_wanted, wanted->rlim_max);
@@ -114,6 +117,9 @@ void hwr_limits_take_over(const struct hw_lobby *lobby)
 			continue;
 		wanted.rlim_cur = load_relaxed(&limit->soft_wanted);
 		wanted.rlim_max = load_relaxed(&limit->hard_wanted);
+		fence_seq_cst();
+		if (!is_held(limit, &held)) /* it was written over meanwhile */
+			return;
 		if (wanted.rlim_cur < held.rlim_cur && wanted.rlim_max <= held.rlim_max)
 			set_address_space(&wanted, NULL);
 		return;

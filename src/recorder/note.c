@@ -55,7 +55,7 @@ void hwr_call_begin(struct hwr_call *call)
 	if (!load_relaxed(&hwr_token.on) && !hwr_session_join())
 		return;
 	hwr_session_obey();
-	if (hwr_sample_left)
+	if (hwr_sample_left && hwr_self)
 		hwr_sample_close(hwr_self);
 	call->paused = hwr_token.paused;
 	if (!call->paused && !load_relaxed(&hwr_token.on))

@@ -9,6 +9,7 @@
 #include "recorder/note.h"
 #include "recorder/pool/pool.h"
 #include "recorder/sample.h"
+#include "recorder/unwind/cfi.h"
 
 /* form(number, mangled name, kind, parameters, arguments), and of new: what it does where it is the C++ library's own */
 #define NEW_FORMS(F)                                                                               \
@@ -122,6 +123,15 @@ static bool all_come_from(const char *library, bool simple)
 	return true;
 }
 
+/* What memory_at gives is ended by free: both must be one allocator's. */
+static bool memalign_is_of_free(void)
+{
+	struct hwr_module_at one, other;
+
+	return hwr_is_static() || (hwr_module_at((u64)hwr_real.memalign, &one) &&
+				   hwr_module_at((u64)hwr_real.free, &other) && one.start == other.start);
+}
+
 /* Not if anybody has replaced one of them, or malloc: the library's other forms then call that. */
 static __attribute__((noinline)) u32 find_plain(void)
 {
@@ -133,6 +143,8 @@ static __attribute__((noinline)) u32 find_plain(void)
 			found = all_come_from(libraries[i], false) ? PLAIN_ALL : PLAIN_SIMPLE;
 	if (own_form(0) && !hwr_real_symbol(names[0], NULL, NULL))
 		found = PLAIN_ALL;
+	if (found == PLAIN_ALL && !memalign_is_of_free())
+		found = PLAIN_SIMPLE;
 	if (!hwr_is_static() && (!hwr_real_comes_from("malloc", "") || !hwr_real_comes_from("free", "")))
 		found = PLAIN_NO;
 	store_relaxed(&plain, found); /* every thread finds the same */

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "symbols/prepare.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -71,14 +72,21 @@ static bool go_on(void *opaque)
 	bool stop;
 
 	pthread_mutex_lock(&self->lock);
-	for (; !self->stop && self->rests < RESTS && !processor_is_free(); self->rests++) {
+	while (!self->stop && self->rests < RESTS) {
 		struct timespec until;
+		bool is_free;
 
+		pthread_mutex_unlock(&self->lock); /* who tells of a module does not wait for a file */
+		is_free = processor_is_free();
+		pthread_mutex_lock(&self->lock);
+		if (is_free || self->stop)
+			break;
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += REST_NS;
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
-		pthread_cond_clockwait(&self->told, &self->lock, CLOCK_MONOTONIC, &until);
+		if (pthread_cond_clockwait(&self->told, &self->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT)
+			self->rests++;
 	}
 	stop = self->stop;
 	pthread_mutex_unlock(&self->lock);

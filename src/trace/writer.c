@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "trace/accesses.h"
@@ -500,8 +501,13 @@ struct trace_writer *trace_writer_open(const char *path, const struct trace_writ
 		goto fail;
 	return writer;
 fail:
-	if (fd >= 0)
+	if (fd >= 0) {
+		struct stat status;
+
+		if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+			unlink(path); /* it is empty */
 		close(fd);
+	}
 	if (writer)
 		writer_free(writer);
 	return NULL;

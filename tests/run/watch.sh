@@ -332,19 +332,6 @@ case_idle()
 	equal "status" $? 0
 }
 
-# What the benchmark says when it is asked for help, or for what it does not have.
-case_bench()
-{
-	bench=$here/../../bench/run-watch
-	"$bench" --help >help.txt || fail "--help: status $?"
-	says help.txt "^run-watch "
-	"$bench" --nothing >/dev/null 2>stderr
-	equal "no such option: status" $? 2
-	says stderr "^run-watch: --nothing: no such option"
-	"$bench" nothing 2>stderr
-	equal "no such part: status" $? 2
-}
-
 case_ends()
 {
 	"$HEAPWISE" watch -q "$HEAPWISE_TARGETS/empty" 2>stderr

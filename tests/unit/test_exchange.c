@@ -397,7 +397,7 @@ TEST(bad_files, "an old trace survives a bad text; a text cannot be its own trac
 	how.to = how.from;
 	CHECK_EQ(emad_import(&how, &summary, &err), ERR_USAGE);
 	how.to = "/no/such/folder/x";
-	CHECK_EQ(emad_import(&how, &summary, &err), ERR_SYSTEM);
+	CHECK_EQ(emad_import(&how, &summary, &err), ERR_INPUT);
 	CHECK(strstr(err.text, "/no/such/folder/x"));
 	how.from = "/no/such/text";
 	CHECK_EQ(emad_import(&how, &summary, &err), ERR_INPUT);

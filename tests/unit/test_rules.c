@@ -86,6 +86,16 @@ TEST(too_large, "what does not fit is left to the general evaluator")
 	CHECK_EQ(pack(&(struct frame){ HWR_REG_SP, 1, 64, -16, 0 }), 0);
 }
 
+TEST(below, "a frame pointer just below the stack pointer is not followed")
+{
+	u32 rule = pack(&(struct frame){ HWR_REG_FP, 0, 16, -8, -16 });
+	struct hwr_step step;
+
+	CHECK(rule & HWR_RULE_VALID);
+	CHECK(!hwr_rule_apply(rule, SP, SP - 8, &step));
+	CHECK(hwr_rule_apply(rule, SP, SP, &step));
+}
+
 #else
 
 TEST(sizes, "frames of all sizes")
@@ -116,6 +126,8 @@ TEST(far_below, "a frame pointer far below the stack pointer is not followed")
 
 	CHECK(rule & HWR_RULE_VALID);
 	CHECK(!hwr_rule_apply(rule, SP, SP - (2 << 20), &step));
+	rule = pack(&(struct frame){ HWR_REG_FP, 0, 16, -8, -16 });
+	CHECK(!hwr_rule_apply(rule, SP, SP - 8, &step));
 }
 
 #endif

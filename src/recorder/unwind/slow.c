@@ -163,6 +163,7 @@ static enum hwr_cfi_result find_row(struct hwr_cursor *c, u64 at, struct hwr_cfi
 	known->at = at;
 	known->found = hwr_cfi_find(at, &module, scratch);
 	known->row = scratch->row;
+	__asm__ volatile("" : : : "memory"); /* a handler may leave here for good */
 	known->epoch = settled ? epoch : 0;
 	return known->found;
 }

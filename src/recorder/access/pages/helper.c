@@ -18,7 +18,7 @@ enum {
 	THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
 };
 
-static const long WAIT_NS_MAX = 3600l * 1000 * 1000 * 1000;
+static const long WAIT_NS_MAX = 60l * 1000 * 1000 * 1000;
 
 long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
 
@@ -122,11 +122,14 @@ static void help(void)
 
 	long wait = WAIT_NS;
 
-	while (hwr_helper_monitor_lives()) {
+	for (;;) {
+		/* Before the look whether it lives: who says that it is over rings after that. */
 		u32 bell = load_acquire(&pages->bell);
 		u64 tail = pages->tail, head, cpu = hwr_cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 		bool asked = tail != load_relaxed(&pages->head);
 
+		if (!hwr_helper_monitor_lives())
+			break;
 		wait = next_wait(wait, asked, cpu - pages->cpu_ns);
 		if (asked) /* what it took to wake is spent */
 			store_relaxed(&pages->arm_ns, hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID));

@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) bool hwr_rule_apply(u32 rule, u64 s
 		step->ra_slot = hwr_rule_wide_ra(rule, step->uses_fp ? fp : sp, step->cfa);
 	else
 		step->ra_slot = (u64 *)step->cfa - (rule >> HWR_RULE_RA_SHIFT);
-	if (unlikely((u64)step->ra_slot < sp)) /* the frame pointer was something else */
+	if (unlikely((u64)step->ra_slot < sp + (rule & HWR_RULE_FP_SAVED ? 8 : 0))) /* the frame pointer was something else */
 		return false;
 	step->fp_slot = rule & HWR_RULE_FP_SAVED ? step->ra_slot - 1 : NULL;
 	return true;

@@ -101,9 +101,12 @@ static inline __attribute__((always_inline)) bool hwr_rule_apply(u32 rule, u64 s
 		return false;
 	step->ra_slot = (u64 *)step->cfa - 1;
 	step->fp_slot = NULL;
-	if (rule & HWR_RULE_FP_SAVED)
+	if (rule & HWR_RULE_FP_SAVED) {
 		step->fp_slot = base == HWR_BASE_DRAP ? (u64 *)fp
 						      : (u64 *)step->cfa - (rule >> HWR_RULE_FP_SHIFT);
+		if (unlikely((u64)step->fp_slot < sp)) /* the frame pointer was something else */
+			return false;
+	}
 	return true;
 }
 
