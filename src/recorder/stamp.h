@@ -57,14 +57,20 @@ static inline struct hwr_pace *hwr_stamp_pace(struct hwr_thread *t, u32 pair)
 }
 _Static_assert(HWR_PACES == 1 << 10, "hwr_stamp_pace takes 10 bits");
 
-/* Reads the counter. Stamps of one thread never go back. */
+/* Stamps of one thread never go back. After estimates that were ahead of the counter they still differ, by a nanosecond where the
+ * counter tells so little apart: what was live at a time, the peak's say, is then the same by time as by order. */
+static inline void hwr_stamp_advance(struct hwr_thread *t, u64 now)
+{
+	t->stamp = likely(now > t->stamp) ? now : t->stamp + HW_TICKS_APART;
+}
+
+/* Reads the counter. */
 static inline u64 hwr_stamp_read(struct hwr_thread *t)
 {
 	u64 now = hw_ticks();
 
 	t->stamp_read = now;
-	if (likely(now > t->stamp))
-		t->stamp = now;
+	hwr_stamp_advance(t, now);
 	t->stamp_estimates = 0;
 	return t->stamp;
 }
@@ -82,8 +88,7 @@ static inline u64 hwr_stamp_now(struct hwr_thread *t)
 static inline u64 hwr_stamp_take(struct hwr_thread *t, u64 now)
 {
 	t->stamp_read = now;
-	if (likely(now > t->stamp))
-		t->stamp = now;
+	hwr_stamp_advance(t, now);
 	t->stamp_estimates = 0;
 	t->pace_last = HWR_PACE_NOWHERE;
 	return t->stamp;
