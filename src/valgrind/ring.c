@@ -15,7 +15,7 @@ enum {
 	FUTEX_WAIT = 0,
 	FUTEX_WAKE = 1,
 };
-static const u64 patience_ns = 2000000000; /* without progress, before the ring turns lossy */
+static const u64 patience_ns = 10000000000; /* without progress, before the ring turns lossy */
 
 struct ring {
 	u32 thread;    /* number of the thread that runs under this ThreadId */
