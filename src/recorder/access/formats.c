@@ -102,12 +102,24 @@ static bool conversion(char c, enum width width, long precision, va_list *argume
 	}
 }
 
+/* Whether a format may name a text. Most that programs use again and again have numbers only, and reading one whole would take
+ * half as long as to print it. */
+static bool may_have_text(const char *format)
+{
+	for (; *format; format++)
+		if (*format == 's')
+			return true;
+	return false;
+}
+
 static void read_arguments(const char *format, va_list given)
 {
 	va_list arguments;
 	bool known = true;
 
 	hwr_range_text(format, SIZE_MAX);
+	if (!may_have_text(format))
+		return;
 	va_copy(arguments, given);
 	while (known && *format) {
 		enum width width;
