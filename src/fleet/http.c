@@ -4,8 +4,11 @@
 #include "fleet/http.h"
 
 #include <curl/curl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <zlib.h>
+
+#include "base/library.h"
 
 enum {
 	CONNECT_SECONDS = 10,
@@ -13,17 +16,56 @@ enum {
 	ANSWER_MAX = 1 << 30,
 };
 
-void *http_new(void)
+#define CURL_FUNCTIONS(X)                                                                          \
+	X(global_init)                                                                             \
+	X(global_cleanup)                                                                          \
+	X(easy_init)                                                                               \
+	X(easy_cleanup)                                                                            \
+	X(easy_reset)                                                                              \
+	X(easy_setopt)                                                                             \
+	X(easy_perform)                                                                            \
+	X(easy_getinfo)                                                                            \
+	X(easy_strerror)                                                                           \
+	X(slist_append)                                                                            \
+	X(slist_free_all)
+
+static struct curl {
+#define X(name) __typeof__(curl_##name) *name;
+	CURL_FUNCTIONS(X)
+#undef X
+} lib;
+
+/* It stays: a program that has let go of it would load it again for the next server. */
+static int load(struct err *err)
 {
-	return curl_global_init(CURL_GLOBAL_DEFAULT) == 0 ? curl_easy_init() : NULL;
+#define X(name) {"curl_" #name, offsetof(struct curl, name)},
+	static const struct library_function functions[] = {CURL_FUNCTIONS(X)};
+#undef X
+	static void *library;
+
+	if (!library)
+		library = library_open(HEAPWISE_LIBCURL, "libcurl4", err);
+	return library ? library_fill(library, "libcurl", functions, sizeof(functions) / sizeof(*functions), &lib, err) : ERR_SYSTEM;
+}
+
+void *http_new(struct err *err)
+{
+	void *curl;
+
+	if (load(err) < 0)
+		return NULL;
+	curl = lib.global_init(CURL_GLOBAL_DEFAULT) == 0 ? lib.easy_init() : NULL;
+	if (!curl)
+		err_set(err, ERR_MEMORY, "out of memory");
+	return curl;
 }
 
 void http_free(void *curl)
 {
 	if (!curl)
 		return;
-	curl_easy_cleanup(curl);
-	curl_global_cleanup();
+	lib.easy_cleanup(curl);
+	lib.global_cleanup();
 }
 
 static size_t on_answer(char *bytes, size_t size, size_t count, void *data)
@@ -39,30 +81,30 @@ static size_t on_answer(char *bytes, size_t size, size_t count, void *data)
 static void set_up(CURL *curl, const struct http_request *request, struct curl_slist *headers,
 		   struct strbuf *answer)
 {
-	curl_easy_reset(curl);
-	curl_easy_setopt(curl, CURLOPT_URL, request->url);
-	curl_easy_setopt(curl, CURLOPT_POST, 1L);
-	curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->bytes ? request->body : "");
-	curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->bytes);
-	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_answer);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
-	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_TCP_NODELAY, 1L);
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
+	lib.easy_reset(curl);
+	lib.easy_setopt(curl, CURLOPT_URL, request->url);
+	lib.easy_setopt(curl, CURLOPT_POST, 1L);
+	lib.easy_setopt(curl, CURLOPT_POSTFIELDS, request->bytes ? request->body : "");
+	lib.easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->bytes);
+	lib.easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+	lib.easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_answer);
+	lib.easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+	lib.easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	lib.easy_setopt(curl, CURLOPT_TCP_NODELAY, 1L);
+	lib.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+	lib.easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	lib.easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
 }
 
 static struct curl_slist *list_headers(const char *const *headers)
 {
-	struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+	struct curl_slist *list = lib.slist_append(NULL, "Expect:");
 
 	for (; list && headers && *headers; headers++) {
-		struct curl_slist *longer = curl_slist_append(list, *headers);
+		struct curl_slist *longer = lib.slist_append(list, *headers);
 
 		if (!longer) {
-			curl_slist_free_all(list);
+			lib.slist_free_all(list);
 			return NULL;
 		}
 		list = longer;
@@ -81,15 +123,15 @@ int http_post(void *curl, const struct http_request *request, struct strbuf *ans
 		return err_set(err, ERR_MEMORY, "out of memory");
 	strbuf_clear(answer);
 	set_up(curl, request, headers, answer);
-	code = curl_easy_perform(curl);
-	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-	curl_slist_free_all(headers);
+	code = lib.easy_perform(curl);
+	lib.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	lib.slist_free_all(headers);
 	if (code == CURLE_COULDNT_CONNECT)
 		return err_set(err, ERR_SYSTEM, "cannot reach %s: nobody answers there",
 			       request->where);
 	if (code != CURLE_OK)
 		return err_set(err, ERR_SYSTEM, "cannot reach %s: %s", request->where,
-			       curl_easy_strerror(code));
+			       lib.easy_strerror(code));
 	return (int)status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One HTTP request with libcurl: a body goes out, an answer comes back. */
+ * One HTTP request with libcurl, which is loaded for it: a body goes out, an answer comes back. */
 #ifndef FLEET_HTTP_H
 #define FLEET_HTTP_H
 
@@ -14,7 +14,7 @@ struct http_request {
 	u64 bytes;
 };
 
-void *http_new(void); /* NULL if there is no memory */
+void *http_new(struct err *err); /* NULL: it cannot be had */
 void http_free(void *curl);
 
 /* POST. Connections are kept and used again. Returns the status of the answer, or a negative code if none came. */

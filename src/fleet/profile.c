@@ -63,8 +63,10 @@ int profile_open(struct profile_server *self, const char *address, struct err *e
 	char *text = arena_copy(&self->arena, address + strlen("pprof+")), *host, *path, *at;
 	struct strbuf url = {0};
 
-	self->curl = http_new();
-	if (!text || !self->curl)
+	self->curl = http_new(err);
+	if (!self->curl)
+		return err->code;
+	if (!text)
 		return no_memory(err);
 	host = strstr(text, "://") + 3;
 	path = strchr(host, '/');

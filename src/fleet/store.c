@@ -118,8 +118,10 @@ int store_open(struct store *self, const char *address, struct err *err)
 {
 	char *text = arena_copy(&self->arena, address), *hosts, *slash, *at;
 
-	self->curl = http_new();
-	if (!text || !self->curl)
+	self->curl = http_new(err);
+	if (!self->curl)
+		return err->code;
+	if (!text)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	if (!store_is_address(address))
 		return err_set(err, ERR_USAGE, "a store is clickhouse://[USER@]HOST:PORT/DATABASE");

@@ -4,9 +4,12 @@
 #include "indexer/clang.h"
 
 #include <dlfcn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/library.h"
 
 enum { NEWEST = 30, OLDEST = 11 };
 
@@ -30,7 +33,10 @@ static void *open_library(void)
 
 int clang_load(struct clang *self, struct err *err)
 {
-	const char *missing = NULL;
+#define X(name) {"clang_" #name, offsetof(struct clang, name)},
+	static const struct library_function functions[] = {CLANG_FUNCTIONS(X)};
+#undef X
+	int status;
 
 	self->library = open_library();
 	if (!self->library)
@@ -38,16 +44,10 @@ int clang_load(struct clang *self, struct err *err)
 			       "libclang is not there (%s): install Debian's libclang1-%d or the "
 			       "like, or name it by HEAPWISE_LIBCLANG",
 			       dlerror(), HEAPWISE_CLANG_MAJOR);
-#define X(name)                                                                                    \
-	*(void **)&self->name = dlsym(self->library, "clang_" #name);                              \
-	if (!self->name)                                                                           \
-		missing = "clang_" #name;
-	CLANG_FUNCTIONS(X)
-#undef X
-	if (!missing)
-		return 0;
-	clang_unload(self);
-	return err_set(err, ERR_SYSTEM, "libclang has no %s: is it too old?", missing);
+	status = library_fill(self->library, "libclang", functions, sizeof(functions) / sizeof(*functions), self, err);
+	if (status < 0)
+		clang_unload(self);
+	return status;
 }
 
 void clang_unload(struct clang *self)

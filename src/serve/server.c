@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <microhttpd.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "serve/mhd.h"
 
 /* A verb may wait for 10 seconds, hence a thread per connection. */
 enum {
@@ -71,7 +71,7 @@ static void arrival_remove(struct server *self, struct arrival *arrival)
 static void arrival_add(struct server *self, struct MHD_Connection *connection, void **context)
 {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct arrival *arrival = calloc(1, sizeof(*arrival));
 
 	if (!info || !arrival) {
@@ -187,7 +187,7 @@ static enum MHD_Result parameter_take(void *request_, enum MHD_ValueKind kind, c
 static bool client_gone(void *connection)
 {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct pollfd poll_for = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
 
 	return info && poll(&poll_for, 1, 0) > 0 &&
@@ -230,7 +230,7 @@ static size_t text_decode(void *self, struct MHD_Connection *connection, char *t
 static void local_address(struct MHD_Connection *connection, union listen_address *address)
 {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	socklen_t bytes = sizeof(*address);
 
 	memset(address, 0, sizeof(*address));
@@ -249,18 +249,18 @@ static void headers_conditional(struct MHD_Response *response, const struct answ
 	char number[16];
 
 	if (answer->allow)
-		MHD_add_response_header(response, "Allow", answer->allow);
+		mhd.add_response_header(response, "Allow", answer->allow);
 	if (answer->location)
-		MHD_add_response_header(response, "Location", answer->location);
+		mhd.add_response_header(response, "Location", answer->location);
 	if (answer->cookie[0])
-		MHD_add_response_header(response, "Set-Cookie", answer->cookie);
+		mhd.add_response_header(response, "Set-Cookie", answer->cookie);
 	if (answer->tag[0])
-		MHD_add_response_header(response, "ETag", answer->tag);
+		mhd.add_response_header(response, "ETag", answer->tag);
 	if (answer->gzip)
-		MHD_add_response_header(response, "Content-Encoding", "gzip");
+		mhd.add_response_header(response, "Content-Encoding", "gzip");
 	if (answer->retry_seconds) {
 		snprintf(number, sizeof(number), "%u", answer->retry_seconds);
-		MHD_add_response_header(response, "Retry-After", number);
+		mhd.add_response_header(response, "Retry-After", number);
 	}
 }
 
@@ -277,20 +277,20 @@ static void headers_add(struct MHD_Response *response, const struct answer *answ
 	char timing[128];
 
 	for (u32 i = 0; i < sizeof(headers) / sizeof(*headers); i++)
-		MHD_add_response_header(response, headers[i][0], headers[i][1]);
-	MHD_add_response_header(response, "Content-Type",
+		mhd.add_response_header(response, headers[i][0], headers[i][1]);
+	mhd.add_response_header(response, "Content-Type",
 				answer->type ? answer->type : "application/json");
 	/* What may be stored is asked for again each time, by its tag: tomorrow another trace may be
 	 * served at this address. */
-	MHD_add_response_header(response, "Cache-Control",
+	mhd.add_response_header(response, "Cache-Control",
 				answer->tag[0] ? "private, no-cache" : "no-store");
-	MHD_add_response_header(response, "Content-Security-Policy",
+	mhd.add_response_header(response, "Content-Security-Policy",
 				answer->is_page ? CSP_PAGE : CSP_NOTHING);
 	snprintf(timing, sizeof(timing), "parse;dur=%.3f, run;dur=%.3f, write;dur=%.3f",
 		 (double)answer->parse_ns / 1e6,
 		 (double)(run_ns > parts_ns ? run_ns - parts_ns : 0) / 1e6,
 		 (double)answer->write_ns / 1e6);
-	MHD_add_response_header(response, "Server-Timing", timing);
+	mhd.add_response_header(response, "Server-Timing", timing);
 	headers_conditional(response, answer);
 }
 
@@ -315,7 +315,7 @@ static void stream_free(void *stream_)
 static struct MHD_Response *stream_response(struct MHD_Connection *connection, const struct answer_stream *from)
 {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct answer_stream *stream = malloc(sizeof *stream);
 	struct MHD_Response *response;
 	const int bytes = STREAM_SEND_BYTES;
@@ -327,9 +327,9 @@ static struct MHD_Response *stream_response(struct MHD_Connection *connection, c
 	*stream = *from;
 	if (info)
 		setsockopt(info->connect_fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
+	mhd.set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
 				  (unsigned int)STREAM_SILENCE_SECONDS);
-	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE_BYTES, stream_read,
+	response = mhd.create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE_BYTES, stream_read,
 						     stream, stream_free);
 	if (!response)
 		stream_free(stream);
@@ -348,15 +348,15 @@ static enum MHD_Result answer_send(struct MHD_Connection *connection, struct ans
 	if (answer->stream.read)
 		response = stream_response(connection, &answer->stream);
 	else
-		response = MHD_create_response_from_buffer(answer->body_bytes, answer->body,
+		response = mhd.create_response_from_buffer(answer->body_bytes, answer->body,
 							   MHD_RESPMEM_MUST_FREE);
 	if (!response) {
 		answer_release(answer);
 		return MHD_NO;
 	}
 	headers_add(response, answer, run_ns);
-	result = MHD_queue_response(connection, answer->status, response);
-	MHD_destroy_response(response);
+	result = mhd.queue_response(connection, answer->status, response);
+	mhd.destroy_response(response);
 	return result;
 }
 
@@ -364,7 +364,7 @@ static enum MHD_Result answer_send(struct MHD_Connection *connection, struct ans
 static void has_arrived(struct server *self, struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+		mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	pthread_mutex_lock(&self->lock);
 	if (info && info->socket_context)
@@ -455,8 +455,8 @@ static enum MHD_Result exchange_begin(struct server *self, struct MHD_Connection
 	exchange->request = *line;
 	exchange->request.connection = connection;
 	exchange->request.gone = client_gone;
-	MHD_get_connection_values(connection, MHD_HEADER_KIND, header_take, &exchange->request);
-	MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, parameter_take,
+	mhd.get_connection_values(connection, MHD_HEADER_KIND, header_take, &exchange->request);
+	mhd.get_connection_values(connection, MHD_GET_ARGUMENT_KIND, parameter_take,
 				  &exchange->request);
 	exchange->refused = !exchange_find(self, exchange, &exchange->refusal);
 	if (!exchange->refused || body_to_drop(&exchange->request)) {
@@ -578,7 +578,7 @@ static void lock_init(struct server *self)
 
 static struct MHD_Daemon *daemon_start(struct server *self)
 {
-	return MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
+	return mhd.start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION |
 					MHD_USE_POLL | MHD_USE_ITC,
 				0, NULL, NULL, request_handle, self, MHD_OPTION_LISTEN_SOCKET,
 				self->listen.socket, MHD_OPTION_CONNECTION_LIMIT,
@@ -605,6 +605,8 @@ int server_start(struct server *self, const struct site *site, struct err *err)
 	sigset_t all, before;
 	int failure;
 
+	if (mhd_load(err) < 0)
+		return ERR_SYSTEM;
 	self->site = *site;
 	snprintf(self->cookie, sizeof(self->cookie), "heapwise-%u",
 		 address_port(&self->listen.address));
@@ -644,9 +646,9 @@ void server_stop(struct server *self)
 	if (!self->daemon)
 		return;
 	/* The socket is ours again, and to be closed when no thread knows it any more. */
-	self->listen.socket = MHD_quiesce_daemon(self->daemon);
+	self->listen.socket = mhd.quiesce_daemon(self->daemon);
 	farewell_wait(self);
-	MHD_stop_daemon(self->daemon);
+	mhd.stop_daemon(self->daemon);
 	self->daemon = NULL;
 	watcher_stop(self);
 }

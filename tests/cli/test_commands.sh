@@ -17,6 +17,8 @@ equal "commands" "$(echo $commands)" "run watch report findings mprof leaks scor
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
+# What few commands need is loaded by these: it would be most of the time of a short run.
+equal "libraries that every command loads" "$(ldd "$HEAPWISE" | grep -oE 'lib(curl|microhttpd|gnutls|ssl|clang)[^ ]*' | head -1)" ""
 
 # mistakes: words, expected status, what stderr says
 while IFS='|' read -r words wanted text; do

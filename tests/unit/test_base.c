@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The host's foundations: errors, arenas, vectors, texts, maps, units, files. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/bytemap.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/library.h"
 #include "base/map.h"
 #include "base/pattern.h"
 #include "base/strbuf.h"
@@ -371,4 +373,32 @@ TEST(pattern, "expressions that the library would copy out of all bounds are ref
 	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++)
 		if ((pattern_trouble(rows[i].text) == NULL) != rows[i].good)
 			FAIL("'%s' is %s", rows[i].text, rows[i].good ? "refused" : "taken");
+}
+
+/* ---- library ---- */
+
+TEST(library, "a library or a function that is not there is named, with what to install")
+{
+	struct table {
+		size_t (*length)(const char *);
+		void *other;
+	} table = {NULL, NULL};
+	static const struct library_function functions[] = {
+		{"strlen", offsetof(struct table, length)},
+		{"no_such_function", offsetof(struct table, other)},
+	};
+	struct err err = {0};
+	void *library;
+
+	CHECK(library_open("libno-such-library.so.7", "libno7", &err) == NULL);
+	CHECK_EQ(err.code, ERR_SYSTEM);
+	CHECK(strncmp(err.text, "libno-such-library.so.7 is not there (", 38) == 0);
+	CHECK(strstr(err.text, "install Debian's libno7") != NULL);
+
+	library = library_open("libc.so.6", "libc6", &err);
+	CHECK(library != NULL);
+	CHECK_EQ(library_fill(library, "libc", functions, 1, &table, &err), 0);
+	CHECK_EQ(table.length("four"), 4);
+	CHECK_EQ(library_fill(library, "libc", functions, 2, &table, &err), ERR_SYSTEM);
+	CHECK_STR(err.text, "libc has no no_such_function: is it too old?");
 }

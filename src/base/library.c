@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * Libraries that are loaded when they are needed. Host. */
+#include "base/library.h"
+
+#include <dlfcn.h>
+
+void *library_open(const char *file, const char *package, struct err *err)
+{
+	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		err_set(err, ERR_SYSTEM, "%s is not there (%s): install Debian's %s or the like", file, dlerror(), package);
+	return library;
+}
+
+int library_fill(void *library, const char *name, const struct library_function *functions, u64 count, void *table,
+		 struct err *err)
+{
+	for (u64 i = 0; i < count; i++) {
+		void *function = dlsym(library, functions[i].name);
+
+		if (!function)
+			return err_set(err, ERR_SYSTEM, "%s has no %s: is it too old?", name, functions[i].name);
+		*(void **)((char *)table + functions[i].offset) = function;
+	}
+	return 0;
+}
