@@ -44,7 +44,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from run' -l no-types -d 'do not
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l exact-times -d 'read the clock for every event: short gaps are otherwise estimated now and then'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l leak-scan -x -a 'auto off' -d 'when the program ends, search its memory for what leads to each chunk that it kept (auto), or do not (off)'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l access -x -a 'exact adaptive valgrind off' -d 'record which memory is read and written: of programs made by '\''heapwise cc'\'' each access (exact, the default for them) or of hot memory a sample (adaptive); of any program, slowly, below Valgrind (valgrind); or not at all (off)'
-complete -c heapwise -n '__fish_seen_subcommand_from run' -l access-epoch -r -d 'with --access adaptive: look at hot memory again after MS milliseconds; default 10'
+complete -c heapwise -n '__fish_seen_subcommand_from run' -l access-epoch -r -d 'with --access adaptive: look at hot memory again after MS milliseconds; default 20'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l access-max -r -d 'let the counts of a chunk'\''s reads and writes stop at N; default: never'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l coverage -d 'record which bytes of a chunk are accessed, too'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l alloc-fn -r -d 'record what this function of the program allocates, instead of what it gets from malloc; argument ARG is the size, by default the first; may be given several times'

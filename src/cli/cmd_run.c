@@ -91,7 +91,7 @@ static const struct option_spec run_options[] = {
 		   "(exact, the default for them) or of hot memory a sample (adaptive); of any program, "
 		   "slowly, below Valgrind (valgrind); or not at all (off)"),
 	RUN_OPTION(access_epoch_ms, 0, "access-epoch", OPTION_NUMBER, "MS",
-		   "with --access adaptive: look at hot memory again after MS milliseconds; default 10"),
+		   "with --access adaptive: look at hot memory again after MS milliseconds; default 20"),
 	RUN_OPTION(access_max, 0, "access-max", OPTION_NUMBER, "N",
 		   "let the counts of a chunk's reads and writes stop at N; default: never"),
 	RUN_OPTION(coverage, 0, "coverage", OPTION_SET, NULL,

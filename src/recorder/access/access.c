@@ -10,7 +10,7 @@
 #include "recorder/access/shadow/shadow.h"
 #include "recorder/note.h"
 
-static const u64 default_epoch_ns = 10000000;
+static const u64 default_epoch_ns = 20000000;
 
 struct hwr_real hwr_libc;
 
