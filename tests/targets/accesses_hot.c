@@ -9,7 +9,7 @@
 enum { SMALL = 24, MIDDLE = 3000, LARGE = 400000 };
 
 static long reads[3], writes[3];
-static volatile int *chunk[3];
+static volatile int *volatile chunk[3]; /* or clang 19 makes a static array of the first block */
 
 static void sweep(int number, int bytes)
 {
