@@ -131,6 +131,9 @@ foreach(compiler gcc clang-14 clang-19)
 		heapwise_run(access-${name}-${compiler} access ${case} ${compiler})
 	endforeach()
 endforeach()
+foreach(case run lazy sealed search watch access again)
+	heapwise_run(deepbind-${case} deepbind ${case})
+endforeach()
 foreach(case jemalloc tcmalloc mimalloc static-jemalloc static-tcmalloc static-program boehm glib talloc
 	apr operators rust rust-jemalloc fortran prefix-mi prefix-tc prefix-tc-static prefix-je prefix-new prefix-resized refused
 	libstdcxx own-pages hidden musl)

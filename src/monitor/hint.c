@@ -40,8 +40,7 @@ static const char *const hints[] = {
 	[RUNTIME_V8] = "JavaScript objects live in V8's own heap: only native memory is seen here; "
 		       "run node with --heap-prof for the rest",
 	[RUNTIME_PHP] = "PHP serves requests from its own pools, of which malloc sees only the "
-			"segments: set USE_ZEND_ALLOC=0 to see every block; what its extensions ask the C library for "
-			"themselves is not seen, as they are loaded with RTLD_DEEPBIND",
+			"segments: set USE_ZEND_ALLOC=0 to see every block",
 	[RUNTIME_BOEHM] =
 		"memory of the Boehm collector (GC_malloc) does not come from malloc: record it with "
 		"--allocator boehm",

@@ -8,6 +8,7 @@
 #include "recorder/access/clock.h"
 #include "recorder/access/shadow/adaptive.h"
 #include "recorder/access/shadow/shadow.h"
+#include "recorder/heap/guard.h"
 #include "recorder/note.h"
 
 static const u64 default_epoch_ns = 20000000;
@@ -20,6 +21,7 @@ void hwr_access_allocator(struct hwr_real *real)
 	if (!hwr_heap_open())
 		return;
 	hwr_heap_replace(real);
+	hwr_guard_libc();
 }
 
 static void start_clock(void)

@@ -79,7 +79,11 @@ static inline void hwr_access_range(u64 address, u64 bytes, bool write)
 /* Where the next allocation of this thread comes from; it decides which chunks share a page. */
 #ifdef HWR_PAGES
 void hwr_access_site(const struct hwr_caller *caller);
+
+/* Memory that the C library reads at any time during a call is not armed any more. */
+void hwr_access_keep(const void *p);
 #else
 static inline void hwr_access_site(const struct hwr_caller *caller) { (void)caller; }
+static inline void hwr_access_keep(const void *p) { (void)p; }
 #endif
 #endif

@@ -19,6 +19,7 @@ enum {
 struct hwr_detour {
 	u64 function, bytes; /* of the function; 0 bytes = not known */
 	u32 site;            /* number that hwr_thunk gets */
+	u64 instead;         /* a function that is called in its place; 0 = hwr_thunk */
 	u64 real;            /* filled in: what to call to call the function */
 
 	u64 at;              /* where the jump goes: behind a landing mark */

@@ -9,6 +9,7 @@
  * longjmp, coroutines and signals only make the comparison fail. */
 #include "recorder/unwind/walk.h"
 
+#include "recorder/bindings.h"
 #include "recorder/context.h"
 #include "recorder/modules.h"
 #include "recorder/sys.h"
@@ -518,6 +519,8 @@ u32 hwr_walk_stack(struct hwr_thread *t, const struct hwr_caller *caller, struct
 
 	if (unlikely(from_loader))
 		hwr_modules_check();
+	else
+		hwr_bindings_look();
 	do {
 		u32 epoch = load_acquire(&hwr_epoch);
 

@@ -129,8 +129,14 @@ CALLS(DEFINE_CALL)
 
 /* ---- memory that is kept ---- */
 
-/* Locks, buffers of files, and stacks are used by the kernel, or by libc for it, at any time. The name that dlopen
- * gets is here, because dlopen looks at who called it: these end in a jump and leave no frame of their own. */
+void hwr_access_keep(const void *p)
+{
+	if (unlikely(hwr_heap_has((u64)p)))
+		hwr_unit_keep((u64)p);
+}
+
+/* Locks, buffers of files, and stacks are used by the kernel, or by libc for it, at any time. These end in a jump and
+ * leave no frame of their own. */
 #define DEFINE_KEEP(name, count)                                                                   \
 	HWR_EXPORT long hwr_call_##name(long a, long b, long c, long d, long e, long f) __asm__(#name); \
 	long hwr_call_##name(long a, long b, long c, long d, long e, long f)                       \
@@ -156,7 +162,7 @@ CALLS(DEFINE_CALL)
 	F(sem_init, 1) F(sem_wait, 1) F(sem_trywait, 1) F(sem_timedwait, 1)                \
 	F(sem_clockwait, 1) F(sem_post, 1) F(aio_read, 1) F(aio_write, 1) F(aio_read64, 1) \
 	F(aio_write64, 1) F(mlock, 1) F(mlock2, 1) F(mprotect, 1) F(pkey_mprotect, 1)      \
-	F(putenv, 1) F(dlopen, 1) F(fmemopen, 1)                                                        \
+	F(putenv, 1) F(fmemopen, 1)                                                                     \
 	F(pthread_cond_wait, 2) F(pthread_cond_timedwait, 2) F(pthread_cond_clockwait, 2)  \
 	F(setvbuf, 2) F(setbuffer, 2) F(setbuf, 2) F(pthread_attr_setstack, 2)
 

@@ -8,6 +8,7 @@
 
 #include "recorder/access/pages/units.h"
 #include "recorder/access/pages/userfault.h"
+#include "recorder/heap/guard.h"
 #include "recorder/loader.h"
 #include "recorder/note.h"
 #include "recorder/sys.h"
@@ -86,6 +87,7 @@ void hwr_access_allocator(struct hwr_real *real)
 		return;
 	find_library();
 	hwr_heap_replace(real);
+	hwr_guard_libc();
 }
 
 static bool start(void)

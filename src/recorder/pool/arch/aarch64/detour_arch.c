@@ -134,7 +134,10 @@ bool hwr_detour_write(struct hwr_detour *self)
 	i64 distance = (i64)((u64)self->pad - self->at);
 	u32 jump = 0x14000000 | ((u32)(distance >> 2) & 0x03ffffff);
 
-	put_far_jump(put_constant((u32 *)self->pad, 17, self->site), (u64)hwr_thunk);
+	if (self->instead)
+		put_far_jump((u32 *)self->pad, self->instead);
+	else
+		put_far_jump(put_constant((u32 *)self->pad, 17, self->site), (u64)hwr_thunk);
 	if (is_jump(code)) {
 		put_far_jump(to, jump_target(code, self->at));
 	} else if (is_call(code)) { /* returns to where it would have, for whoever walks the stack */

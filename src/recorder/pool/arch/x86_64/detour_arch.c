@@ -131,9 +131,13 @@ bool hwr_detour_write(struct hwr_detour *self)
 	u8 *to = self->pad + MOVED_AT;
 	struct hwr_instruction one;
 
-	self->pad[0] = 0x68; /* push */
-	put_4(self->pad + 1, self->site);
-	put_far_jump(self->pad + PUSH_BYTES, (u64)hwr_thunk);
+	if (self->instead) {
+		put_far_jump(self->pad, self->instead);
+	} else {
+		self->pad[0] = 0x68; /* push */
+		put_4(self->pad + 1, self->site);
+		put_far_jump(self->pad + PUSH_BYTES, (u64)hwr_thunk);
+	}
 	for (; from < end && to; from += one.bytes) {
 		if (!hwr_instruction_read(&one, from))
 			return false;
