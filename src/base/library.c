@@ -4,15 +4,6 @@
 
 #include <dlfcn.h>
 
-void *library_open(const char *file, const char *package, struct err *err)
-{
-	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-
-	if (!library)
-		err_set(err, ERR_SYSTEM, "%s is not there (%s): install Debian's %s or the like", file, dlerror(), package);
-	return library;
-}
-
 int library_fill(void *library, const char *name, const struct library_function *functions, u64 count, void *table,
 		 struct err *err)
 {
@@ -24,4 +15,14 @@ int library_fill(void *library, const char *name, const struct library_function 
 		*(void **)((char *)table + functions[i].offset) = function;
 	}
 	return 0;
+}
+
+int library_load(const char *file, const char *package, const struct library_function *functions, u64 count, void *table,
+		 struct err *err)
+{
+	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return err_set(err, ERR_SYSTEM, "%s is not there (%s): install Debian's %s or the like", file, dlerror(), package);
+	return library_fill(library, file, functions, count, table, err);
 }

@@ -4,8 +4,7 @@
  *
  *	static struct { __typeof__(&curl_easy_init) easy_init; … } curl;
  *	static const struct library_function functions[] = {{"curl_easy_init", offsetof(…)}, …};
- *	void *library = dlopen(…);
- *	library_fill(library, "libcurl", functions, count, &curl, err);
+ *	library_load("libcurl.so.4", "libcurl4", functions, count, &curl, err);
  */
 #ifndef BASE_LIBRARY_H
 #define BASE_LIBRARY_H
@@ -18,10 +17,12 @@ struct library_function {
 	u64 offset; /* of its pointer in the table */
 };
 
-/* NULL if it cannot be loaded: the error says why, and which package to install. */
-void *library_open(const char *file, const char *package, struct err *err);
+/* Loads the file and finds all functions. It stays loaded, and may be asked for again. Negative: the error says what is
+ * missing, and which package to install. */
+int library_load(const char *file, const char *package, const struct library_function *functions, u64 count, void *table,
+		 struct err *err);
 
-/* Finds all functions; negative if one is not there. */
+/* Finds all functions of one that is loaded; negative if one is not there. */
 int library_fill(void *library, const char *name, const struct library_function *functions, u64 count, void *table,
 		 struct err *err);
 

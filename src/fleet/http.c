@@ -35,17 +35,13 @@ static struct curl {
 #undef X
 } lib;
 
-/* It stays: a program that has let go of it would load it again for the next server. */
 static int load(struct err *err)
 {
 #define X(name) {"curl_" #name, offsetof(struct curl, name)},
 	static const struct library_function functions[] = {CURL_FUNCTIONS(X)};
 #undef X
-	static void *library;
 
-	if (!library)
-		library = library_open(HEAPWISE_LIBCURL, "libcurl4", err);
-	return library ? library_fill(library, "libcurl", functions, sizeof(functions) / sizeof(*functions), &lib, err) : ERR_SYSTEM;
+	return library_load(HEAPWISE_LIBCURL, "libcurl4", functions, sizeof(functions) / sizeof(*functions), &lib, err);
 }
 
 void *http_new(struct err *err)

@@ -388,17 +388,12 @@ TEST(library, "a library or a function that is not there is named, with what to 
 		{"no_such_function", offsetof(struct table, other)},
 	};
 	struct err err = {0};
-	void *library;
 
-	CHECK(library_open("libno-such-library.so.7", "libno7", &err) == NULL);
-	CHECK_EQ(err.code, ERR_SYSTEM);
+	CHECK_EQ(library_load("libno-such-library.so.7", "libno7", functions, 1, &table, &err), ERR_SYSTEM);
 	CHECK(strncmp(err.text, "libno-such-library.so.7 is not there (", 38) == 0);
 	CHECK(strstr(err.text, "install Debian's libno7") != NULL);
-
-	library = library_open("libc.so.6", "libc6", &err);
-	CHECK(library != NULL);
-	CHECK_EQ(library_fill(library, "libc", functions, 1, &table, &err), 0);
+	CHECK_EQ(library_load("libc.so.6", "libc6", functions, 1, &table, &err), 0);
 	CHECK_EQ(table.length("four"), 4);
-	CHECK_EQ(library_fill(library, "libc", functions, 2, &table, &err), ERR_SYSTEM);
-	CHECK_STR(err.text, "libc has no no_such_function: is it too old?");
+	CHECK_EQ(library_load("libc.so.6", "libc6", functions, 2, &table, &err), ERR_SYSTEM);
+	CHECK_STR(err.text, "libc.so.6 has no no_such_function: is it too old?");
 }
