@@ -78,31 +78,35 @@ const char *watch_names_find(struct watch_names *self, const struct watch_frame 
 	return name ? name->text : "?";
 }
 
-static char *type_make(struct watch_names *self, const struct watch_frame *at)
+static struct watch_name *type_make(struct watch_names *self, const struct watch_frame *at)
 {
 	struct symbolizer_module module = {.path = at->module};
+	struct watch_name *name = calloc(1, sizeof(*name));
+	const char *type = NULL;
 	struct err err = {0};
-	const char *name = NULL;
 	u32 id;
 
+	if (!name)
+		return NULL;
 	if (!self->symbolizer)
 		self->symbolizer = symbolizer_new(NULL, &err);
 	if (!at->module[0] || !self->symbolizer || symbolizer_add(self->symbolizer, &module, &id, &err) < 0 ||
-	    symbolizer_type(self->symbolizer, id, at->offset, &name, &err) < 0 || !name)
-		return strdup("?");
-	return strdup(name);
+	    symbolizer_type(self->symbolizer, id, at->offset, &type, &err) < 0 || !type)
+		type = "?";
+	name->text = strdup(type);
+	return name;
 }
 
 const char *watch_names_type(struct watch_names *self, const struct watch_frame *at)
 {
 	u64 key = hash_text(HASH_START, at->module) ^ hash_u64(~at->offset);
 	u64 *place = map_at(&self->known, key);
+	const struct watch_name *name;
 
-	if (!place)
-		return "?";
-	if (!*place)
+	if (place && !*place)
 		*place = (u64)type_make(self, at);
-	return *place ? (const char *)*place : "?";
+	name = place ? (const struct watch_name *)*place : NULL;
+	return name && name->text ? name->text : "?";
 }
 
 void watch_names_release(struct watch_names *self)

@@ -15,7 +15,7 @@ struct watch_name {
 
 struct watch_names {
 	struct symbolizer *symbolizer; /* NULL until it is needed, or it cannot be had */
-	struct map known;              /* hash of module and address -> struct watch_name *, owned */
+	struct map known;              /* hash of module and address, of a frame or of a type -> struct watch_name *, owned */
 };
 
 /* Owned by the names; NULL without memory. */

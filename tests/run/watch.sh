@@ -235,6 +235,30 @@ PYTHON
 	equal "stale after 30 s" "$(json 30s.jsonl 'd["stale_areas"]')" 0
 }
 
+# Stale objects with virtual functions are told by their types.
+case_types()
+{
+	cat >types.cc <<-'PROGRAM'
+		#include <unistd.h>
+		struct shape { virtual ~shape() {} long area[8]; };
+		struct circle_of_the_test : shape { long radius; };
+		shape *kept[300];
+		int main()
+		{
+			for (shape *&one : kept)
+				one = new circle_of_the_test;
+			sleep(4);
+			return 0;
+		}
+	PROGRAM
+	c++ -O1 -g types.cc -o types || fail "does not build"
+	"$HEAPWISE" watch --policy all --leak-after 1s --batch 1 -o types.jsonl ./types
+	equal "status" $? 0
+	equal "type of what is stale" "$(json types.jsonl '[(t["type"], t["stale_areas"]) for t in d["suspect_types"] if t["type"]]')" \
+		"[('circle_of_the_test', 300)]"
+	equal "type of the point" "$(json types.jsonl '[s["type"] for s in d["suspects"] if s["stale_areas"] == 300]')" "['circle_of_the_test']"
+}
+
 # Keys in a terminal: each does what it says, and the snapshot is a trace of what lives.
 case_screen()
 {
