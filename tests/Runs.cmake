@@ -39,7 +39,7 @@ foreach(case ends signals traced parents images refused limits stopped-monitor k
 	heapwise_run(leak-scan-${case} leak-scan ${case})
 endforeach()
 
-foreach(case calls signals crash threads fork heap contexts guards sandbox raw burst sweep userfaultfd known leaks types ends monitor-gone
+foreach(case calls signals crash threads fork heap contexts guards sandbox raw burst sweep userfaultfd known leaks types place ends monitor-gone
 	examples toolkit join screen server rotation idle)
 	heapwise_run(watch-${case} watch ${case})
 endforeach()

@@ -235,6 +235,43 @@ PYTHON
 	equal "stale after 30 s" "$(json 30s.jsonl 'd["stale_areas"]')" 0
 }
 
+# A program that has its own malloc, and, before anybody else has begun, memory where our heap would be.
+case_place()
+{
+	cat >place.c <<-'PROGRAM'
+		#define _GNU_SOURCE
+		#include <fcntl.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		static char pool[1 << 20], *next = pool;
+		void *malloc(size_t bytes) { char *p = next; next += (bytes + 15) & -16ul; return p; }
+		void free(void *p) { (void)p; }
+		void *calloc(size_t count, size_t bytes) { return malloc(count * bytes); }
+		void *realloc(void *p, size_t bytes) { return p ? memcpy(malloc(bytes), p, bytes) : malloc(bytes); }
+		static char *there;
+		static void begin(void)
+		{
+			there = mmap((void *)0x23cf26b7f000, 8192, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		}
+		__attribute__((section(".preinit_array"), used)) static void (*first)(void) = begin;
+		int main(void)
+		{
+			int fd = open("/dev/zero", O_RDONLY);
+			if (there != (char *)0x23cf26b7f000)
+				return 77;
+			there[100] = 1;
+			return read(fd, there, 8192) != 8192 || there[100] || write(1, "ok", 2) != 2;
+		}
+	PROGRAM
+	cc -O1 -fno-builtin place.c -o place || fail "does not build"
+	equal "alone" "$(./place)" ok
+	"$HEAPWISE" watch --batch 0 -o place.jsonl ./place >stdout 2>stderr
+	equal "status" $? 0
+	equal "output" "$(cat stdout)" ok
+}
+
 # Stale objects with virtual functions are told by their types.
 case_types()
 {

@@ -9,6 +9,7 @@
 /* What slots.c needs of its room. */
 __thread struct hwr_clock hwr_clock;
 u32 hwr_clock_enter(void) { return 1; }
+u64 hwr_heap_extent = HWR_HEAP_BYTES;
 
 static const u64 region = 1ull << HWR_CLASS_BITS;
 
@@ -80,6 +81,9 @@ TEST(owner, "any address of a region is found in its slot")
 	}
 	CHECK(!hwr_heap_has(HW_HEAP_START - 1));
 	CHECK(!hwr_heap_has(HW_HEAP_START + HWR_HEAP_BYTES));
+	hwr_heap_extent = 0; /* not there yet */
+	CHECK(!hwr_heap_has(HW_HEAP_START));
+	hwr_heap_extent = HWR_HEAP_BYTES;
 }
 
 TEST(records, "records of different slots are apart, and so is what lies beside them")

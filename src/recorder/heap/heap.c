@@ -15,6 +15,7 @@ enum {
 	FIXED_NOREPLACE = 0x100000,
 };
 
+u64 hwr_heap_extent;
 static u32 opened; /* 1 = yes, 2 = it cannot be */
 static u32 armed;
 
@@ -34,6 +35,7 @@ bool hwr_heap_open(void)
 		cas_acq_rel(&opened, &not_yet, 2);
 		return false;
 	}
+	store_relaxed(&hwr_heap_extent, HWR_HEAP_BYTES);
 	store_release(&opened, 1);
 	return true;
 }

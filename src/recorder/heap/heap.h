@@ -13,6 +13,7 @@
 
 #include "format/atomics.h"
 #include "format/shadow.h"
+#include "recorder/own.h"
 
 enum {
 	HWR_CLASS_BITS = 36,  /* of a region: 64 GiB */
@@ -64,7 +65,9 @@ struct hwr_class {
 extern struct hwr_class hwr_classes[HWR_CLASSES];
 
 /* Whether the address may be a chunk's. */
-static inline bool hwr_heap_has(u64 address) { return address - HW_HEAP_START < HWR_HEAP_BYTES; }
+/* 0 until the heap is there: a program with an allocator of its own may have memory in its place. */
+extern u64 hwr_heap_extent HWR_OWN;
+static inline bool hwr_heap_has(u64 address) { return address - HW_HEAP_START < load_relaxed(&hwr_heap_extent); }
 
 static inline u32 hwr_heap_class(u64 address)
 {

@@ -83,7 +83,7 @@ void hwr_access_site(const struct hwr_caller *caller)
 void hwr_access_allocator(struct hwr_real *real)
 {
 	hwr_libc = *real; /* every thread finds the same */
-	if (!hwr_heap_open() || !hwr_units_open())
+	if (!hwr_units_open() || !hwr_heap_open()) /* nothing is of the heap before there are units */
 		return;
 	find_library();
 	hwr_heap_replace(real);
