@@ -65,11 +65,20 @@ static void put_misuse(struct strbuf *out, const struct finding *finding, const 
 		[MISUSE_INVALID] = "free only what was allocated",
 		[MISUSE_MISMATCH] = "pair malloc with free, new with delete, new[] with delete[]",
 	};
+	/* What else may look so; see misuse.c. */
+	static const char *const doubts[MISUSE_KINDS] = {
+		[MISUSE_DOUBLE_FREE] = "unless the allocator was called where it is not recorded",
+		[MISUSE_INSIDE] = "unless the allocator was called where it is not recorded",
+		[MISUSE_INVALID] = "unless the allocator was called where it is not recorded",
+		[MISUSE_MISMATCH] = "unless an operator without a name does so",
+	};
 	u64 times = model_count(model, finding->chunks);
 
 	strbuf_add(out, texts[finding->misuse]);
 	if (times > 1)
 		strbuf_addf(out, ", %s times", units_count(times).text);
+	if (finding->confidence != SURE_MEASURED)
+		strbuf_addf(out, ", %s", doubts[finding->misuse]);
 	strbuf_addf(out, ": %s.", repairs[finding->misuse]);
 }
 

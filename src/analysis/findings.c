@@ -7,6 +7,8 @@
 #include <string.h>
 
 static const double KEPT_RANK = 0.25; /* what may be on purpose counts a quarter */
+/* Before all others; or behind them, where a gap in the recording looks the same. */
+static const double CERTAIN_MISUSE_RANK = 3, DOUBTFUL_MISUSE_RANK = 1e-9;
 
 struct finder {
 	struct findings *findings;
@@ -348,7 +350,7 @@ static int add_misuse(struct finder *self, const struct misuse_row *row, struct 
 			      .frame = row->freed,
 			      .chunks = row->count << self->model->count_shift,
 			      .bytes = row->bytes,
-			      .rank = row->certain ? 3 : 2,
+			      .rank = row->certain ? CERTAIN_MISUSE_RANK : DOUBTFUL_MISUSE_RANK,
 			      .misuse = row->what};
 
 	return add(self, one, err);

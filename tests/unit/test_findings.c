@@ -182,6 +182,20 @@ static void freed_twice(struct found *self)
 					       .address = 0x100000});
 }
 
+/* Somebody frees past the recorder. */
+static void implied(struct found *self)
+{
+	u64 chunk = alloc_at(&self->feed, 0, HW_MALLOC, 3, 8);
+
+	tell_event(&self->feed, (struct event){.ticks = START + 50, .kind = HW_FREE, .flags = EVENT_IMPLIED, .chunk = chunk, .size = 8});
+}
+
+static void freed_twice_perhaps(struct found *self)
+{
+	freed_twice(self);
+	implied(self);
+}
+
 static const struct {
 	const char *name;
 	void (*tell)(struct found *self);
@@ -245,6 +259,10 @@ static const struct {
 	{"double free", freed_twice, "misuse",
 	 "Frees a block that was freed before: let one owner free it and forget the pointer.",
 	 SURE_MEASURED},
+	{"double free, or a gap", freed_twice_perhaps, "misuse",
+	 "Frees a block that was freed before, unless the allocator was called where it is not recorded: let one owner "
+	 "free it and forget the pointer.",
+	 SURE_INFERRED},
 };
 
 TEST(sentences, "each kind of finding says what was seen, with its numbers, and the usual repair")
@@ -288,6 +306,20 @@ TEST(order, "errors come first, then what costs most; what costs little is left 
 	CHECK_STR(where(&found, 2), "beta (prog.c:20)");
 	CHECK_EQ(found.findings.below, 1);
 	CHECK(found.findings.rows.data[1].share > 0.75 && found.findings.rows.data[1].share < 0.78);
+	release(&found);
+}
+
+TEST(order_of_doubts, "an error that a gap in the recording would explain comes last")
+{
+	struct found found;
+
+	begin(&found);
+	lives(&found, 1, 100000, 0, 1, 100000);
+	freed_twice_perhaps(&found);
+	finish(&found);
+	CHECK_EQ(found.findings.rows.count, 2);
+	CHECK_STR(where(&found, 0), "alpha (prog.c:10)");
+	CHECK_EQ(found.findings.rows.data[1].kind, FINDING_MISUSE);
 	release(&found);
 }
 
