@@ -108,5 +108,22 @@ case_linked()
 	done
 }
 
+# A module with a scope of its own; see deepbind.sh.
+case_deepbind()
+{
+	local how size
+
+	$cpu-linux-gnu-gcc -O1 -fno-builtin "$sources/deepbind.c" -o host -ldl || fail "does not build"
+	for how in now lazy; do
+		$cpu-linux-gnu-gcc -O1 -fno-builtin -DPLUGIN -fPIC -shared -Wl,-z,$how,-z,relro "$sources/deepbind.c" -o $how.so || fail "does not build"
+		record $how.hwt --recorder "$recorder" -- "${emulator[@]}" ./host "$PWD/$how.so" $how >out
+		equal "status" "$status" 0
+		equal "output" "$(cat out)" ok
+		for size in 1301 1302 1303 1310 1305 1306; do
+			equal "blocks of $size" "$(blocks $how.hwt $size)" "100 100"
+		done
+	done
+}
+
 run_case "$1"
 finish
