@@ -90,11 +90,14 @@ static void bind(const struct module *self, u64 *slot, u64 function)
 		set_protection(page, PROT_READ);
 }
 
-/* Whether a word leads past us to the function that comes after ours, or will when it is first called. */
+/* Whether a word leads past us to the function that comes after ours, or will when it is first called. Where a program has the
+ * function itself, ours is nobody's. */
 static bool leads_past(const struct module *self, const char *name, u64 to)
 {
 	u64 start = 0, end = 0;
 
+	if (!hwr_real_comes_from(name, ""))
+		return false;
 	if (to >= self->start && to < self->end)
 		return true; /* not yet: it is the way to the loader */
 	return hwr_real_symbol(name, &start, &end) && to >= start && to < end;
@@ -259,7 +262,8 @@ static __attribute__((noinline)) void *open_path(opener next, const char *file, 
 	void *handle = next(file, mode);
 	struct loading *entry = own_entry();
 
-	mend_since(before);
+	if (handle)
+		mend_since(before);
 	if (entry)
 		release(entry);
 	return handle;
