@@ -273,9 +273,10 @@ export function Table<Row>(props: Props<Row>) {
 			</div>
 		);
 	};
+	const long = props.height !== undefined && rows.length * rowHeight > props.height;
 	return (
 		<>
-			<div class="table" role={props.onSelect ? "grid" : "table"} aria-label={props.label} aria-rowcount={rows.length + 1}>
+			<div class={`table${long ? "" : " short"}`} role={props.onSelect ? "grid" : "table"} aria-label={props.label} aria-rowcount={rows.length + 1}>
 				<div class="broad" role="presentation">
 					<Head table={props} template={template} />
 					<div
