@@ -177,6 +177,23 @@ describe("for eyes of all kinds", () => {
 		await page.context().close();
 	});
 
+	test("tables of points and types are whole on a screen of 1280 pixels, and rows as wide as their table", async () => {
+		const page = await open(browser, server);
+		for (const name of ["points", "types", "threads"]) {
+			await view(page, `#/${name}`);
+			const found = await page.evaluate(() => {
+				const table = document.querySelector('main [role="grid"], main [role="table"]');
+				const [head, row] = table.querySelectorAll('[role="row"]');
+				const right = (element) => Math.round(element.getBoundingClientRect().right);
+				return { hidden: table.scrollWidth - table.clientWidth, edge: right(table) - 1, head: right(head), row: right(row), columns: head.children.length };
+			});
+			assert.equal(found.hidden, 0, `${name}: pixels that are out of sight`);
+			assert.deepEqual([found.head, found.row], [found.edge, found.edge], name);
+			if (name === "points") assert.equal(found.columns, 12, "with accesses all columns are there");
+		}
+		await page.context().close();
+	});
+
 	test("forced colours, and no movement where none is wanted", slow, async () => {
 		const page = await open(browser, server, { forcedColors: "active", reducedMotion: "reduce" });
 		for (const name of ["", "flame", "points"]) await view(page, `#/${name}`);

@@ -133,4 +133,22 @@ describe("parts", () => {
 			await page.context().close();
 		}
 	});
+
+	test("a table that is scrolled has its own rows laid out, not the whole page", async () => {
+		const page = await open(browser, server);
+		await view(page, "#/entries");
+		const body = page.locator('main [role="rowgroup"]').nth(1);
+		await body.hover();
+		await browser.startTracing(page, { categories: ["devtools.timeline"] });
+		for (let step = 0; step < 10; step++) {
+			await page.mouse.wheel(0, 120);
+			await page.waitForTimeout(30);
+		}
+		const layouts = JSON.parse(String(await browser.stopTracing())).traceEvents.filter(({ name, args }) => name === "Layout" && args.beginData);
+		assert.ok((await body.evaluate((element) => element.scrollTop)) >= 1000, "the wheel scrolls");
+		assert.ok(layouts.length >= 5, `${layouts.length} layouts`);
+		const whole = layouts.filter(({ args }) => !args.beginData.partialLayout);
+		assert.ok(whole.length <= 1, `${whole.length} of ${layouts.length} layouts were of the whole page`); // a page of rows may come
+		await page.context().close();
+	});
 });

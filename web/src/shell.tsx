@@ -84,16 +84,17 @@ function Rail({ views }: { views: View[] }) {
 	const caps = trace.value?.caps ?? {};
 	const [open, setOpen] = useState(false); // where there is little room it is a menu
 	useEffect(() => setOpen(false), [view.value]);
+	const current = view.value === "point" ? "points" : view.value; // one point is below all of them
 	return (
 		<nav class={open ? "rail open" : "rail"} aria-label="Views">
 			<a class="brand" href={linkTo("")}>Heapwise</a>
-			<button aria-expanded={open} onClick={() => setOpen(!open)}>☰ {views.find((item) => item.name === view.value)?.label ?? "Views"}</button>
+			<button aria-expanded={open} onClick={() => setOpen(!open)}>☰ {views.find((item) => item.name === current)?.label ?? "Views"}</button>
 			<ul>
 				{views.map((item) => {
 					const why = item.missing?.() || (item.needs != null && trace.value != null && !caps[item.needs] ? item.why : "");
 					return (
 						<li>
-							<a href={linkTo(item.name)} class={why ? "missing" : ""} aria-current={view.value === item.name ? "page" : undefined} title={why || `g ${item.letter}`}>
+							<a href={linkTo(item.name)} class={why ? "missing" : ""} aria-current={current === item.name ? "page" : undefined} title={why || `g ${item.letter}`}>
 								{item.label}
 							</a>
 						</li>

@@ -26,18 +26,25 @@ function samplesOf(data: string): number[] {
 	return Array.from(atob(data), (char) => char.charCodeAt(0));
 }
 
-/** A line of u8 samples in base64, or of numbers, over another one on a scale of its own: the shapes are what counts. */
-export function Spark({ data, over, width = 90, height = 20 }: { data: string; over?: readonly number[] | undefined; width?: number; height?: number }) {
+/** The corners of a line that fills this room, as SVG has them. Of a level stretch the two ends: many points are slow to paint. */
+export function lineIn(samples: readonly number[], width: number, height: number): string {
+	const most = Math.max(1, ...samples);
+	const step = width / Math.max(1, samples.length - 1);
+	const heights = samples.map((value) => tenth(height - 1 - (value / most) * (height - 2)));
+	const corners: string[] = [];
+	heights.forEach((y, at) => {
+		if (y !== heights[at - 1] || y !== heights[at + 1]) corners.push(`${tenth(at * step)},${y}`);
+	});
+	return corners.join(" ");
+}
+
+/** A line of u8 samples in base64, over another one (its corners) on a scale of its own: the shapes are what counts. */
+export function Spark({ data, behind, width = 90, height = 20 }: { data: string; behind?: string; width?: number; height?: number }) {
 	if (!data) return null;
-	const line = (samples: readonly number[]) => {
-		const most = Math.max(1, ...samples);
-		const step = width / Math.max(1, samples.length - 1);
-		return samples.map((value, at) => `${tenth(at * step)},${tenth(height - 1 - (value / most) * (height - 2))}`).join(" ");
-	};
 	return (
 		<svg class="spark" width={width} height={height} aria-hidden="true">
-			{over && over.length > 1 && <polyline class="behind" points={line(over)} />}
-			<polyline points={line(samplesOf(data))} fill="none" stroke="currentColor" stroke-width="1.2" />
+			{behind && <polyline class="behind" points={behind} />}
+			<polyline points={lineIn(samplesOf(data), width, height)} fill="none" stroke="currentColor" stroke-width="1.2" />
 		</svg>
 	);
 }

@@ -19,6 +19,7 @@ export interface Column<Row> {
 	number?: boolean;
 	fixed?: boolean; // is not sorted by
 	width?: string; // of the grid: "1fr", "9ch"
+	whole?: boolean; // a cell has room for sure, or cuts itself
 	cell(row: Row, index: number): ComponentChildren;
 	text?(row: Row): string; // for copying as CSV
 }
@@ -49,7 +50,7 @@ const JUMP = 500; // from so many rows on there is a box for the number of one
 /** Which rows are in sight. */
 function useScroll(count: number, rowHeight: number, height: number | undefined) {
 	const scroller = useRef<HTMLDivElement>(null);
-	const [top, setTop] = useState(0); // of the window, in rows
+	const [top, setTop] = useState(0); // of the window, in rows; of one that is not scaled, the first row in sight
 	const [view, setView] = useState(height ?? 400);
 	const moved = useRef(-1); // the place that was set from here
 	const full = count * rowHeight;
@@ -65,19 +66,24 @@ function useScroll(count: number, rowHeight: number, height: number | undefined)
 		moved.current = element.scrollTop;
 	};
 	const onScroll = () => {
-		const at = scroller.current?.scrollTop ?? 0;
-		if (at === moved.current) return;
+		const pixels = scroller.current?.scrollTop ?? 0;
+		if (pixels === moved.current) return;
 		moved.current = -1;
-		setTop(scaled ? (at / Math.max(1, space - view)) * last : at / rowHeight);
+		setTop(scaled ? (pixels / Math.max(1, space - view)) * last : Math.floor(pixels / rowHeight));
 	};
 	useLayoutEffect(() => {
 		const element = scroller.current;
 		if (!element) return;
 		const observer = new ResizeObserver(() => setView(element.clientHeight || 400));
 		observer.observe(element);
+		return () => observer.disconnect();
+	}, []);
+	useLayoutEffect(() => {
+		const element = scroller.current;
+		if (!element || !scaled) return; // without a listener the browser scrolls and asks nobody
 		const wheel = (event: WheelEvent) => {
 			// a scaled bar would jump over rows
-			if (!scaled || event.ctrlKey) return;
+			if (event.ctrlKey) return;
 			event.preventDefault();
 			setTop((old) => {
 				const to = Math.min(last, Math.max(0, old + event.deltaY / rowHeight));
@@ -87,30 +93,30 @@ function useScroll(count: number, rowHeight: number, height: number | undefined)
 			});
 		};
 		element.addEventListener("wheel", wheel, { passive: false });
-		return () => {
-			observer.disconnect();
-			element.removeEventListener("wheel", wheel);
-		};
+		return () => element.removeEventListener("wheel", wheel);
 	}, [scaled, last, space, view]);
 	const around = Math.ceil(AROUND / rowHeight);
 	const first = Math.max(0, Math.floor(Math.min(top, last)) - around);
 	const end = Math.min(count, Math.ceil(Math.min(top, last) + view / rowHeight) + around);
+	const topNow = () => (scaled ? top : (scroller.current?.scrollTop ?? 0) / rowHeight);
 	const placeOf = (index: number) => (scaled ? (scroller.current?.scrollTop ?? 0) + (index - Math.min(top, last)) * rowHeight : index * rowHeight);
 	const page = Math.max(1, Math.floor(view / rowHeight)); // rows that are whole in sight
 	const show = (index: number) => {
-		if (index < top) scrollTo(index);
-		else if (index >= top + page) scrollTo(index - page + 1);
+		if (index < topNow()) scrollTo(index);
+		else if (index >= topNow() + page) scrollTo(index - page + 1);
 	};
-	return { scroller, space, first, end, page, placeOf, onScroll, scrollTo, show };
+	return { scroller, space, first, end, page, placeOf, topNow, onScroll, scrollTo, show };
 }
 
 function lineStyle(template: string, rowHeight: number, place: number) {
 	return { gridTemplateColumns: template, height: `${rowHeight}px`, transform: `translateY(${place}px)` };
 }
 
-/** Whether a number has room for sure: what needs no cutting is painted with its row, not as a part of its own. */
+/** Whether a cell has room for sure: what needs no cutting is painted with its row, not as a part of its own. */
 function fits<Row>(column: Column<Row>, cell: ComponentChildren): boolean {
-	return column.number === true && typeof cell === "string" && cell.length < Number.parseInt(column.width ?? "0", 10);
+	if (column.whole) return true;
+	const digits = /^(\d+)ch$/.exec(column.width ?? "")?.[1];
+	return column.number === true && typeof cell === "string" && cell.length < Number(digits ?? 0);
 }
 
 interface LineProps<Row> {
@@ -164,9 +170,47 @@ class Line<Row> extends Component<LineProps<Row>> {
 	}
 }
 
+interface HeadProps<Row> {
+	table: Props<Row>;
+	template: string;
+}
+
+/** The headings, which a table that is scrolled does not draw anew. */
+class Head<Row> extends Component<HeadProps<Row>> {
+	override shouldComponentUpdate(next: HeadProps<Row>): boolean {
+		return next.table !== this.props.table || next.template !== this.props.template;
+	}
+
+	heading(column: Column<Row>, { sort, onSort }: Props<Row>) {
+		const sorted = sort?.split(",")[0]?.replace(/^-/, "") === column.name;
+		const falling = sort?.startsWith("-");
+		const next = sorted && falling ? column.name : sorted || column.number ? `-${column.name}` : column.name;
+		return (
+			<div class={`th${column.number ? " number" : ""}`} role="columnheader" title={column.title} aria-sort={sorted ? (falling ? "descending" : "ascending") : undefined}>
+				{onSort && !column.fixed && column.label !== "" ? (
+					<button onClick={() => onSort(next)}>
+						{column.label}
+						{sorted ? (falling ? " ▾" : " ▴") : ""}
+					</button>
+				) : (
+					column.label
+				)}
+			</div>
+		);
+	}
+
+	override render({ table, template }: HeadProps<Row>) {
+		return (
+			<div class="thead" role="rowgroup">
+				<div class="tr" role="row" style={{ gridTemplateColumns: template }}>{table.columns.map((column) => this.heading(column, table))}</div>
+			</div>
+		);
+	}
+}
+
 export function Table<Row>(props: Props<Row>) {
 	const { columns, rows, rowHeight = ROW } = props;
-	const { scroller, space, first, end, page, placeOf, onScroll, scrollTo, show } = useScroll(rows.length, rowHeight, props.height);
+	const { scroller, space, first, end, page, placeOf, topNow, onScroll, scrollTo, show } = useScroll(rows.length, rowHeight, props.height);
 	const walked = useRef(-1); // the row that was chosen last
 	const order = useRef(props.sort);
 	useLayoutEffect(() => {
@@ -219,23 +263,6 @@ export function Table<Row>(props: Props<Row>) {
 			event.preventDefault();
 		}
 	};
-	const heading = (column: Column<Row>) => {
-		const sorted = props.sort?.split(",")[0]?.replace(/^-/, "") === column.name;
-		const falling = props.sort?.startsWith("-");
-		const next = sorted && falling ? column.name : sorted || column.number ? `-${column.name}` : column.name;
-		return (
-			<div class={`th${column.number ? " number" : ""}`} role="columnheader" title={column.title} aria-sort={sorted ? (falling ? "descending" : "ascending") : undefined}>
-				{props.onSort && !column.fixed && column.label !== "" ? (
-					<button onClick={() => props.onSort?.(next)}>
-						{column.label}
-						{sorted ? (falling ? " ▾" : " ▴") : ""}
-					</button>
-				) : (
-					column.label
-				)}
-			</div>
-		);
-	};
 	const line = (index: number) => {
 		const row = rows.at(index);
 		if (row !== undefined)
@@ -246,24 +273,25 @@ export function Table<Row>(props: Props<Row>) {
 			</div>
 		);
 	};
+	const long = props.height !== undefined && rows.length * rowHeight > props.height;
 	return (
 		<>
-			<div class="table" role={props.onSelect ? "grid" : "table"} aria-label={props.label} aria-rowcount={rows.length + 1}>
-				<div class="thead" role="rowgroup">
-					<div class="tr" role="row" style={{ gridTemplateColumns: template }}>{columns.map(heading)}</div>
-				</div>
-				<div
-					ref={scroller}
-					class="tbody"
-					role="rowgroup"
-					tabIndex={0}
-					aria-label={`${props.label}, rows`}
-					style={{ height: `${props.height ? Math.min(props.height, Math.max(rowHeight, rows.length * rowHeight)) : rows.length * rowHeight}px` }}
-					onKeyDown={keyDown}
-					onScroll={onScroll}
-				>
-					<div class="space" role="presentation" style={{ height: `${space}px` }}>
-						{Array.from({ length: Math.max(0, end - first) }, (_, at) => line(first + at))}
+			<div class={`table${long ? "" : " short"}`} role={props.onSelect ? "grid" : "table"} aria-label={props.label} aria-rowcount={rows.length + 1}>
+				<div class="broad" role="presentation">
+					<Head table={props} template={template} />
+					<div
+						ref={scroller}
+						class="tbody"
+						role="rowgroup"
+						tabIndex={0}
+						aria-label={`${props.label}, rows`}
+						style={{ height: `${props.height ? Math.min(props.height, Math.max(rowHeight, rows.length * rowHeight)) : rows.length * rowHeight}px` }}
+						onKeyDown={keyDown}
+						onScroll={onScroll}
+					>
+						<div class="space" role="presentation" style={{ height: `${space}px` }}>
+							{Array.from({ length: Math.max(0, end - first) }, (_, at) => line(first + at))}
+						</div>
 					</div>
 				</div>
 			</div>
@@ -274,7 +302,7 @@ export function Table<Row>(props: Props<Row>) {
 						type="number"
 						min={1}
 						max={rows.length}
-						placeholder={String(first + 1)}
+						onFocus={(event) => (event.currentTarget.placeholder = String(Math.floor(topNow()) + 1))}
 						onChange={(event) => {
 							const index = Math.min(rows.length, Math.max(1, Number(event.currentTarget.value) || 1)) - 1;
 							scrollTo(index);

@@ -122,7 +122,7 @@ function Card({ verdict, spark }: { verdict: Verdict; spark: string }) {
 	return (
 		<li class="card" data-t="verdict" {...(point != null ? menuOf(() => ({ title: verdict.title, point, ...(verdict.query ? { condition: verdict.query } : {}) })) : {})}>
 			<Spark data={spark} height={24} />
-			<h3>{verdict.step !== undefined && <Severity step={verdict.step} />} <span class={`kind ${verdict.kind}`}>{verdict.kind}</span> {verdict.title}</h3>
+			<h3>{verdict.step !== undefined && <Severity step={verdict.step} />} <span class={`kind ${verdict.kind}`}>{verdict.kind.replace(/_/g, " ")}</span> {verdict.title}</h3>
 			<p>{words(text)}</p>
 			{fix && <p class="fix">{fix.charAt(0).toUpperCase() + fix.slice(1)}</p>}
 			<p class="quiet">{cost.filter((words) => words !== "").join(" · ")}</p>

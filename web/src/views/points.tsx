@@ -8,7 +8,7 @@ import { able, against } from "../lib/catalogue";
 import { bytes, count, ns, score } from "../lib/format";
 import type { Subject } from "../lib/menu";
 import { usePages } from "../lib/pages";
-import { Delta, Severity, Spark, oneOf } from "../lib/parts";
+import { Delta, Severity, Spark, lineIn, oneOf } from "../lib/parts";
 import { copy, say } from "../lib/say";
 import { select, selectedPoint } from "../lib/select";
 import { embedded, source } from "../lib/source";
@@ -25,19 +25,20 @@ interface Page {
 	gone?: { points: number; chunks: number; bytes: number }; // that only the other trace has
 }
 
-/** The whole heap over the run, behind the line of each point. */
-const heapLine = signal<readonly number[]>([]);
+/** The whole heap over the run, behind the line of each point: computed once, not for each row. */
+const heapLine = signal("");
+const LINE = { width: 80, height: 44 }; // pixels
 
 const allColumns: Column<PointRow>[] = [
-	{ name: "sev", label: "Sev.", title: "Severity, 1 best to 12 worst", number: true, width: "6ch", cell: (row) => <Severity step={row.sev} />, text: (row) => String(row.sev ?? "") },
-	{ name: "fn", label: "Function", width: "minmax(15ch, 3fr)", cell: (row) => <span class="two" title={`${row.fn}\n${row.file}:${row.line}`}><span>{row.fn || "unknown"}</span> <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : (row.module ?? "").replace(/^.*\//, "")}</span></span>, text: (row) => row.fn ?? "" },
-	{ name: "type", label: "Type", width: "minmax(8ch, 1fr)", cell: (row) => row.type ?? "", text: (row) => row.type ?? "" },
+	{ name: "sev", label: "Sev.", title: "Severity, 1 best to 12 worst", number: true, width: "5ch", whole: true, cell: (row) => <Severity step={row.sev} />, text: (row) => String(row.sev ?? "") },
+	{ name: "fn", label: "Function", width: "minmax(14ch, 3fr)", whole: true, cell: (row) => <span class="two" title={`${row.fn}\n${row.file}:${row.line}`}><span>{row.fn || "unknown"}</span> <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : (row.module ?? "").replace(/^.*\//, "")}</span></span>, text: (row) => row.fn ?? "" },
+	{ name: "type", label: "Type", width: "minmax(7ch, 1fr)", cell: (row) => row.type ?? "", text: (row) => row.type ?? "" },
 	{ name: "chunks", label: "Chunks", number: true, width: "9ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
-	{ name: "bytes", label: "Bytes", number: true, width: "10ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
+	{ name: "bytes", label: "Bytes", number: true, width: "9ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
 	{ name: "peak", label: "Own peak", number: true, width: "10ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
-	{ name: "spark", label: "Over time", title: "Live bytes of the point; behind it, gray, of the whole heap", fixed: true, width: "104px", cell: (row) => <Spark data={row.spark} over={heapLine.value} width={100} height={44} />, text: () => "" },
+	{ name: "spark", label: "Over time", title: "Live bytes of the point; behind it, gray, of the whole heap", fixed: true, width: "84px", whole: true, cell: (row) => <Spark data={row.spark} behind={heapLine.value} {...LINE} />, text: () => "" },
 	{ name: "leaked", label: "Kept", number: true, width: "9ch", cell: (row) => bytes(row.leaked), text: (row) => String(row.leaked) },
-	{ name: "avg_life", label: "Mean life", number: true, width: "10ch", cell: (row) => ns(row.avg_life), text: (row) => String(row.avg_life ?? "") },
+	{ name: "avg_life", label: "Mean life", number: true, width: "9ch", cell: (row) => ns(row.avg_life), text: (row) => String(row.avg_life ?? "") },
 	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => score(row.lifetime), text: (row) => String(row.lifetime ?? "") },
 	{ name: "usage", label: "Usage", number: true, width: "7ch", cell: (row) => score(row.usage), text: (row) => String(row.usage ?? "") },
 	{ name: "useful", label: "Useful", number: true, width: "7ch", cell: (row) => score(row.useful), text: (row) => String(row.useful ?? "") },
@@ -128,7 +129,10 @@ function PointList() {
 	const sort = oneOf("sort", ["id", "temporary", "threads", ...known].flatMap((name) => [[name, ""], [`-${name}`, ""]] as const), "-sev");
 	const columns = shownColumns();
 	const heap = useAnswer<Timeline>("/timeline", { ...whole(), bins: embedded ? 800 : 64, metric: "live", by: "none" }).reply;
-	useEffect(() => void (heapLine.value = heap?.data.total.max ?? []), [heap]);
+	useEffect(() => {
+		const samples = heap?.data.total.max ?? [];
+		heapLine.value = samples.length > 1 ? lineIn(samples, LINE.width, LINE.height) : "";
+	}, [heap]);
 	const { first, rows, need } = usePages<Page, PointRow>("/points", { ...common(), ...against("/points"), sort, spark: 64 }, (data) => data.total);
 	return (
 		<div class="view">

@@ -65,16 +65,16 @@ interface FieldsData {
 }
 
 const columns: Column<Row>[] = [
-	{ name: "type", label: "Type", width: "minmax(24ch, 3fr)", cell: (row) => (row.type == null ? <i>no type known</i> : <span title={row.type}>{row.type}</span>), text: (row) => row.type ?? "" },
+	{ name: "type", label: "Type", width: "minmax(20ch, 3fr)", cell: (row) => (row.type == null ? <i>no type known</i> : <span title={row.type}>{row.type}</span>), text: (row) => row.type ?? "" },
 	{ name: "at_peak_bytes", label: "At the peak", number: true, width: "12ch", cell: (row) => bytes(row.at_peak_bytes), text: (row) => String(row.at_peak_bytes) },
-	{ name: "bytes", label: "Bytes", number: true, width: "11ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
-	{ name: "chunks", label: "Chunks", number: true, width: "11ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
-	{ name: "count", label: "Elements", number: true, width: "11ch", cell: (row) => count(row.count), text: (row) => String(row.count ?? "") },
-	{ name: "kept_bytes", label: "Kept", number: true, width: "11ch", cell: (row) => bytes(row.kept_bytes), text: (row) => String(row.kept_bytes) },
-	{ name: "mean_life_ns", label: "Mean life", number: true, width: "10ch", cell: (row) => ns(row.mean_life_ns), text: (row) => String(row.mean_life_ns ?? "") },
+	{ name: "bytes", label: "Bytes", number: true, width: "9ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
+	{ name: "chunks", label: "Chunks", number: true, width: "9ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
+	{ name: "count", label: "Elements", number: true, width: "9ch", cell: (row) => count(row.count), text: (row) => String(row.count ?? "") },
+	{ name: "kept_bytes", label: "Kept", number: true, width: "9ch", cell: (row) => bytes(row.kept_bytes), text: (row) => String(row.kept_bytes) },
+	{ name: "mean_life_ns", label: "Mean life", number: true, width: "9ch", cell: (row) => ns(row.mean_life_ns), text: (row) => String(row.mean_life_ns ?? "") },
 	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => score(row.lifetime), text: (row) => String(row.lifetime ?? "") },
-	{ name: "usage", label: "Usage", number: true, width: "9ch", cell: (row) => score(row.usage), text: (row) => String(row.usage ?? "") },
-	{ name: "source", label: "Known from", width: "16ch", cell: (row) => [row.source, row.confidence].filter(Boolean).join(", "), text: (row) => row.source ?? "" },
+	{ name: "usage", label: "Usage", number: true, width: "8ch", cell: (row) => score(row.usage), text: (row) => String(row.usage ?? "") },
+	{ name: "source", label: "Known from", width: "13ch", cell: (row) => [row.source, row.confidence].filter(Boolean).join(", "), text: (row) => row.source ?? "" },
 ];
 
 /** The largest first, in rows of about equal shape: each row takes a share of the height. */
