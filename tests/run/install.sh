@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	return status;
 }
 C
-	cmake -S project -B built -DCMAKE_PREFIX_PATH="$work/usr" >log 2>&1 && cmake --build built >>log 2>&1 ||
+	cmake -S project -B built -DCMAKE_PREFIX_PATH="$work/usr" -DCMAKE_C_FLAGS="$with_sanitizer" >log 2>&1 && cmake --build built >>log 2>&1 ||
 		{ fail "cannot build"; tail -20 log; finish; }
 	for kind in writer writer_static; do
 		rm -f one.hwt one.hwt.json
