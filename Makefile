@@ -33,7 +33,7 @@ test: deps-test configure
 	@$(CTEST) -LE full
 
 test-full: deps-test configure
-	@tools/install-deps full
+	@tools/install-deps full deb
 	@cmake --build $(BUILD) -j$(JOBS) --target all tests
 	@$(CTEST)
 

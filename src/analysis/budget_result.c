@@ -211,19 +211,17 @@ static void say_of_baseline(const struct check *self, struct result *record)
 				  "is chance");
 }
 
-static const char *title_of(const struct check *self, struct result *record)
+static const char *title_of(const struct check *self, struct result *record, struct strbuf *text)
 {
-	struct strbuf text = {0};
-
 	if (self->over)
-		strbuf_addf(&text, "%s of %s limit%s %s exceeded", units_count(self->over).text,
+		strbuf_addf(text, "%s of %s limit%s %s exceeded", units_count(self->over).text,
 			    units_count(self->rows.count).text, self->rows.count == 1 ? "" : "s",
 			    self->over == 1 ? "is" : "are");
 	else
-		strbuf_addf(&text, "%s limit%s kept%s", units_count(self->rows.count).text,
+		strbuf_addf(text, "%s limit%s kept%s", units_count(self->rows.count).text,
 			    self->rows.count == 1 ? " is" : "s are",
 			    self->failed ? ", as far as is known" : "");
-	return take_copy(record, &text);
+	return take_copy(record, text);
 }
 
 static void add(struct result *record, const char *name, const char *label, enum value_type type,
@@ -237,7 +235,7 @@ static void add_head(struct result *record, const struct check *self)
 	const struct model *model = self->query.trace.source->model;
 	struct strbuf text = {0};
 
-	record->title = title_of(self, record);
+	record->title = title_of(self, record, &text);
 	add(record, "file", "trace", VALUE_TEXT,
 	    value_text(result_copy(record, self->query.trace.label)), "trace that was checked");
 	add(record, "baseline", "baseline", VALUE_TEXT,

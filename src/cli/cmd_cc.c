@@ -26,7 +26,8 @@ enum family { FAMILY_GCC, FAMILY_CLANG };
 
 struct compiler {
 	char words[4096]; /* the variable's text, cut into words by zeros */
-	const char *name; /* of the program: the last word */
+	char name[1024];  /* of the program: the last word */
+	char stub[PARTS_PATH];
 	enum family family;
 };
 
@@ -77,19 +78,19 @@ static bool compiler_choose(struct compiler *self, bool cxx, words *argv)
 {
 	const char *own = cxx ? getenv("HEAPWISE_CXX") : NULL;
 	const char *text = own && *own ? own : getenv("HEAPWISE_CC");
-	char *state, *word, last[1024] = "";
+	char *state, *word, *last = NULL;
 
 	snprintf(self->words, sizeof(self->words), "%s", text && *text ? text : "cc");
 	for (word = strtok_r(self->words, " \t", &state); word;
 	     word = strtok_r(NULL, " \t", &state)) {
-		if (last[0] && !vec_push(argv, strdup(last)))
+		if (last && !vec_push(argv, last))
 			return false;
-		snprintf(last, sizeof(last), "%s", word);
+		last = word;
 	}
+	snprintf(self->name, sizeof(self->name), "%s", last ? last : "cc");
 	if (cxx)
-		name_for_cxx(last, sizeof(last));
-	self->name = strdup(last[0] ? last : "cc");
-	if (!self->name || !vec_push(argv, self->name))
+		name_for_cxx(self->name, sizeof(self->name));
+	if (!vec_push(argv, self->name))
 		return false;
 	self->family = family_of(self->name);
 	return true;
@@ -220,19 +221,19 @@ static const char *const clang_routine_words[] = {
 	NULL,
 };
 
-static char *stub_find(const struct command *command, const struct compiler *compiler, bool shared)
+static bool stub_find(const struct command *command, struct compiler *compiler, bool shared)
 {
-	char folder[PARTS_PATH], path[PARTS_PATH], name[64];
+	char folder[PARTS_PATH], name[64];
 	struct err err = {0};
 
 	snprintf(name, sizeof(name), "heapwise-stub-%s-%s.o", shared ? "library" : "program",
 		 compiler->family == FAMILY_CLANG ? "clang" : "gcc");
 	parts_own_folder(folder);
-	if (parts_find(folder, name, path))
-		return strdup(path);
+	if (parts_find(folder, name, compiler->stub))
+		return true;
 	err_set(&err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it", name, folder, parts_installed());
 	command_fail(command, &err);
-	return NULL;
+	return false;
 }
 
 /* libtool asks a C++ compiler what it links libraries with, and later names all of it itself. */
@@ -274,20 +275,21 @@ static int compile(const struct command *self, int argc, char **argv, bool cxx)
 			whole = vec_push(&line, (const char *)argv[i]);
 	if (whole && request.inputs && request.links && request.accesses && !request.foreign &&
 	    !has_stub(argc, argv)) {
-		const char *stub = stub_find(self, &compiler, request.shared);
-
-		if (!stub)
-			return EXIT_BAD_INPUT;
+		if (!stub_find(self, &compiler, request.shared))
+			goto fail;
 		/* "-x c" of before must not be meant for it. */
-		whole = vec_push(&line, "-x") && vec_push(&line, "none") && vec_push(&line, stub);
+		whole = vec_push(&line, "-x") && vec_push(&line, "none") &&
+			vec_push(&line, compiler.stub);
 	}
 	if (!whole || !vec_push(&line, NULL)) {
 		fprintf(stderr, "heapwise %s: out of memory\n", self->name);
-		return EXIT_BAD_INPUT;
+		goto fail;
 	}
 	execvp(line.data[0], (char *const *)(uintptr_t)line.data);
 	fprintf(stderr, "heapwise %s: cannot run '%s': %s\n", self->name, line.data[0],
 		strerror(errno));
+fail:
+	vec_release(&line);
 	return EXIT_BAD_INPUT;
 }
 

@@ -226,7 +226,8 @@ static int write_page(const struct format_row *format, const struct export_args 
 	if (status == 0)
 		status = outfile_close(&out, report_page_write(&api, &how, out.file, err), err);
 	api_release(&api);
-	return status; /* the process ends: the trace is not given back, as in serve */
+	view_trace_free(api.traces[0]);
+	return status;
 }
 
 static int run(const struct command *command, void *fields, int argc, char **argv)

@@ -54,8 +54,6 @@ struct serve {
 	struct api api;
 	struct renewal renewals[API_TRACES_MAX]; /* of traces that are still being written */
 	struct server server;
-	pthread_t loader;
-	bool loads;
 };
 
 /* ---- traces ---- */
@@ -157,15 +155,16 @@ static int announce(const struct serve *self, struct err *err)
 static int serve_start(struct serve *self, struct err *err)
 {
 	struct site site = api_site(&self->api);
+	pthread_t loader;
 	int failure;
 
 	api_init(&self->api);
 	if (server_start(&self->server, &site, err) < 0)
 		return err->code;
-	failure = pthread_create(&self->loader, NULL, load_all, self);
+	failure = pthread_create(&loader, NULL, load_all, self);
 	if (failure)
 		return err_set(err, ERR_SYSTEM, "cannot start a thread: %s", strerror(failure));
-	self->loads = true;
+	pthread_detach(loader); /* nobody waits for it; see run */
 	return announce(self, err);
 }
 

@@ -17,25 +17,37 @@ static int fail(const struct outfile *self, const char *what, struct err *err)
 		       self->path ? self->path : "the result", strerror(error));
 }
 
+static void names_release(struct outfile *self)
+{
+	strbuf_release(&self->target);
+	strbuf_release(&self->temporary);
+}
+
 /* A file that others may read as far as the umask lets them, as any program makes it. */
 static int make_temporary(struct outfile *self, struct err *err)
 {
 	mode_t mask = umask(0);
-	int fd;
+	int fd, status;
 
 	umask(mask);
-	if (self->temporary.failed || self->target.failed)
+	if (self->temporary.failed || self->target.failed) {
+		names_release(self);
 		return err_set(err, ERR_MEMORY, "out of memory");
-	fd = mkstemp(self->temporary.text);
-	if (fd < 0) {
-		int status = fail(self, "write", err);
-
-		strbuf_clear(&self->temporary);
-		return status;
 	}
-	fchmod(fd, 0666 & ~mask);
-	self->file = fdopen(fd, "w");
-	return self->file ? 0 : fail(self, "write", err);
+	fd = mkstemp(self->temporary.text);
+	if (fd >= 0) {
+		fchmod(fd, 0666 & ~mask);
+		self->file = fdopen(fd, "w");
+	}
+	if (self->file)
+		return 0;
+	status = fail(self, "write", err);
+	if (fd >= 0) {
+		close(fd);
+		unlink(self->temporary.text);
+	}
+	names_release(self);
+	return status;
 }
 
 /* A link is followed, so that what it leads to is replaced and not the link. */
@@ -100,7 +112,6 @@ int outfile_close(struct outfile *self, int status, struct err *err)
 		status = fail(self, "write", err);
 	if (*temporary && (status < 0 || !self->target.count))
 		unlink(temporary);
-	strbuf_release(&self->target);
-	strbuf_release(&self->temporary);
+	names_release(self);
 	return status;
 }

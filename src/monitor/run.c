@@ -242,7 +242,8 @@ static void name_make(struct run *self)
 {
 	const char *slash = strrchr(self->program.path, '/');
 
-	snprintf(self->name, sizeof(self->name), "%s", slash ? slash + 1 : self->program.path);
+	snprintf(self->name, sizeof(self->name), "%.*s", (int)sizeof(self->name) - 1,
+		 slash ? slash + 1 : self->program.path);
 	for (char *at = self->name; *at; at++) {
 		if ((unsigned char)*at <= ' ')
 			*at = '_';

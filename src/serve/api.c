@@ -145,7 +145,7 @@ bool call_trace_slot(const struct call *call, const char *id, u32 *slot)
 	u32 count = load_acquire(&call->api->count); /* pairs with api_add_trace */
 
 	for (u32 i = 0; i < count; i++)
-		if (strcmp(call->api->traces[i]->id, id) == 0) {
+		if (strcmp(view_trace_file(call->api->traces[i]).id, id) == 0) {
 			*slot = i;
 			return true;
 		}
@@ -340,7 +340,7 @@ static void tag_make(struct call *call)
 	u32 count = load_acquire(&call->api->count);
 
 	for (u32 i = 0; i < count; i++)
-		hash = hash_text(hash, call->api->traces[i]->id);
+		hash = hash_text(hash, view_trace_file(call->api->traces[i]).id);
 	hash = hash_u64(hash ^ call->epoch);
 	hash = hash_text(hash, call->request->path);
 	for (u32 i = 0; i < call->request->parameter_count && i < REQUEST_PARAMETERS; i++) {

@@ -32,24 +32,25 @@ static bool is_live(const struct api *api, u32 slot)
 	return api->renewals[slot] && !renewal_is_complete(api->renewals[slot]);
 }
 
-static u64 bytes_of(const struct view_trace *trace)
+static u64 bytes_of(const struct view_trace *trace, u64 otherwise)
 {
 	struct stat status;
 
-	return stat(trace->path, &status) == 0 ? (u64)status.st_size : trace->file_bytes;
+	return stat(trace->path, &status) == 0 ? (u64)status.st_size : otherwise;
 }
 
 static void put_trace(struct json *json, const struct api *api, u32 slot)
 {
 	struct view_progress progress = progress_of(api, slot);
 	const struct view_trace *trace = api->traces[slot];
+	struct view_file file = view_trace_file(api->traces[slot]);
 	bool live = is_live(api, slot);
 
 	json_open_flat(json, NULL, '{');
-	json_text(json, "id", trace->id);
+	json_text(json, "id", file.id);
 	json_text(json, "name", trace->name);
 	json_text(json, "path", trace->is_passing ? NULL : trace->path); /* or it has no name */
-	json_number(json, "bytes", live ? bytes_of(trace) : trace->file_bytes);
+	json_number(json, "bytes", live ? bytes_of(trace, file.bytes) : file.bytes);
 	json_text(json, "state", live ? "live" : state_word(progress.state));
 	json_text(json, "phase", progress.phase);
 	json_real(json, "progress", progress.share);

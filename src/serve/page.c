@@ -36,12 +36,13 @@ static void put_traces(FILE *out, const struct api *api)
 	for (u32 i = 0; i < api->count; i++) {
 		struct view_progress progress = api->renewals[i] ? renewal_progress(api->renewals[i])
 							      : view_trace_progress(api->traces[i]);
+		struct view_file file = view_trace_file(api->traces[i]);
 
 		fputs("<li><a href=\"/api/v1/trace?trace=", out);
-		put_escaped(out, api->traces[i]->id);
+		put_escaped(out, file.id);
 		fputs("\">", out);
 		put_escaped(out, api->traces[i]->name);
-		fprintf(out, "</a>, %s, ", units_bytes(api->traces[i]->file_bytes).text);
+		fprintf(out, "</a>, %s, ", units_bytes(file.bytes).text);
 		put_escaped(out,
 			    progress.state == VIEW_FAILED ? progress.err.text : progress.phase);
 		fputs("</li>\n", out);

@@ -53,8 +53,21 @@ static void identify(struct view_trace *self)
 				(u64)status.st_mtim.tv_nsec);
 		hash = hash_u64(hash ^ (u64)status.st_size);
 	}
+	pthread_mutex_lock(&self->lock);
 	self->file_bytes = (u64)status.st_size;
 	snprintf(self->id, sizeof self->id, "%012llx", (unsigned long long)(hash & 0xffffffffffff));
+	pthread_mutex_unlock(&self->lock);
+}
+
+struct view_file view_trace_file(struct view_trace *self)
+{
+	struct view_file file;
+
+	pthread_mutex_lock(&self->lock);
+	memcpy(file.id, self->id, sizeof file.id);
+	file.bytes = self->file_bytes;
+	pthread_mutex_unlock(&self->lock);
+	return file;
 }
 
 struct view_trace *view_trace_new(const char *path)

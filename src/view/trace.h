@@ -31,6 +31,11 @@ struct view_progress {
 	struct err err;    /* of a failure */
 };
 
+struct view_file {
+	char id[20]; /* the same as long as the file is */
+	u64 bytes;
+};
+
 struct view_once { /* something that is made at the first question */
 	pthread_mutex_t lock;
 	bool made;
@@ -50,7 +55,7 @@ enum { VIEW_KEYS = 8, VIEW_SUGGESTS = 8 };
 struct view_trace {
 	const char *path;
 	const char *name; /* of the file, without its folder */
-	char id[20];      /* the same as long as the file is */
+	char id[20];      /* as view_file's; until the load has ended ask view_trace_file */
 	u64 file_bytes;
 	bool is_passing; /* the file will be gone soon: nothing is kept for the next time */
 
@@ -63,7 +68,7 @@ struct view_trace {
 	struct query_engine *engine;
 	struct selection all; /* its sums only */
 
-	pthread_mutex_t lock; /* of the progress */
+	pthread_mutex_t lock; /* of the progress, and of id and file_bytes during the load */
 	struct view_progress progress;
 
 	struct view_once calls_once, folded_once, scores_once, types_once, routines_once,
@@ -107,6 +112,8 @@ void view_trace_free(struct view_trace *self);
  * written. Takes as long as that takes, while view_trace_progress may be asked. */
 int view_trace_load(struct view_trace *self, struct err *err);
 struct view_progress view_trace_progress(struct view_trace *self);
+/* A load that adds names to the file changes both. */
+struct view_file view_trace_file(struct view_trace *self);
 
 /* Whether a run in progress has the file open for writing. */
 bool view_is_being_written(const char *path);

@@ -394,6 +394,7 @@ case_node()
 # The time of day jumps with every look at it, in program and monitor.
 case_clock_jumps()
 {
+	not_sanitized "the shim has the malloc of libc, the sanitizer brings its own"
 	gcc -O1 -shared -fPIC "$here/../inject/shim.c" -o shim.so -ldl 2>log || { cat log; fail "cannot be built"; finish; }
 	alone "$target" plain
 	HEAPWISE_SHIM=clock LD_PRELOAD=$work/shim.so recorded -- "$target" plain

@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	return status;
 }
 C
-	cmake -S project -B built -DCMAKE_PREFIX_PATH="$work/usr" >log 2>&1 && cmake --build built >>log 2>&1 ||
+	cmake -S project -B built -DCMAKE_PREFIX_PATH="$work/usr" -DCMAKE_C_FLAGS="$with_sanitizer" >log 2>&1 && cmake --build built >>log 2>&1 ||
 		{ fail "cannot build"; tail -20 log; finish; }
 	for kind in writer writer_static; do
 		rm -f one.hwt one.hwt.json
@@ -153,7 +153,7 @@ root()
 	local release from
 
 	[ "$(id -u)" -eq 0 ] || skip "needs root: chroot and mounts"
-	command -v debootstrap >/dev/null || skip "debootstrap is not installed"
+	command -v debootstrap >/dev/null || skip "debootstrap is not installed (tools/install-deps full)"
 	release=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
 	from=$(mirror "$release")
 	[ -n "$from" ] || skip "apt knows no archive of ${release:-this system}"
@@ -182,7 +182,7 @@ inside()
 # package   builds it; $deb
 package()
 {
-	command -v dh >/dev/null || skip "debhelper is not installed"
+	command -v dh >/dev/null || skip "debhelper is not installed (tools/install-deps deb)"
 	deb=${HEAPWISE_DEB-}
 	[ -n "$deb" ] || deb=$("$HEAPWISE_SOURCE_DIR/tools/make-deb" "$work/deb" | tail -1) || { fail "there is no package"; finish; }
 }

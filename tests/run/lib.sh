@@ -2,6 +2,7 @@
 # What the scripts of tests/run share; sourced by each. ctest sets
 #   HEAPWISE          the program under test
 #   HEAPWISE_TARGETS  folder of the target programs
+#   HEAPWISE_SANITIZE with which sanitizers heapwise was built, if any
 # A script ends with `finish`: status 0, 1 if any check failed, 77 if it could not be run here.
 set -u
 export LC_ALL=C
@@ -21,6 +22,15 @@ skip()
 	echo "skipped: $*"
 	exit 77
 }
+
+# not_sanitized WHY   the rest cannot be run with a heapwise that was built with a sanitizer
+not_sanitized()
+{
+	[ -z "${HEAPWISE_SANITIZE-}" ] || skip "$1 (heapwise was built with -fsanitize=$HEAPWISE_SANITIZE)"
+}
+
+# What a program is linked with that has libraries of ours in it.
+with_sanitizer=${HEAPWISE_SANITIZE:+-fsanitize=$HEAPWISE_SANITIZE}
 
 finish()
 {

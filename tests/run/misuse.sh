@@ -65,7 +65,8 @@ together()
 	local wrong=(malloc_delete malloc_delete_array new_free new_delete_array array_delete array_free
 		new_realloc double_free delete_twice realloc_freed inside of_data of_stack)
 
-	LD_PRELOAD=$HEAPWISE_TARGETS/libbump.so "$HEAPWISE" run -q -o trace -- \
+	# Heapwise has that allocator, too; a sanitizer in it would take what it never sees freed for leaks.
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 LD_PRELOAD=$HEAPWISE_TARGETS/libbump.so "$HEAPWISE" run -q -o trace -- \
 		"$HEAPWISE_TARGETS/misuse" "${wrong[@]}" right
 	equal "exit status" "$?" 0
 	"$HEAPWISE" leaks --top 0 --format json trace >json
@@ -100,7 +101,9 @@ right()
 	right_program own-array "$HEAPWISE_TARGETS/own_array"
 	right_program clang clang --version
 	right_program cmake cmake --version
-	right_program heapwise "$HEAPWISE" report containers
+	if [ -z "${HEAPWISE_SANITIZE-}" ]; then # as any program with a sanitizer it would be refused
+		right_program heapwise "$HEAPWISE" report containers
+	fi
 	at_least "programs" "$programs" 5
 }
 

@@ -22,15 +22,22 @@ counted()
 	sed -n "s/.*\b$1 \([0-9]*\).*/\1/p" stderr
 }
 
-# behaves CASE STATUS ACCESSES   under the eager tool the target's case ends so, and there were so many hits at least
+# behaves CASE STATUS ACCESSES   under the eager tool the target's case ends so, and there were so many hits at least. How many
+# there are in two seconds is a matter of when the machine lets program, monitor and helper run: too few are looked for again in
+# a longer run. Whatever else is wanted holds in each.
 behaves()
 {
-	"$eager" "$watched" "$1" 2 >stdout 2>stderr
-	equal "$1: status" $? "$2"
-	[ -n "$(counted accesses)" ] || { fail "$1: eager says nothing"; cat stderr; return; }
+	local seconds
+
+	for seconds in 2 8 30; do
+		"$eager" "$watched" "$1" $seconds >stdout 2>stderr
+		equal "$1: status" $? "$2"
+		[ -n "$(counted accesses)" ] || { fail "$1: eager says nothing"; cat stderr; return; }
+		equal "$1: wrong" "$(counted wrong)" 0
+		equal "$1: lost" "$(counted lost)" 0
+		[ "$(counted accesses)" -lt "$3" ] || return
+	done
 	at_least "$1: accesses" "$(counted accesses)" "$3"
-	equal "$1: wrong" "$(counted wrong)" 0
-	equal "$1: lost" "$(counted lost)" 0
 }
 
 case_calls() { behaves calls 0 20; at_least kernel "$(counted kernel)" 20; }

@@ -34,7 +34,7 @@ build()
 
 	flags=$(pkg-config --cflags --libs lua5.4 2>/dev/null) || skip "Lua 5.4 is not installed"
 	${CC-gcc} -Wall -Wextra -Werror -O1 -g "$HEAPWISE_SOURCE_DIR/examples/runtime/lua.c" -o lua -I"$HEAPWISE_SOURCE_DIR/include" \
-		$flags "$@" 2>log || fail "the example does not build: $(head -3 log)"
+		$flags "$@" $with_sanitizer 2>log || fail "the example does not build: $(head -3 log)"
 }
 
 # count TRACE QUERY   chunks that fit
@@ -76,6 +76,7 @@ case_lua_archive()
 # Into the trace of heapwise run: the same objects, beside malloc's blocks.
 case_lua_recorded()
 {
+	not_sanitized "a program with that library in it is refused"
 	build -L"$HEAPWISE_BUILD_DIR" -lheapwise-writer -Wl,-rpath,"$HEAPWISE_BUILD_DIR"
 	./lua -o objects.hwt rows.lua || fail "status $?"
 	record trace.hwt -- ./lua rows.lua
@@ -113,7 +114,7 @@ int main(void)
 }
 C
 	export PKG_CONFIG_PATH=$work/usr/lib/pkgconfig
-	${CC-gcc} one.c -o one $(pkg-config --cflags --libs heapwise-writer) || fail "cannot link"
+	${CC-gcc} one.c -o one $(pkg-config --cflags --libs heapwise-writer) $with_sanitizer || fail "cannot link"
 	LD_LIBRARY_PATH=$work/usr/lib ./one || fail "status $?"
 	equal "things" "$(count one.hwt 'type == "thing" and kept')" 1
 	[ -e "$work/usr/share/man/man3/heapwise-writer.3" ] || fail "there is no manual page"
