@@ -54,6 +54,21 @@ static bool folder_make(const char *folder)
 	return false;
 }
 
+/* Nobody listens there. That a process of its number is not seen is not enough: it may have another number where it is. */
+static bool is_abandoned(const char *folder, const char *name)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool refused = false;
+
+	if (fd < 0)
+		return false;
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", folder, name) < (int)sizeof(address.sun_path))
+		refused = connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 && errno == ECONNREFUSED;
+	close(fd);
+	return refused;
+}
+
 /* Sockets of monitors that were killed. */
 static void folder_tidy(const char *folder)
 {
@@ -65,7 +80,7 @@ static void folder_tidy(const char *folder)
 		long pid = strtol(entry->d_name, &end, 10);
 
 		if (pid > 0 && strcmp(end, ".sock") == 0 && kill((pid_t)pid, 0) < 0 &&
-		    errno == ESRCH)
+		    errno == ESRCH && is_abandoned(folder, entry->d_name))
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	}
 	if (dir)

@@ -379,6 +379,11 @@ case_ctl_errors()
 	folder=$(dirname "$(find "/run/user/$(id -u)/heapwise" "/tmp/heapwise-$(id -u)" -name "$monitor.sock" 2>/dev/null)")
 	equal "mode of the folder" "$(stat -c %a "$folder")" 700
 	equal "mode of the socket" "$(stat -c %a "$folder/$monitor.sock")" 600
+	# Who does not see the monitor's process, but its folder, leaves the socket alone; those that nobody listens on go.
+	python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$folder/4194303.sock"
+	unshare -pf "$HEAPWISE" run -q --no-symbols -o "$work/other" -- true 2>/dev/null || "$HEAPWISE" run -q --no-symbols -o "$work/other" -- true
+	[ -e "$folder/$monitor.sock" ] || fail "another run has removed the socket"
+	[ ! -e "$folder/4194303.sock" ] || fail "a socket of nobody is still there"
 	# garbage, and clients that say nothing
 	if command -v python3 >/dev/null; then
 		python3 - "$folder/$monitor.sock" <<-'PYTHON' || fail "the server's answers to garbage"
