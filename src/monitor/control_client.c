@@ -16,11 +16,11 @@
 
 enum { ANSWER_MAX = 1 << 20 };
 
-/* Longer than any verb takes in the server. */
-static const struct timeval limit = {.tv_sec = CONTROL_WAIT_SECONDS + 5};
+/* How long a monitor may take: to tell whom it records; and for any verb, longer than that takes in the server. */
+static const struct timeval quick = {.tv_sec = 1}, patient = {.tv_sec = CONTROL_WAIT_SECONDS + 5};
 
-/* 1: answered, text is the answer. 0: nobody is there. Negative: err. */
-static int exchange(const char *path, const char *request, struct strbuf *text, struct err *err)
+/* 1: answered, text is the answer. 0: nobody is there. Negative: err, ERR_SYSTEM if there was no answer in time. */
+static int exchange(const char *path, const char *request, const struct timeval *limit, struct strbuf *text, struct err *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	char buffer[4096];
@@ -33,8 +33,8 @@ static int exchange(const char *path, const char *request, struct strbuf *text, 
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return err_set(err, ERR_SYSTEM, "cannot make a socket: %s", strerror(errno));
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, limit, sizeof(*limit));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, limit, sizeof(*limit));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
 	    send(fd, request, strlen(request), MSG_NOSIGNAL) == (ssize_t)strlen(request)) {
 		while ((got = recv(fd, buffer, sizeof(buffer), 0)) > 0 && text->count < ANSWER_MAX)
@@ -67,10 +67,10 @@ static int understand(const struct strbuf *text, struct strbuf *reply, struct er
 	return err_set(err, ERR_INPUT, "the monitor's answer was not understood");
 }
 
-static int call_socket(const char *path, const char *request, struct strbuf *reply, struct err *err)
+static int call_socket(const char *path, const char *request, const struct timeval *limit, struct strbuf *reply, struct err *err)
 {
 	struct strbuf text = {0};
-	int status = exchange(path, request, &text, err);
+	int status = exchange(path, request, limit, &text, err);
 
 	if (status > 0)
 		status = understand(&text, reply, err);
@@ -78,10 +78,25 @@ static int call_socket(const char *path, const char *request, struct strbuf *rep
 	return status;
 }
 
+struct call {
+	const char *request; /* what is wanted */
+	const char *asks;    /* whether the monitor records the process */
+	struct strbuf *reply;
+};
+
+/* What is wanted of who says in time that it records the process. 1: done; 0: it does not. */
+static int call_quick(const char *path, const struct call *call, struct err *err)
+{
+	struct strbuf known = {0};
+	int status = call_socket(path, call->asks, &quick, &known, err);
+
+	strbuf_release(&known);
+	return status > 0 ? call_socket(path, call->request, &patient, call->reply, err) : status;
+}
+
 /* All monitors of a folder are asked: which processes they record is known to them alone. One that
- * does not answer matters only if no other one knows the process. */
-static int call_folder(const char *folder, const char *request, struct strbuf *reply,
-		       struct err *err)
+ * does not answer, as it is stopped, keeps nobody waiting but who finds no other one that knows the process. */
+static int call_folder(const char *folder, const struct call *call, bool patiently, struct err *err)
 {
 	DIR *dir = control_folder_is_ours(folder) ? opendir(folder) : NULL;
 	struct dirent *entry;
@@ -95,7 +110,7 @@ static int call_folder(const char *folder, const char *request, struct strbuf *r
 		if (length < 6 || strcmp(entry->d_name + length - 5, ".sock") != 0)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		status = call_socket(path, request, reply, &one);
+		status = patiently ? call_socket(path, call->request, &patient, call->reply, &one) : call_quick(path, call, &one);
 		if (status < 0)
 			*err = one;
 		if (status < 0 && one.code != ERR_SYSTEM)
@@ -127,16 +142,23 @@ static int nobody(u32 pid, struct err *err)
 
 int control_call(u32 pid, const char *verb, struct strbuf *reply, struct err *err)
 {
-	char request[128], buffer[64];
+	char request[128], asks[64], buffer[64];
+	struct call call = {request, asks, reply};
 	const char *folder;
 	int status = 0;
 
 	if ((size_t)snprintf(request, sizeof(request), "%s %u\n", verb, pid) >= sizeof(request) ||
 	    strpbrk(verb, " \n"))
 		return err_set(err, ERR_USAGE, "'%s' is no verb", verb);
-	err->code = 0;
-	for (u32 i = 0; status == 0 && (folder = control_folder(i, buffer)); i++)
-		status = call_folder(folder, request, reply, err);
+	snprintf(asks, sizeof(asks), "status %u\n", pid);
+	for (u32 patiently = 0; patiently < 2; patiently++) {
+		err->code = 0;
+		status = 0;
+		for (u32 i = 0; (status == 0 || status == ERR_SYSTEM) && (folder = control_folder(i, buffer)); i++)
+			status = call_folder(folder, &call, patiently, err);
+		if (status != ERR_SYSTEM)
+			break;
+	}
 	if (status == 0)
 		return nobody(pid, err);
 	return status < 0 ? status : 0;

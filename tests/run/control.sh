@@ -384,6 +384,22 @@ case_ctl_errors()
 	unshare -pf "$HEAPWISE" run -q --no-symbols -o "$work/other" -- true 2>/dev/null || "$HEAPWISE" run -q --no-symbols -o "$work/other" -- true
 	[ -e "$folder/$monitor.sock" ] || fail "another run has removed the socket"
 	[ ! -e "$folder/4194303.sock" ] || fail "a socket of nobody is still there"
+	# Three monitors that are stopped keep nobody waiting who wants another one.
+	stopped=()
+	for ((i = 0; i < 3; i++)); do
+		"$HEAPWISE" run -q --no-symbols -o "$work/stopped$i" -- sleep 60 &
+		stopped+=($!)
+		child_of $! >/dev/null
+		until [ -e "$folder/$!.sock" ]; do sleep 0.01; done
+		kill -STOP $!
+	done
+	began=$SECONDS
+	ctl "$monitor" status
+	equal "status beside those that are stopped" "$?" 0
+	at_most "seconds" $((SECONDS - began)) 8
+	kill -CONT "${stopped[@]}"
+	kill -TERM "${stopped[@]}"
+	wait "${stopped[@]}"
 	# garbage, and clients that say nothing
 	if command -v python3 >/dev/null; then
 		python3 - "$folder/$monitor.sock" <<-'PYTHON' || fail "the server's answers to garbage"
