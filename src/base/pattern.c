@@ -111,11 +111,11 @@ static const char *step(struct costs *self, const char **at)
 		return PLACES;
 	if (*p == ')')
 		close_group(self);
-	else if (*p == '+')
-		repeat(self, 2);
+	else if (strchr("+*?", *p))
+		repeat(self, 2); /* the last two copy nothing, but glibc goes each way through what they make optional */
 	else if (*p == '{')
 		return count(self, at) ? NULL : OFTEN;
-	else if (*p != '*' && *p != '?' && *p != '|')
+	else if (*p != '|')
 		add(self, 1, is_place(p));
 	if (*p == '\\' && p[1])
 		++*at;

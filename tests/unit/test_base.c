@@ -357,6 +357,9 @@ TEST(pattern, "expressions that the library would copy out of all bounds are ref
 		{"a{2}{2}{2}{2}{2}{2}{2}", false},
 		{"a{2,3}b{3}c{4,}", true},
 		{"q+++++++++++", false},
+		{"q?????????????????????????????", false}, /* more than 10 seconds */
+		{"q***********", false},
+		{"a?b?c?d*e*f*(g?h*)?(i*)*", true},
 		{"((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+", false},
 		{"((((((((((a|b){2}){2}){2}){2}){2}){2}){2}){2})", false},
 		{"((()$)+)+*++++", false}, /* glibc takes more than 20 seconds with one + less */
