@@ -46,7 +46,8 @@ set_target_properties(valgrind_tool PROPERTIES OUTPUT_NAME heapwise-${valgrind_p
 target_compile_definitions(valgrind_tool PRIVATE HEAPWISE_VERSION="${PROJECT_VERSION}")
 target_compile_options(valgrind_tool PRIVATE -O2 -fno-pie -fomit-frame-pointer)
 target_link_options(valgrind_tool PRIVATE -static -nodefaultlibs -nostartfiles -u _start
-	-Wl,--build-id=none -Wl,-Ttext-segment=${valgrind_address})
+	-Wl,--build-id=none -Wl,-Ttext-segment=${valgrind_address}
+	-Wl,--wrap=vgModuleLocal_read_debuginfo_dwarf3)
 target_link_libraries(valgrind_tool PRIVATE ${HEAPWISE_VALGRIND_CORE}
 	${valgrind_archives}/libvex-${valgrind_platform}.a gcc
 	${valgrind_archives}/libgcc-sup-${valgrind_platform}.a)

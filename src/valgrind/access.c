@@ -9,7 +9,7 @@
 
 u64 hwv_clock, hwv_clock_limit;
 u32 hwv_running;
-u64 hwv_checked;
+u64 hwv_missed;
 
 u64 hwv_clock_read(void)
 {
@@ -20,11 +20,11 @@ u64 hwv_clock_read(void)
 	return hwv_clock;
 }
 
-static inline u64 clock_step(void)
+static inline u64 clock_step(u64 accesses)
 {
-	if (unlikely(++hwv_clock >= hwv_clock_limit))
-		return hwv_clock_read();
-	return hwv_clock;
+	u64 clock = hwv_clock += accesses;
+
+	return likely(clock < hwv_clock_limit) ? clock : hwv_clock_read();
 }
 
 /* ---- coverage ---- */
@@ -60,88 +60,141 @@ struct covered hwv_covered_bytes(const struct block *block)
 
 /* ---- accesses ---- */
 
-/* The block that an access to the address belongs to. */
-static inline struct block *block_hit(Addr address)
+static inline void count(struct block *block, u64 accesses, u64 bytes, enum hw_access_side side,
+			 u64 ticks)
 {
-	struct block *block = hwv_owner(address);
-
-	hwv_checked++;
-	return block && address - block->address < block->size ? block : NULL;
+	if (side == HW_SIDE_WRITTEN) {
+		block->writes += accesses;
+		block->written_bytes += bytes;
+	} else {
+		block->reads += accesses;
+		block->read_bytes += bytes;
+	}
+	block->last_ticks = ticks;
 }
 
-static __attribute__((noinline)) void touch_unusual(struct block *block, u64 from, u64 end,
-						    enum hw_access_side side)
+/* By the thread that has always accessed the block, and to bytes that are known. */
+static inline Bool is_usual(const struct block *block, Addr address, u64 bytes)
 {
+	return likely(address >= block->low) && likely(address + bytes <= block->high) &&
+	       likely(block->usual == hwv_running);
+}
+
+static void touch(struct block *block, Addr address, u64 bytes, enum hw_access_side side)
+{
+	u64 from = address - block->address, end = from + bytes;
+
 	if (!block->first_ticks) {
 		block->first_ticks = block->last_ticks;
 		block->thread = hwv_running;
 	}
-	if (from < block->low)
-		block->low = from;
-	if (end > block->high)
-		block->high = end;
+	if (address < block->low)
+		block->low = address;
+	if (address + bytes > block->high)
+		block->high = address + bytes;
 	if (block->thread != hwv_running)
 		block->shared = 1;
 	if (block->covered)
 		bits_set(block->covered + side * hwv_map_words(block), from,
 			 end < block->size ? end : block->size);
-	else if (!block->shared)
-		block->usual = hwv_running;
+	else
+		block->usual = block->shared ? 0 : hwv_running;
 }
 
-/* Mostly the thread is the one that has always accessed the block, and its bytes are known. */
-static inline void block_touch(struct block *block, u64 from, u64 bytes,
-			       enum hw_access_side side)
+/* Any access. Returns its block, NULL if there is none. */
+static struct block *note(Addr address, u64 bytes, enum hw_access_side side, u64 ticks)
 {
-	u64 end = from + bytes;
+	struct block *block = hwv_owner(address);
+	Bool usual = block && is_usual(block, address, bytes);
 
-	block->last_ticks = clock_step();
-	if (unlikely(block->usual != hwv_running || from < block->low || end > block->high))
-		touch_unusual(block, from, end, side);
+	if (!usual && (!block || address - block->address >= block->size)) {
+		hwv_missed++;
+		return NULL;
+	}
+	count(block, 1, bytes, side, ticks);
+	if (!usual)
+		touch(block, address, bytes, side);
+	return block;
 }
 
-static inline void note_read(Addr address, UWord bytes)
+/* One by one. ticks: when the last of them is. */
+static __attribute__((noinline)) void note_parts(Addr address, struct site *site, enum hw_access_side side, u64 ticks)
 {
-	struct block *block = block_hit(address);
+	ticks -= site->accesses;
+	for (u64 i = 0; i < site->accesses; i++) {
+		const struct part *part = &site->parts[i];
+		struct block *block = note(address + part->offset, part->bytes, side, ++ticks);
 
-	if (!block)
-		return;
-	block->reads++;
-	block->read_bytes += bytes;
-	block_touch(block, address - block->address, bytes, HW_SIDE_READ);
+		if (block)
+			site->block = block;
+	}
 }
 
-static inline void note_write(Addr address, UWord bytes)
+static inline Bool site_is_usual(const struct site *site, Addr address)
 {
-	struct block *block = block_hit(address);
-
-	if (!block)
-		return;
-	block->writes++;
-	block->written_bytes += bytes;
-	block_touch(block, address - block->address, bytes, HW_SIDE_WRITTEN);
+	return is_usual(site->block, address, site->reach);
 }
 
-VG_REGPARM(2) void hwv_read(Addr address, UWord bytes) { note_read(address, bytes); }
-
-VG_REGPARM(2) void hwv_write(Addr address, UWord bytes) { note_write(address, bytes); }
-
-VG_REGPARM(3) void hwv_read_two(Addr first, Addr second, UWord bytes)
+static inline __attribute__((always_inline)) void note_site(Addr address, struct site *site,
+							    enum hw_access_side side, u64 ticks)
 {
-	note_read(first, (u32)bytes);
-	note_read(second, bytes >> HWV_SECOND);
+	if (site_is_usual(site, address))
+		count(site->block, site->accesses, site->bytes, side, ticks);
+	else
+		note_parts(address, site, side, ticks);
 }
 
-VG_REGPARM(3) void hwv_write_two(Addr first, Addr second, UWord bytes)
+static __attribute__((noinline)) void note_each(Addr first, Addr second, struct site *sites,
+						enum hw_access_side side,
+						enum hw_access_side second_side, u64 ticks)
 {
-	note_write(first, (u32)bytes);
-	note_write(second, bytes >> HWV_SECOND);
+	note_site(first, &sites[0], side, ticks - sites[1].accesses);
+	note_site(second, &sites[1], second_side, ticks);
 }
 
-VG_REGPARM(2) void hwv_modify(Addr address, UWord bytes)
+/* Counts of one sort and one block are added at once: the CPU would wait for the first sum. */
+static inline __attribute__((always_inline)) void note_two(Addr first, Addr second,
+							   struct site *sites,
+							   enum hw_access_side side,
+							   enum hw_access_side second_side)
 {
-	note_read(address, bytes);
-	note_write(address, bytes);
+	struct block *block = sites[0].block, *other = sites[1].block;
+	u64 accesses = sites[0].accesses + sites[1].accesses, ticks = clock_step(accesses);
+
+	if (unlikely(!site_is_usual(&sites[0], first)) ||
+	    unlikely(!site_is_usual(&sites[1], second))) {
+		note_each(first, second, sites, side, second_side, ticks);
+	} else if (side == second_side && block == other) {
+		count(block, accesses, sites[0].bytes + sites[1].bytes, side, ticks);
+	} else {
+		count(block, sites[0].accesses, sites[0].bytes, side, ticks - sites[1].accesses);
+		count(other, sites[1].accesses, sites[1].bytes, second_side, ticks);
+	}
+}
+
+VG_REGPARM(2) void hwv_read(Addr address, struct site *site)
+{
+	note_site(address, site, HW_SIDE_READ, clock_step(site->accesses));
+}
+
+VG_REGPARM(2) void hwv_write(Addr address, struct site *site)
+{
+	note_site(address, site, HW_SIDE_WRITTEN, clock_step(site->accesses));
+}
+
+VG_REGPARM(3) void hwv_read_read(Addr first, Addr second, struct site *sites)
+{
+	note_two(first, second, sites, HW_SIDE_READ, HW_SIDE_READ);
+}
+
+VG_REGPARM(3) void hwv_read_write(Addr first, Addr second, struct site *sites)
+{
+	note_two(first, second, sites, HW_SIDE_READ, HW_SIDE_WRITTEN);
+}
+
+VG_REGPARM(3) void hwv_write_write(Addr first, Addr second, struct site *sites)
+{
+	note_two(first, second, sites, HW_SIDE_WRITTEN, HW_SIDE_WRITTEN);
 }
 
 /* ---- system calls ---- */
@@ -154,7 +207,7 @@ static void system_reads(CorePart part, ThreadId tid, const HChar *what, Addr ad
 	if (part != Vg_CoreSysCall || !bytes)
 		return;
 	hwv_running = hwv_thread_number(tid);
-	hwv_read(address, bytes);
+	note(address, bytes, HW_SIDE_READ, clock_step(1));
 }
 
 /* The string may be wrong and never end: no byte behind its block is looked at. */
@@ -176,7 +229,7 @@ static void system_wrote(CorePart part, ThreadId tid, Addr address, SizeT bytes)
 	if (part != Vg_CoreSysCall || !bytes)
 		return;
 	hwv_running = hwv_thread_number(tid);
-	hwv_write(address, bytes);
+	note(address, bytes, HW_SIDE_WRITTEN, clock_step(1));
 }
 
 void hwv_access_init(void)

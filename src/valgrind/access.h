@@ -4,10 +4,10 @@
 #ifndef VALGRIND_ACCESS_H
 #define VALGRIND_ACCESS_H
 
-#include "valgrind/block.h"
+#include "valgrind/sites.h"
 
-/* Reading the CPU's counter can cost more than all the rest. It is read for every 64th access to the
- * heap, at events, and when a thread gets the CPU; accesses between count as a tick each. */
+/* Reading the CPU's counter can cost more than all the rest. It is read for every 64th access, at
+ * events, and when a thread gets the CPU; accesses between count as a tick each. */
 enum { CLOCK_EVERY = 64 };
 extern u64 hwv_clock, hwv_clock_limit;
 
@@ -17,15 +17,14 @@ u64 hwv_clock_read(void);
 /* The thread that runs, numbered from 1 over the life of the process. */
 extern u32 hwv_running;
 
-extern u64 hwv_checked; /* accesses that were looked up */
+extern u64 hwv_missed; /* accesses that were looked up and belong to no block */
 
-VG_REGPARM(2) void hwv_read(Addr address, UWord bytes);
-VG_REGPARM(2) void hwv_write(Addr address, UWord bytes);
-/* Two accesses of one block of code; bytes: of the first, and above HWV_SECOND those of the second. */
-enum { HWV_SECOND = 32 };
-VG_REGPARM(3) void hwv_read_two(Addr first, Addr second, UWord bytes);
-VG_REGPARM(3) void hwv_write_two(Addr first, Addr second, UWord bytes);
-VG_REGPARM(2) void hwv_modify(Addr address, UWord bytes); /* one read, and one write */
+/* The accesses of a site, or of two, all reads or all writes; address: the lowest one of each. */
+VG_REGPARM(2) void hwv_read(Addr address, struct site *site);
+VG_REGPARM(2) void hwv_write(Addr address, struct site *site);
+VG_REGPARM(3) void hwv_read_read(Addr first, Addr second, struct site *sites);
+VG_REGPARM(3) void hwv_read_write(Addr first, Addr second, struct site *sites);
+VG_REGPARM(3) void hwv_write_write(Addr first, Addr second, struct site *sites);
 
 /* Memory that a system call reads or writes. */
 void hwv_access_init(void);

@@ -102,7 +102,9 @@ static void map_set(const struct block *block, struct block *owner)
 
 static void slab_new(void)
 {
-	struct slab *slab = VG_(calloc)("heapwise.blocks", 1, sizeof(*slab));
+	SizeT room = sizeof(struct slab) + HW_CACHE_LINE;
+	Addr memory = (Addr)VG_(calloc)("heapwise.blocks", 1, room);
+	struct slab *slab = (struct slab *)VG_ROUNDUP(memory, HW_CACHE_LINE);
 
 	slab->next = slabs;
 	slabs = slab;
@@ -139,6 +141,7 @@ void hwv_block_free(struct block *block)
 	if (block->covered)
 		VG_(free)(block->covered);
 	block->lives = 0;
+	block->low = UINT64_MAX; /* for who still knows it */
 	block->covered = (u64 *)free_blocks;
 	free_blocks = block;
 }

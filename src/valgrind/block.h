@@ -10,15 +10,19 @@
 #include "valgrind/tool.h"
 
 struct block {
-	u64 address, size;
+	/* What every access needs is in one line of the cache. */
+	_Alignas(HW_CACHE_LINE) Addr low; /* accesses are within [low, high), which may go beyond the block */
+	Addr high;
 	u64 reads, writes;
 	u64 read_bytes, written_bytes;
-	u64 first_ticks, last_ticks; /* of accesses, 0 = never */
-	u64 low, high; /* accesses are within [low, high), which may exceed the size */
+	u64 last_ticks; /* of accesses, 0 = never; first_ticks, too */
+	u32 usual;      /* the thread, if it is the only one and coverage is not measured; else 0 */
+	u32 thread;     /* that accessed it first, 0 = none */
+	u64 first_ticks;
+	Addr address;
+	u64 size;
 	u64 *covered;  /* a bit per byte that was read, then those of bytes written; NULL = not measured */
-	u32 thread;    /* that accessed it first, 0 = none */
-	u32 shared;    /* 1 = another one did, too */
-	u32 usual;     /* the thread, if it is the only one and coverage is not measured; else 0 */
+	u32 shared;    /* 1 = more than one thread accessed it */
 	u32 recording; /* the recording that was told of it; 0 = none was */
 	u32 lives;
 	u32 held; /* 1 = a custom allocator uses it up: its beginning and its end are no events */

@@ -54,7 +54,7 @@ static void tell_map(ThreadId tid, u32 part, const struct block *block, const u6
 }
 
 /* How many bytes, and which, where the numbers leave it open. */
-static void tell_coverage(ThreadId tid, const struct block *block, u64 high)
+static void tell_coverage(ThreadId tid, const struct block *block, u64 accessed)
 {
 	const u64 *read = block->covered, *written = read + hwv_map_words(block);
 	struct covered covered = hwv_covered_bytes(block);
@@ -63,7 +63,7 @@ static void tell_coverage(ThreadId tid, const struct block *block, u64 high)
 	put_part(tid, HW_ACCESS_SIDES, covered.sides[HW_SIDE_READ], covered.sides[HW_SIDE_WRITTEN]);
 	if (block->size > HW_MAP_BYTES)
 		return;
-	if (hw_access_has_gaps(block->low, high, covered.bytes))
+	if (hw_access_has_gaps(0, accessed, covered.bytes))
 		tell_map(tid, HW_ACCESS_MAP, block, read, written);
 	if (hw_access_is_split(covered.sides[HW_SIDE_READ], covered.bytes))
 		tell_map(tid, HW_ACCESS_READ_MAP, block, read, read);
@@ -73,7 +73,8 @@ static void tell_coverage(ThreadId tid, const struct block *block, u64 high)
 
 static void tell_accesses(ThreadId tid, const struct block *block)
 {
-	u64 high = block->high < block->size ? block->high : block->size;
+	Addr end = block->address + block->size;
+	Addr high = block->high < end ? block->high : end;
 
 	hwv_clock_read();
 	put_part(tid, HW_ACCESS_BLOCK, block->address, block->shared ? HW_ACCESS_SHARED : 0);
@@ -81,10 +82,11 @@ static void tell_accesses(ThreadId tid, const struct block *block)
 		put_part(tid, HW_ACCESS_TIMES, block->first_ticks, block->last_ticks);
 		put_part(tid, HW_ACCESS_COUNTS, block->reads, block->writes);
 		put_part(tid, HW_ACCESS_BYTES, block->read_bytes, block->written_bytes);
-		put_part(tid, HW_ACCESS_RANGE, block->low, high);
+		put_part(tid, HW_ACCESS_RANGE, block->low - block->address,
+			 high - block->address);
 	}
 	if (block->covered)
-		tell_coverage(tid, block, high);
+		tell_coverage(tid, block, high - block->low);
 	put_part(tid, HW_ACCESS_END, block->address, 0);
 }
 
@@ -278,6 +280,7 @@ void hwv_heap_tell_accesses(ThreadId tid)
 	teller = tid;
 	live_accesses = 0;
 	hwv_blocks_each(tell_if_known);
-	store_relaxed(&hwv_control->access_checked, hwv_checked);
+	store_relaxed(&hwv_control->access_checked,
+		      hwv_missed + hwv_gone_accesses + live_accesses);
 	store_relaxed(&hwv_control->access_heap, hwv_gone_accesses + live_accesses);
 }

@@ -12,7 +12,7 @@
 #include <pub_tool_libcassert.h>
 #include <pub_tool_machine.h>
 
-#include "valgrind/access.h"
+#include "valgrind/pending.h"
 #include "valgrind/pool.h"
 #include "valgrind/routine.h"
 
@@ -20,140 +20,79 @@ enum {
 	STACK_REACH = 2048
 }; /* bytes from the stack pointer: a thread's descriptor lies behind them */
 
-/* An access that waits for another one, so that one call notes both. */
-struct pending {
-	IRExpr *address; /* NULL = there is none */
-	Int bytes;
-};
-
 struct work {
 	IRSB *in, *out;
 	Int sp_offset; /* of the stack pointer in the guest's registers */
 	IRType word;
-	Bool *is_stack;      /* by temporary: an address near the stack pointer */
-	Long *distance;      /* of that address from the stack pointer */
-	Int next;            /* statement after the present one */
-	const IRStmt *noted; /* a store to come that was noted with its load */
-	struct pending pending[HW_SIDES];
+	struct origin *origins; /* by temporary */
+	Int next;               /* statement after the present one */
+	struct pending pending;
 };
 
-/* ---- the stack ---- */
+/* ---- addresses ---- */
 
-static Bool expression_is_stack(const struct work *work, const IRExpr *e, Long *distance)
+/* In the place of a temporary: the stack pointer. */
+#define STACK (IRTemp_INVALID - 1)
+
+static struct origin origin_of(const struct work *work, const IRExpr *e)
 {
+	if (e->tag == Iex_RdTmp)
+		return work->origins[e->Iex.RdTmp.tmp];
+	return (struct origin){IRTemp_INVALID, (Long)e->Iex.Const.con->Ico.U64};
+}
+
+static Bool is_stack(struct origin origin)
+{
+	return origin.base == STACK && origin.distance <= STACK_REACH &&
+	       origin.distance >= -STACK_REACH;
+}
+
+/* A sum with a constant is a distance. */
+static void watch_temporary(struct work *work, IRTemp temporary, const IRExpr *e)
+{
+	struct origin *origin = &work->origins[temporary];
 	Long constant;
 
-	if (e->tag == Iex_RdTmp && work->is_stack[e->Iex.RdTmp.tmp]) {
-		*distance = work->distance[e->Iex.RdTmp.tmp];
-		return True;
-	}
 	if (e->tag == Iex_Get && e->Iex.Get.offset == work->sp_offset &&
-	    e->Iex.Get.ty == work->word) {
-		*distance = 0;
-		return True;
-	}
+	    e->Iex.Get.ty == work->word)
+		*origin = (struct origin){STACK, 0};
+	if (e->tag == Iex_RdTmp)
+		*origin = origin_of(work, e);
 	if (e->tag != Iex_Binop || (e->Iex.Binop.op != Iop_Add64 && e->Iex.Binop.op != Iop_Sub64) ||
-	    e->Iex.Binop.arg2->tag != Iex_Const || e->Iex.Binop.arg1->tag != Iex_RdTmp ||
-	    !expression_is_stack(work, e->Iex.Binop.arg1, distance))
-		return False;
+	    e->Iex.Binop.arg2->tag != Iex_Const || e->Iex.Binop.arg1->tag != Iex_RdTmp)
+		return;
 	constant = (Long)e->Iex.Binop.arg2->Iex.Const.con->Ico.U64;
-	if (constant > STACK_REACH || constant < -STACK_REACH)
-		return False;
-	*distance += e->Iex.Binop.op == Iop_Add64 ? constant : -constant;
-	return *distance <= STACK_REACH && *distance >= -STACK_REACH;
+	*origin = origin_of(work, e->Iex.Binop.arg1);
+	origin->distance += e->Iex.Binop.op == Iop_Add64 ? constant : -constant;
 }
 
 /* Whatever is put into the stack pointer is the stack's address from then on. */
-static void watch_stack_pointer(struct work *work, const IRStmt *s)
+static void watch_addresses(struct work *work, const IRStmt *s)
 {
-	Long distance;
-
-	if (s->tag == Ist_WrTmp && expression_is_stack(work, s->Ist.WrTmp.data, &distance)) {
-		work->is_stack[s->Ist.WrTmp.tmp] = True;
-		work->distance[s->Ist.WrTmp.tmp] = distance;
-	}
+	if (s->tag == Ist_WrTmp)
+		watch_temporary(work, s->Ist.WrTmp.tmp, s->Ist.WrTmp.data);
 	if (s->tag == Ist_Put && s->Ist.Put.offset == work->sp_offset &&
-	    s->Ist.Put.data->tag == Iex_RdTmp) {
-		work->is_stack[s->Ist.Put.data->Iex.RdTmp.tmp] = True;
-		work->distance[s->Ist.Put.data->Iex.RdTmp.tmp] = 0;
-	}
+	    s->Ist.Put.data->tag == Iex_RdTmp)
+		work->origins[s->Ist.Put.data->Iex.RdTmp.tmp] = (struct origin){STACK, 0};
 }
 
 /* ---- calls ---- */
 
-struct helper {
-	const HChar *name;
-	void *function;
-};
-static const struct helper reads = {"hwv_read", hwv_read};
-static const struct helper writes = {"hwv_write", hwv_write};
-static const struct helper modifies = {"hwv_modify", hwv_modify};
-static const struct helper twos[HW_SIDES] = {
-	[HW_SIDE_READ] = {"hwv_read_two", hwv_read_two},
-	[HW_SIDE_WRITTEN] = {"hwv_write_two", hwv_write_two},
-};
-static const struct helper *const ones[HW_SIDES] = {
-	[HW_SIDE_READ] = &reads,
-	[HW_SIDE_WRITTEN] = &writes,
-};
-
-static void emit(struct work *work, const struct helper *helper, IRExpr *address, Int bytes,
-		 IRExpr *guard)
+static void call(struct work *work, u32 side, IRExpr *address, Int bytes, IRExpr *guard)
 {
-	IRDirty *d = unsafeIRDirty_0_N(2, helper->name, VG_(fnptr_to_fnentry)(helper->function),
-				       mkIRExprVec_2(address, mkIRExpr_HWord((HWord)bytes)));
-
-	if (guard)
-		d->guard = guard;
-	addStmtToIRSB(work->out, IRStmt_Dirty(d));
-}
-
-static void call(struct work *work, const struct helper *helper, IRExpr *address, Int bytes,
-		 IRExpr *guard)
-{
-	Long distance;
-
 	tl_assert(isIRAtom(address));
-	if (!expression_is_stack(work, address, &distance))
-		emit(work, helper, address, bytes, guard);
+	if (!is_stack(origin_of(work, address)))
+		hwv_note_one(work->out, side, address, bytes, guard);
 }
 
-static void flush_side(struct work *work, u32 side)
-{
-	struct pending *pending = &work->pending[side];
-
-	if (pending->address)
-		emit(work, ones[side], pending->address, pending->bytes, NULL);
-	pending->address = NULL;
-}
-
-/* Before what may leave the block of code, or call something that looks at the counts. */
-static void flush(struct work *work)
-{
-	for (u32 side = 0; side < HW_SIDES; side++)
-		flush_side(work, side);
-}
-
-/* An access that happens for certain. Addresses are temporaries, which never change, so that it may be noted later; calls
- * are most of the cost. */
 static void note(struct work *work, u32 side, IRExpr *address, Int bytes)
 {
-	struct pending *pending = &work->pending[side];
-	Long distance;
-	ULong both;
+	struct origin origin;
 
-	if (expression_is_stack(work, address, &distance))
-		return;
-	if (!pending->address) {
-		*pending = (struct pending){address, bytes};
-		return;
-	}
-	both = (ULong)bytes << HWV_SECOND | (ULong)pending->bytes;
-	addStmtToIRSB(work->out,
-		      IRStmt_Dirty(unsafeIRDirty_0_N(
-			      3, twos[side].name, VG_(fnptr_to_fnentry)(twos[side].function),
-			      mkIRExprVec_3(pending->address, address, mkIRExpr_HWord(both)))));
-	pending->address = NULL;
+	tl_assert(isIRAtom(address));
+	origin = origin_of(work, address);
+	if (!is_stack(origin))
+		hwv_pending_add(&work->pending, side, address, origin, bytes);
 }
 
 static Int size_of(const struct work *work, const IRExpr *e)
@@ -167,22 +106,6 @@ static Bool same_address(const IRExpr *a, const IRExpr *b)
 		return a->Iex.RdTmp.tmp == b->Iex.RdTmp.tmp;
 	return a->tag == Iex_Const && b->tag == Iex_Const &&
 	       eqIRConst(a->Iex.Const.con, b->Iex.Const.con);
-}
-
-/* The store of the same instruction to the address that it loads from, NULL if there is none: one call
- * then notes both. It must come for certain, so nothing that may leave the code lies between. */
-static const IRStmt *store_to(const struct work *work, const IRExpr *address, Int bytes)
-{
-	for (Int i = work->next; i < work->in->stmts_used; i++) {
-		const IRStmt *s = work->in->stmts[i];
-
-		if (s->tag == Ist_IMark || s->tag == Ist_Exit || s->tag == Ist_CAS ||
-		    s->tag == Ist_LLSC)
-			return NULL;
-		if (s->tag == Ist_Store && same_address(s->Ist.Store.addr, address))
-			return size_of(work, s->Ist.Store.data) == bytes ? s : NULL;
-	}
-	return NULL;
 }
 
 /* ---- atomics ---- */
@@ -243,8 +166,8 @@ static void after_cas(struct work *work, const IRCAS *cas)
 		stored = assign(work, Ity_I1, IRExpr_Unop(Iop_64to1, stored));
 	}
 	if (!loaded_before(work, cas->addr))
-		call(work, &reads, cas->addr, bytes, NULL);
-	call(work, &writes, cas->addr, bytes, stored);
+		call(work, HW_SIDE_READ, cas->addr, bytes, NULL);
+	call(work, HW_SIDE_WRITTEN, cas->addr, bytes, stored);
 }
 
 static void after_llsc(struct work *work, const IRStmt *s)
@@ -252,64 +175,48 @@ static void after_llsc(struct work *work, const IRStmt *s)
 	IRTemp result = s->Ist.LLSC.result;
 
 	if (s->Ist.LLSC.storedata) /* the result says whether it has stored */
-		call(work, &writes, s->Ist.LLSC.addr, size_of(work, s->Ist.LLSC.storedata),
+		call(work, HW_SIDE_WRITTEN, s->Ist.LLSC.addr, size_of(work, s->Ist.LLSC.storedata),
 		     IRExpr_RdTmp(result));
 	else
-		call(work, &reads, s->Ist.LLSC.addr,
+		call(work, HW_SIDE_READ, s->Ist.LLSC.addr,
 		     sizeofIRType(typeOfIRTemp(work->in->tyenv, result)), NULL);
 }
 
 /* ---- statements ---- */
-
-static void before_load(struct work *work, const IRExpr *load)
-{
-	Int bytes = sizeofIRType(load->Iex.Load.ty);
-	const IRStmt *store = store_to(work, load->Iex.Load.addr, bytes);
-
-	if (store && !work->noted) {
-		call(work, &modifies, load->Iex.Load.addr, bytes, NULL);
-		work->noted = store;
-	} else {
-		note(work, HW_SIDE_READ, load->Iex.Load.addr, bytes);
-	}
-}
 
 static void before_conditional_load(struct work *work, const IRLoadG *load)
 {
 	IRType result, loaded;
 
 	typeOfIRLoadGOp(load->cvt, &result, &loaded);
-	call(work, &reads, load->addr, sizeofIRType(loaded), load->guard);
+	call(work, HW_SIDE_READ, load->addr, sizeofIRType(loaded), load->guard);
 }
 
 /* Calls of Valgrind's own, for instructions that it has no other words for. */
 static void before_dirty(struct work *work, const IRDirty *d)
 {
 	if (d->mFx == Ifx_Read || d->mFx == Ifx_Modify)
-		call(work, &reads, d->mAddr, d->mSize, d->guard);
+		call(work, HW_SIDE_READ, d->mAddr, d->mSize, d->guard);
 	if (d->mFx == Ifx_Write || d->mFx == Ifx_Modify)
-		call(work, &writes, d->mAddr, d->mSize, d->guard);
+		call(work, HW_SIDE_WRITTEN, d->mAddr, d->mSize, d->guard);
 }
 
 static void note_before(struct work *work, const IRStmt *s)
 {
 	if (s->tag == Ist_Exit || s->tag == Ist_Dirty || s->tag == Ist_CAS || s->tag == Ist_LLSC ||
 	    s->tag == Ist_MBE)
-		flush(work);
+		hwv_pending_flush(&work->pending);
 	switch (s->tag) {
 	case Ist_WrTmp:
 		if (s->Ist.WrTmp.data->tag == Iex_Load)
-			before_load(work, s->Ist.WrTmp.data);
+			note(work, HW_SIDE_READ, s->Ist.WrTmp.data->Iex.Load.addr,
+			     sizeofIRType(s->Ist.WrTmp.data->Iex.Load.ty));
 		break;
 	case Ist_Store:
-		if (s != work->noted)
-			note(work, HW_SIDE_WRITTEN, s->Ist.Store.addr,
-			     size_of(work, s->Ist.Store.data));
-		else
-			work->noted = NULL;
+		note(work, HW_SIDE_WRITTEN, s->Ist.Store.addr, size_of(work, s->Ist.Store.data));
 		break;
 	case Ist_StoreG:
-		call(work, &writes, s->Ist.StoreG.details->addr,
+		call(work, HW_SIDE_WRITTEN, s->Ist.StoreG.details->addr,
 		     size_of(work, s->Ist.StoreG.details->data), s->Ist.StoreG.details->guard);
 		break;
 	case Ist_LoadG:
@@ -360,16 +267,17 @@ IRSB *hwv_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout 
 		.out = deepCopyIRSBExceptStmts(in),
 		.sp_offset = layout->offset_SP,
 		.word = guest_word,
-		.is_stack = LibVEX_Alloc((SizeT)temporaries * sizeof(Bool)),
-		.distance = LibVEX_Alloc((SizeT)temporaries * sizeof(Long)),
+		.origins = LibVEX_Alloc((SizeT)temporaries * sizeof(struct origin)),
 	};
 	Bool began = False;
 
-	(void)closure;
 	(void)extents;
 	(void)host;
 	(void)host_word;
-	VG_(memset)(work.is_stack, 0, (SizeT)temporaries * sizeof(Bool));
+	hwv_sites_begin(closure->nraddr);
+	work.pending.out = work.out;
+	for (Int i = 0; i < temporaries; i++)
+		work.origins[i] = (struct origin){(IRTemp)i, 0};
 	while (work.next < in->stmts_used) {
 		IRStmt *s = in->stmts[work.next++];
 
@@ -381,10 +289,10 @@ IRSB *hwv_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout 
 		addStmtToIRSB(work.out, s);
 		if (began) {
 			note_after(&work, s);
-			watch_stack_pointer(&work, s);
+			watch_addresses(&work, s);
 		}
 	}
-	flush(&work);
+	hwv_pending_flush(&work.pending);
 	note_last(&work, layout);
 	return work.out;
 }

@@ -80,6 +80,13 @@ static void after_system_call(ThreadId tid, UInt number, UWord *arguments, UInt 
 		hwv_count_exec(-1);
 }
 
+/* ---- lines ---- */
+
+/* Valgrind would read the numbers of all lines of all modules before it begins, which takes longer than all else at the
+ * start. The linker puts this in the place of that (cmake/Valgrind.cmake): heapwise finds lines itself. */
+void __wrap_vgModuleLocal_read_debuginfo_dwarf3(void);
+void __wrap_vgModuleLocal_read_debuginfo_dwarf3(void) {}
+
 /* ---- beginning and end ---- */
 
 static Bool read_option(const HChar *argument)
@@ -128,6 +135,7 @@ static void start(void)
 	VG_(track_die_mem_munmap)(hwv_modules_unmapped);
 	VG_(atfork)(NULL, NULL, forked_child);
 	hwv_heap_init();
+	hwv_sites_init();
 }
 
 VG_DETERMINE_INTERFACE_VERSION(start)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { LINES = 64 };
@@ -213,6 +214,61 @@ static void never(void)
 	expect((struct line){ .size = 1041 });
 }
 
+/* One piece of code, many blocks: the same again, another one, and one in the place of one that is gone. */
+static __attribute__((noinline)) void visit(volatile struct fields *p)
+{
+	p->first = p->third;
+	p->third = 1;
+	p->second = 3;
+}
+
+static void visits(void)
+{
+	static const int turns[] = { 0, 0, 1, 0, 1, 1, 2, 2, 2, 0 };
+	struct fields *blocks[3];
+
+	for (long round = 0; round < 4; round++) {
+		long times[3] = { 0, 0, 0 };
+
+		for (long i = 0; i < 3; i++)
+			blocks[i] = calloc((size_t)(1045 + 6 * round + 2 * i), 1);
+		for (size_t i = 0; i < sizeof(turns) / sizeof(*turns); i++) {
+			visit(blocks[turns[i]]);
+			times[turns[i]]++;
+		}
+		for (long i = 0; i < 3; i++) {
+			expect((struct line){ (size_t)(1045 + 6 * round + 2 * i), times[i], 3 * times[i],
+					      2 * times[i], 14 * times[i], 0, 26, 14, 0 });
+			free(blocks[i]);
+		}
+	}
+}
+
+/* Code that comes and goes. It needs nothing that is elsewhere, so that it works in any place. */
+static void copied_code(void)
+{
+	enum { TIMES = 40, BYTES = 64 };
+	long *p = malloc(1071);
+
+	for (int i = 0; i < TIMES; i++) {
+		void *code = mmap(NULL, BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *(*function)(void *);
+
+		if (code == MAP_FAILED)
+			exit(1);
+		function = write_once;
+		memcpy(code, *(void **)&function, BYTES);
+		__builtin___clear_cache(code, (char *)code + BYTES);
+		*(void **)&function = code;
+		for (int k = 0; k < 3; k++)
+			function(p);
+		munmap(code, BYTES);
+	}
+	expect((struct line){ 1071, 0, 3 * TIMES, 0, 24 * TIMES, 0, 8, 8, 0 });
+	free(p);
+}
+
 /* What is kept is told when the program ends. */
 static void kept(void)
 {
@@ -238,6 +294,8 @@ int main(void)
 	large();
 	grown();
 	never();
+	visits();
+	copied_code();
 	kept();
 	for (int i = 0; i < count; i++)
 		printf("%zu %ld %ld %ld %ld %ld %ld %ld %ld\n", lines[i].size, lines[i].reads,
