@@ -4,8 +4,9 @@
 #define CLI_BRIEF_H
 
 #include "cli/command.h"
+#include "cli/loading.h"
 
-/* How many findings there are. */
-u64 brief_findings(const struct command *command, const char *path);
+/* How many findings there are. loading: of this trace, which is finished here; NULL = was not begun. */
+u64 brief_findings(const struct command *command, const char *path, struct loading *loading);
 
 #endif

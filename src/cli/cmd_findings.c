@@ -111,9 +111,12 @@ static void print_brief(const struct findings *findings, const struct stack_sour
 	result_free(texts);
 }
 
-u64 brief_findings(const struct command *command, const char *path)
+u64 brief_findings(const struct command *command, const char *path, struct loading *loading)
 {
-	struct loaded trace = {.command = command, .path = path, .wanted_image = NOT_GIVEN};
+	struct loaded trace = {.command = command,
+			       .path = path,
+			       .wanted_image = NOT_GIVEN,
+			       .loading = loading};
 	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
 				       .min_share = FINDINGS_MIN_SHARE};
 	struct findings findings = {0};

@@ -315,14 +315,14 @@ static bool wants_brief(const struct run_args *args, const struct run_result *re
 {
 	u64 events = result->totals.allocations + result->totals.frees;
 
-	return !is_empty(args, result) && !args->report && !args->lisp && !args->children && !result->write_errno &&
-	       events <= BRIEF_EVENTS_MAX;
+	return !args->quiet && !is_empty(args, result) && !args->report && !args->lisp && !args->children &&
+	       !result->write_errno && events <= BRIEF_EVENTS_MAX;
 }
 
 /* What to look at first, and where to go on. */
-static void say_next(const struct run_args *args, const struct run_result *result)
+static void say_next(const struct run_args *args, const struct run_result *result, struct loading *loading)
 {
-	if (wants_brief(args, result) && brief_findings(&cmd_run, result->output))
+	if (wants_brief(args, result) && brief_findings(&cmd_run, result->output, loading))
 		fprintf(stderr, "heapwise: next: heapwise findings %s, heapwise report %s\n",
 			result->output, result->output);
 	else if (!is_empty(args, result) && !args->report && !result->write_errno)
@@ -342,7 +342,7 @@ static void say_lisp(const struct run_args *args, const struct run_result *resul
 }
 
 static void summary(const struct run_args *args, const struct run_pools *pools,
-		    const struct run_result *result)
+		    const struct run_result *result, struct loading *loading)
 {
 	say_losses(result);
 	run_pools_say(pools, result);
@@ -384,7 +384,7 @@ static void summary(const struct run_args *args, const struct run_pools *pools,
 	run_allocators_say(result);
 	if (result->runtime_hint[0])
 		fprintf(stderr, "heapwise: note: %s\n", result->runtime_hint);
-	say_next(args, result);
+	say_next(args, result, loading);
 }
 
 /* ---- symbols --------------------------------------------------------------------------------- */
@@ -676,6 +676,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	struct strbuf spooled = { 0 };
 	struct err err = { 0 };
 	struct secrets secrets = { 0 };
+	struct loading *loading;
 	int status;
 
 	if (argc < 1)
@@ -759,9 +760,10 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		return command_fail(self, &err);
 	}
 	progress_clear(&progress);
+	loading = wants_brief(args, &result) ? loading_begin(result.output) : NULL;
 	resolve(args, options.prepare, &result);
 	prepare_free(options.prepare);
-	summary(args, &pools, &result);
+	summary(args, &pools, &result, loading);
 	dump(args, &dumps, &result);
 	if (args->report && result.recorded)
 		report(&result);

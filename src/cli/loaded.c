@@ -85,23 +85,46 @@ int loaded_look(struct loaded *self, struct err *err)
 	return status;
 }
 
-int loaded_read(struct loaded *self, struct err *err)
+/* What the file tells now, and what was wrong with it when it was read. */
+static int take_begun(struct loaded *self, struct err *err)
+{
+	struct trace_info then = {0};
+
+	self->model = loading_finish(self->loading, &then);
+	self->loading = NULL;
+	if (!self->model)
+		return 0;
+	then.file_bytes = self->info.file_bytes;
+	then.blocks = self->info.blocks;
+	then.has_symbols = self->info.has_symbols;
+	self->info = then;
+	return model_load_type_names(self->model, self->path, err);
+}
+
+static int open_model(struct loaded *self, struct err *err)
 {
 	struct model_options how = {.image = self->wanted_image == NOT_GIVEN
 						     ? TRACE_LAST_IMAGE
 						     : (int)self->wanted_image,
 				    .no_index = self->no_index,
 				    .info = &self->info};
+
+	self->model = model_new();
+	if (!self->model)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	return model_open(self->model, self->path, &how, err);
+}
+
+int loaded_read(struct loaded *self, struct err *err)
+{
 	int status = self->where ? where_check(self->where, err) : 0;
 
 	if (status == 0)
 		status = loaded_look(self, err);
-	if (status < 0)
-		return status;
-	self->model = model_new();
-	if (!self->model)
-		return err_set(err, ERR_MEMORY, "out of memory");
-	status = model_open(self->model, self->path, &how, err);
+	if (status == 0)
+		status = take_begun(self, err);
+	if (status == 0 && !self->model)
+		status = open_model(self, err);
 	if (status < 0)
 		return status;
 	if (self->info.has_symbols)
@@ -115,8 +138,10 @@ void loaded_release(struct loaded *self)
 	free(self->point_types);
 	self->point_types = NULL;
 	symbol_table_release(&self->symbols);
+	model_free(loading_finish(self->loading, &self->info));
 	model_free(self->model);
 	model_free(self->whole);
+	self->loading = NULL;
 	self->model = self->whole = NULL;
 }
 

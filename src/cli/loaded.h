@@ -7,18 +7,20 @@
 #include "analysis/stacks.h"
 #include "analysis/types.h"
 #include "cli/command.h"
+#include "cli/loading.h"
 #include "cli/print.h"
 #include "model/model.h"
 
 #define NOT_GIVEN UINT64_MAX /* of a number that has no default of its own */
 
-struct loaded {                        /* the first six are the caller's, the others all zero */
+struct loaded {                        /* the first seven are the caller's, the others all zero */
 	const struct command *command; /* who speaks on stderr */
 	const char *path;
 	u64 wanted_image; /* NOT_GIVEN = the last */
 	bool find_symbols;
 	bool no_index; /* read the trace, also if it has an index */
 	const char *where; /* of which chunks the model is, see cli/where.h; NULL = of all */
+	struct loading *loading; /* of the last image, which was begun before; NULL = none */
 	struct model *model;
 	struct model *whole; /* that the model is a part of; NULL = of none */
 	struct trace_info info;

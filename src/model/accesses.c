@@ -49,9 +49,7 @@ static struct access_cell *cell_make(struct access_table *self, u64 chunk)
 	if (!vec_extend(&self->pages, page + 1))
 		return NULL;
 	if (!self->pages.data[page])
-		self->pages.data[page] =
-			self->store ? column_store_page(self->store, access_page_bytes())
-				    : calloc(CHUNK_PAGE, sizeof(struct access_cell));
+		self->pages.data[page] = column_page_new(self->store, access_page_bytes(), page);
 	return cell_at(self, chunk);
 }
 

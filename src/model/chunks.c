@@ -16,8 +16,7 @@ struct chunk_page *chunk_table_add(struct chunk_table *self, u64 chunk)
 	if (!self->pages.data[number])
 		/* zeros: every chunk begins as CHUNK_ABSENT */
 		self->pages.data[number] =
-			self->store ? column_store_page(self->store, sizeof(struct chunk_page))
-				    : calloc(1, sizeof(struct chunk_page));
+			column_page_new(self->store, sizeof(struct chunk_page), number);
 	if (self->pages.data[number] && chunk >= self->count)
 		self->count = chunk + 1;
 	return self->pages.data[number];

@@ -17,6 +17,10 @@
 #include "base/io.h"
 #include "base/vec.h"
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 /* Files grow by pieces: small ones for small traces, but few of them for large ones. */
 #define EXTENT_FIRST (4ull << 20)
 #define EXTENT_LAST (64ull << 20)
@@ -138,6 +142,26 @@ void *column_store_page(struct column_store *self, u64 bytes)
 	}
 	last->used += bytes;
 	return last->at + last->used - bytes;
+}
+
+/* Taken at once where it will be filled, as are all but the first: that takes a fifth of the time of a fault for each
+ * page of the machine, and of two where it is read first. */
+static void populate(void *memory, u64 bytes)
+{
+	u64 unit = (u64)sysconf(_SC_PAGESIZE), start = (u64)(uintptr_t)memory;
+	u64 first = (start + unit - 1) / unit * unit, end = (start + bytes) / unit * unit;
+
+	if (end > first) /* not before Linux 5.14: then there are faults */
+		madvise((void *)(uintptr_t)first, end - first, MADV_POPULATE_WRITE);
+}
+
+void *column_page_new(struct column_store *store, u64 bytes, u64 number)
+{
+	void *page = store ? column_store_page(store, bytes) : calloc(1, bytes);
+
+	if (page && !store && number)
+		populate(page, bytes);
+	return page;
 }
 
 int column_store_failure(const struct column_store *self) { return self->failure; }

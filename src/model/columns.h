@@ -14,6 +14,10 @@ struct column_store;
 /* For filling: pages are made in the file from `start` on. fd stays the caller's. NULL without memory. */
 struct column_store *column_store_new(int fd, u64 start);
 
+/* A page of zeros in the store, or, if there is none (NULL), in memory of its own, for free(). `number`: how many came before
+ * it in its table. NULL if there is no room for it. */
+void *column_page_new(struct column_store *store, u64 bytes, u64 number);
+
 /* A page of zeros; NULL if there is no room on the disk, no memory, or the file is only read. What failed
  * stays known: column_store_failure. */
 void *column_store_page(struct column_store *self, u64 bytes);

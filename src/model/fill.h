@@ -24,9 +24,6 @@ int model_add_snapshot(struct model *self, u64 mark, struct err *err);
 void access_sums_add(struct access_sums *sums, const struct chunk_access *access, u64 size,
 		     bool less);
 
-/* Names of types that the trace has. */
-int model_load_type_names(struct model *self, const char *path, struct err *err);
-
 /* What the point had live at the program's last peak. Between two peaks nothing is copied: the
  * first change of a point after a peak still finds its values of that moment. */
 static inline void point_remember_peak(struct model_point *point, u64 peak_number)

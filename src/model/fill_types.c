@@ -81,8 +81,11 @@ int model_fill_types(void *data, const struct stream_type *rows, u64 count, stru
 int model_load_type_names(struct model *self, const char *path, struct err *err)
 {
 	struct type_names names;
-	int status = trace_read_type_names(path, &names, err);
+	int status;
 
+	if (!self->type_table.identities.count)
+		return 0;
+	status = trace_read_type_names(path, &names, err);
 	if (status < 0)
 		return status;
 	for (u64 i = names.rows.count; i-- > 0 && status == 0;) { /* the last one is right */

@@ -309,16 +309,26 @@ void model_finish(struct model *self)
 		end_live_chunks(self, model_keeps_nothing(self) ? CHUNK_EXEC : CHUNK_KEPT);
 }
 
+int model_read(struct model *self, struct trace_reader *reader,
+	       const struct trace_read_options *options, struct err *err)
+{
+	struct stream_sink sink = model_sink(self);
+	int status = trace_read(reader, options, &sink, err);
+
+	if (status == 0 && self->has_image)
+		model_finish(self);
+	return status;
+}
+
 int model_load(struct model *self, const char *path, const struct trace_read_options *options,
 	       struct trace_info *info, struct err *err)
 {
-	struct stream_sink sink = model_sink(self);
 	struct trace_reader *reader = trace_open(path, err);
 	int status;
 
 	if (!reader)
 		return err && err->code < 0 ? err->code : ERR_INPUT;
-	status = trace_read(reader, options, &sink, err);
+	status = model_read(self, reader, options, err);
 	if (info)
 		*info = *trace_info(reader);
 	trace_close(reader);
@@ -327,8 +337,7 @@ int model_load(struct model *self, const char *path, const struct trace_read_opt
 	if (!self->has_image)
 		return err_set(err, ERR_INPUT, "%s holds no recorded program that can be read",
 			       path);
-	model_finish(self);
-	return self->type_table.identities.count ? model_load_type_names(self, path, err) : 0;
+	return model_load_type_names(self, path, err);
 }
 
 u64 model_calls(const struct model *self, const char *call)

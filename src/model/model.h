@@ -225,7 +225,15 @@ struct stream_sink model_sink(struct model *self);
  * for a stream that breaks off the caller must. */
 void model_finish(struct model *self);
 
-/* Reads a trace once, finishes, and fills *info (may be NULL) with what was wrong with the file. A
+/* Reads a trace that is open, all but the names of types, and finishes. has_image tells whether there was
+ * anything. */
+int model_read(struct model *self, struct trace_reader *reader,
+	       const struct trace_read_options *options, struct err *err);
+
+/* Adds the names of types that the file has. */
+int model_load_type_names(struct model *self, const char *path, struct err *err);
+
+/* Does both, and fills *info (may be NULL) with what was wrong with the file. A
  * damaged file of which something was readable is no error. */
 int model_load(struct model *self, const char *path, const struct trace_read_options *options,
 	       struct trace_info *info, struct err *err);

@@ -25,8 +25,7 @@ static struct type_cell *cell_make(struct type_table *self, u64 chunk)
 	if (!vec_extend(&self->pages, page + 1))
 		return NULL;
 	if (!self->pages.data[page])
-		self->pages.data[page] = self->store ? column_store_page(self->store, PAGE_BYTES)
-						     : calloc(1, PAGE_BYTES);
+		self->pages.data[page] = column_page_new(self->store, PAGE_BYTES, page);
 	return cell_at(self, chunk);
 }
 

@@ -13,6 +13,7 @@
 
 #include "recorder/access/access.h"
 #include "recorder/access/ranges.h"
+#include "recorder/access/shadow/shadow.h"
 #include "recorder/memory.h"
 #include "recorder/note.h"
 
@@ -66,7 +67,7 @@ void hwr_range_text(const char *s, size_t most)
 
 static inline void range(const void *p, size_t bytes, bool write)
 {
-	if (unlikely(hwr_heap_has((u64)p)))
+	if (hwr_heap_has((u64)p) && hwr_shadow_sees((u64)p, bytes))
 		hwr_access_range((u64)p, bytes, write);
 }
 

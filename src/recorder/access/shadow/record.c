@@ -13,6 +13,7 @@ enum { WITH_COVERAGE = 1, WITH_ADAPTIVE = 2 };
 
 static u32 extras; /* of this run */
 static bool listening;
+u64 hwr_shadow_short;
 
 /* Owner and others meet here; it happens once per byte of a chunk at most. While a chunk has only its owner no
  * atomics are needed. Another one's first access may come just then, and what it adds be lost; it is added again by
@@ -239,13 +240,11 @@ static __attribute__((noinline)) u64 bytes_of_slot(u64 address, u64 bytes)
 	return bytes_inside(address, offset, bytes);
 }
 
-/* In adaptive mode short ones are as an access by an instruction: of hot memory only some are seen. Long ones
- * tell of many units. */
+/* Long ones tell of many units. */
 void hwr_access_range(u64 address, u64 bytes, bool write)
 {
-	if (!hwr_heap_has(address) || !bytes || !load_relaxed(&listening))
-		return;
-	if (extras & WITH_ADAPTIVE && bytes <= HWR_ADAPTIVE_UNIT && !*hw_shadow_of(address))
+	if (!hwr_heap_has(address) || !bytes || !load_relaxed(&listening) ||
+	    !hwr_shadow_sees(address, bytes))
 		return;
 	if (extras & WITH_COVERAGE || bytes >> 32)
 		bytes = bytes_of_slot(address, bytes);
@@ -370,6 +369,7 @@ void hwr_shadow_listen(u32 mode, bool coverage)
 	void (*const *sets[])(u64, u64) = {exact, exact_covered, adaptive, adaptive_covered};
 
 	extras = (coverage ? WITH_COVERAGE : 0) | (mode == HW_ACCESS_ADAPTIVE ? WITH_ADAPTIVE : 0);
+	store_relaxed(&hwr_shadow_short, extras & WITH_ADAPTIVE ? HWR_ADAPTIVE_UNIT : 0);
 	for (u32 i = 0; i < HW_REPORT_COUNT; i++)
 		store_relaxed(&HW_BOARD->report[i], sets[extras][i]);
 	store_relaxed(&listening, true);

@@ -3,6 +3,7 @@
 #ifndef RECORDER_SHADOW_H
 #define RECORDER_SHADOW_H
 
+#include "format/atomics.h"
 #include "format/shadow.h"
 
 /* Maps what is not there yet, and makes the heap's part of the shadow writable; false if it cannot. */
@@ -10,6 +11,14 @@ bool hwr_shadow_open(void);
 
 /* From now on reports come to the recorder. mode: enum hw_access_mode. */
 void hwr_shadow_listen(u32 mode, bool coverage);
+
+/* In adaptive mode short accesses by the C library are as those by an instruction: of hot memory only some are seen. Not
+ * below this many bytes, 0 in other modes. */
+extern u64 hwr_shadow_short;
+static inline bool hwr_shadow_sees(u64 address, u64 bytes)
+{
+	return bytes > load_relaxed(&hwr_shadow_short) || load_relaxed(hw_shadow_of(address));
+}
 
 /* Ticks that HWR_SHADOW_REPORTS reports of accesses to this chunk take. */
 enum { HWR_SHADOW_REPORTS = 2048 };
