@@ -2,6 +2,7 @@
  * The rare half of clock.h. Runs in the target. */
 #include "recorder/access/clock.h"
 
+#include "recorder/access/shadow/adaptive.h"
 #include "recorder/sys.h"
 
 enum { THREADS_MAX = 65535 };
@@ -64,6 +65,8 @@ u64 hwr_clock_read(void)
 	u64 now;
 
 	hwr_clock_enter();
+	if (unlikely(load_relaxed(&hwr_adaptive_waits)))
+		hwr_adaptive_lend();
 	served = clock->served;
 	/* Two threads of one slot may lose some: it is for an estimate only. */
 	store_relaxed(&served->hits, load_relaxed(&served->hits) + clock->hits - clock->hits_left);

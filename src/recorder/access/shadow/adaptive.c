@@ -20,7 +20,7 @@ enum {
 _Static_assert(HWR_PAGE / HWR_LINE_BYTES == sizeof(u64), "a page has a word for its lines");
 
 u32 hwr_adaptive_epoch;
-u8 hwr_adaptive_turn, hwr_adaptive_next;
+u8 hwr_adaptive_turn, hwr_adaptive_next, hwr_adaptive_waits;
 
 static u64 *entries; /* 0 = not written yet; a ring */
 static u64 entries_head, entries_tail;

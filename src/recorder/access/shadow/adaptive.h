@@ -46,6 +46,10 @@ extern u32 hwr_adaptive_epoch; /* number of the present one; 0 = this run is not
 extern u8 hwr_adaptive_turn;   /* the shadow of units whose turn it is */
 extern u8 hwr_adaptive_next;   /* the same, or of those whose turn is about to begin */
 
+/* Not 0: there is memory to arm (arming.h), and a thread that reports an access had better do some of it. */
+extern u8 hwr_adaptive_waits;
+void hwr_adaptive_lend(void);
+
 /* Starts epochs of this length; false if it cannot. */
 bool hwr_adaptive_start(u64 epoch_ns);
 

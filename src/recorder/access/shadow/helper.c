@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * The helper thread of adaptive recording: arms again what was disarmed, and gives units their turns; see
- * adaptive.h. Runs in the target.
+ * The helper thread of adaptive recording: says when what was disarmed is armed again, and gives units their turns; see
+ * adaptive.h. Runs in the target. What there is to write is mostly written by others (arming.h).
  *
  * The helper is a bare thread: libc does not know it, it has no thread-local storage of its own and
  * uses none, and it takes no signals. It never touches the record of a small chunk: the program's thread would have
  * to fetch it back from the other CPU. */
 #include <linux/membarrier.h>
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include "recorder/access/clock.h"
-#include "recorder/access/shadow/adaptive.h"
+#include "recorder/access/shadow/arming.h"
 #include "recorder/access/shadow/shadow.h"
-#include "recorder/heap/fill.h"
 #include "recorder/sys.h"
 
 enum {
-	UNIT = HWR_ADAPTIVE_UNIT,
-	TURN_NS = 200000,        /* and at least two in an epoch */
+	TURN_NS = 500000,        /* and at least two in an epoch */
+	TURN_SHARE = 16,         /* at most one part in so many of the time is for giving turns */
+	LENDING_NS = 10000,      /* a sleep, while a thread of the program may do the work */
+	LENDING_WAITS = 4,       /* before the helper does it */
+	LENDING_MOST = 20000,    /* while somebody is at it: a third of a second */
+	SLACK_NS = 1000,         /* of its sleeps; else 50,000 */
 	CONTROL_COST_SHARE = 32, /* at most one part in so many of the time is for controls */
 	CONTROL_LOOKS = 2,       /* after which that is known */
 	STACK_BYTES = 65536,
@@ -34,83 +38,22 @@ static u64 reports_cost; /* ticks of HWR_SHADOW_REPORTS of them */
 
 /* ---- arming ---- */
 
-/* What is hot becomes armed for a few accesses. The program may write the same bytes at this moment, and one of both
- * is lost: an armed byte becomes another armed byte, or a unit stays armed. Nothing becomes 0. */
-static void rearm_line(u8 *shadow)
+/* The helper's sleeps, in which a thread of the program may come by. */
+static void wait_for_program(u64 ns)
 {
-	enum { AGAIN = HWR_SHADOW_HOT - HWR_ADAPTIVE_AGAIN };
+	struct timespec pause = {0, (long)ns};
 
-	for (u32 i = 0; i < HW_CACHE_LINE; i++)
-		shadow[i] = shadow[i] == 0 || shadow[i] >= HWR_SHADOW_CONTROL ? AGAIN : shadow[i];
+	hwr_syscall3(SYS_nanosleep, (long)&pause, 0, 0);
 }
 
-static void rearm_page(u64 page)
+/* Who has begun is waited for; but a handler may have jumped away in the midst. Sleeps are counted, not time: while the
+ * process is stopped nobody goes on. */
+static void finish_arming(void)
 {
-	u8 *shadow = hw_shadow_of(HW_HEAP_START + page * HWR_PAGE);
-	u64 lines = hwr_page_take_lines(page);
-
-	for (u32 line = 0; line < HWR_PAGE / HWR_LINE_BYTES; line++)
-		if (lines >> line * 8 & 1)
-			rearm_line(shadow + line * HW_CACHE_LINE);
-}
-
-/* A freed slot gave its memory back: its shadow is armed by the next chunk. */
-static bool lives(u64 address)
-{
-	u64 offset;
-	const struct hwr_chunk *chunk = hwr_heap_find(address, &offset);
-
-	return load_relaxed(&chunk->what) & HWR_CHUNK_LIVE;
-}
-
-static void rearm(u64 entry)
-{
-	struct hwr_unit unit;
-
-	if (entry & HWR_LOG_PAGE) {
-		rearm_page(entry & ~HWR_LOG_PAGE);
-		return;
-	}
-	unit = hwr_unit_at(entry);
-	if (lives(entry))
-		hwr_fill(hw_shadow_of(unit.address), HW_SHADOW_ARMED, unit.bytes / 8);
-}
-
-static void sample_page(u64 page, u32 set)
-{
-	u64 start = HW_HEAP_START + page * HWR_PAGE, lines = hwr_page_lines(page);
-
-	for (u64 line = start; line < start + HWR_PAGE; line += UNIT) {
-		u8 *shadow = hw_shadow_of(hwr_granule_at(line, set));
-
-		if (lines >> (line - start) / HWR_LINE_BYTES * 8 & 1 && load_relaxed(shadow) == 0)
-			store_relaxed(shadow, (u8)(HWR_SHADOW_SAMPLED + set));
-	}
-}
-
-/* Lines with a control stay as they are. */
-static void sample_large(u64 address, u32 set)
-{
-	struct hwr_unit unit = hwr_unit_at(address), part = hwr_unit_part(&unit, set);
-
-	for (u64 line = part.address; line < part.address + part.bytes; line += UNIT) {
-		u64 *shadow = (u64 *)hw_shadow_of(line);
-
-		if (load_relaxed(shadow) == 0)
-			store_relaxed(shadow, (HWR_SHADOW_SAMPLED + set) * 0x0101010101010101u);
-	}
-}
-
-static void sample(u64 entry, u32 set)
-{
-	u64 page = entry & ~HWR_LOG_PAGE;
-
-	if (entry & HWR_LOG_PAGE) {
-		if (hwr_page_has(HW_HEAP_START + page * HWR_PAGE, set))
-			sample_page(page, set);
-	} else if (hwr_page_has(entry, set) && lives(entry)) {
-		sample_large(entry, set);
-	}
+	for (u32 i = 0; i < LENDING_WAITS && !hwr_arming_is_done(); i++)
+		wait_for_program(LENDING_NS);
+	for (u32 i = 0; i < LENDING_MOST && !hwr_arming_finish(); i++)
+		wait_for_program(LENDING_NS);
 }
 
 /* ---- turns ---- */
@@ -153,7 +96,7 @@ static u64 program_cpu_ns(void)
 
 /* All that has happened so far. */
 struct so_far {
-	u64 ticks, wall_ns, cpu_ns, hits, controls;
+	u64 ticks, wall_ns, cpu_ns, hits, controls, lent;
 };
 
 static struct so_far look(void)
@@ -162,6 +105,7 @@ static struct so_far look(void)
 		.ticks = hw_ticks(),
 		.wall_ns = hwr_monotonic_ns(),
 		.cpu_ns = program_cpu_ns(),
+		.lent = hwr_arming_lent(),
 	};
 
 	for (u32 i = 0; i < HWR_CLOCK_SLOTS; i++) {
@@ -171,13 +115,27 @@ static struct so_far look(void)
 	return now;
 }
 
-/* Time of so many reports. */
-static u64 cost_ns(u64 hits, const struct so_far *start, const struct so_far *now)
+static u64 ticks_ns(u64 ticks, const struct so_far *start, const struct so_far *now)
 {
 	double ns_per_tick =
 		(double)(now->wall_ns - start->wall_ns) / (double)(now->ticks - start->ticks + 1);
 
-	return (u64)((double)(hits * reports_cost / HWR_SHADOW_REPORTS) * ns_per_tick);
+	return (u64)((double)ticks * ns_per_tick);
+}
+
+/* Time of so many reports. */
+static u64 cost_ns(u64 hits, const struct so_far *start, const struct so_far *now)
+{
+	return ticks_ns(hits * reports_cost / HWR_SHADOW_REPORTS, start, now);
+}
+
+/* Of the program's own work, without what its threads have done for us. */
+static u64 own_cpu_ns(const struct so_far *start, const struct so_far *before, const struct so_far *now)
+{
+	u64 lent = ticks_ns(now->lent - before->lent, start, now);
+
+	/* Two clocks: together they may go back a little. */
+	return now->cpu_ns > before->cpu_ns + lent ? now->cpu_ns - before->cpu_ns - lent : 0;
 }
 
 /* Controls that are very hot would be dear. */
@@ -193,8 +151,7 @@ static void add_to_turn(const struct so_far *start, struct so_far *before)
 {
 	struct so_far now = look();
 	struct hwr_look look = {
-		/* Two clocks: together they may go back a little. */
-		.cpu_ns = now.cpu_ns > before->cpu_ns ? now.cpu_ns - before->cpu_ns : 0,
+		.cpu_ns = own_cpu_ns(start, before, &now),
 		.recording_ns = cost_ns(now.hits - before->hits, start, &now),
 		.controls = now.controls - before->controls,
 	};
@@ -211,11 +168,10 @@ static void add_to_turn(const struct so_far *start, struct so_far *before)
 static u32 prepare_turn(void)
 {
 	u32 next = hwr_turns_next(&turns);
-	u64 number = epoch_first, entry;
 
 	store_relaxed(&hwr_adaptive_next, (u8)(HWR_SHADOW_SAMPLED + next));
-	while ((entry = hwr_log_peek(&number)) != 0)
-		sample(entry, next);
+	hwr_arming_post_sample(epoch_first, next);
+	finish_arming();
 	return next;
 }
 
@@ -223,19 +179,6 @@ static void begin_turn(u32 set)
 {
 	store_relaxed(&hwr_adaptive_turn, (u8)(HWR_SHADOW_SAMPLED + set));
 	hwr_turns_begin(&turns, set);
-}
-
-/* Up to this number, or to an entry that is not written yet, whose number is returned. */
-static u64 rearm_logged(u64 number, u64 end)
-{
-	while (number < end) {
-		u64 entry = hwr_log_peek(&number);
-
-		if (!entry)
-			return number - 1;
-		rearm(entry);
-	}
-	return number;
 }
 
 /* Arms what was disarmed in the epoch that ends. What is logged from now on may be of the new epoch, and will not
@@ -247,13 +190,16 @@ static void begin_epoch(void)
 
 	store_release(&hwr_adaptive_epoch, hwr_adaptive_epoch + 1);
 	if (!fences) {
-		rearm_logged(0, end);
+		hwr_arming_post_rearm(0, end);
+		finish_arming();
 		hwr_log_drop(epoch_first);
 		epoch_first = end;
 		return;
 	}
 	hwr_syscall3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-	reached = rearm_logged(epoch_first, hwr_log_head());
+	hwr_arming_post_rearm(epoch_first, hwr_log_head());
+	finish_arming();
+	reached = hwr_arming_reached();
 	epoch_first = reached < end ? reached : end;
 	hwr_log_drop(epoch_first);
 }
@@ -292,8 +238,9 @@ static void help(void)
 {
 	struct so_far start = look(), before = start;
 	struct schedule schedule = {start.wall_ns, 0, 0};
-	u64 pause_ns = turn_ns, woke, took, left;
+	u64 pause_ns = turn_ns, woke, took, left, spent;
 
+	hwr_syscall3(SYS_prctl, PR_SET_TIMERSLACK, SLACK_NS, 0);
 	for (;;) {
 		struct timespec pause = {(long)(pause_ns / 1000000000),
 					 (long)(pause_ns % 1000000000)};
@@ -307,12 +254,12 @@ static void help(void)
 			woke = hwr_monotonic_ns();
 			schedule.arming_ns = longest(schedule.arming_ns, woke - schedule.began_ns);
 		}
+		spent = hwr_arming_spent();
 		change_turn(&start, &before);
 		took = before.wall_ns > woke ? before.wall_ns - woke : 0;
 		schedule.turning_ns = longest(schedule.turning_ns, took);
-		/* Much memory takes long, and the program waits for what was taken from its caches. Then there are
-		 * fewer turns; and more units that even things out. */
-		pause_ns = 16 * took;
+		/* Much memory takes long. Then there are fewer turns; and more units that even things out. */
+		pause_ns = TURN_SHARE * ticks_ns(hwr_arming_spent() - spent, &start, &before);
 		pause_ns = pause_ns < epoch_ns / 2 ? pause_ns : epoch_ns / 2;
 		pause_ns = pause_ns > turn_ns ? pause_ns : turn_ns;
 		left = time_left(&schedule, before.wall_ns);
@@ -344,12 +291,13 @@ bool hwr_adaptive_start(u64 wanted_ns)
 
 	if (!hwr_log_open())
 		return false;
-	epoch_ns = wanted_ns - wanted_ns / 12; /* the helper may wake up late */
+	hwr_arming_reset();
+	epoch_ns = wanted_ns - wanted_ns / 8; /* the helper may wake up late */
 	turn_ns = epoch_ns / 2 < TURN_NS ? epoch_ns / 2 : TURN_NS;
 	fences = hwr_syscall3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 	turns = (struct hwr_turns){.set = first, .quota = turn_ns - turn_ns / 4};
 	hwr_adaptive_turn = hwr_adaptive_next = (u8)(HWR_SHADOW_SAMPLED + first);
-	chunk = hwr_heap_malloc(UNIT);
+	chunk = hwr_heap_malloc(HWR_ADAPTIVE_UNIT);
 	if (chunk) {
 		reports_cost = hwr_shadow_reports_cost((u64)chunk);
 		hwr_heap_free(chunk);

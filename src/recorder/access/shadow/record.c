@@ -180,8 +180,8 @@ static inline __attribute__((always_inline)) bool add_sampled(u64 address, u64 b
 	return true;
 }
 
-static inline __attribute__((always_inline)) void record_hot(u64 address, u64 bytes, bool write,
-							     u32 with)
+static inline __attribute__((always_inline)) void record_hot_now(u64 address, u64 bytes, bool write,
+								 u32 with)
 {
 	u32 state = load_relaxed(hw_shadow_of(address));
 
@@ -193,6 +193,22 @@ static inline __attribute__((always_inline)) void record_hot(u64 address, u64 by
 	} else if (state && state != load_relaxed(&hwr_adaptive_next)) {
 		hwr_adaptive_stale(address, state);
 	}
+}
+
+static __attribute__((noinline)) void record_hot_lending(u64 address, u64 bytes, bool write,
+							 u32 with)
+{
+	hwr_adaptive_lend();
+	record_hot_now(address, bytes, write, with);
+}
+
+static inline __attribute__((always_inline)) void record_hot(u64 address, u64 bytes, bool write,
+							     u32 with)
+{
+	if (unlikely(load_relaxed(&hwr_adaptive_waits)))
+		record_hot_lending(address, bytes, write, with);
+	else
+		record_hot_now(address, bytes, write, with);
 }
 
 /* The usual access: by the chunk's owner, within bytes that were accessed before, at a time that is known. It
