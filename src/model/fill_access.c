@@ -3,10 +3,12 @@
  * Host. Accesses to a chunk that was never told are counted and skipped. */
 #include "model/fill.h"
 
-static void add(u64 *sum, u64 number, bool less) { *sum += less ? 0 - number : number; }
+static inline void add(u64 *sum, u64 number, bool less) { *sum += less ? 0 - number : number; }
 
-void access_sums_add(struct access_sums *sums, const struct chunk_access *access, u64 size,
-		     bool less)
+/* Made for each value of `less`: it is called twice for each chunk. */
+static inline __attribute__((always_inline)) void change(struct access_sums *sums,
+							 const struct chunk_access *access, u64 size,
+							 bool less)
 {
 	bool read = access->reads, written = access->writes;
 
@@ -31,6 +33,15 @@ void access_sums_add(struct access_sums *sums, const struct chunk_access *access
 	add(&sums->saturated_chunks, (access->flags & ACCESS_SATURATED) != 0, less);
 	add(&sums->estimated_chunks, (access->flags & ACCESS_ESTIMATED) != 0, less);
 	add(&sums->lower_bound_chunks, (access->flags & ACCESS_LOWER_BOUND) != 0, less);
+}
+
+void access_sums_add(struct access_sums *sums, const struct chunk_access *access, u64 size,
+		     bool less)
+{
+	if (less)
+		change(sums, access, size, true);
+	else
+		change(sums, access, size, false);
 }
 
 static void count(struct model *self, u64 chunk, const struct chunk_access *access, bool less)

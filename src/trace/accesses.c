@@ -207,13 +207,15 @@ static int tell_rows(void *self_, u32 count, struct err *err)
 	u64 kept = 0;
 
 	for (u32 i = 0; i < count; i++) {
-		struct stream_access row = self->batch[i];
+		u64 chunk = decoder_chunk(to->decoder, self->batch[i].chunk);
 
-		row.chunk = decoder_chunk(to->decoder, row.chunk);
-		if (row.chunk == NO_CHUNK)
+		if (chunk == NO_CHUNK) {
 			++*to->lost;
-		else
-			self->batch[kept++] = row;
+			continue;
+		}
+		if (kept != i)
+			self->batch[kept] = self->batch[i];
+		self->batch[kept++].chunk = chunk;
 	}
 	return kept && to->sink->accesses ? to->sink->accesses(to->sink->self, self->batch, kept, err) : 0;
 }

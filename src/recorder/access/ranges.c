@@ -31,10 +31,12 @@ static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 /* Of a text, with its end; at most so many bytes. */
 static size_t text_bytes(ctext s, size_t most)
 {
-	size_t n = 0;
+	static void *real_strlen, *real_strnlen;
+	size_t n;
 
-	while (n < most && s[n])
-		n++;
+	if (most == SIZE_MAX)
+		return ((size_t(*)(ctext))hwr_range_real(&real_strlen, "strlen"))(s) + 1;
+	n = ((size_t(*)(ctext, size_t))hwr_range_real(&real_strnlen, "strnlen"))(s, most);
 	return n < most ? n + 1 : most;
 }
 
