@@ -2,8 +2,8 @@
  * Work on the shadow that a thread of the program, or else the helper, does; see arming.h. Runs in the target.
  *
  * Who takes the work has it alone: the state goes from POSTED to TAKEN, and back or to DONE after a slice. A thread that
- * never comes back (its handler jumped away) keeps it; then the helper no longer waits. Two at once do no harm, as nothing
- * that they write becomes 0. */
+ * never comes back (its handler jumped away) keeps it; then the helper no longer waits. Should it come back all the same there
+ * are two at once: nothing that they write becomes 0, and an entry that both leave out is armed when its page is logged again. */
 #include "recorder/access/shadow/arming.h"
 
 #include "format/ticks.h"
@@ -128,8 +128,9 @@ static void post(bool sample, u32 set, u64 first, u64 end)
 	work.set = set;
 	work.number = first;
 	work.end = end;
+	/* First: who is about to lend a hand for the last work may do all of this one, and says that nothing waits. */
+	store_relaxed(&hwr_adaptive_waits, 1);
 	store_release(&work.state, POSTED);
-	store_release(&hwr_adaptive_waits, 1);
 }
 
 void hwr_arming_post_rearm(u64 first, u64 end) { post(false, 0, first, end); }

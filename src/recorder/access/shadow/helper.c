@@ -39,9 +39,9 @@ static u64 reports_cost; /* ticks of HWR_SHADOW_REPORTS of them */
 /* ---- arming ---- */
 
 /* The helper's sleeps, in which a thread of the program may come by. */
-static void wait_for_program(u64 ns)
+static void wait_for_program(void)
 {
-	struct timespec pause = {0, (long)ns};
+	struct timespec pause = {0, LENDING_NS};
 
 	hwr_syscall3(SYS_nanosleep, (long)&pause, 0, 0);
 }
@@ -51,9 +51,9 @@ static void wait_for_program(u64 ns)
 static void finish_arming(void)
 {
 	for (u32 i = 0; i < LENDING_WAITS && !hwr_arming_is_done(); i++)
-		wait_for_program(LENDING_NS);
+		wait_for_program();
 	for (u32 i = 0; i < LENDING_MOST && !hwr_arming_finish(); i++)
-		wait_for_program(LENDING_NS);
+		wait_for_program();
 }
 
 /* ---- turns ---- */

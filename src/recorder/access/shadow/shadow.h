@@ -12,8 +12,8 @@ bool hwr_shadow_open(void);
 /* From now on reports come to the recorder. mode: enum hw_access_mode. */
 void hwr_shadow_listen(u32 mode, bool coverage);
 
-/* In adaptive mode short accesses by the C library are as those by an instruction: of hot memory only some are seen. Not
- * below this many bytes, 0 in other modes. */
+/* In adaptive mode short accesses by the C library, of at most so many bytes, are as those by an instruction: of hot memory
+ * only some are seen. 0 in other modes. */
 extern u64 hwr_shadow_short;
 static inline bool hwr_shadow_sees(u64 address, u64 bytes)
 {
