@@ -60,10 +60,13 @@ class Builder:
         folder = "%s-%s" % (output, key)
         os.makedirs(folder, exist_ok=True)
         objects = [os.path.join(folder, os.path.basename(f) + ".o") for f in files]
+        # The assembler makes the checks, and the stub is linked in: with a new one of these it is done again.
+        tools, parts = [], []
+        if compiler[0] == self.heapwise:
+            tools, parts = own_files(self.heapwise, "gcc-as/as"), own_files(self.heapwise, "heapwise-stub-*.o")
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(lambda f, o: self.run(compiler + FLAGS + flags + ["-c", f], o, [f]), files, objects))
-        # The stub is linked in, so a new Heapwise links again.
-        self.run(compiler + objects + list(libraries), output, objects + stubs(self.heapwise))
+            list(pool.map(lambda f, o: self.run(compiler + FLAGS + flags + ["-c", f], o, [f] + tools), files, objects))
+        self.run(compiler + objects + list(libraries), output, objects + parts)
 
     def run(self, command, output, inputs):
         if os.path.exists(output) and all(os.path.getmtime(f) < os.path.getmtime(output) for f in inputs):
@@ -75,8 +78,8 @@ class Builder:
         os.rename(output + ".part", output)
 
 
-def stubs(heapwise):
-    return glob.glob(os.path.join(os.path.dirname(heapwise), "heapwise-stub-*.o"))
+def own_files(heapwise, pattern):
+    return glob.glob(os.path.join(os.path.dirname(heapwise), pattern))
 
 
 # ---- sqlite3 ----

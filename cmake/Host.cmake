@@ -15,6 +15,13 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/src/cli/main.c)
 	endif()
 endif()
 
+# What gcc takes for its assembler when `heapwise cc` runs it: in a folder of its own, where nothing else is found.
+add_executable(gcc_as src/checks/main.c)
+set_target_properties(gcc_as PROPERTIES OUTPUT_NAME as RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/gcc-as)
+target_compile_options(gcc_as PRIVATE ${HEAPWISE_C_OPTIONS})
+target_link_libraries(gcc_as PRIVATE room_checks)
+add_dependencies(heapwise gcc_as)
+
 # A generator of large routine traces, for bench/routines.
 add_executable(routine_storm EXCLUDE_FROM_ALL bench/routine_storm.c)
 set_target_properties(routine_storm PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})

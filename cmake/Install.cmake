@@ -11,6 +11,7 @@ set(install_parts ${install_lib}/heapwise)
 
 if(TARGET heapwise)
 	install(TARGETS heapwise RUNTIME DESTINATION bin)
+	install(TARGETS gcc_as RUNTIME DESTINATION ${install_parts}/gcc-as)
 endif()
 if(TARGET recorder)
 	install(TARGETS recorder recorder_access recorder_watch LIBRARY DESTINATION ${install_parts})

@@ -12,6 +12,7 @@
 
 #include "base/parts.h"
 #include "base/vec.h"
+#include "checks/checks.h"
 #include "cli/command.h"
 #include "format/shadow.h"
 
@@ -236,6 +237,49 @@ static bool stub_find(const struct command *command, struct compiler *compiler, 
 	return false;
 }
 
+/* What the compiler takes for its assembler: a path, or a name to be looked for; "" if it does not say. */
+static void ask_for_assembler(const words *compiler, char *answer, size_t room)
+{
+	char command[4200] = "";
+	size_t used = 0;
+	FILE *output;
+
+	answer[0] = 0;
+	for (u64 i = 0; i < compiler->count && used < sizeof(command); i++) {
+		if (strchr(compiler->data[i], '\''))
+			return;
+		used += (size_t)snprintf(command + used, sizeof(command) - used, "'%s' ", compiler->data[i]);
+	}
+	if (used < sizeof(command))
+		used += (size_t)snprintf(command + used, sizeof(command) - used, "-print-prog-name=as 2>/dev/null");
+	output = used < sizeof(command) ? popen(command, "r") : NULL;
+	if (!output)
+		return;
+	if (fgets(answer, (int)room, output))
+		answer[strcspn(answer, "\n")] = 0;
+	pclose(output);
+}
+
+/* gcc finds our assembler before its own (checks/main.c), in each of its processes, those of -flto, too: it makes gcc's checks
+ * shorter and runs gcc's. Where anything is in the way they stay as they are. */
+static void shorten_checks(const words *compiler)
+{
+	const char *wish = getenv("HEAPWISE_SHORT_CHECKS"), *others = getenv("COMPILER_PATH");
+	char folder[PARTS_PATH], ours[PARTS_PATH], theirs[PARTS_PATH], *path = NULL;
+
+	if ((wish && strcmp(wish, "0") == 0) || getenv(CHECKS_ASSEMBLER))
+		return;
+	parts_own_folder(folder);
+	if (!parts_find(folder, "gcc-as/as", ours) || strchr(ours, ':'))
+		return;
+	*strrchr(ours, '/') = 0;
+	ask_for_assembler(compiler, theirs, sizeof(theirs));
+	if (theirs[0] && asprintf(&path, "%s%s%s", ours, others ? ":" : "", others ? others : "") > 0 &&
+	    setenv(CHECKS_ASSEMBLER, theirs, 1) == 0)
+		setenv("COMPILER_PATH", path, 1);
+	free(path);
+}
+
 /* libtool asks a C++ compiler what it links libraries with, and later names all of it itself. */
 static bool has_stub(int argc, char **argv)
 {
@@ -265,8 +309,11 @@ static int compile(const struct command *self, int argc, char **argv, bool cxx)
 
 	request_read(&request, argc, argv);
 	whole = compiler_choose(&compiler, cxx, &line);
-	if (whole && request.inputs && request.accesses && !request.foreign)
+	if (whole && request.inputs && request.accesses && !request.foreign) {
+		if (compiler.family == FAMILY_GCC)
+			shorten_checks(&line);
 		whole = push_all(&line, compiler.family == FAMILY_CLANG ? clang_words : gcc_words);
+	}
 	if (whole && request.inputs && request.routines)
 		whole = push_all(&line, compiler.family == FAMILY_CLANG ? clang_routine_words
 									: gcc_routine_words);
@@ -320,7 +367,8 @@ static const char details[] =
 	"\n"
 	"HEAPWISE_CC chooses the compiler, gcc or clang; HEAPWISE_CXX that for C++, by default "
 	"the\n"
-	"one that goes with HEAPWISE_CC.\n"
+	"one that goes with HEAPWISE_CC. HEAPWISE_SHORT_CHECKS=0: gcc's checks of accesses stay as\n"
+	"it writes them, and the program is slower.\n"
 	"\n"
 	"Exit status: the compiler's; 3 if it could not be started.";
 

@@ -394,5 +394,84 @@ memory()
 	at_most "bytes per chunk" "$bytes" $((96 + 112 / 8))
 }
 
+# places PROGRAM   how often its checks look where in 8 bytes an access is
+places()
+{
+	objdump -d --no-show-raw-insn "$1" | grep -cE 'and +\$0x7,'
+}
+
+# gcc's checks become shorter, whatever way its assembler is run, and tell the same; messages are about what it wrote.
+short_checks()
+{
+	local level long
+	[ "$(uname -m)" = x86_64 ] || skip "checks are as gcc writes them on this machine"
+	cat >"$work/small.c" <<-'PROGRAM'
+		#include <stdlib.h>
+		struct item { char a; short b; int c; char name[13]; };
+		__attribute__((noinline)) static int visit(struct item *items, int count, char *bytes, int step)
+		{
+			int sum = 0;
+			for (int i = 0; i < count; i++) {
+				sum += items[i].a + items[i].b + items[i].c + items[i].name[i % 13] + bytes[i * step];
+				items[i].b = (short)sum;
+				bytes[i * step] = (char)sum;
+			}
+			return sum;
+		}
+		int main(int argc, char **argv)
+		{
+			struct item *items = calloc(50, sizeof *items);
+			char *bytes = calloc(50, 7);
+			(void)argv;
+			return visit(items, 40 + argc, bytes, 6 + argc) & 1;
+		}
+	PROGRAM
+	cd "$work" || exit 1
+	for level in -O1 -O2 -O3 -Os "-O2 -g" "-O2 -pipe" "-O2 -pipe -g" "-O2 -flto" "-O2 -fno-plt" "-O2 -save-temps" "-O2 -fverbose-asm"; do
+		# shellcheck disable=SC2086
+		HEAPWISE_SHORT_CHECKS=0 "$HEAPWISE" cc $level small.c -o long || fail "cannot build with long checks"
+		# shellcheck disable=SC2086
+		"$HEAPWISE" cc $level small.c -o short 2>stderr || fail "cannot build: $level"
+		[ ! -s stderr ] || fail "$level: $(cat stderr)"
+		long=$(places long)
+		at_least "$level: checks that look at places" "$long" 3
+		at_most "$level: those that are left" "$(places short)" $((long / 2))
+		record long.hwt --access exact -- ./long
+		record short.hwt --access exact -- ./short
+		equal "status" "$status" 0
+		equal "$level" "$(accesses short.hwt)" "$(accesses long.hwt)"
+	done
+	long=$(places long)
+	HEAPWISE_CC="env gcc" "$HEAPWISE" cc -O2 small.c -o short
+	at_most "gcc behind another program: what is left" "$(places short)" $((long / 2))
+
+	# The user's own folder of tools comes first, as ever.
+	mkdir tools
+	printf '#!/bin/sh\necho "$@" >>"%s"\nexec as "$@"\n' "$work/used" >tools/as
+	chmod +x tools/as
+	COMPILER_PATH=$work/tools "$HEAPWISE" cc -O2 small.c -o short || fail "with an assembler of the user's"
+	[ -s used ] || fail "the user's assembler is not used"
+	at_most "an assembler of the user's: what is left" "$(places short)" $((long / 2))
+
+	# Messages and listings.
+	printf '__asm__(".warning \\"look\\"");\n' | cat - small.c >loud.c
+	printf 'void f(void) { __asm__("nonsense"); }\n' | cat - small.c >wrong.c
+	for level in "-c loud.c" "-c -g wrong.c" "-c -pipe wrong.c" "-c -Wa,-adhln small.c"; do
+		# shellcheck disable=SC2086
+		HEAPWISE_SHORT_CHECKS=0 "$HEAPWISE" cc -O2 $level >long 2>&1
+		status=$?
+		# shellcheck disable=SC2086
+		"$HEAPWISE" cc -O2 $level >short 2>&1
+		equal "status of $level" "$?" "$status"
+		at_least "lines that $level says" "$(wc -l <long)" 1
+		# Names of gcc's own files are new each time.
+		equal "$level" "$(sed 's,/[^ :]*/cc[^ :]*,,' short)" "$(sed 's,/[^ :]*/cc[^ :]*,,' long)"
+	done
+	# What the compiler wrote before, as it is.
+	"$HEAPWISE" cc -O2 -S small.c -o small.s && cp small.s before.s && "$HEAPWISE" cc -c small.s -o small.o && cmp -s small.s before.s ||
+		fail "assembler text of the user's"
+	at_most "assembler text: what is left" "$(places small.o)" $((long / 2))
+}
+
 "$1"
 finish

@@ -14,7 +14,7 @@ files()
 	local file
 
 	for file in bin/heapwise "$2/heapwise/libheapwise.so" "$2/heapwise/libheapwise-access.so" "$2/heapwise/libheapwise-watch.so" \
-		"$2/heapwise/heapwise-stub-program-gcc.o" "$2/libheapwise-client.so.0" "$2/libheapwise-writer.a" \
+		"$2/heapwise/heapwise-stub-program-gcc.o" "$2/heapwise/gcc-as/as" "$2/libheapwise-client.so.0" "$2/libheapwise-writer.a" \
 		"$2/pkgconfig/heapwise.pc" "$2/pkgconfig/heapwise-client.pc" "$2/cmake/heapwise/heapwiseConfig.cmake" \
 		include/heapwise/heapwise.h share/man/man1/heapwise-run.1 share/man/man3/heapwise-writer.3 \
 		share/bash-completion/completions/heapwise share/zsh/site-functions/_heapwise share/fish/vendor_completions.d/heapwise.fish; do

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ * Which instructions of gcc's checks go, and which texts stay as they are. In the rows a line that goes has a minus in front, one that
+ * becomes jne an exclamation mark; SHADOW is the shadow's place. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks/checks.h"
+#include "format/shadow.h"
+#include "lib/test.h"
+
+/* One line of a row, as the assembler gets it. */
+static void add_line(struct strbuf *text, const char *line, size_t bytes)
+{
+	const char *shadow = memmem(line, bytes, "SHADOW", 6);
+
+	if (shadow) {
+		strbuf_add_bytes(text, line, (u64)(shadow - line));
+		strbuf_addf(text, "%llu", (unsigned long long)HW_SHADOW_OFFSET);
+		strbuf_add_bytes(text, shadow + 6, bytes - (u64)(shadow - line) - 6);
+	} else {
+		strbuf_add_bytes(text, line, bytes);
+	}
+	strbuf_add_char(text, '\n');
+}
+
+static void add_jne(struct strbuf *text, const char *line, size_t bytes)
+{
+	const char *to = memchr(line, '.', bytes);
+
+	strbuf_addf(text, "\tjne\t%.*s\n", (int)(bytes - (size_t)(to - line)), to);
+}
+
+/* The row as it is given, and as it is wanted. */
+static void read_row(const char *row, struct strbuf *given, struct strbuf *wanted)
+{
+	for (const char *end; *row; row = *end ? end + 1 : end) {
+		bool goes = *row == '-', becomes = *row == '!';
+
+		end = strchr(row, '\n') ? strchr(row, '\n') : row + strlen(row);
+		row += goes || becomes;
+		add_line(given, row, (size_t)(end - row));
+		if (becomes)
+			add_jne(wanted, row, (size_t)(end - row));
+		else if (!goes)
+			add_line(wanted, row, (size_t)(end - row));
+	}
+}
+
+static void check_row(const char *row, u64 checks)
+{
+	struct strbuf given = {0}, wanted = {0}, got = {0};
+	struct err err = {0};
+	u64 count = 0;
+
+	read_row(row, &given, &wanted);
+	CHECK_EQ(checks_shorten(given.text, given.count, &got, &count, &err), 0);
+	CHECK_EQ(count, checks);
+	CHECK_STR(strbuf_text(&got), strbuf_text(&wanted));
+	strbuf_release(&given);
+	strbuf_release(&wanted);
+	strbuf_release(&got);
+}
+
+/* The report of a check that goes on at .L2. */
+#define REPORT ".L9:\n\tmovq\t%rbx, %rdi\n\tcall\t__asan_report_load4_noabort@PLT\n\tjmp\t.L2\n"
+
+TEST(place_below, "the place is compared, and computed, for nothing")
+{
+	check_row("\tmovq\t%rbx, %rax\n\tshrq\t$3, %rax\n"
+		  "\tmovzbl\tSHADOW(%rax), %edx\n-\tmovq\t%rbx, %rax\n-\tandl\t$7, "
+		  "%eax\n-\taddl\t$3, %eax\n"
+		  "-\tcmpb\t%dl, %al\n-\tjl\t.L2\n\ttestb\t%dl, "
+		  "%dl\n\tjne\t.L9\n.L2:\n\tmovl\t(%rbx), %ecx\n\tret\n" REPORT,
+		  1);
+}
+
+TEST(place_above, "the comparison may be the other way round, and instructions mixed")
+{
+	check_row("\tmovq\t%rbx, %rax\n-\tmovq\t%rbx, %rdx\n\tshrq\t$3, %rax\n-\tandl\t$7, "
+		  "%edx\n\tmovq\t%r13, 0(%rbp)\n"
+		  "\tmovzbl\tSHADOW(%rax), %eax\n-\tcmpb\t%dl, %al\n-\tjg\t.L2\n\ttestb\t%al, "
+		  "%al\n\tjne\t.L9\n.L2:\n" REPORT,
+		  1);
+}
+
+TEST(debug_lines, "what debuggers read is in between and stays")
+{
+	check_row("\tmovzbl\tSHADOW(%rax), %edx\n.LVL7:\n\t.loc 1 20 3 is_stmt 0 view "
+		  ".LVU7\n-\tmovq\t%rbx, %rax\n-\tandl\t$7, %eax\n"
+		  "-\tcmpb\t%dl, %al\n.LBB12:\n-\tjl\t.L2\n\t.cfi_remember_state\n\ttestb\t%dl, "
+		  "%dl\n\tjne\t.L9\n"
+		  "\t.p2align 4,,10\n\t.p2align 3\n.L2:\n" REPORT,
+		  1);
+}
+
+TEST(verbose_asm, "comments of the compiler are no operands")
+{
+	check_row("# a.c:3: x = *p;\n\tmovzbl\tSHADOW(%rax), %edx\t#, tmp1\n-\tmovq\t%rbx, %rax\t# "
+		  "p, tmp2\n-\tandl\t$7, %eax\t#, tmp2\n"
+		  "-\tcmpb\t%dl, %al\t# tmp1, tmp2\n-\tjl\t.L2\t#,\n\ttestb\t%dl, %dl\t# "
+		  "tmp1\n\tjne\t.L9\t#,\n.L2:\n" REPORT,
+		  1);
+}
+
+TEST(small_code, "other instructions for the same, as -Os has them")
+{
+	check_row(
+		"\tmovb\tSHADOW(%rdx), %cl\n-\tmovq\t%rdi, %rdx\n-\tandl\t$7, %edx\n-\tincl\t%edx\n"
+		"-\tcmpb\t%cl, %dl\n-\tjl\t.L2\n\ttestb\t%cl, %cl\n\tjne\t.L9\n.L2:\n" REPORT,
+		1);
+}
+
+TEST(no_plt, "a report may be called by its address")
+{
+	check_row("\tmovzbl\tSHADOW(%rax), %edx\n-\tandl\t$7, %eax\n-\tcmpb\t%dl, "
+		  "%al\n-\tjl\t.L2\n\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n"
+		  ".L9:\n\tcall\t*__asan_report_load1_noabort@GOTPCREL(%rip)\n\tjmp\t.L2\n",
+		  1);
+}
+
+TEST(place_known, "with a known place only 0 is asked for")
+{
+	check_row("\tmovzbl\tSHADOW(%rax), %eax\n\ttestb\t%al, %al\n-\tje\t.L2\n-\tcmpb\t$3, "
+		  "%al\n!\tjle\t.L9\n.L2:\n" REPORT,
+		  1);
+	check_row("\tmovzbl\tSHADOW(%rax), %eax\n\ttestb\t%al, "
+		  "%al\n-\tje\t.L2\n!\tjle\t.L9\n.L2:\n" REPORT,
+		  1);
+}
+
+TEST(report_behind, "the report may follow at once")
+{
+	check_row("\tmovzbl\tSHADOW(%rax), %edx\n-\tmovq\t%rdi, %rax\n-\tandl\t$7, "
+		  "%eax\n-\tcmpb\t%dl, %al\n-\tjl\t.L2\n"
+		  "\ttestb\t%dl, %dl\n\tje\t.L2\n\tcall\t__asan_report_load1_noabort@PLT\n.L2:\n",
+		  1);
+	check_row(
+		"\tmovzbl\tSHADOW(%rax), %edx\n\tmovq\t%rdi, %rax\n\tandl\t$7, %eax\n-\tcmpb\t%dl, "
+		"%al\n-\tjl\t.L2\n"
+		"\ttestb\t%dl, "
+		"%dl\n\tje\t.L2\n\tcall\t__asan_report_load1_noabort@PLT\n\tmovl\t$7, %eax\n.L2:\n",
+		1);
+	check_row("\tmovzbl\tSHADOW(%rax), %eax\n\ttestb\t%al, %al\n\tje\t.L2\n-\tcmpb\t$1, "
+		  "%al\n-\tjg\t.L2\n"
+		  "\tcall\t__asan_report_load1_noabort@PLT\n.L2:\n",
+		  1);
+	check_row("\tmovzbl\tSHADOW(%rax), %eax\n\ttestb\t%al, %al\n\tje\t.L2\n-\tjg\t.L2\n"
+		  "\tcall\t__asan_report_load1_noabort@PLT\n.L2:\n",
+		  1);
+}
+
+/* A check whose place is in %eax, with another report. */
+#define PLACE                                                                                      \
+	"\tmovzbl\tSHADOW(%rax), %edx\n\tmovq\t%rbx, %rax\n\tandl\t$7, %eax\n-\tcmpb\t%dl, "       \
+	"%al\n-\tjl\t.L2\n"                                                                        \
+	"\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n"
+
+TEST(place_wanted, "a place whose value may be wanted is computed as ever")
+{
+	static const char *const reports[] = {
+		/* it is saved and comes back */
+		".L9:\n\tmovq\t%rax, "
+		"8(%rsp)\n\tcall\t__asan_report_load4_noabort@PLT\n\tmovq\t8(%rsp), "
+		"%rax\n\tjmp\t.L2\n",
+		/* it has another value then; one that no operand names */
+		".L9:\n\tcall\t__asan_report_load4_noabort@PLT\n\txorl\t%eax, %eax\n\tjmp\t.L2\n",
+		".L9:\n\tcall\t__asan_report_load4_noabort@PLT\n\tcltq\n\tjmp\t.L2\n",
+		/* no report, another place to go on, other ways */
+		".L9:\n\tcall\tabort@PLT\n\tjmp\t.L2\n",
+		".L9:\n\tjmp\t.L2\n",
+		".L9:\n\tcall\t__asan_report_load4_noabort@PLT\n\tjmp\t.L3\n",
+		".L9:\n\tcall\t__asan_report_load4_noabort@PLT\n.L8:\n\tjmp\t.L2\n",
+		".L9:\n\tcall\t__asan_report_load4_noabort@PLT\n\tje\t.L8\n\tjmp\t.L2\n",
+		".L9:\n\tcall\t__asan_report_load4_noabort@PLT\n",
+		"",
+	};
+
+	for (u32 i = 0; i < sizeof(reports) / sizeof(*reports); i++) {
+		struct strbuf row = {0};
+
+		strbuf_addf(&row, "%s%s", PLACE, reports[i]);
+		check_row(row.text, 1);
+		strbuf_release(&row);
+	}
+}
+
+TEST(place_kept, "a place in a register that calls preserve is computed as ever")
+{
+	check_row("\tmovzbl\tSHADOW(%rax), %edx\n\tmovq\t%rdi, %rbx\n\tandl\t$7, "
+		  "%ebx\n-\tcmpb\t%dl, %bl\n-\tjl\t.L2\n"
+		  "\ttestb\t%dl, "
+		  "%dl\n\tjne\t.L9\n.L2:\n.L9:\n\tcall\t__asan_report_load4_noabort@PLT\n\tjmp\t."
+		  "L2\n",
+		  1);
+}
+
+TEST(place_used, "what others read, or what made it, stays")
+{
+	/* used in between */
+	check_row("\tmovzbl\tSHADOW(%rax), %edx\n\tmovq\t%rbx, %rax\n\tandl\t$7, "
+		  "%eax\n\tleal\t8(%rax), %ecx\n-\tcmpb\t%dl, %al\n-\tjl\t.L2\n"
+		  "\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		  1);
+	/* its sum is used, not its mask */
+	check_row("\tmovzbl\tSHADOW(%rax), %edx\n\tandl\t$7, %eax\n\tmovl\t%eax, "
+		  "%ecx\n-\taddl\t$3, %eax\n-\tcmpb\t%dl, %al\n-\tjl\t.L2\n"
+		  "\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		  1);
+	/* flags of the mask are read */
+	check_row("\tmovzbl\tSHADOW(%rax), %edx\n\tandl\t$7, %eax\n\tmovl\t$0, %ecx\n-\tcmpb\t%dl, "
+		  "%al\n-\tjl\t.L2\n"
+		  "\ttestb\t%dl, "
+		  "%dl\n\tjne\t.L9\n.L2:\n.L9:\n\tsete\t%cl\n\tcall\t__asan_report_load4_noabort@"
+		  "PLT\n\tjmp\t.L2\n",
+		  1);
+	/* another mask */
+	check_row("\tmovzbl\tSHADOW(%rax), %edx\n\tandl\t$15, %eax\n-\tcmpb\t%dl, %al\n-\tjl\t.L2\n"
+		  "\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		  1);
+	/* moved without a mask */
+	check_row(
+		"\tmovzbl\tSHADOW(%rax), %edx\n\tmovq\t%rbx, %rax\n-\tcmpb\t%dl, %al\n-\tjl\t.L2\n"
+		"\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		1);
+}
+
+TEST(no_check, "comparisons that are no check stay as they are")
+{
+	static const char *const rows[] = {
+		/* of a byte that is not the shadow's */
+		"\tmovzbl\t8(%rax), %edx\n\tcmpb\t%dl, %al\n\tjl\t.L2\n\ttestb\t%dl, "
+		"%dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\t1SHADOW(%rax), %edx\n\tcmpb\t%dl, %al\n\tjl\t.L2\n\ttestb\t%dl, "
+		"%dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tmovl\tSHADOW(%rax), %edx\n\tcmpb\t%dl, %al\n\tjl\t.L2\n\ttestb\t%dl, "
+		"%dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tcmpb\t%dl, %al\n\tjl\t.L2\n\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		/* of a byte that has changed since, perhaps on another way */
+		"\tmovzbl\tSHADOW(%rax), %edx\n\taddl\t$1, %edx\n\tcmpb\t%dl, "
+		"%al\n\tjl\t.L2\n\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %edx\n.L5:\n\tcmpb\t%dl, %al\n\tjl\t.L2\n\ttestb\t%dl, "
+		"%dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %edx\n\tcall\tf\n\tcmpb\t%dl, "
+		"%al\n\tjl\t.L2\n\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %edx\n\tcltd\n\tcmpb\t%dl, %al\n\tjl\t.L2\n\ttestb\t%dl, "
+		"%dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %edx\n#APP\n\tnop\n#NO_APP\n\tcmpb\t%dl, "
+		"%al\n\tjl\t.L2\n\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %edx\n\t.section\t.text.unlikely\n\tcmpb\t%dl, "
+		"%al\n\tjl\t.L2\n\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		/* above the shadow, not below it */
+		"\tmovzbl\tSHADOW(%rax), %edx\n\tcmpb\t%dl, %al\n\tjg\t.L2\n\ttestb\t%dl, "
+		"%dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %edx\n\tcmpb\t%al, %dl\n\tjl\t.L2\n\ttestb\t%dl, "
+		"%dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %edx\n\tcmpb\t%dl, %al\n\tjb\t.L2\n\ttestb\t%dl, "
+		"%dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		/* another byte is tested; two jumps that part */
+		"\tmovzbl\tSHADOW(%rax), %edx\n\tcmpb\t%dl, %al\n\tjl\t.L2\n\ttestb\t%cl, "
+		"%cl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %edx\n\tcmpb\t%dl, %al\n\tjl\t.L2\n\ttestb\t%dl, "
+		"%dl\n\tjne\t.L9\n.L3:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %edx\n\tcmpb\t%dl, %al\n\tjl\t.L2\n\ttestb\t%dl, "
+		"%dl\n\tje\t.L3\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %eax\n\ttestb\t%al, %al\n\tje\t.L2\n\tcmpb\t$3, "
+		"%al\n\tjle\t.L9\n.L3:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %eax\n\ttestb\t%al, %al\n\tje\t.L2\n\tcmpb\t$-3, "
+		"%al\n\tjle\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %eax\n\ttestb\t%al, %al\n\tje\t.L2\n\tcmpb\t$3, "
+		"%cl\n\tjle\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %eax\n\ttestb\t%al, %al\n\tje\t.L2\n\tcmpb\t$3, "
+		"%al\n\tjg\t.L3\n.L2:\n" REPORT,
+		/* several instructions in a line */
+		"\tmovzbl\tSHADOW(%rax), %edx; incl %edx\n\tcmpb\t%dl, "
+		"%al\n\tjl\t.L2\n\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
+	};
+
+	for (u32 i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		check_row(rows[i], 0);
+}
+
+TEST(edges, "texts that end anywhere, or say nothing, come back as they are")
+{
+	static const char whole[] = "\tmovzbl\tSHADOW(%rax), %edx\n\tcmpb\t%dl, "
+				    "%al\n\tjl\t.L2\n\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT;
+	static const char *const texts[] = {"",
+					    "\n",
+					    ":\n",
+					    ".L:\n",
+					    ".L99999999999999999999:\n",
+					    "%\n",
+					    "\tcmpb\t%\n",
+					    "\tcmpb\n\tjl\n\ttestb\n\tjne\n"};
+	struct strbuf given = {0}, unused = {0};
+
+	for (u32 i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		check_row(texts[i], 0);
+	read_row(whole, &given, &unused);
+	for (u64 cut = 0; cut < given.count; cut++) {
+		struct strbuf shorter = {0};
+		u64 count;
+
+		CHECK_EQ(checks_shorten(given.text, cut, &shorter, &count, NULL), 0);
+		CHECK(shorter.count == cut || count == 1);
+		strbuf_release(&shorter);
+	}
+	strbuf_release(&given);
+	strbuf_release(&unused);
+}
