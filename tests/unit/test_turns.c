@@ -19,6 +19,7 @@ struct made_up {
 	bool busy;         /* looks come late, and the program has a random part of the time */
 	bool pauses;       /* no controls in the middle third of the run */
 	double stall_ns;   /* the next look comes so late */
+	bool follows;      /* looks come when the turn may be over */
 };
 
 static double random_next(u64 *state)
@@ -29,16 +30,16 @@ static double random_next(u64 *state)
 	return (double)(*state >> 11) / (double)(1ull << 53);
 }
 
-static void look_again(struct made_up *self, struct hwr_turns *turns, bool pause)
+static void look_again(struct made_up *self, struct hwr_turns *turns, bool pauses)
 {
-	double cpu =
-		5e5 * (self->busy ? 6 * random_next(&self->state) * random_next(&self->state) : 1);
+	double pause = self->follows ? (double)hwr_turns_quota(turns, turns->set) * 4 / 3 : 5e5;
+	double cpu = pause * (self->busy ? 6 * random_next(&self->state) * random_next(&self->state) : 1);
 	double reports = turns->set == HOT ? self->reports_per_step : 0;
 	double steps = (cpu + self->stall_ns) / (STEP_NS + reports * REPORT_NS);
 	struct hwr_look look = {
 		.cpu_ns = (u64)(cpu + self->stall_ns),
 		.recording_ns = (u64)(steps * reports * REPORT_NS * self->cost_error),
-		.controls = pause ? 0 : (u64)(steps * self->controls_per_step),
+		.controls = pauses ? 0 : (u64)(steps * self->controls_per_step),
 	};
 
 	self->progress[turns->set] += steps;
@@ -171,6 +172,27 @@ TEST(sums, "reports of a set's turns, times the number of sets, are the number o
 		program.cost_error = 1.2;
 		CHECK(sum_of(program, 64000) < 1.07 && sum_of(program, 64000) > 1.01);
 	}
+}
+
+TEST(hot, "a set that is hot has short turns, more of them, and most not one after the other")
+{
+	struct made_up program = {.cost_error = 1, .reports_per_step = 0.5, .state = 88172645463325252u, .follows = true};
+	struct hwr_turns turns = {.set = 3, .quota = QUOTA_NS};
+	u32 count[HWR_TURNS] = {0}, last = 3, again = 0, set = 0;
+
+	for (u32 i = 0; i < 64000; i++) {
+		look_again(&program, &turns, false);
+		if (turns.gained == 0) {
+			count[turns.set]++;
+			again += turns.set == last && last == HOT;
+			last = turns.set;
+		}
+	}
+	CHECK(hwr_turns_quota(&turns, HOT) < QUOTA_NS);
+	CHECK_EQ(hwr_turns_quota(&turns, HOT + 1), 2 * QUOTA_NS);
+	CHECK(count[HOT] > 2 * count[HOT + 1]);
+	CHECK(again < count[HOT] / 2);
+	CHECK(worst_share(&program, &set) < 0.02 && worst_share(&program, &set) > -0.02);
 }
 
 TEST(stalled, "a turn that was far too long is made up for, when the program runs long enough")

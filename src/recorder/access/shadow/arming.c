@@ -7,11 +7,12 @@
 #include "recorder/access/shadow/arming.h"
 
 #include "format/ticks.h"
+#include "recorder/access/shadow/shadow.h"
 #include "recorder/heap/fill.h"
 #include "recorder/state.h"
 #include "recorder/sys.h"
 
-enum { UNIT = HWR_ADAPTIVE_UNIT, SLICE = 256 /* entries: some microseconds */ };
+enum { UNIT = HWR_ADAPTIVE_UNIT, SLICE = 256 /* entries: some microseconds */, PACES = 8 };
 enum { DONE, POSTED, TAKEN };
 
 static struct {
@@ -20,6 +21,7 @@ static struct {
 	u32 set;
 	u64 number, end;
 	u64 spent, lent; /* ticks, of all and of the program's threads */
+	u64 pace;
 } work;
 
 /* ---- one entry of the log ---- */
@@ -150,22 +152,36 @@ static void give_back(bool done)
 	store_release(&work.state, done ? DONE : POSTED);
 }
 
-/* Of what was taken; the ticks that it took. */
-static u64 work_on(u64 most)
+/* The mean of some turns; an interrupt in the midst counts for little. */
+static void measure_pace(void)
+{
+	u64 now = hwr_shadow_pace(), before = work.pace;
+
+	if (before)
+		now = before - before / PACES + (now < 2 * before ? now : 2 * before) / PACES;
+	store_relaxed(&work.pace, now);
+}
+
+/* Of what was taken. */
+static void work_on(u64 most, bool lent)
 {
 	u64 start = hw_ticks(), took;
 	bool done = go_on(most);
 
 	took = hw_ticks() - start;
 	work.spent += took;
+	if (lent) {
+		if (done)
+			measure_pace();
+		store_relaxed(&work.lent, work.lent + hw_ticks() - start);
+	}
 	give_back(done);
-	return took;
 }
 
 void hwr_adaptive_lend(void)
 {
 	if (take())
-		add_relaxed(&work.lent, work_on(SLICE));
+		work_on(SLICE, true);
 }
 
 bool hwr_arming_is_done(void) { return load_acquire(&work.state) == DONE; }
@@ -173,16 +189,18 @@ bool hwr_arming_is_done(void) { return load_acquire(&work.state) == DONE; }
 bool hwr_arming_finish(void)
 {
 	if (take())
-		work_on(UINT64_MAX);
+		work_on(UINT64_MAX, false);
 	return hwr_arming_is_done();
 }
 
 u64 hwr_arming_reached(void) { return work.number; }
 u64 hwr_arming_spent(void) { return load_relaxed(&work.spent); }
 u64 hwr_arming_lent(void) { return load_relaxed(&work.lent); }
+u64 hwr_arming_pace(void) { return load_relaxed(&work.pace); }
 
 void hwr_arming_reset(void)
 {
 	store_relaxed(&work.state, DONE);
+	store_relaxed(&work.pace, 0);
 	store_relaxed(&hwr_adaptive_waits, 0);
 }

@@ -25,6 +25,9 @@ u64 hwr_arming_reached(void);
 u64 hwr_arming_spent(void);
 u64 hwr_arming_lent(void);
 
+/* hwr_shadow_pace, lately, where the program runs; 0 = not known. */
+u64 hwr_arming_pace(void);
+
 /* For a new image: there is no work. */
 void hwr_arming_reset(void);
 

@@ -24,6 +24,9 @@ static inline bool hwr_shadow_sees(u64 address, u64 bytes)
 enum { HWR_SHADOW_REPORTS = 2048 };
 u64 hwr_shadow_reports_cost(u64 chunk);
 
+/* Ticks of some work that is like reports. It takes longer when the CPU is slower, or shared with somebody else's thread, and so do they. */
+u64 hwr_shadow_pace(void);
+
 /* Whether the code at pc belongs to an instrumented module. */
 bool hwr_shadow_is_instrumented(u64 pc);
 

@@ -7,6 +7,8 @@ enum {
 	ENOUGH = 16,    /* accesses of controls per look that tell of progress */
 	BELIEF = 64,    /* what is believed of the cost weighs as much as this evidence */
 	COST_ERROR = 3, /* it is wrong by this factor at most */
+	HEAT = 150,     /* thousandths of its progress that recording costs in a turn of average length */
+	SHORTEST = 8,
 	STRIDE = 25,    /* so that sets of one page have their turns far from each other */
 };
 
@@ -86,22 +88,35 @@ void hwr_turns_add(struct hwr_turns *self, const struct hwr_look *look)
 	look_add(&self->all[self->set], look);
 	look_add(&self->since[self->set], look);
 	self->gained += progress_of(look, cost_factor(self));
+	self->recording_ns += look->recording_ns;
 }
 
-bool hwr_turns_is_over(const struct hwr_turns *self) { return self->gained >= self->quota; }
+/* What is hot is hot for a while, and a set's turns in that while are few: they had better be many short ones. Where little happens
+ * they are longer, so that there are no more of them in all. */
+u64 hwr_turns_quota(const struct hwr_turns *self, u32 set)
+{
+	u64 quota = 2 * self->quota * HEAT / (HEAT + self->heat[set]);
 
+	return quota > self->quota / SHORTEST ? quota : self->quota / SHORTEST;
+}
+
+bool hwr_turns_is_over(const struct hwr_turns *self) { return self->gained >= hwr_turns_quota(self, self->set); }
+
+/* Of the sets that have had no more than the mean, the one that is to have its next share first. */
 u32 hwr_turns_next(const struct hwr_turns *self)
 {
 	double factor = cost_factor(self);
-	u64 least = UINT64_MAX;
+	u64 sum = 0, least = UINT64_MAX;
 	u32 next = 0;
 
+	for (u32 set = 0; set < HWR_TURNS; set++)
+		sum += progress_of(&self->all[set], factor);
 	for (u32 i = 1; i <= HWR_TURNS; i++) {
 		u32 set = (self->set + i * STRIDE) % HWR_TURNS;
-		u64 progress = progress_of(&self->all[set], factor);
+		u64 progress = progress_of(&self->all[set], factor), due = progress + hwr_turns_quota(self, set);
 
-		if (progress < least) {
-			least = progress;
+		if (progress <= sum / HWR_TURNS && due < least) {
+			least = due;
 			next = set;
 		}
 	}
@@ -110,8 +125,11 @@ u32 hwr_turns_next(const struct hwr_turns *self)
 
 void hwr_turns_begin(struct hwr_turns *self, u32 set)
 {
+	u64 heat = self->recording_ns * 1000 / (self->gained + 1);
+
+	self->heat[self->set] = heat < UINT16_MAX ? (u16)heat : UINT16_MAX;
 	self->set = set;
-	self->gained = 0;
+	self->gained = self->recording_ns = 0;
 }
 
 void hwr_turns_forget(struct hwr_turns *self)

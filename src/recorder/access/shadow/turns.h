@@ -5,8 +5,8 @@
  * the same part of the program's work. Time does not tell: a program is slower while memory that it uses
  * much stays armed, and a turn lasts longer when the machine is busy. So the program's progress in
  * each turn is measured. A turn goes on until the program has come as far as it would without recording; not later
- * on is made up for it, when the program does something else. Then it is the turn of the set that has had the
- * least. Whatever a turn was like, sets differ by no more than the progress of one.
+ * on is made up for it, when the program does something else. Hot sets have short turns, and more of them. Whatever a turn was
+ * like, sets differ by no more than the progress of one.
  *
  * Progress is the CPU time of the program's threads less what its recorded accesses have cost. What one costs,
  * in the midst of the program's code, is told by controls: a few units that stay armed all the time, whoever's
@@ -31,11 +31,16 @@ struct hwr_turns {
 	struct hwr_look since[HWR_TURNS]; /* the same, since the controls were chosen */
 	u64 looks;                        /* since then */
 	u32 set;                          /* whose turn it is */
-	u64 gained, quota;                /* progress of the present turn, and what it must have */
+	u64 gained, recording_ns;         /* progress of the present turn, and what was recorded in it has cost */
+	u64 quota;                        /* what a turn must have on average */
+	u16 heat[HWR_TURNS];              /* of each set's last turn, see turns.c */
 };
 
 /* Adds to the present turn. */
 void hwr_turns_add(struct hwr_turns *self, const struct hwr_look *look);
+
+/* Progress that a turn of the set must have. */
+u64 hwr_turns_quota(const struct hwr_turns *self, u32 set);
 
 bool hwr_turns_is_over(const struct hwr_turns *self);
 
