@@ -176,7 +176,7 @@ TEST(sums, "reports of a set's turns, times the number of sets, are the number o
 
 TEST(hot, "a set that is hot has short turns, more of them, and most not one after the other")
 {
-	struct made_up program = {.cost_error = 1, .reports_per_step = 0.5, .state = 88172645463325252u, .follows = true};
+	struct made_up program = {.cost_error = 1, .reports_per_step = 5, .state = 88172645463325252u, .follows = true};
 	struct hwr_turns turns = {.set = 3, .quota = QUOTA_NS};
 	u32 count[HWR_TURNS] = {0}, last = 3, again = 0, set = 0;
 
@@ -188,9 +188,9 @@ TEST(hot, "a set that is hot has short turns, more of them, and most not one aft
 			last = turns.set;
 		}
 	}
-	CHECK(hwr_turns_quota(&turns, HOT) < QUOTA_NS);
-	CHECK_EQ(hwr_turns_quota(&turns, HOT + 1), 2 * QUOTA_NS);
-	CHECK(count[HOT] > 2 * count[HOT + 1]);
+	CHECK_EQ(hwr_turns_quota(&turns, HOT), QUOTA_NS / 4);
+	CHECK_EQ(hwr_turns_quota(&turns, HOT + 1), QUOTA_NS / 10 * 13);
+	CHECK(count[HOT] > 3 * count[HOT + 1]);
 	CHECK(again < count[HOT] / 2);
 	CHECK(worst_share(&program, &set) < 0.02 && worst_share(&program, &set) > -0.02);
 }

@@ -152,10 +152,10 @@ static void give_back(bool done)
 	store_release(&work.state, done ? DONE : POSTED);
 }
 
-/* The mean of some turns; an interrupt in the midst counts for little. */
+/* The mean of some turns; an interrupt in the midst counts for little. A tick may be long: parts of it count. */
 static void measure_pace(void)
 {
-	u64 now = hwr_shadow_pace(), before = work.pace;
+	u64 now = hwr_shadow_pace() * HWR_ARMING_PACE, before = work.pace;
 
 	if (before)
 		now = before - before / PACES + (now < 2 * before ? now : 2 * before) / PACES;

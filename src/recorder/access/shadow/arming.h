@@ -25,7 +25,8 @@ u64 hwr_arming_reached(void);
 u64 hwr_arming_spent(void);
 u64 hwr_arming_lent(void);
 
-/* hwr_shadow_pace, lately, where the program runs; 0 = not known. */
+/* HWR_ARMING_PACE times hwr_shadow_pace, lately, where the program runs; 0 = not known. */
+enum { HWR_ARMING_PACE = 64 };
 u64 hwr_arming_pace(void);
 
 /* For a new image: there is no work. */

@@ -15,7 +15,7 @@
 #include "recorder/sys.h"
 
 enum {
-	TURN_NS = 600000,        /* and at least two in an epoch */
+	TURN_NS = 500000,        /* and at least two in an epoch */
 	TURN_SHARE = 16,         /* at most one part in so many of the time is for giving turns */
 	LENDING_NS = 10000,      /* a sleep, while a thread of the program may do the work */
 	LENDING_WAITS = 4,       /* before the helper does it */
@@ -39,7 +39,7 @@ static u64 epoch_first; /* number of the log's first entry of the present epoch 
 static bool fences;     /* of other threads can be asked for */
 static struct hwr_turns turns;
 static u64 reports_cost; /* ticks of HWR_SHADOW_REPORTS of them */
-static u64 reports_pace; /* hwr_shadow_pace at the same time */
+static u64 reports_pace; /* at the same time, as hwr_arming_pace tells it */
 
 /* ---- arming ---- */
 
@@ -313,7 +313,7 @@ static u64 quickest_pace(void)
 
 		least = pace < least ? pace : least;
 	}
-	return least;
+	return least * HWR_ARMING_PACE;
 }
 
 bool hwr_adaptive_start(u64 wanted_ns)

@@ -7,8 +7,9 @@ enum {
 	ENOUGH = 16,    /* accesses of controls per look that tell of progress */
 	BELIEF = 64,    /* what is believed of the cost weighs as much as this evidence */
 	COST_ERROR = 3, /* it is wrong by this factor at most */
-	HEAT = 150,     /* thousandths of its progress that recording costs in a turn of average length */
-	SHORTEST = 8,
+	HEAT = 600,     /* thousandths of its progress that recording costs in a turn of half the longest one */
+	LONGEST = 13,   /* tenths of the average turn */
+	SHORTEST = 4,   /* so many of them are an average turn */
 	STRIDE = 25,    /* so that sets of one page have their turns far from each other */
 };
 
@@ -95,7 +96,7 @@ void hwr_turns_add(struct hwr_turns *self, const struct hwr_look *look)
  * they are longer, so that there are no more of them in all. */
 u64 hwr_turns_quota(const struct hwr_turns *self, u32 set)
 {
-	u64 quota = 2 * self->quota * HEAT / (HEAT + self->heat[set]);
+	u64 quota = LONGEST * self->quota / 10 * HEAT / (HEAT + self->heat[set]);
 
 	return quota > self->quota / SHORTEST ? quota : self->quota / SHORTEST;
 }
