@@ -15,7 +15,7 @@
  *	.L19:
  *
  * Ours is 0 or negative. Nothing is below it, the first branch is never taken, and all that is there for it can go: in
- * sqlite3 half of the checks are such, and the instrumented program takes a tenth less time without it. gcc has no option for that; clang
+ * sqlite3 half of the checks are such, and the instrumented program takes a tenth less time without it when it is not recorded. gcc has no option for that; clang
  * asks for 0 first. */
 #ifndef CHECKS_CHECKS_H
 #define CHECKS_CHECKS_H

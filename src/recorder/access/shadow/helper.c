@@ -138,7 +138,7 @@ static u64 cost_ns(u64 hits, const struct so_far *start, const struct so_far *no
 
 /* In the midst of a program's code a report costs more than in a loop of reports: it comes unforeseen, and finds the caches full of other
  * things. But where most of the time goes into reports they do come in a loop. (Less than once as much: the pace is measured between two
- * pieces of the program, the cost was not.) With one factor for both, 1.6, a loop that writes one place all the time was told 4 to 6 times too high. */
+ * pieces of the program, the cost was not.) With one factor for both, 1.6, a loop that writes one place all the time was told 4 to 6 times too high; now often twice. */
 static u64 recording_ns(u64 loop_ns, u64 cpu_ns)
 {
 	double share = (double)loop_ns / (double)(cpu_ns + 1), dearer = COST_RARE - COST_FALL * share;
