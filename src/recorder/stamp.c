@@ -31,7 +31,7 @@ const struct hwr_rseq_mark hwr_rseq_mark = {
 u32 hwr_stamps_estimated;
 u64 hwr_stamp_cost;
 
-enum { RSEQ_CS_OFFSET = 8, RSEQ_BYTES = 20 };
+enum { RSEQ_CPU_OFFSET = 4, RSEQ_CS_OFFSET = 8, RSEQ_BYTES = 20 };
 
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
@@ -61,6 +61,13 @@ u64 *hwr_stamp_mark_word(void)
 	if (!hwr_stamp_has_mark())
 		return &always_disturbed;
 	return (u64 *)((u8 *)__builtin_thread_pointer() + __rseq_offset + RSEQ_CS_OFFSET);
+}
+
+int hwr_stamp_cpu(void)
+{
+	const u8 *area = (const u8 *)__builtin_thread_pointer() + __rseq_offset;
+
+	return hwr_stamp_has_mark() ? *(volatile const int *)(area + RSEQ_CPU_OFFSET) : -1;
 }
 
 /* Two pairs may have one place: the other is its neighbour's. Whichever was used last comes first. True if this pair was

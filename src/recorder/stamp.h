@@ -39,6 +39,9 @@ bool hwr_stamp_has_mark(void);
 /* Where the kernel leaves its mark for the calling thread, or a word that always looks disturbed. */
 u64 *hwr_stamp_mark_word(void);
 
+/* The CPU that the calling thread runs on; negative if that is not known. */
+int hwr_stamp_cpu(void);
+
 /* The site of a call that is not walked: beyond those of walked ones, the memo's entries. */
 static inline u32 hwr_stamp_site(const struct hwr_caller *caller)
 {

@@ -224,6 +224,20 @@ adaptive()
 	accesses "$work/max.hwt" | grep -qE "^3000 1000 1000 .*saturated" || fail "--access-max does not saturate"
 }
 
+# The helper thread leaves the program's CPU, and may run on the others as before.
+away()
+{
+	build "$work/away" -O2 "$targets_source/accesses_away.c"
+	record "$work/away.hwt" --access adaptive -- "$work/away" >"$work/stdout"
+	equal "status" "$status" 0
+	equal "what the program saw" "$(cat "$work/stdout")" "away, and free to go"
+	# Where there is one CPU only it stays.
+	"$HEAPWISE" run --access adaptive -o "$work/one.hwt" -- taskset -c "$(taskset -cp $$ | grep -o '[0-9]*$')" "$work/away" \
+		>"$work/stdout" 2>"$work/stderr"
+	equal "status on one CPU" "$?" 0
+	equal "what the program saw on one CPU" "$(cat "$work/stdout")" "one CPU"
+}
+
 # Order and distance of first and last accesses, also after a long computation without any.
 times()
 {

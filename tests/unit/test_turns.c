@@ -6,7 +6,7 @@
 #include "lib/test.h"
 #include "recorder/access/shadow/turns.c"
 
-enum { LOOKS = 256000, HOT = 5, STEP_NS = 10, REPORT_NS = 6, QUOTA_NS = 375000 };
+enum { LOOKS = 256000, HOT = 5, STEP_NS = 10, REPORT_NS = 6, QUOTA_NS = 250000 };
 
 /* A program that makes a step after the other. */
 struct made_up {
@@ -188,8 +188,8 @@ TEST(hot, "a set that is hot has short turns, more of them, and most not one aft
 			last = turns.set;
 		}
 	}
-	CHECK_EQ(hwr_turns_quota(&turns, HOT), QUOTA_NS / 4);
-	CHECK_EQ(hwr_turns_quota(&turns, HOT + 1), QUOTA_NS / 10 * 13);
+	CHECK_EQ(hwr_turns_quota(&turns, HOT), QUOTA_NS / 6);
+	CHECK_EQ(hwr_turns_quota(&turns, HOT + 1), QUOTA_NS / 10 * 16);
 	CHECK(count[HOT] > 3 * count[HOT + 1]);
 	CHECK(again < count[HOT] / 2);
 	CHECK(worst_share(&program, &set) < 0.02 && worst_share(&program, &set) > -0.02);

@@ -22,7 +22,8 @@ static struct {
 	u64 number, end;
 	u64 spent, lent; /* ticks, of all and of the program's threads */
 	u64 pace;
-} work;
+	int cpu;
+} work = {.cpu = -1};
 
 /* ---- one entry of the log ---- */
 
@@ -68,16 +69,23 @@ static void rearm(u64 entry)
 		hwr_fill(hw_shadow_of(unit.address), HW_SHADOW_ARMED, unit.bytes / 8);
 }
 
+/* What is armed is written as it was: a branch would be foreseen wrong again and again. Who disarms it just then has it armed once more. */
+static void sample_line(u64 start, u32 set)
+{
+	for (u64 unit = start; unit < start + HWR_LINE_BYTES; unit += UNIT) {
+		u8 *shadow = hw_shadow_of(hwr_granule_at(unit, set)), state = load_relaxed(shadow);
+
+		store_relaxed(shadow, state ? state : (u8)(HWR_SHADOW_SAMPLED + set));
+	}
+}
+
 static void sample_page(u64 page, u32 set)
 {
 	u64 start = HW_HEAP_START + page * HWR_PAGE, lines = hwr_page_lines(page);
 
-	for (u64 line = start; line < start + HWR_PAGE; line += UNIT) {
-		u8 *shadow = hw_shadow_of(hwr_granule_at(line, set));
-
-		if (lines >> (line - start) / HWR_LINE_BYTES * 8 & 1 && load_relaxed(shadow) == 0)
-			store_relaxed(shadow, (u8)(HWR_SHADOW_SAMPLED + set));
-	}
+	for (u32 line = 0; line < HWR_PAGE / HWR_LINE_BYTES; line++)
+		if (lines >> line * 8 & 1)
+			sample_line(start + line * HWR_LINE_BYTES, set);
 }
 
 /* Lines with a control stay as they are. */
@@ -180,8 +188,10 @@ static void work_on(u64 most, bool lent)
 
 void hwr_adaptive_lend(void)
 {
-	if (take())
-		work_on(SLICE, true);
+	if (!take())
+		return;
+	store_relaxed(&work.cpu, hwr_stamp_cpu());
+	work_on(SLICE, true);
 }
 
 bool hwr_arming_is_done(void) { return load_acquire(&work.state) == DONE; }
@@ -197,6 +207,7 @@ u64 hwr_arming_reached(void) { return work.number; }
 u64 hwr_arming_spent(void) { return load_relaxed(&work.spent); }
 u64 hwr_arming_lent(void) { return load_relaxed(&work.lent); }
 u64 hwr_arming_pace(void) { return load_relaxed(&work.pace); }
+int hwr_arming_cpu(void) { return load_relaxed(&work.cpu); }
 
 void hwr_arming_reset(void)
 {

@@ -29,6 +29,9 @@ u64 hwr_arming_lent(void);
 enum { HWR_ARMING_PACE = 64 };
 u64 hwr_arming_pace(void);
 
+/* The CPU of the thread that lent a hand last; negative if that is not known. */
+int hwr_arming_cpu(void);
+
 /* For a new image: there is no work. */
 void hwr_arming_reset(void);
 

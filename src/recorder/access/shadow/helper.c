@@ -16,6 +16,7 @@
 
 enum {
 	TURN_NS = 500000,        /* and at least two in an epoch */
+	TURN_COST_NS = 4000,     /* of the program's time, besides its reports: its branches are foreseen wrong at first */
 	TURN_SHARE = 16,         /* at most one part in so many of the time is for giving turns */
 	LENDING_NS = 10000,      /* a sleep, while a thread of the program may do the work */
 	LENDING_WAITS = 4,       /* before the helper does it */
@@ -24,13 +25,15 @@ enum {
 	SLACK_NS = 1000,         /* of its sleeps; else 50,000 */
 	CONTROL_COST_SHARE = 32, /* at most one part in so many of the time is for controls */
 	CONTROL_LOOKS = 2,       /* after which that is known */
+	AWAY_TURNS = 16,         /* before the helper goes to another CPU once more */
+	CPU_WORDS = 128,         /* 8,192 of them */
 	STACK_BYTES = 65536,
 	OLD_THREAD =
 		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
 };
 
 /* Times the cost in a loop; see recording_ns. */
-static const double COST_RARE = 1.5, COST_FALL = 1.6, COST_LOOP = 0.75;
+static const double COST_RARE = 1.7, COST_FALL = 1.8, COST_LOOP = 0.75;
 
 long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
 
@@ -38,6 +41,7 @@ static u64 turn_ns, epoch_ns;
 static u64 epoch_first; /* number of the log's first entry of the present epoch */
 static bool fences;     /* of other threads can be asked for */
 static struct hwr_turns turns;
+static bool turn_is_new; /* nothing was added to it yet */
 static u64 reports_cost; /* ticks of HWR_SHADOW_REPORTS of them */
 static u64 reports_pace; /* at the same time, as hwr_arming_pace tells it */
 
@@ -168,13 +172,15 @@ static void add_to_turn(const struct so_far *start, struct so_far *before)
 {
 	struct so_far now = look();
 	u64 cpu_ns = own_cpu_ns(start, before, &now);
+	u64 cost = recording_ns(cost_ns(now.hits - before->hits, start, &now), cpu_ns);
 	struct hwr_look look = {
 		.cpu_ns = cpu_ns,
-		.recording_ns = recording_ns(cost_ns(now.hits - before->hits, start, &now), cpu_ns),
+		.recording_ns = cost + (turn_is_new ? TURN_COST_NS : 0),
 		.controls = now.controls - before->controls,
 	};
 
 	hwr_turns_add(&turns, &look);
+	turn_is_new = false;
 	*before = now;
 	if (controls_are_dear(start, &now)) {
 		hwr_controls_change();
@@ -193,10 +199,43 @@ static u32 prepare_turn(void)
 	return next;
 }
 
+static void clear_bit(u64 *words, u32 bit) { words[bit / 64] &= ~(1ull << bit % 64); }
+
+/* Whoever wakes up is left on the CPU where it slept as long as the system believes the others to be busy, and it often does. Each time
+ * that the helper wakes up there the program stops. So it goes elsewhere; from then on the system does with it as it likes. */
+static void leave_cpu(u32 cpu)
+{
+	static u64 allowed[CPU_WORDS], others[CPU_WORDS]; /* its stack is small */
+	long bytes = hwr_ask3(SYS_sched_getaffinity, 0, sizeof(allowed), (long)allowed);
+
+	if (bytes <= 0 || cpu >= CPU_WORDS * 64)
+		return;
+	for (u32 i = 0; i < CPU_WORDS; i++)
+		others[i] = allowed[i];
+	clear_bit(others, cpu);
+	if (hwr_ask3(SYS_sched_setaffinity, 0, bytes, (long)others) == 0)
+		hwr_ask3(SYS_sched_setaffinity, 0, bytes, (long)allowed);
+}
+
+/* Not each turn: where all CPUs are busy with the program there is no better one. */
+static void keep_away(void)
+{
+	static u32 turns_left;
+	u32 cpu;
+
+	if (turns_left) {
+		turns_left--;
+	} else if (hwr_ask3(SYS_getcpu, (long)&cpu, 0, 0) == 0 && (int)cpu == hwr_arming_cpu()) {
+		leave_cpu(cpu);
+		turns_left = AWAY_TURNS;
+	}
+}
+
 static void begin_turn(u32 set)
 {
 	store_relaxed(&hwr_adaptive_turn, (u8)(HWR_SHADOW_SAMPLED + set));
 	hwr_turns_begin(&turns, set);
+	turn_is_new = true;
 }
 
 /* Arms what was disarmed in the epoch that ends. What is logged from now on may be of the new epoch, and will not
@@ -229,6 +268,7 @@ static void change_turn(const struct so_far *start, struct so_far *before)
 
 		add_to_turn(start, before);
 		begin_turn(next);
+		keep_away();
 	}
 }
 
@@ -327,7 +367,7 @@ bool hwr_adaptive_start(u64 wanted_ns)
 	epoch_ns = wanted_ns - wanted_ns / 7; /* the helper may wake up late */
 	turn_ns = epoch_ns / 2 < TURN_NS ? epoch_ns / 2 : TURN_NS;
 	fences = hwr_syscall3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-	turns = (struct hwr_turns){.set = first, .quota = turn_ns - turn_ns / 4};
+	turns = (struct hwr_turns){.set = first, .quota = turn_ns / 2};
 	hwr_adaptive_turn = hwr_adaptive_next = (u8)(HWR_SHADOW_SAMPLED + first);
 	chunk = hwr_heap_malloc(HWR_ADAPTIVE_UNIT);
 	if (chunk) {

@@ -7,9 +7,9 @@ enum {
 	ENOUGH = 16,    /* accesses of controls per look that tell of progress */
 	BELIEF = 64,    /* what is believed of the cost weighs as much as this evidence */
 	COST_ERROR = 3, /* it is wrong by this factor at most */
-	HEAT = 600,     /* thousandths of its progress that recording costs in a turn of half the longest one */
-	LONGEST = 13,   /* tenths of the average turn */
-	SHORTEST = 4,   /* so many of them are an average turn */
+	HEAT = 150,     /* thousandths of its progress that recording costs in a turn of half the longest one */
+	LONGEST = 16,   /* tenths of the average turn */
+	SHORTEST = 6,   /* so many of them are an average turn */
 	STRIDE = 25,    /* so that sets of one page have their turns far from each other */
 };
 
