@@ -23,7 +23,13 @@ static void fate(struct check *self, i64 line, enum line_fate fate)
 	self->listing->lines.data[line].fate = fate;
 }
 
-/* Reads and writes no register but those that it names, and reads no flags. */
+static bool is_memory(struct piece operand)
+{
+	return operand.bytes && operand.at[operand.bytes - 1] == ')';
+}
+
+/* Reads and writes no register but those that it names, writes none but its last operand, and reads no flags. With two operands in memory
+ * it is of those for strings, which write the registers that say where. */
 static bool is_plain(const struct instruction *instruction)
 {
 	static const char *const names[] = {
@@ -32,7 +38,8 @@ static bool is_plain(const struct instruction *instruction)
 	};
 
 	if (!instruction->operands || piece_starts(instruction->name, "cmpxchg") ||
-	    piece_starts(instruction->name, "addr"))
+	    piece_starts(instruction->name, "addr") || piece_is(instruction->name, "notrack") ||
+	    (is_memory(instruction->operand[0]) && is_memory(instruction->operand[1])))
 		return false;
 	for (u32 i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (piece_starts(instruction->name, names[i]))
@@ -52,18 +59,25 @@ static bool loads_shadow(const struct instruction *load, int to)
 	       register_of(load->operand[1]) == to;
 }
 
-/* Looking back, the first that has to do with the register loads the shadow into it. */
+/* Looking back from a line, the first that has to do with the register; NO_LINE if the straight piece of code begins behind it. */
+static i64 last_mention(const struct listing *listing, i64 line, int number,
+			struct instruction *mention)
+{
+	for (i64 first = line - LOOK_BACK; --line >= first;) {
+		if (!listing_instruction(listing, line, mention) || !is_plain(mention))
+			return NO_LINE;
+		if (line_mentions(listing, line, number))
+			return line;
+	}
+	return NO_LINE;
+}
+
 static bool holds_shadow(const struct check *self)
 {
-	struct instruction before;
+	struct instruction load;
 
-	for (i64 line = self->line - 1; line >= self->line - LOOK_BACK; line--) {
-		if (!listing_instruction(self->listing, line, &before) || !is_plain(&before))
-			return false;
-		if (line_mentions(self->listing, line, self->shadow))
-			return loads_shadow(&before, self->shadow);
-	}
-	return false;
+	return last_mention(self->listing, self->line, self->shadow, &load) != NO_LINE &&
+	       loads_shadow(&load, self->shadow);
 }
 
 /* Whether the shadow is 0. */
@@ -147,13 +161,12 @@ static void forget_place(struct check *self, int number)
 	struct instruction at;
 	u32 last = 0;
 
-	for (i64 line = self->line - 1; line >= self->line - LOOK_BACK && last < 3; line--) {
+	for (i64 line = self->line; last < 3;) {
 		u32 step;
 
-		if (!listing_instruction(self->listing, line, &at) || !is_plain(&at))
+		line = last_mention(self->listing, line, number, &at);
+		if (line == NO_LINE)
 			return;
-		if (!line_mentions(self->listing, line, number))
-			continue;
 		step = step_of(&at);
 		/* What is moved must be of the masked address: without a mask it was something else. */
 		if (step <= last || (step == 3 && last != 2) ||

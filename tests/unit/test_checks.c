@@ -244,6 +244,10 @@ TEST(no_check, "comparisons that are no check stay as they are")
 		"%dl\n\tjne\t.L9\n.L2:\n" REPORT,
 		"\tmovzbl\tSHADOW(%rax), %edx\n\tcall\tf\n\tcmpb\t%dl, "
 		"%al\n\tjl\t.L2\n\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %edx\n\tnotrack\tjmp\t*%rcx\n\tcmpb\t%dl, "
+		"%al\n\tjl\t.L2\n\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
+		"\tmovzbl\tSHADOW(%rax), %edx\n\tmovsb\t(%rsi), (%rdi)\n\tcmpb\t%dl, "
+		"%al\n\tjl\t.L2\n\ttestb\t%dl, %dl\n\tjne\t.L9\n.L2:\n" REPORT,
 		"\tmovzbl\tSHADOW(%rax), %edx\n\tcltd\n\tcmpb\t%dl, %al\n\tjl\t.L2\n\ttestb\t%dl, "
 		"%dl\n\tjne\t.L9\n.L2:\n" REPORT,
 		"\tmovzbl\tSHADOW(%rax), %edx\n#APP\n\tnop\n#NO_APP\n\tcmpb\t%dl, "
