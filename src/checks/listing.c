@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Reads assembler text as gcc writes it; see listing.h. Host. What it does not know is a barrier, so that nobody draws
  * conclusions beyond it. */
+#define _GNU_SOURCE
 #include "checks/listing.h"
 
 #include <string.h>
@@ -101,7 +102,7 @@ static bool classify(struct piece line, u8 *kind)
 	return true;
 }
 
-static struct piece text_of(const struct listing *self, i64 line)
+struct piece listing_text(const struct listing *self, i64 line)
 {
 	const struct line *at = &self->lines.data[line];
 
@@ -126,25 +127,58 @@ static bool add_line(struct listing *self, u64 start, u64 bytes)
 	return vec_push(&self->lines, line);
 }
 
-bool listing_read(struct listing *self, const char *text, u64 bytes)
+/* Counts too much rather than too little: what only looks like a label is one. */
+static bool count_mentions(struct listing *self)
 {
-	*self = (struct listing){.text = text, .bytes = bytes};
+	const char *end = self->text + self->bytes, *at = self->text;
+
+	while ((at = memmem(at, (u64)(end - at), ".L", 2))) {
+		struct piece digits = {at += 2, 0};
+		u64 number, *count;
+
+		while (at < end && is_digit(*at))
+			at++;
+		digits.bytes = (u64)(at - digits.at);
+		number = number_of(digits);
+		if (!number)
+			continue;
+		count = map_at(&self->mentions, number);
+		if (!count)
+			return false;
+		++*count;
+	}
+	return true;
+}
+
+static bool read_lines(struct listing *self)
+{
+	const char *text = self->text;
+	u64 bytes = self->bytes;
+
 	for (u64 start = 0, end; start < bytes; start = end) {
 		const char *newline = memchr(text + start, '\n', bytes - start);
 
 		end = newline ? (u64)(newline + 1 - text) : bytes;
-		if (!add_line(self, start, end - start)) {
-			listing_release(self);
+		if (!add_line(self, start, end - start))
 			return false;
-		}
 	}
 	return true;
+}
+
+bool listing_read(struct listing *self, const char *text, u64 bytes)
+{
+	*self = (struct listing){.text = text, .bytes = bytes};
+	if (!bytes || (read_lines(self) && count_mentions(self)))
+		return true;
+	listing_release(self);
+	return false;
 }
 
 void listing_release(struct listing *self)
 {
 	vec_release(&self->lines);
 	map_release(&self->labels);
+	map_release(&self->mentions);
 }
 
 /* ---- instructions ---- */
@@ -182,7 +216,7 @@ bool listing_instruction(const struct listing *self, i64 line, struct instructio
 	    self->lines.data[line].kind != LINE_INSTRUCTION)
 		return false;
 	*instruction = (struct instruction){0};
-	text = trimmed(text_of(self, line));
+	text = trimmed(listing_text(self, line));
 	while (name < text.bytes && !is_space(text.at[name]))
 		name++;
 	instruction->name = (struct piece){text.at, name};
@@ -196,15 +230,20 @@ bool listing_is(const struct listing *self, i64 line, const char *name,
 	return listing_instruction(self, line, instruction) && piece_is(instruction->name, name);
 }
 
-bool listing_is_label(const struct listing *self, i64 line, struct piece label)
+bool listing_label(const struct listing *self, i64 line, struct piece *label)
 {
-	struct piece text;
-
 	if (line < 0 || (u64)line >= self->lines.count || self->lines.data[line].kind != LINE_LABEL)
 		return false;
-	text = trimmed(text_of(self, line));
-	text.bytes--;
-	return piece_equals(text, label);
+	*label = trimmed(listing_text(self, line));
+	label->bytes--;
+	return true;
+}
+
+bool listing_is_label(const struct listing *self, i64 line, struct piece label)
+{
+	struct piece here;
+
+	return listing_label(self, line, &here) && piece_equals(here, label);
 }
 
 i64 listing_find(const struct listing *self, struct piece label)
@@ -212,6 +251,13 @@ i64 listing_find(const struct listing *self, struct piece label)
 	const u64 *line = label_number(label) ? map_find(&self->labels, label_number(label)) : NULL;
 
 	return line ? (i64)*line : NO_LINE;
+}
+
+u64 listing_references(const struct listing *self, struct piece label)
+{
+	const u64 *mentions = map_find(&self->mentions, label_number(label));
+
+	return mentions ? *mentions - 1 : 0;
 }
 
 /* ---- registers ---- */
@@ -255,17 +301,25 @@ int register_of(struct piece operand)
 
 static bool is_name(char c) { return is_digit(c) || (c >= 'a' && c <= 'z'); }
 
-bool line_mentions(const struct listing *self, i64 line, int number)
+u32 registers_in(struct piece text)
 {
-	struct piece text = text_of(self, line);
+	u32 registers = 0;
 
 	for (u64 i = 0, end; i < text.bytes; i++) {
+		int number;
+
 		if (text.at[i] != '%')
 			continue;
 		for (end = i + 1; end < text.bytes && is_name(text.at[end]);)
 			end++;
-		if (register_of((struct piece){text.at + i, end - i}) == number)
-			return true;
+		number = register_of((struct piece){text.at + i, end - i});
+		if (number != NO_REGISTER)
+			registers |= 1u << number;
 	}
-	return false;
+	return registers;
+}
+
+bool line_mentions(const struct listing *self, i64 line, int number)
+{
+	return registers_in(listing_text(self, line)) >> number & 1;
 }

@@ -19,11 +19,18 @@ enum line_kind {
 	LINE_BARRIER, /* another section, the programmer's own assembler text, names of functions, data ... */
 };
 
-enum line_fate { FATE_STAYS, FATE_GOES, FATE_JNE /* becomes this jump, to where it jumps now */ };
+enum line_fate {
+	FATE_STAYS,
+	FATE_GOES,
+	FATE_JNE,        /* becomes this jump, to where it jumps now */
+	FATE_LEA,        /* computes what the line `from` does, to where it moves something now */
+	FATE_BEFORE_LEA, /* stays, and the line `from` once more behind it */
+};
 
 struct line {
 	u64 start; /* in the text */
 	u32 bytes; /* with the end of the line */
+	u32 from;  /* another line */
 	u8 kind, fate;
 };
 
@@ -31,7 +38,8 @@ struct listing {
 	const char *text;
 	u64 bytes;
 	VEC(struct line) lines;
-	struct map labels; /* number → line */
+	struct map labels;   /* number → line */
+	struct map mentions; /* number → how often the text names the label, whatever the line */
 };
 
 struct instruction {
@@ -50,10 +58,17 @@ bool listing_is(const struct listing *self, i64 line, const char *name,
 		struct instruction *instruction);
 bool listing_instruction(const struct listing *self, i64 line, struct instruction *instruction);
 
+struct piece listing_text(const struct listing *self, i64 line);
+
+/* The label that is this line; false if it is none. */
+bool listing_label(const struct listing *self, i64 line, struct piece *label);
 bool listing_is_label(const struct listing *self, i64 line, struct piece label);
 
 /* The line of a label; NO_LINE if there is none. */
 i64 listing_find(const struct listing *self, struct piece label);
+
+/* How often a label is named in the whole text, data and debug information included, besides where it is. */
+u64 listing_references(const struct listing *self, struct piece label);
 
 bool piece_is(struct piece piece, const char *text);
 bool piece_starts(struct piece piece, const char *text);
@@ -61,6 +76,9 @@ bool piece_equals(struct piece one, struct piece other);
 
 /* A general register, by the number that the CPU gives it, whatever part of it is named; NO_REGISTER for all else. */
 int register_of(struct piece operand);
+
+/* All that a text names, as bits. */
+u32 registers_in(struct piece text);
 bool line_mentions(const struct listing *self, i64 line, int number);
 
 #endif

@@ -414,6 +414,13 @@ places()
 	objdump -d --no-show-raw-insn "$1" | grep -cE 'and +\$0x7,'
 }
 
+# addresses PROGRAM   how many of its checks compute an address for the report and move it from there to look at the shadow
+addresses()
+{
+	objdump -d --no-show-raw-insn "$1" |
+		awk '/lea .*,%rdi$/ { computed = 1 } /call/ { computed = 0 } computed && /mov +%rdi,%r/ { count++; computed = 0 } END { print count + 0 }'
+}
+
 # gcc's checks become shorter, whatever way its assembler is run, and tell the same; messages are about what it wrote.
 short_checks()
 {
@@ -421,13 +428,14 @@ short_checks()
 	[ "$(uname -m)" = x86_64 ] || skip "checks are as gcc writes them on this machine"
 	cat >"$work/small.c" <<-'PROGRAM'
 		#include <stdlib.h>
-		struct item { char a; short b; int c; char name[13]; };
+		struct item { char a; short b; int c; char name[13]; long d; };
 		__attribute__((noinline)) static int visit(struct item *items, int count, char *bytes, int step)
 		{
 			int sum = 0;
 			for (int i = 0; i < count; i++) {
 				sum += items[i].a + items[i].b + items[i].c + items[i].name[i % 13] + bytes[i * step];
 				items[i].b = (short)sum;
+				items[i].d = sum;
 				bytes[i * step] = (char)sum;
 			}
 			return sum;
@@ -450,6 +458,9 @@ short_checks()
 		long=$(places long)
 		at_least "$level: checks that look at places" "$long" 3
 		at_most "$level: those that are left" "$(places short)" $((long / 2))
+		long=$(addresses long)
+		at_least "$level: checks that move addresses" "$long" 3
+		at_most "$level: those that are left" "$(addresses short)" $((long / 2))
 		record long.hwt --access exact -- ./long
 		record short.hwt --access exact -- ./short
 		equal "status" "$status" 0
