@@ -17,7 +17,7 @@
 enum {
 	TURN_NS = 500000,        /* and at least two in an epoch */
 	TURN_COST_NS = 4000,     /* of the program's time, besides its reports: its branches are foreseen wrong at first */
-	TURN_SHARE = 16,         /* at most one part in so many of the time is for giving turns */
+	TURN_SHARE = 24,         /* at most one part in so many of the time is for giving turns */
 	LENDING_NS = 10000,      /* a sleep, while a thread of the program may do the work */
 	LENDING_WAITS = 4,       /* before the helper does it */
 	LENDING_MOST = 20000,    /* while somebody is at it: a third of a second */
