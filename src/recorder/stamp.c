@@ -54,20 +54,19 @@ void hwr_stamp_init(bool exact)
 	hwr_stamps_estimated = !exact && hwr_stamp_has_mark() ? HWR_STAMPS_ESTIMATED : 0;
 }
 
+/* If there is a mark. */
+static u8 *rseq_area(void) { return (u8 *)__builtin_thread_pointer() + __rseq_offset; }
+
 u64 *hwr_stamp_mark_word(void)
 {
 	static u64 always_disturbed;
 
-	if (!hwr_stamp_has_mark())
-		return &always_disturbed;
-	return (u64 *)((u8 *)__builtin_thread_pointer() + __rseq_offset + RSEQ_CS_OFFSET);
+	return hwr_stamp_has_mark() ? (u64 *)(rseq_area() + RSEQ_CS_OFFSET) : &always_disturbed;
 }
 
 int hwr_stamp_cpu(void)
 {
-	const u8 *area = (const u8 *)__builtin_thread_pointer() + __rseq_offset;
-
-	return hwr_stamp_has_mark() ? *(volatile const int *)(area + RSEQ_CPU_OFFSET) : -1;
+	return hwr_stamp_has_mark() ? load_relaxed((int *)(rseq_area() + RSEQ_CPU_OFFSET)) : -1;
 }
 
 /* Two pairs may have one place: the other is its neighbour's. Whichever was used last comes first. True if this pair was

@@ -9,6 +9,7 @@
 #include "format/ticks.h"
 #include "recorder/access/shadow/shadow.h"
 #include "recorder/heap/fill.h"
+#include "recorder/stamp.h"
 #include "recorder/state.h"
 #include "recorder/sys.h"
 
@@ -213,5 +214,6 @@ void hwr_arming_reset(void)
 {
 	store_relaxed(&work.state, DONE);
 	store_relaxed(&work.pace, 0);
+	store_relaxed(&work.cpu, -1);
 	store_relaxed(&hwr_adaptive_waits, 0);
 }
