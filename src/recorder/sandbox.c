@@ -60,6 +60,9 @@ static const struct {
 	{ SYS_prlimit64, 0, 0 },
 	{ SYS_membarrier, 0, 0 },
 	{ SYS_nanosleep, 0, 0 },
+	{ SYS_getcpu, 0, 0 },
+	{ SYS_sched_getaffinity, 0, 0 },
+	{ SYS_sched_setaffinity, 0, 0 },
 };
 
 static bool is_refused(long number)

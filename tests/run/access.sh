@@ -233,7 +233,11 @@ away()
 	record "$work/away.hwt" --access adaptive -- "$work/away" >"$work/stdout"
 	equal "status" "$status" 0
 	equal "what the program saw" "$(cat "$work/stdout")" "$wanted"
-	# Where there is one CPU only it stays.
+	# Where asking would be the end it stays.
+	record "$work/shut.hwt" --access adaptive -- "$work/away" shut-in >"$work/stdout"
+	equal "status of a program that is shut in" "$status" 0
+	equal "what it says" "$(cat "$work/stdout")" "shut in"
+	# Where there is one CPU only it stays, too.
 	"$HEAPWISE" run --access adaptive -o "$work/one.hwt" -- taskset -c "$(taskset -cp $$ | grep -o '[0-9]*$')" "$work/away" \
 		>"$work/stdout" 2>"$work/stderr"
 	equal "status on one CPU" "$?" 0
