@@ -39,7 +39,7 @@ foreach(case ends signals traced parents images refused limits stopped-monitor k
 	heapwise_run(leak-scan-${case} leak-scan ${case})
 endforeach()
 
-foreach(case calls signals crash threads fork heap contexts guards sandbox raw burst sweep userfaultfd known leaks types place ends monitor-gone
+foreach(case calls signals crash threads fork heap contexts guards sandbox deaf raw burst sweep userfaultfd known leaks types place ends monitor-gone
 	examples toolkit join screen server rotation idle)
 	heapwise_run(watch-${case} watch ${case})
 endforeach()
@@ -133,6 +133,7 @@ foreach(compiler gcc clang-14 clang-19)
 endforeach()
 heapwise_run(access-short-checks access short_checks gcc)
 heapwise_run(access-away access away gcc)
+heapwise_run(access-shut-in access shut_in gcc)
 foreach(case run lazy sealed search watch access again)
 	heapwise_run(deepbind-${case} deepbind ${case})
 endforeach()

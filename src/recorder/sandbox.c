@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <sys/prctl.h>
 
+#include "recorder/access/access.h"
 #ifdef HWR_PAGES
 #include "recorder/access/pages/pages.h"
 #include "recorder/heap/heap.h"
@@ -64,11 +65,6 @@ static const struct {
 	{ SYS_sched_getaffinity, 0, 0 },
 	{ SYS_sched_setaffinity, 0, 0 },
 };
-
-static bool is_refused(long number)
-{
-	return load_relaxed(&hwr_refused[number / 64]) >> (number % 64) & 1;
-}
 
 static void refuse(long number)
 {
@@ -201,7 +197,17 @@ static void pages_stop(const struct sock_fprog *filter) { (void)filter; }
 static bool can_be_read(const void *pointer)
 {
 	pages_open((u64)pointer);
-	return pointer && (is_refused(SYS_rt_sigprocmask) || hwr_readable((u64)pointer));
+	return pointer && (hwr_is_refused(SYS_rt_sigprocmask) || hwr_readable((u64)pointer));
+}
+
+/* A filter may be for all threads. */
+static void helper_stop(const struct sock_fprog *filter)
+{
+	for (u32 i = 0; i < sizeof asked / sizeof *asked; i++)
+		if (hwr_access_helper_needs(asked[i].number) && !is_allowed(filter, i)) {
+			hwr_access_helper_stop();
+			return;
+		}
 }
 
 static void sandbox_filter(const void *pointer)
@@ -211,6 +217,8 @@ static void sandbox_filter(const void *pointer)
 	if (!can_be_read(filter) || !can_be_read(filter->filter))
 		return;
 	pages_stop(filter);
+	if (load_relaxed(&hwr_token.alive)) /* in a forked child there is no helper */
+		helper_stop(filter);
 	for (u32 i = 0; i < sizeof asked / sizeof *asked; i++)
 		if (!is_allowed(filter, i))
 			refuse(asked[i].number);

@@ -42,10 +42,15 @@ static inline bool hwr_inject(long number)
 }
 #endif
 
+static inline bool hwr_is_refused(long number)
+{
+	return unlikely(load_relaxed(&hwr_refused[number / 64]) >> (number % 64) & 1);
+}
+
 /* What the recorder asks for itself, not for the program. */
 static inline long hwr_ask6(long number, long a, long b, long c, long d, long e, long f)
 {
-	if (unlikely(load_relaxed(&hwr_refused[number / 64]) >> (number % 64) & 1))
+	if (hwr_is_refused(number))
 		return -1 /* EPERM */;
 	if (hwr_inject(number))
 		return -12 /* ENOMEM */;
@@ -151,6 +156,13 @@ static inline void hwr_futex_wait(const u32 *word, u32 seen, long timeout_ns)
 static inline void hwr_futex_wake(u32 *word)
 {
 	hwr_ask3(SYS_futex, (long)word, FUTEX_WAKE, 1 << 30);
+}
+
+static inline void hwr_sleep_ns(u64 ns)
+{
+	struct timespec pause = { .tv_sec = (long)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+
+	hwr_ask3(SYS_nanosleep, (long)&pause, 0, 0);
 }
 
 static inline u64 hwr_monotonic_ns(void)

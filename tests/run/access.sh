@@ -233,15 +233,38 @@ away()
 	record "$work/away.hwt" --access adaptive -- "$work/away" >"$work/stdout"
 	equal "status" "$status" 0
 	equal "what the program saw" "$(cat "$work/stdout")" "$wanted"
-	# Where asking would be the end it stays.
-	record "$work/shut.hwt" --access adaptive -- "$work/away" shut-in >"$work/stdout"
-	equal "status of a program that is shut in" "$status" 0
-	equal "what it says" "$(cat "$work/stdout")" "shut in"
-	# Where there is one CPU only it stays, too.
+	# Where there is one CPU only it stays.
 	"$HEAPWISE" run --access adaptive -o "$work/one.hwt" -- taskset -c "$(taskset -cp $$ | grep -o '[0-9]*$')" "$work/away" \
 		>"$work/stdout" 2>"$work/stderr"
 	equal "status on one CPU" "$?" 0
 	equal "what the program saw on one CPU" "$(cat "$work/stdout")" "one CPU"
+}
+
+# shut_in_without CALL...   of $work/shut, which says how often it writes to 4,001 bytes
+shut_in_without()
+{
+	record "$work/shut.hwt" --access adaptive -- "$work/shut" "$@" >"$work/truth"
+	equal "without $*: status" "$status" 0
+	accesses "$work/shut.hwt" >"$work/seen"
+	grep -q "^4000 .*estimated" "$work/seen" || fail "without $*: not adaptive at first"
+}
+
+# System calls of the helper thread that would be the end of the program: it makes none of them. Without a helper accesses are counted,
+# not estimated.
+shut_in()
+{
+	local calls
+	build "$work/shut" -O2 "$targets_source/shut_in.c"
+	for calls in nanosleep clock_gettime membarrier "nanosleep clock_gettime membarrier exit"; do
+		shut_in_without $calls
+		equal "without $calls: writes" "$(awk '$1 == 4001 { print $3, $8 ~ /estimated/ }' "$work/seen")" "$(cat "$work/truth") 0"
+	done
+	shut_in_without getcpu sched_getaffinity sched_setaffinity
+	grep -q "^4001 .*estimated" "$work/seen" || fail "not adaptive, without calls that it need not make"
+	"$HEAPWISE" run -q --children --access adaptive -o "$work/family" -- "$work/shut" fork nanosleep >"$work/truth"
+	equal "with a child: status" "$?" 0
+	equal "of a child: writes" "$(for trace in "$work/family"/*; do accesses "$trace"; done | awk '$1 == 4001 { print $3, $8 ~ /estimated/ }')" \
+		"$(cat "$work/truth") 0"
 }
 
 # Order and distance of first and last accesses, also after a long computation without any.

@@ -49,6 +49,10 @@ case_heap() { behaves heap 0 5; }
 case_contexts() { behaves contexts 0 0; }
 case_guards() { behaves guards 0 0; }
 case_sandbox() { behaves sandbox 0 20; }
+case_deaf()
+{
+	"$HEAPWISE" watch -o deaf.jsonl "$watched" deaf >stdout 2>stderr || fail "deaf: status $?: $(cat stderr)"
+}
 
 # What no hook sees is refused by the kernel and then works; that it does happen is part of what is tested.
 case_raw()

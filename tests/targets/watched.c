@@ -473,6 +473,28 @@ static void case_sandbox(void)
 			blocks[i][5] = 1;
 }
 
+/* Whoever waits for a futex dies. To ask again and again instead would cost all of a CPU. */
+static void case_deaf(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {sizeof(code) / sizeof(code[0]), code};
+	volatile char *block = malloc(100);
+	clock_t before;
+
+	block[0] = 1;
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter) == 0);
+	nap(1200); /* it may wait already, for a second */
+	before = clock();
+	nap(500);
+	CHECK(clock() - before < CLOCKS_PER_SEC / 5);
+}
+
 /* ---- hits that are known ---- */
 
 /* ---- system calls that nobody sees ---- */
@@ -580,6 +602,7 @@ int main(int argc, char **argv)
 		{"contexts", case_contexts}, {"guards", case_guards}, {"known", case_known},
 		{"raw", case_raw},         {"burst", case_burst},
 		{"sweep", case_sweep},     {"sandbox", case_sandbox},
+		{"deaf", case_deaf},
 	};
 
 	if (argc > 2)

@@ -61,6 +61,16 @@ void hwr_access_attach(void)
 	hwr_heap_arm();
 }
 
+bool hwr_access_helper_needs(u32 number) { return hwr_adaptive_needs(number); }
+
+void hwr_access_helper_stop(void)
+{
+	if (!hwr_adaptive_stop())
+		return;
+	hwr_shadow_listen(HW_ACCESS_EXACT, hwr_control->flags & HW_RUN_COVERAGE && hwr_coverage_open());
+	hwr_adaptive_arm_all();
+}
+
 void hwr_access_thread(struct hwr_thread *t) { (void)t; }
 
 void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)

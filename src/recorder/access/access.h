@@ -76,6 +76,20 @@ static inline void hwr_access_range(u64 address, u64 bytes, bool write)
 
 #endif
 
+/* Whether adaptive recording's helper thread makes this system call. When it no longer may it is stopped, and from then on all
+ * accesses are recorded. */
+#if defined(HWR_ACCESS) && !defined(HWR_PAGES)
+bool hwr_access_helper_needs(u32 number);
+void hwr_access_helper_stop(void);
+#else
+static inline bool hwr_access_helper_needs(u32 number)
+{
+	(void)number;
+	return false;
+}
+static inline void hwr_access_helper_stop(void) {}
+#endif
+
 /* Where the next allocation of this thread comes from; it decides which chunks share a page. */
 #ifdef HWR_PAGES
 void hwr_access_site(const struct hwr_caller *caller);

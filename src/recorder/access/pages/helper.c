@@ -6,6 +6,7 @@
 #include <sched.h>
 
 #include "format/ticks.h"
+#include "recorder/access/arch.h"
 #include "recorder/access/pages/pages.h"
 #include "recorder/access/pages/units.h"
 #include "recorder/state.h"
@@ -13,14 +14,13 @@
 
 enum {
 	WAIT_NS = 1000 * 1000 * 1000,
+	DEAF_NS = 10 * 1000 * 1000,
 	IDLE_PART = 64, /* a program that uses less of the time than one part in so many hardly runs */
 	COUNTED = 4,    /* calls of the kernel after which the time is taken */
 	THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
 };
 
 static const long WAIT_NS_MAX = 60l * 1000 * 1000 * 1000;
-
-long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
 
 /* Whether the block that is meant is still there. */
 static bool lives(const struct hw_command *command)
@@ -143,7 +143,10 @@ static void help(void)
 		}
 		store_relaxed(&pages->arm_ns, hwr_cpu_ns(CLOCK_THREAD_CPUTIME_ID));
 		store_relaxed(&pages->cpu_ns, cpu);
-		hwr_futex_wait(&pages->bell, bell, wait);
+		if (hwr_is_refused(SYS_futex)) /* then it does not hear the bell */
+			hwr_sleep_ns(DEAF_NS);
+		else
+			hwr_futex_wait(&pages->bell, bell, wait);
 	}
 	hwr_units_open_all(false);
 	for (;;)
@@ -160,7 +163,7 @@ bool hwr_helper_start(void)
 		return false;
 	store_relaxed(&hwr_helper_stack, stack);
 	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, 8, 0, 0);
-	tid = hwr_helper_clone(THREAD, stack + HWR_HELPER_STACK, help);
+	tid = hwr_helper_clone(THREAD, stack + HWR_HELPER_STACK, help, NULL);
 	hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, 8, 0, 0);
 	hwr_control->pages.helper_tid = tid > 0 ? (u32)tid : 0;
 	return tid > 0;

@@ -13,6 +13,7 @@
 #include <sched.h>
 
 #include "format/ticks.h"
+#include "recorder/access/arch.h"
 #include "recorder/access/pages/pages.h"
 #include "recorder/access/pages/units.h"
 #include "recorder/state.h"
@@ -30,8 +31,6 @@ enum {
 	OPEN_FLAGS = 02000002 /* O_RDWR | O_CLOEXEC */,
 	CLOSE_ON_EXEC = 02000000,
 };
-
-long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
 
 static bool on;
 static int fd = -1;    /* in the table of the fault thread and the helper */
@@ -196,7 +195,7 @@ bool hwr_userfault_start(void)
 		store_relaxed(&fault_stack, stack);
 		store_release(&on, true);
 		hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, 8, 0, 0);
-		tid = hwr_helper_clone(THREAD, stack + STACK_BYTES, run);
+		tid = hwr_helper_clone(THREAD, stack + STACK_BYTES, run, NULL);
 		hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, 8, 0, 0);
 	}
 	for (u32 i = 0; tid > 0 && load_acquire(&phase) == NOT_YET && i < TRIES; i++)

@@ -53,6 +53,12 @@ void hwr_adaptive_lend(void);
 /* Starts epochs of this length; false if it cannot. */
 bool hwr_adaptive_start(u64 epoch_ns);
 
+/* The helper thread makes this system call. */
+bool hwr_adaptive_needs(u32 number);
+/* There are no more epochs, and when this returns no helper; false if there was none. What is disarmed is armed after that. */
+bool hwr_adaptive_stop(void);
+void hwr_adaptive_arm_all(void);
+
 void hwr_adaptive_begin(u64 address, struct hwr_chunk *chunk);
 
 /* The class of 65536 bytes is the last one with small units. */

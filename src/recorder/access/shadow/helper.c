@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#include "recorder/access/arch.h"
 #include "recorder/access/clock.h"
 #include "recorder/access/shadow/arming.h"
 #include "recorder/access/shadow/shadow.h"
@@ -21,6 +22,7 @@ enum {
 	LENDING_NS = 10000,      /* a sleep, while a thread of the program may do the work */
 	LENDING_WAITS = 4,       /* before the helper does it */
 	LENDING_MOST = 20000,    /* while somebody is at it: a third of a second */
+	STOPPING_MOST = 100000,  /* until the helper is gone */
 	PACE_TRIES = 16,         /* the quickest of them counts */
 	SLACK_NS = 1000,         /* of its sleeps; else 50,000 */
 	CONTROL_COST_SHARE = 32, /* at most one part in so many of the time is for controls */
@@ -28,15 +30,14 @@ enum {
 	AWAY_TURNS = 16,         /* before the helper goes to another CPU once more */
 	CPU_WORDS = 128,         /* 8,192 of them */
 	STACK_BYTES = 65536,
-	OLD_THREAD =
-		CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
+	OLD_THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID,
 };
 
 /* Times the cost in a loop; see recording_ns. */
 static const double COST_RARE = 1.7, COST_FALL = 1.8, COST_LOOP = 0.75;
 
-long hwr_helper_clone(long flags, void *stack_top, void (*run)(void));
-
+static u32 helper;    /* not 0: it is there; the kernel clears it */
+static bool stopping; /* it shall end */
 static u64 turn_ns, epoch_ns;
 static u64 epoch_first; /* number of the log's first entry of the present epoch */
 static bool fences;     /* of other threads can be asked for */
@@ -48,12 +49,7 @@ static u64 reports_pace; /* at the same time, as hwr_arming_pace tells it */
 /* ---- arming ---- */
 
 /* The helper's sleeps, in which a thread of the program may come by. */
-static void wait_for_program(void)
-{
-	struct timespec pause = {0, LENDING_NS};
-
-	hwr_syscall3(SYS_nanosleep, (long)&pause, 0, 0);
-}
+static void wait_for_program(void) { hwr_sleep_ns(LENDING_NS); }
 
 /* Who has begun is waited for; but a handler may have jumped away in the midst. Sleeps are counted, not time: while the
  * process is stopped nobody goes on. */
@@ -71,7 +67,7 @@ static void finish_arming(void)
 static bool read_cpu_ns(clockid_t clock, u64 *ns)
 {
 	struct timespec now = {0, 0};
-	bool is_there = hwr_syscall3(SYS_clock_gettime, clock, (long)&now, 0) == 0;
+	bool is_there = hwr_ask3(SYS_clock_gettime, clock, (long)&now, 0) == 0;
 
 	*ns = (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
 	return is_there;
@@ -253,7 +249,7 @@ static void begin_epoch(void)
 		epoch_first = end;
 		return;
 	}
-	hwr_syscall3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	hwr_ask3(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 	hwr_arming_post_rearm(epoch_first, hwr_log_head());
 	finish_arming();
 	reached = hwr_arming_reached();
@@ -298,12 +294,11 @@ static void help(void)
 	struct schedule schedule = {start.wall_ns, 0, 0};
 	u64 pause_ns = turn_ns, wanted, woke, took, left, spent;
 
-	hwr_syscall3(SYS_prctl, PR_SET_TIMERSLACK, SLACK_NS, 0);
+	hwr_ask3(SYS_prctl, PR_SET_TIMERSLACK, SLACK_NS, 0);
 	for (;;) {
-		struct timespec pause = {(long)(pause_ns / 1000000000),
-					 (long)(pause_ns % 1000000000)};
-
-		hwr_syscall3(SYS_nanosleep, (long)&pause, 0, 0);
+		hwr_sleep_ns(pause_ns);
+		if (load_relaxed(&stopping))
+			hwr_syscall3(SYS_exit, 0, 0, 0);
 		add_to_turn(&start, &before);
 		woke = before.wall_ns;
 		if (time_left(&schedule, woke) <= turn_ns / 2 + schedule.turning_ns) {
@@ -327,8 +322,6 @@ static void help(void)
 	}
 }
 
-/* ---- starting ---- */
-
 /* The helper inherits a mask that lets no signal through. */
 static bool start_helper(void)
 {
@@ -338,9 +331,12 @@ static bool start_helper(void)
 
 	if (!stack)
 		return false;
-	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, 8, 0, 0);
-	tid = hwr_helper_clone(OLD_THREAD, stack + STACK_BYTES, help);
-	hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, 8, 0, 0);
+	store_relaxed(&helper, 1);
+	hwr_ask6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&before, 8, 0, 0);
+	tid = hwr_helper_clone(OLD_THREAD, stack + STACK_BYTES, help, &helper);
+	hwr_ask6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, 8, 0, 0);
+	if (tid <= 0)
+		store_relaxed(&helper, 0);
 	return tid > 0;
 }
 
@@ -356,17 +352,52 @@ static u64 quickest_pace(void)
 	return least * HWR_ARMING_PACE;
 }
 
+/* ---- stopping ---- */
+
+static const u32 needed[] = {SYS_nanosleep, SYS_clock_gettime, SYS_membarrier};
+
+bool hwr_adaptive_needs(u32 number)
+{
+	for (u32 i = 0; i < sizeof(needed) / sizeof(*needed); i++)
+		if (number == needed[i])
+			return true;
+	return false;
+}
+
+bool hwr_adaptive_stop(void)
+{
+	if (!load_relaxed(&helper))
+		return false;
+	store_relaxed(&stopping, true);
+	for (u32 i = 0; i < STOPPING_MOST && load_acquire(&helper); i++)
+		wait_for_program();
+	return true;
+}
+
+void hwr_adaptive_arm_all(void)
+{
+	hwr_arming_post_rearm(0, hwr_log_head());
+	finish_arming();
+}
+
+/* ---- starting ---- */
+
 bool hwr_adaptive_start(u64 wanted_ns)
 {
 	u32 first = (u32)hw_ticks() % HWR_TURNS;
 	void *chunk;
 
+	store_relaxed(&helper, 0); /* that of who has forked this one is not here */
+	store_relaxed(&stopping, false);
+	for (u32 i = 0; i < sizeof(needed) / sizeof(*needed); i++)
+		if (hwr_is_refused(needed[i]))
+			return false;
 	if (!hwr_log_open())
 		return false;
 	hwr_arming_reset();
 	epoch_ns = wanted_ns - wanted_ns / 7; /* the helper may wake up late */
 	turn_ns = epoch_ns / 2 < TURN_NS ? epoch_ns / 2 : TURN_NS;
-	fences = hwr_syscall3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+	fences = hwr_ask3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 	turns = (struct hwr_turns){.set = first, .quota = turn_ns / 2};
 	hwr_adaptive_turn = hwr_adaptive_next = (u8)(HWR_SHADOW_SAMPLED + first);
 	chunk = hwr_heap_malloc(HWR_ADAPTIVE_UNIT);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * long hwr_helper_clone(long flags, void *stack_top, void (*run)(void)): a thread that libc does not
- * know. aarch64. run never returns. */
+ * hwr_helper_clone, see arch.h; aarch64. */
 	.text
 	.globl hwr_helper_clone
 	.hidden hwr_helper_clone
@@ -8,9 +7,9 @@
 hwr_helper_clone:
 	.cfi_startproc
 	mov x9, x2
+	mov x4, x3
 	mov x2, #0
 	mov x3, #0
-	mov x4, #0
 	mov x8, #220
 	svc #0
 	cbz x0, 1f

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * long hwr_helper_clone(long flags, void *stack_top, void (*run)(void)): a thread that libc does not
- * know. x86_64. run never returns. */
+ * hwr_helper_clone, see arch.h; x86_64. */
 	.text
 	.globl hwr_helper_clone
 	.hidden hwr_helper_clone
@@ -9,7 +8,7 @@ hwr_helper_clone:
 	.cfi_startproc
 	mov %rdx, %r9
 	xor %edx, %edx
-	xor %r10d, %r10d
+	mov %rcx, %r10
 	xor %r8d, %r8d
 	mov $56, %eax
 	syscall
