@@ -357,6 +357,7 @@ enum {
 	HW_IMAGE_COMMAND = 4, /* path = the arguments, each with its terminator */
 	HW_CODE_NAMED = 5,    /* base = number of a function of a runtime, path = its name; see runtime.h */
 	HW_RUNTIME_SAYS = 6,  /* path = what the runtime's library says of itself */
+	HW_MODULE_LISTED = 7, /* as HW_MODULE_LOADED, at the end: it is in no stack */
 };
 enum { HW_IMAGE_TEXT_MAX = 8192 };
 struct hw_module_note {

@@ -78,12 +78,13 @@ static int module_loaded(struct image *self, const struct hw_module_note *note, 
 		return err_set(err, ERR_MEMORY, "out of memory for modules");
 	}
 	memcpy(module.build_id, rest, note->build_id_bytes);
-	prepare_module(self->prepare, &(struct symbolizer_module){
-					      .path = module.path,
-					      .build_id = module.build_id,
-					      .build_id_bytes = note->build_id_bytes,
-					      .arch = load_relaxed(&self->berth.control->arch),
-				      });
+	if (note->what == HW_MODULE_LOADED)
+		prepare_module(self->prepare, &(struct symbolizer_module){
+						      .path = module.path,
+						      .build_id = module.build_id,
+						      .build_id_bytes = note->build_id_bytes,
+						      .arch = load_relaxed(&self->berth.control->arch),
+					      });
 	return module_tell(self, &module, err);
 }
 
@@ -122,7 +123,7 @@ static int code_named(struct image *self, const struct hw_module_note *note, con
 static int note_tell(struct image *self, const struct hw_module_note *note, const u8 *rest,
 		     struct err *err)
 {
-	if (note->what == HW_MODULE_LOADED)
+	if (note->what == HW_MODULE_LOADED || note->what == HW_MODULE_LISTED)
 		return module_loaded(self, note, rest, err);
 	if (note->what == HW_MODULE_UNLOADED)
 		return module_unloaded(self, note, err);

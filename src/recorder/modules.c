@@ -159,7 +159,7 @@ static struct hw_module_note *log_room(u32 bytes, u64 *head)
 	return (struct hw_module_note *)(hwr_module_log + at);
 }
 
-static bool announce(const struct hwr_module_at *module, struct build_id id)
+static bool announce(const struct hwr_module_at *module, struct build_id id, u16 what)
 {
 	u32 path_bytes = (u32)hwr_length(module->name);
 	u64 head = hwr_control->modules_head;
@@ -176,7 +176,7 @@ static bool announce(const struct hwr_module_at *module, struct build_id id)
 	}
 	*note = (struct hw_module_note){
 		.size = bytes,
-		.what = HW_MODULE_LOADED,
+		.what = what,
 		.build_id_bytes = (u16)id.count,
 		.ticks = hw_ticks(),
 		.base = module->base,
@@ -257,7 +257,7 @@ void hwr_modules_tell_codes(void)
 		.name = HW_CODE_MODULE,
 	};
 
-	announce(&codes, (struct build_id){ NULL, 0 });
+	announce(&codes, (struct build_id){ NULL, 0 }, HW_MODULE_LOADED);
 }
 
 void hwr_modules_tell_image(void)
@@ -317,7 +317,7 @@ static struct known_module *free_entry(void)
 	return known_count < KNOWN_MAX ? &known[known_count] : NULL;
 }
 
-static bool learn(const struct hwr_module_at *module, struct build_id id, u64 identity)
+static bool learn(const struct hwr_module_at *module, struct build_id id, u64 identity, u16 what)
 {
 	struct known_module *k;
 
@@ -328,7 +328,7 @@ static bool learn(const struct hwr_module_at *module, struct build_id id, u64 id
 		hwr_fault(HW_FAULT_MODULES_FULL);
 		return true;
 	}
-	if (!announce(module, id))
+	if (!announce(module, id, what))
 		return false;
 	*k = (struct known_module){ module->start, module->end, identity, load_relaxed(&hwr_epoch), true };
 	store_release(&k->replaced, false);
@@ -337,7 +337,7 @@ static bool learn(const struct hwr_module_at *module, struct build_id id, u64 id
 	return true;
 }
 
-bool hwr_modules_saw(const struct hwr_module_at *module)
+static bool saw(const struct hwr_module_at *module, u16 what)
 {
 	struct known_module *k = find_known(module);
 	u32 epoch = load_relaxed(&hwr_epoch);
@@ -355,10 +355,14 @@ bool hwr_modules_saw(const struct hwr_module_at *module)
 	if (k && k->identity == identity)
 		k->epoch = epoch;
 	else
-		settled = learn(module, id, identity);
+		settled = learn(module, id, identity, what);
 	end_turn();
 	return settled;
 }
+
+bool hwr_modules_saw(const struct hwr_module_at *module) { return saw(module, HW_MODULE_LOADED); }
+
+void hwr_modules_list(const struct hwr_module_at *module) { saw(module, HW_MODULE_LISTED); }
 
 void hwr_modules_check(void)
 {

@@ -37,6 +37,9 @@ void hwr_modules_tell_runtime(const char *text);
  * full; nothing may be cached about its code, so that it is met again. */
 bool hwr_modules_saw(const struct hwr_module_at *module);
 
+/* The module is loaded; nobody met it, perhaps. */
+void hwr_modules_list(const struct hwr_module_at *module);
+
 /* The loader called the allocator: look whether anything was unloaded, and forget what was cached
  * about code if so. */
 void hwr_modules_check(void);

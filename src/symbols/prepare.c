@@ -17,6 +17,7 @@
 
 enum {
 	PREPARED_MAX = 256,       /* more modules are left until they are needed: what is read stays in memory */
+	FREE_NS = 100 * 1000 * 1000, /* of CPU time, without rests: most of it would else be spent when the program has ended */
 	REST_NS = 20 * 1000 * 1000,
 	RESTS = 100,              /* then it takes its share of a busy machine */
 };
@@ -64,7 +65,15 @@ static bool processor_is_free(void)
 	return running && running <= sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Before each piece of work: rests while others want all processors. A thread of the lowest priority would not need to
+static u64 cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
+/* Before each piece of work, when there was much: rests while others want all processors. A thread of the lowest priority would not need to
  * ask, but in the end somebody waits for it: seconds, on a busy machine. False when it is time to end. */
 static bool go_on(void *opaque)
 {
@@ -72,7 +81,7 @@ static bool go_on(void *opaque)
 	bool stop;
 
 	pthread_mutex_lock(&self->lock);
-	while (!self->stop && self->rests < RESTS) {
+	while (!self->stop && self->rests < RESTS && cpu_ns() > FREE_NS) {
 		struct timespec until;
 		bool is_free;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Reads modules' symbols while the program that has loaded them still runs, on a thread that rests
- * while others want all processors. Opening debug info is most of the work of resolving: much of it is compressed.
+ * while others want all processors, once it has had some time. Opening debug info is most of the work of resolving: much of it is compressed.
  *
  *	struct prepare *prepare = prepare_new();
  *	prepare_module(prepare, &module);        any thread, any time, never waits

@@ -297,8 +297,9 @@ TEST(modules, "modules are told in order, once more when they go, also around th
 	producer_module(producer, HW_MODULE_LOADED, 0x5000, "/lib/a.so", 0);
 	producer_module(producer, HW_MODULE_UNLOADED, 0x5000, "/lib/a.so", 0);
 	producer_module(producer, HW_MODULE_LOADED, 0x5000, "/lib/b.so", 0);
+	producer_module(producer, HW_MODULE_LISTED, 0x7000, "/lib/c.so", 0);
 	image_cycle(scene->image, 0, false);
-	CHECK_STR(scene->diary.text, "+/bin/prog0 +/lib/a.so1 -/lib/a.so1 +/lib/b.so2 ");
+	CHECK_STR(scene->diary.text, "+/bin/prog0 +/lib/a.so1 -/lib/a.so1 +/lib/b.so2 +/lib/c.so3 ");
 	memset(path, 'x', sizeof(path));
 	path[sizeof(path) - 1] = 0;
 	scene->diary.text[0] = 0;
@@ -307,7 +308,7 @@ TEST(modules, "modules are told in order, once more when they go, also around th
 		image_cycle(scene->image, 0, false);
 		scene->diary.text[0] = 0;
 	}
-	CHECK_EQ(scene->diary.modules, 304);
+	CHECK_EQ(scene->diary.modules, 305);
 	CHECK_EQ(scene->image->damaged, 0);
 	scene_end(scene, &totals);
 	free(scene);

@@ -118,7 +118,7 @@ static void tell_modules(void)
 		return; /* another thread changes the list */
 	for (const struct link_map *map = hwr_loader()->r_map; map; map = map->l_next)
 		if (hwr_module_at((u64)map->l_ld, &module))
-			hwr_modules_saw(&module);
+			hwr_modules_list(&module);
 }
 
 void hwr_access_leave(void)
