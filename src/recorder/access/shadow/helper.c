@@ -17,7 +17,9 @@
 
 enum {
 	TURN_NS = 500000,        /* and at least two in an epoch */
-	TURN_COST_NS = 4000,     /* of the program's time, besides its reports: its branches are foreseen wrong at first */
+	TURN_COST_NS = 4000,     /* of the program's time, besides its reports */
+	EARLY = 300,             /* reports of a turn that are dearer than the others: branches are foreseen wrong at first */
+	EARLY_NS = 20,
 	TURN_SHARE = 24,         /* at most one part in so many of the time is for giving turns */
 	LENDING_NS = 10000,      /* a sleep, while a thread of the program may do the work */
 	LENDING_WAITS = 4,       /* before the helper does it */
@@ -43,6 +45,7 @@ static u64 epoch_first; /* number of the log's first entry of the present epoch 
 static bool fences;     /* of other threads can be asked for */
 static struct hwr_turns turns;
 static bool turn_is_new; /* nothing was added to it yet */
+static u64 early_left;   /* of its reports */
 static u64 reports_cost; /* ticks of HWR_SHADOW_REPORTS of them */
 static u64 reports_pace; /* at the same time, as hwr_arming_pace tells it */
 
@@ -164,6 +167,15 @@ static bool controls_are_dear(const struct so_far *start, const struct so_far *n
 	       cost_ns(since.controls, start, now) > since.cpu_ns / CONTROL_COST_SHARE;
 }
 
+/* Of the program's time, besides what these reports of the present turn cost anywhere. */
+static u64 turn_cost_ns(u64 hits)
+{
+	u64 early = hits < early_left ? hits : early_left;
+
+	early_left -= early;
+	return early * EARLY_NS + (turn_is_new ? TURN_COST_NS : 0);
+}
+
 static void add_to_turn(const struct so_far *start, struct so_far *before)
 {
 	struct so_far now = look();
@@ -171,7 +183,7 @@ static void add_to_turn(const struct so_far *start, struct so_far *before)
 	u64 cost = recording_ns(cost_ns(now.hits - before->hits, start, &now), cpu_ns);
 	struct hwr_look look = {
 		.cpu_ns = cpu_ns,
-		.recording_ns = cost + (turn_is_new ? TURN_COST_NS : 0),
+		.recording_ns = cost + turn_cost_ns(now.hits - before->hits),
 		.controls = now.controls - before->controls,
 	};
 
@@ -232,6 +244,7 @@ static void begin_turn(u32 set)
 	store_relaxed(&hwr_adaptive_turn, (u8)(HWR_SHADOW_SAMPLED + set));
 	hwr_turns_begin(&turns, set);
 	turn_is_new = true;
+	early_left = EARLY;
 }
 
 /* Arms what was disarmed in the epoch that ends. What is logged from now on may be of the new epoch, and will not
@@ -398,7 +411,7 @@ bool hwr_adaptive_start(u64 wanted_ns)
 	epoch_ns = wanted_ns - wanted_ns / 7; /* the helper may wake up late */
 	turn_ns = epoch_ns / 2 < TURN_NS ? epoch_ns / 2 : TURN_NS;
 	fences = hwr_ask3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-	turns = (struct hwr_turns){.set = first, .quota = turn_ns / 2};
+	turns = (struct hwr_turns){.set = first, .quota = turn_ns / 3};
 	hwr_adaptive_turn = hwr_adaptive_next = (u8)(HWR_SHADOW_SAMPLED + first);
 	chunk = hwr_heap_malloc(HWR_ADAPTIVE_UNIT);
 	if (chunk) {

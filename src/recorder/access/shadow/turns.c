@@ -5,13 +5,16 @@
 enum {
 	LEAST_OWN = 16, /* at least one part in so many of the CPU time is the program's own */
 	ENOUGH = 16,    /* accesses of controls per look that tell of progress */
-	BELIEF = 64,    /* what is believed of the cost weighs as much as this evidence */
+	SETS_ENOUGH = 8,
 	COST_ERROR = 3, /* it is wrong by this factor at most */
 	HEAT = 150,     /* thousandths of its progress that recording costs in a turn of half the longest one */
 	LONGEST = 16,   /* tenths of the average turn */
-	SHORTEST = 6,   /* so many of them are an average turn */
+	SHORTEST = 4,   /* so many of them are an average turn */
 	STRIDE = 25,    /* so that sets of one page have their turns far from each other */
 };
+
+/* What is believed of the cost is right to within so much: 15 % off is usual. */
+static const double BELIEF_VARIANCE = 0.15 * 0.15;
 
 static void look_add(struct hwr_look *self, const struct hwr_look *more)
 {
@@ -29,50 +32,67 @@ struct hwr_look hwr_turns_since(const struct hwr_turns *self)
 	return sum;
 }
 
-/* How much the looks tell of the cost: where it is a small part of the time of each set, chance hides it. */
-static double evidence(const struct hwr_turns *self)
+/* Of all sets since the controls were chosen: CPU time, believed cost, controls, and products of them. */
+struct products {
+	double cpu_cpu, cpu_cost, cost_cost, cpu_controls, cost_controls, controls_controls;
+	u32 sets; /* that had a turn */
+};
+
+static struct products products_of(const struct hwr_turns *self)
 {
-	double sum = 0, all = (double)hwr_turns_since(self).cpu_ns + 1;
-
-	for (u32 set = 0; set < HWR_TURNS; set++) {
-		double cpu = (double)self->since[set].cpu_ns + 1;
-		double share = (double)self->since[set].recording_ns / cpu;
-
-		sum += share * share * cpu / all;
-	}
-	return sum * (double)self->looks;
-}
-
-/* What recording costs : what is believed. Controls are taken as pace * (CPU time - factor * believed cost) with
- * the pace and the factor that fit all sets best (least squares). */
-static double fitting_factor(const struct hwr_turns *self)
-{
-	double cpu_cpu = 0, cpu_cost = 0, cost_cost = 0, cpu_controls = 0, cost_controls = 0, under;
+	struct products sum = {0};
 
 	for (u32 set = 0; set < HWR_TURNS; set++) {
 		const struct hwr_look *look = &self->since[set];
-		double cpu = (double)look->cpu_ns, cost = (double)look->recording_ns;
+		double cpu = (double)look->cpu_ns, cost = (double)look->recording_ns, controls = (double)look->controls;
 
-		cpu_cpu += cpu * cpu;
-		cpu_cost += cpu * cost;
-		cost_cost += cost * cost;
-		cpu_controls += cpu * (double)look->controls;
-		cost_controls += cost * (double)look->controls;
+		sum.cpu_cpu += cpu * cpu;
+		sum.cpu_cost += cpu * cost;
+		sum.cost_cost += cost * cost;
+		sum.cpu_controls += cpu * controls;
+		sum.cost_controls += cost * controls;
+		sum.controls_controls += controls * controls;
+		sum.sets += look->cpu_ns != 0;
 	}
-	under = cpu_controls * cost_cost - cost_controls * cpu_cost;
-	return under > 0 ? (cpu_controls * cpu_cost - cost_controls * cpu_cpu) / under : 1;
+	return sum;
 }
 
+/* What recording costs : what is believed. Controls are taken as pace * (CPU time - factor * believed cost) with the pace and the factor
+ * that fit all sets best (least squares). How far single sets are from that tells how much chance is in it. */
+struct fit {
+	double factor, variance;
+};
+
+static bool fit_of(const struct products *sum, struct fit *fit)
+{
+	double under = sum->cpu_cpu * sum->cost_cost - sum->cpu_cost * sum->cpu_cost;
+	double pace = sum->cpu_controls * sum->cost_cost - sum->cost_controls * sum->cpu_cost;
+	double slope = sum->cost_controls * sum->cpu_cpu - sum->cpu_controls * sum->cpu_cost;
+	double rest, spread;
+
+	if (sum->sets < SETS_ENOUGH || under <= 0 || pace <= 0)
+		return false;
+	pace /= under;
+	slope /= under;
+	fit->factor = -slope / pace;
+	rest = sum->controls_controls - pace * sum->cpu_controls - slope * sum->cost_controls;
+	rest = rest > 0 ? rest / (sum->sets - 2) : 0;
+	spread = sum->cpu_cpu + fit->factor * fit->factor * sum->cost_cost - 2 * fit->factor * sum->cpu_cost;
+	fit->variance = rest * spread / (under * pace * pace);
+	return true;
+}
+
+/* The mean of what is believed and what fits, each by how sure it is. */
 static double cost_factor(const struct hwr_turns *self)
 {
-	double known = evidence(self), factor;
+	struct products sum = products_of(self);
+	struct fit fit;
 
-	if (!self->looks || hwr_turns_since(self).controls / self->looks < ENOUGH)
+	if (!self->looks || hwr_turns_since(self).controls / self->looks < ENOUGH || !fit_of(&sum, &fit))
 		return 1;
-	factor = fitting_factor(self);
-	factor = factor > COST_ERROR ? COST_ERROR : factor;
-	factor = factor * COST_ERROR < 1 ? 1.0 / COST_ERROR : factor;
-	return (factor * known + BELIEF) / (known + BELIEF);
+	fit.factor = fit.factor > COST_ERROR ? COST_ERROR : fit.factor;
+	fit.factor = fit.factor * COST_ERROR < 1 ? 1.0 / COST_ERROR : fit.factor;
+	return (fit.factor * BELIEF_VARIANCE + fit.variance) / (BELIEF_VARIANCE + fit.variance);
 }
 
 static u64 progress_of(const struct hwr_look *look, double factor)
