@@ -134,7 +134,7 @@ TEST(pauses, "also where controls pause for long")
 				  .controls_per_step = 0.01,
 				  .pauses = true};
 
-	check_within(program, 0.4);
+	check_within(program, 0.3);
 	program.reports_per_step = 0;
 	check_within(program, 0.02);
 }

@@ -3,14 +3,15 @@
 #include "recorder/access/shadow/turns.h"
 
 enum {
-	LEAST_OWN = 16, /* at least one part in so many of the CPU time is the program's own */
-	ENOUGH = 16,    /* accesses of controls per look that tell of progress */
+	LEAST_OWN = 16,   /* at least one part in so many of the CPU time is the program's own */
+	ENOUGH = 16,      /* accesses of controls per look that tell of progress */
 	SETS_ENOUGH = 8,
-	COST_ERROR = 3, /* it is wrong by this factor at most */
-	HEAT = 150,     /* thousandths of its progress that recording costs in a turn of half the longest one */
-	LONGEST = 16,   /* tenths of the average turn */
-	SHORTEST = 4,   /* so many of them are an average turn */
-	STRIDE = 25,    /* so that sets of one page have their turns far from each other */
+	LOOKS_ENOUGH = 8, /* few looks may agree by chance, and are believed less */
+	COST_ERROR = 3,   /* it is wrong by this factor at most */
+	HEAT = 150,       /* thousandths of its progress that recording costs in a turn of half the longest one */
+	LONGEST = 16,     /* tenths of the average turn */
+	SHORTEST = 4,     /* so many of them are an average turn */
+	STRIDE = 25,      /* so that sets of one page have their turns far from each other */
 };
 
 /* What is believed of the cost is right to within so much: 15 % off is usual. */
@@ -63,7 +64,7 @@ struct fit {
 	double factor, variance;
 };
 
-static bool fit_of(const struct products *sum, struct fit *fit)
+static bool fit_of(const struct products *sum, u64 looks, struct fit *fit)
 {
 	double under = sum->cpu_cpu * sum->cost_cost - sum->cpu_cost * sum->cpu_cost;
 	double pace = sum->cpu_controls * sum->cost_cost - sum->cost_controls * sum->cpu_cost;
@@ -79,6 +80,7 @@ static bool fit_of(const struct products *sum, struct fit *fit)
 	rest = rest > 0 ? rest / (sum->sets - 2) : 0;
 	spread = sum->cpu_cpu + fit->factor * fit->factor * sum->cost_cost - 2 * fit->factor * sum->cpu_cost;
 	fit->variance = rest * spread / (under * pace * pace);
+	fit->variance += BELIEF_VARIANCE * LOOKS_ENOUGH * sum->cpu_cpu / (sum->cost_cost * (double)looks);
 	return true;
 }
 
@@ -88,7 +90,7 @@ static double cost_factor(const struct hwr_turns *self)
 	struct products sum = products_of(self);
 	struct fit fit;
 
-	if (!self->looks || hwr_turns_since(self).controls / self->looks < ENOUGH || !fit_of(&sum, &fit))
+	if (!self->looks || hwr_turns_since(self).controls / self->looks < ENOUGH || !fit_of(&sum, self->looks, &fit))
 		return 1;
 	fit.factor = fit.factor > COST_ERROR ? COST_ERROR : fit.factor;
 	fit.factor = fit.factor * COST_ERROR < 1 ? 1.0 / COST_ERROR : fit.factor;
