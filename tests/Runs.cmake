@@ -15,6 +15,7 @@ heapwise_run(events-malloc-family events all family)
 heapwise_run(events-new-delete events all newdelete)
 heapwise_run(events-before-and-after-main events own lifecycle)
 heapwise_run(durations durations)
+heapwise_run(brief brief)
 
 foreach(program sqlite3 jq containers)
 	heapwise_run(valgrind-${program} valgrind ${program})

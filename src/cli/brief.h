@@ -6,7 +6,7 @@
 #include "cli/command.h"
 #include "cli/loading.h"
 
-/* How many findings there are. loading: of this trace, which is finished here; NULL = was not begun. */
+/* How many findings there are. loading: of this trace, whose model is taken; NULL = the trace is read. */
 u64 brief_findings(const struct command *command, const char *path, struct loading *loading);
 
 #endif

@@ -308,15 +308,18 @@ static bool is_empty(const struct run_args *args, const struct run_result *resul
 	       !result->routines && !args->sample_bytes && !args->mmap && !args->start_paused;
 }
 
-/* Reading a large trace again would keep the user waiting for his prompt. */
-enum { BRIEF_EVENTS_MAX = 500000 };
+/* Whether the first findings are to be told at the end, unless there is a reason not to. */
+static bool may_brief(const struct run_args *args)
+{
+	return !args->quiet && !args->report && !args->lisp && !args->children;
+}
 
+/* Reading a large trace would keep the user waiting for his prompt. */
 static bool wants_brief(const struct run_args *args, const struct run_result *result)
 {
 	u64 events = result->totals.allocations + result->totals.frees;
 
-	return !args->quiet && !is_empty(args, result) && !args->report && !args->lisp && !args->children &&
-	       !result->write_errno && events <= BRIEF_EVENTS_MAX;
+	return may_brief(args) && !is_empty(args, result) && !result->write_errno && events <= LOADING_EVENTS_MAX;
 }
 
 /* What to look at first, and where to go on. */
@@ -748,22 +751,25 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		options.output = strbuf_text(&spooled);
 	}
 	options.prepare = args->symbols ? prepare_new() : NULL;
+	loading = may_brief(args) ? loading_new() : NULL;
+	options.tap = loading_tap(loading);
 	status = monitor_run(&options, &result, &err);
 	if (status < 0 && result.go_without)
 		status = run_without(&options, &result, &err);
 	server_close(&server);
 	if (status < 0) {
 		prepare_free(options.prepare);
+		loading_free(loading);
 		if (spooled.count)
 			spool_remove(strbuf_text(&spooled));
 		secrets_release(&secrets);
 		return command_fail(self, &err);
 	}
 	progress_clear(&progress);
-	loading = wants_brief(args, &result) ? loading_begin(result.output) : NULL;
 	resolve(args, options.prepare, &result);
 	prepare_free(options.prepare);
 	summary(args, &pools, &result, loading);
+	loading_free(loading);
 	dump(args, &dumps, &result);
 	if (args->report && result.recorded)
 		report(&result);

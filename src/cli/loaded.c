@@ -85,20 +85,15 @@ int loaded_look(struct loaded *self, struct err *err)
 	return status;
 }
 
-/* What the file tells now, and what was wrong with it when it was read. */
+/* The model that grew with the trace. */
 static int take_begun(struct loaded *self, struct err *err)
 {
-	struct trace_info then = {0};
-
-	self->model = loading_finish(self->loading, &then);
-	self->loading = NULL;
-	if (!self->model)
-		return 0;
-	then.file_bytes = self->info.file_bytes;
-	then.blocks = self->info.blocks;
-	then.has_symbols = self->info.has_symbols;
-	self->info = then;
-	return model_load_type_names(self->model, self->path, err);
+	self->model = loading_take(self->loading);
+	if (self->model && !self->info.images) { /* the file is another one: the program began it and did not live to fill it */
+		model_free(self->model);
+		self->model = NULL;
+	}
+	return self->model ? model_load_type_names(self->model, self->path, err) : 0;
 }
 
 static int open_model(struct loaded *self, struct err *err)
@@ -138,10 +133,8 @@ void loaded_release(struct loaded *self)
 	free(self->point_types);
 	self->point_types = NULL;
 	symbol_table_release(&self->symbols);
-	model_free(loading_finish(self->loading, &self->info));
 	model_free(self->model);
 	model_free(self->whole);
-	self->loading = NULL;
 	self->model = self->whole = NULL;
 }
 

@@ -20,7 +20,7 @@ struct loaded {                        /* the first seven are the caller's, the 
 	bool find_symbols;
 	bool no_index; /* read the trace, also if it has an index */
 	const char *where; /* of which chunks the model is, see cli/where.h; NULL = of all */
-	struct loading *loading; /* of the last image, which was begun before; NULL = none */
+	struct loading *loading; /* of the last image, made while it was recorded; NULL = was not */
 	struct model *model;
 	struct model *whole; /* that the model is a part of; NULL = of none */
 	struct trace_info info;

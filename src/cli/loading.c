@@ -1,76 +1,136 @@
 /* SPDX-License-Identifier: MIT
- * The thread that reads a trace; see loading.h. Host. */
+ * Fills a model from a recording in progress; see loading.h. Host, on the drain thread until the recording has ended. Whatever
+ * goes wrong ends the model only. */
 #include "cli/loading.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 struct loading {
-	struct trace_reader *reader;
-	struct model *model;
-	int status;
-	pthread_t thread;
+	struct tap tap;
+	struct model *model; /* NULL = given up */
+	struct stream_sink sink;
+	u64 events; /* of the present image */
 };
 
-static void *read_all(void *data)
+static void give_up(struct loading *self)
+{
+	model_free(self->model);
+	self->model = NULL;
+}
+
+#define TELL(function, ...)                                                                        \
+	struct loading *self = data;                                                               \
+	struct err own = {0};                                                                      \
+                                                                                                   \
+	(void)err;                                                                                 \
+	if (self->model && self->sink.function(self->sink.self, __VA_ARGS__, &own) < 0)            \
+		give_up(self);                                                                     \
+	return 0
+
+#define TELL_ONE(function, type)                                                                   \
+	static int on_##function(void *data, const struct type *one, struct err *err)              \
+	{                                                                                          \
+		TELL(function, one);                                                               \
+	}
+#define TELL_ROWS(function, type)                                                                  \
+	static int on_##function(void *data, const struct type *rows, u64 count, struct err *err)  \
+	{                                                                                          \
+		TELL(function, rows, count);                                                       \
+	}
+
+TELL_ONE(module, stream_module)
+TELL_ONE(thread, stream_thread)
+TELL_ROWS(contexts, stream_context)
+TELL_ONE(clock, stream_clock)
+TELL_ONE(usage, stream_usage)
+TELL_ONE(memory, stream_memory)
+TELL_ROWS(aggregates, stream_aggregate)
+TELL_ROWS(accesses, stream_access)
+TELL_ROWS(types, stream_type)
+TELL_ONE(name, stream_name)
+TELL_ONE(image_end, stream_image_end)
+
+static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes, u64 count, struct err *err)
+{
+	TELL(scan, scan, classes, count);
+}
+
+static int on_note(void *data, const char *key, const char *value, struct err *err)
+{
+	TELL(note, key, value);
+}
+
+/* Each image has a model of its own, also after one that was too large. */
+static int on_image(void *data, const struct stream_image *image, struct err *err)
 {
 	struct loading *self = data;
-	struct trace_read_options how = {.image = TRACE_LAST_IMAGE};
-	struct err err = {0};
+	struct err own = {0};
 
-	self->status = model_read(self->model, self->reader, &how, &err);
-	return NULL;
+	(void)err;
+	self->events = 0;
+	if (!self->model)
+		self->model = model_new();
+	if (!self->model)
+		return 0;
+	self->sink = model_sink(self->model);
+	if (self->sink.image(self->model, image, &own) < 0)
+		give_up(self);
+	return 0;
 }
 
-/* Signals are for other threads. */
-static bool start(struct loading *self)
+static int on_events(void *data, const struct event *events, u64 count, struct err *err)
 {
-	sigset_t all, before;
-	bool started;
+	struct loading *self = data;
+	struct err own = {0};
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = pthread_create(&self->thread, NULL, read_all, self) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return started;
+	(void)err;
+	self->events += count;
+	if (self->model && (self->events > LOADING_EVENTS_MAX || self->sink.events(self->model, events, count, &own) < 0))
+		give_up(self);
+	return 0;
 }
 
-static void loading_free(struct loading *self)
-{
-	if (self->reader)
-		trace_close(self->reader);
-	model_free(self->model);
-	free(self);
-}
-
-struct loading *loading_begin(const char *path)
+struct loading *loading_new(void)
 {
 	struct loading *self = calloc(1, sizeof *self);
-	struct err err = {0};
 
 	if (!self)
 		return NULL;
-	self->reader = trace_open(path, &err);
-	self->model = model_new();
-	if (self->reader && self->model && start(self))
-		return self;
-	loading_free(self);
-	return NULL;
+	self->tap.sink = (struct stream_sink){.self = self,
+					      .image = on_image,
+					      .module = on_module,
+					      .thread = on_thread,
+					      .contexts = on_contexts,
+					      .events = on_events,
+					      .clock = on_clock,
+					      .usage = on_usage,
+					      .memory = on_memory,
+					      .aggregates = on_aggregates,
+					      .scan = on_scan,
+					      .accesses = on_accesses,
+					      .types = on_types,
+					      .name = on_name,
+					      .image_end = on_image_end,
+					      .note = on_note};
+	return self;
 }
 
-struct model *loading_finish(struct loading *self, struct trace_info *info)
-{
-	struct model *model = NULL;
+const struct tap *loading_tap(struct loading *self) { return self ? &self->tap : NULL; }
 
-	if (!self)
+struct model *loading_take(struct loading *self)
+{
+	struct model *model = self ? self->model : NULL;
+
+	if (!model)
 		return NULL;
-	pthread_join(self->thread, NULL);
-	if (self->status == 0 && self->model->has_image) {
-		*info = *trace_info(self->reader);
-		model = self->model;
-		self->model = NULL;
-	}
-	loading_free(self);
+	self->model = NULL;
+	model_finish(model);
 	return model;
+}
+
+void loading_free(struct loading *self)
+{
+	if (self)
+		give_up(self);
+	free(self);
 }

@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: MIT
- * Reads the model of a trace on a thread of its own, while names of functions, which the model does not need, are still
- * looked up and appended to the file.
+ * The model of a program's last image, made while it runs: when it ends there is no trace to be read.
  *
- *	struct loading *loading = loading_begin(path);
- *	symbols_resolve_trace(path, ...);
- *	struct model *model = loading_finish(loading, &info);
+ *	struct loading *loading = loading_new();
+ *	options.tap = loading_tap(loading);
+ *	monitor_run(&options, ...);
+ *	struct model *model = loading_take(loading);
+ *	loading_free(loading);
  *
- * All functions take NULL, for when nothing was begun. */
+ * All functions take NULL, for when there was no memory. */
 #ifndef CLI_LOADING_H
 #define CLI_LOADING_H
 
 #include "model/model.h"
+#include "monitor/tap.h"
+
+/* More events would keep a user waiting for his prompt, and memory from others: then there is no model. */
+enum { LOADING_EVENTS_MAX = 500000 };
 
 struct loading;
 
-/* Of the last image. From now on the file may grow. NULL if it cannot be begun. */
-struct loading *loading_begin(const char *path);
+struct loading *loading_new(void);
 
-/* Waits for it. NULL if there was a problem: who reads the trace again learns which. The names of types are not loaded
- * yet. info: what was found until the thread began, and what was wrong with the file. */
-struct model *loading_finish(struct loading *self, struct trace_info *info);
+/* To be told the recording; never holds it up, never fails. */
+const struct tap *loading_tap(struct loading *self);
+
+/* When the recording has ended; the model is the caller's. NULL if there is none: who reads the trace learns why. The
+ * names of types are not loaded yet. */
+struct model *loading_take(struct loading *self);
+void loading_free(struct loading *self);
 
 #endif

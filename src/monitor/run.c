@@ -332,15 +332,14 @@ static int threads_start(struct run *self, struct err *err)
 
 /* ---- after the end --------------------------------------------------------------------------- */
 
-static void note_number(struct process *root, const char *key, u64 number)
+static void note_number(const struct stream_sink *sink, const char *key, u64 number)
 {
-	struct stream_sink sink = trace_writer_sink(root->writer);
 	char value[32];
 
 	if (!number)
 		return;
 	snprintf(value, sizeof(value), "%llu", (unsigned long long)number);
-	sink.note(sink.self, key, value, NULL);
+	sink->note(sink->self, key, value, NULL);
 }
 
 /* Whether functions of an allocator were recorded, which need not have been called. */
@@ -430,21 +429,20 @@ static void note_pools(struct run *self, const struct stream_sink *sink)
 static void notes_tell(struct run *self)
 {
 	struct run_result *result = self->result;
-	struct stream_sink sink;
+	const struct stream_sink *sink = &self->root->sink;
 
-	if (!self->root->writer) /* the recording was ended before the program */
+	if (!self->root->writer || !sink->note) /* the recording was ended before the program, or never began */
 		return;
-	sink = trace_writer_sink(self->root->writer);
-	note_number(self->root, "unrecorded_children", result->unrecorded_children);
-	note_number(self->root, "unrecorded_execs", result->unrecorded_execs);
-	note_number(self->root, "berth_shortage", result->berth_shortage);
-	note_number(self->root, "unreachable", result->unreachable);
-	note_number(self->root, "unseen_ends", result->unseen_ends);
+	note_number(sink, "unrecorded_children", result->unrecorded_children);
+	note_number(sink, "unrecorded_execs", result->unrecorded_execs);
+	note_number(sink, "berth_shortage", result->berth_shortage);
+	note_number(sink, "unreachable", result->unreachable);
+	note_number(sink, "unseen_ends", result->unseen_ends);
 	if (result->runtime_hint[0])
-		sink.note(sink.self, "runtime_hint", result->runtime_hint, NULL);
+		sink->note(sink->self, "runtime_hint", result->runtime_hint, NULL);
 	if (result->lisp_says[0])
-		sink.note(sink.self, "lisp", result->lisp_says, NULL);
-	note_pools(self, &sink);
+		sink->note(sink->self, "lisp", result->lisp_says, NULL);
+	note_pools(self, sink);
 }
 
 static u64 file_bytes(const char *path)

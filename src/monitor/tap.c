@@ -212,7 +212,7 @@ void tap_cycle(struct image *self, struct err *err)
 		return;
 	writes_collect(self);
 	commands_collect(self);
-	for (u64 i = 0; i < self->hits.count; i++)
+	for (u64 i = 0; self->tap->hit && i < self->hits.count; i++)
 		self->tap->hit(self->tap->self, &self->hits.data[i]);
 	vec_clear(&self->hits);
 	if (self->tap->cycle)

@@ -22,7 +22,7 @@ struct tap {
 	void *self;
 	/* Told all that the program's trace is told, at the end of each cycle at the latest. */
 	struct stream_sink sink;
-	/* After the events of the same cycle. */
+	/* After the events of the same cycle. This and what follows may be NULL. */
 	void (*hit)(void *self, const struct tap_hit *hit);
 	/* A command was done: its result, and when. */
 	void (*done)(void *self, const struct hw_command *command);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "symbols/scopes.h"
 
 #define NO_UNIT UINT32_MAX
 
@@ -106,27 +105,52 @@ int debuginfo_init(struct debuginfo *self, Dwarf *dwarf, u64 bias)
 	self->unit_count = (u32)list.units.count;
 	self->ranges = list.ranges.data;
 	self->range_count = list.ranges.count;
-	return result;
+	self->functions = calloc(self->unit_count + 1u, sizeof(*self->functions));
+	return self->functions ? result : ERR_MEMORY;
 }
 
 void debuginfo_release(struct debuginfo *self)
 {
+	for (u32 i = 0; self->functions && i < self->unit_count; i++)
+		unit_functions_release(&self->functions[i]);
+	free(self->functions);
 	free(self->units);
 	free(self->ranges);
 	*self = (struct debuginfo){ 0 };
 }
 
-void debuginfo_read_lines(const struct debuginfo *self, bool (*go_on)(void *), void *asked)
+/* Where the functions of a unit are: below itself, or below its other half in a .dwo file. */
+static Dwarf_Die functions_root(Dwarf_Die *unit)
+{
+	Dwarf_Die other_half = { 0 };
+
+	if (!dwarf_cu_info(unit->cu, NULL, NULL, NULL, &other_half, NULL, NULL, NULL) && other_half.addr)
+		return other_half;
+	return *unit;
+}
+
+/* Reads them once. */
+static int functions_ensure(const struct debuginfo *self, u32 unit, Dwarf_Die *root)
+{
+	struct unit_functions *functions = &self->functions[unit];
+
+	return functions->read ? 0 : unit_functions_read(functions, root);
+}
+
+void debuginfo_read_ahead(const struct debuginfo *self, bool (*go_on)(void *), void *asked)
 {
 	enum { LINES_MAX = 1 << 20 }; /* some 40 MB */
 	u64 read = 0;
 
 	for (u32 i = 0; i < self->unit_count && read < LINES_MAX && go_on(asked); i++) {
+		Dwarf_Die root = functions_root(&self->units[i]);
 		Dwarf_Lines *lines;
 		size_t count;
 
 		if (dwarf_getsrclines(&self->units[i], &lines, &count) == 0)
 			read += count;
+		if (functions_ensure(self, i, &root) < 0)
+			return;
 	}
 }
 
@@ -172,7 +196,8 @@ static int compare_placed(const void *a, const void *b)
 struct unit_work {
 	const struct debuginfo_query *query;
 	Dwarf_Die *unit;
-	Dwarf_Die root; /* where the functions are: the unit, or its other half in a .dwo file */
+	Dwarf_Die root; /* where the functions are */
+	const struct unit_functions *functions;
 	Dwarf_Files *files;
 	size_t file_count;
 	struct scopes scopes;
@@ -274,7 +299,7 @@ static int answer_frames(struct unit_work *work, u32 scope, struct debuginfo_ans
 
 static int unit_answer(struct unit_work *work, const struct placed *placed, u64 count)
 {
-	int result = scopes_read(&work->scopes, &work->root);
+	int result = scopes_read(&work->scopes, &work->root, work->functions);
 
 	if (dwarf_getsrcfiles(&work->root, &work->files, &work->file_count))
 		work->files = NULL;
@@ -294,7 +319,6 @@ static int unit_resolve(const struct debuginfo *self, const struct debuginfo_que
 	struct unit_work work = { .query = query, .unit = &self->units[placed->unit] };
 	u64 *addresses = malloc(count * sizeof(*addresses));
 	u32 *innermost = malloc(count * sizeof(*innermost));
-	Dwarf_Die other_half = { 0 };
 	int result = ERR_MEMORY;
 
 	if (!addresses || !innermost)
@@ -303,13 +327,13 @@ static int unit_resolve(const struct debuginfo *self, const struct debuginfo_que
 		addresses[i] = query->addresses[placed[i].index] - self->bias;
 		innermost[i] = NO_SCOPE;
 	}
-	work.root = *work.unit;
-	if (!dwarf_cu_info(work.unit->cu, NULL, NULL, NULL, &other_half, NULL, NULL, NULL) &&
-	    other_half.addr)
-		work.root = other_half;
+	work.root = functions_root(work.unit);
+	work.functions = &self->functions[placed->unit];
 	work.scopes = (struct scopes){ .addresses = addresses, .innermost = innermost,
 				       .address_count = count };
-	result = unit_answer(&work, placed, count);
+	result = functions_ensure(self, placed->unit, &work.root);
+	if (!result)
+		result = unit_answer(&work, placed, count);
 	scopes_release(&work.scopes);
 done:
 	free(addresses);

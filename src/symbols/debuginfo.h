@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "symbols/names.h"
+#include "symbols/scopes.h"
 #include "trace/symtab.h"
 
 /* One range of code of one compilation unit. */
@@ -20,6 +21,7 @@ struct debuginfo {
 	Dwarf *dwarf;
 	u64 bias; /* to add to an address of the debug file to get the module's */
 	Dwarf_Die *units;
+	struct unit_functions *functions; /* of each unit */
 	u32 unit_count;
 	struct unit_range *ranges; /* by low */
 	u64 range_count;
@@ -46,9 +48,9 @@ struct debuginfo_query {
 int debuginfo_init(struct debuginfo *self, Dwarf *dwarf, u64 bias);
 void debuginfo_release(struct debuginfo *self); /* not the Dwarf, which belongs to its module */
 
-/* Reads the tables of lines ahead, which is most of the work of answering; not of very large programs. Asks before
- * each unit whether to go on. */
-void debuginfo_read_lines(const struct debuginfo *self, bool (*go_on)(void *), void *asked);
+/* Reads the tables of lines and the functions ahead, which is most of the work of answering; not of very large programs. Asks
+ * before each unit whether to go on. */
+void debuginfo_read_ahead(const struct debuginfo *self, bool (*go_on)(void *), void *asked);
 
 /* Fills all answers. Damaged debug info leaves answers empty; only a lack of memory is an error. */
 int debuginfo_resolve(struct debuginfo *self, const struct debuginfo_query *query);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * One walk over a unit's DIE tree serves all addresses that fall into the unit.
+ * One walk over a unit's DIE tree finds its functions, and walks below these what addresses fall into.
  * Runs on the host. Never recurses and never goes backwards in the file, so damaged or hostile
  * debug info can neither exhaust the stack nor keep it busy for ever. */
 #include "symbols/scopes.h"
@@ -18,6 +18,7 @@ struct level {
 
 struct walk {
 	struct scopes *scopes;
+	struct unit_functions *functions; /* to be filled, instead of scopes */
 	bool thorough; /* look for functions in places where C and C++ compilers put none */
 	u32 depth;
 	struct level levels[DEPTH_MAX];
@@ -72,6 +73,21 @@ static int enter_scope(struct scopes *self, Dwarf_Die *die, u32 *scope)
 	return 1;
 }
 
+/* The ranges of a function; code that the linker threw away starts at 0. */
+static int list_function(struct unit_functions *self, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		struct unit_function row = { .low = start, .high = end, .die = *die };
+
+		if (start && start < end && !vec_push(self, row))
+			return ERR_MEMORY;
+	}
+	return 0;
+}
+
 /* Decides whether to look below die: 1 or 0, or ERR_MEMORY. *scope is what is around it, and
  * becomes what is around its children. In a function that holds addresses everything is looked at:
  * strict DWARF 2 gives blocks and inlined functions the range of their first piece only. */
@@ -79,6 +95,8 @@ static int visit(struct walk *walk, Dwarf_Die *die, u32 *scope)
 {
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
+		if (walk->functions)
+			return list_function(walk->functions, die);
 		*scope = NO_SCOPE;
 		if (mark_addresses(walk->scopes, die, NO_SCOPE))
 			return enter_scope(walk->scopes, die, scope);
@@ -133,9 +151,9 @@ static bool push_child(struct walk *walk, Dwarf_Die *parent, u32 scope)
 	return true;
 }
 
-static int walk_unit(struct walk *walk, Dwarf_Die *root)
+static int walk_below(struct walk *walk, Dwarf_Die *root, u32 around)
 {
-	bool more = push_child(walk, root, NO_SCOPE);
+	bool more = push_child(walk, root, around);
 
 	while (more) {
 		struct level *top = &walk->levels[walk->depth - 1];
@@ -157,7 +175,29 @@ static bool all_found(const struct scopes *self)
 	return true;
 }
 
-int scopes_read(struct scopes *self, Dwarf_Die *root)
+/* Functions in which addresses are, and what is below these. */
+static int walk_functions(struct walk *walk, const struct unit_functions *functions)
+{
+	const void *entered = NULL;
+	int result = 0;
+
+	for (u64 i = 0; i < functions->count && result >= 0; i++) {
+		const struct unit_function *row = &functions->data[i];
+		u64 first = lower_bound(walk->scopes, row->low);
+		Dwarf_Die die = row->die;
+		u32 scope = NO_SCOPE;
+
+		if (first == walk->scopes->address_count || walk->scopes->addresses[first] >= row->high || entered == die.addr)
+			continue;
+		entered = die.addr;
+		result = enter_scope(walk->scopes, &die, &scope);
+		if (result >= 0)
+			result = walk_below(walk, &die, scope);
+	}
+	return result < 0 ? result : 0;
+}
+
+int scopes_read(struct scopes *self, Dwarf_Die *root, const struct unit_functions *functions)
 {
 	struct walk *walk = malloc(sizeof(*walk));
 	int result;
@@ -165,16 +205,36 @@ int scopes_read(struct scopes *self, Dwarf_Die *root)
 	if (!walk)
 		return ERR_MEMORY;
 	walk->scopes = self;
+	walk->functions = NULL;
 	walk->thorough = false;
 	walk->depth = 0;
-	result = walk_unit(walk, root);
+	result = walk_functions(walk, functions);
 	if (!result && !all_found(self)) {
 		walk->thorough = true;
 		walk->depth = 0;
-		result = walk_unit(walk, root);
+		result = walk_below(walk, root, NO_SCOPE);
 	}
 	free(walk);
 	return result;
+}
+
+int unit_functions_read(struct unit_functions *self, Dwarf_Die *root)
+{
+	struct walk *walk = calloc(1, sizeof(*walk));
+	int result = walk ? 0 : ERR_MEMORY;
+
+	if (walk) {
+		walk->functions = self;
+		result = walk_below(walk, root, NO_SCOPE);
+	}
+	self->read = true;
+	free(walk);
+	return result;
+}
+
+void unit_functions_release(struct unit_functions *self)
+{
+	vec_release(self);
 }
 
 void scopes_release(struct scopes *self)

@@ -212,7 +212,7 @@ void symbolizer_read_ahead(struct symbolizer *self, u32 module, bool (*go_on)(vo
 	const struct entry *entry = self->entries.data[module];
 
 	if (entry->open && entry->module.has_debuginfo)
-		debuginfo_read_lines(&entry->module.debuginfo, go_on, asked);
+		debuginfo_read_ahead(&entry->module.debuginfo, go_on, asked);
 }
 
 struct Dwarf *symbolizer_dwarf(const struct symbolizer *self,
