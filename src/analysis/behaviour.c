@@ -436,7 +436,7 @@ static int chunk_add(struct pass *pass, const struct seen *chunk, struct err *er
 	if (chunk->timed)
 		group_add(pass, self, &state->group, chunk);
 	add_times(pass, self, chunk);
-	if (chunk->measured && !self->unseen)
+	if (chunk->measured)
 		add_accesses(pass, self, chunk);
 	if (!state->runs) {
 		state->runs = arena_new_array(&pass->arena, struct open_run, RUNS_OPEN);
@@ -515,12 +515,32 @@ static void tell_plain_libraries(const struct model *model, struct behaviour_tab
 /* A limit that is too large is none. */
 static u64 whole(double number) { return number < 0x1p63 ? (u64)number : UINT64_MAX; }
 
+static void forget_accesses(struct behaviour *self)
+{
+	static const enum inference of_accesses[] = {INFERENCE_UNUSED, INFERENCE_WRITE_ONLY, INFERENCE_READ_ONLY, INFERENCE_EARLY,
+						     INFERENCE_LATE,   INFERENCE_COVERAGE,   INFERENCE_SHARED};
+
+	self->measured = self->accessed = (struct tally){0};
+	for (u32 i = 0; i < sizeof of_accesses / sizeof *of_accesses; i++) {
+		self->hits[of_accesses[i]] = (struct tally){0};
+		self->estimated &= ~(1u << of_accesses[i]);
+		self->lower_bound &= ~(1u << of_accesses[i]);
+	}
+	self->is_estimated = self->is_lower_bound = false;
+	self->reads = self->writes = 0;
+	self->used_bytes = self->useful_sum = self->useful_chunks = 0;
+	self->early_ticks = self->late_ticks = self->covered_bytes = 0;
+}
+
 /* Points whose chunks are used by code that is not instrumented: that none of it was seen says nothing. */
 static void find_unseen(const struct stack_source *source, struct behaviour_table *self)
 {
-	for (u64 i = 0; i < self->count; i++)
+	for (u64 i = 0; i < self->count; i++) {
 		self->points[i].unseen =
 			plain_allocates(source, source->model->points.data[i].frame);
+		if (self->points[i].unseen)
+			forget_accesses(&self->points[i]);
+	}
 }
 
 void behaviour_add_scores(struct behaviour *to, const struct behaviour *from)
@@ -564,19 +584,13 @@ void behaviour_worst_groups(const struct model *model, const struct thresholds *
 	worst_take(worst, &group);
 }
 
-int behaviour_find(const struct stack_source *source, const struct thresholds *limits,
-		   struct behaviour_table *self, struct err *err)
+int behaviour_begin(const struct model *model, const struct thresholds *limits, struct behaviour_table *self,
+		    struct err *err)
 {
-	const struct model *model = source->model;
 	struct pass pass = {.model = model, .limits = limits, .table = self};
 	double ns_per_tick = tick_clock_span_ns(&model->clock, 1);
 	int status;
 
-	if (source->behaviour && memcmp(&source->behaviour->limits, limits, sizeof *limits) == 0) {
-		*self = *source->behaviour;
-		self->borrowed = true;
-		return 0;
-	}
 	self->limits = *limits;
 	pass.gap_ticks = gap_ticks(model, limits);
 	pass.short_ticks =
@@ -585,15 +599,33 @@ int behaviour_find(const struct stack_source *source, const struct thresholds *l
 	self->count = model->points.count;
 	self->points = calloc(self->count + 1, sizeof *self->points);
 	pass.states = calloc(self->count + 1, sizeof *pass.states);
-	if (self->points && model->has_access)
-		find_unseen(source, self);
 	status = self->points && pass.states ? add_all(&pass, err) : no_memory(err);
-	if (status == 0) {
-		tell_plain_libraries(model, self);
-		sum_up(self);
-	}
 	free(pass.states);
 	arena_release(&pass.arena);
+	return status;
+}
+
+void behaviour_finish(const struct stack_source *source, struct behaviour_table *self)
+{
+	if (source->model->has_access)
+		find_unseen(source, self);
+	tell_plain_libraries(source->model, self);
+	sum_up(self);
+}
+
+int behaviour_find(const struct stack_source *source, const struct thresholds *limits,
+		   struct behaviour_table *self, struct err *err)
+{
+	int status;
+
+	if (source->behaviour && memcmp(&source->behaviour->limits, limits, sizeof *limits) == 0) {
+		*self = *source->behaviour;
+		self->borrowed = true;
+		return 0;
+	}
+	status = behaviour_begin(source->model, limits, self, err);
+	if (status == 0)
+		behaviour_finish(source, self);
 	return status;
 }
 

@@ -87,6 +87,11 @@ struct behaviour_table {          /* all zero = empty */
  * self is that one, borrowed: it must not outlive it. */
 int behaviour_find(const struct stack_source *source, const struct thresholds *thresholds,
 		   struct behaviour_table *self, struct err *err);
+
+/* The same in two steps, of which the first, which takes the time, needs no names. */
+int behaviour_begin(const struct model *model, const struct thresholds *thresholds, struct behaviour_table *self,
+		    struct err *err);
+void behaviour_finish(const struct stack_source *source, struct behaviour_table *self);
 void behaviour_table_release(struct behaviour_table *self);
 
 /* Chunks of a point that were allocated close together in time, and their part of the lifetime score. */

@@ -88,8 +88,9 @@ int loaded_look(struct loaded *self, struct err *err)
 /* The model that grew with the trace. */
 static int take_begun(struct loaded *self, struct err *err)
 {
-	self->model = loading_take(self->loading);
+	self->model = loading_take(self->loading, &self->behaviour);
 	if (self->model && !self->info.images) { /* the file is another one: the program began it and did not live to fill it */
+		behaviour_table_release(&self->behaviour);
 		model_free(self->model);
 		self->model = NULL;
 	}
@@ -124,6 +125,11 @@ int loaded_read(struct loaded *self, struct err *err)
 		return status;
 	if (self->info.has_symbols)
 		status = trace_read_symbols(self->path, &self->symbols, err);
+	if (status == 0 && self->behaviour.points) {
+		struct stack_source stacks = loaded_stacks(self, FORMAT_TEXT, NOT_GIVEN);
+
+		behaviour_finish(&stacks, &self->behaviour);
+	}
 	return status == 0 && self->where ? where_apply(self, err) : status;
 }
 
@@ -132,6 +138,7 @@ void loaded_release(struct loaded *self)
 	type_cascade_release(&self->types);
 	free(self->point_types);
 	self->point_types = NULL;
+	behaviour_table_release(&self->behaviour);
 	symbol_table_release(&self->symbols);
 	model_free(self->model);
 	model_free(self->whole);
@@ -180,6 +187,7 @@ struct stack_source loaded_stacks(const struct loaded *self, enum format format,
 				     .symbols = &self->symbols,
 				     .image = self->model->image.number,
 				     .types = self->point_types,
+				     .behaviour = self->behaviour.points ? &self->behaviour : NULL,
 				     .depth = depth_shown(format, depth),
 				     .fold = format == FORMAT_TEXT && depth != 0};
 }

@@ -25,6 +25,7 @@ struct loaded {                        /* the first seven are the caller's, the 
 	struct model *whole; /* that the model is a part of; NULL = of none */
 	struct trace_info info;
 	struct symbol_table symbols;
+	struct behaviour_table behaviour; /* of the loading; without points = is found when it is asked for */
 	struct type_cascade types;
 	struct type_answer *point_types; /* by point; NULL = not asked for */
 };

@@ -3,13 +3,19 @@
  * goes wrong ends the model only. */
 #include "cli/loading.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+
 
 struct loading {
 	struct tap tap;
 	struct model *model; /* NULL = given up */
 	struct stream_sink sink;
 	u64 events; /* of the present image */
+	struct behaviour_table behaviour; /* the thread's, while it is analysing */
+	bool analysing;
+	pthread_t thread;
 };
 
 static void give_up(struct loading *self)
@@ -117,20 +123,59 @@ struct loading *loading_new(void)
 
 const struct tap *loading_tap(struct loading *self) { return self ? &self->tap : NULL; }
 
-struct model *loading_take(struct loading *self)
+static void *analyse(void *data)
 {
-	struct model *model = self ? self->model : NULL;
+	static const struct thresholds limits = THRESHOLDS_DEFAULT;
+	struct loading *self = data;
+	struct err err = {0};
 
-	if (!model)
+	if (behaviour_begin(self->model, &limits, &self->behaviour, &err) < 0)
+		behaviour_table_release(&self->behaviour);
+	return NULL;
+}
+
+/* Signals are for other threads. */
+void loading_analyse(struct loading *self)
+{
+	sigset_t all, before;
+
+	if (!self || !self->model)
+		return;
+	model_finish(self->model);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	self->analysing = pthread_create(&self->thread, NULL, analyse, self) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void stop_analysing(struct loading *self)
+{
+	if (self->analysing)
+		pthread_join(self->thread, NULL);
+	self->analysing = false;
+}
+
+struct model *loading_take(struct loading *self, struct behaviour_table *begun)
+{
+	struct model *model;
+
+	if (!self || !self->model)
 		return NULL;
+	stop_analysing(self);
+	model = self->model;
 	self->model = NULL;
 	model_finish(model);
+	*begun = self->behaviour;
+	self->behaviour = (struct behaviour_table){0};
 	return model;
 }
 
 void loading_free(struct loading *self)
 {
-	if (self)
-		give_up(self);
+	if (!self)
+		return;
+	stop_analysing(self);
+	behaviour_table_release(&self->behaviour);
+	give_up(self);
 	free(self);
 }

@@ -3,14 +3,15 @@
  *
  *	struct loading *loading = loading_new();
  *	options.tap = loading_tap(loading);
- *	monitor_run(&options, ...);
- *	struct model *model = loading_take(loading);
+ *	monitor_run(&options, ...);     which calls loading_analyse(loading) at its end
+ *	struct model *model = loading_take(loading, &behaviour);
  *	loading_free(loading);
  *
  * All functions take NULL, for when there was no memory. */
 #ifndef CLI_LOADING_H
 #define CLI_LOADING_H
 
+#include "analysis/behaviour.h"
 #include "model/model.h"
 #include "monitor/tap.h"
 
@@ -24,9 +25,13 @@ struct loading *loading_new(void);
 /* To be told the recording; never holds it up, never fails. */
 const struct tap *loading_tap(struct loading *self);
 
-/* When the recording has ended; the model is the caller's. NULL if there is none: who reads the trace learns why. The
+/* When the recording has ended: looks at the chunks, on a thread of its own, while others close the trace and look for names. */
+void loading_analyse(struct loading *self);
+
+/* When the recording has ended; the model is the caller's, and so is what its chunks did by the usual thresholds, which is yet to
+ * be finished; without any points if that is not known. NULL if there is none: who reads the trace learns why. The
  * names of types are not loaded yet. */
-struct model *loading_take(struct loading *self);
+struct model *loading_take(struct loading *self, struct behaviour_table *begun);
 void loading_free(struct loading *self);
 
 #endif

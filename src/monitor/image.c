@@ -73,6 +73,7 @@ struct image *image_new(const struct berth *berth, const struct image_start *sta
 	self->sink = *sink;
 	self->number = start->number;
 	self->prepare = start->prepare;
+	self->prepares = start->prepare;
 	self->tap = start->tap;
 	self->margin_ticks = MARGIN_TICKS + ((u64)1 << (start->stamp_shift & 31));
 	self->program = strdup(start->program);
@@ -144,6 +145,7 @@ int image_end(struct image *self, const struct stream_image_end *end, struct str
 	struct stream_image_end told = *end;
 	int status = self->failed ? 0 : marks_tell(self, true, err);
 
+	prepare_hurry(self->prepare);
 	if (!self->failed && end->how == IMAGE_KILLED && signal_is_fault(end->value))
 		status = reallocs_tell(self, err);
 	if (!self->failed && status == 0)
@@ -309,6 +311,7 @@ int image_feed(struct image *self, struct err *err)
 	if (self->contexts.count && self->sink.contexts)
 		status = self->sink.contexts(self->sink.self, self->contexts.data,
 					     self->contexts.count, err);
+	modlog_prepare(self, self->contexts.data, self->contexts.count);
 	vec_clear(&self->contexts);
 	if (status == 0)
 		status = image_flush_routines(self, err);

@@ -61,6 +61,7 @@ struct image_module {
 	struct stream_module told;
 	char *path;
 	u8 *build_id;
+	u32 prepared; /* its number there, or PREPARE_NO_MODULE */
 };
 
 struct image_code { /* a function that a runtime named */
@@ -74,6 +75,7 @@ struct image {
 	struct correlator *correlator;
 	char *program, *command; /* owned */
 	struct prepare *prepare; /* reads the modules' symbols ahead; may be NULL */
+	bool prepares;           /* it wants more addresses */
 	u32 number;
 	VEC(struct slot_cursor) slots;
 	VEC(struct merge_source) sources;      /* heap by ticks, during a cycle */
@@ -222,6 +224,8 @@ int image_look(struct image *self, u64 ticks, struct err *err);
 void image_forget_looks(struct image *self);
 int image_tell_name(struct image *self, u32 id, struct err *err); /* if it was not told yet; below HW_NAMES */
 int modlog_read(struct image *self, struct err *err);
+/* Names of what was told are looked for ahead. */
+void modlog_prepare(struct image *self, const struct stream_context *contexts, u64 count);
 int modlog_tell_again(struct image *self, struct err *err); /* what was told of modules so far */
 void modlog_release(struct image *self);
 

@@ -9,6 +9,7 @@
 
 #include "format/atomics.h"
 #include "format/runtime.h"
+#include "trace/modmap.h"
 
 static int module_tell(struct image *self, const struct image_module *module, struct err *err)
 {
@@ -68,6 +69,7 @@ static int module_loaded(struct image *self, const struct hw_module_note *note, 
 			.loaded_ticks = note->ticks,
 			.build_id_bytes = note->build_id_bytes,
 		},
+		.prepared = PREPARE_NO_MODULE,
 	};
 
 	module.path = path_copy(self, rest + note->build_id_bytes, note->path_bytes);
@@ -79,13 +81,44 @@ static int module_loaded(struct image *self, const struct hw_module_note *note, 
 	}
 	memcpy(module.build_id, rest, note->build_id_bytes);
 	if (note->what == HW_MODULE_LOADED)
-		prepare_module(self->prepare, &(struct symbolizer_module){
-						      .path = module.path,
-						      .build_id = module.build_id,
-						      .build_id_bytes = note->build_id_bytes,
-						      .arch = load_relaxed(&self->berth.control->arch),
-					      });
+		self->modules.data[module.told.id].prepared =
+			prepare_module(self->prepare, &(struct symbolizer_module){
+							      .path = module.path,
+							      .build_id = module.build_id,
+							      .build_id_bytes = note->build_id_bytes,
+							      .arch = load_relaxed(&self->berth.control->arch),
+						      });
 	return module_tell(self, &module, err);
+}
+
+/* The module that is there now; *last is where the one before was. NULL: none, or one that is not prepared. */
+static const struct image_module *module_at(const struct image *self, u64 address, u64 *last)
+{
+	for (u64 i = 0; i < self->modules.count; i++) {
+		u64 at = (*last + i) % self->modules.count;
+		const struct image_module *module = &self->modules.data[at];
+
+		if (address < module->told.start || address >= module->told.end || module->told.unloaded_ticks)
+			continue;
+		*last = at;
+		return module->prepared == PREPARE_NO_MODULE ? NULL : module;
+	}
+	return NULL;
+}
+
+void modlog_prepare(struct image *self, const struct stream_context *contexts, u64 count)
+{
+	u64 last = 0;
+
+	for (u64 i = 0; i < count && self->prepares; i++) {
+		u64 address = contexts[i].pc - 1; /* of the call, not of what comes after it */
+		const struct image_module *module =
+			context_is_frame(&contexts[i]) && contexts[i].pc ? module_at(self, address, &last) : NULL;
+
+		if (module)
+			self->prepares = prepare_addresses(
+				self->prepare, &(struct prepare_address){ module->prepared, address - module->told.base }, 1);
+	}
 }
 
 static int module_unloaded(struct image *self, const struct hw_module_note *note, struct err *err)

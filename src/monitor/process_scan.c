@@ -81,6 +81,7 @@ static void scan_begin(struct process *self, struct session *session)
 		scan_decline(self->image->berth.control);
 		return;
 	}
+	prepare_hurry(self->image->prepare); /* the program is about to end */
 	process_look(self, session, MEMORY_END);
 	if (!reason) {
 		self->scan = scan_new(self, session, false, &err);

@@ -583,6 +583,8 @@ static int run_watched(struct run *self, struct err *err)
 		return status;
 	result_fill(self);
 	notes_tell(self);
+	if (self->options->told)
+		self->options->told(self->options->told_self);
 	return 0;
 }
 

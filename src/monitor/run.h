@@ -68,6 +68,9 @@ struct run_options {
 	const struct run_service *service; /* may be NULL */
 	const struct dumper *dumper; /* writes dumps while the program runs; may be NULL */
 	struct prepare *prepare; /* reads modules' symbols ahead; may be NULL */
+	/* Called when all is told to the tap, while the last of the trace is still to be written; may be NULL. */
+	void (*told)(void *self);
+	void *told_self;
 	u64 test_stamp_shift;    /* tests */
 	bool test_preempt;
 	/* Called from the waiting thread about 10 times a second while the program runs; may be

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 
 enum {
@@ -20,6 +21,13 @@ enum {
 	FREE_NS = 100 * 1000 * 1000, /* of CPU time, without rests: most of it would else be spent when the program has ended */
 	REST_NS = 20 * 1000 * 1000,
 	RESTS = 100,              /* then it takes its share of a busy machine */
+	GATHER_NS = 50 * 1000 * 1000, /* addresses are looked up together, for each function is read once for all that are in it */
+	ADDRESSES_MAX = 1 << 14,
+};
+
+struct address_list {
+	struct prepare_address *data;
+	u64 count, capacity;
 };
 
 struct prepare {
@@ -31,21 +39,63 @@ struct prepare {
 	pthread_cond_t told;
 	VEC(struct symbolizer_module) modules; /* path and build_id are copies */
 	u64 taken;
-	bool stop;
+	struct address_list addresses; /* to be looked up, each once */
+	struct map seen;               /* all that were told: place_key() */
+	bool hurry, stop;
 };
 
-/* The next module to read; false when it is time to end. Modules are never forgotten: told anew, they
- * are found again in the symbolizer. */
-static bool take(struct prepare *self, struct symbolizer_module *module)
-{
-	bool found = false;
+/* What the thread does next. */
+struct work {
+	struct symbolizer_module module; /* to be read, if there are no addresses */
+	struct address_list addresses;
+};
 
+static struct timespec time_after(u64 ns)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	ns += (u64)time.tv_nsec;
+	time.tv_sec += (time_t)(ns / 1000000000);
+	time.tv_nsec = (long)(ns % 1000000000);
+	return time;
+}
+
+/* Waits for modules, or for more addresses. True when it has been long enough for addresses. */
+static bool gather(struct prepare *self)
+{
+	struct timespec until = time_after(GATHER_NS);
+	bool is_late = false;
+
+	while (!self->stop && self->taken == self->modules.count) {
+		if (self->addresses.count && (is_late || self->hurry))
+			return true;
+		if (self->addresses.count)
+			is_late = pthread_cond_clockwait(&self->told, &self->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT;
+		else
+			pthread_cond_wait(&self->told, &self->lock);
+	}
+	return false;
+}
+
+/* The next module to read, or addresses of those that were read; false when it is time to end. Modules are never forgotten: told
+ * anew, they are found again in the symbolizer. */
+static bool take(struct prepare *self, struct work *work)
+{
+	struct address_list done = work->addresses;
+	bool found = true;
+
+	vec_clear(&done);
+	vec_clear(&work->addresses);
 	pthread_mutex_lock(&self->lock);
-	while (!self->stop && self->taken == self->modules.count)
-		pthread_cond_wait(&self->told, &self->lock);
-	if (!self->stop) {
-		*module = self->modules.data[self->taken++];
-		found = true;
+	if (gather(self)) {
+		work->addresses = self->addresses;
+		self->addresses = done;
+		self->hurry = false;
+	} else if (!self->stop) {
+		work->module = self->modules.data[self->taken++];
+	} else {
+		found = false;
 	}
 	pthread_mutex_unlock(&self->lock);
 	return found;
@@ -90,10 +140,7 @@ static bool go_on(void *opaque)
 		pthread_mutex_lock(&self->lock);
 		if (is_free || self->stop)
 			break;
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += REST_NS;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
+		until = time_after(REST_NS);
 		if (pthread_cond_clockwait(&self->told, &self->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT)
 			self->rests++;
 	}
@@ -102,21 +149,64 @@ static bool go_on(void *opaque)
 	return !stop;
 }
 
-static void *run(void *opaque)
+static void read_module(struct prepare *self, const struct symbolizer_module *module)
 {
-	struct prepare *self = opaque;
+	struct err err = { 0 };
+	u32 number;
+
+	if (symbolizer_add(self->symbolizer, module, &number, &err) < 0 || symbolizer_open(self->symbolizer, number, &err) < 0)
+		return;
+	/* The first one is the program; of libraries few addresses will be asked for. */
+	if (number == 0)
+		symbolizer_read_ahead(self->symbolizer, number, go_on, self);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct prepare_address *x = a, *y = b;
+
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* Of one module. */
+static void look_up(struct prepare *self, const struct prepare_address *rows, u64 count)
+{
+	u64 *addresses = malloc(count * sizeof(*addresses));
 	struct symbolizer_module module;
 	struct err err = { 0 };
 	u32 number;
 
-	while (take(self, &module) && go_on(self)) {
-		if (symbolizer_add(self->symbolizer, &module, &number, &err) < 0 ||
-		    symbolizer_open(self->symbolizer, number, &err) < 0)
-			continue;
-		/* The first one is the program; of libraries few addresses will be asked for. */
-		if (number == 0)
-			symbolizer_read_ahead(self->symbolizer, number, go_on, self);
+	pthread_mutex_lock(&self->lock);
+	module = self->modules.data[rows->module];
+	pthread_mutex_unlock(&self->lock);
+	for (u64 i = 0; addresses && i < count; i++)
+		addresses[i] = rows[i].address;
+	if (addresses && symbolizer_add(self->symbolizer, &module, &number, &err) == 0)
+		symbolizer_resolve_ahead(self->symbolizer, number, addresses, count, &err);
+	free(addresses);
+}
+
+static void *run(void *opaque)
+{
+	struct prepare *self = opaque;
+	struct work work = { 0 };
+
+	while (take(self, &work) && go_on(self)) {
+		u64 count = work.addresses.count;
+
+		if (!count)
+			read_module(self, &work.module);
+		else
+			qsort(work.addresses.data, count, sizeof(*work.addresses.data), compare_rows);
+		for (u64 i = 0, next; i < count && go_on(self); i = next) {
+			for (next = i; next < count && work.addresses.data[next].module == work.addresses.data[i].module; next++)
+				;
+			look_up(self, &work.addresses.data[i], next - i);
+		}
 	}
+	vec_release(&work.addresses);
 	return NULL;
 }
 
@@ -171,17 +261,54 @@ static void release_module(const struct symbolizer_module *module)
 	free((u8 *)module->build_id);
 }
 
-void prepare_module(struct prepare *self, const struct symbolizer_module *module)
+u32 prepare_module(struct prepare *self, const struct symbolizer_module *module)
 {
 	struct symbolizer_module copy;
+	u32 number = PREPARE_NO_MODULE;
 
 	if (!self || !copy_module(module, &copy))
-		return;
+		return number;
 	pthread_mutex_lock(&self->lock);
-	if (self->modules.count >= PREPARED_MAX || !vec_push(&self->modules, copy))
+	if (self->modules.count < PREPARED_MAX && vec_push(&self->modules, copy))
+		number = (u32)self->modules.count - 1;
+	else
 		release_module(&copy);
 	if (!self->started)
 		start(self);
+	pthread_cond_signal(&self->told);
+	pthread_mutex_unlock(&self->lock);
+	return number;
+}
+
+/* Addresses in files have fewer bits than that. */
+static u64 place_key(const struct prepare_address *row) { return (u64)row->module << 48 ^ row->address; }
+
+bool prepare_addresses(struct prepare *self, const struct prepare_address *rows, u64 count)
+{
+	bool wanted = true, waits;
+
+	if (!self)
+		return false;
+	pthread_mutex_lock(&self->lock);
+	waits = !self->addresses.count;
+	for (u64 i = 0; i < count && wanted; i++) {
+		u64 *seen = rows[i].module < self->modules.count ? map_at(&self->seen, place_key(&rows[i])) : NULL;
+
+		if (seen && !(*seen)++)
+			wanted = vec_push(&self->addresses, rows[i]) && map_count(&self->seen) < ADDRESSES_MAX;
+	}
+	if (waits && self->addresses.count)
+		pthread_cond_signal(&self->told);
+	pthread_mutex_unlock(&self->lock);
+	return wanted;
+}
+
+void prepare_hurry(struct prepare *self)
+{
+	if (!self)
+		return;
+	pthread_mutex_lock(&self->lock);
+	self->hurry = self->addresses.count != 0;
 	pthread_cond_signal(&self->told);
 	pthread_mutex_unlock(&self->lock);
 }
@@ -208,6 +335,8 @@ void prepare_free(struct prepare *self)
 	for (u64 i = 0; i < self->modules.count; i++)
 		release_module(&self->modules.data[i]);
 	vec_release(&self->modules);
+	vec_release(&self->addresses);
+	map_release(&self->seen);
 	pthread_mutex_destroy(&self->lock);
 	pthread_cond_destroy(&self->told);
 	free(self);

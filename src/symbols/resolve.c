@@ -16,6 +16,8 @@
 #include "trace/symtab.h"
 #include "trace/typenames.h"
 
+enum { FILES_FEW = 16 };
+
 struct resolution {
 	const struct symbolize_options *options;
 	struct collect collect;
@@ -184,8 +186,8 @@ static int resolve_file(struct resolution *self, const struct wanted *wanted, u6
 	if (result)
 		goto done;
 	count_state(&self->summary, symbolizer_state(self->symbolizer, module));
-	/* The program's types are read from the same tables. */
-	if (!self->collect.own.data[wanted->file])
+	/* The program's types are read from the same tables. Few files may stay open: to close them takes as long as all else. */
+	if (!self->collect.own.data[wanted->file] && !(self->options->symbolizer && self->collect.files.count <= FILES_FEW))
 		symbolizer_drop(self->symbolizer, module);
 	for (u64 i = 0; i < count && !result; i++) {
 		at += addresses[at] != wanted[i].address;
@@ -242,7 +244,8 @@ static int keep_types(struct resolution *self, const char *path, struct err *err
 
 	int result = symbols_keep_types(path, &query, err);
 
-	drop_programs(self, err);
+	if (!self->options->symbolizer)
+		drop_programs(self, err);
 	return result;
 }
 

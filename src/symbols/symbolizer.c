@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "symbols/module.h"
 
@@ -14,6 +15,8 @@ struct entry {
 	enum symbolizer_state state;
 	bool open;
 	struct module module;
+	struct map known; /* address → number of its answer */
+	VEC(struct symbolizer_answer) answers;
 };
 
 struct symbolizer {
@@ -42,8 +45,11 @@ void symbolizer_free(struct symbolizer *self)
 {
 	if (!self)
 		return;
-	for (u64 i = 0; i < self->entries.count; i++)
+	for (u64 i = 0; i < self->entries.count; i++) {
 		symbolizer_drop(self, (u32)i);
+		map_release(&self->entries.data[i]->known);
+		vec_release(&self->entries.data[i]->answers);
+	}
 	vec_release(&self->entries);
 	names_release(&self->names);
 	arena_release(&self->arena);
@@ -227,7 +233,7 @@ struct Dwarf *symbolizer_dwarf(const struct symbolizer *self,
 	return entry->open && entry->module.has_debuginfo ? entry->module.debuginfo.dwarf : NULL;
 }
 
-int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
+static int resolve_now(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
 		       struct symbolizer_answer *answers, struct err *err)
 {
 	int result = symbolizer_open(self, module, err);
@@ -243,6 +249,69 @@ int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses
 		return err_set(err, result, "no memory for the symbols of %s",
 			       entry->description.path);
 	return 0;
+}
+
+/* Answers what is known; how many are not, whose addresses and numbers go to unknown[] and which[]. */
+static u64 take_known(const struct entry *entry, const u64 *addresses, u64 count, struct symbolizer_answer *answers,
+		      u64 *unknown, u64 *which)
+{
+	u64 left = 0;
+
+	for (u64 i = 0; i < count; i++) {
+		const u64 *known = map_find(&entry->known, addresses[i]);
+
+		if (known) {
+			answers[i] = entry->answers.data[*known];
+			continue;
+		}
+		unknown[left] = addresses[i];
+		which[left++] = i;
+	}
+	return left;
+}
+
+/* Some of the answers may be known. */
+static int resolve_rest(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
+			struct symbolizer_answer *answers, struct err *err)
+{
+	struct symbolizer_answer *fresh = malloc(count * sizeof(*fresh));
+	u64 *unknown = malloc(2 * count * sizeof(*unknown));
+	int result = ERR_MEMORY;
+
+	if (fresh && unknown) {
+		u64 *which = unknown + count;
+		u64 left = take_known(self->entries.data[module], addresses, count, answers, unknown, which);
+
+		result = left ? resolve_now(self, module, unknown, left, fresh, err) : 0;
+		for (u64 i = 0; i < left && !result; i++)
+			answers[which[i]] = fresh[i];
+	} else {
+		err_set(err, ERR_MEMORY, "no memory for %llu addresses", (unsigned long long)count);
+	}
+	free(fresh);
+	free(unknown);
+	return result;
+}
+
+int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
+		       struct symbolizer_answer *answers, struct err *err)
+{
+	if (module < self->entries.count && self->entries.data[module]->answers.count && count)
+		return resolve_rest(self, module, addresses, count, answers, err);
+	return resolve_now(self, module, addresses, count, answers, err);
+}
+
+int symbolizer_resolve_ahead(struct symbolizer *self, u32 module, const u64 *addresses, u64 count, struct err *err)
+{
+	struct symbolizer_answer *answers = malloc((count + 1) * sizeof(*answers));
+	int result = answers ? symbolizer_resolve(self, module, addresses, count, answers, err) : ERR_MEMORY;
+	struct entry *entry = result ? NULL : self->entries.data[module];
+
+	for (u64 i = 0; i < count && !result; i++)
+		if (!vec_push(&entry->answers, answers[i]) || !map_put(&entry->known, addresses[i], entry->answers.count - 1))
+			result = ERR_MEMORY;
+	free(answers);
+	return result ? err_set(err, result, "no memory for %llu addresses", (unsigned long long)count) : 0;
 }
 
 int symbolizer_type(struct symbolizer *self, u32 module, u64 address, const char **name,

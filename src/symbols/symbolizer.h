@@ -69,6 +69,9 @@ struct Dwarf *symbolizer_dwarf(const struct symbolizer *self,
 int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
 		       struct symbolizer_answer *answers, struct err *err);
 
+/* Answers them now and keeps the answers for symbolizer_resolve. */
+int symbolizer_resolve_ahead(struct symbolizer *self, u32 module, const u64 *addresses, u64 count, struct err *err);
+
 /* The name of the type whose symbol (type_symbols.h) covers the address, or whose vtable (rtti.h) is there, "" if
  * there is none. Owned by the
  * symbolizer. */
