@@ -12,7 +12,7 @@ struct loading {
 	struct tap tap;
 	struct model *model; /* NULL = given up */
 	struct stream_sink sink;
-	u64 events; /* of the present image */
+	u64 told; /* of the present image: events, contexts, pieces of memory */
 	struct behaviour_table behaviour; /* the thread's, while it is analysing */
 	bool analysing;
 	pthread_t thread;
@@ -46,15 +46,43 @@ static void give_up(struct loading *self)
 
 TELL_ONE(module, stream_module)
 TELL_ONE(thread, stream_thread)
-TELL_ROWS(contexts, stream_context)
 TELL_ONE(clock, stream_clock)
 TELL_ONE(usage, stream_usage)
-TELL_ONE(memory, stream_memory)
 TELL_ROWS(aggregates, stream_aggregate)
 TELL_ROWS(accesses, stream_access)
 TELL_ROWS(types, stream_type)
 TELL_ONE(name, stream_name)
 TELL_ONE(image_end, stream_image_end)
+
+/* What makes a model large is counted. */
+static bool has_room(struct loading *self, u64 more)
+{
+	self->told += more;
+	if (self->told > LOADING_EVENTS_MAX)
+		give_up(self);
+	return self->model;
+}
+
+static int on_contexts(void *data, const struct stream_context *rows, u64 count, struct err *err)
+{
+	if (!has_room(data, count))
+		return 0;
+	TELL(contexts, rows, count);
+}
+
+static int on_memory(void *data, const struct stream_memory *memory, struct err *err)
+{
+	if (!has_room(data, memory->count))
+		return 0;
+	TELL(memory, memory);
+}
+
+static int on_events(void *data, const struct event *events, u64 count, struct err *err)
+{
+	if (!has_room(data, count))
+		return 0;
+	TELL(events, events, count);
+}
 
 static int on_scan(void *data, const struct stream_scan *scan, const struct stream_class *classes, u64 count, struct err *err)
 {
@@ -73,25 +101,13 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	struct err own = {0};
 
 	(void)err;
-	self->events = 0;
+	self->told = 0;
 	if (!self->model)
 		self->model = model_new();
 	if (!self->model)
 		return 0;
 	self->sink = model_sink(self->model);
 	if (self->sink.image(self->model, image, &own) < 0)
-		give_up(self);
-	return 0;
-}
-
-static int on_events(void *data, const struct event *events, u64 count, struct err *err)
-{
-	struct loading *self = data;
-	struct err own = {0};
-
-	(void)err;
-	self->events += count;
-	if (self->model && (self->events > LOADING_EVENTS_MAX || self->sink.events(self->model, events, count, &own) < 0))
 		give_up(self);
 	return 0;
 }

@@ -15,7 +15,8 @@
 #include "model/model.h"
 #include "monitor/tap.h"
 
-/* More events would keep a user waiting for his prompt, and memory from others: then there is no model. */
+/* More events, contexts and pieces of memory would keep a user waiting for his prompt, and memory from others: then there is no
+ * model. */
 enum { LOADING_EVENTS_MAX = 500000 };
 
 struct loading;
