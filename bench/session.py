@@ -35,11 +35,12 @@ def choose(who, wanted, known, what):
     return [name for name in known if not wanted or name in wanted]
 
 
-def sample_rounds(room, workload, variants, args, passes=1):
+def rounds(room, workload, variants, args, samples, passes=1):
     """Round-robin, and each round begins with another variant, so that none always comes after the same.
-    After the fixed rounds come more of plain and the variants that have not settled, up to a limit.
+    After the fixed rounds come more of plain and the variants that have not settled, up to a limit. Each step of
+    this generator is a round, whose samples are in `samples` then.
     passes: so often in a round those that are short are run, where others take so long that rounds are few."""
-    samples = {variant.name: [] for variant in variants}
+    samples.update({variant.name: [] for variant in variants})
     for number in range(args.max_rounds):
         if number >= args.rounds:
             open_ = [v for v in variants if not table.settled(samples[v.name], SETTLED)]
@@ -53,6 +54,14 @@ def sample_rounds(room, workload, variants, args, passes=1):
                 taken = samples[variant.name]
                 if number_of_pass == 0 or taken[-1]["wall_ns"] < SHORT_NS:
                     taken.append(room.timed(variant, workload))
+        yield number
+
+
+def sample_rounds(room, workload, variants, args):
+    """All rounds of one workload, one after the other."""
+    samples = {}
+    for _ in rounds(room, workload, variants, args, samples):
+        pass
     return samples
 
 
