@@ -429,10 +429,13 @@ static void note_pools(struct run *self, const struct stream_sink *sink)
 static void notes_tell(struct run *self)
 {
 	struct run_result *result = self->result;
-	const struct stream_sink *sink = &self->root->sink;
+	struct stream_sink writer, *sink = &self->root->sink;
 
-	if (!self->root->writer || !sink->note) /* the recording was ended before the program, or never began */
+	if (!self->root->writer) /* the recording was ended before the program */
 		return;
+	writer = trace_writer_sink(self->root->writer);
+	if (!sink->note) /* no image came */
+		sink = &writer;
 	note_number(sink, "unrecorded_children", result->unrecorded_children);
 	note_number(sink, "unrecorded_execs", result->unrecorded_execs);
 	note_number(sink, "berth_shortage", result->berth_shortage);
