@@ -16,7 +16,7 @@
 #include "recorder/sys.h"
 
 enum {
-	TURN_NS = 500000,        /* and at least two in an epoch */
+	TURN_NS = 650000,        /* and at least two in an epoch */
 	TURN_COST_NS = 4000,     /* of the program's time, besides its reports */
 	EARLY = 300,             /* reports of a turn that are dearer than the others: branches are foreseen wrong at first */
 	EARLY_NS = 20,
