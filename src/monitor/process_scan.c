@@ -82,6 +82,7 @@ static void scan_begin(struct process *self, struct session *session)
 		return;
 	}
 	prepare_hurry(self->image->prepare); /* the program is about to end */
+	process_tick(self);		     /* most of the trace is compressed and written while we look at it */
 	process_look(self, session, MEMORY_END);
 	if (!reason) {
 		self->scan = scan_new(self, session, false, &err);
@@ -161,8 +162,6 @@ bool process_scan_cycle(struct process *self, struct session *session)
 		    correlator_finish(self->image->correlator, &err) < 0)
 			image_fail(self->image, &err);
 		scan_give_events(self->scan, blocks_unknown(self, &session->options));
-		if (!scan_is_at_once(self->scan))
-			process_tick(self); /* most of the trace is compressed and written while the scan goes on */
 		return true;
 	case SCAN_HAS_EVENTS:
 		return true;

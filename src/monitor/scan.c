@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "format/atomics.h"
+#include "format/shadow.h"
 #include "format/ticks.h"
 #include "monitor/futex.h"
 #include "monitor/scan_edges.h"
@@ -162,6 +163,13 @@ struct scanning {
 	u64 own_count;
 };
 
+static bool serves_heap(const struct hw_control *control)
+{
+	u32 access = load_relaxed(&control->access);
+
+	return access == HW_ACCESS_EXACT || access == HW_ACCESS_ADAPTIVE;
+}
+
 static void own_read(struct scan *self, struct scanning *s)
 {
 	u64 count = load_relaxed(&self->control->own_maps_count);
@@ -172,6 +180,8 @@ static void own_read(struct scan *self, struct scanning *s)
 	if (s->own && scan_memory_read(&s->memory, load_relaxed(&self->control->own_maps), s->own,
 				       count * sizeof(*s->own)))
 		s->own_count = count;
+	if (s->own && serves_heap(self->control))
+		s->own[s->own_count++] = (struct hw_range){HW_HEAP_START, HW_HEAP_BYTES};
 }
 
 static void roots_mark(struct scan *self, struct scanning *s)

@@ -30,7 +30,7 @@ struct scan_surroundings {
 	const struct scan_index *index;
 	const struct scan_thread *threads;
 	u64 thread_count;
-	const struct hw_range *own; /* memory of the recorder */
+	const struct hw_range *own; /* memory of the recorder: its own, and the heap that it serves, if it does */
 	u64 own_count;
 };
 

@@ -230,13 +230,13 @@ bool hwr_session_attach(struct hw_control *control)
 	control->arch = HWR_ELF_MACHINE;
 	control->start_ns = hwr_monotonic_ns();
 	control->start_ticks = hw_ticks();
-	hwr_tell_own_memory();
 	control->began_paused = load_relaxed(&control->paused);
 	hwr_access_attach();
 	hwr_runtime_attach();
 	hwr_pools_attach();
 	hwr_routines_attach();
 	hwr_peek_attach();
+	hwr_tell_own_memory(); /* that of those, too */
 	store_release(&control->attached, 1);
 	hwr_token.alive = 1;
 	hwr_session_obey();

@@ -240,6 +240,20 @@ away()
 	equal "what the program saw on one CPU" "$(cat "$work/stdout")" "one CPU"
 }
 
+# What the recorder knows of hot memory does not keep it from being lost.
+lost()
+{
+	local mode
+	build "$work/lost" -O1 "$targets_source/accesses_lost.c"
+	for mode in exact adaptive; do
+		record "$work/$mode.hwt" --access "$mode" --access-epoch 5 -- "$work/lost"
+		equal "status" "$status" 0
+		equal "$mode: scan, lost, reachable" \
+			"$("$HEAPWISE" info --format json "$work/$mode.hwt" | jq -r '.image_list[0] | [.scan, .lost_chunks, .lost_bytes, .reachable_chunks] | join(" ")')" \
+			"done 2 $(((1 << 20) + 2000)) 2"
+	done
+}
+
 # shut_in_without CALL...   of $work/shut, which says how often it writes to 4,001 bytes
 shut_in_without()
 {

@@ -43,6 +43,7 @@ bool hwr_shadow_open(void)
 	add_relaxed(&hwr_reserved_bytes, HW_SHADOW_BYTES);
 	hwr_madvise((void *)HW_SHADOW_OFFSET, HW_SHADOW_BYTES, MADV_DONTDUMP);
 	hwr_madvise((void *)shadow, HWR_HEAP_BYTES / 8, MADV_NOHUGEPAGE);
+	hwr_own_map((void *)shadow, HWR_HEAP_BYTES / 8);
 	return opened = true;
 }
 
