@@ -408,7 +408,7 @@ bool hwr_adaptive_start(u64 wanted_ns)
 	if (!hwr_log_open())
 		return false;
 	hwr_arming_reset();
-	epoch_ns = wanted_ns - wanted_ns / 7; /* the helper may wake up late */
+	epoch_ns = wanted_ns - wanted_ns / 5; /* the helper may wake up late */
 	turn_ns = epoch_ns / 2 < TURN_NS ? epoch_ns / 2 : TURN_NS;
 	fences = hwr_ask3(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 	turns = (struct hwr_turns){.set = first, .quota = turn_ns / 3};
