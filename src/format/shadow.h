@@ -6,30 +6,8 @@
 #ifndef HW_FORMAT_SHADOW_H
 #define HW_FORMAT_SHADOW_H
 
-#include "types.h"
-
-/* What a compiler is told is HW_SHADOW_OFFSET; changing it makes instrumented programs of before
- * unusable, so the board's version changes, too. All below must be out of the way of what the kernel
- * maps by itself: programs, libraries, stacks, also with legacy layouts (ulimit -s unlimited). */
-#if defined(__x86_64__)
-#define HW_SHADOW_OFFSET_TEXT 0x7fff8000 /* as compilers are told; fits a 32-bit displacement */
-#define HW_SHADOW_OFFSET 0x7fff8000ull
-#define HW_SHADOW_BYTES (1ull << 44) /* of 47 bits of address space */
-#define HW_BOARD_ADDRESS 0x7fff0000ull
-#define HW_HEAP_COVERAGE 0x120000000000ull
-#define HW_HEAP_CHUNKS 0x180000000000ull
-#define HW_HEAP_START 0x200000000000ull
-#elif defined(__aarch64__)
-#define HW_SHADOW_OFFSET_TEXT 0x400000000000
-#define HW_SHADOW_OFFSET 0x400000000000ull
-#define HW_SHADOW_BYTES (1ull << 45) /* of 48 bits */
-#define HW_BOARD_ADDRESS 0x3ffffff00000ull
-#define HW_HEAP_COVERAGE 0x200000000000ull
-#define HW_HEAP_CHUNKS 0x280000000000ull
-#define HW_HEAP_START 0x600000000000ull
-#else
-#error "Heapwise records on x86_64 and aarch64"
-#endif
+#include "format/arch/arch.h"
+#include "format/types.h"
 
 #define HW_HEAP_BYTES (124ull << 36) /* of the heap of access runs: its size classes' regions */
 

@@ -412,7 +412,7 @@ static void empty_image_tell(struct process *self, const struct process_fallback
 	struct stream_image image = {
 		.pid = self->pid,
 		.parent_pid = self->parent_pid,
-		.arch = OUR_MACHINE,
+		.arch = HW_MACHINE,
 		.start_ticks = self->start.ticks,
 		.start_ns = self->start.ns,
 		.sample_bytes = options->sample_bytes,

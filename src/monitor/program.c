@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "monitor/program.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -102,7 +103,7 @@ static enum program_obstacle elf_obstacle(struct program *self, int fd)
 
 	if (io_read_at(fd, &header, sizeof(header), 0, &got) != 0 || got < sizeof(Elf32_Ehdr))
 		return PROGRAM_RECORDABLE; /* exec will say what is wrong with it */
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != OUR_MACHINE)
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != HW_MACHINE)
 		return PROGRAM_OTHER_MACHINE;
 	if (!executable_loader(fd, loader, sizeof(loader)) && !is_loader(self->binary))
 		return PROGRAM_STATIC;

@@ -3,16 +3,8 @@
 #ifndef MONITOR_PROGRAM_H
 #define MONITOR_PROGRAM_H
 
-#include <elf.h>
-
 #include "base/err.h"
 #include "format/types.h"
-
-#if defined(__x86_64__)
-enum { OUR_MACHINE = EM_X86_64 };
-#else
-enum { OUR_MACHINE = EM_AARCH64 };
-#endif
 
 enum program_obstacle { /* why the recorder cannot be loaded */
 	PROGRAM_RECORDABLE,

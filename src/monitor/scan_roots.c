@@ -8,7 +8,7 @@
  * out a static array as memory has other data beside it. */
 #include "monitor/scan_roots.h"
 
-#include "monitor/scan_arch.h"
+#include "monitor/arch/arch.h"
 #include "monitor/scan_glibc.h"
 
 static bool without_add(struct scan_roots *self, u64 start, u64 end)
@@ -204,7 +204,7 @@ static bool stack_exclude(struct scan_roots *self, const struct scan_surrounding
 	struct dead_search dead = {.around = around};
 
 	if (pointer != UINT64_MAX)
-		return pointer - mapping->start < SCAN_RED_ZONE ||
+		return pointer < mapping->start + SCAN_RED_ZONE ||
 		       without_add(self, mapping->start, pointer - SCAN_RED_ZONE);
 	if (!SCAN_TELLS_DESCRIPTORS || mapping->kind == MAPPING_STACK)
 		return true;

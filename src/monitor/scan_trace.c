@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "monitor/scan_arch.h"
+#include "monitor/arch/arch.h"
 
 /* A thread that cannot be woken (it waits for a disk) is not waited for any longer. */
 static const u64 STRAGGLERS_NS = 2000000000;

@@ -9,17 +9,12 @@
 #include <unistd.h>
 
 #include "base/parts.h"
-
-#if defined(__x86_64__)
-#define TOOL "heapwise-amd64-linux"
-#else
-#define TOOL "heapwise-arm64-linux"
-#endif
+#include "monitor/arch/arch.h"
 
 /* The folder that the tool is in is Valgrind's own, with all that it needs. */
 static bool tool_find(struct valgrind *self, const char *own_folder)
 {
-	if (!parts_find(own_folder, "valgrind/" TOOL, self->folder) || access(self->folder, X_OK) != 0)
+	if (!parts_find(own_folder, "valgrind/" VALGRIND_TOOL, self->folder) || access(self->folder, X_OK) != 0)
 		return false;
 	*strrchr(self->folder, '/') = 0;
 	return true;

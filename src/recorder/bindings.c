@@ -7,7 +7,6 @@
 #include "recorder/bindings.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 
 #include "recorder/access/access.h"
@@ -22,12 +21,6 @@
 u32 hwr_bindings_loading;
 
 #if !defined(HWR_MUSL) && !defined(HWR_LINKED) /* musl does not know the flag; what is linked in comes first anyway */
-
-#if defined(__x86_64__)
-enum { TO_SLOT = R_X86_64_JUMP_SLOT, TO_DATA = R_X86_64_GLOB_DAT, TO_WORD = R_X86_64_64 };
-#else
-enum { TO_SLOT = R_AARCH64_JUMP_SLOT, TO_DATA = R_AARCH64_GLOB_DAT, TO_WORD = R_AARCH64_ABS64 };
-#endif
 
 typedef void *(*opener)(const char *file, int mode);
 
@@ -111,7 +104,7 @@ static void look_at(const struct module *self, const struct search *search, cons
 	u64 *slot = (u64 *)(self->map.l_addr + r->r_offset);
 	u64 function, bytes;
 
-	if ((type != TO_SLOT && type != TO_DATA && type != TO_WORD) || !number || r->r_addend ||
+	if ((type != HWR_TO_SLOT && type != HWR_TO_DATA && type != HWR_TO_WORD) || !number || r->r_addend ||
 	    symbol->st_shndx != SHN_UNDEF || *slot - hwr_own_start < hwr_own_bytes)
 		return;
 	if (hwr_real_function_in(search->ours, name, &function, &bytes) && leads_past(self, name, *slot))

@@ -5,7 +5,6 @@
 #include "recorder/sandbox.h"
 
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -22,12 +21,6 @@
 #include "recorder/sys.h"
 
 u64 hwr_refused[HWR_CALLS / 64];
-
-#if defined(__x86_64__)
-enum { OUR_ARCH = AUDIT_ARCH_X86_64 };
-#else
-enum { OUR_ARCH = AUDIT_ARCH_AARCH64 };
-#endif
 
 enum { STEPS_MAX = BPF_MAXINSNS, WORDS = sizeof(struct seccomp_data) / 4 };
 
@@ -155,7 +148,7 @@ static bool is_allowed(const struct sock_fprog *filter, u32 i)
 {
 	const struct seccomp_data data = {
 		.nr = asked[i].number,
-		.arch = (u32)OUR_ARCH,
+		.arch = (u32)HWR_AUDIT_ARCH,
 		.instruction_pointer = (u64)&hwr_refused,
 		.args = { 0, 0, asked[i].third, asked[i].fourth, 0, 0 },
 	};

@@ -13,7 +13,7 @@
 
 #include "format/atomics.h"
 #include "format/ticks.h"
-#include "recorder/arch.h"
+#include "recorder/arch/arch.h"
 #include "recorder/own.h"
 
 #define HWR_PAGE 4096ul

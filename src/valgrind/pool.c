@@ -9,37 +9,18 @@
 #include <pub_tool_threadstate.h>
 
 #include "valgrind/access.h"
+#include "valgrind/arch/arch.h"
 #include "valgrind/block.h"
 #include "valgrind/context.h"
 #include "valgrind/routine.h"
 
 enum { DEPTH = 256 }; /* calls of custom allocators inside each other; more are not looked at */
 
-#if defined(VGA_amd64)
-#include <libvex_guest_amd64.h>
-enum { RETURN_BYTES = 8, RESULT_AT = offsetof(VexGuestAMD64State, guest_RAX) };
-static Addr return_address(Addr top) { return *(const Addr *)(top - RETURN_BYTES); }
-static const Int argument_at[HW_POOL_ARGUMENTS] = {
-	offsetof(VexGuestAMD64State, guest_RDI), offsetof(VexGuestAMD64State, guest_RSI),
-	offsetof(VexGuestAMD64State, guest_RDX), offsetof(VexGuestAMD64State, guest_RCX),
-	offsetof(VexGuestAMD64State, guest_R8),  offsetof(VexGuestAMD64State, guest_R9),
-};
-#else
-#include <libvex_guest_arm64.h>
-enum { RETURN_BYTES = 0, RESULT_AT = offsetof(VexGuestARM64State, guest_X0) };
-static Addr return_address(Addr top) { return top; } /* in a register: nothing to see */
-static const Int argument_at[HW_POOL_ARGUMENTS] = {
-	offsetof(VexGuestARM64State, guest_X0), offsetof(VexGuestARM64State, guest_X1),
-	offsetof(VexGuestARM64State, guest_X2), offsetof(VexGuestARM64State, guest_X3),
-	offsetof(VexGuestARM64State, guest_X4), offsetof(VexGuestARM64State, guest_X5),
-};
-#endif
-
 struct call {
 	const struct hw_pool *pool;
 	Addr top;  /* stack pointer before the call */
 	u64 given; /* size, or block */
-	Addr from; /* return address, where it is on the stack */
+	Addr from; /* return address */
 	u32 context;
 };
 
@@ -100,15 +81,19 @@ void hwv_pools_reset(ThreadId tid)
 		threads[tid]->depth = 0;
 }
 
-/* False if an exception or a longjmp has left it, and another call is in its place. */
-static Bool is_there(const struct call *call) { return return_address(call->top) == call->from; }
+static Bool last_is_there(ThreadId tid, const struct calls *self)
+{
+	const struct call *last = &self->calls[self->depth - 1];
+
+	return hwv_call_is_there(tid, last->top, last->from);
+}
 
 Bool hwv_pool_inside(ThreadId tid)
 {
 	struct calls *self = threads ? threads[tid] : NULL;
 
 	while (self && self->depth && (self->calls[self->depth - 1].top <= VG_(get_SP)(tid) ||
-				       !is_there(&self->calls[self->depth - 1])))
+				       !last_is_there(tid, self)))
 		self->depth--;
 	return self && self->depth;
 }
@@ -155,18 +140,18 @@ static void give_away(ThreadId tid, const struct call *call, Addr block, Bool in
 
 static VG_REGPARM(3) void begins(const struct hw_pool *pool, Addr sp, UWord argument)
 {
-	struct call call = {.pool = pool, .top = sp + RETURN_BYTES, .given = argument};
+	struct call call = {.pool = pool, .top = sp + HWV_RETURN_BYTES, .given = argument};
 	ThreadId tid = VG_(get_running_tid)();
 	struct calls *self = calls_of(tid);
 	Bool by_call = hwv_called != 0;
 
 	hwv_called = 0;
-	call.from = return_address(call.top);
+	call.from = hwv_returns_to(tid, call.top);
 	if (!hwv_wants_allocation())
 		return;
 	while (self->depth && (self->calls[self->depth - 1].top < call.top ||
 			       (by_call && self->calls[self->depth - 1].top == call.top) ||
-			       !is_there(&self->calls[self->depth - 1])))
+			       !last_is_there(tid, self)))
 		self->depth--;
 	if (pool->frees && argument)
 		take_back(tid, argument);
@@ -184,7 +169,7 @@ static VG_REGPARM(2) void returned(Addr sp, UWord result)
 	while (self && self->depth && self->calls[self->depth - 1].top <= sp) {
 		const struct call *call = &self->calls[--self->depth];
 
-		if (call->top == sp && is_there(call) && !call->pool->frees && hwv_wants_allocation())
+		if (call->top == sp && hwv_call_is_there(tid, call->top, call->from) && !call->pool->frees && hwv_wants_allocation())
 			give_away(tid, call, result, self->depth > 0);
 	}
 }
@@ -223,7 +208,7 @@ void hwv_pool_begins(IRSB *out, const VexGuestLayout *layout, Addr address)
 	store_relaxed(&pool->state, HW_POOL_RECORDED);
 	d = unsafeIRDirty_0_N(3, "hwv_pool_begins", VG_(fnptr_to_fnentry)(begins),
 			      mkIRExprVec_3(mkIRExpr_HWord((HWord)pool), guest_word(out, layout->offset_SP),
-					    guest_word(out, argument_at[pool->argument % HW_POOL_ARGUMENTS])));
+					    guest_word(out, hwv_argument_at[pool->argument % HW_POOL_ARGUMENTS])));
 	addStmtToIRSB(out, IRStmt_Dirty(d));
 }
 
@@ -234,6 +219,6 @@ void hwv_pool_ends(IRSB *out, const VexGuestLayout *layout)
 	if (out->jumpkind != Ijk_Ret)
 		return;
 	d = unsafeIRDirty_0_N(2, "hwv_pool_returned", VG_(fnptr_to_fnentry)(returned),
-			      mkIRExprVec_2(guest_word(out, layout->offset_SP), guest_word(out, RESULT_AT)));
+			      mkIRExprVec_2(guest_word(out, layout->offset_SP), guest_word(out, HWV_RESULT_AT)));
 	addStmtToIRSB(out, IRStmt_Dirty(d));
 }

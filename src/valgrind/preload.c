@@ -13,15 +13,12 @@
 #include <pub_tool_basics.h>
 #include <pub_tool_redir.h>
 
+#include "valgrind/arch/arch.h"
+
 /* The function `name` of the libraries that match the Z-encoded soname. Replacements of one class are
  * known to do the same, so that aliases may meet. */
 #define REPLACE(class, soname, name) VG_REPLACE_FUNCTION_EZU(class, soname, name)
 
-#if defined(VGA_amd64)
-#define LOADER ldZhlinuxZhx86Zh64ZdsoZd2 /* ld-linux-x86-64.so.2 */
-#else
-#define LOADER ldZhlinuxZhaarch64ZdsoZd1 /* ld-linux-aarch64.so.1 */
-#endif
 #define LIBC VG_Z_LIBC_SONAME
 
 /* DEFINE(result, class, soname, name, (parameters), (arguments)) makes the function `name` of `soname` a
@@ -100,8 +97,8 @@ DEFINE(void *, 20181, LIBC, memmove, memmove, COPY_PARAMETERS, COPY_ARGUMENTS)
 DEFINE(void *, 20181, LIBC, memcpyZAGLIBCZu2Zd2Zd5, memmove, COPY_PARAMETERS, COPY_ARGUMENTS)
 DEFINE(void *, 20180, LIBC, memcpyZAZAGLIBCZu2Zd14, memmove, COPY_PARAMETERS, COPY_ARGUMENTS)
 DEFINE(void *, 20290, LIBC, mempcpy, mempcpy, COPY_PARAMETERS, COPY_ARGUMENTS)
-DEFINE(void *, 20180, LOADER, memcpy, memmove, COPY_PARAMETERS, COPY_ARGUMENTS)
-DEFINE(void *, 20290, LOADER, mempcpy, mempcpy, COPY_PARAMETERS, COPY_ARGUMENTS)
+DEFINE(void *, 20180, HWV_LOADER, memcpy, memmove, COPY_PARAMETERS, COPY_ARGUMENTS)
+DEFINE(void *, 20290, HWV_LOADER, mempcpy, mempcpy, COPY_PARAMETERS, COPY_ARGUMENTS)
 #define CHECKED_COPY_PARAMETERS (void *to, const void *from, size_t count, size_t room)
 #define CHECKED_COPY_ARGUMENTS (to, from, count < room ? count : room)
 DEFINE(void *, 20300, LIBC, __memcpy_chk, memmove, CHECKED_COPY_PARAMETERS, CHECKED_COPY_ARGUMENTS)
@@ -235,12 +232,12 @@ static inline char *do_strcat(char *to, const char *from)
 }
 
 DEFINE(size_t, 20070, LIBC, strlen, strlen, (const char *s), (s))
-DEFINE(size_t, 20070, LOADER, strlen, strlen, (const char *s), (s))
+DEFINE(size_t, 20070, HWV_LOADER, strlen, strlen, (const char *s), (s))
 DEFINE(size_t, 20060, LIBC, strnlen, strnlen, (const char *s, size_t most), (s, most))
 #define STRCPY_PARAMETERS (char *to, const char *from)
 DEFINE(char *, 20080, LIBC, strcpy, strcpy, STRCPY_PARAMETERS, (to, from))
 DEFINE(char *, 20200, LIBC, stpcpy, stpcpy, STRCPY_PARAMETERS, (to, from))
-DEFINE(char *, 20200, LOADER, stpcpy, stpcpy, STRCPY_PARAMETERS, (to, from))
+DEFINE(char *, 20200, HWV_LOADER, stpcpy, stpcpy, STRCPY_PARAMETERS, (to, from))
 DEFINE(char *, 20030, LIBC, strcat, strcat, STRCPY_PARAMETERS, (to, from))
 #define STRNCPY_PARAMETERS (char *to, const char *from, size_t count)
 DEFINE(char *, 20090, LIBC, strncpy, strncpy, STRNCPY_PARAMETERS, (to, from, count))
@@ -307,7 +304,7 @@ static inline int do_strcmp(const char *a, const char *b) { return do_strncmp(a,
 
 #define STRCMP_PARAMETERS (const char *a, const char *b)
 DEFINE(int, 20160, LIBC, strcmp, strcmp, STRCMP_PARAMETERS, (a, b))
-DEFINE(int, 20160, LOADER, strcmp, strcmp, STRCMP_PARAMETERS, (a, b))
+DEFINE(int, 20160, HWV_LOADER, strcmp, strcmp, STRCMP_PARAMETERS, (a, b))
 DEFINE(int, 20110, LIBC, strncmp, strncmp, (const char *a, const char *b, size_t count), (a, b, count))
 
 /* Letters as the program's locale has them. */

@@ -19,6 +19,7 @@
 
 #include "format/patterns.h"
 #include "valgrind/access.h"
+#include "valgrind/arch/arch.h"
 #include "valgrind/modules.h"
 
 enum {
@@ -27,28 +28,6 @@ enum {
 	CALLS_FIRST = 16,  /* calls of each routine that are recorded before any is left out */
 	FRAMES_MAX = 500,
 };
-
-/* Bytes that a call leaves on the stack, and the return address of a routine that just began. */
-#if defined(VGA_amd64)
-enum { RETURN_BYTES = 8 };
-static IRExpr *return_address(IRSB *out, IRExpr *sp)
-{
-	IRTemp value = newIRTemp(out->tyenv, Ity_I64);
-
-	addStmtToIRSB(out, IRStmt_WrTmp(value, IRExpr_Load(Iend_LE, Ity_I64, sp)));
-	return IRExpr_RdTmp(value);
-}
-#else
-enum { RETURN_BYTES = 0 };
-static IRExpr *return_address(IRSB *out, IRExpr *sp)
-{
-	IRTemp value = newIRTemp(out->tyenv, Ity_I64);
-
-	(void)sp;
-	addStmtToIRSB(out, IRStmt_WrTmp(value, IRExpr_Get(offsetof(VexGuestARM64State, guest_X30), Ity_I64)));
-	return IRExpr_RdTmp(value);
-}
-#endif
 
 struct routine { /* of a function that was translated; the first two are the table's */
 	struct routine *next;
@@ -251,7 +230,7 @@ static enum mode mode_of(const struct lane *lane, u64 calls)
 
 static VG_REGPARM(3) void begins(struct routine *routine, Addr sp, Addr from)
 {
-	struct entry entry = {.routine = routine, .top = sp + RETURN_BYTES};
+	struct entry entry = {.routine = routine, .top = sp + HWV_RETURN_BYTES};
 	Bool by_call = hwv_called != 0;
 	struct lane *lane;
 	ThreadId tid;
@@ -321,7 +300,7 @@ void hwv_routine_begins(IRSB *out, const VexGuestLayout *layout, Addr address)
 		return;
 	if (routine->wanted) {
 		IRExpr *sp = stack_pointer(out, layout);
-		IRExpr *from = return_address(out, sp);
+		IRExpr *from = hwv_return_address(out, sp);
 
 		d = unsafeIRDirty_0_N(3, "hwv_routine_begins", VG_(fnptr_to_fnentry)(begins),
 				      mkIRExprVec_3(mkIRExpr_HWord((HWord)routine), sp, from));
@@ -334,7 +313,7 @@ void hwv_routine_begins(IRSB *out, const VexGuestLayout *layout, Addr address)
 
 void hwv_routine_calls(IRSB *out)
 {
-	if (out->jumpkind == Ijk_Call)
+	if (hwv_ends_in_call(out))
 		addStmtToIRSB(out, IRStmt_Store(Iend_LE, mkIRExpr_HWord((HWord)&hwv_called),
 						IRExpr_Const(IRConst_U32(1))));
 }

@@ -22,12 +22,6 @@ enum {
 	OWNER_DIED = 0x40000000, /* in the first word of the monitor's lock */
 };
 
-#if defined(VGA_amd64)
-enum { MACHINE = 62 }; /* ELF e_machine */
-#else
-enum { MACHINE = 183 };
-#endif
-
 struct hw_lobby *hwv_lobby;
 struct hw_control *hwv_control;
 struct hw_node *hwv_nodes;
@@ -159,7 +153,7 @@ static void attach(struct hw_control *control)
 	hwv_modules_reset();
 	hwv_modules_tell_image();
 	control->pid = (u32)VG_(getpid)();
-	control->arch = MACHINE;
+	control->arch = HW_MACHINE;
 	control->access = HW_ACCESS_VALGRIND;
 	control->start_ns = hwv_monotonic_ns();
 	control->start_ticks = hw_ticks();

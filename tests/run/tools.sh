@@ -39,6 +39,9 @@ test_layers()
 	echo '#include "nowhere/near.h"' >"$work/tree/src/base/planted.c"
 	finds "in no room" "$tools/check-layers" "$work/tree"
 	rm "$work/tree/src/base/planted.c"
+	printf '#if defined(__aarch64__)\nint planted;\n#endif\n' >"$work/tree/src/base/planted.c"
+	finds "planted.c:1: a condition on the CPU" "$tools/check-layers" "$work/tree"
+	rm "$work/tree/src/base/planted.c"
 	sed -i 's/^base:/base: cli/' "$work/tree/src/LAYERS"
 	finds "base names cli" "$tools/check-layers" "$work/tree"
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What can be run and recorded, what is refused and in which words; names of language runtimes. */
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "format/arch/arch.h"
 #include "lib/test.h"
 #include "monitor/hint.h"
 #include "monitor/process.h"
@@ -97,12 +99,12 @@ TEST(obstacles, "static programs and those of other machines are recognised")
 	char script[600];
 
 	CHECK_EQ(obstacle_of("/bin/sh"), PROGRAM_RECORDABLE);
-	CHECK_EQ(obstacle_of(elf_make("dynamic", OUR_MACHINE, PT_INTERP, 0755)),
+	CHECK_EQ(obstacle_of(elf_make("dynamic", HW_MACHINE, PT_INTERP, 0755)),
 		 PROGRAM_RECORDABLE);
-	CHECK_EQ(obstacle_of(elf_make("ld-x.so.2", OUR_MACHINE, PT_LOAD, 0755)),
+	CHECK_EQ(obstacle_of(elf_make("ld-x.so.2", HW_MACHINE, PT_LOAD, 0755)),
 		 PROGRAM_RECORDABLE);
 	CHECK_EQ(obstacle_of(elf_make("other", EM_S390, PT_INTERP, 0755)), PROGRAM_OTHER_MACHINE);
-	CHECK_EQ(obstacle_of(elf_make("static", OUR_MACHINE, PT_LOAD, 0755)), PROGRAM_STATIC);
+	CHECK_EQ(obstacle_of(elf_make("static", HW_MACHINE, PT_LOAD, 0755)), PROGRAM_STATIC);
 	snprintf(script, sizeof(script), "#! %s/static -x\n", test_folder());
 	CHECK_EQ(obstacle_of(text_make("script", script, 0755)), PROGRAM_STATIC);
 	CHECK_EQ(obstacle_of(text_make("noline", "echo hello\n", 0755)), PROGRAM_RECORDABLE);
@@ -112,7 +114,7 @@ TEST(obstacles, "static programs and those of other machines are recognised")
 
 TEST(setuid, "a program with other rights is recognised where the disk allows such")
 {
-	const char *path = elf_make("setuid", OUR_MACHINE, PT_INTERP, 0755);
+	const char *path = elf_make("setuid", HW_MACHINE, PT_INTERP, 0755);
 
 	if (chown(path, 12345, (gid_t)-1) < 0 || chmod(path, 04755) < 0)
 		test_skip("only root can make such a file");
@@ -121,7 +123,7 @@ TEST(setuid, "a program with other rights is recognised where the disk allows su
 
 TEST(refusal, "a refusal names the program, the reason and the way out")
 {
-	const char *path = elf_make("static", OUR_MACHINE, PT_LOAD, 0755);
+	const char *path = elf_make("static", HW_MACHINE, PT_LOAD, 0755);
 	char *argv[] = { (char *)(uintptr_t)path, NULL };
 	struct run_options options = { .argv = argv };
 	struct run_result result;

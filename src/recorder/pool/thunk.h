@@ -6,13 +6,8 @@
 #ifndef RECORDER_POOL_THUNK_H
 #define RECORDER_POOL_THUNK_H
 
-#if defined(__x86_64__)
-#include "recorder/pool/arch/x86_64/thunk_arch.h"
-#else
-#include "recorder/pool/arch/aarch64/thunk_arch.h"
-#endif
-
 #include "format/types.h"
+#include "recorder/pool/arch/arch.h"
 
 /* In the stack frame of a call. Offsets are known to thunk_arch.S. */
 struct hwr_thunk_frame {

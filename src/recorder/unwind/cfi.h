@@ -4,7 +4,7 @@
 #ifndef RECORDER_UNWIND_CFI_H
 #define RECORDER_UNWIND_CFI_H
 
-#include "recorder/arch.h"
+#include "recorder/arch/arch.h"
 
 enum hwr_where { /* where a register of the caller is */
 	HWR_SAME = 0,   /* unchanged */

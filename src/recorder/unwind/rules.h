@@ -5,7 +5,7 @@
 #define RECORDER_UNWIND_RULES_H
 
 #include "format/atomics.h"
-#include "recorder/arch.h"
+#include "recorder/arch/arch.h"
 #include "recorder/own.h"
 #include "recorder/unwind/cfi.h"
 

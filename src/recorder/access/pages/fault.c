@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <ucontext.h>
 
-#include "recorder/access/arch.h"
+#include "recorder/access/arch/arch.h"
 #include "recorder/access/pages/pages.h"
 #include "recorder/access/pages/units.h"
 #include "recorder/note.h"

@@ -13,7 +13,7 @@
 #include <sched.h>
 
 #include "format/ticks.h"
-#include "recorder/access/arch.h"
+#include "recorder/access/arch/arch.h"
 #include "recorder/access/pages/pages.h"
 #include "recorder/access/pages/units.h"
 #include "recorder/state.h"

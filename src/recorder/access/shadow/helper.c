@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
-#include "recorder/access/arch.h"
+#include "recorder/access/arch/arch.h"
 #include "recorder/access/clock.h"
 #include "recorder/access/shadow/arming.h"
 #include "recorder/access/shadow/shadow.h"

@@ -4,9 +4,11 @@
 #define RECORDER_ARCH_H
 
 #if defined(__x86_64__)
+#include "recorder/arch/x86_64/elf_arch.h"
 #include "recorder/unwind/arch/x86_64/sys_arch.h"
 #include "recorder/unwind/arch/x86_64/unwind_arch.h"
 #elif defined(__aarch64__)
+#include "recorder/arch/aarch64/elf_arch.h"
 #include "recorder/unwind/arch/aarch64/sys_arch.h"
 #include "recorder/unwind/arch/aarch64/unwind_arch.h"
 #else

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * Asks the kernel for the registers of a stopped thread; for the files of arch/. */
+#ifndef MONITOR_SCAN_REGISTERS_H
+#define MONITOR_SCAN_REGISTERS_H
+
+#include <elf.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+#include "format/types.h"
+#include "monitor/scan_roots.h"
+
+static inline bool scan_arch_regset(u32 tid, long which, void *bytes, size_t count)
+{
+	struct iovec at = {bytes, count};
+
+	return ptrace(PTRACE_GETREGSET, (pid_t)tid, (void *)which, &at) == 0;
+}
+
+static inline void scan_arch_add(struct scan_thread *thread, u64 value)
+{
+	thread->registers[thread->register_count++] = value;
+}
+
+#endif
