@@ -3,7 +3,8 @@
 # Without headers the command is there and says what to install.
 file(GLOB libclang_folders /usr/lib/llvm-*/include /usr/lib64/llvm*/include)
 list(SORT libclang_folders COMPARE NATURAL ORDER DESCENDING)
-find_path(HEAPWISE_LIBCLANG_INCLUDE clang-c/CXCompilationDatabase.h HINTS ${libclang_folders})
+# They are the same for every CPU.
+find_path(HEAPWISE_LIBCLANG_INCLUDE clang-c/CXCompilationDatabase.h HINTS ${libclang_folders} NO_CMAKE_FIND_ROOT_PATH)
 mark_as_advanced(HEAPWISE_LIBCLANG_INCLUDE)
 set(HEAPWISE_CLANG_MAJOR 14)
 if(HEAPWISE_LIBCLANG_INCLUDE)

@@ -13,10 +13,6 @@ foreach(line IN LISTS layer_lines)
 		list(APPEND HEAPWISE_ROOMS ${room})
 	endif()
 endforeach()
-if(NOT HEAPWISE_HOST)
-	# A build for another CPU needs no foreign libraries: it stops at the rooms that need none.
-	set(HEAPWISE_ROOMS format base)
-endif()
 
 # What a room needs from outside of the project.
 set(HEAPWISE_EXTERNAL_base m ${CMAKE_DL_LIBS})
@@ -45,10 +41,8 @@ function(heapwise_library_name variable name)
 	endif()
 	set(${variable} ${CMAKE_MATCH_1} PARENT_SCOPE)
 endfunction()
-if(HEAPWISE_HOST)
-	heapwise_library_name(HEAPWISE_LIBCURL curl)
-	heapwise_library_name(HEAPWISE_LIBMICROHTTPD microhttpd)
-endif()
+heapwise_library_name(HEAPWISE_LIBCURL curl)
+heapwise_library_name(HEAPWISE_LIBMICROHTTPD microhttpd)
 
 include(Libclang)
 include(Assets)

@@ -456,6 +456,15 @@ built()
 	target=$work/compat
 }
 
+# built_musl   the same with musl. libgcc's outlined atomics ask glibc which instructions the CPU has.
+built_musl()
+{
+	local atomics=()
+
+	[ "$(uname -m)" = x86_64 ] || atomics=(-mno-outline-atomics)
+	built musl-gcc "${atomics[@]}" -idirafter /usr/include -idirafter "/usr/include/$(uname -m)-linux-gnu"
+}
+
 # refused   the program is not started, and the status is that of bad input
 refused()
 {
@@ -473,12 +482,19 @@ case_address_sanitizer_clang() { built clang -fsanitize=address; refused; }
 case_thread_sanitizer() { built gcc -fsanitize=thread; refused; }
 case_leak_sanitizer() { built gcc -fsanitize=leak; refused; }
 case_undefined_sanitizer() { built gcc -fsanitize=undefined; simple plain; }
-case_musl() { built musl-gcc -idirafter /usr/include -idirafter "/usr/include/$(uname -m)-linux-gnu"; simple plain; }
-case_musl_threads() { built musl-gcc -idirafter /usr/include -idirafter "/usr/include/$(uname -m)-linux-gnu"; simple threads 50; }
-case_musl_storm() { built musl-gcc -idirafter /usr/include -idirafter "/usr/include/$(uname -m)-linux-gnu"; family storm 50; }
+case_musl() { built_musl; simple plain; }
+case_musl_threads() { built_musl; simple threads 50; }
+case_musl_storm() { built_musl; family storm 50; }
 case_no_pie() { built gcc -no-pie; simple plain; }
 case_stripped() { built gcc -s; simple deep 200; }
-case_fortified() { built gcc -D_FORTIFY_SOURCE=2 -fstack-protector-all -fcf-protection=full; simple reaper; }
+case_fortified()
+{
+	local control_flow=-fcf-protection=full
+
+	[ "$(uname -m)" = x86_64 ] || control_flow=-mbranch-protection=standard
+	built gcc -D_FORTIFY_SOURCE=2 -fstack-protector-all "$control_flow"
+	simple reaper
+}
 case_profiled() { built gcc -pg; simple plain; }
 
 run_case "$name"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# stacks.sh LIBRARY [--emulator=COMMAND] PROGRAM... [-- ARGUMENT...]   runs each program with the checking
+# stacks.sh LIBRARY [--emulator=COMMAND, see tools/emulate] PROGRAM... [-- ARGUMENT...]   runs each program with the checking
 # recorder, which compares every stack with libgcc's unwinder.
 # Needs no heapwise: it also runs for CPUs that heapwise itself was not built for.
 HEAPWISE=${HEAPWISE:-none} HEAPWISE_TARGETS=${HEAPWISE_TARGETS:-none}
@@ -27,8 +27,7 @@ run_checked()
 	if [ ${#emulator[@]} -eq 0 ]; then
 		env "${variables[@]}" "$@"
 	else
-		"${emulator[0]}" -E "${variables[0]}" -E "${variables[1]}" -E STACKS_LESS=1 \
-			"${emulator[@]:1}" "$@"
+		"${emulator[@]}" -E "${variables[0]}" -E "${variables[1]}" -E STACKS_LESS=1 "$@"
 	fi
 }
 
