@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -139,4 +140,44 @@ int io_make_folder(const char *path, u32 mode, struct err *err)
 		return err_set(err, ERR_SYSTEM, "cannot create folder %s: %s", path,
 			       strerror(failure));
 	return 0;
+}
+
+static bool is_folder(const char *path, u64 length)
+{
+	char copy[4096];
+	struct stat st;
+
+	if (length >= sizeof(copy))
+		return false;
+	memcpy(copy, path, length);
+	copy[length] = '\0';
+	return stat(copy, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The length of the path of the folder that this one is in. */
+static u64 parent_length(const char *path)
+{
+	u64 length = strlen(path);
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	while (length > 1 && path[length - 1] != '/')
+		length--;
+	return length;
+}
+
+bool io_user_folder(const char *variable, const char *below_home, struct strbuf *out)
+{
+	const char *named = getenv(variable), *home = getenv("HOME");
+
+	if (named && named[0] == '/') {
+		if (!is_folder(named, parent_length(named)))
+			return false;
+		strbuf_add(out, named);
+		return true;
+	}
+	if (!home || home[0] != '/' || !is_folder(home, strlen(home)))
+		return false;
+	strbuf_addf(out, "%s/%s", home, below_home);
+	return true;
 }

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/io.h"
+
 extern char **environ;
 
 int web_open(struct server *server, const char *address, u64 port, struct err *err)
@@ -35,15 +37,12 @@ int web_open_socket(struct server *server, const char *path, struct err *err)
 
 char *web_graphs_folder(void)
 {
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-	char *folder = NULL;
-	int length = -1;
+	struct strbuf folder = {0};
 
-	if (config && *config == '/')
-		length = asprintf(&folder, "%s/heapwise/graphs", config);
-	else if (home && *home == '/')
-		length = asprintf(&folder, "%s/.config/heapwise/graphs", home);
-	return length < 0 ? NULL : folder;
+	if (!io_user_folder("XDG_CONFIG_HOME", ".config", &folder))
+		return NULL;
+	strbuf_add(&folder, "/heapwise/graphs");
+	return strbuf_take(&folder);
 }
 
 void web_warn(const struct server *server)

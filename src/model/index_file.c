@@ -89,16 +89,11 @@ static void add_ending(struct strbuf *out, int image)
 /* Traces of one name have different ones there, by their folders. */
 static void cache_path(const char *path, int image, struct strbuf *out)
 {
-	const char *folder = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *name;
 	char *whole = realpath(path, NULL);
+	const char *name = whole ? strrchr(whole, '/') : NULL;
 
-	name = whole ? strrchr(whole, '/') : NULL;
-	if (name && folder && folder[0] == '/')
-		strbuf_addf(out, "%s/heapwise/", folder);
-	else if (name && home && home[0] == '/')
-		strbuf_addf(out, "%s/.cache/heapwise/", home);
-	if (out->count) {
-		strbuf_addf(out, "%.*s-%016" PRIx64, NAME_BYTES, name + 1,
+	if (name && io_user_folder("XDG_CACHE_HOME", ".cache", out)) {
+		strbuf_addf(out, "/heapwise/%.*s-%016" PRIx64, NAME_BYTES, name + 1,
 			    checksum(whole, strlen(whole)));
 		add_ending(out, image);
 	}

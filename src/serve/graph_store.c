@@ -30,7 +30,7 @@ static int path_of(const char *folder, const char *name, struct strbuf *path, st
 	if (!folder)
 		return err_set(err, ERR_SYSTEM,
 			       "there is no folder for queries: neither XDG_CONFIG_HOME nor HOME "
-			       "is set");
+			       "names one; set HOME to a folder that exists");
 	if (!graph_name_is_valid(name))
 		return err_set(err, ERR_USAGE,
 			       "a name has 1 to %d letters, digits, - _ and ., and does not begin "

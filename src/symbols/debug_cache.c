@@ -103,11 +103,11 @@ static bool folder_make(struct strbuf *folder)
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	struct stat status;
 
-	if (cache && cache[0] == '/' && is_ours(cache))
-		strbuf_addf(folder, "%s/heapwise/debug", cache);
-	else if (!(cache && cache[0] == '/') && home && home[0] == '/' && is_ours(home))
-		strbuf_addf(folder, "%s/.cache/heapwise/debug", home);
-	if (!folder->count || folder->failed || io_make_folder(strbuf_text(folder), 0700, NULL) < 0)
+	if (!io_user_folder("XDG_CACHE_HOME", ".cache", folder) ||
+	    !is_ours(cache && cache[0] == '/' ? cache : home))
+		return false;
+	strbuf_add(folder, "/heapwise/debug");
+	if (folder->failed || io_make_folder(strbuf_text(folder), 0700, NULL) < 0)
 		return false;
 	/* What others can write is not believed. */
 	return stat(strbuf_text(folder), &status) == 0 && status.st_uid == geteuid() &&

@@ -260,7 +260,7 @@ TEST(counts, "counts are grouped by thousands, shares are percents")
 
 TEST(files, "a file is read as it was written, with a limit, in folders made for it")
 {
-	char folder[4096], path[4200];
+	char folder[200], path[300], text[400];
 	struct strbuf buf = {0};
 	struct err err = {0};
 
@@ -274,11 +274,54 @@ TEST(files, "a file is read as it was written, with a limit, in folders made for
 	CHECK_EQ(io_read_file(path, 9, &buf, &err), ERR_INPUT);
 	CHECK(strstr(err.text, "is too large") != NULL && strstr(err.text, path) == err.text);
 	CHECK_EQ(io_make_folder(path, 0700, &err), ERR_SYSTEM);
-	CHECK_EQ(io_read_file("/nonexistent", 9, &buf, &err), ERR_INPUT);
-	CHECK_STR(err.text, "cannot open /nonexistent: No such file or directory");
+	snprintf(path, sizeof(path), "%s/absent", folder);
+	snprintf(text, sizeof(text), "cannot open %s: No such file or directory", path);
+	CHECK_EQ(io_read_file(path, 9, &buf, &err), ERR_INPUT);
+	CHECK_STR(err.text, text);
 	CHECK_EQ(io_write_file("/dev/full", "x", 1, &err), ERR_SYSTEM);
 	CHECK_STR(err.text, "cannot write /dev/full: No space left on device");
 	strbuf_release(&buf);
+}
+
+TEST(user_folders, "folders of the user are below a home that exists, and nowhere else")
+{
+	static const struct {
+		const char *home, *named; /* below the test's folder; NULL: not set */
+		const char *want;         /* NULL: there is none */
+	} rows[] = {
+		{"", NULL, "/.cache"},
+		{"", "/named", "/named"},
+		{"", "/named/", "/named/"},
+		{NULL, "/named", "/named"},
+		{"/absent", "/named", "/named"},
+		{"/absent", NULL, NULL},
+		{"/file", NULL, NULL},
+		{"", "/absent/named", NULL},
+		{NULL, NULL, NULL},
+	};
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/file", test_folder());
+	CHECK_EQ(io_write_file(path, "", 0, NULL), 0);
+	for (u32 i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct strbuf got = {0};
+
+		unsetenv("HOME");
+		unsetenv("HEAPWISE_TEST_FOLDER");
+		snprintf(path, sizeof(path), "%s%s", test_folder(), rows[i].home ? rows[i].home : "");
+		if (rows[i].home)
+			setenv("HOME", path, 1);
+		snprintf(path, sizeof(path), "%s%s", test_folder(), rows[i].named ? rows[i].named : "");
+		if (rows[i].named)
+			setenv("HEAPWISE_TEST_FOLDER", path, 1);
+		snprintf(path, sizeof(path), "%s%s", rows[i].want ? test_folder() : "",
+			 rows[i].want ? rows[i].want : "");
+		CHECK_EQ(io_user_folder("HEAPWISE_TEST_FOLDER", ".cache", &got), rows[i].want != NULL);
+		CHECK_STR(strbuf_text(&got), path);
+		strbuf_release(&got);
+	}
+	setenv("HOME", "relative", 1);
+	CHECK(!io_user_folder("HEAPWISE_TEST_FOLDER", ".cache", &(struct strbuf){0}));
 }
 
 TEST(bytemaps, "maps of bytes are set, searched, counted and told as a plain array says")

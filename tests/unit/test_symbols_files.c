@@ -156,6 +156,26 @@ TEST(no_copies, "copies that others could write are not believed, and without a 
 	whole_release(&whole);
 }
 
+TEST(no_home, "copies are made below a home that exists; one that does not exist is not made")
+{
+	struct whole whole = build_whole("");
+	struct symbolizer_module module = { .path = in_folder("stripped") };
+	struct symbolizer_options options = { .debug_path = in_folder("debug") };
+
+	compress_whole(&whole);
+	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", in_folder("absent"), 1);
+	check_like_whole(&whole, &module, &options);
+	setenv("XDG_CACHE_HOME", in_folder("absent/cache"), 1);
+	check_like_whole(&whole, &module, &options);
+	MUST("! test -e absent");
+	unsetenv("XDG_CACHE_HOME");
+	setenv("HOME", test_folder(), 1);
+	check_like_whole(&whole, &module, &options);
+	MUST("test $(ls .cache/heapwise/debug | wc -l) = 1");
+	whole_release(&whole);
+}
+
 TEST(old_copies, "copies that were not used for longest go when there are too many")
 {
 	struct whole whole = build_whole("");
@@ -481,7 +501,7 @@ static bool was_called(int server)
 TEST(debuginfod, "debuginfod servers are asked if the environment names them, and never otherwise")
 {
 	static const u8 unknown[20] = { 1, 2, 3, 4, 5 };
-	struct symbolizer_module module = { .path = "/nonexistent/program", .build_id = unknown,
+	struct symbolizer_module module = { .path = in_folder("absent"), .build_id = unknown,
 					    .build_id_bytes = sizeof(unknown) };
 	struct sockaddr_in place = { .sin_family = AF_INET,
 				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };

@@ -104,7 +104,7 @@ static void tell_recording(struct teller *self, const struct recording *recordin
 	root = tell_context(self, 0, 1);
 	tell_context(self, root, BASE_A + recording->in_second + 1);
 	tell_end(self, IMAGE_EXEC);
-	tell_image(self, 1, "/nonexistent/program");
+	tell_image(self, 1, in_folder("absent"));
 	tell_module(self, 0, 0, BASE_A, "");
 	tell_module(self, 1, 0, BASE_B, recording->first);
 	tell_context(self, 0, BASE_A + 0x1234);
@@ -134,7 +134,7 @@ TEST(collected, "addresses are gathered once per file, with each image and modul
 			CHECK_EQ(wanted->address, recording.in_first);
 		else if (!strcmp(path, recording.second) && ++files[1])
 			CHECK_EQ(wanted->address, recording.in_second);
-		else if (!strcmp(path, "/nonexistent/program") && ++files[2])
+		else if (!strcmp(path, in_folder("absent")) && ++files[2])
 			CHECK_EQ(wanted->address, 0x1233);
 	}
 	CHECK_EQ(files[0], 2);

@@ -268,10 +268,13 @@ TEST(foreign_files, "a file of another kind is refused as not a Heapwise trace")
 
 TEST(missing_file, "a file that is not there, and a folder, are errors that name the path")
 {
+	char path[256], text[512];
 	struct err err = {0};
 
-	CHECK(trace_open("/nonexistent/trace", &err) == NULL);
-	CHECK_STR(err.text, "cannot open /nonexistent/trace: No such file or directory");
+	snprintf(path, sizeof path, "%s/absent/trace", test_folder());
+	snprintf(text, sizeof text, "cannot open %s: No such file or directory", path);
+	CHECK(trace_open(path, &err) == NULL);
+	CHECK_STR(err.text, text);
 	CHECK(trace_open("/tmp", &err) == NULL);
 	CHECK_STR(err.text, "/tmp is not a regular file");
 }
@@ -336,8 +339,11 @@ TEST(full_disk, "a trace that hit a full disk ends at a whole block and is reada
 
 TEST(unwritable, "an output that cannot be created is an error that names it")
 {
+	char path[256], text[512];
 	struct err err = {0};
 
-	CHECK(trace_writer_open("/nonexistent/trace", NULL, &err) == NULL);
-	CHECK_STR(err.text, "cannot create /nonexistent/trace: No such file or directory");
+	snprintf(path, sizeof path, "%s/absent/trace", test_folder());
+	snprintf(text, sizeof text, "cannot create %s: No such file or directory", path);
+	CHECK(trace_writer_open(path, NULL, &err) == NULL);
+	CHECK_STR(err.text, text);
 }
