@@ -13,7 +13,7 @@ all: configure
 	@cmake --build $(BUILD) -j$(JOBS)
 
 configure:
-	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS) --log-level=WARNING
+	@cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release $(CMAKE_FLAGS) --log-level=NOTICE
 
 deps-build:
 	@tools/install-deps build

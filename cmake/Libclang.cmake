@@ -12,8 +12,9 @@ if(HEAPWISE_LIBCLANG_INCLUDE)
 	if(libclang_include MATCHES "llvm-?([0-9]+)")
 		set(HEAPWISE_CLANG_MAJOR ${CMAKE_MATCH_1})
 	endif()
-else()
-	message(STATUS "libclang's headers are not installed: `heapwise types-index` is left out")
+endif()
+if(HEAPWISE_HOST)
+	heapwise_part("types-index" "${HEAPWISE_LIBCLANG_INCLUDE}" "" libclang-dev)
 endif()
 
 # Either the indexer or what stands in for it.

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
-# libheapwise-lisp-ecl.so, for `heapwise run --lisp ecl`: built where ECL's headers are (Debian: libecl-dev), because it
-# looks into its objects. It links neither libecl nor the recorder: both are in the program that it is loaded into.
+# libheapwise-lisp-ecl.so, for `heapwise run --lisp ecl`: built where ECL's headers are, because it looks into its objects. It links neither libecl nor the recorder: both are in the program that it is loaded into.
 find_path(HEAPWISE_ECL_INCLUDE ecl/ecl.h)
 if(HEAPWISE_ECL_INCLUDE)
-	# Its headers want those of other packages (libgc-dev, libgmp-dev), which it only recommends.
+	# Its headers include those of other packages, on which libecl-dev does not depend.
 	include(CheckCSourceCompiles)
 	set(CMAKE_REQUIRED_INCLUDES ${HEAPWISE_ECL_INCLUDE})
 	check_c_source_compiles("#include <ecl/ecl.h>\nint main(void) { return 0; }" HEAPWISE_ECL_COMPILES)
 	unset(CMAKE_REQUIRED_INCLUDES)
+	if(NOT HEAPWISE_ECL_COMPILES)
+		unset(HEAPWISE_ECL_COMPILES CACHE)
+	endif()
 endif()
+heapwise_part("run --lisp ecl" "${HEAPWISE_ECL_COMPILES}" libheapwise-lisp-ecl.so
+	libecl-dev libgc-dev libgmp-dev libffi-dev libatomic-ops-dev)
 if(HEAPWISE_ECL_COMPILES AND TARGET recorder)
 	set(lisp_dir ${PROJECT_SOURCE_DIR}/src/lisp)
 	file(GLOB lisp_sources CONFIGURE_DEPENDS ${lisp_dir}/*.c ${lisp_dir}/arch/${HEAPWISE_CPU}/*.S)
@@ -21,6 +25,4 @@ if(HEAPWISE_ECL_COMPILES AND TARGET recorder)
 		"$<$<COMPILE_LANGUAGE:C>:${recorder_options}>")
 	target_link_options(lisp_ecl PRIVATE -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete)
 	target_link_libraries(lisp_ecl PRIVATE ${CMAKE_DL_LIBS})
-else()
-	message(STATUS "no ecl/ecl.h that compiles (Debian: libecl-dev libgc-dev libgmp-dev): built without 'heapwise run --lisp ecl'")
 endif()

@@ -13,8 +13,13 @@ find_library(HEAPWISE_VALGRIND_CORE libcoregrind-${valgrind_platform}.a PATH_SUF
 find_file(HEAPWISE_VALGRIND_PRELOAD vgpreload_core-${valgrind_platform}.so
 	PATH_SUFFIXES libexec/valgrind lib/valgrind lib/${CMAKE_LIBRARY_ARCHITECTURE}/valgrind)
 mark_as_advanced(HEAPWISE_VALGRIND_INCLUDE HEAPWISE_VALGRIND_CORE HEAPWISE_VALGRIND_PRELOAD)
-if(NOT HEAPWISE_VALGRIND_INCLUDE OR NOT HEAPWISE_VALGRIND_CORE OR NOT HEAPWISE_VALGRIND_PRELOAD)
-	message(STATUS "valgrind is not installed: `heapwise run --access valgrind` is left out")
+if(HEAPWISE_VALGRIND_INCLUDE AND HEAPWISE_VALGRIND_CORE AND HEAPWISE_VALGRIND_PRELOAD)
+	set(valgrind_found ON)
+else()
+	set(valgrind_found OFF)
+endif()
+heapwise_part("run --access valgrind" ${valgrind_found} valgrind/heapwise-${valgrind_platform} valgrind)
+if(NOT valgrind_found)
 	return()
 endif()
 

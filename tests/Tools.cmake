@@ -31,6 +31,7 @@ if(NOT CMAKE_CROSSCOMPILING)
 		heapwise_script_test(tools.${check}-can-fail
 			${CMAKE_CURRENT_SOURCE_DIR}/run/tools.sh ${check})
 	endforeach()
+	heapwise_script_test(tools.parts ${CMAKE_CURRENT_SOURCE_DIR}/run/tools.sh parts)
 	heapwise_script_test(tools.harness-can-fail ${CMAKE_CURRENT_SOURCE_DIR}/run/harness.sh
 		${CMAKE_C_COMPILER})
 endif()

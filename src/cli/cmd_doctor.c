@@ -37,25 +37,40 @@ static const char *state_word(enum finding_state state)
 }
 
 /* Text shows finding and consequence as one phrase; programs get them apart. */
-static void add_row(struct result *table, const struct checkup *checkup, bool joined)
+static void add_row(struct result *table, const char *name, const struct finding *finding,
+		    bool joined)
 {
-	struct finding finding = {.state = FINDING_OK};
-	char phrase[sizeof finding.found + sizeof finding.follows + 2];
+	char phrase[sizeof finding->found + sizeof finding->follows + 2];
 	struct value *row;
 
-	checkup->look(&finding);
-	strcpy(phrase, finding.found);
-	if (joined && *finding.follows) {
+	strcpy(phrase, finding->found);
+	if (joined && *finding->follows) {
 		strcat(phrase, ": ");
-		strcat(phrase, finding.follows);
+		strcat(phrase, finding->follows);
 	}
 	row = result_add_row(table);
 	if (!row)
 		return;
-	row[0] = value_text(state_word(finding.state));
-	row[1] = value_text(checkup->name);
+	row[0] = value_text(state_word(finding->state));
+	row[1] = value_text(name);
 	row[2] = value_text(result_copy(table, phrase));
-	row[3] = value_text(result_copy(table, finding.follows));
+	row[3] = value_text(result_copy(table, finding->follows));
+}
+
+static void add_rows(struct result *table, bool joined)
+{
+	for (u32 i = 0; i < checkup_count; i++) {
+		struct finding finding = {.state = FINDING_OK};
+
+		checkups[i].look(&finding);
+		add_row(table, checkups[i].name, &finding, joined);
+	}
+	for (u32 i = 0; i < part_count; i++) {
+		struct finding finding = {.state = FINDING_OK};
+
+		part_look(&parts[i], &finding);
+		add_row(table, parts[i].name, &finding, joined);
+	}
 }
 
 static int run(const struct command *self, void *fields, int argc, char **argv)
@@ -67,14 +82,13 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 	int status = EXIT_DONE;
 
 	if (argc != 0)
-		return command_usage(self, "'%s' is not wanted: doctor looks at this machine",
-				     argv[0]);
+		return command_usage(self, "unexpected argument '%s'", argv[0]);
 	table = result_new(RESULT_TABLE, "doctor",
 			   format == FORMAT_TEXT ? "" : "What works on this machine");
 	if (table)
 		result_set_columns(table, columns, sizeof columns / sizeof *columns);
-	for (u32 i = 0; table && i < checkup_count; i++)
-		add_row(table, &checkups[i], format == FORMAT_TEXT);
+	if (table)
+		add_rows(table, format == FORMAT_TEXT);
 	if (!table || result_failed(table)) {
 		err_set(&err, ERR_MEMORY, "out of memory");
 		status = command_fail(self, &err);

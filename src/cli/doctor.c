@@ -61,6 +61,26 @@ static void look_recorder(struct finding *finding)
 	FOLLOWS(finding, "nothing can be recorded; reading traces works");
 }
 
+void part_look(const struct part *part, struct finding *finding)
+{
+	char folder[PARTS_PATH], path[PARTS_PATH] = "";
+
+	parts_own_folder(folder);
+	if (!part->built) {
+		finding->state = FINDING_LIMITED;
+		FOUND(finding, "not built");
+		FOLLOWS(finding, "install %s and build Heapwise again", part->packages);
+	} else if (*part->file && !parts_find(folder, part->file, path)) {
+		finding->state = FINDING_LIMITED;
+		FOUND(finding, "built, but %s is not beside heapwise or in %s", part->file,
+		      parts_installed());
+		FOLLOWS(finding, "install Heapwise again");
+	} else {
+		FOUND(finding, "built with %s", part->packages);
+		FOLLOWS(finding, "%.190s", path);
+	}
+}
+
 static void look_memory(struct finding *finding)
 {
 	int fd = (int)syscall(SYS_memfd_create, "heapwise-doctor", 1u /* close on exec */);
@@ -225,13 +245,13 @@ static void look_valgrind(struct finding *finding)
 		snprintf(path, sizeof path, "%.*s/valgrind", (int)strcspn(folders, ":"), folders);
 		if (access(path, X_OK) == 0) {
 			FOUND(finding, "%.120s", path);
-			FOLLOWS(finding, "tests can compare counts with an independent tool");
+			FOLLOWS(finding, "run --access valgrind can start it");
 			return;
 		}
 	}
 	finding->state = FINDING_LIMITED;
 	FOUND(finding, "not installed");
-	FOLLOWS(finding, "only tests that compare with it need it");
+	FOLLOWS(finding, "run --access valgrind cannot start it; install valgrind");
 }
 
 const struct checkup checkups[] = {
@@ -249,3 +269,10 @@ const struct checkup checkups[] = {
 	{"valgrind", look_valgrind},
 };
 const u32 checkup_count = sizeof checkups / sizeof *checkups;
+
+const struct part parts[] = {
+#define PART(name, built, file, packages) {name, built, file, packages},
+#include "cli/parts.inc"
+#undef PART
+};
+const u32 part_count = sizeof parts / sizeof *parts;

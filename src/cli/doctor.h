@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What doctor looks at: each check is one function that says what it found and what follows. */
+ * What doctor looks at: each check is one function that says what it found and what follows; and the optional parts. */
 #ifndef CLI_DOCTOR_H
 #define CLI_DOCTOR_H
 
@@ -20,5 +20,18 @@ struct checkup {
 
 extern const struct checkup checkups[];
 extern const u32 checkup_count;
+
+/* What a build may lack because a package was not there (cmake/Parts.cmake). */
+struct part {
+	const char *name;
+	bool built;
+	const char *file;     /* what it adds beside the program; may be empty */
+	const char *packages; /* what it is built with */
+};
+
+extern const struct part parts[];
+extern const u32 part_count;
+
+void part_look(const struct part *part, struct finding *finding);
 
 #endif

@@ -132,7 +132,7 @@ excessive --mu much a|2|--mu wants a number
 excessive --wrappers a,,b a|2|--wrappers wants auto
 excessive /no/such/file|3|/no/such/file: No such file
 scores /no/such/file|3|/no/such/file: No such file
-doctor now|2|not wanted
+doctor now|2|unexpected argument 'now'
 ctl|2|which PID, and what
 ctl 1|2|which PID, and what
 ctl one status|2|'one' is not the number of a process
@@ -182,7 +182,25 @@ run_cli doctor
 equal "status of doctor" "$status" 0
 says "$work/stdout" "^  ok +recorder "
 equal "states of doctor" "$("$HEAPWISE" doctor --format json | jq -r '[.rows[].state] - ["ok", "limited", "missing"] | length')" 0
-equal "checks of doctor" "$("$HEAPWISE" doctor --format csv | wc -l)" 13
+equal "checks of doctor" "$("$HEAPWISE" doctor --format csv | wc -l)" 17
+# Every optional part: built, with its file, or not, and in both cases the package.
+while IFS='|' read -r part file package; do
+	"$HEAPWISE" doctor --format json | jq -r --arg part "$part" '.rows[] | select(.check == $part) | .state + ": " + .found + ": " + .follows' >"$work/part"
+	if [ -e "$HEAPWISE_BUILD_DIR/$file" ]; then
+		says "$work/part" "^ok: built with .*$package.*: .*$file"
+	else
+		says "$work/part" "^limited: not built: install .*$package.* and build Heapwise again"
+	fi
+done <<END
+run --lisp ecl|libheapwise-lisp-ecl.so|libatomic-ops-dev
+run --access valgrind|valgrind|valgrind
+recording of musl programs|libheapwise-musl.so|musl-tools
+END
+says <("$HEAPWISE" doctor) "^  (ok +types-index +built with|limited +types-index +not built: install) libclang-dev"
+mkdir "$work/alone"
+cp "$HEAPWISE" "$work/alone/heapwise"
+"$work/alone/heapwise" doctor >"$work/stdout"
+says "$work/stdout" "^  limited +run --access valgrind +(built, but valgrind/heapwise-.* is not beside heapwise|not built)"
 
 "$HEAPWISE" help >/dev/full 2>"$work/stderr"
 equal "status with a full disk" "$?" 3

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # tools.sh layers|words|imports|stack   plants violations in a copy and expects the check to find each.
+# tools.sh parts   configures with parts that cannot be built: they are listed, looked for again, and an error where asked for.
 . "$(dirname "$0")/lib.sh"
 tools=$(cd "$(dirname "$0")/../../tools" && pwd)
 source=$tools/..
@@ -83,6 +84,37 @@ test_stack()
 	finds "listed uses 1040" "$tools/check-stack" "$work/objects" "$work/generous"
 	printf 'a.c:1:1:variable\t64\tdynamic\n' >"$work/objects/b.su"
 	finds "unknown size" "$tools/check-stack" "$work/objects" "$work/list"
+}
+
+# configure STATUS [VARIABLE=VALUE...]   configures without musl-gcc and with the ECL of $work/ecl; what it says is in $work/out
+configure()
+{
+	local wanted=$1
+
+	shift
+	env -u CI -u HEAPWISE_ALL_PARTS "$@" cmake -S "$source" -B "$work/build" -G Ninja -DHEAPWISE_TESTS=OFF -DHEAPWISE_MUSL_CC=OFF \
+		-DHEAPWISE_ECL_INCLUDE="$work/ecl" --log-level=NOTICE >"$work/out" 2>&1
+	equal "status of configuring with '$*'" "$?" "$wanted"
+}
+
+test_parts()
+{
+	mkdir -p "$work/ecl/ecl"
+	echo "#include <absent/atomic_ops.h>" >"$work/ecl/ecl/ecl.h"
+	configure 0
+	says "$work/out" "^  not built  run --lisp ecl \(install .*libatomic-ops-dev\)"
+	says "$work/out" "^  not built  recording of musl programs \(install musl-tools\)"
+	says "$work/build/generated/cli/parts.inc" '^PART\("run --lisp ecl", 0, '
+	for variable in CI=true HEAPWISE_ALL_PARTS=1; do
+		configure 1 "$variable"
+		says "$work/out" "^  run --lisp ecl: not built; install .*libecl-dev"
+		says "$work/out" "^  recording of musl programs: not built; install musl-tools"
+	done
+	# The package has come.
+	echo "int ecl;" >"$work/ecl/ecl/ecl.h"
+	configure 0
+	says "$work/out" "^  built      run --lisp ecl"
+	says "$work/build/generated/cli/parts.inc" '^PART\("run --lisp ecl", 1, '
 }
 
 "test_$1"
