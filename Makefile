@@ -28,6 +28,9 @@ run: deps-build
 	@echo; echo "== $(BUILD)/heapwise report $(BUILD)/logstat.hwt"
 	@$(BUILD)/heapwise report $(BUILD)/logstat.hwt
 
+# On Debian and Ubuntu install-deps installs everything or fails: nothing may be left out there.
+test test-full: export HEAPWISE_ALL_PARTS = $(shell command -v apt-get >/dev/null && command -v dpkg-query >/dev/null && echo 1)
+
 test: deps-test configure
 	@cmake --build $(BUILD) -j$(JOBS) --target all tests
 	@$(CTEST) -LE full

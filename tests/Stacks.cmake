@@ -22,7 +22,9 @@ if(HEAPWISE_CLANG AND HEAPWISE_CLANGXX)
 	list(APPEND unwind_compilers clang)
 	set(unwind_cc_clang ${HEAPWISE_CLANG} --target=${HEAPWISE_CPU}-linux-gnu)
 	set(unwind_cxx_clang ${HEAPWISE_CLANGXX} --target=${HEAPWISE_CPU}-linux-gnu)
+	set(unwind_clang ON)
 endif()
+heapwise_test_part("tests of stacks with clang" "${unwind_clang}" stacks.clang clang)
 
 # heapwise_unwind_build(OUTPUT COMPILER FLAGS SOURCE...)   compiles and links in one command, since
 # CMake itself knows one compiler per language only.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The call graph of routine traces and of allocation stacks, and EMAD's text form, as a user meets them.
 . "$(dirname "$0")/../run/lib.sh"
-command -v jq >/dev/null || skip "jq is not installed"
+needs jq
 
 cat >"$work/listing4.txt" <<'TEXT'
 0 19 start main
@@ -58,7 +58,7 @@ says "$work/stdout" "^  operation2 +free"
 says "$work/graph.dot" '^digraph '
 equal "edges of the DOT" "$(grep -c -- '->' "$work/graph.dot")" 6
 "$HEAPWISE" callgraph --dot - "$trace" | cmp -s - "$work/graph.dot" || fail "--dot - and --dot FILE differ"
-if command -v dot >/dev/null; then
+if has dot graphviz; then
 	dot -Tsvg "$work/graph.dot" -o /dev/null || fail "Graphviz does not read the DOT"
 fi
 "$HEAPWISE" callgraph --dot /no/such/folder/x "$trace" >/dev/null 2>"$work/errors"

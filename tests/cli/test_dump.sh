@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # dump and info: the same events in every format, in the documented form.
 . "$(dirname "$0")/../run/lib.sh"
-command -v jq >/dev/null || skip "jq is not installed"
+needs jq
 
 record "$work/trace.hwt" -- sh -c 'exec jq -n "[range(500) | tostring] | length"' >/dev/null
 equal "exit status" "$status" 0

@@ -3,7 +3,7 @@
 # heapwise findings and scores as a user meets them: a program of known waste, the examples, the end of
 # run, the top of the report, formats, ids, limits, broken traces, folders.
 . "$(dirname "$0")/../run/lib.sh"
-command -v jq >/dev/null || skip "jq is not installed"
+needs jq
 
 "$HEAPWISE" run -o "$work/trace" -- "$HEAPWISE_TARGETS/wastes" 2>"$work/stderr"
 equal "status of the run" "$?" 0

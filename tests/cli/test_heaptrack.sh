@@ -53,7 +53,7 @@ equal "allocations of gzip" "$(field t.hwt .allocations)" 4
 cp packed named.zst
 "$HEAPWISE" import -o t.hwt named.zst 2>stderr
 equal "status of import, with a wrong name" "$?" 0
-if command -v zstd >/dev/null; then
+if has zstd; then
 	zstd -qc "$seeds/raw" >packed
 	import packed
 	equal "allocations of zstd" "$(field t.hwt .allocations)" 4
@@ -125,7 +125,7 @@ equal "status for a file that cannot be written" "$?" 3
 equal "files left behind" "$(ls | grep -E '\.hwt\.')" "$(ls t.hwt.json)"
 
 # Recordings: counts, bytes, peak and what is left, as heaptrack counts them.
-command -v heaptrack >/dev/null || { echo "heaptrack is not installed"; finish; }
+has heaptrack || finish
 
 # human BYTES   as heaptrack_print writes it
 human()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What commands print is the same with an index and without, byte by byte; and 'heapwise index' itself.
 . "$(dirname "$0")/../run/lib.sh"
-command -v jq >/dev/null || skip "jq is not installed"
+needs jq
 export XDG_CACHE_HOME="$work/cache"
 
 # same_output TRACE NAME COMMAND...   with the index that is there, and without

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # heapwise leaks as a user meets it: formats, kinds, suppressions, --fail-on, broken traces, folders.
 . "$(dirname "$0")/../run/lib.sh"
-command -v jq >/dev/null || skip "jq is not installed"
+needs jq
 
 record "$work/trace.hwt" -- jq -n '[range(3000) | tostring] | length' >/dev/null
 equal "exit status" "$status" 0

@@ -3,7 +3,7 @@
 # The four tables of mprof: the paper's program against its own counts, call graphs against tables that
 # were checked by hand, types of separate debug files, and what can be wrong with a trace.
 . "$(dirname "$0")/../run/lib.sh"
-command -v jq >/dev/null || skip "jq is not installed"
+needs jq
 golden=$(dirname "$0")/mprof
 widget=$HEAPWISE_BUILD_DIR/examples/widget
 
@@ -127,7 +127,7 @@ equal "what main asked for" "$(json '[.graph[] | select(.kind == "descendant" an
 
 # ---- types of a stripped program; files that went away ----
 
-if command -v objcopy >/dev/null; then
+if has objcopy binutils; then
 	objcopy --only-keep-debug "$widget" "$work/prog.debug"
 	objcopy --strip-all --add-gnu-debuglink="$work/prog.debug" "$widget" "$work/prog" 2>/dev/null
 	trace=$work/stripped.hwt

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Queries of a recorded trace against the numbers of report, types, leaks and dump; mistakes; graphs; files; the manual.
 . "$(dirname "$0")/../run/lib.sh"
-command -v jq >/dev/null || skip "jq is not installed"
+needs jq
 
 "$HEAPWISE" run -o "$work/trace.hwt" -- "$HEAPWISE_BUILD_DIR/examples/logstat" >/dev/null 2>&1
 equal "status of run" "$?" 0

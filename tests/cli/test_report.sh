@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The report in its three formats, against the events that dump prints; images, folders, broken files.
 . "$(dirname "$0")/../run/lib.sh"
-command -v jq >/dev/null || skip "jq is not installed"
+needs jq
 
 program=(jq -n '[range(3000) | tostring] | length')
 record "$work/trace.hwt" -- "${program[@]}" >/dev/null

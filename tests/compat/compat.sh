@@ -376,7 +376,7 @@ case_generated()
 # JavaScript: interpreted functions are one function of the interpreter's, compiled ones have their names.
 case_node()
 {
-	command -v node >/dev/null || skip "node is not installed"
+	needs node nodejs
 	alone node "$here/jit.js"
 	recorded -- node --perf-basic-prof "$here/jit.js"
 	equal "blocks" "$("$HEAPWISE" dump trace | awk '$5 == 70001 && $3 !~ /free|duration/' | wc -l)" \
@@ -450,9 +450,13 @@ case_interface()
 # built COMPILER OPTION...   the target, built in a way of its own
 built()
 {
-	command -v "$1" >/dev/null || skip "$1 is not installed"
-	"$1" -O1 -g -fno-builtin "${@:2}" "$here/target.c" -o compat -pthread 2>log ||
-		{ grep -qE "cannot find|No such file" log && skip "not installed: $(head -1 log)"; cat log; fail "cannot be built"; finish; }
+	needs "$1" "${1/musl-gcc/musl-tools}"
+	"$1" -O1 -g -fno-builtin "${@:2}" "$here/target.c" -o compat -pthread 2>log || {
+		! grep -q 'cannot find .*libclang_rt' log || lacks "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+		cat log
+		fail "cannot be built"
+		finish
+	}
 	target=$work/compat
 }
 

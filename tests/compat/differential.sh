@@ -4,7 +4,7 @@
 # of "total heap usage" are equal to the unit, and so is what the program prints.
 . "$(dirname "$0")/../run/lib.sh"
 
-command -v valgrind >/dev/null || skip "valgrind is not installed"
+needs valgrind
 cd "$work" || exit 1
 export HOME=$work PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0 PYTHONHASHSEED=0 PYTHONMALLOC=malloc PYTHONDONTWRITEBYTECODE=1
 unset DISPLAY XDG_RUNTIME_DIR
@@ -65,7 +65,7 @@ fn main() {
     println!("{} {}", map.len(), map.values().map(|v| v.len()).max().unwrap());
 }
 R
-		command -v rustc >/dev/null || skip "rustc is not installed"
+		needs rustc
 		rustc -O a.rs -o a 2>log || { cat log; fail "cannot be built"; finish; }
 		command=("$work/a") ;;                                                               # Rust
 	*) fail "there is no program $1"; finish ;;
@@ -73,7 +73,15 @@ R
 }
 
 command_of "$1"
-command -v "${command[0]}" >/dev/null || skip "${command[0]} is not installed"
+case $1 in
+awk) package=mawk ;;
+c++filt) package=binutils ;;
+ninja) package=ninja-build ;;
+protoc) package=protobuf-compiler ;;
+xz) package=xz-utils ;;
+*) package=$1 ;;
+esac
+needs "${command[0]}" "$package"
 "${command[@]}" >alone.out 2>alone.err </dev/null || fail "the command itself fails: $(head -3 alone.err)"
 env -u _ "$HEAPWISE" run --no-symbols --recorder "$recorder" -o trace -- "${command[@]}" >recorded.out 2>stderr </dev/null
 equal "exit status" "$?" 0

@@ -71,8 +71,9 @@ in_machine()
 	local kernel busybox pid i
 
 	[ "$(uname -m)" = x86_64 ] || skip "the emulated machine is an x86_64"
-	command -v qemu-system-x86_64 >/dev/null || skip "qemu-system-x86 is not installed"
-	busybox=$(command -v busybox) || skip "busybox is not installed"
+	needs qemu-system-x86_64 qemu-system-x86
+	needs busybox busybox-static
+	busybox=$(command -v busybox)
 	kernel=$(machine_kernel) && [ -n "$kernel" ] || skip "no kernel that can be read, and none to be had by apt-get"
 	mkdir -p machine/bin out
 	machine_files "$busybox" "$HEAPWISE" "$HEAPWISE_BUILD_DIR/libheapwise.so" "$target"

@@ -51,7 +51,8 @@ bool test_check_str(const char *got, const char *want, const char *file, int lin
 void test_fail(const char *file, int line, const char *format, ...)
 	__attribute__((format(printf, 3, 4), noreturn));
 
-/* The test cannot be run on this machine: counted apart, never as passed. */
+/* The test cannot be run on this machine: counted apart, never as passed. The reason is the machine itself, or "needs
+ * package NAME", which is a failure where all packages could be installed (tools/check-skips). */
 void test_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* An empty folder that lives as long as the test: removed by the harness, also after a crash. */

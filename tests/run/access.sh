@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 targets_source=$HEAPWISE_SOURCE_DIR/tests/targets
 export HEAPWISE_CC=${2:-gcc}
-command -v "$HEAPWISE_CC" >/dev/null || skip "no $HEAPWISE_CC here"
+needs "$HEAPWISE_CC"
 
 # merges OPTION...   how far the compiler tells several accesses as one; see accesses.c
 merges()

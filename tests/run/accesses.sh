@@ -8,8 +8,8 @@ export HOME=$work
 
 needs_valgrind()
 {
-	command -v valgrind >/dev/null || skip "valgrind is not installed"
-	[ -d "$(dirname "$HEAPWISE")/valgrind" ] || skip "the Valgrind tool was not built"
+	needs valgrind
+	[ -d "$(dirname "$HEAPWISE")/valgrind" ] || lacks valgrind
 }
 
 # chunks TRACE   "size reads writes read_bytes written_bytes low high covered shared" of each chunk that was
@@ -184,7 +184,7 @@ known)
 	;;
 sqlite3)
 	needs_valgrind
-	command -v sqlite3 >/dev/null || skip "sqlite3 is not installed"
+	needs sqlite3
 	{
 		echo "create table t(id integer primary key, name text, score real); begin;"
 		seq 1 300 | awk '{ printf "insert into t values(%d, '\''name-%d'\'', %d.5);\n", $1, $1 * 7919 % 1000, $1 % 37 }'

@@ -3,10 +3,14 @@
 # allocators.sh CASE   other allocators than the C library's, and other languages: counts are exact, or the user is told.
 . "$(dirname "$0")/lib.sh"
 
-# After a compiler failed: what is not installed makes a test pointless, anything else is wrong.
+# After a compiler failed: an allocator that is not installed makes a test pointless, anything else is wrong.
 not_built()
 {
-	grep -qE "cannot find -l|No such file or directory|can't find crate" log && skip "not installed: $(head -1 log)"
+	case $(grep -E "cannot find -l|No such file or directory" log) in
+	*jemalloc*) lacks libjemalloc-dev ;;
+	*tcmalloc*) lacks libgoogle-perftools-dev ;;
+	*mimalloc*) lacks libmimalloc-dev ;;
+	esac
 	cat log
 	fail "cannot be built"
 	exit 1
@@ -81,7 +85,7 @@ mimalloc_object()
 	local place=$HEAPWISE_BUILD_DIR/packages name=$1
 
 	shift
-	"$HEAPWISE_SOURCE_DIR/bench/debian-source" mimalloc "$place/mimalloc" 2>log || skip "no source of mimalloc"
+	"$HEAPWISE_SOURCE_DIR/bench/debian-source" mimalloc "$place/mimalloc" 2>log || skip "the source of mimalloc cannot be downloaded"
 	${CC-gcc} -O2 -w -DNDEBUG "$@" -I"$place/mimalloc/include" -c "$place/mimalloc/src/static.c" -o "$name" ||
 		fail "mimalloc cannot be compiled"
 }
@@ -121,11 +125,11 @@ jemalloc_as()
 	local library name options=()
 
 	library=$(${CC-gcc} -print-file-name=libjemalloc.a)
-	[ -f "$library" ] || skip "there is no static jemalloc"
+	[ -f "$library" ] || lacks libjemalloc-dev
 	for name in malloc calloc realloc free posix_memalign aligned_alloc memalign valloc mallocx rallocx dallocx sdallocx; do
 		options+=(--redefine-sym "$name=$1$name")
 	done
-	objcopy "${options[@]}" "$library" libje.a || skip "objcopy cannot rename"
+	objcopy "${options[@]}" "$library" libje.a || fail "objcopy cannot rename"
 }
 
 case_prefix_je()
@@ -368,7 +372,7 @@ C
 
 case_musl()
 {
-	command -v musl-gcc >/dev/null || skip "musl-gcc is not installed"
+	needs musl-gcc musl-tools
 	musl-gcc -static -fno-builtin "$sources/known.c" -o known 2>log || not_built
 	"$HEAPWISE" run -o trace.hwt -- ./known 2>stderr && fail "a static program was recorded"
 	says stderr "statically linked.*link it dynamically"
@@ -377,10 +381,10 @@ case_musl()
 
 case_go()
 {
-	command -v go >/dev/null || skip "go is not installed"
+	needs go golang-go
 	printf 'package main\nfunc main() { println(len(make([]byte, 1<<20))) }\n' >main.go
 	HOME=$work GOCACHE=$work/cache GOFLAGS=-buildvcs=false CGO_ENABLED=0 go build -o static main.go 2>log ||
-		skip "go does not build here: $(head -1 log)"
+		not_built
 	"$HEAPWISE" run -o trace.hwt -- ./static 2>stderr && fail "a static program was recorded"
 	says stderr "a Go program, statically linked"
 	[ -e trace.hwt ] && fail "there is a trace"
@@ -394,13 +398,14 @@ case_static_program()
 	[ -e trace.hwt ] && fail "there is a trace"
 }
 
-# pool PACKAGE HEAD MAKE FREE [OPTION...]   records 1,000 blocks of which every second is freed
+# pool MODULE:PACKAGE HEAD MAKE FREE [OPTION...]   records 1,000 blocks of which every second is freed
 pool()
 {
-	local packages=$1 head=$2 make=$3 freeing=$4 flags
+	local module=${1%:*} package=${1#*:} head=$2 make=$3 freeing=$4 flags
 
 	shift 4
-	flags=$(pkg-config --cflags --libs "$packages" 2>/dev/null) || skip "$packages is not installed"
+	needs pkg-config
+	flags=$(pkg-config --cflags --libs "$module" 2>/dev/null) || lacks "$package"
 	printf '%s\nint main(void) { START for (int i = 0; i < 1000; i++) { void *p = %s; if (i %% 2 && p) { %s; } } return 0; }\n' \
 		"$head" "$make" "$freeing" >pool.c
 	${CC-gcc} -O1 pool.c -o pool $flags 2>log || not_built
@@ -414,25 +419,25 @@ case_boehm()
 	local head='#include <gc.h>
 #define START GC_INIT();'
 
-	pool bdw-gc "$head" 'GC_malloc(1237)' 'GC_free(p)' --alloc-fn GC_malloc --free-fn GC_free
+	pool bdw-gc:libgc-dev "$head" 'GC_malloc(1237)' 'GC_free(p)' --alloc-fn GC_malloc --free-fn GC_free
 	equal "blocks" "$(blocks trace.hwt 1237)" "1000 500"
-	pool bdw-gc "$head" 'GC_malloc(1237)' 'GC_free(p)' --allocator boehm
+	pool bdw-gc:libgc-dev "$head" 'GC_malloc(1237)' 'GC_free(p)' --allocator boehm
 	equal "blocks by --allocator" "$(blocks trace.hwt 1237)" "1000 500"
 	grep -q "Boehm collector" "$work/stderr" && fail "it is seen, and said not to be"
-	pool bdw-gc "$head" 'GC_malloc(1237)' 'GC_free(p)'
+	pool bdw-gc:libgc-dev "$head" 'GC_malloc(1237)' 'GC_free(p)'
 	says "$work/stderr" "Boehm collector.*--allocator boehm"
 }
 
 case_glib()
 {
-	pool glib-2.0 '#include <glib.h>
+	pool glib-2.0:libglib2.0-dev '#include <glib.h>
 #define START' 'g_malloc(1237)' 'g_free(p)'
 	equal "blocks" "$(blocks trace.hwt 1237)" "1000 500"
 }
 
 case_talloc()
 {
-	pool talloc '#include <talloc.h>
+	pool talloc:libtalloc-dev '#include <talloc.h>
 #define START void *pool = talloc_new(NULL);' 'talloc_size(pool, 1237)' 'talloc_free(p)' \
 		--alloc-fn talloc_named_const:2 --free-fn _talloc_free
 	equal "blocks" "$(blocks trace.hwt 1237)" "1000 500"
@@ -442,7 +447,7 @@ case_talloc()
 
 case_apr()
 {
-	pool apr-1 '#include <apr_general.h>
+	pool apr-1:libapr1-dev '#include <apr_general.h>
 #include <apr_pools.h>
 #define START apr_pool_t *pool; apr_initialize(); apr_pool_create(&pool, NULL);' 'apr_palloc(pool, 1237)' '(void)0' \
 		--alloc-fn apr_palloc:2
@@ -464,7 +469,7 @@ case_operators()
 # A Rust program whose global allocator is jemalloc, by the functions and the prefix of the crate jemallocator.
 case_rust_jemalloc()
 {
-	command -v rustc >/dev/null || skip "rustc is not installed"
+	needs rustc
 	jemalloc_as _rjem_
 	cat >known.rs <<'RUST'
 use std::alloc::{GlobalAlloc, Layout};
@@ -500,7 +505,7 @@ RUST
 
 case_rust()
 {
-	command -v rustc >/dev/null || skip "rustc is not installed"
+	needs rustc
 	cat >known.rs <<'RUST'
 #[inline(never)]
 fn make_row(n: usize) -> Vec<u8> { vec![n as u8; 1234] }
@@ -521,7 +526,7 @@ RUST
 
 case_fortran()
 {
-	command -v gfortran >/dev/null || skip "gfortran is not installed"
+	needs gfortran
 	cat >known.f90 <<'FORTRAN'
 module rows
 contains

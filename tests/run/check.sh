@@ -13,7 +13,7 @@ build()
 	shift
 	mkdir -p "$work/$name"
 	gcc -g -O2 -fno-builtin -I "$HEAPWISE_SOURCE_DIR/include" "$@" "$HEAPWISE_SOURCE_DIR/tests/targets/compare.c" \
-		-o "$work/$name/prog" || skip "gcc cannot build"
+		-o "$work/$name/prog" || { fail "gcc cannot build $name"; finish; }
 	"$HEAPWISE" run -o "$work/$name.hwt" -- "$work/$name/prog" 2>"$work/stderr" || fail "recording failed"
 }
 
@@ -85,7 +85,7 @@ END
 	equal "limit of the option" "$(jq '[.limits[] | select(.scope == "program" and .rule == "max-allocs")][0].limit' "$work/stdout")" 10
 	# the buffer of stdout is kept by the C library, and nobody's fault
 	printf '#include <stdio.h>\nint main(void) { puts("x"); return 0; }\n' >"$work/puts.c"
-	gcc "$work/puts.c" -o "$work/puts" || skip "gcc cannot build"
+	gcc "$work/puts.c" -o "$work/puts" || fail "gcc cannot build puts.c"
 	"$HEAPWISE" run -o "$work/puts.hwt" -- "$work/puts" 2>"$work/stderr" | cat >/dev/null
 	at_least "what is kept" "$(field "$work/puts.hwt" .kept.bytes)" 1
 	check 0 --max-kept 0 "$work/puts.hwt"
@@ -153,7 +153,7 @@ int main()
 	return 0;
 }
 END
-	g++ -O1 -g "$work/shapes.cpp" -o "$work/shapes" || skip "g++ cannot build"
+	g++ -O1 -g "$work/shapes.cpp" -o "$work/shapes" || fail "g++ cannot build shapes.cpp"
 	"$HEAPWISE" run -o "$work/shapes.hwt" -- "$work/shapes" 2>"$work/stderr"
 	cat >"$work/heap.toml" <<'END'
 [[budget]]
@@ -180,7 +180,7 @@ END
 # valid FILE RESULTS   JUnit and SARIF of the same check
 valid_junit()
 {
-	command -v xmllint >/dev/null || skip "there is no xmllint"
+	needs xmllint libxml2-utils
 	xmllint --noout --schema "$here/junit.xsd" "$1" 2>"$work/xml" || fail "JUnit: $(cat "$work/xml")"
 }
 
@@ -318,7 +318,7 @@ case_folder()
 case_toml()
 {
 	build new -DNEW
-	python3 -c 'import tomllib' 2>/dev/null || skip "python has no tomllib"
+	python3 -c 'import tomllib' 2>/dev/null || skip "python3 is older than 3.11 and has no tomllib"
 	HEAPWISE="$HEAPWISE" python3 "$here/toml.py" "$work/new.hwt" "$work/heap.toml" 300 >"$work/stdout" 2>&1 ||
 		fail "$(cat "$work/stdout")"
 	says "$work/stdout" "300 files: [1-9][0-9]* taken, [1-9][0-9]* refused by both, [0-9]+ refused here only"

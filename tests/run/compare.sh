@@ -14,7 +14,7 @@ build()
 	shift
 	mkdir -p "$folder"
 	gcc -fno-builtin -I "$HEAPWISE_SOURCE_DIR/include" "$@" "$source" -o "$folder/prog" ||
-		skip "gcc cannot build"
+		{ fail "gcc cannot build $source"; finish; }
 	"$HEAPWISE" run -o "$folder.hwt" -- "$folder/prog" 2>"$work/stderr" || fail "recording failed"
 }
 

@@ -401,7 +401,7 @@ case_ctl_errors()
 	kill -TERM "${stopped[@]}"
 	wait "${stopped[@]}"
 	# garbage, and clients that say nothing
-	if command -v python3 >/dev/null; then
+	if has python3; then
 		python3 - "$folder/$monitor.sock" <<-'PYTHON' || fail "the server's answers to garbage"
 			import os, socket, sys
 			def say(data, close=True):
@@ -425,7 +425,7 @@ case_ctl_errors()
 		PYTHON
 	fi
 	equal "state after garbage" "$(state)" recording
-	if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	if [ "$(id -u)" -eq 0 ] && has setpriv util-linux; then
 		cp "$HEAPWISE" "$work/heapwise" && chmod 755 "$work" "$work/heapwise"
 		setpriv --reuid=65534 --regid=65534 --clear-groups "$work/heapwise" ctl "$program" stop 2>"$work/ctl-stderr"
 		equal "status for another user" "$?" 3
@@ -469,7 +469,8 @@ case_header()
 	cp "$work/use.c" "$work/use.cpp"
 	for compiler in "gcc -std=c99" "gcc -std=c17" "clang -std=c11" "g++ -std=c++98 -Wno-long-long" \
 		"g++ -std=c++20" "clang++ -std=c++17"; do
-		command -v "${compiler%% *}" >/dev/null || continue
+		name=${compiler%% *}
+		has "$name" "${name/clang++/clang}" || continue
 		case $compiler in *++*) source=use.cpp ;; *) source=use.c ;; esac
 		$compiler -Wall -Wextra -pedantic -Werror -I"$HEAPWISE_SOURCE_DIR/include" "$work/$source" -o "$work/use" ||
 			fail "$compiler"

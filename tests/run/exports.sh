@@ -5,11 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1
 
-needs()
-{
-	command -v "$1" >/dev/null || skip "$1 is not installed${2:+ (package $2)}"
-}
-
 # recorded [OPTION...] PROGRAM [ARGUMENT...]   makes t.hwt, with names
 recorded()
 {
@@ -193,7 +188,7 @@ case_dhat()
 case_dhat_accesses()
 {
 	needs valgrind
-	[ -d "$(dirname "$HEAPWISE")/valgrind" ] || skip "the Valgrind tool was not built"
+	[ -d "$(dirname "$HEAPWISE")/valgrind" ] || lacks valgrind
 	recorded --access valgrind --coverage "$HEAPWISE_TARGETS/containers"
 	export_to dhat
 	valgrind --tool=dhat --dhat-out-file=real "$HEAPWISE_TARGETS/containers" >/dev/null 2>&1 || fail "DHAT failed"
@@ -215,7 +210,7 @@ case_dhat_viewer()
 {
 	needs node nodejs
 	viewer=$(dirname "$(command -v valgrind)")/../libexec/valgrind/dh_view.js
-	[ -e "$viewer" ] || skip "dh_view.js is not installed (package valgrind)"
+	[ -e "$viewer" ] || lacks valgrind
 	recorded "$HEAPWISE_TARGETS/containers"
 	export_to dhat
 	cat >read.js <<-'JS'
@@ -463,7 +458,7 @@ case_dot()
 	says t.dot '^digraph "bytes live at the peak" \{'
 	says t.dot '^	n[0-9]+ \[label="main\\n'
 	equal "edges that lead nowhere" "$(awk '/->/ { sub(";", "", $3); used[$1]; used[$3] } /^	n[0-9]+ \[label/ { made[$1] } END { for (n in used) if (!(n in made)) print n }' t.dot)" ""
-	command -v dot >/dev/null || { echo "dot is not installed (package graphviz)"; finish; }
+	has dot graphviz || finish
 	dot -Tsvg t.dot >t.svg 2>stderr || fail "dot: $(head -1 stderr)"
 }
 
@@ -471,7 +466,7 @@ case_dot()
 case_readers()
 {
 	local cli source try
-	needs npm npm
+	needs npm
 	needs node nodejs
 	export HOME=$work npm_config_cache=$work/npm-cache
 	npm install --prefix "$work/npm" --ignore-scripts --no-audit --no-fund speedscope@1.25.0 \
@@ -490,7 +485,7 @@ case_readers()
 			"$($cli thread samples-top-down --json | jq -c .regularCallTree.totalSamples)" "$(totals "${source#* }")"
 	done
 	$cli stop --all >load.log 2>&1
-	command -v chromium-headless-shell >/dev/null || { echo "no chromium-headless-shell for speedscope"; finish; }
+	has chromium-headless-shell || finish
 	export_to speedscope
 	printf 'speedscope.loadFileFromBase64("t.json", "%s")' "$(base64 -w0 t.speedscope)" >profile.js
 	for try in 1 2 3; do # the page is taken when its time is over, ready or not

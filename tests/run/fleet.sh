@@ -6,11 +6,6 @@
 check=$(realpath "$(dirname "$0")")/fleet_check.py
 cd "$work" || exit 1
 
-needs()
-{
-	command -v "$1" >/dev/null || skip "$1 is not installed (package ${2:-$1})"
-}
-
 # two_shards   starts them and makes the schema; the address is in $store
 two_shards()
 {

@@ -12,9 +12,9 @@ cpu=aarch64 debian=arm64
 [ "$(uname -m)" = x86_64 ] || cpu=x86_64 debian=amd64
 emulator=(qemu-$cpu -L /usr/$cpu-linux-gnu)
 recorder=$HEAPWISE_BUILD_DIR/$cpu/libheapwise.so
-command -v qemu-$cpu >/dev/null || skip "qemu-$cpu is not installed"
-command -v $cpu-linux-gnu-g++ >/dev/null || skip "$cpu-linux-gnu-g++ is not installed"
-[ -e "$recorder" ] || skip "there is no recorder for $cpu"
+needs qemu-$cpu qemu-user
+needs $cpu-linux-gnu-g++ g++-${cpu/_/-}-linux-gnu
+[ -e "$recorder" ] || skip "the recorder for $cpu is not built; build the target tests"
 
 # package NAME   unpacks the distribution's package for that CPU below $place/$debian; apt gets lists of its own
 package()
@@ -26,7 +26,7 @@ package()
 	set -- "$1" -q -o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt/cache" -o APT::Architecture=$debian \
 		-o APT::Architectures=$debian -o APT::Sandbox::User= -o Acquire::Languages=none
 	[ -n "$(find "$apt/updated" -mtime -1 2>/dev/null)" ] || apt-get "${@:2}" update >log 2>&1 && touch "$apt/updated"
-	(cd fetched && apt-get "${@:2}" download "$1") >log 2>&1 || skip "no package $1 for $debian"
+	(cd fetched && apt-get "${@:2}" download "$1") >log 2>&1 || skip "apt-get cannot download $1 for $debian"
 	dpkg-deb -x fetched/"$1"_*.deb "$place/$debian" && touch "$place/$debian/.$1"
 }
 
@@ -52,7 +52,7 @@ every()
 entries()
 {
 	$cpu-linux-gnu-g++ -O1 -fno-builtin "$sources/allocators.cpp" -o all "$@" 2>log || { cat log; fail "does not build"; finish; }
-	"${emulator[@]}" ./all || skip "it does not run below qemu"
+	"${emulator[@]}" ./all || skip "the program does not run under qemu-$cpu"
 	record one.hwt --recorder "$recorder" -- "${emulator[@]}" ./all
 	equal "status" "$status" 0
 	says "$work/stderr" "an allocator is linked into the program: it was recorded at the entries of"
@@ -77,7 +77,7 @@ case_tcmalloc()
 
 case_mimalloc()
 {
-	"$HEAPWISE_SOURCE_DIR/bench/debian-source" mimalloc "$place/mimalloc" 2>log || skip "no source of mimalloc"
+	"$HEAPWISE_SOURCE_DIR/bench/debian-source" mimalloc "$place/mimalloc" 2>log || skip "the source of mimalloc cannot be downloaded"
 	$cpu-linux-gnu-gcc -O2 -w -DNDEBUG -fPIC -DMI_MALLOC_OVERRIDE -I"$place/mimalloc/include" \
 		-c "$place/mimalloc/src/static.c" -o mimalloc.o || fail "mimalloc cannot be compiled"
 	entries mimalloc.o -lpthread

@@ -3,7 +3,7 @@
 # http.sh CASE   a recording that is controlled over HTTP (run --listen), by clients who may, and by
 # those who may not. The target is the one of control.sh.
 . "$(dirname "$0")/lib.sh"
-command -v curl >/dev/null || skip "needs curl"
+needs curl
 
 target=$HEAPWISE_TARGETS/control
 
@@ -368,7 +368,7 @@ case_unseen()
 case_unprofiled()
 {
 	printf 'int main(void) { return 5; }' >"$work/static.c"
-	gcc -static "$work/static.c" -o "$work/static" 2>/dev/null || skip "needs a static libc"
+	gcc -static "$work/static.c" -o "$work/static" 2>/dev/null || lacks libc6-dev
 	"$HEAPWISE" run --listen 0 --unprofiled -o "$work/trace" -- "$work/static" 2>"$work/stderr"
 	equal "exit status" "$?" 5
 	says "$work/stderr" "without being recorded, and nothing was served"

@@ -153,7 +153,7 @@ root()
 	local release from
 
 	[ "$(id -u)" -eq 0 ] || skip "needs root: chroot and mounts"
-	command -v debootstrap >/dev/null || skip "debootstrap is not installed (tools/install-deps full)"
+	needs debootstrap
 	release=$(. /etc/os-release && echo "${VERSION_CODENAME-}")
 	from=$(mirror "$release")
 	[ -n "$from" ] || skip "apt knows no archive of ${release:-this system}"
@@ -182,7 +182,7 @@ inside()
 # package   builds it; $deb
 package()
 {
-	command -v dh >/dev/null || skip "debhelper is not installed (tools/install-deps deb)"
+	needs dh debhelper
 	deb=${HEAPWISE_DEB-}
 	[ -n "$deb" ] || deb=$("$HEAPWISE_SOURCE_DIR/tools/make-deb" "$work/deb" | tail -1) || { fail "there is no package"; finish; }
 }
@@ -192,7 +192,7 @@ case_package()
 {
 	root clean
 	package
-	if command -v lintian >/dev/null; then
+	if has lintian; then
 		lintian --fail-on error,warning "$deb" || fail "lintian finds something"
 	fi
 	cp "$deb" clean/tmp/heapwise.deb

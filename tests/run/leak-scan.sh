@@ -46,13 +46,13 @@ case_signals()
 
 case_traced()
 {
-	if command -v strace >/dev/null; then
+	if has strace; then
 		# A heapwise that was itself built with a sanitizer cannot look for its leaks below strace.
 		ASAN_OPTIONS=detect_leaks=0 strace -f -o /dev/null "$HEAPWISE" run --no-symbols -q -o "$work/strace" -- "$leaks" end return
 		equal "strace: status" "$?" 5
 		scan_says "$work/strace" "^failed process [0-9]+ .* traces the program already"
 	fi
-	if command -v gdb >/dev/null; then
+	if has gdb; then
 		record "$work/gdb" --children -- gdb -nx -batch -ex run --args "$leaks" end return >"$work/out" 2>&1
 		says "$work/out" "exited with code 05"
 		for trace in "$work"/gdb/*.hwt; do

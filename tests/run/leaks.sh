@@ -4,7 +4,7 @@
 # check find them in the same program.
 . "$(dirname "$0")/lib.sh"
 
-command -v valgrind >/dev/null || skip "valgrind is not installed"
+needs valgrind
 program=("$HEAPWISE_TARGETS/$1" "$2")
 
 record "$work/trace" -- "${program[@]}"

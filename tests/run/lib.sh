@@ -17,10 +17,29 @@ fail()
 	failures=$((failures + 1))
 }
 
+# skip REASON   the machine itself cannot run the test: its CPU, kernel, rights or network. tools/check-skips lists it.
 skip()
 {
 	echo "skipped: $*"
 	exit 77
+}
+
+# lacks PACKAGE...   a package is not installed: a failure where all could be (tools/check-skips)
+lacks()
+{
+	skip "needs package $*"
+}
+
+# has PROGRAM [PACKAGE]   whether it is there; if not, that the test leaves something out is listed as well
+has()
+{
+	command -v "$1" >/dev/null || { echo "skipped: needs package ${2:-$1}"; return 1; }
+}
+
+# needs PROGRAM [PACKAGE]   the test cannot be run without it
+needs()
+{
+	has "$@" || exit 77
 }
 
 # not_sanitized WHY   the rest cannot be run with a heapwise that was built with a sanitizer

@@ -15,7 +15,6 @@ build()
 	shift 2
 	[ "${source%.cpp}" = "$source" ] || compiler=${CXX-g++}
 	if ! $compiler -O1 -g -fno-builtin "$source" -o "$name" "$@" 2>log; then
-		grep -q 'cannot find -l' log && skip "not installed: $(head -1 log)"
 		fail "$name does not build: $(head -3 log)"
 		finish
 	fi
@@ -103,7 +102,7 @@ case_cpp_static_library() { cpp -static-libstdc++ -static-libgcc "${dynamic[@]}"
 # The same numbers as somebody else's, who sees the calls that ours passes on.
 case_memcheck()
 {
-	command -v valgrind >/dev/null || skip "valgrind is not installed"
+	needs valgrind
 	build all "$sources/allocators.cpp" "${dynamic[@]}" -lpthread
 	build alone "$sources/allocators.cpp" -lpthread
 	record trace.hwt -- ./all

@@ -20,7 +20,7 @@ compiled()
 {
 	ecl --norc --eval "(compile-file \"$sources/$1.lsp\" :output-file \"$work/$1.fas\")" --eval '(ext:quit)' \
 		>log 2>&1 </dev/null
-	[ -e "$1.fas" ] || skip "ecl cannot compile: $(tail -1 log)"
+	[ -e "$1.fas" ] || { fail "ecl cannot compile: $(tail -1 log)"; finish; }
 }
 
 # type TRACE NAME, direct TRACE FUNCTION   objects of the type; objects that the function itself made
@@ -267,7 +267,7 @@ case_refused()
 	says stderr "does not go with"
 }
 
-command -v ecl >/dev/null || skip "no ecl"
-[ -e "$(dirname "$HEAPWISE")/libheapwise-lisp-ecl.so" ] || skip "built without ECL's headers"
+needs ecl
+[ -e "$(dirname "$HEAPWISE")/libheapwise-lisp-ecl.so" ] || lacks libecl-dev libgc-dev libgmp-dev libffi-dev libatomic-ops-dev
 run_case "$1"
 finish

@@ -3,7 +3,7 @@
 # live.sh CASE   a program that runs in the browser (heapwise watch --web): ticks, the other endpoints while it runs, and
 # viewers who are slow, many, or may not.
 . "$(dirname "$0")/lib.sh"
-command -v python3 >/dev/null || skip "needs python3"
+needs python3
 here=$(cd "$(dirname "$0")" && pwd)
 export XDG_CONFIG_HOME=$work/config
 cd "$work" || exit 1

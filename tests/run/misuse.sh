@@ -19,7 +19,7 @@ mismatch='.certain and .kind == "mismatch"'
 one_case()
 {
 	local plain
-	command -v valgrind >/dev/null || skip "valgrind is not installed"
+	needs valgrind
 
 	"$HEAPWISE_TARGETS/misuse" "$1" 2>plain.err
 	plain=$?
@@ -83,7 +83,7 @@ right_program()
 {
 	local name=$1
 	shift
-	command -v "$1" >/dev/null || return 0
+	has "$1" || return 0
 	"$HEAPWISE" run -q -o "$name" -- "$@" >/dev/null 2>stderr </dev/null
 	equal "exit status of $name" "$?" 0
 	equal "misuse in $name" "$("$HEAPWISE" leaks --format json "$name" | jq -c '[.misuse_certain, .misuse_possible, .misuse_not_judged]')" "[0,0,0]"

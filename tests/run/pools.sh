@@ -6,8 +6,8 @@ cd "$work" || exit 1
 suffix=${2-}
 below=
 if [ "$suffix" = valgrind ]; then
-	command -v valgrind >/dev/null || skip "valgrind is not installed"
-	[ -d "$(dirname "$HEAPWISE")/valgrind" ] || skip "the Valgrind tool was not built"
+	needs valgrind
+	[ -d "$(dirname "$HEAPWISE")/valgrind" ] || lacks valgrind
 	below="--access valgrind" suffix=_Os
 fi
 pools=$HEAPWISE_TARGETS/pools$suffix
@@ -114,7 +114,7 @@ case_unfit()
 case_instructions()
 {
 	[ -x "$HEAPWISE_TARGETS/instructions" ] || skip "for x86_64 only"
-	command -v objdump >/dev/null || skip "objdump is not installed"
+	needs objdump binutils
 	for file in "$(ldd "$HEAPWISE" | awk '/libc\.so/ { print $3 }')" "$HEAPWISE"; do
 		objdump -d --insn-width=15 "$file" | "$HEAPWISE_TARGETS/instructions" >compared || fail "$file: $(cat compared)"
 		at_least "instructions of $file" "$(sed -n 's/compared \([0-9]*\).*/\1/p' compared)" 10000

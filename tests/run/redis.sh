@@ -5,9 +5,9 @@
 #   small   1,000 requests of each kind, and no DHAT
 #   dhat    10,000 of each; DHAT's total of blocks and bytes
 . "$(dirname "$0")/lib.sh"
-for tool in redis-server redis-benchmark redis-cli; do
-	command -v $tool >/dev/null || skip "$tool is not installed"
-done
+needs redis-server
+needs redis-benchmark redis-tools
+needs redis-cli redis-tools
 cd "$work" || exit 1
 server=
 
@@ -70,7 +70,7 @@ case_small()
 # while it is slower), and by the loader's own blocks.
 case_dhat()
 {
-	command -v valgrind >/dev/null || skip "valgrind is not installed"
+	needs valgrind
 	start recorded "$HEAPWISE" run --no-symbols -o trace.hwt --
 	load 10000
 	start counted valgrind --tool=dhat --dhat-out-file="$work/dhat.json" --soname-synonyms=somalloc='libjemalloc*'

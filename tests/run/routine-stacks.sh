@@ -7,7 +7,7 @@ cd "$work" || exit 1
 sources=$HEAPWISE_SOURCE_DIR/tests/targets
 compiler=$1
 without=(-fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer)
-command -v "$compiler" >/dev/null || skip "$compiler is not installed"
+needs "$compiler"
 
 # build SOURCE PROGRAM OPTION...
 build()

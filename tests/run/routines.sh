@@ -9,11 +9,11 @@ compiler=$1
 options=(--routines)
 
 if [ "$compiler" = valgrind ]; then
-	command -v valgrind >/dev/null || skip "valgrind is not installed"
-	[ -d "$(dirname "$HEAPWISE")/valgrind" ] || skip "the Valgrind tool was not built"
+	needs valgrind
+	[ -d "$(dirname "$HEAPWISE")/valgrind" ] || lacks valgrind
 	options=(--access valgrind --routines)
 else
-	command -v "$compiler" >/dev/null || skip "$compiler is not installed"
+	needs "$compiler"
 fi
 
 # build SOURCE PROGRAM OPTION...   with the instrumentation that the case is about

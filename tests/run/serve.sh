@@ -3,8 +3,8 @@
 # serve.sh CASE   traces over HTTP (heapwise serve): every endpoint, numbers that equal those of the
 # commands, and clients who may not, or who misbehave.
 . "$(dirname "$0")/lib.sh"
-command -v curl >/dev/null || skip "needs curl"
-command -v python3 >/dev/null || skip "needs python3"
+needs curl
+needs python3
 
 here=$(cd "$(dirname "$0")" && pwd)
 export XDG_CONFIG_HOME=$work/config
@@ -151,7 +151,7 @@ case_details()
 			return strlen(strdup("no chain")) + b[0] == 1;
 		}
 	C
-	gcc -g -O0 "$work/realloc.c" -o "$work/realloc" || skip "no compiler"
+	gcc -g -O0 "$work/realloc.c" -o "$work/realloc" || fail "gcc cannot build realloc.c"
 	record "$work/a.hwt" -- "$work/realloc"
 	serve "$work/a.hwt"
 	until_true ready
@@ -192,7 +192,7 @@ case_more()
 		APART void plain(void) { kept = malloc(40); __asm__(""); }
 		int main(void) { ping(6); deep(5); plain(); __asm__(""); return 0; }
 	C
-	gcc -g -O0 "$work/cycles.c" -o "$work/cycles" || skip "no compiler"
+	gcc -g -O0 "$work/cycles.c" -o "$work/cycles" || fail "gcc cannot build cycles.c"
 	record "$work/c.hwt" -- "$work/cycles"
 	serve "$work/c.hwt"
 	until_true ready

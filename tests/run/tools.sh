@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tools.sh layers|words|imports|stack   plants violations in a copy and expects the check to find each.
+# tools.sh layers|words|imports|stack|skips   plants violations in a copy and expects the check to find each.
 # tools.sh parts   configures with parts that cannot be built: they are listed, looked for again, and an error where asked for.
 . "$(dirname "$0")/lib.sh"
 tools=$(cd "$(dirname "$0")/../../tools" && pwd)
@@ -62,7 +62,8 @@ test_imports()
 {
 	printf 'void *hook(unsigned long n);\nvoid *malloc(unsigned long);\nint puts(const char *);\n%s\n' \
 		'void *hook(unsigned long n) { puts("x"); return malloc(n); }' >"$work/planted.c"
-	cc -shared -fPIC -fno-builtin "$work/planted.c" -o "$work/planted.so" || skip "no compiler"
+	needs cc gcc
+	cc -shared -fPIC -fno-builtin "$work/planted.c" -o "$work/planted.so" || fail "cc cannot build planted.c"
 	nm -D --undefined-only "$work/planted.so" | awk '{ sub(/@.*/, "", $NF); print $NF }' >"$work/all"
 	passes "$tools/check-imports" "$work/planted.so" "$work/all"
 	grep -v '^puts$' "$work/all" >"$work/list"
@@ -84,6 +85,53 @@ test_stack()
 	finds "listed uses 1040" "$tools/check-stack" "$work/objects" "$work/generous"
 	printf 'a.c:1:1:variable\t64\tdynamic\n' >"$work/objects/b.su"
 	finds "unknown size" "$tools/check-stack" "$work/objects" "$work/list"
+}
+
+# planted NAME COMMAND   a test of its own, for ctest
+planted()
+{
+	printf 'add_test(%s sh -c [==[%s]==])\nset_tests_properties(%s PROPERTIES SKIP_RETURN_CODE 77)\n' "$1" "$2" "$1" >>"$work/tests/CTestTestfile.cmake"
+}
+
+# run_planted VARIABLE=VALUE [ctest options]   where the distribution has bash and valgrind
+run_planted()
+{
+	env -u CI -u HEAPWISE_ALL_PARTS "$1" PATH="$work/bin:$PATH" "$tools/run-tests" "$work/tests" "${@:2}"
+}
+
+test_skips()
+{
+	local strict
+
+	mkdir "$work/bin" "$work/tests"
+	printf '#!/bin/sh\nfor name; do case $name in bash | valgrind) echo "$name | 1 | here" ;; esac; done\n' >"$work/bin/apt-cache"
+	chmod +x "$work/bin/apt-cache"
+	planted machine 'echo "skipped: needs root"; exit 77'
+	planted part 'echo "# skipped: this kernel maps no vdso" >&2'
+	planted elsewhere 'echo "skipped: needs package chromium-headless-shell"; exit 77'
+	for strict in CI=false CI=true HEAPWISE_ALL_PARTS=1; do
+		passes run_planted $strict
+		says "$work/out" '^skipped: needs root \[machine\]$'
+		says "$work/out" '^skipped: this kernel maps no vdso \[part\]$'
+		says "$work/out" '^skipped: needs package chromium-headless-shell \[elsewhere\]$'
+	done
+	planted package 'echo "skipped: needs package valgrind"; exit 77'
+	passes run_planted CI=false
+	says "$work/out" "want of packages; install valgrind$"
+	for strict in CI=true HEAPWISE_ALL_PARTS=1; do
+		finds '^skipped: needs package valgrind \[package\]$' run_planted $strict
+		says "$work/out" "want of packages; install valgrind$"
+	done
+	# Of a test that fails as well, and passes alone.
+	planted again '[ -e again ] || { touch again; exit 1; }'
+	finds "passed only in the second run, alone: again" run_planted CI=true
+	says "$work/out" '^skipped: needs package valgrind \[package\]$'
+	# What failed before is not what is run now: there is nothing to run.
+	echo "2:part:1" >"$work/tests/Testing/Temporary/LastTestsFailed.log"
+	run_planted CI=false -R nonsense >"$work/out" 2>&1 && fail "no test is run, and that passes"
+	sed -i '/valgrind\|package /d' "$work/tests/CTestTestfile.cmake"
+	planted silent 'exit 77'
+	finds '^skipped: no reason given \[silent\]$' run_planted CI=true
 }
 
 # configure STATUS [VARIABLE=VALUE...]   configures without musl-gcc and with the ECL of $work/ecl; what it says is in $work/out

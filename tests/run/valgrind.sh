@@ -4,7 +4,7 @@
 # frees and bytes equal memcheck's "total heap usage", the peak equals DHAT's t-gmax, to the unit.
 . "$(dirname "$0")/lib.sh"
 
-command -v valgrind >/dev/null || skip "valgrind is not installed"
+needs valgrind
 cd "$work" || exit 1
 
 input_sqlite3()
@@ -35,7 +35,7 @@ containers)
 	command=("$HEAPWISE_TARGETS/containers" 2000)
 	;;
 esac
-command -v "${command[0]}" >/dev/null || skip "${command[0]} is not installed"
+needs "${command[0]}"
 export HOME=$work
 
 "${command[@]}" >plain.out 2>&1 </dev/null || fail "the command itself fails"

@@ -166,7 +166,7 @@ case_library()
 # Somebody else's program, unmodified: its classes are those that its libraries export.
 case_stranger()
 {
-	command -v cmake >/dev/null || { echo "no cmake here"; exit 77; }
+	needs cmake
 	"$HEAPWISE" run -q -o "$work/t.hwt" cmake -E capabilities >/dev/null || fail "the program failed"
 	classes "$work/t.hwt" | cut -f4 | sort | uniq -c | sort -rn >"$work/found"
 	head -5 "$work/found"

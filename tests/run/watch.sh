@@ -369,7 +369,8 @@ soak()
 # A server under load: its benchmark has no error, and what was counted stays within what was stated.
 case_server()
 {
-	command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null || skip "no redis"
+	needs redis-server
+	needs redis-benchmark redis-tools
 	"$HEAPWISE" watch --batch 0 -o server.jsonl --overhead 5% --leak-after 2s -- \
 		redis-server --port 0 --unixsocket "$work/redis" --save "" --appendonly no >server.out 2>&1 &
 	monitor=$!

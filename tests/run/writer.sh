@@ -32,7 +32,8 @@ build()
 {
 	local flags
 
-	flags=$(pkg-config --cflags --libs lua5.4 2>/dev/null) || skip "Lua 5.4 is not installed"
+	needs pkg-config
+	flags=$(pkg-config --cflags --libs lua5.4 2>/dev/null) || lacks liblua5.4-dev
 	${CC-gcc} -Wall -Wextra -Werror -O1 -g "$HEAPWISE_SOURCE_DIR/examples/runtime/lua.c" -o lua -I"$HEAPWISE_SOURCE_DIR/include" \
 		$flags "$@" $with_sanitizer 2>log || fail "the example does not build: $(head -3 log)"
 }

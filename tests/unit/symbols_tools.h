@@ -49,10 +49,11 @@ TOOL bool have(const char *tool)
 	return shell("command -v %s >/dev/null 2>&1", tool) == 0;
 }
 
-TOOL void need(const char *tool)
+/* Skips the test if the tool of the package is missing. */
+TOOL void need(const char *tool, const char *package)
 {
 	if (!have(tool))
-		test_skip("%s is not installed", tool);
+		test_skip("needs package %s", package);
 }
 
 #define TARGETS HEAPWISE_SOURCE_DIR "/tests/targets"

@@ -71,7 +71,7 @@ TEST(call_sites, "call sites that have a type are found, with its name and size"
 
 TEST(separate, "the same in a separate debug file")
 {
-	need("objcopy");
+	need("objcopy", "binutils");
 	MUST("cc -g0 -Wl,--build-id -o whole " TARGETS "/call_types.c " TARGETS "/call_types.S");
 	MUST("objcopy --only-keep-debug whole whole.debug && objcopy --strip-debug "
 	     "--add-gnu-debuglink=whole.debug whole");

@@ -158,7 +158,7 @@ TEST(damaged_debug_old, "damaged debug info of version 2 is survived")
 
 TEST(damaged_debug_clang, "damaged debug info of clang is survived")
 {
-	need("clang++");
+	need("clang++", "clang");
 	survive("clang++ -O2 -g", "symbols_inline.cpp", debug_sections);
 }
 

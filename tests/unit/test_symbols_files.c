@@ -233,7 +233,7 @@ TEST(split_clang, "debug info of clang in .dwo files reads like debug info in th
 	struct addresses addresses;
 	struct asked one, split;
 
-	need("clang++");
+	need("clang++", "clang");
 	MUST("clang++ -O2 -g -o one " TARGETS "/symbols_inline.cpp"
 	     " && clang++ -O2 -g -gsplit-dwarf -o split " TARGETS "/symbols_inline.cpp");
 	addresses = code_addresses(in_folder("one"), 11);
@@ -249,7 +249,7 @@ TEST(dwz_common, "debug info that dwz moved into a common file is followed")
 {
 	struct whole whole;
 
-	need("dwz");
+	need("dwz", "dwz");
 	whole = build_whole("-gdwarf-4");
 	MUST("cp whole one && cp whole two && dwz -m common one two && test -s common");
 	check_like_whole(&whole, &(struct symbolizer_module){ .path = in_folder("one") }, NULL);
@@ -262,7 +262,7 @@ TEST(minidebuginfo, "local functions are named from .gnu_debugdata")
 	struct addresses addresses = { 0 };
 	struct asked asked;
 
-	need("xz");
+	need("xz", "xz-utils");
 	MUST("gcc -O0 -o whole " TARGETS "/symbols_plain.c && strip -o mini whole"
 	     " && objcopy -S --remove-section .comment --keep-symbol=list_push whole syms"
 	     " && rm -f syms.xz && xz syms && objcopy --add-section .gnu_debugdata=syms.xz mini");
@@ -402,7 +402,7 @@ static void check_stubs(const char *flags)
 
 TEST(plt_stubs, "stubs of the procedure linkage table are named after their target")
 {
-	need("objdump");
+	need("objdump", "binutils");
 	check_stubs("-Wl,-z,lazy");
 	if (!shell("gcc -fcf-protection -E -x c /dev/null >/dev/null 2>&1"))
 		check_stubs("-Wl,-z,lazy -fcf-protection=full -Wl,-z,ibtplt");
@@ -512,7 +512,7 @@ TEST(debuginfod, "debuginfod servers are asked if the environment names them, an
 	char url[64];
 
 	if (!dlopen("libdebuginfod.so.1", RTLD_LAZY))
-		test_skip("libdebuginfod is not installed");
+		test_skip("needs package libdebuginfod-dev");
 	if (bind(server, (struct sockaddr *)&place, bytes) || listen(server, 5) ||
 	    getsockname(server, (struct sockaddr *)&place, &bytes))
 		FAIL("cannot listen");

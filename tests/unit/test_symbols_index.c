@@ -149,9 +149,9 @@ static void check_program(const char *compiler, const char *flags, const char *s
 	struct type_index *index;
 	u32 missing = 0;
 
-	need(compiler);
+	need(compiler, strncmp(compiler, "clang", 5) == 0 ? "clang" : "g++");
 	if (shell(HEAPWISE " types-index -p . 2>&1 | grep -q 'built without libclang'") == 0)
-		test_skip("built without libclang");
+		test_skip("needs package libclang-dev");
 	self->base = source;
 	MUST("cp " TARGETS "/%s .", source);
 	read_marks(self, in_folder(source));

@@ -239,7 +239,7 @@ TEST(gcc_c, "C programs of gcc read as addr2line reads them")
 		{ "gcc -O3 -gdwarf-3 -no-pie", "symbols_plain.c", ADDR2LINE, 60 },
 	};
 
-	need("addr2line");
+	need("addr2line", "binutils");
 	check_programs(programs, COUNT_OF(programs));
 }
 
@@ -252,7 +252,7 @@ TEST(gcc_cxx, "inlined frames of g++ read as addr2line reads them")
 		{ "g++ -O2 -gdwarf-2 -gstrict-dwarf", "symbols_inline.cpp", ADDR2LINE, 500 },
 	};
 
-	need("addr2line");
+	need("addr2line", "binutils");
 	check_programs(programs, COUNT_OF(programs));
 }
 
@@ -263,8 +263,8 @@ TEST(clang_c, "C programs of clang read as addr2line reads them")
 		{ "clang -O2 -g", "symbols_plain.c", ADDR2LINE, 60 },
 	};
 
-	need("addr2line");
-	need("clang");
+	need("addr2line", "binutils");
+	need("clang", "clang");
 	check_programs(programs, COUNT_OF(programs));
 }
 
@@ -277,8 +277,8 @@ TEST(clang_cxx, "inlined frames of clang++ and of g++ -flto read as llvm-symboli
 		{ "g++ -O2 -g -flto", "symbols_inline.cpp", LLVM, 1000 },
 	};
 
-	need("llvm-symbolizer");
-	need("clang++");
+	need("llvm-symbolizer", "llvm");
+	need("clang++", "clang");
 	check_programs(programs, COUNT_OF(programs));
 }
 
@@ -291,7 +291,7 @@ TEST(elfutils_lines, "lines of the innermost frame are those of eu-addr2line")
 	struct asked asked;
 	u64 known = 0;
 
-	need("eu-addr2line");
+	need("eu-addr2line", "elfutils");
 	MUST("g++ -O2 -g -o program " TARGETS "/symbols_inline.cpp");
 	addresses = code_addresses(in_folder("program"), 5);
 	asked = ask_file(in_folder("program"), &addresses);

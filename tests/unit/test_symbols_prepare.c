@@ -122,7 +122,7 @@ TEST(addresses, "addresses that were told are answered before they are asked for
 	struct asked want;
 	bool same = false;
 
-	need("g++");
+	need("g++", "g++");
 	MUST("g++ -O2 -g -o one " TARGETS "/symbols_inline.cpp");
 	addresses = code_addresses(in_folder("one"), 16);
 	want = ask_file(in_folder("one"), &addresses);

@@ -122,14 +122,14 @@ TEST(dwarf_2, "types of a C program are found in strict DWARF 2")
 
 TEST(gcc_cpp, "types of a C++ program are found in each form of debug info that g++ writes")
 {
-	need("g++");
+	need("g++", "g++");
 	for (u32 i = 0; i < COUNT_OF(flags); i++)
 		check_program("g++", flags[i], "types_space.cpp", check_space);
 }
 
 TEST(clang, "types are found in each form of debug info that clang writes")
 {
-	need("clang++");
+	need("clang++", "clang");
 	for (u32 i = 0; i < COUNT_OF(flags); i++) {
 		check_program("clang", flags[i], "types_plain.c", check_plain);
 		check_program("clang++", flags[i], "types_space.cpp", check_space);
@@ -146,7 +146,7 @@ TEST(debuglink, "types of a stripped program come from its separate debug file")
 	struct symbolizer_module module = {.path = in_folder("prog")};
 	struct typesizes types = {0};
 
-	need("objcopy");
+	need("objcopy", "binutils");
 	make_program();
 	MUST("objcopy --only-keep-debug prog prog.debug");
 	MUST("objcopy --strip-all --add-gnu-debuglink=prog.debug prog");

@@ -5,7 +5,7 @@
 # web.sh full           the same with what takes long
 # web.sh run FILE ...   a script of its own: pictures, measurements
 # The packages of web/package-lock.json are put below the build folder. Without Node, its packages or a browser the
-# test is skipped, with a word.
+# test is skipped, with a reason that tools/check-skips lists.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 web=$HEAPWISE_SOURCE_DIR/web
@@ -13,11 +13,11 @@ modules=$HEAPWISE_BUILD_DIR/web-modules
 
 skip()
 {
-	echo "SKIPPED: $*"
+	echo "skipped: $*"
 	exit 77
 }
 
-command -v node >/dev/null && command -v npm >/dev/null || skip "no node and npm"
+command -v node >/dev/null && command -v npm >/dev/null || skip "needs package nodejs npm"
 
 # Two tests need them at the same time.
 install_modules()
@@ -48,7 +48,7 @@ dist()
 
 browser()
 {
-	[ -x /usr/bin/chromium-headless-shell ] || [ -x /usr/bin/chromium ] || skip "no chromium-headless-shell"
+	[ -x /usr/bin/chromium-headless-shell ] || [ -x /usr/bin/chromium ] || skip "needs package chromium-headless-shell"
 	export HEAPWISE_WEB_MODULES=$modules
 }
 
@@ -57,6 +57,7 @@ page()
 {
 	browser
 	[ $# -gt 0 ] || set -- "$here"/*.test.mjs
+	command -v ecl >/dev/null || echo "skipped: needs package ecl"
 	node --test --test-concurrency=2 --test-reporter=spec "$@"
 }
 
