@@ -256,14 +256,16 @@ TEST(gcc_cxx, "inlined frames of g++ read as addr2line reads them")
 	check_programs(programs, COUNT_OF(programs));
 }
 
-TEST(clang_c, "C programs of clang read as addr2line reads them")
+/* addr2line of binutils 2.40 misses later pieces of an inlined function that clang put in several,
+ * as it does for aarch64. */
+TEST(clang_c, "C programs of clang read as llvm-symbolizer reads them")
 {
 	static const struct program programs[] = {
-		{ "clang -O0 -g", "symbols_plain.c", ADDR2LINE, 100 },
-		{ "clang -O2 -g", "symbols_plain.c", ADDR2LINE, 60 },
+		{ "clang -O0 -g", "symbols_plain.c", LLVM, 100 },
+		{ "clang -O2 -g", "symbols_plain.c", LLVM, 60 },
 	};
 
-	need("addr2line", "binutils");
+	need("llvm-symbolizer", "llvm");
 	need("clang", "clang");
 	check_programs(programs, COUNT_OF(programs));
 }
