@@ -49,6 +49,7 @@ static int append_file(struct block_file *file, const struct debug_types_file *t
 {
 	struct strbuf payload = {0};
 	struct raw_block raw = {.image = HW_NO_IMAGE, .type = HW_BLOCK_DEBUG_TYPES};
+	int status = 0;
 	u64 at = 0;
 
 	do {
@@ -63,9 +64,9 @@ static int append_file(struct block_file *file, const struct debug_types_file *t
 			block_file_append(file, &raw);
 	} while (at < types->rows.count && !payload.failed);
 	if (payload.failed)
-		err_set(err, ERR_MEMORY, "out of memory");
+		status = err_set(err, ERR_MEMORY, "out of memory");
 	strbuf_release(&payload);
-	return err->code;
+	return status;
 }
 
 static int append(struct block_file *file, void *data, struct err *err)

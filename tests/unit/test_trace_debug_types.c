@@ -17,7 +17,7 @@ static void add_row(struct debug_types_file *file, struct debug_type row)
 
 static void write_or_fail(const char *path, const struct debug_types_file *files, u64 count)
 {
-	struct err err = {0};
+	struct err err = {.code = ERR_INPUT, .text = "an earlier error"}; /* read only after a failure */
 
 	if (trace_write_debug_types(path, files, count, &err) < 0)
 		FAIL("%s", err.text);
