@@ -17,6 +17,7 @@
 	X(getNumDiagnostics)                                                                       \
 	X(getDiagnostic)                                                                           \
 	X(getDiagnosticSeverity)                                                                   \
+	X(getDiagnosticLocation)                                                                   \
 	X(formatDiagnostic)                                                                        \
 	X(disposeDiagnostic)                                                                       \
 	X(visitChildren)                                                                           \

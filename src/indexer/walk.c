@@ -562,24 +562,55 @@ static void count_errors(struct walk *self)
 	}
 }
 
-/* Without the options that this libclang may not know, if it must be. */
-static enum CXErrorCode parse(struct walk *self, CXIndex index)
+/* Whether the source was parsed without an option that libclang refused: an error without a place. With an
+ * unknown -march=, it does so for aarch64, while for x86_64 it does not parse at all. */
+static bool option_refused(struct walk *self)
 {
-	struct unit *unit = self->unit;
-	const char **flags = malloc((unit->flag_count + 1u) * sizeof *flags);
-	enum CXErrorCode code = CXError_Failure;
-	u32 counts[2] = {unit->flag_count, unit->plain_count};
+	const struct clang *clang = self->clang;
+	unsigned count = clang->getNumDiagnostics(self->parsed);
+	bool refused = false;
 
-	for (u32 i = 0; flags && i < 2 && code != CXError_Success; i++) {
+	for (unsigned i = 0; i < count && !refused; i++) {
+		CXDiagnostic diagnostic = clang->getDiagnostic(self->parsed, i);
+		CXFile file = NULL;
+
+		clang->getExpansionLocation(clang->getDiagnosticLocation(diagnostic), &file, NULL,
+					    NULL, NULL);
+		refused = !file && clang->getDiagnosticSeverity(diagnostic) >= CXDiagnostic_Error;
+		clang->disposeDiagnostic(diagnostic);
+	}
+	return refused;
+}
+
+static enum CXErrorCode parse_with(struct walk *self, CXIndex index, u32 flag_count)
+{
+	const char **flags = malloc((flag_count + 1u) * sizeof *flags);
+	enum CXErrorCode code = CXError_Failure;
+
+	if (flags) {
 		flags[0] = "-w";
-		memcpy(flags + 1, unit->flags, counts[i] * sizeof *flags);
-		code = self->clang->parseTranslationUnit2(index, unit->path, flags,
-							  (int)counts[i] + 1, NULL, 0,
+		memcpy(flags + 1, self->unit->flags, flag_count * sizeof *flags);
+		code = self->clang->parseTranslationUnit2(index, self->unit->path, flags,
+							  (int)flag_count + 1, NULL, 0,
 							  CXTranslationUnit_KeepGoing,
 							  &self->parsed);
 	}
 	free(flags);
 	return code;
+}
+
+/* Without the options that this libclang may not know, if it must be. */
+static enum CXErrorCode parse(struct walk *self, CXIndex index)
+{
+	enum CXErrorCode code = parse_with(self, index, self->unit->flag_count);
+
+	if (self->unit->plain_count == self->unit->flag_count)
+		return code;
+	if (code == CXError_Success && !option_refused(self))
+		return code;
+	if (code == CXError_Success)
+		self->clang->disposeTranslationUnit(self->parsed);
+	return parse_with(self, index, self->unit->plain_count);
 }
 
 void unit_parse(struct unit *self, const struct clang *clang, const struct indexer_options *options)

@@ -64,6 +64,11 @@ equal "below a definition of the command" "$(type_at src/one.c:5:28 -p build)" "
 equal "in a header" "$(type_at src/shape.h:2:80 -p build)" "shape exact"
 equal "new" "$(type_at src/two.cpp:4:24 -p build)" "item exact"
 equal "nothing there" "$(type_at src/two.cpp:2 -p build)" ""
+# libclang refuses an unknown processor in another way for each target
+for target in x86_64 aarch64; do
+	index src/two.cpp -o refused.hwx --format json -- --target=$target-linux-gnu -march=made-up
+	equal "errors of an unknown processor for $target" "$status $(field failed) $(field errors)" "0 0 0"
+done
 
 # only what changed is parsed
 cp build/heapwise-types.hwx before
