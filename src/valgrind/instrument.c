@@ -131,24 +131,26 @@ static IRExpr *assign(struct work *work, IRType type, IRExpr *value)
 	return IRExpr_RdTmp(temporary);
 }
 
+/* As 64 bits: code generators of some CPUs compare no fewer. */
+static IRExpr *widened(struct work *work, IRExpr *e)
+{
+	switch (typeOfIRExpr(work->out->tyenv, e)) {
+	case Ity_I8:
+		return assign(work, Ity_I64, IRExpr_Unop(Iop_8Uto64, e));
+	case Ity_I16:
+		return assign(work, Ity_I64, IRExpr_Unop(Iop_16Uto64, e));
+	case Ity_I32:
+		return assign(work, Ity_I64, IRExpr_Unop(Iop_32Uto64, e));
+	default:
+		return e;
+	}
+}
+
 static IRExpr *equal(struct work *work, IRTemp old, IRExpr *expected)
 {
-	IROp op = Iop_CmpEQ64;
+	IRExpr *found = widened(work, IRExpr_RdTmp(old));
 
-	switch (typeOfIRTemp(work->out->tyenv, old)) {
-	case Ity_I8:
-		op = Iop_CmpEQ8;
-		break;
-	case Ity_I16:
-		op = Iop_CmpEQ16;
-		break;
-	case Ity_I32:
-		op = Iop_CmpEQ32;
-		break;
-	default:
-		break;
-	}
-	return assign(work, Ity_I1, IRExpr_Binop(op, IRExpr_RdTmp(old), expected));
+	return assign(work, Ity_I1, IRExpr_Binop(Iop_CmpEQ64, found, widened(work, expected)));
 }
 
 /* Comes after the statement: what it found says whether it has stored. */

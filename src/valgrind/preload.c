@@ -27,6 +27,12 @@
 	result REPLACE(class, soname, name) parameters;                                            \
 	result REPLACE(class, soname, name) parameters { return do_##function arguments; }
 
+/* The same for a function of which the C library has several versions. Where its own calls do not choose between them
+ * (aarch64), they go to one that only debug symbols name. */
+#define DEFINE_CHOSEN(result, class, name, function, parameters, arguments)                        \
+	DEFINE(result, class, LIBC, name, function, parameters, arguments)                         \
+	DEFINE(result, class, LIBC, __GI_##name, function, parameters, arguments)
+
 typedef unsigned char byte;
 
 /* One access of 8 bytes at any address. */
@@ -92,8 +98,8 @@ static inline void *do_memset(void *to_, int value, size_t count)
 
 #define COPY_PARAMETERS (void *to, const void *from, size_t count)
 #define COPY_ARGUMENTS (to, from, count)
-DEFINE(void *, 20180, LIBC, memcpy, memmove, COPY_PARAMETERS, COPY_ARGUMENTS)
-DEFINE(void *, 20181, LIBC, memmove, memmove, COPY_PARAMETERS, COPY_ARGUMENTS)
+DEFINE_CHOSEN(void *, 20180, memcpy, memmove, COPY_PARAMETERS, COPY_ARGUMENTS)
+DEFINE_CHOSEN(void *, 20181, memmove, memmove, COPY_PARAMETERS, COPY_ARGUMENTS)
 DEFINE(void *, 20181, LIBC, memcpyZAGLIBCZu2Zd2Zd5, memmove, COPY_PARAMETERS, COPY_ARGUMENTS)
 DEFINE(void *, 20180, LIBC, memcpyZAZAGLIBCZu2Zd14, memmove, COPY_PARAMETERS, COPY_ARGUMENTS)
 DEFINE(void *, 20290, LIBC, mempcpy, mempcpy, COPY_PARAMETERS, COPY_ARGUMENTS)
@@ -104,7 +110,7 @@ DEFINE(void *, 20290, HWV_LOADER, mempcpy, mempcpy, COPY_PARAMETERS, COPY_ARGUME
 DEFINE(void *, 20300, LIBC, __memcpy_chk, memmove, CHECKED_COPY_PARAMETERS, CHECKED_COPY_ARGUMENTS)
 DEFINE(void *, 20240, LIBC, __memmove_chk, memmove, CHECKED_COPY_PARAMETERS, CHECKED_COPY_ARGUMENTS)
 DEFINE(void, 20230, LIBC, bcopy, bcopy, (const void *from, void *to, size_t count), (from, to, count))
-DEFINE(void *, 20210, LIBC, memset, memset, (void *to, int value, size_t count), (to, value, count))
+DEFINE_CHOSEN(void *, 20210, memset, memset, (void *to, int value, size_t count), (to, value, count))
 
 /* ---- bytes ---- */
 
@@ -150,7 +156,7 @@ static inline int do_memcmp(const void *a_, const void *b_, size_t count)
 
 #define SEARCH_PARAMETERS (const void *at, int value, size_t count)
 #define SEARCH_ARGUMENTS (at, value, count)
-DEFINE(void *, 20170, LIBC, memchr, memchr, SEARCH_PARAMETERS, SEARCH_ARGUMENTS)
+DEFINE_CHOSEN(void *, 20170, memchr, memchr, SEARCH_PARAMETERS, SEARCH_ARGUMENTS)
 DEFINE(void *, 20360, LIBC, memrchr, memrchr, SEARCH_PARAMETERS, SEARCH_ARGUMENTS)
 DEFINE(void *, 20260, LIBC, rawmemchr, rawmemchr, (const void *at, int value), (at, value))
 #define COMPARE_PARAMETERS (const void *a, const void *b, size_t count)
@@ -231,7 +237,7 @@ static inline char *do_strcat(char *to, const char *from)
 	return to;
 }
 
-DEFINE(size_t, 20070, LIBC, strlen, strlen, (const char *s), (s))
+DEFINE_CHOSEN(size_t, 20070, strlen, strlen, (const char *s), (s))
 DEFINE(size_t, 20070, HWV_LOADER, strlen, strlen, (const char *s), (s))
 DEFINE(size_t, 20060, LIBC, strnlen, strnlen, (const char *s, size_t most), (s, most))
 #define STRCPY_PARAMETERS (char *to, const char *from)

@@ -495,7 +495,7 @@ fn main() {
 	std::mem::forget(kept);
 }
 RUST
-	rustc -O -g known.rs -C link-arg=libje.a -C link-arg=-lm -C link-arg=-lstdc++ -C link-arg=-lc 2>log || not_built
+	rustc -O -g known.rs -C link-arg=libje.a -C link-arg=-lm -C link-arg=-lstdc++ -C link-arg=-lc -C link-arg=-lgcc 2>log || not_built
 	"$HEAPWISE" run -o trace.hwt -- ./known >/dev/null 2>stderr || fail "status $?"
 	equal "blocks of 1234" "$(blocks trace.hwt 1234)" "1000 1000"
 	equal "blocks of 3234" "$(blocks trace.hwt 3234)" "1000 700"

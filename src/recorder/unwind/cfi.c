@@ -155,6 +155,36 @@ static int phdr_visit(struct dl_phdr_info *info, size_t bytes, void *data)
 	return covers;
 }
 
+/* The program and the loader, which the kernel has mapped: where their segments lie apart, as on aarch64 and with
+ * some linkers, _dl_find_object knows one segment at a time. The loader maps all others in one piece. */
+static struct {
+	u64 start, end;
+} whole[2];
+
+static int whole_visit(struct dl_phdr_info *info, size_t bytes, void *loader_base)
+{
+	u64 start = ~0ull, end = 0;
+	u32 which = info->dlpi_addr == *(const u64 *)loader_base;
+
+	(void)bytes;
+	if (!which && whole[0].end) /* the first one is the program */
+		return 0;
+	for (u32 i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		u64 at = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD)
+			continue;
+		start = at < start ? at : start;
+		end = at + segment->p_memsz > end ? at + segment->p_memsz : end;
+	}
+	whole[which].start = start;
+	whole[which].end = end;
+	return which;
+}
+
+void hwr_module_whole_init(u64 loader_base) { dl_iterate_phdr(whole_visit, &loader_base); }
+
 bool hwr_module_at(u64 pc, struct hwr_module_at *module)
 {
 	struct phdr_search search = { pc, module };
@@ -168,6 +198,12 @@ bool hwr_module_at(u64 pc, struct hwr_module_at *module)
 		return false;
 	module->start = (u64)object.dlfo_map_start;
 	module->end = (u64)object.dlfo_map_end;
+	for (u32 i = 0; i < 2; i++) {
+		if (module->start >= whole[i].start && module->end <= whole[i].end) {
+			module->start = whole[i].start;
+			module->end = whole[i].end;
+		}
+	}
 	module->eh_frame_hdr = object.dlfo_eh_frame;
 	module->base = object.dlfo_link_map->l_addr;
 	module->name = object.dlfo_link_map->l_name;
