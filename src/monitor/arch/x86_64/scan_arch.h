@@ -19,12 +19,14 @@ static inline bool scan_arch_registers(struct scan_thread *thread)
 
 	if (!scan_arch_regset(thread->tid, NT_PRSTATUS, &r, sizeof(r)))
 		return false;
-	const u64 values[] = {r.rax, r.rbx, r.rcx, r.rdx, r.rsi, r.rdi, r.rbp, r.rsp,
-			      r.r8,  r.r9,  r.r10, r.r11, r.r12, r.r13, r.r14, r.r15};
+	const u64 preserved[] = {r.rbx, r.rbp, r.rsp, r.r12, r.r13, r.r14, r.r15};
+	const u64 scratch[] = {r.rax, r.rcx, r.rdx, r.rsi, r.rdi, r.r8, r.r9, r.r10, r.r11};
 
 	thread->register_count = 0;
-	for (u32 i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		scan_arch_add(thread, values[i]);
+	for (u32 i = 0; i < sizeof(preserved) / sizeof(preserved[0]); i++)
+		scan_arch_add(thread, preserved[i]);
+	for (u32 i = 0; i < sizeof(scratch) / sizeof(scratch[0]) && !scan_arch_is_end((i64)r.orig_rax); i++)
+		scan_arch_add(thread, scratch[i]);
 	thread->stack_pointer = r.rsp;
 	thread->thread_pointer = r.fs_base;
 	return true;
