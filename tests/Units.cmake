@@ -46,10 +46,10 @@ function(heapwise_units variant)
 		endif()
 		add_dependencies(tests ${target})
 		string(REGEX REPLACE "^test_" "" short ${name})
-		# The limits are for what hangs. Sanitizers take ten times as long, and other tests run beside them.
+		# The limits are for what hangs. Sanitizers and emulators take ten times as long, and other tests run beside them.
 		set(limits)
-		if(variant OR HEAPWISE_SANITIZE)
-			set(limits --timeout 300)
+		if(variant OR HEAPWISE_SANITIZE OR CMAKE_CROSSCOMPILING)
+			set(limits --timeout 600)
 		endif()
 		add_test(NAME ${label}.${short} COMMAND ${target} ${limits})
 		set(labels ${label})

@@ -66,7 +66,7 @@ void hwr_modules_init(void)
 	static bool counted;
 
 	if (!counted)
-		hwr_module_whole_init(hwr_loader() ? hwr_loader()->r_ldbase : 0);
+		hwr_module_program_init();
 	if (hwr_loader() && hwr_loader()->r_ldbase)
 		find_range(hwr_loader()->r_ldbase, &hwr_loader_start, &hwr_loader_bytes);
 	hwr_own_find();

@@ -50,10 +50,16 @@ struct hwr_routines *hwr_routines_leave(struct hwr_thread *t)
 
 /* ---- beginnings and ends ---- */
 
-/* Frames that end further down are gone. */
-static void unwind(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_lane *lane, u64 top)
+/* Frames are gone that end further down, or whose stack pointer is where another frame has its return address: what they
+ * call is below it. Of a frame without unwind information the end is known only as above that address. */
+static bool is_gone(const struct hwr_entry *entry, u64 top, u64 slot)
 {
-	while (lane->depth && lane->entries[lane->depth - 1].top < top) {
+	return entry->top < top || (entry->top != top && slot && entry->sp <= slot);
+}
+
+static void unwind(struct hwr_thread *t, const struct hwr_caller *caller, struct hwr_lane *lane, u64 top, u64 slot)
+{
+	while (lane->depth && is_gone(hwr_lane_last(lane), top, slot)) {
 		lane->too_deep = 0;
 		hwr_lane_pop(t, caller, lane, HW_LEAVE_UNWOUND);
 	}
@@ -98,7 +104,7 @@ static void begin(struct hwr_thread *t, const struct hwr_caller *caller, u64 rou
 	if (!lane)
 		return;
 	entry.top = hwr_frame_top(t, caller, site, lane, &entry.slot);
-	unwind(t, caller, lane, entry.top);
+	unwind(t, caller, lane, entry.top, entry.slot);
 	/* The frame of one that is gone, or the frame that this one was expanded in. */
 	last = hwr_lane_last(lane);
 	if (last && last->top == entry.top && (last->site != site || last->routine == routine))
@@ -141,7 +147,7 @@ static void end(struct hwr_thread *t, const struct hwr_caller *caller, u64 routi
 			hwr_note_put(t, hwr_stamp(t, hwr_stamp_site(caller)), HW_LEAVE, HW_LEAVE_RETURN, routine, 0, 0);
 		return;
 	}
-	unwind(t, caller, lane, top);
+	unwind(t, caller, lane, top, slot);
 	found = find_entry(lane, routine, top);
 	if (!found)
 		return; /* it was left out, or began before the recording did */

@@ -155,35 +155,32 @@ static int phdr_visit(struct dl_phdr_info *info, size_t bytes, void *data)
 	return covers;
 }
 
-/* The program and the loader, which the kernel has mapped: where their segments lie apart, as on aarch64 and with
- * some linkers, _dl_find_object knows one segment at a time. The loader maps all others in one piece. */
+/* The program, which the kernel has mapped: where its segments lie apart, as on aarch64 and with some linkers,
+ * _dl_find_object knows one of them at a time. (So it does of the loader, whose gaps may hold others, the vDSO for one. The loader
+ * maps all else in one piece.) */
 static struct {
-	u64 start, end;
-} whole[2];
+	u64 base, start, end;
+} program;
 
-static int whole_visit(struct dl_phdr_info *info, size_t bytes, void *loader_base)
+static int program_visit(struct dl_phdr_info *info, size_t bytes, void *data)
 {
-	u64 start = ~0ull, end = 0;
-	u32 which = info->dlpi_addr == *(const u64 *)loader_base;
-
 	(void)bytes;
-	if (!which && whole[0].end) /* the first one is the program */
-		return 0;
+	(void)data;
+	program.base = info->dlpi_addr;
+	program.start = ~0ull;
 	for (u32 i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		u64 at = info->dlpi_addr + segment->p_vaddr;
+		u64 start = info->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
 
 		if (segment->p_type != PT_LOAD)
 			continue;
-		start = at < start ? at : start;
-		end = at + segment->p_memsz > end ? at + segment->p_memsz : end;
+		program.start = start < program.start ? start : program.start;
+		program.end = end > program.end ? end : program.end;
 	}
-	whole[which].start = start;
-	whole[which].end = end;
-	return which;
+	return 1; /* the first one is the program */
 }
 
-void hwr_module_whole_init(u64 loader_base) { dl_iterate_phdr(whole_visit, &loader_base); }
+void hwr_module_program_init(void) { dl_iterate_phdr(program_visit, NULL); }
 
 bool hwr_module_at(u64 pc, struct hwr_module_at *module)
 {
@@ -198,14 +195,12 @@ bool hwr_module_at(u64 pc, struct hwr_module_at *module)
 		return false;
 	module->start = (u64)object.dlfo_map_start;
 	module->end = (u64)object.dlfo_map_end;
-	for (u32 i = 0; i < 2; i++) {
-		if (module->start >= whole[i].start && module->end <= whole[i].end) {
-			module->start = whole[i].start;
-			module->end = whole[i].end;
-		}
-	}
 	module->eh_frame_hdr = object.dlfo_eh_frame;
 	module->base = object.dlfo_link_map->l_addr;
+	if (module->base == program.base && module->start >= program.start && module->end <= program.end) {
+		module->start = program.start;
+		module->end = program.end;
+	}
 	module->name = object.dlfo_link_map->l_name;
 	return true;
 }

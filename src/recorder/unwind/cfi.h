@@ -58,9 +58,8 @@ enum hwr_cfi_result {
 /* Lookup of the module at pc; lock-free where the C library has _dl_find_object. */
 bool hwr_module_at(u64 pc, struct hwr_module_at *module);
 
-/* Once, before the first lookup that is kept: reads how far the program and its loader, mapped there, reach. Takes
- * the loader's lock. */
-void hwr_module_whole_init(u64 loader_base);
+/* Once, before the first lookup that is kept: reads how far the program reaches. Takes the loader's lock. */
+void hwr_module_program_init(void);
 
 /* Fills scratch->row for the instruction at pc (return addresses: pass address - 1). */
 enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
