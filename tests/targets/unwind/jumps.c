@@ -56,6 +56,7 @@ static NOINLINE void raise_at(int depth)
 
 int main(void)
 {
+	stacks_need_handlers();
 	signal(SIGUSR1, on_signal);
 	for (volatile int i = 0; i < stacks_rounds(100); i++) {
 		if (!setjmp(landing))

@@ -127,6 +127,7 @@ int main(void)
 	static char alternate[65536];
 	stack_t stack = {.ss_sp = alternate, .ss_size = sizeof alternate};
 
+	stacks_need_handlers();
 	handle(SIGUSR1, on_raise, 0);
 	handle(SIGUSR2, on_raise, SA_RESTART);
 	for (int i = 0; i < 25; i++)
