@@ -18,10 +18,9 @@ if(NOT CMAKE_HOST_SYSTEM_PROCESSOR STREQUAL foreign_cpu)
 		set(ENV{HEAPWISE_FOREIGN_ROOT} ${foreign_root})
 	endif()
 	if(NOT DEFINED ENV{HEAPWISE_FOREIGN_CHECKED})
-		execute_process(COMMAND ${foreign_tools}/install-deps --print library
+		execute_process(COMMAND ${foreign_tools}/install-deps --print foreign
 			OUTPUT_VARIABLE foreign_packages OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 		separate_arguments(foreign_packages)
-		list(APPEND foreign_packages musl-dev)
 		execute_process(COMMAND ${foreign_tools}/foreign-root ${foreign_cpu} ${foreign_root} ${foreign_packages}
 			COMMAND_ERROR_IS_FATAL ANY)
 		set(ENV{HEAPWISE_FOREIGN_CHECKED} yes)

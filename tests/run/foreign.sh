@@ -1,34 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# foreign.sh CASE   programs of the other CPU below qemu-user, recorded by that CPU's recorder and this machine's monitor:
-# allocators that are linked into them, at the entries of their functions. qemu translates code again when it is changed, as
+# foreign.sh CASE   programs of the other CPU under qemu-user, recorded by that CPU's recorder and this machine's monitor: Debian's own,
+# and allocators that are linked into them, at the entries of their functions. qemu translates code again when it is changed, as
 # a CPU that keeps its caches coherent would; what a CPU does that needs to be told, it cannot show.
 . "$(dirname "$0")/lib.sh"
 sources=$(cd "$(dirname "$0")/../targets" && pwd)
 place=$HEAPWISE_BUILD_DIR/packages
 cd "$work" || exit 1
 
-cpu=aarch64 debian=arm64
-[ "$(uname -m)" = x86_64 ] || cpu=x86_64 debian=amd64
-emulator=(qemu-$cpu -L /usr/$cpu-linux-gnu)
+cpu=aarch64
+[ "$(uname -m)" = x86_64 ] || cpu=x86_64
+root=$HEAPWISE_BUILD_DIR/$cpu/root
+emulator=(qemu-$cpu -L "$root")
 recorder=$HEAPWISE_BUILD_DIR/$cpu/libheapwise.so
 needs qemu-$cpu qemu-user
 needs $cpu-linux-gnu-g++ g++-${cpu/_/-}-linux-gnu
 [ -e "$recorder" ] || skip "the recorder for $cpu is not built; build the target tests"
-
-# package NAME   unpacks the distribution's package for that CPU below $place/$debian; apt gets lists of its own
-package()
-{
-	local apt=$place/.apt-$debian
-
-	[ ! -e "$place/$debian/.$1" ] || return 0
-	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$place/$debian" fetched
-	set -- "$1" -q -o Dir::State::Lists="$apt/lists" -o Dir::Cache="$apt/cache" -o APT::Architecture=$debian \
-		-o APT::Architectures=$debian -o APT::Sandbox::User= -o Acquire::Languages=none
-	[ -n "$(find "$apt/updated" -mtime -1 2>/dev/null)" ] || apt-get "${@:2}" update >log 2>&1 && touch "$apt/updated"
-	(cd fetched && apt-get "${@:2}" download "$1") >log 2>&1 || skip "apt-get cannot download $1 for $debian"
-	dpkg-deb -x fetched/"$1"_*.deb "$place/$debian" && touch "$place/$debian/.$1"
-}
 
 # blocks TRACE SIZE   "allocations frees" of blocks of this size
 blocks()
@@ -65,14 +52,12 @@ entries()
 
 case_jemalloc()
 {
-	package libjemalloc-dev
-	entries "$place/$debian/usr/lib/$cpu-linux-gnu/libjemalloc.a" -lm -lpthread -ldl
+	entries "$root/usr/lib/$cpu-linux-gnu/libjemalloc.a" -lm -lpthread -ldl
 }
 
 case_tcmalloc()
 {
-	package libgoogle-perftools-dev
-	entries "$place/$debian/usr/lib/$cpu-linux-gnu/libtcmalloc_minimal.a" -lm -lpthread
+	entries "$root/usr/lib/$cpu-linux-gnu/libtcmalloc_minimal.a" -lm -lpthread
 }
 
 case_mimalloc()
@@ -81,6 +66,55 @@ case_mimalloc()
 	$cpu-linux-gnu-gcc -O2 -w -DNDEBUG -fPIC -DMI_MALLOC_OVERRIDE -I"$place/mimalloc/include" \
 		-c "$place/mimalloc/src/static.c" -o mimalloc.o || fail "mimalloc cannot be compiled"
 	entries mimalloc.o -lpthread
+}
+
+# program NAME ARGUMENT...   Debian's program of the other CPU: it prints what it prints alone, and allocates as often as memcheck
+# counts of the same version on this CPU
+program()
+{
+	local name=$1 allocations frees bytes
+
+	shift
+	needs valgrind
+	needs "$name"
+	[ "$("${emulator[@]}" "$root/usr/bin/$name" "$@" </dev/null | tee alone.out | cksum)" = "$("$name" "$@" </dev/null | cksum)" ] ||
+		fail "$name prints something else than on this CPU"
+	record trace --recorder "$recorder" -- "${emulator[@]}" "$root/usr/bin/$name" "$@" >recorded.out </dev/null
+	equal "status" "$status" 0
+	cmp alone.out recorded.out || fail "the program's output is not the same"
+	whole trace
+	equal "broken stacks" "$(field trace .faults.stack_broken)" 0
+	valgrind --run-libc-freeres=no --run-cxx-freeres=no "$name" "$@" >/dev/null 2>memcheck </dev/null
+	read -r allocations _ frees _ bytes _ <<<"$(sed -n 's/.*total heap usage: //p' memcheck | tr -d ',')"
+	equal "allocations and frees" "$(field trace .allocations) $(field trace .frees)" "$allocations $frees"
+	# Names are longer here, and saved registers differ in size.
+	at_least "bytes" "$(field trace .bytes)" $((bytes * 99 / 100))
+	at_most "bytes" "$(field trace .bytes)" $((bytes * 101 / 100))
+}
+
+case_sqlite3()
+{
+	cat >input <<-'END'
+	create table t(id integer primary key, name text);
+	with recursive c(x) as (select 1 union all select x + 1 from c where x < 2000) insert into t select x, hex(x * 7919) from c;
+	create index i on t(name);
+	select count(*), max(name) from t where name like '%3%';
+	delete from t where id % 3 = 0;
+	vacuum;
+	END
+	program sqlite3 -batch :memory: ".read input"
+}
+
+case_jq()
+{
+	seq 1 300 | awk '{ printf "{\"id\":%d,\"tags\":[\"a%d\",\"b\"]}\n", $1, $1 % 17 }' >input
+	program jq -s 'map(select(.id % 2 == 0) | {id, t: (.tags | join(","))}) | group_by(.t)' input
+}
+
+case_lua5_4()
+{
+	echo 'local t = {} for i = 1, 3000 do t[i] = { i, tostring(i * 7919) } end print(#t, t[77][2])' >input
+	program lua5.4 input
 }
 
 # Nobody else's allocator: the hooks alone.
