@@ -39,6 +39,14 @@ test-full: deps-test configure
 	@tools/install-deps full deb
 	@cmake --build $(BUILD) -j$(JOBS) --target all tests
 	@$(CTEST)
+	@$(MAKE) --no-print-directory test-machine
+
+# In an emulated machine of the other CPU, an hour or two; MACHINE_FLAGS: other options for ctest.
+MACHINE_FLAGS ?= -LE full -R "^(run|compat|stacks)[.]"
+test-machine: deps-test configure
+	@tools/install-deps machine
+	@cmake --build $(BUILD) -j$(JOBS) --target cross
+	@tools/test-machine $(BUILD) $(MACHINE_FLAGS)
 
 bench: deps-build
 	@tools/install-deps bench
@@ -105,8 +113,9 @@ clean:
 help:
 	@echo 'make            build $(BUILD)/heapwise and $(BUILD)/libheapwise.so'
 	@echo 'make run        build, record the bundled example program, print its report'
-	@echo 'make test       build and run all tests (below 15 minutes on 2 cores)'
+	@echo 'make test       build and run all tests (20 minutes on 2 cores)'
 	@echo 'make test-full  the same with the long tests'
+	@echo 'make test-machine  run, compat and stacks tests in an emulated machine of the other CPU'
 	@echo 'make bench      compare with heaptrack (BENCH_FLAGS=--quick)'
 	@echo 'make bench-cases record the accesses of the programs in docs/CASE-STUDIES.md (CASE_FLAGS=--rounds=3)'
 	@echo 'make bench-access  what recording accesses costs, compared with DHAT'
@@ -122,4 +131,4 @@ help:
 	@echo
 	@echo 'run, test, bench, deb and fuzz install missing Debian or Ubuntu packages first.'
 
-.PHONY: all web configure deps-build deps-test run test test-full bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz install deb dist clean help
+.PHONY: all web configure deps-build deps-test run test test-full test-machine bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz install deb dist clean help
