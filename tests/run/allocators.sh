@@ -85,7 +85,7 @@ mimalloc_object()
 	local place=$HEAPWISE_BUILD_DIR/packages name=$1
 
 	shift
-	"$HEAPWISE_SOURCE_DIR/bench/debian-source" mimalloc "$place/mimalloc" 2>log || skip "the source of mimalloc cannot be downloaded"
+	"$HEAPWISE_SOURCE_DIR/bench/debian-source" mimalloc "$place/mimalloc" 2>log || skip "cannot download the source of mimalloc"
 	${CC-gcc} -O2 -w -DNDEBUG "$@" -I"$place/mimalloc/include" -c "$place/mimalloc/src/static.c" -o "$name" ||
 		fail "mimalloc cannot be compiled"
 }

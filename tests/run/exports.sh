@@ -470,7 +470,7 @@ case_readers()
 	needs node nodejs
 	export HOME=$work npm_config_cache=$work/npm-cache
 	npm install --prefix "$work/npm" --ignore-scripts --no-audit --no-fund speedscope@1.25.0 \
-		@firefox-devtools/profiler-cli@0.10.0 >npm.log 2>&1 || skip "npm cannot install them: $(tail -1 npm.log)"
+		@firefox-devtools/profiler-cli@0.10.0 >npm.log 2>&1 || skip "cannot download npm packages: $(tail -1 npm.log)"
 	recorded "$HEAPWISE_TARGETS/containers"
 	export_to firefox
 	cli="node $work/npm/node_modules/@firefox-devtools/profiler-cli/dist/profiler-cli.js"

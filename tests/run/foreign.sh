@@ -62,7 +62,7 @@ case_tcmalloc()
 
 case_mimalloc()
 {
-	"$HEAPWISE_SOURCE_DIR/bench/debian-source" mimalloc "$place/mimalloc" 2>log || skip "the source of mimalloc cannot be downloaded"
+	"$HEAPWISE_SOURCE_DIR/bench/debian-source" mimalloc "$place/mimalloc" 2>log || skip "cannot download the source of mimalloc"
 	$cpu-linux-gnu-gcc -O2 -w -DNDEBUG -fPIC -DMI_MALLOC_OVERRIDE -I"$place/mimalloc/include" \
 		-c "$place/mimalloc/src/static.c" -o mimalloc.o || fail "mimalloc cannot be compiled"
 	entries mimalloc.o -lpthread

@@ -158,7 +158,7 @@ root()
 	from=$(mirror "$release")
 	[ -n "$from" ] || skip "apt knows no archive of ${release:-this system}"
 	debootstrap --variant=minbase "$release" "$1" "$from" >log 2>&1 || {
-		grep -qiE "couldn't download|failed getting release|unable to resolve|could not resolve" log && skip "the archive cannot be reached"
+		grep -qiE "couldn't download|failed getting release|unable to resolve|could not resolve" log && skip "cannot download Debian's base packages"
 		tail -5 log
 		fail "debootstrap: see above"
 		finish

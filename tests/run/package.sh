@@ -13,7 +13,7 @@ package=$1
 place=$HEAPWISE_BUILD_DIR/packages
 jobs=$(nproc)
 mkdir -p "$place"
-"$HEAPWISE_SOURCE_DIR/bench/debian-source" "$package" "$place/$package" || skip "the source of $package cannot be downloaded"
+"$HEAPWISE_SOURCE_DIR/bench/debian-source" "$package" "$place/$package" || skip "cannot download the source of $package"
 
 # ---- how each is built, in the current folder, with CC and CXX if they are set ----
 

@@ -130,6 +130,10 @@ test_skips()
 	echo "2:part:1" >"$work/tests/Testing/Temporary/LastTestsFailed.log"
 	run_planted CI=false -R nonsense >"$work/out" 2>&1 && fail "no test is run, and that passes"
 	sed -i '/valgrind\|package /d' "$work/tests/CTestTestfile.cmake"
+	planted fetched 'echo "skipped: cannot download the source of it"; exit 77'
+	passes run_planted HEAPWISE_ALL_PARTS=1
+	finds "1 downloads failed" run_planted CI=true
+	sed -i '/fetched/d' "$work/tests/CTestTestfile.cmake"
 	planted silent 'exit 77'
 	finds '^skipped: no reason given \[silent\]$' run_planted CI=true
 }

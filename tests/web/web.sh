@@ -30,7 +30,7 @@ install_modules()
 		cp package-lock.json done
 ) 9>"$HEAPWISE_BUILD_DIR/web-modules.lock"
 
-install_modules || skip "npm cannot fetch the packages: $(tail -n 3 "$modules/log" | tr '\n' ' ')"
+install_modules || skip "cannot download npm packages: $(tail -n 3 "$modules/log" | tr '\n' ' ')"
 
 # Where the packages are: the names of the parts depend on the paths to them.
 dist()
