@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # misuse.sh CASE       what the target `misuse` does wrong, against memcheck's count of the same
 # misuse.sh together   all of it in one run, with an allocator that does not mind
+# misuse.sh apart      the same of a program whose segments lie apart
 # misuse.sh right      programs that do nothing wrong
 # misuse.sh paused     frees of blocks that were allocated while recording was paused
 . "$(dirname "$0")/lib.sh"
@@ -118,8 +119,20 @@ paused()
 	says text "not judged: 2 frees of blocks that may have been allocated while recording was paused"
 }
 
+# The kernel maps a program whose segments lie apart one by one; it is one module all the same, from its header to its last variable.
+apart()
+{
+	g++ -g -O1 -fno-builtin -w -Wl,-z,max-page-size=65536 -Wl,--build-id "$HEAPWISE_SOURCE_DIR/tests/targets/misuse.cpp" -o apart -pthread ||
+		fail "cannot build it"
+	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 LD_PRELOAD=$HEAPWISE_TARGETS/libbump.so "$HEAPWISE" run -q -o trace -- ./apart of_data
+	equal "exit status" "$?" 0
+	equal "frees of static data" "$(found trace '.certain and .kind == "invalid_free"')" 1
+	equal "build-id" "$("$HEAPWISE" info --format json trace | jq -r '.module_list[] | select(.path | endswith("/apart")) | .build_id')" \
+		"$(readelf -n apart | sed -n 's/.*Build ID: //p')"
+}
+
 case $1 in
-together | right | paused)
+together | right | paused | apart)
 	"$1"
 	;;
 *)
