@@ -13,9 +13,7 @@ if(HEAPWISE_LIBCLANG_INCLUDE)
 		set(HEAPWISE_CLANG_MAJOR ${CMAKE_MATCH_1})
 	endif()
 endif()
-if(HEAPWISE_HOST)
-	heapwise_part("types-index" "${HEAPWISE_LIBCLANG_INCLUDE}" "" libclang-dev)
-endif()
+heapwise_part("types-index" "${HEAPWISE_LIBCLANG_INCLUDE}" "" libclang-dev)
 
 # Either the indexer or what stands in for it.
 function(heapwise_libclang_sources variable)
