@@ -156,6 +156,8 @@ test_parts()
 	configure 0
 	says "$work/out" "^  not built  run --lisp ecl \(install .*libatomic-ops-dev\)"
 	says "$work/out" "^  not built  recording of musl programs \(install musl-tools\)"
+	says "$work/out" "^  (not )?built  +types-index"
+	says "$work/out" "^  (not )?built  +run --access valgrind"
 	says "$work/build/generated/cli/parts.inc" '^PART\("run --lisp ecl", 0, '
 	for variable in CI=true HEAPWISE_ALL_PARTS=1; do
 		configure 1 "$variable"
