@@ -152,6 +152,7 @@ case_pid_namespace_root()
 
 case_mount_namespace()
 {
+	unshare -rm true 2>unshared || skip "no user namespace to be had: $(cat unshared)"
 	alone unshare -rm "$target" plain
 	recorded -- unshare -rm "$target" plain
 	outcome_is "$(truths recorded.out)" trace
@@ -234,7 +235,8 @@ case_address_space_heap()
 case_few_files()
 {
 	alone sh -c 'ulimit -n 8; exec "$0" plain' "$target"
-	(ulimit -n 8; exec "$HEAPWISE" run --no-symbols -o trace -- "$target" plain) >recorded.out 2>stderr
+	# Without what this script was started with.
+	(exec 3<&- 4<&- 5<&- 6<&- 7<&-; ulimit -n 8; exec "$HEAPWISE" run --no-symbols -o trace -- "$target" plain) >recorded.out 2>stderr
 	equal "exit status" "$?" "$alone_status"
 	cmp alone.out recorded.out || fail "the program's output is not the same"
 	[ ! -e trace ] || fail "a trace of nothing is left"
