@@ -281,10 +281,14 @@ case_killed() { simple killed; }
 # A limit of a control group, which kills.
 case_memory_out()
 {
-	local group=/sys/fs/cgroup/memory/heapwise-test-$$
+	local group=/sys/fs/cgroup/memory/heapwise-test-$$ limit=memory.limit_in_bytes
 
 	as_root
-	mkdir "$group" 2>/dev/null && echo 60000000 >"$group/memory.limit_in_bytes" || skip "no control group to be had"
+	if [ -e /sys/fs/cgroup/cgroup.subtree_control ]; then # the second version of control groups
+		group=/sys/fs/cgroup/heapwise-test-$$ limit=memory.max
+		echo +memory >/sys/fs/cgroup/cgroup.subtree_control
+	fi 2>/dev/null
+	mkdir "$group" 2>/dev/null && echo 60000000 >"$group/$limit" || skip "no control group to be had"
 	local inside='echo $$ >"$1/cgroup.procs"; exec "$0" memory_out'
 	alone sh -c "$inside" "$target" "$group"
 	recorded -- sh -c "$inside" "$target" "$group"
