@@ -43,7 +43,7 @@ test-full: deps-test configure
 
 # In an emulated machine of the other CPU, two hours; MACHINE_FLAGS: other options for ctest. Left out is what holds times to limits that
 # an emulated machine cannot keep.
-MACHINE_FLAGS ?= -LE full -R "^(run|compat|stacks)[.]" -E "^run[.](watch-|live-|brief)"
+MACHINE_FLAGS ?= -LE full -R "^(run|compat|stacks|unit)[.]" -E "^run[.](watch-|live-|brief)"
 test-machine: deps-test configure
 	@tools/install-deps machine
 	@cmake --build $(BUILD) -j$(JOBS) --target cross
@@ -116,7 +116,7 @@ help:
 	@echo 'make run        build, record the bundled example program, print its report'
 	@echo 'make test       build and run all tests (20 minutes on 2 cores)'
 	@echo 'make test-full  the same with the long tests'
-	@echo 'make test-machine  run, compat and stacks tests in an emulated machine of the other CPU'
+	@echo 'make test-machine  most tests in an emulated machine of the other CPU'
 	@echo 'make bench      compare with heaptrack (BENCH_FLAGS=--quick)'
 	@echo 'make bench-cases record the accesses of the programs in docs/CASE-STUDIES.md (CASE_FLAGS=--rounds=3)'
 	@echo 'make bench-access  what recording accesses costs, compared with DHAT'

@@ -31,10 +31,17 @@ if(cross_found)
 		BUILD_ALWAYS ON
 		INSTALL_COMMAND "")
 	add_dependencies(tests cross)
-	# What is skipped there is listed here.
-	add_test(NAME cross.${cross_cpu} COMMAND sh -c
-		"mkdir -p Testing/Temporary && \"$1\" --output-on-failure --no-tests=error -j2 -L emulated -LE full -O Testing/Temporary/printed.log && \"$2\" ." sh
-		${CMAKE_CTEST_COMMAND} ${PROJECT_SOURCE_DIR}/tools/check-skips WORKING_DIRECTORY ${cross_dir})
+	# cross.CPU, and with the long ones of make test-full cross.CPU-long. What is skipped there is listed here.
+	function(heapwise_cross_test name)
+		add_test(NAME ${name} COMMAND sh -c
+			"mkdir -p Testing/Temporary && check=$1 && shift && \"$@\" -O Testing/Temporary/printed.log && \"$check\" ." sh
+			${PROJECT_SOURCE_DIR}/tools/check-skips
+			${CMAKE_CTEST_COMMAND} --output-on-failure --no-tests=error -j2 -L emulated ${ARGN}
+			WORKING_DIRECTORY ${cross_dir})
+		set_tests_properties(${name} PROPERTIES TIMEOUT 3600 PROCESSORS 2 COST 1000 RESOURCE_LOCK cross)
+	endfunction()
+	heapwise_cross_test(cross.${cross_cpu} -LE full)
+	heapwise_cross_test(cross.${cross_cpu}-long -L full)
+	set_tests_properties(cross.${cross_cpu} PROPERTIES LABELS cross)
+	set_tests_properties(cross.${cross_cpu}-long PROPERTIES LABELS "cross;full")
 endif()
-set_tests_properties(cross.${cross_cpu} PROPERTIES TIMEOUT 1800 LABELS cross
-	PROCESSORS 2 COST 1000)
