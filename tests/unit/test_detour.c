@@ -207,6 +207,55 @@ TEST(shapes, "what cannot be moved is left alone")
 	CHECK(!hwr_detour_plan(&self));
 }
 
+/* In the midst of so much memory that no jump of one instruction leaves it. */
+enum { LARGE = 256 << 20 };
+static u64 (*in_large(const void *code, u64 bytes, u8 **memory))(u64, u64)
+{
+	u8 *at;
+
+	*memory = hwr_mmap(LARGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	at = *memory + LARGE / 2;
+	if (hwr_ask3(SYS_mprotect, (long)at, 65536, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+		return NULL;
+	memcpy(at, code, bytes);
+	hwr_detour_sync((u64)at, bytes);
+	return (u64(*)(u64, u64))(void *)at;
+}
+
+TEST(far, "in a program that is larger than a jump is long two instructions are moved")
+{
+	static const struct {
+		const char *what;
+		u32 code[6];
+		u64 a, wanted;
+		enum hw_pool_state state;
+	} rows[] = {
+		{"two that stay as they are", {0x91000400, 0x91000800, 0xd65f03c0}, 5, 8, HW_POOL_RECORDED},
+		{"a branch first, taken", {0xb4000080, 0x91000800, 0xd65f03c0, 0, 0xd2800120, 0xd65f03c0}, 0, 9, HW_POOL_RECORDED},
+		{"a branch first, not taken", {0xb4000080, 0x91000800, 0xd65f03c0, 0, 0xd2800120, 0xd65f03c0}, 1, 3, HW_POOL_RECORDED},
+		{"a branch second", {0x91000400, 0xb4000060, 0xd65f03c0, 0, 0xd2800120, 0xd65f03c0}, 1, 2, HW_POOL_RECORDED},
+		{"a landing mark", {0xd503245f, 0x91000400, 0x91000800, 0xd65f03c0}, 5, 8, HW_POOL_RECORDED},
+		{"a loop to the second", {0x91000400, 0xd1000400, 0xb5ffffe0, 0xd65f03c0}, 5, 0, HW_POOL_UNFIT},
+		{"a call first", {0x94000002, 0x91000800, 0xd65f03c0}, 0, 0, HW_POOL_UNFIT},
+	};
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		u8 *memory;
+		u64 (*function)(u64, u64) = in_large(rows[i].code, sizeof rows[i].code, &memory);
+
+		sites[0] = (struct hwr_detour){.function = (u64)(void *)function, .bytes = sizeof rows[i].code};
+		seen[0].after = 0;
+		if (!CHECK(function) || !CHECK_EQ(hwr_detour_make(&sites[0]), rows[i].state))
+			FAIL("%s", rows[i].what);
+		if (rows[i].state == HW_POOL_RECORDED) {
+			CHECK(sites[0].far);
+			CHECK_EQ(function(rows[i].a, 0), rows[i].wanted);
+			CHECK_EQ(seen[0].after, 1);
+		}
+		hwr_munmap(memory, LARGE);
+	}
+}
+
 /* A function whose first instruction is a call cannot return, unless x30 is kept elsewhere: its code is compared. */
 TEST(calls_first, "a call at the beginning returns behind it")
 {

@@ -31,12 +31,12 @@ static u8 *map_there(u64 address)
 
 /* Below the function first: the heap of brk grows above a program. An allocator has dozens of functions, so the
  * search begins where the last one ended. */
-static u8 *map_near(u64 address)
+static u8 *map_near(u64 address, u64 reach)
 {
 	static u64 last;
-	u64 reach = hwr_detour_reach - NEAR_STEP;
 	u8 *p = NULL;
 
+	reach -= NEAR_STEP;
 	if (last && last > NEAR_FIRST && address - last < reach - NEAR_FIRST)
 		p = map_there(last - NEAR_FIRST);
 	for (u64 far = NEAR_FIRST; far < reach && far < address && !p;
@@ -67,15 +67,26 @@ static bool patch_code(const struct hwr_detour *self)
 	return true;
 }
 
-enum hw_pool_state hwr_detour_make(struct hwr_detour *self)
+static enum hw_pool_state prepare(struct hwr_detour *self, u64 reach)
 {
 	if (!hwr_detour_plan(self))
 		return HW_POOL_UNFIT;
-	self->pad = map_near(self->at);
+	self->pad = map_near(self->at, reach);
 	if (!self->pad)
 		return HW_POOL_NO_ROOM;
-	if (!hwr_detour_write(self))
-		return HW_POOL_UNFIT;
+	return hwr_detour_write(self) ? HW_POOL_RECORDED : HW_POOL_UNFIT;
+}
+
+enum hw_pool_state hwr_detour_make(struct hwr_detour *self)
+{
+	enum hw_pool_state state = prepare(self, hwr_detour_reach);
+
+	if (state == HW_POOL_NO_ROOM && hwr_detour_far_reach) { /* in the midst of a large program */
+		self->far = true;
+		state = prepare(self, hwr_detour_far_reach);
+	}
+	if (state != HW_POOL_RECORDED)
+		return state;
 	hwr_detour_sync((u64)self->pad, HWR_DETOUR_PAD);
 	if (!protect((u64)self->pad, HWR_DETOUR_PAD, PROT_READ | PROT_EXEC) || !patch_code(self))
 		return HW_POOL_NO_ROOM;

@@ -22,6 +22,7 @@ struct hwr_detour {
 	u64 instead;         /* a function that is called in its place; 0 = hwr_thunk */
 	u64 real;            /* filled in: what to call to call the function */
 
+	bool far;            /* the jump is the longer one */
 	u64 at;              /* where the jump goes: behind a landing mark */
 	u32 moved;           /* bytes of whole instructions that it replaces */
 	u8 *pad;             /* memory near the function: the way to the thunk, and the moved code */
@@ -37,8 +38,8 @@ bool hwr_detour_stands(const struct hwr_detour *self);
 
 /* ---- the CPU's part ---- */
 
-/* How far a jump goes. */
-extern const u64 hwr_detour_reach;
+/* How far a jump goes, and a longer one, for which more instructions must be moved; 0 = there is none. */
+extern const u64 hwr_detour_reach, hwr_detour_far_reach;
 
 /* Fills `at` and `moved`; false if the instructions there cannot be moved. */
 bool hwr_detour_plan(struct hwr_detour *self);

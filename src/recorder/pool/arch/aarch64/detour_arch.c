@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Detours on aarch64: one instruction for the jump, so one is moved. Runs in the target. */
+ * Detours on aarch64: one instruction for the jump, so one is moved; two for one that leaves a program of more than 128 MiB.
+ * Runs in the target. */
 #include "recorder/memory.h"
 #include "recorder/pool/detour.h"
 
-enum { INSTRUCTION = 4, MOVED_AT = 64 };
+enum { INSTRUCTION = 4, FAR_PATCH = 2 * INSTRUCTION, MOVED_AT = 64 };
 
-const u64 hwr_detour_reach = (u64)100 << 20; /* of b: 128 MiB */
+const u64 hwr_detour_reach = (u64)100 << 20;   /* of b: 128 MiB */
+const u64 hwr_detour_far_reach = (u64)3 << 30; /* of adrp: 4 GiB */
 
 static u32 read_at(u64 at)
 {
@@ -42,23 +44,6 @@ static bool is_branch(u32 code)
 {
 	return (code & 0x7e000000) == 0x34000000 || is_test_bit(code) ||
 	       (code & 0xff000010) == 0x54000000;
-}
-
-bool hwr_detour_plan(struct hwr_detour *self)
-{
-	u32 code;
-
-	self->at = self->function;
-	if (is_landing_mark(read_at(self->at)))
-		self->at += INSTRUCTION;
-	self->moved = INSTRUCTION;
-	code = read_at(self->at);
-	if (self->bytes && self->at + INSTRUCTION > self->function + self->bytes)
-		return false;
-	if ((is_constant(code) || is_adrp(code) || is_adr(code)) && (code & 31) == 31)
-		return false; /* into no register: there is none for the address */
-	return !is_relative(code) || is_adrp(code) || is_adr(code) || is_jump(code) || is_call(code) ||
-	       is_branch(code) || is_constant(code);
 }
 
 static u32 *put_address(u32 *at, u64 value)
@@ -117,49 +102,112 @@ static u64 branch_target(u32 code, u64 at)
 	return at + (u64)(((i64)((u64)code << (59 - bits)) >> (64 - bits)) * 4);
 }
 
-/* The branch goes behind the jump that goes on, to one to its target. */
-static void put_branch(u32 *to, u32 code, u64 at)
+/* A jump to the second of the moved instructions would land in the midst of the patch. */
+static bool is_jumped_into(const struct hwr_detour *self)
 {
-	enum { SKIPPED = 5 }; /* instructions: itself and a far jump */
+	u64 end = self->function + self->bytes;
+
+	for (u64 at = self->function; at < end; at += INSTRUCTION) {
+		u32 code = read_at(at);
+
+		if (((is_jump(code) || is_call(code)) && jump_target(code, at) == self->at + INSTRUCTION) ||
+		    (is_branch(code) && branch_target(code, at) == self->at + INSTRUCTION))
+			return true;
+	}
+	return false;
+}
+
+static bool can_move(u32 code)
+{
+	if ((is_constant(code) || is_adrp(code) || is_adr(code)) && (code & 31) == 31)
+		return false; /* into no register: there is none for the address */
+	return !is_relative(code) || is_adrp(code) || is_adr(code) || is_jump(code) || is_call(code) ||
+	       is_branch(code) || is_constant(code);
+}
+
+bool hwr_detour_plan(struct hwr_detour *self)
+{
+	self->at = self->function;
+	if (is_landing_mark(read_at(self->at)))
+		self->at += INSTRUCTION;
+	self->moved = self->far ? FAR_PATCH : INSTRUCTION;
+	if (self->bytes && self->at + self->moved > self->function + self->bytes)
+		return false;
+	if (!can_move(read_at(self->at)))
+		return false;
+	/* A call that comes first would return into the patch, and where a function ends must be known. */
+	return !self->far || (self->bytes && !is_call(read_at(self->at)) && can_move(read_at(self->at + INSTRUCTION)) &&
+			      !is_jumped_into(self));
+}
+
+/* Taken, it goes to a jump to its target; else over that. */
+static u32 *put_branch(u32 *to, u32 code, u64 target)
+{
+	enum { TAKEN = 2, OVER = 5 }; /* instructions */
 	u32 field = (is_test_bit(code) ? 0x3fffu : 0x7ffffu) << 5;
 
-	*to++ = (code & ~field) | SKIPPED << 5;
-	to = put_far_jump(to, at + INSTRUCTION);
-	put_far_jump(to, branch_target(code, at));
+	*to++ = (code & ~field) | TAKEN << 5;
+	*to++ = 0x14000000 | OVER;
+	return put_far_jump(to, target);
+}
+
+static u32 *move_one(u32 *to, u64 at)
+{
+	u32 code = read_at(at);
+
+	if (is_jump(code))
+		return put_far_jump(to, jump_target(code, at));
+	if (is_call(code)) /* returns to where it would have, for whoever walks the stack */
+		return put_far_jump(put_constant(to, 30, at + INSTRUCTION), jump_target(code, at));
+	if (is_branch(code))
+		return put_branch(to, code, branch_target(code, at));
+	if (is_adrp(code))
+		return put_constant(to, code & 31, adrp_value(code, at));
+	if (is_adr(code))
+		return put_constant(to, code & 31, adr_value(code, at));
+	if (is_constant(code)) {
+		to = put_constant(to, code & 31, constant_address(code, at));
+		code = constant_load(code);
+	}
+	*to++ = code;
+	return to;
+}
+
+/* b pad */
+static u32 put_near_patch(u32 *patch, i64 distance)
+{
+	*patch = 0x14000000 | ((u32)(distance >> 2) & 0x03ffffff);
+	return INSTRUCTION;
+}
+
+/* adrp x16, pad; br x16: a pad is at the beginning of a page */
+static u32 put_far_patch(u32 *patch, u64 at, u64 pad)
+{
+	u64 pages = ((pad & ~(u64)4095) - (at & ~(u64)4095)) >> 12;
+
+	patch[0] = 0x90000010 | (u32)(pages & 3) << 29 | (u32)(pages >> 2 & 0x7ffff) << 5;
+	patch[1] = 0xd61f0200;
+	return FAR_PATCH;
 }
 
 bool hwr_detour_write(struct hwr_detour *self)
 {
-	u32 code = read_at(self->at), *to = (u32 *)(self->pad + MOVED_AT);
+	u32 *to = (u32 *)(self->pad + MOVED_AT), patch[FAR_PATCH / INSTRUCTION];
 	i64 distance = (i64)((u64)self->pad - self->at);
-	u32 jump = 0x14000000 | ((u32)(distance >> 2) & 0x03ffffff);
+	i64 reach = (i64)(self->far ? hwr_detour_far_reach : hwr_detour_reach);
 
 	if (self->instead)
 		put_far_jump((u32 *)self->pad, self->instead);
 	else
 		put_far_jump(put_constant((u32 *)self->pad, 17, self->site), (u64)hwr_thunk);
-	if (is_jump(code)) {
-		put_far_jump(to, jump_target(code, self->at));
-	} else if (is_call(code)) { /* returns to where it would have, for whoever walks the stack */
-		put_far_jump(put_constant(to, 30, self->at + INSTRUCTION), jump_target(code, self->at));
-	} else if (is_branch(code)) {
-		put_branch(to, code, self->at);
-	} else {
-		if (is_adrp(code))
-			to = put_constant(to, code & 31, adrp_value(code, self->at));
-		else if (is_adr(code))
-			to = put_constant(to, code & 31, adr_value(code, self->at));
-		else if (is_constant(code)) {
-			to = put_constant(to, code & 31, constant_address(code, self->at));
-			*to++ = constant_load(code);
-		} else
-			*to++ = code;
-		put_far_jump(to, self->at + INSTRUCTION);
-	}
-	hwr_copy(self->patch, &jump, INSTRUCTION);
-	self->patch_bytes = INSTRUCTION;
+	for (u32 i = 0; i < self->moved; i += INSTRUCTION)
+		to = move_one(to, self->at + i);
+	put_far_jump(to, self->at + self->moved);
+	self->patch_bytes = self->far ? put_far_patch(patch, self->at, (u64)self->pad)
+				      : put_near_patch(patch, distance);
+	hwr_copy(self->patch, patch, self->patch_bytes);
 	self->real = (u64)(self->pad + MOVED_AT);
-	return distance < (i64)hwr_detour_reach && -distance < (i64)hwr_detour_reach;
+	return distance < reach && -distance < reach;
 }
 
 void hwr_detour_sync(u64 start, u64 bytes)

@@ -8,7 +8,7 @@
 
 enum { JUMP_BYTES = 5, FAR_BYTES = 14, PUSH_BYTES = 5, MOVED_AT = 32 };
 
-const u64 hwr_detour_reach = (u64)1 << 30;
+const u64 hwr_detour_reach = (u64)1 << 30, hwr_detour_far_reach = 0;
 
 static bool is_landing_mark(const u8 *code)
 {
