@@ -217,6 +217,7 @@ static void about_notes(struct result *result, const struct model *model)
 		{"unseen_ends",
 		 "processes ended unseen: another program took over that the recorder was not loaded into (static, "
 		 "setuid, or started with another environment), or a bare system call ended it"},
+		{"unopened", "processes were not recorded: no trace could be opened for them"},
 		{"berth_shortage", "programs were not recorded because too many started at once"},
 	};
 

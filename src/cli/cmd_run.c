@@ -214,6 +214,10 @@ static void say_losses(const struct run_result *result)
 			"heapwise: WARNING: the trace is INCOMPLETE, it could not be written to "
 			"the end: %s\n",
 			strerror(result->write_errno));
+	if (result->unopened)
+		fprintf(stderr, "heapwise: WARNING: %s %s not recorded: no trace could be opened: %s%s\n",
+			units_count(result->unopened).text, result->unopened == 1 ? "process was" : "processes were",
+			strerror(result->open_errno), result->open_errno == EMFILE ? "; raise ulimit -n" : "");
 	if (result->berth_shortage)
 		fprintf(stderr,
 			"heapwise: WARNING: %s program images were not recorded: the monitor "

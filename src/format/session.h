@@ -10,9 +10,9 @@
 #define HW_SESSION_ENV "HEAPWISE_SESSION" /* path DIR/NAME of the lobby; berths are DIR/<number> */
 #define HW_LOBBY_MAGIC 0x3159424f4c5748ull /* "HWLOBY1" */
 #define HW_BERTH_MAGIC 0x31485452455748ull /* "HWERTH1" */
-#define HW_SESSION_VERSION 10
+#define HW_SESSION_VERSION 11
 
-enum { HW_BERTHS = 1024 };
+enum { HW_BERTHS = 8192 }; /* images that are alive at once */
 
 enum hw_berth_state {
 	HW_BERTH_ABSENT = 0,  /* monitor: no file behind it yet */

@@ -86,6 +86,7 @@ static void claims_take(struct drain *self)
 		else
 			drain_fail(self, &err);
 	}
+	session_close_mapped(self->session);
 	/* Without any left somebody may wait for one. */
 	if ((any || !self->session->spare_count) && session_replenish(self->session, &err) < 0)
 		drain_fail(self, &err);

@@ -26,10 +26,21 @@ static const struct {
 	{ SIGCHLD, true }, { SIGPIPE, false }, { SIGXFSZ, false },
 };
 
+static void files_raise(struct rlimit *old)
+{
+	struct rlimit raised;
+
+	if (getrlimit(RLIMIT_NOFILE, old) < 0)
+		return;
+	raised = (struct rlimit){ .rlim_cur = old->rlim_max, .rlim_max = old->rlim_max };
+	setrlimit(RLIMIT_NOFILE, &raised);
+}
+
 void launch_signals_take(struct launch_signals *self)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL };
 
+	files_raise(&self->old_files);
 	sigemptyset(&self->waited);
 	for (u32 i = 0; i < LAUNCH_SIGNALS; i++) {
 		if (signals_taken[i].waited)
@@ -55,6 +66,7 @@ void launch_signals_restore(const struct launch_signals *self)
 	if (self->toggle)
 		sigaction(self->toggle, &self->old_toggle, NULL);
 	sigprocmask(SIG_SETMASK, &self->old_mask, NULL);
+	setrlimit(RLIMIT_NOFILE, &self->old_files);
 }
 
 /* ---- environment ----------------------------------------------------------------------------- */

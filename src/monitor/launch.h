@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Starts the program in a child that waits at a gate, so that its pid is known, the trace is open
  * and the drain thread runs before its first instruction. The program starts with the signal mask
- * and dispositions that heapwise itself was started with. */
+ * and dispositions, and the limits, that heapwise itself was started with. */
 #ifndef MONITOR_LAUNCH_H
 #define MONITOR_LAUNCH_H
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -14,8 +15,10 @@
 enum { LAUNCH_SIGNALS = 7 };
 
 /* The monitor's own signals while it runs: what it waits for is blocked, so that sigtimedwait gets
- * it, and what would end it is ignored. Threads that start later inherit that. */
+ * it, and what would end it is ignored. Threads that start later inherit that. So it is with its limit of descriptors: with --children
+ * each process takes some. */
 struct launch_signals {
+	struct rlimit old_files;
 	sigset_t old_mask;
 	sigset_t waited; /* for sigtimedwait */
 	struct sigaction old_actions[LAUNCH_SIGNALS];

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -551,6 +552,18 @@ static char stat_read(u32 pid, int *wait_status)
 	return state;
 }
 
+/* The higher half of the numbers is left to traces, which cannot do without. */
+static int pidfd_open(u32 pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct rlimit files;
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &files) < 0 || (rlim_t)fd < files.rlim_cur / 2)
+		return fd;
+	close(fd);
+	return -1;
+}
+
 static bool still_runs(struct process *self, char state)
 {
 	struct pollfd poll_fd = { .fd = self->pidfd, .events = POLLIN };
@@ -566,7 +579,7 @@ bool process_watch(struct process *self)
 	char state;
 
 	if (self->pidfd == -2)
-		self->pidfd = (int)syscall(SYS_pidfd_open, self->pid, 0);
+		self->pidfd = pidfd_open(self->pid);
 	if (self->pidfd >= 0 && still_runs(self, 0))
 		return true;
 	state = stat_read(self->pid, &wait_status);

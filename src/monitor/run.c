@@ -441,6 +441,7 @@ static void notes_tell(struct run *self)
 	note_number(sink, "berth_shortage", result->berth_shortage);
 	note_number(sink, "unreachable", result->unreachable);
 	note_number(sink, "unseen_ends", result->unseen_ends);
+	note_number(sink, "unopened", result->unopened);
 	if (result->runtime_hint[0])
 		sink->note(sink->self, "runtime_hint", result->runtime_hint, NULL);
 	if (result->lisp_says[0])
@@ -461,8 +462,18 @@ static u64 unseen_ends(const struct run *self)
 	u64 count = 0;
 
 	for (const struct process *process = self->root; process; process = process->next)
-		count += process->ended_unseen;
+		count += process->ended_unseen && process->writer_state != WRITER_FAILED;
 	return count;
+}
+
+static void count_unopened(struct run *self)
+{
+	for (const struct process *process = self->root; process; process = process->next) {
+		if (process->root || process->writer_state != WRITER_FAILED)
+			continue;
+		self->result->unopened++;
+		self->result->open_errno = process->write_errno;
+	}
 }
 
 static void result_fill(struct run *self)
@@ -482,6 +493,7 @@ static void result_fill(struct run *self)
 	result->berth_shortage = load_relaxed(&lobby->berth_shortage);
 	result->unreachable = load_relaxed(&lobby->unreachable);
 	result->unseen_ends = unseen_ends(self);
+	count_unopened(self);
 	memcpy(result->pool_states, self->session.pool_states, sizeof(result->pool_states));
 	memcpy(result->entry_states, self->session.entry_states, sizeof(result->entry_states));
 	hint_find(self);
@@ -517,7 +529,7 @@ static void processes_release(struct run *self)
 
 		watch_close_trace(process);
 		outputs_add(self, process);
-		if (process->write_errno && !self->result->write_errno)
+		if (process->write_errno && process->writer_state != WRITER_FAILED && !self->result->write_errno)
 			self->result->write_errno = process->write_errno;
 		process_free(process, &self->session);
 		process = next;

@@ -96,6 +96,8 @@ struct run_result {
 	u64 unreachable;         /* processes that could not open the shared memory */
 	bool left_behind;        /* processes that it started still ran at its end, and nobody looked at them */
 	u64 unseen_ends;         /* processes whose last image ended in another way than programs do */
+	u64 unopened;            /* processes for which no trace could be opened, and why */
+	int open_errno;
 	int write_errno;         /* first error when writing the trace, e.g. ENOSPC */
 	bool aggregated;         /* --max-size or the full disk stopped single events */
 	u32 pool_states[HW_POOLS]; /* what became of run_options.pools: enum hw_pool_state */

@@ -24,7 +24,8 @@ enum {
 	RING_RECORDS = 16384,
 	RING_RECORDS_MAX = 1 << 20,
 	NESTED_RECORDS = 256,
-	SLOTS_MAX = 4096,
+	SLOTS_MAX = 32768,         /* as many threads as most machines allow a process */
+	SLOTS_MAX_CHILDREN = 4096, /* of each of HW_BERTHS images, in the monitor's address space */
 	NODES_MAX = 1 << 24,
 	MODULE_BYTES = 256 << 10,
 	PAGE = 4096,
@@ -42,7 +43,7 @@ static u64 align_up(u64 bytes, u64 alignment)
 }
 
 /* Only pages that are touched take memory, so that room for thousands of threads costs nothing. */
-static void layout_init(struct berth_layout *layout, u64 ring_records)
+static void layout_init(struct berth_layout *layout, u32 slots, u64 ring_records)
 {
 	u64 records = ring_records ? 2 : RING_RECORDS;
 
@@ -50,7 +51,7 @@ static void layout_init(struct berth_layout *layout, u64 ring_records)
 		records *= 2;
 	layout->ring_records = (u32)records;
 	layout->nested_records = NESTED_RECORDS;
-	layout->slots_max = SLOTS_MAX;
+	layout->slots_max = slots;
 	layout->nodes_max = NODES_MAX;
 	layout->request_offset = PAGE;
 	layout->names_offset = layout->request_offset + HW_REQUEST_BYTES;
@@ -62,12 +63,12 @@ static void layout_init(struct berth_layout *layout, u64 ring_records)
 	layout->modules_bytes = MODULE_BYTES;
 	layout->slots_offset = layout->modules_offset + MODULE_BYTES;
 	layout->nodes_offset =
-		align_up(layout->slots_offset + SLOTS_MAX * sizeof(struct hw_slot), SECTION);
+		align_up(layout->slots_offset + slots * sizeof(struct hw_slot), SECTION);
 	layout->rings_offset =
 		align_up(layout->nodes_offset + NODES_MAX * sizeof(struct hw_node), SECTION);
 	layout->ring_stride = align_up((records + NESTED_RECORDS) * sizeof(struct hw_record), PAGE);
 	layout->total_bytes =
-		align_up(layout->rings_offset + SLOTS_MAX * layout->ring_stride, SECTION);
+		align_up(layout->rings_offset + slots * layout->ring_stride, SECTION);
 }
 
 struct hw_slot *berth_slot(const struct berth *self, u32 slot)
@@ -258,7 +259,7 @@ int session_open(struct session *self, const struct session_options *options, st
 	self->lobby_fd = -1;
 	self->options = *options;
 	self->spares_wanted = options->children ? SPARES_CHILDREN : SPARES;
-	layout_init(&self->layout, options->ring_records);
+	layout_init(&self->layout, options->children ? SLOTS_MAX_CHILDREN : SLOTS_MAX, options->ring_records);
 	/* With fewer berths than wanted it begins; the drain thread tries to make more when they are needed. */
 	if (lobby_create(self, err) < 0 || lobby_map(self, err) < 0 ||
 	    (session_replenish(self, err) < 0 && !self->spare_count)) {
@@ -340,8 +341,9 @@ static void berth_remove(struct session *self, struct session_berth *berth)
 		snprintf(name, sizeof(name), "%u", berth->number);
 		file_remove(self, name);
 	}
-	close(berth->fd);
-	berth->used = false;
+	if (berth->fd >= 0)
+		close(berth->fd);
+	*berth = (struct session_berth){ .fd = -1 };
 }
 
 static bool pools_write(const struct session *self, const struct session_berth *berth)
@@ -434,6 +436,8 @@ static int berth_map(struct session *self, u32 index, struct berth *berth, struc
 	berth->memory = memory;
 	berth->control = memory;
 	berth->layout = self->layout;
+	self->berths[index].control = berth->control;
+	self->unmapped_count++;
 	return 0;
 }
 
@@ -450,6 +454,19 @@ int session_take_claimed(struct session *self, struct berth *berth, struct err *
 		return berth_map(self, index, berth, err) < 0 ? err->code : 1;
 	}
 	return 0;
+}
+
+void session_close_mapped(struct session *self)
+{
+	for (u32 i = 0; i < HW_BERTHS && self->unmapped_count; i++) {
+		struct session_berth *berth = &self->berths[i];
+
+		if (berth->fd < 0 || !berth->control || !load_relaxed(&berth->control->slots_mapped))
+			continue;
+		close(berth->fd);
+		berth->fd = -1;
+		self->unmapped_count--;
+	}
 }
 
 static void pools_read(struct session *self, const struct berth *berth)
@@ -479,6 +496,8 @@ void session_give_back(struct session *self, struct berth *berth)
 		munmap(berth->memory, berth->layout.total_bytes);
 	berth->memory = NULL;
 	berth->control = NULL;
+	if (self->berths[berth->index].control && self->berths[berth->index].fd >= 0)
+		self->unmapped_count--;
 	store_release(&self->lobby->berth[berth->index].state, HW_BERTH_DRAINED);
 	berth_remove(self, &self->berths[berth->index]);
 }

@@ -55,8 +55,9 @@ struct berth {
 
 struct session_berth {
 	bool used;
-	int fd;
+	int fd; /* -1: the image has mapped it, and nobody else will */
 	u32 number;
+	const struct hw_control *control; /* while it is claimed and mapped here */
 };
 
 struct scan_hub; /* scan.h */
@@ -74,6 +75,7 @@ struct session {
 	struct session_berth berths[HW_BERTHS];
 	u32 spare[HW_BERTHS]; /* indexes of berths that wait to be claimed */
 	u32 spare_count;
+	u32 unmapped_count; /* claimed berths that their images may not have mapped yet */
 	struct scan_hub *scans; /* of the drain; scans and the waiting thread use it, too */
 	u8 entry_states[HW_ENTRIES_MAX]; /* the worst of them: enum hw_entry_state */
 	struct robust_list_head lock_list; /* of the thread that holds the lobby's lock */
@@ -99,6 +101,9 @@ void session_set_paused(struct session *self, bool paused);
 /* If a spare berth was claimed, maps it: 1. 0: none was. Negative: it could not be mapped, and its
  * image is lost. */
 int session_take_claimed(struct session *self, struct berth *berth, struct err *err);
+
+/* Closes the descriptors of berths that their images have mapped: there can be more images than descriptors. */
+void session_close_mapped(struct session *self);
 
 /* The image has ended and everything is read: unmaps, and frees its place in the lobby. */
 void session_give_back(struct session *self, struct berth *berth);

@@ -168,8 +168,10 @@ static i64 claim_spare(void)
 
 static struct hw_control *claim_berth(void)
 {
-	for (u32 i = 0; i < BERTH_TRIES; i++) {
-		u32 bell = load_acquire(&hwr_lobby->berth_bell);
+	u32 bell = load_acquire(&hwr_lobby->berth_bell), next;
+
+	/* When hundreds start at once a late one waits for many rounds, as long as the monitor makes berths. */
+	for (u32 silent = 0; silent < BERTH_TRIES; silent = next == bell ? silent + 1 : 0, bell = next) {
 		i64 number = hwr_session_watched() ? claim_spare() : -1;
 
 		add_acq_rel(&hwr_lobby->bell, 1);
@@ -189,6 +191,7 @@ static struct hw_control *claim_berth(void)
 		if (!hwr_session_watched())
 			return NULL;
 		hwr_futex_wait(&hwr_lobby->berth_bell, bell, BERTH_WAIT_NS);
+		next = load_acquire(&hwr_lobby->berth_bell);
 	}
 	add_relaxed(&hwr_lobby->berth_shortage, 1);
 	return NULL;
