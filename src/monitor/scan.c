@@ -89,9 +89,11 @@ static bool is_given_up(const struct scan *self)
  * where it has another. Also finds out whether we may look at all. */
 static int process_check(struct scan *self, u32 tid, struct err *err)
 {
-	struct scan_memory memory = {.pid = self->pid, .tid = tid};
+	struct scan_memory memory = SCAN_MEMORY_CLOSED;
 	u64 wanted = load_relaxed(&self->control->start_ticks), found = 0;
 
+	memory.pid = self->pid;
+	memory.tid = tid;
 	errno = 0;
 	if (!scan_memory_peek(&memory, load_relaxed(&self->control->witness), &found))
 		return err_set(err, ERR_SYSTEM,
@@ -246,7 +248,7 @@ static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 
 static int scan_all(struct scan *self, struct err *err)
 {
-	struct scanning s = {.memory = {.pagemap = -1}};
+	struct scanning s = {.memory = SCAN_MEMORY_CLOSED};
 	int status = scan_index_fill(&s.index, self->correlator, err);
 
 	self->result.chunks = s.index.blocks.count;

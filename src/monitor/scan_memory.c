@@ -189,7 +189,9 @@ int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *ses
 {
 	char path[80];
 
-	*self = (struct scan_memory){.pid = pid, .tid = tid, .pagemap = -1, .mem = -1};
+	*self = (struct scan_memory)SCAN_MEMORY_CLOSED;
+	self->pid = pid;
+	self->tid = tid;
 	self->buffer = malloc(SCAN_BUFFER);
 	if (!cache_make(self, cache_bytes) || !self->buffer) {
 		scan_memory_close(self);
@@ -219,7 +221,7 @@ void scan_memory_close(struct scan_memory *self)
 	vec_release(&self->mappings);
 	if (self->mem >= 0)
 		close(self->mem);
-	*self = (struct scan_memory){.pagemap = -1, .mem = -1};
+	*self = (struct scan_memory)SCAN_MEMORY_CLOSED;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -363,7 +365,7 @@ int scan_memory_view(struct scan_memory *self, const struct scan_memory *whole, 
 void scan_memory_close_view(struct scan_memory *self)
 {
 	free(self->buffer); /* all else is the whole's */
-	*self = (struct scan_memory){.pagemap = -1, .mem = -1};
+	*self = (struct scan_memory)SCAN_MEMORY_CLOSED;
 }
 
 /* ---- ranges ---------------------------------------------------------------------------------- */

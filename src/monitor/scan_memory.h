@@ -42,6 +42,9 @@ struct scan_memory {
 	bool gone;      /* the process has vanished: words read as 0 */
 };
 
+/* What it is before it is opened and after it is closed: all zero would name descriptor 0, which is another's. */
+#define SCAN_MEMORY_CLOSED {.pagemap = -1, .mem = -1}
+
 enum { SCAN_BUFFER = 1 << 20 };
 
 /* session_folder: files below it are shared with the recorder; NULL = memfds only. cache_bytes:

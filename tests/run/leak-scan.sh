@@ -87,6 +87,26 @@ case_images()
 	equal "image after the exec" "$(scan "$work/trace" 1)" "done  3 10"
 }
 
+# Processes that end without a live block have nothing to look for, and the monitor keeps its descriptors: with
+# its standard input closed, number 0 is one of the recording's own.
+case_nothing_live()
+{
+	local loop="for i in 1 2 3 4 5 6 7 8 9 10; do $HEAPWISE_TARGETS/empty; done; exit 3"
+
+	record "$work/open" --children -- sh -c "$loop" </dev/null
+	equal "open input: status" "$status" 3
+	equal "open input: traces" "$(find "$work/open" -name '*.hwt' | wc -l)" 11
+	record "$work/closed" --children -- sh -c "$loop" <&-
+	equal "closed input: status" "$status" 3
+	equal "closed input: traces" "$(find "$work/closed" -name '*.hwt' | wc -l)" 11
+	record "$work/forks" --children -- "$HEAPWISE_TARGETS/children" threads 40 <&-
+	equal "forks of threads: status" "$status" 0
+	equal "forks of threads: traces" "$(find "$work/forks" -name '*.hwt' | wc -l)" 41
+	for trace in "$work"/*/*.hwt; do
+		scan_says "$trace" "^done "
+	done
+}
+
 case_refused()
 {
 	record "$work/off" --leak-scan off -- "$leaks" end return

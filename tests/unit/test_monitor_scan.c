@@ -434,7 +434,7 @@ static int mark_all(struct scan_mark *mark, const struct scan_surroundings *arou
 TEST(at_once, "a process that runs is held, looked at, and runs on as if nothing had been")
 {
 	struct scan_index index = {0};
-	struct scan_memory memory = {.pagemap = -1};
+	struct scan_memory memory = SCAN_MEMORY_CLOSED;
 	struct scan_mark mark = {0};
 	struct tracer tracer = {.at_once = true};
 	struct scan_surroundings around = {.memory = &memory, .index = &index};
