@@ -156,6 +156,42 @@ idle()
 	says "$work/stderr" "cannot map its shadow memory"
 }
 
+# A child that is not recorded has the heap, but no shadow: ranges of any length, also of no bytes, are the C library's alone.
+unrecorded()
+{
+	local mode program
+	cat >"$work/ranges.c" <<-'PROGRAM'
+		#include <stdlib.h>
+		#include <string.h>
+		#include <unistd.h>
+		static volatile size_t lengths[] = {0, 1, 64, 5000};
+		int main(void)
+		{
+			char *volatile a = malloc(6000), *volatile b = calloc(1, 6000);
+			for (int i = 0; i < 4; i++) {
+				size_t n = lengths[i];
+				memset(a, 0, n);
+				memcpy(a, b, n);
+				memmove(b, a, n);
+				if (memcmp(a, b, n) || write(1, a, n) != (ssize_t)n || strnlen(a, n) > n)
+					return 1;
+			}
+			return 5;
+		}
+	PROGRAM
+	gcc -O1 -fno-builtin -o "$work/plain" "$work/ranges.c" || fail "cannot build the plain program"
+	build "$work/instrumented" -O1 -fno-builtin "$work/ranges.c"
+	for mode in exact adaptive; do
+		for program in plain instrumented; do
+			record "$work/$mode.hwt" --access "$mode" -- "$work/$program" >"$work/stdout"
+			equal "$mode: status of the $program program" "$status" 5
+			record "$work/$mode.hwt" --access "$mode" -- sh -c "$work/$program; exit \$?" >"$work/stdout"
+			equal "$mode: status of the $program program, not recorded" "$status" 5
+			equal "$mode: bytes of the $program program" "$(wc -c <"$work/stdout")" 5065
+		done
+	done
+}
+
 # What else a compiler is asked for.
 driver()
 {

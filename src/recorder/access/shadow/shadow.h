@@ -13,11 +13,11 @@ bool hwr_shadow_open(void);
 void hwr_shadow_listen(u32 mode, bool coverage);
 
 /* In adaptive mode short accesses by the C library, of at most so many bytes, are as those by an instruction: of hot memory
- * only some are seen. 0 in other modes. */
+ * only some are seen. 0 in other modes, and in a process that is not recorded: that one has no shadow to look at. */
 extern u64 hwr_shadow_short;
 static inline bool hwr_shadow_sees(u64 address, u64 bytes)
 {
-	return bytes > load_relaxed(&hwr_shadow_short) || load_relaxed(hw_shadow_of(address));
+	return bytes > load_relaxed(&hwr_shadow_short) || (bytes && load_relaxed(hw_shadow_of(address)));
 }
 
 /* Ticks that HWR_SHADOW_REPORTS reports of accesses to this chunk take. */
