@@ -274,18 +274,19 @@ void hwr_sandbox_prctl(int what, unsigned long mode, unsigned long filter)
 		sandbox_strict();
 }
 
-void hwr_sandbox_seccomp(unsigned long mode, unsigned long filter)
+/* Strict mode has no flags and no filter: libseccomp asks for it with one to be refused, and so learns that there is the call. */
+void hwr_sandbox_seccomp(unsigned long mode, unsigned long flags, unsigned long filter)
 {
 	if (mode == SECCOMP_SET_MODE_FILTER)
 		sandbox_filter((const void *)filter);
-	else if (mode == SECCOMP_SET_MODE_STRICT)
+	else if (mode == SECCOMP_SET_MODE_STRICT && !(u32)flags && !filter)
 		sandbox_strict();
 }
 
 /* The target of syscall_arch.S, for seccomp and for failures. */
 long hwr_syscall_seccomp(long number, long mode, long flags, long filter)
 {
-	hwr_sandbox_seccomp((unsigned long)mode, (unsigned long)filter);
+	hwr_sandbox_seccomp((unsigned long)mode, (unsigned long)flags, (unsigned long)filter);
 	return answer(hwr_syscall3(number, mode, flags, filter));
 }
 

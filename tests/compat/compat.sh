@@ -165,6 +165,7 @@ case_seccomp_refuses_by_number() { simple seccomp_refuses syscall; }
 case_seccomp_kills() { simple seccomp_kills; }
 case_seccomp_kills_by_number() { simple seccomp_kills syscall; }
 case_seccomp_twice() { simple seccomp_twice; }
+case_seccomp_probe() { simple seccomp_probe syscall; }
 case_seccomp_strict() { simple seccomp_strict; }
 case_address_space() { simple address_space 900; }
 

@@ -284,6 +284,17 @@ static void case_seccomp_twice(void)
 	case_seccomp_kills();
 }
 
+/* libseccomp finds out what the kernel knows by calls that must fail, one of them for strict mode. */
+static void case_seccomp_probe(void)
+{
+	allocate(10);
+	need(syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL) == -1 && errno == EINVAL, "strict mode with a flag");
+	need(syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 0, &errno) == -1 && errno == EINVAL, "strict mode with a filter");
+	need(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, NULL) == -1 && errno == EFAULT, "no filter");
+	need(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == -1 && errno == EFAULT, "no filter by prctl");
+	case_seccomp_refuses();
+}
+
 /* read, write and exit: not even memory. */
 static void case_seccomp_strict(void)
 {
@@ -672,7 +683,7 @@ static const struct {
 } cases[] = {
 	CASE(plain), CASE(mixed), CASE(daemon), CASE(storm), CASE(exec), CASE(scrubbed), CASE(scrubbed_child), CASE(chroot),
 	CASE(chroot_child), CASE(user_namespace), CASE(pid_namespace), CASE(seccomp_refuses), CASE(seccomp_kills),
-	CASE(seccomp_twice), CASE(seccomp_strict), CASE(address_space), CASE(address_space_soft), CASE(address_space_threads),
+	CASE(seccomp_twice), CASE(seccomp_probe), CASE(seccomp_strict), CASE(address_space), CASE(address_space_soft), CASE(address_space_threads),
 	CASE(address_space_exec), CASE(address_space_next), CASE(address_space_from_start), CASE(killed), CASE(memory_out),
 	CASE(huge_pages), CASE(locked_memory), CASE(reaper), CASE(interrupted), CASE(crash_handler), CASE(suspended), CASE(awaits),
 	CASE(threads), CASE(deep), CASE(coroutines), CASE(generated),

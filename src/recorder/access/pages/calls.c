@@ -290,7 +290,7 @@ long hwr_call_syscall(long number, long a, long b, long c, long d, long e, long 
 	if (number == SYS_futex && hwr_heap_has((u64)a))
 		hwr_unit_keep((u64)a);
 	if (number == SYS_seccomp)
-		hwr_sandbox_seccomp((unsigned long)a, (unsigned long)c);
+		hwr_sandbox_seccomp((unsigned long)a, (unsigned long)b, (unsigned long)c);
 	else if (number == SYS_prctl)
 		hwr_sandbox_prctl((int)a, (unsigned long)b, (unsigned long)c);
 	for (u32 i = 0; i < ARGUMENTS; i++)
