@@ -357,10 +357,10 @@ static bool writer_is_ready(struct process *self)
 }
 
 /* A look takes milliseconds where there is much memory: at each new height, but for at most a
- * hundredth of the time. */
+ * hundredth of the time. None follows that at the end, with which the scan begins. */
 static bool look_is_due(const struct process *self, u64 now_ns)
 {
-	return self->image && !self->image->resting && now_ns >= self->look_ns &&
+	return self->image && !self->image->resting && !self->scan && !self->scan_told && now_ns >= self->look_ns &&
 	       self->rss_bytes > self->looked_bytes + self->looked_bytes / 50;
 }
 
