@@ -81,12 +81,17 @@ add_dependencies(tests target_leaks_plugin)
 heapwise_target(static empty.c)
 target_link_options(target_static PRIVATE -static)
 
-add_library(target_libbump SHARED EXCLUDE_FROM_ALL ${target_dir}/libbump.c)
-set_target_properties(target_libbump PROPERTIES OUTPUT_NAME bump
-	LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/targets)
-target_compile_options(target_libbump PRIVATE ${HEAPWISE_C_OPTIONS} -O2 -fno-builtin)
+# Allocators other than libc's.
+foreach(name bump claims)
+	add_library(target_lib${name} SHARED EXCLUDE_FROM_ALL ${target_dir}/lib${name}.c)
+	set_target_properties(target_lib${name} PROPERTIES OUTPUT_NAME ${name}
+		LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/targets)
+	target_compile_options(target_lib${name} PRIVATE ${HEAPWISE_C_OPTIONS} -O2 -fno-builtin)
+endforeach()
 heapwise_target(handlers handlers.c expect.c)
 target_link_libraries(target_handlers PRIVATE target_libbump)
+heapwise_target(claims claims.c)
+target_link_libraries(target_claims PRIVATE target_libclaims)
 
 # Custom allocators: in a library, in the program, in a plugin. Built by each compiler that is there:
 # the code at the beginning of a function is what matters.

@@ -221,8 +221,7 @@ int resident_tell(u32 pid, const struct berth *berth, const struct session *sess
 	int status = 0;
 
 	if (!sink->memory ||
-	    scan_memory_open(&look.memory, pid, pid, session->files ? session->folder : NULL, 0,
-			     &unseen) < 0)
+	    scan_memory_open(&look.memory, pid, pid, session->files ? session->folder : NULL, &unseen) < 0)
 		return 0;
 	look.shadow = load_relaxed(&berth->control->access) != HW_ACCESS_NONE;
 	own_read(&look, berth->control);

@@ -156,7 +156,6 @@ struct scanning {
 	struct scan_memory memory;
 	struct scan_index index;
 	struct scan_roots roots;
-	struct scan_patience patience;
 	struct scan_edges edges;
 	struct scan_mark mark;
 	struct scan_thread *threads;
@@ -212,6 +211,8 @@ static int classes_take(struct scan *self, struct scanning *s, struct err *err)
 		self->result.class_chunks[classes[i].chunk_class]++;
 		self->result.class_bytes[classes[i].chunk_class] += block->size;
 	}
+	for (u64 i = 0; i < s->index.cuts.count; i++) /* lost or not, as large as the program says */
+		self->result.class_bytes[s->mark.classes[s->index.cuts.data[i].block]] += s->index.cuts.data[i].bytes;
 	if (!scan_sort(classes, count, sizeof(*classes)))
 		return err_set(err, ERR_MEMORY, "out of memory");
 	self->count = count;
@@ -225,22 +226,23 @@ static int memory_scan(struct scan *self, struct scanning *s, struct err *err)
 	if (tracer_threads(&self->tracer, &s->threads, &s->thread_count, err) < 0 ||
 	    process_check(self, s->threads[0].tid, err) < 0 ||
 	    scan_memory_open(&s->memory, self->pid, s->threads[0].tid,
-			     self->folder[0] ? self->folder : NULL, scan_index_span(&s->index),
-			     err) < 0)
+			     self->folder[0] ? self->folder : NULL, err) < 0 ||
+	    scan_index_build(&s->index, &s->memory, err) < 0 ||
+	    scan_memory_cache(&s->memory, scan_index_span(&s->index), err) < 0)
 		return err->code;
+	s->memory.patience = (struct scan_patience){
+		.deadline_ns = now_ns() + SCAN_NS,
+		.cancel = &self->hub->interrupts,
+		.cancel_seen = self->interrupts,
+	};
 	own_read(self, s);
 	around.threads = s->threads;
 	around.thread_count = s->thread_count;
 	around.own = s->own;
 	around.own_count = s->own_count;
-	s->patience = (struct scan_patience){
-		.deadline_ns = now_ns() + SCAN_NS,
-		.cancel = &self->hub->interrupts,
-		.cancel_seen = self->interrupts,
-	};
 	if (scan_roots_find(&s->roots, &around, err) < 0 ||
-	    scan_edges_find(&s->edges, &s->memory, &s->index, &s->patience, err) < 0 ||
-	    scan_mark_init(&s->mark, &s->memory, &s->index, &s->edges, &s->patience, err) < 0)
+	    scan_edges_find(&s->edges, &s->memory, &s->index, err) < 0 ||
+	    scan_mark_init(&s->mark, &s->memory, &s->index, &s->edges, err) < 0)
 		return err->code;
 	roots_mark(self, s);
 	return scan_mark_finish(&s->mark, err);

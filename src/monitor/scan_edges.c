@@ -10,10 +10,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
-
-#include "format/atomics.h"
 
 enum {
 	GROUP = 32,        /* words that are resolved together */
@@ -50,8 +47,7 @@ struct slice_work {
 	u32 part_shift;
 	const u8 *classes;
 	const struct scan_edges *edges; /* all slices */
-	const struct scan_patience *patience;
-	struct scan_memory memory; /* a view */
+	struct scan_memory memory; /* a view; for pointers to the middle without a buffer */
 	u64 low, span;             /* of all blocks */
 	const struct mapping *mapping; /* that the last block's first word led to */
 	u32 reading;               /* the block whose words are read */
@@ -63,23 +59,6 @@ struct slice_work {
 	bool started, failed;
 	struct err error;
 };
-
-int scan_patience_check(const struct scan_patience *self, const struct scan_memory *memory,
-			struct err *err)
-{
-	struct timespec now;
-
-	if (memory->gone)
-		return err_set(err, ERR_SYSTEM, "the process was killed meanwhile");
-	if (self->cancel && load_relaxed(self->cancel) != self->cancel_seen)
-		return err_set(err, ERR_SYSTEM, "it was interrupted");
-	if (!self->deadline_ns)
-		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if ((u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec < self->deadline_ns)
-		return 0;
-	return err_set(err, ERR_SYSTEM, "it took too long");
-}
 
 /* ---- filters --------------------------------------------------------------------------------- */
 
@@ -334,7 +313,7 @@ static void *slice_search(void *argument)
 			next = block + 1;
 		}
 		block = next;
-		if (w->failed || scan_patience_check(w->patience, &w->memory, &w->error) < 0)
+		if (w->failed || scan_memory_check(&w->memory, &w->error) < 0)
 			return NULL;
 	}
 	resolve(w);
@@ -401,8 +380,7 @@ static int slices_run(struct scan_edges *self, struct slice_work *work, void *(*
 }
 
 int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
-		    const struct scan_index *index, const struct scan_patience *patience,
-		    struct err *err)
+		    const struct scan_index *index, struct err *err)
 {
 	struct slice_work work[SCAN_SLICES] = {0};
 	struct filter starts = {0}, areas = {0};
@@ -417,7 +395,6 @@ int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
 
 		w->slice = &self->slices[i];
 		w->index = index;
-		w->patience = patience;
 		w->starts = &starts;
 		w->areas = &areas;
 		w->low = last ? index->regions.data[0].start : 0;
@@ -492,7 +469,7 @@ static void *slice_look_inside(void *argument)
 		struct scan_inside inside = {.source = slice->sources.data[i], .value = slice->values.data[i]};
 		struct recent *at;
 
-		if (unlikely(i % INSIDE_PATIENCE == 0) && scan_patience_check(w->patience, &w->memory, &w->error) < 0)
+		if (unlikely(i % INSIDE_PATIENCE == 0) && scan_memory_check(&w->memory, &w->error) < 0)
 			return NULL;
 		if (!filter_has(w->parts, inside.value >> w->part_shift))
 			continue;
@@ -542,8 +519,8 @@ static bool parts_fill(struct filter *parts, const struct scan_index *index, con
 	return true;
 }
 
-int scan_edges_look_inside(struct scan_edges *self, const struct scan_index *index, const u8 *classes,
-			   const struct scan_patience *patience, struct err *err)
+int scan_edges_look_inside(struct scan_edges *self, const struct scan_memory *memory,
+			   const struct scan_index *index, const u8 *classes, struct err *err)
 {
 	struct slice_work work[SCAN_SLICES] = {0};
 	struct filter parts = {0};
@@ -560,7 +537,7 @@ int scan_edges_look_inside(struct scan_edges *self, const struct scan_index *ind
 		work[i].slice = &self->slices[i];
 		work[i].edges = self;
 		work[i].index = index;
-		work[i].patience = patience;
+		work[i].memory = *memory;
 		work[i].parts = &parts;
 		work[i].part_shift = shift;
 		work[i].classes = classes;

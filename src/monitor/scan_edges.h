@@ -10,17 +10,6 @@
 
 enum { SCAN_SLICES = 4 }; /* threads at most */
 
-/* When a scan is to be given up. */
-struct scan_patience {
-	u64 deadline_ns;   /* CLOCK_MONOTONIC; 0 = none */
-	const u32 *cancel; /* stops when it is not `cancel_seen`; NULL = never */
-	u32 cancel_seen;
-};
-
-/* 0, or a negative code and why there is no point in going on. */
-int scan_patience_check(const struct scan_patience *self, const struct scan_memory *memory,
-			struct err *err);
-
 /* A pointer into the middle of a block. */
 struct scan_inside {
 	u64 source; /* the block that it stands in; first: what they are sorted by */
@@ -49,14 +38,13 @@ struct scan_edges { /* all zero = none */
 /* Finds all pointers to starts, and keeps what may be one to a middle. Negative if it was stopped, the process
  * vanished or there is no memory. */
 int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
-		    const struct scan_index *index, const struct scan_patience *patience,
-		    struct err *err);
+		    const struct scan_index *index, struct err *err);
 
 /* Finds the pointers to the middle of blocks that are not reachable yet (`classes`, of each block): where pointers
  * to starts lead anyway the others tell nothing new, and most blocks are found that way. Of several from one
  * block to another that are of no known form (scan_mark.c) one may stand for all. */
-int scan_edges_look_inside(struct scan_edges *self, const struct scan_index *index, const u8 *classes,
-			   const struct scan_patience *patience, struct err *err);
+int scan_edges_look_inside(struct scan_edges *self, const struct scan_memory *memory,
+			   const struct scan_index *index, const u8 *classes, struct err *err);
 void scan_edges_release(struct scan_edges *self);
 
 static inline const struct scan_slice *scan_slice_of(const struct scan_edges *self, u32 block)

@@ -130,7 +130,7 @@ static bool regions_make(struct scan_index *self)
 		const struct scan_block *block = &self->blocks.data[i];
 		struct scan_region fresh = {.start = block->address, .first = (u32)i};
 
-		if (!last || block->address > last->end + GAP_BYTES) {
+		if (!last || (block->address > last->end && block->address - last->end > GAP_BYTES)) {
 			if (!vec_push(&self->regions, fresh))
 				return false;
 			last = &self->regions.data[self->regions.count - 1];
@@ -150,12 +150,38 @@ static bool regions_make(struct scan_index *self)
 	return true;
 }
 
-int scan_index_build(struct scan_index *self, struct err *err)
+/* Blocks and mappings are sorted, so that each is looked at once. */
+static bool blocks_cut(struct scan_index *self, const struct scan_memory *memory)
+{
+	const struct mapping *next = memory->mappings.data, *end = next + memory->mappings.count;
+	struct scan_span mapped = {0};
+
+	for (u64 i = 0; i < self->blocks.count; i++) {
+		struct scan_block *block = &self->blocks.data[i];
+		struct scan_cut cut = {.block = (u32)i, .bytes = block->size};
+		u64 there;
+
+		for (; mapped.end <= block->address && next < end; next++)
+			mapped = (struct scan_span){next->start, next->end};
+		for (; next < end && next->start == mapped.end; next++)
+			mapped.end = next->end;
+		there = block->address >= mapped.start && block->address < mapped.end ? mapped.end - block->address : 0;
+		if (likely(block->size <= there))
+			continue;
+		cut.bytes -= there;
+		block->size = there;
+		if (!vec_push(&self->cuts, cut))
+			return false;
+	}
+	return true;
+}
+
+int scan_index_build(struct scan_index *self, const struct scan_memory *memory, struct err *err)
 {
 	if (self->blocks.count > BLOCKS_MAX)
 		return err_set(err, ERR_SYSTEM, "there are more than two billion blocks");
 	if (!scan_sort(self->blocks.data, self->blocks.count, sizeof(struct scan_block)) ||
-	    !regions_make(self))
+	    !blocks_cut(self, memory) || !regions_make(self))
 		return out_of_memory(err);
 	return 0;
 }
@@ -187,12 +213,13 @@ int scan_index_fill(struct scan_index *self, const struct correlator *correlator
 	scan_huge(self->blocks.data, self->blocks.capacity * sizeof(struct scan_block));
 	if (!correlator_each_live(correlator, block_take, self))
 		return out_of_memory(err);
-	return scan_index_build(self, err);
+	return 0;
 }
 
 void scan_index_release(struct scan_index *self)
 {
 	vec_release(&self->blocks);
+	vec_release(&self->cuts);
 	vec_release(&self->regions);
 	vec_release(&self->table);
 }

@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "monitor/correlate.h"
+#include "monitor/scan_memory.h"
 
 struct scan_block {
 	u64 address; /* first: what it is sorted by */
@@ -22,8 +23,15 @@ struct scan_region {
 	u32 shift;
 };
 
+/* Bytes that a block claims and that are not there: a program's own allocator may tell any size. */
+struct scan_cut {
+	u32 block;
+	u64 bytes;
+};
+
 struct scan_index { /* all zero = empty */
 	VEC(struct scan_block) blocks;
+	VEC(struct scan_cut) cuts; /* from these blocks' sizes */
 	VEC(struct scan_region) regions;
 	VEC(u32) table;
 };
@@ -33,8 +41,8 @@ struct scan_index { /* all zero = empty */
 /* Takes the correlator's live blocks; 0 or a negative code. */
 int scan_index_fill(struct scan_index *self, const struct correlator *correlator, struct err *err);
 
-/* The same from blocks that are there already, in any order. */
-int scan_index_build(struct scan_index *self, struct err *err);
+/* Builds it from the blocks, which are in any order. They end where the mapped memory that they begin in does. */
+int scan_index_build(struct scan_index *self, const struct scan_memory *memory, struct err *err);
 
 /* Bytes of the regions where blocks are, in all. */
 u64 scan_index_span(const struct scan_index *self);

@@ -17,14 +17,12 @@ enum {
 };
 
 int scan_mark_init(struct scan_mark *self, struct scan_memory *memory,
-		   const struct scan_index *index, struct scan_edges *edges,
-		   const struct scan_patience *patience, struct err *err)
+		   const struct scan_index *index, struct scan_edges *edges, struct err *err)
 {
 	*self = (struct scan_mark){
 		.memory = memory,
 		.index = index,
 		.edges = edges,
-		.patience = patience,
 		.how = CLASS_REACHABLE,
 		.leader = NO_BLOCK,
 	};
@@ -176,7 +174,7 @@ static int check(struct scan_mark *self, struct err *err)
 {
 	if (self->failed)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	return scan_patience_check(self->patience, self->memory, err);
+	return scan_memory_check(self->memory, err);
 }
 
 static int reachable_follow(struct scan_mark *self, struct err *err)
@@ -231,7 +229,7 @@ static int lost_follow(struct scan_mark *self, struct err *err)
  * followed again where it has some. */
 static int inside_follow(struct scan_mark *self, struct err *err)
 {
-	if (scan_edges_look_inside(self->edges, self->index, self->classes, self->patience, err) < 0)
+	if (scan_edges_look_inside(self->edges, self->memory, self->index, self->classes, err) < 0)
 		return err->code;
 	for (u32 i = 0; i < self->index->blocks.count; i++) {
 		const struct scan_inside *end, *inside = scan_edges_inside_of(self->edges, i, &end);

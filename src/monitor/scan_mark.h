@@ -12,7 +12,6 @@ struct scan_mark {
 	struct scan_memory *memory;
 	const struct scan_index *index;
 	struct scan_edges *edges;
-	const struct scan_patience *patience;
 	u8 *classes; /* enum chunk_class of each block; CLASS_UNKNOWN = nothing leads to it */
 	VEC(u32) reachable; /* blocks to be searched */
 	VEC(u32) possible;
@@ -22,8 +21,7 @@ struct scan_mark {
 };
 
 int scan_mark_init(struct scan_mark *self, struct scan_memory *memory,
-		   const struct scan_index *index, struct scan_edges *edges,
-		   const struct scan_patience *patience, struct err *err);
+		   const struct scan_index *index, struct scan_edges *edges, struct err *err);
 void scan_mark_release(struct scan_mark *self);
 
 /* A root: all aligned words of [start, end), or one value, a register. Returns the bytes read. */

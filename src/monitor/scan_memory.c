@@ -13,9 +13,11 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "format/atomics.h"
 
 enum {
 	AHEAD = 32,      /* pages that are read at once where reading goes on in order */
@@ -168,7 +170,7 @@ static bool can_ask(const struct scan_memory *self)
 /* ---- life ------------------------------------------------------------------------------------ */
 
 /* At most a quarter of the memory that is free. */
-static bool cache_make(struct scan_memory *self, u64 wanted)
+int scan_memory_cache(struct scan_memory *self, u64 wanted, struct err *err)
 {
 	u64 limit = (u64)sysconf(_SC_AVPHYS_PAGES) * (u64)sysconf(_SC_PAGESIZE) / 4;
 	u64 bytes = CACHE_MIN;
@@ -181,11 +183,11 @@ static bool cache_make(struct scan_memory *self, u64 wanted)
 		self->cache = NULL;
 	self->cache_mask = bytes / SCAN_PAGE - 1;
 	self->cached = calloc(self->cache_mask + 1, sizeof(u64));
-	return self->cache && self->cached;
+	return self->cache && self->cached ? 0 : err_set(err, ERR_MEMORY, "out of memory");
 }
 
 int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *session_folder,
-		     u64 cache_bytes, struct err *err)
+		     struct err *err)
 {
 	char path[80];
 
@@ -193,10 +195,8 @@ int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *ses
 	self->pid = pid;
 	self->tid = tid;
 	self->buffer = malloc(SCAN_BUFFER);
-	if (!cache_make(self, cache_bytes) || !self->buffer) {
-		scan_memory_close(self);
+	if (!self->buffer)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	}
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/pagemap", pid, tid);
 	if (sysconf(_SC_PAGESIZE) == SCAN_PAGE)
 		self->pagemap = open(path, O_RDONLY | O_CLOEXEC);
@@ -222,6 +222,23 @@ void scan_memory_close(struct scan_memory *self)
 	if (self->mem >= 0)
 		close(self->mem);
 	*self = (struct scan_memory)SCAN_MEMORY_CLOSED;
+}
+
+int scan_memory_check(const struct scan_memory *self, struct err *err)
+{
+	const struct scan_patience *patience = &self->patience;
+	struct timespec now;
+
+	if (self->gone)
+		return err_set(err, ERR_SYSTEM, "the process was killed meanwhile");
+	if (patience->cancel && load_relaxed(patience->cancel) != patience->cancel_seen)
+		return err_set(err, ERR_SYSTEM, "it was interrupted");
+	if (!patience->deadline_ns)
+		return 0;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if ((u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec < patience->deadline_ns)
+		return 0;
+	return err_set(err, ERR_SYSTEM, "it took too long");
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -510,13 +527,14 @@ u64 scan_memory_each_word(struct scan_memory *self, u64 start, u64 end,
 			  void *data)
 {
 	struct presence presence = {0};
+	struct err unsaid = {0}; /* the next who asks will say it */
 	u64 at = (start + 7) & ~7ull, total = 0;
-	u64 end_page = (end + SCAN_PAGE - 1) / SCAN_PAGE;
+	u64 end_page = end / SCAN_PAGE + (end % SCAN_PAGE != 0);
 
 	end &= ~7ull;
-	if (!self->asks && at < end && end - at > WORDS_MAX)
+	if (at < start || (!self->asks && at < end && end - at > WORDS_MAX))
 		return 0;
-	while (at < end && !self->gone) {
+	while (at < end && scan_memory_check(self, &unsaid) == 0) {
 		u64 page, after, low, high;
 
 		pages_find(self, &presence, at / SCAN_PAGE, end_page);

@@ -27,6 +27,17 @@ struct mapping {
 	u64 file; /* number of the file in its file system, 0 = none */
 };
 
+struct scan_span {
+	u64 start, end;
+};
+
+/* When reading is to be given up. */
+struct scan_patience {
+	u64 deadline_ns;   /* CLOCK_MONOTONIC; 0 = none */
+	const u32 *cancel; /* stops when it is not `cancel_seen`; NULL = never */
+	u32 cancel_seen;
+};
+
 struct scan_memory {
 	u32 pid;
 	u32 tid;     /* a thread that still has the memory */
@@ -40,6 +51,7 @@ struct scan_memory {
 	u8 *buffer;     /* of SCAN_BUFFER bytes, for ranges and pages */
 	u64 next_page;  /* after the last one that was read: reading goes on in order */
 	bool gone;      /* the process has vanished: words read as 0 */
+	struct scan_patience patience; /* all zero = endless */
 };
 
 /* What it is before it is opened and after it is closed: all zero would name descriptor 0, which is another's. */
@@ -47,11 +59,16 @@ struct scan_memory {
 
 enum { SCAN_BUFFER = 1 << 20 };
 
-/* session_folder: files below it are shared with the recorder; NULL = memfds only. cache_bytes:
- * where single words may be wanted from, in all; the cache gets that, within limits. */
+/* session_folder: files below it are shared with the recorder; NULL = memfds only. */
 int scan_memory_open(struct scan_memory *self, u32 pid, u32 tid, const char *session_folder,
-		     u64 cache_bytes, struct err *err);
+		     struct err *err);
+
+/* Before single words are asked for. bytes: where they may be wanted from, in all; the cache gets that, within limits. */
+int scan_memory_cache(struct scan_memory *self, u64 bytes, struct err *err);
 void scan_memory_close(struct scan_memory *self);
+
+/* 0, or a negative code and why there is no point in going on. */
+int scan_memory_check(const struct scan_memory *self, struct err *err);
 
 /* Whether the memory can be read, and *value is the word there. */
 bool scan_memory_peek(const struct scan_memory *self, u64 address, u64 *value);
@@ -74,7 +91,7 @@ void scan_memory_close_view(struct scan_memory *self);
 u64 scan_memory_touched(const struct scan_memory *self, u64 start, u64 end);
 
 /* Calls `words` for pieces of [start, end), aligned words only, without pages that were never
- * touched. Returns the bytes that were read. */
+ * touched, as long as its patience lasts. Returns the bytes that were read. */
 u64 scan_memory_each_word(struct scan_memory *self, u64 start, u64 end,
 			  void (*words)(void *data, u64 address, const u64 *words, u64 count),
 			  void *data);

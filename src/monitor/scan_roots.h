@@ -16,10 +16,6 @@ struct scan_thread {
 	u32 register_count;
 };
 
-struct scan_span {
-	u64 start, end;
-};
-
 struct scan_roots {                    /* all zero = empty */
 	VEC(struct scan_span) without; /* no roots, in any order while they are collected */
 	VEC(struct scan_span) spans;   /* the roots, sorted */

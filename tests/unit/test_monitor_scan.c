@@ -19,7 +19,6 @@ struct graph {
 	u64 *roots; /* a page */
 	struct scan_index index;
 	struct scan_memory view;
-	struct scan_patience patience; /* endless */
 	struct scan_edges edges;
 	struct scan_mark mark;
 	u8 want[BLOCKS];
@@ -42,6 +41,15 @@ static void *pages(u64 bytes)
 	if (memory == MAP_FAILED)
 		FAIL("no memory");
 	return memory;
+}
+
+/* Our own memory, as it is now. */
+static void own_open(struct scan_memory *view)
+{
+	struct err err = {0};
+
+	if (scan_memory_open(view, (u32)getpid(), (u32)getpid(), NULL, &err) < 0 || scan_memory_cache(view, 0, &err) < 0)
+		FAIL("%s", err.text);
 }
 
 static u64 address_of(const struct graph *g, u64 block)
@@ -85,10 +93,10 @@ static void graph_make(struct graph *g, u64 seed)
 	}
 	for (u64 i = 0; i < 12; i++)
 		g->roots[draw(g, 512)] = draw_pointer(g);
-	if (scan_index_build(&g->index, &err) < 0 ||
-	    scan_memory_open(&g->view, (u32)getpid(), (u32)getpid(), NULL, 0, &err) < 0 ||
-	    scan_edges_find(&g->edges, &g->view, &g->index, &g->patience, &err) < 0 ||
-	    scan_mark_init(&g->mark, &g->view, &g->index, &g->edges, &g->patience, &err) < 0)
+	own_open(&g->view);
+	if (scan_index_build(&g->index, &g->view, &err) < 0 ||
+	    scan_edges_find(&g->edges, &g->view, &g->index, &err) < 0 ||
+	    scan_mark_init(&g->mark, &g->view, &g->index, &g->edges, &err) < 0)
 		FAIL("%s", err.text);
 }
 
@@ -217,8 +225,12 @@ TEST(rules, "blocks that point to each other at random have the classes that the
 TEST(find, "the block of an address is found in dense and in sparse heaps, and at its borders")
 {
 	struct scan_index index = {0};
+	struct scan_memory all = SCAN_MEMORY_CLOSED;
 	struct err err = {0};
 	u64 random = 99, at = 0x10000;
+
+	if (!vec_push(&all.mappings, (struct mapping){.end = UINT64_MAX}))
+		FAIL("no memory");
 
 	for (u64 i = 0; i < 20000; i++) {
 		struct scan_block block = {.size = 0, .chunk = i};
@@ -237,7 +249,7 @@ TEST(find, "the block of an address is found in dense and in sparse heaps, and a
 		index.blocks.data[i] = index.blocks.data[19999 - i];
 		index.blocks.data[19999 - i] = swap;
 	}
-	CHECK_EQ(scan_index_build(&index, &err), 0);
+	CHECK_EQ(scan_index_build(&index, &all, &err), 0);
 	for (u32 i = 0; i < 20000; i++) {
 		const struct scan_block *block = &index.blocks.data[i];
 		u64 end = block->address + scan_block_extent(block);
@@ -251,8 +263,52 @@ TEST(find, "the block of an address is found in dense and in sparse heaps, and a
 	CHECK_EQ(scan_index_find(&index, 0), NO_BLOCK);
 	CHECK_EQ(scan_index_find(&index, UINT64_MAX), NO_BLOCK);
 	scan_index_release(&index);
-	CHECK_EQ(scan_index_build(&index, &err), 0);
+	CHECK_EQ(scan_index_build(&index, &all, &err), 0);
 	CHECK_EQ(scan_index_find(&index, 1), NO_BLOCK);
+	scan_index_release(&index);
+	scan_memory_close(&all);
+}
+
+TEST(claims, "a block is as large as the memory that is there, whatever size the program tells")
+{
+	static const u64 claimed[] = {100, 1ull << 62, 5000, UINT64_MAX, 40, 1ull << 63, 7};
+	u8 *area = pages(5 * 4096);
+	u64 start = (u64)(uintptr_t)area;
+	/* Two pages, a hole, a page, a hole; and where nothing ever is. */
+	const u64 at[] = {start, start + 200, start + 300, start + 3 * 4096 + 16, start + 3 * 4096 + 4000, start + 2 * 4096 + 8,
+			  UINT64_MAX - 4};
+	const u64 there[] = {100, 2 * 4096 - 200, 5000, 4080, 40, 0, 0};
+	struct scan_index index = {0};
+	struct scan_memory view;
+	struct scan_edges edges;
+	struct err err = {0};
+	u64 cut = 0;
+
+	munmap(area + 2 * 4096, 4096);
+	munmap(area + 4 * 4096, 4096);
+	for (u64 i = 0; i < 7; i++)
+		if (!vec_push(&index.blocks, (struct scan_block){at[i], claimed[i], i}))
+			FAIL("no memory");
+	memcpy(area, &at[3], 8);
+	memcpy(area + 300, &at[4], 8);
+	own_open(&view);
+	CHECK_EQ(scan_index_build(&index, &view, &err), 0);
+	for (u64 i = 0; i < 7; i++) {
+		const struct scan_block *block = &index.blocks.data[i];
+
+		CHECK_EQ(block->size, there[block->chunk]);
+	}
+	for (u64 i = 0; i < index.cuts.count; i++) {
+		const struct scan_block *block = &index.blocks.data[index.cuts.data[i].block];
+
+		CHECK_EQ(block->size + index.cuts.data[i].bytes, claimed[block->chunk]);
+		cut++;
+	}
+	CHECK_EQ(cut, 4);
+	CHECK_EQ(scan_edges_find(&edges, &view, &index, &err), 0);
+	CHECK_EQ(scan_index_find(&index, start + 3 * 4096 + 17), 4);
+	scan_edges_release(&edges);
+	scan_memory_close(&view);
 	scan_index_release(&index);
 }
 
@@ -288,7 +344,6 @@ TEST(edges, "every pointer in blocks of all sizes is found once, on as many thre
 	enum { AREA = 512 << 20, EVERY = 11 };
 	struct scan_index index = {0};
 	struct scan_memory view;
-	struct scan_patience endless = {0};
 	struct scan_edges edges;
 	struct err err = {0};
 	u8 *area = mmap(NULL, AREA, PROT_READ | PROT_WRITE,
@@ -299,19 +354,19 @@ TEST(edges, "every pointer in blocks of all sizes is found once, on as many thre
 	if (area == MAP_FAILED)
 		FAIL("no memory");
 	CHECK(blocks_spread(&index, (u64)(uintptr_t)area, &random) < AREA);
-	CHECK_EQ(scan_index_build(&index, &err), 0);
+	own_open(&view);
+	CHECK_EQ(scan_index_build(&index, &view, &err), 0);
 	for (u64 i = 0; i < index.blocks.count; i++) {
 		u64 *words = (u64 *)(uintptr_t)index.blocks.data[i].address;
 
 		for (u64 w = 0; w < index.blocks.data[i].size / 8; w += EVERY)
 			words[w] = pointer_in(&index, i, w);
 	}
-	CHECK_EQ(scan_memory_open(&view, (u32)getpid(), (u32)getpid(), NULL, 0, &err), 0);
-	CHECK_EQ(scan_edges_find(&edges, &view, &index, &endless, &err), 0);
+	CHECK_EQ(scan_edges_find(&edges, &view, &index, &err), 0);
 	CHECK_EQ(edges.count, sysconf(_SC_NPROCESSORS_ONLN) < SCAN_SLICES
 				      ? (u32)sysconf(_SC_NPROCESSORS_ONLN)
 				      : (u32)SCAN_SLICES);
-	CHECK_EQ(scan_edges_look_inside(&edges, &index, classes, &endless, &err), 0);
+	CHECK_EQ(scan_edges_look_inside(&edges, &view, &index, classes, &err), 0);
 	for (u32 i = 0; i < index.blocks.count; i++) {
 		const u32 *end, *edge = scan_edges_of(&edges, i, &end);
 		const struct scan_inside *inside_end, *first = scan_edges_inside_of(&edges, i, &inside_end);
@@ -358,16 +413,43 @@ TEST(given_up, "pointers are not looked for when time is up or somebody asked to
 	u32 asked = 1;
 
 	graph_make(&g, 3);
-	g.patience = (struct scan_patience){.cancel = &asked};
-	CHECK(scan_edges_find(&edges, &g.view, &g.index, &g.patience, &err) < 0);
+	g.view.patience = (struct scan_patience){.cancel = &asked};
+	CHECK(scan_edges_find(&edges, &g.view, &g.index, &err) < 0);
 	CHECK_STR(err.text, "it was interrupted");
 	scan_edges_release(&edges);
-	g.patience = (struct scan_patience){.deadline_ns = 1};
-	CHECK(scan_edges_find(&edges, &g.view, &g.index, &g.patience, &err) < 0);
+	g.view.patience = (struct scan_patience){.deadline_ns = 1};
+	CHECK(scan_edges_find(&edges, &g.view, &g.index, &err) < 0);
 	CHECK_STR(err.text, "it took too long");
 	scan_edges_release(&edges);
 	CHECK(scan_mark_finish(&g.mark, &err) < 0);
 	graph_release(&g);
+}
+
+struct pieces {
+	u32 asked, count;
+};
+
+static void piece_take(void *data, u64 address, const u64 *words, u64 count)
+{
+	struct pieces *self = data;
+
+	(void)address, (void)words, (void)count;
+	self->asked = ++self->count == 3;
+}
+
+TEST(given_up_inside, "somebody who asks to stop does not wait for the end of a large block")
+{
+	struct pieces pieces = {0};
+	struct scan_memory view;
+	u8 *area = pages(16 << 20);
+
+	memset(area, 1, 16 << 20);
+	own_open(&view);
+	view.patience.cancel = &pieces.asked;
+	scan_memory_each_word(&view, (u64)(uintptr_t)area, (u64)(uintptr_t)area + (16 << 20), piece_take, &pieces);
+	CHECK_EQ(pieces.count, 3);
+	scan_memory_close(&view);
+	munmap(area, 16 << 20);
 }
 
 TEST(unreadable, "memory that is not there, or never was touched, holds no pointers")
@@ -414,15 +496,14 @@ static void hold(struct tracer *tracer, pid_t child)
 
 static int mark_all(struct scan_mark *mark, const struct scan_surroundings *around)
 {
-	struct scan_patience endless = {0};
 	struct scan_roots roots = {0};
 	struct scan_edges edges = {0};
 	struct err err = {0};
 	int status;
 
 	CHECK_EQ(scan_roots_find(&roots, around, &err), 0);
-	CHECK_EQ(scan_edges_find(&edges, around->memory, around->index, &endless, &err), 0);
-	CHECK_EQ(scan_mark_init(mark, around->memory, around->index, &edges, &endless, &err), 0);
+	CHECK_EQ(scan_edges_find(&edges, around->memory, around->index, &err), 0);
+	CHECK_EQ(scan_mark_init(mark, around->memory, around->index, &edges, &err), 0);
 	for (u64 i = 0; i < roots.spans.count; i++)
 		scan_mark_range(mark, roots.spans.data[i].start, roots.spans.data[i].end);
 	status = scan_mark_finish(mark, &err);
@@ -455,8 +536,9 @@ TEST(at_once, "a process that runs is held, looked at, and runs on as if nothing
 	CHECK_EQ(tracer_threads(&tracer, &threads, &around.thread_count, &err), 0);
 	CHECK(around.thread_count >= 1);
 	around.threads = threads;
-	CHECK_EQ(scan_index_build(&index, &err), 0);
-	CHECK_EQ(scan_memory_open(&memory, (u32)child, (u32)child, NULL, 0, &err), 0);
+	CHECK_EQ(scan_memory_open(&memory, (u32)child, (u32)child, NULL, &err), 0);
+	CHECK_EQ(scan_memory_cache(&memory, 0, &err), 0);
+	CHECK_EQ(scan_index_build(&index, &memory, &err), 0);
 	CHECK_EQ(mark_all(&mark, &around), 0);
 	tracer_release(&tracer);
 	CHECK_EQ(mark.classes[0], CLASS_REACHABLE);
