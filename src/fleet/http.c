@@ -13,7 +13,6 @@
 enum {
 	CONNECT_SECONDS = 10,
 	STALL_SECONDS = 120, /* without a byte in either direction: a query may take its time */
-	ANSWER_MAX = 1 << 30,
 };
 
 #define CURL_FUNCTIONS(X)                                                                          \
@@ -64,18 +63,25 @@ void http_free(void *curl)
 	lib.global_cleanup();
 }
 
+struct listener {
+	struct strbuf *answer;
+	u64 room; /* bytes that may still come */
+	bool longer;
+};
+
 static size_t on_answer(char *bytes, size_t size, size_t count, void *data)
 {
-	struct strbuf *answer = data;
+	struct listener *self = data;
+	u64 taken = size * count < self->room ? size * count : self->room;
 
-	if (answer->count + size * count > ANSWER_MAX)
-		return 0;
-	strbuf_add_bytes(answer, bytes, size * count);
-	return answer->failed ? 0 : size * count;
+	strbuf_add_bytes(self->answer, bytes, taken);
+	self->room -= taken;
+	self->longer = taken < size * count;
+	return self->answer->failed ? 0 : taken;
 }
 
 static void set_up(CURL *curl, const struct http_request *request, struct curl_slist *headers,
-		   struct strbuf *answer)
+		   struct listener *listener)
 {
 	lib.easy_reset(curl);
 	lib.easy_setopt(curl, CURLOPT_URL, request->url);
@@ -84,7 +90,7 @@ static void set_up(CURL *curl, const struct http_request *request, struct curl_s
 	lib.easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->bytes);
 	lib.easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	lib.easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_answer);
-	lib.easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+	lib.easy_setopt(curl, CURLOPT_WRITEDATA, listener);
 	lib.easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	lib.easy_setopt(curl, CURLOPT_TCP_NODELAY, 1L);
 	lib.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
@@ -112,20 +118,25 @@ int http_post(void *curl, const struct http_request *request, struct strbuf *ans
 	      struct err *err)
 {
 	struct curl_slist *headers = list_headers(request->headers);
+	struct listener listener = {.answer = answer, .room = request->answer_max};
 	long status = 0;
 	CURLcode code;
 
 	if (!headers)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	strbuf_clear(answer);
-	set_up(curl, request, headers, answer);
+	set_up(curl, request, headers, &listener);
 	code = lib.easy_perform(curl);
 	lib.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	lib.slist_free_all(headers);
 	if (code == CURLE_COULDNT_CONNECT)
 		return err_set(err, ERR_SYSTEM, "cannot reach %s: nobody answers there",
 			       request->where);
-	if (code != CURLE_OK)
+	if (listener.longer && status >= 200 && status < 300)
+		return err_set(err, ERR_SYSTEM, "%s answers with more than %llu MiB", request->where,
+			       (unsigned long long)(request->answer_max >> 20));
+	/* The beginning of an error says enough. */
+	if (code != CURLE_OK && !listener.longer)
 		return err_set(err, ERR_SYSTEM, "cannot reach %s: %s", request->where,
 			       lib.easy_strerror(code));
 	return (int)status;

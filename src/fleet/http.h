@@ -6,12 +6,15 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
+enum { HTTP_SHORT = 1 << 20 }; /* bytes of an answer that says whether it was done, or has some thousand numbers */
+
 struct http_request {
 	const char *url;            /* without a password */
 	const char *where;          /* "host:port", for errors */
 	const char *const *headers; /* "Name: value", NULL-terminated; may be NULL */
 	const void *body;
 	u64 bytes;
+	u64 answer_max; /* bytes; an answer that is longer is an error, an error that is longer is cut */
 };
 
 void *http_new(struct err *err); /* NULL: it cannot be had */

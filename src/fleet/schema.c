@@ -4,6 +4,7 @@
  * Host. */
 #include "fleet/schema.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -220,41 +221,43 @@ static void list_columns(struct strbuf *sql, const struct table *table)
 	strbuf_add(sql, ")");
 }
 
-static bool has_column(struct reply *answer, const char *name)
+/* Which columns of the table are among those listed, a bit for each. */
+static u64 columns_among(struct reply *listed, const struct table *table)
 {
+	u64 there = 0;
 	char *field;
 
-	answer->at = 0;
-	while (reply_row(answer, &field, 1)) {
-		bool same = strcmp(field, name) == 0;
-
-		field[strlen(field)] = '\n'; /* as it was, for the next search */
-		if (same)
-			return true;
-	}
-	return false;
+	assert(table->count <= 64);
+	while (reply_row(listed, &field, 1))
+		for (u32 i = 0; i < table->count; i++)
+			if (strcmp(field, table->columns[i].name) == 0)
+				there |= 1ull << i;
+	return there;
 }
 
 /* A table of an earlier version gets the columns that it lacks. */
 static int add_columns(struct store *self, u32 shard, const struct table *table, struct err *err)
 {
-	struct reply there = {0};
+	struct reply listed = {0};
 	struct strbuf sql = {0};
+	u64 there = 0;
 	int status;
 
 	strbuf_addf(&sql, "SELECT name FROM system.columns WHERE database = '%s' AND table = '%s'",
 		    self->database, table->name);
 	status = sql.failed ? no_memory(err)
-			    : store_ask(self, shard, strbuf_text(&sql), &there, err);
+			    : store_ask(self, shard, strbuf_text(&sql), &listed, err);
 	strbuf_clear(&sql);
+	if (status == 0)
+		there = columns_among(&listed, table);
 	for (u32 i = 0; i < table->count && status == 0; i++) {
-		if (has_column(&there, table->columns[i].name))
+		if (there >> i & 1)
 			continue;
 		strbuf_addf(&sql, "ALTER TABLE %s ADD COLUMN `%s` %s", table->name,
 			    table->columns[i].name, table->columns[i].type);
 		status = tell(self, shard, &sql, err);
 	}
-	reply_release(&there);
+	reply_release(&listed);
 	strbuf_release(&sql);
 	return status;
 }

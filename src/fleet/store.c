@@ -10,7 +10,11 @@
 #include "base/options.h"
 #include "fleet/http.h"
 
-enum { PORT = 8123, SHARDS_MAX = 256 };
+enum {
+	PORT = 8123,
+	SHARDS_MAX = 256,
+	ANSWER_MAX = 256 << 20, /* bytes of one that grows with the store: a row for each place, with a number for each run */
+};
 
 /* ---- addresses ---- */
 
@@ -209,7 +213,7 @@ static int refused(const struct store *self, const char *where, int status, stru
 		break;
 	}
 	/* Not all of its errors are numbered at the beginning: "std::exception. Code: 1001, ..." */
-	if (!code && !strstr(answer->text, "xception. Code: "))
+	if (!code && !strstr(text, "xception. Code: "))
 		return err_set(err, ERR_SYSTEM, "%s answers with HTTP status %d, and not as ClickHouse does",
 			       where, status);
 	plain_message(answer->text);
@@ -221,6 +225,7 @@ struct sending {
 	const char *query;    /* beside the body; NULL = the body is all */
 	const struct strbuf *body;
 	bool packed;
+	u64 answer_max;
 	bool is_question; /* the answer waits for its end: an error in its midst would come with status 200 */
 };
 
@@ -252,6 +257,7 @@ static int send(struct store *self, u32 shard, const struct sending *what, struc
 	request.where = strbuf_text(&where);
 	request.body = strbuf_text(what->body);
 	request.bytes = what->body->count;
+	request.answer_max = what->answer_max;
 	if (url.failed || user.failed || key.failed || where.failed)
 		status = err_set(err, ERR_MEMORY, "out of memory");
 	else
@@ -266,20 +272,21 @@ static int send(struct store *self, u32 shard, const struct sending *what, struc
 	return status;
 }
 
-static int ask(struct store *self, u32 shard, const char *database, const char *sql,
+static int ask(struct store *self, u32 shard, struct sending *what, const char *sql,
 	       struct reply *answer, struct err *err)
 {
 	struct reply ignored = {0};
 	struct strbuf body = {0};
-	struct sending what = {.database = database, .body = &body, .is_question = true};
 	int status;
 
 	if (!answer)
 		answer = &ignored;
 	answer->at = 0;
 	strbuf_add(&body, sql);
+	what->body = &body;
+	what->is_question = true;
 	status = body.failed ? err_set(err, ERR_MEMORY, "out of memory")
-			     : send(self, shard, &what, &answer->text, err);
+			     : send(self, shard, what, &answer->text, err);
 	strbuf_release(&body);
 	reply_release(&ignored);
 	return status;
@@ -287,21 +294,26 @@ static int ask(struct store *self, u32 shard, const char *database, const char *
 
 int store_ask(struct store *self, u32 shard, const char *sql, struct reply *answer, struct err *err)
 {
-	return ask(self, shard, self->database, sql, answer, err);
+	struct sending what = {.database = self->database, .answer_max = HTTP_SHORT};
+
+	return ask(self, shard, &what, sql, answer, err);
 }
 
 int store_ask_outside(struct store *self, u32 shard, const char *sql, struct reply *answer,
 		      struct err *err)
 {
-	return ask(self, shard, NULL, sql, answer, err);
+	struct sending what = {.answer_max = HTTP_SHORT};
+
+	return ask(self, shard, &what, sql, answer, err);
 }
 
 int store_ask_all(struct store *self, const char *sql, struct reply *answer, struct err *err)
 {
+	struct sending what = {.database = self->database, .answer_max = ANSWER_MAX};
 	int status = ERR_SYSTEM;
 
 	for (u32 i = 0; i < self->shards.count; i++) {
-		status = store_ask(self, i, sql, answer, err);
+		status = ask(self, i, &what, sql, answer, err);
 		if (status == 0 || !self->distributed || err->code != ERR_SYSTEM)
 			break;
 	}
@@ -312,7 +324,7 @@ int store_insert(struct store *self, u32 shard, const char *into, const struct s
 		 struct err *err)
 {
 	struct strbuf packed = {0}, query = {0}, answer = {0};
-	struct sending what = {.database = self->database, .body = &packed, .packed = true};
+	struct sending what = {.database = self->database, .body = &packed, .packed = true, .answer_max = HTTP_SHORT};
 	int status;
 
 	strbuf_addf(&query, "INSERT INTO %s FORMAT RowBinary", into);

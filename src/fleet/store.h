@@ -50,7 +50,7 @@ struct reply { /* all zero = empty */
 	u64 at;
 };
 
-/* A statement; what it answers goes to *answer, which may be NULL. */
+/* A statement; what it answers goes to *answer, which may be NULL, and is at most 1 MiB. */
 int store_ask(struct store *self, u32 shard, const char *sql, struct reply *answer,
 	      struct err *err);
 
@@ -58,7 +58,7 @@ int store_ask(struct store *self, u32 shard, const char *sql, struct reply *answ
 int store_ask_outside(struct store *self, u32 shard, const char *sql, struct reply *answer,
 		      struct err *err);
 
-/* The answer of all shards together, from the first server that replies. */
+/* The answer of all shards together, from the first server that replies; at most 256 MiB. */
 int store_ask_all(struct store *self, const char *sql, struct reply *answer, struct err *err);
 
 /* Inserts rows that are encoded as RowBinary; into is "table (column, column …)". All or nothing per month of rows. */

@@ -415,6 +415,27 @@ sink()
 	port=$(cat sink.port)
 }
 
+# What stands at the store's address is no ClickHouse, a proxy whose server is away, or one that never stops talking.
+case_answers()
+{
+	local code where
+	sink
+	make_runs b1 1 100 2000
+	for code in 302 404 500 502 503; do
+		where=clickhouse://answer_$code@127.0.0.1:$port/fleet
+		refuses "answers with HTTP status $code" "$HEAPWISE" push --to "$where" b1/0.hwt
+		refuses "answers with HTTP status $code" "$HEAPWISE" fleet top --to "$where"
+		refuses "answers with HTTP status $code" "$HEAPWISE" fleet expire --keep 9 --to "$where"
+		"$HEAPWISE" run -q --push "$where" -o pushed.hwt -- sh -c 'exit 7' 2>stderr
+		equal "status of a program whose trace is refused with $code" "$?" 7
+		says stderr "answers with HTTP status $code"
+	done
+	refuses "more than 1 MiB" "$HEAPWISE" push --to "clickhouse://answer_200_endless@127.0.0.1:$port/fleet" b1/0.hwt
+	refuses "answers with HTTP status 500" "$HEAPWISE" push --to "clickhouse://answer_500_endless@127.0.0.1:$port/fleet" b1/0.hwt
+	refuses "old schema 0" "$HEAPWISE" push --to "clickhouse://answer_200@127.0.0.1:$port/fleet" b1/0.hwt
+	"$HEAPWISE" fleet init --to "clickhouse://answer_200_torn@127.0.0.1:$port/fleet" >out 2>stderr || fail "init: $(cat stderr)"
+}
+
 # go_sum TYPE FILE   the total that pprof reads
 go_sum()
 {

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 # http_sink.py FOLDER          keeps each POST in FOLDER: N.head and N.body; prints its port
 # http_sink.py unpack FOLDER   takes the profiles out of the bodies: N.pprof
-import base64, glob, http.server, json, sys
+# The user answer_STATUS of ClickHouse is answered with that status and an empty body, answer_STATUS_endless with one that does not
+# end, answer_STATUS_torn with one whose last line does not.
+import base64, glob, http.server, json, re, sys
 
 
 class Sink(http.server.BaseHTTPRequestHandler):
@@ -9,6 +11,10 @@ class Sink(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        wanted = re.search(r"answer_(\d+)(_endless|_torn)?$", self.headers.get("X-ClickHouse-User", ""))
+        if wanted:
+            self.answer(int(wanted[1]), wanted[2])
+            return
         if self.path.startswith(("/no/such", "/?")):
             self.send_error(404)
             return
@@ -21,6 +27,24 @@ class Sink(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Length", "0")
         self.end_headers()
+
+    def answer(self, status, body):
+        self.send_response(status)
+        if status in (301, 302):
+            self.send_header("Location", "/elsewhere")
+        if body != "_endless":
+            text = b"version\t1\nday" if body else b""
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+            return
+        self.end_headers()
+        self.close_connection = True
+        try:
+            while True:
+                self.wfile.write(b"18446744073709551615\n" * 50000)
+        except OSError:
+            pass  # the other side has had enough
 
     def log_message(self, *words):
         pass
