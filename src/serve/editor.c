@@ -52,10 +52,10 @@ int editor_parse(struct editor *self, const char *text, struct err *err)
 	return 0;
 }
 
-/* A name that begins with a dash would be an option. */
+/* A path begins with / or ./, which no editor takes for an option or a command, as it might "-x", "+!x" or "vscode:". */
 static void add_file(struct strbuf *word, const char *file)
 {
-	strbuf_addf(word, "%s%s", *file == '-' && !word->count ? "./" : "", file);
+	strbuf_addf(word, "%s%s", *file != '/' && !word->count ? "./" : "", file);
 }
 
 static char *fill_in(const char *from, size_t bytes, const char *file, u64 line)

@@ -9,6 +9,7 @@
 #include "format/atomics.h"
 #include "lib/test.h"
 #include "serve/control_api.h"
+#include "serve/editor.h"
 #include "serve/server.h"
 
 TEST(addresses, "an address is understood as its user means it, or refused")
@@ -245,6 +246,37 @@ static void answer_read(int fd, char text[2048])
 		count += (size_t)got;
 	text[count] = 0;
 	close(fd);
+}
+
+/* vim runs "+!command", and all take "-x" for an option. */
+TEST(editor_files, "the name of a file is a path to every editor, whatever it is called")
+{
+	static const struct {
+		const char *command, *file;
+		const char *words[5];
+	} rows[] = {
+		{"vim", "+!touch x", {"gvim", "--remote-silent", "+7", "./+!touch x"}},
+		{"vim", "-c!touch", {"gvim", "--remote-silent", "+7", "./-c!touch"}},
+		{"emacs", "+eval", {"emacsclient", "-n", "+7", "./+eval"}},
+		{"code", "vscode://x", {"code", "-g", "./vscode://x:7"}},
+		{"kate", "~/x.c", {"kate", "-l", "7", "./~/x.c"}},
+		{"clion", "/src/+x.c", {"clion", "--line", "7", "/src/+x.c"}},
+		{"ed --at=%l --file=%f  %f", "+x", {"ed", "--at=7", "--file=+x", "./+x"}},
+	};
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		char *words[EDITOR_WORDS + 1];
+		struct editor editor = {0};
+		struct err err = {0};
+		u32 k;
+
+		CHECK(editor_parse(&editor, rows[i].command, &err) == 0);
+		CHECK(editor_words(&editor, rows[i].file, 7, words));
+		for (k = 0; k < 5 && rows[i].words[k]; k++)
+			CHECK_STR(words[k], rows[i].words[k]);
+		CHECK(!words[k]);
+		editor_words_free(words);
+	}
 }
 
 TEST(patience, "a verb that takes longer than a client may be silent is answered")
