@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 int err_set(struct err *err, int code, const char *format, ...)
 {
 	va_list args;
@@ -16,6 +18,7 @@ int err_set(struct err *err, int code, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(err->text, sizeof(err->text), format, args);
 	va_end(args);
+	text_clean(err->text);
 	return code;
 }
 

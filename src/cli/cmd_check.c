@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "analysis/budget.h"
+#include "base/text.h"
 #include "cli/loaded.h"
 #include "cli/traces.h"
 
@@ -135,8 +136,11 @@ static void print_passed(const struct check *check, const struct result *result)
 	}
 	strbuf_addf(&text, "%s: %s", check->query.trace.label, result->title);
 	printf("%s: %s\n", strbuf_text(&text), strbuf_text(&limits));
-	for (u64 i = 0; i < result->caveats.count; i++)
-		fprintf(stderr, "heapwise check: note: %s\n", result->caveats.data[i]);
+	for (u64 i = 0; i < result->caveats.count; i++) {
+		fputs("heapwise check: note: ", stderr);
+		text_put(stderr, result->caveats.data[i], "", '?');
+		fputc('\n', stderr);
+	}
 	strbuf_release(&text);
 	strbuf_release(&limits);
 }

@@ -90,14 +90,7 @@ static u64 time_of(const struct dump *self, u64 ticks)
 	return self->clock ? tick_clock_ns(self->clock, ticks) : 0;
 }
 
-static void put_clean(const char *text)
-{
-	struct strbuf clean = {0};
-
-	text_add_clean(&clean, text);
-	fputs(strbuf_text(&clean), stdout);
-	strbuf_release(&clean);
-}
+static void put_clean(const char *text) { text_put(stdout, text, "", '?'); }
 
 /* Of two names for one identity the later is right. */
 static int know_types(struct dump *self, u32 image, struct err *err)

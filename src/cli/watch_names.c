@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char *file_of(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -54,8 +56,10 @@ static struct watch_name *name_make(struct watch_names *self, const struct watch
 	else
 		made = asprintf(&name->text, "%s+0x%llx", frame->module[0] ? file_of(frame->module) : "?",
 				(unsigned long long)(frame->module[0] ? frame->offset : frame->pc)) >= 0;
-	if (made)
+	if (made) {
+		text_clean(name->text);
 		return name;
+	}
 	name->text = NULL;
 	name_free(name);
 	return NULL;
@@ -94,6 +98,8 @@ static struct watch_name *type_make(struct watch_names *self, const struct watch
 	    symbolizer_type(self->symbolizer, id, at->offset, &type, &err) < 0 || !type)
 		type = "?";
 	name->text = strdup(type);
+	if (name->text)
+		text_clean(name->text);
 	return name;
 }
 

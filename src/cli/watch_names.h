@@ -8,7 +8,7 @@
 #include "watch/watcher.h"
 
 struct watch_name {
-	char *text;           /* "function (file:line)", or what is known of it */
+	char *text;           /* "function (file:line)", or what is known of it; harmless (base/text.h) */
 	char *function, *file; /* NULL = unknown */
 	u32 line;             /* 0 = unknown */
 };

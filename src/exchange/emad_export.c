@@ -2,11 +2,10 @@
  * A trace with routines → the text form.
  * Host. Steps are written as they are read. A trace that was made of such a text gives it back;
  * in a recording of our own the allocator's functions are no routines, and get numbers here. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/strbuf.h"
+#include "base/text.h"
 #include "exchange/emad.h"
 #include "trace/modmap.h"
 
@@ -44,9 +43,8 @@ static const char *clean(struct exporting *self, const char *name)
 {
 	char *copy = arena_copy(&self->arena, *name ? name : "?");
 
-	for (char *p = copy; p && *p; p++)
-		if (iscntrl((unsigned char)*p))
-			*p = '?';
+	if (copy)
+		text_clean(copy);
 	return copy;
 }
 

@@ -2,13 +2,12 @@
  * A trace → HeapLog dumps.
  * Host. Works on the loaded model: freed entries in the order of their ends, live ones in that of
  * their births. */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/strbuf.h"
+#include "base/text.h"
 #include "exchange/heaplog.h"
 
 struct dumping {
@@ -173,8 +172,7 @@ static const char *function_of(const struct dumping *self, u32 context,
 
 static void put_name(FILE *out, const char *name)
 {
-	for (; *name; name++)
-		fputc(iscntrl((unsigned char)*name) ? '?' : *name, out);
+	text_put(out, name, "", '?');
 	fputc('\n', out);
 }
 

@@ -2,9 +2,9 @@
  * A trace in the format of callgrind's profiles, for callgrind_annotate and KCachegrind: what a function
  * allocates itself by line, and what its calls lead to.
  * Host. */
-#include <ctype.h>
 #include <inttypes.h>
 
+#include "base/text.h"
 #include "export/measured.h"
 
 struct annotating {
@@ -14,11 +14,7 @@ struct annotating {
 	FILE *out;
 };
 
-static void put_clean(const char *text, FILE *out)
-{
-	for (; *text; text++)
-		fputc(iscntrl((unsigned char)*text) ? ' ' : *text, out);
-}
+static void put_clean(const char *text, FILE *out) { text_put(out, text, "", ' '); }
 
 /* "(12) name" the first time, "(12)" later. */
 static void put_name(struct annotating *self, const char *key, u32 function)

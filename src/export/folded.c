@@ -2,17 +2,13 @@
  * Folded stacks, what flamegraph.pl, inferno and speedscope read: a line for each stack, functions from the
  * outermost on with semicolons between, a space, a number.
  * Host. Stacks of different addresses that read the same are one line. */
-#include <ctype.h>
 #include <inttypes.h>
 
+#include "base/text.h"
 #include "export/measured.h"
 
 /* A semicolon ends a function, a newline the stack; what follows the last space is the number. */
-static void put_name(const char *name, FILE *out)
-{
-	for (; *name; name++)
-		fputc(*name == ';' ? ':' : iscntrl((unsigned char)*name) ? ' ' : *name, out);
-}
+static void put_name(const char *name, FILE *out) { text_put(out, name, ";", ':'); }
 
 int folded_export(const struct export_job *job, FILE *out, struct err *err)
 {

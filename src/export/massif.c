@@ -2,10 +2,10 @@
  * A trace in the format of massif's output, for ms_print and massif-visualizer: the heap over time, with the
  * stacks that make up its peak and what is left at the end.
  * Host. A snapshot of the timeline is the highest of its stretch of time, so that no peak is lost. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "export/export.h"
 #include "export/places.h"
 
@@ -32,11 +32,7 @@ struct snapshots {
 	u64 last_ns;
 };
 
-static void put_clean(const char *text, FILE *out)
-{
-	for (; *text; text++)
-		fputc(iscntrl((unsigned char)*text) || *text == '#' ? ' ' : *text, out);
-}
+static void put_clean(const char *text, FILE *out) { text_put(out, text, "#", ' '); }
 
 static u64 at_peak(const struct model_point *point) { return point->at_peak_bytes; }
 static u64 at_end(const struct model_point *point) { return point->live_bytes; }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "output/json.h"
+#include "base/text.h"
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
 

@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "base/parts.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "format/allocators.h"
 #include "format/atomics.h"
 #include "monitor/control_server.h"
@@ -486,6 +487,7 @@ static void result_fill(struct run *self)
 	result->routines = self->root->routines;
 	result->routine_stacks = self->root->routine_stacks;
 	memcpy(result->lisp_says, self->root->runtime_says, sizeof(result->lisp_says));
+	text_clean(result->lisp_says);
 	result->totals = self->root->totals;
 	result->aggregated = load_relaxed(&self->drain.aggregating) != 0;
 	result->unrecorded_children = load_relaxed(&lobby->unrecorded_children);

@@ -6,20 +6,31 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/text.h"
+
 enum { PEN_MAX = 5 };
 
-/* Control characters could end the line that the label stands on in an editor. */
+static void put_label(const char *text, FILE *out)
+{
+	struct strbuf clean = {0};
+
+	text_add_clean(&clean, text);
+	for (const char *p = strbuf_text(&clean); *p; p++) {
+		if (*p == '"' || *p == '\\')
+			fputc('\\', out);
+		fputc(*p, out);
+	}
+	strbuf_release(&clean);
+}
+
 static void put_quoted(const char *text, const char *more, FILE *out)
 {
 	fputc('"', out);
-	for (int part = 0; part < 2 && text; part++, text = more) {
-		if (part && more)
-			fputs("\\n", out);
-		for (const u8 *p = (const u8 *)text; p && *p; p++) {
-			if (*p == '"' || *p == '\\')
-				fputc('\\', out);
-			fputc(*p < 0x20 || *p == 0x7f ? '?' : *p, out);
-		}
+	if (text)
+		put_label(text, out);
+	if (text && more) {
+		fputs("\\n", out);
+		put_label(more, out);
 	}
 	fputc('"', out);
 }

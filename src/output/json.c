@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/text.h"
+
 static bool is_flat(const struct json *self)
 {
 	return self->flat_depth && self->depth >= self->flat_depth;
@@ -22,36 +24,17 @@ static void new_line(struct json *self)
 		fputs("  ", self->out);
 }
 
-u32 utf8_length(const char *text)
+/* Characters beyond U+FFFF are two units of UTF-16. */
+static void put_escaped(FILE *out, u32 code)
 {
-	const u8 *p = (const u8 *)text;
-	u32 length, lowest, code;
-
-	if (p[0] < 0x80)
-		return p[0] ? 1 : 0;
-	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-	length = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	code = p[0] & (0x7f >> length);
-	for (u32 i = 1; i < length; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (p[i] & 0x3f);
-	}
-	lowest = length == 2 ? 0x80 : length == 3 ? 0x800 : 0x10000;
-	if (code < lowest || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return 0;
-	return length;
-}
-
-static void put_escaped(FILE *out, char c)
-{
-	if (c == '\n')
+	if (code == '\n')
 		fputs("\\n", out);
-	else if (c == '\t')
+	else if (code == '\t')
 		fputs("\\t", out);
+	else if (code < 0x10000)
+		fprintf(out, "\\u%04x", code);
 	else
-		fprintf(out, "\\u%04x", (u8)c);
+		fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((code - 0x10000) >> 10), 0xdc00 + (code & 0x3ff));
 }
 
 static void put_string(FILE *out, const char *text)
@@ -65,8 +48,8 @@ static void put_string(FILE *out, const char *text)
 			text++;
 			continue;
 		}
-		if (length == 1 && ((u8)*text < 0x20 || *text == 0x7f)) {
-			put_escaped(out, *text);
+		if (!text_is_harmless(text, length)) {
+			put_escaped(out, utf8_code(text, length));
 		} else {
 			if (*text == '"' || *text == '\\')
 				fputc('\\', out);

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "output/json.h"
+#include "base/text.h"
 
 void problems_add(struct problem_list *self, const struct problem *problem)
 {
@@ -34,13 +34,16 @@ void problems_release(struct problem_list *self)
 /* Values of properties end at a comma, commands at a line's end. */
 static void put_command_text(FILE *out, const char *text, bool property)
 {
-	for (; *text; text++) {
-		u8 c = (u8)*text;
+	while (*text) {
+		u32 length = utf8_length(text);
 
-		if (c == '%' || c == '\r' || c == '\n' || (property && (c == ':' || c == ',')))
-			fprintf(out, "%%%02X", c);
+		if (strchr("%\r\n", *text) || (property && strchr(":,", *text)))
+			fprintf(out, "%%%02X", (u8)*text);
+		else if (text_is_harmless(text, length))
+			fwrite(text, 1, length, out);
 		else
-			fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
+			fputc('?', out);
+		text += length ? length : 1;
 	}
 }
 
@@ -95,7 +98,7 @@ static void put_xml(FILE *out, const char *text)
 			fputs("&quot;", out);
 		else if (c == '\n' || c == '\t')
 			fprintf(out, "&#%u;", c);
-		else if (c < 0x20 || !length || strncmp(text, "\xef\xbf\xbe", 3) == 0 ||
+		else if (!text_is_harmless(text, length) || strncmp(text, "\xef\xbf\xbe", 3) == 0 ||
 			 strncmp(text, "\xef\xbf\xbf", 3) == 0)
 			fputs("\xef\xbf\xbd", out);
 		else

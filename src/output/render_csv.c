@@ -4,21 +4,33 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "output/render.h"
 
+/* There are no escapes: characters that are not harmless are lost. Ends of lines may stand inside quotes. */
 static void put_text(FILE *out, const char *text)
 {
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, out);
-		return;
+	bool quoted = text[strcspn(text, ",\"\r\n")];
+	const char *as_is = text;
+
+	if (quoted)
+		fputc('"', out);
+	while (*text) {
+		u32 length = utf8_length(text);
+		bool kept = *text == '\n' || *text == '\t' || text_is_harmless(text, length);
+
+		if (kept && *text != '"') {
+			text += length;
+			continue;
+		}
+		fwrite(as_is, 1, (size_t)(text - as_is), out);
+		fputs(kept ? "\"\"" : "?", out);
+		text += length ? length : 1;
+		as_is = text;
 	}
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
+	fputs(as_is, out);
+	if (quoted)
+		fputc('"', out);
 }
 
 /* Innermost first, separated by " < ". */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "output/json.h"
+#include "base/text.h"
 
 u32 text_columns(const char *text)
 {
@@ -20,42 +20,29 @@ u32 text_columns(const char *text)
 	return columns;
 }
 
-/* Control characters: C0, DEL, and C1 in its UTF-8 form. */
-static bool is_control(const char *text, u32 length)
+/* The end of the first `columns` characters. */
+static const char *end_of(const char *text, u32 columns)
 {
-	u8 c = (u8)text[0];
-
-	return (length == 1 && (c < 0x20 || c == 0x7f)) ||
-	       (length == 2 && c == 0xc2 && (u8)text[1] < 0xa0);
-}
-
-/* Appends at most `columns` characters; returns how many bytes were taken. */
-static size_t add_some(struct strbuf *out, const char *text, u32 columns)
-{
-	const char *start = text;
-
 	for (; *text && columns; columns--) {
 		u32 length = utf8_length(text);
 
-		if (length == 0 || is_control(text, length))
-			strbuf_add_char(out, '?');
-		else
-			strbuf_add_bytes(out, text, length);
 		text += length ? length : 1;
 	}
-	return (size_t)(text - start);
+	return text;
 }
-
-void text_add_clean(struct strbuf *out, const char *text) { add_some(out, text, UINT32_MAX); }
 
 void text_add_cut(struct strbuf *out, const char *text, u32 columns)
 {
+	struct strbuf start = {0};
+
 	if (!columns || text_columns(text) <= columns) {
 		text_add_clean(out, text);
 		return;
 	}
-	add_some(out, text, columns - 1);
+	strbuf_add_bytes(&start, text, (u64)(end_of(text, columns - 1) - text));
+	text_add_clean(out, strbuf_text(&start));
 	strbuf_add(out, "…");
+	strbuf_release(&start);
 }
 
 void text_add_path(struct strbuf *out, const char *path, u32 columns)
@@ -67,12 +54,7 @@ void text_add_path(struct strbuf *out, const char *path, u32 columns)
 		text_add_clean(out, path);
 		return;
 	}
-	/* leaves room for the "…" */
-	for (u32 drop = have - columns + 1; drop; drop--) {
-		u32 length = utf8_length(path);
-
-		path += length ? length : 1;
-	}
+	path = end_of(path, have - columns + 1); /* leaves room for the "…" */
 	slash = strchr(path, '/');
 	strbuf_add(out, "…");
 	text_add_clean(out, slash && slash[1] ? slash : path);

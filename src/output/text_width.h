@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Texts in a given number of columns: measuring, cutting, and making names from traces harmless. */
+ * Texts in a given number of columns, made harmless (base/text.h): measuring and cutting. */
 #ifndef OUTPUT_TEXT_WIDTH_H
 #define OUTPUT_TEXT_WIDTH_H
 
-#include "base/strbuf.h"
+#include "base/text.h"
 
 /* Columns that a text takes: one per character. */
 u32 text_columns(const char *text);
-
-/* Appends text with control characters and broken UTF-8 as '?'. */
-void text_add_clean(struct strbuf *out, const char *text);
 
 /* Appends the text, cut at the right with "…" to fit into `columns` (0 = no limit). */
 void text_add_cut(struct strbuf *out, const char *text, u32 columns);

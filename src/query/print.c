@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "output/json.h"
+#include "base/text.h"
 
 const char *key_name(const struct query *self, const struct query_key *key)
 {
@@ -94,8 +94,9 @@ void text_print(const char *text, struct strbuf *out)
 			strbuf_add(out, "\\n");
 		else if (*text == '\t')
 			strbuf_add(out, "\\t");
-		else if (!length || (u8)*text < 0x20 || *text == 0x7f) /* graphs are UTF-8 */
-			strbuf_addf(out, "\\x%02x", (u8)*text);
+		else if (!text_is_harmless(text, length)) /* graphs are UTF-8 */
+			for (u32 i = 0; i < (length ? length : 1); i++)
+				strbuf_addf(out, "\\x%02x", (u8)text[i]);
 		else
 			strbuf_add_bytes(out, text, length);
 		text += length ? length : 1;

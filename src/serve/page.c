@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "serve/api.h"
 #include "serve/assets.h"
@@ -15,9 +16,9 @@ static void put_escaped(FILE *out, const char *text)
 	while (*text) {
 		u32 length = utf8_length(text);
 
-		if (!length) {
+		if (!length || (length > 1 && !text_is_harmless(text, length))) {
 			fputs("\xef\xbf\xbd", out);
-			text++;
+			text += length ? length : 1;
 			continue;
 		}
 		if (length > 1)

@@ -359,22 +359,71 @@ case_listens()
 # ---- terminals and words ---------------------------------------------------------------------
 
 # Names out of a trace are text: no terminal obeys them.
+# harmless FILE...   no control characters, of Unicode none that end a line, hide or turn what follows round, and whole UTF-8
+harmless()
+{
+	python3 - "$@" <<-'PY' || fail "what is printed is not harmless"
+		import sys
+		wrong = False
+		for path in sys.argv[1:]:
+		    try:
+		        text = open(path, "rb").read().decode("utf-8")
+		    except UnicodeDecodeError as error:
+		        text = "\x80"
+		    bad = sorted({c for c in text if (c < " " and c not in "\n\t") or "\x7f" <= c < "\xa0" or c in "\u061c\u200b\u200e\u200f\u2028\u2029\ufeff"
+		                  or "\u202a" <= c <= "\u202e" or "\u2060" <= c <= "\u206f" or "\U000e0000" <= c <= "\U000e007f"})
+		    if bad or not text:
+		        print(f"{path}: {'has ' + ascii(bad) if text else 'is empty'}")
+		        wrong = True
+		sys.exit(wrong)
+	PY
+}
+
+# Names of functions, files and programs that would write to the terminal, turn text round (U+202E) or hide some of it.
 case_escapes()
 {
+	local program=$work/$'evil\033[5m\342\200\256\377\302\233' torn=$work/$'\033[31m\342\200\256\377.hwt' command format out=$work/printed
+	cat >"$work/name.h" <<-'C'
+		void f(void) __asm__("\"\033]0;title\007\033[31m\302\233red\342\200\256txet\342\201\246\377\342\200\250\363\240\201\201\"");
+	C
 	cat >"$work/evil.c" <<-'C'
 		#include <stdlib.h>
+		#include "name.h"
 		void *volatile keep;
-		void f(void) __asm__("\"\033]0;title\007\033[31m\302\233red\"");
-		__attribute__((noinline)) void f(void) { keep = malloc(100); keep = 0; }
-		int main(void) { f(); return 0; }
+		void f(void) { keep = malloc(100); keep = 0; }
 	C
-	gcc -O0 "$work/evil.c" -o "$work/"$'evil\033[5m' 2>"$work/gcc" || skip "the assembler does not take such names"
-	"$HEAPWISE" run -o "$work/t.hwt" -- "$work/"$'evil\033[5m' >"$work/out" 2>&1
-	for command in report leaks findings mprof info dump callgraph scores types excessive; do
-		"$HEAPWISE" $command "$work/t.hwt" >>"$work/out" 2>&1
+	cat >"$work/main.c" <<-'C'
+		#include <unistd.h>
+		#include "name.h"
+		#line 7 "/tmp/file\033[32m\342\200\256c.\377\342\200\217"
+		int main(int argc, char **argv) { for (int i = 0; i < 20; i++) f(); return argc > 2 && sleep(*argv[2] - '0'); }
+	C
+	gcc -O0 -c "$work/evil.c" -o "$work/evil.o" 2>"$work/gcc" && gcc -g -O0 -fno-pie -no-pie "$work/main.c" "$work/evil.o" -o "$program" 2>"$work/gcc" ||
+		skip "the assembler does not take such names"
+	mkdir "$out"
+	"$HEAPWISE" run -o "$work/t.hwt" -- "$program" $'argument\342\200\256\033[1m' >"$out/run" 2>&1
+	for format in text json csv; do
+		for command in report leaks findings mprof info dump "dump --stacks" callgraph scores types excessive "diff $work/t.hwt"; do
+			"$HEAPWISE" $command --format $format "$work/t.hwt" >"$out/${command%% /*}.$format" 2>&1
+		done
+		"$HEAPWISE" query --stacks --format $format "$work/t.hwt" all >"$out/query.$format" 2>&1
 	done
-	at_least "lines" "$(wc -l <"$work/out")" 40
-	! grep -q $'[\001-\010\016-\037]' "$work/out" || { fail "control characters:"; grep $'[\001-\010\016-\037]' "$work/out" | cat -v | head -5; }
+	for format in folded callgrind massif dot dhat csv jsonl speedscope heaplog; do
+		"$HEAPWISE" export --to "$format" -o "$out/export.$format" "$work/t.hwt" >"$work/out" 2>&1 || fail "export $format: $(cat "$work/out")"
+	done
+	for format in text json github junit sarif; do
+		"$HEAPWISE" check --max-bytes 1 --format $format "$work/t.hwt" >"$out/check.$format" 2>&1
+		equal "exit status of check --format $format" "$?" 1
+	done
+	"$HEAPWISE" watch --policy all --leak-after 1s --interval 250 -o "$out/watch" -- "$program" stays 3 2>"$work/stderr"
+	says "$out/watch" "red.txet"
+	head -c -100 "$work/t.hwt" >"$torn"
+	"$HEAPWISE" report "$torn" >"$out/torn" 2>&1
+	"$HEAPWISE" report "$torn.none" >"$out/none" 2>&1
+	harmless "$out"/*
+	at_least "lines" "$(cat "$out"/* | wc -l)" 40
+	# What JSON says is the name itself.
+	equal "names in JSON" "$("$HEAPWISE" report --format json "$work/t.hwt" | jq -c '[.. | strings | select(contains("\u202etxet"))] | length > 0')" true
 }
 
 # Each test that the page names is there.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "lib/test.h"
 #include "output/json.h"
 #include "output/render.h"
@@ -186,7 +187,7 @@ TEST(table_csv,
 	      "bytes,share,hidden,name,stack\n"
 	      "1536,0.25,12345,\"a \"\"b\"\",\nc\",grow src/vec.c:12 < main < "
 	      "/lib/libx.so.1+0xabc\n"
-	      "7,,,é\x1b[31m,grow src/vec.c:12 < main < /lib/libx.so.1+0xabc\n");
+	      "7,,,é?[31m,grow src/vec.c:12 < main < /lib/libx.so.1+0xabc\n");
 	result_free(table);
 }
 
@@ -411,6 +412,49 @@ TEST(json_strings, "any bytes give valid JSON strings")
 	CHECK_STR(text, "[ \"\\u0001\\u007f\\\"\\\\\\t\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\", "
 			"null, -5, {} ]\n");
 	free(text);
+}
+
+TEST(json_names, "JSON says what would turn text round, or be obeyed, as escapes")
+{
+	char *text = NULL;
+	size_t size;
+	struct json json = {.out = open_memstream(&text, &size)};
+
+	json_text(&json, NULL, "\xe2\x80\xae \xc2\x9b \xe2\x80\xa8 \xf3\xa0\x81\x81 é 😀");
+	fclose(json.out);
+	CHECK_STR(text, "\"\\u202e \\u009b \\u2028 \\udb40\\udc41 é 😀\"");
+	free(text);
+}
+
+TEST(names_made_harmless, "of names from strangers the characters that are obeyed or hidden are '?', all others stay")
+{
+	static const char *const rows[][2] = {
+		{"std::map<int, é>", "std::map<int, é>"},
+		{"a\033[31m\n\x7f", "a?[31m??"},
+		{"\xe2\x80\xaetxt.exe", "?txt.exe"},
+		{"\xe2\x81\xa6x\xef\xbb\xbf", "?x?"},
+		{"\xff\xe2\x80", "???"},
+		{"\xe2\x80\x8d…😀", "\xe2\x80\x8d…😀"},
+		{"", ""},
+	};
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct strbuf added = {0};
+		char *put = NULL, *copy = strdup(rows[i][0]);
+		size_t size;
+		FILE *out = open_memstream(&put, &size);
+
+		text_add_clean(&added, rows[i][0]);
+		text_put(out, rows[i][0], "", '?');
+		fclose(out);
+		text_clean(copy);
+		CHECK_STR(strbuf_text(&added), rows[i][1]);
+		CHECK_STR(put, rows[i][1]);
+		CHECK_STR(copy, rows[i][1]);
+		strbuf_release(&added);
+		free(put);
+		free(copy);
+	}
 }
 
 TEST(failure_sticks, "a part that could not be made marks the whole result as failed")
