@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/loaded.h"
 #include "cli/outfile.h"
 #include "exchange/emad.h"
@@ -52,6 +53,7 @@ struct export_args {
 	const char *entries;
 	u64 every, tick_ns;
 	const char *query, *views, *source;
+	struct option_strings sources;
 	u64 max_mb;
 };
 
@@ -85,6 +87,8 @@ static const struct option_spec options[] = {
 	       "html: leave out what would make it larger than N MB (15; 0 = nothing)"),
 	OPTION(struct export_args, source, 0, "source", OPTION_CHOICE, "none|lines|files",
 	       "html: put source text into it, of lines that allocate or of whole files (none)"),
+	OPTION(struct export_args, sources, 0, "source-folder", OPTION_STRINGS, "DIR",
+	       "html: which files --source may take, those below this folder; may be given several times"),
 	OPTION_END};
 
 static const struct format_row *format_find(const char *name)
@@ -201,6 +205,20 @@ static int check_query(struct view_trace *trace, const char *text, struct err *e
 	return status < 0 ? err_set(err, ERR_USAGE, "--q: %s", error.message) : 0;
 }
 
+/* Which files are text of the program is the trace's word, which may be a stranger's. */
+static void say_withheld(const struct folders *withheld)
+{
+	for (u32 i = 0; i < withheld->count; i++) {
+		fputs(i ? ", "
+			: "heapwise export: source text is left out; name the folders that may be in the report with "
+			  "--source-folder: ",
+		      stderr);
+		text_put(stderr, withheld->paths[i], "", '?');
+	}
+	if (withheld->count)
+		fputc('\n', stderr);
+}
+
 /* A page shows what the server answers, so the trace is opened as the server does. */
 static int write_page(const struct format_row *format, const struct export_args *args,
 		      const char *path, struct err *err)
@@ -210,8 +228,15 @@ static int write_page(const struct format_row *format, const struct export_args 
 				     .max_bytes = args->max_mb * 1000000,
 				     .source = source_of(args->source)};
 	struct api api = {.version = HEAPWISE_VERSION};
+	struct folders withheld = {0};
 	struct outfile out;
-	int status;
+	int status = 0;
+
+	how.withheld = &withheld;
+	for (u32 i = 0; i < args->sources.count && status == 0; i++)
+		status = folders_add(&api.sources, args->sources.items[i], err);
+	if (status < 0)
+		return status;
 
 	api.traces[0] = view_trace_new(path);
 	if (!api.traces[0])
@@ -225,6 +250,9 @@ static int write_page(const struct format_row *format, const struct export_args 
 		status = outfile_open(&out, args->output, format->named, err);
 	if (status == 0)
 		status = outfile_close(&out, report_page_write(&api, &how, out.file, err), err);
+	if (status == 0)
+		say_withheld(&withheld);
+	folders_release(&withheld);
 	api_release(&api);
 	view_trace_free(api.traces[0]);
 	return status;

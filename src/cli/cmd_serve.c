@@ -18,6 +18,7 @@ struct serve_args {
 	const char *address, *socket, *folder;
 	u64 port, timeout;
 	const char *editor;
+	struct option_strings sources;
 	bool print_url, open, warm;
 };
 
@@ -38,6 +39,9 @@ static const struct option_spec options[] = {
 	       "let the page open source lines: vim, emacs, code, clion, kate, or a command with "
 	       "%f "
 	       "and %l (none)"),
+	OPTION(struct serve_args, sources, 0, "source-folder", OPTION_STRINGS, "DIR",
+	       "show source files below this folder without asking; may be given several times (none: the page asks once for each "
+	       "folder)"),
 	OPTION(struct serve_args, print_url, 0, "print-url", OPTION_SET, NULL,
 	       "print the address alone on standard output, for programs"),
 	OPTION(struct serve_args, timeout, 0, "timeout", OPTION_NUMBER, "SECONDS",
@@ -216,6 +220,8 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	}
 	if (args->editor && status == 0)
 		status = editor_parse(&self->api.editor, args->editor, &err);
+	for (u32 i = 0; i < args->sources.count && status == 0; i++)
+		status = folders_add(&self->api.sources, args->sources.items[i], &err);
 	for (int i = 0; i < argc && status == 0; i++)
 		status = add_operand(self, argv[i], &err);
 	if (status == 0)

@@ -34,6 +34,7 @@ void api_init(struct api *self)
 
 void api_release(struct api *self)
 {
+	folders_release(&self->sources);
 	part_cache_release(&self->parts);
 	answer_cache_release(&self->cache);
 	pthread_cond_destroy(&self->changed);

@@ -13,6 +13,7 @@
 #include "serve/renewal.h"
 #include "serve/router.h"
 #include "serve/site.h"
+#include "view/folders.h"
 #include "view/scope.h"
 
 enum { API_TRACES_MAX = 16, API_BODY_MAX = 256 << 10, CALL_TRACES = 2 };
@@ -27,6 +28,7 @@ struct api {
 	const char *graphs_folder; /* of stored queries; NULL = there is none */
 	const char *folder;        /* whose traces may be opened, without links in it; NULL = none */
 	struct editor editor;      /* that shows source lines */
+	struct folders sources;    /* whose files may be shown */
 	/* Answers that take time are made a few at a time; the others wait. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -35,7 +37,8 @@ struct api {
 	struct part_cache parts;
 };
 
-/* All zero but what is the caller's: traces, renewals, count, feed, version, graphs_folder, editor. */
+/* All zero but what is the caller's: traces, renewals, count, feed, version, graphs_folder, editor, sources (which are given back
+ * by api_release). */
 void api_init(struct api *self);
 /* When no request is being answered any more. Traces and renewals are the caller's. */
 void api_release(struct api *self);
@@ -199,7 +202,7 @@ void api_query_check(struct call *call), api_query_graph(struct call *call),
 	api_graphs(struct call *call), api_graph_get(struct call *call),
 	api_graph_put(struct call *call), api_graph_delete(struct call *call),
 	api_entries(struct call *call), api_query_counts(struct call *call);
-void api_compare(struct call *call), api_open(struct call *call), api_traces(struct call *call);
+void api_compare(struct call *call), api_open(struct call *call), api_source_allow(struct call *call), api_traces(struct call *call);
 void api_live(struct call *call), api_live_history(struct call *call), api_live_suspects(struct call *call),
 	api_live_top(struct call *call), api_live_config(struct call *call), api_live_configure(struct call *call),
 	api_live_snapshot(struct call *call);

@@ -1,27 +1,42 @@
 /* SPDX-License-Identifier: MIT
- * Shows a source line in the user's editor. Runs on threads of the server. */
+ * Shows a source line in the user's editor, and lets the user allow folders of sources. Runs on threads of the server. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/jsontree.h"
 #include "serve/api.h"
 #include "view/source.h"
 
-/* The numbers that the body has; false if they are none of a file, or no line. */
-static bool body_read(struct call *call, u64 files, u32 *file, u64 *line)
+struct wish {
+	u32 file;
+	u64 line;
+	char *folder; /* "" without one; the caller's to free */
+};
+
+/* What the body says; false if that is none of a file, or no line. */
+static bool wish_read(struct call *call, u64 files, struct wish *wish)
 {
 	struct arena arena = {0};
 	struct err err = {0};
 	const struct json_node *root = NULL;
+	const char *folder;
 	double number, at;
 
 	if (call->request->body)
 		root = json_read(call->request->body, call->request->body_bytes, &arena, &err);
 	number = root ? json_number_of(json_member(root, "file"), -1) : -1;
 	at = root ? json_number_of(json_member(root, "line"), 1) : -1;
+	folder = root ? json_text_of(json_member(root, "folder")) : NULL;
+	wish->folder = strdup(folder ? folder : "");
 	arena_release(&arena);
-	if (!(number >= 0 && number < (double)files && at >= 1 && at <= UINT32_MAX))
+	if (!(number >= 0 && number < (double)files && at >= 1 && at <= UINT32_MAX) || !wish->folder) {
+		free(wish->folder);
 		return answer_refuse(call->answer, 400,
 				     "the body wants {\"file\": number of 'files', \"line\": N}");
-	*file = (u32)number;
-	*line = (u64)at;
+	}
+	wish->file = (u32)number;
+	wish->line = (u64)at;
 	return true;
 }
 
@@ -31,8 +46,9 @@ static void show(struct call *call, u32 file, u64 line)
 	struct err err = {0};
 	const char *path;
 
-	if (source_text_read(&text, call->trace, file, &err) < 0) {
-		call_fail(call, &err);
+	source_text_read(&text, call->trace, file, &call->api->sources);
+	if (!text.text && text.asks) {
+		answer_refuse(call->answer, 403, "the folder was not allowed yet: %s", text.asks);
 	} else if (!text.text || !text.searched.count) {
 		answer_refuse(call->answer, 404, "the file is not there: %s",
 			      call->trace->source->files.data[file].path);
@@ -56,8 +72,7 @@ void api_open(struct call *call)
 {
 	const struct source_table *table;
 	struct err err = {0};
-	u32 file = 0;
-	u64 line = 1;
+	struct wish wish;
 
 	if (!call->api->editor.name) {
 		answer_refuse(call->answer, 404,
@@ -65,8 +80,51 @@ void api_open(struct call *call)
 		return;
 	}
 	table = view_source(call->trace, &err);
-	if (!table)
+	if (!table) {
 		call_fail(call, &err);
-	else if (body_read(call, table->files.count, &file, &line))
-		show(call, file, line);
+	} else if (wish_read(call, table->files.count, &wish)) {
+		show(call, wish.file, wish.line);
+		free(wish.folder);
+	}
+}
+
+/* The folder is the one that the user was shown, and the one that the file needs: neither a client nor a link that has changed
+ * since chooses another. */
+static void allow(struct call *call, const struct wish *wish)
+{
+	struct source_text text = {0};
+	struct err err = {0};
+	int status;
+
+	source_text_read(&text, call->trace, wish->file, &call->api->sources);
+	if (!text.asks || strcmp(text.asks, wish->folder) != 0) {
+		answer_refuse(call->answer, 400, "\"folder\" is not the one that \"asks\" of the file's source named");
+	} else {
+		pthread_mutex_lock(&call->api->lock);
+		status = folders_add(&call->api->sources, wish->folder, &err);
+		pthread_mutex_unlock(&call->api->lock);
+		if (status < 0) {
+			call_fail(call, &err);
+		} else if (reply_begin(call, false)) {
+			json_open_flat(&call->json, "data", '{');
+			json_text(&call->json, "folder", wish->folder);
+			json_close(&call->json, '}');
+			reply_end(call);
+		}
+	}
+	source_text_release(&text);
+}
+
+void api_source_allow(struct call *call)
+{
+	struct err err = {0};
+	const struct source_table *table = view_source(call->trace, &err);
+	struct wish wish;
+
+	if (!table) {
+		call_fail(call, &err);
+	} else if (wish_read(call, table->files.count, &wish)) {
+		allow(call, &wish);
+		free(wish.folder);
+	}
 }

@@ -547,6 +547,7 @@ static void reply_source(struct call *call, const struct lines *lines)
 	json_text(json, "file", lines->file->path);
 	json_bool(json, "found", lines->text->text != NULL);
 	json_bool(json, "stale", lines->text->stale);
+	json_text(json, "asks", lines->text->asks);
 	json_text(json, "lang", language(lines->file->path));
 	json_open_flat(json, "searched", '[');
 	for (u64 i = 0; i < lines->text->searched.count; i++)
@@ -583,7 +584,7 @@ void api_source(struct call *call)
 	if (!call_number(call, "to", lines.from, lines.to, &lines.to))
 		return;
 	lines.file = &table->files.data[file];
-	source_text_read(&text, call->trace, (u32)file, &err);
+	source_text_read(&text, call->trace, (u32)file, &call->api->sources);
 	reply_source(call, &lines);
 	source_text_release(&text);
 }

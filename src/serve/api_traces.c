@@ -11,14 +11,7 @@
 #include "base/jsontree.h"
 #include "format/atomics.h"
 #include "serve/api.h"
-
-static bool is_below(const char *path, const char *folder)
-{
-	size_t bytes = strlen(folder);
-
-	return strncmp(path, folder, bytes) == 0 &&
-	       (path[bytes] == '/' || (bytes && folder[bytes - 1] == '/'));
-}
+#include "view/folders.h"
 
 /* The file that a name of the client stands for, without links: the caller's to free. NULL if that was refused. What is
  * not below the folder is not told from what is not there. */
@@ -33,7 +26,7 @@ static char *path_find(struct call *call, const char *name)
 	}
 	path = *name == '/' ? NULL : realpath(joined, NULL);
 	free(joined);
-	if (path && is_below(path, call->api->folder) && stat(path, &known) == 0 &&
+	if (path && path_is_below(path, call->api->folder) && stat(path, &known) == 0 &&
 	    S_ISREG(known.st_mode))
 		return path;
 	free(path);

@@ -191,6 +191,17 @@ __attribute__((format(printf, 2, 3))) static void put(struct report *self, const
 	free(question);
 }
 
+static void note_withheld(struct report *self, const struct view_trace *trace, u32 file)
+{
+	struct source_text text = {0};
+	struct err ignored = {0};
+
+	source_text_read(&text, trace, file, &self->api->sources);
+	if (text.asks && self->options->withheld)
+		folders_add(self->options->withheld, text.asks, &ignored);
+	source_text_release(&text);
+}
+
 /* Files that something is allocated in, as the page asks for them. */
 static void put_sources(struct report *self, struct view_trace *trace)
 {
@@ -203,6 +214,7 @@ static void put_sources(struct report *self, struct view_trace *trace)
 
 		if (!table->files.data[i].incl.allocs)
 			continue;
+		note_withheld(self, trace, (u32)i);
 		snprintf(question, sizeof question, "/source?file=%llu&from=1&to=%d",
 			 (unsigned long long)i, LINES_SHOWN);
 		if (!self->failed)

@@ -56,6 +56,8 @@ const struct route api_routes[] = {
 	 "source files that stacks name"},
 	{"GET", "/api/v1/source", "file from to known", ROUTE_TRACE | ROUTE_PART | ROUTE_CHANGES,
 	 api_source, "lines of a source file, and what they allocate"},
+	{"POST", "/api/v1/source", "", ROUTE_TRACE | ROUTE_CHANGES, api_source_allow,
+	 "allows a folder, whose source files are then shown"},
 	{"POST", "/api/v1/open", "", ROUTE_TRACE | ROUTE_CHANGES, api_open,
 	 "shows a source line in the editor"},
 	{"GET", "/api/v1/emad", EMAD " base", ROUTE_TRACE | ROUTE_PART, api_emad,

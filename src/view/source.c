@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Lines of source files, and their text.
- * Host. Paths are those of the trace's own table, never a client's. */
+ * Host. Paths are those of the trace's own table, never a client's; what is read lies below folders that the user allowed. */
 #define _GNU_SOURCE
 #include "view/source.h"
 
@@ -239,22 +239,26 @@ void source_table_free(struct source_table *self)
 /* ---- text ---- */
 
 /* Regular files only: no device, no pipe that would make us wait. */
-static char *read_regular(const char *path, u64 *bytes, struct timespec *changed)
+static bool is_regular(const char *path, struct stat *status)
 {
-	struct strbuf text = {0};
-	struct stat status;
-	struct err err = {0};
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	bool regular = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-		       status.st_size <= SOURCE_BYTES_MAX;
+	bool regular = fd >= 0 && fstat(fd, status) == 0 && S_ISREG(status->st_mode) &&
+		       status->st_size <= SOURCE_BYTES_MAX;
 
 	if (fd >= 0)
 		close(fd);
-	if (!regular || io_read_file(path, SOURCE_BYTES_MAX, &text, &err) < 0) {
+	return regular;
+}
+
+static char *read_text(const char *path, u64 *bytes)
+{
+	struct strbuf text = {0};
+	struct err err = {0};
+
+	if (io_read_file(path, SOURCE_BYTES_MAX, &text, &err) < 0) {
 		strbuf_release(&text);
 		return NULL;
 	}
-	*changed = status.st_mtim;
 	*bytes = text.count;
 	strbuf_add(&text, "");
 	return strbuf_take(&text);
@@ -270,39 +274,48 @@ static bool is_newer(struct timespec changed, const char *program, const char *t
 							  changed.tv_nsec > status.st_mtim.tv_nsec);
 }
 
-static bool try_path(struct source_text *self, const struct view_trace *trace, char *path)
+/* The folder of a path without links. That of all files is not asked for. */
+static char *folder_of(const char *path)
 {
-	struct timespec changed = {0};
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
+}
+
+static bool try_path(struct source_text *self, const struct view_trace *trace, char *path, const struct folders *allowed)
+{
+	char *real;
+	struct stat status;
 
 	if (!path || !vec_push(&self->searched, path)) {
 		free(path);
 		return false;
 	}
-	self->text = read_regular(path, &self->bytes, &changed);
-	self->stale = self->text && is_newer(changed, trace->model->image.program, trace->path);
+	real = realpath(path, NULL);
+	if (real && is_regular(real, &status)) {
+		if (folders_hold(allowed, real))
+			self->text = read_text(real, &self->bytes);
+		else if (!self->asks)
+			self->asks = folder_of(real);
+	}
+	free(real);
+	self->stale = self->text && is_newer(status.st_mtim, trace->model->image.program, trace->path);
 	return self->text != NULL;
 }
 
 /* A path that is not absolute was so to the folder of the compiler, which is not known: the program's
  * folder, and the one that the server runs in, are tried. */
-int source_text_read(struct source_text *self, const struct view_trace *trace, u32 file,
-		     struct err *err)
+void source_text_read(struct source_text *self, const struct view_trace *trace, u32 file, const struct folders *allowed)
 {
 	const char *path = trace->source->files.data[file].path;
 	const char *program = trace->model->image.program, *slash = strrchr(program, '/');
 	char *beside = NULL;
 
-	(void)err;
-	if (*path == '/') {
-		try_path(self, trace, strdup(path));
-		return 0;
-	}
-	if (slash && asprintf(&beside, "%.*s/%s", (int)(slash - program), program, path) < 0)
+	if (*path != '/' && slash && asprintf(&beside, "%.*s/%s", (int)(slash - program), program, path) < 0)
 		beside = NULL;
-	if (beside && try_path(self, trace, beside))
-		return 0;
-	try_path(self, trace, strdup(path));
-	return 0;
+	if (beside && try_path(self, trace, beside, allowed))
+		return;
+	try_path(self, trace, strdup(path), allowed);
 }
 
 void source_text_release(struct source_text *self)
@@ -311,4 +324,5 @@ void source_text_release(struct source_text *self)
 		free(self->searched.data[i]);
 	vec_release(&self->searched);
 	free(self->text);
+	free(self->asks);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Source files that the stacks of a trace name, and what was allocated by their lines. A file is only
- * read if the trace names it. */
+ * read if the trace names it and it lies below a folder that the user allowed: a trace of a stranger may name any. */
 #ifndef VIEW_SOURCE_H
 #define VIEW_SOURCE_H
 
+#include "view/folders.h"
 #include "view/trace.h"
 
 struct line_sums {
@@ -35,14 +36,14 @@ enum { SOURCE_BYTES_MAX = 16 << 20 };
 
 /* The text of a file, if it is there: where it was looked for, and whether it is newer than the program. */
 struct source_text { /* all zero = empty */
-	char *text;  /* NULL = not found */
+	char *text;  /* NULL = not found, or not allowed */
 	u64 bytes;
 	bool stale;
+	char *asks; /* the folder, without links, that has to be allowed before the file can be shown; NULL = none */
 	VEC(char *) searched;
 };
 
-int source_text_read(struct source_text *self, const struct view_trace *trace, u32 file,
-		     struct err *err);
+void source_text_read(struct source_text *self, const struct view_trace *trace, u32 file, const struct folders *allowed);
 void source_text_release(struct source_text *self);
 
 #endif

@@ -213,10 +213,10 @@ case_report()
 	equal "views" "$(keys | grep -cE '"/(points|threads|mprof|chunks|emad|overview)')" 0
 	[ "$(keys | grep -c '"/flame')" -gt 5 ] || fail "no flame graphs"
 	report --views flame,nothing; equal "status of a view that is none" "$?" 2
-	report --source lines || fail "lines"
+	report --source lines --source-folder "$HEAPWISE_SOURCE_DIR" || fail "lines"
 	keys | grep -q '"/source?file=0&from=1&to=2000"' || fail "no lines"
 	size=$(stat -c %s "$work/r.html")
-	report --source files || fail "files"
+	report --source files --source-folder "$HEAPWISE_SOURCE_DIR" || fail "files"
 	[ "$(stat -c %s "$work/r.html")" -gt "$size" ] || fail "files are no more than lines"
 	report --max-mb 1 || fail "size"
 	at_most "bytes of a report of a MB" "$(stat -c %s "$work/r.html")" 1000100
@@ -271,6 +271,59 @@ case_socket()
 	[ ! -e "$socket" ] || fail "the socket is left"
 }
 
+# allow FILE FOLDER   as the page does it when its user says so; prints the status
+allow() { get /api/v1/source -X POST -H "X-Heapwise: 1" -d "{\"file\":$1,\"folder\":\"$2\"}"; }
+# shown FILE   whether the text is, and the folder that is asked for
+shown() { get "/api/v1/source?file=$1" >"$work/code" && value '"\(.data.found) \(.data.asks) \([.data.lines[].text | strings] | length > 0)"'; }
+
+# A trace names any file: it is shown when its folder was named by the user, or allowed, and then without following links out of it.
+case_sources()
+{
+	local real=$(realpath "$work") link secret mine
+	mkdir "$work/secret" "$work/mine"
+	printf 'root:SECRET:1\n\n\n\n\n\n\n\n\n\n\n' | tee "$work/secret/shadow" >"$work/mine/own.c"
+	ln -s ../secret/shadow "$work/mine/zlink.c"
+	for file in secret/shadow mine/own.c mine/zlink.c; do
+		printf '#line 1 "%s"\nvoid %s(void) { block = malloc(9); }\n' "$work/$file" "$(basename "$file" .c)"
+	done >"$work/calls.h"
+	printf '#include <stdlib.h>\nvoid *volatile block;\n#include "calls.h"\n#line 1 "/main.c"\nint main(void) { shadow(); own(); zlink(); return 0; }\n' >"$work/naming.c"
+	gcc -g -O0 -fno-builtin -o "$work/naming" "$work/naming.c" || fail "gcc"
+	record "$work/a.hwt" -- "$work/naming"
+	serve "$work/a.hwt"
+	until_true ready
+	get "/api/v1/files" >"$work/code"
+	secret=$(value '.data.rows[] | select(.file | endswith("secret/shadow")).id')
+	mine=$(value '.data.rows[] | select(.file | endswith("own.c")).id')
+	link=$(value '.data.rows[] | select(.file | endswith("zlink.c")).id')
+	equal "a file that was not allowed" "$(shown "$secret")" "false $real/secret false"
+	! grep -q SECRET "$work/body" || fail "its text is in the answer"
+	refused "another folder" "$(allow "$mine" "$real/secret")" 400 bad_request
+	refused "the folder above" "$(allow "$mine" "$real")" 400 bad_request
+	refused "no folder" "$(allow "$mine" "")" 400 bad_request
+	refused "no such file" "$(allow 999 "$real/mine")" 400 bad_request
+	refused "a page of another site" "$(get /api/v1/source -X POST -d "{\"file\":$mine,\"folder\":\"$real/mine\"}")" 403 forbidden
+	equal "a file before it was allowed" "$(shown "$mine")" "false $real/mine false"
+	equal "status of allowing" "$(allow "$mine" "$real/mine")" 200
+	equal "a file that was allowed" "$(shown "$mine")" "true null true"
+	equal "a link out of the folder" "$(shown "$link")" "false $real/secret false"
+	equal "another folder afterwards" "$(shown "$secret")" "false $real/secret false"
+	end
+	serve --source-folder "$work/mine" --editor "touch $work/edited %f" "$work/a.hwt"
+	until_true ready
+	equal "a file below a folder that was named" "$(shown "$mine")" "true null true"
+	equal "one that is not" "$(shown "$secret")" "false $real/secret false"
+	refused "the editor" "$(get /api/v1/open -X POST -H "X-Heapwise: 1" -d "{\"file\":$secret}")" 403 forbidden
+	[ ! -e "$work/edited" ] || fail "the editor was started"
+	end
+	"$HEAPWISE" serve --source-folder "$work/nowhere" "$work/a.hwt" 2>"$work/stderr"
+	equal "exit status with a folder that is not there" "$?" 3
+	says "$work/stderr" "cannot open the folder .*/nowhere"
+	"$HEAPWISE" export --to html --source files --source-folder "$work/mine" -o "$work/r.html" "$work/a.hwt" 2>"$work/stderr" || fail "export"
+	says "$work/stderr" "source text is left out.*--source-folder: $real/secret$"
+	"$HEAPWISE" export --to html --source files --source-folder "$work" -o "$work/all.html" "$work/a.hwt" 2>"$work/stderr" || fail "export of all"
+	equal "lines of an export of all" "$(wc -l <"$work/stderr")" 0
+}
+
 # POST /open starts the editor that the user chose, with files that the trace names.
 case_open()
 {
@@ -284,7 +337,7 @@ case_open()
 	"$HEAPWISE" serve --editor "unknown" "$work/a.hwt" >"$work/out" 2>"$work/stderr"
 	equal "exit status with an unknown editor" "$?" 2
 	says "$work/stderr" "one of vim, emacs"
-	serve --editor "$work/editor --at %l %f x" "$work/a.hwt"
+	serve --source-folder "$HEAPWISE_SOURCE_DIR" --editor "$work/editor --at %l %f x" "$work/a.hwt"
 	until_true ready
 	python3 "$here/serve_check.py" open_file "$work/shown" || fail "open"
 	end

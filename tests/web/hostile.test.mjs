@@ -2,7 +2,7 @@
 // Whatever is in a trace is text; and what goes wrong around the page is said, not suffered.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -93,6 +93,24 @@ describe("traces", () => {
 		}
 		await view(page, "#/");
 		assert.equal(await page.locator('[data-t="allocs"]').innerText(), "1");
+		assert.deepEqual(page.problems, []);
+		await page.context().close();
+	});
+
+	test("a file that it names is shown only when its folder was allowed", async () => {
+		const secret = join(work, "secret");
+		mkdirSync(secret);
+		writeFileSync(join(secret, "shadow"), "first\nroot:SECRET:1\n");
+		writeFileSync(join(work, "naming.c"), `#include <stdlib.h>\nvoid *volatile block;\n#line 2 "${join(secret, "shadow")}"\nint main(void) { block = malloc(42); return 0; }\n`);
+		execFileSync("cc", ["-g", "-fno-builtin", "-o", join(work, "naming"), join(work, "naming.c")]);
+		const page = await open(browser, await serve(record("naming", [join(work, "naming")])));
+		await view(page, `#/src/${encodeURIComponent(join(secret, "shadow"))}:2`);
+		const text = () => page.locator("main").innerText();
+		assert.match(await text(), /not allowed yet/);
+		assert.ok((await text()).includes(secret));
+		assert.doesNotMatch(await text(), /SECRET/);
+		await page.getByRole("button", { name: "Show files of this folder" }).click();
+		await page.getByRole("row").filter({ hasText: "root:SECRET:1" }).waitFor();
 		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});

@@ -75,7 +75,7 @@ function addressOf(child) {
 
 /** The real server on these traces: its address, with the token. */
 export async function serve(...traces) {
-	const child = spawn(heapwise, ["serve", "--port", "0", "--print-url", ...traces], {
+	const child = spawn(heapwise, ["serve", "--port", "0", "--print-url", "--source-folder", process.env.HEAPWISE_SOURCE_DIR, ...traces], {
 		stdio: ["ignore", "pipe", "inherit"],
 		cwd: process.env.HEAPWISE_SOURCE_DIR, // where the examples' sources are
 		env: { ...process.env, XDG_CONFIG_HOME: join(work, "config") },

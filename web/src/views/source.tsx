@@ -36,6 +36,7 @@ const pointsOf = (row: Line) => row.points ?? [];
 interface Data {
 	found: boolean;
 	stale: boolean;
+	asks: string | null; // the folder that has to be allowed first
 	lang: string;
 	searched: string[];
 	lines: Line[];
@@ -249,6 +250,25 @@ function OpenButtons({ id, file, line }: { id: number | undefined; file: string;
 	);
 }
 
+/** A trace of a stranger may name any file: the server shows those of a folder when its user has said so, once. */
+function Ask({ id, folder, then }: { id: number; folder: string; then: () => void }) {
+	const allow = async () => {
+		try {
+			await source.post(`/source${key("trace") ? `?trace=${encodeURIComponent(key("trace"))}` : ""}`, { file: id, folder });
+			then();
+		} catch (error) {
+			say(error instanceof Error ? error.message : String(error));
+		}
+	};
+	return (
+		<div class="note">
+			<p>The trace names a file of a folder that you have not allowed yet. Source files of this folder, and of those below it, may be shown if you trust the trace:</p>
+			<p><code>{folder}</code></p>
+			{able("/source", "", "POST") && <button data-t="allow" onClick={() => void allow()}>Show files of this folder</button>}
+		</div>
+	);
+}
+
 export function Source() {
 	const asked = place.value.path.slice(1).join("/");
 	return <div class="view">{asked === "" ? <Files /> : <File asked={asked} />}</div>;
@@ -279,7 +299,8 @@ function File({ asked }: { asked: string }) {
 					<>
 						<Unfiltered path="/source" />
 						{data.stale && <p class="problem">The file is newer than the program that was recorded: lines may not match.</p>}
-						{!data.found && (
+						{data.asks != null && id != null && <Ask id={id} folder={data.asks} then={() => answer.retry()} />}
+						{!data.found && data.asks == null && (
 							<div class="note">
 								<p>The source is not on the machine of the server; lines that are known are shown without their text. Looked for:</p>
 								<ul>{data.searched.map((path) => <li>{path}</li>)}</ul>
@@ -287,7 +308,7 @@ function File({ asked }: { asked: string }) {
 							</div>
 						)}
 						{data.lines.length > 0 && <Listing data={data} file={file} line={line} metric={metric} />}
-						<Settings file={file} open={!data.found} />
+						<Settings file={file} open={!data.found && data.asks == null} />
 					</>
 				)}
 			</Panel>
