@@ -179,7 +179,7 @@ endforeach()
 foreach(case modes links users squatted index silent garbage records lobby shrink listens escapes claims)
 	heapwise_run(security-${case} security ${case})
 endforeach()
-foreach(case churn pool long rare alone)
+foreach(case churn pool long rare calls alone)
 	heapwise_run(excessive-${case} excessive ${case})
 endforeach()
 foreach(case pprof pprof_sampled folded dhat dhat_accesses sqlite lines speedscope massif callgrind perfetto

@@ -69,15 +69,23 @@ static double share_of_all(const struct excessive *self, double allocations)
 	return all ? allocations / (double)all : 0;
 }
 
-/* It is an anti-pattern of performance: what costs nothing is none. Where durations were not sampled
- * the number has to do. */
+bool excessive_is_slowed(const struct excessive *self)
+{
+	const struct stream_image *image = &self->objects.source->model->image;
+	const struct trace_info *info = self->query->info;
+
+	return (info && info->routines) || image->flags & HW_RUN_ROUTINE_STACKS || image->access != ACCESS_NONE;
+}
+
+/* It is an anti-pattern of performance: what costs nothing is none. Where durations were not sampled, or are a
+ * part of a run that instrumentation made longer, the number has to do. */
 static bool matters(const struct excessive *self, const struct weight *weight)
 {
 	u64 run_ns = model_duration_ns(self->objects.source->model);
 
 	if (self->query->paper)
 		return true;
-	if (weight->allocator_ns > 0 && run_ns)
+	if (weight->allocator_ns > 0 && run_ns && !excessive_is_slowed(self))
 		return weight->allocator_ns / (double)run_ns >= self->query->floor;
 	return weight->allocations >= UNSAMPLED_MIN &&
 	       share_of_all(self, weight->allocations) >= self->query->floor;

@@ -77,6 +77,10 @@ struct excessive {
 int excessive_find(struct excessive *self, const struct stack_source *source,
 		   const struct excessive_query *query, struct err *err);
 
+/* Whether instrumentation (of routines, or of accesses) lengthened the run by an unknown part, so that no share of its
+ * time is one of the program's. */
+bool excessive_is_slowed(const struct excessive *self);
+
 /* Estimated time in the allocator for one allocation of this object and its free; 0 = not known. */
 double excessive_pair_ns(const struct excessive *self, const struct alloc_object *object);
 

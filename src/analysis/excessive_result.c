@@ -328,7 +328,7 @@ static void say_cost(const struct excessive *self, const struct cost *cost, stru
 	}
 	strbuf_addf(text, " The allocator spends about %s on them",
 		    units_ns((u64)cost->allocator_ns).text);
-	if (run_ns)
+	if (run_ns && !excessive_is_slowed(self))
 		strbuf_addf(text, ", %s of the run",
 			    units_percent(cost->allocator_ns / (double)run_ns).text);
 	strbuf_addf(text, "; a pool would save about %s, reuse of the objects all of it.",
@@ -477,7 +477,11 @@ static void add_own_caveats(struct result *result, const struct excessive *self)
 
 	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++)
 		timed += model->duration_calls[kind];
-	if (!self->query->paper && timed && timed < TIMED_CALLS_FEW)
+	if (!self->query->paper && excessive_is_slowed(self))
+		result_add_caveat(result, "instrumentation made the run longer: the floor is applied to numbers "
+					  "of allocations, not to time; record without --routines and "
+					  "--access to compare costs with the run");
+	else if (!self->query->paper && timed && timed < TIMED_CALLS_FEW)
 		result_add_caveat(result,
 				  "what allocations cost rests on %s timed calls only: near the "
 				  "floor the verdict may be another one in the next run",

@@ -4,7 +4,13 @@
 . "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1
 
-"$HEAPWISE" run -q -o trace -- "$HEAPWISE_TARGETS/excessive" "$1" || fail "the program failed"
+program=$HEAPWISE_TARGETS/excessive
+if [ "$1" = calls ]; then
+	needs g++
+	program=./excessive
+	"$HEAPWISE" c++ --routines -g -O2 "$HEAPWISE_SOURCE_DIR/tests/targets/excessive.cpp" -o excessive || fail "cannot build"
+fi
+"$HEAPWISE" run -q -o trace -- "$program" "$1" || fail "the program failed"
 "$HEAPWISE" excessive --format json trace >json 2>stderr || fail "cannot judge: $(cat stderr)"
 "$HEAPWISE" excessive --svg both.svg trace >text 2>stderr || fail "cannot draw: $(cat stderr)"
 by_kmeans=$(jq -c '[.found[] | select(.found_by == "kmeans" or .found_by == "both") | .caller]' json)
@@ -46,6 +52,14 @@ rare)
 		'["paper",["iqr","make_foo(int)",60]]'
 	# Without a floor the robust rule finds it, too.
 	equal "found without a floor" "$("$HEAPWISE" excessive --floor 0 --format json trace | jq -c '[.rule, .found[0].frequency]')" '["robust",60]'
+	;;
+calls)
+	# What routines cost in time says nothing about what allocations cost, here less than 1 % of a run that they slow down.
+	"$HEAPWISE" run -q --routines -o routines.hwt -- "$program" calls || fail "the program failed"
+	"$HEAPWISE" excessive --format json routines.hwt >routines.json
+	equal "found with --routines" "$(jq -c '[.found[] | [.caller, .frequency]]' routines.json)" '[["make_foo(int)",20000]]'
+	equal "caveats of instrumentation" \
+		"$(jq '[.caveats[] | select(test("instrumentation made the run longer"))] | length' json routines.json | xargs)" "0 1"
 	;;
 alone)
 	equal "judged" "$(jq .judged json)" false

@@ -4,6 +4,7 @@
  *   pool    the same with the objects from a free list
  *   long    many objects that live long
  *   rare    few objects that live very briefly: high ratio, low frequency (section 4.6)
+ *   calls   objects that are frequent for so short a run, among millions of calls of a small routine
  *   alone   the loop and nothing else
  *   million a million objects: each chunk has a size of its own */
 #include <cstdio>
@@ -107,6 +108,23 @@ __attribute__((noinline)) static void tear_down(void)
 		drop_entry(entry);
 }
 
+__attribute__((noinline)) static int step(int x)
+{
+	sink = x;
+	return x + 1;
+}
+
+static void calls(void)
+{
+	for (int i = 0; i < 20000; i++) {
+		Foo *foo = make_foo(i);
+
+		for (int k = 0; k < 150; k++)
+			foo->x = step(foo->x);
+		drop_foo(foo);
+	}
+}
+
 static void rare(void)
 {
 	for (int i = 0; i < 60; i++)
@@ -132,9 +150,12 @@ int main(int argc, char **argv)
 			pool();
 		else if (!strcmp(what, "rare") && phase == 2)
 			rare();
+		else if (!strcmp(what, "calls") && phase == 2)
+			calls();
 		else if (!strcmp(what, "long") && phase == 0)
 			build();
-		work(10000);
+		if (strcmp(what, "calls") != 0)
+			work(10000);
 		unload();
 	}
 	tear_down();

@@ -282,6 +282,43 @@ TEST(lasting, "what is frequent and lives long has a high ratio and is set aside
 	program_free(program);
 }
 
+TEST(slowed, "a run that instrumentation made longer is judged by numbers, whatever it made of the time")
+{
+	static const struct {
+		u64 rest_ns, routines, found;
+		u32 access;
+	} rows[] = {
+		{1000000, 0, 1, ACCESS_NONE},     {20000000000, 0, 0, ACCESS_NONE},  {20000000000, 9, 1, ACCESS_NONE},
+		{900000000000, 9, 1, ACCESS_NONE}, {20000000000, 0, 1, ACCESS_EXACT},
+	};
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct wrappers none = {0};
+		struct trace_info info = {.routines = rows[i].routines};
+		struct excessive_query query = query_for(&none);
+		struct program *program = program_new();
+		struct excessive found;
+		struct strbuf verdict = {0};
+
+		query.info = &info;
+		background(program);
+		churn(program, "main>loop", 4, 20000, 20, "main>loop");
+		tell_event(&program->feed, (struct event){.kind = HW_DURATION, .aux = HW_MALLOC, .size = 1000});
+		tell_event(&program->feed, (struct event){.kind = HW_DURATION, .aux = HW_FREE, .size = 1000});
+		program->feed.ticks += rows[i].rest_ns;
+		finish(program);
+		program->feed.model->image.access = rows[i].access;
+		found = judge(program, &query);
+		excessive_verdict(&found, &verdict);
+		if (found.found.count != rows[i].found)
+			FAIL("row %u: %s", i, strbuf_text(&verdict));
+		CHECK_EQ(strstr(strbuf_text(&verdict), "of the run") != NULL, i == 0);
+		strbuf_release(&verdict);
+		excessive_release(&found);
+		program_free(program);
+	}
+}
+
 TEST(too_few, "fewer than four objects are not judged")
 {
 	struct wrappers none = {0};
