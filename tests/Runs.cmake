@@ -240,12 +240,12 @@ foreach(script IN LISTS cli_scripts)
 	heapwise_script_test(cli.${name} ${script} ${PROJECT_BINARY_DIR}/heapwise)
 endforeach()
 
-foreach(case library program two wrapper threads jumps local late nested sampled children fork missing usage full
+foreach(case library program two wrapper threads jumps local late nested fixed sampled children fork missing usage full
 	instructions)
 	heapwise_run(pools-${case} pools ${case})
 endforeach()
 foreach(suffix _O0 _Os)
-	foreach(case library two wrapper jumps local late)
+	foreach(case library two wrapper jumps local late fixed)
 		heapwise_run(pools${suffix}-${case} pools ${case} ${suffix})
 	endforeach()
 endforeach()
@@ -265,7 +265,7 @@ endforeach()
 foreach(case plain jumps throw signals threads coroutines deep filter sample)
 	heapwise_run(routines-valgrind-${case} routines valgrind ${case})
 endforeach()
-foreach(case library program two wrapper threads jumps local late nested fork)
+foreach(case library program two wrapper threads jumps local late nested fixed fork)
 	heapwise_run(pools-valgrind-${case} pools ${case} valgrind)
 endforeach()
 

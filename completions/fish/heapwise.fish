@@ -47,7 +47,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from run' -l access -x -a 'exact
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l access-epoch -r -d 'with --access adaptive: look at hot memory again after MS milliseconds; default 20'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l access-max -r -d 'let the counts of a chunk'\''s reads and writes stop at N; default: never'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l coverage -d 'record which bytes of a chunk are accessed, too'
-complete -c heapwise -n '__fish_seen_subcommand_from run' -l alloc-fn -r -d 'record what this function of the program allocates, instead of what it gets from malloc; argument ARG is the size, by default the first; may be given several times'
+complete -c heapwise -n '__fish_seen_subcommand_from run' -l alloc-fn -r -d 'record what this function of the program allocates, instead of what it gets from malloc; argument ARG is the size, by default the first, or all blocks have BYTES; may be given several times'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l free-fn -r -d 'record what this function frees: argument ARG, by default the first; may be given several times'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l allocator -r -d 'record this allocator at the entries of its functions, wherever they are: jemalloc, tcmalloc, mimalloc and what is linked into the program (auto, the default), boehm, apr, talloc, pmr; none = only calls that the linker leads here; may be given several times'
 complete -c heapwise -n '__fish_seen_subcommand_from run' -l lisp -x -a 'ecl' -d 'record the objects of Embeddable Common Lisp, by Lisp type and Lisp function, instead of what it gets from malloc; see '\''heapwise mprof'\'''

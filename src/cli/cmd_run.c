@@ -96,9 +96,9 @@ static const struct option_spec run_options[] = {
 		   "let the counts of a chunk's reads and writes stop at N; default: never"),
 	RUN_OPTION(coverage, 0, "coverage", OPTION_SET, NULL,
 		   "record which bytes of a chunk are accessed, too"),
-	RUN_OPTION(alloc_fns, 0, "alloc-fn", OPTION_STRINGS, "NAME[:ARG]",
+	RUN_OPTION(alloc_fns, 0, "alloc-fn", OPTION_STRINGS, "NAME[:ARG|:=BYTES]",
 		   "record what this function of the program allocates, instead of what it gets from malloc; "
-		   "argument ARG is the size, by default the first; may be given several times"),
+		   "argument ARG is the size, by default the first, or all blocks have BYTES; may be given several times"),
 	RUN_OPTION(free_fns, 0, "free-fn", OPTION_STRINGS, "NAME[:ARG]",
 		   "record what this function frees: argument ARG, by default the first; may be given several "
 		   "times"),

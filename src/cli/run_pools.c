@@ -6,7 +6,23 @@
 #include <string.h>
 
 #include "base/strbuf.h"
+#include "base/units.h"
 #include "format/allocators.h"
+
+static const u64 SIZE_MOST = 1ull << 47; /* no block is larger than the address space */
+
+/* What follows the colon: the number of an argument, or =BYTES, which all blocks of the function have. */
+static bool read_where(struct hw_pool *pool, const char *text)
+{
+	u64 argument;
+
+	if (*text == '=' && !pool->frees)
+		return parse_bytes(text + 1, &pool->size) && pool->size && pool->size <= SIZE_MOST;
+	if (!parse_number(text, &argument) || argument < 1 || argument > HW_POOL_ARGUMENTS)
+		return false;
+	pool->argument = (u8)(argument - 1);
+	return true;
+}
 
 static int read_one(struct run_pools *self, const char *text, bool frees, struct err *err)
 {
@@ -14,12 +30,12 @@ static int read_one(struct run_pools *self, const char *text, bool frees, struct
 	const char *colon = strrchr(text, ':');
 	size_t length = colon ? (size_t)(colon - text) : strlen(text);
 	struct hw_pool pool = {.frees = frees};
-	u64 argument = 1;
 
-	if (colon && (!parse_number(colon + 1, &argument) || argument < 1 || argument > HW_POOL_ARGUMENTS))
+	if (colon && !read_where(&pool, colon + 1))
 		return err_set(err, ERR_USAGE, "--%s %s: after the colon comes the number of the argument that "
-					       "is the %s, 1 to %d",
-			       option, text, frees ? "block" : "size", (int)HW_POOL_ARGUMENTS);
+					       "is the %s, 1 to %d%s",
+			       option, text, frees ? "block" : "size", (int)HW_POOL_ARGUMENTS,
+			       frees ? "" : ", or a fixed size, as in :=64");
 	if (length < 1 || length >= sizeof(pool.name))
 		return err_set(err, ERR_USAGE, "--%s wants the name of a function, of at most %zu letters",
 			       option, sizeof(pool.name) - 1);
@@ -27,7 +43,6 @@ static int read_one(struct run_pools *self, const char *text, bool frees, struct
 		return err_set(err, ERR_USAGE, "at most %d functions can be named by --alloc-fn and --free-fn",
 			       (int)HW_POOLS);
 	memcpy(pool.name, text, length);
-	pool.argument = (u8)(argument - 1);
 	self->items[self->count++] = pool;
 	return 0;
 }
@@ -116,6 +131,14 @@ static void say_entries(const struct run_result *result)
 				hw_entries[i].name, reasons[result->entry_states[i]]);
 }
 
+/* A function without a size among its arguments leaves anything where one would be. */
+static void say_refused(const struct hw_pool *pool, u64 blocks)
+{
+	fprintf(stderr, "heapwise: WARNING: --alloc-fn %s: argument %u of %s calls cannot be a size, and their blocks are "
+			"recorded with 0 bytes; name the right argument (%s:2), or the size if all are equal (%s:=64)\n",
+		pool->name, pool->argument + 1u, units_count(blocks).text, pool->name, pool->name);
+}
+
 void run_pools_say(const struct run_pools *self, const struct run_result *result)
 {
 	static const char *const reasons[] = {
@@ -131,6 +154,8 @@ void run_pools_say(const struct run_pools *self, const struct run_result *result
 	for (u32 i = 0; i < self->count && result->recorded; i++) {
 		u32 state = result->pool_states[i];
 
+		if (result->pool_refused[i])
+			say_refused(&self->items[i], result->pool_refused[i]);
 		if (state == HW_POOL_UNSEEN && self->below_valgrind)
 			fprintf(stderr, "heapwise: note: no call of %s, named by --%s, was seen\n",
 				self->items[i].name, self->items[i].frees ? "free-fn" : "alloc-fn");

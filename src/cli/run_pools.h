@@ -14,7 +14,7 @@ struct run_pools {
 	bool below_valgrind;
 };
 
-/* Reads NAME[:ARGUMENT] of both options; ERR_USAGE if one cannot be meant. */
+/* Reads NAME[:ARGUMENT] of both, and NAME:=BYTES of those that allocate options; ERR_USAGE if one cannot be meant. */
 int run_pools_read(struct run_pools *self, const struct option_strings *allocs,
 		   const struct option_strings *frees, struct err *err);
 

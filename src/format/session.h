@@ -166,12 +166,15 @@ enum hw_pool_state { /* the higher of two images' counts */
 	HW_POOL_UNFIT = 2,      /* seen, but its first instructions cannot be moved */
 	HW_POOL_RECORDED = 3,   /* its calls are recorded */
 };
-enum { HW_POOLS = 32, HW_POOL_NAME = 248, HW_POOL_ARGUMENTS = 6 };
+enum { HW_POOLS = 32, HW_POOL_NAME = 232, HW_POOL_ARGUMENTS = 6 };
+enum { HW_POOL_SIZE_SURE = 1 << 20 }; /* a larger block is looked at: one that ends in no memory has another size */
 struct hw_pool {
 	u32 state;   /* recorder: enum hw_pool_state */
-	u8 frees;    /* monitor, as all below: 0 = it allocates */
+	u8 frees;    /* monitor, as all below but refused: 0 = it allocates */
 	u8 argument; /* number of the argument that is the size or the block, from 0 */
 	u16 pad;
+	u64 size;    /* of each block; 0 = the argument's */
+	u64 refused; /* recorder: blocks whose size cannot be, and is recorded as 0 */
 	char name[HW_POOL_NAME]; /* with terminator */
 };
 

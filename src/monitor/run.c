@@ -5,6 +5,7 @@
 #include "monitor/run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -414,8 +415,14 @@ static void note_pools(struct run *self, const struct stream_sink *sink)
 	for (u32 i = 0; i < self->options->pools_count; i++) {
 		const struct hw_pool *pool = &self->options->pools[i];
 
-		strbuf_addf(&text, "%s%s %s:%u %s", i ? "\n" : "", pool->frees ? "free" : "alloc", pool->name,
-			    pool->argument + 1u, words[self->result->pool_states[i]]);
+		strbuf_addf(&text, "%s%s %s:", i ? "\n" : "", pool->frees ? "free" : "alloc", pool->name);
+		if (pool->size)
+			strbuf_addf(&text, "=%" PRIu64, pool->size);
+		else
+			strbuf_addf(&text, "%u", pool->argument + 1u);
+		strbuf_addf(&text, " %s", words[self->result->pool_states[i]]);
+		if (self->result->pool_refused[i])
+			strbuf_addf(&text, ", %" PRIu64 " blocks without their size", self->result->pool_refused[i]);
 	}
 	for (u32 i = 0; i < HW_ENTRIES; i++)
 		if (self->result->entry_states[i])
@@ -497,6 +504,7 @@ static void result_fill(struct run *self)
 	result->unseen_ends = unseen_ends(self);
 	count_unopened(self);
 	memcpy(result->pool_states, self->session.pool_states, sizeof(result->pool_states));
+	memcpy(result->pool_refused, self->session.pool_refused, sizeof(result->pool_refused));
 	memcpy(result->entry_states, self->session.entry_states, sizeof(result->entry_states));
 	hint_find(self);
 }

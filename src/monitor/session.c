@@ -479,6 +479,7 @@ static void pools_read(struct session *self, const struct berth *berth)
 
 		if (state <= HW_POOL_RECORDED && state > self->pool_states[i])
 			self->pool_states[i] = state;
+		self->pool_refused[i] += load_relaxed(&pools[i].refused);
 	}
 	for (u32 i = 0; i < HW_ENTRIES_MAX; i++) {
 		u8 state = load_relaxed(&berth->control->entries[i]);

@@ -81,6 +81,7 @@ struct session {
 	struct robust_list_head lock_list; /* of the thread that holds the lobby's lock */
 	struct robust_list lock_entry;
 	u32 pool_states[HW_POOLS]; /* the best of all images that ended: enum hw_pool_state */
+	u64 pool_refused[HW_POOLS]; /* blocks of all these whose size cannot be */
 };
 
 int session_open(struct session *self, const struct session_options *options, struct err *err);

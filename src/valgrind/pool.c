@@ -3,6 +3,7 @@
  * translated; its call ends when a return puts the stack pointer back to where it was. */
 #include "valgrind/pool.h"
 
+#include <pub_tool_aspacemgr.h>
 #include <pub_tool_debuginfo.h>
 #include <pub_tool_hashtable.h>
 #include <pub_tool_machine.h>
@@ -17,7 +18,7 @@
 enum { DEPTH = 256 }; /* calls of custom allocators inside each other; more are not looked at */
 
 struct call {
-	const struct hw_pool *pool;
+	struct hw_pool *pool;
 	Addr top;  /* stack pointer before the call */
 	u64 given; /* size, or block */
 	Addr from; /* return address */
@@ -117,6 +118,18 @@ static void take_back(ThreadId tid, Addr block)
 		put(tid, HW_POOL_FREE, block, 0, hwv_has_flag(HW_RUN_FREE_STACKS) ? hwv_context_of(tid) : 0);
 }
 
+/* 0 for a size that cannot be: the block would end where no memory is. */
+static u64 size_of(const struct call *call, Addr block)
+{
+	u64 last = block + call->given - 1;
+
+	if (call->given <= HW_POOL_SIZE_SURE ||
+	    (last > block && VG_(am_is_valid_for_client)(last, 1, VKI_PROT_NONE)))
+		return call->given;
+	add_relaxed(&call->pool->refused, 1);
+	return 0;
+}
+
 static void give_away(ThreadId tid, const struct call *call, Addr block, Bool inner)
 {
 	if (!block && !inner)
@@ -133,14 +146,14 @@ static void give_away(ThreadId tid, const struct call *call, Addr block, Bool in
 		return;
 	}
 	given_add(block);
-	put(tid, HW_POOL, block, call->given, call->context);
+	put(tid, HW_POOL, block, size_of(call, block), call->context);
 }
 
 /* ---- what translated code calls ---- */
 
-static VG_REGPARM(3) void begins(const struct hw_pool *pool, Addr sp, UWord argument)
+static VG_REGPARM(3) void begins(struct hw_pool *pool, Addr sp, UWord argument)
 {
-	struct call call = {.pool = pool, .top = sp + HWV_RETURN_BYTES, .given = argument};
+	struct call call = {.pool = pool, .top = sp + HWV_RETURN_BYTES, .given = pool->size ? pool->size : argument};
 	ThreadId tid = VG_(get_running_tid)();
 	struct calls *self = calls_of(tid);
 	Bool by_call = hwv_called != 0;

@@ -59,6 +59,20 @@ case_jumps() { agrees jumps --alloc-fn jumping_alloc --free-fn arena_free; besid
 case_local() { agrees local --alloc-fn local_alloc --free-fn local_free; beside 5; }
 case_late() { agrees "late $HEAPWISE_TARGETS/late_pool$suffix.so" --alloc-fn late_alloc --free-fn late_free; beside 40; }
 case_nested() { agrees jumps --alloc-fn jumping_alloc $arena; beside 5; }
+
+# A size that is no argument is named; what is found where one would be is not taken for it.
+case_fixed()
+{
+	agrees fixed --alloc-fn cell_get:=48 --free-fn cell_put:2
+	grep "cannot be a size" stderr && fail "the fixed size is doubted"
+	"$HEAPWISE" info trace.hwt >info
+	says info "alloc cell_get:=48 recorded"
+	"$HEAPWISE" run --no-symbols -o trace.hwt $below --alloc-fn cell_get --free-fn cell_put:2 "$pools" fixed >stdout 2>stderr
+	equal "pool without a size" "$(field trace.hwt .calls.pool)" "$(counted allocs)"
+	equal "bytes without a size" "$(pool_bytes trace.hwt)" 0
+	says stderr "--alloc-fn cell_get: argument 1 of 300 calls cannot be a size"
+}
+
 case_sampled()
 {
 	"$HEAPWISE" run --no-symbols --sample 1 -o trace.hwt $plain "$pools" wrapper >stdout 2>stderr
@@ -92,7 +106,8 @@ case_missing()
 
 case_usage()
 {
-	for wrong in "--alloc-fn x:0" "--alloc-fn x:7" "--alloc-fn x:y" "--alloc-fn :1" "--free-fn only"; do
+	for wrong in "--alloc-fn x:0" "--alloc-fn x:7" "--alloc-fn x:y" "--alloc-fn :1" "--free-fn only" "--alloc-fn x:=" \
+		"--alloc-fn x:=0" "--alloc-fn x:=-1" "--alloc-fn x:=9E" "--alloc-fn x:=256T" "--alloc-fn x --free-fn y:=8"; do
 		"$HEAPWISE" run -o trace.hwt $wrong "$pools" library >stdout 2>stderr
 		equal "status of $wrong" $? 2
 	done

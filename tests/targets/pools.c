@@ -22,6 +22,8 @@
 void *region_alloc(size_t size), *plain_alloc(size_t size), *plain_resize(void *block, size_t size),
 	*jumping_alloc(size_t size);
 void region_free(void *block), plain_free(void *block);
+void *cell_get(const void *owner);
+void cell_put(const void *owner, void *cell);
 
 static unsigned long allocs, frees, bytes, mallocs;
 
@@ -87,6 +89,24 @@ ALONE static void *local_alloc(size_t size)
 }
 
 ALONE static void local_free(void *block) { munmap(block, 4096); }
+
+/* ---- one whose blocks have one size, which is no argument ---- */
+
+enum { CELL_BYTES = 48, CELLS = 40 };
+static char cells[CELLS][CELL_BYTES];
+static void *cells_unused[CELLS];
+static int cells_left;
+
+__attribute__((noinline)) void *cell_get(const void *owner)
+{
+	return owner && cells_left ? cells_unused[--cells_left] : NULL;
+}
+
+__attribute__((noinline)) void cell_put(const void *owner, void *cell)
+{
+	if (owner)
+		cells_unused[cells_left++] = cell;
+}
 
 /* ---- cases ---- */
 
@@ -239,6 +259,24 @@ static void late(const char *path)
 	}
 }
 
+/* The owner is on the stack: no block is as large as its address. */
+static void fixed(void)
+{
+	char owner = 0;
+	void *mine[30];
+
+	for (; cells_left < CELLS; cells_left++)
+		cells_unused[cells_left] = cells[cells_left];
+	for (int turn = 0; turn < 10; turn++) {
+		for (int i = 0; i < 30; i++)
+			mine[i] = counted(cell_get(&owner), CELL_BYTES);
+		for (int i = 0; i < 30; i++) {
+			cell_put(&owner, mine[i]);
+			count_free();
+		}
+	}
+}
+
 static void forks(void)
 {
 	pid_t child = fork();
@@ -274,7 +312,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} cases[] = { { "library", library }, { "program", program }, { "two", two },
 		      { "wrapper", wrapper }, { "threads", threads }, { "jumps", jumps },
-		      { "local", local },     { "forks", forks },     { "many", many } };
+		      { "local", local },     { "forks", forks },     { "many", many },
+		      { "fixed", fixed } };
 	char line[200];
 	int length;
 

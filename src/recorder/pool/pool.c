@@ -23,6 +23,7 @@ struct site {
 	u32 number; /* of its entry, then */
 	u8 role, kind, size, count, block; /* as in struct hw_entry */
 	u8 aux;       /* of its frees */
+	u64 fixed;    /* size of all its blocks, 0 = the argument's */
 	bool interposed;
 	u64 module_start, module_end;
 };
@@ -197,6 +198,8 @@ static u64 size_given(const struct hwr_thunk_frame *frame, const struct site *si
 {
 	u64 size = site->size ? hwr_thunk_argument(frame, site->size - 1u) : 0, bytes;
 
+	if (site->fixed)
+		return site->fixed;
 	if (!site->count || site->role == HW_ENTRY_GROWS)
 		return size;
 	return __builtin_mul_overflow(size, hwr_thunk_argument(frame, site->count - 1u), &bytes) ? UINT64_MAX
@@ -278,6 +281,27 @@ static void tell_expanded(struct served *self, u64 result)
 	hwr_call_realloc(&self->call, self->ticks, (void *)self->block, (void *)self->block, self->size);
 }
 
+/* Whether memory is where the block would end; who cannot be asked is believed. */
+static bool size_can_be(u64 block, u64 size)
+{
+	u64 last;
+	u8 resident;
+
+	if (size <= HW_POOL_SIZE_SURE)
+		return true;
+	return !__builtin_add_overflow(block, size - 1, &last) &&
+	       hwr_ask3(SYS_mincore, (long)(last & -HWR_PAGE), 1, (long)&resident) != -12 /* ENOMEM */;
+}
+
+/* A function that the user named may have no such argument: what its register holds is no size. */
+static void doubt_size(struct served *self, u64 block)
+{
+	if (self->site->pool == NO_POOL || !block || size_can_be(block, self->size))
+		return;
+	self->size = 0;
+	add_relaxed(&pools[self->site->pool].refused, 1);
+}
+
 static void tell_given(struct served *self, u64 result)
 {
 	const struct site *site = self->site;
@@ -292,6 +316,7 @@ static void tell_given(struct served *self, u64 result)
 		result = (u32)result == 0 ? *(const u64 *)self->block : 0;
 	if (site->role == HW_ENTRY_TEXT)
 		self->size = result ? text_bytes((const char *)result) : 0;
+	doubt_size(self, result);
 	if (result && !mark(site))
 		hwr_held_drop(result | HWR_HELD); /* by malloc, which was called for it */
 	if (site->role == HW_ENTRY_RESIZES || site->role == HW_ENTRY_RESIZES_AT)
@@ -366,6 +391,7 @@ static void found(u32 pool, u64 start, u64 bytes)
 		.kind = frees ? HW_POOL_FREE : HW_POOL,
 		.size = frees ? 0 : argument,
 		.block = frees ? argument : 0,
+		.fixed = pools[pool].size,
 	};
 	struct site *made;
 
