@@ -25,6 +25,7 @@ enum {
 	AT_FOUND_BY,
 	AT_COST,
 	AT_VIA,
+	AT_VIA_SHARE,
 	AT_FREED_VIA,
 	AT_MODULE,
 	AT_SET_ASIDE,
@@ -45,7 +46,9 @@ static const struct result_column columns[COLUMNS] = {
 	COLUMN("found_by", "found by", VALUE_TEXT, "kmeans, iqr, both, or nothing"),
 	COLUMN("allocator_ns", "allocator", VALUE_NS,
 	       "estimated time in the allocator, all chunks"),
-	COLUMN("via", "through", VALUE_TEXT, "wrapper of the allocator that was looked through"),
+	COLUMN("via", "through", VALUE_TEXT,
+	       "wrapper of the allocator that was looked through, of several the most frequent one"),
+	COLUMN("via_share", NULL, VALUE_SHARE, "share of the chunks that were allocated through it"),
 	COLUMN("freed_via", NULL, VALUE_TEXT, "wrapper of the free that was looked through"),
 	COLUMN("module", NULL, VALUE_PATH, "file that the caller is in"),
 	COLUMN("set_aside", NULL, VALUE_TEXT,
@@ -76,6 +79,23 @@ static struct value routine(const struct excessive *self, struct result *table,
 	return value;
 }
 
+/* Names the most frequent wrapper only, and says if there are others. */
+static void add_wrapper(const struct excessive *self, struct result *table, struct value *row,
+			const struct alloc_object *object)
+{
+	struct strbuf shown = {0};
+
+	if (object->via.index == NO_WRAPPER)
+		return;
+	row[AT_VIA] = routine(self, table, object->via);
+	row[AT_VIA_SHARE] = value_real((double)object->via_units / (double)object->units);
+	if (object->via_units == object->units)
+		return;
+	strbuf_addf(&shown, "%s, others", row[AT_VIA].shown);
+	row[AT_VIA].shown = result_copy(table, strbuf_text(&shown));
+	strbuf_release(&shown);
+}
+
 static void add_object(const struct excessive *self, struct result *table,
 		       const struct alloc_object *object, const struct excessive_row *found)
 {
@@ -91,8 +111,7 @@ static void add_object(const struct excessive *self, struct result *table,
 	row[AT_SIZE] = value_number(object->size);
 	row[AT_DESTROYER] = routine(self, table, object->destroyer);
 	row[AT_FREQUENCY] = value_number((u64)(frequency + 0.5));
-	if (object->via.index != NO_WRAPPER)
-		row[AT_VIA] = routine(self, table, object->via);
+	add_wrapper(self, table, row, object);
 	if (object->freed_via.index != NO_WRAPPER)
 		row[AT_FREED_VIA] = routine(self, table, object->freed_via);
 	row[AT_MODULE] = value_text(

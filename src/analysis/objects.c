@@ -104,21 +104,10 @@ static int judge_allocations(struct object_table *self)
 		struct attribution found =
 			attribute(self, self->calls.points.data[i].call, WRAPS_ALLOCATION);
 
-		if (!vec_push(&self->alloc_calls, found.call))
+		if (!vec_push(&self->alloc_calls, found.call) || !vec_push(&self->alloc_via, found.via.index))
 			return ERR_MEMORY;
 	}
 	return 0;
-}
-
-/* The wrapper between a routine's call and the allocation at a point. */
-static struct function_id wrapper_below(const struct object_table *self, u32 point)
-{
-	u32 outer = self->alloc_calls.data[point], at = self->calls.points.data[point].call;
-	struct function_id via = {NO_WRAPPER};
-
-	for (; at != outer; at = self->calls.calls.data[at].caller)
-		via = self->calls.calls.data[at].function;
-	return via;
 }
 
 /* ---- objects ---- */
@@ -178,6 +167,54 @@ static struct alloc_object *object_at(struct object_table *self, const struct ob
 	}
 }
 
+/* One caller may allocate, and free, through several wrappers: main has a vector and a map. */
+static int count_wrapper(struct map *others, u64 object, struct function_id first, u64 *first_units, u32 wrapper,
+			 u64 units)
+{
+	u64 *sum = first.index == wrapper ? first_units : map_at(others, object << 32 | wrapper);
+
+	if (!sum)
+		return ERR_MEMORY;
+	*sum += units;
+	return 0;
+}
+
+static int count_wrappers(struct object_table *self, struct alloc_object *object, u32 via, u32 freed_via, u64 units)
+{
+	u64 index = (u64)(object - self->rows.data);
+
+	if (object->units == 0) {
+		object->via.index = via;
+		object->freed_via.index = freed_via;
+	}
+	return count_wrapper(&self->other_via, index, object->via, &object->via_units, via, units) < 0 ||
+			       count_wrapper(&self->other_freed_via, index, object->freed_via, &object->freed_via_units,
+					     freed_via, units) < 0
+		       ? ERR_MEMORY
+		       : 0;
+}
+
+/* Of several wrappers the one with the most chunks is named. */
+static void settle_wrappers(struct object_table *self)
+{
+	for (u64 at = 0, key, units; map_next(&self->other_via, &at, &key, &units);) {
+		struct alloc_object *object = &self->rows.data[key >> 32];
+
+		if (units > object->via_units) {
+			object->via.index = (u32)key;
+			object->via_units = units;
+		}
+	}
+	for (u64 at = 0, key, units; map_next(&self->other_freed_via, &at, &key, &units);) {
+		struct alloc_object *object = &self->rows.data[key >> 32];
+
+		if (units > object->freed_via_units) {
+			object->freed_via.index = (u32)key;
+			object->freed_via_units = units;
+		}
+	}
+}
+
 static int add_chunk(void *opaque, const struct group_chunk *chunk)
 {
 	struct object_table *self = opaque;
@@ -189,15 +226,15 @@ static int add_chunk(void *opaque, const struct group_chunk *chunk)
 
 	if (!object)
 		return ERR_MEMORY;
+	model_weigh(chunk->model, key.size, &units, &bytes);
+	if (count_wrappers(self, object, self->alloc_via.data[point],
+			   key.destroyer < FREE_NOT_SEEN ? self->freed_via.data[context] : NO_WRAPPER, units) < 0)
+		return ERR_MEMORY;
 	if (object->units == 0) {
 		object->first_ticks = born;
 		object->kind = chunk->page->kind[chunk->at];
 		object->first_call = self->alloc_calls.data[point];
-		object->via = wrapper_below(self, point);
-		object->freed_via.index =
-			key.destroyer < FREE_NOT_SEEN ? self->freed_via.data[context] : NO_WRAPPER;
 	}
-	model_weigh(chunk->model, key.size, &units, &bytes);
 	object->units += units;
 	if (born < object->first_ticks)
 		object->first_ticks = born;
@@ -226,8 +263,10 @@ int objects_find(struct object_table *self, const struct stack_source *source,
 		return status;
 	if (judge_functions(self, wrappers) == 0) {
 		judge_frees(self);
-		if (judge_allocations(self) == 0 && each_chunk(model, add_chunk, self) == 0)
+		if (judge_allocations(self) == 0 && each_chunk(model, add_chunk, self) == 0) {
+			settle_wrappers(self);
 			return 0;
+		}
 	}
 	return err_set(err, ERR_MEMORY, "out of memory for allocation objects");
 }
@@ -292,7 +331,10 @@ void objects_release(struct object_table *self)
 	vec_release(&self->rows);
 	vec_release(&self->wraps);
 	vec_release(&self->alloc_calls);
+	vec_release(&self->alloc_via);
 	vec_release(&self->free_functions);
 	vec_release(&self->freed_via);
 	map_release(&self->by_hash);
+	map_release(&self->other_via);
+	map_release(&self->other_freed_via);
 }

@@ -17,8 +17,8 @@ struct alloc_object {
 	u64 size;                  /* requested bytes */
 	struct function_id caller; /* whom the allocation is attributed to */
 	struct function_id destroyer;
-	struct function_id via,
-		freed_via; /* outermost wrapper that was looked through, NO_WRAPPER = none */
+	struct function_id via, freed_via; /* outermost wrapper that was looked through for most of its chunks, NO_WRAPPER = none */
+	u64 via_units, freed_via_units;    /* of how many */
 	u64 units;         /* frequency, in units of the model */
 	double life_ticks; /* sum over the chunks, each as often as it stands for */
 	u64 first_ticks, last_ticks; /* its first allocation, its last free */
@@ -32,9 +32,12 @@ struct object_table { /* all zero = empty and ready */
 	VEC(struct alloc_object) rows; /* in the order of first appearance */
 	VEC(u8) wraps;                 /* by function: what it is a wrapper for */
 	VEC(u32) alloc_calls;          /* by point: call of the routine that is attributed */
+	VEC(u32) alloc_via;            /* by point: its wrapper */
 	VEC(u32) free_functions;       /* by context: destroyer + 1, 0 = not seen */
 	VEC(u32) freed_via;            /* by context: its wrapper */
 	struct map by_hash;            /* hash of size, caller and destroyer → index + 1 */
+	struct map other_via;          /* object << 32 | wrapper → units, if it is another one than its first chunk's */
+	struct map other_freed_via;    /* likewise */
 	u64 frees_without_stack;       /* chunks */
 };
 

@@ -73,6 +73,43 @@ TEST(objects,
 	program_free(program);
 }
 
+static const struct value *cell(const struct result *table, u64 row, const char *name)
+{
+	for (u64 i = 0; i < table->columns.count; i++)
+		if (strcmp(table->columns.data[i].name, name) == 0 && row < result_rows(table))
+			return result_cell(table, row, i);
+	FAIL("no row %u with %s", (unsigned)row, name);
+}
+
+TEST(mixed_origin, "an object that comes through several wrappers is named by the most frequent one")
+{
+	struct wrappers automatic = {.automatic = true};
+	struct program *program = program_new();
+	struct excessive_query query = query_for(&automatic);
+	struct excessive found;
+	struct result *data;
+
+	churn(program, "main>std::vector::push_back", 24, 1, 100, "main>xfree");
+	churn(program, "main>std::unordered_map::insert", 24, 6, 100, "main>sqlite3_free");
+	churn(program, "main>xmalloc", 24, 3, 100, "main>xfree");
+	churn(program, "main>other>xmalloc", 24, 2, 100, "main>xfree");
+	finish(program);
+	found = judge(program, &query);
+	data = excessive_data(&found, &program->feed.err);
+	CHECK_EQ(result_rows(data), 2);
+	for (u32 i = 0; i < 2; i++) {
+		bool mixed = strcmp(cell(data, i, "caller")->text, "main") == 0;
+
+		CHECK_STR(cell(data, i, "via")->text, mixed ? "std::unordered_map::insert" : "xmalloc");
+		CHECK_STR(cell(data, i, "freed_via")->text, mixed ? "sqlite3_free" : "xfree");
+		CHECK(fabs(cell(data, i, "via_share")->real - (mixed ? 0.6 : 1)) < 1e-9);
+		CHECK_EQ(strstr(cell(data, i, "via")->shown, "others") != NULL, mixed);
+	}
+	result_free(data);
+	excessive_release(&found);
+	program_free(program);
+}
+
 TEST(wrappers, "wrappers are told by their names, and a destroyer of something is none")
 {
 	static const struct {
