@@ -91,22 +91,22 @@ static bool matters(const struct excessive *self, const struct weight *weight)
 	       share_of_all(self, weight->allocations) >= self->query->floor;
 }
 
-/* A ratio may be high for a short life alone (section 4.6 of the paper), or for the frequency alone. */
-static enum excessive_reason reason_against(const struct excessive *self,
-					    const struct excessive_row *row, u8 method)
+/* A ratio may be high for a short life alone (section 4.6 of the paper), or for the frequency alone; and a
+ * cluster that is frequent in the mean has members that are not. */
+static enum excessive_reason reason_against(const struct excessive *self, const struct excessive_row *row)
 {
 	if (self->query->paper)
 		return REASON_NONE;
 	if (row->reuse < MIN_REUSE)
 		return REASON_LASTS;
-	if (method == BY_IQR && share_of_all(self, row->frequency) < self->query->floor)
+	if (share_of_all(self, row->frequency) < self->query->floor)
 		return REASON_RARE;
 	return REASON_NONE;
 }
 
 static void settle(const struct excessive *self, struct excessive_row *row, u8 method, bool matter)
 {
-	enum excessive_reason reason = reason_against(self, row, method);
+	enum excessive_reason reason = reason_against(self, row);
 
 	if (!reason && !matter)
 		reason = REASON_CHEAP;
@@ -261,7 +261,7 @@ static void judge_clusters(struct excessive *self)
 	for (u64 i = 0; i < self->rows.count; i++) {
 		struct excessive_row *row = &self->rows.data[i];
 
-		if (row->cluster == 0 && !reason_against(self, row, BY_KMEANS))
+		if (row->cluster == 0 && !reason_against(self, row))
 			weigh(self, row, &weight);
 	}
 	matter = weight.allocations > 0 && matters(self, &weight);
@@ -336,7 +336,7 @@ static bool outliers_matter(const struct excessive *self, double threshold)
 	struct weight weight = {0};
 
 	for (u64 i = 0; i < self->rows.count && self->rows.data[i].ratio > threshold; i++)
-		if (!reason_against(self, &self->rows.data[i], BY_IQR))
+		if (!reason_against(self, &self->rows.data[i]))
 			weigh(self, &self->rows.data[i], &weight);
 	return weight.allocations > 0 && matters(self, &weight);
 }

@@ -258,6 +258,31 @@ TEST(equal_lives, "lives that differ by less than their spread are equal, but by
 	program_free(program);
 }
 
+TEST(rare_member, "a member of the excessive cluster with less than the floor of all allocations is set aside")
+{
+	struct wrappers none = {0};
+	struct excessive_query query = query_for(&none);
+	struct program *program = program_new();
+	struct excessive found;
+
+	query.methods = BY_KMEANS;
+	query.k = 2;
+	spread(program, 3000, 10);
+	finish(program);
+	found = judge(program, &query);
+	CHECK_EQ(found.clusters.members[0], 9);
+	CHECK_EQ(found.found_kmeans, 5);
+	CHECK_EQ(found.set_aside.count, 4);
+	for (u32 i = 0; i < 4; i++)
+		CHECK_EQ(found.rows.data[found.set_aside.data[i]].reason, REASON_RARE);
+	excessive_release(&found);
+	query.paper = true;
+	found = judge(program, &query);
+	CHECK_EQ(found.found_kmeans, 9);
+	excessive_release(&found);
+	program_free(program);
+}
+
 TEST(no_evidence,
      "a cluster that is clearly shorter-lived speaks against, a handful of chunks does not")
 {
