@@ -425,12 +425,103 @@ static int list_found(struct excessive *self)
 	return 0;
 }
 
+/* ---- sizes that vary ---- */
+
+static u64 pair_of(const struct object_table *objects, const struct excessive_row *row)
+{
+	const struct alloc_object *object = &objects->rows.data[row->object];
+
+	return (u64)object->caller.index << 32 | object->destroyer.index;
+}
+
+struct sums { /* of a caller and destroyer, over sizes that were not found */
+	u32 sizes;
+	double allocations;
+};
+
+/* A string that grows by a byte is thousands of rare objects: whether any caller has enough allocations by all of
+ * its sizes that it is worth to look again. */
+static int sizes_hide(const struct excessive *self, bool *hide)
+{
+	struct sums *sums = calloc(self->rows.count + 1, sizeof *sums);
+	struct map by_pair = {0};
+	int status = sums ? 0 : ERR_MEMORY;
+
+	*hide = false;
+	for (u64 i = 0; i < self->rows.count && status == 0 && !*hide; i++) {
+		const struct excessive_row *row = &self->rows.data[i];
+		u64 *at = row->found_by ? NULL : map_at(&by_pair, pair_of(&self->objects, row));
+
+		if (row->found_by)
+			continue;
+		if (!at) {
+			status = ERR_MEMORY;
+			break;
+		}
+		if (!*at)
+			*at = i + 1;
+		sums[*at].sizes++;
+		sums[*at].allocations += row->frequency;
+		*hide = sums[*at].sizes > 1 && share_of_all(self, sums[*at].allocations) >= self->query->floor;
+	}
+	map_release(&by_pair);
+	free(sums);
+	return status;
+}
+
+/* Callers that only all sizes together make excessive. */
+static int list_varied(struct excessive *self)
+{
+	struct map listed = {0};
+	int status = 0;
+
+	for (u64 i = 0; i < self->found.count && status == 0; i++)
+		if (!map_put(&listed, pair_of(&self->objects, &self->rows.data[self->found.data[i]]), 1))
+			status = ERR_MEMORY;
+	for (u64 i = 0; i < self->callers->found.count && status == 0; i++) {
+		u32 at = self->callers->found.data[i];
+		const struct excessive_row *row = &self->callers->rows.data[at];
+		const struct alloc_object *object = &self->callers->objects.rows.data[row->object];
+
+		if (object->least == object->most || map_find(&listed, pair_of(&self->callers->objects, row)))
+			continue;
+		if (!vec_push(&self->varied, at))
+			status = ERR_MEMORY;
+	}
+	map_release(&listed);
+	return status;
+}
+
+static int find_varied(struct excessive *self, const struct stack_source *source, struct err *err)
+{
+	bool hide;
+	int status;
+
+	if (self->query->by_caller || self->query->paper || !self->enough)
+		return 0;
+	if (sizes_hide(self, &hide) < 0)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	if (!hide)
+		return 0;
+	self->callers = calloc(1, sizeof *self->callers);
+	if (!self->callers)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	self->callers_query = *self->query;
+	self->callers_query.by_caller = true;
+	self->callers_query.k = 0; /* it was given for another number of objects */
+	status = excessive_find(self->callers, source, &self->callers_query, err);
+	if (status == 0 && list_varied(self) < 0)
+		status = err_set(err, ERR_MEMORY, "out of memory");
+	return status;
+}
+
 int excessive_find(struct excessive *self, const struct stack_source *source,
 		   const struct excessive_query *query, struct err *err)
 {
 	int status;
 
-	*self = (struct excessive){.query = query, .guilty = UINT32_MAX};
+	*self = (struct excessive){
+		.query = query, .guilty = UINT32_MAX, .objects = {.by_caller = query->by_caller}};
 	status = objects_find(&self->objects, source, query->wrappers, err);
 	if (status == 0 && collect(self) < 0)
 		status = err_set(err, ERR_MEMORY, "out of memory");
@@ -445,7 +536,7 @@ int excessive_find(struct excessive *self, const struct stack_source *source,
 		status = find_outliers(self, err);
 	if (status == 0 && list_found(self) < 0)
 		status = err_set(err, ERR_MEMORY, "out of memory");
-	return status;
+	return status < 0 ? status : find_varied(self, source, err);
 }
 
 static double mean_ticks(const struct model *model, u32 first, u32 last)
@@ -476,4 +567,8 @@ void excessive_release(struct excessive *self)
 	vec_release(&self->rows);
 	vec_release(&self->found);
 	vec_release(&self->set_aside);
+	vec_release(&self->varied);
+	if (self->callers)
+		excessive_release(self->callers);
+	free(self->callers);
 }

@@ -18,6 +18,7 @@ struct excessive_query {
 	u32 methods; /* BY_* */
 	bool paper; /* the paper's plain rules; else lives are compared with their spread, and floor */
 	double floor; /* share of the run, and of all allocations, below which nothing is excessive */
+	bool by_caller; /* sizes are taken together */
 	bool raw; /* cluster frequency and life as they are, not their standardised logarithms */
 	u32 k;    /* 0 = by silhouette */
 	u64 seed;
@@ -71,11 +72,19 @@ struct excessive {
 	struct excessive_iqr iqr;
 	u64 found_kmeans, found_iqr, found_both;
 	VEC(u32) set_aside; /* rows, as found; those of found are not in it */
+	struct excessive_query callers_query;
+	struct excessive *callers; /* the same with sizes taken together, where that may find more; else NULL */
+	VEC(u32) varied; /* rows of callers that are found there, have several sizes, and none of these in found */
 };
 
 /* source and query must outlive self. Released also after a failure. */
 int excessive_find(struct excessive *self, const struct stack_source *source,
 		   const struct excessive_query *query, struct err *err);
+
+static inline bool excessive_is_found(const struct excessive *self)
+{
+	return self->found.count || self->varied.count;
+}
 
 /* Whether instrumentation (of routines, or of accesses) lengthened the run by an unknown part, so that no share of its
  * time is one of the program's. */

@@ -44,7 +44,7 @@ static int count_chunks(struct paths *self)
 		model_pass(model, chunk);
 		if (object == UINT32_MAX || !self->shown.data[object])
 			continue;
-		model_weigh(model, objects->rows.data[object].size, &units, &bytes);
+		model_weigh(model, chunk_at(&model->chunks, chunk)->size[chunk % CHUNK_PAGE], &units, &bytes);
 		for (u32 at = call; at; at = objects->calls.calls.data[at].caller) {
 			u64 *weight =
 				map_at(&self->weights, (u64)self->shown.data[object] << 32 | at);

@@ -28,6 +28,8 @@ enum {
 	AT_VIA_SHARE,
 	AT_FREED_VIA,
 	AT_MODULE,
+	AT_LEAST,
+	AT_MOST,
 	AT_SET_ASIDE,
 	AT_REASON,
 	COLUMNS
@@ -35,7 +37,7 @@ enum {
 
 static const struct result_column columns[COLUMNS] = {
 	COLUMN("caller", "caller", VALUE_TEXT, "routine that the allocation is attributed to"),
-	COLUMN("size_bytes", "size", VALUE_BYTES, "requested bytes of each chunk"),
+	COLUMN("size_bytes", "size", VALUE_BYTES, "requested bytes of each chunk; their mean, if sizes are taken together"),
 	COLUMN("destroyer", "destroyer", VALUE_TEXT, "routine that the free is attributed to"),
 	COLUMN("frequency", "frequency", VALUE_COUNT, "how many chunks there were"),
 	COLUMN("life_ns", "mean life", VALUE_NS, "mean time from allocation to free"),
@@ -51,6 +53,8 @@ static const struct result_column columns[COLUMNS] = {
 	COLUMN("via_share", NULL, VALUE_SHARE, "share of the chunks that were allocated through it"),
 	COLUMN("freed_via", NULL, VALUE_TEXT, "wrapper of the free that was looked through"),
 	COLUMN("module", NULL, VALUE_PATH, "file that the caller is in"),
+	COLUMN("least_bytes", NULL, VALUE_BYTES, "requested bytes of its smallest chunk"),
+	COLUMN("most_bytes", NULL, VALUE_BYTES, "requested bytes of its largest chunk"),
 	COLUMN("set_aside", NULL, VALUE_TEXT,
 	       "methods that would have found it, but for the reason"),
 	COLUMN("reason", NULL, VALUE_TEXT, "why it does not count: cheap, rare or lasting"),
@@ -96,6 +100,20 @@ static void add_wrapper(const struct excessive *self, struct result *table, stru
 	strbuf_release(&shown);
 }
 
+static struct value size_value(struct result *table, const struct alloc_object *object)
+{
+	struct value value = value_number(object->size);
+	struct strbuf range = {0};
+
+	if (object->least == object->most)
+		return value;
+	strbuf_addf(&range, "%s - ", units_bytes(object->least).text);
+	strbuf_add(&range, units_bytes(object->most).text);
+	value.shown = result_copy(table, strbuf_text(&range));
+	strbuf_release(&range);
+	return value;
+}
+
 static void add_object(const struct excessive *self, struct result *table,
 		       const struct alloc_object *object, const struct excessive_row *found)
 {
@@ -108,7 +126,9 @@ static void add_object(const struct excessive *self, struct result *table,
 	if (!row)
 		return;
 	row[AT_CALLER] = routine(self, table, object->caller);
-	row[AT_SIZE] = value_number(object->size);
+	row[AT_SIZE] = size_value(table, object);
+	row[AT_LEAST] = value_number(object->least);
+	row[AT_MOST] = value_number(object->most);
 	row[AT_DESTROYER] = routine(self, table, object->destroyer);
 	row[AT_FREQUENCY] = value_number((u64)(frequency + 0.5));
 	add_wrapper(self, table, row, object);
@@ -160,6 +180,21 @@ static struct result *found_table(const struct excessive *self)
 			&self->rows.data[self->enough ? self->found.data[i] : i];
 
 		add_object(self, table, &self->objects.rows.data[row->object], row);
+	}
+	return table;
+}
+
+static struct result *callers_table(const struct excessive *self)
+{
+	struct result *table = object_table_new("callers", "Excessive by caller, sizes taken together (--by caller)");
+
+	if (!table)
+		return NULL;
+	table->hidden_in_text = !self->varied.count;
+	for (u64 i = 0; i < self->varied.count && (!self->query->top || i < self->query->top); i++) {
+		const struct excessive_row *row = &self->callers->rows.data[self->varied.data[i]];
+
+		add_object(self->callers, table, &self->callers->objects.rows.data[row->object], row);
 	}
 	return table;
 }
@@ -290,22 +325,28 @@ struct cost {
 	double allocations, allocator_ns, pool_saves_ns, live;
 };
 
+static void add_cost(struct cost *cost, const struct excessive *self, u32 at)
+{
+	const struct excessive_row *row = &self->rows.data[at];
+	double run_ns = (double)model_duration_ns(self->objects.source->model),
+	       pair_ns = excessive_pair_ns(self, &self->objects.rows.data[row->object]);
+
+	cost->allocations += row->frequency;
+	cost->allocator_ns += row->frequency * pair_ns;
+	if (pair_ns > POOL_PAIR_NS)
+		cost->pool_saves_ns += row->frequency * (pair_ns - POOL_PAIR_NS);
+	if (run_ns > 0)
+		cost->live += row->frequency * row->life_ms * 1e6 / run_ns;
+}
+
 static struct cost cost_of(const struct excessive *self)
 {
-	double run_ns = (double)model_duration_ns(self->objects.source->model);
 	struct cost cost = {0};
 
-	for (u64 i = 0; i < self->found.count; i++) {
-		const struct excessive_row *row = &self->rows.data[self->found.data[i]];
-		double pair_ns = excessive_pair_ns(self, &self->objects.rows.data[row->object]);
-
-		cost.allocations += row->frequency;
-		cost.allocator_ns += row->frequency * pair_ns;
-		if (pair_ns > POOL_PAIR_NS)
-			cost.pool_saves_ns += row->frequency * (pair_ns - POOL_PAIR_NS);
-		if (run_ns > 0)
-			cost.live += row->frequency * row->life_ms * 1e6 / run_ns;
-	}
+	for (u64 i = 0; i < self->found.count; i++)
+		add_cost(&cost, self, self->found.data[i]);
+	for (u64 i = 0; i < self->varied.count; i++)
+		add_cost(&cost, self->callers, self->varied.data[i]);
 	return cost;
 }
 
@@ -354,6 +395,13 @@ static void say_cost(const struct excessive *self, const struct cost *cost, stru
 		    units_ns((u64)cost->pool_saves_ns).text);
 }
 
+static void say_varied(const struct excessive *self, struct strbuf *text)
+{
+	if (self->varied.count)
+		strbuf_addf(text, "%s caller%s excessive by all sizes together", units_count(self->varied.count).text,
+			    self->varied.count == 1 ? " is" : "s are");
+}
+
 static void say_verdict(const struct excessive *self, const struct cost *cost, struct strbuf *text)
 {
 	if (!self->enough) {
@@ -364,7 +412,7 @@ static void say_verdict(const struct excessive *self, const struct cost *cost, s
 			    self->rows.count == 1 ? " was" : "s were", EXCESSIVE_MIN_OBJECTS);
 		return;
 	}
-	if (!self->found.count) {
+	if (!excessive_is_found(self)) {
 		strbuf_addf(text, "No excessive allocation among %s objects%s.",
 			    units_count(self->rows.count).text,
 			    self->query->methods == BY_BOTH ? ", by either method" : "");
@@ -377,7 +425,11 @@ static void say_verdict(const struct excessive *self, const struct cost *cost, s
 	}
 	strbuf_addf(text,
 		    "Excessive allocation, of %s objects: ", units_count(self->rows.count).text);
-	say_who(self, text);
+	if (self->found.count)
+		say_who(self, text);
+	if (self->found.count && self->varied.count)
+		strbuf_add(text, "; ");
+	say_varied(self, text);
 	strbuf_add_char(text, '.');
 	say_cost(self, cost, text);
 }
@@ -456,8 +508,8 @@ static void add_iqr(struct result *result, const struct excessive *self)
 
 static void add_totals(struct result *result, const struct excessive *self, const struct cost *cost)
 {
-	add_number(result, "excessive", NULL, VALUE_BOOL, value_number(self->found.count > 0),
-		   "a method found an object");
+	add_number(result, "excessive", NULL, VALUE_BOOL, value_number(excessive_is_found(self)),
+		   "a method found an object, or a caller by all of its sizes");
 	add_number(result, "rule", "rule", VALUE_TEXT,
 		   value_text(self->query->paper ? "paper" : "robust"), "what decided");
 	if (!self->query->paper)
@@ -473,7 +525,7 @@ static void add_totals(struct result *result, const struct excessive *self, cons
 	add_number(result, "never_freed_objects", NULL, VALUE_COUNT,
 		   value_number(self->objects.rows.count - self->rows.count),
 		   "allocation objects that were not");
-	add_number(result, "found_allocations", self->found.count ? "their allocations" : NULL,
+	add_number(result, "found_allocations", excessive_is_found(self) ? "their allocations" : NULL,
 		   VALUE_COUNT, value_number((u64)(cost->allocations + 0.5)),
 		   "chunks of the objects found");
 	if (!(cost->allocator_ns > 0))
@@ -545,6 +597,7 @@ struct result *excessive_result(const struct excessive *self, struct err *err)
 	add_caveats(result, self->objects.source->model, self->query->info);
 	add_own_caveats(result, self);
 	result_add_part(result, found_table(self));
+	result_add_part(result, callers_table(self));
 	result_add_part(result, set_aside_table(self));
 	result_add_part(result, excessive_paths(self));
 	if (self->clusters.k)

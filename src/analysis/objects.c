@@ -127,16 +127,17 @@ static struct object_key key_of(const struct object_table *self, const struct gr
 	if (context < self->free_functions.count)
 		destroyer = self->free_functions.data[context];
 	return (struct object_key){
-		.size = page->size[chunk->at],
+		.size = self->by_caller ? 0 : page->size[chunk->at],
 		.caller = self->calls.calls.data[self->alloc_calls.data[*point]].function.index,
 		.destroyer = !is_freed(page->end[chunk->at]) ? NEVER_FREED
 			     : destroyer                     ? destroyer - 1
 							     : FREE_NOT_SEEN};
 }
 
-static bool is_object(const struct alloc_object *object, const struct object_key *key)
+static bool is_object(const struct object_table *self, const struct alloc_object *object,
+		      const struct object_key *key)
 {
-	return object->size == key->size && object->caller.index == key->caller &&
+	return (self->by_caller || object->size == key->size) && object->caller.index == key->caller &&
 	       object->destroyer.index == key->destroyer;
 }
 
@@ -162,7 +163,7 @@ static struct alloc_object *object_at(struct object_table *self, const struct ob
 				return NULL;
 			*index = self->rows.count;
 		}
-		if (is_object(&self->rows.data[*index - 1], key))
+		if (is_object(self, &self->rows.data[*index - 1], key))
 			return &self->rows.data[*index - 1];
 	}
 }
@@ -215,10 +216,22 @@ static void settle_wrappers(struct object_table *self)
 	}
 }
 
+static void settle_sizes(struct object_table *self)
+{
+	for (u64 i = 0; i < self->rows.count; i++) {
+		struct alloc_object *object = &self->rows.data[i];
+
+		if (object->least != object->most)
+			object->size = (u64)(object->bytes / (double)object->units + 0.5);
+		else
+			object->size = object->least;
+	}
+}
+
 static int add_chunk(void *opaque, const struct group_chunk *chunk)
 {
 	struct object_table *self = opaque;
-	u64 units, bytes, born = chunk->page->alloc_ticks[chunk->at],
+	u64 size = chunk->page->size[chunk->at], units, bytes, born = chunk->page->alloc_ticks[chunk->at],
 			  died = chunk->page->free_ticks[chunk->at];
 	u32 point, context = chunk->page->free_context[chunk->at];
 	struct object_key key = key_of(self, chunk, &point);
@@ -226,16 +239,22 @@ static int add_chunk(void *opaque, const struct group_chunk *chunk)
 
 	if (!object)
 		return ERR_MEMORY;
-	model_weigh(chunk->model, key.size, &units, &bytes);
+	model_weigh(chunk->model, size, &units, &bytes);
 	if (count_wrappers(self, object, self->alloc_via.data[point],
 			   key.destroyer < FREE_NOT_SEEN ? self->freed_via.data[context] : NO_WRAPPER, units) < 0)
 		return ERR_MEMORY;
 	if (object->units == 0) {
 		object->first_ticks = born;
+		object->least = object->most = size;
 		object->kind = chunk->page->kind[chunk->at];
 		object->first_call = self->alloc_calls.data[point];
 	}
 	object->units += units;
+	object->bytes += (double)size * (double)units;
+	if (size < object->least)
+		object->least = size;
+	if (size > object->most)
+		object->most = size;
 	if (born < object->first_ticks)
 		object->first_ticks = born;
 	if (key.destroyer != NEVER_FREED && died > object->last_ticks)
@@ -265,6 +284,7 @@ int objects_find(struct object_table *self, const struct stack_source *source,
 		judge_frees(self);
 		if (judge_allocations(self) == 0 && each_chunk(model, add_chunk, self) == 0) {
 			settle_wrappers(self);
+			settle_sizes(self);
 			return 0;
 		}
 	}
@@ -290,7 +310,7 @@ u32 objects_of_chunk(const struct object_table *self, u64 chunk, u32 *call)
 
 		if (!index)
 			return UINT32_MAX;
-		if (is_object(&self->rows.data[*index - 1], &key))
+		if (is_object(self, &self->rows.data[*index - 1], &key))
 			return (u32)(*index - 1);
 	}
 }

@@ -14,7 +14,9 @@
 #define NO_WRAPPER UINT32_MAX
 
 struct alloc_object {
-	u64 size;                  /* requested bytes */
+	u64 size;                  /* requested bytes; the mean, if sizes are taken together */
+	u64 least, most;           /* the same as it, else */
+	double bytes;              /* of all units */
 	struct function_id caller; /* whom the allocation is attributed to */
 	struct function_id destroyer;
 	struct function_id via, freed_via; /* outermost wrapper that was looked through for most of its chunks, NO_WRAPPER = none */
@@ -27,6 +29,7 @@ struct alloc_object {
 };
 
 struct object_table { /* all zero = empty and ready */
+	bool by_caller; /* sizes are taken together: an object is all that one routine allocates and one frees */
 	const struct stack_source *source;
 	struct mprof_calls calls;
 	VEC(struct alloc_object) rows; /* in the order of first appearance */

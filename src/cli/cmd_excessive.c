@@ -12,7 +12,7 @@
 
 struct excessive_args {
 	const char *where;
-	const char *method, *rule, *floor, *mu, *wrappers, *svg, *format;
+	const char *method, *rule, *by, *floor, *mu, *wrappers, *svg, *format;
 	u64 k, seed, restarts, top, image;
 	bool raw, all_paths, data, charts, symbols, no_index;
 };
@@ -30,6 +30,8 @@ static const struct option_spec options[] = {
 	       "judge by clusters, by outliers of frequency / life, or compare them (both)"),
 	OPTION(struct excessive_args, rule, 0, "rule", OPTION_CHOICE, "robust|paper",
 	       "compare lives with their spread and mind the floor, or take the paper's words"),
+	OPTION(struct excessive_args, by, 0, "by", OPTION_CHOICE, "object|caller",
+	       "tell objects apart by size, caller and destroyer (object), or take all sizes together"),
 	OPTION(struct excessive_args, floor, 0, "floor", OPTION_STRING, "PERCENT",
 	       "what is less of the run, or of all allocations, is not excessive (1)"),
 	OPTION(struct excessive_args, k, 'k', "k", OPTION_NUMBER, "N",
@@ -213,6 +215,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 			     .format = format_parse(args->format),
 			     .query = {.methods = methods(args->method),
 				       .paper = args->rule && strcmp(args->rule, "paper") == 0,
+				       .by_caller = args->by && strcmp(args->by, "caller") == 0,
 				       .raw = args->raw,
 				       .k = (u32)args->k,
 				       .seed = args->seed,

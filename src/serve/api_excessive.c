@@ -32,7 +32,7 @@ static bool mu_read(struct call *call, struct excessive_query *query)
 
 static bool method_read(struct call *call, struct excessive_query *query)
 {
-	const char *method = call_text(call, "method"), *rule = call_text(call, "rule");
+	const char *method = call_text(call, "method"), *rule = call_text(call, "rule"), *by = call_text(call, "by");
 
 	query->methods = BY_BOTH;
 	if (method && strcmp(method, "kmeans") == 0)
@@ -41,6 +41,9 @@ static bool method_read(struct call *call, struct excessive_query *query)
 		query->methods = BY_IQR;
 	else if (method && strcmp(method, "both") != 0)
 		return call_bad(call, "method", "kmeans, iqr or both");
+	query->by_caller = by && strcmp(by, "caller") == 0;
+	if (by && !query->by_caller && strcmp(by, "object") != 0)
+		return call_bad(call, "by", "object or caller");
 	query->paper = rule && strcmp(rule, "paper") == 0;
 	return !rule || query->paper || strcmp(rule, "robust") == 0 ||
 	       call_bad(call, "rule", "robust or paper");
@@ -228,7 +231,7 @@ static void put_verdict(struct json *json, const struct excessive *found)
 
 	excessive_verdict(found, &words);
 	json_open_flat(json, "verdict", '{');
-	json_bool(json, "found", found->found.count != 0);
+	json_bool(json, "found", excessive_is_found(found));
 	json_bool(json, "enough", found->enough);
 	json_number(json, "objects", found->found.count);
 	json_number(json, "by_kmeans", found->found_kmeans);

@@ -57,7 +57,7 @@ calls)
 	# What routines cost in time says nothing about what allocations cost, here less than 1 % of a run that they slow down.
 	"$HEAPWISE" run -q --routines -o routines.hwt -- "$program" calls || fail "the program failed"
 	"$HEAPWISE" excessive --format json routines.hwt >routines.json
-	equal "found with --routines" "$(jq -c '[.found[] | [.caller, .frequency]]' routines.json)" '[["make_foo(int)",20000]]'
+	equal "found with --routines" "$(jq -c '[.found[] | [.caller, .frequency]]' routines.json)" '[["make_foo(int)",10000]]'
 	equal "caveats of instrumentation" \
 		"$(jq '[.caveats[] | select(test("instrumentation made the run longer"))] | length' json routines.json | xargs)" "0 1"
 	;;

@@ -116,10 +116,10 @@ __attribute__((noinline)) static int step(int x)
 
 static void calls(void)
 {
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < 10000; i++) {
 		Foo *foo = make_foo(i);
 
-		for (int k = 0; k < 150; k++)
+		for (int k = 0; k < 60; k++)
 			foo->x = step(foo->x);
 		drop_foo(foo);
 	}

@@ -381,6 +381,46 @@ TEST(slowed, "a run that instrumentation made longer is judged by numbers, whate
 	}
 }
 
+TEST(varied, "a caller whose sizes vary is found by all of them together, though each alone is rare")
+{
+	struct wrappers none = {0};
+	struct excessive_query query = query_for(&none);
+	struct program *program = program_new();
+	struct excessive found;
+	struct strbuf verdict = {0};
+	struct result *result;
+
+	background(program);
+	for (u32 i = 0; i < 2000; i++)
+		churn(program, "main>grow", 1000 + i, 10, 20, "main>grow");
+	finish(program);
+	found = judge(program, &query);
+	CHECK_EQ(found.rows.count, 2008);
+	CHECK_EQ(found.found.count, 0);
+	CHECK_EQ(found.varied.count, 1);
+	excessive_verdict(&found, &verdict);
+	CHECK(strstr(strbuf_text(&verdict), "1 caller is excessive by all sizes together. They are 20,000 allocations"));
+	result = excessive_result(&found, &program->feed.err);
+	CHECK_EQ(result_field(result, "excessive")->number, 1);
+	result_free(result);
+	excessive_release(&found);
+	query.by_caller = true;
+	found = judge(program, &query);
+	CHECK_EQ(found.rows.count, 5);
+	CHECK_EQ(found.found_both, 1);
+	CHECK(found.callers == NULL);
+	result = excessive_data(&found, &program->feed.err);
+	CHECK_STR(cell(result, 0, "caller")->text, "grow");
+	CHECK_EQ(cell(result, 0, "least_bytes")->number, 1000);
+	CHECK_EQ(cell(result, 0, "most_bytes")->number, 2999);
+	CHECK_EQ(cell(result, 0, "size_bytes")->number, 2000);
+	CHECK_EQ(cell(result, 0, "frequency")->number, 20000);
+	result_free(result);
+	excessive_release(&found);
+	strbuf_release(&verdict);
+	program_free(program);
+}
+
 TEST(too_few, "fewer than four objects are not judged")
 {
 	struct wrappers none = {0};
