@@ -367,6 +367,26 @@ times()
 	done
 }
 
+# A thread's cached time may be older than a chunk that it is given: no record is lost, and no access is before the allocation.
+handed()
+{
+	local mode
+	build "$work/handed" -O1 "$targets_source/accesses_handed.c"
+	for mode in exact adaptive; do
+		record "$work/handed.hwt" --access "$mode" -- "$work/handed"
+		equal "$mode: status" "$status" 0
+		whole "$work/handed.hwt"
+		accesses "$work/handed.hwt" >"$work/seen"
+		equal "$mode: written by one, read by another" "$(grep -cx "900 1 2 1 2 0 2 shared" "$work/seen")" 1000
+		equal "$mode: accessed by the other only" "$(grep -cx "901 1 1 1 1 0 2 -" "$work/seen")" 1000
+		equal "$mode: first, last, birth in order" "$("$HEAPWISE" dump "$work/handed.hwt" | awk '
+			$3 == "malloc" { born[$6] = $1 }
+			$3 == "free" { ended[$6] = $1 }
+			$2 == "access" { first[$3] = $5; last[$3] = $7 }
+			END { for (i in first) wrong += first[i] < born[i] || last[i] < first[i] || (i in ended && last[i] > ended[i]); print wrong + 0 }')" 0
+	done
+}
+
 # Which bytes no chunk of a point accesses, also of chunks that a realloc ends.
 untouched()
 {

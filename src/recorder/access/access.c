@@ -82,9 +82,10 @@ void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)
 	if (!hwr_heap_has(address) || !hwr_heap_is_armed())
 		return;
 	chunk = hwr_heap_find(address, &offset);
-	/* A realloc has copied before it is over. Nobody else knows the chunk yet. */
+	/* A realloc has copied before it is over. Nobody else knows the chunk yet; no access to it is earlier than this. */
 	if (chunk->first)
-		chunk->first = chunk->last = ticks;
+		chunk->first = ticks;
+	chunk->last = ticks;
 	if (hwr_shadow_is_instrumented(caller->pc))
 		return;
 	__atomic_fetch_or(&chunk->what, HWR_CHUNK_PLAIN, __ATOMIC_RELAXED);

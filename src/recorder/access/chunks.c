@@ -159,7 +159,7 @@ bool hwr_chunk_sums(u64 address, const struct hwr_chunk *chunk, struct hwr_sums 
 		return false;
 	*sums = (struct hwr_sums){
 		.first = chunk->first,
-		.last = chunk->last,
+		.last = chunk->last > chunk->first ? chunk->last : chunk->first, /* two threads at once */
 		.reads = chunk->reads,
 		.writes = chunk->writes,
 		.read_bytes = chunk->read_bytes,

@@ -28,7 +28,7 @@ _Static_assert(HWR_HEAP_BYTES == HW_HEAP_BYTES, "the monitor knows the heap's pl
 /* What is known of a chunk: one cache line. A slot has it for life, and each chunk in its turn. */
 struct hwr_chunk {
 	u64 what; /* HWR_CHUNK_*: the owner, flags, the size */
-	u64 last;
+	u64 last; /* ticks of the last access; before the first, those of the allocation */
 	/* By the owner, who alone writes them; see hwr_chunk_others. An access adds to a pair of them at once. */
 	u64 reads, read_bytes;
 	u64 writes, written_bytes;

@@ -67,24 +67,36 @@ static void add_others(struct hwr_chunk *chunk, u64 times, u64 bytes, bool write
 		__atomic_fetch_or(&chunk->what, HWR_CHUNK_SHARED, __ATOMIC_RELEASE);
 }
 
-/* Not the owner's: the first access, another thread's, or one of a chunk that has ended. False in the
- * last case. */
+/* Not the owner's alone: the first access, one of a chunk with several threads, or one of a chunk that has ended.
+ * False in the last case. A time that this thread has read before may be older than the chunk, or than what another
+ * thread did with it. */
 static __attribute__((noinline)) bool add_strange(struct hwr_chunk *chunk, u64 times, u64 bytes,
-						  bool write, u64 now)
+						  bool write, u64 *now)
 {
 	u64 what = load_relaxed(&chunk->what);
 
 	if (!(what & HWR_CHUNK_LIVE))
 		return false;
+	if (*now < load_relaxed(&chunk->last))
+		*now = hwr_clock_read();
 	while (!(what & HWR_CHUNK_OWNER)) {
 		if (!cas_acq_rel(&chunk->what, &what, what | hwr_clock.thread))
 			continue;
-		store_relaxed(&chunk->first, now);
+		store_relaxed(&chunk->first, *now);
 		add_own(chunk, times, bytes, write);
 		return true;
 	}
-	add_others(chunk, times, bytes, write);
+	if ((what & HWR_CHUNK_OWNER) == hwr_clock.thread)
+		add_own(chunk, times, bytes, write);
+	else
+		add_others(chunk, times, bytes, write);
 	return true;
+}
+
+/* Accesses by the chunk's owner, while nobody else has accessed it, are the usual ones. */
+static inline bool is_usual(const struct hwr_chunk *chunk)
+{
+	return (load_relaxed(&chunk->what) & (HWR_CHUNK_OWNER | HWR_CHUNK_SHARED)) == hwr_clock.thread;
 }
 
 /* Accesses may go beyond the chunk's slot: only what is inside counts. */
@@ -102,9 +114,9 @@ static inline struct hwr_chunk *add(u64 address, u64 *offset, u64 times, u64 byt
 	struct hwr_chunk *chunk = hwr_heap_find(address, offset);
 
 	bytes = bytes_inside(address, *offset, bytes);
-	if (likely((load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) == hwr_clock.thread))
+	if (likely(is_usual(chunk)))
 		add_own(chunk, times, bytes, write);
-	else if (!add_strange(chunk, times, bytes, write, now))
+	else if (!add_strange(chunk, times, bytes, write, &now))
 		return NULL;
 	store_relaxed(&chunk->last, now);
 	add_span(chunk, address, *offset, bytes);
@@ -134,7 +146,7 @@ static __attribute__((noinline)) void hot(u64 address)
 	hwr_adaptive_hot(address, offset, chunk);
 }
 
-/* Adds by the chunk's owner, within bytes that were accessed before; else false. */
+/* Adds a usual access, within bytes that were accessed before; else false. */
 static inline bool add_usual(u64 address, u64 times, u64 bytes, bool write,
 			     const struct hwr_clock *clock)
 {
@@ -142,8 +154,7 @@ static inline bool add_usual(u64 address, u64 times, u64 bytes, bool write,
 	struct hwr_chunk *chunk = hwr_heap_find_usual(address, &offset);
 
 	span = load_relaxed(&chunk->span);
-	if (unlikely((load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) != clock->thread ||
-		     offset < (u32)span || offset + bytes > span >> 32))
+	if (unlikely(!is_usual(chunk) || offset < (u32)span || offset + bytes > span >> 32))
 		return false;
 	store_relaxed(&chunk->last, clock->now);
 	add_own(chunk, times, bytes, write);
@@ -211,7 +222,7 @@ static inline __attribute__((always_inline)) void record_hot(u64 address, u64 by
 		record_hot_now(address, bytes, write, with);
 }
 
-/* The usual access: by the chunk's owner, within bytes that were accessed before, at a time that is known. It
+/* The usual access: by the chunk's only thread, within bytes that were accessed before, at a time that is known. It
  * calls nothing but as its last act, so that it needs no frame. */
 static inline __attribute__((always_inline)) void record(u64 address, u64 bytes, bool write,
 							 u32 with)
@@ -232,8 +243,7 @@ static inline __attribute__((always_inline)) void record(u64 address, u64 bytes,
 	}
 	chunk = hwr_heap_find_usual(address, &offset);
 	span = load_relaxed(&chunk->span);
-	if (unlikely((load_relaxed(&chunk->what) & HWR_CHUNK_OWNER) != clock->thread ||
-		     offset < (u32)span || offset + bytes > span >> 32)) {
+	if (unlikely(!is_usual(chunk) || offset < (u32)span || offset + bytes > span >> 32)) {
 		record_any(address, bytes, write, with);
 		return;
 	}
