@@ -110,6 +110,7 @@ if(recorder_sources)
 		${recorder_dir}/heap/*.c
 		${recorder_dir}/access/*.c
 		${recorder_dir}/access/shadow/*.c
+		${recorder_dir}/access/arch/${HEAPWISE_CPU}/*.c
 		${recorder_dir}/access/arch/${HEAPWISE_CPU}/*.S)
 	list(FILTER access_sources EXCLUDE REGEX "/stub\\.c$")
 	heapwise_recorder(recorder_access heapwise-access ${access_sources})

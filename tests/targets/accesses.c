@@ -93,7 +93,55 @@ static void atomics(void)
 		__atomic_fetch_add(&p[i], 1, __ATOMIC_SEQ_CST); /* compilers call it a write */
 	(void)__atomic_load_n(&p[20], __ATOMIC_SEQ_CST);
 	free(p);
-	truth(1700, 1, 10, 8, 80, 0, 168, "-");
+	truth(1700, 11, 10, 88, 80, 0, 168, "-");
+}
+
+struct counts {
+	long sum;
+	int swapped, compared;
+	_Atomic int c11;
+	short bits;
+	char flags, lock;
+	long spare, plain, more[2];
+};
+
+static long elsewhere; /* not in the heap: its updates are nobody's */
+
+static __attribute__((noinline)) long update(struct counts *p, long by)
+{
+	int expected = p->spare ? 1 : 0; /* a read */
+	long result = __atomic_sub_fetch(&p->sum, by, __ATOMIC_RELAXED);
+
+	result += __atomic_exchange_n(&p->swapped, (int)by, __ATOMIC_ACQUIRE);
+	result += __atomic_compare_exchange_n(&p->compared, &expected, 7, 0, __ATOMIC_SEQ_CST,
+					      __ATOMIC_RELAXED);
+	result += p->c11++;
+	result += __atomic_fetch_and(&p->bits, (short)by, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&p->flags, 3, __ATOMIC_RELEASE);
+	result += __sync_lock_test_and_set(&p->lock, 1);
+	return result;
+}
+
+/* Only the second of each two is atomic. */
+static __attribute__((noinline)) void store_beside(struct counts *p, long by)
+{
+	*(volatile long *)&p->plain = by;
+	__atomic_fetch_add(&elsewhere, by, __ATOMIC_SEQ_CST);
+	*(volatile long *)&p->more[0] = by;
+	__atomic_fetch_add(&p->more[1], by, __ATOMIC_SEQ_CST);
+}
+
+static void updates(void)
+{
+	void *(*volatile allocate)(size_t, size_t) = calloc; /* clang 19 might use the stack */
+	struct counts *p = allocate(1, 1720), *q = allocate(1, 1730);
+
+	update(p, 5);
+	store_beside(q, 5);
+	truth(1720, 8, 7, 32, 24, 0, 32, "-");
+	truth(1730, 1, 3, 8, 24, 32, 56, "-");
+	free(p);
+	free(q);
 }
 
 typedef int vector __attribute__((vector_size(16)));
@@ -263,6 +311,7 @@ int main(void)
 	fields();
 	increments();
 	atomics();
+	updates();
 	vectors();
 	functions();
 	made_texts();

@@ -8,6 +8,7 @@
 #include "recorder/access/clock.h"
 #include "recorder/access/shadow/adaptive.h"
 #include "recorder/access/shadow/shadow.h"
+#include "recorder/access/shadow/sites.h"
 
 enum { WITH_COVERAGE = 1, WITH_ADAPTIVE = 2 };
 
@@ -312,6 +313,23 @@ static inline __attribute__((always_inline)) void record_n(u64 address, u64 byte
 	record(address, with & WITH_COVERAGE ? bytes_of_slot(address, bytes) : bytes, write, with);
 }
 
+/* A store that was not found to be one yet. */
+static __attribute__((noinline)) void record_update(u64 address, u64 bytes, u32 with, u64 site)
+{
+	if (hwr_site_updates(site))
+		record(address, bytes, false, with);
+	record(address, bytes, true, with);
+}
+
+/* An atomic operation is reported as a store, and is a read as well. */
+static inline __attribute__((always_inline)) void record_store(u64 address, u64 bytes, u32 with, u64 site)
+{
+	if (unlikely(!hwr_site_is_plain(site)))
+		record_update(address, bytes, with, site);
+	else
+		record(address, bytes, true, with);
+}
+
 /* One set of functions for each combination of what a run wants, so that no access asks. */
 #define DEFINE_SET(set, with)                                                                      \
 	static void set##_load1(u64 address, u64 n __attribute__((unused)))                        \
@@ -336,23 +354,23 @@ static inline __attribute__((always_inline)) void record_n(u64 address, u64 byte
 	}                                                                                          \
 	static void set##_store1(u64 address, u64 n __attribute__((unused)))                       \
 	{                                                                                          \
-		record(address, 1, true, with);                                                    \
+		record_store(address, 1, with, (u64)__builtin_return_address(0));                  \
 	}                                                                                          \
 	static void set##_store2(u64 address, u64 n __attribute__((unused)))                       \
 	{                                                                                          \
-		record(address, 2, true, with);                                                    \
+		record_store(address, 2, with, (u64)__builtin_return_address(0));                  \
 	}                                                                                          \
 	static void set##_store4(u64 address, u64 n __attribute__((unused)))                       \
 	{                                                                                          \
-		record(address, 4, true, with);                                                    \
+		record_store(address, 4, with, (u64)__builtin_return_address(0));                  \
 	}                                                                                          \
 	static void set##_store8(u64 address, u64 n __attribute__((unused)))                       \
 	{                                                                                          \
-		record(address, 8, true, with);                                                    \
+		record_store(address, 8, with, (u64)__builtin_return_address(0));                  \
 	}                                                                                          \
 	static void set##_store16(u64 address, u64 n __attribute__((unused)))                      \
 	{                                                                                          \
-		record(address, 16, true, with);                                                   \
+		record_store(address, 16, with, (u64)__builtin_return_address(0));                 \
 	}                                                                                          \
 	static void set##_load_n(u64 address, u64 n) { record_n(address, n, false, with); }        \
 	static void set##_store_n(u64 address, u64 n) { record_n(address, n, true, with); }        \
