@@ -11,16 +11,11 @@
 #include <sys/uio.h>
 #include <wchar.h>
 
-#include "recorder/access/access.h"
-#include "recorder/access/ranges.h"
-#include "recorder/access/shadow/shadow.h"
 #include "recorder/memory.h"
 #include "recorder/note.h"
 
-typedef char *text;
-typedef const char *ctext;
-typedef const void *cmemory;
-typedef void *memory;
+#include "recorder/access/rows.h"
+
 typedef const struct iovec *vectors;
 typedef int (*comparison)(const void *, const void *);
 
@@ -28,8 +23,7 @@ typedef int (*comparison)(const void *, const void *);
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-/* Of a text, with its end; at most so many bytes. */
-static size_t text_bytes(ctext s, size_t most)
+size_t hwr_text_bytes(ctext s, size_t most)
 {
 	static void *real_strlen, *real_strnlen;
 	size_t n;
@@ -64,13 +58,7 @@ static size_t wide_bytes(const wchar_t *s)
 void hwr_range_text(const char *s, size_t most)
 {
 	if (hwr_heap_has((u64)s))
-		hwr_access_range((u64)s, text_bytes(s, most), false);
-}
-
-static inline void range(const void *p, size_t bytes, bool write)
-{
-	if (hwr_heap_has((u64)p) && hwr_shadow_sees((u64)p, bytes))
-		hwr_access_range((u64)p, bytes, write);
+		hwr_access_range((u64)s, hwr_text_bytes(s, most), false);
 }
 
 /* Parts of a scattered buffer, up to so many bytes in all. */
@@ -79,34 +67,30 @@ static void vector_ranges(vectors v, size_t count, size_t most, bool write)
 	for (size_t i = 0; i < count && most; i++) {
 		size_t bytes = least(v[i].iov_len, most);
 
-		range(v[i].iov_base, bytes, write);
+		hwr_range(v[i].iov_base, bytes, write);
 		most -= bytes;
 	}
 }
 
 /* ---- rows ---- */
 
-#define R(p, n) range(p, n, false);
-#define W(p, n) range(p, n, true);
-#define S(p) hwr_range_text(p, SIZE_MAX);
-#define SN(p, n) hwr_range_text(p, n);
 /* As much of p as is needed to find where the result is. */
 #define UNTIL(p, extra)                                                                            \
 	if (hwr_heap_has((u64)(p)))                                                                \
 		hwr_access_range((u64)(p),                                                         \
 				 result ? (size_t)((ctext)result - (ctext)(p)) + (extra)           \
-					: text_bytes((ctext)(p), SIZE_MAX),                        \
+					: hwr_text_bytes((ctext)(p), SIZE_MAX),                    \
 				 false);
 #define COPY(to, from, n) R(from, n) W(to, n)
 /* A text of n bytes, end included, goes to `to`. */
 #define COPY_TEXT(to, from, most)                                                                  \
 	if (hwr_heap_has((u64)(to)) || hwr_heap_has((u64)(from))) {                                \
-		size_t n_ = text_bytes(from, most);                                                \
+		size_t n_ = hwr_text_bytes(from, most);                                            \
 		COPY(to, from, n_)                                                                 \
 	}
 #define APPEND_TEXT(to, from, most)                                                                \
 	if (hwr_heap_has((u64)(to)) || hwr_heap_has((u64)(from))) {                                \
-		size_t n_ = text_bytes(from, most), old_ = text_bytes(to, SIZE_MAX);               \
+		size_t n_ = hwr_text_bytes(from, most), old_ = hwr_text_bytes(to, SIZE_MAX);       \
 		R(to, old_) COPY(to + old_ - 1, from, n_)                                          \
 	}
 #define BOTH(a, b, most)                                                                           \
@@ -118,14 +102,10 @@ static void vector_ranges(vectors v, size_t count, size_t most, bool write)
 #define DUPLICATE(s, most)                                                                         \
 	if (result) {                                                                              \
 		SN(s, most)                                                                        \
-		W(result, text_bytes(result, SIZE_MAX))                                            \
+		W(result, hwr_text_bytes(result, SIZE_MAX))                                        \
 	}
 #define VECTORS(v, n, most, write) vector_ranges(v, (size_t)(n), most, write);
 #define FILLED(v, n) GIVEN(result > 0, VECTORS(v, n, (size_t)result, true))
-#define GIVEN(condition, action)                                                                   \
-	if (condition) {                                                                           \
-		action                                                                             \
-	}
 
 /* row(type, name, parameters, arguments, before) */
 #define BEFORE_ROWS(F)                                                                             \
@@ -255,9 +235,9 @@ static void vector_ranges(vectors v, size_t count, size_t most, bool write)
 	F(size_t, fread_unlocked, (memory p, size_t size, size_t n, FILE * f), (p, size, n, f),    \
 	  GIVEN(result, W(p, size *result)))                                                       \
 	F(text, fgets, (text s, int n, FILE *f), (s, n, f),                                        \
-	  GIVEN(result &&hwr_heap_has((u64)s), W(s, text_bytes(s, (size_t)n))))                    \
+	  GIVEN(result &&hwr_heap_has((u64)s), W(s, hwr_text_bytes(s, (size_t)n))))                \
 	F(text, __fgets_chk, (text s, size_t room, int n, FILE *f), (s, room, n, f),               \
-	  GIVEN(result &&hwr_heap_has((u64)s), W(s, text_bytes(s, (size_t)n))))                    \
+	  GIVEN(result &&hwr_heap_has((u64)s), W(s, hwr_text_bytes(s, (size_t)n))))                \
 	F(ssize_t, getdelim, (char **line, size_t *room, int c, FILE *f), (line, room, c, f),      \
 	  GIVEN(result > 0, W(*line, (size_t)result + 1)))                                         \
 	F(ssize_t, __getdelim, (char **line, size_t *room, int c, FILE *f), (line, room, c, f),    \
@@ -277,25 +257,6 @@ void *hwr_range_real(void **real, const char *name)
 	}
 	return found;
 }
-
-#define DEFINE_BEFORE(type, name, parameters, arguments, before)                                   \
-	type name parameters;                                                                      \
-	HWR_EXPORT type name parameters                                                            \
-	{                                                                                          \
-		static void *real;                                                                 \
-                                                                                                   \
-		before return ((type(*) parameters)hwr_range_real(&real, #name))arguments;         \
-	}
-
-#define DEFINE_AFTER(type, name, parameters, arguments, after)                                     \
-	type name parameters;                                                                      \
-	HWR_EXPORT type name parameters                                                            \
-	{                                                                                          \
-		static void *real;                                                                 \
-		type result = ((type(*) parameters)hwr_range_real(&real, #name))arguments;         \
-                                                                                                   \
-		after return result;                                                               \
-	}
 
 BEFORE_ROWS(DEFINE_BEFORE)
 AFTER_ROWS(DEFINE_AFTER)

@@ -3,6 +3,8 @@
 #ifndef RECORDER_ACCESS_RANGES_H
 #define RECORDER_ACCESS_RANGES_H
 
+#include "recorder/access/access.h"
+#include "recorder/access/shadow/shadow.h"
 #include "recorder/heap/heap.h"
 
 /* The real function, looked up once. */
@@ -10,5 +12,14 @@ void *hwr_range_real(void **real, const char *name);
 
 /* A text, or its first bytes, is read. */
 void hwr_range_text(const char *s, size_t most);
+
+/* The length of a text, with its end; at most so many bytes. */
+size_t hwr_text_bytes(const char *s, size_t most);
+
+static inline void hwr_range(const void *p, size_t bytes, bool write)
+{
+	if (hwr_heap_has((u64)p) && hwr_shadow_sees((u64)p, bytes))
+		hwr_access_range((u64)p, bytes, write);
+}
 
 #endif
