@@ -104,6 +104,7 @@ struct request {
 	bool shared;  /* a library */
 	bool foreign; /* for a machine that has no shadow */
 	bool inputs;
+	bool lto; /* optimises again when it links */
 	bool accesses, routines; /* what is to be instrumented */
 };
 
@@ -165,6 +166,8 @@ static void request_read(struct request *self, int argc, char **argv)
 			self->links = false;
 		else if (strcmp(word, "-shared") == 0 || strcmp(word, "--shared") == 0)
 			self->shared = true;
+		else if (strncmp(word, "-flto", 5) == 0 || strcmp(word, "-fno-lto") == 0)
+			self->lto = word[2] == 'l';
 		else if (strcmp(word, "-m32") == 0 || strcmp(word, "-mx32") == 0)
 			self->foreign = true;
 		else if (takes_word(word))
@@ -203,6 +206,17 @@ static const char *const clang_words[] = {
 	"-asan-opt-same-temp=0",
 	"-mllvm",
 	"-asan-opt-stack=1",
+	"--end-no-unused-arguments",
+	NULL,
+};
+
+/* clang has copies and fills made by calls when it instruments. With -flto it optimises after that, and would make them instructions
+ * that nobody checks. */
+static const char *const clang_lto_words[] = {
+	"--start-no-unused-arguments",
+	"-fno-builtin-memcpy",
+	"-fno-builtin-memmove",
+	"-fno-builtin-memset",
 	"--end-no-unused-arguments",
 	NULL,
 };
@@ -313,6 +327,8 @@ static int compile(const struct command *self, int argc, char **argv, bool cxx)
 		if (compiler.family == FAMILY_GCC)
 			shorten_checks(&line);
 		whole = push_all(&line, compiler.family == FAMILY_CLANG ? clang_words : gcc_words);
+		if (whole && request.lto && compiler.family == FAMILY_CLANG)
+			whole = push_all(&line, clang_lto_words);
 	}
 	if (whole && request.inputs && request.routines)
 		whole = push_all(&line, compiler.family == FAMILY_CLANG ? clang_routine_words

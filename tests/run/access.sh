@@ -66,6 +66,23 @@ known_answers()
 }
 
 
+# Functions of the C library, as calls and as the compiler makes them: -1 in the truth is any number of accesses but 0.
+functions()
+{
+	local level pattern
+	for level in -O0 -O2 "-O2 -D_FORTIFY_SOURCE=2" "-O2 -D_FORTIFY_SOURCE=3" "-O2 -flto"; do
+		build "$work/library" -w -U_FORTIFY_SOURCE $level "$targets_source/accesses_library.c"
+		record "$work/library.hwt" --access exact -- "$work/library" >"$work/truth"
+		equal "$level: status" "$status" 0
+		accesses "$work/library.hwt" >"$work/seen"
+		at_least "$level: lines of truth" "$(wc -l <"$work/truth")" 20
+		while read -r line; do
+			pattern="^${line//-1/[1-9][0-9]*} "
+			grep -q -- "$pattern" "$work/seen" || fail "$level: not '$line' but '$(grep "^${line%% *} " "$work/seen")'"
+		done <"$work/truth"
+	done
+}
+
 # told's program with its arguments is a small script, so that it has none of its own
 with_arguments()
 {

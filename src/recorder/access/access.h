@@ -41,6 +41,10 @@ void hwr_access_leave(void);
 /* Records an access of so many bytes, if it is one of a chunk. */
 void hwr_access_range(u64 address, u64 bytes, bool write);
 
+/* Whether instrumented code has just reported that access itself, and the C library is to do it: gcc does so for copies of structures
+ * and for __memcpy_chk, mempcpy, bzero and the like, all of which may become a call of memcpy or memset. Forgets it. */
+bool hwr_access_told(u64 address, u64 bytes, bool write);
+
 /* For the heap: a realloc copies, and what was put aside before is stale. */
 void hwr_access_realloc(u64 from, u64 to, u64 bytes);
 void hwr_access_copy(void *to, const void *from, u64 bytes);

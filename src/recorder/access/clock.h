@@ -30,6 +30,10 @@ struct hwr_clock {
 	u32 beat_seen;
 	/* The second report of an access that a compiler tells twice, by its first and its last byte. */
 	u64 echo_address, echo_bytes;
+	/* What was reported last of any number of bytes, read and written; see hwr_access_told. */
+	struct {
+		u64 address, bytes;
+	} told[2];
 };
 extern __thread struct hwr_clock hwr_clock __attribute__((tls_model("initial-exec")));
 

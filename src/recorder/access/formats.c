@@ -182,6 +182,8 @@ static void made(char **text, int result)
 	F(__asprintf_chk, __vasprintf_chk, (char **text, int flag, const char *format, ...),       \
 	  (char **text, int flag, const char *format, va_list), (text, flag, format, list),        \
 	  made(text, result);)                                                                     \
+	F(__dprintf_chk, __vdprintf_chk, (int fd, int flag, const char *format, ...),              \
+	  (int fd, int flag, const char *format, va_list), (fd, flag, format, list), )             \
 	F(__printf_chk, __vprintf_chk, (int flag, const char *format, ...),                        \
 	  (int flag, const char *format, va_list), (flag, format, list), )                         \
 	F(__fprintf_chk, __vfprintf_chk, (FILE * f, int flag, const char *format, ...),            \
@@ -199,6 +201,12 @@ static void made(char **text, int result)
 #define LIST_ROWS(F)                                                                               \
 	F(vprintf, (const char *format, va_list list), (format, list), )                           \
 	F(vfprintf, (FILE * f, const char *format, va_list list), (f, format, list), )             \
+	F(vdprintf, (int fd, const char *format, va_list list), (fd, format, list), )              \
+	F(__vdprintf_chk, (int fd, int flag, const char *format, va_list list),                    \
+	  (fd, flag, format, list), )                                                              \
+	F(__vprintf_chk, (int flag, const char *format, va_list list), (flag, format, list), )     \
+	F(__vsprintf_chk, (char *to, int flag, size_t room, const char *format, va_list list),     \
+	  (to, flag, room, format, list), written(to, SIZE_MAX, result);)                          \
 	F(vsprintf, (char *to, const char *format, va_list list), (to, format, list),              \
 	  written(to, SIZE_MAX, result);)                                                          \
 	F(vsnprintf, (char *to, size_t n, const char *format, va_list list),                       \

@@ -22,4 +22,10 @@ static inline void hwr_range(const void *p, size_t bytes, bool write)
 		hwr_access_range((u64)p, bytes, write);
 }
 
+static inline void hwr_range_once(const void *p, size_t bytes, bool write)
+{
+	if (hwr_heap_has((u64)p) && !hwr_access_told((u64)p, bytes, write))
+		hwr_range(p, bytes, write);
+}
+
 #endif

@@ -15,11 +15,16 @@ typedef void *memory;
 #define W(p, n) hwr_range(p, n, true);
 #define S(p) hwr_range_text(p, SIZE_MAX);
 #define SN(p, n) hwr_range_text(p, n);
+/* Of functions that gcc knows and does not leave to the sanitizer's library: it may have reported the access. */
+#define R_ONCE(p, n) hwr_range_once(p, n, false);
+#define W_ONCE(p, n) hwr_range_once(p, n, true);
+#define COPY_ONCE(to, from, n) R_ONCE(from, n) W_ONCE(to, n)
 #define GIVEN(condition, action)                                                                   \
 	if (condition) {                                                                           \
 		action                                                                             \
 	}
 
+/* row(type, name, parameters, arguments, before) */
 #define DEFINE_BEFORE(type, name, parameters, arguments, before)                                   \
 	type name parameters;                                                                      \
 	HWR_EXPORT type name parameters                                                            \
@@ -29,6 +34,7 @@ typedef void *memory;
 		before return ((type(*) parameters)hwr_range_real(&real, #name))arguments;         \
 	}
 
+/* row(type, name, parameters, arguments, after) */
 #define DEFINE_AFTER(type, name, parameters, arguments, after)                                     \
 	type name parameters;                                                                      \
 	HWR_EXPORT type name parameters                                                            \

@@ -273,6 +273,7 @@ void hwr_access_range(u64 address, u64 bytes, bool write)
 	if (!hwr_heap_has(address) || !bytes || !load_relaxed(&listening) ||
 	    !hwr_shadow_sees(address, bytes))
 		return;
+	hwr_clock.told[write].address = 0;
 	if (extras & WITH_COVERAGE || bytes >> 32)
 		bytes = bytes_of_slot(address, bytes);
 	if (extras & WITH_COVERAGE)
@@ -281,6 +282,14 @@ void hwr_access_range(u64 address, u64 bytes, bool write)
 		record(address, bytes, write, WITH_ADAPTIVE);
 	else
 		record(address, bytes, write, 0);
+}
+
+bool hwr_access_told(u64 address, u64 bytes, bool write)
+{
+	if (hwr_clock.told[write].address != address || hwr_clock.told[write].bytes != bytes)
+		return false;
+	hwr_clock.told[write].address = 0;
+	return true;
 }
 
 void hwr_access_realloc(u64 from, u64 to, u64 bytes)
@@ -310,6 +319,8 @@ static inline __attribute__((always_inline)) void record_n(u64 address, u64 byte
 {
 	if (!hwr_heap_has(address) || !bytes || (bytes > 1 && is_echo(address, bytes)))
 		return;
+	hwr_clock.told[write].address = address;
+	hwr_clock.told[write].bytes = bytes;
 	record(address, with & WITH_COVERAGE ? bytes_of_slot(address, bytes) : bytes, write, with);
 }
 
