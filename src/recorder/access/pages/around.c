@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Sweeps: a program that writes or frees all it has, or a garbage collector, touches one unit after the other, and
- * each would be a fault. Where hits follow each other in memory, a hit opens some of the next units, too. Runs in the
- * target, in the handler of SIGSEGV. What it keeps is a guess that threads may spoil for each other. */
+ * each would be a fault. Where hits follow each other in memory, a hit opens some of the next units, too, if they were
+ * hit lately themselves. Runs in the target, in the handler of SIGSEGV. What it keeps is a guess that threads may spoil
+ * for each other. */
 #include "recorder/access/pages/pages.h"
 #include "recorder/access/pages/units.h"
 #include "recorder/heap/classes.h"
@@ -64,6 +65,7 @@ void hwr_pages_around(struct hwr_call *call, u64 address)
 	struct sweep *sweep = &sweeps[number];
 	bool down;
 
+	store_relaxed(&hwr_unit_at(start)->credits, HWR_CREDITS);
 	next = follow(sweep, start, bytes, &down);
 	if (!next || load_relaxed(&sweep->length) < CONFIRMED)
 		return;

@@ -82,7 +82,7 @@ static u64 take_page(u32 number, u32 group)
 		return 0;
 	first = (page * HWR_PAGE + bytes - 1) / bytes;
 	end = (page + 1) * HWR_PAGE / bytes;
-	store_relaxed(&hwr_unit_at(hwr_slot_address(number, first))->group, group);
+	store_relaxed(&hwr_unit_at(hwr_slot_address(number, first))->group, (u16)group);
 	if (group == LIBRARY_GROUP)
 		hwr_unit_keep(hwr_slot_address(number, first));
 	for (u64 i = first + 1; i + 1 < end; i++)
@@ -115,7 +115,7 @@ static void count_alone(u64 address)
 {
 	u32 site = hwr_pages_site.number % SITES;
 
-	hwr_unit_at(address)->group = hwr_pages_site.alone ? site + 1 : 0;
+	hwr_unit_at(address)->group = (u16)(hwr_pages_site.alone ? site + 1 : 0);
 	if (!hwr_pages_site.alone)
 		return;
 	hwr_pages_site.alone = false;

@@ -14,6 +14,7 @@ enum {
 	MAPS_DEFAULT = 65530, /* of vm.max_map_count */
 	MAPS_EACH = 4,        /* an armed unit splits a mapping in three; half of the maps are the program's */
 	RUN_MAX = 256,        /* units that are opened together: others wait for them */
+	RANGE_RUNS = 8,       /* calls of the kernel in one handler: a hit is to stay cheap */
 	BRIDGE_MAX = 32,      /* open units between armed ones: to leave them out would take another call */
 };
 
@@ -220,6 +221,7 @@ void hwr_unit_renew(u64 address)
 	struct hwr_unit *unit = hwr_unit_at(hwr_unit_start(address, &bytes));
 	u32 word = load_relaxed(&unit->word);
 
+	store_relaxed(&unit->credits, 0);
 	while (unlikely(word & ~(u32)HWR_UNIT_STATE) &&
 	       !cas_acq_rel(&unit->word, &word, word & HWR_UNIT_STATE))
 		;
@@ -254,30 +256,23 @@ static u64 run_open(struct hwr_run *run)
 	return count;
 }
 
-/* Always the same, so that what is never touched there can be told from what is; together, because each boundary
- * between what is open and what is armed costs. */
-static bool is_spared(u64 start, u64 bytes)
-{
-	/* Small chunks with pages of their own stand for their points; see slots.c. */
-	if (hwr_classes[hwr_heap_class(start)].slot_bytes >= HWR_PAGE && bytes == HWR_PAGE &&
-	    load_relaxed(&hwr_unit_at(start)->group))
-		return true;
-	return (start / (HWR_PAGE * HWR_SPARED) * 0x9e3779b97f4a7c15ull >> 32) % HWR_SPARED == 0;
-}
-
 u64 hwr_units_open_range(u64 start, u64 end, u64 bytes, void (*told)(void *data, u64 unit), void *data)
 {
 	struct hwr_run run = {.start = start, .end = start, .step = bytes};
+	u32 runs = 0;
 	u64 count = 0;
 
-	for (u64 at = start; at < end; at += bytes) {
+	for (u64 at = start; at < end && runs < RANGE_RUNS; at += bytes) {
 		struct hwr_unit *unit = hwr_unit_at(at);
+		u16 credits = load_relaxed(&unit->credits);
 
-		if (!(load_acquire(&unit->word) & HWR_UNIT_STATE) || is_spared(at, bytes) || !is_taken(unit))
+		if (!credits || !is_taken(unit))
 			continue;
+		store_relaxed(&unit->credits, (u16)(credits - 1));
 		if (run.end != at) {
 			count += run_open(&run);
 			run.start = at;
+			runs++;
 		}
 		run.end = at + bytes;
 		run.armed++;

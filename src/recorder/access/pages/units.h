@@ -25,8 +25,11 @@ enum { /* hwr_unit.word */
 
 struct hwr_unit {
 	u32 word;
-	u32 group; /* of a page of small slots: the stack that its slots return to */
+	u16 group;   /* of a page of small slots: the stack that its slots return to */
+	u16 credits; /* how often it may be opened with its neighbours, see hwr_units_open_range; who changes it may lose a change */
 };
+
+enum { HWR_CREDITS = 7 }; /* of a unit that was hit */
 
 /* Where the units' table is: an entry for each page of the heap, of which a larger slot uses the first. */
 static inline struct hwr_unit *hwr_unit_at(u64 start)
@@ -73,9 +76,8 @@ void hwr_unit_renew(u64 address);
  * because of us that it cannot be touched. */
 bool hwr_unit_free_child(u64 address);
 
-/* Opens those that are armed of the units from start to end, which are `bytes` each, but for small chunks with pages of
- * their own and one in HWR_SPARED of the others; tells of each that it did. */
-enum { HWR_SPARED = 16 };
+/* Opens those that are armed of the units from start to end, which are `bytes` each, and have a credit, which each pays with;
+ * tells of each that it did. Only what was hit of late has credits: memory that nobody touches stays armed amid what is swept. */
 u64 hwr_units_open_range(u64 start, u64 end, u64 bytes, void (*told)(void *data, u64 unit), void *data);
 
 /* Opens all that are armed, neighbours together, and counts the time. child: as hwr_unit_free_child does. */
