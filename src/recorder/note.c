@@ -265,6 +265,14 @@ bool hwr_call_object(struct hwr_call *call, u32 kind, u64 address, u64 size,
 	return true;
 }
 
+/* Who made the access. A handler's caller is the trampoline that it returns to, which is nobody's call. */
+static u32 hit_context(struct hwr_thread *t, u32 aux, const struct hwr_caller *caller)
+{
+	u32 context = hwr_note_context(t, HW_HIT, caller);
+
+	return context && !(aux & HW_HIT_KERNEL) ? hwr_nodes[context].parent : context;
+}
+
 /* Whatever call it is in, and paused or not: the memory is no longer armed. */
 void hwr_call_hit(struct hwr_call *call, u32 aux, u64 address)
 {
@@ -280,7 +288,7 @@ void hwr_call_hit(struct hwr_call *call, u32 aux, u64 address)
 	t->busy_sp = call->caller.sp;
 	t->state |= HWR_BUSY;
 	if (t->run_flags & HW_RUN_HIT_STACKS && !(aux & HW_HIT_AROUND))
-		record.context = hwr_note_context(t, HW_HIT, &call->caller);
+		record.context = hit_context(t, aux, &call->caller);
 	record.ticks = hwr_stamp_now(t);
 	record.flags = t->is_nested ? HW_RECORD_NESTED : 0;
 	hwr_ring_put(t, &record);

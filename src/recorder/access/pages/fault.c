@@ -107,9 +107,9 @@ static void chain(int number, siginfo_t *info, void *context)
 
 /* ---- hits ---- */
 
-static void record(u64 address, void *context)
+static void record(u64 address, void *context, const struct hwr_caller *caller)
 {
-	struct hwr_call call = {.caller = HWR_CALLER()};
+	struct hwr_call call = {.caller = *caller};
 
 	add_relaxed(&hwr_control->pages.hits, 1);
 	hwr_call_begin(&call);
@@ -133,7 +133,7 @@ static bool may_retry(u64 address)
 }
 
 /* True if the access may be made again. */
-static bool serve(u64 address, void *context)
+static bool serve(u64 address, void *context, const struct hwr_caller *caller)
 {
 	u64 start = hw_ticks();
 
@@ -145,16 +145,17 @@ static bool serve(u64 address, void *context)
 		return hwr_unit_free_child(address);
 	if (!hwr_unit_open(address))
 		return may_retry(address);
-	record(address, context);
+	record(address, context, caller);
 	hwr_pages_spent(start);
 	return true;
 }
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
+	struct hwr_caller caller = HWR_CALLER();
 	int saved = errno;
 
-	if (info->si_code == SEGV_ACCERR && serve((u64)info->si_addr, context)) {
+	if (info->si_code == SEGV_ACCERR && serve((u64)info->si_addr, context, &caller)) {
 		errno = saved;
 		return;
 	}
