@@ -73,9 +73,12 @@ static void heap_write(struct json *json, const struct watch_report *report)
 	json_real(json, "mean_size", share(report->live_bytes, report->live_areas));
 	json_number(json, "points", report->points);
 	json_number(json, "working_bytes", report->working_bytes);
+	json_number(json, "working_unknown_bytes", report->working_unknown_bytes);
 	numbers_write(json, "sizes_log2", report->sizes, WATCH_SIZES);
 	numbers_write(json, "ages_s_1_2_4_8_16_32_more", report->ages, WATCH_AGES);
 	numbers_write(json, "age_bytes", report->age_bytes, WATCH_AGES);
+	json_number(json, "age_unknown_areas", report->unknown_areas);
+	json_number(json, "age_unknown_bytes", report->unknown_bytes);
 }
 
 static void monitoring_write(const struct watch_show *self, struct json *json, const struct watch_report *report)

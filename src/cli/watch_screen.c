@@ -32,25 +32,29 @@ static void show_head(const struct watch_show *self, const struct watch_report *
 	fprintf(self->out, "mallocs/s %.0f  frees/s %.0f  reallocs/s %.0f\n",
 		rate(report->mallocs, report->interval_ns), rate(report->frees, report->interval_ns),
 		rate(report->reallocs, report->interval_ns));
-	fprintf(self->out, "live %s areas, %s, mean %s; touched in this interval %s\n",
+	fprintf(self->out, "live %s areas, %s, mean %s; touched in this interval %s, unknown %s\n",
 		units_count(report->live_areas).text, units_bytes(report->live_bytes).text,
 		units_bytes(report->live_areas ? report->live_bytes / report->live_areas : 0).text,
-		units_bytes(report->working_bytes).text);
+		units_bytes(report->working_bytes).text, units_bytes(report->working_unknown_bytes).text);
 	fprintf(self->out, "monitored %s areas, %s in %s units; hits %s, arms %s\n",
 		units_count(report->armed_areas).text, units_bytes(report->armed_bytes).text,
 		units_count(report->armed_units).text, units_count(report->hits).text,
 		units_count(report->arms).text);
 }
 
+static void show_age(const struct watch_show *self, const char *name, u64 areas, u64 bytes, u64 all)
+{
+	fprintf(self->out, "%8s %12s %12s ", name, units_count(areas).text, units_bytes(bytes).text);
+	bar(self->out, areas, all);
+	fputc('\n', self->out);
+}
+
 static void show_ages(const struct watch_show *self, const struct watch_report *report)
 {
 	fprintf(self->out, "\n%s   areas        bytes\n", self->writes ? "unwritten for" : "untouched for");
-	for (u32 i = 0; i < WATCH_AGES; i++) {
-		fprintf(self->out, "%8s %12s %12s ", age_names[i], units_count(report->ages[i]).text,
-			units_bytes(report->age_bytes[i]).text);
-		bar(self->out, report->ages[i], report->live_areas);
-		fputc('\n', self->out);
-	}
+	for (u32 i = 0; i < WATCH_AGES; i++)
+		show_age(self, age_names[i], report->ages[i], report->age_bytes[i], report->live_areas);
+	show_age(self, "unknown", report->unknown_areas, report->unknown_bytes, report->live_areas);
 }
 
 static void show_thresholds(const struct watch_show *self, const struct watch_report *report)

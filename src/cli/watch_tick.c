@@ -55,6 +55,8 @@ static void put_monitoring(struct json *json, const struct watch_report *report)
 		json_null(json, "working_set");
 	numbers(json, "age", report->ages, WATCH_AGES);
 	numbers(json, "age_bytes", report->age_bytes, WATCH_AGES);
+	json_number(json, "age_unknown", report->unknown_areas);
+	json_number(json, "age_unknown_bytes", report->unknown_bytes);
 }
 
 static void put_thresholds(struct json *json, const struct watch_report *report,

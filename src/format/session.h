@@ -237,7 +237,7 @@ struct hw_pages {
 	u64 spilt;       /* recorder: units that had to be opened with others */
 	u64 open_ns;     /* recorder: CPU time of opening all */
 	u64 open_units;  /* recorder: units that were opened then */
-	u64 flood_ticks; /* recorder, released: when all was opened last because of spend_most; 0 = never */
+	u64 flood_ticks; /* recorder, released: when all was opened last, because of spend_most or for good; 0 = never */
 	u64 floods;      /* recorder: how often */
 	u64 around;      /* recorder: units that were opened with a neighbour */
 	u64 writes_head; /* recorder, released: entries of the ring of writes */

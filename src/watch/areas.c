@@ -107,11 +107,15 @@ u64 unit_watched(const struct unit *unit, u64 now_ns)
 	return unit->watched_ns + now;
 }
 
-u64 area_watched(const struct area *area, u64 now_ns)
+u64 area_idle(const struct area *area, u64 now_ns)
 {
-	u64 watched = area->unit ? unit_watched(area->unit, now_ns) : 0;
+	const struct unit *unit = area->unit;
+	u64 since;
 
-	return watched > area->watched_before_ns ? watched - area->watched_before_ns : 0;
+	if (!unit || !unit->armed)
+		return 0;
+	since = unit->armed_ns > area->seen_ns ? unit->armed_ns : area->seen_ns;
+	return now_ns > since ? now_ns - since : 0;
 }
 
 u64 area_age(const struct area *area, u64 now_ns)
@@ -192,7 +196,7 @@ static void unit_leave(struct areas *self, struct area *area)
 
 void areas_armed(struct areas *self, struct unit *unit, u64 since_ns)
 {
-	if (unit->armed || since_ns <= unit->seen_ns || since_ns <= self->flooded_ns)
+	if (unit->armed || since_ns <= unit->seen_ns || since_ns <= unit->opened_ns || since_ns <= self->flooded_ns)
 		return;
 	unit->armed = true;
 	unit->armed_ns = since_ns;
@@ -203,6 +207,8 @@ void areas_armed(struct areas *self, struct unit *unit, u64 since_ns)
 
 void areas_opened(struct areas *self, struct unit *unit, u64 at_ns)
 {
+	if (at_ns > unit->opened_ns)
+		unit->opened_ns = at_ns;
 	if (!unit->armed)
 		return;
 	unit->watched_ns = unit_watched(unit, at_ns);
@@ -210,6 +216,12 @@ void areas_opened(struct areas *self, struct unit *unit, u64 at_ns)
 	self->armed_units--;
 	self->armed_areas -= unit->areas;
 	self->armed_bytes -= unit->bytes;
+}
+
+void areas_moved(struct areas *self, const struct area *area, u64 ticks)
+{
+	if (area->unit)
+		areas_opened(self, area->unit, areas_ns(self, ticks));
 }
 
 /* The clock's rate is known better as time goes by: what was armed at about that time counts as open, too. It is
@@ -257,7 +269,6 @@ struct area *areas_add(struct areas *self, const struct event *event)
 		return area;
 	area->unit->reopened += area->unit->armed;
 	areas_opened(self, area->unit, area->birth_ns);
-	area->watched_before_ns = area->unit->watched_ns;
 	area->unit->seen_ns = area->birth_ns;
 	unit_join(self, area->unit, area);
 	return area;
@@ -326,15 +337,6 @@ struct area *areas_at(const struct areas *self, u64 address)
 	return area && address - area->address < area->size ? area : NULL;
 }
 
-/* It may have been touched. How old its areas are is as well known as before, but whoever takes them for leaks has to
- * watch them from now on. */
-static struct area *unit_unsure(struct unit *unit)
-{
-	for (struct area *area = unit->first; area; area = area->next)
-		area->watched_before_ns = unit->watched_ns;
-	return NULL;
-}
-
 struct area *areas_hit(struct areas *self, const struct tap_hit *hit)
 {
 	struct unit *unit = areas_unit_at(self, hit->address);
@@ -347,14 +349,13 @@ struct area *areas_hit(struct areas *self, const struct tap_hit *hit)
 	if (!unit->armed || now >= unit->armed_ns)
 		areas_opened(self, unit, now);
 	if (hit->flags & HW_HIT_AROUND)
-		return unit_unsure(unit);
+		return NULL;
 	unit->hits++;
 	if (now > unit->seen_ns)
 		unit->seen_ns = now;
 	if (!area || now < area->birth_ns)
 		return NULL;
 	area->seen_ns = now > area->seen_ns ? now : area->seen_ns;
-	area->watched_before_ns = unit->watched_ns;
 	area->hits++;
 	area->hit_context = hit->context;
 	return area;

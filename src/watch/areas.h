@@ -16,7 +16,6 @@ struct area {
 	u64 chunk;              /* its number in the stream */
 	u64 birth_ticks;
 	u64 birth_ns, seen_ns;  /* seen: when it was touched last as far as is known, at least its birth */
-	u64 watched_before_ns;  /* unit_watched() when it was seen */
 	u64 hits;
 	u32 context;            /* that allocated it */
 	u32 hit_context;        /* that touched it last, 0 = unknown */
@@ -39,6 +38,7 @@ struct unit {
 	u64 armed_ns;           /* since when, if armed */
 	u64 watched_ns;         /* for how long before */
 	u64 seen_ns;            /* its last hit, or the last birth of an area of it */
+	u64 opened_ns;          /* when it was opened last, for whatever reason */
 	u64 hits;
 	u32 reopened;           /* for a new area of it, while it was armed; the policy sets it back */
 	/* The policy's. */
@@ -85,14 +85,19 @@ void areas_remove(struct areas *self, struct area *area, bool *unit_ended);
 void areas_armed(struct areas *self, struct unit *unit, u64 since_ns);
 void areas_opened(struct areas *self, struct unit *unit, u64 at_ns);
 
+/* Before the area ends because realloc has moved it: its unit was opened for that. */
+void areas_moved(struct areas *self, const struct area *area, u64 ticks);
+
 /* All that was armed before then is open. */
 void areas_flooded(struct areas *self, u64 at_ns);
 
 /* For how long the unit was armed, all in all. */
 u64 unit_watched(const struct unit *unit, u64 now_ns);
 
-/* For how long the area was armed since it was seen, and how long ago that was. */
-u64 area_watched(const struct area *area, u64 now_ns);
+/* How long ago the area was touched last: for at least area_idle nobody has, because it is armed without a break since then, and
+ * it was seen area_age ago. In between its unit was open, at least for a while, and nobody knows: what opens a unit is
+ * mostly a touch of a neighbour, and who touches one often touches others right after it. */
+u64 area_idle(const struct area *area, u64 now_ns);
 u64 area_age(const struct area *area, u64 now_ns);
 
 /* A hit in the unit at that address: it is open; the area that was touched, or NULL. */

@@ -119,6 +119,8 @@ static int area_ends(struct heapwise_client *self, const struct event *event, st
 		*carried = (struct carried){area->address, area->size, area->data};
 	else
 		tell(self, &told);
+	if (event->kind == HW_REALLOC_FREE)
+		areas_moved(&self->areas, area, event->ticks);
 	areas_remove(&self->areas, area, &ended);
 	if (ended && !requests_disarm_ended(&self->requests, event->address))
 		return err_set(err, ERR_MEMORY, "out of memory for areas");

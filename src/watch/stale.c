@@ -13,7 +13,7 @@ struct search {
 
 bool area_is_stale(const struct area *area, u64 after_ns, u64 now_ns)
 {
-	return area_age(area, now_ns) >= after_ns && area_watched(area, now_ns) >= after_ns / 2;
+	return area_idle(area, now_ns) >= after_ns;
 }
 
 /* What comes first has the larger key. */
@@ -23,7 +23,7 @@ static u64 key_of(const struct search *self, const struct area *area)
 
 	switch (self->query->sort) {
 	case STALE_BY_IDLE:
-		key = area_age(area, self->now_ns);
+		key = area_idle(area, self->now_ns);
 		break;
 	case STALE_BY_SIZE:
 		key = area->size;

@@ -10,7 +10,7 @@ enum { STALE_ROWS_MAX = 500 };
 enum stale_sort { STALE_BY_IDLE, STALE_BY_SIZE, STALE_BY_AGE, STALE_BY_HITS };
 
 struct stale_query {
-	u64 after_ns; /* untouched for so long, and for half of it that would have been noticed */
+	u64 after_ns; /* for so long a touch would have been noticed, and none was */
 	enum stale_sort sort;
 	bool rising;
 	u32 limit; /* rows, at most STALE_ROWS_MAX */

@@ -21,6 +21,8 @@ static int area_ends(struct watcher *self, const struct event *event, struct err
 	if (!area)
 		return 0;
 	map_remove(&self->types, area->chunk, NULL);
+	if (event->kind == HW_REALLOC_FREE)
+		areas_moved(&self->areas, area, event->ticks);
 	areas_remove(&self->areas, area, &ended);
 	if (ended && !requests_disarm_ended(&self->requests, event->address))
 		return err_set(err, ERR_MEMORY, "out of memory for areas");

@@ -63,8 +63,10 @@ struct watch_report {
 	u64 live_areas, live_bytes;
 	u64 sizes[WATCH_SIZES];              /* live areas by the highest bit of their size */
 	u64 ages[WATCH_AGES], age_bytes[WATCH_AGES]; /* untouched for less than 1, 2, 4, 8, 16, 32 s, more */
+	u64 unknown_areas, unknown_bytes;    /* of which that is not known */
 	u64 thresholds[POLICY_STATES_MAX];   /* units by policy_state() */
 	u64 working_bytes;                   /* of areas that were seen since the last report */
+	u64 working_unknown_bytes;           /* of areas that were not, and would not have been all the time */
 	u64 units, armed_units, armed_areas, armed_bytes;
 	u64 hits, kernel_hits, arms, refusals; /* in all */
 	u64 floods;                          /* times that all was opened to keep the stated overhead */

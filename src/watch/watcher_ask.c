@@ -55,7 +55,7 @@ static bool suspect_add(const struct watcher *self, struct watch_suspects *found
 		.chunk = area->chunk,
 		.size = area->size,
 		.age_ns = now > area->birth_ns ? now - area->birth_ns : 0,
-		.idle_ns = area_age(area, now),
+		.idle_ns = area_idle(area, now),
 		.hits = area->hits,
 		.number = point - !!point,
 		.known = map_find(&self->classes, area->chunk) != NULL,

@@ -31,6 +31,23 @@ static u32 age_bin(u64 age_ns)
 	return bin;
 }
 
+/* A touch is known to the moment if it was just seen, or if the area was watched for most of the time since then. Else it is
+ * somewhere in a time in which nobody would have noticed. */
+static void count_age(struct watch_report *report, const struct area *area, u64 age, u64 idle)
+{
+	if (age >= SECOND && idle < age / 2) {
+		report->unknown_areas++;
+		report->unknown_bytes += area->size;
+	} else {
+		report->ages[age_bin(idle)]++;
+		report->age_bytes[age_bin(idle)] += area->size;
+	}
+	if (age < report->interval_ns)
+		report->working_bytes += area->size;
+	else if (idle < report->interval_ns)
+		report->working_unknown_bytes += area->size;
+}
+
 static u32 size_bin(u64 size)
 {
 	u32 bin = size ? 63 - (u32)__builtin_clzll(size) : 0;
@@ -54,7 +71,6 @@ static struct watch_point *point_of(struct watcher *self, u32 context)
 	return &self->rows.data[*place - 1];
 }
 
-/* Untouched for so long, and, for half of that at least, it would have been noticed. */
 static bool is_stale(const struct watcher *self, const struct area *area, u64 now)
 {
 	return area_is_stale(area, self->options.policy.leak_after_ns, now);
@@ -122,18 +138,15 @@ static void type_note(struct watcher *self, const struct area *area)
 
 static void count_area(struct watcher *self, struct watch_report *report, const struct area *area)
 {
-	u64 now = report->now_ns, age = area_age(area, now);
+	u64 now = report->now_ns, age = area_age(area, now), idle = area_idle(area, now);
 	struct watch_point *point = point_of(self, area->context);
 
 	report->sizes[size_bin(area->size)]++;
-	report->ages[age_bin(age)]++;
-	report->age_bytes[age_bin(age)] += area->size;
-	if (age < report->interval_ns)
-		report->working_bytes += area->size;
-	if (area->unit) {
-		oldest_add(report, area, age);
+	count_age(report, area, age, idle);
+	if (idle)
+		oldest_add(report, area, idle);
+	if (area->unit)
 		rare_add(report, area);
-	}
 	type_note(self, area);
 	if (!point)
 		return;
@@ -144,7 +157,7 @@ static void count_area(struct watcher *self, struct watch_report *report, const 
 		return;
 	point->stale_areas++;
 	point->stale_bytes += area->size;
-	point->oldest_ns = age > point->oldest_ns ? age : point->oldest_ns;
+	point->oldest_ns = idle > point->oldest_ns ? idle : point->oldest_ns;
 	report->stale_areas++;
 	report->stale_bytes += area->size;
 	self->suspects_unknown += wants_scan(self, area);

@@ -110,7 +110,7 @@ class Viewer:
 
 
 FIELDS = {"t", "malloc_s", "free_s", "realloc_s", "live", "live_bytes", "monitored", "monitored_bytes", "overhead_pct",
-          "working_set", "age", "age_bytes", "thr", "thr_states", "sizes", "top", "suspects"}
+          "working_set", "age", "age_bytes", "age_unknown", "age_unknown_bytes", "thr", "thr_states", "sizes", "top", "suspects"}
 TOP = {"point", "fn", "file", "line", "own", "total", "n", "delta"}
 
 
@@ -133,7 +133,8 @@ def ticks(lines):
         equal("elapsed", tick["t"] // 1000000, report["elapsed_ms"])
         for ours, theirs in (("live", "live_areas"), ("live_bytes", "live_bytes"), ("monitored", "armed_areas"),
                              ("monitored_bytes", "armed_bytes"), ("sizes", "sizes_log2"), ("age_bytes", "age_bytes"),
-                             ("age", "ages_s_1_2_4_8_16_32_more")):
+                             ("age", "ages_s_1_2_4_8_16_32_more"), ("age_unknown", "age_unknown_areas"),
+                             ("age_unknown_bytes", "age_unknown_bytes")):
             equal(f"{ours} of tick {number}", tick[ours], report[theirs])
         rate = report["mallocs"] * 1000 / max(report["interval_ms"], 1)
         if report["interval_ms"] > 100:

@@ -556,8 +556,8 @@ static void work(double for_seconds)
 		;
 }
 
-/* Many areas rest while the program works, and then all are touched at once. */
-static void touch_all(int stride)
+/* Many areas rest while the program works, and then all are touched at once; so many times. */
+static void touch_all(int stride, int times)
 {
 	enum { AREAS = 8000 };
 	static volatile char *areas[AREAS];
@@ -566,15 +566,17 @@ static void touch_all(int stride)
 		areas[i] = malloc(3000);
 		areas[i][0] = 1;
 	}
-	work(seconds);
-	for (int i = 0; i < AREAS; i++)
-		CHECK(areas[i * stride % AREAS][0] == 1);
+	for (; times; times--) {
+		work(seconds);
+		for (int i = 0; i < AREAS; i++)
+			CHECK(areas[i * stride % AREAS][0] == 1);
+	}
 	work(0.3);
 }
 
-/* In no order of addresses, and in that. */
-static void case_burst(void) { touch_all(4001); }
-static void case_sweep(void) { touch_all(1); }
+/* In no order of addresses, and in that, twice: only what was hit is opened with its neighbours. */
+static void case_burst(void) { touch_all(4001, 1); }
+static void case_sweep(void) { touch_all(1, 2); }
 
 /* 100 small areas and a large one; of these 10 and the large one are touched ten times a second. */
 static void case_known(void)
@@ -593,6 +595,35 @@ static void case_known(void)
 	_exit(0);
 }
 
+static __attribute__((noinline)) volatile char *live_area(size_t size)
+{
+	volatile char *p = malloc(size);
+
+	p[0] = 1;
+	return p;
+}
+
+static __attribute__((noinline)) void stale_area(size_t size) { *(volatile char *)malloc(size) = 1; }
+
+/* Of each size 100 areas are read about once a second, all in a row, and as many are never touched again. */
+static void case_live(void)
+{
+	static const size_t sizes[] = {16, 64, 200, 700, 2000, 4096};
+	enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), EACH = 100 };
+	volatile char *areas[SIZES * EACH];
+
+	for (int i = 0; i < SIZES * EACH; i++) {
+		areas[i] = live_area(sizes[i / EACH]);
+		stale_area(sizes[i / EACH]);
+	}
+	for (double end = now() + seconds; now() < end; nap(600)) {
+		for (int i = 0; i < SIZES * EACH; i++)
+			CHECK(areas[i][0] == 1);
+		work(0.3);
+	}
+	_exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -604,7 +635,7 @@ int main(int argc, char **argv)
 		{"contexts", case_contexts}, {"guards", case_guards}, {"known", case_known},
 		{"raw", case_raw},         {"burst", case_burst},
 		{"sweep", case_sweep},     {"sandbox", case_sandbox},
-		{"deaf", case_deaf},
+		{"deaf", case_deaf},       {"live", case_live},
 	};
 
 	if (argc > 2)

@@ -51,8 +51,6 @@ TEST(hits_open, "a hit opens the unit, and only the area that was touched become
 	CHECK_EQ(areas.armed_areas + areas.armed_bytes + areas.armed_units, 0);
 	CHECK_EQ(area_age(b, 600), 100);
 	CHECK_EQ(area_age(a, 600), 599);
-	CHECK_EQ(area_watched(a, 600), 400);
-	CHECK_EQ(area_watched(b, 600), 0);
 	/* The arming is told later than the hit that came after it. */
 	areas_armed(&areas, a->unit, 450);
 	CHECK(!a->unit->armed);
@@ -86,4 +84,49 @@ TEST(units_end, "a unit ends with its last area, and a birth in it means that it
 		areas_remove(&areas, add(&areas, small_page, 50, 40 + i), &ended);
 	CHECK_EQ(areas.slabs.count, 2);
 	areas_release(&areas);
+}
+
+TEST(open_unknown, "nobody knows of an area that its unit's opening hid, whatever opened it")
+{
+	static const struct {
+		const char *why;
+		u32 flags;
+		enum { HIT, FLOOD, DISARMED, BIRTH, MOVED } what;
+	} openings[] = {
+		{"a neighbour is hit", 0, HIT},    {"a sweep", HW_HIT_AROUND, HIT}, {"a flood", 0, FLOOD},
+		{"the policy", 0, DISARMED},       {"a neighbour is born", 0, BIRTH},
+		{"realloc moves a neighbour", 0, MOVED},
+	};
+
+	for (u32 i = 0; i < sizeof(openings) / sizeof(openings[0]); i++) {
+		struct areas areas = {0};
+		struct tap_hit hit = {.ticks = 20000000, .address = small_page + 64, .flags = openings[i].flags};
+		struct area *a, *b;
+
+		areas_reset(&areas, 0, 0);
+		a = add(&areas, small_page, 50, 1);
+		b = add(&areas, small_page + 64, 60, 2);
+		CHECK_EQ(area_idle(a, 100), 0);
+		areas_armed(&areas, a->unit, 10000000);
+		CHECK_EQ(area_idle(a, 15000000), 5000000);
+		if (openings[i].what == HIT)
+			areas_hit(&areas, &hit);
+		else if (openings[i].what == FLOOD)
+			areas_flooded(&areas, 20000000);
+		else if (openings[i].what == DISARMED)
+			areas_opened(&areas, a->unit, 20000000);
+		else if (openings[i].what == BIRTH)
+			add(&areas, small_page + 128, 60, 20000000);
+		else
+			areas_moved(&areas, b, 20000000);
+		if (area_idle(a, 40000000))
+			test_fail(__FILE__, __LINE__, "%s", openings[i].why);
+		/* The arming that came before is told later. */
+		areas_armed(&areas, a->unit, 19000000);
+		CHECK_EQ(area_idle(a, 40000000), 0);
+		areas_armed(&areas, a->unit, 30000000);
+		CHECK_EQ(area_idle(a, 40000000), 10000000);
+		CHECK_EQ(area_age(a, 40000000), 39999999);
+		areas_release(&areas);
+	}
 }

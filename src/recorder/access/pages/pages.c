@@ -156,6 +156,7 @@ void hwr_pages_stop(void)
 	disarm();
 	for (u32 i = 0; load_relaxed(&hwr_control->pages.armed) && i < HELPER_TRIES; i++)
 		hwr_yield(); /* for others who are opening something */
+	store_release(&hwr_control->pages.flood_ticks, hw_ticks());
 }
 
 /* The monitor will look at the program's memory, which it cannot where that is armed: from now on nothing is. */
