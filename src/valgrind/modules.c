@@ -4,6 +4,7 @@
 #include "valgrind/modules.h"
 
 #include <elf.h>
+#include <pub_tool_aspacehl.h>
 #include <pub_tool_aspacemgr.h>
 #include <pub_tool_xarray.h>
 #include <pub_tool_clientstate.h>
@@ -49,18 +50,26 @@ static Bool is_readable(Addr at, SizeT bytes)
 	return VG_(am_is_valid_for_client)(at, bytes, VKI_PROT_READ);
 }
 
+static Bool is_header(const NSegment *segment, const NSegment *other)
+{
+	return other && other->kind == SkFileC && other->ino == segment->ino && other->dev == segment->dev && other->offset == 0;
+}
+
+/* Where the beginning of the segment's file is mapped: nearest below it, for segments may lie apart, and a file may be mapped
+ * more than once. The segment itself if there is none. */
 static Addr file_start(const NSegment *segment)
 {
-	Addr start = segment->start;
+	Addr found = segment->start, *starts;
+	Int count;
 
-	for (;;) {
-		const NSegment *below = start ? VG_(am_find_nsegment)(start - 1) : NULL;
-
-		if (!below || below->kind != SkFileC || below->ino != segment->ino ||
-		    below->dev != segment->dev)
-			return start;
-		start = below->start;
-	}
+	if (segment->offset == 0)
+		return found;
+	starts = VG_(get_segment_starts)(SkFileC, &count);
+	for (Int i = 0; i < count; i++)
+		if (starts[i] < segment->start && is_header(segment, VG_(am_find_nsegment)(starts[i])))
+			found = starts[i]; /* they ascend */
+	VG_(free)(starts);
+	return found;
 }
 
 static void find_build_id(struct module *module, const u8 *note, u64 bytes)
@@ -110,16 +119,18 @@ static void read_headers(struct module *module, const Elf64_Ehdr *header, const 
 /* False if the code is not of a file. */
 static Bool find_module(Addr code, struct module *module)
 {
-	const NSegment *segment = VG_(am_find_nsegment)(code);
+	const NSegment *found = VG_(am_find_nsegment)(code);
 	const Elf64_Ehdr *header;
+	NSegment segment;
 
-	if (!segment || segment->kind != SkFileC)
+	if (!found || found->kind != SkFileC)
 		return False;
+	segment = *found; /* Valgrind moves its own when it allocates */
 	*module = (struct module){
-		.base = segment->start - (u64)segment->offset,
-		.start = file_start(segment),
-		.end = segment->end + 1,
-		.path = VG_(am_get_filename)(segment),
+		.base = segment.start - (u64)segment.offset,
+		.start = file_start(&segment),
+		.end = segment.end + 1,
+		.path = VG_(am_get_filename)(&segment),
 	};
 	header = (const Elf64_Ehdr *)module->start;
 	if (is_readable(module->start, sizeof(*header)) &&

@@ -352,6 +352,48 @@ case_c()
 	"$HEAPWISE" dump --facts "$work/trace.hwt" | grep -q 'type_unknown.* 2$' || fail "two pointers to no block are not counted"
 }
 
+# build_id FILE, recorded_id TRACE PROGRAM
+build_id() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
+recorded_id() { "$HEAPWISE" info --format json "$1" | jq -r --arg path "$2" '.module_list[] | select(.path == $path) | .build_id'; }
+
+# A program is one module from its header to its last variable, wherever a linker puts its segments.
+case_apart()
+{
+	local row word rows link archive=$HEAPWISE_BUILD_DIR/libheapwise.a
+
+	rows=('' '-z separate-code' '-z max-page-size=65536' 'no-pie -z max-page-size=65536' 'static -z max-page-size=65536')
+	has ld.lld lld && rows+=('lld' 'lld -z separate-code' 'lld -z separate-loadable-segments' 'lld -z max-page-size=65536'
+		'lld -z max-page-size=2097152' 'lld no-pie -z max-page-size=65536')
+	for row in "${rows[@]}"; do
+		link=(-Wl,--build-id)
+		for word in $row; do
+			case $word in
+			lld) link+=(-fuse-ld=lld) ;;
+			no-pie) link+=(-no-pie) ;;
+			static) link+=(-static "$archive" -Wl,-u,malloc -Wl,-z,muldefs -Wl,--eh-frame-hdr) ;;
+			*) link+=("-Wl,$word") ;;
+			esac
+		done
+		build "$work/apart" "$source/tests/targets/types_apart.cpp" -DHEAPWISE_TYPES -O2 "${link[@]}"
+		"$HEAPWISE" run -q -o "$work/trace.hwt" "$work/apart" || fail "linked with '$row': status $?"
+		equal "types, linked with '$row'" "$(types "$work/trace.hwt" | cut -f4 | sort | xargs)" "Point shop::Crate<int> shop::Order"
+		equal "build-id, linked with '$row'" "$(recorded_id "$work/trace.hwt" "$work/apart")" "$(build_id "$work/apart")"
+	done
+}
+
+# Valgrind's list of mappings has its segments one by one.
+case_apart_valgrind()
+{
+	local linker linkers=(bfd)
+
+	has ld.lld lld && linkers+=(lld)
+	for linker in "${linkers[@]}"; do
+		build "$work/apart" "$source/tests/targets/types_apart.cpp" -O2 -Wl,--build-id -Wl,-z,max-page-size=65536 -fuse-ld=$linker
+		"$HEAPWISE" run -q --access valgrind -o "$work/trace.hwt" "$work/apart" || fail "$linker: status $?"
+		equal "build-id with $linker" "$(recorded_id "$work/trace.hwt" "$work/apart")" "$(build_id "$work/apart")"
+	done
+}
+
 # What a compiler wrote beside calls: DW_AT_LLVM_alloc_type.
 case_dwarf()
 {
