@@ -315,7 +315,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from export' -l output -s o -r -
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l metric -s m -x -a 'bytes allocs peak kept temporary' -d 'folded, dot: what is measured; speedscope: what is shown first (bytes)'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l image -r -d 'export the program'\''s image N, counted from 0; each exec begins one (the last)'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l no-symbols -d 'do not look for function names that the trace does not have'
-complete -c heapwise -n '__fish_seen_subcommand_from export' -l no-types -d 'pprof, sqlite, csv, jsonl: leave types out, which saves time and memory'
+complete -c heapwise -n '__fish_seen_subcommand_from export' -l no-types -d 'pprof, sqlite, csv, jsonl, heaplog: do not look for types, which saves time and memory'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l entries -x -a 'all freed live' -d 'heaplog: which allocation entries (all)'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l every -r -d 'heaplog: each N freed entries in a file of their own: FILE.0001, FILE.0002 ...'
 complete -c heapwise -n '__fish_seen_subcommand_from export' -l tick-ns -r -d 'heaplog: a tick is N nanoseconds (1000000)'

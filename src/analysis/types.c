@@ -574,7 +574,7 @@ int type_cascade_init(struct type_cascade *self, const struct type_query *query,
 		status = err_set(err, ERR_MEMORY, "out of memory for types");
 	if (status == 0)
 		fill_samples(self);
-	if (status == 0 && query->guess) {
+	if (status == 0 && (query->guess || query->calls)) {
 		read_kept(self);
 		status = read_calls(self, err);
 	}

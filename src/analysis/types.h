@@ -35,7 +35,8 @@ struct type_query {
 	const struct stack_source *source;
 	const char *index;      /* path of an index of the sources; NULL = look beside the program */
 	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
-	bool guess; /* by size, and what the compiler wrote: reads the debug info of all modules */
+	bool calls; /* what the compiler wrote beside calls: looks through the debug info of all modules */
+	bool guess; /* by size, too: reads the debug info of all modules */
 };
 
 #define TYPE_ANY_POINT UINT32_MAX

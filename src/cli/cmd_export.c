@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/entry_types.h"
 #include "cli/loaded.h"
 #include "cli/outfile.h"
 #include "exchange/emad.h"
@@ -23,7 +24,7 @@ struct format_row {
 	bool page; /* instead: answers of the API */
 	bool named;        /* needs a file with a name */
 	bool point_types;  /* tells types of points */
-	bool chunk_types;  /* and of chunks, also those that are guessed */
+	bool chunk_types;  /* and of chunks, unless it is an exchange also those that are guessed */
 	bool mute;         /* has no place for caveats */
 };
 
@@ -42,7 +43,7 @@ static const struct format_row formats[] = {
 	{.name = "firefox", .write = firefox_export},
 	{.name = "dot", .write = dot_export, .mute = true},
 	{.name = "emad", .exchange = emad_export},
-	{.name = "heaplog", .exchange = heaplog_export},
+	{.name = "heaplog", .exchange = heaplog_export, .chunk_types = true},
 };
 
 struct export_args {
@@ -71,7 +72,7 @@ static const struct option_spec options[] = {
 	OPTION(struct export_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
 	       "do not look for function names that the trace does not have"),
 	OPTION(struct export_args, types, 0, "no-types", OPTION_CLEAR, NULL,
-	       "pprof, sqlite, csv, jsonl: leave types out, which saves time and memory"),
+	       "pprof, sqlite, csv, jsonl, heaplog: do not look for types, which saves time and memory"),
 	OPTION(struct export_args, entries, 0, "entries", OPTION_CHOICE, "all|freed|live",
 	       "heaplog: which allocation entries (all)"),
 	OPTION(struct export_args, every, 0, "every", OPTION_NUMBER, "N",
@@ -117,8 +118,15 @@ static int write_exchange(const struct format_row *format, const struct export_a
 				   .symbols = &trace->symbols,
 				   .output = args->output,
 				   .heaplog = &heaplog};
+	struct entry_types types = {0};
+	int status = 0;
 
-	return format->exchange(&job, out, err);
+	if (format->chunk_types && args->types)
+		status = entry_types_init(&types, trace, true, &job.types, err);
+	if (status == 0)
+		status = format->exchange(&job, out, err);
+	entry_types_release(&types);
+	return status;
 }
 
 /* What a format has no place for is told here. */

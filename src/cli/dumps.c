@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/entry_types.h"
 #include "cli/loaded.h"
 #include "exchange/heaplog.h"
 #include "monitor/process.h"
@@ -142,6 +143,7 @@ static int export(const struct dump_job *job, const char *trace_path, FILE *out,
 				      .sets_written = job->sets_written,
 				      .tick_ns = TICK_NS};
 	struct exchange_job exchange = {.path = trace_path, .output = job->to, .heaplog = &how};
+	struct entry_types types = {0};
 	int status = loaded_read(&trace, err);
 
 	if (status == 0) {
@@ -149,8 +151,13 @@ static int export(const struct dump_job *job, const char *trace_path, FILE *out,
 		exchange.model = trace.model;
 		exchange.symbols = &trace.symbols;
 		count_entries(trace.model, done);
-		status = heaplog_export(&exchange, out, err);
 	}
+	/* Sets that are written while the program runs have no names yet; they are written once more at its end. */
+	if (status == 0 && job->entries != HEAPLOG_SETS)
+		status = entry_types_init(&types, &trace, job->sizes, &exchange.types, err);
+	if (status == 0)
+		status = heaplog_export(&exchange, out, err);
+	entry_types_release(&types);
 	loaded_release(&trace);
 	return status;
 }
@@ -259,7 +266,8 @@ int dumps_finish(struct dumps *self, const char *trace, struct dump_done *done, 
 				     .trace = trace,
 				     .to = self->to,
 				     .entries = HEAPLOG_ALL,
-				     .every = self->dumper.every};
+				     .every = self->dumper.every,
+				     .sizes = true};
 
 	return dump_write(&job, done, err);
 }

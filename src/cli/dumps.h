@@ -15,6 +15,7 @@ struct dump_job {
 	const char *to;          /* NULL = a name beside the trace, with the next free number */
 	u32 entries;             /* enum heaplog_entries */
 	u64 every, sets_written; /* see struct heaplog_options */
+	bool sizes; /* count the elements of types, for which debug info is read */
 	bool names; /* look up names of functions that the trace does not have; it is not changed */
 };
 

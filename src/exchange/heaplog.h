@@ -57,6 +57,9 @@ struct heaplog_summary {
 int heaplog_import(const struct heaplog_import *how, struct heaplog_summary *summary,
 		   struct err *err);
 
+/* type_id of a type that was found out, by the hash of its name. */
+#define HEAPLOG_FOUND ((u64)1 << 59)
+
 /* Identities of types and addresses of code in an imported trace, which must be neither small nor taken for
  * real ones. */
 #define HEAPLOG_IDENTITY ((u64)1 << 60)

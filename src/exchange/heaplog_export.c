@@ -17,7 +17,8 @@ struct dumping {
 	FILE *out;
 	VEC(u64) freed;   /* chunks */
 	VEC(u8) nodes;    /* by context: named by an entry, or by one below it */
-	struct map types; /* identity → type + 1 */
+	struct map types; /* identity of a type that an entry has → name as a number */
+	struct map told;  /* hash of a name that the trace has → identity */
 };
 
 static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
@@ -27,6 +28,27 @@ static int no_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of 
 static u64 tick_of(const struct dumping *self, u64 ticks)
 {
 	return tick_clock_ns(&self->model->clock, ticks) / self->how->tick_ns;
+}
+
+/* Names that the trace does not have get an identity of their own, the same in each dump, that no address has. */
+static u64 identity_of(const struct dumping *self, const char *name)
+{
+	u64 hash = hash_text(HASH_START, name), *told = map_find(&self->told, hash);
+
+	return told ? *told : HEAPLOG_FOUND | (hash & (HEAPLOG_FOUND - 1));
+}
+
+/* The chunk's type, of identity 0 if it is unknown. False if there is no memory. */
+static bool find_type(struct dumping *self, u64 chunk, struct chunk_type *type)
+{
+	const struct exchange_types *types = &self->job->types;
+	struct exchange_type found = {0};
+
+	if (types->find && types->find(types->self, chunk, &found))
+		*type = (struct chunk_type){.identity = identity_of(self, found.name), .count = found.count};
+	else if (model_chunk_type(self->model, chunk, type))
+		found.name = self->model->types.data[type->type];
+	return !found.name || map_put(&self->types, type->identity, (u64)(uintptr_t)found.name);
 }
 
 static int put_entry(struct dumping *self, FILE *out, u64 chunk, struct err *err)
@@ -42,8 +64,7 @@ static int put_entry(struct dumping *self, FILE *out, u64 chunk, struct err *err
 			freed_tick = tick;
 		freed_tick += !freed_tick; /* 0 would be: not freed */
 	}
-	if (model_chunk_type(self->model, chunk, &type) &&
-	    !map_put(&self->types, type.identity, (u64)type.type + 1))
+	if (!find_type(self, chunk, &type))
 		return no_memory(err);
 	if (context < self->nodes.count)
 		self->nodes.data[context] = 1;
@@ -223,17 +244,40 @@ static void put_nodes(struct dumping *self)
 	}
 }
 
-static void put_types(struct dumping *self)
+static int compare_identities(const void *a, const void *b)
 {
-	fputs("Types|version=4|type_id|name\n", self->out);
-	for (u64 i = 0; i < self->model->type_table.identities.count; i++) {
-		const struct type_identity *identity = &self->model->type_table.identities.data[i];
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
 
-		if (!identity->type || !map_find(&self->types, identity->identity))
-			continue;
-		fprintf(self->out, "%08" PRIX64 ", ", identity->identity & ~HEAPLOG_IDENTITY);
-		put_name(self->out, self->model->types.data[identity->type - 1]);
+	return x < y ? -1 : x > y;
+}
+
+static int put_types(struct dumping *self, struct err *err)
+{
+	VEC(u64) identities = {0};
+	bool good = true;
+
+	fputs("Types|version=4|type_id|name\n", self->out);
+	for (u64 at = 0, identity, name; good && map_next(&self->types, &at, &identity, &name);)
+		good = vec_push(&identities, identity);
+	if (good && identities.count)
+		qsort(identities.data, identities.count, sizeof *identities.data, compare_identities);
+	for (u64 i = 0; good && i < identities.count; i++) {
+		fprintf(self->out, "%08" PRIX64 ", ", identities.data[i] & ~HEAPLOG_IDENTITY);
+		put_name(self->out, (const char *)(uintptr_t)*map_find(&self->types, identities.data[i]));
 	}
+	vec_release(&identities);
+	return good ? 0 : no_memory(err);
+}
+
+static int find_told(struct dumping *self, struct err *err)
+{
+	for (u64 i = 0; i < self->model->type_table.identities.count; i++) {
+		const struct type_identity *told = &self->model->type_table.identities.data[i];
+
+		if (told->type && !map_put(&self->told, hash_text(HASH_START, self->model->types.data[told->type - 1]), told->identity))
+			return no_memory(err);
+	}
+	return 0;
 }
 
 int heaplog_export(const struct exchange_job *job, FILE *out, struct err *err)
@@ -243,6 +287,8 @@ int heaplog_export(const struct exchange_job *job, FILE *out, struct err *err)
 
 	if (!vec_extend(&self.nodes, self.model->contexts.nodes.count))
 		status = no_memory(err);
+	if (status == 0)
+		status = find_told(&self, err);
 	if (status == 0 && self.how->entries != HEAPLOG_LIVE)
 		status = find_freed(&self, err);
 	if (status == 0)
@@ -250,12 +296,14 @@ int heaplog_export(const struct exchange_job *job, FILE *out, struct err *err)
 	if (status == 0 && self.how->entries != HEAPLOG_FREED && self.how->entries != HEAPLOG_SETS) {
 		status = put_live(&self, err);
 		put_nodes(&self);
-		put_types(&self);
+		if (status == 0)
+			status = put_types(&self, err);
 	}
 	if (status == 0 && out && ferror(out))
 		status = err_set(err, ERR_SYSTEM, "cannot write the dump");
 	vec_release(&self.freed);
 	vec_release(&self.nodes);
 	map_release(&self.types);
+	map_release(&self.told);
 	return status;
 }

@@ -426,6 +426,72 @@ told()
 	done
 }
 
+# dumped FILE   "found|recorded size count type" of each entry of a dump that has a type; types that were not recorded with the
+# chunk, but found out, have a type_id of 60 bits
+dumped()
+{
+	awk -F', ' '/^[A-Z][A-Za-z]*[|]/ { table = $0; next }
+		table ~ /^HeapLog/ && $4 !~ /^0+$/ { entry[++n] = (length($4) == 15 ? "found" : "recorded") "\t" $2 "\t" $3; type[n] = $4 }
+		table ~ /^Types/ { id = $1; sub(/^[^,]*, /, ""); name[id] = $0 }
+		END { for (i = 1; i <= n; i++) print entry[i] "\t" name[type[i]] }' "$1" | LC_ALL=C sort
+}
+
+# HeapLog dumps have the types that `types` is sure of: of frames, of the index, of the compiler, and those that were recorded.
+case_heaplog()
+{
+	local program forms=$source/tests/targets/types_forms.cpp
+
+	compiler=gcc
+	build "$work/calls" "$source/tests/targets/call_types.c" -g0 "$source/tests/targets/call_types.S"
+	compiler=g++
+	build "$work/frames" "$forms" -g -fno-builtin -std=c++17
+	mkdir "$work/index"
+	cp "$work/frames" "$work/index/index"
+	"$HEAPWISE" types-index -o "$work/index/heapwise-types.hwx" "$forms" -- -I"$source/include" -std=c++17 >"$work/stdout" 2>"$work/stderr" ||
+		{ grep -q 'without libclang' "$work/stderr" && lacks libclang-dev
+		fail "no index: $(cat "$work/stderr")"; }
+	for program in frames index/index calls; do
+		"$HEAPWISE" run -q --dump "$work/dump" -o "$work/trace.hwt" "$work/$program" >/dev/null 2>"$work/stderr"
+		"$HEAPWISE" types --chunks --top 0 --format json "$work/trace.hwt" 2>"$work/stderr" >"$work/json"
+		jq -r '.chunks[] | select((.confidence == "likely" or .confidence == "exact") and .source != "vtable") |
+			["found", .size, .count // 0, .type] | @tsv' "$work/json" | LC_ALL=C sort >"$work/sure"
+		dumped "$work/dump" | grep ^found >"$work/dumped"
+		diff "$work/sure" "$work/dumped" || fail "$program: types of the dump are not those that are sure"
+		equal "$program: recorded types" "$(dumped "$work/dump" | grep -c ^recorded)" \
+			"$(jq '[.chunks[] | select(.source == "vtable")] | length' "$work/json")"
+		"$HEAPWISE" export --to heaplog "$work/trace.hwt" | cmp - "$work/dump" || fail "$program: the export is not the dump"
+		"$HEAPWISE" import-heaplog -o "$work/again.hwt" "$work/dump" 2>/dev/null || fail "$program: the dump cannot be read"
+		equal "$program: types that come back" "$("$HEAPWISE" export --to heaplog "$work/again.hwt" | dumped /dev/stdin | cksum)" \
+			"$(dumped "$work/dump" | cksum)"
+		equal "$program: types with --no-types" "$("$HEAPWISE" export --no-types --to heaplog "$work/trace.hwt" | dumped /dev/stdin | grep -c ^found)" 0
+		jq -r '.chunks[] | select(.confidence != "guess") | .source' "$work/json" | sort | uniq -c >"$work/sources"
+		case $program in
+		frames) says "$work/sources" frame ;;
+		index/index) says "$work/sources" index ;;
+		calls) says "$work/sources" dwarf ;;
+		esac
+	done
+}
+
+# Also a dump that a program asks for while it runs.
+case_heaplog_asked()
+{
+	cat >"$work/asks.cpp" <<-END
+	#include <heapwise/heapwise.h>
+	#include <map>
+	struct Leaf { long numbers[3]; };
+	int main(int, char **argv)
+	{
+		std::map<int, Leaf> leaves;
+		leaves[1] = leaves[2] = Leaf();
+		return heapwise_dump(argv[1], 0);
+	}
+	END
+	build "$work/asks" "$work/asks.cpp" -g -std=c++17
+	"$HEAPWISE" run -q --no-symbols -o "$work/trace.hwt" "$work/asks" "$work/asked" || fail "no dump: status $?"
+	equal "types" "$(dumped "$work/asked" | sort | uniq -c | xargs)" "2 found 64 0 std::map<int, Leaf> node"
+}
+
 # After the run, the trace tells types without the program's files: what the compiler wrote beside calls, sizes that guesses and
 # vtables need. What it kept is what those files say.
 case_alone()
