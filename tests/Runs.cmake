@@ -81,7 +81,7 @@ heapwise_run(monitor-killed monitor-gone killed)
 heapwise_run(monitor-stopped monitor-gone stopped)
 heapwise_run(monitor-starved monitor-gone starved)
 
-foreach(case missing_program unwritable_output full_disk file_limit damaged_trace static_program
+foreach(case missing_program unwritable_output output_in_use full_disk file_limit damaged_trace static_program
 	setuid_program usage)
 	string(REPLACE "_" "-" name ${case})
 	heapwise_run(bad-${name} bad-input ${case})

@@ -20,6 +20,7 @@
 #include "trace/accesses.h"
 #include "trace/encode.h"
 #include "trace/facts.h"
+#include "trace/lock.h"
 #include "trace/outbox.h"
 #include "trace/routines.h"
 #include "trace/types.h"
@@ -464,12 +465,39 @@ static void writer_free(struct trace_writer *writer)
 	free(writer);
 }
 
-/* A file that is there keeps its owner and mode. One by a name that others can guess, too, is none of ours. */
+/* A file that is there keeps its owner and mode. One by a name that others can guess, too, is none of ours. It is emptied when
+ * nobody else writes it: EBUSY. */
 static int trace_create(const char *path, bool fresh)
 {
+	int fd;
+
 	if (fresh)
 		unlink(path);
-	return open(path, O_RDWR | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : O_TRUNC), 0600);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | (fresh ? O_EXCL : 0), 0600);
+	if (fd >= 0 && trace_lock(fd, 0) != 0) {
+		close(fd);
+		errno = EBUSY;
+		return -1;
+	}
+	if (fd >= 0 && ftruncate(fd, 0) != 0 && errno != EINVAL) { /* EINVAL: it is no file */
+		int failure = errno;
+
+		close(fd);
+		errno = failure;
+		return -1;
+	}
+	return fd;
+}
+
+static void cannot_create(const char *path, struct err *err)
+{
+	/* That no more files may be open is not for the user who named this one to mend. */
+	bool full = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
+
+	if (errno == EBUSY)
+		err_set(err, ERR_INPUT, "cannot write %s: another recording writes to it; choose another file", path);
+	else
+		err_set(err, full ? ERR_SYSTEM : ERR_INPUT, "cannot create %s: %s", path, strerror(errno));
 }
 
 struct trace_writer *trace_writer_open(const char *path, const struct trace_writer_options *options,
@@ -490,10 +518,7 @@ struct trace_writer *trace_writer_open(const char *path, const struct trace_writ
 	writer->image = HW_NO_IMAGE;
 	fd = trace_create(path, options && options->fresh);
 	if (fd < 0) {
-		/* That no more files may be open is not for the user who named this one to mend. */
-		bool full = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-
-		err_set(err, full ? ERR_SYSTEM : ERR_INPUT, "cannot create %s: %s", path, strerror(errno));
+		cannot_create(path, err);
 		goto fail;
 	}
 	writer->outbox = outbox_open(fd, &outbox, err);

@@ -32,6 +32,25 @@ case_unwritable_output()
 	[ ! -e "$work/was-run" ] || fail "the program was run although its trace cannot be written"
 }
 
+# Another recording writes to the file: it stays whole, and the program is not run.
+case_output_in_use()
+{
+	"$HEAPWISE" run -q -o "$work/t.hwt" -- sh -c "until [ -e '$work/go' ]; do sleep 0.05; done; : \$(seq 20)" 2>"$work/first" &
+	until_true test -s "$work/t.hwt"
+	refused "cannot write $work/t.hwt: another recording writes to it" -- -o "$work/t.hwt" -- touch "$work/was-run"
+	[ ! -e "$work/was-run" ] || fail "the program was run although its trace cannot be written"
+	"$HEAPWISE" synth -o "$work/t.hwt" >"$work/stdout" 2>"$work/stderr"
+	equal "status of synth" "$?" 3
+	says "$work/stderr" "another recording writes to it"
+	touch "$work/go"
+	wait
+	equal "what the first says" "$(cat "$work/first")" ""
+	equal "closed" "$("$HEAPWISE" info --format json "$work/t.hwt" | jq -r .closed)" true
+	equal "complete" "$(field "$work/t.hwt" .complete)" true
+	"$HEAPWISE" run -q -o "$work/t.hwt" -- true 2>"$work/stderr"
+	equal "status when it is free again" "$?" 0
+}
+
 # A disk of 64 KiB. The program must end as ever, and the trace must open up to where it was full.
 case_full_disk()
 {
