@@ -95,6 +95,16 @@ const struct query_color color_names[] = {
 	{NULL, 0},
 };
 
+bool color_find(const char *name, u32 *rgb)
+{
+	for (const struct query_color *color = color_names; color->name; color++)
+		if (strcmp(color->name, name) == 0) {
+			*rgb = color->rgb;
+			return true;
+		}
+	return false;
+}
+
 const u32 color_cycle[COLOR_CYCLE] = {0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xd55e00,
 				      0xf0e442, 0x9467bd, 0x8c564b, 0x17becf, 0xbcbd22, 0x7f7f7f};
 

@@ -177,6 +177,7 @@ struct query_color {
 	u32 rgb;
 };
 extern const struct query_color color_names[];
+bool color_find(const char *name, u32 *rgb);
 enum { COLOR_CYCLE = 12 };
 extern const u32 color_cycle[COLOR_CYCLE];
 

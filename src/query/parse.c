@@ -110,13 +110,10 @@ static bool parse_color_name(struct parser *self, struct stage *stage)
 	}
 	if (token.kind != TOKEN_WORD)
 		return fail_expected(self, "a colour, 'alternate' or 'by'");
-	for (const struct query_color *color = color_names; color->name; color++) {
-		if (strcmp(color->name, token.text) == 0) {
-			stage->rgb = color->rgb;
-			return lexer_next(&self->lex);
-		}
+	if (color_find(token.text, &stage->rgb))
+		return lexer_next(&self->lex);
+	for (const struct query_color *color = color_names; color->name; color++)
 		nearest_try(&nearest, color->name);
-	}
 	nearest_try(&nearest, "alternate");
 	fail_at(self, token.at, token.length, "there is no colour '%s'", token.text);
 	if (nearest.best)

@@ -80,16 +80,30 @@ static struct expr *parse_text(struct parser *self)
 	return expr;
 }
 
-static struct expr *parse_color(struct parser *self)
+static struct expr *parse_color(struct parser *self, u32 rgb)
 {
-	struct token token = *parser_token(self);
+	u32 at = parser_token(self)->at;
 	struct expr *expr;
 
 	lexer_next(&self->lex);
-	expr = make(self, EXPR_COLOR, FIELD_COLOR, token.at);
+	expr = make(self, EXPR_COLOR, FIELD_COLOR, at);
 	if (expr)
-		expr->number = token.number;
+		expr->number = rgb;
 	return expr;
+}
+
+/* Whether the word names a colour, and neither a field nor what the query itself defined. */
+static bool at_color_name(struct parser *self, u32 *rgb)
+{
+	const char *word = parser_token(self)->text;
+	const struct query_let *let;
+	enum field field;
+	u32 user;
+
+	if (field_find(word, &field) || !color_find(word, rgb))
+		return false;
+	let = parser_let(self, word, &user);
+	return !let || let->kind == LET_PIPE;
 }
 
 static void suggest_field(struct parser *self, const char *word)
@@ -101,6 +115,8 @@ static void suggest_field(struct parser *self, const char *word)
 	for (u64 i = 0; i < self->query->lets.count; i++)
 		if (self->query->lets.data[i].kind != LET_PIPE)
 			nearest_try(&nearest, self->query->lets.data[i].name);
+	for (const struct query_color *color = color_names; color->name; color++)
+		nearest_try(&nearest, color->name);
 	if (nearest.best)
 		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
 	else
@@ -231,13 +247,13 @@ static struct expr *parse_function(struct parser *self)
 static struct expr *parse_word(struct parser *self)
 {
 	bool yes = at_word(self, "true"), no = at_word(self, "false");
-	u32 at = parser_token(self)->at;
+	u32 at = parser_token(self)->at, rgb;
 	struct expr *expr;
 
 	if (next_is_bracket(self) && !at_word(self, "in"))
 		return parse_function(self);
 	if (!yes && !no)
-		return parse_field(self);
+		return at_color_name(self, &rgb) ? parse_color(self, rgb) : parse_field(self);
 	lexer_next(&self->lex);
 	expr = make(self, EXPR_BOOL, FIELD_BOOL, at);
 	if (expr)
@@ -271,7 +287,7 @@ static struct expr *parse_value(struct parser *self)
 	case TOKEN_REGEX:
 		return parse_text(self);
 	case TOKEN_COLOR:
-		return parse_color(self);
+		return parse_color(self, (u32)parser_token(self)->number);
 	case TOKEN_WORD:
 		return parse_word(self);
 	default:
