@@ -268,7 +268,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from query' -l graph -d 'print t
 complete -c heapwise -n '__fish_seen_subcommand_from query' -l from-graph -r -d 'read the query from a filter graph in JSON'
 complete -c heapwise -n '__fish_seen_subcommand_from query' -l fields -d 'list the fields that queries may use'
 complete -c heapwise -n '__fish_seen_subcommand_from query' -l boxes -d 'list the boxes of filter graphs'
-complete -c heapwise -n '__fish_seen_subcommand_from query' -l guess -d 'types: guess by size where nothing else tells'
+complete -c heapwise -n '__fish_seen_subcommand_from query' -l no-guess -d 'types: do not guess by size where nothing else tells'
 complete -c heapwise -n '__fish_seen_subcommand_from query' -l index -r -d 'types: use this index of the sources (the one beside the program)'
 complete -c heapwise -n '__fish_seen_subcommand_from query' -l debug-path -r -d 'types: look for separate debug files here, too'
 complete -c heapwise -n '__fish_seen_subcommand_from query' -l image -r -d 'look at the program'\''s image N, counted from 0; each exec begins one (the last)'

@@ -16,7 +16,7 @@ struct query_args {
 	bool symbols, no_index, guess, canonical, graph, fields, boxes, stacks;
 };
 
-static const struct query_args defaults = {.top = 20, .image = NOT_GIVEN, .symbols = true};
+static const struct query_args defaults = {.top = 20, .image = NOT_GIVEN, .symbols = true, .guess = true};
 
 static const struct option_spec options[] = {
 	OPTION(struct query_args, file, 'f', "file", OPTION_STRING, "NAME.hwq",
@@ -43,8 +43,8 @@ static const struct option_spec options[] = {
 	       "list the fields that queries may use"),
 	OPTION(struct query_args, boxes, 0, "boxes", OPTION_SET, NULL,
 	       "list the boxes of filter graphs"),
-	OPTION(struct query_args, guess, 0, "guess", OPTION_SET, NULL,
-	       "types: guess by size where nothing else tells"),
+	OPTION(struct query_args, guess, 0, "no-guess", OPTION_CLEAR, NULL,
+	       "types: do not guess by size where nothing else tells"),
 	OPTION(struct query_args, index, 0, "index", OPTION_STRING, "PATH",
 	       "types: use this index of the sources (the one beside the program)"),
 	OPTION(struct query_args, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",

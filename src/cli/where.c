@@ -88,6 +88,7 @@ int where_apply(struct loaded *self, struct err *err)
 				    .symbols = &self->symbols,
 				    .image = self->model->image.number,
 				    .name = self->path,
+				    .guess = true,
 				    .thresholds = thresholds};
 	char *text = query_text(self->where, err);
 	struct query_engine *engine = text ? query_engine_new(&trace, 1) : NULL;

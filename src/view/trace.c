@@ -218,6 +218,7 @@ static int prepare(struct view_trace *self, struct err *err)
 				    .symbols = &self->symbols,
 				    .image = self->model->image.number,
 				    .name = self->path,
+				    .guess = true,
 				    .thresholds = THRESHOLDS_DEFAULT};
 	struct query_error error = {0};
 

@@ -66,12 +66,14 @@ equal "the difference of two snapshots" \
 # types, as heapwise types has them: the whole table, which is the same rows in another order where bytes are equal
 if [ -x "$HEAPWISE_TARGETS/containers" ]; then
 	"$HEAPWISE" run -o "$work/types.hwt" -- "$HEAPWISE_TARGETS/containers" >/dev/null 2>&1
-	"$HEAPWISE" types --no-guess --top 0 --format json "$work/types.hwt" 2>/dev/null |
-		jq -c '[.types[] | [.type, .chunks, .bytes]] | sort' >"$work/types"
-	at_least "types" "$(jq length "$work/types")" 5
-	"$HEAPWISE" query --top 0 --format json "$work/types.hwt" 'all | join type' |
-		jq -c '[.rows[] | [.type, .chunks, .size]] | sort' >"$work/joined"
-	cmp "$work/types" "$work/joined" || fail "types and 'join type' disagree"
+	for guess in "" --no-guess; do
+		"$HEAPWISE" types $guess --top 0 --format json "$work/types.hwt" 2>/dev/null |
+			jq -c '[.types[] | [.type, .chunks, .bytes]] | sort' >"$work/types"
+		at_least "types" "$(jq length "$work/types")" 5
+		"$HEAPWISE" query $guess --top 0 --format json "$work/types.hwt" 'all | join type' |
+			jq -c '[.rows[] | [.type, .chunks, .size]] | sort' >"$work/joined"
+		cmp "$work/types" "$work/joined" || fail "types and 'join type' disagree${guess:+ with $guess}"
+	done
 	"$HEAPWISE" scores --by severity --top 0 --format json "$work/types.hwt" 2>/dev/null |
 		jq -c '[.points[] | select(.severity != null) | .severity] | sort' >"$work/scores"
 	at_least "points with a severity" "$(jq length "$work/scores")" 5

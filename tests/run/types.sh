@@ -198,6 +198,24 @@ write_table()
 		"$work/shares"
 }
 
+# Queries know the types that the table shows, guesses included.
+case_query()
+{
+	local trace=$work/trace.hwt guessed
+
+	build "$work/forms" "$source/tests/targets/types_forms.cpp" -g -std=c++17
+	"$HEAPWISE" run -o "$trace" "$work/forms" >/dev/null 2>&1
+	for guess in "" --no-guess; do
+		"$HEAPWISE" types $guess --top 0 --format json "$trace" | jq -c '[.types[] | [.type, .chunks, .bytes]] | sort' >"$work/types"
+		"$HEAPWISE" query $guess --top 0 --format json "$trace" 'all | join type' |
+			jq -c '[.rows[] | [.type, .chunks, .size]] | sort' >"$work/joined"
+		cmp "$work/types" "$work/joined" || fail "types and 'join type' disagree${guess:+ with $guess}"
+	done
+	guessed=$("$HEAPWISE" types --top 0 --format json "$trace" | jq -c '[.types[] | select(.source == "size")][0] | [.type, .chunks]')
+	equal "--where with the guessed type $guessed" "$("$HEAPWISE" types --where "type == $(jq '.[0]' <<<"$guessed")" \
+		--format json "$trace" | jq -c '.types[0] | [.type, .chunks]')" "$guessed"
+}
+
 # Members, padding, and folded templates.
 case_fields()
 {
