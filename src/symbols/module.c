@@ -32,14 +32,31 @@ static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwar
 	return dwfl_build_id_find_elf(module, userdata, name, base, file_name, elf);
 }
 
+/* To libdwfl a relative folder is one below that of the module; a user means one below the current folder. */
+static void add_folders(struct strbuf *path, const char *folders)
+{
+	char *here = getcwd(NULL, 0);
+
+	for (const char *folder = folders; *folder; folder += *folder == ':') {
+		u64 length = strcspn(folder, ":");
+
+		if (length && *folder != '/' && here)
+			strbuf_addf(path, "%s/", here);
+		strbuf_add_bytes(path, folder, length);
+		strbuf_add_char(path, ':');
+		folder += length;
+	}
+	free(here);
+}
+
 bool module_places_init(struct module_places *self, const char *extra)
 {
 	struct strbuf path = { 0 };
 
 	/* An empty entry is the module's own folder, a relative one is below it. */
 	strbuf_add(&path, ":.debug:");
-	if (extra && extra[0])
-		strbuf_addf(&path, "%s:", extra);
+	if (extra)
+		add_folders(&path, extra);
 	strbuf_add(&path, "/usr/lib/debug");
 	self->path = strbuf_take(&path);
 	self->callbacks = (Dwfl_Callbacks){

@@ -97,6 +97,19 @@ TEST(separate_by_build_id, "a stripped program finds its debug file by build-id 
 	whole_release(&whole);
 }
 
+TEST(relative_path, "folders of debug_path that are relative are below the current one")
+{
+	struct whole whole = build_whole("");
+	struct symbolizer_module module = { .path = in_folder("elsewhere/stripped") };
+	struct symbolizer_options options = { .debug_path = "nothing::../debug" };
+
+	strip_whole(&whole);
+	MUST("mkdir elsewhere here && mv stripped elsewhere");
+	CHECK_EQ(chdir(in_folder("here")), 0);
+	check_like_whole(&whole, &module, &options);
+	whole_release(&whole);
+}
+
 /* The debug file is compressed, and large enough for a copy. */
 static void compress_whole(const struct whole *whole)
 {
