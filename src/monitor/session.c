@@ -144,6 +144,12 @@ static int resize(int fd, u64 bytes)
 	return status;
 }
 
+static int size_refused(struct err *err)
+{
+	return err_set(err, ERR_SYSTEM, "cannot size shared memory: %s%s", strerror(errno),
+		       errno == EFBIG ? " (see ulimit -f)" : "");
+}
+
 /* A memfd that another process can open through /proc, or -1. */
 static int memfd_reachable(const char *name)
 {
@@ -226,7 +232,7 @@ static int lobby_map(struct session *self, struct err *err)
 	void *memory;
 
 	if (resize(self->lobby_fd, sizeof(struct hw_lobby)) < 0)
-		return err_set(err, ERR_SYSTEM, "cannot size shared memory: %s", strerror(errno));
+		return size_refused(err);
 	shared_seal(self->lobby_fd);
 	memory = mmap(NULL, sizeof(struct hw_lobby), PROT_READ | PROT_WRITE, MAP_SHARED,
 		      self->lobby_fd, 0);
@@ -365,8 +371,7 @@ static int spare_add(struct session *self, u32 index, struct err *err)
 	if (resize(berth->fd, self->layout.total_bytes) < 0 ||
 	    pwrite(berth->fd, &control, sizeof(control), 0) != (ssize_t)sizeof(control) ||
 	    !pools_write(self, berth)) {
-		err_set(err, ERR_SYSTEM, "cannot size shared memory: %s%s", strerror(errno),
-			errno == EFBIG ? " (see ulimit -f)" : "");
+		size_refused(err);
 		berth_remove(self, berth);
 		return err->code;
 	}
