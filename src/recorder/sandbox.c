@@ -32,6 +32,7 @@ static const struct {
 	{ SYS_mmap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS },
 	{ SYS_mprotect, PROT_READ | PROT_WRITE, 0 },
 	{ SYS_munmap, 0, 0 },
+	{ SYS_mremap, 0, 3 /* MREMAP_MAYMOVE, MREMAP_FIXED */ },
 	{ SYS_madvise, MADV_DONTNEED, 0 },
 	{ SYS_openat, 02000000, 0 },
 	{ SYS_read, 0, 0 },

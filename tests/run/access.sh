@@ -277,6 +277,19 @@ adaptive()
 	accesses "$work/max.hwt" | grep -qE "^3000 1000 1000 .*saturated" || fail "--access-max does not saturate"
 }
 
+# Large chunks go from slot to slot without being copied, and nothing else about them changes.
+large()
+{
+	local mode
+	build "$work/large" -O1 -fno-builtin "$targets_source/accesses_large.c"
+	"$work/large" >"$work/stdout" || fail "alone: $(cat "$work/stdout")"
+	for mode in exact adaptive; do
+		told "$work/large" --access "$mode"
+		with_arguments "$work/large" refused
+		told "$work/script" --access "$mode"
+	done
+}
+
 # The helper thread leaves the program's CPU, and may run on the others as before.
 away()
 {

@@ -94,6 +94,34 @@ static inline bool hwr_access_helper_needs(u32 number)
 static inline void hwr_access_helper_stop(void) {}
 #endif
 
+/* For the heap: memory of a large chunk goes from slot to slot with what arms it, and is not copied. */
+struct hwr_move {
+	u64 from, from_bytes; /* slots */
+	u64 to, to_bytes;
+	u64 armed; /* bytes of `to` that are armed now */
+	bool hole; /* if it was moved, `from`, else `to`, is not memory any more, and cannot be made so again */
+};
+#if defined(HWR_ACCESS) && !defined(HWR_PAGES)
+static inline bool hwr_access_moves(void) { return true; }
+bool hwr_access_move(struct hwr_move *move);
+
+/* Bytes of a live chunk that stay armed when another one takes its place. `what` is the one's. */
+u64 hwr_access_armed(u64 what, u64 bytes);
+#else
+static inline bool hwr_access_moves(void) { return false; }
+static inline bool hwr_access_move(struct hwr_move *move)
+{
+	(void)move;
+	return false;
+}
+static inline u64 hwr_access_armed(u64 what, u64 bytes)
+{
+	(void)what;
+	(void)bytes;
+	return 0;
+}
+#endif
+
 /* Where the next allocation of this thread comes from; it decides which chunks share a page. */
 #ifdef HWR_PAGES
 void hwr_access_site(const struct hwr_caller *caller);

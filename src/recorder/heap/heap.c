@@ -12,6 +12,7 @@
 
 enum {
 	RETURNED = 1 << 20, /* slots from this on give their memory back to the system */
+	HUGE = 8 << 20,     /* bytes of shadow that come in huge pages: each is written at once */
 	FIXED_NOREPLACE = 0x100000,
 };
 
@@ -66,16 +67,21 @@ void *hwr_map_at(u64 address, u64 bytes)
 
 /* ---- chunks ---- */
 
-static void arm(u64 address, u64 size, u64 slot_bytes)
+/* From the byte `from` on: what comes before is armed. */
+static void arm(u64 address, u64 from, u64 size, u64 slot_bytes)
 {
-	if (slot_bytes > HWR_ARMED_WHOLE)
-		hwr_fill(hw_shadow_of(address), HW_SHADOW_ARMED, (size + 7) / 8);
-	else if (*hw_shadow_of(address) != HW_SHADOW_ARMED)
-		hwr_fill(hw_shadow_of(address), HW_SHADOW_ARMED, slot_bytes / 8);
+	if (likely(slot_bytes <= HWR_ARMED_WHOLE)) {
+		if (*hw_shadow_of(address) != HW_SHADOW_ARMED)
+			hwr_fill(hw_shadow_of(address), HW_SHADOW_ARMED, slot_bytes / 8);
+		return;
+	}
+	if (size / 8 - from / 8 >= HUGE)
+		hwr_madvise(hw_shadow_of(address), slot_bytes / 8, MADV_HUGEPAGE);
+	hwr_fill(hw_shadow_of(address + from), HW_SHADOW_ARMED, (size + 7) / 8 - from / 8);
 }
 
-/* Begins a chunk in a slot. */
-static void begin(u64 address, struct hwr_chunk *chunk, u64 size, u64 slot_bytes)
+/* Begins a chunk in a slot, of which so many bytes are armed. */
+static void begin(u64 address, struct hwr_chunk *chunk, u64 size, u64 armed_bytes)
 {
 	u64 before = chunk->what;
 	u64 what = HWR_CHUNK_LIVE | HWR_CHUNK_USED | size << HWR_CHUNK_SIZE_SHIFT;
@@ -88,7 +94,7 @@ static void begin(u64 address, struct hwr_chunk *chunk, u64 size, u64 slot_bytes
 		*hwr_chunk_others(chunk) = (struct hwr_chunk_others){0};
 	if (load_relaxed(&armed)) {
 		what |= HWR_CHUNK_MEASURED;
-		arm(address, size, slot_bytes);
+		arm(address, armed_bytes, size, hwr_classes[hwr_heap_class(address)].slot_bytes);
 		hwr_chunk_begins(address, chunk, before);
 	}
 	store_release(&chunk->what, what);
@@ -104,7 +110,7 @@ static void *take(u32 number, size_t size, bool *clean)
 		return NULL;
 	chunk = hwr_heap_find(address, &offset);
 	*clean = !(chunk->what & HWR_CHUNK_USED) || chunk->what & HWR_CHUNK_CLEAN;
-	begin(address, chunk, size, hwr_classes[number].slot_bytes);
+	begin(address, chunk, size, 0);
 	return (void *)address;
 }
 
@@ -199,16 +205,49 @@ size_t hwr_heap_usable_size(const void *p)
 
 /* ---- realloc ---- */
 
-static void *move(void *old, size_t old_size, size_t size)
+/* Large chunks are not copied, as libc does not copy them: their memory goes to another slot. NULL: it stays where it is. */
+static void *move_slot(void *old, size_t size, u64 kept)
 {
-	void *p = hwr_heap_malloc(size);
+	u32 from = hwr_heap_class((u64)old), to = hwr_class_for(size);
+	struct hwr_move move = {.from = (u64)old, .from_bytes = hwr_classes[from].slot_bytes};
+	struct hwr_chunk *was = chunk_of(old), *chunk;
+	u64 offset;
 
+	if (!hwr_access_moves() || to >= HWR_CLASSES || move.from_bytes < RETURNED || hwr_classes[to].slot_bytes < RETURNED)
+		return NULL;
+	move.to = hwr_slot_take(to);
+	if (!move.to)
+		return NULL;
+	move.to_bytes = hwr_classes[to].slot_bytes;
+	move.armed = hwr_access_armed(load_relaxed(&was->what), kept);
+	if (!hwr_access_move(&move)) {
+		if (!move.hole)
+			hwr_slot_give(to, move.to);
+		return NULL;
+	}
+	chunk = hwr_heap_find(move.to, &offset);
+	begin(move.to, chunk, size, move.armed);
+	hwr_access_realloc((u64)old, move.to, kept);
+	hwr_chunk_put_aside((u64)old, was);
+	if (move.hole)
+		store_relaxed(&was->what, HWR_CHUNK_USED); /* nobody gets that slot again */
+	else
+		hwr_heap_free(old);
+	return (void *)move.to;
+}
+
+static void *move(void *old, size_t size, u64 kept)
+{
+	void *p = move_slot(old, size, kept);
+
+	if (p)
+		return p;
+	p = hwr_heap_malloc(size);
 	if (!p)
 		return NULL;
-	hwr_access_realloc((u64)old, (u64)p, old_size < size ? old_size : size);
-	hwr_access_copy(p, old, old_size < size ? old_size : size);
-	if (hwr_heap_has((u64)old))
-		hwr_chunk_put_aside((u64)old, chunk_of(old));
+	hwr_access_realloc((u64)old, (u64)p, kept);
+	hwr_access_copy(p, old, kept);
+	hwr_chunk_put_aside((u64)old, chunk_of(old));
 	hwr_heap_free(old);
 	return p;
 }
@@ -216,7 +255,7 @@ static void *move(void *old, size_t old_size, size_t size)
 void *hwr_heap_realloc(void *old, size_t size)
 {
 	struct hwr_chunk *chunk;
-	size_t old_size;
+	u64 kept;
 
 	hwr_access_aside_forget();
 	if (!old)
@@ -229,13 +268,15 @@ void *hwr_heap_realloc(void *old, size_t size)
 		hwr_heap_free(old);
 		return NULL;
 	}
-	old_size = hwr_chunk_size(chunk);
+	kept = hwr_chunk_size(chunk);
+	if (kept > size)
+		kept = size;
 	if (!hwr_slot_fits(hwr_heap_class((u64)old), size))
-		return move(old, old_size, size);
-	hwr_access_range((u64)old, old_size < size ? old_size : size, false);
+		return move(old, size, kept);
+	hwr_access_range((u64)old, kept, false);
 	hwr_chunk_put_aside((u64)old, chunk);
-	begin((u64)old, chunk, size, hwr_classes[hwr_heap_class((u64)old)].slot_bytes);
-	hwr_access_range((u64)old, old_size < size ? old_size : size, true);
+	begin((u64)old, chunk, size, hwr_access_armed(load_relaxed(&chunk->what), kept));
+	hwr_access_range((u64)old, kept, true);
 	return old;
 }
 
@@ -279,7 +320,13 @@ void *hwr_heap_valloc(size_t size) { return hwr_heap_memalign(HWR_PAGE, size); }
 
 void *hwr_heap_pvalloc(size_t size)
 {
-	return hwr_heap_memalign(HWR_PAGE, (size + HWR_PAGE - 1) & ~(HWR_PAGE - 1));
+	size_t whole;
+
+	if (__builtin_add_overflow(size, HWR_PAGE - 1, &whole)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return hwr_heap_memalign(HWR_PAGE, whole & ~(HWR_PAGE - 1));
 }
 
 void hwr_heap_replace(struct hwr_real *real)

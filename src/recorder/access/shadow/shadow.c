@@ -4,6 +4,7 @@
 #include "recorder/access/shadow/shadow.h"
 
 #include "recorder/access/access.h"
+#include "recorder/access/shadow/adaptive.h"
 #include "recorder/heap/heap.h"
 #include "recorder/sys.h"
 
@@ -46,6 +47,68 @@ bool hwr_shadow_open(void)
 	hwr_own_map((void *)shadow, HWR_HEAP_BYTES / 8);
 	return opened = true;
 }
+
+/* ---- moving ---- */
+
+/* Of adaptive recording the helper may write to any shadow at any time, and knows which units are hot by their addresses. */
+u64 hwr_access_armed(u64 what, u64 bytes)
+{
+	return what & HWR_CHUNK_MEASURED && !load_relaxed(&hwr_adaptive_epoch) ? bytes : 0;
+}
+
+/* Makes memory of a place that mremap has left. What is there already was not touched. */
+static bool fill_hole(u64 address, u64 bytes, int dump)
+{
+	enum { NO_REPLACE = 0x100000 };
+	long result = hwr_syscall6(SYS_mmap, (long)address, (long)bytes, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | NO_REPLACE, -1, 0);
+
+	if (result == -17 /* EEXIST */)
+		return true;
+	if (result != (long)address) {
+		if (!hwr_sys_failed((void *)result))
+			hwr_munmap((void *)result, bytes);
+		return false;
+	}
+	hwr_madvise((void *)address, bytes, MADV_NOHUGEPAGE);
+	hwr_madvise((void *)address, bytes, dump);
+	return true;
+}
+
+/* The kernel takes the place of `to` away before it finds out that it cannot move. Whole slots only: they stay one mapping each. */
+static bool move_range(const struct hwr_move *move, bool *hole, int dump)
+{
+	enum { MAY_MOVE = 1, FIXED = 2 };
+	bool moved = hwr_ask6(SYS_mremap, (long)move->from, (long)move->from_bytes, (long)move->to_bytes,
+			      MAY_MOVE | FIXED, (long)move->to, 0) == (long)move->to;
+
+	*hole = moved ? !fill_hole(move->from, move->from_bytes, dump) : !fill_hole(move->to, move->to_bytes, dump);
+	return moved;
+}
+
+bool hwr_access_move(struct hwr_move *move)
+{
+	struct hwr_move shadow = {
+		.from = (u64)hw_shadow_of(move->from),
+		.from_bytes = move->from_bytes / 8,
+		.to = (u64)hw_shadow_of(move->to),
+		.to_bytes = move->to_bytes / 8,
+	};
+	bool hole = false;
+
+	if (move->armed && !move_range(&shadow, &hole, MADV_DONTDUMP)) {
+		move->armed = 0;
+		move->hole = hole;
+		if (hole)
+			return false;
+	}
+	if (!move_range(move, &move->hole, MADV_DODUMP))
+		return false;
+	move->hole |= hole;
+	return true;
+}
+
+/* ---- who is instrumented ---- */
 
 bool hwr_shadow_is_instrumented(u64 pc)
 {
