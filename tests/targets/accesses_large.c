@@ -112,6 +112,7 @@ int main(int argc, char **argv)
 	pthread_t threads[THREADS];
 	volatile size_t most = SIZE_MAX;
 
+	(void)argv;
 	if (argc > 1)
 		refuse_moves();
 	count();
