@@ -54,16 +54,18 @@ extern void *__dso_handle;
 
 /* ---- files ---- */
 
+/* The whole of it is there, or nothing is mapped: beyond its end a file is SIGBUS. The name may be that of a session that is over. */
 static void *map_file(const char *path, size_t bytes)
 {
-	int fd = hwr_open(path, O_RDWR | O_CLOEXEC);
-	void *p;
+	int fd = hwr_open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	void *p = NULL;
 
 	if (fd < 0)
 		return NULL;
-	p = hwr_mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
+	if (hwr_ask3(SYS_lseek, fd, 0, SEEK_END) >= (long)bytes)
+		p = hwr_mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
 	hwr_close(fd);
-	if (hwr_sys_failed(p))
+	if (!p || hwr_sys_failed(p))
 		return NULL;
 	hwr_madvise(p, bytes, MADV_DONTDUMP); /* gigabytes of nothing in the program's core */
 	return p;

@@ -47,17 +47,22 @@ void hwv_fault(enum hw_fault fault)
 
 /* ---- files ---- */
 
+/* The whole of it is there, or nothing is mapped: beyond its end a file is SIGBUS. */
 static void *map_file(const HChar *path, SizeT bytes)
 {
 	SysRes opened = VG_(open)(path, VKI_O_RDWR, 0);
+	void *found = NULL;
 	SysRes mapped;
 
 	if (sr_isError(opened))
 		return NULL;
-	mapped = VG_(am_shared_mmap_file_float_valgrind)(bytes, VKI_PROT_READ | VKI_PROT_WRITE,
-							 (Int)sr_Res(opened), 0);
+	if (VG_(lseek)((Int)sr_Res(opened), 0, VKI_SEEK_END) >= (Off64T)bytes) {
+		mapped = VG_(am_shared_mmap_file_float_valgrind)(bytes, VKI_PROT_READ | VKI_PROT_WRITE,
+								 (Int)sr_Res(opened), 0);
+		found = sr_isError(mapped) ? NULL : (void *)sr_Res(mapped);
+	}
 	VG_(close)((Int)sr_Res(opened));
-	return sr_isError(mapped) ? NULL : (void *)sr_Res(mapped);
+	return found;
 }
 
 static void unmap(void *p, SizeT bytes) { VG_(am_munmap_valgrind)((Addr)p, VG_PGROUNDUP(bytes)); }

@@ -308,6 +308,25 @@ scribbles()
 	done
 }
 
+# A variable that was left behind and names whatever has that name now: the program runs as without it.
+case_stale()
+{
+	local recorder kind
+
+	: >"$work/empty"
+	head -c 100 /dev/zero >"$work/short"
+	head -c 4000000 /dev/zero >"$work/long"
+	mkdir "$work/folder"
+	mkfifo "$work/fifo"
+	for recorder in libheapwise.so libheapwise-access.so libheapwise-watch.so; do
+		for kind in empty short long folder fifo missing; do
+			HEAPWISE_SESSION=$work/$kind LD_PRELOAD=$(dirname "$HEAPWISE")/$recorder timeout 20 "$HEAPWISE_TARGETS/empty" 2>"$work/stderr"
+			equal "$recorder, $kind: status" "$?" 7
+			equal "$recorder, $kind: what it says" "$(cat "$work/stderr")" ""
+		done
+	done
+}
+
 case_garbage() { scribbles garbage "${2-1}" "${3-6}"; }
 case_records() { scribbles records "${2-1}" "${3-6}"; }
 case_lobby() { scribbles lobby "${2-1}" "${3-6}"; }
