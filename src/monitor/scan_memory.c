@@ -71,6 +71,15 @@ static bool mapping_parse(const char *line, const char *session_folder, struct m
 	return true;
 }
 
+bool scan_memory_add(struct scan_memory *self, struct mapping mapping)
+{
+	u64 told = self->mappings.count ? self->mappings.data[self->mappings.count - 1].end : 0;
+
+	if (mapping.start < told)
+		mapping.start = told;
+	return mapping.start >= mapping.end || vec_push(&self->mappings, mapping);
+}
+
 static int mappings_read(struct scan_memory *self, const char *session_folder, struct err *err)
 {
 	struct strbuf text = {0};
@@ -86,7 +95,7 @@ static int mappings_read(struct scan_memory *self, const char *session_folder, s
 		struct mapping mapping = {0};
 
 		if (mapping_parse(line, session_folder, &mapping) &&
-		    !vec_push(&self->mappings, mapping))
+		    !scan_memory_add(self, mapping))
 			status = err_set(err, ERR_MEMORY, "out of memory");
 	}
 	strbuf_release(&text);

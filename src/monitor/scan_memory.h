@@ -104,6 +104,10 @@ bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end,
 /* A page that may not be touched lies below the mapping: it is a thread's stack, most likely. */
 bool scan_memory_guarded(const struct scan_memory *self, u64 number);
 
+/* Adds a mapping as /proc tells of it, by address: false without memory. Of a process that runs the kernel tells in several answers, between
+ * which mappings join and grow: what was told already is cut off. */
+bool scan_memory_add(struct scan_memory *self, struct mapping mapping);
+
 /* The mapping that the address lies in, or NULL. */
 const struct mapping *scan_memory_mapping(const struct scan_memory *self, u64 address);
 

@@ -31,6 +31,14 @@ void facts_add_aggregates(struct facts *facts, const struct stream_aggregate *ro
 
 enum { MEMORY_ROWS = 1 << 16 }; /* most that one record holds; the rest is left out */
 
+/* Whether a row may follow one that ends there: by address and apart, since whoever looks for one searches. Others are not written, and
+ * are damage where they are read. */
+static inline bool facts_resident_fits(const struct stream_resident *row, u64 end)
+{
+	return row->start >= end && row->bytes <= UINT64_MAX - row->start && row->resident_bytes <= row->bytes &&
+	       row->kind < MEMORY_KINDS && row->goes_on <= 1;
+}
+
 /* A scan is told in pieces of at most so many classes: `first` is the number of rows[0] in it. */
 enum { SCAN_ROWS = 1 << 16 };
 struct scan_piece {

@@ -132,15 +132,14 @@ static bool get_resident(struct cursor *in, u64 *at, struct stream_resident *row
 	row->resident_bytes = row->bytes - absent;
 	row->goes_on = kind & 1;
 	row->kind = (u32)(kind >> 1);
-	return !in->bad && absent <= row->bytes && row->start + row->bytes >= row->start &&
-	       kind >> 1 < MEMORY_KINDS;
+	return !in->bad && absent <= row->bytes && kind >> 1 < MEMORY_KINDS;
 }
 
 static int tell_memory(struct teller *teller, struct cursor *in)
 {
 	struct stream_memory memory = {0};
 	struct stream_resident *rows;
-	u64 at = 0;
+	u64 at = 0, end = 0;
 
 	memory.ticks = cursor_get(in);
 	memory.rss_bytes = cursor_get(in);
@@ -157,12 +156,9 @@ static int tell_memory(struct teller *teller, struct cursor *in)
 	if (!rows)
 		return err_set(teller->err, ERR_MEMORY, "out of memory");
 	for (u64 i = 0; i < memory.count && !in->bad; i++) {
-		u64 before = at;
-
-		/* By address and apart: whoever looks for one searches. */
-		if (!get_resident(in, &at, &rows[i]) || at < before ||
-		    (i && rows[i].start - before < rows[i - 1].bytes))
+		if (!get_resident(in, &at, &rows[i]) || !facts_resident_fits(&rows[i], end))
 			in->bad = true;
+		end = rows[i].start + rows[i].bytes;
 	}
 	memory.rows = rows;
 	if (in->bad || !teller->sink->memory)

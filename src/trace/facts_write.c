@@ -94,17 +94,28 @@ void facts_add_usage(struct facts *facts, const struct stream_usage *usage)
 
 void facts_add_memory(struct facts *facts, const struct stream_memory *memory)
 {
-	u64 count = memory->count < MEMORY_ROWS ? memory->count : MEMORY_ROWS, at = 0;
+	u64 count = 0, at = 0, end = 0;
 	struct strbuf *body = &facts->body;
 
+	for (u64 i = 0; i < memory->count && count < MEMORY_ROWS; i++) {
+		if (!facts_resident_fits(&memory->rows[i], end))
+			continue;
+		end = memory->rows[i].start + memory->rows[i].bytes;
+		count++;
+	}
 	varint_add(body, memory->ticks);
 	varint_add(body, memory->rss_bytes);
 	varint_add(body, memory->high_bytes);
 	varint_add(body, memory->moment);
 	varint_add(body, count);
-	for (u64 i = 0; i < count; i++) {
+	end = 0;
+	for (u64 i = 0; count; i++) {
 		const struct stream_resident *row = &memory->rows[i];
 
+		if (!facts_resident_fits(row, end))
+			continue;
+		end = row->start + row->bytes;
+		count--;
 		varint_add(body, row->start - at);
 		varint_add(body, row->bytes);
 		varint_add(body, row->bytes - row->resident_bytes);

@@ -229,7 +229,7 @@ TEST(find, "the block of an address is found in dense and in sparse heaps, and a
 	struct err err = {0};
 	u64 random = 99, at = 0x10000;
 
-	if (!vec_push(&all.mappings, (struct mapping){.end = UINT64_MAX}))
+	if (!scan_memory_add(&all, (struct mapping){.end = UINT64_MAX}))
 		FAIL("no memory");
 
 	for (u64 i = 0; i < 20000; i++) {
@@ -466,6 +466,25 @@ TEST(unreadable, "memory that is not there, or never was touched, holds no point
 	CHECK_EQ(scan_memory_word(&g.view, (u64)(uintptr_t)hole + 4096), 0);
 	CHECK_EQ(g.view.gone, 0);
 	graph_release(&g);
+}
+
+TEST(mappings_told_twice, "mappings that change while they are read are apart, and in order")
+{
+	/* Seen before and after it grew; one that swallowed its neighbours; one that was seen whole before; nothing. */
+	static const struct mapping told[] = {{.start = 10, .end = 20}, {.start = 10, .end = 30}, {.start = 15, .end = 40},
+					      {.start = 20, .end = 40}, {.start = 50, .end = 50}, {.start = 45, .end = 60},
+					      {.start = 40, .end = 70}};
+	static const u64 wanted[][2] = {{10, 20}, {20, 30}, {30, 40}, {45, 60}, {60, 70}};
+	struct scan_memory memory = SCAN_MEMORY_CLOSED;
+
+	for (u64 i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+		CHECK(scan_memory_add(&memory, told[i]));
+	CHECK_EQ(memory.mappings.count, sizeof(wanted) / sizeof(wanted[0]));
+	for (u64 i = 0; i < memory.mappings.count; i++) {
+		CHECK_EQ(memory.mappings.data[i].start, wanted[i][0]);
+		CHECK_EQ(memory.mappings.data[i].end, wanted[i][1]);
+	}
+	scan_memory_close(&memory);
 }
 
 /* ---- another process ------------------------------------------------------------------------- */
