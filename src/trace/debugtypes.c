@@ -176,17 +176,16 @@ static bool load_block(void *data, const u8 *payload, u64 bytes, u32 items)
 int trace_read_debug_types(const char *path, struct debug_types *types, struct err *err)
 {
 	struct trace_reader *reader = trace_open(path, err);
-	bool good;
+	int status;
 
 	*types = (struct debug_types){0};
 	if (!reader)
 		return ERR_INPUT;
-	good = reader_blocks(reader, HW_BLOCK_DEBUG_TYPES, load_block, types);
+	status = reader_blocks(reader, HW_BLOCK_DEBUG_TYPES, load_block, types, err);
 	trace_close(reader);
-	if (good)
-		return 0;
-	debug_types_release(types);
-	return err_set(err, ERR_MEMORY, "out of memory");
+	if (status < 0)
+		debug_types_release(types);
+	return status;
 }
 
 void debug_types_release(struct debug_types *types)

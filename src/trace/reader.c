@@ -22,6 +22,12 @@
 
 enum { EVENT_BATCH = 4096 }; /* 192 KiB of events: decoded and used while in the cache */
 
+/*
+ * A file of strangers may have blocks that hardly take any room and unpack to gigabytes. Recordings need up to about 300 times
+ * their size: a loop of malloc and free takes a quarter of a byte for an event.
+ */
+enum { MEMORY_ANY = 512 << 20, MEMORY_TIMES = 1024 };
+
 struct trace_reader {
 	int fd;
 	char *path;
@@ -29,6 +35,7 @@ struct trace_reader {
 	struct block_loader *loader;
 	struct block_list list;
 	struct trace_info info;
+	u64 memory_max; /* of what is made of its blocks, estimated */
 };
 
 /* What one trace_read needs. */
@@ -42,6 +49,7 @@ struct reading {
 	u32 decoder_image;
 	struct routine_reader *routines;
 	bool wants_events, wants_accesses, wants_types;
+	u64 memory; /* of what was told so far, estimated */
 	struct event events[EVENT_BATCH];
 };
 
@@ -65,6 +73,13 @@ static int check_header(struct trace_reader *reader, struct err *err)
 	return 0;
 }
 
+static bool is_trusted(void)
+{
+	const char *trust = getenv("HEAPWISE_TRUST");
+
+	return trust && strcmp(trust, "1") == 0;
+}
+
 static int open_file(struct trace_reader *reader, struct err *err)
 {
 	struct stat st;
@@ -76,6 +91,7 @@ static int open_file(struct trace_reader *reader, struct err *err)
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_INPUT, "%s is not a regular file", reader->path);
 	reader->info.file_bytes = (u64)st.st_size;
+	reader->memory_max = is_trusted() ? UINT64_MAX : MEMORY_ANY + MEMORY_TIMES * reader->info.file_bytes;
 	return 0;
 }
 
@@ -155,9 +171,41 @@ struct block_list *reader_list(struct trace_reader *reader) { return &reader->li
 
 struct block_loader *reader_loader(struct trace_reader *reader) { return reader->loader; }
 
-bool reader_blocks(struct trace_reader *reader, u32 type,
-		   bool (*use)(void *data, const u8 *payload, u64 bytes, u32 items), void *data)
+/* What a reader keeps of a block: columns become rows of structs, others are lists of short numbers and texts. */
+static u64 memory_of(const struct hw_block_header *header)
 {
+	switch (header->type) {
+	case HW_BLOCK_EVENTS:
+	case HW_BLOCK_ROUTINES:
+	case HW_BLOCK_ACCESSES:
+		return 64 * (u64)header->items + header->raw_bytes;
+	case HW_BLOCK_TYPES:
+		return 16 * (u64)header->items + header->raw_bytes;
+	case HW_BLOCK_CONTEXTS:
+		return 128 * (u64)header->items + header->raw_bytes;
+	default:
+		return 16 * (u64)header->raw_bytes;
+	}
+}
+
+/* Counts a block before it is unpacked. */
+static int take_memory(const struct trace_reader *reader, u64 *memory, const struct hw_block_header *header, struct err *err)
+{
+	*memory += memory_of(header);
+	if (*memory <= reader->memory_max)
+		return 0;
+	return err_set(err, ERR_INPUT,
+		       "%s has %llu bytes, but its contents would take more than %llu MiB of memory, as recordings do not; if you "
+		       "trust it, set HEAPWISE_TRUST=1",
+		       reader->path, (unsigned long long)reader->info.file_bytes,
+		       (unsigned long long)(reader->memory_max >> 20));
+}
+
+int reader_blocks(struct trace_reader *reader, u32 type,
+		  bool (*use)(void *data, const u8 *payload, u64 bytes, u32 items), void *data, struct err *err)
+{
+	u64 memory = 0;
+
 	for (u64 i = 0; i < reader->list.entries.count; i++) {
 		const struct block_entry *entry = &reader->list.entries.data[i];
 		struct hw_block_header header;
@@ -165,13 +213,16 @@ bool reader_blocks(struct trace_reader *reader, u32 type,
 
 		if (entry->type != type ||
 		    block_load_header(reader->loader, entry->offset, &header) != BLOCK_OK ||
-		    header.type != type ||
-		    block_load(reader->loader, entry->offset, &header, &payload) != BLOCK_OK)
+		    header.type != type)
+			continue;
+		if (take_memory(reader, &memory, &header, err) < 0)
+			return ERR_INPUT;
+		if (block_load(reader->loader, entry->offset, &header, &payload) != BLOCK_OK)
 			continue;
 		if (!use(data, payload, header.raw_bytes, header.items))
-			return false;
+			return err_set(err, ERR_MEMORY, "out of memory");
 	}
-	return true;
+	return 0;
 }
 
 /* Counts a damage; in a strict reading it is the end: then a negative code. */
@@ -318,6 +369,8 @@ static int read_block(struct reading *r, u64 index, struct err *err)
 	if (status == BLOCK_OK) {
 		bool told = is_told(r, entry->type);
 
+		if (told && take_memory(r->reader, &r->memory, &header, err) < 0)
+			return ERR_INPUT;
 		status = told ? (int)block_load(loader, entry->offset, &header, &payload)
 			      : (int)block_verify(loader, entry->offset, &header);
 		if (status == BLOCK_OK && told)

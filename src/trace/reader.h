@@ -43,7 +43,10 @@ struct trace_read_options {
 	void *progress_self;
 };
 
-/* Whatever the file holds, the sink is told a stream that keeps the contract of stream.h: what
+/* What is told is bounded: a sink that keeps it all needs at most about 512 MiB and 1,024 times the size of the file; more is an
+ * ERR_INPUT, unless the environment says HEAPWISE_TRUST=1.
+ *
+ * Whatever the file holds, the sink is told a stream that keeps the contract of stream.h: what
  * names a lost context, thread or module gets context 0 or a placeholder (tid 0, path ""), a lost
  * image record becomes one with pid 0, chunks are renumbered without gaps, in events, classes and
  * accesses alike. An allocation whose address was lost with another block has address 0. Only

@@ -174,7 +174,7 @@ int trace_read_symbols(const char *path, struct symbol_table *table, struct err 
 {
 	struct loading l = {0};
 	struct trace_reader *reader;
-	bool good;
+	int status = ERR_MEMORY;
 
 	*table = (struct symbol_table){0};
 	reader = trace_open(path, err);
@@ -182,14 +182,16 @@ int trace_read_symbols(const char *path, struct symbol_table *table, struct err 
 		return ERR_INPUT;
 	l.arena = calloc(1, sizeof(*l.arena));
 	table->storage = l.arena;
-	good = l.arena && reader_blocks(reader, HW_BLOCK_SYMBOLS, load_block, &l) && make_table(&l, table);
+	if (l.arena)
+		status = reader_blocks(reader, HW_BLOCK_SYMBOLS, load_block, &l, err);
+	if (status == 0 && !make_table(&l, table))
+		status = ERR_MEMORY;
 	vec_release(&l.found);
 	vec_release(&l.texts);
 	trace_close(reader);
-	if (good)
-		return 0;
-	symbol_table_release(table);
-	return err_set(err, ERR_MEMORY, "out of memory");
+	if (status < 0)
+		symbol_table_release(table);
+	return status == ERR_MEMORY ? err_set(err, ERR_MEMORY, "out of memory") : status;
 }
 
 void symbol_table_release(struct symbol_table *table)

@@ -103,17 +103,16 @@ static bool load_block(void *data, const u8 *payload, u64 bytes, u32 items)
 int trace_read_type_names(const char *path, struct type_names *names, struct err *err)
 {
 	struct trace_reader *reader = trace_open(path, err);
-	bool good;
+	int status;
 
 	*names = (struct type_names){0};
 	if (!reader)
 		return ERR_INPUT;
-	good = reader_blocks(reader, HW_BLOCK_TYPE_NAMES, load_block, names);
+	status = reader_blocks(reader, HW_BLOCK_TYPE_NAMES, load_block, names, err);
 	trace_close(reader);
-	if (good)
-		return 0;
-	type_names_release(names);
-	return err_set(err, ERR_MEMORY, "out of memory");
+	if (status < 0)
+		type_names_release(names);
+	return status;
 }
 
 void type_names_release(struct type_names *names)

@@ -347,3 +347,54 @@ TEST(unwritable, "an output that cannot be created is an error that names it")
 	CHECK(trace_writer_open(path, NULL, &err) == NULL);
 	CHECK_STR(err.text, text);
 }
+
+/* Frees and allocations of one address by one stack, at equal steps: a thousand of them take a byte. */
+static void write_bomb(const char *path, u64 events)
+{
+	struct stream_image image = {.pid = 1, .program = "/bomb", .command = "bomb"};
+	struct stream_thread thread = {.tid = 1, .name = "bomb"};
+	struct trace_writer *writer = writer_or_fail(path);
+	struct stream_sink sink = trace_writer_sink(writer);
+	static struct event batch[1 << 16];
+	struct err err = {0};
+
+	CHECK(sink.image(sink.self, &image, &err) == 0 && sink.thread(sink.self, &thread, &err) == 0);
+	for (u64 i = 0; i < events; i++) {
+		batch[i % (1 << 16)] = (struct event){
+			.ticks = 10 * i, .address = 0x1000, .size = 16, .chunk = i / 2, .kind = i % 2 ? HW_FREE : HW_MALLOC};
+		if (i % (1 << 16) == (1 << 16) - 1)
+			CHECK(sink.events(sink.self, batch, 1 << 16, &err) == 0);
+	}
+	close_or_fail(writer);
+}
+
+static int count_events(void *self, const struct event *events, u64 count, struct err *err)
+{
+	(void)events, (void)err;
+	*(u64 *)self += count;
+	return 0;
+}
+
+TEST(bomb, "a small file that would take gigabytes is refused, unless it is trusted")
+{
+	const char *path = test_path("bomb.hwt");
+	struct err err = {0};
+	u64 told = 0;
+	struct stream_sink sink = {.self = &told, .events = count_events};
+	struct trace_reader *reader;
+
+	write_bomb(path, 256 << 16);
+	reader = trace_open(path, &err);
+	CHECK(reader && trace_info(reader)->events == 256 << 16);
+	CHECK(trace_info(reader)->file_bytes < 100000);
+	CHECK(trace_read(reader, &salvage, &sink, &err) == ERR_INPUT);
+	CHECK(strstr(err.text, "HEAPWISE_TRUST=1"));
+	CHECK(told > 0 && told * 64 < (512ull << 20) + 1024 * trace_info(reader)->file_bytes);
+	trace_close(reader);
+	setenv("HEAPWISE_TRUST", "1", 1);
+	told = 0;
+	reader = trace_open(path, &err);
+	CHECK(trace_read(reader, &salvage, &sink, &err) == 0);
+	CHECK_EQ(told, 256 << 16);
+	trace_close(reader);
+}
