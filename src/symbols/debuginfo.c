@@ -221,8 +221,7 @@ static bool name_scope(const struct unit_work *work, Dwarf_Die *die, struct symb
 {
 	const char *name = mangled_name(die);
 
-	frame->function = name ? names_readable(work->query->names, name)
-			       : names_keep(work->query->names, dwarf_diename(die));
+	frame->function = names_readable(work->query->names, name ? name : dwarf_diename(die));
 	return !name;
 }
 

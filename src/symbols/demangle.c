@@ -79,11 +79,61 @@ static void demangling_run_deep(struct demangling *self, size_t name_bytes)
 	pthread_attr_destroy(&attributes);
 }
 
+/* ---- Valgrind's replacements ---- */
+
+/* What a letter behind a Z stands for; 0 = nothing. */
+static char decoded(char letter)
+{
+	static const char letters[] = "apcduhsAZDLRS", meant[] = "*+:._- @Z$()/";
+	const char *at = letter ? strchr(letters, letter) : NULL;
+
+	return at ? meant[at - letters] : 0;
+}
+
+/* The function that _vgr10010ZU_LIBRARY_FUNCTION stands in for (_vgw: is wrapped around): malloc, say. The library is
+ * written with Z for all that is no letter, so it has no underscore; so is the function after ZZ. */
+static char *replaced(const char *name)
+{
+	size_t digits = strspn(name + 4, "0123456789");
+	const char *at = name + 4 + digits, *from;
+	char *out, *to;
+
+	if (digits < 4 || digits > 5 || at[0] != 'Z' || (at[1] != 'U' && at[1] != 'Z') || at[2] != '_')
+		return NULL;
+	from = strchr(at + 3, '_');
+	if (!from || !from[1] || strnlen(from, NAME_BYTES_MAX + 1) > NAME_BYTES_MAX)
+		return NULL;
+	out = to = strdup(++from);
+	for (; out && at[1] == 'Z' && *from; from++) {
+		char letter = *from == 'Z' ? decoded(from[1]) : 0;
+
+		from += letter != 0;
+		*to++ = letter ? letter : *from;
+		*to = 0;
+	}
+	return out;
+}
+
+static char *demangle_replaced(const char *name)
+{
+	char *function = replaced(name), *text = NULL;
+
+	/* No function of Valgrind's stands in for another of its own: that would be a name made to recurse. */
+	if (function && strncmp(function, "_vg", 3) != 0)
+		text = demangle(function);
+	if (!text)
+		return function;
+	free(function);
+	return text;
+}
+
 char *demangle(const char *name)
 {
 	struct demangling work = { .name = name, .options = DMGL_PARAMS | DMGL_ANSI };
 	size_t bytes;
 
+	if (strncmp(name, "_vgr", 4) == 0 || strncmp(name, "_vgw", 4) == 0)
+		return demangle_replaced(name);
 	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R' && name[1] != 'G'))
 		return NULL;
 	bytes = strnlen(name, NAME_BYTES_MAX + 1);

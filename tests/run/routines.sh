@@ -63,6 +63,7 @@ case_plain()
 	for level in -O0 -O2 -O3; do
 		build routines.c program $level
 		agrees ./program plain
+		grep '^_vg[rw]' graph.txt && fail "functions have Valgrind's names"
 		[ "$compiler" = valgrind ] || ends_once
 		[ "$compiler" = valgrind ] || equal "unwound at $level" "$(jq .unwound graph.json)" 0
 	done

@@ -46,6 +46,21 @@ static const struct row rust[] = {
 	  "<alloc::string::String as core::fmt::Write>::write_str" },
 };
 
+static const struct row valgrind[] = {
+	{ "_vgr10010ZU_VgSoSynsomalloc_malloc", "malloc" },
+	{ "_vgr10030ZU_libstdcZpZpZa__Znwm", "operator new(unsigned long)" },
+	{ "_vgr20160ZU_ldZhlinuxZhx86Zh64ZdsoZd2_strcmp", "strcmp" },
+	{ "_vgr20210ZU_libcZdsoZa___GI_strlen", "__GI_strlen" },
+	{ "_vgw00000ZZ_libpthreadZdsoZd0_pthreadZucreateZAZa", "pthread_create@*" },
+	{ "_vgr10010ZZ_libcZdsoZa_trailZ", "trailZ" },
+	{ "_vgr10010ZU_nofunction", NULL },
+	{ "_vgr10010ZU_libc_", NULL },
+	{ "_vgr1ZU_libc_malloc", NULL },
+	{ "_vgr10010ZU_a__vgr10010ZU_a_malloc", "_vgr10010ZU_a_malloc" },
+	{ "_vgr", NULL },
+	{ "_vgw10010", NULL },
+};
+
 static const struct row plain[] = {
 	{ "", NULL }, { "_", NULL }, { "main", NULL }, { "_start", NULL }, { "_Z", NULL },
 	{ "_R", NULL }, { "_ZN", NULL }, { "_ZN3fo", NULL }, { "_Zxx", NULL }, { "_ZNSt", NULL },
@@ -76,6 +91,11 @@ TEST(cxx_names, "C++ names read as they were written")
 TEST(rust_names, "Rust names of both manglings read as paths, without hash")
 {
 	ROWS(rust);
+}
+
+TEST(valgrind_names, "functions that Valgrind puts in the place of others have the names of those")
+{
+	ROWS(valgrind);
 }
 
 TEST(plain_names, "names that are not mangled, or badly, stay as they are")
