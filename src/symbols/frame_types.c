@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { REFINE_FRAMES = 6 };
+enum { REFINE_FRAMES = 6, REFINE_NODE_FRAMES = 24 };
 
 /* Which template argument, and what it stands for. */
 enum shape {
@@ -66,9 +66,9 @@ static const struct rule rules[] = {
 	{"std::_List_base", 0, ELEMENT, TYPE_LIKELY, NULL, "std::list<%s> node"},
 	{"std::forward_list", 0, ELEMENT, TYPE_LIKELY, NULL, "std::forward_list<%s> node"},
 	{"std::map", 0, ENTRY, TYPE_LIKELY, NULL, "std::map<%s> node"},
-	{"std::multimap", 0, ENTRY, TYPE_LIKELY, NULL, "std::map<%s> node"},
+	{"std::multimap", 0, ENTRY, TYPE_LIKELY, NULL, "std::multimap<%s> node"},
 	{"std::set", 0, ELEMENT, TYPE_LIKELY, NULL, "std::set<%s> node"},
-	{"std::multiset", 0, ELEMENT, TYPE_LIKELY, NULL, "std::set<%s> node"},
+	{"std::multiset", 0, ELEMENT, TYPE_LIKELY, NULL, "std::multiset<%s> node"},
 	{"std::_Rb_tree", 1, ELEMENT, TYPE_LIKELY, NULL, "std::_Rb_tree_node<%s>"},
 	{"std::__tree", 0, ELEMENT, TYPE_LIKELY, NULL, "std::__tree_node<%s, void*>"},
 	{"std::basic_filebuf", 0, ELEMENT, TYPE_LIKELY, "_M_allocate", NULL},
@@ -400,6 +400,95 @@ static bool apply(struct frame_search *self, const struct rule *rule, const stru
 	return known;
 }
 
+/* ---- keys that may be there several times ---- */
+
+enum keys { KEYS_UNTOLD, KEYS_UNIQUE, KEYS_EQUAL };
+
+static bool span_has(struct span span, const char *text)
+{
+	return memmem(span.text, span.bytes, text, strlen(text)) != NULL;
+}
+
+/* A hash table says it by its traits: _Hashtable_traits<cached, constant iterators, unique keys>. */
+static enum keys keys_of_traits(const struct name_part *part)
+{
+	struct name_part traits;
+
+	for (u32 i = 0; i < part->argument_count; i++) {
+		if (!span_starts(part->arguments[i], "std::__detail::_Hashtable_traits<") ||
+		    !arguments_of(part->arguments[i], &traits))
+			continue;
+		return span_is(argument(&traits, 2), "true") ? KEYS_UNIQUE : KEYS_EQUAL;
+	}
+	return KEYS_UNTOLD;
+}
+
+/* What a frame of the C++ library says of the container: nodes of map and multimap have one type. */
+static enum keys keys_of(const struct name_parts *parts)
+{
+	static const char *const unique[] = {"map", "set", "unordered_map", "unordered_set"},
+				 *const equal[] = {"multimap", "multiset", "unordered_multimap", "unordered_multiset"};
+	const struct name_part *part = parts->count > 1 ? &parts->parts[1] : &parts->parts[0];
+	struct span last = parts->parts[parts->count - 1].name;
+
+	for (u32 i = 0; i < 4; i++) {
+		if (span_is(part->name, unique[i]))
+			return KEYS_UNIQUE;
+		if (span_is(part->name, equal[i]))
+			return KEYS_EQUAL;
+	}
+	if (span_is(part->name, "_Rb_tree") || span_is(part->name, "__tree") || span_is(part->name, "__hash_table")) {
+		if (span_has(last, "_unique"))
+			return KEYS_UNIQUE;
+		return span_has(last, "_equal") || span_has(last, "_multi") ? KEYS_EQUAL : KEYS_UNTOLD;
+	}
+	for (u32 i = 1; i < parts->count; i++)
+		if (keys_of_traits(&parts->parts[i]))
+			return keys_of_traits(&parts->parts[i]);
+	return KEYS_UNTOLD;
+}
+
+static const char *const tables[] = {"std::unordered_map<", "std::unordered_set<", "std::map<", "std::set<"};
+
+static bool is_of_table(const struct strbuf *type)
+{
+	return STARTS_WITH_ANY(strbuf_text(type), tables) &&
+	       (strcmp(type->text + type->count - 5, " node") == 0 ||
+		(type->count > 8 && strcmp(type->text + type->count - 8, " buckets") == 0));
+}
+
+/* std::map<int, Foo> node → std::multimap<int, Foo> node. */
+static void rename_multi(struct strbuf *type)
+{
+	static const char *const heads[] = {"std::unordered_", "std::"};
+	struct strbuf text = {0};
+
+	for (u32 i = 0; i < 2; i++) {
+		size_t bytes = strlen(heads[i]);
+
+		if (strncmp(type->text, heads[i], bytes) != 0)
+			continue;
+		strbuf_addf(&text, "%smulti%s", heads[i], type->text + bytes);
+		break;
+	}
+	strbuf_clear(type);
+	strbuf_add(type, strbuf_text(&text));
+	strbuf_release(&text);
+}
+
+/* Looks at the frame for which container a node is of. Until one tells, it is only likely to be of the usual one. */
+static bool refine_keys(struct frame_search *self, const struct name_parts *parts)
+{
+	enum keys keys = keys_of(parts);
+
+	if (keys == KEYS_UNTOLD)
+		return --self->more > 0;
+	if (keys == KEYS_EQUAL)
+		rename_multi(&self->type);
+	self->confidence = self->sure;
+	return false;
+}
+
 /* ---- what the block is for ---- */
 
 /* Tables of pointers: the frames around tell whose. False when nothing more is to be found. */
@@ -413,6 +502,8 @@ static bool refine(struct frame_search *self, const struct name_parts *parts)
 
 	if (!part || !span_is(parts->parts[0].name, "std"))
 		return false;
+	if (is_of_table(&self->type))
+		return refine_keys(self, parts);
 	if (span_is(part->name, "_Deque_base") && span_starts(last, "_M_allocate_map"))
 		apply(self, &deque, part);
 	else if (span_is(part->name, "_Hashtable") &&
@@ -425,6 +516,7 @@ static bool refine(struct frame_search *self, const struct name_parts *parts)
 			apply(self, &map, &pair);
 		else
 			apply(self, &set, part);
+		return refine_keys(self, parts);
 	}
 	return --self->more > 0;
 }
@@ -437,9 +529,22 @@ static bool is_pointer(const struct strbuf *type)
 static bool found(struct frame_search *self, enum type_confidence confidence)
 {
 	self->found = true;
-	self->confidence = confidence;
+	self->confidence = self->sure = confidence;
 	self->more = is_pointer(&self->type) ? REFINE_FRAMES : 0;
 	return self->more > 0;
+}
+
+/* The frame that tells the type may tell the container, too. */
+static bool found_by(struct frame_search *self, const struct name_parts *parts, enum type_confidence confidence)
+{
+	bool more = found(self, confidence);
+
+	if (!is_of_table(&self->type))
+		return more;
+	self->more = REFINE_NODE_FRAMES;
+	if (confidence == TYPE_EXACT)
+		self->confidence = TYPE_LIKELY;
+	return refine_keys(self, parts);
 }
 
 /* A class with operators new of its own; what derives from it may use them, too. */
@@ -503,10 +608,10 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 		bool plain = rule->confidence < TYPE_EXACT && !frame->line &&
 			     !is_plain_string(&parts, at);
 
-		return found(self, plain ? TYPE_GUESS : (enum type_confidence)rule->confidence);
+		return found_by(self, &parts, plain ? TYPE_GUESS : (enum type_confidence)rule->confidence);
 	}
 	if (is_allocator(&parts) && apply(self, &own_allocator, &parts.parts[parts.count - 2]))
-		return found(self, TYPE_LIKELY);
+		return found_by(self, &parts, TYPE_LIKELY);
 	name_path(&parts, parts.count, &self->path);
 	return is_helper(strbuf_text(&self->path)) && !is_constructor(&parts) && !runs_others(last);
 }

@@ -24,6 +24,7 @@ struct frame_search {     /* all zero = ready */
 	struct strbuf type; /* readable, see type_add_readable */
 	struct strbuf path; /* scratch */
 	enum type_confidence confidence;
+	enum type_confidence sure; /* it will be that when it is known which container a node is of */
 	bool found;
 	bool single;    /* one object, and more bytes behind it: not an array */
 	bool c_library; /* set by the caller before each step: the frame is code of the C library, or of the

@@ -311,21 +311,43 @@ static int read_module(struct search *self, const struct symbolizer_module *desc
 	return self->failed ? ERR_MEMORY : 0;
 }
 
+/* Nodes of multimap are those of map; debug information knows one type of both, and its name is the latter's. */
+static void add_usual_node(struct strbuf *out, const char *name)
+{
+	static const char *const heads[] = {"std::multi", "std::unordered_multi"};
+	size_t bytes = strlen(name);
+
+	for (u32 i = 0; i < 2; i++) {
+		size_t head = strlen(heads[i]);
+
+		if (bytes < head + 5 || strncmp(name, heads[i], head) != 0 || strcmp(name + bytes - 5, " node") != 0)
+			continue;
+		strbuf_add_bytes(out, name, head - strlen("multi"));
+		name += head;
+		break;
+	}
+	strbuf_add(out, name);
+}
+
 int type_layout_read(struct type_layout *self, const struct type_layout_query *query, struct err *err)
 {
 	struct search search = {.out = self};
 	struct module_places places = {0};
-	struct strbuf wanted = {0};
+	struct strbuf asked = {0}, wanted = {0};
 	int status = 0;
 
-	type_add_readable(&wanted, span_of(query->name));
+	type_add_readable(&asked, span_of(query->name));
+	add_usual_node(&wanted, strbuf_text(&asked));
 	search.wanted = strbuf_text(&wanted);
 	elf_version(EV_CURRENT);
-	if (wanted.failed || !module_places_init(&places, query->debug_path))
+	if (asked.failed || wanted.failed || !module_places_init(&places, query->debug_path))
 		status = ERR_MEMORY;
 	for (u32 i = 0; i < query->module_count && status == 0 && !search.found; i++)
 		status = read_module(&search, &query->modules[i], &places);
+	if (search.found && wanted.count != asked.count)
+		self->name = names_keep(&self->names, strbuf_text(&asked));
 	module_places_release(&places);
+	strbuf_release(&asked);
 	strbuf_release(&wanted);
 	strbuf_release(&search.scope);
 	strbuf_release(&search.text);

@@ -205,7 +205,39 @@ static const struct {
 	  ">::allocate(std::allocator<std::_Rb_tree_node<std::pair<int const, Foo> > >&, unsigned long)",
 	  "main"},
 	 "std::map<int, Foo> node",
+	 TYPE_LIKELY},
+	/* nodes of a multimap have the same type: who asks for them tells */
+	{{"std::__new_allocator<std::_Rb_tree_node<std::pair<int const, Foo> > >::allocate(unsigned long, void const*)",
+	  "std::_Rb_tree<int, std::pair<int const, Foo>, std::_Select1st<std::pair<int const, Foo> >, std::less<int>, "
+	  "std::allocator<std::pair<int const, Foo> > >::_M_get_node()",
+	  "std::_Rb_tree_iterator<std::pair<int const, Foo> > std::_Rb_tree<int, std::pair<int const, Foo>, "
+	  "std::_Select1st<std::pair<int const, Foo> >, std::less<int>, std::allocator<std::pair<int const, Foo> > "
+	  ">::_M_insert_equal<std::pair<int const, Foo> >(std::pair<int const, Foo>&&)",
+	  "main"},
+	 "std::multimap<int, Foo> node",
 	 TYPE_EXACT},
+	{{"std::__new_allocator<std::_Rb_tree_node<int> >::allocate(unsigned long, void const*)",
+	  "std::_Rb_tree<int, int, std::_Identity<int>, std::less<int>, std::allocator<int> >::_M_copy(int)",
+	  "std::multiset<int, std::less<int>, std::allocator<int> >::multiset(std::multiset<int> const&)", "main"},
+	 "std::multiset<int> node",
+	 TYPE_EXACT},
+	{{"std::__new_allocator<std::_Rb_tree_node<int> >::allocate(unsigned long, void const*)",
+	  "std::pair<std::_Rb_tree_iterator<int>, bool> std::_Rb_tree<int, int, std::_Identity<int>, std::less<int>, "
+	  "std::allocator<int> >::_M_insert_unique<int>(int&&)",
+	  "main"},
+	 "std::set<int> node",
+	 TYPE_EXACT},
+	{{"std::__new_allocator<std::__detail::_Hash_node<std::pair<int const, Foo>, false> >::allocate(unsigned long, "
+	  "void const*)",
+	  "std::_Hashtable<int, std::pair<int const, Foo>, std::allocator<std::pair<int const, Foo> >, "
+	  "std::__detail::_Hashtable_traits<false, false, false> >::_M_emplace<int>(int)",
+	  "main"},
+	 "std::unordered_multimap<int, Foo> node",
+	 TYPE_EXACT},
+	{{"-std::_Rb_tree<int, int, std::_Identity<int>, std::less<int>, std::allocator<int> >::_M_insert_equal(int)",
+	  "main"},
+	 "std::multiset<int> node",
+	 TYPE_GUESS},
 	{{"std::allocator_traits<std::allocator<Foo> >::allocate(std::allocator<Foo>&, unsigned long)"},
 	 "Foo",
 	 TYPE_EXACT},
