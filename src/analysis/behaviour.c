@@ -227,11 +227,13 @@ static void add_idle(const struct pass *pass, struct behaviour *self, const stru
 	double before = within((double)chunk->access.first_ticks - (double)chunk->born, life);
 	double after = within((double)chunk->born + life - (double)chunk->access.last_ticks, life);
 
-	self->useful_sum += chunk->weight * within(life - before - after, life) / life;
 	if (before > limit) {
 		hit(self, INFERENCE_EARLY, chunk, before);
 		self->early_ticks += before * chunk->weight;
 	}
+	if (chunk->access.flags & ACCESS_LATER)
+		return;
+	self->useful_sum += chunk->weight * within(life - before - after, life) / life;
 	if (after > limit) {
 		hit(self, INFERENCE_LATE, chunk, after);
 		self->late_ticks += after * chunk->weight;
@@ -259,7 +261,7 @@ static void add_accesses(const struct pass *pass, struct behaviour *self, const 
 	self->writes += access->writes;
 	self->is_estimated |= (access->flags & ACCESS_ESTIMATED) != 0;
 	self->is_lower_bound |= (access->flags & ACCESS_LOWER_BOUND) != 0;
-	if (timed)
+	if (timed && !(access->flags & ACCESS_LATER))
 		self->useful_chunks += chunk->weight;
 	if (!access->reads && !access->writes) {
 		if (chunk->size)
@@ -267,7 +269,9 @@ static void add_accesses(const struct pass *pass, struct behaviour *self, const 
 		return;
 	}
 	tally_add(&self->accessed, chunk, (double)chunk->life);
-	if (!access->reads)
+	if (access->flags & ACCESS_UNSIDED)
+		self->unsided_bytes += (double)chunk->bytes;
+	else if (!access->reads)
 		hit(self, INFERENCE_WRITE_ONLY, chunk, (double)chunk->life);
 	else if (!access->writes)
 		hit(self, INFERENCE_READ_ONLY, chunk, (double)chunk->life);
@@ -528,7 +532,7 @@ static void forget_accesses(struct behaviour *self)
 	}
 	self->is_estimated = self->is_lower_bound = false;
 	self->reads = self->writes = 0;
-	self->used_bytes = self->useful_sum = self->useful_chunks = 0;
+	self->used_bytes = self->unsided_bytes = self->useful_sum = self->useful_chunks = 0;
 	self->early_ticks = self->late_ticks = self->covered_bytes = 0;
 }
 
@@ -548,6 +552,7 @@ void behaviour_add_scores(struct behaviour *to, const struct behaviour *from)
 	to->group_scores += from->group_scores;
 	to->groups += from->groups;
 	to->used_bytes += from->used_bytes;
+	to->unsided_bytes += from->unsided_bytes;
 	to->measured.bytes += from->measured.bytes;
 	to->useful_sum += from->useful_sum;
 	to->useful_chunks += from->useful_chunks;

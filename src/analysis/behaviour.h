@@ -62,6 +62,7 @@ struct behaviour {
 	double group_scores; /* sum over the groups of mean life / span */
 	u64 groups;
 	double used_bytes;                /* of chunks that were both read and written */
+	double unsided_bytes;             /* measured, of chunks of which it is not known whether they were both */
 	double useful_sum, useful_chunks; /* active part of lives, chunks */
 	double short_ticks;               /* sum of lives of short chunks */
 	double early_ticks, late_ticks;   /* sum of idle times of the hits */

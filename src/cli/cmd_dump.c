@@ -538,7 +538,7 @@ static void line_named(struct line *self, const char *name, u64 number, bool kno
 
 static void line_access_flags(struct line *self, u32 flags)
 {
-	static const char *const words[] = {"shared", "saturated", "estimated", "lower_bound"};
+	static const char *const words[] = {"shared", "saturated", "estimated", "lower_bound", "later", "unsided"};
 	const char *between = "";
 
 	line_text(self, " flags ");

@@ -109,6 +109,8 @@ enum { /* flags of a HW_ACCESS_BLOCK */
 	HW_ACCESS_SATURATED = 2,   /* a counter stopped at its maximum */
 	HW_ACCESS_ESTIMATED = 4,   /* counts are unbiased estimates */
 	HW_ACCESS_LOWER_BOUND = 8, /* code that is not instrumented may have accessed it */
+	HW_ACCESS_LATER = 16,      /* its last access may be much later than is recorded */
+	HW_ACCESS_UNSIDED = 32,    /* it was only read, or only written, as far as was seen */
 };
 
 enum { /* aux of a HW_HIT */

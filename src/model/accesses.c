@@ -112,7 +112,7 @@ bool access_table_get(const struct access_table *self, u64 chunk, struct chunk_a
 		return true;
 	}
 	*access = (struct chunk_access){.first_ticks = cell->first_ticks,
-					.last_ticks = cell->last_ticks,
+					.last_ticks = cell->flags & ACCESS_LATER ? 0 : cell->last_ticks,
 					.reads = cell->reads,
 					.writes = cell->writes,
 					.read_bytes = cell->read_bytes,

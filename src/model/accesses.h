@@ -9,7 +9,7 @@
 #include "trace/stream.h"
 
 struct chunk_access {
-	u64 first_ticks, last_ticks; /* 0 = never accessed */
+	u64 first_ticks, last_ticks; /* 0 = never accessed; the last one also if it is not known (ACCESS_LATER) */
 	u64 reads, writes;
 	u64 low, high; /* accessed bytes are within [low, high); equal = nothing */
 	u64 covered;   /* distinct bytes accessed; UINT64_MAX = not measured */

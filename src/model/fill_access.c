@@ -10,7 +10,7 @@ static inline __attribute__((always_inline)) void change(struct access_sums *sum
 							 const struct chunk_access *access, u64 size,
 							 bool less)
 {
-	bool read = access->reads, written = access->writes;
+	bool read = access->reads, written = access->writes, sided = !(access->flags & ACCESS_UNSIDED);
 
 	add(&sums->chunks, 1, less);
 	add(&sums->bytes, size, less);
@@ -21,10 +21,10 @@ static inline __attribute__((always_inline)) void change(struct access_sums *sum
 	add(&sums->accessed_chunks, read || written, less);
 	add(&sums->never_chunks, !read && !written, less);
 	add(&sums->never_bytes, read || written ? 0 : size, less);
-	add(&sums->unread_chunks, written && !read, less);
-	add(&sums->unread_bytes, written && !read ? size : 0, less);
-	add(&sums->unwritten_chunks, read && !written, less);
-	add(&sums->unwritten_bytes, read && !written ? size : 0, less);
+	add(&sums->unread_chunks, written && !read && sided, less);
+	add(&sums->unread_bytes, written && !read && sided ? size : 0, less);
+	add(&sums->unwritten_chunks, read && !written && sided, less);
+	add(&sums->unwritten_bytes, read && !written && sided ? size : 0, less);
 	if (access->covered != UINT64_MAX) {
 		add(&sums->covered_bytes, access->covered, less);
 		add(&sums->covered_of_bytes, size, less);

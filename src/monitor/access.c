@@ -13,13 +13,16 @@ enum {
 	/* How far a free looks back for its row: no more than a thread's own, and those of other
 	 * threads that came between. */
 	LOOSE_LOOK = 256,
-	FLAGS = HW_ACCESS_SHARED | HW_ACCESS_SATURATED | HW_ACCESS_ESTIMATED | HW_ACCESS_LOWER_BOUND,
+	FLAGS = HW_ACCESS_SHARED | HW_ACCESS_SATURATED | HW_ACCESS_ESTIMATED | HW_ACCESS_LOWER_BOUND |
+		HW_ACCESS_LATER | HW_ACCESS_UNSIDED,
 };
 
 _Static_assert((int)HW_ACCESS_SHARED == (int)ACCESS_SHARED &&
 		       (int)HW_ACCESS_SATURATED == (int)ACCESS_SATURATED &&
 		       (int)HW_ACCESS_ESTIMATED == (int)ACCESS_ESTIMATED &&
-		       (int)HW_ACCESS_LOWER_BOUND == (int)ACCESS_LOWER_BOUND,
+		       (int)HW_ACCESS_LOWER_BOUND == (int)ACCESS_LOWER_BOUND &&
+		       (int)HW_ACCESS_LATER == (int)ACCESS_LATER &&
+		       (int)HW_ACCESS_UNSIDED == (int)ACCESS_UNSIDED,
 	       "flags are passed on as they are");
 _Static_assert((int)HW_ACCESS_EXACT == (int)ACCESS_EXACT &&
 		       (int)HW_ACCESS_ADAPTIVE == (int)ACCESS_ADAPTIVE &&

@@ -55,7 +55,7 @@ static double access_number(enum field field, const struct block *block, u32 i)
 			       ? (double)tick_clock_ns(&model->clock, access.first_ticks)
 			       : NAN;
 	case F_LAST:
-		return access.reads || access.writes
+		return access.last_ticks
 			       ? (double)tick_clock_ns(&model->clock, access.last_ticks)
 			       : NAN;
 	case F_MULTI:

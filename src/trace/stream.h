@@ -185,6 +185,8 @@ enum { /* stream_access.flags; the numbers are those of HW_ACCESS_* */
 	ACCESS_SATURATED = 2,   /* a count stopped at its maximum */
 	ACCESS_ESTIMATED = 4,   /* counts are unbiased estimates */
 	ACCESS_LOWER_BOUND = 8, /* code that is not instrumented may have accessed it */
+	ACCESS_LATER = 16,      /* its last access may be much later than is recorded: it is not known */
+	ACCESS_UNSIDED = 32,    /* it was only read, or only written, as far as was seen: whether that is all is not known */
 };
 
 /* What is known of the accesses to a chunk. */

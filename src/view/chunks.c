@@ -297,13 +297,13 @@ static void add_accesses(const struct gathered *self, const struct view_chunk *c
 		bar->flags |= BAR_UNMEASURED;
 		return;
 	}
-	if (access.first_ticks) {
+	if (access.first_ticks)
 		bar->first_ns = (double)tick_clock_ns(&model->clock, access.first_ticks);
+	if (access.last_ticks)
 		bar->last_ns = (double)tick_clock_ns(&model->clock, access.last_ticks);
-	}
-	bar->flags |= (access.reads ? 0 : BAR_NEVER_READ) |
-		      (access.writes ? 0 : BAR_NEVER_WRITTEN) |
-		      (access.flags & ACCESS_SHARED ? BAR_SHARED : 0);
+	if (!(access.flags & ACCESS_UNSIDED))
+		bar->flags |= (access.reads ? 0 : BAR_NEVER_READ) | (access.writes ? 0 : BAR_NEVER_WRITTEN);
+	bar->flags |= access.flags & ACCESS_SHARED ? BAR_SHARED : 0;
 }
 
 static int add_bar(struct chunks_view *view, const struct gathered *self, u64 position)

@@ -147,7 +147,7 @@ static bool is_live(const struct view_chunk *chunk, u64 limit_ticks)
 	       !(view_is_freed(chunk) && chunk->page->free_ticks[chunk->at] < limit_ticks);
 }
 
-/* Time of a chunk's life in which nobody used it, s; what was not measured is not known to be unused. */
+/* Time of a chunk's life in which nobody used it, s; what was not measured, or ended at a time that is not known, is not known to be unused. */
 static double idle_seconds(const struct model *model, const struct view_chunk *chunk)
 {
 	u64 born = chunk->page->alloc_ticks[chunk->at], used = 0;
@@ -155,7 +155,7 @@ static double idle_seconds(const struct model *model, const struct view_chunk *c
 	u64 life = died > born ? died - born : 0;
 	struct chunk_access access;
 
-	if (!model_chunk_access(model, chunk->number, &access))
+	if (!model_chunk_access(model, chunk->number, &access) || access.flags & ACCESS_LATER)
 		return 0;
 	if (access.first_ticks && access.last_ticks > access.first_ticks)
 		used = access.last_ticks - access.first_ticks;

@@ -290,6 +290,40 @@ large()
 	done
 }
 
+# What adaptive recording does not see makes an answer unknown, never wrong.
+brief()
+{
+	build "$work/brief" -O1 "$targets_source/accesses_brief.c"
+	record "$work/brief.hwt" --access adaptive -- "$work/brief"
+	equal "status" "$status" 0
+	"$HEAPWISE" dump "$work/brief.hwt" >"$work/dump"
+	awk '
+		$3 == "malloc" { size[$6] = $5; born[$6] = $1 }
+		$3 == "free" { ended[$6] = $1 }
+		$2 == "access" { last[$3] = $7; reads[$3] = $9; writes[$3] = $11; flags[$3] = $0 }
+		END {
+			for (i in last) {
+				later = flags[i] ~ /later/
+				unsided = flags[i] ~ /unsided/
+				idle = (ended[i] - last[i]) / (ended[i] - born[i])
+				if (size[i] == 800 && (!reads[i] || !writes[i]))
+					print "written, then read: " flags[i]
+				else if (size[i] == 801 && idle > 0.5 && !later)
+					print "in use until its end, and idle for " idle ": " flags[i]
+				else if (size[i] == 802 && (reads[i] || writes[i] != 200 || unsided))
+					print "written 200 times: " flags[i]
+				else if (size[i] == 803 && (idle < 0.8 || later))
+					print "idle for 2 s: " flags[i]
+				else if (size[i] == 804 && idle > 0.2 && !later)
+					print "read at the end, and idle for " idle ": " flags[i]
+				found[size[i]]++
+			}
+			if (found[800] != 50 || found[804] != 50 || found[803] != 1)
+				print "something is missing"
+		}' "$work/dump" >"$work/verdict"
+	[ ! -s "$work/verdict" ] || fail "$(wc -l <"$work/verdict") are wrong: $(head -n 3 "$work/verdict")"
+}
+
 # The helper thread leaves the program's CPU, and may run on the others as before.
 away()
 {

@@ -38,7 +38,7 @@ static const struct {
 	{ "a part that nobody knows", { { 0, 16, 0 }, { 32, 0, 0 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 2 },
 	{ "a number of a part beyond all", { { 0, 16, 0 }, { 60000, 0, 0 }, { 99, 0, 0 } }, 0, 1 },
 	{ "a block at address 0", { { 0, 0, 0 }, { 15, 0, 0 }, { 99, 0, 0 } }, 0, 2 },
-	{ "flags that nobody knows", { { 0, 16, 16 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 2 },
+	{ "flags that nobody knows", { { 0, 16, 64 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 2 },
 	{ "last before first", { { 0, 16, 0 }, { 1, 9, 5 }, { 15, 16, 0 }, { 99, 0, 0 } }, 0, 2 },
 	{ "a first access and no last", { { 0, 16, 0 }, { 1, 0, 5 }, { 99, 0, 0 } }, 0, 1 },
 	{ "high below low", { { 0, 16, 0 }, { 4, 9, 5 }, { 99, 0, 0 } }, 0, 1 },

@@ -142,6 +142,27 @@ TEST(useless, "a chunk that is never read or never written is useless, its bytes
 	model_free(feed.model);
 }
 
+TEST(hidden, "chunks whose sides or last access are not known count neither for nor against the point")
+{
+	struct feed feed = begun(1);
+	struct behaviour_table table;
+	u64 chunk = alloc_at(&feed, 0, HW_MALLOC, 1, 100);
+
+	access_at(&feed, chunk, 100, 600, 1, 1, 50, 0);
+	free_at(&feed, 1000, chunk, 100);
+	chunk = alloc_at(&feed, 0, HW_MALLOC, 1, 100);
+	access_at(&feed, chunk, 0, 10, 0, 9, 50, ACCESS_ESTIMATED | ACCESS_UNSIDED | ACCESS_LATER);
+	free_at(&feed, 1000, chunk, 100);
+	end_at(&feed, RUN);
+	table = behaved(&feed);
+	CHECK_NEAR(scores_of(&table.points[0]).value[SCORE_USAGE], 0.5);
+	CHECK_NEAR(scores_of(&table.points[0]).value[SCORE_USEFUL], 0.5);
+	CHECK_EQ(table.points[0].hits[INFERENCE_WRITE_ONLY].chunks, 0);
+	CHECK_EQ(table.points[0].hits[INFERENCE_LATE].chunks, 0);
+	behaviour_table_release(&table);
+	model_free(feed.model);
+}
+
 TEST(covered, "where distinct bytes were measured they count, not the interval")
 {
 	struct feed feed = begun(1);

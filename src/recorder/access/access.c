@@ -27,10 +27,9 @@ void hwr_access_allocator(struct hwr_real *real)
 static void start_clock(void)
 {
 	bool adaptive = hwr_control->access == HW_ACCESS_ADAPTIVE;
-	u32 hits = adaptive ? HWR_CLOCK_HITS_MOST : HWR_CLOCK_HITS;
 
-	hwr_clock_init(hwr_control->flags & HW_RUN_EXACT_TIMES ? 1 : hits,
-		       adaptive ? &hwr_adaptive_epoch : NULL);
+	hwr_clock_init(hwr_control->flags & HW_RUN_EXACT_TIMES ? 1 : HWR_CLOCK_HITS,
+		       adaptive ? &hwr_adaptive_beat : NULL);
 }
 
 void hwr_access_attach(void)

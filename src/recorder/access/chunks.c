@@ -2,7 +2,9 @@
  * Sums of a chunk, and its coverage; see chunks.h. Runs in the target. */
 #include "recorder/access/chunks.h"
 
+#include "format/ticks.h"
 #include "recorder/access/access.h"
+#include "recorder/access/clock.h"
 #include "recorder/access/shadow/adaptive.h"
 #include "recorder/memory.h"
 #include "recorder/state.h"
@@ -114,6 +116,31 @@ void hwr_chunk_begins(u64 address, struct hwr_chunk *chunk, u64 before)
 	hwr_adaptive_begin(address, chunk);
 }
 
+/* When a last access was at the latest that has the time of this reading of the counter. In exact mode it serves few accesses; in adaptive
+ * mode the thread may have accessed hot memory alone for long, and had no reason to read it again. */
+static u64 read_again(u64 last, u64 now)
+{
+	u64 next = hwr_clock_next(last), until = next ? next : now;
+
+	return until - last > hwr_adaptive_moment ? until : last;
+}
+
+/* What adaptive recording may have hidden: the first access of one sort, and a last one. A last access is right if it is off by less than a
+ * sixteenth of the time since the first. */
+static u32 hidden(u64 address, const struct hwr_chunk *chunk, bool estimated, const struct hwr_sums *sums)
+{
+	u64 now = hw_ticks(), until = read_again(sums->last, now);
+	u32 flags = 0;
+
+	if (estimated) {
+		u64 armed = hwr_adaptive_hidden_until(address, chunk, sums->last, now);
+
+		until = armed > until ? armed : until;
+		flags |= HW_ACCESS_ESTIMATED | (!sums->reads || !sums->writes ? HW_ACCESS_UNSIDED : 0);
+	}
+	return until > sums->last && until - sums->last > (now - sums->first) / 16 ? flags | HW_ACCESS_LATER : flags;
+}
+
 static void saturate(u64 *count, u64 most, u32 *flags)
 {
 	if (!most || *count <= most)
@@ -179,8 +206,8 @@ bool hwr_chunk_sums(u64 address, const struct hwr_chunk *chunk, struct hwr_sums 
 	sums->size = size;
 	if (coverage_open)
 		coverage_read(address, sums, maps);
-	if (what & HWR_CHUNK_ESTIMATED)
-		sums->flags |= HW_ACCESS_ESTIMATED;
+	if (sums->first && load_relaxed(&hwr_adaptive_epoch))
+		sums->flags |= hidden(address, chunk, what & HWR_CHUNK_ESTIMATED, sums);
 	if (may_hide(sums) || what & HWR_CHUNK_PLAIN)
 		sums->flags |= HW_ACCESS_LOWER_BOUND;
 	saturate(&sums->reads, hwr_control->access_max, &sums->flags);

@@ -76,5 +76,21 @@ u64 hwr_clock_read(void)
 	clock->beat_seen = load_relaxed(clock->beat);
 	now = hw_ticks();
 	clock->hits_left = clock->hits - 1;
-	return clock->now = now;
+	return hwr_clock_keep(clock, now);
+}
+
+u64 hwr_clock_next(u64 reading)
+{
+	const struct hwr_clock *clock = &hwr_clock;
+	u32 count = clock->readings_count, oldest = count > HWR_CLOCK_READINGS ? count - HWR_CLOCK_READINGS : 0;
+	u64 next = 0;
+
+	for (u32 i = count; i-- > oldest;) {
+		u64 one = clock->readings[i % HWR_CLOCK_READINGS];
+
+		if (one == reading)
+			return next;
+		next = one;
+	}
+	return reading;
 }

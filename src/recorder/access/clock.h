@@ -7,7 +7,7 @@
  * accesses since the last event at most, and a chunk that lives for microseconds has a useful life. Events:
  * the thread makes an allocator call, sleeps, is preempted or has a signal (the kernel clears a word of the
  * thread's rseq area then; see stamp.h), or the beat changes: the monitor's, which it does at least every
- * 50 ms, or the number of the epoch in adaptive mode, where times need not be more exact than that.
+ * 50 ms, or in adaptive mode, where most accesses are not recorded, the helper's, which it does every turn.
  * --exact-times reads always; so do systems without rseq. */
 #ifndef RECORDER_ACCESS_CLOCK_H
 #define RECORDER_ACCESS_CLOCK_H
@@ -15,7 +15,7 @@
 #include "format/ticks.h"
 #include "recorder/stamp.h"
 
-enum { HWR_CLOCK_HITS = 16, HWR_CLOCK_HITS_MOST = 64 };
+enum { HWR_CLOCK_HITS = 16, HWR_CLOCK_HITS_MOST = 64, HWR_CLOCK_READINGS = 16 };
 
 struct hwr_clock_served;
 
@@ -28,6 +28,8 @@ struct hwr_clock {
 	struct hwr_clock_served *served; /* as soon as now is not 0 */
 	const u32 *beat;
 	u32 beat_seen;
+	u64 readings[HWR_CLOCK_READINGS]; /* the last ones: a ring */
+	u32 readings_count;
 	/* The second report of an access that a compiler tells twice, by its first and its last byte. */
 	u64 echo_address, echo_bytes;
 	/* What was reported last of any number of bytes, read and written; see hwr_access_told. */
@@ -47,7 +49,7 @@ struct hwr_clock_served {
 };
 extern struct hwr_clock_served hwr_clock_served[HWR_CLOCK_SLOTS];
 
-/* After an event: 1, or HWR_CLOCK_HITS, or HWR_CLOCK_HITS_MOST. */
+/* After an event: 1, or HWR_CLOCK_HITS. */
 extern u32 hwr_clock_hits;
 
 /* For a new image. beat: NULL = the monitor's. */
@@ -84,6 +86,16 @@ static inline u64 hwr_clock_now(void)
 	return clock->now;
 }
 
+static inline u64 hwr_clock_keep(struct hwr_clock *clock, u64 now)
+{
+	clock->readings[clock->readings_count++ % HWR_CLOCK_READINGS] = now;
+	return clock->now = now;
+}
+
+/* When this thread read the counter after it had read this, 0 if it did not yet: an access with that time may be as late. The same if the
+ * reading is another thread's, or old. */
+u64 hwr_clock_next(u64 reading);
+
 /* The thread has read the counter for another reason. */
 static inline void hwr_clock_set(u64 now)
 {
@@ -93,7 +105,7 @@ static inline void hwr_clock_set(u64 now)
 	hwr_clock.beat_seen = load_relaxed(hwr_clock.beat);
 	hwr_clock.hits = hwr_clock_hits;
 	hwr_clock.hits_left = hwr_clock_hits - 1;
-	hwr_clock.now = now;
+	hwr_clock_keep(&hwr_clock, now);
 }
 
 #endif

@@ -15,11 +15,13 @@ enum {
 	CONTROL_SHARE = 256, /* one part of 64 bytes in so many is a control */
 	LOG_ENTRIES = 1 << 20,
 	LOG_MARGIN = 4096, /* for threads that have looked and not yet written */
+	ARMED_TIMES = 64,
 };
 
 _Static_assert(HWR_PAGE / HWR_LINE_BYTES == sizeof(u64), "a page has a word for its lines");
 
-u32 hwr_adaptive_epoch;
+u32 hwr_adaptive_epoch, hwr_adaptive_beat;
+u64 hwr_adaptive_moment;
 u8 hwr_adaptive_turn, hwr_adaptive_next, hwr_adaptive_waits;
 
 static u64 *entries; /* 0 = not written yet; a ring */
@@ -247,6 +249,26 @@ static __attribute__((noinline)) bool disarm_large(const struct hwr_unit *unit)
 	return log_put(unit->address);
 }
 
+static void mark_estimated(struct hwr_chunk *chunk)
+{
+	if (!(load_relaxed(&chunk->what) & HWR_CHUNK_ESTIMATED))
+		__atomic_fetch_or(&chunk->what, HWR_CHUNK_ESTIMATED, __ATOMIC_RELAXED);
+}
+
+/* Whether the next access may be the first one of its sort. Not for ever: that would cost as much as exact recording does. */
+static bool is_one_sided(const struct hwr_chunk *chunk)
+{
+	u64 reads = chunk->reads, writes = chunk->writes;
+
+	if (likely(reads && writes))
+		return false;
+	if (load_relaxed(&chunk->what) & HWR_CHUNK_SHARED) {
+		reads += load_relaxed(&hwr_chunk_others(chunk)->reads);
+		writes += load_relaxed(&hwr_chunk_others(chunk)->writes);
+	}
+	return (!reads || !writes) && reads + writes < HWR_ADAPTIVE_ONE_SIDED;
+}
+
 void hwr_adaptive_hot(u64 address, u64 offset, struct hwr_chunk *chunk)
 {
 	u64 slot_bytes = hwr_classes[hwr_heap_class(address)].slot_bytes;
@@ -255,8 +277,9 @@ void hwr_adaptive_hot(u64 address, u64 offset, struct hwr_chunk *chunk)
 	struct hwr_unit unit = {address - (offset - begin),
 				bytes < slot_bytes - begin ? bytes : slot_bytes - begin};
 
-	if (!(load_relaxed(&chunk->what) & HWR_CHUNK_ESTIMATED))
-		__atomic_fetch_or(&chunk->what, HWR_CHUNK_ESTIMATED, __ATOMIC_RELAXED);
+	if (is_one_sided(chunk))
+		return;
+	mark_estimated(chunk);
 	/* Disarmed before it is logged: the helper must come after us. */
 	if (likely(slot_bytes <= LARGE) ? disarm_small(&unit) : disarm_large(&unit))
 		return;
@@ -280,6 +303,9 @@ static __attribute__((noinline)) void disarm_part(u64 address, u32 state)
 /* Of a small unit the granule alone is disarmed: the rest of it is, and there are many. */
 void hwr_adaptive_stale(u64 address, u32 state)
 {
+	u64 offset;
+
+	mark_estimated(hwr_heap_find(address, &offset));
 	if (unlikely(address >= HWR_ADAPTIVE_SMALL_END)) {
 		disarm_part(address, state);
 		return;
@@ -299,7 +325,54 @@ void hwr_adaptive_begin(u64 address, struct hwr_chunk *chunk)
 		return;
 	if (slot_bytes > LARGE)
 		*hwr_chunk_adaptive(chunk) = (struct hwr_adaptive){0, 0};
-	/* Of the last chunk some units may be hot. */
-	if (slot_bytes <= HWR_ARMED_WHOLE && slot_bytes > UNIT)
+	/* Of the last chunk some units may be hot, or granules of one. */
+	if (slot_bytes <= HWR_ARMED_WHOLE)
 		hwr_fill(hw_shadow_of(address), HW_SHADOW_ARMED, slot_bytes / 8);
+}
+
+/* ---- what was hidden ---- */
+
+static u64 armed_at[ARMED_TIMES], armed_count; /* a ring; the helper writes */
+static u64 armed_longest;                      /* of all times between one and the next but one */
+
+void hwr_adaptive_armed(u64 ticks)
+{
+	u64 count = armed_count, before = count > 1 ? armed_at[(count - 2) % ARMED_TIMES] : 0;
+
+	if (before && ticks - before > armed_longest)
+		store_relaxed(&armed_longest, ticks - before);
+	store_relaxed(&armed_at[count % ARMED_TIMES], ticks);
+	store_release(&armed_count, count + 1);
+}
+
+/* The second time after `last`: what was disarmed while the first one began is armed by the next. */
+static u64 armed_after(u64 last, u64 now)
+{
+	u64 count = load_acquire(&armed_count), oldest = count > ARMED_TIMES ? count - ARMED_TIMES : 0, at = count;
+
+	while (at > oldest && load_relaxed(&armed_at[(at - 1) % ARMED_TIMES]) > last)
+		at--;
+	if (at + 1 >= count)
+		return now;
+	return at > oldest ? load_relaxed(&armed_at[(at + 1) % ARMED_TIMES]) : last + load_relaxed(&armed_longest);
+}
+
+static bool has_disarmed(u64 address, u64 size)
+{
+	const u8 *shadow = hw_shadow_of(address);
+
+	for (u64 i = 0; i < (size + 7) / 8; i++)
+		if (!load_relaxed(&shadow[i]))
+			return true;
+	return false;
+}
+
+u64 hwr_adaptive_hidden_until(u64 address, const struct hwr_chunk *chunk, u64 last, u64 now)
+{
+	u64 until = armed_after(last, now);
+
+	/* The shadow of a large chunk is long, and all its units are armed again at those times. */
+	if (hwr_classes[hwr_heap_class(address)].slot_bytes <= LARGE && has_disarmed(address, hwr_chunk_size(chunk)))
+		return now;
+	return until < now ? until : now;
 }

@@ -8,7 +8,11 @@
  *
  * One granule of 8 bytes in HWR_TURNS stays armed instead (of large units: one part in so many), and its accesses count so
  * many times. They take turns, so that each has its share of the program's progress, and sums are estimates without
- * bias; see turns.h. A few units, the controls, always stay armed, and their accesses count once. */
+ * bias; see turns.h. A few units, the controls, always stay armed, and their accesses count once.
+ *
+ * What a disarmed unit hides must not make a wrong answer. A chunk that was only read so far, or only written, stays armed,
+ * for HWR_ADAPTIVE_ONE_SIDED accesses. And until when an access may have been hidden is known: if that is long after the
+ * last one that was seen, the record says so. */
 #ifndef RECORDER_ADAPTIVE_H
 #define RECORDER_ADAPTIVE_H
 
@@ -20,6 +24,7 @@ enum {
 	HWR_ADAPTIVE_AGAIN = 1,
 	HWR_ADAPTIVE_HITS_LARGE = 64,
 	HWR_ADAPTIVE_UNIT = 64,
+	HWR_ADAPTIVE_ONE_SIDED = 4096,
 	HWR_ADAPTIVE_LARGE =
 		65536, /* slots above have large units, which are armed again one by one */
 	/* The shadow of a unit. All from HW_SHADOW_ARMED on are armed, and the first byte of a small unit counts its
@@ -43,6 +48,8 @@ static inline struct hwr_adaptive *hwr_chunk_adaptive(const struct hwr_chunk *ch
 }
 
 extern u32 hwr_adaptive_epoch; /* number of the present one; 0 = this run is not adaptive */
+extern u64 hwr_adaptive_moment; /* ticks that are nothing in a program's life: some 20 µs */
+extern u32 hwr_adaptive_beat;  /* changes with each turn and each epoch */
 extern u8 hwr_adaptive_turn;   /* the shadow of units whose turn it is */
 extern u8 hwr_adaptive_next;   /* the same, or of those whose turn is about to begin */
 
@@ -60,6 +67,12 @@ bool hwr_adaptive_stop(void);
 void hwr_adaptive_arm_all(void);
 
 void hwr_adaptive_begin(u64 address, struct hwr_chunk *chunk);
+
+/* All that was disarmed an epoch ago, or earlier, is armed again: said by the helper. */
+void hwr_adaptive_armed(u64 ticks);
+
+/* Until when accesses to this chunk may have been hidden, if the last one that was seen was then: `now` if they may be still. */
+u64 hwr_adaptive_hidden_until(u64 address, const struct hwr_chunk *chunk, u64 last, u64 now);
 
 /* The class of 65536 bytes is the last one with small units. */
 #define HWR_ADAPTIVE_SMALL_END (HW_HEAP_START + (44ull << HWR_CLASS_BITS))

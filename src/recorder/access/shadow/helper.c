@@ -242,6 +242,7 @@ static void keep_away(void)
 static void begin_turn(u32 set)
 {
 	store_relaxed(&hwr_adaptive_turn, (u8)(HWR_SHADOW_SAMPLED + set));
+	store_relaxed(&hwr_adaptive_beat, hwr_adaptive_beat + 1);
 	hwr_turns_begin(&turns, set);
 	turn_is_new = true;
 	early_left = EARLY;
@@ -255,6 +256,7 @@ static void begin_epoch(void)
 	u64 end = hwr_log_head(), reached;
 
 	store_release(&hwr_adaptive_epoch, hwr_adaptive_epoch + 1);
+	store_relaxed(&hwr_adaptive_beat, hwr_adaptive_beat + 1);
 	if (!fences) {
 		hwr_arming_post_rearm(0, end);
 		finish_arming();
@@ -317,6 +319,7 @@ static void help(void)
 		if (time_left(&schedule, woke) <= turn_ns / 2 + schedule.turning_ns) {
 			schedule.began_ns = woke;
 			begin_epoch();
+			hwr_adaptive_armed(hw_ticks());
 			woke = hwr_monotonic_ns();
 			schedule.arming_ns = longest(schedule.arming_ns, woke - schedule.began_ns);
 		}
@@ -417,6 +420,7 @@ bool hwr_adaptive_start(u64 wanted_ns)
 	if (chunk) {
 		reports_cost = hwr_shadow_reports_cost((u64)chunk);
 		hwr_heap_free(chunk);
+		hwr_adaptive_moment = 2 * reports_cost;
 		reports_pace = quickest_pace();
 	}
 	store_relaxed(&hwr_adaptive_epoch, load_relaxed(&hwr_adaptive_epoch) + 1);

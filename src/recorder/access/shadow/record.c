@@ -162,15 +162,20 @@ static inline bool add_usual(u64 address, u64 times, u64 bytes, bool write,
 	return true;
 }
 
-/* An access to hot memory that is armed all the same, as its turn or as a control. It needs no clock: in this epoch
- * the unit was accessed before, and the chunk's last access is known to within one. */
+/* The beat has changed, or the thread has no time yet. */
+static inline bool is_out_of_time(const struct hwr_clock *clock)
+{
+	return !clock->now || load_relaxed(clock->beat) != clock->beat_seen;
+}
+
+/* An access to hot memory that is armed all the same, as its turn or as a control. It does not use the clock up. */
 static __attribute__((noinline)) void record_sampled(u64 address, u64 bytes, bool write, u32 with,
 						     u64 times)
 {
 	struct hwr_clock *clock = &hwr_clock;
 	u64 *served, offset;
 
-	if (unlikely(!clock->now))
+	if (unlikely(is_out_of_time(clock)))
 		hwr_clock_read();
 	served = times == 1 ? &clock->served->controls : &clock->served->hits;
 	store_relaxed(served, load_relaxed(served) + 1);
@@ -185,7 +190,7 @@ static inline __attribute__((always_inline)) bool add_sampled(u64 address, u64 b
 {
 	struct hwr_clock *clock = &hwr_clock;
 
-	if (unlikely(!clock->now || hwr_heap_is_huge(address)) ||
+	if (unlikely(is_out_of_time(clock) || hwr_heap_is_huge(address)) ||
 	    !add_usual(address, HWR_TURNS, bytes, write, clock))
 		return false;
 	store_relaxed(&clock->served->hits, load_relaxed(&clock->served->hits) + 1);
