@@ -125,6 +125,7 @@ if(recorder_sources)
 	file(GLOB pages_sources CONFIGURE_DEPENDS
 		${recorder_dir}/heap/*.c
 		${recorder_dir}/access/pages/*.c
+		${recorder_dir}/access/pages/arch/${HEAPWISE_CPU}/*.[cS]
 		${recorder_dir}/access/arch/${HEAPWISE_CPU}/*.S)
 	list(FILTER pages_sources EXCLUDE REGEX "/heap/slots\\.c$")
 	heapwise_recorder(recorder_watch heapwise-watch ${pages_sources})

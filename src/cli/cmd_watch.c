@@ -275,6 +275,8 @@ static int watch_program(const struct command *command, const struct watch_args 
 	else if (!watching->report.monitored)
 		fprintf(stderr, "heapwise: nothing was monitored: the program has no room for Heapwise's heap (see ulimit "
 				"-v), or may start no thread\n");
+	else if (result.totals.faults[HW_FAULT_IO_URING])
+		fprintf(stderr, "heapwise: the program uses io_uring: from then on its memory was not monitored\n");
 	if (result.unrecorded_children && !args->quiet)
 		fprintf(stderr, "heapwise: %llu children of the program were not watched\n",
 			(unsigned long long)result.unrecorded_children);

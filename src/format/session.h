@@ -121,7 +121,8 @@ struct hw_range {
 	F(POOLS_FULL, "allocations inside custom allocators counted as well because their table is full") \
 	F(STACK_BARE, "stacks of one frame because no instrumented routine was on them")             \
 	F(SANDBOX, "times that the program forbade itself (seccomp) what recording needs: it was not recorded further") \
-	F(NO_HEAP, "program images whose accesses were not recorded: no room for Heapwise's heap (see ulimit -v, or overcommitted memory)")
+	F(NO_HEAP, "program images whose accesses were not recorded: no room for Heapwise's heap (see ulimit -v, or overcommitted memory)") \
+	F(IO_URING, "program images that use io_uring: from then on their memory was not monitored")
 
 enum hw_fault {
 #define HW_FAULT_ENUM(name, text) HW_FAULT_##name,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdarg.h>
 
+#include "recorder/access/access.h"
 #include "recorder/note.h"
 #include "recorder/sys.h"
 
@@ -76,6 +77,7 @@ HWR_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ..
 		target = va_arg(rest, void *);
 		va_end(rest);
 	}
+	hwr_access_keep(old); /* pages take their protection along, to where nobody would open them */
 	p = mapped(hwr_syscall6(SYS_mremap, (long)old, (long)old_bytes, (long)bytes, flags, (long)target, 0));
 	if (unlikely(wanted()) && p != MAP_FAILED) {
 		if (!(flags & MREMAP_DONTUNMAP))

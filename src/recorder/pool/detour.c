@@ -31,7 +31,7 @@ static u8 *map_there(u64 address)
 
 /* Below the function first: the heap of brk grows above a program. An allocator has dozens of functions, so the
  * search begins where the last one ended. */
-static u8 *map_near(u64 address, u64 reach)
+u8 *hwr_detour_near(u64 address, u64 reach)
 {
 	static u64 last;
 	u8 *p = NULL;
@@ -71,7 +71,7 @@ static enum hw_pool_state prepare(struct hwr_detour *self, u64 reach)
 {
 	if (!hwr_detour_plan(self))
 		return HW_POOL_UNFIT;
-	self->pad = map_near(self->at, reach);
+	self->pad = hwr_detour_near(self->at, reach);
 	if (!self->pad)
 		return HW_POOL_NO_ROOM;
 	return hwr_detour_write(self) ? HW_POOL_RECORDED : HW_POOL_UNFIT;

@@ -5,40 +5,18 @@
  * opened, and stays open until the call is over: a unit is all of the chunk that it points into, so that nobody
  * needs to know how much of it is used. A pin that is never taken back, because a handler jumps out of
  * the call or the thread is cancelled in it, leaves the unit open for good: nothing is monitored wrongly. */
+#include "recorder/access/pages/gates.h"
 #include "recorder/access/pages/pages.h"
+#include "recorder/access/pages/pins.h"
 #include "recorder/access/pages/units.h"
-#include "recorder/access/pages/userfault.h"
 #include "recorder/note.h"
 #include "recorder/sandbox.h"
 #include "recorder/sys.h"
 
 extern char **environ;
 
-enum { ARGUMENTS = 6, PINS = 24 };
+enum { ARGUMENTS = 6 };
 typedef long (*function)(long, long, long, long, long, long);
-
-struct pins {
-	u32 count;
-	u64 at[PINS];
-};
-
-static void pin(struct pins *pins, u64 address)
-{
-	if (likely(!hwr_heap_has(address)) || hwr_userfault_on()) /* by that a system call waits as all others do */
-		return;
-	if (pins->count == PINS) { /* of very scattered memory the rest is never armed again */
-		hwr_unit_keep(address);
-		return;
-	}
-	hwr_pages_pin(address);
-	pins->at[pins->count++] = address;
-}
-
-static void unpin(const struct pins *pins)
-{
-	for (u32 i = 0; i < pins->count; i++)
-		hwr_pages_unpin(pins->at[i]);
-}
 
 /* Of the registers beyond its arguments a function knows nothing: they may hold anything. */
 static inline __attribute__((always_inline)) bool any_in_heap(const long *a, u32 count)
@@ -51,14 +29,14 @@ static inline __attribute__((always_inline)) bool any_in_heap(const long *a, u32
 
 static __attribute__((noinline)) long call_pinned(function next, const long *a, u32 count)
 {
-	struct pins pins;
+	struct hwr_pins pins;
 	long result;
 
 	pins.count = 0;
 	for (u32 i = 0; i < count; i++)
-		pin(&pins, (u64)a[i]);
+		hwr_pin(&pins, (u64)a[i]);
 	result = next(a[0], a[1], a[2], a[3], a[4], a[5]);
-	unpin(&pins);
+	hwr_unpin(&pins);
 	return result;
 }
 
@@ -170,90 +148,38 @@ KEEPS(DEFINE_KEEP)
 
 /* ---- scattered memory ---- */
 
-struct vector { /* struct iovec */
-	u64 base, bytes;
-};
-
-struct message { /* struct msghdr */
-	u64 name;
-	u32 name_bytes, pad;
-	const struct vector *vectors;
-	u64 vectors_count;
-	u64 control, control_bytes;
-	i64 flags;
-};
-
-struct messages { /* struct mmsghdr */
-	struct message message;
-	u64 length;
-};
-
-enum { VECTORS_MAX = 1024 };
-
-static void pin_vectors(struct pins *pins, const struct vector *vectors, u64 count)
-{
-	pin(pins, (u64)vectors);
-	for (u64 i = 0; vectors && i < count && i < VECTORS_MAX; i++)
-		if (vectors[i].bytes)
-			pin(pins, vectors[i].base);
-}
-
-static void pin_message(struct pins *pins, const struct message *message)
-{
-	pin(pins, (u64)message);
-	if (!message)
-		return;
-	pin(pins, message->name);
-	pin(pins, message->control);
-	pin_vectors(pins, message->vectors, message->vectors_count);
-}
-
-static void pin_messages(struct pins *pins, const struct messages *messages, u64 count)
-{
-	pin(pins, (u64)messages);
-	for (u64 i = 0; messages && i < count && i < VECTORS_MAX; i++)
-		pin_message(pins, &messages[i].message);
-}
-
-static void pin_texts(struct pins *pins, char *const *texts)
-{
-	pin(pins, (u64)texts);
-	for (; texts && *texts; texts++)
-		pin(pins, (u64)*texts);
-}
-
 /* row(name, what of the arguments a to f is opened) */
 #define SCATTERED(F)                                                                               \
-	F(readv, pin_vectors(&pins, (void *)b, (u32)c))                                            \
-	F(preadv, pin_vectors(&pins, (void *)b, (u32)c))                                           \
-	F(preadv64, pin_vectors(&pins, (void *)b, (u32)c))                                         \
-	F(preadv2, pin_vectors(&pins, (void *)b, (u32)c))                                          \
-	F(preadv64v2, pin_vectors(&pins, (void *)b, (u32)c))                                       \
-	F(writev, pin_vectors(&pins, (void *)b, (u32)c))                                           \
-	F(pwritev, pin_vectors(&pins, (void *)b, (u32)c))                                          \
-	F(pwritev64, pin_vectors(&pins, (void *)b, (u32)c))                                        \
-	F(pwritev2, pin_vectors(&pins, (void *)b, (u32)c))                                         \
-	F(pwritev64v2, pin_vectors(&pins, (void *)b, (u32)c))                                      \
-	F(vmsplice, pin_vectors(&pins, (void *)b, (u64)c))                                         \
-	F(recvmsg, pin_message(&pins, (void *)b))                                                  \
-	F(sendmsg, pin_message(&pins, (void *)b))                                                  \
-	F(recvmmsg, (pin_messages(&pins, (void *)b, (u32)c), pin(&pins, (u64)e)))                  \
-	F(sendmmsg, pin_messages(&pins, (void *)b, (u32)c))                                        \
-	F(process_vm_readv, pin_vectors(&pins, (void *)b, (u64)c))                                 \
-	F(process_vm_writev, pin_vectors(&pins, (void *)b, (u64)c))                                \
-	F(execve, (pin(&pins, (u64)a), pin_texts(&pins, (void *)b), pin_texts(&pins, (void *)c)))  \
-	F(execv, (pin(&pins, (u64)a), pin_texts(&pins, (void *)b), pin_texts(&pins, environ)))     \
-	F(execvp, (pin(&pins, (u64)a), pin_texts(&pins, (void *)b), pin_texts(&pins, environ)))    \
-	F(execvpe, (pin(&pins, (u64)a), pin_texts(&pins, (void *)b), pin_texts(&pins, (void *)c))) \
-	F(fexecve, (pin_texts(&pins, (void *)b), pin_texts(&pins, (void *)c)))                     \
-	F(posix_spawn, (pin(&pins, (u64)b), pin(&pins, (u64)c), pin(&pins, (u64)d),                \
-			pin_texts(&pins, (void *)e), pin_texts(&pins, (void *)f), pin(&pins, (u64)a)))  \
-	F(posix_spawnp, (pin(&pins, (u64)b), pin(&pins, (u64)c), pin(&pins, (u64)d),               \
-			 pin_texts(&pins, (void *)e), pin_texts(&pins, (void *)f), pin(&pins, (u64)a))) \
-	F(prctl, (pin(&pins, (u64)b), pin(&pins, (u64)c), pin(&pins, (u64)d), pin(&pins, (u64)e),  \
+	F(readv, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                            \
+	F(preadv, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                           \
+	F(preadv64, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                         \
+	F(preadv2, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                          \
+	F(preadv64v2, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                       \
+	F(writev, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                           \
+	F(pwritev, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                          \
+	F(pwritev64, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                        \
+	F(pwritev2, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                         \
+	F(pwritev64v2, hwr_pin_vectors(&pins, (void *)b, (u32)c))                                      \
+	F(vmsplice, hwr_pin_vectors(&pins, (void *)b, (u64)c))                                         \
+	F(recvmsg, hwr_pin_message(&pins, (void *)b))                                                  \
+	F(sendmsg, hwr_pin_message(&pins, (void *)b))                                                  \
+	F(recvmmsg, (hwr_pin_messages(&pins, (void *)b, (u32)c), hwr_pin(&pins, (u64)e)))                  \
+	F(sendmmsg, hwr_pin_messages(&pins, (void *)b, (u32)c))                                        \
+	F(process_vm_readv, hwr_pin_vectors(&pins, (void *)b, (u64)c))                                 \
+	F(process_vm_writev, hwr_pin_vectors(&pins, (void *)b, (u64)c))                                \
+	F(execve, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, (void *)c)))  \
+	F(execv, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, environ)))     \
+	F(execvp, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, environ)))    \
+	F(execvpe, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, (void *)c))) \
+	F(fexecve, (hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, (void *)c)))                     \
+	F(posix_spawn, (hwr_pin(&pins, (u64)b), hwr_pin(&pins, (u64)c), hwr_pin(&pins, (u64)d),                \
+			hwr_pin_texts(&pins, (void *)e), hwr_pin_texts(&pins, (void *)f), hwr_pin(&pins, (u64)a)))  \
+	F(posix_spawnp, (hwr_pin(&pins, (u64)b), hwr_pin(&pins, (u64)c), hwr_pin(&pins, (u64)d),               \
+			 hwr_pin_texts(&pins, (void *)e), hwr_pin_texts(&pins, (void *)f), hwr_pin(&pins, (u64)a))) \
+	F(prctl, (hwr_pin(&pins, (u64)b), hwr_pin(&pins, (u64)c), hwr_pin(&pins, (u64)d), hwr_pin(&pins, (u64)e),  \
 		  hwr_sandbox_prctl((int)a, (u64)b, (u64)c)))                                      \
-	F(system, (pin(&pins, (u64)a), pin_texts(&pins, environ)))                                 \
-	F(popen, (pin(&pins, (u64)a), pin_texts(&pins, environ)))
+	F(system, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, environ)))                                 \
+	F(popen, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, environ)))
 
 #define DEFINE_SCATTERED(name, pinning)                                                            \
 	HWR_EXPORT long hwr_call_##name(long a, long b, long c, long d, long e, long f) __asm__(#name); \
@@ -261,13 +187,13 @@ static void pin_texts(struct pins *pins, char *const *texts)
 	{                                                                                          \
 		static void *real;                                                                 \
 		function next = (function)hwr_pages_real(&real, #name);                            \
-		struct pins pins;                                                                  \
+		struct hwr_pins pins;                                                                  \
 		long result;                                                                       \
                                                                                                    \
 		pins.count = 0;                                                                    \
 		pinning;                                                                           \
 		result = next(a, b, c, d, e, f);                                                   \
-		unpin(&pins);                                                                      \
+		hwr_unpin(&pins);                                                                      \
 		return result;                                                                     \
 	}
 
@@ -275,28 +201,24 @@ SCATTERED(DEFINE_SCATTERED)
 
 /* ---- others ---- */
 
-/* Any system call by number, with up to six arguments. A futex is a lock; of the rest what points into the
- * heap is open during the call. */
+/* Any system call by number, with up to six arguments. */
 HWR_EXPORT long hwr_call_syscall(long number, long a, long b, long c, long d, long e, long f) __asm__("syscall");
 long hwr_call_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
 	static void *real;
 	long (*next)(long, ...) = (long (*)(long, ...))hwr_pages_real(&real, "syscall");
 	const long arguments[ARGUMENTS] = {a, b, c, d, e, f};
-	struct pins pins;
+	struct hwr_pins pins;
 	long result;
 
 	pins.count = 0;
-	if (number == SYS_futex && hwr_heap_has((u64)a))
-		hwr_unit_keep((u64)a);
 	if (number == SYS_seccomp)
 		hwr_sandbox_seccomp((unsigned long)a, (unsigned long)b, (unsigned long)c);
 	else if (number == SYS_prctl)
 		hwr_sandbox_prctl((int)a, (unsigned long)b, (unsigned long)c);
-	for (u32 i = 0; i < ARGUMENTS; i++)
-		pin(&pins, (u64)arguments[i]);
+	hwr_gate_pin(&pins, number, arguments);
 	result = next(number, a, b, c, d, e, f);
-	unpin(&pins);
+	hwr_unpin(&pins);
 	return result;
 }
 
@@ -308,16 +230,16 @@ long hwr_call_syscall(long number, long a, long b, long c, long d, long e, long 
 	{                                                                                          \
 		static void *real;                                                                 \
 		const long arguments[ARGUMENTS] = {a, b, c, d, e, f};                              \
-		struct pins pins;                                                                  \
+		struct hwr_pins pins;                                                                  \
 		long result;                                                                       \
                                                                                                    \
 		pins.count = 0;                                                                    \
 		for (u32 i = 0; i < ARGUMENTS; i++)                                                \
-			pin(&pins, (u64)arguments[i]);                                             \
-		pin(&pins, (u64)g);                                                                \
+			hwr_pin(&pins, (u64)arguments[i]);                                             \
+		hwr_pin(&pins, (u64)g);                                                                \
 		result = ((long (*)(long, long, long, long, long, long, long))hwr_pages_real(      \
 			&real, #name))(a, b, c, d, e, f, g);                                       \
-		unpin(&pins);                                                                      \
+		hwr_unpin(&pins);                                                                      \
 		return result;                                                                     \
 	}
 DEFINE_SEVEN(__recvfrom_chk)

@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <string.h>
 
+#include "recorder/access/pages/gates.h"
 #include "recorder/access/pages/units.h"
 #include "recorder/access/pages/userfault.h"
 #include "recorder/heap/guard.h"
@@ -106,6 +107,8 @@ void hwr_access_attach(void)
 	}
 	if (on) /* a forked child begins a recording of its own */
 		hwr_units_open_all(true);
+	if (!(hwr_control->flags & HW_RUN_PAGES_WRITES)) /* by userfaultfd a system call waits as all others do */
+		hwr_gates_open();
 	store_release(&on, true);
 	if (!hwr_fault_attach() || !start())
 		store_release(&on, false);

@@ -4,6 +4,8 @@
 #include "recorder/memory.h"
 #include "recorder/pool/detour.h"
 
+#include "instruction.h"
+
 enum { INSTRUCTION = 4, FAR_PATCH = 2 * INSTRUCTION, MOVED_AT = 64 };
 
 const u64 hwr_detour_reach = (u64)100 << 20;   /* of b: 128 MiB */
@@ -18,14 +20,6 @@ static u32 read_at(u64 at)
 }
 
 static bool is_landing_mark(u32 code) { return (code & 0xffffff3f) == 0xd503241f; /* bti */ }
-
-/* What is relative to its own place: adr, adrp, loads of constants, jumps. */
-static bool is_relative(u32 code)
-{
-	return (code & 0x1f000000) == 0x10000000 || (code & 0x3b000000) == 0x18000000 ||
-	       (code & 0x7c000000) == 0x14000000 || (code & 0x7e000000) == 0x34000000 ||
-	       (code & 0x7e000000) == 0x36000000 || (code & 0xff000000) == 0x54000000;
-}
 
 static bool is_adrp(u32 code) { return (code & 0x9f000000) == 0x90000000; }
 static bool is_adr(u32 code) { return (code & 0x9f000000) == 0x10000000; }
@@ -121,7 +115,7 @@ static bool can_move(u32 code)
 {
 	if ((is_constant(code) || is_adrp(code) || is_adr(code)) && (code & 31) == 31)
 		return false; /* into no register: there is none for the address */
-	return !is_relative(code) || is_adrp(code) || is_adr(code) || is_jump(code) || is_call(code) ||
+	return !hwr_instruction_is_relative(code) || is_adrp(code) || is_adr(code) || is_jump(code) || is_call(code) ||
 	       is_branch(code) || is_constant(code);
 }
 

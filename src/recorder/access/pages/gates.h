@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ * Gates: where libraries make system calls, what the call is given is opened first. Runs in the target.
+ *
+ * calls.c stands in front of functions by name, and sees neither what libc calls inside nor libraries that make system calls
+ * themselves. Here the call itself is found, in the code of all modules: the instruction before it becomes a jump to a
+ * stub, which does what that instruction did and looks at the arguments. If none points into the heap the stub goes on
+ * at the call, which is where it always was, so that cancellation, unwinders and debuggers see no difference. Else
+ * hwr_gate_call makes the call with the memory pinned.
+ * Code is changed once, when the recorder attaches: no other thread can be there then. */
+#ifndef RECORDER_PAGES_GATES_H
+#define RECORDER_PAGES_GATES_H
+
+#include "format/types.h"
+
+/* Makes the gates of all modules that are loaded. */
+void hwr_gates_open(void);
+
+/* What a stub hands over; gate_arch.S knows the layout. */
+struct hwr_gate_frame {
+	long arguments[6];
+	long number;
+};
+/* The system call, with its memory open; the kernel's answer. */
+long hwr_gate_call(const struct hwr_gate_frame *frame);
+
+/* Pins what a system call of that number is given; hwr_unpin when it is over. */
+struct hwr_pins;
+void hwr_gate_pin(struct hwr_pins *pins, long number, const long arguments[6]);
+
+/* ---- the CPU's part ---- */
+
+/* Entries of gate_arch.S: the former looks whether an argument points into the heap, the latter calls hwr_gate_call anyway. */
+void hwr_gate(void);
+void hwr_gate_always(void);
+
+enum { HWR_GATE_STUB = 64, HWR_GATE_UNKNOWN = -1 };
+
+struct hwr_gate_site {
+	u64 call;    /* the instruction that calls the kernel */
+	u64 patch;   /* what becomes a jump: everything from here to the call is moved to the stub */
+	long number; /* of the system call, or HWR_GATE_UNKNOWN */
+};
+
+/* The next call from `at` on that can have a gate; false if there is none before the end. */
+bool hwr_gate_find(u64 at, u64 end, struct hwr_gate_site *site);
+
+/* Writes the stub, of HWR_GATE_STUB bytes, and the jump. False: it is out of reach, and nothing was changed. */
+bool hwr_gate_write(const struct hwr_gate_site *site, u8 *stub, u64 entry);
+
+#endif
