@@ -18,6 +18,7 @@
 #include "base/options.h"
 #include "base/parts.h"
 #include "base/units.h"
+#include "monitor/layout.h"
 
 enum { FILE_MAX = 1 << 20 };
 
@@ -94,6 +95,23 @@ static void look_memory(struct finding *finding)
 	finding->state = FINDING_LIMITED;
 	FOUND(finding, "memfd_create: %s", strerror(errno));
 	FOLLOWS(finding, "rings are files in XDG_RUNTIME_DIR, /dev/shm or TMPDIR");
+}
+
+static void look_layout(struct finding *finding)
+{
+	struct layout layout = layout_of_machine();
+	struct err err = {0};
+
+	FOUND(finding, "pages of %llu KiB, addresses of %u bits", (unsigned long long)layout.page_bytes / 1024,
+	      layout.address_bits);
+	if (layout_check(&layout, &err) == 0) {
+		FOLLOWS(finding, "accesses can be recorded and programs watched");
+		return;
+	}
+	finding->state = FINDING_LIMITED;
+	FOLLOWS(finding, "no heapwise watch, no run --access exact or adaptive: they need pages of 4 KiB and %u bits%s",
+		layout_heap_bits(),
+		layout.page_bytes == LAYOUT_PAGE ? "" : "; functions that --alloc-fn names are not recorded");
 }
 
 static void look_proc(struct finding *finding)
@@ -257,6 +275,7 @@ static void look_valgrind(struct finding *finding)
 const struct checkup checkups[] = {
 	{"recorder", look_recorder},
 	{"shared memory", look_memory},
+	{"memory layout", look_layout},
 	{"/proc", look_proc},
 	{"clock", look_clock},
 	{"disk", look_disk},

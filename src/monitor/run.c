@@ -22,6 +22,7 @@
 #include "format/allocators.h"
 #include "format/atomics.h"
 #include "monitor/control_server.h"
+#include "monitor/layout.h"
 #include "monitor/program.h"
 #include "monitor/valgrind.h"
 #include "monitor/watch.h"
@@ -117,11 +118,14 @@ static int recorder_find(struct run *self, struct err *err)
 			   : wants_access(self)  ? "libheapwise-access.so"
 			   : self->program.musl  ? "libheapwise-musl.so"
 						 : "libheapwise.so";
+	struct layout layout = layout_of_machine();
 	char folder[PARTS_PATH];
 
 	parts_own_folder(folder);
 	if (is_below_valgrind(self->options))
 		return valgrind_ready(self, folder, err);
+	if ((self->options->pages || wants_access(self)) && layout_check(&layout, err) < 0)
+		return ERR_INPUT;
 	if (self->program.musl && (self->options->pages || wants_access(self)))
 		return err_set(err, ERR_INPUT,
 			       "'%s' is a program of the C library musl, of which allocations are recorded, but no accesses",

@@ -38,16 +38,21 @@ static long ask(int pid, int what, const struct rlimit *new, struct rlimit *old)
 	return hwr_syscall6(SYS_prlimit64, pid, what, (long)new, (long)old, 0, 0);
 }
 
-/* What the process has mapped, ours included. */
+/* What the process has mapped, ours included: /proc/self/stat, field 23, in bytes. The name before it may hold anything. */
 static u64 mapped_now(void)
 {
-	char text[64];
-	long n = hwr_read_file("/proc/self/statm", text, sizeof text);
-	u64 pages = 0;
+	enum { NAME = 2, MAPPED = 23 };
+	char text[384];
+	long n = hwr_read_file("/proc/self/stat", text, sizeof text), at = n;
+	u64 bytes = 0;
 
-	for (long i = 0; i < n && text[i] >= '0' && text[i] <= '9'; i++)
-		pages = pages * 10 + (u64)(text[i] - '0');
-	return pages ? pages * HWR_PAGE : own_bytes();
+	while (at > 0 && text[at - 1] != ')')
+		at--;
+	for (u32 field = NAME; at > 0 && at < n && field < MAPPED; at++)
+		field += text[at] == ' ';
+	for (; at > 0 && at < n && text[at] >= '0' && text[at] <= '9'; at++)
+		bytes = bytes * 10 + (u64)(text[at] - '0');
+	return bytes ? bytes : own_bytes();
 }
 
 static bool is_held(const struct hw_limit *limit, const struct rlimit *held)

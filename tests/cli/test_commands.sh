@@ -182,7 +182,8 @@ run_cli doctor
 equal "status of doctor" "$status" 0
 says "$work/stdout" "^  ok +recorder "
 equal "states of doctor" "$("$HEAPWISE" doctor --format json | jq -r '[.rows[].state] - ["ok", "limited", "missing"] | length')" 0
-equal "checks of doctor" "$("$HEAPWISE" doctor --format csv | wc -l)" 17
+equal "checks of doctor" "$("$HEAPWISE" doctor --format csv | wc -l)" 18
+says "$work/stdout" "^  (ok|limited) +memory layout +pages of $(($(getconf PAGESIZE) / 1024)) KiB, addresses of [0-9]+ bits: "
 # Every optional part: built, with its file, or not, and in both cases the package.
 while IFS='|' read -r part file package; do
 	"$HEAPWISE" doctor --format json | jq -r --arg part "$part" '.rows[] | select(.check == $part) | .state + ": " + .found + ": " + .follows' >"$work/part"
