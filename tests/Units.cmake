@@ -2,7 +2,7 @@
 # One executable per file tests/unit/test_*.c, plain and with sanitizers.
 file(GLOB unit_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/unit/test_*.c)
 if(HEAPWISE_SANITIZE MATCHES "thread") # it writes code, of which ThreadSanitizer has no shadow
-	list(FILTER unit_sources EXCLUDE REGEX "/test_detour\\.c$")
+	list(FILTER unit_sources EXCLUDE REGEX "/test_(detour|gates)\\.c$")
 endif()
 
 # What runs more than one thread of ours: rings, drain, trace writer, HTTP server, query engine.
@@ -43,6 +43,11 @@ function(heapwise_units variant)
 			set(pool_dir ${PROJECT_SOURCE_DIR}/src/recorder/pool/arch/${HEAPWISE_CPU})
 			target_sources(${target} PRIVATE ${pool_dir}/thunk_arch.S)
 			target_include_directories(${target} PRIVATE ${pool_dir})
+		endif()
+		if(name STREQUAL test_gates)
+			file(GLOB gate_sources ${PROJECT_SOURCE_DIR}/src/recorder/access/pages/arch/${HEAPWISE_CPU}/gate_arch.[cS]
+				${PROJECT_SOURCE_DIR}/src/recorder/pool/arch/${HEAPWISE_CPU}/instruction.c)
+			target_sources(${target} PRIVATE ${gate_sources})
 		endif()
 		add_dependencies(tests ${target})
 		string(REGEX REPLACE "^test_" "" short ${name})

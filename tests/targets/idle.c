@@ -468,33 +468,52 @@ static long case_io_submit(void)
 	return result * 10000 + event->res;
 }
 
-/* No call names what these write from. From then on nothing is armed, so it is the last case. */
-static long case_io_uring(void)
+static void write_by_ring(char *from, long *result)
 {
-	struct io_uring_params *parameters = memset(B, 0, sizeof(*parameters));
-	int file = open("idle.data", O_RDWR), fd = (int)syscall(SYS_io_uring_setup, 4, parameters);
+	struct io_uring_params parameters = {0};
+	int file = open("idle.data", O_RDWR), fd = (int)syscall(SYS_io_uring_setup, 4, &parameters);
 	struct io_uring_sqe *entries;
 	struct io_uring_cqe *done;
 	char *ring;
-	long result;
 
+	*result = 0; /* not here */
 	if (fd < 0)
-		return 0; /* not here */
+		return;
 	ring = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQ_RING);
 	entries = mmap(NULL, 4 * sizeof(*entries), PROT_READ | PROT_WRITE, MAP_SHARED, fd, IORING_OFF_SQES);
 	if (ring == MAP_FAILED || entries == MAP_FAILED)
-		return -1;
-	memset(A, 5, 4096);
-	memset(entries, 0, sizeof(*entries));
-	*entries = (struct io_uring_sqe){.opcode = IORING_OP_WRITE, .fd = file, .addr = (unsigned long)A, .len = 4096};
-	((unsigned *)(ring + parameters->sq_off.array))[0] = 0;
-	__atomic_store_n((unsigned *)(ring + parameters->sq_off.tail), 1, __ATOMIC_RELEASE);
-	done = (struct io_uring_cqe *)(ring + parameters->cq_off.cqes);
-	ready();
-	result = syscall(SYS_io_uring_enter, fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0);
-	result = result * 10000 + done->res;
+		return;
+	*entries = (struct io_uring_sqe){.opcode = IORING_OP_WRITE, .fd = file, .addr = (unsigned long)from, .len = 4096};
+	((unsigned *)(ring + parameters.sq_off.array))[0] = 0;
+	__atomic_store_n((unsigned *)(ring + parameters.sq_off.tail), 1, __ATOMIC_RELEASE);
+	done = (struct io_uring_cqe *)(ring + parameters.cq_off.cqes);
+	*result = syscall(SYS_io_uring_enter, fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) * 10000;
+	*result += done->res;
 	close(fd);
 	close(file);
+}
+
+static void run_ring(void)
+{
+	long result;
+
+	write_by_ring(A, &result);
+	_exit(result && result != 14096);
+}
+static long case_io_uring_child(void)
+{
+	memset(A, 5, 4096);
+	return run_child(run_ring);
+}
+
+/* No call names what these write from. From then on nothing is armed, so it is the last case. */
+static long case_io_uring(void)
+{
+	long result;
+
+	memset(A, 5, 4096);
+	ready();
+	write_by_ring(A, &result);
 	return result;
 }
 
@@ -508,7 +527,8 @@ static const struct {
 	CASE(mq_open), CASE(semctl), CASE(msgctl), CASE(shmctl), CASE(lutimes), CASE(futimesat), CASE(sched_rr_get_interval),
 	CASE(adjtimex), CASE(name_to_handle_at), CASE(getcpu), CASE(getrlimit), CASE(prlimit), CASE(ppoll), CASE(pselect),
 	CASE(epoll_pwait2), CASE(writev), CASE(sendmsg), CASE(recvmmsg), CASE(ioctl), CASE(setsockopt), CASE(fprintf),
-	CASE(dprintf), CASE(fputs), CASE(mremap), CASE(io_submit), CASE(io_uring),
+	CASE(dprintf), CASE(fputs), CASE(mremap), CASE(io_submit), CASE(io_uring_child),
+	CASE(io_uring),
 };
 
 int main(int argc, char **argv)

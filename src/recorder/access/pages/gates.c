@@ -9,10 +9,11 @@
 #include "recorder/access/pages/arch/arch.h"
 #include "recorder/access/pages/pages.h"
 #include "recorder/access/pages/pins.h"
+#include "recorder/access/pages/units.h"
+#include "recorder/access/pages/userfault.h"
 #include "recorder/memory.h"
 #include "recorder/pool/detour.h"
 #include "recorder/real.h"
-#include "recorder/sandbox.h"
 #include "recorder/state.h"
 #include "recorder/sys.h"
 #include "recorder/unwind/cfi.h"
@@ -23,26 +24,11 @@ _Static_assert(HW_HEAP_START >> HWR_WINDOW_BITS == HWR_WINDOW &&
 
 enum {
 	CODE_MOST = 64 << 20, /* of a segment: more takes too long to read */
-	WORDS_MOST = 64,      /* of a struct that may hold pointers */
 	SOCKET_IOCTLS = 0x89, /* they do not say their size: */
 	SOCKET_IOCTL_BYTES = 24,
 };
 
 /* ---- what the kernel is given ---- */
-
-/* Of a struct whose layout is not known whatever looks like a pointer into the heap. */
-static void pin_words(struct hwr_pins *pins, u64 address, u64 bytes)
-{
-	const u64 *words = (const u64 *)address;
-	u64 count = bytes / sizeof(*words);
-
-	hwr_pin(pins, address);
-	if (!count || count > WORDS_MOST || address % sizeof(*words) || !hwr_readable(address) ||
-	    !hwr_readable(address + (count - 1) * sizeof(*words)))
-		return;
-	for (u64 i = 0; i < count; i++)
-		hwr_pin(pins, words[i]);
-}
 
 static u64 ioctl_bytes(u64 request)
 {
@@ -68,10 +54,14 @@ static void keep_requests(const struct iocb *const *requests, long count)
 /* From now on the kernel uses memory that no call names. */
 static void leave_to_kernel(void)
 {
-	if (!hwr_pages_on())
+	if (hwr_userfault_on())
 		return;
-	hwr_fault(HW_FAULT_IO_URING);
-	hwr_pages_stop();
+	if (!load_relaxed(&hwr_token.alive)) { /* a forked child: what was armed is still closed there */
+		hwr_units_open_all(true);
+	} else if (hwr_pages_on()) {
+		hwr_fault(HW_FAULT_IO_URING);
+		hwr_pages_stop();
+	}
 }
 
 /* Calls whose arguments lead to memory that they do not name. */
@@ -103,13 +93,13 @@ static void pin_nested(struct hwr_pins *pins, long number, const long a[6])
 		hwr_pin_texts(pins, (char *const *)a[3]);
 		break;
 	case SYS_ioctl:
-		pin_words(pins, (u64)a[2], ioctl_bytes((u64)a[1]));
+		hwr_pin_words(pins, (const u64 *)a[2], ioctl_bytes((u64)a[1]));
 		break;
 	case SYS_setsockopt:
-		pin_words(pins, (u64)a[3], (u32)a[4]);
+		hwr_pin_words(pins, (const u64 *)a[3], (u32)a[4]);
 		break;
 	case SYS_pselect6:
-		pin_words(pins, (u64)a[5], 2 * sizeof(u64));
+		hwr_pin_words(pins, (const u64 *)a[5], 2 * sizeof(u64));
 		break;
 	case SYS_io_submit:
 		hwr_pin(pins, (u64)a[2]);

@@ -7,7 +7,7 @@
 #include "recorder/access/pages/userfault.h"
 #include "recorder/sys.h"
 
-enum { VECTORS_MAX = 1024, STACK_NEAR = 16384 };
+enum { VECTORS_MAX = 1024, WORDS_MAX = 64, STACK_NEAR = 16384 };
 
 void hwr_pin(struct hwr_pins *pins, u64 address)
 {
@@ -70,4 +70,14 @@ void hwr_pin_texts(struct hwr_pins *pins, char *const *texts)
 	hwr_pin(pins, (u64)texts);
 	for (; texts && *texts; texts++)
 		hwr_pin(pins, (u64)*texts);
+}
+
+void hwr_pin_words(struct hwr_pins *pins, const u64 *words, u64 bytes)
+{
+	u64 count = bytes / sizeof(*words);
+
+	if (!is_there(pins, words, count * sizeof(*words)) || (u64)words % sizeof(*words))
+		return;
+	for (u64 i = 0; i < count && i < WORDS_MAX; i++)
+		hwr_pin(pins, words[i]);
 }

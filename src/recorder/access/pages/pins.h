@@ -42,4 +42,7 @@ void hwr_pin_message(struct hwr_pins *pins, const struct hwr_message *message);
 void hwr_pin_messages(struct hwr_pins *pins, const struct hwr_messages *messages, u64 count);
 void hwr_pin_texts(struct hwr_pins *pins, char *const *texts);
 
+/* Of a struct whose layout is not known whatever looks like a pointer into the heap. */
+void hwr_pin_words(struct hwr_pins *pins, const u64 *words, u64 bytes);
+
 #endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ * Gates before system calls: which are found in the C library, and what a call through one is like. */
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/shadow.h"
+#include "lib/test.h"
+#include "recorder/access/pages/gates.h"
+
+enum { STUBS = 1 << 16, NEAR_STEP = 1 << 20, FUNCTION_MOST = 256, BEFORE = 8 };
+
+static struct hwr_gate_frame seen;
+static u32 calls;
+
+long hwr_gate_call(const struct hwr_gate_frame *frame)
+{
+	const long *a = frame->arguments;
+	long result;
+
+	seen = *frame;
+	calls++;
+	result = syscall(frame->number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return result;
+}
+
+/* Not a sanitizer's that stands in front of it. */
+static u64 in_libc(const char *function)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+	return libc ? (u64)dlsym(libc, function) : 0;
+}
+
+struct code {
+	u64 start, end;
+};
+
+static int libc_visit(struct dl_phdr_info *info, size_t bytes, void *data)
+{
+	struct code *code = data;
+	u64 inside = in_libc("prlimit");
+
+	(void)bytes;
+	for (u32 i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+		u64 start = info->dlpi_addr + segment->p_vaddr;
+
+		if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && inside - start < segment->p_memsz)
+			*code = (struct code){start, start + segment->p_memsz};
+	}
+	return 0;
+}
+
+static struct code libc_code(void)
+{
+	struct code code = {0};
+
+	dl_iterate_phdr(libc_visit, &code);
+	return code;
+}
+
+/* The call of a function that makes just one. */
+static bool site_of(const char *function, struct hwr_gate_site *site)
+{
+	u64 start = in_libc(function);
+
+	return start && hwr_gate_find(start - BEFORE, start + FUNCTION_MOST, site);
+}
+
+TEST(libc, "nearly all system calls of the C library can have a gate, with their numbers")
+{
+	static const struct {
+		const char *function;
+		long number;
+	} rows[] = {
+		{"prlimit", SYS_prlimit64},   {"sched_rr_get_interval", SYS_sched_rr_get_interval},
+		{"timerfd_gettime", SYS_timerfd_gettime}, {"sysinfo", SYS_sysinfo},
+		{"name_to_handle_at", SYS_name_to_handle_at}, {"getrusage", SYS_getrusage},
+		{"capget", SYS_capget},       {"getpriority", SYS_getpriority},
+	};
+	struct code code = libc_code();
+	struct hwr_gate_site site;
+	u32 count = 0;
+
+	for (u64 at = code.start; hwr_gate_find(at, code.end, &site); at = site.call + 1, count++) {
+		CHECK(site.patch < site.call && site.call - site.patch < HWR_GATE_STUB);
+		CHECK(site.number >= 0 && site.number < 512);
+	}
+	CHECK(count >= 400);
+	for (u32 i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (!site_of(rows[i].function, &site))
+			FAIL("no call in %s", rows[i].function);
+		else if (site.number != rows[i].number)
+			FAIL("%s: %ld", rows[i].function, site.number);
+	}
+}
+
+/* The kernel takes the hint if there is room. */
+static u8 *map_near(u64 address)
+{
+	for (u64 far = NEAR_STEP; far < 64 * (u64)NEAR_STEP; far += NEAR_STEP) {
+		u64 wanted = (address - far) & ~(u64)(STUBS - 1);
+		u8 *p = mmap((void *)wanted, STUBS, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if ((u64)p == wanted)
+			return p;
+		if (p != MAP_FAILED)
+			munmap(p, STUBS);
+	}
+	return NULL;
+}
+
+static bool make_gate(const char *function, u64 entry)
+{
+	struct code code = libc_code();
+	u64 page = (u64)sysconf(_SC_PAGESIZE), start = code.start & ~(page - 1);
+	struct hwr_gate_site site;
+	u8 *stub;
+
+	if (!site_of(function, &site) || mprotect((void *)start, code.end - start, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+		return false;
+	stub = map_near(site.patch);
+	if (!stub || !hwr_gate_write(&site, stub, entry))
+		return false;
+	__builtin___clear_cache((char *)stub, (char *)stub + HWR_GATE_STUB);
+	__builtin___clear_cache((char *)site.patch, (char *)site.call);
+	return true;
+}
+
+TEST(passes, "a call that names no memory of the heap goes on where it was")
+{
+	struct rlimit limits = {0};
+
+	if (!make_gate("prlimit", (u64)hwr_gate))
+		test_skip("code cannot be changed here");
+	CHECK_EQ(prlimit(0, RLIMIT_NOFILE, NULL, &limits), 0);
+	CHECK(limits.rlim_cur > 0);
+	CHECK_EQ(prlimit(0, RLIMIT_NOFILE, NULL, (struct rlimit *)8), -1);
+	CHECK_EQ(calls, 0);
+}
+
+TEST(calls, "a call that names memory of the heap is made by us, and comes back as it would")
+{
+	struct rlimit *limits = mmap((void *)(HW_HEAP_START + (5ull << 36)), STUBS, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	double kept = 1.5;
+
+	if (limits == MAP_FAILED || !make_gate("prlimit", (u64)hwr_gate))
+		test_skip("code cannot be changed here");
+	CHECK_EQ(prlimit(0, RLIMIT_NOFILE, NULL, limits), 0);
+	CHECK(limits->rlim_cur > 0 && kept * 2 == 3);
+	CHECK_EQ(calls, 1);
+	CHECK_EQ(seen.number, SYS_prlimit64);
+	CHECK_EQ(seen.arguments[1], RLIMIT_NOFILE);
+	CHECK_EQ((u64)seen.arguments[3], (u64)limits);
+	CHECK_EQ(prlimit(0, 12345, NULL, limits), -1);
+	CHECK_EQ(calls, 2);
+}
+
+TEST(always, "what may lead to memory that it does not name is always made by us")
+{
+	struct rlimit limits = {0};
+
+	if (!make_gate("prlimit", (u64)hwr_gate_always))
+		test_skip("code cannot be changed here");
+	CHECK_EQ(prlimit(0, RLIMIT_NOFILE, NULL, &limits), 0);
+	CHECK(limits.rlim_cur > 0);
+	CHECK_EQ(calls, 1);
+}
