@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "symbols/rust_names.h"
 
 #define NO_UNIT UINT32_MAX
 
 /* Bounds on what damaged debug info can ask for. */
-enum { FRAMES_MAX = 256, OVERLAP_MAX = 64 };
+enum { FRAMES_MAX = 256, OVERLAP_MAX = 64, ORIGINS_MAX = 8 };
 
 /* The arrays of struct debuginfo in the shape that vec_push wants. */
 struct unit_list {
@@ -216,12 +217,64 @@ static const char *mangled_name(Dwarf_Die *die)
 	return name && (!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2)) ? name : NULL;
 }
 
+/* The DIE that has the name: the declaration, or what was inlined. */
+static bool named_die(Dwarf_Die *die, Dwarf_Die *out)
+{
+	Dwarf_Attribute attribute;
+
+	*out = *die;
+	for (u32 i = 0; i < ORIGINS_MAX; i++) {
+		if (dwarf_hasattr(out, DW_AT_name))
+			return true;
+		if ((!dwarf_attr(out, DW_AT_abstract_origin, &attribute) && !dwarf_attr(out, DW_AT_specification, &attribute)) ||
+		    !dwarf_formref_die(&attribute, out))
+			return false;
+	}
+	return false;
+}
+
+/* Names of a function's type parameters; how many, at most RUST_PARAMETERS. */
+static u32 type_parameters(Dwarf_Die *function, struct span *out)
+{
+	Dwarf_Die die, next;
+	u32 count = 0;
+
+	if (dwarf_child(function, &die))
+		return 0;
+	for (;;) {
+		const char *name = dwarf_tag(&die) == DW_TAG_template_type_parameter ? dwarf_diename(&die) : NULL;
+
+		if (name && count < RUST_PARAMETERS)
+			out[count++] = span_of(name);
+		if (dwarf_siblingof(&die, &next) || next.addr <= die.addr)
+			return count;
+		die = next;
+	}
+}
+
+/* The readable name; of Rust's older names with the types that debug info has. */
+static const char *full_name(const struct unit_work *work, Dwarf_Die *die, const char *linker_name)
+{
+	const char *readable = names_readable(work->query->names, linker_name), *plain;
+	struct span parameters[RUST_PARAMETERS];
+	struct strbuf filled = { 0 };
+	Dwarf_Die named;
+
+	if (!rust_is_legacy(linker_name) || !named_die(die, &named) || !(plain = dwarf_diename(&named)) || !strchr(plain, '<'))
+		return readable;
+	if (rust_name_fill(readable, plain, parameters, type_parameters(&named, parameters), &filled))
+		readable = names_keep(work->query->names, strbuf_text(&filled));
+	strbuf_release(&filled);
+	return readable;
+}
+
 /* True if the name is the bare DW_AT_name, without parameters and classes. */
 static bool name_scope(const struct unit_work *work, Dwarf_Die *die, struct symbol_frame *frame)
 {
 	const char *name = mangled_name(die);
 
-	frame->function = names_readable(work->query->names, name ? name : dwarf_diename(die));
+	frame->function = name ? full_name(work, die, name)
+			       : names_readable(work->query->names, dwarf_diename(die));
 	return !name;
 }
 

@@ -15,6 +15,8 @@ enum shape {
 	LAST,      /* the last argument */
 	ENTRY,     /* this argument and the next are key and value */
 	POLICY,    /* it is a policy with key and value, or a value, as arguments */
+	OWNED,     /* the argument, or what it is a slice of: [T], str */
+	TUPLE,     /* a hash table's entry: (K, V), (K, ()) */
 };
 
 struct rule {
@@ -132,17 +134,17 @@ static const struct rule rules[] = {
 	{"QtSharedPointer::ExternalRefCountWithContiguousData", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
 	{"QSharedPointer", 0, ELEMENT, TYPE_LIKELY, "create", NULL},
 	/* Rust */
-	{"alloc::boxed::Box", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::boxed::Box", 0, OWNED, TYPE_LIKELY, NULL, NULL},
 	{"alloc::raw_vec::RawVec", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
 	{"alloc::vec::Vec", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
 	{"alloc::vec::from_elem", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
 	{"alloc::slice::hack::to_vec", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
 	{"alloc::collections::vec_deque::VecDeque", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
-	{"alloc::rc::Rc", 0, ELEMENT, TYPE_LIKELY, NULL, "alloc::rc::Rc<%s>"},
-	{"alloc::sync::Arc", 0, ELEMENT, TYPE_LIKELY, NULL, "alloc::sync::Arc<%s>"},
-	{"alloc::collections::btree::node::NodeRef", 1, ENTRY, TYPE_LIKELY, NULL, "BTreeMap<%s> node"},
-	{"alloc::collections::btree::map::BTreeMap", 0, ENTRY, TYPE_LIKELY, NULL, "BTreeMap<%s> node"},
-	{"hashbrown::raw::RawTable", 0, ELEMENT, TYPE_LIKELY, NULL, "hashbrown table<%s>"},
+	{"alloc::rc::Rc", 0, ELEMENT, TYPE_LIKELY, NULL, "alloc::rc::Rc<%s> block"},
+	{"alloc::sync::Arc", 0, ELEMENT, TYPE_LIKELY, NULL, "alloc::sync::Arc<%s> block"},
+	{"alloc::collections::btree::node::NodeRef", 1, ENTRY, TYPE_LIKELY, NULL, "alloc::collections::btree::node::LeafNode<%s>"},
+	{"alloc::collections::btree::map::BTreeMap", 0, ENTRY, TYPE_LIKELY, NULL, "alloc::collections::btree::node::LeafNode<%s>"},
+	{"hashbrown::raw::RawTable", 0, TUPLE, TYPE_LIKELY, NULL, NULL},
 	{"alloc::string::String", 0, ELEMENT, TYPE_LIKELY, NULL, "u8"},
 };
 
@@ -258,6 +260,8 @@ static bool is_constructor(const struct name_parts *parts)
 		return false;
 	last = parts->parts[parts->count - 1].name;
 	class = parts->parts[parts->count - 2].name;
+	if (span_is(parts->parts[0].name, "alloc")) /* Rust's alloc::alloc::alloc constructs nothing */
+		return false;
 	return last.bytes == class.bytes && memcmp(last.text, class.text, last.bytes) == 0;
 }
 
@@ -337,6 +341,45 @@ static bool add_entry(struct strbuf *out, const struct name_part *part, u32 whic
 	return add_one(out, argument(part, which + 1));
 }
 
+/* "[T]" and "str", but not "[T; 5]". */
+static struct span slice_element(struct span type)
+{
+	const char *end = type.text + type.bytes;
+
+	if (span_is(type, "str"))
+		return span_of("u8");
+	if (type.bytes < 3 || type.text[0] != '[' || name_skip_brackets(type.text, end) != end ||
+	    name_find_outside(type.text + 1, end - 1, ";") != end - 1)
+		return type;
+	return span_between(type.text + 1, end - 1);
+}
+
+static bool add_table(struct strbuf *out, struct span entry)
+{
+	const char *end = entry.text + entry.bytes, *comma;
+	struct span key, value;
+
+	if (is_placeholder(entry))
+		return false;
+	comma = entry.text[0] == '(' ? name_find_outside(entry.text + 1, end - 1, ",") : NULL;
+	if (!comma || comma == end - 1) {
+		strbuf_add(out, "hashbrown table<");
+		type_add_readable(out, entry);
+		strbuf_add_char(out, '>');
+		return true;
+	}
+	key = span_between(entry.text + 1, comma);
+	value = span_between(comma + 1, end - 1);
+	strbuf_add(out, span_is(value, "()") ? "HashSet<" : "HashMap<");
+	type_add_readable(out, key);
+	if (!span_is(value, "()")) {
+		strbuf_add(out, ", ");
+		type_add_readable(out, value);
+	}
+	strbuf_add(out, "> table");
+	return true;
+}
+
 static bool add_shape(struct strbuf *out, const struct rule *rule, const struct name_part *part)
 {
 	struct span type = argument(part, rule->argument);
@@ -357,6 +400,11 @@ static bool add_shape(struct strbuf *out, const struct rule *rule, const struct 
 			return false;
 		type = argument(&inner, 0);
 		break;
+	case OWNED:
+		type = slice_element(type);
+		break;
+	case TUPLE:
+		return add_table(out, type);
 	case ENTRY:
 		return add_entry(out, part, rule->argument);
 	case POLICY:
@@ -381,7 +429,7 @@ static void set_type(struct frame_search *self, const char *format, const char *
 		strbuf_addf(&text, "%.*s%s%s", (int)(place - format), format, type, place + 2);
 	else
 		strbuf_add(&text, format ? format : type);
-	if (place && strncmp(format, "std::_", 6) == 0)
+	if (place && (strncmp(format, "std::_", 6) == 0 || strncmp(format, "alloc::collections::", 20) == 0))
 		type_add_readable(&self->type, span_of(strbuf_text(&text)));
 	else
 		strbuf_add(&self->type, strbuf_text(&text));
@@ -521,6 +569,22 @@ static bool refine(struct frame_search *self, const struct name_parts *parts)
 	return --self->more > 0;
 }
 
+/* Rust's compiler makes one function of those whose code is the same: RawVec<A>::grow_one may be called for a Vec<B>, whose own
+ * functions, being small, are in the caller. */
+static bool refine_vector(struct frame_search *self, const struct name_parts *parts)
+{
+	const struct rule *rule;
+	u32 at;
+
+	name_path(parts, parts->count, &self->path);
+	if (strncmp(strbuf_text(&self->path), "alloc::raw_vec::", 16) == 0)
+		return --self->more > 0;
+	rule = find_rule(self, parts, &at);
+	if (rule && (strcmp(rule->path, "alloc::vec::Vec") == 0 || strstr(rule->path, "VecDeque")))
+		apply(self, rule, &parts->parts[at]);
+	return false;
+}
+
 static bool is_pointer(const struct strbuf *type)
 {
 	return type->count && type->text[type->count - 1] == '*';
@@ -599,7 +663,7 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 		return false;
 	last = parts.parts[parts.count - 1].name;
 	if (self->found)
-		return refine(self, &parts);
+		return self->of_vector ? refine_vector(self, &parts) : refine(self, &parts);
 	if (span_starts(last, "operator new"))
 		return parts.count < 2 || own_operator(self, &parts, frame->function);
 	rule = find_rule(self, &parts, &at);
@@ -608,7 +672,11 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 		bool plain = rule->confidence < TYPE_EXACT && !frame->line &&
 			     !is_plain_string(&parts, at);
 
-		return found_by(self, &parts, plain ? TYPE_GUESS : (enum type_confidence)rule->confidence);
+		found_by(self, &parts, plain ? TYPE_GUESS : (enum type_confidence)rule->confidence);
+		self->of_vector = strcmp(rule->path, "alloc::raw_vec::RawVec") == 0;
+		if (self->of_vector)
+			self->more = REFINE_FRAMES;
+		return self->more > 0;
 	}
 	if (is_allocator(&parts) && apply(self, &own_allocator, &parts.parts[parts.count - 2]))
 		return found_by(self, &parts, TYPE_LIKELY);

@@ -146,6 +146,8 @@ u64 source_scalar_size(const char *name)
 		{"unsigned long long", 8}, {"double", 8}, {"long double", 16}, {"uint8_t", 1},
 		{"int8_t", 1}, {"uint16_t", 2}, {"int16_t", 2}, {"uint32_t", 4}, {"int32_t", 4},
 		{"uint64_t", 8}, {"int64_t", 8}, {"size_t", 8}, {"std::size_t", 8},
+		{"u8", 1}, {"i8", 1}, {"u16", 2}, {"i16", 2}, {"u32", 4}, {"i32", 4}, {"f32", 4}, {"u64", 8}, {"i64", 8},
+		{"f64", 8}, {"usize", 8}, {"isize", 8}, {"u128", 16}, {"i128", 16},
 	};
 
 	for (u32 i = 0; i < sizeof scalars / sizeof *scalars; i++)

@@ -84,7 +84,8 @@ static bool is_default(struct span argument)
 					    "std::hash<",      "std::equal_to<",    "std::default_delete<",
 					    "std::__1::allocator<", "std::__1::char_traits<",
 					    "std::__1::less<", "std::__1::hash<", "std::__1::equal_to<",
-					    "std::__1::default_delete<", "alloc::alloc::Global"};
+					    "std::__1::default_delete<", "alloc::alloc::Global",
+					    "std::hash::random::RandomState", "std::collections::hash::map::RandomState"};
 
 	for (u32 i = 0; i < sizeof names / sizeof *names; i++)
 		if (span_starts(argument, names[i]))
@@ -176,7 +177,7 @@ static bool is_entry(struct span type, struct arguments *pair)
 
 /* ---- templates ---- */
 
-enum special { NODE, OBJECT, COUNT };
+enum special { NODE, OBJECT, COUNT, BLOCK, ENTRY_NODE };
 
 /* What the standard libraries allocate for their classes. */
 static const struct {
@@ -197,6 +198,12 @@ static const struct {
 	{"std::_Sp_counted_ptr", COUNT, "std::shared_ptr", NULL},
 	{"std::_Sp_counted_deleter", COUNT, "std::shared_ptr", NULL},
 	{"std::__shared_ptr_pointer", COUNT, "std::shared_ptr", NULL},
+	{"alloc::rc::RcInner", BLOCK, "alloc::rc::Rc", NULL},
+	{"alloc::rc::RcBox", BLOCK, "alloc::rc::Rc", NULL},
+	{"alloc::sync::ArcInner", BLOCK, "alloc::sync::Arc", NULL},
+	{"alloc::collections::linked_list::Node", NODE, "LinkedList", NULL},
+	{"alloc::collections::btree::node::LeafNode", ENTRY_NODE, "BTreeSet", "BTreeMap"},
+	{"alloc::collections::btree::node::InternalNode", ENTRY_NODE, "BTreeSet", "BTreeMap"},
 };
 
 static void add_node(struct strbuf *out, u32 which, struct span element, u32 depth)
@@ -214,9 +221,29 @@ static void add_node(struct strbuf *out, u32 which, struct span element, u32 dep
 	strbuf_add(out, "> node");
 }
 
+/* A node with key and value apart; a set's have a value without bytes. */
+static void add_entry_node(struct strbuf *out, u32 which, const struct arguments *arguments, u32 depth)
+{
+	bool is_map = arguments->count > 1 && !span_is(arguments->data[1], "()") &&
+		      !span_starts(arguments->data[1], "alloc::collections::btree::set_val::");
+
+	strbuf_addf(out, "%s<", is_map ? own[which].map : own[which].of);
+	add_argument(out, arguments->data[0], depth);
+	if (is_map) {
+		strbuf_add(out, ", ");
+		add_argument(out, arguments->data[1], depth);
+	}
+	strbuf_add(out, strstr(own[which].name, "Internal") ? "> inner node" : "> node");
+}
+
 static void add_own(struct strbuf *out, u32 which, const struct arguments *arguments, u32 depth)
 {
 	struct span element = arguments->data[0];
+
+	if (own[which].special == ENTRY_NODE) {
+		add_entry_node(out, which, arguments, depth);
+		return;
+	}
 
 	if (own[which].special == NODE) {
 		add_node(out, which, element, depth);
@@ -226,11 +253,11 @@ static void add_own(struct strbuf *out, u32 which, const struct arguments *argum
 		add_type(out, without_const(element), depth);
 		return;
 	}
-	if (element.bytes && element.text[element.bytes - 1] == '*')
+	if (own[which].special == COUNT && element.bytes && element.text[element.bytes - 1] == '*')
 		element.bytes--;
 	strbuf_addf(out, "%s<", own[which].of);
 	add_type(out, element, depth);
-	strbuf_add(out, "> count");
+	strbuf_add(out, own[which].special == COUNT ? "> count" : "> block");
 }
 
 static bool is_string(const char *head, const struct arguments *arguments, struct strbuf *out)
@@ -253,7 +280,7 @@ static void add_all(struct strbuf *out, const char *head, const struct arguments
 {
 	u32 count = arguments->count;
 
-	if (strncmp(head, "std::", 5) == 0 || strncmp(head, "alloc::", 7) == 0)
+	if (strncmp(head, "std::", 5) == 0 || strncmp(head, "alloc::", 7) == 0 || strncmp(head, "hashbrown::", 11) == 0)
 		while (count > 1 && is_default(arguments->data[count - 1]))
 			count--;
 	strbuf_addf(out, "%s<", head);

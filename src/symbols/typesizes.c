@@ -75,7 +75,8 @@ static bool is_asked(const struct typesizes_query *query, u64 size, const char *
 static bool is_standard(const char *name)
 {
 	return strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0 ||
-	       strncmp(name, "core::", 6) == 0 || strncmp(name, "alloc::", 7) == 0;
+	       strncmp(name, "core::", 6) == 0 || strncmp(name, "alloc::", 7) == 0 ||
+	       strncmp(name, "hashbrown::", 11) == 0;
 }
 
 /* std::pair<int, Foo> and a hundred others are std::pair<…>. */
@@ -137,6 +138,14 @@ static bool is_c_library(const char *path)
 	return false;
 }
 
+/* Types that Rust's compiler makes up: tuples, references, environments of closures. */
+static bool is_made_up(const char *name)
+{
+	bool is_tuple = name[0] == '(' && strncmp(name, "(anonymous", 10) != 0;
+
+	return is_tuple || strchr("&*[", name[0]) || strstr(name, "{closure_env") || strstr(name, "{vtable");
+}
+
 static enum type_rank rank_of(struct walk *self, Dwarf_Die *die, const char *name, bool scalar)
 {
 	const char *file;
@@ -144,7 +153,7 @@ static enum type_rank rank_of(struct walk *self, Dwarf_Die *die, const char *nam
 	if (is_standard(name))
 		return TYPE_STANDARD;
 	/* g++ makes up a type whose name is "typedef __va_list_tag __va_list_tag". */
-	if (name[0] == '_' || strncmp(name, "typedef ", 8) == 0 || self->is_c_library)
+	if (name[0] == '_' || strncmp(name, "typedef ", 8) == 0 || is_made_up(name) || self->is_c_library)
 		return TYPE_RESERVED;
 	file = declared_in(self, die);
 	if (is_of_system(file) || (scalar && !file))

@@ -108,6 +108,31 @@ case_debug()
 	"$HEAPWISE" types "$trace" 2>&1 | head -1 | grep -q '^ *unknown ' || fail "the first line is not what is unknown"
 }
 
+# Rust: the types of the program's own blocks, with the older linker names, whose types are in the debug information only, and with
+# those that have types themselves.
+case_rust()
+{
+	local program=$work/forms options
+
+	needs rustc
+	for options in "-O" "" "-O -C symbol-mangling-version=v0"; do
+		# shellcheck disable=SC2086
+		rustc -g $options -o "$program" "$source/tests/targets/types_forms.rs" 2>"$work/build" ||
+			{ fail "cannot build: $(grep -m3 error "$work/build")"; finish; }
+		"$HEAPWISE" run -q -o "$work/trace.hwt" "$program" >"$work/truth" 2>"$work/stderr" || fail "the program failed"
+		"$HEAPWISE" types --chunks --top 0 --format json "$work/trace.hwt" >"$work/json" 2>>"$work/stderr"
+		jq -r '.chunks[] | select(.kept and .confidence != "guess" and .type) |
+			[.address, .address + .size, .count, .type] | @tsv' "$work/json" >"$work/types"
+		compare "$work/truth" "$work/types" >"$work/compared"
+		tail -1 "$work/compared"
+		at_least "forms with '$options'" "$(wc -l <"$work/truth")" 25
+		[ "$(wc -l <"$work/compared")" -eq 1 ] || { fail "with '$options' types are not right:"; cat "$work/compared"; }
+		"$HEAPWISE" types --format json "$work/trace.hwt" >"$work/json" 2>>"$work/stderr"
+		at_least "percent of bytes with a type that is no guess" \
+			"$(jq '100 - 100 * (.unknown_share + .guess_share) | floor' "$work/json")" 95
+	done
+}
+
 # letters TRUTH JSON   "form TAB type TAB letter" of each form (long types by their readable names). The letter: who
 # told the right type (small if it was a guess), "-" nobody, "x" a guess that is wrong, "X" more than a guess and wrong
 letters()
