@@ -22,9 +22,9 @@ static struct finding_frame frame_of(const struct stack_names *names, u32 i, u64
 
 static bool is_own(const struct finding_frame *frame)
 {
-	const char *slash = strrchr(frame->module, '/');
+	const char *slash = strrchr(frame->module, '/'), *file = slash ? slash + 1 : frame->module;
 
-	return !library_is_system(slash ? slash + 1 : frame->module) &&
+	return !library_is_system(file) && !library_is_runtime(file) &&
 	       !function_is_minor(frame->function, frame->file) &&
 	       strcmp(frame->function, "_start") != 0;
 }

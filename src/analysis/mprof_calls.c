@@ -52,6 +52,12 @@ static bool is_startup(const char *name)
 	return false;
 }
 
+/* GNAT's library calls malloc for the program, as operator new does, which is not on the stack. */
+static bool is_allocator(const char *name)
+{
+	return strcmp(name, "__gnat_malloc") == 0 || strcmp(name, "__gnat_realloc") == 0 || strcmp(name, "__gnat_free") == 0;
+}
+
 static u64 function_hash(const char *name, u32 identity)
 {
 	return hash_u64(hash_text(identity, name));
@@ -62,7 +68,8 @@ static struct mprof_function *function_add(struct mprof_calls *self, const char 
 	struct mprof_function new = {.name = arena_copy(&self->arena, name),
 				     .identity = identity,
 				     .startup = is_startup(name),
-				     .minor = function_is_minor(name, "")};
+				     .minor = function_is_minor(name, ""),
+				     .hands_out = is_allocator(name)};
 
 	if (!new.name || !vec_push(&self->functions, new))
 		return NULL;
@@ -174,8 +181,7 @@ static bool is_left_out(const struct growth *self, const struct frame *frame, u3
 	const struct frame *outer = &self->contexts->frames.data[frame->parent];
 
 	if (caller != 0)
-		return function->minor && self->calls->source->fold &&
-		       function_of(self->calls, caller)->minor;
+		return self->calls->source->fold && (function->hands_out || (function->minor && function_of(self->calls, caller)->minor));
 	/* A stripped C library does not name the function that calls main. */
 	return function->startup ||
 	       (function->unnamed && frame->parent && frame->module != NO_MODULE &&

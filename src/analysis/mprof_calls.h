@@ -35,6 +35,7 @@ struct mprof_function {
 	bool unnamed;
 	bool startup; /* runs before main or a thread's function */
 	bool minor;   /* of the standard library */
+	bool hands_out; /* an allocator of the language that is a function of its own: who calls it allocates */
 	bool cut;     /* stands for outer frames that were cut off */
 };
 

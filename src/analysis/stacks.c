@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/atomics.h"
+#include "symbols/type_text.h"
 
 /* Where the qualified name begins: after the return type that templates carry in front of it. */
 static const char *name_start(const char *function)
@@ -26,30 +27,90 @@ static const char *name_start(const char *function)
 	return start;
 }
 
-/* Code of the language's own library: what stands between the program's code and the allocator. */
-static bool is_minor(const char *function)
+static bool starts_with_any(const char *name, const char *const *starts)
 {
-	static const char *const spaces[] = {"std::",    "__gnu_cxx::",  "alloc::",    "core::",
-					     "<alloc::", "__rust_alloc", "__rdl_alloc"};
-	const char *name = name_start(function);
-
-	if (strncmp(function, "operator new", 12) == 0)
-		return true;
-	for (u32 i = 0; i < sizeof spaces / sizeof *spaces; i++)
-		if (strncmp(name, spaces[i], strlen(spaces[i])) == 0)
+	for (; *starts; starts++)
+		if (strncmp(name, *starts, strlen(*starts)) == 0)
 			return true;
 	return false;
 }
 
+static bool is_library_path(const char *name)
+{
+	static const char *const spaces[] = {"std::",       "__gnu_cxx::", "alloc::", "core::", "hashbrown::",
+					     "__rust_",     "__rustc",     "__rdl_",  "__rg_",  "__gnat_",
+					     "ada.",        "system.",     "gnat.",   "interfaces.", "_gfortran", NULL};
+
+	return starts_with_any(name, spaces);
+}
+
+static bool is_rust_minor(const char *function);
+
+/* Types of Rust that no other crate may give functions: primitive ones, slices, tuples, parameters, and the libraries' own. What
+ * a reference points to counts. */
+static bool is_rust_type(const char *type)
+{
+	static const char *const marks[] = {"&", "mut ", "dyn ", "*const ", "*mut ", NULL};
+	size_t word;
+
+	while (starts_with_any(type, marks))
+		type += *type == '&' ? 1 : strcspn(type, " ") + 1;
+	if (*type == '[' || *type == '(')
+		return true;
+	if (*type == '<')
+		return is_rust_minor(type);
+	word = strspn(type, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+	return is_library_path(type) || (word && strncmp(type + word, "::", 2) != 0);
+}
+
+/* Rust's "<T>::f" and "<T as Trait>::f": the program's own if the type or the trait is. */
+static bool is_rust_minor(const char *function)
+{
+	const char *close = name_skip_brackets(function, function + strlen(function)), *as = function + 1;
+
+	while (close && as && as < close - 1) {
+		as = name_find_outside(as, close - 1, " ");
+		if (as && strncmp(as, " as ", 4) == 0)
+			return is_rust_type(function + 1) && is_rust_type(as + 4);
+		as = as ? as + 1 : NULL;
+	}
+	return close && is_rust_type(function + 1);
+}
+
+bool library_is_runtime(const char *name)
+{
+	static const char *const names[] = {"libgfortran.so", "libquadmath.so", "libgnat-", "libgnarl-", NULL};
+
+	return starts_with_any(name, names);
+}
+
+/* Code of the language's own library: what stands between the program's code and the allocator. */
+static bool is_minor(const char *function)
+{
+	if (*function == '<')
+		return is_rust_minor(function);
+	if (library_is_runtime(function))
+		return true;
+	return strncmp(function, "operator new", 12) == 0 || is_library_path(name_start(function));
+}
+
 /* Debug information for lines only (-g1) names an inlined function without its namespace; the headers
- * of the C++ library tell: .../include/c++/12/bits/stl_deque.h, .../include/c++/v1/deque. */
+ * of the C++ library tell: .../include/c++/12/bits/stl_deque.h, .../include/c++/v1/deque. So they do for what a program makes of
+ * Ada's generic packages. */
 static bool is_library_header(const char *file)
 {
 	static const char folder[] = "/include/c++/";
 	const char *at = strstr(file, folder);
 	char next = at ? at[sizeof folder - 1] : 0;
 
-	return next == 'v' || (next >= '0' && next <= '9');
+	return next == 'v' || (next >= '0' && next <= '9') || strstr(file, "/adainclude/");
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
 }
 
 static const char *module_path(const struct stack_source *self, u32 id)
@@ -135,6 +196,7 @@ static struct result_frame named(const struct stack_source *self, const struct f
 		out.inlined = entry->frames[i].inlined;
 		out.minor = function_is_minor(out.function, out.file);
 	}
+	out.minor |= library_is_runtime(file_name(out.module));
 	return out;
 }
 
@@ -162,9 +224,7 @@ static void limit_depth(struct result_stack *stack, u32 depth)
 
 bool frame_is_recorder(const struct stack_source *self, const struct frame *frame)
 {
-	const char *path = frame_module_path(self, frame), *slash = strrchr(path, '/');
-
-	return strncmp(slash ? slash + 1 : path, "libheapwise", 11) == 0;
+	return strncmp(file_name(frame_module_path(self, frame)), "libheapwise", 11) == 0;
 }
 
 const struct result_stack *stack_of(const struct stack_source *self, struct frame_id frame,

@@ -44,6 +44,8 @@ const struct result_stack *stack_of(const struct stack_source *self, struct fram
 bool function_is_minor(const char *function, const char *file);
 /* The C and C++ libraries and what belongs to them, by the file's name without its folder. */
 bool library_is_system(const char *name);
+/* The libraries of Ada and Fortran, which allocate for the program, too. A function without a name begins with that of its file. */
+bool library_is_runtime(const char *name);
 
 /* The recorder stands between the program and functions that it records (strdup, getline). */
 bool frame_is_recorder(const struct stack_source *self, const struct frame *frame);

@@ -35,9 +35,9 @@ static u64 hash_names(const struct stack_names *names)
 /* The C library allocates for the program, too (strdup). */
 static u32 first_own(const struct stack_names *names)
 {
-	const char *slash = strrchr(names->module, '/');
+	const char *slash = strrchr(names->module, '/'), *file = slash ? slash + 1 : names->module;
 
-	if (library_is_system(slash ? slash + 1 : names->module))
+	if (library_is_system(file) || library_is_runtime(file))
 		return UINT32_MAX;
 	for (u32 i = 0; i < names->count; i++)
 		if (!function_is_minor(names->frames[i].function, names->frames[i].file))

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "symbols/ada_names.h"
 #include "symbols/rust_names.h"
 
 #define NO_UNIT UINT32_MAX
@@ -201,6 +202,7 @@ struct unit_work {
 	const struct unit_functions *functions;
 	Dwarf_Files *files;
 	size_t file_count;
+	bool ada;
 	struct scopes scopes;
 };
 
@@ -268,11 +270,39 @@ static const char *full_name(const struct unit_work *work, Dwarf_Die *die, const
 	return readable;
 }
 
+static const char *ada_name(const struct unit_work *work, const char *name)
+{
+	struct strbuf readable = { 0 };
+	const char *kept;
+
+	ada_name_add(&readable, name ? name : "");
+	kept = names_keep(work->query->names, strbuf_text(&readable));
+	strbuf_release(&readable);
+	return kept;
+}
+
+static bool is_ada(Dwarf_Die *unit)
+{
+	switch (dwarf_srclang(unit)) {
+	case DW_LANG_Ada83:
+	case DW_LANG_Ada95:
+	case 0x2e: /* Ada 2005 */
+	case 0x2f: /* Ada 2012 */
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* True if the name is the bare DW_AT_name, without parameters and classes. */
 static bool name_scope(const struct unit_work *work, Dwarf_Die *die, struct symbol_frame *frame)
 {
 	const char *name = mangled_name(die);
 
+	if (!name && work->ada) {
+		frame->function = ada_name(work, dwarf_diename(die));
+		return false;
+	}
 	frame->function = name ? full_name(work, die, name)
 			       : names_readable(work->query->names, dwarf_diename(die));
 	return !name;
@@ -380,6 +410,7 @@ static int unit_resolve(const struct debuginfo *self, const struct debuginfo_que
 		innermost[i] = NO_SCOPE;
 	}
 	work.root = functions_root(work.unit);
+	work.ada = is_ada(work.unit);
 	work.functions = &self->functions[placed->unit];
 	work.scopes = (struct scopes){ .addresses = addresses, .innermost = innermost,
 				       .address_count = count };

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/ada_names.h"
+
 enum {
 	PLAIN_BYTES_MAX = 1000,     /* of longer ones libiberty wants its depth limit off */
 	NAME_BYTES_MAX = 128 << 10, /* longer names stay as they are */
@@ -127,6 +129,19 @@ static char *demangle_replaced(const char *name)
 	return text;
 }
 
+/* ---- names ---- */
+
+static char *demangle_ada(const char *name)
+{
+	struct strbuf text = { 0 };
+	char *copy;
+
+	ada_name_add(&text, name);
+	copy = text.failed ? NULL : strdup(strbuf_text(&text));
+	strbuf_release(&text);
+	return copy;
+}
+
 char *demangle(const char *name)
 {
 	struct demangling work = { .name = name, .options = DMGL_PARAMS | DMGL_ANSI };
@@ -134,6 +149,8 @@ char *demangle(const char *name)
 
 	if (strncmp(name, "_vgr", 4) == 0 || strncmp(name, "_vgw", 4) == 0)
 		return demangle_replaced(name);
+	if (ada_is_certain(name))
+		return demangle_ada(name);
 	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R' && name[1] != 'G'))
 		return NULL;
 	bytes = strnlen(name, NAME_BYTES_MAX + 1);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "symbols/ada_names.h"
 #include "symbols/plt.h"
 
 /* How far the search goes back through symbols that overlap; real tables nest two or three deep. */
@@ -129,6 +130,17 @@ static void tidy(struct elfsyms *self)
 	self->count = kept;
 }
 
+/* GNAT's binder gives each of its programs a function adainit. */
+static void mark_ada(struct elfsyms *self)
+{
+	bool ada = false;
+
+	for (u64 i = 0; i < self->count && !ada; i++)
+		ada = !strcmp(self->data[i].name, "adainit");
+	for (u64 i = 0; i < self->count && ada; i++)
+		self->data[i].ada = ada_is_possible(self->data[i].name);
+}
+
 int elfsyms_read(struct elfsyms *self, Dwfl_Module *module)
 {
 	int count = dwfl_module_getsymtab(module);
@@ -143,6 +155,7 @@ int elfsyms_read(struct elfsyms *self, Dwfl_Module *module)
 	if (self->count)
 		qsort(self->data, self->count, sizeof(*self->data), compare_symbols);
 	tidy(self);
+	mark_ada(self);
 	return 0;
 }
 
@@ -188,9 +201,12 @@ const char *elfsym_readable(const struct elfsym *symbol, struct names *names)
 	const char *readable = names_readable(names, without_version(symbol->name, names));
 	struct strbuf text = { 0 };
 
-	if (!symbol->plt)
+	if (!symbol->plt && !symbol->ada)
 		return readable;
-	strbuf_addf(&text, "%s@plt", readable);
+	if (symbol->ada)
+		ada_name_add(&text, symbol->name);
+	else
+		strbuf_addf(&text, "%s@plt", readable);
 	readable = names_keep(names, strbuf_text(&text));
 	strbuf_release(&text);
 	return readable;

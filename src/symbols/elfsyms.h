@@ -17,6 +17,7 @@ struct elfsym {
 	const char *name; /* linker name, in the module's file; may have a @version */
 	u8 rank;          /* among aliases: smaller is better */
 	bool plt;         /* name is what the stub leads to */
+	bool ada;         /* of a program that GNAT made */
 };
 
 struct elfsyms {

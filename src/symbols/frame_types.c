@@ -672,11 +672,12 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 		bool plain = rule->confidence < TYPE_EXACT && !frame->line &&
 			     !is_plain_string(&parts, at);
 
-		found_by(self, &parts, plain ? TYPE_GUESS : (enum type_confidence)rule->confidence);
+		bool more = found_by(self, &parts, plain ? TYPE_GUESS : (enum type_confidence)rule->confidence);
+
 		self->of_vector = strcmp(rule->path, "alloc::raw_vec::RawVec") == 0;
 		if (self->of_vector)
 			self->more = REFINE_FRAMES;
-		return self->more > 0;
+		return more || self->of_vector;
 	}
 	if (is_allocator(&parts) && apply(self, &own_allocator, &parts.parts[parts.count - 2]))
 		return found_by(self, &parts, TYPE_LIKELY);

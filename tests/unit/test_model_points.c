@@ -319,6 +319,28 @@ TEST(named_stacks,
 	model_free(feed.model);
 }
 
+TEST(library_frames, "functions of the languages' own libraries are known by their names")
+{
+	static const char *const library[] = {
+		"operator new(unsigned long)", "void std::vector<int, std::allocator<int> >::grow<int>(int&&)",
+		"alloc::vec::Vec<app::Foo>::push", "<alloc::vec::Vec<app::Foo>>::push", "hashbrown::raw::RawTable<(u64, app::Foo)>::reserve",
+		"<hashbrown::map::HashMap<u64, app::Foo> as core::iter::traits::collect::Extend<(u64, app::Foo)>>::extend",
+		"<u32 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "<T as core::convert::Into<U>>::into",
+		"<[app::Foo]>::to_vec", "<str as alloc::borrow::ToOwned>::to_owned", "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec",
+		"<&dyn core::ops::function::Fn<(), Output = i32> + core::marker::Sync as core::ops::function::FnOnce<()>>::call_once",
+		"core::ops::function::FnOnce::call_once::<app::main::{closure_env#0}, ()>", "__rustc::__rust_alloc", "__rdl_realloc",
+		"__gnat_malloc", "ada.text_io.put_line", "_gfortran_st_open", "libgfortran.so.5+0x20da6", "libgnat-12.so+0x10"};
+	static const char *const own[] = {"main", "app::main", "<app::Foo as core::fmt::Display>::fmt", "<app::Foo>::new",
+					  "<alloc::vec::Vec<u8> as app::Shape>::area", "<&app::Foo as core::ops::arith::Add>::add",
+					  "<dyn app::Shape>::area", "my::table<std::string>::add(std::string)", "store.leak", "adapt", "<", "<a", ""};
+
+	for (size_t i = 0; i < sizeof library / sizeof *library; i++)
+		CHECK_STR(function_is_minor(library[i], "") ? library[i] : "", library[i]);
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		CHECK_STR(function_is_minor(own[i], "") ? "" : own[i], own[i]);
+	CHECK(function_is_minor("store.numbers.append", "/usr/lib/gcc/x86_64-linux-gnu/12/adainclude/a-convec.adb"));
+}
+
 TEST(folded_stacks,
      "of neighbouring library frames the outermost stays and says how many it stands for")
 {
