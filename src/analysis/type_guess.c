@@ -13,13 +13,14 @@ enum {
 	LINES = 3, /* a call may begin some lines before its type */
 	SOURCE_MAX = 64 << 20,  /* bytes of a file */
 	SOURCES_MAX = 256 << 20, /* bytes of all that are kept in memory */
+	EXCEPTION_HEAD = 128, /* bytes before what is thrown, with both C++ libraries on machines with 64 bits */
 };
 
 struct hint {
 	u64 place;
 	const char *name; /* in the cascade's names */
 	u32 column, wanted_column;
-	bool pointer, is_new;
+	bool pointer, is_new, is_thrown;
 };
 
 struct guesses {
@@ -151,6 +152,15 @@ bool type_has_hints(struct type_cascade *self)
 	return find_types(self, line, &found) != NULL;
 }
 
+/* Whether the stack that was read allocates for a throw. */
+static bool is_exception(const struct type_cascade *types)
+{
+	for (u64 i = 0; i < types->stack.count && i < 4; i++)
+		if (strcmp(types->stack.data[i].function, "__cxa_allocate_exception") == 0)
+			return true;
+	return false;
+}
+
 static bool add_hints(struct guesses *self, u64 place)
 {
 	struct type_cascade *types = self->types;
@@ -165,8 +175,11 @@ static bool add_hints(struct guesses *self, u64 place)
 				    .column = found.rows[i].column,
 				    .wanted_column = frame->column,
 				    .pointer = found.rows[i].pointer,
-				    .is_new = found.rows[i].is_new};
+				    .is_new = found.rows[i].is_new,
+				    .is_thrown = found.rows[i].is_thrown};
 
+		if (hint.is_thrown != is_exception(types))
+			continue;
 		if (!vec_push(&self->hints, hint) || !add_base(self, hint.name))
 			return false;
 	}
@@ -292,6 +305,49 @@ static const char *readable(struct type_cascade *types, const char *type, const 
 	return kept;
 }
 
+/* Classes that the line may name. */
+struct thrown_classes {
+	const char *name; /* of the last that fits */
+	u64 fitting, others;
+};
+
+/* There are none if debug info has none: g++ writes nothing of a class that is only thrown, and the C++ library's are in its own. */
+static struct thrown_classes thrown_classes(const struct guesses *self, const struct hint *hint, u64 object)
+{
+	const struct typesizes *sizes = &self->types->sizes;
+	struct thrown_classes found = {.name = hint->name};
+	const char *standard;
+	u64 size;
+
+	for (u64 i = 0; i < sizes->count; i++) {
+		if (!is_named(sizes->data[i].name, hint->name))
+			continue;
+		found.others += sizes->data[i].size != object;
+		found.fitting += sizes->data[i].size == object;
+		found.name = sizes->data[i].size == object ? sizes->data[i].name : found.name;
+	}
+	standard = found.fitting + found.others ? NULL : source_standard_exception(hint->name, &size);
+	if (!standard)
+		return found;
+	return (struct thrown_classes){standard, size == object, size != object};
+}
+
+/* One object behind its header. That a class of this name is thrown there, and of just this size, is no guess. */
+static void take_thrown(struct guesses *self, const struct hint *hint)
+{
+	struct type_place *place = &self->types->places.data[hint->place];
+	u64 object = place->size - EXCEPTION_HEAD;
+	struct thrown_classes found = thrown_classes(self, hint, object);
+
+	if (place->size <= EXCEPTION_HEAD || (found.others && !found.fitting))
+		return;
+	place->answer = (struct type_answer){.name = readable(self->types, found.name, ""),
+					     .size = object,
+					     .count = 1,
+					     .origin = ORIGIN_SIZE,
+					     .confidence = found.fitting == 1 ? TYPE_LIKELY : TYPE_GUESS};
+}
+
 static void take_hint(struct guesses *self, u64 from, u64 end)
 {
 	struct type_place *place = &self->types->places.data[self->hints.data[from].place];
@@ -387,7 +443,10 @@ static void choose(struct guesses *self)
 		for (end = i; end < self->hints.count &&
 			      self->hints.data[end].place == self->hints.data[i].place;)
 			end++;
-		take_hint(self, i, end);
+		if (!self->hints.data[i].is_thrown)
+			take_hint(self, i, end);
+		else if (end == i + 1) /* of several nobody knows which */
+			take_thrown(self, &self->hints.data[i]);
 	}
 	for (u64 i = 0; i < types->places.count; i++)
 		if (is_open(&types->places.data[i]))

@@ -651,6 +651,28 @@ static bool c_function(struct frame_search *self, const struct symbol_frame *fra
 	return true;
 }
 
+/* Functions of the C++ library that throw say what: std::__throw_out_of_range_fmt, operator new. */
+static bool thrown(struct frame_search *self, const struct name_parts *parts)
+{
+	struct span last = parts->parts[parts->count - 1].name;
+
+	if (span_starts(last, "operator new")) {
+		last = span_of("bad_alloc");
+	} else if (parts->count == 2 && span_is(parts->parts[0].name, "std") && span_starts(last, "__throw_")) {
+		last = span_between(last.text + 8, last.text + last.bytes);
+		if (last.bytes > 4 && memcmp(last.text + last.bytes - 4, "_fmt", 4) == 0)
+			last.bytes -= 4;
+	} else {
+		return false;
+	}
+	strbuf_clear(&self->type);
+	if (span_is(last, "ios_failure"))
+		last = span_of("ios_base::failure");
+	strbuf_addf(&self->type, "std::%.*s", (int)last.bytes, last.text);
+	self->single = true;
+	return found(self, TYPE_EXACT);
+}
+
 bool frame_search_step(struct frame_search *self, const struct symbol_frame *frame)
 {
 	static const struct rule own_allocator = {"", 0, ELEMENT, TYPE_LIKELY, NULL, NULL};
@@ -661,6 +683,11 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 
 	if (!*frame->function || c_function(self, frame) || !name_parse(frame->function, &parts))
 		return false;
+	if (self->thrown)
+		return thrown(self, &parts);
+	self->thrown = !self->found && strcmp(frame->function, "__cxa_allocate_exception") == 0;
+	if (self->thrown)
+		return true;
 	last = parts.parts[parts.count - 1].name;
 	if (self->found)
 		return self->of_vector ? refine_vector(self, &parts) : refine(self, &parts);

