@@ -698,7 +698,6 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 		/* Without lines nobody knows what was inlined into it. */
 		bool plain = rule->confidence < TYPE_EXACT && !frame->line &&
 			     !is_plain_string(&parts, at);
-
 		bool more = found_by(self, &parts, plain ? TYPE_GUESS : (enum type_confidence)rule->confidence);
 
 		self->of_vector = strcmp(rule->path, "alloc::raw_vec::RawVec") == 0;
