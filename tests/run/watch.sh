@@ -241,12 +241,24 @@ case_stacks()
 		"$(json stacks.jsonl 'sorted({a["touched_by"][0].split()[0] for a in d["rare"] if "touched_by" in a})')" "['case_known']"
 }
 
-# What is read once a second is never called stale, whatever shares its page; what nobody reads is.
+# live POLICY   a run in which the program was not held up for as long as makes memory stale
+live()
+{
+	local try
+
+	for try in 1 2 3 4; do
+		"$HEAPWISE" watch --policy $1 --overhead 20% --leak-after 4s --batch 1 -o $1.jsonl "$watched" live 14 >longest ||
+			fail "$1: status $?"
+		[ "$(cat longest)" -ge 3500 ] || return 0
+	done
+	skip "the machine is too busy: the program stood still for $(cat longest) ms"
+}
+
+# What is read again and again is never called stale, whatever shares its page; what nobody reads is.
 case_live()
 {
 	for policy in all ladder mpc; do
-		"$HEAPWISE" watch --policy $policy --overhead 20% --leak-after 4s --batch 1 -o $policy.jsonl "$watched" live 14 ||
-			fail "$policy: status $?"
+		live $policy
 		equal "$policy: areas that are read and called stale" "$(stale_most $policy.jsonl live_area areas)" 0
 		# Nor is it shown as old: what nobody watched is unknown.
 		at_most "$policy: areas that seem old" "$(each $policy.jsonl max 'sum(d["ages_s_1_2_4_8_16_32_more"][3:])')" 600
