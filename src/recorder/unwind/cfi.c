@@ -160,7 +160,13 @@ static int phdr_visit(struct dl_phdr_info *info, size_t bytes, void *data)
  * maps all else in one piece.) */
 static struct {
 	u64 base, start, end;
+	u64 entry; /* _start; 0 = unknown */
 } program;
+
+static u64 entry_of(u64 base, const ElfW(Ehdr) *header)
+{
+	return hwr_same(header->e_ident, ELFMAG, SELFMAG) ? base + header->e_entry : 0;
+}
 
 static int program_visit(struct dl_phdr_info *info, size_t bytes, void *data)
 {
@@ -176,11 +182,20 @@ static int program_visit(struct dl_phdr_info *info, size_t bytes, void *data)
 			continue;
 		program.start = start < program.start ? start : program.start;
 		program.end = end > program.end ? end : program.end;
+		if (segment->p_offset == 0 && segment->p_filesz >= sizeof(ElfW(Ehdr)))
+			program.entry = entry_of(info->dlpi_addr, (const ElfW(Ehdr) *)start);
 	}
 	return 1; /* the first one is the program */
 }
 
 void hwr_module_program_init(void) { dl_iterate_phdr(program_visit, NULL); }
+
+bool hwr_is_program_start(u64 pc)
+{
+	enum { START_BYTES = 96 }; /* it sets some registers and calls __libc_start_main */
+
+	return program.entry && pc - program.entry - 1 < START_BYTES;
+}
 
 bool hwr_module_at(u64 pc, struct hwr_module_at *module)
 {

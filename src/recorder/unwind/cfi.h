@@ -61,6 +61,10 @@ bool hwr_module_at(u64 pc, struct hwr_module_at *module);
 /* Once, before the first lookup that is kept: reads how far the program reaches. Takes the loader's lock. */
 void hwr_module_program_init(void);
 
+/* Whether a call that returns to pc is one of the program's _start, which has no caller. Start files of older C libraries have no
+ * CFI for it. */
+bool hwr_is_program_start(u64 pc);
+
 /* Fills scratch->row for the instruction at pc (return addresses: pass address - 1). */
 enum hwr_cfi_result hwr_cfi_find(u64 pc, const struct hwr_module_at *module,
 				 struct hwr_cfi_scratch *scratch);

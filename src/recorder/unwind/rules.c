@@ -42,7 +42,7 @@ static u32 compile(u64 pc, const struct hwr_module_at *module, struct hwr_cfi_sc
 	/* makecontext returns to the first byte of __start_context, which has no caller. */
 	if (found == HWR_CFI_NONE && hwr_cfi_find(pc, module, scratch) == HWR_CFI_FOUND)
 		return HWR_RULE_VALID | HWR_RULE_SPECIAL | HWR_RULE_END;
-	if (found == HWR_CFI_NONE && is_loader(pc))
+	if (found == HWR_CFI_NONE && (is_loader(pc) || hwr_is_program_start(pc)))
 		return HWR_RULE_VALID | HWR_RULE_SPECIAL | HWR_RULE_END;
 	if (found == HWR_CFI_NONE)
 		return HWR_RULE_NO_CFI;

@@ -182,6 +182,8 @@ enum hwr_slow_result hwr_slow_step(struct hwr_cursor *c, struct hwr_cfi_scratch 
 		c->interrupted = true;
 		return HWR_STEPPED;
 	}
+	if (found == HWR_CFI_NONE && hwr_is_program_start(c->pc))
+		return HWR_OUTERMOST;
 	if (found == HWR_CFI_NONE || found == HWR_CFI_BAD)
 		return cross_without_cfi(c);
 	if (row->registers[HWR_REG_RA].where == HWR_UNDEFINED)
