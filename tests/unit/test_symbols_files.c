@@ -7,7 +7,10 @@
 #include <poll.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
 
+#include "symbols/perfmap.h"
 #include "symbols_tools.h"
 
 struct build_id {
@@ -547,4 +550,29 @@ TEST(debuginfod, "debuginfod servers are asked if the environment names them, an
 		asked_release(&asked);
 	}
 	close(server);
+}
+
+/* The kernel gives files the time of its last tick: up to 10 ms before the write, and so before the start of who writes. */
+TEST(map_of_a_young_process, "a map of generated code that was written in a process's first tick is its own, an old one is not")
+{
+	char path[PERF_MAP_PATH], name[PERF_MAP_PATH];
+	struct timespec wall, since_boot;
+	u64 start_ns;
+	int fd;
+
+	snprintf(name, sizeof(name), "/tmp/perf-%d.map", (int)getpid());
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	CHECK(fd >= 0);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock_gettime(CLOCK_MONOTONIC, &since_boot);
+	start_ns = (u64)since_boot.tv_sec * 1000000000 + (u64)since_boot.tv_nsec;
+	for (i64 before_ms = 10; before_ms <= 10000; before_ms += 9990) {
+		i64 at = wall.tv_sec * 1000000000 + wall.tv_nsec - before_ms * 1000000;
+		struct timespec times[2] = {{at / 1000000000, at % 1000000000}, {at / 1000000000, at % 1000000000}};
+
+		CHECK(futimens(fd, times) == 0);
+		CHECK_EQ(perf_map_find_file((u32)getpid(), start_ns, path), before_ms == 10);
+	}
+	close(fd);
+	unlink(name);
 }
