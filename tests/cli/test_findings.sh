@@ -65,8 +65,9 @@ says <("$HEAPWISE" findings --format csv "$work/trace") '^rank,kind,share,'
 # The examples, as their comments describe their flaws.
 "$HEAPWISE" run -q -o "$work/logstat" -- "$HEAPWISE_BUILD_DIR/examples/logstat" 5000 >/dev/null
 "$HEAPWISE" findings --format json "$work/logstat" >"$work/json"
-equal "first of logstat" "$(jq -r '.findings[0] | "\(.kind) \(.function)"' "$work/json")" "churn field_copy"
-says <(jq -r '.findings[0].text' "$work/json") "freed 15,000 times"
+# The leak's share is one of bytes × time: it comes first if the machine lets the program wait when it has read all.
+equal "first of logstat, but for the leak" "$(jq -r '[.findings[] | select(.kind != "leak")][0] | "\(.kind) \(.function)"' "$work/json")" "churn field_copy"
+says <(jq -r '[.findings[] | select(.kind != "leak")][0].text' "$work/json") "freed 15,000 times"
 equal "leaks of logstat" "$(jq -r '[.findings[] | select(.kind == "leak") | .function] | join(" ")' "$work/json")" page_find
 "$HEAPWISE" run -q -o "$work/widget" -- "$HEAPWISE_BUILD_DIR/examples/widget" 2>/dev/null
 # Whether its blue widgets live long or briefly is a matter of how long the machine lets it run.

@@ -11,8 +11,14 @@ if [ "$1" = calls ]; then
 	"$HEAPWISE" c++ --routines -g -O2 "$HEAPWISE_SOURCE_DIR/tests/targets/excessive.cpp" -o excessive || fail "cannot build"
 fi
 "$HEAPWISE" run -q -o trace -- "$program" "$1" || fail "the program failed"
-"$HEAPWISE" excessive --format json trace >json 2>stderr || fail "cannot judge: $(cat stderr)"
-"$HEAPWISE" excessive --svg both.svg trace >text 2>stderr || fail "cannot draw: $(cat stderr)"
+# What share of the run the allocator takes is a matter of what else the machine does: where it is to be found, nothing is too cheap.
+# The case rare has something that is cheap on any machine.
+case $1 in
+churn) floor=0 ;;
+*) floor=1 ;;
+esac
+"$HEAPWISE" excessive --floor $floor --format json trace >json 2>stderr || fail "cannot judge: $(cat stderr)"
+"$HEAPWISE" excessive --floor $floor --svg both.svg trace >text 2>stderr || fail "cannot draw: $(cat stderr)"
 by_kmeans=$(jq -c '[.found[] | select(.found_by == "kmeans" or .found_by == "both") | .caller]' json)
 by_iqr=$(jq -c '[.found[] | select(.found_by == "iqr" or .found_by == "both") | .caller]' json)
 
@@ -34,7 +40,7 @@ churn)
 	equal "rows of the data set" "$(($(wc -l <csv) - 1))" "$(jq .freed_objects json)"
 	equal "ratios above a huge mu" "$("$HEAPWISE" excessive --method iqr --mu 1e30 --format json trace | jq .iqr.found)" 0
 	equal "clusters" "$("$HEAPWISE" excessive --k 3 --format json trace | jq -c '[.kmeans.k, (.clusters | length)]')" "[3,3]"
-	equal "raw clusters find" "$("$HEAPWISE" excessive --raw --k 3 --method kmeans --format json trace | jq -c '[.found[].caller]')" '["make_foo(int)"]'
+	equal "raw clusters find" "$("$HEAPWISE" excessive --floor 0 --raw --k 3 --method kmeans --format json trace | jq -c '[.found[].caller]')" '["make_foo(int)"]'
 	;;
 pool | long)
 	equal "found by clusters" "$by_kmeans" '[]'
