@@ -68,13 +68,15 @@ static bool is_rust_minor(const char *function)
 {
 	const char *close = name_skip_brackets(function, function + strlen(function)), *as = function + 1;
 
-	while (close && as && as < close - 1) {
+	if (!close || strncmp(close, "::", 2) != 0)
+		return false;
+	while (as && as < close - 1) {
 		as = name_find_outside(as, close - 1, " ");
 		if (as && strncmp(as, " as ", 4) == 0)
 			return is_rust_type(function + 1) && is_rust_type(as + 4);
 		as = as ? as + 1 : NULL;
 	}
-	return close && is_rust_type(function + 1);
+	return is_rust_type(function + 1);
 }
 
 bool library_is_runtime(const char *name)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "format/types.h"
@@ -24,9 +25,12 @@ static const char *const places[] = {
 void parts_own_folder(char folder[PARTS_PATH])
 {
 	ssize_t length = readlink("/proc/self/exe", folder, PARTS_PATH - 1);
+	const char *called = length > 0 ? NULL : (const char *)getauxval(AT_EXECFN);
 	char *slash;
 
 	folder[length > 0 ? length : 0] = 0;
+	if (called && !realpath(called, folder)) /* where /proc is not mounted, what was executed is known all the same */
+		folder[0] = 0;
 	slash = strrchr(folder, '/');
 	if (slash)
 		*slash = 0;

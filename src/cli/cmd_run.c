@@ -223,6 +223,10 @@ static void say_losses(const struct run_result *result)
 			"heapwise: WARNING: %s program images were not recorded: the monitor "
 			"could not keep up with new processes\n",
 			units_count(result->berth_shortage).text);
+	if (result->unmapped)
+		fprintf(stderr, "heapwise: WARNING: %s program %s NOT recorded: %s; raise or lift the limit on heapwise's own address "
+				"space (ulimit -v)\n",
+			units_count(result->unmapped).text, result->unmapped == 1 ? "image was" : "images were", result->unmapped_reason);
 }
 
 /* Processes that went where the recorder cannot follow. */
@@ -363,7 +367,7 @@ static void summary(const struct run_args *args, const struct run_pools *pools,
 	}
 	if (is_empty(args, result))
 		fprintf(stderr, "heapwise: nothing was recorded%s\n",
-			result->runtime_hint[0] ? "" :
+			result->runtime_hint[0] || result->unmapped || result->unreachable ? "" :
 			result->recorded ? ": the program never allocated" :
 						  ": the program never allocated, or the recorder could "
 						  "not be loaded into it");

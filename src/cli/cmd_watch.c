@@ -270,8 +270,9 @@ static int watch_program(const struct command *command, const struct watch_args 
 	if (!watching->json && !args->quiet && watching->report.number)
 		watch_show_summary(&watching->show, &watching->report);
 	if (!watching->report.number || !watching->report.seen)
-		fprintf(stderr, "heapwise: nothing was seen: the program never allocated, or the recorder could not be "
-				"loaded into it\n");
+		fprintf(stderr, "heapwise: nothing was seen: %s\n",
+			result.unmapped ? result.unmapped_reason :
+					  "the program never allocated, or the recorder could not be loaded into it");
 	else if (!watching->report.monitored)
 		fprintf(stderr, "heapwise: nothing was monitored: the program has no room for Heapwise's heap (see ulimit "
 				"-v), or may start no thread\n");

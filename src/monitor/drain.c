@@ -83,8 +83,8 @@ static void claims_take(struct drain *self)
 		any = true;
 		if (status > 0)
 			berth_assign(self, &berth);
-		else
-			drain_fail(self, &err);
+		else if (self->unmapped++ == 0)
+			self->unmapped_error = err;
 	}
 	session_close_mapped(self->session);
 	/* Without any left somebody may wait for one. */

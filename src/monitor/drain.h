@@ -41,6 +41,8 @@ struct drain {
 	u64 tick_ns, size_ns;
 	u64 timeout_ns;
 	struct err error; /* first failure that is not a process's own */
+	u64 unmapped;     /* images that asked to be recorded, and whose memory could not be mapped */
+	struct err unmapped_error; /* why, at first */
 };
 
 int drain_start(struct drain *self, struct err *err);

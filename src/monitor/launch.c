@@ -146,9 +146,20 @@ static char **shell_argv_new(const struct launch *self)
 
 /* ---- child ----------------------------------------------------------------------------------- */
 
-static void child_main(const struct launch *self, int gate, int failure)
+/* Returns why it did not become the program. */
+static int child_exec(const struct launch *self)
 {
 	char *const *environment = self->environment ? self->environment : environ;
+
+	launch_signals_restore(self->signals);
+	execve(self->path, self->argv, environment);
+	if (errno == ENOEXEC)
+		execve(self->shell_argv[0], self->shell_argv, environment);
+	return errno;
+}
+
+static void child_main(const struct launch *self, int gate, int failure)
+{
 	char byte;
 	int code;
 
@@ -156,11 +167,7 @@ static void child_main(const struct launch *self, int gate, int failure)
 		_exit(127);
 	if (self->root_pid)
 		store_release(self->root_pid, (u32)getpid());
-	launch_signals_restore(self->signals);
-	execve(self->path, self->argv, environment);
-	if (errno == ENOEXEC)
-		execve(self->shell_argv[0], self->shell_argv, environment);
-	code = errno;
+	code = child_exec(self);
 	if (write(failure, &code, sizeof(code)) < 0)
 		_exit(126);
 	_exit(127);
@@ -223,6 +230,31 @@ static void reap(pid_t pid)
 {
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
 	}
+}
+
+/* The child of vfork runs in our memory until it has become the program or ends, and leaves there what it met with. */
+int launch_plain(struct launch *self, struct err *err)
+{
+	volatile int code = 0;
+
+	self->environment = NULL;
+	self->gate = self->failure = -1;
+	self->shell_argv = shell_argv_new(self);
+	if (!self->shell_argv)
+		return err_set(err, ERR_MEMORY, "out of memory for arguments and environment");
+	self->pid = vfork();
+	if (self->pid == 0) {
+		code = child_exec(self);
+		_exit(127);
+	}
+	if (self->pid < 0)
+		err_set(err, ERR_SYSTEM, "cannot start a process: %s", strerror(errno));
+	else if (code)
+		err_set(err, ERR_INPUT, "cannot run '%s': %s", self->path, strerror(code));
+	launch_release(self);
+	if (self->pid > 0 && code)
+		reap(self->pid);
+	return self->pid < 0 || code ? err->code : 0;
 }
 
 int launch_go(struct launch *self, struct err *err)

@@ -44,6 +44,9 @@ struct launch {
 	char **environment, **shell_argv;
 };
 
+/* Starts the program unprofiled and at once: takes no descriptor, of which there may be none left. 0 if it did. */
+int launch_plain(struct launch *self, struct err *err);
+
 /* Forks. To be called before any thread is made. */
 int launch_fork(struct launch *self, struct err *err);
 

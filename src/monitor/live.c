@@ -22,8 +22,9 @@ static void *pages_take(u64 bytes)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Reserves room for as many leaves as the system allows. In huge pages, where it has them: with
- * small ones a random lookup misses the TLB as well as the cache. */
+/* Reserves room for as many leaves as the system allows; where addresses are limited, for a quarter of these: other processes
+ * need some, and what finds no leaf goes to the spill. In huge pages, where it has them: with small ones a random lookup misses
+ * the TLB as well as the cache. */
 static bool leaves_reserve(struct live_table *self)
 {
 	u64 count = LEAVES_MAX;
@@ -35,6 +36,10 @@ static bool leaves_reserve(struct live_table *self)
 	}
 	if (!self->leaves)
 		return false;
+	if (count < LEAVES_MAX) {
+		munmap(self->leaves + count / 4, (count - count / 4) * sizeof(struct live_leaf));
+		count /= 4;
+	}
 	madvise(self->leaves, count * sizeof(struct live_leaf), MADV_HUGEPAGE);
 	self->leaves_max = (u32)(count - 1);
 	self->leaves_used = 1; /* number 0 is the leaf of what has none: always empty */

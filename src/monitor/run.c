@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +226,7 @@ static int session_make(struct run *self, struct err *err)
 	return session_open(&self->session, &session, err);
 }
 
-static int fork_child(struct run *self, struct err *err)
+static void launch_prepare(struct run *self)
 {
 	self->launch = (struct launch){
 		.path = self->program.path,
@@ -240,7 +241,6 @@ static int fork_child(struct run *self, struct err *err)
 		self->launch.argv = self->valgrind.argv;
 		self->launch.valgrind = self->valgrind.folder;
 	}
-	return launch_fork(&self->launch, err);
 }
 
 /* The program's name is part of file names: only what is plain there is kept. */
@@ -505,6 +505,8 @@ static void result_fill(struct run *self)
 	result->unrecorded_execs = load_relaxed(&lobby->unrecorded_execs);
 	result->berth_shortage = load_relaxed(&lobby->berth_shortage);
 	result->unreachable = load_relaxed(&lobby->unreachable);
+	result->unmapped = self->drain.unmapped;
+	memcpy(result->unmapped_reason, self->drain.unmapped_error.text, sizeof(result->unmapped_reason));
 	result->unseen_ends = unseen_ends(self);
 	count_unopened(self);
 	memcpy(result->pool_states, self->session.pool_states, sizeof(result->pool_states));
@@ -630,7 +632,8 @@ static int run_recorded(struct run *self, struct err *err)
 		watch_note_children(&self->watch);
 		self->drain.hold = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && self->options->children;
 	}
-	status = short_of(self, fork_child(self, err));
+	launch_prepare(self);
+	status = short_of(self, launch_fork(&self->launch, err));
 	if (status < 0)
 		goto close_session;
 	self->watch.pid = self->launch.pid;
@@ -662,7 +665,8 @@ static int run_unprofiled(struct run *self, struct err *err)
 
 	if (service)
 		service->stop(service->self);
-	if (fork_child(self, err) < 0 || launch_go(&self->launch, err) < 0)
+	launch_prepare(self);
+	if (launch_plain(&self->launch, err) < 0)
 		return err->code;
 	self->watch.pid = self->launch.pid;
 	watch_run(&self->watch);
@@ -678,6 +682,15 @@ void run_result_release(struct run_result *result)
 	vec_release(&result->traces);
 }
 
+/* An arena for each thread takes 64 MiB of addresses: where these are few (ulimit -v) all threads share one. */
+static void arenas_limit(const struct run_options *options)
+{
+	struct rlimit limit;
+
+	if (!options->embedded && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		mallopt(M_ARENA_MAX, 1);
+}
+
 int monitor_run(const struct run_options *options, struct run_result *result, struct err *err)
 {
 	struct run *self = calloc(1, sizeof(*self));
@@ -689,6 +702,7 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 		result->go_without = true;
 		return err_set(err, ERR_MEMORY, "out of memory");
 	}
+	arenas_limit(options);
 	self->options = self->watch.options = options;
 	self->result = result;
 	self->watch.signals = &self->signals;

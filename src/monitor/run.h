@@ -94,6 +94,8 @@ struct run_result {
 	struct stream_totals totals; /* of the last image of the program */
 	u64 unrecorded_children, unrecorded_execs, berth_shortage;
 	u64 unreachable;         /* processes that could not open the shared memory */
+	u64 unmapped;            /* program images whose shared memory the monitor could not map */
+	char unmapped_reason[sizeof(((struct err *)0)->text)];
 	bool left_behind;        /* processes that it started still ran at its end, and nobody looked at them */
 	u64 unseen_ends;         /* processes whose last image ended in another way than programs do */
 	u64 unopened;            /* processes for which no trace could be opened, and why */

@@ -27,6 +27,8 @@ enum {
 	SLOTS_MAX = 32768,         /* as many threads as most machines allow a process */
 	SLOTS_MAX_CHILDREN = 4096, /* of each of HW_BERTHS images, in the monitor's address space */
 	NODES_MAX = 1 << 24,
+	SLOTS_MIN = 16, /* where addresses are few */
+	NODES_MIN = 1 << 17,
 	MODULE_BYTES = 256 << 10,
 	PAGE = 4096,
 	SECTION = 64 << 10, /* alignment of parts that may be mapped alone, on any page size */
@@ -42,17 +44,9 @@ static u64 align_up(u64 bytes, u64 alignment)
 	return (bytes + alignment - 1) & ~(alignment - 1);
 }
 
-/* Only pages that are touched take memory, so that room for thousands of threads costs nothing. */
-static void layout_init(struct berth_layout *layout, u32 slots, u64 ring_records)
+/* Where everything is, by the numbers of records, slots and nodes. */
+static void layout_place(struct berth_layout *layout)
 {
-	u64 records = ring_records ? 2 : RING_RECORDS;
-
-	while (records < ring_records && records < RING_RECORDS_MAX)
-		records *= 2;
-	layout->ring_records = (u32)records;
-	layout->nested_records = NESTED_RECORDS;
-	layout->slots_max = slots;
-	layout->nodes_max = NODES_MAX;
 	layout->request_offset = PAGE;
 	layout->names_offset = layout->request_offset + HW_REQUEST_BYTES;
 	layout->pools_offset = layout->names_offset + HW_NAMES * sizeof(struct hw_name);
@@ -63,12 +57,53 @@ static void layout_init(struct berth_layout *layout, u32 slots, u64 ring_records
 	layout->modules_bytes = MODULE_BYTES;
 	layout->slots_offset = layout->modules_offset + MODULE_BYTES;
 	layout->nodes_offset =
-		align_up(layout->slots_offset + slots * sizeof(struct hw_slot), SECTION);
+		align_up(layout->slots_offset + layout->slots_max * sizeof(struct hw_slot), SECTION);
 	layout->rings_offset =
-		align_up(layout->nodes_offset + NODES_MAX * sizeof(struct hw_node), SECTION);
-	layout->ring_stride = align_up((records + NESTED_RECORDS) * sizeof(struct hw_record), PAGE);
+		align_up(layout->nodes_offset + layout->nodes_max * sizeof(struct hw_node), SECTION);
+	layout->ring_stride =
+		align_up(((u64)layout->ring_records + layout->nested_records) * sizeof(struct hw_record), PAGE);
 	layout->total_bytes =
-		align_up(layout->rings_offset + slots * layout->ring_stride, SECTION);
+		align_up(layout->rings_offset + layout->slots_max * layout->ring_stride, SECTION);
+}
+
+/* What a berth may take of our own address space, which may be limited (ulimit -v). */
+static u64 berth_room(bool children)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return (u64)limit.rlim_cur / (children ? 2 * SPARES_CHILDREN : 4);
+}
+
+/* Halves what takes most of it; false if there is no less to be had. */
+static bool layout_shrink(struct berth_layout *layout)
+{
+	bool slots = layout->slots_max > SLOTS_MIN, nodes = layout->nodes_max > NODES_MIN;
+
+	if (slots && nodes)
+		slots = layout->slots_max * layout->ring_stride > layout->nodes_max * sizeof(struct hw_node);
+	if (slots)
+		layout->slots_max /= 2;
+	else if (nodes)
+		layout->nodes_max /= 2;
+	return slots || nodes;
+}
+
+/* Only pages that are touched take memory, so that room for thousands of threads costs nothing but addresses. */
+static void layout_init(struct berth_layout *layout, u32 slots, u64 ring_records, u64 room)
+{
+	u64 records = ring_records ? 2 : RING_RECORDS;
+
+	while (records < ring_records && records < RING_RECORDS_MAX)
+		records *= 2;
+	layout->ring_records = (u32)records;
+	layout->nested_records = NESTED_RECORDS;
+	layout->slots_max = slots;
+	layout->nodes_max = NODES_MAX;
+	layout_place(layout);
+	while (layout->total_bytes > room && layout_shrink(layout))
+		layout_place(layout);
 }
 
 struct hw_slot *berth_slot(const struct berth *self, u32 slot)
@@ -265,7 +300,8 @@ int session_open(struct session *self, const struct session_options *options, st
 	self->lobby_fd = -1;
 	self->options = *options;
 	self->spares_wanted = options->children ? SPARES_CHILDREN : SPARES;
-	layout_init(&self->layout, options->children ? SLOTS_MAX_CHILDREN : SLOTS_MAX, options->ring_records);
+	layout_init(&self->layout, options->children ? SLOTS_MAX_CHILDREN : SLOTS_MAX, options->ring_records,
+		    berth_room(options->children));
 	/* With fewer berths than wanted it begins; the drain thread tries to make more when they are needed. */
 	if (lobby_create(self, err) < 0 || lobby_map(self, err) < 0 ||
 	    (session_replenish(self, err) < 0 && !self->spare_count)) {

@@ -36,10 +36,10 @@ alone()
 	[ "$alone_status" -ne 99 ] || skip "not possible here: $(cat alone.out)"
 }
 
-# recorded [OPTION...] -- COMMAND...   the same with it
+# recorded [OPTION...] -- COMMAND...   the same with it; heapwise has the limits of $limits, a command
 recorded()
 {
-	"$HEAPWISE" run --no-symbols -o trace "$@" >recorded.out 2>stderr
+	(${limits:-:} && exec "$HEAPWISE" run --no-symbols -o trace "$@") >recorded.out 2>stderr
 	status=$?
 	equal "exit status" "$status" "$alone_status"
 	cmp alone.out recorded.out || fail "the program's output is not the same"
@@ -242,6 +242,66 @@ case_few_files()
 	cmp alone.out recorded.out || fail "the program's output is not the same"
 	[ ! -e trace ] || fail "a trace of nothing is left"
 	outcome_is "" trace
+}
+
+# heapwise has the limit as well, and little room for what it shares with each process.
+case_address_space_whole()
+{
+	not_sanitized "a sanitizer needs more address space"
+	limits="ulimit -v 700000"
+	simple plain
+	rm trace*
+	alone sh -c '"$0" plain; "$0" plain; :' "$target"
+	recorded --children -- sh -c '"$0" plain; "$0" plain; :' "$target"
+	equal "traces" "$(find trace -name '*.hwt' | wc -l)" 3
+	equal "allocations and frees of all" "$(blocks trace/*.hwt)" "$(truths recorded.out)"
+}
+
+# Less and less, until it does not suffice: how much that is, is a matter of heapwise's libraries.
+case_address_space_short()
+{
+	local kilobytes
+
+	not_sanitized "a sanitizer needs more address space"
+	alone "$target" plain
+	for ((kilobytes = 150000; kilobytes > 30000; kilobytes -= 5000)); do
+		limits="ulimit -v $kilobytes"
+		recorded -- "$target" plain
+		! grep -q "never allocated" stderr || fail "$kilobytes: the user is told what is not so"
+		! grep -q "own address" stderr || break
+	done
+	outcome_is "" trace
+}
+
+# few_descriptors COUNT   of which three are in use
+few_descriptors()
+{
+	local fd
+
+	for fd in "/proc/$BASHPID/fd/"*; do
+		[ "${fd##*/}" -le 2 ] || eval "exec ${fd##*/}>&-"
+	done
+	ulimit -n "$1"
+}
+
+# Too few even for the pipes by which a program is started.
+case_few_descriptors()
+{
+	for few in 4 5 6; do
+		limits="few_descriptors $few"
+		simple plain
+	done
+}
+
+case_no_proc()
+{
+	alone "$target" plain
+	unshare -rm sh -c 'mount -t tmpfs none /proc || exit 1
+		"$0" run --no-symbols -o trace -- "$1" plain >recorded.out 2>stderr; echo $? >status' "$HEAPWISE" "$target" 2>probe ||
+		skip "no user namespace to be had: $(cat probe)"
+	equal "exit status" "$(cat status)" "$alone_status"
+	cmp alone.out recorded.out || fail "the program's output is not the same"
+	outcome_is "$(truths recorded.out)" trace
 }
 
 # Not even room for the nodes: the program runs, and the user hears of it.
