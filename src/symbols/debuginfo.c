@@ -281,7 +281,7 @@ static const char *ada_name(const struct unit_work *work, const char *name)
 	return kept;
 }
 
-static bool is_ada(Dwarf_Die *unit)
+bool debuginfo_is_ada(Dwarf_Die *unit)
 {
 	switch (dwarf_srclang(unit)) {
 	case DW_LANG_Ada83:
@@ -410,7 +410,7 @@ static int unit_resolve(const struct debuginfo *self, const struct debuginfo_que
 		innermost[i] = NO_SCOPE;
 	}
 	work.root = functions_root(work.unit);
-	work.ada = is_ada(work.unit);
+	work.ada = debuginfo_is_ada(work.unit);
 	work.functions = &self->functions[placed->unit];
 	work.scopes = (struct scopes){ .addresses = addresses, .innermost = innermost,
 				       .address_count = count };

@@ -45,6 +45,9 @@ struct debuginfo_query {
 	struct names *names; /* texts from here */
 };
 
+/* Whether a unit is Ada's, whose names in debug info are linker names: see ada_names.h. */
+bool debuginfo_is_ada(Dwarf_Die *unit);
+
 int debuginfo_init(struct debuginfo *self, Dwarf *dwarf, u64 bias);
 void debuginfo_release(struct debuginfo *self); /* not the Dwarf, which belongs to its module */
 

@@ -12,6 +12,8 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "symbols/ada_names.h"
+#include "symbols/debuginfo.h"
 #include "symbols/dwo.h"
 #include "symbols/module.h"
 
@@ -33,6 +35,7 @@ struct walk {
 	u32 files_read;
 	Dwarf_CU *files_of; /* unit whose table of files was read last */
 	bool is_program, is_c_library;
+	bool ada; /* the unit is */
 	bool in_class;
 	int status;
 };
@@ -172,7 +175,10 @@ static void add_type(struct walk *self, Dwarf_Die *die, const char *name, u64 si
 
 	strbuf_clear(&self->name);
 	strbuf_add(&self->name, strbuf_text(&self->scope));
-	strbuf_add(&self->name, name);
+	if (self->ada)
+		ada_name_add(&self->name, name);
+	else
+		strbuf_add(&self->name, name);
 	if (!self->name.failed && is_standard(strbuf_text(&self->name)))
 		fold_arguments(&self->name);
 	new.name = names_keep(&self->out->names, strbuf_text(&self->name));
@@ -369,6 +375,7 @@ static void walk_children(struct walk *self, Dwarf_Die *parent, u32 depth)
 static void walk_unit(struct walk *self, Dwarf_Die *die, const Dwarf_Die *files)
 {
 	self->unit = *files;
+	self->ada = debuginfo_is_ada(die);
 	strbuf_clear(&self->scope);
 	self->in_class = false;
 	walk_children(self, die, 0);

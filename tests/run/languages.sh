@@ -40,6 +40,8 @@ case_ada()
 	gnatmake -q -f -g "-aI$sources/languages" leaks.adb -o leaks 2>log
 	recorded ./leaks
 	says direct 'store\.numbers\.append'
+	"$HEAPWISE" mprof -t bins trace.hwt >bins 2>stderr
+	says bins "^ +56 .* store\\.node"
 	grep 'store\.numbers\.insert' direct && fail "functions of a generic package are not folded"
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Names that GNAT gives to what is in packages. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "lib/test.h"
 #include "symbols/ada_names.h"
 #include "symbols/demangle.h"
-
-#include <stdlib.h>
 
 static const struct {
 	const char *linker_name, *readable;
@@ -40,6 +41,20 @@ TEST(decode, "names of GNAT become those that people wrote")
 		CHECK_STR(strbuf_text(&got), rows[i].readable);
 		strbuf_release(&got);
 	}
+}
+
+TEST(hostile, "names that are cut anywhere are decoded, and nothing breaks")
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (size_t bytes = 0; bytes <= strlen(rows[i].linker_name); bytes++) {
+			char *cut = strndup(rows[i].linker_name, bytes);
+			struct strbuf got = {0};
+
+			ada_name_add(&got, cut);
+			ada_is_possible(cut);
+			strbuf_release(&got);
+			free(cut);
+		}
 }
 
 TEST(which, "without debug info only Ada's own units are certain, and what has two underscores in it possible")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Rust's older names get the types that debug info has. The rows are what rustc writes. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/test.h"
@@ -53,6 +54,29 @@ TEST(fill, "parameters become what they stand for, and the global allocator goes
 		CHECK_EQ(rust_name_fill(rows[i].readable, rows[i].plain, parameters, count, &got), *rows[i].filled != 0);
 		CHECK_STR(strbuf_text(&got), rows[i].filled);
 		strbuf_release(&got);
+	}
+}
+
+TEST(hostile, "names that are cut anywhere are refused or filled, and nothing breaks")
+{
+	struct span parameters[] = {{"T", 1}, {"A", 1}, {"F", 1}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		for (size_t bytes = 0; bytes <= strlen(rows[i].readable) + strlen(rows[i].plain); bytes++) {
+			size_t left = strlen(rows[i].readable);
+			char *readable = strndup(rows[i].readable, bytes < left ? bytes : left);
+			char *plain = strndup(rows[i].plain, bytes < left ? strlen(rows[i].plain) : bytes - left);
+
+			for (u32 count = 0; count <= 3; count++) {
+				struct strbuf got = {0};
+
+				rust_name_fill(readable, plain, parameters, count, &got);
+				strbuf_release(&got);
+			}
+			rust_is_legacy(plain);
+			free(readable);
+			free(plain);
+		}
 	}
 }
 
