@@ -261,10 +261,14 @@ static const char *full_name(const struct unit_work *work, Dwarf_Die *die, const
 	struct span parameters[RUST_PARAMETERS];
 	struct strbuf filled = { 0 };
 	Dwarf_Die named;
+	u32 count;
 
 	if (!rust_is_legacy(linker_name) || !named_die(die, &named) || !(plain = dwarf_diename(&named)) || !strchr(plain, '<'))
 		return readable;
-	if (rust_name_fill(readable, plain, parameters, type_parameters(&named, parameters), &filled))
+	count = type_parameters(&named, parameters);
+	if (!count)
+		count = rust_parameters(readable, plain, parameters);
+	if (rust_name_fill(readable, plain, parameters, count, &filled))
 		readable = names_keep(work->query->names, strbuf_text(&filled));
 	strbuf_release(&filled);
 	return readable;

@@ -707,6 +707,8 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 	}
 	if (is_allocator(&parts) && apply(self, &own_allocator, &parts.parts[parts.count - 2]))
 		return found_by(self, &parts, TYPE_LIKELY);
+	if (*frame->function == '<' && is_placeholder(parts.parts[0].name)) /* "<&A as core::alloc::Allocator>::allocate" */
+		return true;
 	name_path(&parts, parts.count, &self->path);
 	return is_helper(strbuf_text(&self->path)) && !is_constructor(&parts) && !runs_others(last);
 }

@@ -113,6 +113,40 @@ static void add_rest(struct strbuf *out, const struct arguments *arguments)
 		strbuf_add_char(out, '>');
 }
 
+/* A word that begins with a capital: "T", "BorrowType", but not "alloc::alloc::Global". */
+static bool is_parameter(struct span word)
+{
+	u32 bytes = 0;
+
+	while (bytes < word.bytes && in_word(word.text[bytes]))
+		bytes++;
+	return bytes && bytes == word.bytes && isupper((unsigned char)word.text[0]);
+}
+
+u32 rust_parameters(const char *readable, const char *plain, struct span *out)
+{
+	const char *open = strchr(readable, '<'), *end = open ? name_skip_brackets(open, open + strlen(open)) : NULL;
+	struct arguments arguments = {0};
+	u32 count = 0;
+
+	if ((strncmp(readable, "alloc::", 7) != 0 && strncmp(readable, "hashbrown::", 11) != 0) || !split(plain, &arguments))
+		return 0;
+	for (const char *p = open + 1; end && p < end - 1;) {
+		const char *comma = name_find_outside(p, end - 1, ",");
+		struct span one = comma ? span_between(p, comma) : (struct span){"", 0};
+
+		p = comma ? comma + 1 : end;
+		if (!is_parameter(one))
+			continue;
+		if (count == arguments.count)
+			return 0;
+		out[count++] = one;
+	}
+	while (count < arguments.count) /* the function's own */
+		out[count++] = (struct span){"", 0};
+	return count;
+}
+
 bool rust_name_fill(const char *readable, const char *plain, const struct span *parameters, u32 count, struct strbuf *out)
 {
 	struct arguments arguments = {0};

@@ -115,9 +115,9 @@ case_rust()
 	local program=$work/forms options
 
 	needs rustc
-	for options in "-O" "" "-O -C symbol-mangling-version=v0"; do
+	for options in "-g -O" "-g" "-g -O -C symbol-mangling-version=v0" "-O -C debuginfo=1"; do
 		# shellcheck disable=SC2086
-		rustc -g $options -o "$program" "$source/tests/targets/types_forms.rs" 2>"$work/build" ||
+		rustc $options -o "$program" "$source/tests/targets/types_forms.rs" 2>"$work/build" ||
 			{ fail "cannot build: $(grep -m3 error "$work/build")"; finish; }
 		"$HEAPWISE" run -q -o "$work/trace.hwt" "$program" >"$work/truth" 2>"$work/stderr" || fail "the program failed"
 		"$HEAPWISE" types --chunks --top 0 --format json "$work/trace.hwt" >"$work/json" 2>>"$work/stderr"

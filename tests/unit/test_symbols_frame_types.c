@@ -340,6 +340,9 @@ static const struct {
 	  "alloc::boxed::Box<app::Foo>::new", "app::main"},
 	 "app::Foo",
 	 TYPE_LIKELY},
+	{{"alloc::alloc::alloc", "<&A as core::alloc::Allocator>::allocate", "alloc::boxed::Box<app::Foo>::new_in", "app::main"},
+	 "app::Foo",
+	 TYPE_LIKELY},
 	/* one function for all vectors of elements of this size */
 	{{"alloc::raw_vec::RawVec<app::Foo>::grow_one", "alloc::vec::Vec<app::Bar>::push", "app::main"}, "app::Bar", TYPE_LIKELY},
 	{{"alloc::raw_vec::RawVec<app::Foo>::grow_one", "app::main"}, "app::Foo", TYPE_LIKELY},

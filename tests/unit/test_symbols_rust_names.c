@@ -57,9 +57,38 @@ TEST(fill, "parameters become what they stand for, and the global allocator goes
 	}
 }
 
+static const struct {
+	const char *readable, *plain, *filled; /* "" = unknown */
+} nameless_rows[] = {
+	{"alloc::vec::Vec<T,A>::push", "push<app::Point, alloc::alloc::Global>", "alloc::vec::Vec<app::Point>::push"},
+	{"alloc::vec::from_elem", "from_elem<u32>", "alloc::vec::from_elem::<u32>"},
+	{"hashbrown::raw::RawTable<T,A>::reserve", "reserve<(u64, app::Point), alloc::alloc::Global, app::hasher>",
+	 "hashbrown::raw::RawTable<(u64, app::Point)>::reserve::<app::hasher>"},
+	{"alloc::collections::btree::node::NodeRef<BorrowType,K,V,alloc::collections::btree::node::marker::Leaf>::push",
+	 "push<app::Mut, u64, app::Point>",
+	 "alloc::collections::btree::node::NodeRef<app::Mut, u64, app::Point, alloc::collections::btree::node::marker::Leaf>::push"},
+	{"<T as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "from_elem<u32, alloc::alloc::Global>", ""},
+	{"app::Ring<T>::new", "new<u8>", ""},
+	{"alloc::vec::Vec<T,A>::push", "push<u8>", ""},
+	{"alloc::vec::Vec<T", "push<u8>", "alloc::vec::Vec<T::<u8>"},
+};
+
+TEST(nameless, "without names of parameters those of the library's types are taken")
+{
+	for (size_t i = 0; i < sizeof nameless_rows / sizeof *nameless_rows; i++) {
+		struct span parameters[RUST_PARAMETERS];
+		struct strbuf got = {0};
+		u32 count = rust_parameters(nameless_rows[i].readable, nameless_rows[i].plain, parameters);
+
+		rust_name_fill(nameless_rows[i].readable, nameless_rows[i].plain, parameters, count, &got);
+		CHECK_STR(strbuf_text(&got), nameless_rows[i].filled);
+		strbuf_release(&got);
+	}
+}
+
 TEST(hostile, "names that are cut anywhere are refused or filled, and nothing breaks")
 {
-	struct span parameters[] = {{"T", 1}, {"A", 1}, {"F", 1}};
+	struct span parameters[] = {{"T", 1}, {"A", 1}, {"F", 1}}, some[RUST_PARAMETERS];
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		for (size_t bytes = 0; bytes <= strlen(rows[i].readable) + strlen(rows[i].plain); bytes++) {
@@ -73,6 +102,7 @@ TEST(hostile, "names that are cut anywhere are refused or filled, and nothing br
 				rust_name_fill(readable, plain, parameters, count, &got);
 				strbuf_release(&got);
 			}
+			rust_parameters(readable, plain, some);
 			rust_is_legacy(plain);
 			free(readable);
 			free(plain);
