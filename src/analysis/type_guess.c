@@ -10,6 +10,7 @@
 
 enum {
 	LINE_MAX_BYTES = 4096,
+	CANDIDATES_SHOWN = 5,
 	LINES = 3, /* a call may begin some lines before its type */
 	SOURCE_MAX = 64 << 20,  /* bytes of a file */
 	SOURCES_MAX = 256 << 20, /* bytes of all that are kept in memory */
@@ -256,6 +257,16 @@ static bool is_named(const char *type, const char *name)
 	       (end == type || (end - type > 1 && end[-1] == ':'));
 }
 
+/* Whether a template of the C++ library, whose arguments debug info is read without ("std::vector<…>"), is the
+ * one that a hint names with its arguments. */
+static bool is_template_of(const struct sized_type *type, const char *name)
+{
+	size_t bytes = strcspn(name, "<");
+
+	return type->rank == TYPE_STANDARD && name[bytes] && strncmp(type->name, name, bytes) == 0 &&
+	       type->name[bytes] == '<';
+}
+
 /* Bytes of the named type that fit a chunk best; *name becomes its full name. 0 = none fits. */
 static u64 fitting_size(const struct guesses *self, const struct hint *hint, u64 chunk,
 			const char **name)
@@ -269,6 +280,9 @@ static u64 fitting_size(const struct guesses *self, const struct hint *hint, u64
 		const struct sized_type *type = &sizes->data[i];
 		bool fits = type->size && chunk >= type->size;
 
+		/* Sizes of a template differ: only one that is that of the chunk tells anything. */
+		if (type->size == chunk && hint->is_new && is_template_of(type, hint->name))
+			return chunk;
 		if (!fits || !is_named(type->name, hint->name))
 			continue;
 		/* the array of a class with a destructor has a cookie before it */
@@ -376,15 +390,52 @@ static void take_hint(struct guesses *self, u64 from, u64 end)
 					     .confidence = TYPE_GUESS};
 }
 
-/* The first type of that size that is somebody's: not one of the system's. */
+/* What the C++ library has for its own use ("std::_Rb_tree<…>") is a part of what people allocate. */
+static bool is_inside(const struct sized_type *type)
+{
+	return type->rank == TYPE_STANDARD && (strstr(type->name, "::_") || strncmp(type->name, "__", 2) == 0);
+}
+
+/* Types of one size that are somebody's, not the system's: how many, their names with commas between (the first few),
+ * and the first one. A typedef beside structures is one of them by another name, most likely. */
+static u32 list_size(struct type_cascade *types, u64 size, struct strbuf *names, const char **first)
+{
+	const struct typesizes *sizes = &types->sizes;
+	bool own = false;
+	u32 count = 0;
+
+	for (u64 at = typesizes_first(sizes, size); at < sizes->count && sizes->data[at].size == size; at++) {
+		const struct sized_type *type = &sizes->data[at];
+		const char *name;
+
+		if (type->rank == TYPE_RESERVED || is_inside(type) || (type->rank == TYPE_TYPEDEF && own))
+			continue;
+		own |= type->rank == TYPE_OWN;
+		name = readable(types, type->name, "");
+		if (count == 0)
+			*first = name;
+		if (count < CANDIDATES_SHOWN)
+			strbuf_addf(names, "%s%s", count ? ", " : "", name);
+		count++;
+	}
+	if (count > CANDIDATES_SHOWN)
+		strbuf_addf(names, " and %u more", count - CANDIDATES_SHOWN);
+	return count;
+}
+
+/* The only type of that size. Of several nobody knows which: they are named, and the type is unknown. */
 static void take_size(struct type_cascade *types, struct type_place *place)
 {
-	u64 at = typesizes_first(&types->sizes, place->size);
+	struct strbuf names = {0};
+	const char *first = NULL;
+	u32 count = place->size ? list_size(types, place->size, &names, &first) : 0;
 
-	if (!place->size || at == types->sizes.count || types->sizes.data[at].size != place->size ||
-	    types->sizes.data[at].rank == TYPE_RESERVED)
+	if (count > 1)
+		place->answer.candidates = names_keep(&types->names, strbuf_text(&names));
+	strbuf_release(&names);
+	if (count != 1)
 		return;
-	place->answer = (struct type_answer){.name = readable(types, types->sizes.data[at].name, ""),
+	place->answer = (struct type_answer){.name = first,
 					     .size = place->size,
 					     .count = 1,
 					     .origin = ORIGIN_SIZE,

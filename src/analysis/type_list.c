@@ -13,6 +13,7 @@ struct work {
 	struct type_cascade *types;
 	const struct model *model;
 	struct map by_name;         /* address of the name → row + 1 */
+	struct map by_candidates;   /* address of the candidates, which have one size → index of open + 1 */
 	VEC(u32) by_place;          /* row + 1 of what depends on stack and size only */
 	struct type_answer *points; /* by point: what its chunks are */
 	bool told;
@@ -134,6 +135,22 @@ static void add_sums(struct work *self, struct type_sums *row, const struct type
 	table->chunks += units;
 }
 
+static bool add_open(struct work *self, const struct type_answer *answer, u64 size)
+{
+	u64 *index = map_at(&self->by_candidates, (u64)(uintptr_t)answer->candidates), units, bytes;
+	struct type_open *open, fresh = {.size = size, .candidates = answer->candidates};
+
+	if (!index || (!*index && !vec_push(&self->table->open, fresh)))
+		return false;
+	if (!*index)
+		*index = self->table->open.count;
+	open = &self->table->open.data[*index - 1];
+	model_weigh(self->model, size, &units, &bytes);
+	open->chunks += units;
+	open->bytes += bytes;
+	return true;
+}
+
 static bool add_chunk(struct work *self, u64 chunk, const struct chunk_page *page, u32 at)
 {
 	u32 point = model_point_of(self->model, page->alloc_context[at]).index;
@@ -155,7 +172,7 @@ static bool add_chunk(struct work *self, u64 chunk, const struct chunk_page *pag
 		return false;
 	type_join(&self->points[point], answer);
 	add_sums(self, row, answer, page, at);
-	return true;
+	return answer->confidence || !answer->candidates || add_open(self, answer, page->size[at]);
 }
 
 static int add_chunks(struct work *self, struct err *err)
@@ -218,11 +235,13 @@ int type_list_make(struct type_list *self, struct type_cascade *types,
 	free(work.points);
 	vec_release(&work.by_place);
 	map_release(&work.by_name);
+	map_release(&work.by_candidates);
 	return status;
 }
 
 void type_list_release(struct type_list *self)
 {
+	vec_release(&self->open);
 	vec_release(&self->rows);
 	names_release(&self->names);
 	arena_release(&self->arena);
@@ -261,6 +280,7 @@ int type_list_fold(struct type_list *self, const struct type_list *from, struct 
 
 	*self = *from;
 	memset(&self->rows, 0, sizeof self->rows);
+	memset(&self->open, 0, sizeof self->open); /* of no template: from has them */
 	memset(&self->names, 0, sizeof self->names);
 	memset(&self->arena, 0, sizeof self->arena);
 	for (u64 i = 0; i < from->rows.count && good; i++) {

@@ -387,6 +387,8 @@ struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
 		consider(&answer, &known);
 	consider(&answer, &sampled);
 	consider(&answer, &known);
+	if (!answer.confidence)
+		answer.candidates = known.candidates;
 	return answer;
 }
 

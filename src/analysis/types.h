@@ -24,6 +24,7 @@
 
 struct type_answer {
 	const char *name; /* as people write it, lives as long as the cascade; NULL = unknown */
+	const char *candidates; /* of an unknown one: types of that size, with commas; NULL = none */
 	u64 count;        /* elements, 0 = unknown */
 	u64 size;         /* of the type in bytes, 0 = unknown */
 	u8 origin;        /* enum type_origin */

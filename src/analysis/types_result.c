@@ -264,6 +264,7 @@ static const struct result_column chunk_columns[] = {
 	COLUMN("source", "source", VALUE_TEXT, "who tells the type"),
 	COLUMN("confidence", "sure", VALUE_TEXT, "exact, likely or guess"),
 	COLUMN("kept", "kept", VALUE_BOOL, "whether it was never freed"),
+	COLUMN("candidates", NULL, VALUE_TEXT, "of an unknown type: those of its size"),
 };
 
 static bool is_there(const struct model *model, u64 chunk)
@@ -305,7 +306,55 @@ static struct result *chunks_table(struct type_cascade *types, const struct type
 		row[5] = value_text(origin_word(answer.origin, answer.sampled));
 		row[6] = value_text(type_confidence_name(answer.confidence));
 		row[7] = value_number(page->end[at] == CHUNK_KEPT || page->end[at] == CHUNK_LIVE);
+		row[8] = value_text(answer.candidates ? result_copy(table, answer.candidates) : NULL);
 	}
+	return table;
+}
+
+/* ---- sizes that fit several types ---- */
+
+static const struct result_column open_columns[] = {
+	COLUMN("size_bytes", "size", VALUE_BYTES, "requested bytes of each chunk"),
+	COLUMN("chunks", "chunks", VALUE_COUNT, "chunks of this size whose type is unknown"),
+	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes of these"),
+	COLUMN("candidates", "could be", VALUE_TEXT, "types of that size"),
+};
+
+static int most_bytes(const void *a, const void *b)
+{
+	const struct type_open *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->size < y->size ? -1 : x->size > y->size;
+}
+
+static struct result *open_table(const struct type_list *self, const struct types_query *query)
+{
+	struct result *table = result_new(RESULT_TABLE, "candidates", "Unknown: sizes that several types have");
+	struct type_open *sorted = calloc(self->open.count + 1, sizeof *sorted);
+
+	if (table && sorted) {
+		result_set_columns(table, open_columns, sizeof open_columns / sizeof *open_columns);
+		table->hidden_in_text = !self->open.count;
+		if (self->open.count) {
+			memcpy(sorted, self->open.data, self->open.count * sizeof *sorted);
+			qsort(sorted, self->open.count, sizeof *sorted, most_bytes);
+		}
+		for (u64 i = 0; i < self->open.count && (!query->top || i < query->top); i++) {
+			struct value *row = result_add_row(table);
+
+			if (!row)
+				break;
+			row[0] = value_number(sorted[i].size);
+			row[1] = value_number(model_count(self->model, sorted[i].chunks));
+			row[2] = value_number(sorted[i].bytes);
+			row[3] = value_text(result_copy(table, sorted[i].candidates));
+		}
+	} else if (table) {
+		table->failed = true;
+	}
+	free(sorted);
 	return table;
 }
 
@@ -393,10 +442,12 @@ struct result *type_list_result(const struct type_list *self, const struct types
 	struct result *result = NULL;
 
 	if (!query->fold)
-		return record_of(self, types_table(self, query), err);
-	if (type_list_fold(&folded, self, err) == 0)
+		result = record_of(self, types_table(self, query), err);
+	else if (type_list_fold(&folded, self, err) == 0)
 		result = record_of(&folded, types_table(&folded, query), err);
 	type_list_release(&folded);
+	if (result)
+		result_add_part(result, open_table(self, query));
 	return result;
 }
 

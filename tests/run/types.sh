@@ -264,6 +264,28 @@ case_query()
 		--format json "$trace" | jq -c '.types[0] | [.type, .chunks]')" "$guessed"
 }
 
+# A size that several types have is no answer: the type is unknown, and they are named. What the line names is it, if it fits.
+case_sizes()
+{
+	local trace=$work/trace.hwt
+
+	build "$work/sizes" "$source/tests/targets/types_sizes.cpp" -g -O1
+	"$HEAPWISE" run -o "$trace" "$work/sizes" 2>"$work/stderr" || fail "the program failed"
+	"$HEAPWISE" types --chunks --top 0 --format json "$trace" >"$work/json"
+	equal "types" "$(jq -r '.chunks[] | select(.kept and .size < 1000) | "\(.size) \(.type) \(.confidence) \(.candidates)"' "$work/json")" \
+		"24 std::vector<int> guess null
+24 Bits guess null
+24 null unknown Bits, std::vector<…>
+40 null unknown Other, Twin
+40 null unknown Other, Twin
+72 Alone guess null
+88 named_only guess null"
+	equal "candidates by size" "$("$HEAPWISE" types --format json "$trace" | jq -c '[.candidates[] | [.size_bytes, .chunks, .candidates]]')" \
+		'[[40,2,"Other, Twin"],[24,1,"Bits, std::vector<…>"]]'
+	"$HEAPWISE" types "$trace" >"$work/text"
+	says "$work/text" '40 B +2 +80 B +Other, Twin'
+}
+
 # Members, padding, and folded templates.
 case_fields()
 {
