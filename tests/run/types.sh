@@ -187,7 +187,7 @@ right()
 }
 
 # method NAME LEAST PROGRAM [OPTION...]   records it, adds the letters to columns/NAME; at least so many of
-# 100 are right, and none is wrong but guesses
+# 100 are right, and none is wrong but guesses, of which there are few
 method()
 {
 	local name=$1 least=$2 program=$3 percent
@@ -202,6 +202,7 @@ method()
 	at_least "forms with $name" "$(wc -l <"$work/letters")" 60
 	at_least "right forms of 100, $configuration, $name" "$percent" "$least"
 	grep 'X$' "$work/letters" && fail "$configuration, $name: wrong types that are more than a guess"
+	at_most "wrong guesses, $configuration, $name" "$(grep -c 'x$' "$work/letters")" 2
 	cut -f3 "$work/letters" | paste -d '\0' "$work/columns/$name" - >"$work/column"
 	mv "$work/column" "$work/columns/$name"
 	printf '| %s | %s | %s |\n' "$configuration" "$name" "$percent %" >>"$work/shares"
