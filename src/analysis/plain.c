@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Reads the monitor's note of modules without instrumentation: paths, one to a line.
+ * Reads the monitor's notes of modules without instrumentation, and with too little: paths, one to a line.
  * Host. */
 #include "analysis/plain.h"
 
 #include <string.h>
 
-static const char *lines_find(const struct model *model)
+static const char *note_find(const struct model *model, const char *key)
 {
 	for (u64 i = 0; i < model->notes.count; i++)
-		if (strcmp(model->notes.data[i].key, "access_uninstrumented") == 0)
+		if (strcmp(model->notes.data[i].key, key) == 0)
 			return model->notes.data[i].value;
 	return "";
 }
+
+static const char *lines_find(const struct model *model) { return note_find(model, "access_uninstrumented"); }
 
 /* The file's name in a path that ends at `length`. */
 static const char *base_of(const char *path, size_t length)
@@ -37,6 +39,8 @@ static bool is_listed(const struct model *model, const char *path)
 
 bool plain_library_any(const struct model *model)
 {
+	if (*note_find(model, "access_unchecked"))
+		return true;
 	for (const char *line = lines_find(model); *line;) {
 		size_t length = strcspn(line, "\n");
 

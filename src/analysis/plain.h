@@ -6,8 +6,8 @@
 
 #include "analysis/stacks.h"
 
-/* Whether there are plain libraries, to which the program may have given any chunk. The C and C++ libraries
- * do not count: what they access for the program is recorded call by call. */
+/* Whether there are plain libraries, to which the program may have given any chunk, or modules that have accesses which their compiler does
+ * not check. The C and C++ libraries do not count: what they access for the program is recorded call by call. */
 bool plain_library_any(const struct model *model);
 
 /* Whether the stack's chunks are a plain library's own, or the C library's: what uses them is not seen. What

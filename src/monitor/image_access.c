@@ -11,6 +11,7 @@
 #include "format/atomics.h"
 #include "monitor/access.h"
 #include "monitor/program.h"
+#include "monitor/unchecked.h"
 
 u32 image_access_mode(struct image *self)
 {
@@ -65,26 +66,38 @@ static bool is_apart(const char *path)
 	return !slash || strncmp(slash, "/libheapwise", 12) == 0;
 }
 
-/* What modules without instrumentation access was not seen: their paths, one to a line. */
-static int note_plain_modules(struct image *self, struct err *err)
+/* A note of modules: their paths, one to a line. */
+static int note_modules(struct image *self, const char *key, bool (*has)(const char *path), struct err *err)
 {
-	u32 mode = load_relaxed(&self->berth.control->access);
 	struct strbuf text = { 0 };
 	int status = 0;
 
-	if (!self->sink.note || (mode != HW_ACCESS_EXACT && mode != HW_ACCESS_ADAPTIVE))
-		return 0;
 	for (u64 i = 0; i < self->modules.count; i++) {
 		const char *path = self->modules.data[i].path;
 
-		if (is_apart(path) || (text.text && strstr(text.text, path)) || program_is_instrumented(path))
+		if (is_apart(path) || (text.text && strstr(text.text, path)) || !has(path))
 			continue;
 		strbuf_addf(&text, "%s%s", text.count ? "\n" : "", path);
 	}
 	if (text.count && text.text)
-		status = self->sink.note(self->sink.self, "access_uninstrumented", text.text, err);
+		status = self->sink.note(self->sink.self, key, text.text, err);
 	strbuf_release(&text);
 	return status;
+}
+
+static bool is_plain(const char *path) { return !program_is_instrumented(path); }
+static bool is_unchecked(const char *path) { return program_is_instrumented(path) && unchecked_count(path); }
+
+/* What was not seen: accesses of modules without instrumentation, and of those of which the compiler has left some out. */
+static int note_unseen(struct image *self, struct err *err)
+{
+	u32 mode = load_relaxed(&self->berth.control->access);
+	int status;
+
+	if (!self->sink.note || (mode != HW_ACCESS_EXACT && mode != HW_ACCESS_ADAPTIVE))
+		return 0;
+	status = note_modules(self, "access_uninstrumented", is_plain, err);
+	return status ? status : note_modules(self, "access_unchecked", is_unchecked, err);
 }
 
 int image_note_accesses(struct image *self, struct err *err)
@@ -108,7 +121,7 @@ int image_note_accesses(struct image *self, struct err *err)
 
 	for (u32 i = 0; i < sizeof(notes) / sizeof(notes[0]) && status == 0; i++)
 		status = note_number(self, notes[i].key, notes[i].number, err);
-	return status ? status : note_plain_modules(self, err);
+	return status ? status : note_unseen(self, err);
 }
 
 void image_forget_accesses(struct image *self)

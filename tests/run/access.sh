@@ -83,6 +83,34 @@ functions()
 	done
 }
 
+# Loads and stores that compilers do not check on aarch64 take away what is not seen.
+neon()
+{
+	local sure
+	[ "$(uname -m)" = aarch64 ] || skip "NEON is aarch64's"
+	cat >"$work/neon.c" <<-'PROGRAM'
+		#include <arm_neon.h>
+		#include <stdlib.h>
+		static void *(*volatile allocate)(size_t) = malloc;
+		int main(void)
+		{
+			unsigned char *p = allocate(1 << 20);
+		#ifdef NEON
+			for (int i = 0; i + 32 <= 1 << 20; i += 32)
+				vst2q_u8(p + i, vld2q_u8(p + i));
+		#endif
+			return p == NULL;
+		}
+	PROGRAM
+	for sure in measured inferred; do
+		build "$work/neon" -O2 $([ $sure = measured ] || echo -DNEON) "$work/neon.c"
+		record "$work/neon.hwt" --access exact -- "$work/neon"
+		equal "$sure: status" "$status" 0
+		equal "$sure: how sure it is that a chunk is never accessed" \
+			"$("$HEAPWISE" findings --format json "$work/neon.hwt" | jq -r '.. | objects | select(.kind? == "unused") | .confidence')" "$sure"
+	done
+}
+
 # told's program with its arguments is a small script, so that it has none of its own
 with_arguments()
 {
