@@ -137,9 +137,18 @@ static struct finding begun(const struct finder *self, u32 point, enum finding_k
 				.max_size = known->max_size};
 }
 
+/* Where code was loaded that is not seen to access memory, what it reads or writes for the program looks as if it was only written, or
+ * only read: that is how libraries are used, and no reason to look at the program. */
+static bool may_be_unseen(const struct finder *self, enum inference inference)
+{
+	return self->behaviour->plain_libraries &&
+	       (inference == INFERENCE_WRITE_ONLY || inference == INFERENCE_READ_ONLY);
+}
+
 static bool holds(const struct finder *self, u32 point, enum inference inference)
 {
-	return inference_of(self->inferences, (struct point_id){point}, inference).state ==
+	return !may_be_unseen(self, inference) &&
+	       inference_of(self->inferences, (struct point_id){point}, inference).state ==
 	       STATE_HOLDS;
 }
 

@@ -444,10 +444,35 @@ TEST(plain, "where a library is not instrumented, what was not seen is inferred 
 
 		begin(&found);
 		tell_plain(&found, cases[i].paths);
-		lives(&found, 1, 100, 0, 1, 100);
+		lives(&found, 1, 100, 0, 0, 0);
 		finish(&found);
 		CHECK_EQ(found.findings.rows.count, 1);
 		CHECK_EQ(found.findings.rows.data[0].confidence, cases[i].confidence);
+		release(&found);
+	}
+}
+
+TEST(handed, "what a library may read, or fill, is not called written or read only")
+{
+	static const struct {
+		const char *note, *paths;
+		u32 findings;
+	} cases[] = {
+		{"access_uninstrumented", "/usr/lib/libc.so.6\n/usr/lib/libstdc++.so.6", 2},
+		{"access_uninstrumented", "/usr/lib/libc.so.6\n/usr/lib/libz.so.1", 0},
+		{"access_unchecked", "/opt/program", 0},
+	};
+
+	for (u32 i = 0; i < 3; i++) {
+		struct found found;
+
+		begin(&found);
+		told(&found.feed,
+		     found.feed.sink.note(found.feed.sink.self, cases[i].note, cases[i].paths, &found.feed.err));
+		lives(&found, 1, 100, 0, 1, 100);
+		lives(&found, 2, 100, 1, 0, 100);
+		finish(&found);
+		CHECK_EQ(found.findings.rows.count, cases[i].findings);
 		release(&found);
 	}
 }
