@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "format/arch/tag.h"
+
 enum {
 	GROUP = 32,        /* words that are resolved together */
 	LARGE = 64 << 10,  /* blocks of this size are read without pages that were never touched */
@@ -228,10 +230,12 @@ static void words_take(void *data, u64 address, const u64 *words, u64 count)
 
 	(void)address;
 	for (u64 i = 0; i < count; i++) {
-		if (likely(words[i] - w->low >= w->span) || words[i] - w->own_start < w->own_bytes ||
-		    !filter_has(w->areas, words[i] >> AREA_BITS))
+		u64 value = hw_untagged(words[i]);
+
+		if (likely(value - w->low >= w->span) || value - w->own_start < w->own_bytes ||
+		    !filter_has(w->areas, value >> AREA_BITS))
 			continue;
-		p->values[p->count] = words[i];
+		p->values[p->count] = value;
 		p->sources[p->count++] = w->reading;
 		if (p->count == GROUP)
 			resolve(w);

@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#include "format/arch/tag.h"
+
 enum {
 	PATIENCE = 4096,   /* blocks between two looks at the clock */
 	VTABLE_WORDS = 20, /* how far to look for a function in what may be a table of them */
@@ -139,10 +141,11 @@ static void meet(struct scan_mark *self, u32 number, u64 value)
 
 void scan_mark_value(struct scan_mark *self, u64 value)
 {
-	u32 number = scan_index_find(self->index, value);
+	u64 address = hw_untagged(value);
+	u32 number = scan_index_find(self->index, address);
 
 	if (number != NO_BLOCK)
-		meet(self, number, value);
+		meet(self, number, address);
 }
 
 static void words_search(void *data, u64 address, const u64 *words, u64 count)

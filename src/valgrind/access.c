@@ -4,6 +4,7 @@
 
 #include <pub_tool_tooliface.h>
 
+#include "format/arch/tag.h"
 #include "format/ticks.h"
 #include "valgrind/session.h"
 
@@ -102,8 +103,9 @@ static void touch(struct block *block, Addr address, u64 bytes, enum hw_access_s
 }
 
 /* Any access. Returns its block, NULL if there is none. */
-static struct block *note(Addr address, u64 bytes, enum hw_access_side side, u64 ticks)
+static struct block *note(Addr pointer, u64 bytes, enum hw_access_side side, u64 ticks)
 {
+	Addr address = hw_untagged(pointer);
 	struct block *block = hwv_owner(address);
 	Bool usual = block && is_usual(block, address, bytes);
 
@@ -211,8 +213,9 @@ static void system_reads(CorePart part, ThreadId tid, const HChar *what, Addr ad
 }
 
 /* The string may be wrong and never end: no byte behind its block is looked at. */
-static void system_reads_string(CorePart part, ThreadId tid, const HChar *what, Addr address)
+static void system_reads_string(CorePart part, ThreadId tid, const HChar *what, Addr pointer)
 {
+	Addr address = hw_untagged(pointer);
 	const struct block *block = hwv_owner(address);
 	u64 bytes = 0, room;
 

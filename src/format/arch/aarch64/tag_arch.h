@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT
+ * The top byte of a pointer is the program's: the processor does not look at it. */
+#ifndef HW_FORMAT_TAG_ARCH_H
+#define HW_FORMAT_TAG_ARCH_H
+
+static inline u64 hw_untagged(u64 pointer) { return pointer & ~(0xffull << 56); }
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT
+ * Pointers are addresses, all 64 bits of them. */
+#ifndef HW_FORMAT_TAG_ARCH_H
+#define HW_FORMAT_TAG_ARCH_H
+
+static inline u64 hw_untagged(u64 pointer) { return pointer; }
+
+#endif
