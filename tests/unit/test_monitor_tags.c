@@ -11,17 +11,21 @@ TEST(tags, "a block to which a tagged pointer leads is reachable, if the process
 	static const u64 tags[] = {0, 1ull << 56, 0xb4ull << 56, 0xffull << 56};
 
 	for (u32 i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
+		struct scan_memory memory = SCAN_MEMORY_CLOSED;
+		struct mapping mapped = {.start = BLOCK, .end = BLOCK + 4096};
 		struct scan_index index = {0};
 		struct scan_mark mark;
 		struct err err = {0};
 		bool leads = hw_untagged(BLOCK | tags[i]) == BLOCK;
 
-		if (!vec_push(&index.blocks, ((struct scan_block){.address = BLOCK, .size = 64})) ||
-		    scan_index_build(&index, &err) < 0 || scan_mark_init(&mark, NULL, &index, NULL, NULL, &err) < 0)
+		if (!vec_push(&memory.mappings, mapped) ||
+		    !vec_push(&index.blocks, ((struct scan_block){.address = BLOCK, .size = 64})) ||
+		    scan_index_build(&index, &memory, &err) < 0 || scan_mark_init(&mark, &memory, &index, NULL, &err) < 0)
 			FAIL("%s", err.text);
 		scan_mark_value(&mark, BLOCK | tags[i]);
 		CHECK_EQ(mark.classes[0], leads ? CLASS_REACHABLE : CLASS_UNKNOWN);
 		scan_mark_release(&mark);
 		scan_index_release(&index);
+		scan_memory_close(&memory);
 	}
 }
