@@ -23,8 +23,8 @@
 enum { EVENT_BATCH = 4096 }; /* 192 KiB of events: decoded and used while in the cache */
 
 /*
- * A file of strangers may have blocks that hardly take any room and unpack to gigabytes. Recordings need up to about 300 times
- * their size: a loop of malloc and free takes a quarter of a byte for an event.
+ * A file of strangers may have blocks that hardly take any room and unpack to gigabytes. A recorded loop of malloc and free, with a
+ * quarter of a byte for an event, is estimated at 256 times its size; times that a program made up may pack better.
  */
 enum { MEMORY_ANY = 512 << 20, MEMORY_TIMES = 1024 };
 
@@ -195,7 +195,7 @@ static int take_memory(const struct trace_reader *reader, u64 *memory, const str
 	if (*memory <= reader->memory_max)
 		return 0;
 	return err_set(err, ERR_INPUT,
-		       "%s has %llu bytes, but its contents would take more than %llu MiB of memory, as recordings do not; if you "
+		       "%s has %llu bytes, but its contents would take more than %llu MiB of memory; if you "
 		       "trust it, set HEAPWISE_TRUST=1",
 		       reader->path, (unsigned long long)reader->info.file_bytes,
 		       (unsigned long long)(reader->memory_max >> 20));
