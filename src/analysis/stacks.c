@@ -59,8 +59,10 @@ static bool is_rust_type(const char *type)
 		return true;
 	if (*type == '<')
 		return is_rust_minor(type);
+	if (is_library_path(type))
+		return true;
 	word = strspn(type, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-	return is_library_path(type) || (word && strncmp(type + word, "::", 2) != 0);
+	return word && type[word] && (strchr("<>,;)]", type[word]) || strncmp(type + word, " as ", 4) == 0);
 }
 
 /* Rust's "<T>::f" and "<T as Trait>::f": the program's own if the type or the trait is. */

@@ -332,7 +332,8 @@ TEST(library_frames, "functions of the languages' own libraries are known by the
 		"__gnat_malloc", "ada.text_io.put_line", "_gfortran_st_open", "libgfortran.so.5+0x20da6", "libgnat-12.so+0x10"};
 	static const char *const own[] = {"main", "app::main", "<app::Foo as core::fmt::Display>::fmt", "<app::Foo>::new",
 					  "<alloc::vec::Vec<u8> as app::Shape>::area", "<&app::Foo as core::ops::arith::Add>::add",
-					  "<dyn app::Shape>::area", "my::table<std::string>::add(std::string)", "store.leak", "adapt", "<", "<a", ""};
+					  "<dyn app::Shape>::area", "my::table<std::string>::add(std::string)", "store.leak", "adapt", "<", "<a", "",
+					  "<img src=x>", "<img onerror=x>::error"};
 
 	for (size_t i = 0; i < sizeof library / sizeof *library; i++)
 		CHECK_STR(function_is_minor(library[i], "") ? library[i] : "", library[i]);
