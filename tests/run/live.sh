@@ -70,7 +70,7 @@ case_security() { leaky 4; checks security; end 0; }
 case_crowd() { leaky 14; checks crowd; end 0; }
 case_silent() { leaky 16; checks silent "$server"; end 0; }
 
-case_scan() { leaky 10; checks scan "$server"; end 0; }
+case_scan() { leaky 20; checks scan "$server"; end 0; }
 case_documentation() { leaky 12 --policy ladder; checks documentation "$HEAPWISE_SOURCE_DIR/docs/API.md"; end 0; }
 
 case_snapshot()
