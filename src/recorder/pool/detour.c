@@ -50,7 +50,7 @@ u8 *hwr_detour_near(u64 address, u64 reach)
 	return p;
 }
 
-static bool protect(u64 start, u64 bytes, int protection)
+bool hwr_detour_protect(u64 start, u64 bytes, int protection)
 {
 	u64 first = start & ~(HWR_PAGE - 1), last = (start + bytes + HWR_PAGE - 1) & ~(HWR_PAGE - 1);
 
@@ -59,11 +59,11 @@ static bool protect(u64 start, u64 bytes, int protection)
 
 static bool patch_code(const struct hwr_detour *self)
 {
-	if (!protect(self->at, self->patch_bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
+	if (!hwr_detour_protect(self->at, self->patch_bytes, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return false;
 	hwr_copy((void *)self->at, self->patch, self->patch_bytes);
 	hwr_detour_sync(self->at, self->patch_bytes);
-	protect(self->at, self->patch_bytes, PROT_READ | PROT_EXEC);
+	hwr_detour_protect(self->at, self->patch_bytes, PROT_READ | PROT_EXEC);
 	return true;
 }
 
@@ -88,7 +88,7 @@ enum hw_pool_state hwr_detour_make(struct hwr_detour *self)
 	if (state != HW_POOL_RECORDED)
 		return state;
 	hwr_detour_sync((u64)self->pad, HWR_DETOUR_PAD);
-	if (!protect((u64)self->pad, HWR_DETOUR_PAD, PROT_READ | PROT_EXEC) || !patch_code(self))
+	if (!hwr_detour_protect((u64)self->pad, HWR_DETOUR_PAD, PROT_READ | PROT_EXEC) || !patch_code(self))
 		return HW_POOL_NO_ROOM;
 	return HW_POOL_RECORDED;
 }

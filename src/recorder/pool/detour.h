@@ -36,6 +36,9 @@ enum hw_pool_state hwr_detour_make(struct hwr_detour *self);
 /* Whether the jump is still there: its module may have been unloaded, and another one be in its place. */
 bool hwr_detour_stands(const struct hwr_detour *self);
 
+/* Of all pages that the bytes are in. */
+bool hwr_detour_protect(u64 start, u64 bytes, int protection);
+
 /* HWR_DETOUR_PAD bytes that can be written, within reach of the address; NULL if there is no room. */
 u8 *hwr_detour_near(u64 address, u64 reach);
 

@@ -182,18 +182,12 @@ struct code { /* a segment of a module */
 	u32 used;
 };
 
-static bool protect(u64 start, u64 end, int protection)
-{
-	return hwr_ask3(SYS_mprotect, (long)(start & ~(HWR_PAGE - 1)), (long)(((end + HWR_PAGE - 1) & ~(HWR_PAGE - 1)) - (start & ~(HWR_PAGE - 1))),
-			protection) == 0;
-}
-
 static void finish_stubs(struct code *self)
 {
 	if (!self->stubs)
 		return;
 	hwr_detour_sync((u64)self->stubs, HWR_DETOUR_PAD);
-	protect((u64)self->stubs, (u64)self->stubs + HWR_DETOUR_PAD, PROT_READ | PROT_EXEC);
+	hwr_detour_protect((u64)self->stubs, HWR_DETOUR_PAD, PROT_READ | PROT_EXEC);
 	self->stubs = NULL;
 }
 
@@ -207,7 +201,7 @@ static u8 *take_stub(struct code *self, u64 near)
 		self->used = 0;
 	}
 	if (self->stubs && !self->writable)
-		self->writable = protect(self->start, self->end, PROT_READ | PROT_WRITE | PROT_EXEC);
+		self->writable = hwr_detour_protect(self->start, self->end - self->start, PROT_READ | PROT_WRITE | PROT_EXEC);
 	return self->stubs && self->writable ? self->stubs + self->used * HWR_GATE_STUB : NULL;
 }
 
@@ -231,7 +225,7 @@ static void make_gates(struct code *self)
 	if (!self->writable)
 		return;
 	hwr_detour_sync(self->start, self->end - self->start);
-	protect(self->start, self->end, PROT_READ | PROT_EXEC);
+	hwr_detour_protect(self->start, self->end - self->start, PROT_READ | PROT_EXEC);
 }
 
 static bool is_ours(const struct hwr_module_at *module)
