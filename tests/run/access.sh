@@ -39,6 +39,9 @@ accesses()
 		}'
 }
 
+# Adaptive recording may not know when the last access was, and says so: no part of the truth of what was accessed.
+forget_last() { sed -i 's/+later$//; s/ later$/ -/' "$work/seen"; }
+
 # told PROGRAM OPTION...   each line of the program's truth is recorded
 told()
 {
@@ -46,7 +49,10 @@ told()
 	shift
 	record "$work/told.hwt" "$@" -- "$program" >"$work/truth"
 	equal "status of $program" "$status" 0
-	accesses "$work/told.hwt" | sed 's/,later\b//; s/ later$/ -/' >"$work/seen" # when the last one was is no part of the truth
+	accesses "$work/told.hwt" >"$work/seen"
+	case " $* " in
+	*" adaptive "*) forget_last ;;
+	esac
 	at_least "lines of truth of $program" "$(wc -l <"$work/truth")" 1
 	while read -r line; do
 		grep -qxF -- "$line" "$work/seen" ||
@@ -469,8 +475,9 @@ handed()
 		equal "$mode: status" "$status" 0
 		whole "$work/handed.hwt"
 		accesses "$work/handed.hwt" >"$work/seen"
-		equal "$mode: written by one, read by another" "$(grep -c "^900 1 2 1 2 0 2 shared" "$work/seen")" 1000
-		equal "$mode: accessed by the other only" "$(grep -c "^901 1 1 1 1 0 2 " "$work/seen")" 1000
+		[ "$mode" = exact ] || forget_last
+		equal "$mode: written by one, read by another" "$(grep -cx "900 1 2 1 2 0 2 shared" "$work/seen")" 1000
+		equal "$mode: accessed by the other only" "$(grep -cx "901 1 1 1 1 0 2 -" "$work/seen")" 1000
 		equal "$mode: first, last, birth in order" "$("$HEAPWISE" dump "$work/handed.hwt" | awk '
 			$3 == "malloc" { born[$6] = $1 }
 			$3 == "free" { ended[$6] = $1 }

@@ -27,7 +27,7 @@ same()
 
 targets=$HEAPWISE_TARGETS
 same leaks 2 -- "$targets/leaks" lists
-same c++ 1 -- "$targets/containers"
+same c++ 2 -- "$targets/containers"
 same sampled 1 --sample 512 -- "$targets/sampled" 20000
 same images 1 -- env A=b nice -n 1 sh -c "exec $targets/leaks trees"
 same limited 0 --max-size 1K -- "$targets/sampled" 20000
