@@ -51,19 +51,25 @@ static struct unit_text mean_time(const struct finding *finding, const struct mo
 	return units_ns(rounded(tick_clock_span_ns(&model->clock, ticks)));
 }
 
+/* "MiB a second" of growth, or nothing where it does not grow, or the run was too short to say. */
+static void put_rate(struct strbuf *out, double bytes_per_s)
+{
+	double gib_ns = 0x1p30 / bytes_per_s * 1e9;
+
+	if (bytes_per_s <= 0)
+		return;
+	strbuf_addf(out, ", by %s a second", units_bytes(rounded(bytes_per_s)).text);
+	if (gib_ns < 100.0 * 24 * 3600 * 1e9)
+		strbuf_addf(out, " (1 GiB in %s)", units_ns(rounded(gib_ns)).text);
+}
+
 static void put_misuse(struct strbuf *out, const struct finding *finding, const struct model *model)
 {
 	static const char *const texts[MISUSE_KINDS] = {
 		[MISUSE_DOUBLE_FREE] = "Frees a block that was freed before",
 		[MISUSE_INSIDE] = "Frees an address inside a block",
 		[MISUSE_INVALID] = "Frees an address where no block ever was",
-		[MISUSE_MISMATCH] = "Frees a block by another family than allocated it",
-	};
-	static const char *const repairs[MISUSE_KINDS] = {
-		[MISUSE_DOUBLE_FREE] = "let one owner free it and forget the pointer",
-		[MISUSE_INSIDE] = "keep the pointer that the allocator returned",
-		[MISUSE_INVALID] = "free only what was allocated",
-		[MISUSE_MISMATCH] = "pair malloc with free, new with delete, new[] with delete[]",
+		[MISUSE_MISMATCH] = "Frees a block with the wrong deallocator",
 	};
 	/* What else may look so; see misuse.c. */
 	static const char *const doubts[MISUSE_KINDS] = {
@@ -79,24 +85,24 @@ static void put_misuse(struct strbuf *out, const struct finding *finding, const 
 		strbuf_addf(out, ", %s times", units_count(times).text);
 	if (finding->confidence != SURE_MEASURED)
 		strbuf_addf(out, ", %s", doubts[finding->misuse]);
-	strbuf_addf(out, ": %s.", repairs[finding->misuse]);
 }
 
 static void put_leak(struct strbuf *out, const struct finding *finding, const struct model *model)
 {
+	bool one = model_count(model, finding->chunks) == 1;
+
 	put_chunks(out, finding, model);
 	strbuf_addf(out, " %s never freed", was_or_were(finding, model));
 	if (finding->chunk_class == CLASS_LOST)
-		strbuf_add(out, ", and nothing points to them any more: free them before the last "
-				"pointer goes.");
+		strbuf_addf(out, ", and nothing points to %s any more", one ? "it" : "them");
 	else if (finding->chunk_class == CLASS_POSSIBLE)
-		strbuf_add(out, ", and only pointers into their midst are left: free them before "
-				"the pointer to the start goes.");
+		strbuf_add(out, ", and only interior pointers remain");
 	else if (finding->chunk_class == CLASS_REACHABLE)
-		strbuf_add(out, ", though pointers to them were left: free them when they are no "
-				"longer needed.");
-	else
-		strbuf_add(out, ": free them, unless they are to live as long as the program.");
+		strbuf_addf(out, ", though pointers to %s remain", one ? "it" : "them");
+	if (finding->bytes_per_s > 0) {
+		strbuf_add(out, "; they grow");
+		put_rate(out, finding->bytes_per_s);
+	}
 }
 
 /* Which bytes no chunk ever uses, if that is known and there are any. */
@@ -152,7 +158,6 @@ static void put_coverage(struct strbuf *out, const struct finding *finding,
 	put_unused_bytes(out, &finding->map);
 	if (finding->min_size != finding->max_size)
 		put_costliest(out, finding, model);
-	strbuf_add(out, ": allocate what is needed.");
 }
 
 static void put_churn(struct strbuf *out, const struct finding *finding, const struct model *model)
@@ -162,9 +167,6 @@ static void put_churn(struct strbuf *out, const struct finding *finding, const s
 		strbuf_addf(out, ", on average after %s", mean_time(finding, model).text);
 	if (finding->temporary)
 		strbuf_add(out, ", before the next allocation");
-	strbuf_add(out, finding->temporary && finding->max_size <= 4096
-				? ": use the stack, or reuse one buffer."
-				: ": reuse one buffer.");
 }
 
 static void put_growing(struct strbuf *out, const struct finding *finding)
@@ -175,10 +177,32 @@ static void put_growing(struct strbuf *out, const struct finding *finding)
 		    units_bytes(run->from_bytes).text, units_bytes(run->to_bytes).text);
 	if (finding->growth_runs > 1)
 		strbuf_addf(out, ", one of %s such runs", units_count(finding->growth_runs).text);
-	strbuf_add(out, ": reserve the size first.");
 }
 
-static void put_text(struct strbuf *out, const struct finding *finding, const struct model *model)
+static void put_growth(struct strbuf *out, const struct finding *finding)
+{
+	if (finding->bytes_per_s > 0) {
+		strbuf_add(out, "Live bytes grow until the end");
+		put_rate(out, finding->bytes_per_s);
+	} else {
+		strbuf_addf(out, "Live bytes grew to %s in this short run, and never shrank",
+			    units_bytes(finding->bytes).text);
+	}
+}
+
+static void put_peak(struct strbuf *out, const struct finding *finding)
+{
+	strbuf_addf(out, "Holds %s at the peak", units_bytes(finding->bytes).text);
+	if (finding->kind == FINDING_BURST)
+		strbuf_addf(out, ", at least half of it for only %s of the run",
+			    finding->held < 0.01 ? "1 % or less" : units_percent(finding->held).text);
+	if (finding->left_bytes >= finding->bytes)
+		strbuf_add(out, ", and until the end of the run");
+	else if (finding->left_bytes)
+		strbuf_addf(out, ", %s at the end", units_bytes(finding->left_bytes).text);
+}
+
+static void put_seen(struct strbuf *out, const struct finding *finding, const struct model *model)
 {
 	switch (finding->kind) {
 	case FINDING_MISUSE:
@@ -189,41 +213,34 @@ static void put_text(struct strbuf *out, const struct finding *finding, const st
 		put_leak(out, finding, model);
 		break;
 	case FINDING_GROWTH:
-		strbuf_addf(out,
-			    "Live bytes rise until the end, by %s a second: bound it, or free what "
-			    "is no longer needed.",
-			    units_bytes(rounded(finding->bytes_per_s)).text);
+		put_growth(out, finding);
+		break;
+	case FINDING_PEAK:
+	case FINDING_BURST:
+		put_peak(out, finding);
 		break;
 	case FINDING_UNUSED:
 		put_chunks(out, finding, model);
-		strbuf_addf(out,
-			    " %s never accessed: allocate when the need arises, or not at all.",
-			    was_or_were(finding, model));
+		strbuf_addf(out, " %s never accessed", was_or_were(finding, model));
 		break;
 	case FINDING_WRITE_ONLY:
 		put_chunks(out, finding, model);
-		strbuf_addf(out, " %s written, but never read: do not fill what nobody reads.",
-			    was_or_were(finding, model));
+		strbuf_addf(out, " %s written, but never read", was_or_were(finding, model));
 		break;
 	case FINDING_READ_ONLY:
 		put_chunks(out, finding, model);
-		strbuf_addf(out, " %s read, but never written: one constant may do for all.",
-			    was_or_were(finding, model));
+		strbuf_addf(out, " %s read, but never written", was_or_were(finding, model));
 		break;
 	case FINDING_COVERAGE:
 		put_coverage(out, finding, model);
 		break;
 	case FINDING_EARLY:
-		strbuf_addf(out,
-			    "Allocated on average %s before its first use, in %s of %s chunks: "
-			    "allocate it there.",
+		strbuf_addf(out, "Allocated on average %s before its first use, in %s of %s chunks",
 			    mean_time(finding, model).text, count_of(model, finding->chunks).text,
 			    count_of(model, finding->of_chunks).text);
 		break;
 	case FINDING_LATE:
-		strbuf_addf(out,
-			    "Kept on average %s after its last use, in %s of %s chunks: free it "
-			    "there.",
+		strbuf_addf(out, "Kept on average %s after its last use, in %s of %s chunks",
 			    mean_time(finding, model).text, count_of(model, finding->chunks).text,
 			    count_of(model, finding->of_chunks).text);
 		break;
@@ -234,12 +251,58 @@ static void put_text(struct strbuf *out, const struct finding *finding, const st
 		put_growing(out, finding);
 		break;
 	case FINDING_ZERO_SIZE:
-		strbuf_addf(out, "%s allocations of 0 bytes: do not call for nothing.",
-			    count_of(model, finding->chunks).text);
+		strbuf_addf(out, "%s allocation%s of 0 bytes", count_of(model, finding->chunks).text,
+			    model_count(model, finding->chunks) == 1 ? "" : "s");
 		break;
 	case FINDING_KINDS:
 		break;
 	}
+}
+
+static const char *leak_repair(const struct finding *finding)
+{
+	switch (finding->chunk_class) {
+	case CLASS_LOST:
+		return "free them before the last pointer goes";
+	case CLASS_POSSIBLE:
+		return "free them before the pointer to the start goes";
+	case CLASS_REACHABLE:
+		return "free them when they are no longer needed";
+	default:
+		return "free them, unless they must live as long as the program";
+	}
+}
+
+const char *finding_repair(const struct finding *finding)
+{
+	static const char *const of_misuse[MISUSE_KINDS] = {
+		[MISUSE_DOUBLE_FREE] = "let one owner free it and forget the pointer",
+		[MISUSE_INSIDE] = "keep the pointer that the allocator returned",
+		[MISUSE_INVALID] = "free only what was allocated",
+		[MISUSE_MISMATCH] = "pair malloc with free, new with delete, new[] with delete[]",
+	};
+	static const char *const of_kind[FINDING_KINDS] = {
+		[FINDING_GROWTH] = "limit it, or free what is no longer needed",
+		[FINDING_UNUSED] = "allocate when the need arises, or not at all",
+		[FINDING_WRITE_ONLY] = "do not fill what nobody reads",
+		[FINDING_READ_ONLY] = "one constant may do for all",
+		[FINDING_COVERAGE] = "allocate what is needed",
+		[FINDING_EARLY] = "allocate it there",
+		[FINDING_LATE] = "free it there",
+		[FINDING_GROWING] = "reserve the size first",
+		[FINDING_ZERO_SIZE] = "do not call for nothing",
+		[FINDING_PEAK] = "hold less of it at once, or hold it more compactly",
+		[FINDING_BURST] = "work in smaller pieces",
+	};
+
+	if (finding->kind == FINDING_MISUSE)
+		return of_misuse[finding->misuse];
+	if (finding->kind == FINDING_LEAK || finding->kind == FINDING_KEPT)
+		return leak_repair(finding);
+	if (finding->kind == FINDING_CHURN)
+		return finding->temporary && finding->max_size <= 4096 ? "use the stack, or reuse one buffer"
+								       : "reuse one buffer";
+	return of_kind[finding->kind];
 }
 
 static const char *taken(struct strbuf *text, struct result *result)
@@ -252,12 +315,46 @@ static const char *taken(struct strbuf *text, struct result *result)
 	return copy;
 }
 
+const char *finding_seen(const struct finding *finding, const struct model *model,
+			 struct result *result)
+{
+	struct strbuf text = {0};
+
+	put_seen(&text, finding, model);
+	return taken(&text, result);
+}
+
 const char *finding_text(const struct finding *finding, const struct model *model,
 			 struct result *result)
 {
 	struct strbuf text = {0};
 
-	put_text(&text, finding, model);
+	put_seen(&text, finding, model);
+	strbuf_addf(&text, ": %s.", finding_repair(finding));
+	return taken(&text, result);
+}
+
+const char *finding_saves(const struct finding *finding, struct result *result)
+{
+	static const char *const wholes[SAVING_UNITS] = {
+		[SAVING_BYTES_PER_S] = "of the peak",
+		[SAVING_PEAK_BYTES] = "of the peak",
+		[SAVING_MEAN_BYTES] = "of the mean heap",
+		[SAVING_CPU_NS] = "of CPU time",
+	};
+	const struct saving *saving = &finding->saving;
+	struct strbuf text = {0};
+	u64 amount = rounded(saving->amount);
+
+	if (saving->unit == SAVING_CPU_NS)
+		strbuf_addf(&text, "about %s", units_ns(amount).text);
+	else if (saving->unit != SAVING_NONE)
+		strbuf_addf(&text, "%s%s%s", finding->kind == FINDING_PEAK || finding->kind == FINDING_BURST ? "up to " : "",
+			    units_bytes(amount).text,
+			    saving->unit == SAVING_BYTES_PER_S ? "/s" : "");
+	if (saving->unit != SAVING_NONE)
+		strbuf_addf(&text, ", %s %s", units_percent(saving->share < 1 ? saving->share : 1).text,
+			    wholes[saving->unit]);
 	return taken(&text, result);
 }
 
@@ -304,12 +401,16 @@ const char *finding_where(const struct finding *finding, const struct stack_sour
 
 enum {
 	AT_RANK,
+	AT_LEVEL,
 	AT_KIND,
-	AT_SHARE,
-	AT_MEAN_BYTES,
-	AT_ALLOCATIONS,
+	AT_SAVES,
 	AT_SURE,
 	AT_ID,
+	AT_SHARE,
+	AT_AMOUNT,
+	AT_UNIT,
+	AT_MEAN_BYTES,
+	AT_ALLOCATIONS,
 	AT_BYTE_SECONDS,
 	AT_CHUNKS,
 	AT_OF_CHUNKS,
@@ -321,18 +422,24 @@ enum {
 	AT_TYPE,
 	AT_WHERE,
 	AT_TEXT,
+	AT_REPAIR,
 	AT_STACK,
 	COLUMNS
 };
 
 static const struct result_column columns[COLUMNS] = {
-	[AT_RANK] = COLUMN("rank", "#", VALUE_ID, "place in the list, by share"),
+	[AT_RANK] = COLUMN("rank", "#", VALUE_ID,
+			   "place in the list: by level, then what grows or is lost, what holds the peak, bytes, CPU time"),
+	[AT_LEVEL] = COLUMN("level", "level", VALUE_TEXT, "costly, worth a look, or minor"),
 	[AT_KIND] = COLUMN("kind", "finding", VALUE_TEXT, "what it is"),
-	[AT_SHARE] = COLUMN("share", "share", VALUE_SHARE,
-			    "of the program's bytes × time, allocations or peak: what it costs"),
-	[AT_MEAN_BYTES] = COLUMN("mean_bytes", "mean bytes", VALUE_BYTES,
+	[AT_SAVES] = COLUMN("saves", "a repair saves", VALUE_TEXT, "what a repair would save, and its share of the whole"),
+	[AT_SHARE] = COLUMN("share", NULL, VALUE_SHARE, "what a repair would save, as a share of the whole"),
+	[AT_AMOUNT] = COLUMN("saves_amount", NULL, VALUE_RATIO, "the same as a number"),
+	[AT_UNIT] = COLUMN("saves_unit", NULL, VALUE_TEXT,
+			   "of that number: bytes_per_s (share: of the peak), peak_bytes, mean_bytes or cpu_ns"),
+	[AT_MEAN_BYTES] = COLUMN("mean_bytes", NULL, VALUE_BYTES,
 				 "bytes that could be spared, on average over the run"),
-	[AT_ALLOCATIONS] = COLUMN("allocations", "allocations", VALUE_COUNT,
+	[AT_ALLOCATIONS] = COLUMN("allocations", NULL, VALUE_COUNT,
 				  "allocations that could be spared"),
 	[AT_SURE] = COLUMN("confidence", "sure", VALUE_TEXT, "measured, estimated or inferred"),
 	[AT_ID] = COLUMN("id", NULL, VALUE_TEXT, "the same in each run that does the same"),
@@ -356,6 +463,7 @@ static const struct result_column columns[COLUMNS] = {
 		     .type = VALUE_TEXT,
 		     .meaning = "what was seen, and the usual repair",
 		     .below = true},
+	[AT_REPAIR] = COLUMN("repair", NULL, VALUE_TEXT, "the usual repair"),
 	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "of the point that costs most"),
 };
 
@@ -398,9 +506,14 @@ static void fill_row(const struct finding *finding, const struct stack_source *s
 	for (u32 i = 0; i < COLUMNS; i++)
 		row[i] = value_unknown();
 	row[AT_RANK] = value_number(rank);
+	row[AT_LEVEL] = value_text(finding_level_name(finding->level));
 	row[AT_KIND] = value_text(finding_kind_name(finding->kind));
-	if (finding->kind != FINDING_MISUSE)
-		row[AT_SHARE] = value_real(finding->share < 1 ? finding->share : 1);
+	if (finding->saving.unit != SAVING_NONE) {
+		row[AT_SAVES] = value_text(finding_saves(finding, table));
+		row[AT_SHARE] = value_real(finding->saving.share < 1 ? finding->saving.share : 1);
+		row[AT_AMOUNT] = value_real(finding->saving.amount);
+		row[AT_UNIT] = value_text(saving_unit_name(finding->saving.unit));
+	}
 	if (finding->byte_ticks > 0 && run > 0)
 		row[AT_MEAN_BYTES] = value_number(rounded(finding->byte_ticks / run));
 	if (finding->allocations)
@@ -416,6 +529,7 @@ static void fill_row(const struct finding *finding, const struct stack_source *s
 	row[AT_POINTS] = value_number(finding->points);
 	fill_place(finding, source, row, table);
 	row[AT_TEXT] = value_text(finding_text(finding, model, table));
+	row[AT_REPAIR] = value_text(finding_repair(finding));
 	row[AT_STACK] = value_stack(unnumbered(stack_of(source, finding->frame, table), table));
 }
 
@@ -448,7 +562,7 @@ struct result *findings_result(const struct findings *self, const struct stack_s
 
 	if (!table)
 		goto fail;
-	table->empty = "nothing that costs much was found";
+	table->empty = "no repair would save 1 % of the peak, of the mean heap or of CPU time";
 	set_columns(table, show->stacks);
 	for (u64 i = 0; i < shown; i++) {
 		struct value values[COLUMNS], *row;
@@ -472,13 +586,13 @@ static void add_totals(struct result *record, const struct findings *self,
 		       const struct model *model)
 {
 	struct result_column column =
-		COLUMN("found", "findings", VALUE_COUNT, "findings that are worth a look");
+		COLUMN("found", "findings", VALUE_COUNT, "findings that are listed");
 
-	column.remark = "{below} more cost too little to be listed";
+	column.remark = "{below} more would save too little: --all lists them";
 	result_add_field(record, column, value_number(self->rows.count));
 	result_add_field(record,
 			 (struct result_column)COLUMN("below", NULL, VALUE_COUNT,
-						      "findings that cost too little"),
+						      "findings that would save too little"),
 			 self->below ? value_number(self->below) : value_unknown());
 	result_add_field(record,
 			 (struct result_column)COLUMN("allocations", "allocations", VALUE_COUNT,

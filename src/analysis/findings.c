@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Inferences, leaks, growth and misuse → one list, by what they cost.
  * Host. Says at most one thing of a kind of cost (space, time, calls) about a point. */
-#include "analysis/findings.h"
+#include "analysis/finding_cost.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const double KEPT_RANK = 0.25; /* what may be on purpose counts a quarter */
-/* Before all others; or behind them, where a gap in the recording looks the same. */
-static const double CERTAIN_MISUSE_RANK = 3, DOUBTFUL_MISUSE_RANK = 1e-9;
+/* What holds this part of the peak is told; as a burst if half of it was live for less than this part of the run. */
+static const double PEAK_SHARE = 0.5, BURST_HELD = 0.1;
 
 struct finder {
 	struct findings *findings;
@@ -19,8 +18,9 @@ struct finder {
 	const struct inferences *inferences;
 	struct map by_key;  /* hash of kind and place → row + 1 */
 	struct map leaking; /* points with a leak */
-	double whole_byte_ticks;
-	double whole_allocations;
+	struct map rising;  /* points whose growth is judged: row of the growth table + 1 */
+	const struct growth_table *growth;
+	struct finding_costs costs;
 };
 
 static const char *const kind_names[FINDING_KINDS] = {
@@ -30,7 +30,8 @@ static const char *const kind_names[FINDING_KINDS] = {
 	[FINDING_READ_ONLY] = "read_only", [FINDING_COVERAGE] = "coverage",
 	[FINDING_EARLY] = "early",         [FINDING_LATE] = "late",
 	[FINDING_CHURN] = "churn",         [FINDING_GROWING] = "growing",
-	[FINDING_ZERO_SIZE] = "zero_size",
+	[FINDING_ZERO_SIZE] = "zero_size", [FINDING_PEAK] = "peak",
+	[FINDING_BURST] = "burst",
 };
 
 const char *finding_kind_name(enum finding_kind kind) { return kind_names[kind]; }
@@ -42,15 +43,13 @@ static int no_memory(struct err *err)
 
 static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-static double most(double a, double b) { return a > b ? a : b; }
-
 /* ---- merging ---- */
 
 static void merge(struct finding *into, const struct finding *from)
 {
 	into->points += from->points;
-	into->share += from->share;
-	into->rank += from->rank;
+	for (u32 i = 0; i < SAVING_UNITS; i++)
+		into->amounts[i] += from->amounts[i];
 	into->byte_ticks += from->byte_ticks;
 	into->allocations += from->allocations;
 	into->chunks += from->chunks;
@@ -63,6 +62,7 @@ static void merge(struct finding *into, const struct finding *from)
 	point_map_merge(&into->map, &from->map);
 	into->growth_runs += from->growth_runs;
 	into->bytes_per_s += from->bytes_per_s;
+	into->left_bytes += from->left_bytes;
 	into->temporary &= from->temporary;
 	if (from->confidence > into->confidence)
 		into->confidence = from->confidence;
@@ -72,18 +72,12 @@ static void merge(struct finding *into, const struct finding *from)
 		into->min_size = from->min_size;
 	if (from->max_size > into->max_size)
 		into->max_size = from->max_size;
-	if (from->own_rank > into->own_rank) {
-		into->own_rank = from->own_rank;
+	if (from->own_amount > into->own_amount) {
+		into->own_amount = from->own_amount;
+		into->held = from->held;
 		into->frame = from->frame;
 		into->costliest = from->costliest;
 	}
-}
-
-/* Errors are listed whatever they cost. */
-static bool is_error(const struct finding *finding)
-{
-	return finding->kind == FINDING_MISUSE ||
-	       (finding->kind == FINDING_LEAK && finding->chunk_class == CLASS_LOST);
 }
 
 /* Adds a finding of one point, or to the one of the same kind at the same place. */
@@ -93,13 +87,13 @@ static int add(struct finder *self, struct finding one, struct err *err)
 	u64 seed = (u64)one.kind << 16 | (u64)one.chunk_class << 8 | one.misuse;
 	u64 *row;
 
-	if (place.foreign && !is_error(&one))
+	if (place.foreign && one.kind != FINDING_MISUSE && (one.kind != FINDING_LEAK || one.chunk_class != CLASS_LOST))
 		return 0; /* nothing that the program's developer could change */
 	one.points = 1;
-	if (one.rank == 0)
-		one.rank = one.share;
-	one.own_rank = one.rank;
+	finding_settle(&self->costs, &one);
+	one.own_amount = one.saving.share;
 	one.key = finding_place_hash(&place, seed, true);
+	one.place = finding_place_hash(&place, 0, true);
 	row = map_at(&self->by_key, one.key);
 	if (!row)
 		return no_memory(err);
@@ -135,6 +129,13 @@ static struct finding begun(const struct finder *self, u32 point, enum finding_k
 				.byte_ticks = known->hits[inference].byte_ticks,
 				.min_size = known->min_size,
 				.max_size = known->max_size};
+}
+
+/* A repair would save a part of the point's bytes, at the peak or on average. */
+static void set_bytes(const struct finder *self, struct finding *one, u32 point, double part)
+{
+	one->amounts[SAVING_PEAK_BYTES] = finding_peak_bytes(&self->costs, point, part);
+	one->amounts[SAVING_MEAN_BYTES] = share(one->byte_ticks, self->costs.run_ticks);
 }
 
 /* Where code was loaded that is not seen to access memory, what it reads or writes for the program looks as if it was only written, or
@@ -177,22 +178,20 @@ static int add_space(struct finder *self, u32 point, struct err *err)
 						   [INFERENCE_READ_ONLY] = FINDING_READ_ONLY,
 						   [INFERENCE_COVERAGE] = FINDING_COVERAGE};
 	enum inference best = costliest(self, point, candidates, 4);
+	const struct behaviour *known = &self->behaviour->points[point];
 	const struct point_map *map;
-	double in_vain = 0; /* bytes that were asked for */
 	struct finding one;
+	double vain; /* bytes */
 
 	if (best == INFERENCES)
 		return 0;
 	one = begun(self, point, (enum finding_kind)kinds[best], best);
-	one.covered_bytes = self->behaviour->points[point].covered_bytes;
+	one.covered_bytes = known->covered_bytes;
 	map = model_point_map(self->source->model, (struct point_id){point});
 	if (map && best == INFERENCE_COVERAGE)
 		one.map = *map;
 	one.allocations = best == INFERENCE_UNUSED ? one.chunks : 0;
-	if (best == INFERENCE_UNUSED)
-		in_vain = (double)one.bytes;
-	else if (best == INFERENCE_COVERAGE)
-		in_vain = (double)one.bytes - one.covered_bytes;
+	vain = (double)one.bytes - (best == INFERENCE_COVERAGE ? one.covered_bytes : 0);
 	if (one.min_size == one.max_size && one.chunks) {
 		one.costliest.size = one.max_size;
 		one.costliest.used = one.covered_bytes *
@@ -200,9 +199,8 @@ static int add_space(struct finder *self, u32 point, struct err *err)
 				     (double)one.chunks;
 		one.costliest.of_chunks = one.chunks;
 	}
-	one.share = most(share(one.byte_ticks, self->whole_byte_ticks),
-			 share((double)one.allocations, self->whole_allocations));
-	one.share = most(one.share, share(in_vain, (double)self->behaviour->whole.all.bytes));
+	set_bytes(self, &one, point, share(vain, (double)known->all.bytes));
+	one.amounts[SAVING_CPU_NS] = finding_cpu_ns(&self->costs, point, one.allocations, 0);
 	self->findings->from_accesses = true;
 	return add(self, one, err);
 }
@@ -229,7 +227,7 @@ static int add_time(struct finder *self, u32 point, struct err *err)
 	one = begun(self, point, best == INFERENCE_EARLY ? FINDING_EARLY : FINDING_LATE, best);
 	one.ticks = best == INFERENCE_EARLY ? known->early_ticks : known->late_ticks;
 	one.timed_chunks = one.chunks;
-	one.share = share(one.byte_ticks, self->whole_byte_ticks);
+	set_bytes(self, &one, point, share(one.byte_ticks, known->all.byte_ticks));
 	self->findings->from_accesses = true;
 	return add(self, one, err);
 }
@@ -243,9 +241,8 @@ static int add_growing(struct finder *self, u32 point, struct err *err)
 	one.growth = known->growth;
 	one.growth_runs = known->growth_runs;
 	one.allocations = one.chunks > runs ? one.chunks - runs : 0;
-	one.share = most(share((double)one.allocations, self->whole_allocations),
-			 share((double)known->replaced_bytes,
-			       (double)self->behaviour->whole.all.bytes));
+	one.amounts[SAVING_CPU_NS] =
+		finding_cpu_ns(&self->costs, point, one.allocations, (double)known->replaced_bytes);
 	return add(self, one, err);
 }
 
@@ -262,7 +259,7 @@ static int add_churn(struct finder *self, u32 point, struct err *err)
 	one.ticks = known->short_ticks;
 	one.timed_chunks = brief;
 	one.allocations = one.chunks;
-	one.share = share((double)one.allocations, self->whole_allocations);
+	one.amounts[SAVING_CPU_NS] = finding_cpu_ns(&self->costs, point, one.allocations, 0);
 	return add(self, one, err);
 }
 
@@ -271,7 +268,7 @@ static int add_zero(struct finder *self, u32 point, struct err *err)
 	struct finding one = begun(self, point, FINDING_ZERO_SIZE, INFERENCE_ZERO_SIZE);
 
 	one.allocations = one.chunks;
-	one.share = share((double)one.allocations, self->whole_allocations);
+	one.amounts[SAVING_CPU_NS] = finding_cpu_ns(&self->costs, point, one.allocations, 0);
 	return add(self, one, err);
 }
 
@@ -302,11 +299,20 @@ static bool is_leak(u8 chunk_class)
 	return chunk_class == CLASS_LOST || chunk_class == CLASS_POSSIBLE;
 }
 
+static const struct growth_row *growth_of(const struct finder *self, u32 point)
+{
+	const u64 *row = map_find(&self->rising, point);
+
+	return row ? &self->growth->rows.data[*row - 1] : NULL;
+}
+
 static int add_leak(struct finder *self, const struct leak_row *row, struct err *err)
 {
 	const struct behaviour *known = &self->behaviour->points[row->point.index];
 	const struct tally *kept = &known->hits[INFERENCE_KEPT];
 	const struct model_point *point = &self->model->points.data[row->point.index];
+	const struct growth_row *rises;
+	u64 *lost;
 	struct finding one = {.kind = is_leak(row->chunk_class) ? FINDING_LEAK : FINDING_KEPT,
 			      .confidence = row->chunk_class == CLASS_LOST ? SURE_MEASURED
 									   : SURE_INFERRED,
@@ -326,13 +332,26 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 	if (self->model->count_shift && one.confidence == SURE_MEASURED)
 		one.confidence = SURE_ESTIMATED;
 	one.byte_ticks = kept->byte_ticks * share((double)row->bytes, (double)kept->bytes);
-	one.share = most(share(one.byte_ticks, self->whole_byte_ticks),
-			 share((double)row->bytes, (double)self->model->totals.peak_bytes));
-	if (!is_leak(row->chunk_class))
-		one.rank = one.share * KEPT_RANK;
-	if (!map_put(&self->leaking, row->point.index, 1))
+	one.amounts[SAVING_PEAK_BYTES] = (double)row->bytes;
+	rises = growth_of(self, row->point.index);
+	/* What is reachable and grows is told as growth. */
+	if (rises && !is_leak(row->chunk_class))
+		return 0;
+	if (rises && 2 * (double)row->bytes >= rises->growth_bytes)
+		one.bytes_per_s = rises->bytes_per_s;
+	lost = map_at(&self->leaking, row->point.index);
+	if (!lost)
 		return no_memory(err);
+	*lost += is_leak(row->chunk_class) ? row->bytes : 0;
 	return add(self, one, err);
+}
+
+/* Growth that is for the most part told as a leak. */
+static bool is_lost(const struct finder *self, u32 point, u64 bytes)
+{
+	const u64 *lost = map_find(&self->leaking, point);
+
+	return lost && *lost >= bytes / 2;
 }
 
 static int add_growth(struct finder *self, const struct growth_row *row, struct err *err)
@@ -346,10 +365,33 @@ static int add_growth(struct finder *self, const struct growth_row *row, struct 
 			      .chunks = point->allocations,
 			      .of_chunks = point->allocations};
 
-	if (map_find(&self->leaking, row->point.index))
+	if (is_lost(self, row->point.index, (u64)row->growth_bytes))
 		return 0;
-	one.share = share(row->growth_bytes, (double)self->model->totals.peak_bytes);
+	one.amounts[SAVING_PEAK_BYTES] = (double)row->to_bytes;
 	return add(self, one, err);
+}
+
+/* The largest points: those that grew through the whole of a run too short for a trend, and those that hold the peak. */
+static int add_course(struct finder *self, const struct growth_course *course, struct err *err)
+{
+	const struct model_point *point = &self->model->points.data[course->point.index];
+	struct finding one = {.kind = course->held < BURST_HELD ? FINDING_BURST : FINDING_PEAK,
+			      .confidence = self->model->count_shift ? SURE_ESTIMATED : SURE_MEASURED,
+			      .frame = point->frame,
+			      .chunks = point->at_peak_chunks,
+			      .of_chunks = point->allocations,
+			      .bytes = point->at_peak_bytes,
+			      .of_bytes = point->bytes,
+			      .held = course->held,
+			      .left_bytes = course->end_bytes,
+			      .amounts = {[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes}};
+
+	if (self->growth->not_judged && course->rising_bytes && !is_lost(self, course->point.index, course->rising_bytes)) {
+		one.kind = FINDING_GROWTH;
+		one.confidence = SURE_INFERRED;
+		one.bytes = course->rising_bytes;
+	}
+	return one.bytes ? add(self, one, err) : 0;
 }
 
 static int add_misuse(struct finder *self, const struct misuse_row *row, struct err *err)
@@ -359,7 +401,6 @@ static int add_misuse(struct finder *self, const struct misuse_row *row, struct 
 			      .frame = row->freed,
 			      .chunks = row->count << self->model->count_shift,
 			      .bytes = row->bytes,
-			      .rank = row->certain ? CERTAIN_MISUSE_RANK : DOUBTFUL_MISUSE_RANK,
 			      .misuse = row->what};
 
 	return add(self, one, err);
@@ -369,37 +410,72 @@ static int add_reported(struct finder *self, const struct leak_report *leaks, st
 {
 	int status = 0;
 
+	self->growth = &leaks->growth;
+	for (u64 i = 0; i < leaks->growth.rows.count && status == 0; i++)
+		if (!map_put(&self->rising, leaks->growth.rows.data[i].point.index, i + 1))
+			status = no_memory(err);
 	for (u64 i = 0; i < leaks->misuse.rows.count && status == 0; i++)
 		status = add_misuse(self, &leaks->misuse.rows.data[i], err);
 	for (u64 i = 0; i < leaks->leaks.rows.count && status == 0; i++)
 		status = add_leak(self, &leaks->leaks.rows.data[i], err);
 	for (u64 i = 0; i < leaks->growth.rows.count && status == 0; i++)
 		status = add_growth(self, &leaks->growth.rows.data[i], err);
+	for (u64 i = 0; i < leaks->growth.courses.count && status == 0; i++)
+		status = add_course(self, &leaks->growth.courses.data[i], err);
 	return status;
 }
 
 /* ---- the list ---- */
 
-static int heaviest_first(const void *a, const void *b)
+/* What holds the peak is told only if it is most of it. */
+static bool is_peak(const struct finding *finding)
 {
-	const struct finding *x = a, *y = b;
-
-	if (x->rank != y->rank)
-		return x->rank > y->rank ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return x->frame.index < y->frame.index ? -1 : x->frame.index > y->frame.index;
+	return finding->kind == FINDING_PEAK || finding->kind == FINDING_BURST;
 }
 
-static void drop_small(struct findings *self, double min_share)
+/* Whether b says of the same bytes why they are there, so that a need not say that they are. */
+static bool is_explained(const struct finding *a, const struct finding *b)
 {
-	u64 kept = 0;
+	if (a == b || a->place != b->place)
+		return false;
+	if (a->kind == FINDING_KEPT)
+		return is_peak(b) || b->kind == FINDING_GROWTH;
+	return is_peak(a) && !is_peak(b) && b->kind != FINDING_KEPT && b->saving.unit != SAVING_CPU_NS &&
+	       2 * b->saving.share >= a->saving.share;
+}
+
+/* Rows are sorted: what explains another one has at least half of its share, and is mostly near. */
+static bool is_said(const struct findings *self, u64 row)
+{
+	const struct finding *finding = &self->rows.data[row];
+
+	if (is_peak(finding) && finding->saving.share < PEAK_SHARE)
+		return true;
+	if (!is_peak(finding) && finding->kind != FINDING_KEPT)
+		return false;
+	for (u64 i = 0; i < self->rows.count; i++)
+		if (is_explained(finding, &self->rows.data[i]) &&
+		    (!is_peak(&self->rows.data[i]) || self->rows.data[i].saving.share >= PEAK_SHARE))
+			return true;
+	return false;
+}
+
+/* Rows that another one explains go, and those that would save too little, which are counted. */
+static void drop(struct findings *self, const struct findings_query *query)
+{
+	u64 listed = 0;
 
 	for (u64 i = 0; i < self->rows.count; i++)
-		if (is_error(&self->rows.data[i]) || self->rows.data[i].rank >= min_share)
-			self->rows.data[kept++] = self->rows.data[i];
-	self->below = self->rows.count - kept;
-	self->rows.count = kept;
+		self->rows.data[i].points *= !is_said(self, i);
+	for (u64 i = 0; i < self->rows.count; i++) {
+		if (!self->rows.data[i].points)
+			continue;
+		if (finding_is_listed(&self->rows.data[i], query))
+			self->rows.data[listed++] = self->rows.data[i];
+		else
+			self->below++;
+	}
+	self->rows.count = listed;
 }
 
 /* Two places in the same functions have the same id: the second one gets a number. */
@@ -436,11 +512,13 @@ static int collect(struct finder *self, const struct leak_report *leaks, struct 
 	}
 	if (status == 0)
 		status = number_ids(self->findings, err);
+	for (u64 i = 0; i < self->findings->rows.count; i++)
+		finding_settle(&self->costs, &self->findings->rows.data[i]);
 	if (status == 0 && self->findings->rows.count)
 		qsort(self->findings->rows.data, self->findings->rows.count,
-		      sizeof *self->findings->rows.data, heaviest_first);
+		      sizeof *self->findings->rows.data, finding_order);
 	if (status == 0)
-		drop_small(self->findings, self->query->min_share);
+		drop(self->findings, self->query);
 	return status;
 }
 
@@ -461,12 +539,12 @@ int findings_find(struct findings *self, const struct stack_source *source,
 	if (status == 0)
 		status = inferences_find(&inferences, source->model, &behaviour, &query->thresholds,
 					 err);
-	finder.whole_byte_ticks = behaviour.whole.all.byte_ticks;
-	finder.whole_allocations = (double)behaviour.whole.all.chunks;
+	finder.costs = finding_costs(source->model, behaviour.whole.all.byte_ticks);
 	if (status == 0)
 		status = collect(&finder, leaks, err);
 	map_release(&finder.by_key);
 	map_release(&finder.leaking);
+	map_release(&finder.rising);
 	behaviour_table_release(&behaviour);
 	return status;
 }

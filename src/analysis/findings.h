@@ -21,10 +21,35 @@ enum finding_kind {
 	FINDING_CHURN,
 	FINDING_GROWING,
 	FINDING_ZERO_SIZE,
+	FINDING_PEAK,  /* most of the program's peak is allocated at one place */
+	FINDING_BURST, /* the same, but only for a small part of the run */
 	FINDING_KINDS
 };
 
 const char *finding_kind_name(enum finding_kind kind);
+
+/* What a repair would save, in the unit of its cost. */
+enum saving_unit {
+	SAVING_NONE,        /* an error: it is not a matter of cost */
+	SAVING_BYTES_PER_S, /* of growth; its share is that of the growth in the peak */
+	SAVING_PEAK_BYTES,  /* at the program's peak */
+	SAVING_MEAN_BYTES,  /* on average over the run */
+	SAVING_CPU_NS,
+	SAVING_UNITS
+};
+
+struct saving {
+	u32 unit; /* enum saving_unit */
+	double amount;
+	double share; /* of the peak, the mean live bytes, or the run's CPU time */
+};
+
+const char *saving_unit_name(u32 unit);
+
+enum finding_level { LEVEL_MINOR, LEVEL_LOOK, LEVEL_COSTLY, LEVELS };
+
+/* "minor", "worth a look", "costly" */
+const char *finding_level_name(u32 level);
 
 /* Where it is, as a developer looks for it: the innermost frame of the program's own code, and its
  * caller. Strings live as long as the source. */
@@ -54,9 +79,9 @@ struct finding {
 	enum confidence confidence;
 	struct frame_id frame; /* of the stack that costs most */
 	u32 points;
-	double share; /* of the program's bytes × time, allocations, bytes or peak */
-	double rank;  /* the share, or less where it may be on purpose; errors come first */
-	/* what could be spared */
+	u32 level; /* enum finding_level */
+	struct saving saving;         /* the largest share of: */
+	double amounts[SAVING_UNITS]; /* by unit; of growth the bytes at the peak */
 	double byte_ticks;
 	u64 allocations; /* in units of the model */
 	/* evidence */
@@ -74,22 +99,26 @@ struct finding {
 	} costliest;           /* coverage: chunks of the stack that costs most */
 	struct growth_run growth;
 	u64 growth_runs;
-	double bytes_per_s;
+	double bytes_per_s; /* of growth and of leaks that grow; 0 = the run was too short to say */
+	double held;        /* peak, burst: part of the run for which at least half of the bytes were live */
+	u64 left_bytes;     /* peak, burst: live at the end of the run */
 	bool temporary;
-	u8 chunk_class;  /* of a leak: enum chunk_class */
-	u8 misuse;       /* enum misuse_what */
-	double own_rank; /* of the stack that costs most */
+	u8 chunk_class;    /* of a leak: enum chunk_class */
+	u8 misuse;         /* enum misuse_what */
+	double own_amount; /* saved at the stack that costs most */
+	u64 place;         /* finding_place_hash, without a seed */
 	u64 key;
 };
 
 struct findings_query {
 	struct thresholds thresholds;
-	double min_share; /* below this rank findings are not listed; errors are */
+	double min_share; /* findings that would save less are not listed; errors are */
+	bool all;         /* list everything, however little it would save */
 };
 
 struct findings {                 /* all zero = empty */
-	VEC(struct finding) rows; /* worst first */
-	u64 below;                /* findings below min_share */
+	VEC(struct finding) rows; /* what a developer would want to know first is first */
+	u64 below;                /* findings that would save too little */
 	bool from_accesses;       /* some of them rest on recorded accesses */
 };
 
@@ -106,10 +135,15 @@ int findings_make(struct findings *self, const struct stack_source *source,
 		  const struct trace_info *info, const struct findings_query *query,
 		  struct err *err);
 
-/* "Only 1 of 512 bytes is ever used: …"; and "parse (parse.c:12), called by main (main.c:3)". Live as
- * long as result; NULL (and result failed) if there is no memory. */
+/* In words: what was seen ("Only 1 of 512 bytes is ever used"), the usual repair ("allocate what is needed"), both as one sentence, what
+ * the repair would save ("3.1 MiB, 35 % of the peak", nothing of an error), and where ("parse (parse.c:12), called by main (main.c:3)"). They live as long as
+ * result; NULL (and result failed) if there is no memory. */
+const char *finding_seen(const struct finding *finding, const struct model *model,
+			 struct result *result);
+const char *finding_repair(const struct finding *finding);
 const char *finding_text(const struct finding *finding, const struct model *model,
 			 struct result *result);
+const char *finding_saves(const struct finding *finding, struct result *result);
 const char *finding_where(const struct finding *finding, const struct stack_source *source,
 			  struct result *result);
 

@@ -190,6 +190,33 @@ static int judge(struct sampler *self, const struct growth_query *query, u32 can
 	return vec_push(&table->rows, row) ? 0 : no_memory(err);
 }
 
+/* A program that is torn down at its end frees within the last steps: these do not count. */
+static u64 rising_bytes(const i64 *values, u32 steps)
+{
+	u32 end = steps - steps / 16;
+	i64 most = values[end];
+
+	for (u32 i = 1; i <= end; i++)
+		if (values[i] < values[i - 1] - most / 20)
+			return 0;
+	return most > 0 && values[end / 2] < most - most / 4 && values[end / 2] > values[end / 4] ? (u64)most : 0;
+}
+
+static int follow(struct sampler *self, u32 candidate, struct growth_table *table, struct err *err)
+{
+	const i64 *values = &self->series[(u64)candidate * (self->steps + 2)];
+	struct growth_course course = {.point = {self->points[candidate]},
+				       .end_bytes = values[self->steps] > 0 ? (u64)values[self->steps] : 0,
+				       .rising_bytes = rising_bytes(values, self->steps)};
+	u64 half = self->model->points.data[course.point.index].at_peak_bytes / 2;
+	u32 held = 0;
+
+	for (u32 i = 0; i <= self->steps; i++)
+		held += values[i] > 0 && (u64)values[i] >= half;
+	course.held = (double)held / (self->steps + 1);
+	return vec_push(&table->courses, course) ? 0 : no_memory(err);
+}
+
 static int fastest_first(const void *a, const void *b)
 {
 	const struct growth_row *x = a, *y = b;
@@ -223,16 +250,19 @@ int growth_find(const struct model *model, const struct growth_query *query,
 	int status;
 
 	self->not_judged = why_not(model, query);
-	if (self->not_judged || !span)
+	if (model->aggregated || !span)
 		return 0;
 	sampler.steps_per_tick = (double)steps / (double)span;
 	sampler.slopes = calloc(samples * samples / 2, sizeof *sampler.slopes);
 	status = sampler.slopes ? choose(&sampler, query->min_bytes, err) : no_memory(err);
 	if (status == 0 && sampler.count)
 		sample_all(&sampler);
-	self->candidates = sampler.count;
-	for (u32 i = 0; i < sampler.count && status == 0; i++)
-		status = judge(&sampler, query, i, self, err);
+	self->candidates = self->not_judged ? 0 : sampler.count;
+	for (u32 i = 0; i < sampler.count && status == 0; i++) {
+		status = follow(&sampler, i, self, err);
+		if (status == 0 && !self->not_judged)
+			status = judge(&sampler, query, i, self, err);
+	}
 	if (self->rows.count)
 		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, fastest_first);
 	free(sampler.candidate_of);
@@ -242,7 +272,11 @@ int growth_find(const struct model *model, const struct growth_query *query,
 	return status;
 }
 
-void growth_table_release(struct growth_table *self) { vec_release(&self->rows); }
+void growth_table_release(struct growth_table *self)
+{
+	vec_release(&self->rows);
+	vec_release(&self->courses);
+}
 
 /* ---- result ---- */
 

@@ -27,7 +27,16 @@ struct growth_row {
 	u64 from_bytes, to_bytes; /* live at the first and at the last sample of the second half */
 };
 
+/* How the live bytes of a point went, in steps of the whole run. */
+struct growth_course {
+	struct point_id point;
+	double held;      /* part of the run for which it had half of what it had at the program's peak, or more */
+	u64 end_bytes;    /* live at the last step */
+	u64 rising_bytes; /* to which it grew until the end without ever shrinking; 0 = it did not */
+};
+
 struct growth_table {                /* all zero = empty */
+	VEC(struct growth_course) courses; /* of the largest points; none if times of frees are not known */
 	VEC(struct growth_row) rows; /* fastest first */
 	const char *not_judged;      /* why the run could not be judged; NULL = it was */
 	u64 candidates;              /* points that were looked at */

@@ -17,7 +17,7 @@ struct findings_args {
 	const char *format;
 	u64 top, image, depth;
 	double min_share;
-	bool symbols, no_index;
+	bool symbols, no_index, all;
 	struct thresholds thresholds;
 };
 
@@ -34,8 +34,10 @@ static const struct option_spec options[] = {
 	OPTION(struct findings_args, depth, 'd', "depth", OPTION_NUMBER, "N",
 	       "show N frames of each stack (text: 4, json and csv: all; 0 = all)"),
 	OPTION(struct findings_args, min_share, 0, "min-share", OPTION_PERCENT, "PERCENT",
-	       "leave out what costs less than this part of the program's bytes × time, "
-	       "allocations or peak; errors stay (1)"),
+	       "leave out what would save less than this share of the peak, of the mean heap or of "
+	       "CPU time; errors stay (1)"),
+	OPTION(struct findings_args, all, 'a', "all", OPTION_SET, NULL,
+	       "list every finding, however little a repair would save"),
 	WHERE_OPTION(struct findings_args, where),
 	OPTION(struct findings_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
@@ -61,7 +63,8 @@ static struct result *build(struct view *view, struct err *err)
 			    : self->args->depth;
 	struct stack_source source;
 	struct findings_query query = {.thresholds = self->args->thresholds,
-				       .min_share = self->args->min_share};
+				       .min_share = self->args->min_share,
+				       .all = self->args->all};
 	struct findings_show show = {.top = self->args->top, .stacks = true};
 	struct findings findings = {0};
 	struct result *result = NULL;
@@ -145,15 +148,14 @@ const struct command cmd_findings = {
 	.details =
 		"FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
 		"--children.\n"
-		"Each finding says what was seen, where, what it costs, how sure that is, and the "
-		"usual\n"
-		"repair: misuse of the heap, leaks, growth until the end; memory that is unused, "
-		"used in\n"
-		"part, allocated early or freed late (if accesses were recorded); chunks that are "
-		"freed\n"
-		"at once, that grow step by step, or have no bytes. The other options are limits "
-		"of what\n"
-		"counts as such.",
+		"Each finding says what was seen and where, the usual repair, what that would save "
+		"and\n"
+		"how sure it is: misuse of the heap, leaks and growth; what holds most of the "
+		"peak;\n"
+		"memory that is unused, used in part, allocated early or freed late (if accesses "
+		"were\n"
+		"recorded); chunks that are freed at once, grow step by step, or have no bytes.\n"
+		"Costly ones come first. The other options are limits of what counts as such.",
 	.options = options,
 	.fields_size = sizeof(struct findings_args),
 	.fields_default = &defaults,

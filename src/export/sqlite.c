@@ -57,7 +57,7 @@ static const char schema[] =
 	"INTEGER,"
 	" live_bytes INTEGER, live_chunks INTEGER);"
 	"CREATE TABLE findings(finding INTEGER PRIMARY KEY, id TEXT, kind TEXT, confidence TEXT,"
-	" rank REAL, share REAL, place TEXT, text TEXT, stack INTEGER)";
+	" level TEXT, share REAL, saves REAL, unit TEXT, place TEXT, text TEXT, stack INTEGER)";
 
 static const char indexes[] = "CREATE INDEX chunks_by_point ON chunks(point);"
 			      "CREATE INDEX chunks_by_alloc ON chunks(alloc_ns);"
@@ -363,8 +363,9 @@ static void put_finding(struct filling *self, u64 number, const struct finding *
 
 	if (!place || !text)
 		no_memory(self);
-	db_row(&self->db, "itttrrtto", number, finding->id, finding_kind_name(finding->kind),
-	       confidence_name(finding->confidence), finding->rank, finding->share, place, text,
+	db_row(&self->db, "ittttrrttto", number, finding->id, finding_kind_name(finding->kind),
+	       confidence_name(finding->confidence), finding_level_name(finding->level),
+	       finding->saving.share, finding->saving.amount, saving_unit_name(finding->saving.unit), place, text,
 	       stack_number(self, finding->frame));
 }
 

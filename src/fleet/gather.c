@@ -366,8 +366,8 @@ static int put_findings(struct gathering *self, struct err *err)
 		row_text(rows, finding->id);
 		row_text(rows, finding_kind_name(finding->kind));
 		row_text(rows, confidence_name(finding->confidence));
-		row_double(rows, finding->rank);
-		row_double(rows, finding->share);
+		row_double(rows, (double)(i + 1));
+		row_double(rows, finding->saving.share);
 		row_text(rows, where ? where : "");
 		row_text(rows, text ? text : "");
 		row_u64(rows, stack);

@@ -1,19 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Findings as verdicts, which several answers have. Runs on threads of the server. */
-#include <string.h>
-
 #include "serve/api.h"
 #include "view/verdicts.h"
-
-/* The repair is what follows the last colon of the sentence. */
-static const char *fix_of(const char *text)
-{
-	const char *fix = NULL;
-
-	for (const char *at = text ? strstr(text, ": ") : NULL; at; at = strstr(fix, ": "))
-		fix = at + 2;
-	return fix;
-}
 
 static void put_points(struct json *json, const struct finding *finding,
 		       const struct verdict_points *points)
@@ -51,14 +39,17 @@ static void put_cost(struct json *json, const struct finding *finding, const str
 	json_open_flat(json, "cost", '{');
 	json_number(json, "bytes", finding->bytes);
 	json_number(json, "allocs", model_count(model, finding->allocations));
-	json_real(json, "pct", 100 * finding->share);
+	json_close(json, '}');
+	json_open_flat(json, "saves", '{');
+	json_text(json, "unit", saving_unit_name(finding->saving.unit));
+	json_real(json, "amount", finding->saving.amount);
+	json_real(json, "share", finding->saving.share);
 	json_close(json, '}');
 }
 
 void put_finding(struct call *call, const struct finding *finding, struct result *holder)
 {
 	const struct model *model = call->trace->model;
-	const char *text = finding_text(finding, model, holder);
 	struct verdict_points points;
 	struct json *json = &call->json;
 	struct err err = {0};
@@ -68,16 +59,14 @@ void put_finding(struct call *call, const struct finding *finding, struct result
 	json_open_flat(json, NULL, '{');
 	json_text(json, "id", finding->id);
 	json_text(json, "kind", finding_kind_name(finding->kind));
-	if (points.severity)
-		json_number(json, "step", points.severity);
-	else
-		json_null(json, "step");
+	json_text(json, "level", finding_level_name(finding->level));
 	json_text(json, "title", finding_where(finding, &call->trace->stacks, holder));
-	json_text(json, "text", text);
-	json_text(json, "fix", fix_of(text));
+	json_text(json, "text", finding_text(finding, model, holder));
+	json_text(json, "seen", finding_seen(finding, model, holder));
+	json_text(json, "repair", finding_repair(finding));
+	json_text(json, "saving", finding_saves(finding, holder));
 	put_condition(json, finding, &points);
 	json_text(json, "confidence", confidence_name(finding->confidence));
-	json_real(json, "share", finding->share);
 	put_points(json, finding, &points);
 	put_cost(json, finding, model);
 	json_close(json, '}');

@@ -15,7 +15,7 @@ enum {
 	STORED_FINDINGS,                  /* struct finding */
 	STORED_SUMS,                      /* struct point_sums, by point */
 	/* Changes whenever any of these is found in another way. */
-	STORED_VERSION = 1,
+	STORED_VERSION = 2,
 };
 
 struct whole {
@@ -134,7 +134,7 @@ static bool behaviour_sound(const struct behaviour *self)
 static bool finding_sound(const struct finding *self, const struct model *model)
 {
 	return memchr(self->id, 0, sizeof self->id) && self->kind < FINDING_KINDS &&
-	       self->confidence <= SURE_INFERRED &&
+	       self->confidence <= SURE_INFERRED && self->level < LEVELS && self->saving.unit < SAVING_UNITS &&
 	       (!self->frame.index || self->frame.index < model->contexts.frames.count) &&
 	       self->map.size <= HW_MAP_BYTES && is_bool(&self->temporary) &&
 	       is_bool(&self->growth.realloc) && self->chunk_class < CLASS_COUNT &&

@@ -41,6 +41,8 @@ static const u8 inference_of_kind[FINDING_KINDS] = {
 	[FINDING_CHURN] = INFERENCE_SHORT,
 	[FINDING_GROWING] = INFERENCE_GROWING,
 	[FINDING_ZERO_SIZE] = INFERENCE_ZERO_SIZE,
+	[FINDING_PEAK] = INFERENCES,
+	[FINDING_BURST] = INFERENCES,
 };
 
 static bool holds(const struct view_trace *trace, u32 point, enum inference inference)
@@ -61,12 +63,10 @@ static bool is_about(const struct view_trace *trace, const struct finding *findi
 	       (finding->kind == FINDING_CHURN && holds(trace, point, INFERENCE_TEMPORARY));
 }
 
-static void add_point(struct verdict_points *self, const struct view_trace *trace, u32 point)
+static void add_point(struct verdict_points *self, u32 point)
 {
 	if (self->count < VERDICT_POINTS_MAX)
 		self->points[self->count++] = point;
-	if (trace->severity[point] > self->severity)
-		self->severity = trace->severity[point];
 }
 
 int verdict_points_find(struct verdict_points *self, struct view_trace *trace,
@@ -78,7 +78,7 @@ int verdict_points_find(struct verdict_points *self, struct view_trace *trace,
 
 	*self = (struct verdict_points){0};
 	if (own)
-		add_point(self, trace, own - 1);
+		add_point(self, own - 1);
 	if (own && finding->points > 1) {
 		if (view_once(&trace->places_once, err, make_places, trace) < 0)
 			return err->code;
@@ -86,10 +86,8 @@ int verdict_points_find(struct verdict_points *self, struct view_trace *trace,
 			if (i != own - 1 &&
 			    trace->point_places[i] == trace->point_places[own - 1] &&
 			    is_about(trace, finding, i))
-				add_point(self, trace, i);
+				add_point(self, i);
 	}
-	if (finding->kind == FINDING_MISUSE)
-		self->severity = SEVERITY_STEPS;
 	return 0;
 }
 

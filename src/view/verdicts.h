@@ -11,10 +11,9 @@ enum { VERDICT_POINTS_MAX = 100 };
 struct verdict_points {
 	u32 points[VERDICT_POINTS_MAX]; /* the one that costs most first */
 	u32 count;
-	u8 severity; /* the worst of theirs; 12 for an error of memory use, 0 = unknown */
 };
 
-/* Needs view_scores. Points of a place that the finding does not hold for are not among them. */
+/* Points of a place that the finding does not hold for are not among them. */
 int verdict_points_find(struct verdict_points *self, struct view_trace *trace,
 			const struct finding *finding, struct err *err);
 

@@ -27,15 +27,17 @@ export interface Verdict {
 	kind: string;
 	title: string;
 	text: string;
+	seen: string; // the text without the repair
+	repair: string;
+	level: string; // "costly", "worth a look" or "minor"
+	saving: string; // what the repair would save, in words
+	saves: { unit: string; amount: Maybe; share: Maybe };
 	confidence: string;
-	share: Maybe;
 	point: Maybe; // one of them
 	points: number; // how many
 	evidence: { n_hit: number; n_all: number; bytes_hit: number };
-	cost: { bytes: Maybe; allocs: Maybe; pct: Maybe };
+	cost: { bytes: Maybe; allocs: Maybe };
 	query?: string | null; // the chunks that it is about
-	step?: Maybe; // severity
-	fix?: string | null; // the end of the text
 	spark?: string; // base64
 }
 

@@ -7,7 +7,7 @@ import { bytes, count, ns, score, share, words } from "../lib/format";
 import { scoped } from "../lib/catalogue";
 import { Lane } from "../lib/lane";
 import { type Subject, menuOf } from "../lib/menu";
-import { Bar, Delta, Severity, Spark } from "../lib/parts";
+import { Bar, Delta, Spark } from "../lib/parts";
 import { say } from "../lib/say";
 import { select } from "../lib/select";
 import { embedded, source } from "../lib/source";
@@ -111,20 +111,17 @@ function Account({ rows }: { rows: MemoryPart[] }) {
 
 function Card({ verdict, spark }: { verdict: Verdict; spark: string }) {
 	const point = verdict.point;
-	const fix = verdict.fix && verdict.text.endsWith(verdict.fix) ? verdict.fix : "";
-	const text = fix ? `${verdict.text.slice(0, -fix.length).replace(/:\s*$/, "")}.` : verdict.text;
 	const cost = [
-		verdict.cost.bytes ? bytes(verdict.cost.bytes) : "",
+		verdict.saving && `saves ${verdict.saving}`,
 		verdict.cost.allocs ? `${count(verdict.cost.allocs)} allocations` : "",
-		verdict.share ? `${share(verdict.share)} of what can be saved` : "",
 		verdict.confidence,
 	];
 	return (
 		<li class="card" data-t="verdict" {...(point != null ? menuOf(() => ({ title: verdict.title, point, ...(verdict.query ? { condition: verdict.query } : {}) })) : {})}>
 			<Spark data={spark} height={24} />
-			<h3>{verdict.step !== undefined && <Severity step={verdict.step} />} <span class={`kind ${verdict.kind}`}>{verdict.kind.replace(/_/g, " ")}</span> {verdict.title}</h3>
-			<p>{words(text)}</p>
-			{fix && <p class="fix">{fix.charAt(0).toUpperCase() + fix.slice(1)}</p>}
+			<h3><span class={`level ${verdict.level.replace(/ /g, "-")}`}>{verdict.level}</span> <span class={`kind ${verdict.kind}`}>{verdict.kind.replace(/_/g, " ")}</span> {verdict.title}</h3>
+			<p>{words(verdict.seen)}.</p>
+			<p class="fix">{verdict.repair.charAt(0).toUpperCase() + verdict.repair.slice(1)}.</p>
 			<p class="quiet">{cost.filter((words) => words !== "").join(" · ")}</p>
 			{point != null && (
 				<p class="buttons">
@@ -215,7 +212,7 @@ export function Overview() {
 					{data.heap && data.heap.t.length > 0 && <Lane label="Live bytes" times={data.heap.t} from={0} to={data.heap.t.at(-1) ?? 1} unit="bytes" lines={[{ name: data.heap.rss?.some((value) => value != null) ? "heap" : "Live bytes", colour: "#0072b2", values: data.heap.max }, ...(data.heap.rss?.some((value) => value != null) ? [{ name: "resident memory", colour: "#cc79a7", dash: "4 3", values: data.heap.rss }] : [])]} />}
 					<h2>Findings</h2>
 					{data.verdicts.length === 0 ? (
-						<p class="quiet">No problem above the thresholds: nothing is lost or misused, and nothing would spare 1 % of the bytes × time, of the allocations, of the bytes or of the peak.</p>
+						<p class="quiet">No repair would save 1 % of the peak, of the mean heap or of CPU time.</p>
 					) : (
 						<Findings data={data} />
 					)}
