@@ -371,6 +371,16 @@ static int add_growth(struct finder *self, const struct growth_row *row, struct 
 	return add(self, one, err);
 }
 
+/* A sample has so few of its chunks that what was live at a moment is chance. */
+static bool is_noise(const struct model *model, const struct model_point *point)
+{
+	enum { CHUNKS_ENOUGH = 64 };
+	u64 interval = model->image.sample_bytes;
+
+	return point->at_peak_bytes < CHUNKS_ENOUGH * interval &&
+	       point->at_peak_bytes < model_count(model, point->at_peak_chunks) * interval;
+}
+
 /* The largest points: those that grew through the whole of a run too short for a trend, and those that hold the peak. */
 static int add_course(struct finder *self, const struct growth_course *course, struct err *err)
 {
@@ -386,6 +396,8 @@ static int add_course(struct finder *self, const struct growth_course *course, s
 			      .left_bytes = course->end_bytes,
 			      .amounts = {[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes}};
 
+	if (is_noise(self->model, point))
+		return 0;
 	if (self->growth->not_judged && course->rising_bytes && !is_lost(self, course->point.index, course->rising_bytes)) {
 		one.kind = FINDING_GROWTH;
 		one.confidence = SURE_INFERRED;

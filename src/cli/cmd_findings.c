@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "analysis/findings.h"
+#include "base/units.h"
 #include "cli/brief.h"
 #include "cli/loaded.h"
 #include "cli/where.h"
@@ -100,22 +101,33 @@ static void print_brief(const struct findings *findings, const struct stack_sour
 		const struct finding *finding = &findings->rows.data[i];
 		const char *where = finding_where(finding, source, texts);
 		const char *text = finding_text(finding, source->model, texts);
+		const char *saves = finding_saves(finding, texts);
 		struct strbuf lines = {0};
 
-		if (!where || !text)
+		if (!where || !text || !saves)
 			continue;
 		strbuf_addf(&lines, "heapwise: finding %llu: ", (unsigned long long)i + 1);
 		text_add_clean(&lines, where); /* names of the program's may be anything */
 		strbuf_add(&lines, "\nheapwise:   ");
 		text_add_clean(&lines, text);
+		if (*saves)
+			strbuf_addf(&lines, "\nheapwise:   %s: a repair saves %s", finding_level_name(finding->level), saves);
 		fprintf(stderr, "%s\n", strbuf_text(&lines));
 		strbuf_release(&lines);
 	}
 	result_free(texts);
 }
 
+/* What the findings rest on, if it is a sample of what the trace has. */
+static void print_sample(const struct model *model, const char *path)
+{
+	fprintf(stderr, "heapwise: the findings are estimated from %s of %s allocations; 'heapwise findings %s' has the exact ones\n",
+		units_count(model->recorded_allocations).text, units_count(model_count(model, model->totals.allocations)).text, path);
+}
+
 u64 brief_findings(const struct command *command, const char *path, struct loading *loading)
 {
+	bool sample = loading_what(loading) == LOADING_SAMPLE;
 	struct loaded trace = {.command = command,
 			       .path = path,
 			       .wanted_image = NOT_GIVEN,
@@ -132,6 +144,8 @@ u64 brief_findings(const struct command *command, const char *path, struct loadi
 		if (findings_make(&findings, &source, &trace.info, &query, &err) == 0) {
 			print_brief(&findings, &source);
 			found = findings.rows.count;
+			if (found && sample)
+				print_sample(source.model, path);
 		}
 	}
 	if (err.code)

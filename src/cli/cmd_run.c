@@ -278,13 +278,34 @@ static void say_recordings(const struct run_result *result)
 	fprintf(stderr, "\n");
 }
 
-static void say_totals(const struct run_args *args, const struct run_result *result)
+/* What recording added to the program's time, as measured by bench/run for programs of all kinds. Accesses and routines cost what the
+ * program makes of them. */
+static void say_cost(const struct run_args *args, const struct run_result *result)
+{
+	enum { NS_PER_EVENT = 60 };
+	u64 events = result->all_allocations + result->all_frees;
+
+	if (args->sample_bytes || args->lisp || args->routines || (args->access && strcmp(args->access, "off") != 0))
+		return;
+	fprintf(stderr, "heapwise: recording added about %s to the program's time, %d ns an event\n",
+		units_ns(events * NS_PER_EVENT).text, NS_PER_EVENT);
+}
+
+/* Of all processes: what the first of them did is often to start the others. */
+static void say_all_totals(const struct run_result *result)
+{
+	fprintf(stderr, "heapwise: %s allocations, %s in %s by %s %s; highest peak %s; kept %s in %s %s\n",
+		units_count(result->all_allocations).text, units_bytes(result->all_bytes).text,
+		units_ns(result->duration_ns).text, units_count(result->processes).text,
+		plural(result->processes, "process", "processes"), units_bytes(result->highest_peak_bytes).text,
+		units_bytes(result->all_kept_bytes).text, units_count(result->all_kept_chunks).text,
+		plural(result->all_kept_chunks, "chunk", "chunks"));
+}
+
+static void say_own_totals(const struct run_args *args, const struct run_result *result)
 {
 	const struct stream_totals *totals = &result->totals;
-	u64 events = totals->allocations + totals->frees;
 
-	if (args->sample_bytes)
-		fprintf(stderr, "heapwise: a sample of the allocations was recorded:\n");
 	fprintf(stderr, "heapwise: %s allocations, %s in %s; peak %s in %s %s; %s %s in %s %s\n",
 		units_count(totals->allocations).text, units_bytes(totals->bytes).text,
 		units_ns(result->duration_ns).text, units_bytes(totals->peak_bytes).text,
@@ -292,7 +313,19 @@ static void say_totals(const struct run_args *args, const struct run_result *res
 		plural(totals->peak_chunks, "chunk", "chunks"), args->lisp ? "not collected" : "kept",
 		units_bytes(totals->kept_bytes).text, units_count(totals->kept_chunks).text,
 		plural(totals->kept_chunks, "chunk", "chunks"));
-	if (result->images > 1)
+}
+
+static void say_totals(const struct run_args *args, const struct run_result *result)
+{
+	u64 events = result->all_allocations + result->all_frees;
+
+	if (args->sample_bytes)
+		fprintf(stderr, "heapwise: a sample of the allocations was recorded:\n");
+	if (args->children)
+		say_all_totals(result);
+	else
+		say_own_totals(args, result);
+	if (result->images > 1 && !args->children)
 		fprintf(stderr,
 			"heapwise: these are of the last of %s images of the program (exec)\n",
 			units_count(result->images).text);
@@ -304,6 +337,7 @@ static void say_totals(const struct run_args *args, const struct run_result *res
 		fprintf(stderr, ", %.1f bytes per event",
 			(double)result->trace_bytes / (double)events);
 	fprintf(stderr, "\n");
+	say_cost(args, result);
 }
 
 static bool is_empty(const struct run_args *args, const struct run_result *result)
@@ -319,25 +353,36 @@ static bool is_empty(const struct run_args *args, const struct run_result *resul
 /* Whether the first findings are to be told at the end, unless there is a reason not to. */
 static bool may_brief(const struct run_args *args)
 {
-	return !args->quiet && !args->report && !args->lisp && !args->children;
+	return !args->quiet && !args->report && !args->lisp;
 }
 
-/* Reading a large trace would keep the user waiting for his prompt. */
-static bool wants_brief(const struct run_args *args, const struct run_result *result)
+/* The first findings; of several processes those of the one with the highest peak. Without a model of it, reading a large trace would keep
+ * the user waiting for the prompt. */
+static bool say_findings(const struct run_args *args, const struct run_result *result, struct loading *loading)
 {
-	u64 events = result->totals.allocations + result->totals.frees;
+	bool many = args->children && result->processes > 1;
+	u64 events = many ? result->highest_events : result->totals.allocations + result->totals.frees;
 
-	return may_brief(args) && !is_empty(args, result) && !result->write_errno && events <= LOADING_EVENTS_MAX;
+	if (!may_brief(args) || is_empty(args, result) || result->write_errno)
+		return false;
+	if (many && result->highest[0] && events <= LOADING_EVENTS_MAX) {
+		fprintf(stderr, "heapwise: findings of the process with the highest peak, %s:\n", result->highest);
+		return brief_findings(&cmd_run, result->highest, NULL);
+	}
+	return !many && (loading_what(loading) != LOADING_NOTHING || events <= LOADING_EVENTS_MAX) &&
+	       brief_findings(&cmd_run, args->children ? result->highest : result->output, loading);
 }
 
 /* What to look at first, and where to go on. */
 static void say_next(const struct run_args *args, const struct run_result *result, struct loading *loading)
 {
-	if (wants_brief(args, result) && brief_findings(&cmd_run, result->output, loading))
-		fprintf(stderr, "heapwise: next: heapwise findings %s, heapwise report %s\n",
-			result->output, result->output);
+	bool found = say_findings(args, result, loading);
+
+	if (args->lisp && !is_empty(args, result) && !args->report && !result->write_errno)
+		fprintf(stderr, "heapwise: next: heapwise mprof %s\n", result->output);
 	else if (!is_empty(args, result) && !args->report && !result->write_errno)
-		fprintf(stderr, "heapwise: next: heapwise %s %s\n", args->lisp ? "mprof" : "report", result->output);
+		fprintf(stderr, "heapwise: next: heapwise %s %s, heapwise serve --open %s\n", found ? "findings" : "report",
+			result->output, result->output);
 }
 
 /* Without it nothing of Lisp is in the trace. */
@@ -765,7 +810,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		options.output = strbuf_text(&spooled);
 	}
 	options.prepare = args->symbols ? prepare_new() : NULL;
-	loading = may_brief(args) ? loading_new() : NULL;
+	loading = may_brief(args) && !args->children ? loading_new() : NULL;
 	options.tap = loading_tap(loading);
 	options.told = told;
 	options.told_self = loading;

@@ -15,8 +15,8 @@
 #include "model/model.h"
 #include "monitor/tap.h"
 
-/* More events, contexts and pieces of memory would keep a user waiting for his prompt, and memory from others: then there is no
- * model. */
+/* More events, contexts and pieces of memory would keep a user waiting for the prompt, and memory from others: then the model is one of a
+ * sample, as if it had been recorded with --sample. */
 enum { LOADING_EVENTS_MAX = 500000 };
 
 struct loading;
@@ -28,6 +28,10 @@ const struct tap *loading_tap(struct loading *self);
 
 /* When the recording has ended: looks at the chunks, on a thread of its own, while others close the trace and look for names. */
 void loading_analyse(struct loading *self);
+
+/* Which model there is to be taken. */
+enum loading_what { LOADING_NOTHING, LOADING_SAMPLE, LOADING_ALL };
+enum loading_what loading_what(struct loading *self);
 
 /* When the recording has ended; the model is the caller's, and so is what its chunks did by the usual thresholds, which is yet to
  * be finished; without any points if that is not known. NULL if there is none: who reads the trace learns why. The

@@ -488,6 +488,28 @@ static void count_unopened(struct run *self)
 	}
 }
 
+static void add_up(struct run *self)
+{
+	struct run_result *result = self->result;
+
+	for (const struct process *process = self->root; process; process = process->next) {
+		const struct stream_totals *totals = &process->totals;
+
+		result->processes += process->images > 0;
+		result->all_allocations += totals->allocations;
+		result->all_frees += totals->frees;
+		result->all_bytes += totals->bytes;
+		result->all_kept_bytes += totals->kept_bytes;
+		result->all_kept_chunks += totals->kept_chunks;
+		if (totals->peak_bytes <= result->highest_peak_bytes)
+			continue;
+		result->highest_peak_bytes = totals->peak_bytes;
+		result->highest_events = totals->allocations + totals->frees;
+		snprintf(result->highest, sizeof(result->highest), "%s",
+			 process->writer_state == WRITER_OPEN ? process->trace_path : "");
+	}
+}
+
 static void result_fill(struct run *self)
 {
 	const struct hw_lobby *lobby = self->session.lobby;
@@ -500,6 +522,7 @@ static void result_fill(struct run *self)
 	memcpy(result->lisp_says, self->root->runtime_says, sizeof(result->lisp_says));
 	text_clean(result->lisp_says);
 	result->totals = self->root->totals;
+	add_up(self);
 	result->aggregated = load_relaxed(&self->drain.aggregating) != 0;
 	result->unrecorded_children = load_relaxed(&lobby->unrecorded_children);
 	result->unrecorded_execs = load_relaxed(&lobby->unrecorded_execs);

@@ -92,6 +92,10 @@ struct run_result {
 	bool routines;           /* some were recorded */
 	bool routine_stacks;     /* stacks were made of them */
 	struct stream_totals totals; /* of the last image of the program */
+	u64 processes;           /* that were recorded; and sums over the last image of each, of peaks the highest: */
+	u64 all_allocations, all_frees, all_bytes, all_kept_bytes, all_kept_chunks, highest_peak_bytes;
+	u64 highest_events;      /* of the process with that peak, and its trace, "" = none */
+	char highest[4096];
 	u64 unrecorded_children, unrecorded_execs, berth_shortage;
 	u64 unreachable;         /* processes that could not open the shared memory */
 	u64 unmapped;            /* program images whose shared memory the monitor could not map */

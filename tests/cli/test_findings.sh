@@ -41,6 +41,8 @@ equal "ids of a second run" "$("$HEAPWISE" findings --all --format json "$work/a
 
 # The end of a run says the first three, unless it is to be quiet or the report follows.
 "$HEAPWISE" findings --format json "$work/trace" >"$work/json"
+equal "findings of a run" "$(grep -c '^heapwise: finding [123]: ' "$work/stderr")" "$(jq '.findings[:3] | length' "$work/json")"
+says "$work/stderr" "next: heapwise findings .*, heapwise serve --open "
 first=$(jq -r '.findings[0].text' "$work/json")
 grep -qF -- "heapwise:   $first" "$work/stderr" || fail "the run does not say '$first'"
 "$HEAPWISE" run -q -o "$work/quiet" -- "$HEAPWISE_TARGETS/wastes" 2>"$work/stderr"
