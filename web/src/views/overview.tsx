@@ -111,6 +111,8 @@ function Account({ rows }: { rows: MemoryPart[] }) {
 
 function Card({ verdict, spark }: { verdict: Verdict; spark: string }) {
 	const point = verdict.point;
+	// All that the finding is about, unless the page has no server that could be asked for it.
+	const about = verdict.query && !embedded ? { q: `all | where ${verdict.query}`, g: null } : null;
 	const cost = [
 		verdict.saving && `saves ${verdict.saving}`,
 		verdict.cost.allocs ? `${count(verdict.cost.allocs)} allocations` : "",
@@ -125,9 +127,9 @@ function Card({ verdict, spark }: { verdict: Verdict; spark: string }) {
 			<p class="quiet">{cost.filter((words) => words !== "").join(" · ")}</p>
 			{point != null && (
 				<p class="buttons">
-					<button onClick={() => select("p", point)}>Why?</button>
+					{about && verdict.points > 1 ? <a class="button" href={linkTo("points", about)}>Why? {count(verdict.points)} stacks</a> : <button onClick={() => select("p", point)}>Why?</button>}
 					<a class="button" href={linkTo("flame", { sel: `p:${point}` })}>Flame graph</a>
-					<a class="button" href={linkTo("chunks", { point })}>Chunks</a>
+					<a class="button" href={linkTo("chunks", about ?? { point })}>Chunks</a>
 					{!embedded && <button onClick={() => void toSource(point)}>Source</button>}
 					<a class="button" href={linkTo(`point/${point}`)}>Details</a>
 				</p>
