@@ -376,7 +376,7 @@ static void put_findings(struct filling *self)
 	struct result *texts = result_new(RESULT_TABLE, "texts", "Texts");
 	struct findings findings = {0};
 
-	db_table(&self->db, "findings", 9);
+	db_table(&self->db, "findings", 11);
 	if (!texts)
 		no_memory(self);
 	if (!self->db.status)

@@ -414,9 +414,10 @@ def verdicts():
     """The condition of a verdict chooses the chunks that it counts; its repair is part of what it says."""
     exact = {"unused", "write_only", "read_only", "zero_size", "kept", "leak", "coverage", "early", "late", "churn"}
     for v in data("overview", top=100)["verdicts"]:
-        check(v["text"].endswith(v["fix"]) and v["fix"].endswith("."), f"{v['id']}: {v['fix']}")
-        check(v["step"] is None or 1 <= v["step"] <= 12, f"{v['id']}: step {v['step']}")
-        check(len(v["point_ids"]) == min(100, v["points"]) or v["kind"] in ("misuse", "growth", "kept", "leak", "churn"),
+        check(v["text"] == f"{v['seen']}: {v['repair']}.", f"{v['id']}: {v['text']}")
+        check(v["level"] in ("costly", "worth a look", "minor"), f"{v['id']}: level {v['level']}")
+        check((v["saves"]["unit"] == "none") == (v["saving"] == ""), f"{v['id']}: {v['saves']}")
+        check(len(v["point_ids"]) == min(100, v["points"]) or v["kind"] in ("misuse", "growth", "kept", "leak", "churn", "peak", "burst"),
               f"{v['id']}: {v['point_ids']} are not {v['points']} points")
         if v["query"] is None:
             check(v["point"] is None, f"{v['id']} has a point and no query")

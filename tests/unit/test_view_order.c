@@ -236,7 +236,7 @@ TEST(stored, "scores, findings and sums of an index are those that are found")
 	CHECK(a && b && a->rows.count == b->rows.count && a->below == b->below);
 	for (u64 i = 0; i < a->rows.count; i++)
 		CHECK(strcmp(a->rows.data[i].id, b->rows.data[i].id) == 0 &&
-		      a->rows.data[i].rank == b->rows.data[i].rank &&
+		      a->rows.data[i].saving.share == b->rows.data[i].saving.share &&
 		      a->rows.data[i].bytes == b->rows.data[i].bytes);
 	sums = point_sums_compute(&(struct view_scope){.trace = found}, &err);
 	CHECK(sums && memcmp(sums, pair.with->sums, model->points.count * sizeof *sums) == 0);
