@@ -232,6 +232,11 @@ heapwise_run(excessive-million excessive million)
 heapwise_run(threads-64-long totals threads 64 50000)
 heapwise_run(types-table types table)
 heapwise_run(children-fork-storm totals children fork 3000)
+# The corpus of truth: what is printed is the table, --check would hold findings to it.
+if(NOT CMAKE_CROSSCOMPILING)
+	heapwise_script_test(run.verdicts ${CMAKE_CURRENT_SOURCE_DIR}/verdicts/verdicts.py)
+	heapwise_script_test(run.verdicts-loaded ${CMAKE_CURRENT_SOURCE_DIR}/verdicts/verdicts.py --load 8)
+endif()
 unset(HEAPWISE_LABEL)
 unset(HEAPWISE_TIMEOUT)
 
