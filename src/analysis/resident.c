@@ -327,3 +327,20 @@ const struct model_memory *resident_last(const struct model *model)
 
 	return last && last->moment == MEMORY_END ? last : NULL;
 }
+
+u64 resident_peak_bytes(const struct model *model)
+{
+	u64 most = 0;
+
+	for (u64 i = 0; i < model->usage.count; i++)
+		if (model->usage.data[i].rss_bytes > most)
+			most = model->usage.data[i].rss_bytes;
+	for (u64 i = 0; i < model->memory.count; i++) {
+		const struct model_memory *memory = &model->memory.data[i];
+		u64 bytes = memory->high_bytes > memory->rss_bytes ? memory->high_bytes : memory->rss_bytes;
+
+		if (bytes > most)
+			most = bytes;
+	}
+	return most;
+}

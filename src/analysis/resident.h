@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the resident memory of a program consisted of, at its greatest and at the end, as a table. */
+ * What the resident memory of a program consisted of, at its greatest, while it stayed far above what was live, and at the end, as a table. */
 #ifndef ANALYSIS_RESIDENT_H
 #define ANALYSIS_RESIDENT_H
 
@@ -32,6 +32,9 @@ int resident_account(const struct model *model, const struct model_memory *memor
 /* The sample with most resident memory, and the one at the program's end; NULL if there is none. */
 const struct model_memory *resident_most(const struct model *model);
 const struct model_memory *resident_last(const struct model *model);
+
+/* The most that was ever resident: by samples, by looks, or by the kernel's own mark; 0 = nobody looked. */
+u64 resident_peak_bytes(const struct model *model);
 
 /* A table named "memory"; hidden in text if nothing is known. NULL and err on failure. */
 struct result *analyse_resident(const struct model *model, struct err *err);

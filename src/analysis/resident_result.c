@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The resident memory as tables.
  * Host. */
-#include <stdlib.h>
-
-#include "analysis/resident.h"
+#include "analysis/resident_series.h"
 #include "base/units.h"
 
 static const struct {
@@ -28,6 +26,12 @@ struct moment {
 	struct resident_account account;
 };
 
+struct moments {
+	struct resident_series series;
+	struct moment most, end;
+	struct moment gap; /* none if it is one of the others */
+};
+
 static u64 part_bytes(const struct moment *moment, u32 part)
 {
 	if (part < PARTS)
@@ -49,23 +53,17 @@ static void add_cells(struct value *row, const struct moment *moment, u32 part)
 		row[1] = value_real(units_share(bytes, moment->memory->rss_bytes));
 }
 
-static void add_caveats_of(struct result *table, const struct model *model,
-			   const struct moment *most)
+static void add_caveats_of(struct result *table, const struct model *model, const struct moments *moments)
 {
-	u64 high = 0;
+	const struct model_memory *most = moments->most.memory;
 
-	for (u64 i = 0; i < model->memory.count; i++)
-		if (model->memory.data[i].high_bytes > high)
-			high = model->memory.data[i].high_bytes;
-	if (!most->memory)
+	if (!most)
 		return;
-	if (high > most->memory->rss_bytes + most->memory->rss_bytes / 50)
-		result_add_caveat(
-			table,
-			"the kernel once saw %s, between two looks; 'at most' is %s after "
-			"the start",
-			units_bytes(high).text,
-			units_ns(tick_clock_ns(&model->clock, most->memory->ticks)).text);
+	if (moments->series.peak_bytes > most->rss_bytes + most->rss_bytes / 50)
+		result_add_caveat(table, "as much as %s was resident once, but its parts are not known; 'when most' is %s after the "
+					 "start",
+				  units_bytes(moments->series.peak_bytes).text,
+				  units_ns(tick_clock_ns(&model->clock, most->ticks)).text);
 	if (model->image.sample_bytes)
 		result_add_caveat(table, "only a sample of the blocks is known: most of what is "
 					 "requested counts as fragmentation or cached");
@@ -74,44 +72,78 @@ static void add_caveats_of(struct result *table, const struct model *model,
 					 "fragmentation or cached");
 }
 
-struct result *analyse_resident(const struct model *model, struct err *err)
+enum { AT_PART, AT_MOST, AT_GAP = AT_MOST + 2, AT_END = AT_GAP + 2, AT_MEANING = AT_END + 2, COLUMNS };
+
+static void set_columns(struct result *table, bool gap)
 {
-	static const struct result_column columns[] = {
+	struct result_column columns[COLUMNS] = {
 		COLUMN("part", "part", VALUE_TEXT, "part of the resident memory"),
-		COLUMN("most_bytes", "at most", VALUE_BYTES,
+		COLUMN("most_bytes", "when most", VALUE_BYTES,
 		       "when most memory was resident, of the moments that were looked at"),
 		COLUMN("most_share", "share", VALUE_SHARE, "of the resident memory then"),
+		COLUMN("gap_bytes", "far above live", VALUE_BYTES,
+		       "while resident memory stayed furthest above live bytes"),
+		COLUMN("gap_share", "share", VALUE_SHARE, "of the resident memory then"),
 		COLUMN("end_bytes", "at the end", VALUE_BYTES, "just before the program's end"),
 		COLUMN("end_share", "share", VALUE_SHARE, "of the resident memory then"),
 		COLUMN("meaning", "meaning", VALUE_TEXT, "what the part is"),
 	};
-	struct moment most = {.memory = resident_most(model)},
-		      end = {.memory = resident_last(model)};
-	struct result *table = result_new(RESULT_TABLE, "memory", "Resident memory");
-	int status = 0;
 
-	if (most.memory)
-		status = resident_account(model, most.memory, &most.account, err);
-	if (end.memory == most.memory)
-		end = most;
-	else if (end.memory && status == 0)
-		status = resident_account(model, end.memory, &end.account, err);
-	if (table)
-		result_set_columns(table, columns, sizeof columns / sizeof *columns);
-	for (u32 i = 0; table && i < PARTS + 3 && most.memory; i++) {
+	if (!gap)
+		columns[AT_GAP].label = columns[AT_GAP + 1].label = NULL;
+	result_set_columns(table, columns, COLUMNS);
+}
+
+static void add_parts(struct result *table, const struct moments *moments)
+{
+	for (u32 i = 0; i < PARTS + 3 && moments->most.memory; i++) {
 		struct value *row = result_add_row(table);
 
 		if (!row)
-			break;
-		row[0] = value_text(parts[i].name);
-		add_cells(row + 1, &most, i);
-		add_cells(row + 3, &end, i);
-		row[5] = value_text(parts[i].meaning);
+			return;
+		row[AT_PART] = value_text(parts[i].name);
+		add_cells(row + AT_MOST, &moments->most, i);
+		add_cells(row + AT_GAP, &moments->gap, i);
+		add_cells(row + AT_END, &moments->end, i);
+		row[AT_MEANING] = value_text(parts[i].meaning);
 	}
-	if (table)
-		add_caveats_of(table, model, &most);
+}
+
+/* One account is made of a look, though it be of two moments. */
+static int find_moments(struct moments *self, const struct model *model, struct err *err)
+{
+	int status = resident_series_make(&self->series, model, err);
+	struct resident_gap gap = {0};
+
+	self->most.memory = resident_most(model);
+	self->end.memory = resident_last(model);
+	if (status == 0)
+		status = resident_gap_find(&gap, model, &self->series, resident_lasting_ns(model), err);
+	if (status == 0 && self->most.memory)
+		status = resident_account(model, self->most.memory, &self->most.account, err);
+	if (self->end.memory == self->most.memory)
+		self->end = self->most;
+	else if (self->end.memory && status == 0)
+		status = resident_account(model, self->end.memory, &self->end.account, err);
+	if (gap.memory != self->most.memory && gap.memory != self->end.memory)
+		self->gap = (struct moment){gap.memory, gap.account};
+	return status;
+}
+
+struct result *analyse_resident(const struct model *model, struct err *err)
+{
+	struct result *table = result_new(RESULT_TABLE, "memory", "Resident memory");
+	struct moments moments = {0};
+	int status = find_moments(&moments, model, err);
+
+	if (table && status == 0) {
+		set_columns(table, moments.gap.memory);
+		add_parts(table, &moments);
+		add_caveats_of(table, model, &moments);
+	}
+	resident_series_release(&moments.series);
 	if (table && status == 0 && !result_failed(table)) {
-		table->hidden_in_text = !most.memory;
+		table->hidden_in_text = !moments.most.memory;
 		return table;
 	}
 	err_set(err, ERR_MEMORY, "out of memory for the resident memory");
@@ -120,46 +152,6 @@ struct result *analyse_resident(const struct model *model, struct err *err)
 }
 
 /* ---- over time ---- */
-
-/* The first sample that is not before the ticks. */
-static u64 sample_from(const struct model *model, u64 ticks)
-{
-	u64 low = 0, high = model->usage.count;
-
-	while (low < high) {
-		u64 middle = (low + high) / 2;
-
-		if (model->usage.data[middle].ticks < ticks)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/* What was live at each sample, in bytes, as differences from the sample before. */
-static i64 *live_steps(const struct model *model)
-{
-	i64 *steps = calloc(model->usage.count + 1, sizeof *steps);
-
-	for (u64 chunk = 0; steps && model->usage.count && chunk < model->chunks.count; chunk++) {
-		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
-		u64 at = chunk % CHUNK_PAGE, units, bytes, first, last;
-
-		model_pass(model, chunk);
-		if (!page || page->end[at] == CHUNK_ABSENT)
-			continue;
-		first = sample_from(model, page->alloc_ticks[at]);
-		last = page->free_ticks[at] ? sample_from(model, page->free_ticks[at])
-					    : model->usage.count;
-		if (last <= first)
-			continue;
-		model_weigh(model, page->size[at], &units, &bytes);
-		steps[first] += (i64)bytes;
-		steps[last] -= (i64)bytes;
-	}
-	return steps;
-}
 
 struct result *analyse_resident_over_time(const struct model *model, struct err *err)
 {
@@ -170,29 +162,27 @@ struct result *analyse_resident_over_time(const struct model *model, struct err 
 		COLUMN("other_bytes", "other", VALUE_DELTA_BYTES, "resident less live"),
 	};
 	struct result *table = result_new(RESULT_TABLE, "memory_over_time", "Memory over time");
-	i64 *steps = table ? live_steps(model) : NULL;
-	i64 live = 0;
+	struct resident_series series = {0};
+	int status = resident_series_make(&series, model, err);
 
 	if (table)
 		result_set_columns(table, columns, sizeof columns / sizeof *columns);
-	for (u64 i = 0; steps && i < model->usage.count; i++) {
-		const struct stream_usage *usage = &model->usage.data[i];
+	for (u64 i = 0; table && status == 0 && i < series.points.count; i++) {
+		const struct resident_point *point = &series.points.data[i];
 		struct value *row = result_add_row(table);
 
 		if (!row)
 			break;
-		live += steps[i];
-		row[0] = value_number(tick_clock_ns(&model->clock, usage->ticks));
-		row[1] = value_number(usage->rss_bytes);
-		row[2] = value_number((u64)live);
-		row[3] = value_signed((i64)usage->rss_bytes - live);
+		row[0] = value_number(tick_clock_ns(&model->clock, point->ticks));
+		row[1] = value_number(point->rss_bytes);
+		row[2] = value_number(point->live_bytes);
+		row[3] = value_signed((i64)point->rss_bytes - (i64)point->live_bytes);
 	}
-	if (steps && !result_failed(table)) {
+	resident_series_release(&series);
+	if (table && status == 0 && !result_failed(table)) {
 		table->hidden_in_text = true;
-		free(steps);
 		return table;
 	}
-	free(steps);
 	err_set(err, ERR_MEMORY, "out of memory for the resident memory");
 	result_free(table);
 	return NULL;

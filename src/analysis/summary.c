@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/group.h"
+#include "analysis/resident.h"
 #include "analysis/temporary.h"
 #include "base/strbuf.h"
 #include "base/units.h"
@@ -359,14 +360,10 @@ static void add_time(struct builder *self)
 static void add_rss(struct builder *self)
 {
 	const struct model *model = self->model;
-	u64 most = 0;
+	u64 most = resident_peak_bytes(model);
 
-	for (u64 i = 0; i < model->usage.count; i++)
-		if (model->usage.data[i].rss_bytes > most)
-			most = model->usage.data[i].rss_bytes;
-	field(self, "rss.max_bytes", "resident", VALUE_BYTES,
-	      model->usage.count ? value_number(most) : value_unknown(),
-	      "largest resident set that was sampled, the recorder's share included");
+	field(self, "rss.max_bytes", "resident", VALUE_BYTES, most ? value_number(most) : value_unknown(),
+	      "most memory that was resident, the recorder's share included");
 	last(self)->remark = "at most, in {rss.samples:sample}";
 	field(self, "rss.samples", NULL, VALUE_COUNT, value_number(model->usage.count),
 	      "samples of /proc");

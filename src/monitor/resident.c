@@ -215,7 +215,7 @@ static void mapping_look(struct look *self, u64 number)
 int resident_tell(u32 pid, const struct berth *berth, const struct session *session, u32 moment,
 		  const struct stream_sink *sink, struct err *err)
 {
-	struct stream_memory told = {.ticks = hw_ticks(), .moment = moment};
+	struct stream_memory told = {.moment = moment};
 	struct err unseen = {0}; /* why nothing can be seen: it has ended, most likely */
 	struct look look = {0};
 	int status = 0;
@@ -228,6 +228,7 @@ int resident_tell(u32 pid, const struct berth *berth, const struct session *sess
 	told.rss_bytes = number_read(pid, "smaps_rollup", "\nRss:");
 	told.high_bytes = number_read(pid, "status", "\nVmHWM:");
 	code_find(&look);
+	told.ticks = hw_ticks(); /* what comes before takes its time, and the program may be growing */
 	for (u64 i = 0; i < look.memory.mappings.count && !look.failed; i++)
 		mapping_look(&look, i);
 	told.rows = look.rows.data;

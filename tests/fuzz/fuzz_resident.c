@@ -6,9 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/resident.h"
+#include "analysis/resident_series.h"
 
 enum { BLOCKS_MAX = 256, ROWS_MAX = 64 };
+
+/* A gap is a part of what was resident, and within the run. */
+static void check_series(const struct model *model)
+{
+	struct resident_series series = {0};
+	struct resident_gap gap;
+	struct err err = {0};
+
+	if (resident_series_make(&series, model, &err) == 0 && resident_gap_find(&gap, model, &series, 0, &err) == 0 &&
+	    (gap.bytes > gap.rss_bytes || gap.rss_bytes > series.peak_bytes || gap.from_ns > gap.to_ns))
+		abort();
+	resident_series_release(&series);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -95,6 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (account.sum_bytes != resident)
 			abort();
 	}
+	check_series(model);
 	model_free(model);
 	return 0;
 }

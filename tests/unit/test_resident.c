@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The account of resident memory, on memory whose parts are known by reading. */
-#include "analysis/resident.h"
-#include "test_model.h"
+#include "analysis/resident_series.h"
+#include "test_analysis.h"
 
 enum { PAGE = 4096 };
 #define HEAP 0x100000ull
@@ -135,5 +135,152 @@ TEST(mapping, "a block in one row makes all rows of its mapping the allocator's"
 		 2 * PAGE); /* the first row, and a page of the second */
 	CHECK_EQ(account.bytes[PART_MAPPINGS], PAGE);
 	CHECK_EQ(account.sum_bytes, 4 * PAGE);
+	model_free(feed.model);
+}
+
+/* ---- over time ---- */
+
+#define MIB (1ull << 20)
+#define MS 1000000ull
+
+/* A tick is a ns; times are from the start of the image. */
+static struct feed feed_with_clock(void)
+{
+	struct feed feed = feed_new();
+
+	tell_clock(&feed, 1000 + 1000 * MS, 5000 + 1000 * MS);
+	tell_thread(&feed, 0);
+	return feed;
+}
+
+static void tell_usage(struct feed *feed, u64 ns, u64 rss_bytes)
+{
+	struct stream_usage usage = {.ticks = 1000 + ns, .rss_bytes = rss_bytes};
+
+	told(feed, feed->sink.usage(feed->sink.self, &usage, &feed->err));
+}
+
+static void tell_big(struct feed *feed, u64 ns, u64 address, u64 size)
+{
+	tell_event(feed, (struct event){.ticks = 1000 + ns,
+					.kind = HW_MALLOC,
+					.size = size,
+					.chunk = feed->chunks++,
+					.address = address});
+}
+
+static void tell_big_end(struct feed *feed, u64 ns, u64 chunk, u64 address)
+{
+	tell_event(feed, (struct event){.ticks = 1000 + ns, .kind = HW_FREE, .chunk = chunk, .address = address});
+}
+
+static void tell_look(struct feed *feed, u64 ns, const struct stream_resident *rows, u64 count)
+{
+	struct stream_memory memory = {.ticks = 1000 + ns, .high_bytes = 90 * MIB, .rows = rows, .count = count};
+
+	for (u64 i = 0; i < count; i++)
+		memory.rss_bytes += rows[i].resident_bytes;
+	told(feed, feed->sink.memory(feed->sink.self, &memory, &feed->err));
+}
+
+static void tell_end_at(struct feed *feed, u64 ns)
+{
+	feed->ticks = 1000 + ns - 10;
+	tell_end(feed, IMAGE_EXITED);
+}
+
+/* 80 MiB from 100 ms to 200 ms, of which 2 stay; 84 MiB are resident, 4 of them the recorder's, until 900 ms. */
+static struct feed burst(void)
+{
+	const struct stream_resident rows[] = {
+		{HEAP, 80 * MIB, 80 * MIB, MEMORY_BREAK, 0},
+		{HEAP + 100 * MIB, 4 * MIB, 4 * MIB, MEMORY_RECORDER, 0},
+	};
+	struct feed feed = feed_with_clock();
+
+	tell_usage(&feed, 50 * MS, 6 * MIB);
+	tell_big(&feed, 100 * MS, HEAP, 78 * MIB);
+	tell_big(&feed, 100 * MS, HEAP + 78 * MIB, 2 * MIB);
+	tell_usage(&feed, 150 * MS, 84 * MIB);
+	tell_big_end(&feed, 200 * MS, 0, HEAP);
+	tell_usage(&feed, 250 * MS, 84 * MIB);
+	tell_look(&feed, 300 * MS, rows, 2);
+	tell_usage(&feed, 500 * MS, 85 * MIB);
+	tell_usage(&feed, 850 * MS, 84 * MIB);
+	tell_usage(&feed, 900 * MS, 7 * MIB);
+	tell_end_at(&feed, 1000 * MS);
+	return feed;
+}
+
+TEST(series, "each sample and look has what was live then, and the kernel's mark is the peak")
+{
+	static const u64 live[] = {0, 80, 2, 2, 2, 2, 2};
+	struct feed feed = burst();
+	struct resident_series series = {0};
+
+	CHECK_EQ(resident_series_make(&series, feed.model, &feed.err), 0);
+	CHECK_EQ(series.points.count, 7);
+	for (u64 i = 0; i < series.points.count; i++) {
+		CHECK_EQ(series.points.data[i].live_bytes, live[i] * MIB);
+		CHECK_EQ(series.points.data[i].recorder_bytes, 4 * MIB);
+	}
+	CHECK_EQ(series.peak_bytes, 90 * MIB);
+	CHECK_EQ(series.seen_bytes, 85 * MIB);
+	CHECK_EQ(series.seen_ticks, 1000 + 500 * MS);
+	CHECK_EQ(resident_series_at(&series, 1000 + 499 * MS)->rss_bytes, 84 * MIB);
+	CHECK(!resident_series_at(&series, 1000));
+	resident_series_release(&series);
+	model_free(feed.model);
+}
+
+static struct resident_gap gap_of_feed(struct feed *feed, u64 least_ns)
+{
+	struct resident_series series = {0};
+	struct resident_gap gap;
+
+	if (resident_series_make(&series, feed->model, &feed->err) < 0 ||
+	    resident_gap_find(&gap, feed->model, &series, least_ns, &feed->err) < 0)
+		FAIL("%s", feed->err.text);
+	resident_series_release(&series);
+	return gap;
+}
+
+TEST(gap, "the largest gap that lasted is found, with its time and its parts")
+{
+	struct feed feed = burst();
+	struct resident_gap gap = gap_of_feed(&feed, 100 * MS);
+
+	CHECK_EQ(gap.bytes, 78 * MIB);
+	CHECK_EQ(gap.from_ns, 250 * MS);
+	CHECK_EQ(gap.to_ns, 850 * MS);
+	CHECK(!gap.to_end);
+	CHECK_EQ(gap.live_bytes, 2 * MIB);
+	CHECK_EQ(gap.rss_bytes, 84 * MIB);
+	CHECK(gap.memory);
+	CHECK_EQ(resident_cause_bytes(&gap.account, CAUSE_ALLOCATOR), 78 * MIB);
+	CHECK_EQ(resident_cause_bytes(&gap.account, CAUSE_CODE), 0);
+	model_free(feed.model);
+}
+
+TEST(gap_short, "a gap that did not last is none")
+{
+	struct feed feed = burst();
+	struct resident_gap gap = gap_of_feed(&feed, 700 * MS);
+
+	/* that of 50 ms to 850 ms, in which nearly all was live once */
+	CHECK_EQ(gap.bytes, 0);
+	gap = gap_of_feed(&feed, 5000 * MS);
+	CHECK_EQ(gap.bytes, 0);
+	model_free(feed.model);
+}
+
+TEST(gap_none, "a trace without samples has no gap")
+{
+	struct feed feed = feed_with_clock();
+	struct resident_gap gap;
+
+	tell_end_at(&feed, 1000 * MS);
+	gap = gap_of_feed(&feed, 100 * MS);
+	CHECK_EQ(gap.bytes, 0);
 	model_free(feed.model);
 }
