@@ -15,6 +15,7 @@ const char *saving_unit_name(u32 unit)
 		[SAVING_BYTES_PER_S] = "bytes_per_s",
 		[SAVING_PEAK_BYTES] = "peak_bytes",
 		[SAVING_MEAN_BYTES] = "mean_bytes",
+		[SAVING_RESIDENT_BYTES] = "resident_bytes",
 		[SAVING_CPU_NS] = "cpu_ns",
 	};
 
@@ -81,6 +82,7 @@ static const struct {
 	[SAVING_BYTES_PER_S] = {.look = 0.02, .costly = 0.10},
 	[SAVING_PEAK_BYTES] = {.look = 0.05, .costly = 0.25, .small = 64 << 10, .tiny = 4 << 10},
 	[SAVING_MEAN_BYTES] = {.look = 0.05, .costly = 0.25, .small = 64 << 10, .tiny = 4 << 10},
+	[SAVING_RESIDENT_BYTES] = {.look = 0.10, .costly = 0.25, .small = 4 << 20, .tiny = 1 << 20},
 	[SAVING_CPU_NS] = {.look = 0.03, .costly = 0.10, .small = 10e6, .tiny = 1e6},
 };
 
@@ -125,7 +127,8 @@ void finding_settle(const struct finding_costs *self, struct finding *finding)
 
 	*saving = (struct saving){SAVING_NONE, 0, 0};
 	for (u32 unit = SAVING_PEAK_BYTES; unit < SAVING_UNITS; unit++) {
-		double share = self->wholes[unit] > 0 ? finding->amounts[unit] / self->wholes[unit] : 0;
+		double whole = unit == SAVING_RESIDENT_BYTES ? (double)finding->resident_bytes : self->wholes[unit];
+		double share = whole > 0 ? finding->amounts[unit] / whole : 0;
 
 		if (share > saving->share)
 			*saving = (struct saving){unit, finding->amounts[unit], share};
@@ -158,6 +161,7 @@ static u32 concern(const struct finding *finding)
 		return 1;
 	case FINDING_PEAK:
 	case FINDING_BURST:
+	case FINDING_RESIDENT:
 		return 2;
 	case FINDING_CHURN:
 	case FINDING_GROWING:

@@ -25,6 +25,10 @@ double finding_peak_bytes(const struct finding_costs *self, u32 point, double pa
 /* Chooses the saving that is the largest share, and the level by it. */
 void finding_settle(const struct finding_costs *self, struct finding *finding);
 
+/* Memory that stayed resident far above what was live, at the place that had freed most of it. 1 = there is such a finding, 0 = none, or a
+ * negative code. */
+int finding_resident(struct finding *finding, const struct model *model, struct err *err);
+
 bool finding_is_listed(const struct finding *finding, const struct findings_query *query);
 
 /* For qsort: of two findings that are settled the one that comes first. */

@@ -192,7 +192,14 @@ static void put_growth(struct strbuf *out, const struct finding *finding)
 
 static void put_peak(struct strbuf *out, const struct finding *finding)
 {
-	strbuf_addf(out, "Holds %s at the peak", units_bytes(finding->bytes).text);
+	if (finding->of_type && finding->min_size == finding->max_size)
+		strbuf_addf(out, "Blocks of %s bytes, from %u stacks, hold %s at the peak", units_count(finding->min_size).text,
+			    finding->points, units_bytes(finding->bytes).text);
+	else if (finding->of_type)
+		strbuf_addf(out, "Objects of this type, from %u stacks, hold %s at the peak", finding->points,
+			    units_bytes(finding->bytes).text);
+	else
+		strbuf_addf(out, "Holds %s at the peak", units_bytes(finding->bytes).text);
 	if (finding->kind == FINDING_BURST)
 		strbuf_addf(out, ", at least half of it for only %s of the run",
 			    finding->held < 0.01 ? "1 % or less" : units_percent(finding->held).text);
@@ -200,6 +207,16 @@ static void put_peak(struct strbuf *out, const struct finding *finding)
 		strbuf_add(out, ", and until the end of the run");
 	else if (finding->left_bytes)
 		strbuf_addf(out, ", %s at the end", units_bytes(finding->left_bytes).text);
+}
+
+static void put_resident(struct strbuf *out, const struct finding *finding)
+{
+	strbuf_addf(out, "%s stayed resident for %s with %s live: the allocator kept %s",
+		    units_bytes(finding->of_bytes).text, units_ns(finding->lasted_ns).text, units_bytes(finding->left_bytes).text,
+		    units_bytes(finding->bytes).text);
+	if (finding->free_bytes)
+		strbuf_addf(out, ", %s of it on pages without a live block", units_bytes(finding->free_bytes).text);
+	strbuf_add(out, "; most was freed here");
 }
 
 static void put_seen(struct strbuf *out, const struct finding *finding, const struct model *model)
@@ -218,6 +235,9 @@ static void put_seen(struct strbuf *out, const struct finding *finding, const st
 	case FINDING_PEAK:
 	case FINDING_BURST:
 		put_peak(out, finding);
+		break;
+	case FINDING_RESIDENT:
+		put_resident(out, finding);
 		break;
 	case FINDING_UNUSED:
 		put_chunks(out, finding, model);
@@ -299,6 +319,9 @@ const char *finding_repair(const struct finding *finding)
 		return of_misuse[finding->misuse];
 	if (finding->kind == FINDING_LEAK || finding->kind == FINDING_KEPT)
 		return leak_repair(finding);
+	if (finding->kind == FINDING_RESIDENT)
+		return 2 * finding->free_bytes >= finding->bytes ? "call malloc_trim() after it, or free what was allocated last first"
+								 : "allocate what stays apart from what goes";
 	if (finding->kind == FINDING_CHURN)
 		return finding->temporary && finding->max_size <= 4096 ? "use the stack, or reuse one buffer"
 								       : "reuse one buffer";
@@ -340,6 +363,7 @@ const char *finding_saves(const struct finding *finding, struct result *result)
 		[SAVING_BYTES_PER_S] = "of the peak",
 		[SAVING_PEAK_BYTES] = "of the peak",
 		[SAVING_MEAN_BYTES] = "of the mean heap",
+		[SAVING_RESIDENT_BYTES] = "of resident memory",
 		[SAVING_CPU_NS] = "of CPU time",
 	};
 	const struct saving *saving = &finding->saving;
@@ -436,7 +460,7 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_SHARE] = COLUMN("share", NULL, VALUE_SHARE, "what a repair would save, as a share of the whole"),
 	[AT_AMOUNT] = COLUMN("saves_amount", NULL, VALUE_RATIO, "the same as a number"),
 	[AT_UNIT] = COLUMN("saves_unit", NULL, VALUE_TEXT,
-			   "of that number: bytes_per_s (share: of the peak), peak_bytes, mean_bytes or cpu_ns"),
+			   "of that number: bytes_per_s (share: of the peak), peak_bytes, mean_bytes, resident_bytes or cpu_ns"),
 	[AT_MEAN_BYTES] = COLUMN("mean_bytes", NULL, VALUE_BYTES,
 				 "bytes that could be spared, on average over the run"),
 	[AT_ALLOCATIONS] = COLUMN("allocations", NULL, VALUE_COUNT,

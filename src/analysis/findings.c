@@ -2,6 +2,7 @@
  * Inferences, leaks, growth and misuse → one list, by what they cost.
  * Host. Says at most one thing of a kind of cost (space, time, calls) about a point. */
 #include "analysis/finding_cost.h"
+#include "analysis/types.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static const char *const kind_names[FINDING_KINDS] = {
 	[FINDING_EARLY] = "early",         [FINDING_LATE] = "late",
 	[FINDING_CHURN] = "churn",         [FINDING_GROWING] = "growing",
 	[FINDING_ZERO_SIZE] = "zero_size", [FINDING_PEAK] = "peak",
-	[FINDING_BURST] = "burst",
+	[FINDING_BURST] = "burst",         [FINDING_RESIDENT] = "resident",
 };
 
 const char *finding_kind_name(enum finding_kind kind) { return kind_names[kind]; }
@@ -334,8 +335,8 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 	one.byte_ticks = kept->byte_ticks * share((double)row->bytes, (double)kept->bytes);
 	one.amounts[SAVING_PEAK_BYTES] = (double)row->bytes;
 	rises = growth_of(self, row->point.index);
-	/* What is reachable and grows is told as growth. */
-	if (rises && !is_leak(row->chunk_class))
+	/* What grows and is not certainly lost is told as growth: many containers have interior pointers only. */
+	if (rises && row->chunk_class != CLASS_LOST)
 		return 0;
 	if (rises && 2 * (double)row->bytes >= rises->growth_bytes)
 		one.bytes_per_s = rises->bytes_per_s;
@@ -511,9 +512,89 @@ static int number_ids(struct findings *self, struct err *err)
 	return ok ? 0 : no_memory(err);
 }
 
+/* Whether one place has most of the peak, whatever is said of it. */
+static bool has_peak_place(struct finder *self)
+{
+	bool has = false;
+
+	for (u64 i = 0; i < self->findings->rows.count; i++)
+		has |= self->findings->rows.data[i].amounts[SAVING_PEAK_BYTES] >=
+		       PEAK_SHARE * (double)self->model->totals.peak_bytes;
+	return has;
+}
+
+/* What the chunks of a point have in common with those of others: their type, or where that is not known their one size. 0 = nothing. */
+static u64 likeness(const struct finder *self, u32 point)
+{
+	const struct behaviour *known = &self->behaviour->points[point];
+	const char *type = stack_type(self->source, self->model->points.data[point].frame);
+
+	if (type)
+		return hash_text(HASH_START, type);
+	return known->min_size == known->max_size ? hash_u64(known->min_size) : 0;
+}
+
+/* Where no place holds most of the peak, a type or a size may. */
+static int add_type_peak(struct finder *self, struct err *err)
+{
+	struct map by_type = {0}; /* likeness → row + 1 */
+	VEC(struct finding) types = {0};
+	int status = 0;
+
+	for (u32 i = 0; i < self->model->points.count && status == 0; i++) {
+		const struct model_point *point = &self->model->points.data[i];
+		u64 like = point->at_peak_bytes && !is_noise(self->model, point) ? likeness(self, i) : 0;
+		u64 *row = like ? map_at(&by_type, like) : NULL;
+		struct finding one = {.kind = FINDING_PEAK,
+				      .confidence = SURE_INFERRED,
+				      .of_type = true,
+				      .points = 1,
+				      .frame = point->frame,
+				      .chunks = point->at_peak_chunks,
+				      .of_chunks = point->allocations,
+				      .bytes = point->at_peak_bytes,
+				      .of_bytes = point->bytes,
+				      .held = 1,
+				      .min_size = self->behaviour->points[i].min_size,
+				      .max_size = self->behaviour->points[i].max_size,
+				      .own_amount = (double)point->at_peak_bytes,
+				      .amounts = {[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes}};
+
+		if (!like)
+			continue;
+		snprintf(one.id, sizeof one.id, "%s-%08x", kind_names[one.kind], (u32)like);
+		if (!row || (!*row && !vec_push(&types, one)))
+			status = no_memory(err);
+		else if (*row)
+			merge(&types.data[*row - 1], &one);
+		else
+			*row = types.count;
+	}
+	for (u64 i = 0; i < types.count && status == 0; i++)
+		if (types.data[i].amounts[SAVING_PEAK_BYTES] >= PEAK_SHARE * (double)self->model->totals.peak_bytes &&
+		    !vec_push(&self->findings->rows, types.data[i]))
+			status = no_memory(err);
+	map_release(&by_type);
+	vec_release(&types);
+	return status;
+}
+
+static int add_resident(struct finder *self, struct err *err)
+{
+	struct finding one;
+	int status = finding_resident(&one, self->model, err);
+
+	return status > 0 ? add(self, one, err) : status;
+}
+
 static int collect(struct finder *self, const struct leak_report *leaks, struct err *err)
 {
 	int status = add_reported(self, leaks, err);
+
+	if (status == 0)
+		status = add_resident(self, err);
+	if (status == 0 && !has_peak_place(self))
+		status = add_type_peak(self, err);
 
 	for (u32 i = 0; i < self->behaviour->count && status == 0; i++) {
 		status = add_space(self, i, err);

@@ -23,6 +23,7 @@ enum finding_kind {
 	FINDING_ZERO_SIZE,
 	FINDING_PEAK,  /* most of the program's peak is allocated at one place */
 	FINDING_BURST, /* the same, but only for a small part of the run */
+	FINDING_RESIDENT, /* resident memory stays far above what is live */
 	FINDING_KINDS
 };
 
@@ -34,6 +35,7 @@ enum saving_unit {
 	SAVING_BYTES_PER_S, /* of growth; its share is that of the growth in the peak */
 	SAVING_PEAK_BYTES,  /* at the program's peak */
 	SAVING_MEAN_BYTES,  /* on average over the run */
+	SAVING_RESIDENT_BYTES,
 	SAVING_CPU_NS,
 	SAVING_UNITS
 };
@@ -41,7 +43,7 @@ enum saving_unit {
 struct saving {
 	u32 unit; /* enum saving_unit */
 	double amount;
-	double share; /* of the peak, the mean live bytes, or the run's CPU time */
+	double share; /* of the peak, the mean live bytes, resident memory at its highest, or the run's CPU time */
 };
 
 const char *saving_unit_name(u32 unit);
@@ -101,8 +103,12 @@ struct finding {
 	u64 growth_runs;
 	double bytes_per_s; /* of growth and of leaks that grow; 0 = the run was too short to say */
 	double held;        /* peak, burst: part of the run for which at least half of the bytes were live */
-	u64 left_bytes;     /* peak, burst: live at the end of the run */
+	u64 left_bytes;     /* peak, burst: live at the end of the run; resident: live all the while */
+	u64 free_bytes;     /* resident: on pages without a live block */
+	u64 resident_bytes; /* resident: at its highest, without the recorder */
+	u64 lasted_ns;      /* resident */
 	bool temporary;
+	bool of_type;      /* peak: of a type, or of blocks of one size, at several places */
 	u8 chunk_class;    /* of a leak: enum chunk_class */
 	u8 misuse;         /* enum misuse_what */
 	double own_amount; /* saved at the stack that costs most */

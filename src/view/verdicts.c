@@ -43,6 +43,7 @@ static const u8 inference_of_kind[FINDING_KINDS] = {
 	[FINDING_ZERO_SIZE] = INFERENCE_ZERO_SIZE,
 	[FINDING_PEAK] = INFERENCES,
 	[FINDING_BURST] = INFERENCES,
+	[FINDING_RESIDENT] = INFERENCES,
 };
 
 static bool holds(const struct view_trace *trace, u32 point, enum inference inference)

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * Memory that stayed resident after it was freed: how much, and who had it.
+ * Host. */
+#include "analysis/finding_cost.h"
+#include "analysis/resident_series.h"
+#include "base/map.h"
+
+enum { PAGE = 4096 };
+
+/* What was live at a time: bytes by point, and pages with a live block (of a sample: fewer than there were). */
+struct moment {
+	i64 *live;
+	struct map seen;
+	u64 pages;
+};
+
+static bool add_page(struct moment *self, u64 address)
+{
+	u64 *seen = map_at(&self->seen, address / PAGE);
+
+	if (seen && !(*seen)++)
+		self->pages++;
+	return seen;
+}
+
+static bool add_chunk(struct moment *self, const struct model *model, const struct chunk_page *page, u32 k)
+{
+	u64 units, bytes;
+
+	model_weigh(model, page->size[k], &units, &bytes);
+	self->live[model_point_of(model, page->alloc_context[k]).index] += (i64)bytes;
+	/* Only the first and the last page can be shared with what was freed. */
+	return add_page(self, page->address[k]) && add_page(self, page->address[k] + (page->size[k] ? page->size[k] - 1 : 0));
+}
+
+static int moment_find(struct moment *self, const struct model *model, u64 ticks, struct err *err)
+{
+	bool ok = true;
+
+	self->live = calloc(model->points.count + 1, sizeof *self->live);
+	for (u64 i = 0; self->live && ok && i < model->chunks.pages.count; i++) {
+		const struct chunk_page *page = model->chunks.pages.data[i];
+
+		model_pass(model, i * CHUNK_PAGE);
+		for (u32 k = 0; page && ok && k < CHUNK_PAGE; k++) {
+			bool freed = page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED;
+
+			if (page->end[k] != CHUNK_ABSENT && page->alloc_ticks[k] <= ticks && !(freed && page->free_ticks[k] <= ticks))
+				ok = add_chunk(self, model, page, k);
+		}
+	}
+	return self->live && ok ? 0 : err_set(err, ERR_MEMORY, "out of memory for the findings");
+}
+
+static void moment_release(struct moment *self)
+{
+	free(self->live);
+	map_release(&self->seen);
+}
+
+/* The point that had freed most by then, of what it had at its own peak. */
+static const struct model_point *freed_most(const struct model *model, const i64 *live, u64 ticks)
+{
+	const struct model_point *most = NULL;
+	i64 freed = 0;
+
+	for (u32 i = 0; i < model->points.count; i++) {
+		const struct model_point *point = &model->points.data[i];
+		i64 gone = point->peak_ticks <= ticks ? (i64)point->peak_bytes - live[i] : 0;
+
+		if (gone > freed) {
+			freed = gone;
+			most = point;
+		}
+	}
+	return most;
+}
+
+/* What the allocator holds of the gap: as the look at the memory says it, or all of it where nobody looked. */
+static void fill(struct finding *finding, const struct resident_gap *gap, const struct resident_series *series)
+{
+	*finding = (struct finding){.kind = FINDING_RESIDENT,
+				    .confidence = gap->memory ? SURE_MEASURED : SURE_INFERRED,
+				    .bytes = gap->memory ? resident_cause_bytes(&gap->account, CAUSE_ALLOCATOR) : gap->bytes,
+				    .of_bytes = gap->rss_bytes - gap->recorder_bytes,
+				    .left_bytes = gap->live_bytes,
+				    .lasted_ns = gap->to_ns - gap->from_ns};
+	if (finding->bytes > gap->bytes)
+		finding->bytes = gap->bytes;
+	finding->amounts[SAVING_RESIDENT_BYTES] = (double)finding->bytes;
+	finding->resident_bytes = series->peak_bytes > gap->recorder_bytes ? series->peak_bytes - gap->recorder_bytes : series->peak_bytes;
+}
+
+/* Whose bytes they were, and how many lie on pages without a live block. */
+static int find_place(struct finding *finding, const struct model *model, const struct resident_gap *gap, struct err *err)
+{
+	u64 ticks = tick_clock_ticks(&model->clock, gap->at_ns), held;
+	struct moment moment = {0};
+	const struct model_point *point = NULL;
+	int status = moment_find(&moment, model, ticks, err);
+
+	if (status == 0) {
+		point = freed_most(model, moment.live, ticks);
+		held = moment.pages * PAGE;
+		held -= held < finding->left_bytes ? held : finding->left_bytes;
+		finding->free_bytes = finding->bytes - (held < finding->bytes ? held : finding->bytes);
+	}
+	moment_release(&moment);
+	if (point)
+		finding->frame = point->frame;
+	return status < 0 ? status : point != NULL;
+}
+
+int finding_resident(struct finding *finding, const struct model *model, struct err *err)
+{
+	struct resident_series series = {0};
+	struct resident_gap gap = {0};
+	int status = resident_series_make(&series, model, err);
+
+	if (status == 0)
+		status = resident_gap_find(&gap, model, &series, resident_lasting_ns(model), err);
+	fill(finding, &gap, &series);
+	/* Less than what is live is what allocators usually take for themselves. */
+	if (status == 0 && gap.bytes && finding->bytes >= finding->left_bytes)
+		status = find_place(finding, model, &gap, err);
+	resident_series_release(&series);
+	return status;
+}
