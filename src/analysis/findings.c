@@ -523,6 +523,26 @@ static bool has_peak_place(struct finder *self)
 	return has;
 }
 
+/* "unsigned char", "u8": buffers of it have nothing in common. */
+static bool is_basic(const char *type)
+{
+	static const char *const words[] = {"char",     "signed",   "unsigned", "short", "int", "long", "bool", "float", "double", "wchar_t",
+					    "char8_t", "char16_t", "char32_t", "u8",    "u16", "u32",  "u64",  "usize", "i8",     "i16",
+					    "i32",     "i64",      "isize",    "f32",   "f64"};
+
+	while (*type) {
+		size_t bytes = strcspn(type, " ");
+		bool known = false;
+
+		for (u32 i = 0; i < sizeof words / sizeof *words; i++)
+			known |= strlen(words[i]) == bytes && strncmp(words[i], type, bytes) == 0;
+		if (!known)
+			return false;
+		type += bytes + strspn(type + bytes, " ");
+	}
+	return true;
+}
+
 /* What the chunks of a point have in common with those of others: their type, or where that is not known their one size. 0 = nothing. */
 static u64 likeness(const struct finder *self, u32 point)
 {
@@ -530,7 +550,7 @@ static u64 likeness(const struct finder *self, u32 point)
 	const char *type = stack_type(self->source, self->model->points.data[point].frame);
 
 	if (type)
-		return hash_text(HASH_START, type);
+		return is_basic(type) ? 0 : hash_text(HASH_START, type);
 	return known->min_size == known->max_size ? hash_u64(known->min_size) : 0;
 }
 
