@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// verdict: kind=lost function=open_session bytes=11520000 chunks=20000
+// verdict: kind=lost function=open_session bytes=11360000
 // A server of sessions: a session owns its handler, and the handler its session, so that neither ever goes. Two chunks per session.
 #include "noise.h"
 #include <memory>

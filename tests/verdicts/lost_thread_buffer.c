@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // verdict: kind=lost function=worker_buffer bytes=13107200 chunks=400
-// Short-lived threads, each with a buffer of its own by pthread_setspecific. The key has no destructor: each buffer is lost with its thread.
+// Short-lived threads, each with a buffer of its own by pthread_setspecific. The key has no destructor: each buffer is lost with its
+// thread.
 #include <pthread.h>
 
 #include "noise.h"

@@ -13,11 +13,6 @@ struct Person {
 	char name[120] = {}, street[192] = {}, note[256] = {}; // the flaw
 };
 
-struct Field {
-	unsigned length;
-	std::vector<char> text;
-};
-
 using People = std::vector<std::unique_ptr<Person>>;
 
 void fill(Person &person, unsigned id, unsigned group)

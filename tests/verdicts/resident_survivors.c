@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // verdict: kind=resident function=entry_new bytes=39000000
-// An import makes 160,000 entries and drops all but one in 40: one or two stay on each page, so that 1 MB live holds 40 MB resident for
-// the rest of the run.
+// An import makes 160,000 entries and drops all but one in 40: one stays in each 10 KB, so that 1 MB live holds 40 MB resident for the
+// rest of the run.
 #include "noise.h"
 
 enum { ENTRIES = 160000, KEPT = 40, TURNS = 14000 };

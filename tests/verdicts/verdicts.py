@@ -16,8 +16,9 @@ bytes, chunks, calls    the flaw's size: a finding's own number within a tenth o
 options   of 'heapwise run'; build=cc: compiled by 'heapwise cc'; status: what the program ends with (0)
 
 Programs are compiled with -O1 -g, recorded by 'heapwise run', and judged by 'heapwise findings --format json'. Printed is a row for each
-of them and the table: right cause first, in the first three, missed; and false alarms: programs without a flaw of which a finding above
-minor is listed. Names of kinds and fields are in the tables FITS and FIELDS and nowhere else.
+of them and the table: right cause first, in the first three (with those), missed; and false alarms: programs without a flaw for which a
+finding above minor is listed. "Noise named" counts programs with a flaw for which a finding above minor is about noise.h. Names of kinds
+and fields are in the tables FITS and FIELDS and nowhere else.
 """
 import argparse
 import concurrent.futures
@@ -62,6 +63,7 @@ FIELDS = {
     "calls": ("allocations", "chunks"),
 }
 MINOR = "minor"
+NOISE = re.compile(r"\bnoise(_|::)")
 
 # What has to hold with --check.
 WANTED_FIRST, WANTED_THREE = 0.9, 1.0
@@ -162,10 +164,11 @@ def judge(heapwise, path, folder):
         raise Missing("valgrind")
     run([heapwise, "run", "-q", "-o", trace, *listed(truth, "options"), program], int(truth.get("status", 0)))
     lists = findings_of(heapwise, trace)
-    row = {"truth": truth, "rank": 0, "size": False, "alarms": [], "finding": next((one[0] for one in lists if one), None)}
+    row = {"truth": truth, "rank": 0, "size": False, "alarms": [], "noise": False, "finding": next((one[0] for one in lists if one), None)}
     if truth["kind"] == "none":
         row["alarms"] = [one for found in lists for one in found if field(one, "level") != MINOR]
         return row
+    row["noise"] = any(field(one, "level") != MINOR and NOISE.search(field(one, "function") or "") for found in lists for one in found)
     for found in lists:
         for at, finding in enumerate(found, 1):
             if right(finding, truth) and (row["rank"] == 0 or at < row["rank"]):
@@ -186,7 +189,8 @@ def note(row):
         return "no finding"
     text = f"{field(finding, 'kind')}: {field(finding, 'where')}"
     if row["rank"]:
-        return f"{row['rank']}. {text}" + ("" if row["size"] else f" [size: {field(finding, 'bytes')} bytes, {field(finding, 'calls')} calls]")
+        size = "" if row["size"] else f" [size: {field(finding, 'bytes')} bytes, {field(finding, 'calls')} calls]"
+        return f"{row['rank']}. {text}{size}"
     if row["truth"]["kind"] == "none":
         return text if row["alarms"] else ""
     return ("right place, other kind: " if right_place(finding, row["truth"]) else "instead: ") + text
@@ -199,13 +203,13 @@ def print_row(name, row):
 def print_table(rows):
     flawed = [row for row in rows.values() if row["truth"]["kind"] != "none"]
     clean = [row for row in rows.values() if row["truth"]["kind"] == "none"]
-    print(f"\n{'planted':<12}{'programs':>9}{'first':>7}{'in three':>10}{'missed':>8}{'size right':>12}")
+    print(f"\n{'planted':<12}{'programs':>9}{'first':>7}{'in three':>10}{'missed':>8}{'size right':>12}{'noise named':>13}")
     for kind in [*FITS, "all"]:
         of_kind = [row for row in flawed if kind in ("all", row["truth"]["kind"])]
         outcomes = [outcome(row) for row in of_kind]
         if of_kind:
             print(f"{kind:<12}{len(of_kind):>9}{outcomes.count('first'):>7}{outcomes.count('first') + outcomes.count('in three'):>10}"
-                  f"{outcomes.count('missed'):>8}{sum(row['size'] for row in of_kind):>12}")
+                  f"{outcomes.count('missed'):>8}{sum(row['size'] for row in of_kind):>12}{sum(row['noise'] for row in of_kind):>13}")
     print(f"{'none':<12}{len(clean):>9}   false alarm: {sum(bool(row['alarms']) for row in clean)}")
 
 
@@ -241,7 +245,8 @@ def judge_all(options, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--heapwise", default=os.environ.get("HEAPWISE", HERE.parent.parent / "build" / "heapwise"), help="program under test")
+    parser.add_argument("--heapwise", default=os.environ.get("HEAPWISE", HERE.parent.parent / "build" / "heapwise"),
+                        help="program under test")
     parser.add_argument("--load", type=int, default=0, metavar="N", help="let N busy loops run beside it")
     parser.add_argument("--check", action="store_true",
                         help="fail unless the right cause is first in 36 of 40, in the first three in all, and there is no false alarm")
