@@ -400,6 +400,7 @@ void comparison_release(struct comparison *self)
 	vec_release(&self->nodes);
 	vec_release(&self->chain);
 	vec_release(&self->loose);
+	folds_release(&self->folds);
 	for (u32 side = 0; side < 2; side++) {
 		vec_release(&self->frame_nodes[side]);
 		vec_release(&self->point_rows[side]);

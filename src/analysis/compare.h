@@ -13,6 +13,7 @@
 #ifndef ANALYSIS_COMPARE_H
 #define ANALYSIS_COMPARE_H
 
+#include "analysis/folds.h"
 #include "analysis/stacks.h"
 #include "analysis/types.h"
 #include "output/chart.h"
@@ -209,6 +210,7 @@ struct comparison { /* all zero = empty */
 	VEC(u32) frame_nodes[2];        /* by frame of the side: node + 1, 0 = not asked yet */
 	VEC(u32) point_rows[2];         /* by point of a whole recording: number of its row */
 	VEC(u32) chain;                 /* scratch */
+	struct folds folds;             /* of both sides */
 	VEC(const char *) loose;        /* kept names of modules whose offsets mean nothing */
 	struct strbuf text;
 };

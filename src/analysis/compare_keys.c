@@ -220,7 +220,8 @@ int compare_keys_begin(struct comparison *self, struct err *err)
 {
 	for (u32 side = 0; side < 2; side++)
 		if (!vec_extend(&self->frame_nodes[side],
-				self->query.side[side].source->model->contexts.frames.count + 1))
+				self->query.side[side].source->model->contexts.frames.count + 1) ||
+		    folds_include(&self->folds, self->query.side[side].source->folds, err) < 0)
 			return err_set(err, ERR_MEMORY, "out of memory for stacks");
 	if (!vec_push(&self->nodes, (struct compare_node){.hash = HASH_START}))
 		return err_set(err, ERR_MEMORY, "out of memory for stacks");
@@ -231,9 +232,11 @@ int compare_keys_begin(struct comparison *self, struct err *err)
 
 static const char *place_name(struct comparison *self, u32 side, struct frame_id frame)
 {
-	const struct stack_source *source = self->query.side[side].source;
-	struct finding_place place = finding_place(source, frame);
+	struct stack_source source = *self->query.side[side].source;
+	struct finding_place place;
 
+	source.folds = &self->folds;
+	place = finding_place(&source, frame);
 	if (!frame.index)
 		return plain_name(self, "(no stack)");
 	switch (self->query.by) {
@@ -242,10 +245,10 @@ static const char *place_name(struct comparison *self, u32 side, struct frame_id
 			return plain_name(self, place.own.file);
 		strbuf_clear(&self->text);
 		strbuf_addf(&self->text, "(no source: %s)",
-			    module_name(source->model, place.own.module));
+			    module_name(source.model, place.own.module));
 		return keep(self);
 	case COMPARE_BY_MODULE:
-		return plain_name(self, module_name(source->model, place.own.module));
+		return plain_name(self, module_name(source.model, place.own.module));
 	default:
 		return *place.own.function
 			       ? function_name(self, place.own.function)

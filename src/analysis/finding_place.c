@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/findings.h"
+#include "analysis/folds.h"
 
 static struct finding_frame frame_of(const struct stack_names *names, u32 i, u64 offset)
 {
@@ -20,23 +21,30 @@ static struct finding_frame frame_of(const struct stack_names *names, u32 i, u64
 	return frame;
 }
 
-static bool is_own(const struct finding_frame *frame)
+static bool same_function(const struct finding_frame *a, const struct finding_frame *b)
 {
-	const char *slash = strrchr(frame->module, '/'), *file = slash ? slash + 1 : frame->module;
+	return *a->function && strcmp(a->function, b->function) == 0 && strcmp(a->module, b->module) == 0;
+}
 
-	return !library_is_system(file) && !library_is_runtime(file) &&
-	       !function_is_minor(frame->function, frame->file) &&
-	       strcmp(frame->function, "_start") != 0;
+/* The first frame is the place and the next one its caller. A function that calls itself is said once. */
+struct taking {
+	struct finding_frame frames[2];
+	u32 count;
+};
+
+static void take(struct taking *self, const struct finding_frame *one)
+{
+	if (self->count == 2 || (self->count == 1 && same_function(&self->frames[0], one)))
+		return;
+	self->frames[self->count++] = *one;
 }
 
 struct finding_place finding_place(const struct stack_source *source, struct frame_id id)
 {
 	static const struct finding_frame none = {"", "", "", 0, 0};
-	struct finding_place place = {false, none, none};
-	struct finding_frame first = none;
-	u32 found = 0, seen = 0;
+	struct taking found = {{none, none}, 0}, own = found, first = found;
 
-	for (u32 at = id.index; at && found < 2;) {
+	for (u32 at = id.index; at && found.count < 2;) {
 		const struct frame *frame =
 			context_table_frame(&source->model->contexts, (struct frame_id){at});
 		struct stack_names names = stack_names(source, (struct frame_id){at});
@@ -44,17 +52,20 @@ struct finding_place finding_place(const struct stack_source *source, struct fra
 		for (u32 i = 0; i == 0 || i < names.count; i++) {
 			struct finding_frame one = frame_of(&names, i, frame->address);
 
-			if (!seen++)
-				first = one;
-			if (found < 2 && is_own(&one))
-				*(found++ ? &place.caller : &place.own) = one;
+			take(&first, &one);
+			if (!frame_is_own(one.module, one.function, one.file))
+				continue;
+			take(&own, &one);
+			if (!folds_hold(source->folds, one.module, one.function))
+				take(&found, &one);
 		}
 		at = frame->parent;
 	}
-	if (!found)
-		place.own = first;
-	place.foreign = !found && seen;
-	return place;
+	if (!found.count)
+		found = own; /* wrappers only: the innermost has to do */
+	if (!found.count)
+		return (struct finding_place){first.count > 0, first.frames[0], none};
+	return (struct finding_place){false, found.frames[0], found.frames[1]};
 }
 
 static u64 hash_frame(u64 hash, const struct finding_frame *frame, bool lines)

@@ -4,6 +4,7 @@
 #include "analysis/report.h"
 
 #include "analysis/findings.h"
+#include "analysis/folds.h"
 #include "analysis/marks.h"
 #include "analysis/resident.h"
 #include "analysis/summary.h"
@@ -53,6 +54,7 @@ static void add_lists(const struct stack_source *source, const struct report_que
 	result_add_part(report, analyse_resident_over_time(source->model, err));
 	result_add_part(report, analyse_marks(source->model, err));
 	result_add_part(report, analyse_snapshots(source, query->top, err));
+	folds_add(source->folds, source->model, report);
 }
 
 struct result *analyse_report(const struct stack_source *source, const struct report_query *query,

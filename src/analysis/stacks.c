@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "analysis/folds.h"
 #include "format/atomics.h"
 #include "symbols/type_text.h"
 
@@ -200,7 +201,7 @@ static struct result_frame named(const struct stack_source *self, const struct f
 		out.inlined = entry->frames[i].inlined;
 		out.minor = function_is_minor(out.function, out.file);
 	}
-	out.minor |= library_is_runtime(file_name(out.module));
+	out.minor |= library_is_runtime(file_name(out.module)) || folds_hold(self->folds, out.module, out.function);
 	return out;
 }
 
@@ -274,6 +275,14 @@ bool library_is_system(const char *name)
 		if (strncmp(name, names[i], strlen(names[i])) == 0)
 			return true;
 	return false;
+}
+
+bool frame_is_own(const char *module, const char *function, const char *file)
+{
+	const char *name = file_name(module);
+
+	return !library_is_system(name) && !library_is_runtime(name) && !function_is_minor(function, file) &&
+	       strcmp(function, "_start") != 0;
 }
 
 const char *frame_module_path(const struct stack_source *self, const struct frame *frame)

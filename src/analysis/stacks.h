@@ -9,6 +9,7 @@
 
 struct type_answer;     /* analysis/types.h */
 struct behaviour_table; /* analysis/behaviour.h */
+struct folds;           /* analysis/folds.h */
 
 struct stack_source {
 	const struct model *model;
@@ -22,6 +23,7 @@ struct stack_source {
 	/* What was looked up before, by frame, as many as there are; NULL = it is looked up each time. Shared by all who read
 	 * the model: each place is written by whoever asks first. */
 	const struct symbol_entry **found;
+	const struct folds *folds; /* wrappers that are shown as part of their callers; NULL = none */
 	bool fold; /* of neighbouring frames of the standard library show the outermost only */
 };
 
@@ -46,6 +48,9 @@ bool function_is_minor(const char *function, const char *file);
 bool library_is_system(const char *name);
 /* The libraries of Ada and Fortran, which allocate for the program, too. A function without a name begins with that of its file. */
 bool library_is_runtime(const char *name);
+
+/* The program's own code: neither of the libraries above nor of a language's own library. Texts are "" where unknown. */
+bool frame_is_own(const char *module, const char *function, const char *file);
 
 /* The recorder stands between the program and functions that it records (strdup, getline). */
 bool frame_is_recorder(const struct stack_source *self, const struct frame *frame);

@@ -11,36 +11,49 @@
 #include "analysis/suppressions.h"
 #include "base/strbuf.h"
 
-int wrappers_parse(struct wrappers *self, const char *words, struct err *err)
+static int add_name(struct wrappers *self, const char *word, size_t bytes, struct err *err)
 {
-	if (strcmp(words, "none") == 0)
-		return 0;
+	struct strbuf pattern = {0};
+	const char *mine;
+
+	strbuf_add_char(&pattern, '^');
+	strbuf_add_bytes(&pattern, word, bytes);
+	strbuf_add_char(&pattern, '$');
+	mine = pattern.failed ? NULL : arena_copy(&self->arena, strbuf_text(&pattern));
+	strbuf_release(&pattern);
+	if (!mine || !vec_push(&self->patterns, mine))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	return 0;
+}
+
+/* The words of a list; "auto" is a name like others if it has no meaning of its own. */
+static int add_list(struct wrappers *self, const char *words, bool has_auto, const char *expected, struct err *err)
+{
 	for (const char *word = words;;) {
 		size_t bytes = strcspn(word, ",");
-		struct strbuf pattern = {0};
-		const char *mine;
 
-		if (bytes == 4 && strncmp(word, "auto", 4) == 0) {
+		if (!bytes)
+			return err_set(err, ERR_USAGE, "%s, not '%s'", expected, words);
+		if (has_auto && bytes == 4 && strncmp(word, "auto", 4) == 0)
 			self->automatic = true;
-		} else if (bytes == 0) {
-			return err_set(err, ERR_USAGE,
-				       "--wrappers wants auto, none, or names with commas between, "
-				       "not '%s'",
-				       words);
-		} else {
-			strbuf_add_char(&pattern, '^');
-			strbuf_add_bytes(&pattern, word, bytes);
-			strbuf_add_char(&pattern, '$');
-			mine = pattern.failed ? NULL
-					      : arena_copy(&self->arena, strbuf_text(&pattern));
-			strbuf_release(&pattern);
-			if (!mine || !vec_push(&self->patterns, mine))
-				return err_set(err, ERR_MEMORY, "out of memory");
-		}
+		else if (add_name(self, word, bytes, err) < 0)
+			return err->code;
 		if (!word[bytes])
 			return 0;
 		word += bytes + 1;
 	}
+}
+
+int wrappers_parse(struct wrappers *self, const char *words, struct err *err)
+{
+	if (strcmp(words, "none") == 0)
+		return 0;
+	return add_list(self, words, true, "--wrappers wants auto, none, or names with commas between", err);
+}
+
+int wrappers_add(struct wrappers *self, const char *names, struct err *err)
+{
+	return add_list(self, names, false, "--wrapper wants names with commas between", err);
 }
 
 void wrappers_release(struct wrappers *self)
@@ -105,6 +118,14 @@ static bool ends_with(const char *word, const char *end)
 	return bytes >= want && strcmp(word + bytes - want, end) == 0;
 }
 
+static bool ends_with_any(const char *word, const char *const *ends)
+{
+	for (; *ends; ends++)
+		if (ends_with(word, *ends))
+			return true;
+	return false;
+}
+
 static bool is_one_of(const char *word, const char *const *words)
 {
 	for (; *words; words++)
@@ -122,26 +143,41 @@ static bool says_allocates(const char *name)
 	if (strncmp(name, "operator new", 12) == 0)
 		return true;
 	while (next_word(&name, word))
-		for (u32 i = 0; ends[i]; i++)
-			if (ends_with(word, ends[i]) && !ends_with(word, "dealloc") &&
-			    !ends_with(word, "deallocate"))
-				return true;
+		if (ends_with_any(word, ends) && !ends_with(word, "dealloc") && !ends_with(word, "deallocate"))
+			return true;
 	return false;
+}
+
+/* Words that do not say what is allocated or freed. */
+static const char *const empty[] = {
+	"c", "checked", "custom", "db", "debug", "default", "do", "g", "heap", "hook", "impl", "int", "internal",
+	"je", "lib", "libc", "mem", "memory", "mi", "my", "nn", "p", "perl", "php", "ptr", "py", "pymem", "raw",
+	"real", "safe", "sqlite", "std", "sys", "system", "tc", "wrap", "wrapped", "wrapper", "x", "xml", "z",
+	"zend", NULL};
+
+/* Besides the C library's name for it there may be words that say how, but none that says what. */
+static bool says_allocator(const char *name)
+{
+	static const char *const ends[] = {"malloc",   "calloc", "realloc", "reallocarray", "memalign",
+					   "strdup", "strndup", "wcsdup",  NULL};
+	static const char *const how[] = {"aligned", "array", "cold", "constprop", "die", "isra", "nofail",
+					  "or",      "part",  "try",  "zero",      NULL};
+	bool allocates = false;
+	char word[32];
+
+	while (next_word(&name, word)) {
+		if (ends_with_any(word, ends))
+			allocates = true;
+		else if (!is_one_of(word, empty) && !is_one_of(word, how))
+			return false;
+	}
+	return allocates;
 }
 
 /* list_free destroys a list, xfree frees anything: besides "free" there must be no word that says
  * of what. */
 static bool says_frees(const char *name)
 {
-	static const char *const empty[] = {"c",       "checked", "custom",   "db",     "debug",
-					    "default", "do",      "g",        "heap",   "hook",
-					    "impl",    "int",     "internal", "je",     "lib",
-					    "libc",    "mem",     "memory",   "mi",     "my",
-					    "nn",      "p",       "perl",     "php",    "ptr",
-					    "py",      "pymem",   "raw",      "real",   "safe",
-					    "sqlite",  "std",     "sys",      "system", "tc",
-					    "wrap",    "wrapped", "wrapper",  "x",      "xml",
-					    "z",       "zend",    NULL};
 	bool frees = false;
 	char word[32];
 
@@ -188,3 +224,15 @@ bool wrappers_frees(const struct wrappers *self, const char *function)
 {
 	return looks_through(self, function, says_frees);
 }
+
+static bool name_says(const char *function, bool (*says)(const char *))
+{
+	struct strbuf buffer = {0};
+	bool is = says(bare_name(function, &buffer));
+
+	strbuf_release(&buffer);
+	return is;
+}
+
+bool wrapper_name_allocates(const char *function) { return name_says(function, says_allocates); }
+bool wrapper_name_is_allocator(const char *function) { return name_says(function, says_allocator); }

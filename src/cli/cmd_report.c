@@ -7,6 +7,7 @@
 
 #include "analysis/report.h"
 #include "analysis/session.h"
+#include "cli/folding.h"
 #include "cli/loaded.h"
 #include "cli/traces.h"
 #include "cli/where.h"
@@ -17,6 +18,7 @@ struct report_args {
 	const char *format;
 	u64 top, image, depth, slack;
 	bool symbols, no_index, merged;
+	struct folding folding;
 };
 
 static const struct report_args defaults = {.top = 5,
@@ -31,6 +33,7 @@ static const struct option_spec options[] = {
 	       "show the first N points of each list (5; 0 = all)"),
 	OPTION(struct report_args, depth, 'd', "depth", OPTION_NUMBER, "N",
 	       "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
+	FOLDING_OPTIONS(struct report_args, folding),
 	WHERE_OPTION(struct report_args, where),
 	OPTION(struct report_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "report the program's image N, counted from 0; each exec begins one (the last)"),
@@ -99,6 +102,7 @@ static int print(struct view *view, struct result *report)
 struct merging {
 	const struct command *command;
 	const struct report_args *args;
+	const struct wrappers *wrappers;
 	struct session_merge *merge;
 	bool reports_follow; /* which tell what is wrong with a trace */
 	bool shown;          /* the session was printed */
@@ -112,7 +116,9 @@ static int merge_one(void *data, const char *path)
 			       .wanted_image = NOT_GIVEN,
 			       .find_symbols = self->args->symbols,
 			       .no_index = self->args->no_index,
-			       .where = self->args->where};
+			       .where = self->args->where,
+			       .no_fold = self->args->folding.none,
+			       .wrappers = self->wrappers};
 	enum format format = format_parse(self->args->format);
 	struct err err = {0};
 	int status = loaded_read(&trace, &err);
@@ -152,10 +158,15 @@ static int print_session(struct merging *self, const struct trace_list *traces)
 }
 
 /* Whether it was printed goes to *shown, which is NULL if no reports follow. */
-static int run_session(const struct command *self, const struct report_args *args, const char *operand, bool *shown)
+static int run_session(const struct report *report, const char *operand, bool *shown)
 {
-	struct merging merging = {
-		.command = self, .args = args, .merge = session_merge_new(), .reports_follow = shown != NULL};
+	const struct command *self = report->view.command;
+	const struct report_args *args = report->args;
+	struct merging merging = {.command = self,
+				  .args = args,
+				  .wrappers = report->view.wrappers,
+				  .merge = session_merge_new(),
+				  .reports_follow = shown != NULL};
 	struct trace_list traces = {0};
 	struct err err = {0};
 	int status = EXIT_DONE;
@@ -180,33 +191,46 @@ static bool is_folder(const char *path)
 	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+static int show(struct report *self, int argc, char **argv)
+{
+	int status = EXIT_DONE, worst;
+
+	if (argc == 1 && self->args->merged)
+		return run_session(self, argv[0], NULL);
+	/* People see the session first; programs ask for it, and have a list of reports otherwise. */
+	if (argc == 1 && self->view.format == FORMAT_TEXT && is_folder(argv[0])) {
+		bool shown;
+
+		status = run_session(self, argv[0], &shown);
+		if (status == EXIT_USAGE || !shown)
+			return status;
+		printf("\n");
+	}
+	worst = view_run(&self->view, argc, argv);
+	return worst > status ? worst : status;
+}
+
 static int run(const struct command *self, void *fields, int argc, char **argv)
 {
 	const struct report_args *args = fields;
+	struct wrappers wrappers = {0};
 	struct report report = {.view = {.command = self,
 					 .format = format_parse(args->format),
 					 .image = args->image,
 					 .find_symbols = args->symbols,
 					 .no_index = args->no_index,
 					 .where = args->where,
+					 .no_fold = args->folding.none,
+					 .wrappers = &wrappers,
 					 .build = build,
 					 .print = print},
 				.args = args};
-	int status = EXIT_DONE, worst;
+	struct err err = {0};
+	int status = folding_read(&args->folding, &wrappers, &err);
 
-	if (argc == 1 && args->merged)
-		return run_session(self, args, argv[0], NULL);
-	/* People see the session first; programs ask for it, and have a list of reports otherwise. */
-	if (argc == 1 && report.view.format == FORMAT_TEXT && is_folder(argv[0])) {
-		bool shown;
-
-		status = run_session(self, args, argv[0], &shown);
-		if (status == EXIT_USAGE || !shown)
-			return status;
-		printf("\n");
-	}
-	worst = view_run(&report.view, argc, argv);
-	return worst > status ? worst : status;
+	status = status < 0 ? command_usage(self, "%s", err.text) : show(&report, argc, argv);
+	wrappers_release(&wrappers);
+	return status;
 }
 
 const struct command cmd_report = {

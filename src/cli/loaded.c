@@ -125,6 +125,11 @@ int loaded_read(struct loaded *self, struct err *err)
 		return status;
 	if (self->info.has_symbols)
 		status = trace_read_symbols(self->path, &self->symbols, err);
+	if (status == 0 && !self->no_fold) {
+		struct stack_source stacks = loaded_stacks(self, FORMAT_TEXT, NOT_GIVEN);
+
+		status = folds_find(&self->folds, &stacks, self->wrappers, err);
+	}
 	if (status == 0 && self->behaviour.points) {
 		struct stack_source stacks = loaded_stacks(self, FORMAT_TEXT, NOT_GIVEN);
 
@@ -139,6 +144,7 @@ void loaded_release(struct loaded *self)
 	free(self->point_types);
 	self->point_types = NULL;
 	behaviour_table_release(&self->behaviour);
+	folds_release(&self->folds);
 	symbol_table_release(&self->symbols);
 	model_free(self->model);
 	model_free(self->whole);
@@ -188,6 +194,7 @@ struct stack_source loaded_stacks(const struct loaded *self, enum format format,
 				     .image = self->model->image.number,
 				     .types = self->point_types,
 				     .behaviour = self->behaviour.points ? &self->behaviour : NULL,
+				     .folds = &self->folds,
 				     .depth = depth_shown(format, depth),
 				     .fold = format == FORMAT_TEXT && depth != 0};
 }
@@ -224,7 +231,9 @@ static int view_one(void *data, const char *path)
 				      .wanted_image = self->image,
 				      .find_symbols = self->find_symbols,
 				      .no_index = self->no_index,
-				      .where = self->where};
+				      .where = self->where,
+				      .no_fold = self->no_fold,
+				      .wrappers = self->wrappers};
 	if (loaded_read(&self->trace, &err) == 0)
 		result = self->build(self, &err);
 	if (result)

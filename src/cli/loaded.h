@@ -3,6 +3,7 @@
 #ifndef CLI_LOADED_H
 #define CLI_LOADED_H
 
+#include "analysis/folds.h"
 #include "analysis/routine_graph.h"
 #include "analysis/stacks.h"
 #include "analysis/types.h"
@@ -13,18 +14,21 @@
 
 #define NOT_GIVEN UINT64_MAX /* of a number that has no default of its own */
 
-struct loaded {                        /* the first seven are the caller's, the others all zero */
+struct loaded {                        /* the first nine are the caller's, the others all zero */
 	const struct command *command; /* who speaks on stderr */
 	const char *path;
 	u64 wanted_image; /* NOT_GIVEN = the last */
 	bool find_symbols;
 	bool no_index; /* read the trace, also if it has an index */
 	const char *where; /* of which chunks the model is, see cli/where.h; NULL = of all */
+	bool no_fold; /* wrappers are not folded into their callers */
+	const struct wrappers *wrappers; /* folded besides those that are found; NULL = none */
 	struct loading *loading; /* of the last image, made while it was recorded; NULL = was not */
 	struct model *model;
 	struct model *whole; /* that the model is a part of; NULL = of none */
 	struct trace_info info;
 	struct symbol_table symbols;
+	struct folds folds;
 	struct behaviour_table behaviour; /* of the loading; without points = is found when it is asked for */
 	struct type_cascade types;
 	struct type_answer *point_types; /* by point; NULL = not asked for */
@@ -69,6 +73,8 @@ struct view {
 	bool find_symbols;
 	bool no_index;
 	const char *where; /* as in struct loaded */
+	bool no_fold;      /* as in struct loaded */
+	const struct wrappers *wrappers;
 	/* The result of view->trace; NULL and err on failure. */
 	struct result *(*build)(struct view *self, struct err *err);
 	/* Returns the exit status. NULL = print_result() and EXIT_DONE. */

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "analysis/folds.h"
 #include "trace/block.h"
 #include "view/points.h"
 
@@ -84,8 +85,12 @@ int view_store(void *path, const struct model *model, const struct trace_info *i
 				      .image = model->image.number};
 	struct behaviour_table behaviour = {0};
 	struct findings findings = {0};
+	struct folds folds = {0};
 	int status = info->has_symbols ? trace_read_symbols(path, &symbols, err) : 0;
 
+	if (status == 0)
+		status = folds_find(&folds, &source, NULL, err);
+	source.folds = &folds;
 	if (status == 0)
 		status = behaviour_find(&source, &query.thresholds, &behaviour, err);
 	source.behaviour = &behaviour;
@@ -99,6 +104,7 @@ int view_store(void *path, const struct model *model, const struct trace_info *i
 		status = put_sums(model, out, err);
 	findings_release(&findings);
 	behaviour_table_release(&behaviour);
+	folds_release(&folds);
 	symbol_table_release(&symbols);
 	return status;
 }

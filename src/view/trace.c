@@ -136,6 +136,7 @@ void view_trace_free(struct view_trace *self)
 	selection_release(&self->all);
 	symbol_table_release(&self->symbols);
 	free(self->found);
+	folds_release(&self->folds);
 	model_free(self->model);
 	free(self);
 }
@@ -230,6 +231,9 @@ static int prepare(struct view_trace *self, struct err *err)
 					     .symbols = &self->symbols,
 					     .found = self->found,
 					     .image = self->model->image.number};
+	if (folds_find(&self->folds, &self->stacks, NULL, err) < 0)
+		return err->code;
+	self->stacks.folds = &self->folds;
 	self->folded_stacks = self->stacks;
 	self->folded_stacks.fold = true;
 	self->engine = query_engine_new(&trace, 1);

@@ -14,6 +14,7 @@
 
 #include "analysis/callgraph.h"
 #include "analysis/findings.h"
+#include "analysis/folds.h"
 #include "analysis/inferences.h"
 #include "analysis/mprof_calls.h"
 #include "analysis/scores.h"
@@ -64,6 +65,7 @@ struct view_trace {
 	struct trace_info info;
 	struct symbol_table symbols;
 	const struct symbol_entry **found; /* see struct stack_source */
+	struct folds folds;                /* wrappers */
 	struct stack_source stacks;        /* whole stacks, nothing folded */
 	struct query_engine *engine;
 	struct selection all; /* its sums only */

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * --wrapper and --no-fold: which functions are shown as part of their callers. */
+#ifndef CLI_FOLDING_H
+#define CLI_FOLDING_H
+
+#include "analysis/wrappers.h"
+#include "base/options.h"
+
+struct folding {
+	struct option_strings names;
+	bool none;
+};
+
+#define FOLDING_OPTIONS(type, field)                                                               \
+	OPTION(type, field.names, 0, "wrapper", OPTION_STRINGS, "NAME[,NAME...]",                  \
+	       "show these functions, too, as part of their callers, * for any characters"),       \
+	OPTION(type, field.none, 0, "no-fold", OPTION_SET, NULL,                                   \
+	       "show wrappers of the allocator as functions of their own")
+
+/* The names that were given; released by the caller also after a failure. */
+int folding_read(const struct folding *self, struct wrappers *names, struct err *err);
+
+#endif
