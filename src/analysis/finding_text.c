@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/findings.h"
+#include "analysis/folds.h"
 #include "analysis/summary.h"
 #include "analysis/types.h"
 #include "base/bytemap.h"
@@ -654,6 +655,7 @@ struct result *findings_report(const struct findings *self, const struct stack_s
 		result_add_caveat(record, "one run is one path: what was unused in it may be used "
 					  "in another");
 	result_add_part(record, table);
+	folds_add(source->folds, source->model, record);
 	if (!result_failed(record))
 		return record;
 fail:

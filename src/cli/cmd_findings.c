@@ -6,6 +6,7 @@
 #include "analysis/findings.h"
 #include "base/units.h"
 #include "cli/brief.h"
+#include "cli/folding.h"
 #include "cli/loaded.h"
 #include "cli/where.h"
 #include "cli/thresholds.h"
@@ -19,6 +20,7 @@ struct findings_args {
 	u64 top, image, depth;
 	double min_share;
 	bool symbols, no_index, all;
+	struct folding folding;
 	struct thresholds thresholds;
 };
 
@@ -39,6 +41,7 @@ static const struct option_spec options[] = {
 	       "CPU time; errors stay (1)"),
 	OPTION(struct findings_args, all, 'a', "all", OPTION_SET, NULL,
 	       "list every finding, however little a repair would save"),
+	FOLDING_OPTIONS(struct findings_args, folding),
 	WHERE_OPTION(struct findings_args, where),
 	OPTION(struct findings_args, image, 0, "image", OPTION_NUMBER, "N",
 	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
@@ -81,16 +84,23 @@ static struct result *build(struct view *view, struct err *err)
 static int run(const struct command *self, void *fields, int argc, char **argv)
 {
 	const struct findings_args *args = fields;
+	struct wrappers wrappers = {0};
 	struct find find = {.view = {.command = self,
 				     .format = format_parse(args->format),
 				     .image = args->image,
 				     .find_symbols = args->symbols,
 				     .no_index = args->no_index,
 				     .where = args->where,
+				     .no_fold = args->folding.none,
+				     .wrappers = &wrappers,
 				     .build = build},
 			    .args = args};
+	struct err err = {0};
+	int status = folding_read(&args->folding, &wrappers, &err);
 
-	return view_run(&find.view, argc, argv);
+	status = status < 0 ? command_usage(self, "%s", err.text) : view_run(&find.view, argc, argv);
+	wrappers_release(&wrappers);
+	return status;
 }
 
 static void print_brief(const struct findings *findings, const struct stack_source *source)
