@@ -58,9 +58,13 @@ struct finding_place finding_place(const struct stack_source *source, struct fra
 			take(&own, &one);
 			if (!folds_hold(source->folds, one.module, one.function))
 				take(&found, &one);
+			else if (found.count == 1 && !*found.frames[0].function)
+				found.count = 0; /* what a wrapper calls and has no name is part of it */
 		}
 		at = frame->parent;
 	}
+	if (found.count < 2)
+		found.frames[found.count] = none;
 	if (!found.count)
 		found = own; /* wrappers only: the innermost has to do */
 	if (!found.count)

@@ -160,6 +160,13 @@ static void add_point(struct fold *fold, const struct model *model, const struct
 	fold->bytes += point->bytes;
 }
 
+/* A function without a name that a wrapper calls: part of the wrapper. */
+static bool is_inside(const struct finder *self, const struct chain *chain)
+{
+	return chain->count > 1 && !*self->functions.data[chain->functions[0]].fold.function &&
+	       self->functions.data[chain->functions[1]].folded;
+}
+
 /* Counts for each wrapper of the point's stack, and for the function that may be the next one, who calls it. */
 static bool tally_point(struct finder *self, const struct model_point *point)
 {
@@ -170,6 +177,8 @@ static bool tally_point(struct finder *self, const struct model_point *point)
 	for (u32 i = 0; i < chain.count; i++) {
 		struct function *function = &self->functions.data[chain.functions[i]];
 
+		if (i == 0 && is_inside(self, &chain))
+			continue;
 		if (!function->folded)
 			function->own += point->allocations;
 		add_point(&function->fold, self->source->model, point);

@@ -182,6 +182,21 @@ TEST(all_wrappers, "where all functions of a stack are wrappers the innermost is
 	release(&program);
 }
 
+TEST(inside, "a function without a name that a wrapper calls is part of the wrapper")
+{
+	struct program program;
+
+	begin(&program, "");
+	program.names[OUTER] = "sqlite3Malloc";
+	allocate(&program, STACK(&program, CALLERS, OUTER, WRAPPER), 10);
+	allocate(&program, STACK(&program, CALLERS + 1, WRAPPER), 10);
+	finish(&program);
+	CHECK_EQ(program.folds.rows.count, 1);
+	CHECK_STR(place(&program, 0), "parse < main");
+	CHECK_STR(place(&program, 1), " < load");
+	release(&program);
+}
+
 TEST(asked, "functions that the user names are wrappers whatever their form")
 {
 	struct program program;
