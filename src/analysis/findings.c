@@ -554,6 +554,14 @@ static u64 likeness(const struct finder *self, u32 point)
 	return known->min_size == known->max_size ? hash_u64(known->min_size) : 0;
 }
 
+static bool holds_peak_together(const struct finder *self, const struct finding *finding)
+{
+	enum { CHUNKS_LEAST = 64 };
+
+	return finding->points > 1 && model_count(self->model, finding->chunks) >= CHUNKS_LEAST &&
+	       finding->amounts[SAVING_PEAK_BYTES] >= PEAK_SHARE * (double)self->model->totals.peak_bytes;
+}
+
 /* Where no place holds most of the peak, a type or a size may. */
 static int add_type_peak(struct finder *self, struct err *err)
 {
@@ -591,8 +599,7 @@ static int add_type_peak(struct finder *self, struct err *err)
 			*row = types.count;
 	}
 	for (u64 i = 0; i < types.count && status == 0; i++)
-		if (types.data[i].amounts[SAVING_PEAK_BYTES] >= PEAK_SHARE * (double)self->model->totals.peak_bytes &&
-		    !vec_push(&self->findings->rows, types.data[i]))
+		if (holds_peak_together(self, &types.data[i]) && !vec_push(&self->findings->rows, types.data[i]))
 			status = no_memory(err);
 	map_release(&by_type);
 	vec_release(&types);

@@ -19,11 +19,12 @@ struct found {
 	struct stack_source source;
 	struct findings findings;
 	struct result *texts;
+	u64 run_ns;
 };
 
 static void begin(struct found *self)
 {
-	*self = (struct found){.feed = feed_new(), .texts = result_new(RESULT_RECORD, "", "")};
+	*self = (struct found){.feed = feed_new(), .texts = result_new(RESULT_RECORD, "", ""), .run_ns = RUN};
 	tell_functions(&self->feed, 4);
 	self->symbols = named_table(names, 4, self->frames, self->entries);
 	for (u32 i = 0; i < 4; i++)
@@ -36,7 +37,7 @@ static void finish_as(struct found *self, bool all)
 				       .min_share = FINDINGS_MIN_SHARE,
 				       .all = all};
 
-	end_at(&self->feed, RUN);
+	end_at(&self->feed, self->run_ns);
 	self->source = (struct stack_source){.model = self->feed.model, .symbols = &self->symbols};
 	told(&self->feed,
 	     findings_make(&self->findings, &self->source, NULL, &query, &self->feed.err));
@@ -357,6 +358,55 @@ TEST(peak, "what holds most of the peak is told, as a burst if it is there only 
 		CHECK_EQ(found.findings.rows.count, cases[i].kind != NULL);
 		if (cases[i].kind)
 			found_at(&found, 0, cases[i].kind, cases[i].level, cases[i].text);
+		release(&found);
+	}
+}
+
+TEST(alike, "where no place holds most of the peak, blocks of one size may")
+{
+	struct found found;
+
+	begin(&found);
+	for (u32 i = 0; i < 3000; i++) {
+		alloc_ms(&found, 1 + i % 3, 0, 1024);
+		if (i % 3 == 0)
+			alloc_ms(&found, 4, 0, 500 + i);
+	}
+	finish_as(&found, false);
+	found_at(&found, 0, "peak", LEVEL_LOOK,
+		 "Blocks of 1,024 bytes, from 3 stacks, hold 2.9 MiB at the peak: hold less of it at once, or hold it more compactly.");
+	release(&found);
+}
+
+TEST(resident, "what stays resident after it was freed is told at the place that freed it, with what would give it back")
+{
+	enum { COUNT = 4096, SIZE = 4096 };
+	static const struct {
+		u32 stays; /* every so many chunks stay */
+		const char *repair;
+	} cases[] = {
+		{2, "allocate what stays apart from what goes"},
+		{64, "call malloc_trim() after it, or free what was allocated last first"},
+	};
+
+	for (u32 i = 0; i < 2; i++) {
+		struct found found;
+		static u64 chunks[COUNT];
+
+		begin(&found);
+		for (u32 k = 0; k < COUNT; k++)
+			chunks[k] = alloc_ms(&found, 1, 1, k % cases[i].stays ? SIZE : 16);
+		for (u32 k = 0; k < COUNT; k++)
+			if (k % cases[i].stays)
+				free_ms(&found, 2, chunks[k], SIZE);
+		found.run_ns = 1000ull * MS;
+		for (u64 ms = 1; ms < 1000; ms += 10)
+			told(&found.feed, found.feed.sink.usage(found.feed.sink.self,
+								&(struct stream_usage){START + ms * MS, 12 << 20, 40 << 20}, &found.feed.err));
+		finish_as(&found, false);
+		CHECK_STR(finding_kind_name(found.findings.rows.data[0].kind), "resident");
+		CHECK_STR(where(&found, 0), "alpha (prog.c:10)");
+		CHECK_STR(finding_repair(&found.findings.rows.data[0]), cases[i].repair);
 		release(&found);
 	}
 }
