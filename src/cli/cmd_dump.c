@@ -267,8 +267,8 @@ static int on_image_end(void *data, const struct stream_image_end *end, struct e
 
 	(void)err;
 	if (self->format == FORMAT_TEXT)
-		printf("# end time_ns %" PRIu64 " %s %d\n", time_of(self, end->ticks),
-		       end->how < sizeof how / sizeof *how ? how[end->how] : "unknown", end->value);
+		printf("# end time_ns %" PRIu64 " %s %d cpu_ns %" PRIu64 "\n", time_of(self, end->ticks),
+		       end->how < sizeof how / sizeof *how ? how[end->how] : "unknown", end->value, end->cpu_ns);
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 
 enum {
 	JOIN_MAGIC = 0x4a4f494e,
-	JOIN_VERSION = 1,
+	JOIN_VERSION = 2,
 	JOIN_BYTES = 1 << 22,         /* of messages; a power of two */
 	JOIN_BACKLOG = 256 << 20,     /* bytes that are kept for a tool at most */
 	JOINTS_MAX = 4,

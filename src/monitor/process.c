@@ -23,7 +23,6 @@
 #include "format/ticks.h"
 #include "monitor/program.h"
 #include "monitor/recording.h"
-#include "monitor/resident.h"
 
 enum { ENVIRONMENT_MAX = 4 << 20 };
 
@@ -216,7 +215,7 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 	start.command = strbuf_text(&command);
 	self->image = image_new(&self->berths.data[0], &start, &self->sink, &err);
 	self->scan_told = false;
-	self->looked_bytes = 0;
+	process_usage_begin(self, self->images ? load_relaxed(&self->berths.data[0].control->start_ns) : 0);
 	if (self->image) {
 		self->images++;
 		self->next_number++;
@@ -266,6 +265,7 @@ void process_end_recording(struct process *self, u32 how, i32 value)
 	runtime_find(self);
 	memcpy(self->runtime_says, self->image->runtime_says, sizeof(self->runtime_says));
 	clock_tell(self);
+	process_usage_finish(self, &end);
 	if (how != IMAGE_EXEC)
 		process_scan_explain(self, &end);
 	if (image_end(self->image, &end, &self->totals, &err) < 0)
@@ -356,43 +356,6 @@ static bool writer_is_ready(struct process *self)
 	return state != WRITER_WANTED;
 }
 
-/* A look takes milliseconds where there is much memory: at each new height, but for at most a
- * hundredth of the time. None follows that at the end, with which the scan begins. */
-static bool look_is_due(const struct process *self, u64 now_ns)
-{
-	return self->image && !self->image->resting && !self->scan && !self->scan_told && now_ns >= self->look_ns &&
-	       self->rss_bytes > self->looked_bytes + self->looked_bytes / 50;
-}
-
-void process_look(struct process *self, const struct session *session, u32 moment)
-{
-	u64 begin_ns = clock_now().ns;
-	struct err err = { 0 };
-
-	/* Below Valgrind it would be Valgrind's memory. */
-	if (load_relaxed(&self->image->berth.control->access) == HW_ACCESS_VALGRIND)
-		return;
-	if (resident_tell(self->pid, &self->image->berth, session, moment, &self->sink, &err) < 0)
-		process_fail(self, &err);
-	self->looked_bytes = self->rss_bytes;
-	self->look_ns = clock_now().ns + 100 * (clock_now().ns - begin_ns);
-}
-
-static void usage_tell(struct process *self, const struct session *session)
-{
-	struct err err = { 0 };
-
-	if (!load_acquire(&self->usage_ready))
-		return;
-	self->rss_bytes = self->usage.rss_bytes;
-	if (self->image && self->sink.usage &&
-	    self->sink.usage(self->sink.self, &self->usage, &err) < 0)
-		process_fail(self, &err);
-	if (look_is_due(self, clock_now().ns))
-		process_look(self, session, MEMORY_NOW);
-	store_release(&self->usage_ready, 0);
-}
-
 /* The process runs on without us: its recorder is told to do nothing from now on. */
 static void recorders_stop(struct process *self)
 {
@@ -445,7 +408,7 @@ u64 process_cycle(struct process *self, struct session *session,
 
 	if (!writer_is_ready(self))
 		return 0;
-	usage_tell(self, session);
+	process_usage_cycle(self, session);
 	if (gone && self->end_how == IMAGE_DETACHED)
 		recorders_stop(self);
 	/* A berth behind the first one is the image after an exec: the older one is complete. */
@@ -503,30 +466,11 @@ u64 process_live_bytes(const struct process *self)
 
 /* ---- watching -------------------------------------------------------------------------------- */
 
-void process_sample_usage(struct process *self)
-{
-	unsigned long long total = 0, resident = 0;
-	u64 page = (u64)sysconf(_SC_PAGESIZE);
-	struct strbuf text = { 0 };
-	char path[64];
-
-	if (load_acquire(&self->usage_ready))
-		return;
-	snprintf(path, sizeof(path), "/proc/%u/statm", self->pid);
-	if (io_read_file(path, 256, &text, NULL) == 0 &&
-	    sscanf(strbuf_text(&text), "%llu %llu", &total, &resident) == 2 && total) {
-		self->usage.ticks = hw_ticks();
-		self->usage.virtual_bytes = total * page;
-		self->usage.rss_bytes = resident * page;
-		store_release(&self->usage_ready, 1);
-	}
-	strbuf_release(&text);
-}
-
 void process_set_gone(struct process *self, u32 how, i32 value)
 {
 	if (self->gone)
 		return;
+	process_see_cpu_end(self);
 	self->end_how = how;
 	self->end_value = value;
 	store_release(&self->gone, 1);

@@ -69,6 +69,8 @@ struct process {
 	 * empties it. */
 	struct stream_usage usage;
 	u32 usage_ready;
+	u64 usage_ns;                   /* waiting thread: when it filled it last */
+	u64 cpu_ns, cpu_seen_ns;        /* waiting thread: CPU time of the process, before `gone`; and when */
 
 	/* Change of files; belongs to the thread whose turn it is. */
 	u32 turn;                       /* enum process_turn, released */
@@ -88,8 +90,15 @@ struct process {
 	struct image *image;
 	struct scan *scan;            /* of the image, while it goes on */
 	bool scan_told;               /* the image's scan, or why there is none */
-	u64 rss_bytes;                /* of the last usage that was told; the mailbox may be being filled */
-	u64 looked_bytes, look_ns;    /* resident at the last look at its memory; when the next may be */
+	struct sampling {             /* of its memory, see process_usage.c */
+		u64 from_ns;          /* begin of the image, or of the file that is written */
+		struct stream_usage highest; /* of the samples since one was told; ticks 0 = none */
+		u64 told_ns;
+		u64 rss_bytes;        /* of the last sample; the mailbox may be being filled */
+		u64 looked_bytes, looked_gap; /* at the highest look: resident; at the widest: that less live */
+		u64 look_ns, look_again_ns;   /* when the next look may be; when it is due whatever was seen */
+		u64 cpu_base_ns;      /* that images before this one had */
+	} sampling;
 	u32 images;                   /* begun so far */
 	u32 next_number;              /* of the next image in its file */
 	u32 recordings;               /* begun so far: images, and images that were begun again */
@@ -172,6 +181,12 @@ void waiting_thread_wake(void);
  * trace has the classes of that moment until a later scan. 0 when it has begun. */
 int scan_request(struct process *process, const struct session *session, struct err *err);
 
+/* Drain thread: samples of memory. Begins anew, with an image that an exec made at exec_ns, or (0) with a file; looks
+ * into the mailbox; tells what is left, and adds the CPU time to the end. */
+void process_usage_begin(struct process *self, u64 exec_ns);
+void process_usage_cycle(struct process *self, const struct session *session);
+void process_usage_finish(struct process *self, struct stream_image_end *end);
+
 /* Drain thread: tells where the image's memory is; enum memory_when. */
 void process_look(struct process *self, const struct session *session, u32 moment);
 
@@ -195,8 +210,13 @@ u64 process_live_bytes(const struct process *self);
 /* Appends argv as a shell would take it. */
 void process_quote(struct strbuf *text, const char *argument);
 
-/* Waiting thread: fills the mailbox if it is empty. */
-void process_sample_usage(struct process *self);
+/* Waiting thread: fills the mailbox if a sample is due and it is empty; two samples are `least_ns` apart or more. Returns when
+ * the next one is due. */
+u64 process_sample_usage(struct process *self, u64 now_ns, u64 least_ns);
+
+/* Waiting thread: reads the CPU time of the process: while it is there, and (a zombie is) when it has ended. */
+void process_see_cpu(struct process *self);
+void process_see_cpu_end(struct process *self);
 
 /* Waiting thread: whether a process that is not our child still runs; sets gone if not. */
 bool process_watch(struct process *self);

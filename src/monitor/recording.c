@@ -142,6 +142,7 @@ static int recording_begin(struct process *self, const struct session_options *o
 	self->recordings++;
 	process_set_path(self, self->next_path);
 	store_release(&self->writer_state, WRITER_OPEN);
+	process_usage_begin(self, 0);
 	return image_restart(self->image, &start, &self->sink, &err);
 }
 
@@ -235,6 +236,7 @@ static void turn_end(struct process *self)
 	sink = trace_writer_sink(self->writer);
 	if (rotation_turn(self->rotation, &sink, &err) < 0)
 		process_fail(self, &err);
+	process_usage_begin(self, 0);
 	process_set_path(self, self->next_path);
 	close_old(self);
 }

@@ -21,8 +21,10 @@
 #include "format/atomics.h"
 #include "monitor/futex.h"
 
-static const u64 USAGE_NS = 100000000, DISK_NS = 1000000000, PROGRESS_NS = 100000000;
-static const u64 SLEEP_NS = 100000000;
+static const u64 DISK_NS = 1000000000, PROGRESS_NS = 100000000;
+static const u64 SLEEP_NS = 100000000, SLEEP_NS_MIN = 1000000;
+/* Samples of memory cost some 20 us each: with many processes each has fewer. */
+static const u64 SAMPLE_NS_EACH = 1000000;
 
 static u64 now_ns(void)
 {
@@ -218,11 +220,13 @@ static void turn_serve(struct watch *self, struct process *process)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-static void processes_serve(struct watch *self, bool sample)
+/* Returns when to look again. */
+static u64 processes_serve(struct watch *self, u64 now)
 {
 	struct process *process = self->drain->processes;
+	u64 next_ns = now + SLEEP_NS, least_ns = self->process_count * SAMPLE_NS_EACH, count = 0;
 
-	for (; process; process = next_process(process)) {
+	for (; process; process = next_process(process), count++) {
 		if (process->closed)
 			continue;
 		turn_serve(self, process);
@@ -237,9 +241,14 @@ static void processes_serve(struct watch *self, bool sample)
 		}
 		if (process->gone || (!process->root && !process_watch(process)))
 			drain_wake(self->drain);
-		else if (sample)
-			process_sample_usage(process);
+		else {
+			u64 due_ns = process_sample_usage(process, now, least_ns);
+
+			next_ns = due_ns < next_ns ? due_ns : next_ns;
+		}
 	}
+	self->process_count = count;
+	return next_ns;
 }
 
 static void processes_detach(struct watch *self)
@@ -265,8 +274,11 @@ static void program_reap(struct watch *self)
 	/* A look first: while a scan traces the program, its stops come here as well. */
 	if (self->ended ||
 	    waitid(P_PID, (id_t)self->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
-	    !is_end(&info) ||
-	    waitpid(self->pid, &status, WNOHANG) != self->pid)
+	    !is_end(&info))
+		return;
+	if (root)
+		process_see_cpu(root);
+	if (waitpid(self->pid, &status, WNOHANG) != self->pid)
 		return;
 	self->ended = true;
 	self->wait_status = status;
@@ -443,11 +455,11 @@ static bool is_over(const struct watch *self)
 
 void watch_run(struct watch *self)
 {
-	const struct timespec timeout = { .tv_nsec = (long)SLEEP_NS };
+	struct timespec timeout = { .tv_nsec = (long)SLEEP_NS };
 
 	while (program_reap(self), !is_over(self)) {
 		siginfo_t info;
-		u64 now;
+		u64 now, due_ns;
 
 		if (sigtimedwait(&self->signals->waited, &info, &timeout) > 0) {
 			signal_handle(self, &info);
@@ -458,7 +470,8 @@ void watch_run(struct watch *self)
 		if (!self->drain)
 			continue;
 		file_check(self);
-		processes_serve(self, is_due(&self->usage_ns, now, USAGE_NS));
+		due_ns = processes_serve(self, now);
+		timeout.tv_nsec = (long)(due_ns > now + SLEEP_NS_MIN ? due_ns - now : SLEEP_NS_MIN);
 		if (is_due(&self->disk_ns, now, DISK_NS))
 			disk_check(self);
 		if (is_due(&self->progress_ns, now, PROGRESS_NS))

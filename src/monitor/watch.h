@@ -27,7 +27,8 @@ struct watch {
 	bool ended;           /* the program has ended, with wait_status */
 	int wait_status;
 	int passed_signal;    /* the last one that was sent to us alone, 0 = none */
-	u64 usage_ns, disk_ns, progress_ns;
+	u64 process_count;    /* that there were so far */
+	u64 disk_ns, progress_ns;
 	u64 disk_floor_bytes; /* free space below which single events are no longer kept */
 };
 

@@ -212,8 +212,12 @@ static void get_totals(struct cursor *in, struct stream_totals *totals)
 	totals->duration_ticks = cursor_get(in);
 	totals->aggregated_from_ticks = cursor_get(in);
 	count = cursor_get(in);
-	for (u64 i = 0; i < count && i < fault_count; i++)
-		totals->faults[i] = cursor_get(in);
+	for (u64 i = 0; i < count && !in->bad; i++) {
+		u64 fault = cursor_get(in);
+
+		if (i < fault_count)
+			totals->faults[i] = fault;
+	}
 }
 
 /* ---- scans ---- */
@@ -347,6 +351,8 @@ static int tell_image_end(struct teller *teller, struct cursor *in)
 	end.how = cursor_get_u32(in);
 	end.value = (i32)hw_unzigzag(cursor_get(in));
 	get_totals(in, &end.totals);
+	if (in->at < in->end) /* older traces end before it */
+		end.cpu_ns = cursor_get(in);
 	if (end.how > IMAGE_DETACHED)
 		in->bad = true;
 	if (in->bad || !teller->sink->image_end)

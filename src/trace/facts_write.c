@@ -206,6 +206,7 @@ void facts_add_image_end(struct facts *facts, const struct stream_image_end *end
 	varint_add(body, end->how);
 	varint_add(body, hw_zigzag(end->value));
 	put_totals(body, &end->totals);
+	varint_add(body, end->cpu_ns);
 	add_record(facts, HW_FACT_IMAGE_END);
 }
 

@@ -266,6 +266,7 @@ struct stream_image_end {
 	u64 ticks;
 	u32 how; /* enum image_end_how */
 	i32 value;
+	u64 cpu_ns; /* that all threads of the image had, at most; 0 = unknown */
 	struct stream_totals totals;
 };
 

@@ -39,7 +39,7 @@ equal "lines of another form" "$(grep -vcE "$form" "$work/a")" 0
 says "$work/text" '^# image 0 pid [0-9]+ sample_bytes 0 program /'
 says "$work/text" '^# time_ns tid kind address size chunk context aux flags$'
 says "$work/text" '^# end time_ns [0-9]+ exec '
-says "$work/text" '^# end time_ns [0-9]+ exited 0$'
+says "$work/text" '^# end time_ns [0-9]+ exited 0 cpu_ns [1-9][0-9]*$'
 
 # Chunks are numbered from 0 in each image, and each ends at most once, with its own address and size.
 "${dump[@]}" --image 1 "$work/trace.hwt" | awk '

@@ -65,5 +65,66 @@ case_killed()
 	"$HEAPWISE" report --no-symbols trace.hwt >report || fail "status $?"
 }
 
+# most_over_time COLUMN TRACE   of memory_over_time
+most_over_time()
+{
+	field "$2" "[.memory_over_time[].$1] | max"
+}
+
+# Little is live after a burst, and all of it is resident still: for most of the run, and not at its end.
+case_burst()
+{
+	record trace.hwt -- "$HEAPWISE_TARGETS/burst" 1000 >said
+	equal "status" "$status" 0
+	at_least "samples" "$(field trace.hwt .rss.samples)" 10
+	near "most resident" "$(field trace.hwt .rss.max_bytes)" "$(said rss)" 1
+	near "most over time" "$(most_over_time rss_bytes trace.hwt)" "$(said rss)" 2
+	# some look saw the gap, and takes it apart
+	held=$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "fragmentation") | [.most_bytes, .gap_bytes // 0]] |
+		[(map(.[0]) | add), (map(.[1]) | add)] | max')
+	at_least "free pages and fragmentation" "$held" $((70 << 20))
+	at_most "those at the end" "$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "fragmentation") | .end_bytes] | add')" \
+		$((4 << 20))
+	# the gap is there for a part of the run that can be seen
+	at_least "samples far above live" "$(field trace.hwt '[.memory_over_time[] | select(.other_bytes > 70000000)] | length')" 5
+}
+
+# What was sampled until then is there, the last sample and the gap included.
+case_burst_killed()
+{
+	"$HEAPWISE" run --no-symbols -o trace.hwt -- "$HEAPWISE_TARGETS/burst" 60000 >said 2>log &
+	pid=$!
+	for _ in $(seq 200); do
+		sleep 0.1
+		program=$(pgrep -P "$pid" burst) && [ "$(awk '{ print $2 }' "/proc/$program/statm" 2>/dev/null)" -gt 20000 ] && break
+	done
+	sleep 2
+	kill -9 "$program"
+	wait "$pid"
+	at_least "most over time" "$(most_over_time rss_bytes trace.hwt)" $((78 << 20))
+	at_least "widest gap" "$(most_over_time other_bytes trace.hwt)" $((70 << 20))
+	at_least "free pages and fragmentation" "$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "fragmentation") |
+		[.most_bytes, .gap_bytes // 0]] | [(map(.[0]) | add), (map(.[1]) | add)] | max')" $((70 << 20))
+}
+
+case_burst_children()
+{
+	"$HEAPWISE" run --no-symbols --children -o traces -- sh -c '"$1" 700; "$1" 700; :' sh "$HEAPWISE_TARGETS/burst" >said 2>log ||
+		fail "status $?"
+	found=0
+	for trace in traces*/* traces*.hwt; do
+		[ -f "$trace" ] && [ "$(most_over_time other_bytes "$trace" 2>/dev/null)" -ge $((70 << 20)) ] 2>/dev/null && found=$((found + 1))
+	done
+	equal "children whose gap was seen" "$found" 2
+}
+
+# Bounded: the number of samples grows with the logarithm of the time, some 256 at first.
+case_many_samples()
+{
+	record trace.hwt -- "$HEAPWISE_TARGETS/burst" 6000 >said
+	at_most "samples" "$(field trace.hwt .rss.samples)" 600
+	at_least "samples" "$(field trace.hwt .rss.samples)" 20
+}
+
 run_case "$1"
 finish

@@ -195,7 +195,8 @@ HELPER int log_image_end(void *self, const struct stream_image_end *end, struct 
 	struct log *log = self;
 
 	(void)err;
-	strbuf_addf(&log->ends, "%" PRIu64 " how %u value %d:", end->ticks, end->how, end->value);
+	strbuf_addf(&log->ends, "%" PRIu64 " how %u value %d cpu %" PRIu64 ":", end->ticks, end->how, end->value,
+		    end->cpu_ns);
 	for (u64 i = 0; i < sizeof(*t) / sizeof(u64); i++) {
 		u64 word;
 
@@ -682,7 +683,7 @@ HELPER void tell_scan(struct teller *teller)
 
 HELPER void tell_image_end(struct teller *teller)
 {
-	struct stream_image_end end = {.ticks = teller->ticks, .how = IMAGE_KILLED, .value = -9};
+	struct stream_image_end end = {.ticks = teller->ticks, .how = IMAGE_KILLED, .value = -9, .cpu_ns = 123456789};
 
 	for (u64 i = 0; i < sizeof(end.totals) / sizeof(u64); i++) {
 		u64 word = draw(teller, 1 + (1ull << (i % 60)));
