@@ -522,6 +522,7 @@ int excessive_find(struct excessive *self, const struct stack_source *source,
 
 	*self = (struct excessive){
 		.query = query, .guilty = UINT32_MAX, .objects = {.by_caller = query->by_caller}};
+	call_costs_find(&self->costs, source->model);
 	status = objects_find(&self->objects, source, query->wrappers, err);
 	if (status == 0 && collect(self) < 0)
 		status = err_set(err, ERR_MEMORY, "out of memory");
@@ -539,26 +540,14 @@ int excessive_find(struct excessive *self, const struct stack_source *source,
 	return status < 0 ? status : find_varied(self, source, err);
 }
 
-static double mean_ticks(const struct model *model, u32 first, u32 last)
-{
-	double ticks = 0, calls = 0;
-
-	for (u32 kind = first; kind <= last; kind++) {
-		ticks += (double)model->duration_ticks[kind];
-		calls += (double)model->duration_calls[kind];
-	}
-	return calls > 0 ? ticks / calls : 0;
-}
-
 double excessive_pair_ns(const struct excessive *self, const struct alloc_object *object)
 {
-	const struct model *model = self->objects.source->model;
-	double alloc = mean_ticks(model, object->kind, object->kind),
-	       freed = mean_ticks(model, HW_FREE, HW_DELETE_ARRAY);
+	u32 freed = object->kind == HW_NEW	   ? HW_DELETE
+		    : object->kind == HW_NEW_ARRAY ? HW_DELETE_ARRAY
+		    : object->kind == HW_POOL	   ? HW_POOL_FREE
+						   : HW_FREE;
 
-	if (!(alloc > 0))
-		alloc = mean_ticks(model, HW_MALLOC, HW_NEW_ARRAY);
-	return tick_clock_span_ns(&model->clock, alloc + freed);
+	return self->costs.ns[object->kind] + self->costs.ns[freed];
 }
 
 void excessive_release(struct excessive *self)

@@ -60,6 +60,7 @@ struct excessive_iqr {
 struct excessive {
 	const struct excessive_query *query;
 	struct object_table objects;
+	struct call_costs costs;
 	VEC(struct excessive_row) rows; /* by ratio, highest first */
 	VEC(u32)
 	found; /* rows that a method found: most frequent first, or by ratio if only that was asked */

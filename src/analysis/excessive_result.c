@@ -383,7 +383,8 @@ static void say_cost(const struct excessive *self, const struct cost *cost, stru
 			    .text,
 		    units_count((u64)(cost->live + 0.999)).text);
 	if (!(cost->allocator_ns > 0)) {
-		strbuf_add(text, " What they cost was not sampled.");
+		strbuf_add(text, self->costs.all.timed ? " Too few calls were timed to say what they cost."
+						       : " What they cost was not sampled.");
 		return;
 	}
 	strbuf_addf(text, " The allocator spends about %s on them",
@@ -543,15 +544,16 @@ enum { TIMED_CALLS_FEW = 100 };
 
 static void add_own_caveats(struct result *result, const struct excessive *self)
 {
-	const struct model *model = self->objects.source->model;
-	u64 timed = 0;
+	u64 timed = self->costs.all.timed;
 
-	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++)
-		timed += model->duration_calls[kind];
 	if (!self->query->paper && excessive_is_slowed(self))
 		result_add_caveat(result, "instrumentation made the run longer: the floor is applied to numbers "
 					  "of allocations, not to time; record without --routines and "
 					  "--access to compare costs with the run");
+	else if (!self->query->paper && timed && !self->costs.all.enough)
+		result_add_caveat(result, "only %s calls were timed, too few to say what allocations cost: the floor is "
+					  "applied to numbers of allocations",
+				  units_count(timed).text);
 	else if (!self->query->paper && timed && timed < TIMED_CALLS_FEW)
 		result_add_caveat(result,
 				  "what allocations cost rests on %s timed calls only: near the "

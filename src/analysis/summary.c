@@ -336,25 +336,33 @@ static void add_failed(struct builder *self)
 static void add_time(struct builder *self)
 {
 	const struct model *model = self->model;
-	u64 samples = 0, ns = model_allocator_ns(model);
+	struct call_costs costs;
 	/* Times of several threads add up to more than the run. */
-	bool one_thread = count_threads(model) <= 1;
+	bool one_thread = count_threads(model) <= 1, cpu_known;
+	double cpu_ns = model_cpu_ns(model, &cpu_known);
 
-	for (u32 i = 0; i < HW_KIND_COUNT; i++)
-		samples += model->duration_calls[i];
+	call_costs_find(&costs, model);
 	field(self, "allocator_time_ns", "allocator", VALUE_NS,
-	      samples ? value_number(ns) : value_unknown(),
+	      costs.all.enough ? value_number((u64)costs.all.ns) : value_unknown(),
 	      "estimated time inside the real allocator, all threads");
-	last(self)->remark =
-		one_thread
-			? "{allocator_share} of the run, estimated from {allocator_samples} "
-			  "timed calls"
-			: "in all threads together, estimated from {allocator_samples:timed call}";
-	field(self, "allocator_samples", NULL, VALUE_COUNT, value_number(samples),
+	if (!costs.all.enough)
+		last(self)->remark = "too few calls were timed to say ({allocator_samples})";
+	else
+		last(self)->remark = one_thread ? "{allocator_share} of the run; {allocator_low_ns} to {allocator_high_ns}, estimated "
+						  "from {allocator_samples:timed call}"
+						: "in all threads together; {allocator_low_ns} to {allocator_high_ns}, estimated from "
+						  "{allocator_samples:timed call}";
+	field(self, "allocator_low_ns", NULL, VALUE_NS,
+	      costs.all.enough ? value_number((u64)costs.all.low_ns) : value_unknown(), "it is at least that, most likely");
+	field(self, "allocator_high_ns", NULL, VALUE_NS,
+	      costs.all.enough ? value_number((u64)costs.all.high_ns) : value_unknown(), "and at most that");
+	field(self, "allocator_samples", NULL, VALUE_COUNT, value_number(costs.all.timed),
 	      "calls that were timed");
 	field(self, "allocator_share", NULL, VALUE_SHARE,
-	      one_thread ? share(ns, model_duration_ns(model)) : value_unknown(),
+	      one_thread && costs.all.enough ? share((u64)costs.all.ns, model_duration_ns(model)) : value_unknown(),
 	      "allocator time of the duration; of programs with one thread");
+	field(self, "cpu_time_ns", NULL, VALUE_NS, cpu_known ? value_number((u64)cpu_ns) : value_unknown(),
+	      "CPU time of all threads, the recorder's part included");
 }
 
 static void add_rss(struct builder *self)

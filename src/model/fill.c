@@ -287,6 +287,7 @@ static int other_event(struct model *self, const struct event *event, struct err
 	} else if (event->kind == HW_DURATION) {
 		self->duration_calls[call]++;
 		self->duration_ticks[call] += event->size;
+		duration_bins_add(self->duration_bins[call], event->size);
 	} else if (event->kind == HW_LOST) {
 		self->lost_events += event->size;
 	} else if (event->kind == HW_MMAP) {

@@ -88,6 +88,7 @@ static void io_words(struct index_io *io, const char **text, struct arena *arena
 	F(failed)                                                                                  \
 	F(duration_calls)                                                                          \
 	F(duration_ticks)                                                                          \
+	F(duration_bins)                                                                           \
 	F(mapped_bytes)                                                                            \
 	F(unmapped_bytes)                                                                          \
 	F(unknown_frees)                                                                           \

@@ -359,31 +359,6 @@ u64 model_calls(const struct model *self, const char *call)
 	return model_count(self, units);
 }
 
-u64 model_allocator_ns(const struct model *self)
-{
-	u64 all_calls = 0;
-	double all_ticks = 0, ticks = 0;
-
-	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++) {
-		all_calls += self->duration_calls[kind];
-		all_ticks += (double)self->duration_ticks[kind];
-	}
-	if (!all_calls)
-		return 0;
-	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++) {
-		u64 units = kind == HW_REALLOC_FREE ? self->realloc_frees_alone : self->kinds[kind];
-		u64 sampled = self->duration_calls[kind];
-
-		if (!hw_kind_allocates(kind) && !hw_kind_frees(kind))
-			continue;
-		/* A kind too rare to have been sampled costs what the mean call costs. */
-		ticks += (sampled ? (double)self->duration_ticks[kind] / (double)sampled
-				  : all_ticks / (double)all_calls) *
-			 (double)model_count(self, units);
-	}
-	return (u64)tick_clock_span_ns(&self->clock, ticks);
-}
-
 int model_place(const struct model *self, u32 context, struct frame_id *frame, struct err *err)
 {
 	return context_table_place((struct context_table *)&self->contexts, context, frame, err);

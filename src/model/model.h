@@ -23,6 +23,7 @@
 #include "model/chunks.h"
 #include "model/clock.h"
 #include "model/contexts.h"
+#include "model/durations.h"
 #include "model/misfits.h"
 #include "model/order.h"
 #include "model/patterns.h"
@@ -164,6 +165,7 @@ struct model {
 	u64 failed[HW_KIND_COUNT]; /* failed calls, by kind of the call */
 	u64 duration_calls[HW_KIND_COUNT]; /* sampled durations, by kind of the call */
 	u64 duration_ticks[HW_KIND_COUNT];
+	struct duration_bin duration_bins[HW_KIND_COUNT][DURATION_BINS];
 	u64 mapped_bytes, unmapped_bytes; /* with --mmap */
 	u64 unknown_frees, implied_frees;
 	u64 lost_events; /* told by LOST events */
@@ -289,7 +291,7 @@ int model_name_type(struct model *self, u64 identity, const char *name, struct e
 /* Successful calls by the call column of HW_KINDS ("malloc", "free" …), in numbers. */
 u64 model_calls(const struct model *self, const char *call);
 
-/* Estimated time inside the real allocator, from sampled durations; 0 if none were sampled. */
+/* Estimated time inside the real allocator; 0 if too few calls were timed. model/durations.h knows more. */
 u64 model_allocator_ns(const struct model *self);
 
 /* The innermost frame of any context, also one that only frees. Places are found when they are

@@ -66,7 +66,9 @@ static void put_totals(struct call *call)
 	const struct model_totals *totals = &model->totals;
 	bool exec = model_keeps_nothing(model);
 	struct json *json = &call->json;
-	u64 allocator_ns = model_allocator_ns(model), duration = view_duration_ns(call->trace);
+	struct call_costs costs;
+	bool cpu_known;
+	double cpu_ns = model_cpu_ns(model, &cpu_known);
 
 	json_open_flat(json, "bytes", '{');
 	json_number(json, "total", totals->bytes);
@@ -83,9 +85,13 @@ static void put_totals(struct call *call)
 	json_number(json, "points", model_point_count(model));
 	json_close(json, '}');
 	json_open_flat(json, "alloc_time", '{');
-	json_real(json, "ns", allocator_ns ? (double)allocator_ns : NAN);
-	json_real(json, "pct",
-		  allocator_ns && duration ? 100.0 * (double)allocator_ns / (double)duration : NAN);
+	call_costs_find(&costs, model);
+	json_real(json, "ns", costs.all.enough ? floor(costs.all.ns) : NAN);
+	json_real(json, "low", costs.all.enough ? floor(costs.all.low_ns) : NAN);
+	json_real(json, "high", costs.all.enough ? floor(costs.all.high_ns) : NAN);
+	json_real(json, "pct", costs.all.enough && cpu_ns > 0 ? 100.0 * costs.all.ns / cpu_ns : NAN);
+	json_number(json, "timed", costs.all.timed);
+	json_real(json, "cpu_ns", cpu_known ? cpu_ns : NAN);
 	json_close(json, '}');
 }
 

@@ -80,26 +80,18 @@ bool view_metric_parse(const char *word, enum view_metric *metric)
 const char *view_metric_name(enum view_metric metric) { return metrics[metric].name; }
 const char *view_metric_unit(enum view_metric metric) { return metrics[metric].unit; }
 
-/* Estimated time of one call of this kind, in ns; 0 = none was timed. */
-static double call_ns(const struct model *model, u32 kind)
-{
-	u64 calls = model->duration_calls[kind];
-
-	return calls ? tick_clock_span_ns(&model->clock,
-					  (double)model->duration_ticks[kind] / (double)calls)
-		     : 0;
-}
-
 /* From the sums that the model has: no chunk is looked at. */
 static bool weigh_whole(const struct view_scope *self, enum view_metric metric, double *values)
 {
 	const struct model *model = self->trace->model;
 	double units = (double)(1ull << model->count_shift);
 	bool exec = model_keeps_nothing(model);
+	struct call_costs costs;
 
 	if (!view_is_all(self) || metric == METRIC_LIVE || metric == METRIC_CHUNKS_LIVE ||
 	    metric == METRIC_IDLE)
 		return false;
+	call_costs_find(&costs, model);
 	for (u64 i = 0; i < model->points.count; i++) {
 		const struct model_point *point = &model->points.data[i];
 
@@ -120,8 +112,8 @@ static bool weigh_whole(const struct view_scope *self, enum view_metric metric, 
 			values[i] = (double)point->temporary / units;
 			break;
 		case METRIC_ALLOC_TIME:
-			values[i] =
-				(double)point->allocations / units * call_ns(model, point->kind);
+			values[i] = (double)point->allocations / units * costs.ns[point->kind] +
+				    (double)point->frees / units * costs.freed_ns;
 			break;
 		case METRIC_LIVE:
 		case METRIC_CHUNKS_LIVE:
@@ -138,6 +130,7 @@ struct weighing {
 	enum view_metric metric;
 	u64 limit_ticks; /* live: events before this have happened */
 	double units;
+	struct call_costs costs;
 	double *parts[DIVIDE_MAX]; /* sums by point */
 };
 
@@ -188,7 +181,8 @@ static double chunk_weight(const struct weighing *self, const struct view_chunk 
 			       ? (double)units / self->units
 			       : 0;
 	case METRIC_ALLOC_TIME:
-		return (double)units / self->units * call_ns(model, chunk->page->kind[chunk->at]);
+		return (double)units / self->units *
+		       (self->costs.ns[chunk->page->kind[chunk->at]] + (view_is_freed(chunk) ? self->costs.freed_ns : 0));
 	case METRIC_IDLE:
 		return (double)bytes * idle_seconds(model, chunk);
 	case METRICS:
@@ -300,6 +294,7 @@ int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_n
 		*at_ns = tick_clock_ns(&model->clock, peak_ticks);
 	if (weigh_whole(self, metric, values))
 		return 0;
+	call_costs_find(&weighing.costs, model);
 	weighing.limit_ticks = metric == METRIC_PEAK ? peak_ticks + 1
 			       : metric == METRIC_LEAKED
 				       ? tick_clock_ticks(&model->clock, self->window.to_ns + 1)

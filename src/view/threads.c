@@ -20,7 +20,7 @@ static void note_time(struct thread_row *row, u64 ticks)
 		row->last_ticks = ticks;
 }
 
-static void add_chunk(struct threads_view *self, const struct view_scope *scope,
+static void add_chunk(struct threads_view *self, const struct view_scope *scope, const struct call_costs *costs,
 		      const struct view_chunk *chunk)
 {
 	const struct model *model = scope->trace->model;
@@ -36,11 +36,7 @@ static void add_chunk(struct threads_view *self, const struct view_scope *scope,
 	row->chunks += count;
 	row->bytes += (double)bytes;
 	note_time(row, chunk->page->alloc_ticks[chunk->at]);
-	if (model->duration_calls[kind])
-		row->alloc_ns +=
-			count * tick_clock_span_ns(&model->clock,
-						   (double)model->duration_ticks[kind] /
-							   (double)model->duration_calls[kind]);
+	row->alloc_ns += count * costs->ns[kind];
 	if (view_is_kept(chunk)) {
 		row->kept_chunks += count;
 		row->kept_bytes += (double)bytes;
@@ -48,6 +44,7 @@ static void add_chunk(struct threads_view *self, const struct view_scope *scope,
 	if (!view_is_freed(chunk))
 		return;
 	row = row_of(self, freer);
+	row->alloc_ns += count * costs->freed_ns;
 	note_time(row, chunk->page->free_ticks[chunk->at]);
 	if (freer == chunk->page->alloc_thread[chunk->at]) {
 		row->frees_own += count;
@@ -118,17 +115,19 @@ static int add_peaks(struct threads_view *self, const struct view_scope *scope, 
 int threads_view_make(struct threads_view *self, const struct view_scope *scope, struct err *err)
 {
 	u64 threads = scope->trace->model->threads.count;
+	struct call_costs costs;
 	struct view_chunk chunk;
 
 	if (!vec_extend(&self->rows, threads ? threads : 1))
 		return err_set(err, ERR_MEMORY, "out of memory for the threads");
+	call_costs_find(&costs, scope->trace->model);
 	for (u32 i = 0; i < self->rows.count; i++)
 		self->rows.data[i].thread = i;
 	for (u64 at = 0; view_next(scope, &at, &chunk);) {
 		if (chunk.at == 0 && view_check(scope, err) < 0)
 			return err->code;
 		model_pass(scope->trace->model, chunk.number);
-		add_chunk(self, scope, &chunk);
+		add_chunk(self, scope, &costs, &chunk);
 	}
 	if (add_peaks(self, scope, err) < 0)
 		return err->code;

@@ -13,7 +13,7 @@ struct thread_row {
 	double kept_chunks, kept_bytes;
 	double frees_own,
 		frees_other; /* by this thread: of chunks that it, or another, allocated */
-	double alloc_ns;     /* estimated time in the allocator */
+	double alloc_ns;     /* estimated time in the allocator, for its allocations and its frees; 0 = unknown */
 	u64 last_ticks;      /* of its last allocation or free */
 	double peak_bytes;   /* NAN = too many events to tell */
 };

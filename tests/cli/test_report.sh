@@ -49,7 +49,8 @@ done <<'ROWS'
 .estimated boolean
 .unknown_frees number
 .implied_frees number
-.allocator_time_ns number
+.allocator_samples number
+.cpu_time_ns number
 .failed_calls number
 .faults.ring_full number
 .caveats array

@@ -87,6 +87,8 @@ case_burst()
 		$((4 << 20))
 	# the gap is there for a part of the run that can be seen
 	at_least "samples far above live" "$(field trace.hwt '[.memory_over_time[] | select(.other_bytes > 70000000)] | length')" 5
+	at_least "CPU time" "$(field trace.hwt .cpu_time_ns)" 1000000
+	at_least "allocator's part of it" "$(field trace.hwt 'if .allocator_high_ns <= .cpu_time_ns then 1 else 0 end')" 1
 }
 
 # What was sampled until then is there, the last sample and the gap included.
@@ -105,6 +107,7 @@ case_burst_killed()
 	at_least "widest gap" "$(most_over_time other_bytes trace.hwt)" $((70 << 20))
 	at_least "free pages and fragmentation" "$(field trace.hwt '[.memory[] | select(.part == "cached" or .part == "fragmentation") |
 		[.most_bytes, .gap_bytes // 0]] | [(map(.[0]) | add), (map(.[1]) | add)] | max')" $((70 << 20))
+	at_least "CPU time" "$(field trace.hwt .cpu_time_ns)" 1000000
 }
 
 case_burst_children()

@@ -392,6 +392,10 @@ def parity(trace):
     ):
         check(got == want or (isinstance(got, float) and isinstance(want, float) and abs(got - want) < 1e-8),
               f"{got} is not {want}")
+    if overview["alloc_time"]["ns"] is not None:
+        sums = [sum(r["alloc_time"] or 0 for r in data("threads")["rows"]), data("flame", metric="alloc_time")["total"]]
+        check(all(abs(got - overview["alloc_time"]["ns"]) <= 0.01 * overview["alloc_time"]["ns"] + 100 for got in sums),
+              f"time in the allocator: {sums} is not {overview['alloc_time']}")
     rows = {r["id"]: r for r in data("points", limit=500)["rows"]}
     for row in report["top"]["bytes"]:
         own = rows.get(row["point"])

@@ -365,8 +365,10 @@ TEST(slowed, "a run that instrumentation made longer is judged by numbers, whate
 		query.info = &info;
 		background(program);
 		churn(program, "main>loop", 4, 20000, 20, "main>loop");
-		tell_event(&program->feed, (struct event){.kind = HW_DURATION, .aux = HW_MALLOC, .size = 1000});
-		tell_event(&program->feed, (struct event){.kind = HW_DURATION, .aux = HW_FREE, .size = 1000});
+		for (u32 call = 0; call < DURATION_CALLS_MIN; call++) {
+			tell_event(&program->feed, (struct event){.kind = HW_DURATION, .aux = HW_MALLOC, .size = 1000});
+			tell_event(&program->feed, (struct event){.kind = HW_DURATION, .aux = HW_FREE, .size = 1000});
+		}
 		program->feed.ticks += rows[i].rest_ns;
 		finish(program);
 		program->feed.model->image.access = rows[i].access;

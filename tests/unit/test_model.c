@@ -405,19 +405,125 @@ TEST(aggregates_never_underflow, "sums that free more than there was leave nothi
 	model_free(feed.model);
 }
 
-TEST(allocator_time, "allocator time is the mean sampled duration of each kind times its calls")
+/* ---- time in the allocator ---- */
+
+static void tell_timed(struct feed *feed, u8 kind, u64 ticks, u32 times)
+{
+	for (u32 i = 0; i < times; i++)
+		tell_event(feed, (struct event){.kind = HW_DURATION, .aux = kind, .size = ticks});
+}
+
+static void tell_calls(struct feed *feed, u32 count)
+{
+	for (u32 i = 0; i < count; i++)
+		tell_alloc(feed, HW_MALLOC, 0, 1);
+}
+
+/* Ends after `ns`; 2 ns per tick. */
+static struct call_costs costs_of(struct feed *feed, u64 ns, u64 cpu_ns)
+{
+	struct stream_clock pair = {.ticks = 1000 + ns / 2, .ns = 5000 + ns};
+	struct stream_image_end end = {.ticks = pair.ticks, .how = IMAGE_EXITED, .cpu_ns = cpu_ns};
+	struct call_costs costs;
+
+	told(feed, feed->sink.clock(feed->sink.self, &pair, &feed->err));
+	told(feed, feed->sink.image_end(feed->sink.self, &end, &feed->err));
+	call_costs_find(&costs, feed->model);
+	return costs;
+}
+
+TEST(allocator_time, "allocator time is the mean timed duration of each kind times its calls")
 {
 	struct feed feed = feed_new();
-	struct stream_clock pair = {.ticks = 2000, .ns = 5000 + 2000}; /* 2 ns per tick */
 	u64 a = tell_alloc(&feed, HW_MALLOC, 0, 1);
+	struct call_costs costs;
 
 	tell_alloc(&feed, HW_MALLOC, 0, 1);
-	tell_event(&feed, (struct event){.kind = HW_DURATION, .aux = HW_MALLOC, .size = 30});
-	tell_event(&feed, (struct event){.kind = HW_DURATION, .aux = HW_MALLOC, .size = 50});
+	tell_timed(&feed, HW_MALLOC, 32, 10);
+	tell_timed(&feed, HW_MALLOC, 48, 10);
 	tell_free(&feed, HW_FREE, a, 1); /* never timed: costs the mean of all, 40 */
-	told(&feed, feed.sink.clock(feed.sink.self, &pair, &feed.err));
-	tell_end(&feed, IMAGE_EXITED);
+	costs = costs_of(&feed, 1000000, 0);
+	CHECK(costs.all.enough && !costs.all.capped);
+	CHECK_EQ(costs.all.timed, 20);
+	CHECK_EQ((u64)costs.all.ns, (2 * 40 + 40) * 2);
 	CHECK_EQ(model_allocator_ns(feed.model), (2 * 40 + 40) * 2);
+	CHECK_EQ((u64)costs.freed_ns, 80);
+	CHECK(costs.all.low_ns < costs.all.ns && costs.all.ns < costs.all.high_ns);
+	model_free(feed.model);
+}
+
+TEST(allocator_time_preempted, "a timed call that was preempted is not taken for what all calls cost")
+{
+	struct feed feed = feed_new();
+	struct call_costs costs;
+
+	tell_calls(&feed, 4000);
+	tell_timed(&feed, HW_MALLOC, 50, 29);
+	tell_timed(&feed, HW_MALLOC, 10000000, 1); /* 20 ms: the mean would be 2.7 s in all, of a run of 0.4 s */
+	costs = costs_of(&feed, 400000000, 0);
+	CHECK_EQ((u64)(costs.all.ns + 0.5), 4000 * 50 * 2);
+	CHECK(costs.all.high_ns < 21000000); /* it did take that long, once */
+	CHECK(costs.all.high_ns >= 20000000);
+	model_free(feed.model);
+}
+
+TEST(allocator_time_hundredth, "of many timed calls the longest hundredth does not count, others do")
+{
+	struct feed feed = feed_new();
+	struct call_costs costs;
+
+	tell_calls(&feed, 100);
+	tell_timed(&feed, HW_MALLOC, 50, 900);
+	tell_timed(&feed, HW_MALLOC, 1000, 91);
+	tell_timed(&feed, HW_MALLOC, 1000000, 9);
+	costs = costs_of(&feed, 400000000, 0);
+	CHECK_EQ((u64)(costs.all.ns + 0.5), 100 * (50 * 9 + 1000) / 10 * 2);
+	model_free(feed.model);
+}
+
+TEST(allocator_time_capped, "allocator time is never above the threads' CPU time, nor are its parts")
+{
+	struct feed feed = feed_new();
+	struct call_costs costs;
+
+	tell_calls(&feed, 1000);
+	tell_timed(&feed, HW_MALLOC, 500000, 40); /* 1 ms each, as on a machine that does much else */
+	costs = costs_of(&feed, 2000000000, 300000000);
+	CHECK(costs.all.capped);
+	CHECK_EQ((u64)costs.all.ns, 300000000);
+	CHECK_EQ((u64)costs.all.high_ns, 300000000);
+	CHECK_EQ((u64)(costs.ns[HW_MALLOC] * 1000 + 0.5), 300000000);
+	model_free(feed.model);
+}
+
+TEST(allocator_time_bound, "without CPU time the run's duration is the bound, for each thread")
+{
+	for (u32 threads = 1; threads <= 2; threads++) {
+		struct feed feed = feed_new();
+		struct call_costs costs;
+
+		for (u32 i = 0; i < threads; i++)
+			tell_thread(&feed, i);
+		tell_calls(&feed, 1000);
+		tell_timed(&feed, HW_MALLOC, 500000, 40);
+		costs = costs_of(&feed, 100000000, 0);
+		CHECK_EQ((u64)(costs.all.ns + 0.5), threads * 100000000);
+		model_free(feed.model);
+	}
+}
+
+TEST(allocator_time_few, "of too few timed calls nothing is said")
+{
+	struct feed feed = feed_new();
+	struct call_costs costs;
+
+	tell_calls(&feed, 1000);
+	tell_timed(&feed, HW_MALLOC, 50, DURATION_CALLS_MIN - 1);
+	costs = costs_of(&feed, 100000000, 0);
+	CHECK(!costs.all.enough);
+	CHECK_EQ(costs.all.timed, DURATION_CALLS_MIN - 1);
+	CHECK_EQ((u64)costs.all.high_ns, 0);
+	CHECK_EQ((u64)costs.ns[HW_MALLOC], 0);
 	model_free(feed.model);
 }
 

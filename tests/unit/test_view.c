@@ -519,6 +519,40 @@ TEST(matrix, "chunks are counted by who allocated and who freed them")
 	view_trace_free(heap.trace);
 }
 
+TEST(thread_times, "the times of threads in the allocator add up to that of the program, and so do those of points")
+{
+	static struct threads_view view;
+	struct call_costs costs;
+	struct heap heap;
+	struct view_scope scope;
+	double points[8] = {0}, sum = 0;
+	u64 at_ns = 0;
+
+	heap_begin(&heap);
+	for (u32 i = 0; i < 30; i++) {
+		u64 chunk = tell_alloc(&heap.feed, i % 3 ? HW_MALLOC : HW_CALLOC, 2 + i % 2, 100);
+
+		if (i % 2)
+			tell_free(&heap.feed, HW_FREE, chunk, 100);
+		tell_event(&heap.feed, (struct event){.kind = HW_DURATION, .aux = HW_MALLOC, .size = 3});
+		tell_event(&heap.feed, (struct event){.kind = HW_DURATION, .aux = HW_FREE, .size = 5});
+	}
+	tell_event(&heap.feed, (struct event){.kind = HW_FREE, .chunk = NO_CHUNK, .address = 0x77});
+	heap_end(&heap);
+	call_costs_find(&costs, heap.feed.model);
+	scope = scope_of(&heap, "all", NULL);
+	CHECK_EQ(threads_view_make(&view, &scope, &heap.err), 0);
+	CHECK_EQ((u64)(costs.all.ns + 0.5), 30 * 3 + 16 * 5);
+	CHECK_EQ((u64)(view.rows.data[0].alloc_ns + 0.5), (u64)(costs.all.ns + 0.5));
+	CHECK_EQ(view_weigh(&scope, METRIC_ALLOC_TIME, &at_ns, points, &heap.err), 0);
+	for (u32 i = 0; i < 8; i++)
+		sum += points[i];
+	CHECK_EQ((u64)(sum + 0.5), (u64)(costs.all.ns + 0.5));
+	threads_view_release(&view);
+	view_scope_release(&scope);
+	view_trace_free(heap.trace);
+}
+
 TEST(memory, "memory at a moment has the chunks that are live then, and the holes between them")
 {
 	struct heap heap;
