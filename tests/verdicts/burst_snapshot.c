@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// verdict: kind=burst function=snapshot_row bytes=32000000 chunks=40000
-// A table whose rows are copied for a snapshot once; one row in ten of the copy stays, the others go: peak, and what is left of it.
+// verdict: kind=burst,resident function=snapshot_row bytes=32000000 chunks=40000
+// A table whose rows are copied for a snapshot once; one row in ten of the copy stays, the others go. It makes the
+// peak, and what is left of it holds all its pages.
 #include "noise.h"
 
 enum { ROWS = 40000, ROW = 800, TURNS = 12000 };

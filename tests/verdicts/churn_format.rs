@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// verdict: kind=churn function=label calls=1200000
+// verdict: kind=churn function=label calls=2400000
 // Counts of events by a label that is formatted into a new String for each event, only to be compared.
 include!("noise.rs");
 
@@ -34,7 +34,7 @@ fn main() {
     let noise = Noise::start();
     let labels: Vec<String> = (0..LABELS as u8).map(|i| label(&Event { kind: i % 4, level: i / 4 })).collect();
     let mut counts = vec![0usize; LABELS];
-    for i in 0..1_200_000usize {
+    for i in 0..2_400_000usize {
         let event = Event { kind: (i % 4) as u8, level: (i / 4 % 3) as u8 };
         count(&labels, &mut counts, black_box(&event));
         if i % 600 == 0 {

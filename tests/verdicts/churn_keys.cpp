@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// verdict: kind=churn function=key_of calls=1500000
+// verdict: kind=churn function=key_of calls=2500000
 // A lookup of settings by "section.name": the key is put together anew for each lookup, too long to be stored inside the string.
 #include "noise.h"
 #include <map>
@@ -44,7 +44,7 @@ int main()
 
 	noise_start();
 	settings = make_settings();
-	for (unsigned i = 0; i < 1500000; i++) {
+	for (unsigned i = 0; i < 2500000; i++) {
 		sum += setting(settings, i % 8, i / 8 % 5);
 		if (i % 800 == 0)
 			noise_turn(i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// verdict: kind=lost function=parse_pair bytes=3024000 chunks=6000
+// verdict: kind=lost function=parse_pair bytes=604800 chunks=1200
 // A reader of configuration lines: "key=value". A value that is out of range is refused, and the pair made for it is lost.
 #include "noise.h"
 
@@ -24,7 +24,7 @@ APART static struct pair *parse_pair(const char *line)
 	memset(pair, 0, sizeof *pair);
 	memcpy(pair->key, line, (size_t)(equals - line));
 	pair->value = atoi(equals + 1);
-	if (pair->value % 5 == 4) {
+	if (pair->value % 25 == 24) {
 		noise_last = NULL;
 		return NULL; /* the flaw: an early return */
 	}
