@@ -22,7 +22,7 @@ heapwise_run(events-new-delete events all newdelete)
 heapwise_run(events-before-and-after-main events own lifecycle)
 heapwise_run(durations durations)
 heapwise_run(brief brief)
-foreach(case folded recursion)
+foreach(case folded recursion stripped)
 	heapwise_run(places-${case} places ${case})
 endforeach()
 

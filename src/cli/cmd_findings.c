@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "analysis/findings.h"
+#include "analysis/unnamed.h"
 #include "base/units.h"
 #include "cli/brief.h"
 #include "cli/folding.h"
@@ -77,6 +78,8 @@ static struct result *build(struct view *view, struct err *err)
 	source = loaded_stacks(&view->trace, view->format, depth);
 	if (findings_make(&findings, &source, &view->trace.info, &query, err) == 0)
 		result = findings_report(&findings, &source, &view->trace.info, &show, err);
+	if (result && self->args->symbols)
+		unnamed_add_caveat(&source, view->format == FORMAT_TEXT, result);
 	findings_release(&findings);
 	return result;
 }

@@ -7,6 +7,7 @@
 
 #include "analysis/report.h"
 #include "analysis/session.h"
+#include "analysis/unnamed.h"
 #include "cli/folding.h"
 #include "cli/loaded.h"
 #include "cli/traces.h"
@@ -60,6 +61,7 @@ static struct result *build(struct view *view, struct err *err)
 {
 	const struct report *self = (const struct report *)view;
 	struct stack_source source;
+	struct result *report;
 	struct report_query query = {.info = &view->trace.info,
 				     .image = loaded_image(&view->trace),
 				     .top = self->args->top,
@@ -68,7 +70,10 @@ static struct result *build(struct view *view, struct err *err)
 	loaded_add_types(&view->trace);
 	source = loaded_stacks(&view->trace, view->format, self->args->depth);
 	query.one_list = self->args->by && points_by_parse(self->args->by, &query.by);
-	return analyse_report(&source, &query, err);
+	report = analyse_report(&source, &query, err);
+	if (report && self->args->symbols)
+		unnamed_add_caveat(&source, view->format == FORMAT_TEXT, report);
+	return report;
 }
 
 /* Where a reader may go on; a path that would make the line too long is left to him. */

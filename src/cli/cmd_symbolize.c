@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/print.h"
 #include "cli/traces.h"
+#include "symbols/remedy.h"
 #include "symbols/resolve.h"
 
 struct symbolize_args {
@@ -59,7 +60,8 @@ static struct result *describe(const char *path, const struct symbolize_summary 
 	if (found->modules_stripped)
 		result_add_caveat(result,
 				  "install debug files of stripped modules, name their folder with "
-				  "--debug-path, or set DEBUGINFOD_URLS");
+				  "--debug-path, or set DEBUGINFOD_URLS=%s",
+				  remedy_server(""));
 	return result;
 }
 

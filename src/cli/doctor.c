@@ -19,6 +19,7 @@
 #include "base/parts.h"
 #include "base/units.h"
 #include "monitor/layout.h"
+#include "symbols/remedy.h"
 
 enum { FILE_MAX = 1 << 20 };
 
@@ -238,7 +239,8 @@ static void look_debuginfod(struct finding *finding)
 	finding->state = FINDING_LIMITED;
 	FOUND(finding, "DEBUGINFOD_URLS is not set");
 	FOLLOWS(finding,
-		"nothing is asked from the network; stripped libraries show exported names only");
+		"nothing is asked from the network; stripped libraries show exported names only; this system's server is %s",
+		remedy_server(""));
 }
 
 static void look_debug_files(struct finding *finding)

@@ -15,6 +15,7 @@
 #include "analysis/report.h"
 #include "analysis/summary.h"
 #include "analysis/types_result.h"
+#include "analysis/unnamed.h"
 #include "base/units.h"
 #include "output/render.h"
 #include "serve/api.h"
@@ -93,6 +94,8 @@ void api_report(struct call *call)
 		lock(call);
 		result = analyse_report(&source, &query, &err);
 		unlock(call);
+		if (result)
+			unnamed_add_caveat(&source, false, result);
 	}
 	reply_result(call, result, &err);
 }
@@ -339,6 +342,8 @@ void api_findings(struct call *call)
 		lock(call);
 		result = findings_report(findings, &source, &call->trace->info, &show, &err);
 		unlock(call);
+		if (result)
+			unnamed_add_caveat(&source, false, result);
 	}
 	reply_result(call, result, &err);
 }

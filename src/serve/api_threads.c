@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/unnamed.h"
 #include "serve/api.h"
 #include "view/calls.h"
 #include "view/source.h"
@@ -425,6 +426,17 @@ static void put_sums(struct json *json, const char *key, const struct line_sums 
 	json_close(json, '}');
 }
 
+/* What helps where there is no source to show. */
+static void put_advice(struct call *call, bool wanted)
+{
+	struct strbuf text = {0};
+
+	if (wanted && !unnamed_advice(&call->trace->stacks, true, &text))
+		strbuf_add(&text, "no line numbers: build with -g, and record again");
+	json_text(&call->json, "advice", text.count && !text.failed ? text.text : NULL);
+	strbuf_release(&text);
+}
+
 void api_files(struct call *call)
 {
 	struct err err = {0};
@@ -451,6 +463,7 @@ void api_files(struct call *call)
 		json_close(&call->json, '}');
 	}
 	json_close(&call->json, ']');
+	put_advice(call, table->files.count == 0);
 	json_close(&call->json, '}');
 	reply_end(call);
 }

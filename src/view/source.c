@@ -89,6 +89,15 @@ static bool credit(struct building *self, const struct symbol_frame *frame, u32 
 	return true;
 }
 
+/* The C library, and its start code in the program itself, are on every stack, and nobody's to change. */
+static bool is_system(const struct stack_names *names)
+{
+	const char *slash = strrchr(names->module, '/');
+
+	return library_is_system(slash ? slash + 1 : names->module) ||
+	       (names->count && strcmp(names->frames[names->count - 1].function, "_start") == 0);
+}
+
 static bool add_point(struct building *self, u32 point)
 {
 	const struct model *model = self->trace->model;
@@ -99,11 +108,11 @@ static bool add_point(struct building *self, u32 point)
 	for (u32 at = frame.index; at; at = model->contexts.frames.data[at].parent) {
 		struct stack_names names = stack_names(&self->trace->stacks, (struct frame_id){at});
 
-		for (u32 i = 0; i < names.count; i++)
+		for (u32 i = 0; i < names.count && !is_system(&names); i++)
 			if (!credit(self, &names.frames[i], point))
 				return false;
 	}
-	if (!*place.own.file)
+	if (!*place.own.file || place.foreign)
 		return true;
 	if (!file_find(self, place.own.file, &file) ||
 	    !line_find(self, file, place.own.line, &line))

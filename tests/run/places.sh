@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# places.sh CASE   where findings are: wrappers are part of their callers, a function that calls itself is said once
+# places.sh CASE   where findings are: wrappers are part of their callers, a function that calls itself is said once, and where
+# functions have no names the remedy is.
 . "$(dirname "$0")/lib.sh"
 needs gcc
 cd "$work" || exit 1
@@ -120,6 +121,28 @@ case_recursion()
 	found walks >where
 	says where "^leak walk \(.*\), called by main \("
 	equal "places of walk" "$(grep -c "^leak walk" where)" 1
+}
+
+case_stripped()
+{
+	wrapper_program | build bare -s
+	take bare
+	for command in findings report; do
+		"$HEAPWISE" $command bare.hwt >text 2>stderr || fail "$command: $(cat stderr)"
+		tr -s ' \n' ' ' <text >flat
+		equal "$command: remedies" "$(grep -o 'no function names for' flat | wc -l)" 1
+		says flat "no function names for (100|9[0-9])\.[0-9] % of the bytes: bare \((100|9[0-9])\.[0-9] %, stripped\)\. Remedy: build bare with -g"
+		says flat "'heapwise symbolize --debug-path DIR bare.hwt'"
+	done
+	equal "caveats for programs" "$("$HEAPWISE" report --format json bare.hwt | jq '[.caveats[] | select(startswith("no function names"))] | length')" 1
+	# A function without a name is a place in its module.
+	found bare >where
+	says where "bare\+0x[0-9a-f]+"
+	# With names there is nothing to say.
+	wrapper_program | build named
+	take named
+	"$HEAPWISE" report named.hwt >text 2>stderr
+	! grep "no function names" text || fail "a remedy where all is well"
 }
 
 run_case "$1"
