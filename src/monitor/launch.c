@@ -263,8 +263,9 @@ int launch_go(struct launch *self, struct err *err)
 	int code = 0, refused = 0;
 	ssize_t got;
 
-	/* A gate that cannot be opened is taken away: the child ends, and is not waited for in vain. */
-	if (write(self->gate, &byte, 1) != 1) {
+	/* A gate that cannot be opened is taken away: the child ends, and is not waited for in vain. Where nobody waits at it any more,
+	 * the child was killed: that is the program's end, and not a reason to start it again. */
+	if (write(self->gate, &byte, 1) != 1 && errno != EPIPE) {
 		refused = errno;
 		close(self->gate);
 		self->gate = -1;

@@ -50,7 +50,7 @@ int launch_plain(struct launch *self, struct err *err);
 /* Forks. To be called before any thread is made. */
 int launch_fork(struct launch *self, struct err *err);
 
-/* Lets the program start; 0 if it did. The child is reaped if not. */
+/* Lets the program start; 0 if it did, or was killed before it could. The child is reaped if not. */
 int launch_go(struct launch *self, struct err *err);
 
 /* The program does not start after all: the child ends and is reaped. */

@@ -4,13 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
 #include "format/arch/arch.h"
 #include "lib/test.h"
 #include "monitor/hint.h"
+#include "monitor/launch.h"
 #include "monitor/process.h"
 #include "monitor/program.h"
 #include "monitor/run.h"
@@ -194,4 +197,24 @@ TEST(quoting, "a command line is quoted so that a shell takes it back")
 		CHECK_STR(strbuf_text(&text), quotes[i].quoted);
 		strbuf_release(&text);
 	}
+}
+
+TEST(killed_at_gate, "a program that is killed before it begins has ended by that signal, and is not started again")
+{
+	char path[] = "/bin/true";
+	char *const argv[] = { path, NULL };
+	struct launch_signals signals = { 0 };
+	struct launch launch = { .path = path, .argv = argv, .signals = &signals };
+	struct err err = { 0 };
+	siginfo_t info;
+	int status = 0;
+
+	launch_signals_take(&signals);
+	CHECK_EQ(launch_fork(&launch, &err), 0);
+	kill(launch.pid, SIGKILL);
+	CHECK_EQ(waitid(P_PID, (id_t)launch.pid, &info, WEXITED | WNOWAIT), 0);
+	CHECK_EQ(launch_go(&launch, &err), 0);
+	CHECK_EQ(waitpid(launch.pid, &status, 0), launch.pid);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	launch_signals_restore(&signals);
 }
