@@ -20,7 +20,7 @@
 #include "base/io.h"
 #include "format/atomics.h"
 #include "monitor/futex.h"
-#include "format/ticks.h"
+#include "format/moment.h"
 #include "monitor/program.h"
 #include "monitor/recording.h"
 
@@ -28,15 +28,19 @@ enum { ENVIRONMENT_MAX = 4 << 20 };
 
 static pthread_mutex_t path_lock = PTHREAD_MUTEX_INITIALIZER; /* trace_path of all processes */
 
-struct stream_clock clock_now(void)
+static u64 monotonic_ns(void)
 {
-	struct stream_clock clock;
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	clock.ticks = hw_ticks();
-	clock.ns = (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-	return clock;
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
+struct stream_clock clock_now(void)
+{
+	struct hw_moment now = hw_moment_read(monotonic_ns);
+
+	return (struct stream_clock){.ticks = now.ticks, .ns = now.ns};
 }
 
 struct process *process_new(u32 pid, u32 parent_pid)

@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 
-#include "format/ticks.h"
+#include "format/moment.h"
 #include "recorder/access/access.h"
 #include "recorder/context.h"
 #include "recorder/desk.h"
@@ -213,6 +213,8 @@ static void guard_token(void)
 
 bool hwr_session_attach(struct hw_control *control)
 {
+	struct hw_moment start;
+
 	hwr_control = control;
 	hwr_slots = (struct hw_slot *)((u8 *)control + control->slots_offset);
 	hwr_nodes = (struct hw_node *)((u8 *)control + control->nodes_offset);
@@ -233,8 +235,9 @@ bool hwr_session_attach(struct hw_control *control)
 	hwr_modules_tell_image();
 	control->pid = seen_pid();
 	control->arch = HWR_ELF_MACHINE;
-	control->start_ns = hwr_monotonic_ns();
-	control->start_ticks = hw_ticks();
+	start = hw_moment_read(hwr_monotonic_ns);
+	control->start_ns = start.ns;
+	control->start_ticks = start.ticks;
 	control->began_paused = load_relaxed(&control->paused);
 	hwr_access_attach();
 	hwr_runtime_attach();

@@ -9,7 +9,7 @@
 #include <pub_tool_libcproc.h>
 #include <pub_tool_threadstate.h>
 
-#include "format/ticks.h"
+#include "format/moment.h"
 #include "valgrind/context.h"
 #include "valgrind/modules.h"
 #include "valgrind/ring.h"
@@ -146,6 +146,8 @@ static struct hw_control *berth_claim(void)
 
 static void attach(struct hw_control *control)
 {
+	struct hw_moment start;
+
 	hwv_control = control;
 	hwv_recording++;
 	hwv_nodes = (struct hw_node *)((u8 *)control + control->nodes_offset);
@@ -160,8 +162,9 @@ static void attach(struct hw_control *control)
 	control->pid = (u32)VG_(getpid)();
 	control->arch = HW_MACHINE;
 	control->access = HW_ACCESS_VALGRIND;
-	control->start_ns = hwv_monotonic_ns();
-	control->start_ticks = hw_ticks();
+	start = hw_moment_read(hwv_monotonic_ns);
+	control->start_ns = start.ns;
+	control->start_ticks = start.ticks;
 	store_release(&control->attached, 1); /* pairs with the monitor's acquire */
 }
 

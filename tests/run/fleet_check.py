@@ -115,7 +115,7 @@ def check_top(all_runs, exact_names=True):
         if got != (place["bytes"], place["count"], place["kept"], place["runs"], place["peak"]):
             fail(f"top says {got} of {functions_of(row)[:2]}, the traces {place}")
         # Sums are of ticks, and the rate of a clock varies in the milliseconds that a program runs.
-        if not near(row["byte_seconds"], place["time"], 2e-3):
+        if not near(row["byte_seconds"], place["time"], 1e-3):
             fail(f"bytes x time of {functions_of(row)[:2]} is {row['byte_seconds']}, by the chunks {place['time']}")
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The contract of src/format: numbers that both processes and every trace file rely on. */
+#include "format/moment.h"
 #include "format/record.h"
 #include "format/session.h"
 #include "format/varint.h"
@@ -79,4 +80,28 @@ TEST(layout, "shared structs have the layout that both sides were built for")
 	CHECK_EQ(sizeof(struct hw_berth), 16);
 	CHECK_EQ(sizeof(struct hw_module_note), 48);
 	CHECK(sizeof(struct hw_control) <= 4096);
+}
+
+static u64 readings;
+
+/* As if the thread had to wait after each reading but the third; says which it is. */
+static u64 held_up(void)
+{
+	u64 from = hw_ticks();
+
+	readings++;
+	while (readings != 3 && hw_ticks() - from < 2000000)
+		;
+	return readings;
+}
+
+TEST(moment, "clocks that were read with a pause between them do not count")
+{
+	u64 before = hw_ticks();
+	struct hw_moment moment;
+
+	readings = 0;
+	moment = hw_moment_read(held_up);
+	CHECK_EQ(moment.ns, 3);
+	CHECK(moment.ticks > before && moment.ticks < hw_ticks());
 }
