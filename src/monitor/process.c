@@ -235,6 +235,9 @@ static void image_begin(struct process *self, const struct process_fallback *fal
 		image_mark(self->image, HW_MARK_PAUSED);
 	}
 	strbuf_release(&command);
+	/* Without the image nothing of the trace can be read, should we be killed. */
+	if (self->image && self->writer && trace_writer_flush(self->writer, &err) < 0)
+		process_fail(self, &err);
 }
 
 static void runtime_find(struct process *self)
