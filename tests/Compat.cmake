@@ -42,6 +42,12 @@ set(HEAPWISE_TIMEOUT 900)
 foreach(program grep sed awk tar xz openssl curl git perl python3 cmake ninja protoc rust)
 	heapwise_script_test(differential.${program} ${compat_dir}/differential.sh ${program})
 endforeach()
+# What programs of the distribution print and write is the same with and without Heapwise: compat/PROGRAMS.
+set(HEAPWISE_TIMEOUT 7200)
+foreach(mode run children watch valgrind)
+	heapwise_script_test(differential.programs-${mode} ${compat_dir}/programs.sh ${mode})
+endforeach()
+set(HEAPWISE_TIMEOUT 900)
 heapwise_script_test(soak.short ${PROJECT_SOURCE_DIR}/bench/soak --heapwise ${PROJECT_BINARY_DIR}/heapwise --seconds 20
 	--slack 1.5)
 unset(HEAPWISE_LABEL)
