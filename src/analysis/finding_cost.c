@@ -3,7 +3,7 @@
  * Host. */
 #include "analysis/finding_cost.h"
 
-/* Where no call was timed. */
+/* Where too few calls were timed. */
 static const double TYPICAL_CALL_NS = 25, COPY_NS_PER_BYTE = 0.1;
 /* Who holds the peak of a program that needs less is no question. */
 static const double PEAK_SMALL = 1 << 20;
@@ -39,23 +39,16 @@ struct finding_costs finding_costs(const struct model *model, double byte_ticks)
 {
 	struct finding_costs self = {.model = model,
 				     .run_ticks = (double)(model->last_ticks - model->image.start_ticks)};
-	u64 calls = 0;
-	double ticks = 0, typical;
+	struct call_costs costs;
+	bool known;
 
-	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++) {
-		calls += model->duration_calls[kind];
-		ticks += (double)model->duration_ticks[kind];
-	}
-	typical = calls ? tick_clock_span_ns(&model->clock, ticks) / (double)calls : TYPICAL_CALL_NS;
-	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++) {
-		u64 timed = model->duration_calls[kind];
-
-		self.call_ns[kind] = timed ? tick_clock_span_ns(&model->clock, (double)model->duration_ticks[kind]) / (double)timed
-					   : typical;
-	}
+	call_costs_find(&costs, model);
+	for (u32 kind = 0; kind < HW_KIND_COUNT; kind++)
+		self.call_ns[kind] = costs.all.enough ? costs.ns[kind] : TYPICAL_CALL_NS;
+	self.free_ns = costs.all.enough ? costs.freed_ns : TYPICAL_CALL_NS;
 	self.wholes[SAVING_PEAK_BYTES] = (double)model->totals.peak_bytes;
 	self.wholes[SAVING_MEAN_BYTES] = self.run_ticks > 0 ? byte_ticks / self.run_ticks : 0;
-	self.wholes[SAVING_CPU_NS] = (double)model_duration_ns(model);
+	self.wholes[SAVING_CPU_NS] = model_cpu_ns(model, &known);
 	return self;
 }
 
@@ -64,7 +57,7 @@ double finding_cpu_ns(const struct finding_costs *self, u32 point, u64 units, do
 	double calls = (double)model_count(self->model, units);
 	u8 kind = self->model->points.data[point].kind;
 
-	return calls * (self->call_ns[kind < HW_KIND_COUNT ? kind : HW_MALLOC] + self->call_ns[HW_FREE]) +
+	return calls * (self->call_ns[kind < HW_KIND_COUNT ? kind : HW_MALLOC] + self->free_ns) +
 	       copied_bytes * COPY_NS_PER_BYTE;
 }
 

@@ -4,13 +4,14 @@
 #define ANALYSIS_FINDING_COST_H
 
 #include "analysis/findings.h"
+#include "model/durations.h"
 
 /* Of the whole run. */
 struct finding_costs {
 	const struct model *model;
 	double wholes[SAVING_UNITS];
 	double run_ticks;
-	double call_ns[HW_KIND_COUNT]; /* of one call of the allocator */
+	double call_ns[HW_KIND_COUNT], free_ns; /* of one call of the allocator */
 };
 
 /* byte_ticks: of all chunks. */
