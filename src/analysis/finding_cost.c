@@ -154,16 +154,17 @@ static u32 concern(const struct finding *finding)
 		return 1;
 	case FINDING_PEAK:
 	case FINDING_BURST:
-	case FINDING_RESIDENT:
 		return 2;
+	case FINDING_RESIDENT:
+		return 3;
 	case FINDING_CHURN:
 	case FINDING_GROWING:
 	case FINDING_ZERO_SIZE:
-		return 4;
-	case FINDING_KEPT:
 		return 5;
+	case FINDING_KEPT:
+		return 6;
 	default:
-		return 3;
+		return 4;
 	}
 }
 

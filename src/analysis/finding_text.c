@@ -170,10 +170,14 @@ static void put_churn(struct strbuf *out, const struct finding *finding, const s
 		strbuf_add(out, ", before the next allocation");
 }
 
-static void put_growing(struct strbuf *out, const struct finding *finding)
+static void put_growing(struct strbuf *out, const struct finding *finding, const struct model *model)
 {
 	const struct growth_run *run = &finding->growth;
 
+	if (!run->steps) {
+		strbuf_addf(out, "Given a new size %s times by realloc", count_of(model, finding->chunks).text);
+		return;
+	}
 	strbuf_addf(out, "Grew %u times from %s to %s", run->steps,
 		    units_bytes(run->from_bytes).text, units_bytes(run->to_bytes).text);
 	if (finding->growth_runs > 1)
@@ -269,7 +273,7 @@ static void put_seen(struct strbuf *out, const struct finding *finding, const st
 		put_churn(out, finding, model);
 		break;
 	case FINDING_GROWING:
-		put_growing(out, finding);
+		put_growing(out, finding, model);
 		break;
 	case FINDING_ZERO_SIZE:
 		strbuf_addf(out, "%s allocation%s of 0 bytes", count_of(model, finding->chunks).text,

@@ -264,6 +264,18 @@ static int add_churn(struct finder *self, u32 point, struct err *err)
 	return add(self, one, err);
 }
 
+/* A buffer that realloc gives a new size again and again. */
+static int add_resized(struct finder *self, u32 point, struct err *err)
+{
+	struct finding one = begun(self, point, FINDING_GROWING, INFERENCE_TEMPORARY);
+
+	one.growth = (struct growth_run){0};
+	one.chunks = self->behaviour->points[point].all.chunks;
+	one.allocations = one.chunks;
+	one.amounts[SAVING_CPU_NS] = finding_cpu_ns(&self->costs, point, one.allocations, 0);
+	return add(self, one, err);
+}
+
 static int add_zero(struct finder *self, u32 point, struct err *err)
 {
 	struct finding one = begun(self, point, FINDING_ZERO_SIZE, INFERENCE_ZERO_SIZE);
@@ -283,10 +295,12 @@ static int add_calls(struct finder *self, u32 point, struct err *err)
 	if (holds(self, point, INFERENCE_ZERO_SIZE) &&
 	    2 * known->hits[INFERENCE_ZERO_SIZE].chunks >= known->all.chunks)
 		return add_zero(self, point, err);
-	/* A buffer that grows anew in each turn of a loop is told by its growth. */
+	/* A buffer that grows anew in each turn of a loop is told by its growth, also if each step is at another place. */
 	if (holds(self, point, INFERENCE_GROWING) &&
 	    (!churns || 2 * known->hits[INFERENCE_GROWING].chunks >= known->all.chunks))
 		return add_growing(self, point, err);
+	if (churns && self->model->points.data[point].kind == HW_REALLOC)
+		return add_resized(self, point, err);
 	if (churns)
 		return add_churn(self, point, err);
 	return holds(self, point, INFERENCE_ZERO_SIZE) ? add_zero(self, point, err) : 0;
@@ -453,6 +467,8 @@ static bool is_explained(const struct finding *a, const struct finding *b)
 		return false;
 	if (a->kind == FINDING_KEPT)
 		return is_peak(b) || b->kind == FINDING_GROWTH;
+	if (b->kind == FINDING_RESIDENT && a->kind != FINDING_BURST)
+		return false; /* what is live most of the time is not there because of what is free */
 	return is_peak(a) && !is_peak(b) && b->kind != FINDING_KEPT && b->saving.unit != SAVING_CPU_NS &&
 	       2 * b->saving.share >= a->saving.share;
 }

@@ -138,6 +138,18 @@ static void print_sample(const struct model *model, const char *path)
 		units_count(model->recorded_allocations).text, units_count(model_count(model, model->totals.allocations)).text, path);
 }
 
+static void print_unnamed(const struct stack_source *source)
+{
+	struct strbuf advice = {0}, line = {0};
+
+	if (unnamed_advice(source, true, &advice)) {
+		text_add_clean(&line, strbuf_text(&advice));
+		fprintf(stderr, "heapwise: note: %s\n", strbuf_text(&line));
+	}
+	strbuf_release(&advice);
+	strbuf_release(&line);
+}
+
 u64 brief_findings(const struct command *command, const char *path, struct loading *loading)
 {
 	bool sample = loading_what(loading) == LOADING_SAMPLE;
@@ -159,6 +171,7 @@ u64 brief_findings(const struct command *command, const char *path, struct loadi
 			found = findings.rows.count;
 			if (found && sample)
 				print_sample(source.model, path);
+			print_unnamed(&source);
 		}
 	}
 	if (err.code)
