@@ -6,7 +6,7 @@
 #include "analysis/findings.h"
 #include "analysis/folds.h"
 #include "analysis/marks.h"
-#include "analysis/resident.h"
+#include "analysis/resident_series.h"
 #include "analysis/summary.h"
 
 /* What 'heapwise leaks' would find, in a line each, and what 'heapwise findings' would begin with. */
@@ -36,6 +36,20 @@ static int add_findings(const struct stack_source *source, const struct report_q
 	return status;
 }
 
+static void add_memory(const struct model *model, struct result *report, struct err *err)
+{
+	struct resident_series series = {0};
+
+	if (resident_series_make(&series, model, err) < 0) {
+		result_add_part(report, NULL);
+		return;
+	}
+	result_add_part(report, analyse_resident(model, &series, err));
+	result_add_part(report, analyse_resident_drawn(model, &series, err));
+	result_add_part(report, analyse_resident_over_time(model, &series, err));
+	resident_series_release(&series);
+}
+
 static void add_lists(const struct stack_source *source, const struct report_query *query,
 		      struct result *report, struct err *err)
 {
@@ -50,8 +64,7 @@ static void add_lists(const struct stack_source *source, const struct report_que
 		result_add_part(report, analyse_points(source, &points, err));
 	}
 	result_add_part(report, analyse_sizes(source->model, err));
-	result_add_part(report, analyse_resident(source->model, err));
-	result_add_part(report, analyse_resident_over_time(source->model, err));
+	add_memory(source->model, report, err);
 	result_add_part(report, analyse_marks(source->model, err));
 	result_add_part(report, analyse_snapshots(source, query->top, err));
 	folds_add(source->folds, source->model, report);

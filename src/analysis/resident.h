@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * What the resident memory of a program consisted of, at its greatest, while it stayed far above what was live, and at the end, as a table. */
+ * What the resident memory of a program consisted of, at its greatest and at the end. resident_series.h has tables of it. */
 #ifndef ANALYSIS_RESIDENT_H
 #define ANALYSIS_RESIDENT_H
 
 #include "model/model.h"
-#include "output/result.h"
 
 enum resident_part {
 	PART_REQUESTED,     /* live blocks, what the program asked for */
@@ -35,11 +34,5 @@ const struct model_memory *resident_last(const struct model *model);
 
 /* The most that was ever resident: by samples, by looks, or by the kernel's own mark; 0 = nobody looked. */
 u64 resident_peak_bytes(const struct model *model);
-
-/* A table named "memory"; hidden in text if nothing is known. NULL and err on failure. */
-struct result *analyse_resident(const struct model *model, struct err *err);
-
-/* A table named "memory_over_time", hidden in text: each sample, and what was live then. */
-struct result *analyse_resident_over_time(const struct model *model, struct err *err);
 
 #endif

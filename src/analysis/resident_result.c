@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The resident memory as tables.
  * Host. */
+#include <math.h>
+#include <string.h>
+
 #include "analysis/resident_series.h"
 #include "base/units.h"
 
@@ -27,7 +30,7 @@ struct moment {
 };
 
 struct moments {
-	struct resident_series series;
+	const struct resident_series *series;
 	struct moment most, end;
 	struct moment gap; /* none if it is one of the others */
 };
@@ -59,10 +62,10 @@ static void add_caveats_of(struct result *table, const struct model *model, cons
 
 	if (!most)
 		return;
-	if (moments->series.peak_bytes > most->rss_bytes + most->rss_bytes / 50)
+	if (moments->series->peak_bytes > most->rss_bytes + most->rss_bytes / 50)
 		result_add_caveat(table, "as much as %s was resident once, but its parts are not known; 'when most' is %s after the "
 					 "start",
-				  units_bytes(moments->series.peak_bytes).text,
+				  units_bytes(moments->series->peak_bytes).text,
 				  units_ns(tick_clock_ns(&model->clock, most->ticks)).text);
 	if (model->image.sample_bytes)
 		result_add_caveat(table, "only a sample of the blocks is known: most of what is "
@@ -112,13 +115,11 @@ static void add_parts(struct result *table, const struct moments *moments)
 /* One account is made of a look, though it be of two moments. */
 static int find_moments(struct moments *self, const struct model *model, struct err *err)
 {
-	int status = resident_series_make(&self->series, model, err);
-	struct resident_gap gap = {0};
+	struct resident_gap gap;
+	int status = resident_gap_find(&gap, model, self->series, resident_lasting_ns(model), err);
 
 	self->most.memory = resident_most(model);
 	self->end.memory = resident_last(model);
-	if (status == 0)
-		status = resident_gap_find(&gap, model, &self->series, resident_lasting_ns(model), err);
 	if (status == 0 && self->most.memory)
 		status = resident_account(model, self->most.memory, &self->most.account, err);
 	if (self->end.memory == self->most.memory)
@@ -130,10 +131,10 @@ static int find_moments(struct moments *self, const struct model *model, struct 
 	return status;
 }
 
-struct result *analyse_resident(const struct model *model, struct err *err)
+struct result *analyse_resident(const struct model *model, const struct resident_series *series, struct err *err)
 {
 	struct result *table = result_new(RESULT_TABLE, "memory", "Resident memory");
-	struct moments moments = {0};
+	struct moments moments = {.series = series};
 	int status = find_moments(&moments, model, err);
 
 	if (table && status == 0) {
@@ -141,7 +142,6 @@ struct result *analyse_resident(const struct model *model, struct err *err)
 		add_parts(table, &moments);
 		add_caveats_of(table, model, &moments);
 	}
-	resident_series_release(&moments.series);
 	if (table && status == 0 && !result_failed(table)) {
 		table->hidden_in_text = !moments.most.memory;
 		return table;
@@ -153,7 +153,8 @@ struct result *analyse_resident(const struct model *model, struct err *err)
 
 /* ---- over time ---- */
 
-struct result *analyse_resident_over_time(const struct model *model, struct err *err)
+struct result *analyse_resident_over_time(const struct model *model, const struct resident_series *series,
+					  struct err *err)
 {
 	static const struct result_column columns[] = {
 		COLUMN("time_ns", "time", VALUE_NS, "when, from the start of the recording"),
@@ -162,13 +163,11 @@ struct result *analyse_resident_over_time(const struct model *model, struct err 
 		COLUMN("other_bytes", "other", VALUE_DELTA_BYTES, "resident less live"),
 	};
 	struct result *table = result_new(RESULT_TABLE, "memory_over_time", "Memory over time");
-	struct resident_series series = {0};
-	int status = resident_series_make(&series, model, err);
 
 	if (table)
 		result_set_columns(table, columns, sizeof columns / sizeof *columns);
-	for (u64 i = 0; table && status == 0 && i < series.points.count; i++) {
-		const struct resident_point *point = &series.points.data[i];
+	for (u64 i = 0; table && i < series->points.count; i++) {
+		const struct resident_point *point = &series->points.data[i];
 		struct value *row = result_add_row(table);
 
 		if (!row)
@@ -178,11 +177,80 @@ struct result *analyse_resident_over_time(const struct model *model, struct err 
 		row[2] = value_number(point->live_bytes);
 		row[3] = value_signed((i64)point->rss_bytes - (i64)point->live_bytes);
 	}
-	resident_series_release(&series);
-	if (table && status == 0 && !result_failed(table)) {
+	if (table && !result_failed(table)) {
 		table->hidden_in_text = true;
 		return table;
 	}
+	err_set(err, ERR_MEMORY, "out of memory for the resident memory");
+	result_free(table);
+	return NULL;
+}
+
+/* ---- drawn ---- */
+
+enum { DRAWN_ROWS = 16, DRAWN_LEAST = 3, DRAWN_WIDTH = 40 };
+
+static const char *picture(struct result *table, const struct resident_point *point, u64 most_bytes)
+{
+	u64 live = point->live_bytes < most_bytes ? point->live_bytes : most_bytes;
+	u32 filled = (u32)((double)live / (double)most_bytes * DRAWN_WIDTH + 0.5);
+	u32 end = (u32)((double)point->rss_bytes / (double)most_bytes * DRAWN_WIDTH + 0.5);
+	char text[DRAWN_WIDTH + 1];
+
+	end = end > filled ? end : filled;
+	memset(text, '#', filled);
+	memset(text + filled, '.', end - filled);
+	text[end] = 0;
+	return result_copy(table, text);
+}
+
+/* Of each sixteenth of the time the point at which most was resident. */
+static void add_drawn(struct result *table, const struct model *model, const struct resident_series *series)
+{
+	u64 begin_ns = tick_clock_ns(&model->clock, series->points.data[0].ticks);
+	u64 last_ns = tick_clock_ns(&model->clock, series->points.data[series->points.count - 1].ticks);
+	double step_ns = (double)(last_ns - begin_ns) / DRAWN_ROWS;
+	u64 at = 0;
+
+	for (u32 bin = 0; bin < DRAWN_ROWS; bin++) {
+		const struct resident_point *highest = NULL;
+		double end_ns = bin + 1 < DRAWN_ROWS ? (double)begin_ns + step_ns * (bin + 1) : INFINITY;
+		struct value *row;
+
+		for (; at < series->points.count &&
+		       (double)tick_clock_ns(&model->clock, series->points.data[at].ticks) < end_ns;
+		     at++)
+			if (!highest || series->points.data[at].rss_bytes > highest->rss_bytes)
+				highest = &series->points.data[at];
+		row = highest ? result_add_row(table) : NULL;
+		if (!row)
+			continue;
+		row[0] = value_number(tick_clock_ns(&model->clock, highest->ticks));
+		row[1] = value_number(highest->rss_bytes);
+		row[2] = value_number(highest->live_bytes);
+		row[3] = value_text(picture(table, highest, series->seen_bytes));
+	}
+}
+
+struct result *analyse_resident_drawn(const struct model *model, const struct resident_series *series,
+				      struct err *err)
+{
+	static const struct result_column columns[] = {
+		COLUMN("time_ns", "time", VALUE_NS, "when, from the start of the recording"),
+		COLUMN("rss_bytes", "resident", VALUE_BYTES, "most that was resident in this part of the time"),
+		COLUMN("live_bytes", "live", VALUE_BYTES, "requested bytes that were live then"),
+		COLUMN("picture", "live #, resident beyond it .", VALUE_TEXT, "the same as a bar"),
+	};
+	struct result *table = result_new(RESULT_TABLE, "memory_drawn", "Memory over time");
+
+	if (table) {
+		result_set_columns(table, columns, sizeof columns / sizeof *columns);
+		if (series->seen_bytes)
+			add_drawn(table, model, series);
+		table->hidden_in_text = result_rows(table) < DRAWN_LEAST;
+	}
+	if (table && !result_failed(table))
+		return table;
 	err_set(err, ERR_MEMORY, "out of memory for the resident memory");
 	result_free(table);
 	return NULL;

@@ -14,6 +14,7 @@
 #define ANALYSIS_RESIDENT_SERIES_H
 
 #include "analysis/resident.h"
+#include "output/result.h"
 
 struct resident_point {
 	u64 ticks;
@@ -71,5 +72,19 @@ enum resident_cause {
 };
 
 u64 resident_cause_bytes(const struct resident_account *account, enum resident_cause cause);
+
+/* ---- tables; NULL and err on failure ---- */
+
+/* "memory": the parts when most was resident, while it stayed furthest above what was live, and at the end; hidden
+ * in text if nothing is known. */
+struct result *analyse_resident(const struct model *model, const struct resident_series *series, struct err *err);
+
+/* "memory_drawn": some of the points, with bars; hidden in text if there are too few. */
+struct result *analyse_resident_drawn(const struct model *model, const struct resident_series *series,
+				      struct err *err);
+
+/* "memory_over_time", hidden in text: each point. */
+struct result *analyse_resident_over_time(const struct model *model, const struct resident_series *series,
+					  struct err *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/resident.h"
+#include "analysis/resident_series.h"
 #include "model/narrow.h"
 #include "output/render.h"
 #include "serve/api.h"
@@ -217,11 +217,14 @@ static void put_top_keys(struct call *call, const struct overview *overview, con
 /* What the resident memory consisted of, as the report's table has it; null if nobody looked. */
 static void put_memory(struct call *call)
 {
+	const struct model *model = call->trace->model;
+	struct resident_series series = {0};
+	struct result *table = NULL;
 	struct err err = {0};
-	struct result *table = call->trace->model->memory.count
-				       ? analyse_resident(call->trace->model, &err)
-				       : NULL;
 
+	if (model->memory.count && resident_series_make(&series, model, &err) == 0)
+		table = analyse_resident(model, &series, &err);
+	resident_series_release(&series);
 	if (table)
 		render_json_value(&call->json, "memory", table);
 	else

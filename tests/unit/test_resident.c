@@ -190,7 +190,7 @@ static void tell_end_at(struct feed *feed, u64 ns)
 }
 
 /* 80 MiB from 100 ms to 200 ms, of which 2 stay; 84 MiB are resident, 4 of them the recorder's, until 900 ms. */
-static struct feed burst(void)
+static struct feed burst_begin(void)
 {
 	const struct stream_resident rows[] = {
 		{HEAP, 80 * MIB, 80 * MIB, MEMORY_BREAK, 0},
@@ -208,6 +208,13 @@ static struct feed burst(void)
 	tell_usage(&feed, 500 * MS, 85 * MIB);
 	tell_usage(&feed, 850 * MS, 84 * MIB);
 	tell_usage(&feed, 900 * MS, 7 * MIB);
+	return feed;
+}
+
+static struct feed burst(void)
+{
+	struct feed feed = burst_begin();
+
 	tell_end_at(&feed, 1000 * MS);
 	return feed;
 }
@@ -282,5 +289,31 @@ TEST(gap_none, "a trace without samples has no gap")
 	tell_end_at(&feed, 1000 * MS);
 	gap = gap_of_feed(&feed, 100 * MS);
 	CHECK_EQ(gap.bytes, 0);
+	model_free(feed.model);
+}
+
+TEST(tables, "the tables have the moment far above live, and bars of live and resident bytes")
+{
+	const struct stream_resident late[] = {{HEAP, 86 * MIB, 86 * MIB, MEMORY_BREAK, 0}};
+	struct feed feed = burst_begin();
+	struct resident_series series = {0};
+	struct result *memory, *drawn;
+
+	tell_big(&feed, 910 * MS, HEAP, 70 * MIB);
+	tell_look(&feed, 920 * MS, late, 1); /* most is resident here, and most of it is live */
+	tell_end_at(&feed, 1000 * MS);
+	CHECK_EQ(resident_series_make(&series, feed.model, &feed.err), 0);
+	memory = analyse_resident(feed.model, &series, &feed.err);
+	drawn = analyse_resident_drawn(feed.model, &series, &feed.err);
+	CHECK(memory && drawn);
+	CHECK_EQ(cell(memory, PART_CACHED, "gap_bytes")->number, 78 * MIB - PAGE); /* a block's head is on the last */
+	CHECK_EQ(cell(memory, PART_REQUESTED, "most_bytes")->number, 72 * MIB);
+	CHECK(!cell(memory, PART_CACHED, "end_bytes")->known);
+	CHECK_EQ(result_rows(drawn), 7); /* of eight points, two are in one part of the time */
+	CHECK_STR(cell(drawn, 2, "picture")->text, "#......................................");
+	CHECK(!drawn->hidden_in_text);
+	result_free(memory);
+	result_free(drawn);
+	resident_series_release(&series);
 	model_free(feed.model);
 }
