@@ -8,6 +8,7 @@
 #include "analysis/resident_series.h"
 #include "model/narrow.h"
 #include "output/render.h"
+#include "analysis/unnamed.h"
 #include "serve/api.h"
 #include "view/keys.h"
 #include "view/points.h"
@@ -181,6 +182,8 @@ static void put_top_points(struct call *call, const struct overview *overview, c
 			json_number(&call->json, "line", place.own.line);
 		else
 			json_null(&call->json, "line");
+		json_text(&call->json, "module", *place.own.module ? place.own.module : NULL);
+		json_number(&call->json, "offset", place.own.offset);
 		json_real(&call->json, "value", round(ranked[i].value));
 		json_close(&call->json, '}');
 	}
@@ -250,6 +253,16 @@ static void put_heap(struct call *call, const struct timeline_view *heap)
 	json_close(json, '}');
 }
 
+/* What helps where functions have no names. */
+static void put_unnamed(struct call *call)
+{
+	struct strbuf text = {0};
+
+	unnamed_advice(&call->trace->stacks, true, &text);
+	json_text(&call->json, "unnamed", text.count && !text.failed ? text.text : NULL);
+	strbuf_release(&text);
+}
+
 static void put_overview(struct call *call, const struct overview *overview)
 {
 	struct json *json = &call->json;
@@ -268,6 +281,7 @@ static void put_overview(struct call *call, const struct overview *overview)
 	json_close(json, '}');
 	put_memory(call);
 	put_heap(call, &overview->heap);
+	put_unnamed(call);
 	json_close(json, '}');
 }
 

@@ -255,8 +255,10 @@ static void put_names(struct json *json, const struct point_row *row, u32 cols)
 		put_name(json, "file", row->file);
 	if (has(cols, ROW_LINE))
 		put_line(json, "line", row->line);
-	if (has(cols, ROW_MODULE))
+	if (has(cols, ROW_MODULE)) {
 		put_name(json, "module", row->module);
+		json_number(json, "offset", row->offset);
+	}
 	if (has(cols, ROW_TYPE))
 		put_name(json, "type", row->type);
 }

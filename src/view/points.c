@@ -301,6 +301,7 @@ static void name_row(struct point_row *row, const struct view_trace *trace)
 	row->file = place.own.file;
 	row->module = place.own.module;
 	row->line = place.own.line;
+	row->offset = place.own.offset;
 	row->type = trace->point_types[row->point].name;
 }
 

@@ -91,6 +91,7 @@ struct point_row {
 	struct point_sums sums;
 	const char *function, *file, *module, *type; /* "" = unknown, type NULL = unknown */
 	u32 line;
+	u64 offset; /* in the module */
 	u8 *spark; /* live bytes at the end of each bin, 255 = the point's highest; NULL = none */
 };
 

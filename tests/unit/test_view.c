@@ -9,6 +9,7 @@
 #include "view/memory.h"
 #include "view/pattern.h"
 #include "view/points.h"
+#include "view/source.h"
 #include "view/suggest.h"
 #include "view/threads.h"
 #include "view/timeline.h"
@@ -653,4 +654,42 @@ TEST(nothing, "a program without allocations has empty views")
 	flame_view_release(&flame);
 	view_scope_release(&scope);
 	view_trace_free(heap.trace);
+}
+
+/* main is called by _start, which is linked from the C library, and main itself has lines or not. */
+static u64 files_of(const char *own)
+{
+	static const char *const functions[] = {"main", "_start", "__libc_start_main"};
+	struct heap heap = {.feed = feed_new()};
+	const struct source_table *table;
+	u64 count;
+
+	tell_module(&heap.feed, 0, PROGRAM_BASE, 0, "/bin/prog");
+	tell_module(&heap.feed, 1, LIBRARY_BASE, 0, "/usr/lib/libc.so.6");
+	tell_context(&heap.feed, 1, 0, pc_of(PROGRAM_BASE, 2));
+	tell_context(&heap.feed, 2, 1, pc_of(LIBRARY_BASE, 3));
+	tell_context(&heap.feed, 3, 2, pc_of(PROGRAM_BASE, 1));
+	tell_thread(&heap.feed, 0);
+	heap.symbols = named_table(functions, 3, heap.frames, heap.entries);
+	heap.entries[2].module = 1;
+	heap.frames[0].file = own;
+	heap.frames[1].file = "../sysdeps/start.S";
+	heap.frames[2].file = "../csu/libc-start.c";
+	heap.frames[0].line = heap.frames[1].line = heap.frames[2].line = 10;
+	tell_alloc(&heap.feed, HW_MALLOC, 3, 100);
+	tell_alloc(&heap.feed, HW_MALLOC, 2, 100); /* by the C library itself */
+	heap_end(&heap);
+	table = view_source(heap.trace, &heap.err);
+	if (!table)
+		FAIL("%s", heap.err.text);
+	count = table->files.count;
+	CHECK(!count || strcmp(table->files.data[0].path, own) == 0);
+	view_trace_free(heap.trace);
+	return count;
+}
+
+TEST(source, "source files are the program's: the C library's start code is none of them")
+{
+	CHECK_EQ(files_of("src/prog.c"), 1);
+	CHECK_EQ(files_of(""), 0);
 }

@@ -89,7 +89,7 @@ for (const name of ["logstat", "contrived", "threads"])
 			assert.equal(found.length, most);
 			const left = [...scores.points];
 			for (const row of found) {
-				const at = left.findIndex((point) => Number(row.Chunks.replace(/,/g, "")) === point.allocations && Math.abs(readBytes(row.Bytes) - point.bytes) <= readOff(row.Bytes) && (callers(point.stack).some((fn) => row.Function.startsWith(fn)) || row.Function.startsWith("unknown")));
+				const at = left.findIndex((point) => Number(row.Chunks.replace(/,/g, "")) === point.allocations && Math.abs(readBytes(row.Bytes) - point.bytes) <= readOff(row.Bytes) && (callers(point.stack).some((fn) => row.Function.startsWith(fn)) || /^(unknown|\S+\+0x[0-9a-f]+)/.test(row.Function)));
 				if (at < 0) continue; // of the rest the command tells no more than the sum
 				const [point] = left.splice(at, 1);
 				if (row["Sev."] !== "?") assert.equal(Number(row["Sev."]), point.severity, row.Function);
