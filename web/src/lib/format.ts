@@ -4,6 +4,12 @@
 export type Maybe = number | null | undefined;
 export const UNKNOWN = "unknown";
 
+/** A function, or where its code is if it has no name. */
+export function codeAt(at: { fn?: string | null; module?: string | null; offset?: Maybe }): string {
+	if (at.fn) return at.fn;
+	return at.module && at.offset != null ? `${at.module.replace(/^.*\//, "")}+0x${at.offset.toString(16)}` : UNKNOWN;
+}
+
 const grouped = new Intl.NumberFormat("en");
 
 export function count(value: Maybe): string {

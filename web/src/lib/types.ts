@@ -54,6 +54,8 @@ export interface Top {
 	fn?: string;
 	file?: string | null;
 	line?: number | null;
+	module?: string | null;
+	offset?: number;
 	label?: string;
 	value: number;
 }
@@ -79,6 +81,7 @@ export interface Overview {
 	top: Record<string, Top[]>;
 	heap?: { t: number[]; max: number[]; rss: Maybe[] | null };
 	memory?: { rows: MemoryPart[] } | null; // nobody looked at it
+	unnamed?: string | null; // what helps where functions have no names
 }
 
 export interface Frame {
@@ -105,6 +108,7 @@ export interface PointRow {
 	file: string | null;
 	line: number | null;
 	module: string | null;
+	offset: number; // in the module
 	type: string | null;
 	chunks: number;
 	bytes: number;

@@ -3,11 +3,12 @@
 
 import { Panel, useAnswer } from "../lib/answer";
 import { severity } from "../lib/colour";
-import { bytes, count, ns, score, share, words } from "../lib/format";
+import { bytes, codeAt, count, ns, score, share, words } from "../lib/format";
 import { scoped } from "../lib/catalogue";
 import { Lane } from "../lib/lane";
 import { type Subject, menuOf } from "../lib/menu";
 import { Bar, Delta, Spark } from "../lib/parts";
+import { Caveats } from "../lib/result";
 import { say } from "../lib/say";
 import { select } from "../lib/select";
 import { embedded, source } from "../lib/source";
@@ -159,7 +160,7 @@ function subjectOf(list: string, item: Top): Subject {
 }
 
 function nameOf(item: Top): string {
-	return item.label ?? `${item.fn ?? "unknown"}${item.file ? ` ${item.file.replace(/^.*\//, "")}:${item.line}` : ""}`;
+	return item.label ?? `${codeAt(item)}${item.file ? ` ${item.file.replace(/^.*\//, "")}:${item.line}` : ""}`;
 }
 
 function List({ name, title, items, show, pick }: { name: string; title: string; items: Top[]; show(value: number): string; pick(item: Top): void }) {
@@ -196,6 +197,7 @@ export function Overview() {
 				<div class="overview">
 					<Unfiltered path="/overview" />
 					<p class="sentence" data-t="sentence">{sentence(data)}</p>
+					<Caveats list={data.unnamed ? [data.unnamed] : []} />
 					<dl class="totals">
 						<div><dt>Allocations</dt><dd data-t="allocs">{count(data.counts.allocs)}</dd>{before && <dd class="change"><Delta value={data.counts.allocs - before.counts.allocs} unit="count" /></dd>}</div>
 						<div><dt>Bytes</dt><dd data-t="bytes">{bytes(data.bytes.total)}</dd>{before && <dd class="change"><Delta value={data.bytes.total - before.bytes.total} unit="bytes" /></dd>}</div>

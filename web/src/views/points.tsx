@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Panel, Problem, useAnswer } from "../lib/answer";
 import { able, against } from "../lib/catalogue";
-import { bytes, count, ns, score } from "../lib/format";
+import { bytes, codeAt, count, ns, score } from "../lib/format";
 import type { Subject } from "../lib/menu";
 import { usePages } from "../lib/pages";
 import { Delta, Severity, Spark, lineIn, oneOf } from "../lib/parts";
@@ -31,7 +31,7 @@ const LINE = { width: 80, height: 44 }; // pixels
 
 const allColumns: Column<PointRow>[] = [
 	{ name: "sev", label: "Sev.", title: "Severity, 1 best to 12 worst", number: true, width: "5ch", whole: true, cell: (row) => <Severity step={row.sev} />, text: (row) => String(row.sev ?? "") },
-	{ name: "fn", label: "Function", width: "minmax(14ch, 3fr)", whole: true, cell: (row) => <span class="two" title={`${row.fn}\n${row.file}:${row.line}`}><span>{row.fn || "unknown"}</span> <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : (row.module ?? "").replace(/^.*\//, "")}</span></span>, text: (row) => row.fn ?? "" },
+	{ name: "fn", label: "Function", width: "minmax(14ch, 3fr)", whole: true, cell: (row) => <span class="two" title={`${codeAt(row)}\n${row.file}:${row.line}`}><span>{codeAt(row)}</span> <span class="quiet">{row.file ? `${row.file.replace(/^.*\//, "")}:${row.line}` : row.fn ? (row.module ?? "").replace(/^.*\//, "") : ""}</span></span>, text: codeAt },
 	{ name: "type", label: "Type", width: "minmax(7ch, 1fr)", cell: (row) => row.type ?? "", text: (row) => row.type ?? "" },
 	{ name: "chunks", label: "Chunks", number: true, width: "9ch", cell: (row) => count(row.chunks), text: (row) => String(row.chunks) },
 	{ name: "bytes", label: "Bytes", number: true, width: "9ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
@@ -81,7 +81,7 @@ function togglePin(id: number): void {
 
 export function subjectOf(row: PointRow): Subject {
 	return {
-		title: row.fn || "unknown",
+		title: codeAt(row),
 		fn: row.fn,
 		module: row.module,
 		file: row.file,

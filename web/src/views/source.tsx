@@ -72,14 +72,14 @@ const fileColumns: Column<FileRow>[] = [
 ];
 
 function useFiles() {
-	return useAnswer<{ total: number; rows: File[] }>("/files", { ...scoped("/files"), limit: 500 });
+	return useAnswer<{ total: number; rows: File[]; advice?: string | null }>("/files", { ...scoped("/files"), limit: 500 });
 }
 
 function Files() {
 	const answer = useFiles();
 	const sort = key("sort") || "-self";
 	return (
-		<Panel answer={answer} label="Files" empty={(data) => (data.rows.length === 0 ? "The trace names no source file: build with -g." : null)}>
+		<Panel answer={answer} label="Files" empty={(data) => (data.rows.length === 0 ? `The trace names no source file of the program: ${data.advice ?? "build with -g"}.` : null)}>
 			{(data) => {
 				const rows = data.rows.map((row) => ({ id: row.id, file: row.file, self: row.self.bytes, allocs: row.self.allocs, peak: row.self.peak, leaked: row.self.leaked, incl: row.incl.bytes }));
 				const ordered = sorted(sorted(rows, "-incl"), sort);

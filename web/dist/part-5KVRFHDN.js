@@ -1,1 +1,0 @@
-import{Ea as i,H as o,_ as t,ba as r,z as e}from"./part-TQ75IUOT.js";function m({path:n}){return o||i(n,"q")||r()===""&&!t.value?null:e("p",{class:"note",role:"note",children:"The filter does not change this view: it shows the whole run."})}export{m as a};
