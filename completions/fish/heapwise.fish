@@ -194,7 +194,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from scores' -l kept -r -d 'kept
 complete -c heapwise -n '__fish_seen_subcommand_from excessive' -l method -s m -x -a 'kmeans iqr both' -d 'judge by clusters, by outliers of frequency / life, or compare them (both)'
 complete -c heapwise -n '__fish_seen_subcommand_from excessive' -l rule -x -a 'robust paper' -d 'compare lives with their spread and mind the floor, or take the paper'\''s words'
 complete -c heapwise -n '__fish_seen_subcommand_from excessive' -l by -x -a 'object caller' -d 'tell objects apart by size, caller and destroyer (object), or take all sizes together'
-complete -c heapwise -n '__fish_seen_subcommand_from excessive' -l floor -r -d 'what is less of the run, or of all allocations, is not excessive (1)'
+complete -c heapwise -n '__fish_seen_subcommand_from excessive' -l floor -r -d 'what is less of the CPU time, or of all allocations, is not excessive (1)'
 complete -c heapwise -n '__fish_seen_subcommand_from excessive' -l k -s k -r -d 'make N clusters, 2 to 64 (what separates best, of 2 to 12)'
 complete -c heapwise -n '__fish_seen_subcommand_from excessive' -l raw -d 'cluster frequency and life as they are, not their standardised logarithms'
 complete -c heapwise -n '__fish_seen_subcommand_from excessive' -l seed -r -d 'begin the clusters'\'' random choices here (1)'

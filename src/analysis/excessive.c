@@ -81,12 +81,13 @@ bool excessive_is_slowed(const struct excessive *self)
  * part of a run that instrumentation made longer, the number has to do. */
 static bool matters(const struct excessive *self, const struct weight *weight)
 {
-	u64 run_ns = model_duration_ns(self->objects.source->model);
+	bool is_cpu;
+	double run_ns = model_cpu_ns(self->objects.source->model, &is_cpu);
 
 	if (self->query->paper)
 		return true;
-	if (weight->allocator_ns > 0 && run_ns && !excessive_is_slowed(self))
-		return weight->allocator_ns / (double)run_ns >= self->query->floor;
+	if (weight->allocator_ns > 0 && run_ns > 0 && !excessive_is_slowed(self))
+		return weight->allocator_ns / run_ns >= self->query->floor;
 	return weight->allocations >= UNSAMPLED_MIN &&
 	       share_of_all(self, weight->allocations) >= self->query->floor;
 }

@@ -374,7 +374,8 @@ static void say_who(const struct excessive *self, struct strbuf *text)
 static void say_cost(const struct excessive *self, const struct cost *cost, struct strbuf *text)
 {
 	const struct model *model = self->objects.source->model;
-	u64 run_ns = model_duration_ns(model);
+	bool is_cpu;
+	double run_ns = model_cpu_ns(model, &is_cpu);
 
 	strbuf_addf(text, " They are %s allocations, %s of all, about %s at a time.",
 		    units_count((u64)(cost->allocations + 0.5)).text,
@@ -389,9 +390,8 @@ static void say_cost(const struct excessive *self, const struct cost *cost, stru
 	}
 	strbuf_addf(text, " The allocator spends about %s on them",
 		    units_ns((u64)cost->allocator_ns).text);
-	if (run_ns && !excessive_is_slowed(self))
-		strbuf_addf(text, ", %s of the run",
-			    units_percent(cost->allocator_ns / (double)run_ns).text);
+	if (run_ns > 0 && !excessive_is_slowed(self))
+		strbuf_addf(text, ", %s of the run%s", units_percent(cost->allocator_ns / run_ns).text, is_cpu ? "'s CPU time" : "");
 	strbuf_addf(text, "; a pool would save about %s, reuse of the objects all of it.",
 		    units_ns((u64)cost->pool_saves_ns).text);
 }
@@ -515,7 +515,7 @@ static void add_totals(struct result *result, const struct excessive *self, cons
 		   value_text(self->query->paper ? "paper" : "robust"), "what decided");
 	if (!self->query->paper)
 		add_number(result, "floor", "floor", VALUE_SHARE, value_real(self->query->floor),
-			   "share of the run, and of all allocations, below which nothing counts");
+			   "share of the run's CPU time, and of all allocations, below which nothing counts");
 	add_number(result, "set_aside_objects", self->set_aside.count ? "set aside" : NULL,
 		   VALUE_COUNT, value_number(self->set_aside.count),
 		   "objects found that are rare, lasting or cheap");

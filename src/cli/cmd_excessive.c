@@ -33,7 +33,7 @@ static const struct option_spec options[] = {
 	OPTION(struct excessive_args, by, 0, "by", OPTION_CHOICE, "object|caller",
 	       "tell objects apart by size, caller and destroyer (object), or take all sizes together"),
 	OPTION(struct excessive_args, floor, 0, "floor", OPTION_STRING, "PERCENT",
-	       "what is less of the run, or of all allocations, is not excessive (1)"),
+	       "what is less of the CPU time, or of all allocations, is not excessive (1)"),
 	OPTION(struct excessive_args, k, 'k', "k", OPTION_NUMBER, "N",
 	       "make N clusters, 2 to 64 (what separates best, of 2 to 12)"),
 	OPTION(struct excessive_args, raw, 0, "raw", OPTION_SET, NULL,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * excessive CASE   programs that allocate excessively, or do not, among ordinary allocations.
  *   churn   Listing 2 of the EMAD paper: an object per turn of a loop, freed in the same turn
+ *   idle    fewer of them, in a program that mostly waits
  *   pool    the same with the objects from a free list
  *   long    many objects that live long
  *   rare    few objects that live very briefly: high ratio, low frequency (section 4.6)
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <unistd.h>
 #include <vector>
 
 struct Foo {
@@ -66,9 +68,9 @@ __attribute__((noinline)) static Foo *make_foo(int x)
 }
 __attribute__((noinline)) static void drop_foo(Foo *foo) { delete foo; }
 
-static void churn(void)
+static void churn(int count)
 {
-	for (int i = 0; i < 300000; i++) {
+	for (int i = 0; i < count; i++) {
 		Foo *foo = make_foo(i);
 
 		sink = foo->x;
@@ -137,7 +139,7 @@ int main(int argc, char **argv)
 	void *kept = strdup("kept on purpose");
 
 	if (!strcmp(what, "alone")) {
-		churn();
+		churn(300000);
 		return kept ? 0 : 1;
 	}
 	for (size_t size = 0; size < 1000000 && !strcmp(what, "million"); size++)
@@ -145,7 +147,9 @@ int main(int argc, char **argv)
 	for (int phase = 0; phase < 4; phase++) {
 		load(phase);
 		if (!strcmp(what, "churn") && phase == 2)
-			churn();
+			churn(300000);
+		else if (!strcmp(what, "idle") && phase == 2)
+			churn(30000);
 		else if (!strcmp(what, "pool") && phase == 2)
 			pool();
 		else if (!strcmp(what, "rare") && phase == 2)
@@ -154,6 +158,8 @@ int main(int argc, char **argv)
 			calls();
 		else if (!strcmp(what, "long") && phase == 0)
 			build();
+		if (!strcmp(what, "idle"))
+			usleep(500000);
 		if (strcmp(what, "calls") != 0)
 			work(10000);
 		unload();
