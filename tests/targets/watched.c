@@ -29,6 +29,7 @@
 
 extern char **environ;
 static double seconds = 2;
+static const char *until; /* a file that ends the case */
 
 #define CHECK(condition)                                                                           \
 	do {                                                                                       \
@@ -578,7 +579,8 @@ static void touch_all(int stride, int times)
 static void case_burst(void) { touch_all(4001, 1); }
 static void case_sweep(void) { touch_all(1, 2); }
 
-/* 100 small areas and a large one; of these 10 and the large one are touched ten times a second. */
+/* 100 small areas and a large one; of these 10 and the large one are touched ten times a second, until there is a certain file, if one
+ * is named. */
 static void case_known(void)
 {
 	volatile char *areas[100], *large = malloc(100000);
@@ -587,7 +589,7 @@ static void case_known(void)
 		areas[i] = malloc((size_t)(100 + i));
 		areas[i][0] = 1;
 	}
-	for (double end = now() + seconds; now() < end; nap(100)) {
+	for (double end = now() + seconds; now() < end && (!until || access(until, F_OK) != 0); nap(100)) {
 		for (int i = 0; i < 10; i++)
 			areas[i][3]++;
 		large[50000]++;
@@ -649,6 +651,8 @@ int main(int argc, char **argv)
 
 	if (argc > 2)
 		seconds = atof(argv[2]);
+	if (argc > 3)
+		until = argv[3];
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (strcmp(cases[i].name, argv[1]) != 0)
 			continue;
