@@ -72,10 +72,20 @@ static bool is_below_valgrind(const struct run_options *options)
 	return options->access == RUN_ACCESS_VALGRIND;
 }
 
+/* What Valgrind is given becomes argv[0], by which programs call themselves: the name as the user wrote it, where Valgrind finds the same file
+ * by it. The interpreter of a script has to open it and needs the path. */
+static const char *name_for_valgrind(const struct run *self)
+{
+	const struct program *program = &self->program;
+	bool is_script = strcmp(program->path, program->binary) != 0;
+
+	return is_script || program->path[0] != '/' || !getenv("PATH") ? program->path : self->options->argv[0];
+}
+
 static int valgrind_ready(struct run *self, const char *folder, struct err *err)
 {
 	struct valgrind_options options = {
-		.program = self->program.path,
+		.program = name_for_valgrind(self),
 		.argv = self->options->argv,
 		.coverage = self->options->coverage,
 		.functions = self->options->routines || self->options->pools_count,

@@ -15,7 +15,7 @@ struct valgrind {
 
 /* What of the run Valgrind itself has to know. */
 struct valgrind_options {
-	const char *program; /* path */
+	const char *program; /* path, or a name that PATH leads from to it */
 	char *const *argv;   /* of the program, its name first */
 	bool coverage;       /* note which bytes are accessed */
 	bool functions;      /* calls of functions are of interest: routines, custom allocators */

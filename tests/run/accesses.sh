@@ -222,6 +222,19 @@ exec)
 	grep -q '^# access' first || fail "no accesses of the program before exec"
 	"$HEAPWISE" dump --image 2 trace | grep -c '^# access [0-9]' >count
 	at_least "accesses after exec" "$(cat count)" 22
+	# Programs call themselves by the name that the user wrote.
+	mkdir bin
+	ln -s "$(command -v ls)" bin/called
+	printf '#!/bin/sh\necho "$0"\n' >bin/script
+	chmod +x bin/script
+	PATH=$PWD/bin:$PATH
+	for name in called bin/called "$PWD/bin/called"; do
+		"$name" no/such/file 2>plain
+		"$HEAPWISE" run -q --access valgrind --no-symbols -o trace -- "$name" no/such/file 2>got
+		equal "exit status of $name" "$?" 2
+		cmp plain got || fail "$name says $(cat got)"
+	done
+	equal "a script's name" "$("$HEAPWISE" run -q --access valgrind --no-symbols -o trace -- script)" "$PWD/bin/script"
 	;;
 killed)
 	needs_valgrind
