@@ -84,7 +84,7 @@ static bool matters(const struct excessive *self, const struct weight *weight)
 	bool is_cpu;
 	double run_ns = model_cpu_ns(self->objects.source->model, &is_cpu);
 
-	if (self->query->paper)
+	if (self->query->paper || self->query->floor <= 0)
 		return true;
 	if (weight->allocator_ns > 0 && run_ns > 0 && !excessive_is_slowed(self))
 		return weight->allocator_ns / run_ns >= self->query->floor;
