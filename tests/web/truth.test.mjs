@@ -50,6 +50,9 @@ for (const name of ["logstat", "contrived", "threads"])
 			shows(await shown("kept"), report.kept.bytes, "kept");
 			shows(await shown("temporary"), report.temporary, "temporary");
 			shows(await shown("points"), report.points, "points");
+			const time = await shown("alloc-time");
+			if (report.allocator_time_ns == null) assert.equal(time, report.allocator_samples > 0 ? "too few calls to say" : "unknown");
+			else shows(time.replace(/^about /, ""), report.allocator_time_ns, "time in the allocator");
 			const sentence = await shown("sentence");
 			shows(/Peak (\S+ \S+)/.exec(sentence)[1], report.peak.bytes, "peak in words");
 			shows(/ at (\S+ [^\s;]+)/.exec(sentence)[1], report.peak.time_ns, "its time");
@@ -126,6 +129,8 @@ for (const name of ["logstat", "contrived", "threads"])
 			await see(name, "time");
 			const drawn = await page.locator('[data-t="timeline"]').getAttribute("aria-label");
 			shows(/highest (.*)$/.exec(drawn)[1], report.peak.bytes, "highest");
+			const resident = page.locator("figure.lane", { hasText: "Resident memory" });
+			if (report.rss.samples > 0) assert.equal(await resident.locator("polyline").count(), 2, "resident memory and what is live");
 			await page.getByRole("button", { name: "Table", exact: true }).click();
 			const table = await rows(page, "Timeline as a table", 2000);
 			shows(table.at(-1).Time, report.duration_ns, "end");

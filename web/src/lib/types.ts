@@ -60,12 +60,14 @@ export interface Top {
 	value: number;
 }
 
-/** A part of the resident memory, when there was most of it and at the end. */
+/** A part of the resident memory, when there was most of it, while it stayed furthest above live bytes (null = at one of the others), and at the end. */
 export interface MemoryPart {
 	part: string;
 	meaning: string;
 	most_bytes: Maybe;
 	most_share: Maybe;
+	gap_bytes: Maybe;
+	gap_share: Maybe;
 	end_bytes: Maybe;
 	end_share: Maybe;
 }
@@ -75,7 +77,7 @@ export interface Overview {
 	severity_hist: number[];
 	bytes: { total: number; peak: number; peak_t: number; leaked: number; end: number };
 	counts: { allocs: number; frees: number; reallocs: number; temporary: number; points: number };
-	alloc_time: { ns: Maybe; pct: Maybe };
+	alloc_time: { ns: Maybe; low: Maybe; high: Maybe; pct: Maybe; timed: number; cpu_ns: Maybe };
 	verdicts: Verdict[];
 	verdicts_all: number;
 	top: Record<string, Top[]>;

@@ -91,6 +91,7 @@ function Findings({ data }: { data: Data }) {
 /** What the memory of the process consists of, of which the heap is a part. */
 function Account({ rows }: { rows: MemoryPart[] }) {
 	const parts = rows.filter((row) => (row.most_bytes ?? 0) > 0);
+	const gap = parts.some((row) => row.gap_bytes != null);
 	return (
 		<section class="account" aria-label="Resident memory">
 			<h3>Resident memory when there was most of it</h3>
@@ -101,6 +102,7 @@ function Account({ rows }: { rows: MemoryPart[] }) {
 							<th scope="row">{row.part}</th>
 							<td><Bar share={row.most_share ?? 0} /></td>
 							<td class="number">{bytes(row.most_bytes)}, {share(row.most_share)}</td>
+							{gap && <td class="number" title="while it stayed furthest above live bytes">far above live: {bytes(row.gap_bytes)}</td>}
 							<td class="quiet">{row.meaning}</td>
 						</tr>
 					))}
@@ -205,7 +207,7 @@ export function Overview() {
 						<div><dt>Kept</dt><dd data-t="kept">{bytes(data.bytes.leaked)}</dd>{before && <dd class="change"><Delta value={data.bytes.leaked - before.bytes.leaked} unit="bytes" /></dd>}</div>
 						<div><dt>Temporary</dt><dd data-t="temporary">{count(data.counts.temporary)}</dd>{before && <dd class="change"><Delta value={data.counts.temporary - before.counts.temporary} unit="count" /></dd>}</div>
 						<div><dt>Points</dt><dd data-t="points"><a href={linkTo("points")}>{count(data.counts.points)}</a></dd></div>
-						<div><dt>In the allocator</dt><dd>{data.alloc_time.ns == null ? "unknown" : `about ${ns(data.alloc_time.ns)}`}</dd></div>
+						<div><dt>In the allocator</dt><dd data-t="alloc-time" title={data.alloc_time.ns == null ? `${count(data.alloc_time.timed)} calls were timed` : `${ns(data.alloc_time.low)} to ${ns(data.alloc_time.high)}, estimated from ${count(data.alloc_time.timed)} timed calls`}>{data.alloc_time.ns != null ? `about ${ns(data.alloc_time.ns)}` : data.alloc_time.timed > 0 ? "too few calls to say" : "unknown"}</dd></div>
 					</dl>
 					<div class="dials">
 						<Dial name="lifetime" label="Lifetime" value={data.scores.lifetime} />
