@@ -63,6 +63,8 @@ int unnamed_find(struct unnamed *self, const struct stack_source *source, struct
 		if (!point->frame.index)
 			continue; /* no stack was recorded, which names would not change */
 		place = finding_place(source, point->frame);
+		if (place.foreign)
+			continue; /* what the C++ library sets aside for itself is nobody's concern */
 		self->of_bytes += point->bytes;
 		if (!*place.own.function)
 			done = add(self, &by_path, place.own.module, point->bytes);

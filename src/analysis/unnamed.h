@@ -15,7 +15,7 @@ struct unnamed_module {
 struct unnamed { /* all zero = empty */
 	VEC(struct unnamed_module) modules; /* most bytes first */
 	u64 bytes; /* requested at places whose function has no name */
-	u64 of_bytes; /* at all places */
+	u64 of_bytes; /* at all places of the program and its libraries, but for those of the language */
 };
 
 /* Looks once at each point. */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ * When it is said that functions have no names, and of which modules. */
+#include "analysis/unnamed.h"
+#include "unit/test_access.h"
+
+enum { LIBSTDCXX_BASE = 0x300000 };
+
+struct program {
+	struct feed feed;
+	struct symbol_frame frames[1];
+	struct symbol_entry entries[1];
+	struct symbol_table symbols;
+	struct stack_source source;
+	struct strbuf text;
+};
+
+/* Context 1 is main, 2 a function without a name that main calls, 3 one of a library, 4 one of the C++ library alone. */
+static void begin(struct program *self)
+{
+	*self = (struct program){.feed = feed_new()};
+	tell_functions(&self->feed, 1);
+	tell_module(&self->feed, 2, LIBSTDCXX_BASE, 0, "/nowhere/libstdc++.so.6");
+	tell_context(&self->feed, 2, 1, pc_of(PROGRAM_BASE, 7));
+	tell_context(&self->feed, 3, 1, pc_of(LIBRARY_BASE, 7));
+	tell_context(&self->feed, 4, 0, pc_of(LIBSTDCXX_BASE, 7));
+}
+
+static bool advice(struct program *self)
+{
+	static const char *const names[] = {"main"};
+
+	end_at(&self->feed, 100000);
+	self->symbols = named_table(names, 1, self->frames, self->entries);
+	self->source = (struct stack_source){.model = self->feed.model, .symbols = &self->symbols};
+	return unnamed_advice(&self->source, false, &self->text);
+}
+
+static void release(struct program *self)
+{
+	strbuf_release(&self->text);
+	model_free(self->feed.model);
+}
+
+TEST(modules, "modules with bytes that have no names are told with their shares, most first")
+{
+	struct program program;
+
+	begin(&program);
+	tell_alloc(&program.feed, HW_MALLOC, 1, 500);
+	tell_alloc(&program.feed, HW_MALLOC, 2, 100);
+	tell_alloc(&program.feed, HW_MALLOC, 3, 400);
+	CHECK(advice(&program));
+	CHECK_EQ(strncmp(strbuf_text(&program.text), "no function names for 50.0 % of the bytes: libhelp.so.1 (40.0 %, not found), prog (10.0 %, not found). "
+						     "Remedy: put /usr/lib/libhelp.so.1 back, then 'heapwise symbolize FILE'; ", 150), 0);
+	release(&program);
+}
+
+TEST(few, "a tenth of the bytes is not worth a sentence")
+{
+	struct program program;
+
+	begin(&program);
+	tell_alloc(&program.feed, HW_MALLOC, 1, 900);
+	tell_alloc(&program.feed, HW_MALLOC, 2, 100);
+	CHECK(!advice(&program));
+	CHECK_EQ(program.text.count, 0);
+	release(&program);
+}
+
+TEST(foreign, "what the C++ library requests for itself does not count")
+{
+	struct program program;
+
+	begin(&program);
+	tell_alloc(&program.feed, HW_MALLOC, 1, 1000);
+	tell_alloc(&program.feed, HW_MALLOC, 4, 72704);
+	CHECK(!advice(&program));
+	release(&program);
+}
