@@ -28,7 +28,7 @@ bool piece_equals(struct piece one, struct piece other)
 static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-static struct piece trimmed(struct piece piece)
+struct piece piece_trimmed(struct piece piece)
 {
 	for (; piece.bytes && is_space(*piece.at); piece.bytes--)
 		piece.at++;
@@ -61,8 +61,7 @@ static u64 label_number(struct piece label)
 
 /* ---- lines ---- */
 
-/* Labels that only debug information names. */
-static bool is_mark(struct piece label)
+bool label_is_mark(struct piece label)
 {
 	static const char *const marks[] = {".LVL", ".LBB", ".LBE", ".LBI"};
 
@@ -72,7 +71,7 @@ static bool is_mark(struct piece label)
 	return false;
 }
 
-static bool is_harmless(struct piece directive)
+bool directive_is_harmless(struct piece directive)
 {
 	return piece_starts(directive, ".loc\t") || piece_starts(directive, ".loc ") ||
 	       piece_starts(directive, ".cfi_") || piece_starts(directive, ".p2align");
@@ -81,7 +80,7 @@ static bool is_harmless(struct piece directive)
 /* False if the line says nothing. */
 static bool classify(struct piece line, u8 *kind)
 {
-	line = trimmed(line);
+	line = piece_trimmed(line);
 	if (!line.bytes)
 		return false;
 	*kind = LINE_BARRIER;
@@ -93,10 +92,10 @@ static bool classify(struct piece line, u8 *kind)
 
 		if (label_number(label))
 			*kind = LINE_LABEL;
-		return !is_mark(label);
+		return !label_is_mark(label);
 	}
 	if (line.at[0] == '.')
-		return !is_harmless(line);
+		return !directive_is_harmless(line);
 	if (!memchr(line.at, ';', line.bytes) && !memchr(line.at, ':', line.bytes))
 		*kind = LINE_INSTRUCTION;
 	return true;
@@ -119,7 +118,7 @@ static bool add_line(struct listing *self, u64 start, u64 bytes)
 	else if (!classify(text, &line.kind))
 		return true;
 	if (line.kind == LINE_LABEL) {
-		text = trimmed(text);
+		text = piece_trimmed(text);
 		text.bytes--;
 		if (!map_put(&self->labels, label_number(text), self->lines.count))
 			return false;
@@ -191,7 +190,7 @@ static void read_operands(struct instruction *self, struct piece rest)
 
 	if (comment)
 		rest.bytes = (u64)(comment - rest.at);
-	rest = trimmed(rest);
+	rest = piece_trimmed(rest);
 	for (u64 i = 0; i <= rest.bytes && rest.bytes; i++) {
 		char c = i < rest.bytes ? rest.at[i] : ',';
 
@@ -201,7 +200,7 @@ static void read_operands(struct instruction *self, struct piece rest)
 			continue;
 		if (self->operands < 2)
 			self->operand[self->operands] =
-				trimmed((struct piece){rest.at + start, i - start});
+				piece_trimmed((struct piece){rest.at + start, i - start});
 		self->operands++;
 		start = i + 1;
 	}
@@ -216,7 +215,7 @@ bool listing_instruction(const struct listing *self, i64 line, struct instructio
 	    self->lines.data[line].kind != LINE_INSTRUCTION)
 		return false;
 	*instruction = (struct instruction){0};
-	text = trimmed(listing_text(self, line));
+	text = piece_trimmed(listing_text(self, line));
 	while (name < text.bytes && !is_space(text.at[name]))
 		name++;
 	instruction->name = (struct piece){text.at, name};
@@ -234,7 +233,7 @@ bool listing_label(const struct listing *self, i64 line, struct piece *label)
 {
 	if (line < 0 || (u64)line >= self->lines.count || self->lines.data[line].kind != LINE_LABEL)
 		return false;
-	*label = trimmed(listing_text(self, line));
+	*label = piece_trimmed(listing_text(self, line));
 	label->bytes--;
 	return true;
 }

@@ -73,6 +73,11 @@ u64 listing_references(const struct listing *self, struct piece label);
 bool piece_is(struct piece piece, const char *text);
 bool piece_starts(struct piece piece, const char *text);
 bool piece_equals(struct piece one, struct piece other);
+struct piece piece_trimmed(struct piece piece); /* without blanks around it */
+
+/* A label that only debug information names; a directive that is nothing to the CPU. */
+bool label_is_mark(struct piece label);
+bool directive_is_harmless(struct piece directive);
 
 /* A general register, by the number that the CPU gives it, whatever part of it is named; NO_REGISTER for all else. */
 int register_of(struct piece operand);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What gcc takes for its assembler when `heapwise cc` runs it: makes checks shorter (checks.h) and runs gcc's own. If that one
- * says a word about the shorter text it gets what the compiler wrote, so that messages are about nothing else. Whatever goes wrong here, the
- * assembler runs. Host. */
+ * What gcc takes for its assembler when `heapwise cc` runs it: makes checks shorter (checks.h), or has them
+ * know of tags (untag.h; clang's, too), and runs gcc's own. If that one says a word about the new text it gets what the compiler wrote, so
+ * that messages are about nothing else. Whatever goes wrong here, the assembler runs. Host. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +14,9 @@
 
 #include "base/io.h"
 #include "checks/checks.h"
+#include "checks/untag.h"
+#include "format/arch/tag.h"
+#include "format/shadow.h"
 
 enum { CANNOT_RUN = 127 };
 static const u64 TEXT_MAX = 4ull << 30;
@@ -52,16 +55,21 @@ static bool makes_lines(int argc, char **argv)
 	return false;
 }
 
-/* gcc names the text last; with -pipe it names none. */
+/* gcc names the text last, clang behind -o FILE; with -pipe gcc names none. *at is where a file is named. */
 enum source { SOURCE_NONE, SOURCE_FILE, SOURCE_STDIN };
 
-static enum source source_of(int argc, char **argv)
+static enum source source_of(int argc, char **argv, int *at)
 {
 	if (argc < 3 || tells_of_text(argc, argv))
 		return SOURCE_NONE;
 	if (strcmp(argv[argc - 2], "-o") == 0)
 		return SOURCE_STDIN;
-	return ends(argv[argc - 1], ".s") && argv[argc - 1][0] != '-' ? SOURCE_FILE : SOURCE_NONE;
+	for (*at = argc - 1; *at > 2; --*at)
+		if (strcmp(argv[*at - 2], "-o") == 0)
+			break;
+	if (ends(argv[argc - 1], ".s") && argv[argc - 1][0] != '-')
+		*at = argc - 1;
+	return ends(argv[*at], ".s") && argv[*at][0] != '-' ? SOURCE_FILE : SOURCE_NONE;
 }
 
 /* ---- texts ---- */
@@ -80,13 +88,24 @@ static int file_of(const struct strbuf *text)
 }
 
 /* Lines of the assembler's own, of a text that the compiler gave none, are named by its file. */
-static bool is_shortened(const struct strbuf *text, struct strbuf *shorter, bool with_lines)
+static bool may_change(int argc, char **argv, const struct strbuf *text)
 {
-	u64 count = 0;
+	return !makes_lines(argc, argv) || memmem(text->text, text->count, "\t.loc ", 6) || memmem(text->text, text->count, "\t.loc\t", 6);
+}
 
-	if (with_lines && !memmem(text->text, text->count, "\t.loc ", 6))
-		return false;
-	return checks_shorten(text->text, text->count, shorter, &count, NULL) == 0 && count;
+/* A file without a name with the text that is made of it; negative if that is the same, or goes wrong. */
+static int changed(const struct strbuf *text, bool same_size)
+{
+	struct untag_job job = {text->text, text->count, HW_SHADOW_OFFSET, same_size};
+	struct strbuf new_text = {0};
+	u64 count = 0;
+	int fd = -1, status = HW_POINTER_TAGS ? checks_untag(&job, &new_text, &count, NULL)
+					      : checks_shorten(text->text, text->count, &new_text, &count, NULL);
+
+	if (status == 0 && count)
+		fd = file_of(&new_text);
+	strbuf_release(&new_text);
+	return fd;
 }
 
 /* The assembler, reading from a file without a name. True if it has done its work and said nothing. */
@@ -111,21 +130,20 @@ static bool assembles(char **argv, int input)
 	return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 && !said.st_size;
 }
 
-/* Returns if the assembler is to have the text as it is. */
-static void assemble_shortened(int argc, char **argv, enum source source, const struct strbuf *text)
+/* The assembler reads a file, in place of the one that is named at `at`, 0 for none. Returns if it is to have another text. */
+static void assemble_changed(int argc, char **argv, int at, int input)
 {
-	struct strbuf shorter = {0};
-	char *named = argv[argc - 1];
-	int input = is_shortened(text, &shorter, makes_lines(argc, argv)) ? file_of(&shorter) : -1;
+	char *named = argv[at];
 
-	strbuf_release(&shorter);
 	if (input < 0)
 		return;
-	if (source == SOURCE_FILE)
-		argv[argc - 1] = NULL;
+	if (at)
+		memmove(argv + at, argv + at + 1, (size_t)(argc - at) * sizeof(*argv));
 	if (assembles(argv, input))
 		exit(0);
-	argv[argc - 1] = named;
+	if (at)
+		memmove(argv + at + 1, argv + at, (size_t)(argc - at) * sizeof(*argv));
+	argv[at] = named;
 	close(input);
 }
 
@@ -143,16 +161,19 @@ static void give_back(const struct strbuf *text)
 
 static void assemble(int argc, char **argv)
 {
-	enum source source = source_of(argc, argv);
+	int at = 0;
+	enum source source = source_of(argc, argv, &at);
 	struct strbuf text = {0};
 	bool whole;
 
 	if (source == SOURCE_NONE)
 		return;
-	whole = io_read_file(source == SOURCE_FILE ? argv[argc - 1] : "/dev/stdin", TEXT_MAX, &text,
-			     NULL) == 0;
-	if (whole && text.count)
-		assemble_shortened(argc, argv, source, &text);
+	whole = io_read_file(source == SOURCE_FILE ? argv[at] : "/dev/stdin", TEXT_MAX, &text, NULL) == 0;
+	if (whole && text.count && may_change(argc, argv, &text)) {
+		assemble_changed(argc, argv, at, changed(&text, false));
+		if (HW_POINTER_TAGS)
+			assemble_changed(argc, argv, at, changed(&text, true));
+	}
 	if (source == SOURCE_STDIN) {
 		if (!whole) {
 			fprintf(stderr, "heapwise cc: cannot read the assembler's text\n");

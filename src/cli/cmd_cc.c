@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "checks/checks.h"
 #include "cli/command.h"
+#include "format/arch/tag.h"
 #include "format/shadow.h"
 
 #define TEXT_OF_(x) #x
@@ -105,6 +106,7 @@ struct request {
 	bool foreign; /* for a machine that has no shadow */
 	bool inputs;
 	bool lto; /* optimises again when it links */
+	bool assembler; /* has the programmer's own text for the assembler */
 	bool accesses, routines; /* what is to be instrumented */
 };
 
@@ -160,9 +162,12 @@ static void request_read(struct request *self, int argc, char **argv)
 			self->routines = true;
 		else if (strcmp(word, "--accesses") == 0)
 			self->accesses = true;
-		else if (word[0] != '-' || word[1] == 0 || (word[1] == 'l' && word[2]))
+		else if (word[0] != '-' || word[1] == 0 || (word[1] == 'l' && word[2])) {
+			const char *dot = strrchr(word, '.');
+
 			self->inputs = true;
-		else if (stops_early(word))
+			self->assembler |= dot && (strcmp(dot, ".s") == 0 || strcmp(dot, ".S") == 0);
+		} else if (stops_early(word))
 			self->links = false;
 		else if (strcmp(word, "-shared") == 0 || strcmp(word, "--shared") == 0)
 			self->shared = true;
@@ -201,11 +206,32 @@ static const char *const clang_words[] = {
 	"-mllvm",
 	"-asan-use-after-scope=0",
 	"-mllvm",
-	"-asan-instrumentation-with-call-threshold=2000000000",
-	"-mllvm",
 	"-asan-opt-same-temp=0",
 	"-mllvm",
 	"-asan-opt-stack=1",
+	"--end-no-unused-arguments",
+	NULL,
+};
+
+static const char *const clang_inline_words[] = {
+	"--start-no-unused-arguments",
+	"-mllvm",
+	"-asan-instrumentation-with-call-threshold=2000000000",
+	"--end-no-unused-arguments",
+	NULL,
+};
+
+/* Where pointers have tags clang's checks must pass our assembler. What the linker makes does not: there a check is a call of the stub. */
+static const char *const clang_text_words[] = {
+	"--start-no-unused-arguments",
+	"-fno-integrated-as",
+	"--end-no-unused-arguments",
+	NULL,
+};
+static const char *const clang_call_words[] = {
+	"--start-no-unused-arguments",
+	"-mllvm",
+	"-asan-instrumentation-with-call-threshold=0",
 	"--end-no-unused-arguments",
 	NULL,
 };
@@ -274,24 +300,27 @@ static void ask_for_assembler(const words *compiler, char *answer, size_t room)
 	pclose(output);
 }
 
-/* gcc finds our assembler before its own (checks/main.c), in each of its processes, those of -flto, too: it makes gcc's checks
- * shorter and runs gcc's. Where anything is in the way they stay as they are. */
-static void shorten_checks(const words *compiler)
+/* The compiler finds our assembler before its own (checks/main.c), in each of its processes, those of gcc's -flto, too: it changes the
+ * checks and runs the compiler's. Where anything is in the way they stay as they are; false if so. */
+static bool change_checks(const words *compiler)
 {
 	const char *wish = getenv("HEAPWISE_SHORT_CHECKS"), *others = getenv("COMPILER_PATH");
 	char folder[PARTS_PATH], ours[PARTS_PATH], theirs[PARTS_PATH], *path = NULL;
 
-	if ((wish && strcmp(wish, "0") == 0) || getenv(CHECKS_ASSEMBLER))
-		return;
+	if (wish && strcmp(wish, "0") == 0)
+		return false;
+	if (getenv(CHECKS_ASSEMBLER))
+		return true;
 	parts_own_folder(folder);
 	if (!parts_find(folder, "gcc-as/as", ours) || strchr(ours, ':'))
-		return;
+		return false;
 	*strrchr(ours, '/') = 0;
 	ask_for_assembler(compiler, theirs, sizeof(theirs));
 	if (theirs[0] && asprintf(&path, "%s%s%s", ours, others ? ":" : "", others ? others : "") > 0 &&
 	    setenv(CHECKS_ASSEMBLER, theirs, 1) == 0)
 		setenv("COMPILER_PATH", path, 1);
 	free(path);
+	return getenv(CHECKS_ASSEMBLER);
 }
 
 /* libtool asks a C++ compiler what it links libraries with, and later names all of it itself. */
@@ -314,6 +343,15 @@ static bool push_all(words *argv, const char *const *more)
 	return true;
 }
 
+static bool push_clang(words *line, const struct request *request)
+{
+	bool text = HW_POINTER_TAGS && !request->lto && !request->assembler && change_checks(line);
+	bool calls = HW_POINTER_TAGS && request->lto;
+
+	return push_all(line, clang_words) && push_all(line, calls ? clang_call_words : clang_inline_words) &&
+	       (!text || push_all(line, clang_text_words)) && (!request->lto || push_all(line, clang_lto_words));
+}
+
 static int compile(const struct command *self, int argc, char **argv, bool cxx)
 {
 	struct compiler compiler = {0};
@@ -325,10 +363,8 @@ static int compile(const struct command *self, int argc, char **argv, bool cxx)
 	whole = compiler_choose(&compiler, cxx, &line);
 	if (whole && request.inputs && request.accesses && !request.foreign) {
 		if (compiler.family == FAMILY_GCC)
-			shorten_checks(&line);
-		whole = push_all(&line, compiler.family == FAMILY_CLANG ? clang_words : gcc_words);
-		if (whole && request.lto && compiler.family == FAMILY_CLANG)
-			whole = push_all(&line, clang_lto_words);
+			change_checks(&line);
+		whole = compiler.family == FAMILY_CLANG ? push_clang(&line, &request) : push_all(&line, gcc_words);
 	}
 	if (whole && request.inputs && request.routines)
 		whole = push_all(&line, compiler.family == FAMILY_CLANG ? clang_routine_words

@@ -117,6 +117,22 @@ neon()
 	done
 }
 
+# Pointers with tags: the program runs as ever, and each access is recorded. The flags say what gcc's checks leave open.
+tagged()
+{
+	local level
+	[ "$(uname -m)" = aarch64 ] || skip "pointers have no tags on this CPU"
+	for level in -O0 -O1 -O2 "-O2 -flto"; do
+		build "$work/tagged" $level "$targets_source/accesses_tagged.c"
+		"$work/tagged" >"$work/truth"
+		equal "$level: status without heapwise" "$?" 0
+		record "$work/tagged.hwt" --access exact -- "$work/tagged" >"$work/truth"
+		equal "$level: status" "$status" 0
+		accesses "$work/tagged.hwt" | grep -E '^(200|300)' | cut -d' ' -f1-7 | sort >"$work/seen"
+		equal "$level" "$(cat "$work/seen")" "$(cut -d' ' -f1-7 "$work/truth" | sort)"
+	done
+}
+
 # told's program with its arguments is a small script, so that it has none of its own
 with_arguments()
 {

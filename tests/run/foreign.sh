@@ -159,5 +159,44 @@ case_deepbind()
 	done
 }
 
+# tagged COMPILER OPTION...   `heapwise cc` of the other CPU makes checks that do not mind a pointer's tag, and report what the program says. The
+# C library's accesses, and that an atomic operation reads as well, are the recorder's to see.
+tagged()
+{
+	local compiler=$1
+
+	shift
+	HEAPWISE_CC="$compiler" "${emulator[@]}" "$HEAPWISE_BUILD_DIR/$cpu/heapwise" cc "$@" "$sources/accesses_tagged.c" -o tagged \
+		"$work/heapwise-stub-test.o" -Wl,--wrap=malloc,--wrap=calloc || { fail "$compiler $*: does not build"; return; }
+	(ulimit -v 16000000 && exec "${emulator[@]}" ./tagged) >truth 2>seen # so much is a mistake: qemu takes memory for what is mapped
+	equal "$compiler $*: status" "$?" 0
+	equal "$compiler $*: lines of truth" "$(wc -l <truth)" 10
+	equal "$compiler $*" "$(grep -v '^200[3-6]' seen)" "$(grep -v '^200[3-6]' truth)"
+}
+
+case_tagged()
+{
+	local level version
+
+	[ $cpu = aarch64 ] || skip "pointers have no tags on $cpu"
+	[ -e "$HEAPWISE_BUILD_DIR/$cpu/heapwise" ] || skip "heapwise for $cpu is not built; build the target tests"
+	$cpu-linux-gnu-gcc -O1 -c "$sources/accesses_stub.c" -o heapwise-stub-test.o || fail "does not build"
+	mkdir tools
+	printf '#!/bin/sh\nexec %s "%s" "$@"\n' "${emulator[*]}" "$HEAPWISE_BUILD_DIR/$cpu/gcc-as/as" >tools/as
+	chmod +x tools/as
+	export COMPILER_PATH=$work/tools HEAPWISE_ASSEMBLER=$cpu-linux-gnu-as
+	for level in -O0 -O1 -O2 -Os "-O2 -g" "-O2 -flto -fno-fat-lto-objects"; do
+		# shellcheck disable=SC2086
+		tagged $cpu-linux-gnu-gcc $level
+	done
+	for version in 14 19; do
+		command -v clang-$version >clang || continue
+		for level in -O0 -O1 -O2 "-O2 -g"; do
+			# shellcheck disable=SC2086
+			tagged clang-$version --target=$cpu-linux-gnu "--sysroot=$root" $level
+		done
+	done
+}
+
 run_case "$1"
 finish

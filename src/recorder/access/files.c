@@ -20,7 +20,7 @@
 
 /* The structure is filled, if the call succeeds. */
 #define FILLS(p) GIVEN(result == 0, W(p, sizeof(*(p))))
-#define FILLS_TEXT(s) GIVEN(result &&hwr_heap_has((u64)(s)), W(s, hwr_text_bytes(s, SIZE_MAX)))
+#define FILLS_TEXT(s) GIVEN(result &&hwr_range_in_heap(s), W(s, hwr_text_bytes(s, SIZE_MAX)))
 #define FILLS_BYTES(p) GIVEN(result > 0, W(p, (size_t)result))
 
 typedef struct tm *broken_down;
@@ -100,9 +100,9 @@ typedef const struct tm *cbroken_down;
 	F(int, __poll_chk, (struct pollfd * p, nfds_t n, int ms, size_t room), (p, n, ms, room),   \
 	  R(p, n * sizeof(*p)) GIVEN(result >= 0, W(p, n * sizeof(*p))))                           \
 	F(int, gethostname, (text s, size_t n), (s, n),                                            \
-	  GIVEN(result == 0 && hwr_heap_has((u64)s), W(s, hwr_text_bytes(s, n))))                  \
+	  GIVEN(result == 0 && hwr_range_in_heap(s), W(s, hwr_text_bytes(s, n))))                  \
 	F(int, __gethostname_chk, (text s, size_t n, size_t room), (s, n, room),                   \
-	  GIVEN(result == 0 && hwr_heap_has((u64)s), W(s, hwr_text_bytes(s, n))))                  \
+	  GIVEN(result == 0 && hwr_range_in_heap(s), W(s, hwr_text_bytes(s, n))))                  \
 	F(int, uname, (struct utsname * name), (name), FILLS(name))                                \
 	F(size_t, strftime, (text s, size_t n, ctext format, cbroken_down tm),                     \
 	  (s, n, format, tm), S(format) R(tm, sizeof(*tm)) GIVEN(result, W(s, result + 1)))        \

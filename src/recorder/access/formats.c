@@ -150,7 +150,7 @@ static void written(char *to, size_t room, int result)
 {
 	size_t bytes = (size_t)result + 1;
 
-	if (result >= 0 && room && hwr_heap_has((u64)to))
+	if (result >= 0 && room && hwr_range_in_heap(to))
 		hwr_access_range((u64)to, bytes < room ? bytes : room, true);
 }
 

@@ -39,7 +39,7 @@ static size_t common_bytes(ctext a, ctext b, size_t most)
 {
 	size_t n = 0;
 
-	if (!hwr_heap_has((u64)a) && !hwr_heap_has((u64)b))
+	if (!hwr_range_in_heap(a) && !hwr_range_in_heap(b))
 		return 0;
 	while (n < most && a[n] == b[n] && a[n])
 		n++;
@@ -58,7 +58,7 @@ static size_t wide_bytes(const wchar_t *s, size_t most)
 
 void hwr_range_text(const char *s, size_t most)
 {
-	if (hwr_heap_has((u64)s))
+	if (hwr_range_in_heap(s))
 		hwr_access_range((u64)s, hwr_text_bytes(s, most), false);
 }
 
@@ -77,7 +77,7 @@ static void vector_ranges(vectors v, size_t count, size_t most, bool write)
 
 /* As much of p as is needed to find where the result is. */
 #define UNTIL(p, extra)                                                                            \
-	if (hwr_heap_has((u64)(p)))                                                                \
+	if (hwr_range_in_heap(p))                                                                  \
 		hwr_access_range((u64)(p),                                                         \
 				 result ? (size_t)((ctext)result - (ctext)(p)) + (extra)           \
 					: hwr_text_bytes((ctext)(p), SIZE_MAX),                    \
@@ -85,12 +85,12 @@ static void vector_ranges(vectors v, size_t count, size_t most, bool write)
 #define COPY(to, from, n) R(from, n) W(to, n)
 /* A text of n bytes, end included, goes to `to`. */
 #define COPY_TEXT(to, from, most)                                                                  \
-	if (hwr_heap_has((u64)(to)) || hwr_heap_has((u64)(from))) {                                \
+	if (hwr_range_in_heap(to) || hwr_range_in_heap(from)) {                                    \
 		size_t n_ = hwr_text_bytes(from, most);                                            \
 		COPY(to, from, n_)                                                                 \
 	}
 #define APPEND_TEXT(to, from, most)                                                                \
-	if (hwr_heap_has((u64)(to)) || hwr_heap_has((u64)(from))) {                                \
+	if (hwr_range_in_heap(to) || hwr_range_in_heap(from)) {                                    \
 		size_t n_ = hwr_text_bytes(from, most), old_ = hwr_text_bytes(to, SIZE_MAX);       \
 		R(to, old_) COPY(to + old_ - 1, from, n_)                                          \
 	}
@@ -304,13 +304,13 @@ static void vector_ranges(vectors v, size_t count, size_t most, bool write)
 	F(size_t, fread_unlocked, (memory p, size_t size, size_t n, FILE * f), (p, size, n, f),    \
 	  GIVEN(result, W(p, size *result)))                                                       \
 	F(text, fgets, (text s, int n, FILE *f), (s, n, f),                                        \
-	  GIVEN(result &&hwr_heap_has((u64)s), W(s, hwr_text_bytes(s, (size_t)n))))                \
+	  GIVEN(result &&hwr_range_in_heap(s), W(s, hwr_text_bytes(s, (size_t)n))))                \
 	F(text, __fgets_chk, (text s, size_t room, int n, FILE *f), (s, room, n, f),               \
-	  GIVEN(result &&hwr_heap_has((u64)s), W(s, hwr_text_bytes(s, (size_t)n))))                \
+	  GIVEN(result &&hwr_range_in_heap(s), W(s, hwr_text_bytes(s, (size_t)n))))                \
 	F(text, fgets_unlocked, (text s, int n, FILE *f), (s, n, f),                               \
-	  GIVEN(result &&hwr_heap_has((u64)s), W(s, hwr_text_bytes(s, (size_t)n))))                \
+	  GIVEN(result &&hwr_range_in_heap(s), W(s, hwr_text_bytes(s, (size_t)n))))                \
 	F(text, __fgets_unlocked_chk, (text s, size_t room, int n, FILE *f), (s, room, n, f),      \
-	  GIVEN(result &&hwr_heap_has((u64)s), W(s, hwr_text_bytes(s, (size_t)n))))                \
+	  GIVEN(result &&hwr_range_in_heap(s), W(s, hwr_text_bytes(s, (size_t)n))))                \
 	F(ssize_t, getdelim, (char **line, size_t *room, int c, FILE *f), (line, room, c, f),      \
 	  GIVEN(result > 0, W(*line, (size_t)result + 1)))                                         \
 	F(ssize_t, __getdelim, (char **line, size_t *room, int c, FILE *f), (line, room, c, f),    \
@@ -341,7 +341,7 @@ static void token_ranges(ctext begin, ctext token, ctext rest)
 {
 	size_t bytes;
 
-	if (!begin || !hwr_heap_has((u64)begin))
+	if (!begin || !hwr_range_in_heap(begin))
 		return;
 	if (!token) {
 		S(begin)

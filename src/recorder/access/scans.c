@@ -120,7 +120,7 @@ static bool conversion_store(const struct conversion *self, void *to)
 		}
 		if (self->kind == 'c')
 			hwr_range(to, self->width ? self->width : 1, true);
-		else if (hwr_heap_has((u64)to))
+		else if (hwr_range_in_heap(to))
 			hwr_range(to, hwr_text_bytes(to, SIZE_MAX), true);
 		return true;
 	default:

@@ -3,6 +3,8 @@
 #ifndef HW_FORMAT_TAG_ARCH_H
 #define HW_FORMAT_TAG_ARCH_H
 
+enum { HW_POINTER_TAGS = 1 };
+
 static inline u64 hw_untagged(u64 pointer) { return pointer & ~(0xffull << 56); }
 
 #endif

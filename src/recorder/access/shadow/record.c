@@ -2,6 +2,7 @@
  * The path of an access: what instrumented code calls when it touches armed memory. Runs in the
  * target, a thousand times as often as anything else here. No system call but the clock's, no lock,
  * errno untouched. */
+#include "format/arch/tag.h"
 #include "format/record.h"
 #include "recorder/access/access.h"
 #include "recorder/access/chunks.h"
@@ -275,6 +276,7 @@ static __attribute__((noinline)) u64 bytes_of_slot(u64 address, u64 bytes)
 /* Long ones tell of many units. */
 void hwr_access_range(u64 address, u64 bytes, bool write)
 {
+	address = hw_untagged(address);
 	if (!hwr_heap_has(address) || !bytes || !load_relaxed(&listening) ||
 	    !hwr_shadow_sees(address, bytes))
 		return;

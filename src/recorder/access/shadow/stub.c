@@ -9,6 +9,7 @@
 #define HWR_ALONE
 #include <link.h>
 
+#include "format/arch/tag.h"
 #include "format/atomics.h"
 #include "format/shadow.h"
 #include "recorder/sys.h"
@@ -124,25 +125,25 @@ static void (*const last_of_all)(void) __attribute__((section(".fini_array.00000
 	HIDDEN void __asan_report_##name##_noabort(u64 address);                                   \
 	HIDDEN void __asan_report_##name##_noabort(u64 address)                                    \
 	{                                                                                          \
-		HW_BOARD->report[number](address, 0);                                              \
+		HW_BOARD->report[number](hw_untagged(address), 0);                                 \
 	}
 HW_REPORTS(DEFINE_REPORT)
 
 #define DEFINE_REPORT_N(name, number)                                                              \
 	HIDDEN void name(u64 address, u64 bytes);                                                  \
-	HIDDEN void name(u64 address, u64 bytes) { HW_BOARD->report[number](address, bytes); }
+	HIDDEN void name(u64 address, u64 bytes) { HW_BOARD->report[number](hw_untagged(address), bytes); }
 DEFINE_REPORT_N(__asan_report_load_n_noabort, HW_REPORT_LOAD_N)
 DEFINE_REPORT_N(__asan_report_store_n_noabort, HW_REPORT_STORE_N)
 
 /* Calls that compilers make instead of inline checks here and there. */
-static inline bool is_armed(u64 address) { return *hw_shadow_of(address) != 0; }
+static inline bool is_armed(u64 address) { return *hw_shadow_of(hw_untagged(address)) != 0; }
 
 #define DEFINE_CALL(name, number)                                                                  \
 	HIDDEN void __asan_##name##_noabort(u64 address);                                          \
 	HIDDEN void __asan_##name##_noabort(u64 address)                                           \
 	{                                                                                          \
 		if (is_armed(address))                                                             \
-			HW_BOARD->report[number](address, 0);                                      \
+			HW_BOARD->report[number](hw_untagged(address), 0);                         \
 	}
 HW_REPORTS(DEFINE_CALL)
 
@@ -151,7 +152,7 @@ HW_REPORTS(DEFINE_CALL)
 	HIDDEN void name(u64 address, u64 bytes)                                                   \
 	{                                                                                          \
 		if (is_armed(address))                                                             \
-			HW_BOARD->report[number](address, bytes);                                  \
+			HW_BOARD->report[number](hw_untagged(address), bytes);                     \
 	}
 DEFINE_CALL_N(__asan_loadN_noabort, HW_REPORT_LOAD_N)
 DEFINE_CALL_N(__asan_storeN_noabort, HW_REPORT_STORE_N)
