@@ -53,17 +53,15 @@ function(heapwise_recorder target name)
 		-Wl,--no-undefined)
 endfunction()
 
-# heapwise_stub(KIND COMPILER): heapwise-stub-KIND-COMPILER.o, an object file so that it is linked always.
-function(heapwise_stub kind compiler)
-	set(target stub_${kind}_${compiler})
-	set(object ${PROJECT_BINARY_DIR}/heapwise-stub-${kind}-${compiler}.o)
-	add_library(${target} OBJECT ${recorder_dir}/access/shadow/stub.c)
+# heapwise_stub(NAME SOURCE DEFINITION...): heapwise-stub-NAME.o, an object file so that it is linked always.
+function(heapwise_stub name source)
+	string(REPLACE - _ target stub_${name})
+	set(object ${PROJECT_BINARY_DIR}/heapwise-stub-${name}.o)
+	add_library(${target} OBJECT ${recorder_dir}/access/shadow/${source}.c)
 	target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
 	target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS} -O2 -g0 -fno-stack-protector -U_FORTIFY_SOURCE
 		-fomit-frame-pointer -fno-builtin)
-	target_compile_definitions(${target} PRIVATE
-		$<$<STREQUAL:${kind},program>:HW_STUB_PROGRAM>
-		$<$<STREQUAL:${compiler},gcc>:HW_STUB_MERGES>)
+	target_compile_definitions(${target} PRIVATE ${ARGN})
 	add_custom_command(OUTPUT ${object} DEPENDS ${target} $<TARGET_OBJECTS:${target}>
 		COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_OBJECTS:${target}> ${object})
 	add_custom_target(${target}_copy ALL DEPENDS ${object})
@@ -112,7 +110,7 @@ if(recorder_sources)
 		${recorder_dir}/access/shadow/*.c
 		${recorder_dir}/access/arch/${HEAPWISE_CPU}/*.c
 		${recorder_dir}/access/arch/${HEAPWISE_CPU}/*.S)
-	list(FILTER access_sources EXCLUDE REGEX "/stub\\.c$")
+	list(FILTER access_sources EXCLUDE REGEX "/(plain_)?stub\\.c$")
 	heapwise_recorder(recorder_access heapwise-access ${access_sources})
 	# It defines functions that the compiler believes to know and that headers define inline.
 	target_compile_definitions(recorder_access PRIVATE HWR_ACCESS __NO_INLINE__=1)
@@ -133,9 +131,12 @@ if(recorder_sources)
 	target_link_options(recorder_watch PRIVATE -static-libgcc)
 	foreach(kind program library)
 		foreach(compiler gcc clang)
-			heapwise_stub(${kind} ${compiler})
+			heapwise_stub(${kind}-${compiler} stub
+				$<$<STREQUAL:${kind},program>:HW_STUB_PROGRAM>
+				$<$<STREQUAL:${compiler},gcc>:HW_STUB_MERGES>)
 		endforeach()
 	endforeach()
+	heapwise_stub(plain plain_stub)
 	include(Musl)
 	heapwise_recorder(recorder_check heapwise-check)
 	set_target_properties(recorder_check PROPERTIES EXCLUDE_FROM_ALL ON)

@@ -13,6 +13,7 @@
 #include "base/parts.h"
 #include "base/vec.h"
 #include "checks/checks.h"
+#include "checks/plain.h"
 #include "cli/command.h"
 #include "format/arch/tag.h"
 #include "format/shadow.h"
@@ -29,7 +30,7 @@ enum family { FAMILY_GCC, FAMILY_CLANG };
 struct compiler {
 	char words[4096]; /* the variable's text, cut into words by zeros */
 	char name[1024];  /* of the program: the last word */
-	char stub[PARTS_PATH];
+	char stub[PARTS_PATH], plain[PARTS_PATH]; /* to be linked, too */
 	enum family family;
 };
 
@@ -190,6 +191,7 @@ static const char *const gcc_words[] = {
 	"--param=asan-globals=0",
 	"--param=asan-instrument-allocas=0",
 	"--param=asan-instrumentation-with-call-threshold=2000000000",
+	"-frecord-gcc-switches", /* by which the object is known later (checks/plain.h) */
 	"-U__SANITIZE_ADDRESS__", /* the program is not to do what it does for that sanitizer */
 	NULL,
 };
@@ -262,19 +264,26 @@ static const char *const clang_routine_words[] = {
 	NULL,
 };
 
-static bool stub_find(const struct command *command, struct compiler *compiler, bool shared)
+static bool part_find(const struct command *command, const char *name, char *path)
 {
-	char folder[PARTS_PATH], name[64];
+	char folder[PARTS_PATH];
 	struct err err = {0};
 
-	snprintf(name, sizeof(name), "heapwise-stub-%s-%s.o", shared ? "library" : "program",
-		 compiler->family == FAMILY_CLANG ? "clang" : "gcc");
 	parts_own_folder(folder);
-	if (parts_find(folder, name, compiler->stub))
+	if (parts_find(folder, name, path))
 		return true;
 	err_set(&err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it", name, folder, parts_installed());
 	command_fail(command, &err);
 	return false;
+}
+
+static bool stub_find(const struct command *command, struct compiler *compiler, bool shared)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "heapwise-stub-%s-%s.o", shared ? "library" : "program",
+		 compiler->family == FAMILY_CLANG ? "clang" : "gcc");
+	return part_find(command, name, compiler->stub);
 }
 
 /* What the compiler takes for its assembler: a path, or a name to be looked for; "" if it does not say. */
@@ -335,6 +344,65 @@ static bool has_stub(int argc, char **argv)
 	return false;
 }
 
+/* -lNAME, in folders that -L names: with a shared library there the archive is not linked. */
+static bool library_is_plain(const char *name, int argc, char **argv)
+{
+	char path[PARTS_PATH];
+
+	for (int i = 0; i < argc; i++) {
+		const char *folder = strncmp(argv[i], "-L", 2) == 0 ? argv[i] + 2 : NULL;
+
+		if (folder && !*folder)
+			folder = i + 1 < argc ? argv[i + 1] : NULL;
+		if (!folder || snprintf(path, sizeof(path), "%s/lib%s.so", folder, name) >= (int)sizeof(path))
+			continue;
+		if (access(path, F_OK) == 0)
+			return false;
+		snprintf(path, sizeof(path), "%s/lib%s.a", folder, name);
+		if (access(path, F_OK) == 0)
+			return plain_is_linked(path);
+	}
+	return false;
+}
+
+/* -Wl,--whole-archive,PATH,... */
+static bool linker_word_is_plain(const char *word)
+{
+	char path[PARTS_PATH];
+
+	for (size_t bytes; *word; word += bytes + (word[bytes] == ',')) {
+		bytes = strcspn(word, ",");
+		if (snprintf(path, sizeof(path), "%.*s", (int)bytes, word) < (int)sizeof(path) && plain_is_linked(path))
+			return true;
+	}
+	return false;
+}
+
+static bool word_is_plain(int at, int argc, char **argv)
+{
+	const char *word = argv[at];
+
+	if (strcmp(word, "-l") == 0)
+		return at + 1 < argc && library_is_plain(argv[at + 1], argc, argv);
+	if (strncmp(word, "-l", 2) == 0)
+		return library_is_plain(word + 2, argc, argv);
+	if (strncmp(word, "-Wl,", 4) == 0)
+		return linker_word_is_plain(word + 4);
+	return word[0] != '-' && plain_is_linked(word);
+}
+
+/* Whether something is linked that was compiled without instrumentation. The compiler's own objects do not count. */
+static bool links_plain(int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		if (word_is_plain(i, argc, argv))
+			return true;
+		if (argv[i][0] == '-' && takes_word(argv[i]))
+			i++;
+	}
+	return false;
+}
+
 static bool push_all(words *argv, const char *const *more)
 {
 	for (; *more; more++)
@@ -379,6 +447,11 @@ static int compile(const struct command *self, int argc, char **argv, bool cxx)
 		/* "-x c" of before must not be meant for it. */
 		whole = vec_push(&line, "-x") && vec_push(&line, "none") &&
 			vec_push(&line, compiler.stub);
+		if (links_plain(argc, argv)) {
+			if (!part_find(self, "heapwise-stub-plain.o", compiler.plain))
+				goto fail;
+			whole = whole && vec_push(&line, compiler.plain);
+		}
 	}
 	if (!whole || !vec_push(&line, NULL)) {
 		fprintf(stderr, "heapwise %s: out of memory\n", self->name);
@@ -410,7 +483,8 @@ static const char details[] =
 	"Compiles and links as the compiler of the system does, with the same arguments, and\n"
 	"instruments what it makes: 'heapwise run' then records which memory the program\n"
 	"accesses. Without 'heapwise run' the program runs as ever, a little slower. Objects that\n"
-	"were compiled without it may be linked in; what they access is not seen.\n"
+	"were compiled without it may be linked in; what they access is not seen, and nothing that\n"
+	"is said of the use of memory is \"measured\" then.\n"
 	"\n"
 	"  CC=\"heapwise cc\" CXX=\"heapwise c++\" ./configure\n"
 	"\n"

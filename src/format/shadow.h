@@ -61,6 +61,7 @@ _Static_assert(sizeof(struct hw_board) <= HW_BOARD_BYTES, "the board has its roo
 enum { /* type */
 	HW_NOTE_ACCESS = 1, /* instrumented; content: u32 HW_BOARD_VERSION */
 	HW_NOTE_LINKED = 2, /* the recorder is linked in; content: u32 HW_SESSION_VERSION */
+	HW_NOTE_PLAIN = 3,  /* instrumented, and has objects that are not; content: u32 HW_BOARD_VERSION */
 };
 
 #endif

@@ -86,9 +86,10 @@ static int note_modules(struct image *self, const char *key, bool (*has)(const c
 }
 
 static bool is_plain(const char *path) { return !program_is_instrumented(path); }
-static bool is_unchecked(const char *path) { return program_is_instrumented(path) && unchecked_count(path); }
+static bool is_unchecked(const char *path) { return program_is_instrumented(path) && (program_has_plain(path) || unchecked_count(path)); }
 
-/* What was not seen: accesses of modules without instrumentation, and of those of which the compiler has left some out. */
+/* What was not seen: accesses of modules without instrumentation, and of those of which the compiler has left some out, or that have objects
+ * without instrumentation. */
 static int note_unseen(struct image *self, struct err *err)
 {
 	u32 mode = load_relaxed(&self->berth.control->access);

@@ -187,6 +187,13 @@ bool program_is_instrumented(const char *path)
 	return file_has_note(path, HW_NOTE_ACCESS, &version);
 }
 
+bool program_has_plain(const char *path)
+{
+	u32 version;
+
+	return file_has_note(path, HW_NOTE_PLAIN, &version);
+}
+
 /* A recorder that is there already needs no loader; with other rights it does nothing. */
 static void look_for_recorder(struct program *self)
 {

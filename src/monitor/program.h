@@ -30,6 +30,9 @@ int program_find(struct program *self, const char *name, struct err *err);
 /* Whether the file has the note of heapwise cc. */
 bool program_is_instrumented(const char *path);
 
+/* Whether it was linked with objects that are not instrumented. */
+bool program_has_plain(const char *path);
+
 /* Fills err with what stands in the way and what to do; returns its code. Only with an obstacle. */
 int program_refuse(const struct program *self, struct err *err);
 

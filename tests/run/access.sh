@@ -117,6 +117,50 @@ neon()
 	done
 }
 
+# Objects without instrumentation that are linked in may access what nobody sees: nothing is "measured" then, whatever way they come in. Those of
+# `heapwise cc` are known, also if they access nothing.
+mixed()
+{
+	local flags input sure tool=ar levels=(-O2 "-O2 -flto")
+	if [ "${HEAPWISE_CC#clang}" != "$HEAPWISE_CC" ]; then
+		tool=llvm-ar${HEAPWISE_CC#clang} # knows the objects of this clang's -flto
+		has "$tool" "llvm${HEAPWISE_CC#clang}" || tool=ar levels=(-O2)
+	fi
+	cd "$work" || exit 1
+	cat >main.c <<-'PROGRAM'
+		#include <stdlib.h>
+		void visit(char *p);
+		static void *(*volatile allocate)(size_t) = malloc;
+		int main(void)
+		{
+			char *p = allocate(1 << 20);
+			visit(p);
+			return p == NULL;
+		}
+	PROGRAM
+	echo 'void visit(char *p) { (void)p; }' >nothing.c
+	echo 'void visit(char *p) { for (int i = 0; i < 1 << 20; i++) ((volatile char *)p)[i]; }' >plain.c
+	gcc -O1 -c plain.c -o plain.o
+	for flags in "${levels[@]}"; do
+		rm -f *.a
+		"$HEAPWISE" cc $flags -c nothing.c -o own.o && "$HEAPWISE" cc $flags -c main.c -o main.o || fail "$flags: cannot compile"
+		$tool rc libown.a own.o && $tool rcT thin-own.a own.o && $tool rc libplain.a plain.o && $tool rcT thin-plain.a plain.o || fail "cannot archive"
+		for input in nothing.c own.o libown.a thin-own.a "-L. -lown" plain.o libplain.a thin-plain.a "-L. -lplain" "-L $work -l plain" \
+			-Wl,--whole-archive,libplain.a,--no-whole-archive; do
+			sure=measured
+			case $input in
+			*plain*) sure=inferred ;;
+			esac
+			"$HEAPWISE" cc $flags main.o $input -o mixed || { fail "$flags: cannot link $input"; continue; }
+			strip mixed
+			record mixed.hwt --access exact -- ./mixed
+			equal "$flags $input: status" "$status" 0
+			equal "$flags $input: how sure it is that a chunk is never accessed" \
+				"$("$HEAPWISE" findings --format json mixed.hwt | jq -r '.. | objects | select(.kind? == "unused") | .confidence')" $sure
+		done
+	done
+}
+
 # Pointers with tags: the program runs as ever, and each access is recorded. The flags say what gcc's checks leave open.
 tagged()
 {
