@@ -130,6 +130,28 @@ if(TARGET client)
 	heapwise_target(choosy choosy.c)
 	target_link_libraries(target_choosy PRIVATE client)
 	heapwise_target(idle idle.c)
+	# Each function of the C library that takes a pointer, called: the calls are written from the library and its headers.
+	find_program(HEAPWISE_PYTHON python3)
+	set(libc_sysroot)
+	if(CMAKE_SYSROOT)
+		set(libc_sysroot --sysroot=${CMAKE_SYSROOT})
+	endif()
+	execute_process(COMMAND ${CMAKE_C_COMPILER} ${libc_sysroot}
+		-print-file-name=libc.so.6 OUTPUT_VARIABLE libc_file OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+	if(HEAPWISE_PYTHON AND IS_ABSOLUTE "${libc_file}")
+		set(libc_dir ${target_dir}/libc)
+		set(libc_calls ${CMAKE_CURRENT_BINARY_DIR}/targets/libc_calls.c)
+		add_custom_command(OUTPUT ${libc_calls}
+			COMMAND ${HEAPWISE_PYTHON} ${libc_dir}/calls.py ${CMAKE_NM} ${libc_file} ${libc_dir}/APART ${libc_dir}/ARGUMENTS ${libc_calls}
+				${CMAKE_C_COMPILER} ${libc_sysroot}
+			DEPENDS ${libc_dir}/calls.py ${libc_dir}/APART ${libc_dir}/ARGUMENTS ${libc_file}
+			COMMENT "Writing calls of the C library" VERBATIM)
+		add_library(target_libc_calls OBJECT EXCLUDE_FROM_ALL ${libc_calls})
+		target_include_directories(target_libc_calls PRIVATE ${libc_dir})
+		target_compile_options(target_libc_calls PRIVATE -w -O0 -fno-builtin)
+		heapwise_target(idle_libc idle_libc.c)
+		target_link_libraries(target_idle_libc PRIVATE target_libc_calls)
+	endif()
 	heapwise_target(watched watched.c)
 	target_compile_options(target_watched PRIVATE -fno-delete-null-pointer-checks)
 	heapwise_target(leaky leaky.c)

@@ -74,12 +74,27 @@ case_idle_calls()
 {
 	idle=$HEAPWISE_TARGETS/idle
 	"$idle" >plain || fail "plain: status $?"
-	at_least "calls" "$(wc -l <plain)" 36
+	at_least "calls" "$(wc -l <plain)" 37
 	"$eager" "$idle" >eager.out 2>stderr || fail "eager: status $?: $(cat stderr)"
 	equal "calls that differ" "$(diff plain eager.out)" ""
 	"$HEAPWISE" watch --policy all --batch 1 -o idle.jsonl "$idle" io_uring >stdout 2>stderr || fail "io_uring: status $?"
 	grep -qx "io_uring: 0" plain || says stderr "uses io_uring: from then on its memory was not monitored"
 }
+
+# idle_libc SHARE   every function of the C library that takes a pointer is called so, or a part of them: as many times fewer; the list is
+# written from the library and its headers.
+idle_libc()
+{
+	needs python3
+	libc=$HEAPWISE_TARGETS/idle_libc
+	[ -x "$libc" ] || skip "the C library of this machine was not found when the tests were built"
+	equal "functions that are neither called nor named in APART" "$("$libc" --unlisted | grep -v " cases, ")" ""
+	python3 "$here/idle_libc.py" "$libc" "$eager" "$1" >compared || fail "$(cat compared)"
+	tail -1 compared
+	at_least "calls with armed memory" "$(sed -n 's/.* kernel //p' compared)" $((1000 / $1))
+}
+case_idle_libc() { idle_libc 8; }
+case_idle_libc_all() { idle_libc 1; }
 
 # System calls that the program makes by instructions of its own have gates, too.
 case_raw()

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
@@ -341,6 +342,18 @@ static long case_recvmmsg(void)
 	return result * 100 + A[0];
 }
 
+static long case_eventfd_read(void)
+{
+	int fd = eventfd(7, 0);
+	long result;
+
+	memset(A, 0, 8);
+	ready();
+	result = eventfd_read(fd, (eventfd_t *)A);
+	close(fd);
+	return result * 10 + *(long *)A;
+}
+
 /* The struct is on the stack, what it leads to is not. */
 static long case_ioctl(void)
 {
@@ -526,7 +539,7 @@ static const struct {
 	CASE(pthread_getaffinity_np), CASE(pthread_setaffinity_np), CASE(pthread_getname_np), CASE(pthread_setname_np),
 	CASE(mq_open), CASE(semctl), CASE(msgctl), CASE(shmctl), CASE(lutimes), CASE(futimesat), CASE(sched_rr_get_interval),
 	CASE(adjtimex), CASE(name_to_handle_at), CASE(getcpu), CASE(getrlimit), CASE(prlimit), CASE(ppoll), CASE(pselect),
-	CASE(epoll_pwait2), CASE(writev), CASE(sendmsg), CASE(recvmmsg), CASE(ioctl), CASE(setsockopt), CASE(fprintf),
+	CASE(epoll_pwait2), CASE(writev), CASE(sendmsg), CASE(recvmmsg), CASE(eventfd_read), CASE(ioctl), CASE(setsockopt), CASE(fprintf),
 	CASE(dprintf), CASE(fputs), CASE(mremap), CASE(io_submit), CASE(io_uring_child),
 	CASE(io_uring),
 };

@@ -205,6 +205,19 @@ static u8 *take_stub(struct code *self, u64 near)
 	return self->stubs && self->writable ? self->stubs + self->used * HWR_GATE_STUB : NULL;
 }
 
+/* What no unwind table describes may be data, or nothing. */
+static bool has_gate(const struct code *self, struct hwr_gate_site *site)
+{
+	u64 function = hwr_cfi_start(site->call, &self->module);
+
+	if (!function || function < self->start + HWR_GATE_GAP || site->call + HWR_GATE_BEHIND > self->end)
+		return false;
+	if (!site->patch && !hwr_gate_look(site, function, !hwr_cfi_start(function - 1, &self->module) &&
+							    !hwr_cfi_start(function - HWR_GATE_GAP, &self->module)))
+		return false;
+	return !is_without(site->number);
+}
+
 static void make_gates(struct code *self)
 {
 	struct hwr_gate_site site;
@@ -212,8 +225,7 @@ static void make_gates(struct code *self)
 
 	for (u64 at = self->start; hwr_gate_find(at, self->end, &site);) {
 		at = site.call + 1;
-		/* What no unwind table describes may be data. */
-		if (is_without(site.number) || !hwr_cfi_start(site.patch, &self->module))
+		if (!has_gate(self, &site))
 			continue;
 		stub = take_stub(self, site.patch);
 		if (!stub)

@@ -33,16 +33,22 @@ void hwr_gate_pin(struct hwr_pins *pins, long number, const long arguments[6]);
 void hwr_gate(void);
 void hwr_gate_always(void);
 
-enum { HWR_GATE_STUB = 64, HWR_GATE_UNKNOWN = -1 };
+enum { HWR_GATE_STUB = 64, HWR_GATE_GAP = 5, HWR_GATE_BEHIND = 96 };
 
 struct hwr_gate_site {
 	u64 call;    /* the instruction that calls the kernel */
-	u64 patch;   /* what becomes a jump: everything from here to the call is moved to the stub */
-	long number; /* of the system call, or HWR_GATE_UNKNOWN */
+	u64 patch;   /* the instruction that becomes a jump: everything from here to the call is moved to the stub; 0 = not yet known */
+	u64 landing; /* 0, or where that jump, a short one, finds a longer one */
+	long number; /* of the system call */
 };
 
-/* The next call from `at` on that can have a gate; false if there is none before the end. */
+/* The next call from `at` on; false if there is none before the end. */
 bool hwr_gate_find(u64 at, u64 end, struct hwr_gate_site *site);
+
+/* Where to patch a call whose place in its function says more than what is just before it. `gap`: nothing describes the
+ * HWR_GATE_GAP bytes before the function, which may fill up space. HWR_GATE_BEHIND bytes from the call on can be read.
+ * False: it cannot have a gate. */
+bool hwr_gate_look(struct hwr_gate_site *site, u64 function, bool gap);
 
 /* Writes the stub, of HWR_GATE_STUB bytes, and the jump. False: it is out of reach, and nothing was changed. */
 bool hwr_gate_write(const struct hwr_gate_site *site, u8 *stub, u64 entry);

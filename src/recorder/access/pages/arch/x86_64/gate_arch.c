@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Gates on x86_64: compilers write `mov $number, %eax` just before `syscall`, or a few plain instructions before it. That mov
- * has the five bytes that a jump takes. Runs in the target. */
+ * Gates on x86_64: compilers mostly write `mov $number, %eax` just before `syscall`, or a few plain instructions before it. That
+ * mov has the five bytes that a jump takes. Else the function is read from its beginning: another instruction before the call may
+ * have them, or the one that sets %eax becomes a jump of two bytes to one of five, in space that nobody runs through.
+ * Only ever one instruction is overwritten, so that nobody can jump into the midst of it. Runs in the target. */
 #include "recorder/access/pages/gates.h"
 #include "recorder/memory.h"
 #include "recorder/pool/arch/x86_64/instruction.h"
@@ -10,7 +12,11 @@ enum {
 	MOVED_MOST = 24,      /* bytes, and */
 	INSTRUCTIONS_MOST = 4,
 	NUMBERS = 512,
+	REGISTERS = 16,
 	LEA_BYTES = 7,
+	SHORT_BYTES = 2,
+	CALL_BYTES = 2,
+	FILLING_MOST = 15,
 };
 
 static bool is_call(const u8 *code) { return code[0] == 0x0f && code[1] == 0x05; }
@@ -39,7 +45,7 @@ static bool site_at(const u8 *call, u64 from, struct hwr_gate_site *site)
 
 		if (!is_move(code) || !leads_to(code, call))
 			continue;
-		*site = (struct hwr_gate_site){(u64)call, (u64)code, code[1] | code[2] << 8};
+		*site = (struct hwr_gate_site){.call = (u64)call, .patch = (u64)code, .number = code[1] | code[2] << 8};
 		return true;
 	}
 	return false;
@@ -48,9 +54,136 @@ static bool site_at(const u8 *call, u64 from, struct hwr_gate_site *site)
 bool hwr_gate_find(u64 at, u64 end, struct hwr_gate_site *site)
 {
 	for (u64 call = at; call + 2 <= end; call++)
-		if (unlikely(is_call((const u8 *)call)) && site_at((const u8 *)call, at, site))
+		if (unlikely(is_call((const u8 *)call))) {
+			*site = (struct hwr_gate_site){.call = call};
+			site_at((const u8 *)call, at, site);
 			return true;
+		}
 	return false;
+}
+
+/* ---- calls whose function has to be read ---- */
+
+struct reading {
+	const u8 *last[INSTRUCTIONS_MOST]; /* the instructions before the call, the nearest first */
+	u32 plain;                         /* so many of them can be moved */
+	long numbers[REGISTERS];           /* what `mov $number, %register` gave it; NONE, or SEVERAL */
+};
+
+enum { NONE = -1, SEVERAL = -2 };
+
+static void note_number(struct reading *self, const u8 *code)
+{
+	u32 high = code[0] == 0x41 ? 8 : 0, number;
+	const u8 *move = code + (high != 0);
+
+	if ((move[0] & 0xf8) != 0xb8)
+		return;
+	number = move[1] | (u32)move[2] << 8 | (u32)move[3] << 16 | (u32)move[4] << 24;
+	high += move[0] & 7;
+	self->numbers[high] = self->numbers[high] == NONE && number < NUMBERS ? (long)number : SEVERAL;
+}
+
+static bool read_function(struct reading *self, u64 function, u64 call)
+{
+	struct hwr_instruction one;
+
+	*self = (struct reading){.plain = 0};
+	for (u32 i = 0; i < REGISTERS; i++)
+		self->numbers[i] = NONE;
+	for (u64 at = function; at != call; at += one.bytes) {
+		if (at > call || !hwr_instruction_read(&one, (const u8 *)at))
+			return false;
+		note_number(self, (const u8 *)at);
+		for (u32 i = INSTRUCTIONS_MOST - 1; i > 0; i--)
+			self->last[i] = self->last[i - 1];
+		self->last[0] = (const u8 *)at;
+		if (one.flow != HWR_FLOW_NEXT || one.relative || is_call((const u8 *)at))
+			self->plain = 0;
+		else if (self->plain < INSTRUCTIONS_MOST)
+			self->plain++;
+	}
+	return true;
+}
+
+/* Whether it sets %eax, to a number that is known: xor %eax, %eax; mov $number, %eax; mov %register, %eax. */
+static bool sets_number(const struct reading *self, const u8 *code, long *number)
+{
+	u32 high = code[0] == 0x44 ? 8 : 0;
+	const u8 *move = code + (high != 0);
+
+	*number = NONE;
+	if ((code[0] == 0x31 || code[0] == 0x33) && code[1] == 0xc0)
+		*number = 0;
+	else if (is_move(code))
+		*number = code[1] | code[2] << 8;
+	else if (move[0] == 0x89 && (move[1] & 0xc7) == 0xc0)
+		*number = self->numbers[high + (move[1] >> 3 & 7)];
+	return *number >= 0;
+}
+
+/* What compilers and linkers fill the gap to the next function with. */
+static bool is_filling(const u8 *code)
+{
+	if (*code == 0xcc)
+		return true;
+	while (*code == 0x66 || *code == 0x2e)
+		code++;
+	return *code == 0x90 || (code[0] == 0x0f && code[1] == 0x1f);
+}
+
+/* The last bytes before the function, if all of them fill up space. */
+static u64 landing_before(u64 function)
+{
+	for (u64 from = function - FILLING_MOST; from <= function - MOVE_BYTES; from++) {
+		struct hwr_instruction one = {0};
+		u64 at = from;
+
+		while (at < function && is_filling((const u8 *)at) && hwr_instruction_read(&one, (const u8 *)at))
+			at += one.bytes;
+		if (at == function)
+			return function - MOVE_BYTES;
+	}
+	return 0;
+}
+
+/* Space behind a jump or a return, before what is jumped to. */
+static u64 landing_behind(u64 call)
+{
+	struct hwr_instruction one;
+	bool left = false;
+
+	for (u64 at = call + CALL_BYTES; at < call + HWR_GATE_BEHIND && hwr_instruction_read(&one, (const u8 *)at); at += one.bytes) {
+		if (left && one.bytes >= MOVE_BYTES && is_filling((const u8 *)at))
+			return at;
+		left = one.flow == HWR_FLOW_JUMP || *(const u8 *)at == 0xc3;
+	}
+	return 0;
+}
+
+bool hwr_gate_look(struct hwr_gate_site *site, u64 function, bool gap)
+{
+	struct reading reading;
+	u32 setter = 0;
+
+	if (!read_function(&reading, function, site->call))
+		return false;
+	while (setter < reading.plain && !sets_number(&reading, reading.last[setter], &site->number))
+		setter++;
+	if (setter == reading.plain)
+		return false;
+	for (u32 i = 0; i < reading.plain; i++) {
+		u64 next = i ? (u64)reading.last[i - 1] : site->call;
+
+		site->patch = (u64)reading.last[i];
+		if (site->call - site->patch <= MOVED_MOST && next - site->patch >= MOVE_BYTES)
+			return true;
+	}
+	site->patch = (u64)reading.last[setter];
+	site->landing = gap && site->call - function < HWR_GATE_BEHIND ? landing_before(function) : 0;
+	if (!site->landing)
+		site->landing = landing_behind(site->call);
+	return site->landing != 0;
 }
 
 static void put_4(u8 *at, u64 value)
@@ -65,7 +198,7 @@ static bool is_near(u64 from, u64 to) { return to - from + ((u64)1 << 31) < (u64
 bool hwr_gate_write(const struct hwr_gate_site *site, u8 *stub, u64 entry)
 {
 	u32 moved = (u32)(site->call - site->patch);
-	u8 *at = stub + moved, *patch = (u8 *)site->patch;
+	u8 *at = stub + moved, *patch = (u8 *)site->patch, *jump = site->landing ? (u8 *)site->landing : patch;
 
 	if (!is_near(site->patch + MOVE_BYTES, (u64)stub) || !is_near((u64)at + LEA_BYTES, site->call))
 		return false;
@@ -76,7 +209,11 @@ bool hwr_gate_write(const struct hwr_gate_site *site, u8 *stub, u64 entry)
 	hwr_copy(at, "\xff\x25\0\0\0\0", 6);
 	put_4(at + 6, entry);
 	put_4(at + 10, entry >> 32);
-	patch[0] = 0xe9;
-	put_4(patch + 1, (u64)stub - (site->patch + MOVE_BYTES));
+	jump[0] = 0xe9;
+	put_4(jump + 1, (u64)stub - ((u64)jump + MOVE_BYTES));
+	if (site->landing) {
+		patch[0] = 0xeb;
+		patch[1] = (u8)(site->landing - (site->patch + SHORT_BYTES));
+	}
 	return true;
 }
