@@ -74,7 +74,8 @@ case_idle_calls()
 {
 	idle=$HEAPWISE_TARGETS/idle
 	"$idle" >plain || fail "plain: status $?"
-	at_least "calls" "$(wc -l <plain)" 37
+	at_least "calls" "$(wc -l <plain)" 38
+	equal "cancelled" "$(grep cancel: plain)" "cancel: 44"
 	"$eager" "$idle" >eager.out 2>stderr || fail "eager: status $?: $(cat stderr)"
 	equal "calls that differ" "$(diff plain eager.out)" ""
 	"$HEAPWISE" watch --policy all --batch 1 -o idle.jsonl "$idle" io_uring >stdout 2>stderr || fail "io_uring: status $?"

@@ -381,6 +381,57 @@ static long case_setsockopt(void)
 	return result;
 }
 
+/* ---- threads that are cancelled while they wait ---- */
+
+static int cleaned;
+static void count_cleaned(void *unused) { (void)unused, cleaned++; }
+
+static void *wait_read(void *at) { return (void *)read(ends[0], at, 100); }
+static void *wait_eventfd(void *at) { return (void *)(long)eventfd_read(eventfd(0, 0), at); }
+static void *wait_epoll(void *at) { return (void *)(long)epoll_pwait2(epoll_create1(0), at, 1, NULL, NULL); }
+static void *wait_poll(void *at) { return (void *)(long)poll(at, 1, -1); }
+
+struct waiter {
+	void *(*wait)(void *at);
+	void *at; /* a block of its own: what a cancelled call had open stays so */
+};
+
+static void *run_waiter(void *self)
+{
+	const struct waiter *waiter = self;
+	void *result;
+
+	pthread_cleanup_push(count_cleaned, NULL);
+	result = waiter->wait(waiter->at);
+	pthread_cleanup_pop(0);
+	return result;
+}
+
+static long case_cancel(void)
+{
+	static void *(*const waits[])(void *) = {wait_read, wait_eventfd, wait_epoll, wait_poll};
+	struct waiter waiters[4];
+	long cancelled = 0;
+
+	for (int i = 0; i < 4; i++) {
+		waiters[i] = (struct waiter){waits[i], malloc(BLOCK)};
+		memset(waiters[i].at, 0, BLOCK);
+		*(struct pollfd *)waiters[i].at = (struct pollfd){.fd = ends[0], .events = POLLIN};
+	}
+	ready();
+	for (int i = 0; i < 4; i++) {
+		void *result = NULL;
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, run_waiter, &waiters[i]);
+		rest();
+		pthread_cancel(thread);
+		pthread_join(thread, &result);
+		cancelled += result == PTHREAD_CANCELED;
+	}
+	return cancelled * 10 + cleaned;
+}
+
 /* ---- large texts to a pipe that somebody reads slowly ---- */
 
 enum { LARGE = 1 << 20 };
@@ -539,7 +590,7 @@ static const struct {
 	CASE(pthread_getaffinity_np), CASE(pthread_setaffinity_np), CASE(pthread_getname_np), CASE(pthread_setname_np),
 	CASE(mq_open), CASE(semctl), CASE(msgctl), CASE(shmctl), CASE(lutimes), CASE(futimesat), CASE(sched_rr_get_interval),
 	CASE(adjtimex), CASE(name_to_handle_at), CASE(getcpu), CASE(getrlimit), CASE(prlimit), CASE(ppoll), CASE(pselect),
-	CASE(epoll_pwait2), CASE(writev), CASE(sendmsg), CASE(recvmmsg), CASE(eventfd_read), CASE(ioctl), CASE(setsockopt), CASE(fprintf),
+	CASE(epoll_pwait2), CASE(writev), CASE(sendmsg), CASE(recvmmsg), CASE(eventfd_read), CASE(cancel), CASE(ioctl), CASE(setsockopt), CASE(fprintf),
 	CASE(dprintf), CASE(fputs), CASE(mremap), CASE(io_submit), CASE(io_uring_child),
 	CASE(io_uring),
 };

@@ -11,7 +11,7 @@ import sys
 HEADERS = """aio aliases argp argz arpa/inet arpa/nameser assert ctype dirent dlfcn envz err errno error execinfo fcntl fenv fmtmsg
 fnmatch fstab fts ftw gconv getopt glob gnu/libc-version grp gshadow iconv ifaddrs inttypes langinfo libgen libintl link locale malloc
 math mcheck mntent monetary mqueue net/if netdb netinet/ether netinet/in nl_types nss obstack poll printf pthread pty pwd regex resolv
-sched search semaphore setjmp sgtty shadow signal spawn stdint stdio stdio_ext stdlib string strings sys/acct sys/auxv sys/epoll
+sched search semaphore setjmp sgtty shadow signal spawn stdbit stdint stdio stdio_ext stdlib string strings sys/acct sys/auxv sys/epoll
 sys/eventfd sys/fanotify sys/file sys/fsuid sys/gmon sys/inotify sys/io sys/ioctl sys/ipc sys/klog sys/mman sys/mount sys/msg
 sys/personality sys/pidfd sys/poll sys/prctl sys/ptrace sys/quota sys/random sys/reboot sys/resource sys/select sys/sem sys/sendfile
 sys/shm sys/signalfd sys/socket sys/stat sys/statfs sys/statvfs sys/swap sys/syscall sys/sysinfo sys/syslog sys/sysmacros sys/time
@@ -266,7 +266,7 @@ def symbols(nm, libc):
 
 def sibling(headers, name):
     """Names of the library's own are mostly those of public functions with something before them."""
-    for plain in (name, name.lstrip("_"), re.sub(r"^_IO_", "", name), re.sub(r"^__libc_", "", name)):
+    for plain in (name, name.lstrip("_"), re.sub(r"^_IO_", "", name), re.sub(r"^__(libc|isoc\d+)_", "", name)):
         if plain in headers.functions:
             return plain
     return None

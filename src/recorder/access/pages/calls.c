@@ -172,10 +172,8 @@ KEEPS(DEFINE_KEEP)
 	F(execvp, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, environ)))    \
 	F(execvpe, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, (void *)c))) \
 	F(fexecve, (hwr_pin_texts(&pins, (void *)b), hwr_pin_texts(&pins, (void *)c)))                     \
-	F(posix_spawn, (hwr_pin(&pins, (u64)b), hwr_pin(&pins, (u64)c), hwr_pin(&pins, (u64)d),                \
-			hwr_pin_texts(&pins, (void *)e), hwr_pin_texts(&pins, (void *)f), hwr_pin(&pins, (u64)a)))  \
-	F(posix_spawnp, (hwr_pin(&pins, (u64)b), hwr_pin(&pins, (u64)c), hwr_pin(&pins, (u64)d),               \
-			 hwr_pin_texts(&pins, (void *)e), hwr_pin_texts(&pins, (void *)f), hwr_pin(&pins, (u64)a))) \
+	F(posix_spawn, hwr_gate_pin_spawn(&pins, (const long[]){a, b, c, d, e, f}))                     \
+	F(posix_spawnp, hwr_gate_pin_spawn(&pins, (const long[]){a, b, c, d, e, f}))                    \
 	F(prctl, (hwr_pin(&pins, (u64)b), hwr_pin(&pins, (u64)c), hwr_pin(&pins, (u64)d), hwr_pin(&pins, (u64)e),  \
 		  hwr_sandbox_prctl((int)a, (u64)b, (u64)c)))                                      \
 	F(system, (hwr_pin(&pins, (u64)a), hwr_pin_texts(&pins, environ)))                                 \

@@ -139,6 +139,73 @@ long hwr_gate_call(const struct hwr_gate_frame *frame)
 	return result;
 }
 
+/* ---- calls at which a thread can be cancelled ---- */
+
+static long call_cancellable(long a, long b, long c, long d, long e, long f, long number);
+static struct hwr_detour cancellable = {.instead = (u64)call_cancellable};
+
+/* In place of glibc's __internal_syscall_cancel. A thread that is cancelled in there does not come back. */
+static long call_cancellable(long a, long b, long c, long d, long e, long f, long number)
+{
+	const long arguments[6] = {a, b, c, d, e, f};
+	struct hwr_pins pins;
+	long result;
+
+	pins.count = 0;
+	hwr_gate_pin(&pins, number, arguments);
+	result = ((long (*)(long, long, long, long, long, long, long))cancellable.real)(a, b, c, d, e, f, number);
+	hwr_unpin(&pins);
+	return result;
+}
+
+/* The call is that of __syscall_cancel_arch. */
+static void detour_cancellable(u64 call, u64 start, u64 end, const struct hwr_module_at *module)
+{
+	u64 inner = hwr_cfi_start(call, module), caller = inner ? hwr_gate_find_caller(start, end, inner) : 0;
+
+	cancellable.function = caller ? hwr_cfi_start(caller, module) : 0;
+	cancellable.bytes = caller - cancellable.function;
+	if (cancellable.function)
+		hwr_detour_make(&cancellable);
+}
+
+/* ---- calls that look at their arguments while signals are blocked ---- */
+
+/* As posix_spawn, for which calls.c stands in; but not every C library has these, and programs look for them. */
+#define SPAWNS(F) F(pidfd_spawn) F(pidfd_spawnp)
+
+#define DEFINE_SPAWN(name)                                                                                                 \
+	static struct hwr_detour detour_##name;                                                                            \
+	static long call_##name(long a, long b, long c, long d, long e, long f)                                            \
+	{                                                                                                                  \
+		struct hwr_pins pins;                                                                                      \
+		long result;                                                                                               \
+                                                                                                                           \
+		pins.count = 0;                                                                                            \
+		hwr_gate_pin_spawn(&pins, (const long[6]){a, b, c, d, e, f});                                              \
+		result = ((long (*)(long, long, long, long, long, long))detour_##name.real)(a, b, c, d, e, f);             \
+		hwr_unpin(&pins);                                                                                          \
+		return result;                                                                                             \
+	}
+
+void hwr_gate_pin_spawn(struct hwr_pins *pins, const long a[6])
+{
+	for (u32 i = 0; i < 4; i++)
+		hwr_pin(pins, (u64)a[i]);
+	hwr_pin_texts(pins, (char *const *)a[4]);
+	hwr_pin_texts(pins, (char *const *)a[5]);
+}
+
+SPAWNS(DEFINE_SPAWN)
+
+static void detour_function(struct hwr_detour *detour, const char *name, u64 instead)
+{
+	detour->function = (u64)hwr_real_symbol(name, NULL, NULL);
+	detour->instead = instead;
+	if (detour->function)
+		hwr_detour_make(detour);
+}
+
 /* ---- making gates ---- */
 
 /* Those that do not come back as they went, or come back twice; and those that never use memory of the caller: what their
@@ -177,6 +244,7 @@ static u64 entry_of(long number)
 struct code { /* a segment of a module */
 	u64 start, end;
 	struct hwr_module_at module;
+	u64 cancellable; /* the call at which threads are cancelled, or 0 */
 	bool writable;
 	u8 *stubs; /* a page of them */
 	u32 used;
@@ -210,7 +278,7 @@ static bool has_gate(const struct code *self, struct hwr_gate_site *site)
 {
 	u64 function = hwr_cfi_start(site->call, &self->module);
 
-	if (!function || function < self->start + HWR_GATE_GAP || site->call + HWR_GATE_BEHIND > self->end)
+	if (!function || function < self->start + HWR_GATE_GAP)
 		return false;
 	if (!site->patch && !hwr_gate_look(site, function, !hwr_cfi_start(function - 1, &self->module) &&
 							    !hwr_cfi_start(function - HWR_GATE_GAP, &self->module)))
@@ -225,6 +293,10 @@ static void make_gates(struct code *self)
 
 	for (u64 at = self->start; hwr_gate_find(at, self->end, &site);) {
 		at = site.call + 1;
+		if (site.call - self->start < HWR_GATE_GAP || site.call + HWR_GATE_BEHIND > self->end)
+			continue;
+		if (hwr_gate_is_cancellable(site.call))
+			self->cancellable = site.call;
 		if (!has_gate(self, &site))
 			continue;
 		stub = take_stub(self, site.patch);
@@ -258,8 +330,11 @@ static int open_module(struct dl_phdr_info *info, size_t bytes, void *data)
 		code.end = code.start + segment->p_memsz;
 		if (segment->p_type != PT_LOAD || (segment->p_flags & (PF_X | PF_W)) != PF_X || segment->p_memsz > CODE_MOST)
 			continue;
-		if (hwr_module_at(code.start, &code.module) && !is_ours(&code.module))
-			make_gates(&code);
+		if (!hwr_module_at(code.start, &code.module) || is_ours(&code.module))
+			continue;
+		make_gates(&code);
+		if (code.cancellable && hwr_real_is_library(info->dlpi_name, "libc.so.6"))
+			detour_cancellable(code.cancellable, code.start, code.end, &code.module);
 	}
 	return 0;
 }
@@ -275,5 +350,8 @@ void hwr_gates_open(void)
 	/* No handler may run what is half written. */
 	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, 8, 0, 0);
 	dl_iterate_phdr(open_module, NULL);
+#define DETOUR_SPAWN(name) detour_function(&detour_##name, #name, (u64)call_##name);
+	SPAWNS(DETOUR_SPAWN)
+#undef DETOUR_SPAWN
 	hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
 }

@@ -6,6 +6,8 @@
  * stub, which does what that instruction did and looks at the arguments. If none points into the heap the stub goes on
  * at the call, which is where it always was, so that cancellation, unwinders and debuggers see no difference. Else
  * hwr_gate_call makes the call with the memory pinned.
+ * From 2.41 on glibc makes the calls at which a thread can be cancelled in one function, and cancels it only if the call itself
+ * was interrupted. That code stays as it is: the function that calls it has a detour, which pins and calls on.
  * Code is changed once, when the recorder attaches: no other thread can be there then. */
 #ifndef RECORDER_PAGES_GATES_H
 #define RECORDER_PAGES_GATES_H
@@ -26,6 +28,9 @@ long hwr_gate_call(const struct hwr_gate_frame *frame);
 /* Pins what a system call of that number is given; hwr_unpin when it is over. */
 struct hwr_pins;
 void hwr_gate_pin(struct hwr_pins *pins, long number, const long arguments[6]);
+
+/* And what posix_spawn and its kin are given. */
+void hwr_gate_pin_spawn(struct hwr_pins *pins, const long arguments[6]);
 
 /* ---- the CPU's part ---- */
 
@@ -49,6 +54,11 @@ bool hwr_gate_find(u64 at, u64 end, struct hwr_gate_site *site);
  * HWR_GATE_GAP bytes before the function, which may fill up space. HWR_GATE_BEHIND bytes from the call on can be read.
  * False: it cannot have a gate. */
 bool hwr_gate_look(struct hwr_gate_site *site, u64 function, bool gap);
+
+/* Whether it is the call of a function that glibc makes all calls in at which a thread can be cancelled, from 2.41 on; and who
+ * calls that function, from `at` on; 0 if nobody does before the end. */
+bool hwr_gate_is_cancellable(u64 call);
+u64 hwr_gate_find_caller(u64 at, u64 end, u64 function);
 
 /* Writes the stub, of HWR_GATE_STUB bytes, and the jump. False: it is out of reach, and nothing was changed. */
 bool hwr_gate_write(const struct hwr_gate_site *site, u8 *stub, u64 entry);

@@ -46,9 +46,10 @@ bool hwr_gate_find(u64 at, u64 end, struct hwr_gate_site *site)
 		if (likely(read_at(call) != SVC))
 			continue;
 		before = read_at(call - INSTRUCTION);
-		*site = (struct hwr_gate_site){.call = call, .patch = call - INSTRUCTION};
+		*site = (struct hwr_gate_site){.call = call};
 		if (!hwr_instruction_is_relative(before) && !leaves(before) && number_before(call, from, &site->number))
-			return true;
+			site->patch = call - INSTRUCTION;
+		return true;
 	}
 	return false;
 }
@@ -60,6 +61,24 @@ bool hwr_gate_look(struct hwr_gate_site *site, u64 function, bool gap)
 	(void)function;
 	(void)gap;
 	return false;
+}
+
+/* mov x5, x7; svc 0; ret */
+bool hwr_gate_is_cancellable(u64 call)
+{
+	return read_at(call - INSTRUCTION) == 0xaa0703e5 && read_at(call + INSTRUCTION) == 0xd65f03c0;
+}
+
+/* bl */
+u64 hwr_gate_find_caller(u64 at, u64 end, u64 function)
+{
+	for (; at + INSTRUCTION <= end; at += INSTRUCTION) {
+		u32 code = read_at(at);
+
+		if (unlikely((code & 0xfc000000) == 0x94000000) && at + (u64)((i64)((u64)code << 38) >> 36) == function)
+			return at;
+	}
+	return 0;
 }
 
 static bool is_near(u64 from, u64 to) { return to - from + ((u64)1 << 27) < (u64)1 << 28; }

@@ -186,6 +186,22 @@ bool hwr_gate_look(struct hwr_gate_site *site, u64 function, bool gap)
 	return site->landing != 0;
 }
 
+/* mov %r11, 8(%rsp); syscall; ret */
+bool hwr_gate_is_cancellable(u64 call)
+{
+	return hwr_same((const u8 *)call - MOVE_BYTES, "\x4c\x89\x5c\x24\x08\x0f\x05\xc3", MOVE_BYTES + CALL_BYTES + 1);
+}
+
+u64 hwr_gate_find_caller(u64 at, u64 end, u64 function)
+{
+	struct hwr_instruction one;
+
+	for (; at + MOVE_BYTES <= end; at++)
+		if (unlikely(*(const u8 *)at == 0xe8) && hwr_instruction_read(&one, (const u8 *)at) && one.target == function)
+			return at;
+	return 0;
+}
+
 static void put_4(u8 *at, u64 value)
 {
 	for (u32 i = 0; i < 4; i++)
