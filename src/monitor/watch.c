@@ -23,7 +23,7 @@
 
 static const u64 DISK_NS = 1000000000, PROGRESS_NS = 100000000;
 static const u64 SLEEP_NS = 100000000, SLEEP_NS_MIN = 1000000;
-/* Samples of memory cost some 20 us each: with many processes each has fewer. */
+/* Samples cost system calls: with many processes each has fewer. */
 static const u64 SAMPLE_NS_EACH = 1000000;
 
 static u64 now_ns(void)
