@@ -209,7 +209,7 @@ static void put_peak(struct strbuf *out, const struct finding *finding)
 		strbuf_addf(out, ", at least half of it for only %s of the run",
 			    finding->held < 0.01 ? "1 % or less" : units_percent(finding->held).text);
 	if (finding->left_bytes >= finding->bytes)
-		strbuf_add(out, ", and until the end of the run");
+		strbuf_add(out, ", and it was never freed");
 	else if (finding->left_bytes)
 		strbuf_addf(out, ", %s at the end", units_bytes(finding->left_bytes).text);
 }

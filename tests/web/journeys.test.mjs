@@ -311,7 +311,7 @@ describe("mprof's widgets", () => {
 		await settle(page);
 		// 1: the finding
 		const card = page.locator('[data-t="verdict"]', { hasText: "never freed" }).first();
-		assert.match(await words(card), /All 5,080 chunks/);
+		assert.match(await words(card), /Holds 1012 KiB at the peak/);
 		await card.getByRole("button", { name: "Why?" }).click();
 		await settle(page);
 		const drawer = page.getByRole("complementary", { name: "Selection" });
