@@ -418,6 +418,52 @@ brief()
 	[ ! -s "$work/verdict" ] || fail "$(wc -l <"$work/verdict") are wrong: $(head -n 3 "$work/verdict")"
 }
 
+# inferences TRACE OPTION...   "inference stack" of what holds of accesses, and is measured
+inferences()
+{
+	"$HEAPWISE" scores --no-symbols -n 0 --format json "$@" | jq -r '
+		(.points | map({key: "\(.point)", value: ([.stack[] | "\(.module | sub(".*/"; ""))+\(.offset)"] | join(" "))}) | from_entries) as $stacks |
+		.inferences[] | select(.state == "holds" and .confidence == "measured") |
+		select(.id | IN("unused", "write_only", "read_only", "early", "late", "coverage", "shared", "read_write")) | "\(.id) \($stacks["\(.point)"])"' | sort
+}
+
+# Ten programs: what adaptive recording infers and calls measured, exact recording has, too. Times differ from run to run, so the exact
+# one has wider limits.
+modes()
+{
+	local program arguments few=0 many=0
+	while read -r program arguments; do
+		"$HEAPWISE" c++ -x $([ "${program##*.}" = c ] && echo c || echo c++) -w -g -O1 "$HEAPWISE_SOURCE_DIR/$program" -o "$work/program" -x none -lpthread ||
+			{ fail "cannot build $program"; continue; }
+		# shellcheck disable=SC2086
+		record "$work/exact.hwt" --access exact -- "$work/program" $arguments >"$work/stdout"
+		equal "$program: status" "$status" 0
+		# shellcheck disable=SC2086
+		record "$work/adaptive.hwt" --access adaptive -- "$work/program" $arguments >"$work/stdout"
+		equal "$program: status of adaptive recording" "$status" 0
+		inferences "$work/exact.hwt" --useless-bytes 2 --idle 25 --idle-bytes 25 --coverage 75 --coverage-bytes 25 --threads 2 --ratio 5 >"$work/exact"
+		inferences "$work/adaptive.hwt" >"$work/adaptive"
+		comm -13 "$work/exact" "$work/adaptive" >"$work/only"
+		[ ! -s "$work/only" ] || fail "$program: adaptive recording alone measures $(wc -l <"$work/only"): $(head -n 3 "$work/only")"
+		echo "$program: measured inferences: exact $(wc -l <"$work/exact"), adaptive $(wc -l <"$work/adaptive")"
+		many=$((many + $(wc -l <"$work/exact")))
+		few=$((few + $(wc -l <"$work/adaptive")))
+	done <<-'PROGRAMS'
+		tests/targets/wastes.cpp
+		tests/targets/containers.cpp 20000
+		tests/targets/members.cpp
+		tests/targets/excessive.cpp churn
+		tests/targets/many.c 60000
+		tests/targets/accesses_handed.c
+		tests/targets/accesses_hot.c
+		tests/targets/accesses_brief.c
+		examples/logstat.c 20000
+		examples/contrived.cpp
+	PROGRAMS
+	at_least "measured inferences of all programs, exact" "$many" 10
+	at_least "measured inferences of all programs, adaptive" "$few" 5
+}
+
 # The helper thread leaves the program's CPU, and may run on the others as before.
 away()
 {
