@@ -2,7 +2,8 @@
  * Binds to us what RTLD_DEEPBIND has bound past us; see bindings.h. Runs in the target.
  * The C library's dlopen looks at who called it, for the folders that its module names and for $ORIGIN: so ours ends in a jump
  * to it, and modules are mended at the next event of the thread; but where a path says all, it is called, and they are mended when
- * it returns. Modules are read below the loader's lock. */
+ * it returns. Modules are read below the loader's lock. Where new modules are looked at in any case it is also called if who
+ * called it makes no difference. */
 #define _GNU_SOURCE
 #include "recorder/bindings.h"
 
@@ -259,6 +260,57 @@ static __attribute__((noinline)) void *open_path(opener next, const char *file, 
 		mend_since(before);
 	if (entry)
 		release(entry);
+	hwr_access_modules();
+	return handle;
+}
+
+/* Whether a file is the same whoever asks for it: the program's own DT_RPATH holds for all, others for whom their modules
+ * have loaded, DT_RUNPATH for its module. */
+struct asked {
+	u64 caller;
+	bool first, differs;
+};
+
+static bool has_entry(const struct module *self, i64 tag)
+{
+	for (const ElfW(Dyn) *d = self->map.l_ld; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == tag)
+			return true;
+	return false;
+}
+
+static int look_for_paths(struct dl_phdr_info *info, size_t bytes, void *asked_)
+{
+	struct asked *asked = asked_;
+	struct module module;
+
+	(void)bytes;
+	module_read(&module, info);
+	asked->differs |= !asked->first && has_entry(&module, DT_RPATH);
+	asked->differs |= asked->caller - module.start < module.end - module.start && has_entry(&module, DT_RUNPATH);
+	asked->first = false;
+	return asked->differs;
+}
+
+static bool is_same_for_all(const char *file, u64 caller)
+{
+	struct asked asked = {.caller = caller, .first = true};
+
+	if (is_whole_path(file))
+		return true;
+	for (const char *c = file; *c; c++)
+		if (*c == '$')
+			return false;
+	dl_iterate_phdr(look_for_paths, &asked);
+	return !asked.differs;
+}
+
+static __attribute__((noinline)) void *open_same(opener next, const char *file, int mode)
+{
+	void *handle = next(file, mode);
+
+	if (handle)
+		hwr_access_modules();
 	return handle;
 }
 
@@ -275,8 +327,11 @@ HWR_EXPORT void *dlopen(const char *file, int mode)
 			return NULL;
 	}
 	hwr_access_keep(file);
-	if (likely(!(mode & RTLD_DEEPBIND) || !file))
+	if (likely(!(mode & RTLD_DEEPBIND) || !file)) {
+		if (file && hwr_access_wants_modules() && is_same_for_all(file, (u64)__builtin_return_address(0)))
+			return open_same(next, file, mode);
 		return next(file, mode);
+	}
 	before = begin();
 	return is_whole_path(file) ? open_path(next, file, mode, before) : next(file, mode);
 }

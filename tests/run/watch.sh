@@ -97,6 +97,30 @@ idle_libc()
 case_idle_libc() { idle_libc 8; }
 case_idle_libc_all() { idle_libc 1; }
 
+# Libraries that make system calls of their own, for memory that the kernel uses later.
+case_rings()
+{
+	rings=$HEAPWISE_TARGETS/rings
+	if [ ! -x "$rings" ]; then
+		[ "$(uname -m)" != x86_64 ] || lacks liburing-dev libaio-dev
+		skip "liburing and libaio were not there when the tests were built"
+	fi
+	for case in linked loaded aio; do
+		if ! "$rings" $case >plain; then
+			echo "$case: $(cat plain)"
+			continue
+		fi
+		equal "$case, plain" "$(cat plain)" "wrong 0, read 7"
+		"$eager" "$rings" $case >stdout 2>stderr
+		equal "$case, eager: status" $? 0
+		equal "$case, eager" "$(cat stdout)" "$(cat plain)"
+		"$HEAPWISE" watch --policy all --batch 1 -o rings.jsonl "$rings" $case >stdout 2>stderr
+		equal "$case: status" $? 0
+		equal "$case" "$(cat stdout)" "$(cat plain)"
+		[ $case = aio ] || says stderr "uses io_uring: from then on its memory was not monitored"
+	done
+}
+
 # System calls that the program makes by instructions of its own have gates, too.
 case_raw()
 {

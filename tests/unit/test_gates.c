@@ -70,7 +70,7 @@ static bool site_of(const char *function, struct hwr_gate_site *site)
 {
 	u64 start = in_libc(function);
 
-	return start && hwr_gate_find(start - BEFORE, start + FUNCTION_MOST, site) && (site->patch || hwr_gate_look(site, start, true));
+	return start && hwr_gate_find(start - BEFORE, start + FUNCTION_MOST, site) && hwr_gate_look(site, start, true);
 }
 
 /* Calls at which a thread can be cancelled are made in one place. */

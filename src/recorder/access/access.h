@@ -128,7 +128,13 @@ void hwr_access_site(const struct hwr_caller *caller);
 
 /* Memory that the C library reads at any time during a call is not armed any more. */
 void hwr_access_keep(const void *p);
+
+/* Whether somebody wants to know of modules that are loaded; and there are new ones, perhaps. */
+bool hwr_access_wants_modules(void);
+void hwr_access_modules(void);
 #else
+static inline bool hwr_access_wants_modules(void) { return false; }
+static inline void hwr_access_modules(void) {}
 static inline void hwr_access_site(const struct hwr_caller *caller) { (void)caller; }
 static inline void hwr_access_keep(const void *p) { (void)p; }
 #endif

@@ -280,8 +280,8 @@ static bool has_gate(const struct code *self, struct hwr_gate_site *site)
 
 	if (!function || function < self->start + HWR_GATE_GAP)
 		return false;
-	if (!site->patch && !hwr_gate_look(site, function, !hwr_cfi_start(function - 1, &self->module) &&
-							    !hwr_cfi_start(function - HWR_GATE_GAP, &self->module)))
+	if (!hwr_gate_look(site, function, !hwr_cfi_start(function - 1, &self->module) &&
+						   !hwr_cfi_start(function - HWR_GATE_GAP, &self->module)))
 		return false;
 	return !is_without(site->number);
 }
@@ -317,10 +317,30 @@ static bool is_ours(const struct hwr_module_at *module)
 	return (u64)hwr_gates_open - module->start < module->end - module->start;
 }
 
-static int open_module(struct dl_phdr_info *info, size_t bytes, void *data)
+/* The loader appends what it loads. */
+struct modules {
+	u64 count, first_new;
+};
+static u64 modules_added; /* ever, when gates were made last; below the loader's lock */
+
+static int count_modules(struct dl_phdr_info *info, size_t bytes, void *modules_)
 {
+	struct modules *modules = modules_;
+
 	(void)bytes;
-	(void)data;
+	modules->count++;
+	modules->first_new = info->dlpi_adds - modules_added;
+	return 0;
+}
+
+static int open_module(struct dl_phdr_info *info, size_t bytes, void *modules_)
+{
+	struct modules *modules = modules_;
+
+	(void)bytes;
+	modules_added = info->dlpi_adds;
+	if (modules->count++ < modules->first_new)
+		return 0;
 	if (info->dlpi_name && hwr_real_is_library(info->dlpi_name, "linux-vdso"))
 		return 0;
 	for (u32 i = 0; i < info->dlpi_phnum; i++) {
@@ -339,19 +359,40 @@ static int open_module(struct dl_phdr_info *info, size_t bytes, void *data)
 	return 0;
 }
 
+static bool opened;
+
+/* No handler may run what is half written. */
+static void open_modules(void)
+{
+	struct modules modules = {0};
+	u64 all = ~0ull, mask = 0, added;
+
+	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, 8, 0, 0);
+	dl_iterate_phdr(count_modules, &modules);
+	added = modules.first_new;
+	modules.first_new = modules.count > added ? modules.count - added : 0;
+	modules.count = 0;
+	if (added)
+		dl_iterate_phdr(open_module, &modules);
+	hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
+}
+
+bool hwr_access_wants_modules(void) { return load_relaxed(&opened) && hwr_pages_on(); }
+
+/* Of modules that were just loaded: other threads do not know their functions yet. */
+void hwr_access_modules(void)
+{
+	if (hwr_access_wants_modules())
+		open_modules();
+}
+
 void hwr_gates_open(void)
 {
-	static bool opened;
-	u64 all = ~0ull, mask = 0;
-
 	if (opened)
 		return;
-	opened = true;
-	/* No handler may run what is half written. */
-	hwr_syscall6(SYS_rt_sigprocmask, SIG_BLOCK, (long)&all, (long)&mask, 8, 0, 0);
-	dl_iterate_phdr(open_module, NULL);
+	open_modules();
 #define DETOUR_SPAWN(name) detour_function(&detour_##name, #name, (u64)call_##name);
 	SPAWNS(DETOUR_SPAWN)
 #undef DETOUR_SPAWN
-	hwr_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
+	store_relaxed(&opened, true);
 }

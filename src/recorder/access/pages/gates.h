@@ -8,7 +8,7 @@
  * hwr_gate_call makes the call with the memory pinned.
  * From 2.41 on glibc makes the calls at which a thread can be cancelled in one function, and cancels it only if the call itself
  * was interrupted. That code stays as it is: the function that calls it has a detour, which pins and calls on.
- * Code is changed once, when the recorder attaches: no other thread can be there then. */
+ * Code is changed when the recorder attaches, and that of a module when dlopen has loaded it: no other thread can be there then. */
 #ifndef RECORDER_PAGES_GATES_H
 #define RECORDER_PAGES_GATES_H
 
@@ -50,7 +50,7 @@ struct hwr_gate_site {
 /* The next call from `at` on; false if there is none before the end. */
 bool hwr_gate_find(u64 at, u64 end, struct hwr_gate_site *site);
 
-/* Where to patch a call whose place in its function says more than what is just before it. `gap`: nothing describes the
+/* Where to patch a call, by all of its function before it: what was found may be wrong, or missing. `gap`: nothing describes the
  * HWR_GATE_GAP bytes before the function, which may fill up space. HWR_GATE_BEHIND bytes from the call on can be read.
  * False: it cannot have a gate. */
 bool hwr_gate_look(struct hwr_gate_site *site, u64 function, bool gap);

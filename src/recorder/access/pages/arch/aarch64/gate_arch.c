@@ -54,13 +54,12 @@ bool hwr_gate_find(u64 at, u64 end, struct hwr_gate_site *site)
 	return false;
 }
 
-/* Every instruction has room for a jump, and what is not found above is no call with a number of its own. */
+/* Every instruction has room for a jump, and where that before the call cannot be moved or the number is not known there is none. */
 bool hwr_gate_look(struct hwr_gate_site *site, u64 function, bool gap)
 {
-	(void)site;
 	(void)function;
 	(void)gap;
-	return false;
+	return site->patch != 0;
 }
 
 /* mov x5, x7; svc 0; ret */

@@ -9,8 +9,8 @@
 
 enum {
 	MOVE_BYTES = 5,
-	MOVED_MOST = 24,      /* bytes, and */
-	INSTRUCTIONS_MOST = 4,
+	MOVED_MOST = 40,      /* bytes, and */
+	INSTRUCTIONS_MOST = 10,
 	NUMBERS = 512,
 	REGISTERS = 16,
 	LEA_BYTES = 7,
@@ -27,13 +27,21 @@ static bool is_move(const u8 *code)
 	return code[0] == 0xb8 && !code[3] && !code[4] && code[2] < NUMBERS >> 8 && (code[-1] & 0xf0) != 0x40 && code[-1] != 0x66;
 }
 
-/* Whether the code from there on leads straight to the call, and can be moved as it is. */
+/* xor %eax, %eax, or mov %register, %eax */
+static bool sets_by_register(const u8 *code)
+{
+	const u8 *move = code + (code[0] == 0x44);
+
+	return ((code[0] == 0x31 || code[0] == 0x33) && code[1] == 0xc0) || (move[0] == 0x89 && (move[1] & 0xc7) == 0xc0);
+}
+
+/* Whether the code from there on leads straight to the call with that number, and can be moved as it is. */
 static bool leads_to(const u8 *code, const u8 *call)
 {
 	struct hwr_instruction one;
 
 	for (u32 i = 0; i < INSTRUCTIONS_MOST && code < call; i++, code += one.bytes)
-		if (!hwr_instruction_read(&one, code) || one.flow != HWR_FLOW_NEXT || one.relative || is_call(code))
+		if (!hwr_instruction_read(&one, code) || one.flow != HWR_FLOW_NEXT || one.relative || is_call(code) || sets_by_register(code))
 			return false;
 	return code == call;
 }
@@ -113,12 +121,10 @@ static bool sets_number(const struct reading *self, const u8 *code, long *number
 	const u8 *move = code + (high != 0);
 
 	*number = NONE;
-	if ((code[0] == 0x31 || code[0] == 0x33) && code[1] == 0xc0)
-		*number = 0;
-	else if (is_move(code))
+	if (is_move(code))
 		*number = code[1] | code[2] << 8;
-	else if (move[0] == 0x89 && (move[1] & 0xc7) == 0xc0)
-		*number = self->numbers[high + (move[1] >> 3 & 7)];
+	else if (sets_by_register(code))
+		*number = move[0] == 0x89 ? self->numbers[high + (move[1] >> 3 & 7)] : 0;
 	return *number >= 0;
 }
 
@@ -167,11 +173,15 @@ bool hwr_gate_look(struct hwr_gate_site *site, u64 function, bool gap)
 	u32 setter = 0;
 
 	if (!read_function(&reading, function, site->call))
-		return false;
+		return site->patch != 0;
+	for (u32 i = 0; i < reading.plain; i++)
+		if ((u64)reading.last[i] == site->patch) /* and not in the midst of an instruction */
+			return true;
 	while (setter < reading.plain && !sets_number(&reading, reading.last[setter], &site->number))
 		setter++;
 	if (setter == reading.plain)
 		return false;
+	site->landing = 0;
 	for (u32 i = 0; i < reading.plain; i++) {
 		u64 next = i ? (u64)reading.last[i - 1] : site->call;
 
@@ -180,6 +190,8 @@ bool hwr_gate_look(struct hwr_gate_site *site, u64 function, bool gap)
 			return true;
 	}
 	site->patch = (u64)reading.last[setter];
+	if (site->call - site->patch > MOVED_MOST)
+		return false;
 	site->landing = gap && site->call - function < HWR_GATE_BEHIND ? landing_before(function) : 0;
 	if (!site->landing)
 		site->landing = landing_behind(site->call);
