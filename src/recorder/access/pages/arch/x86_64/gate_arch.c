@@ -4,6 +4,9 @@
  * have them, or the one that sets %eax becomes a jump of two bytes to one of five, in space that nobody runs through.
  * Only ever one instruction is overwritten, so that nobody can jump into the midst of it. Runs in the target. */
 #include "recorder/access/pages/gates.h"
+
+#include <emmintrin.h>
+
 #include "recorder/memory.h"
 #include "recorder/pool/arch/x86_64/instruction.h"
 
@@ -59,9 +62,24 @@ static bool site_at(const u8 *call, u64 from, struct hwr_gate_site *site)
 	return false;
 }
 
+/* Passes over what has no call in it, 16 bytes at a time: code may be tens of megabytes. */
+static u64 pass_over(u64 at, u64 end)
+{
+	const __m128i first = _mm_set1_epi8(0x0f), second = _mm_set1_epi8(0x05);
+
+	for (; at + sizeof(first) + 1 <= end; at += sizeof(first)) {
+		__m128i is_first = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)at), first);
+		__m128i is_second = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(at + 1)), second);
+
+		if (_mm_movemask_epi8(_mm_and_si128(is_first, is_second)))
+			break;
+	}
+	return at;
+}
+
 bool hwr_gate_find(u64 at, u64 end, struct hwr_gate_site *site)
 {
-	for (u64 call = at; call + 2 <= end; call++)
+	for (u64 call = pass_over(at, end); call + CALL_BYTES <= end; call++)
 		if (unlikely(is_call((const u8 *)call))) {
 			*site = (struct hwr_gate_site){.call = call};
 			site_at((const u8 *)call, at, site);
