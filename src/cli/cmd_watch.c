@@ -241,6 +241,7 @@ static int watch_program(const struct command *command, const struct watch_args 
 		.types = true,
 		.hit_stacks = args->access_stacks,
 		.tap = watcher_tap(watching->watcher),
+		.lasting = !args->trace && !watching->web,
 		.no_trace = !args->trace && !watching->web,
 		.output = watching->web ? watch_web_trace(watching->web) : args->trace,
 		.service = watching->web ? watch_web_service(watching->web) : NULL,

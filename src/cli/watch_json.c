@@ -101,6 +101,8 @@ static void monitoring_write(const struct watch_show *self, struct json *json, c
 	json_number(json, "arming_ns", report->arming_ns);
 	json_number(json, "opening_ns", report->opening_ns);
 	json_number(json, "cpu_ns", report->cpu_ns);
+	json_number(json, "calls_ns", report->calls_ns);
+	json_number(json, "heapwise_ns", report->monitor_ns);
 	json_real(json, "overhead", share(report->cost_ns, report->cpu_ns));
 	json_real(json, "interval_overhead", share(report->interval_cost_ns, report->interval_cpu_ns));
 	json_open(json, "thresholds", '[');

@@ -245,6 +245,16 @@ void watch_show_screen(struct watch_show *self, const struct watch_report *repor
 	fflush(self->out);
 }
 
+/* All that the program and Heapwise have used; what the program's own allocator would have taken is part of it. */
+static void show_cost(const struct watch_show *self, const struct watch_report *report)
+{
+	if (!report->cpu_ns)
+		return;
+	fprintf(self->out, "\nCPU time: program %s, of which allocator calls (Heapwise's heap, recording) about %s, monitoring %s;",
+		units_ns(report->cpu_ns).text, units_ns(report->calls_ns).text, units_ns(report->cost_ns).text);
+	fprintf(self->out, " Heapwise itself %s\n", units_ns(report->monitor_ns).text);
+}
+
 void watch_show_summary(struct watch_show *self, const struct watch_report *report)
 {
 	self->view = (struct watch_view){.paused = false};
@@ -253,5 +263,6 @@ void watch_show_summary(struct watch_show *self, const struct watch_report *repo
 	show_thresholds(self, report);
 	show_points(self, report, WATCH_ROWS, FRAMES_SHOWN);
 	show_rare(self, report, ROWS_SHOWN);
+	show_cost(self, report);
 	fflush(self->out);
 }

@@ -178,6 +178,11 @@ struct hw_record {
 };
 _Static_assert(sizeof(struct hw_record) == 32, "two records to a cache line");
 
+/* A bit of an allocation's address in a ring, with HW_RUN_LASTING: the monitor has not read the record yet. Whoever is first exchanges the
+ * address: the monitor, which then uses the record, or the chunk's end, which leaves the bit alone and takes the record back.
+ * No other record has a live chunk's address and this bit, so that an end cannot meet a record that came after its own. */
+#define HW_RECORD_UNREAD 1ull
+
 /* aux of a HW_FREE: free and delete are one function there, so that the kind says nothing of how the block was
  * to be freed. */
 enum { HW_FREE_ANY_FORM = 1 };

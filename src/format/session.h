@@ -88,6 +88,7 @@ enum { /* hw_control.flags: options of the run, written by the monitor */
 	HW_RUN_HIT_STACKS = 65536, /* and hits have stacks */
 	HW_RUN_LISP = 131072,      /* objects of a Lisp are recorded (runtime.h) instead of blocks of malloc; what
 				    * ends them is its collector */
+	HW_RUN_LASTING = 524288,   /* with HW_RUN_PAGES: a chunk that ends before the monitor has read of its birth is only counted */
 	HW_RUN_PAGES_WRITES = 262144, /* pages are monitored by userfaultfd, which tells of writes only */
 };
 
@@ -242,6 +243,8 @@ struct hw_pages {
 	u64 floods;      /* recorder: how often */
 	u64 around;      /* recorder: units that were opened with a neighbour */
 	u64 writes_head; /* recorder, released: entries of the ring of writes */
+	u64 timed[2];    /* recorder: allocator calls of which the time was taken: those that allocate, those that end a chunk */
+	u64 timed_ticks[2]; /* recorder: and their time, the heap's and the recording's */
 	_Alignas(HW_CACHE_LINE) u64 writes_tail; /* monitor, released: of these read */
 };
 
@@ -345,6 +348,7 @@ struct hw_slot {
 	u64 lost;                         /* recorder: records dropped from this ring */
 	u64 realloc_address; /* recorder: block that a realloc in progress was given, 0 = none */
 	u64 realloc_pc;      /* recorder: where that realloc returns to */
+	u64 unread[2];       /* recorder: births taken back (HW_RECORD_UNREAD), those by realloc last */
 	_Alignas(HW_CACHE_LINE) u64 tail; /* monitor, released: records read */
 	u32 tail_bell;                    /* futex: monitor adds 1 and wakes if waiting is set */
 	u32 pad;

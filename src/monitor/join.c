@@ -353,6 +353,7 @@ int join_hub_add(struct join_hub *self, struct image *image, char path[64])
 		return EBUSY;
 	if (correlator_flush(image->correlator, &err) < 0)
 		return ENOMEM;
+	image_tell_all(image);
 	*joint = (struct joint){.fd = shared_create("heapwise-join")};
 	if (joint->fd < 0 || ftruncate(joint->fd, sizeof(*joint->memory)) < 0)
 		goto fail;

@@ -152,6 +152,20 @@ static u64 heap_second_ticks(const struct image *self)
 
 /* ---- the cycle ------------------------------------------------------------------------------- */
 
+/* Whether the record is to be used: the end of a chunk may take back the record of its birth until here. */
+static inline bool record_take(const struct ring_cursor *ring, struct hw_record *to)
+{
+	struct hw_record *from = (struct hw_record *)&ring->records[ring->tail & ring->mask];
+
+	/* A copy: the program could change the record between check and use. */
+	*to = *from;
+	__asm__ volatile("" : : : "memory"); /* checks look at the copy */
+	if (!(to->address & HW_RECORD_UNREAD) || !hw_kind_allocates(to->kind) || hw_kind_is_pool(to->kind))
+		return true;
+	to->address = exchange_acq_rel(&from->address, 0) & ~HW_RECORD_UNREAD;
+	return to->address != 0;
+}
+
 /* Takes records of the first source until another one is due. */
 static int run_take(struct image *self, struct merge_source *source, u64 until, struct err *err)
 {
@@ -160,13 +174,12 @@ static int run_take(struct image *self, struct merge_source *source, u64 until, 
 	int status = 0;
 
 	do {
-		/* A copy: the program could change the record between check and use. */
 		struct told_record *told = image_next(self);
+		bool taken = record_take(ring, &told->record);
 
-		told->record = ring->records[ring->tail & ring->mask];
-		__asm__ volatile("" : : : "memory"); /* checks look at the copy */
 		ring->tail++;
-		status = image_add(self, source->slot, source->nested, told, err);
+		if (taken)
+			status = image_add(self, source->slot, source->nested, told, err);
 		if (unlikely(ring->tail >= publish_at)) {
 			ring_publish(self, source->slot, source->nested);
 			publish_at = ring->published + (ring->mask + 1) / 8;

@@ -198,6 +198,7 @@ static u32 run_flags(const struct run_options *options)
 	       (options->durations && !is_below_valgrind(options) ? HW_RUN_DURATIONS : 0) |
 	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0) |
 	       (options->pages ? HW_RUN_PAGES : 0) | (options->pages_writes ? HW_RUN_PAGES_WRITES : 0) | (options->hit_stacks ? HW_RUN_HIT_STACKS : 0) |
+	       (options->lasting ? HW_RUN_LASTING : 0) |
 	       (options->routines ? HW_RUN_ROUTINES : 0) |
 	       (options->routine_stacks ? HW_RUN_ROUTINE_STACKS : 0) |
 	       (options->types && !is_below_valgrind(options) ? HW_RUN_TYPES : 0) |

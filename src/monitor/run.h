@@ -45,6 +45,7 @@ struct run_options {
 	enum run_access access;  /* which accesses to record */
 	bool pages;              /* memory can be monitored page-wise, by `tap` */
 	bool pages_writes;       /* and that by userfaultfd */
+	bool lasting;            /* with pages, and without a trace: chunks that end before they are read of are only counted */
 	bool hit_stacks;         /* with the stacks that touch it */
 	const struct tap *tap;   /* listens to the program's recording; may be NULL */
 	bool embedded;           /* in a process that has children of its own: they are not ours to wait for */

@@ -109,6 +109,26 @@ void image_allow_around(struct image *self, u64 around_most)
 		store_relaxed(&self->berth.control->pages.around_most, around_most);
 }
 
+void image_tell_all(struct image *self)
+{
+	u32 *flags = &self->berth.control->flags;
+
+	store_relaxed(flags, load_relaxed(flags) & ~(u32)HW_RUN_LASTING);
+}
+
+struct tap_unread image_unread(const struct image *self)
+{
+	struct tap_unread unread = {0};
+
+	for (u32 i = 0; i < self->slots.count; i++) {
+		const struct hw_slot *slot = berth_slot(&self->berth, i);
+
+		unread.mallocs += load_relaxed(&slot->unread[0]);
+		unread.reallocs += load_relaxed(&slot->unread[1]);
+	}
+	return unread;
+}
+
 u64 image_cpu_ns(const struct image *self)
 {
 	struct timespec now;

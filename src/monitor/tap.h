@@ -49,6 +49,14 @@ void image_want_scan(struct image *self);
 /* How many units one hit of a sweep may open with its own; 0 = none. */
 void image_allow_around(struct image *self, u64 around_most);
 
+/* Allocations that ended before they were read (run_options.lasting): by realloc, and others. */
+struct tap_unread {
+	u64 mallocs, reallocs;
+};
+struct tap_unread image_unread(const struct image *self);
+/* From now on every allocation is read, however short its life. */
+void image_tell_all(struct image *self);
+
 /* The program's CPU time now, 0 if it cannot be read any more. */
 u64 image_cpu_ns(const struct image *self);
 

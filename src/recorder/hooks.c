@@ -76,7 +76,8 @@ static __attribute__((noinline)) void free_recorded(void *p)
 		free_carefully(p, caller);
 		return;
 	}
-	hwr_note(t, HW_FREE, (u64)p, 0, &caller);
+	if (!hwr_access_unborn(t, (u64)p))
+		hwr_note(t, HW_FREE, (u64)p, 0, &caller);
 	hwr_real.free(p);
 }
 

@@ -74,7 +74,7 @@ static inline void hwr_note_put(struct hwr_thread *t, u64 ticks, u32 kind, u32 a
 	if (unlikely(!record))
 		return;
 	record->ticks = ticks;
-	record->address = address;
+	record->address = hw_kind_allocates(kind) ? hwr_access_birth(address, record) : address;
 	record->size = size;
 	record->context = context;
 	record->kind = (u8)kind;

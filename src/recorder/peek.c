@@ -3,6 +3,7 @@
 #include "recorder/peek.h"
 
 #include "format/ticks.h"
+#include "recorder/access/access.h"
 #include "recorder/modules.h"
 #include "recorder/ring.h"
 #include "recorder/stamp.h"
@@ -120,6 +121,7 @@ void hwr_peek_add(struct hwr_thread *t, const struct hwr_peek *peek)
 	}
 	t->peeks[at] = *peek;
 	t->state |= HWR_PEEK;
+	hwr_access_settle(peek->address);
 }
 
 static void put(struct hwr_thread *t, const struct hwr_peek *peek, u32 aux, u64 offset, u64 size)

@@ -48,6 +48,7 @@ static int on_event(struct watcher *self, const struct event *event, struct err 
 		return 0;
 	if (hw_kind_allocates(event->kind)) {
 		self->seen++;
+		self->calls[0]++;
 		self->mallocs += event->kind != HW_REALLOC;
 		self->reallocs += event->kind == HW_REALLOC;
 		return areas_add(&self->areas, event) ? 0 : err_set(err, ERR_MEMORY, "out of memory for areas");
@@ -55,6 +56,7 @@ static int on_event(struct watcher *self, const struct event *event, struct err 
 	if (!hw_kind_frees(event->kind))
 		return 0;
 	self->frees += event->kind != HW_REALLOC_FREE;
+	self->calls[1] += event->kind != HW_REALLOC_FREE;
 	return area_ends(self, event, err);
 }
 
@@ -90,6 +92,9 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	self->scanned = false;
 	self->scan_due_ns = self->scan_ns = self->scan_at_ns = self->suspects_unknown = 0;
 	self->pages = NULL;
+	self->image = NULL;
+	self->unread = (struct tap_unread){0};
+	self->calls[0] = self->calls[1] = self->calls_ns = 0;
 	self->flood_ticks = 0;
 	self->cycle_ns = 0;
 	self->armed_byte_s = self->live_byte_s = 0;
@@ -183,6 +188,20 @@ static void on_done(void *data, const struct hw_command *command)
 
 /* ---- the cycle ------------------------------------------------------------------------------- */
 
+/* The recorder times some calls; all of them take as long in the mean. */
+static u64 calls_cost_ns(const struct watcher *self, const struct hw_pages *pages)
+{
+	double ns = 0;
+
+	for (u32 i = 0; i < 2; i++) {
+		u64 timed = load_relaxed(&pages->timed[i]);
+
+		if (timed)
+			ns += (double)self->calls[i] * (double)load_relaxed(&pages->timed_ticks[i]) / (double)timed;
+	}
+	return (u64)(ns * self->areas.ns_per_tick);
+}
+
 /* cpu_now_ns: 0 if only the program's own last word is known. */
 static void cost_update(struct watcher *self, u64 cpu_now_ns)
 {
@@ -209,10 +228,26 @@ static void cost_update(struct watcher *self, u64 cpu_now_ns)
 		.open_units = load_relaxed(&pages->open_units),
 		.armed = load_relaxed(&pages->armed),
 	};
+	self->calls_ns = calls_cost_ns(self, pages);
 	self->hits = load_relaxed(&pages->hits);
 	self->kernel_hits = load_relaxed(&pages->kernel_hits);
 	self->floods = load_relaxed(&pages->floods);
 	self->around = load_relaxed(&pages->around);
+}
+
+/* What has ended before its birth was read. */
+static void unread_follow(struct watcher *self, const struct image *image)
+{
+	struct tap_unread now = image_unread(image), before = self->unread;
+	u64 both = now.mallocs + now.reallocs - before.mallocs - before.reallocs;
+
+	self->unread = now;
+	self->calls[0] += both;
+	self->calls[1] += both;
+	self->mallocs += now.mallocs - before.mallocs;
+	self->reallocs += now.reallocs - before.reallocs;
+	self->frees += both;
+	self->seen += both;
 }
 
 /* The program has opened everything. */
@@ -265,7 +300,9 @@ static void on_cycle(void *data, struct image *image, u64 now_ns)
 	self->cycle_ns = now_ns;
 	self->armed_byte_s += passed_s * (double)self->areas.armed_bytes;
 	self->live_byte_s += passed_s * (double)self->areas.live_bytes;
+	self->image = image;
 	self->pages = image_pages(image);
+	unread_follow(self, image);
 	cost_update(self, image_cpu_ns(image));
 	flood_follow(self);
 	image_allow_around(image, policy_around_most(&self->policy));
@@ -290,7 +327,10 @@ static int on_image_end(void *data, const struct stream_image_end *end, struct e
 	struct watcher *self = data;
 
 	(void)err;
+	if (self->image)
+		unread_follow(self, self->image);
 	cost_update(self, 0);
+	self->image = NULL;
 	watcher_report(self, areas_ns(&self->areas, end->ticks), end->how != IMAGE_EXEC);
 	self->pages = NULL;
 	return 0;

@@ -73,6 +73,8 @@ struct watch_report {
 	u64 around;                          /* units that were opened because their neighbours were hit in a row */
 	u64 cost_ns, cpu_ns;                 /* in all */
 	u64 arming_ns, opening_ns;           /* of cost_ns; the rest are hits */
+	u64 calls_ns;                        /* of cpu_ns, estimated: allocator calls, the heap's time and the recording's */
+	u64 monitor_ns;                      /* CPU time of this process */
 	double armed_byte_s, live_byte_s;    /* in all: bytes × for how long */
 	u64 interval_cost_ns, interval_cpu_ns;
 	u64 stale_areas, stale_bytes, lost_areas, lost_bytes;

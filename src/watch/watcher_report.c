@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const u64 SECOND = 1000000000;
 
@@ -318,6 +319,13 @@ static void count_points(struct watcher *self, struct watch_report *report)
 	rows_take(self, report->growth, &report->growth_count, by_growth, true);
 }
 
+static u64 own_cpu_ns(void)
+{
+	struct timespec now;
+
+	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0 ? (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec : 0;
+}
+
 static void count_cost(struct watcher *self, struct watch_report *report)
 {
 	report->units = self->areas.units.count;
@@ -336,6 +344,8 @@ static void count_cost(struct watcher *self, struct watch_report *report)
 	report->cpu_ns = self->cost.cpu_ns;
 	report->arming_ns = self->cost.arm_ns;
 	report->opening_ns = self->cost.open_ns;
+	report->calls_ns = self->calls_ns < self->cost.cpu_ns ? self->calls_ns : self->cost.cpu_ns;
+	report->monitor_ns = own_cpu_ns();
 	report->interval_cost_ns = self->cost.cost_ns - self->cost_before.cost_ns;
 	report->interval_cpu_ns = self->cost.cpu_ns - self->cost_before.cpu_ns;
 	self->cost_before = self->cost;

@@ -40,9 +40,13 @@ struct watcher {
 	u64 suspects_unknown;      /* of the last report: stale areas that were not stale, or not there, when memory was scanned */
 	u64 mallocs, frees, reallocs; /* since the last report */
 	u64 seen;                  /* allocations of all images */
+	u64 calls[2];              /* of this image: allocations, ends */
+	struct image *image;       /* the one that lives, once there was a cycle */
+	struct tap_unread unread;  /* of it, so far */
 	u64 next_tick_ns, next_report_ns, last_report_ns;
 	const struct hw_pages *pages;
 	struct policy_cost cost, cost_before;
+	u64 calls_ns;    /* what allocator calls have cost, estimated */
 	u64 hits, kernel_hits, floods, around;
 	u64 flood_ticks; /* the last flood that is known */
 	u64 cycle_ns;    /* the last cycle */

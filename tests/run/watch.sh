@@ -332,6 +332,22 @@ case_live()
 	done
 }
 
+# Chunks that end before the monitor reads of them are counted like all others, and what stays is known. The whole cost is stated.
+case_cost()
+{
+	"$HEAPWISE" watch --batch 0 -o cost.jsonl "$watched" churn || fail "churn: status $?"
+	sum() { python3 -c 'import json, sys; print(sum(json.loads(line)[sys.argv[1]] for line in open("cost.jsonl")))' "$1"; }
+	at_least "mallocs" "$(sum mallocs)" 570100
+	at_most "mallocs" "$(sum mallocs)" 570300
+	equal "reallocs" "$(sum reallocs)" 50000
+	equal "areas that live" "$(json cost.jsonl 'd["live_areas"]')" $(($(sum mallocs) - $(sum frees)))
+	at_least "% of the CPU time in allocator calls" "$(json cost.jsonl '100 * d["calls_ns"] // d["cpu_ns"]')" 10
+	at_most "% of the CPU time in allocator calls" "$(json cost.jsonl '100 * d["calls_ns"] // d["cpu_ns"]')" 100
+	at_least "Heapwise's own CPU time" "$(json cost.jsonl 'd["heapwise_ns"]')" 1000000
+	"$HEAPWISE" watch "$watched" known 1 2>summary || fail "known: status $?"
+	says summary "^CPU time: program [0-9.]+ .?s, of which allocator calls .* about [0-9.]+ .?s, monitoring [0-9.]+ .?s; Heapwise itself [0-9.]+ .?s"
+}
+
 # All three points that leak are found within twice the time, and no other.
 case_leaks()
 {

@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
@@ -635,6 +636,56 @@ static void case_live(void)
 	_exit(0);
 }
 
+/* ---- short lives ---- */
+
+enum { CHURN = 500000, CHURN_MOVED = 50000, CHURN_GIVEN = 20000, CHURN_KEPT = 100 };
+static void *given; /* from one thread to another */
+
+static void *frees_given(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < CHURN_GIVEN; i++) {
+		void *p;
+
+		while (!(p = __atomic_exchange_n(&given, NULL, __ATOMIC_ACQ_REL)))
+			sched_yield();
+		free(p);
+	}
+	return NULL;
+}
+
+/* Chunks that end at once: by who allocated them, after a realloc, and by another thread. Some that stay are among them. */
+static void case_churn(void)
+{
+	static char *volatile kept[CHURN_KEPT];
+	pthread_t freeing;
+
+	for (int i = 0; i < CHURN; i++) {
+		char *volatile p = malloc((size_t)(16 + i % 100));
+
+		free(p);
+		if (i % (CHURN / CHURN_KEPT) == 0)
+			kept[i / (CHURN / CHURN_KEPT)] = malloc(1000);
+	}
+	for (int i = 0; i < CHURN_MOVED; i++) {
+		char *volatile p = malloc(20);
+
+		p = realloc(p, (size_t)(10 + i % 200));
+		free(p);
+	}
+	CHECK(pthread_create(&freeing, NULL, frees_given, NULL) == 0);
+	for (int i = 0; i < CHURN_GIVEN; i++) {
+		void *p = malloc(50);
+
+		while (__atomic_load_n(&given, __ATOMIC_ACQUIRE))
+			sched_yield();
+		__atomic_store_n(&given, p, __ATOMIC_RELEASE);
+	}
+	pthread_join(freeing, NULL);
+	nap(100);
+	CHECK(kept[0] && kept[CHURN_KEPT - 1]);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -647,6 +698,7 @@ int main(int argc, char **argv)
 		{"raw", case_raw},         {"burst", case_burst},
 		{"sweep", case_sweep},     {"sandbox", case_sandbox},
 		{"deaf", case_deaf},       {"live", case_live},
+		{"churn", case_churn},
 	};
 
 	if (argc > 2)

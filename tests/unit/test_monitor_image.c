@@ -156,6 +156,26 @@ TEST(merge, "rings are merged by stamp, and threads are told before their events
 	free(scene);
 }
 
+TEST(unread, "a birth that was taken back is not told, and one that was read cannot be taken back any more")
+{
+	struct scene *scene = scene_new(16);
+	struct hw_record *ring = producer_ring(&scene->producer, 0);
+	struct stream_totals totals;
+
+	producer_use_slots(&scene->producer, 1);
+	producer_event(&scene->producer, 0, HW_THREAD, 100, 0, 1);
+	producer_event(&scene->producer, 0, HW_MALLOC, 16 | HW_RECORD_UNREAD, 5, 2);
+	producer_event(&scene->producer, 0, HW_MALLOC, 32 | HW_RECORD_UNREAD, 5, 3);
+	ring[1].address = HW_RECORD_UNREAD;
+	CHECK_EQ(image_cycle(scene->image, 0, false), 3);
+	CHECK_EQ(scene->producer.slots[0].tail, 3);
+	CHECK_EQ(ring[2].address, 0);
+	scene_end(scene, &totals);
+	CHECK_STR(scene->diary.text, "T100 A32 t0 ");
+	CHECK_EQ(totals.allocations, 1);
+	free(scene);
+}
+
 TEST(young, "a record that is stamped in the future is read in the next cycle, not in this one")
 {
 	struct scene *scene = scene_new(16);

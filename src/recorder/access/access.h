@@ -13,6 +13,7 @@
 #include "recorder/thread.h"
 
 struct hwr_caller;
+struct hw_record;
 
 #ifdef HWR_ACCESS
 
@@ -132,9 +133,28 @@ void hwr_access_keep(const void *p);
 /* Whether somebody wants to know of modules that are loaded; and there are new ones, perhaps. */
 bool hwr_access_wants_modules(void);
 void hwr_access_modules(void);
+
+/* The address that goes into the record of a birth. */
+u64 hwr_access_birth(u64 address, struct hw_record *record);
+/* Whether the record of the chunk's birth was taken back, so that there is no end to record. Before the real call. */
+bool hwr_access_unborn(struct hwr_thread *t, u64 address);
+/* Something else will be recorded of the chunk: its birth must be, too. */
+void hwr_access_settle(u64 address);
 #else
 static inline bool hwr_access_wants_modules(void) { return false; }
 static inline void hwr_access_modules(void) {}
+static inline u64 hwr_access_birth(u64 address, const struct hw_record *record)
+{
+	(void)record;
+	return address;
+}
+static inline bool hwr_access_unborn(struct hwr_thread *t, u64 address)
+{
+	(void)t;
+	(void)address;
+	return false;
+}
+static inline void hwr_access_settle(u64 address) { (void)address; }
 static inline void hwr_access_site(const struct hwr_caller *caller) { (void)caller; }
 static inline void hwr_access_keep(const void *p) { (void)p; }
 #endif

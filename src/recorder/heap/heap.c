@@ -86,12 +86,7 @@ static void begin(u64 address, struct hwr_chunk *chunk, u64 size, u64 armed_byte
 	u64 before = chunk->what;
 	u64 what = HWR_CHUNK_LIVE | HWR_CHUNK_USED | size << HWR_CHUNK_SIZE_SHIFT;
 
-	chunk->first = chunk->last = 0;
-	chunk->reads = chunk->writes = 0;
-	chunk->read_bytes = chunk->written_bytes = 0;
-	chunk->span = HWR_SPAN_NONE;
-	if (before & HWR_CHUNK_SHARED)
-		*hwr_chunk_others(chunk) = (struct hwr_chunk_others){0};
+	hwr_chunk_clear(chunk);
 	if (load_relaxed(&armed)) {
 		what |= HWR_CHUNK_MEASURED;
 		arm(address, armed_bytes, size, hwr_classes[hwr_heap_class(address)].slot_bytes);

@@ -25,6 +25,37 @@ enum { HWR_ARMED_WHOLE = 32768 }; /* slots up to this stay armed; of larger ones
 #define HWR_HEAP_BYTES ((u64)HWR_CLASSES << HWR_CLASS_BITS)
 _Static_assert(HWR_HEAP_BYTES == HW_HEAP_BYTES, "the monitor knows the heap's place");
 
+#define HWR_CHUNK_OWNER 0xffffull
+#define HWR_CHUNK_LIVE (1ull << 16)
+#define HWR_CHUNK_SHARED (1ull << 17)    /* its others are not all 0 */
+#define HWR_CHUNK_MEASURED (1ull << 18)  /* it was armed when it began */
+#define HWR_CHUNK_PLAIN (1ull << 19)     /* allocated by code that is not instrumented */
+#define HWR_CHUNK_CLEAN (1ull << 20)     /* free, and all its bytes are 0 */
+#define HWR_CHUNK_USED (1ull << 21)      /* the slot was handed out before */
+#define HWR_CHUNK_ESTIMATED (1ull << 22) /* not each access was seen */
+enum { HWR_CHUNK_SIZE_SHIFT = 24 };
+#define HWR_SPAN_NONE 0xffffffffull
+
+#ifdef HWR_PAGES
+
+/* What is known of a chunk where pages are monitored. Two to a cache line: each allocator call goes there. */
+struct hwr_chunk {
+	u64 what;  /* HWR_CHUNK_*: flags, the size */
+	u64 last;  /* ticks of its birth */
+	u64 first; /* of a free slot: 1 + index of the next one, 0 = none */
+	u64 birth; /* address of the record of its birth, as long as that may be taken back; else 0 */
+};
+_Static_assert(sizeof(struct hwr_chunk) == 32, "two chunks' records are one cache line");
+
+/* For the next chunk of the slot. */
+static inline void hwr_chunk_clear(struct hwr_chunk *chunk)
+{
+	chunk->last = 0;
+	store_relaxed(&chunk->birth, 0);
+}
+
+#else
+
 /* What is known of a chunk: one cache line. A slot has it for life, and each chunk in its turn. */
 struct hwr_chunk {
 	u64 what; /* HWR_CHUNK_*: the owner, flags, the size */
@@ -44,16 +75,24 @@ struct hwr_chunk_others {
 	u64 read_bytes, written_bytes;
 };
 
-#define HWR_CHUNK_OWNER 0xffffull
-#define HWR_CHUNK_LIVE (1ull << 16)
-#define HWR_CHUNK_SHARED (1ull << 17)    /* its others are not all 0 */
-#define HWR_CHUNK_MEASURED (1ull << 18)  /* it was armed when it began */
-#define HWR_CHUNK_PLAIN (1ull << 19)     /* allocated by code that is not instrumented */
-#define HWR_CHUNK_CLEAN (1ull << 20)     /* free, and all its bytes are 0 */
-#define HWR_CHUNK_USED (1ull << 21)      /* the slot was handed out before */
-#define HWR_CHUNK_ESTIMATED (1ull << 22) /* not each access was seen */
-enum { HWR_CHUNK_SIZE_SHIFT = 24 };
-#define HWR_SPAN_NONE 0xffffffffull
+static inline struct hwr_chunk_others *hwr_chunk_others(const struct hwr_chunk *chunk)
+{
+	/* Half as large, behind the records; see heap.c. */
+	return (struct hwr_chunk_others *)(HW_HEAP_CHUNKS + (1ull << 40) +
+					   ((u64)chunk - HW_HEAP_CHUNKS) / 2);
+}
+
+static inline void hwr_chunk_clear(struct hwr_chunk *chunk)
+{
+	chunk->first = chunk->last = 0;
+	chunk->reads = chunk->writes = 0;
+	chunk->read_bytes = chunk->written_bytes = 0;
+	chunk->span = HWR_SPAN_NONE;
+	if (chunk->what & HWR_CHUNK_SHARED)
+		*hwr_chunk_others(chunk) = (struct hwr_chunk_others){0};
+}
+
+#endif
 
 struct hwr_class {
 	u64 inverse; /* 2^64 / (slot_bytes >> shift), rounded up */
@@ -101,13 +140,6 @@ static inline struct hwr_chunk *hwr_heap_find_usual(u64 address, u64 *offset)
 
 	*offset = at - index * class->slot_bytes;
 	return (struct hwr_chunk *)class->chunks + index;
-}
-
-static inline struct hwr_chunk_others *hwr_chunk_others(const struct hwr_chunk *chunk)
-{
-	/* Half as large, behind the records; see heap.c. */
-	return (struct hwr_chunk_others *)(HW_HEAP_CHUNKS + (1ull << 40) +
-					   ((u64)chunk - HW_HEAP_CHUNKS) / 2);
 }
 
 static inline u64 hwr_chunk_size(const struct hwr_chunk *chunk)

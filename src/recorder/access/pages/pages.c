@@ -17,7 +17,11 @@
 __thread struct hwr_pages_site hwr_pages_site;
 struct hwr_real hwr_libc;
 
-enum { HELPER_TRIES = 100000 }; /* to wait for what takes microseconds */
+enum {
+	HELPER_TRIES = 100000, /* to wait for what takes microseconds */
+	TIMED_EVERY = 1021,    /* calls; odd, so that births and ends take turns */
+	TIMED_MAX = 1 << 16,   /* ticks; in a longer call another thread had the CPU */
+};
 
 /* Functions of libc that allocate for the program, not for libc. */
 static const char *const givers[] = {"strdup", "strndup", "wcsdup", "getdelim", "realpath", "getcwd"};
@@ -70,11 +74,36 @@ static bool is_library(u64 pc)
 	return true;
 }
 
+static inline void call_begins(enum hwr_timing timing)
+{
+	hwr_pages_site.timing = HWR_TIMES_NOTHING;
+	if (likely(hwr_pages_site.untimed--))
+		return;
+	hwr_pages_site.untimed = TIMED_EVERY;
+	if (load_relaxed(&hwr_token.on) != HWR_RECORDS || !hwr_pages_on())
+		return; /* the counter may be forbidden */
+	hwr_pages_site.timing = timing;
+	hwr_pages_site.began = hw_ticks();
+}
+
+void hwr_pages_timed(void)
+{
+	u64 ticks = hw_ticks() - hwr_pages_site.began;
+	u32 which = hwr_pages_site.timing == HWR_TIMES_END;
+
+	hwr_pages_site.timing = HWR_TIMES_NOTHING;
+	if (!hwr_pages_on() || ticks > TIMED_MAX)
+		return;
+	add_relaxed(&hwr_control->pages.timed[which], 1);
+	add_relaxed(&hwr_control->pages.timed_ticks[which], ticks > hwr_stamp_cost ? ticks - hwr_stamp_cost : 0);
+}
+
 /* A stack is known well by its innermost frame and its depth; see the memo of unwind/. */
 void hwr_access_site(const struct hwr_caller *caller)
 {
 	u64 hash = (caller->pc ^ caller->sp << 20) * 0x9e3779b97f4a7c15ull;
 
+	call_begins(HWR_TIMES_BIRTH);
 	hwr_pages_site.number = (u32)(hash >> 40);
 	hwr_pages_site.library = is_library(caller->pc);
 }
@@ -175,6 +204,63 @@ void hwr_access_leave(void)
 
 void hwr_access_aside_forget(void) {}
 
+/* ---- births that are taken back ---- */
+
+static u64 page_of(u64 address) { return address & ~(u64)(HWR_PAGE - 1); }
+
+/* The monitor ends it when a tool joins that is to see every allocation. */
+static bool takes_back(void) { return load_relaxed(&hwr_control->flags) & HW_RUN_LASTING; }
+
+/* From the chunk's birth the monitor learns that a unit was opened for it: that one is not taken back. The page may have been
+ * opened long ago; then one more is recorded, which does no harm. */
+u64 hwr_access_birth(u64 address, struct hw_record *record)
+{
+	u64 offset;
+
+	hwr_pages_call_ends(HWR_TIMES_BIRTH);
+	if (!takes_back() || !hwr_heap_has(address) || hwr_pages_site.opened == page_of(address))
+		return address;
+	store_relaxed(&hwr_heap_find(address, &offset)->birth, (u64)record);
+	return address | HW_RECORD_UNREAD;
+}
+
+/* Of the rings that this process writes to: a forked child still has its parent's chunks, with records in rings that are not its own. */
+static struct hw_record *record_at(u64 birth)
+{
+	u64 bytes = hwr_control->ring_stride * hwr_control->slots_max;
+
+	return birth - (u64)hwr_rings < bytes && load_relaxed(&hwr_token.alive) ? (struct hw_record *)birth : NULL;
+}
+
+bool hwr_access_unborn(struct hwr_thread *t, u64 address)
+{
+	u64 expected = address | HW_RECORD_UNREAD, offset, birth, *count;
+	struct hwr_chunk *chunk;
+	struct hw_record *record;
+
+	call_begins(HWR_TIMES_END);
+	if (!takes_back() || !hwr_heap_has(address))
+		return false;
+	chunk = hwr_heap_find(address, &offset);
+	birth = load_relaxed(&chunk->birth);
+	if (!birth || !(record = record_at(birth)))
+		return false;
+	count = &t->slot->unread[load_relaxed(&record->kind) == HW_REALLOC];
+	if (!cas_acq_rel(&record->address, &expected, HW_RECORD_UNREAD))
+		return false;
+	store_relaxed(&chunk->birth, 0);
+	store_relaxed(count, *count + 1);
+	return true;
+}
+
+void hwr_access_settle(u64 address)
+{
+	u64 offset;
+
+	if (hwr_heap_has(address))
+		store_relaxed(&hwr_heap_find(address, &offset)->birth, 0);
+}
+
 /* ---- what the heap asks for ---- */
 
 void hwr_pages_open(u64 address)
@@ -186,6 +272,7 @@ void hwr_pages_open(u64 address)
 	start = hw_ticks();
 	if (!hwr_unit_open(address))
 		return;
+	hwr_pages_site.opened = page_of(address);
 	add_relaxed(&hwr_control->pages.opened, 1);
 	if (hwr_pages_on())
 		hwr_pages_spent(start);

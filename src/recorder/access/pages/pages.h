@@ -19,8 +19,22 @@ struct hwr_pages_site {
 	u32 number;   /* hash of where the allocator is called and how deep in the stack */
 	bool library; /* the C library itself or the loader allocates */
 	bool alone;   /* the class was chosen for a page of its own */
+	u32 untimed;  /* calls until one is timed */
+	u32 timing;   /* enum hwr_timing of the call in progress */
+	u32 turn;     /* decides which chunks get a page of their own */
+	u64 began;    /* ticks, if it is timed */
+	u64 opened;   /* page of the unit that was opened last for the allocator */
 };
 extern __thread struct hwr_pages_site hwr_pages_site __attribute__((tls_model("initial-exec")));
+
+/* Some allocator calls are timed, so that the monitor can state what all of them cost. A call that ends elsewhere is not counted. */
+enum hwr_timing { HWR_TIMES_NOTHING, HWR_TIMES_BIRTH, HWR_TIMES_END };
+void hwr_pages_timed(void);
+static inline void hwr_pages_call_ends(enum hwr_timing timing)
+{
+	if (unlikely(hwr_pages_site.timing == timing))
+		hwr_pages_timed();
+}
 
 /* Whether this process may arm, open and record: attached, and not a forked child. */
 bool hwr_pages_on(void);

@@ -42,12 +42,10 @@ u32 hwr_class_plain(size_t size)
 
 static bool gets_own_page(u32 site)
 {
-	static u64 turn;
-
 	if (load_relaxed(&alone_total) >= ALONE_MAX)
 		return false;
 	return load_relaxed(&alone[site]) < QUOTA ||
-	       (add_relaxed(&turn, 1) * 0x9e3779b97f4a7c15ull) >> 32 < (1ull << 32) / ONE_IN;
+	       ++hwr_pages_site.turn * 0x9e3779b1u < UINT32_MAX / ONE_IN;
 }
 
 u32 hwr_class_for(size_t size)
@@ -154,6 +152,7 @@ void hwr_slot_give(u32 number, u64 address)
 		group = 0;
 	}
 	hwr_slots_push(number, &stacks[number][group], index, index);
+	hwr_pages_call_ends(HWR_TIMES_END);
 }
 
 u64 hwr_slots_used(u32 number)
