@@ -137,13 +137,29 @@ static inline Bool site_is_usual(const struct site *site, Addr address)
 	return is_usual(site->block, address, site->reach);
 }
 
+/* Another block than last time, as of a list that is followed; or none, as of variables of the program, which are most of these. */
+static __attribute__((noinline)) void note_elsewhere(Addr pointer, struct site *site, enum hw_access_side side, u64 ticks)
+{
+	Addr address = hw_untagged(pointer);
+	struct block *block = hwv_owner(address);
+
+	if (block && is_usual(block, address, site->reach)) {
+		site->block = block;
+		count(block, site->accesses, site->bytes, side, ticks);
+	} else if (!block && site->accesses == 1) {
+		hwv_missed++;
+	} else {
+		note_parts(pointer, site, side, ticks);
+	}
+}
+
 static inline __attribute__((always_inline)) void note_site(Addr address, struct site *site,
 							    enum hw_access_side side, u64 ticks)
 {
 	if (site_is_usual(site, address))
 		count(site->block, site->accesses, site->bytes, side, ticks);
 	else
-		note_parts(address, site, side, ticks);
+		note_elsewhere(address, site, side, ticks);
 }
 
 static __attribute__((noinline)) void note_each(Addr first, Addr second, struct site *sites,
