@@ -14,7 +14,7 @@ RANDOM=${3:-$$}
 beside=$((threads + 30))
 # After so many calls, which are many times what the rings hold, a monitor has written that the program began.
 ring=1024
-drained=50000
+drained=20000
 declare -A kills begun
 
 # Sums of the counters that the target left: allocations and frees of its threads.
