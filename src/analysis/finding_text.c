@@ -53,14 +53,16 @@ static struct unit_text mean_time(const struct finding *finding, const struct mo
 }
 
 /* "MiB a second" of growth, or nothing where it does not grow, or the run was too short to say. */
-static void put_rate(struct strbuf *out, double bytes_per_s)
+static void put_rate(struct strbuf *out, const struct finding *finding)
 {
-	double gib_ns = 0x1p30 / bytes_per_s * 1e9;
+	double gib_ns = 0x1p30 / finding->bytes_per_s * 1e9;
 
-	if (bytes_per_s <= 0)
+	if (finding->bytes_per_s <= 0)
 		return;
-	strbuf_addf(out, ", by %s a second", units_bytes(rounded(bytes_per_s)).text);
-	if (gib_ns < 100.0 * 24 * 3600 * 1e9)
+	strbuf_addf(out, ", by %s a second", units_bytes(rounded(finding->bytes_per_s)).text);
+	if (finding->short_run)
+		strbuf_add(out, " in this short run");
+	else if (gib_ns < 100.0 * 24 * 3600 * 1e9)
 		strbuf_addf(out, " (1 GiB in %s)", units_ns(rounded(gib_ns)).text);
 }
 
@@ -102,7 +104,7 @@ static void put_leak(struct strbuf *out, const struct finding *finding, const st
 		strbuf_addf(out, ", though pointers to %s remain", one ? "it" : "them");
 	if (finding->bytes_per_s > 0) {
 		strbuf_add(out, "; they grow");
-		put_rate(out, finding->bytes_per_s);
+		put_rate(out, finding);
 	}
 }
 
@@ -188,7 +190,7 @@ static void put_growth(struct strbuf *out, const struct finding *finding)
 {
 	if (finding->bytes_per_s > 0) {
 		strbuf_add(out, "Live bytes grow until the end");
-		put_rate(out, finding->bytes_per_s);
+		put_rate(out, finding);
 	} else {
 		strbuf_addf(out, "Live bytes grew to %s in this short run, and never shrank",
 			    units_bytes(finding->bytes).text);

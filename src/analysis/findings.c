@@ -9,6 +9,8 @@
 
 /* What holds this part of the peak is told; as a burst if half of it was live for less than this part of the run. */
 static const double PEAK_SHARE = 0.5, BURST_HELD = 0.1;
+/* Programs that read, build and exit grow all the while: whether it would go on is not to be said of a run shorter than this. */
+static const u64 FORECAST_NS = 10000000000;
 
 struct finder {
 	struct findings *findings;
@@ -321,6 +323,8 @@ static const struct growth_row *growth_of(const struct finder *self, u32 point)
 	return row ? &self->growth->rows.data[*row - 1] : NULL;
 }
 
+static bool is_short(const struct model *model) { return model_duration_ns(model) < FORECAST_NS; }
+
 static int add_leak(struct finder *self, const struct leak_row *row, struct err *err)
 {
 	const struct behaviour *known = &self->behaviour->points[row->point.index];
@@ -354,6 +358,7 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 		return 0;
 	if (rises && 2 * (double)row->bytes >= rises->growth_bytes)
 		one.bytes_per_s = rises->bytes_per_s;
+	one.short_run = is_short(self->model);
 	lost = map_at(&self->leaking, row->point.index);
 	if (!lost)
 		return no_memory(err);
@@ -377,6 +382,7 @@ static int add_growth(struct finder *self, const struct growth_row *row, struct 
 			      .frame = point->frame,
 			      .bytes = (u64)row->growth_bytes,
 			      .bytes_per_s = row->bytes_per_s,
+			      .short_run = is_short(self->model),
 			      .chunks = point->allocations,
 			      .of_chunks = point->allocations};
 

@@ -108,6 +108,7 @@ struct finding {
 	u64 resident_bytes; /* resident: at its highest, without the recorder */
 	u64 lasted_ns;      /* resident */
 	bool temporary;
+	bool short_run;    /* growth, leak: the run says nothing of how it would go on */
 	bool of_type;      /* peak: of a type, or of blocks of one size, at several places */
 	u8 chunk_class;    /* of a leak: enum chunk_class */
 	u8 misuse;         /* enum misuse_what */

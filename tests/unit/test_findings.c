@@ -443,6 +443,32 @@ TEST(rising, "in a run too short for a trend, what grew all the time is told; wh
 	release(&found);
 }
 
+TEST(trend, "what grows is costly, with a forecast, only in a run that is long enough for one")
+{
+	static const struct {
+		u64 step_ms;
+		const char *text;
+		u32 level;
+	} cases[] = {
+		{20, "Live bytes grow until the end, by 977 KiB a second in this short run: limit it, or free what is no longer needed.",
+		 LEVEL_LOOK},
+		{200, "Live bytes grow until the end, by 97.7 KiB a second (1 GiB in 2 h 58 min): limit it, or free what is no longer needed.",
+		 LEVEL_COSTLY},
+	};
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct found found;
+
+		begin(&found);
+		found.run_ns = 128 * cases[i].step_ms * MS; /* two chunks in each of the 64 steps */
+		for (u64 k = 0; k < 128; k++)
+			alloc_ms(&found, 1, k * cases[i].step_ms, 20000);
+		finish_as(&found, false);
+		found_at(&found, 0, "growth", cases[i].level, cases[i].text);
+		release(&found);
+	}
+}
+
 TEST(thanks, "of a level what is lost comes first, then what holds the peak, then waste, then time")
 {
 	static const char *const kinds[] = {"leak", "write_only", "churn"};
