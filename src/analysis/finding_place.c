@@ -56,7 +56,7 @@ struct finding_place finding_place(const struct stack_source *source, struct fra
 			if (!frame_is_own(one.module, one.function, one.file))
 				continue;
 			take(&own, &one);
-			if (!folds_hold(source->folds, one.module, one.function))
+			if (!folds_hold(source->folds, one.module, one.function, one.offset))
 				take(&found, &one);
 			else if (found.count == 1 && !*found.frames[0].function)
 				found.count = 0; /* what a wrapper calls and has no name is part of it */

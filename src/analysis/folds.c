@@ -3,6 +3,7 @@
  * Host. Names are looked up once per frame; what is decided then goes by numbers of functions. */
 #include "analysis/folds.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/strbuf.h"
@@ -13,6 +14,7 @@ enum {
 	ROUNDS = 4,       /* wrappers around wrappers */
 	FORM_CALLERS = 5, /* distinct ones that make a wrapper of a function whose name says nothing */
 	NAME_CALLERS = 2, /* and of one whose name says that it allocates something */
+	CALL_CALLERS = 10, /* and of a call without a name: of those several may be in one function */
 	FORM_SIZES = 2,   /* the largest mean size is at least so many times the smallest */
 	SHOWN = 3,
 };
@@ -25,6 +27,7 @@ struct function {
 	bool folded;
 	bool allocates; /* its name says so, and may say of what */
 	u32 through;    /* callers that allocate rather through it */
+	u32 nameless;   /* of a call without a name: what stands for all those of its module; else itself */
 	u64 own;        /* allocations of points at which it is the innermost that is not folded */
 };
 
@@ -51,16 +54,26 @@ struct finder {
 	VEC(u32) names; /* own functions of frames, + 1; 0 = the beginning */
 };
 
-static u64 key_of(const char *module, const char *function)
+static const char *file_name(const char *path)
 {
-	const char *slash = strrchr(module, '/');
+	const char *slash = strrchr(path, '/');
 
-	return hash_text(hash_text(HASH_START, slash ? slash + 1 : module), function);
+	return slash ? slash + 1 : path;
 }
 
-bool folds_hold(const struct folds *self, const char *module, const char *function)
+/* Where a function begins that has no name is not known: each call in it is one by itself. */
+static u64 key_of(const char *module, const char *function, u64 address)
 {
-	return self && self->rows.count && *function && map_find(&self->functions, key_of(module, function));
+	u64 hash = hash_text(hash_text(HASH_START, file_name(module)), function);
+
+	return *function ? hash : hash_u64(hash ^ address);
+}
+
+static u64 key_of_fold(const struct fold *fold) { return key_of(fold->module, fold->function, fold->address); }
+
+bool folds_hold(const struct folds *self, const char *module, const char *function, u64 address)
+{
+	return self && self->rows.count && map_find(&self->functions, key_of(module, function, address));
 }
 
 /* ---- functions of stacks ---- */
@@ -70,7 +83,7 @@ static bool judge_name(const struct finder *self, struct function *function)
 	const char *name = function->fold.function;
 
 	if (!*name)
-		return false; /* callers without names count as one */
+		return false;
 	if (self->asked && wrappers_allocates(self->asked, name)) {
 		function->fold.why = FOLD_ASKED;
 		return true;
@@ -80,11 +93,15 @@ static bool judge_name(const struct finder *self, struct function *function)
 	return wrapper_name_is_allocator(name);
 }
 
-static bool function_at(struct finder *self, const char *module, const char *name, u32 *number)
+static bool function_at(struct finder *self, const char *module, const char *name, u64 address, u32 *number)
 {
-	struct function one = {.fold = {.function = name, .module = module}};
-	u64 *known = map_at(&self->by_name, key_of(module, name));
+	struct function one = {.fold = {.function = name, .module = module, .address = *name ? 0 : address}};
+	u64 *known;
 
+	one.nameless = (u32)self->functions.count;
+	if (one.fold.address && !function_at(self, module, name, 0, &one.nameless))
+		return false;
+	known = map_at(&self->by_name, key_of_fold(&one.fold));
 	if (!known)
 		return false;
 	if (!*known) {
@@ -101,6 +118,7 @@ static bool function_at(struct finder *self, const char *module, const char *nam
 static bool look_up(struct finder *self, u32 index)
 {
 	struct stack_names names = stack_names(self->source, (struct frame_id){index});
+	u64 address = self->source->model->contexts.frames.data[index].address;
 	u32 number;
 
 	self->frames[index].first = (u32)self->names.count;
@@ -109,7 +127,7 @@ static bool look_up(struct finder *self, u32 index)
 
 		if (!frame_is_own(names.module, name, names.count ? names.frames[i].file : ""))
 			continue;
-		if (!function_at(self, names.module, name, &number) || !vec_push(&self->names, number))
+		if (!function_at(self, names.module, name, address, &number) || !vec_push(&self->names, number))
 			return false;
 	}
 	self->frames[index].count = (u32)self->names.count - self->frames[index].first;
@@ -167,6 +185,24 @@ static bool is_inside(const struct finder *self, const struct chain *chain)
 	       self->functions.data[chain->functions[1]].folded;
 }
 
+/* Callers without names count as one to a function that has a name, whose callers are functions. */
+static u32 caller_of(const struct finder *self, const struct chain *chain, u32 i)
+{
+	u32 caller = chain->functions[i + 1];
+
+	return *self->functions.data[chain->functions[i]].fold.function ? self->functions.data[caller].nameless : caller;
+}
+
+/* What a function allocates without wrappers; all those of a module that have no name count together, too. */
+static void add_own(struct finder *self, struct function *function, u64 allocations)
+{
+	struct function *nameless = &self->functions.data[function->nameless];
+
+	function->own += allocations;
+	if (nameless != function)
+		nameless->own += allocations;
+}
+
 /* Counts for each wrapper of the point's stack, and for the function that may be the next one, who calls it. */
 static bool tally_point(struct finder *self, const struct model_point *point)
 {
@@ -180,9 +216,9 @@ static bool tally_point(struct finder *self, const struct model_point *point)
 		if (i == 0 && is_inside(self, &chain))
 			continue;
 		if (!function->folded)
-			function->own += point->allocations;
+			add_own(self, function, point->allocations);
 		add_point(&function->fold, self->source->model, point);
-		if (i + 1 < chain.count && !add_call(self, chain.functions[i], chain.functions[i + 1], point->allocations))
+		if (i + 1 < chain.count && !add_call(self, chain.functions[i], caller_of(self, &chain, i), point->allocations))
 			return false;
 		if (!function->folded)
 			break;
@@ -221,11 +257,11 @@ static bool is_wrapper(const struct function *self)
 {
 	const struct fold *fold = &self->fold;
 
-	if (!*fold->function || fold->max_bytes == fold->min_bytes)
+	if (fold->max_bytes == fold->min_bytes || !*fold->module)
 		return false;
 	if (self->allocates)
 		return fold->callers >= NAME_CALLERS;
-	return fold->callers >= FORM_CALLERS && fold->max_bytes / FORM_SIZES >= fold->min_bytes &&
+	return fold->callers >= (*fold->function ? FORM_CALLERS : CALL_CALLERS) && fold->max_bytes / FORM_SIZES >= fold->min_bytes &&
 	       self->through * THROUGH_OF >= fold->callers * THROUGH;
 }
 
@@ -250,6 +286,8 @@ static int most_first(const void *a, const void *b)
 
 	if (x->allocations != y->allocations)
 		return x->allocations > y->allocations ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
 	return strcmp(x->function, y->function);
 }
 
@@ -260,7 +298,7 @@ static bool keep(const struct finder *self, struct folds *folds)
 		const struct fold *fold = &self->functions.data[i].fold;
 
 		if (self->functions.data[i].folded && fold->callers &&
-		    (!vec_push(&folds->rows, *fold) || !map_put(&folds->functions, key_of(fold->module, fold->function), 1)))
+		    (!vec_push(&folds->rows, *fold) || !map_put(&folds->functions, key_of_fold(fold), 1)))
 			return false;
 	}
 	if (folds->rows.count)
@@ -305,9 +343,9 @@ int folds_include(struct folds *self, const struct folds *other, struct err *err
 	for (u64 i = 0; other && i < other->rows.count; i++) {
 		const struct fold *fold = &other->rows.data[i];
 
-		if (folds_hold(self, fold->module, fold->function))
+		if (folds_hold(self, fold->module, fold->function, fold->address))
 			continue;
-		if (!vec_push(&self->rows, *fold) || !map_put(&self->functions, key_of(fold->module, fold->function), 1))
+		if (!vec_push(&self->rows, *fold) || !map_put(&self->functions, key_of_fold(fold), 1))
 			return err_set(err, ERR_MEMORY, "out of memory for wrappers");
 	}
 	return 0;
@@ -330,6 +368,25 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_MAX] = COLUMN("max_mean_bytes", "largest", VALUE_BYTES, "largest mean size of its points"),
 };
 
+static void put_name(struct strbuf *out, const struct fold *fold)
+{
+	if (*fold->function)
+		strbuf_add(out, fold->function);
+	else
+		strbuf_addf(out, "%s+0x%" PRIx64, file_name(fold->module), fold->address);
+}
+
+static const char *name_of(const struct fold *fold, struct result *result)
+{
+	struct strbuf text = {0};
+	const char *name;
+
+	put_name(&text, fold);
+	name = result_copy(result, strbuf_text(&text));
+	strbuf_release(&text);
+	return name;
+}
+
 static struct result *list(const struct folds *self, const struct model *model)
 {
 	static const char *const whys[] = {[FOLD_ASKED] = "asked", [FOLD_NAME] = "name", [FOLD_FORM] = "callers"};
@@ -345,7 +402,7 @@ static struct result *list(const struct folds *self, const struct model *model)
 
 		if (!row)
 			break;
-		row[AT_FUNCTION] = value_text(result_copy(table, fold->function));
+		row[AT_FUNCTION] = value_text(name_of(fold, table));
 		row[AT_MODULE] = value_text(result_copy(table, fold->module));
 		row[AT_WHY] = value_text(whys[fold->why]);
 		row[AT_CALLERS] = value_number(fold->callers);
@@ -360,12 +417,13 @@ static struct result *list(const struct folds *self, const struct model *model)
 
 static void put_why(struct strbuf *out, const struct fold *fold)
 {
+	put_name(out, fold);
 	if (fold->why == FOLD_ASKED)
-		strbuf_addf(out, "%s (as asked)", fold->function);
+		strbuf_add(out, " (as asked)");
 	else if (fold->why == FOLD_NAME)
-		strbuf_addf(out, "%s (by its name)", fold->function);
+		strbuf_add(out, " (by its name)");
 	else
-		strbuf_addf(out, "%s (%u functions allocate %s to %s through it)", fold->function, fold->callers,
+		strbuf_addf(out, " (%u %s allocate %s to %s through it)", fold->callers, *fold->function ? "functions" : "places",
 			    units_bytes(fold->min_bytes).text, units_bytes(fold->max_bytes).text);
 }
 

@@ -22,8 +22,9 @@ enum fold_why {
 
 struct fold {
 	const char *function, *module; /* live as long as symbols and model */
+	u64 address;                   /* in the module, of a call in a function without a name, which stands for it; else 0 */
 	enum fold_why why;
-	u32 callers; /* distinct functions */
+	u32 callers; /* distinct functions; calls, where they have no names */
 	u64 points;
 	u64 allocations; /* in units of the model */
 	u64 bytes;
@@ -39,8 +40,8 @@ struct folds {                 /* all zero = none */
 int folds_find(struct folds *self, const struct stack_source *source, const struct wrappers *asked, struct err *err);
 void folds_release(struct folds *self);
 
-/* self may be NULL: nothing is folded. The module's folder does not matter. */
-bool folds_hold(const struct folds *self, const char *module, const char *function);
+/* self may be NULL: nothing is folded. The module's folder does not matter, nor the address in it if the function has a name. */
+bool folds_hold(const struct folds *self, const char *module, const char *function, u64 address);
 
 /* Adds those of another run, so that places of both can be compared. other may be NULL. */
 int folds_include(struct folds *self, const struct folds *other, struct err *err);

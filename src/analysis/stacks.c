@@ -201,7 +201,7 @@ static struct result_frame named(const struct stack_source *self, const struct f
 		out.inlined = entry->frames[i].inlined;
 		out.minor = function_is_minor(out.function, out.file);
 	}
-	out.minor |= library_is_runtime(file_name(out.module)) || folds_hold(self->folds, out.module, out.function);
+	out.minor |= library_is_runtime(file_name(out.module)) || folds_hold(self->folds, out.module, out.function, frame->address);
 	return out;
 }
 

@@ -125,7 +125,7 @@ TEST(rule, "a wrapper is one by its name, or if many functions allocate many siz
 		through(&program, rows[i].callers, 64, rows[i].step);
 		finish(&program);
 		ok = CHECK_EQ(program.folds.rows.count, rows[i].folded);
-		ok = CHECK_EQ(folds_hold(&program.folds, "/elsewhere/prog", rows[i].name), rows[i].folded) && ok;
+		ok = CHECK_EQ(folds_hold(&program.folds, "/elsewhere/prog", rows[i].name, 0), rows[i].folded) && ok;
 		if (rows[i].folded && program.folds.rows.count) {
 			ok = CHECK_EQ(program.folds.rows.data[0].why, rows[i].why) && ok;
 			ok = CHECK_EQ(program.folds.rows.data[0].callers, rows[i].callers) && ok;
@@ -195,6 +195,36 @@ TEST(inside, "a function without a name that a wrapper calls is part of the wrap
 	CHECK_STR(place(&program, 0), "parse < main");
 	CHECK_STR(place(&program, 1), " < load");
 	release(&program);
+}
+
+TEST(nameless, "a call without a name is part of its callers if many places allocate many sizes through it")
+{
+	static const struct {
+		const char *wrapper;
+		u32 places; /* none has a name */
+		u64 step;
+		bool folded;
+	} rows[] = {
+		{"", 10, 100, true},
+		{"", 9, 100, false},
+		{"", 10, 0, false}, /* one size: it makes something */
+		{"PyUnicode_New", 10, 100, false}, /* they may all be in one function */
+	};
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct program program;
+		struct finding_place place;
+
+		begin(&program, rows[i].wrapper);
+		for (u32 k = 0; k < rows[i].places; k++)
+			allocate(&program, STACK(&program, NAMES + k, WRAPPER), 64 + rows[i].step * k);
+		finish(&program);
+		place = finding_place(&program.source, program.feed.model->points.data[0].frame);
+		CHECK_EQ(program.folds.rows.count, rows[i].folded);
+		CHECK_STR(place.own.function, rows[i].folded ? "" : rows[i].wrapper);
+		CHECK_STR(place.caller.function, rows[i].folded ? "main" : "");
+		release(&program);
+	}
 }
 
 TEST(asked, "functions that the user names are wrappers whatever their form")
