@@ -76,17 +76,29 @@ static const struct model_point *freed_most(const struct model *model, const i64
 	return most;
 }
 
-/* What the allocator holds of the gap: as the look at the memory says it, or all of it where nobody looked. */
+/* What the allocator held of the gap all the while: all of it where nobody looked at the memory; else what is neither code nor mappings, which
+ * come and rarely go. The look may be later than the smallest gap, when much more had been freed, so that it alone would say too much. */
+static u64 held_bytes(const struct resident_gap *gap)
+{
+	u64 others, held;
+
+	if (!gap->memory)
+		return gap->bytes;
+	others = resident_cause_bytes(&gap->account, CAUSE_MAPPINGS) + resident_cause_bytes(&gap->account, CAUSE_CODE);
+	held = resident_cause_bytes(&gap->account, CAUSE_ALLOCATOR);
+	if (gap->bytes < others)
+		return 0;
+	return held < gap->bytes - others ? held : gap->bytes - others;
+}
+
 static void fill(struct finding *finding, const struct resident_gap *gap, const struct resident_series *series)
 {
 	*finding = (struct finding){.kind = FINDING_RESIDENT,
 				    .confidence = gap->memory ? SURE_MEASURED : SURE_INFERRED,
-				    .bytes = gap->memory ? resident_cause_bytes(&gap->account, CAUSE_ALLOCATOR) : gap->bytes,
+				    .bytes = held_bytes(gap),
 				    .of_bytes = gap->rss_bytes - gap->recorder_bytes,
 				    .left_bytes = gap->live_bytes,
 				    .lasted_ns = gap->to_ns - gap->from_ns};
-	if (finding->bytes > gap->bytes)
-		finding->bytes = gap->bytes;
 	finding->amounts[SAVING_RESIDENT_BYTES] = (double)finding->bytes;
 	finding->resident_bytes = series->peak_bytes > gap->recorder_bytes ? series->peak_bytes - gap->recorder_bytes : series->peak_bytes;
 }
@@ -121,7 +133,7 @@ int finding_resident(struct finding *finding, const struct model *model, struct 
 		status = resident_gap_find(&gap, model, &series, resident_lasting_ns(model), err);
 	fill(finding, &gap, &series);
 	/* Less than what is live is what allocators usually take for themselves. */
-	if (status == 0 && gap.bytes && finding->bytes >= finding->left_bytes)
+	if (status == 0 && finding->bytes && finding->bytes >= finding->left_bytes)
 		status = find_place(finding, model, &gap, err);
 	resident_series_release(&series);
 	return status;

@@ -411,6 +411,38 @@ TEST(resident, "what stays resident after it was freed is told at the place that
 	}
 }
 
+TEST(resident_late, "what the allocator kept only after all was freed, at the end, is not said to have stayed")
+{
+	enum { MIB = 1 << 20, COUNT = 6 };
+	static const struct stream_resident rows[] = {
+		{1ull << 40, 6 * MIB, 6 * MIB, MEMORY_BREAK, 0},
+		{1ull << 41, 20 * MIB, 20 * MIB, MEMORY_MODULE, 0},
+	};
+	struct found found;
+	u64 chunks[COUNT];
+
+	begin(&found);
+	found.run_ns = 1000ull * MS;
+	free_ms(&found, 1, alloc_ms(&found, 2, 0, MIB), MIB);
+	for (u64 ms = 1; ms < 1000; ms += 10) { /* code, and what is live: a block more in each sixth of the run */
+		u64 rss = (20 + ms / 160 + 1) * MIB - (ms == 501 ? 4096 : 0);
+
+		if (ms % 160 == 1 && ms / 160 < COUNT)
+			chunks[ms / 160] = alloc_ms(&found, 1, ms, MIB);
+		told(&found.feed, found.feed.sink.usage(found.feed.sink.self, &(struct stream_usage){START + ms * MS, rss, 40 * MIB},
+							&found.feed.err));
+	}
+	for (u32 i = 0; i < COUNT; i++)
+		free_ms(&found, 995, chunks[i], MIB);
+	told(&found.feed, found.feed.sink.memory(found.feed.sink.self,
+						 &(struct stream_memory){.ticks = START + 998ull * MS, .rss_bytes = 26 * MIB, .moment = MEMORY_END, .rows = rows, .count = 2},
+						 &found.feed.err));
+	finish_as(&found, true);
+	for (u64 i = 0; i < found.findings.rows.count; i++)
+		CHECK(found.findings.rows.data[i].kind != FINDING_RESIDENT);
+	release(&found);
+}
+
 TEST(explained, "what says why bytes are there stands for what says that they hold the peak")
 {
 	struct found found;
