@@ -323,6 +323,12 @@ static const struct growth_row *growth_of(const struct finder *self, u32 point)
 	return row ? &self->growth->rows.data[*row - 1] : NULL;
 }
 
+/* One thing that lives to the end is usual; many stacks may keep one each at the same place. */
+static bool is_single(const struct model *model, const struct finding *finding)
+{
+	return finding->kind == FINDING_KEPT && model_count(model, finding->chunks) < 2;
+}
+
 static bool is_short(const struct model *model) { return model_duration_ns(model) < FORECAST_NS; }
 
 static int add_leak(struct finder *self, const struct leak_row *row, struct err *err)
@@ -344,9 +350,8 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 			      .min_size = known->min_size,
 			      .max_size = known->max_size};
 
-	/* What only lost chunks lead to goes with them; one thing that lives to the end is usual. */
-	if (row->chunk_class == CLASS_INDIRECT ||
-	    (!is_leak(row->chunk_class) && model_count(self->model, row->chunks) < 2))
+	/* What only lost chunks lead to goes with them. */
+	if (row->chunk_class == CLASS_INDIRECT)
 		return 0;
 	if (self->model->count_shift && one.confidence == SURE_MEASURED)
 		one.confidence = SURE_ESTIMATED;
@@ -359,6 +364,8 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 	if (rises && 2 * (double)row->bytes >= rises->growth_bytes)
 		one.bytes_per_s = rises->bytes_per_s;
 	one.short_run = is_short(self->model);
+	if (is_single(self->model, &one))
+		return add(self, one, err);
 	lost = map_at(&self->leaking, row->point.index);
 	if (!lost)
 		return no_memory(err);
@@ -496,12 +503,12 @@ static bool is_said(const struct findings *self, u64 row)
 }
 
 /* Rows that another one explains go, and those that would save too little, which are counted. */
-static void drop(struct findings *self, const struct findings_query *query)
+static void drop(struct findings *self, const struct model *model, const struct findings_query *query)
 {
 	u64 listed = 0;
 
 	for (u64 i = 0; i < self->rows.count; i++)
-		self->rows.data[i].points *= !is_said(self, i);
+		self->rows.data[i].points *= !is_said(self, i) && !is_single(model, &self->rows.data[i]);
 	for (u64 i = 0; i < self->rows.count; i++) {
 		if (!self->rows.data[i].points)
 			continue;
@@ -660,7 +667,7 @@ static int collect(struct finder *self, const struct leak_report *leaks, struct 
 		qsort(self->findings->rows.data, self->findings->rows.count,
 		      sizeof *self->findings->rows.data, finding_order);
 	if (status == 0)
-		drop(self->findings, self->query);
+		drop(self->findings, self->model, self->query);
 	return status;
 }
 

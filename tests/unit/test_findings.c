@@ -563,6 +563,26 @@ TEST(merged, "stacks that end in the same two frames of the program are one find
 	release(&found);
 }
 
+TEST(kept_each, "stacks that keep one chunk each at the same place are one finding, with the bytes of all")
+{
+	struct found found;
+
+	begin(&found);
+	for (u32 i = 0; i < 3; i++) {
+		tell_context(&found.feed, 11 + 3 * i, 0, pc_of(PROGRAM_BASE, 4) + 16 * i);
+		tell_context(&found.feed, 12 + 3 * i, 11 + 3 * i, pc_of(PROGRAM_BASE, 2));
+		tell_context(&found.feed, 13 + 3 * i, 12 + 3 * i, pc_of(PROGRAM_BASE, 1));
+		alloc_at(&found.feed, 0, HW_MALLOC, 13 + 3 * i, 80000);
+	}
+	alloc_at(&found.feed, 0, HW_MALLOC, 3, 150000); /* the only one of its place */
+	alloc_at(&found.feed, 0, HW_MALLOC, 4, 150001);
+	finish_as(&found, false);
+	CHECK_EQ(found.findings.rows.count, 1);
+	CHECK_STR(where(&found, 0), "alpha (prog.c:10), called by beta (prog.c:20)");
+	CHECK_STR(text(&found, 0), "All 3 chunks (234 KiB) were never freed: free them, unless they must live as long as the program.");
+	release(&found);
+}
+
 TEST(place, "the place is the program's own code, not the library that allocates for it")
 {
 	struct found found;
