@@ -50,7 +50,7 @@ foreach(case ends signals traced parents images nothing-live claims refused limi
 endforeach()
 
 foreach(case calls signals crash threads fork heap contexts guards sandbox deaf raw burst sweep userfaultfd known leaks types place ends monitor-gone
-	live cost stacks idle-calls idle-libc rings examples toolkit join screen server rotation idle)
+	live sets cost stacks idle-calls idle-libc rings examples toolkit join screen server rotation idle)
 	heapwise_run(watch-${case} watch ${case})
 endforeach()
 # It holds a cost to a limit, and beside other programs a fault that was paid for may take longer than any before it.
@@ -203,6 +203,7 @@ foreach(case shard-stopped shard-stopped-midway push-killed spool pprof batches)
 endforeach()
 set(HEAPWISE_TIMEOUT 2400)
 heapwise_run(fleet-many fleet many)
+heapwise_run(watch-sets-all watch sets-all)
 heapwise_run(watch-soak watch soak)
 heapwise_run(watch-idle-libc-all watch idle-libc-all)
 heapwise_run(watch-soak-long watch soak-long)

@@ -151,6 +151,11 @@ if(TARGET client)
 		target_compile_options(target_libc_calls PRIVATE -w -O0 -fno-builtin)
 		heapwise_target(idle_libc idle_libc.c)
 		target_link_libraries(target_idle_libc PRIVATE target_libc_calls)
+		# The linker warns of functions that nobody should call.
+		check_linker_flag(C -Wl,--no-warnings HEAPWISE_QUIET_LINKER)
+		if(HEAPWISE_QUIET_LINKER)
+			target_link_options(target_idle_libc PRIVATE -Wl,--no-warnings)
+		endif()
 	endif()
 	# Linked in, so that they need not be where the tests run.
 	find_library(HEAPWISE_URING liburing.a)

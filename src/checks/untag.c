@@ -399,7 +399,7 @@ static void mask_base(struct text *self, u64 row, int base, u8 how)
 static void mask_sum(struct text *self, u64 row, const struct place *place, int to)
 {
 	/* gcc has the shadow's start in second place, clang in either. */
-	bool second = held(self, place->index) & HOLDS_SHADOW && held(self, place->base) & HOLDS_SHIFTED, alone;
+	bool second = held(self, place->index) & HOLDS_SHADOW && held(self, place->base) & HOLDS_SHIFTED, alone = false;
 	int index = second ? place->base : place->index, shadow = second ? place->index : place->base;
 	i64 shift = held(self, shadow) & HOLDS_SHADOW ? shift_of(self, row, index, &alone) : NO_LINE;
 

@@ -146,7 +146,7 @@ static struct unit *unit_of(struct areas *self, const struct area *area)
 	*place = (u64)unit;
 	unit->start = start;
 	unit->index = (u32)(self->units.count - 1);
-	unit->seen_ns = area->birth_ns;
+	unit->seen_ns = unit->since_ns = area->birth_ns;
 	return unit;
 }
 

@@ -38,6 +38,7 @@ struct unit {
 	u64 armed_ns;           /* since when, if armed */
 	u64 watched_ns;         /* for how long before */
 	u64 seen_ns;            /* its last hit, or the last birth of an area of it */
+	u64 since_ns;           /* the birth of its first area */
 	u64 opened_ns;          /* when it was opened last, for whatever reason */
 	u64 hits;
 	u32 reopened;           /* for a new area of it, while it was armed; the policy sets it back */

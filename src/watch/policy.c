@@ -92,6 +92,13 @@ static bool all_tick(struct policy *self, struct areas *areas, struct requests *
 	return true;
 }
 
+/* What was just made is still being filled. A page that gets new chunks all the time is armed all the same once it has areas that may
+ * be old: from then on new ones go elsewhere, if they can (recorder/access/pages/slots.c). */
+static bool is_filled(const struct unit *unit, u64 wait_ns, u64 now)
+{
+	return now >= unit->seen_ns + wait_ns || now >= unit->since_ns + SECOND + wait_ns;
+}
+
 static u64 threshold(const struct policy *self, const struct unit *unit)
 {
 	return self->options.states_ns[unit->state];
@@ -104,8 +111,7 @@ static void ladder_hit(struct policy *self, struct unit *unit, u64 now)
 		unit->state++;
 }
 
-/* due_ns of a unit that is armed: when it was armed, or fell last. Of one that is not: when it is to be. A page
- * gets new chunks, which are touched at once: seen_ns. */
+/* due_ns of a unit that is armed: when it was armed, or fell last. Of one that is not: when it is to be. */
 static bool ladder_unit(struct policy *self, struct unit *unit, struct requests *requests, u64 now)
 {
 	if (unit->armed) {
@@ -117,7 +123,11 @@ static bool ladder_unit(struct policy *self, struct unit *unit, struct requests 
 		}
 		return true;
 	}
-	if (now < unit->due_ns || now < unit->seen_ns + self->options.states_ns[0])
+	if (unit->reopened) { /* by births, as if by a hit */
+		unit->reopened = 0;
+		ladder_hit(self, unit, now);
+	}
+	if (now < unit->due_ns || !is_filled(unit, self->options.states_ns[0], now))
 		return true;
 	return requests_arm(requests, unit);
 }
@@ -378,8 +388,7 @@ static bool mpc_tick(struct policy *self, struct areas *areas, struct requests *
 		struct unit *unit = areas->units.data[i];
 
 		observe(self, unit, passed_s, fading, now);
-		/* What was just made is still being filled. */
-		if (!unit->armed && now < unit->seen_ns + TICK_NS)
+		if (!unit->armed && !is_filled(unit, TICK_NS, now))
 			continue;
 		if (!vec_push(&self->candidates, weigh(self, unit, now)))
 			return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * watched CASE [SECONDS]   does what could go wrong where memory is armed under a program's feet, and checks each result
+ * watched CASE [SECONDS [PROGRAM]]   does what could go wrong where memory is armed under a program's feet, and checks each result
  * itself: 0 if all is as it would be without. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -31,6 +31,7 @@
 extern char **environ;
 static double seconds = 2;
 static const char *until; /* a file that ends the case */
+static int program;
 
 #define CHECK(condition)                                                                           \
 	do {                                                                                       \
@@ -636,6 +637,71 @@ static void case_live(void)
 	_exit(0);
 }
 
+/* ---- sets that are known ---- */
+
+enum { SETS_MANNERS = 4, SETS_MOST = 200, SETS_BYTES = 2 << 20 };
+static volatile char *sets_live[SETS_MOST];
+static int sets_count;
+
+static void *sets_read(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < sets_count; i++)
+		CHECK(sets_live[i][0] == 1);
+	return NULL;
+}
+
+/* Chunks of the same size that come and go, a few of which live at a time. */
+static void sets_churn(size_t size)
+{
+	enum { AT_A_TIME = 50, ROUNDS = 20 };
+	static char *areas[AT_A_TIME];
+
+	for (int i = 0; i < AT_A_TIME * ROUNDS; i++) {
+		free(areas[i % AT_A_TIME]);
+		areas[i % AT_A_TIME] = malloc(size);
+		areas[i % AT_A_TIME][0] = 1;
+	}
+}
+
+/* One of 20 programs: each has a size, and as many areas that are read again and again as ones that never are. Says how long it took
+ * at most from one time to the next, and how many bytes are stale. */
+static void case_sets(void)
+{
+	static const size_t sizes[] = {16,  24,  40,   64,   100,  128,  200,  256,  400,   512,
+				       700, 900, 1500, 2000, 2100, 4096, 8192, 16384, 40000, 65536};
+	size_t size = sizes[(size_t)program % (sizeof(sizes) / sizeof(sizes[0]))];
+	enum { ALTERNATE, APART, CHURN_BESIDE, OTHER_THREAD } manner = program % SETS_MANNERS;
+	double last, longest = 0, end;
+
+	sets_count = SETS_BYTES / size < SETS_MOST ? (int)(SETS_BYTES / size) : SETS_MOST;
+	for (int i = 0; i < sets_count; i++) {
+		sets_live[i] = live_area(size);
+		if (manner != APART)
+			stale_area(size);
+	}
+	for (int i = 0; manner == APART && i < sets_count; i++)
+		stale_area(size);
+	for (last = now(), end = last + seconds; last < end;) {
+		double before = last;
+		pthread_t reading;
+
+		work(0.2);
+		nap(200);
+		if (manner == CHURN_BESIDE)
+			sets_churn(size);
+		if (manner != OTHER_THREAD)
+			sets_read(NULL);
+		else
+			CHECK(pthread_create(&reading, NULL, sets_read, NULL) == 0 && pthread_join(reading, NULL) == 0);
+		last = now();
+		longest = last - before > longest ? last - before : longest;
+	}
+	printf("%.0f %zu\n", 1000 * longest, (size_t)sets_count * size);
+	fflush(stdout);
+	_exit(0);
+}
+
 /* ---- short lives ---- */
 
 enum { CHURN = 500000, CHURN_MOVED = 50000, CHURN_GIVEN = 20000, CHURN_KEPT = 100 };
@@ -698,13 +764,13 @@ int main(int argc, char **argv)
 		{"raw", case_raw},         {"burst", case_burst},
 		{"sweep", case_sweep},     {"sandbox", case_sandbox},
 		{"deaf", case_deaf},       {"live", case_live},
-		{"churn", case_churn},
+		{"churn", case_churn},     {"sets", case_sets},
 	};
 
 	if (argc > 2)
 		seconds = atof(argv[2]);
 	if (argc > 3)
-		until = argv[3];
+		until = argv[3], program = atoi(argv[3]);
 	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
 		if (strcmp(cases[i].name, argv[1]) != 0)
 			continue;

@@ -6,6 +6,8 @@
  * a page of their own: as long as fewer than QUOTA of them live, each new chunk of the point does, so that
  * what a point leaks is soon among them; beyond that a random one in ONE_IN, while there are less
  * than ALONE_MAX in all. Chunks above HW_UNIT_SMALL share no page with any.
+ * A slot on a page that is armed is spared as long as there are others: a birth there would open the page, and nobody would know any
+ * more how long the chunks beside it were not touched.
  * What the C library allocates for itself (buffers of files, folders, threads) it also hands to the kernel
  * by itself, which no hook sees: such chunks are kept open. */
 #include "recorder/access/pages/pages.h"
@@ -21,9 +23,14 @@ enum {
 	QUOTA = 16,
 	ONE_IN = 64,
 	ALONE_MAX = 4096,
+	SPARED_PART = 4,   /* at most a fourth of a class's slots are spared, and */
+	SPARED_PAGES = 4,  /* so many pages of them */
+	SPARED_AT_ONCE = 16,
 };
 
 static struct hwr_slots stacks[HWR_CLASSES][GROUPS];
+static struct hwr_slots spared[HWR_CLASSES][GROUPS]; /* free, too; their pages were armed when somebody looked */
+static u64 spared_count[HWR_CLASSES];
 static u64 used[HWR_CLASSES]; /* pages, or slots of a page and more, that were handed out */
 static u32 alone[SITES];      /* live chunks with a page of their own, by hash of their point */
 static u32 alone_total;
@@ -90,11 +97,47 @@ static u64 take_page(u32 number, u32 group)
 	return first + 1;
 }
 
+static bool is_open(u32 number, u64 found) { return hwr_unit_is_open(hwr_slot_address(number, found - 1)); }
+
+/* Memory for which others would do must not pile up. */
+static bool may_spare(u32 number)
+{
+	u64 pages = load_relaxed(&used[number]) / SPARED_PART + SPARED_PAGES;
+
+	return load_relaxed(&spared_count[number]) < pages * (HWR_PAGE / hwr_classes[number].slot_bytes);
+}
+
+static void spare(u32 number, u32 group, u64 found)
+{
+	hwr_slots_push(number, &spared[number][group], found - 1, found - 1);
+	add_relaxed(&spared_count[number], 1);
+}
+
+/* One whose page has been opened meanwhile, 0 if the first is not such a one. */
+static u64 take_spared(u32 number, u32 group)
+{
+	u64 found = hwr_slots_pop(number, &spared[number][group]);
+
+	if (!found)
+		return 0;
+	add_relaxed(&spared_count[number], (u64)-1);
+	if (is_open(number, found) || !may_spare(number))
+		return found;
+	spare(number, group, found);
+	return 0;
+}
+
 static u64 take_small(u32 number)
 {
 	u32 group = hwr_pages_site.library ? LIBRARY_GROUP : hwr_pages_site.number % LIBRARY_GROUP;
 	u64 found = hwr_slots_pop(number, &stacks[number][group]);
 
+	for (u32 i = 0; found && !is_open(number, found) && i < SPARED_AT_ONCE && may_spare(number); i++) {
+		spare(number, group, found);
+		found = hwr_slots_pop(number, &stacks[number][group]);
+	}
+	if (!found)
+		found = take_spared(number, group);
 	return found ? found : take_page(number, group);
 }
 
