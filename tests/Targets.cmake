@@ -152,6 +152,7 @@ if(TARGET client)
 		heapwise_target(idle_libc idle_libc.c)
 		target_link_libraries(target_idle_libc PRIVATE target_libc_calls)
 		# The linker warns of functions that nobody should call.
+		include(CheckLinkerFlag)
 		check_linker_flag(C -Wl,--no-warnings HEAPWISE_QUIET_LINKER)
 		if(HEAPWISE_QUIET_LINKER)
 			target_link_options(target_idle_libc PRIVATE -Wl,--no-warnings)
