@@ -414,7 +414,7 @@ TEST(resident, "what stays resident after it was freed is told at the place that
 TEST(resident_late, "what the allocator kept only after all was freed, at the end, is not said to have stayed")
 {
 	enum { MIB = 1 << 20, COUNT = 6 };
-	static const struct stream_resident rows[] = {
+	static const struct stream_resident mapped[] = {
 		{1ull << 40, 6 * MIB, 6 * MIB, MEMORY_BREAK, 0},
 		{1ull << 41, 20 * MIB, 20 * MIB, MEMORY_MODULE, 0},
 	};
@@ -435,7 +435,7 @@ TEST(resident_late, "what the allocator kept only after all was freed, at the en
 	for (u32 i = 0; i < COUNT; i++)
 		free_ms(&found, 995, chunks[i], MIB);
 	told(&found.feed, found.feed.sink.memory(found.feed.sink.self,
-						 &(struct stream_memory){.ticks = START + 998ull * MS, .rss_bytes = 26 * MIB, .moment = MEMORY_END, .rows = rows, .count = 2},
+						 &(struct stream_memory){.ticks = START + 998ull * MS, .rss_bytes = 26 * MIB, .moment = MEMORY_END, .rows = mapped, .count = 2},
 						 &found.feed.err));
 	finish_as(&found, true);
 	for (u64 i = 0; i < found.findings.rows.count; i++)
