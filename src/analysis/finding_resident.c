@@ -5,7 +5,8 @@
 #include "analysis/resident_series.h"
 #include "base/map.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, TEARDOWN_PARTS = 3 };
+static const u64 TEARDOWN_NS = 10000000000;
 
 /* What was live at a time: bytes by point, and pages with a live block (of a sample: fewer than there were). */
 struct moment {
@@ -123,6 +124,14 @@ static int find_place(struct finding *finding, const struct model *model, const 
 	return status < 0 ? status : point != NULL;
 }
 
+/* A program that frees all that it has before it ends: nobody would use what it gave back. */
+static bool is_teardown(const struct resident_gap *gap, const struct model *model)
+{
+	u64 lasted_ns = gap->to_ns - gap->from_ns;
+
+	return gap->to_end && lasted_ns < TEARDOWN_NS && lasted_ns < model_duration_ns(model) / TEARDOWN_PARTS;
+}
+
 int finding_resident(struct finding *finding, const struct model *model, struct err *err)
 {
 	struct resident_series series = {0};
@@ -133,7 +142,7 @@ int finding_resident(struct finding *finding, const struct model *model, struct 
 		status = resident_gap_find(&gap, model, &series, resident_lasting_ns(model), err);
 	fill(finding, &gap, &series);
 	/* Less than what is live is what allocators usually take for themselves. */
-	if (status == 0 && finding->bytes && finding->bytes >= finding->left_bytes)
+	if (status == 0 && finding->bytes && finding->bytes >= finding->left_bytes && !is_teardown(&gap, model))
 		status = find_place(finding, model, &gap, err);
 	resident_series_release(&series);
 	return status;
