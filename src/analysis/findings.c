@@ -22,6 +22,7 @@ struct finder {
 	struct map by_key;  /* hash of kind and place → row + 1 */
 	struct map leaking; /* points with a leak */
 	struct map rising;  /* points whose growth is judged: row of the growth table + 1 */
+	struct map rose;    /* in a run too short for that: points that grew all the time */
 	const struct growth_table *growth;
 	struct finding_costs costs;
 };
@@ -359,7 +360,7 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 	one.amounts[SAVING_PEAK_BYTES] = (double)row->bytes;
 	rises = growth_of(self, row->point.index);
 	/* What grows and is not certainly lost is told as growth: many containers have interior pointers only. */
-	if (rises && row->chunk_class != CLASS_LOST)
+	if ((rises || map_find(&self->rose, row->point.index)) && row->chunk_class != CLASS_LOST)
 		return 0;
 	if (rises && 2 * (double)row->bytes >= rises->growth_bytes)
 		one.bytes_per_s = rises->bytes_per_s;
@@ -409,6 +410,11 @@ static bool is_noise(const struct model *model, const struct model_point *point)
 	       point->at_peak_bytes < model_count(model, point->at_peak_chunks) * interval;
 }
 
+static bool grew(const struct finder *self, const struct growth_course *course)
+{
+	return self->growth->not_judged && course->rising_bytes && !is_noise(self->model, &self->model->points.data[course->point.index]);
+}
+
 /* The largest points: those that grew through the whole of a run too short for a trend, and those that hold the peak. */
 static int add_course(struct finder *self, const struct growth_course *course, struct err *err)
 {
@@ -426,7 +432,7 @@ static int add_course(struct finder *self, const struct growth_course *course, s
 
 	if (is_noise(self->model, point))
 		return 0;
-	if (self->growth->not_judged && course->rising_bytes && !is_lost(self, course->point.index, course->rising_bytes)) {
+	if (grew(self, course) && !is_lost(self, course->point.index, course->rising_bytes)) {
 		one.kind = FINDING_GROWTH;
 		one.confidence = SURE_INFERRED;
 		one.bytes = course->rising_bytes;
@@ -453,6 +459,9 @@ static int add_reported(struct finder *self, const struct leak_report *leaks, st
 	self->growth = &leaks->growth;
 	for (u64 i = 0; i < leaks->growth.rows.count && status == 0; i++)
 		if (!map_put(&self->rising, leaks->growth.rows.data[i].point.index, i + 1))
+			status = no_memory(err);
+	for (u64 i = 0; i < leaks->growth.courses.count && status == 0; i++)
+		if (grew(self, &leaks->growth.courses.data[i]) && !map_put(&self->rose, leaks->growth.courses.data[i].point.index, 1))
 			status = no_memory(err);
 	for (u64 i = 0; i < leaks->misuse.rows.count && status == 0; i++)
 		status = add_misuse(self, &leaks->misuse.rows.data[i], err);
@@ -694,6 +703,7 @@ int findings_find(struct findings *self, const struct stack_source *source,
 	map_release(&finder.by_key);
 	map_release(&finder.leaking);
 	map_release(&finder.rising);
+	map_release(&finder.rose);
 	behaviour_table_release(&behaviour);
 	return status;
 }

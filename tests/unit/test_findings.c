@@ -484,6 +484,22 @@ TEST(rising, "in a run too short for a trend, what grew all the time is told; wh
 	release(&found);
 }
 
+TEST(rising_possible, "in a short run, too, what grew and has interior pointers only is growth, not a leak")
+{
+	static struct stream_class classes[99];
+	struct found found;
+
+	begin(&found);
+	for (u64 i = 0; i < 99; i++)
+		classes[i] = (struct stream_class){alloc_ms(&found, 1, i, 20000), CLASS_POSSIBLE};
+	told(&found.feed, found.feed.sink.scan(found.feed.sink.self, &(struct stream_scan){.state = SCAN_DONE, .reason = ""}, classes, 99,
+					       &found.feed.err));
+	finish_as(&found, false);
+	CHECK_EQ(found.findings.rows.count, 1);
+	CHECK_STR(finding_kind_name(found.findings.rows.data[0].kind), "growth");
+	release(&found);
+}
+
 TEST(trend, "what grows is costly, with a forecast, only in a run that is long enough for one")
 {
 	static const struct {
