@@ -10,7 +10,7 @@ static const u64 TEARDOWN_NS = 10000000000;
 
 /* What was live at a time: bytes by point, and pages with a live block (of a sample: fewer than there were). */
 struct moment {
-	i64 *live;
+	u64 *live;
 	struct map seen;
 	u64 pages;
 };
@@ -29,7 +29,7 @@ static bool add_chunk(struct moment *self, const struct model *model, const stru
 	u64 units, bytes;
 
 	model_weigh(model, page->size[k], &units, &bytes);
-	self->live[model_point_of(model, page->alloc_context[k]).index] += (i64)bytes;
+	self->live[model_point_of(model, page->alloc_context[k]).index] += bytes; /* sizes may be anything: sums wrap */
 	/* Only the first and the last page can be shared with what was freed. */
 	return add_page(self, page->address[k]) && add_page(self, page->address[k] + (page->size[k] ? page->size[k] - 1 : 0));
 }
@@ -60,14 +60,14 @@ static void moment_release(struct moment *self)
 }
 
 /* The point that had freed most by then, of what it had at its own peak. */
-static const struct model_point *freed_most(const struct model *model, const i64 *live, u64 ticks)
+static const struct model_point *freed_most(const struct model *model, const u64 *live, u64 ticks)
 {
 	const struct model_point *most = NULL;
-	i64 freed = 0;
+	u64 freed = 0;
 
 	for (u32 i = 0; i < model->points.count; i++) {
 		const struct model_point *point = &model->points.data[i];
-		i64 gone = point->peak_ticks <= ticks ? (i64)point->peak_bytes - live[i] : 0;
+		u64 gone = point->peak_ticks <= ticks && point->peak_bytes > live[i] ? point->peak_bytes - live[i] : 0;
 
 		if (gone > freed) {
 			freed = gone;

@@ -88,7 +88,7 @@ static u64 point_from(const struct resident_series *self, u64 ticks)
 
 static bool add_live(struct resident_series *self, const struct model *model)
 {
-	i64 *steps = calloc(self->points.count + 1, sizeof *steps), live = 0;
+	u64 *steps = calloc(self->points.count + 1, sizeof *steps), live = 0; /* sizes may be anything: sums wrap */
 
 	for (u64 chunk = 0; steps && self->points.count && chunk < model->chunks.count; chunk++) {
 		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
@@ -102,14 +102,14 @@ static bool add_live(struct resident_series *self, const struct model *model)
 		if (last <= first)
 			continue;
 		model_weigh(model, page->size[at], &units, &bytes);
-		steps[first] += (i64)bytes;
-		steps[last] -= (i64)bytes;
+		steps[first] += bytes;
+		steps[last] -= bytes;
 	}
 	if (!steps)
 		return false;
 	for (u64 i = 0; i < self->points.count; i++) {
 		live += steps[i];
-		self->points.data[i].live_bytes = (u64)live;
+		self->points.data[i].live_bytes = live;
 	}
 	free(steps);
 	return true;

@@ -113,7 +113,7 @@ neon()
 		record "$work/neon.hwt" --access exact -- "$work/neon"
 		equal "$sure: status" "$status" 0
 		equal "$sure: how sure it is that a chunk is never accessed" \
-			"$("$HEAPWISE" findings --format json "$work/neon.hwt" | jq -r '.. | objects | select(.kind? == "unused") | .confidence')" "$sure"
+			"$("$HEAPWISE" findings --all --format json "$work/neon.hwt" | jq -r '.. | objects | select(.kind? == "unused") | .confidence')" "$sure"
 	done
 }
 
@@ -156,7 +156,7 @@ mixed()
 			record mixed.hwt --access exact -- ./mixed
 			equal "$flags $input: status" "$status" 0
 			equal "$flags $input: how sure it is that a chunk is never accessed" \
-				"$("$HEAPWISE" findings --format json mixed.hwt | jq -r '.. | objects | select(.kind? == "unused") | .confidence')" $sure
+				"$("$HEAPWISE" findings --all --format json mixed.hwt | jq -r '.. | objects | select(.kind? == "unused") | .confidence')" $sure
 		done
 	done
 }

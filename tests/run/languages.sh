@@ -12,7 +12,7 @@ recorded()
 	"$HEAPWISE" run -q -o trace.hwt "$1" >/dev/null 2>stderr || fail "status $?: $(cat stderr)"
 	"$HEAPWISE" export --to folded -m allocs trace.hwt >folded 2>stderr
 	direct >direct
-	"$HEAPWISE" findings --top 0 --format json trace.hwt 2>stderr | jq -r '.findings[].function' >places || fail "findings: $(cat stderr)"
+	"$HEAPWISE" findings --all --top 0 --format json trace.hwt 2>stderr | jq -r '.findings[].function' >places || fail "findings: $(cat stderr)"
 }
 
 # direct [OPTION...]   functions that mprof says allocate

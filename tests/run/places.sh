@@ -27,7 +27,7 @@ found()
 	local name=$1
 
 	shift
-	"$HEAPWISE" findings --format json "$@" "$name.hwt" 2>stderr | jq -r '.findings[] | "\(.kind) \(.where)"' || fail "cannot list: $(cat stderr)"
+	"$HEAPWISE" findings --all --format json "$@" "$name.hwt" 2>stderr | jq -r '.findings[] | "\(.kind) \(.where)"' || fail "cannot list: $(cat stderr)"
 }
 
 # xmalloc is one by its name, text_new by its callers; node_new makes nodes, and has one size.
@@ -65,7 +65,7 @@ case_folded()
 {
 	wrapper_program | build wraps -g
 	take wraps
-	"$HEAPWISE" findings --min-share 0 --top 0 --format json wraps.hwt >json 2>stderr || fail "findings: $(cat stderr)"
+	"$HEAPWISE" findings --all --top 0 --format json wraps.hwt >json 2>stderr || fail "findings: $(cat stderr)"
 	jq -r '.findings[].where' json >where
 	says where "^spin \("
 	says where "^leak \("
@@ -82,12 +82,12 @@ case_folded()
 	done
 	equal "folded in the report" "$("$HEAPWISE" report --format json wraps.hwt | jq -c '[.folded[].function] | sort')" '["text_new","xmalloc"]'
 	# Nothing is folded for who does not want it, and more for who does.
-	"$HEAPWISE" findings --no-fold --min-share 0 --top 0 --format json wraps.hwt >json
+	"$HEAPWISE" findings --no-fold --all --top 0 --format json wraps.hwt >json
 	jq -r '.findings[].where' json >where
 	says where "^xmalloc \(.*, called by spin \("
 	says where "^text_new \(.*, called by read_file \("
 	equal "folded with --no-fold" "$(jq -c '.folded // []' json)" "[]"
-	"$HEAPWISE" findings --wrapper "other,node_*" --min-share 0 --top 0 --format json wraps.hwt >json
+	"$HEAPWISE" findings --wrapper "other,node_*" --all --top 0 --format json wraps.hwt >json
 	jq -r '.findings[].where' json >where
 	says where "^grow_c \(.*, called by main \("
 	equal "node_new, why" "$(jq -r '.folded[] | select(.function == "node_new").why' json)" asked
