@@ -13,7 +13,7 @@
 
 /* All chunks, and two samples of them: the larger the recording, the fewer chunks stand for all. A chunk is drawn with the probability
  * 1 - exp(-size / interval), as --sample draws it, and gets a number of its own among those of its sample. */
-static const u64 intervals[] = {0, 64 << 10, 8 << 20};
+static const u64 intervals[] = {0, 256 << 10, 16 << 20};
 enum { SAMPLES = 3 };
 
 struct sample {
