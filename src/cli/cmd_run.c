@@ -17,34 +17,13 @@
 #include "cli/command.h"
 #include "cli/dumps.h"
 #include "cli/loaded.h"
-#include "cli/run_pools.h"
+#include "cli/run_end.h"
 #include "cli/spool.h"
 #include "format/session.h"
 #include "monitor/run.h"
 #include "serve/control_api.h"
 #include "serve/server.h"
 #include "symbols/resolve.h"
-
-struct run_args {
-	const char *output, *recorder, *leak_scan, *access, *stacks;
-	const char *push, *spool;
-	struct option_strings labels;
-	bool coverage;
-	bool alloc_stacks, free_stacks, durations, exact_times, symbols, types;
-	bool mmap, lossy, children, unprofiled, start_paused;
-	const char *toggle_signal, *toggle_file, *listen;
-	bool progress, quiet, report, open;
-	u64 access_epoch_ms, access_max;
-	u64 sample_bytes, max_depth, max_size;
-	u64 ring_records, test_stamp_shift;
-	bool test_preempt;
-	struct option_strings alloc_fns, free_fns, allocators;
-	const char *lisp;
-	const char *routines;
-	u64 routine_sample;
-	const char *dump;
-	u64 dump_every;
-};
 
 static const struct run_args run_defaults = {
 	.alloc_stacks = true, .free_stacks = true, .durations = true, .symbols = true,
@@ -188,259 +167,6 @@ static void progress_clear(const struct progress *self)
 {
 	if (self->shown)
 		fprintf(stderr, "\r\033[K");
-}
-
-/* ---- summary --------------------------------------------------------------------------------- */
-
-static void say_losses(const struct run_result *result)
-{
-	static const char *const texts[] = {
-#define FAULT_TEXT(name, text) [HW_FAULT_##name] = text,
-		HW_FAULTS(FAULT_TEXT)
-#undef FAULT_TEXT
-	};
-	const struct stream_totals *totals = &result->totals;
-
-	if (totals->lost_events)
-		fprintf(stderr, "heapwise: WARNING: %s events were LOST, all numbers are too low\n",
-			units_count(totals->lost_events).text);
-	for (u32 i = 0; i < HW_FAULT_COUNT; i++) {
-		if (totals->faults[i] && i != HW_FAULT_CHECKED)
-			fprintf(stderr, "heapwise: %s %s\n", units_count(totals->faults[i]).text,
-				texts[i]);
-	}
-	if (result->write_errno)
-		fprintf(stderr,
-			"heapwise: WARNING: the trace is INCOMPLETE, it could not be written to "
-			"the end: %s\n",
-			strerror(result->write_errno));
-	if (result->unopened)
-		fprintf(stderr, "heapwise: WARNING: %s %s not recorded: no trace could be opened: %s%s\n",
-			units_count(result->unopened).text, result->unopened == 1 ? "process was" : "processes were",
-			strerror(result->open_errno), result->open_errno == EMFILE ? "; raise ulimit -n" : "");
-	if (result->berth_shortage)
-		fprintf(stderr,
-			"heapwise: WARNING: %s program images were not recorded: the monitor "
-			"could not keep up with new processes\n",
-			units_count(result->berth_shortage).text);
-	if (result->unmapped)
-		fprintf(stderr, "heapwise: WARNING: %s program %s NOT recorded: %s; raise or lift the limit on heapwise's own address "
-				"space (ulimit -v)\n",
-			units_count(result->unmapped).text, result->unmapped == 1 ? "image was" : "images were", result->unmapped_reason);
-}
-
-/* Processes that went where the recorder cannot follow. */
-static void say_unseen(const struct run_result *result)
-{
-	if (result->unreachable)
-		fprintf(stderr,
-			"heapwise: not recorded: %s %s that could not reach the recording's shared memory (chroot, "
-			"namespaces, a sandbox without /proc, or little address space)\n",
-			units_count(result->unreachable).text, result->unreachable == 1 ? "process" : "processes");
-	if (result->left_behind)
-		fprintf(stderr, "heapwise: not recorded: processes that the program left behind and that still run: use "
-				"--children\n");
-	if (result->unseen_ends)
-		fprintf(stderr,
-			"heapwise: note: %s %s ended unseen: another program took over that the recorder was not loaded "
-			"into (static, setuid, or started with another environment), or a bare system call ended it\n",
-			units_count(result->unseen_ends).text, result->unseen_ends == 1 ? "process" : "processes");
-}
-
-static const char *plural(u64 count, const char *one, const char *many)
-{
-	return count == 1 ? one : many;
-}
-
-static void say_unrecorded(const struct run_result *result)
-{
-	u64 children = result->unrecorded_children, execs = result->unrecorded_execs;
-
-	if (!children && !execs)
-		return;
-	fprintf(stderr, "heapwise: not recorded: ");
-	if (children)
-		fprintf(stderr, "%s %s", units_count(children).text,
-			plural(children, "child", "children"));
-	if (execs)
-		fprintf(stderr, "%s%s exec'd %s", children ? " and " : "", units_count(execs).text,
-			plural(execs, "image", "images"));
-	fprintf(stderr, ": use --children\n");
-}
-
-/* The program began new recordings: heapwise_restart. */
-static void say_recordings(const struct run_result *result)
-{
-	fprintf(stderr, "heapwise: these are of the last of %s recordings; the others are",
-		units_count(result->traces.count).text);
-	for (u64 i = 0; i + 1 < result->traces.count; i++)
-		fprintf(stderr, "%s %s", i ? "," : "", result->traces.data[i]);
-	fprintf(stderr, "\n");
-}
-
-/* What recording added to the program's time, as measured by bench/run for programs of all kinds. Accesses and routines cost what the
- * program makes of them. */
-static void say_cost(const struct run_args *args, const struct run_result *result)
-{
-	enum { NS_PER_EVENT = 60 };
-	u64 events = result->all_allocations + result->all_frees;
-
-	if (args->sample_bytes || args->lisp || args->routines || (args->access && strcmp(args->access, "off") != 0))
-		return;
-	fprintf(stderr, "heapwise: recording added about %s to the program's time, %d ns an event\n",
-		units_ns(events * NS_PER_EVENT).text, NS_PER_EVENT);
-}
-
-/* Of all processes: what the first of them did is often to start the others. */
-static void say_all_totals(const struct run_result *result)
-{
-	fprintf(stderr, "heapwise: %s allocations, %s in %s by %s %s; highest peak %s; kept %s in %s %s\n",
-		units_count(result->all_allocations).text, units_bytes(result->all_bytes).text,
-		units_ns(result->duration_ns).text, units_count(result->processes).text,
-		plural(result->processes, "process", "processes"), units_bytes(result->highest_peak_bytes).text,
-		units_bytes(result->all_kept_bytes).text, units_count(result->all_kept_chunks).text,
-		plural(result->all_kept_chunks, "chunk", "chunks"));
-}
-
-static void say_own_totals(const struct run_args *args, const struct run_result *result)
-{
-	const struct stream_totals *totals = &result->totals;
-
-	fprintf(stderr, "heapwise: %s allocations, %s in %s; peak %s in %s %s; %s %s in %s %s\n",
-		units_count(totals->allocations).text, units_bytes(totals->bytes).text,
-		units_ns(result->duration_ns).text, units_bytes(totals->peak_bytes).text,
-		units_count(totals->peak_chunks).text,
-		plural(totals->peak_chunks, "chunk", "chunks"), args->lisp ? "not collected" : "kept",
-		units_bytes(totals->kept_bytes).text, units_count(totals->kept_chunks).text,
-		plural(totals->kept_chunks, "chunk", "chunks"));
-}
-
-static void say_totals(const struct run_args *args, const struct run_result *result)
-{
-	u64 events = result->all_allocations + result->all_frees;
-
-	if (args->sample_bytes)
-		fprintf(stderr, "heapwise: a sample of the allocations was recorded:\n");
-	if (args->children)
-		say_all_totals(result);
-	else
-		say_own_totals(args, result);
-	if (result->images > 1 && !args->children)
-		fprintf(stderr,
-			"heapwise: these are of the last of %s images of the program (exec)\n",
-			units_count(result->images).text);
-	if (result->traces.count > 1 && !args->children)
-		say_recordings(result);
-	fprintf(stderr, "heapwise: trace %s, %s", result->output,
-		units_bytes(result->trace_bytes).text);
-	if (events && result->images == 1 && result->traces.count == 1 && !args->children)
-		fprintf(stderr, ", %.1f bytes per event",
-			(double)result->trace_bytes / (double)events);
-	fprintf(stderr, "\n");
-	say_cost(args, result);
-}
-
-static bool is_empty(const struct run_args *args, const struct run_result *result)
-{
-	const struct stream_totals *totals = &result->totals;
-
-	if (!result->recorded)
-		return true;
-	return result->images == 1 && !totals->allocations && !totals->frees && !totals->lost_events &&
-	       !result->routines && !args->sample_bytes && !args->mmap && !args->start_paused;
-}
-
-/* Whether the first findings are to be told at the end, unless there is a reason not to. */
-static bool may_brief(const struct run_args *args)
-{
-	return !args->quiet && !args->report && !args->lisp;
-}
-
-/* The first findings; of several processes those of the one with the highest peak. Without a model of it, reading a large trace would keep
- * the user waiting for the prompt. */
-static bool say_findings(const struct run_args *args, const struct run_result *result, struct loading *loading)
-{
-	bool many = args->children && result->processes > 1;
-	u64 events = many ? result->highest_events : result->totals.allocations + result->totals.frees;
-
-	if (!may_brief(args) || is_empty(args, result) || result->write_errno)
-		return false;
-	if (many && result->highest[0] && events <= LOADING_EVENTS_MAX) {
-		fprintf(stderr, "heapwise: findings of the process with the highest peak, %s:\n", result->highest);
-		return brief_findings(&cmd_run, result->highest, NULL);
-	}
-	return !many && (loading_what(loading) != LOADING_NOTHING || events <= LOADING_EVENTS_MAX) &&
-	       brief_findings(&cmd_run, args->children ? result->highest : result->output, loading);
-}
-
-/* What to look at first, and where to go on. */
-static void say_next(const struct run_args *args, const struct run_result *result, struct loading *loading)
-{
-	bool found = say_findings(args, result, loading);
-
-	if (args->lisp && !is_empty(args, result) && !args->report && !result->write_errno)
-		fprintf(stderr, "heapwise: next: heapwise mprof %s\n", result->output);
-	else if (!is_empty(args, result) && !args->report && !result->write_errno)
-		fprintf(stderr, "heapwise: next: heapwise %s %s, heapwise serve --open %s\n", found ? "findings" : "report",
-			result->output, result->output);
-}
-
-/* Without it nothing of Lisp is in the trace. */
-static void say_lisp(const struct run_args *args, const struct run_result *result)
-{
-	if (!args->lisp || !result->output[0])
-		return;
-	if (strncmp(result->lisp_says, "refused: ", 9) == 0)
-		fprintf(stderr, "heapwise: WARNING: no Lisp was recorded: %s\n", result->lisp_says + 9);
-	else if (!result->lisp_says[0])
-		fprintf(stderr, "heapwise: WARNING: no Lisp was recorded: the program never started ECL (cl_boot) from a "
-				"shared libecl; one that has ECL linked in offers no functions to stand in front of\n");
-}
-
-static void summary(const struct run_args *args, const struct run_pools *pools,
-		    const struct run_result *result, struct loading *loading)
-{
-	say_losses(result);
-	run_pools_say(pools, result);
-	say_lisp(args, result);
-	if (args->quiet)
-		return;
-	if (!result->output[0]) {
-		fprintf(stderr, "heapwise: the program ran without being recorded%s\n",
-			args->listen ? ", and nothing was served" : "");
-		return;
-	}
-	if (is_empty(args, result))
-		fprintf(stderr, "heapwise: nothing was recorded%s\n",
-			result->runtime_hint[0] || result->unmapped || result->unreachable ? "" :
-			result->recorded ? ": the program never allocated" :
-						  ": the program never allocated, or the recorder could "
-						  "not be loaded into it");
-	else
-		say_totals(args, result);
-	if (args->routines && result->recorded && !result->routines)
-		fprintf(stderr, "heapwise: no routine was recorded: %s\n",
-			args->access && strcmp(args->access, "valgrind") == 0
-				? "the filter lets none through"
-				: "the program was not made by 'heapwise cc --routines', or the filter "
-				  "lets none through; --access valgrind records those of any program");
-	if (args->stacks && strcmp(args->stacks, "routines") == 0 && result->recorded && !result->routine_stacks)
-		fprintf(stderr, "heapwise: no routine told that it began, so that stacks have one frame: the program was "
-				"not made by 'heapwise cc --routines', or the filter lets none through; without --stacks "
-				"routines its frames are unwound\n");
-	if (result->aggregated)
-		fprintf(stderr,
-			"heapwise: the trace was not to grow further: from some moment on it "
-			"has totals per allocation point, and no single events\n");
-	say_unrecorded(result);
-	say_unseen(result);
-	if (result->control_problem[0])
-		fprintf(stderr, "heapwise: note: 'heapwise ctl' could not be served: %s\n",
-			result->control_problem);
-	run_allocators_say(result);
-	if (result->runtime_hint[0])
-		fprintf(stderr, "heapwise: note: %s\n", result->runtime_hint);
-	say_next(args, result, loading);
 }
 
 /* ---- symbols --------------------------------------------------------------------------------- */
@@ -810,7 +536,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		options.output = strbuf_text(&spooled);
 	}
 	options.prepare = args->symbols ? prepare_new() : NULL;
-	loading = may_brief(args) && !args->children ? loading_new() : NULL;
+	loading = run_may_brief(args) && !args->children ? loading_new() : NULL;
 	options.tap = loading_tap(loading);
 	options.told = told;
 	options.told_self = loading;
@@ -829,14 +555,14 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	progress_clear(&progress);
 	resolve(args, options.prepare, &result);
 	prepared = options.prepare;
-	summary(args, &pools, &result, loading);
+	run_end_say(args, &pools, &result, loading);
 	loading_free(loading);
 	dump(args, &dumps, &result);
 	if (args->report && result.recorded)
 		report(&result);
-	if (spooled.count && is_empty(args, &result))
+	if (spooled.count && run_is_empty(args, &result))
 		spool_remove(strbuf_text(&spooled)); /* nothing is in it that could be delivered */
-	if (args->push && (args->spool || (!is_empty(args, &result) && !result.write_errno)))
+	if (args->push && (args->spool || (!run_is_empty(args, &result) && !result.write_errno)))
 		push(self, args, &result, &secrets);
 	secrets_release(&secrets);
 	if (args->open && result.recorded)
