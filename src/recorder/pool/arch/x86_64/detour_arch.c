@@ -15,16 +15,6 @@ static bool is_landing_mark(const u8 *code)
 	return hwr_same(code, "\xf3\x0f\x1e\xfa", 4); /* endbr64 */
 }
 
-/* What compilers and linkers fill the gap to the next function with. */
-static bool is_filling(const u8 *code)
-{
-	if (*code == 0xcc)
-		return true;
-	while (*code == 0x66 || *code == 0x2e)
-		code++;
-	return *code == 0x90 || (code[0] == 0x0f && code[1] == 0x1f);
-}
-
 /* A jump into the middle of what is moved would land in the middle of the patch. */
 static bool is_jumped_into(const struct hwr_detour *self)
 {
@@ -52,7 +42,7 @@ bool hwr_detour_plan(struct hwr_detour *self)
 
 		if (!hwr_instruction_read(&one, code) || one.flow == HWR_FLOW_LOOP)
 			return false;
-		if (self->bytes && (u64)code >= end && !is_filling(code))
+		if (self->bytes && (u64)code >= end && !hwr_instruction_is_filling(code))
 			return false;
 	}
 	return !is_jumped_into(self);

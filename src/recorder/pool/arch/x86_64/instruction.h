@@ -24,4 +24,14 @@ struct hwr_instruction {
 /* False: not an instruction that a compiler makes. */
 bool hwr_instruction_read(struct hwr_instruction *self, const u8 *code);
 
+/* What compilers and linkers fill the gap to the next function with. */
+static inline bool hwr_instruction_is_filling(const u8 *code)
+{
+	if (*code == 0xcc)
+		return true;
+	while (*code == 0x66 || *code == 0x2e)
+		code++;
+	return *code == 0x90 || (code[0] == 0x0f && code[1] == 0x1f);
+}
+
 #endif

@@ -146,16 +146,6 @@ static bool sets_number(const struct reading *self, const u8 *code, long *number
 	return *number >= 0;
 }
 
-/* What compilers and linkers fill the gap to the next function with. */
-static bool is_filling(const u8 *code)
-{
-	if (*code == 0xcc)
-		return true;
-	while (*code == 0x66 || *code == 0x2e)
-		code++;
-	return *code == 0x90 || (code[0] == 0x0f && code[1] == 0x1f);
-}
-
 /* The last bytes before the function, if all of them fill up space. */
 static u64 landing_before(u64 function)
 {
@@ -163,7 +153,7 @@ static u64 landing_before(u64 function)
 		struct hwr_instruction one = {0};
 		u64 at = from;
 
-		while (at < function && is_filling((const u8 *)at) && hwr_instruction_read(&one, (const u8 *)at))
+		while (at < function && hwr_instruction_is_filling((const u8 *)at) && hwr_instruction_read(&one, (const u8 *)at))
 			at += one.bytes;
 		if (at == function)
 			return function - MOVE_BYTES;
@@ -178,7 +168,7 @@ static u64 landing_behind(u64 call)
 	bool left = false;
 
 	for (u64 at = call + CALL_BYTES; at < call + HWR_GATE_BEHIND && hwr_instruction_read(&one, (const u8 *)at); at += one.bytes) {
-		if (left && one.bytes >= MOVE_BYTES && is_filling((const u8 *)at))
+		if (left && one.bytes >= MOVE_BYTES && hwr_instruction_is_filling((const u8 *)at))
 			return at;
 		left = one.flow == HWR_FLOW_JUMP || *(const u8 *)at == 0xc3;
 	}
