@@ -97,8 +97,6 @@ static u32 level_at_most(const struct finding *finding)
 	}
 }
 
-static bool holds_peak(const struct finding *finding) { return finding->kind == FINDING_PEAK || finding->kind == FINDING_BURST; }
-
 static u32 level_of(const struct finding *finding)
 {
 	const struct saving *saving = &finding->saving;
@@ -109,7 +107,7 @@ static u32 level_of(const struct finding *finding)
 
 	if (finding->kind == FINDING_MISUSE)
 		return finding->confidence == SURE_MEASURED ? LEVEL_COSTLY : LEVEL_MINOR;
-	if (saving->amount < (holds_peak(finding) ? PEAK_SMALL : limits[unit].small))
+	if (saving->amount < (finding_holds_peak(finding) ? PEAK_SMALL : limits[unit].small))
 		return LEVEL_MINOR;
 	return level < most ? level : most;
 }

@@ -11,18 +11,8 @@ static const u64 TEARDOWN_NS = 10000000000;
 /* What was live at a time: bytes by point, and pages with a live block (of a sample: fewer than there were). */
 struct moment {
 	u64 *live;
-	struct map seen;
-	u64 pages;
+	struct map pages;
 };
-
-static bool add_page(struct moment *self, u64 address)
-{
-	u64 *seen = map_at(&self->seen, address / PAGE);
-
-	if (seen && !(*seen)++)
-		self->pages++;
-	return seen;
-}
 
 static bool add_chunk(struct moment *self, const struct model *model, const struct chunk_page *page, u32 k)
 {
@@ -31,7 +21,8 @@ static bool add_chunk(struct moment *self, const struct model *model, const stru
 	model_weigh(model, page->size[k], &units, &bytes);
 	self->live[model_point_of(model, page->alloc_context[k]).index] += bytes; /* sizes may be anything: sums wrap */
 	/* Only the first and the last page can be shared with what was freed. */
-	return add_page(self, page->address[k]) && add_page(self, page->address[k] + (page->size[k] ? page->size[k] - 1 : 0));
+	return map_put(&self->pages, page->address[k] / PAGE, 1) &&
+	       map_put(&self->pages, (page->address[k] + (page->size[k] ? page->size[k] - 1 : 0)) / PAGE, 1);
 }
 
 static int moment_find(struct moment *self, const struct model *model, u64 ticks, struct err *err)
@@ -56,7 +47,7 @@ static int moment_find(struct moment *self, const struct model *model, u64 ticks
 static void moment_release(struct moment *self)
 {
 	free(self->live);
-	map_release(&self->seen);
+	map_release(&self->pages);
 }
 
 /* The point that had freed most by then, of what it had at its own peak. */
@@ -114,7 +105,7 @@ static int find_place(struct finding *finding, const struct model *model, const 
 
 	if (status == 0) {
 		point = freed_most(model, moment.live, ticks);
-		held = moment.pages * PAGE;
+		held = moment.pages.used * PAGE;
 		held -= held < finding->left_bytes ? held : finding->left_bytes;
 		finding->free_bytes = finding->bytes - (held < finding->bytes ? held : finding->bytes);
 	}

@@ -380,7 +380,7 @@ const char *finding_saves(const struct finding *finding, struct result *result)
 	if (saving->unit == SAVING_CPU_NS)
 		strbuf_addf(&text, "about %s", units_ns(amount).text);
 	else if (saving->unit != SAVING_NONE)
-		strbuf_addf(&text, "%s%s%s", finding->kind == FINDING_PEAK || finding->kind == FINDING_BURST ? "up to " : "",
+		strbuf_addf(&text, "%s%s%s", finding_holds_peak(finding) ? "up to " : "",
 			    units_bytes(amount).text,
 			    saving->unit == SAVING_BYTES_PER_S ? "/s" : "");
 	if (saving->unit != SAVING_NONE)

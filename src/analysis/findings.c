@@ -76,8 +76,8 @@ static void merge(struct finding *into, const struct finding *from)
 		into->min_size = from->min_size;
 	if (from->max_size > into->max_size)
 		into->max_size = from->max_size;
-	if (from->own_amount > into->own_amount) {
-		into->own_amount = from->own_amount;
+	if (from->own_weight > into->own_weight) {
+		into->own_weight = from->own_weight;
 		into->held = from->held;
 		into->frame = from->frame;
 		into->costliest = from->costliest;
@@ -95,7 +95,7 @@ static int add(struct finder *self, struct finding one, struct err *err)
 		return 0; /* nothing that the program's developer could change */
 	one.points = 1;
 	finding_settle(&self->costs, &one);
-	one.own_amount = one.saving.share;
+	one.own_weight = one.saving.share;
 	one.key = finding_place_hash(&place, seed, true);
 	one.place = finding_place_hash(&place, 0, true);
 	row = map_at(&self->by_key, one.key);
@@ -272,7 +272,6 @@ static int add_resized(struct finder *self, u32 point, struct err *err)
 {
 	struct finding one = begun(self, point, FINDING_GROWING, INFERENCE_TEMPORARY);
 
-	one.growth = (struct growth_run){0};
 	one.chunks = self->behaviour->points[point].all.chunks;
 	one.allocations = one.chunks;
 	one.amounts[SAVING_CPU_NS] = finding_cpu_ns(&self->costs, point, one.allocations, 0);
@@ -476,48 +475,51 @@ static int add_reported(struct finder *self, const struct leak_report *leaks, st
 
 /* ---- the list ---- */
 
-/* What holds the peak is told only if it is most of it. */
-static bool is_peak(const struct finding *finding)
-{
-	return finding->kind == FINDING_PEAK || finding->kind == FINDING_BURST;
-}
-
-/* Whether b says of the same bytes why they are there, so that a need not say that they are. */
+/* Whether b says of the same bytes why they are there, so that a, which holds the peak, need not say that they are. */
 static bool is_explained(const struct finding *a, const struct finding *b)
 {
-	if (a == b || a->place != b->place)
+	if (a->place != b->place || finding_holds_peak(b) || b->kind == FINDING_KEPT || b->saving.unit == SAVING_CPU_NS)
 		return false;
-	if (a->kind == FINDING_KEPT)
-		return is_peak(b) || b->kind == FINDING_GROWTH;
 	if (b->kind == FINDING_RESIDENT && a->kind != FINDING_BURST)
 		return false; /* what is live most of the time is not there because of what is free */
-	return is_peak(a) && !is_peak(b) && b->kind != FINDING_KEPT && b->saving.unit != SAVING_CPU_NS &&
-	       2 * b->saving.share >= a->saving.share;
+	return 2 * b->saving.share >= a->saving.share;
 }
 
-/* Rows are sorted: what explains another one has at least half of its share, and is mostly near. */
-static bool is_said(const struct findings *self, u64 row)
-{
-	const struct finding *finding = &self->rows.data[row];
+/* What holds the peak is told only if it is most of it. */
+static bool is_most(const struct finding *finding) { return finding_holds_peak(finding) && finding->saving.share >= PEAK_SHARE; }
 
-	if (is_peak(finding) && finding->saving.share < PEAK_SHARE)
-		return true;
-	if (!is_peak(finding) && finding->kind != FINDING_KEPT)
-		return false;
+/* Places of which more is said than that something is kept there. */
+static bool find_told(const struct findings *self, struct map *told)
+{
 	for (u64 i = 0; i < self->rows.count; i++)
-		if (is_explained(finding, &self->rows.data[i]) &&
-		    (!is_peak(&self->rows.data[i]) || self->rows.data[i].saving.share >= PEAK_SHARE))
+		if ((is_most(&self->rows.data[i]) || self->rows.data[i].kind == FINDING_GROWTH) &&
+		    !map_put(told, self->rows.data[i].place, 1))
+			return false;
+	return true;
+}
+
+static bool is_said(const struct findings *self, const struct finding *finding, const struct map *told)
+{
+	if (finding->kind == FINDING_KEPT)
+		return map_find(told, finding->place);
+	if (!finding_holds_peak(finding))
+		return false;
+	for (u64 i = 0; i < self->rows.count && is_most(finding); i++)
+		if (is_explained(finding, &self->rows.data[i]))
 			return true;
-	return false;
+	return !is_most(finding);
 }
 
 /* Rows that another one explains go, and those that would save too little, which are counted. */
-static void drop(struct findings *self, const struct model *model, const struct findings_query *query)
+static int drop(struct findings *self, const struct model *model, const struct findings_query *query, struct err *err)
 {
+	struct map told = {0};
+	bool ok = find_told(self, &told);
 	u64 listed = 0;
 
 	for (u64 i = 0; i < self->rows.count; i++)
-		self->rows.data[i].points *= !is_said(self, i) && !is_single(model, &self->rows.data[i]);
+		self->rows.data[i].points *= !is_said(self, &self->rows.data[i], &told) && !is_single(model, &self->rows.data[i]);
+	map_release(&told);
 	for (u64 i = 0; i < self->rows.count; i++) {
 		if (!self->rows.data[i].points)
 			continue;
@@ -527,6 +529,7 @@ static void drop(struct findings *self, const struct model *model, const struct 
 			self->below++;
 	}
 	self->rows.count = listed;
+	return ok ? 0 : no_memory(err);
 }
 
 /* Two places in the same functions have the same id: the second one gets a number. */
@@ -623,7 +626,7 @@ static int add_type_peak(struct finder *self, struct err *err)
 				      .held = 1,
 				      .min_size = self->behaviour->points[i].min_size,
 				      .max_size = self->behaviour->points[i].max_size,
-				      .own_amount = (double)point->at_peak_bytes,
+				      .own_weight = (double)point->at_peak_bytes,
 				      .amounts = {[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes}};
 
 		if (!like)
@@ -676,7 +679,7 @@ static int collect(struct finder *self, const struct leak_report *leaks, struct 
 		qsort(self->findings->rows.data, self->findings->rows.count,
 		      sizeof *self->findings->rows.data, finding_order);
 	if (status == 0)
-		drop(self->findings, self->model, self->query);
+		status = drop(self->findings, self->model, self->query, err);
 	return status;
 }
 

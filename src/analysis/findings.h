@@ -112,7 +112,7 @@ struct finding {
 	bool of_type;      /* peak: of a type, or of blocks of one size, at several places */
 	u8 chunk_class;    /* of a leak: enum chunk_class */
 	u8 misuse;         /* enum misuse_what */
-	double own_amount; /* saved at the stack that costs most */
+	double own_weight; /* of the stack that costs most, by which it is chosen */
 	u64 place;         /* finding_place_hash, without a seed */
 	u64 key;
 };
@@ -141,6 +141,12 @@ void findings_release(struct findings *self);
 int findings_make(struct findings *self, const struct stack_source *source,
 		  const struct trace_info *info, const struct findings_query *query,
 		  struct err *err);
+
+/* Kinds that say only whose the peak is. */
+static inline bool finding_holds_peak(const struct finding *finding)
+{
+	return finding->kind == FINDING_PEAK || finding->kind == FINDING_BURST;
+}
 
 /* In words: what was seen ("Only 1 of 512 bytes is ever used"), the usual repair ("allocate what is needed"), both as one sentence, what
  * the repair would save ("3.1 MiB, 35 % of the peak", nothing of an error), and where ("parse (parse.c:12), called by main (main.c:3)"). They live as long as
