@@ -160,11 +160,10 @@ static void say_totals(const struct run_args *args, const struct run_result *res
 
 bool run_is_empty(const struct run_args *args, const struct run_result *result)
 {
-	const struct stream_totals *totals = &result->totals;
-
 	if (!result->recorded)
 		return true;
-	return result->images == 1 && !totals->allocations && !totals->frees && !totals->lost_events &&
+	/* A program that only starts others may not allocate itself. */
+	return result->images == 1 && !result->all_allocations && !result->all_frees && !result->totals.lost_events &&
 	       !result->routines && !args->sample_bytes && !args->mmap && !args->start_paused;
 }
 

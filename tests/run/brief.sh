@@ -53,6 +53,19 @@ says "$work/stderr" "^heapwise: [0-9,]+ allocations, .* by 4 processes; highest 
 sum=$(for trace in "$work"/several/*.hwt; do "$HEAPWISE" report -f json "$trace"; done | jq -s 'map(.allocations) | add')
 equal "allocations of all processes" "$(sed -nE 's/^heapwise: ([0-9,]+) allocations.*/\1/p' "$work/stderr" | tr -d ,)" "$sum"
 says "$work/stderr" "findings of the process with the highest peak, .*/several/"
+cat >"$work/starter.c" <<'PROGRAM'
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	if (argc > 1 && fork() == 0)
+		_exit(execv(argv[1], argv + 1));
+	return wait(NULL) < 0;
+}
+PROGRAM
+cc -o "$work/starter" "$work/starter.c" || fail "cannot compile"
+"$HEAPWISE" run --children -o "$work/started" -- "$work/starter" "$logstat" >"$work/stdout" 2>"$work/stderr"
+says "$work/stderr" "^heapwise: 124,215 allocations, .* by 2 processes; "
 
 if [ -z "${HEAPWISE_SANITIZE-}" ]; then
 	"$HEAPWISE" c++ -g -O1 -o "$work/wastes" "$HEAPWISE_SOURCE_DIR/tests/targets/wastes.cpp" || fail "cannot compile"
