@@ -9,7 +9,7 @@
 #include "analysis/callgraph.h"
 #include "analysis/summary.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
+#include "cli/trace_options.h"
 
 enum { TOP_TEXT = 30 };
 
@@ -25,23 +25,14 @@ static const struct callgraph_args defaults = {.top = NOT_GIVEN,
 					       .symbols = true};
 
 static const struct option_spec options[] = {
-	OPTION(struct callgraph_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N rows of each table (text: 30, json and csv: all; 0 = all)"),
+	TOP_OPTION(struct callgraph_args, "rows of each table (text: 30, json and csv: all; 0 = all)"),
 	OPTION(struct callgraph_args, dot, 0, "dot", OPTION_STRING, "FILE",
 	       "write the whole graph to FILE for Graphviz; - = standard output, instead of the "
 	       "tables"),
 	OPTION(struct callgraph_args, from, 0, "from", OPTION_CHOICE, "auto|routines|stacks",
 	       "what the graph is made of: recorded routines, or stacks of allocations (auto: "
 	       "routines if there are any)"),
-	WHERE_OPTION(struct callgraph_args, where),
-	OPTION(struct callgraph_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "show the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct callgraph_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct callgraph_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct callgraph_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the tables (text)"),
+	TRACE_OPTIONS(struct callgraph_args),
 	OPTION_END};
 
 struct show {

@@ -9,6 +9,7 @@
 #include "analysis/budget.h"
 #include "base/text.h"
 #include "cli/loaded.h"
+#include "cli/trace_options.h"
 #include "cli/traces.h"
 
 #define CHECK_FORMATS "text|json|github|junit|sarif"
@@ -30,7 +31,7 @@ static const struct check_args defaults = {.max = {NOT_GIVEN, NOT_GIVEN, NOT_GIV
 					   .symbols = true};
 
 static const struct option_spec options[] = {
-	OPTION(struct check_args, budget, 'b', "budget", OPTION_STRING, "FILE",
+	OPTION(struct check_args, budget, 0, "budget", OPTION_STRING, "FILE",
 	       "read limits from FILE, in TOML"),
 	OPTION(struct check_args, max[COMPARE_PEAK], 0, "max-peak", OPTION_BYTES, "SIZE",
 	       "most bytes that may be live at any moment"),
@@ -48,16 +49,12 @@ static const struct option_spec options[] = {
 	       "trace that growth is counted from"),
 	OPTION(struct check_args, allow_incomplete, 0, "allow-incomplete", OPTION_SET, NULL,
 	       "let a recording pass that lacks events"),
-	OPTION(struct check_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "name the N places that have most of what is above a limit (3)"),
-	OPTION(struct check_args, depth, 'd', "depth", OPTION_NUMBER, "N",
-	       "show N frames of each stack (text: 8, json: all; 0 = all)"),
+	TOP_OPTION(struct check_args, "places that have most of what is above a limit (3)"),
+	DEPTH_OPTION(struct check_args, "text: 8, json: all"),
 	OPTION(struct check_args, root, 0, "source-root", OPTION_STRING, "DIR",
 	       "tell paths of sources from DIR on (the current folder)"),
-	OPTION(struct check_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct check_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
+	IMAGE_OPTION(struct check_args),
+	SYMBOLS_OPTION(struct check_args),
 	OPTION(struct check_args, format, 'f', "format", OPTION_CHOICE, CHECK_FORMATS,
 	       "how to print the result (text)"),
 	OPTION_END};

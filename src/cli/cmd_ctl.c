@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/dumps.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 #include "exchange/heaplog.h"
 #include "monitor/control_server.h"
 
@@ -18,7 +19,7 @@ struct ctl_args {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct ctl_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES, "how to print (text)"),
+	FORMAT_OPTION(struct ctl_args),
 	OPTION(struct ctl_args, output, 'o', "output", OPTION_STRING, "FILE",
 	       "dump: write to FILE (a name beside the trace, with the next number)"),
 	OPTION(struct ctl_args, freed, 0, "freed", OPTION_SET, NULL, "dump: with the entries that were freed, too"),

@@ -7,6 +7,7 @@
 
 #include "analysis/compare.h"
 #include "cli/loaded.h"
+#include "cli/trace_options.h"
 
 struct diff_args {
 	const char *by, *metric, *align, *format;
@@ -34,8 +35,7 @@ static const struct option_spec options[] = {
 	       "what to compare (stack)"),
 	OPTION(struct diff_args, metric, 'm', "metric", OPTION_CHOICE, COMPARE_METRIC_CHOICES,
 	       "number by which differences are told and ranked (bytes; with --at kept)"),
-	OPTION(struct diff_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the N largest differences (20; 0 = all)"),
+	TOP_OPTION(struct diff_args, "differences, largest first (20; 0 = all)"),
 	OPTION(struct diff_args, same, 0, "same", OPTION_SET, NULL,
 	       "list also what did not change"),
 	OPTION(struct diff_args, tolerance, 0, "tolerance", OPTION_PERCENT, "PERCENT",
@@ -48,14 +48,10 @@ static const struct option_spec options[] = {
 	       "points of the heap lines (200)"),
 	OPTION(struct diff_args, chart, 0, "no-chart", OPTION_CLEAR, NULL,
 	       "do not draw the heap lines in the text"),
-	OPTION(struct diff_args, depth, 'd', "depth", OPTION_NUMBER, "N",
-	       "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
-	OPTION(struct diff_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at image N of both, counted from 0; each exec begins one (the last)"),
-	OPTION(struct diff_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that a trace does not have"),
-	OPTION(struct diff_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the result (text)"),
+	DEPTH_OPTION(struct diff_args, "text: 8, json and csv: all"),
+	IMAGE_OPTION(struct diff_args),
+	SYMBOLS_OPTION(struct diff_args),
+	FORMAT_OPTION(struct diff_args),
 	OPTION_END};
 
 struct diff {

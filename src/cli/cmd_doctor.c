@@ -6,15 +6,15 @@
 #include "cli/command.h"
 #include "cli/doctor.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 
 struct doctor_args {
 	const char *format;
 };
 
-static const struct option_spec options[] = {OPTION(struct doctor_args, format, 'f', "format",
-						    OPTION_CHOICE, FORMAT_CHOICES,
-						    "how to print (text)"),
-					     OPTION_END};
+static const struct option_spec options[] = {
+	FORMAT_OPTION(struct doctor_args),
+	OPTION_END};
 
 static const struct result_column columns[] = {
 	COLUMN("state", "state", VALUE_TEXT, "ok, limited, or missing"),

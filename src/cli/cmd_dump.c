@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "trace/kinds.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 #include "format/session.h"
 #include "model/clock.h"
 #include "model/contexts.h"
@@ -29,9 +30,8 @@ struct dump_args {
 static const struct dump_args defaults = {.image = NOT_GIVEN};
 
 static const struct option_spec options[] = {
-	OPTION(struct dump_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the events (text)"),
-	OPTION(struct dump_args, stacks, 's', "stacks", OPTION_SET, NULL,
+	FORMAT_OPTION(struct dump_args),
+	OPTION(struct dump_args, stacks, 0, "stacks", OPTION_SET, NULL,
 	       "add each event's stack, innermost frame first"),
 	OPTION(struct dump_args, facts, 0, "facts", OPTION_SET, NULL,
 	       "text: also modules, threads, contexts, clocks, memory samples and notes, as # "

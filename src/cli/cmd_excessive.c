@@ -8,7 +8,7 @@
 
 #include "analysis/excessive.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
+#include "cli/trace_options.h"
 
 struct excessive_args {
 	const char *where;
@@ -26,15 +26,15 @@ static const struct excessive_args defaults = {.wrappers = "auto",
 					       .symbols = true};
 
 static const struct option_spec options[] = {
-	OPTION(struct excessive_args, method, 'm', "method", OPTION_CHOICE, "kmeans|iqr|both",
+	OPTION(struct excessive_args, method, 0, "method", OPTION_CHOICE, "kmeans|iqr|both",
 	       "judge by clusters, by outliers of frequency / life, or compare them (both)"),
 	OPTION(struct excessive_args, rule, 0, "rule", OPTION_CHOICE, "robust|paper",
 	       "compare lives with their spread and mind the floor, or take the paper's words"),
-	OPTION(struct excessive_args, by, 0, "by", OPTION_CHOICE, "object|caller",
+	OPTION(struct excessive_args, by, 'b', "by", OPTION_CHOICE, "object|caller",
 	       "tell objects apart by size, caller and destroyer (object), or take all sizes together"),
 	OPTION(struct excessive_args, floor, 0, "floor", OPTION_STRING, "PERCENT",
 	       "what is less of the CPU time, or of all allocations, is not excessive (1)"),
-	OPTION(struct excessive_args, k, 'k', "k", OPTION_NUMBER, "N",
+	OPTION(struct excessive_args, k, 0, "k", OPTION_NUMBER, "N",
 	       "make N clusters, 2 to 64 (what separates best, of 2 to 12)"),
 	OPTION(struct excessive_args, raw, 0, "raw", OPTION_SET, NULL,
 	       "cluster frequency and life as they are, not their standardised logarithms"),
@@ -46,9 +46,8 @@ static const struct option_spec options[] = {
 	       "outliers are above Q3 + X * IQR (auto: the IQR, then the largest gap, then 3)"),
 	OPTION(struct excessive_args, wrappers, 'w', "wrappers", OPTION_STRING, "auto|none|LIST",
 	       "look through these functions to who calls them, * for any characters (auto)"),
-	OPTION(struct excessive_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N objects (10; 0 = all)"),
-	OPTION(struct excessive_args, all_paths, 'a', "all-paths", OPTION_SET, NULL,
+	TOP_OPTION(struct excessive_args, "objects (10; 0 = all)"),
+	OPTION(struct excessive_args, all_paths, 0, "all-paths", OPTION_SET, NULL,
 	       "show all call paths to each object, not the heaviest alone"),
 	OPTION(struct excessive_args, data, 0, "data", OPTION_SET, NULL,
 	       "print the data set only: every object that was freed"),
@@ -56,15 +55,7 @@ static const struct option_spec options[] = {
 	       "draw both diagrams into FILE"),
 	OPTION(struct excessive_args, charts, 0, "no-charts", OPTION_CLEAR, NULL,
 	       "do not draw diagrams in the text"),
-	WHERE_OPTION(struct excessive_args, where),
-	OPTION(struct excessive_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct excessive_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct excessive_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct excessive_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the result (text)"),
+	TRACE_OPTIONS(struct excessive_args),
 	OPTION_END};
 
 struct judge {

@@ -9,6 +9,7 @@
 #include "cli/entry_types.h"
 #include "cli/loaded.h"
 #include "cli/outfile.h"
+#include "cli/trace_options.h"
 #include "exchange/emad.h"
 #include "exchange/heaplog.h"
 #include "export/export.h"
@@ -67,10 +68,8 @@ static const struct option_spec options[] = {
 	       "write to FILE (standard output, which is also -)"),
 	OPTION(struct export_args, metric, 'm', "metric", OPTION_CHOICE, EXPORT_METRIC_WORDS,
 	       "folded, dot: what is measured; speedscope: what is shown first (bytes)"),
-	OPTION(struct export_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "export the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct export_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
+	IMAGE_OPTION(struct export_args),
+	SYMBOLS_OPTION(struct export_args),
 	OPTION(struct export_args, types, 0, "no-types", OPTION_CLEAR, NULL,
 	       "pprof, sqlite, csv, jsonl, heaplog: do not look for types, which saves time and memory"),
 	OPTION(struct export_args, entries, 0, "entries", OPTION_CHOICE, "all|freed|live",
@@ -79,7 +78,8 @@ static const struct option_spec options[] = {
 	       "heaplog: each N freed entries in a file of their own: FILE.0001, FILE.0002 ..."),
 	OPTION(struct export_args, tick_ns, 0, "tick-ns", OPTION_NUMBER, "N",
 	       "heaplog: a tick is N nanoseconds (1000000)"),
-	OPTION(struct export_args, query, 'q', "q", OPTION_STRING, "QUERY",
+	OPTION(struct export_args, query, 0, "q", OPTION_STRING, "QUERY", NULL),
+	OPTION(struct export_args, query, 0, "where", OPTION_STRING, "QUERY",
 	       "html: of the chunks only that the query is left with; see heapwise-query(7)"),
 	OPTION(struct export_args, views, 0, "views", OPTION_STRING, "LIST",
 	       "html: these views only: overview, flame, timeline, points, types, frequency, mprof, "
@@ -210,7 +210,7 @@ static int check_query(struct view_trace *trace, const char *text, struct err *e
 	int status = text ? query_select(trace->engine, text, NULL, &chosen, &error) : 0;
 
 	selection_release(&chosen);
-	return status < 0 ? err_set(err, ERR_USAGE, "--q: %s", error.message) : 0;
+	return status < 0 ? err_set(err, ERR_USAGE, "--where: %s", error.message) : 0;
 }
 
 /* Which files are text of the program is the trace's word, which may be a stranger's. */

@@ -9,8 +9,8 @@
 #include "cli/brief.h"
 #include "cli/folding.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
 #include "cli/thresholds.h"
+#include "cli/trace_options.h"
 #include "output/text_width.h"
 
 enum { DEPTH_TEXT = 4, BRIEF_ROWS = 3 };
@@ -33,25 +33,15 @@ static const struct findings_args defaults = {.top = 10,
 					      .thresholds = THRESHOLDS_DEFAULT};
 
 static const struct option_spec options[] = {
-	OPTION(struct findings_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N findings (10; 0 = all)"),
-	OPTION(struct findings_args, depth, 'd', "depth", OPTION_NUMBER, "N",
-	       "show N frames of each stack (text: 4, json and csv: all; 0 = all)"),
+	TOP_OPTION(struct findings_args, "findings (10; 0 = all)"),
+	DEPTH_OPTION(struct findings_args, "text: 4, json and csv: all"),
 	OPTION(struct findings_args, min_share, 0, "min-share", OPTION_PERCENT, "PERCENT",
 	       "leave out what would save less than this share of the peak, of the mean heap or of "
 	       "CPU time; errors stay (1)"),
 	OPTION(struct findings_args, all, 'a', "all", OPTION_SET, NULL,
 	       "list every finding, however little a repair would save"),
 	FOLDING_OPTIONS(struct findings_args, folding),
-	WHERE_OPTION(struct findings_args, where),
-	OPTION(struct findings_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct findings_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct findings_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct findings_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the result (text)"),
+	TRACE_OPTIONS(struct findings_args),
 	THRESHOLD_OPTIONS(struct findings_args, thresholds),
 	OPTION_END};
 

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/loaded.h"
 #include "cli/outfile.h"
+#include "cli/trace_options.h"
 #include "fleet/ask.h"
 
 struct fleet_args {
@@ -34,19 +35,18 @@ static const struct option_spec options[] = {
 	FLEET_OPTION(to, 't', "to", OPTION_STRING, "ADDRESS",
 		     "the store: clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE "
 		     "(HEAPWISE_STORE)"),
-	FLEET_OPTION(program, 'p', "program", OPTION_STRING, "NAME", "only runs of this program"),
-	FLEET_OPTION(build, 'b', "build", OPTION_STRING, "ID",
+	FLEET_OPTION(program, 0, "program", OPTION_STRING, "NAME", "only runs of this program"),
+	FLEET_OPTION(build, 0, "build", OPTION_STRING, "ID",
 		     "only runs of this build: first digits of its build-id, or its version"),
 	FLEET_OPTION(host, 0, "host", OPTION_STRING, "NAME", "only runs on this host"),
 	FLEET_OPTION(labels, 'l', "label", OPTION_STRINGS, "KEY=VALUE",
 		     "only runs of which this was told; may be repeated"),
 	FLEET_OPTION(days, 0, "days", OPTION_NUMBER, "N", "only runs of the last N days"),
-	FLEET_OPTION(by, 0, "by", OPTION_CHOICE, MEASURE_WORDS,
+	FLEET_OPTION(by, 'b', "by", OPTION_CHOICE, MEASURE_WORDS,
 		     "top, growth, hosts: what is measured (top: time, which is bytes x time; "
 		     "others: peak)"),
-	FLEET_OPTION(top, 'n', "top", OPTION_NUMBER, "N", "show the first N rows (10; 0 = all)"),
-	FLEET_OPTION(depth, 'd', "depth", OPTION_NUMBER, "N",
-		     "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
+	TOP_OPTION(struct fleet_args, "rows (10; 0 = all)"),
+	DEPTH_OPTION(struct fleet_args, "text: 8, json and csv: all"),
 	FLEET_OPTION(old_build, 0, "old", OPTION_STRING, "BUILD",
 		     "growth: from this build (the one before the last)"),
 	FLEET_OPTION(new_build, 0, "new", OPTION_STRING, "BUILD",
@@ -64,8 +64,7 @@ static const struct option_spec options[] = {
 	FLEET_OPTION(keep, 0, "keep", OPTION_NUMBER, "DAYS", "expire: drop runs that are older"),
 	FLEET_OPTION(output, 'o', "output", OPTION_STRING, "FILE",
 		     "fetch: write the trace to FILE"),
-	FLEET_OPTION(format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-		     "how to print the result (text)"),
+	FORMAT_OPTION(struct fleet_args),
 	OPTION_END};
 
 struct verb {

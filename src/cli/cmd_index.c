@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/loaded.h"
+#include "cli/trace_options.h"
 #include "cli/traces.h"
 #include "model/index.h"
 #include "view/stored.h"
@@ -21,10 +22,8 @@ static const struct index_args defaults = {.image = NOT_GIVEN, .symbols = true};
 static const struct option_spec options[] = {
 	OPTION(struct index_args, remove, 0, "remove", OPTION_SET, NULL,
 	       "remove the indexes of these traces instead"),
-	OPTION(struct index_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "of the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct index_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
+	IMAGE_OPTION(struct index_args),
+	SYMBOLS_OPTION(struct index_args),
 	OPTION(struct index_args, quiet, 'q', "quiet", OPTION_SET, NULL,
 	       "do not tell what was made"),
 	OPTION_END};

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "trace/kinds.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 #include "format/session.h"
 #include "model/clock.h"
 #include "trace/reader.h"
@@ -19,10 +20,9 @@ struct info_args {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct info_args, modules, 'm', "modules", OPTION_SET, NULL,
+	OPTION(struct info_args, modules, 0, "modules", OPTION_SET, NULL,
 	       "list the executable and libraries, too (json and csv always do)"),
-	OPTION(struct info_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print (text)"),
+	FORMAT_OPTION(struct info_args),
 	OPTION_END};
 
 static const struct result_column image_columns[] = {

@@ -8,7 +8,7 @@
 #include "analysis/leak_report.h"
 #include "base/units.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
+#include "cli/trace_options.h"
 
 struct leaks_args {
 	const char *where;
@@ -36,11 +36,9 @@ static const struct option_spec options[] = {
 	LEAKS_OPTION(kinds, 'k', "kinds", OPTION_STRING, "LIST",
 		     "list chains of these classes, comma-separated: lost, indirect, possible, "
 		     "reachable, unknown, all (all but reachable)"),
-	LEAKS_OPTION(top, 'n', "top", OPTION_NUMBER, "N",
-		     "show the first N rows of each list (20; 0 = all)"),
-	LEAKS_OPTION(depth, 'd', "depth", OPTION_NUMBER, "N",
-		     "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
-	LEAKS_OPTION(suppressions, 's', "suppressions", OPTION_STRINGS, "FILE",
+	TOP_OPTION(struct leaks_args, "rows of each list (20; 0 = all)"),
+	DEPTH_OPTION(struct leaks_args, "text: 8, json and csv: all"),
+	LEAKS_OPTION(suppressions, 0, "suppressions", OPTION_STRINGS, "FILE",
 		     "hide leaks that FILE names, in LeakSanitizer's format; may be repeated"),
 	LEAKS_OPTION(default_suppressions, 0, "no-default-suppressions", OPTION_CLEAR, NULL,
 		     "show also what the C library and the dynamic loader keep on purpose"),
@@ -55,16 +53,7 @@ static const struct option_spec options[] = {
 		     "how steadily a point must grow: Kendall's tau (75)"),
 	LEAKS_OPTION(growth_seconds, 0, "growth-seconds", OPTION_NUMBER, "N",
 		     "do not judge growth of runs shorter than N seconds (1)"),
-	WHERE_OPTION(struct leaks_args, where),
-	LEAKS_OPTION(image, 0, "image", OPTION_NUMBER, "N",
-		     "look at the program's image N, counted from 0; each exec begins one (the "
-		     "last)"),
-	LEAKS_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-		     "do not look for function names that the trace does not have"),
-	LEAKS_OPTION(no_index, 0, "no-index", OPTION_SET, NULL,
-		     "read the trace, also if it has an index"),
-	LEAKS_OPTION(format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-		     "how to print the result (text)"),
+	TRACE_OPTIONS(struct leaks_args),
 	OPTION_END};
 
 /* ---- lists of words ---- */

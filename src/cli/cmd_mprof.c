@@ -12,7 +12,7 @@
 #include "analysis/summary.h"
 #include "base/units.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
+#include "cli/trace_options.h"
 
 enum { CHAIN_DEPTH = 5 };
 
@@ -38,7 +38,7 @@ static const struct option_spec options[] = {
 	       "show leaks and bins above 0.5 % of the whole (the default)"),
 	OPTION(struct mprof_args, terse, 0, "terse", OPTION_SET, NULL,
 	       "show leaks and bins above 1 % of the whole"),
-	OPTION(struct mprof_args, table, 't', "table", OPTION_CHOICE, "leaks|bins|types|direct|graph",
+	OPTION(struct mprof_args, table, 0, "table", OPTION_CHOICE, "leaks|bins|types|direct|graph",
 	       "show this table only"),
 	OPTION(struct mprof_args, leaktable, 0, "leaktable", OPTION_SET, NULL,
 	       "show the table of memory leaks (the default)"),
@@ -52,23 +52,14 @@ static const struct option_spec options[] = {
 	       "a bin per size up to 1024, or per power of two (exact)"),
 	OPTION(struct mprof_args, types, 0, "no-types", OPTION_CLEAR, NULL,
 	       "do not search debug information for types of the bins' sizes"),
-	OPTION(struct mprof_args, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",
-	       "look for debug files with types in these folders, too"),
+	DEBUG_PATH_OPTION(struct mprof_args),
 	OPTION(struct mprof_args, cycles, 0, "cycles", OPTION_CHOICE, "merge|keep",
 	       "merge functions that call each other in a cycle, or show the calls inside (merge)"),
 	OPTION(struct mprof_args, fold, 0, "no-fold", OPTION_CLEAR, NULL,
 	       "show functions of the standard library that call each other one by one"),
 	OPTION(struct mprof_args, startup, 0, "startup", OPTION_SET, NULL,
 	       "of a Lisp: show also what it allocates before it runs any program"),
-	WHERE_OPTION(struct mprof_args, where),
-	OPTION(struct mprof_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "show the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct mprof_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct mprof_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct mprof_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the tables (text)"),
+	TRACE_OPTIONS(struct mprof_args),
 	OPTION_END};
 
 struct mprof {

@@ -11,6 +11,7 @@
 #include "cli/loaded.h"
 #include "cli/pushing.h"
 #include "cli/spool.h"
+#include "cli/trace_options.h"
 #include "cli/traces.h"
 
 struct push_args {
@@ -46,12 +47,9 @@ static const struct option_spec options[] = {
 	       "keep traces there while the store is away, and deliver those that are there"),
 	OPTION(struct push_args, spool_max, 0, "spool-max", OPTION_BYTES, "BYTES",
 	       "with --spool: let the folder hold so much, then drop the oldest (1G)"),
-	OPTION(struct push_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "push the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct push_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct push_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print what was done (text)"),
+	IMAGE_OPTION(struct push_args),
+	SYMBOLS_OPTION(struct push_args),
+	FORMAT_OPTION(struct push_args),
 	OPTION_END};
 
 static const char *wrong_label(const struct option_strings *labels)

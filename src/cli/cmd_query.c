@@ -7,6 +7,7 @@
 
 #include "base/io.h"
 #include "cli/loaded.h"
+#include "cli/trace_options.h"
 #include "query/engine.h"
 #include "query/graph.h"
 
@@ -19,10 +20,9 @@ struct query_args {
 static const struct query_args defaults = {.top = 20, .image = NOT_GIVEN, .symbols = true, .guess = true};
 
 static const struct option_spec options[] = {
-	OPTION(struct query_args, file, 'f', "file", OPTION_STRING, "NAME.hwq",
+	OPTION(struct query_args, file, 0, "file", OPTION_STRING, "NAME.hwq",
 	       "read the query from a file instead of the last operand"),
-	OPTION(struct query_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N entries (20; 0 = all)"),
+	TOP_OPTION(struct query_args, "entries (20; 0 = all)"),
 	OPTION(struct query_args, skip, 0, "skip", OPTION_NUMBER, "N",
 	       "leave out the first N entries"),
 	OPTION(struct query_args, stacks, 0, "stacks", OPTION_SET, NULL,
@@ -47,16 +47,11 @@ static const struct option_spec options[] = {
 	       "types: do not guess by size where nothing else tells"),
 	OPTION(struct query_args, index, 0, "index", OPTION_STRING, "PATH",
 	       "types: use this index of the sources (the one beside the program)"),
-	OPTION(struct query_args, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",
-	       "types: look for separate debug files here, too"),
-	OPTION(struct query_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct query_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct query_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct query_args, format, 0, "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the result (text)"),
+	DEBUG_PATH_OPTION(struct query_args),
+	IMAGE_OPTION(struct query_args),
+	SYMBOLS_OPTION(struct query_args),
+	NO_INDEX_OPTION(struct query_args),
+	FORMAT_OPTION(struct query_args),
 	OPTION_END};
 
 /* ---- errors ---- */

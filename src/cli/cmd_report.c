@@ -10,8 +10,8 @@
 #include "analysis/unnamed.h"
 #include "cli/folding.h"
 #include "cli/loaded.h"
+#include "cli/trace_options.h"
 #include "cli/traces.h"
-#include "cli/where.h"
 
 struct report_args {
 	const char *where;
@@ -30,25 +30,15 @@ static const struct report_args defaults = {.top = 5,
 static const struct option_spec options[] = {
 	OPTION(struct report_args, by, 'b', "by", OPTION_CHOICE, "bytes|peak|kept|temporary|count",
 	       "show only the points that lead by this measure"),
-	OPTION(struct report_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N points of each list (5; 0 = all)"),
-	OPTION(struct report_args, depth, 'd', "depth", OPTION_NUMBER, "N",
-	       "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
+	TOP_OPTION(struct report_args, "points of each list (5; 0 = all)"),
+	DEPTH_OPTION(struct report_args, "text: 8, json and csv: all"),
 	FOLDING_OPTIONS(struct report_args, folding),
-	WHERE_OPTION(struct report_args, where),
-	OPTION(struct report_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "report the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct report_args, slack, 0, "temporary-slack", OPTION_NUMBER, "N",
 	       "a chunk is temporary if its thread made at most N other allocations while it lived "
 	       "(0)"),
-	OPTION(struct report_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct report_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
 	OPTION(struct report_args, merged, 0, "merged", OPTION_SET, NULL,
 	       "of a folder: the tree of processes, their sums and common points, and no report of each"),
-	OPTION(struct report_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the report (text)"),
+	TRACE_OPTIONS(struct report_args),
 	OPTION_END};
 
 /* What one report needs while it is made. */

@@ -126,7 +126,7 @@ static const struct option_spec run_options[] = {
 		   "after the program's end send the trace to a store or a server of profiles; see 'heapwise push'"),
 	RUN_OPTION(spool, 0, "spool", OPTION_STRING, "FOLDER",
 		   "with --push: write the trace there, remove it when it was delivered, and deliver what waits there"),
-	RUN_OPTION(labels, 0, "label", OPTION_STRINGS, "KEY=VALUE",
+	RUN_OPTION(labels, 'l', "label", OPTION_STRINGS, "KEY=VALUE",
 		   "with --push: tell this of the run; may be given several times"),
 	RUN_OPTION(progress, 0, "progress", OPTION_SET, NULL,
 		   "show progress at once, not only after 5 s; on a terminal only"),

@@ -5,8 +5,8 @@
 
 #include "analysis/scores.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
 #include "cli/thresholds.h"
+#include "cli/trace_options.h"
 
 struct scores_args {
 	const char *where;
@@ -26,21 +26,11 @@ static const struct option_spec options[] = {
 	OPTION(struct scores_args, by, 'b', "by", OPTION_CHOICE,
 	       "severity|bytes|count|lifetime|usage|useful",
 	       "list the points in this order, worst or largest first (severity)"),
-	OPTION(struct scores_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N points (10; 0 = all)"),
-	OPTION(struct scores_args, depth, 'd', "depth", OPTION_NUMBER, "N",
-	       "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
+	TOP_OPTION(struct scores_args, "points (10; 0 = all)"),
+	DEPTH_OPTION(struct scores_args, "text: 8, json and csv: all"),
 	OPTION(struct scores_args, all, 'a', "all", OPTION_SET, NULL,
 	       "list also the inferences that do not hold, or are unknown"),
-	WHERE_OPTION(struct scores_args, where),
-	OPTION(struct scores_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct scores_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct scores_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct scores_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the result (text)"),
+	TRACE_OPTIONS(struct scores_args),
 	THRESHOLD_OPTIONS(struct scores_args, thresholds),
 	OPTION_END};
 

@@ -33,7 +33,7 @@ static const struct option_spec options[] = {
 	       "listen on a socket in the file system instead, for programs of this user"),
 	OPTION(struct serve_args, folder, 0, "folder", OPTION_STRING, "DIR",
 	       "let clients open further traces, of this folder and those below it (none)"),
-	OPTION(struct serve_args, open, 'o', "open", OPTION_SET, NULL,
+	OPTION(struct serve_args, open, 0, "open", OPTION_SET, NULL,
 	       "show the start page in the browser of $BROWSER, or else of the desktop"),
 	OPTION(struct serve_args, editor, 0, "editor", OPTION_STRING, "NAME|COMMAND",
 	       "let the page open source lines: vim, emacs, code, clion, kate, or a command with "

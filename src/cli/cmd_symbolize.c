@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 #include "cli/traces.h"
 #include "symbols/remedy.h"
 #include "symbols/resolve.h"
@@ -17,12 +18,10 @@ struct symbolize_args {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct symbolize_args, debug_path, 'd', "debug-path", OPTION_STRING, "DIR[:DIR...]",
-	       "look for separate debug files here, too"),
+	DEBUG_PATH_OPTION(struct symbolize_args),
 	OPTION(struct symbolize_args, no_inlines, 0, "no-inlines", OPTION_SET, NULL,
 	       "name only the function that holds the code, not those inlined into it"),
-	OPTION(struct symbolize_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the summary (text)"),
+	FORMAT_OPTION(struct symbolize_args),
 	OPTION_END};
 
 static struct result *describe(const char *path, const struct symbolize_summary *found)

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 #include "synth/synth.h"
 
 struct synth_args {
@@ -37,10 +38,8 @@ static const struct option_spec options[] = {
 	       "another number, another trace (1)"),
 	OPTION(struct synth_args, program, 0, "program", OPTION_NUMBER, "N",
 	       "traces of the same N are of the same program: they share stacks (the seed)"),
-	OPTION(struct synth_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "tell the N points with the most bytes (10; 0 = all)"),
-	OPTION(struct synth_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print what is in the trace (text)"),
+	TOP_OPTION(struct synth_args, "points, most bytes first (10; 0 = all)"),
+	FORMAT_OPTION(struct synth_args),
 	OPTION_END};
 
 /* "200k" → 200000. */

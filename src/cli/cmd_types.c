@@ -3,8 +3,8 @@
  * Host. */
 #include "analysis/types_result.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
 #include "cli/thresholds.h"
+#include "cli/trace_options.h"
 
 struct types_args {
 	const char *where;
@@ -25,8 +25,7 @@ static const struct option_spec options[] = {
 	       "list types in this order, largest first (peak)"),
 	OPTION(struct types_args, fold, 0, "fold", OPTION_SET, NULL,
 	       "join the types that one template made: std::vector<*>"),
-	OPTION(struct types_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N types (20; 0 = all)"),
+	TOP_OPTION(struct types_args, "types (20; 0 = all)"),
 	OPTION(struct types_args, fields, 0, "fields", OPTION_STRING, "TYPE",
 	       "show the members of TYPE, and which of their bytes are used"),
 	OPTION(struct types_args, chunks, 0, "chunks", OPTION_SET, NULL,
@@ -35,17 +34,8 @@ static const struct option_spec options[] = {
 	       "do not guess types by their sizes"),
 	OPTION(struct types_args, index, 0, "index", OPTION_STRING, "PATH",
 	       "use this index of the sources (the one beside the program)"),
-	OPTION(struct types_args, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",
-	       "look for separate debug files here, too"),
-	WHERE_OPTION(struct types_args, where),
-	OPTION(struct types_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct types_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct types_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct types_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the result (text)"),
+	DEBUG_PATH_OPTION(struct types_args),
+	TRACE_OPTIONS(struct types_args),
 	OPTION_END};
 
 struct types {

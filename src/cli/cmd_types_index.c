@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 #include "indexer/indexer.h"
 #include "symbols/type_index.h"
 
@@ -22,7 +23,7 @@ struct types_index_args {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct types_index_args, database, 'p', "database", OPTION_STRING, "PATH",
+	OPTION(struct types_index_args, database, 0, "database", OPTION_STRING, "PATH",
 	       "compile_commands.json, or the folder that it is in (.)"),
 	OPTION(struct types_index_args, output, 'o', "output", OPTION_STRING, "FILE",
 	       "write the index to FILE (" TYPE_INDEX_NAME " beside compile_commands.json)"),
@@ -34,8 +35,7 @@ static const struct option_spec options[] = {
 	       "parse all sources, not only those that changed"),
 	OPTION(struct types_index_args, find, 0, "find", OPTION_STRING, "SOURCE:LINE[:COLUMN]",
 	       "make nothing: tell what the index (-o) says of this place"),
-	OPTION(struct types_index_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print (text)"),
+	FORMAT_OPTION(struct types_index_args),
 	OPTION_END};
 
 static struct result *describe(const char *path, const struct indexer_summary *found)
@@ -218,7 +218,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 	int status;
 
 	if (args->database && sources)
-		return command_usage(self, "either -p or sources, not both");
+		return command_usage(self, "either --database or sources, not both");
 	if (!sources && argc)
 		return command_usage(self, "options for the compiler without a source");
 	if (!sources && !args->database)

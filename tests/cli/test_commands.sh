@@ -44,9 +44,9 @@ symbolize|2|which FILE
 types|2|which FILE
 types --sort size a|2|wants one of peak
 types /no/such/file|3|/no/such/file: No such file
-types-index -p . a.c|2|either -p or sources
+types-index --database . a.c|2|either --database or sources
 types-index -- -DX|2|without a source
-types-index -p /no/such/folder|3|/no/such/folder/compile_commands.json: No such file
+types-index --database /no/such/folder|3|/no/such/folder/compile_commands.json: No such file
 types-index /no/such/source.c|3|/no/such/source.c: No such file
 types-index --find here|2|--find wants SOURCE:LINE
 types-index -o /no/such/index --find a.c:3|3|/no/such/index
@@ -63,7 +63,7 @@ query a b c all|2|two FILEs at most
 query --canonical a all|2|no FILE is wanted
 query --fields a|2|no FILE is wanted
 query /no/such/file all|3|/no/such/file: No such file
-query -f /no/such/file a|3|/no/such/file
+query --file /no/such/file a|3|/no/such/file
 query /no/such/file al|2|did you mean 'all'
 callgraph --from nowhere a|2|wants one of auto
 callgraph /no/such/file|3|/no/such/file: No such file
@@ -167,6 +167,12 @@ for command in $commands; do
 		grep -qF -- "$option" "$work/page" || fail "heapwise-$command(1) does not mention $option"
 	done
 done
+
+# A letter has one meaning in all commands.
+for command in $commands; do
+	"$HEAPWISE" $command --help | sed -nE 's/^  -([a-zA-Z]), --([a-z-]+).*/\1 \2/p'
+done | sort -u >"$work/letters"
+equal "letters of two meanings" "$(cut -d' ' -f1 "$work/letters" | uniq -d | tr '\n' ' ')" ""
 
 for pair in bash:bash/heapwise zsh:zsh/_heapwise fish:fish/heapwise.fish; do
 	run_cli __complete "${pair%%:*}"

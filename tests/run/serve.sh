@@ -220,8 +220,8 @@ case_report()
 	[ "$(stat -c %s "$work/r.html")" -gt "$size" ] || fail "files are no more than lines"
 	report --max-mb 1 || fail "size"
 	at_most "bytes of a report of a MB" "$(stat -c %s "$work/r.html")" 1000100
-	report --q 'all | where size >= 100' || fail "query"
-	report --q 'all | where sise > 3'; equal "status of a wrong query" "$?" 2
+	report --where 'all | where size >= 100' || fail "query"
+	report --where 'all | where sise > 3'; equal "status of a wrong query" "$?" 2
 	says "$work/stderr" "no field 'sise'"
 }
 

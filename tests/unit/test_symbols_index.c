@@ -150,7 +150,7 @@ static void check_program(const char *compiler, const char *flags, const char *s
 	u32 missing = 0;
 
 	need(compiler, strncmp(compiler, "clang", 5) == 0 ? "clang" : "g++");
-	if (shell(HEAPWISE " types-index -p . 2>&1 | grep -q 'built without libclang'") == 0)
+	if (shell(HEAPWISE " types-index --database . 2>&1 | grep -q 'built without libclang'") == 0)
 		test_skip("needs package libclang-dev");
 	self->base = source;
 	MUST("cp " TARGETS "/%s .", source);
