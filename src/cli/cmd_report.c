@@ -29,15 +29,16 @@ static const struct report_args defaults = {.top = 5,
 
 static const struct option_spec options[] = {
 	OPTION(struct report_args, by, 'b', "by", OPTION_CHOICE, "bytes|peak|kept|temporary|count",
-	       "show only the points that lead by this measure"),
+	       "show only the top points by this measure"),
 	TOP_OPTION(struct report_args, "points of each list (5; 0 = all)"),
 	DEPTH_OPTION(struct report_args, "text: 8, json and csv: all"),
 	FOLDING_OPTIONS(struct report_args, folding),
 	OPTION(struct report_args, slack, 0, "temporary-slack", OPTION_NUMBER, "N",
-	       "a chunk is temporary if its thread made at most N other allocations while it lived "
-	       "(0)"),
+	       "count a chunk as temporary if its thread made at most N other allocations during its life "
+	       "(default 0)"),
 	OPTION(struct report_args, merged, 0, "merged", OPTION_SET, NULL,
-	       "of a folder: the tree of processes, their sums and common points, and no report of each"),
+	       "for a folder: show only the process tree, its totals and common points, not the report of "
+	       "each process"),
 	TRACE_OPTIONS(struct report_args),
 	OPTION_END};
 
@@ -231,16 +232,17 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 const struct command cmd_report = {
 	.name = "report",
 	.operands = "FILE",
-	.summary = "tell what a recorded program did with its heap",
-	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
-		   "--children,\n"
-		   "of which the tree of processes, their sums and their common points come first, and "
-		   "then\nthe report of each. Measures of --by: bytes "
-		   "requested in all;\n"
-		   "peak, live bytes at the moment of the program's peak; kept, bytes never freed; "
-		   "temporary,\n"
-		   "chunks freed before the next allocation of their thread; count, number of "
-		   "allocations.",
+	.summary = "show what a recorded program did with its heap",
+	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children. For a "
+		   "folder\n"
+		   "the process tree, its totals and common points come first, then the report of each "
+		   "process.\n"
+		   "\n"
+		   "Measures of --by: bytes, total bytes requested; peak, live bytes at the program's peak; "
+		   "kept,\n"
+		   "bytes never freed; temporary, chunks freed before their thread's next allocation; "
+		   "count,\n"
+		   "number of allocations.",
 	.options = options,
 	.fields_size = sizeof(struct report_args),
 	.fields_default = &defaults,

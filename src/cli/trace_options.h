@@ -18,20 +18,20 @@
 
 #define WHERE_OPTION(type)                                                                         \
 	OPTION(type, where, 0, "where", OPTION_STRING, "QUERY",                                    \
-	       "look at the chunks only that the query is left with, or for which the condition "  \
-	       "holds: 'size >= 1KiB'; see heapwise-query(7)")
+	       "use only chunks that match QUERY, a query or a condition such as 'size >= 1KiB'; " \
+	       "see heapwise-query(7)")
 
 #define IMAGE_OPTION(type)                                                                         \
 	OPTION(type, image, 0, "image", OPTION_NUMBER, "N",                                        \
-	       "look at the program's image N, counted from 0; each exec begins one (the last)")
+	       "use program image N, counted from 0; each exec starts an image (default: the last)")
 
 #define SYMBOLS_OPTION(type)                                                                       \
 	OPTION(type, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,                                 \
-	       "do not look for function names that the trace does not have")
+	       "do not look up function names that the trace lacks")
 
 #define NO_INDEX_OPTION(type)                                                                      \
 	OPTION(type, no_index, 0, "no-index", OPTION_SET, NULL,                                    \
-	       "read the trace, also if it has an index")
+	       "read the trace even if it has an index")
 
 #define DEBUG_PATH_OPTION(type)                                                                    \
 	OPTION(type, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",                   \

@@ -109,7 +109,7 @@ fleet dance|2|not 'dance'
 fleet top|2|which store
 fleet top x --to clickhouse://h/d|2|no operand
 fleet fetch --to clickhouse://h/d|2|which RUN
-run --spool x true|2|--spool goes with --push
+run --spool x true|2|--spool requires --push
 export a|2|which format: --to html
 export --to morse a|2|wants one of html
 export --to folded --metric weight a|2|wants one of bytes
@@ -140,8 +140,8 @@ ctl 0 status|2|'0' is not the number of a process
 ctl 99999999999 status|2|is not the number of a process
 ctl 1 dance|2|'dance' is none of pause, resume, snapshot, scan, save, stop, join, status, dump
 ctl 2147483647 status|3|there is no process 2147483647
-run --toggle-signal KILL true|2|wants one of USR1
-run --toggle-signal RTMIN+99 true|2|wants one of USR1
+run --toggle-signal KILL true|2|--toggle-signal: expected USR1
+run --toggle-signal RTMIN+99 true|2|--toggle-signal: expected USR1
 run --listen 127.0.0.1: true|3|lacks a port
 run --listen here true|3|wants .ADDRESS:.PORT, such as
 run --listen|2|listen

@@ -391,7 +391,7 @@ case_spool_refusals()
 	for option in --children "-o t.hwt"; do
 		"$HEAPWISE" run --push "$away" --spool spool $option -- touch started 2>stderr
 		equal "status with $option" "$?" 2
-		says stderr "${option% *} does not go with it"
+		says stderr "--spool cannot be combined with ${option% *}"
 	done
 	[ ! -e started ] || fail "the program was started all the same"
 	refuses "cannot lock the spool none/such" "$HEAPWISE" push --to "$away" --spool none/such
@@ -401,7 +401,7 @@ case_spool_refusals()
 			sh -c 'tr "\0" " " </proc/$PPID/cmdline' >out 2>stderr
 	)
 	says out "clickhouse://fleet:xxxxxxxxx@127.0.0.1:1/fleet"
-	says stderr "the trace stays: .*shown.hwt"
+	says stderr "remains in .*shown.hwt"
 }
 
 # sink   a server that keeps what it is sent: port in $port, requests in sink/N.head and sink/N.body

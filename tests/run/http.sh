@@ -371,7 +371,7 @@ case_unprofiled()
 	gcc -static "$work/static.c" -o "$work/static" 2>/dev/null || lacks libc6-dev
 	"$HEAPWISE" run --listen 0 --unprofiled -o "$work/trace" -- "$work/static" 2>"$work/stderr"
 	equal "exit status" "$?" 5
-	says "$work/stderr" "without being recorded, and nothing was served"
+	says "$work/stderr" "the program was not recorded, and nothing was served"
 	! grep -q listening "$work/stderr" || fail "an address was printed"
 }
 

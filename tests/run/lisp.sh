@@ -264,7 +264,7 @@ case_refused()
 	equal "status" $? 0
 	says stderr "no Lisp was recorded: not the version of ECL .*libecl.so.99.1"
 	"$HEAPWISE" run --lisp ecl --alloc-fn x -o trace.hwt -- ./other 2>stderr && fail "--alloc-fn is accepted"
-	says stderr "does not go with"
+	says stderr "cannot be combined with"
 }
 
 needs ecl
