@@ -153,7 +153,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status;
 
 	if (argc != 1)
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	self = calloc(1, sizeof(*self));
 	if (!self)
 		return command_fail(command, &(struct err){ERR_MEMORY, "out of memory"});

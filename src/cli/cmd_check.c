@@ -283,7 +283,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	self.root = here ? here : args->root;
 	if (argc != 1) {
 		free(here);
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	}
 	status = read_limits(&self, &err);
 	if (status == 0)

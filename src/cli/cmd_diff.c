@@ -35,7 +35,7 @@ static const struct option_spec options[] = {
 	       "what to compare (stack)"),
 	OPTION(struct diff_args, metric, 'm', "metric", OPTION_CHOICE, COMPARE_METRIC_CHOICES,
 	       "number by which differences are told and ranked (bytes; with --at kept)"),
-	TOP_OPTION(struct diff_args, "differences, largest first (20; 0 = all)"),
+	TOP_OPTION(struct diff_args, "differences, largest first (default 20; 0 = all)"),
 	OPTION(struct diff_args, same, 0, "same", OPTION_SET, NULL,
 	       "list also what did not change"),
 	OPTION(struct diff_args, tolerance, 0, "tolerance", OPTION_PERCENT, "PERCENT",
@@ -48,7 +48,7 @@ static const struct option_spec options[] = {
 	       "points of the heap lines (200)"),
 	OPTION(struct diff_args, chart, 0, "no-chart", OPTION_CLEAR, NULL,
 	       "do not draw the heap lines in the text"),
-	DEPTH_OPTION(struct diff_args, "text: 8, json and csv: all"),
+	DEPTH_OPTION(struct diff_args, "default: 8 in text, all in json and csv"),
 	IMAGE_OPTION(struct diff_args),
 	SYMBOLS_OPTION(struct diff_args),
 	FORMAT_OPTION(struct diff_args),
@@ -226,7 +226,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 				     "--at wants to be given twice: two moments of one FILE");
 	if (args->at.count && argc != 1)
 		return command_usage(command,
-				     argc ? "--at compares moments of one FILE" : "which FILE?");
+				     argc ? "--at compares moments of one FILE" : "no FILE given");
 	if (!args->at.count && argc != 2)
 		return command_usage(command, argc == 1
 						      ? "which second FILE? or --at twice, for two "

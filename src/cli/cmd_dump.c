@@ -752,7 +752,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status = 0;
 
 	if (argc != 1)
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	self.format = format_parse(self.args->format);
 	reader = trace_open(argv[0], &err);
 	if (!reader)

@@ -46,7 +46,7 @@ static const struct option_spec options[] = {
 	       "outliers are above Q3 + X * IQR (auto: the IQR, then the largest gap, then 3)"),
 	OPTION(struct excessive_args, wrappers, 'w', "wrappers", OPTION_STRING, "auto|none|LIST",
 	       "look through these functions to who calls them, * for any characters (auto)"),
-	TOP_OPTION(struct excessive_args, "objects (10; 0 = all)"),
+	TOP_OPTION(struct excessive_args, "objects (default 10; 0 = all)"),
 	OPTION(struct excessive_args, all_paths, 0, "all-paths", OPTION_SET, NULL,
 	       "show all call paths to each object, not the heaviest alone"),
 	OPTION(struct excessive_args, data, 0, "data", OPTION_SET, NULL,
@@ -218,7 +218,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status;
 
 	if (argc != 1)
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	if (args->k && (args->k < 2 || args->k > KMEANS_MAX))
 		return command_usage(command, "--k wants 2 to %d", KMEANS_MAX);
 	if (!read_mu(args->mu, &self.query))

@@ -278,7 +278,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status;
 
 	if (argc != 1)
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	if (!format)
 		return command_usage(command, "which format: --to %s?", FORMATS);
 	if (args->every && (!args->output || strcmp(args->output, "-") == 0))

@@ -33,8 +33,8 @@ static const struct findings_args defaults = {.top = 10,
 					      .thresholds = THRESHOLDS_DEFAULT};
 
 static const struct option_spec options[] = {
-	TOP_OPTION(struct findings_args, "findings (10; 0 = all)"),
-	DEPTH_OPTION(struct findings_args, "text: 4, json and csv: all"),
+	TOP_OPTION(struct findings_args, "findings (default 10; 0 = all)"),
+	DEPTH_OPTION(struct findings_args, "default: 4 in text, all in json and csv"),
 	OPTION(struct findings_args, min_share, 0, "min-share", OPTION_PERCENT, "PERCENT",
 	       "hide findings that would save less than this share of the peak, the mean heap or the CPU "
 	       "time; misuse is always shown (default 1)"),

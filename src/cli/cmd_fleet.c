@@ -45,8 +45,8 @@ static const struct option_spec options[] = {
 	FLEET_OPTION(by, 'b', "by", OPTION_CHOICE, MEASURE_WORDS,
 		     "top, growth, hosts: what is measured (top: time, which is bytes x time; "
 		     "others: peak)"),
-	TOP_OPTION(struct fleet_args, "rows (10; 0 = all)"),
-	DEPTH_OPTION(struct fleet_args, "text: 8, json and csv: all"),
+	TOP_OPTION(struct fleet_args, "rows (default 10; 0 = all)"),
+	DEPTH_OPTION(struct fleet_args, "default: 8 in text, all in json and csv"),
 	FLEET_OPTION(old_build, 0, "old", OPTION_STRING, "BUILD",
 		     "growth: from this build (the one before the last)"),
 	FLEET_OPTION(new_build, 0, "new", OPTION_STRING, "BUILD",

@@ -23,7 +23,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	struct err err = {0};
 
 	if (argc < 1)
-		return command_usage(command, "which FILE?");
+		return command_usage(command, "no FILE given");
 	if (!args->output)
 		return command_usage(command, "where to: -o FILE?");
 	if (args->tick_ns > 1000000000)

@@ -36,7 +36,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	const struct import_args *args = fields;
 
 	if (argc != 1)
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	if (!args->output)
 		return command_usage(command, "where to: -o FILE?");
 	return import_heaptrack(command, argv[0], args->output);

@@ -98,7 +98,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int worst = EXIT_DONE;
 
 	if (argc < 1)
-		return command_usage(command, "which FILE?");
+		return command_usage(command, "no FILE given");
 	for (int i = 0; i < argc; i++) {
 		struct trace_list traces = {0};
 		struct err err = {0};

@@ -477,7 +477,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status = EXIT_DONE;
 
 	if (argc != 1)
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	reader = trace_open(argv[0], &err);
 	if (!reader)
 		return command_fail(command, &err);

@@ -30,8 +30,8 @@ static const struct report_args defaults = {.top = 5,
 static const struct option_spec options[] = {
 	OPTION(struct report_args, by, 'b', "by", OPTION_CHOICE, "bytes|peak|kept|temporary|count",
 	       "show only the top points by this measure"),
-	TOP_OPTION(struct report_args, "points of each list (5; 0 = all)"),
-	DEPTH_OPTION(struct report_args, "text: 8, json and csv: all"),
+	TOP_OPTION(struct report_args, "points of each list (default 5; 0 = all)"),
+	DEPTH_OPTION(struct report_args, "default: 8 in text, all in json and csv"),
 	FOLDING_OPTIONS(struct report_args, folding),
 	OPTION(struct report_args, slack, 0, "temporary-slack", OPTION_NUMBER, "N",
 	       "count a chunk as temporary if its thread made at most N other allocations during its life "

@@ -97,7 +97,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 	int worst = EXIT_DONE;
 
 	if (argc != 1)
-		return command_usage(self, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(self, argc ? "expected one FILE" : "no FILE given");
 	if (trace_list_find(&traces, argv[0], &err) < 0) {
 		trace_list_release(&traces);
 		return command_fail(self, &err);

@@ -38,7 +38,7 @@ static const struct option_spec options[] = {
 	       "another number, another trace (1)"),
 	OPTION(struct synth_args, program, 0, "program", OPTION_NUMBER, "N",
 	       "traces of the same N are of the same program: they share stacks (the seed)"),
-	TOP_OPTION(struct synth_args, "points, most bytes first (10; 0 = all)"),
+	TOP_OPTION(struct synth_args, "points, most bytes first (default 10; 0 = all)"),
 	FORMAT_OPTION(struct synth_args),
 	OPTION_END};
 

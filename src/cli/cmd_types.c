@@ -25,7 +25,7 @@ static const struct option_spec options[] = {
 	       "list types in this order, largest first (peak)"),
 	OPTION(struct types_args, fold, 0, "fold", OPTION_SET, NULL,
 	       "join the types that one template made: std::vector<*>"),
-	TOP_OPTION(struct types_args, "types (20; 0 = all)"),
+	TOP_OPTION(struct types_args, "types (default 20; 0 = all)"),
 	OPTION(struct types_args, fields, 0, "fields", OPTION_STRING, "TYPE",
 	       "show the members of TYPE, and which of their bytes are used"),
 	OPTION(struct types_args, chunks, 0, "chunks", OPTION_SET, NULL,

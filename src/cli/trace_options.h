@@ -11,7 +11,7 @@
 #define TOP_OPTION(type, what)                                                                     \
 	OPTION(type, top, 'n', "top", OPTION_NUMBER, "N", "show the first N " what)
 
-/* some: "text: 8, json and csv: all" */
+/* some: "default: 8 in text, all in json and csv" */
 #define DEPTH_OPTION(type, some)                                                                   \
 	OPTION(type, depth, 'd', "depth", OPTION_NUMBER, "N",                                      \
 	       "show N frames of each stack (" some "; 0 = all)")
@@ -35,11 +35,11 @@
 
 #define DEBUG_PATH_OPTION(type)                                                                    \
 	OPTION(type, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",                   \
-	       "look for separate debug files here, too")
+	       "also look for separate debug files in these folders")
 
 #define FORMAT_OPTION(type)                                                                        \
 	OPTION(type, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,                         \
-	       "how to print the result (text)")
+	       "output format (default: text)")
 
 /* What every command takes that looks at one trace. */
 #define TRACE_OPTIONS(type)                                                                        \

@@ -32,16 +32,16 @@ reprot|2|did you mean 'report'
 frobnicate|2|unknown command 'frobnicate'
 --format json report|2|the command comes first
 help frobnicate|2|unknown command
-report|2|which FILE
-report a b|2|one FILE at a time
+report|2|no FILE given
+report a b|2|expected one FILE
 report --tpo 3 a|2|did you mean --top
 report --top many a|2|wants a number, not 'many'
 report --by size a|2|wants one of bytes
 dump --format xml a|2|wants one of text
-dump|2|which FILE
-info|2|which FILE
-symbolize|2|which FILE
-types|2|which FILE
+dump|2|no FILE given
+info|2|no FILE given
+symbolize|2|no FILE given
+types|2|no FILE given
 types --sort size a|2|wants one of peak
 types /no/such/file|3|/no/such/file: No such file
 types-index --database . a.c|2|either --database or sources
@@ -50,30 +50,30 @@ types-index --database /no/such/folder|3|/no/such/folder/compile_commands.json: 
 types-index /no/such/source.c|3|/no/such/source.c: No such file
 types-index --find here|2|--find wants SOURCE:LINE
 types-index -o /no/such/index --find a.c:3|3|/no/such/index
-mprof|2|which FILE
-findings|2|which FILE
-scores|2|which FILE
+mprof|2|no FILE given
+findings|2|no FILE given
+scores|2|no FILE given
 scores --by size a|2|wants one of severity
-callgraph|2|which FILE
-serve|2|which FILE
+callgraph|2|no FILE given
+serve|2|no FILE given
 serve /no/such/file|3|/no/such/file: No such file
-query|2|which FILE, and what
-query all|2|which FILE
-query a b c all|2|two FILEs at most
-query --canonical a all|2|no FILE is wanted
-query --fields a|2|no FILE is wanted
+query|2|no FILE and no QUERY given
+query all|2|no FILE given
+query a b c all|2|at most two FILEs
+query --canonical a all|2|unexpected FILE
+query --fields a|2|unexpected FILE
 query /no/such/file all|3|/no/such/file: No such file
 query --file /no/such/file a|3|/no/such/file
 query /no/such/file al|2|did you mean 'all'
 callgraph --from nowhere a|2|wants one of auto
 callgraph /no/such/file|3|/no/such/file: No such file
-import|2|which FILE
+import|2|no FILE given
 import a|2|where to
 import -o b /no/such/file|3|/no/such/file: No such file
-import-heaptrack|2|which FILE
+import-heaptrack|2|no FILE given
 import-heaptrack a|2|where to
 import-heaptrack -o b /no/such/file|3|/no/such/file: No such file
-import-heaptrack -o b a c|2|one FILE at a time
+import-heaptrack -o b a c|2|expected one FILE
 import-emad|2|which TEXT
 import-emad a|2|where to
 import-emad --tick-ns 0 -o b a|2|wants a number from 1
@@ -88,7 +88,7 @@ diff --at peak a|2|--at wants to be given twice
 diff --metric size a b|2|wants one of bytes
 diff --tolerance much a b|2|wants a percentage
 diff /no/such/file a|3|/no/such/file: No such file
-check|2|which FILE
+check|2|no FILE given
 check a|2|which limits
 check --max-peak much a|2|wants a size
 check --max-growth 5 a|2|wants --baseline
@@ -97,7 +97,7 @@ check --budget /no/such/file a|3|/no/such/file: No such file
 check --max-kept 0 /no/such/file|3|/no/such/file: No such file
 export --to heaplog --every 5 a|2|--every needs a name
 export --to heaplog --entries some a|2|wants one of all
-export|2|which FILE
+export|2|no FILE given
 push|2|where to
 push --to clickhouse://h/d|2|which TRACE
 push --to clickhouse://h/d --label x a|2|KEY=VALUE
@@ -114,7 +114,7 @@ export a|2|which format: --to html
 export --to morse a|2|wants one of html
 export --to folded --metric weight a|2|wants one of bytes
 export --to emad /no/such/file|3|/no/such/file: No such file
-index|2|which FILE
+index|2|no FILE given
 index /no/such/file|3|/no/such/file: No such file
 synth|2|where to
 synth -o a --chunks many|2|--chunks wants a number such as 200k
@@ -126,7 +126,7 @@ synth a|2|no operands
 findings --idle much a|2|wants a percentage
 findings --idle 101 a|2|wants a percentage
 findings /no/such/file|3|/no/such/file: No such file
-excessive|2|which FILE
+excessive|2|no FILE given
 excessive --k 1 a|2|--k wants 2 to 64
 excessive --mu much a|2|--mu wants a number
 excessive --wrappers a,,b a|2|--wrappers wants auto

@@ -155,7 +155,7 @@ rm "$work/folder/c.hwt"
 mkdir "$work/empty"
 "${report[@]}" "$work/empty" >"$work/stdout" 2>"$work/stderr"
 equal "status of an empty folder" "$?" 3
-says "$work/stderr" "holds no trace"
+says "$work/stderr" "contains no traces"
 
 # Function names: looked up once, kept in the file; a file that cannot be written is reported as it is.
 cp "$work/trace.hwt" "$work/named.hwt"

@@ -328,7 +328,7 @@ case_mistakes()
 {
 	build new -DNEW
 	check 2
-	says "$work/stderr" "which FILE"
+	says "$work/stderr" "no FILE given"
 	check 2 "$work/new.hwt"
 	says "$work/stderr" "which limits"
 	check 2 --max-growth 5% "$work/new.hwt"

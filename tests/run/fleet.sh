@@ -293,7 +293,7 @@ case_bad_input()
 	refuses "fetch writes to a file" "$HEAPWISE" fleet fetch 1 --to "$store"
 	refuses "drops what is older than --keep" "$HEAPWISE" fleet expire --to "$store"
 	refuses "no runs of a build 'nope'" "$HEAPWISE" fleet growth --old nope --new nada --to "$store"
-	refuses "holds no trace" "$HEAPWISE" push --to "$store" servers
+	refuses "contains no traces" "$HEAPWISE" push --to "$store" servers
 	[ ! -e none.hwt ] || fail "a file of nothing is left"
 	# An old schema is refused, brought up to date, and used.
 	server_ask 0 "DROP TABLE fleet.meta" && "$HEAPWISE" fleet init --to "clickhouse://fleet@$one/fleet" --cluster fleet >/dev/null

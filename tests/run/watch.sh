@@ -79,7 +79,7 @@ case_idle_calls()
 	"$eager" "$idle" >eager.out 2>stderr || fail "eager: status $?: $(cat stderr)"
 	equal "calls that differ" "$(diff plain eager.out)" ""
 	"$HEAPWISE" watch --policy all --batch 1 -o idle.jsonl "$idle" io_uring >stdout 2>stderr || fail "io_uring: status $?"
-	grep -qx "io_uring: 0" plain || says stderr "uses io_uring: from then on its memory was not monitored"
+	grep -qx "io_uring: 0" plain || says stderr "set up io_uring; its memory was not monitored after that"
 }
 
 # idle_libc SHARE   every function of the C library that takes a pointer is called so, or a part of them: as many times fewer; the list is
@@ -114,7 +114,7 @@ case_rings()
 		"$HEAPWISE" watch --policy all --batch 1 -o rings.jsonl "$rings" $case >stdout 2>stderr
 		equal "$case: status" $? 0
 		equal "$case" "$(cat stdout)" "$(cat plain)"
-		[ $case = aio ] || says stderr "uses io_uring: from then on its memory was not monitored"
+		[ $case = aio ] || says stderr "set up io_uring; its memory was not monitored after that"
 	done
 }
 
@@ -573,7 +573,7 @@ case_ends()
 {
 	"$HEAPWISE" watch -q "$HEAPWISE_TARGETS/empty" 2>stderr
 	equal "a program that never allocates: status" $? 7
-	says stderr "nothing was seen"
+	says stderr "nothing was recorded"
 	"$HEAPWISE" watch --batch 1 -o x.jsonl sh -c 'kill -9 $$' 2>stderr
 	equal "killed: status" $? 137
 	"$HEAPWISE" watch ./missing 2>stderr
