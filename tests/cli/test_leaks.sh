@@ -70,7 +70,7 @@ leak:keep_one\nleak:keep_two|600|250
 ROWS
 printf 'leak:keep_one\n' >"$work/one"
 printf 'leak:keep_two\n' >"$work/two"
-equal "hidden by two files" "$(known -s "$work/one" -s "$work/two" | jq -c '[.suppressed.bytes, [.suppressions[].pattern]]')" \
+equal "hidden by two files" "$(known --suppressions "$work/one" --suppressions "$work/two" | jq -c '[.suppressed.bytes, [.suppressions[].pattern]]')" \
 	'[250,["keep_one","keep_two"]]'
 printf 'leak:keep_one\nrace:something\n' >"$work/bad"
 known --suppressions "$work/bad" >"$work/stdout" 2>"$work/stderr"
