@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise callgraph: who calls whom and how often, from a trace of routines, or from the stacks of
+ * heapwise trace callgraph: who calls whom and how often, from a trace of routines, or from the stacks of
  * its allocations.
  * Host. */
 #include <errno.h>
@@ -82,10 +82,10 @@ static int make(struct show *self, struct err *err)
 	if (self->args->where)
 		return make_of_stacks(self, err);
 	fprintf(stderr,
-		"heapwise callgraph: %s has no routine events, so the graph is made of the stacks "
+		"heapwise %s: %s has no routine events, so the graph is made of the stacks "
 		"of "
 		"its allocations\n",
-		self->trace.path);
+		self->command->name, self->trace.path);
 	return make_of_stacks(self, err);
 }
 
@@ -166,13 +166,13 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 }
 
 const struct command cmd_callgraph = {
-	.name = "callgraph",
+	.name = "trace callgraph",
 	.operands = "FILE",
 	.summary = "who calls whom and how often, from recorded routines or allocation stacks",
 	.details =
 		"Routines are there if they were recorded ('heapwise run --routines') or imported "
 		"('heapwise\n"
-		"import-emad'). Of other traces the graph has what the stacks of their allocations "
+		"import'). Of other traces the graph has what the stacks of their allocations "
 		"tell: edges\n"
 		"are weighted by allocations, not by calls.",
 	.options = options,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise dump: every event of a trace, one per line, as it is read.
+ * heapwise trace dump: every event of a trace, one per line, as it is read.
  * Host. Keeps contexts, modules and threads, never events. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -766,7 +766,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (status < 0)
 		status = command_fail(command, &err);
 	else if (trace_info(reader)->damaged_blocks)
-		fprintf(stderr, "heapwise dump: %s: damaged blocks were skipped: %s\n", argv[0],
+		fprintf(stderr, "heapwise %s: %s: damaged blocks were skipped: %s\n", command->name, argv[0],
 			trace_info(reader)->damage);
 	trace_close(reader);
 	release(&self);
@@ -774,13 +774,13 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 }
 
 const struct command cmd_dump = {
-	.name = "dump",
+	.name = "trace dump",
 	.operands = "FILE",
 	.summary = "print every event of a trace",
 	.details = "Text has one event per line: time_ns tid kind address size chunk context aux "
 		   "flags, separated\n"
 		   "by one space, '-' for nothing; lines that begin with # tell the rest. "
-		   "heapwise-dump(1) says\n"
+		   "heapwise-trace-dump(1) says\n"
 		   "what each column means. json is an array of objects, csv has a header line.",
 	.options = options,
 	.fields_size = sizeof(struct dump_args),

@@ -312,10 +312,10 @@ const struct command cmd_export = {
 		   "speedscope: JSON for speedscope.app. massif: for ms_print. callgrind: for\n"
 		   "callgrind_annotate and KCachegrind. perfetto: for ui.perfetto.dev. firefox: for\n"
 		   "profiler.firefox.com. dot: the calls that lead to allocations, for Graphviz.\n"
-		   "emad: the text form of routine traces that 'heapwise import-emad' reads; for traces\n"
+		   "emad: the text form of routine traces that 'heapwise import' reads; for traces\n"
 		   "that have routines.\n"
 		   "heaplog: dumps of allocation entries with types, HeapLog version 4, that\n"
-		   "'heapwise import-heaplog' reads.",
+		   "'heapwise import' reads.",
 	.options = options,
 	.fields_size = sizeof(struct export_args),
 	.fields_default = &defaults,

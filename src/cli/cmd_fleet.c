@@ -214,10 +214,12 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	return status < 0 ? command_fail(command, &err) : EXIT_DONE;
 }
 
+static const struct command *const below[] = {&cmd_push, NULL};
+
 const struct command cmd_fleet = {
 	.name = "fleet",
 	.operands = "QUESTION [RUN]",
-	.summary = "ask a store of many runs, to which 'heapwise push' sends",
+	.summary = "ask a store of many runs, to which 'heapwise fleet push' sends",
 	.details = "init: make the tables, or bring them up to date.\n"
 		   "runs: the runs, latest first. top: the points that cost most over all runs.\n"
 		   "growth: what grew from one build to another, how sure that is, and since which "
@@ -230,5 +232,6 @@ const struct command cmd_fleet = {
 	.options = options,
 	.fields_size = sizeof(struct fleet_args),
 	.fields_default = &defaults,
+	.commands = below,
 	.run = run,
 };

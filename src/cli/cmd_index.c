@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise index: makes indexes of traces, so that large ones open at once, and removes them.
+ * heapwise trace index: makes indexes of traces, so that large ones open at once, and removes them.
  * Host. */
 #include <stdio.h>
 #include <unistd.h>
@@ -76,18 +76,18 @@ static int make_one(const struct command *command, const struct index_args *args
 	status = index_build(path, &how, &made, err);
 	hide(&progress);
 	if (status == 0 && !args->quiet)
-		fprintf(stderr, "heapwise index: %s %s: %s\n", made.path,
+		fprintf(stderr, "heapwise %s: %s %s: %s\n", command->name, made.path,
 			made.fresh ? "is fresh" : "is made", units_bytes(made.bytes).text);
 	return status;
 }
 
-static int remove_one(const struct index_args *args, const char *path, struct err *err)
+static int remove_one(const struct command *command, const struct index_args *args, const char *path, struct err *err)
 {
 	u64 removed;
 	int status = index_remove(path, &removed, err);
 
 	if (status == 0 && !args->quiet)
-		fprintf(stderr, "heapwise index: %s had %s index%s, removed\n", path,
+		fprintf(stderr, "heapwise %s: %s had %s index%s, removed\n", command->name, path,
 			removed ? units_count(removed).text : "no", removed == 1 ? "" : "es");
 	return status;
 }
@@ -104,11 +104,11 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		struct err err = {0};
 		/* a trace that is gone may have left an index */
 		int status = args->remove && access(argv[i], F_OK) != 0
-				     ? remove_one(args, argv[i], &err)
+				     ? remove_one(command, args, argv[i], &err)
 				     : trace_list_find(&traces, argv[i], &err);
 
 		for (u64 k = 0; k < traces.paths.count && status == 0; k++)
-			status = args->remove ? remove_one(args, traces.paths.data[k], &err)
+			status = args->remove ? remove_one(command, args, traces.paths.data[k], &err)
 					      : make_one(command, args, traces.paths.data[k], &err);
 		trace_list_release(&traces);
 		if (status < 0) {
@@ -121,7 +121,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 }
 
 const struct command cmd_index = {
-	.name = "index",
+	.name = "trace index",
 	.operands = "FILE...",
 	.summary = "make an index, so that a large trace opens at once",
 	.details = "FILE is a trace, or the folder of a session with --children. The index is "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise info: what a trace file is, whether it is whole, and what was recorded in it.
+ * heapwise trace info: what a trace file is, whether it is whole, and what was recorded in it.
  * Host. Reads the whole file, so that damage anywhere is found. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -527,7 +527,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 }
 
 const struct command cmd_info = {
-	.name = "info",
+	.name = "trace info",
 	.operands = "FILE",
 	.summary = "tell what a trace file holds and whether it is whole",
 	.options = options,

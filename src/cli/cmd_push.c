@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise push: runs to a store of many, or to a server of profiles.
+ * heapwise fleet push: runs to a store of many, or to a server of profiles.
  * Host. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,7 +118,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 }
 
 const struct command cmd_push = {
-	.name = "push",
+	.name = "fleet push",
 	.operands = "[TRACE...]",
 	.summary = "send runs to a store of many runs, or to a server of profiles",
 	.details = "TRACE is a trace that 'heapwise run' wrote, or a folder of them.\n"

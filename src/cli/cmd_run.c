@@ -118,11 +118,11 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(unprofiled, 0, "unprofiled", OPTION_SET, NULL,
 		   "run programs that cannot be recorded (static, setuid) without recording them"),
 	RUN_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-		   "do not look up function names at the end; 'heapwise symbolize' can do it later"),
+		   "do not look up function names at the end; 'heapwise trace symbolize' can do it later"),
 	RUN_OPTION(report, 0, "report", OPTION_SET, NULL,
 		   "when the program ends, print the report on standard output"),
 	RUN_OPTION(push, 0, "push", OPTION_STRING, "ADDRESS",
-		   "when the program ends, send the trace to a fleet store or a profile server; see 'heapwise "
+		   "when the program ends, send the trace to a fleet store or a profile server; see 'heapwise fleet "
 		   "push'"),
 	RUN_OPTION(spool, 0, "spool", OPTION_STRING, "FOLDER",
 		   "with --push: write the trace to FOLDER, deliver it and everything else waiting there, and "
@@ -525,7 +525,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		return command_usage(self, "--spool requires --push");
 	if (args->spool && (args->children || args->output))
 		return command_usage(self, "--spool cannot be combined with %s; to deliver traces from other places use "
-					   "'heapwise push --spool'",
+					   "'heapwise fleet push --spool'",
 				     args->children ? "--children" : "-o");
 	if (args->push && secrets_take(&secrets, args->push, &err) < 0)
 		return command_fail(self, &err);

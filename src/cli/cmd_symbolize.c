@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise symbolize: looks up function names and source lines and keeps them in the trace.
+ * heapwise trace symbolize: looks up function names and source lines and keeps them in the trace.
  * Host. */
 #include <stdio.h>
 
@@ -113,7 +113,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 }
 
 const struct command cmd_symbolize = {
-	.name = "symbolize",
+	.name = "trace symbolize",
 	.operands = "FILE",
 	.summary = "look up function names and source lines, and keep them in the trace",
 	.details = "'heapwise run' does this at its end, and 'heapwise report' when names are "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise synth: a made-up trace of any size, and what is in it.
+ * heapwise dev synth: a made-up trace of any size, and what is in it.
  * Host. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,7 +237,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 }
 
 const struct command cmd_synth = {
-	.name = "synth",
+	.name = "dev synth",
 	.operands = "",
 	.summary = "make up a large trace whose numbers are known",
 	.details = "The trace is that of a program with functions, threads and phases that never "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise types-index: reads a program's sources with libclang and keeps which type each allocation has.
+ * heapwise trace types-index: reads a program's sources with libclang and keeps which type each allocation has.
  * Host. */
 #include <stdlib.h>
 #include <string.h>
@@ -239,7 +239,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 }
 
 const struct command cmd_types_index = {
-	.name = "types-index",
+	.name = "trace types-index",
 	.operands = "[SOURCE... [-- COMPILER-OPTION...]]",
 	.summary = "read a program's sources: which type has each allocation",
 	.details =
