@@ -8,7 +8,7 @@ needs jq
 equal "status of run" "$?" 0
 trace=$work/trace.hwt
 "$HEAPWISE" report --format json "$trace" >"$work/report"
-"$HEAPWISE" dump --format csv "$trace" >"$work/dump"
+"$HEAPWISE" trace dump --format csv "$trace" >"$work/dump"
 
 # ask QUERY FILTER   a number of the answer
 ask()

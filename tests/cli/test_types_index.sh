@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# heapwise types-index: compile commands, what changed, what is missing, what is broken.
+# heapwise trace types-index: compile commands, what changed, what is missing, what is broken.
 . "$(dirname "$0")/../run/lib.sh"
 cd "$work" || exit 1
 
 # index ARGUMENT...   status in $status, output in stdout and stderr
 index()
 {
-	"$HEAPWISE" types-index "$@" >stdout 2>stderr
+	"$HEAPWISE" trace types-index "$@" >stdout 2>stderr
 	status=$?
 }
 
 # type PLACE [OPTION...]   what the index says
 type_at()
 {
-	"$HEAPWISE" types-index --find "$@" --format json 2>stderr | jq -r '.rows[] | "\(.type) \(.confidence)"'
+	"$HEAPWISE" trace types-index --find "$@" --format json 2>stderr | jq -r '.rows[] | "\(.type) \(.confidence)"'
 }
 
 # field NAME   of the last summary in JSON
@@ -138,7 +138,7 @@ equal "status of garbage" "$status" 3
 says stderr "broken.hwx: this is not an index of types"
 [ -z "$(ls | grep '\.new$')" ] || fail "unfinished files are left behind"
 
-HEAPWISE_LIBCLANG=/no/such/libclang.so "$HEAPWISE" types-index empty.c >stdout 2>stderr
+HEAPWISE_LIBCLANG=/no/such/libclang.so "$HEAPWISE" trace types-index empty.c >stdout 2>stderr
 equal "status without the library" "$?" 3
 says stderr "libclang is not there .*install"
 finish

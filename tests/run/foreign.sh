@@ -20,7 +20,7 @@ needs $cpu-linux-gnu-g++ g++-${cpu/_/-}-linux-gnu
 # blocks TRACE SIZE   "allocations frees" of blocks of this size
 blocks()
 {
-	"$HEAPWISE" dump "$1" | awk -v size="$2" '$1 !~ /^#/ && $5 == size && $3 != "duration" {
+	"$HEAPWISE" trace dump "$1" | awk -v size="$2" '$1 !~ /^#/ && $5 == size && $3 != "duration" {
 		if ($3 ~ /free|delete/) frees++; else allocs++ } END { print allocs + 0, frees + 0 }'
 }
 

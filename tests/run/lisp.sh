@@ -205,7 +205,7 @@ case_empty()
 	says <("$HEAPWISE" mprof trace.hwt) "the start of Lisp itself, .* is left out"
 	says <("$HEAPWISE" mprof --startup --table direct trace.hwt) "\(start of ECL\)"
 	"$HEAPWISE" mprof --table direct trace.hwt | grep -q "start of ECL" && fail "the start is in the tables"
-	says <("$HEAPWISE" info trace.hwt) "Lisp has started"
+	says <("$HEAPWISE" trace info trace.hwt) "Lisp has started"
 	whole trace.hwt
 }
 

@@ -54,7 +54,7 @@ case_index()
 {
 	record trace.hwt -- "$HEAPWISE_TARGETS/resident" >said
 	"$HEAPWISE" report --no-symbols --no-index --format json trace.hwt | jq .memory >plain
-	"$HEAPWISE" index trace.hwt >/dev/null 2>&1 || fail "no index"
+	"$HEAPWISE" trace index trace.hwt >/dev/null 2>&1 || fail "no index"
 	"$HEAPWISE" report --no-symbols --format json trace.hwt | jq .memory | cmp - plain || fail "the index differs"
 }
 

@@ -33,7 +33,7 @@ stacks()
 # names TRACE
 names()
 {
-	"$HEAPWISE" dump --stacks "$1" | awk '$1 !~ /^#/ {
+	"$HEAPWISE" trace dump --stacks "$1" | awk '$1 !~ /^#/ {
 		line = $3 " " $5
 		for (i = 10; i <= NF; i++)
 			if ($i ~ /^((in|case)_[a-z_]*|touch|main)(\(.*)?$/) {

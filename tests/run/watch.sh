@@ -491,7 +491,7 @@ case_rotation()
 		equal "$trace: complete" "$(field $trace .complete)" true
 		equal "$trace: unknown frees" "$(field $trace .unknown_frees)" 0
 		at_least "$trace: live at the peak" "$(field $trace .peak.chunks)" 1000
-		"$HEAPWISE" dump $trace >dump.txt 2>&1 || fail "$trace cannot be dumped"
+		"$HEAPWISE" trace dump $trace >dump.txt 2>&1 || fail "$trace cannot be dumped"
 	done
 	at_least "the last one has all that was leaked" "$(field t-4.hwt .kept.chunks)" "$(field t-2.hwt .kept.chunks)"
 	rm -f t*.hwt*
