@@ -25,13 +25,12 @@ static const struct callgraph_args defaults = {.top = NOT_GIVEN,
 					       .symbols = true};
 
 static const struct option_spec options[] = {
-	TOP_OPTION(struct callgraph_args, "rows of each table (text: 30, json and csv: all; 0 = all)"),
+	TOP_OPTION(struct callgraph_args, "rows of each table (default: 30 in text, all in json and csv; 0 = all)"),
 	OPTION(struct callgraph_args, dot, 0, "dot", OPTION_STRING, "FILE",
-	       "write the whole graph to FILE for Graphviz; - = standard output, instead of the "
-	       "tables"),
+	       "write the whole graph to FILE for Graphviz instead of printing tables; - = standard output"),
 	OPTION(struct callgraph_args, from, 0, "from", OPTION_CHOICE, "auto|routines|stacks",
-	       "what the graph is made of: recorded routines, or stacks of allocations (auto: "
-	       "routines if there are any)"),
+	       "build the graph from recorded routines or from allocation stacks (default: auto, routines if "
+	       "recorded)"),
 	TRACE_OPTIONS(struct callgraph_args),
 	OPTION_END};
 
@@ -73,18 +72,16 @@ static int make(struct show *self, struct err *err)
 					     err);
 	if (is_word("routines", self->args->from) && self->args->where)
 		return err_set(err, ERR_USAGE,
-			       "routines belong to no chunk: --where goes with --from stacks");
+			       "--where requires --from stacks, because routines do not belong to chunks");
 	if (is_word("routines", self->args->from))
 		return err_set(
 			err, ERR_INPUT,
-			"%s has no routine events: record them with 'heapwise run --routines'",
+			"%s has no routine events; record them with 'heapwise run --routines'",
 			self->trace.path);
 	if (self->args->where)
 		return make_of_stacks(self, err);
 	fprintf(stderr,
-		"heapwise %s: %s has no routine events, so the graph is made of the stacks "
-		"of "
-		"its allocations\n",
+		"heapwise %s: %s has no routine events; using the stacks of its allocations\n",
 		self->command->name, self->trace.path);
 	return make_of_stacks(self, err);
 }
@@ -168,13 +165,10 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_callgraph = {
 	.name = "trace callgraph",
 	.operands = "FILE",
-	.summary = "who calls whom and how often, from recorded routines or allocation stacks",
+	.summary = "show who calls whom, and how often",
 	.details =
-		"Routines are there if they were recorded ('heapwise run --routines') or imported "
-		"('heapwise\n"
-		"import'). Of other traces the graph has what the stacks of their allocations "
-		"tell: edges\n"
-		"are weighted by allocations, not by calls.",
+		"Routine events are recorded with 'heapwise run --routines' or imported from EMAD. For other traces\n"
+		"the graph is built from allocation stacks, and its edges are weighted by allocations, not by calls.",
 	.options = options,
 	.fields_size = sizeof(struct callgraph_args),
 	.fields_default = &defaults,

@@ -18,8 +18,8 @@ static const struct option_spec options[] = {
 
 static const struct result_column columns[] = {
 	COLUMN("state", "state", VALUE_TEXT, "ok, limited, or missing"),
-	COLUMN("check", "what", VALUE_TEXT, "what was looked at"),
-	COLUMN("found", "found", VALUE_TEXT, "what is there"),
+	COLUMN("check", "what", VALUE_TEXT, "what was checked"),
+	COLUMN("found", "found", VALUE_TEXT, "what was found"),
 	COLUMN("follows", NULL, VALUE_TEXT, "what that means"),
 };
 
@@ -107,7 +107,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.operands = "",
-	.summary = "tell what works on this machine",
+	.summary = "check which features work on this machine",
 	.options = options,
 	.fields_size = sizeof(struct doctor_args),
 	.run = run,

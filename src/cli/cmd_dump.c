@@ -32,14 +32,13 @@ static const struct dump_args defaults = {.image = NOT_GIVEN};
 static const struct option_spec options[] = {
 	FORMAT_OPTION(struct dump_args),
 	OPTION(struct dump_args, stacks, 0, "stacks", OPTION_SET, NULL,
-	       "add each event's stack, innermost frame first"),
+	       "show each event's stack, innermost frame first"),
 	OPTION(struct dump_args, facts, 0, "facts", OPTION_SET, NULL,
-	       "text: also modules, threads, contexts, clocks, memory samples and notes, as # "
-	       "lines"),
+	       "text: also show modules, threads, contexts, clocks, memory samples and notes, as # lines"),
 	OPTION(struct dump_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "only the program's image N, counted from 0 (all)"),
+	       "only program image N, counted from 0 (default: all)"),
 	OPTION(struct dump_args, strict, 0, "strict", OPTION_SET, NULL,
-	       "stop with an error at the first damaged block instead of skipping it"),
+	       "stop at the first damaged section instead of skipping it"),
 	OPTION_END};
 
 struct dump {
@@ -766,7 +765,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (status < 0)
 		status = command_fail(command, &err);
 	else if (trace_info(reader)->damaged_blocks)
-		fprintf(stderr, "heapwise %s: %s: damaged blocks were skipped: %s\n", command->name, argv[0],
+		fprintf(stderr, "heapwise %s: %s: damaged sections were skipped: %s\n", command->name, argv[0],
 			trace_info(reader)->damage);
 	trace_close(reader);
 	release(&self);
@@ -777,11 +776,9 @@ const struct command cmd_dump = {
 	.name = "trace dump",
 	.operands = "FILE",
 	.summary = "print every event of a trace",
-	.details = "Text has one event per line: time_ns tid kind address size chunk context aux "
-		   "flags, separated\n"
-		   "by one space, '-' for nothing; lines that begin with # tell the rest. "
-		   "heapwise-trace-dump(1) says\n"
-		   "what each column means. json is an array of objects, csv has a header line.",
+	.details = "Text has one event per line: time_ns tid kind address size chunk context aux flags, separated\n"
+		   "by spaces; '-' means no value. Lines that begin with # contain everything else. heapwise-trace-dump(1)\n"
+		   "explains the columns. json is an array of objects; csv has a header line.",
 	.options = options,
 	.fields_size = sizeof(struct dump_args),
 	.fields_default = &defaults,

@@ -21,7 +21,7 @@ static const struct option_spec options[] = {
 	OPTION(struct import_args, from, 0, "from", OPTION_CHOICE, "auto|emad|heaplog|heaptrack",
 	       "the format of the file (auto: detected from its contents)"),
 	OPTION(struct import_args, tick_ns, 0, "tick-ns", OPTION_NUMBER, "N",
-	       "a unit of the file's times is N nanoseconds (EMAD: 1, HeapLog: 1000000)"),
+	       "length of the file's time unit in nanoseconds (default: EMAD 1, HeapLog 1000000)"),
 	OPTION_END};
 
 static int find_format(const struct import_args *args, const char *path, enum exchange_format *format,
@@ -49,9 +49,9 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (argc < 1)
 		return command_usage(command, "no FILE given");
 	if (!args->output)
-		return command_usage(command, "where to: -o FILE?");
+		return command_usage(command, "no output file given; use -o FILE");
 	if (has_tick && (!args->tick_ns || args->tick_ns > TICK_MAX_NS))
-		return command_usage(command, "--tick-ns wants a number from 1 to %d", TICK_MAX_NS);
+		return command_usage(command, "--tick-ns must be 1 to %d", TICK_MAX_NS);
 	if (find_format(args, argv[0], &format, &err) < 0)
 		return command_fail(command, &err);
 	if (argc > 1 && format != EXCHANGE_HEAPLOG)
@@ -68,20 +68,19 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	case EXCHANGE_UNKNOWN:
 		break;
 	}
-	err_set(&err, ERR_INPUT, "%s: unrecognised format (expected heaptrack, HeapLog or EMAD)",
-		argv[0]);
+	err_set(&err, ERR_INPUT, "%s: unrecognised format (expected heaptrack, HeapLog or EMAD)", argv[0]);
 	return command_fail(command, &err);
 }
 
 const struct command cmd_import = {
 	.name = "import",
 	.operands = "FILE...",
-	.summary = "make a trace of another program's file",
+	.summary = "convert a heaptrack, HeapLog or EMAD file to a trace",
 	.details =
-		"heaptrack: what heaptrack wrote, interpreted (heaptrack.PROGRAM.PID.zst) or raw\n"
+		"heaptrack: a heaptrack recording, interpreted (heaptrack.PROGRAM.PID.zst) or raw\n"
 		"(heaptrack --raw), plain or compressed by gzip or zstd.\n"
 		"heaplog: HeapLog version 4, all dumps of one run, regular and full, in any order.\n"
-		"emad: a routine trace in EMAD's text form.",
+		"emad: a routine trace in EMAD's text format.",
 	.options = options,
 	.fields_size = sizeof(struct import_args),
 	.fields_default = &defaults,

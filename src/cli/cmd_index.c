@@ -21,11 +21,11 @@ static const struct index_args defaults = {.image = NOT_GIVEN, .symbols = true};
 
 static const struct option_spec options[] = {
 	OPTION(struct index_args, remove, 0, "remove", OPTION_SET, NULL,
-	       "remove the indexes of these traces instead"),
+	       "remove the indexes of these traces"),
 	IMAGE_OPTION(struct index_args),
 	SYMBOLS_OPTION(struct index_args),
 	OPTION(struct index_args, quiet, 'q', "quiet", OPTION_SET, NULL,
-	       "do not tell what was made"),
+	       "do not print the result"),
 	OPTION_END};
 
 struct progress {
@@ -77,7 +77,7 @@ static int make_one(const struct command *command, const struct index_args *args
 	hide(&progress);
 	if (status == 0 && !args->quiet)
 		fprintf(stderr, "heapwise %s: %s %s: %s\n", command->name, made.path,
-			made.fresh ? "is fresh" : "is made", units_bytes(made.bytes).text);
+			made.fresh ? "is up to date" : "written", units_bytes(made.bytes).text);
 	return status;
 }
 
@@ -87,7 +87,7 @@ static int remove_one(const struct command *command, const struct index_args *ar
 	int status = index_remove(path, &removed, err);
 
 	if (status == 0 && !args->quiet)
-		fprintf(stderr, "heapwise %s: %s had %s index%s, removed\n", command->name, path,
+		fprintf(stderr, "heapwise %s: %s: removed %s index%s\n", command->name, path,
 			removed ? units_count(removed).text : "no", removed == 1 ? "" : "es");
 	return status;
 }
@@ -123,13 +123,10 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_index = {
 	.name = "trace index",
 	.operands = "FILE...",
-	.summary = "make an index, so that a large trace opens at once",
-	.details = "FILE is a trace, or the folder of a session with --children. The index is "
-		   "FILE.index, or lies in\n"
-		   "the user's cache folder if it cannot be written there. It takes 55 bytes per "
-		   "allocation, and 103\n"
-		   "with accesses. Other commands use it by themselves as long as the trace stays "
-		   "as it is.",
+	.summary = "build an index so that a large trace opens at once",
+	.details = "FILE is a trace, or a folder written with --children. The index is FILE.index, or a file in the\n"
+		   "user's cache folder if that is not writable. It takes 55 bytes per allocation, and 103 with\n"
+		   "accesses. Other commands use it automatically until the trace changes.",
 	.options = options,
 	.fields_size = sizeof(struct index_args),
 	.fields_default = &defaults,

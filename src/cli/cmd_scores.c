@@ -25,11 +25,11 @@ static const struct scores_args defaults = {.top = 10,
 static const struct option_spec options[] = {
 	OPTION(struct scores_args, by, 'b', "by", OPTION_CHOICE,
 	       "severity|bytes|count|lifetime|usage|useful",
-	       "list the points in this order, worst or largest first (severity)"),
+	       "sort the points by this, worst or largest first (default: severity)"),
 	TOP_OPTION(struct scores_args, "points (default 10; 0 = all)"),
 	DEPTH_OPTION(struct scores_args, "default: 8 in text, all in json and csv"),
 	OPTION(struct scores_args, all, 'a', "all", OPTION_SET, NULL,
-	       "list also the inferences that do not hold, or are unknown"),
+	       "also show inferences that do not hold or are unknown"),
 	TRACE_OPTIONS(struct scores_args),
 	THRESHOLD_OPTIONS(struct scores_args, thresholds),
 	OPTION_END};
@@ -76,15 +76,11 @@ const struct command cmd_scores = {
 	.name = "scores",
 	.operands = "FILE",
 	.summary = "score how well each allocation point uses its memory",
-	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
-		   "--children.\n"
-		   "Scores go from 0, worst, to 1: lifetime, how long chunks live compared with "
-		   "those that\n"
-		   "are allocated around them; usage, which part of the bytes is used; useful, for "
-		   "which part\n"
-		   "of their life. The last two need recorded accesses, and are unknown without. "
-		   "Severity is\n"
-		   "1 to 12, by the geometric mean of the known scores.",
+	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		   "Scores are 0 (worst) to 1. lifetime: how long chunks live compared with chunks allocated\n"
+		   "around the same time; usage: what part of the bytes is used; useful: for what part of their\n"
+		   "life. The last two need recorded accesses and are otherwise unknown. Severity is 1 to 12, from\n"
+		   "the geometric mean of the known scores.",
 	.options = options,
 	.fields_size = sizeof(struct scores_args),
 	.fields_default = &defaults,

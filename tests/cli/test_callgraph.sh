@@ -134,7 +134,7 @@ record "$trace" -- "$HEAPWISE_BUILD_DIR/examples/widget" >/dev/null
 read -r _ red _ blue _ _ _ _ <<<"$(grep '^red' "$work/stderr")"
 "$HEAPWISE" trace callgraph --format json "$trace" >"$work/graph.json" 2>"$work/errors"
 equal "status without routines" "$?" 0
-equal "sentences without routines" "$(grep -c 'has no routine events, so the graph is made of the stacks of its allocations' "$work/errors")" 1
+equal "sentences without routines" "$(grep -c 'has no routine events; using the stacks of its allocations' "$work/errors")" 1
 equal "source without routines" "$(jq -r .source "$work/graph.json")" "allocation stacks"
 for colour in red:$red blue:$blue; do
 	equal "edge of ${colour%:*} widgets" \
@@ -145,7 +145,7 @@ equal "allocations below main" "$(jq -r '.routines[] | select(.routine == "main"
 	"$((red + blue))"
 "$HEAPWISE" trace callgraph --from routines "$trace" >/dev/null 2>"$work/errors"
 equal "status of --from routines" "$?" 3
-says "$work/errors" "has no routine events: record them with"
+says "$work/errors" "has no routine events; record them with"
 equal "stacks of the import" "$("$HEAPWISE" trace callgraph --from stacks --format json "$work/listing4.hwt" | jq -r '.edges[] | "\(.caller) \(.callee) \(.allocations)"' | sort | tr '\n' ,)" \
 	"main Initialize 1,main operation1 1,"
 finish

@@ -61,11 +61,11 @@ trace symbolize|2|no FILE given
 types|2|no FILE given
 types --sort size a|2|wants one of peak
 types /no/such/file|3|/no/such/file: No such file
-trace types-index --database . a.c|2|either --database or sources
-trace types-index -- -DX|2|without a source
+trace types-index --database . a.c|2|--database cannot be combined with SOURCE
+trace types-index -- -DX|2|require at least one SOURCE
 trace types-index --database /no/such/folder|3|/no/such/folder/compile_commands.json: No such file
 trace types-index /no/such/source.c|3|/no/such/source.c: No such file
-trace types-index --find here|2|--find wants SOURCE:LINE
+trace types-index --find here|2|--find: expected SOURCE:LINE
 trace types-index -o /no/such/index --find a.c:3|3|/no/such/index
 mprof|2|no FILE given
 findings|2|no FILE given
@@ -85,77 +85,77 @@ query /no/such/file al|2|did you mean 'all'
 trace callgraph --from nowhere a|2|wants one of auto
 trace callgraph /no/such/file|3|/no/such/file: No such file
 import|2|no FILE given
-import a|2|where to
+import a|2|no output file given
 import -o b /no/such/file|3|/no/such/file: No such file
 import --from heaptrack|2|no FILE given
-import --from heaptrack a|2|where to
+import --from heaptrack a|2|no output file given
 import --from heaptrack -o b /no/such/file|3|/no/such/file: No such file
 import --from heaptrack -o b a c|2|expected one FILE
 import --from emad|2|no FILE given
-import --from emad a|2|where to
-import --from emad --tick-ns 0 -o b a|2|wants a number from 1
+import --from emad a|2|no output file given
+import --from emad --tick-ns 0 -o b a|2|must be 1 to 1000000000
 import --from emad -o b /no/such/file|3|/no/such/file: No such file
 import --from heaplog|2|no FILE given
-import --from heaplog a|2|where to
-import --from heaplog --tick-ns 0 -o b a|2|wants a number from 1
+import --from heaplog a|2|no output file given
+import --from heaplog --tick-ns 0 -o b a|2|must be 1 to 1000000000
 import --from heaplog -o b /no/such/file|3|/no/such/file: No such file
-diff|2|which two FILEs
-diff a|2|which second FILE
-diff --at peak a|2|--at wants to be given twice
+diff|2|expected two FILEs
+diff a|2|expected a second FILE
+diff --at peak a|2|--at must be given twice
 diff --metric size a b|2|wants one of bytes
 diff --tolerance much a b|2|wants a percentage
 diff /no/such/file a|3|/no/such/file: No such file
 check|2|no FILE given
-check a|2|which limits
+check a|2|no limits given
 check --max-peak much a|2|wants a size
-check --max-growth 5 a|2|wants --baseline
+check --max-growth 5 a|2|requires --baseline
 check --format csv a|2|wants one of text
 check --budget /no/such/file a|3|/no/such/file: No such file
 check --max-kept 0 /no/such/file|3|/no/such/file: No such file
-export --to heaplog --every 5 a|2|--every needs a name
+export --to heaplog --every 5 a|2|--every requires a file name
 export --to heaplog --entries some a|2|wants one of all
 export|2|no FILE given
-fleet push|2|where to
-fleet push --to clickhouse://h/d|2|which TRACE
-fleet push --to clickhouse://h/d --label x a|2|KEY=VALUE
+fleet push|2|no store given
+fleet push --to clickhouse://h/d|2|no TRACE given
+fleet push --to clickhouse://h/d --label x a|2|expected KEY=VALUE
 fleet push --to ftp://h/d a|2|a store is clickhouse
 fleet push --to clickhouse://h a|2|name of a database
 fleet push --to clickhouse://h:0/d a|2|no port
-fleet|2|which: init
+fleet|2|expected init
 fleet dance|2|not 'dance'
-fleet top|2|which store
-fleet top x --to clickhouse://h/d|2|no operand
-fleet fetch --to clickhouse://h/d|2|which RUN
+fleet top|2|no store given
+fleet top x --to clickhouse://h/d|2|takes no argument
+fleet fetch --to clickhouse://h/d|2|no RUN given
 run --spool x true|2|--spool requires --push
-export a|2|which format: --to html
+export a|2|no format given; use --to html
 export --to morse a|2|wants one of html
 export --to folded --metric weight a|2|wants one of bytes
 export --to emad /no/such/file|3|/no/such/file: No such file
 trace index|2|no FILE given
 trace index /no/such/file|3|/no/such/file: No such file
-dev synth|2|where to
-dev synth -o a --chunks many|2|--chunks wants a number such as 200k
-dev synth -o a --chunks 0|2|--chunks wants a number
-dev synth -o a --points 5M|2|--points wants a number of 1 to
-dev synth -o a --threads 65|2|--threads wants a number of 1 to 64
+dev synth|2|no output file given
+dev synth -o a --chunks many|2|--chunks: expected a number such as 200k
+dev synth -o a --chunks 0|2|--chunks: expected a number
+dev synth -o a --points 5M|2|--points: expected 1 to
+dev synth -o a --threads 65|2|--threads must be 1 to 64
 dev synth -o /no/such/folder/a|3|/no/such/folder/a: No such file
-dev synth a|2|no operands
+dev synth a|2|unexpected argument
 findings --idle much a|2|wants a percentage
 findings --idle 101 a|2|wants a percentage
 findings /no/such/file|3|/no/such/file: No such file
 excessive|2|no FILE given
-excessive --k 1 a|2|--k wants 2 to 64
-excessive --mu much a|2|--mu wants a number
+excessive --k 1 a|2|--k must be 2 to 64
+excessive --mu much a|2|--mu must be 0 or greater
 excessive --wrappers a,,b a|2|--wrappers wants auto
 excessive /no/such/file|3|/no/such/file: No such file
 scores /no/such/file|3|/no/such/file: No such file
 doctor now|2|unexpected argument 'now'
-ctl|2|which PID, and what
-ctl 1|2|which PID, and what
-ctl one status|2|'one' is not the number of a process
-ctl 0 status|2|'0' is not the number of a process
-ctl 99999999999 status|2|is not the number of a process
-ctl 1 dance|2|'dance' is none of pause, resume, snapshot, scan, save, stop, join, status, dump
+ctl|2|no PID and VERB given
+ctl 1|2|no PID and VERB given
+ctl one status|2|invalid process id 'one'
+ctl 0 status|2|invalid process id '0'
+ctl 99999999999 status|2|invalid process id
+ctl 1 dance|2|unknown verb 'dance'; expected one of pause, resume, snapshot, scan, save, stop, join, status, dump
 ctl 2147483647 status|3|there is no process 2147483647
 run --toggle-signal KILL true|2|--toggle-signal: expected USR1
 run --toggle-signal RTMIN+99 true|2|--toggle-signal: expected USR1

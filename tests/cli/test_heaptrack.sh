@@ -61,7 +61,7 @@ if has zstd; then
 	{ cat "$seeds/raw"; awk 'BEGIN { srand(1); for (i = 0; i < 200000; i++) printf "+ %x 1 %x\n", rand() * 4096, 65536 + i * 4096 }'; } >many
 	zstd -qc many | head -c 400000 >packed
 	import packed
-	says stderr 'the file breaks off'
+	says stderr 'the file is truncated'
 	equal "complete" "$(field t.hwt .complete)" false
 	at_least "allocations of half a file" "$(field t.hwt .allocations)" 1000
 	gzip -c many | head -c 400000 >packed
@@ -79,7 +79,7 @@ done
 echo 'nothing known' >other
 "$HEAPWISE" import -o t.hwt other 2>stderr
 equal "status of import of something else" "$?" 3
-says stderr 'other is neither of heaptrack nor of HeapLog nor of EMAD'
+says stderr 'other: unrecognised format .expected heaptrack, HeapLog or EMAD'
 
 # Lines that do not fit are told by file and number; what was there stays.
 bad=0

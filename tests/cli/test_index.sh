@@ -25,7 +25,7 @@ check()
 	local trace=$1 command
 
 	"$HEAPWISE" trace index --no-symbols "$trace" 2>"$work/stderr" || fail "no index of $trace: $(cat "$work/stderr")"
-	says "$work/stderr" "$trace.index is made"
+	says "$work/stderr" "$trace.index written"
 	# that it is used is seen by what is not read
 	index_is_used "$trace"
 	want_status=0
@@ -107,10 +107,10 @@ same_output "$work/exec.hwt" "image 0 by its index" report --no-symbols --image 
 record "$work/names.hwt" -- jq -n 1 >/dev/null
 "$HEAPWISE" trace index -q "$work/names.hwt" 2>/dev/null
 "$HEAPWISE" trace index "$work/names.hwt" 2>"$work/stderr"
-says "$work/stderr" "is fresh"
+says "$work/stderr" "is up to date"
 touch "$work/names.hwt"
 "$HEAPWISE" trace index "$work/names.hwt" 2>"$work/stderr"
-says "$work/stderr" "is made"
+says "$work/stderr" "index written"
 
 # A program that is still running.
 mkfifo "$work/fifo"
@@ -126,7 +126,7 @@ same_output "$work/live.hwt" "a trace that went on" report --no-symbols
 
 # Removing, mistakes.
 "$HEAPWISE" trace index --remove "$work/exec.hwt" 2>"$work/stderr"
-says "$work/stderr" "had 2 indexes, removed"
+says "$work/stderr" "removed 2 indexes"
 [ -e "$work/exec.hwt.index" ] && fail "the index is still there"
 "$HEAPWISE" trace index --remove "$work/exec.hwt" 2>"$work/stderr"
 says "$work/stderr" "had no indexes"

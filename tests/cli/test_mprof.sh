@@ -108,7 +108,7 @@ while IFS='|' read -r words wanted text; do
 done <<ROWS
 |2|no FILE given
 a b|2|expected one FILE
---verbose --terse $trace|2|only one of
+--verbose --terse $trace|2|--verbose, --normal and --terse cannot be combined
 --table points $trace|2|wants one of leaks
 --image 3 $trace|2|has 1 image
 /no/such/file|3|No such file

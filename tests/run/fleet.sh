@@ -318,7 +318,7 @@ case_bad_input()
 	head -c $(($(stat -c %s b1/0.hwt) * 2 / 3)) b1/0.hwt >half.hwt
 	"$HEAPWISE" fleet push --to "$store" half.hwt >out 2>stderr
 	equal "status of half a trace" "$?" 3
-	says stderr "half-written"
+	says stderr "is incomplete"
 	echo nonsense >not.hwt
 	"$HEAPWISE" fleet push --to "$store" not.hwt b1/0.hwt >out 2>stderr
 	equal "status of nonsense" "$?" 3
@@ -394,7 +394,7 @@ case_spool_refusals()
 		says stderr "--spool cannot be combined with ${option% *}"
 	done
 	[ ! -e started ] || fail "the program was started all the same"
-	refuses "cannot lock the spool none/such" "$HEAPWISE" fleet push --to "$away" --spool none/such
+	refuses "cannot lock spool none/such" "$HEAPWISE" fleet push --to "$away" --spool none/such
 	(
 		unset HEAPWISE_PASSWORD
 		"$HEAPWISE" run -q --push "clickhouse://fleet:wrong?one@127.0.0.1:1/fleet" -o shown.hwt -- \

@@ -202,7 +202,7 @@ case_empty()
 	: >empty.lsp
 	"$HEAPWISE" run --lisp ecl -o trace.hwt -- ecl --norc --shell empty.lsp >stdout 2>"$work/stderr"
 	equal "status" $? 0
-	says <("$HEAPWISE" mprof trace.hwt) "the start of Lisp itself, .* is left out"
+	says <("$HEAPWISE" mprof trace.hwt) "the start of the Lisp system, .* is not included"
 	says <("$HEAPWISE" mprof --startup --table direct trace.hwt) "\(start of ECL\)"
 	"$HEAPWISE" mprof --table direct trace.hwt | grep -q "start of ECL" && fail "the start is in the tables"
 	says <("$HEAPWISE" trace info trace.hwt) "Lisp has started"

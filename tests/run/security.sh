@@ -229,10 +229,10 @@ case_index()
 	"$HEAPWISE" run -q --no-symbols -o "$work/t.hwt" -- ls / >/dev/null
 	"$HEAPWISE" trace index --no-symbols "$work/t.hwt" 2>"$work/stderr"
 	"$HEAPWISE" trace index --no-symbols "$work/t.hwt" 2>"$work/stderr"
-	says "$work/stderr" "is fresh"
+	says "$work/stderr" "is up to date"
 	chown $other "$work/t.hwt.index"
 	"$HEAPWISE" trace index --no-symbols "$work/t.hwt" 2>"$work/stderr"
-	says "$work/stderr" "is made"
+	says "$work/stderr" "index written"
 	equal "whose it is" "$(stat -c %u "$work/t.hwt.index")" 0
 }
 

@@ -319,7 +319,7 @@ case_sources()
 	equal "exit status with a folder that is not there" "$?" 3
 	says "$work/stderr" "cannot open the folder .*/nowhere"
 	"$HEAPWISE" export --to html --source files --source-folder "$work/mine" -o "$work/r.html" "$work/a.hwt" 2>"$work/stderr" || fail "export"
-	says "$work/stderr" "source text is left out.*--source-folder: $real/secret$"
+	says "$work/stderr" "source text was left out.*--source-folder: $real/secret$"
 	"$HEAPWISE" export --to html --source files --source-folder "$work" -o "$work/all.html" "$work/a.hwt" 2>"$work/stderr" || fail "export of all"
 	equal "lines of an export of all" "$(wc -l <"$work/stderr")" 0
 }
