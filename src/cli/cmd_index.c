@@ -125,7 +125,7 @@ const struct command cmd_index = {
 	.operands = "FILE...",
 	.summary = "build an index so that a large trace opens at once",
 	.details = "FILE is a trace, or a folder written with --children. The index is FILE.index, or a file in the\n"
-		   "user's cache folder if that is not writable. It takes 55 bytes per allocation, and 103 with\n"
+		   "user's cache folder if that is not writable. It takes 67 bytes per allocation, and 115 with\n"
 		   "accesses. Other commands use it automatically until the trace changes.",
 	.options = options,
 	.fields_size = sizeof(struct index_args),
