@@ -17,6 +17,6 @@ int import_heaptrack(const struct command *command, const char *from, const char
 		return command_fail(command, &err);
 	fprintf(stderr, "heapwise %s: %s allocations, %s frees, %s stacks%s\n", command->name,
 		units_count(summary.allocations).text, units_count(summary.frees).text,
-		units_count(summary.stacks).text, summary.cut ? "; the file breaks off" : "");
+		units_count(summary.stacks).text, summary.cut ? "; the file is truncated" : "");
 	return EXIT_DONE;
 }
