@@ -27,6 +27,7 @@ import time
 
 LIMIT_S = 240  # for one command
 BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+DIGITS = re.compile(r"\d+(?:[,.]\d+)*")
 NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(?: ?(B|KiB|MiB|GiB|%|ns|us|ms|s)\b|(%)| (%))?")
 
 
@@ -72,17 +73,17 @@ def steps(block):
 # ---- comparison ----
 
 def pieces(line):
-    """A line as words and numbers: (text), or (kind, value)."""
+    """A line as ("word", text), ("number", value), or ("any", 0) for numbers that may differ."""
     result, end = [], 0
     for match in NUMBER.finditer(line):
-        result += [(word,) for word in line[end:match.start()].split()]
+        result += [("word", word) for word in line[end:match.start()].split()]
         value, unit = float(match.group(1).replace(",", "")), match.group(2) or match.group(3) or match.group(4)
         if unit in BYTES:
             result.append(("number", value * BYTES[unit]))
         else:
             result.append(("any", 0) if unit else ("number", value))
         end = match.end()
-    return result + [(word,) for word in line[end:].split()]
+    return result + [("word", word) for word in line[end:].split()]
 
 
 def same_pieces(expected, actual):
@@ -95,12 +96,12 @@ def same_line(expected, actual, vary=False):
     if expected.endswith(" bytes per event"):
         expected = re.sub(r", .*(?= bytes)", ", …", expected)
     if "…" in expected:
-        parts = [re.escape(re.sub(r"\d[\d,.]*", "#", part.strip())) for part in expected.split("…")]
+        parts = [re.escape(DIGITS.sub("#", part.strip())) for part in expected.split("…")]
         pattern = ".*".join(re.sub(r"(\\ )+", r"\\s+", part) for part in parts)
-        return re.fullmatch(r"\s*" + pattern + r"\s*", re.sub(r"\d[\d,.]*", "#", actual)) is not None
+        return re.fullmatch(r"\s*" + pattern + r"\s*", DIGITS.sub("#", actual)) is not None
     left, right = (pieces(re.sub(r"\d[\d,.]*( \w+)? a second\b", "1 s", line)) for line in (expected, actual))
     if vary:
-        left, right = ([("any", 0) if len(piece) > 1 else piece for piece in side] for side in (left, right))
+        left, right = ([piece if piece[0] == "word" else ("any", 0) for piece in side] for side in (left, right))
     return len(left) == len(right) and all(map(same_pieces, left, right))
 
 
