@@ -42,7 +42,7 @@ test-full: deps-test configure
 	@$(CTEST)
 	@$(MAKE) --no-print-directory test-machine
 
-# In an emulated machine of the other CPU, two hours; MACHINE_FLAGS: other options for ctest. Left out are units that run under qemu-user
+# In an emulated machine of the other CPU, two hours; REST=1: only what has not passed there yet; MACHINE_FLAGS: other options for ctest. Left out are units that run under qemu-user
 # in `make test` (both -LE must match), the same pools at other levels, what only reads traces, and three tests by the clock, for which it is
 # too slow.
 MACHINE_FLAGS ?= -R "^(run|compat|stacks|unit)[.]" -LE "^(full|unit)$$" -LE "^(full|emulated)$$" \
@@ -50,7 +50,7 @@ MACHINE_FLAGS ?= -R "^(run|compat|stacks|unit)[.]" -LE "^(full|unit)$$" -LE "^(f
 test-machine: deps-test configure
 	@tools/install-deps machine
 	@cmake --build $(BUILD) -j$(JOBS) --target cross
-	@tools/test-machine $(BUILD) $(MACHINE_FLAGS)
+	@tools/test-machine $(BUILD) $(if $(REST),--rest) $(MACHINE_FLAGS)
 
 bench: deps-build
 	@tools/install-deps bench

@@ -9,7 +9,7 @@ first of the two; how much more is not known, which `resolution_ns` tells: the l
 import bisect
 import subprocess
 
-# As `heapwise dump` names them; other lines (durations of calls, marks) come by chance.
+# As `heapwise trace dump` names them; other lines (durations of calls, marks) come by chance.
 BEGINS = ("malloc", "calloc", "realloc", "memalign", "new", "new_array")
 ENDS = ("free", "realloc_free", "delete", "delete_array")
 
@@ -19,7 +19,7 @@ class Recording:
 
     def __init__(self, heapwise, path):
         self.events, self.accesses, self.live_peak, self.bytes_peak = [], {}, 0, 0
-        text = subprocess.run([heapwise, "dump", path], stdout=subprocess.PIPE, check=True).stdout.decode()
+        text = subprocess.run([heapwise, "trace", "dump", path], stdout=subprocess.PIPE, check=True).stdout.decode()
         live = live_bytes = 0
         for line in text.splitlines():
             words = line.split()

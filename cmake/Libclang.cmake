@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The headers of libclang, for `heapwise types-index`. The library itself is loaded when that command runs.
+# The headers of libclang, for `heapwise trace types-index`. The library itself is loaded when that command runs.
 # Without headers the command is there and says what to install.
 file(GLOB libclang_folders /usr/lib/llvm-*/include /usr/lib64/llvm*/include)
 list(SORT libclang_folders COMPARE NATURAL ORDER DESCENDING)

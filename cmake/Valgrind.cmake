@@ -78,5 +78,5 @@ endforeach()
 
 foreach(name vgpreload_core-${valgrind_platform}.so default.supp)
 	configure_file(${valgrind_files}/${name} ${valgrind_folder}/${name} COPYONLY)
-	list(APPEND HEAPWISE_VALGRIND_FILES ${valgrind_files}/${name})
+	list(APPEND HEAPWISE_VALGRIND_FILES ${valgrind_folder}/${name})
 endforeach()

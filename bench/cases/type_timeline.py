@@ -3,7 +3,7 @@
 """type_timeline.py HEAPWISE TRACE [TYPES [FUNCTION]]   live bytes over time, stacked by type, as text.
 
 A letter is a type (the paper's colour), those with the largest peaks of their own from the bottom up; "." are all
-others. What FUNCTION (a part of a name) had a hand in has a letter of its own. Joins the events of `heapwise dump`
+others. What FUNCTION (a part of a name) had a hand in has a letter of its own. Joins the events of `heapwise trace dump`
 with the types of `heapwise types --chunks`.
 """
 import json
@@ -22,7 +22,7 @@ def changes(heapwise, trace, function, special):
     """(time, chunk, bytes more or less) of each event that begins or ends a chunk; chunks whose allocation the
     function had a hand in are added to special."""
     size = {}
-    for line in ask(heapwise, "dump", "--stacks", trace).splitlines():
+    for line in ask(heapwise, "trace", "dump", "--stacks", trace).splitlines():
         words = line.split()
         if line.startswith("#") or len(words) < 9 or not words[5].isdigit():
             continue

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Who calls whom, with names, as `heapwise callgraph` shows it: from a routine trace, or, where there
+ * Who calls whom, with names, as `heapwise trace callgraph` shows it: from a routine trace, or, where there
  * is none, from the stacks of the allocations. */
 #ifndef ANALYSIS_CALLGRAPH_H
 #define ANALYSIS_CALLGRAPH_H

@@ -37,7 +37,7 @@ struct result *analyse_marks(const struct model *model, struct err *err)
 		row[5] = value_number(model_count(model, mark->live_chunks));
 	}
 	if (table && !result_failed(table)) {
-		table->hidden_in_text = true; /* heapwise info shows them */
+		table->hidden_in_text = true; /* heapwise trace info shows them */
 		return table;
 	}
 	err_set(err, ERR_MEMORY, "out of memory for the marks");

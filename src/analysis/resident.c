@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 4096, GLIBC_HEAD = 8, GLIBC_LEAST = 32, GLIBC_STEP = 16 };
+enum { PAGE = 4096, GLIBC_HEAD = 8, GLIBC_LEAST = 32, GLIBC_STEP = 16, GLIBC_MAPPED_LEAST = 128 << 10 };
 
 /* A trace may claim any address space; and the recorder reserves much of it. */
 static const u64 PAGES_MAX = 1ull << 30, NO_BITS = UINT64_MAX;
@@ -102,11 +102,19 @@ static void add_block(struct accounting *self, u64 address, u64 size, u64 *absen
 	add_range(self, address + size, address - GLIBC_HEAD + glibc_bytes(size), self->slack);
 }
 
+/* glibc maps large blocks one by one and unmaps them when they are freed; the kernel joins them with what else is mapped beside them. */
+static bool is_mapped_alone(const struct accounting *self, u64 address, u64 size)
+{
+	return self->glibc && size >= GLIBC_MAPPED_LEAST && address % PAGE == 2 * GLIBC_HEAD;
+}
+
 /* A mapping in which a block lies, or lay, is the allocator's; its rows are marked later. */
-static void note_mapping(struct accounting *self, u64 address)
+static void note_mapping(struct accounting *self, u64 address, u64 size)
 {
 	u64 number = row_from(self, address);
 
+	if (is_mapped_alone(self, address, size))
+		return;
 	if (number < self->memory->count && self->rows[number].start <= address)
 		self->has_blocks[number] = 1;
 }
@@ -163,7 +171,7 @@ static u64 add_blocks(struct accounting *self)
 		model_pass(self->model, chunk);
 		if (!page || page->end[at] == CHUNK_ABSENT || page->alloc_ticks[at] > ticks)
 			continue;
-		note_mapping(self, page->address[at]);
+		note_mapping(self, page->address[at], page->size[at]);
 		if (is_live_at(page, at, ticks) &&
 		    page->address[at] + page->size[at] >= page->address[at])
 			add_block(self, page->address[at], page->size[at], &absent);
@@ -251,7 +259,9 @@ static void add_row(struct accounting *self, u64 number, struct resident_account
 		requested = resident;
 	account->bytes[PART_REQUESTED] += requested;
 	if (part != PART_CACHED) {
-		account->bytes[part] += resident - requested;
+		slack = part != PART_MAPPINGS ? 0 : slack < resident - requested ? slack : resident - requested;
+		account->bytes[PART_SLACK] += slack;
+		account->bytes[part] += resident - requested - slack;
 		return;
 	}
 	if (used < requested)

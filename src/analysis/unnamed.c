@@ -153,7 +153,7 @@ static void put_packages(const struct advice *self, const char *trace, struct st
 	if (command.count && !debug_servers_named())
 		strbuf_addf(&command, " or set DEBUGINFOD_URLS=%s", remedy_server(""));
 	if (command.count)
-		put_step(steps, "%s, then 'heapwise symbolize %s'", strbuf_text(&command), trace);
+		put_step(steps, "%s, then 'heapwise trace symbolize %s'", strbuf_text(&command), trace);
 	strbuf_release(&command);
 }
 
@@ -166,15 +166,15 @@ static void put_others(const struct advice *self, const char *trace, struct strb
 		if (!*name)
 			put_step(steps, "have the runtime write /tmp/perf-PID.map for the code that it makes");
 		else if (remedy->state == REMEDY_GONE)
-			put_step(steps, "put %s back, then 'heapwise symbolize %s'", path, trace);
+			put_step(steps, "put %s back, then 'heapwise trace symbolize %s'", path, trace);
 		else if (remedy->state == REMEDY_REPLACED)
 			put_step(steps, "record again: %s is another build now", name);
 		else if (remedy->state == REMEDY_NAMED)
-			put_step(steps, "'heapwise symbolize %s' for %s", trace, name);
+			put_step(steps, "'heapwise trace symbolize %s' for %s", trace, name);
 		else if (!self->packages)
-			put_step(steps, "install the debug file of %s, then 'heapwise symbolize %s'", name, trace);
+			put_step(steps, "install the debug file of %s, then 'heapwise trace symbolize %s'", name, trace);
 		else if (!*remedy->install)
-			put_step(steps, "build %s with -g, do not strip it and record again, or 'heapwise symbolize --debug-path DIR %s' "
+			put_step(steps, "build %s with -g, do not strip it and record again, or 'heapwise trace symbolize --debug-path DIR %s' "
 				 "with the folder of its debug file", name, trace);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise callgraph: who calls whom and how often, from a trace of routines, or from the stacks of
+ * heapwise trace callgraph: who calls whom and how often, from a trace of routines, or from the stacks of
  * its allocations.
  * Host. */
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "analysis/callgraph.h"
 #include "analysis/summary.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
+#include "cli/trace_options.h"
 
 enum { TOP_TEXT = 30 };
 
@@ -25,23 +25,13 @@ static const struct callgraph_args defaults = {.top = NOT_GIVEN,
 					       .symbols = true};
 
 static const struct option_spec options[] = {
-	OPTION(struct callgraph_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N rows of each table (text: 30, json and csv: all; 0 = all)"),
+	TOP_OPTION(struct callgraph_args, "rows of each table (default: 30 in text, all in json and csv; 0 = all)"),
 	OPTION(struct callgraph_args, dot, 0, "dot", OPTION_STRING, "FILE",
-	       "write the whole graph to FILE for Graphviz; - = standard output, instead of the "
-	       "tables"),
+	       "write the whole graph to FILE for Graphviz instead of printing tables; - = standard output"),
 	OPTION(struct callgraph_args, from, 0, "from", OPTION_CHOICE, "auto|routines|stacks",
-	       "what the graph is made of: recorded routines, or stacks of allocations (auto: "
-	       "routines if there are any)"),
-	WHERE_OPTION(struct callgraph_args, where),
-	OPTION(struct callgraph_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "show the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct callgraph_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct callgraph_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct callgraph_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the tables (text)"),
+	       "build the graph from recorded routines or from allocation stacks (default: auto, routines if "
+	       "recorded)"),
+	TRACE_OPTIONS(struct callgraph_args),
 	OPTION_END};
 
 struct show {
@@ -82,19 +72,17 @@ static int make(struct show *self, struct err *err)
 					     err);
 	if (is_word("routines", self->args->from) && self->args->where)
 		return err_set(err, ERR_USAGE,
-			       "routines belong to no chunk: --where goes with --from stacks");
+			       "--where requires --from stacks, because routines do not belong to chunks");
 	if (is_word("routines", self->args->from))
 		return err_set(
 			err, ERR_INPUT,
-			"%s has no routine events: record them with 'heapwise run --routines'",
+			"%s has no routine events; record them with 'heapwise run --routines'",
 			self->trace.path);
 	if (self->args->where)
 		return make_of_stacks(self, err);
 	fprintf(stderr,
-		"heapwise callgraph: %s has no routine events, so the graph is made of the stacks "
-		"of "
-		"its allocations\n",
-		self->trace.path);
+		"heapwise %s: %s has no routine events; using the stacks of its allocations\n",
+		self->command->name, self->trace.path);
 	return make_of_stacks(self, err);
 }
 
@@ -162,7 +150,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status;
 
 	if (argc != 1)
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	self = calloc(1, sizeof(*self));
 	if (!self)
 		return command_fail(command, &(struct err){ERR_MEMORY, "out of memory"});
@@ -175,15 +163,12 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 }
 
 const struct command cmd_callgraph = {
-	.name = "callgraph",
+	.name = "trace callgraph",
 	.operands = "FILE",
-	.summary = "who calls whom and how often, from recorded routines or allocation stacks",
+	.summary = "show who calls whom, and how often",
 	.details =
-		"Routines are there if they were recorded ('heapwise run --routines') or imported "
-		"('heapwise\n"
-		"import-emad'). Of other traces the graph has what the stacks of their allocations "
-		"tell: edges\n"
-		"are weighted by allocations, not by calls.",
+		"Routine events are recorded with 'heapwise run --routines' or imported from EMAD. For other traces\n"
+		"the graph is built from allocation stacks, and its edges are weighted by allocations, not by calls.",
 	.options = options,
 	.fields_size = sizeof(struct callgraph_args),
 	.fields_default = &defaults,

@@ -480,28 +480,26 @@ static int cxx_command(const struct command *self, void *fields, int argc, char 
 static const struct option_spec no_options[] = {OPTION_END};
 
 static const char details[] =
-	"Compiles and links as the compiler of the system does, with the same arguments, and\n"
-	"instruments what it makes: 'heapwise run' then records which memory the program\n"
-	"accesses. Without 'heapwise run' the program runs as ever, a little slower. Objects that\n"
-	"were compiled without it may be linked in; what they access is not seen, and nothing that\n"
-	"is said of the use of memory is \"measured\" then.\n"
+	"Runs the system's compiler with the same arguments and adds instrumentation, so that\n"
+	"'heapwise run' can record which memory the program accesses. Without 'heapwise run' the\n"
+	"program behaves as usual, a little slower. Uninstrumented objects can be linked in; their\n"
+	"accesses are not seen, and no result about memory use is then called \"measured\".\n"
 	"\n"
 	"  CC=\"heapwise cc\" CXX=\"heapwise c++\" ./configure\n"
 	"\n"
-	"--routines, among the arguments: instruments the beginning and the end of each routine\n"
-	"instead, for 'heapwise run --routines'; --accesses --routines: both.\n"
+	"--routines: instrument the start and end of each routine instead, for 'heapwise run\n"
+	"--routines'. --accesses --routines: instrument both.\n"
 	"\n"
-	"HEAPWISE_CC chooses the compiler, gcc or clang; HEAPWISE_CXX that for C++, by default "
-	"the\n"
-	"one that goes with HEAPWISE_CC. HEAPWISE_SHORT_CHECKS=0: gcc's checks of accesses stay as\n"
-	"it writes them, and the program is slower.\n"
+	"HEAPWISE_CC selects the compiler, gcc or clang. HEAPWISE_CXX selects the C++ compiler, by\n"
+	"default the one that matches HEAPWISE_CC. HEAPWISE_SHORT_CHECKS=0 keeps gcc's access checks\n"
+	"as gcc writes them; the program is then slower.\n"
 	"\n"
 	"Exit status: the compiler's; 3 if it could not be started.";
 
 const struct command cmd_cc = {
 	.name = "cc",
 	.operands = "COMPILER-ARGUMENT...",
-	.summary = "compile C so that 'heapwise run' can record accesses to memory",
+	.summary = "compile C so that 'heapwise run' can record memory accesses",
 	.details = details,
 	.options = no_options,
 	.foreign_options = true,
@@ -511,7 +509,7 @@ const struct command cmd_cc = {
 const struct command cmd_cxx = {
 	.name = "c++",
 	.operands = "COMPILER-ARGUMENT...",
-	.summary = "compile C++ in the same way",
+	.summary = "compile C++ so that 'heapwise run' can record memory accesses",
 	.details = details,
 	.options = no_options,
 	.foreign_options = true,

@@ -9,6 +9,7 @@
 #include "analysis/budget.h"
 #include "base/text.h"
 #include "cli/loaded.h"
+#include "cli/trace_options.h"
 #include "cli/traces.h"
 
 #define CHECK_FORMATS "text|json|github|junit|sarif"
@@ -30,36 +31,32 @@ static const struct check_args defaults = {.max = {NOT_GIVEN, NOT_GIVEN, NOT_GIV
 					   .symbols = true};
 
 static const struct option_spec options[] = {
-	OPTION(struct check_args, budget, 'b', "budget", OPTION_STRING, "FILE",
-	       "read limits from FILE, in TOML"),
+	OPTION(struct check_args, budget, 0, "budget", OPTION_STRING, "FILE",
+	       "read limits from a TOML file"),
 	OPTION(struct check_args, max[COMPARE_PEAK], 0, "max-peak", OPTION_BYTES, "SIZE",
-	       "most bytes that may be live at any moment"),
+	       "maximum live bytes at any moment"),
 	OPTION(struct check_args, max[COMPARE_BYTES], 0, "max-bytes", OPTION_BYTES, "SIZE",
-	       "most bytes that may be requested in all"),
+	       "maximum total bytes requested"),
 	OPTION(struct check_args, max[COMPARE_ALLOCATIONS], 0, "max-allocs", OPTION_NUMBER, "N",
-	       "most allocations"),
+	       "maximum number of allocations"),
 	OPTION(struct check_args, max[COMPARE_KEPT], 0, "max-kept", OPTION_BYTES, "SIZE",
-	       "most bytes that may never be freed"),
+	       "maximum bytes never freed"),
 	OPTION(struct check_args, max[COMPARE_TEMPORARY], 0, "max-temporary", OPTION_NUMBER, "N",
-	       "most chunks that may be freed before their thread's next allocation"),
+	       "maximum chunks freed before their thread's next allocation"),
 	OPTION(struct check_args, growth, 0, "max-growth", OPTION_STRING, "PERCENT",
-	       "most that peak, bytes, allocations and kept bytes may be above the baseline"),
+	       "maximum growth of peak, bytes, allocations and kept bytes over the baseline"),
 	OPTION(struct check_args, baseline, 0, "baseline", OPTION_STRING, "OLD",
-	       "trace that growth is counted from"),
+	       "trace to compare with"),
 	OPTION(struct check_args, allow_incomplete, 0, "allow-incomplete", OPTION_SET, NULL,
-	       "let a recording pass that lacks events"),
-	OPTION(struct check_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "name the N places that have most of what is above a limit (3)"),
-	OPTION(struct check_args, depth, 'd', "depth", OPTION_NUMBER, "N",
-	       "show N frames of each stack (text: 8, json: all; 0 = all)"),
+	       "accept recordings with missing events"),
+	TOP_OPTION(struct check_args, "places that contribute most to an exceeded limit (default 3)"),
+	DEPTH_OPTION(struct check_args, "default: 8 in text, all in json"),
 	OPTION(struct check_args, root, 0, "source-root", OPTION_STRING, "DIR",
-	       "tell paths of sources from DIR on (the current folder)"),
-	OPTION(struct check_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct check_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
+	       "show source paths relative to DIR (default: the current folder)"),
+	IMAGE_OPTION(struct check_args),
+	SYMBOLS_OPTION(struct check_args),
 	OPTION(struct check_args, format, 'f', "format", OPTION_CHOICE, CHECK_FORMATS,
-	       "how to print the result (text)"),
+	       "output format (default: text)"),
 	OPTION_END};
 
 /* A trace, and what its budgets need of it. */
@@ -210,12 +207,12 @@ static int read_limits(struct gate *self, struct err *err)
 		program->has_growth = true;
 		if (!budget_parse_growth(args->growth, &program->growth))
 			return err_set(err, ERR_USAGE,
-				       "--max-growth wants a percentage such as 5%%, not '%s'",
+				       "--max-growth: expected a percentage such as 5%%, not '%s'",
 				       args->growth);
 	}
 	if (!budgets_have_limits(&self->budgets))
 		return err_set(err, ERR_USAGE,
-			       "which limits? --budget FILE, or --max-peak and others");
+			       "no limits given; use --budget FILE or options such as --max-peak");
 	return 0;
 }
 
@@ -226,11 +223,10 @@ static int read_baseline(struct gate *self, struct err *err)
 	if (!budgets_have_growth(&self->budgets))
 		return self->args->baseline
 			       ? err_set(err, ERR_USAGE,
-					 "--baseline wants --max-growth, or max-growth "
-					 "in the budgets")
+					 "--baseline requires --max-growth, or max-growth in the budget file")
 			       : 0;
 	if (!path)
-		return err_set(err, ERR_USAGE, "--max-growth wants --baseline OLD");
+		return err_set(err, ERR_USAGE, "--max-growth requires --baseline OLD");
 	self->has_baseline = true;
 	return measured_read(&self->baseline, self, path, err);
 }
@@ -286,7 +282,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	self.root = here ? here : args->root;
 	if (argc != 1) {
 		free(here);
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	}
 	status = read_limits(&self, &err);
 	if (status == 0)
@@ -308,19 +304,16 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_check = {
 	.name = "check",
 	.operands = "FILE",
-	.summary = "fail if a trace is above its limits",
-	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
-		   "--children.\n"
-		   "Limits are options, or stand in a file (see heapwise-check(1)):\n"
+	.summary = "fail if a trace exceeds its limits",
+	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		   "Limits are given as options or in a file (see heapwise-check(1)):\n"
 		   "  max-peak = \"64M\"\n"
 		   "  max-kept = 0\n"
 		   "  [[budget]]\n"
 		   "  function = \"parse_*\"\n"
 		   "  max-peak = \"4M\"\n"
-		   "Status 0: all limits are kept. 1: one is exceeded, or the recording lacks "
-		   "events. 2: "
-		   "wrong usage.\n"
-		   "3: a file cannot be read.",
+		   "Exit status: 0 all limits hold; 1 a limit is exceeded, or events are missing; 2 usage error;\n"
+		   "3 a file cannot be read.",
 	.options = options,
 	.fields_size = sizeof(struct check_args),
 	.fields_default = &defaults,

@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/dumps.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 #include "exchange/heaplog.h"
 #include "monitor/control_server.h"
 
@@ -18,10 +19,10 @@ struct ctl_args {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct ctl_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES, "how to print (text)"),
+	FORMAT_OPTION(struct ctl_args),
 	OPTION(struct ctl_args, output, 'o', "output", OPTION_STRING, "FILE",
-	       "dump: write to FILE (a name beside the trace, with the next number)"),
-	OPTION(struct ctl_args, freed, 0, "freed", OPTION_SET, NULL, "dump: with the entries that were freed, too"),
+	       "dump: write to FILE (default: a numbered name beside the trace)"),
+	OPTION(struct ctl_args, freed, 0, "freed", OPTION_SET, NULL, "dump: include freed entries"),
 	OPTION_END};
 
 /* What is known of the keys of a reply; others are text. */
@@ -29,25 +30,26 @@ static const struct result_column known[] = {
 	COLUMN("state", "state", VALUE_TEXT, "waiting, recording, paused, stopped or ended"),
 	COLUMN("pid", "pid", VALUE_ID, "process id of the program"),
 	COLUMN("monitor_pid", "monitor", VALUE_ID, "process id of heapwise run"),
-	COLUMN("trace", "trace", VALUE_PATH, "file that is, or was last, written"),
-	COLUMN("trace_bytes", "trace size", VALUE_BYTES, "size of the files so far"),
+	COLUMN("trace", "trace", VALUE_PATH, "file being written, or written last"),
+	COLUMN("trace_bytes", "trace size", VALUE_BYTES, "size of the trace files so far"),
 	COLUMN("events", "events", VALUE_COUNT, "events so far"),
 	COLUMN("allocations", "allocations", VALUE_COUNT, "allocations in this recording so far"),
 	COLUMN("live_bytes", "live", VALUE_BYTES, "live bytes"),
 	COLUMN("live_chunks", "live chunks", VALUE_COUNT, "live chunks"),
 	COLUMN("snapshots", "snapshots", VALUE_COUNT, "snapshots so far"),
-	COLUMN("lost_chunks", "lost chunks", VALUE_COUNT, "live chunks to which nothing points any more"),
+	COLUMN("lost_chunks", "lost chunks", VALUE_COUNT, "live chunks to which no pointer exists"),
 	COLUMN("lost_bytes", "lost", VALUE_BYTES, "their bytes"),
 	COLUMN("indirect_chunks", "indirect chunks", VALUE_COUNT, "live chunks to which only lost chunks point"),
 	COLUMN("indirect_bytes", "indirect", VALUE_BYTES, "their bytes"),
-	COLUMN("possible_chunks", "possible chunks", VALUE_COUNT, "live chunks into which something points, but not to their start"),
+	COLUMN("possible_chunks", "possible chunks", VALUE_COUNT, "live chunks with interior pointers only"),
 	COLUMN("possible_bytes", "possible", VALUE_BYTES, "their bytes"),
 	COLUMN("reachable_chunks", "reachable chunks", VALUE_COUNT, "live chunks that the program can still reach"),
 	COLUMN("reachable_bytes", "reachable", VALUE_BYTES, "their bytes"),
-	COLUMN("dump", "dump", VALUE_PATH, "file that was written"),
-	COLUMN("live_entries", "live entries", VALUE_COUNT, "entries of what is live"),
-	COLUMN("freed_entries", "freed entries", VALUE_COUNT, "entries of what was freed, in the dump only with --freed"),
-	COLUMN("stopped_ns", "stood still", VALUE_NS, "time for which the program stood still"),
+	COLUMN("dump", "dump", VALUE_PATH, "file written"),
+	COLUMN("live_entries", "live entries", VALUE_COUNT, "allocation entries of live chunks"),
+	COLUMN("freed_entries", "freed entries", VALUE_COUNT, "allocation entries of freed chunks; in the dump only "
+							      "with --freed"),
+	COLUMN("stopped_ns", "stopped for", VALUE_NS, "time for which the program was stopped"),
 };
 
 static void add_line(struct result *result, const char *key, const char *text)
@@ -104,7 +106,7 @@ static int verb_unknown(const struct command *command, const char *name)
 	for (u32 i = 0; (verb = control_verb_at(i)); i++)
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
 			 verb->name);
-	return command_usage(command, "'%s' is none of %s, dump", name, list);
+	return command_usage(command, "unknown verb '%s'; expected one of %s, dump", name, list);
 }
 
 /* A dump is made here, of what the monitor has put into the trace: it keeps nobody waiting, and what it
@@ -120,7 +122,7 @@ static int dump(const struct command *command, const struct ctl_args *args, u32 
 	char *text = strbuf_take(&saved), *end = text ? strchr(text, '\n') : NULL;
 
 	if (status == 0 && (!end || strncmp(text, "trace ", 6) != 0))
-		status = err_set(err, ERR_INPUT, "the monitor does not say where its trace is");
+		status = err_set(err, ERR_INPUT, "the monitor did not report the path of its trace");
 	if (status == 0) {
 		*end = 0;
 		job.trace = text + 6;
@@ -144,14 +146,14 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	u64 pid;
 
 	if (argc != 2)
-		return command_usage(command, "which PID, and what? heapwise ctl PID VERB");
+		return command_usage(command, "no PID and VERB given; usage: heapwise ctl PID VERB");
 	if (!parse_number(argv[0], &pid) || !pid || pid > INT32_MAX)
-		return command_usage(command, "'%s' is not the number of a process", argv[0]);
+		return command_usage(command, "invalid process id '%s'", argv[0]);
 	dumps = strcmp(argv[1], "dump") == 0;
 	if (!dumps && !verb_is_known(argv[1]))
 		return verb_unknown(command, argv[1]);
 	if (!dumps && (args->output || args->freed))
-		return command_usage(command, "--%s goes with dump", args->freed ? "freed" : "output");
+		return command_usage(command, "--%s requires the verb dump", args->freed ? "freed" : "output");
 	status = dumps ? dump(command, args, (u32)pid, &reply, &err) : control_call((u32)pid, argv[1], &reply, &err);
 	if (status == 0) {
 		char *text = strbuf_take(&reply);
@@ -171,20 +173,20 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_ctl = {
 	.name = "ctl",
 	.operands = "PID VERB",
-	.summary = "pause, resume, dump, stop or ask after a recording that is under way",
-	.details = "PID is the number of a recorded program, or of the heapwise that records it; "
-		   "with\n"
+	.summary = "control a running recording: pause, resume, dump, stop, status",
+	.details = "PID is the process id of a recorded program, or of the heapwise that records it; with\n"
 		   "--children the latter means all of its processes. VERB is one of\n"
-		   "  pause     stop recording allocations; frees of known chunks still are\n"
+		   "  pause     stop recording allocations; frees of known chunks are still recorded\n"
 		   "  resume    record allocations again\n"
-		   "  snapshot  put a snapshot of what is live into the trace\n"
-		   "  save      have all that was recorded so far in the trace\n"
-		   "  dump      write what is live and who allocated it to a file, as HeapLog version 4\n"
-		   "  stop      end the recording and close the trace; the program goes on\n"
-		   "  status    say what is recorded and how much it is\n"
-		   "Only the user who started the recording can do that.\n"
+		   "  snapshot  write a snapshot of live memory to the trace\n"
+		   "  scan      search the program's memory for leaks\n"
+		   "  save      write everything recorded so far to the trace\n"
+		   "  dump      write live memory and its allocation stacks to a file, in HeapLog format version 4\n"
+		   "  stop      end the recording and close the trace; the program continues\n"
+		   "  status    show the state and size of the recording\n"
+		   "Only the user who started the recording can control it.\n"
 		   "\n"
-		   "Exit status: 0 done, 2 usage error, 3 nothing is recorded there or it failed.",
+		   "Exit status: 0 success, 2 usage error, 3 no such recording or the command failed.",
 	.options = options,
 	.fields_size = sizeof(struct ctl_args),
 	.run = run,

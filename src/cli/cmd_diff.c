@@ -7,6 +7,7 @@
 
 #include "analysis/compare.h"
 #include "cli/loaded.h"
+#include "cli/trace_options.h"
 
 struct diff_args {
 	const char *by, *metric, *align, *format;
@@ -27,35 +28,29 @@ static const struct diff_args defaults = {.top = TOP_DEFAULT,
 
 static const struct option_spec options[] = {
 	OPTION(struct diff_args, at, 0, "at", OPTION_STRINGS, "MOMENT",
-	       "compare two moments of one trace: given twice, each a time (1.5s, 200ms), start, "
-	       "peak, "
-	       "end, the name of a mark, #NUMBER, or snapshotN"),
+	       "compare two moments of one trace; give it twice. MOMENT is a time (1.5s, 200ms), start, peak, end, "
+	       "the name of a mark, #NUMBER, or snapshotN"),
 	OPTION(struct diff_args, by, 'b', "by", OPTION_CHOICE, COMPARE_BY_CHOICES,
-	       "what to compare (stack)"),
+	       "what to compare (default: stack)"),
 	OPTION(struct diff_args, metric, 'm', "metric", OPTION_CHOICE, COMPARE_METRIC_CHOICES,
-	       "number by which differences are told and ranked (bytes; with --at kept)"),
-	OPTION(struct diff_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the N largest differences (20; 0 = all)"),
+	       "number to compare and sort by (default: bytes; with --at kept)"),
+	TOP_OPTION(struct diff_args, "differences, largest first (default 20; 0 = all)"),
 	OPTION(struct diff_args, same, 0, "same", OPTION_SET, NULL,
-	       "list also what did not change"),
+	       "also show rows that did not change"),
 	OPTION(struct diff_args, tolerance, 0, "tolerance", OPTION_PERCENT, "PERCENT",
-	       "a difference of at most this part of the larger number is none (0)"),
+	       "ignore differences of at most this percentage of the larger number (default 0)"),
 	OPTION(struct diff_args, fold_recursion, 0, "fold-recursion", OPTION_SET, NULL,
-	       "compare stacks as if functions had called themselves once only"),
+	       "treat recursive calls in stacks as one call"),
 	OPTION(struct diff_args, align, 0, "align", OPTION_CHOICE, COMPARE_ALIGN_CHOICES,
-	       "how to lay the two clocks of the heap lines on each other (start)"),
+	       "how to align the time axes of the heap lines (default: start)"),
 	OPTION(struct diff_args, points, 0, "points", OPTION_NUMBER, "N",
-	       "points of the heap lines (200)"),
+	       "number of points of the heap lines (default 200)"),
 	OPTION(struct diff_args, chart, 0, "no-chart", OPTION_CLEAR, NULL,
-	       "do not draw the heap lines in the text"),
-	OPTION(struct diff_args, depth, 'd', "depth", OPTION_NUMBER, "N",
-	       "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
-	OPTION(struct diff_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at image N of both, counted from 0; each exec begins one (the last)"),
-	OPTION(struct diff_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that a trace does not have"),
-	OPTION(struct diff_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the result (text)"),
+	       "do not draw the heap lines in text output"),
+	DEPTH_OPTION(struct diff_args, "default: 8 in text, all in json and csv"),
+	IMAGE_OPTION(struct diff_args),
+	SYMBOLS_OPTION(struct diff_args),
+	FORMAT_OPTION(struct diff_args),
 	OPTION_END};
 
 struct diff {
@@ -114,7 +109,7 @@ static int read_trace(struct diff *self, u32 side, const char *path, struct err 
 	struct stat about;
 
 	if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
-		return err_set(err, ERR_USAGE, "%s is a folder: compare one of the traces in it",
+		return err_set(err, ERR_USAGE, "%s is a folder; compare one of the traces in it",
 			       path);
 	self->trace[side] = (struct loaded){.command = self->command,
 					    .path = path,
@@ -167,7 +162,7 @@ static int find_moments(struct diff *self, struct err *err)
 	}
 	if (status == 0 && moment[0].ticks > moment[1].ticks)
 		fprintf(stderr,
-			"heapwise diff: note: '%s' is after '%s': differences go back in time\n",
+			"heapwise diff: note: '%s' is after '%s'; differences go backwards in time\n",
 			words[0], words[1]);
 	return status < 0 ? status : read_cuts(self, 0, moment, err);
 }
@@ -227,17 +222,17 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 
 	if (args->at.count && args->at.count != 2)
 		return command_usage(command,
-				     "--at wants to be given twice: two moments of one FILE");
+				     "--at must be given twice: two moments of one FILE");
 	if (args->at.count && argc != 1)
 		return command_usage(command,
-				     argc ? "--at compares moments of one FILE" : "which FILE?");
+				     argc ? "expected one FILE with --at" : "no FILE given");
 	if (!args->at.count && argc != 2)
 		return command_usage(command, argc == 1
-						      ? "which second FILE? or --at twice, for two "
-							"moments of one"
-						      : "which two FILEs?");
+						      ? "expected a second FILE, or --at twice for two moments of one "
+							"FILE"
+						      : "expected two FILEs");
 	if (!args->points || args->points > POINTS_MAX)
-		return command_usage(command, "--points wants a number from 1 to %d", POINTS_MAX);
+		return command_usage(command, "--points must be 1 to %d", POINTS_MAX);
 	if (args->by)
 		compare_by_parse(args->by, &self.query.by);
 	if (args->metric)
@@ -252,13 +247,9 @@ const struct command cmd_diff = {
 	.operands = "A B | FILE --at MOMENT --at MOMENT",
 	.summary = "compare two traces, or two moments of one",
 	.details =
-		"A and B are traces that 'heapwise run' wrote, of what was and of what is. Rows "
-		"are matched by\n"
-		"the names of functions, types and files, so that a program may have been built "
-		"again. A row is\n"
-		"new, gone, grew or shrank in the metric. At a moment counts what happened up to "
-		"it, and kept\n"
-		"is what is live then.",
+		"A (before) and B (after) are traces written by 'heapwise run'. Rows are matched by the names of\n"
+		"functions, types and files, so the program may have been rebuilt. Each row is new, gone, grew or\n"
+		"shrank. With --at, numbers count events up to that moment, and kept is what is live then.",
 	.options = options,
 	.fields_size = sizeof(struct diff_args),
 	.fields_default = &defaults,

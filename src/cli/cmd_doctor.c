@@ -6,20 +6,20 @@
 #include "cli/command.h"
 #include "cli/doctor.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 
 struct doctor_args {
 	const char *format;
 };
 
-static const struct option_spec options[] = {OPTION(struct doctor_args, format, 'f', "format",
-						    OPTION_CHOICE, FORMAT_CHOICES,
-						    "how to print (text)"),
-					     OPTION_END};
+static const struct option_spec options[] = {
+	FORMAT_OPTION(struct doctor_args),
+	OPTION_END};
 
 static const struct result_column columns[] = {
 	COLUMN("state", "state", VALUE_TEXT, "ok, limited, or missing"),
-	COLUMN("check", "what", VALUE_TEXT, "what was looked at"),
-	COLUMN("found", "found", VALUE_TEXT, "what is there"),
+	COLUMN("check", "what", VALUE_TEXT, "what was checked"),
+	COLUMN("found", "found", VALUE_TEXT, "what was found"),
 	COLUMN("follows", NULL, VALUE_TEXT, "what that means"),
 };
 
@@ -107,7 +107,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.operands = "",
-	.summary = "tell what works on this machine",
+	.summary = "check which features work on this machine",
 	.options = options,
 	.fields_size = sizeof(struct doctor_args),
 	.run = run,

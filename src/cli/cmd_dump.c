@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise dump: every event of a trace, one per line, as it is read.
+ * heapwise trace dump: every event of a trace, one per line, as it is read.
  * Host. Keeps contexts, modules and threads, never events. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "trace/kinds.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 #include "format/session.h"
 #include "model/clock.h"
 #include "model/contexts.h"
@@ -29,17 +30,15 @@ struct dump_args {
 static const struct dump_args defaults = {.image = NOT_GIVEN};
 
 static const struct option_spec options[] = {
-	OPTION(struct dump_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the events (text)"),
-	OPTION(struct dump_args, stacks, 's', "stacks", OPTION_SET, NULL,
-	       "add each event's stack, innermost frame first"),
+	FORMAT_OPTION(struct dump_args),
+	OPTION(struct dump_args, stacks, 0, "stacks", OPTION_SET, NULL,
+	       "show each event's stack, innermost frame first"),
 	OPTION(struct dump_args, facts, 0, "facts", OPTION_SET, NULL,
-	       "text: also modules, threads, contexts, clocks, memory samples and notes, as # "
-	       "lines"),
+	       "text: also show modules, threads, contexts, clocks, memory samples and notes, as # lines"),
 	OPTION(struct dump_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "only the program's image N, counted from 0 (all)"),
+	       "only program image N, counted from 0 (default: all)"),
 	OPTION(struct dump_args, strict, 0, "strict", OPTION_SET, NULL,
-	       "stop with an error at the first damaged block instead of skipping it"),
+	       "stop at the first damaged section instead of skipping it"),
 	OPTION_END};
 
 struct dump {
@@ -752,7 +751,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status = 0;
 
 	if (argc != 1)
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	self.format = format_parse(self.args->format);
 	reader = trace_open(argv[0], &err);
 	if (!reader)
@@ -766,7 +765,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (status < 0)
 		status = command_fail(command, &err);
 	else if (trace_info(reader)->damaged_blocks)
-		fprintf(stderr, "heapwise dump: %s: damaged blocks were skipped: %s\n", argv[0],
+		fprintf(stderr, "heapwise %s: %s: damaged sections were skipped: %s\n", command->name, argv[0],
 			trace_info(reader)->damage);
 	trace_close(reader);
 	release(&self);
@@ -774,14 +773,12 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 }
 
 const struct command cmd_dump = {
-	.name = "dump",
+	.name = "trace dump",
 	.operands = "FILE",
 	.summary = "print every event of a trace",
-	.details = "Text has one event per line: time_ns tid kind address size chunk context aux "
-		   "flags, separated\n"
-		   "by one space, '-' for nothing; lines that begin with # tell the rest. "
-		   "heapwise-dump(1) says\n"
-		   "what each column means. json is an array of objects, csv has a header line.",
+	.details = "Text has one event per line: time_ns tid kind address size chunk context aux flags, separated\n"
+		   "by spaces; '-' means no value. Lines that begin with # contain everything else. heapwise-trace-dump(1)\n"
+		   "explains the columns. json is an array of objects; csv has a header line.",
 	.options = options,
 	.fields_size = sizeof(struct dump_args),
 	.fields_default = &defaults,

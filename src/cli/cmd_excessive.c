@@ -8,7 +8,7 @@
 
 #include "analysis/excessive.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
+#include "cli/trace_options.h"
 
 struct excessive_args {
 	const char *where;
@@ -26,45 +26,38 @@ static const struct excessive_args defaults = {.wrappers = "auto",
 					       .symbols = true};
 
 static const struct option_spec options[] = {
-	OPTION(struct excessive_args, method, 'm', "method", OPTION_CHOICE, "kmeans|iqr|both",
-	       "judge by clusters, by outliers of frequency / life, or compare them (both)"),
+	OPTION(struct excessive_args, method, 0, "method", OPTION_CHOICE, "kmeans|iqr|both",
+	       "method: clusters, outliers of frequency / life, or both compared (default: both)"),
 	OPTION(struct excessive_args, rule, 0, "rule", OPTION_CHOICE, "robust|paper",
-	       "compare lives with their spread and mind the floor, or take the paper's words"),
-	OPTION(struct excessive_args, by, 0, "by", OPTION_CHOICE, "object|caller",
-	       "tell objects apart by size, caller and destroyer (object), or take all sizes together"),
+	       "robust: compare lives with their spread and apply the floor (default); paper: follow the paper "
+	       "literally"),
+	OPTION(struct excessive_args, by, 'b', "by", OPTION_CHOICE, "object|caller",
+	       "what an object is: chunks of one size, caller and destroyer (object), or of one caller and destroyer "
+	       "(caller)"),
 	OPTION(struct excessive_args, floor, 0, "floor", OPTION_STRING, "PERCENT",
-	       "what is less of the CPU time, or of all allocations, is not excessive (1)"),
-	OPTION(struct excessive_args, k, 'k', "k", OPTION_NUMBER, "N",
-	       "make N clusters, 2 to 64 (what separates best, of 2 to 12)"),
+	       "objects below this percentage of the CPU time, or of all allocations, are not excessive (default 1)"),
+	OPTION(struct excessive_args, k, 0, "k", OPTION_NUMBER, "N",
+	       "number of clusters, 2 to 64 (default: the best separation of 2 to 12)"),
 	OPTION(struct excessive_args, raw, 0, "raw", OPTION_SET, NULL,
-	       "cluster frequency and life as they are, not their standardised logarithms"),
+	       "cluster raw frequency and life, not their standardised logarithms"),
 	OPTION(struct excessive_args, seed, 0, "seed", OPTION_NUMBER, "N",
-	       "begin the clusters' random choices here (1)"),
+	       "seed for the random choices of clustering (default 1)"),
 	OPTION(struct excessive_args, restarts, 0, "restarts", OPTION_NUMBER, "N",
-	       "take the tightest of N attempts (10)"),
+	       "use the tightest of N attempts (default 10)"),
 	OPTION(struct excessive_args, mu, 0, "mu", OPTION_STRING, "X|auto",
-	       "outliers are above Q3 + X * IQR (auto: the IQR, then the largest gap, then 3)"),
+	       "outliers are above Q3 + X * IQR (default auto: the IQR, then the largest gap, then 3)"),
 	OPTION(struct excessive_args, wrappers, 'w', "wrappers", OPTION_STRING, "auto|none|LIST",
-	       "look through these functions to who calls them, * for any characters (auto)"),
-	OPTION(struct excessive_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N objects (10; 0 = all)"),
-	OPTION(struct excessive_args, all_paths, 'a', "all-paths", OPTION_SET, NULL,
-	       "show all call paths to each object, not the heaviest alone"),
+	       "attribute calls by these functions to their callers; * matches any characters (default: auto)"),
+	TOP_OPTION(struct excessive_args, "objects (default 10; 0 = all)"),
+	OPTION(struct excessive_args, all_paths, 0, "all-paths", OPTION_SET, NULL,
+	       "show all call paths to each object, not only the heaviest"),
 	OPTION(struct excessive_args, data, 0, "data", OPTION_SET, NULL,
-	       "print the data set only: every object that was freed"),
+	       "print only the data set: every object that was freed"),
 	OPTION(struct excessive_args, svg, 0, "svg", OPTION_STRING, "FILE",
-	       "draw both diagrams into FILE"),
+	       "write both diagrams to FILE"),
 	OPTION(struct excessive_args, charts, 0, "no-charts", OPTION_CLEAR, NULL,
-	       "do not draw diagrams in the text"),
-	WHERE_OPTION(struct excessive_args, where),
-	OPTION(struct excessive_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct excessive_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct excessive_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct excessive_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the result (text)"),
+	       "do not draw diagrams in text output"),
+	TRACE_OPTIONS(struct excessive_args),
 	OPTION_END};
 
 struct judge {
@@ -227,14 +220,14 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status;
 
 	if (argc != 1)
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	if (args->k && (args->k < 2 || args->k > KMEANS_MAX))
-		return command_usage(command, "--k wants 2 to %d", KMEANS_MAX);
+		return command_usage(command, "--k must be 2 to %d", KMEANS_MAX);
 	if (!read_mu(args->mu, &self.query))
-		return command_usage(command, "--mu wants a number from 0 on, or auto, not '%s'",
+		return command_usage(command, "--mu must be 0 or greater, or auto, not '%s'",
 				     args->mu);
 	if (!read_floor(args->floor, &self.query))
-		return command_usage(command, "--floor wants a number from 0 to 100, not '%s'",
+		return command_usage(command, "--floor must be 0 to 100, not '%s'",
 				     args->floor);
 	if (wrappers_parse(&self.wrappers, args->wrappers, &err) < 0) {
 		wrappers_release(&self.wrappers);
@@ -249,13 +242,10 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_excessive = {
 	.name = "excessive",
 	.operands = "FILE",
-	.summary = "find objects that are allocated too often for how briefly they live",
-	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
-		   "--children.\n"
-		   "An object is all chunks of one size that one routine allocates and one "
-		   "routine frees. Those\n"
-		   "that are frequent and short-lived are found by the two methods of the EMAD "
-		   "paper.",
+	.summary = "find objects that are allocated often and live briefly",
+	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		   "An object is all chunks of one size that one routine allocates and one routine frees. The two\n"
+		   "methods of the EMAD paper find objects that are frequent and short-lived.",
 	.options = options,
 	.fields_size = sizeof(struct excessive_args),
 	.fields_default = &defaults,

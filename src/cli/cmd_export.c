@@ -9,6 +9,7 @@
 #include "cli/entry_types.h"
 #include "cli/loaded.h"
 #include "cli/outfile.h"
+#include "cli/trace_options.h"
 #include "exchange/emad.h"
 #include "exchange/heaplog.h"
 #include "export/export.h"
@@ -62,34 +63,33 @@ static const struct export_args defaults = {.image = NOT_GIVEN, .symbols = true,
 					    .tick_ns = 1000000, .max_mb = 15};
 
 static const struct option_spec options[] = {
-	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, FORMATS, "the format"),
+	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, FORMATS, "output format"),
 	OPTION(struct export_args, output, 'o', "output", OPTION_STRING, "FILE",
-	       "write to FILE (standard output, which is also -)"),
+	       "write to FILE (default: standard output, also given as -)"),
 	OPTION(struct export_args, metric, 'm', "metric", OPTION_CHOICE, EXPORT_METRIC_WORDS,
-	       "folded, dot: what is measured; speedscope: what is shown first (bytes)"),
-	OPTION(struct export_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "export the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct export_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
+	       "folded, dot: what to measure; speedscope: what to show first (default: bytes)"),
+	IMAGE_OPTION(struct export_args),
+	SYMBOLS_OPTION(struct export_args),
 	OPTION(struct export_args, types, 0, "no-types", OPTION_CLEAR, NULL,
-	       "pprof, sqlite, csv, jsonl, heaplog: do not look for types, which saves time and memory"),
+	       "pprof, sqlite, csv, jsonl, heaplog: do not look up types; saves time and memory"),
 	OPTION(struct export_args, entries, 0, "entries", OPTION_CHOICE, "all|freed|live",
-	       "heaplog: which allocation entries (all)"),
+	       "heaplog: which allocation entries to write (default: all)"),
 	OPTION(struct export_args, every, 0, "every", OPTION_NUMBER, "N",
-	       "heaplog: each N freed entries in a file of their own: FILE.0001, FILE.0002 ..."),
+	       "heaplog: write every N freed entries to a separate file: FILE.0001, FILE.0002 ..."),
 	OPTION(struct export_args, tick_ns, 0, "tick-ns", OPTION_NUMBER, "N",
-	       "heaplog: a tick is N nanoseconds (1000000)"),
-	OPTION(struct export_args, query, 'q', "q", OPTION_STRING, "QUERY",
-	       "html: of the chunks only that the query is left with; see heapwise-query(7)"),
+	       "heaplog: length of a tick in nanoseconds (default 1000000)"),
+	OPTION(struct export_args, query, 0, "q", OPTION_STRING, "QUERY", NULL),
+	OPTION(struct export_args, query, 0, "where", OPTION_STRING, "QUERY",
+	       "html: include only chunks that match the query; see heapwise-query(7)"),
 	OPTION(struct export_args, views, 0, "views", OPTION_STRING, "LIST",
-	       "html: these views only: overview, flame, timeline, points, types, frequency, mprof, "
-	       "calls, threads, chunks, source (all)"),
+	       "html: include only these views: overview, flame, timeline, points, types, frequency, mprof, calls, "
+	       "threads, chunks, source (default: all)"),
 	OPTION(struct export_args, max_mb, 0, "max-mb", OPTION_NUMBER, "N",
-	       "html: leave out what would make it larger than N MB (15; 0 = nothing)"),
+	       "html: limit the size to N MB by leaving out data (default 15; 0 = no limit)"),
 	OPTION(struct export_args, source, 0, "source", OPTION_CHOICE, "none|lines|files",
-	       "html: put source text into it, of lines that allocate or of whole files (none)"),
+	       "html: include source text, of lines that allocate or of whole files (default: none)"),
 	OPTION(struct export_args, sources, 0, "source-folder", OPTION_STRINGS, "DIR",
-	       "html: which files --source may take, those below this folder; may be given several times"),
+	       "html: let --source include files from this folder. Repeatable"),
 	OPTION_END};
 
 static const struct format_row *format_find(const char *name)
@@ -210,7 +210,7 @@ static int check_query(struct view_trace *trace, const char *text, struct err *e
 	int status = text ? query_select(trace->engine, text, NULL, &chosen, &error) : 0;
 
 	selection_release(&chosen);
-	return status < 0 ? err_set(err, ERR_USAGE, "--q: %s", error.message) : 0;
+	return status < 0 ? err_set(err, ERR_USAGE, "--where: %s", error.message) : 0;
 }
 
 /* Which files are text of the program is the trace's word, which may be a stranger's. */
@@ -218,7 +218,7 @@ static void say_withheld(const struct folders *withheld)
 {
 	for (u32 i = 0; i < withheld->count; i++) {
 		fputs(i ? ", "
-			: "heapwise export: source text is left out; name the folders that may be in the report with "
+			: "heapwise export: source text was left out; to include it, give its folders with "
 			  "--source-folder: ",
 		      stderr);
 		text_put(stderr, withheld->paths[i], "", '?');
@@ -278,15 +278,15 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status;
 
 	if (argc != 1)
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	if (!format)
-		return command_usage(command, "which format: --to %s?", FORMATS);
+		return command_usage(command, "no format given; use --to %s", FORMATS);
 	if (args->every && (!args->output || strcmp(args->output, "-") == 0))
-		return command_usage(command, "--every needs a name for the files: -o FILE");
+		return command_usage(command, "--every requires a file name: -o FILE");
 	if (args->tick_ns == 0 || args->tick_ns > 1000000000)
-		return command_usage(command, "--tick-ns wants a number from 1 to 1000000000");
+		return command_usage(command, "--tick-ns must be 1 to 1000000000");
 	if (args->views && !report_views_known(args->views, &wrong))
-		return command_usage(command, "--views does not know '%s'", wrong);
+		return command_usage(command, "--views: unknown view '%s'", wrong);
 	trace.path = argv[0];
 	if (format->page) {
 		status = write_page(format, args, argv[0], &err);
@@ -302,20 +302,21 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_export = {
 	.name = "export",
 	.operands = "FILE",
-	.summary = "write a trace in another program's format",
-	.details = "html: the web page of 'heapwise serve' with its data, one file that opens anywhere.\n"
-		   "pprof: profile.proto, compressed; 'go tool pprof FILE' and others read it.\n"
-		   "folded: stacks in a line each, for flamegraph.pl and others.\n"
+	.summary = "convert a trace to another format",
+	.details = "html: the web page of 'heapwise serve' with its data, in one file.\n"
+		   "pprof: compressed profile.proto, for 'go tool pprof' and others.\n"
+		   "folded: one stack per line, for flamegraph.pl and others.\n"
 		   "dhat: JSON for DHAT's viewer, dh_view.html.\n"
-		   "sqlite: a database of chunks, stacks, points, types, findings ...\n"
-		   "csv, jsonl: a line for each chunk.\n"
-		   "speedscope: JSON for speedscope.app. massif: for ms_print. callgrind: for\n"
-		   "callgrind_annotate and KCachegrind. perfetto: for ui.perfetto.dev. firefox: for\n"
-		   "profiler.firefox.com. dot: the calls that lead to allocations, for Graphviz.\n"
-		   "emad: the text form of routine traces that 'heapwise import-emad' reads; for traces\n"
-		   "that have routines.\n"
-		   "heaplog: dumps of allocation entries with types, HeapLog version 4, that\n"
-		   "'heapwise import-heaplog' reads.",
+		   "sqlite: a database of chunks, stacks, points, types, findings and more.\n"
+		   "csv, jsonl: one line per chunk.\n"
+		   "speedscope: JSON for speedscope.app.\n"
+		   "massif: for ms_print.\n"
+		   "callgrind: for callgrind_annotate and KCachegrind.\n"
+		   "perfetto: for ui.perfetto.dev.\n"
+		   "firefox: for profiler.firefox.com.\n"
+		   "dot: the calls that lead to allocations, for Graphviz.\n"
+		   "emad: routine trace in EMAD's text format, for traces with routines; 'heapwise import' reads it.\n"
+		   "heaplog: dumps of allocation entries with types, HeapLog version 4; 'heapwise import' reads them.",
 	.options = options,
 	.fields_size = sizeof(struct export_args),
 	.fields_default = &defaults,

@@ -9,8 +9,8 @@
 #include "cli/brief.h"
 #include "cli/folding.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
 #include "cli/thresholds.h"
+#include "cli/trace_options.h"
 #include "output/text_width.h"
 
 enum { DEPTH_TEXT = 4, BRIEF_ROWS = 3 };
@@ -33,25 +33,15 @@ static const struct findings_args defaults = {.top = 10,
 					      .thresholds = THRESHOLDS_DEFAULT};
 
 static const struct option_spec options[] = {
-	OPTION(struct findings_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N findings (10; 0 = all)"),
-	OPTION(struct findings_args, depth, 'd', "depth", OPTION_NUMBER, "N",
-	       "show N frames of each stack (text: 4, json and csv: all; 0 = all)"),
+	TOP_OPTION(struct findings_args, "findings (default 10; 0 = all)"),
+	DEPTH_OPTION(struct findings_args, "default: 4 in text, all in json and csv"),
 	OPTION(struct findings_args, min_share, 0, "min-share", OPTION_PERCENT, "PERCENT",
-	       "leave out what would save less than this share of the peak, of the mean heap or of "
-	       "CPU time; errors stay (1)"),
+	       "hide findings that would save less than this share of the peak, the mean heap or the CPU "
+	       "time; misuse is always shown (default 1)"),
 	OPTION(struct findings_args, all, 'a', "all", OPTION_SET, NULL,
-	       "list every finding, however little a repair would save"),
+	       "show every finding, however little it would save"),
 	FOLDING_OPTIONS(struct findings_args, folding),
-	WHERE_OPTION(struct findings_args, where),
-	OPTION(struct findings_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct findings_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct findings_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct findings_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the result (text)"),
+	TRACE_OPTIONS(struct findings_args),
 	THRESHOLD_OPTIONS(struct findings_args, thresholds),
 	OPTION_END};
 
@@ -134,7 +124,7 @@ static void print_brief(const struct findings *findings, const struct stack_sour
 /* What the findings rest on, if it is a sample of what the trace has. */
 static void print_sample(const struct model *model, const char *path)
 {
-	fprintf(stderr, "heapwise: the findings are estimated from %s of %s allocations; 'heapwise findings %s' has the exact ones\n",
+	fprintf(stderr, "heapwise: findings estimated from %s of %s allocations; for exact ones run 'heapwise findings %s'\n",
 		units_count(model->recorded_allocations).text, units_count(model_count(model, model->totals.allocations)).text, path);
 }
 
@@ -184,18 +174,14 @@ u64 brief_findings(const struct command *command, const char *path, struct loadi
 const struct command cmd_findings = {
 	.name = "findings",
 	.operands = "FILE",
-	.summary = "list what is worth changing, by what it costs",
+	.summary = "list what is worth fixing, costliest first",
 	.details =
-		"FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
-		"--children.\n"
-		"Each finding says what was seen and where, the usual repair, what that would save "
-		"and\n"
-		"how sure it is: misuse of the heap, leaks and growth; what holds most of the "
-		"peak;\n"
-		"memory that is unused, used in part, allocated early or freed late (if accesses "
-		"were\n"
-		"recorded); chunks that are freed at once, grow step by step, or have no bytes.\n"
-		"Costly ones come first. The other options are limits of what counts as such.",
+		"FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		"Each finding says what was seen and where, how to fix it, what that saves, and how "
+		"certain\n"
+		"it is. Findings cover misuse of the heap, leaks, growth, what holds most of the peak,\n"
+		"memory that is unused, partly used, allocated early or freed late (if accesses were\n"
+		"recorded), and chunks that are freed at once, regrown repeatedly or empty.",
 	.options = options,
 	.fields_size = sizeof(struct findings_args),
 	.fields_default = &defaults,

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/loaded.h"
 #include "cli/outfile.h"
+#include "cli/trace_options.h"
 #include "fleet/ask.h"
 
 struct fleet_args {
@@ -32,40 +33,37 @@ static const struct fleet_args defaults = {.top = 10,
 
 static const struct option_spec options[] = {
 	FLEET_OPTION(to, 't', "to", OPTION_STRING, "ADDRESS",
-		     "the store: clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE "
-		     "(HEAPWISE_STORE)"),
-	FLEET_OPTION(program, 'p', "program", OPTION_STRING, "NAME", "only runs of this program"),
-	FLEET_OPTION(build, 'b', "build", OPTION_STRING, "ID",
-		     "only runs of this build: first digits of its build-id, or its version"),
+		     "the store: clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE (default: "
+		     "HEAPWISE_STORE)"),
+	FLEET_OPTION(program, 0, "program", OPTION_STRING, "NAME", "only runs of this program"),
+	FLEET_OPTION(build, 0, "build", OPTION_STRING, "ID",
+		     "only runs of this build: the first digits of its build-id, or its version"),
 	FLEET_OPTION(host, 0, "host", OPTION_STRING, "NAME", "only runs on this host"),
 	FLEET_OPTION(labels, 'l', "label", OPTION_STRINGS, "KEY=VALUE",
-		     "only runs of which this was told; may be repeated"),
+		     "only runs with this label. Repeatable"),
 	FLEET_OPTION(days, 0, "days", OPTION_NUMBER, "N", "only runs of the last N days"),
-	FLEET_OPTION(by, 0, "by", OPTION_CHOICE, MEASURE_WORDS,
-		     "top, growth, hosts: what is measured (top: time, which is bytes x time; "
-		     "others: peak)"),
-	FLEET_OPTION(top, 'n', "top", OPTION_NUMBER, "N", "show the first N rows (10; 0 = all)"),
-	FLEET_OPTION(depth, 'd', "depth", OPTION_NUMBER, "N",
-		     "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
+	FLEET_OPTION(by, 'b', "by", OPTION_CHOICE, MEASURE_WORDS,
+		     "top, growth, hosts: what to measure (default: top: time, which is bytes x time; others: peak)"),
+	TOP_OPTION(struct fleet_args, "rows (default 10; 0 = all)"),
+	DEPTH_OPTION(struct fleet_args, "default: 8 in text, all in json and csv"),
 	FLEET_OPTION(old_build, 0, "old", OPTION_STRING, "BUILD",
-		     "growth: from this build (the one before the last)"),
+		     "growth: from this build (default: the one before the last)"),
 	FLEET_OPTION(new_build, 0, "new", OPTION_STRING, "BUILD",
-		     "growth: to this build (the last)"),
+		     "growth: to this build (default: the last)"),
 	FLEET_OPTION(min_runs, 0, "min-runs", OPTION_NUMBER, "N",
-		     "growth: builds need N runs to be judged; hosts: N hosts (5)"),
+		     "growth: minimum number of runs per build; hosts: minimum number of hosts (default 5)"),
 	FLEET_OPTION(min_growth, 0, "min-growth", OPTION_BYTES, "BYTES",
-		     "growth: ignore what grew by less (1K)"),
+		     "growth: ignore growth by less than this (default 1K)"),
 	FLEET_OPTION(alpha, 0, "chance", OPTION_PERCENT, "SHARE",
-		     "growth: percentage of the rows that may be there by chance (5)"),
+		     "growth: accepted percentage of false positives (default 5)"),
 	FLEET_OPTION(min_effect, 0, "min-effect", OPTION_PERCENT, "SHARE",
-		     "growth: ignore effects below, Cliff's delta as a percentage (15)"),
+		     "growth: ignore smaller effects; Cliff's delta as a percentage (default 15)"),
 	FLEET_OPTION(cluster, 0, "cluster", OPTION_STRING, "NAME",
-		     "init: the servers' name for all shards, in their remote_servers"),
-	FLEET_OPTION(keep, 0, "keep", OPTION_NUMBER, "DAYS", "expire: drop runs that are older"),
+		     "init: name of the cluster of all shards in the servers' remote_servers"),
+	FLEET_OPTION(keep, 0, "keep", OPTION_NUMBER, "DAYS", "expire: drop runs older than this"),
 	FLEET_OPTION(output, 'o', "output", OPTION_STRING, "FILE",
 		     "fetch: write the trace to FILE"),
-	FLEET_OPTION(format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-		     "how to print the result (text)"),
+	FORMAT_OPTION(struct fleet_args),
 	OPTION_END};
 
 struct verb {
@@ -86,7 +84,7 @@ static int act_init(struct store *store, const struct fleet_args *args, const ch
 
 	(void)operand;
 	if (status == 0)
-		printf("the database '%s' has schema %d on %llu server%s\n", store->database,
+		printf("database '%s' has schema %d on %llu server%s\n", store->database,
 		       SCHEMA_VERSION, (unsigned long long)store->shards.count,
 		       store->shards.count == 1 ? "" : "s");
 	return status;
@@ -100,11 +98,11 @@ static int act_expire(struct store *store, const struct fleet_args *args, const 
 
 	(void)operand;
 	if (args->keep == NOT_GIVEN)
-		return err_set(err, ERR_USAGE, "expire drops what is older than --keep DAYS");
+		return err_set(err, ERR_USAGE, "expire requires --keep DAYS");
 	status = schema_expire(store, args->keep, &dropped, err);
 	if (status == 0)
-		printf("%llu parts of tables were dropped, a day of one table each\n",
-		       (unsigned long long)dropped);
+		printf("dropped %llu table partition%s (one day of one table each)\n",
+		       (unsigned long long)dropped, dropped == 1 ? "" : "s");
 	return status;
 }
 
@@ -123,7 +121,7 @@ static int act_fetch(struct store *store, const struct fleet_args *args, const c
 	int status;
 
 	if (!args->output)
-		return err_set(err, ERR_USAGE, "fetch writes to a file: -o FILE");
+		return err_set(err, ERR_USAGE, "fetch requires -o FILE");
 	status = outfile_open(&out, args->output, false, err);
 	if (status < 0)
 		return status;
@@ -196,13 +194,13 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status;
 
 	if (!verb)
-		return command_usage(command, argc ? "it knows %s, not '%s'" : "which: %s?",
+		return command_usage(command, argc ? "expected %s, not '%s'" : "no question given; expected %s",
 				     VERB_WORDS, argc ? argv[0] : "");
 	if (argc != (verb->operand ? 2 : 1))
-		return command_usage(command, verb->operand ? "which RUN?" : "%s takes no operand",
+		return command_usage(command, verb->operand ? "no RUN given" : "%s takes no argument",
 				     verb->name);
 	if (!address)
-		return command_usage(command, "which store: --to clickhouse://HOST:PORT/DATABASE?");
+		return command_usage(command, "no store given; use --to clickhouse://HOST:PORT/DATABASE");
 	status = store_open(&store, address, &err);
 	if (args->to)
 		address_hide_password((char *)(uintptr_t)args->to);
@@ -215,21 +213,23 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	return status < 0 ? command_fail(command, &err) : EXIT_DONE;
 }
 
+static const struct command *const below[] = {&cmd_push, NULL};
+
 const struct command cmd_fleet = {
 	.name = "fleet",
 	.operands = "QUESTION [RUN]",
-	.summary = "ask a store of many runs, to which 'heapwise push' sends",
-	.details = "init: make the tables, or bring them up to date.\n"
-		   "runs: the runs, latest first. top: the points that cost most over all runs.\n"
-		   "growth: what grew from one build to another, how sure that is, and since which "
-		   "build.\n"
-		   "hosts: hosts whose runs differ from those of others with the same build.\n"
-		   "scores: how scores are distributed. leaks: what was lost and kept, by build.\n"
-		   "fetch RUN: the trace of a run that was pushed with --trace.\n"
-		   "expire: drop old days. clean: remove what pushes left that were broken off.\n"
-		   "A password may be in the environment instead: HEAPWISE_PASSWORD.",
+	.summary = "query a store of many runs, filled by 'heapwise fleet push'",
+	.details = "init: create the tables, or update them.\n"
+		   "runs: list runs, latest first. top: show the points that cost most over all runs.\n"
+		   "growth: show what grew from one build to another, how certain it is, and since which build.\n"
+		   "hosts: show hosts whose runs differ from other runs of the same build.\n"
+		   "scores: show the distribution of scores. leaks: show lost and kept memory by build.\n"
+		   "fetch RUN: download the trace of a run that was pushed with --trace.\n"
+		   "expire: drop old days. clean: remove the remains of interrupted pushes.\n"
+		   "The password can also be given in the environment: HEAPWISE_PASSWORD.",
 	.options = options,
 	.fields_size = sizeof(struct fleet_args),
 	.fields_default = &defaults,
+	.commands = below,
 	.run = run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise index: makes indexes of traces, so that large ones open at once, and removes them.
+ * heapwise trace index: makes indexes of traces, so that large ones open at once, and removes them.
  * Host. */
 #include <stdio.h>
 #include <unistd.h>
@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/loaded.h"
+#include "cli/trace_options.h"
 #include "cli/traces.h"
 #include "model/index.h"
 #include "view/stored.h"
@@ -20,13 +21,11 @@ static const struct index_args defaults = {.image = NOT_GIVEN, .symbols = true};
 
 static const struct option_spec options[] = {
 	OPTION(struct index_args, remove, 0, "remove", OPTION_SET, NULL,
-	       "remove the indexes of these traces instead"),
-	OPTION(struct index_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "of the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct index_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
+	       "remove the indexes of these traces"),
+	IMAGE_OPTION(struct index_args),
+	SYMBOLS_OPTION(struct index_args),
 	OPTION(struct index_args, quiet, 'q', "quiet", OPTION_SET, NULL,
-	       "do not tell what was made"),
+	       "do not print the result"),
 	OPTION_END};
 
 struct progress {
@@ -77,18 +76,18 @@ static int make_one(const struct command *command, const struct index_args *args
 	status = index_build(path, &how, &made, err);
 	hide(&progress);
 	if (status == 0 && !args->quiet)
-		fprintf(stderr, "heapwise index: %s %s: %s\n", made.path,
-			made.fresh ? "is fresh" : "is made", units_bytes(made.bytes).text);
+		fprintf(stderr, "heapwise %s: %s %s: %s\n", command->name, made.path,
+			made.fresh ? "is up to date" : "written", units_bytes(made.bytes).text);
 	return status;
 }
 
-static int remove_one(const struct index_args *args, const char *path, struct err *err)
+static int remove_one(const struct command *command, const struct index_args *args, const char *path, struct err *err)
 {
 	u64 removed;
 	int status = index_remove(path, &removed, err);
 
 	if (status == 0 && !args->quiet)
-		fprintf(stderr, "heapwise index: %s had %s index%s, removed\n", path,
+		fprintf(stderr, "heapwise %s: %s: removed %s index%s\n", command->name, path,
 			removed ? units_count(removed).text : "no", removed == 1 ? "" : "es");
 	return status;
 }
@@ -99,17 +98,17 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int worst = EXIT_DONE;
 
 	if (argc < 1)
-		return command_usage(command, "which FILE?");
+		return command_usage(command, "no FILE given");
 	for (int i = 0; i < argc; i++) {
 		struct trace_list traces = {0};
 		struct err err = {0};
 		/* a trace that is gone may have left an index */
 		int status = args->remove && access(argv[i], F_OK) != 0
-				     ? remove_one(args, argv[i], &err)
+				     ? remove_one(command, args, argv[i], &err)
 				     : trace_list_find(&traces, argv[i], &err);
 
 		for (u64 k = 0; k < traces.paths.count && status == 0; k++)
-			status = args->remove ? remove_one(args, traces.paths.data[k], &err)
+			status = args->remove ? remove_one(command, args, traces.paths.data[k], &err)
 					      : make_one(command, args, traces.paths.data[k], &err);
 		trace_list_release(&traces);
 		if (status < 0) {
@@ -122,15 +121,12 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 }
 
 const struct command cmd_index = {
-	.name = "index",
+	.name = "trace index",
 	.operands = "FILE...",
-	.summary = "make an index, so that a large trace opens at once",
-	.details = "FILE is a trace, or the folder of a session with --children. The index is "
-		   "FILE.index, or lies in\n"
-		   "the user's cache folder if it cannot be written there. It takes 55 bytes per "
-		   "allocation, and 103\n"
-		   "with accesses. Other commands use it by themselves as long as the trace stays "
-		   "as it is.",
+	.summary = "build an index so that a large trace opens at once",
+	.details = "FILE is a trace, or a folder written with --children. The index is FILE.index, or a file in the\n"
+		   "user's cache folder if that is not writable. It takes 67 bytes per allocation, and 115 with\n"
+		   "accesses. Other commands use it automatically until the trace changes.",
 	.options = options,
 	.fields_size = sizeof(struct index_args),
 	.fields_default = &defaults,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise info: what a trace file is, whether it is whole, and what was recorded in it.
+ * heapwise trace info: what a trace file is, whether it is whole, and what was recorded in it.
  * Host. Reads the whole file, so that damage anywhere is found. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "trace/kinds.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 #include "format/session.h"
 #include "model/clock.h"
 #include "trace/reader.h"
@@ -19,10 +20,9 @@ struct info_args {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct info_args, modules, 'm', "modules", OPTION_SET, NULL,
-	       "list the executable and libraries, too (json and csv always do)"),
-	OPTION(struct info_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print (text)"),
+	OPTION(struct info_args, modules, 0, "modules", OPTION_SET, NULL,
+	       "also list the executable and libraries (json and csv always do)"),
+	FORMAT_OPTION(struct info_args),
 	OPTION_END};
 
 static const struct result_column image_columns[] = {
@@ -30,10 +30,10 @@ static const struct result_column image_columns[] = {
 	COLUMN("pid", "pid", VALUE_ID, "process id"),
 	COLUMN("duration_ns", "ran", VALUE_NS, "from its start to its end"),
 	COLUMN("events", "events", VALUE_COUNT, "events of the image"),
-	COLUMN("threads", "threads", VALUE_COUNT, "threads that were seen"),
+	COLUMN("threads", "threads", VALUE_COUNT, "number of threads"),
 	COLUMN("contexts", "contexts", VALUE_COUNT, "frames of the calling-context tree"),
-	COLUMN("modules", "modules", VALUE_COUNT, "modules that were loaded"),
-	COLUMN("sample_bytes", NULL, VALUE_BYTES, "sampling interval, 0 = everything"),
+	COLUMN("modules", "modules", VALUE_COUNT, "number of loaded modules"),
+	COLUMN("sample_bytes", NULL, VALUE_BYTES, "sampling interval; 0 = every allocation"),
 	COLUMN("end", "end", VALUE_TEXT, "how it ended"),
 	COLUMN("end_value", NULL, VALUE_SIGNED, "exit status or signal"),
 	COLUMN("arch", NULL, VALUE_ID, "ELF machine number"),
@@ -41,22 +41,22 @@ static const struct result_column image_columns[] = {
 	COLUMN("command", "command", VALUE_TEXT, "command line"),
 	COLUMN("scan", NULL, VALUE_TEXT, "leak scan: none, done or failed"),
 	COLUMN("scan_reason", NULL, VALUE_TEXT, "why the leak scan failed"),
-	COLUMN("scan_ns", NULL, VALUE_NS, "how long the leak scan held up the program's end"),
-	COLUMN("scan_roots_bytes", NULL, VALUE_BYTES, "memory that was searched as roots"),
-	COLUMN("lost_chunks", NULL, VALUE_COUNT, "kept chunks that nothing points to"),
+	COLUMN("scan_ns", NULL, VALUE_NS, "how long the leak scan delayed the program's end"),
+	COLUMN("scan_roots_bytes", NULL, VALUE_BYTES, "size of the memory searched for root pointers"),
+	COLUMN("lost_chunks", NULL, VALUE_COUNT, "kept chunks to which no pointer exists"),
 	COLUMN("lost_bytes", NULL, VALUE_BYTES, "their bytes"),
-	COLUMN("indirect_chunks", NULL, VALUE_COUNT, "kept chunks that only lost ones lead to"),
+	COLUMN("indirect_chunks", NULL, VALUE_COUNT, "kept chunks to which only lost chunks point"),
 	COLUMN("indirect_bytes", NULL, VALUE_BYTES, "their bytes"),
 	COLUMN("possible_chunks", NULL, VALUE_COUNT,
-	       "kept chunks that only pointers into blocks lead to"),
+	       "kept chunks with interior pointers only"),
 	COLUMN("possible_bytes", NULL, VALUE_BYTES, "their bytes"),
 	COLUMN("reachable_chunks", NULL, VALUE_COUNT, "kept chunks that are still reachable"),
 	COLUMN("reachable_bytes", NULL, VALUE_BYTES, "their bytes"),
 	COLUMN("access", NULL, VALUE_TEXT,
 	       "how accesses were recorded: none, exact, adaptive or valgrind"),
 	COLUMN("access_chunks", NULL, VALUE_COUNT, "chunks whose accesses were recorded"),
-	COLUMN("routine_calls", NULL, VALUE_COUNT, "routines that began"),
-	COLUMN("routine_ends", NULL, VALUE_COUNT, "routines that ended"),
+	COLUMN("routine_calls", NULL, VALUE_COUNT, "routine calls"),
+	COLUMN("routine_ends", NULL, VALUE_COUNT, "routine returns"),
 };
 enum { SCAN_COLUMN = 13, ACCESS_COLUMN = 25, ROUTINE_COLUMN = 27 };
 enum { IMAGE_COLUMNS = sizeof image_columns / sizeof *image_columns };
@@ -66,7 +66,7 @@ static const struct result_column module_columns[] = {
 	COLUMN("module", "module", VALUE_ID, "number in the image"),
 	COLUMN("start", NULL, VALUE_ADDRESS, "first address"),
 	COLUMN("end", NULL, VALUE_ADDRESS, "address after the last"),
-	COLUMN("base", NULL, VALUE_ADDRESS, "address in memory less address in the file"),
+	COLUMN("base", NULL, VALUE_ADDRESS, "address in memory minus address in the file"),
 	COLUMN("generation", NULL, VALUE_ID, "first generation of contexts that sees it"),
 	COLUMN("build_id", "build-id", VALUE_TEXT, "build-id of the file"),
 	COLUMN("path", "path", VALUE_PATH, "file"),
@@ -75,13 +75,13 @@ enum { MODULE_COLUMNS = sizeof module_columns / sizeof *module_columns };
 
 static const struct result_column mark_columns[] = {
 	COLUMN("image", "image", VALUE_ID, "image that was marked"),
-	COLUMN("time_ns", "time", VALUE_NS, "when, from the start of the recording"),
+	COLUMN("time_ns", "time", VALUE_NS, "time since the start of the recording"),
 	COLUMN("kind", "kind", VALUE_TEXT,
 	       "mark, phase_begin, phase_end, snapshot, paused or resumed"),
-	COLUMN("number", "number", VALUE_ID, "number that the program gave, or 0"),
+	COLUMN("number", "number", VALUE_ID, "number given by the program, or 0"),
 	COLUMN("live_bytes", "live", VALUE_BYTES, "live bytes at this moment"),
 	COLUMN("live_chunks", "live chunks", VALUE_COUNT, "live chunks at this moment"),
-	COLUMN("name", "name", VALUE_TEXT, "name that the program gave, or nothing"),
+	COLUMN("name", "name", VALUE_TEXT, "name given by the program, or empty"),
 };
 enum { MARK_COLUMNS = sizeof mark_columns / sizeof *mark_columns };
 
@@ -186,7 +186,7 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	row[0] = value_number(image->number);
 	row[1] = value_number(image->pid);
 	row[7] = value_number(image->sample_bytes);
-	row[8] = value_text("broken off");
+	row[8] = value_text("cut short");
 	row[SCAN_COLUMN] = value_text("none");
 	row[SCAN_COLUMN + 1] = value_text("");
 	for (u32 i = SCAN_COLUMN + 2; i < IMAGE_COLUMNS; i++)
@@ -398,36 +398,36 @@ static void add(struct result *result, const char *name, const char *label, enum
 
 static void describe_file(struct result *result, const char *path, const struct trace_info *info)
 {
-	add(result, "file", "file", VALUE_TEXT, value_text(result_copy(result, path)), "the trace");
+	add(result, "file", "file", VALUE_TEXT, value_text(result_copy(result, path)), "path of the trace");
 	add(result, "version", "version", VALUE_ID, value_number(info->version),
-	    "of the trace format");
+	    "version of the trace format");
 	add(result, "file_bytes", "size", VALUE_BYTES, value_number(info->file_bytes),
 	    "size of the file");
 	add(result, "blocks", "blocks", VALUE_COUNT, value_number(info->blocks),
-	    "blocks in the file");
+	    "sections in the file");
 	add(result, "images", "images", VALUE_COUNT, value_number(info->images),
-	    "programs that the process was, one after the other");
+	    "programs executed by the process, one after another");
 	add(result, "events", "events", VALUE_COUNT, value_number(info->events),
 	    "events in all images");
 	add(result, "bytes_per_event", "bytes per event", VALUE_RATIO,
 	    info->events ? value_real((double)info->file_bytes / (double)info->events)
 			 : value_unknown(),
-	    "size of the file by number of events");
+	    "size of the file divided by the number of events");
 	add(result, "closed", "closed", VALUE_BOOL, value_number(info->complete),
-	    "the recording was ended properly");
+	    "the recording ended properly");
 	add(result, "has_symbols", "symbols", VALUE_BOOL, value_number(info->has_symbols),
 	    "function names are in the file");
-	add(result, "damaged_blocks", "damaged blocks", VALUE_COUNT,
-	    value_number(info->damaged_blocks), "blocks that could not be read");
+	add(result, "damaged_blocks", "damaged sections", VALUE_COUNT,
+	    value_number(info->damaged_blocks), "sections that could not be read");
 	add(result, "damaged_bytes", NULL, VALUE_BYTES, value_number(info->damaged_bytes),
-	    "bytes in damaged blocks");
+	    "bytes in damaged sections");
 	if (info->damaged_blocks)
 		result_add_caveat(result, "damage: %s", info->damage);
 	if (!info->complete)
 		result_add_caveat(
 			result,
-			"the file has no index: it is still being written, or the recording "
-			"was cut short");
+			"the trace has no table of contents: it is still being written, or the recording was cut "
+			"short");
 }
 
 static struct result *table(const char *name, const char *title,
@@ -465,7 +465,7 @@ static int collect(struct info *self, struct trace_reader *reader, struct err *e
 static int run(const struct command *command, void *fields, int argc, char **argv)
 {
 	static const struct result_column note_columns[] = {
-		COLUMN("key", "note", VALUE_TEXT, "what the recorder noted"),
+		COLUMN("key", "note", VALUE_TEXT, "note of the recorder"),
 		COLUMN("value", "value", VALUE_TEXT, "its value"),
 	};
 	const struct info_args *args = fields;
@@ -477,7 +477,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status = EXIT_DONE;
 
 	if (argc != 1)
-		return command_usage(command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
 	reader = trace_open(argv[0], &err);
 	if (!reader)
 		return command_fail(command, &err);
@@ -496,13 +496,13 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		describe_file(result, argv[0], trace_info(reader));
 		add(result, "leak_scan", "leak scan", VALUE_TEXT,
 		    value_text(result_copy(result, self.scan[0] ? self.scan : "none")),
-		    "what became of the last image's kept chunks, by a scan of its memory");
+		    "leak kinds of the last image's kept chunks, from a scan of its memory");
 		add(result, "accesses", self.accesses[0] ? "accesses" : NULL, VALUE_TEXT,
 		    value_text(result_copy(result, self.accesses[0] ? self.accesses : "none")),
-		    "how accesses of the last image were recorded, and of how many chunks");
+		    "how accesses of the last image were recorded, and for how many chunks");
 		add(result, "routines", self.routines[0] ? "routines" : NULL, VALUE_TEXT,
 		    value_text(result_copy(result, self.routines[0] ? self.routines : "none")),
-		    "calls of routines in the last image that were recorded, and their ends");
+		    "routine calls and returns recorded in the last image");
 		self.modules->hidden_in_text = !args->modules;
 		self.notes->hidden_in_text = result_rows(self.notes) == 0;
 		self.marks->hidden_in_text = result_rows(self.marks) == 0;
@@ -527,9 +527,9 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 }
 
 const struct command cmd_info = {
-	.name = "info",
+	.name = "trace info",
 	.operands = "FILE",
-	.summary = "tell what a trace file holds and whether it is whole",
+	.summary = "show what a trace file contains and whether it is complete",
 	.options = options,
 	.fields_size = sizeof(struct info_args),
 	.run = run,

@@ -8,7 +8,7 @@
 #include "analysis/leak_report.h"
 #include "base/units.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
+#include "cli/trace_options.h"
 
 struct leaks_args {
 	const char *where;
@@ -34,37 +34,26 @@ static const struct leaks_args defaults = {.top = 20,
 
 static const struct option_spec options[] = {
 	LEAKS_OPTION(kinds, 'k', "kinds", OPTION_STRING, "LIST",
-		     "list chains of these classes, comma-separated: lost, indirect, possible, "
-		     "reachable, unknown, all (all but reachable)"),
-	LEAKS_OPTION(top, 'n', "top", OPTION_NUMBER, "N",
-		     "show the first N rows of each list (20; 0 = all)"),
-	LEAKS_OPTION(depth, 'd', "depth", OPTION_NUMBER, "N",
-		     "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
-	LEAKS_OPTION(suppressions, 's', "suppressions", OPTION_STRINGS, "FILE",
-		     "hide leaks that FILE names, in LeakSanitizer's format; may be repeated"),
+		     "list call chains with these leak kinds, comma-separated: lost, indirect, possible, reachable, "
+		     "unknown, all (default: all but reachable)"),
+	TOP_OPTION(struct leaks_args, "rows of each list (default 20; 0 = all)"),
+	DEPTH_OPTION(struct leaks_args, "default: 8 in text, all in json and csv"),
+	LEAKS_OPTION(suppressions, 0, "suppressions", OPTION_STRINGS, "FILE",
+		     "hide leaks that match FILE, in LeakSanitizer's format. Repeatable"),
 	LEAKS_OPTION(default_suppressions, 0, "no-default-suppressions", OPTION_CLEAR, NULL,
-		     "show also what the C library and the dynamic loader keep on purpose"),
+		     "also show what the C library and the dynamic loader keep on purpose"),
 	LEAKS_OPTION(fail_on, 0, "fail-on", OPTION_STRING, "LIST",
-		     "exit with status 1 if there is any of these, comma-separated: lost, "
-		     "indirect, possible, growth, each with =BYTES that are allowed, and misuse"),
+		     "exit with status 1 if any of these is found, comma-separated: lost, indirect, possible, growth, "
+		     "misuse; all but misuse take an allowance, as in lost=4K"),
 	LEAKS_OPTION(growth_steps, 0, "growth-steps", OPTION_NUMBER, "N",
-		     "sample live bytes N times over the run to find points that grow (64)"),
+		     "sample live bytes N times over the run to find growing points (default 64)"),
 	LEAKS_OPTION(growth_min, 0, "growth-min", OPTION_BYTES, "BYTES",
-		     "ignore points that grow by less in the second half of the run (64K)"),
+		     "ignore points that grow by less in the second half of the run (default 64K)"),
 	LEAKS_OPTION(growth_trend, 0, "growth-trend", OPTION_NUMBER, "PERCENT",
-		     "how steadily a point must grow: Kendall's tau (75)"),
+		     "how steadily a point must grow: Kendall's tau in percent (default 75)"),
 	LEAKS_OPTION(growth_seconds, 0, "growth-seconds", OPTION_NUMBER, "N",
-		     "do not judge growth of runs shorter than N seconds (1)"),
-	WHERE_OPTION(struct leaks_args, where),
-	LEAKS_OPTION(image, 0, "image", OPTION_NUMBER, "N",
-		     "look at the program's image N, counted from 0; each exec begins one (the "
-		     "last)"),
-	LEAKS_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-		     "do not look for function names that the trace does not have"),
-	LEAKS_OPTION(no_index, 0, "no-index", OPTION_SET, NULL,
-		     "read the trace, also if it has an index"),
-	LEAKS_OPTION(format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-		     "how to print the result (text)"),
+		     "do not report growth in runs shorter than N seconds (default 1)"),
+	TRACE_OPTIONS(struct leaks_args),
 	OPTION_END};
 
 /* ---- lists of words ---- */
@@ -91,11 +80,11 @@ static int parse_kinds(const char *list, u32 *kinds, struct err *err)
 	while ((word = next_word(&list, buffer, sizeof buffer)))
 		if (!leaks_kind_parse(word, kinds))
 			return err_set(err, ERR_USAGE,
-				       "--kinds wants lost, indirect, possible, reachable, unknown "
-				       "or all, not '%s'",
+				       "--kinds: expected lost, indirect, possible, reachable, unknown or all, not "
+				       "'%s'",
 				       word);
 	if (!*kinds)
-		return err_set(err, ERR_USAGE, "--kinds names no class");
+		return err_set(err, ERR_USAGE, "--kinds: expected at least one leak kind");
 	return 0;
 }
 
@@ -120,11 +109,11 @@ static int parse_limit(const char *word, struct fail_on *self, struct err *err)
 			return 0;
 		if (i != LIMIT_MISUSE && parse_bytes(word + bytes + 1, &self->limit[i]))
 			return 0;
-		return err_set(err, ERR_USAGE, "--fail-on %s: '%s' is no size such as 4096 or 64K",
+		return err_set(err, ERR_USAGE, "--fail-on %s: expected a size such as 4096 or 64K, not '%s'",
 			       limit_names[i], word + bytes + 1);
 	}
 	return err_set(err, ERR_USAGE,
-		       "--fail-on wants lost, indirect, possible, growth or misuse, not '%s'",
+		       "--fail-on: expected lost, indirect, possible, growth or misuse, not '%s'",
 		       word);
 }
 
@@ -231,12 +220,12 @@ static bool exceeds(const struct leaks *self, enum limit limit)
 static void say_failed(const struct leaks *self, enum limit limit)
 {
 	static const char *const texts[LIMITS] = {"lost", "indirectly lost", "possibly lost",
-						  "of growth at one point in the second half"};
+						  "of growth at one point in the second half of the run"};
 	u64 value = measured(&self->report, limit);
 
 	if (limit == LIMIT_MISUSE)
-		fprintf(stderr, "heapwise leaks: %s: failed: %s wrong calls\n",
-			self->view.trace.path, units_count(value).text);
+		fprintf(stderr, "heapwise leaks: %s: failed: %s wrong %s\n",
+			self->view.trace.path, units_count(value).text, value == 1 ? "call" : "calls");
 	else
 		fprintf(stderr, "heapwise leaks: %s: failed: %s %s, allowed %s\n",
 			self->view.trace.path, units_bytes(value).text, texts[limit],
@@ -251,16 +240,18 @@ static void say_not_judged(const struct leaks *self, struct result *result)
 	const bool *on = self->fail_on.on;
 
 	if ((on[LIMIT_LOST] || on[LIMIT_INDIRECT] || on[LIMIT_POSSIBLE]) && unknown->chunks)
-		fprintf(stderr, "heapwise leaks: %s: not judged: %s in %s kept chunks: %s\n",
+		fprintf(stderr, "heapwise leaks: %s: leak kind unknown for %s in %s kept %s: %s\n",
 			self->view.trace.path, units_bytes(unknown->bytes).text,
 			units_count(model_count(self->view.trace.model, unknown->chunks)).text,
+			unknown->chunks == 1 ? "chunk" : "chunks",
 			leaks_unknown_reason(self->view.trace.model, result));
 	if (on[LIMIT_GROWTH] && report->growth.not_judged)
-		fprintf(stderr, "heapwise leaks: %s: growth was not judged: %s\n",
+		fprintf(stderr, "heapwise leaks: %s: growth not checked: %s\n",
 			self->view.trace.path, report->growth.not_judged);
 	if (on[LIMIT_MISUSE] && report->misuse.possible)
-		fprintf(stderr, "heapwise leaks: %s: %s calls may be wrong, but are not certain\n",
-			self->view.trace.path, units_count(report->misuse.possible).text);
+		fprintf(stderr, "heapwise leaks: %s: %s %s may be wrong; this is not certain\n",
+			self->view.trace.path, units_count(report->misuse.possible).text,
+			report->misuse.possible == 1 ? "call" : "calls");
 }
 
 static int verdict(const struct leaks *self, struct result *result)
@@ -313,7 +304,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 		return command_usage(self, "%s", err.text);
 	if (args->growth_trend > 100 || args->growth_steps < GROWTH_STEPS_MIN ||
 	    args->growth_steps > GROWTH_STEPS_MAX || args->growth_seconds > UINT32_MAX)
-		return command_usage(self, "--growth-trend is at most 100, --growth-steps %d to %d",
+		return command_usage(self, "--growth-trend must be at most 100, and --growth-steps %d to %d",
 				     GROWTH_STEPS_MIN, GROWTH_STEPS_MAX);
 	return view_run(&leaks.view, argc, argv);
 }
@@ -321,14 +312,11 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 const struct command cmd_leaks = {
 	.name = "leaks",
 	.operands = "FILE",
-	.summary = "find what was never freed, what keeps growing, and wrong frees",
-	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
-		   "--children.\n"
-		   "Classes of what was never freed: lost, nothing points to it any more; "
-		   "indirect, only\n"
-		   "lost chunks point to it; possible, something points into it, but not to its "
-		   "start;\n"
-		   "reachable, the program could still have freed it; unknown, no scan was made.",
+	.summary = "find leaks, growth and wrong frees",
+	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		   "Leak kinds of chunks that were never freed: lost, no pointer to the chunk exists; indirect,\n"
+		   "only lost chunks point to it; possible, only interior pointers remain; reachable, the\n"
+		   "program could still have freed it; unknown, memory was not scanned.",
 	.options = options,
 	.fields_size = sizeof(struct leaks_args),
 	.fields_default = &defaults,

@@ -12,7 +12,7 @@
 #include "analysis/summary.h"
 #include "base/units.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
+#include "cli/trace_options.h"
 
 enum { CHAIN_DEPTH = 5 };
 
@@ -33,42 +33,33 @@ static const struct mprof_args defaults = {.depth = CHAIN_DEPTH,
 
 static const struct option_spec options[] = {
 	OPTION(struct mprof_args, verbose, 'v', "verbose", OPTION_SET, NULL,
-	       "show every leak and every bin, and all names of types"),
+	       "show every leak, every bin and all type names"),
 	OPTION(struct mprof_args, normal, 0, "normal", OPTION_SET, NULL,
-	       "show leaks and bins above 0.5 % of the whole (the default)"),
+	       "show leaks and bins above 0.5 % of the total (the default)"),
 	OPTION(struct mprof_args, terse, 0, "terse", OPTION_SET, NULL,
-	       "show leaks and bins above 1 % of the whole"),
-	OPTION(struct mprof_args, table, 't', "table", OPTION_CHOICE, "leaks|bins|types|direct|graph",
-	       "show this table only"),
+	       "show leaks and bins above 1 % of the total"),
+	OPTION(struct mprof_args, table, 0, "table", OPTION_CHOICE, "leaks|bins|types|direct|graph",
+	       "show only this table"),
 	OPTION(struct mprof_args, leaktable, 0, "leaktable", OPTION_SET, NULL,
 	       "show the table of memory leaks (the default)"),
 	OPTION(struct mprof_args, leaktable, 0, "no-leaktable", OPTION_CLEAR, NULL,
-	       "leave the table of memory leaks out"),
+	       "do not show the table of memory leaks"),
 	OPTION(struct mprof_args, depth, 'd', "depth", OPTION_NUMBER, "N",
-	       "tell leaks apart by the last N callers (5; 0 = the whole chain)"),
+	       "distinguish leaks by the last N callers (default 5; 0 = the whole chain)"),
 	OPTION(struct mprof_args, offsets, 0, "offsets", OPTION_SET, NULL,
-	       "tell calls in one function apart: function+offset"),
+	       "distinguish calls in one function: function+offset"),
 	OPTION(struct mprof_args, bins, 0, "bins", OPTION_CHOICE, "exact|log",
-	       "a bin per size up to 1024, or per power of two (exact)"),
+	       "one bin per size up to 1024 bytes, or per power of two (default: exact)"),
 	OPTION(struct mprof_args, types, 0, "no-types", OPTION_CLEAR, NULL,
-	       "do not search debug information for types of the bins' sizes"),
-	OPTION(struct mprof_args, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",
-	       "look for debug files with types in these folders, too"),
+	       "do not search debug information for types that match the bins' sizes"),
+	DEBUG_PATH_OPTION(struct mprof_args),
 	OPTION(struct mprof_args, cycles, 0, "cycles", OPTION_CHOICE, "merge|keep",
-	       "merge functions that call each other in a cycle, or show the calls inside (merge)"),
+	       "merge functions that call each other in a cycle, or show the calls in the cycle (default: merge)"),
 	OPTION(struct mprof_args, fold, 0, "no-fold", OPTION_CLEAR, NULL,
-	       "show functions of the standard library that call each other one by one"),
+	       "do not merge standard library functions that call each other"),
 	OPTION(struct mprof_args, startup, 0, "startup", OPTION_SET, NULL,
-	       "of a Lisp: show also what it allocates before it runs any program"),
-	WHERE_OPTION(struct mprof_args, where),
-	OPTION(struct mprof_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "show the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct mprof_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct mprof_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct mprof_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the tables (text)"),
+	       "Lisp: also show what the Lisp system allocates before it runs a program"),
+	TRACE_OPTIONS(struct mprof_args),
 	OPTION_END};
 
 struct mprof {
@@ -134,7 +125,8 @@ static struct result *build(struct view *view, struct err *err)
 	add_caveats(result, view->trace.model, &view->trace.info);
 	if (mprof_calls_read_lisp(&self->calls, &source, self->args->startup, err) == 0) {
 		if (self->calls.startup.calls)
-			result_add_caveat(result, "the start of Lisp itself, %s in %s objects, is left out: --startup shows it",
+			result_add_caveat(result, "the start of the Lisp system, %s in %s objects, is not included; "
+						  "--startup shows it",
 					  units_bytes(self->calls.startup.bytes).text,
 					  units_count(model_count(view->trace.model, self->calls.startup.calls))
 						  .text);
@@ -171,21 +163,19 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 			     .args = args};
 
 	if (args->verbose + args->normal + args->terse > 1)
-		return command_usage(command, "only one of --verbose, --normal and --terse");
+		return command_usage(command, "--verbose, --normal and --terse cannot be combined");
 	return view_run(&self.view, argc, argv);
 }
 
 const struct command cmd_mprof = {
 	.name = "mprof",
 	.operands = "FILE",
-	.summary = "leaks, sizes with types, direct allocations and the allocation call graph",
+	.summary = "show the four tables of mprof: leaks, sizes, direct allocations and call graph",
 	.details =
-		"Prints the four tables of mprof, the memory allocation profiler of Zorn and "
-		"Hilfinger (1988).\n"
-		"Sizes: s up to 32 bytes, m up to 256, l up to 2048, x larger. Percentages below "
-		"1 are blank.\n"
-		"Of a Lisp (run --lisp) by type: c cons, f floating point, s structure or vector, o other; "
-		"there are no leaks, and a table of types instead of sizes.",
+		"Prints the four tables of mprof, the memory allocation profiler of Zorn and Hilfinger (1988).\n"
+		"Sizes: s up to 32 bytes, m up to 256, l up to 2048, x larger. Percentages below 1 are blank.\n"
+		"For Lisp (run --lisp), letters are types: c cons, f floating point, s structure or vector,\n"
+		"o other; there is no table of leaks, and a table of types replaces the table of sizes.",
 	.options = options,
 	.fields_size = sizeof(struct mprof_args),
 	.fields_default = &defaults,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise push: runs to a store of many, or to a server of profiles.
+ * heapwise fleet push: runs to a store of many, or to a server of profiles.
  * Host. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include "cli/loaded.h"
 #include "cli/pushing.h"
 #include "cli/spool.h"
+#include "cli/trace_options.h"
 #include "cli/traces.h"
 
 struct push_args {
@@ -29,29 +30,26 @@ static const struct option_spec options[] = {
 	       "clickhouse://[USER[:PASSWORD]@]HOST:PORT[,HOST:PORT...]/DATABASE, or "
 	       "pprof+http://HOST:PORT/PATH"),
 	OPTION(struct push_args, labels, 'l', "label", OPTION_STRINGS, "KEY=VALUE",
-	       "tell this of the runs; may be repeated"),
+	       "attach this label to the runs. Repeatable"),
 	OPTION(struct push_args, host, 0, "host", OPTION_STRING, "NAME",
-	       "where they ran (this host)"),
+	       "host on which they ran (default: this host)"),
 	OPTION(struct push_args, version, 0, "version", OPTION_STRING, "TEXT",
 	       "version of the program"),
 	OPTION(struct push_args, build, 0, "build", OPTION_STRING, "ID",
-	       "what builds are told apart by (the program's build-id)"),
+	       "name of the build (default: the program's build-id)"),
 	OPTION(struct push_args, chunks, 0, "chunks", OPTION_SET, NULL,
-	       "push also a row for each chunk"),
+	       "also push a row for each chunk"),
 	OPTION(struct push_args, trace, 0, "trace", OPTION_SET, NULL,
-	       "push also the trace itself, for 'heapwise fleet fetch'"),
+	       "also push the trace itself, for 'heapwise fleet fetch'"),
 	OPTION(struct push_args, partial, 0, "partial", OPTION_SET, NULL,
-	       "push also traces that are incomplete or damaged"),
+	       "also push traces that are incomplete or damaged"),
 	OPTION(struct push_args, spool, 0, "spool", OPTION_STRING, "FOLDER",
-	       "keep traces there while the store is away, and deliver those that are there"),
+	       "keep traces in FOLDER while the store is unreachable, and deliver those that are there"),
 	OPTION(struct push_args, spool_max, 0, "spool-max", OPTION_BYTES, "BYTES",
-	       "with --spool: let the folder hold so much, then drop the oldest (1G)"),
-	OPTION(struct push_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "push the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct push_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct push_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print what was done (text)"),
+	       "with --spool: maximum size of the folder; then the oldest traces are dropped (default 1G)"),
+	IMAGE_OPTION(struct push_args),
+	SYMBOLS_OPTION(struct push_args),
+	FORMAT_OPTION(struct push_args),
 	OPTION_END};
 
 static const char *wrong_label(const struct option_strings *labels)
@@ -99,11 +97,11 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status;
 
 	if (!args->to)
-		return command_usage(command, "where to: --to clickhouse://HOST:PORT/DATABASE?");
+		return command_usage(command, "no store given; use --to clickhouse://HOST:PORT/DATABASE");
 	if (wrong)
-		return command_usage(command, "--label wants KEY=VALUE, not '%s'", wrong);
+		return command_usage(command, "--label: expected KEY=VALUE, not '%s'", wrong);
 	if (argc == 0 && !args->spool)
-		return command_usage(command, "which TRACE?");
+		return command_usage(command, "no TRACE given");
 	if (args->spool) {
 		status = push_spooled(args, &pushing, argc, argv);
 	} else {
@@ -120,19 +118,16 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 }
 
 const struct command cmd_push = {
-	.name = "push",
+	.name = "fleet push",
 	.operands = "[TRACE...]",
-	.summary = "send runs to a store of many runs, or to a server of profiles",
-	.details = "TRACE is a trace that 'heapwise run' wrote, or a folder of them.\n"
-		   "clickhouse: the tables that 'heapwise fleet init' made; 'heapwise fleet' asks "
-		   "them. A run\n"
-		   "that is there is not sent again, and one that was sent in part is not seen: "
-		   "after an\n"
-		   "error push the same traces again.\n"
-		   "pprof+http, pprof+https: a profile of each run, as Pyroscope takes it at "
-		   "/ingest, or Parca,\n"
-		   "if the path ends in /profiles/writeraw.\n"
-		   "A password may be in the environment instead: HEAPWISE_PASSWORD.",
+	.summary = "send runs to a fleet store or a profile server",
+	.details = "TRACE is a trace written by 'heapwise run', or a folder of traces.\n"
+		   "clickhouse: the tables created by 'heapwise fleet init', which 'heapwise fleet' queries. Runs\n"
+		   "that the store has are not sent again, and partly sent runs are not visible: after an error,\n"
+		   "push the same traces again.\n"
+		   "pprof+http, pprof+https: a profile of each run, for Pyroscope (path /ingest) or Parca (path\n"
+		   "ends in /profiles/writeraw).\n"
+		   "The password can also be given in the environment: HEAPWISE_PASSWORD.",
 	.options = options,
 	.fields_size = sizeof(struct push_args),
 	.fields_default = &defaults,

@@ -7,6 +7,7 @@
 
 #include "base/io.h"
 #include "cli/loaded.h"
+#include "cli/trace_options.h"
 #include "query/engine.h"
 #include "query/graph.h"
 
@@ -19,44 +20,38 @@ struct query_args {
 static const struct query_args defaults = {.top = 20, .image = NOT_GIVEN, .symbols = true, .guess = true};
 
 static const struct option_spec options[] = {
-	OPTION(struct query_args, file, 'f', "file", OPTION_STRING, "NAME.hwq",
-	       "read the query from a file instead of the last operand"),
-	OPTION(struct query_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N entries (20; 0 = all)"),
+	OPTION(struct query_args, file, 0, "file", OPTION_STRING, "NAME.hwq",
+	       "read the query from a file instead of the last argument"),
+	TOP_OPTION(struct query_args, "rows (default 20; 0 = all)"),
 	OPTION(struct query_args, skip, 0, "skip", OPTION_NUMBER, "N",
-	       "leave out the first N entries"),
+	       "skip the first N rows"),
 	OPTION(struct query_args, stacks, 0, "stacks", OPTION_SET, NULL,
-	       "show the stack that allocated each entry"),
+	       "show the call stack that allocated each row"),
 	OPTION(struct query_args, from, 0, "from", OPTION_STRING, "TIME",
-	       "only chunks that lived at this time of the run, such as 1.5s, or later"),
+	       "only chunks that were live at this time of the run, such as 1.5s, or later"),
 	OPTION(struct query_args, to, 0, "to", OPTION_STRING, "TIME",
-	       "only chunks that lived at this time of the run or earlier"),
+	       "only chunks that were live at this time of the run or earlier"),
 	OPTION(struct query_args, by, 0, "window", OPTION_CHOICE, "overlap|alloc|free",
-	       "what --from and --to look at: lived then, were allocated, were freed (overlap)"),
+	       "apply --from and --to to when chunks were live, allocated or freed (default: overlap, live)"),
 	OPTION(struct query_args, canonical, 0, "canonical", OPTION_SET, NULL,
-	       "print the query in its canonical form, and nothing else"),
+	       "print only the query, in canonical form"),
 	OPTION(struct query_args, graph, 0, "graph", OPTION_SET, NULL,
-	       "print the query as a filter graph in JSON, and nothing else"),
+	       "print only the query, as a filter graph in JSON"),
 	OPTION(struct query_args, from_graph, 0, "from-graph", OPTION_STRING, "FILE",
 	       "read the query from a filter graph in JSON"),
 	OPTION(struct query_args, fields, 0, "fields", OPTION_SET, NULL,
-	       "list the fields that queries may use"),
+	       "list the fields that queries can use"),
 	OPTION(struct query_args, boxes, 0, "boxes", OPTION_SET, NULL,
 	       "list the boxes of filter graphs"),
 	OPTION(struct query_args, guess, 0, "no-guess", OPTION_CLEAR, NULL,
-	       "types: do not guess by size where nothing else tells"),
+	       "types: do not guess types from sizes"),
 	OPTION(struct query_args, index, 0, "index", OPTION_STRING, "PATH",
-	       "types: use this index of the sources (the one beside the program)"),
-	OPTION(struct query_args, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",
-	       "types: look for separate debug files here, too"),
-	OPTION(struct query_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct query_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct query_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct query_args, format, 0, "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the result (text)"),
+	       "types: use this index of the sources (default: the one beside the program)"),
+	DEBUG_PATH_OPTION(struct query_args),
+	IMAGE_OPTION(struct query_args),
+	SYMBOLS_OPTION(struct query_args),
+	NO_INDEX_OPTION(struct query_args),
+	FORMAT_OPTION(struct query_args),
 	OPTION_END};
 
 /* ---- errors ---- */
@@ -148,7 +143,7 @@ static char *find_text(const struct command *command, const struct query_args *a
 	if (args->file)
 		return text_of_file(command, args->file, status);
 	if (!*argc) {
-		*status = command_usage(command, "which FILE, and what?");
+		*status = command_usage(command, "no FILE and no QUERY given");
 		return NULL;
 	}
 	return strdup(argv[--*argc]);
@@ -218,10 +213,10 @@ static int read_window(const struct command *command, const struct query_args *a
 		return EXIT_DONE;
 	window->to_ns = UINT64_MAX / 2;
 	if (args->from && !parse_time(args->from, &window->from_ns))
-		return command_usage(command, "--from wants a time, such as 1.5s, not '%s'",
+		return command_usage(command, "--from: expected a time such as 1.5s, not '%s'",
 				     args->from);
 	if (args->to && !parse_time(args->to, &window->to_ns))
-		return command_usage(command, "--to wants a time, such as 1.5s, not '%s'",
+		return command_usage(command, "--to: expected a time such as 1.5s, not '%s'",
 				     args->to);
 	for (u32 i = 0; args->by && i < 3; i++)
 		if (strcmp(modes[i], args->by) == 0)
@@ -311,17 +306,17 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 	char *text;
 
 	if (args->fields || args->boxes)
-		return argc ? command_usage(self, "no FILE is wanted") : print_words(args);
+		return argc ? command_usage(self, "unexpected FILE") : print_words(args);
 	text = find_text(self, args, &argc, argv, &status);
 	if (!text)
 		return status;
 	if (args->canonical || args->graph)
-		status = argc ? command_usage(self, "no FILE is wanted")
+		status = argc ? command_usage(self, "unexpected FILE")
 			      : print_text(self, args, text);
 	else if (argc < 1)
-		status = command_usage(self, "which FILE?");
+		status = command_usage(self, "no FILE given");
 	else if (argc > QUERY_TRACES)
-		status = command_usage(self, "two FILEs at most");
+		status = command_usage(self, "too many arguments; expected at most two FILEs");
 	else
 		status = ask_files(self, args, text, argc, argv);
 	free(text);
@@ -331,14 +326,12 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 const struct command cmd_query = {
 	.name = "query",
 	.operands = "FILE [FILE2] QUERY",
-	.summary = "ask a trace, or two, in the query language",
-	.details = "FILE is a trace that 'heapwise run' wrote; FILE2 another one, which the query "
-		   "calls "
-		   "trace \"base\".\n"
-		   "QUERY is a pipe: all | where size >= 1KiB and stack ~ \"std::vector\" | join "
-		   "type | "
-		   "sort size desc\n"
-		   "The language is described in heapwise-query(7).",
+	.summary = "query one trace or two in the query language",
+	.details = "FILE is a trace written by 'heapwise run'. FILE2 is an optional second trace, which the query "
+		   "calls trace \"base\".\n"
+		   "QUERY is a pipeline: all | where size >= 1KiB and stack ~ \"std::vector\" | join type | sort size "
+		   "desc\n"
+		   "heapwise-query(7) describes the language.",
 	.options = options,
 	.fields_size = sizeof(struct query_args),
 	.fields_default = &defaults,

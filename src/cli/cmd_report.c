@@ -10,8 +10,8 @@
 #include "analysis/unnamed.h"
 #include "cli/folding.h"
 #include "cli/loaded.h"
+#include "cli/trace_options.h"
 #include "cli/traces.h"
-#include "cli/where.h"
 
 struct report_args {
 	const char *where;
@@ -29,26 +29,17 @@ static const struct report_args defaults = {.top = 5,
 
 static const struct option_spec options[] = {
 	OPTION(struct report_args, by, 'b', "by", OPTION_CHOICE, "bytes|peak|kept|temporary|count",
-	       "show only the points that lead by this measure"),
-	OPTION(struct report_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N points of each list (5; 0 = all)"),
-	OPTION(struct report_args, depth, 'd', "depth", OPTION_NUMBER, "N",
-	       "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
+	       "show only the top points by this measure"),
+	TOP_OPTION(struct report_args, "points of each list (default 5; 0 = all)"),
+	DEPTH_OPTION(struct report_args, "default: 8 in text, all in json and csv"),
 	FOLDING_OPTIONS(struct report_args, folding),
-	WHERE_OPTION(struct report_args, where),
-	OPTION(struct report_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "report the program's image N, counted from 0; each exec begins one (the last)"),
 	OPTION(struct report_args, slack, 0, "temporary-slack", OPTION_NUMBER, "N",
-	       "a chunk is temporary if its thread made at most N other allocations while it lived "
-	       "(0)"),
-	OPTION(struct report_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct report_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
+	       "count a chunk as temporary if its thread made at most N other allocations during its life "
+	       "(default 0)"),
 	OPTION(struct report_args, merged, 0, "merged", OPTION_SET, NULL,
-	       "of a folder: the tree of processes, their sums and common points, and no report of each"),
-	OPTION(struct report_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the report (text)"),
+	       "for a folder: show only the process tree, its totals and common points, not the report of "
+	       "each process"),
+	TRACE_OPTIONS(struct report_args),
 	OPTION_END};
 
 /* What one report needs while it is made. */
@@ -241,16 +232,17 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 const struct command cmd_report = {
 	.name = "report",
 	.operands = "FILE",
-	.summary = "tell what a recorded program did with its heap",
-	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
-		   "--children,\n"
-		   "of which the tree of processes, their sums and their common points come first, and "
-		   "then\nthe report of each. Measures of --by: bytes "
-		   "requested in all;\n"
-		   "peak, live bytes at the moment of the program's peak; kept, bytes never freed; "
-		   "temporary,\n"
-		   "chunks freed before the next allocation of their thread; count, number of "
-		   "allocations.",
+	.summary = "show what a recorded program did with its heap",
+	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children. For a "
+		   "folder\n"
+		   "the process tree, its totals and common points come first, then the report of each "
+		   "process.\n"
+		   "\n"
+		   "Measures of --by: bytes, total bytes requested; peak, live bytes at the program's peak; "
+		   "kept,\n"
+		   "bytes never freed; temporary, chunks freed before their thread's next allocation; "
+		   "count,\n"
+		   "number of allocations.",
 	.options = options,
 	.fields_size = sizeof(struct report_args),
 	.fields_default = &defaults,

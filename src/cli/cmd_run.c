@@ -36,103 +36,104 @@ static const struct run_args run_defaults = {
 static const struct option_spec run_options[] = {
 	RUN_OPTION(
 		output, 'o', "output", OPTION_STRING, "FILE",
-		"write the trace to FILE (with --children: one file per process into folder FILE); "
+		"write the trace to FILE, or one trace per process to folder FILE (with --children); "
 		"default heapwise.PROGRAM.PID.hwt"),
 	RUN_OPTION(children, 0, "children", OPTION_SET, NULL,
-		   "record the processes that the program starts, too"),
+		   "also record the processes that the program starts"),
 	RUN_OPTION(free_stacks, 0, "no-free-stacks", OPTION_CLEAR, NULL,
-		   "do not record who frees: faster, smaller traces"),
+		   "do not record call stacks of frees; faster, smaller traces"),
 	RUN_OPTION(alloc_stacks, 0, "no-stacks", OPTION_CLEAR, NULL,
-		   "record no call stacks at all"),
+		   "record no call stacks"),
 	RUN_OPTION(stacks, 0, "stacks", OPTION_CHOICE, "unwind|routines",
-		   "where stacks come from: the program's frames are unwound (unwind, the default), or, for code "
-		   "that cannot be, they are made of the routines that have begun, in programs made by 'heapwise cc "
-		   "--routines' (routines)"),
+		   "how to find callers: unwind the program's frames (unwind, the default), or use the routines "
+		   "that are running (routines), for code that cannot be unwound in programs built with 'heapwise "
+		   "cc --routines'"),
 	RUN_OPTION(max_depth, 0, "max-depth", OPTION_NUMBER, "FRAMES",
-		   "keep at most FRAMES innermost frames of a stack; at most and by default 1024"),
+		   "keep the innermost FRAMES frames of each stack, at most 1024 (the default)"),
 	RUN_OPTION(sample_bytes, 0, "sample", OPTION_BYTES, "BYTES",
-		   "record about one allocation in BYTES allocated bytes, and every larger one"),
-	RUN_OPTION(mmap, 0, "mmap", OPTION_SET, NULL, "record mmap and munmap, too"),
+		   "record a sample: about one allocation per BYTES allocated, and every allocation of at "
+		   "least BYTES"),
+	RUN_OPTION(mmap, 0, "mmap", OPTION_SET, NULL, "also record mmap and munmap"),
 	RUN_OPTION(lossy, 0, "lossy", OPTION_SET, NULL,
-		   "drop and count events rather than let the program wait for the monitor"),
+		   "drop and count events instead of making the program wait for the monitor"),
 	RUN_OPTION(durations, 0, "no-durations", OPTION_CLEAR, NULL,
-		   "do not measure how long allocator calls take"),
+		   "do not measure the duration of allocator calls"),
 	RUN_OPTION(types, 0, "no-types", OPTION_CLEAR, NULL,
-		   "do not look into new C++ objects for the pointer that tells their class"),
+		   "do not read the class of new C++ objects from their vtable pointer"),
 	RUN_OPTION(
 		exact_times, 0, "exact-times", OPTION_SET, NULL,
-		"read the clock for every event: short gaps are otherwise estimated now and then"),
+		"read the clock at every event; by default short gaps are sometimes estimated"),
 	RUN_OPTION(leak_scan, 0, "leak-scan", OPTION_CHOICE, "auto|off",
-		   "when the program ends, search its memory for what leads to each chunk that it "
-		   "kept (auto), or do not (off)"),
+		   "auto (the default): when the program ends, search its memory for pointers to each kept "
+		   "chunk; off: do not"),
 	RUN_OPTION(access, 0, "access", OPTION_CHOICE, "exact|adaptive|valgrind|off",
-		   "record which memory is read and written: of programs made by 'heapwise cc' each access "
-		   "(exact, the default for them) or of hot memory a sample (adaptive); of any program, "
-		   "slowly, below Valgrind (valgrind); or not at all (off)"),
+		   "record memory accesses. exact: every access (default for programs built with 'heapwise "
+		   "cc'); adaptive: sample hot memory; valgrind: every access of any program, slowly; off: "
+		   "none"),
 	RUN_OPTION(access_epoch_ms, 0, "access-epoch", OPTION_NUMBER, "MS",
-		   "with --access adaptive: look at hot memory again after MS milliseconds; default 20"),
+		   "with --access adaptive: check hot memory again after MS milliseconds; default 20"),
 	RUN_OPTION(access_max, 0, "access-max", OPTION_NUMBER, "N",
-		   "let the counts of a chunk's reads and writes stop at N; default: never"),
+		   "stop counting the reads and writes of a chunk at N; default: no limit"),
 	RUN_OPTION(coverage, 0, "coverage", OPTION_SET, NULL,
-		   "record which bytes of a chunk are accessed, too"),
+		   "also record which bytes of each chunk are accessed"),
 	RUN_OPTION(alloc_fns, 0, "alloc-fn", OPTION_STRINGS, "NAME[:ARG|:=BYTES]",
-		   "record what this function of the program allocates, instead of what it gets from malloc; "
-		   "argument ARG is the size, by default the first, or all blocks have BYTES; may be given several times"),
+		   "record this function's allocations instead of its calls to malloc. ARG is the number of the "
+		   "argument that holds the size (default 1); with =BYTES all blocks have that size. Repeatable"),
 	RUN_OPTION(free_fns, 0, "free-fn", OPTION_STRINGS, "NAME[:ARG]",
-		   "record what this function frees: argument ARG, by default the first; may be given several "
-		   "times"),
+		   "record frees by this function; ARG is the number of the argument that holds the block "
+		   "(default 1). Repeatable"),
 	RUN_OPTION(allocators, 0, "allocator", OPTION_STRINGS, "NAME",
-		   "record this allocator at the entries of its functions, wherever they are: jemalloc, tcmalloc, mimalloc "
-		   "and what is linked into the program (auto, the default), boehm, apr, talloc, pmr; none = only calls "
-		   "that the linker leads here; may be given several times"),
+		   "record this allocator by patching its functions: auto (default: jemalloc, tcmalloc, mimalloc and "
+		   "allocators linked into the program), boehm, apr, talloc or pmr; none: patch nothing, record only calls "
+		   "through the dynamic linker. Repeatable"),
 	RUN_OPTION(lisp, 0, "lisp", OPTION_CHOICE, "ecl",
-		   "record the objects of Embeddable Common Lisp, by Lisp type and Lisp function, instead of what it "
-		   "gets from malloc; see 'heapwise mprof'"),
+		   "record objects of Embeddable Common Lisp, by Lisp type and function, instead of calls to "
+		   "malloc; see 'heapwise mprof'"),
 	RUN_OPTION(routines, 0, "routines", OPTION_OPTIONAL, "FILTER",
-		   "record which routines begin and end: of programs made by 'heapwise cc --routines', or, with "
-		   "--access valgrind, of any; FILTER has patterns for file names of modules and names of "
-		   "functions, with commas: --routines='app,libfoo*,parse_*'"),
+		   "record calls and returns of routines: in programs built with 'heapwise cc --routines' or, "
+		   "with --access valgrind, in any program. FILTER is a comma-separated list of patterns for "
+		   "module file names and function names: --routines='app,libfoo*,parse_*'"),
 	RUN_OPTION(routine_sample, 0, "routine-sample", OPTION_NUMBER, "N",
-		   "with --routines: after the first 16 calls of a routine record every Nth, with all that "
-		   "it calls"),
+		   "with --routines: record the first 16 calls of each routine, then every Nth, with "
+		   "everything it calls"),
 	RUN_OPTION(dump, 0, "dump", OPTION_STRING, "FILE",
-		   "write a full dump of all allocation entries and the call graph to FILE after the program's end, "
-		   "as HeapLog version 4 (see 'heapwise export')"),
+		   "when the program ends, write all allocation entries and the call graph to FILE, in HeapLog "
+		   "format version 4 (see 'heapwise export')"),
 	RUN_OPTION(dump_every, 0, "dump-every", OPTION_NUMBER, "N",
-		   "with --dump: while the program runs, each N freed entries in a file of their own: FILE.0001, "
-		   "FILE.0002 ..."),
+		   "with --dump: while the program runs, write every N freed entries to a separate file: "
+		   "FILE.0001, FILE.0002 ..."),
 	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
-		   "once the trace has BYTES, keep totals per allocation point only; default: when "
-		   "the "
-		   "disk is 90 % full"),
+		   "when the trace reaches BYTES, record only totals per allocation point; default: when "
+		   "the disk is 90 % full"),
 	RUN_OPTION(start_paused, 0, "start-paused", OPTION_SET, NULL,
-		   "record no allocations until the program, 'heapwise ctl' or a toggle says so"),
+		   "start without recording; the program, 'heapwise ctl' or a toggle starts it"),
 	RUN_OPTION(toggle_signal, 0, "toggle-signal", OPTION_STRING, "NAME",
-		   "pause, or resume, when this signal is sent to heapwise (not to the program): "
-		   "USR1, USR2, HUP, WINCH, URG, RTMIN+N"),
+		   "pause or resume recording when heapwise (not the program) receives this signal: USR1, "
+		   "USR2, HUP, WINCH, URG or RTMIN+N"),
 	RUN_OPTION(toggle_file, 0, "toggle-file", OPTION_STRING, "PATH",
-		   "record allocations only while this file exists; looked for ten times a second"),
+		   "record only while this file exists; checked ten times per second"),
 	RUN_OPTION(listen, 0, "listen", OPTION_STRING, "[ADDRESS:]PORT",
-		   "serve what 'heapwise ctl' can do over HTTP as well, at an address that is "
-		   "printed; on this machine only (127.0.0.1), unless ADDRESS is another; port 0 is "
-		   "any free one"),
+		   "accept the commands of 'heapwise ctl' over HTTP too, and print the address; default "
+		   "ADDRESS 127.0.0.1 (this machine only); port 0: any free port"),
 	RUN_OPTION(unprofiled, 0, "unprofiled", OPTION_SET, NULL,
-		   "run programs that cannot be recorded (static, setuid) without recording"),
+		   "run programs that cannot be recorded (static, setuid) without recording them"),
 	RUN_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-		   "do not look up function names at the end; 'heapwise symbolize' does it later"),
+		   "do not look up function names at the end; 'heapwise trace symbolize' can do it later"),
 	RUN_OPTION(report, 0, "report", OPTION_SET, NULL,
-		   "print the report on stdout after the program's end"),
+		   "when the program ends, print the report on standard output"),
 	RUN_OPTION(push, 0, "push", OPTION_STRING, "ADDRESS",
-		   "after the program's end send the trace to a store or a server of profiles; see 'heapwise push'"),
+		   "when the program ends, send the trace to a fleet store or a profile server; see 'heapwise fleet "
+		   "push'"),
 	RUN_OPTION(spool, 0, "spool", OPTION_STRING, "FOLDER",
-		   "with --push: write the trace there, remove it when it was delivered, and deliver what waits there"),
-	RUN_OPTION(labels, 0, "label", OPTION_STRINGS, "KEY=VALUE",
-		   "with --push: tell this of the run; may be given several times"),
+		   "with --push: write the trace to FOLDER, deliver it and everything else waiting there, and "
+		   "remove what was delivered"),
+	RUN_OPTION(labels, 'l', "label", OPTION_STRINGS, "KEY=VALUE",
+		   "with --push: attach this label to the run. Repeatable"),
 	RUN_OPTION(progress, 0, "progress", OPTION_SET, NULL,
-		   "show progress at once, not only after 5 s; on a terminal only"),
+		   "show progress from the start instead of after 5 s (terminals only)"),
 	RUN_OPTION(open, 0, "open", OPTION_SET, NULL,
-		   "afterwards show the recording in the browser: heapwise serve --open FILE"),
-	RUN_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "say nothing but errors and losses"),
+		   "when the program ends, show the trace in the browser (heapwise serve --open FILE)"),
+	RUN_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "print only errors and losses"),
 	RUN_OPTION(recorder, 0, "recorder", OPTION_STRING, "PATH", NULL),
 	RUN_OPTION(ring_records, 0, "ring-records", OPTION_NUMBER, "N", NULL),
 	RUN_OPTION(test_stamp_shift, 0, "test-stamp-shift", OPTION_NUMBER, "BITS", NULL),
@@ -179,7 +180,7 @@ static void resolve_one(const struct run_args *args, struct symbolizer *symboliz
 	struct err err = { 0 };
 
 	if (symbols_resolve_trace(path, &options, &found, &err) < 0 && !args->quiet)
-		fprintf(stderr, "heapwise: function names are missing in %s: %s\n", path, err.text);
+		fprintf(stderr, "heapwise: %s has no function names: %s\n", path, err.text);
 }
 
 static void resolve(const struct run_args *args, struct prepare *prepare,
@@ -204,9 +205,9 @@ static void dump(const struct run_args *args, struct dumps *dumps, const struct 
 	if (!args->dump || !result->recorded || !result->output[0])
 		return;
 	if (dumps->err.code)
-		fprintf(stderr, "heapwise: a dump of freed entries failed while the program ran: %s\n", dumps->err.text);
+		fprintf(stderr, "heapwise: cannot write a dump of freed entries: %s\n", dumps->err.text);
 	if (dumps_finish(dumps, result->output, &done, &err) < 0)
-		fprintf(stderr, "heapwise: the dump failed: %s\n", err.text);
+		fprintf(stderr, "heapwise: cannot write the dump: %s\n", err.text);
 	else if (!args->quiet)
 		fprintf(stderr, "heapwise: dump %s, %s live and %s freed entries\n", done.path,
 			units_count(done.live).text, units_count(done.freed).text);
@@ -342,8 +343,8 @@ static int serve_start(void *self_, struct control *control, struct err *err)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	}
 	if (!address_is_loopback(&self->listen.address))
-		fprintf(stderr, "heapwise: WARNING: other machines can reach this server, and what "
-				"they send and get, the token included, is not encrypted\n");
+		fprintf(stderr, "heapwise: WARNING: other machines can reach this server, and the "
+				"connection is not encrypted; the token can be read on the network\n");
 	fprintf(stderr, "heapwise: listening on %s\n", url);
 	free(url);
 	return 0;
@@ -432,7 +433,7 @@ static void push(const struct command *self, const struct run_args *args, const 
 			status = pushing_all(&pushing, count, paths);
 	}
 	if (status != EXIT_DONE && result->output[0] && access(result->output, F_OK) == 0)
-		fprintf(stderr, "heapwise: the trace stays: %s\n", result->output);
+		fprintf(stderr, "heapwise: the trace was not delivered and remains in %s\n", result->output);
 	pushing_close(&pushing);
 	free(paths);
 }
@@ -440,7 +441,7 @@ static void push(const struct command *self, const struct run_args *args, const 
 /* Who wraps programs into heapwise wants them to run above all. Said at once: who is there for the recording can break off. */
 static int run_without(struct run_options *options, struct run_result *result, struct err *err)
 {
-	fprintf(stderr, "heapwise: WARNING: %s: the program is started, but NOT RECORDED\n", err->text);
+	fprintf(stderr, "heapwise: WARNING: %s; the program runs, but is NOT RECORDED\n", err->text);
 	options->unrecorded = true;
 	return monitor_run(options, result, err);
 }
@@ -469,26 +470,26 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 
 	if (argc < 1)
 		return command_usage(
-			self, "which program? heapwise run [OPTION...] PROGRAM [ARGUMENT...]");
+			self, "no program given; usage: heapwise run [OPTION...] PROGRAM [ARGUMENT...]");
 	options_fill(args, argv, &options);
 	if (args->toggle_signal && !options.toggle_signal)
 		return command_usage(self,
-				     "--toggle-signal wants one of USR1, USR2, HUP, WINCH, URG, "
-				     "RTMIN+N, not '%s'",
+				     "--toggle-signal: expected USR1, USR2, HUP, WINCH, URG or RTMIN+N, not "
+				     "'%s'",
 				     args->toggle_signal);
 	if (args->coverage && options.access == RUN_ACCESS_OFF)
-		return command_usage(self, "--coverage does not go with --access off");
+		return command_usage(self, "--coverage cannot be combined with --access off");
 	if (options.access == RUN_ACCESS_VALGRIND && (args->mmap || args->sample_bytes))
-		return command_usage(self, "--access valgrind records every allocation, and no mmap: "
-					   "--%s does not go with it",
+		return command_usage(self, "--access valgrind cannot be combined with --%s",
 				     args->mmap ? "mmap" : "sample");
 	if (options.routine_stacks && !args->alloc_stacks)
-		return command_usage(self, "--stacks routines does not go with --no-stacks");
+		return command_usage(self, "--stacks routines cannot be combined with --no-stacks");
 	if (options.routine_stacks && options.access == RUN_ACCESS_VALGRIND)
-		return command_usage(self, "--stacks routines does not go with --access valgrind, which "
-					   "unwinds any program");
+		return command_usage(self, "--stacks routines cannot be combined with --access valgrind, "
+					   "which unwinds any program");
 	if (args->lisp && (options.access == RUN_ACCESS_VALGRIND || options.routine_stacks || args->alloc_fns.count))
-		return command_usage(self, "--lisp does not go with --access valgrind, --stacks routines or --alloc-fn");
+		return command_usage(self, "--lisp cannot be combined with --access valgrind, --stacks routines or "
+					   "--alloc-fn");
 	if (args->lisp)
 		options.access = RUN_ACCESS_OFF;
 	if (run_pools_read(&pools, &args->alloc_fns, &args->free_fns, &err) < 0)
@@ -500,16 +501,16 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	options.pools = pools.items;
 	options.pools_count = pools.count;
 	if (args->dump_every && !args->dump)
-		return command_usage(self, "--dump-every goes with --dump");
+		return command_usage(self, "--dump-every requires --dump");
 	if (args->dump && args->children)
-		return command_usage(self, "--dump does not go with --children; 'heapwise export --to heaplog' makes a "
-					   "dump of each trace");
+		return command_usage(self, "--dump cannot be combined with --children; use 'heapwise export --to "
+					   "heaplog' on each trace");
 	dumps_init(&dumps, args->dump, args->dump_every);
 	options.dumper = &dumps.dumper;
 	if (args->routine_sample && !args->routines)
-		return command_usage(self, "--routine-sample goes with --routines");
+		return command_usage(self, "--routine-sample requires --routines");
 	if (args->routines && strlen(args->routines) >= HW_ROUTINE_FILTER)
-		return command_usage(self, "--routines: the filter has more than %d letters",
+		return command_usage(self, "--routines: the filter is longer than %d characters",
 				     HW_ROUTINE_FILTER - 1);
 	/* First of all: if it fails, not even an old trace has been touched. */
 	if (args->listen && server_open(&server, args->listen, &err) < 0)
@@ -521,10 +522,10 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 		options.progress_self = &progress;
 	}
 	if (args->spool && !args->push)
-		return command_usage(self, "--spool goes with --push");
+		return command_usage(self, "--spool requires --push");
 	if (args->spool && (args->children || args->output))
-		return command_usage(self, "--spool is where one trace is written: %s does not go with it; 'heapwise push "
-					   "--spool' takes traces that are elsewhere",
+		return command_usage(self, "--spool cannot be combined with %s; to deliver traces from other places use "
+					   "'heapwise fleet push --spool'",
 				     args->children ? "--children" : "-o");
 	if (args->push && secrets_take(&secrets, args->push, &err) < 0)
 		return command_fail(self, &err);
@@ -576,13 +577,11 @@ const struct command cmd_run = {
 	.operands = "[--] PROGRAM [ARGUMENT...]",
 	.summary = "run a program and record its allocations",
 	.details =
-		"The program runs as without heapwise: same terminal, same signals, and its exit\n"
-		"status is heapwise's. Ctrl-C ends the program and keeps the trace. Without\n"
-		"--children one process is recorded, also after it replaces itself with exec (env,\n"
-		"nice, sh -c).\n"
+		"The program runs as it would without heapwise: same terminal, same signals, same exit\n"
+		"status. Ctrl-C ends the program and keeps the trace. Without --children only one process\n"
+		"is recorded. Recording continues when that process calls exec (env, nice, sh -c).\n"
 		"\n"
-		"Exit status: the program's; 2 for a usage error, 3 if the program could not be\n"
-		"started.",
+		"Exit status: the program's; 2 for a usage error, 3 if the program could not be started.",
 	.options = run_options,
 	.stop_at_operand = true,
 	.fields_size = sizeof(struct run_args),

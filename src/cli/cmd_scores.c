@@ -5,8 +5,8 @@
 
 #include "analysis/scores.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
 #include "cli/thresholds.h"
+#include "cli/trace_options.h"
 
 struct scores_args {
 	const char *where;
@@ -25,22 +25,12 @@ static const struct scores_args defaults = {.top = 10,
 static const struct option_spec options[] = {
 	OPTION(struct scores_args, by, 'b', "by", OPTION_CHOICE,
 	       "severity|bytes|count|lifetime|usage|useful",
-	       "list the points in this order, worst or largest first (severity)"),
-	OPTION(struct scores_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N points (10; 0 = all)"),
-	OPTION(struct scores_args, depth, 'd', "depth", OPTION_NUMBER, "N",
-	       "show N frames of each stack (text: 8, json and csv: all; 0 = all)"),
+	       "sort the points by this, worst or largest first (default: severity)"),
+	TOP_OPTION(struct scores_args, "points (default 10; 0 = all)"),
+	DEPTH_OPTION(struct scores_args, "default: 8 in text, all in json and csv"),
 	OPTION(struct scores_args, all, 'a', "all", OPTION_SET, NULL,
-	       "list also the inferences that do not hold, or are unknown"),
-	WHERE_OPTION(struct scores_args, where),
-	OPTION(struct scores_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct scores_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct scores_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct scores_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the result (text)"),
+	       "also show inferences that do not hold or are unknown"),
+	TRACE_OPTIONS(struct scores_args),
 	THRESHOLD_OPTIONS(struct scores_args, thresholds),
 	OPTION_END};
 
@@ -86,15 +76,11 @@ const struct command cmd_scores = {
 	.name = "scores",
 	.operands = "FILE",
 	.summary = "score how well each allocation point uses its memory",
-	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
-		   "--children.\n"
-		   "Scores go from 0, worst, to 1: lifetime, how long chunks live compared with "
-		   "those that\n"
-		   "are allocated around them; usage, which part of the bytes is used; useful, for "
-		   "which part\n"
-		   "of their life. The last two need recorded accesses, and are unknown without. "
-		   "Severity is\n"
-		   "1 to 12, by the geometric mean of the known scores.",
+	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		   "Scores are 0 (worst) to 1. lifetime: how long chunks live compared with chunks allocated\n"
+		   "around the same time; usage: what part of the bytes is used; useful: for what part of their\n"
+		   "life. The last two need recorded accesses and are otherwise unknown. Severity is 1 to 12, from\n"
+		   "the geometric mean of the known scores.",
 	.options = options,
 	.fields_size = sizeof(struct scores_args),
 	.fields_default = &defaults,

@@ -26,28 +26,26 @@ static const struct serve_args defaults = {.address = "127.0.0.1", .warm = true}
 
 static const struct option_spec options[] = {
 	OPTION(struct serve_args, port, 'p', "port", OPTION_NUMBER, "N",
-	       "listen on port N (any free one)"),
+	       "listen on port N (default: any free port)"),
 	OPTION(struct serve_args, address, 0, "address", OPTION_STRING, "ADDRESS",
-	       "listen on this address of the machine (127.0.0.1)"),
+	       "listen on this address (default: 127.0.0.1)"),
 	OPTION(struct serve_args, socket, 0, "socket", OPTION_STRING, "PATH",
-	       "listen on a socket in the file system instead, for programs of this user"),
+	       "listen on a Unix socket instead, for programs of this user"),
 	OPTION(struct serve_args, folder, 0, "folder", OPTION_STRING, "DIR",
-	       "let clients open further traces, of this folder and those below it (none)"),
-	OPTION(struct serve_args, open, 'o', "open", OPTION_SET, NULL,
-	       "show the start page in the browser of $BROWSER, or else of the desktop"),
+	       "let clients open more traces from this folder and its subfolders (default: none)"),
+	OPTION(struct serve_args, open, 0, "open", OPTION_SET, NULL,
+	       "open the start page in $BROWSER or the desktop's browser"),
 	OPTION(struct serve_args, editor, 0, "editor", OPTION_STRING, "NAME|COMMAND",
-	       "let the page open source lines: vim, emacs, code, clion, kate, or a command with "
-	       "%f "
-	       "and %l (none)"),
+	       "let the page open source lines in vim, emacs, code, clion, kate, or a command with %f and %l "
+	       "(default: no editor)"),
 	OPTION(struct serve_args, sources, 0, "source-folder", OPTION_STRINGS, "DIR",
-	       "show source files below this folder without asking; may be given several times (none: the page asks once for each "
-	       "folder)"),
+	       "show source files in this folder without asking (default: the page asks once per folder). Repeatable"),
 	OPTION(struct serve_args, print_url, 0, "print-url", OPTION_SET, NULL,
-	       "print the address alone on standard output, for programs"),
+	       "print only the address on standard output, for scripts"),
 	OPTION(struct serve_args, timeout, 0, "timeout", OPTION_NUMBER, "SECONDS",
-	       "end after this time (when it is interrupted)"),
+	       "end after this time (default: run until interrupted)"),
 	OPTION(struct serve_args, warm, 0, "no-warm-up", OPTION_CLEAR, NULL,
-	       "do not prepare answers before they are asked for"),
+	       "do not compute common answers in advance"),
 	OPTION_END};
 
 struct serve {
@@ -74,7 +72,7 @@ static void follow_trace(struct serve *self, u32 slot)
 	renewal->parts = &self->api.parts;
 	renewal_init(renewal);
 	self->api.renewals[slot] = renewal;
-	fprintf(stderr, "heapwise: %s is still being written: what is there already is shown, and is renewed\n",
+	fprintf(stderr, "heapwise: %s is still being written; showing what is there so far, refreshed as it grows\n",
 		face->path);
 }
 
@@ -198,12 +196,12 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	int status = 0;
 
 	if (argc < 1)
-		return command_usage(command, "which FILE?");
+		return command_usage(command, "no FILE given");
 	if (args->port > 65535)
-		return command_usage(command, "--port is at most 65535");
+		return command_usage(command, "--port must be at most 65535");
 	if (args->socket && (args->port || args->open || args->address != defaults.address))
 		return command_usage(command,
-				     "--socket goes without --port, --address and --open");
+				     "--socket cannot be combined with --port, --address or --open");
 	self = calloc(1, sizeof *self);
 	if (!self)
 		return command_fail(command, &(struct err){ERR_MEMORY, "out of memory"});
@@ -235,12 +233,10 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_serve = {
 	.name = "serve",
 	.operands = "FILE...",
-	.summary = "show traces in a browser, and to programs, over HTTP on this machine",
+	.summary = "show traces in a browser, and serve them over HTTP",
 	.details =
-		"FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
-		"--children.\n"
-		"Whoever is to see it needs the token in the address that is printed. Ctrl-C ends "
-		"it.",
+		"FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		"The printed address contains a token, which every client needs. Ctrl-C ends the server.",
 	.options = options,
 	.fields_size = sizeof(struct serve_args),
 	.fields_default = &defaults,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * heapwise symbolize: looks up function names and source lines and keeps them in the trace.
+ * heapwise trace symbolize: looks up function names and source lines and keeps them in the trace.
  * Host. */
 #include <stdio.h>
 
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 #include "cli/traces.h"
 #include "symbols/remedy.h"
 #include "symbols/resolve.h"
@@ -17,12 +18,10 @@ struct symbolize_args {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct symbolize_args, debug_path, 'd', "debug-path", OPTION_STRING, "DIR[:DIR...]",
-	       "look for separate debug files here, too"),
+	DEBUG_PATH_OPTION(struct symbolize_args),
 	OPTION(struct symbolize_args, no_inlines, 0, "no-inlines", OPTION_SET, NULL,
-	       "name only the function that holds the code, not those inlined into it"),
-	OPTION(struct symbolize_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the summary (text)"),
+	       "name only the function that contains the code, not functions inlined into it"),
+	FORMAT_OPTION(struct symbolize_args),
 	OPTION_END};
 
 static struct result *describe(const char *path, const struct symbolize_summary *found)
@@ -38,10 +37,10 @@ static struct result *describe(const char *path, const struct symbolize_summary 
 		 found->named},
 		{COLUMN("with_lines", "with lines", VALUE_COUNT, "addresses with file and line"),
 		 found->with_lines},
-		{COLUMN("modules", "modules", VALUE_COUNT, "modules that an address lies in"),
+		{COLUMN("modules", "modules", VALUE_COUNT, "modules that contain an address"),
 		 found->modules},
 		{COLUMN("modules_missing", "missing", VALUE_COUNT,
-			"modules whose file is gone or was replaced by another build"),
+			"modules whose file is missing or was replaced by another build"),
 		 found->modules_missing},
 		{COLUMN("modules_stripped", "stripped", VALUE_COUNT,
 			"modules with neither symbol table nor debug info"),
@@ -55,12 +54,11 @@ static struct result *describe(const char *path, const struct symbolize_summary 
 		result_add_field(result, fields[i].column, value_number(fields[i].value));
 	if (found->modules_missing)
 		result_add_caveat(
-			result, "files that changed since the run are not used: their names would "
-				"be wrong");
+			result, "files that changed since the run are not used, because their names would be wrong");
 	if (found->modules_stripped)
 		result_add_caveat(result,
-				  "install debug files of stripped modules, name their folder with "
-				  "--debug-path, or set DEBUGINFOD_URLS=%s",
+				  "install debug files of stripped modules, give their folder with --debug-path, or "
+				  "set DEBUGINFOD_URLS=%s",
 				  remedy_server(""));
 	return result;
 }
@@ -98,7 +96,7 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 	int worst = EXIT_DONE;
 
 	if (argc != 1)
-		return command_usage(self, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(self, argc ? "expected one FILE" : "no FILE given");
 	if (trace_list_find(&traces, argv[0], &err) < 0) {
 		trace_list_release(&traces);
 		return command_fail(self, &err);
@@ -114,15 +112,13 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 }
 
 const struct command cmd_symbolize = {
-	.name = "symbolize",
+	.name = "trace symbolize",
 	.operands = "FILE",
-	.summary = "look up function names and source lines, and keep them in the trace",
-	.details = "'heapwise run' does this at its end, and 'heapwise report' when names are "
-		   "missing. Do it\n"
-		   "again after installing debug files: the new names replace the old ones. A "
-		   "module whose file\n"
-		   "has another build-id than the recorded one is not used. DEBUGINFOD_URLS is "
-		   "asked if it is set.",
+	.summary = "look up function names and source lines, and store them in the trace",
+	.details = "'heapwise run' does this at its end, and 'heapwise report' if names are missing. Repeat it "
+		   "after\n"
+		   "installing debug files; new names replace the old ones. A module file with another build-id than\n"
+		   "the recorded one is not used. If DEBUGINFOD_URLS is set, these servers are queried.",
 	.options = options,
 	.fields_size = sizeof(struct symbolize_args),
 	.run = run,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * heapwise synth: a made-up trace of any size, and what is in it.
+ * heapwise dev synth: a made-up trace of any size, and what is in it.
  * Host. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 #include "synth/synth.h"
 
 struct synth_args {
@@ -22,25 +23,23 @@ static const struct option_spec options[] = {
 	OPTION(struct synth_args, output, 'o', "output", OPTION_STRING, "FILE",
 	       "write the trace to FILE"),
 	OPTION(struct synth_args, chunks, 0, "chunks", OPTION_STRING, "N",
-	       "so many allocations; 200k, 10M and 1G are thousands, millions, … (1M)"),
+	       "number of allocations; 200k, 10M and 1G are thousands, millions and billions (default 1M)"),
 	OPTION(struct synth_args, points, 0, "points", OPTION_STRING, "N",
-	       "from so many allocation points, likewise (10k)"),
+	       "number of allocation points (default 10k)"),
 	OPTION(struct synth_args, threads, 0, "threads", OPTION_NUMBER, "N",
-	       "by so many threads, 1 to 64 (4)"),
+	       "number of threads, 1 to 64 (default 4)"),
 	OPTION(struct synth_args, types, 0, "types", OPTION_NUMBER, "N",
-	       "three chunks of four have one of N types, up to 65536 (0)"),
+	       "give three chunks in four one of N types, at most 65536 (default 0)"),
 	OPTION(struct synth_args, access, 0, "access", OPTION_SET, NULL,
-	       "with accesses to each chunk"),
+	       "generate accesses to each chunk"),
 	OPTION(struct synth_args, kept, 0, "kept", OPTION_PERCENT, "SHARE",
-	       "percentage of chunks that are never freed (1)"),
+	       "percentage of chunks that are never freed (default 1)"),
 	OPTION(struct synth_args, seed, 0, "seed", OPTION_NUMBER, "N",
-	       "another number, another trace (1)"),
+	       "random seed (default 1)"),
 	OPTION(struct synth_args, program, 0, "program", OPTION_NUMBER, "N",
-	       "traces of the same N are of the same program: they share stacks (the seed)"),
-	OPTION(struct synth_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "tell the N points with the most bytes (10; 0 = all)"),
-	OPTION(struct synth_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print what is in the trace (text)"),
+	       "traces with the same N share their stacks, as runs of one program do (default: the seed)"),
+	TOP_OPTION(struct synth_args, "points, most bytes first (default 10; 0 = all)"),
+	FORMAT_OPTION(struct synth_args),
 	OPTION_END};
 
 /* "200k" → 200000. */
@@ -104,7 +103,7 @@ static void add_totals(struct result *record, const struct synth_result *made)
 	field(record, "typed_chunks", "typed chunks", VALUE_COUNT, made->typed_chunks,
 	      "chunks with a type");
 	field(record, "accessed_chunks", "measured chunks", VALUE_COUNT, made->accessed_chunks,
-	      "chunks whose accesses are told");
+	      "chunks with recorded accesses");
 	field(record, "reads", "reads", VALUE_COUNT, made->reads, "reads of chunks");
 	field(record, "writes", "writes", VALUE_COUNT, made->writes, "writes to chunks");
 }
@@ -144,7 +143,7 @@ static struct result *point_table(struct synth_result *made, u64 top)
 {
 	static const struct result_column columns[] = {
 		COLUMN("function", "function", VALUE_TEXT, "function that allocates"),
-		COLUMN("context", NULL, VALUE_ID, "context as the trace numbers it"),
+		COLUMN("context", NULL, VALUE_ID, "context number in the trace"),
 		COLUMN("depth", "depth", VALUE_COUNT, "frames of the stack"),
 		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations"),
 		COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes"),
@@ -183,7 +182,7 @@ static int print(const struct command *command, struct synth_result *made,
 		 const struct synth_args *args)
 {
 	struct err memory = {.code = ERR_MEMORY, .text = "out of memory"};
-	struct result *record = result_new(RESULT_RECORD, "synth", "Made up");
+	struct result *record = result_new(RESULT_RECORD, "synth", "Generated trace");
 	int status = EXIT_DONE;
 
 	if (!record)
@@ -215,21 +214,21 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 
 	(void)argv;
 	if (argc)
-		return command_usage(command, "no operands, please");
+		return command_usage(command, "unexpected argument");
 	if (!args->output)
-		return command_usage(command, "where to: -o FILE?");
+		return command_usage(command, "no output file given; use -o FILE");
 	if (!parse_count(args->chunks, &how.chunks))
-		return command_usage(command, "--chunks wants a number such as 200k or 10M");
+		return command_usage(command, "--chunks: expected a number such as 200k or 10M");
 	if (!parse_count(args->points, &how.points) || how.points > SYNTH_POINTS_MAX)
-		return command_usage(command, "--points wants a number of 1 to %u such as 100k",
+		return command_usage(command, "--points: expected 1 to %u, such as 100k",
 				     SYNTH_POINTS_MAX);
 	if (how.points > how.chunks)
 		how.points = how.chunks;
 	if (args->threads < 1 || args->threads > SYNTH_THREADS_MAX)
-		return command_usage(command, "--threads wants a number of 1 to %u",
+		return command_usage(command, "--threads must be 1 to %u",
 				     SYNTH_THREADS_MAX);
 	if (args->types > SYNTH_TYPES_MAX)
-		return command_usage(command, "--types wants a number of at most %u",
+		return command_usage(command, "--types must be at most %u",
 				     SYNTH_TYPES_MAX);
 	status = synth_write(&how, &made, &err) < 0 ? command_fail(command, &err)
 						    : print(command, &made, args);
@@ -238,13 +237,12 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 }
 
 const struct command cmd_synth = {
-	.name = "synth",
+	.name = "dev synth",
 	.operands = "",
-	.summary = "make up a large trace whose numbers are known",
-	.details = "The trace is that of a program with functions, threads and phases that never "
-		   "ran. What is\n"
-		   "in it was counted while it was made, so what Heapwise tells of it can be "
-		   "checked.",
+	.summary = "generate a large trace with known numbers",
+	.details = "The trace describes a program with functions, threads and phases that never ran. Its contents "
+		   "were\n"
+		   "counted while it was generated, so they can be compared with what Heapwise reports.",
 	.options = options,
 	.fields_size = sizeof(struct synth_args),
 	.fields_default = &defaults,

@@ -3,8 +3,8 @@
  * Host. */
 #include "analysis/types_result.h"
 #include "cli/loaded.h"
-#include "cli/where.h"
 #include "cli/thresholds.h"
+#include "cli/trace_options.h"
 
 struct types_args {
 	const char *where;
@@ -22,30 +22,20 @@ static const struct types_args defaults = {.top = 20,
 
 static const struct option_spec options[] = {
 	OPTION(struct types_args, sort, 's', "sort", OPTION_CHOICE, "peak|bytes|count|kept",
-	       "list types in this order, largest first (peak)"),
+	       "sort types by this, largest first (default: peak)"),
 	OPTION(struct types_args, fold, 0, "fold", OPTION_SET, NULL,
-	       "join the types that one template made: std::vector<*>"),
-	OPTION(struct types_args, top, 'n', "top", OPTION_NUMBER, "N",
-	       "show the first N types (20; 0 = all)"),
+	       "merge types of one template: std::vector<*>"),
+	TOP_OPTION(struct types_args, "types (default 20; 0 = all)"),
 	OPTION(struct types_args, fields, 0, "fields", OPTION_STRING, "TYPE",
 	       "show the members of TYPE, and which of their bytes are used"),
 	OPTION(struct types_args, chunks, 0, "chunks", OPTION_SET, NULL,
 	       "list chunks instead of types"),
 	OPTION(struct types_args, guess, 0, "no-guess", OPTION_CLEAR, NULL,
-	       "do not guess types by their sizes"),
+	       "do not guess types from sizes"),
 	OPTION(struct types_args, index, 0, "index", OPTION_STRING, "PATH",
-	       "use this index of the sources (the one beside the program)"),
-	OPTION(struct types_args, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",
-	       "look for separate debug files here, too"),
-	WHERE_OPTION(struct types_args, where),
-	OPTION(struct types_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "look at the program's image N, counted from 0; each exec begins one (the last)"),
-	OPTION(struct types_args, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
-	       "do not look for function names that the trace does not have"),
-	OPTION(struct types_args, no_index, 0, "no-index", OPTION_SET, NULL,
-	       "read the trace, also if it has an index"),
-	OPTION(struct types_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print the result (text)"),
+	       "use this index of the sources (default: the one beside the program)"),
+	DEBUG_PATH_OPTION(struct types_args),
+	TRACE_OPTIONS(struct types_args),
 	OPTION_END};
 
 struct types {
@@ -98,16 +88,12 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 const struct command cmd_types = {
 	.name = "types",
 	.operands = "FILE",
-	.summary = "tell what was allocated, by type",
-	.details = "FILE is a trace that 'heapwise run' wrote, or the folder of a session with "
-		   "--children.\n"
-		   "Types are told, in this order, by the program itself (declared), by the objects "
-		   "(vtable), by\n"
-		   "the templates that allocated (frame), by the sources (index, see 'heapwise "
-		   "types-index'), by\n"
-		   "the compiler (dwarf), and by their size, which is only a guess. The first line "
-		   "tells how much\n"
-		   "has no type.",
+	.summary = "show allocations by type",
+	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		   "Types come from these sources, in this order: the program itself (declared), the objects\n"
+		   "(vtable), the templates that allocated (frame), the sources (index, see 'heapwise types-index'),\n"
+		   "the compiler (dwarf), and the size, which is only a guess. The first line shows how much has no\n"
+		   "type.",
 	.options = options,
 	.fields_size = sizeof(struct types_args),
 	.fields_default = &defaults,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * heapwise types-index: reads a program's sources with libclang and keeps which type each allocation has.
+ * heapwise trace types-index: reads a program's sources with libclang and keeps which type each allocation has.
  * Host. */
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/trace_options.h"
 #include "indexer/indexer.h"
 #include "symbols/type_index.h"
 
@@ -22,20 +23,19 @@ struct types_index_args {
 };
 
 static const struct option_spec options[] = {
-	OPTION(struct types_index_args, database, 'p', "database", OPTION_STRING, "PATH",
-	       "compile_commands.json, or the folder that it is in (.)"),
+	OPTION(struct types_index_args, database, 0, "database", OPTION_STRING, "PATH",
+	       "compile_commands.json, or its folder (default: .)"),
 	OPTION(struct types_index_args, output, 'o', "output", OPTION_STRING, "FILE",
 	       "write the index to FILE (" TYPE_INDEX_NAME " beside compile_commands.json)"),
 	OPTION(struct types_index_args, functions, 0, "alloc-fn", OPTION_STRINGS, "NAME",
-	       "this function allocates, too; may be given several times"),
+	       "treat this function as an allocation function. Repeatable"),
 	OPTION(struct types_index_args, jobs, 'j', "jobs", OPTION_NUMBER, "NUMBER",
-	       "parse so many sources at a time (as many as there are CPUs)"),
+	       "parse N sources in parallel (default: number of CPUs)"),
 	OPTION(struct types_index_args, anew, 0, "anew", OPTION_SET, NULL,
 	       "parse all sources, not only those that changed"),
 	OPTION(struct types_index_args, find, 0, "find", OPTION_STRING, "SOURCE:LINE[:COLUMN]",
-	       "make nothing: tell what the index (-o) says of this place"),
-	OPTION(struct types_index_args, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,
-	       "how to print (text)"),
+	       "do not build an index; show what the index (-o) says about this place"),
+	FORMAT_OPTION(struct types_index_args),
 	OPTION_END};
 
 static struct result *describe(const char *path, const struct indexer_summary *found)
@@ -51,12 +51,12 @@ static struct result *describe(const char *path, const struct indexer_summary *f
 		 found->parsed},
 		{COLUMN("failed", "failed", VALUE_COUNT, "units that could not be read"),
 		 found->failed},
-		{COLUMN("errors", "errors", VALUE_COUNT, "errors in the sources, for libclang"),
+		{COLUMN("errors", "errors", VALUE_COUNT, "errors that libclang found in the sources"),
 		 found->errors},
-		{COLUMN("files", "files", VALUE_COUNT, "files that the units consist of"),
+		{COLUMN("files", "files", VALUE_COUNT, "files in the units"),
 		 found->files},
 		{COLUMN("places", "places", VALUE_COUNT,
-			"places in the sources that allocate, or may pass an allocation on"),
+			"places in the sources that allocate or may return an allocation"),
 		 found->places},
 		{COLUMN("typed", "with a type", VALUE_COUNT, "places whose type is known"),
 		 found->typed},
@@ -90,7 +90,7 @@ static int print_or_fail(const struct command *self, struct result *result, cons
 
 static const struct result_column place_columns[] = {
 	COLUMN("type", "type", VALUE_TEXT, "type of the allocation, or of its elements"),
-	COLUMN("written", "as written", VALUE_TEXT, "the same as the source has it"),
+	COLUMN("written", "as written", VALUE_TEXT, "the type as written in the source"),
 	COLUMN("size", "size", VALUE_BYTES, "of one"),
 	COLUMN("confidence", "confidence", VALUE_TEXT, "exact, likely or guess"),
 	COLUMN("types", "types", VALUE_COUNT, "different types at this place"),
@@ -145,7 +145,7 @@ static int find(const struct command *self, const struct types_index_args *args,
 
 	if (!parse_place(args->find, &file, &frame)) {
 		strbuf_release(&file);
-		return command_usage(self, "--find wants SOURCE:LINE or SOURCE:LINE:COLUMN");
+		return command_usage(self, "--find: expected SOURCE:LINE or SOURCE:LINE:COLUMN");
 	}
 	index = type_index_load(path, &err);
 	if (!index) {
@@ -218,9 +218,9 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 	int status;
 
 	if (args->database && sources)
-		return command_usage(self, "either -p or sources, not both");
+		return command_usage(self, "--database cannot be combined with SOURCE");
 	if (!sources && argc)
-		return command_usage(self, "options for the compiler without a source");
+		return command_usage(self, "compiler options require at least one SOURCE");
 	if (!sources && !args->database)
 		how.database = ".";
 	if (args->output)
@@ -239,16 +239,13 @@ static int run(const struct command *self, void *fields, int argc, char **argv)
 }
 
 const struct command cmd_types_index = {
-	.name = "types-index",
+	.name = "trace types-index",
 	.operands = "[SOURCE... [-- COMPILER-OPTION...]]",
-	.summary = "read a program's sources: which type has each allocation",
+	.summary = "index the sources of a program: the type of each allocation",
 	.details =
-		"Sources are those of compile_commands.json, or the ones that are named, with the "
-		"options that\n"
-		"their compiler would get. The index is written beside the build, where other "
-		"commands find it;\n"
-		"made again, only sources that changed are parsed. The program needs debug info "
-		"(-g).",
+		"Without SOURCE the sources listed in compile_commands.json are read; with SOURCE the given files,\n"
+		"with the given compiler options. The index is written beside the build, where other commands find\n"
+		"it. When it is built again, only changed sources are parsed. The program needs debug info (-g).",
 	.options = options,
 	.fields_size = sizeof(struct types_index_args),
 	.run = run,

@@ -33,43 +33,43 @@ static const struct watch_args watch_defaults = {.overhead = OVERHEAD_UNSTATED, 
 
 static const struct option_spec watch_options[] = {
 	WATCH_OPTION(policy, 0, "policy", OPTION_CHOICE, "ladder|mpc|all",
-		     "what is monitored when: by rising and falling thresholds (ladder, the default); as much as the "
-		     "overhead allows, by each area's hit rate (mpc, the default with --overhead); everything, each "
-		     "second (all)"),
+		     "which memory is monitored when. ladder (default): thresholds that rise and fall; mpc (default "
+		     "with --overhead): by each area's hit rate, within the overhead; all: everything, each second"),
 	WATCH_OPTION(overhead, 0, "overhead", OPTION_PERCENT, "SHARE",
-		     "the share of the program's CPU time that monitoring may cost, which --policy mpc keeps; 2 % "
-		     "unless given"),
+		     "with --policy mpc: how much of the program's CPU time monitoring may cost; default 2 %"),
 	WATCH_OPTION(states, 0, "states", OPTION_STRING, "LIST",
-		     "with --policy ladder: the thresholds, rising; default 1s,2s,4s,7s,10s"),
+		     "with --policy ladder: the thresholds, in rising order; default 1s,2s,4s,7s,10s"),
 	WATCH_OPTION(leak_after, 0, "leak-after", OPTION_STRING, "TIME",
-		     "report areas that were not touched for so long, as 500ms, 30s or 2m; default 30s"),
+		     "report areas that were not touched for TIME, such as 500ms, 30s or 2m; default 30s"),
 	WATCH_OPTION(interval_ms, 0, "interval", OPTION_NUMBER, "MS",
-		     "time from one report to the next, at least 250; default 1000"),
+		     "milliseconds between reports, at least 250; default 1000"),
 	WATCH_OPTION(batch, 0, "batch", OPTION_STRING, "N",
-		     "print N reports as lines of JSON instead of a screen, and always the last one; 0 = all"),
-	WATCH_OPTION(output, 'o', "output", OPTION_STRING, "FILE", "write reports to FILE; default stderr"),
+		     "print N reports, and always the last one, as lines of JSON instead of a screen; 0 = all"),
+	WATCH_OPTION(output, 'o', "output", OPTION_STRING, "FILE", "write reports to FILE instead of standard error"),
 	WATCH_OPTION(trace, 0, "trace", OPTION_STRING, "FILE",
-		     "write the trace of the run, too, as 'heapwise run' does; without function names"),
+		     "also write a trace, as 'heapwise run' does, without function names"),
 	WATCH_OPTION(rotate, 0, "rotate", OPTION_STRING, "SIZE|TIME",
-		     "with --trace: go on in another file when one is so large (64M) or so old (30m); each can be read alone"),
+		     "with --trace: start a new file when the current one reaches a size (64M) or an age (30m); each can "
+		     "be read alone"),
 	WATCH_OPTION(window, 0, "window", OPTION_STRING, "TIME",
-		     "with --trace: keep the events of the last TIME at least, as 30m or 12h, and of older ones what still lives"),
+		     "with --trace: keep at least the events of the last TIME, such as 30m or 12h; from earlier ones keep only "
+		     "what is still live"),
 	WATCH_OPTION(access_stacks, 0, "access-stacks", OPTION_SET, NULL,
-		     "record who touches monitored memory, too: lines of JSON say it of the areas touched longest ago"),
+		     "also record what accesses monitored memory; JSON shows it for the least recently touched areas"),
 	WATCH_OPTION(pages, 0, "pages", OPTION_CHOICE, "mprotect|userfaultfd",
-		     "how memory is monitored: by signals (mprotect, the default), or by userfaultfd, which needs the "
-		     "privilege and tells of writes only, but those of the kernel, too"),
+		     "how memory is monitored: by signals (mprotect, the default), or by userfaultfd, which needs "
+		     "privileges and sees only writes, but also those by the kernel"),
 	WATCH_OPTION(web, 0, "web", OPTION_SET, NULL,
-		     "show it in a browser, too, at an address that is printed; stays there after the program's end until "
-		     "Ctrl-C, unless --batch is given"),
+		     "also serve a web page and print its address; it stays after the program ends, until Ctrl-C, unless "
+		     "--batch is given"),
 	WATCH_OPTION(open, 0, "open", OPTION_SET, NULL,
-		     "with --web: show the page in the browser of $BROWSER, or else of the desktop"),
-	WATCH_OPTION(port, 'p', "port", OPTION_NUMBER, "N", "with --web: listen on port N (any free one)"),
+		     "with --web: open the page in $BROWSER or the desktop's browser"),
+	WATCH_OPTION(port, 'p', "port", OPTION_NUMBER, "N", "with --web: listen on port N (default: any free port)"),
 	WATCH_OPTION(address, 0, "address", OPTION_STRING, "ADDRESS",
-		     "with --web: listen on this address of the machine (127.0.0.1)"),
+		     "with --web: listen on this address (default: 127.0.0.1)"),
 	WATCH_OPTION(print_url, 0, "print-url", OPTION_SET, NULL,
-		     "with --web: print the address alone on standard output, for programs"),
-	WATCH_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "no summary at the end"),
+		     "with --web: print only the address on standard output, for scripts"),
+	WATCH_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "do not print a summary at the end"),
 	WATCH_OPTION(recorder, 0, "recorder", OPTION_STRING, "PATH", NULL),
 	OPTION_END};
 
@@ -149,17 +149,18 @@ static int rotation_read(const struct command *command, const struct watch_args 
 	u64 ns;
 
 	if ((args->rotate || args->window) && !args->trace)
-		return command_usage(command, "--rotate and --window are for --trace FILE");
+		return command_usage(command, "--rotate and --window require --trace FILE");
 	if ((args->rotate || args->window) && args->web)
-		return command_usage(command, "--web shows one trace from its beginning: leave out --rotate and --window");
+		return command_usage(command, "--web cannot be combined with --rotate or --window");
 	if (args->rotate && !rotate_read(args->rotate, rotate))
-		return command_usage(command, "--rotate wants a size from 1M on, or a time as 30m, not '%s'", args->rotate);
+		return command_usage(command, "--rotate: expected a size of at least 1M, or a time such as 30m, not "
+					      "'%s'", args->rotate);
 	if (!args->window)
 		return 0;
 	if (args->rotate)
-		return command_usage(command, "--window rotates by itself: leave out --rotate");
+		return command_usage(command, "--window cannot be combined with --rotate");
 	if (!time_read(args->window, &end, &ns) || *end)
-		return command_usage(command, "--window wants a time as 30m or 12h, not '%s'", args->window);
+		return command_usage(command, "--window: expected a time such as 30m or 12h, not '%s'", args->window);
 	*rotate = (struct rotation_options){.ns = ns / WINDOW_FILES, .keep = WINDOW_FILES + 1};
 	return 0;
 }
@@ -210,20 +211,20 @@ static int args_read(const struct command *command, const struct watch_args *arg
 	watching->show.policy = name;
 	watching->show.writes = args->pages && strcmp(args->pages, "userfaultfd") == 0;
 	if (args->interval_ms < INTERVAL_MS_MIN)
-		return command_usage(command, "--interval is at least %d", INTERVAL_MS_MIN);
+		return command_usage(command, "--interval must be at least %d", INTERVAL_MS_MIN);
 	if (args->port > 65535)
-		return command_usage(command, "--port is at most 65535");
+		return command_usage(command, "--port must be at most 65535");
 	if (policy->overhead <= 0)
-		return command_usage(command, "--overhead is more than 0");
+		return command_usage(command, "--overhead must be greater than 0");
 	if (args->leak_after && (!time_read(args->leak_after, &end, &policy->leak_after_ns) || *end))
-		return command_usage(command, "--leak-after wants a time as 500ms, 30s or 2m, not '%s'",
+		return command_usage(command, "--leak-after: expected a time such as 500ms, 30s or 2m, not '%s'",
 				     args->leak_after);
 	if (args->states && !states_read(args->states, policy))
-		return command_usage(command, "--states wants up to %d rising times as 1s,2s,10s, not '%s'",
+		return command_usage(command, "--states: expected up to %d rising times such as 1s,2s,10s, not '%s'",
 				     POLICY_STATES_MAX, args->states);
 	watching->json = args->batch != NULL;
 	if (args->batch && !parse_number(args->batch, &watching->lines_left))
-		return command_usage(command, "--batch wants a number, not '%s'", args->batch);
+		return command_usage(command, "--batch: expected a number, not '%s'", args->batch);
 	watching->limited = watching->lines_left > 0;
 	return 0;
 }
@@ -271,17 +272,18 @@ static int watch_program(const struct command *command, const struct watch_args 
 	if (!watching->json && !args->quiet && watching->report.number)
 		watch_show_summary(&watching->show, &watching->report);
 	if (!watching->report.number || !watching->report.seen)
-		fprintf(stderr, "heapwise: nothing was seen: %s\n",
+		fprintf(stderr, "heapwise: nothing was recorded: %s\n",
 			result.unmapped ? result.unmapped_reason :
-					  "the program never allocated, or the recorder could not be loaded into it");
+					  "the program never allocated, or the recorder could not be loaded");
 	else if (!watching->report.monitored)
-		fprintf(stderr, "heapwise: nothing was monitored: the program has no room for Heapwise's heap (see ulimit "
-				"-v), or may start no thread\n");
+		fprintf(stderr, "heapwise: nothing was monitored: the program has too little address space for "
+				"Heapwise's heap (see ulimit -v), or cannot start a thread\n");
 	else if (result.totals.faults[HW_FAULT_IO_URING])
-		fprintf(stderr, "heapwise: the program uses io_uring: from then on its memory was not monitored\n");
+		fprintf(stderr, "heapwise: the program set up io_uring; its memory was not monitored after that\n");
 	if (result.unrecorded_children && !args->quiet)
-		fprintf(stderr, "heapwise: %llu children of the program were not watched\n",
-			(unsigned long long)result.unrecorded_children);
+		fprintf(stderr, "heapwise: %llu %s of the program %s not watched\n",
+			(unsigned long long)result.unrecorded_children, result.unrecorded_children == 1 ? "child" : "children",
+			result.unrecorded_children == 1 ? "was" : "were");
 	/* Who ends us while the program runs ends the program, and means all of it. */
 	if (watching->web && !args->batch && result.passed_signal != SIGTERM && result.passed_signal != SIGHUP)
 		watch_web_stay(watching->web);
@@ -321,7 +323,8 @@ static int watch_command(const struct command *self, void *fields, int argc, cha
 
 	if (!watching)
 		return EXIT_BAD_INPUT;
-	status = argc < 1 ? command_usage(self, "which program? heapwise watch [OPTION...] PROGRAM [ARGUMENT...]")
+	status = argc < 1 ? command_usage(self, "no program given; usage: heapwise watch [OPTION...] PROGRAM "
+						"[ARGUMENT...]")
 			  : args_read(self, args, &options, watching);
 	if (status)
 		goto done;
@@ -356,12 +359,12 @@ const struct command cmd_watch = {
 	.operands = "[--] PROGRAM [ARGUMENT...]",
 	.summary = "run a program and show which memory it no longer uses",
 	.details =
-		"The program is not rebuilt; it runs on Heapwise's own heap. Areas are protected, the\n"
-		"first access to one is noticed, and it is protected again later. What was not touched\n"
-		"for --leak-after is reported by allocation point: leaked, or kept for too long.\n"
+		"The program needs no rebuild; it runs on Heapwise's own heap. Memory areas are protected,\n"
+		"the first access to each is noticed, and the area is protected again later. Areas that\n"
+		"were not touched for --leak-after are reported by allocation point: lost, or kept without\n"
+		"use.\n"
 		"\n"
-		"Exit status: the program's; 2 for a usage error, 3 if the program could not be\n"
-		"started.",
+		"Exit status: the program's; 2 for a usage error, 3 if the program could not be started.",
 	.options = watch_options,
 	.stop_at_operand = true,
 	.fields_size = sizeof(struct watch_args),

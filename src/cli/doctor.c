@@ -60,7 +60,7 @@ static void look_recorder(struct finding *finding)
 	}
 	finding->state = FINDING_MISSING;
 	FOUND(finding, "no libheapwise.so beside heapwise or in %s", parts_installed());
-	FOLLOWS(finding, "nothing can be recorded; reading traces works");
+	FOLLOWS(finding, "programs cannot be recorded; traces can be read");
 }
 
 void part_look(const struct part *part, struct finding *finding)
@@ -90,12 +90,12 @@ static void look_memory(struct finding *finding)
 	if (fd >= 0) {
 		close(fd);
 		FOUND(finding, "memfd_create works");
-		FOLLOWS(finding, "rings need no files");
+		FOLLOWS(finding, "shared memory needs no files");
 		return;
 	}
 	finding->state = FINDING_LIMITED;
 	FOUND(finding, "memfd_create: %s", strerror(errno));
-	FOLLOWS(finding, "rings are files in XDG_RUNTIME_DIR, /dev/shm or TMPDIR");
+	FOLLOWS(finding, "shared memory uses files in XDG_RUNTIME_DIR, /dev/shm or TMPDIR");
 }
 
 static void look_layout(struct finding *finding)
@@ -110,9 +110,10 @@ static void look_layout(struct finding *finding)
 		return;
 	}
 	finding->state = FINDING_LIMITED;
-	FOLLOWS(finding, "no heapwise watch, no run --access exact or adaptive: they need pages of 4 KiB and %u bits%s",
+	FOLLOWS(finding, "heapwise watch and run --access exact or adaptive do not work: they need pages of 4 KiB and "
+			 "%u-bit addresses%s",
 		layout_heap_bits(),
-		layout.page_bytes == LAYOUT_PAGE ? "" : "; functions that --alloc-fn names are not recorded");
+		layout.page_bytes == LAYOUT_PAGE ? "" : "; --alloc-fn does not work either");
 }
 
 static void look_proc(struct finding *finding)
@@ -123,7 +124,7 @@ static void look_proc(struct finding *finding)
 	}
 	finding->state = FINDING_LIMITED;
 	FOUND(finding, "/proc: %s", strerror(errno));
-	FOLLOWS(finding, "no samples of resident memory; rings are files");
+	FOLLOWS(finding, "resident memory is not sampled; shared memory uses files");
 }
 
 static void look_clock(struct finding *finding)
@@ -134,12 +135,12 @@ static void look_clock(struct finding *finding)
 	if (!is_x86 || (file_has("/proc/cpuinfo", "constant_tsc") &&
 			file_has("/proc/cpuinfo", "nonstop_tsc"))) {
 		FOUND(finding, "the processor's counter runs at a constant rate");
-		FOLLOWS(finding, "times of all threads compare");
+		FOLLOWS(finding, "times of all threads are comparable");
 		return;
 	}
 	finding->state = FINDING_LIMITED;
-	FOUND(finding, "the processor does not promise an invariant time stamp counter");
-	FOLLOWS(finding, "times may be off when it changes speed; counts and stacks stay exact");
+	FOUND(finding, "the processor does not guarantee an invariant time stamp counter");
+	FOLLOWS(finding, "times may be wrong when it changes speed; counts and stacks are exact");
 }
 
 static void look_perf(struct finding *finding)
@@ -159,7 +160,7 @@ static void look_perf(struct finding *finding)
 	}
 	finding->state = FINDING_LIMITED;
 	FOUND(finding, "%s (perf_event_paranoid %lld)", strerror(errno), (long long)paranoid);
-	FOLLOWS(finding, "recording does not need them; instruction counts in benchmarks do");
+	FOLLOWS(finding, "not needed for recording; only benchmarks use them");
 }
 
 static void look_userfaultfd(struct finding *finding)
@@ -187,7 +188,7 @@ static void look_ptrace(struct finding *finding)
 	i64 scope = file_number("/proc/sys/kernel/yama/ptrace_scope");
 
 	if (scope <= 0 || scope > 3) {
-		FOUND(finding, "processes of yours may be looked into");
+		FOUND(finding, "your processes can be scanned");
 		return;
 	}
 	finding->state = scope == 1 ? FINDING_OK : FINDING_LIMITED;
@@ -201,7 +202,7 @@ static void look_maps(struct finding *finding)
 
 	FOUND(finding, "vm.max_map_count %lld", (long long)most);
 	if (most >= 65530) {
-		FOLLOWS(finding, "about %lld areas can be watched page-wise at a time",
+		FOLLOWS(finding, "about %lld areas can be monitored page-wise at a time",
 			(long long)most / 2);
 		return;
 	}
@@ -216,13 +217,13 @@ static void look_disk(struct finding *finding)
 
 	if (statvfs(".", &disk) != 0) {
 		finding->state = FINDING_LIMITED;
-		FOUND(finding, "cannot tell: %s", strerror(errno));
+		FOUND(finding, "unknown: %s", strerror(errno));
 		return;
 	}
 	bytes = (u64)disk.f_bavail * disk.f_frsize;
 	FOUND(finding, "%s free in this folder", units_bytes(bytes).text);
 	/* 2 to 6 bytes per event: 4 is what most programs need. */
-	FOLLOWS(finding, "room for about %s million events", units_count(bytes / 4 / 1000000).text);
+	FOLLOWS(finding, "enough for about %s million events", units_count(bytes / 4 / 1000000).text);
 	if (bytes < 1u << 30)
 		finding->state = FINDING_LIMITED;
 }
@@ -233,13 +234,13 @@ static void look_debuginfod(struct finding *finding)
 
 	if (urls && *urls) {
 		FOUND(finding, "DEBUGINFOD_URLS is %.100s", urls);
-		FOLLOWS(finding, "missing debug info is asked for there");
+		FOLLOWS(finding, "missing debug info is downloaded from there");
 		return;
 	}
 	finding->state = FINDING_LIMITED;
 	FOUND(finding, "DEBUGINFOD_URLS is not set");
 	FOLLOWS(finding,
-		"nothing is asked from the network; stripped libraries show exported names only; this system's server is %s",
+		"the network is not used; stripped libraries show only exported names; this system's server is %s",
 		remedy_server(""));
 }
 
@@ -247,12 +248,12 @@ static void look_debug_files(struct finding *finding)
 {
 	if (access("/usr/lib/debug/.build-id", R_OK) == 0) {
 		FOUND(finding, "/usr/lib/debug/.build-id exists");
-		FOLLOWS(finding, "names and lines of libraries whose debug files are installed");
+		FOLLOWS(finding, "libraries with installed debug files show names and lines");
 		return;
 	}
 	finding->state = FINDING_LIMITED;
 	FOUND(finding, "no /usr/lib/debug/.build-id");
-	FOLLOWS(finding, "libraries without debug info show exported names only");
+	FOLLOWS(finding, "libraries without debug info show only exported names");
 }
 
 static void look_valgrind(struct finding *finding)
@@ -265,13 +266,13 @@ static void look_valgrind(struct finding *finding)
 		snprintf(path, sizeof path, "%.*s/valgrind", (int)strcspn(folders, ":"), folders);
 		if (access(path, X_OK) == 0) {
 			FOUND(finding, "%.120s", path);
-			FOLLOWS(finding, "run --access valgrind can start it");
+			FOLLOWS(finding, "run --access valgrind works");
 			return;
 		}
 	}
 	finding->state = FINDING_LIMITED;
 	FOUND(finding, "not installed");
-	FOLLOWS(finding, "run --access valgrind cannot start it; install valgrind");
+	FOLLOWS(finding, "run --access valgrind does not work; install valgrind");
 }
 
 const struct checkup checkups[] = {

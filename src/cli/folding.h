@@ -13,9 +13,9 @@ struct folding {
 
 #define FOLDING_OPTIONS(type, field)                                                               \
 	OPTION(type, field.names, 0, "wrapper", OPTION_STRINGS, "NAME[,NAME...]",                  \
-	       "show these functions, too, as part of their callers, * for any characters"),       \
+	       "also fold these functions into their callers; * matches any characters"),       \
 	OPTION(type, field.none, 0, "no-fold", OPTION_SET, NULL,                                   \
-	       "show wrappers of the allocator as functions of their own")
+	       "do not fold allocator wrappers into their callers")
 
 /* The names that were given; released by the caller also after a failure. */
 int folding_read(const struct folding *self, struct wrappers *names, struct err *err);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What each import command does once its arguments are known, for `heapwise import`, which finds out itself
- * what a file is. Return the exit status. */
+ * What `heapwise import` does with a file of each format. Return the exit status. */
 #ifndef CLI_IMPORTS_H
 #define CLI_IMPORTS_H
 

@@ -40,22 +40,20 @@ static void ensure_symbols(struct loaded *self)
 
 	if (!self->info.complete && loaded_is_being_written(self->path)) {
 		fprintf(stderr,
-			"heapwise %s: %s is still being written: going on without function "
-			"names\n",
+			"heapwise %s: %s is still being written; continuing without function names\n",
 			self->command->name, self->path);
 		return;
 	}
 	if (access(self->path, W_OK) != 0) {
 		fprintf(stderr,
-			"heapwise %s: %s has no function names and cannot be written (%s): "
-			"going on without them\n",
+			"heapwise %s: %s has no function names and cannot be written (%s); continuing without them\n",
 			self->command->name, self->path, strerror(errno));
 		return;
 	}
-	fprintf(stderr, "heapwise %s: looking up function names, to be kept in %s\n",
+	fprintf(stderr, "heapwise %s: looking up function names and storing them in %s\n",
 		self->command->name, self->path);
 	if (symbols_resolve_trace(self->path, &how, &found, &err) < 0)
-		fprintf(stderr, "heapwise %s: %s: going on without function names\n",
+		fprintf(stderr, "heapwise %s: %s; continuing without function names\n",
 			self->command->name, err.text);
 }
 
@@ -69,7 +67,7 @@ static int look(struct loaded *self, struct err *err)
 	self->info = *trace_info(reader);
 	trace_close(reader);
 	if (self->wanted_image != NOT_GIVEN && self->wanted_image >= self->info.images)
-		return err_set(err, ERR_USAGE, "%s has %llu image%s: --image %llu is not there",
+		return err_set(err, ERR_USAGE, "%s has %llu image%s; there is no image %llu",
 			       self->path, (unsigned long long)self->info.images,
 			       self->info.images == 1 ? "" : "s",
 			       (unsigned long long)self->wanted_image);
@@ -250,7 +248,7 @@ static int view_one(void *data, const char *path)
 int view_run(struct view *self, int argc, char **argv)
 {
 	if (argc != 1)
-		return command_usage(self->command, argc ? "one FILE at a time" : "which FILE?");
+		return command_usage(self->command, argc ? "expected one FILE" : "no FILE given");
 	return loaded_each(self->command, argv[0], self->format, view_one, self);
 }
 

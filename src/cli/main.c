@@ -8,43 +8,56 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/meant.h"
 
 #ifndef HEAPWISE_VERSION
 #define HEAPWISE_VERSION "0.1.0"
 #endif
 
-const struct command *const commands[] = {
-	&cmd_run, &cmd_watch,
-	&cmd_report,
-	&cmd_findings,
-	&cmd_mprof,
-	&cmd_leaks,
-	&cmd_scores,
-	&cmd_excessive,
-	&cmd_callgraph,
-	&cmd_types,
-	&cmd_diff,
-	&cmd_check,
-	&cmd_query,
-	&cmd_serve,
-	&cmd_dump,
-	&cmd_info,
-	&cmd_symbolize,
-	&cmd_types_index,
-	&cmd_index,
-	&cmd_ctl,
-	&cmd_doctor,
-	&cmd_cc,
-	&cmd_cxx,
-	&cmd_export,
-	&cmd_push,
-	&cmd_fleet,
-	&cmd_import,
-	&cmd_import_emad,
-	&cmd_import_heaplog,
-	&cmd_import_heaptrack,
-	&cmd_synth,
-	NULL,
+const struct command_row command_rows[] = {
+	{"Record", &cmd_run, NULL},
+	{"Record", &cmd_watch, NULL},
+	{"Record", &cmd_ctl, NULL},
+	{"Record", &cmd_cc, "cc, c++"},
+	{"Record", &cmd_cxx, ""},
+	{"Look", &cmd_findings, NULL},
+	{"Look", &cmd_report, NULL},
+	{"Look", &cmd_leaks, NULL},
+	{"Look", &cmd_types, NULL},
+	{"Look", &cmd_diff, NULL},
+	{"Look", &cmd_serve, NULL},
+	{"Research", &cmd_mprof, NULL},
+	{"Research", &cmd_scores, NULL},
+	{"Research", &cmd_excessive, NULL},
+	{"Ask and automate", &cmd_query, NULL},
+	{"Ask and automate", &cmd_check, NULL},
+	{"Ask and automate", &cmd_fleet, NULL},
+	{"Exchange with other tools", &cmd_import, NULL},
+	{"Exchange with other tools", &cmd_export, NULL},
+	{"Trace files and this machine", &cmd_trace, NULL},
+	{"Trace files and this machine", &cmd_doctor, NULL},
+	{NULL, &cmd_dev, NULL},
+	{0},
+};
+
+enum { OLD_NAME_WORDS = 3 };
+
+/* Names of earlier versions, and the words that stand for them now; not const, because they become a part of argv. */
+static struct old_name {
+	const char *name;
+	char now[OLD_NAME_WORDS][12];
+} old_names[] = {
+	{"callgraph", {"trace", "callgraph"}},
+	{"dump", {"trace", "dump"}},
+	{"index", {"trace", "index"}},
+	{"info", {"trace", "info"}},
+	{"symbolize", {"trace", "symbolize"}},
+	{"types-index", {"trace", "types-index"}},
+	{"push", {"fleet", "push"}},
+	{"import-emad", {"import", "--from", "emad"}},
+	{"import-heaplog", {"import", "--from", "heaplog"}},
+	{"import-heaptrack", {"import", "--from", "heaptrack"}},
+	{"synth", {"dev", "synth"}},
 };
 
 int command_fail(const struct command *command, const struct err *err)
@@ -67,59 +80,125 @@ int command_usage(const struct command *command, const char *format, ...)
 	return EXIT_USAGE;
 }
 
-static const struct command *command_find(const char *name)
+const char *command_word(const struct command *command)
 {
-	for (u32 i = 0; commands[i]; i++)
-		if (strcmp(commands[i]->name, name) == 0)
-			return commands[i];
+	const char *space = strrchr(command->name, ' ');
+
+	return space ? space + 1 : command->name;
+}
+
+const struct command *command_at(u32 index)
+{
+	for (const struct command_row *row = command_rows; row->command; row++) {
+		if (index-- == 0)
+			return row->command;
+		for (u32 i = 0; row->command->commands && row->command->commands[i]; i++)
+			if (index-- == 0)
+				return row->command->commands[i];
+	}
 	return NULL;
 }
 
-static int command_unknown(const char *name)
+/* The command that the first words name, and in *used how many they are. */
+static const struct command *command_find(int argc, char **words, int *used)
 {
-	const char *nearest = NULL;
-	u32 best = 3;
+	const struct command_row *row = command_rows;
 
-	for (u32 i = 0; commands[i]; i++) {
-		u32 distance = word_distance(name, commands[i]->name);
-
-		if (distance < best) {
-			best = distance;
-			nearest = commands[i]->name;
+	while (row->command && (argc < 1 || strcmp(row->command->name, words[0]) != 0))
+		row++;
+	*used = 1;
+	for (u32 i = 0; row->command && row->command->commands && row->command->commands[i]; i++)
+		if (argc > 1 && strcmp(command_word(row->command->commands[i]), words[1]) == 0) {
+			*used = 2;
+			return row->command->commands[i];
 		}
+	return row->command;
+}
+
+/* The words with the new name instead of an old one, which stay until the process ends. */
+static char **rename_old(int *argc, char **words)
+{
+	struct old_name *old = old_names, *end = old + sizeof old_names / sizeof *old_names;
+	char **renamed;
+	int count = 0;
+
+	while (old < end && (*argc < 1 || strcmp(old->name, words[0]) != 0))
+		old++;
+	renamed = old < end ? calloc((size_t)*argc + OLD_NAME_WORDS, sizeof *renamed) : NULL;
+	if (!renamed)
+		return words;
+	fprintf(stderr, "heapwise: '%s' is now '", old->name);
+	for (; count < OLD_NAME_WORDS && *old->now[count]; count++) {
+		fprintf(stderr, "%s%s", count ? " " : "", old->now[count]);
+		renamed[count] = old->now[count];
 	}
-	fprintf(stderr, "heapwise: unknown command '%s'", name);
-	if (nearest)
-		fprintf(stderr, ": did you mean '%s'?\n", nearest);
-	else
-		fprintf(stderr, "\nTry 'heapwise help'.\n");
-	return EXIT_USAGE;
+	fprintf(stderr, "'\n");
+	memcpy(renamed + count, words + 1, (size_t)(*argc - 1) * sizeof *words);
+	*argc += count - 1;
+	return renamed;
 }
 
-static void print_overview(FILE *out)
+/* ---- help ---- */
+
+enum { NAME_WIDTH = 11, WHOLE_NAME_WIDTH = 17 };
+
+static void print_row(FILE *out, int width, const char *name, const char *summary)
 {
-	fprintf(out, "Heapwise tells who allocated memory, how much, for how long, and what was "
-		     "kept.\n\n"
-		     "usage: heapwise COMMAND [OPTION...] [OPERAND...]\n\ncommands:\n");
-	for (u32 i = 0; commands[i]; i++)
-		fprintf(out, "  %-11s  %s\n", commands[i]->name, commands[i]->summary);
-	fprintf(out, "\nA first look at a program:\n"
-		     "  heapwise run -o my.hwt -- ./program its arguments\n"
-		     "  heapwise report my.hwt\n\n"
-		     "'heapwise help COMMAND' or 'heapwise COMMAND --help' tells more.\n");
+	fprintf(out, "  %-*s  %s\n", width, name, summary);
 }
 
-static int print_help(const struct command *command)
+static void print_overview(FILE *out, bool all)
 {
-	char *options = options_help(command->options);
+	int width = all ? WHOLE_NAME_WIDTH : NAME_WIDTH;
+	const char *group = NULL;
 
-	printf("%s\n\nusage: heapwise %s [OPTION...] %s\n\noptions:\n%s", command->summary,
-	       command->name, command->operands, options ? options : "");
+	fprintf(out, "Heapwise shows who allocates memory, how much, for how long, and what is never freed.\n\n"
+		     "usage: heapwise ./PROGRAM [ARGUMENT...]    run a program and show the findings\n"
+		     "       heapwise FILE.hwt                   report what was recorded\n"
+		     "       heapwise FILE.hwt --open            show it in the browser\n"
+		     "       heapwise COMMAND [OPTION...] [OPERAND...]\n");
+	for (const struct command_row *row = command_rows; row->command; row++) {
+		const char *title = row->group ? row->group : "Work on Heapwise";
+
+		if ((!row->group && !all) || (row->shown && !*row->shown))
+			continue;
+		if (!group || strcmp(title, group) != 0)
+			fprintf(out, "\n%s\n", title);
+		group = title;
+		print_row(out, width, row->shown ? row->shown : row->command->name, row->command->summary);
+		for (u32 i = 0; all && row->command->commands && row->command->commands[i]; i++)
+			print_row(out, width, row->command->commands[i]->name,
+				  row->command->commands[i]->summary);
+	}
+	fprintf(out, "\n'heapwise help COMMAND' or 'heapwise COMMAND --help' shows the options; 'heapwise help --all'\n"
+		     "lists the commands below 'trace', 'fleet' and 'dev', too.\n");
+}
+
+static void print_below(FILE *out, const struct command *command)
+{
+	fprintf(out, "\ncommands:\n");
+	for (u32 i = 0; command->commands[i]; i++)
+		print_row(out, NAME_WIDTH, command_word(command->commands[i]), command->commands[i]->summary);
+}
+
+static void print_help(FILE *out, const struct command *command)
+{
+	char *options = command->options ? options_help(command->options) : NULL;
+
+	fprintf(out, "%s\n\nusage: heapwise %s %s%s\n", command->summary, command->name,
+		command->run ? "[OPTION...] " : "COMMAND [OPTION...] ", command->operands);
+	if (options)
+		fprintf(out, "\noptions:\n%s", options);
+	if (command->commands)
+		print_below(out, command);
 	if (command->details)
-		printf("\n%s\n", command->details);
+		fprintf(out, "\n%s\n", command->details);
+	if (!command->run)
+		fprintf(out, "\n'heapwise %s COMMAND --help' shows the options.\n", command->name);
 	free(options);
-	return EXIT_DONE;
 }
+
+/* ---- running ---- */
 
 static int command_run(const struct command *command, int argc, char **argv)
 {
@@ -143,35 +222,86 @@ static int command_run(const struct command *command, int argc, char **argv)
 	if (status < 0)
 		status = command_usage(command, "%s", err.text);
 	else if (help)
-		status = print_help(command);
+		print_help(stdout, command);
 	else
 		status = command->run(command, fields, argc - first, argv + first);
 	free(fields);
 	return status;
 }
 
-static int run_help(int argc, char **argv)
+/* The group that needs a command below it: none was named, or none that exists. */
+static int run_group(const struct command *group, int argc, char **argv)
 {
-	const struct command *command;
-
-	if (argc < 3) {
-		print_overview(stdout);
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		print_help(stdout, group);
 		return EXIT_DONE;
 	}
-	command = command_find(argv[2]);
-	return command ? print_help(command) : command_unknown(argv[2]);
+	if (argc > 1)
+		return meant_explain_below(group, argv[1]);
+	print_help(stderr, group);
+	return EXIT_USAGE;
+}
+
+static int run_help(int argc, char **words)
+{
+	const struct command *command;
+	int used;
+
+	if (argc == 0 || !strcmp(words[0], "--all")) {
+		print_overview(stdout, argc > 0);
+		return EXIT_DONE;
+	}
+	words = rename_old(&argc, words);
+	command = command_find(argc, words, &used);
+	if (!command)
+		return meant_explain(words[0]);
+	if (!command->run && argc > used)
+		return meant_explain_below(command, words[used]);
+	print_help(stdout, command);
+	return EXIT_DONE;
+}
+
+/* `heapwise FILE.hwt` and `heapwise ./program`. */
+static int run_path(int argc, char **argv)
+{
+	switch (meant_find(argv[1])) {
+	case MEANT_TRACE:
+		for (int i = 2; i < argc; i++)
+			if (!strcmp(argv[i], "--open"))
+				return command_run(&cmd_serve, argc, argv);
+		return command_run(&cmd_report, argc, argv);
+	case MEANT_PROGRAM:
+		return command_run(&cmd_run, argc, argv);
+	case MEANT_NEITHER:
+		break;
+	}
+	return meant_explain(argv[1]);
+}
+
+static int run_words(int argc, char **argv)
+{
+	const struct command *command;
+	int used;
+	char **words;
+
+	argc--;
+	words = rename_old(&argc, argv + 1);
+	command = command_find(argc, words, &used);
+	if (!command)
+		return run_path(argc + 1, argv);
+	argc -= used - 1;
+	words += used - 1;
+	return command->run ? command_run(command, argc, words) : run_group(command, argc, words);
 }
 
 static int dispatch(int argc, char **argv)
 {
-	const struct command *command;
-
 	if (argc < 2) {
-		print_overview(stderr);
+		print_overview(stderr, false);
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return run_help(argc, argv);
+		return run_help(argc - 2, argv + 2);
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		printf("heapwise %s\n", HEAPWISE_VERSION);
 		return EXIT_DONE;
@@ -184,8 +314,7 @@ static int dispatch(int argc, char **argv)
 			argv[1]);
 		return EXIT_USAGE;
 	}
-	command = command_find(argv[1]);
-	return command ? command_run(command, argc - 1, argv + 1) : command_unknown(argv[1]);
+	return run_words(argc, argv);
 }
 
 int main(int argc, char **argv)

@@ -74,8 +74,7 @@ static int check_whole(const struct pushing *self, const struct loaded *trace, s
 		return err_set(err, ERR_INPUT, "%s is still being written", trace->path);
 	if (!trace->info.complete || !trace->info.images)
 		return err_set(err, ERR_INPUT,
-			       "%s is half-written: its recording was cut off; --partial pushes "
-			       "what is there",
+			       "%s is incomplete: its recording was cut short; --partial pushes what is there",
 			       trace->path);
 	return 0;
 }
@@ -144,7 +143,7 @@ static int push_loaded(struct pushing *self, struct loaded *trace, const struct 
 	}
 	if (trace->info.damaged_blocks && !self->partial) {
 		self->failed++;
-		return err_set(err, ERR_INPUT, "%s is damaged (%s); --partial pushes what is whole",
+		return err_set(err, ERR_INPUT, "%s is damaged (%s); --partial pushes the readable part",
 			       trace->path, trace->info.damage);
 	}
 	loaded_add_types(trace);
@@ -286,9 +285,9 @@ struct result *pushing_result(const struct pushing *self)
 		const char *meaning;
 		u64 value;
 	} fields[] = {
-		{"runs", "runs", VALUE_COUNT, "runs that were sent and are seen",
+		{"runs", "runs", VALUE_COUNT, "runs sent and visible in the store",
 		 pusher->sent_runs + self->sent_profiles},
-		{"there", "there already", VALUE_COUNT, "runs that the store had", self->there},
+		{"there", "already there", VALUE_COUNT, "runs that the store already had", self->there},
 		{"failed", "failed", VALUE_COUNT, "runs that are not in the store", self->failed},
 		{"points", "points", VALUE_COUNT, "rows of points", pusher->sent[TABLE_POINTS]},
 		{"types", "types", VALUE_COUNT, "rows of types", pusher->sent[TABLE_TYPES]},
@@ -301,11 +300,11 @@ struct result *pushing_result(const struct pushing *self)
 		 pusher->sent[TABLE_STACKS]},
 		{"names", "new names", VALUE_COUNT, "names that the store did not have",
 		 pusher->sent[TABLE_NAMES]},
-		{"bytes", "bytes", VALUE_BYTES, "of all rows, or of profiles",
+		{"bytes", "bytes", VALUE_BYTES, "size of all rows or profiles",
 		 pusher->store.raw_bytes + self->profiles.raw_bytes},
-		{"sent_bytes", "sent", VALUE_BYTES, "the same, compressed",
+		{"sent_bytes", "sent", VALUE_BYTES, "size of all rows or profiles, compressed",
 		 pusher->store.sent_bytes},
-		{"time_ns", "time", VALUE_NS, "all of it, reading included",
+		{"time_ns", "time", VALUE_NS, "total time, including reading",
 		 (u64)(self->seconds * 1e9)},
 	};
 

@@ -10,6 +10,11 @@
 #include "cli/brief.h"
 #include "format/session.h"
 
+static const char *plural(u64 count, const char *one, const char *many)
+{
+	return count == 1 ? one : many;
+}
+
 static void say_losses(const struct run_result *result)
 {
 	static const char *const texts[] = {
@@ -20,8 +25,8 @@ static void say_losses(const struct run_result *result)
 	const struct stream_totals *totals = &result->totals;
 
 	if (totals->lost_events)
-		fprintf(stderr, "heapwise: WARNING: %s events were LOST, all numbers are too low\n",
-			units_count(totals->lost_events).text);
+		fprintf(stderr, "heapwise: WARNING: %s %s LOST; all numbers are too low\n",
+			units_count(totals->lost_events).text, plural(totals->lost_events, "event was", "events were"));
 	for (u32 i = 0; i < HW_FAULT_COUNT; i++) {
 		if (totals->faults[i] && i != HW_FAULT_CHECKED)
 			fprintf(stderr, "heapwise: %s %s\n", units_count(totals->faults[i]).text,
@@ -29,8 +34,7 @@ static void say_losses(const struct run_result *result)
 	}
 	if (result->write_errno)
 		fprintf(stderr,
-			"heapwise: WARNING: the trace is INCOMPLETE, it could not be written to "
-			"the end: %s\n",
+			"heapwise: WARNING: the trace is INCOMPLETE: writing failed: %s\n",
 			strerror(result->write_errno));
 	if (result->unopened)
 		fprintf(stderr, "heapwise: WARNING: %s %s not recorded: no trace could be opened: %s%s\n",
@@ -38,12 +42,12 @@ static void say_losses(const struct run_result *result)
 			strerror(result->open_errno), result->open_errno == EMFILE ? "; raise ulimit -n" : "");
 	if (result->berth_shortage)
 		fprintf(stderr,
-			"heapwise: WARNING: %s program images were not recorded: the monitor "
-			"could not keep up with new processes\n",
-			units_count(result->berth_shortage).text);
+			"heapwise: WARNING: %s program %s NOT recorded: the monitor could not keep up with "
+			"new processes\n",
+			units_count(result->berth_shortage).text, plural(result->berth_shortage, "image was", "images were"));
 	if (result->unmapped)
-		fprintf(stderr, "heapwise: WARNING: %s program %s NOT recorded: %s; raise or lift the limit on heapwise's own address "
-				"space (ulimit -v)\n",
+		fprintf(stderr, "heapwise: WARNING: %s program %s NOT recorded: %s; raise heapwise's own address space limit (ulimit "
+				"-v)\n",
 			units_count(result->unmapped).text, result->unmapped == 1 ? "image was" : "images were", result->unmapped_reason);
 }
 
@@ -53,21 +57,16 @@ static void say_unseen(const struct run_result *result)
 	if (result->unreachable)
 		fprintf(stderr,
 			"heapwise: not recorded: %s %s that could not reach the recording's shared memory (chroot, "
-			"namespaces, a sandbox without /proc, or little address space)\n",
+			"namespaces, a sandbox without /proc, or too little address space)\n",
 			units_count(result->unreachable).text, result->unreachable == 1 ? "process" : "processes");
 	if (result->left_behind)
-		fprintf(stderr, "heapwise: not recorded: processes that the program left behind and that still run: use "
-				"--children\n");
+		fprintf(stderr, "heapwise: not recorded: processes that outlived the program and are still running; "
+				"use --children\n");
 	if (result->unseen_ends)
 		fprintf(stderr,
-			"heapwise: note: %s %s ended unseen: another program took over that the recorder was not loaded "
-			"into (static, setuid, or started with another environment), or a bare system call ended it\n",
+			"heapwise: note: %s %s ended without notice: by exec of a program without the recorder (static, "
+			"setuid, or started with another environment), or by a raw exit system call\n",
 			units_count(result->unseen_ends).text, result->unseen_ends == 1 ? "process" : "processes");
-}
-
-static const char *plural(u64 count, const char *one, const char *many)
-{
-	return count == 1 ? one : many;
 }
 
 static void say_unrecorded(const struct run_result *result)
@@ -83,13 +82,13 @@ static void say_unrecorded(const struct run_result *result)
 	if (execs)
 		fprintf(stderr, "%s%s exec'd %s", children ? " and " : "", units_count(execs).text,
 			plural(execs, "image", "images"));
-	fprintf(stderr, ": use --children\n");
+	fprintf(stderr, "; use --children\n");
 }
 
 /* The program began new recordings: heapwise_restart. */
 static void say_recordings(const struct run_result *result)
 {
-	fprintf(stderr, "heapwise: these are of the last of %s recordings; the others are",
+	fprintf(stderr, "heapwise: these totals are for the last of %s recordings; the others are in",
 		units_count(result->traces.count).text);
 	for (u64 i = 0; i + 1 < result->traces.count; i++)
 		fprintf(stderr, "%s %s", i ? "," : "", result->traces.data[i]);
@@ -105,15 +104,16 @@ static void say_cost(const struct run_args *args, const struct run_result *resul
 
 	if (args->sample_bytes || args->lisp || args->routines || (args->access && strcmp(args->access, "off") != 0))
 		return;
-	fprintf(stderr, "heapwise: recording added about %s to the program's time, %d ns an event\n",
+	fprintf(stderr, "heapwise: recording cost about %s (%d ns per event)\n",
 		units_ns(events * NS_PER_EVENT).text, NS_PER_EVENT);
 }
 
 /* Of all processes: what the first of them did is often to start the others. */
 static void say_all_totals(const struct run_result *result)
 {
-	fprintf(stderr, "heapwise: %s allocations, %s in %s by %s %s; highest peak %s; kept %s in %s %s\n",
-		units_count(result->all_allocations).text, units_bytes(result->all_bytes).text,
+	fprintf(stderr, "heapwise: %s %s, %s in %s by %s %s; highest peak %s; kept %s in %s %s\n",
+		units_count(result->all_allocations).text, plural(result->all_allocations, "allocation", "allocations"),
+		units_bytes(result->all_bytes).text,
 		units_ns(result->duration_ns).text, units_count(result->processes).text,
 		plural(result->processes, "process", "processes"), units_bytes(result->highest_peak_bytes).text,
 		units_bytes(result->all_kept_bytes).text, units_count(result->all_kept_chunks).text,
@@ -124,8 +124,9 @@ static void say_own_totals(const struct run_args *args, const struct run_result 
 {
 	const struct stream_totals *totals = &result->totals;
 
-	fprintf(stderr, "heapwise: %s allocations, %s in %s; peak %s in %s %s; %s %s in %s %s\n",
-		units_count(totals->allocations).text, units_bytes(totals->bytes).text,
+	fprintf(stderr, "heapwise: %s %s, %s in %s; peak %s in %s %s; %s %s in %s %s\n",
+		units_count(totals->allocations).text, plural(totals->allocations, "allocation", "allocations"),
+		units_bytes(totals->bytes).text,
 		units_ns(result->duration_ns).text, units_bytes(totals->peak_bytes).text,
 		units_count(totals->peak_chunks).text,
 		plural(totals->peak_chunks, "chunk", "chunks"), args->lisp ? "not collected" : "kept",
@@ -145,7 +146,8 @@ static void say_totals(const struct run_args *args, const struct run_result *res
 		say_own_totals(args, result);
 	if (result->images > 1 && !args->children)
 		fprintf(stderr,
-			"heapwise: these are of the last of %s images of the program (exec)\n",
+			"heapwise: these totals are for the last of the program's %s images (one per "
+			"exec)\n",
 			units_count(result->images).text);
 	if (result->traces.count > 1 && !args->children)
 		say_recordings(result);
@@ -182,7 +184,7 @@ static bool say_findings(const struct run_args *args, const struct run_result *r
 	if (!run_may_brief(args) || run_is_empty(args, result) || result->write_errno)
 		return false;
 	if (many && result->highest[0] && events <= LOADING_EVENTS_MAX) {
-		fprintf(stderr, "heapwise: findings of the process with the highest peak, %s:\n", result->highest);
+		fprintf(stderr, "heapwise: findings for the process with the highest peak, %s:\n", result->highest);
 		return brief_findings(&cmd_run, result->highest, NULL);
 	}
 	return !many && (loading_what(loading) != LOADING_NOTHING || events <= LOADING_EVENTS_MAX) &&
@@ -209,8 +211,9 @@ static void say_lisp(const struct run_args *args, const struct run_result *resul
 	if (strncmp(result->lisp_says, "refused: ", 9) == 0)
 		fprintf(stderr, "heapwise: WARNING: no Lisp was recorded: %s\n", result->lisp_says + 9);
 	else if (!result->lisp_says[0])
-		fprintf(stderr, "heapwise: WARNING: no Lisp was recorded: the program never started ECL (cl_boot) from a "
-				"shared libecl; one that has ECL linked in offers no functions to stand in front of\n");
+		fprintf(stderr, "heapwise: WARNING: no Lisp was recorded: the program never started ECL (cl_boot) from "
+				"a shared libecl; programs with ECL linked in statically cannot be recorded with "
+				"--lisp\n");
 }
 
 void run_end_say(const struct run_args *args, const struct run_pools *pools, const struct run_result *result,
@@ -222,7 +225,7 @@ void run_end_say(const struct run_args *args, const struct run_pools *pools, con
 	if (args->quiet)
 		return;
 	if (!result->output[0]) {
-		fprintf(stderr, "heapwise: the program ran without being recorded%s\n",
+		fprintf(stderr, "heapwise: the program was not recorded%s\n",
 			args->listen ? ", and nothing was served" : "");
 		return;
 	}
@@ -230,28 +233,28 @@ void run_end_say(const struct run_args *args, const struct run_pools *pools, con
 		fprintf(stderr, "heapwise: nothing was recorded%s\n",
 			result->runtime_hint[0] || result->unmapped || result->unreachable ? "" :
 			result->recorded ? ": the program never allocated" :
-						  ": the program never allocated, or the recorder could "
-						  "not be loaded into it");
+						  ": the program never allocated, or the recorder could not "
+						  "be loaded");
 	else
 		say_totals(args, result);
 	if (args->routines && result->recorded && !result->routines)
 		fprintf(stderr, "heapwise: no routine was recorded: %s\n",
 			args->access && strcmp(args->access, "valgrind") == 0
-				? "the filter lets none through"
-				: "the program was not made by 'heapwise cc --routines', or the filter "
-				  "lets none through; --access valgrind records those of any program");
+				? "no routine matches the filter"
+				: "the program was not built with 'heapwise cc --routines', or no routine "
+				  "matches the filter; --access valgrind records the routines of any program");
 	if (args->stacks && strcmp(args->stacks, "routines") == 0 && result->recorded && !result->routine_stacks)
-		fprintf(stderr, "heapwise: no routine told that it began, so that stacks have one frame: the program was "
-				"not made by 'heapwise cc --routines', or the filter lets none through; without --stacks "
+		fprintf(stderr, "heapwise: no routine events recorded; stacks have one frame: the program was not built "
+				"with 'heapwise cc --routines', or no routine matches the filter; without --stacks "
 				"routines its frames are unwound\n");
 	if (result->aggregated)
 		fprintf(stderr,
-			"heapwise: the trace was not to grow further: from some moment on it "
-			"has totals per allocation point, and no single events\n");
+			"heapwise: size limit reached; later events are kept only as totals per allocation "
+			"point\n");
 	say_unrecorded(result);
 	say_unseen(result);
 	if (result->control_problem[0])
-		fprintf(stderr, "heapwise: note: 'heapwise ctl' could not be served: %s\n",
+		fprintf(stderr, "heapwise: note: 'heapwise ctl' was not available: %s\n",
 			result->control_problem);
 	run_allocators_say(result);
 	if (result->runtime_hint[0])

@@ -32,15 +32,16 @@ static int read_one(struct run_pools *self, const char *text, bool frees, struct
 	struct hw_pool pool = {.frees = frees};
 
 	if (colon && !read_where(&pool, colon + 1))
-		return err_set(err, ERR_USAGE, "--%s %s: after the colon comes the number of the argument that "
-					       "is the %s, 1 to %d%s",
+		return err_set(err, ERR_USAGE, "--%s %s: after the colon, expected the number of the argument "
+					       "that holds the %s, 1 to %d%s",
 			       option, text, frees ? "block" : "size", (int)HW_POOL_ARGUMENTS,
-			       frees ? "" : ", or a fixed size, as in :=64");
+			       frees ? "" : ", or a fixed size such as :=64");
 	if (length < 1 || length >= sizeof(pool.name))
-		return err_set(err, ERR_USAGE, "--%s wants the name of a function, of at most %zu letters",
+		return err_set(err, ERR_USAGE, "--%s: expected a function name of at most %zu characters",
 			       option, sizeof(pool.name) - 1);
 	if (self->count == HW_POOLS)
-		return err_set(err, ERR_USAGE, "at most %d functions can be named by --alloc-fn and --free-fn",
+		return err_set(err, ERR_USAGE, "at most %d functions can be given with --alloc-fn and "
+			"--free-fn",
 			       (int)HW_POOLS);
 	memcpy(pool.name, text, length);
 	self->items[self->count++] = pool;
@@ -57,7 +58,7 @@ int run_pools_read(struct run_pools *self, const struct option_strings *allocs,
 	for (u32 i = 0; i < frees->count && status == 0; i++)
 		status = read_one(self, frees->items[i], true, err);
 	if (status == 0 && frees->count && !allocs->count)
-		return err_set(err, ERR_USAGE, "--free-fn without --alloc-fn: which function allocates?");
+		return err_set(err, ERR_USAGE, "--free-fn requires --alloc-fn");
 	return status;
 }
 
@@ -91,12 +92,12 @@ int run_allocators_read(struct run_pools *self, const struct option_strings *wor
 			goto unknown;
 	}
 	if (none && self->allocators)
-		return err_set(err, ERR_USAGE, "--allocator none does not go with other ones");
+		return err_set(err, ERR_USAGE, "--allocator none cannot be combined with other allocators");
 	return 0;
 unknown:
 	for (u32 i = 0; i < HW_ALLOCATOR_COUNT; i++)
 		strbuf_addf(&known, "%s%s", i ? ", " : "", allocator_words[i]);
-	status = err_set(err, ERR_USAGE, "--allocator wants auto, none, or one of %s; what others have can be named by "
+	status = err_set(err, ERR_USAGE, "--allocator: expected auto, none or one of %s; for other allocators use "
 					 "--alloc-fn and --free-fn", strbuf_text(&known));
 	strbuf_release(&known);
 	return status;
@@ -111,8 +112,8 @@ bool run_allocators_say(const struct run_result *result)
 		all += result->entry_states[i] == HW_ENTRY_RECORDED;
 	}
 	if (found[HW_ALLOCATOR_PROGRAM])
-		fprintf(stderr, "heapwise: note: an allocator is linked into the program: it was recorded at the entries of "
-				"%u of its functions\n", all);
+		fprintf(stderr, "heapwise: note: the program contains its own allocator; %u of its functions were patched "
+				"and recorded\n", all);
 	return all != 0;
 }
 
@@ -125,26 +126,25 @@ static void say_entries(const struct run_result *result)
 
 	for (u32 i = 0; i < HW_ENTRIES; i++)
 		if (result->entry_states[i] >= HW_ENTRY_NO_ROOM)
-			fprintf(stderr, "heapwise: WARNING: %s of an allocator that is linked into the program was NOT "
-					"recorded: %s; --access valgrind records it, and so does a program that is "
-					"linked with the allocator's shared library\n",
+			fprintf(stderr, "heapwise: WARNING: %s of the allocator linked into the program was NOT "
+					"recorded: %s; use --access valgrind, or link the program with the allocator's "
+					"shared library\n",
 				hw_entries[i].name, reasons[result->entry_states[i]]);
 }
 
 /* A function without a size among its arguments leaves anything where one would be. */
 static void say_refused(const struct hw_pool *pool, u64 blocks)
 {
-	fprintf(stderr, "heapwise: WARNING: --alloc-fn %s: argument %u of %s calls cannot be a size, and their blocks are "
-			"recorded with 0 bytes; name the right argument (%s:2), or the size if all are equal (%s:=64)\n",
-		pool->name, pool->argument + 1u, units_count(blocks).text, pool->name, pool->name);
+	fprintf(stderr, "heapwise: WARNING: --alloc-fn %s: argument %u of %s %s cannot be a size; their blocks are "
+			"recorded with 0 bytes; name another argument (%s:2), or a fixed size (%s:=64)\n",
+		pool->name, pool->argument + 1u, units_count(blocks).text, blocks == 1 ? "call" : "calls", pool->name, pool->name);
 }
 
 void run_pools_say(const struct run_pools *self, const struct run_result *result)
 {
 	static const char *const reasons[] = {
-		[HW_POOL_UNSEEN] = "no module that was loaded has such a function (inlined, removed or "
-				   "stripped functions are not there any more; C++ names are the linker's, "
-				   "see 'nm')",
+		[HW_POOL_UNSEEN] = "no loaded module has this function (it may be inlined, removed or "
+				   "stripped; for C++ give the mangled name shown by 'nm')",
 		[HW_POOL_NO_ROOM] = "its code could not be changed, or no memory near it was free",
 		[HW_POOL_UNFIT] = "its first instructions cannot be moved; --access valgrind records it",
 	};
@@ -157,8 +157,8 @@ void run_pools_say(const struct run_pools *self, const struct run_result *result
 		if (result->pool_refused[i])
 			say_refused(&self->items[i], result->pool_refused[i]);
 		if (state == HW_POOL_UNSEEN && self->below_valgrind)
-			fprintf(stderr, "heapwise: note: no call of %s, named by --%s, was seen\n",
-				self->items[i].name, self->items[i].frees ? "free-fn" : "alloc-fn");
+			fprintf(stderr, "heapwise: note: --%s %s: the function was never called\n",
+				self->items[i].frees ? "free-fn" : "alloc-fn", self->items[i].name);
 		else if (state < sizeof(reasons) / sizeof(*reasons))
 			fprintf(stderr, "heapwise: WARNING: --%s %s was NOT recorded: %s\n",
 				self->items[i].frees ? "free-fn" : "alloc-fn", self->items[i].name,

@@ -166,7 +166,7 @@ static int reserve(const char *folder, const char *stem, const struct pushing *a
 			failure = about_write(strbuf_text(path), about);
 	}
 	if (failure > 0)
-		err_set(err, ERR_SYSTEM, "cannot write into the spool %s: %s", folder, strerror(failure));
+		err_set(err, ERR_SYSTEM, "cannot write to spool %s: %s", folder, strerror(failure));
 	return failure ? err->code : 0;
 }
 
@@ -210,7 +210,7 @@ static int copy(const char *from, const char *to, struct err *err)
 		failure = errno;
 	if (failure && out >= 0)
 		unlink(to);
-	return failure ? err_set(err, ERR_SYSTEM, "cannot keep %s in the spool: %s", from,
+	return failure ? err_set(err, ERR_SYSTEM, "cannot store %s in the spool: %s", from,
 				 strerror(failure))
 		       : 0;
 }
@@ -292,8 +292,7 @@ static void drop_oldest(const struct pushing *self, const char *folder, u64 max_
 		    unlink(row->path) == 0) {
 			about_remove(row->path);
 			fprintf(stderr,
-				"heapwise %s: the spool is full (%s): %s was never delivered and "
-				"is gone\n",
+				"heapwise %s: the spool is full (%s); %s was removed without being delivered\n",
 				self->command->name, units_bytes(max_bytes).text, row->path);
 			list.bytes -= row->bytes;
 		}
@@ -323,7 +322,7 @@ int spool_tell(const char *folder, const char *trace, const struct pushing *abou
 	int failure = is_spooled(folder, trace) ? about_write(trace, about) : 0;
 
 	return failure && failure != EEXIST
-		       ? err_set(err, ERR_SYSTEM, "cannot keep labels with %s: %s", trace, strerror(failure))
+		       ? err_set(err, ERR_SYSTEM, "cannot store the labels of %s: %s", trace, strerror(failure))
 		       : 0;
 }
 
@@ -369,7 +368,7 @@ static int lock_spool(const char *folder, int *lock, struct err *err)
 	else if (fd >= 0)
 		close(fd);
 	return failure && failure != EWOULDBLOCK
-		       ? err_set(err, ERR_SYSTEM, "cannot lock the spool %s: %s", folder, strerror(failure))
+		       ? err_set(err, ERR_SYSTEM, "cannot lock spool %s: %s", folder, strerror(failure))
 		       : 0;
 }
 

@@ -32,7 +32,7 @@ static int add_folder(struct trace_list *self, const char *folder, struct err *e
 	int count = scandir(folder, &names, NULL, versionsort), status = 0;
 
 	if (count < 0)
-		return err_set(err, ERR_INPUT, "cannot read the folder %s: %s", folder,
+		return err_set(err, ERR_INPUT, "cannot read folder %s: %s", folder,
 			       strerror(errno));
 	for (int i = 0; i < count; i++) {
 		size_t length = strlen(names[i]->d_name);
@@ -43,7 +43,7 @@ static int add_folder(struct trace_list *self, const char *folder, struct err *e
 	}
 	free(names);
 	if (status == 0 && self->paths.count == 0)
-		return err_set(err, ERR_INPUT, "the folder %s holds no trace (*.hwt)", folder);
+		return err_set(err, ERR_INPUT, "folder %s contains no traces (*.hwt)", folder);
 	return status;
 }
 

@@ -76,9 +76,9 @@ static bool snapshot_end(struct watch_keys *self, struct watch_view *view)
 	pthread_join(self->writer, NULL);
 	self->writing = false;
 	if (self->problem[0])
-		snprintf(view->message, sizeof(view->message), "no snapshot: %.150s", self->problem);
+		snprintf(view->message, sizeof(view->message), "cannot write a snapshot: %.150s", self->problem);
 	else
-		snprintf(view->message, sizeof(view->message), "snapshot in %s", self->path);
+		snprintf(view->message, sizeof(view->message), "snapshot written to %s", self->path);
 	return true;
 }
 

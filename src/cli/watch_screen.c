@@ -24,6 +24,8 @@ static double rate(u64 count, u64 interval_ns)
 	return interval_ns ? (double)count * 1e9 / (double)interval_ns : 0;
 }
 
+static const char *areas(u64 count) { return count == 1 ? "area" : "areas"; }
+
 static void show_head(const struct watch_show *self, const struct watch_report *report)
 {
 	fprintf(self->out, "heapwise watch  %s  policy %s  overhead %s (now %s)\n", units_ns(report->elapsed_ns).text,
@@ -32,13 +34,13 @@ static void show_head(const struct watch_show *self, const struct watch_report *
 	fprintf(self->out, "mallocs/s %.0f  frees/s %.0f  reallocs/s %.0f\n",
 		rate(report->mallocs, report->interval_ns), rate(report->frees, report->interval_ns),
 		rate(report->reallocs, report->interval_ns));
-	fprintf(self->out, "live %s areas, %s, mean %s; touched in this interval %s, unknown %s\n",
-		units_count(report->live_areas).text, units_bytes(report->live_bytes).text,
+	fprintf(self->out, "live %s %s, %s, mean %s; touched in this interval %s, unknown %s\n",
+		units_count(report->live_areas).text, areas(report->live_areas), units_bytes(report->live_bytes).text,
 		units_bytes(report->live_areas ? report->live_bytes / report->live_areas : 0).text,
 		units_bytes(report->working_bytes).text, units_bytes(report->working_unknown_bytes).text);
-	fprintf(self->out, "monitored %s areas, %s in %s units; hits %s, arms %s\n",
-		units_count(report->armed_areas).text, units_bytes(report->armed_bytes).text,
-		units_count(report->armed_units).text, units_count(report->hits).text,
+	fprintf(self->out, "monitored %s %s, %s in %s %s; hits %s, arms %s\n",
+		units_count(report->armed_areas).text, areas(report->armed_areas), units_bytes(report->armed_bytes).text,
+		units_count(report->armed_units).text, report->armed_units == 1 ? "unit" : "units", units_count(report->hits).text,
 		units_count(report->arms).text);
 }
 
@@ -130,8 +132,8 @@ static void show_point(struct watch_show *self, const struct watch_report *repor
 	u64 reachable = point->stale_areas - point->lost_areas - point->unknown_areas;
 	bool untouched = !report->scanned || reachable || point->unknown_areas;
 
-	fprintf(self->out, "%10s in %s of %s areas: ", units_bytes(point->stale_bytes).text,
-		units_count(point->stale_areas).text, units_count(point->areas).text);
+	fprintf(self->out, "%10s in %s of %s %s: ", units_bytes(point->stale_bytes).text,
+		units_count(point->stale_areas).text, units_count(point->areas).text, areas(point->areas));
 	if (report->scanned && point->lost_areas)
 		fprintf(self->out, "%s lost%s", units_count(point->lost_areas).text, untouched ? ", " : ": ");
 	if (report->scanned && reachable)
@@ -149,8 +151,8 @@ static void show_points(struct watch_show *self, const struct watch_report *repo
 	static const char *const sorts[WATCH_SORTS] = {"bytes", "areas", "age", "fewest hits"};
 	u32 numbers[WATCH_ROWS], count = order(self, report, numbers);
 
-	fprintf(self->out, "\nuntouched for %s: %s areas, %s", units_ns(self->options->leak_after_ns).text,
-		units_count(report->stale_areas).text, units_bytes(report->stale_bytes).text);
+	fprintf(self->out, "\nuntouched for %s: %s %s, %s", units_ns(self->options->leak_after_ns).text,
+		units_count(report->stale_areas).text, areas(report->stale_areas), units_bytes(report->stale_bytes).text);
 	if (self->view.sort)
 		fprintf(self->out, "  by %s", sorts[self->view.sort]);
 	if (self->view.filter[0])
@@ -160,9 +162,9 @@ static void show_points(struct watch_show *self, const struct watch_report *repo
 		show_point(self, report, &report->suspects[numbers[i]], frames);
 	for (u32 i = 0; i < report->types_count && i < rows; i++)
 		if (report->types[i].type)
-			fprintf(self->out, "%10s in %s areas of type %s\n",
+			fprintf(self->out, "%10s in %s %s of type %s\n",
 				units_bytes(report->types[i].stale_bytes).text,
-				units_count(report->types[i].stale_areas).text,
+				units_count(report->types[i].stale_areas).text, areas(report->types[i].stale_areas),
 				watch_names_type(&self->names, &report->types[i].at));
 }
 
@@ -187,7 +189,8 @@ static void show_rare(struct watch_show *self, const struct watch_report *report
 {
 	u32 shown = 0;
 
-	fprintf(self->out, "\nused most rarely\n");
+	fprintf(self->out, "\n"
+			   "least used\n");
 	for (u32 i = 0; i < report->rare_count && shown < rows; i++) {
 		const struct watch_area *area = &report->rare[i];
 
@@ -220,10 +223,13 @@ static void show_keys(const struct watch_show *self)
 	const struct watch_view *view = &self->view;
 
 	if (view->typing)
-		fprintf(self->out, "\nfilter: %s_   (Enter, or Esc for all)\n", view->filter);
+		fprintf(self->out, "\n"
+				   "filter: %s_   (Enter applies it, Esc clears it)\n", view->filter);
 	else if (view->help)
-		fprintf(self->out, "\np pause   s sort the suspects by bytes, areas, age, fewest hits   / filter by names "
-				   "in stacks, Esc all\nw write a trace of what lives   q end the program   h hide this\n");
+		fprintf(self->out, "\n"
+				   "p pause   s sort by bytes, areas, age or fewest hits   / filter by function name, Esc "
+				   "clears it\n"
+				   "w write a trace of live memory   q end the program   h hide this help\n");
 	else
 		fprintf(self->out, "\n%sh help\n", view->paused ? "PAUSED   " : "");
 	if (view->message[0])

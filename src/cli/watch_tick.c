@@ -49,10 +49,13 @@ static void put_monitoring(struct json *json, const struct watch_report *report)
 		  !report->monitored ? NAN
 		  : cpu > 0          ? round(1e4 * cost / cpu) / 100
 				     : 0);
-	if (report->monitored)
+	if (report->monitored) {
 		json_number(json, "working_set", report->working_bytes);
-	else
+		json_number(json, "working_unknown", report->working_unknown_bytes);
+	} else {
 		json_null(json, "working_set");
+		json_null(json, "working_unknown");
+	}
 	numbers(json, "age", report->ages, WATCH_AGES);
 	numbers(json, "age_bytes", report->age_bytes, WATCH_AGES);
 	json_number(json, "age_unknown", report->unknown_areas);

@@ -50,7 +50,7 @@ static int temporary_open(struct watch_web *self, struct err *err)
 	self->temporary = mkostemp(path, O_CLOEXEC);
 	if (self->temporary < 0)
 		return err_set(err, ERR_SYSTEM,
-			       "cannot make a temporary file in %s: %s; --trace names another one",
+			       "cannot create a temporary file in %s: %s; choose another place with --trace",
 			       folder && *folder ? folder : "/tmp", strerror(errno));
 	unlink(path); /* it is gone with us, whatever becomes of us */
 	snprintf(self->path, sizeof(self->path), "/proc/self/fd/%d", self->temporary);
@@ -117,7 +117,7 @@ static char *snapshot_create(const struct watch_web *self, int *fd, struct err *
 		}
 		free(path);
 	}
-	err_set(err, ERR_SYSTEM, "no name is left for a snapshot");
+	err_set(err, ERR_SYSTEM, "too many snapshots; all their names are taken");
 	return NULL;
 }
 
@@ -153,7 +153,7 @@ static char *snapshot(void *data, struct err *err)
 static int not_in_time(struct err *err)
 {
 	return err_set(err, ERR_SYSTEM,
-		       "the program has not allocated yet, or nobody got to it within ten seconds");
+		       "the program has not allocated yet, or the snapshot was not taken within 10 s");
 }
 
 static int config(void *data, struct feed_config *now, struct err *err)
@@ -295,7 +295,7 @@ static int announce(const struct watch_web *self, struct err *err)
 		printf("%s\n", url);
 		fflush(stdout);
 	} else {
-		fprintf(stderr, "heapwise: watch it on %s\n", url);
+		fprintf(stderr, "heapwise: watch the program at %s\n", url);
 	}
 	if (self->options.open)
 		web_browser_open(self->options.command, url);
@@ -427,8 +427,7 @@ void watch_web_stay(struct watch_web *self)
 		return;
 	web_signals_block(&signals, &before);
 	fprintf(stderr,
-		"heapwise: the program has ended; what it did can be looked at on %s until "
-		"Ctrl-C\n",
+		"heapwise: the program has ended; its trace is shown at %s until Ctrl-C\n",
 		url);
 	web_signals_wait(&signals, 0);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

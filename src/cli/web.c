@@ -48,8 +48,8 @@ char *web_graphs_folder(void)
 void web_warn(const struct server *server)
 {
 	if (!address_is_loopback(&server->listen.address))
-		fprintf(stderr, "heapwise: WARNING: other machines can reach this server, and what "
-				"they send and get, the token included, is not encrypted\n");
+		fprintf(stderr, "heapwise: WARNING: other machines can reach this server, and the connection is not "
+				"encrypted; the token can be read on the network\n");
 }
 
 void web_browser_open(const struct command *command, const char *url)

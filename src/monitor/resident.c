@@ -28,6 +28,7 @@ struct look {
 	u64 first;     /* row of the mapping in progress */
 	u32 kind;
 	bool shadow; /* accesses are recorded */
+	bool exclusive; /* of the mapping in progress only what no other process has counts; see scan_memory_resident */
 	bool failed; /* out of memory */
 };
 
@@ -124,7 +125,7 @@ static void range_look(struct look *self, u64 start, u64 end, u32 kind, bool *go
 	self->first = self->rows.count;
 	if (start >= end)
 		return;
-	scan_memory_resident(&self->memory, start, end, run_add, self);
+	scan_memory_resident(&self->memory, start, end, self->exclusive, run_add, self);
 	if (!may_have_blocks(kind) || self->rows.count > ROWS_MAX)
 		rows_join(self);
 	if (kind != MEMORY_RECORDER && self->rows.count > self->first) {
@@ -187,12 +188,10 @@ static u32 kind_of(const struct look *self, u64 number)
 	return scan_memory_guarded(&self->memory, number) ? MEMORY_GUARDED : MEMORY_ANONYMOUS;
 }
 
-/* The kernel joins neighbours: a mapping may be the recorder's in part. */
-static void mapping_look(struct look *self, u64 number)
+/* The kernel joins neighbours: a mapping may be the recorder's in part. Returns what was found to be resident. */
+static u64 parts_look(struct look *self, const struct mapping *mapping, u32 kind)
 {
-	const struct mapping *mapping = &self->memory.mappings.data[number];
-	u32 kind = kind_of(self, number);
-	u64 at = mapping->start;
+	u64 at = mapping->start, before = self->rows.count, bytes = 0;
 	bool goes_on = false;
 
 	for (u64 i = 0; i < self->own_count && self->own[i].start < mapping->end; i++) {
@@ -210,6 +209,45 @@ static void mapping_look(struct look *self, u64 number)
 		at = end;
 	}
 	range_look(self, at, mapping->end, kind, &goes_on);
+	for (u64 i = before; i < self->rows.count; i++)
+		bytes += self->rows.data[i].resident_bytes;
+	return bytes;
+}
+
+/* One row, without a look at each page: kernels that cannot be asked have a word for each, touched or not, and files and our own memory
+ * may be large. */
+static bool weight_is_enough(struct look *self, const struct mapping *mapping, u32 kind)
+{
+	if (mapping->resident_bytes == UINT64_MAX || (mapping->resident_bytes && kind != MEMORY_RECORDER && kind != MEMORY_FILE))
+		return false;
+	if (mapping->resident_bytes && !vec_push(&self->rows, ((struct stream_resident){.start = mapping->start,
+											.bytes = mapping->end - mapping->start,
+											.resident_bytes = mapping->resident_bytes,
+											.kind = kind})))
+		self->failed = true;
+	return true;
+}
+
+static void mapping_look(struct look *self, u64 number)
+{
+	const struct mapping *mapping = &self->memory.mappings.data[number];
+	u32 kind = kind_of(self, number);
+	u64 before = self->rows.count, bytes, few;
+
+	if (weight_is_enough(self, mapping, kind))
+		return;
+	bytes = parts_look(self, mapping, kind);
+	if (bytes <= mapping->resident_bytes)
+		return;
+	/* Pages of zeros were among them; or, if too few are left without those, the program grows meanwhile, or shares pages with a fork. */
+	self->rows.count = before;
+	self->exclusive = true;
+	few = parts_look(self, mapping, kind);
+	self->exclusive = false;
+	if (few < mapping->resident_bytes && mapping->resident_bytes - few > bytes - mapping->resident_bytes) {
+		self->rows.count = before;
+		parts_look(self, mapping, kind);
+	}
 }
 
 int resident_tell(u32 pid, const struct berth *berth, const struct session *session, u32 moment,
@@ -228,6 +266,8 @@ int resident_tell(u32 pid, const struct berth *berth, const struct session *sess
 	told.rss_bytes = number_read(pid, "smaps_rollup", "\nRss:");
 	told.high_bytes = number_read(pid, "status", "\nVmHWM:");
 	code_find(&look);
+	if (!look.memory.asks)
+		scan_memory_weigh(&look.memory);
 	told.ticks = hw_ticks(); /* what comes before takes its time, and the program may be growing */
 	for (u64 i = 0; i < look.memory.mappings.count && !look.failed; i++)
 		mapping_look(&look, i);

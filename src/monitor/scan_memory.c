@@ -68,6 +68,7 @@ static bool mapping_parse(const char *line, const char *session_folder, struct m
 	mapping->executable = permissions[2] == 'x';
 	mapping->shared = permissions[3] == 's';
 	mapping->kind = kind_of(line + path, session_folder);
+	mapping->resident_bytes = UINT64_MAX;
 	return true;
 }
 
@@ -485,11 +486,17 @@ static bool ask_for_resident(const struct scan_memory *self, u64 start, u64 end,
 	return true;
 }
 
-/* The same from a word per page, where pages of zeros cannot be told. */
-static bool read_resident(const struct scan_memory *self, u64 start, u64 end,
+/* Present; and mapped here alone, or from a file. */
+static bool word_is_resident(u64 word, bool exclusive)
+{
+	return word >> 63 && (!exclusive || word >> 56 & 1 || word >> 61 & 1);
+}
+
+/* The same from a word per page. */
+static bool read_resident(const struct scan_memory *self, u64 start, u64 end, bool exclusive,
 			  void (*run)(void *data, u64 start, u64 end), void *data)
 {
-	u64 words[512];
+	u64 words[4096];
 
 	for (u64 page = start / SCAN_PAGE; page < end / SCAN_PAGE;) {
 		u64 wanted = end / SCAN_PAGE - page, count, first;
@@ -502,7 +509,7 @@ static bool read_resident(const struct scan_memory *self, u64 start, u64 end,
 		if (!count)
 			return false;
 		for (u64 i = 0; i < count;) {
-			for (first = i; i < count && words[i] >> 63; i++) {
+			for (first = i; i < count && word_is_resident(words[i], exclusive); i++) {
 			}
 			if (i > first)
 				run(data, (page + first) * SCAN_PAGE, (page + i) * SCAN_PAGE);
@@ -514,13 +521,39 @@ static bool read_resident(const struct scan_memory *self, u64 start, u64 end,
 	return true;
 }
 
-bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end,
+bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end, bool exclusive,
 			  void (*run)(void *data, u64 start, u64 end), void *data)
 {
 	if (self->pagemap < 0 || (!self->asks && end - start > WORDS_MAX))
 		return false;
 	return self->asks ? ask_for_resident(self, start, end, run, data)
-			  : read_resident(self, start, end, run, data);
+			  : read_resident(self, start, end, exclusive, run, data);
+}
+
+void scan_memory_weigh(struct scan_memory *self)
+{
+	struct mapping *at = self->mappings.data, *last = at + self->mappings.count;
+	char path[80], *line = NULL;
+	size_t room = 0;
+	bool found = false; /* the lines are about the mapping at `at` */
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/smaps", self->pid, self->tid);
+	file = fopen(path, "re");
+	while (file && at < last && getline(&line, &room, file) > 0) {
+		u64 start, end, kilobytes;
+
+		if (found && sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1)
+			at->resident_bytes = kilobytes * 1024;
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) != 2)
+			continue;
+		while (at < last && at->start < start)
+			at++;
+		found = at < last && at->start == start && at->end == end;
+	}
+	free(line);
+	if (file)
+		fclose(file);
 }
 
 bool scan_memory_guarded(const struct scan_memory *self, u64 number)

@@ -25,6 +25,7 @@ struct mapping {
 	bool readable, writable, executable, shared;
 	u8 kind; /* enum mapping_kind */
 	u64 file; /* number of the file in its file system, 0 = none */
+	u64 resident_bytes; /* UINT64_MAX = unknown, until scan_memory_weigh */
 };
 
 struct scan_span {
@@ -97,9 +98,13 @@ u64 scan_memory_each_word(struct scan_memory *self, u64 start, u64 end,
 			  void *data);
 
 /* Calls `run` for each run of pages in [start, end) that are resident, in order: pages of zeros that
- * the kernel shares among all are not. False if it cannot be known. */
-bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end,
+ * the kernel shares among all are not. False if it cannot be known. Where the kernel cannot be asked, pages of zeros look like those that
+ * a fork shares: the latter are left out, too, if `exclusive`. */
+bool scan_memory_resident(const struct scan_memory *self, u64 start, u64 end, bool exclusive,
 			  void (*run)(void *data, u64 start, u64 end), void *data);
+
+/* Reads how much of each mapping is resident. */
+void scan_memory_weigh(struct scan_memory *self);
 
 /* A page that may not be touched lies below the mapping: it is a thread's stack, most likely. */
 bool scan_memory_guarded(const struct scan_memory *self, u64 number);

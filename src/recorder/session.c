@@ -30,7 +30,7 @@
 
 enum {
 	PATH_MAX_BYTES = 256, /* "/proc/PID/fd/N" or a folder of the monitor's */
-	BERTH_TRIES = 20,
+	BERTH_TRIES = 100, /* ten seconds without a sign of the monitor, as ring.c waits */
 	BERTH_WAIT_NS = 100 * 1000 * 1000,
 	WIPE_ON_FORK = 18,
 };

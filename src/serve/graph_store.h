@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The user's own queries: FOLDER/NAME.hwq, one text each, which `heapwise query -f` runs as well. A name
+ * The user's own queries: FOLDER/NAME.hwq, one text each, which `heapwise query --file` runs as well. A name
  * is letters, digits, - _ and ., so that it cannot lead out of the folder. */
 #ifndef SERVE_GRAPH_STORE_H
 #define SERVE_GRAPH_STORE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Which types allocations in the source have: the index that `heapwise types-index` writes, and
+ * Which types allocations in the source have: the index that `heapwise trace types-index` writes, and
  * look-ups in it by the positions of call sites. docs/TYPES-INDEX.md has the file.
  *
  *	struct type_index *index = type_index_load(path, err);

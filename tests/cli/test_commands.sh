@@ -12,8 +12,13 @@ run_cli()
 
 run_cli help
 equal "status of help" "$status" 0
-commands=$(sed -n '/^commands:/,/^$/s/^  \([a-z+-]*\) .*/\1/p' "$work/stdout")
-equal "commands" "$(echo $commands)" "run watch report findings mprof leaks scores excessive callgraph types diff check query serve dump info symbolize types-index index ctl doctor cc c++ export push fleet import import-emad import-heaplog import-heaptrack synth"
+commands=$(sed -nE 's/^  ([a-z+]+)(, c\+\+)?  +.*/\1/p' "$work/stdout")
+equal "commands" "$(echo $commands)" "run watch ctl cc findings report leaks types diff serve mprof scores excessive query check fleet import export trace doctor"
+equal "groups" "$(grep -c '^[A-Z][a-z]*\( [a-z ]*\)\?$' "$work/stdout")" 6
+run_cli help --all
+equal "status of help --all" "$status" 0
+below=$(sed -nE 's/^  ((trace|fleet|dev) [a-z-]+)  +.*/\1/p' "$work/stdout")
+equal "commands below others" "$(echo $below)" "fleet push trace info trace dump trace symbolize trace index trace callgraph trace types-index dev synth"
 run_cli --version
 equal "status of --version" "$status" 0
 says "$work/stdout" "^heapwise [0-9]+\.[0-9]+"
@@ -27,146 +32,167 @@ while IFS='|' read -r words wanted text; do
 	says "$work/stderr" "$text"
 	[ ! -s "$work/stdout" ] || fail "'$words' prints on stdout"
 done <<'ROWS'
-|2|usage: heapwise COMMAND
+|2|heapwise COMMAND
 reprot|2|did you mean 'report'
 frobnicate|2|unknown command 'frobnicate'
+inof|2|did you mean 'trace info'
+attach 1|2|start it with 'heapwise run', and control the recording with 'heapwise ctl'
+record|2|did you mean 'heapwise run'
+sleep 1|2|to record the program 'sleep', type 'heapwise run sleep'
+./no-such-program|3|^heapwise: ./no-such-program: No such file
+no-such.hwt|3|^heapwise: no-such.hwt: No such file
+/etc/passwd|3|/etc/passwd: neither a trace nor an executable program
+/proc/self/fdinfo|3|a folder without traces
+trace|2|usage: heapwise trace COMMAND
+trace frobnicate|2|heapwise trace: unknown command 'frobnicate'
+trace inof a|2|did you mean 'trace info'
+help trace frobnicate|2|unknown command
 --format json report|2|the command comes first
 help frobnicate|2|unknown command
-report|2|which FILE
-report a b|2|one FILE at a time
+report|2|no FILE given
+report a b|2|expected one FILE
 report --tpo 3 a|2|did you mean --top
 report --top many a|2|wants a number, not 'many'
 report --by size a|2|wants one of bytes
-dump --format xml a|2|wants one of text
-dump|2|which FILE
-info|2|which FILE
-symbolize|2|which FILE
-types|2|which FILE
+trace dump --format xml a|2|wants one of text
+trace dump|2|no FILE given
+trace info|2|no FILE given
+trace symbolize|2|no FILE given
+types|2|no FILE given
 types --sort size a|2|wants one of peak
 types /no/such/file|3|/no/such/file: No such file
-types-index -p . a.c|2|either -p or sources
-types-index -- -DX|2|without a source
-types-index -p /no/such/folder|3|/no/such/folder/compile_commands.json: No such file
-types-index /no/such/source.c|3|/no/such/source.c: No such file
-types-index --find here|2|--find wants SOURCE:LINE
-types-index -o /no/such/index --find a.c:3|3|/no/such/index
-mprof|2|which FILE
-findings|2|which FILE
-scores|2|which FILE
+trace types-index --database . a.c|2|--database cannot be combined with SOURCE
+trace types-index -- -DX|2|require at least one SOURCE
+trace types-index --database /no/such/folder|3|/no/such/folder/compile_commands.json: No such file
+trace types-index /no/such/source.c|3|/no/such/source.c: No such file
+trace types-index --find here|2|--find: expected SOURCE:LINE
+trace types-index -o /no/such/index --find a.c:3|3|/no/such/index
+mprof|2|no FILE given
+findings|2|no FILE given
+scores|2|no FILE given
 scores --by size a|2|wants one of severity
-callgraph|2|which FILE
-serve|2|which FILE
+trace callgraph|2|no FILE given
+serve|2|no FILE given
 serve /no/such/file|3|/no/such/file: No such file
-query|2|which FILE, and what
-query all|2|which FILE
-query a b c all|2|two FILEs at most
-query --canonical a all|2|no FILE is wanted
-query --fields a|2|no FILE is wanted
+query|2|no FILE and no QUERY given
+query all|2|no FILE given
+query a b c all|2|at most two FILEs
+query --canonical a all|2|unexpected FILE
+query --fields a|2|unexpected FILE
 query /no/such/file all|3|/no/such/file: No such file
-query -f /no/such/file a|3|/no/such/file
+query --file /no/such/file a|3|/no/such/file
 query /no/such/file al|2|did you mean 'all'
-callgraph --from nowhere a|2|wants one of auto
-callgraph /no/such/file|3|/no/such/file: No such file
-import|2|which FILE
-import a|2|where to
+trace callgraph --from nowhere a|2|wants one of auto
+trace callgraph /no/such/file|3|/no/such/file: No such file
+import|2|no FILE given
+import a|2|no output file given
 import -o b /no/such/file|3|/no/such/file: No such file
-import-heaptrack|2|which FILE
-import-heaptrack a|2|where to
-import-heaptrack -o b /no/such/file|3|/no/such/file: No such file
-import-heaptrack -o b a c|2|one FILE at a time
-import-emad|2|which TEXT
-import-emad a|2|where to
-import-emad --tick-ns 0 -o b a|2|wants a number from 1
-import-emad -o b /no/such/file|3|/no/such/file: No such file
-import-heaplog|2|which DUMP
-import-heaplog a|2|where to
-import-heaplog --tick-ns 0 -o b a|2|wants a number from 1
-import-heaplog -o b /no/such/file|3|/no/such/file: No such file
-diff|2|which two FILEs
-diff a|2|which second FILE
-diff --at peak a|2|--at wants to be given twice
+import --from heaptrack|2|no FILE given
+import --from heaptrack a|2|no output file given
+import --from heaptrack -o b /no/such/file|3|/no/such/file: No such file
+import --from heaptrack -o b a c|2|expected one FILE
+import --from emad|2|no FILE given
+import --from emad a|2|no output file given
+import --from emad --tick-ns 0 -o b a|2|must be 1 to 1000000000
+import --from emad -o b /no/such/file|3|/no/such/file: No such file
+import --from heaplog|2|no FILE given
+import --from heaplog a|2|no output file given
+import --from heaplog --tick-ns 0 -o b a|2|must be 1 to 1000000000
+import --from heaplog -o b /no/such/file|3|/no/such/file: No such file
+diff|2|expected two FILEs
+diff a|2|expected a second FILE
+diff --at peak a|2|--at must be given twice
 diff --metric size a b|2|wants one of bytes
 diff --tolerance much a b|2|wants a percentage
 diff /no/such/file a|3|/no/such/file: No such file
-check|2|which FILE
-check a|2|which limits
+check|2|no FILE given
+check a|2|no limits given
 check --max-peak much a|2|wants a size
-check --max-growth 5 a|2|wants --baseline
+check --max-growth 5 a|2|requires --baseline
 check --format csv a|2|wants one of text
 check --budget /no/such/file a|3|/no/such/file: No such file
 check --max-kept 0 /no/such/file|3|/no/such/file: No such file
-export --to heaplog --every 5 a|2|--every needs a name
+export --to heaplog --every 5 a|2|--every requires a file name
 export --to heaplog --entries some a|2|wants one of all
-export|2|which FILE
-push|2|where to
-push --to clickhouse://h/d|2|which TRACE
-push --to clickhouse://h/d --label x a|2|KEY=VALUE
-push --to ftp://h/d a|2|a store is clickhouse
-push --to clickhouse://h a|2|name of a database
-push --to clickhouse://h:0/d a|2|no port
-fleet|2|which: init
+export|2|no FILE given
+fleet push|2|no store given
+fleet push --to clickhouse://h/d|2|no TRACE given
+fleet push --to clickhouse://h/d --label x a|2|expected KEY=VALUE
+fleet push --to ftp://h/d a|2|a store is clickhouse
+fleet push --to clickhouse://h a|2|name of a database
+fleet push --to clickhouse://h:0/d a|2|no port
+fleet|2|expected init
 fleet dance|2|not 'dance'
-fleet top|2|which store
-fleet top x --to clickhouse://h/d|2|no operand
-fleet fetch --to clickhouse://h/d|2|which RUN
-run --spool x true|2|--spool goes with --push
-export a|2|which format: --to html
+fleet top|2|no store given
+fleet top x --to clickhouse://h/d|2|takes no argument
+fleet fetch --to clickhouse://h/d|2|no RUN given
+run --spool x true|2|--spool requires --push
+export a|2|no format given; use --to html
 export --to morse a|2|wants one of html
 export --to folded --metric weight a|2|wants one of bytes
 export --to emad /no/such/file|3|/no/such/file: No such file
-index|2|which FILE
-index /no/such/file|3|/no/such/file: No such file
-synth|2|where to
-synth -o a --chunks many|2|--chunks wants a number such as 200k
-synth -o a --chunks 0|2|--chunks wants a number
-synth -o a --points 5M|2|--points wants a number of 1 to
-synth -o a --threads 65|2|--threads wants a number of 1 to 64
-synth -o /no/such/folder/a|3|/no/such/folder/a: No such file
-synth a|2|no operands
+trace index|2|no FILE given
+trace index /no/such/file|3|/no/such/file: No such file
+dev synth|2|no output file given
+dev synth -o a --chunks many|2|--chunks: expected a number such as 200k
+dev synth -o a --chunks 0|2|--chunks: expected a number
+dev synth -o a --points 5M|2|--points: expected 1 to
+dev synth -o a --threads 65|2|--threads must be 1 to 64
+dev synth -o /no/such/folder/a|3|/no/such/folder/a: No such file
+dev synth a|2|unexpected argument
 findings --idle much a|2|wants a percentage
 findings --idle 101 a|2|wants a percentage
 findings /no/such/file|3|/no/such/file: No such file
-excessive|2|which FILE
-excessive --k 1 a|2|--k wants 2 to 64
-excessive --mu much a|2|--mu wants a number
+excessive|2|no FILE given
+excessive --k 1 a|2|--k must be 2 to 64
+excessive --mu much a|2|--mu must be 0 or greater
 excessive --wrappers a,,b a|2|--wrappers wants auto
 excessive /no/such/file|3|/no/such/file: No such file
 scores /no/such/file|3|/no/such/file: No such file
 doctor now|2|unexpected argument 'now'
-ctl|2|which PID, and what
-ctl 1|2|which PID, and what
-ctl one status|2|'one' is not the number of a process
-ctl 0 status|2|'0' is not the number of a process
-ctl 99999999999 status|2|is not the number of a process
-ctl 1 dance|2|'dance' is none of pause, resume, snapshot, scan, save, stop, join, status, dump
+ctl|2|no PID and VERB given
+ctl 1|2|no PID and VERB given
+ctl one status|2|invalid process id 'one'
+ctl 0 status|2|invalid process id '0'
+ctl 99999999999 status|2|invalid process id
+ctl 1 dance|2|unknown verb 'dance'; expected one of pause, resume, snapshot, scan, save, stop, join, status, dump
 ctl 2147483647 status|3|there is no process 2147483647
-run --toggle-signal KILL true|2|wants one of USR1
-run --toggle-signal RTMIN+99 true|2|wants one of USR1
+run --toggle-signal KILL true|2|--toggle-signal: expected USR1
+run --toggle-signal RTMIN+99 true|2|--toggle-signal: expected USR1
 run --listen 127.0.0.1: true|3|lacks a port
 run --listen here true|3|wants .ADDRESS:.PORT, such as
 run --listen|2|listen
 run|2|program
 report /no/such/file|3|/no/such/file: No such file
-dump /no/such/file|3|/no/such/file: No such file
-info /no/such/file|3|/no/such/file: No such file
-symbolize /no/such/file|3|/no/such/file: No such file
+trace dump /no/such/file|3|/no/such/file: No such file
+trace info /no/such/file|3|/no/such/file: No such file
+trace symbolize /no/such/file|3|/no/such/file: No such file
 __complete tcsh|2|bash, zsh and fish
 ROWS
 
-for command in $commands; do
-	run_cli "$command" --help
+while read -r command; do
+	run_cli $command --help
 	equal "status of $command --help" "$status" 0
 	says "$work/stdout" "^usage: heapwise $command"
 	cp "$work/stdout" "$work/help"
-	run_cli help "$command"
+	run_cli help $command
 	cmp -s "$work/stdout" "$work/help" || fail "help $command and $command --help differ"
 	# every option has its place in the manual
-	page=$HEAPWISE_SOURCE_DIR/man/heapwise-$command.1
+	page=$HEAPWISE_SOURCE_DIR/man/heapwise-${command// /-}.1
 	sed 's/\\-/-/g' "$page" >"$work/page"
 	for option in $(grep -oE -- '--[a-z][a-z-]+' "$work/help" | sort -u); do
 		grep -qF -- "$option" "$work/page" || fail "heapwise-$command(1) does not mention $option"
 	done
-done
+done <<END
+$(printf '%s\n' $commands c++ dev)
+$below
+END
+
+# A letter has one meaning in all commands.
+printf '%s\n' $commands "$below" | while read -r command; do
+	"$HEAPWISE" $command --help | sed -nE 's/^  -([a-zA-Z]), --([a-z-]+).*/\1 \2/p'
+done | sort -u >"$work/letters"
+equal "letters of two meanings" "$(cut -d' ' -f1 "$work/letters" | uniq -d | tr '\n' ' ')" ""
 
 for pair in bash:bash/heapwise zsh:zsh/_heapwise fish:fish/heapwise.fish; do
 	run_cli __complete "${pair%%:*}"
@@ -177,6 +203,59 @@ done
 completed=$(bash -c '. "$1"; COMP_WORDS=(heapwise report --by ""); COMP_CWORD=3; _heapwise
 	echo "${COMPREPLY[@]}"' - "$HEAPWISE_SOURCE_DIR/completions/bash/heapwise")
 equal "completion of report --by" "$completed" "bytes peak kept temporary count"
+
+completes()
+{
+	bash -c '. "$1"; shift; COMP_WORDS=(heapwise "$@"); COMP_CWORD=$#; _heapwise; echo "${COMPREPLY[@]}"' - \
+		"$HEAPWISE_SOURCE_DIR/completions/bash/heapwise" "$@"
+}
+equal "completion of trace" "$(completes trace '')" "info dump symbolize index callgraph types-index"
+equal "completion of trace info" "$(completes trace info --)" "--modules --format --help"
+equal "completion of fleet push" "$(completes fleet push --sp)" "--spool --spool-max"
+
+# Names of earlier versions do the same, and say the new one once.
+while IFS='|' read -r old new; do
+	run_cli $old /no/such/file
+	grep -v "^heapwise: '${old%% *}' is now '" "$work/stderr" >"$work/said"
+	equal "notes of '$old'" "$(($(wc -l <"$work/stderr") - $(wc -l <"$work/said")))" 1
+	equal "note of '$old'" "$(head -1 "$work/stderr")" "heapwise: '${old%% *}' is now '${new% -o *}'"
+	before=$status
+	run_cli $new /no/such/file
+	equal "status of '$old'" "$before" "$status"
+	cmp -s "$work/stderr" "$work/said" || fail "'$old' and '$new' say different things"
+done <<'ROWS'
+info|trace info
+dump|trace dump
+symbolize|trace symbolize
+index|trace index
+callgraph|trace callgraph
+types-index|trace types-index
+push|fleet push
+synth|dev synth
+import-emad -o b|import --from emad -o b
+import-heaplog -o b|import --from heaplog -o b
+import-heaptrack -o b|import --from heaptrack -o b
+ROWS
+
+# A program or a trace without a command.
+cd "$work" || exit 1
+"$HEAPWISE" "$(command -v sh)" -c 'exit 7' >"$work/stdout" 2>"$work/stderr"
+equal "status of a program without a command" "$?" 7
+trace=$(ls heapwise.*.hwt)
+says "$work/stderr" "$trace"
+"$HEAPWISE" "$trace" -n 1 >"$work/short" 2>"$work/stderr" || fail "a trace without a command"
+cmp -s "$work/short" <("$HEAPWISE" report "$trace" -n 1 2>/dev/null) || fail "a trace without a command is not reported"
+cp "$trace" plain
+"$HEAPWISE" plain -n 1 >"$work/named" 2>"$work/stderr" || fail "a trace of another name"
+"$HEAPWISE" . -n 1 >"$work/folder" 2>"$work/stderr" || fail "a folder of traces"
+says "$work/folder" "$trace"
+BROWSER=true timeout 60 "$HEAPWISE" "$trace" --open --timeout 1 2>"$work/stderr" || fail "--open"
+says "$work/stderr" "serving 1 trace"
+printf '#!/bin/sh\n' >here
+chmod +x here
+run_cli here
+equal "status of a program of this folder" "$status" 2
+says "$work/stderr" "type 'heapwise ./here'"
 
 run_cli doctor
 equal "status of doctor" "$status" 0

@@ -6,11 +6,11 @@ needs jq
 
 record "$work/trace.hwt" -- sh -c 'exec jq -n "[range(500) | tostring] | length"' >/dev/null
 equal "exit status" "$status" 0
-dump=("$HEAPWISE" dump)
+dump=("$HEAPWISE" trace dump)
 "${dump[@]}" "$work/trace.hwt" >"$work/text"
 "${dump[@]}" --format csv "$work/trace.hwt" >"$work/csv"
 "${dump[@]}" --format json "$work/trace.hwt" >"$work/json"
-"$HEAPWISE" info --format json "$work/trace.hwt" >"$work/info"
+"$HEAPWISE" trace info --format json "$work/trace.hwt" >"$work/info"
 events=$(grep -vc '^#' "$work/text")
 at_least "events" "$events" 500
 equal "lines of csv" "$(wc -l <"$work/csv")" $((events + 1))
@@ -21,9 +21,9 @@ equal "ends" "$(jq -c '[.image_list[].end]' "$work/info")" '["exec","exited"]'
 equal "version" "$(jq .version "$work/info")" 2
 equal "damage" "$(jq .damaged_blocks "$work/info")" 0
 at_least "modules" "$(jq '.module_list | length' "$work/info")" 3
-"$HEAPWISE" info "$work/trace.hwt" >"$work/stdout"
+"$HEAPWISE" trace info "$work/trace.hwt" >"$work/stdout"
 says "$work/stdout" "^  closed +yes"
-"$HEAPWISE" info --modules "$work/trace.hwt" >"$work/stdout"
+"$HEAPWISE" trace info --modules "$work/trace.hwt" >"$work/stdout"
 says "$work/stdout" "libc\.so"
 
 # Text and CSV say the same.
@@ -71,9 +71,9 @@ cp "$work/trace.hwt" "$work/bad.hwt"
 printf 'damage' | dd of="$work/bad.hwt" bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
 "${dump[@]}" "$work/bad.hwt" >"$work/stdout" 2>"$work/stderr"
 equal "status with damage" "$?" 0
-says "$work/stderr" "damaged blocks were skipped: .*block [0-9]+ at offset [0-9]+"
+says "$work/stderr" "damaged sections were skipped: .*block [0-9]+ at offset [0-9]+"
 "${dump[@]}" --strict "$work/bad.hwt" >"$work/stdout" 2>"$work/stderr"
 equal "status with --strict" "$?" 3
 says "$work/stderr" "block [0-9]+"
-at_least "damage in info" "$("$HEAPWISE" info --format json "$work/bad.hwt" | jq .damaged_blocks)" 1
+at_least "damage in info" "$("$HEAPWISE" trace info --format json "$work/bad.hwt" | jq .damaged_blocks)" 1
 finish

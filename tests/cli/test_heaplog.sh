@@ -25,7 +25,7 @@ Types|version=4|type_id|name
 0073D3AD, char
 0073D42E, std::pair<int, int>
 TEXT
-"$HEAPWISE" import-heaplog -o "$work/trace.hwt" "$work/full" "$work/freed.0001" 2>"$work/errors"
+"$HEAPWISE" import --from heaplog -o "$work/trace.hwt" "$work/full" "$work/freed.0001" 2>"$work/errors"
 equal "status of import-heaplog" "$?" 0
 says "$work/errors" '7 entries, 5 of them freed, 3 types, 4 nodes'
 "$HEAPWISE" export --to heaplog "$work/trace.hwt" >"$work/back"
@@ -64,14 +64,14 @@ for number in 0001 0002; do
 	equal "rows of dump.$number" "$(wc -l <"$work/dump.$number")" 3
 done
 equal "entries of the full dump" "$(entries "$work/dump" | wc -l)" 3
-"$HEAPWISE" import-heaplog -o "$work/again.hwt" "$work/dump.0002" "$work/dump" "$work/dump.0001" 2>/dev/null
+"$HEAPWISE" import --from heaplog -o "$work/again.hwt" "$work/dump.0002" "$work/dump" "$work/dump.0001" 2>/dev/null
 "$HEAPWISE" export --to heaplog "$work/again.hwt" >"$work/again"
 diff <(entries "$work/back") <(entries "$work/again") || fail "dumps in files do not come back"
 
 # A recording of our own.
 "$HEAPWISE" run --no-symbols -o "$work/own.hwt" "$HEAPWISE_TARGETS/containers" >/dev/null 2>&1
 "$HEAPWISE" export --no-symbols --to heaplog --tick-ns 1 "$work/own.hwt" >"$work/own"
-"$HEAPWISE" import-heaplog --tick-ns 1 -o "$work/own2.hwt" "$work/own" 2>/dev/null
+"$HEAPWISE" import --from heaplog --tick-ns 1 -o "$work/own2.hwt" "$work/own" 2>/dev/null
 "$HEAPWISE" export --to heaplog --tick-ns 1 "$work/own2.hwt" >"$work/own2"
 at_least "entries" "$(entries "$work/own" | wc -l)" 100
 diff <(entries "$work/own") <(entries "$work/own2") >/dev/null || fail "a recording does not come back"
@@ -84,9 +84,9 @@ done
 bad=0
 while IFS=';' read -r line sentence; do
 	printf '%s\n%b\n' "$header" "$line" >"$work/bad"
-	"$HEAPWISE" import-heaplog -o "$work/bad.hwt" "$work/bad" >/dev/null 2>"$work/errors"
+	"$HEAPWISE" import --from heaplog -o "$work/bad.hwt" "$work/bad" >/dev/null 2>"$work/errors"
 	equal "status for '$line'" "$?" 3
-	says "$work/errors" "^heapwise import-heaplog: .*bad: line [23]: $sentence"
+	says "$work/errors" "^heapwise import: .*bad: line [23]: $sentence"
 	[ -e "$work/bad.hwt" ] && fail "a trace of '$line' was written"
 	bad=$((bad + 1))
 done <<'TEXT'
@@ -104,12 +104,12 @@ TEXT
 equal "bad lines" "$bad" 10
 for text in '' 'no dump' 'HeapLog|version=3|address'; do
 	printf '%s\n' "$text" >"$work/bad"
-	"$HEAPWISE" import-heaplog -o "$work/bad.hwt" "$work/bad" >/dev/null 2>"$work/errors"
+	"$HEAPWISE" import --from heaplog -o "$work/bad.hwt" "$work/bad" >/dev/null 2>"$work/errors"
 	equal "status for '$text'" "$?" 3
 done
 # A call graph that leads back to itself is cut, not followed for ever.
 printf '%s\n10, 1, 1, 0, 1, 2, A\nCallGraph|version=4|node|parent|address|function\nA, B, 1, a\nB, A, 2, b\n' "$header" >"$work/ring"
-timeout 20 "$HEAPWISE" import-heaplog -o "$work/ring.hwt" "$work/ring" 2>/dev/null
+timeout 20 "$HEAPWISE" import --from heaplog -o "$work/ring.hwt" "$work/ring" 2>/dev/null
 equal "status for a ring" "$?" 0
 "$HEAPWISE" export --to heaplog "$work/trace.hwt" >/dev/full 2>"$work/errors"
 equal "status for a full disk" "$?" 3

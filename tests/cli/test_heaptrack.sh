@@ -10,7 +10,7 @@ cd "$work" || exit 1
 import()
 {
 	rm -f t.hwt t.hwt.json
-	"$HEAPWISE" import-heaptrack -o t.hwt "$1" 2>stderr
+	"$HEAPWISE" import --from heaptrack -o t.hwt "$1" 2>stderr
 	equal "status of the import of $1" "$?" 0
 }
 
@@ -31,7 +31,7 @@ equal "complete" "$(field t.hwt .complete)" true
 # one address, two libraries that were there one after the other
 equal "stack of the first library" "$(stack_of 64 | cut -d' ' -f2,5 | paste -sd' ')" "/lib/a.so 2048 /bin/prog 256"
 equal "stack of the second library" "$(stack_of 65 | cut -d' ' -f2,5 | paste -sd' ')" "/lib/b.so 2048 /bin/prog 256"
-"$HEAPWISE" dump --no-symbols t.hwt >dump 2>/dev/null || "$HEAPWISE" dump t.hwt >dump 2>/dev/null
+"$HEAPWISE" trace dump --no-symbols t.hwt >dump 2>/dev/null || "$HEAPWISE" trace dump t.hwt >dump 2>/dev/null
 says dump 'malloc +0x5000 +16'
 says dump 'free +0x9999'
 
@@ -61,7 +61,7 @@ if has zstd; then
 	{ cat "$seeds/raw"; awk 'BEGIN { srand(1); for (i = 0; i < 200000; i++) printf "+ %x 1 %x\n", rand() * 4096, 65536 + i * 4096 }'; } >many
 	zstd -qc many | head -c 400000 >packed
 	import packed
-	says stderr 'the file breaks off'
+	says stderr 'the file is truncated'
 	equal "complete" "$(field t.hwt .complete)" false
 	at_least "allocations of half a file" "$(field t.hwt .allocations)" 1000
 	gzip -c many | head -c 400000 >packed
@@ -79,16 +79,16 @@ done
 echo 'nothing known' >other
 "$HEAPWISE" import -o t.hwt other 2>stderr
 equal "status of import of something else" "$?" 3
-says stderr 'other is neither of heaptrack nor of HeapLog nor of EMAD'
+says stderr 'other: unrecognised format .expected heaptrack, HeapLog or EMAD'
 
 # Lines that do not fit are told by file and number; what was there stays.
 bad=0
 while IFS=';' read -r lines sentence; do
 	printf '%b\n' "$lines" >bad
 	echo precious >bad.hwt
-	"$HEAPWISE" import-heaptrack -o bad.hwt bad >/dev/null 2>stderr
+	"$HEAPWISE" import --from heaptrack -o bad.hwt bad >/dev/null 2>stderr
 	equal "status for '$lines'" "$?" 3
-	says stderr "^heapwise import-heaptrack: .*$sentence"
+	says stderr "^heapwise import: .*$sentence"
 	equal "lines of the error for '$lines'" "$(wc -l <stderr)" 1
 	equal "what was there before '$lines'" "$(cat bad.hwt)" precious
 	bad=$((bad + 1))
@@ -114,13 +114,13 @@ v 10400 3\nc ffffffffffffff;bad: line 2: 'c' wants a time
 TEXT
 equal "bad lines" "$bad" 18
 : >bad
-"$HEAPWISE" import-heaptrack -o bad.hwt bad 2>stderr
+"$HEAPWISE" import --from heaptrack -o bad.hwt bad 2>stderr
 equal "status for an empty file" "$?" 3
 head -c 2000000 /dev/zero | tr '\0' 'v' >bad
-"$HEAPWISE" import-heaptrack -o bad.hwt bad 2>stderr
+"$HEAPWISE" import --from heaptrack -o bad.hwt bad 2>stderr
 equal "status for an endless line" "$?" 3
 says stderr 'bad: line 1 is longer than|bad: line 1: not a file'
-"$HEAPWISE" import-heaptrack -o no/such/file "$seeds/raw" 2>stderr
+"$HEAPWISE" import --from heaptrack -o no/such/file "$seeds/raw" 2>stderr
 equal "status for a file that cannot be written" "$?" 3
 equal "files left behind" "$(ls | grep -E '\.hwt\.')" "$(ls t.hwt.json)"
 

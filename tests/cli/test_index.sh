@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What commands print is the same with an index and without, byte by byte; and 'heapwise index' itself.
+# What commands print is the same with an index and without, byte by byte; and 'heapwise trace index' itself.
 . "$(dirname "$0")/../run/lib.sh"
 needs jq
 export XDG_CACHE_HOME="$work/cache"
@@ -24,15 +24,15 @@ check()
 {
 	local trace=$1 command
 
-	"$HEAPWISE" index --no-symbols "$trace" 2>"$work/stderr" || fail "no index of $trace: $(cat "$work/stderr")"
-	says "$work/stderr" "$trace.index is made"
+	"$HEAPWISE" trace index --no-symbols "$trace" 2>"$work/stderr" || fail "no index of $trace: $(cat "$work/stderr")"
+	says "$work/stderr" "$trace.index written"
 	# that it is used is seen by what is not read
 	index_is_used "$trace"
 	want_status=0
 	same_output "$trace" report report --no-symbols --temporary-slack 3
 	same_output "$trace" report report --no-symbols --format json -n 0
-	for command in mprof types findings scores excessive callgraph; do
-		same_output "$trace" $command $command --no-symbols --format json
+	for command in mprof types findings scores excessive "trace callgraph"; do
+		same_output "$trace" "${command#trace }" $command --no-symbols --format json
 	done
 	same_output "$trace" chunks types --no-symbols --chunks --format csv
 	"$HEAPWISE" leaks --no-symbols --no-index "$trace" >/dev/null 2>&1
@@ -59,7 +59,7 @@ index_is_used()
 }
 
 # Types, accesses, phases, threads, functions with names; and what was put into it.
-"$HEAPWISE" synth -o "$work/synth.hwt" --chunks 200k --points 4k --types 50 --access --threads 5 --seed 3 \
+"$HEAPWISE" dev synth -o "$work/synth.hwt" --chunks 200k --points 4k --types 50 --access --threads 5 --seed 3 \
 	--format json -n 5 >"$work/synth.json"
 equal "status of synth" "$?" 0
 check "$work/synth.hwt"
@@ -76,10 +76,10 @@ equal "live at the end of each phase" \
 	"$(jq -c '[.phases[].live_bytes]' "$work/synth.json")"
 
 # The same seed, the same trace; another, another.
-"$HEAPWISE" synth -o "$work/again.hwt" --chunks 2k --points 100 >/dev/null
-"$HEAPWISE" synth -o "$work/twice.hwt" --chunks 2k --points 100 >/dev/null
+"$HEAPWISE" dev synth -o "$work/again.hwt" --chunks 2k --points 100 >/dev/null
+"$HEAPWISE" dev synth -o "$work/twice.hwt" --chunks 2k --points 100 >/dev/null
 cmp "$work/again.hwt" "$work/twice.hwt" || fail "synth is not the same twice"
-"$HEAPWISE" synth -o "$work/twice.hwt" --chunks 2k --points 100 --seed 2 >/dev/null
+"$HEAPWISE" dev synth -o "$work/twice.hwt" --chunks 2k --points 100 --seed 2 >/dev/null
 cmp -s "$work/again.hwt" "$work/twice.hwt" && fail "synth gives the same for another seed"
 
 # Real ones: with a leak scan, sampled, with a limit of size, several images, cut off.
@@ -99,18 +99,18 @@ images=$(field "$work/exec.hwt" .images)
 at_least "images" "$images" 2
 want_status=0
 same_output "$work/exec.hwt" "image 0" report --no-symbols --image 0
-"$HEAPWISE" index -q --no-symbols --image 0 "$work/exec.hwt"
+"$HEAPWISE" trace index -q --no-symbols --image 0 "$work/exec.hwt"
 [ -f "$work/exec.hwt.image0.index" ] || fail "image 0 has no index"
 same_output "$work/exec.hwt" "image 0 by its index" report --no-symbols --image 0
 
 # Names that are looked up later make the index old; with names first it is not.
 record "$work/names.hwt" -- jq -n 1 >/dev/null
-"$HEAPWISE" index -q "$work/names.hwt" 2>/dev/null
-"$HEAPWISE" index "$work/names.hwt" 2>"$work/stderr"
-says "$work/stderr" "is fresh"
+"$HEAPWISE" trace index -q "$work/names.hwt" 2>/dev/null
+"$HEAPWISE" trace index "$work/names.hwt" 2>"$work/stderr"
+says "$work/stderr" "is up to date"
 touch "$work/names.hwt"
-"$HEAPWISE" index "$work/names.hwt" 2>"$work/stderr"
-says "$work/stderr" "is made"
+"$HEAPWISE" trace index "$work/names.hwt" 2>"$work/stderr"
+says "$work/stderr" "index written"
 
 # A program that is still running.
 mkfifo "$work/fifo"
@@ -118,23 +118,23 @@ mkfifo "$work/fifo"
 pid=$!
 exec 3>"$work/fifo"
 until [ -s "$work/live.hwt" ]; do sleep 0.05; done
-"$HEAPWISE" index -q --no-symbols "$work/live.hwt" 2>"$work/stderr"
+"$HEAPWISE" trace index -q --no-symbols "$work/live.hwt" 2>"$work/stderr"
 exec 3>&-
 wait $pid
 want_status=0
 same_output "$work/live.hwt" "a trace that went on" report --no-symbols
 
 # Removing, mistakes.
-"$HEAPWISE" index --remove "$work/exec.hwt" 2>"$work/stderr"
-says "$work/stderr" "had 2 indexes, removed"
+"$HEAPWISE" trace index --remove "$work/exec.hwt" 2>"$work/stderr"
+says "$work/stderr" "removed 2 indexes"
 [ -e "$work/exec.hwt.index" ] && fail "the index is still there"
-"$HEAPWISE" index --remove "$work/exec.hwt" 2>"$work/stderr"
+"$HEAPWISE" trace index --remove "$work/exec.hwt" 2>"$work/stderr"
 says "$work/stderr" "had no indexes"
-"$HEAPWISE" index "$work/no-such-file" 2>"$work/stderr"
+"$HEAPWISE" trace index "$work/no-such-file" 2>"$work/stderr"
 equal "status for no file" "$?" 3
 says "$work/stderr" "No such file"
 echo "no trace" >"$work/text.hwt"
-"$HEAPWISE" index "$work/text.hwt" 2>"$work/stderr"
+"$HEAPWISE" trace index "$work/text.hwt" 2>"$work/stderr"
 equal "status for no trace" "$?" 3
 [ -z "$(ls "$work" | grep 'index\.')" ] || fail "left behind: $(ls "$work" | grep 'index\.')"
 finish

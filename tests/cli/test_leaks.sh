@@ -70,7 +70,7 @@ leak:keep_one\nleak:keep_two|600|250
 ROWS
 printf 'leak:keep_one\n' >"$work/one"
 printf 'leak:keep_two\n' >"$work/two"
-equal "hidden by two files" "$(known -s "$work/one" -s "$work/two" | jq -c '[.suppressed.bytes, [.suppressions[].pattern]]')" \
+equal "hidden by two files" "$(known --suppressions "$work/one" --suppressions "$work/two" | jq -c '[.suppressed.bytes, [.suppressions[].pattern]]')" \
 	'[250,["keep_one","keep_two"]]'
 printf 'leak:keep_one\nrace:something\n' >"$work/bad"
 known --suppressions "$work/bad" >"$work/stdout" 2>"$work/stderr"
@@ -88,13 +88,13 @@ while IFS='|' read -r words text; do
 	says "$work/stderr" "$text"
 	[ ! -s "$work/stdout" ] || fail "'$words' prints on stdout"
 done <<'ROWS'
-|which FILE
-a b|one FILE at a time
---kinds lots a|--kinds wants lost.*not 'lots'
+|no FILE given
+a b|expected one FILE
+--kinds lots a|--kinds: expected lost.*not 'lots'
 --kinds , a|--kinds
---fail-on gain a|--fail-on wants lost.*not 'gain'
---fail-on lost=much a|'much' is no size
---fail-on misuse=3 a|'3' is no size
+--fail-on gain a|--fail-on: expected lost.*not 'gain'
+--fail-on lost=much a|expected a size such as 4096 or 64K, not 'much'
+--fail-on misuse=3 a|not '3'
 --growth-steps 3 a|--growth-steps 16
 --growth-trend 101 a|at most 100
 --format xml a|wants one of text
@@ -109,11 +109,11 @@ equal "status with garbage" "$?" 3
 "$HEAPWISE" run -q -o "$work/killed" -- "$HEAPWISE_TARGETS/keeps" kill 2>/dev/null
 "$HEAPWISE" leaks --fail-on lost,possible=1K,indirect "$work/killed" >"$work/text" 2>"$work/stderr"
 equal "status with unknown chunks" "$?" 0
-says "$work/stderr" "not judged: 850 B in 6 kept chunks: "
+says "$work/stderr" "leak kind unknown for 850 B in 6 kept chunks: "
 says "$work/text" "! what still led to chunks of class unknown is not known: "
 "$HEAPWISE" leaks --fail-on growth "$work/known" >/dev/null 2>"$work/stderr"
 equal "status of a short run" "$?" 0
-says "$work/stderr" "growth was not judged: the run was too short"
+says "$work/stderr" "growth not checked: the run was too short"
 
 # Growth: two points, of which one is freed again.
 "$HEAPWISE" run -q -o "$work/grows" -- "$HEAPWISE_TARGETS/keeps" grow 2>/dev/null

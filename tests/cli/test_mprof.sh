@@ -106,9 +106,9 @@ while IFS='|' read -r words wanted text; do
 	equal "status of '$words'" "$status" "$wanted"
 	says "$work/errors" "$text"
 done <<ROWS
-|2|which FILE
-a b|2|one FILE at a time
---verbose --terse $trace|2|only one of
+|2|no FILE given
+a b|2|expected one FILE
+--verbose --terse $trace|2|--verbose, --normal and --terse cannot be combined
 --table points $trace|2|wants one of leaks
 --image 3 $trace|2|has 1 image
 /no/such/file|3|No such file

@@ -8,7 +8,7 @@ needs jq
 equal "status of run" "$?" 0
 trace=$work/trace.hwt
 "$HEAPWISE" report --format json "$trace" >"$work/report"
-"$HEAPWISE" dump --format csv "$trace" >"$work/dump"
+"$HEAPWISE" trace dump --format csv "$trace" >"$work/dump"
 
 # ask QUERY FILTER   a number of the answer
 ask()
@@ -122,13 +122,13 @@ big | join fn | sort size desc
 TEXT
 canonical='let big = all | where size >= 1KiB;
 big | join fn | sort size desc'
-equal "canonical" "$("$HEAPWISE" query --canonical -f "$work/saved.hwq")" "$canonical"
-"$HEAPWISE" query --graph -f "$work/saved.hwq" >"$work/graph"
+equal "canonical" "$("$HEAPWISE" query --canonical --file "$work/saved.hwq")" "$canonical"
+"$HEAPWISE" query --graph --file "$work/saved.hwq" >"$work/graph"
 equal "boxes" "$(jq -c '[.boxes[].kind]' "$work/graph")" '["all","where","join","sort"]'
 equal "place of a box" "$(jq -c '.boxes[1] | [.x, .y, .label, .name]' "$work/graph")" '[30,40,"large","big"]'
 equal "text of the graph" "$("$HEAPWISE" query --canonical --from-graph "$work/graph")" "$canonical"
 equal "answer of the graph" "$("$HEAPWISE" query --format json --from-graph "$work/graph" "$trace")" \
-	"$("$HEAPWISE" query --format json -f "$work/saved.hwq" "$trace")"
+	"$("$HEAPWISE" query --format json --file "$work/saved.hwq" "$trace")"
 jq '.edges += [{"from": "b4", "to": "b2", "in": 0}]' "$work/graph" >"$work/circle"
 "$HEAPWISE" query --canonical --from-graph "$work/circle" 2>"$work/stderr"
 equal "status of a wrong graph" "$?" 2

@@ -71,7 +71,7 @@ equal "complete" "$(jq .complete "$work/json")" true
 equal "caveats" "$(jq -c .caveats "$work/json")" "[]"
 
 # The same numbers once more, from the events alone.
-"$HEAPWISE" dump "$work/trace.hwt" >"$work/events"
+"$HEAPWISE" trace dump "$work/trace.hwt" >"$work/events"
 awk '
 	/^#/ { next }
 	$3 ~ /^(malloc|calloc|realloc|memalign|new|new_array)$/ {
@@ -155,7 +155,7 @@ rm "$work/folder/c.hwt"
 mkdir "$work/empty"
 "${report[@]}" "$work/empty" >"$work/stdout" 2>"$work/stderr"
 equal "status of an empty folder" "$?" 3
-says "$work/stderr" "holds no trace"
+says "$work/stderr" "contains no traces"
 
 # Function names: looked up once, kept in the file; a file that cannot be written is reported as it is.
 cp "$work/trace.hwt" "$work/named.hwt"
@@ -166,13 +166,13 @@ says "$work/stdout" "jv_|libjq|__libc_start_main"
 "$HEAPWISE" report "$work/named.hwt" 2>"$work/stderr" >"$work/again"
 cmp -s "$work/stdout" "$work/again" || fail "the second report differs"
 [ ! -s "$work/stderr" ] || fail "names are looked up again"
-equal "symbols" "$("$HEAPWISE" info --format json "$work/named.hwt" | jq .has_symbols)" true
+equal "symbols" "$("$HEAPWISE" trace info --format json "$work/named.hwt" | jq .has_symbols)" true
 
 # Broken files.
 : >"$work/nothing"
 head -c 4096 /dev/urandom >"$work/noise"
 for name in nothing noise; do
-	for command in report dump info symbolize; do
+	for command in report "trace dump" "trace info" "trace symbolize"; do
 		"$HEAPWISE" $command "$work/$name" >"$work/stdout" 2>"$work/stderr"
 		equal "status of $command $name" "$?" 3
 		says "$work/stderr" "heapwise $command: .*$name is not a Heapwise trace"

@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# heapwise types-index: compile commands, what changed, what is missing, what is broken.
+# heapwise trace types-index: compile commands, what changed, what is missing, what is broken.
 . "$(dirname "$0")/../run/lib.sh"
 cd "$work" || exit 1
 
 # index ARGUMENT...   status in $status, output in stdout and stderr
 index()
 {
-	"$HEAPWISE" types-index "$@" >stdout 2>stderr
+	"$HEAPWISE" trace types-index "$@" >stdout 2>stderr
 	status=$?
 }
 
 # type PLACE [OPTION...]   what the index says
 type_at()
 {
-	"$HEAPWISE" types-index --find "$@" --format json 2>stderr | jq -r '.rows[] | "\(.type) \(.confidence)"'
+	"$HEAPWISE" trace types-index --find "$@" --format json 2>stderr | jq -r '.rows[] | "\(.type) \(.confidence)"'
 }
 
 # field NAME   of the last summary in JSON
@@ -54,16 +54,16 @@ cat >build/compile_commands.json <<END
 [{"directory": "$work/build", "command": "gcc -O2 -Wall -fno-such-option -DEXTRA -c ../src/one.c -o one.o", "file": "../src/one.c"},
  {"directory": "$work/build", "arguments": ["c++", "-std=c++17", "-march=made-up", "-c", "$work/src/two.cpp"], "file": "$work/src/two.cpp"}]
 END
-index -p build --format json
+index --database build --format json
 equal "status" "$status" 0
 equal "sources" "$(field units) $(field parsed) $(field failed) $(field errors)" "2 2 0 0"
 [ -s build/heapwise-types.hwx ] || fail "the index is not beside compile_commands.json"
-equal "malloc and sizeof" "$(type_at src/one.c:3:34 -p build)" "shape exact"
-equal "by the line alone" "$(type_at src/one.c:3 -p build)" "shape likely"
-equal "below a definition of the command" "$(type_at src/one.c:5:28 -p build)" "long likely"
-equal "in a header" "$(type_at src/shape.h:2:80 -p build)" "shape exact"
-equal "new" "$(type_at src/two.cpp:4:24 -p build)" "item exact"
-equal "nothing there" "$(type_at src/two.cpp:2 -p build)" ""
+equal "malloc and sizeof" "$(type_at src/one.c:3:34 --database build)" "shape exact"
+equal "by the line alone" "$(type_at src/one.c:3 --database build)" "shape likely"
+equal "below a definition of the command" "$(type_at src/one.c:5:28 --database build)" "long likely"
+equal "in a header" "$(type_at src/shape.h:2:80 --database build)" "shape exact"
+equal "new" "$(type_at src/two.cpp:4:24 --database build)" "item exact"
+equal "nothing there" "$(type_at src/two.cpp:2 --database build)" ""
 # libclang refuses an unknown processor in another way for each target
 for target in x86_64 aarch64; do
 	index src/two.cpp -o refused.hwx --format json -- --target=$target-linux-gnu -march=made-up
@@ -72,20 +72,20 @@ done
 
 # only what changed is parsed
 cp build/heapwise-types.hwx before
-index -p build --format json
+index --database build --format json
 equal "parsed when nothing changed" "$(field parsed)" 0
 cmp -s before build/heapwise-types.hwx || fail "an index made again without changes differs"
 sleep 0.02
 echo "struct circle { double radius[4]; };" >>src/shape.h
-index -p build/compile_commands.json --format json
+index --database build/compile_commands.json --format json
 equal "parsed when a header changed" "$(field parsed)" 1
 sed -i 's/-DEXTRA/-DOTHER/' build/compile_commands.json
-index -p build --format json
+index --database build --format json
 equal "parsed when a command changed" "$(field parsed)" 1
-equal "gone with its definition" "$(type_at src/one.c:5 -p build)" ""
-index -p build --anew --format json
+equal "gone with its definition" "$(type_at src/one.c:5 --database build)" ""
+index --database build --anew --format json
 equal "parsed with --anew" "$(field parsed)" 2
-index -p build --alloc-fn pool_get --format json
+index --database build --alloc-fn pool_get --format json
 equal "parsed with another function" "$(field parsed)" 2
 grep -q "	cc-	8	item		pool_get" build/heapwise-types.hwx || fail "--alloc-fn is not a call that allocates"
 
@@ -116,15 +116,15 @@ equal "status of an empty source" "$status" 0
 index deep.c -o deep.hwx -- -fbracket-depth=100000
 [ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "deep nesting ends with status $status"
 echo '{ "not": [' >build/compile_commands.json
-index -p build
+index --database build
 equal "status of garbage for compile commands" "$status" 3
 says stderr "cannot be understood|names no sources"
 echo '[]' >build/compile_commands.json
-index -p build
+index --database build
 equal "status of no commands" "$status" 3
 [ -s build/heapwise-types.hwx ] || fail "the old index is lost"
 cp empty.c other.json
-index -p other.json
+index --database other.json
 equal "status of a file of another name" "$status" 3
 says stderr "is not called compile_commands.json"
 index src/one.c -o /no/such/folder/index
@@ -138,7 +138,7 @@ equal "status of garbage" "$status" 3
 says stderr "broken.hwx: this is not an index of types"
 [ -z "$(ls | grep '\.new$')" ] || fail "unfinished files are left behind"
 
-HEAPWISE_LIBCLANG=/no/such/libclang.so "$HEAPWISE" types-index empty.c >stdout 2>stderr
+HEAPWISE_LIBCLANG=/no/such/libclang.so "$HEAPWISE" trace types-index empty.c >stdout 2>stderr
 equal "status without the library" "$?" 3
 says stderr "libclang is not there .*install"
 finish

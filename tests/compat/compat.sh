@@ -17,7 +17,7 @@ blocks()
 	local trace
 
 	for trace; do
-		"$HEAPWISE" dump "$trace"
+		"$HEAPWISE" trace dump "$trace"
 	done | awk '$1 !~ /^#/ && $5 == 1237 && $3 != "duration" {
 		if ($3 ~ /free|delete/) frees++; else allocations++ } END { print allocations + 0, frees + 0 }'
 }
@@ -425,7 +425,7 @@ named_by_map()
 
 	map=/tmp/perf-$("$HEAPWISE" report --format json --no-symbols trace | jq .pid).map
 	[ -f "$map" ] || fail "the program wrote no map"
-	"$HEAPWISE" symbolize trace >/dev/null 2>&1
+	"$HEAPWISE" trace symbolize trace >/dev/null 2>&1
 	rm -f "$map"
 	"$HEAPWISE" report --depth 0 trace >named 2>&1
 }
@@ -446,7 +446,7 @@ case_node()
 	needs node nodejs
 	alone node "$here/jit.js"
 	recorded -- node --perf-basic-prof "$here/jit.js"
-	equal "blocks" "$("$HEAPWISE" dump trace | awk '$5 == 70001 && $3 !~ /free|duration/' | wc -l)" \
+	equal "blocks" "$("$HEAPWISE" trace dump trace | awk '$5 == 70001 && $3 !~ /free|duration/' | wc -l)" \
 		"$(awk '$1 == "truth" { print $2 }' recorded.out)"
 	named_by_map
 	says named "JS:.*leafAllocates.*jit.js"

@@ -16,7 +16,7 @@ cd "$work" || exit 1
 blocks()
 {
 	for trace; do
-		"$HEAPWISE" dump "$trace" 2>/dev/null
+		"$HEAPWISE" trace dump "$trace" 2>/dev/null
 	done | awk '$1 !~ /^#/ && $5 == 1237 && $3 != "duration" {
 		if ($3 ~ /free|delete/) frees++; else allocations++ } END { print allocations + 0, frees + 0 }'
 }

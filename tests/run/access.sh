@@ -29,7 +29,7 @@ build()
 # accesses TRACE   "size reads writes read_bytes written_bytes low high flags" of each chunk
 accesses()
 {
-	"$HEAPWISE" dump "$1" | awk '
+	"$HEAPWISE" trace dump "$1" | awk '
 		$3 ~ /^(malloc|calloc|realloc|memalign|new|new_array)$/ { size[$6] = $5 }
 		$1 == "#" && $2 == "access" {
 			for (i = 4; i < NF; i += 2)
@@ -362,7 +362,7 @@ adaptive()
 		END { if (found != 3) print "something is missing" }' "$work/truth" "$work/seen" >"$work/verdict"
 	[ ! -s "$work/verdict" ] || fail "$(cat "$work/verdict")"
 	# The last access of `late` is within an epoch (and a scheduler's whim) of the program's end.
-	"$HEAPWISE" dump "$work/hot.hwt" | awk '
+	"$HEAPWISE" trace dump "$work/hot.hwt" | awk '
 		$3 == "malloc" && $5 == 555 { chunk = $6 }
 		$2 == "access" && $3 == chunk { last = $7 }
 		{ if ($3 ~ /^[a-z]+$/ && $1 + 0 > latest) latest = $1 + 0 }
@@ -390,7 +390,7 @@ brief()
 	build "$work/brief" -O1 "$targets_source/accesses_brief.c"
 	record "$work/brief.hwt" --access adaptive -- "$work/brief"
 	equal "status" "$status" 0
-	"$HEAPWISE" dump "$work/brief.hwt" >"$work/dump"
+	"$HEAPWISE" trace dump "$work/brief.hwt" >"$work/dump"
 	awk '
 		$3 == "malloc" { size[$6] = $5; born[$6] = $1 }
 		$3 == "free" { ended[$6] = $1 }
@@ -489,7 +489,7 @@ lost()
 		record "$work/$mode.hwt" --access "$mode" --access-epoch 5 -- "$work/lost"
 		equal "status" "$status" 0
 		equal "$mode: scan, lost, reachable" \
-			"$("$HEAPWISE" info --format json "$work/$mode.hwt" | jq -r '.image_list[0] | [.scan, .lost_chunks, .lost_bytes, .reachable_chunks] | join(" ")')" \
+			"$("$HEAPWISE" trace info --format json "$work/$mode.hwt" | jq -r '.image_list[0] | [.scan, .lost_chunks, .lost_bytes, .reachable_chunks] | join(" ")')" \
 			"done 2 $(((1 << 20) + 2000)) 2"
 	done
 }
@@ -552,7 +552,7 @@ times()
 	for options in "" --exact-times; do
 		record "$work/times.hwt" $options -- "$work/times"
 		equal "status" "$status" 0
-		"$HEAPWISE" dump "$work/times.hwt" | awk '
+		"$HEAPWISE" trace dump "$work/times.hwt" | awk '
 			$3 == "malloc" { size[$6] = $5; born[$5] = $1 }
 			$2 == "access" { first[size[$3]] = $5; last[size[$3]] = $7 }
 			function near(what, got, wanted) {
@@ -584,7 +584,7 @@ handed()
 		[ "$mode" = exact ] || forget_last
 		equal "$mode: written by one, read by another" "$(grep -cx "900 1 2 1 2 0 2 shared" "$work/seen")" 1000
 		equal "$mode: accessed by the other only" "$(grep -cx "901 1 1 1 1 0 2 -" "$work/seen")" 1000
-		equal "$mode: first, last, birth in order" "$("$HEAPWISE" dump "$work/handed.hwt" | awk '
+		equal "$mode: first, last, birth in order" "$("$HEAPWISE" trace dump "$work/handed.hwt" | awk '
 			$3 == "malloc" { born[$6] = $1 }
 			$3 == "free" { ended[$6] = $1 }
 			$2 == "access" { first[$3] = $5; last[$3] = $7 }

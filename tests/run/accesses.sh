@@ -16,7 +16,7 @@ needs_valgrind()
 # measured, then "late CHUNK" for each whose accesses are not within its life
 chunks()
 {
-	"$HEAPWISE" dump "$1" | awk '
+	"$HEAPWISE" trace dump "$1" | awk '
 		$1 !~ /^#/ && $3 ~ /^(malloc|calloc|realloc|memalign|new|new_array)$/ { size[$6] = $5; born[$6] = $1 }
 		$1 !~ /^#/ && $3 ~ /^(free|realloc_free|delete|delete_array)$/ { died[$6] = $1 }
 		$2 == "access" && $1 == "#" && $4 == "first_ns" {
@@ -34,7 +34,7 @@ chunks()
 # realloc goes on with the block that it was given, and its copy is read and written
 points()
 {
-	"$HEAPWISE" dump "$1" | awk '
+	"$HEAPWISE" trace dump "$1" | awk '
 		function min(a, b) { return a < b ? a : b }
 		$1 !~ /^#/ && $3 == "realloc_free" && $8 == 1 { old = $6; old_size = $5 }
 		$1 !~ /^#/ && $3 ~ /^(malloc|calloc|realloc|memalign|new|new_array)$/ {
@@ -62,7 +62,7 @@ points()
 # never given to realloc: how many bytes of that size no block had accessed
 untouched()
 {
-	"$HEAPWISE" dump "$1" | awk '
+	"$HEAPWISE" trace dump "$1" | awk '
 		$1 !~ /^#/ && $3 ~ /^(malloc|calloc|realloc|memalign|new|new_array)$/ {
 			point[$6] = $7
 			blocks[$7]++
@@ -218,9 +218,9 @@ exec)
 	record trace --access valgrind -- env A=1 nice "$HEAPWISE_TARGETS/touches" >wanted
 	equal "exit status" "$status" 0
 	equal "images" "$(field trace .images)" 3
-	"$HEAPWISE" dump --image 0 trace >first
+	"$HEAPWISE" trace dump --image 0 trace >first
 	grep -q '^# access' first || fail "no accesses of the program before exec"
-	"$HEAPWISE" dump --image 2 trace | grep -c '^# access [0-9]' >count
+	"$HEAPWISE" trace dump --image 2 trace | grep -c '^# access [0-9]' >count
 	at_least "accesses after exec" "$(cat count)" 22
 	# Programs call themselves by the name that the user wrote.
 	mkdir bin
@@ -243,7 +243,7 @@ killed)
 	"$HEAPWISE" report trace >report || fail "the trace cannot be read"
 	record trace2 --access valgrind -- sh -c 'kill -SEGV $$'
 	equal "exit status" "$status" 139
-	"$HEAPWISE" dump trace2 | grep -q '^# access' || fail "no accesses of a program that a signal ended"
+	"$HEAPWISE" trace dump trace2 | grep -q '^# access' || fail "no accesses of a program that a signal ended"
 	;;
 missing)
 	mkdir -p bin empty

@@ -11,7 +11,7 @@ equal "exit status" "$status" 0
 equal "states" "$(cat "$work/states")" "2 3 2 1"
 
 # kind size, for blocks of the target and marks
-"$HEAPWISE" dump "$work/trace" | awk '$5 ~ /^1000[0-9]$/ { print $3, $5 } $3 == "mark" { print $3, $4, $5, $8 }' \
+"$HEAPWISE" trace dump "$work/trace" | awk '$5 ~ /^1000[0-9]$/ { print $3, $5 } $3 == "mark" { print $3, $4, $5, $8 }' \
 	>"$work/got"
 cat >"$work/wanted" <<-WANTED
 	malloc 10001

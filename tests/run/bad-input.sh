@@ -39,13 +39,13 @@ case_output_in_use()
 	until_true test -s "$work/t.hwt"
 	refused "cannot write $work/t.hwt: another recording writes to it" -- -o "$work/t.hwt" -- touch "$work/was-run"
 	[ ! -e "$work/was-run" ] || fail "the program was run although its trace cannot be written"
-	"$HEAPWISE" synth -o "$work/t.hwt" >"$work/stdout" 2>"$work/stderr"
+	"$HEAPWISE" dev synth -o "$work/t.hwt" >"$work/stdout" 2>"$work/stderr"
 	equal "status of synth" "$?" 3
 	says "$work/stderr" "another recording writes to it"
 	touch "$work/go"
 	wait
 	equal "what the first says" "$(cat "$work/first")" ""
-	equal "closed" "$("$HEAPWISE" info --format json "$work/t.hwt" | jq -r .closed)" true
+	equal "closed" "$("$HEAPWISE" trace info --format json "$work/t.hwt" | jq -r .closed)" true
 	equal "complete" "$(field "$work/t.hwt" .complete)" true
 	"$HEAPWISE" run -q -o "$work/t.hwt" -- true 2>"$work/stderr"
 	equal "status when it is free again" "$?" 0
@@ -65,7 +65,7 @@ case_full_disk()
 	equal "exit status" "$(cat "$work/status")" 0
 	equal "allocations of the program" "$(expected_total "$work/expected" allocations)" 600000
 	says "$work/stderr" "no space left|full"
-	"$HEAPWISE" info "$work/trace" >"$work/info" 2>&1 || fail "the trace does not open"
+	"$HEAPWISE" trace info "$work/trace" >"$work/info" 2>&1 || fail "the trace does not open"
 }
 
 # A limit on file sizes also holds for the shared memory of a recording: the program runs, and the message says why it is not
@@ -85,7 +85,7 @@ case_file_limit()
 # damaged FILE   report, dump and info neither crash nor hang; status is 0 or 3.
 damaged()
 {
-	for command in "report --no-symbols" dump info; do
+	for command in "report --no-symbols" "trace dump" "trace info"; do
 		timeout 60 "$HEAPWISE" $command "$1" >"$work/stdout" 2>"$work/stderr"
 		status=$?
 		[ "$status" -eq 0 ] || [ "$status" -eq 3 ] || fail "$command $1: status $status"

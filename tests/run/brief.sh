@@ -40,7 +40,7 @@ same killed 0 -- sh -c "$targets/leaks trees; kill -9 \$\$"
 
 # More events than are kept in memory: findings of a sample, which names itself, and finds the same places.
 "$HEAPWISE" run -o "$work/large.hwt" -- "$targets/many" 400000 >"$work/stdout" 2>"$work/stderr"
-says "$work/stderr" "the findings are estimated from [0-9,]+ of [0-9,]+ allocations; 'heapwise findings .*large.hwt' has the exact ones"
+says "$work/stderr" "findings estimated from [0-9,]+ of [0-9,]+ allocations; for exact ones run 'heapwise findings .*large.hwt'"
 says "$work/stderr" "next: heapwise findings .*large.hwt, heapwise serve --open .*large.hwt"
 at_least "large: findings" "$(grep -c ': finding ' "$work/stderr")" 1
 places() { sed -E 's/^heapwise: finding [0-9]+: //; s/ \(.*//' | sort -u; }
@@ -52,7 +52,7 @@ places() { sed -E 's/^heapwise: finding [0-9]+: //; s/ \(.*//' | sort -u; }
 says "$work/stderr" "^heapwise: [0-9,]+ allocations, .* by 4 processes; highest peak "
 sum=$(for trace in "$work"/several/*.hwt; do "$HEAPWISE" report -f json "$trace"; done | jq -s 'map(.allocations) | add')
 equal "allocations of all processes" "$(sed -nE 's/^heapwise: ([0-9,]+) allocations.*/\1/p' "$work/stderr" | tr -d ,)" "$sum"
-says "$work/stderr" "findings of the process with the highest peak, .*/several/"
+says "$work/stderr" "findings for the process with the highest peak, .*/several/"
 cat >"$work/starter.c" <<'PROGRAM'
 #include <sys/wait.h>
 #include <unistd.h>

@@ -328,15 +328,15 @@ case_mistakes()
 {
 	build new -DNEW
 	check 2
-	says "$work/stderr" "which FILE"
+	says "$work/stderr" "no FILE given"
 	check 2 "$work/new.hwt"
-	says "$work/stderr" "which limits"
+	says "$work/stderr" "no limits given"
 	check 2 --max-growth 5% "$work/new.hwt"
-	says "$work/stderr" "wants --baseline"
+	says "$work/stderr" "requires --baseline"
 	check 2 --max-growth much --baseline "$work/new.hwt" "$work/new.hwt"
-	says "$work/stderr" "wants a percentage"
+	says "$work/stderr" "expected a percentage"
 	check 2 --baseline "$work/new.hwt" --max-peak 1M "$work/new.hwt"
-	says "$work/stderr" "--baseline wants --max-growth"
+	says "$work/stderr" "--baseline requires --max-growth"
 	check 2 --max-peak much "$work/new.hwt"
 	says "$work/stderr" "wants a size"
 	check 3 --budget "$work/none.toml" "$work/new.hwt"
@@ -352,7 +352,7 @@ case_mistakes()
 	check 3 --budget "$work/heap.toml" "$work/new.hwt"
 	: >"$work/heap.toml"
 	check 2 --budget "$work/heap.toml" "$work/new.hwt"
-	says "$work/stderr" "which limits"
+	says "$work/stderr" "no limits given"
 }
 
 run_case "$1"

@@ -167,7 +167,7 @@ case_same()
 # holds, that line excluded
 live_in_dump()
 {
-	"$HEAPWISE" dump "$1" | awk '$1 ~ /^#/ { next } '"$2"' { exit }
+	"$HEAPWISE" trace dump "$1" | awk '$1 ~ /^#/ { next } '"$2"' { exit }
 		$3 ~ /^(malloc|calloc|realloc|memalign|new|new_array)$/ { live += $5; n++; sum += $5 }
 		$3 ~ /^(free|realloc_free|delete|delete_array)$/ { live -= $5 }
 		END { print live + 0, n + 0, sum + 0 }'
@@ -202,7 +202,7 @@ case_moments()
 
 	# Times are those of events, which may share them: after all of one time.
 	for line in 20 90 150 200 260 300; do
-		time=$("$HEAPWISE" dump "$trace" | awk '$1 !~ /^#/' | sed -n "${line}s/ .*//p")
+		time=$("$HEAPWISE" trace dump "$trace" | awk '$1 !~ /^#/' | sed -n "${line}s/ .*//p")
 		compare --at "${time}ns" --at end "$trace"
 		equal "at $time ns" "$(at a)" "$(live_in_dump "$trace" "\$1 > $time")"
 		equal "a is known until then" "$(jq "[.heap[] | select(.time_ns > $time and .a != null)] | length" "$work/json")" 0

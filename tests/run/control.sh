@@ -9,7 +9,7 @@ target=$HEAPWISE_TARGETS/control
 # sizes TRACE   "count kind size" of the target's own blocks
 sizes()
 {
-	"$HEAPWISE" dump "$1" | awk '$3 ~ /alloc|free/ && $5 ~ /^[579]0[0-2][0-9]$/ { print $3, $5 }' | sort | uniq -c |
+	"$HEAPWISE" trace dump "$1" | awk '$3 ~ /alloc|free/ && $5 ~ /^[579]0[0-2][0-9]$/ { print $3, $5 }' | sort | uniq -c |
 		awk '{ print $1, $2, $3 }'
 }
 
@@ -25,7 +25,7 @@ holds()
 # closed TRACE   it is complete, nothing was lost, and no event contradicts another
 closed()
 {
-	equal "closed" "$("$HEAPWISE" info --format json "$1" | jq .closed)" true
+	equal "closed" "$("$HEAPWISE" trace info --format json "$1" | jq .closed)" true
 	equal "complete" "$(field "$1" .complete)" true
 	equal "lost_events" "$(field "$1" .lost_events)" 0
 	equal "implied_frees" "$(field "$1" .implied_frees)" 0
@@ -93,7 +93,7 @@ case_symbols()
 {
 	"$HEAPWISE" run -q -o "$work/one" -- "$target" restart "$work/two" "$work/three" >"$work/stdout"
 	for trace in one two three; do
-		equal "symbols in $trace" "$("$HEAPWISE" info --format json "$work/$trace" | jq .has_symbols)" true
+		equal "symbols in $trace" "$("$HEAPWISE" trace info --format json "$work/$trace" | jq .has_symbols)" true
 		"$HEAPWISE" report --format json "$work/$trace" |
 			jq -r '[.top.bytes[].stack | map(.function) | index("restart")] | map(. != null) | all' >"$work/got"
 		equal "stacks in $trace" "$(cat "$work/got")" true
@@ -202,14 +202,14 @@ case_marks()
 	# What was live at a snapshot, by point, adds up to what was live.
 	equal "points of snapshots" "$(field "$work/trace" \
 		'[.snapshots | group_by(.snapshot)[] | map(.live_bytes) | add] | join(" ")')" "500800 751250"
-	"$HEAPWISE" info --format json "$work/trace" >"$work/info"
+	"$HEAPWISE" trace info --format json "$work/trace" >"$work/info"
 	equal "snapshots of info" "$(jq -c '[.snapshot_list[] | [.live_bytes, .live_chunks]]' "$work/info")" \
 		"[[500800,100],[751250,150]]"
 	equal "marks of info" "$(jq '.mark_list | length' "$work/info")" "$(field "$work/trace" '[.marks[] | select(.kind != "snapshot")] | length')"
-	"$HEAPWISE" info "$work/trace" >"$work/text"
+	"$HEAPWISE" trace info "$work/trace" >"$work/text"
 	says "$work/text" "phase_begin .* load"
 	says "$work/text" "^Snapshots"
-	"$HEAPWISE" dump "$work/trace" >"$work/text"
+	"$HEAPWISE" trace dump "$work/trace" >"$work/text"
 	says "$work/text" '^# name 0x2 in "the" middle'
 	says "$work/text" " mark 0x1 0 - [0-9]+ phase_begin "
 }
@@ -224,7 +224,7 @@ case_paused()
 	equal "strangers" "$(field "$work/trace" '[.caveats[] | select(test("^301 frees of chunks that were allocated while recording was paused$"))] | length')" 1
 	equal "marks" "$(marks "$work/trace")" "paused resumed"
 	# No new chunk was given the end of an unseen one: those lived for 0.3 s at least.
-	"$HEAPWISE" dump "$work/trace" | awk '$5 == 5012 && $3 == "malloc" { born[$6] = $1 }
+	"$HEAPWISE" trace dump "$work/trace" | awk '$5 == 5012 && $3 == "malloc" { born[$6] = $1 }
 		$5 == 5012 && $3 == "free" && $1 - born[$6] < 290000000 { wrong++ }
 		END { print wrong + 0 }' >"$work/got"
 	equal "short lives" "$(cat "$work/got")" 0

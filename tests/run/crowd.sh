@@ -39,7 +39,7 @@ case_threads()
 	"$HEAPWISE" run --no-symbols -o "$work/trace" -- "$crowd" threads 5000 >"$work/stdout" 2>"$work/stderr"
 	[ "$(cat "$work/stdout")" = 5000 ] || skip "the machine lets a process have $(cat "$work/stdout") threads"
 	! grep -i "lost\|dropped" "$work/stderr" || fail "events are missing"
-	equal "blocks of 5000 threads" "$("$HEAPWISE" dump "$work/trace" | awk '$3 == "malloc" && $5 == 101' | wc -l)" $((5000 * each))
+	equal "blocks of 5000 threads" "$("$HEAPWISE" trace dump "$work/trace" | awk '$3 == "malloc" && $5 == 101' | wc -l)" $((5000 * each))
 }
 
 run_case "$1"

@@ -18,7 +18,7 @@ build()
 sums()
 {
 	for size in "${@:2}"; do
-		equal "blocks of $size" "$("$HEAPWISE" dump "$1" | awk -v size="$size" '$1 !~ /^#/ && $5 == size && $3 != "duration" {
+		equal "blocks of $size" "$("$HEAPWISE" trace dump "$1" | awk -v size="$size" '$1 !~ /^#/ && $5 == size && $3 != "duration" {
 			if ($3 == "free") frees++; else allocs++ } END { print allocs + 0, frees + 0 }')" "100 100"
 	done
 }
@@ -42,8 +42,8 @@ run | lazy | sealed)
 	known trace
 	sums trace $all
 	# The first copy that the C library makes for the constructor tells of the module.
-	equal "copies" "$("$HEAPWISE" dump trace | awk '$5 == 1308 && $3 == "malloc"' | wc -l)" 100
-	at_least "copies freed" "$("$HEAPWISE" dump trace | awk '$5 == 1308 && $3 == "free"' | wc -l)" 100
+	equal "copies" "$("$HEAPWISE" trace dump trace | awk '$5 == 1308 && $3 == "malloc"' | wc -l)" 100
+	at_least "copies freed" "$("$HEAPWISE" trace dump trace | awk '$5 == 1308 && $3 == "free"' | wc -l)" 100
 	;;
 search) # by name, in the folders that the host names
 	cc -O1 -fno-builtin "$source" -o host -ldl -Wl,-rpath,"$PWD" || fail "does not build"

@@ -85,7 +85,7 @@ case_trace()
 {
 	"$HEAPWISE" run --no-symbols -o trace.hwt "$target" trace trace.hwt >stdout 2>stderr
 	equal "told" "$(cat stdout)" "trace -1 EBUSY"
-	whole_trace=$("$HEAPWISE" info --format json trace.hwt | jq .closed)
+	whole_trace=$("$HEAPWISE" trace info --format json trace.hwt | jq .closed)
 	equal "closed" "$whole_trace" true
 	start 10
 	"$HEAPWISE" ctl "$program" dump -o trace.hwt 2>errors
@@ -112,14 +112,14 @@ case_ctl()
 	"$HEAPWISE" ctl "$program" status --freed 2>errors
 	equal "status" $? 2
 	# what was dumped can be read again
-	"$HEAPWISE" import-heaplog -o again.hwt full 2>/dev/null || fail "import: status $?"
+	"$HEAPWISE" import --from heaplog -o again.hwt full 2>/dev/null || fail "import: status $?"
 	equal "kept" "$(field again.hwt .kept.chunks)" 10
 	"$HEAPWISE" ctl "$program" stop >answer
 	"$HEAPWISE" ctl "$program" dump 2>errors
 	equal "status, stopped" $? 3
 	says errors "stopped"
 	let_go
-	equal "closed" "$("$HEAPWISE" info --format json trace.hwt | jq .closed)" true
+	equal "closed" "$("$HEAPWISE" trace info --format json trace.hwt | jq .closed)" true
 	"$HEAPWISE" ctl "$program" dump 2>errors
 	equal "status, ended" $? 3
 }

@@ -24,14 +24,14 @@ make_runs()
 	shift 4
 	mkdir -p "$build"
 	for ((i = 0; i < count; i++)); do
-		"$HEAPWISE" synth -o "$build/$i.hwt" --program 7 --points 40 --chunks "$chunks" --seed $((seed + i)) "$@" \
+		"$HEAPWISE" dev synth -o "$build/$i.hwt" --program 7 --points 40 --chunks "$chunks" --seed $((seed + i)) "$@" \
 			>/dev/null || fail "synth"
 	done
 }
 
 push()
 {
-	"$HEAPWISE" push --to "$store" --format json "$@" >pushed 2>stderr
+	"$HEAPWISE" fleet push --to "$store" --format json "$@" >pushed 2>stderr
 	status=$?
 }
 
@@ -127,7 +127,7 @@ case_questions_by_hand()
 	equal "runs of a version" "$(ask runs -n 0 --build 1.2 | jq '.rows | length')" 6
 	push --trace --build b9 --chunks "$work/more.hwt" # is not there
 	equal "status without a trace" "$status" 3
-	"$HEAPWISE" synth -o more.hwt --program 7 --points 40 --chunks 3000 --seed 999 >/dev/null
+	"$HEAPWISE" dev synth -o more.hwt --program 7 --points 40 --chunks 3000 --seed 999 >/dev/null
 	push --trace --chunks --build b9 more.hwt
 	equal "chunks" "$(pushed chunks)" 3000
 	equal "new stacks" "$(pushed stacks)" 0
@@ -160,7 +160,7 @@ case_questions_by_hand()
 	done
 	equal "rows after clean" "$(server_ask 0 "SELECT count() FROM fleet.types_all")" $((before - 1))
 	# More places than one statement can name.
-	"$HEAPWISE" synth -o wide.hwt --program 8 --points 15000 --chunks 30000 --seed 5 >/dev/null
+	"$HEAPWISE" dev synth -o wide.hwt --program 8 --points 15000 --chunks 30000 --seed 5 >/dev/null
 	push --build wide wide.hwt
 	equal "places of a wide run" "$(ask top -n 0 --build wide | jq '[.rows[] | select(.runs == 1)] | length')" 15000
 	# A trace that is longer than it was.
@@ -227,7 +227,7 @@ case_shard_stopped_midway()
 {
 	two_shards
 	make_runs b1 12 100 300000
-	"$HEAPWISE" push --to "$store" --chunks --format json b1 >pushed 2>stderr &
+	"$HEAPWISE" fleet push --to "$store" --chunks --format json b1 >pushed 2>stderr &
 	pushing=$!
 	until_true has_rows
 	server_stop 1
@@ -251,7 +251,7 @@ case_push_killed()
 	two_shards
 	make_runs b1 30 100 20000
 	for ms in 020 080 160 320 500; do
-		timeout -s KILL 0.$ms "$HEAPWISE" push --to "$store" --chunks b1 >/dev/null 2>&1
+		timeout -s KILL 0.$ms "$HEAPWISE" fleet push --to "$store" --chunks b1 >/dev/null 2>&1
 		python3 "$check" whole "$HEAPWISE" "$store" b1 || fail "half a run is seen, killed after $ms ms"
 	done
 	push --chunks b1
@@ -280,20 +280,20 @@ case_bad_input()
 	two_shards
 	make_runs b1 1 100 2000
 	one=127.0.0.1:${http_ports[0]}
-	refuses "name or the password is wrong" "$HEAPWISE" push --to "clickhouse://fleet:wrongone@$one/fleet" b1/0.hwt
+	refuses "name or the password is wrong" "$HEAPWISE" fleet push --to "clickhouse://fleet:wrongone@$one/fleet" b1/0.hwt
 	refuses "name or the password is wrong" "$HEAPWISE" fleet top --to "clickhouse://nobody@$one/fleet"
-	refuses "cannot reach 127.0.0.1:1" "$HEAPWISE" push --to clickhouse://fleet@127.0.0.1:1/fleet b1/0.hwt
+	refuses "cannot reach 127.0.0.1:1" "$HEAPWISE" fleet push --to clickhouse://fleet@127.0.0.1:1/fleet b1/0.hwt
 	refuses "cannot reach" "$HEAPWISE" fleet runs --to clickhouse://fleet@no.such.host.invalid/fleet
-	refuses "no Heapwise schema" "$HEAPWISE" push --to "clickhouse://fleet@$one/other" b1/0.hwt
-	refuses "must end in the name of a database" "$HEAPWISE" push --to "clickhouse://fleet@$one/" b1/0.hwt
-	refuses "'99999' is no port" "$HEAPWISE" push --to "clickhouse://fleet@127.0.0.1:99999/fleet" b1/0.hwt
-	refuses "names no host" "$HEAPWISE" push --to "clickhouse:///fleet" b1/0.hwt
+	refuses "no Heapwise schema" "$HEAPWISE" fleet push --to "clickhouse://fleet@$one/other" b1/0.hwt
+	refuses "must end in the name of a database" "$HEAPWISE" fleet push --to "clickhouse://fleet@$one/" b1/0.hwt
+	refuses "'99999' is no port" "$HEAPWISE" fleet push --to "clickhouse://fleet@127.0.0.1:99999/fleet" b1/0.hwt
+	refuses "names no host" "$HEAPWISE" fleet push --to "clickhouse:///fleet" b1/0.hwt
 	refuses "'zz' is not the number of a run" "$HEAPWISE" fleet fetch zz --to "$store" -o none.hwt
 	refuses "has no run 12345678abcdef00" "$HEAPWISE" fleet fetch 12345678abcdef00 --to "$store" -o none.hwt
 	refuses "fetch writes to a file" "$HEAPWISE" fleet fetch 1 --to "$store"
 	refuses "drops what is older than --keep" "$HEAPWISE" fleet expire --to "$store"
 	refuses "no runs of a build 'nope'" "$HEAPWISE" fleet growth --old nope --new nada --to "$store"
-	refuses "holds no trace" "$HEAPWISE" push --to "$store" servers
+	refuses "contains no traces" "$HEAPWISE" fleet push --to "$store" servers
 	[ ! -e none.hwt ] || fail "a file of nothing is left"
 	# An old schema is refused, brought up to date, and used.
 	server_ask 0 "DROP TABLE fleet.meta" && "$HEAPWISE" fleet init --to "clickhouse://fleet@$one/fleet" --cluster fleet >/dev/null
@@ -308,19 +308,19 @@ case_bad_input()
 	server_ask 0 "CREATE TABLE old.meta (key String, value String, made DateTime) ENGINE = MergeTree ORDER BY (key, made)"
 	server_ask 0 "CREATE TABLE old.runs (day Date, run UInt64, push UInt64, program UInt64, build UInt64, time DateTime) ENGINE = MergeTree PARTITION BY day ORDER BY (program, build, time, run)"
 	server_ask 0 "INSERT INTO old.meta SELECT 'version', '0', now()"
-	refuses "old schema 0" "$HEAPWISE" push --to "clickhouse://fleet@$one/old" b1/0.hwt
+	refuses "old schema 0" "$HEAPWISE" fleet push --to "clickhouse://fleet@$one/old" b1/0.hwt
 	"$HEAPWISE" fleet init --to "clickhouse://fleet@$one/old" >/dev/null || fail "init of an old schema"
-	"$HEAPWISE" push --to "clickhouse://fleet@$one/old" b1/0.hwt >/dev/null || fail "push after init"
+	"$HEAPWISE" fleet push --to "clickhouse://fleet@$one/old" b1/0.hwt >/dev/null || fail "push after init"
 	equal "runs in the old store" "$(server_ask 0 'SELECT count() FROM old.runs')" 1
 	server_ask 0 "INSERT INTO old.meta SELECT 'version', '99', now() + 1000"
 	refuses "newer Heapwise" "$HEAPWISE" fleet runs --to "clickhouse://fleet@$one/old"
 	# Half-written and damaged traces.
 	head -c $(($(stat -c %s b1/0.hwt) * 2 / 3)) b1/0.hwt >half.hwt
-	"$HEAPWISE" push --to "$store" half.hwt >out 2>stderr
+	"$HEAPWISE" fleet push --to "$store" half.hwt >out 2>stderr
 	equal "status of half a trace" "$?" 3
-	says stderr "half-written"
+	says stderr "is incomplete"
 	echo nonsense >not.hwt
-	"$HEAPWISE" push --to "$store" not.hwt b1/0.hwt >out 2>stderr
+	"$HEAPWISE" fleet push --to "$store" not.hwt b1/0.hwt >out 2>stderr
 	equal "status of nonsense" "$?" 3
 	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" 1
 	equal "points" "$(server_ask 0 "SELECT sum(bytes) FROM fleet.points_all")" "$(field b1/0.hwt .bytes)"
@@ -328,7 +328,7 @@ case_bad_input()
 	push --host "o'brien\\" --label "k'=v\\'x" --build "b';DROP TABLE runs" --partial half.hwt
 	equal "status of odd names" "$status" 0
 	equal "odd host" "$(ask runs --host "o'brien\\" --label "k'=v\\'x" | jq -r '.rows[0].labels')" "k'=v\\'x"
-	"$HEAPWISE" push --to "clickhouse://fleet:pass:word@$one/fleet" b1 >/dev/null || fail "password in the address"
+	"$HEAPWISE" fleet push --to "clickhouse://fleet:pass:word@$one/fleet" b1 >/dev/null || fail "password in the address"
 }
 
 # The store is away: traces wait in the spool, in bounds, and are delivered when it is back. The program notices nothing.
@@ -351,7 +351,7 @@ case_spool()
 	# In order of age; the bound holds, and what goes is the oldest.
 	touch -d "2026-01-01" b1/0.hwt
 	size=$(stat -c %s b1/0.hwt)
-	"$HEAPWISE" push --to "$away" --spool bounded --spool-max $((size * 5 / 2)) \
+	"$HEAPWISE" fleet push --to "$away" --spool bounded --spool-max $((size * 5 / 2)) \
 		--host h7 --label "late=a
 b" b1 >out 2>stderr
 	equal "status with the store away" "$?" 3
@@ -360,7 +360,7 @@ b" b1 >out 2>stderr
 	cmp b1/1.hwt bounded/1.hwt || fail "a trace changed in the spool"
 	# The same trace is kept once; another one of the same name has a name of its own.
 	mkdir other && cp b1/2.hwt other/1.hwt
-	"$HEAPWISE" push --to "$away" --spool bounded --host h8 b1/1.hwt bounded/2.hwt other/1.hwt >out 2>stderr
+	"$HEAPWISE" fleet push --to "$away" --spool bounded --host h8 b1/1.hwt bounded/2.hwt other/1.hwt >out 2>stderr
 	equal "traces in the spool" "$(cd bounded && echo *.hwt)" "1.1.hwt 1.hwt 2.hwt"
 	servers_start "$work/servers" 1 || { fail "no server"; finish; }
 	store=clickhouse://fleet@127.0.0.1:${http_ports[0]}/fleet
@@ -376,7 +376,7 @@ b" b1 >out 2>stderr
 	# A program that allocates nothing leaves nothing.
 	"$HEAPWISE" run -q --push "$store" --spool spool -- true 2>stderr || fail "run: $(cat stderr)"
 	equal "traces of nothing" "$(ls spool/*.hwt 2>/dev/null | wc -l)" 0
-	"$HEAPWISE" push --to "$store" --spool bounded >/dev/null || fail "push of a spool"
+	"$HEAPWISE" fleet push --to "$store" --spool bounded >/dev/null || fail "push of a spool"
 	equal "runs" "$(ask runs -n 0 | jq '.rows | length')" 6
 	equal "runs of a host that did not deliver" "$(ask runs --host h7 | jq '.rows | length')" 2
 	equal "their label" "$(ask runs --host h7 --label "late=a
@@ -391,17 +391,17 @@ case_spool_refusals()
 	for option in --children "-o t.hwt"; do
 		"$HEAPWISE" run --push "$away" --spool spool $option -- touch started 2>stderr
 		equal "status with $option" "$?" 2
-		says stderr "${option% *} does not go with it"
+		says stderr "--spool cannot be combined with ${option% *}"
 	done
 	[ ! -e started ] || fail "the program was started all the same"
-	refuses "cannot lock the spool none/such" "$HEAPWISE" push --to "$away" --spool none/such
+	refuses "cannot lock spool none/such" "$HEAPWISE" fleet push --to "$away" --spool none/such
 	(
 		unset HEAPWISE_PASSWORD
 		"$HEAPWISE" run -q --push "clickhouse://fleet:wrong?one@127.0.0.1:1/fleet" -o shown.hwt -- \
 			sh -c 'tr "\0" " " </proc/$PPID/cmdline' >out 2>stderr
 	)
 	says out "clickhouse://fleet:xxxxxxxxx@127.0.0.1:1/fleet"
-	says stderr "the trace stays: .*shown.hwt"
+	says stderr "remains in .*shown.hwt"
 }
 
 # sink   a server that keeps what it is sent: port in $port, requests in sink/N.head and sink/N.body
@@ -423,16 +423,16 @@ case_answers()
 	make_runs b1 1 100 2000
 	for code in 302 404 500 502 503; do
 		where=clickhouse://answer_$code@127.0.0.1:$port/fleet
-		refuses "answers with HTTP status $code" "$HEAPWISE" push --to "$where" b1/0.hwt
+		refuses "answers with HTTP status $code" "$HEAPWISE" fleet push --to "$where" b1/0.hwt
 		refuses "answers with HTTP status $code" "$HEAPWISE" fleet top --to "$where"
 		refuses "answers with HTTP status $code" "$HEAPWISE" fleet expire --keep 9 --to "$where"
 		"$HEAPWISE" run -q --push "$where" -o pushed.hwt -- sh -c 'exit 7' 2>stderr
 		equal "status of a program whose trace is refused with $code" "$?" 7
 		says stderr "answers with HTTP status $code"
 	done
-	refuses "more than 1 MiB" "$HEAPWISE" push --to "clickhouse://answer_200_endless@127.0.0.1:$port/fleet" b1/0.hwt
-	refuses "answers with HTTP status 500" "$HEAPWISE" push --to "clickhouse://answer_500_endless@127.0.0.1:$port/fleet" b1/0.hwt
-	refuses "old schema 0" "$HEAPWISE" push --to "clickhouse://answer_200@127.0.0.1:$port/fleet" b1/0.hwt
+	refuses "more than 1 MiB" "$HEAPWISE" fleet push --to "clickhouse://answer_200_endless@127.0.0.1:$port/fleet" b1/0.hwt
+	refuses "answers with HTTP status 500" "$HEAPWISE" fleet push --to "clickhouse://answer_500_endless@127.0.0.1:$port/fleet" b1/0.hwt
+	refuses "old schema 0" "$HEAPWISE" fleet push --to "clickhouse://answer_200@127.0.0.1:$port/fleet" b1/0.hwt
 	"$HEAPWISE" fleet init --to "clickhouse://answer_200_torn@127.0.0.1:$port/fleet" >out 2>stderr || fail "init: $(cat stderr)"
 }
 
@@ -450,9 +450,9 @@ case_pprof()
 	export HOME=$work
 	sink
 	make_runs b1 2 100 5000
-	"$HEAPWISE" push --to "pprof+http://127.0.0.1:$port" --host h1 --build cafe --version 1.2 --label "team=a,b" b1 \
+	"$HEAPWISE" fleet push --to "pprof+http://127.0.0.1:$port" --host h1 --build cafe --version 1.2 --label "team=a,b" b1 \
 		>/dev/null || fail "push to Pyroscope"
-	"$HEAPWISE" push --to "pprof+http://who:secret@127.0.0.1:$port/api/profiles/writeraw" --host h1 --label "odd key=x" b1/0.hwt \
+	"$HEAPWISE" fleet push --to "pprof+http://who:secret@127.0.0.1:$port/api/profiles/writeraw" --host h1 --label "odd key=x" b1/0.hwt \
 		>/dev/null || fail "push to Parca"
 	for i in 0 1; do
 		says sink/$i.head "^POST /ingest\?name=synthetic%7Bhost%3Dh1%2Cbuild_id%3Dcafe%2Cversion%3D1\.2%2Cteam%3Da_b%7D&from=[0-9]+&until=[0-9]+&format=pprof"
@@ -470,8 +470,8 @@ case_pprof()
 		equal "inuse_space of profile $i" "$(go_sum inuse_space sink/$i.pprof)" "$(field b1/$((i % 2)).hwt .kept.bytes)"
 		equal "inuse_objects of profile $i" "$(go_sum inuse_objects sink/$i.pprof)" "$(field b1/$((i % 2)).hwt .kept.chunks)"
 	done
-	refuses "HTTP status 404" "$HEAPWISE" push --to "pprof+http://127.0.0.1:$port/no/such" b1/0.hwt
-	refuses "cannot reach 127.0.0.1:1" "$HEAPWISE" push --to pprof+http://127.0.0.1:1/ingest b1/0.hwt
+	refuses "HTTP status 404" "$HEAPWISE" fleet push --to "pprof+http://127.0.0.1:$port/no/such" b1/0.hwt
+	refuses "cannot reach 127.0.0.1:1" "$HEAPWISE" fleet push --to pprof+http://127.0.0.1:1/ingest b1/0.hwt
 }
 
 # Pyroscope's name of a series, NAME{key=value,...}, is one text: what would end a part of it cannot be in one.
@@ -481,14 +481,14 @@ case_names()
 	sink
 	cp "$HEAPWISE_TARGETS/leaks" "$odd"
 	"$HEAPWISE" run -q --no-symbols -o odd.hwt -- "./$odd" lists >/dev/null 2>&1
-	"$HEAPWISE" push --to "pprof+http://127.0.0.1:$port" --host "h{1}" --build "b=2" --label "9 lives=x,y={z}" --label "empty=" odd.hwt >/dev/null 2>stderr ||
+	"$HEAPWISE" fleet push --to "pprof+http://127.0.0.1:$port" --host "h{1}" --build "b=2" --label "9 lives=x,y={z}" --label "empty=" odd.hwt >/dev/null 2>stderr ||
 		fail "push: $(cat stderr)"
 	path=$(sed -n '1s/^POST //p' sink/0.head)
 	equal "series" "$(python3 -c 'import sys, urllib.parse as u; print(u.parse_qs(u.urlsplit(sys.argv[1]).query)["name"][0])' "$path")" \
 		"o_d_d__n a&m{host=h_1_,build_id=b_2,__lives=x_y__z_}"
 	# No ClickHouse, but something that answers.
 	refuses "HTTP status 404, and not as ClickHouse does" "$HEAPWISE" fleet runs --to "clickhouse://127.0.0.1:$port/fleet"
-	refuses "HTTP status 404, and not as ClickHouse does" "$HEAPWISE" push --to "clickhouse://127.0.0.1:$port/fleet" odd.hwt
+	refuses "HTTP status 404, and not as ClickHouse does" "$HEAPWISE" fleet push --to "clickhouse://127.0.0.1:$port/fleet" odd.hwt
 }
 
 # Inserts that a table has seen: each made a part of level 0, which stays a while when it is merged.
@@ -508,7 +508,7 @@ case_batches()
 	store=clickhouse://fleet@127.0.0.1:${http_ports[0]}/fleet
 	"$HEAPWISE" fleet init --to "$store" >/dev/null || fail "init"
 	for i in 1 2 3; do
-		"$HEAPWISE" synth -o "$i.hwt" --program "2$i" --points 50000 --chunks 50000 --seed "$i" >/dev/null || fail "synth"
+		"$HEAPWISE" dev synth -o "$i.hwt" --program "2$i" --points 50000 --chunks 50000 --seed "$i" >/dev/null || fail "synth"
 	done
 	touch -d "2026-03-01 12:00 UTC" ?.hwt
 	push 1.hwt 2.hwt 3.hwt

@@ -30,7 +30,7 @@ handler-retries)
 sleepers)
 	record "$work/trace" -- "$target" "$case"
 	equal "exit status" "$status" 0
-	"$HEAPWISE" dump "$work/trace" | awk '$5 == 1000 && $3 == "malloc" { born[$6] = $1 }
+	"$HEAPWISE" trace dump "$work/trace" | awk '$5 == 1000 && $3 == "malloc" { born[$6] = $1 }
 		$5 == 1000 && $3 == "free" { n++; if ($1 - born[$6] < 2900000) short++ }
 		END { print n + 0, short + 0 }' >"$work/lives"
 	equal "blocks that slept, and those of them with a life below 2.9 ms" "$(cat "$work/lives")" "100 0"
@@ -50,7 +50,7 @@ pause-storm)
 	equal "exit status" "$status" 0
 	mv "$work/trace/"*.hwt "$work/one" && mv "$work/one" "$work/trace.one"
 	equal "images" "$(field "$work/trace.one" .images)" 1
-	equal "blocks after the storm" "$("$HEAPWISE" dump "$work/trace.one" | awk '$3 == "malloc" && $5 == 12345' | wc -l)" 1000
+	equal "blocks after the storm" "$("$HEAPWISE" trace dump "$work/trace.one" | awk '$3 == "malloc" && $5 == 12345' | wc -l)" 1000
 	;;
 own-stack)
 	record "$work/trace" -- "$target" "$case"

@@ -89,7 +89,7 @@ case_verbs()
 	ask GET /status >"$work/code"
 	equal "snapshots" "$(value .snapshots)" 1
 	equal "stop" "$(ask POST /stop -d "") $(value .state)" "200 stopped"
-	equal "closed" "$("$HEAPWISE" info --format json "$work/trace" | jq .closed)" true
+	equal "closed" "$("$HEAPWISE" trace info --format json "$work/trace" | jq .closed)" true
 	equal "resume after stop" "$(ask POST /resume)" 409
 	says "$work/body" "was stopped"
 	let_go
@@ -353,7 +353,7 @@ case_unseen()
 	kill -TERM "$monitor"
 	wait "$monitor"
 	equal "exit status" "$?" 143
-	equal "closed" "$("$HEAPWISE" info --format json "$work/trace" | jq .closed)" true
+	equal "closed" "$("$HEAPWISE" trace info --format json "$work/trace" | jq .closed)" true
 	rm -f "$work/stdout"
 	"$HEAPWISE" run --no-symbols -o "$work/trace" -- "$target" steered "$work/go" >"$work/stdout" 2>"$work/stderr" &
 	monitor=$!
@@ -371,7 +371,7 @@ case_unprofiled()
 	gcc -static "$work/static.c" -o "$work/static" 2>/dev/null || lacks libc6-dev
 	"$HEAPWISE" run --listen 0 --unprofiled -o "$work/trace" -- "$work/static" 2>"$work/stderr"
 	equal "exit status" "$?" 5
-	says "$work/stderr" "without being recorded, and nothing was served"
+	says "$work/stderr" "the program was not recorded, and nothing was served"
 	! grep -q listening "$work/stderr" || fail "an address was printed"
 }
 

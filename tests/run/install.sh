@@ -234,11 +234,11 @@ int main(void)
 	return heapwise_writer_alloc(writer, 1, 100, 0, 0) || heapwise_writer_close(writer);
 }
 C
-		cmake -B made . >/dev/null && cmake --build made >/dev/null && made/uses && heapwise info one.hwt
+		cmake -B made . >/dev/null && cmake --build made >/dev/null && made/uses && heapwise trace info one.hwt
 		gcc $(pkg-config --cflags heapwise) uses.c $(pkg-config --libs heapwise-writer) -o two && ./two
 		heapwise cc -O1 uses.c -lheapwise-writer -o three
 		heapwise run --access exact -o three.hwt -- ./three && heapwise scores three.hwt | head -5
-		heapwise run --access valgrind -o four.hwt -- ./two && heapwise info four.hwt | head -5' >uses 2>&1 || fail "its libraries cannot be used"
+		heapwise run --access valgrind -o four.hwt -- ./two && heapwise trace info four.hwt | head -5' >uses 2>&1 || fail "its libraries cannot be used"
 	cat uses
 	inside clean '
 		apt-get purge -qq -y heapwise >/dev/null

@@ -142,7 +142,7 @@ read_trace()
 
 	begun[$who]=$((${begun[$who]:-0} + 1))
 	"$HEAPWISE" report --no-symbols --format json "$work/trace" >"$work/trace.json" 2>"$work/errors" &&
-		"$HEAPWISE" dump "$work/trace" >/dev/null 2>>"$work/errors" ||
+		"$HEAPWISE" trace dump "$work/trace" >/dev/null 2>>"$work/errors" ||
 		{ fail "kill $i of $who: $(wc -c <"$work/trace") bytes cannot be read: $(cat "$work/errors")"; return; }
 	[ ! -s "$work/counters" ] || read -r allocations frees <<<"$(counted "$work/counters")"
 	read -r got_allocations got_frees <<<"$(jq -r '"\(.allocations) \(.frees)"' "$work/trace.json")"

@@ -16,7 +16,7 @@ recorded()
 }
 
 # direct [OPTION...]   functions that mprof says allocate
-direct() { "$HEAPWISE" mprof -t direct --format json "$@" trace.hwt 2>stderr | jq -r '.. | objects | .name? // empty'; }
+direct() { "$HEAPWISE" mprof --table direct --format json "$@" trace.hwt 2>stderr | jq -r '.. | objects | .name? // empty'; }
 
 # Functions have the names that people wrote, and who calls __gnat_malloc allocates.
 case_ada()
@@ -40,7 +40,7 @@ case_ada()
 	gnatmake -q -f -g "-aI$sources/languages" leaks.adb -o leaks 2>log
 	recorded ./leaks
 	says direct 'store\.numbers\.append'
-	"$HEAPWISE" mprof -t bins trace.hwt >bins 2>stderr
+	"$HEAPWISE" mprof --table bins trace.hwt >bins 2>stderr
 	says bins "^ +56 .* store\\.node"
 	grep 'store\.numbers\.insert' direct && fail "functions of a generic package are not folded"
 }

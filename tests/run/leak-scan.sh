@@ -9,7 +9,7 @@ leaks=$HEAPWISE_TARGETS/leaks
 # scan TRACE [IMAGE]   "state reason lost_chunks indirect_chunks" of an image, the last by default
 scan()
 {
-	"$HEAPWISE" info --format json "$1" | jq -r ".image_list[${2:--1}] |
+	"$HEAPWISE" trace info --format json "$1" | jq -r ".image_list[${2:--1}] |
 		[.scan, .scan_reason, .lost_chunks, .indirect_chunks] | join(\" \")"
 }
 
@@ -56,7 +56,7 @@ case_traced()
 		record "$work/gdb" --children -- gdb -nx -batch -ex run --args "$leaks" end return >"$work/out" 2>&1
 		says "$work/out" "exited with code 05"
 		for trace in "$work"/gdb/*.hwt; do
-			"$HEAPWISE" info --format json "$trace" | jq -r '.image_list[] | .command + ": " + .scan_reason'
+			"$HEAPWISE" trace info --format json "$trace" | jq -r '.image_list[] | .command + ": " + .scan_reason'
 		done >"$work/scans"
 		says "$work/scans" "leaks end return: process [0-9]+ .* traces the program already"
 	fi
@@ -75,7 +75,7 @@ case_parents()
 	record "$work/sh" --children -- sh -c "$leaks end thread; echo \$?" >"$work/out"
 	equal "what the shell saw" "$(cat "$work/out")" 5
 	# descriptors, output and time are as ever: the scan of a small program is not felt
-	equal "time for the scans" "$("$HEAPWISE" info --format json "$work/one" |
+	equal "time for the scans" "$("$HEAPWISE" trace info --format json "$work/one" |
 		jq '.image_list[0].scan_ns < 2000000000')" true
 }
 
@@ -115,7 +115,7 @@ case_claims()
 	wait $!
 	equal "status" "$?" 0
 	equal "scan" "$(scan "$work/claims")" "done  1 0"
-	equal "reachable bytes" "$("$HEAPWISE" info --format json "$work/claims" |
+	equal "reachable bytes" "$("$HEAPWISE" trace info --format json "$work/claims" |
 		jq '.image_list[0].reachable_bytes == 4611687117939015740')" true
 }
 

@@ -10,7 +10,7 @@ program=("$HEAPWISE_TARGETS/$1" "$2")
 record "$work/trace" -- "${program[@]}"
 equal "exit status" "$status" 0
 whole "$work/trace"
-"$HEAPWISE" info --format json "$work/trace" >"$work/info"
+"$HEAPWISE" trace info --format json "$work/trace" >"$work/info"
 equal "scan" "$(jq -r '.image_list[0] | .scan + .scan_reason' "$work/info")" done
 
 # With the recorder, asleep, in memcheck's run, too: the C library's tables of thread-local data have a
@@ -34,5 +34,5 @@ indirect indirectly lost
 possible possibly lost
 reachable still reachable
 ROWS
-[ "$failures" -eq 0 ] || { cat "$work/memcheck"; "$HEAPWISE" dump --facts "$work/trace"; }
+[ "$failures" -eq 0 ] || { cat "$work/memcheck"; "$HEAPWISE" trace dump --facts "$work/trace"; }
 finish

@@ -122,7 +122,7 @@ field()
 # events TRACE   allocations and frees of the last image: "kind address size flags" per line
 events()
 {
-	"$HEAPWISE" dump --image $(($(field "$1" .images) - 1)) "$1" | awk '
+	"$HEAPWISE" trace dump --image $(($(field "$1" .images) - 1)) "$1" | awk '
 		$1 !~ /^#/ && $3 ~ /^(malloc|calloc|realloc|memalign|new|new_array)$/ ||
 		$3 ~ /^(free|realloc_free|delete|delete_array)$/ { print $3, $4, $5, $9 }'
 }

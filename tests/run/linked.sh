@@ -23,7 +23,7 @@ build()
 # blocks TRACE SIZE   "allocations frees" of blocks of this size
 blocks()
 {
-	"$HEAPWISE" dump "$1" | awk -v size="$2" '$1 !~ /^#/ && $5 == size && $3 != "duration" {
+	"$HEAPWISE" trace dump "$1" | awk -v size="$2" '$1 !~ /^#/ && $5 == size && $3 != "duration" {
 		if ($3 ~ /free|delete/) frees++; else allocs++ } END { print allocs + 0, frees + 0 }'
 }
 
@@ -34,7 +34,7 @@ every()
 		echo "$size $((1000 * $2)) $((500 * $2))"
 	done >wanted
 	echo "1202 $((1000 * $2)) $((1000 * $2))" >>wanted
-	"$HEAPWISE" dump "$1" | awk '$1 !~ /^#/ && $3 != "duration" && ($5 >= 1201 && $5 <= 1216 || $5 == 4001) {
+	"$HEAPWISE" trace dump "$1" | awk '$1 !~ /^#/ && $3 != "duration" && ($5 >= 1201 && $5 <= 1216 || $5 == 4001) {
 		sizes[$5]; if ($3 ~ /free|delete/) frees[$5]++; else allocs[$5]++ }
 		END { for (size in sizes) print size, allocs[size] + 0, frees[size] + 0 }' >got
 	diff <(sort wanted) <(sort got) || fail "blocks of $1"
@@ -88,7 +88,7 @@ cpp()
 # stacks TRACE   every block of 1201 was asked for by work, which main has called: whole stacks, and no frame of ours
 stacks()
 {
-	"$HEAPWISE" symbolize "$1" >names 2>&1
+	"$HEAPWISE" trace symbolize "$1" >names 2>&1
 	equal "chunks of work called by main" "$("$HEAPWISE" query --format json "$1" \
 		'all | where size == 1201 and fn == "work()" and stack == "main"' | jq .matched.chunks)" 1000
 	equal "chunks of work called by _start" "$("$HEAPWISE" query --format json "$1" \

@@ -202,10 +202,10 @@ case_empty()
 	: >empty.lsp
 	"$HEAPWISE" run --lisp ecl -o trace.hwt -- ecl --norc --shell empty.lsp >stdout 2>"$work/stderr"
 	equal "status" $? 0
-	says <("$HEAPWISE" mprof trace.hwt) "the start of Lisp itself, .* is left out"
+	says <("$HEAPWISE" mprof trace.hwt) "the start of the Lisp system, .* is not included"
 	says <("$HEAPWISE" mprof --startup --table direct trace.hwt) "\(start of ECL\)"
 	"$HEAPWISE" mprof --table direct trace.hwt | grep -q "start of ECL" && fail "the start is in the tables"
-	says <("$HEAPWISE" info trace.hwt) "Lisp has started"
+	says <("$HEAPWISE" trace info trace.hwt) "Lisp has started"
 	whole trace.hwt
 }
 
@@ -264,7 +264,7 @@ case_refused()
 	equal "status" $? 0
 	says stderr "no Lisp was recorded: not the version of ECL .*libecl.so.99.1"
 	"$HEAPWISE" run --lisp ecl --alloc-fn x -o trace.hwt -- ./other 2>stderr && fail "--alloc-fn is accepted"
-	says stderr "does not go with"
+	says stderr "cannot be combined with"
 }
 
 needs ecl

@@ -127,7 +127,7 @@ apart()
 	ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 LD_PRELOAD=$HEAPWISE_TARGETS/libbump.so "$HEAPWISE" run -q -o trace -- ./apart of_data
 	equal "exit status" "$?" 0
 	equal "frees of static data" "$(found trace '.certain and .kind == "invalid_free"')" 1
-	equal "build-id" "$("$HEAPWISE" info --format json trace | jq -r '.module_list[] | select(.path | endswith("/apart")) | .build_id')" \
+	equal "build-id" "$("$HEAPWISE" trace info --format json trace | jq -r '.module_list[] | select(.path | endswith("/apart")) | .build_id')" \
 		"$(readelf -n apart | sed -n 's/.*Build ID: //p')"
 }
 

@@ -123,7 +123,7 @@ done
 
 # It was recorded, indeed: the largest trace has accesses, and nothing was lost.
 trace=$(find "$work/traces" -name '*.hwt' -printf '%s %p\n' | sort -n | tail -1 | cut -d' ' -f2)
-accessed=$("$HEAPWISE" dump "${trace:-none}" | grep -c '^# access')
+accessed=$("$HEAPWISE" trace dump "${trace:-none}" | grep -c '^# access')
 at_least "chunks with accesses" "$accessed" 100
 equal "lost events" "$(field "$trace" .lost_events)" 0
 [ "$failures" -gt 0 ] || echo "$package: $(grep -cv '^status' "$work/plain") tests, status $(sed -n 's/^status //p' "$work/plain"), equal in all three;" \

@@ -132,7 +132,7 @@ case_stripped()
 		tr -s ' \n' ' ' <text >flat
 		equal "$command: remedies" "$(grep -o 'no function names for' flat | wc -l)" 1
 		says flat "no function names for (100|9[0-9])\.[0-9] % of the bytes: bare \((100|9[0-9])\.[0-9] %, stripped\)\. Remedy: build bare with -g"
-		says flat "'heapwise symbolize --debug-path DIR bare.hwt'"
+		says flat "'heapwise trace symbolize --debug-path DIR bare.hwt'"
 	done
 	equal "caveats for programs" "$("$HEAPWISE" report --format json bare.hwt | jq '[.caveats[] | select(startswith("no function names"))] | length')" 1
 	# A function without a name is a place in its module.

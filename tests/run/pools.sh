@@ -25,7 +25,7 @@ counted()
 # pool_bytes TRACE   bytes of the pools' blocks
 pool_bytes()
 {
-	"$HEAPWISE" dump "$1" | awk '$1 !~ /^#/ && $3 == "pool" { sum += $5 } END { print sum + 0 }'
+	"$HEAPWISE" trace dump "$1" | awk '$1 !~ /^#/ && $3 == "pool" { sum += $5 } END { print sum + 0 }'
 }
 
 # agrees CASE OPTION...   records the case and compares
@@ -65,7 +65,7 @@ case_fixed()
 {
 	agrees fixed --alloc-fn cell_get:=48 --free-fn cell_put:2
 	grep "cannot be a size" stderr && fail "the fixed size is doubted"
-	"$HEAPWISE" info trace.hwt >info
+	"$HEAPWISE" trace info trace.hwt >info
 	says info "alloc cell_get:=48 recorded"
 	"$HEAPWISE" run --no-symbols -o trace.hwt $below --alloc-fn cell_get --free-fn cell_put:2 "$pools" fixed >stdout 2>stderr
 	equal "pool without a size" "$(field trace.hwt .calls.pool)" "$(counted allocs)"
@@ -100,7 +100,7 @@ case_missing()
 	says stderr "--alloc-fn no_such_function was NOT recorded: no module"
 	grep -q "arena_alloc was NOT" stderr && fail "arena_alloc was found"
 	equal "pool" "$(field trace.hwt .calls.pool)" 600
-	"$HEAPWISE" info trace.hwt >info
+	"$HEAPWISE" trace info trace.hwt >info
 	says info "no_such_function:1 not found"
 }
 

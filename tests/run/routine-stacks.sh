@@ -33,7 +33,7 @@ stacks()
 # names TRACE
 names()
 {
-	"$HEAPWISE" dump --stacks "$1" | awk '$1 !~ /^#/ {
+	"$HEAPWISE" trace dump --stacks "$1" | awk '$1 !~ /^#/ {
 		line = $3 " " $5
 		for (i = 10; i <= NF; i++)
 			if ($i ~ /^((in|case)_[a-z_]*|touch|main)(\(.*)?$/) {
@@ -198,7 +198,7 @@ case_none()
 {
 	"$compiler" -g "$sources/routine_stacks.c" -o program -pthread || fail "cannot build"
 	"$HEAPWISE" run --stacks routines -o trace.hwt ./program plain 2>stderr || fail "status $?"
-	says stderr "no routine told that it began"
+	says stderr "no routine events recorded; stacks have one frame"
 	"$HEAPWISE" report trace.hwt >report
 	says report "no routine told that it began"
 	says report "in_leaf"

@@ -33,7 +33,7 @@ build()
 # graph TRACE   its calls: "NAME CALLS" and "CALLER>CALLEE CALLS"
 graph()
 {
-	"$HEAPWISE" callgraph --format json "$1" >graph.json
+	"$HEAPWISE" trace callgraph --format json "$1" >graph.json
 	jq -r '(.routines[] | "\(.routine) \(.calls)"), (.edges[] | "\(.caller)>\(.callee) \(.calls)")' graph.json |
 		sed 's/(int)//g; s/(int, int)//g'
 }
@@ -110,7 +110,7 @@ case_unrecorded()
 	./program plain >alone || fail "status $? alone"
 	"$HEAPWISE" run -o trace.hwt ./program plain >counts 2>stderr
 	cmp -s alone counts || fail "the program prints something else"
-	"$HEAPWISE" info trace.hwt >info
+	"$HEAPWISE" trace info trace.hwt >info
 	grep -q "^  routines" info && fail "routines were recorded unasked"
 	"$HEAPWISE" run -o trace.hwt --routines /bin/true 2>stderr
 	"$HEAPWISE" run -o trace.hwt --routines "$HEAPWISE_TARGETS/calls" >counts 2>stderr
@@ -126,7 +126,7 @@ case_filter()
 	grep -qxF "$(grep '^leaf ' counts)" graph.txt || fail "leaf is not whole"
 	grep -qxF "$(grep '^recurses ' counts)" graph.txt || fail "recurses is not whole"
 	grep -q "middle" graph.txt && fail "middle was left out"
-	"$HEAPWISE" info trace.hwt >info
+	"$HEAPWISE" trace info trace.hwt >info
 	says info "routine_filter +leaf,rec"
 	says info "routine_left_out +[0-9]"
 	options[-1]=--routines=prog?am
@@ -146,7 +146,7 @@ case_sample()
 	"$HEAPWISE" run -o trace.hwt "${options[@]}" --routine-sample 10 ./program threads >counts 2>stderr
 	graph trace.hwt >graph.txt
 	recorded=$(sed -n 's/^middle //p' graph.txt)
-	left=$("$HEAPWISE" info trace.hwt | sed -n 's/.*routine_left_out *//p')
+	left=$("$HEAPWISE" trace info trace.hwt | sed -n 's/.*routine_left_out *//p')
 	at_least "calls of middle" "$recorded" 390
 	at_most "calls of middle" "$recorded" 550
 	at_least "left out" "$left" 3000

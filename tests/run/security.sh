@@ -55,9 +55,9 @@ case_modes()
 	for file in all/*; do private "$file" "$file"; done
 	"$HEAPWISE" run --no-symbols -- ls / >/dev/null 2>&1
 	private "a trace without a name" "$(ls heapwise.ls.*.hwt)"
-	"$HEAPWISE" index a.hwt >/dev/null 2>&1
+	"$HEAPWISE" trace index a.hwt >/dev/null 2>&1
 	for file in $(find . -name '*.hwx' -o -name '*.index'); do private "an index" "$file"; done
-	"$HEAPWISE" synth --chunks 100 -o s.hwt >/dev/null 2>&1
+	"$HEAPWISE" dev synth --chunks 100 -o s.hwt >/dev/null 2>&1
 	[ ! -e s.hwt ] || private "a trace that was made up" s.hwt
 	# Where a file is already, its owner has decided.
 	: >mine.hwt && chmod 640 mine.hwt
@@ -227,12 +227,12 @@ case_index()
 {
 	[ "$(id -u)" -eq 0 ] || skip "needs root, to give a file away"
 	"$HEAPWISE" run -q --no-symbols -o "$work/t.hwt" -- ls / >/dev/null
-	"$HEAPWISE" index --no-symbols "$work/t.hwt" 2>"$work/stderr"
-	"$HEAPWISE" index --no-symbols "$work/t.hwt" 2>"$work/stderr"
-	says "$work/stderr" "is fresh"
+	"$HEAPWISE" trace index --no-symbols "$work/t.hwt" 2>"$work/stderr"
+	"$HEAPWISE" trace index --no-symbols "$work/t.hwt" 2>"$work/stderr"
+	says "$work/stderr" "is up to date"
 	chown $other "$work/t.hwt.index"
-	"$HEAPWISE" index --no-symbols "$work/t.hwt" 2>"$work/stderr"
-	says "$work/stderr" "is made"
+	"$HEAPWISE" trace index --no-symbols "$work/t.hwt" 2>"$work/stderr"
+	says "$work/stderr" "index written"
 	equal "whose it is" "$(stat -c %u "$work/t.hwt.index")" 0
 }
 
@@ -266,7 +266,7 @@ case_silent()
 	noted env -u DEBUGINFOD_URLS "$HEAPWISE" export --to html -o "$work/page.html" "$work/t.hwt" || fail "export: status $?"
 	noted env -u DEBUGINFOD_URLS "$HEAPWISE" doctor
 	[ ! -e "$work/noted" ] || fail "somebody was connected to"
-	noted "$HEAPWISE" push --to pprof+http://127.0.0.1:1 "$work/t.hwt"
+	noted "$HEAPWISE" fleet push --to pprof+http://127.0.0.1:1 "$work/t.hwt"
 	[ -s "$work/noted" ] || fail "a push is not noted either"
 }
 
@@ -279,7 +279,7 @@ ended()
 	local closed
 
 	[ "$2" -ne 0 ] || return 0
-	closed=$("$HEAPWISE" info --format json "$work/t" 2>/dev/null | jq .closed)
+	closed=$("$HEAPWISE" trace info --format json "$work/t" 2>/dev/null | jq .closed)
 	case "$1 $closed" in
 	*"(watch) true") ;;
 	*) fail "status of $1 is $2" ;;
@@ -422,7 +422,7 @@ case_escapes()
 	mkdir "$out"
 	"$HEAPWISE" run -o "$work/t.hwt" -- "$program" $'argument\342\200\256\033[1m' >"$out/run" 2>&1
 	for format in text json csv; do
-		for command in report leaks findings mprof info dump "dump --stacks" callgraph scores types excessive "diff $work/t.hwt"; do
+		for command in report leaks findings mprof "trace info" "trace dump" "trace dump --stacks" "trace callgraph" scores types excessive "diff $work/t.hwt"; do
 			"$HEAPWISE" $command --format $format "$work/t.hwt" >"$out/${command%% /*}.$format" 2>&1
 		done
 		"$HEAPWISE" query --stacks --format $format "$work/t.hwt" all >"$out/query.$format" 2>&1

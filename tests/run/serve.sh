@@ -89,7 +89,7 @@ case_parity()
 # The same with accesses and types in the trace; and all of it once more of parts of it, for commands and API alike.
 case_parts()
 {
-	"$HEAPWISE" synth --chunks 20k --points 200 --types 40 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
+	"$HEAPWISE" dev synth --chunks 20k --points 200 --types 40 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
 	record_threads "$work/t.hwt"
 	"$HEAPWISE" c++ -g -O1 "$HEAPWISE_SOURCE_DIR/tests/targets/containers.cpp" -o "$work/containers" 2>"$work/cc" &&
 		"$HEAPWISE" run -q --access exact --coverage -o "$work/a.hwt" -- "$work/containers" >"$work/out" 2>&1
@@ -157,7 +157,7 @@ case_details()
 	until_true ready
 	python3 "$here/serve_check.py" details "$work/a.hwt" || fail "details"
 	end
-	"$HEAPWISE" synth --chunks 15k --points 50 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
+	"$HEAPWISE" dev synth --chunks 15k --points 50 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
 	serve "$work/s.hwt"
 	until_true ready
 	python3 "$here/serve_check.py" idle || fail "idle memory"
@@ -174,7 +174,7 @@ case_more()
 	"$HEAPWISE" export --to html -o "$work/a.html" "$work/a.hwt" || fail "export"
 	python3 "$here/serve_check.py" report_file "$work/a.html" || fail "a report"
 	end
-	"$HEAPWISE" synth --chunks 5k --points 60 --types 9 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
+	"$HEAPWISE" dev synth --chunks 5k --points 60 --types 9 --access -o "$work/s.hwt" >"$work/out" 2>&1 || fail "synth"
 	serve "$work/s.hwt"
 	until_true ready
 	python3 "$here/serve_check.py" more || fail "more of a synthetic trace"
@@ -220,8 +220,8 @@ case_report()
 	[ "$(stat -c %s "$work/r.html")" -gt "$size" ] || fail "files are no more than lines"
 	report --max-mb 1 || fail "size"
 	at_most "bytes of a report of a MB" "$(stat -c %s "$work/r.html")" 1000100
-	report --q 'all | where size >= 100' || fail "query"
-	report --q 'all | where sise > 3'; equal "status of a wrong query" "$?" 2
+	report --where 'all | where size >= 100' || fail "query"
+	report --where 'all | where sise > 3'; equal "status of a wrong query" "$?" 2
 	says "$work/stderr" "no field 'sise'"
 }
 
@@ -319,7 +319,7 @@ case_sources()
 	equal "exit status with a folder that is not there" "$?" 3
 	says "$work/stderr" "cannot open the folder .*/nowhere"
 	"$HEAPWISE" export --to html --source files --source-folder "$work/mine" -o "$work/r.html" "$work/a.hwt" 2>"$work/stderr" || fail "export"
-	says "$work/stderr" "source text is left out.*--source-folder: $real/secret$"
+	says "$work/stderr" "source text was left out.*--source-folder: $real/secret$"
 	"$HEAPWISE" export --to html --source files --source-folder "$work" -o "$work/all.html" "$work/a.hwt" 2>"$work/stderr" || fail "export of all"
 	equal "lines of an export of all" "$(wc -l <"$work/stderr")" 0
 }
@@ -349,7 +349,7 @@ case_documentation()
 {
 	for _ in 1 2 3 4 5 6 7 8; do
 		record_threads "$work/a.hwt"
-		"$HEAPWISE" dump "$work/a.hwt" | awk '$3 == "free" && $6 == 5 { found = 1 } END { exit !found }' && break
+		"$HEAPWISE" trace dump "$work/a.hwt" | awk '$3 == "free" && $6 == 5 { found = 1 } END { exit !found }' && break
 	done
 	record "$work/b.hwt" -- "$HEAPWISE_TARGETS/containers" >/dev/null
 	serve "$work/a.hwt" "$work/b.hwt"
@@ -547,7 +547,7 @@ case_slow()
 case_loading()
 {
 	local code
-	"$HEAPWISE" synth --chunks 1M --points 10k -o "$work/big.hwt" >"$work/out" 2>&1 || fail "synth"
+	"$HEAPWISE" dev synth --chunks 1M --points 10k -o "$work/big.hwt" >"$work/out" 2>&1 || fail "synth"
 	serve "$work/big.hwt"
 	code=$(get /api/v1/overview)
 	if [ "$code" = 503 ]; then

@@ -56,6 +56,18 @@ test_words()
 		echo "$line" >"$work/tree/planted.c"
 		finds "planted.c:1" "$tools/check-words" "$work/tree"
 	done
+	# A phrase that users should not read, across two lines of a sentence; what code compares with is none.
+	needs python3
+	mkdir -p "$work/tree/src/analysis"
+	printf 'int f(const char *s) { return strcmp(s, "a does not go with b"); }\n' >"$work/tree/src/analysis/finding_planted.c"
+	rm "$work/tree/planted.c"
+	passes "$tools/check-words" "$work/tree"
+	printf '\nconst char *text = "this point does not "\n\t"go with %%s";\n' >>"$work/tree/src/analysis/finding_planted.c"
+	finds "finding_planted.c:3" "$tools/check-words" "$work/tree"
+	passes "$tools/check-words" --count "$work/tree"
+	says "$work/out" "^findings: 1 of 1 sentences"
+	passes "$tools/check-words" --list findings "$work/tree"
+	says "$work/out" "this point does not go with %s$"
 }
 
 test_imports()

@@ -29,7 +29,7 @@ hex='function hex(text, i, n) {
 # types TRACE   "start end count name" of each chunk that has a type and lives at the end
 types()
 {
-	"$HEAPWISE" dump "$1" | awk "$hex"'
+	"$HEAPWISE" trace dump "$1" | awk "$hex"'
 	/^# type .* source declared / { name = $0; sub(/.* name /, "", name); type[$3] = $9 "\t" name; next }
 	/^#/ { next }
 	$3 ~ /free|delete/ { delete start[$6]; next }
@@ -217,7 +217,7 @@ case_table()
 	for name in header debug stripped index; do
 		yes '' | head -200 >"$work/columns/$name"
 	done
-	"$HEAPWISE" types-index -o "$work/forms.hwx" "$forms" -- -I"$source/include" -std=c++17 \
+	"$HEAPWISE" trace types-index -o "$work/forms.hwx" "$forms" -- -I"$source/include" -std=c++17 \
 		>"$work/stdout" 2>"$work/stderr" || { grep -q 'without libclang' "$work/stderr" && lacks libclang-dev
 		fail "no index: $(cat "$work/stderr")"; }
 	for compiler in g++ clang++; do
@@ -401,7 +401,7 @@ case_vanishes()
 	"$work/with" >/dev/null || fail "does not run without Heapwise"
 	nm -C "$work/without" | grep -i heapwise && fail "the header left symbols behind"
 	"$HEAPWISE" run -o "$work/trace.hwt" "$work/without" >/dev/null 2>&1
-	equal "types of a program without" "$("$HEAPWISE" dump "$work/trace.hwt" | grep -c '^# type .* source declared')" 0
+	equal "types of a program without" "$("$HEAPWISE" trace dump "$work/trace.hwt" | grep -c '^# type .* source declared')" 0
 }
 
 # refused TEXT   that code does not compile below the macro
@@ -438,12 +438,12 @@ case_c()
 	12	unsigned char
 	7	struct behind a cookie
 	END
-	"$HEAPWISE" dump --facts "$work/trace.hwt" | grep -q 'type_unknown.* 2$' || fail "two pointers to no block are not counted"
+	"$HEAPWISE" trace dump --facts "$work/trace.hwt" | grep -q 'type_unknown.* 2$' || fail "two pointers to no block are not counted"
 }
 
 # build_id FILE, recorded_id TRACE PROGRAM
 build_id() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
-recorded_id() { "$HEAPWISE" info --format json "$1" | jq -r --arg path "$2" '.module_list[] | select(.path == $path) | .build_id'; }
+recorded_id() { "$HEAPWISE" trace info --format json "$1" | jq -r --arg path "$2" '.module_list[] | select(.path == $path) | .build_id'; }
 
 # A program is one module from its header to its last variable, wherever a linker puts its segments.
 case_apart()
@@ -536,7 +536,7 @@ case_heaplog()
 	build "$work/frames" "$forms" -g -fno-builtin -std=c++17
 	mkdir "$work/index"
 	cp "$work/frames" "$work/index/index"
-	"$HEAPWISE" types-index -o "$work/index/heapwise-types.hwx" "$forms" -- -I"$source/include" -std=c++17 >"$work/stdout" 2>"$work/stderr" ||
+	"$HEAPWISE" trace types-index -o "$work/index/heapwise-types.hwx" "$forms" -- -I"$source/include" -std=c++17 >"$work/stdout" 2>"$work/stderr" ||
 		{ grep -q 'without libclang' "$work/stderr" && lacks libclang-dev
 		fail "no index: $(cat "$work/stderr")"; }
 	for program in frames index/index calls; do
@@ -549,7 +549,7 @@ case_heaplog()
 		equal "$program: recorded types" "$(dumped "$work/dump" | grep -c ^recorded)" \
 			"$(jq '[.chunks[] | select(.source == "vtable")] | length' "$work/json")"
 		"$HEAPWISE" export --to heaplog "$work/trace.hwt" | cmp - "$work/dump" || fail "$program: the export is not the dump"
-		"$HEAPWISE" import-heaplog -o "$work/again.hwt" "$work/dump" 2>/dev/null || fail "$program: the dump cannot be read"
+		"$HEAPWISE" import --from heaplog -o "$work/again.hwt" "$work/dump" 2>/dev/null || fail "$program: the dump cannot be read"
 		equal "$program: types that come back" "$("$HEAPWISE" export --to heaplog "$work/again.hwt" | dumped /dev/stdin | cksum)" \
 			"$(dumped "$work/dump" | cksum)"
 		equal "$program: types with --no-types" "$("$HEAPWISE" export --no-types --to heaplog "$work/trace.hwt" | dumped /dev/stdin | grep -c ^found)" 0
@@ -612,7 +612,7 @@ case_threads()
 	build "$work/threads" "$source/tests/targets/types_threads.cpp" -DHEAPWISE_TYPES -O1 -pthread
 	"$HEAPWISE" run "$@" -o "$work/trace.hwt" "$work/threads" >"$work/said" 2>"$work/stderr"
 	equal status $? 0
-	"$HEAPWISE" dump "$work/trace.hwt" | awk '
+	"$HEAPWISE" trace dump "$work/trace.hwt" | awk '
 	/^# type .* source declared / { name = $0; sub(/.* name /, "", name); type[$3] = name; next }
 	/^#/ { next }
 	$3 == "new" && $5 ~ /^(1040|1072|1104)$/ { size[$6] = $5 }

@@ -19,7 +19,7 @@ build()
 # classes TRACE   "chunk address size class" of every chunk whose class is known, the last word counts
 classes()
 {
-	"$HEAPWISE" dump "$1" | awk '
+	"$HEAPWISE" trace dump "$1" | awk '
 	/^# type .* source vtable / { name = $0; sub(/.* name /, "", name); class[$3] = name; next }
 	/^#/ { next }
 	$3 !~ /free|delete/ && $6 ~ /^[0-9]+$/ { address[$6] = $4; size[$6] = $5 }
@@ -44,7 +44,7 @@ case_shapes()
 	}' "$work/classes" "$work/truth" >"$work/wrong"
 	[ ! -s "$work/wrong" ] || { fail "classes that are not right:"; cat "$work/wrong"; }
 	at_least "number of shapes" "$(wc -l <"$work/truth")" 18
-	equal "elements of an array" "$("$HEAPWISE" dump "$work/t.hwt" |
+	equal "elements of an array" "$("$HEAPWISE" trace dump "$work/t.hwt" |
 		grep -a '^# type .* count 3 offset 8 name shapes::Derived$' | wc -l)" 1
 }
 
@@ -96,7 +96,7 @@ case_brief()
 			"$(classes "$work/t.hwt" | cut -f4)" Brief
 	done
 	"$HEAPWISE" run -q --no-types -o "$work/t.hwt" "$work/brief"
-	equal "types with --no-types" "$("$HEAPWISE" dump "$work/t.hwt" | grep -ac '^# type')" 0
+	equal "types with --no-types" "$("$HEAPWISE" trace dump "$work/t.hwt" | grep -ac '^# type')" 0
 }
 
 # A child of fork and one of exec have their own.

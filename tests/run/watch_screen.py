@@ -52,9 +52,9 @@ press("s")
 expect("sorted", r"by areas")
 press("/nobody\n")
 expect("filter", r'with "nobody"\n?')
-expect("filter leaves nothing", r"of \d+ areas", gone=True)
+expect("filter leaves nothing", r"of \d+ areas?", gone=True)
 press("/case_known\n")
-expect("filter leaves something", r"of \d+ areas.*case_known")
+expect("filter leaves something", r"of \d+ areas?.*case_known")
 press("p")
 expect("paused", r"PAUSED")
 before = screen().split("\n")[0]
@@ -64,7 +64,7 @@ if screen().split("\n")[0] != before:
 press("p")
 expect("goes on", r"PAUSED", gone=True)
 press("w")
-expect("snapshot", r"snapshot in \S+\.hwt")
+expect("snapshot", r"snapshot written to \S+\.hwt")
 press("q")
 while read_for(0.5):
     pass

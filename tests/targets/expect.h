@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * For target programs that say which events they expect, beside the call that causes each: a line
- * "kind address size" per event, which tests/run/events.sh compares with `heapwise dump`. Kinds are
+ * "kind address size" per event, which tests/run/events.sh compares with `heapwise trace dump`. Kinds are
  * those of record.h: malloc calloc realloc memalign new new_array free realloc_free delete …
  *
  * Lines go into a mapping of the file that HEAPWISE_EXPECT names, so that expecting allocates

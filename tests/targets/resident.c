@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { BLOCKS = 40000, SIZE = 200, BIG = 8 << 20, MAPPED = 6 << 20, DEEP = 1 << 20, THREADS_MAX = 64 };
+enum { BLOCKS = 40000, SIZE = 200, BIG = 8 << 20, MAPPED = 6 << 20, DEEP = 1 << 20, THREADS_MAX = 64, PAGE = 4096 };
 
 static char *blocks[BLOCKS];
 static pthread_barrier_t ready, over;
@@ -75,7 +75,9 @@ int main(int argc, char **argv)
 	big = malloc(BIG);
 	memset(big, 1, BIG);
 	untouched = malloc(BIG);
-	mapped = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* beside the block, which the C library has mapped: the kernel makes them one mapping, and which of them is whose is to be seen */
+	mapped = untouched ? untouched - (size_t)untouched % PAGE - MAPPED : NULL;
+	mapped = mmap(mapped, MAPPED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (mapped == MAP_FAILED || !untouched)
 		return 1;
 	memset(mapped, 1, MAPPED);

@@ -75,13 +75,13 @@ TEST(shown, "dump, info and report show what was recorded of accesses")
 	if (access(heapwise, X_OK))
 		_exit(77);
 	write_trace(path, true);
-	output("dump", path, &text);
+	output("trace dump", path, &text);
 	says(&text, "# image 0 pid 1 sample_bytes 0 access exact program /bin/prog\n");
 	says(&text, "# access 0 first_ns 200 last_ns 400 reads 3 writes 4 read_bytes 12 "
 		    "written_bytes 32 low 8 high 24 covered 10 flags shared+lower_bound accessed -\n"
 		    "# access 1 first_ns - last_ns - reads 0 writes 0 read_bytes 0 "
 		    "written_bytes 0 low 0 high 0 covered - flags - accessed -\n");
-	output("info", path, &text);
+	output("trace info", path, &text);
 	says(&text, "accesses         exact, 2 chunks\n");
 	output("info --format json", path, &text);
 	says(&text, "\"accesses\": \"exact, 2 chunks\"");
@@ -108,9 +108,9 @@ TEST(plain, "without accesses text says nothing of them, and JSON that they are 
 	write_trace(path, false);
 	output("report", path, &text);
 	CHECK(!strstr(strbuf_text(&text), "accessed"));
-	output("info", path, &text);
+	output("trace info", path, &text);
 	CHECK(!strstr(strbuf_text(&text), "access"));
-	output("dump", path, &text);
+	output("trace dump", path, &text);
 	CHECK(!strstr(strbuf_text(&text), "access"));
 	output("report --format json", path, &text);
 	says(&text, "\"mode\": \"none\"");

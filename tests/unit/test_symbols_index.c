@@ -150,13 +150,13 @@ static void check_program(const char *compiler, const char *flags, const char *s
 	u32 missing = 0;
 
 	need(compiler, strncmp(compiler, "clang", 5) == 0 ? "clang" : "g++");
-	if (shell(HEAPWISE " types-index -p . 2>&1 | grep -q 'built without libclang'") == 0)
+	if (shell(HEAPWISE " trace types-index --database . 2>&1 | grep -q 'built without libclang'") == 0)
 		test_skip("needs package libclang-dev");
 	self->base = source;
 	MUST("cp " TARGETS "/%s .", source);
 	read_marks(self, in_folder(source));
 	MUST("%s -g %s -fno-builtin -w %s -o program", compiler, flags, source);
-	MUST(HEAPWISE " types-index %s -- -std=%s >summary", source,
+	MUST(HEAPWISE " trace types-index %s -- -std=%s >summary", source,
 	     strstr(source, ".cpp") ? "c++17" : "gnu11");
 	MUST(HEAPWISE " run -q -o trace ./program >out 2>&1");
 	index = load_index(in_folder(TYPE_INDEX_NAME));

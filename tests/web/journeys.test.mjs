@@ -250,9 +250,9 @@ describe("the four queries of the type preserving profiler's paper", () => {
 		await page.locator('[data-t="box-sort"]').waitFor();
 		assert.equal(await canonical(page), text);
 		const run = (...args) => execFileSync(heapwise, ["query", ...args, trace], { encoding: "utf8" });
-		const saved = cli("query", "-f", join(work, "config/heapwise/graphs/lasting.hwq"), trace);
+		const saved = cli("query", "--file", join(work, "config/heapwise/graphs/lasting.hwq"), trace);
 		assert.deepEqual(saved.rows, cli("query", trace, text).rows);
-		assert.ok(run("--format", "text", "-f", join(work, "config/heapwise/graphs/lasting.hwq")).includes("std::map<int, Record>"));
+		assert.ok(run("--format", "text", "--file", join(work, "config/heapwise/graphs/lasting.hwq")).includes("std::map<int, Record>"));
 		await page.context().close();
 	});
 });

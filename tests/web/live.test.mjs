@@ -106,9 +106,9 @@ describe("a program that runs", () => {
 		shows(await part(page, "monitored").innerText(), tick.monitored, "monitored");
 		assert.ok(tick.live > 100 && tick.malloc_s > 0, "the program is under load");
 		const ages = await part(page, "cross-section").locator("tr .number").allInnerTexts();
-		assert.deepEqual(ages.map((text) => Number(text.split(", ")[0].replace(/,/g, ""))).reverse(), tick.age, "the cross-section");
-		const all = tick.age.reduce((sum, n) => sum + n, 0);
-		const [, idle, fresh] = /^(.*) idle over 16 s, (.*) touched in the last 2 s\.$/.exec(await part(page, "idle-sentence").innerText());
+		assert.deepEqual(ages.map((text) => Number(text.split(", ")[0].replace(/,/g, ""))).reverse(), [tick.age_unknown, ...tick.age], "the cross-section");
+		const all = tick.age.reduce((sum, n) => sum + n, tick.age_unknown);
+		const [, idle, fresh] = /^(.*) idle over 16 s, (.*) touched in the last 2 s[,.]/.exec(await part(page, "idle-sentence").innerText());
 		shows(idle, (tick.age[5] + tick.age[6]) / all, "idle");
 		shows(fresh, (tick.age[0] + tick.age[1]) / all, "touched");
 		assert.deepEqual(page.problems, []);
@@ -120,7 +120,7 @@ describe("a program that runs", () => {
 		const tick = await lookAt(page, watched.ask);
 		await view(page, `#/live?at=${tick.t}&by=bytes`);
 		const ages = await part(page, "cross-section").locator("tr .number").allInnerTexts();
-		ages.reverse().forEach((text, row) => shows(text, tick.age_bytes[row], `bytes of age ${row}`));
+		ages.reverse().forEach((text, row) => shows(text, [tick.age_unknown_bytes, ...tick.age_bytes][row], `bytes of age ${row}`));
 		await view(page, `#/live?at=${tick.t}&as=table`);
 		await page.keyboard.press(" ");
 		const table = await rows(page, "Ticks", 30);
@@ -132,8 +132,30 @@ describe("a program that runs", () => {
 			shows(row.Time, one.t, "time");
 			assert.equal(row.Areas, one.live.toLocaleString("en"));
 			assert.equal(row["≥ 32 s"], one.age[6].toLocaleString("en"));
+			assert.equal(row["Age unknown"], one.age_unknown.toLocaleString("en"));
+			shows(row["Perhaps touched"], one.working_unknown, "bytes that were not watched all the time");
 			shows(row.Suspects, one.suspects.n, "suspects");
 		}
+		await page.context().close();
+	});
+
+	test("what was not watched is unknown, and the words are explained", async () => {
+		const page = await openLive(watched.url);
+		const tick = await until(async () => (await watched.ask("/live/history")).ticks.findLast((one) => one.age_unknown > 0 && one.working_unknown > 0), "areas that were not watched");
+		await until(async () => (await liveOf(page)).last >= tick.t, "the tick in the page");
+		await view(page, `#/live?at=${tick.t}`);
+		const all = tick.age.reduce((sum, n) => sum + n, tick.age_unknown);
+		assert.equal(all, tick.live, "every area has an age or is unknown");
+		const row = part(page, "cross-section").locator("tr").last();
+		assert.equal(await row.locator("th").innerText(), "unknown");
+		assert.equal(Number((await row.locator(".number").innerText()).split(", ")[0].replace(/,/g, "")), tick.age_unknown);
+		const [, unknown] = /, (\S+ ?%) unknown: not watched for long enough\.$/.exec(await part(page, "idle-sentence").innerText());
+		shows(unknown, tick.age_unknown / all, "unknown");
+		const [, perhaps] = /([\d.,]+ \S+) unknown$/.exec(await part(page, "working-set").innerText());
+		shows(perhaps, tick.working_unknown, "perhaps touched");
+		assert.match(await page.locator("main").innerText(), /Heapwise watches only part of the memory at a time/);
+		assert.match(await part(page, "bounded-words").innerText(), /^A bounded leak is memory .* not touched for at least the time T_L/);
+		assert.deepEqual(page.problems, []);
 		await page.context().close();
 	});
 

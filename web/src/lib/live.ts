@@ -29,8 +29,11 @@ export interface Tick {
 	monitored_bytes: Maybe;
 	overhead_pct: Maybe;
 	working_set: Maybe;
+	working_unknown: Maybe;
 	age: number[];
 	age_bytes: number[];
+	age_unknown: number;
+	age_unknown_bytes: number;
 	thr: number[];
 	thr_states: number[]; // seconds
 	sizes?: number[];
@@ -38,7 +41,7 @@ export interface Tick {
 	suspects: { n: Maybe; bytes: Maybe; lost: Maybe; lost_bytes: Maybe };
 }
 
-const scalars = ["t", "malloc_s", "free_s", "realloc_s", "live", "live_bytes", "monitored", "monitored_bytes", "overhead_pct", "working_set", "n", "bytes", "lost", "lost_bytes"] as const;
+const scalars = ["t", "malloc_s", "free_s", "realloc_s", "live", "live_bytes", "monitored", "monitored_bytes", "overhead_pct", "working_set", "working_unknown", "age_unknown", "age_unknown_bytes", "n", "bytes", "lost", "lost_bytes"] as const;
 export type Scalar = (typeof scalars)[number];
 export const AGES = 7;
 export const STATES = 16; // at most
@@ -60,6 +63,10 @@ export class Ring {
 	}
 	age(at: number, bucket: number, bytes = false): number {
 		return (bytes ? this.ageBytes : this.ages)[at * AGES + bucket] ?? 0;
+	}
+	/** How many were not watched for long enough to have an age. */
+	ageUnknown(at: number, bytes = false): number {
+		return this.value(bytes ? "age_unknown_bytes" : "age_unknown", at) || 0;
 	}
 	state(at: number, state: number): number {
 		return this.states[at * STATES + state] ?? 0;

@@ -26,6 +26,8 @@ const MIN_SPAN = 30e9;
 const NARROW = 4; // pixels of a column at least
 
 const ageWords = ["< 1 s", "1–2 s", "2–4 s", "4–8 s", "8–16 s", "16–32 s", "≥ 32 s"];
+const UNKNOWN = "unknown";
+const ageRows = [UNKNOWN, ...ageWords]; // from below
 const spans = [["1", "1 minute"], ["5", "5 minutes"], ["15", "15 minutes"], ["60", "1 hour"], ["all", "All"]] as const;
 const units = [["areas", "Areas"], ["bytes", "Bytes"]] as const;
 
@@ -112,8 +114,19 @@ class Cell implements Item {
 	}
 }
 
+/** What a row of ages has: areas, or bytes. */
+function ageValue(at: number, row: number, ofBytes: boolean): number {
+	return row === 0 ? ring.ageUnknown(at, ofBytes) : ring.age(at, row - 1, ofBytes);
+}
+
+function ageSaid(at: number, row: number, ofBytes: boolean): string {
+	const value = ageValue(at, row, ofBytes);
+	return `${ofBytes ? bytes(value) : `${count(value)} areas`} ${row === 0 ? "not watched for long enough: their last use is unknown" : `untouched for ${ageRows[row]}`}`;
+}
+
 interface Heat {
 	rows: string[]; // from below
+	plain?: number; // this row without the colour of the others
 	value(at: number, row: number): number;
 	words(at: number, row: number): string;
 }
@@ -137,21 +150,22 @@ function heatPainter(shown: Window, heat: Heat): Painter {
 			heat.rows.forEach((name, row) => context.fillText(name, GUTTER - 8, height - AXIS - (row + 0.5) * tall));
 			for (const slot of list)
 				for (let row = 0; row < many; row++) {
+					const colour = row === heat.plain ? quiet : accent;
 					const value = heat.value(slot.at, row);
 					const y = Math.round(height - AXIS - (row + 1) * tall);
 					const h = Math.round(height - AXIS - row * tall) - y;
 					const strength = value > 0 ? 0.08 + 0.92 * Math.sqrt(value / most) : 0;
 					if (strength > 0) {
 						context.globalAlpha = strength;
-						context.fillStyle = accent;
+						context.fillStyle = colour;
 						context.fillRect(slot.x, y, slot.w, h - 1);
 						context.globalAlpha = 1;
 						if (slot.w > 44) {
-							context.fillStyle = strength > 0.55 ? inkOn(accent) : text;
+							context.fillStyle = strength > 0.55 ? inkOn(colour) : text;
 							context.fillText(count(value), slot.x + slot.w - 6, y + h / 2);
 						}
 					}
-					items.push(new Cell(ring.number(slot.at) * STATES + row, slot.x, y, slot.w, h, accent, words[row] ?? told));
+					items.push(new Cell(ring.number(slot.at) * STATES + row, slot.x, y, slot.w, h, colour, words[row] ?? told));
 				}
 			axis(context, shown, width, height);
 			mark(context, shown, width, height);
@@ -255,7 +269,7 @@ function Chart({ name, label, description, height, painter, version }: { name: s
 /** How many were not touched for at least so long, of all. */
 function idleShare(at: number, bucket: number, ofBytes: boolean): number {
 	let part = 0;
-	let all = 0;
+	let all = ring.ageUnknown(at, ofBytes);
 	for (let row = 0; row < AGES; row++) {
 		const value = ring.age(at, row, ofBytes);
 		all += value;
@@ -264,9 +278,22 @@ function idleShare(at: number, bucket: number, ofBytes: boolean): number {
 	return all ? part / all : 0;
 }
 
+/** The ages in a sentence. */
+function AgesSaid({ at, ofBytes }: { at: number; ofBytes: boolean }) {
+	const idle = idleShare(at, 5, ofBytes);
+	const aged = idleShare(at, 0, ofBytes);
+	const fresh = aged - idleShare(at, 2, ofBytes);
+	const unknown = ring.ageUnknown(at, ofBytes) > 0;
+	return (
+		<p data-t="idle-sentence">
+			{share(idle)} idle over 16 s, {share(fresh)} touched in the last 2 s{unknown && <>, {share(1 - aged)} unknown: not watched for long enough</>}.
+		</p>
+	);
+}
+
 /** The ages at one moment. */
 function CrossSection({ at, ofBytes }: { at: number; ofBytes: boolean }) {
-	const values = ageWords.map((_, row) => ring.age(at, row, ofBytes));
+	const values = ageRows.map((_, row) => ageValue(at, row, ofBytes));
 	const most = Math.max(1, ...values);
 	const all = values.reduce((sum, value) => sum + value, 0);
 	return (
@@ -275,7 +302,7 @@ function CrossSection({ at, ofBytes }: { at: number; ofBytes: boolean }) {
 			<tbody>
 				{values.map((value, row) => ({ value, row })).reverse().map(({ value, row }) => (
 					<tr>
-						<th scope="row">{ageWords[row]}</th>
+						<th scope="row">{ageRows[row]}</th>
 						<td><Bar share={value / most} /></td>
 						<td class="number">{ofBytes ? bytes(value) : count(value)}, {share(all ? value / all : 0)}</td>
 					</tr>
@@ -340,7 +367,7 @@ function Settings() {
 			<summary>Settings</summary>
 			{field("overhead_pct", "Overhead, %", "What monitoring may cost, as a share of the program's CPU time", 1, 0.01, 100)}
 			{field("tick_ms", "Tick, ms", "Time from one report to the next", 1, 250, 5000)}
-			{field("tl_ns", "T_L, s", "Untouched for so long: a bounded leak in the counts of the ticks", 1e9, 0.5, 86400)}
+			{field("tl_ns", "T_L, s", "Memory that was not touched for at least this time is a bounded leak in the counts of the ticks", 1e9, 0.5, 86400)}
 			{problem && <p class="problem" role="alert">{problem}</p>}
 		</details>
 	);
@@ -423,6 +450,7 @@ function BoundedLeaks({ paused }: { paused: boolean }) {
 	return (
 		<section aria-label="Bounded leaks">
 			<h2>Bounded leaks</h2>
+			<p class="quiet" data-t="bounded-words">A bounded leak is memory that was watched and not touched for at least the time T_L, which you choose here: lost, or kept without use. Memory whose age is unknown is not among them.</p>
 			<div class="controls">
 				<label>
 					T_L <input type="range" min={0} max={bounds.length - 1} value={at} aria-valuetext={`${bound} seconds`} aria-label="T_L: untouched for at least" onInput={(event) => set({ tl: `${bounds[Number(event.currentTarget.value)]}s` }, true)} /> {ns(bound * 1e9)}
@@ -509,10 +537,12 @@ function Twin({ shown, states }: { shown: Window; states: number[] }) {
 		column("live", "Areas", (at) => ring.value("live", at), count),
 		column("live_bytes", "Live bytes", (at) => ring.value("live_bytes", at), bytes),
 		column("working_set", "Touched", (at) => ring.value("working_set", at), bytes),
+		column("working_unknown", "Perhaps touched", (at) => ring.value("working_unknown", at), bytes),
 		column("monitored", "Monitored", (at) => ring.value("monitored", at), count),
 		column("overhead_pct", "Overhead", (at) => ring.value("overhead_pct", at) / 100, share),
 		column("n", "Suspects", (at) => ring.value("n", at), count),
 		...ageWords.map((words, row) => column(`age${row}`, words, (at) => ring.age(at, row), count)),
+		column("age_unknown", "Age unknown", (at) => ring.ageUnknown(at), count),
 		...states.map((seconds, row) => column(`thr${row}`, `τ ${seconds} s`, (at) => ring.state(at, row), count)),
 	];
 	const all = () => Array.from({ length: rows.length }, (_, index) => rows.at(index));
@@ -526,12 +556,13 @@ function Twin({ shown, states }: { shown: Window; states: number[] }) {
 
 function Numbers({ at }: { at: number }) {
 	const value = (name: Parameters<typeof ring.value>[0]) => known(ring.value(name, at));
+	const perhaps = value("working_unknown");
 	return (
 		<dl class="totals" data-t="numbers">
 			{lines.map(({ name, words }) => <div><dt>{words}</dt><dd data-t={name}>{count(value(name))}</dd></div>)}
 			<div><dt>Areas</dt><dd data-t="live">{count(value("live"))}</dd></div>
 			<div><dt>Live bytes</dt><dd data-t="live-bytes">{bytes(value("live_bytes"))}</dd></div>
-			<div><dt>Touched of late</dt><dd data-t="working-set">{bytes(value("working_set"))}</dd></div>
+			<div><dt>Touched of late</dt><dd data-t="working-set">{bytes(value("working_set"))} {perhaps ? <span class="quiet small" title="Not watched all the time since the tick before: perhaps touched, perhaps not">{bytes(perhaps)} unknown</span> : null}</dd></div>
 			<div><dt>Monitored</dt><dd data-t="monitored">{count(value("monitored"))} <span class="quiet small">{bytes(value("monitored_bytes"))}</span></dd></div>
 			<div><dt>Overhead</dt><dd data-t="overhead">{share(value("overhead_pct") == null ? null : (value("overhead_pct") ?? 0) / 100)}</dd></div>
 		</dl>
@@ -594,7 +625,7 @@ export function Live() {
 	const states = (tick?.thr_states ?? []).slice(0, STATES);
 	const held = `${shown.version} ${ofBytes}`;
 	const rates = useMemo(() => ratePainter(shown), [held]);
-	const ageing = useMemo(() => heatPainter(shown, { rows: ageWords, value: (at, row) => ring.age(at, row, ofBytes), words: (at, row) => `${ofBytes ? bytes(ring.age(at, row, true)) : `${count(ring.age(at, row))} areas`} untouched for ${ageWords[row]}` }), [held]);
+	const ageing = useMemo(() => heatPainter(shown, { rows: ageRows, plain: 0, value: (at, row) => ageValue(at, row, ofBytes), words: (at, row) => ageSaid(at, row, ofBytes) }), [held]);
 	const thresholds = useMemo(() => heatPainter(shown, { rows: states.map((seconds) => `${seconds} s`), value: (at, row) => ring.state(at, row), words: (at, row) => `${count(ring.state(at, row))} units with the threshold ${states[row]} s` }), [`${held} ${states.join()}`]);
 	useLayoutEffect(() => {
 		measured.redraw = performance.now() - begun;
@@ -610,8 +641,6 @@ export function Live() {
 		);
 	const lag = stop ? Math.max(0, ring.last - stop.t) : null;
 	if (ring.size === 0 || !tick) return <div class="view"><State lag={lag} /></div>;
-	const idle = idleShare(shown.chosen, 5, ofBytes);
-	const fresh = 1 - idleShare(shown.chosen, 2, ofBytes);
 	return (
 		<div class="view live">
 			<div class="controls">
@@ -637,12 +666,12 @@ export function Live() {
 					</section>
 					<section aria-label="Ageing">
 						<h2>Ageing</h2>
-						<p data-t="idle-sentence">{share(idle)} idle over 16 s, {share(fresh)} touched in the last 2 s.</p>
+						<AgesSaid at={shown.chosen} ofBytes={ofBytes} />
 						<div class="pair wide">
-							<Chart name="live-ages" label={`${ofBytes ? "Bytes" : "Areas"} by the time for which they were not touched`} description="heat map" height={7 * 22 + AXIS} painter={ageing} version={held} />
+							<Chart name="live-ages" label={`${ofBytes ? "Bytes" : "Areas"} by the time for which they were not touched`} description="heat map" height={ageRows.length * 22 + AXIS} painter={ageing} version={held} />
 							<CrossSection at={shown.chosen} ofBytes={ofBytes} />
 						</div>
-						<p class="quiet">Rows: not touched for so long; the fuller, the more. Click, or ← and →, for the ages at another moment, Esc for now.</p>
+						<p class="quiet">Rows: not touched for so long; the fuller, the more. Unknown: Heapwise watches only part of the memory at a time, to keep the program fast; an area that it did not watch for most of the time since its last known access may have been touched meanwhile. Click, or ← and →, for the ages at another moment, Esc for now.</p>
 					</section>
 					<section aria-label="Monitoring thresholds">
 						<h2>Monitoring thresholds</h2>
