@@ -37,7 +37,7 @@ test: deps-test configure
 	@$(CTEST) -LE full
 
 test-full: deps-test configure
-	@tools/install-deps full deb
+	@tools/install-deps full deb site
 	@cmake --build $(BUILD) -j$(JOBS) --target all tests
 	@$(CTEST)
 	@$(MAKE) --no-print-directory test-machine
@@ -100,6 +100,11 @@ bench-web: deps-test
 	@$(MAKE) --no-print-directory all
 	@bench/run-web --build $(BUILD) $(BENCH_FLAGS)
 
+# The documentation as a web site: $(BUILD)/site/index.html.
+site:
+	@tools/install-deps site
+	@tools/make-site $(BUILD)
+
 install: all
 	@DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
@@ -128,6 +133,7 @@ help:
 	@echo 'make screenshots   the pictures of README and docs, made anew'
 	@echo 'make goldens       the pictures with which the tests compare the page'
 	@echo 'make fuzz       fuzz the parsers (MINUTES=$(MINUTES))'
+	@echo 'make site       the documentation as a web site, $(BUILD)/site/index.html'
 	@echo 'make install    PREFIX=$(PREFIX) DESTDIR='
 	@echo 'make deb        a Debian package, $(BUILD)/deb/heapwise_*.deb'
 	@echo 'make dist       the sources as $(BUILD)/dist/heapwise-VERSION.tar.xz'
@@ -135,4 +141,4 @@ help:
 	@echo
 	@echo 'run, test, bench, deb and fuzz install missing Debian or Ubuntu packages first.'
 
-.PHONY: all web configure deps-build deps-test run test test-full test-machine bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz install deb dist clean help
+.PHONY: all web configure deps-build deps-test run test test-full test-machine bench bench-access bench-cases bench-query bench-web screenshots goldens fuzz site install deb dist clean help

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The processes of a session with --children together: who started whom, their sums, and their allocation points, where
- * equal stacks of different processes are one. Defined in docs/METHODS.md, "Sessions". */
+ * equal stacks of different processes are one. Defined in docs/METHODS.md, "Several processes". */
 #ifndef ANALYSIS_SESSION_H
 #define ANALYSIS_SESSION_H
 

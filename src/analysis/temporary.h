@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Temporary chunks: freed before their thread allocated more than `slack` others.
- * Defined in docs/METHODS.md, "Temporary". */
+ * Defined in docs/METHODS.md, "Totals". */
 #ifndef ANALYSIS_TEMPORARY_H
 #define ANALYSIS_TEMPORARY_H
 
