@@ -12,7 +12,7 @@
 
 struct leaks_args {
 	const char *where;
-	const char *kinds, *format, *fail_on;
+	const char *kinds, *format, *limits, *fail_on;
 	u64 top, image, depth;
 	u64 growth_steps, growth_min, growth_trend, growth_seconds;
 	struct option_strings suppressions;
@@ -45,15 +45,16 @@ static const struct option_spec options[] = {
 	LEAKS_OPTION(fail_on, 0, "fail-on", OPTION_STRING, "LIST",
 		     "exit with status 1 if any of these is found, comma-separated: lost, indirect, possible, growth, "
 		     "misuse; all but misuse take an allowance, as in lost=4K"),
-	LEAKS_OPTION(growth_steps, 0, "growth-steps", OPTION_NUMBER, "N",
+	OPTION_LIMIT(struct leaks_args, growth_steps, "growth-steps", OPTION_NUMBER, "N",
 		     "sample live bytes N times over the run to find growing points (default 64)"),
-	LEAKS_OPTION(growth_min, 0, "growth-min", OPTION_BYTES, "BYTES",
+	OPTION_LIMIT(struct leaks_args, growth_min, "growth-min", OPTION_BYTES, "BYTES",
 		     "ignore points that grow by less in the second half of the run (default 64K)"),
-	LEAKS_OPTION(growth_trend, 0, "growth-trend", OPTION_NUMBER, "PERCENT",
+	OPTION_LIMIT(struct leaks_args, growth_trend, "growth-trend", OPTION_NUMBER, "PERCENT",
 		     "how steadily a point must grow: Kendall's tau in percent (default 75)"),
-	LEAKS_OPTION(growth_seconds, 0, "growth-seconds", OPTION_NUMBER, "N",
+	OPTION_LIMIT(struct leaks_args, growth_seconds, "growth-seconds", OPTION_NUMBER, "N",
 		     "do not report growth in runs shorter than N seconds (default 1)"),
 	TRACE_OPTIONS(struct leaks_args),
+	LIMITS_OPTION(struct leaks_args),
 	OPTION_END};
 
 /* ---- lists of words ---- */

@@ -10,7 +10,7 @@
 
 struct scores_args {
 	const char *where;
-	const char *by, *format;
+	const char *by, *format, *limits;
 	u64 top, image, depth;
 	bool symbols, all, no_index;
 	struct thresholds thresholds;
@@ -31,6 +31,7 @@ static const struct option_spec options[] = {
 	OPTION(struct scores_args, all, 'a', "all", OPTION_SET, NULL,
 	       "also show inferences that do not hold or are unknown"),
 	TRACE_OPTIONS(struct scores_args),
+	LIMITS_OPTION(struct scores_args),
 	THRESHOLD_OPTIONS(struct scores_args, thresholds),
 	OPTION_END};
 

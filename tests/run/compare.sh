@@ -280,7 +280,7 @@ case_mistakes()
 	mistake 2 "is after the end of the recording" --at 5min --at end "$work/one.hwt"
 	mistake 2 "is a folder" "$work/folder" "$work/one.hwt"
 	mistake 2 "--points wants" --points 0 "$work/one.hwt" "$work/one.hwt"
-	mistake 2 "wants one of stack" --by size "$work/one.hwt" "$work/one.hwt"
+	mistake 2 "must be one of stack" --by size "$work/one.hwt" "$work/one.hwt"
 	mistake 3 "No such file" "$work/one.hwt" "$work/none.hwt"
 	mistake 3 "garbage" "$work/one.hwt" "$work/garbage"
 }
