@@ -30,7 +30,7 @@ static const struct excessive_args defaults = {.wrappers = "auto",
 
 static const struct option_spec options[] = {
 	OPTION(struct excessive_args, method, 0, "method", OPTION_CHOICE, "kmeans|iqr|both",
-	       "method: clusters, outliers of frequency / life, or both compared (default: both)"),
+	       "method: clusters, outliers of frequency / life, or both compared (default both)"),
 	OPTION(struct excessive_args, rule, 0, "rule", OPTION_CHOICE, "robust|paper",
 	       "robust: compare lives with their spread and apply the floor (default); paper: follow the paper "
 	       "literally"),
@@ -50,7 +50,7 @@ static const struct option_spec options[] = {
 	OPTION_LIMIT(struct excessive_args, mu, "mu", OPTION_STRING, "X|auto",
 	       "outliers are above Q3 + X * IQR (default auto: the IQR, then the largest gap, then 3)"),
 	OPTION(struct excessive_args, wrappers, 'w', "wrappers", OPTION_STRING, "auto|none|LIST",
-	       "attribute calls by these functions to their callers; * matches any characters (default: auto)"),
+	       "attribute calls by these functions to their callers; * matches any characters (default auto)"),
 	TOP_OPTION(struct excessive_args, "objects (default 10; 0 = all)"),
 	OPTION(struct excessive_args, all_paths, 0, "all-paths", OPTION_SET, NULL,
 	       "show all call paths to each object, not only the heaviest"),

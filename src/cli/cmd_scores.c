@@ -25,7 +25,7 @@ static const struct scores_args defaults = {.top = 10,
 static const struct option_spec options[] = {
 	OPTION(struct scores_args, by, 'b', "by", OPTION_CHOICE,
 	       "severity|bytes|count|lifetime|usage|useful",
-	       "sort the points by this, worst or largest first (default: severity)"),
+	       "sort the points by this, worst or largest first (default severity)"),
 	TOP_OPTION(struct scores_args, "points (default 10; 0 = all)"),
 	DEPTH_OPTION(struct scores_args, "default: 8 in text, all in json and csv"),
 	OPTION(struct scores_args, all, 'a', "all", OPTION_SET, NULL,

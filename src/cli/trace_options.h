@@ -39,7 +39,7 @@
 
 #define FORMAT_OPTION(type)                                                                        \
 	OPTION(type, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,                         \
-	       "output format (default: text)")
+	       "output format (default text)")
 
 #define LIMITS_OPTION(type)                                                                        \
 	OPTION(type, limits, 0, "limits", OPTION_STRING, "FILE",                                   \
