@@ -226,7 +226,7 @@ static void say_failed(const struct leaks *self, enum limit limit)
 
 	if (limit == LIMIT_MISUSE)
 		fprintf(stderr, "heapwise leaks: %s: failed: %s wrong %s\n",
-			self->view.trace.path, units_count(value).text, value == 1 ? "call" : "calls");
+			self->view.trace.path, units_count(value).text, plural(value, "call", "calls"));
 	else
 		fprintf(stderr, "heapwise leaks: %s: failed: %s %s, allowed %s\n",
 			self->view.trace.path, units_bytes(value).text, texts[limit],
@@ -244,7 +244,7 @@ static void say_not_judged(const struct leaks *self, struct result *result)
 		fprintf(stderr, "heapwise leaks: %s: leak kind unknown for %s in %s kept %s: %s\n",
 			self->view.trace.path, units_bytes(unknown->bytes).text,
 			units_count(model_count(self->view.trace.model, unknown->chunks)).text,
-			unknown->chunks == 1 ? "chunk" : "chunks",
+			plural(unknown->chunks, "chunk", "chunks"),
 			leaks_unknown_reason(self->view.trace.model, result));
 	if (on[LIMIT_GROWTH] && report->growth.not_judged)
 		fprintf(stderr, "heapwise leaks: %s: growth not checked: %s\n",
@@ -252,7 +252,7 @@ static void say_not_judged(const struct leaks *self, struct result *result)
 	if (on[LIMIT_MISUSE] && report->misuse.possible)
 		fprintf(stderr, "heapwise leaks: %s: %s %s may be wrong; this is not certain\n",
 			self->view.trace.path, units_count(report->misuse.possible).text,
-			report->misuse.possible == 1 ? "call" : "calls");
+			plural(report->misuse.possible, "call", "calls"));
 }
 
 static int verdict(const struct leaks *self, struct result *result)
