@@ -101,7 +101,7 @@ static u32 level_of(const struct finding *finding)
 {
 	const struct saving *saving = &finding->saving;
 	/* A leak that grows has no end. */
-	u32 unit = finding->bytes_per_s > 0 ? SAVING_BYTES_PER_S : saving->unit;
+	u32 unit = finding->kind == FINDING_LEAK && finding->bytes_per_s > 0 ? SAVING_BYTES_PER_S : saving->unit;
 	u32 level = saving->share >= limits[unit].costly ? LEVEL_COSTLY : saving->share >= limits[unit].look ? LEVEL_LOOK : LEVEL_MINOR;
 	u32 most = level_at_most(finding);
 
@@ -124,7 +124,7 @@ void finding_settle(const struct finding_costs *self, struct finding *finding)
 		if (share > saving->share)
 			*saving = (struct saving){unit, finding->amounts[unit], share};
 	}
-	if (finding->kind == FINDING_GROWTH && finding->bytes_per_s > 0) {
+	if (finding->kind == FINDING_GROWTH && finding->bytes_per_s > 0 && !finding->short_run) {
 		saving->unit = SAVING_BYTES_PER_S;
 		saving->amount = finding->bytes_per_s;
 	}

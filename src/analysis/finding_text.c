@@ -52,17 +52,15 @@ static struct unit_text mean_time(const struct finding *finding, const struct mo
 	return units_ns(rounded(tick_clock_span_ns(&model->clock, ticks)));
 }
 
-/* "MiB a second" of growth, or nothing where it does not grow, or the run was too short to say. */
+/* "MiB a second" of growth, or nothing where it does not grow, or the run was too short for a forecast. */
 static void put_rate(struct strbuf *out, const struct finding *finding)
 {
 	double gib_ns = 0x1p30 / finding->bytes_per_s * 1e9;
 
-	if (finding->bytes_per_s <= 0)
+	if (finding->bytes_per_s <= 0 || finding->short_run)
 		return;
 	strbuf_addf(out, ", by %s a second", units_bytes(rounded(finding->bytes_per_s)).text);
-	if (finding->short_run)
-		strbuf_add(out, " in this short run");
-	else if (gib_ns < 100.0 * 24 * 3600 * 1e9)
+	if (gib_ns < 100.0 * 24 * 3600 * 1e9)
 		strbuf_addf(out, " (1 GiB in %s)", units_ns(rounded(gib_ns)).text);
 }
 
@@ -188,13 +186,11 @@ static void put_growing(struct strbuf *out, const struct finding *finding, const
 
 static void put_growth(struct strbuf *out, const struct finding *finding)
 {
-	if (finding->bytes_per_s > 0) {
+	if (finding->short_run)
+		strbuf_addf(out, "Live bytes grew to %s until the end of this short run", units_bytes(finding->bytes).text);
+	else
 		strbuf_add(out, "Live bytes grow until the end");
-		put_rate(out, finding);
-	} else {
-		strbuf_addf(out, "Live bytes grew to %s in this short run, and never shrank",
-			    units_bytes(finding->bytes).text);
-	}
+	put_rate(out, finding);
 }
 
 static void put_peak(struct strbuf *out, const struct finding *finding)

@@ -21,8 +21,7 @@ struct finder {
 	const struct inferences *inferences;
 	struct map by_key;  /* hash of kind and place → row + 1 */
 	struct map leaking; /* points with a leak */
-	struct map rising;  /* points whose growth is judged: row of the growth table + 1 */
-	struct map rose;    /* in a run too short for that: points that grew all the time */
+	struct map rising;  /* points that grow: number of their course + 1 */
 	const struct growth_table *growth;
 	struct finding_costs costs;
 };
@@ -318,9 +317,9 @@ static bool is_leak(u8 chunk_class)
 
 static const struct growth_row *growth_of(const struct finder *self, u32 point)
 {
-	const u64 *row = map_find(&self->rising, point);
+	const u64 *course = map_find(&self->rising, point);
 
-	return row ? &self->growth->rows.data[*row - 1] : NULL;
+	return course ? &self->growth->courses.data[*course - 1].growth : NULL;
 }
 
 /* One thing that lives to the end is usual; many stacks may keep one each at the same place. */
@@ -359,7 +358,7 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 	one.amounts[SAVING_PEAK_BYTES] = (double)row->bytes;
 	rises = growth_of(self, row->point.index);
 	/* What grows and is not certainly lost is told as growth: many containers have interior pointers only. */
-	if ((rises || map_find(&self->rose, row->point.index)) && row->chunk_class != CLASS_LOST)
+	if (rises && row->chunk_class != CLASS_LOST)
 		return 0;
 	if (rises && 2 * (double)row->bytes >= rises->growth_bytes)
 		one.bytes_per_s = rises->bytes_per_s;
@@ -387,13 +386,13 @@ static int add_growth(struct finder *self, const struct growth_row *row, struct 
 	struct finding one = {.kind = FINDING_GROWTH,
 			      .confidence = SURE_INFERRED,
 			      .frame = point->frame,
-			      .bytes = (u64)row->growth_bytes,
+			      .bytes = is_short(self->model) ? row->to_bytes : (u64)row->growth_bytes,
 			      .bytes_per_s = row->bytes_per_s,
 			      .short_run = is_short(self->model),
 			      .chunks = point->allocations,
 			      .of_chunks = point->allocations};
 
-	if (is_lost(self, row->point.index, (u64)row->growth_bytes))
+	if (is_lost(self, row->point.index, one.bytes))
 		return 0;
 	one.amounts[SAVING_PEAK_BYTES] = (double)row->to_bytes;
 	return add(self, one, err);
@@ -409,12 +408,12 @@ static bool is_noise(const struct model *model, const struct model_point *point)
 	       point->at_peak_bytes < model_count(model, point->at_peak_chunks) * interval;
 }
 
-static bool grew(const struct finder *self, const struct growth_course *course)
+static bool grows(const struct finder *self, const struct growth_course *course)
 {
-	return self->growth->not_judged && course->rising_bytes && !is_noise(self->model, &self->model->points.data[course->point.index]);
+	return course->grows && !is_noise(self->model, &self->model->points.data[course->point.index]);
 }
 
-/* The largest points: those that grew through the whole of a run too short for a trend, and those that hold the peak. */
+/* One of the largest points may hold the peak. */
 static int add_course(struct finder *self, const struct growth_course *course, struct err *err)
 {
 	const struct model_point *point = &self->model->points.data[course->point.index];
@@ -429,14 +428,7 @@ static int add_course(struct finder *self, const struct growth_course *course, s
 			      .left_bytes = course->end_bytes,
 			      .amounts = {[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes}};
 
-	if (is_noise(self->model, point))
-		return 0;
-	if (grew(self, course) && !is_lost(self, course->point.index, course->rising_bytes)) {
-		one.kind = FINDING_GROWTH;
-		one.confidence = SURE_INFERRED;
-		one.bytes = course->rising_bytes;
-	}
-	return one.bytes ? add(self, one, err) : 0;
+	return one.bytes && !is_noise(self->model, point) ? add(self, one, err) : 0;
 }
 
 static int add_misuse(struct finder *self, const struct misuse_row *row, struct err *err)
@@ -453,23 +445,21 @@ static int add_misuse(struct finder *self, const struct misuse_row *row, struct 
 
 static int add_reported(struct finder *self, const struct leak_report *leaks, struct err *err)
 {
+	const struct growth_course *courses = leaks->growth.courses.data;
 	int status = 0;
 
 	self->growth = &leaks->growth;
-	for (u64 i = 0; i < leaks->growth.rows.count && status == 0; i++)
-		if (!map_put(&self->rising, leaks->growth.rows.data[i].point.index, i + 1))
-			status = no_memory(err);
 	for (u64 i = 0; i < leaks->growth.courses.count && status == 0; i++)
-		if (grew(self, &leaks->growth.courses.data[i]) && !map_put(&self->rose, leaks->growth.courses.data[i].point.index, 1))
+		if (grows(self, &courses[i]) && !map_put(&self->rising, courses[i].point.index, i + 1))
 			status = no_memory(err);
 	for (u64 i = 0; i < leaks->misuse.rows.count && status == 0; i++)
 		status = add_misuse(self, &leaks->misuse.rows.data[i], err);
 	for (u64 i = 0; i < leaks->leaks.rows.count && status == 0; i++)
 		status = add_leak(self, &leaks->leaks.rows.data[i], err);
-	for (u64 i = 0; i < leaks->growth.rows.count && status == 0; i++)
-		status = add_growth(self, &leaks->growth.rows.data[i], err);
 	for (u64 i = 0; i < leaks->growth.courses.count && status == 0; i++)
-		status = add_course(self, &leaks->growth.courses.data[i], err);
+		status = grows(self, &courses[i]) ? add_growth(self, &courses[i].growth, err) : 0;
+	for (u64 i = 0; i < leaks->growth.courses.count && status == 0; i++)
+		status = add_course(self, &courses[i], err);
 	return status;
 }
 
@@ -706,7 +696,6 @@ int findings_find(struct findings *self, const struct stack_source *source,
 	map_release(&finder.by_key);
 	map_release(&finder.leaking);
 	map_release(&finder.rising);
-	map_release(&finder.rose);
 	behaviour_table_release(&behaviour);
 	return status;
 }
