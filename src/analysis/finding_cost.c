@@ -79,13 +79,16 @@ static const struct {
 	[SAVING_CPU_NS] = {.look = 0.03, .costly = 0.10, .small = 10e6, .tiny = 1e6},
 };
 
+static bool is_small_peak(const struct finding *finding) { return finding_holds_peak(finding) && finding->saving.amount < PEAK_SMALL; }
+
 /* The most that a finding of its kind can be. */
 static u32 level_at_most(const struct finding *finding)
 {
 	switch (finding->kind) {
 	case FINDING_KEPT: /* freeing it at the end would save nothing before */
 		return LEVEL_MINOR;
-	case FINDING_PEAK: /* it may all be needed */
+	case FINDING_PEAK: /* it may all be needed: to hold a document is what some programs are for */
+		return LEVEL_LOOK;
 	case FINDING_BURST:
 		return finding->saving.share < 0.75 ? LEVEL_LOOK : LEVEL_COSTLY;
 	case FINDING_LEAK:
@@ -107,7 +110,7 @@ static u32 level_of(const struct finding *finding)
 
 	if (finding->kind == FINDING_MISUSE)
 		return finding->confidence == SURE_MEASURED ? LEVEL_COSTLY : LEVEL_MINOR;
-	if (saving->amount < (finding_holds_peak(finding) ? PEAK_SMALL : limits[unit].small))
+	if (is_small_peak(finding) || saving->amount < limits[unit].small)
 		return LEVEL_MINOR;
 	return level < most ? level : most;
 }
@@ -144,6 +147,8 @@ bool finding_is_listed(const struct finding *finding, const struct findings_quer
 /* What a person would thank us for first. */
 static u32 concern(const struct finding *finding)
 {
+	if (is_small_peak(finding))
+		return 8;
 	switch (finding->kind) {
 	case FINDING_MISUSE:
 		return finding->confidence == SURE_MEASURED ? 0 : 9;

@@ -195,7 +195,10 @@ static void put_growth(struct strbuf *out, const struct finding *finding)
 
 static void put_peak(struct strbuf *out, const struct finding *finding)
 {
-	if (finding->of_type && finding->min_size == finding->max_size)
+	if (finding->of_arena)
+		strbuf_addf(out, "An arena that %u stacks fill holds %s at the peak, in blocks of %s to %s", finding->points,
+			    units_bytes(finding->bytes).text, units_bytes(finding->min_size).text, units_bytes(finding->max_size).text);
+	else if (finding->of_type && finding->min_size == finding->max_size)
 		strbuf_addf(out, "Blocks of %s bytes, from %u stacks, hold %s at the peak", units_count(finding->min_size).text,
 			    finding->points, units_bytes(finding->bytes).text);
 	else if (finding->of_type)
@@ -322,6 +325,8 @@ const char *finding_repair(const struct finding *finding)
 		return of_misuse[finding->misuse];
 	if (finding->kind == FINDING_LEAK || finding->kind == FINDING_KEPT)
 		return leak_repair(finding);
+	if (finding->of_arena)
+		return "put less into it, or free it sooner; --no-fold shows who fills it";
 	if (finding->kind == FINDING_RESIDENT)
 		return 2 * finding->free_bytes >= finding->bytes ? "call malloc_trim() after it, or free what was allocated last first"
 								 : "allocate what stays apart from what goes";
@@ -410,7 +415,7 @@ static void put_frame(struct strbuf *out, const struct finding_frame *frame)
 const char *finding_where(const struct finding *finding, const struct stack_source *source,
 			  struct result *result)
 {
-	struct finding_place place = finding_place(source, finding->frame);
+	struct finding_place place = finding_place_of(source, finding);
 	const char *type = stack_type(source, finding->frame);
 	struct strbuf text = {0};
 
@@ -497,7 +502,7 @@ static const struct result_column columns[COLUMNS] = {
 static void fill_place(const struct finding *finding, const struct stack_source *source,
 		       struct value *row, struct result *table)
 {
-	struct finding_place place = finding_place(source, finding->frame);
+	struct finding_place place = finding_place_of(source, finding);
 	const char *type = stack_type(source, finding->frame);
 
 	if (*place.own.function)

@@ -544,7 +544,7 @@ static int number_ids(struct findings *self, struct err *err)
 }
 
 /* Whether one place has most of the peak, whatever is said of it. */
-static bool has_peak_place(struct finder *self)
+static bool has_peak_place(const struct finder *self)
 {
 	bool has = false;
 
@@ -589,51 +589,67 @@ static bool holds_peak_together(const struct finder *self, const struct finding 
 {
 	enum { CHUNKS_LEAST = 64 };
 
+	if (finding->of_arena && finding->min_size == finding->max_size)
+		return false; /* it makes things of one kind */
 	return finding->points > 1 && model_count(self->model, finding->chunks) >= CHUNKS_LEAST &&
 	       finding->amounts[SAVING_PEAK_BYTES] >= PEAK_SHARE * (double)self->model->totals.peak_bytes;
 }
 
-/* Where no place holds most of the peak, a type or a size may. */
-static int add_type_peak(struct finder *self, struct err *err)
+/* The call that gets blocks of whole KiB, whoever it is for: that is how arenas and pools ask for memory, and callers of xmalloc do not. 0 = it
+ * does not. */
+static u64 arena_of(const struct finder *self, u32 point)
 {
-	struct map by_type = {0}; /* likeness → row + 1 */
-	VEC(struct finding) types = {0};
+	enum { BLOCK = 1024 };
+	const struct behaviour *known = &self->behaviour->points[point];
+	struct finding one = {.of_arena = true, .frame = self->model->points.data[point].frame};
+	struct finding_place place;
+
+	if (!known->min_size || known->min_size % BLOCK || known->max_size % BLOCK || self->model->points.data[point].bytes % BLOCK)
+		return 0;
+	place = finding_place_of(self->source, &one);
+	return place.foreign ? 0 : finding_place_hash(&place, 0, false);
+}
+
+/* Where no place holds most of the peak, points that have something in common may; like: what the finding is then. */
+static int add_common_peak(struct finder *self, u64 (*common)(const struct finder *, u32), struct finding like, struct err *err)
+{
+	struct map by_common = {0}; /* what they have in common → row + 1 */
+	VEC(struct finding) found = {0};
 	int status = 0;
 
+	like.kind = FINDING_PEAK;
+	like.confidence = SURE_INFERRED;
+	like.points = 1;
+	like.held = 1;
 	for (u32 i = 0; i < self->model->points.count && status == 0; i++) {
 		const struct model_point *point = &self->model->points.data[i];
-		u64 like = point->at_peak_bytes && !is_noise(self->model, point) ? likeness(self, i) : 0;
-		u64 *row = like ? map_at(&by_type, like) : NULL;
-		struct finding one = {.kind = FINDING_PEAK,
-				      .confidence = SURE_INFERRED,
-				      .of_type = true,
-				      .points = 1,
-				      .frame = point->frame,
-				      .chunks = point->at_peak_chunks,
-				      .of_chunks = point->allocations,
-				      .bytes = point->at_peak_bytes,
-				      .of_bytes = point->bytes,
-				      .held = 1,
-				      .min_size = self->behaviour->points[i].min_size,
-				      .max_size = self->behaviour->points[i].max_size,
-				      .own_weight = (double)point->at_peak_bytes,
-				      .amounts = {[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes}};
+		u64 key = point->at_peak_bytes && !is_noise(self->model, point) ? common(self, i) : 0;
+		u64 *row = key ? map_at(&by_common, key) : NULL;
+		struct finding one = like;
 
-		if (!like)
+		if (!key)
 			continue;
-		snprintf(one.id, sizeof one.id, "%s-%08x", kind_names[one.kind], (u32)like);
-		if (!row || (!*row && !vec_push(&types, one)))
+		one.frame = point->frame;
+		one.chunks = point->at_peak_chunks;
+		one.of_chunks = point->allocations;
+		one.bytes = point->at_peak_bytes;
+		one.of_bytes = point->bytes;
+		one.min_size = self->behaviour->points[i].min_size;
+		one.max_size = self->behaviour->points[i].max_size;
+		one.own_weight = one.amounts[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes;
+		snprintf(one.id, sizeof one.id, "%s-%08x", kind_names[one.kind], (u32)key);
+		if (!row || (!*row && !vec_push(&found, one)))
 			status = no_memory(err);
 		else if (*row)
-			merge(&types.data[*row - 1], &one);
+			merge(&found.data[*row - 1], &one);
 		else
-			*row = types.count;
+			*row = found.count;
 	}
-	for (u64 i = 0; i < types.count && status == 0; i++)
-		if (holds_peak_together(self, &types.data[i]) && !vec_push(&self->findings->rows, types.data[i]))
+	for (u64 i = 0; i < found.count && status == 0; i++)
+		if (holds_peak_together(self, &found.data[i]) && !vec_push(&self->findings->rows, found.data[i]))
 			status = no_memory(err);
-	map_release(&by_type);
-	vec_release(&types);
+	map_release(&by_common);
+	vec_release(&found);
 	return status;
 }
 
@@ -652,7 +668,9 @@ static int collect(struct finder *self, const struct leak_report *leaks, struct 
 	if (status == 0)
 		status = add_resident(self, err);
 	if (status == 0 && !has_peak_place(self))
-		status = add_type_peak(self, err);
+		status = add_common_peak(self, arena_of, (struct finding){.of_arena = true}, err);
+	if (status == 0 && !has_peak_place(self))
+		status = add_common_peak(self, likeness, (struct finding){.of_type = true}, err);
 
 	for (u32 i = 0; i < self->behaviour->count && status == 0; i++) {
 		status = add_space(self, i, err);

@@ -68,7 +68,11 @@ struct finding_place {
 	struct finding_frame own, caller; /* caller.module and .function "" = none */
 };
 
+struct finding;
 struct finding_place finding_place(const struct stack_source *source, struct frame_id frame);
+
+/* The same of a finding: an arena is its place whoever fills it. */
+struct finding_place finding_place_of(const struct stack_source *source, const struct finding *finding);
 
 /* Equal for stacks that end in the same two frames of the program's own code; without lines also
  * if a line was inserted above. */
@@ -110,6 +114,7 @@ struct finding {
 	bool temporary;
 	bool short_run;    /* growth, leak: the run says nothing of how it would go on */
 	bool of_type;      /* peak: of a type, or of blocks of one size, at several places */
+	bool of_arena;     /* peak: of one call that gets blocks of whole KiB for many callers, which is the place */
 	u8 chunk_class;    /* of a leak: enum chunk_class */
 	u8 misuse;         /* enum misuse_what */
 	double own_weight; /* of the stack that costs most, by which it is chosen */

@@ -336,7 +336,7 @@ TEST(peak, "what holds most of the peak is told, as a burst if it is there only 
 		const char *kind, *text; /* NULL = nothing is found */
 		u32 level;
 	} cases[] = {
-		{98, 9 << 20, "peak", "Holds 9.0 MiB at the peak: hold less of it at once, or hold it more compactly.", LEVEL_COSTLY},
+		{98, 9 << 20, "peak", "Holds 9.0 MiB at the peak: hold less of it at once, or hold it more compactly.", LEVEL_LOOK},
 		{98, 3 << 20, "peak", "Holds 3.0 MiB at the peak: hold less of it at once, or hold it more compactly.", LEVEL_LOOK},
 		{98, 1 << 20, NULL, NULL, 0},
 		{45, 9 << 20, "burst",
@@ -375,6 +375,25 @@ TEST(alike, "where no place holds most of the peak, blocks of one size may")
 	finish_as(&found, false);
 	found_at(&found, 0, "peak", LEVEL_LOOK,
 		 "Blocks of 1,024 bytes, from 3 stacks, hold 2.9 MiB at the peak: hold less of it at once, or hold it more compactly.");
+	release(&found);
+}
+
+TEST(arena, "where no caller of an arena holds most of the peak, the arena is told")
+{
+	struct found found;
+
+	begin(&found);
+	for (u32 i = 0; i < 3; i++)
+		tell_context(&found.feed, 11 + i, 1 + i, pc_of(PROGRAM_BASE, 4)); /* delta, called by each other one */
+	for (u32 i = 0; i < 300; i++) {
+		alloc_ms(&found, 11 + i % 3, 0, i % 2 ? 4096 : 8192);
+		alloc_ms(&found, 1 + i % 3, 0, 500 + i);
+	}
+	finish_as(&found, false);
+	found_at(&found, 0, "peak", LEVEL_LOOK,
+		 "An arena that 3 stacks fill holds 1.8 MiB at the peak, in blocks of 4.0 KiB to 8.0 KiB: put less into it, or free it sooner; "
+		 "--no-fold shows who fills it.");
+	CHECK_STR(where(&found, 0), "delta (prog.c:40)");
 	release(&found);
 }
 
@@ -551,6 +570,22 @@ TEST(thanks, "of a level what is lost comes first, then what holds the peak, the
 		CHECK_STR(finding_kind_name(found.findings.rows.data[i].kind), kinds[i]);
 	CHECK_STR(finding_saves(&found.findings.rows.data[0], found.texts), "3.0 MiB, 42.9 % of the peak");
 	CHECK_STR(finding_saves(&found.findings.rows.data[2], found.texts), "about 15.0 ms, 15.0 % of CPU time");
+	release(&found);
+}
+
+TEST(small_peak, "who holds the peak of a small program comes after what its calls cost")
+{
+	struct found found;
+
+	begin(&found);
+	lives(&found, 2, 300000, 1, 1, 300000);
+	for (u64 i = 0; i < 60000; i++)
+		free_at(&found.feed, 1600 * i + 100, alloc_at(&found.feed, 1600 * i, HW_MALLOC, 1, 64), 64);
+	finish_as(&found, false);
+	CHECK_EQ(found.findings.rows.count, 2);
+	CHECK_STR(finding_kind_name(found.findings.rows.data[0].kind), "churn");
+	CHECK_EQ(found.findings.rows.data[1].level, LEVEL_MINOR);
+	CHECK_STR(finding_kind_name(found.findings.rows.data[1].kind), "peak");
 	release(&found);
 }
 
