@@ -246,7 +246,7 @@ heapwise_run(excessive-million excessive million)
 heapwise_run(threads-64-long totals threads 64 50000)
 heapwise_run(types-table types table)
 heapwise_run(children-fork-storm totals children fork 3000)
-# The corpus of truth: the cause comes first.
+# The corpus of truth: the cause comes first. With programs of the distribution whose flaws are published.
 if(NOT CMAKE_CROSSCOMPILING)
 	heapwise_script_test(run.verdicts ${CMAKE_CURRENT_SOURCE_DIR}/verdicts/verdicts.py --check)
 	heapwise_script_test(run.verdicts-loaded ${CMAKE_CURRENT_SOURCE_DIR}/verdicts/verdicts.py --check --load 8)
