@@ -84,7 +84,6 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	vec_clear(&self->threads);
 	vec_clear(&self->requests.waiting);
 	self->requests.under_way = 0;
-	map_clear(&self->points_before);
 	map_clear(&self->classes);
 	map_clear(&self->types);
 	map_clear(&self->point_types);
@@ -375,8 +374,6 @@ void watcher_free(struct watcher *self)
 	vec_release(&self->modules);
 	vec_release(&self->threads);
 	vec_release(&self->rows);
-	map_release(&self->points);
-	map_release(&self->points_before);
 	map_release(&self->classes);
 	pthread_cond_destroy(&self->answered);
 	map_release(&self->types);
