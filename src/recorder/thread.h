@@ -189,6 +189,7 @@ struct hwr_thread {
 	u16 memo_next[HWR_MEMO_TRAILS]; /* entry that was used after such a trail the last time */
 	u16 memo_else[HWR_MEMO_TRAILS]; /* and the one that was before that: programs choose between two */
 	struct hwr_memo_group memo_groups[HWR_MEMO_GROUPS];
+	struct hwr_own_slots *own_slots; /* free ones of the heap, see access/pages/slots.c; NULL = none yet */
 };
 
 extern __thread struct hwr_thread *hwr_self HWR_OWN __attribute__((tls_model("initial-exec")));

@@ -157,6 +157,7 @@ void hwr_access_attach(void)
 /* The handler's stack is part of the slot and recycled with it. */
 void hwr_access_thread(struct hwr_thread *t)
 {
+	hwr_own_slots_open(t);
 	if (!load_relaxed(&on))
 		return;
 	if (!t->fault_stack)
