@@ -92,7 +92,7 @@ static u32 level_at_most(const struct finding *finding)
 	case FINDING_BURST:
 		return finding->saving.share < 0.75 ? LEVEL_LOOK : LEVEL_COSTLY;
 	case FINDING_LEAK:
-		return finding->chunk_class == CLASS_LOST ? LEVEL_COSTLY : LEVEL_LOOK;
+		return finding->chunk_class == CLASS_POSSIBLE ? LEVEL_LOOK : LEVEL_COSTLY;
 	case FINDING_GROWTH: /* a short run may just not have come to its end */
 		return finding->bytes_per_s > 0 && !finding->short_run ? LEVEL_COSTLY : LEVEL_LOOK;
 	default:

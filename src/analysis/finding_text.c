@@ -96,10 +96,14 @@ static void put_leak(struct strbuf *out, const struct finding *finding, const st
 	strbuf_addf(out, " %s never freed", was_or_were(finding, model));
 	if (finding->chunk_class == CLASS_LOST)
 		strbuf_addf(out, ", and nothing points to %s any more", one ? "it" : "them");
+	else if (finding->chunk_class == CLASS_INDIRECT)
+		strbuf_addf(out, ", and only lost chunks point to %s", one ? "it" : "them");
 	else if (finding->chunk_class == CLASS_POSSIBLE)
 		strbuf_add(out, ", and only interior pointers remain");
 	else if (finding->chunk_class == CLASS_REACHABLE)
 		strbuf_addf(out, ", though pointers to %s remain", one ? "it" : "them");
+	if (finding->led_bytes)
+		strbuf_addf(out, ", nor to %s that only %s", units_bytes(finding->led_bytes).text, one ? "it leads to" : "they lead to");
 	if (finding->bytes_per_s > 0) {
 		strbuf_add(out, "; they grow");
 		put_rate(out, finding);
@@ -290,6 +294,8 @@ static const char *leak_repair(const struct finding *finding)
 	switch (finding->chunk_class) {
 	case CLASS_LOST:
 		return "free them before the last pointer goes";
+	case CLASS_INDIRECT:
+		return "free them with what leads to them";
 	case CLASS_POSSIBLE:
 		return "free them before the pointer to the start goes";
 	case CLASS_REACHABLE:

@@ -23,6 +23,8 @@ struct finder {
 	struct map leaking; /* points with a leak */
 	struct map rising;  /* points that grow: number of their course + 1 */
 	const struct growth_table *growth;
+	bool led;      /* all lost chunks are of one place: what is indirectly lost is told there */
+	u64 led_bytes; /* that is to be told yet */
 	struct finding_costs costs;
 };
 
@@ -66,6 +68,7 @@ static void merge(struct finding *into, const struct finding *from)
 	into->growth_runs += from->growth_runs;
 	into->bytes_per_s += from->bytes_per_s;
 	into->left_bytes += from->left_bytes;
+	into->led_bytes += from->led_bytes;
 	into->temporary &= from->temporary;
 	if (from->confidence > into->confidence)
 		into->confidence = from->confidence;
@@ -83,6 +86,9 @@ static void merge(struct finding *into, const struct finding *from)
 	}
 }
 
+/* Nothing but lost chunks leads to what is indirectly lost. */
+static bool is_certain(u8 chunk_class) { return chunk_class == CLASS_LOST || chunk_class == CLASS_INDIRECT; }
+
 /* Adds a finding of one point, or to the one of the same kind at the same place. */
 static int add(struct finder *self, struct finding one, struct err *err)
 {
@@ -90,7 +96,7 @@ static int add(struct finder *self, struct finding one, struct err *err)
 	u64 seed = (u64)one.kind << 16 | (u64)one.chunk_class << 8 | one.misuse;
 	u64 *row;
 
-	if (place.foreign && one.kind != FINDING_MISUSE && (one.kind != FINDING_LEAK || one.chunk_class != CLASS_LOST))
+	if (place.foreign && one.kind != FINDING_MISUSE && (one.kind != FINDING_LEAK || !is_certain(one.chunk_class)))
 		return 0; /* nothing that the program's developer could change */
 	one.points = 1;
 	finding_settle(&self->costs, &one);
@@ -312,7 +318,28 @@ static int add_calls(struct finder *self, u32 point, struct err *err)
 /* What is reachable may be kept on purpose, and so may what no scan has judged. */
 static bool is_leak(u8 chunk_class)
 {
-	return chunk_class == CLASS_LOST || chunk_class == CLASS_POSSIBLE;
+	return chunk_class == CLASS_LOST || chunk_class == CLASS_INDIRECT || chunk_class == CLASS_POSSIBLE;
+}
+
+/* Whether all lost chunks are of one place. */
+static bool is_lost_at_one_place(const struct finder *self, const struct leak_table *leaks)
+{
+	u64 first = 0;
+
+	for (u64 i = 0; i < leaks->rows.count; i++) {
+		const struct leak_row *row = &leaks->rows.data[i];
+		struct finding_place place;
+		u64 hash;
+
+		if (row->chunk_class != CLASS_LOST)
+			continue;
+		place = finding_place(self->source, self->model->points.data[row->point.index].frame);
+		hash = finding_place_hash(&place, 0, true);
+		if (first && hash != first)
+			return false;
+		first = hash;
+	}
+	return first != 0;
 }
 
 static const struct growth_row *growth_of(const struct finder *self, u32 point)
@@ -338,8 +365,7 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 	const struct growth_row *rises;
 	u64 *lost;
 	struct finding one = {.kind = is_leak(row->chunk_class) ? FINDING_LEAK : FINDING_KEPT,
-			      .confidence = row->chunk_class == CLASS_LOST ? SURE_MEASURED
-									   : SURE_INFERRED,
+			      .confidence = is_certain(row->chunk_class) ? SURE_MEASURED : SURE_INFERRED,
 			      .chunk_class = row->chunk_class,
 			      .frame = point->frame,
 			      .chunks = row->chunks,
@@ -349,16 +375,13 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 			      .min_size = known->min_size,
 			      .max_size = known->max_size};
 
-	/* What only lost chunks lead to goes with them. */
-	if (row->chunk_class == CLASS_INDIRECT)
-		return 0;
 	if (self->model->count_shift && one.confidence == SURE_MEASURED)
 		one.confidence = SURE_ESTIMATED;
 	one.byte_ticks = kept->byte_ticks * share((double)row->bytes, (double)kept->bytes);
 	one.amounts[SAVING_PEAK_BYTES] = (double)row->bytes;
 	rises = growth_of(self, row->point.index);
 	/* What grows and is not certainly lost is told as growth: many containers have interior pointers only. */
-	if (rises && row->chunk_class != CLASS_LOST)
+	if (rises && !is_certain(row->chunk_class))
 		return 0;
 	if (rises && 2 * (double)row->bytes >= rises->growth_bytes)
 		one.bytes_per_s = rises->bytes_per_s;
@@ -369,10 +392,17 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 	if (!lost)
 		return no_memory(err);
 	*lost += is_leak(row->chunk_class) ? row->bytes : 0;
+	if (self->led && row->chunk_class == CLASS_INDIRECT)
+		return 0;
+	if (self->led && row->chunk_class == CLASS_LOST) {
+		one.led_bytes = self->led_bytes;
+		one.amounts[SAVING_PEAK_BYTES] += (double)self->led_bytes;
+		self->led_bytes = 0;
+	}
 	return add(self, one, err);
 }
 
-/* Growth that is for the most part told as a leak. */
+/* Bytes that are for the most part told as a leak. */
 static bool is_lost(const struct finder *self, u32 point, u64 bytes)
 {
 	const u64 *lost = map_find(&self->leaking, point);
@@ -428,7 +458,9 @@ static int add_course(struct finder *self, const struct growth_course *course, s
 			      .left_bytes = course->end_bytes,
 			      .amounts = {[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes}};
 
-	return one.bytes && !is_noise(self->model, point) ? add(self, one, err) : 0;
+	if (!one.bytes || is_noise(self->model, point) || is_lost(self, course->point.index, one.bytes))
+		return 0;
+	return add(self, one, err);
 }
 
 static int add_misuse(struct finder *self, const struct misuse_row *row, struct err *err)
@@ -449,6 +481,8 @@ static int add_reported(struct finder *self, const struct leak_report *leaks, st
 	int status = 0;
 
 	self->growth = &leaks->growth;
+	self->led = is_lost_at_one_place(self, &leaks->leaks);
+	self->led_bytes = leaks->leaks.classes[CLASS_INDIRECT].bytes;
 	for (u64 i = 0; i < leaks->growth.courses.count && status == 0; i++)
 		if (grows(self, &courses[i]) && !map_put(&self->rising, courses[i].point.index, i + 1))
 			status = no_memory(err);

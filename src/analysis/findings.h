@@ -106,6 +106,7 @@ struct finding {
 	struct growth_run growth;
 	u64 growth_runs;
 	double bytes_per_s; /* of growth and of leaks that grow; 0 = the run was too short to say */
+	u64 led_bytes;      /* leak: indirectly lost, and only chunks of this place can lead to them */
 	double held;        /* peak, burst: part of the run for which at least half of the bytes were live */
 	u64 left_bytes;     /* peak, burst: live at the end of the run; resident: live all the while */
 	u64 free_bytes;     /* resident: on pages without a live block */

@@ -519,6 +519,39 @@ TEST(rising_possible, "in a short run, too, what grew and has interior pointers 
 	release(&found);
 }
 
+TEST(indirect, "what only lost chunks lead to counts where they are lost; if that is at several places, where it was allocated")
+{
+	static const struct {
+		u32 second;
+		u64 count;
+		const char *where, *text;
+	} cases[] = {
+		{1, 1, "alpha (prog.c:10)",
+		 "All 2 chunks (128 B) were never freed, and nothing points to them any more, nor to 1.9 MiB that only they lead to: free them "
+		 "before the last pointer goes."},
+		{2, 3, "gamma (prog.c:30)",
+		 "All 20 chunks (1.9 MiB) were never freed, and only lost chunks point to them: free them with what leads to them."},
+	};
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct stream_class classes[22];
+		struct found found;
+
+		begin(&found);
+		classes[0] = (struct stream_class){alloc_ms(&found, 1, 0, 64), CLASS_LOST};
+		classes[1] = (struct stream_class){alloc_ms(&found, cases[i].second, 0, 64), CLASS_LOST};
+		for (u32 k = 2; k < 22; k++)
+			classes[k] = (struct stream_class){alloc_ms(&found, 3, 0, 100000), CLASS_INDIRECT};
+		told(&found.feed, found.feed.sink.scan(found.feed.sink.self, &(struct stream_scan){.state = SCAN_DONE, .reason = ""}, classes,
+						       22, &found.feed.err));
+		finish(&found);
+		CHECK_EQ(found.findings.rows.count, cases[i].count);
+		found_at(&found, 0, "leak", LEVEL_COSTLY, cases[i].text);
+		CHECK_STR(where(&found, 0), cases[i].where);
+		release(&found);
+	}
+}
+
 TEST(trend, "what grows is costly, with a forecast, only in a run that is long enough for one")
 {
 	static const struct {
