@@ -205,9 +205,9 @@ static void dump(const struct run_args *args, struct dumps *dumps, const struct 
 	if (!args->dump || !result->recorded || !result->output[0])
 		return;
 	if (dumps->err.code)
-		fprintf(stderr, "heapwise: cannot write a dump of freed entries: %s\n", dumps->err.text);
+		fprintf(stderr, "heapwise: dump of freed entries failed: %s\n", dumps->err.text);
 	if (dumps_finish(dumps, result->output, &done, &err) < 0)
-		fprintf(stderr, "heapwise: cannot write the dump: %s\n", err.text);
+		fprintf(stderr, "heapwise: dump failed: %s\n", err.text);
 	else if (!args->quiet)
 		fprintf(stderr, "heapwise: dump %s, %s live and %s freed entries\n", done.path,
 			units_count(done.live).text, units_count(done.freed).text);
