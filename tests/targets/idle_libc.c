@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@ enum {
 	BLOCK = 16384, /* a unit of its own */
 	SEEN = 4096,   /* bytes of it that are compared */
 	NAP_US = 80000,
+	NAPS_MOST = 25,
 	CASES_MOST = 64,
 	PATIENCE_S = 1,
 	NOBODY = 65534,
@@ -345,6 +347,22 @@ static void become_nobody(void)
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
+/* Whoever monitors the program has closed the page by now; a slow machine takes longer. */
+static bool is_armed(char *block)
+{
+	char byte;
+	struct iovec here = {&byte, 1}, there = {block, 1};
+
+	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) != 1;
+}
+
+static void rest(const struct ready *last)
+{
+	usleep(NAP_US);
+	for (int i = 0; getenv("LD_PRELOAD") && i < NAPS_MOST && !is_armed(last->p[0]); i++)
+		usleep(NAP_US);
+}
+
 int main(int argc, char **argv)
 {
 	static struct ready ready[CASES_MOST];
@@ -367,7 +385,7 @@ int main(int argc, char **argv)
 	make_things();
 	for (int i = 0; i < count && i < CASES_MOST; i++)
 		make_ready(&ready[i], first + i);
-	usleep(NAP_US);
+	rest(&ready[count < CASES_MOST ? count - 1 : CASES_MOST - 1]);
 	for (int i = 0; i < count && i < CASES_MOST; i++)
 		call(&ready[i]);
 	forget_things();

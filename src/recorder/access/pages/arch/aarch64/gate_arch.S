@@ -53,9 +53,9 @@
 	.p2align 4
 hwr_gate:
 	.cfi_startproc
-	.cfi_return_column 32
+	.cfi_return_column 96
 	.cfi_def_cfa_offset 16
-	.cfi_register 32, 17
+	.cfi_register 96, 17
 	hint 34 /* bti c */
 	look x0
 	look x1
@@ -75,9 +75,9 @@ hwr_gate:
 	.p2align 4
 hwr_gate_always:
 	.cfi_startproc
-	.cfi_return_column 32
+	.cfi_return_column 96
 	.cfi_def_cfa_offset 16
-	.cfi_register 32, 17
+	.cfi_register 96, 17
 	hint 34 /* bti c */
 	stp x29, x30, [sp, -48]!
 	.cfi_def_cfa_offset 64
@@ -85,7 +85,7 @@ hwr_gate_always:
 	.cfi_offset x30, -56
 	ldr x16, [x17, CALL]
 	stp x17, x16, [sp, 16]
-	.cfi_offset 32, -40
+	.cfi_offset 96, -40
 	mrs x16, nzcv
 	str x16, [sp, 32]
 	mov x29, sp
@@ -110,7 +110,7 @@ hwr_gate_always:
 	.cfi_def_cfa_offset 16
 	.cfi_restore x29
 	.cfi_restore x30
-	.cfi_register 32, 17
+	.cfi_register 96, 17
 	add x17, x17, BEHIND
 	br x17
 	.cfi_endproc
