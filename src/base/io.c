@@ -125,7 +125,7 @@ int io_make_folder(const char *path, u32 mode, struct err *err)
 	int failure = 0;
 
 	if (strlen(path) >= sizeof(part))
-		return err_set(err, ERR_INPUT, "the folder name %.40s… is too long", path);
+		return err_set(err, ERR_INPUT, "the folder's name %.40s… is too long", path);
 	snprintf(part, sizeof(part), "%s", path);
 	for (char *p = part + 1; part[0] && *p && !failure; p++) {
 		if (*p != '/')

@@ -49,7 +49,7 @@ static struct json_node *node_new(struct reader *self, enum json_kind kind)
 	struct json_node *node;
 
 	if (self->nodes++ == JSON_NODES_MAX) {
-		fail(self, "there are too many values");
+		fail(self, "too many values");
 		return NULL;
 	}
 	node = arena_new(self->arena, struct json_node);
@@ -67,7 +67,7 @@ static bool read_hex(struct reader *self, u32 *code)
 {
 	*code = 0;
 	if (self->end - self->at < 4)
-		return fail(self, "\\u wants four hexadecimal digits");
+		return fail(self, "expected four hexadecimal digits after \\u");
 	for (u32 i = 0; i < 4; i++, self->at++) {
 		char c = *self->at;
 		u32 digit = c >= '0' && c <= '9'   ? (u32)(c - '0')
@@ -76,7 +76,7 @@ static bool read_hex(struct reader *self, u32 *code)
 						   : 16;
 
 		if (digit == 16)
-			return fail(self, "\\u wants four hexadecimal digits");
+			return fail(self, "expected four hexadecimal digits after \\u");
 		*code = *code << 4 | digit;
 	}
 	return true;
@@ -91,18 +91,18 @@ static bool read_unicode(struct reader *self, struct strbuf *out)
 		return false;
 	if (code >= 0xd800 && code < 0xdc00) {
 		if (self->end - self->at < 2 || self->at[0] != '\\' || self->at[1] != 'u')
-			return fail(self, "half of a surrogate pair");
+			return fail(self, "unpaired surrogate");
 		self->at += 2;
 		if (!read_hex(self, &low))
 			return false;
 		if (low < 0xdc00 || low > 0xdfff)
-			return fail(self, "half of a surrogate pair");
+			return fail(self, "unpaired surrogate");
 		code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
 	} else if (code >= 0xdc00 && code < 0xe000) {
-		return fail(self, "half of a surrogate pair");
+		return fail(self, "unpaired surrogate");
 	}
 	if (!code)
-		return fail(self, "a string holds \\u0000");
+		return fail(self, "\\u0000 is not allowed in a string");
 	strbuf_add_utf8(out, code);
 	return true;
 }
@@ -116,7 +116,7 @@ static bool read_escape(struct reader *self, struct strbuf *out)
 	if (c == 'u')
 		return read_unicode(self, out);
 	if (!found)
-		return fail(self, "no such escape");
+		return fail(self, "unknown escape");
 	strbuf_add_char(out, meant[found - plain]);
 	return true;
 }
@@ -131,7 +131,7 @@ static const char *read_string(struct reader *self)
 		u8 c = self->at < self->end ? (u8)*self->at : 0;
 
 		if (self->at >= self->end || c < 0x20) {
-			fail(self, "the string does not end");
+			fail(self, "unterminated string");
 			break;
 		}
 		self->at++;
@@ -169,7 +169,7 @@ static struct json_node *read_number(struct reader *self)
 	length = (size_t)(self->at - start);
 	if (length == 0 || length >= sizeof digits ||
 	    (*start != '-' && (*start < '0' || *start > '9'))) {
-		fail(self, "a value is expected");
+		fail(self, "expected a value");
 		return NULL;
 	}
 	memcpy(digits, start, length);
@@ -179,7 +179,7 @@ static struct json_node *read_number(struct reader *self)
 		return NULL;
 	node->number = strtod(digits, &end);
 	if (*end || !isfinite(node->number)) {
-		fail(self, "this is no number");
+		fail(self, "invalid number");
 		return NULL;
 	}
 	return node;
@@ -216,14 +216,14 @@ static struct json_node *read_element(struct reader *self, bool has_key)
 
 	if (has_key) {
 		if (!accept(self, '"')) {
-			fail(self, "the name of a member is expected");
+			fail(self, "expected the name of a member");
 			return NULL;
 		}
 		key = read_string(self);
 		if (!key)
 			return NULL;
 		if (!accept(self, ':')) {
-			fail(self, "a colon is expected");
+			fail(self, "expected a colon");
 			return NULL;
 		}
 	}
@@ -240,7 +240,7 @@ static struct json_node *read_container(struct reader *self, enum json_kind kind
 	if (!node)
 		return NULL;
 	if (self->depth++ == JSON_DEPTH_MAX) {
-		fail(self, "too many brackets in brackets");
+		fail(self, "brackets are nested too deeply");
 		return NULL;
 	}
 	link = &node->first;
@@ -253,7 +253,7 @@ static struct json_node *read_container(struct reader *self, enum json_kind kind
 			node->count++;
 		} while (accept(self, ','));
 		if (!accept(self, close)) {
-			fail(self, "a comma or the end of a list is expected");
+			fail(self, "expected a comma or the end of the list");
 			return NULL;
 		}
 	}
@@ -287,7 +287,7 @@ const struct json_node *json_read(const char *text, u64 length, struct arena *ar
 
 	skip_space(&reader);
 	if (node && reader.at < reader.end) {
-		fail(&reader, "something follows the value");
+		fail(&reader, "unexpected text after the value");
 		return NULL;
 	}
 	return node;

@@ -11,7 +11,8 @@ int library_fill(void *library, const char *name, const struct library_function 
 		void *function = dlsym(library, functions[i].name);
 
 		if (!function)
-			return err_set(err, ERR_SYSTEM, "%s has no %s: is it too old?", name, functions[i].name);
+			return err_set(err, ERR_SYSTEM, "%s has no function %s: its version may be too old; install a "
+							"newer one", name, functions[i].name);
 		*(void **)((char *)table + functions[i].offset) = function;
 	}
 	return 0;
@@ -23,6 +24,6 @@ int library_load(const char *file, const char *package, const struct library_fun
 	void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 
 	if (!library)
-		return err_set(err, ERR_SYSTEM, "%s is not there (%s): install Debian's %s or the like", file, dlerror(), package);
+		return err_set(err, ERR_SYSTEM, "%s cannot be loaded: %s; install it (package %s on Debian and Ubuntu)", file, dlerror(), package);
 	return library_fill(library, file, functions, count, table, err);
 }

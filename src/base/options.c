@@ -252,7 +252,7 @@ static int find_name(struct parser *self, const char *name, size_t length,
 		return unknown_name(self, name, length);
 	if (matches > 1)
 		return err_set(self->err, ERR_USAGE,
-			       "--%.*s is ambiguous: it begins --%s and others", (int)length, name,
+			       "--%.*s is ambiguous: it may mean --%s and others; write the name in full", (int)length, name,
 			       match->name);
 	*found = match;
 	return 0;

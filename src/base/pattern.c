@@ -11,8 +11,8 @@
 
 enum { DEPTH_MAX = 64, REPEAT_MAX = 255, COST_MAX = 1000 };
 
-static const char OFTEN[] = "the pattern repeats too often";
-static const char PLACES[] = "patterns do not repeat what holds a place (^, $, \\b, \\<, \\>)";
+static const char OFTEN[] = "the pattern repeats too often; use fewer or smaller repeats";
+static const char PLACES[] = "^, $, \\b, \\< and \\> cannot be repeated";
 
 /* Sums of copies, by group that is open: all of it, and the last thing in it, which a repetition multiplies; and whether these
  * hold a place of no width. */
@@ -102,9 +102,9 @@ static const char *step(struct costs *self, const char **at)
 	const char *p = *at;
 
 	if ((u8)*p < 0x20 || (*p == '\\' && p[1] && (u8)p[1] < 0x20))
-		return "patterns hold no control characters";
+		return "a pattern cannot contain control characters";
 	if (*p == '\\' && isdigit((u8)p[1]))
-		return "patterns have no back-references";
+		return "back-references are not supported";
 	if (*p == '(')
 		return open_group(self) ? NULL : "the pattern is nested too deeply";
 	if (strchr("+*{", *p) && self->last_places[self->depth])

@@ -99,9 +99,9 @@ static int take_character(struct reader *self, struct strbuf *out)
 	u32 length = character(self);
 
 	if (!length)
-		return refuse(self, "this is not UTF-8");
+		return refuse(self, "the file is not UTF-8");
 	if ((*self->at < 0x20 && *self->at != '\t') || *self->at == 0x7f)
-		return refuse(self, "control character 0x%02x", *self->at);
+		return refuse(self, "control character 0x%02x is not allowed", *self->at);
 	if (out)
 		strbuf_add_bytes(out, self->at, length);
 	self->at += length;
@@ -142,7 +142,7 @@ static int finish_line(struct reader *self)
 	if (status < 0)
 		return status;
 	if (!at_line_end(self))
-		return refuse(self, "only a comment may follow on this line");
+		return refuse(self, "unexpected text; only a comment may follow on this line");
 	take_line_end(self);
 	return 0;
 }
@@ -167,13 +167,13 @@ static int take_code(struct reader *self)
 		int digit = hex_digit(peek(self, i));
 
 		if (digit < 0)
-			return refuse(self, "\\%c wants %u hexadecimal digits", *self->at, digits);
+			return refuse(self, "expected %c and %u hexadecimal digits after the backslash", *self->at, digits);
 		code = code << 4 | (u32)digit;
 	}
 	if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return refuse(self, "there is no such character");
+		return refuse(self, "there is no such Unicode character");
 	if (!code)
-		return refuse(self, "a zero byte is of no use here");
+		return refuse(self, "a zero byte is not allowed");
 	strbuf_add_utf8(&self->text, code);
 	self->at += digits + 1;
 	return 0;
@@ -190,7 +190,7 @@ static int take_escape(struct reader *self)
 	letter = peek(self, 0) ? strchr(letters, *self->at) : NULL;
 	if (!letter)
 		return refuse(self,
-			      "no escape: \\b \\t \\n \\f \\r \\\" \\\\ \\uXXXX \\UXXXXXXXX are");
+			      "unknown escape; expected one of \\b \\t \\n \\f \\r \\\" \\\\ \\uXXXX \\UXXXXXXXX");
 	strbuf_add_char(&self->text, meanings[letter - letters]);
 	self->at++;
 	return 0;
@@ -204,7 +204,7 @@ static int take_string(struct reader *self)
 	int status = 0;
 
 	if (peek(self, 1) == quote && peek(self, 2) == quote)
-		return refuse(self, "strings of several lines are not supported");
+		return refuse(self, "multi-line strings are not supported");
 	strbuf_clear(&self->text);
 	self->at++;
 	while (status == 0 && !at_line_end(self) && *self->at != quote)
@@ -213,7 +213,7 @@ static int take_string(struct reader *self)
 	if (status < 0)
 		return status;
 	if (at_line_end(self))
-		return refuse_at(self, line, column, "this string has no end");
+		return refuse_at(self, line, column, "unterminated string");
 	self->at++;
 	return self->text.failed ? no_memory(self) : 0;
 }
@@ -278,12 +278,10 @@ static int take_number(struct reader *self, struct toml_value *value)
 	while (end < self->end && (is_bare(*end) || *end == '+' || *end == '.' || *end == ':'))
 		end++;
 	if (end == self->at)
-		return refuse(self, "here a value is missing: a string in quotes, a number, true, "
-				    "false or an array");
+		return refuse(self, "expected a value: a string in quotes, a number, true, false or an array");
 	if (end - self->at > NUMBER_MAX || !number_shape(self->at, end, digits, &real))
 		return refuse(self,
-			      "'%.*s' is no number, true or false; strings are in quotes (dates "
-			      "and numbers in "
+			      "'%.*s' is not a number, true or false; put strings in quotes (dates and numbers in "
 			      "other bases are not supported)",
 			      (int)(end - self->at < 40 ? end - self->at : 40),
 			      (const char *)self->at);
@@ -296,7 +294,7 @@ static int take_number(struct reader *self, struct toml_value *value)
 		value->integer = strtoll(digits, NULL, 10);
 	}
 	if ((real && !isfinite(value->real)) || (!real && errno))
-		return refuse(self, "this number is too large");
+		return refuse(self, "the number is too large");
 	self->at = end;
 	return 0;
 }
@@ -334,7 +332,7 @@ static int take_items(struct reader *self, struct toml_value *array)
 			break;
 		if (self->at == self->end)
 			status = refuse_at(self, array->line, array->column,
-					   "this array has no end");
+					   "unterminated array");
 		else if (items.count == ITEMS_MAX)
 			status = refuse(self, "more than %d items", ITEMS_MAX);
 		else
@@ -348,8 +346,8 @@ static int take_items(struct reader *self, struct toml_value *array)
 		if (peek(self, 0) != ',') {
 			status = self->at == self->end
 					 ? refuse_at(self, array->line, array->column,
-						     "this array has no end")
-					 : refuse(self, "here a comma or ] is missing");
+						     "unterminated array")
+					 : refuse(self, "expected a comma or ]");
 			break;
 		}
 		self->at++;
@@ -396,7 +394,7 @@ static int take_value(struct reader *self, struct toml_value *value, bool inside
 		return take_text_value(self, value);
 	case '[':
 		if (inside)
-			return refuse(self, "arrays in arrays are not supported");
+			return refuse(self, "nested arrays are not supported");
 		value->type = TOML_ARRAY;
 		return take_items(self, value);
 	case '{':
@@ -429,7 +427,7 @@ static int take_key(struct reader *self, const char **key)
 		strbuf_clear(&self->text);
 		strbuf_add_bytes(&self->text, from, (u64)(self->at - from));
 		if (self->at == from)
-			return refuse(self, "here a key is missing");
+			return refuse(self, "expected a key");
 	}
 	if (status < 0)
 		return status;
@@ -451,11 +449,11 @@ static int take_pair(struct reader *self)
 	if (status < 0)
 		return status;
 	if (peek(self, 0) != '=')
-		return refuse(self, "here = is missing");
+		return refuse(self, "expected =");
 	for (u64 i = out->entries.count; i-- > 0 && out->entries.data[i].table == entry.table;)
 		if (strcmp(out->entries.data[i].key, entry.key) == 0)
 			return refuse_at(self, entry.line, entry.column,
-					 "'%.100s' was set in line %u already", entry.key,
+					 "'%.100s' is already set in line %u", entry.key,
 					 out->entries.data[i].line);
 	self->at++;
 	skip_blanks(self);
@@ -478,12 +476,12 @@ static int check_table(struct reader *self, const struct toml_table *table, u32 
 		if (strcmp(out->tables.data[i].name, table->name) == 0 &&
 		    !(table->array && out->tables.data[i].array))
 			return refuse_at(self, table->line, column,
-					 "a table '%.100s' is in line %u already", table->name,
+					 "table '%.100s' is already in line %u", table->name,
 					 out->tables.data[i].line);
 	for (u64 i = 0; i < out->entries.count && out->entries.data[i].table == 0; i++)
 		if (strcmp(out->entries.data[i].key, table->name) == 0)
 			return refuse_at(self, table->line, column,
-					 "'%.100s' was set in line %u already", table->name,
+					 "'%.100s' is already set in line %u", table->name,
 					 out->entries.data[i].line);
 	return 0;
 }
@@ -502,7 +500,7 @@ static int take_table(struct reader *self)
 	if (status < 0)
 		return status;
 	if (!follows(self, table.array ? "]]" : "]"))
-		return refuse(self, "here %s is missing", table.array ? "]]" : "]");
+		return refuse(self, "expected %s", table.array ? "]]" : "]");
 	self->at += table.array ? 2 : 1;
 	if (self->out->tables.count == ITEMS_MAX)
 		return refuse(self, "more than %d tables", ITEMS_MAX);

@@ -3,6 +3,7 @@
 #include "base/units.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Three significant digits at most: 1.50, 15.0, 150. */
 static struct unit_text scaled(double value, int decimals, const char *unit)
@@ -88,4 +89,51 @@ struct unit_text units_percent(double share)
 double units_share(u64 part, u64 whole)
 {
 	return whole ? (double)part / (double)whole : 0;
+}
+
+/* The length of "(s)", "(es)" or "(one|many)" at text, and which part of it is said; 0 if it is none of them. */
+static size_t number_form(const char *text, bool one, const char **said, size_t *bytes)
+{
+	size_t inside = text[0] == '(' ? strcspn(text + 1, ")") : 0;
+	const char *bar = inside ? memchr(text + 1, '|', inside) : NULL;
+
+	if (!inside || !text[inside + 1])
+		return 0;
+	if (!bar && !(inside == 1 && text[1] == 's') && !(inside == 2 && strncmp(text + 1, "es", 2) == 0))
+		return 0;
+	if (one) {
+		*said = text + 1;
+		*bytes = bar ? (size_t)(bar - *said) : 0;
+	} else {
+		*said = bar ? bar + 1 : text + 1;
+		*bytes = (size_t)(text + 1 + inside - *said);
+	}
+	return inside + 2;
+}
+
+struct things_text units_words(u64 count, const char *words)
+{
+	struct things_text out;
+	size_t at = 0;
+
+	while (*words) {
+		const char *said = words;
+		size_t bytes = 1, form = number_form(words, count == 1, &said, &bytes);
+
+		if (bytes >= sizeof(out.text) - at)
+			break;
+		memcpy(out.text + at, said, bytes);
+		at += bytes;
+		words += form ? form : 1;
+	}
+	out.text[at] = 0;
+	return out;
+}
+
+struct things_text units_things(u64 count, const char *words)
+{
+	struct things_text out;
+
+	snprintf(out.text, sizeof(out.text), "%s %.280s", units_count(count).text, units_words(count, words).text);
+	return out;
 }

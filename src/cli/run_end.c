@@ -25,8 +25,7 @@ static void say_losses(const struct run_result *result)
 			units_count(totals->lost_events).text, plural(totals->lost_events, "event was", "events were"));
 	for (u32 i = 0; i < HW_FAULT_COUNT; i++) {
 		if (totals->faults[i] && i != HW_FAULT_CHECKED)
-			fprintf(stderr, "heapwise: %s %s\n", units_count(totals->faults[i]).text,
-				texts[i]);
+			fprintf(stderr, "heapwise: %s\n", units_things(totals->faults[i], texts[i]).text);
 	}
 	if (result->write_errno)
 		fprintf(stderr,

@@ -105,25 +105,26 @@ struct hw_range {
 };
 
 
-/* Counters of what went wrong. The recorder raises them, the monitor reports every one that is not 0. */
+/* Counters of what went wrong. The recorder raises them, the monitor reports every one that is not 0. The text follows the
+ * number: units_things() of base/ makes the singular and the plural of it. */
 #define HW_FAULTS(F)                                                                               \
-	F(RING_FULL, "events dropped because a ring stayed full")                                  \
-	F(NESTED_FULL, "events dropped in nested signal handlers")                                 \
-	F(NO_SLOT, "events dropped because every thread slot was taken")                           \
-	F(NO_MEMORY, "events dropped because the recorder could not map memory")                   \
-	F(NODES_FULL, "events without a stack because the context table is full")                  \
-	F(STACK_CUT, "stacks cut at the depth limit")                                              \
-	F(STACK_BROKEN, "stacks that end early because a frame could not be unwound")              \
-	F(MODULES_FULL, "modules not announced because the module log is full")                    \
-	F(SAMPLE_FULL, "sampled allocations not recorded because the sample table is full")        \
-	F(CHECKED, "stacks compared with the reference unwinder (checking build)")                 \
-	F(CHECK_FAILED, "stacks that differ from the reference unwinder (checking build)")         \
-	F(NAMES_FULL, "marks without a name because the table of names is full")                   \
-	F(POOLS_FULL, "allocations inside custom allocators counted as well because their table is full") \
-	F(STACK_BARE, "stacks of one frame because no instrumented routine was on them")             \
-	F(SANDBOX, "times that the program forbade itself (seccomp) what recording needs: it was not recorded further") \
-	F(NO_HEAP, "program images whose accesses were not recorded: no room for Heapwise's heap (see ulimit -v, or overcommitted memory)") \
-	F(IO_URING, "program images that use io_uring: from then on their memory was not monitored")
+	F(RING_FULL, "event(s) dropped because a ring stayed full")                                \
+	F(NESTED_FULL, "event(s) dropped in nested signal handlers")                               \
+	F(NO_SLOT, "event(s) dropped because every thread slot was taken")                         \
+	F(NO_MEMORY, "event(s) dropped because the recorder could not map memory")                 \
+	F(NODES_FULL, "event(s) without a stack because the context table is full")                \
+	F(STACK_CUT, "stack(s) cut at the depth limit")                                            \
+	F(STACK_BROKEN, "stack(s) that (ends|end) early because a frame could not be unwound")     \
+	F(MODULES_FULL, "module(s) not announced because the module log is full")                  \
+	F(SAMPLE_FULL, "sampled allocation(s) not recorded because the sample table is full")      \
+	F(CHECKED, "stack(s) compared with the reference unwinder (checking build)")               \
+	F(CHECK_FAILED, "stack(s) that (differs|differ) from the reference unwinder (checking build)") \
+	F(NAMES_FULL, "mark(s) without a name because the name table is full")                     \
+	F(POOLS_FULL, "allocation(s) inside custom allocators counted twice because their table is full") \
+	F(STACK_BARE, "stack(s) of one frame because no instrumented routine was on (it|them)")     \
+	F(SANDBOX, "time(s) the program's seccomp filter blocked recording; nothing was recorded afterwards") \
+	F(NO_HEAP, "program image(s) whose accesses were not recorded: no room for Heapwise's heap; check ulimit -v and memory overcommit") \
+	F(IO_URING, "program image(s) that (uses|use) io_uring; the memory was not monitored afterwards")
 
 enum hw_fault {
 #define HW_FAULT_ENUM(name, text) HW_FAULT_##name,

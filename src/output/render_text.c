@@ -573,7 +573,7 @@ static void put_field(struct page *page, const struct result *record, u64 i,
 	if (column->remark && *column->remark && fill_remark(record, column->remark, &remark)) {
 		put_cell(&line, strbuf_text(&value), section->values, section->left);
 		text_pad(&line, GAP);
-		strbuf_add(&line, strbuf_text(&remark));
+		strbuf_add(&line, units_words(result_cell(record, 0, i)->number, strbuf_text(&remark)).text);
 	} else {
 		put_cell(&line, strbuf_text(&value), section->left ? 0 : section->values,
 			 section->left);

@@ -120,8 +120,8 @@ struct result_column {
 	enum value_type type;
 	const char *meaning; /* one line */
 	/* Records only. remark is shown after the value, with {name} replaced by that field and
-	 * {name:noun} by the field and the noun in its number; it is left out if a field is
-	 * unknown. section begins a new block with that title ("" = none). */
+	 * {name:noun} by the field and the noun in its number, (s) and (one|many) by the number of
+	 * its own value (units_words); it is left out if a field is unknown. section begins a new block with that title ("" = none). */
 	const char *remark;
 	const char *section;
 	bool hide_zero; /* numbers: not shown in text when 0 */

@@ -250,6 +250,10 @@ TEST(counts, "counts are grouped by thousands, shares are percents")
 	CHECK_STR(units_count(12345).text, "12,345");
 	CHECK_STR(units_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
 	CHECK_STR(units_signed(-1234567).text, "-1,234,567");
+	CHECK_STR(units_things(1, "event(s) (was|were) lost").text, "1 event was lost");
+	CHECK_STR(units_things(0, "event(s) (was|were) lost").text, "0 events were lost");
+	CHECK_STR(units_things(2000, "process(es) of (it|them) (static, setuid)").text, "2,000 processes of them (static, setuid)");
+	CHECK_STR(units_words(1, "point(s) (grows|grow").text, "point (grows|grow");
 	CHECK_STR(units_signed(INT64_MIN).text, "-9,223,372,036,854,775,808");
 	CHECK_STR(units_percent(0.1234).text, "12.3 %");
 	CHECK_STR(units_percent(0).text, "0.0 %");
@@ -436,10 +440,10 @@ TEST(library, "a library or a function that is not there is named, with what to 
 	struct err err = {0};
 
 	CHECK_EQ(library_load("libno-such-library.so.7", "libno7", functions, 1, &table, &err), ERR_SYSTEM);
-	CHECK(strncmp(err.text, "libno-such-library.so.7 is not there (", 38) == 0);
-	CHECK(strstr(err.text, "install Debian's libno7") != NULL);
+	CHECK(strncmp(err.text, "libno-such-library.so.7 cannot be loaded: ", 41) == 0);
+	CHECK(strstr(err.text, "install it (package libno7 ") != NULL);
 	CHECK_EQ(library_load("libc.so.6", "libc6", functions, 1, &table, &err), 0);
 	CHECK_EQ(table.length("four"), 4);
 	CHECK_EQ(library_load("libc.so.6", "libc6", functions, 2, &table, &err), ERR_SYSTEM);
-	CHECK_STR(err.text, "libc.so.6 has no no_such_function: is it too old?");
+	CHECK_STR(err.text, "libc.so.6 has no function no_such_function: its version may be too old; install a newer one");
 }
