@@ -153,7 +153,7 @@ static void give_back(const struct strbuf *text)
 	int input = file_of(text);
 
 	if (input < 0 || dup2(input, 0) < 0) {
-		fprintf(stderr, "heapwise cc: cannot hand the assembler its text: %s\n",
+		fprintf(stderr, "heapwise cc: cannot pass the text to the assembler: %s\n",
 			strerror(errno));
 		exit(1);
 	}
@@ -176,7 +176,7 @@ static void assemble(int argc, char **argv)
 	}
 	if (source == SOURCE_STDIN) {
 		if (!whole) {
-			fprintf(stderr, "heapwise cc: cannot read the assembler's text\n");
+			fprintf(stderr, "heapwise cc: cannot read the text for the assembler\n");
 			exit(1);
 		}
 		give_back(&text);

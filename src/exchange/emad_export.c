@@ -247,7 +247,7 @@ int emad_export(const struct exchange_job *job, FILE *out, struct err *err)
 	if (status == 0 && !self.rows)
 		status = err_set(
 			err, ERR_INPUT,
-			"%s has no routine events: record them with 'heapwise run --routines'",
+			"%s has no routine events; record them with 'heapwise run --routines'",
 			job->path);
 	trace_close(reader);
 	modmap_release(&self.modules);

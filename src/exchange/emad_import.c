@@ -71,7 +71,7 @@ static int each_message(struct importing *self,
 	while (status == 0 && (bytes = getline(&line, &room, in)) >= 0) {
 		number++;
 		if (strlen(line) != (size_t)bytes) {
-			status = err_set(err, ERR_INPUT, "line %llu: a zero byte is no text",
+			status = err_set(err, ERR_INPUT, "line %llu: zero byte in a text file",
 					 (unsigned long long)number);
 			break;
 		}
@@ -474,10 +474,11 @@ static int check_files(const struct emad_import *how, struct err *err)
 	if (stat(how->from, &from) != 0)
 		return err_set(err, ERR_INPUT, "cannot open %s: %s", how->from, strerror(errno));
 	if (!S_ISREG(from.st_mode))
-		return err_set(err, ERR_INPUT, "%s is not a regular file: it is read twice",
+		return err_set(err, ERR_INPUT, "%s is not a regular file, but must be read twice; save it to a file "
+					       "first",
 			       how->from);
 	if (stat(how->to, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
-		return err_set(err, ERR_USAGE, "%s cannot be both text and trace", how->to);
+		return err_set(err, ERR_USAGE, "%s is both input and output; choose another output file", how->to);
 	return 0;
 }
 

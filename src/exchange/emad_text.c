@@ -81,14 +81,14 @@ int emad_parse(char *text, u64 line, struct emad_message *message, struct err *e
 	if (!*word)
 		return 1;
 	if (!number_u32(word, &message->thread))
-		return bad(line, err, "a message begins with the number of a thread", word);
+		return bad(line, err, "expected a thread number at the start of the line", word);
 	word = take_word(&text);
 	if (!number_u32(word, &message->routine))
-		return bad(line, err, "after the thread comes the number of a routine", word);
+		return bad(line, err, "expected a routine number after the thread", word);
 	word = take_word(&text);
 	message->exits = strcmp(word, "exit") == 0;
 	if (!message->exits && strcmp(word, "start") != 0)
-		return bad(line, err, "after the routine comes 'start' or 'exit'", word);
+		return bad(line, err, "expected 'start' or 'exit' after the routine", word);
 	if (!*text)
 		return err_set(err, ERR_INPUT, "line %llu: the name of the routine is missing",
 			       (unsigned long long)line);
@@ -194,7 +194,7 @@ static int learn_start(struct emad_routine *routine, const struct emad_message *
 		return 0;
 	if (!is_argument(argument))
 		return bad(message->line, err,
-			   "after the name of a start stands nothing, a size or an address",
+			   "expected nothing, a size or an address after the name of a start",
 			   argument);
 	if (!routine->argument_line)
 		routine->argument_line = message->line;
@@ -207,7 +207,7 @@ static int learn_kind(struct emad_routine *routine, enum emad_kind kind, u64 lin
 {
 	if (routine->kind != EMAD_PLAIN && routine->kind != kind)
 		return err_set(err, ERR_INPUT,
-			       "line %llu: routine %u (%.100s) %s here, but did not before",
+			       "line %llu: routine %u (%.100s) %s here, but not in earlier lines",
 			       (unsigned long long)line, routine->number, routine->name,
 			       kind == EMAD_FREES ? "frees" : "allocates");
 	routine->kind = kind;
@@ -258,8 +258,7 @@ static int learn_exit(struct emad_routine *routine, const struct emad_message *m
 	count = exit_numbers(numbers, values);
 	if (count < 0)
 		return bad(message->line, err,
-			   "after the name of an exit stands nothing, a time, or an address and a "
-			   "time",
+			   "expected nothing, a time, or an address and a time after the name of an exit",
 			   numbers);
 	if (count == 0)
 		return 0;
@@ -296,8 +295,7 @@ int emad_settle(struct emad_routines *self, struct err *err)
 			routine->kind = kind_by_name(routine);
 		if (routine->kind == EMAD_ALLOCATES && routine->hexadecimal_line)
 			return err_set(err, ERR_INPUT,
-				       "line %llu: the size that %.100s is to allocate is no "
-				       "decimal number",
+				       "line %llu: the size that %.100s allocates is not a decimal number",
 				       (unsigned long long)routine->hexadecimal_line,
 				       routine->name);
 	}
@@ -329,7 +327,7 @@ int emad_understand(const struct emad_routines *self, const struct emad_message 
 		facts->has_argument = *rest != 0;
 		if (*rest && !number_of(rest, facts->routine->kind == EMAD_FREES ? 16 : 10,
 					&facts->argument))
-			return bad(message->line, err, "a size or an address was expected", rest);
+			return bad(message->line, err, "expected a size or an address", rest);
 		return 0;
 	}
 	count = exit_numbers(rest, values);

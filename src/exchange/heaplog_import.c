@@ -91,17 +91,17 @@ static int take_entry(struct importing *self, const char *line, struct err *err)
 	    !take_number(&line, 10, false, &entry.freed_tick) ||
 	    !take_number(&line, 16, true, &entry.node))
 		return err_set(err, ERR_INPUT,
-			       "an entry is 'address, size, count, type_id, tick, freed_tick, "
+			       "expected an allocation entry 'address, size, count, type_id, tick, freed_tick, "
 			       "callgraph_node'");
 	if (!entry.address)
-		return err_set(err, ERR_INPUT, "no entry is at address 0");
+		return err_set(err, ERR_INPUT, "an allocation entry has address 0");
 	if (entry.freed_tick && entry.freed_tick < entry.tick)
-		return err_set(err, ERR_INPUT, "the entry is freed before it is allocated");
+		return err_set(err, ERR_INPUT, "an allocation entry is freed before it is allocated");
 	if (entry.tick > TICKS_NS_MAX / self->how->tick_ns ||
 	    entry.freed_tick > TICKS_NS_MAX / self->how->tick_ns)
-		return err_set(err, ERR_INPUT, "ticks beyond a century");
+		return err_set(err, ERR_INPUT, "a tick is later than a century after the start");
 	if (entry.type >= HEAPLOG_IDENTITY)
-		return err_set(err, ERR_INPUT, "a type_id is below %" PRIX64, HEAPLOG_IDENTITY);
+		return err_set(err, ERR_INPUT, "expected a type_id below %" PRIX64, HEAPLOG_IDENTITY);
 	return vec_push(&self->entries, entry) ? 0 : no_memory(err);
 }
 
@@ -133,9 +133,9 @@ static int take_node(struct importing *self, const char *line, struct err *err)
 	if (!take_number(&line, 16, false, &node.number) ||
 	    !take_number(&line, 16, false, &node.parent) ||
 	    !take_number(&line, 16, false, &node.address) || !node.number)
-		return err_set(err, ERR_INPUT, "a node is 'node, parent, address, function'");
+		return err_set(err, ERR_INPUT, "expected a node 'node, parent, address, function'");
 	if (node.address >= HEAPLOG_CODE)
-		return err_set(err, ERR_INPUT, "an address of code is below %" PRIX64,
+		return err_set(err, ERR_INPUT, "expected a code address below %" PRIX64,
 			       HEAPLOG_CODE);
 	node.function = rest_of(self, line);
 	return node.function ? add_node(self, &node, err) : no_memory(err);
@@ -147,7 +147,7 @@ static int take_type(struct importing *self, const char *line, struct err *err)
 	u64 *known;
 
 	if (!take_number(&line, 16, false, &row.identity) || row.identity >= HEAPLOG_IDENTITY)
-		return err_set(err, ERR_INPUT, "a type is 'type_id, name'");
+		return err_set(err, ERR_INPUT, "expected a type 'type_id, name'");
 	known = map_at(&self->type_names, row.identity);
 	row.identity |= HEAPLOG_IDENTITY;
 	row.name = rest_of(self, line);
@@ -187,7 +187,7 @@ static int take_line(struct importing *self, char *line, enum table *table, stru
 	case TABLE_NONE:
 		break;
 	}
-	return err_set(err, ERR_INPUT, "not a dump of HeapLog version 4: its first line is '%s'",
+	return err_set(err, ERR_INPUT, "not a HeapLog dump of version 4; its first line is '%s'",
 		       headers[0].header);
 }
 
@@ -477,7 +477,7 @@ static int check_files(const struct heaplog_import *how, struct err *err)
 	for (u32 i = 0; i < how->from_count; i++)
 		if (exists && stat(how->from[i], &from) == 0 && from.st_dev == to.st_dev &&
 		    from.st_ino == to.st_ino)
-			return err_set(err, ERR_USAGE, "%s cannot be both dump and trace", how->to);
+			return err_set(err, ERR_USAGE, "%s is both input and output; choose another output file", how->to);
 	return 0;
 }
 

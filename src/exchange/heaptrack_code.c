@@ -85,7 +85,7 @@ int heaptrack_module(struct importing *self, const char *at, struct err *err)
 	int status;
 
 	if (!path)
-		return heaptrack_bad("'m' wants a file and where it is mapped", err);
+		return heaptrack_bad("expected a file and its mapping after 'm'", err);
 	if (strcmp(path, "-") == 0) {
 		vec_clear(&self->segments);
 		return 0;
@@ -93,19 +93,19 @@ int heaptrack_module(struct importing *self, const char *at, struct err *err)
 	if (strcmp(path, "x") == 0)
 		path = self->program ? self->program : "";
 	if (!heaptrack_number(&at, &segment.base))
-		return heaptrack_bad("'m' wants a file and where it is mapped", err);
+		return heaptrack_bad("expected a file and its mapping after 'm'", err);
 	status = module_number(self, path, &segment.module, err);
 	self->sorted = false;
 	while (status == 0 && heaptrack_number(&at, &address) && heaptrack_number(&at, &bytes)) {
 		segment.start = segment.base + address;
 		if (__builtin_add_overflow(segment.start, bytes, &segment.end))
-			return heaptrack_bad("a mapped file goes beyond the end of memory", err);
+			return heaptrack_bad("a mapped file extends beyond the end of memory", err);
 		if (!vec_push(&self->segments, segment))
 			return heaptrack_no_memory(err);
 	}
 	return status < 0 || !at[strspn(at, " ")]
 		       ? status
-		       : heaptrack_bad("'m' wants pairs of numbers", err);
+		       : heaptrack_bad("expected pairs of numbers after 'm'", err);
 }
 
 static const char *string_at(const struct importing *self, u64 number)
@@ -125,14 +125,14 @@ static int add_names(struct importing *self, const char *at, u32 module, u64 ip,
 		bool placed = heaptrack_number(&at, &file);
 
 		if (placed && !heaptrack_number(&at, &line))
-			return heaptrack_bad("'i' wants function, file and line", err);
+			return heaptrack_bad("expected function, file and line after 'i'", err);
 		found[count++] = (struct symbol_frame){.function = string_at(self, function),
 						       .file = placed ? string_at(self, file) : "",
 						       .line = placed ? (u32)line : 0,
 						       .inlined = true};
 	}
 	if (at[strspn(at, " ")])
-		return heaptrack_bad("'i' wants function, file and line, at most 256 times", err);
+		return heaptrack_bad("expected at most 256 times function, file and line after 'i'", err);
 	if (!count)
 		return 0;
 	found[count - 1].inlined = false;
@@ -157,9 +157,9 @@ int heaptrack_address(struct importing *self, const char *at, struct err *err)
 	int status = 0;
 
 	if (!heaptrack_number(&at, &ip) || !heaptrack_number(&at, &file))
-		return heaptrack_bad("'i' wants an address and a module", err);
+		return heaptrack_bad("expected an address and a module after 'i'", err);
 	if (file > self->strings.count)
-		return heaptrack_bad("'i' names a string that was not told", err);
+		return heaptrack_bad("'i' refers to an unknown string", err);
 	if (!file)
 		return vec_push(&self->pcs, ip + 1) ? 0 : heaptrack_no_memory(err);
 	if (!vec_extend(&self->module_of_string, file))
@@ -184,11 +184,11 @@ int heaptrack_stack(struct importing *self, const char *at, struct err *err)
 	int status;
 
 	if (!heaptrack_numbers(at, numbers, 2, false))
-		return heaptrack_bad("'t' wants an address and the stack that called", err);
+		return heaptrack_bad("expected an address and the calling stack after 't'", err);
 	if (numbers[1] > self->stacks)
-		return heaptrack_bad("'t' names a stack that was not told", err);
+		return heaptrack_bad("'t' refers to an unknown stack", err);
 	if (!self->summary->raw && numbers[0] > self->pcs.count)
-		return heaptrack_bad("'t' names an address that was not told", err);
+		return heaptrack_bad("'t' refers to an unknown address", err);
 	if (self->stacks == UINT32_MAX - 1)
 		return heaptrack_bad("too many stacks", err);
 	status = heaptrack_need_image(self, err);

@@ -97,9 +97,8 @@ static int tell_note(struct importing *self, struct err *err)
 	if (status == 0 && !self->pointers_told)
 		status = self->sink.note(
 			self->sink.self, "runtime_hint",
-			"imported from a file of heaptrack that has no addresses of blocks: those "
-			"here "
-			"are made up, and a free ends the newest chunk of its size and stack",
+			"imported from a heaptrack file without block addresses: addresses are invented, and a free "
+			"ends the newest chunk of its size and stack",
 			err);
 	return status;
 }
@@ -220,11 +219,11 @@ static int allocate_at(struct importing *self, const char *at, struct err *err)
 	int status = heaptrack_need_image(self, err);
 
 	if (!heaptrack_numbers(at, numbers, 3, false))
-		return heaptrack_bad("'+' wants size, stack and address", err);
+		return heaptrack_bad("expected size, stack and address after '+'", err);
 	if (numbers[1] > self->stacks)
-		return heaptrack_bad("'+' names a stack that was not told", err);
+		return heaptrack_bad("'+' refers to an unknown stack", err);
 	if (numbers[0] > SIZE_MAX_BYTES)
-		return heaptrack_bad("the size of an allocation is beyond all memory", err);
+		return heaptrack_bad("an allocation is larger than the address space", err);
 	if (status == 0 && map_find(&self->heads, numbers[2]))
 		status = end_newest(self, numbers[2], EVENT_IMPLIED, err);
 	return status < 0 ? status
@@ -242,9 +241,9 @@ static int allocate_kind(struct importing *self, const char *at, struct err *err
 	int status = heaptrack_need_image(self, err);
 
 	if (!heaptrack_numbers(at, &kind, 1, false))
-		return heaptrack_bad("'+' wants the number of an allocation", err);
+		return heaptrack_bad("expected the number of an allocation after '+'", err);
 	if (kind >= self->kinds.count)
-		return heaptrack_bad("'+' names an allocation that was not told", err);
+		return heaptrack_bad("'+' refers to an unknown allocation", err);
 	block.size = self->kinds.data[kind].size;
 	block.stack = self->kinds.data[kind].stack;
 	self->next_address += block.size / 16 * 16 + 16;
@@ -256,11 +255,11 @@ static int take_kind(struct importing *self, const char *at, struct err *err)
 	u64 numbers[2];
 
 	if (!heaptrack_numbers(at, numbers, 2, false))
-		return heaptrack_bad("'a' wants size and stack", err);
+		return heaptrack_bad("expected size and stack after 'a'", err);
 	if (numbers[1] > self->stacks)
-		return heaptrack_bad("'a' names a stack that was not told", err);
+		return heaptrack_bad("'a' refers to an unknown stack", err);
 	if (numbers[0] > SIZE_MAX_BYTES)
-		return heaptrack_bad("the size of an allocation is beyond all memory", err);
+		return heaptrack_bad("an allocation is larger than the address space", err);
 	return vec_push(&self->kinds, (struct kind_of_block){numbers[0], (u32)numbers[1]})
 		       ? 0
 		       : heaptrack_no_memory(err);
@@ -272,9 +271,9 @@ static int take_free(struct importing *self, const char *at, struct err *err)
 	int status = heaptrack_need_image(self, err);
 
 	if (!heaptrack_numbers(at, &key, 1, false))
-		return heaptrack_bad("'-' wants one number", err);
+		return heaptrack_bad("expected one number after '-'", err);
 	if (!self->pointers_told && key >= self->kinds.count)
-		return heaptrack_bad("'-' names an allocation that was not told", err);
+		return heaptrack_bad("'-' refers to an unknown allocation", err);
 	return status < 0 ? status : end_newest(self, key, 0, err);
 }
 
@@ -283,13 +282,12 @@ static int take_free(struct importing *self, const char *at, struct err *err)
 static int take_version(struct importing *self, const char *at, struct err *err)
 {
 	if (!heaptrack_number(&at, &self->version))
-		return heaptrack_bad("not a file of heaptrack", err);
+		return heaptrack_bad("not a heaptrack file", err);
 	if (!heaptrack_number(&at, &self->format))
 		self->format = self->version == 0x10200; /* was told by the version then */
 	if (self->format > FORMAT_NEWEST)
 		return err_set(err, ERR_INPUT,
-			       "file format %" PRIu64
-			       " of heaptrack is newer than what is known (%d)",
+			       "heaptrack file format %" PRIu64 " is too new; this heapwise reads formats up to %d",
 			       self->format, FORMAT_NEWEST);
 	self->has_version = true;
 	return 0;
@@ -300,7 +298,7 @@ static int take_time(struct importing *self, const char *at, struct err *err)
 	u64 ms;
 
 	if (!heaptrack_numbers(at, &ms, 1, true) || ms > MS_MAX)
-		return heaptrack_bad("'c' wants a time in milliseconds", err);
+		return heaptrack_bad("expected a time in milliseconds after 'c'", err);
 	if (1 + ms * NS_PER_MS > self->ticks)
 		self->ticks = 1 + ms * NS_PER_MS;
 	return 0;
@@ -314,7 +312,7 @@ static int take_resident(struct importing *self, const char *at, struct err *err
 
 	if (!heaptrack_number(&at, &pages) ||
 	    __builtin_mul_overflow(pages, self->page_bytes, &usage.rss_bytes))
-		return heaptrack_bad("'R' wants a number of pages", err);
+		return heaptrack_bad("expected a number of pages after 'R'", err);
 	if (status == 0)
 		status = flush(self, err);
 	return status < 0 ? status : self->sink.usage(self->sink.self, &usage, err);
@@ -326,7 +324,7 @@ static int take_text(struct importing *self, char mode, const char *at, struct e
 		mode == 'X' ? arena_copy(&self->arena, at) : heaptrack_string(self, &at, true);
 
 	if (!text)
-		return heaptrack_bad("a string is shorter than it says", err);
+		return heaptrack_bad("a string is shorter than its stated length", err);
 	if (mode == 'X')
 		self->command = text;
 	else if (mode == 'x')
@@ -357,8 +355,8 @@ static int take_line(struct importing *self, struct err *err)
 	if (!mode || mode == '#')
 		return 0;
 	if ((mode == 'v') == self->has_version || (*at && *at != ' '))
-		return heaptrack_bad(self->has_version ? "not a line of heaptrack"
-						       : "not a file of heaptrack",
+		return heaptrack_bad(self->has_version ? "invalid heaptrack line"
+						       : "not a heaptrack file",
 				     err);
 	at += *at == ' ';
 	learn(self, mode);
@@ -371,7 +369,7 @@ static int take_line(struct importing *self, struct err *err)
 		return take_text(self, mode, at, err);
 	case 'I':
 		if (!heaptrack_numbers(at, numbers, 1, true))
-			return heaptrack_bad("'I' wants the size of a page", err);
+			return heaptrack_bad("expected the page size after 'I'", err);
 		self->page_bytes = numbers[0];
 		return 0;
 	case 'm':
@@ -396,7 +394,7 @@ static int take_line(struct importing *self, struct err *err)
 	case 'S':
 		return 0;
 	default:
-		return heaptrack_bad("not a line of heaptrack", err);
+		return heaptrack_bad("invalid heaptrack line", err);
 	}
 }
 
@@ -415,7 +413,7 @@ static int read_all(struct importing *self, struct err *err)
 	self->summary->cut = self->file.cut;
 	if (status == 0 && !self->has_version)
 		status = err_set(err, ERR_INPUT,
-				 self->file.cut ? "%s breaks off before its first line"
+				 self->file.cut ? "%s is truncated before the end of its first line"
 						: "%s is empty",
 				 self->how->from);
 	unpack_close(&self->file);

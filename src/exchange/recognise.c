@@ -49,7 +49,7 @@ int exchange_recognise(const char *path, enum exchange_format *format, struct er
 		}
 	}
 	if (status == 0 && *format == EXCHANGE_UNKNOWN && file.cut)
-		status = err_set(err, ERR_INPUT, "%s breaks off before its first line", path);
+		status = err_set(err, ERR_INPUT, "%s is truncated before the end of its first line", path);
 	unpack_close(&file);
 	return status;
 }

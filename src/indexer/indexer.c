@@ -66,7 +66,7 @@ static int work_run(struct work *self, struct err *err)
 	pthread_attr_destroy(&attributes);
 	for (u64 i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
-	return started || !count ? 0 : err_set(err, ERR_SYSTEM, "no thread could be started");
+	return started || !count ? 0 : err_set(err, ERR_SYSTEM, "cannot start a thread");
 }
 
 static bool file_changed(struct work *self, u32 file)

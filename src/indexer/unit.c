@@ -173,7 +173,7 @@ static int database_folder(const char *path, struct strbuf *folder, struct err *
 		const char *slash = strrchr(path, '/');
 
 		if (strcmp(slash ? slash + 1 : path, name))
-			return err_set(err, ERR_INPUT, "%s: is not called %s", path, name);
+			return err_set(err, ERR_INPUT, "%s: the file must be named %s", path, name);
 		strbuf_clear(folder);
 		strbuf_add_bytes(folder, slash ? path : ".", slash ? (u64)(slash - path) : 1);
 		if (!folder->count)
@@ -182,8 +182,8 @@ static int database_folder(const char *path, struct strbuf *folder, struct err *
 	strbuf_addf(&file, "%s/%s", strbuf_text(folder), name);
 	if (access(strbuf_text(&file), R_OK))
 		result = err_set(err, ERR_INPUT,
-				 "%s: %s; cmake writes it with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON, "
-				 "other builds with 'bear -- make'",
+				 "%s: %s; create it with cmake -DCMAKE_EXPORT_COMPILE_COMMANDS=ON or, for other "
+				 "builds, with 'bear -- make'",
 				 strbuf_text(&file), strerror(errno));
 	strbuf_release(&file);
 	return result;
@@ -202,7 +202,7 @@ static int read_database(struct unit_list *self, const struct clang *clang, cons
 		goto done;
 	database = clang->CompilationDatabase_fromDirectory(strbuf_text(&folder), &error);
 	if (error != CXCompilationDatabase_NoError) {
-		result = err_set(err, ERR_INPUT, "%s/compile_commands.json cannot be understood",
+		result = err_set(err, ERR_INPUT, "%s/compile_commands.json cannot be read as JSON",
 				 strbuf_text(&folder));
 		goto done;
 	}

@@ -385,12 +385,12 @@ static bool is_fit(void)
 
 	if (!has_all() || !heapwise_runtime_place((u64)real.cl_boot + 1, &place)) {
 		heapwise_runtime_says(
-			"refused: this libecl does not offer the functions that allocate");
+			"refused: this libecl does not export the functions that allocate");
 		return false;
 	}
 	if (is_known_version(place.module))
 		return true;
-	strcpy(words, "refused: not the version of ECL that Heapwise was built for: ");
+	strcpy(words, "refused: Heapwise was built for another version of ECL than ");
 	strncat(words, place.module, 120);
 	heapwise_runtime_says(words);
 	return false;

@@ -256,7 +256,7 @@ static int publish(struct build *self, struct err *err)
 	if (ftruncate(self->fd, (off_t)self->bytes) != 0 || fdatasync(self->fd) != 0)
 		return write_failed(self, errno, err);
 	if (!index_identify(self->path, &now) || memcmp(&now, &self->trace, sizeof now) != 0)
-		return err_set(err, ERR_INPUT, "%s changed while its index was made", self->path);
+		return err_set(err, ERR_INPUT, "%s changed while its index was being built", self->path);
 	if (self->name.failed || rename(self->temporary.text, self->name.text) != 0)
 		return write_failed(self, errno, err);
 	return 0;

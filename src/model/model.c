@@ -335,7 +335,7 @@ int model_load(struct model *self, const char *path, const struct trace_read_opt
 	if (status < 0)
 		return status;
 	if (!self->has_image)
-		return err_set(err, ERR_INPUT, "%s holds no recorded program that can be read",
+		return err_set(err, ERR_INPUT, "%s contains no readable recording",
 			       path);
 	return model_load_type_names(self, path, err);
 }

@@ -129,7 +129,7 @@ static int failed(int failure, struct err *err)
 	case 0:
 		return 0;
 	case ETIMEDOUT:
-		return err_set(err, ERR_SYSTEM, "the monitor did not get to it within %d seconds",
+		return err_set(err, ERR_SYSTEM, "the monitor did not answer within %d seconds",
 			       CONTROL_WAIT_SECONDS);
 	case ESRCH:
 		return err_set(err, ERR_INPUT, "the process has ended");
@@ -137,8 +137,8 @@ static int failed(int failure, struct err *err)
 		return err_set(err, ERR_INPUT, "the program has not allocated anything yet");
 	case ENODATA:
 		return err_set(err, ERR_INPUT,
-			       "its recording was stopped; only the program itself can begin "
-			       "another one (heapwise_restart)");
+			       "the recording was stopped; only the program itself can start another one "
+			       "(heapwise_restart)");
 	default:
 		return err_set(err, ERR_SYSTEM, "%s", strerror(failure));
 	}
@@ -224,8 +224,8 @@ static int do_snapshot(struct control *self, struct process *process, struct con
 		return failed(failure, err);
 	if (failure == ETIME)
 		control_reply_add(reply, "caveat", "%s",
-				  "the program did not call heapwise_poll within a second: its "
-				  "callback was not called");
+				  "the callback was not called: the program did not call heapwise_poll within one "
+				  "second");
 	control_reply_add(reply, "live_bytes", "%llu",
 			  (unsigned long long)load_relaxed(&shown->live_bytes));
 	control_reply_add(reply, "live_chunks", "%llu",
@@ -300,7 +300,7 @@ static int do_scan(struct control *self, struct process *process, struct control
 	int status;
 
 	if (pthread_mutex_trylock(&turn) != 0)
-		return err_set(err, ERR_INPUT, "another scan is under way");
+		return err_set(err, ERR_INPUT, "another scan is running; try again when it has ended");
 	status = scan_ask(self, process, reply, err);
 	pthread_mutex_unlock(&turn);
 	return status;
@@ -321,19 +321,19 @@ static int do_join(struct control *self, struct process *process, struct control
 	}
 	pthread_mutex_unlock(&turn);
 	if (failure == EBUSY)
-		return err_set(err, ERR_INPUT, "as many tools as can have joined it already");
+		return err_set(err, ERR_INPUT, "too many tools have joined this program; end one of them first");
 	return failed(failure, err);
 }
 
 static const struct control_verb own_verbs[] = {
-	{.name = "pause", .summary = "stop recording allocations; frees of known chunks still are", .run = do_pause},
+	{.name = "pause", .summary = "stop recording allocations (frees of recorded chunks are still recorded)", .run = do_pause},
 	{.name = "resume", .summary = "record allocations again", .run = do_resume},
-	{.name = "snapshot", .summary = "put a snapshot of what is live into the trace", .run = do_snapshot},
-	{.name = "scan", .summary = "find what is lost now; the program stands still meanwhile", .run = do_scan},
-	{.name = "save", .summary = "have all that was recorded so far in the trace", .run = do_save},
-	{.name = "stop", .summary = "end the recording and close the trace; the program goes on", .run = do_stop},
-	{.name = "join", .summary = "give a tool that was made with the toolkit a place to listen", .run = do_join, .local = true},
-	{.name = "status", .summary = "say what is recorded and how much it is", .run = status},
+	{.name = "snapshot", .summary = "store a snapshot of live memory in the trace", .run = do_snapshot},
+	{.name = "scan", .summary = "scan for lost memory now; the program is stopped meanwhile", .run = do_scan},
+	{.name = "save", .summary = "write everything recorded so far to the trace", .run = do_save},
+	{.name = "stop", .summary = "end the recording and close the trace; the program continues", .run = do_stop},
+	{.name = "join", .summary = "let a tool built with the toolkit receive the events", .run = do_join, .local = true},
+	{.name = "status", .summary = "show what is recorded, and how much", .run = status},
 };
 enum { OWN_VERBS = sizeof(own_verbs) / sizeof(*own_verbs) };
 
@@ -369,7 +369,7 @@ int control_run(struct control *self, const char *name, struct process *process,
 		if (strcmp(verb->name, name) == 0)
 			return verb->run(self, process, reply, err);
 	}
-	return err_set(err, ERR_USAGE, "'%s' is not known here", name);
+	return err_set(err, ERR_USAGE, "unknown verb '%s'", name);
 }
 
 void control_toggle(struct control *self)

@@ -32,7 +32,7 @@ static int exchange(const char *path, const char *request, const struct timeval 
 	strcpy(address.sun_path, path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
-		return err_set(err, ERR_SYSTEM, "cannot make a socket: %s", strerror(errno));
+		return err_set(err, ERR_SYSTEM, "cannot create a socket: %s", strerror(errno));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, limit, sizeof(*limit));
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, limit, sizeof(*limit));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
@@ -42,7 +42,7 @@ static int exchange(const char *path, const char *request, const struct timeval 
 		status = got == 0 && text->count ? 1 : 0;
 		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			status = err_set(err, ERR_SYSTEM,
-					 "the monitor at %s does not answer: is it stopped?", path);
+					 "the monitor at %s does not answer; it may be stopped", path);
 	}
 	close(fd);
 	return status;
@@ -64,7 +64,7 @@ static int understand(const struct strbuf *text, struct strbuf *reply, struct er
 	if (usage || strncmp(line, "error ", 6) == 0)
 		return err_set(err, usage ? ERR_USAGE : ERR_INPUT, "%.*s", (int)length - 6,
 			       line + 6);
-	return err_set(err, ERR_INPUT, "the monitor's answer was not understood");
+	return err_set(err, ERR_INPUT, "the monitor's answer cannot be read");
 }
 
 static int call_socket(const char *path, const char *request, const struct timeval *limit, struct strbuf *reply, struct err *err)
@@ -131,12 +131,12 @@ static int nobody(u32 pid, struct err *err)
 		return err_set(err, ERR_INPUT, "there is no process %u", pid);
 	if (status.st_uid != geteuid())
 		return err_set(err, ERR_INPUT,
-			       "process %u belongs to another user: only who records a program may "
-			       "control that",
+			       "process %u belongs to another user; only the user who started the recording may "
+			       "control it",
 			       pid);
 	return err_set(err, ERR_INPUT,
-		       "process %u is not recorded: give the number of a program that 'heapwise "
-		       "run' started, or of that heapwise itself",
+		       "process %u is not recorded; give the pid of a program that 'heapwise run' started, or of that "
+		       "heapwise",
 		       pid);
 }
 
@@ -149,7 +149,7 @@ int control_call(u32 pid, const char *verb, struct strbuf *reply, struct err *er
 
 	if ((size_t)snprintf(request, sizeof(request), "%s %u\n", verb, pid) >= sizeof(request) ||
 	    strpbrk(verb, " \n"))
-		return err_set(err, ERR_USAGE, "'%s' is no verb", verb);
+		return err_set(err, ERR_USAGE, "'%s' is not a verb", verb);
 	snprintf(asks, sizeof(asks), "status %u\n", pid);
 	for (u32 patiently = 0; patiently < 2; patiently++) {
 		err->code = 0;

@@ -126,7 +126,7 @@ static void answer(const struct control_server *self, char *line, struct strbuf 
 	u64 pid;
 
 	if (!space || !parse_number(space + 1, &pid) || pid > INT32_MAX) {
-		strbuf_add(text, "error the request was not understood\n");
+		strbuf_add(text, "error invalid request\n");
 		return;
 	}
 	*space = 0;
@@ -150,11 +150,11 @@ static void client_serve(const struct control_server *self, int client)
 	setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	if (!is_same_user(client))
-		strbuf_add(&text, "error only the user who records may do that\n");
+		strbuf_add(&text, "error permission denied: only the user who started the recording may control it\n");
 	else if (line_read(client, line))
 		answer(self, line, &text);
 	else
-		strbuf_add(&text, "error the request was not understood\n");
+		strbuf_add(&text, "error invalid request\n");
 	/* SIGPIPE is ignored in a monitor; a client that has gone is no concern of ours. */
 	send(client, strbuf_text(&text), text.count, MSG_NOSIGNAL);
 	strbuf_release(&text);
@@ -239,7 +239,7 @@ int control_server_start(struct control_server *self, struct control *control, s
 	self->control = control;
 	self->stop[0] = self->stop[1] = -1;
 	if (socket_open(self) < 0 || pipe2(self->stop, O_CLOEXEC) < 0) {
-		err_set(err, ERR_SYSTEM, "cannot make a socket in %s: %s", self->folder,
+		err_set(err, ERR_SYSTEM, "cannot create a socket in %s: %s", self->folder,
 			strerror(errno));
 		files_close(self);
 		return err->code;

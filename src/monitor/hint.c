@@ -29,31 +29,30 @@ static const struct {
 static const char *const hints[] = {
 	[RUNTIME_NONE] = "",
 	[RUNTIME_PYTHON] =
-		"Python serves small objects from its own pools, of which malloc sees only "
-		"the arenas: set PYTHONMALLOC=malloc to see every object",
+		"Python allocates small objects from its own pools, and malloc sees only the arenas; set "
+		"PYTHONMALLOC=malloc to record every object",
 	[RUNTIME_GO] =
-		"Go programs manage their heap without malloc: only memory of C code is seen "
-		"here; use Go's own runtime/pprof for the rest",
+		"Go programs manage their heap without malloc, so only memory of C code is recorded; use Go's "
+		"runtime/pprof for the rest",
 	[RUNTIME_JVM] =
-		"the Java heap is not allocated with malloc: only native memory is seen here; "
-		"run java with -XX:NativeMemoryTracking=summary or record a heap dump for the rest",
-	[RUNTIME_V8] = "JavaScript objects live in V8's own heap: only native memory is seen here; "
-		       "run node with --heap-prof for the rest",
-	[RUNTIME_PHP] = "PHP serves requests from its own pools, of which malloc sees only the "
-			"segments: set USE_ZEND_ALLOC=0 to see every block",
+		"the Java heap is not allocated with malloc, so only native memory is recorded; for the rest, run java "
+		"with -XX:NativeMemoryTracking=summary or take a heap dump",
+	[RUNTIME_V8] = "JavaScript objects live in V8's own heap, so only native memory is recorded; for the rest, run "
+		       "node with --heap-prof",
+	[RUNTIME_PHP] = "PHP allocates from its own pools, and malloc sees only the segments; set USE_ZEND_ALLOC=0 to "
+			"record every block",
 	[RUNTIME_BOEHM] =
-		"memory of the Boehm collector (GC_malloc) does not come from malloc: record it with "
-		"--allocator boehm",
+		"memory of the Boehm collector (GC_malloc) does not come from malloc; record it with --allocator boehm",
 	[RUNTIME_HIDDEN_MALLOC] =
-		"a library has an allocator of its own linked into it, whose blocks were not recorded: name its "
-		"functions, with --alloc-fn malloc --free-fn free (and its other ones)",
+		"a library contains its own allocator, whose blocks were not recorded; name its functions with "
+		"--alloc-fn malloc --free-fn free (and any others)",
 	[RUNTIME_OWN_PAGES] =
-		"most of the program's memory did not come from malloc, but was mapped by the program itself: "
-		"--mmap records its mappings, --alloc-fn and --free-fn the functions of an allocator of its own, and "
-		"heapwise/heapwise.h has calls by which it can tell its objects",
+		"most of the program's memory was mapped directly and not allocated with malloc; record mappings with "
+		"--mmap, a custom allocator with --alloc-fn and --free-fn, or report objects from the program with the "
+		"calls in heapwise/heapwise.h",
 	[RUNTIME_OWN_MALLOC] =
-		"an allocator is linked into the program, which calls it directly: record it without "
-		"--allocator none, with --access valgrind, or link it as a library",
+		"an allocator is linked into the program, which calls it directly; record it without --allocator none, "
+		"record with --access valgrind, or link the allocator as a library",
 };
 
 static bool is_version(const char *text)

@@ -49,7 +49,8 @@ static int memory_map(struct join_listener *self, const char *path, struct err *
 		return err_set(err, ERR_SYSTEM, "cannot open %s: %s", path, strerror(errno));
 	if (fstat(fd, &status) < 0 || (u64)status.st_size != sizeof(*self->memory)) {
 		close(fd);
-		return err_set(err, ERR_INPUT, "the monitor is of another version");
+		return err_set(err, ERR_INPUT, "the monitor is another version of heapwise; use the same version for "
+					       "both");
 	}
 	memory = mmap(NULL, sizeof(*self->memory), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
@@ -58,7 +59,8 @@ static int memory_map(struct join_listener *self, const char *path, struct err *
 	self->memory = memory;
 	if (self->memory->magic != JOIN_MAGIC || self->memory->version != JOIN_VERSION) {
 		join_close(self);
-		return err_set(err, ERR_INPUT, "the monitor is of another version");
+		return err_set(err, ERR_INPUT, "the monitor is another version of heapwise; use the same version for "
+					       "both");
 	}
 	store_relaxed(&self->memory->pid, (u32)getpid());
 	return 0;
@@ -81,7 +83,7 @@ int join_open(struct join_listener *self, u32 pid, struct err *err)
 		self->monitor_pid = (u32)strtoul(monitor, NULL, 10);
 		status = memory_map(self, path, err);
 	} else {
-		status = err_set(err, ERR_INPUT, "the monitor's answer has no place to join in");
+		status = err_set(err, ERR_INPUT, "the monitor's answer names no place to join");
 	}
 	strbuf_release(&reply);
 	return status;
@@ -199,11 +201,11 @@ int join_listen(struct join_listener *self, const struct join_handlers *handlers
 		if (err->code)
 			return err->code;
 		if (state == JOIN_TOO_SLOW)
-			return err_set(err, ERR_SYSTEM, "the tool was too slow for what the program does");
+			return err_set(err, ERR_SYSTEM, "the tool was too slow for the program's events");
 		if (state == JOIN_ENDED)
 			return 0;
 		if (monitor_is_gone(self))
-			return err_set(err, ERR_SYSTEM, "the monitor has died");
+			return err_set(err, ERR_SYSTEM, "the monitor has ended");
 		futex_wait(&self->memory->bell, bell, WAIT_NS);
 	}
 	return 0;

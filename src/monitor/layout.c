@@ -20,13 +20,13 @@ int layout_check(const struct layout *layout, struct err *err)
 {
 	if (layout->page_bytes != LAYOUT_PAGE)
 		return err_set(err, ERR_INPUT,
-			       "pages of memory have %llu KiB on this machine; watching a program and recording its accesses needs "
-			       "pages of 4 KiB ('heapwise run --access off' and '--access valgrind' do not)",
+			       "memory pages have %llu KiB on this machine, but watching a program and recording "
+			       "accesses need pages of 4 KiB; use 'heapwise run --access off' or '--access valgrind'",
 			       (unsigned long long)layout->page_bytes / 1024);
 	if (layout->address_bits < layout_heap_bits())
 		return err_set(err, ERR_INPUT,
-			       "addresses have %u bits on this machine; watching a program and recording its accesses needs %u "
-			       "('heapwise run --access off' and '--access valgrind' do not)",
+			       "addresses have %u bits on this machine, but watching a program and recording accesses "
+			       "need %u; use 'heapwise run --access off' or '--access valgrind'",
 			       layout->address_bits, layout_heap_bits());
 	return 0;
 }

@@ -17,11 +17,11 @@ static const char *blocks_unknown(const struct process *self, const struct sessi
 
 	if (options->pools_count || options->allocators & ~hw_allocators_default() ||
 	    load_relaxed(&control->objects_told))
-		return "memory of custom allocators is not looked at";
+		return "the leak scan does not cover memory of custom allocators";
 	if (options->sample_bytes)
 		return "only a sample of the allocations was recorded";
 	if (correlator_has_strangers(self->image->correlator) || load_relaxed(&control->paused))
-		return "the recording was paused or begun anew, blocks of before are not known";
+		return "the recording was paused or restarted, so earlier blocks are unknown";
 	for (u32 i = 0; i < sizeof(dropping); i++) {
 		if (load_relaxed(&control->faults[dropping[i]]))
 			return "events were lost";
@@ -58,12 +58,12 @@ static struct scan *scan_new(struct process *self, const struct session *session
 int scan_request(struct process *process, const struct session *session, struct err *err)
 {
 	const char *reason = process->image ? blocks_unknown(process, &session->options)
-					    : "nothing is recorded now";
+					    : "nothing is being recorded";
 
 	if (process->image && process->image->resting)
 		reason = "the recording was stopped";
 	if (process->scan)
-		reason = "a scan is going on already";
+		reason = "a scan is already running";
 	if (reason)
 		return err_set(err, ERR_INPUT, "%s", reason);
 	process->scan = scan_new(process, session, true, err);
@@ -181,12 +181,12 @@ void process_scan_explain(struct process *self, const struct stream_image_end *e
 	if (self->scan_told || !(control->flags & HW_RUN_LEAK_SCAN))
 		return;
 	if (end->how == IMAGE_KILLED)
-		snprintf(reason, sizeof(reason), "signal %d ended the program", end->value);
+		snprintf(reason, sizeof(reason), "the program was killed by signal %d", end->value);
 	else if (end->how == IMAGE_DETACHED)
-		snprintf(reason, sizeof(reason), "the recording ended before the program");
+		snprintf(reason, sizeof(reason), "the recording was stopped before the program ended");
 	else
 		snprintf(reason, sizeof(reason),
-			 "the program ended without a call of exit, _exit or quick_exit%s",
+			 "the program ended without calling exit, _exit or quick_exit%s",
 			 self->root ? "" : ", or by a signal");
 	scan_fail(self, reason);
 }

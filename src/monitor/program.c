@@ -234,32 +234,28 @@ int program_refuse(const struct program *self, struct err *err)
 	switch (self->obstacle) {
 	case PROGRAM_STATIC:
 		return err_set(err, ERR_INPUT,
-			       "'%s' is %sstatically linked, so that the recorder cannot be loaded "
-			       "into it; "
-			       "link it dynamically, or with libheapwise.a (heapwise-recorder(3)), or %s",
+			       "'%s' is %sstatically linked, so the recorder cannot be loaded into it; link it "
+			       "dynamically or with libheapwise.a (heapwise-recorder(3)), or %s",
 			       self->binary, go, way_out);
 	case PROGRAM_SETUID:
 		return err_set(err, ERR_INPUT,
-			       "'%s' runs with other rights than yours (setuid, setgid or "
-			       "capabilities), so "
-			       "that the recorder cannot be loaded into it; run heapwise as that "
-			       "user, or %s",
+			       "'%s' runs with other privileges than yours (setuid, setgid or capabilities), so the "
+			       "recorder cannot be loaded into it; run heapwise as that user, or %s",
 			       self->binary, way_out);
 	case PROGRAM_OTHER_MACHINE:
 		return err_set(
 			err, ERR_INPUT,
-			"'%s' is a program for another kind of processor or word size than this "
-			"heapwise; %s",
+			"'%s' is built for another processor or word size than this heapwise; %s",
 			self->binary, way_out);
 	case PROGRAM_OTHER_RECORDER:
 		return err_set(err, ERR_INPUT,
-			       "'%s' has the recorder of another version of heapwise linked into it; link it "
-			       "again with this one's libheapwise.a, or %s",
+			       "'%s' contains the recorder of another version of heapwise; link it again with this "
+			       "version's libheapwise.a, or %s",
 			       self->binary, way_out);
 	case PROGRAM_SANITIZED:
 		return err_set(err, ERR_INPUT,
-			       "'%s' was built with a sanitizer, whose malloc must be the first in the program; build it "
-			       "without -fsanitize=address, thread, leak or memory, or %s",
+			       "'%s' was built with a sanitizer, which replaces malloc itself; build it without "
+			       "-fsanitize=address, thread, leak or memory, or %s",
 			       self->binary, way_out);
 	case PROGRAM_RECORDABLE:
 		break;

@@ -112,13 +112,13 @@ static int linked_suffices(const struct run *self, struct err *err)
 {
 	const char *wanted = self->options->pages || wants_access(self) || is_below_valgrind(self->options)
 				     ? "accesses"
-			     : self->options->lisp ? "objects of a Lisp"
+			     : self->options->lisp ? "Lisp objects"
 						   : NULL;
 
 	if (!self->program.linked || !wanted)
 		return 0;
 	return err_set(err, ERR_INPUT,
-		       "'%s' has the recorder linked into it, and that one records no %s; link it without libheapwise.a",
+		       "'%s' has the recorder linked in, which cannot record %s; link it without libheapwise.a",
 		       self->program.binary, wanted);
 }
 
@@ -139,7 +139,8 @@ static int recorder_find(struct run *self, struct err *err)
 		return ERR_INPUT;
 	if (self->program.musl && (self->options->pages || wants_access(self)))
 		return err_set(err, ERR_INPUT,
-			       "'%s' is a program of the C library musl, of which allocations are recorded, but no accesses",
+			       "'%s' uses the C library musl, for which only allocations can be recorded, not "
+			       "accesses; record without --access",
 			       self->program.binary);
 	if (self->options->recorder) {
 		if (!realpath(self->options->recorder, self->recorder) || access(self->recorder, R_OK) != 0)
@@ -148,14 +149,14 @@ static int recorder_find(struct run *self, struct err *err)
 	} else if (!parts_find(folder, file, self->recorder)) {
 		return err_set(err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it%s", file, folder,
 			       parts_installed(),
-			       self->program.musl ? "; it is built where musl-gcc is (Debian, Ubuntu: apt-get install "
-						    "musl-tools)" : "");
+			       self->program.musl ? "; it is built if musl-gcc is installed (Debian, Ubuntu: apt-get "
+						    "install musl-tools)" : "");
 	}
 	if (strpbrk(self->recorder, " :"))
 		return err_set(
 			err, ERR_INPUT,
-			"the recorder's path '%s' has a space or a colon in it, where LD_PRELOAD "
-			"would cut it in two; move it to another folder",
+			"the recorder's path '%s' contains a space or a colon, which LD_PRELOAD cannot handle; move it "
+			"to another folder",
 			self->recorder);
 	return 0;
 }
@@ -282,13 +283,13 @@ static int output_name(struct run *self, struct err *err)
 		length = snprintf(output, room, "heapwise.%s.%d%s", self->name,
 				  (int)self->launch.pid, options->children ? "" : ".hwt");
 	if (length < 1 || (size_t)length >= room)
-		return err_set(err, ERR_INPUT, "the output's name is empty or too long");
+		return err_set(err, ERR_INPUT, "the output file's name is empty or too long");
 	snprintf(self->watch.folder, sizeof(self->watch.folder), "%s", output);
 	if (options->children) {
 		length = snprintf(self->root->trace_path, sizeof(self->root->trace_path),
 				  "%s/%s.%d.hwt", output, self->name, (int)self->launch.pid);
 		if (length < 1 || (size_t)length >= sizeof(self->root->trace_path))
-			return err_set(err, ERR_INPUT, "the output's name is too long");
+			return err_set(err, ERR_INPUT, "the output file's name is too long");
 		return io_make_folder(output, 0700, err);
 	}
 	snprintf(self->root->trace_path, sizeof(self->root->trace_path), "%s", output);

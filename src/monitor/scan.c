@@ -97,10 +97,10 @@ static int process_check(struct scan *self, u32 tid, struct err *err)
 	errno = 0;
 	if (!scan_memory_peek(&memory, load_relaxed(&self->control->witness), &found))
 		return err_set(err, ERR_SYSTEM,
-			       "the system does not let heapwise look into the program: %s",
+			       "permission to read the program's memory was denied: %s",
 			       strerror(errno ? errno : EFAULT));
 	if (found != wanted)
-		return err_set(err, ERR_SYSTEM, "the process could not be found by its number");
+		return err_set(err, ERR_SYSTEM, "the process was not found by its pid");
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static int wait_for_the_end(struct scan *self, struct err *err)
 		case TRACER_STOPPED:
 			return 0;
 		case TRACER_GONE:
-			return err_set(err, ERR_SYSTEM, "the process was killed meanwhile");
+			return err_set(err, ERR_SYSTEM, "the process was killed during the scan");
 		case TRACER_RUNNING:
 			break;
 		}
@@ -123,7 +123,7 @@ static int wait_for_the_end(struct scan *self, struct err *err)
 			return err_set(err, ERR_SYSTEM, "it was interrupted");
 		if (now_ns() > limit)
 			return err_set(err, ERR_SYSTEM,
-				       "the program went on for more than %u seconds after exit",
+				       "the program kept running for more than %u seconds after exit",
 				       (u32)(EXIT_NS / 1000000000));
 		futex_wait(&self->hub->children, bell, POLL_NS);
 	}

@@ -90,7 +90,7 @@ static int mappings_read(struct scan_memory *self, const char *session_folder, s
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/maps", self->pid, self->tid);
 	status = io_read_file(path, MAPS_MAX, &text, err);
 	if (status == 0 && !text.count)
-		status = err_set(err, ERR_SYSTEM, "the process has no memory any more");
+		status = err_set(err, ERR_SYSTEM, "the process has no memory left to read");
 	for (char *line = text.count ? strtok_r(text.text, "\n", &rest) : NULL; line && status == 0;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		struct mapping mapping = {0};
@@ -240,7 +240,7 @@ int scan_memory_check(const struct scan_memory *self, struct err *err)
 	struct timespec now;
 
 	if (self->gone)
-		return err_set(err, ERR_SYSTEM, "the process was killed meanwhile");
+		return err_set(err, ERR_SYSTEM, "the process was killed during the scan");
 	if (patience->cancel && load_relaxed(patience->cancel) != patience->cancel_seen)
 		return err_set(err, ERR_SYSTEM, "it was interrupted");
 	if (!patience->deadline_ns)

@@ -149,9 +149,9 @@ static int seize_failed(u32 pid, int failure, struct err *err)
 
 	if (failure == EPERM && tracer)
 		return err_set(err, ERR_SYSTEM,
-			       "process %u (a debugger, or strace) traces the program already",
+			       "process %u (a debugger or strace) is already tracing the program",
 			       tracer);
-	return err_set(err, ERR_SYSTEM, "the system does not let heapwise trace the program: %s",
+	return err_set(err, ERR_SYSTEM, "permission to trace the program was denied: %s",
 		       strerror(failure));
 }
 
@@ -163,7 +163,7 @@ int tracer_seize(struct tracer *self, u32 pid, struct err *err)
 	do {
 		seizing.fresh = 0;
 		if (!each_thread(pid, thread_seize, &seizing))
-			return err_set(err, ERR_SYSTEM, "the process is gone");
+			return err_set(err, ERR_SYSTEM, "the process has ended");
 	} while (seizing.fresh && !seizing.failure);
 	if (seizing.failure)
 		return seize_failed(pid, seizing.failure, err);
@@ -312,7 +312,7 @@ int tracer_threads(struct tracer *self, struct scan_thread **threads, u64 *count
 		if (self->threads.data[i].stopped && scan_arch_registers(thread))
 			++*count;
 	}
-	return *count ? 0 : err_set(err, ERR_SYSTEM, "the process was killed meanwhile");
+	return *count ? 0 : err_set(err, ERR_SYSTEM, "the process was killed during the scan");
 }
 
 void tracer_release(struct tracer *self)

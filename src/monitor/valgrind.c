@@ -57,8 +57,8 @@ int valgrind_find(struct valgrind *self, const char *own_folder, struct err *err
 	if (!launcher_find(self))
 		return err_set(
 			err, ERR_INPUT,
-			"--access valgrind: cannot find valgrind in PATH; install it (Debian, "
-			"Ubuntu: apt-get install valgrind)");
+			"--access valgrind: valgrind is not in PATH; install it (Debian, Ubuntu: apt-get install "
+			"valgrind)");
 	return 0;
 }
 

@@ -271,7 +271,7 @@ int call_types_read(struct call_types *self, const struct call_types_query *quer
 	if (reading)
 		strbuf_release(&reading->text);
 	free(reading);
-	return status ? err_set(err, status, "no memory for the types of calls") : 0;
+	return status ? err_set(err, status, "out of memory for the types of calls") : 0;
 }
 
 const struct call_type *call_types_find(const struct call_types *self, u32 module, u64 address)

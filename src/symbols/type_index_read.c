@@ -209,11 +209,11 @@ static int read_head(const char *line, struct err *err)
 
 	if (strncmp(line, head, sizeof head - 1) ||
 	    !number(line + sizeof head - 1, 1 << 20, &version))
-		return err_set(err, ERR_INPUT, "this is not an index of types");
+		return err_set(err, ERR_INPUT, "the file is not a type index");
 	if (version != TYPE_INDEX_VERSION)
 		return err_set(err, ERR_INPUT,
-			       "the index has version %llu, not %d: make it again with 'heapwise "
-			       "types-index'",
+			       "the index has version %llu, but this heapwise reads version %d; build it again with "
+			       "'heapwise types-index'",
 			       (unsigned long long)version, TYPE_INDEX_VERSION);
 	return 0;
 }
@@ -226,7 +226,7 @@ static int read_lines(struct type_index *index, char *text, struct err *err)
 		char *end = strchr(text, '\n');
 
 		if (!end)
-			return err_set(err, ERR_INPUT, "the index is cut off in line %llu",
+			return err_set(err, ERR_INPUT, "the index is truncated in line %llu; build it again",
 				       (unsigned long long)self.line + 1);
 		*end = 0;
 		self.line++;
@@ -234,14 +234,14 @@ static int read_lines(struct type_index *index, char *text, struct err *err)
 			if (read_head(text, err))
 				return ERR_INPUT;
 		} else if (!read_line(&self, text)) {
-			return err_set(err, ERR_INPUT, "line %llu of the index makes no sense",
+			return err_set(err, ERR_INPUT, "line %llu of the index cannot be read",
 				       (unsigned long long)self.line);
 		}
 		text = end + 1;
 	}
 	if (!self.line)
-		return err_set(err, ERR_INPUT, "this is not an index of types");
-	return self.ended ? 0 : err_set(err, ERR_INPUT, "the index is cut off: its end is missing");
+		return err_set(err, ERR_INPUT, "the file is not a type index");
+	return self.ended ? 0 : err_set(err, ERR_INPUT, "the index is truncated; build it again");
 }
 
 struct type_index *type_index_parse(const char *text, u64 bytes, struct err *err)
@@ -257,7 +257,7 @@ struct type_index *type_index_parse(const char *text, u64 bytes, struct err *err
 	memcpy(copy, text, bytes);
 	copy[bytes] = 0;
 	if (strlen(copy) != bytes)
-		status = err_set(err, ERR_INPUT, "this is not an index of types");
+		status = err_set(err, ERR_INPUT, "the file is not a type index");
 	else
 		status = read_lines(self, copy, err);
 	if (!status)

@@ -351,7 +351,7 @@ int type_layout_read(struct type_layout *self, const struct type_layout_query *q
 	strbuf_release(&wanted);
 	strbuf_release(&search.scope);
 	strbuf_release(&search.text);
-	return status ? err_set(err, status, "no memory for the members of a type") : 0;
+	return status ? err_set(err, status, "out of memory for the members of a type") : 0;
 }
 
 void type_layout_release(struct type_layout *self)

@@ -587,7 +587,7 @@ int typesizes_read(struct typesizes *self, const struct typesizes_query *query, 
 	map_release(&walk.known);
 	strbuf_release(&walk.scope);
 	strbuf_release(&walk.name);
-	return status ? err_set(err, status, "no memory for the names of types") : 0;
+	return status ? err_set(err, status, "out of memory for the names of types") : 0;
 }
 
 void typesizes_release(struct typesizes *self)

@@ -283,7 +283,7 @@ static int birth(struct run *self, struct err *err)
 	life.address = addresses_take(&self->addresses, self->thread, life.size);
 	life.made = ++self->made[self->thread];
 	if (!life.address)
-		return err_set(err, ERR_INPUT, "so many chunks do not fit into 128 GiB per thread");
+		return err_set(err, ERR_INPUT, "too many chunks: they do not fit into 128 GiB per thread");
 	event.address = life.address;
 	event.size = life.size;
 	event.context = habit->context;

@@ -21,7 +21,8 @@ static int open_locked(const char *path, struct err *err)
 		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
 	if (trace_lock(fd, LOCK_WAIT_MS) != 0) {
 		close(fd);
-		return err_set(err, ERR_SYSTEM, "cannot write %s: a recording writes to it", path);
+		return err_set(err, ERR_SYSTEM, "cannot write %s: a recording is writing to it; try again when it has "
+						"ended", path);
 	}
 	return fd;
 }
@@ -68,7 +69,7 @@ int trace_append(const char *path, int (*append)(struct block_file *file, void *
 	if (status == 0)
 		block_file_finish(&file, complete);
 	if ((status < 0 || file.failure) && ftruncate(file.fd, (off_t)end))
-		status = err_set(err, ERR_SYSTEM, "cannot cut %s: %s", path, strerror(errno));
+		status = err_set(err, ERR_SYSTEM, "cannot truncate %s: %s", path, strerror(errno));
 	failure = block_file_release(&file);
 	if (status == 0 && failure)
 		status = err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(failure));

@@ -218,9 +218,9 @@ int block_loader_read(struct block_loader *loader, void *bytes, u64 count, u64 o
 const char *block_status_text(enum block_status status)
 {
 	static const char *const text[] = {
-		[BLOCK_OK] = "is whole",
+		[BLOCK_OK] = "is intact",
 		[BLOCK_HEADER] = "is damaged (header)",
-		[BLOCK_CUT] = "is cut off",
+		[BLOCK_CUT] = "is truncated",
 		[BLOCK_CHECKSUM] = "is damaged (checksum)",
 		[BLOCK_CONTENT] = "is damaged (content)",
 		[BLOCK_UNREADABLE] = "cannot be read",

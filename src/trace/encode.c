@@ -252,7 +252,7 @@ static int refuse_event(const struct encoder *encoder, const struct event *e, st
 	if (e->kind >= HW_KIND_COUNT || e->flags & ~HW_MORE_FLAGS)
 		return err_set(err, ERR_INPUT, "event of unknown kind %u, flags %u", e->kind,
 			       e->flags);
-	return err_set(err, ERR_INPUT, "chunk %llu is told where %llu is next",
+	return err_set(err, ERR_INPUT, "chunk %llu is out of order; expected %llu",
 		       (unsigned long long)e->chunk, (unsigned long long)encoder->next_chunk);
 }
 

@@ -68,8 +68,8 @@ static int check_header(struct trace_reader *reader, struct err *err)
 	reader->info.version = reader->header_damaged ? HW_TRACE_VERSION : header.version;
 	if (reader->info.version > HW_TRACE_VERSION)
 		return err_set(err, ERR_INPUT,
-			       "%s: trace version %u is newer than this heapwise, which reads "
-			       "up to %u", reader->path, header.version, HW_TRACE_VERSION);
+			       "%s: trace version %u is too new; this heapwise reads versions up to %u; use a newer "
+			       "heapwise", reader->path, header.version, HW_TRACE_VERSION);
 	return 0;
 }
 
@@ -195,8 +195,8 @@ static int take_memory(const struct trace_reader *reader, u64 *memory, const str
 	if (*memory <= reader->memory_max)
 		return 0;
 	return err_set(err, ERR_INPUT,
-		       "%s has %llu bytes, but its contents would take more than %llu MiB of memory; if you "
-		       "trust it, set HEAPWISE_TRUST=1",
+		       "%s has %llu bytes, but its contents need more than %llu MiB of memory; set HEAPWISE_TRUST=1 if "
+		       "you trust the file",
 		       reader->path, (unsigned long long)reader->info.file_bytes,
 		       (unsigned long long)(reader->memory_max >> 20));
 }
@@ -244,7 +244,7 @@ static int damaged_block(struct reading *r, u64 index, enum block_status status,
 	const struct block_entry *entry = &r->reader->list.entries.data[index];
 	char what[128];
 
-	snprintf(what, sizeof(what), "block %llu at offset %llu %s", (unsigned long long)index,
+	snprintf(what, sizeof(what), "section %llu at offset %llu %s", (unsigned long long)index,
 		 (unsigned long long)entry->offset, block_status_text(status));
 	if (status == BLOCK_MEMORY)
 		return err_set(err, ERR_MEMORY, "%s: %s", r->reader->path, what);
@@ -416,7 +416,7 @@ static int read_all(struct reading *r, struct err *err)
 static int check_image(const struct trace_reader *reader, int image, struct err *err)
 {
 	if (image < TRACE_LAST_IMAGE || (image >= 0 && (u64)image >= reader->info.images))
-		return err_set(err, ERR_INPUT, "%s has no image %d: it has %llu", reader->path,
+		return err_set(err, ERR_INPUT, "%s has no image %d; number of images: %llu", reader->path,
 			       image, (unsigned long long)reader->info.images);
 	return 0;
 }

@@ -495,7 +495,7 @@ static void cannot_create(const char *path, struct err *err)
 	bool full = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
 
 	if (errno == EBUSY)
-		err_set(err, ERR_INPUT, "cannot write %s: another recording writes to it; choose another file", path);
+		err_set(err, ERR_INPUT, "cannot write %s: another recording is writing to it; choose another file", path);
 	else
 		err_set(err, full ? ERR_SYSTEM : ERR_INPUT, "cannot create %s: %s", path, strerror(errno));
 }

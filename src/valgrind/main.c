@@ -100,7 +100,7 @@ static Bool read_option(const HChar *argument)
 
 static void print_usage(void)
 {
-	VG_(printf)("    --coverage=no|yes         note which bytes are accessed [no]\n");
+	VG_(printf)("    --coverage=no|yes         record which bytes are accessed [no]\n");
 }
 
 static void print_debug_usage(void) { VG_(printf)("    (none)\n"); }

@@ -352,7 +352,7 @@ PUBLIC int heapwise_launch(struct heapwise_client *self, char *const argv[], int
 	struct run_result result;
 
 	if (!argv[0]) {
-		err_set(&self->error, ERR_USAGE, "there is no program to start");
+		err_set(&self->error, ERR_USAGE, "no program to start");
 		return -1;
 	}
 	recorder_find(self);

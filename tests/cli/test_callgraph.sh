@@ -114,9 +114,9 @@ while IFS='|' read -r text sentence; do
 	equal "lines about '$text'" "$(wc -l <"$work/errors")" 1
 	[ ! -e "$work/bad.hwt" ] || fail "'$text' leaves a trace"
 done <<'ROWS'
-0 1 start f\n0 1 stop f\n|line 2: after the routine comes 'start' or 'exit', not 'stop'
+0 1 start f\n0 1 stop f\n|line 2: expected 'start' or 'exit' after the routine, not 'stop'
 0 1 start f\n0 1 exit g\n|line 2: routine 1 is 'g' here, but 'f' in line 1
-f\n|line 1: a message begins with the number of a thread
+f\n|line 1: expected a thread number at the start of the line
 ROWS
 : >"$work/empty.txt"
 "$HEAPWISE" import --from emad "$work/empty.txt" -o "$work/empty.hwt" 2>/dev/null

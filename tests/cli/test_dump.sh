@@ -71,9 +71,9 @@ cp "$work/trace.hwt" "$work/bad.hwt"
 printf 'damage' | dd of="$work/bad.hwt" bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
 "${dump[@]}" "$work/bad.hwt" >"$work/stdout" 2>"$work/stderr"
 equal "status with damage" "$?" 0
-says "$work/stderr" "damaged sections were skipped: .*block [0-9]+ at offset [0-9]+"
+says "$work/stderr" "damaged sections were skipped: .*section [0-9]+ at offset [0-9]+"
 "${dump[@]}" --strict "$work/bad.hwt" >"$work/stdout" 2>"$work/stderr"
 equal "status with --strict" "$?" 3
-says "$work/stderr" "block [0-9]+"
+says "$work/stderr" "section [0-9]+"
 at_least "damage in info" "$("$HEAPWISE" trace info --format json "$work/bad.hwt" | jq .damaged_blocks)" 1
 finish

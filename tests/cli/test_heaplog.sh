@@ -90,16 +90,16 @@ while IFS=';' read -r line sentence; do
 	[ -e "$work/bad.hwt" ] && fail "a trace of '$line' was written"
 	bad=$((bad + 1))
 done <<'TEXT'
-12, 3;an entry is
-xyz, 1, 1, 0, 1, 1, 0;an entry is
-10, 1, 1, 0, 1, 1, 0, 5;an entry is
-10, 1, 1, 0, 1, 99999999999999999999999, 0;an entry is
-10, -1, 1, 0, 1, 1, 0;an entry is
-0, 1, 1, 0, 1, 1, 0;no entry is at address 0
-10, 1, 1, 0, 5, 4, 0;the entry is freed before
-10, 1, 1, 0, 9999999999999999999, 9999999999999999999, 0;ticks beyond
-10, 1, 1, F000000000000000, 1, 1, 0;a type_id is below
-Types|version=4|type_id|name\n12;a type is
+12, 3;expected an allocation entry
+xyz, 1, 1, 0, 1, 1, 0;expected an allocation entry
+10, 1, 1, 0, 1, 1, 0, 5;expected an allocation entry
+10, 1, 1, 0, 1, 99999999999999999999999, 0;expected an allocation entry
+10, -1, 1, 0, 1, 1, 0;expected an allocation entry
+0, 1, 1, 0, 1, 1, 0;an allocation entry has address 0
+10, 1, 1, 0, 5, 4, 0;an allocation entry is freed before
+10, 1, 1, 0, 9999999999999999999, 9999999999999999999, 0;a tick is later than a century
+10, 1, 1, F000000000000000, 1, 1, 0;expected a type_id below
+Types|version=4|type_id|name\n12;expected a type
 TEXT
 equal "bad lines" "$bad" 10
 for text in '' 'no dump' 'HeapLog|version=3|address'; do

@@ -93,24 +93,24 @@ while IFS=';' read -r lines sentence; do
 	equal "what was there before '$lines'" "$(cat bad.hwt)" precious
 	bad=$((bad + 1))
 done <<'TEXT'
-X prog;bad: line 1: not a file of heaptrack
-v 10400 4;bad: line 1: file format 4 of heaptrack is newer
-v 10400 3\nv 10400 3;bad: line 2: not a line
-v 10400 3\nq 1;bad: line 2: not a line
+X prog;bad: line 1: not a heaptrack file
+v 10400 4;bad: line 1: heaptrack file format 4 is too new
+v 10400 3\nv 10400 3;bad: line 2: invalid heaptrack line
+v 10400 3\nq 1;bad: line 2: invalid heaptrack line
 v 10400 3\ns ff short;bad: line 2: a string is shorter
-v 10400 3\nt 1 0;bad: line 2: 't' names an address
-v 10400 3\nx 1 a\nt 100 1;bad: line 3: 't' names a stack
-v 10400 3\na 10 1;bad: line 2: 'a' names a stack
-v 10400 3\n+ 0;bad: line 2: '\+' names an allocation
-v 10400 3\n- 0;bad: line 2: '-' names an allocation
-v 10400 3\nx 1 a\n+ 10 0;bad: line 3: '\+' wants size
-v 10400 3\nx 1 a\n+ ffffffffffffffff 0 10;bad: line 3: .*size
-v 10400 3\ni 10;bad: line 2: 'i' wants an address
-v 10400 3\ni 10 1;bad: line 2: 'i' names a string
-v 10400 3\nm 3 a.b;bad: line 2: 'm' wants a file
-v 10400 3\nm 3 a.b ffffffffffffff00 0 200;bad: line 2: a mapped file goes beyond
-v 10400 3\nc -5;bad: line 2: 'c' wants a time
-v 10400 3\nc ffffffffffffff;bad: line 2: 'c' wants a time
+v 10400 3\nt 1 0;bad: line 2: 't' refers to an unknown address
+v 10400 3\nx 1 a\nt 100 1;bad: line 3: 't' refers to an unknown stack
+v 10400 3\na 10 1;bad: line 2: 'a' refers to an unknown stack
+v 10400 3\n+ 0;bad: line 2: '\+' refers to an unknown allocation
+v 10400 3\n- 0;bad: line 2: '-' refers to an unknown allocation
+v 10400 3\nx 1 a\n+ 10 0;bad: line 3: expected size, stack and address after '\+'
+v 10400 3\nx 1 a\n+ ffffffffffffffff 0 10;bad: line 3: an allocation is larger
+v 10400 3\ni 10;bad: line 2: expected an address and a module after 'i'
+v 10400 3\ni 10 1;bad: line 2: 'i' refers to an unknown string
+v 10400 3\nm 3 a.b;bad: line 2: expected a file and its mapping after 'm'
+v 10400 3\nm 3 a.b ffffffffffffff00 0 200;bad: line 2: a mapped file extends beyond
+v 10400 3\nc -5;bad: line 2: expected a time in milliseconds after 'c'
+v 10400 3\nc ffffffffffffff;bad: line 2: expected a time in milliseconds after 'c'
 TEXT
 equal "bad lines" "$bad" 18
 : >bad
@@ -119,7 +119,7 @@ equal "status for an empty file" "$?" 3
 head -c 2000000 /dev/zero | tr '\0' 'v' >bad
 "$HEAPWISE" import --from heaptrack -o bad.hwt bad 2>stderr
 equal "status for an endless line" "$?" 3
-says stderr 'bad: line 1 is longer than|bad: line 1: not a file'
+says stderr 'bad: line 1 is longer than|bad: line 1: not a heaptrack file'
 "$HEAPWISE" import --from heaptrack -o no/such/file "$seeds/raw" 2>stderr
 equal "status for a file that cannot be written" "$?" 3
 equal "files left behind" "$(ls | grep -E '\.hwt\.')" "$(ls t.hwt.json)"

@@ -118,7 +118,7 @@ index deep.c -o deep.hwx -- -fbracket-depth=100000
 echo '{ "not": [' >build/compile_commands.json
 index --database build
 equal "status of garbage for compile commands" "$status" 3
-says stderr "cannot be understood|names no sources"
+says stderr "cannot be read as JSON|names no sources"
 echo '[]' >build/compile_commands.json
 index --database build
 equal "status of no commands" "$status" 3
@@ -126,7 +126,7 @@ equal "status of no commands" "$status" 3
 cp empty.c other.json
 index --database other.json
 equal "status of a file of another name" "$status" 3
-says stderr "is not called compile_commands.json"
+says stderr "the file must be named compile_commands.json"
 index src/one.c -o /no/such/folder/index
 equal "status of an index that cannot be written" "$status" 3
 echo garbage >broken.hwx
@@ -135,10 +135,10 @@ equal "garbage is replaced" "$status" 0
 echo garbage >broken.hwx
 index --find broken.c:3 -o broken.hwx
 equal "status of garbage" "$status" 3
-says stderr "broken.hwx: this is not an index of types"
+says stderr "broken.hwx: the file is not a type index"
 [ -z "$(ls | grep '\.new$')" ] || fail "unfinished files are left behind"
 
 HEAPWISE_LIBCLANG=/no/such/libclang.so "$HEAPWISE" trace types-index empty.c >stdout 2>stderr
 equal "status without the library" "$?" 3
-says stderr "libclang is not there .*install"
+says stderr "libclang cannot be loaded: .*install"
 finish

@@ -59,7 +59,7 @@ judge()
 		return
 	fi
 	{ cat stderr; for trace in trace/*.hwt; do "$HEAPWISE" report --no-symbols "$trace" 2>&1; done; } >all
-	if grep -qiE "not recorded|nothing was recorded|LOST|INCOMPLETE|breaks off|could not|cannot|dropped|out of memory" all; then
+	if grep -qiE "not recorded|nothing was recorded|LOST|INCOMPLETE|breaks off|truncated|could not|cannot|dropped|out of memory" all; then
 		told=$((told + 1))
 	else
 		fail "call $point ($(cat failed 2>/dev/null)): allocations are missing, and nobody says so"

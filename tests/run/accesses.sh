@@ -255,7 +255,7 @@ missing)
 	ln -s "$(realpath "$(dirname "$HEAPWISE")")/valgrind" bin/valgrind
 	PATH=$work/empty bin/heapwise run --access valgrind /bin/true 2>stderr
 	equal "status without valgrind" "$?" 3
-	says stderr "cannot find valgrind in PATH.*install"
+	says stderr "valgrind is not in PATH.*install"
 	for option in --mmap --sample=1000; do
 		"$HEAPWISE" run --access valgrind $option true 2>stderr
 		equal "status of $option" "$?" 2

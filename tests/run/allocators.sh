@@ -341,7 +341,7 @@ int main(void)
 C
 	${CC-gcc} -O1 own.c -o own 2>log || not_built
 	record trace.hwt -- ./own
-	says "$work/stderr" "memory did not come from malloc, but was mapped by the program itself.*--mmap.*--alloc-fn"
+	says "$work/stderr" "memory was mapped directly and not allocated with malloc.*--mmap.*--alloc-fn"
 	record mapped.hwt --mmap -- ./own
 	equal "mappings" "$("$HEAPWISE" trace dump mapped.hwt | awk -v size=$((64 << 20)) '$3 == "mmap" && $5 == size' | wc -l)" 1
 }
@@ -364,10 +364,10 @@ C
 	record trace.hwt -- ./main
 	equal "status" "$status" 0
 	equal "blocks of the program" "$(blocks trace.hwt 1239)" "1 1"
-	says "$work/stderr" "a library has an allocator of its own.*not recorded.*--alloc-fn malloc"
+	says "$work/stderr" "a library contains its own allocator.*not recorded.*--alloc-fn malloc"
 	record named.hwt --alloc-fn malloc --free-fn free -- ./main
 	equal "blocks with the remedy" "$(blocks named.hwt 1237)" "100 50"
-	grep -q "a library has an allocator" "$work/stderr" && fail "it is seen, and said not to be"
+	grep -q "a library contains its own allocator" "$work/stderr" && fail "it is seen, and said not to be"
 }
 
 case_musl()

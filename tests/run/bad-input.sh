@@ -37,11 +37,11 @@ case_output_in_use()
 {
 	"$HEAPWISE" run -q -o "$work/t.hwt" -- sh -c "until [ -e '$work/go' ]; do sleep 0.05; done; : \$(seq 20)" 2>"$work/first" &
 	until_true test -s "$work/t.hwt"
-	refused "cannot write $work/t.hwt: another recording writes to it" -- -o "$work/t.hwt" -- touch "$work/was-run"
+	refused "cannot write $work/t.hwt: another recording is writing to it" -- -o "$work/t.hwt" -- touch "$work/was-run"
 	[ ! -e "$work/was-run" ] || fail "the program was run although its trace cannot be written"
 	"$HEAPWISE" dev synth -o "$work/t.hwt" >"$work/stdout" 2>"$work/stderr"
 	equal "status of synth" "$?" 3
-	says "$work/stderr" "another recording writes to it"
+	says "$work/stderr" "another recording is writing to it"
 	touch "$work/go"
 	wait
 	equal "what the first says" "$(cat "$work/first")" ""
@@ -114,7 +114,7 @@ case_damaged_trace()
 	head -c 64 /dev/zero | dd of="$work/bad" bs=1 seek=$((size / 2)) conv=notrunc 2>/dev/null
 	damaged "$work/bad"
 	"$HEAPWISE" report --no-symbols "$work/bad" >"$work/all" 2>&1
-	says "$work/all" "block [0-9]+"
+	says "$work/all" "section [0-9]+"
 	at_least "allocations, damaged" \
 		"$("$HEAPWISE" report --no-symbols --format json "$work/bad" | jq .allocations)" 1
 

@@ -38,7 +38,7 @@ case_signals()
 	for pair in abort:6 segv:11; do
 		record "$work/trace" -- "$leaks" end "${pair%:*}"
 		equal "${pair%:*}: status" "$status" $((128 + ${pair#*:}))
-		equal "${pair%:*}: scan" "$(scan "$work/trace")" "failed signal ${pair#*:} ended the program 0 0"
+		equal "${pair%:*}: scan" "$(scan "$work/trace")" "failed the program was killed by signal ${pair#*:} 0 0"
 		equal "${pair%:*}: complete" "$(field "$work/trace" .complete)" true
 		rm "$work/trace.json"
 	done
@@ -50,7 +50,7 @@ case_traced()
 		# A heapwise that was itself built with a sanitizer cannot look for its leaks below strace.
 		ASAN_OPTIONS=detect_leaks=0 strace -f -o /dev/null "$HEAPWISE" run --no-symbols -q -o "$work/strace" -- "$leaks" end return
 		equal "strace: status" "$?" 5
-		scan_says "$work/strace" "^failed process [0-9]+ .* traces the program already"
+		scan_says "$work/strace" "^failed process [0-9]+ .* is already tracing the program"
 	fi
 	if has gdb; then
 		record "$work/gdb" --children -- gdb -nx -batch -ex run --args "$leaks" end return >"$work/out" 2>&1
@@ -58,7 +58,7 @@ case_traced()
 		for trace in "$work"/gdb/*.hwt; do
 			"$HEAPWISE" trace info --format json "$trace" | jq -r '.image_list[] | .command + ": " + .scan_reason'
 		done >"$work/scans"
-		says "$work/scans" "leaks end return: process [0-9]+ .* traces the program already"
+		says "$work/scans" "leaks end return: process [0-9]+ .* is already tracing the program"
 	fi
 }
 
@@ -128,7 +128,7 @@ case_refused()
 	record "$work/sample" --sample 64 -- "$leaks" end return
 	scan_says "$work/sample" "^failed only a sample"
 	record "$work/paused" -- "$HEAPWISE_TARGETS/api" >/dev/null
-	scan_says "$work/paused" "^failed the recording ended before the program"
+	scan_says "$work/paused" "^failed the recording was stopped before the program ended"
 	record "$work/paused" -- "$HEAPWISE_TARGETS/hard" pause-storm >/dev/null
 	scan_says "$work/paused" "^failed the recording was paused"
 	record "$work/wrong" --leak-scan perhaps -- "$leaks" end return

@@ -267,7 +267,7 @@ case_refused()
 	says "$work/stderr" "statically linked.*libheapwise.a"
 	build known "$sources/known.c" "${dynamic[@]}"
 	record trace.hwt --access exact -- ./known
-	says "$work/stderr" "recorder linked into it, and that one records no accesses"
+	says "$work/stderr" "recorder linked in, which cannot record accesses"
 	# The version is any byte, a newline among them.
 	perl -0777 -pe 's/Heapwise\0\0\0\0./Heapwise\0\0\0\0\x63/s' known >old
 	chmod +x old
@@ -285,7 +285,7 @@ case_secure()
 	chown 65534 known
 	chmod u+s known
 	record trace.hwt -- ./known
-	says "$work/stderr" "other rights than yours"
+	says "$work/stderr" "other privileges than yours"
 	record each --children -- sh -c './known; true'
 	equal "blocks of 100" "$(for trace in each/*.hwt; do blocks "$trace" 100; done | grep -vc '^0 0$')" 0
 }

@@ -164,7 +164,7 @@ case_users()
 		    s.sendall(b"status %s\n" % sys.argv[2].encode())
 		except BrokenPipeError:
 		    pass # he does not even listen
-		assert s.recv(100).startswith(b"error only the user"), "answer"
+		assert s.recv(100).startswith(b"error permission denied: only the user"), "answer"
 	PYTHON
 	# The loopback is everybody's: the token is not.
 	url=$(grep -oE 'http://127\.0\.0\.1:[0-9]+' "$work/stderr" | head -1)

@@ -151,7 +151,7 @@ case_sweep()
 case_userfaultfd()
 {
 	if ! "$HEAPWISE" watch -q --pages userfaultfd --batch 1 -o first.jsonl "$watched" guards 0 2>refused.err; then
-		says refused.err "userfaultfd.*without --pages memory is monitored by mprotect"
+		says refused.err "userfaultfd.*omit --pages to monitor memory with mprotect"
 		skip "$(sed 's/.*: userfaultfd/userfaultfd/' refused.err)"
 	fi
 	"$HEAPWISE" watch --pages userfaultfd --policy all --leak-after 2s --batch 1 -o known.jsonl "$watched" known 4 ||

@@ -288,7 +288,7 @@ TEST(newer_version, "a trace of a newer version is refused with its number")
 	header.check = checksum(&header, offsetof(struct hw_trace_header, check));
 	save(path, (const char *)&header, sizeof(header));
 	CHECK(trace_open(path, &err) == NULL);
-	CHECK(strstr(err.text, "trace version 7 is newer than this heapwise") != NULL);
+	CHECK(strstr(err.text, "trace version 7 is too new; this heapwise reads versions up to") != NULL);
 }
 
 TEST(full_device, "a full device is reported and stops nothing")

@@ -191,7 +191,7 @@ TEST(bad_event, "an event that breaks the contract is refused")
 
 	sink.image(sink.self, &(struct stream_image){0}, &err);
 	CHECK_EQ(sink.events(sink.self, &skipped, 1, &err), ERR_INPUT);
-	CHECK_STR(err.text, "chunk 1 is told where 0 is next");
+	CHECK_STR(err.text, "chunk 1 is out of order; expected 0");
 	CHECK_EQ(sink.events(sink.self, &unknown, 1, &err), ERR_INPUT);
 	close_or_fail(writer);
 }

@@ -32,8 +32,8 @@ static const struct {
 static void give_up(void)
 {
 	static const char text[] =
-		"heapwise: this program was built with 'heapwise cc' and cannot map "
-		"its shadow memory (ulimit -v?)\n";
+		"heapwise: this program was built with 'heapwise cc' and cannot map its shadow memory; check ulimit "
+		"-v\n";
 
 	hwr_write(2, text, sizeof(text) - 1);
 	for (;;)
