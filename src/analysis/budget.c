@@ -22,23 +22,21 @@ static void why_incomplete(const struct budget_trace *trace, struct strbuf *out)
 	u64 lost = summary_lost_events(model);
 
 	if (!model->has_image)
-		add_reason(out, "there is no program in it");
+		add_reason(out, "the trace contains no program");
 	else if (!model->has_end)
-		add_reason(out, "it breaks off before the program's end");
+		add_reason(out, "the recording is truncated before the program's end");
 	if (trace->info && trace->info->damaged_blocks)
 		add_reason(out, "parts of the file are damaged");
 	if (lost) {
 		add_reason(out, "");
-		strbuf_addf(out, "%s event%s lost", units_count(lost).text,
-			    lost == 1 ? " was" : "s were");
+		strbuf_add(out, units_things(lost, "event(s) (was|were) lost").text);
 	}
 	if (model->strange_events)
 		add_reason(out, "events contradict each other");
 	if (model->aggregated)
 		add_reason(
 			out,
-			"the trace reached its size limit, so that peaks and temporary chunks are "
-			"those up to then");
+			"the trace reached its size limit; peaks and temporary chunks cover the run up to then");
 }
 
 /* ---- who is to blame ---- */
@@ -218,7 +216,7 @@ int check_run(struct check *self, const struct check_query *query, struct err *e
 
 	self->query = *query;
 	if (budgets_have_growth(query->budgets) && !query->baseline)
-		return err_set(err, ERR_USAGE, "max-growth wants a baseline to grow from");
+		return err_set(err, ERR_USAGE, "max-growth needs a baseline; give one with --baseline");
 	if (!vec_extend(&self->values, count) || !vec_extend(&self->base, count) ||
 	    !vec_extend(&self->sets, count))
 		return err_set(err, ERR_MEMORY, "out of memory for budgets");

@@ -97,7 +97,7 @@ static int take_bytes(struct file *self, const struct toml_entry *entry, u64 *by
 	if (value->type == TOML_INTEGER && value->integer >= 0)
 		*bytes = (u64)value->integer;
 	else if (value->type != TOML_STRING || !parse_bytes(value->text, bytes))
-		return refuse(self, value, "%s wants a size such as 4096, \"64K\" or \"1.5G\"",
+		return refuse(self, value, "%s must be a size such as 4096, \"64K\" or \"1.5G\"",
 			      entry->key);
 	return 0;
 }
@@ -111,7 +111,7 @@ static int take_limit(struct file *self, struct budget *to, enum compare_metric 
 	if (compare_metric_is_bytes(metric))
 		return take_bytes(self, entry, &to->max[metric]);
 	if (value->type != TOML_INTEGER || value->integer < 0)
-		return refuse(self, value, "%s wants a number from 0 on", entry->key);
+		return refuse(self, value, "%s must be a number, 0 or greater", entry->key);
 	to->max[metric] = (u64)value->integer;
 	return 0;
 }
@@ -127,7 +127,7 @@ static int take_growth(struct file *self, struct budget *to, const struct toml_e
 	else if (value->type == TOML_REAL && value->real >= 0)
 		to->growth = value->real / 100;
 	else if (value->type != TOML_STRING || !budget_parse_growth(value->text, &to->growth))
-		return refuse(self, value, "max-growth wants a percentage such as \"5%%\" or 2.5");
+		return refuse(self, value, "max-growth must be a percentage such as \"5%%\" or 2.5");
 	return 0;
 }
 
@@ -137,15 +137,14 @@ static int take_growth_of(struct file *self, struct budget *to, const struct tom
 
 	to->growth_of = 0;
 	if (value->type != TOML_ARRAY || !value->count)
-		return refuse(self, value, "growth-of wants an array such as [\"peak\", \"kept\"]");
+		return refuse(self, value, "growth-of must be an array such as [\"peak\", \"kept\"]");
 	for (u32 i = 0; i < value->count; i++) {
 		const struct toml_value *item = &value->items[i];
 		enum compare_metric metric;
 
 		if (item->type != TOML_STRING || !compare_metric_parse(item->text, &metric))
 			return refuse(self, item,
-				      "growth-of knows bytes, allocations, peak, kept and "
-				      "temporary");
+				      "growth-of must list bytes, allocations, peak, kept or temporary");
 		to->growth_of |= 1u << metric;
 	}
 	return 0;
@@ -154,7 +153,7 @@ static int take_growth_of(struct file *self, struct budget *to, const struct tom
 static int take_text(struct file *self, const struct toml_entry *entry, const char **to)
 {
 	if (entry->value.type != TOML_STRING || !*entry->value.text)
-		return refuse(self, &entry->value, "%s wants a string, not %s", entry->key,
+		return refuse(self, &entry->value, "%s must be a string, not %s", entry->key,
 			      entry->value.type == TOML_STRING ? "an empty one"
 							       : toml_type_name(entry->value.type));
 	*to = keep(self, entry->value.text);
@@ -169,7 +168,7 @@ static int take_scope(struct file *self, struct budget *to, enum budget_scope sc
 	int status;
 
 	if (to->scope != BUDGET_PROGRAM)
-		return refuse(self, entry, "this budget is of a %s already",
+		return refuse(self, entry, "this budget already has a %s; write another [[budget]]",
 			      scope_names[to->scope]);
 	status = take_text(self, entry, &text);
 	if (status < 0)
@@ -221,8 +220,8 @@ static int unknown_key(struct file *self, const struct toml_entry *entry, bool w
 	if (nearest)
 		return refuse(self, entry, "unknown key '%.60s': did you mean %s?", entry->key,
 			      nearest);
-	return refuse(self, entry, "'%.60s' means nothing %s", entry->key,
-		      whole ? "here: a function, type, module or file is for a [[budget]]"
+	return refuse(self, entry, "'%.60s' has no meaning %s", entry->key,
+		      whole ? "here; put a function, type, module or file into a [[budget]]"
 			    : "in a budget");
 }
 
@@ -264,7 +263,7 @@ static int take_table(struct file *self, u32 number)
 	int status = 0;
 
 	if (number && (strcmp(table->name, "budget") != 0 || !table->array))
-		return refuse_at(self, table->line, 1, "only tables [[budget]] are known here");
+		return refuse_at(self, table->line, 1, "unknown table; only [[budget]] tables are known");
 	for (u64 i = 0; i < self->toml.entries.count && status == 0; i++)
 		if (self->toml.entries.data[i].table == number)
 			status = take_entry(self, to, &self->toml.entries.data[i], !number);
@@ -272,11 +271,11 @@ static int take_table(struct file *self, u32 number)
 		return status;
 	if (fresh.scope == BUDGET_PROGRAM)
 		return refuse_at(self, table->line, 1,
-				 "this budget lacks a function, type, module or file");
+				 "this budget needs a function, type, module or file");
 	if (!has_limit(&fresh))
 		return refuse_at(self, table->line, 1,
-				 "this budget has no limit: max-peak, max-bytes, "
-				 "max-allocs, max-kept, max-temporary or max-growth");
+				 "this budget needs a limit: max-peak, max-bytes, max-allocs, max-kept, max-temporary "
+				 "or max-growth");
 	return vec_push(&self->out->list, fresh)
 		       ? 0
 		       : err_set(self->err, ERR_MEMORY, "out of memory for budgets");

@@ -7,15 +7,14 @@
 #include "analysis/findings.h"
 
 const struct problem_rule check_rules[] = {
-	{"max-peak", "The most live bytes at any moment must stay within the limit."},
-	{"max-bytes", "The bytes requested in all must stay within the limit."},
+	{"max-peak", "Live bytes must stay within the limit at any moment."},
+	{"max-bytes", "The requested bytes must stay within the limit."},
 	{"max-allocs", "The number of allocations must stay within the limit."},
 	{"max-kept", "Bytes that are never freed must stay within the limit."},
 	{"max-temporary",
-	 "Chunks that are freed before the next allocation of their thread must stay within "
-	 "the limit."},
-	{"max-growth", "The numbers must not grow against the baseline by more than the limit."},
-	{"incomplete", "The recording must hold every event, or the limits cannot be judged."},
+	 "Chunks freed before the next allocation of their thread must stay within the limit."},
+	{"max-growth", "Numbers must not grow beyond the baseline by more than the limit."},
+	{"incomplete", "The recording must contain every event; otherwise the limits cannot be checked."},
 };
 const u32 check_rule_count = sizeof check_rules / sizeof *check_rules;
 

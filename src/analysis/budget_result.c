@@ -32,27 +32,27 @@ enum {
 
 static const struct result_column limit_columns[COLUMNS] = {
 	[AT_STATUS] = COLUMN("status", "status", VALUE_TEXT, "over or within"),
-	[AT_SUBJECT] = COLUMN("subject", "what", VALUE_TEXT, "what is limited"),
-	[AT_IS] = COLUMN("is", "is", VALUE_TEXT, "what it is, in words"),
-	[AT_MAY] = COLUMN("may", "limit", VALUE_TEXT, "what it may be, in words"),
-	[AT_BY] = COLUMN("by", "above by", VALUE_TEXT, "how much it is above, in words"),
-	[AT_SENTENCE] = COLUMN("text", NULL, VALUE_TEXT, "all of this in one sentence"),
+	[AT_SUBJECT] = COLUMN("subject", "what", VALUE_TEXT, "what the limit applies to"),
+	[AT_IS] = COLUMN("is", "is", VALUE_TEXT, "measured value, as text"),
+	[AT_MAY] = COLUMN("may", "limit", VALUE_TEXT, "limit, as text"),
+	[AT_BY] = COLUMN("by", "above by", VALUE_TEXT, "excess over the limit, as text"),
+	[AT_SENTENCE] = COLUMN("text", NULL, VALUE_TEXT, "the row as one sentence"),
 	[AT_RULE] = COLUMN("rule", NULL, VALUE_TEXT, "key or option that sets the limit"),
 	[AT_SCOPE] = COLUMN("scope", NULL, VALUE_TEXT, "program, function, type, module or file"),
-	[AT_PATTERN] = COLUMN("pattern", NULL, VALUE_TEXT, "which of them; none for the program"),
-	[AT_NAME] = COLUMN("name", NULL, VALUE_TEXT, "name that the budget was given"),
+	[AT_PATTERN] = COLUMN("pattern", NULL, VALUE_TEXT, "its name; none for the program"),
+	[AT_NAME] = COLUMN("name", NULL, VALUE_TEXT, "name given to the budget"),
 	[AT_METRIC] =
 		COLUMN("metric", NULL, VALUE_TEXT, "bytes, allocations, peak, kept or temporary"),
-	[AT_UNIT] = COLUMN("unit", NULL, VALUE_TEXT, "of value, limit, base and over_by"),
+	[AT_UNIT] = COLUMN("unit", NULL, VALUE_TEXT, "unit of value, limit, base and over_by"),
 	[AT_GROWTH] =
-		COLUMN("growth", NULL, VALUE_SHARE, "growth that is allowed; none = no such limit"),
-	[AT_VALUE] = COLUMN("value", NULL, VALUE_COUNT, "what it is"),
-	[AT_LIMIT] = COLUMN("limit", NULL, VALUE_COUNT, "what it may be"),
+		COLUMN("growth", NULL, VALUE_SHARE, "allowed growth; none = no such limit"),
+	[AT_VALUE] = COLUMN("value", NULL, VALUE_COUNT, "measured value"),
+	[AT_LIMIT] = COLUMN("limit", NULL, VALUE_COUNT, "limit"),
 	[AT_BASE] =
-		COLUMN("base", NULL, VALUE_COUNT, "what it is in the baseline; only with growth"),
-	[AT_OVER_BY] = COLUMN("over_by", NULL, VALUE_COUNT, "how much it is above; 0 = it is not"),
-	[AT_OVER] = COLUMN("over", NULL, VALUE_BOOL, "whether it is above"),
-	[AT_LINE] = COLUMN("line", NULL, VALUE_ID, "of the file with budgets; none = an option"),
+		COLUMN("base", NULL, VALUE_COUNT, "value in the baseline; only for growth"),
+	[AT_OVER_BY] = COLUMN("over_by", NULL, VALUE_COUNT, "excess over the limit; 0 = within the limit"),
+	[AT_OVER] = COLUMN("over", NULL, VALUE_BOOL, "whether the limit is exceeded"),
+	[AT_LINE] = COLUMN("line", NULL, VALUE_ID, "line in the budget file; none = set by an option"),
 };
 
 /* Copies and empties the text. */
@@ -133,12 +133,12 @@ static struct result *limits_of(const struct check *self)
 static struct result *culprits_of(const struct check *self)
 {
 	static const struct result_column columns[] = {
-		COLUMN("subject", "where", VALUE_TEXT, "limit that is exceeded"),
-		COLUMN("amount", "how much", VALUE_TEXT, "how much of it is here"),
+		COLUMN("subject", "where", VALUE_TEXT, "exceeded limit"),
+		COLUMN("amount", "how much", VALUE_TEXT, "share of the value at this place, as text"),
 		COLUMN("rule", NULL, VALUE_TEXT, "key or option that sets the limit"),
 		COLUMN("value", NULL, VALUE_COUNT, "the same as a number"),
-		COLUMN("base", NULL, VALUE_COUNT, "the same in the baseline; only with growth"),
-		COLUMN("stack", "stack", VALUE_STACK, "who allocates; innermost frame first"),
+		COLUMN("base", NULL, VALUE_COUNT, "the same in the baseline; only for growth"),
+		COLUMN("stack", "stack", VALUE_STACK, "stack that allocates; innermost frame first"),
 	};
 	struct result *table = result_new(RESULT_TABLE, "culprits", "Most of it");
 	struct strbuf text = {0};
@@ -189,7 +189,7 @@ static void say_unmatched(const struct check *self, struct result *record)
 			continue;
 		strbuf_clear(&text);
 		budget_add_scope(&self->query.budgets->list.data[i], &text);
-		result_add_caveat(record, "no allocation is of %s (line %u of the budgets)",
+		result_add_caveat(record, "no allocation matches %s (line %u of the budget file)",
 				  strbuf_text(&text), self->query.budgets->list.data[i].line);
 	}
 	strbuf_release(&text);
@@ -203,24 +203,21 @@ static void say_of_baseline(const struct check *self, struct result *record)
 		return;
 	before = self->query.baseline->source->model;
 	if (strcmp(compare_program_name(now), compare_program_name(before)) != 0)
-		result_add_caveat(record, "the programs differ: %s, and %s in the baseline",
+		result_add_caveat(record, "the programs differ: %s here, %s in the baseline",
 				  compare_program_name(now), compare_program_name(before));
 	if (!now->image.sample_bytes != !before->image.sample_bytes)
 		result_add_caveat(record,
-				  "only one of recording and baseline is sampled: small growth "
-				  "is chance");
+				  "only one of recording and baseline is sampled: small growth may be chance");
 }
 
 static const char *title_of(const struct check *self, struct result *record, struct strbuf *text)
 {
 	if (self->over)
-		strbuf_addf(text, "%s of %s limit%s %s exceeded", units_count(self->over).text,
-			    units_count(self->rows.count).text, self->rows.count == 1 ? "" : "s",
-			    self->over == 1 ? "is" : "are");
+		strbuf_addf(text, "%s of %s %s exceeded", units_count(self->over).text,
+			    units_things(self->rows.count, "limit(s)").text, self->over == 1 ? "is" : "are");
 	else
-		strbuf_addf(text, "%s limit%s kept%s", units_count(self->rows.count).text,
-			    self->rows.count == 1 ? " is" : "s are",
-			    self->failed ? ", as far as is known" : "");
+		strbuf_addf(text, "%s kept%s", units_things(self->rows.count, "limit(s) (is|are)").text,
+			    self->failed ? " for the part that was recorded" : "");
 	return take_copy(record, text);
 }
 
@@ -237,11 +234,11 @@ static void add_head(struct result *record, const struct check *self)
 
 	record->title = title_of(self, record, &text);
 	add(record, "file", "trace", VALUE_TEXT,
-	    value_text(result_copy(record, self->query.trace.label)), "trace that was checked");
+	    value_text(result_copy(record, self->query.trace.label)), "checked trace");
 	add(record, "baseline", "baseline", VALUE_TEXT,
 	    self->query.baseline ? value_text(result_copy(record, self->query.baseline->label))
 				 : value_unknown(),
-	    "trace that growth is counted from");
+	    "baseline trace");
 	add(record, "program", NULL, VALUE_PATH,
 	    model->has_image ? value_text(result_copy(record, model->image.program))
 			     : value_unknown(),
@@ -249,12 +246,12 @@ static void add_head(struct result *record, const struct check *self)
 	add(record, "passed", NULL, VALUE_BOOL, value_number(!self->failed),
 	    "whether the check passed");
 	add(record, "checked", NULL, VALUE_COUNT, value_number(self->rows.count),
-	    "limits that were checked");
+	    "checked limits");
 	add(record, "over", NULL, VALUE_COUNT, value_number(self->over),
-	    "limits that are exceeded");
+	    "exceeded limits");
 	add(record, "hidden_kept_bytes", NULL, VALUE_BYTES,
 	    value_number(self->sets.data[0].hidden_bytes),
-	    "bytes that the C and C++ libraries keep on purpose, which do not count as kept");
+	    "bytes that the C and C++ libraries keep on purpose; not counted as kept");
 	add(record, "complete", NULL, VALUE_BOOL,
 	    value_number(!self->incomplete[0].count && !self->incomplete[1].count),
 	    "whether every event is in trace and baseline");

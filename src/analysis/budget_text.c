@@ -135,7 +135,7 @@ void check_say_incomplete(const struct check *self, u32 which, struct strbuf *ou
 		    strbuf_text(&self->incomplete[which]),
 		    self->query.allow_incomplete
 			    ? ""
-			    : "; --allow-incomplete lets it pass all the same");
+			    : "; --allow-incomplete accepts it");
 }
 
 /* A program that did not come to its own end did less than it should. False if it did. */
@@ -145,13 +145,12 @@ bool check_say_end(const struct check *self, struct strbuf *out)
 
 	if (model->has_end && model->end.how == IMAGE_KILLED)
 		strbuf_addf(out,
-			    "the program was ended by signal %d: its numbers are those up to then",
+			    "the program was killed by signal %d; numbers cover the run up to then",
 			    model->end.value);
 	else if (model->has_end && model->end.how == IMAGE_DETACHED)
 		strbuf_add(
 			out,
-			"the recording was stopped before the program's end: its numbers are those "
-			"up to then");
+			"the recording was stopped before the program's end; numbers cover the run up to then");
 	return out->count != 0;
 }
 

@@ -14,27 +14,27 @@
 enum { EDGE_NAME = 38, ROUTINE_NAME = 32 };
 
 static const struct result_column routine_edges[] = {
-	COLUMN("caller", "caller", VALUE_TEXT, "routine that called"),
-	COLUMN("callee", "callee", VALUE_TEXT, "routine that was called"),
-	COLUMN("calls", "calls", VALUE_COUNT, "how often"),
+	COLUMN("caller", "caller", VALUE_TEXT, "calling routine"),
+	COLUMN("callee", "callee", VALUE_TEXT, "called routine"),
+	COLUMN("calls", "calls", VALUE_COUNT, "number of calls"),
 	COLUMN("caller_id", NULL, VALUE_ID, "number of the caller in the table of routines"),
 	COLUMN("callee_id", NULL, VALUE_ID, "number of the callee in the table of routines"),
 };
 
 static const struct result_column stack_edges[] = {
-	COLUMN("caller", "caller", VALUE_TEXT, "function that called"),
-	COLUMN("callee", "callee", VALUE_TEXT, "function that was called"),
+	COLUMN("caller", "caller", VALUE_TEXT, "calling function"),
+	COLUMN("callee", "callee", VALUE_TEXT, "called function"),
 	COLUMN("allocations", "allocations", VALUE_COUNT,
-	       "allocations that were made below the call"),
+	       "allocations made within the call"),
 	COLUMN("caller_id", NULL, VALUE_ID, "number of the caller in the table of functions"),
 	COLUMN("callee_id", NULL, VALUE_ID, "number of the callee in the table of functions"),
-	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes that were requested below the call"),
+	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested within the call"),
 };
 
 static const struct result_column routine_columns[] = {
 	COLUMN("id", NULL, VALUE_ID, "number in this graph"),
 	COLUMN("routine", "routine", VALUE_TEXT, "its name"),
-	COLUMN("module", NULL, VALUE_PATH, "file that it is in"),
+	COLUMN("module", NULL, VALUE_PATH, "file that contains it"),
 	{.name = "below_allocations",
 	 .label = "below",
 	 .type = VALUE_COUNT,
@@ -43,22 +43,22 @@ static const struct result_column routine_columns[] = {
 	{.name = "below_bytes",
 	 .label = "bytes",
 	 .type = VALUE_BYTES,
-	 .meaning = "bytes of those",
+	 .meaning = "bytes of these allocations",
 	 .over = "allocations"},
 	{.name = "allocations",
 	 .label = "own",
 	 .type = VALUE_COUNT,
-	 .meaning = "allocations while it was the innermost",
+	 .meaning = "allocations while it was the innermost function",
 	 .over = "allocations"},
 	{.name = "bytes",
 	 .label = "own bytes",
 	 .type = VALUE_BYTES,
-	 .meaning = "bytes of those",
+	 .meaning = "bytes of these allocations",
 	 .over = "allocations"},
-	COLUMN("calls", "calls", VALUE_COUNT, "how often it was called"),
-	COLUMN("inclusive_ns", "time", VALUE_NS, "from its beginning to its end"),
-	COLUMN("exclusive_ns", "own time", VALUE_NS, "less that of what it called"),
-	COLUMN("address", NULL, VALUE_ADDRESS, "its first instruction, in the module"),
+	COLUMN("calls", "calls", VALUE_COUNT, "number of calls"),
+	COLUMN("inclusive_ns", "time", VALUE_NS, "time from its beginning to its end"),
+	COLUMN("exclusive_ns", "own time", VALUE_NS, "time without that of the functions it called"),
+	COLUMN("address", NULL, VALUE_ADDRESS, "address of its first instruction in the module"),
 };
 enum { STACK_COLUMNS = 7, ROUTINE_COLUMNS = sizeof routine_columns / sizeof *routine_columns };
 
@@ -191,7 +191,7 @@ static void add_fields(struct result *result, const struct callgraph *self)
 {
 	const struct routine_counts *counts = &self->counts;
 	struct result_column source =
-		COLUMN("source", "made from", VALUE_TEXT, "what the graph was made from");
+		COLUMN("source", "made from", VALUE_TEXT, "source of the graph");
 
 	result_add_field(result, source,
 			 value_text(self->from_stacks ? "allocation stacks" : "routine events"));
@@ -202,17 +202,17 @@ static void add_fields(struct result *result, const struct callgraph *self)
 	if (self->from_stacks)
 		return;
 	add_field(result, "calls", "calls", counts->enters, "routines that began");
-	add_field(result, "ends", "ends", counts->leaves, "routines that ended, as recorded");
+	add_field(result, "ends", "ends", counts->leaves, "recorded ends of routines");
 	add_field(result, "unwound", "of those unwound", counts->unwound,
 		  "ends by an exception or a longjmp");
 	add_field(result, "missing_exits", "missing ends", counts->missing_exits,
-		  "routines whose end was found missing when a caller ended, as after tail calls");
+		  "routines whose end was missing when a caller ended, as after tail calls");
 	add_field(result, "unfinished", "unfinished", counts->unfinished,
-		  "routines that had not ended when the recording did");
+		  "routines that had not ended at the end of the recording");
 	add_field(result, "strange_exits", "strange ends", counts->strange_exits,
-		  "ends of a routine that was not on the stack: ignored");
+		  "ends of routines that were not on the stack; ignored");
 	add_field(result, "allocations", "allocations", counts->allocations,
-		  "allocations that were seen among the routines");
+		  "allocations within routines");
 	add_field(result, "outside_allocations", "of those outside", counts->outside_allocations,
 		  "allocations outside all routines");
 }
@@ -230,8 +230,8 @@ struct result *callgraph_result(const struct callgraph *self, u64 top, struct er
 	result_add_part(result, routine_table(self, top));
 	if (self->counts.cut_frames)
 		result_add_caveat(
-			result, "%s outer routines of stacks that grew too deep were closed early",
-			units_count(self->counts.cut_frames).text);
+			result, "%s closed early, because stacks grew too deep",
+			units_things(self->counts.cut_frames, "outer routine(s) (was|were)").text);
 	if (!result_failed(result))
 		return result;
 	err_set(err, ERR_MEMORY, "out of memory");
@@ -250,22 +250,19 @@ void callgraph_add_caveats(struct result *result, const struct routine_graph *gr
 
 	if (by && strcmp(by, "emad") == 0)
 		result_add_caveat(result,
-				  "the text that was imported has times of allocations and frees "
-				  "only: times of routines are coarse");
+				  "the imported text has times of allocations and frees only, so times of routines are "
+				  "coarse");
 	if (filter && *filter)
 		result_add_caveat(result, "only some routines were recorded: %s", filter);
 	if (sample && *sample)
 		result_add_caveat(result,
-				  "one call in %s was recorded: counts are those of the sample",
+				  "one call in %s was recorded; counts are those of the sample",
 				  sample);
 	if (left_out && strcmp(left_out, "0") != 0)
-		result_add_caveat(result, "%s events of routines were left out while recording",
-				  left_out);
+		result_add_caveat(result, "routine events left out while recording: %s", left_out);
 	if (unwritten)
 		result_add_caveat(result,
-				  "%s events of routines came after the trace had reached its "
-				  "size limit, and are not in it",
-				  unwritten);
+				  "routine events missing because the trace had reached its size limit: %s", unwritten);
 }
 
 /* ---- DOT ---- */
@@ -277,9 +274,9 @@ static const char *remark_of(const struct callgraph *self, const struct callgrap
 	const char *copy;
 
 	if (self->from_stacks)
-		strbuf_addf(&text, "%s allocations", units_count(node->below_allocations).text);
+		strbuf_addf(&text, "%s", units_things(node->below_allocations, "allocation(s)").text);
 	else
-		strbuf_addf(&text, "%s calls, %s", units_count(node->calls).text,
+		strbuf_addf(&text, "%s, %s", units_things(node->calls, "call(s)").text,
 			    units_ns((u64)node->inclusive_ns).text);
 	copy = text.failed ? NULL : arena_copy(arena, strbuf_text(&text));
 	strbuf_release(&text);

@@ -2,6 +2,7 @@
  * What a reader must know before trusting numbers: losses, damage, estimates, disagreement.
  * Host. Each caveat is one sentence that says what is missing and, where something helps, what. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/summary.h"
@@ -30,7 +31,7 @@ static void about_part(struct result *result, const struct model *model)
 {
 	if (model->whole)
 		result_add_caveat(result,
-				  "a part of the trace: %s of %s allocations, %s of %s",
+				  "part of the trace: %s of %s allocations, %s of %s",
 				  units_count(model_count(model, model->totals.allocations)).text,
 				  units_count(model_count(model, model->whole->totals.allocations))
 					  .text,
@@ -42,24 +43,22 @@ static void about_file(struct result *result, const struct model *model,
 		       const struct trace_info *info)
 {
 	if (info && info->damaged_blocks)
-		result_add_caveat(result, "%s damaged and %s skipped, so numbers are too low: %s",
-				  info->damaged_blocks == 1 ? "one block of the file is"
-							    : "several blocks of the file are",
-				  info->damaged_blocks == 1 ? "was" : "were", info->damage);
+		result_add_caveat(result, "%s damaged and skipped, so numbers are too low: %s",
+				  info->damaged_blocks == 1 ? "one section of the file is" : "several sections of the file are",
+				  info->damage);
 	if (!model->has_end)
 		result_add_caveat(result,
-				  "the recording breaks off before the program's end: numbers are "
-				  "those up to the last block that was written");
+				  "the recording is truncated before the program's end: numbers cover the run up to the last section "
+				  "written");
 	else if (info && !info->complete)
 		result_add_caveat(
-			result, "the file was not closed properly; everything up to its last whole "
-				"block was read");
+			result, "the file was not closed properly; everything up to its last complete section was read");
 	if (model->strange_events)
-		result_add_caveat(result, "%s events contradict others and were skipped",
-				  units_count(model->strange_events).text);
+		result_add_caveat(result, "%s",
+				  units_things(model->strange_events, "event(s) (contradicts|contradict) others and (was|were) skipped")
+					  .text);
 	if (model->contexts.orphans)
-		result_add_caveat(result, "%s stacks lack their outer frames",
-				  units_count(model->contexts.orphans).text);
+		result_add_caveat(result, "%s", units_things(model->contexts.orphans, "stack(s) without outer frames").text);
 }
 
 /* Frees of blocks that are unknown because of what the user wanted are nothing to worry about. */
@@ -67,15 +66,13 @@ static void about_strangers(struct result *result, const struct model *model)
 {
 	bool continued = model->image.flags & HW_RUN_CONTINUED;
 	const char *which = continued && model->pauses
-				    ? "chunks that were allocated before this recording began, or "
-				      "while it was paused"
-			    : continued	    ? "chunks that were allocated before this recording began"
-			    : model->pauses ? "chunks that were allocated while recording was paused"
-					    : "blocks whose allocation was not seen";
+				    ? "chunks allocated before this recording began or while it was paused"
+			    : continued	    ? "chunks allocated before this recording began"
+			    : model->pauses ? "chunks allocated while recording was paused"
+					    : "blocks whose allocation was not recorded";
 
 	if (model->unknown_frees)
-		result_add_caveat(result, "%s %s of %s", units_count(model->unknown_frees).text,
-				  model->unknown_frees == 1 ? "free" : "frees", which);
+		result_add_caveat(result, "%s of %s", units_things(model->unknown_frees, "free(s)").text, which);
 }
 
 static void about_losses(struct result *result, const struct model *model)
@@ -83,21 +80,15 @@ static void about_losses(struct result *result, const struct model *model)
 	u64 lost = summary_lost_events(model);
 
 	if (lost)
-		result_add_caveat(
-			result,
-			"%s events were lost: counts are too low and some chunks may seem "
-			"kept",
-			units_count(lost).text);
+		result_add_caveat(result, "%s: counts are too low, and some chunks may seem kept",
+				  units_things(lost, "event(s) (was|were) lost").text);
 	for (u32 i = 0; i < HW_FAULT_COUNT && model->has_end; i++)
 		if (model->end.totals.faults[i] && i != HW_FAULT_CHECKED)
-			result_add_caveat(result, "%s %s",
-					  units_count(model->end.totals.faults[i]).text,
-					  fault_texts[i]);
+			result_add_caveat(result, "%s", units_things(model->end.totals.faults[i], fault_texts[i]).text);
 	about_strangers(result, model);
 	if (model->implied_frees)
-		result_add_caveat(result,
-				  "%s frees were not seen and follow from reuse of the address",
-				  units_count(model->implied_frees).text);
+		result_add_caveat(result, "%s seen, but implied by reuse of the address",
+				  units_things(model->implied_frees, "free(s) (was|were) not").text);
 }
 
 /* Moments between pause and resume; a pause that never ends goes to the end of the recording. */
@@ -131,18 +122,17 @@ static void about_routine_stacks(struct result *result, const struct model *mode
 	for (u64 i = 0; i < model->notes.count; i++)
 		if (strcmp(model->notes.data[i].key, "routine_stacks") == 0)
 			none = strcmp(model->notes.data[i].value, "none") == 0;
-	result_add_caveat(result, none ? "no routine told that it began, so that stacks have one frame: the program was not "
-					 "made by 'heapwise cc --routines', or the filter lets none through"
-				       : "stacks are made of the routines that told that they began: callers that are not "
-					 "instrumented are missing, but for the one that called a routine or the allocator");
+	result_add_caveat(result, none ? "no routine events recorded; stacks have one frame (the program was not built with 'heapwise cc "
+					 "--routines', or the filter matches no routine)"
+				       : "stacks consist of instrumented routines: other callers are missing, except the one that called "
+					 "a routine or the allocator");
 }
 
 static void about_method(struct result *result, const struct model *model)
 {
 	if (model->pauses)
 		result_add_caveat(result,
-				  "recording was paused for %s: what was allocated then is not "
-				  "counted",
+				  "recording was paused for %s; allocations made then are not counted",
 				  units_ns(paused_ns(model)).text);
 	if (model->image.sample_bytes)
 		result_add_caveat(result,
@@ -151,15 +141,14 @@ static void about_method(struct result *result, const struct model *model)
 	if (model->aggregated)
 		result_add_caveat(
 			result,
-			"the trace reached its size limit after %s: from there on only sums "
-			"per stack are known; temporary chunks, peaks of points and shares of "
-			"a later peak are those up to then",
+			"the trace reached its size limit after %s; later events are kept only as totals per stack: temporary "
+			"chunks, peaks of points and shares of a later peak cover the run up to then",
 			units_ns(tick_clock_ns(&model->clock,
 					       model->end.totals.aggregated_from_ticks))
 				.text);
 	if (!(model->image.flags & HW_RUN_ALLOC_STACKS))
 		result_add_caveat(result,
-				  "recorded without stacks: all allocations share one point");
+				  "recorded without stacks: all allocations are one point");
 	if (model->image.flags & HW_RUN_ROUTINE_STACKS)
 		about_routine_stacks(result, model);
 	if (!tick_clock_known(&model->clock))
@@ -172,8 +161,7 @@ static void compare(struct result *result, const char *what, u64 ours, u64 monit
 {
 	if (ours != monitors)
 		result_add_caveat(result,
-				  "%s: the events add up to %" PRIu64 ", but %" PRIu64
-				  " were counted while recording",
+				  "%s: events add up to %" PRIu64 ", but %" PRIu64 " were counted while recording",
 				  what, ours, monitors);
 }
 
@@ -207,18 +195,16 @@ static void about_notes(struct result *result, const struct model *model)
 	static const struct {
 		const char *key, *text;
 	} known[] = {
-		{"unrecorded_children",
-		 "child processes allocated and were not recorded: use --children"},
-		{"unrecorded_execs",
-		 "programs started by children were not recorded: use --children"},
+		{"unrecorded_children", "child process(es) allocated but (was|were) not recorded; use --children"},
+		{"unrecorded_execs", "program(s) started by child processes (was|were) not recorded; use --children"},
 		{"unreachable",
-		 "processes could not reach the recording's shared memory and were not recorded (chroot, namespaces, "
+		 "process(es) could not reach the recording's shared memory and (was|were) not recorded (chroot, namespaces, "
 		 "a sandbox without /proc, or little address space)"},
 		{"unseen_ends",
-		 "processes ended unseen: another program took over that the recorder was not loaded into (static, "
-		 "setuid, or started with another environment), or a bare system call ended it"},
-		{"unopened", "processes were not recorded: no trace could be opened for them"},
-		{"berth_shortage", "programs were not recorded because too many started at once"},
+		 "process(es) ended unseen: replaced by a program without the recorder (static, setuid, or started with "
+		 "another environment), or ended by a bare system call"},
+		{"unopened", "process(es) (was|were) not recorded: no trace could be opened"},
+		{"berth_shortage", "program(s) (was|were) not recorded: too many started at once"},
 	};
 
 	for (u64 i = 0; i < model->notes.count; i++) {
@@ -226,7 +212,7 @@ static void about_notes(struct result *result, const struct model *model)
 
 		for (u32 k = 0; k < sizeof known / sizeof *known; k++)
 			if (strcmp(note->key, known[k].key) == 0 && strcmp(note->value, "0") != 0)
-				result_add_caveat(result, "%s %s", note->value, known[k].text);
+				result_add_caveat(result, "%s", units_things(strtoull(note->value, NULL, 10), known[k].text).text);
 		if (strcmp(note->key, "runtime_hint") == 0 && *note->value)
 			result_add_caveat(result, "%s", note->value);
 	}
@@ -236,8 +222,7 @@ void add_caveats(struct result *result, const struct model *model, const struct 
 {
 	about_part(result, model);
 	if (model->whole && model->aggregated)
-		result_add_caveat(result, "sums that the trace has instead of events belong to no "
-					  "selection: they are left out");
+		result_add_caveat(result, "events kept only as totals belong to no selection and are left out");
 	about_file(result, model, info);
 	about_losses(result, model);
 	about_method(result, model);

@@ -109,9 +109,8 @@ int compare_moment_find(const struct model *model, const char *word, struct comp
 		return at_time(model, word, ns, moment, err);
 	} else if (strcmp(word, "end") != 0) {
 		return err_set(err, ERR_USAGE,
-			       "'%s' is no moment of this recording: a time such as 1.5s or 200ms, "
-			       "start, peak, end, the name of a mark, #N for mark number N, or "
-			       "snapshotN",
+			       "'%s' is not a moment of this recording; expected a time such as 1.5s or 200ms, start, "
+			       "peak, end, the name of a mark, #N for mark number N, or snapshotN",
 			       word);
 	}
 	return 0;

@@ -35,7 +35,7 @@ static const struct {
 	const char *a, *b, *delta, *change, *label, *remark, *meaning;
 } totals[COMPARE_METRICS] = {
 	[COMPARE_BYTES] = {"bytes.a", "bytes.b", "bytes.delta", "bytes.pct", "requested",
-			   "was {bytes.a}: {bytes.delta}, {bytes.pct}", "bytes requested in all"},
+			   "was {bytes.a}: {bytes.delta}, {bytes.pct}", "bytes requested"},
 	[COMPARE_ALLOCATIONS] = {"allocations.a", "allocations.b", "allocations.delta",
 				 "allocations.pct", "allocations",
 				 "was {allocations.a}: {allocations.delta}, {allocations.pct}",
@@ -43,7 +43,7 @@ static const struct {
 	[COMPARE_PEAK] = {"peak.a", "peak.b", "peak.delta", "peak.pct", "peak",
 			  "was {peak.a}: {peak.delta}, {peak.pct}", "most live bytes"},
 	[COMPARE_KEPT] = {"kept.a", "kept.b", "kept.delta", "kept.pct", "kept",
-			  "was {kept.a}: {kept.delta}, {kept.pct}", "bytes that were never freed"},
+			  "was {kept.a}: {kept.delta}, {kept.pct}", "bytes never freed"},
 	[COMPARE_TEMPORARY] = {"temporary.a", "temporary.b", "temporary.delta", "temporary.pct",
 			       "temporary", "was {temporary.a}: {temporary.delta}, {temporary.pct}",
 			       "chunks freed before any further allocation of their thread"},
@@ -78,13 +78,13 @@ static void add_total(struct result *record, const struct comparison *self,
 	struct result_column now =
 		COLUMN(totals[metric].b, label, type_of(metric), totals[metric].meaning);
 
-	now.remark = a == b ? "as it was" : remark_of(metric, a != 0);
-	add(record, totals[metric].a, NULL, type_of(metric), value_number(a), "the same of A");
+	now.remark = a == b ? "unchanged" : remark_of(metric, a != 0);
+	add(record, totals[metric].a, NULL, type_of(metric), value_number(a), "the same in A");
 	result_add_field(record, now, value_number(b));
 	add(record, totals[metric].delta, NULL, delta_type_of(metric), value_signed(delta(a, b)),
-	    "B less A");
+	    "B minus A");
 	add(record, totals[metric].change, NULL, VALUE_CHANGE, change(a, b),
-	    "the difference as part of A");
+	    "the difference as a share of A");
 }
 
 static struct result *summary_of(const struct comparison *self)
@@ -92,21 +92,21 @@ static struct result *summary_of(const struct comparison *self)
 	struct result *record = result_new(RESULT_RECORD, "summary", "Totals of B");
 	u64 a = self->duration_ns[0], b = self->duration_ns[1];
 	struct result_column now =
-		COLUMN("duration_ns.b", "duration", VALUE_NS, "time that is compared");
+		COLUMN("duration_ns.b", "duration", VALUE_NS, "duration that is compared");
 
 	if (!record)
 		return NULL;
 	for (u32 i = 0; i < COMPARE_METRICS; i++)
 		add_total(record, self, (enum compare_metric)i);
-	now.remark = a == b ? "as it was"
+	now.remark = a == b ? "unchanged"
 		     : a    ? "was {duration_ns.a}: {duration_ns.delta}, {duration_ns.pct}"
 			    : "was {duration_ns.a}: {duration_ns.delta}";
-	add(record, "duration_ns.a", NULL, VALUE_NS, value_number(a), "the same of A");
+	add(record, "duration_ns.a", NULL, VALUE_NS, value_number(a), "the same in A");
 	result_add_field(record, now, value_number(b));
 	add(record, "duration_ns.delta", NULL, VALUE_DELTA_NS, value_signed(delta(a, b)),
-	    "B less A");
+	    "B minus A");
 	add(record, "duration_ns.pct", NULL, VALUE_CHANGE, change(a, b),
-	    "the difference as part of A");
+	    "the difference as a share of A");
 	return record;
 }
 
@@ -141,18 +141,18 @@ static void set_columns(struct result *table, const struct compare_query *query)
 	bool stacks = query->by == COMPARE_BY_STACK;
 	struct result_column columns[COLUMNS] = {
 		[AT_STATUS] = COLUMN("status", "status", VALUE_TEXT,
-				     "new, gone, grew, shrank or same, in the metric"),
+				     "new, gone, grew, shrank or same, by the metric"),
 		[AT_A] = COLUMN("a", "A", type, "the metric in A"),
 		[AT_B] = COLUMN("b", "B", type, "the metric in B"),
 		[AT_DELTA] =
-			COLUMN("delta", "difference", delta_type_of(query->metric), "B less A"),
+			COLUMN("delta", "difference", delta_type_of(query->metric), "B minus A"),
 		[AT_PCT] = COLUMN("pct", "change", VALUE_CHANGE,
-				  "the difference as part of A; none if A has nothing"),
+				  "the difference as a share of A; none if A has nothing"),
 		[AT_NAME] = COLUMN("name", NULL, VALUE_TEXT, "what is compared; none for stacks"),
 		[AT_KEY] = COLUMN("key", NULL, VALUE_TEXT,
-				  "what rows are told apart by: equal for equal names"),
+				  "key that identifies the row; equal for equal names"),
 		[AT_STACK] = COLUMN("stack", NULL, VALUE_STACK,
-				    "a stack of the row, of B or else of A; innermost frame first"),
+				    "a stack of the row, from B or else from A; innermost frame first"),
 		[AT_SEVERITY_A] =
 			COLUMN("sev_a", NULL, VALUE_ID, "severity in A, 1 to 12; none = unknown"),
 		[AT_SEVERITY_B] =
@@ -250,7 +250,7 @@ static struct result *lines_of(const struct comparison *self)
 {
 	static const struct result_column columns[] = {
 		COLUMN("time_ns", "time", VALUE_SIGNED,
-		       "on the common clock, where the bin begins"),
+		       "start of the bin on the common clock"),
 		COLUMN("a", "A", VALUE_BYTES, "most live bytes of A in the bin"),
 		COLUMN("b", "B", VALUE_BYTES, "most live bytes of B in the bin"),
 		COLUMN("a_time_ns", NULL, VALUE_NS, "the same moment on A's own clock"),
@@ -345,25 +345,23 @@ static void say_of_programs(const struct comparison *self, struct result *record
 
 	if (strcmp(compare_program_name(a), compare_program_name(b)) != 0)
 		result_add_caveat(record,
-				  "the programs differ: A is %s and B is %s; rows are matched by "
-				  "name all the same",
+				  "the programs differ: A is %s and B is %s; rows are still matched by name",
 				  compare_program_name(a), compare_program_name(b));
 	else if (strcmp(arguments_of(a->image.command), arguments_of(b->image.command)) != 0)
 		result_add_caveat(record, "the command lines differ: A is '%s' and B is '%s'",
 				  a->image.command, b->image.command);
 	if (a->image.arch != b->image.arch)
-		result_add_caveat(record, "A and B ran on different kinds of processors: sizes of "
-					  "types may differ");
+		result_add_caveat(record, "A and B ran on different processors, so sizes of types may differ");
 	if (!a->image.sample_bytes != !b->image.sample_bytes)
 		result_add_caveat(record,
-				  "%s is sampled and %s is not: small differences are chance, and "
-				  "rows of few bytes may be missing in the sampled one",
+				  "%s is sampled and %s is not: small differences may be chance, and rows of few bytes "
+				  "may be missing from the sampled one",
 				  a->image.sample_bytes ? "A" : "B",
 				  a->image.sample_bytes ? "B" : "A");
 	else if (a->image.sample_bytes)
-		result_add_caveat(record, "both are sampled: small differences are chance");
+		result_add_caveat(record, "both are sampled: small differences may be chance");
 	if ((a->image.flags ^ b->image.flags) & HW_RUN_ALLOC_STACKS)
-		result_add_caveat(record, "only one of them was recorded with stacks");
+		result_add_caveat(record, "only one of the recordings has stacks");
 }
 
 /* What each recording says of itself, with its letter. */
@@ -394,15 +392,15 @@ static void say_of_matching(const struct comparison *self, struct result *record
 		if (self->unnamed_bytes[side] && !self->query.one_trace && self->loose.count)
 			result_add_caveat(
 				record,
-				"%s of the bytes of %s have stacks with frames without a name: in "
-				"files that were built again these are matched by the file only",
+				"%s of the bytes of %s have stacks with unnamed frames; in files that were rebuilt, "
+				"these are matched by file only",
 				units_percent(units_share(self->unnamed_bytes[side],
 							  self->all_bytes[side]))
 					.text,
 				side ? "B" : "A");
 	if (self->query.align == COMPARE_ALIGN_MARKS && !self->anchors)
-		result_add_caveat(record, "the recordings have no mark in common: the heap lines "
-					  "are aligned at the start");
+		result_add_caveat(record, "the recordings have no mark in common, so the heap lines are aligned at the "
+					  "start");
 }
 
 static void say_of_moments(const struct comparison *self, struct result *record)
@@ -410,8 +408,7 @@ static void say_of_moments(const struct comparison *self, struct result *record)
 	const struct model *model = self->query.side[0].source->model;
 
 	if (self->query.one_trace && model->aggregated)
-		result_add_caveat(record, "moments after the trace reached its size limit miss "
-					  "what was allocated from there on");
+		result_add_caveat(record, "moments after the trace reached its size limit lack later allocations");
 }
 
 /* ---- the record ---- */
@@ -427,14 +424,14 @@ static void add_side(struct result *record, const struct comparison *self, u32 s
 	const struct compare_side *of = &self->query.side[side];
 	const struct model *model = of->source->model;
 	struct result_column file =
-		COLUMN(names[side][0], side ? "B" : "A", VALUE_TEXT, "trace that is compared");
+		COLUMN(names[side][0], side ? "B" : "A", VALUE_TEXT, "compared trace");
 	const char *word = of->cuts ? of->cuts->moment[of->cut].word : NULL;
 
 	file.remark = remarks[side][self->query.one_trace];
 	result_add_field(record, file, value_text(result_copy(record, of->label)));
 	add(record, names[side][1], NULL, VALUE_TEXT,
 	    value_text(word ? result_copy(record, word) : NULL),
-	    "moment up to which it is counted; none = its end");
+	    "moment up to which it counts; none = its end");
 	add(record, names[side][2], NULL, VALUE_PATH,
 	    value_text(result_copy(record, model->image.program)), "its program");
 	add(record, names[side][3], NULL, VALUE_TEXT,
@@ -442,7 +439,7 @@ static void add_side(struct result *record, const struct comparison *self, u32 s
 	add(record, names[side][4], NULL, VALUE_BOOL,
 	    value_number(summary_complete(model, of->info)), "whether every event is in the trace");
 	add(record, names[side][5], NULL, VALUE_BYTES, value_number(model->image.sample_bytes),
-	    "sampling interval, 0 = every allocation is there");
+	    "sampling interval; 0 = every allocation is recorded");
 }
 
 static void add_states(struct result *record, const struct comparison *self)
@@ -450,7 +447,7 @@ static void add_states(struct result *record, const struct comparison *self)
 	static const char *const names[COMPARE_STATES] = {"changed.new", "changed.gone",
 							  "changed.grew", "changed.shrank",
 							  "changed.same"};
-	struct result_column first = COLUMN("changed.rows", "rows", VALUE_COUNT, "rows in all");
+	struct result_column first = COLUMN("changed.rows", "rows", VALUE_COUNT, "number of rows");
 	struct result_column share = COLUMN("matched.a", "matched", VALUE_SHARE,
 					    "share of A's metric in rows that both have");
 
@@ -459,7 +456,7 @@ static void add_states(struct result *record, const struct comparison *self)
 	result_add_field(record, first, value_number(self->rows.count));
 	for (u32 i = 0; i < COMPARE_STATES; i++)
 		add(record, names[i], NULL, VALUE_COUNT, value_number(self->states[i]),
-		    "rows of this status");
+		    "rows with this status");
 	share.remark = "of A and {matched.b} of B are in rows that both have";
 	result_add_field(record, share,
 			 self->sum[0] ? value_real(units_share(self->matched[0], self->sum[0]))
@@ -476,26 +473,26 @@ static void add_states(struct result *record, const struct comparison *self)
 
 static void add_head(struct result *record, const struct comparison *self)
 {
-	struct result_column by = COLUMN("by", "by", VALUE_TEXT, "what is compared");
+	struct result_column by = COLUMN("by", "by", VALUE_TEXT, "what rows are grouped by");
 
 	by.remark = "in {metric}";
 	add_side(record, self, 0);
 	add_side(record, self, 1);
 	result_add_field(record, by, value_text(compare_by_name(self->query.by)));
 	add(record, "metric", NULL, VALUE_TEXT, value_text(compare_metric_name(self->query.metric)),
-	    "by which rows are told");
+	    "key that identifies rows");
 	add_states(record, self);
 	add(record, "same_build", NULL, VALUE_BOOL, value_number(is_same_build(self)),
-	    "whether both programs have the same build-id, as far as they have one");
+	    "whether both programs have the same build-id, if they have one");
 	add(record, "time_map", NULL, VALUE_TEXT,
 	    value_text(compare_align_name(self->query.align == COMPARE_ALIGN_MARKS && !self->anchors
 						  ? COMPARE_ALIGN_START
 						  : self->query.align)),
 	    "how the clocks of the heap lines are aligned");
 	add(record, "bin_ns", NULL, VALUE_NS, value_number(self->bin_ns),
-	    "time that a row of the heap lines stands for");
+	    "time covered by a row of the heap lines");
 	add(record, "common_marks", NULL, VALUE_COUNT, value_number(self->anchors),
-	    "marks that both recordings have");
+	    "marks in both recordings");
 }
 
 struct result *compare_result(struct comparison *self, struct err *err)

@@ -353,7 +353,7 @@ static bool lower_mu(struct excessive *self)
 	    !outliers_matter(self, threshold))
 		return false;
 	iqr->mu = EXTREME_MU;
-	iqr->mu_from = "that of extreme outliers: above the IQR's nothing matters";
+	iqr->mu_from = "extreme outliers: no threshold below matters";
 	iqr->threshold = threshold;
 	return true;
 }
@@ -530,7 +530,7 @@ int excessive_find(struct excessive *self, const struct stack_source *source,
 	if (status == 0 && self->enough && (query->methods & BY_KMEANS)) {
 		if (query->k > self->rows.count)
 			return err_set(err, ERR_USAGE,
-				       "--k %u is more than the %llu objects that were freed",
+				       "--k %u is more than the number of freed objects, %llu",
 				       query->k, (unsigned long long)self->rows.count);
 		status = find_clusters(self, err);
 	}

@@ -8,14 +8,14 @@
 enum { AT_OBJECT, AT_DEPTH, AT_FUNCTION, AT_FREQUENCY, AT_CALLS, COLUMNS };
 
 static const struct result_column columns[COLUMNS] = {
-	COLUMN("object", "object", VALUE_ID, "number of the object in the table of those found"),
+	COLUMN("object", "object", VALUE_ID, "number of the object in the table of found objects"),
 	COLUMN("depth", NULL, VALUE_COUNT, "calls between main and this routine"),
 	COLUMN("routine", "routine (allocations through it)", VALUE_TEXT,
-	       "routine that is on the way"),
+	       "routine on the path"),
 	COLUMN("frequency", NULL, VALUE_COUNT,
-	       "the object's allocations that were made through this call"),
+	       "allocations of the object made through this call"),
 	COLUMN("calls", "calls", VALUE_COUNT,
-	       "how often its caller called this routine at all, by the routine trace"),
+	       "calls of this routine by its caller in all, from the routine trace"),
 };
 
 struct edge {

@@ -36,28 +36,28 @@ enum {
 };
 
 static const struct result_column columns[COLUMNS] = {
-	COLUMN("caller", "caller", VALUE_TEXT, "routine that the allocation is attributed to"),
-	COLUMN("size_bytes", "size", VALUE_BYTES, "requested bytes of each chunk; their mean, if sizes are taken together"),
-	COLUMN("destroyer", "destroyer", VALUE_TEXT, "routine that the free is attributed to"),
-	COLUMN("frequency", "frequency", VALUE_COUNT, "how many chunks there were"),
+	COLUMN("caller", "caller", VALUE_TEXT, "routine to which the allocation is attributed"),
+	COLUMN("size_bytes", "size", VALUE_BYTES, "requested bytes of each chunk; the mean if sizes are taken together"),
+	COLUMN("destroyer", "destroyer", VALUE_TEXT, "routine to which the free is attributed"),
+	COLUMN("frequency", "frequency", VALUE_COUNT, "number of chunks"),
 	COLUMN("life_ns", "mean life", VALUE_NS, "mean time from allocation to free"),
 	COLUMN("ratio", "R", VALUE_RATIO, "frequency / mean life in milliseconds"),
 	COLUMN("reuse", "reuse", VALUE_RATIO,
 	       "time from its first allocation to its last free / mean life"),
 	COLUMN("cluster", "cluster", VALUE_ID, "number of its cluster, 1 = the most frequent"),
-	COLUMN("found_by", "found by", VALUE_TEXT, "kmeans, iqr, both, or nothing"),
+	COLUMN("found_by", "found by", VALUE_TEXT, "method that found it: kmeans, iqr, both, or none"),
 	COLUMN("allocator_ns", "allocator", VALUE_NS,
-	       "estimated time in the allocator, all chunks"),
+	       "estimated time in the allocator, for all chunks"),
 	COLUMN("via", "through", VALUE_TEXT,
-	       "wrapper of the allocator that was looked through, of several the most frequent one"),
-	COLUMN("via_share", NULL, VALUE_SHARE, "share of the chunks that were allocated through it"),
-	COLUMN("freed_via", NULL, VALUE_TEXT, "wrapper of the free that was looked through"),
-	COLUMN("module", NULL, VALUE_PATH, "file that the caller is in"),
+	       "wrapper of the allocator that was skipped; the most frequent one if several"),
+	COLUMN("via_share", NULL, VALUE_SHARE, "share of the chunks allocated through it"),
+	COLUMN("freed_via", NULL, VALUE_TEXT, "wrapper of the deallocator that was skipped"),
+	COLUMN("module", NULL, VALUE_PATH, "file that contains the caller"),
 	COLUMN("least_bytes", NULL, VALUE_BYTES, "requested bytes of its smallest chunk"),
 	COLUMN("most_bytes", NULL, VALUE_BYTES, "requested bytes of its largest chunk"),
 	COLUMN("set_aside", NULL, VALUE_TEXT,
-	       "methods that would have found it, but for the reason"),
-	COLUMN("reason", NULL, VALUE_TEXT, "why it does not count: cheap, rare or lasting"),
+	       "methods that found it before it was set aside"),
+	COLUMN("reason", NULL, VALUE_TEXT, "why it was set aside: cheap, rare or lasting"),
 };
 
 static const char *found_word(u32 by)
@@ -201,7 +201,7 @@ static struct result *callers_table(const struct excessive *self)
 
 static struct result *set_aside_table(const struct excessive *self)
 {
-	struct result *table = object_table_new("set_aside", "Set aside (no part of the verdict)");
+	struct result *table = object_table_new("set_aside", "Set aside (not counted as excessive)");
 
 	if (!table)
 		return NULL;
@@ -273,7 +273,7 @@ static struct result *cluster_table(const struct excessive *self)
 		COLUMN("apart", "life is off by", VALUE_RATIO,
 		       "mean life less that of cluster 1, in their pooled standard deviations"),
 		COLUMN("excessive", "excessive", VALUE_BOOL,
-		       "the highest frequency and the lowest life, and it matters"),
+		       "it has the highest frequency and the lowest life, and it matters"),
 	};
 	struct result *table = result_new(RESULT_TABLE, "clusters", "Clusters");
 
@@ -360,7 +360,7 @@ static void say_who(const struct excessive *self, struct strbuf *text)
 			    units_count(self->found_kmeans).text,
 			    units_count(self->found_iqr).text);
 	else if (self->found_kmeans && self->found_iqr)
-		strbuf_addf(text, "clusters find %s and ratios %s others: look at both",
+		strbuf_addf(text, "clusters find %s and ratios %s others: check both",
 			    units_count(self->found_kmeans).text,
 			    units_count(self->found_iqr).text);
 	else if (self->found_kmeans)
@@ -377,51 +377,46 @@ static void say_cost(const struct excessive *self, const struct cost *cost, stru
 	bool is_cpu;
 	double run_ns = model_cpu_ns(model, &is_cpu);
 
-	strbuf_addf(text, " They are %s allocations, %s of all, about %s at a time.",
+	strbuf_addf(text, " They account for %s allocations, %s of all, with about %s live at a time.",
 		    units_count((u64)(cost->allocations + 0.5)).text,
 		    units_percent(cost->allocations /
 				  (double)model_count(model, model->totals.allocations))
 			    .text,
 		    units_count((u64)(cost->live + 0.999)).text);
 	if (!(cost->allocator_ns > 0)) {
-		strbuf_add(text, self->costs.all.timed ? " Too few calls were timed to say what they cost."
-						       : " What they cost was not sampled.");
+		strbuf_add(text, self->costs.all.timed ? " Too few calls were timed to estimate their cost."
+						       : " Their cost was not sampled.");
 		return;
 	}
 	strbuf_addf(text, " The allocator spends about %s on them",
 		    units_ns((u64)cost->allocator_ns).text);
 	if (run_ns > 0 && !excessive_is_slowed(self))
 		strbuf_addf(text, ", %s of the run%s", units_percent(cost->allocator_ns / run_ns).text, is_cpu ? "'s CPU time" : "");
-	strbuf_addf(text, "; a pool would save about %s, reuse of the objects all of it.",
+	strbuf_addf(text, "; a pool would save about %s, reusing the objects all of it.",
 		    units_ns((u64)cost->pool_saves_ns).text);
 }
 
 static void say_varied(const struct excessive *self, struct strbuf *text)
 {
 	if (self->varied.count)
-		strbuf_addf(text, "%s caller%s excessive by all sizes together", units_count(self->varied.count).text,
-			    self->varied.count == 1 ? " is" : "s are");
+		strbuf_add(text, units_things(self->varied.count, "caller(s) (is|are) excessive with all sizes together").text);
 }
 
 static void say_verdict(const struct excessive *self, const struct cost *cost, struct strbuf *text)
 {
 	if (!self->enough) {
 		strbuf_addf(text,
-			    "Cannot be judged: only %s allocation object%s freed, and quartiles "
-			    "and clusters need %d. Frequency and life are listed.",
-			    units_count(self->rows.count).text,
-			    self->rows.count == 1 ? " was" : "s were", EXCESSIVE_MIN_OBJECTS);
+			    "Cannot be judged: only %s freed, and quartiles and clusters need %d. Frequency and life are listed.",
+			    units_things(self->rows.count, "allocation object(s) (was|were)").text, EXCESSIVE_MIN_OBJECTS);
 		return;
 	}
 	if (!excessive_is_found(self)) {
-		strbuf_addf(text, "No excessive allocation among %s objects%s.",
-			    units_count(self->rows.count).text,
+		strbuf_addf(text, "No excessive allocation among %s%s.",
+			    units_things(self->rows.count, "object(s)").text,
 			    self->query->methods == BY_BOTH ? ", by either method" : "");
 		if (self->set_aside.count)
-			strbuf_addf(text,
-				    " %s object%s found and set aside: rare, lasting or cheap.",
-				    units_count(self->set_aside.count).text,
-				    self->set_aside.count == 1 ? " was" : "s were");
+			strbuf_addf(text, " %s found and set aside: rare, lasting or cheap.",
+				    units_things(self->set_aside.count, "object(s) (was|were)").text);
 		return;
 	}
 	strbuf_addf(text,
@@ -467,7 +462,7 @@ static void add_kmeans(struct result *result, const struct excessive *self)
 		   "number of clusters");
 	add_number(result, "kmeans.k_from", "k is", VALUE_TEXT,
 		   value_text(query->k ? "given" : "that of the best silhouette"),
-		   "where k comes from");
+		   "how k was chosen");
 	add_number(result, "kmeans.silhouette", "silhouette", VALUE_RATIO,
 		   value_real(self->clusters.silhouette),
 		   "how well clusters are separated, up to 1");
@@ -476,9 +471,9 @@ static void add_kmeans(struct result *result, const struct excessive *self)
 					 : "standardised logarithms of frequency and life"),
 		   "what is clustered");
 	add_number(result, "kmeans.seed", NULL, VALUE_ID, value_number(query->seed),
-		   "of the random beginnings");
+		   "seed of the random starts");
 	add_number(result, "kmeans.restarts", NULL, VALUE_COUNT, value_number(query->restarts),
-		   "beginnings, of which the tightest is taken");
+		   "random starts, of which the tightest is used");
 }
 
 static void add_iqr(struct result *result, const struct excessive *self)
@@ -496,9 +491,9 @@ static void add_iqr(struct result *result, const struct excessive *self)
 	add_number(result, "iqr.q3", "Q3", VALUE_RATIO, value_real(iqr->q3), "third quartile");
 	add_number(result, "iqr.iqr", "IQR", VALUE_RATIO, value_real(iqr->iqr), "Q3 - Q1");
 	add_number(result, "iqr.mu", "mu", VALUE_RATIO, value_real(iqr->mu),
-		   "how many IQRs above Q3");
+		   "number of IQRs above Q3");
 	add_number(result, "iqr.mu_from", "mu is", VALUE_TEXT, value_text(iqr->mu_from),
-		   "where mu comes from");
+		   "how mu was chosen");
 	add_number(result, "iqr.threshold", "threshold", VALUE_RATIO, value_real(iqr->threshold),
 		   "Q3 + mu × IQR");
 	add_number(result, "iqr.low", "lowest R", VALUE_RATIO, value_real(iqr->low),
@@ -510,22 +505,22 @@ static void add_iqr(struct result *result, const struct excessive *self)
 static void add_totals(struct result *result, const struct excessive *self, const struct cost *cost)
 {
 	add_number(result, "excessive", NULL, VALUE_BOOL, value_number(excessive_is_found(self)),
-		   "a method found an object, or a caller by all of its sizes");
+		   "a method found an object, or a caller with all of its sizes");
 	add_number(result, "rule", "rule", VALUE_TEXT,
-		   value_text(self->query->paper ? "paper" : "robust"), "what decided");
+		   value_text(self->query->paper ? "paper" : "robust"), "deciding rule");
 	if (!self->query->paper)
 		add_number(result, "floor", "floor", VALUE_SHARE, value_real(self->query->floor),
-			   "share of the run's CPU time, and of all allocations, below which nothing counts");
+			   "share of the run's CPU time and of all allocations below which an object is set aside");
 	add_number(result, "set_aside_objects", self->set_aside.count ? "set aside" : NULL,
 		   VALUE_COUNT, value_number(self->set_aside.count),
 		   "objects found that are rare, lasting or cheap");
 	add_number(result, "judged", NULL, VALUE_BOOL, value_number(self->enough),
 		   "there were enough objects");
 	add_number(result, "freed_objects", NULL, VALUE_COUNT, value_number(self->rows.count),
-		   "allocation objects that were freed");
+		   "freed allocation objects");
 	add_number(result, "never_freed_objects", NULL, VALUE_COUNT,
 		   value_number(self->objects.rows.count - self->rows.count),
-		   "allocation objects that were not");
+		   "allocation objects that were never freed");
 	add_number(result, "found_allocations", excessive_is_found(self) ? "their allocations" : NULL,
 		   VALUE_COUNT, value_number((u64)(cost->allocations + 0.5)),
 		   "chunks of the objects found");
@@ -536,7 +531,7 @@ static void add_totals(struct result *result, const struct excessive *self, cons
 		   "estimated time in the allocator for them");
 	add_number(result, "pool_saves_ns", "a pool would save", VALUE_NS,
 		   value_number((u64)cost->pool_saves_ns),
-		   "estimated part of it that a pool would save");
+		   "estimated part of that time that a pool would save");
 }
 
 /* Below so many timed calls a single slow one may decide what "costs enough" means. */
@@ -547,28 +542,26 @@ static void add_own_caveats(struct result *result, const struct excessive *self)
 	u64 timed = self->costs.all.timed;
 
 	if (!self->query->paper && excessive_is_slowed(self))
-		result_add_caveat(result, "instrumentation made the run longer: the floor is applied to numbers "
-					  "of allocations, not to time; record without --routines and "
-					  "--access to compare costs with the run");
+		result_add_caveat(result, "instrumentation slowed the run, so the floor applies to numbers of "
+					  "allocations instead of time; record without --routines and --access to "
+					  "compare costs with the run");
 	else if (!self->query->paper && timed && !self->costs.all.enough)
-		result_add_caveat(result, "only %s calls were timed, too few to say what allocations cost: the floor is "
-					  "applied to numbers of allocations",
-				  units_count(timed).text);
+		result_add_caveat(result, "only %s timed, too few to estimate the cost of allocations: the floor applies to numbers "
+					  "of allocations",
+				  units_things(timed, "call(s) (was|were)").text);
 	else if (!self->query->paper && timed && timed < TIMED_CALLS_FEW)
 		result_add_caveat(result,
-				  "what allocations cost rests on %s timed calls only: near the "
-				  "floor the verdict may be another one in the next run",
-				  units_count(timed).text);
+				  "the cost of allocations is estimated from only %s: near the floor, another run may decide "
+				  "otherwise",
+				  units_things(timed, "timed call(s)").text);
 	if (self->objects.frees_without_stack)
 		result_add_caveat(result,
-				  "of %s chunks it is not known who freed them: objects are told "
-				  "apart by size and caller only",
-				  units_count(self->objects.frees_without_stack).text);
+				  "%s freed by an unknown routine: objects are distinguished by size and caller only",
+				  units_things(self->objects.frees_without_stack, "chunk(s) (was|were)").text);
 	if (self->query->paper && self->found_iqr > self->found_both &&
 	    self->query->methods == BY_BOTH)
-		result_add_caveat(result, "ratios also find objects that are rare and very "
-					  "short-lived: look at the frequency of those found by "
-					  "iqr alone");
+		result_add_caveat(result, "ratios also find objects that are rare and very short-lived; check the "
+					  "frequency of those found by iqr alone");
 }
 
 void excessive_verdict(const struct excessive *self, struct strbuf *text)
@@ -588,7 +581,7 @@ struct result *excessive_result(const struct excessive *self, struct err *err)
 		goto fail;
 	say_verdict(self, &cost, &verdict);
 	result->title = first_sentence(result, strbuf_text(&verdict));
-	add_number(result, "verdict", NULL, VALUE_TEXT,
+	add_number(result, "conclusion", NULL, VALUE_TEXT,
 		   value_text(result_copy(result, strbuf_text(&verdict))), "in words");
 	strbuf_release(&verdict);
 	add_totals(result, self, &cost);

@@ -34,8 +34,8 @@ static void put_chunks(struct strbuf *out, const struct finding *finding, const 
 	else if (finding->chunks == finding->of_chunks)
 		strbuf_addf(out, "All %s chunks", units_count(chunks).text);
 	else
-		strbuf_addf(out, "%s of %s chunks", units_count(chunks).text,
-			    count_of(model, finding->of_chunks).text);
+		strbuf_addf(out, "%s of %s", units_count(chunks).text,
+			    units_things(model_count(model, finding->of_chunks), "chunk(s)").text);
 	strbuf_addf(out, " (%s)", units_bytes(finding->bytes).text);
 }
 
@@ -69,21 +69,21 @@ static void put_misuse(struct strbuf *out, const struct finding *finding, const 
 	static const char *const texts[MISUSE_KINDS] = {
 		[MISUSE_DOUBLE_FREE] = "Frees a block that was freed before",
 		[MISUSE_INSIDE] = "Frees an address inside a block",
-		[MISUSE_INVALID] = "Frees an address where no block ever was",
+		[MISUSE_INVALID] = "Frees an address that was never a block",
 		[MISUSE_MISMATCH] = "Frees a block with the wrong deallocator",
 	};
 	/* What else may look so; see misuse.c. */
 	static const char *const doubts[MISUSE_KINDS] = {
-		[MISUSE_DOUBLE_FREE] = "unless the allocator was called where it is not recorded",
-		[MISUSE_INSIDE] = "unless the allocator was called where it is not recorded",
-		[MISUSE_INVALID] = "unless the allocator was called where it is not recorded",
-		[MISUSE_MISMATCH] = "unless an operator without a name does so",
+		[MISUSE_DOUBLE_FREE] = "unless an unrecorded call of the allocator explains it",
+		[MISUSE_INSIDE] = "unless an unrecorded call of the allocator explains it",
+		[MISUSE_INVALID] = "unless an unrecorded call of the allocator explains it",
+		[MISUSE_MISMATCH] = "unless an operator without a symbol name explains it",
 	};
 	u64 times = model_count(model, finding->chunks);
 
 	strbuf_add(out, texts[finding->misuse]);
 	if (times > 1)
-		strbuf_addf(out, ", %s times", units_count(times).text);
+		strbuf_addf(out, ", %s", units_things(times, "time(s)").text);
 	if (finding->confidence != SURE_MEASURED)
 		strbuf_addf(out, ", %s", doubts[finding->misuse]);
 }
@@ -158,8 +158,8 @@ static void put_coverage(struct strbuf *out, const struct finding *finding,
 		strbuf_addf(out, "Only %s of %s %s ever used", units_bytes(used).text,
 			    units_bytes(finding->bytes).text, used == 1 ? "is" : "are");
 	}
-	strbuf_addf(out, ", in %s of %s chunks", count_of(model, finding->chunks).text,
-		    count_of(model, finding->of_chunks).text);
+	strbuf_addf(out, ", in %s of %s", count_of(model, finding->chunks).text,
+		    units_things(model_count(model, finding->of_chunks), "chunk(s)").text);
 	put_unused_bytes(out, &finding->map);
 	if (finding->min_size != finding->max_size)
 		put_costliest(out, finding, model);
@@ -167,7 +167,7 @@ static void put_coverage(struct strbuf *out, const struct finding *finding,
 
 static void put_churn(struct strbuf *out, const struct finding *finding, const struct model *model)
 {
-	strbuf_addf(out, "Allocated and freed %s times", count_of(model, finding->chunks).text);
+	strbuf_addf(out, "Allocated and freed %s", units_things(model_count(model, finding->chunks), "time(s)").text);
 	if (finding->ticks > 0)
 		strbuf_addf(out, ", on average after %s", mean_time(finding, model).text);
 	if (finding->temporary)
@@ -179,10 +179,10 @@ static void put_growing(struct strbuf *out, const struct finding *finding, const
 	const struct growth_run *run = &finding->growth;
 
 	if (!run->steps) {
-		strbuf_addf(out, "Given a new size %s times by realloc", count_of(model, finding->chunks).text);
+		strbuf_addf(out, "Resized %s by realloc", units_things(model_count(model, finding->chunks), "time(s)").text);
 		return;
 	}
-	strbuf_addf(out, "Grew %u times from %s to %s", run->steps,
+	strbuf_addf(out, "Grew %s from %s to %s", units_things(run->steps, "time(s)").text,
 		    units_bytes(run->from_bytes).text, units_bytes(run->to_bytes).text);
 	if (finding->growth_runs > 1)
 		strbuf_addf(out, ", one of %s such runs", units_count(finding->growth_runs).text);
@@ -200,13 +200,13 @@ static void put_growth(struct strbuf *out, const struct finding *finding)
 static void put_peak(struct strbuf *out, const struct finding *finding)
 {
 	if (finding->of_arena)
-		strbuf_addf(out, "An arena that %u stacks fill holds %s at the peak, in blocks of %s to %s", finding->points,
+		strbuf_addf(out, "An arena filled by %s holds %s at the peak, in blocks of %s to %s", units_things(finding->points, "stack(s)").text,
 			    units_bytes(finding->bytes).text, units_bytes(finding->min_size).text, units_bytes(finding->max_size).text);
 	else if (finding->of_type && finding->min_size == finding->max_size)
-		strbuf_addf(out, "Blocks of %s bytes, from %u stacks, hold %s at the peak", units_count(finding->min_size).text,
-			    finding->points, units_bytes(finding->bytes).text);
+		strbuf_addf(out, "Blocks of %s, from %s, hold %s at the peak", units_things(finding->min_size, "byte(s)").text,
+			    units_things(finding->points, "stack(s)").text, units_bytes(finding->bytes).text);
 	else if (finding->of_type)
-		strbuf_addf(out, "Objects of this type, from %u stacks, hold %s at the peak", finding->points,
+		strbuf_addf(out, "Objects of this type, from %s, hold %s at the peak", units_things(finding->points, "stack(s)").text,
 			    units_bytes(finding->bytes).text);
 	else
 		strbuf_addf(out, "Holds %s at the peak", units_bytes(finding->bytes).text);
@@ -255,24 +255,24 @@ static void put_seen(struct strbuf *out, const struct finding *finding, const st
 		break;
 	case FINDING_WRITE_ONLY:
 		put_chunks(out, finding, model);
-		strbuf_addf(out, " %s written, but never read", was_or_were(finding, model));
+		strbuf_addf(out, " %s written but never read", was_or_were(finding, model));
 		break;
 	case FINDING_READ_ONLY:
 		put_chunks(out, finding, model);
-		strbuf_addf(out, " %s read, but never written", was_or_were(finding, model));
+		strbuf_addf(out, " %s read but never written", was_or_were(finding, model));
 		break;
 	case FINDING_COVERAGE:
 		put_coverage(out, finding, model);
 		break;
 	case FINDING_EARLY:
-		strbuf_addf(out, "Allocated on average %s before its first use, in %s of %s chunks",
+		strbuf_addf(out, "Allocated on average %s before the first use, in %s of %s",
 			    mean_time(finding, model).text, count_of(model, finding->chunks).text,
-			    count_of(model, finding->of_chunks).text);
+			    units_things(model_count(model, finding->of_chunks), "chunk(s)").text);
 		break;
 	case FINDING_LATE:
-		strbuf_addf(out, "Kept on average %s after its last use, in %s of %s chunks",
+		strbuf_addf(out, "Held on average %s after the last use, in %s of %s",
 			    mean_time(finding, model).text, count_of(model, finding->chunks).text,
-			    count_of(model, finding->of_chunks).text);
+			    units_things(model_count(model, finding->of_chunks), "chunk(s)").text);
 		break;
 	case FINDING_CHURN:
 		put_churn(out, finding, model);
@@ -281,8 +281,7 @@ static void put_seen(struct strbuf *out, const struct finding *finding, const st
 		put_growing(out, finding, model);
 		break;
 	case FINDING_ZERO_SIZE:
-		strbuf_addf(out, "%s allocation%s of 0 bytes", count_of(model, finding->chunks).text,
-			    model_count(model, finding->chunks) == 1 ? "" : "s");
+		strbuf_add(out, units_things(model_count(model, finding->chunks), "allocation(s) of 0 bytes").text);
 		break;
 	case FINDING_KINDS:
 		break;
@@ -293,37 +292,37 @@ static const char *leak_repair(const struct finding *finding)
 {
 	switch (finding->chunk_class) {
 	case CLASS_LOST:
-		return "free them before the last pointer goes";
+		return "free the memory before the last pointer to it is gone";
 	case CLASS_INDIRECT:
-		return "free them with what leads to them";
+		return "free it together with the memory that points to it";
 	case CLASS_POSSIBLE:
-		return "free them before the pointer to the start goes";
+		return "free the memory before the pointer to its start is gone";
 	case CLASS_REACHABLE:
-		return "free them when they are no longer needed";
+		return "free the memory when it is no longer needed";
 	default:
-		return "free them, unless they must live as long as the program";
+		return "free the memory, unless it must live as long as the program";
 	}
 }
 
 const char *finding_repair(const struct finding *finding)
 {
 	static const char *const of_misuse[MISUSE_KINDS] = {
-		[MISUSE_DOUBLE_FREE] = "let one owner free it and forget the pointer",
-		[MISUSE_INSIDE] = "keep the pointer that the allocator returned",
-		[MISUSE_INVALID] = "free only what was allocated",
+		[MISUSE_DOUBLE_FREE] = "give the block one owner, and clear the pointer after free",
+		[MISUSE_INSIDE] = "pass free the pointer that the allocator returned",
+		[MISUSE_INVALID] = "free only memory that was allocated",
 		[MISUSE_MISMATCH] = "pair malloc with free, new with delete, new[] with delete[]",
 	};
 	static const char *const of_kind[FINDING_KINDS] = {
-		[FINDING_GROWTH] = "limit it, or free what is no longer needed",
-		[FINDING_UNUSED] = "allocate when the need arises, or not at all",
-		[FINDING_WRITE_ONLY] = "do not fill what nobody reads",
-		[FINDING_READ_ONLY] = "one constant may do for all",
-		[FINDING_COVERAGE] = "allocate what is needed",
-		[FINDING_EARLY] = "allocate it there",
-		[FINDING_LATE] = "free it there",
-		[FINDING_GROWING] = "reserve the size first",
-		[FINDING_ZERO_SIZE] = "do not call for nothing",
-		[FINDING_PEAK] = "hold less of it at once, or hold it more compactly",
+		[FINDING_GROWTH] = "limit the size, or free what is no longer needed",
+		[FINDING_UNUSED] = "allocate only when the memory is needed",
+		[FINDING_WRITE_ONLY] = "do not fill memory that nothing reads",
+		[FINDING_READ_ONLY] = "share one constant instead",
+		[FINDING_COVERAGE] = "allocate only what is needed",
+		[FINDING_EARLY] = "allocate just before the first use",
+		[FINDING_LATE] = "free right after the last use",
+		[FINDING_GROWING] = "reserve the final size first",
+		[FINDING_ZERO_SIZE] = "skip the call when the size is 0",
+		[FINDING_PEAK] = "hold less at once, or store it more compactly",
 		[FINDING_BURST] = "work in smaller pieces",
 	};
 
@@ -334,8 +333,10 @@ const char *finding_repair(const struct finding *finding)
 	if (finding->of_arena)
 		return "put less into it, or free it sooner; --no-fold shows who fills it";
 	if (finding->kind == FINDING_RESIDENT)
-		return 2 * finding->free_bytes >= finding->bytes ? "call malloc_trim() after it, or free what was allocated last first"
-								 : "allocate what stays apart from what goes";
+		return 2 * finding->free_bytes >= finding->bytes ? "call malloc_trim() afterwards, or free in reverse "
+								   "order of allocation"
+								 : "allocate long-lived memory apart from short-lived "
+								   "memory";
 	if (finding->kind == FINDING_CHURN)
 		return finding->temporary && finding->max_size <= 4096 ? "use the stack, or reuse one buffer"
 								       : "reuse one buffer";
@@ -467,42 +468,44 @@ enum {
 
 static const struct result_column columns[COLUMNS] = {
 	[AT_RANK] = COLUMN("rank", "#", VALUE_ID,
-			   "place in the list: by level, then what grows or is lost, what holds the peak, bytes, CPU time"),
+			   "rank: by level; then growth and leaks, the peak, bytes, CPU time"),
 	[AT_LEVEL] = COLUMN("level", "level", VALUE_TEXT, "costly, worth a look, or minor"),
-	[AT_KIND] = COLUMN("kind", "finding", VALUE_TEXT, "what it is"),
-	[AT_SAVES] = COLUMN("saves", "a repair saves", VALUE_TEXT, "what a repair would save, and its share of the whole"),
-	[AT_SHARE] = COLUMN("share", NULL, VALUE_SHARE, "what a repair would save, as a share of the whole"),
-	[AT_AMOUNT] = COLUMN("saves_amount", NULL, VALUE_RATIO, "the same as a number"),
+	[AT_KIND] = COLUMN("kind", "finding", VALUE_TEXT, "kind of finding"),
+	[AT_SAVES] = COLUMN("saves", "a repair saves", VALUE_TEXT, "what a repair would save, with its share of the "
+								   "whole"),
+	[AT_SHARE] = COLUMN("share", NULL, VALUE_SHARE, "share of the whole that a repair would save"),
+	[AT_AMOUNT] = COLUMN("saves_amount", NULL, VALUE_RATIO, "what a repair would save, as a number"),
 	[AT_UNIT] = COLUMN("saves_unit", NULL, VALUE_TEXT,
-			   "of that number: bytes_per_s (share: of the peak), peak_bytes, mean_bytes, resident_bytes or cpu_ns"),
+			   "unit of that number: bytes_per_s (share: of the peak), peak_bytes, mean_bytes, "
+			   "resident_bytes or cpu_ns"),
 	[AT_MEAN_BYTES] = COLUMN("mean_bytes", NULL, VALUE_BYTES,
-				 "bytes that could be spared, on average over the run"),
+				 "bytes that a repair would save, on average over the run"),
 	[AT_ALLOCATIONS] = COLUMN("allocations", NULL, VALUE_COUNT,
-				  "allocations that could be spared"),
-	[AT_SURE] = COLUMN("confidence", "sure", VALUE_TEXT, "measured, estimated or inferred"),
-	[AT_ID] = COLUMN("id", NULL, VALUE_TEXT, "the same in each run that does the same"),
+				  "allocations that a repair would save"),
+	[AT_SURE] = COLUMN("confidence", "sure", VALUE_TEXT, "confidence: measured, estimated or inferred"),
+	[AT_ID] = COLUMN("id", NULL, VALUE_TEXT, "identifier; the same in every run with the same behaviour"),
 	[AT_BYTE_SECONDS] =
-		COLUMN("byte_seconds", NULL, VALUE_RATIO, "bytes × seconds that could be spared"),
-	[AT_CHUNKS] = COLUMN("chunks", NULL, VALUE_COUNT, "chunks that it is true of"),
-	[AT_OF_CHUNKS] = COLUMN("of_chunks", NULL, VALUE_COUNT, "chunks that were looked at"),
-	[AT_BYTES] = COLUMN("bytes", NULL, VALUE_BYTES, "bytes of the chunks that it is true of"),
+		COLUMN("byte_seconds", NULL, VALUE_RATIO, "bytes × seconds that a repair would save"),
+	[AT_CHUNKS] = COLUMN("chunks", NULL, VALUE_COUNT, "chunks that the finding covers"),
+	[AT_OF_CHUNKS] = COLUMN("of_chunks", NULL, VALUE_COUNT, "chunks that were examined"),
+	[AT_BYTES] = COLUMN("bytes", NULL, VALUE_BYTES, "bytes of the chunks that the finding covers"),
 	[AT_POINTS] = COLUMN("points", NULL, VALUE_COUNT, "allocation points at this place"),
-	[AT_FUNCTION] = COLUMN("function", NULL, VALUE_TEXT, "innermost function of the program"),
+	[AT_FUNCTION] = COLUMN("function", NULL, VALUE_TEXT, "innermost function of the program's own code"),
 	[AT_FILE] = COLUMN("file", NULL, VALUE_TEXT, "its source file"),
 	[AT_LINE] = COLUMN("line", NULL, VALUE_ID, "its line"),
-	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of what is allocated, if it is known"),
+	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of the allocated memory, if known"),
 	[AT_WHERE] = {.name = "where",
 		      .label = "where",
 		      .type = VALUE_TEXT,
-		      .meaning = "the place in words",
+		      .meaning = "the place as text",
 		      .below = true},
 	[AT_TEXT] = {.name = "text",
 		     .label = "what",
 		     .type = VALUE_TEXT,
-		     .meaning = "what was seen, and the usual repair",
+		     .meaning = "what was observed, and the usual repair",
 		     .below = true},
 	[AT_REPAIR] = COLUMN("repair", NULL, VALUE_TEXT, "the usual repair"),
-	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "of the point that costs most"),
+	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "stack of the point that costs most"),
 };
 
 static void fill_place(const struct finding *finding, const struct stack_source *source,
@@ -600,7 +603,7 @@ struct result *findings_result(const struct findings *self, const struct stack_s
 
 	if (!table)
 		goto fail;
-	table->empty = "no repair would save 1 % of the peak, of the mean heap or of CPU time";
+	table->empty = "no repair would save 1 % of the peak, the mean heap or CPU time";
 	set_columns(table, show->stacks);
 	for (u64 i = 0; i < shown; i++) {
 		struct value values[COLUMNS], *row;
@@ -624,9 +627,9 @@ static void add_totals(struct result *record, const struct findings *self,
 		       const struct model *model)
 {
 	struct result_column column =
-		COLUMN("found", "findings", VALUE_COUNT, "findings that are listed");
+		COLUMN("found", "findings", VALUE_COUNT, "findings listed");
 
-	column.remark = "{below} more would save too little: --all lists them";
+	column.remark = "--all lists {below} more that would save too little";
 	result_add_field(record, column, value_number(self->rows.count));
 	result_add_field(record,
 			 (struct result_column)COLUMN("below", NULL, VALUE_COUNT,
@@ -662,11 +665,10 @@ struct result *findings_report(const struct findings *self, const struct stack_s
 	add_totals(record, self, source->model);
 	add_caveats(record, source->model, info);
 	if (!source->model->has_access)
-		result_add_caveat(record, "no accesses were recorded: whether memory was used is "
-					  "unknown");
+		result_add_caveat(record, "no accesses were recorded, so whether memory was used is unknown; record "
+					  "with --access");
 	else if (self->from_accesses)
-		result_add_caveat(record, "one run is one path: what was unused in it may be used "
-					  "in another");
+		result_add_caveat(record, "one run takes one path: memory unused here may be used in another run");
 	result_add_part(record, table);
 	folds_add(source->folds, source->model, record);
 	if (!result_failed(record))

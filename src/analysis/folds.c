@@ -387,10 +387,10 @@ enum { AT_FUNCTION, AT_MODULE, AT_WHY, AT_CALLERS, AT_POINTS, AT_ALLOCATIONS, AT
 
 static const struct result_column columns[COLUMNS] = {
 	[AT_FUNCTION] = COLUMN("function", "function", VALUE_TEXT, "shown as part of its callers"),
-	[AT_MODULE] = COLUMN("module", "module", VALUE_PATH, "file that has it"),
+	[AT_MODULE] = COLUMN("module", "module", VALUE_PATH, "file that contains it"),
 	[AT_WHY] = COLUMN("why", "why", VALUE_TEXT,
-			  "asked: named by --wrapper; name: a known name; callers: many functions allocate through it, in many sizes; "
-			  "beside: it has no name and is next to such a one"),
+			  "asked: named with --wrapper; name: a known name; callers: many functions allocate through "
+			  "it, in many sizes; beside: it has no name and is next to such a wrapper"),
 	[AT_CALLERS] = COLUMN("callers", "callers", VALUE_COUNT, "functions that call it to allocate"),
 	[AT_POINTS] = COLUMN("points", "points", VALUE_COUNT, "allocation points through it"),
 	[AT_ALLOCATIONS] = COLUMN("allocations", "allocations", VALUE_COUNT, "allocations through it"),
@@ -450,11 +450,11 @@ static void put_why(struct strbuf *out, const struct fold *fold)
 {
 	put_name(out, fold);
 	if (fold->why == FOLD_ASKED)
-		strbuf_add(out, " (as asked)");
+		strbuf_add(out, " (named by --wrapper)");
 	else if (fold->why == FOLD_NAME)
-		strbuf_add(out, " (by its name)");
+		strbuf_add(out, " (known name)");
 	else if (fold->why == FOLD_NEAR)
-		strbuf_add(out, " (beside another)");
+		strbuf_add(out, " (next to another)");
 	else
 		strbuf_addf(out, " (%u %s allocate %s to %s through it)", fold->callers, *fold->function ? "functions" : "places",
 			    units_bytes(fold->min_bytes).text, units_bytes(fold->max_bytes).text);

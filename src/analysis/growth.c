@@ -217,7 +217,7 @@ static int fastest_first(const void *a, const void *b)
 static const char *why_not(const struct model *model, const struct growth_query *query)
 {
 	if (model->aggregated)
-		return "the trace reached its size limit, so times of frees are not known";
+		return "the trace reached its size limit, so times of frees are unknown";
 	if (!tick_clock_known(&model->clock))
 		return "the speed of the recorded clock is unknown";
 	if (model_duration_ns(model) < query->min_ns)
@@ -271,13 +271,13 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_PER_S] = COLUMN("bytes_per_s", "per second", VALUE_BYTES,
 			    "slope of the live bytes in the second half of the run"),
 	[AT_PER_1000] = COLUMN("bytes_per_1000_allocations", "per 1,000 allocations", VALUE_BYTES,
-			       "the same by allocations of the whole program"),
+			       "the same per 1,000 allocations of the whole program"),
 	[AT_TREND] = COLUMN("trend", "trend", VALUE_SHARE,
 			    "Kendall's tau: 100 % = every later sample is higher"),
 	[AT_FROM] = COLUMN("from_bytes", "from", VALUE_BYTES, "live in the middle of the run"),
 	[AT_TO] = COLUMN("to_bytes", "to", VALUE_BYTES, "live before the last sixteenth of the run"),
 	[AT_GROWTH] = COLUMN("growth_bytes", NULL, VALUE_BYTES,
-			     "growth in the second half by the fitted line"),
+			     "growth in the second half, by the fitted line"),
 	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the point, as in the report"),
 	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
 };
@@ -314,7 +314,7 @@ struct result *growth_result(const struct stack_source *source, const struct gro
 
 	if (!result)
 		goto fail;
-	result->empty = "no point";
+	result->empty = "no point grows";
 	result_set_columns(result, columns, COLUMNS);
 	for (u64 i = 0; i < table->rows.count && (!top || i < top); i++)
 		add_row(result, source, &table->rows.data[i]);

@@ -50,7 +50,7 @@ static void add_fields(struct result *result, const struct leak_report *self)
 			 misuse_value(self, self->misuse.possible));
 	result_add_field(result,
 			 (struct result_column)COLUMN("misuse_not_judged", NULL, VALUE_COUNT,
-						      "frees of blocks that may be from a pause"),
+						      "frees of blocks that may have been allocated during a pause"),
 			 misuse_value(self, self->misuse.not_judged));
 }
 
@@ -89,9 +89,8 @@ static struct leak_sum leaked(const struct leak_report *self)
 static const char *misuse_remark(const struct leak_report *self)
 {
 	if (!self->misuse.possible)
-		return "wrong calls of free and the like: see heapwise leaks FILE";
-	return "wrong calls of free and the like, {leaks.misuse_possible} of them not certain: see "
-	       "heapwise leaks FILE";
+		return "wrong call(s) of free and the like; see 'heapwise leaks FILE'";
+	return "wrong call(s) of free and the like, {leaks.misuse_possible} not certain; see 'heapwise leaks FILE'";
 }
 
 void leak_report_mention(const struct leak_report *self, const struct model *model,
@@ -101,10 +100,10 @@ void leak_report_mention(const struct leak_report *self, const struct model *mod
 	struct leak_sum sum = leaked(self);
 	struct result_column column =
 		COLUMN("leaks.bytes", "leaks", VALUE_BYTES,
-		       "bytes lost, indirectly lost and possibly lost, less what is suppressed");
+		       "bytes lost, indirectly lost and possibly lost, without suppressed ones");
 
 	column.hide_zero = true;
-	column.remark = "in {leaks.chunks:chunk} that are or may be lost: see heapwise leaks FILE";
+	column.remark = "in {leaks.chunks:chunk} lost or possibly lost; see 'heapwise leaks FILE'";
 	result_add_field(report, column, scanned ? value_number(sum.bytes) : value_unknown());
 	result_add_field(report,
 			 (struct result_column)COLUMN("leaks.chunks", NULL, VALUE_COUNT,
@@ -113,12 +112,12 @@ void leak_report_mention(const struct leak_report *self, const struct model *mod
 	column = (struct result_column)COLUMN("leaks.growing_points", "growth", VALUE_COUNT,
 					      "points whose live bytes rise until the end");
 	column.hide_zero = true;
-	column.remark = "points grow until the end of the run: see heapwise leaks FILE";
+	column.remark = "point(s) (grows|grow) until the end of the run; see 'heapwise leaks FILE'";
 	result_add_field(report, column,
 			 self->growth.not_judged ? value_unknown()
 						 : value_number(self->growth.rows.count));
 	column = (struct result_column)COLUMN("leaks.misuse", "misuse", VALUE_COUNT,
-					      "wrong calls, also those that are not certain");
+					      "wrong calls, including those that are not certain");
 	column.hide_zero = true;
 	column.remark = misuse_remark(self);
 	result_add_field(report, column,

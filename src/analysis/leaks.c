@@ -145,18 +145,18 @@ const char *leaks_unknown_reason(const struct model *model, struct result *resul
 	char text[160];
 
 	if (model->aggregated)
-		return "the trace reached its size limit, so single chunks are not known";
+		return "the trace reached its size limit, so single chunks are unknown";
 	if (model->scan.state == SCAN_DONE)
 		return "they were allocated after the leak scan";
 	if (model->scan.reason && *model->scan.reason)
 		return result_copy(result, model->scan.reason);
 	if (!model->has_end)
-		return "the recording breaks off before the program's end";
+		return "the recording is truncated before the program's end";
 	if (model->end.how == IMAGE_DETACHED)
-		return "recording was stopped before the program's end";
+		return "the recording was stopped before the program's end";
 	if (model->end.how != IMAGE_KILLED)
 		return "the trace has no leak scan";
-	snprintf(text, sizeof text, "signal %d (%s) ended the program before a leak scan",
+	snprintf(text, sizeof text, "the program was killed by signal %d (%s) before a leak scan",
 		 model->end.value, strsignal(model->end.value));
 	return result_copy(result, text);
 }
@@ -188,18 +188,18 @@ static const struct {
 	const char *bytes, *chunks, *label, *remark, *meaning;
 } sums[] = {
 	{CLASS_LOST, "lost.bytes", "lost.chunks", "lost",
-	 "in {lost.chunks:chunk}: nothing points to them any more", "nothing points to them"},
+	 "in {lost.chunks:chunk} that nothing points to any more", "nothing points to them any more"},
 	{CLASS_INDIRECT, "indirect.bytes", "indirect.chunks", "indirectly lost",
-	 "in {indirect.chunks:chunk}: only lost chunks point to them",
+	 "in {indirect.chunks:chunk} that only lost chunks point to",
 	 "only lost chunks point to them"},
 	{CLASS_POSSIBLE, "possible.bytes", "possible.chunks", "possibly lost",
-	 "in {possible.chunks:chunk}: something points into them, but not to their start",
-	 "pointers only into their inside"},
+	 "in {possible.chunks:chunk} with interior pointers only",
+	 "only interior pointers remain"},
 	{CLASS_REACHABLE, "reachable.bytes", "reachable.chunks", "still reachable",
-	 "in {reachable.chunks:chunk}: never freed, but the program could have",
+	 "in {reachable.chunks:chunk}, never freed although pointers remain",
 	 "a chain of pointers leads to their start"},
 	{CLASS_UNKNOWN, "unknown.bytes", "unknown.chunks", "unknown",
-	 "in {unknown.chunks:chunk}, never freed", "no scan has judged them"},
+	 "in {unknown.chunks:chunk}, never freed", "not covered by a leak scan"},
 };
 
 static void add_sums(struct result *result, const struct model *model,
@@ -225,7 +225,7 @@ static void add_sums(struct result *result, const struct model *model,
 	field(result, "unknown.why", NULL, VALUE_TEXT,
 	      value_text(table->classes[CLASS_UNKNOWN].chunks ? leaks_unknown_reason(model, result)
 							      : NULL),
-	      "why chunks are of class unknown");
+	      "why the leak kind of chunks is unknown");
 }
 
 static void add_head(struct result *result, const struct model *model,
@@ -238,13 +238,13 @@ static void add_head(struct result *result, const struct model *model,
 	field(result, "program", "program", VALUE_TEXT,
 	      value_text(result_copy(result, model->image.program)), "path of the executable");
 	field(result, "scan.state", NULL, VALUE_TEXT, value_text(states[state]),
-	      "done, failed or none: whether memory was searched for pointers at the end");
+	      "whether memory was scanned for pointers at the end: done, failed or none");
 	field(result, "scan.time_ns", NULL, VALUE_NS,
 	      state == SCAN_DONE ? value_number(model->scan.scan_ns) : value_unknown(),
-	      "how long that took");
+	      "duration of the scan");
 	field(result, "scan.roots_bytes", NULL, VALUE_BYTES,
 	      state == SCAN_DONE ? value_number(model->scan.roots_bytes) : value_unknown(),
-	      "memory outside the heap that was searched");
+	      "memory outside the heap that was scanned");
 	add_sums(result, model, table);
 	field(result, "suppressed.bytes", "suppressed", VALUE_BYTES,
 	      value_number(table->suppressed.bytes), "hidden by suppressions");
@@ -254,27 +254,27 @@ static void add_head(struct result *result, const struct model *model,
 	      value_number(model_count(model, table->suppressed.chunks)), "the same in chunks");
 	if (table->classes[CLASS_UNKNOWN].chunks)
 		result_add_caveat(result,
-				  "what still led to chunks of class unknown is not known: %s",
+				  "the leak kind of some chunks is unknown: %s",
 				  leaks_unknown_reason(model, result));
 	if (model->has_end && model->end.how == IMAGE_EXEC)
-		result_add_caveat(result, "the program replaced itself by exec: what was live then "
-					  "is given up, not leaked");
+		result_add_caveat(result, "the program replaced itself by exec; memory live at that moment does not "
+					  "count as leaked");
 	if (model_is_collected(model))
-		result_add_caveat(result, "objects of Lisp are freed by its collector: what was live at the end "
-					  "was not collected yet, and is not leaked");
+		result_add_caveat(result, "Lisp objects are freed by the garbage collector; objects live at the end "
+					  "were not collected yet and do not count as leaked");
 }
 
 enum { AT_CLASS, AT_BYTES, AT_CHUNKS, AT_MAX, AT_POINT, AT_DEPTH, AT_STACK, COLUMNS };
 
 static const struct result_column columns[COLUMNS] = {
-	[AT_CLASS] = COLUMN("class", "class", VALUE_TEXT,
-			    "lost, indirect, possible, reachable or unknown"),
-	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "kept bytes of this chain and class"),
+	[AT_CLASS] = COLUMN("leak_kind", "leak kind", VALUE_TEXT,
+			    "leak kind: lost, indirect, possible, reachable or unknown"),
+	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "kept bytes of this chain and leak kind"),
 	[AT_CHUNKS] = COLUMN("chunks", "chunks", VALUE_COUNT, "kept chunks"),
 	[AT_MAX] = COLUMN("max_bytes", "largest", VALUE_BYTES, "largest of these chunks"),
 	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the point, as in the report"),
 	[AT_DEPTH] = COLUMN("depth", NULL, VALUE_COUNT,
-			    "frames of the recorded stack, inlined ones not counted"),
+			    "frames of the recorded stack, without inlined ones"),
 	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
 };
 
@@ -328,9 +328,9 @@ static struct result *suppressions_result(const struct model *model,
 					  const struct suppressions *suppressions)
 {
 	static const struct result_column shown[] = {
-		COLUMN("bytes", "bytes", VALUE_BYTES, "kept bytes that it hid"),
-		COLUMN("chunks", "chunks", VALUE_COUNT, "kept chunks that it hid"),
-		COLUMN("pattern", "suppression", VALUE_TEXT, "as it was given"),
+		COLUMN("bytes", "bytes", VALUE_BYTES, "kept bytes hidden by it"),
+		COLUMN("chunks", "chunks", VALUE_COUNT, "kept chunks hidden by it"),
+		COLUMN("pattern", "suppression", VALUE_TEXT, "suppression as given"),
 		COLUMN("origin", "from", VALUE_TEXT, "file and line, or built-in"),
 	};
 	struct result *table = result_new(RESULT_TABLE, "suppressions", "Suppressed");

@@ -55,7 +55,7 @@ void lisp_column(struct result *result, u64 column, u32 category, const char *pr
 	static const char *const meanings[LISP_CATEGORIES] = {
 		"share in cons cells",
 		"share in floating point numbers",
-		"share in structures, instances, vectors, strings and arrays, and what is in them",
+		"share in structures, instances, vectors, strings and arrays, and their contents",
 		"share in other objects",
 	};
 	struct strbuf name = {0};
@@ -112,12 +112,12 @@ static const struct result_column columns[COLUMNS] = {
 			  .label = "collected",
 			  .type = VALUE_COUNT,
 			  .look = LOOK_PLAIN,
-			  .meaning = "objects that the collector freed"},
+			  .meaning = "objects freed by the collector"},
 	[AT_LIVE] = {.name = "uncollected_bytes",
 		     .label = "not collected",
 		     .type = VALUE_BYTES,
 		     .look = LOOK_PLAIN,
-		     .meaning = "bytes of objects in use, or not collected yet, at the end"},
+		     .meaning = "bytes of objects in use or not collected yet at the end"},
 	[AT_LIVE_SHARE] = {.name = "uncollected_share",
 			   .label = "(%)",
 			   .type = VALUE_SHARE,

@@ -10,11 +10,11 @@
 struct result *analyse_marks(const struct model *model, struct err *err)
 {
 	static const struct result_column columns[] = {
-		COLUMN("time_ns", "time", VALUE_NS, "when, from the start of the recording"),
+		COLUMN("time_ns", "time", VALUE_NS, "time since the start of the recording"),
 		COLUMN("kind", "kind", VALUE_TEXT,
 		       "mark, phase_begin, phase_end, snapshot, paused or resumed"),
-		COLUMN("name", "name", VALUE_TEXT, "name that the program gave, or nothing"),
-		COLUMN("number", "number", VALUE_ID, "number that the program gave, or 0"),
+		COLUMN("name", "name", VALUE_TEXT, "name given by the program, if any"),
+		COLUMN("number", "number", VALUE_ID, "number given by the program, or 0"),
 		COLUMN("live_bytes", "live", VALUE_BYTES, "live bytes at this moment"),
 		COLUMN("live_chunks", "live chunks", VALUE_COUNT, "live chunks at this moment"),
 	};
@@ -100,12 +100,12 @@ struct result *analyse_snapshots(const struct stack_source *source, u64 top, str
 {
 	static const struct result_column columns[] = {
 		COLUMN("snapshot", "snapshot", VALUE_ID, "number of the snapshot, from 0"),
-		COLUMN("time_ns", "time", VALUE_NS, "when, from the start of the recording"),
-		COLUMN("live_bytes", "live", VALUE_BYTES, "bytes of the point that were live"),
-		COLUMN("live_chunks", "live chunks", VALUE_COUNT, "chunks that were live"),
-		COLUMN("share", "share", VALUE_SHARE, "of all bytes that were live"),
+		COLUMN("time_ns", "time", VALUE_NS, "time since the start of the recording"),
+		COLUMN("live_bytes", "live", VALUE_BYTES, "live bytes of the point"),
+		COLUMN("live_chunks", "live chunks", VALUE_COUNT, "live chunks of the point"),
+		COLUMN("share", "share", VALUE_SHARE, "share of all live bytes"),
 		COLUMN("point", NULL, VALUE_ID, "number of the point"),
-		COLUMN("stack", "stack", VALUE_STACK, "who allocated them"),
+		COLUMN("stack", "stack", VALUE_STACK, "stack that allocated them"),
 	};
 	const struct model *model = source->model;
 	struct result *table = result_new(RESULT_TABLE, "snapshots", "Live at snapshots");
@@ -118,8 +118,8 @@ struct result *analyse_snapshots(const struct stack_source *source, u64 top, str
 	if (table && !result_failed(table)) {
 		table->hidden_in_text = result_rows(table) == 0;
 		if (model->snapshots_without_points)
-			result_add_caveat(table, "points of the first %s snapshots only",
-					  units_count(model->snapshots.count).text);
+			result_add_caveat(table, "points are known for the first %s only",
+					  units_things(model->snapshots.count, "snapshot(s)").text);
 		return table;
 	}
 	err_set(err, ERR_MEMORY, "out of memory for the snapshots");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/summary.h"
+#include "base/units.h"
 
 /* An unknown free on its way to a verdict. */
 struct suspect {
@@ -386,22 +387,22 @@ enum {
 };
 
 static const struct result_column columns[COLUMNS] = {
-	[AT_WHAT] = COLUMN("what", "what", VALUE_TEXT, "in words"),
+	[AT_WHAT] = COLUMN("what", "what", VALUE_TEXT, "the misuse in words"),
 	[AT_CERTAIN] = COLUMN("certain", "certain", VALUE_BOOL,
 			      "false: a gap in the recording may look the same"),
 	[AT_COUNT] = COLUMN("count", "times", VALUE_COUNT, "wrong calls with these stacks"),
 	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "requested size of the blocks"),
-	[AT_ADDRESS] = COLUMN("address", "address", VALUE_ADDRESS, "that was freed first"),
-	[AT_TIME] = COLUMN("time_ns", "at", VALUE_NS, "of the first wrong call"),
-	[AT_ALLOCATED_WITH] = COLUMN("allocated_with", NULL, VALUE_TEXT, "kind of the allocation"),
-	[AT_FREED_WITH] = COLUMN("freed_with", NULL, VALUE_TEXT, "kind of the wrong free"),
+	[AT_ADDRESS] = COLUMN("address", "address", VALUE_ADDRESS, "first block that was freed"),
+	[AT_TIME] = COLUMN("time_ns", "at", VALUE_NS, "time of the first wrong call"),
+	[AT_ALLOCATED_WITH] = COLUMN("allocated_with", NULL, VALUE_TEXT, "function that allocated"),
+	[AT_FREED_WITH] = COLUMN("freed_with", NULL, VALUE_TEXT, "function of the wrong free"),
 	[AT_KIND] =
 		COLUMN("kind", NULL, VALUE_TEXT, "double_free, inside, invalid_free or mismatch"),
-	[AT_FREED] = COLUMN("stack", "freed wrongly by", VALUE_STACK, "of the wrong free"),
+	[AT_FREED] = COLUMN("stack", "freed wrongly by", VALUE_STACK, "stack of the wrong free"),
 	[AT_FREED_FIRST] = COLUMN("first_free_stack", "freed first by", VALUE_STACK,
-				  "double frees: of the first free"),
+				  "stack of the first free, for double frees"),
 	[AT_ALLOCATED] = COLUMN("allocation_stack", "allocated by", VALUE_STACK,
-				"of the block's allocation"),
+				"stack of the block's allocation"),
 };
 
 static const char *call_name(u32 kind)
@@ -433,7 +434,7 @@ static const char *words(const struct misuse_row *row, struct result *result)
 	else if (row->what == MISUSE_INSIDE)
 		snprintf(text, sizeof text, "%s of an address inside a block", with);
 	else
-		snprintf(text, sizeof text, "%s of what was never allocated", with);
+		snprintf(text, sizeof text, "%s of an address that was never allocated", with);
 	return result_copy(result, text);
 }
 
@@ -473,20 +474,18 @@ static void add_caveats_of(struct result *result, const struct model *model,
 			   const struct misuse_table *table)
 {
 	if (table->possible)
-		result_add_caveat(result, "what is not certain may be a gap in the recording: "
-					  "events that were lost, calls that went past the "
-					  "recorder, or functions without names");
+		result_add_caveat(result, "uncertain rows may be gaps in the recording: lost events, calls that "
+					  "bypassed the recorder, or functions without names");
 	if (table->not_judged)
 		result_add_caveat(result,
-				  "not judged: %llu frees of blocks that may have been allocated "
-				  "while recording was paused",
-				  (unsigned long long)table->not_judged);
+				  "not judged: %s of blocks that may have been allocated while recording was paused",
+				  units_things(table->not_judged, "free(s)").text);
 	if (table->not_listed)
-		result_add_caveat(result, "%llu more were counted and not kept",
-				  (unsigned long long)table->not_listed);
+		result_add_caveat(result, "%s not listed",
+				  units_things(table->not_listed, "more (row is|rows are)").text);
 	if (model->image.sample_bytes)
-		result_add_caveat(result, "sampled: double frees are not seen, and mismatches only "
-					  "of chunks in the sample");
+		result_add_caveat(result, "sampled: double frees are not detected, and mismatches only for chunks in "
+					  "the sample");
 	if (table->rows.count && !(model->image.flags & HW_RUN_FREE_STACKS))
 		result_add_caveat(result, "recorded without stacks of frees");
 }

@@ -34,7 +34,7 @@ static const struct result_column columns[COLUMNS] = {
 		     .label = "size",
 		     .type = VALUE_BYTES,
 		     .look = LOOK_PLAIN,
-		     .meaning = "smallest size of the bin; none in the row of all sizes"},
+		     .meaning = "smallest size of the bin; none in the row for all sizes"},
 	[AT_SIZE_END] = {.name = "size_end",
 			 .type = VALUE_BYTES,
 			 .meaning = "largest size of the bin; none if there is no limit"},
@@ -53,23 +53,23 @@ static const struct result_column columns[COLUMNS] = {
 		      .type = VALUE_SHARE,
 		      .look = LOOK_BRACKETS,
 		      .joint = " ",
-		      .meaning = "of all bytes allocated"},
+		      .meaning = "share of all allocated bytes"},
 	[AT_FREES] = {.name = "frees",
 		      .label = "frees",
 		      .type = VALUE_COUNT,
 		      .look = LOOK_PLAIN,
-		      .meaning = "chunks of this size that were freed"},
+		      .meaning = "freed chunks of this size"},
 	[AT_KEPT] = {.name = "kept_bytes",
 		     .label = "kept",
 		     .type = VALUE_BYTES,
 		     .look = LOOK_PLAIN,
-		     .meaning = "bytes in chunks of this size that were never freed"},
+		     .meaning = "bytes of chunks of this size that were never freed"},
 	[AT_KEPT_SHARE] = {.name = "kept_share",
 			   .label = "(%)",
 			   .type = VALUE_SHARE,
 			   .look = LOOK_BRACKETS,
 			   .joint = " ",
-			   .meaning = "of all bytes never freed"},
+			   .meaning = "share of all bytes never freed"},
 	[AT_TYPES] = {.name = "types",
 		      .label = "types",
 		      .type = VALUE_TEXT,
@@ -191,21 +191,20 @@ static void add_type_caveats(struct bins *self)
 				    slash ? slash + 1 : path);
 		else if (self->types.states[i] == SYMBOLIZER_STRIPPED && i < self->modules.own)
 			result_add_caveat(self->table,
-					  "%s has no debug information: its types are not known",
+					  "types of %s are unknown: it has no debug information; build it with -g",
 					  path);
 	}
 	if (count)
 		result_add_caveat(self->table,
-				  "types are not known where the recorded file is missing or has "
-				  "changed: %s",
+				  "some types are unknown, because the recorded file is missing or has changed: %s",
 				  strbuf_text(&missing));
 	if (self->types.lost_units)
-		result_add_caveat(self->table, "%s .dwo files with types were not found",
-				  units_count(self->types.lost_units).text);
+		result_add_caveat(self->table, "%s not found",
+				  units_things(self->types.lost_units, ".dwo file(s) with types (was|were)").text);
 	if (self->types.stopped)
 		result_add_caveat(self->table,
-				  "there is so much debug information that only a part of it was "
-				  "searched for types");
+				  "only part of the debug information was searched for types, because there is too "
+				  "much of it");
 	strbuf_release(&missing);
 }
 
@@ -303,8 +302,7 @@ static void fill(struct bins *self)
 	add_row(self, &self->total);
 	if (self->model->aggregated)
 		result_add_caveat(self->table,
-				  "sizes are those of the allocations before the trace "
-				  "reached its size limit");
+				  "sizes cover the allocations before the trace reached its size limit");
 }
 
 struct result *analyse_mprof_bins(const struct model *model, const struct mprof_bins_query *query,

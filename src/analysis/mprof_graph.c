@@ -41,7 +41,7 @@ enum column {
 static const struct result_column columns[COLUMNS] = {
 	[AT_ENTRY] = {.name = "entry",
 		      .type = VALUE_ID,
-		      .meaning = "index of the function or cycle whose entry the row belongs to"},
+		      .meaning = "index of the function or cycle whose entry contains the row"},
 	[AT_KIND] = {.name = "kind",
 		     .type = VALUE_TEXT,
 		     .meaning = "entry, ancestor, descendant, all_ancestors, all_descendants; or "
@@ -56,14 +56,14 @@ static const struct result_column columns[COLUMNS] = {
 		      .over = "self +\ndesc\n",
 		      .type = VALUE_SHARE,
 		      .look = LOOK_TENTHS,
-		      .meaning = "entries: of all memory, allocated by it and its descendants"},
+		      .meaning = "entries: share of all memory allocated by it and its descendants"},
 	[AT_BYTES] =
 		{.name = "bytes",
 		 .label = "",
 		 .over = "self\n",
 		 .type = VALUE_BYTES,
 		 .look = LOOK_PLAIN,
-		 .meaning = "entries: bytes allocated by itself; ancestors: by entry and "
+		 .meaning = "entries: bytes allocated by the function itself; ancestors: by the entry and its "
 			    "descendants on its behalf; descendants: in it on the entry's behalf"},
 	[AT_SHARE] = {.name = "share",
 		      .label = "",
@@ -72,14 +72,14 @@ static const struct result_column columns[COLUMNS] = {
 		      .type = VALUE_SHARE,
 		      .look = LOOK_BRACKETS_ALL,
 		      .meaning =
-			      "these bytes, of those of the entry and its descendants; in rows of "
-			      "descendants: of those of all descendants"},
+			      "share of these bytes in those of the entry and its descendants; rows of descendants: in "
+			      "those of all descendants"},
 	[AT_SIZES] = PART_COLUMN("small", "s", " | ", SIZES_OVER,
-				 "of these bytes, in chunks up to 32 bytes"),
-	PART_COLUMN("medium", "m", " ", SIZES_OVER, "of these bytes, in chunks of 33 to 256 bytes"),
+				 "share of these bytes in chunks up to 32 bytes"),
+	PART_COLUMN("medium", "m", " ", SIZES_OVER, "share of these bytes in chunks of 33 to 256 bytes"),
 	PART_COLUMN("large", "l", " ", SIZES_OVER,
-		    "of these bytes, in chunks of 257 to 2048 bytes"),
-	PART_COLUMN("extra_large", "x", " ", SIZES_OVER, "of these bytes, in larger chunks"),
+		    "share of these bytes in chunks of 257 to 2048 bytes"),
+	PART_COLUMN("extra_large", "x", " ", SIZES_OVER, "share of these bytes in larger chunks"),
 	[AT_FRAC] =
 		PART_COLUMN("frac_small", "s", " | ", FRAC_OVER, "share in chunks up to 32 bytes"),
 	PART_COLUMN("frac_medium", "m", " ", FRAC_OVER, "share in chunks of 33 to 256 bytes"),
@@ -92,16 +92,16 @@ static const struct result_column columns[COLUMNS] = {
 		       .type = VALUE_COUNT,
 		       .look = LOOK_PLAIN,
 		       .meaning =
-			       "calls on the stacks of allocations, of the entry by others, by the "
-			       "ancestor, of the descendant"},
+			       "calls on the stacks of allocations: of the entry by others, by the ancestor, of the "
+			       "descendant"},
 	[AT_OTHER] = {.name = "called_of",
 		      .label = "",
 		      .over = CALLED_OVER,
 		      .joint = "/",
 		      .type = VALUE_COUNT,
 		      .look = LOOK_PLAIN,
-		      .meaning = "entries: calls by itself; ancestors: its calls of any function; "
-				 "descendants: its calls by any function"},
+		      .meaning = "entries: calls by itself; ancestors: its calls to any function; descendants: calls "
+				 "to it by any function"},
 	[AT_NAME] = {.name = "name",
 		     .label = "",
 		     .over = " ancestors\nname\n descendants",
@@ -112,10 +112,10 @@ static const struct result_column columns[COLUMNS] = {
 		      .meaning = "index of the cycle that the function is a member of"},
 	[AT_MODULE] = {.name = "module",
 		       .type = VALUE_PATH,
-		       .meaning = "the file that the function is in"},
+		       .meaning = "file that contains the function"},
 	[AT_BLOCK] = {.name = "block",
 		      .type = VALUE_ID,
-		      .meaning = "rows of one block belong together; a cycle has two"},
+		      .meaning = "rows with the same number belong together; a cycle has two such groups"},
 };
 
 struct graph {

@@ -34,33 +34,33 @@ enum column {
 };
 
 static const struct result_column columns[COLUMNS] = {
-	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes that the point requested in all"),
+	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested by the point"),
 	[AT_PEAK] = COLUMN("at_peak_bytes", "at peak", VALUE_BYTES,
 			   "live bytes of the point at the moment of the program's peak"),
-	[AT_KEPT] = COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes that were never freed"),
+	[AT_KEPT] = COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
 	[AT_TEMPORARY] = COLUMN("temporary", "temporary", VALUE_COUNT,
 				"chunks freed before any further allocation of their thread"),
 	[AT_ALLOCATIONS] =
-		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations of the point"),
+		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations by the point"),
 	[AT_OWN_PEAK] = COLUMN("peak_bytes", "own peak", VALUE_BYTES,
-			       "most bytes that the point had live at any moment"),
+			       "highest live bytes of the point at any moment"),
 	[AT_MEAN] = COLUMN("mean_bytes", "mean size", VALUE_BYTES, "mean size of an allocation"),
 	[AT_SHARE] = COLUMN("share", "share", VALUE_SHARE,
-			    "share of the whole program in the ranking measure"),
+			    "share of the whole program, by the ranking metric"),
 	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the point in this report"),
-	[AT_CALL] = COLUMN("call", NULL, VALUE_TEXT, "call that allocated first"),
-	[AT_FREES] = COLUMN("frees", NULL, VALUE_COUNT, "chunks of the point that were freed"),
+	[AT_CALL] = COLUMN("call", NULL, VALUE_TEXT, "function of the allocator that was called first"),
+	[AT_FREES] = COLUMN("frees", NULL, VALUE_COUNT, "freed chunks of the point"),
 	[AT_FREED_BYTES] =
-		COLUMN("freed_bytes", NULL, VALUE_BYTES, "bytes of the point that were freed"),
+		COLUMN("freed_bytes", NULL, VALUE_BYTES, "freed bytes of the point"),
 	[AT_PEAK_CHUNKS] = COLUMN("at_peak_chunks", NULL, VALUE_COUNT,
 				  "live chunks of the point at the moment of the program's peak"),
-	[AT_KEPT_CHUNKS] = COLUMN("kept_chunks", NULL, VALUE_COUNT, "chunks that were never freed"),
+	[AT_KEPT_CHUNKS] = COLUMN("kept_chunks", NULL, VALUE_COUNT, "chunks never freed"),
 	[AT_TEMPORARY_BYTES] =
 		COLUMN("temporary_bytes", NULL, VALUE_BYTES, "bytes in temporary chunks"),
-	[AT_OWN_PEAK_NS] = COLUMN("peak_time_ns", NULL, VALUE_NS, "when the point's own peak was"),
+	[AT_OWN_PEAK_NS] = COLUMN("peak_time_ns", NULL, VALUE_NS, "time of the point's own peak"),
 	[AT_DEPTH] = COLUMN("depth", NULL, VALUE_COUNT,
-			    "frames of the recorded stack, inlined ones not counted"),
-	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of what is allocated, if it is known"),
+			    "frames of the recorded stack, without inlined ones"),
+	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of the allocated memory, if known"),
 	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
 };
 

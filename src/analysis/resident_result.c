@@ -10,17 +10,17 @@
 static const struct {
 	const char *name, *meaning;
 } parts[PARTS + 3] = {
-	[PART_REQUESTED] = {"requested", "live blocks, as far as touched"},
+	[PART_REQUESTED] = {"requested", "live blocks, touched part"},
 	[PART_SLACK] = {"slack", "headers and rounding of live blocks"},
 	[PART_FRAGMENTATION] = {"fragmentation", "rest of the pages with live blocks"},
-	[PART_CACHED] = {"cached", "free pages that the allocator keeps"},
+	[PART_CACHED] = {"cached", "free pages held by the allocator"},
 	[PART_MAPPINGS] = {"mappings", "anonymous, not the allocator's"},
 	[PART_FILES] = {"files", "mapped files without code"},
 	[PART_CODE] = {"code", "program and libraries, code and data"},
 	[PART_STACKS] = {"stacks", "stacks of all threads"},
-	[PART_RECORDER] = {"recorder", "Heapwise's own, not the program's"},
-	[PARTS] = {"sum", "all of these"},
-	[PARTS + 1] = {"resident", "what the kernel says"},
+	[PART_RECORDER] = {"recorder", "Heapwise's own memory"},
+	[PARTS] = {"sum", "sum of these"},
+	[PARTS + 1] = {"resident", "resident memory as the kernel reports it"},
 	[PARTS + 2] = {"not_resident", "live blocks, untouched or swapped out"},
 };
 
@@ -63,16 +63,15 @@ static void add_caveats_of(struct result *table, const struct model *model, cons
 	if (!most)
 		return;
 	if (moments->series->peak_bytes > most->rss_bytes + most->rss_bytes / 50)
-		result_add_caveat(table, "as much as %s was resident once, but its parts are not known; 'when most' is %s after the "
-					 "start",
+		result_add_caveat(table, "resident memory once reached %s, but the parts at that moment are unknown; "
+					 "'when most' is %s after the start",
 				  units_bytes(moments->series->peak_bytes).text,
 				  units_ns(tick_clock_ns(&model->clock, most->ticks)).text);
 	if (model->image.sample_bytes)
-		result_add_caveat(table, "only a sample of the blocks is known: most of what is "
-					 "requested counts as fragmentation or cached");
-	if (model->aggregated || model->pauses)
-		result_add_caveat(table, "not all blocks are known: those that are not count as "
+		result_add_caveat(table, "only a sample of the blocks was recorded; most requested memory counts as "
 					 "fragmentation or cached");
+	if (model->aggregated || model->pauses)
+		result_add_caveat(table, "some blocks are unknown; they count as fragmentation or cached");
 }
 
 enum { AT_PART, AT_MOST, AT_GAP = AT_MOST + 2, AT_END = AT_GAP + 2, AT_MEANING = AT_END + 2, COLUMNS };
@@ -82,13 +81,13 @@ static void set_columns(struct result *table, bool gap)
 	struct result_column columns[COLUMNS] = {
 		COLUMN("part", "part", VALUE_TEXT, "part of the resident memory"),
 		COLUMN("most_bytes", "when most", VALUE_BYTES,
-		       "when most memory was resident, of the moments that were looked at"),
-		COLUMN("most_share", "share", VALUE_SHARE, "of the resident memory then"),
+		       "at the sampled moment with most resident memory"),
+		COLUMN("most_share", "share", VALUE_SHARE, "share of the resident memory at that moment"),
 		COLUMN("gap_bytes", "far above live", VALUE_BYTES,
 		       "while resident memory stayed furthest above live bytes"),
-		COLUMN("gap_share", "share", VALUE_SHARE, "of the resident memory then"),
+		COLUMN("gap_share", "share", VALUE_SHARE, "share of the resident memory at that moment"),
 		COLUMN("end_bytes", "at the end", VALUE_BYTES, "just before the program's end"),
-		COLUMN("end_share", "share", VALUE_SHARE, "of the resident memory then"),
+		COLUMN("end_share", "share", VALUE_SHARE, "share of the resident memory at that moment"),
 		COLUMN("meaning", "meaning", VALUE_TEXT, "what the part is"),
 	};
 
@@ -157,10 +156,10 @@ struct result *analyse_resident_over_time(const struct model *model, const struc
 					  struct err *err)
 {
 	static const struct result_column columns[] = {
-		COLUMN("time_ns", "time", VALUE_NS, "when, from the start of the recording"),
-		COLUMN("rss_bytes", "resident", VALUE_BYTES, "resident memory, of /proc"),
-		COLUMN("live_bytes", "live", VALUE_BYTES, "requested bytes that were live then"),
-		COLUMN("other_bytes", "other", VALUE_DELTA_BYTES, "resident less live"),
+		COLUMN("time_ns", "time", VALUE_NS, "time since the start of the recording"),
+		COLUMN("rss_bytes", "resident", VALUE_BYTES, "resident memory, from /proc"),
+		COLUMN("live_bytes", "live", VALUE_BYTES, "live requested bytes at that moment"),
+		COLUMN("other_bytes", "other", VALUE_DELTA_BYTES, "resident minus live"),
 	};
 	struct result *table = result_new(RESULT_TABLE, "memory_over_time", "Memory over time");
 
@@ -236,9 +235,9 @@ struct result *analyse_resident_drawn(const struct model *model, const struct re
 				      struct err *err)
 {
 	static const struct result_column columns[] = {
-		COLUMN("time_ns", "time", VALUE_NS, "when, from the start of the recording"),
-		COLUMN("rss_bytes", "resident", VALUE_BYTES, "most that was resident in this part of the time"),
-		COLUMN("live_bytes", "live", VALUE_BYTES, "requested bytes that were live then"),
+		COLUMN("time_ns", "time", VALUE_NS, "time since the start of the recording"),
+		COLUMN("rss_bytes", "resident", VALUE_BYTES, "highest resident memory in this interval"),
+		COLUMN("live_bytes", "live", VALUE_BYTES, "live requested bytes at that moment"),
 		COLUMN("picture", "live #, resident beyond it .", VALUE_TEXT, "the same as a bar"),
 	};
 	struct result *table = result_new(RESULT_TABLE, "memory_drawn", "Memory over time");

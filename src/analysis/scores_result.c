@@ -118,40 +118,39 @@ enum {
 
 static const struct result_column columns[COLUMNS] = {
 	[AT_STEP] = COLUMN("severity", "severity", VALUE_ID,
-			   "1, best, to 12 by the geometric mean of the known scores"),
+			   "severity from 1 (best) to 12, by the geometric mean of the known scores"),
 	[AT_LIFETIME] = COLUMN("lifetime", "lifetime", VALUE_RATIO,
-			       "how long chunks live, in the life of their group; 0 to 1"),
+			       "how long chunks live, relative to their group; 0 to 1"),
 	[AT_USAGE] =
-		COLUMN("usage", "usage", VALUE_RATIO, "part of the bytes that was used; 0 to 1"),
+		COLUMN("usage", "usage", VALUE_RATIO, "share of the bytes that was used; 0 to 1"),
 	[AT_USEFUL] = COLUMN("useful", "useful", VALUE_RATIO,
-			     "part of the life between first and last access; 0 to 1"),
+			     "share of the lifetime between first and last access; 0 to 1"),
 	[AT_ALLOCATIONS] = COLUMN("allocations", "allocations", VALUE_COUNT,
 				  "chunks whose events are in the trace"),
-	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes of these"),
+	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes of these chunks"),
 	[AT_ACCESS] = COLUMN("access", "accesses", VALUE_TEXT,
-			     "how accesses are known: measured, estimated, or a lower bound"),
-	[AT_MEASURED] = COLUMN("measured", NULL, VALUE_COUNT, "chunks of which accesses are known"),
-	[AT_READS] = COLUMN("reads", NULL, VALUE_COUNT, "reads of these"),
-	[AT_WRITES] = COLUMN("writes", NULL, VALUE_COUNT, "writes of these"),
+			     "precision of the accesses: measured, estimated, or a lower bound"),
+	[AT_MEASURED] = COLUMN("measured", NULL, VALUE_COUNT, "chunks with known accesses"),
+	[AT_READS] = COLUMN("reads", NULL, VALUE_COUNT, "reads of these chunks"),
+	[AT_WRITES] = COLUMN("writes", NULL, VALUE_COUNT, "writes to these chunks"),
 	[AT_MAPPED] =
 		COLUMN("mapped", NULL, VALUE_COUNT,
-		       "chunks of which it is known which bytes were accessed, if they have one "
-		       "size of at most 1,024 bytes"),
-	[AT_CHUNK_BYTES] = COLUMN("chunk_bytes", NULL, VALUE_BYTES, "size of each of these"),
+		       "chunks whose accessed bytes are known, if all have one size of at most 1,024 bytes"),
+	[AT_CHUNK_BYTES] = COLUMN("chunk_bytes", NULL, VALUE_BYTES, "size of each of these chunks"),
 	[AT_UNTOUCHED] = COLUMN("untouched", NULL, VALUE_BYTES,
-				"bytes of that size that were accessed in none of them"),
+				"bytes of that size accessed in none of them"),
 	[AT_UNTOUCHED_AT] =
-		COLUMN("untouched_at", NULL, VALUE_TEXT, "offsets of these, as 4-7,16-1023"),
+		COLUMN("untouched_at", NULL, VALUE_TEXT, "offsets of these bytes, such as 4-7,16-1023"),
 	[AT_GROUPS] = COLUMN("groups", NULL, VALUE_COUNT,
-			     "groups of chunks that were allocated close together"),
+			     "groups of chunks allocated close together"),
 	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the allocation point"),
-	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of what is allocated, if it is known"),
+	[AT_TYPE] = COLUMN("type", NULL, VALUE_TEXT, "type of the allocated memory, if known"),
 	[AT_INFERENCES] = {.name = "inferences",
 			   .label = "inferences",
 			   .type = VALUE_TEXT,
-			   .meaning = "what holds of the point, with chunks",
+			   .meaning = "inferences about the point, with numbers of chunks",
 			   .below = true},
-	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "who allocates"),
+	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "stack that allocates"),
 };
 
 static const char *access_word(const struct behaviour *point)
@@ -278,13 +277,13 @@ enum {
 
 static const struct result_column inference_columns[IN_COLUMNS] = {
 	[IN_POINT] = COLUMN("point", "point", VALUE_ID, "number of the allocation point"),
-	[IN_ID] = COLUMN("id", "inference", VALUE_TEXT, "what is said of it"),
+	[IN_ID] = COLUMN("id", "inference", VALUE_TEXT, "inference"),
 	[IN_STATE] = COLUMN("state", "state", VALUE_TEXT, "holds, no, or unknown"),
-	[IN_CHUNKS] = COLUMN("chunks", "chunks", VALUE_COUNT, "chunks of which it is true"),
-	[IN_OF_CHUNKS] = COLUMN("of_chunks", "of", VALUE_COUNT, "chunks that were looked at"),
-	[IN_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes of the first"),
-	[IN_OF_BYTES] = COLUMN("of_bytes", "of", VALUE_BYTES, "bytes of the second"),
-	[IN_SURE] = COLUMN("confidence", "sure", VALUE_TEXT, "measured, estimated or inferred"),
+	[IN_CHUNKS] = COLUMN("chunks", "chunks", VALUE_COUNT, "chunks for which it holds"),
+	[IN_OF_CHUNKS] = COLUMN("of_chunks", "of", VALUE_COUNT, "chunks that were examined"),
+	[IN_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes of the chunks for which it holds"),
+	[IN_OF_BYTES] = COLUMN("of_bytes", "of", VALUE_BYTES, "bytes of the examined chunks"),
+	[IN_SURE] = COLUMN("confidence", "sure", VALUE_TEXT, "confidence: measured, estimated or inferred"),
 };
 
 static void add_inference(const struct scores_work *self, struct result *table, u32 point, u32 id)
@@ -366,12 +365,12 @@ static void add_summary(const struct scores_work *self, struct result *record, e
 	add_number(record, summaries[score].variance, sum.variance, known,
 		   "variance of the points' scores");
 	add_number(record, summaries[score].by_allocations, sum.mean_by_allocations, known,
-		   "the same mean, each point weighted by its allocations");
+		   "the same mean, points weighted by allocations");
 	add_number(record, summaries[score].by_bytes, sum.mean_by_bytes, known && sum.has_by_bytes,
-		   "the same mean, each point weighted by its bytes");
+		   "the same mean, points weighted by bytes");
 	result_add_field(record,
 			 (struct result_column)COLUMN(summaries[score].points, NULL, VALUE_COUNT,
-						      "points that have this score"),
+						      "points with this score"),
 			 value_number(sum.points));
 }
 
@@ -382,11 +381,11 @@ static void add_access(const struct scores_work *self, struct result *record)
 
 	result_add_field(record,
 			 (struct result_column)COLUMN("access", "accesses", VALUE_TEXT,
-						      "how accesses are known"),
+						      "precision of the accesses"),
 			 value_text(access_word(whole)));
 	result_add_field(record,
 			 (struct result_column)COLUMN("measured_chunks", NULL, VALUE_COUNT,
-						      "chunks of which accesses are known"),
+						      "chunks with known accesses"),
 			 value_number(model_count(model, whole->measured.chunks)));
 	result_add_field(record,
 			 (struct result_column)COLUMN("chunks", NULL, VALUE_COUNT,
@@ -394,19 +393,18 @@ static void add_access(const struct scores_work *self, struct result *record)
 			 value_number(model_count(model, whole->all.chunks)));
 	if (!whole->measured.chunks)
 		result_add_caveat(record,
-				  "no accesses were recorded: usage, useful lifetime and all that "
-				  "is said of use are unknown");
+				  "no accesses were recorded, so usage, useful lifetime and inferences about use are "
+				  "unknown; record with --access");
 	else if (whole->measured.chunks < whole->all.chunks)
-		result_add_caveat(record, "accesses are known of %s of %s chunks",
+		result_add_caveat(record, "accesses are known for %s of %s chunks",
 				  units_count(model_count(model, whole->measured.chunks)).text,
 				  units_count(model_count(model, whole->all.chunks)).text);
 	if (whole->is_lower_bound)
 		result_add_caveat(record,
-				  "code that was not instrumented may have accessed chunks unseen: "
-				  "what is said of use is inferred");
+				  "uninstrumented code may have accessed chunks unseen, so inferences about use are "
+				  "not certain");
 	if (model->aggregated)
-		result_add_caveat(record, "scores are those of the part of the run whose events "
-					  "are in the trace");
+		result_add_caveat(record, "scores cover only the part of the run whose events are in the trace");
 }
 
 static struct result *make(const struct scores_work *self, struct err *err)

@@ -163,14 +163,14 @@ int session_merge_add(struct session_merge *self, const struct stack_source *sou
 
 enum { AT_PROGRAM, AT_PID, AT_PARENT, AT_DEPTH, AT_ALLOCATIONS, AT_BYTES, AT_PEAK, AT_KEPT, COLUMNS };
 static const struct result_column columns[COLUMNS] = {
-	[AT_PROGRAM] = COLUMN("command", "process", VALUE_TEXT, "command line; text shows it below its parent's"),
-	[AT_PID] = COLUMN("pid", "pid", VALUE_ID, "number of the process"),
-	[AT_PARENT] = COLUMN("parent_pid", NULL, VALUE_ID, "number of the process that started it"),
+	[AT_PROGRAM] = COLUMN("command", "process", VALUE_TEXT, "command line; text output shows it under its parent's"),
+	[AT_PID] = COLUMN("pid", "pid", VALUE_ID, "process id"),
+	[AT_PARENT] = COLUMN("parent_pid", NULL, VALUE_ID, "process id of the parent"),
 	[AT_DEPTH] = COLUMN("depth", NULL, VALUE_COUNT, "generations below the first process"),
 	[AT_ALLOCATIONS] = COLUMN("allocations", "allocations", VALUE_COUNT, "allocations of the process"),
-	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes that it requested in all"),
-	[AT_PEAK] = COLUMN("peak_bytes", "peak", VALUE_BYTES, "most bytes that it had live at any moment"),
-	[AT_KEPT] = COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes that were never freed"),
+	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested by the process"),
+	[AT_PEAK] = COLUMN("peak_bytes", "peak", VALUE_BYTES, "highest live bytes of the process at any moment"),
+	[AT_KEPT] = COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
 };
 
 static void process_row(struct result *table, const struct session_process *process, u64 depth)
@@ -241,10 +241,10 @@ static int most_bytes_first(const void *a, const void *b)
 static void points_fill(struct session_merge *self, u64 top)
 {
 	static const struct result_column point_columns[] = {
-		COLUMN("bytes", "bytes", VALUE_BYTES, "bytes that the point requested, in all processes"),
-		COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes that were never freed"),
-		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations of the point"),
-		COLUMN("processes", "processes", VALUE_COUNT, "processes in which it allocated"),
+		COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested by the point, in all processes"),
+		COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
+		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations by the point"),
+		COLUMN("processes", "processes", VALUE_COUNT, "processes in which the point allocated"),
 		COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
 	};
 
@@ -276,7 +276,8 @@ static void sums_fill(const struct session_merge *self, struct result *record)
 		bytes += self->processes.data[i].bytes;
 		kept += self->processes.data[i].kept_bytes;
 	}
-	result_add_field(record, (struct result_column)COLUMN("process_count", "processes", VALUE_COUNT, "processes that were recorded"),
+	result_add_field(record, (struct result_column)COLUMN("process_count", "processes", VALUE_COUNT, "recorded "
+													 "processes"),
 			 value_number(self->processes.count));
 	result_add_field(record, (struct result_column)COLUMN("allocations", "allocations", VALUE_COUNT, "of all processes"),
 			 value_number(allocations));
@@ -290,7 +291,7 @@ static void sums_fill(const struct session_merge *self, struct result *record)
 
 struct result *session_merge_result(struct session_merge *self, u64 top, struct err *err)
 {
-	struct result *record = result_new(RESULT_RECORD, "session", "Session");
+	struct result *record = result_new(RESULT_RECORD, "recording", "Recording, all processes");
 
 	if (record) {
 		sums_fill(self, record);

@@ -65,13 +65,13 @@ static const char *end_sentence(struct builder *self)
 	char text[96] = "";
 
 	if (!model->has_end)
-		return "then the recording breaks off";
+		return "then the recording is truncated";
 	switch (model->end.how) {
 	case IMAGE_EXITED:
 		snprintf(text, sizeof text, "exited with status %d", model->end.value);
 		break;
 	case IMAGE_KILLED:
-		snprintf(text, sizeof text, "ended by signal %d (%s)", model->end.value,
+		snprintf(text, sizeof text, "killed by signal %d (%s)", model->end.value,
 			 strsignal(model->end.value));
 		break;
 	case IMAGE_EXEC:
@@ -107,7 +107,7 @@ static void add_head(struct builder *self)
 	field(self, "image", images > 1 ? "image" : NULL, VALUE_ID,
 	      value_number(self->query->image),
 	      "number of the program image, from 0; each exec begins a new one");
-	last(self)->remark = "of {images:image}, counted from 0: --image N shows another";
+	last(self)->remark = "of {images:image}, counted from 0; --image N shows another";
 	field(self, "images", NULL, VALUE_COUNT, value_number(images), "images in the file");
 	field(self, "complete", NULL, VALUE_BOOL,
 	      value_number(summary_complete(model, self->query->info)),
@@ -137,7 +137,7 @@ static void add_flow(struct builder *self)
 	last(self)->section = "Summary";
 	last(self)->remark = "{bytes} requested, {mean_bytes} on average";
 	field(self, "bytes", NULL, VALUE_BYTES, value_number(totals->bytes),
-	      "requested bytes, all together");
+	      "requested bytes");
 	field(self, "mean_bytes", NULL, VALUE_BYTES, mean(totals->bytes, allocations),
 	      "mean size of an allocation");
 	field(self, "frees", "frees", VALUE_COUNT,
@@ -177,16 +177,16 @@ static void add_collected(struct builder *self)
 	const struct model *model = self->model;
 
 	field(self, "collected.bytes", "collected", VALUE_BYTES, value_number(model->totals.freed_bytes),
-	      "bytes of objects that the collector freed");
+	      "bytes of objects freed by the collector");
 	last(self)->remark = "in {collected.chunks:object}, freed by the collector";
 	field(self, "collected.chunks", NULL, VALUE_COUNT, value_number(model_count(model, model->totals.frees)),
-	      "objects that the collector freed");
+	      "objects freed by the collector");
 	field(self, "uncollected.bytes", "not collected", VALUE_BYTES, value_number(model->totals.live_bytes),
-	      "bytes of objects that were live, or not collected yet, at the end");
+	      "bytes of objects in use or not collected yet at the end");
 	last(self)->remark = "in {uncollected.chunks:object}, in use or not collected yet at the end";
 	field(self, "uncollected.chunks", NULL, VALUE_COUNT,
 	      value_number(model_count(model, model->totals.live_chunks)),
-	      "objects that were live, or not collected yet, at the end");
+	      "objects in use or not collected yet at the end");
 }
 
 static void add_kept(struct builder *self)
@@ -204,7 +204,7 @@ static void add_kept(struct builder *self)
 	      "bytes in chunks that were live when the process ended");
 	last(self)->remark =
 		model->has_end ? "in {kept.chunks:chunk}, never freed"
-			       : "in {kept.chunks:chunk}, live where the recording breaks off";
+			       : "in {kept.chunks:chunk}, live where the recording is truncated";
 	field(self, "kept.chunks", NULL, VALUE_COUNT, value_number(exec ? 0 : chunks),
 	      "chunks that were live when the process ended");
 	field(self, "exec.bytes", exec ? "given up" : NULL, VALUE_BYTES,
@@ -226,18 +226,17 @@ static int add_temporary(struct builder *self, struct err *err)
 	field(self, "temporary", "temporary", VALUE_COUNT,
 	      value_number(model_count(model, temporary.chunks)),
 	      "chunks freed before any further allocation of their thread");
-	last(self)->remark = slack ? "{temporary_share} of all, freed before more than "
-				     "{temporary_slack} further "
-				     "allocations of their thread"
+	last(self)->remark = slack ? "{temporary_share} of all, freed within {temporary_slack} further allocations of "
+				     "their thread"
 				   : "{temporary_share} of all, freed before any further "
 				     "allocation of their thread";
 	field(self, "temporary_bytes", NULL, VALUE_BYTES, value_number(temporary.bytes),
 	      "bytes in temporary chunks");
 	field(self, "temporary_share", NULL, VALUE_SHARE,
 	      share(temporary.chunks, model->totals.allocations),
-	      "temporary chunks of all allocations");
+	      "share of temporary chunks in all allocations");
 	field(self, "temporary_slack", NULL, VALUE_COUNT, value_number(slack),
-	      "further allocations that may come between");
+	      "further allocations allowed in between");
 	temporary_table_release(&temporary);
 	return 0;
 }
@@ -270,9 +269,9 @@ static void add_places(struct builder *self)
 	field(self, "contexts", NULL, VALUE_COUNT, value_number(model->contexts.told),
 	      "frames of the calling-context tree");
 	field(self, "threads", NULL, VALUE_COUNT, value_number(count_threads(model)),
-	      "threads that were seen");
+	      "threads seen");
 	field(self, "modules", NULL, VALUE_COUNT, value_number(count_modules(model)),
-	      "executable and libraries that were loaded");
+	      "executable and loaded libraries");
 }
 
 static const char *const call_names[] = {"calls.malloc",   "calls.calloc", "calls.realloc",
@@ -346,23 +345,23 @@ static void add_time(struct builder *self)
 	      costs.all.enough ? value_number((u64)costs.all.ns) : value_unknown(),
 	      "estimated time inside the real allocator, all threads");
 	if (!costs.all.enough)
-		last(self)->remark = "too few calls were timed to say ({allocator_samples})";
+		last(self)->remark = "too few timed calls for an estimate ({allocator_samples})";
 	else
 		last(self)->remark = one_thread ? "{allocator_share} of the run; {allocator_low_ns} to {allocator_high_ns}, estimated "
 						  "from {allocator_samples:timed call}"
 						: "in all threads together; {allocator_low_ns} to {allocator_high_ns}, estimated from "
 						  "{allocator_samples:timed call}";
 	field(self, "allocator_low_ns", NULL, VALUE_NS,
-	      costs.all.enough ? value_number((u64)costs.all.low_ns) : value_unknown(), "it is at least that, most likely");
+	      costs.all.enough ? value_number((u64)costs.all.low_ns) : value_unknown(), "likely lower bound");
 	field(self, "allocator_high_ns", NULL, VALUE_NS,
-	      costs.all.enough ? value_number((u64)costs.all.high_ns) : value_unknown(), "and at most that");
+	      costs.all.enough ? value_number((u64)costs.all.high_ns) : value_unknown(), "likely upper bound");
 	field(self, "allocator_samples", NULL, VALUE_COUNT, value_number(costs.all.timed),
-	      "calls that were timed");
+	      "timed calls");
 	field(self, "allocator_share", NULL, VALUE_SHARE,
 	      one_thread && costs.all.enough ? share((u64)costs.all.ns, model_duration_ns(model)) : value_unknown(),
-	      "allocator time of the duration; of programs with one thread");
+	      "share of allocator time in the duration; only for programs with one thread");
 	field(self, "cpu_time_ns", NULL, VALUE_NS, cpu_known ? value_number((u64)cpu_ns) : value_unknown(),
-	      "CPU time of all threads, the recorder's part included");
+	      "CPU time of all threads, including the recorder's");
 }
 
 static void add_rss(struct builder *self)
@@ -371,10 +370,10 @@ static void add_rss(struct builder *self)
 	u64 most = resident_peak_bytes(model);
 
 	field(self, "rss.max_bytes", "resident", VALUE_BYTES, most ? value_number(most) : value_unknown(),
-	      "most memory that was resident, the recorder's share included");
+	      "highest resident memory, including the recorder's");
 	last(self)->remark = "at most, in {rss.samples:sample}";
 	field(self, "rss.samples", NULL, VALUE_COUNT, value_number(model->usage.count),
-	      "samples of /proc");
+	      "samples from /proc");
 }
 
 /* The number of a note that the monitor made; 0 if there is none. */
@@ -402,16 +401,16 @@ static void add_access(struct builder *self)
 	} fields[] = {
 		{"access.reads", VALUE_COUNT, sums->reads, "reads of these chunks"},
 		{"access.writes", VALUE_COUNT, sums->writes, "writes to these chunks"},
-		{"access.read_bytes", VALUE_BYTES, sums->read_bytes, "bytes that were read"},
+		{"access.read_bytes", VALUE_BYTES, sums->read_bytes, "bytes read"},
 		{"access.written_bytes", VALUE_BYTES, sums->written_bytes,
-		 "bytes that were written"},
+		 "bytes written"},
 		{"access.never_chunks", VALUE_COUNT, sums->never_chunks,
 		 "measured chunks that were neither read nor written"},
 		{"access.never_bytes", VALUE_BYTES, sums->never_bytes, "their bytes"},
 		{"access.estimated_chunks", VALUE_COUNT, sums->estimated_chunks,
 		 "measured chunks whose counts are estimates"},
 		{"access.lower_bound_chunks", VALUE_COUNT, sums->lower_bound_chunks,
-		 "measured chunks that code without instrumentation may have accessed, too"},
+		 "measured chunks that uninstrumented code may also have accessed"},
 	};
 
 	field(self, "access.mode", NULL, VALUE_TEXT,
@@ -420,14 +419,14 @@ static void add_access(struct builder *self)
 	field(self, "access.chunks", some ? "accessed" : NULL, VALUE_COUNT,
 	      some ? value_number(sums->chunks) : value_unknown(),
 	      "chunks whose accesses were measured");
-	last(self)->remark = "chunks measured ({access.mode}): {access.reads:read}, "
-			     "{access.writes:write}; {access.never_chunks} never accessed";
+	last(self)->remark = "chunk(s) measured ({access.mode}): {access.reads:read}, {access.writes:write}; "
+			     "{access.never_chunks} never accessed";
 	for (u32 i = 0; i < sizeof fields / sizeof *fields; i++)
 		field(self, fields[i].name, NULL, fields[i].type,
 		      some ? value_number(fields[i].number) : value_unknown(),
 		      fields[i].meaning);
 	field(self, "access.heap_share", NULL, VALUE_SHARE, share(heap, checked),
-	      "accesses to the heap, of all that were checked");
+	      "accesses to the heap, of all checked accesses");
 }
 
 static void add_quality(struct builder *self)
@@ -440,11 +439,11 @@ static void add_quality(struct builder *self)
 	const struct model *model = self->model;
 
 	field(self, "sample_bytes", NULL, VALUE_BYTES, value_number(model->image.sample_bytes),
-	      "sampling interval; 0 = everything was recorded");
+	      "sampling interval; 0 = every allocation is recorded");
 	field(self, "estimated", NULL, VALUE_BOOL, value_number(model->image.sample_bytes != 0),
 	      "numbers are estimates from a sample");
 	field(self, "aggregated", NULL, VALUE_BOOL, value_number(model->aggregated),
-	      "the trace's size limit was reached: sums instead of events");
+	      "the trace reached its size limit: later events are kept only as totals");
 	field(self, "unknown_frees", NULL, VALUE_COUNT, value_number(model->unknown_frees),
 	      "frees of blocks whose allocation was not seen");
 	field(self, "implied_frees", NULL, VALUE_COUNT, value_number(model->implied_frees),
@@ -501,7 +500,7 @@ struct result *analyse_sizes(const struct model *model, struct err *err)
 {
 	static const struct result_column columns[] = {
 		COLUMN("from_bytes", "from", VALUE_BYTES,
-		       "smallest size of the class; it ends before twice that"),
+		       "smallest size of the size class, which ends below twice that"),
 		COLUMN("allocations", "allocations", VALUE_COUNT, "allocations of these sizes"),
 		COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes"),
 		COLUMN("kept_chunks", "kept chunks", VALUE_COUNT, "chunks never freed"),

@@ -139,7 +139,7 @@ static int parse_line(struct suppressions *self, char *line, const char *origin,
 		return 0;
 	snprintf(where, sizeof where, "%s:%u", origin, number);
 	if (strncmp(line, "leak:", 5) != 0 || !line[5])
-		return err_set(err, ERR_INPUT, "%s: '%.60s' is no suppression: leak:PATTERN is",
+		return err_set(err, ERR_INPUT, "%s: invalid suppression '%.60s'; expected leak:PATTERN",
 			       where, line);
 	return add(self, (struct suppression){.pattern = line + 5, .origin = where}, err);
 }
@@ -253,7 +253,7 @@ int suppressions_read(struct suppressions *self, const char *path, struct err *e
 	int status = io_read_file(path, FILE_BYTES_MAX, &text, err);
 
 	if (status == 0 && strlen(strbuf_text(&text)) != text.count)
-		status = err_set(err, ERR_INPUT, "%s is no text file", path);
+		status = err_set(err, ERR_INPUT, "%s is not a text file", path);
 	if (status == 0)
 		status = suppressions_parse(self, strbuf_text(&text), path, err);
 	strbuf_release(&text);

@@ -10,21 +10,20 @@
 enum { ACCESSED = 3, READ, WRITTEN, READ_BYTES, WRITTEN_BYTES, STATE, TYPE, COLUMNS };
 
 static const struct result_column columns[COLUMNS] = {
-	COLUMN("offset", "offset", VALUE_ID, "bytes from the object's beginning"),
-	COLUMN("size", "size", VALUE_BYTES, "bytes of the member"),
+	COLUMN("offset", "offset", VALUE_ID, "offset from the start of the object, in bytes"),
+	COLUMN("size", "size", VALUE_BYTES, "size of the member in bytes"),
 	COLUMN("member", "member", VALUE_TEXT, "its name; none = padding"),
 	COLUMN("accessed", "accessed", VALUE_BYTES,
-	       "bytes of it that were accessed in any chunk; none = not measured"),
+	       "bytes of it accessed in any chunk; none = not measured"),
 	COLUMN("read", "read by", VALUE_COUNT,
-	       "measured chunks that read any byte of it; none = not told apart from writes"),
+	       "measured chunks that read any byte of it; none = reads and writes were not distinguished"),
 	COLUMN("written", "written by", VALUE_COUNT, "measured chunks that wrote any byte of it"),
-	COLUMN("read_bytes", "bytes read", VALUE_BYTES, "bytes of it that were read in any chunk"),
+	COLUMN("read_bytes", "bytes read", VALUE_BYTES, "bytes of it read in any chunk"),
 	COLUMN("written_bytes", "bytes written", VALUE_BYTES,
-	       "bytes of it that were written in any chunk"),
+	       "bytes of it written in any chunk"),
 	COLUMN("state", "state", VALUE_TEXT,
-	       "read and written; written, never read; read, never written; never touched; "
-	       "padding; or, "
-	       "where reads and writes were not told apart, accessed"),
+	       "read and written; written, never read; read, never written; never touched; padding; or accessed, if "
+	       "reads and writes were not distinguished"),
 	COLUMN("type", "type", VALUE_TEXT, "its type"),
 };
 
@@ -72,7 +71,7 @@ static struct result *members_table(const struct type_layout *layout,
 
 	if (!table)
 		return NULL;
-	table->empty = "it has no members";
+	table->empty = "the type has no members";
 	memcpy(shown, columns, sizeof shown);
 	if (usage->sided)
 		shown[ACCESSED].label = NULL;
@@ -102,30 +101,27 @@ static void add_caveats(struct result *result, const struct type_usage *usage,
 {
 	if (!is_measured(usage)) {
 		result_add_caveat(result,
-				  "which bytes were accessed is known only of recordings with "
-				  "--coverage, of chunks of at most 1,024 bytes");
+				  "which bytes were accessed is known only for recordings with --coverage, and for "
+				  "chunks of at most 1,024 bytes");
 		return;
 	}
 	if (!usage->sided)
-		result_add_caveat(result, "this recording does not tell reads from writes");
+		result_add_caveat(result, "this recording does not distinguish reads from writes");
 	if (usage->mixed)
 		result_add_caveat(
 			result,
-			"%s chunks were used in so many ways that they are not counted by "
-			"member; their bytes are in the states",
-			units_count(usage->mixed).text);
+			"%s not counted by member, because of too many different uses; the bytes are in the states",
+			units_things(usage->mixed, "chunk(s) (is|are)").text);
 	if (usage->lower_bound)
 		result_add_caveat(
 			result,
-			"%s chunks may have been accessed by code that is not instrumented, "
-			"too: what was never touched there is not certain",
-			units_count(usage->lower_bound).text);
+			"uninstrumented code may also have accessed %s: 'never touched' is not certain there",
+			units_things(usage->lower_bound, "chunk(s)").text);
 	if (usage->sided && is_noted(model, "access_merges"))
 		result_add_caveat(
 			result,
-			"code that gcc made reports one of a read and a write of the same "
-			"place that follow each other: what was never read, or never written, "
-			"is certain only with clang or --access valgrind");
+			"code built by gcc reports only one of a read and a write of the same place in a row; 'never "
+			"read' and 'never written' are certain only with clang or --access valgrind");
 }
 
 static struct result *fields_result(const struct type_layout *layout,
@@ -133,7 +129,7 @@ static struct result *fields_result(const struct type_layout *layout,
 {
 	struct result *result = result_new(RESULT_RECORD, "fields", NULL);
 	struct result_column padding = COLUMN("padding", "padding", VALUE_BYTES,
-					      "bytes of an object that belong to no member");
+					      "bytes of an object outside all members");
 	bool has_access = model->has_access;
 	u64 unused = 0;
 
@@ -142,10 +138,10 @@ static struct result *fields_result(const struct type_layout *layout,
 	for (u64 i = 0; i < layout->members.count; i++)
 		unused += layout->members.data[i].padding ? layout->members.data[i].size : 0;
 	result_add_field(result,
-			 (struct result_column)COLUMN("type", "type", VALUE_TEXT, "its name"),
+			 (struct result_column)COLUMN("type", "type", VALUE_TEXT, "name of the type"),
 			 value_text(result_copy(result, layout->name)));
 	result_add_field(result,
-			 (struct result_column)COLUMN("size", "size", VALUE_BYTES, "of one object"),
+			 (struct result_column)COLUMN("size", "size", VALUE_BYTES, "size of one object"),
 			 value_number(layout->size));
 	result_add_field(result, padding, value_number(unused));
 	result_add_field(result,
@@ -156,18 +152,17 @@ static struct result *fields_result(const struct type_layout *layout,
 	result_add_field(result,
 			 (struct result_column)
 				 COLUMN("measured", "measured", VALUE_COUNT,
-					"chunks of which it is known which bytes were "
-					"accessed"),
+					"chunks whose accessed bytes are known"),
 			 value_number(usage->measured));
 	result_add_field(result,
 			 (struct result_column)COLUMN("read_bytes", has_access ? "read" : NULL,
 						      VALUE_BYTES,
-						      "that the program read from these chunks"),
+						      "bytes read from these chunks"),
 			 has_access ? value_number(usage->read_bytes) : value_unknown());
 	result_add_field(result,
 			 (struct result_column)COLUMN("written_bytes",
 						      has_access ? "written" : NULL, VALUE_BYTES,
-						      "that the program wrote to these chunks"),
+						      "bytes written to these chunks"),
 			 has_access ? value_number(usage->written_bytes) : value_unknown());
 	result_add_part(result, members_table(layout, usage));
 	add_caveats(result, usage, model);
@@ -187,7 +182,8 @@ struct result *analyse_fields(struct type_cascade *types, const char *type, stru
 	if (type_layout_read(&layout, &query, err) < 0)
 		goto done;
 	if (!layout.size) {
-		err_set(err, ERR_USAGE, "the debug information has no structure, class or union %s",
+		err_set(err, ERR_USAGE, "the debug information has no structure, class or union '%s'; check its "
+					"spelling, or build with -g",
 			type);
 		goto done;
 	}

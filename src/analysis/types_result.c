@@ -89,28 +89,28 @@ enum {
 };
 
 static const struct result_column columns[COLUMNS] = {
-	[AT_TYPE] = COLUMN("type", "type", VALUE_TEXT, "type of what is in the chunks; none = unknown"),
+	[AT_TYPE] = COLUMN("type", "type", VALUE_TEXT, "type of the chunks' contents; none = unknown"),
 	[AT_CHUNKS] = COLUMN("chunks", "chunks", VALUE_COUNT, "allocations of this type"),
 	[AT_ELEMENTS] = COLUMN("count", "count", VALUE_COUNT,
-			       "elements in them, if that is known of all of them"),
+			       "elements in them, if known for all"),
 	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes"),
 	[AT_PEAK] = COLUMN("at_peak_bytes", "peak", VALUE_BYTES,
-			   "bytes that were live at the moment of the program's peak"),
-	[AT_KEPT] = COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes that were never freed"),
-	[AT_LIFE] = COLUMN("mean_life_ns", "mean life", VALUE_NS, "of the chunks that were freed"),
-	[AT_ORIGIN] = COLUMN("source", "source", VALUE_TEXT, "who tells the type"),
-	[AT_SURE] = COLUMN("confidence", "sure", VALUE_TEXT, "exact, likely or guess; the least of all"),
+			   "live bytes at the moment of the program's peak"),
+	[AT_KEPT] = COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
+	[AT_LIFE] = COLUMN("mean_life_ns", "mean life", VALUE_NS, "mean lifetime of the freed chunks"),
+	[AT_ORIGIN] = COLUMN("source", "source", VALUE_TEXT, "source of the type"),
+	[AT_SURE] = COLUMN("confidence", "sure", VALUE_TEXT, "exact, likely or guess; the lowest of all chunks"),
 	[AT_LIFETIME] = COLUMN("lifetime", NULL, VALUE_RATIO, "lifetime score of its points; 0 to 1"),
 	[AT_USAGE] = COLUMN("usage", NULL, VALUE_RATIO, "usage score of its points; 0 to 1"),
 	[AT_USEFUL] = COLUMN("useful", NULL, VALUE_RATIO, "useful-lifetime score of its points; 0 to 1"),
-	[AT_SHARE] = COLUMN("share", NULL, VALUE_SHARE, "of all bytes"),
-	[AT_PEAK_CHUNKS] = COLUMN("at_peak_chunks", NULL, VALUE_COUNT, "chunks live at that moment"),
-	[AT_KEPT_CHUNKS] = COLUMN("kept_chunks", NULL, VALUE_COUNT, "chunks that were never freed"),
-	[AT_SEVERITY] = COLUMN("severity", NULL, VALUE_ID, "of its points together: 1, best, to 12"),
-	[AT_POINTS] = COLUMN("points", NULL, VALUE_COUNT, "allocation points of this type only"),
+	[AT_SHARE] = COLUMN("share", NULL, VALUE_SHARE, "share of all bytes"),
+	[AT_PEAK_CHUNKS] = COLUMN("at_peak_chunks", NULL, VALUE_COUNT, "live chunks at that moment"),
+	[AT_KEPT_CHUNKS] = COLUMN("kept_chunks", NULL, VALUE_COUNT, "chunks never freed"),
+	[AT_SEVERITY] = COLUMN("severity", NULL, VALUE_ID, "severity of its points together: 1 (best) to 12"),
+	[AT_POINTS] = COLUMN("points", NULL, VALUE_COUNT, "allocation points of only this type"),
 	[AT_TEMPLATE] = COLUMN("template", NULL, VALUE_TEXT, "the type without template arguments"),
 	[AT_SPARK] = COLUMN("spark", NULL, VALUE_TEXT,
-			    "live bytes over the run: base64 of a byte per part, 255 = the highest"),
+			    "live bytes over the run: base64 of one byte per part, 255 = the highest"),
 };
 
 static const char *origin_word(u8 origin, bool sampled)
@@ -257,14 +257,14 @@ static struct result *types_table(const struct type_list *self, const struct typ
 
 static const struct result_column chunk_columns[] = {
 	COLUMN("chunk", "chunk", VALUE_ID, "number of the chunk"),
-	COLUMN("address", "address", VALUE_ADDRESS, "where it begins"),
+	COLUMN("address", "address", VALUE_ADDRESS, "address of its first byte"),
 	COLUMN("size", "size", VALUE_BYTES, "requested bytes"),
 	COLUMN("count", "count", VALUE_COUNT, "elements"),
-	COLUMN("type", "type", VALUE_TEXT, "type of what is in it"),
-	COLUMN("source", "source", VALUE_TEXT, "who tells the type"),
+	COLUMN("type", "type", VALUE_TEXT, "type of its contents"),
+	COLUMN("source", "source", VALUE_TEXT, "source of the type"),
 	COLUMN("confidence", "sure", VALUE_TEXT, "exact, likely or guess"),
 	COLUMN("kept", "kept", VALUE_BOOL, "whether it was never freed"),
-	COLUMN("candidates", NULL, VALUE_TEXT, "of an unknown type: those of its size"),
+	COLUMN("candidates", NULL, VALUE_TEXT, "types of its size, if the type is unknown"),
 };
 
 static bool is_there(const struct model *model, u64 chunk)
@@ -315,8 +315,8 @@ static struct result *chunks_table(struct type_cascade *types, const struct type
 
 static const struct result_column open_columns[] = {
 	COLUMN("size_bytes", "size", VALUE_BYTES, "requested bytes of each chunk"),
-	COLUMN("chunks", "chunks", VALUE_COUNT, "chunks of this size whose type is unknown"),
-	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes of these"),
+	COLUMN("chunks", "chunks", VALUE_COUNT, "chunks of this size with unknown type"),
+	COLUMN("bytes", "bytes", VALUE_BYTES, "bytes of these chunks"),
 	COLUMN("candidates", "could be", VALUE_TEXT, "types of that size"),
 };
 
@@ -331,7 +331,7 @@ static int most_bytes(const void *a, const void *b)
 
 static struct result *open_table(const struct type_list *self, const struct types_query *query)
 {
-	struct result *table = result_new(RESULT_TABLE, "candidates", "Unknown: sizes that several types have");
+	struct result *table = result_new(RESULT_TABLE, "candidates", "Unknown: sizes shared by several types");
 	struct type_open *sorted = calloc(self->open.count + 1, sizeof *sorted);
 
 	if (table && sorted) {
@@ -365,29 +365,29 @@ static const struct {
 } origin_fields[TYPE_ORIGINS] = {
 	[ORIGIN_NONE] = {"unknown_share", "unknown", "of the bytes, {unknown_chunks:chunk}",
 			 "unknown_bytes", "unknown_chunks"},
-	[ORIGIN_DECLARED] = {"declared_share", "declared", "{declared_chunks:chunk}: told by the program",
+	[ORIGIN_DECLARED] = {"declared_share", "declared", "{declared_chunks:chunk}: declared by the program",
 			     "declared_bytes", "declared_chunks"},
 	[ORIGIN_VTABLE] = {"vtable_share", "vtable",
-			   "{vtable_chunks:chunk}: seen in the objects; {sampled_chunks} sampled",
+			   "{vtable_chunks:chunk}: read from the objects; {sampled_chunks} sampled",
 			   "vtable_bytes", "vtable_chunks"},
-	[ORIGIN_FRAME] = {"frame_share", "frame", "{frame_chunks:chunk}: templates that allocate",
+	[ORIGIN_FRAME] = {"frame_share", "frame", "{frame_chunks:chunk}: allocating templates",
 			  "frame_bytes", "frame_chunks"},
 	[ORIGIN_INDEX] = {"index_share", "index", "{index_chunks:chunk}: index of the sources",
 			  "index_bytes", "index_chunks"},
-	[ORIGIN_DWARF] = {"dwarf_share", "dwarf", "{dwarf_chunks:chunk}: written by the compiler",
+	[ORIGIN_DWARF] = {"dwarf_share", "dwarf", "{dwarf_chunks:chunk}: debug information",
 			  "dwarf_bytes", "dwarf_chunks"},
-	[ORIGIN_SIZE] = {"size_share", "size", "{size_chunks:chunk}: guesses by size", "size_bytes",
+	[ORIGIN_SIZE] = {"size_share", "size", "{size_chunks:chunk}: guessed by size", "size_bytes",
 			 "size_chunks"},
 };
 
 static void add_origin(const struct type_list *self, struct result *result, u32 origin)
 {
 	struct result_column share = COLUMN(origin_fields[origin].bytes, origin_fields[origin].label,
-					    VALUE_SHARE, "share of all bytes whose type is known so");
+					    VALUE_SHARE, "share of all bytes with a type from this source");
 	struct result_column bytes =
-		COLUMN(origin_fields[origin].share, NULL, VALUE_BYTES, "bytes of these");
+		COLUMN(origin_fields[origin].share, NULL, VALUE_BYTES, "bytes of these chunks");
 	struct result_column chunks =
-		COLUMN(origin_fields[origin].chunks, NULL, VALUE_COUNT, "chunks of these");
+		COLUMN(origin_fields[origin].chunks, NULL, VALUE_COUNT, "number of these chunks");
 
 	share.remark = origin_fields[origin].remark;
 	if (origin != ORIGIN_NONE && !self->origin_chunks[origin])
@@ -409,8 +409,8 @@ static void add_summary(const struct type_list *self, struct result *result)
 	result_add_field(result, guess, value_real(units_share(self->guess_bytes, self->bytes)));
 	result_add_field(result,
 			 (struct result_column)COLUMN("sampled_chunks", NULL, VALUE_COUNT,
-						      "chunks of vtable that were not looked into: their "
-						      "class is that of others of their point and size"),
+						      "chunks of vtable that were not read; their class is that of "
+						      "others of the same point and size"),
 			 value_number(model_count(self->model, self->sampled_chunks)));
 	result_add_field(result, (struct result_column)COLUMN("total_bytes", NULL, VALUE_BYTES, "all bytes"),
 			 value_number(self->bytes));

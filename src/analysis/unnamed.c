@@ -115,7 +115,7 @@ static void put_modules(const struct advice *self, struct strbuf *out)
 		if (*row->path)
 			strbuf_addf(out, "%s (%s, %s)", file_name(row->path), share, states[self->remedies[i].state]);
 		else
-			strbuf_addf(out, "code in no file (%s)", share);
+			strbuf_addf(out, "JIT or other code outside files (%s)", share);
 	}
 	if (unnamed->modules.count > self->count)
 		strbuf_addf(out, ", and %s more", units_count(unnamed->modules.count - self->count).text);
@@ -149,11 +149,11 @@ static void put_packages(const struct advice *self, const char *trace, struct st
 			archive = remedy->archive;
 	}
 	if (*archive)
-		strbuf_addf(&command, " (needs %s, in apt's sources)", archive);
+		strbuf_addf(&command, " (needs %s in apt's sources)", archive);
 	if (command.count && !debug_servers_named())
 		strbuf_addf(&command, " or set DEBUGINFOD_URLS=%s", remedy_server(""));
 	if (command.count)
-		put_step(steps, "%s, then 'heapwise trace symbolize %s'", strbuf_text(&command), trace);
+		put_step(steps, "%s, then run 'heapwise trace symbolize %s'", strbuf_text(&command), trace);
 	strbuf_release(&command);
 }
 
@@ -164,18 +164,18 @@ static void put_others(const struct advice *self, const char *trace, struct strb
 		const char *path = self->modules[i].path, *name = file_name(path);
 
 		if (!*name)
-			put_step(steps, "have the runtime write /tmp/perf-PID.map for the code that it makes");
+			put_step(steps, "let the runtime write /tmp/perf-PID.map for the code it generates");
 		else if (remedy->state == REMEDY_GONE)
-			put_step(steps, "put %s back, then 'heapwise trace symbolize %s'", path, trace);
+			put_step(steps, "restore %s, then run 'heapwise trace symbolize %s'", path, trace);
 		else if (remedy->state == REMEDY_REPLACED)
-			put_step(steps, "record again: %s is another build now", name);
+			put_step(steps, "record again: %s was rebuilt since", name);
 		else if (remedy->state == REMEDY_NAMED)
-			put_step(steps, "'heapwise trace symbolize %s' for %s", trace, name);
+			put_step(steps, "run 'heapwise trace symbolize %s' for %s", trace, name);
 		else if (!self->packages)
-			put_step(steps, "install the debug file of %s, then 'heapwise trace symbolize %s'", name, trace);
+			put_step(steps, "install the debug file of %s, then run 'heapwise trace symbolize %s'", name, trace);
 		else if (!*remedy->install)
-			put_step(steps, "build %s with -g, do not strip it and record again, or 'heapwise trace symbolize --debug-path DIR %s' "
-				 "with the folder of its debug file", name, trace);
+			put_step(steps, "build %s with -g, do not strip it, and record again, or run 'heapwise "
+					"trace symbolize --debug-path DIR %s' with the folder of its debug file", name, trace);
 	}
 }
 

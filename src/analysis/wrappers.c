@@ -48,12 +48,12 @@ int wrappers_parse(struct wrappers *self, const char *words, struct err *err)
 {
 	if (strcmp(words, "none") == 0)
 		return 0;
-	return add_list(self, words, true, "--wrappers wants auto, none, or names with commas between", err);
+	return add_list(self, words, true, "--wrappers must be 'auto', 'none' or names separated by commas", err);
 }
 
 int wrappers_add(struct wrappers *self, const char *names, struct err *err)
 {
-	return add_list(self, names, false, "--wrapper wants names with commas between", err);
+	return add_list(self, names, false, "--wrapper must be names separated by commas", err);
 }
 
 void wrappers_release(struct wrappers *self)

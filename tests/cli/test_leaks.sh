@@ -50,7 +50,7 @@ equal "depth" "$(known --depth 1 | jq '.chains[0].stack | length')" 1
 says "$work/text" "keep_three +.*keeps\.c:[0-9]+"
 says "$work/text" "Never freed, by call chain"
 "$HEAPWISE" leaks --kinds all --format csv "$work/known" >"$work/csv"
-says "$work/csv" '^class,bytes,chunks,'
+says "$work/csv" '^leak_kind,bytes,chunks,'
 says "$work/csv" '(unknown|lost|reachable),600,3,200,'
 
 # Suppressions: lines of the file, bytes that are left, bytes that are hidden.
@@ -75,7 +75,7 @@ equal "hidden by two files" "$(known --suppressions "$work/one" --suppressions "
 printf 'leak:keep_one\nrace:something\n' >"$work/bad"
 known --suppressions "$work/bad" >"$work/stdout" 2>"$work/stderr"
 equal "status with a bad suppression" "$?" 3
-says "$work/stderr" "bad:2: 'race:something' is no suppression"
+says "$work/stderr" "bad:2: invalid suppression 'race:something'"
 [ ! -s "$work/stdout" ] || fail "a bad suppression prints a result"
 known --suppressions /no/such/file 2>"$work/stderr" >/dev/null
 equal "status without the file" "$?" 3
@@ -110,7 +110,7 @@ equal "status with garbage" "$?" 3
 "$HEAPWISE" leaks --fail-on lost,possible=1K,indirect "$work/killed" >"$work/text" 2>"$work/stderr"
 equal "status with unknown chunks" "$?" 0
 says "$work/stderr" "leak kind unknown for 850 B in 6 kept chunks: "
-says "$work/text" "! what still led to chunks of class unknown is not known: "
+says "$work/text" "! the leak kind of some chunks is unknown: "
 "$HEAPWISE" leaks --fail-on growth "$work/known" >/dev/null 2>"$work/stderr"
 equal "status of a short run" "$?" 0
 says "$work/stderr" "growth not checked: the run was too short"

@@ -164,7 +164,7 @@ says "$work/stdout" "<TOTAL>"
 head -c $(($(stat -c %s "$work/many.hwt") / 2)) "$work/many.hwt" >"$work/half.hwt"
 mprof --no-symbols "$work/half.hwt"
 equal "status of half a trace" "$status" 0
-says "$work/stdout" "breaks off"
+says "$work/stdout" "the recording is truncated"
 
 mkdir "$work/folder"
 cp "$work/widget.hwt" "$work/calls.hwt" "$work/folder"

@@ -139,7 +139,7 @@ equal "allocations of the session" "$(jq .allocations "$work/merged")" \
 equal "bytes of all points" "$("${report[@]}" --merged --top 0 --format json "$work/folder" | jq '.points | map(.bytes) | add')" \
 	"$(jq .bytes "$work/merged")"
 "${report[@]}" "$work/folder" >"$work/stdout" 2>"$work/stderr"
-says "$work/stdout" "^Session"
+says "$work/stdout" "^Recording, all processes"
 says "$work/stdout" "in all processes"
 # Equal are whole stacks, however few frames are shown.
 equal "points with one frame shown" "$("${report[@]}" --merged --top 0 --depth 1 --format json "$work/folder" | jq '.points | length')" \
@@ -148,7 +148,7 @@ equal "points with one frame shown" "$("${report[@]}" --merged --top 0 --depth 1
 head -c 4096 /dev/urandom >"$work/folder/c.hwt"
 "${report[@]}" "$work/folder" >"$work/stdout" 2>"$work/stderr"
 equal "status with a damaged trace" "$?" 3
-says "$work/stdout" "^Session"
+says "$work/stdout" "^Recording, all processes"
 equal "reports beside a damaged trace" "$(grep '^Most bytes requested' "$work/stdout" | grep -vc 'in all processes')" 2
 equal "sentences about a damaged trace" "$(grep -c 'c.hwt is not a Heapwise trace' "$work/stderr")" 1
 rm "$work/folder/c.hwt"

@@ -264,7 +264,7 @@ case_incomplete()
 	build new -DNEW
 	head -c $(($(stat -c %s "$work/new.hwt") / 3)) "$work/new.hwt" >"$work/cut.hwt"
 	check 1 --no-symbols --max-peak 1G "$work/cut.hwt"
-	says "$work/stdout" "the recording is incomplete: it breaks off"
+	says "$work/stdout" "the recording is incomplete: the recording is truncated"
 	says "$work/stdout" "kept, as far as is known"
 	check 0 --no-symbols --max-peak 1G --allow-incomplete "$work/cut.hwt"
 	says "$work/stderr" "the recording is incomplete"
@@ -287,7 +287,7 @@ case_incomplete()
 	# whole, but of a program that did not come to its end
 	"$HEAPWISE" run -o "$work/killed.hwt" -- sh -c 'kill -9 $$' 2>"$work/stderr"
 	check 0 --no-symbols --max-peak 1G "$work/killed.hwt"
-	says "$work/stderr" "the program was ended by signal 9"
+	says "$work/stderr" "the program was killed by signal 9"
 	check 0 --no-symbols --max-peak 1G --format github "$work/killed.hwt"
 	says "$work/stdout" "^::notice title=end of the program::.*signal 9"
 	: >"$work/empty"

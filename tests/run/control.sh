@@ -170,7 +170,7 @@ case_autosave()
 	wait "$monitor" 2>/dev/null
 	at_least "saved allocations" "$(sizes "$work/trace" | awk '{ print $1 }')" 19000
 	equal "complete" "$(field "$work/trace" .complete)" false
-	says "$work/trace.json" "breaks off"
+	says "$work/trace.json" "the recording is truncated"
 }
 
 case_save()

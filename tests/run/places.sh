@@ -78,7 +78,7 @@ case_folded()
 	for command in findings report; do
 		"$HEAPWISE" $command wraps.hwt >text 2>stderr || fail "$command: $(cat stderr)"
 		tr -s ' \n' ' ' <text >flat
-		says flat "shown as part of their callers: xmalloc \(by its name\) and text_new \(5 functions allocate 11 B to 4.9 KiB through it\)"
+		says flat "shown as part of their callers: xmalloc \(known name\) and text_new \(5 functions allocate 11 B to 4.9 KiB through it\)"
 	done
 	equal "folded in the report" "$("$HEAPWISE" report --format json wraps.hwt | jq -c '[.folded[].function] | sort')" '["text_new","xmalloc"]'
 	# Nothing is folded for who does not want it, and more for who does.
@@ -94,7 +94,7 @@ case_folded()
 	"$HEAPWISE" findings --wrapper a --no-fold wraps.hwt >stdout 2>stderr && fail "--wrapper with --no-fold is taken"
 	says stderr "cannot be combined"
 	"$HEAPWISE" report --wrapper a,,b wraps.hwt >stdout 2>stderr && fail "an empty name is taken"
-	says stderr "wants names"
+	says stderr "must be names"
 }
 
 case_recursion()

@@ -200,13 +200,13 @@ case_none()
 	"$HEAPWISE" run --stacks routines -o trace.hwt ./program plain 2>stderr || fail "status $?"
 	says stderr "no routine events recorded; stacks have one frame"
 	"$HEAPWISE" report trace.hwt >report
-	says report "no routine told that it began"
+	says report "no routine events recorded"
 	says report "in_leaf"
 	build routine_stacks.c program -O2
 	"$HEAPWISE" run --stacks routines -o trace.hwt ./program plain 2>stderr || fail "status $?"
 	grep -q "no routine" stderr && fail "there were routines"
 	"$HEAPWISE" report trace.hwt >report
-	says report "stacks are made of the routines"
+	says report "stacks consist of instrumented routines"
 }
 
 run_case "$2"

@@ -193,7 +193,7 @@ case_sampled()
 	equal "classes of others than objects, above a guess" "$(jq '[.chunks[] | select(.size == 304 and .type and
 		.source == "vtable (sampled)" and .confidence != "guess")] | length' "$work/json")" 0
 	"$HEAPWISE" types "$work/t.hwt" >"$work/text" 2>&1
-	says "$work/text" '^ *vtable .* seen in the objects; [0-9,]* sampled'
+	says "$work/text" '^ *vtable .* read from the objects; [0-9,]* sampled'
 	says "$work/text" 'vtable \(sampled\) *likely *Thing<80>'
 	equal "sampled chunks" "$(jq '.sampled_chunks > 3000' "$work/json")" true
 }

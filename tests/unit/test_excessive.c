@@ -401,7 +401,7 @@ TEST(varied, "a caller whose sizes vary is found by all of them together, though
 	CHECK_EQ(found.found.count, 0);
 	CHECK_EQ(found.varied.count, 1);
 	excessive_verdict(&found, &verdict);
-	CHECK(strstr(strbuf_text(&verdict), "1 caller is excessive by all sizes together. They are 20,000 allocations"));
+	CHECK(strstr(strbuf_text(&verdict), "1 caller is excessive with all sizes together. They account for 20,000 allocations"));
 	result = excessive_result(&found, &program->feed.err);
 	CHECK_EQ(result_field(result, "excessive")->number, 1);
 	result_free(result);

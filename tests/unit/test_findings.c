@@ -207,29 +207,29 @@ static const struct {
 	enum confidence confidence;
 } rows[] = {
 	{"1 of 512", one_of_512, "coverage",
-	 "Only 1 of 512 bytes is ever used, in 20 of 20 chunks: allocate what is needed.",
+	 "Only 1 of 512 bytes is ever used, in 20 of 20 chunks: allocate only what is needed.",
 	 SURE_MEASURED},
 	{"2 of 512, which are named", named_bytes, "coverage",
 	 "Only 2 of 512 bytes are ever used, in 20 of 20 chunks; bytes 1-15,36-511 are used in "
-	 "none of 20: allocate what is needed.",
+	 "none of 20: allocate only what is needed.",
 	 SURE_MEASURED},
 	{"sizes differ", of_all_sizes, "coverage",
-	 "Only 12 B of 1.0 KiB are ever used, in 2 of 2 chunks: allocate what is needed.",
+	 "Only 12 B of 1.0 KiB are ever used, in 2 of 2 chunks: allocate only what is needed.",
 	 SURE_MEASURED},
 	{"unused", unused, "unused",
-	 "1 of 2 chunks (100 B) was never accessed: allocate when the need arises, or not at all.",
+	 "1 of 2 chunks (100 B) was never accessed: allocate only when the memory is needed.",
 	 SURE_MEASURED},
 	{"write-only", written, "write_only",
-	 "The only chunk (1.0 KiB) was written, but never read: do not fill what nobody reads.",
+	 "The only chunk (1.0 KiB) was written but never read: do not fill memory that nothing reads.",
 	 SURE_MEASURED},
 	{"read-only", was_read, "read_only",
-	 "All 2 chunks (16 B) were read, but never written: one constant may do for all.",
+	 "All 2 chunks (16 B) were read but never written: share one constant instead.",
 	 SURE_MEASURED},
 	{"early", early, "early",
-	 "Allocated on average 60.0 ms before its first use, in 1 of 1 chunks: allocate it there.",
+	 "Allocated on average 60.0 ms before the first use, in 1 of 1 chunk: allocate just before the first use.",
 	 SURE_MEASURED},
 	{"late", late, "late",
-	 "Kept on average 90.0 ms after its last use, in 1 of 1 chunks: free it there.",
+	 "Held on average 90.0 ms after the last use, in 1 of 1 chunk: free right after the last use.",
 	 SURE_MEASURED},
 	{"churn", churn, "churn",
 	 "Allocated and freed 2,000 times, on average after 4.0 us: reuse one buffer.",
@@ -240,28 +240,27 @@ static const struct {
 	 "stack, or reuse one buffer.",
 	 SURE_MEASURED},
 	{"growing", growing, "growing",
-	 "Grew 11 times from 16 B to 32.0 KiB: reserve the size first.", SURE_INFERRED},
-	{"no bytes", zero, "zero_size", "5 allocations of 0 bytes: do not call for nothing.",
+	 "Grew 11 times from 16 B to 32.0 KiB: reserve the final size first.", SURE_INFERRED},
+	{"no bytes", zero, "zero_size", "5 allocations of 0 bytes: skip the call when the size is 0.",
 	 SURE_MEASURED},
 	{"kept", kept, "kept",
-	 "All 2 chunks (1.0 KiB) were never freed: free them, unless they must live as long as the program.",
+	 "All 2 chunks (1.0 KiB) were never freed: free the memory, unless it must live as long as the program.",
 	 SURE_INFERRED},
 	{"lost", lost, "leak",
-	 "All 2 chunks (1.0 KiB) were never freed, and nothing points to them any more: free them "
-	 "before "
-	 "the last pointer goes.",
+	 "All 2 chunks (1.0 KiB) were never freed, and nothing points to them any more: free the memory "
+	 "before the last pointer to it is gone.",
 	 SURE_MEASURED},
 	{"reachable", reachable, "kept",
-	 "All 2 chunks (1.0 KiB) were never freed, though pointers to them remain: free them when they are no longer needed.",
+	 "All 2 chunks (1.0 KiB) were never freed, though pointers to them remain: free the memory when it is no longer needed.",
 	 SURE_INFERRED},
 	{"one kept chunk", kept_once, NULL, NULL, 0},
 	{"nothing wrong", fine, NULL, NULL, 0},
 	{"double free", freed_twice, "misuse",
-	 "Frees a block that was freed before: let one owner free it and forget the pointer.",
+	 "Frees a block that was freed before: give the block one owner, and clear the pointer after free.",
 	 SURE_MEASURED},
 	{"double free, or a gap", freed_twice_perhaps, "misuse",
-	 "Frees a block that was freed before, unless the allocator was called where it is not recorded: let one owner "
-	 "free it and forget the pointer.",
+	 "Frees a block that was freed before, unless an unrecorded call of the allocator explains it: give the block "
+	 "one owner, and clear the pointer after free.",
 	 SURE_INFERRED},
 };
 
@@ -336,8 +335,8 @@ TEST(peak, "what holds most of the peak is told, as a burst if it is there only 
 		const char *kind, *text; /* NULL = nothing is found */
 		u32 level;
 	} cases[] = {
-		{98, 9 << 20, "peak", "Holds 9.0 MiB at the peak: hold less of it at once, or hold it more compactly.", LEVEL_LOOK},
-		{98, 3 << 20, "peak", "Holds 3.0 MiB at the peak: hold less of it at once, or hold it more compactly.", LEVEL_LOOK},
+		{98, 9 << 20, "peak", "Holds 9.0 MiB at the peak: hold less at once, or store it more compactly.", LEVEL_LOOK},
+		{98, 3 << 20, "peak", "Holds 3.0 MiB at the peak: hold less at once, or store it more compactly.", LEVEL_LOOK},
 		{98, 1 << 20, NULL, NULL, 0},
 		{45, 9 << 20, "burst",
 		 "Holds 9.0 MiB at the peak, at least half of it for only 4.6 % of the run: work in smaller pieces.", LEVEL_COSTLY},
@@ -374,7 +373,7 @@ TEST(alike, "where no place holds most of the peak, blocks of one size may")
 	}
 	finish_as(&found, false);
 	found_at(&found, 0, "peak", LEVEL_LOOK,
-		 "Blocks of 1,024 bytes, from 3 stacks, hold 2.9 MiB at the peak: hold less of it at once, or hold it more compactly.");
+		 "Blocks of 1,024 bytes, from 3 stacks, hold 2.9 MiB at the peak: hold less at once, or store it more compactly.");
 	release(&found);
 }
 
@@ -391,7 +390,7 @@ TEST(arena, "where no caller of an arena holds most of the peak, the arena is to
 	}
 	finish_as(&found, false);
 	found_at(&found, 0, "peak", LEVEL_LOOK,
-		 "An arena that 3 stacks fill holds 1.8 MiB at the peak, in blocks of 4.0 KiB to 8.0 KiB: put less into it, or free it sooner; "
+		 "An arena filled by 3 stacks holds 1.8 MiB at the peak, in blocks of 4.0 KiB to 8.0 KiB: put less into it, or free it sooner; "
 		 "--no-fold shows who fills it.");
 	CHECK_STR(where(&found, 0), "delta (prog.c:40)");
 	release(&found);
@@ -405,9 +404,9 @@ TEST(resident, "what stays resident after it was freed is told at the place that
 		u64 ms;    /* when the others go, of 1,000 */
 		const char *repair; /* NULL = it is the program's end, and no finding */
 	} cases[] = {
-		{2, 2, "allocate what stays apart from what goes"},
-		{64, 2, "call malloc_trim() after it, or free what was allocated last first"},
-		{64, 600, "call malloc_trim() after it, or free what was allocated last first"},
+		{2, 2, "allocate long-lived memory apart from short-lived memory"},
+		{64, 2, "call malloc_trim() afterwards, or free in reverse order of allocation"},
+		{64, 600, "call malloc_trim() afterwards, or free in reverse order of allocation"},
 		{64, 750, NULL},
 	};
 
@@ -497,9 +496,9 @@ TEST(rising, "in a short run what grew to its end is told; what ends to grow is 
 	finish_as(&found, false);
 	CHECK_EQ(found.findings.rows.count, 2);
 	found_at(&found, 0, "growth", LEVEL_LOOK,
-		 "Live bytes grew to 1.8 MiB until the end of this short run: limit it, or free what is no longer needed.");
+		 "Live bytes grew to 1.8 MiB until the end of this short run: limit the size, or free what is no longer needed.");
 	found_at(&found, 1, "kept", LEVEL_MINOR,
-		 "All 30 chunks (1.4 MiB) were never freed: free them, unless they must live as long as the program.");
+		 "All 30 chunks (1.4 MiB) were never freed: free the memory, unless it must live as long as the program.");
 	release(&found);
 }
 
@@ -530,7 +529,7 @@ TEST(indirect, "what only lost chunks lead to counts where they are lost; if tha
 		 "All 2 chunks (128 B) were never freed, and nothing points to them any more, nor to 1.9 MiB that only they lead to: free them "
 		 "before the last pointer goes."},
 		{2, 3, "gamma (prog.c:30)",
-		 "All 20 chunks (1.9 MiB) were never freed, and only lost chunks point to them: free them with what leads to them."},
+		 "All 20 chunks (1.9 MiB) were never freed, and only lost chunks point to them: free it together with the memory that points to it."},
 	};
 
 	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -560,11 +559,11 @@ TEST(trend, "what grows is costly, with a forecast, only in a run that is long e
 		u32 level;
 	} cases[] = {
 		/* what is said of a run does not depend on which side of a second it ends */
-		{1, "Live bytes grew to 2.3 MiB until the end of this short run: limit it, or free what is no longer needed.", LEVEL_LOOK},
-		{7, "Live bytes grew to 2.3 MiB until the end of this short run: limit it, or free what is no longer needed.", LEVEL_LOOK},
-		{9, "Live bytes grew to 2.3 MiB until the end of this short run: limit it, or free what is no longer needed.", LEVEL_LOOK},
-		{60, "Live bytes grew to 2.3 MiB until the end of this short run: limit it, or free what is no longer needed.", LEVEL_LOOK},
-		{200, "Live bytes grow until the end, by 97.7 KiB a second (1 GiB in 2 h 58 min): limit it, or free what is no longer needed.",
+		{1, "Live bytes grew to 2.3 MiB until the end of this short run: limit the size, or free what is no longer needed.", LEVEL_LOOK},
+		{7, "Live bytes grew to 2.3 MiB until the end of this short run: limit the size, or free what is no longer needed.", LEVEL_LOOK},
+		{9, "Live bytes grew to 2.3 MiB until the end of this short run: limit the size, or free what is no longer needed.", LEVEL_LOOK},
+		{60, "Live bytes grew to 2.3 MiB until the end of this short run: limit the size, or free what is no longer needed.", LEVEL_LOOK},
+		{200, "Live bytes grow until the end, by 97.7 KiB a second (1 GiB in 2 h 58 min): limit the size, or free what is no longer needed.",
 		 LEVEL_COSTLY},
 	};
 
@@ -654,8 +653,7 @@ TEST(merged, "stacks that end in the same two frames of the program are one find
 	CHECK_EQ(found.findings.rows.data[0].bytes, 400);
 	CHECK_STR(where(&found, 0), "gamma (prog.c:30), called by alpha (prog.c:10)");
 	CHECK_STR(where(&found, 1), "gamma (prog.c:30), called by beta (prog.c:20)");
-	CHECK_STR(text(&found, 0), "All 2 chunks (400 B) were written, but never read: do not fill "
-				   "what nobody reads.");
+	CHECK_STR(text(&found, 0), "All 2 chunks (400 B) were written but never read: do not fill memory that nothing reads.");
 	release(&found);
 }
 
@@ -675,7 +673,7 @@ TEST(kept_each, "stacks that keep one chunk each at the same place are one findi
 	finish_as(&found, false);
 	CHECK_EQ(found.findings.rows.count, 1);
 	CHECK_STR(where(&found, 0), "alpha (prog.c:10), called by beta (prog.c:20)");
-	CHECK_STR(text(&found, 0), "All 3 chunks (234 KiB) were never freed: free them, unless they must live as long as the program.");
+	CHECK_STR(text(&found, 0), "All 3 chunks (234 KiB) were never freed: free the memory, unless it must live as long as the program.");
 	release(&found);
 }
 
@@ -751,7 +749,7 @@ TEST(parts, "of the parts of a container the one that wastes most is told by its
 	CHECK_EQ(found.findings.rows.count, 1);
 	CHECK_STR(text(&found, 0),
 		  "Only 27 B of 1.7 KiB are ever used, in 6 of 6 chunks, 1 of 512 bytes in 3 of "
-		  "them: allocate what is needed.");
+		  "them: allocate only what is needed.");
 	release(&found);
 }
 

@@ -123,10 +123,10 @@ TEST(reasons, "without a scan all is unknown and one sentence says why")
 		{true, IMAGE_EXITED, SCAN_FAILED, "ptrace is not permitted",
 		 "ptrace is not permitted"},
 		{true, IMAGE_KILLED, SCAN_NONE, NULL,
-		 "signal 0 (Unknown signal 0) ended the program before a leak scan"},
+		 "the program was killed by signal 0 (Unknown signal 0) before a leak scan"},
 		{true, IMAGE_DETACHED, SCAN_NONE, NULL,
-		 "recording was stopped before the program's end"},
-		{false, 0, SCAN_NONE, NULL, "the recording breaks off before the program's end"},
+		 "the recording was stopped before the program's end"},
+		{false, 0, SCAN_NONE, NULL, "the recording is truncated before the program's end"},
 	};
 
 	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -217,7 +217,7 @@ TEST(kinds_and_top, "chains of other classes are not listed, and more than the t
 	query.top = 0;
 	result = leaks_result(&source, &table, NULL, &query, &feed.err);
 	CHECK_EQ(result_rows(result->parts.data[0]), 3);
-	CHECK_STR(cell(result->parts.data[0], 2, "class")->text, "possible");
+	CHECK_STR(cell(result->parts.data[0], 2, "leak_kind")->text, "possible");
 	result_free(result);
 	leak_table_release(&table);
 	model_free(feed.model);

@@ -51,7 +51,7 @@ TEST(modules, "modules with bytes that have no names are told with their shares,
 	tell_alloc(&program.feed, HW_MALLOC, 3, 400);
 	CHECK(advice(&program));
 	CHECK_EQ(strncmp(strbuf_text(&program.text), "no function names for 50.0 % of the bytes: libhelp.so.1 (40.0 %, not found), prog (10.0 %, not found). "
-						     "Remedy: put /usr/lib/libhelp.so.1 back, then 'heapwise trace symbolize FILE'; ", 150), 0);
+						     "Remedy: restore /usr/lib/libhelp.so.1, then run 'heapwise trace symbolize FILE'; ", 150), 0);
 	release(&program);
 }
 
