@@ -17,6 +17,8 @@ const struct query_field query_fields[FIELDS] = {
 
 bool field_find(const char *name, enum field *field)
 {
+	if (strcmp(name, "class") == 0) /* its former name */
+		name = "leak_kind";
 	for (u32 i = 0; i < FIELDS; i++) {
 		if (strcmp(query_fields[i].name, name) != 0)
 			continue;
@@ -44,43 +46,43 @@ const char *field_level_name(enum field_level level)
 const struct query_box query_boxes[BOXES] = {
 	[SOURCE_ALL] = {"all", "Input", 0, 1, "", "all", "all chunks of the trace"},
 	[SOURCE_AT] = {"at", "Input", 0, 1, "time", "at 2s",
-		       "chunks that were live at a moment: a time, peak or end"},
+		       "chunks live at a moment: a time, peak or end"},
 	[BOX_PASS] = {"pass", "Input", 1, 1, "", "NAME",
-		      "what another box gives, under a further name"},
+		      "output of another box, under a second name"},
 	[SOURCE_TRACE] = {"trace", "Input", 0, 1, "name", "trace \"base\"",
 			  "all chunks of one of the open traces"},
-	[SOURCE_UNION] = {"union", "Set", 2, 1, "", "union(all, at peak)", "entries of both"},
+	[SOURCE_UNION] = {"union", "Set", 2, 1, "", "union(all, at peak)", "rows of both"},
 	[SOURCE_DIFF] = {"diff", "Set", 2, 1, "", "diff(at 2s, at 1s)",
-			 "entries of the first that are not in the second"},
+			 "rows of the first that are not in the second"},
 	[SOURCE_COMMON] = {"common", "Set", 2, 1, "", "common(at 1s, at 2s)",
-			   "entries of the first that are in the second, too"},
+			   "rows of the first that are also in the second"},
 	[BOX_STAGES + STAGE_WHERE] = {"where", "Filter", 1, 1, "expr", "where size >= 1KiB",
-				      "keeps the entries for which the expression holds"},
+				      "keeps the rows for which the expression is true"},
 	[BOX_STAGES +
 		STAGE_COLOR] = {"color", "Colour", 1, 1, "[color] [if] [alternate] [by]",
 				"color #3b6fb6 if type ~ /^std::/",
-				"gives entries a colour: one, two in turn, or one for each value"},
+				"colours the rows: one colour, two in turn, or one per value"},
 	[BOX_STAGES + STAGE_JOIN] = {"join", "Transform", 1, 1, "keys", "join type",
-				     "makes one entry of all that have the same values"},
+				     "merges all rows with the same values into one"},
 	[BOX_STAGES +
 		STAGE_UNIFY] = {"unify", "Transform", 1, 1, "until", "unify until 1MiB",
-				"cuts the leaves of the call tree until each has that many bytes"},
+				"prunes the leaves of the call tree until each has that many bytes"},
 	[BOX_STAGES + STAGE_SORT] = {"sort", "Transform", 1, 1, "field [desc]", "sort size desc",
-				     "orders entries"},
+				     "sorts the rows"},
 	[BOX_STAGES + STAGE_LIMIT] = {"limit", "Transform", 1, 1, "count", "limit 10",
-				      "keeps the first entries"},
+				      "keeps the first rows"},
 	[BOX_STAGES +
 		STAGE_AGG] = {"agg", "Calculate", 1, 1, "calls", "agg sum(size), p99(life)",
-			      "calculates numbers over the entries, or over each joined entry"},
+			      "computes numbers over all rows, or over each joined row"},
 	[BOX_STAGES + STAGE_HIDE] = {"hide", "Transform", 1, 1, "pattern", "hide \"std::\"",
-				     "takes frames out of stacks"},
+				     "removes frames from stacks"},
 	[BOX_STAGES + STAGE_SHOW] = {"show", "Output", 1, 1, "view", "show flame",
-				     "names the view that shows it"},
+				     "selects the view that shows the result"},
 	[BOX_SCORE] = {"score", "Calculate", 0, 0, "name expr", "let score churn = chunks / life",
-		       "a metric of one's own, which is used as a field is"},
+		       "a user-defined metric, usable as a field"},
 	[BOX_CATEGORY] = {"category", "Filter", 0, 0, "name expr",
 			  "let category strings = type ~ \"basic_string\"",
-			  "a category of one's own, for the field category"},
+			  "a user-defined category, for the field category"},
 };
 
 const char *const agg_names[AGGS] = {"count", "sum", "avg", "min", "max", "p"};
@@ -133,16 +135,16 @@ static const char *needs_text(u32 needs)
 struct result *query_fields_result(void)
 {
 	static const struct result_column columns[] = {
-		COLUMN("name", "field", VALUE_TEXT, "as it is written"),
-		COLUMN("type", "type", VALUE_TEXT, "what it is compared with"),
-		COLUMN("level", "of", VALUE_TEXT, "what has it"),
+		COLUMN("name", "field", VALUE_TEXT, "name of the field"),
+		COLUMN("type", "type", VALUE_TEXT, "kind of value"),
+		COLUMN("level", "of", VALUE_TEXT, "to what it belongs"),
 		COLUMN("needs", "needs", VALUE_TEXT, "what must have been recorded"),
 		COLUMN("join", NULL, VALUE_TEXT,
-		       "what it is of an entry that stands for several chunks"),
-		COLUMN("meaning", "meaning", VALUE_TEXT, "what it is"),
+		       "its value for a row of several chunks"),
+		COLUMN("meaning", "meaning", VALUE_TEXT, "meaning"),
 	};
 	static const char *const joins[] = {"same", "sum", "min", "max"};
-	struct result *result = result_new(RESULT_TABLE, "fields", "Fields of an entry");
+	struct result *result = result_new(RESULT_TABLE, "fields", "Fields of a row");
 
 	if (!result)
 		return NULL;
@@ -167,12 +169,12 @@ struct result *query_boxes_result(void)
 {
 	static const struct result_column columns[] = {
 		COLUMN("kind", "box", VALUE_TEXT, "kind of the box"),
-		COLUMN("group", "group", VALUE_TEXT, "where a palette lists it"),
-		COLUMN("inputs", "in", VALUE_COUNT, "edges into it"),
-		COLUMN("outputs", "out", VALUE_COUNT, "whether others may read it"),
+		COLUMN("group", "group", VALUE_TEXT, "group in a palette"),
+		COLUMN("inputs", "in", VALUE_COUNT, "number of inputs"),
+		COLUMN("outputs", "out", VALUE_COUNT, "whether it has an output"),
 		COLUMN("arguments", "arguments", VALUE_TEXT, "names of its arguments"),
-		COLUMN("example", "example", VALUE_TEXT, "as it stands in the text"),
-		COLUMN("help", "meaning", VALUE_TEXT, "what it does"),
+		COLUMN("example", "example", VALUE_TEXT, "example in the query language"),
+		COLUMN("help", "meaning", VALUE_TEXT, "effect"),
 	};
 	struct result *result = result_new(RESULT_TABLE, "boxes", "Boxes of filter graphs");
 

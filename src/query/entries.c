@@ -307,7 +307,7 @@ static int sort_values(struct run *run, struct entries *self, const struct stage
 			numbers = self->aggs.data[a].numbers;
 	if (stage->sort_agg && !numbers) {
 		query_error_set(run->error, ERR_USAGE, stage->at, stage->length,
-				"this was not calculated before");
+				"this value was not computed before");
 		query_error_hint(run->error, "put agg before sort");
 		return ERR_USAGE;
 	}

@@ -86,7 +86,7 @@ static bool read_kind(struct maker *self, struct box *box, const char *kind)
 		}
 		nearest_try(&nearest, query_boxes[i].kind);
 	}
-	fail(self, box, "there is no box of kind '%.40s'", nearest.word);
+	fail(self, box, "unknown kind of box '%.40s'", nearest.word);
 	if (nearest.best)
 		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
 	return false;
@@ -106,7 +106,7 @@ static bool read_box(struct maker *self, const struct json_node *node)
 			    .placed = x || y,
 			    .inputs = {GRAPH_NO_BOX, GRAPH_NO_BOX}};
 	if (!box->id || !query_is_id(box->id))
-		return fail(self, NULL, "%s", "a box wants an id of letters, digits and _-.:");
+		return fail(self, NULL, "%s", "the id of a box must consist of letters, digits and _-.:");
 	if (box_find(self, box->id) >= 0)
 		return fail(self, box, "two boxes have the id '%s'", box->id);
 	if (!read_kind(self, box, json_text_of(json_member(node, "kind"))))
@@ -114,11 +114,11 @@ static bool read_box(struct maker *self, const struct json_node *node)
 	if (!box->label)
 		box->label = "";
 	if (!is_line(box->label) || strlen(box->label) > QUERY_LABEL_MAX)
-		return fail(self, box, "%s", "a label is one short line");
+		return fail(self, box, "%s", "a label must be one short line");
 	if (box->name && !*box->name)
 		box->name = NULL;
 	if (box->name && !is_name(box->name))
-		return fail(self, box, "'%.40s' cannot be a name", box->name);
+		return fail(self, box, "'%.40s' is not a valid name", box->name);
 	self->count++;
 	return true;
 }
@@ -126,9 +126,9 @@ static bool read_box(struct maker *self, const struct json_node *node)
 static bool read_boxes(struct maker *self, const struct json_node *list)
 {
 	if (!list || list->kind != JSON_ARRAY || !list->count)
-		return fail(self, NULL, "%s", "a graph has a list of boxes");
+		return fail(self, NULL, "%s", "a graph needs a list of boxes");
 	if (list->count > GRAPH_BOXES_MAX)
-		return fail(self, NULL, "%s", "a graph has at most 200 boxes");
+		return fail(self, NULL, "%s", "a graph can have at most 200 boxes");
 	for (const struct json_node *node = list->first; node; node = node->next)
 		if (!read_box(self, node))
 			return false;
@@ -136,7 +136,7 @@ static bool read_boxes(struct maker *self, const struct json_node *list)
 		for (u32 k = 0; k < i && self->boxes[i].name; k++)
 			if (self->boxes[k].name &&
 			    strcmp(self->boxes[i].name, self->boxes[k].name) == 0)
-				return fail(self, &self->boxes[i], "there is a '%s' already",
+				return fail(self, &self->boxes[i], "'%s' is already defined",
 					    self->boxes[i].name);
 	return true;
 }
@@ -151,15 +151,15 @@ static bool read_edge(struct maker *self, const struct json_node *node)
 	struct box *box;
 
 	if (from < 0 || to < 0)
-		return fail(self, NULL, "%s", "an edge leads from or to a box that is not there");
+		return fail(self, NULL, "%s", "an edge begins or ends at an unknown box");
 	box = &self->boxes[to];
 	if (in != (double)(u32)in || in >= query_boxes[box->kind].inputs)
-		return fail(self, box, "a box %s has no such input", query_boxes[box->kind].kind);
+		return fail(self, box, "a '%s' box has no such input", query_boxes[box->kind].kind);
 	if (box->inputs[(u32)in] >= 0)
-		return fail(self, box, "two edges lead into one input of a box %s",
+		return fail(self, box, "two edges lead to the same input of a '%s' box",
 			    query_boxes[box->kind].kind);
 	if (!query_boxes[self->boxes[from].kind].outputs)
-		return fail(self, &self->boxes[from], "a box %s has no output",
+		return fail(self, &self->boxes[from], "a '%s' box has no output",
 			    query_boxes[self->boxes[from].kind].kind);
 	box->inputs[(u32)in] = from;
 	self->boxes[from].readers++;
@@ -172,7 +172,7 @@ static bool find_cycle(struct maker *self, u32 index)
 	struct box *box = &self->boxes[index];
 
 	if (box->active)
-		return fail(self, box, "%s", "the edges lead in a circle");
+		return fail(self, box, "%s", "the edges form a cycle");
 	if (box->seen)
 		return true;
 	box->active = box->seen = true;
@@ -193,7 +193,7 @@ static bool read_edges(struct maker *self, const struct json_node *list)
 		for (u32 in = 0; in < query_boxes[self->boxes[i].kind].inputs; in++)
 			if (self->boxes[i].inputs[in] < 0)
 				return fail(self, &self->boxes[i],
-					    "an input of this box %s is not connected",
+					    "an input of this '%s' box is not connected",
 					    query_boxes[self->boxes[i].kind].kind);
 		if (!find_cycle(self, i))
 			return false;
@@ -209,7 +209,7 @@ static bool find_output(struct maker *self, const struct json_node *told)
 	if (json_text_of(told)) {
 		self->output = box_find(self, json_text_of(told));
 		if (self->output < 0 || !query_boxes[self->boxes[self->output].kind].outputs)
-			return fail(self, NULL, "the output '%.60s' is no such box",
+			return fail(self, NULL, "the output '%.60s' is not a box",
 				    json_text_of(told));
 	}
 	for (u32 i = 0; i < self->count; i++) {
@@ -219,7 +219,7 @@ static bool find_output(struct maker *self, const struct json_node *told)
 			continue;
 		if (!box->name && (plain >= 0 || self->output >= 0))
 			return fail(self, box, "%s",
-				    "nothing reads this box, and it is not the output");
+				    "no box reads this one, and it is not the output");
 		if (!box->name)
 			plain = (int)i;
 		else
@@ -227,7 +227,7 @@ static bool find_output(struct maker *self, const struct json_node *told)
 	}
 	if (self->output < 0)
 		self->output = plain >= 0 ? plain : named;
-	return self->output >= 0 || fail(self, NULL, "%s", "which box is the output?");
+	return self->output >= 0 || fail(self, NULL, "%s", "the graph has no output; set 'output' to the id of a box");
 }
 
 /* ---- lets ---- */
@@ -282,7 +282,7 @@ static const char *argument(struct maker *self, const struct box *box, const cha
 
 	if (text && is_line(text))
 		return text;
-	fail(self, box, "the argument '%s' is missing, or is no line of text", name);
+	fail(self, box, "the argument '%s' is missing or not a line of text", name);
 	return NULL;
 }
 
@@ -299,10 +299,10 @@ static bool add_list(struct maker *self, const struct box *box, const char *name
 	const struct json_node *list = json_member(box->args, name);
 
 	if (!list || list->kind != JSON_ARRAY || !list->count)
-		return fail(self, box, "the argument '%s' is a list of texts", name);
+		return fail(self, box, "the argument '%s' must be a list of texts", name);
 	for (const struct json_node *node = list->first; node; node = node->next) {
 		if (!json_text_of(node) || !is_line(node->text))
-			return fail(self, box, "the argument '%s' is a list of texts", name);
+			return fail(self, box, "the argument '%s' must be a list of texts", name);
 		strbuf_addf(&self->text, "%s%s", node == list->first ? "" : ", ", node->text);
 	}
 	return true;
@@ -323,7 +323,7 @@ static bool add_number(struct maker *self, const struct box *box, const char *na
 		return add_argument(self, box, name);
 	if (!(node->number >= 0 && node->number <= 0x1p53 &&
 	      node->number == (double)(u64)node->number))
-		return fail(self, box, "the argument '%s' is a whole number", name);
+		return fail(self, box, "the argument '%s' must be a whole number", name);
 	strbuf_addf(&self->text, "%llu", (unsigned long long)node->number);
 	return true;
 }
@@ -470,7 +470,7 @@ static bool add_definition(struct maker *self, u32 index)
 	if (!name)
 		return false;
 	if (!is_name(name))
-		return fail(self, box, "'%.40s' cannot be a name", name);
+		return fail(self, box, "'%.40s' is not a valid name", name);
 	strbuf_addf(&self->text, "let %s %s = ", query_boxes[box->kind].kind, name);
 	if (!add_argument(self, box, "expr"))
 		return false;
@@ -543,7 +543,7 @@ static char *checked(struct maker *self)
 	}
 	if (!same_boxes(self, query, &wrong)) {
 		fail(self, &self->boxes[self->order[wrong]], "%s",
-		     "an argument holds more than one stage");
+		     "an argument contains more than one stage");
 	} else {
 		query_print(query, &out);
 		add_positions(self, &out);

@@ -755,7 +755,7 @@ int run_unify(struct run *run, struct state *state, const struct stage *stage)
 
 	if (state->entries) {
 		query_error_set(run->error, ERR_USAGE, stage->at, stage->length,
-				"unify works on chunks, and these are joined already");
+				"unify needs single chunks, but these are already joined");
 		query_error_hint(run->error, "put unify before join");
 		return ERR_USAGE;
 	}

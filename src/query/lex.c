@@ -141,7 +141,7 @@ static bool apply_unit(struct lexer *self, struct token *token, const char *unit
 		if (*units[i].name)
 			nearest_try(&nearest, units[i].name);
 	}
-	query_error_set(self->error, ERR_USAGE, token->at, token->length, "'%s' is no unit", unit);
+	query_error_set(self->error, ERR_USAGE, token->at, token->length, "unknown unit '%s'", unit);
 	if (nearest.best)
 		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
 	else
@@ -177,7 +177,7 @@ static bool read_digits(struct lexer *self, struct token *token)
 	}
 	digits[n] = 0;
 	if (hex && n == 2)
-		return fail(self, token->at, n, "0x wants hexadecimal digits");
+		return fail(self, token->at, n, "expected hexadecimal digits after 0x");
 	token->number = hex ? (double)strtoull(digits, NULL, 16) : strtod(digits, NULL);
 	return true;
 }
@@ -227,7 +227,7 @@ static bool read_escape(struct lexer *self, struct strbuf *out)
 		return true;
 	}
 	if (c != 'x' || high < 0 || low < 0 || high + low == 0)
-		return fail(self, self->at, 2, "a backslash is followed by one of \" \\ n t xHH");
+		return fail(self, self->at, 2, "expected one of \" \\ n t xHH after a backslash");
 	strbuf_add_char(out, (char)(high << 4 | low));
 	self->at += 4;
 	return true;
@@ -255,7 +255,7 @@ static bool read_text(struct lexer *self, struct token *token)
 		if (self->at >= self->length || peek(self, 0) == '\n') {
 			strbuf_release(&text);
 			return fail(self, token->at, self->at - token->at,
-				    "the text has no closing \"");
+				    "unterminated text: the closing \" is missing");
 		}
 		if (escaped && !read_escape(self, &text)) {
 			strbuf_release(&text);
@@ -285,7 +285,7 @@ static bool check_pattern(struct lexer *self, const struct token *token)
 	}
 	regerror(status, &regex, why, sizeof why);
 	query_error_set(self->error, ERR_USAGE, token->at, token->length,
-			"the pattern is wrong: %s", why);
+			"invalid pattern: %s", why);
 	self->failed = true;
 	return false;
 }
@@ -299,7 +299,7 @@ static bool read_regex(struct lexer *self, struct token *token)
 		if (self->at >= self->length || peek(self, 0) == '\n') {
 			strbuf_release(&text);
 			return fail(self, token->at, self->at - token->at,
-				    "the pattern has no closing /");
+				    "unterminated pattern: the closing / is missing");
 		}
 		if (peek(self, 0) == '\\' && peek(self, 1) == '/') {
 			self->at++;
@@ -332,7 +332,7 @@ static bool read_color(struct lexer *self, struct token *token)
 	if (n == 6 && !is_word(peek(self, 0)))
 		return true;
 	fail(self, token->at, token->length ? token->length : 1,
-	     "a colour is # and six hexadecimal digits");
+	     "a colour must be # and six hexadecimal digits");
 	query_error_hint(self->error, "a comment begins with # and a space");
 	return false;
 }
@@ -349,7 +349,7 @@ static bool read_mark(struct lexer *self, struct token *token)
 	for (u32 i = 0; i < sizeof hints / sizeof *hints; i++)
 		if (strncmp(rest, hints[i].wrong, strlen(hints[i].wrong)) == 0 &&
 		    strncmp(rest, "!=", 2) != 0) {
-			fail(self, self->at, (u32)strlen(hints[i].wrong), "this is no operator");
+			fail(self, self->at, (u32)strlen(hints[i].wrong), "unknown operator");
 			query_error_hint(self->error, "write '%s'", hints[i].right);
 			return false;
 		}
@@ -363,10 +363,10 @@ static bool read_mark(struct lexer *self, struct token *token)
 		return true;
 	}
 	if (*rest == '\'')
-		query_error_hint((fail(self, self->at, 1, "texts stand in double quotes"),
+		query_error_hint((fail(self, self->at, 1, "texts must be in double quotes"),
 				  self->error),
 				 "write \"...\"");
-	return fail(self, self->at, 1, "the language has no such character");
+	return fail(self, self->at, 1, "unexpected character");
 }
 
 static bool read_word(struct lexer *self, struct token *token)

@@ -52,9 +52,8 @@ bool fail_expected(struct parser *self, const char *what)
 	u32 shown = token->length < 40 ? token->length : 40;
 
 	if (token->kind == TOKEN_END)
-		return fail_at(self, token->at, 0, "%s is expected here, where the text ends",
-			       what);
-	return fail_at(self, token->at, token->length, "%s is expected here, not '%.*s'", what,
+		return fail_at(self, token->at, 0, "unexpected end of the query; expected %s", what);
+	return fail_at(self, token->at, token->length, "expected %s, not '%.*s'", what,
 		       (int)shown, self->lex.text + token->at);
 }
 
@@ -75,7 +74,7 @@ bool parser_enter(struct parser *self)
 	if (++self->depth <= QUERY_DEPTH_MAX)
 		return true;
 	return fail_at(self, parser_token(self)->at, parser_token(self)->length,
-		       "there are too many brackets in brackets");
+		       "brackets are nested too deeply");
 }
 
 void parser_leave(struct parser *self) { self->depth--; }
@@ -115,7 +114,7 @@ static bool parse_color_name(struct parser *self, struct stage *stage)
 	for (const struct query_color *color = color_names; color->name; color++)
 		nearest_try(&nearest, color->name);
 	nearest_try(&nearest, "alternate");
-	fail_at(self, token.at, token.length, "there is no colour '%s'", token.text);
+	fail_at(self, token.at, token.length, "unknown colour '%s'", token.text);
 	if (nearest.best)
 		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
 	else
@@ -146,7 +145,7 @@ static bool parse_join(struct parser *self, struct stage *stage)
 {
 	do {
 		if (stage->key_count == QUERY_KEYS_MAX)
-			return fail_expected(self, "not more than 8 fields");
+			return fail_expected(self, "at most 8 fields are allowed");
 		if (!parse_key(self, &stage->keys[stage->key_count++]))
 			return false;
 	} while (accept_mark(self, ","));
@@ -160,7 +159,7 @@ static bool parse_whole(struct parser *self, const char *what, enum number_unit 
 	if (token.kind != TOKEN_NUMBER)
 		return fail_expected(self, what);
 	if (token.number != (double)(u64)token.number || (token.unit && token.unit != unit))
-		return fail_at(self, token.at, token.length, "%s is expected here", what);
+		return fail_at(self, token.at, token.length, "expected %s", what);
 	*number = (u64)token.number;
 	return lexer_next(&self->lex);
 }
@@ -192,11 +191,11 @@ static bool parse_agg_name(struct parser *self, struct query_agg *agg)
 	if (token.text[0] == 'p' && token.text[1] >= '0' && token.text[1] <= '9' && !*end &&
 	    strspn(token.text + 1, "0123456789") == strlen(token.text + 1) && agg->percent <= 100)
 		return lexer_next(&self->lex);
-	fail_at(self, token.at, token.length, "agg cannot calculate '%s'", token.text);
+	fail_at(self, token.at, token.length, "agg cannot compute '%s'", token.text);
 	if (nearest.best)
 		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
 	else
-		query_error_hint(self->error, "it can: count, sum, avg, min, max, p0 to p100");
+		query_error_hint(self->error, "functions are count, sum, avg, min, max, p0 to p100");
 	return false;
 }
 
@@ -213,7 +212,7 @@ static bool parse_one_agg(struct parser *self, struct query_agg *agg)
 		type = key_type(self->query, &agg->key);
 		if (agg->kind != AGG_COUNT && type > FIELD_ADDRESS)
 			return fail_at(self, agg->key.at, agg->key.length,
-				       "%s is no number: one can only count() it",
+				       "%s is not a number; use count()",
 				       key_name(self->query, &agg->key));
 	}
 	return expect_mark(self, ")", "a closing bracket");
@@ -226,7 +225,7 @@ static bool parse_aggs(struct parser *self, struct stage *stage)
 		return parser_no_memory(self);
 	do {
 		if (stage->agg_count == QUERY_AGGS_MAX)
-			return fail_expected(self, "not more than 16 numbers");
+			return fail_expected(self, "at most 16 numbers are allowed");
 		if (!parse_one_agg(self, &stage->aggs[stage->agg_count++]))
 			return false;
 	} while (accept_mark(self, ","));
@@ -260,7 +259,7 @@ static bool parse_sort(struct parser *self, struct stage *stage)
 		field = stage->keys[0].field;
 		if (!stage->keys[0].is_user && query_fields[field].type == FIELD_TEXTS)
 			return fail_at(self, stage->keys[0].at, stage->keys[0].length,
-				       "%s has no order", query_fields[field].name);
+				       "%s cannot be sorted", query_fields[field].name);
 	}
 	stage->desc = accept_word(self, "desc");
 	if (!stage->desc)
@@ -293,7 +292,7 @@ static bool parse_show(struct parser *self, struct stage *stage)
 		}
 		nearest_try(&nearest, view_names[i]);
 	}
-	fail_at(self, token.at, token.length, "there is no view '%s'", token.text);
+	fail_at(self, token.at, token.length, "unknown view '%s'", token.text);
 	if (nearest.best)
 		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
 	else
@@ -317,7 +316,7 @@ static bool parse_stage(struct parser *self, struct stage *stage)
 	if (token.kind != TOKEN_WORD)
 		return fail_expected(self, "a stage: where, join, sort ...");
 	if (self->stages++ == QUERY_STAGES_MAX)
-		return fail_at(self, token.at, token.length, "there are too many stages");
+		return fail_at(self, token.at, token.length, "too many stages");
 	stage->at = token.at;
 	for (u32 i = 0; i < STAGES; i++) {
 		const char *name = query_boxes[BOX_STAGES + i].kind;
@@ -331,7 +330,7 @@ static bool parse_stage(struct parser *self, struct stage *stage)
 		stage->length = self->lex.end - stage->at;
 		return !self->lex.failed;
 	}
-	fail_at(self, token.at, token.length, "there is no stage '%s'", token.text);
+	fail_at(self, token.at, token.length, "unknown stage '%s'", token.text);
 	if (nearest.best)
 		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
 	else
@@ -411,7 +410,7 @@ static void suggest_source(struct parser *self, const char *word)
 	else
 		query_error_hint(
 			self->error,
-			"a pipe begins with all, at, trace, union, diff, common, or a name");
+			"a query begins with all, at, trace, union, diff, common, or a name");
 }
 
 static bool parse_name(struct parser *self, struct source *source, const struct token *token)
@@ -421,7 +420,7 @@ static bool parse_name(struct parser *self, struct source *source, const struct 
 	source->kind = SOURCE_NAME;
 	if (let && let->kind == LET_PIPE)
 		return true;
-	fail_at(self, token->at, token->length, let ? "'%s' is no pipe" : "there is no source '%s'",
+	fail_at(self, token->at, token->length, let ? "'%s' is not a query" : "unknown source '%s'",
 		token->text);
 	suggest_source(self, token->text);
 	return false;
@@ -515,14 +514,14 @@ static bool parse_let_name(struct parser *self, struct query_let *let)
 	if (token.kind != TOKEN_WORD)
 		return fail_expected(self, "a name");
 	if (word_is_reserved(token.text))
-		return fail_at(self, token.at, token.length, "'%s' is a word of the language",
+		return fail_at(self, token.at, token.length, "'%s' is a reserved word",
 			       token.text);
 	if (token.length > QUERY_NAME_MAX)
 		return fail_at(self, token.at, token.length, "the name is too long");
 	if (parser_let(self, token.text, &index))
-		return fail_at(self, token.at, token.length, "there is a '%s' already", token.text);
+		return fail_at(self, token.at, token.length, "'%s' is already defined", token.text);
 	if (self->query->lets.count == QUERY_LETS_MAX)
-		return fail_at(self, token.at, token.length, "there are too many names");
+		return fail_at(self, token.at, token.length, "too many names");
 	return lexer_next(&self->lex) && expect_mark(self, "=", "=");
 }
 
@@ -556,7 +555,7 @@ static bool parse_program(struct parser *self)
 	if (self->lex.failed || !parse_pipe(self, &self->query->pipe))
 		return false;
 	return parser_token(self)->kind == TOKEN_END ||
-	       fail_expected(self, "| and a stage, or the end,");
+	       fail_expected(self, "| and a stage, or the end");
 }
 
 struct query *query_parse(const char *text, struct query_error *error)

@@ -43,7 +43,7 @@ static struct expr *make_over(struct parser *self, enum expr_kind kind, enum fie
 		if (args[i]->depth >= expr->depth)
 			expr->depth = args[i]->depth + 1;
 	if (expr->depth > QUERY_DEPTH_MAX) {
-		fail_at(self, expr->at, expr->length, "the expression is too deep");
+		fail_at(self, expr->at, expr->length, "the expression is nested too deeply");
 		return NULL;
 	}
 	return expr;
@@ -134,7 +134,7 @@ bool parse_key(struct parser *self, struct query_key *key)
 	if (!field_find(token.text, &key->field)) {
 		let = parser_let(self, token.text, &key->user);
 		if (!let || let->kind == LET_PIPE) {
-			fail_at(self, token.at, token.length, "there is no field '%s'", token.text);
+			fail_at(self, token.at, token.length, "unknown field '%s'", token.text);
 			suggest_field(self, token.text);
 			return false;
 		}
@@ -180,9 +180,9 @@ static bool check_argument(struct parser *self, enum expr_kind kind, const struc
 {
 	if (kind == EXPR_KNOWN)
 		return arg->kind == EXPR_FIELD || arg->kind == EXPR_SCORE ||
-		       fail_at(self, arg->at, arg->length, "known() asks for a field");
+		       fail_at(self, arg->at, arg->length, "known() needs a field");
 	return is_number_type(arg->type) ||
-	       fail_at(self, arg->at, arg->length, "this is not a number but %s",
+	       fail_at(self, arg->at, arg->length, "expected a number, not %s",
 		       field_type_name(arg->type));
 }
 
@@ -236,7 +236,7 @@ static struct expr *parse_function(struct parser *self)
 			return parse_call(self, i);
 		nearest_try(&nearest, functions[i].name);
 	}
-	fail_at(self, token->at, token->length, "there is no function '%s'", token->text);
+	fail_at(self, token->at, token->length, "unknown function '%s'", token->text);
 	if (nearest.best)
 		query_error_hint(self->error, "did you mean '%s'?", nearest.best);
 	else
@@ -304,7 +304,7 @@ static struct expr *parse_value(struct parser *self)
 static bool want_number(struct parser *self, const struct expr *expr)
 {
 	return is_number_type(expr->type) ||
-	       fail_at(self, expr->at, expr->length, "one cannot calculate with %s",
+	       fail_at(self, expr->at, expr->length, "cannot compute with %s",
 		       field_type_name(expr->type));
 }
 
@@ -423,11 +423,11 @@ static bool check_text_side(struct parser *self, const struct expr *left, const 
 {
 	if (left->kind != EXPR_FIELD)
 		return fail_at(self, left->at, left->length,
-			       "a text is compared with a field to its left");
+			       "a text can only be compared with a field on its left");
 	if (right->kind == EXPR_TEXT)
 		return true;
 	fail_at(self, right->at, right->length,
-		"%s is a text, which is compared with a text in quotes",
+		"%s is a text; compare it with a text in quotes",
 		query_fields[left->field].name);
 	return false;
 }
@@ -442,7 +442,7 @@ static bool check_comparison(struct parser *self, enum expr_kind kind, const str
 	if (is_number_type(left->type) && is_number_type(right->type))
 		return check_measures(self, left, right);
 	if (order && (texts || left->type == right->type))
-		return fail_at(self, left->at, left->length, "%s has no order",
+		return fail_at(self, left->at, left->length, "%s has no order; use == or !=",
 			       field_type_name(left->type));
 	if (texts)
 		return check_text_side(self, left, right);
@@ -462,7 +462,7 @@ static struct expr *compare(struct parser *self, enum expr_kind kind, struct exp
 	    parser_token(self)->kind == TOKEN_WORD) {
 		const struct token *token = parser_token(self);
 
-		fail_at(self, token->at, token->length, "a text stands in quotes");
+		fail_at(self, token->at, token->length, "a text must be in quotes");
 		query_error_hint(self->error, "write \"%s\"", token->text);
 		return NULL;
 	}
@@ -479,7 +479,7 @@ struct expr *parse_pattern(struct parser *self)
 	if (token->kind == TOKEN_TEXT || token->kind == TOKEN_REGEX)
 		return parse_text(self);
 	if (token->kind == TOKEN_WORD) {
-		fail_at(self, token->at, token->length, "a pattern is a text in quotes, or /.../");
+		fail_at(self, token->at, token->length, "a pattern must be a text in quotes or /.../");
 		query_error_hint(self->error, "write \"%s\"", token->text);
 		return NULL;
 	}
@@ -492,7 +492,7 @@ static struct expr *match(struct parser *self, struct expr *left)
 	struct expr *args[2] = {left, NULL};
 
 	if (left->kind != EXPR_FIELD || (left->type != FIELD_TEXT && left->type != FIELD_TEXTS)) {
-		fail_at(self, left->at, left->length, "~ looks into texts, and this is none");
+		fail_at(self, left->at, left->length, "~ can only be used with texts");
 		return NULL;
 	}
 	lexer_next(&self->lex);
@@ -554,7 +554,7 @@ static struct expr *parse_comparison(struct parser *self)
 	if (accept_word(self, "in"))
 		return at_mark(self, "(") ? parse_list(self, left) : parse_range(self, left);
 	if (at_mark(self, "=")) {
-		fail_at(self, parser_token(self)->at, 1, "= gives a name; a comparison is ==");
+		fail_at(self, parser_token(self)->at, 1, "'=' defines a name; use '==' to compare");
 		query_error_hint(self->error, "write '=='");
 		return NULL;
 	}
@@ -567,7 +567,7 @@ static bool want_bool(struct parser *self, const struct expr *expr, const char *
 {
 	if (expr->type == FIELD_BOOL)
 		return true;
-	fail_at(self, expr->at, expr->length, "%s wants what is true or not, and this is %s", what,
+	fail_at(self, expr->at, expr->length, "%s needs a condition, not %s", what,
 		field_type_name(expr->type));
 	query_error_hint(self->error, "compare it: ==, <, ~ ...");
 	return false;
@@ -645,7 +645,7 @@ struct expr *parse_amount(struct parser *self, const char *what)
 
 	if (!expr || is_number_type(expr->type))
 		return expr;
-	fail_at(self, expr->at, expr->length, "%s wants a number, and this is %s", what,
+	fail_at(self, expr->at, expr->length, "%s needs a number, not %s", what,
 		field_type_name(expr->type));
 	return NULL;
 }

@@ -239,7 +239,7 @@ static struct result_column agg_column(struct rows *self, const struct query_agg
 	copy = copy ? copy : "";
 	return (struct result_column)COLUMN(copy, copy,
 					    value_type_of(type, agg->kind != AGG_COUNT && fraction),
-					    "calculated over the chunks of the entry");
+					    "computed over the chunks of the row");
 }
 
 static struct result_column key_column(struct rows *self, const struct row_column *column)
@@ -264,14 +264,14 @@ static void set_columns(struct rows *self)
 		switch (column->kind) {
 		case COLUMN_TRACE:
 			columns[i] = (struct result_column)COLUMN("trace", "trace", VALUE_PATH,
-								  "the trace that has it");
+								  "trace that contains it");
 			break;
 		case COLUMN_KEY:
 			columns[i] = key_column(self, column);
 			break;
 		case COLUMN_SHARE:
 			columns[i] = (struct result_column)COLUMN("share", "share", VALUE_SHARE,
-								  "of the bytes of all entries");
+								  "share of the bytes of all rows");
 			break;
 		case COLUMN_AGG:
 			columns[i] =
@@ -476,24 +476,24 @@ static void add_totals(struct rows *self, struct result *record)
 	query_print(self->run->query, &text);
 	result_add_field(record,
 			 (struct result_column)COLUMN("query", NULL, VALUE_TEXT,
-						      "in its canonical form"),
+						      "canonical text of the query"),
 			 value_text(result_copy(record, strbuf_text(&text))));
 	strbuf_release(&text);
 	result_add_field(record,
 			 (struct result_column)COLUMN("view", NULL, VALUE_TEXT,
-						      "view that the query asks for"),
+						      "view selected by the query"),
 			 value_text(self->state->view));
 	result_add_field(record,
-			 (struct result_column)COLUMN("entries", "entries", VALUE_COUNT,
-						      "at the end of the query"),
+			 (struct result_column)COLUMN("entries", "rows", VALUE_COUNT,
+						      "rows at the end of the query"),
 			 value_number(self->state->entries ? self->state->entries->count : chunks));
 	result_add_field(record,
 			 (struct result_column)COLUMN("matched.chunks", "chunks", VALUE_COUNT,
-						      "recorded chunks that they stand for"),
+						      "recorded chunks of these rows"),
 			 value_number(chunks));
 	result_add_field(record,
 			 (struct result_column)COLUMN("matched.bytes", "bytes", VALUE_BYTES,
-						      "requested bytes of these"),
+						      "requested bytes of these chunks"),
 			 value_number(self->bytes));
 	result_add_field(record,
 			 (struct result_column)COLUMN("total.chunks", "of chunks", VALUE_COUNT,
@@ -501,7 +501,7 @@ static void add_totals(struct rows *self, struct result *record)
 			 value_number(model->recorded_allocations));
 	result_add_field(record,
 			 (struct result_column)COLUMN("total.bytes", "of bytes", VALUE_BYTES,
-						      "requested bytes of these"),
+						      "requested bytes of the trace"),
 			 value_number(model->recorded_bytes));
 }
 
@@ -531,12 +531,11 @@ static void add_own_caveats(struct rows *self, struct result *record)
 	if (model->aggregated)
 		result_add_caveat(
 			record,
-			"part of the run is only in sums (--max-size): its chunks cannot be "
-			"asked for");
+			"part of the run is kept only as totals (--max-size) and cannot be queried by chunk");
 	if (model->count_shift)
 		result_add_caveat(
-			record, "the recording is sampled: sums of chunks and size are estimates, "
-				"selections count recorded chunks");
+			record, "the recording is sampled: sums of chunks and size are estimates; selections count "
+				"recorded chunks");
 	if (!tick_clock_known(&model->clock))
 		result_add_caveat(record, "the clock's rate is unknown: times are in ticks");
 }
@@ -554,7 +553,7 @@ int run_rows(struct run *run, struct state *state, const struct query_options *o
 		result_free(self.table);
 		return run_no_memory(run);
 	}
-	self.table->empty = "no entry is left";
+	self.table->empty = "no row matches";
 	count_entries(&self);
 	status = state->entries ? entry_columns(&self) : chunk_columns(&self);
 	if (status == 0) {

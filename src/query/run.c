@@ -346,7 +346,7 @@ u32 run_color(struct run *run, struct state *state, u32 rgb, const struct stage 
 			return i + 1;
 	if (state->palette_count == PALETTE_MAX) {
 		query_error_set(run->error, ERR_USAGE, stage ? stage->at : 0,
-				stage ? stage->length : 0, "there are too many colours");
+				stage ? stage->length : 0, "too many colours");
 		return 0;
 	}
 	state->palette[state->palette_count++] = rgb;
@@ -438,7 +438,7 @@ static int run_sort(struct run *run, struct state *state, const struct stage *st
 		return run_entries_sort(run, state, stage);
 	if (stage->sort_agg) {
 		query_error_set(run->error, ERR_USAGE, stage->at, stage->length,
-				"nothing was calculated before that it could be sorted by");
+				"no computed value to sort by");
 		query_error_hint(run->error, "put agg before sort");
 		return ERR_USAGE;
 	}
@@ -496,7 +496,7 @@ static int run_stage(struct run *run, struct state *state, const struct stage *s
 	case STAGE_HIDE:
 		if (state->hide_count == HIDES_MAX)
 			return query_error_set(run->error, ERR_USAGE, stage->at, stage->length,
-					       "too much is hidden");
+					       "too many frames are hidden");
 		state->hides[state->hide_count++] = stage->expr;
 		return 0;
 	default:

@@ -106,10 +106,10 @@ while IFS='@' read -r query column text; do
 	caret=$(awk '/^  *\^/ { print index($0, "^") - 2 }' "$work/stderr")
 	equal "caret of '$query'" "$caret" "$column"
 done <<'ROWS'
-all | where siz > 3@13@there is no field 'siz'
+all | where siz > 3@13@unknown field 'siz'
 all | where life > 3@20@a time needs a unit
 trace "x"@1@no trace 'x' is open
-all | join fn | unify until 3@17@unify works on chunks
+all | join fn | unify until 3@17@unify needs single chunks
 ROWS
 
 # texts, files and graphs
@@ -132,7 +132,7 @@ equal "answer of the graph" "$("$HEAPWISE" query --format json --from-graph "$wo
 jq '.edges += [{"from": "b4", "to": "b2", "in": 0}]' "$work/graph" >"$work/circle"
 "$HEAPWISE" query --canonical --from-graph "$work/circle" 2>"$work/stderr"
 equal "status of a wrong graph" "$?" 2
-says "$work/stderr" "box b2: two edges lead into one input"
+says "$work/stderr" "box b2: two edges lead to the same input"
 
 # the manual has the fields and boxes of the program, and its examples are queries
 page=$HEAPWISE_SOURCE_DIR/man/heapwise-query.7

@@ -99,55 +99,55 @@ TEST(refused, "a graph that is none is refused, at its box")
 	static const struct {
 		const char *json, *message, *box;
 	} rows[] = {
-		{"{}", "a graph has a list of boxes", ""},
-		{"[]", "a graph has a list of boxes", ""},
-		{GRAPH("{\"kind\": \"all\"}", ""), "a box wants an id", ""},
-		{GRAPH(BOX("a b", "all", ""), ""), "a box wants an id", ""},
-		{GRAPH(BOX("a", "al", ""), ""), "there is no box of kind 'al'", "a"},
+		{"{}", "a graph needs a list of boxes", ""},
+		{"[]", "a graph needs a list of boxes", ""},
+		{GRAPH("{\"kind\": \"all\"}", ""), "the id of a box must consist of", ""},
+		{GRAPH(BOX("a b", "all", ""), ""), "the id of a box must consist of", ""},
+		{GRAPH(BOX("a", "al", ""), ""), "unknown kind of box 'al'", "a"},
 		{GRAPH(BOX("a", "all", "") "," BOX("a", "all", ""), ""),
 		 "two boxes have the id 'a'", "a"},
 		{GRAPH(BOX("a", "limit", "\"count\": 3"), ""),
-		 "an input of this box limit is not connected", "a"},
-		{GRAPH(BOX("a", "all", ""), EDGE("a", "b", "0")), "an edge leads from or to a box",
+		 "an input of this 'limit' box is not connected", "a"},
+		{GRAPH(BOX("a", "all", ""), EDGE("a", "b", "0")), "an edge begins or ends at an unknown box",
 		 ""},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "limit", "\"count\": 3"),
 		       EDGE("a", "b", "1")),
-		 "a box limit has no such input", "b"},
+		 "a 'limit' box has no such input", "b"},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "limit", "\"count\": 3"),
 		       EDGE("a", "b", "0") "," EDGE("a", "b", "0")),
-		 "two edges lead into one input", "b"},
+		 "two edges lead to the same input", "b"},
 		{GRAPH(BOX("a", "limit", "\"count\": 3") "," BOX("b", "limit", "\"count\": 3"),
 		       EDGE("a", "b", "0") "," EDGE("b", "a", "0")),
-		 "the edges lead in a circle", "a"},
+		 "the edges form a cycle", "a"},
 		{GRAPH(BOX("a", "limit", "\"count\": 3"), EDGE("a", "a", "0")),
-		 "the edges lead in a circle", "a"},
+		 "the edges form a cycle", "a"},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "all", ""), ""),
-		 "nothing reads this box, and it is not the output", "b"},
+		 "no box reads this one, and it is not the output", "b"},
 		{GRAPH(BOX("a", "score", "\"name\": \"s\", \"expr\": \"size\""), ""),
-		 "which box is the output", ""},
+		 "the graph has no output", ""},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "where", ""), EDGE("a", "b", "0")),
 		 "the argument 'expr' is missing", "b"},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "where", "\"expr\": \"siz > 3\""),
 		       EDGE("a", "b", "0")),
-		 "there is no field 'siz'", "b"},
+		 "unknown field 'siz'", "b"},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "where", "\"expr\": \"freed | limit 3\""),
 		       EDGE("a", "b", "0")),
-		 "an argument holds more than one stage", ""},
+		 "an argument contains more than one stage", ""},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "where", "\"expr\": \"freed # x\""),
 		       EDGE("a", "b", "0")),
 		 NULL, ""},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "where", "\"expr\": \"freed\\n| limit 3\""),
 		       EDGE("a", "b", "0")),
-		 "is no line of text", "b"},
+		 "not a line of text", "b"},
 		{GRAPH(BOX("a", "all", "") "," BOX("b", "limit", "\"count\": -1"),
 		       EDGE("a", "b", "0")),
-		 "is a whole number", "b"},
+		 "must be a whole number", "b"},
 		{GRAPH(BOX("a", "score", "\"name\": \"size\", \"expr\": \"1\"") "," BOX("b", "all",
 											""),
 		       ""),
-		 "'size' cannot be a name", "a"},
+		 "'size' is not a valid name", "a"},
 		{GRAPH(BOX("a", "at", "\"time\": \"noon\""), ""),
-		 "a time, 'peak' or 'end' is expected", "a"},
+		 "expected a time, 'peak' or 'end'", "a"},
 	};
 
 	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -302,7 +302,7 @@ TEST(random, "random graphs become texts that are stable and select the same chu
 			free(again);
 		} else {
 			/* the only reason: a box that nobody reads */
-			CHECK(strstr(error.message, "nothing reads this box") != NULL);
+			CHECK(strstr(error.message, "no box reads this one") != NULL);
 		}
 		selection_release(&first);
 		selection_release(&second);
