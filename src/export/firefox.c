@@ -158,7 +158,7 @@ static void put_extra(struct profile *self)
 	for (u64 i = 0; caveats && i < caveats->caveats.count; i++)
 		put_entry(json, "caveat", caveats->caveats.data[i]);
 	if (self->step > 1)
-		put_entry(json, "caveat", "there are too many chunks: a part stands for all");
+		put_entry(json, "caveat", "too many chunks: a sample stands for all");
 	json_close(json, ']');
 	json_close(json, '}');
 	json_close(json, ']');

@@ -44,7 +44,7 @@ static const char schema[] =
 	"CREATE TABLE chunks(chunk INTEGER PRIMARY KEY, address INTEGER, size INTEGER, kind TEXT,"
 	" alloc_ns INTEGER, free_ns INTEGER, end TEXT, alloc_thread INTEGER, free_thread INTEGER,"
 	" others INTEGER, weight REAL, point INTEGER, free_stack INTEGER, type INTEGER,"
-	" type_count INTEGER, type_source TEXT, type_confidence TEXT, class TEXT);"
+	" type_count INTEGER, type_source TEXT, type_confidence TEXT, leak_kind TEXT);"
 	"CREATE TABLE accesses(chunk INTEGER PRIMARY KEY, reads INTEGER, writes INTEGER,"
 	" read_bytes INTEGER, written_bytes INTEGER, first_ns INTEGER, last_ns INTEGER, low "
 	"INTEGER,"

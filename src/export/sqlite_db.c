@@ -86,6 +86,6 @@ int db_close(struct db *self)
 	sqlite3_finalize(self->insert);
 	db_run(self, "COMMIT");
 	if (sqlite3_close(self->handle) != SQLITE_OK && !self->status)
-		self->status = err_set(self->err, ERR_SYSTEM, "cannot close the database");
+		self->status = err_set(self->err, ERR_SYSTEM, "cannot close the database file");
 	return self->status;
 }

@@ -200,7 +200,7 @@ static int read_stacks(struct stack_book *self, struct store *store, const u64 *
 	while (status == 0 && reply_row(&answer, fields, 7))
 		if (read_stack(self, fields) < 0)
 			status = err_set(err, ERR_INPUT,
-					 "the store has a stack that cannot be read");
+					 "a stack in the store cannot be read");
 	reply_release(&answer);
 	strbuf_release(&sql);
 	return status;

@@ -63,13 +63,13 @@ u64 builds_find(const struct build_list *self, const char *word, struct err *err
 		if (whole) /* "b1" is not also "b10" */
 			return i;
 		if (found != UINT64_MAX && strcmp(self->rows.data[found].id, row->id) != 0) {
-			err_set(err, ERR_USAGE, "'%s' is more than one build: %s and %s", word,
+			err_set(err, ERR_USAGE, "'%s' matches more than one build, %s and %s; give more characters", word,
 				self->rows.data[found].id, row->id);
 			return UINT64_MAX;
 		}
 		found = i;
 	}
 	if (found == UINT64_MAX)
-		err_set(err, ERR_USAGE, "the store has no runs of a build '%s'", word);
+		err_set(err, ERR_USAGE, "the store has no runs of build '%s'", word);
 	return found;
 }

@@ -24,7 +24,7 @@ static int find_run(struct store *store, const char *digits, u64 *push, u64 *byt
 			length = 0;
 	if (length == 0 || length > 16)
 		return err_set(err, ERR_USAGE,
-			       "'%s' is not the number of a run; 'heapwise fleet runs' lists them",
+			       "'%s' is not the id of a run; 'heapwise fleet runs' lists them",
 			       digits);
 	first = strtoull(digits, NULL, 16) << (64 - 4 * length);
 	strbuf_add(&sql, "SELECT push, trace_bytes FROM ");
@@ -37,7 +37,7 @@ static int find_run(struct store *store, const char *digits, u64 *push, u64 *byt
 	if (status == 0 && !reply_row(&answer, fields, 2))
 		status = err_set(err, ERR_INPUT, "the store has no run %s", digits);
 	else if (status == 0 && reply_row(&answer, more, 2))
-		status = err_set(err, ERR_USAGE, "more than one run begins with %s", digits);
+		status = err_set(err, ERR_USAGE, "more than one run begins with %s; give more digits", digits);
 	if (status == 0) {
 		*push = strtoull(fields[0], NULL, 10);
 		*bytes = strtoull(fields[1], NULL, 10);
@@ -66,7 +66,7 @@ static int write_part(const char *hex, int fd, u64 *bytes, struct err *err)
 	int failure;
 
 	if (!is_hex(hex))
-		return err_set(err, ERR_INPUT, "the trace is damaged in the store: a part is not hexadecimal");
+		return err_set(err, ERR_INPUT, "the trace in the store is damaged: a part is not hexadecimal");
 	part = malloc(count + 1);
 	if (!part)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -89,8 +89,8 @@ int fleet_fetch(struct store *store, const char *run, int fd, struct err *err)
 	if (status == 0 && !bytes)
 		status = err_set(
 			err, ERR_INPUT,
-			"run %s was pushed without --trace: the store has its totals, which 'heapwise fleet "
-			"top', 'scores' and 'leaks' tell, and no trace, which cannot be added later",
+			"run %s was pushed without --trace, so the store has only its totals ('heapwise fleet top', "
+			"'scores' and 'leaks'); the trace cannot be added later",
 			run);
 	for (u32 part = 0; status == 0 && written < bytes; part++) {
 		strbuf_add(&sql, "SELECT hex(data) FROM ");
@@ -100,13 +100,13 @@ int fleet_fetch(struct store *store, const char *run, int fd, struct err *err)
 		status = ask_all(store, &sql, &answer, err);
 		if (status == 0 && !reply_row(&answer, &field, 1))
 			status = err_set(err, ERR_INPUT,
-					 "part %u of the trace is missing in the store", part);
+					 "part %u of the trace is missing from the store", part);
 		if (status == 0)
 			status = write_part(field, fd, &written, err);
 	}
 	if (status == 0 && written != bytes)
 		status = err_set(err, ERR_INPUT,
-				 "the trace is damaged in the store: it has %llu bytes, and had %llu",
+				 "the trace in the store is damaged: it has %llu bytes instead of %llu",
 				 (unsigned long long)written, (unsigned long long)bytes);
 	reply_release(&answer);
 	strbuf_release(&sql);

@@ -74,7 +74,7 @@ static int hash_blocks(struct block_loader *loader, const struct block_list *lis
 		if (tells_names(entry->type) || entry->type == 0)
 			continue;
 		if (block_load_header(loader, entry->offset, &header) != BLOCK_OK)
-			return err_set(err, ERR_INPUT, "a block at %llu cannot be read",
+			return err_set(err, ERR_INPUT, "a section at %llu cannot be read",
 				       (unsigned long long)entry->offset);
 		words[0] = *run;
 		words[1] = header.type;

@@ -13,7 +13,7 @@ enum { CANDIDATES = 200 }; /* places that are tested, those that grew most */
 
 static const struct result_column columns[] = {
 	COLUMN("growth", "growth", VALUE_DELTA_BYTES,
-	       "mean of a run of the new build, less that of the old one"),
+	       "mean of a run of the new build, minus that of the old one"),
 	COLUMN("change", "change", VALUE_CHANGE, "growth / old"),
 	COLUMN("old", "old", VALUE_BYTES, "mean of the runs of the old build"),
 	COLUMN("new", "new", VALUE_BYTES, "mean of the runs of the new build"),
@@ -23,9 +23,9 @@ static const struct result_column columns[] = {
 	COLUMN("q", "q", VALUE_RATIO,
 	       "share of rows up to here that may be chance (Benjamini-Hochberg)"),
 	COLUMN("first_build", "since build", VALUE_TEXT,
-	       "the first build from which on it differs from the old one"),
-	COLUMN("place", NULL, VALUE_TEXT, "what the point is told by in the store, across builds"),
-	COLUMN("stack", "stack", VALUE_STACK, "its calls, in the new build"),
+	       "first build that differs from the old one"),
+	COLUMN("place", NULL, VALUE_TEXT, "identifier of the point in the store, across builds"),
+	COLUMN("stack", "stack", VALUE_STACK, "call stack, in the new build"),
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -91,18 +91,18 @@ static int choose_builds(struct growth *self, struct err *err)
 	}
 	if (self->from == UINT64_MAX || self->to == UINT64_MAX)
 		return err_set(err, ERR_INPUT,
-			       "the store does not have two builds with %llu runs each",
+			       "the store has no two builds with %llu runs each; push more runs, or lower --min-runs",
 			       (unsigned long long)query->min_runs);
 	if (old_build(self)->program_key != new_build(self)->program_key)
 		return err_set(
 			err, ERR_USAGE,
-			"%s and %s are builds of different programs: %s and %s; see --program",
+			"%s and %s are builds of different programs, %s and %s; choose one with --program",
 			old_build(self)->id, new_build(self)->id, old_build(self)->program,
 			new_build(self)->program);
 	if (old_build(self)->runs < query->min_runs || new_build(self)->runs < query->min_runs)
 		return err_set(
 			err, ERR_INPUT,
-			"too few runs: %llu of build %s and %llu of %s, and --min-runs is %llu",
+			"too few runs: %llu of build %s and %llu of %s, but --min-runs is %llu",
 			(unsigned long long)old_build(self)->runs, old_build(self)->id,
 			(unsigned long long)new_build(self)->runs, new_build(self)->id,
 			(unsigned long long)query->min_runs);

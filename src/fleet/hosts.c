@@ -21,15 +21,15 @@ struct host_list {
 
 static const struct result_column columns[] = {
 	COLUMN("host", "host", VALUE_TEXT, "host that differs"),
-	COLUMN("program", "program", VALUE_TEXT, "name of the program's file"),
+	COLUMN("program", "program", VALUE_TEXT, "file name of the program"),
 	COLUMN("build", "build", VALUE_TEXT, "its build-id"),
 	COLUMN("runs", "runs", VALUE_COUNT, "runs of this build on the host"),
 	COLUMN("value", "median", VALUE_RATIO, "median of these runs"),
-	COLUMN("peers", "peers", VALUE_COUNT, "hosts with runs of this build, this one included"),
+	COLUMN("peers", "peers", VALUE_COUNT, "hosts with runs of this build, including this one"),
 	COLUMN("peers_value", "of peers", VALUE_RATIO, "median of the hosts' medians"),
 	COLUMN("ratio", "times", VALUE_RATIO, "value / peers_value"),
 	COLUMN("distance", "distance", VALUE_RATIO,
-	       "from the peers, in robust standard deviations"),
+	       "distance from the peers, in robust standard deviations"),
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 

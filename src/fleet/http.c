@@ -130,10 +130,10 @@ int http_post(void *curl, const struct http_request *request, struct strbuf *ans
 	lib.easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
 	lib.slist_free_all(headers);
 	if (code == CURLE_COULDNT_CONNECT)
-		return err_set(err, ERR_SYSTEM, "cannot reach %s: nobody answers there",
+		return err_set(err, ERR_SYSTEM, "cannot reach %s: no answer; check the address and that the server runs",
 			       request->where);
 	if (listener.longer && status >= 200 && status < 300)
-		return err_set(err, ERR_SYSTEM, "%s answers with more than %llu MiB", request->where,
+		return err_set(err, ERR_SYSTEM, "the answer of %s has more than %llu MiB", request->where,
 			       (unsigned long long)(request->answer_max >> 20));
 	/* The beginning of an error says enough. */
 	if (code != CURLE_OK && !listener.longer)

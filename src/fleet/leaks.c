@@ -7,31 +7,31 @@
 #include "fleet/builds.h"
 
 static const struct result_column columns[] = {
-	COLUMN("program", "program", VALUE_TEXT, "name of the program's file"),
+	COLUMN("program", "program", VALUE_TEXT, "file name of the program"),
 	COLUMN("build", "build", VALUE_TEXT, "its build-id"),
 	COLUMN("version", "version", VALUE_TEXT, "its version"),
 	COLUMN("first", NULL, VALUE_TEXT, "time of its first run (UTC)"),
 	COLUMN("runs", "runs", VALUE_COUNT, "runs"),
-	COLUMN("runs_with_lost", "with losses", VALUE_COUNT, "runs that lost something"),
+	COLUMN("runs_with_lost", "with losses", VALUE_COUNT, "runs with lost memory"),
 	COLUMN("lost_bytes", "lost", VALUE_BYTES,
-	       "bytes that nothing leads to any more, of all runs"),
-	COLUMN("indirect_bytes", NULL, VALUE_BYTES, "bytes that only lost chunks lead to"),
+	       "bytes that nothing points to any more, in all runs"),
+	COLUMN("indirect_bytes", NULL, VALUE_BYTES, "bytes that only lost chunks point to"),
 	COLUMN("possible_bytes", "possibly", VALUE_BYTES,
-	       "bytes that only pointers into their middle lead to"),
-	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed, of all runs"),
-	COLUMN("lost_per_run", "lost per run", VALUE_BYTES, "mean of lost bytes"),
-	COLUMN("kept_per_run", "kept per run", VALUE_BYTES, "mean of kept bytes"),
+	       "bytes with interior pointers only"),
+	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed, in all runs"),
+	COLUMN("lost_per_run", "lost per run", VALUE_BYTES, "mean lost bytes"),
+	COLUMN("kept_per_run", "kept per run", VALUE_BYTES, "mean kept bytes"),
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static const struct result_column point_columns[] = {
 	COLUMN("lost_bytes", "lost", VALUE_BYTES, "lost bytes of all runs"),
-	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed, of all runs"),
-	COLUMN("runs", "runs", VALUE_COUNT, "runs in which it keeps something"),
-	COLUMN("builds", "builds", VALUE_COUNT, "builds in which it does"),
+	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed, in all runs"),
+	COLUMN("runs", "runs", VALUE_COUNT, "runs in which the point keeps memory"),
+	COLUMN("builds", "builds", VALUE_COUNT, "builds in which the point keeps memory"),
 	COLUMN("first_build", "since build", VALUE_TEXT, "the first of these builds"),
-	COLUMN("place", NULL, VALUE_TEXT, "what the point is told by in the store, across builds"),
-	COLUMN("stack", "stack", VALUE_STACK, "its calls"),
+	COLUMN("place", NULL, VALUE_TEXT, "identifier of the point in the store, across builds"),
+	COLUMN("stack", "stack", VALUE_STACK, "call stack"),
 };
 enum {
 	POINT_COLUMNS = sizeof point_columns / sizeof *point_columns,

@@ -82,7 +82,7 @@ int profile_open(struct profile_server *self, const char *address, struct err *e
 	self->where = at ? at + 1 : host;
 	if (!*self->where)
 		return err_set(err, ERR_USAGE,
-			       "the address names no host: pprof+http://HOST:PORT/PATH");
+			       "the address has no host; expected pprof+http://HOST:PORT/PATH");
 	*(strstr(text, "://")) = 0;
 	strbuf_addf(&url, "%s://%s/%s", text, self->where, path && *path ? path : "ingest");
 	self->url = url.failed ? NULL : arena_copy(&self->arena, strbuf_text(&url));
@@ -296,7 +296,7 @@ static int send_profile(struct profile_server *self, const struct run_source *so
 		if (answer.count)
 			answer.text[strcspn(answer.text, "\r\n")] = 0;
 		status = err_set(err, status == 401 || status == 403 ? ERR_INPUT : ERR_SYSTEM,
-				 "%s refuses the profile with HTTP status %d%s%.200s", self->where,
+				 "%s rejected the profile with HTTP status %d%s%.200s", self->where,
 				 status, answer.count ? ": " : "", strbuf_text(&answer));
 	}
 	self->raw_bytes += status >= 0 ? bytes : 0;

@@ -323,8 +323,8 @@ static int read_meta(struct store *self, u32 shard, u64 *version, struct strbuf 
 static int newer(const struct store *self, u64 version, struct err *err)
 {
 	return err_set(err, ERR_INPUT,
-		       "the database '%s' has schema %llu, made by a newer Heapwise; this one "
-		       "knows schema %d",
+		       "the database '%s' has schema %llu, created by a newer Heapwise; this one supports schema %d; "
+		       "use a newer heapwise",
 		       self->database, (unsigned long long)version, SCHEMA_VERSION);
 }
 
@@ -384,7 +384,7 @@ static int make_shards(struct store *self, const char *cluster, struct err *err)
 	for (const char *c = cluster; c && *c; c++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *c))
 			return err_set(err, ERR_USAGE,
-				       "a cluster has a name of letters, digits and _");
+				       "the name of a cluster must consist of letters, digits and _");
 	for (u32 i = 0; i < self->shards.count && status == 0; i++)
 		status = make_shard(self, i, cluster, err);
 	return status;
@@ -418,8 +418,8 @@ int schema_check_shard(struct store *self, u32 shard, struct err *err)
 		return newer(self, version, err);
 	if (version < SCHEMA_VERSION)
 		return err_set(err, ERR_INPUT,
-			       "the database '%s' has the old schema %llu: 'heapwise fleet init' "
-			       "brings it to %d",
+			       "the database '%s' has the old schema %llu; run 'heapwise fleet init' to upgrade it to "
+			       "%d",
 			       self->database, (unsigned long long)version, SCHEMA_VERSION);
 	return 0;
 }
@@ -436,8 +436,8 @@ int schema_check(struct store *self, struct err *err)
 	if (status == 0 && self->shards.count > 1 && !self->distributed)
 		return err_set(
 			err, ERR_INPUT,
-			"the database '%s' has no tables that see all shards: 'heapwise fleet init "
-			"--cluster NAME' makes them",
+			"the database '%s' has no tables across all shards; run 'heapwise fleet init --cluster NAME' "
+			"to create them",
 			self->database);
 	return status;
 }
@@ -476,7 +476,7 @@ int schema_expire(struct store *self, u64 days, u64 *dropped, struct err *err)
 
 	*dropped = 0;
 	if (days > 36500)
-		return err_set(err, ERR_USAGE, "a store keeps at most 36500 days");
+		return err_set(err, ERR_USAGE, "a store can keep at most 36500 days");
 	for (u32 shard = 0; shard < self->shards.count; shard++)
 		for (u32 i = 0; i < FLEET_TABLES && status == 0; i++)
 			if (tables[i].by_day)

@@ -20,25 +20,25 @@ struct distribution {
 
 static const struct result_column columns[] = {
 	COLUMN("score", "score", VALUE_TEXT, "which score"),
-	COLUMN("points", "points", VALUE_COUNT, "points of runs of which it is known"),
-	COLUMN("mean", "mean", VALUE_RATIO, "mean over these"),
+	COLUMN("points", "points", VALUE_COUNT, "points of runs with a known score"),
+	COLUMN("mean", "mean", VALUE_RATIO, "mean of these points"),
 	COLUMN("deviation", "deviation", VALUE_RATIO, "standard deviation"),
-	COLUMN("mean_by_bytes", "by bytes", VALUE_RATIO, "mean, points weighed by their bytes"),
+	COLUMN("mean_by_bytes", "by bytes", VALUE_RATIO, "mean, points weighted by bytes"),
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
 static const struct result_column bin_columns[] = {
 	COLUMN("score", "score", VALUE_TEXT, "which score"),
 	COLUMN("from", "from", VALUE_RATIO, "lowest score of the bin"),
-	COLUMN("to", "to", VALUE_RATIO, "the bin's end; 1 is in the last"),
+	COLUMN("to", "to", VALUE_RATIO, "end of the bin; 1 is in the last one"),
 	COLUMN("points", "points", VALUE_COUNT, "points of runs in it"),
-	COLUMN("share", "share", VALUE_SHARE, "of the points of which the score is known"),
+	COLUMN("share", "share", VALUE_SHARE, "share of the points with a known score"),
 	COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes of these points"),
 };
 enum { BIN_COLUMNS = sizeof bin_columns / sizeof *bin_columns };
 
 static const struct result_column step_columns[] = {
-	COLUMN("severity", "severity", VALUE_COUNT, "1, best, to 12; 0 = no score is known"),
+	COLUMN("severity", "severity", VALUE_COUNT, "severity from 1 (best) to 12; 0 = no score is known"),
 	COLUMN("points", "points", VALUE_COUNT, "points of runs"),
 	COLUMN("bytes", "bytes", VALUE_BYTES, "their requested bytes"),
 };

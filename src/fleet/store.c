@@ -92,12 +92,12 @@ static int take_host(struct store *self, char *host, struct err *err)
 	if (colon) {
 		*colon = 0;
 		if (!parse_number(colon + 1, &port) || port == 0 || port > 65535)
-			return err_set(err, ERR_USAGE, "'%s' is no port", colon + 1);
+			return err_set(err, ERR_USAGE, "'%s' is not a port", colon + 1);
 		shard.port = (u32)port;
 	}
 	if (!*host)
 		return err_set(err, ERR_USAGE,
-			       "the address names no host: clickhouse://HOST:PORT/DATABASE");
+			       "the address has no host; expected clickhouse://HOST:PORT/DATABASE");
 	if (self->shards.count == SHARDS_MAX)
 		return err_set(err, ERR_USAGE, "more than %d shards", SHARDS_MAX);
 	return vec_push(&self->shards, shard) ? 0 : err_set(err, ERR_MEMORY, "out of memory");
@@ -128,14 +128,13 @@ int store_open(struct store *self, const char *address, struct err *err)
 	if (!text)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	if (!store_is_address(address))
-		return err_set(err, ERR_USAGE, "a store is clickhouse://[USER@]HOST:PORT/DATABASE");
+		return err_set(err, ERR_USAGE, "a store must be clickhouse://[USER@]HOST:PORT/DATABASE");
 	self->scheme = address[strlen("clickhouse")] == 's' ? "https" : "http";
 	hosts = strstr(text, "://") + 3;
 	slash = strchr(hosts, '/');
 	if (!slash || !is_identifier(slash + 1))
 		return err_set(err, ERR_USAGE,
-			       "the address of the store must end in the name of a database: "
-			       "letters, digits and _");
+			       "the address of the store must end with the name of a database: letters, digits and _");
 	*slash = 0;
 	self->database = slash + 1;
 	self->user = "default";
@@ -199,25 +198,25 @@ static int refused(const struct store *self, const char *where, int status, stru
 	case CODE_REQUIRED_PASSWORD:
 	case CODE_AUTHENTICATION:
 		return err_set(err, ERR_INPUT,
-			       "%s refuses user '%s': the name or the password is wrong", where,
+			       "%s rejected user '%s': wrong name or password", where,
 			       self->user);
 	case CODE_NO_DATABASE:
 	case CODE_NO_TABLE:
 		return err_set(err, ERR_INPUT,
-			       "the database '%s' at %s has no Heapwise schema: 'heapwise fleet "
-			       "init' makes it",
+			       "the database '%s' at %s has no Heapwise schema; run 'heapwise fleet init' to create it",
 			       self->database, where);
 	case CODE_CONNECTIONS:
-		return err_set(err, ERR_SYSTEM, "a shard that %s knows does not answer", where);
+		return err_set(err, ERR_SYSTEM, "a shard of %s does not answer", where);
 	default:
 		break;
 	}
 	/* Not all of its errors are numbered at the beginning: "std::exception. Code: 1001, ..." */
 	if (!code && !strstr(text, "xception. Code: "))
-		return err_set(err, ERR_SYSTEM, "%s answers with HTTP status %d, and not as ClickHouse does",
+		return err_set(err, ERR_SYSTEM, "%s answered with HTTP status %d, but not as ClickHouse does; check "
+						"the address",
 			       where, status);
 	plain_message(answer->text);
-	return err_set(err, ERR_SYSTEM, "%s says: %s", where, answer->text);
+	return err_set(err, ERR_SYSTEM, "%s reports: %s", where, answer->text);
 }
 
 struct sending {

@@ -13,22 +13,22 @@ static u64 number(const char *field) { return strtoull(field, NULL, 10); }
 /* ---- runs ---- */
 
 static const struct result_column run_columns[] = {
-	COLUMN("run", "run", VALUE_TEXT, "number of the run, for 'heapwise fleet fetch'"),
-	COLUMN("time", "time", VALUE_TEXT, "when its trace was written (UTC)"),
-	COLUMN("host", "host", VALUE_TEXT, "where it ran"),
-	COLUMN("program", "program", VALUE_TEXT, "name of the program's file"),
+	COLUMN("run", "run", VALUE_TEXT, "id of the run, for 'heapwise fleet fetch'"),
+	COLUMN("time", "time", VALUE_TEXT, "time when the trace was written (UTC)"),
+	COLUMN("host", "host", VALUE_TEXT, "host of the run"),
+	COLUMN("program", "program", VALUE_TEXT, "file name of the program"),
 	COLUMN("build", NULL, VALUE_TEXT, "the program's build-id"),
 	COLUMN("version", "version", VALUE_TEXT, "its version"),
-	COLUMN("labels", NULL, VALUE_TEXT, "what was told of the run"),
-	COLUMN("duration_ns", "ran", VALUE_NS, "from start to end"),
+	COLUMN("labels", NULL, VALUE_TEXT, "labels given with the run"),
+	COLUMN("duration_ns", "ran", VALUE_NS, "duration of the run"),
 	COLUMN("allocations", NULL, VALUE_COUNT, "allocations"),
-	COLUMN("bytes", NULL, VALUE_BYTES, "requested bytes, all together"),
-	COLUMN("peak_bytes", "peak", VALUE_BYTES, "largest sum of live bytes"),
+	COLUMN("bytes", NULL, VALUE_BYTES, "requested bytes"),
+	COLUMN("peak_bytes", "peak", VALUE_BYTES, "highest live bytes at any moment"),
 	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
-	COLUMN("byte_seconds", NULL, VALUE_RATIO, "bytes x time, in byte seconds"),
+	COLUMN("byte_seconds", NULL, VALUE_RATIO, "bytes × time, in byte seconds"),
 	COLUMN("points", "points", VALUE_COUNT, "allocation points"),
-	COLUMN("trace", NULL, VALUE_BOOL, "whether the trace itself is in the store"),
-	COLUMN("complete", NULL, VALUE_BOOL, "whether nothing of the run is missing"),
+	COLUMN("trace", NULL, VALUE_BOOL, "whether the store has the trace itself"),
+	COLUMN("complete", NULL, VALUE_BOOL, "whether the recording is complete"),
 };
 enum { RUN_COLUMNS = sizeof run_columns / sizeof *run_columns };
 
@@ -84,15 +84,15 @@ struct result *fleet_runs(struct store *store, const struct fleet_query *query, 
 
 static const struct result_column point_columns[] = {
 	COLUMN("byte_seconds", "bytes x s", VALUE_RATIO,
-	       "bytes x time of all runs, in byte seconds"),
+	       "bytes × time of all runs, in byte seconds"),
 	COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes of all runs"),
 	COLUMN("allocations", "allocations", VALUE_COUNT, "allocations of all runs"),
 	COLUMN("max_peak_bytes", "highest peak", VALUE_BYTES,
-	       "the most that it had live in any run"),
-	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed, of all runs"),
-	COLUMN("runs", "runs", VALUE_COUNT, "runs in which it allocates"),
-	COLUMN("place", NULL, VALUE_TEXT, "what the point is told by in the store, across builds"),
-	COLUMN("stack", "stack", VALUE_STACK, "its calls, as one of the builds has them"),
+	       "highest live bytes in any run"),
+	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed, in all runs"),
+	COLUMN("runs", "runs", VALUE_COUNT, "runs in which the point allocates"),
+	COLUMN("place", NULL, VALUE_TEXT, "identifier of the point in the store, across builds"),
+	COLUMN("stack", "stack", VALUE_STACK, "call stack, from one of the builds"),
 };
 enum { POINT_COLUMNS = sizeof point_columns / sizeof *point_columns };
 

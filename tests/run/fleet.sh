@@ -137,7 +137,7 @@ case_questions_by_hand()
 	"$HEAPWISE" report fetched.hwt >/dev/null || fail "report of what was fetched"
 	run=$(ask runs --build b1 | jq -r '.rows[0].run')
 	"$HEAPWISE" fleet fetch "$run" --to "$store" -o none.hwt 2>stderr && fail "fetched what is not there"
-	says stderr "run $run was pushed without --trace: the store has its totals"
+	says stderr "run $run was pushed without --trace, so the store has only its totals"
 	equal "lines about a run without its trace" "$(wc -l <stderr)" 1
 	[ ! -e none.hwt ] || fail "a file is left"
 	"$HEAPWISE" fleet fetch "${run:0:9}" --to "$store" -o fetched.hwt 2>stderr
@@ -167,7 +167,7 @@ case_questions_by_hand()
 	server_ask 0 "INSERT INTO fleet.runs (day, run, push, time, trace_bytes) SELECT today(), 1, 1, now(), 5"
 	server_ask 0 "INSERT INTO fleet.traces (day, push, part, data) SELECT today(), 1, 0, '1234567'"
 	"$HEAPWISE" fleet fetch 0000000000000001 --to "$store" -o none.hwt 2>stderr && fail "fetched a damaged trace"
-	says stderr "damaged in the store: it has 7 bytes, and had 5"
+	says stderr "the trace in the store is damaged: it has 7 bytes instead of 5"
 	[ ! -e none.hwt ] || fail "a damaged file is left"
 	error_midway
 }
@@ -280,14 +280,14 @@ case_bad_input()
 	two_shards
 	make_runs b1 1 100 2000
 	one=127.0.0.1:${http_ports[0]}
-	refuses "name or the password is wrong" "$HEAPWISE" fleet push --to "clickhouse://fleet:wrongone@$one/fleet" b1/0.hwt
-	refuses "name or the password is wrong" "$HEAPWISE" fleet top --to "clickhouse://nobody@$one/fleet"
+	refuses "wrong name or password" "$HEAPWISE" fleet push --to "clickhouse://fleet:wrongone@$one/fleet" b1/0.hwt
+	refuses "wrong name or password" "$HEAPWISE" fleet top --to "clickhouse://nobody@$one/fleet"
 	refuses "cannot reach 127.0.0.1:1" "$HEAPWISE" fleet push --to clickhouse://fleet@127.0.0.1:1/fleet b1/0.hwt
 	refuses "cannot reach" "$HEAPWISE" fleet runs --to clickhouse://fleet@no.such.host.invalid/fleet
 	refuses "no Heapwise schema" "$HEAPWISE" fleet push --to "clickhouse://fleet@$one/other" b1/0.hwt
-	refuses "must end in the name of a database" "$HEAPWISE" fleet push --to "clickhouse://fleet@$one/" b1/0.hwt
-	refuses "'99999' is no port" "$HEAPWISE" fleet push --to "clickhouse://fleet@127.0.0.1:99999/fleet" b1/0.hwt
-	refuses "names no host" "$HEAPWISE" fleet push --to "clickhouse:///fleet" b1/0.hwt
+	refuses "must end with the name of a database" "$HEAPWISE" fleet push --to "clickhouse://fleet@$one/" b1/0.hwt
+	refuses "'99999' is not a port" "$HEAPWISE" fleet push --to "clickhouse://fleet@127.0.0.1:99999/fleet" b1/0.hwt
+	refuses "has no host" "$HEAPWISE" fleet push --to "clickhouse:///fleet" b1/0.hwt
 	refuses "'zz' is not the number of a run" "$HEAPWISE" fleet fetch zz --to "$store" -o none.hwt
 	refuses "has no run 12345678abcdef00" "$HEAPWISE" fleet fetch 12345678abcdef00 --to "$store" -o none.hwt
 	refuses "fetch requires -o FILE" "$HEAPWISE" fleet fetch 1 --to "$store"
@@ -423,15 +423,15 @@ case_answers()
 	make_runs b1 1 100 2000
 	for code in 302 404 500 502 503; do
 		where=clickhouse://answer_$code@127.0.0.1:$port/fleet
-		refuses "answers with HTTP status $code" "$HEAPWISE" fleet push --to "$where" b1/0.hwt
-		refuses "answers with HTTP status $code" "$HEAPWISE" fleet top --to "$where"
-		refuses "answers with HTTP status $code" "$HEAPWISE" fleet expire --keep 9 --to "$where"
+		refuses "answered with HTTP status $code" "$HEAPWISE" fleet push --to "$where" b1/0.hwt
+		refuses "answered with HTTP status $code" "$HEAPWISE" fleet top --to "$where"
+		refuses "answered with HTTP status $code" "$HEAPWISE" fleet expire --keep 9 --to "$where"
 		"$HEAPWISE" run -q --push "$where" -o pushed.hwt -- sh -c 'exit 7' 2>stderr
 		equal "status of a program whose trace is refused with $code" "$?" 7
-		says stderr "answers with HTTP status $code"
+		says stderr "answered with HTTP status $code"
 	done
 	refuses "more than 1 MiB" "$HEAPWISE" fleet push --to "clickhouse://answer_200_endless@127.0.0.1:$port/fleet" b1/0.hwt
-	refuses "answers with HTTP status 500" "$HEAPWISE" fleet push --to "clickhouse://answer_500_endless@127.0.0.1:$port/fleet" b1/0.hwt
+	refuses "answered with HTTP status 500" "$HEAPWISE" fleet push --to "clickhouse://answer_500_endless@127.0.0.1:$port/fleet" b1/0.hwt
 	refuses "old schema 0" "$HEAPWISE" fleet push --to "clickhouse://answer_200@127.0.0.1:$port/fleet" b1/0.hwt
 	"$HEAPWISE" fleet init --to "clickhouse://answer_200_torn@127.0.0.1:$port/fleet" >out 2>stderr || fail "init: $(cat stderr)"
 }
@@ -487,8 +487,8 @@ case_names()
 	equal "series" "$(python3 -c 'import sys, urllib.parse as u; print(u.parse_qs(u.urlsplit(sys.argv[1]).query)["name"][0])' "$path")" \
 		"o_d_d__n a&m{host=h_1_,build_id=b_2,__lives=x_y__z_}"
 	# No ClickHouse, but something that answers.
-	refuses "HTTP status 404, and not as ClickHouse does" "$HEAPWISE" fleet runs --to "clickhouse://127.0.0.1:$port/fleet"
-	refuses "HTTP status 404, and not as ClickHouse does" "$HEAPWISE" fleet push --to "clickhouse://127.0.0.1:$port/fleet" odd.hwt
+	refuses "HTTP status 404, but not as ClickHouse does" "$HEAPWISE" fleet runs --to "clickhouse://127.0.0.1:$port/fleet"
+	refuses "HTTP status 404, but not as ClickHouse does" "$HEAPWISE" fleet push --to "clickhouse://127.0.0.1:$port/fleet" odd.hwt
 }
 
 # Inserts that a table has seen: each made a part of level 0, which stays a while when it is merged.
