@@ -78,7 +78,7 @@ static void turn_give(struct api *self)
 
 bool call_bad(struct call *call, const char *parameter, const char *wants)
 {
-	return answer_refuse(call->answer, 400, "the parameter %s wants %s", parameter, wants);
+	return answer_refuse(call->answer, 400, "parameter '%s' must be %s", parameter, wants);
 }
 
 bool call_number(struct call *call, const char *name, u64 low, u64 high, u64 *number)
@@ -111,7 +111,7 @@ bool call_index(struct call *call, u32 segment, const char *what, u64 count, u64
 
 	if (count && parameter_number(&one, "n", 0, count - 1, index))
 		return true;
-	return answer_refuse(call->answer, 404, "there is no %s '%.64s'", what,
+	return answer_refuse(call->answer, 404, "unknown %s '%.64s'", what,
 			     call->match->segments[segment]);
 }
 
@@ -201,7 +201,7 @@ static bool trace_find(struct call *call)
 	const char *id = call_text(call, "trace");
 
 	if (id && !call_trace_slot(call, id, &call->slot))
-		return answer_refuse(call->answer, 404, "no trace has the id '%.64s'", id);
+		return answer_refuse(call->answer, 404, "no trace has id '%.64s'", id);
 	call->trace = call->whole = call_trace(call, call->slot);
 	return true;
 }
@@ -234,7 +234,7 @@ static bool window_read(struct call *call, struct query_window *window)
 	if (to && !parameter_time(to, &window->to_ns))
 		return call_bad(call, "t1", "a time in ns");
 	if ((from || to) && (!window->to_ns || window->to_ns < window->from_ns))
-		return call_bad(call, "t1", "a time that is not before t0");
+		return call_bad(call, "t1", "a time not before t0");
 	if (!mode || strcmp(mode, "overlap") == 0)
 		window->mode = WINDOW_OVERLAP;
 	else if (strcmp(mode, "alloc") == 0)
@@ -282,7 +282,7 @@ bool call_base(struct call *call, struct view_scope *base, bool *given)
 		return true;
 	other = *call;
 	if (!call_trace_slot(call, id, &other.slot))
-		return call_bad(call, "base", "the id or the file name of a trace that is served");
+		return call_bad(call, "base", "the id or the file name of a served trace");
 	other.trace = call_trace(call, other.slot);
 	call->epoch = epoch > call->epoch ? epoch : call->epoch;
 	if (!call_trace_is_ready(&other))
@@ -429,7 +429,7 @@ static void site_run(void *self, const struct request *request, void *plan, stru
 	bool waits = !(match->route->flags & ROUTE_LIGHT);
 
 	if (waits && !turn_take(self, request)) {
-		answer_refuse(answer, 499, "the client has gone");
+		answer_refuse(answer, 499, "the client has disconnected");
 		return;
 	}
 	handle(&call);

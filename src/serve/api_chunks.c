@@ -300,7 +300,7 @@ static void put_chunk(struct call *call, const struct view_chunk *chunk,
 	json_real(json, "free", freed ? (double)died : NAN);
 	json_real(json, "life", freed ? (double)(died > born ? died - born : 0) : NAN);
 	json_text(json, "end", end_name(model, chunk->page->end[chunk->at]));
-	json_text(json, "class", leaks_class_name(model_chunk_class(model, chunk->number)));
+	json_text(json, "leak_kind", leaks_class_name(model_chunk_class(model, chunk->number)));
 	if (freed)
 		json_number(json, "others", chunk->page->others[chunk->at]);
 	else
@@ -438,7 +438,7 @@ static bool memory_read(struct call *call, struct memory_query *query)
 	    !call_number(call, "w", 1, 4096, &width) || !call_number(call, "h", 1, 4096, &height))
 		return false;
 	if (width * height > MEMORY_PIXELS_MAX)
-		return call_bad(call, "h", "at most a million pixels together with w");
+		return call_bad(call, "h", "at most 1,000,000 pixels together with w");
 	query->width = (u32)width;
 	query->height = (u32)height;
 	return true;

@@ -25,7 +25,7 @@ static bool base_find(struct call *call, struct comparing *self)
 	if (!call_base(call, &self->base, &given))
 		return false;
 	if (!given)
-		return call_bad(call, "base", "the id or the file name of a trace that is served");
+		return call_bad(call, "base", "the id or the file name of a served trace");
 	self->trace[0] = call_part(call, &self->base, &err);
 	if (!self->trace[0])
 		call_fail(call, &err);

@@ -27,7 +27,7 @@ static bool mu_read(struct call *call, struct excessive_query *query)
 		return true;
 	query->has_mu = true;
 	return parameter_real(call->request, "mu", 0, 1e12, &query->mu) ||
-	       call_bad(call, "mu", "a number from 0 on, or auto");
+	       call_bad(call, "mu", "a number of at least 0, or auto");
 }
 
 static bool method_read(struct call *call, struct excessive_query *query)
@@ -230,7 +230,7 @@ static void put_verdict(struct json *json, const struct excessive *found)
 	struct strbuf words = {0};
 
 	excessive_verdict(found, &words);
-	json_open_flat(json, "verdict", '{');
+	json_open_flat(json, "conclusion", '{');
 	json_bool(json, "found", excessive_is_found(found));
 	json_bool(json, "enough", found->enough);
 	json_number(json, "objects", found->found.count);

@@ -14,7 +14,7 @@ static bool has_program(struct call *call)
 	if (!call->api->feed)
 		return answer_refuse(
 			call->answer, 404,
-			"no program runs here: 'heapwise watch --web PROGRAM' shows one");
+			"no program is running here; 'heapwise watch --web PROGRAM' shows one");
 	call->epoch = renewal_epoch(call->api->renewals[0]);
 	return true;
 }
@@ -34,7 +34,7 @@ void api_live(struct call *call)
 	if (!has_program(call))
 		return;
 	if (!feed_stream_open(call->api->feed, call->request, &call->answer->stream)) {
-		answer_refuse(call->answer, 503, "%d viewers are connected already", FEED_STREAMS);
+		answer_refuse(call->answer, 503, "too many viewers: %d are connected already", FEED_STREAMS);
 		call->answer->retry_seconds = 5;
 		return;
 	}
@@ -90,7 +90,7 @@ static bool sort_read(struct call *call, struct feed_question *question)
 			return true;
 		}
 	return call_bad(call, "sort",
-			"idle, size, age or hits, with - before it for the largest first");
+			"idle, size, age or hits, with - in front for largest first");
 }
 
 /* `trace` knows types, if it is there; NULL = it is not. */
@@ -152,7 +152,7 @@ void api_live_suspects(struct call *call)
 	if (!has_program(call))
 		return;
 	if (tl && (!parameter_time(tl, &question.tl_ns) || !question.tl_ns)) {
-		call_bad(call, "tl", "a time, as 16s");
+		call_bad(call, "tl", "a time such as 16s");
 		return;
 	}
 	if (!sort_read(call, &question) || !call_number(call, "limit", 1, 500, &question.limit))
@@ -269,7 +269,7 @@ static bool member_read(struct call *call, const struct json_node *root, const c
 		*number = node->number;
 		return true;
 	}
-	return answer_refuse(call->answer, 400, "%s wants a number from %.10g to %.10g", name,
+	return answer_refuse(call->answer, 400, "%s must be a number from %.10g to %.10g", name,
 			     limits[0], limits[1]);
 }
 
@@ -278,7 +278,7 @@ static bool members_known(struct call *call, const struct json_node *root)
 	for (const struct json_node *at = root->first; at; at = at->next)
 		if (strcmp(at->key, "tl_ns") != 0 && strcmp(at->key, "overhead_pct") != 0 &&
 		    strcmp(at->key, "tick_ms") != 0)
-			return answer_refuse(call->answer, 400, "'%.64s' is not known here",
+			return answer_refuse(call->answer, 400, "unknown setting '%.64s'",
 					     at->key);
 	return true;
 }
@@ -297,8 +297,8 @@ static bool config_read(struct call *call, struct feed_config *config)
 		root = json_read(call->request->body, call->request->body_bytes, &arena, &err);
 	if (!root || root->kind != JSON_OBJECT)
 		right = answer_refuse(call->answer, 400,
-				      "the body wants {\"tl_ns\": N, \"overhead_pct\": N, "
-				      "\"tick_ms\": N}, or some of it");
+				      "the body must be {\"tl_ns\": N, \"overhead_pct\": N, \"tick_ms\": N}, or part "
+				      "of it");
 	else
 		right = members_known(call, root) && member_read(call, root, "tl_ns", tl, &tl_ns) &&
 			member_read(call, root, "overhead_pct", overhead, &overhead_pct) &&
@@ -337,7 +337,7 @@ static struct view_trace *snapshot_open(struct call *call, char *path, struct er
 	if (view_trace_load(trace, err) == 0 && api_add_trace(call->api, trace))
 		return trace;
 	if (!err->code)
-		err_set(err, ERR_USAGE, "there are %d traces already; this one was written to %s",
+		err_set(err, ERR_USAGE, "too many traces: %d are served already; this one was written to %s",
 			API_TRACES_MAX, path);
 	view_trace_free(trace);
 	return NULL;
@@ -396,7 +396,7 @@ void api_live_snapshot(struct call *call)
 	if (!has_program(call))
 		return;
 	if (call->api->count == API_TRACES_MAX) {
-		answer_refuse(call->answer, 409, "there are %d traces already", API_TRACES_MAX);
+		answer_refuse(call->answer, 409, "too many traces: %d are served already", API_TRACES_MAX);
 		return;
 	}
 	snapshot_make(&made);

@@ -33,7 +33,7 @@ static bool wish_read(struct call *call, u64 files, struct wish *wish)
 	if (!(number >= 0 && number < (double)files && at >= 1 && at <= UINT32_MAX) || !wish->folder) {
 		free(wish->folder);
 		return answer_refuse(call->answer, 400,
-				     "the body wants {\"file\": number of 'files', \"line\": N}");
+				     "the body must be {\"file\": number from 'files', \"line\": N}");
 	}
 	wish->file = (u32)number;
 	wish->line = (u64)at;
@@ -48,9 +48,9 @@ static void show(struct call *call, u32 file, u64 line)
 
 	source_text_read(&text, call->trace, file, &call->api->sources);
 	if (!text.text && text.asks) {
-		answer_refuse(call->answer, 403, "the folder was not allowed yet: %s", text.asks);
+		answer_refuse(call->answer, 403, "the folder is not allowed yet: %s", text.asks);
 	} else if (!text.text || !text.searched.count) {
-		answer_refuse(call->answer, 404, "the file is not there: %s",
+		answer_refuse(call->answer, 404, "the file does not exist: %s",
 			      call->trace->source->files.data[file].path);
 	} else {
 		path = text.searched.data[text.searched.count - 1]; /* where it was found */
@@ -76,7 +76,7 @@ void api_open(struct call *call)
 
 	if (!call->api->editor.name) {
 		answer_refuse(call->answer, 404,
-			      "no editor was chosen: 'heapwise serve --editor NAME'");
+			      "no editor is set; start 'heapwise serve --editor NAME'");
 		return;
 	}
 	table = view_source(call->trace, &err);
@@ -98,7 +98,7 @@ static void allow(struct call *call, const struct wish *wish)
 
 	source_text_read(&text, call->trace, wish->file, &call->api->sources);
 	if (!text.asks || strcmp(text.asks, wish->folder) != 0) {
-		answer_refuse(call->answer, 400, "\"folder\" is not the one that \"asks\" of the file's source named");
+		answer_refuse(call->answer, 400, "\"folder\" must be the one that \"asks\" of the file's source names");
 	} else {
 		pthread_mutex_lock(&call->api->lock);
 		status = folders_add(&call->api->sources, wish->folder, &err);

@@ -75,7 +75,7 @@ static void put_totals(struct call *call)
 	json_number(json, "total", totals->bytes);
 	json_number(json, "peak", totals->peak_bytes);
 	json_number(json, "peak_t", tick_clock_ns(&model->clock, totals->peak_ticks));
-	json_number(json, "leaked", exec ? 0 : totals->live_bytes);
+	json_number(json, "kept", exec ? 0 : totals->live_bytes);
 	json_number(json, "end", totals->live_bytes);
 	json_close(json, '}');
 	json_open_flat(json, "counts", '{');
@@ -100,13 +100,13 @@ static void put_totals(struct call *call)
 
 static void put_verdicts(struct call *call, const struct overview *overview)
 {
-	struct result *holder = result_new(RESULT_RECORD, "verdicts", "");
+	struct result *holder = result_new(RESULT_RECORD, "findings", "");
 
-	json_open_flat(&call->json, "verdicts", '[');
+	json_open_flat(&call->json, "findings", '[');
 	for (u64 i = 0; holder && i < overview->findings->rows.count && i < overview->top; i++)
 		put_finding(call, &overview->findings->rows.data[i], holder);
 	json_close(&call->json, ']');
-	json_number(&call->json, "verdicts_all", overview->findings->rows.count);
+	json_number(&call->json, "findings_all", overview->findings->rows.count);
 	result_free(holder);
 }
 
@@ -273,7 +273,7 @@ static void put_overview(struct call *call, const struct overview *overview)
 	put_verdicts(call, overview);
 	json_open_flat(json, "top", '{');
 	put_top_points(call, overview, "peak", 0);
-	put_top_points(call, overview, "leaked", 1);
+	put_top_points(call, overview, "kept", 1);
 	put_top_points(call, overview, "allocs", 2);
 	put_top_points(call, overview, "temporary", 3);
 	put_top_keys(call, overview, "types", overview->types);

@@ -27,8 +27,7 @@ static bool sorts_read(struct call *call, struct points_query_view *query)
 		if (query->sort_count == POINTS_SORTS ||
 		    !point_column_parse(text, bytes, &query->sorts[query->sort_count].column))
 			return call_bad(call, "sort",
-					"up to four columns with commas between, each with - for "
-					"largest first");
+					"up to four columns separated by commas, each with - in front for largest first");
 		query->sorts[query->sort_count++].falling = falling;
 		text += bytes;
 		text += *text == ',';
@@ -72,7 +71,7 @@ enum row_field {
 
 static const char *const row_names[ROW_FIELDS] = {
 	"fn",     "file",      "line",     "module",  "type", "chunks",   "bytes",
-	"peak",   "live",      "leaked",   "temporary", "avg_life", "threads", "sev",
+	"peak",   "live",      "kept",     "temporary", "avg_life", "threads", "sev",
 	"lifetime", "usage",   "useful",   "inf",     "allocs_pct", "spark",
 };
 
@@ -92,7 +91,7 @@ static bool cols_read(struct call *call, u32 *cols)
 					  memcmp(row_names[i], text, bytes) != 0))
 			i++;
 		if (i == ROW_FIELDS && (bytes != 2 || memcmp(text, "id", 2) != 0))
-			return call_bad(call, "cols", "names of columns with commas between");
+			return call_bad(call, "cols", "names of columns separated by commas");
 		*cols |= i < ROW_FIELDS ? 1u << i : 0;
 		text += bytes;
 		text += *text == ',';
@@ -205,7 +204,7 @@ static void put_difference(struct json *json, const struct point_sums *ours,
 	json_real(json, "chunks", round(ours->chunks) - round(theirs->chunks));
 	json_real(json, "bytes", ours->bytes - theirs->bytes);
 	json_real(json, "peak", ours->peak_bytes - theirs->peak_bytes);
-	json_real(json, "leaked", ours->kept_bytes - theirs->kept_bytes);
+	json_real(json, "kept", ours->kept_bytes - theirs->kept_bytes);
 	json_real(json, "temporary", round(ours->temporary) - round(theirs->temporary));
 	json_close(json, '}');
 }
@@ -322,7 +321,7 @@ static bool points_read(struct call *call, struct points_answer *self)
 		return false;
 	self->query.spark = has(self->cols, ROW_SPARK) ? (u32)spark : 0;
 	return self->base.given || !sorts_need_base(&self->query) ||
-	       call_bad(call, "base", "a trace, if points are sorted by what differs from it");
+	       call_bad(call, "base", "set if points are sorted by the difference from another trace");
 }
 
 /* What is live at a moment is another number than what is kept. */
@@ -471,10 +470,10 @@ static void put_verdicts(struct call *call, u32 point, const struct findings *fi
 	struct finding_place place =
 		finding_place(stacks, call->trace->model->points.data[point].frame);
 	u64 hash = finding_place_hash(&place, 0, true);
-	struct result *holder = result_new(RESULT_RECORD, "verdicts", "");
+	struct result *holder = result_new(RESULT_RECORD, "findings", "");
 	struct json *json = &call->json;
 
-	json_open_flat(json, "verdicts", '[');
+	json_open_flat(json, "findings", '[');
 	for (u64 i = 0; holder && i < findings->rows.count; i++) {
 		const struct finding *finding = &findings->rows.data[i];
 

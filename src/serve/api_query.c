@@ -23,7 +23,7 @@ static bool body_read(struct call *call, struct arena *arena, const struct json_
 		*root = json_read(call->request->body, call->request->body_bytes, arena, &err);
 	if (*root)
 		return true;
-	return answer_refuse(call->answer, 400, "the body is not JSON%s%s", err.text[0] ? ": " : "",
+	return answer_refuse(call->answer, 400, "the body is not valid JSON%s%s", err.text[0] ? ": " : "",
 			     err.text);
 }
 
@@ -33,7 +33,7 @@ static const char *body_text(struct call *call, const struct json_node *root, co
 	const char *text = json_text_of(json_member(root, name));
 
 	if (!text)
-		answer_refuse(call->answer, 400, "the body has no text '%s'", name);
+		answer_refuse(call->answer, 400, "the body needs a text '%s'", name);
 	return text;
 }
 
@@ -165,7 +165,7 @@ static char *compile(struct call *call, const struct json_node *root)
 	char *text;
 
 	if (!graph) {
-		answer_refuse(call->answer, 400, "the body has no 'graph'");
+		answer_refuse(call->answer, 400, "the body needs a 'graph'");
 		return NULL;
 	}
 	text = query_from_graph(graph, &error);

@@ -152,7 +152,8 @@ static struct result *mprof_table(struct view_trace *trace, const struct mprof_c
 	switch (table) {
 	case MPROF_LEAKS:
 		if (calls->lisp) {
-			err_set(err, ERR_USAGE, "a Lisp has no table of leaks: what is not collected is not leaked");
+			err_set(err, ERR_USAGE, "a Lisp recording has no table of leaks: objects not collected yet are "
+						"not leaks");
 			return NULL;
 		}
 		return analyse_mprof_leaks(calls, &queries->leaks, err);
@@ -171,7 +172,8 @@ static void mprof_caveats(struct result *result, const struct view_trace *trace,
 {
 	add_caveats(result, trace->model, &trace->info);
 	if (calls->startup.calls)
-		result_add_caveat(result, "the start of Lisp itself, %s in %s objects, is left out: 'heapwise mprof --startup' shows it",
+		result_add_caveat(result, "the start of Lisp itself (%s in %s objects) is left out; 'heapwise mprof "
+					  "--startup' shows it",
 				  units_bytes(calls->startup.bytes).text,
 				  units_count(model_count(trace->model, calls->startup.calls)).text);
 }
@@ -220,7 +222,7 @@ static void reply_mprof_beside(struct call *call, enum mprof_table table,
 	theirs = ours ? mprof_result(other, table, &all, &err) : NULL;
 	ours_all = theirs ? mprof_result(call->trace, table, &all, &err) : NULL;
 	if (other && model_is_collected(other->model) != model_is_collected(call->trace->model)) {
-		answer_refuse(call->answer, 400, "tables of a Lisp compare with those of a Lisp only");
+		answer_refuse(call->answer, 400, "a Lisp recording can only be compared with another Lisp recording");
 	} else if (!ours_all || result_failed(ours) || result_failed(theirs) || result_failed(ours_all)) {
 		call_fail(call, &err);
 	} else if (call_number(call, "offset", 0, UINT32_MAX, &offset) &&
@@ -359,13 +361,12 @@ static bool kinds_read(struct call *call, u32 *kinds)
 		size_t bytes = strcspn(text, ",");
 
 		if (bytes >= sizeof word)
-			return call_bad(call, "kinds", "classes with commas between");
+			return call_bad(call, "kinds", "leak kinds separated by commas");
 		memcpy(word, text, bytes);
 		word[bytes] = 0;
 		if (!leaks_kind_parse(word, kinds))
 			return call_bad(call, "kinds",
-					"lost, indirect, possible, reachable, unknown or all, with "
-					"commas between");
+					"lost, indirect, possible, reachable, unknown or all, separated by commas");
 		text += bytes;
 		text += *text == ',';
 	}

@@ -82,7 +82,7 @@ static void put_thread_base(struct json *json, const struct threads_base *base,
 		json_real(json, "allocs", round(was->chunks));
 		json_number(json, "bytes", (u64)was->bytes);
 		json_real(json, "peak", was->peak_bytes);
-		json_number(json, "leaked", (u64)was->kept_bytes);
+		json_number(json, "kept", (u64)was->kept_bytes);
 		json_close(json, '}');
 	} else {
 		json_null(json, "base");
@@ -91,7 +91,7 @@ static void put_thread_base(struct json *json, const struct threads_base *base,
 	json_real(json, "allocs", round(row->chunks) - round(was->chunks));
 	json_real(json, "bytes", row->bytes - was->bytes);
 	json_real(json, "peak", row->peak_bytes - was->peak_bytes);
-	json_real(json, "leaked", row->kept_bytes - was->kept_bytes);
+	json_real(json, "kept", row->kept_bytes - was->kept_bytes);
 	json_close(json, '}');
 }
 
@@ -117,7 +117,7 @@ static void put_thread(struct call *call, const struct thread_row *row,
 	json_number(json, "live", (u64)row->kept_bytes);
 	json_real(json, "frees_own", round(row->frees_own));
 	json_real(json, "frees_other", round(row->frees_other));
-	json_number(json, "leaked", (u64)row->kept_bytes);
+	json_number(json, "kept", (u64)row->kept_bytes);
 	json_real(json, "alloc_time", row->alloc_ns > 0 ? round(row->alloc_ns) : NAN);
 	if (base->given)
 		put_thread_base(json, base, row, model->threads.count);
@@ -206,7 +206,7 @@ static bool function_read(struct call *call, const struct callgraph *graph, cons
 
 	*node = text ? calls_find(graph, text) : -1;
 	return !text || *node >= 0 ||
-	       answer_refuse(call->answer, 404, "no function is called '%.200s'", text);
+	       answer_refuse(call->answer, 404, "unknown function '%.200s'", text);
 }
 
 static bool calls_read(struct call *call, const struct callgraph *graph, struct calls_query *query)
@@ -422,7 +422,7 @@ static void put_sums(struct json *json, const char *key, const struct line_sums 
 	json_number(json, "allocs", sums->allocs);
 	json_number(json, "bytes", sums->bytes);
 	json_number(json, "peak", sums->peak);
-	json_number(json, "leaked", sums->leaked);
+	json_number(json, "kept", sums->leaked);
 	json_close(json, '}');
 }
 
@@ -432,7 +432,7 @@ static void put_advice(struct call *call, bool wanted)
 	struct strbuf text = {0};
 
 	if (wanted && !unnamed_advice(&call->trace->stacks, true, &text))
-		strbuf_add(&text, "no line numbers: build with -g, and record again");
+		strbuf_add(&text, "no line numbers; build with -g and record again");
 	json_text(&call->json, "advice", text.count && !text.failed ? text.text : NULL);
 	strbuf_release(&text);
 }

@@ -30,7 +30,7 @@ static char *path_find(struct call *call, const char *name)
 	    S_ISREG(known.st_mode))
 		return path;
 	free(path);
-	answer_refuse(call->answer, 404, "there is no trace '%.200s' in the folder that is served",
+	answer_refuse(call->answer, 404, "there is no trace '%.200s' in the served folder",
 		      name);
 	return NULL;
 }
@@ -76,7 +76,7 @@ static struct view_trace *add_trace(struct call *call, char *path)
 		answer_refuse(call->answer, 500, "cannot start a thread");
 	} else {
 		answer_refuse(call->answer, trace ? 400 : 500,
-			      trace ? "more than %d traces" : "out of memory", API_TRACES_MAX);
+			      trace ? "too many traces: at most %d can be served" : "out of memory", API_TRACES_MAX);
 		view_trace_free(trace);
 		free(path);
 	}
@@ -110,7 +110,7 @@ void api_traces(struct call *call)
 	if (!call->api->folder) {
 		answer_refuse(
 			call->answer, 404,
-			"no folder with further traces was named: 'heapwise serve --folder DIR'");
+			"no folder with further traces is set; start 'heapwise serve --folder DIR'");
 		return;
 	}
 	if (call->request->body)
@@ -118,7 +118,7 @@ void api_traces(struct call *call)
 	name = root ? json_text_of(json_member(root, "path")) : NULL;
 	if (!name || !*name)
 		answer_refuse(call->answer, 400,
-			      "the body wants {\"path\": name below the folder}");
+			      "the body must be {\"path\": name relative to the folder}");
 	else
 		path = path_find(call, name);
 	if (path) {

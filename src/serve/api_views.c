@@ -42,8 +42,7 @@ static bool flame_read(struct call *call, struct flame_query *query)
 				      .x1 = 1};
 	if (metric && !view_metric_parse(metric, &query->metric))
 		return call_bad(call, "metric",
-				"allocs, bytes, peak, live, leaked, temporary, alloc_time, "
-				"chunks_live or idle");
+				"allocs, bytes, peak, live, kept, temporary, alloc_time, chunks_live or idle");
 	if (!dir_read(call, query) || !call_bool(call, "rec", &query->fold_recursion) ||
 	    !call_number(call, "root", 0, UINT32_MAX - 1, &root) ||
 	    !call_number(call, "px", 16, 16384, &px))

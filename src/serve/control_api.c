@@ -42,7 +42,7 @@ static bool process_find(struct control *control, const char *text, struct proce
 	u64 pid = (u64)getpid();
 
 	if (text && (!parse_number(text, &pid) || !pid || pid > INT32_MAX))
-		return answer_refuse(refusal, 400, "pid is not the number of a process");
+		return answer_refuse(refusal, 400, "pid must be a process id");
 	if (!control_find(control, (u32)pid, process))
 		return answer_refuse(refusal, 404, "process %u is not recorded here", (u32)pid);
 	return true;
@@ -54,16 +54,16 @@ bool control_api_find(struct control *control, const struct request *request,
 	const char *stranger;
 
 	if (!verb_find(request->path, &route->verb))
-		return answer_refuse(refusal, 404, "there is nothing here; %s lists what there is",
+		return answer_refuse(refusal, 404, "there is nothing at this address; %s lists all addresses",
 				     root);
 	if (strcmp(request->method, verb_method(route->verb)) != 0) {
 		refusal->allow = verb_method(route->verb);
-		return answer_refuse(refusal, 405, "this wants the method %s", refusal->allow);
+		return answer_refuse(refusal, 405, "method not allowed; use %s", refusal->allow);
 	}
 	/* A pid that was mistyped as something else would mean all processes. */
 	stranger = request_stranger(request, "pid");
 	if (stranger || request->parameter_count > REQUEST_PARAMETERS)
-		return answer_refuse(refusal, 400, "the parameter '%.64s' is not known here",
+		return answer_refuse(refusal, 400, "unknown parameter '%.64s'",
 				     stranger ? stranger : "");
 	return process_find(control, request_parameter(request, "pid"), &route->process, refusal);
 }

@@ -45,7 +45,7 @@ int editor_parse(struct editor *self, const char *text, struct err *err)
 		}
 	if (!strstr(text, "%f") || count_words(text) > EDITOR_WORDS)
 		return err_set(err, ERR_USAGE,
-			       "an editor is one of " EDITOR_NAMES
+			       "--editor must be one of " EDITOR_NAMES
 			       ", or a command of at most %d words with %%f for the file",
 			       EDITOR_WORDS);
 	*self = (struct editor){text, text};

@@ -29,12 +29,11 @@ static int path_of(const char *folder, const char *name, struct strbuf *path, st
 {
 	if (!folder)
 		return err_set(err, ERR_SYSTEM,
-			       "there is no folder for queries: neither XDG_CONFIG_HOME nor HOME "
-			       "names one; set HOME to a folder that exists");
+			       "there is no folder for queries: neither XDG_CONFIG_HOME nor HOME is set; set HOME to "
+			       "an existing folder");
 	if (!graph_name_is_valid(name))
 		return err_set(err, ERR_USAGE,
-			       "a name has 1 to %d letters, digits, - _ and ., and does not begin "
-			       "with .",
+			       "a name must have 1 to %d letters, digits, - _ and ., and must not begin with .",
 			       GRAPH_NAME_MAX);
 	strbuf_addf(path, "%s/%s%s", folder, name, suffix);
 	return path->failed ? err_set(err, ERR_MEMORY, "out of memory") : 0;
@@ -96,7 +95,7 @@ int graph_store_read(const char *folder, const char *name, struct strbuf *text, 
 	if (status == 0)
 		status = io_read_file(strbuf_text(&path), QUERY_TEXT_MAX, text, err);
 	if (status == 0 && strlen(strbuf_text(text)) != text->count)
-		status = err_set(err, ERR_SYSTEM, "%s is not a text", strbuf_text(&path));
+		status = err_set(err, ERR_SYSTEM, "%s is not a text file", strbuf_text(&path));
 	strbuf_release(&path);
 	return status;
 }

@@ -61,11 +61,11 @@ static bool body_admitted(const struct guard *self, const struct request *reques
 	u64 length = 0;
 
 	if (request->chunked)
-		return answer_refuse(refusal, 411, "a body needs a Content-Length");
+		return answer_refuse(refusal, 411, "a request with a body needs a Content-Length");
 	if (request->body_length && !parse_number(request->body_length, &length))
-		return answer_refuse(refusal, 400, "the Content-Length was not understood");
+		return answer_refuse(refusal, 400, "invalid Content-Length");
 	if (length > self->body_max)
-		return answer_refuse(refusal, 413, "a body may have at most %llu bytes",
+		return answer_refuse(refusal, 413, "the body may have at most %llu bytes",
 				     (unsigned long long)self->body_max);
 	return true;
 }
@@ -87,18 +87,16 @@ bool guard_admits(const struct guard *self, const struct request *request,
 
 	if (request->hosts != 1 || !address_is_host(local, request->host))
 		return answer_refuse(refusal, 421,
-				     "no server of that name is here: use the "
-				     "address that heapwise has printed");
+				     "unknown host name; use the address that heapwise printed");
 	if (!method_is_known(self->methods, request->method)) {
 		refusal->allow = self->methods;
-		return answer_refuse(refusal, 405, "only %s are known here", self->methods);
+		return answer_refuse(refusal, 405, "method not allowed; use %s", self->methods);
 	}
 	if (!token_given(self, request))
 		return answer_refuse(refusal, self->cookie ? 401 : 403,
-				     "the token is missing or wrong: it is in the address that "
-				     "heapwise has printed");
+				     "the token is missing or wrong; use the address that heapwise printed");
 	if (changes && (!request->mark || strcmp(request->mark, "1") != 0))
-		return answer_refuse(refusal, 403, "a %s needs the header 'X-Heapwise: 1'",
+		return answer_refuse(refusal, 403, "a %s request needs the header 'X-Heapwise: 1'",
 				     request->method);
 	return body_admitted(self, request, refusal);
 }

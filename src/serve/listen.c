@@ -31,8 +31,7 @@ static bool port_parse(const char *text, in_port_t *port)
 static int not_understood(const char *text, struct err *err)
 {
 	return err_set(err, ERR_INPUT,
-		       "--listen wants [ADDRESS:]PORT, such as 8080, 127.0.0.1:0 or [::1]:8080, "
-		       "not '%s'",
+		       "--listen must be [ADDRESS:]PORT, such as 8080, 127.0.0.1:0 or [::1]:8080, not '%s'",
 		       text);
 }
 
@@ -46,7 +45,7 @@ int listen_parse(union listen_address *address, const char *text, struct err *er
 
 	memset(address, 0, sizeof(*address));
 	if (colon && (colon[1] == 0 || strchr(text, ']') > colon))
-		return err_set(err, ERR_INPUT, "--listen %s lacks a port; 0 means any free one",
+		return err_set(err, ERR_INPUT, "--listen %s has no port; 0 means any free port",
 			       text);
 	if (!port_parse(colon ? colon + 1 : text, &port))
 		return not_understood(text, err);
@@ -185,7 +184,7 @@ static int path_open(struct listen *self, const char *path, struct err *err)
 	struct sockaddr_un *address = &self->address.path;
 
 	if (!*path || strlen(path) >= sizeof(address->sun_path))
-		return err_set(err, ERR_USAGE, "a socket's path has 1 to %zu bytes, not '%s'",
+		return err_set(err, ERR_USAGE, "the path of a socket must have 1 to %zu bytes, not '%s'",
 			       sizeof(address->sun_path) - 1, path);
 	memset(&self->address, 0, sizeof(self->address));
 	address->sun_family = AF_UNIX;
@@ -196,7 +195,7 @@ static int path_open(struct listen *self, const char *path, struct err *err)
 	if (self->socket >= 0 && path_bind(self) == 0 && listen(self->socket, BACKLOG) == 0)
 		return 0;
 	err_set(err, errno == EADDRINUSE ? ERR_INPUT : ERR_SYSTEM, "cannot listen on %s: %s", path,
-		errno == EADDRINUSE ? "something is there already" : strerror(errno));
+		errno == EADDRINUSE ? "the file already exists" : strerror(errno));
 	memset(&self->address, 0, sizeof(self->address)); /* it is not ours to remove */
 	listen_close(self);
 	return err->code;
@@ -215,7 +214,7 @@ int listen_open(struct listen *self, const char *text, struct err *err)
 		return 0;
 	if (errno == EADDRINUSE)
 		err_set(err, ERR_INPUT,
-			"cannot listen on %s: the port is in use; take another one, or 0 for any",
+			"cannot listen on %s: the port is in use; choose another one, or 0 for any free port",
 			text);
 	else
 		err_set(err, ERR_SYSTEM, "cannot listen on %s: %s", text, strerror(errno));

@@ -131,7 +131,7 @@ static int copy_make(struct renewal *self, struct generation *generation, struct
 	int fd = nameless_open(self->path);
 
 	if (fd < 0)
-		return err_set(err, ERR_SYSTEM, "cannot make a temporary file: %s",
+		return err_set(err, ERR_SYSTEM, "cannot create a temporary file: %s",
 			       strerror(errno));
 	if (trace_copy(self->path, fd, err) < 0) {
 		close(fd);
@@ -369,7 +369,7 @@ u64 renewal_epoch(struct renewal *self)
 struct view_progress renewal_progress(struct renewal *self)
 {
 	struct view_progress progress = {.state = VIEW_LOADING,
-					 .phase = "reading what is there so far"};
+					 .phase = "reading the part that is there"};
 
 	pthread_mutex_lock(&self->lock);
 	if (self->newest)
@@ -382,7 +382,7 @@ struct view_progress renewal_progress(struct renewal *self)
 						  .phase = "failed",
 						  .err = self->err};
 	else if (self->err.code)
-		progress.phase = "waiting for something to be recorded";
+		progress.phase = "waiting for the first events";
 	pthread_mutex_unlock(&self->lock);
 	return progress;
 }

@@ -264,7 +264,7 @@ static void put_timelines(struct report *self)
 
 static void put_flames(struct report *self, u64 end_ns)
 {
-	static const char *const metrics[] = {"bytes", "allocs", "peak", "leaked", "temporary"};
+	static const char *const metrics[] = {"bytes", "allocs", "peak", "kept", "temporary"};
 
 	for (u32 i = 0; i < 5; i++) {
 		put(self, "/flame?dir=down&metric=%s&px=1600", metrics[i]);

@@ -50,10 +50,10 @@ static bool parameters_known(const struct route *route, const struct request *re
 
 	snprintf(names, sizeof names, "%s %s", route->parameters, route_common_parameters(route));
 	if (request->parameter_count > REQUEST_PARAMETERS)
-		return answer_refuse(refusal, 400, "more than %d parameters", REQUEST_PARAMETERS);
+		return answer_refuse(refusal, 400, "too many parameters: at most %d are allowed", REQUEST_PARAMETERS);
 	stranger = request_stranger(request, names);
 	if (stranger)
-		return answer_refuse(refusal, 400, "the parameter '%.64s' is not known here",
+		return answer_refuse(refusal, 400, "unknown parameter '%.64s'",
 				     stranger);
 	return true;
 }
@@ -72,8 +72,8 @@ bool route_find(const struct route *table, const struct request *request, struct
 		return parameters_known(route, request, refusal);
 	}
 	if (refusal->allow)
-		return answer_refuse(refusal, 405, "this wants the method %s", refusal->allow);
-	return answer_refuse(refusal, 404, "there is nothing here; / lists what there is");
+		return answer_refuse(refusal, 405, "method not allowed; use %s", refusal->allow);
+	return answer_refuse(refusal, 404, "there is nothing at this address; / lists all addresses");
 }
 
 /* ---- values ---- */

@@ -148,8 +148,7 @@ static int put_in_order(struct gathered *self, struct err *err)
 	if (count > ORDERED_MAX)
 		return err_set(
 			err, ERR_USAGE,
-			"more than %d chunks are not put in another order than that of time: "
-			"select fewer",
+			"more than %d chunks can only be sorted by time; select fewer chunks",
 			ORDERED_MAX);
 	keyed = malloc((count + 1) * sizeof *keyed);
 	if (!keyed)
@@ -243,7 +242,7 @@ static int put_in_rows(struct gathered *self, struct err *err)
 	if (self->query->lane == LANE_PACKED &&
 	    (count > ORDERED_MAX || self->query->order != ORDER_TIME))
 		return err_set(err, ERR_USAGE,
-			       "the packed lane is for at most %d chunks, in order of time",
+			       "the packed lane needs at most %d chunks, sorted by time",
 			       ORDERED_MAX);
 	self->rows = malloc((count + 1) * sizeof *self->rows);
 	if (!self->rows)

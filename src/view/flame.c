@@ -415,7 +415,7 @@ int flame_search_make(struct flame_search *self, const struct view_scope *scope,
 
 	*self = (struct flame_search){0};
 	if (!query->search || !*query->search)
-		return err_set(err, ERR_USAGE, "s is missing: what to look for");
+		return err_set(err, ERR_USAGE, "parameter 's' is missing: the text to search for");
 	status = flame_weigh(&weighed, scope, query, err);
 	if (status == 0)
 		status = search(self, &weighed, err);

@@ -254,7 +254,7 @@ static int find_pivot(struct builder *self, const char *name, struct err *err)
 			self->pivot = i;
 			return 0;
 		}
-	return err_set(err, ERR_USAGE, "no function is called '%.200s'", name);
+	return err_set(err, ERR_USAGE, "unknown function '%.200s'", name);
 }
 
 /* ---- shapes ---- */

@@ -308,6 +308,6 @@ const struct view_keys *view_scope_keys(const struct view_scope *scope, enum vie
 	if (by != BY_COLOR)
 		return view_keys(scope->trace, by, err);
 	if (!scope->colors)
-		err_set(err, ERR_USAGE, "colours were not asked for");
+		err_set(err, ERR_USAGE, "colours were not requested");
 	return scope->colors ? &scope->colors->keys : NULL;
 }

@@ -32,7 +32,7 @@ static int regex_init(struct view_pattern *self, const char *text, struct err *e
 		return 0;
 	}
 	regerror(status, &self->regex, why, sizeof why);
-	return err_set(err, ERR_USAGE, "/%.100s/ is no regular expression: %s", body, why);
+	return err_set(err, ERR_USAGE, "invalid regular expression /%.100s/: %s", body, why);
 }
 
 static bool looks_regular(const char *text)
@@ -50,7 +50,7 @@ int view_pattern_init(struct view_pattern *self, const char *text, struct err *e
 
 	memset(self, 0, sizeof *self);
 	if (length >= PATTERN_BYTES)
-		return err_set(err, ERR_USAGE, "a pattern may have at most %d bytes",
+		return err_set(err, ERR_USAGE, "a pattern must have at most %d bytes",
 			       PATTERN_BYTES - 1);
 	if (looks_regular(text))
 		return regex_init(self, text, err);

@@ -81,7 +81,7 @@ static const char *const column_names[POINT_COLUMNS] = {
 	[POINT_BYTES] = "bytes",
 	[POINT_PEAK] = "peak",
 	[POINT_LIVE] = "live",
-	[POINT_LEAKED] = "leaked",
+	[POINT_LEAKED] = "kept",
 	[POINT_TEMPORARY] = "temporary",
 	[POINT_SEV] = "sev",
 	[POINT_LIFETIME] = "lifetime",
@@ -92,12 +92,25 @@ static const char *const column_names[POINT_COLUMNS] = {
 	[POINT_DELTA] = "delta",
 	[POINT_DELTA_CHUNKS] = "delta_chunks",
 	[POINT_DELTA_PEAK] = "delta_peak",
-	[POINT_DELTA_LEAKED] = "delta_leaked",
+	[POINT_DELTA_LEAKED] = "delta_kept",
 	[POINT_DELTA_TEMPORARY] = "delta_temporary",
 };
 
+/* kept was called leaked. */
+static bool is_former_name(const char *word, size_t bytes, enum point_column *column)
+{
+	bool plain = bytes == 6 && memcmp(word, "leaked", 6) == 0;
+	bool delta = bytes == 12 && memcmp(word, "delta_leaked", 12) == 0;
+
+	if (plain || delta)
+		*column = plain ? POINT_LEAKED : POINT_DELTA_LEAKED;
+	return plain || delta;
+}
+
 bool point_column_parse(const char *word, size_t bytes, enum point_column *column)
 {
+	if (is_former_name(word, bytes, column))
+		return true;
 	for (u32 i = 0; i < POINT_COLUMNS; i++)
 		if (strlen(column_names[i]) == bytes && memcmp(column_names[i], word, bytes) == 0) {
 			*column = (enum point_column)i;

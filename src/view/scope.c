@@ -51,7 +51,7 @@ void view_scope_release(struct view_scope *self)
 int view_check(const struct view_scope *self, struct err *err)
 {
 	if (self->cancelled && self->cancelled(self->cancel_data))
-		return err_set(err, ERR_USAGE, "the client has gone");
+		return err_set(err, ERR_USAGE, "the client has disconnected");
 	return 0;
 }
 
@@ -62,13 +62,15 @@ static const struct {
 } metrics[METRICS] = {
 	[METRIC_ALLOCS] = {"allocs", "count"},      [METRIC_BYTES] = {"bytes", "bytes"},
 	[METRIC_PEAK] = {"peak", "bytes"},          [METRIC_LIVE] = {"live", "bytes"},
-	[METRIC_LEAKED] = {"leaked", "bytes"},      [METRIC_TEMPORARY] = {"temporary", "count"},
+	[METRIC_LEAKED] = {"kept", "bytes"},        [METRIC_TEMPORARY] = {"temporary", "count"},
 	[METRIC_ALLOC_TIME] = {"alloc_time", "ns"}, [METRIC_CHUNKS_LIVE] = {"chunks_live", "count"},
 	[METRIC_IDLE] = {"idle", "byte_seconds"},
 };
 
 bool view_metric_parse(const char *word, enum view_metric *metric)
 {
+	if (strcmp(word, "leaked") == 0) /* its former name */
+		word = "kept";
 	for (u32 i = 0; i < METRICS; i++)
 		if (strcmp(metrics[i].name, word) == 0) {
 			*metric = (enum view_metric)i;
@@ -286,7 +288,7 @@ int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_n
 	memset(values, 0, model->points.count * sizeof *values);
 	if (metric == METRIC_IDLE && !model->has_access)
 		return err_set(err, ERR_USAGE,
-			       "no accesses were recorded: what was not used is unknown");
+			       "no accesses were recorded, so unused memory is unknown; record with --access");
 	if (metric == METRIC_PEAK && !view_is_all(self) &&
 	    view_peak(self, &peak_bytes, &peak_ticks, err) < 0)
 		return err->code;

@@ -286,13 +286,13 @@ case_addresses()
 	done <<-'ROWS'
 		TAKEN|the port is in use
 		127.0.0.1:TAKEN|the port is in use
-		127.0.0.1:|lacks a port
-		[::1]|lacks a port
-		127.0.0.1|wants \[ADDRESS:\]PORT
-		|wants \[ADDRESS:\]PORT
-		65536|wants \[ADDRESS:\]PORT
-		localhost:0|wants \[ADDRESS:\]PORT
-		::1:0|wants \[ADDRESS:\]PORT
+		127.0.0.1:|has no port
+		[::1]|has no port
+		127.0.0.1|must be \[ADDRESS:\]PORT
+		|must be \[ADDRESS:\]PORT
+		65536|must be \[ADDRESS:\]PORT
+		localhost:0|must be \[ADDRESS:\]PORT
+		::1:0|must be \[ADDRESS:\]PORT
 		192.0.2.1:0|cannot listen on 192.0.2.1:0
 	ROWS
 	equal "old trace" "$(cat "$work/other")" old

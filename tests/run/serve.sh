@@ -263,7 +263,7 @@ case_socket()
 	refused "a folder that was not named" "$(open_trace below/b.hwt)" 404 not_found
 	"$HEAPWISE" serve --socket "$socket" "$work/a.hwt" 2>"$work/second"
 	equal "status of a second server" "$?" 3
-	says "$work/second" "something is there already"
+	says "$work/second" "the file already exists"
 	"$HEAPWISE" serve --socket "$work/a.hwt" "$work/a.hwt" 2>"$work/second"
 	equal "status where a file is" "$?" 3
 	[ -s "$work/a.hwt" ] || fail "a file was replaced"

@@ -124,7 +124,7 @@ def endpoints():
             check(reply["v"] == 1 and {"epoch", "took_us", "truncated", "matched", "total"} <= reply.keys(), f"{path}: envelope")
     whole = api("flame")
     check(whole["matched"] == whole["total"], "all is matched")
-    for metric in "allocs bytes peak live leaked temporary alloc_time chunks_live".split():
+    for metric in "allocs bytes peak live kept temporary alloc_time chunks_live".split():
         for direction in ("down", "up"):
             flame = columns("flame", metric=metric, dir=direction, px=300)
             flame_is_sound(flame)
@@ -333,7 +333,7 @@ def parts(trace):
             if row["bytes"] and row["id"] in own:
                 r = own[row["id"]]
                 check((r["allocations"], r["bytes"], r["peak_bytes"], r["kept_bytes"], r["temporary"]) ==
-                      (row["chunks"], row["bytes"], row["peak"], row["leaked"], row["temporary"]),
+                      (row["chunks"], row["bytes"], row["peak"], row["kept"], row["temporary"]),
                       f"{text}: point {row['id']} is {row} and {r}")
     for path, parameters, *_ in SAME:
         for where, a, b in differences(data(path, **parameters), data(path, **parameters, q="all | where size >= 0")):
@@ -359,7 +359,7 @@ def parity(trace):
     # path of the API → path of the command
     for got, want in (
         (overview["bytes"]["total"], report["bytes"]), (overview["bytes"]["peak"], report["peak"]["bytes"]),
-        (overview["bytes"]["peak_t"], report["peak"]["time_ns"]), (overview["bytes"]["leaked"], report["kept"]["bytes"]),
+        (overview["bytes"]["peak_t"], report["peak"]["time_ns"]), (overview["bytes"]["kept"], report["kept"]["bytes"]),
         (overview["counts"]["allocs"], report["allocations"]), (overview["counts"]["frees"], report["frees"]),
         (overview["counts"]["reallocs"], report["calls"]["realloc"]),
         (overview["counts"]["temporary"], report["temporary"]), (overview["counts"]["points"], report["points"]),
@@ -373,16 +373,16 @@ def parity(trace):
         ([sum(p["severity"] == step for p in scores["points"]) for step in range(1, 13)], overview["severity_hist"]),
         *(([(r["point"], r["value"]) for r in overview["top"][ours]],
            [(r["point"], r[key]) for r in report["top"][theirs] if r[key]][:10])
-          for ours, theirs, key in (("peak", "peak", "at_peak_bytes"), ("leaked", "kept", "kept_bytes"),
+          for ours, theirs, key in (("peak", "peak", "at_peak_bytes"), ("kept", "kept", "kept_bytes"),
                                     ("allocs", "count", "allocations"), ("temporary", "temporary", "temporary"))),
         *((verdict["evidence"]["n_hit"], finding["chunks"])
-          for verdict, finding in zip(overview["verdicts"], report["findings"])),
-        *((verdict["text"], finding["text"]) for verdict, finding in zip(overview["verdicts"], report["findings"])),
-        ([v["id"] for v in overview["verdicts"]], [f["id"] for f in report["findings"]][:10]),
+          for verdict, finding in zip(overview["findings"], report["findings"])),
+        *((verdict["text"], finding["text"]) for verdict, finding in zip(overview["findings"], report["findings"])),
+        ([v["id"] for v in overview["findings"]], [f["id"] for f in report["findings"]][:10]),
         (data("flame", metric="bytes")["total"], report["bytes"]),
         (data("flame", metric="allocs")["total"], report["allocations"]),
         (data("flame", metric="peak")["total"], report["peak"]["bytes"]),
-        (data("flame", metric="leaked")["total"], report["kept"]["bytes"]),
+        (data("flame", metric="kept")["total"], report["kept"]["bytes"]),
         (data("flame", metric="temporary")["total"], report["temporary"]),
         (data("flame", metric="live", at=report["duration_ns"])["total"], report["kept"]["bytes"]),
         (max(data("timeline", bins=100)["total"]["max"]), report["peak"]["bytes"]),
@@ -399,7 +399,7 @@ def parity(trace):
     rows = {r["id"]: r for r in data("points", limit=500)["rows"]}
     for row in report["top"]["bytes"]:
         own = rows.get(row["point"])
-        check(own and (own["bytes"], own["chunks"], own["peak"], own["leaked"], own["temporary"]) ==
+        check(own and (own["bytes"], own["chunks"], own["peak"], own["kept"], own["temporary"]) ==
               (row["bytes"], row["allocations"], row["peak_bytes"], row["kept_bytes"], row["temporary"]),
               f"point {row['point']}: {own} is not {row}")
     by_point = {p["point"]: p for p in scores["points"]}
@@ -417,7 +417,7 @@ def parity(trace):
 def verdicts():
     """The condition of a verdict chooses the chunks that it counts; its repair is part of what it says."""
     exact = {"unused", "write_only", "read_only", "zero_size", "kept", "leak", "coverage", "early", "late", "churn"}
-    for v in data("overview", top=100)["verdicts"]:
+    for v in data("overview", top=100)["findings"]:
         check(v["text"] == f"{v['seen']}: {v['repair']}.", f"{v['id']}: {v['text']}")
         check(v["level"] in ("costly", "worth a look", "minor"), f"{v['id']}: level {v['level']}")
         check((v["saves"]["unit"] == "none") == (v["saving"] == ""), f"{v['id']}: {v['saves']}")
@@ -603,7 +603,7 @@ def beside_tables(first, second, chosen):
 
 def base():
     first, second = (t["id"] for t in data("status")["traces"])
-    for metric in "allocs bytes peak leaked".split():
+    for metric in "allocs bytes peak kept".split():
         for direction in ("down", "up"):
             compared_flame(first, second, metric=metric, dir=direction)
             own = compared_flame(first, first, metric=metric, dir=direction)
@@ -740,7 +740,7 @@ def hostile():
         text = body.decode("utf-8")
         check(status == 200, f"{path} is {status}: {text[:200]}")
         json.loads(text)
-    names = data("flame", metric="leaked", px=16000)["strings"]
+    names = data("flame", metric="kept", px=16000)["strings"]
     for name in wanted:
         check(name in names, f"'{name[:40]}' is not in the flame graph")
     check(any("�" in n for n in names), "what is no UTF-8 is replaced")

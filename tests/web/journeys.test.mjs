@@ -295,7 +295,7 @@ describe("EMAD's Listing 2", () => {
 		}, items);
 		assert.deepEqual(items.filter((_, at) => ringed[at]).map((item) => item.label), [found.found[0].caller]);
 		assert.ok(middle.x > 0);
-		assert.match(await words(page.locator('[data-t="verdict"]')), /excessive/i);
+		assert.match(await words(page.locator('[data-t="conclusion"]')), /excessive/i);
 		const row = (await rows(page, "Objects")).find((object) => object.Caller.startsWith("◉"));
 		shows(row.Frequency, found.found[0].frequency, "frequency");
 		assert.equal(row.Frequency, "300,000");
@@ -310,7 +310,7 @@ describe("mprof's widgets", () => {
 		const page = await open(browser, await serve(trace));
 		await settle(page);
 		// 1: the finding
-		const card = page.locator('[data-t="verdict"]', { hasText: "never freed" }).first();
+		const card = page.locator('[data-t="finding"]', { hasText: "never freed" }).first();
 		assert.match(await words(card), /Holds 1012 KiB at the peak/);
 		await card.getByRole("button", { name: "Why?" }).click();
 		await settle(page);

@@ -21,7 +21,7 @@ after(() => end(browser));
 /** What each view understands. */
 const keys = {
 	"": {},
-	flame: { metric: ["bytes", "allocs", "peak", "live", "leaked", "temporary"], dir: ["down", "up"], s: ["page", "/^line_/", "("], rec: ["1"], hide: ["__strdup"] },
+	flame: { metric: ["bytes", "allocs", "peak", "live", "kept", "temporary"], dir: ["down", "up"], s: ["page", "/^line_/", "("], rec: ["1"], hide: ["__strdup"] },
 	time: { by: ["none", "type", "module", "thread", "size", "point", "sev"], metric: ["live", "chunks", "alloc_bytes", "allocs", "frees"] },
 	points: { sort: ["-sev", "-bytes", "-chunks", "lifetime", "fn", "-avg_life"] },
 	"point/2": {},

@@ -82,7 +82,7 @@ describe("parts", () => {
 	test("from a finding to the flame graph, the chunks, the source line", async () => {
 		const page = await open(browser, server);
 		await settle(page);
-		const card = page.locator('[data-t="verdict"]', { hasText: "page_find" }).first();
+		const card = page.locator('[data-t="finding"]', { hasText: "page_find" }).first();
 		await card.getByRole("link", { name: "Flame graph" }).click();
 		await settle(page);
 		assert.match(page.url(), /#\/flame/);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { cli, end, heapwise, hostileNames, instrumented, launch, open, record, rows, serve, settle, shows, slow, view, work } from "./lib.mjs";
 
-const shown = ["", "flame", "flame?metric=allocs", "flame?metric=peak&dir=up", "flame?metric=leaked", "time", "time?by=type", "points", "types", "mprof?tab=leaks", "mprof?tab=bins", "mprof?tab=direct", "mprof?tab=graph", "calls", "threads"];
+const shown = ["", "flame", "flame?metric=allocs", "flame?metric=peak&dir=up", "flame?metric=kept", "time", "time?by=type", "points", "types", "mprof?tab=leaks", "mprof?tab=bins", "mprof?tab=direct", "mprof?tab=graph", "calls", "threads"];
 let browser;
 let server;
 let trace;
@@ -94,7 +94,7 @@ describe("a report in one file", () => {
 		shows(await page.locator('[data-t="allocs"]').innerText(), report.allocations, "allocations");
 		shows(await page.locator('[data-t="peak"]').innerText(), report.peak.bytes, "peak");
 		await view(page, "#/freq");
-		assert.equal(await page.locator('[data-t="verdict"]').innerText(), cli("excessive", trace).verdict);
+		assert.equal(await page.locator('[data-t="conclusion"]').innerText(), cli("excessive", trace).conclusion);
 		await view(page, "#/points?sort=-chunks");
 		const table = await rows(page, "Allocation points");
 		assert.equal(table.length, report.points);

@@ -16,7 +16,7 @@ mkdirSync(folder, { recursive: true });
 const shots = [
 	["overview", "logstat", "", "light"],
 	["flame", "logstat", "flame?metric=peak", "light"],
-	["flame-leaked", "logstat", "flame?metric=leaked&dir=up"],
+	["flame-kept", "logstat", "flame?metric=kept&dir=up"],
 	["timeline", "excessive", "time?by=size", "dark"],
 	["points", "contrived", "points?sel=p:3", "light"],
 	["point", "contrived", "point/3"],

@@ -64,7 +64,7 @@ for (const name of ["logstat", "contrived", "threads"])
 				shows(/by bytes (\S+)/.exec(dial)[1], scores[key].by_bytes, `${label} by bytes`);
 				shows(/variance (\S+)/.exec(dial)[1], scores[key].variance, `${label}, variance`);
 			}
-			const cards = await page.locator('[data-t="verdict"]').allInnerTexts();
+			const cards = await page.locator('[data-t="finding"]').allInnerTexts();
 			assert.equal(cards.length, Math.min(10, findings.length));
 			// what is wrong and what to do about it stand apart, and microseconds have their sign
 			const plain = (text) => text.replace(/ µs/g, " us").replace(/[.:](\s+|$)/g, " ").toLowerCase();
@@ -105,7 +105,7 @@ for (const name of ["logstat", "contrived", "threads"])
 
 		test("flame graph: its table has the totals of the report, for each metric", async () => {
 			const report = cli("report", traces[name]);
-			for (const [metric, total] of [["bytes", report.bytes], ["allocs", report.allocations], ["peak", report.peak.bytes], ["leaked", report.kept.bytes], ["temporary", report.temporary]]) {
+			for (const [metric, total] of [["bytes", report.bytes], ["allocs", report.allocations], ["peak", report.peak.bytes], ["kept", report.kept.bytes], ["temporary", report.temporary]]) {
 				await see(name, `flame?metric=${metric}`);
 				if (total === 0) {
 					assert.match(await page.locator("main").innerText(), /Nothing/);
@@ -178,7 +178,7 @@ for (const name of ["logstat", "contrived", "threads"])
 		test("frequency: what is excessive, the quartiles, each object", async () => {
 			const found = cli("excessive", traces[name]);
 			await see(name, "freq");
-			assert.equal(await page.locator('[data-t="verdict"]').innerText(), found.verdict);
+			assert.equal(await page.locator('[data-t="conclusion"]').innerText(), found.conclusion);
 			const words = await shown("iqr");
 			for (const [label, key] of [["Q1", "q1"], ["Q3", "q3"], ["IQR", "iqr"], ["threshold", "threshold"]]) {
 				const value = Number(new RegExp(`${label} ([\\d.e+-]+)`).exec(words)?.[1]);

@@ -16,7 +16,7 @@ export interface PointDetail {
 		chunks: number;
 		bytes: number;
 		peak: number;
-		leaked: number;
+		kept: number;
 		temporary: number;
 		size: { min: number; med: number; max: number; hist: { from: number; n: number }[] };
 		avg_life: number | null;
@@ -29,7 +29,7 @@ export interface PointDetail {
 	inferences: { id: string; state: string; hit: number; all: number; bytes: number; confidence: string; words: string }[];
 	free_sites: { stack: Frame[]; n: number }[];
 	threads: { alloc: { thread: number; tid: number; n: number }[]; free: { thread: number; tid: number; n: number }[] };
-	verdicts: { id: string; kind: string; text: string }[];
+	findings: { id: string; kind: string; text: string }[];
 }
 
 export function stackText(stack: Frame[]): string {
@@ -71,7 +71,7 @@ export function PointFacts({ detail }: { detail: PointDetail }) {
 			<dt>Chunks</dt><dd>{count(stats.chunks)}</dd>
 			<dt>Bytes</dt><dd>{bytes(stats.bytes)}</dd>
 			<dt>Own peak</dt><dd>{bytes(stats.peak)}</dd>
-			<dt>Kept</dt><dd>{bytes(stats.leaked)}</dd>
+			<dt>Kept</dt><dd>{bytes(stats.kept)}</dd>
 			<dt>Temporary</dt><dd>{count(stats.temporary)}</dd>
 			<dt>Sizes</dt><dd>{bytes(stats.size.min)} to {bytes(stats.size.max)}</dd>
 			<dt>Mean life</dt><dd>{ns(stats.avg_life)}</dd>
@@ -86,7 +86,7 @@ export function Inferences({ detail }: { detail: PointDetail }) {
 	const holds = detail.inferences.filter((item) => item.state === "holds");
 	return (
 		<>
-			{detail.verdicts.map((verdict) => <p class="verdict">{words(verdict.text)}</p>)}
+			{detail.findings.map((finding) => <p class="finding">{words(finding.text)}</p>)}
 			<ul class="inferences">
 				{holds.map((item) => <li>{count(item.hit)} of {count(item.all)} chunks ({bytes(item.bytes)}) {words(item.words)}. <span class="quiet">{item.confidence}</span></li>)}
 			</ul>
@@ -138,7 +138,7 @@ interface ChunkDetail {
 	free: Maybe;
 	life: Maybe;
 	end: string;
-	class: string;
+	leak_kind: string;
 	access: { first: Maybe; last: Maybe; reads: Maybe; writes: Maybe; low: Maybe; high: Maybe } | null;
 	alloc_thread: { tid: number; name: string } | null;
 	free_thread: { tid: number; name: string } | null;

@@ -39,7 +39,7 @@ const kinds: Record<string, string> = {
 /** Values that are words of the language or of the recorder. */
 const values: Record<string, string[]> = {
 	call: ["malloc", "calloc", "realloc", "memalign", "new", "new[]", "pool"],
-	class: ["reachable", "possible", "indirect", "lost", "unknown"],
+	leak_kind: ["reachable", "possible", "indirect", "lost", "unknown"],
 	type_source: ["declared", "vtable", "frame", "index", "dwarf", "size"],
 };
 const views = ["text", "csv", "flame", "timeline", "map", "points", "chunks", "types", "threads"];

@@ -22,7 +22,7 @@ export interface Status {
 	traces: { id: string; name: string; path: string; bytes: number }[];
 }
 
-export interface Verdict {
+export interface Finding {
 	id: string;
 	kind: string;
 	title: string;
@@ -75,11 +75,11 @@ export interface MemoryPart {
 export interface Overview {
 	scores: { lifetime: ScoreSummary; usage: ScoreSummary; useful: ScoreSummary };
 	severity_hist: number[];
-	bytes: { total: number; peak: number; peak_t: number; leaked: number; end: number };
+	bytes: { total: number; peak: number; peak_t: number; kept: number; end: number };
 	counts: { allocs: number; frees: number; reallocs: number; temporary: number; points: number };
 	alloc_time: { ns: Maybe; low: Maybe; high: Maybe; pct: Maybe; timed: number; cpu_ns: Maybe };
-	verdicts: Verdict[];
-	verdicts_all: number;
+	findings: Finding[];
+	findings_all: number;
 	top: Record<string, Top[]>;
 	heap?: { t: number[]; max: number[]; rss: Maybe[] | null };
 	memory?: { rows: MemoryPart[] } | null; // nobody looked at it
@@ -100,7 +100,7 @@ export interface PointSums {
 	chunks: number;
 	bytes: number;
 	peak: Maybe;
-	leaked: Maybe;
+	kept: Maybe;
 	temporary: number;
 }
 
@@ -116,7 +116,7 @@ export interface PointRow {
 	bytes: number;
 	peak: number;
 	live: number;
-	leaked: number;
+	kept: number;
 	temporary: number;
 	sev: Maybe;
 	lifetime: Maybe;

@@ -26,7 +26,7 @@ const metrics = [
 	["allocs", "Allocations"],
 	["peak", "Live at the peak"],
 	["live", "Live at the cursor"],
-	["leaked", "Kept at the end"],
+	["kept", "Kept at the end"],
 	["temporary", "Temporary"],
 	["alloc_time", "Time in the allocator"],
 	["chunks_live", "Chunks live at the cursor"],
@@ -35,7 +35,7 @@ const metrics = [
 
 /** With a window of time, two metrics mean what is inside it. A report has no others than those that it was made with. */
 function shownMetrics(): [string, string][] {
-	const inside: Record<string, string> = timeWindow.value ? { peak: "Live at the peak of the window", leaked: "Alive at the end of the window" } : {};
+	const inside: Record<string, string> = timeWindow.value ? { peak: "Live at the peak of the window", kept: "Alive at the end of the window" } : {};
 	const missing = embedded ? ["alloc_time", "chunks_live", "idle"] : ableColours() && trace.value?.caps.access ? [] : ["idle"];
 	return metrics.filter(([name]) => !missing.includes(name)).map(([name, words]) => [name, inside[name] ?? words]);
 }
@@ -499,7 +499,7 @@ export function Flame() {
 		else saveFile("flame.svg", asSvg(items(), canvas.clientWidth, canvas.clientHeight), "image/svg+xml");
 	};
 	const chosen = data ? (data.id[data.point.findIndex((point, row) => point === selectedPoint() && hasPoint(data, row))] ?? null) : null;
-	const nothing = metric === "leaked" ? "Nothing was kept." : metric === "temporary" ? "Nothing was temporary." : trace.value?.caps.stacks === false ? "Stacks were not recorded." : "Nothing to show.";
+	const nothing = metric === "kept" ? "Nothing was kept." : metric === "temporary" ? "Nothing was temporary." : trace.value?.caps.stacks === false ? "Stacks were not recorded." : "Nothing to show.";
 	return (
 		<div class="view">
 			<div class="controls">

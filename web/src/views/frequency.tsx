@@ -43,7 +43,7 @@ interface Reply extends Columns {
 	iqr: Maybe;
 	mu: Maybe;
 	threshold: Maybe;
-	verdict: { found: boolean; enough: boolean; objects: number; words: string };
+	conclusion: { found: boolean; enough: boolean; objects: number; words: string };
 }
 
 interface Data extends Omit<Reply, "objects"> {
@@ -312,8 +312,8 @@ export function Frequency() {
 		return (
 			<>
 				<Unfiltered path="/emad" />
-				<p class="sentence" data-t="verdict">{shown.verdict.words}</p>
-				{!shown.verdict.enough && <p class="note">Fewer objects than clusters: choose k of at most {count(shown.objects.length)}.</p>}
+				<p class="sentence" data-t="conclusion">{shown.conclusion.words}</p>
+				{!shown.conclusion.enough && <p class="note">Fewer objects than clusters: choose k of at most {count(shown.objects.length)}.</p>}
 				{!table && dots && (
 					<CanvasView name="scatter" label="Frequency against mean life" description="scatter chart" height={400} painter={dots} version={`${log}`} selected={chosen} onSelect={(item) => select("o", item.id)} onDrag={drag} menu={(item) => menu(item.id)} tooltip={(item) => tip(shown.objects, item.id)}>
 						{frame && <div class="rect" style={{ left: `${frame.x0}px`, top: `${frame.y0}px`, width: `${frame.x1 - frame.x0}px`, height: `${frame.y1 - frame.y0}px` }} />}

@@ -13,7 +13,7 @@ import { say } from "../lib/say";
 import { select } from "../lib/select";
 import { embedded, source } from "../lib/source";
 import { addWhere, go, key, lineOf, linkTo, moduleIs, whole } from "../lib/state";
-import type { Frame, MemoryPart, Overview as Data, ScoreSummary, Top, Verdict } from "../lib/types";
+import type { Frame, MemoryPart, Overview as Data, ScoreSummary, Top, Finding } from "../lib/types";
 import { Unfiltered } from "../lib/notice";
 
 function sentence(data: Data): string {
@@ -27,7 +27,7 @@ function sentence(data: Data): string {
 		paths++;
 	}
 	if (paths > 0 && data.bytes.peak > 0) parts.push(`${share(sum / data.bytes.peak)} of it from ${paths === 1 ? "one call path" : `${paths} call paths`}`);
-	parts.push(data.bytes.leaked > 0 ? `${bytes(data.bytes.leaked)} kept at the end` : "nothing kept at the end");
+	parts.push(data.bytes.kept > 0 ? `${bytes(data.bytes.kept)} kept at the end` : "nothing kept at the end");
 	return `${parts.join("; ")}.`;
 }
 
@@ -75,8 +75,8 @@ async function toSource(point: number): Promise<void> {
 }
 
 /** The lines of the points that the findings are about, in one question. */
-function useSparks(verdicts: Verdict[]): (verdict: Verdict) => string {
-	const points = [...new Set(verdicts.flatMap(({ point, spark }) => (point == null || spark != null ? [] : [point])))].sort((a, b) => a - b);
+function useSparks(findings: Finding[]): (finding: Finding) => string {
+	const points = [...new Set(findings.flatMap(({ point, spark }) => (point == null || spark != null ? [] : [point])))].sort((a, b) => a - b);
 	const some = { q: `all | where point in (${points.join(", ")})`, cols: "id,spark" };
 	const answer = useAnswer<{ rows: { id: number; spark: string }[] }>(points.length ? "/points" : null, { ...whole(), ...(embedded ? {} : some), spark: 64, limit: embedded ? 2000 : 100 });
 	const rows = answer.reply?.data.rows ?? [];
@@ -84,8 +84,8 @@ function useSparks(verdicts: Verdict[]): (verdict: Verdict) => string {
 }
 
 function Findings({ data }: { data: Data }) {
-	const sparkOf = useSparks(data.verdicts);
-	return <ul class="cards">{data.verdicts.map((verdict) => <Card verdict={verdict} spark={sparkOf(verdict)} />)}</ul>;
+	const sparkOf = useSparks(data.findings);
+	return <ul class="cards">{data.findings.map((finding) => <Card finding={finding} spark={sparkOf(finding)} />)}</ul>;
 }
 
 /** What the memory of the process consists of, of which the heap is a part. */
@@ -112,25 +112,25 @@ function Account({ rows }: { rows: MemoryPart[] }) {
 	);
 }
 
-function Card({ verdict, spark }: { verdict: Verdict; spark: string }) {
-	const point = verdict.point;
+function Card({ finding, spark }: { finding: Finding; spark: string }) {
+	const point = finding.point;
 	// All that the finding is about, unless the page has no server that could be asked for it.
-	const about = verdict.query && !embedded ? { q: `all | where ${verdict.query}`, g: null } : null;
+	const about = finding.query && !embedded ? { q: `all | where ${finding.query}`, g: null } : null;
 	const cost = [
-		verdict.saving && `saves ${verdict.saving}`,
-		verdict.cost.allocs ? `${count(verdict.cost.allocs)} allocations` : "",
-		verdict.confidence,
+		finding.saving && `saves ${finding.saving}`,
+		finding.cost.allocs ? `${count(finding.cost.allocs)} allocations` : "",
+		finding.confidence,
 	];
 	return (
-		<li class="card" data-t="verdict" {...(point != null ? menuOf(() => ({ title: verdict.title, point, ...(verdict.query ? { condition: verdict.query } : {}) })) : {})}>
+		<li class="card" data-t="finding" {...(point != null ? menuOf(() => ({ title: finding.title, point, ...(finding.query ? { condition: finding.query } : {}) })) : {})}>
 			<Spark data={spark} height={24} />
-			<h3><span class={`level ${verdict.level.replace(/ /g, "-")}`}>{verdict.level}</span> <span class={`kind ${verdict.kind}`}>{verdict.kind.replace(/_/g, " ")}</span> {verdict.title}</h3>
-			<p>{words(verdict.seen)}.</p>
-			<p class="fix">{verdict.repair.charAt(0).toUpperCase() + verdict.repair.slice(1)}.</p>
+			<h3><span class={`level ${finding.level.replace(/ /g, "-")}`}>{finding.level}</span> <span class={`kind ${finding.kind}`}>{finding.kind.replace(/_/g, " ")}</span> {finding.title}</h3>
+			<p>{words(finding.seen)}.</p>
+			<p class="fix">{finding.repair.charAt(0).toUpperCase() + finding.repair.slice(1)}.</p>
 			<p class="quiet">{cost.filter((words) => words !== "").join(" · ")}</p>
 			{point != null && (
 				<p class="buttons">
-					{about && verdict.points > 1 ? <a class="button" href={linkTo("points", about)}>Why? {count(verdict.points)} stacks</a> : <button onClick={() => select("p", point)}>Why?</button>}
+					{about && finding.points > 1 ? <a class="button" href={linkTo("points", about)}>Why? {count(finding.points)} stacks</a> : <button onClick={() => select("p", point)}>Why?</button>}
 					<a class="button" href={linkTo("flame", { sel: `p:${point}` })}>Flame graph</a>
 					<a class="button" href={linkTo("chunks", about ?? { point })}>Chunks</a>
 					{!embedded && <button onClick={() => void toSource(point)}>Source</button>}
@@ -144,7 +144,7 @@ function Card({ verdict, spark }: { verdict: Verdict; spark: string }) {
 const point = (item: Top) => item.point != null && select("p", item.point);
 const lists: [string, string, (value: number) => string, (item: Top) => void][] = [
 	["peak", "At the peak", bytes, point],
-	["leaked", "Kept", bytes, point],
+	["kept", "Kept", bytes, point],
 	["allocs", "Allocations", count, point],
 	["temporary", "Temporary", count, point],
 	["types", "Types at the peak", bytes, (item) => select("ty", typeName(item) ?? "")],
@@ -204,7 +204,7 @@ export function Overview() {
 						<div><dt>Allocations</dt><dd data-t="allocs">{count(data.counts.allocs)}</dd>{before && <dd class="change"><Delta value={data.counts.allocs - before.counts.allocs} unit="count" /></dd>}</div>
 						<div><dt>Bytes</dt><dd data-t="bytes">{bytes(data.bytes.total)}</dd>{before && <dd class="change"><Delta value={data.bytes.total - before.bytes.total} unit="bytes" /></dd>}</div>
 						<div><dt>Peak</dt><dd data-t="peak">{bytes(data.bytes.peak)}</dd>{before && <dd class="change"><Delta value={data.bytes.peak - before.bytes.peak} unit="bytes" /></dd>}</div>
-						<div><dt>Kept</dt><dd data-t="kept">{bytes(data.bytes.leaked)}</dd>{before && <dd class="change"><Delta value={data.bytes.leaked - before.bytes.leaked} unit="bytes" /></dd>}</div>
+						<div><dt>Kept</dt><dd data-t="kept">{bytes(data.bytes.kept)}</dd>{before && <dd class="change"><Delta value={data.bytes.kept - before.bytes.kept} unit="bytes" /></dd>}</div>
 						<div><dt>Temporary</dt><dd data-t="temporary">{count(data.counts.temporary)}</dd>{before && <dd class="change"><Delta value={data.counts.temporary - before.counts.temporary} unit="count" /></dd>}</div>
 						<div><dt>Points</dt><dd data-t="points"><a href={linkTo("points")}>{count(data.counts.points)}</a></dd></div>
 						<div><dt>In the allocator</dt><dd data-t="alloc-time" title={data.alloc_time.ns == null ? `${count(data.alloc_time.timed)} calls were timed` : `${ns(data.alloc_time.low)} to ${ns(data.alloc_time.high)}, estimated from ${count(data.alloc_time.timed)} timed calls`}>{data.alloc_time.ns != null ? `about ${ns(data.alloc_time.ns)}` : data.alloc_time.timed > 0 ? "too few calls to say" : "unknown"}</dd></div>
@@ -217,12 +217,12 @@ export function Overview() {
 					</div>
 					{data.heap && data.heap.t.length > 0 && <Lane label="Live bytes" times={data.heap.t} from={0} to={data.heap.t.at(-1) ?? 1} unit="bytes" lines={[{ name: data.heap.rss?.some((value) => value != null) ? "heap" : "Live bytes", colour: "#0072b2", values: data.heap.max }, ...(data.heap.rss?.some((value) => value != null) ? [{ name: "resident memory", colour: "#cc79a7", dash: "4 3", values: data.heap.rss }] : [])]} />}
 					<h2>Findings</h2>
-					{data.verdicts.length === 0 ? (
+					{data.findings.length === 0 ? (
 						<p class="quiet">No repair would save 1 % of the peak, of the mean heap or of CPU time.</p>
 					) : (
 						<Findings data={data} />
 					)}
-					{data.verdicts_all > data.verdicts.length && <p class="quiet">The first {count(data.verdicts.length)} of {count(data.verdicts_all)}.</p>}
+					{data.findings_all > data.findings.length && <p class="quiet">The first {count(data.findings.length)} of {count(data.findings_all)}.</p>}
 					<div class="tops">
 						{lists.map(([name, title, show, pick]) => <List name={name} title={title} items={data.top[name] ?? []} show={show} pick={pick} />)}
 					</div>

@@ -37,7 +37,7 @@ const allColumns: Column<PointRow>[] = [
 	{ name: "bytes", label: "Bytes", number: true, width: "9ch", cell: (row) => bytes(row.bytes), text: (row) => String(row.bytes) },
 	{ name: "peak", label: "Own peak", number: true, width: "10ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
 	{ name: "spark", label: "Over time", title: "Live bytes of the point; behind it, gray, of the whole heap", fixed: true, width: "84px", whole: true, cell: (row) => <Spark data={row.spark} behind={heapLine.value} {...LINE} />, text: () => "" },
-	{ name: "leaked", label: "Kept", number: true, width: "9ch", cell: (row) => bytes(row.leaked), text: (row) => String(row.leaked) },
+	{ name: "kept", label: "Kept", number: true, width: "9ch", cell: (row) => bytes(row.kept), text: (row) => String(row.kept) },
 	{ name: "avg_life", label: "Mean life", number: true, width: "9ch", cell: (row) => ns(row.avg_life), text: (row) => String(row.avg_life ?? "") },
 	{ name: "lifetime", label: "Lifetime", number: true, width: "9ch", cell: (row) => score(row.lifetime), text: (row) => String(row.lifetime ?? "") },
 	{ name: "usage", label: "Usage", number: true, width: "7ch", cell: (row) => score(row.usage), text: (row) => String(row.usage ?? "") },
@@ -49,7 +49,7 @@ const deltaColumns: Column<PointRow>[] = [
 	{ name: "base", label: "Bytes before", fixed: true, number: true, width: "13ch", cell: (row) => (row.base == null ? "new" : bytes(row.base.bytes)), text: (row) => String(row.base?.bytes ?? "") },
 	{ name: "delta", label: "Change", fixed: true, number: true, width: "13ch", cell: (row) => <Delta value={row.delta?.bytes} unit="bytes" />, text: (row) => String(row.delta?.bytes ?? "") },
 	{ name: "delta_peak", label: "Of its peak", fixed: true, number: true, width: "13ch", cell: (row) => <Delta value={row.delta?.peak} unit="bytes" />, text: (row) => String(row.delta?.peak ?? "") },
-	{ name: "delta_leaked", label: "Of what is kept", fixed: true, number: true, width: "15ch", cell: (row) => <Delta value={row.delta?.leaked} unit="bytes" />, text: (row) => String(row.delta?.leaked ?? "") },
+	{ name: "delta_kept", label: "Of what is kept", fixed: true, number: true, width: "15ch", cell: (row) => <Delta value={row.delta?.kept} unit="bytes" />, text: (row) => String(row.delta?.kept ?? "") },
 ];
 
 /** What was not recorded has no column; what the address leaves out is not shown. */

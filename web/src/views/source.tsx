@@ -20,7 +20,7 @@ interface Cost {
 	allocs: number;
 	bytes: number;
 	peak: number;
-	leaked: number;
+	kept: number;
 }
 
 interface Line {
@@ -50,7 +50,7 @@ interface File {
 }
 
 type Metric = keyof Cost;
-const metrics = [["bytes", "Bytes"], ["allocs", "Allocations"], ["peak", "At the peak"], ["leaked", "Kept"]] as const;
+const metrics = [["bytes", "Bytes"], ["allocs", "Allocations"], ["peak", "At the peak"], ["kept", "Kept"]] as const;
 
 interface FileRow {
 	id: number;
@@ -58,7 +58,7 @@ interface FileRow {
 	self: number;
 	allocs: number;
 	peak: number;
-	leaked: number;
+	kept: number;
 	incl: number;
 }
 
@@ -67,7 +67,7 @@ const fileColumns: Column<FileRow>[] = [
 	{ name: "self", label: "Allocated here", number: true, width: "15ch", cell: (row) => bytes(row.self), text: (row) => String(row.self) },
 	{ name: "allocs", label: "Allocations", number: true, width: "12ch", cell: (row) => count(row.allocs), text: (row) => String(row.allocs) },
 	{ name: "peak", label: "At the peak", number: true, width: "12ch", cell: (row) => bytes(row.peak), text: (row) => String(row.peak) },
-	{ name: "leaked", label: "Kept", number: true, width: "12ch", cell: (row) => bytes(row.leaked), text: (row) => String(row.leaked) },
+	{ name: "kept", label: "Kept", number: true, width: "12ch", cell: (row) => bytes(row.kept), text: (row) => String(row.kept) },
 	{ name: "incl", label: "With callees", number: true, width: "13ch", cell: (row) => bytes(row.incl), text: (row) => String(row.incl) },
 ];
 
@@ -81,7 +81,7 @@ function Files() {
 	return (
 		<Panel answer={answer} label="Files" empty={(data) => (data.rows.length === 0 ? `The trace names no source file of the program: ${data.advice ?? "build with -g"}.` : null)}>
 			{(data) => {
-				const rows = data.rows.map((row) => ({ id: row.id, file: row.file, self: row.self.bytes, allocs: row.self.allocs, peak: row.self.peak, leaked: row.self.leaked, incl: row.incl.bytes }));
+				const rows = data.rows.map((row) => ({ id: row.id, file: row.file, self: row.self.bytes, allocs: row.self.allocs, peak: row.self.peak, kept: row.self.kept, incl: row.incl.bytes }));
 				const ordered = sorted(sorted(rows, "-incl"), sort);
 				return (
 					<>

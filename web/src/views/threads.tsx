@@ -25,7 +25,7 @@ interface Row {
 	live: number;
 	frees_own: number;
 	frees_other: number;
-	leaked: number;
+	kept: number;
 	alloc_time: Maybe;
 }
 
@@ -49,7 +49,7 @@ const columns: Column<Row>[] = [
 	{ name: "allocs", label: "Allocations", number: true, width: "12ch", cell: (row) => count(row.allocs) },
 	{ name: "bytes", label: "Bytes", number: true, width: "11ch", cell: (row) => bytes(row.bytes) },
 	{ name: "peak", label: "Own peak", number: true, width: "11ch", cell: (row) => bytes(row.peak) },
-	{ name: "leaked", label: "Kept", number: true, width: "11ch", cell: (row) => bytes(row.leaked) },
+	{ name: "kept", label: "Kept", number: true, width: "11ch", cell: (row) => bytes(row.kept) },
 	{ name: "frees_own", label: "Freed by itself", number: true, width: "14ch", cell: (row) => count(row.frees_own) },
 	{ name: "frees_other", label: "By others", number: true, width: "11ch", cell: (row) => count(row.frees_other) },
 	{ name: "alloc_time", label: "In the allocator", number: true, width: "15ch", cell: (row) => ns(row.alloc_time), text: (row) => String(row.alloc_time ?? "") },
