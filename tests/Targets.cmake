@@ -92,6 +92,8 @@ foreach(name bump claims)
 endforeach()
 heapwise_target(handlers handlers.c expect.c)
 target_link_libraries(target_handlers PRIVATE target_libbump)
+heapwise_target(bare bare.c expect.c)
+target_link_libraries(target_bare PRIVATE target_libbump)
 heapwise_target(claims claims.c)
 target_link_libraries(target_claims PRIVATE target_libclaims)
 

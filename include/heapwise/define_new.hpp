@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * From here on `new` tells the type of what it makes (types.hpp); undef_new.hpp ends it. To be included
- * after all headers that use placement new, those of the standard library among them; as often as
- * needed, hence no guard. */
+ * From here on `new` declares the type of what it allocates (types.hpp); undef_new.hpp ends this. Include it
+ * after all headers that use placement new, such as those of the standard library. It can be included
+ * several times, hence no guard. */
 #include "types.hpp"
 
 #ifdef HEAPWISE_TYPES

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * What a program may tell Heapwise while it is being recorded. Header only: the functions are found
- * in the recorder when it is loaded, and do nothing otherwise, so a program can keep these calls in
- * production and needs no library to link. heapwise-api(3) says more.
+ * Control of recording from inside a program. Header only: the functions call the recorder if it is loaded
+ * and do nothing otherwise, so a program can keep these calls in production and needs no library to link.
+ * heapwise-api(3) describes them in detail.
  *
  *	#include <heapwise/heapwise.h>
  *
- *	heapwise_pause();                 // set-up that should not be in the profile
+ *	heapwise_pause();                 // keep set-up out of the profile
  *	load_configuration();
  *	heapwise_resume();
- *	heapwise_phase_begin("requests"); // seen in info, dump and the JSON report
+ *	heapwise_phase_begin("requests"); // shown by info, dump and the JSON report
  *	serve_requests();
  *	heapwise_phase_end("requests");
- *	heapwise_restart("shutdown.hwt"); // what follows goes to a file of its own
+ *	heapwise_restart("shutdown.hwt"); // later events go to a separate file
  *
- * Any thread may call any of these. In a signal handler only heapwise_state, heapwise_pause,
- * heapwise_resume and the marks without a callback are safe. errno is changed only where -1 is
- * returned. Functions that return int give 0, and do nothing, where nothing is recorded. */
+ * All functions can be called from any thread. In a signal handler only heapwise_state, heapwise_pause,
+ * heapwise_resume and marks without a callback are safe. errno is changed only if -1 is returned.
+ * If nothing is recorded, functions that return int do nothing and return 0. */
 #ifndef HEAPWISE_H
 #define HEAPWISE_H
 
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* Landing points in the recorder; weak, so that they may be missing. */
+/* Functions of the recorder; weak, so that they may be missing. */
 int heapwise_recorder_state(void) __attribute__((weak));
 void heapwise_recorder_pause(int paused) __attribute__((weak));
 int heapwise_recorder_stop(void) __attribute__((weak));
@@ -43,12 +43,12 @@ void heapwise_recorder_object(int what, uint64_t address, uint64_t size, const c
 
 enum {
 	HEAPWISE_ABSENT = 0,    /* not run under Heapwise */
-	HEAPWISE_DORMANT = 1,   /* recorder loaded, this process is not recorded (now) */
+	HEAPWISE_DORMANT = 1,   /* recorder loaded, but this process is not, or no longer, recorded */
 	HEAPWISE_RECORDING = 2,
 	HEAPWISE_PAUSED = 3
 };
 
-/* One of the above. */
+/* Returns one of the above. */
 static inline int heapwise_state(void)
 {
 	return heapwise_recorder_state ? heapwise_recorder_state() : HEAPWISE_ABSENT;
@@ -56,7 +56,7 @@ static inline int heapwise_state(void)
 
 /* ---- which allocations are recorded ---- */
 
-/* From here on allocations are not recorded; the ends of recorded blocks still are. */
+/* Stops recording allocations; frees of recorded blocks are still recorded. */
 static inline void heapwise_pause(void)
 {
 	if (heapwise_recorder_pause)
@@ -71,44 +71,44 @@ static inline void heapwise_resume(void)
 
 /* ---- the file ---- */
 
-/* After every `count` allocations of the process what was recorded is made to be in the file, so
- * that it is there even if the program and its monitor are killed. 0, the default: about once a
- * second, and at the end. The program does not wait for it: the file is complete up to the count-th
- * allocation within about a tenth of a second. */
+/* Saves the trace after every `count` allocations of the process, so that these events are in the file
+ * even if the program and its monitor are killed. With 0, the default, the trace is saved about once per
+ * second and at the end. The program does not wait: the file is complete up to the count-th allocation
+ * within about 0.1 s. */
 static inline void heapwise_autosave(uint64_t count)
 {
 	if (heapwise_recorder_autosave)
 		heapwise_recorder_autosave(count);
 }
 
-/* The same now: when it returns 0, everything that this thread has done so far is in the file. -1
- * and errno, after 10 seconds at the most, if that could not be had. */
+/* Saves now: when it returns 0, everything that this thread has done so far is in the file. Returns -1
+ * and sets errno, after at most 10 seconds, if that was not possible. */
 static inline int heapwise_save(void)
 {
 	return heapwise_recorder_save ? heapwise_recorder_save() : 0;
 }
 
-/* Writes a dump, as text (HeapLog version 4, see heapwise-export(1)): what is live, who allocated it, and, if
- * `freed` is not 0, what was freed. filename NULL: a name beside the trace, with the next number. When it
- * returns 0 the dump is there; other threads' work of just now may be in it. -1 and errno, after 10
- * seconds at the most; a dump that takes longer is still written. */
+/* Writes a text dump (HeapLog version 4, see heapwise-export(1)): live memory with its allocation stacks and, if
+ * `freed` is not 0, freed memory. filename NULL: a name beside the trace, with the next number. When it
+ * returns 0 the dump is complete; it may contain what other threads did in the meantime. Returns -1 and sets
+ * errno after at most 10 seconds; a dump that takes longer is still written. */
 static inline int heapwise_dump(const char *filename, int freed)
 {
 	return heapwise_recorder_dump ? heapwise_recorder_dump(filename, freed) : 0;
 }
 
-/* Ends the recording; the program goes on unrecorded. When it returns 0 the file is complete and
- * closed. -1 and errno, after 10 seconds at the most, if the monitor has not done that yet;
- * nothing is recorded any more in any case. */
+/* Ends the recording; the program continues unrecorded. When it returns 0 the file is complete and
+ * closed. Returns -1 and sets errno, after at most 10 seconds, if the monitor has not finished yet;
+ * recording has ended even so. */
 static inline int heapwise_stop(void)
 {
 	return heapwise_recorder_stop ? heapwise_recorder_stop() : 0;
 }
 
-/* Begins a new recording in `filename`, which is replaced if it exists; the one under way, if any, is
- * ended as heapwise_stop does. Blocks that were allocated before are unknown in the new file.
- * Relative names are relative to the present working directory. -1 and errno if that is not
- * possible: the recording that was under way then goes on. */
+/* Starts a new recording in `filename`, which is replaced if it exists. A running recording is ended as
+ * by heapwise_stop. Blocks that were allocated before are unknown in the new file. Relative names are
+ * relative to the current working directory. Returns -1 and sets errno if that is not possible; the
+ * previous recording then continues. */
 static inline int heapwise_restart(const char *filename)
 {
 	return heapwise_recorder_restart ? heapwise_recorder_restart(filename) : 0;
@@ -116,7 +116,7 @@ static inline int heapwise_restart(const char *filename)
 
 /* ---- moments ---- */
 
-/* Puts a mark with this number into the trace. */
+/* Writes a mark with this number to the trace. */
 static inline void heapwise_mark(uint64_t number)
 {
 	if (heapwise_recorder_mark)
@@ -124,7 +124,7 @@ static inline void heapwise_mark(uint64_t number)
 }
 
 /* Marks and phases with names. Names are cut after 59 bytes, and a recording keeps 1,023 different
- * ones. Phases may overlap; a phase goes from a begin to the next end of the same name. */
+ * names. Phases can overlap; a phase lasts from its begin to the next end with the same name. */
 static inline void heapwise_mark_named(const char *name)
 {
 	if (heapwise_recorder_name)
@@ -145,8 +145,8 @@ static inline void heapwise_phase_end(const char *name)
 
 /* ---- types ---- */
 
-/* What is in the block that the pointer points into: `count` elements (0: unknown) of a type of this name.
- * Names are cut, and counted among those of marks, as said above; C++ programs have heapwise/types.hpp,
+/* Declares the contents of the block that the pointer points into: `count` elements (0: unknown) of the type
+ * with this name. Names have the same limits as those of marks. C++ programs can use heapwise/types.hpp,
  * which needs no names. A later call for the same block replaces an earlier one. Returns the pointer. */
 static inline void *heapwise_set_type(void *pointer, const char *name, uint64_t count)
 {
@@ -155,13 +155,13 @@ static inline void *heapwise_set_type(void *pointer, const char *name, uint64_t 
 	return pointer;
 }
 
-/* ---- objects of the program's own ---- */
+/* ---- objects that the program manages itself ---- */
 
-/* An interpreter, or a pool, gives an object away, of a type with this name (NULL: unknown), and takes it back or
- * collects it. They stand in the trace beside malloc's blocks, with the kind "pool" and the stack of the call; the memory
- * that they are cut from is told by malloc or not, as the program gets it. The name counts as in heapwise_set_type.
- * Objects must not lie at one address at a time; an object and a block of malloc may. Traces that know the language's own
- * functions are written with heapwise/writer.h. */
+/* Record an object that an interpreter or a pool allocates, with the name of its type (NULL: unknown), and that it was
+ * freed or collected. Such objects are in the trace beside malloc's blocks, with the kind "pool" and the stack of the call.
+ * The memory that contains them is recorded as usual if it comes from malloc. Names have the limits of heapwise_set_type.
+ * Two live objects must not have the same address; an object and a malloc block may. To write traces with the functions
+ * of the interpreted language, use heapwise/writer.h. */
 static inline void heapwise_alloc(const void *pointer, uint64_t size, const char *type)
 {
 	if (heapwise_recorder_object && pointer)
@@ -174,8 +174,8 @@ static inline void heapwise_free(const void *pointer)
 		heapwise_recorder_object(1, (uintptr_t)pointer, 0, (const char *)0);
 }
 
-/* So many bytes were read or written there: by code that 'heapwise cc' has not instrumented, a just-in-time compiler's
- * for example. It counts as an access of the block of malloc that they lie in, with --access exact or adaptive. */
+/* Records that code which 'heapwise cc' did not instrument, such as that of a just-in-time compiler, read or wrote this
+ * many bytes. With --access exact or adaptive it counts as an access to the malloc block that contains them. */
 static inline void heapwise_access(const void *pointer, uint64_t bytes, int written)
 {
 	if (heapwise_recorder_object && bytes)
@@ -184,18 +184,18 @@ static inline void heapwise_access(const void *pointer, uint64_t bytes, int writ
 
 /* ---- snapshots ---- */
 
-/* What is live at this moment is shown by 'heapwise info'. */
+/* Takes a snapshot; 'heapwise info' shows what was live at that moment. */
 static inline void heapwise_snapshot(void)
 {
 	if (heapwise_recorder_mark)
 		heapwise_recorder_mark(0, 1);
 }
 
-/* callback(argument) is called before a snapshot is taken; NULL: no more. There is one callback per
- * process. It is called by the thread that calls heapwise_snapshot; for a snapshot that is asked for
- * from outside (heapwise ctl) by the next thread that calls any function of this header but
- * heapwise_state and heapwise_autosave, because at no other moment is it known which locks the
- * program holds. A program that makes no such calls can call heapwise_poll now and then. */
+/* Calls callback(argument) before each snapshot; NULL removes the callback. There is one callback per
+ * process. The thread that calls heapwise_snapshot calls it. For a snapshot requested from outside
+ * (heapwise ctl), the next thread that calls any function of this header except heapwise_state and
+ * heapwise_autosave does so, because only then is it known which locks the program holds. A program
+ * that makes no such calls can call heapwise_poll from time to time. */
 static inline void heapwise_on_snapshot(void (*callback)(void *), void *argument)
 {
 	if (heapwise_recorder_on_snapshot)
@@ -212,7 +212,7 @@ static inline void heapwise_poll(void)
 }
 #endif
 
-/* struct node *node = HEAPWISE_TYPE(malloc(sizeof *node), struct node); nothing but a cast unless
+/* struct node *node = HEAPWISE_TYPE(malloc(sizeof *node), struct node); only a cast unless
  * HEAPWISE_TYPES is defined. In C++ it needs heapwise/types.hpp. */
 #ifndef __cplusplus
 #ifdef HEAPWISE_TYPES

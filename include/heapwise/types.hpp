@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Types of heap objects, told by a C++ program to the Heapwise that records it. C++11 and later, gcc and
- * clang; header only. Nothing of it remains unless HEAPWISE_TYPES is defined, and a program that is
- * built with it runs without Heapwise as well. heapwise-types(3) says more.
+ * Declares the types of a C++ program's heap objects, for Heapwise to record. C++11 and later, gcc and
+ * clang; header only. It has no effect unless HEAPWISE_TYPES is defined, and a program that is
+ * built with it also runs without Heapwise. heapwise-types(3) describes it in detail.
  *
  *	#include <vector>                    // all other headers first
  *	#include <heapwise/types.hpp>
- *	#include <heapwise/define_new.hpp>   // from here on new tells the type
+ *	#include <heapwise/define_new.hpp>   // from here on new declares the type
  *
  *	auto *node = new Node(left, right);
  *	auto *items = heapwise::new_array<Item>(100);
@@ -17,8 +17,8 @@
  *	::new (raw) Header();
  *	#include <heapwise/define_new.hpp>
  *
- * The type's identity is the address of a variable of one byte that each type has; its name is looked up
- * in the symbol table after the run. (A stripped program needs its separate debug file for that.) */
+ * A type is identified by the address of a one-byte variable. Its name is looked up in the symbol table
+ * after the run, so a stripped program needs its separate debug file. */
 #ifndef HEAPWISE_TYPES_HPP
 #define HEAPWISE_TYPES_HPP
 
@@ -35,14 +35,14 @@
 namespace heapwise {
 namespace detail {
 
-/* Exists only to have a name and an address. Not const, so that no linker takes two for one. */
+/* Exists only to have a name and an address. Not const, so that no linker merges two of them. */
 template <class T> struct type_tag {
 	static char here;
 };
 template <class T> char type_tag<T>::here;
 
-/* Told after the allocation, which the recorder has seen for itself: a program in which the header is
- * switched off is recorded just the same, without types. */
+/* Called after the allocation, which the recorder sees by itself: with the header switched off, a program
+ * is still recorded, without types. */
 template <class T> inline void tell(const volatile void *pointer, std::uint64_t count)
 {
 	typedef typename std::remove_cv<T>::type bare;
@@ -56,9 +56,9 @@ template <class T> inline void tell(const volatile void *pointer, std::uint64_t 
 } /* namespace heapwise */
 
 /* `new T(…)` becomes `heapwise_new() ->* new (heapwise_one{}) T(…)`. The operator is infix, so that no
- * parenthesis needs to be closed behind the new-expression, and binds tighter than all but a cast. The
- * argument tells single objects from arrays, whose operator is deleted: without the number of elements
- * their type is half of what can be known. */
+ * parenthesis needs to be closed after the new-expression, and binds tighter than everything but a cast. The
+ * argument distinguishes single objects from arrays, whose operator is deleted, because an array's type
+ * also needs its number of elements. */
 struct heapwise_one {};
 
 inline void *operator new(std::size_t size, const heapwise_one &) { return ::operator new(size); }
@@ -96,15 +96,15 @@ struct heapwise_new {
 	dereferenced operator*() const { return dereferenced(); }
 };
 
-/* In a class that has an operator new of its own, so that `new` finds it. */
+/* For classes with their own operator new, so that `new` finds it. */
 #define HEAPWISE_MEMBER_NEW                                                                        \
 	static void *operator new(std::size_t size, const heapwise_one &) { return operator new(size); } \
 	static void operator delete(void *pointer, const heapwise_one &) { operator delete(pointer); }
 
 namespace heapwise {
 
-/* What is in the block that the pointer points into: `count` objects of type T, 0 = unknown. T may be any
- * type, also one that exists only to give the block a name: set_type<struct image_buffer>(pixels). */
+/* Declares the contents of the block that the pointer points into: `count` objects of type T, 0 = unknown. T can be
+ * any type, including one that exists only for its name: set_type<struct image_buffer>(pixels). */
 template <class T> inline void set_type(const volatile void *pointer, std::uint64_t count = 0)
 {
 	detail::tell<T>(pointer, count);
@@ -114,7 +114,7 @@ template <class T> inline void set_type(T *pointer, std::uint64_t count = 0)
 	detail::tell<T>(pointer, count);
 }
 
-/* The same, and gives the pointer back. */
+/* The same; returns the pointer. */
 template <class T> inline T *log_type(T *pointer, std::uint64_t count = 0)
 {
 	detail::tell<T>(pointer, count);
@@ -126,7 +126,7 @@ template <class Name, class T> inline T *log_type_as(T *pointer, std::uint64_t c
 	return pointer;
 }
 
-/* new T[count] and new T[count](), told as `count` of Name. delete[] ends them. */
+/* new T[count] and new T[count](), declared as `count` objects of Name. Free them with delete[]. */
 template <class T, class Name = T> inline T *new_array(std::size_t count)
 {
 	return log_type_as<Name>(new T[count], count);
@@ -136,7 +136,7 @@ template <class T, class Name = T> inline T *new_array_zeroed(std::size_t count)
 	return log_type_as<Name>(new T[count](), count);
 }
 
-/* As std::allocator, for containers. */
+/* A std::allocator for containers that declares types. */
 template <class T> struct allocator {
 	typedef T value_type;
 	typedef std::true_type propagate_on_container_move_assignment;

@@ -79,17 +79,20 @@ static const struct {
 	[SAVING_CPU_NS] = {.look = 0.03, .costly = 0.10, .small = 10e6, .tiny = 1e6},
 };
 
+static bool is_small_peak(const struct finding *finding) { return finding_holds_peak(finding) && finding->saving.amount < PEAK_SMALL; }
+
 /* The most that a finding of its kind can be. */
 static u32 level_at_most(const struct finding *finding)
 {
 	switch (finding->kind) {
 	case FINDING_KEPT: /* freeing it at the end would save nothing before */
 		return LEVEL_MINOR;
-	case FINDING_PEAK: /* it may all be needed */
+	case FINDING_PEAK: /* it may all be needed: to hold a document is what some programs are for */
+		return LEVEL_LOOK;
 	case FINDING_BURST:
 		return finding->saving.share < 0.75 ? LEVEL_LOOK : LEVEL_COSTLY;
 	case FINDING_LEAK:
-		return finding->chunk_class == CLASS_LOST ? LEVEL_COSTLY : LEVEL_LOOK;
+		return finding->chunk_class == CLASS_POSSIBLE ? LEVEL_LOOK : LEVEL_COSTLY;
 	case FINDING_GROWTH: /* a short run may just not have come to its end */
 		return finding->bytes_per_s > 0 && !finding->short_run ? LEVEL_COSTLY : LEVEL_LOOK;
 	default:
@@ -101,13 +104,13 @@ static u32 level_of(const struct finding *finding)
 {
 	const struct saving *saving = &finding->saving;
 	/* A leak that grows has no end. */
-	u32 unit = finding->bytes_per_s > 0 ? SAVING_BYTES_PER_S : saving->unit;
+	u32 unit = finding->kind == FINDING_LEAK && finding->bytes_per_s > 0 ? SAVING_BYTES_PER_S : saving->unit;
 	u32 level = saving->share >= limits[unit].costly ? LEVEL_COSTLY : saving->share >= limits[unit].look ? LEVEL_LOOK : LEVEL_MINOR;
 	u32 most = level_at_most(finding);
 
 	if (finding->kind == FINDING_MISUSE)
 		return finding->confidence == SURE_MEASURED ? LEVEL_COSTLY : LEVEL_MINOR;
-	if (saving->amount < (finding_holds_peak(finding) ? PEAK_SMALL : limits[unit].small))
+	if (is_small_peak(finding) || saving->amount < limits[unit].small)
 		return LEVEL_MINOR;
 	return level < most ? level : most;
 }
@@ -124,7 +127,7 @@ void finding_settle(const struct finding_costs *self, struct finding *finding)
 		if (share > saving->share)
 			*saving = (struct saving){unit, finding->amounts[unit], share};
 	}
-	if (finding->kind == FINDING_GROWTH && finding->bytes_per_s > 0) {
+	if (finding->kind == FINDING_GROWTH && finding->bytes_per_s > 0 && !finding->short_run) {
 		saving->unit = SAVING_BYTES_PER_S;
 		saving->amount = finding->bytes_per_s;
 	}
@@ -144,6 +147,8 @@ bool finding_is_listed(const struct finding *finding, const struct findings_quer
 /* What a person would thank us for first. */
 static u32 concern(const struct finding *finding)
 {
+	if (is_small_peak(finding))
+		return 8;
 	switch (finding->kind) {
 	case FINDING_MISUSE:
 		return finding->confidence == SURE_MEASURED ? 0 : 9;

@@ -6,6 +6,8 @@
 #include "analysis/findings.h"
 #include "analysis/folds.h"
 
+static const struct finding_frame no_frame = {"", "", "", 0, 0};
+
 static struct finding_frame frame_of(const struct stack_names *names, u32 i, u64 offset)
 {
 	struct finding_frame frame = {.function = "",
@@ -41,8 +43,7 @@ static void take(struct taking *self, const struct finding_frame *one)
 
 struct finding_place finding_place(const struct stack_source *source, struct frame_id id)
 {
-	static const struct finding_frame none = {"", "", "", 0, 0};
-	struct taking found = {{none, none}, 0}, own = found, first = found;
+	struct taking found = {{no_frame, no_frame}, 0}, own = found, first = found;
 
 	for (u32 at = id.index; at && found.count < 2;) {
 		const struct frame *frame =
@@ -64,12 +65,25 @@ struct finding_place finding_place(const struct stack_source *source, struct fra
 		at = frame->parent;
 	}
 	if (found.count < 2)
-		found.frames[found.count] = none;
+		found.frames[found.count] = no_frame;
 	if (!found.count)
 		found = own; /* wrappers only: the innermost has to do */
 	if (!found.count)
-		return (struct finding_place){first.count > 0, first.frames[0], none};
+		return (struct finding_place){first.count > 0, first.frames[0], no_frame};
 	return (struct finding_place){false, found.frames[0], found.frames[1]};
+}
+
+struct finding_place finding_place_of(const struct stack_source *source, const struct finding *finding)
+{
+	struct stack_source bare = *source;
+	struct finding_place place;
+
+	if (!finding->of_arena)
+		return finding_place(source, finding->frame);
+	bare.folds = NULL;
+	place = finding_place(&bare, finding->frame);
+	place.caller = no_frame;
+	return place;
 }
 
 static u64 hash_frame(u64 hash, const struct finding_frame *frame, bool lines)

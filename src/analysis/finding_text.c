@@ -52,17 +52,15 @@ static struct unit_text mean_time(const struct finding *finding, const struct mo
 	return units_ns(rounded(tick_clock_span_ns(&model->clock, ticks)));
 }
 
-/* "MiB a second" of growth, or nothing where it does not grow, or the run was too short to say. */
+/* "MiB a second" of growth, or nothing where it does not grow, or the run was too short for a forecast. */
 static void put_rate(struct strbuf *out, const struct finding *finding)
 {
 	double gib_ns = 0x1p30 / finding->bytes_per_s * 1e9;
 
-	if (finding->bytes_per_s <= 0)
+	if (finding->bytes_per_s <= 0 || finding->short_run)
 		return;
 	strbuf_addf(out, ", by %s a second", units_bytes(rounded(finding->bytes_per_s)).text);
-	if (finding->short_run)
-		strbuf_add(out, " in this short run");
-	else if (gib_ns < 100.0 * 24 * 3600 * 1e9)
+	if (gib_ns < 100.0 * 24 * 3600 * 1e9)
 		strbuf_addf(out, " (1 GiB in %s)", units_ns(rounded(gib_ns)).text);
 }
 
@@ -98,10 +96,14 @@ static void put_leak(struct strbuf *out, const struct finding *finding, const st
 	strbuf_addf(out, " %s never freed", was_or_were(finding, model));
 	if (finding->chunk_class == CLASS_LOST)
 		strbuf_addf(out, ", and nothing points to %s any more", one ? "it" : "them");
+	else if (finding->chunk_class == CLASS_INDIRECT)
+		strbuf_addf(out, ", and only lost chunks point to %s", one ? "it" : "them");
 	else if (finding->chunk_class == CLASS_POSSIBLE)
 		strbuf_add(out, ", and only interior pointers remain");
 	else if (finding->chunk_class == CLASS_REACHABLE)
 		strbuf_addf(out, ", though pointers to %s remain", one ? "it" : "them");
+	if (finding->led_bytes)
+		strbuf_addf(out, ", nor to %s that only %s", units_bytes(finding->led_bytes).text, one ? "it leads to" : "they lead to");
 	if (finding->bytes_per_s > 0) {
 		strbuf_add(out, "; they grow");
 		put_rate(out, finding);
@@ -188,18 +190,19 @@ static void put_growing(struct strbuf *out, const struct finding *finding, const
 
 static void put_growth(struct strbuf *out, const struct finding *finding)
 {
-	if (finding->bytes_per_s > 0) {
+	if (finding->short_run)
+		strbuf_addf(out, "Live bytes grew to %s until the end of this short run", units_bytes(finding->bytes).text);
+	else
 		strbuf_add(out, "Live bytes grow until the end");
-		put_rate(out, finding);
-	} else {
-		strbuf_addf(out, "Live bytes grew to %s in this short run, and never shrank",
-			    units_bytes(finding->bytes).text);
-	}
+	put_rate(out, finding);
 }
 
 static void put_peak(struct strbuf *out, const struct finding *finding)
 {
-	if (finding->of_type && finding->min_size == finding->max_size)
+	if (finding->of_arena)
+		strbuf_addf(out, "An arena that %u stacks fill holds %s at the peak, in blocks of %s to %s", finding->points,
+			    units_bytes(finding->bytes).text, units_bytes(finding->min_size).text, units_bytes(finding->max_size).text);
+	else if (finding->of_type && finding->min_size == finding->max_size)
 		strbuf_addf(out, "Blocks of %s bytes, from %u stacks, hold %s at the peak", units_count(finding->min_size).text,
 			    finding->points, units_bytes(finding->bytes).text);
 	else if (finding->of_type)
@@ -291,6 +294,8 @@ static const char *leak_repair(const struct finding *finding)
 	switch (finding->chunk_class) {
 	case CLASS_LOST:
 		return "free them before the last pointer goes";
+	case CLASS_INDIRECT:
+		return "free them with what leads to them";
 	case CLASS_POSSIBLE:
 		return "free them before the pointer to the start goes";
 	case CLASS_REACHABLE:
@@ -326,6 +331,8 @@ const char *finding_repair(const struct finding *finding)
 		return of_misuse[finding->misuse];
 	if (finding->kind == FINDING_LEAK || finding->kind == FINDING_KEPT)
 		return leak_repair(finding);
+	if (finding->of_arena)
+		return "put less into it, or free it sooner; --no-fold shows who fills it";
 	if (finding->kind == FINDING_RESIDENT)
 		return 2 * finding->free_bytes >= finding->bytes ? "call malloc_trim() after it, or free what was allocated last first"
 								 : "allocate what stays apart from what goes";
@@ -414,7 +421,7 @@ static void put_frame(struct strbuf *out, const struct finding_frame *frame)
 const char *finding_where(const struct finding *finding, const struct stack_source *source,
 			  struct result *result)
 {
-	struct finding_place place = finding_place(source, finding->frame);
+	struct finding_place place = finding_place_of(source, finding);
 	const char *type = stack_type(source, finding->frame);
 	struct strbuf text = {0};
 
@@ -501,7 +508,7 @@ static const struct result_column columns[COLUMNS] = {
 static void fill_place(const struct finding *finding, const struct stack_source *source,
 		       struct value *row, struct result *table)
 {
-	struct finding_place place = finding_place(source, finding->frame);
+	struct finding_place place = finding_place_of(source, finding);
 	const char *type = stack_type(source, finding->frame);
 
 	if (*place.own.function)

@@ -21,9 +21,10 @@ struct finder {
 	const struct inferences *inferences;
 	struct map by_key;  /* hash of kind and place → row + 1 */
 	struct map leaking; /* points with a leak */
-	struct map rising;  /* points whose growth is judged: row of the growth table + 1 */
-	struct map rose;    /* in a run too short for that: points that grew all the time */
+	struct map rising;  /* points that grow: number of their course + 1 */
 	const struct growth_table *growth;
+	bool led;      /* all lost chunks are of one place: what is indirectly lost is told there */
+	u64 led_bytes; /* that is to be told yet */
 	struct finding_costs costs;
 };
 
@@ -67,6 +68,7 @@ static void merge(struct finding *into, const struct finding *from)
 	into->growth_runs += from->growth_runs;
 	into->bytes_per_s += from->bytes_per_s;
 	into->left_bytes += from->left_bytes;
+	into->led_bytes += from->led_bytes;
 	into->temporary &= from->temporary;
 	if (from->confidence > into->confidence)
 		into->confidence = from->confidence;
@@ -84,6 +86,9 @@ static void merge(struct finding *into, const struct finding *from)
 	}
 }
 
+/* Nothing but lost chunks leads to what is indirectly lost. */
+static bool is_certain(u8 chunk_class) { return chunk_class == CLASS_LOST || chunk_class == CLASS_INDIRECT; }
+
 /* Adds a finding of one point, or to the one of the same kind at the same place. */
 static int add(struct finder *self, struct finding one, struct err *err)
 {
@@ -91,7 +96,7 @@ static int add(struct finder *self, struct finding one, struct err *err)
 	u64 seed = (u64)one.kind << 16 | (u64)one.chunk_class << 8 | one.misuse;
 	u64 *row;
 
-	if (place.foreign && one.kind != FINDING_MISUSE && (one.kind != FINDING_LEAK || one.chunk_class != CLASS_LOST))
+	if (place.foreign && one.kind != FINDING_MISUSE && (one.kind != FINDING_LEAK || !is_certain(one.chunk_class)))
 		return 0; /* nothing that the program's developer could change */
 	one.points = 1;
 	finding_settle(&self->costs, &one);
@@ -313,14 +318,35 @@ static int add_calls(struct finder *self, u32 point, struct err *err)
 /* What is reachable may be kept on purpose, and so may what no scan has judged. */
 static bool is_leak(u8 chunk_class)
 {
-	return chunk_class == CLASS_LOST || chunk_class == CLASS_POSSIBLE;
+	return chunk_class == CLASS_LOST || chunk_class == CLASS_INDIRECT || chunk_class == CLASS_POSSIBLE;
+}
+
+/* Whether all lost chunks are of one place. */
+static bool is_lost_at_one_place(const struct finder *self, const struct leak_table *leaks)
+{
+	u64 first = 0;
+
+	for (u64 i = 0; i < leaks->rows.count; i++) {
+		const struct leak_row *row = &leaks->rows.data[i];
+		struct finding_place place;
+		u64 hash;
+
+		if (row->chunk_class != CLASS_LOST)
+			continue;
+		place = finding_place(self->source, self->model->points.data[row->point.index].frame);
+		hash = finding_place_hash(&place, 0, true);
+		if (first && hash != first)
+			return false;
+		first = hash;
+	}
+	return first != 0;
 }
 
 static const struct growth_row *growth_of(const struct finder *self, u32 point)
 {
-	const u64 *row = map_find(&self->rising, point);
+	const u64 *course = map_find(&self->rising, point);
 
-	return row ? &self->growth->rows.data[*row - 1] : NULL;
+	return course ? &self->growth->courses.data[*course - 1].growth : NULL;
 }
 
 /* One thing that lives to the end is usual; many stacks may keep one each at the same place. */
@@ -339,8 +365,7 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 	const struct growth_row *rises;
 	u64 *lost;
 	struct finding one = {.kind = is_leak(row->chunk_class) ? FINDING_LEAK : FINDING_KEPT,
-			      .confidence = row->chunk_class == CLASS_LOST ? SURE_MEASURED
-									   : SURE_INFERRED,
+			      .confidence = is_certain(row->chunk_class) ? SURE_MEASURED : SURE_INFERRED,
 			      .chunk_class = row->chunk_class,
 			      .frame = point->frame,
 			      .chunks = row->chunks,
@@ -350,16 +375,13 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 			      .min_size = known->min_size,
 			      .max_size = known->max_size};
 
-	/* What only lost chunks lead to goes with them. */
-	if (row->chunk_class == CLASS_INDIRECT)
-		return 0;
 	if (self->model->count_shift && one.confidence == SURE_MEASURED)
 		one.confidence = SURE_ESTIMATED;
 	one.byte_ticks = kept->byte_ticks * share((double)row->bytes, (double)kept->bytes);
 	one.amounts[SAVING_PEAK_BYTES] = (double)row->bytes;
 	rises = growth_of(self, row->point.index);
 	/* What grows and is not certainly lost is told as growth: many containers have interior pointers only. */
-	if ((rises || map_find(&self->rose, row->point.index)) && row->chunk_class != CLASS_LOST)
+	if (rises && !is_certain(row->chunk_class))
 		return 0;
 	if (rises && 2 * (double)row->bytes >= rises->growth_bytes)
 		one.bytes_per_s = rises->bytes_per_s;
@@ -370,10 +392,17 @@ static int add_leak(struct finder *self, const struct leak_row *row, struct err 
 	if (!lost)
 		return no_memory(err);
 	*lost += is_leak(row->chunk_class) ? row->bytes : 0;
+	if (self->led && row->chunk_class == CLASS_INDIRECT)
+		return 0;
+	if (self->led && row->chunk_class == CLASS_LOST) {
+		one.led_bytes = self->led_bytes;
+		one.amounts[SAVING_PEAK_BYTES] += (double)self->led_bytes;
+		self->led_bytes = 0;
+	}
 	return add(self, one, err);
 }
 
-/* Growth that is for the most part told as a leak. */
+/* Bytes that are for the most part told as a leak. */
 static bool is_lost(const struct finder *self, u32 point, u64 bytes)
 {
 	const u64 *lost = map_find(&self->leaking, point);
@@ -387,13 +416,13 @@ static int add_growth(struct finder *self, const struct growth_row *row, struct 
 	struct finding one = {.kind = FINDING_GROWTH,
 			      .confidence = SURE_INFERRED,
 			      .frame = point->frame,
-			      .bytes = (u64)row->growth_bytes,
+			      .bytes = is_short(self->model) ? row->to_bytes : (u64)row->growth_bytes,
 			      .bytes_per_s = row->bytes_per_s,
 			      .short_run = is_short(self->model),
 			      .chunks = point->allocations,
 			      .of_chunks = point->allocations};
 
-	if (is_lost(self, row->point.index, (u64)row->growth_bytes))
+	if (is_lost(self, row->point.index, one.bytes))
 		return 0;
 	one.amounts[SAVING_PEAK_BYTES] = (double)row->to_bytes;
 	return add(self, one, err);
@@ -409,12 +438,12 @@ static bool is_noise(const struct model *model, const struct model_point *point)
 	       point->at_peak_bytes < model_count(model, point->at_peak_chunks) * interval;
 }
 
-static bool grew(const struct finder *self, const struct growth_course *course)
+static bool grows(const struct finder *self, const struct growth_course *course)
 {
-	return self->growth->not_judged && course->rising_bytes && !is_noise(self->model, &self->model->points.data[course->point.index]);
+	return course->grows && !is_noise(self->model, &self->model->points.data[course->point.index]);
 }
 
-/* The largest points: those that grew through the whole of a run too short for a trend, and those that hold the peak. */
+/* One of the largest points may hold the peak. */
 static int add_course(struct finder *self, const struct growth_course *course, struct err *err)
 {
 	const struct model_point *point = &self->model->points.data[course->point.index];
@@ -429,14 +458,9 @@ static int add_course(struct finder *self, const struct growth_course *course, s
 			      .left_bytes = course->end_bytes,
 			      .amounts = {[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes}};
 
-	if (is_noise(self->model, point))
+	if (!one.bytes || is_noise(self->model, point) || is_lost(self, course->point.index, one.bytes))
 		return 0;
-	if (grew(self, course) && !is_lost(self, course->point.index, course->rising_bytes)) {
-		one.kind = FINDING_GROWTH;
-		one.confidence = SURE_INFERRED;
-		one.bytes = course->rising_bytes;
-	}
-	return one.bytes ? add(self, one, err) : 0;
+	return add(self, one, err);
 }
 
 static int add_misuse(struct finder *self, const struct misuse_row *row, struct err *err)
@@ -453,23 +477,23 @@ static int add_misuse(struct finder *self, const struct misuse_row *row, struct 
 
 static int add_reported(struct finder *self, const struct leak_report *leaks, struct err *err)
 {
+	const struct growth_course *courses = leaks->growth.courses.data;
 	int status = 0;
 
 	self->growth = &leaks->growth;
-	for (u64 i = 0; i < leaks->growth.rows.count && status == 0; i++)
-		if (!map_put(&self->rising, leaks->growth.rows.data[i].point.index, i + 1))
-			status = no_memory(err);
+	self->led = is_lost_at_one_place(self, &leaks->leaks);
+	self->led_bytes = leaks->leaks.classes[CLASS_INDIRECT].bytes;
 	for (u64 i = 0; i < leaks->growth.courses.count && status == 0; i++)
-		if (grew(self, &leaks->growth.courses.data[i]) && !map_put(&self->rose, leaks->growth.courses.data[i].point.index, 1))
+		if (grows(self, &courses[i]) && !map_put(&self->rising, courses[i].point.index, i + 1))
 			status = no_memory(err);
 	for (u64 i = 0; i < leaks->misuse.rows.count && status == 0; i++)
 		status = add_misuse(self, &leaks->misuse.rows.data[i], err);
 	for (u64 i = 0; i < leaks->leaks.rows.count && status == 0; i++)
 		status = add_leak(self, &leaks->leaks.rows.data[i], err);
-	for (u64 i = 0; i < leaks->growth.rows.count && status == 0; i++)
-		status = add_growth(self, &leaks->growth.rows.data[i], err);
 	for (u64 i = 0; i < leaks->growth.courses.count && status == 0; i++)
-		status = add_course(self, &leaks->growth.courses.data[i], err);
+		status = grows(self, &courses[i]) ? add_growth(self, &courses[i].growth, err) : 0;
+	for (u64 i = 0; i < leaks->growth.courses.count && status == 0; i++)
+		status = add_course(self, &courses[i], err);
 	return status;
 }
 
@@ -554,7 +578,7 @@ static int number_ids(struct findings *self, struct err *err)
 }
 
 /* Whether one place has most of the peak, whatever is said of it. */
-static bool has_peak_place(struct finder *self)
+static bool has_peak_place(const struct finder *self)
 {
 	bool has = false;
 
@@ -599,51 +623,67 @@ static bool holds_peak_together(const struct finder *self, const struct finding 
 {
 	enum { CHUNKS_LEAST = 64 };
 
+	if (finding->of_arena && finding->min_size == finding->max_size)
+		return false; /* it makes things of one kind */
 	return finding->points > 1 && model_count(self->model, finding->chunks) >= CHUNKS_LEAST &&
 	       finding->amounts[SAVING_PEAK_BYTES] >= PEAK_SHARE * (double)self->model->totals.peak_bytes;
 }
 
-/* Where no place holds most of the peak, a type or a size may. */
-static int add_type_peak(struct finder *self, struct err *err)
+/* The call that gets blocks of whole KiB, whoever it is for: that is how arenas and pools ask for memory, and callers of xmalloc do not. 0 = it
+ * does not. */
+static u64 arena_of(const struct finder *self, u32 point)
 {
-	struct map by_type = {0}; /* likeness → row + 1 */
-	VEC(struct finding) types = {0};
+	enum { BLOCK = 1024 };
+	const struct behaviour *known = &self->behaviour->points[point];
+	struct finding one = {.of_arena = true, .frame = self->model->points.data[point].frame};
+	struct finding_place place;
+
+	if (!known->min_size || known->min_size % BLOCK || known->max_size % BLOCK || self->model->points.data[point].bytes % BLOCK)
+		return 0;
+	place = finding_place_of(self->source, &one);
+	return place.foreign ? 0 : finding_place_hash(&place, 0, false);
+}
+
+/* Where no place holds most of the peak, points that have something in common may; like: what the finding is then. */
+static int add_common_peak(struct finder *self, u64 (*common)(const struct finder *, u32), struct finding like, struct err *err)
+{
+	struct map by_common = {0}; /* what they have in common → row + 1 */
+	VEC(struct finding) found = {0};
 	int status = 0;
 
+	like.kind = FINDING_PEAK;
+	like.confidence = SURE_INFERRED;
+	like.points = 1;
+	like.held = 1;
 	for (u32 i = 0; i < self->model->points.count && status == 0; i++) {
 		const struct model_point *point = &self->model->points.data[i];
-		u64 like = point->at_peak_bytes && !is_noise(self->model, point) ? likeness(self, i) : 0;
-		u64 *row = like ? map_at(&by_type, like) : NULL;
-		struct finding one = {.kind = FINDING_PEAK,
-				      .confidence = SURE_INFERRED,
-				      .of_type = true,
-				      .points = 1,
-				      .frame = point->frame,
-				      .chunks = point->at_peak_chunks,
-				      .of_chunks = point->allocations,
-				      .bytes = point->at_peak_bytes,
-				      .of_bytes = point->bytes,
-				      .held = 1,
-				      .min_size = self->behaviour->points[i].min_size,
-				      .max_size = self->behaviour->points[i].max_size,
-				      .own_weight = (double)point->at_peak_bytes,
-				      .amounts = {[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes}};
+		u64 key = point->at_peak_bytes && !is_noise(self->model, point) ? common(self, i) : 0;
+		u64 *row = key ? map_at(&by_common, key) : NULL;
+		struct finding one = like;
 
-		if (!like)
+		if (!key)
 			continue;
-		snprintf(one.id, sizeof one.id, "%s-%08x", kind_names[one.kind], (u32)like);
-		if (!row || (!*row && !vec_push(&types, one)))
+		one.frame = point->frame;
+		one.chunks = point->at_peak_chunks;
+		one.of_chunks = point->allocations;
+		one.bytes = point->at_peak_bytes;
+		one.of_bytes = point->bytes;
+		one.min_size = self->behaviour->points[i].min_size;
+		one.max_size = self->behaviour->points[i].max_size;
+		one.own_weight = one.amounts[SAVING_PEAK_BYTES] = (double)point->at_peak_bytes;
+		snprintf(one.id, sizeof one.id, "%s-%08x", kind_names[one.kind], (u32)key);
+		if (!row || (!*row && !vec_push(&found, one)))
 			status = no_memory(err);
 		else if (*row)
-			merge(&types.data[*row - 1], &one);
+			merge(&found.data[*row - 1], &one);
 		else
-			*row = types.count;
+			*row = found.count;
 	}
-	for (u64 i = 0; i < types.count && status == 0; i++)
-		if (holds_peak_together(self, &types.data[i]) && !vec_push(&self->findings->rows, types.data[i]))
+	for (u64 i = 0; i < found.count && status == 0; i++)
+		if (holds_peak_together(self, &found.data[i]) && !vec_push(&self->findings->rows, found.data[i]))
 			status = no_memory(err);
-	map_release(&by_type);
-	vec_release(&types);
+	map_release(&by_common);
+	vec_release(&found);
 	return status;
 }
 
@@ -662,7 +702,9 @@ static int collect(struct finder *self, const struct leak_report *leaks, struct 
 	if (status == 0)
 		status = add_resident(self, err);
 	if (status == 0 && !has_peak_place(self))
-		status = add_type_peak(self, err);
+		status = add_common_peak(self, arena_of, (struct finding){.of_arena = true}, err);
+	if (status == 0 && !has_peak_place(self))
+		status = add_common_peak(self, likeness, (struct finding){.of_type = true}, err);
 
 	for (u32 i = 0; i < self->behaviour->count && status == 0; i++) {
 		status = add_space(self, i, err);
@@ -706,7 +748,6 @@ int findings_find(struct findings *self, const struct stack_source *source,
 	map_release(&finder.by_key);
 	map_release(&finder.leaking);
 	map_release(&finder.rising);
-	map_release(&finder.rose);
 	behaviour_table_release(&behaviour);
 	return status;
 }

@@ -68,7 +68,11 @@ struct finding_place {
 	struct finding_frame own, caller; /* caller.module and .function "" = none */
 };
 
+struct finding;
 struct finding_place finding_place(const struct stack_source *source, struct frame_id frame);
+
+/* The same of a finding: an arena is its place whoever fills it. */
+struct finding_place finding_place_of(const struct stack_source *source, const struct finding *finding);
 
 /* Equal for stacks that end in the same two frames of the program's own code; without lines also
  * if a line was inserted above. */
@@ -102,6 +106,7 @@ struct finding {
 	struct growth_run growth;
 	u64 growth_runs;
 	double bytes_per_s; /* of growth and of leaks that grow; 0 = the run was too short to say */
+	u64 led_bytes;      /* leak: indirectly lost, and only chunks of this place can lead to them */
 	double held;        /* peak, burst: part of the run for which at least half of the bytes were live */
 	u64 left_bytes;     /* peak, burst: live at the end of the run; resident: live all the while */
 	u64 free_bytes;     /* resident: on pages without a live block */
@@ -110,6 +115,7 @@ struct finding {
 	bool temporary;
 	bool short_run;    /* growth, leak: the run says nothing of how it would go on */
 	bool of_type;      /* peak: of a type, or of blocks of one size, at several places */
+	bool of_arena;     /* peak: of one call that gets blocks of whole KiB for many callers, which is the place */
 	u8 chunk_class;    /* of a leak: enum chunk_class */
 	u8 misuse;         /* enum misuse_what */
 	double own_weight; /* of the stack that costs most, by which it is chosen */

@@ -16,6 +16,7 @@ enum {
 	NAME_CALLERS = 2, /* and of one whose name says that it allocates something */
 	CALL_CALLERS = 10, /* and of a call without a name: of those several may be in one function */
 	FORM_SIZES = 2,   /* the largest mean size is at least so many times the smallest */
+	NEAR_BYTES = 512, /* of code between a wrapper and a call beside it */
 	SHOWN = 3,
 };
 
@@ -26,6 +27,7 @@ struct function {
 	struct fold fold;
 	bool folded;
 	bool allocates; /* its name says so, and may say of what */
+	bool around;    /* a wrapper, of those that are told by more than their place, is between it and the allocator */
 	u32 through;    /* callers that allocate rather through it */
 	u32 nameless;   /* of a call without a name: what stands for all those of its module; else itself */
 	u64 own;        /* allocations of points at which it is the innermost that is not folded */
@@ -215,6 +217,7 @@ static bool tally_point(struct finder *self, const struct model_point *point)
 
 		if (i == 0 && is_inside(self, &chain))
 			continue;
+		function->around |= i > 0 && self->functions.data[chain.functions[i - 1]].fold.why != FOLD_NEAR;
 		if (!function->folded)
 			add_own(self, function, point->allocations);
 		add_point(&function->fold, self->source->model, point);
@@ -235,6 +238,7 @@ static bool tally(struct finder *self)
 	for (u64 i = 0; i < self->functions.count; i++) {
 		struct function *one = &self->functions.data[i];
 
+		one->around = false;
 		one->through = one->fold.callers = 0;
 		one->own = one->fold.points = one->fold.allocations = one->fold.bytes = one->fold.max_bytes = 0;
 	}
@@ -253,6 +257,8 @@ static bool tally(struct finder *self)
 
 /* ---- the rule ---- */
 
+static bool has_sizes(const struct fold *fold) { return fold->max_bytes / FORM_SIZES >= fold->min_bytes; }
+
 static bool is_wrapper(const struct function *self)
 {
 	const struct fold *fold = &self->fold;
@@ -261,8 +267,24 @@ static bool is_wrapper(const struct function *self)
 		return false;
 	if (self->allocates)
 		return fold->callers >= NAME_CALLERS;
-	return fold->callers >= (*fold->function ? FORM_CALLERS : CALL_CALLERS) && fold->max_bytes / FORM_SIZES >= fold->min_bytes &&
+	return fold->callers >= (*fold->function ? FORM_CALLERS : CALL_CALLERS) && has_sizes(fold) &&
 	       self->through * THROUGH_OF >= fold->callers * THROUGH;
+}
+
+/* A call without a name beside a wrapper without a name: git's do_xmalloc has three callers, and its xmalloc, the next function, dozens. */
+static bool is_beside_wrapper(const struct finder *self, const struct function *one)
+{
+	if (!one->fold.address || one->around || !one->fold.callers || !has_sizes(&one->fold))
+		return false;
+	for (u64 i = 0; i < self->functions.count; i++) {
+		const struct function *other = &self->functions.data[i];
+		u64 a = one->fold.address, b = other->fold.address;
+
+		if (other->folded && other->fold.why == FOLD_FORM && b && (a < b ? b - a : a - b) < NEAR_BYTES &&
+		    strcmp(other->fold.module, one->fold.module) == 0)
+			return true;
+	}
+	return false;
 }
 
 static bool judge(struct finder *self)
@@ -275,6 +297,14 @@ static bool judge(struct finder *self)
 		if (one->folded || !is_wrapper(one))
 			continue;
 		one->fold.why = one->allocates ? FOLD_NAME : FOLD_FORM;
+		more = one->folded = true;
+	}
+	for (u64 i = 0; i < self->functions.count; i++) {
+		struct function *one = &self->functions.data[i];
+
+		if (one->folded || !is_beside_wrapper(self, one))
+			continue;
+		one->fold.why = FOLD_NEAR;
 		more = one->folded = true;
 	}
 	return more;
@@ -359,7 +389,8 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_FUNCTION] = COLUMN("function", "function", VALUE_TEXT, "shown as part of its callers"),
 	[AT_MODULE] = COLUMN("module", "module", VALUE_PATH, "file that has it"),
 	[AT_WHY] = COLUMN("why", "why", VALUE_TEXT,
-			  "asked: named by --wrapper; name: a known name; callers: many functions allocate through it, in many sizes"),
+			  "asked: named by --wrapper; name: a known name; callers: many functions allocate through it, in many sizes; "
+			  "beside: it has no name and is next to such a one"),
 	[AT_CALLERS] = COLUMN("callers", "callers", VALUE_COUNT, "functions that call it to allocate"),
 	[AT_POINTS] = COLUMN("points", "points", VALUE_COUNT, "allocation points through it"),
 	[AT_ALLOCATIONS] = COLUMN("allocations", "allocations", VALUE_COUNT, "allocations through it"),
@@ -389,7 +420,7 @@ static const char *name_of(const struct fold *fold, struct result *result)
 
 static struct result *list(const struct folds *self, const struct model *model)
 {
-	static const char *const whys[] = {[FOLD_ASKED] = "asked", [FOLD_NAME] = "name", [FOLD_FORM] = "callers"};
+	static const char *const whys[] = {[FOLD_ASKED] = "asked", [FOLD_NAME] = "name", [FOLD_FORM] = "callers", [FOLD_NEAR] = "beside"};
 	struct result *table = result_new(RESULT_TABLE, "folded", "Wrappers shown as part of their callers");
 
 	if (!table)
@@ -422,6 +453,8 @@ static void put_why(struct strbuf *out, const struct fold *fold)
 		strbuf_add(out, " (as asked)");
 	else if (fold->why == FOLD_NAME)
 		strbuf_add(out, " (by its name)");
+	else if (fold->why == FOLD_NEAR)
+		strbuf_add(out, " (beside another)");
 	else
 		strbuf_addf(out, " (%u %s allocate %s to %s through it)", fold->callers, *fold->function ? "functions" : "places",
 			    units_bytes(fold->min_bytes).text, units_bytes(fold->max_bytes).text);

@@ -18,6 +18,7 @@ enum fold_why {
 	FOLD_ASKED, /* the user named it */
 	FOLD_NAME,  /* a known name */
 	FOLD_FORM,  /* many functions allocate through it, in many sizes */
+	FOLD_NEAR,  /* it has no name and is beside such a one: small functions of one source file */
 };
 
 struct fold {

@@ -166,54 +166,42 @@ static double theil_sen(const i64 *values, u32 count, double *slopes)
 	return n % 2 ? slopes[n / 2] : (slopes[n / 2 - 1] + slopes[n / 2]) / 2;
 }
 
-static int judge(struct sampler *self, const struct growth_query *query, u32 candidate,
-		 struct growth_table *table, struct err *err)
+/* The second half is judged, so that start-up does not count, without the last sixteenth of the run, in which programs free everything. */
+static bool judge(struct sampler *self, const struct growth_query *query, u32 candidate, struct growth_row *row)
 {
-	u32 half = self->steps / 2, count = self->steps - half + 1;
+	u32 half = self->steps / 2, count = self->steps - self->steps / 16 - half + 1;
 	const i64 *values = &self->series[(u64)candidate * (self->steps + 2) + half];
 	double seconds = (double)model_duration_ns(self->model) / 1e9 / self->steps;
-	struct growth_row row = {.point = {self->points[candidate]},
-				 .from_bytes = values[0] > 0 ? (u64)values[0] : 0,
-				 .to_bytes = values[count - 1] > 0 ? (u64)values[count - 1] : 0};
 	u64 allocations = model_count(self->model, self->window_units);
 	double slope;
 
-	row.trend = kendall(values, count);
-	if (row.trend < query->trend)
-		return 0;
+	*row = (struct growth_row){.point = {self->points[candidate]},
+				   .trend = kendall(values, count),
+				   .from_bytes = values[0] > 0 ? (u64)values[0] : 0,
+				   .to_bytes = values[count - 1] > 0 ? (u64)values[count - 1] : 0};
+	if (row->trend < query->trend)
+		return false;
 	slope = theil_sen(values, count, self->slopes);
-	row.growth_bytes = slope * (count - 1);
-	if (slope <= 0 || row.growth_bytes < (double)query->min_bytes)
-		return 0;
-	row.bytes_per_s = seconds > 0 ? slope / seconds : 0;
-	row.bytes_per_1000 = allocations ? row.growth_bytes / (double)allocations * 1000 : 0;
-	return vec_push(&table->rows, row) ? 0 : no_memory(err);
+	row->growth_bytes = slope * (self->steps - half);
+	row->bytes_per_s = seconds > 0 ? slope / seconds : 0;
+	row->bytes_per_1000 = allocations ? row->growth_bytes / (double)allocations * 1000 : 0;
+	return slope > 0 && row->growth_bytes >= (double)query->min_bytes;
 }
 
-/* A program that is torn down at its end frees within the last steps: these do not count. */
-static u64 rising_bytes(const i64 *values, u32 steps)
-{
-	u32 end = steps - steps / 16;
-	i64 most = values[end];
-
-	for (u32 i = 1; i <= end; i++)
-		if (values[i] < values[i - 1] - most / 20)
-			return 0;
-	return most > 0 && values[end / 2] < most - most / 4 && values[end / 2] > values[end / 4] ? (u64)most : 0;
-}
-
-static int follow(struct sampler *self, u32 candidate, struct growth_table *table, struct err *err)
+static int follow(struct sampler *self, const struct growth_query *query, u32 candidate, struct growth_table *table, struct err *err)
 {
 	const i64 *values = &self->series[(u64)candidate * (self->steps + 2)];
 	struct growth_course course = {.point = {self->points[candidate]},
-				       .end_bytes = values[self->steps] > 0 ? (u64)values[self->steps] : 0,
-				       .rising_bytes = rising_bytes(values, self->steps)};
+				       .end_bytes = values[self->steps] > 0 ? (u64)values[self->steps] : 0};
 	u64 half = self->model->points.data[course.point.index].at_peak_bytes / 2;
 	u32 held = 0;
 
 	for (u32 i = 0; i <= self->steps; i++)
 		held += values[i] > 0 && (u64)values[i] >= half;
 	course.held = (double)held / (self->steps + 1);
+	course.grows = judge(self, query, candidate, &course.growth);
+	if (course.grows && !table->not_judged && !vec_push(&table->rows, course.growth))
+		return no_memory(err);
 	return vec_push(&table->courses, course) ? 0 : no_memory(err);
 }
 
@@ -258,11 +246,8 @@ int growth_find(const struct model *model, const struct growth_query *query,
 	if (status == 0 && sampler.count)
 		sample_all(&sampler);
 	self->candidates = self->not_judged ? 0 : sampler.count;
-	for (u32 i = 0; i < sampler.count && status == 0; i++) {
-		status = follow(&sampler, i, self, err);
-		if (status == 0 && !self->not_judged)
-			status = judge(&sampler, query, i, self, err);
-	}
+	for (u32 i = 0; i < sampler.count && status == 0; i++)
+		status = follow(&sampler, query, i, self, err);
 	if (self->rows.count)
 		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, fastest_first);
 	free(sampler.candidate_of);
@@ -290,7 +275,7 @@ static const struct result_column columns[COLUMNS] = {
 	[AT_TREND] = COLUMN("trend", "trend", VALUE_SHARE,
 			    "Kendall's tau: 100 % = every later sample is higher"),
 	[AT_FROM] = COLUMN("from_bytes", "from", VALUE_BYTES, "live in the middle of the run"),
-	[AT_TO] = COLUMN("to_bytes", "to", VALUE_BYTES, "live at the end of the run"),
+	[AT_TO] = COLUMN("to_bytes", "to", VALUE_BYTES, "live before the last sixteenth of the run"),
 	[AT_GROWTH] = COLUMN("growth_bytes", NULL, VALUE_BYTES,
 			     "growth in the second half by the fitted line"),
 	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the point, as in the report"),

@@ -12,7 +12,7 @@ struct growth_query {
 	u64 steps;     /* samples of the whole run, at equal distances; the second half is judged */
 	u64 min_bytes; /* by which a point must grow in the second half */
 	double trend;  /* Kendall's tau that it must reach, 0 to 1 */
-	u64 min_ns;    /* shorter runs are not judged */
+	u64 min_ns;    /* shorter runs have no rows */
 };
 
 /* 64 steps, 64 KiB, 0.75, 1 s */
@@ -24,7 +24,7 @@ struct growth_row {
 	double growth_bytes; /* in the second half, by the fitted line */
 	double bytes_per_s;
 	double bytes_per_1000;    /* per 1,000 allocations of the whole program */
-	u64 from_bytes, to_bytes; /* live at the first and at the last sample of the second half */
+	u64 from_bytes, to_bytes; /* live at the first and at the last sample that are judged */
 };
 
 /* How the live bytes of a point went, in steps of the whole run. */
@@ -32,7 +32,8 @@ struct growth_course {
 	struct point_id point;
 	double held;      /* part of the run for which it had half of what it had at the program's peak, or more */
 	u64 end_bytes;    /* live at the last step */
-	u64 rising_bytes; /* to which it grew until the end without ever shrinking; 0 = it did not */
+	bool grows;
+	struct growth_row growth; /* if it grows, however short the run is */
 };
 
 struct growth_table {                /* all zero = empty */

@@ -137,9 +137,19 @@ static bool choice_has(const char *choices, const char *word)
 	return false;
 }
 
-static int store(struct parser *self, const struct option_spec *spec, const char *value)
+const struct option_spec *option_find(const struct option_spec *table, const char *name)
 {
-	void *field = self->fields + spec->offset;
+	for (; table && table->type != OPTION_NONE; table++)
+		if (strcmp(table->name, name) == 0)
+			return table;
+	return NULL;
+}
+
+bool option_is_shown(const struct option_spec *spec) { return spec->help && !spec->limit; }
+
+int option_store(const struct option_spec *spec, void *fields, const char *called, const char *value, struct err *err)
+{
+	void *field = (char *)fields + spec->offset;
 	struct option_strings *strings;
 
 	switch (spec->type) {
@@ -158,37 +168,38 @@ static int store(struct parser *self, const struct option_spec *spec, const char
 	case OPTION_STRINGS:
 		strings = field;
 		if (strings->count == OPTION_STRINGS_MAX)
-			return err_set(self->err, ERR_USAGE, "--%s was given more than %d times",
-				       spec->name, OPTION_STRINGS_MAX);
+			return err_set(err, ERR_USAGE, "%s was given more than %d times", called, OPTION_STRINGS_MAX);
 		strings->items[strings->count++] = value;
 		return 0;
 	case OPTION_NUMBER:
 		if (parse_number(value, field))
 			return 0;
-		return err_set(self->err, ERR_USAGE, "--%s wants a number, not '%s'", spec->name,
-			       value);
+		return err_set(err, ERR_USAGE, "%s must be a number, not '%s'", called, value);
 	case OPTION_BYTES:
 		if (parse_bytes(value, field))
 			return 0;
-		return err_set(self->err, ERR_USAGE,
-			       "--%s wants a size such as 4096, 64K or 1.5G, not '%s'", spec->name,
-			       value);
+		return err_set(err, ERR_USAGE, "%s must be a size such as 4096, 64K or 1.5G, not '%s'", called, value);
 	case OPTION_PERCENT:
 		if (parse_percent(value, field))
 			return 0;
-		return err_set(self->err, ERR_USAGE,
-			       "--%s wants a percentage from 0 to 100, not '%s'", spec->name,
-			       value);
+		return err_set(err, ERR_USAGE, "%s must be a percentage from 0 to 100, not '%s'", called, value);
 	case OPTION_CHOICE:
 		if (!choice_has(spec->argument, value))
-			return err_set(self->err, ERR_USAGE, "--%s wants one of %s, not '%s'",
-				       spec->name, spec->argument, value);
+			return err_set(err, ERR_USAGE, "%s must be one of %s, not '%s'", called, spec->argument, value);
 		*(const char **)field = value;
 		return 0;
 	case OPTION_NONE:
 		break;
 	}
-	return err_set(self->err, ERR_USAGE, "--%s has no type", spec->name);
+	return err_set(err, ERR_USAGE, "%s has no type", called);
+}
+
+static int store(struct parser *self, const struct option_spec *spec, const char *value)
+{
+	char called[WORD_MAX + 3];
+
+	snprintf(called, sizeof called, "--%s", spec->name);
+	return option_store(spec, self->fields, called, value, self->err);
 }
 
 static int unknown_name(struct parser *self, const char *name, size_t length)
@@ -200,7 +211,7 @@ static int unknown_name(struct parser *self, const char *name, size_t length)
 	snprintf(word, sizeof word, "%.*s", (int)(length < WORD_MAX ? length : WORD_MAX), name);
 	best = word_distance(word, nearest);
 	for (const struct option_spec *spec = self->table; spec->type != OPTION_NONE; spec++) {
-		u32 distance = spec->help ? word_distance(word, spec->name) : UINT32_MAX;
+		u32 distance = option_is_shown(spec) ? word_distance(word, spec->name) : UINT32_MAX;
 
 		if (distance < best) {
 			best = distance;
@@ -398,7 +409,7 @@ char *options_help(const struct option_spec *table)
 	if (!out)
 		return NULL;
 	for (const struct option_spec *spec = table; spec->type != OPTION_NONE; spec++) {
-		int width = spec->help ? option_label(spec, label, sizeof label) + 2 : 0;
+		int width = option_is_shown(spec) ? option_label(spec, label, sizeof label) + 2 : 0;
 
 		if (width > column && width <= HELP_COLUMN_MAX + 2)
 			column = width;
@@ -409,7 +420,7 @@ char *options_help(const struct option_spec *table)
 		bool last = spec->type == OPTION_NONE;
 		const struct option_spec *shown = last ? &help : spec;
 
-		if (shown->help) {
+		if (option_is_shown(shown)) {
 			int width = option_label(shown, label, sizeof label);
 
 			if (width + 2 > column)

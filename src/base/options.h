@@ -40,12 +40,18 @@ struct option_spec {
 	const char *argument; /* NULL for OPTION_SET and OPTION_CLEAR */
 	const char *help;     /* NULL = works, but is neither shown nor completed */
 	size_t offset;        /* of the field in the struct that options_parse fills */
+	bool limit;           /* a threshold: works, but is set in a file and neither shown nor completed */
 };
 
 #define OPTION(type_, field_, letter_, name_, kind_, argument_, help_)                             \
 	{                                                                                          \
 		.letter = (letter_), .name = (name_), .type = (kind_), .argument = (argument_),    \
 		.help = (help_), .offset = offsetof(type_, field_)                                 \
+	}
+#define OPTION_LIMIT(type_, field_, name_, kind_, argument_, help_)                                \
+	{                                                                                          \
+		.name = (name_), .type = (kind_), .argument = (argument_), .help = (help_),        \
+		.offset = offsetof(type_, field_), .limit = true                                   \
 	}
 #define OPTION_END                                                                                 \
 	{                                                                                          \
@@ -59,6 +65,16 @@ struct option_spec {
  * ERR_USAGE error that suggests the nearest name. --help is reported by *help_wanted. */
 int options_parse(const struct option_spec *table, void *fields, int argc, char **argv,
 		  bool stop_at_operand, int *first_operand, bool *help_wanted, struct err *err);
+
+/* The option of this name, or NULL. */
+const struct option_spec *option_find(const struct option_spec *table, const char *name);
+
+/* Whether --help and completions have it. */
+bool option_is_shown(const struct option_spec *spec);
+
+/* Puts a value into its field, as options_parse does; called is how an error calls the option: "--top". The value is
+ * not copied. */
+int option_store(const struct option_spec *spec, void *fields, const char *called, const char *value, struct err *err);
 
 /* Renders the table as aligned help lines; the caller frees the result. */
 char *options_help(const struct option_spec *table);

@@ -56,7 +56,7 @@ static const struct option_spec options[] = {
 	IMAGE_OPTION(struct check_args),
 	SYMBOLS_OPTION(struct check_args),
 	OPTION(struct check_args, format, 'f', "format", OPTION_CHOICE, CHECK_FORMATS,
-	       "output format (default: text)"),
+	       "output format (default text)"),
 	OPTION_END};
 
 /* A trace, and what its budgets need of it. */

@@ -31,7 +31,7 @@ static const struct option_spec options[] = {
 	       "compare two moments of one trace; give it twice. MOMENT is a time (1.5s, 200ms), start, peak, end, "
 	       "the name of a mark, #NUMBER, or snapshotN"),
 	OPTION(struct diff_args, by, 'b', "by", OPTION_CHOICE, COMPARE_BY_CHOICES,
-	       "what to compare (default: stack)"),
+	       "what to compare (default stack)"),
 	OPTION(struct diff_args, metric, 'm', "metric", OPTION_CHOICE, COMPARE_METRIC_CHOICES,
 	       "number to compare and sort by (default: bytes; with --at kept)"),
 	TOP_OPTION(struct diff_args, "differences, largest first (default 20; 0 = all)"),
@@ -42,7 +42,7 @@ static const struct option_spec options[] = {
 	OPTION(struct diff_args, fold_recursion, 0, "fold-recursion", OPTION_SET, NULL,
 	       "treat recursive calls in stacks as one call"),
 	OPTION(struct diff_args, align, 0, "align", OPTION_CHOICE, COMPARE_ALIGN_CHOICES,
-	       "how to align the time axes of the heap lines (default: start)"),
+	       "how to align the time axes of the heap lines (default start)"),
 	OPTION(struct diff_args, points, 0, "points", OPTION_NUMBER, "N",
 	       "number of points of the heap lines (default 200)"),
 	OPTION(struct diff_args, chart, 0, "no-chart", OPTION_CLEAR, NULL,

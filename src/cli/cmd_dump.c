@@ -36,7 +36,7 @@ static const struct option_spec options[] = {
 	OPTION(struct dump_args, facts, 0, "facts", OPTION_SET, NULL,
 	       "text: also show modules, threads, contexts, clocks, memory samples and notes, as # lines"),
 	OPTION(struct dump_args, image, 0, "image", OPTION_NUMBER, "N",
-	       "only program image N, counted from 0 (default: all)"),
+	       "only program image N, counted from 0 (default all)"),
 	OPTION(struct dump_args, strict, 0, "strict", OPTION_SET, NULL,
 	       "stop at the first damaged section instead of skipping it"),
 	OPTION_END};

@@ -12,12 +12,15 @@
 
 struct excessive_args {
 	const char *where;
-	const char *method, *rule, *by, *floor, *mu, *wrappers, *svg, *format;
+	const char *method, *rule, *by, *mu, *wrappers, *svg, *format, *limits;
+	double floor;
 	u64 k, seed, restarts, top, image;
 	bool raw, all_paths, data, charts, symbols, no_index;
 };
 
 static const struct excessive_args defaults = {.wrappers = "auto",
+					       .floor = 0.01,
+					       .mu = "auto",
 					       .seed = 1,
 					       .restarts = 10,
 					       .top = 10,
@@ -27,27 +30,27 @@ static const struct excessive_args defaults = {.wrappers = "auto",
 
 static const struct option_spec options[] = {
 	OPTION(struct excessive_args, method, 0, "method", OPTION_CHOICE, "kmeans|iqr|both",
-	       "method: clusters, outliers of frequency / life, or both compared (default: both)"),
+	       "method: clusters, outliers of frequency / life, or both compared (default both)"),
 	OPTION(struct excessive_args, rule, 0, "rule", OPTION_CHOICE, "robust|paper",
 	       "robust: compare lives with their spread and apply the floor (default); paper: follow the paper "
 	       "literally"),
 	OPTION(struct excessive_args, by, 'b', "by", OPTION_CHOICE, "object|caller",
 	       "what an object is: chunks of one size, caller and destroyer (object), or of one caller and destroyer "
 	       "(caller)"),
-	OPTION(struct excessive_args, floor, 0, "floor", OPTION_STRING, "PERCENT",
+	OPTION_LIMIT(struct excessive_args, floor, "floor", OPTION_PERCENT, "PERCENT",
 	       "objects below this percentage of the CPU time, or of all allocations, are not excessive (default 1)"),
-	OPTION(struct excessive_args, k, 0, "k", OPTION_NUMBER, "N",
+	OPTION_LIMIT(struct excessive_args, k, "k", OPTION_NUMBER, "N",
 	       "number of clusters, 2 to 64 (default: the best separation of 2 to 12)"),
 	OPTION(struct excessive_args, raw, 0, "raw", OPTION_SET, NULL,
 	       "cluster raw frequency and life, not their standardised logarithms"),
-	OPTION(struct excessive_args, seed, 0, "seed", OPTION_NUMBER, "N",
+	OPTION_LIMIT(struct excessive_args, seed, "seed", OPTION_NUMBER, "N",
 	       "seed for the random choices of clustering (default 1)"),
-	OPTION(struct excessive_args, restarts, 0, "restarts", OPTION_NUMBER, "N",
+	OPTION_LIMIT(struct excessive_args, restarts, "restarts", OPTION_NUMBER, "N",
 	       "use the tightest of N attempts (default 10)"),
-	OPTION(struct excessive_args, mu, 0, "mu", OPTION_STRING, "X|auto",
+	OPTION_LIMIT(struct excessive_args, mu, "mu", OPTION_STRING, "X|auto",
 	       "outliers are above Q3 + X * IQR (default auto: the IQR, then the largest gap, then 3)"),
 	OPTION(struct excessive_args, wrappers, 'w', "wrappers", OPTION_STRING, "auto|none|LIST",
-	       "attribute calls by these functions to their callers; * matches any characters (default: auto)"),
+	       "attribute calls by these functions to their callers; * matches any characters (default auto)"),
 	TOP_OPTION(struct excessive_args, "objects (default 10; 0 = all)"),
 	OPTION(struct excessive_args, all_paths, 0, "all-paths", OPTION_SET, NULL,
 	       "show all call paths to each object, not only the heaviest"),
@@ -58,6 +61,7 @@ static const struct option_spec options[] = {
 	OPTION(struct excessive_args, charts, 0, "no-charts", OPTION_CLEAR, NULL,
 	       "do not draw diagrams in text output"),
 	TRACE_OPTIONS(struct excessive_args),
+	LIMITS_OPTION(struct excessive_args),
 	OPTION_END};
 
 struct judge {
@@ -184,15 +188,6 @@ static bool read_mu(const char *text, struct excessive_query *query)
 	return end != text && !*end && isfinite(query->mu) && query->mu >= 0;
 }
 
-static bool read_floor(const char *text, struct excessive_query *query)
-{
-	char *end;
-	double percent = text ? strtod(text, &end) : 1;
-
-	query->floor = percent / 100;
-	return !text || (end != text && !*end && percent >= 0 && percent <= 100);
-}
-
 static u32 methods(const char *word)
 {
 	if (word && strcmp(word, "kmeans") == 0)
@@ -210,6 +205,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 				       .paper = args->rule && strcmp(args->rule, "paper") == 0,
 				       .by_caller = args->by && strcmp(args->by, "caller") == 0,
 				       .raw = args->raw,
+				       .floor = args->floor,
 				       .k = (u32)args->k,
 				       .seed = args->seed,
 				       .restarts =
@@ -226,9 +222,6 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	if (!read_mu(args->mu, &self.query))
 		return command_usage(command, "--mu must be 0 or greater, or auto, not '%s'",
 				     args->mu);
-	if (!read_floor(args->floor, &self.query))
-		return command_usage(command, "--floor must be 0 to 100, not '%s'",
-				     args->floor);
 	if (wrappers_parse(&self.wrappers, args->wrappers, &err) < 0) {
 		wrappers_release(&self.wrappers);
 		return command_usage(command, "%s", err.text);

@@ -17,7 +17,7 @@ enum { DEPTH_TEXT = 4, BRIEF_ROWS = 3 };
 
 struct findings_args {
 	const char *where;
-	const char *format;
+	const char *format, *limits;
 	u64 top, image, depth;
 	double min_share;
 	bool symbols, no_index, all;
@@ -35,13 +35,14 @@ static const struct findings_args defaults = {.top = 10,
 static const struct option_spec options[] = {
 	TOP_OPTION(struct findings_args, "findings (default 10; 0 = all)"),
 	DEPTH_OPTION(struct findings_args, "default: 4 in text, all in json and csv"),
-	OPTION(struct findings_args, min_share, 0, "min-share", OPTION_PERCENT, "PERCENT",
+	OPTION_LIMIT(struct findings_args, min_share, "min-share", OPTION_PERCENT, "PERCENT",
 	       "hide findings that would save less than this share of the peak, the mean heap or the CPU "
 	       "time; misuse is always shown (default 1)"),
 	OPTION(struct findings_args, all, 'a', "all", OPTION_SET, NULL,
 	       "show every finding, however little it would save"),
 	FOLDING_OPTIONS(struct findings_args, folding),
 	TRACE_OPTIONS(struct findings_args),
+	LIMITS_OPTION(struct findings_args),
 	THRESHOLD_OPTIONS(struct findings_args, thresholds),
 	OPTION_END};
 

@@ -156,14 +156,14 @@ static void image_close(struct info *self)
 	now->row[6] = value_number(now->modules);
 	now->row[ACCESS_COLUMN + 1] = value_number(now->accesses);
 	if (strcmp(now->row[ACCESS_COLUMN].text, "none") != 0 || now->accesses)
-		snprintf(self->accesses, sizeof self->accesses, "%s, %s chunks",
-			 now->row[ACCESS_COLUMN].text, units_count(now->accesses).text);
+		snprintf(self->accesses, sizeof self->accesses, "%s, %s %s", now->row[ACCESS_COLUMN].text,
+			 units_count(now->accesses).text, plural(now->accesses, "chunk", "chunks"));
 	now->row[ROUTINE_COLUMN] = value_number(now->steps[ROUTINE_ENTER]);
 	now->row[ROUTINE_COLUMN + 1] = value_number(now->steps[ROUTINE_LEAVE]);
 	if (now->steps[ROUTINE_ENTER] || now->steps[ROUTINE_LEAVE])
-		snprintf(self->routines, sizeof self->routines, "%s calls, %s ends",
-			 units_count(now->steps[ROUTINE_ENTER]).text,
-			 units_count(now->steps[ROUTINE_LEAVE]).text);
+		snprintf(self->routines, sizeof self->routines, "%s %s, %s %s",
+			 units_count(now->steps[ROUTINE_ENTER]).text, plural(now->steps[ROUTINE_ENTER], "call", "calls"),
+			 units_count(now->steps[ROUTINE_LEAVE]).text, plural(now->steps[ROUTINE_LEAVE], "return", "returns"));
 	row = result_add_row(self->images);
 	if (row)
 		memcpy(row, now->row, sizeof now->row);

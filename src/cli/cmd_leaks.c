@@ -12,7 +12,7 @@
 
 struct leaks_args {
 	const char *where;
-	const char *kinds, *format, *fail_on;
+	const char *kinds, *format, *limits, *fail_on;
 	u64 top, image, depth;
 	u64 growth_steps, growth_min, growth_trend, growth_seconds;
 	struct option_strings suppressions;
@@ -45,15 +45,16 @@ static const struct option_spec options[] = {
 	LEAKS_OPTION(fail_on, 0, "fail-on", OPTION_STRING, "LIST",
 		     "exit with status 1 if any of these is found, comma-separated: lost, indirect, possible, growth, "
 		     "misuse; all but misuse take an allowance, as in lost=4K"),
-	LEAKS_OPTION(growth_steps, 0, "growth-steps", OPTION_NUMBER, "N",
+	OPTION_LIMIT(struct leaks_args, growth_steps, "growth-steps", OPTION_NUMBER, "N",
 		     "sample live bytes N times over the run to find growing points (default 64)"),
-	LEAKS_OPTION(growth_min, 0, "growth-min", OPTION_BYTES, "BYTES",
+	OPTION_LIMIT(struct leaks_args, growth_min, "growth-min", OPTION_BYTES, "BYTES",
 		     "ignore points that grow by less in the second half of the run (default 64K)"),
-	LEAKS_OPTION(growth_trend, 0, "growth-trend", OPTION_NUMBER, "PERCENT",
+	OPTION_LIMIT(struct leaks_args, growth_trend, "growth-trend", OPTION_NUMBER, "PERCENT",
 		     "how steadily a point must grow: Kendall's tau in percent (default 75)"),
-	LEAKS_OPTION(growth_seconds, 0, "growth-seconds", OPTION_NUMBER, "N",
+	OPTION_LIMIT(struct leaks_args, growth_seconds, "growth-seconds", OPTION_NUMBER, "N",
 		     "do not report growth in runs shorter than N seconds (default 1)"),
 	TRACE_OPTIONS(struct leaks_args),
+	LIMITS_OPTION(struct leaks_args),
 	OPTION_END};
 
 /* ---- lists of words ---- */
@@ -225,7 +226,7 @@ static void say_failed(const struct leaks *self, enum limit limit)
 
 	if (limit == LIMIT_MISUSE)
 		fprintf(stderr, "heapwise leaks: %s: failed: %s wrong %s\n",
-			self->view.trace.path, units_count(value).text, value == 1 ? "call" : "calls");
+			self->view.trace.path, units_count(value).text, plural(value, "call", "calls"));
 	else
 		fprintf(stderr, "heapwise leaks: %s: failed: %s %s, allowed %s\n",
 			self->view.trace.path, units_bytes(value).text, texts[limit],
@@ -243,7 +244,7 @@ static void say_not_judged(const struct leaks *self, struct result *result)
 		fprintf(stderr, "heapwise leaks: %s: leak kind unknown for %s in %s kept %s: %s\n",
 			self->view.trace.path, units_bytes(unknown->bytes).text,
 			units_count(model_count(self->view.trace.model, unknown->chunks)).text,
-			unknown->chunks == 1 ? "chunk" : "chunks",
+			plural(unknown->chunks, "chunk", "chunks"),
 			leaks_unknown_reason(self->view.trace.model, result));
 	if (on[LIMIT_GROWTH] && report->growth.not_judged)
 		fprintf(stderr, "heapwise leaks: %s: growth not checked: %s\n",
@@ -251,7 +252,7 @@ static void say_not_judged(const struct leaks *self, struct result *result)
 	if (on[LIMIT_MISUSE] && report->misuse.possible)
 		fprintf(stderr, "heapwise leaks: %s: %s %s may be wrong; this is not certain\n",
 			self->view.trace.path, units_count(report->misuse.possible).text,
-			report->misuse.possible == 1 ? "call" : "calls");
+			plural(report->misuse.possible, "call", "calls"));
 }
 
 static int verdict(const struct leaks *self, struct result *result)

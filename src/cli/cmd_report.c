@@ -16,7 +16,7 @@
 struct report_args {
 	const char *where;
 	const char *by;
-	const char *format;
+	const char *format, *limits;
 	u64 top, image, depth, slack;
 	bool symbols, no_index, merged;
 	struct folding folding;
@@ -33,13 +33,14 @@ static const struct option_spec options[] = {
 	TOP_OPTION(struct report_args, "points of each list (default 5; 0 = all)"),
 	DEPTH_OPTION(struct report_args, "default: 8 in text, all in json and csv"),
 	FOLDING_OPTIONS(struct report_args, folding),
-	OPTION(struct report_args, slack, 0, "temporary-slack", OPTION_NUMBER, "N",
+	OPTION_LIMIT(struct report_args, slack, "temporary-slack", OPTION_NUMBER, "N",
 	       "count a chunk as temporary if its thread made at most N other allocations during its life "
 	       "(default 0)"),
 	OPTION(struct report_args, merged, 0, "merged", OPTION_SET, NULL,
 	       "for a folder: show only the process tree, its totals and common points, not the report of "
 	       "each process"),
 	TRACE_OPTIONS(struct report_args),
+	LIMITS_OPTION(struct report_args),
 	OPTION_END};
 
 /* What one report needs while it is made. */

@@ -36,8 +36,8 @@ static const struct run_args run_defaults = {
 static const struct option_spec run_options[] = {
 	RUN_OPTION(
 		output, 'o', "output", OPTION_STRING, "FILE",
-		"write the trace to FILE, or one trace per process to folder FILE (with --children); "
-		"default heapwise.PROGRAM.PID.hwt"),
+		"write the trace to FILE, or with --children one trace per process to folder FILE (default "
+		"heapwise.PROGRAM.PID.hwt)"),
 	RUN_OPTION(children, 0, "children", OPTION_SET, NULL,
 		   "also record the processes that the program starts"),
 	RUN_OPTION(free_stacks, 0, "no-free-stacks", OPTION_CLEAR, NULL,
@@ -71,9 +71,9 @@ static const struct option_spec run_options[] = {
 		   "cc'); adaptive: sample hot memory; valgrind: every access of any program, slowly; off: "
 		   "none"),
 	RUN_OPTION(access_epoch_ms, 0, "access-epoch", OPTION_NUMBER, "MS",
-		   "with --access adaptive: check hot memory again after MS milliseconds; default 20"),
+		   "with --access adaptive: check hot memory again after MS milliseconds (default 20)"),
 	RUN_OPTION(access_max, 0, "access-max", OPTION_NUMBER, "N",
-		   "stop counting the reads and writes of a chunk at N; default: no limit"),
+		   "stop counting the reads and writes of a chunk at N (default: no limit)"),
 	RUN_OPTION(coverage, 0, "coverage", OPTION_SET, NULL,
 		   "also record which bytes of each chunk are accessed"),
 	RUN_OPTION(alloc_fns, 0, "alloc-fn", OPTION_STRINGS, "NAME[:ARG|:=BYTES]",
@@ -103,8 +103,8 @@ static const struct option_spec run_options[] = {
 		   "with --dump: while the program runs, write every N freed entries to a separate file: "
 		   "FILE.0001, FILE.0002 ..."),
 	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
-		   "when the trace reaches BYTES, record only totals per allocation point; default: when "
-		   "the disk is 90 % full"),
+		   "when the trace reaches BYTES, record only totals per allocation point (default: when the disk is "
+		   "90 % full)"),
 	RUN_OPTION(start_paused, 0, "start-paused", OPTION_SET, NULL,
 		   "start without recording; the program, 'heapwise ctl' or a toggle starts it"),
 	RUN_OPTION(toggle_signal, 0, "toggle-signal", OPTION_STRING, "NAME",
@@ -113,8 +113,8 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(toggle_file, 0, "toggle-file", OPTION_STRING, "PATH",
 		   "record only while this file exists; checked ten times per second"),
 	RUN_OPTION(listen, 0, "listen", OPTION_STRING, "[ADDRESS:]PORT",
-		   "accept the commands of 'heapwise ctl' over HTTP too, and print the address; default "
-		   "ADDRESS 127.0.0.1 (this machine only); port 0: any free port"),
+		   "also accept the commands of 'heapwise ctl' over HTTP, and print the address; ADDRESS is 127.0.0.1 "
+		   "(this machine only) by default; port 0 means any free port"),
 	RUN_OPTION(unprofiled, 0, "unprofiled", OPTION_SET, NULL,
 		   "run programs that cannot be recorded (static, setuid) without recording them"),
 	RUN_OPTION(symbols, 0, "no-symbols", OPTION_CLEAR, NULL,
@@ -205,9 +205,9 @@ static void dump(const struct run_args *args, struct dumps *dumps, const struct 
 	if (!args->dump || !result->recorded || !result->output[0])
 		return;
 	if (dumps->err.code)
-		fprintf(stderr, "heapwise: cannot write a dump of freed entries: %s\n", dumps->err.text);
+		fprintf(stderr, "heapwise: dump of freed entries failed: %s\n", dumps->err.text);
 	if (dumps_finish(dumps, result->output, &done, &err) < 0)
-		fprintf(stderr, "heapwise: cannot write the dump: %s\n", err.text);
+		fprintf(stderr, "heapwise: dump failed: %s\n", err.text);
 	else if (!args->quiet)
 		fprintf(stderr, "heapwise: dump %s, %s live and %s freed entries\n", done.path,
 			units_count(done.live).text, units_count(done.freed).text);

@@ -10,7 +10,7 @@
 
 struct scores_args {
 	const char *where;
-	const char *by, *format;
+	const char *by, *format, *limits;
 	u64 top, image, depth;
 	bool symbols, all, no_index;
 	struct thresholds thresholds;
@@ -25,12 +25,13 @@ static const struct scores_args defaults = {.top = 10,
 static const struct option_spec options[] = {
 	OPTION(struct scores_args, by, 'b', "by", OPTION_CHOICE,
 	       "severity|bytes|count|lifetime|usage|useful",
-	       "sort the points by this, worst or largest first (default: severity)"),
+	       "sort the points by this, worst or largest first (default severity)"),
 	TOP_OPTION(struct scores_args, "points (default 10; 0 = all)"),
 	DEPTH_OPTION(struct scores_args, "default: 8 in text, all in json and csv"),
 	OPTION(struct scores_args, all, 'a', "all", OPTION_SET, NULL,
 	       "also show inferences that do not hold or are unknown"),
 	TRACE_OPTIONS(struct scores_args),
+	LIMITS_OPTION(struct scores_args),
 	THRESHOLD_OPTIONS(struct scores_args, thresholds),
 	OPTION_END};
 

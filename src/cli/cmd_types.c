@@ -22,7 +22,7 @@ static const struct types_args defaults = {.top = 20,
 
 static const struct option_spec options[] = {
 	OPTION(struct types_args, sort, 's', "sort", OPTION_CHOICE, "peak|bytes|count|kept",
-	       "sort types by this, largest first (default: peak)"),
+	       "sort types by this, largest first (default peak)"),
 	OPTION(struct types_args, fold, 0, "fold", OPTION_SET, NULL,
 	       "merge types of one template: std::vector<*>"),
 	TOP_OPTION(struct types_args, "types (default 20; 0 = all)"),

@@ -24,7 +24,7 @@ struct types_index_args {
 
 static const struct option_spec options[] = {
 	OPTION(struct types_index_args, database, 0, "database", OPTION_STRING, "PATH",
-	       "compile_commands.json, or its folder (default: .)"),
+	       "compile_commands.json, or its folder (default .)"),
 	OPTION(struct types_index_args, output, 'o', "output", OPTION_STRING, "FILE",
 	       "write the index to FILE (" TYPE_INDEX_NAME " beside compile_commands.json)"),
 	OPTION(struct types_index_args, functions, 0, "alloc-fn", OPTION_STRINGS, "NAME",

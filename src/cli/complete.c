@@ -6,8 +6,6 @@
 
 #include "cli/command.h"
 
-static bool is_shown(const struct option_spec *spec) { return spec->help != NULL; }
-
 static bool takes_argument(const struct option_spec *spec)
 {
 	return spec->type != OPTION_SET && spec->type != OPTION_CLEAR && spec->type != OPTION_OPTIONAL;
@@ -51,11 +49,11 @@ static void bash_options(const struct command *command)
 {
 	printf("\t'%s') words='", command->name);
 	for (const struct option_spec *spec = command->options; spec->type != OPTION_NONE; spec++)
-		if (is_shown(spec))
+		if (option_is_shown(spec))
 			printf("--%s ", spec->name);
 	printf("--help'\n\t\tcase \"$before\" in\n");
 	for (const struct option_spec *spec = command->options; spec->type != OPTION_NONE; spec++) {
-		if (!is_shown(spec) || spec->type != OPTION_CHOICE)
+		if (!option_is_shown(spec) || spec->type != OPTION_CHOICE)
 			continue;
 		printf("\t\t--%s) COMPREPLY=($(compgen -W '", spec->name);
 		put_choices(spec->argument);
@@ -150,7 +148,7 @@ static void zsh_command(const struct command *command)
 {
 	printf("\t'%s')\n\t\t_arguments \\\n", command->name);
 	for (const struct option_spec *spec = command->options; spec->type != OPTION_NONE; spec++)
-		if (is_shown(spec))
+		if (option_is_shown(spec))
 			zsh_option(spec);
 	printf("\t\t\t'--help[show this text]' \\\n\t\t\t'*:file:_files' ;;\n");
 }
@@ -233,7 +231,7 @@ static void complete_fish(void)
 		for (u32 k = 0; command->commands && command->commands[k]; k++)
 			fish_word(condition, command_word(command->commands[k]), command->commands[k]->summary);
 		for (const struct option_spec *spec = command->options; spec && spec->type != OPTION_NONE; spec++)
-			if (is_shown(spec))
+			if (option_is_shown(spec))
 				fish_option(command, spec);
 	}
 }

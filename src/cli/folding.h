@@ -13,7 +13,7 @@ struct folding {
 
 #define FOLDING_OPTIONS(type, field)                                                               \
 	OPTION(type, field.names, 0, "wrapper", OPTION_STRINGS, "NAME[,NAME...]",                  \
-	       "also fold these functions into their callers; * matches any characters"),       \
+	       "also fold these functions into their callers; * matches any characters"),          \
 	OPTION(type, field.none, 0, "no-fold", OPTION_SET, NULL,                                   \
 	       "do not fold allocator wrappers into their callers")
 

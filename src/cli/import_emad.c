@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "cli/imports.h"
+#include "cli/print.h"
 #include "exchange/emad.h"
 
 int import_emad(const struct command *command, const char *from, const char *to, u64 tick_ns)
@@ -15,9 +16,10 @@ int import_emad(const struct command *command, const char *from, const char *to,
 
 	if (emad_import(&how, &summary, &err) < 0)
 		return command_fail(command, &err);
-	fprintf(stderr, "heapwise %s: %s messages of %s routines, %s allocations, %s frees\n",
-		command->name, units_count(summary.messages).text,
-		units_count(summary.routines).text, units_count(summary.allocations).text,
-		units_count(summary.frees).text);
+	fprintf(stderr, "heapwise %s: %s %s of %s %s, %s %s, %s %s\n", command->name,
+		units_count(summary.messages).text, plural(summary.messages, "message", "messages"),
+		units_count(summary.routines).text, plural(summary.routines, "routine", "routines"),
+		units_count(summary.allocations).text, plural(summary.allocations, "allocation", "allocations"),
+		units_count(summary.frees).text, plural(summary.frees, "free", "frees"));
 	return EXIT_DONE;
 }

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "cli/imports.h"
+#include "cli/print.h"
 #include "exchange/heaplog.h"
 
 int import_heaplog(const struct command *command, char **from, u32 count, const char *to, u64 tick_ns)
@@ -15,8 +16,9 @@ int import_heaplog(const struct command *command, char **from, u32 count, const 
 
 	if (heaplog_import(&how, &summary, &err) < 0)
 		return command_fail(command, &err);
-	fprintf(stderr, "heapwise %s: %s entries, %s of them freed, %s types, %s nodes\n",
-		command->name, units_count(summary.entries).text, units_count(summary.freed).text,
-		units_count(summary.types).text, units_count(summary.nodes).text);
+	fprintf(stderr, "heapwise %s: %s %s, %s of them freed, %s %s, %s %s\n", command->name,
+		units_count(summary.entries).text, plural(summary.entries, "entry", "entries"), units_count(summary.freed).text,
+		units_count(summary.types).text, plural(summary.types, "type", "types"),
+		units_count(summary.nodes).text, plural(summary.nodes, "node", "nodes"));
 	return EXIT_DONE;
 }

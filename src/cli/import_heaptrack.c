@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "cli/imports.h"
+#include "cli/print.h"
 #include "exchange/heaptrack.h"
 
 int import_heaptrack(const struct command *command, const char *from, const char *to)
@@ -15,8 +16,10 @@ int import_heaptrack(const struct command *command, const char *from, const char
 
 	if (heaptrack_import(&how, &summary, &err) < 0)
 		return command_fail(command, &err);
-	fprintf(stderr, "heapwise %s: %s allocations, %s frees, %s stacks%s\n", command->name,
-		units_count(summary.allocations).text, units_count(summary.frees).text,
-		units_count(summary.stacks).text, summary.cut ? "; the file breaks off" : "");
+	fprintf(stderr, "heapwise %s: %s %s, %s %s, %s %s%s\n", command->name,
+		units_count(summary.allocations).text, plural(summary.allocations, "allocation", "allocations"),
+		units_count(summary.frees).text, plural(summary.frees, "free", "frees"),
+		units_count(summary.stacks).text, plural(summary.stacks, "stack", "stacks"),
+		summary.cut ? "; the file is truncated" : "");
 	return EXIT_DONE;
 }

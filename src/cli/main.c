@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/limits.h"
 #include "cli/meant.h"
 
 #ifndef HEAPWISE_VERSION
@@ -200,6 +201,31 @@ static void print_help(FILE *out, const struct command *command)
 
 /* ---- running ---- */
 
+/* Options by the table. Those of a file of limits come first, so that the command line has the last word: it is read
+ * again. */
+static int parse(const struct command *command, void *fields, int argc, char **argv, int *first, bool *help,
+		 struct err *err)
+{
+	const struct option_spec *limits = option_find(command->options, "limits");
+	const char *path = NULL;
+	int status = 0;
+
+	for (bool again = true; status == 0 && again;) {
+		if (command->fields_default)
+			memcpy(fields, command->fields_default, command->fields_size);
+		if (path)
+			status = limits_read(command->options, fields, path, err);
+		if (status == 0)
+			status = options_parse(command->options, fields, argc, argv, command->stop_at_operand, first,
+					       help, err);
+		again = limits && !path;
+		if (again)
+			path = *(const char **)((char *)fields + limits->offset);
+		again = again && path;
+	}
+	return status;
+}
+
 static int command_run(const struct command *command, int argc, char **argv)
 {
 	struct err err = {0};
@@ -215,12 +241,11 @@ static int command_run(const struct command *command, int argc, char **argv)
 		free(fields);
 		return command->run(command, NULL, argc - 1, argv + 1);
 	}
-	if (command->fields_default)
-		memcpy(fields, command->fields_default, command->fields_size);
-	status = options_parse(command->options, fields, argc, argv, command->stop_at_operand,
-			       &first, &help, &err);
-	if (status < 0)
+	status = parse(command, fields, argc, argv, &first, &help, &err);
+	if (status == ERR_USAGE)
 		status = command_usage(command, "%s", err.text);
+	else if (status < 0)
+		status = command_fail(command, &err);
 	else if (help)
 		print_help(stdout, command);
 	else
@@ -249,6 +274,10 @@ static int run_help(int argc, char **words)
 
 	if (argc == 0 || !strcmp(words[0], "--all")) {
 		print_overview(stdout, argc > 0);
+		return EXIT_DONE;
+	}
+	if (!strcmp(words[0], "limits")) {
+		limits_print(stdout);
 		return EXIT_DONE;
 	}
 	words = rename_old(&argc, words);

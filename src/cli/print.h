@@ -19,4 +19,7 @@ struct text_style print_style(void);
 
 void print_result(const struct result *result, enum format format);
 
+/* The word that goes with the number: plural(1, "chunk", "chunks"). */
+const char *plural(u64 count, const char *one, const char *many);
+
 #endif

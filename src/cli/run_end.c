@@ -8,12 +8,8 @@
 
 #include "base/units.h"
 #include "cli/brief.h"
+#include "cli/print.h"
 #include "format/session.h"
-
-static const char *plural(u64 count, const char *one, const char *many)
-{
-	return count == 1 ? one : many;
-}
 
 static void say_losses(const struct run_result *result)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The options that commands on traces share: one letter, one name, one text. A command's struct has fields of these
- * names: top, depth, where, image, symbols, no_index, debug_path, format. */
+ * names: top, depth, where, image, symbols, no_index, debug_path, limits, format. */
 #ifndef CLI_TRACE_OPTIONS_H
 #define CLI_TRACE_OPTIONS_H
 
@@ -39,7 +39,11 @@
 
 #define FORMAT_OPTION(type)                                                                        \
 	OPTION(type, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,                         \
-	       "output format (default: text)")
+	       "output format (default text)")
+
+#define LIMITS_OPTION(type)                                                                        \
+	OPTION(type, limits, 0, "limits", OPTION_STRING, "FILE",                                   \
+	       "read thresholds from FILE; 'heapwise help limits' prints the default ones")
 
 /* What every command takes that looks at one trace. */
 #define TRACE_OPTIONS(type)                                                                        \

@@ -248,6 +248,26 @@ struct hw_pages {
 	_Alignas(HW_CACHE_LINE) u64 writes_tail; /* monitor, released: of these read */
 };
 
+/* With HW_RUN_LASTING records wait for a while before they are read. Most allocations are a few threads', whose rings have room for it. */
+enum { HW_RINGS_LONG = 4 };
+
+/* Where the ring of a slot begins, in bytes from the first one. */
+static inline u64 hw_ring_start(u64 stride, u32 extra, u32 slot)
+{
+	return slot * stride + (u64)(slot < HW_RINGS_LONG ? slot : HW_RINGS_LONG) * extra * sizeof(struct hw_record);
+}
+
+static inline u32 hw_ring_size(u32 records, u32 extra, u32 slot)
+{
+	return slot < HW_RINGS_LONG ? records + extra : records;
+}
+
+/* Whether a ring has so many records that are not read that the monitor must hurry. */
+static inline bool hw_ring_pressed(u64 unread, u64 mask, u32 flags)
+{
+	return unread > (flags & HW_RUN_LASTING ? mask - mask / 4 : mask / 2);
+}
+
 /* First page of a berth. */
 struct hw_control {
 	u64 magic; /* monitor, as all of this block, before the berth is spare */
@@ -260,7 +280,7 @@ struct hw_control {
 	u32 slots_max;
 	u32 nodes_max;
 	u64 nodes_offset;   /* struct hw_node[nodes_max] */
-	u64 rings_offset;   /* per slot: ring_records, then nested_records records */
+	u64 rings_offset;   /* per slot: ring_records, then nested_records records; see hw_ring_start */
 	u64 ring_stride;    /* bytes from one slot's ring to the next */
 	u32 ring_records;   /* powers of two */
 	u32 nested_records;
@@ -273,7 +293,7 @@ struct hw_control {
 	u32 pools_count;
 	u64 pools_offset;   /* struct hw_pool[pools_count] */
 	u32 allocators;     /* bits of enum hw_allocator */
-	u32 pad_allocators;
+	u32 ring_extra;     /* records that the rings of the first HW_RINGS_LONG slots have beside these */
 	u64 commands_offset; /* struct hw_command[HW_COMMANDS] */
 	u64 writes_offset;   /* struct hw_write[HW_WRITES] */
 

@@ -217,6 +217,8 @@ static u64 sleep_ns(const struct drain *self, u64 count)
 	u64 longest = rare ? SLEEP_NS_SAMPLED : count && !options->sample_bytes ? SLEEP_NS : SLEEP_NS_MAX;
 	u64 ns;
 
+	if (count && options->flags & HW_RUN_LASTING)
+		return SLEEP_NS; /* records wait to be taken back */
 	if (!count)
 		return self->timeout_ns < longest ? self->timeout_ns + SLEEP_NS : longest;
 	ns = self->elapsed_ns * (self->session->layout.ring_records / 3) / count;

@@ -455,6 +455,7 @@ u64 image_cycle(struct image *self, u64 elapsed_ns, bool last)
 	struct err err = { 0 };
 	u64 ticks = last ? UINT64_MAX : hw_ticks(), count;
 
+	self->clock_ns += elapsed_ns;
 	correlator_set_time(self->correlator, self->active_ns);
 	count = merge_cycle(self, last, &err);
 	if (count)

@@ -17,6 +17,8 @@
 enum { IMAGE_BATCH = 256 };
 
 /* A ring as the monitor sees it. Counters are of records, as in struct hw_slot. */
+enum { IMAGE_HOLDS = 16 };
+
 struct ring_cursor {
 	const struct hw_record *records;
 	u64 mask;
@@ -24,6 +26,7 @@ struct ring_cursor {
 	u64 published; /* what slot->tail says: lags behind tail within a cycle */
 	u64 seen;      /* head, when it was last read */
 	u64 limit;     /* records before this one are processed in this cycle */
+	u64 held[IMAGE_HOLDS]; /* what limit was when image.holds were made */
 };
 
 struct access_gather; /* access.h */
@@ -113,6 +116,12 @@ struct image {
 	const struct tap *tap;  /* NULL = nobody listens */
 	VEC(struct tap_hit) hits; /* of this cycle */
 	u64 commands_given, commands_done;
+	u64 clock_ns;   /* all cycles so far */
+	struct {
+		u64 ns, cpu_ns, ticks; /* cpu: of the program */
+	} holds[IMAGE_HOLDS]; /* with HW_RUN_LASTING: moments of late, see merge.c */
+	u32 hold_newest;
+	u64 read_ticks; /* what happened before this was read */
 	u64 writes_read;
 	bool scan_wanted; /* by the tap */
 };

@@ -13,6 +13,12 @@
 #include "format/atomics.h"
 #include "format/ticks.h"
 #include "monitor/futex.h"
+#include "monitor/tap.h"
+
+/* With HW_RUN_LASTING, the longer the record of a birth waits to be read the more likely it is that its chunk ends first, and that
+ * nothing has to be done about either. So what is read is what was there so long ago, if the program has run for a while since then; on a
+ * busy machine it may not have. */
+static const u64 HOLD_NS = 50000000, HOLD_CPU_NS = 25000000, HOLD_NS_MAX = 100000000;
 
 /* ---- cursors --------------------------------------------------------------------------------- */
 
@@ -39,7 +45,7 @@ static bool slots_extend(struct image *self, u32 used)
 		struct slot_cursor slot = { .thread = NO_THREAD };
 
 		slot.ring.records = berth_ring(&self->berth, i);
-		slot.ring.mask = self->berth.layout.ring_records - 1;
+		slot.ring.mask = hw_ring_size(self->berth.layout.ring_records, self->berth.layout.ring_extra, i) - 1;
 		slot.nested.records = berth_nested(&self->berth, i);
 		slot.nested.mask = self->berth.layout.nested_records - 1;
 		if (!vec_push(&self->slots, slot))
@@ -113,8 +119,8 @@ static bool source_add(struct image *self, u32 slot, bool nested)
 	return vec_push(&self->sources, source);
 }
 
-/* Looks at all heads, and makes the heap of rings that have something to read. */
-static bool sources_collect(struct image *self, u64 window)
+/* Looks at all heads. */
+static bool rings_look(struct image *self, u64 window)
 {
 	u32 used = load_acquire(&self->berth.control->slots_used);
 
@@ -122,7 +128,6 @@ static bool sources_collect(struct image *self, u64 window)
 		used = self->berth.layout.slots_max;
 	if (!slots_extend(self, used))
 		return false;
-	vec_clear(&self->sources);
 	for (u32 i = 0; i < self->slots.count; i++) {
 		struct hw_slot *shared = berth_slot(&self->berth, i);
 		struct slot_cursor *slot = &self->slots.data[i];
@@ -131,9 +136,17 @@ static bool sources_collect(struct image *self, u64 window)
 		 * whole. */
 		ring_look(self, &slot->ring, load_acquire(&shared->head), window);
 		ring_look(self, &slot->nested, load_acquire(&shared->nested_head), window);
+	}
+	return true;
+}
+
+/* Makes the heap of rings that have something to read. */
+static bool sources_collect(struct image *self)
+{
+	vec_clear(&self->sources);
+	for (u32 i = 0; i < self->slots.count; i++)
 		if (!source_add(self, i, false) || !source_add(self, i, true))
 			return false;
-	}
 	for (u64 i = self->sources.count / 2; i-- > 0;)
 		heap_sift_down(self->sources.data, self->sources.count, i);
 	return true;
@@ -235,16 +248,95 @@ static u64 sources_available(const struct image *self)
 	return count;
 }
 
+/* ---- records that wait ----------------------------------------------------------------------- */
+
+static bool image_holds(const struct image *self)
+{
+	return load_relaxed(&self->berth.control->flags) & HW_RUN_LASTING;
+}
+
+/* A moment that is over: what there was then is read together, in all rings, so that causes come first. */
+static void hold_note(struct image *self, u64 now_ticks, u64 cpu_ns)
+{
+	u32 at = (self->hold_newest + 1) % IMAGE_HOLDS;
+
+	if (self->clock_ns - self->holds[self->hold_newest].ns < HOLD_NS_MAX / (IMAGE_HOLDS - 1))
+		return;
+	self->hold_newest = at;
+	self->holds[at].ns = self->clock_ns;
+	self->holds[at].cpu_ns = cpu_ns;
+	self->holds[at].ticks = now_ticks;
+	for (u64 i = 0; i < self->slots.count; i++) {
+		self->slots.data[i].ring.held[at] = self->slots.data[i].ring.limit;
+		self->slots.data[i].nested.held[at] = self->slots.data[i].nested.limit;
+	}
+}
+
+/* Where reading ends if that moment counts. A slot that was not there then has nothing to read. */
+static u64 held_limit(const struct ring_cursor *ring, u32 at)
+{
+	return ring->held[at] > ring->tail ? ring->held[at] : ring->tail;
+}
+
+static bool leaves_much(const struct image *self, u32 at)
+{
+	for (u64 i = 0; i < self->slots.count; i++) {
+		const struct slot_cursor *slot = &self->slots.data[i];
+
+		if (slot->ring.seen - held_limit(&slot->ring, at) > slot->ring.mask / 2 ||
+		    slot->nested.seen - held_limit(&slot->nested, at) > slot->nested.mask / 2)
+			return true;
+	}
+	return false;
+}
+
+static bool is_over(const struct image *self, u32 at, u64 cpu_ns)
+{
+	u64 passed = self->clock_ns - self->holds[at].ns;
+
+	return passed >= HOLD_NS_MAX || (passed >= HOLD_NS && cpu_ns - self->holds[at].cpu_ns >= HOLD_CPU_NS);
+}
+
+/* Holds back what is too young, or less of it where rings would become full. */
+static void hold_back(struct image *self, u64 now_ticks)
+{
+	u64 cpu_ns = image_cpu_ns(self);
+	u32 age = 0, at;
+
+	hold_note(self, now_ticks, cpu_ns);
+	at = self->hold_newest;
+	while (age < IMAGE_HOLDS - 1 && !is_over(self, at, cpu_ns)) {
+		at = (at + IMAGE_HOLDS - 1) % IMAGE_HOLDS;
+		age++;
+	}
+	for (; age && leaves_much(self, at); age--)
+		at = (at + 1) % IMAGE_HOLDS;
+	if (leaves_much(self, at))
+		return;
+	self->read_ticks = self->holds[at].ticks;
+	for (u64 i = 0; i < self->slots.count; i++) {
+		struct slot_cursor *slot = &self->slots.data[i];
+
+		slot->ring.limit = held_limit(&slot->ring, at);
+		slot->nested.limit = held_limit(&slot->nested, at);
+	}
+}
+
 u64 merge_cycle(struct image *self, bool last, struct err *err)
 {
 	u64 now = hw_ticks(), available;
+	bool seen;
 
 	/* The counter is read before any head: the fence keeps the processor from doing
 	 * otherwise. */
 	fence_seq_cst();
-	if (!sources_collect(self, last ? UINT64_MAX : now - self->margin_ticks))
-		err_set(err, ERR_MEMORY, "out of memory while reading the rings");
+	self->read_ticks = UINT64_MAX;
+	seen = rings_look(self, last ? UINT64_MAX : now - self->margin_ticks);
 	available = sources_available(self);
+	if (seen && !last && image_holds(self))
+		hold_back(self, now);
+	if (!seen || !sources_collect(self))
+		err_set(err, ERR_MEMORY, "out of memory while reading the rings");
 	if (!self->failed && !err->code && modlog_read(self, err) == 0 &&
 	    sources_merge(self, err) == 0 && image_feed(self, err) == 0)
 		return available;
@@ -257,8 +349,8 @@ bool image_pressed(const struct image *self)
 	for (u32 i = 0; i < self->slots.count; i++) {
 		const struct hw_slot *shared = berth_slot(&self->berth, i);
 
-		if (load_relaxed(&shared->head) - self->slots.data[i].ring.tail >
-		    self->slots.data[i].ring.mask / 2)
+		if (hw_ring_pressed(load_relaxed(&shared->head) - self->slots.data[i].ring.tail,
+				    self->slots.data[i].ring.mask, load_relaxed(&self->berth.control->flags)))
 			return true;
 	}
 	return load_relaxed(&self->berth.control->slots_used) > self->slots.count &&

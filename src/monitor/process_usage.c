@@ -124,8 +124,9 @@ void process_look(struct process *self, const struct session *session, u32 momen
 	u64 begin_ns = cpu_clock_ns(CLOCK_THREAD_CPUTIME_ID), gap = gap_of(self), now_ns;
 	struct err err = { 0 };
 
-	/* Below Valgrind it would be Valgrind's memory. */
-	if (load_relaxed(&self->image->berth.control->access) == HW_ACCESS_VALGRIND)
+	/* Below Valgrind it would be Valgrind's memory. Where short lives are only counted nobody writes it down. */
+	if (load_relaxed(&self->image->berth.control->access) == HW_ACCESS_VALGRIND ||
+	    load_relaxed(&self->image->berth.control->flags) & HW_RUN_LASTING)
 		return;
 	if (resident_tell(self->pid, &self->image->berth, session, moment, &self->sink, &err) < 0)
 		process_fail(self, &err);

@@ -22,6 +22,7 @@
 
 enum {
 	RING_RECORDS = 16384,
+	RING_RECORDS_LONG = 131072,
 	RING_RECORDS_MAX = 1 << 20,
 	NESTED_RECORDS = 256,
 	SLOTS_MAX = 32768,         /* as many threads as most machines allow a process */
@@ -63,7 +64,7 @@ static void layout_place(struct berth_layout *layout)
 	layout->ring_stride =
 		align_up(((u64)layout->ring_records + layout->nested_records) * sizeof(struct hw_record), PAGE);
 	layout->total_bytes =
-		align_up(layout->rings_offset + layout->slots_max * layout->ring_stride, SECTION);
+		align_up(layout->rings_offset + hw_ring_start(layout->ring_stride, layout->ring_extra, layout->slots_max), SECTION);
 }
 
 /* What a berth may take of our own address space, which may be limited (ulimit -v). */
@@ -91,13 +92,14 @@ static bool layout_shrink(struct berth_layout *layout)
 }
 
 /* Only pages that are touched take memory, so that room for thousands of threads costs nothing but addresses. */
-static void layout_init(struct berth_layout *layout, u32 slots, u64 ring_records, u64 room)
+static void layout_init(struct berth_layout *layout, u32 slots, const struct session_options *options, u64 room)
 {
-	u64 records = ring_records ? 2 : RING_RECORDS;
+	u64 ring_records = options->ring_records, records = ring_records ? 2 : RING_RECORDS;
 
 	while (records < ring_records && records < RING_RECORDS_MAX)
 		records *= 2;
 	layout->ring_records = (u32)records;
+	layout->ring_extra = options->flags & HW_RUN_LASTING && !ring_records ? RING_RECORDS_LONG - RING_RECORDS : 0;
 	layout->nested_records = NESTED_RECORDS;
 	layout->slots_max = slots;
 	layout->nodes_max = NODES_MAX;
@@ -114,12 +116,12 @@ struct hw_slot *berth_slot(const struct berth *self, u32 slot)
 const struct hw_record *berth_ring(const struct berth *self, u32 slot)
 {
 	return (const struct hw_record *)(self->memory + self->layout.rings_offset +
-					  slot * self->layout.ring_stride);
+					  hw_ring_start(self->layout.ring_stride, self->layout.ring_extra, slot));
 }
 
 const struct hw_record *berth_nested(const struct berth *self, u32 slot)
 {
-	return berth_ring(self, slot) + self->layout.ring_records;
+	return berth_ring(self, slot) + hw_ring_size(self->layout.ring_records, self->layout.ring_extra, slot);
 }
 
 const struct hw_node *berth_nodes(const struct berth *self)
@@ -300,8 +302,7 @@ int session_open(struct session *self, const struct session_options *options, st
 	self->lobby_fd = -1;
 	self->options = *options;
 	self->spares_wanted = options->children ? SPARES_CHILDREN : SPARES;
-	layout_init(&self->layout, options->children ? SLOTS_MAX_CHILDREN : SLOTS_MAX, options->ring_records,
-		    berth_room(options->children));
+	layout_init(&self->layout, options->children ? SLOTS_MAX_CHILDREN : SLOTS_MAX, options, berth_room(options->children));
 	/* With fewer berths than wanted it begins; the drain thread tries to make more when they are needed. */
 	if (lobby_create(self, err) < 0 || lobby_map(self, err) < 0 ||
 	    (session_replenish(self, err) < 0 && !self->spare_count)) {
@@ -339,6 +340,7 @@ static void control_fill(const struct session *self, struct hw_control *control)
 	control->rings_offset = layout->rings_offset;
 	control->ring_stride = layout->ring_stride;
 	control->ring_records = layout->ring_records;
+	control->ring_extra = layout->ring_extra;
 	control->nested_records = layout->nested_records;
 	control->max_depth = self->options.max_depth;
 	control->stamp_shift = self->options.stamp_shift;

@@ -41,7 +41,7 @@ struct berth_layout {
 	u64 request_offset, names_offset, pools_offset, commands_offset, writes_offset;
 	u64 modules_offset, modules_bytes;
 	u64 slots_offset, nodes_offset, rings_offset, ring_stride;
-	u32 slots_max, nodes_max, ring_records, nested_records;
+	u32 slots_max, nodes_max, ring_records, nested_records, ring_extra;
 };
 
 /* A berth that was claimed, mapped. */
@@ -110,7 +110,7 @@ void session_close_mapped(struct session *self);
 void session_give_back(struct session *self, struct berth *berth);
 
 struct hw_slot *berth_slot(const struct berth *self, u32 slot);
-const struct hw_record *berth_ring(const struct berth *self, u32 slot);   /* of ring_records */
+const struct hw_record *berth_ring(const struct berth *self, u32 slot);   /* see hw_ring_size */
 const struct hw_record *berth_nested(const struct berth *self, u32 slot); /* of nested_records */
 const struct hw_node *berth_nodes(const struct berth *self);
 const struct hw_request *berth_request(const struct berth *self);

@@ -154,6 +154,13 @@ bool image_command(struct image *self, u32 verb, u64 address, u64 birth)
 	return true;
 }
 
+u64 image_commands_waiting(const struct image *self)
+{
+	u64 waiting = self->commands_given - load_relaxed(&self->berth.control->pages.tail);
+
+	return waiting <= HW_COMMANDS ? waiting : 0; /* the tail is the program's word */
+}
+
 /* Release: pairs with the helper's acquire of head. */
 static void commands_send(struct image *self)
 {
@@ -177,6 +184,8 @@ static void commands_collect(struct image *self)
 	for (; self->commands_done < tail; self->commands_done++) {
 		struct hw_command command = commands[self->commands_done % HW_COMMANDS];
 
+		if (command.ticks >= self->read_ticks)
+			break; /* births and hits that came before it are still to be read */
 		if (self->tap->done)
 			self->tap->done(self->tap->self, &command);
 	}

@@ -44,6 +44,9 @@ bool image_command(struct image *self, u32 verb, u64 address, u64 birth);
 /* For cycle(): what hits may cost before everything is opened at once, and arming before nothing is armed any more; see
  * struct hw_pages. */
 void image_allow(struct image *self, u64 spend_most, u64 fault_ticks, u64 arm_most_ns);
+
+/* Commands that the helper has still to look at. What it has done is told later, see struct image, read_ticks. */
+u64 image_commands_waiting(const struct image *self);
 /* The memory is to be scanned now, for which the program stands still; the sink's scan() is told of it. */
 void image_want_scan(struct image *self);
 /* How many units one hit of a sweep may open with its own; 0 = none. */

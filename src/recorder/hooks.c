@@ -28,7 +28,7 @@ static __attribute__((noinline)) void *malloc_carefully(size_t size, struct hwr_
 static __attribute__((noinline)) void *malloc_recorded(size_t size)
 {
 	struct hwr_caller caller = HWR_CALLER();
-	struct hwr_thread *t = hwr_ready();
+	struct hwr_thread *t = hwr_ready(&caller);
 	void *p;
 
 	if (unlikely(!t))
@@ -70,7 +70,7 @@ static __attribute__((noinline)) void free_carefully(void *p, struct hwr_caller 
 static __attribute__((noinline)) void free_recorded(void *p)
 {
 	struct hwr_caller caller = HWR_CALLER();
-	struct hwr_thread *t = hwr_ready();
+	struct hwr_thread *t = hwr_ready(&caller);
 
 	if (unlikely(!t)) {
 		free_carefully(p, caller);
@@ -114,7 +114,7 @@ static __attribute__((noinline)) void *calloc_carefully(size_t count, size_t siz
 static __attribute__((noinline)) void *calloc_recorded(size_t count, size_t size)
 {
 	struct hwr_caller caller = HWR_CALLER();
-	struct hwr_thread *t = hwr_ready();
+	struct hwr_thread *t = hwr_ready(&caller);
 	void *p;
 
 	hwr_access_site(&caller);
@@ -174,7 +174,7 @@ static __attribute__((noinline)) void *realloc_carefully(void *old, size_t size,
 static __attribute__((noinline)) void *realloc_recorded(void *old, size_t size)
 {
 	struct hwr_caller caller = HWR_CALLER();
-	struct hwr_thread *t = hwr_ready();
+	struct hwr_thread *t = hwr_ready(&caller);
 	u64 ticks;
 	void *p;
 

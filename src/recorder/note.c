@@ -28,6 +28,8 @@ static struct hwr_thread *pick_thread(const struct hwr_caller *caller)
 
 	if (!t)
 		return hwr_thread_enter();
+	if (unlikely(!hwr_thread_is(t, caller->sp)) && !(t = hwr_thread_at(t, caller->sp)))
+		return NULL;
 	if (!in_use(t, caller))
 		return t;
 	t = hwr_thread_nested(t);

@@ -20,11 +20,13 @@
 #define HWR_EXPORT __attribute__((visibility("default")))
 
 /* The calling thread if its hook may take the fast path, else NULL. */
-static inline struct hwr_thread *hwr_ready(void)
+static inline struct hwr_thread *hwr_ready(const struct hwr_caller *caller)
 {
 	struct hwr_thread *t = hwr_self;
 
-	return likely(load_relaxed(&hwr_token.on) == HWR_RECORDS && t && t->state == 0) ? t : NULL;
+	return likely(load_relaxed(&hwr_token.on) == HWR_RECORDS && t && t->state == 0 && hwr_thread_is(t, caller->sp))
+		       ? t
+		       : NULL;
 }
 
 /* Records a call that gave nothing. */

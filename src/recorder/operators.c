@@ -193,7 +193,7 @@ static inline void *real_of(u32 form)
 	static __attribute__((noinline)) void *name##_recorded parameters                          \
 	{                                                                                          \
 		struct hwr_caller caller = HWR_CALLER();                                           \
-		struct hwr_thread *t = IS_SIMPLE_NEW(number) ? hwr_ready() : NULL;                 \
+		struct hwr_thread *t = IS_SIMPLE_NEW(number) ? hwr_ready(&caller) : NULL;          \
 		void *(*operator_new) parameters;                                                  \
 		struct hwr_call call;                                                              \
 		void *p;                                                                           \
@@ -239,7 +239,7 @@ static inline void *real_of(u32 form)
 	static __attribute__((noinline)) void name##_recorded parameters                           \
 	{                                                                                          \
 		struct hwr_caller caller = HWR_CALLER();                                           \
-		struct hwr_thread *t = IS_SIMPLE_DELETE(number) ? hwr_ready() : NULL;              \
+		struct hwr_thread *t = IS_SIMPLE_DELETE(number) ? hwr_ready(&caller) : NULL;       \
 		void (*operator_delete) parameters;                                                \
 		struct hwr_call call;                                                              \
                                                                                                    \

@@ -22,13 +22,14 @@ void hwr_bell(void)
 void hwr_ring_open(struct hwr_thread *t, struct hw_slot *slot, u32 slot_number, bool nested)
 {
 	struct hw_record *records =
-		(struct hw_record *)(hwr_rings + (u64)slot_number * hwr_control->ring_stride);
+		(struct hw_record *)(hwr_rings + hw_ring_start(hwr_control->ring_stride, hwr_control->ring_extra, slot_number));
+	u32 size = hw_ring_size(hwr_control->ring_records, hwr_control->ring_extra, slot_number);
 
 	t->slot = slot;
 	t->slot_number = slot_number;
 	t->is_nested = nested;
-	t->ring = nested ? records + hwr_control->ring_records : records;
-	t->mask = (nested ? hwr_control->nested_records : hwr_control->ring_records) - 1;
+	t->ring = nested ? records + size : records;
+	t->mask = (nested ? hwr_control->nested_records : size) - 1;
 	t->shared_head = nested ? &slot->nested_head : &slot->head;
 	t->head = *t->shared_head;
 	t->limit = t->head; /* the first record looks */
@@ -103,7 +104,7 @@ static void set_limit(struct hwr_thread *t)
 		t->state |= HWR_TIME_CALL;
 	if (t->peek_count)
 		t->state |= HWR_PEEK;
-	if (t->head - ring_tail(t) > t->mask / 2)
+	if (hw_ring_pressed(t->head - ring_tail(t), t->mask, load_relaxed(&hwr_control->flags)))
 		hwr_bell();
 }
 

@@ -46,6 +46,7 @@ static const struct {
 	{ SYS_gettid, 0, 0 },
 	{ SYS_sched_yield, 0, 0 },
 	{ SYS_tgkill, 0, 0 },
+	{ SYS_tkill, 0, 0 },
 	{ SYS_futex, 0, 0 },
 	{ SYS_clock_gettime, 0, 0 },
 	{ SYS_sigaltstack, 0, 0 },

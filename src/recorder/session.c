@@ -117,8 +117,8 @@ static struct hw_control *open_berth(u32 number)
 	u64 room = room_for_us();
 	char path[PATH_MAX_BYTES + 12];
 	struct hw_control *control;
-	u64 rings, stride;
-	u32 slots;
+	u64 rings, stride, bytes;
+	u32 slots, extra;
 
 	berth_path(path, number);
 	control = map_file(path, sizeof *control);
@@ -126,18 +126,20 @@ static struct hw_control *open_berth(u32 number)
 		return NULL;
 	rings = control->rings_offset;
 	stride = control->ring_stride;
+	extra = control->ring_extra;
 	slots = control->slots_max;
 	if (control->magic != HW_BERTH_MAGIC || control->version != HW_SESSION_VERSION)
 		slots = 0;
 	hwr_munmap(control, sizeof *control);
 	for (control = NULL; slots > 0 && !control; slots /= 2) {
-		if (rings + slots * stride > room)
+		bytes = rings + hw_ring_start(stride, extra, slots);
+		if (bytes > room)
 			continue;
-		control = map_file(path, rings + slots * stride);
+		control = map_file(path, bytes);
 		if (!control)
 			continue;
 		control->slots_mapped = slots;
-		hwr_mapped_bytes = rings + slots * stride;
+		hwr_mapped_bytes = bytes;
 	}
 	return control;
 }

@@ -145,6 +145,9 @@ static inline bool hwr_thread_exists(u32 pid, u32 tid)
 	return hwr_ask3(SYS_tgkill, pid, tid, 0) != -3 /* ESRCH */;
 }
 
+/* The same of any process. */
+static inline bool hwr_task_exists(u32 tid) { return hwr_ask3(SYS_tkill, tid, 0, 0) != -3 /* ESRCH */; }
+
 /* Waits until *word differs from seen, a wake-up, or the timeout. */
 static inline void hwr_futex_wait(const u32 *word, u32 seen, long timeout_ns)
 {

@@ -17,6 +17,7 @@ enum {
 	SLOTS_LIMIT = 65536,
 	LOOK_AT_ONCE = 8,
 	RETRY_AFTER = 1000, /* calls that a thread without a slot lets pass before it asks again */
+	BARE_HINTS = 1024,
 };
 
 __thread struct hwr_thread *hwr_self;
@@ -27,6 +28,10 @@ static __thread struct hwr_routines *inherited __attribute__((tls_model("initial
 static struct hwr_thread *slot_memory[SLOTS_LIMIT];
 static u32 sweep_from;
 
+/* Of threads whose hwr_self is another's: their slot's number + 1, by the last bits of their tid. A hint. */
+static u32 bare_slots[BARE_HINTS];
+static u32 bare_processes; /* 1 = some of them have another pid */
+
 void hwr_threads_reset(void)
 {
 	inherited = hwr_routines_leave(hwr_self);
@@ -34,6 +39,11 @@ void hwr_threads_reset(void)
 	hwr_sample_left = 0;
 	for (u32 i = 0; i < SLOTS_LIMIT && slot_memory[i]; i++)
 		slot_memory[i] = NULL; /* the parent's; the mapping is left to it */
+}
+
+static bool owner_lives(u32 tid)
+{
+	return hwr_thread_exists(hwr_pid, tid) || (load_relaxed(&bare_processes) && hwr_task_exists(tid));
 }
 
 static bool slot_take(u32 number, u32 old_tid, u32 tid)
@@ -54,7 +64,7 @@ static i64 recycle_slot(u32 tid)
 		u32 number = add_relaxed(&sweep_from, 1) % used;
 		u32 owner = load_relaxed(&hwr_slots[number].tid);
 
-		if (owner && owner != tid && hwr_thread_exists(hwr_pid, owner))
+		if (owner && owner != tid && owner_lives(owner))
 			continue;
 		if (slot_take(number, owner, tid))
 			return number;
@@ -76,9 +86,8 @@ static i64 fresh_slot(u32 tid)
 	return -1;
 }
 
-static i64 find_slot(void)
+static i64 find_slot(u32 tid)
 {
-	u32 tid = hwr_gettid();
 	i64 number = tid == (u32)-1 ? -1 : recycle_slot(tid);
 
 	if (tid == (u32)-1)
@@ -130,7 +139,22 @@ static u32 run_state(void)
 	return state;
 }
 
-static struct hwr_thread *open_slot(u32 number)
+static void know_stack(struct hwr_thread *t, u64 sp)
+{
+	u32 block = (u32)(sp >> HWR_STACK_SHIFT);
+
+	t->stacks[block % HWR_STACKS] = block;
+}
+
+static void forget_owner(struct hwr_thread *t, u32 tid, bool is_bare)
+{
+	t->tid = tid;
+	t->is_bare = is_bare;
+	for (u32 i = 0; i < HWR_STACKS; i++)
+		t->stacks[i] = 0;
+}
+
+static struct hwr_thread *open_slot(u32 number, bool is_bare)
 {
 	struct hwr_thread *t = slot_memory[number];
 
@@ -141,6 +165,7 @@ static struct hwr_thread *open_slot(u32 number)
 		store_release(&hwr_slots[number].tid, 0);
 		return NULL;
 	}
+	forget_owner(t, hwr_slots[number].tid, is_bare);
 	slot_memory[number] = t;
 	forget_stacks(t);
 	size_memo(t, number < HWR_MEMO_LARGE);
@@ -173,35 +198,92 @@ static struct hwr_thread *open_slot(u32 number)
 	return t;
 }
 
-struct hwr_thread *hwr_thread_enter(void)
+static __thread u32 rest __attribute__((tls_model("initial-exec")));
+
+/* There was no room a moment ago. */
+static bool rests(void)
 {
-	static __thread bool entering __attribute__((tls_model("initial-exec")));
-	static __thread u32 rest __attribute__((tls_model("initial-exec")));
+	if (likely(!rest))
+		return false;
+	rest--;
+	hwr_fault(HW_FAULT_NO_SLOT);
+	return true;
+}
+
+static struct hwr_thread *enter(u32 tid, bool is_bare)
+{
+	static __thread u32 entering __attribute__((tls_model("initial-exec"))); /* its tid: others may share the word */
+	struct hwr_thread *t = NULL;
 	i64 number;
 
-	if (rest) { /* there was no room a moment ago */
-		rest--;
-		hwr_fault(HW_FAULT_NO_SLOT);
-		return NULL;
-	}
-	/* A vfork child allocates as its parent's thread: a slot in its own name would look dead. */
-	if (hwr_getpid() != hwr_pid) {
-		hwr_fault(HW_FAULT_NO_SLOT);
-		return NULL;
-	}
-	if (entering) { /* a signal handler interrupted just this */
+	if (entering == tid) { /* a signal handler interrupted just this */
 		hwr_fault(HW_FAULT_NESTED_FULL);
 		return NULL;
 	}
-	entering = true;
-	number = find_slot();
+	entering = tid;
+	number = find_slot(tid);
 	if (number < 0)
 		hwr_fault(HW_FAULT_NO_SLOT);
 	else
-		hwr_self = open_slot((u32)number);
-	entering = false;
-	rest = hwr_self ? 0 : RETRY_AFTER;
-	return hwr_self;
+		t = open_slot((u32)number, is_bare);
+	if (t && !is_bare)
+		hwr_self = t;
+	entering = 0;
+	rest = t ? 0 : RETRY_AFTER;
+	return t;
+}
+
+static bool is_bare_slot(u32 number, u32 tid)
+{
+	const struct hwr_thread *t = slot_memory[number];
+
+	return t && t->is_bare && t->tid == tid && load_relaxed(&hwr_slots[number].tid) == tid;
+}
+
+static struct hwr_thread *find_bare(u32 tid)
+{
+	u32 used = load_relaxed(&hwr_control->slots_used);
+	u32 *hint = &bare_slots[tid % BARE_HINTS], number = load_relaxed(hint) - 1;
+
+	if (number < used && is_bare_slot(number, tid))
+		return slot_memory[number];
+	for (number = 0; number < used; number++)
+		if (is_bare_slot(number, tid)) {
+			store_relaxed(hint, number + 1);
+			return slot_memory[number];
+		}
+	return NULL;
+}
+
+/* The object of a thread that hwr_self does not lead to. */
+static struct hwr_thread *enter_bare(u32 tid)
+{
+	struct hwr_thread *t = find_bare(tid);
+
+	if (t || rests())
+		return t;
+	/* Before it has a slot, which would look dead. */
+	if (hwr_getpid() != hwr_pid)
+		store_relaxed(&bare_processes, 1);
+	return enter(tid, true);
+}
+
+struct hwr_thread *hwr_thread_enter(void)
+{
+	if (rests())
+		return NULL;
+	/* A vfork child is gone when its parent, whose storage it uses, goes on. */
+	return hwr_getpid() == hwr_pid ? enter(hwr_gettid(), false) : enter_bare(hwr_gettid());
+}
+
+struct hwr_thread *hwr_thread_at(struct hwr_thread *t, u64 sp)
+{
+	u32 tid = hwr_gettid();
+
+	if (tid != t->tid && tid != (u32)-1)
+		return enter_bare(tid);
+	know_stack(t, sp);
+	return t;
 }
 
 struct hwr_thread *hwr_thread_nested(struct hwr_thread *t)

@@ -25,6 +25,8 @@ enum {
 	HWR_MEMO_SLOTS = 4, /* in a group */
 	HWR_MEMO_DEEP = 32, /* slots of outer frames from which on they are not memorized with each stack */
 	HWR_PACES = 1024,
+	HWR_STACKS = 256,
+	HWR_STACK_SHIFT = 14, /* of a stack pointer: the number of its block, of 16 KiB */
 };
 
 enum { /* hwr_thread.state: the fast path of a hook is for 0 only */
@@ -155,9 +157,14 @@ struct hwr_thread {
 	i64 sample_left;         /* bytes until the next sampled allocation */
 	u64 lost;                /* not yet told by a HW_LOST record */
 	struct hwr_thread *nested;
+	u32 tid;                 /* whose it is; of one that is nested 0 */
 	u32 slot_number;
 	bool is_nested;
+	bool is_bare;            /* found by its tid: hwr_self is another thread's */
 	bool ring_lossy;         /* the monitor made no progress for too long */
+
+	/* blocks of stack that the thread was seen to run on, by the last bits of their numbers; see hwr_thread_is */
+	u32 stacks[HWR_STACKS];
 
 	/* the unwinder */
 	u64 safe_low, safe_high; /* stack pages that were seen to be readable */
@@ -182,12 +189,26 @@ struct hwr_thread {
 	u16 memo_next[HWR_MEMO_TRAILS]; /* entry that was used after such a trail the last time */
 	u16 memo_else[HWR_MEMO_TRAILS]; /* and the one that was before that: programs choose between two */
 	struct hwr_memo_group memo_groups[HWR_MEMO_GROUPS];
+	struct hwr_own_slots *own_slots; /* free ones of the heap, see access/pages/slots.c; NULL = none yet */
 };
 
 extern __thread struct hwr_thread *hwr_self HWR_OWN __attribute__((tls_model("initial-exec")));
 
 /* Gives the calling thread a slot and its memory. NULL, counted, if there is none. */
 struct hwr_thread *hwr_thread_enter(void);
+
+/* Whether who runs at this stack pointer is known to be t = hwr_self. A thread made by a bare clone shares thread-local storage
+ * with its parent, and with it hwr_self. All that tells them apart without a system call is their stacks. */
+static inline bool hwr_thread_is(const struct hwr_thread *t, u64 sp)
+{
+	u32 block = (u32)(sp >> HWR_STACK_SHIFT);
+
+	return likely(t->stacks[block % HWR_STACKS] == block);
+}
+
+/* Where that is not known: t, if the kernel says so, or the object of the thread that shares t's storage; it gets one. NULL, counted,
+ * if there is none. */
+struct hwr_thread *hwr_thread_at(struct hwr_thread *t, u64 sp);
 
 /* The object for hooks inside hooks of thread t; NULL if it cannot be had. It may be in use too. */
 struct hwr_thread *hwr_thread_nested(struct hwr_thread *t);

@@ -140,12 +140,15 @@ static const struct rule rules[] = {
 	{"alloc::vec::from_elem", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
 	{"alloc::slice::hack::to_vec", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
 	{"alloc::collections::vec_deque::VecDeque", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::collections::binary_heap::BinaryHeap", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
 	{"alloc::rc::Rc", 0, ELEMENT, TYPE_LIKELY, NULL, "alloc::rc::Rc<%s> block"},
 	{"alloc::sync::Arc", 0, ELEMENT, TYPE_LIKELY, NULL, "alloc::sync::Arc<%s> block"},
 	{"alloc::collections::btree::node::NodeRef", 1, ENTRY, TYPE_LIKELY, NULL, "alloc::collections::btree::node::LeafNode<%s>"},
 	{"alloc::collections::btree::map::BTreeMap", 0, ENTRY, TYPE_LIKELY, NULL, "alloc::collections::btree::node::LeafNode<%s>"},
+	{"alloc::collections::linked_list::LinkedList", 0, ELEMENT, TYPE_LIKELY, "push", "LinkedList<%s> node"},
 	{"hashbrown::raw::RawTable", 0, TUPLE, TYPE_LIKELY, NULL, NULL},
 	{"alloc::string::String", 0, ELEMENT, TYPE_LIKELY, NULL, "u8"},
+	{"alloc::str", 0, ELEMENT, TYPE_LIKELY, NULL, "u8"},
 };
 
 /* Functions of the C library, by any of the names that they have there. */
@@ -244,7 +247,8 @@ static bool runs_others(struct span function)
 	static const char *const list[] = {"construct", "_M_construct", "_Construct", "__invoke",
 					   "invoke",    "_M_invoke",    "operator()", "call_once",
 					   "_M_run",    "_S_construct", "destroy",    "__uninitialized",
-					   "uninitialized", "drop_in_place"};
+					   "uninitialized", "drop_in_place", "__rust_begin_short_backtrace",
+					   "{shim:",    "{{vtable.shim"};
 
 	for (u32 i = 0; i < sizeof list / sizeof *list; i++)
 		if (span_starts(function, list[i]))
@@ -352,6 +356,44 @@ static struct span slice_element(struct span type)
 	    name_find_outside(type.text + 1, end - 1, ";") != end - 1)
 		return type;
 	return span_between(type.text + 1, end - 1);
+}
+
+/* p = behind the '<' of "<T as Trait>": the " as ", or end if there is none; NULL if that is no such name. */
+static const char *find_as(const char *p, const char *end)
+{
+	while (p && (p = name_find_outside(p, end, " ")) && p < end && strncmp(p, " as ", 4) != 0)
+		p++;
+	return p;
+}
+
+static bool span_ends(struct span span, const char *text)
+{
+	size_t bytes = strlen(text);
+
+	return span.bytes >= bytes && memcmp(span.text + span.bytes - bytes, text, bytes) == 0;
+}
+
+/* Rust's functions of what they copy: "<str as alloc::borrow::ToOwned>::to_owned", "<[u8]>::to_vec",
+ * "<u32 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec". */
+static bool add_copied(struct strbuf *out, const char *function, struct span last)
+{
+	const char *end = *function == '<' ? name_skip_brackets(function, function + strlen(function)) : NULL;
+	const char *as = end ? find_as(function + 1, end - 1) : NULL;
+	struct span type, trait, element;
+	bool is_library, is_element;
+
+	if (!as)
+		return false;
+	type = span_between(function + 1, as);
+	trait = as < end - 1 ? span_between(as + 4, end - 1) : (struct span){"", 0};
+	element = slice_element(type);
+	is_library = span_starts(trait, "alloc::") || span_starts(trait, "<[_]>::");
+	is_element = span_ends(trait, "::SpecFromElem") || span_ends(trait, "::ConvertVec");
+	if (is_library && is_element)
+		return add_one(out, type);
+	if (element.text == type.text || (trait.bytes && !is_library))
+		return false;
+	return (span_is(type, "str") || span_starts(last, "to_owned") || span_starts(last, "to_vec")) && add_one(out, element);
 }
 
 static bool add_table(struct strbuf *out, struct span entry)
@@ -673,6 +715,26 @@ static bool thrown(struct frame_search *self, const struct name_parts *parts)
 	return found(self, TYPE_EXACT);
 }
 
+static bool is_copied(struct frame_search *self, const struct symbol_frame *frame, struct span last)
+{
+	struct strbuf type = {0};
+	bool known = add_copied(&type, frame->function, last);
+
+	if (known)
+		set_type(self, NULL, strbuf_text(&type));
+	strbuf_release(&type);
+	return known;
+}
+
+/* Rust: what is in a box is called, and allocates what it likes. */
+static bool is_call(struct span function)
+{
+	return span_is(function, "call") || span_is(function, "call_mut") || span_is(function, "call_once");
+}
+
+/* Rust: what the closure allocates may be inlined, and without lines nobody knows. */
+static bool may_hide_closure(const struct symbol_frame *frame) { return !frame->line && strstr(frame->function, "{closure#"); }
+
 bool frame_search_step(struct frame_search *self, const struct symbol_frame *frame)
 {
 	static const struct rule own_allocator = {"", 0, ELEMENT, TYPE_LIKELY, NULL, NULL};
@@ -694,6 +756,8 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 	if (span_starts(last, "operator new"))
 		return parts.count < 2 || own_operator(self, &parts, frame->function);
 	rule = find_rule(self, &parts, &at);
+	if (rule && strcmp(rule->path, "alloc::boxed::Box") == 0 && is_call(last))
+		return false;
 	if (rule && apply(self, rule, &parts.parts[at])) {
 		/* Without lines nobody knows what was inlined into it. */
 		bool plain = rule->confidence < TYPE_EXACT && !frame->line &&
@@ -705,12 +769,14 @@ bool frame_search_step(struct frame_search *self, const struct symbol_frame *fra
 			self->more = REFINE_FRAMES;
 		return more || self->of_vector;
 	}
+	if (is_copied(self, frame, last))
+		return found(self, frame->line ? TYPE_LIKELY : TYPE_GUESS);
 	if (is_allocator(&parts) && apply(self, &own_allocator, &parts.parts[parts.count - 2]))
 		return found_by(self, &parts, TYPE_LIKELY);
 	if (*frame->function == '<' && is_placeholder(parts.parts[0].name)) /* "<&A as core::alloc::Allocator>::allocate" */
 		return true;
 	name_path(&parts, parts.count, &self->path);
-	return is_helper(strbuf_text(&self->path)) && !is_constructor(&parts) && !runs_others(last);
+	return is_helper(strbuf_text(&self->path)) && !is_constructor(&parts) && !runs_others(last) && !may_hide_closure(frame);
 }
 
 void frame_search_release(struct frame_search *self)

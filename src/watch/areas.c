@@ -2,6 +2,7 @@
  * The table of live areas; see areas.h. Runs on the drain thread. */
 #include "watch/areas.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/shadow.h"
@@ -66,12 +67,14 @@ static struct unit *unit_take(struct areas *self)
 
 void areas_release(struct areas *self)
 {
+	for (u64 i = 0; i < self->units.count; i++)
+		free(self->units.data[i]->places);
 	for (u64 i = 0; i < self->slabs.count; i++)
 		free(self->slabs.data[i]);
 	vec_release(&self->slabs);
 	vec_release(&self->list);
 	vec_release(&self->units);
-	map_release(&self->by_address);
+	map_release(&self->others);
 	map_release(&self->by_unit);
 	memset(self, 0, sizeof(*self));
 }
@@ -125,29 +128,74 @@ u64 area_age(const struct area *area, u64 now_ns)
 
 /* ---- units ----------------------------------------------------------------------------------- */
 
+/* The slots of the heap's size class that has the address; see recorder/heap/classes.c. */
+static u64 slot_bytes(u64 address)
+{
+	u32 class = (u32)((address - HW_HEAP_START) >> 36), bits = class < 4 ? 0 : 6 + (class - 4) / 4;
+
+	return class < 4 ? 16 * (class + 1) : (1ull << bits) + ((u64)((class - 4) % 4 + 1) << (bits - 2));
+}
+
+/* The unit that begins there; NULL if there is none. Both small areas' and large ones' begin with the page of the area's start. */
+static struct unit *unit_find(const struct areas *self, u64 start)
+{
+	u64 near = start / HW_UNIT_PAGE % AREAS_NEAR;
+	const u64 *found;
+
+	if (likely(self->near[near].unit && self->near[near].start == start))
+		return self->near[near].unit;
+	found = map_find(&self->by_unit, start);
+	return found ? (struct unit *)*found : NULL;
+}
+
+static void unit_remember(struct areas *self, struct unit *unit)
+{
+	u64 near = unit->start / HW_UNIT_PAGE % AREAS_NEAR;
+
+	self->near[near].start = unit->start;
+	self->near[near].unit = unit;
+}
+
+static bool unit_begin(struct areas *self, struct unit *unit, const struct area *area)
+{
+	u64 bytes = slot_bytes(area->address);
+
+	unit->start = area->address & ~(u64)(HW_UNIT_PAGE - 1);
+	unit->index = (u32)self->units.count;
+	unit->seen_ns = unit->since_ns = area->birth_ns;
+	if (bytes < HW_UNIT_PAGE)
+		unit->places = calloc(HW_UNIT_PAGE / bytes + 1, sizeof(*unit->places));
+	return (bytes >= HW_UNIT_PAGE || unit->places) && map_put(&self->by_unit, unit->start, (u64)unit) &&
+	       vec_push(&self->units, unit);
+}
+
 static struct unit *unit_of(struct areas *self, const struct area *area)
 {
-	u64 start = hw_unit_of(area->address, area->size);
-	u64 *place;
 	struct unit *unit;
 
 	if (area->address - HW_HEAP_START >= HW_HEAP_BYTES)
 		return NULL;
-	place = map_at(&self->by_unit, start);
-	if (!place)
-		return NULL;
-	if (*place)
-		return (struct unit *)*place;
-	unit = unit_take(self);
-	if (!unit || !vec_push(&self->units, unit)) {
-		map_remove(&self->by_unit, start, NULL);
-		return NULL;
+	unit = unit_find(self, area->address & ~(u64)(HW_UNIT_PAGE - 1));
+	if (!unit) {
+		unit = unit_take(self);
+		if (!unit)
+			return NULL;
+		if (!unit_begin(self, unit, area)) {
+			map_remove(&self->by_unit, unit->start, NULL);
+			free(unit->places);
+			unit->first = (struct area *)self->free_units;
+			self->free_units = unit;
+			return NULL;
+		}
 	}
-	*place = (u64)unit;
-	unit->start = start;
-	unit->index = (u32)(self->units.count - 1);
-	unit->seen_ns = unit->since_ns = area->birth_ns;
+	unit_remember(self, unit);
 	return unit;
+}
+
+/* Where the area that begins there is to be found. */
+static struct area **unit_place(struct unit *unit, u64 address)
+{
+	return unit->places ? &unit->places[(u32)(address % HW_UNIT_PAGE) / (u32)slot_bytes(address)] : &unit->first;
 }
 
 static void unit_free(struct areas *self, struct unit *unit)
@@ -157,6 +205,8 @@ static void unit_free(struct areas *self, struct unit *unit)
 	self->units.data[unit->index] = last;
 	last->index = unit->index;
 	map_remove(&self->by_unit, unit->start, NULL);
+	self->near[unit->start / HW_UNIT_PAGE % AREAS_NEAR].unit = NULL;
+	free(unit->places);
 	unit->first = (struct area *)self->free_units;
 	self->free_units = unit;
 }
@@ -168,6 +218,7 @@ static void unit_join(struct areas *self, struct unit *unit, struct area *area)
 	if (area->next)
 		area->next->before = area;
 	unit->first = area;
+	*unit_place(unit, area->address) = area;
 	unit->areas++;
 	unit->bytes += area->size;
 	if (unit->armed) {
@@ -180,6 +231,8 @@ static void unit_leave(struct areas *self, struct area *area)
 {
 	struct unit *unit = area->unit;
 
+	if (unit->places)
+		*unit_place(unit, area->address) = NULL;
 	if (area->before)
 		area->before->next = area->next;
 	else
@@ -238,22 +291,35 @@ void areas_flooded(struct areas *self, u64 at_ns)
 
 struct area *areas_find(const struct areas *self, u64 address)
 {
-	const u64 *found = map_find(&self->by_address, address);
+	struct unit *unit = unit_find(self, address & ~(u64)(HW_UNIT_PAGE - 1));
+	struct area *area = unit ? *unit_place(unit, address) : NULL;
+	const u64 *found;
 
+	if (area && area->address == address)
+		return area;
+	found = map_count(&self->others) ? map_find(&self->others, address) : NULL;
 	return found ? (struct area *)*found : NULL;
+}
+
+/* What was in the place of a new area has ended unseen. */
+static void place_clear(struct areas *self, u64 address)
+{
+	struct unit *unit = unit_find(self, address & ~(u64)(HW_UNIT_PAGE - 1));
+	struct area *area = unit ? *unit_place(unit, address) : areas_find(self, address);
+	bool ended;
+
+	if (area)
+		areas_remove(self, area, &ended);
 }
 
 /* A slot that begins to hold a chunk was opened for it. */
 struct area *areas_add(struct areas *self, const struct event *event)
 {
-	struct area *area = areas_find(self, event->address);
-	bool ended;
+	struct area *area;
 
-	if (area)
-		areas_remove(self, area, &ended);
+	place_clear(self, event->address);
 	area = area_take(self);
-	if (!area || !vec_push(&self->list, area) ||
-	    !map_put(&self->by_address, event->address, (u64)area))
+	if (!area || !vec_push(&self->list, area))
 		return NULL;
 	area->address = event->address;
 	area->size = event->size;
@@ -266,7 +332,7 @@ struct area *areas_add(struct areas *self, const struct event *event)
 	self->live_bytes += area->size;
 	area->unit = unit_of(self, area);
 	if (!area->unit)
-		return area;
+		return map_put(&self->others, area->address, (u64)area) ? area : NULL;
 	area->unit->reopened += area->unit->armed;
 	areas_opened(self, area->unit, area->birth_ns);
 	area->unit->seen_ns = area->birth_ns;
@@ -282,8 +348,9 @@ void areas_remove(struct areas *self, struct area *area, bool *unit_ended)
 	*unit_ended = false;
 	self->list.data[area->index] = last;
 	last->index = area->index;
-	map_remove(&self->by_address, area->address, NULL);
 	self->live_bytes -= area->size;
+	if (!unit)
+		map_remove(&self->others, area->address, NULL);
 	if (unit) {
 		unit_leave(self, area);
 		*unit_ended = !unit->areas && (unit->armed || unit->asked);
@@ -299,11 +366,11 @@ void areas_remove(struct areas *self, struct area *area, bool *unit_ended)
 
 struct unit *areas_unit_at(const struct areas *self, u64 address)
 {
-	u64 *found = map_find(&self->by_unit, address & ~(u64)(HW_UNIT_PAGE - 1));
+	struct unit *unit = unit_find(self, address & ~(u64)(HW_UNIT_PAGE - 1));
 	struct area *area;
 
-	if (found)
-		return (struct unit *)*found;
+	if (unit)
+		return unit;
 	area = areas_at(self, address);
 	return area ? area->unit : NULL;
 }
@@ -312,21 +379,15 @@ struct unit *areas_unit_at(const struct areas *self, u64 address)
  * whole pages, and no two sizes of slots are in one region. */
 static struct area *large_at(const struct areas *self, u64 address)
 {
-	u32 class = (u32)((address - HW_HEAP_START) >> 36);
-	u64 region = HW_HEAP_START + ((u64)class << 36);
-	u64 bits, slot;
+	u64 region = address - ((address - HW_HEAP_START) & ((1ull << 36) - 1)), slot = slot_bytes(address);
 
-	if (class < 4)
-		return NULL;
-	bits = 6 + (class - 4) / 4;
-	slot = (1ull << bits) + ((u64)((class - 4) % 4 + 1) << (bits - 2));
 	return areas_find(self, region + (address - region) / slot * slot);
 }
 
 struct area *areas_at(const struct areas *self, u64 address)
 {
-	const u64 *found = map_find(&self->by_unit, address & ~(u64)(HW_UNIT_PAGE - 1));
-	struct area *area = found ? ((struct unit *)*found)->first : NULL;
+	const struct unit *unit = unit_find(self, address & ~(u64)(HW_UNIT_PAGE - 1));
+	struct area *area = unit ? unit->first : NULL;
 
 	for (; area; area = area->next)
 		if (address - area->address < area->size)

@@ -33,6 +33,7 @@ struct unit {
 	u32 areas;
 	u32 index;              /* in areas.units */
 	struct area *first;
+	struct area **places;   /* of a page that small areas share: by slot, see areas.c; NULL = it is one area's */
 	bool armed;
 	bool asked;             /* a command is under way */
 	u64 armed_ns;           /* since when, if armed */
@@ -48,8 +49,15 @@ struct unit {
 	double rate_hits, rate_watched_s; /* of late; see policy.c */
 };
 
+enum { AREAS_NEAR = 256 };
+
 struct areas {
-	struct map by_address, by_unit; /* to struct area * and struct unit * */
+	struct map by_unit;     /* to struct unit *, by start */
+	struct {
+		u64 start;
+		struct unit *unit;
+	} near[AREAS_NEAR];     /* units that are found without a search */
+	struct map others;      /* to struct area *, by address: those without a unit */
 	VEC(struct area *) list;
 	VEC(struct unit *) units;
 	struct area *free_areas;

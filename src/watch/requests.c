@@ -73,7 +73,6 @@ void requests_send(struct requests *self, bool (*give)(void *to, u32 verb, u64 a
 			break;
 		sent++;
 	}
-	self->under_way += sent;
 	if (!sent)
 		return;
 	memmove(self->waiting.data, self->waiting.data + sent,
@@ -94,7 +93,6 @@ void requests_done(struct requests *self, struct areas *areas, const struct hw_c
 	struct unit *unit = unit_meant(areas, command);
 	u64 at = areas_ns(areas, command->ticks);
 
-	self->under_way -= self->under_way > 0;
 	if (!unit)
 		return;
 	if (command->verb == HW_COMMAND_DISARM) {

@@ -8,7 +8,6 @@
 
 struct requests {
 	VEC(struct hw_command) waiting; /* to be given at the end of the cycle */
-	u64 under_way; /* given, and not yet done */
 	u64 arms, refusals, full;
 };
 

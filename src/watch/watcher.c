@@ -83,8 +83,6 @@ static int on_image(void *data, const struct stream_image *image, struct err *er
 	vec_clear(&self->modules);
 	vec_clear(&self->threads);
 	vec_clear(&self->requests.waiting);
-	self->requests.under_way = 0;
-	map_clear(&self->points_before);
 	map_clear(&self->classes);
 	map_clear(&self->types);
 	map_clear(&self->point_types);
@@ -284,7 +282,7 @@ static void allow(struct watcher *self, struct image *image)
 
 	if (!self->pages || ns_per_tick <= 0)
 		return;
-	self->cost.asked = self->requests.waiting.count + self->requests.under_way;
+	self->cost.asked = self->requests.waiting.count + image_commands_waiting(image);
 	limits = policy_limits(&self->policy, &self->cost);
 	image_allow(image, (u64)((double)limits.hits_ns / ns_per_tick),
 		    (u64)((double)load_relaxed(&self->pages->fault_ns) / ns_per_tick), limits.arming_ns);
@@ -375,8 +373,6 @@ void watcher_free(struct watcher *self)
 	vec_release(&self->modules);
 	vec_release(&self->threads);
 	vec_release(&self->rows);
-	map_release(&self->points);
-	map_release(&self->points_before);
 	map_release(&self->classes);
 	pthread_cond_destroy(&self->answered);
 	map_release(&self->types);

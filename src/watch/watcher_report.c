@@ -56,73 +56,60 @@ static u32 size_bin(u64 size)
 	return bin < WATCH_SIZES ? bin : WATCH_SIZES - 1;
 }
 
-static struct watch_point *point_of(struct watcher *self, u32 context)
+static struct point_sum *point_of(struct watcher *self, u32 context)
 {
-	u64 *place = map_at(&self->points, context);
+	struct frame *frame;
 
-	if (!place)
+	if (!vec_extend(&self->frames, (u64)context + 1))
 		return NULL;
-	if (!*place) {
-		u32 point = context < self->frames.count ? self->frames.data[context].point : 0;
+	frame = &self->frames.data[context];
+	if (frame->report != (u32)self->reports) {
+		struct point_sum row = {.context = context, .number = frame->point - !!frame->point};
 
-		if (!vec_push(&self->rows, (struct watch_point){.context = context, .number = point - !!point}))
+		if (frame->report + 1 == (u32)self->reports)
+			row.growth_bytes = -(i64)frame->bytes; /* and what it has now */
+		if (!vec_push(&self->rows, row))
 			return NULL;
-		*place = self->rows.count;
+		frame->row = (u32)self->rows.count - 1;
+		frame->report = (u32)self->reports;
 	}
-	return &self->rows.data[*place - 1];
+	return &self->rows.data[frame->row];
 }
 
-static bool is_stale(const struct watcher *self, const struct area *area, u64 now)
+static void ranking_add(struct ranking *self, const struct area *area, double key)
 {
-	return area_is_stale(area, self->options.policy.leak_after_ns, now);
-}
+	u32 at = self->count;
 
-/* Keeps the areas that were not seen for longest, in that order. */
-static void oldest_add(struct watch_report *report, const struct area *area, u64 age_ns)
-{
-	u32 at = report->oldest_count;
-
-	if (at == WATCH_ROWS && report->oldest[at - 1].age_ns >= age_ns)
+	if (at == WATCH_ROWS && self->row[at - 1].key >= key)
 		return;
 	if (at == WATCH_ROWS)
 		at--;
 	else
-		report->oldest_count++;
-	for (; at && report->oldest[at - 1].age_ns < age_ns; at--)
-		report->oldest[at] = report->oldest[at - 1];
-	report->oldest[at] = (struct watch_area){
-		.address = area->address,
-		.size = area->size,
-		.age_ns = age_ns,
-		.life_ns = report->now_ns - area->birth_ns,
-		.hits = area->hits,
-		.context = area->context,
-		.hit_context = area->hit_context,
-	};
+		self->count++;
+	for (; at && self->row[at - 1].key < key; at--)
+		self->row[at] = self->row[at - 1];
+	self->row[at].area = area;
+	self->row[at].key = key;
 }
 
 /* Areas that were touched, the most rarely touched first. What lives for less than a second tells nothing of that. */
-static void rare_add(struct watch_report *report, const struct area *area)
+static void rare_add(struct watcher *self, const struct area *area, u64 now)
 {
-	u64 life = report->now_ns - area->birth_ns, watched = unit_watched(area->unit, report->now_ns);
-	double rate = (double)area->hits * 1e9 / (double)(watched < life && watched ? watched : life + 1);
-	u32 at = report->rare_count;
+	u64 life = now - area->birth_ns, watched = unit_watched(area->unit, now);
 
-	if (!area->hits || life < SECOND || (at == WATCH_ROWS && report->rare[at - 1].rate <= rate))
-		return;
-	if (at == WATCH_ROWS)
-		at--;
-	else
-		report->rare_count++;
-	for (; at && report->rare[at - 1].rate > rate; at--)
-		report->rare[at] = report->rare[at - 1];
-	report->rare[at] = (struct watch_area){
+	if (area->hits && life >= SECOND)
+		ranking_add(&self->rare, area,
+			    -(double)area->hits * 1e9 / (double)(watched < life && watched ? watched : life + 1));
+}
+
+static struct watch_area area_tell(const struct area *area, u64 age_ns, u64 now)
+{
+	return (struct watch_area){
 		.address = area->address,
 		.size = area->size,
-		.age_ns = area_age(area, report->now_ns),
-		.life_ns = life,
+		.age_ns = age_ns,
+		.life_ns = now - area->birth_ns,
 		.hits = area->hits,
-		.rate = rate,
 		.context = area->context,
 		.hit_context = area->hit_context,
 	};
@@ -140,21 +127,22 @@ static void type_note(struct watcher *self, const struct area *area)
 static void count_area(struct watcher *self, struct watch_report *report, const struct area *area)
 {
 	u64 now = report->now_ns, age = area_age(area, now), idle = area_idle(area, now);
-	struct watch_point *point = point_of(self, area->context);
+	struct point_sum *point = point_of(self, area->context);
 
 	report->sizes[size_bin(area->size)]++;
 	count_age(report, area, age, idle);
 	if (idle)
-		oldest_add(report, area, idle);
+		ranking_add(&self->oldest, area, (double)idle);
 	if (area->unit)
-		rare_add(report, area);
+		rare_add(self, area, now);
 	type_note(self, area);
 	if (!point)
 		return;
 	point->areas++;
 	point->bytes += area->size;
+	point->growth_bytes += (i64)area->size;
 	point->hits += area->hits;
-	if (!is_stale(self, area, now))
+	if (idle < self->options.policy.leak_after_ns)
 		return;
 	point->stale_areas++;
 	point->stale_bytes += area->size;
@@ -166,20 +154,6 @@ static void count_area(struct watcher *self, struct watch_report *report, const 
 	point->lost_areas += watcher_is_lost(self, area);
 	report->lost_areas += watcher_is_lost(self, area);
 	report->lost_bytes += watcher_is_lost(self, area) ? area->size : 0;
-}
-
-static int by_stale(const void *a, const void *b)
-{
-	const struct watch_point *x = a, *y = b;
-
-	return x->stale_bytes > y->stale_bytes ? -1 : x->stale_bytes < y->stale_bytes;
-}
-
-static int by_growth(const void *a, const void *b)
-{
-	const struct watch_point *x = a, *y = b;
-
-	return x->growth_bytes > y->growth_bytes ? -1 : x->growth_bytes < y->growth_bytes;
 }
 
 static void frame_fill(const struct watcher *self, u64 pc, struct watch_frame *frame)
@@ -207,60 +181,70 @@ void watcher_stack(const struct watcher *self, u32 context, struct watch_stack *
 	}
 }
 
-static void rows_take(struct watcher *self, struct watch_point *rows, u32 *count,
-		      int (*order)(const void *, const void *), bool growth)
+static void point_tell(const struct watcher *self, const struct point_sum *sum, struct watch_point *point)
 {
-	if (self->rows.count)
-		qsort(self->rows.data, self->rows.count, sizeof(*self->rows.data), order);
-	for (u64 i = 0; i < self->rows.count && *count < WATCH_ROWS; i++) {
-		if (growth ? self->rows.data[i].growth_bytes <= 0 : !self->rows.data[i].stale_areas)
-			break;
-		rows[*count] = self->rows.data[i];
-		watcher_stack(self, rows[*count].context, &rows[*count].stack);
-		if (rows[*count].type)
-			frame_fill(self, rows[*count].type + 1, &rows[*count].type_at);
-		(*count)++;
-	}
+	*point = (struct watch_point){
+		.context = sum->context,
+		.number = sum->number,
+		.areas = sum->areas,
+		.bytes = sum->bytes,
+		.stale_areas = sum->stale_areas,
+		.stale_bytes = sum->stale_bytes,
+		.lost_areas = sum->lost_areas,
+		.unknown_areas = sum->unknown_areas,
+		.oldest_ns = sum->oldest_ns,
+		.hits = sum->hits,
+		.growth_bytes = sum->growth_bytes,
+		.type = sum->type,
+	};
+	watcher_stack(self, sum->context, &point->stack);
+	if (sum->type)
+		frame_fill(self, sum->type + 1, &point->type_at);
 }
+
+/* What a row is chosen by; 0 or less: it is not. */
+static i64 by_stale(const struct point_sum *row) { return row->stale_areas ? 1 + (i64)row->stale_bytes : 0; }
+static i64 by_growth(const struct point_sum *row) { return row->growth_bytes; }
+static i64 by_bytes(const struct point_sum *row) { return 1 + (i64)row->bytes; }
+
+/* Tells the rows with most of it, in that order; how many. */
+static u32 rows_take(const struct watcher *self, i64 (*key)(const struct point_sum *), struct watch_point *points, u32 most)
+{
+	const struct point_sum *best[WATCH_ROWS];
+	u32 count = 0;
+
+	for (u64 i = 0; i < self->rows.count; i++) {
+		const struct point_sum *row = &self->rows.data[i];
+		u32 at = count;
+
+		if (key(row) <= 0 || (at == most && key(best[at - 1]) >= key(row)))
+			continue;
+		if (at == most)
+			at--;
+		else
+			count++;
+		for (; at && key(best[at - 1]) < key(row); at--)
+			best[at] = best[at - 1];
+		best[at] = row;
+	}
+	for (u32 i = 0; i < count; i++)
+		point_tell(self, best[i], &points[i]);
+	return count;
+}
+_Static_assert(WATCH_TOP <= WATCH_ROWS, "rows_take has room for these");
 
 static u64 pc_of(const struct watcher *self, u32 context)
 {
 	return context < self->frames.count ? self->frames.data[context].pc : 0;
 }
 
-/* Keeps the rows with most bytes, in that order. */
-static u32 top_find(const struct watcher *self, const struct watch_point *top[WATCH_TOP])
-{
-	u32 count = 0;
-
-	for (u64 i = 0; i < self->rows.count; i++) {
-		const struct watch_point *row = &self->rows.data[i];
-		u32 at = count;
-
-		if (at == WATCH_TOP && top[at - 1]->bytes >= row->bytes)
-			continue;
-		if (at == WATCH_TOP)
-			at--;
-		else
-			count++;
-		for (; at && top[at - 1]->bytes < row->bytes; at--)
-			top[at] = top[at - 1];
-		top[at] = row;
-	}
-	return count;
-}
-
 static void top_take(const struct watcher *self, struct watch_report *report)
 {
-	const struct watch_point *top[WATCH_TOP];
-
-	report->top_count = top_find(self, top);
+	report->top_count = rows_take(self, by_bytes, report->top, WATCH_TOP);
 	for (u32 i = 0; i < report->top_count; i++) {
 		struct watch_point *row = &report->top[i];
-		u64 pc = pc_of(self, top[i]->context);
+		u64 pc = pc_of(self, row->context);
 
-		*row = *top[i];
-		watcher_stack(self, row->context, &row->stack);
 		for (u64 k = 0; k < self->rows.count; k++)
 			if (pc_of(self, self->rows.data[k].context) == pc)
 				row->line_bytes += self->rows.data[k].bytes;
@@ -278,7 +262,7 @@ static int by_stale_type(const void *a, const void *b)
 static void count_types(struct watcher *self, struct watch_report *report)
 {
 	for (u64 i = 0; i < self->rows.count; i++) {
-		struct watch_point *row = &self->rows.data[i];
+		struct point_sum *row = &self->rows.data[i];
 		const u64 *type = map_find(&self->point_types, row->context);
 		u32 at = 0;
 
@@ -304,19 +288,32 @@ static void count_types(struct watcher *self, struct watch_report *report)
 static void count_points(struct watcher *self, struct watch_report *report)
 {
 	count_types(self, report);
-	for (u64 i = 0; i < self->rows.count; i++) {
-		struct watch_point *row = &self->rows.data[i];
-		const u64 *before = map_find(&self->points_before, row->context);
-
-		row->growth_bytes = (i64)row->bytes - (i64)(before ? *before : 0);
-	}
-	map_clear(&self->points_before);
 	for (u64 i = 0; i < self->rows.count; i++)
-		map_put(&self->points_before, self->rows.data[i].context, self->rows.data[i].bytes);
+		self->frames.data[self->rows.data[i].context].bytes = self->rows.data[i].bytes;
 	report->points = self->rows.count;
 	top_take(self, report);
-	rows_take(self, report->suspects, &report->suspects_count, by_stale, false);
-	rows_take(self, report->growth, &report->growth_count, by_growth, true);
+	report->suspects_count = rows_take(self, by_stale, report->suspects, WATCH_ROWS);
+	report->growth_count = rows_take(self, by_growth, report->growth, WATCH_ROWS);
+}
+
+static void areas_take(const struct watcher *self, struct watch_report *report)
+{
+	u64 now = report->now_ns;
+
+	report->oldest_count = self->oldest.count;
+	for (u32 i = 0; i < self->oldest.count; i++) {
+		report->oldest[i] = area_tell(self->oldest.row[i].area, (u64)self->oldest.row[i].key, now);
+		watcher_stack(self, report->oldest[i].hit_context, &report->oldest[i].touched);
+	}
+	report->rare_count = self->rare.count;
+	for (u32 i = 0; i < self->rare.count; i++) {
+		const struct area *area = self->rare.row[i].area;
+
+		report->rare[i] = area_tell(area, area_age(area, now), now);
+		report->rare[i].rate = -self->rare.row[i].key;
+		watcher_stack(self, report->rare[i].hit_context, &report->rare[i].touched);
+		watcher_stack(self, report->rare[i].context, &report->rare[i].made);
+	}
 }
 
 static u64 own_cpu_ns(void)
@@ -374,18 +371,13 @@ void watcher_report(struct watcher *self, u64 now, bool last)
 		.monitored = self->pages != NULL,
 	};
 	self->suspects_unknown = 0;
-	map_clear(&self->points);
+	self->oldest.count = self->rare.count = 0;
 	vec_clear(&self->rows);
 	for (u64 i = 0; i < self->areas.list.count; i++)
 		count_area(self, report, self->areas.list.data[i]);
 	for (u64 i = 0; i < self->areas.units.count; i++)
 		report->thresholds[policy_state(&self->policy, self->areas.units.data[i])]++;
-	for (u32 i = 0; i < report->oldest_count; i++)
-		watcher_stack(self, report->oldest[i].hit_context, &report->oldest[i].touched);
-	for (u32 i = 0; i < report->rare_count; i++) {
-		watcher_stack(self, report->rare[i].hit_context, &report->rare[i].touched);
-		watcher_stack(self, report->rare[i].context, &report->rare[i].made);
-	}
+	areas_take(self, report);
 	count_points(self, report);
 	count_cost(self, report);
 	self->mallocs = self->frees = self->reallocs = 0;

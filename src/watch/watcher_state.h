@@ -9,6 +9,28 @@ struct frame { /* by number of the context */
 	u64 pc;
 	u32 parent;
 	u32 point; /* number + 1 of the allocation point that it is, 0 = none */
+	u32 row;   /* of the last report in which it had live areas: index in rows */
+	u32 report; /* that report's number, 0 = none */
+	u64 bytes; /* and the bytes of these areas */
+};
+
+/* Live areas of one point, while a report is made: struct watch_point without texts, which only the first few need. */
+struct point_sum {
+	u32 context, number;
+	u64 areas, bytes;
+	u64 stale_areas, stale_bytes, lost_areas, unknown_areas;
+	u64 oldest_ns, hits;
+	i64 growth_bytes;
+	u64 type;
+};
+
+/* The areas with the largest keys, in that order. */
+struct ranking {
+	u32 count;
+	struct {
+		const struct area *area;
+		double key;
+	} row[WATCH_ROWS];
 };
 
 struct known_module {
@@ -25,9 +47,8 @@ struct watcher {
 	VEC(struct frame) frames;
 	VEC(struct known_module) modules;
 	VEC(struct stream_thread) threads; /* by index */
-	struct map points_before;  /* context -> live bytes at the last report */
-	struct map points;         /* context -> index in rows, while a report is made */
-	VEC(struct watch_point) rows;
+	VEC(struct point_sum) rows; /* while a report is made, and: */
+	struct ranking oldest, rare;
 	struct map classes;        /* chunk -> enum chunk_class, once there was a scan */
 	struct map types;          /* chunk -> identity of its type; those that live */
 	struct map point_types;    /* context -> the same, of the last one that was looked into */

@@ -52,14 +52,14 @@ help frobnicate|2|unknown command
 report|2|no FILE given
 report a b|2|expected one FILE
 report --tpo 3 a|2|did you mean --top
-report --top many a|2|wants a number, not 'many'
-report --by size a|2|wants one of bytes
-trace dump --format xml a|2|wants one of text
+report --top many a|2|must be a number, not 'many'
+report --by size a|2|must be one of bytes
+trace dump --format xml a|2|must be one of text
 trace dump|2|no FILE given
 trace info|2|no FILE given
 trace symbolize|2|no FILE given
 types|2|no FILE given
-types --sort size a|2|wants one of peak
+types --sort size a|2|must be one of peak
 types /no/such/file|3|/no/such/file: No such file
 trace types-index --database . a.c|2|--database cannot be combined with SOURCE
 trace types-index -- -DX|2|require at least one SOURCE
@@ -70,7 +70,7 @@ trace types-index -o /no/such/index --find a.c:3|3|/no/such/index
 mprof|2|no FILE given
 findings|2|no FILE given
 scores|2|no FILE given
-scores --by size a|2|wants one of severity
+scores --by size a|2|must be one of severity
 trace callgraph|2|no FILE given
 serve|2|no FILE given
 serve /no/such/file|3|/no/such/file: No such file
@@ -82,7 +82,7 @@ query --fields a|2|unexpected FILE
 query /no/such/file all|3|/no/such/file: No such file
 query --file /no/such/file a|3|/no/such/file
 query /no/such/file al|2|did you mean 'all'
-trace callgraph --from nowhere a|2|wants one of auto
+trace callgraph --from nowhere a|2|must be one of auto
 trace callgraph /no/such/file|3|/no/such/file: No such file
 import|2|no FILE given
 import a|2|no output file given
@@ -102,18 +102,18 @@ import --from heaplog -o b /no/such/file|3|/no/such/file: No such file
 diff|2|expected two FILEs
 diff a|2|expected a second FILE
 diff --at peak a|2|--at must be given twice
-diff --metric size a b|2|wants one of bytes
-diff --tolerance much a b|2|wants a percentage
+diff --metric size a b|2|must be one of bytes
+diff --tolerance much a b|2|must be a percentage
 diff /no/such/file a|3|/no/such/file: No such file
 check|2|no FILE given
 check a|2|no limits given
-check --max-peak much a|2|wants a size
+check --max-peak much a|2|must be a size
 check --max-growth 5 a|2|requires --baseline
-check --format csv a|2|wants one of text
+check --format csv a|2|must be one of text
 check --budget /no/such/file a|3|/no/such/file: No such file
 check --max-kept 0 /no/such/file|3|/no/such/file: No such file
 export --to heaplog --every 5 a|2|--every requires a file name
-export --to heaplog --entries some a|2|wants one of all
+export --to heaplog --entries some a|2|must be one of all
 export|2|no FILE given
 fleet push|2|no store given
 fleet push --to clickhouse://h/d|2|no TRACE given
@@ -128,8 +128,8 @@ fleet top x --to clickhouse://h/d|2|takes no argument
 fleet fetch --to clickhouse://h/d|2|no RUN given
 run --spool x true|2|--spool requires --push
 export a|2|no format given; use --to html
-export --to morse a|2|wants one of html
-export --to folded --metric weight a|2|wants one of bytes
+export --to morse a|2|must be one of html
+export --to folded --metric weight a|2|must be one of bytes
 export --to emad /no/such/file|3|/no/such/file: No such file
 trace index|2|no FILE given
 trace index /no/such/file|3|/no/such/file: No such file
@@ -140,8 +140,8 @@ dev synth -o a --points 5M|2|--points: expected 1 to
 dev synth -o a --threads 65|2|--threads must be 1 to 64
 dev synth -o /no/such/folder/a|3|/no/such/folder/a: No such file
 dev synth a|2|unexpected argument
-findings --idle much a|2|wants a percentage
-findings --idle 101 a|2|wants a percentage
+findings --idle much a|2|must be a percentage
+findings --idle 101 a|2|must be a percentage
 findings /no/such/file|3|/no/such/file: No such file
 excessive|2|no FILE given
 excessive --k 1 a|2|--k must be 2 to 64
@@ -213,6 +213,32 @@ equal "completion of trace" "$(completes trace '')" "info dump symbolize index c
 equal "completion of trace info" "$(completes trace info --)" "--modules --format --help"
 equal "completion of fleet push" "$(completes fleet push --sp)" "--spool --spool-max"
 
+# Limits come from a file, then from options; the default file is what is built in.
+run_cli help limits
+equal "status of help limits" "$status" 0
+cmp -s "$work/stdout" "$HEAPWISE_SOURCE_DIR/docs/heapwise.limits" || fail "out of date: heapwise help limits >docs/heapwise.limits"
+for name in $(sed -n 's/ = .*//p' "$work/stdout"); do
+	grep -qF -- "BR ${name//-/\\-} " "$HEAPWISE_SOURCE_DIR/man/heapwise-limits.5" || fail "heapwise-limits(5) does not mention $name"
+	"$HEAPWISE" findings --help | grep -qF -- "--$name " && fail "findings --help has --$name"
+done
+# mistakes: a line, what stderr says
+while IFS='|' read -r line text; do
+	printf '# first\n%s\n' "$line" >"$work/limits"
+	run_cli findings --limits "$work/limits" /no/such/file
+	equal "status of limits '$line'" "$status" 3
+	says "$work/stderr" "$text"
+done <<'ROWS'
+idle = much|limits:2: idle must be a percentage from 0 to 100, not 'much'
+idel = 3|limits:2: unknown limit 'idel'; did you mean 'idle'
+top = 3|limits:2: unknown limit 'top'
+idle|limits:2: expected 'name = value', not 'idle'
+growth-min = 3 # of leaks|/no/such/file: No such file
+ short-us=7|/no/such/file: No such file
+ROWS
+run_cli findings --limits /no/such/limits a
+equal "status without limits" "$status" 3
+says "$work/stderr" "/no/such/limits: No such file"
+
 # Names of earlier versions do the same, and say the new one once.
 while IFS='|' read -r old new; do
 	run_cli $old /no/such/file
@@ -245,6 +271,9 @@ trace=$(ls heapwise.*.hwt)
 says "$work/stderr" "$trace"
 "$HEAPWISE" "$trace" -n 1 >"$work/short" 2>"$work/stderr" || fail "a trace without a command"
 cmp -s "$work/short" <("$HEAPWISE" report "$trace" -n 1 2>/dev/null) || fail "a trace without a command is not reported"
+floor() { "$HEAPWISE" excessive --format json "$@" "$trace" 2>/dev/null | jq .floor; }
+echo 'floor = 25%' >quarter
+equal "limits" "$(floor) $(floor --limits quarter) $(floor --floor 3 --limits quarter)" "0.01 0.25 0.03"
 cp "$trace" plain
 "$HEAPWISE" plain -n 1 >"$work/named" 2>"$work/stderr" || fail "a trace of another name"
 "$HEAPWISE" . -n 1 >"$work/folder" 2>"$work/stderr" || fail "a folder of traces"

@@ -129,7 +129,7 @@ same_output "$work/live.hwt" "a trace that went on" report --no-symbols
 says "$work/stderr" "removed 2 indexes"
 [ -e "$work/exec.hwt.index" ] && fail "the index is still there"
 "$HEAPWISE" trace index --remove "$work/exec.hwt" 2>"$work/stderr"
-says "$work/stderr" "had no indexes"
+says "$work/stderr" "removed no indexes"
 "$HEAPWISE" trace index "$work/no-such-file" 2>"$work/stderr"
 equal "status for no file" "$?" 3
 says "$work/stderr" "No such file"

@@ -97,7 +97,7 @@ a b|expected one FILE
 --fail-on misuse=3 a|not '3'
 --growth-steps 3 a|--growth-steps 16
 --growth-trend 101 a|at most 100
---format xml a|wants one of text
+--format xml a|must be one of text
 ROWS
 "$HEAPWISE" leaks /no/such/file 2>"$work/stderr"
 equal "status without the trace" "$?" 3

@@ -109,7 +109,7 @@ done <<ROWS
 |2|no FILE given
 a b|2|expected one FILE
 --verbose --terse $trace|2|--verbose, --normal and --terse cannot be combined
---table points $trace|2|wants one of leaks
+--table points $trace|2|must be one of leaks
 --image 3 $trace|2|has 1 image
 /no/such/file|3|No such file
 $widget|3|.

@@ -338,7 +338,7 @@ case_mistakes()
 	check 2 --baseline "$work/new.hwt" --max-peak 1M "$work/new.hwt"
 	says "$work/stderr" "--baseline requires --max-growth"
 	check 2 --max-peak much "$work/new.hwt"
-	says "$work/stderr" "wants a size"
+	says "$work/stderr" "must be a size"
 	check 3 --budget "$work/none.toml" "$work/new.hwt"
 	says "$work/stderr" "none.toml: No such file"
 	check 3 --max-growth 5% --baseline "$work/none.hwt" "$work/new.hwt"

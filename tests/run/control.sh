@@ -327,7 +327,7 @@ case_ctl()
 	equal "allocations while paused" "$(allocations)" "$before"
 	equal "snapshot while paused" "$(ctl "$monitor" snapshot | jq '.live_chunks >= 0')" true
 	equal "resume" "$(ctl "$monitor" resume | jq -r .state)" recording
-	until_true test "$(sleep 0.2; allocations)" -gt "$before"
+	until_true eval 'test "$(allocations)" -gt "$before"'
 	ctl "$program" snapshot >"$work/got"
 	equal "snapshots" "$(ctl "$program" status | jq .snapshots)" 2
 	equal "stop" "$(ctl "$program" stop | jq -r .state)" stopped
@@ -444,9 +444,9 @@ case_ctl_children()
 	"$HEAPWISE" run --no-symbols --children -o "$work/traces" -- sh -c "
 		'$target' steered '$work/go' & '$target' steered '$work/go'; wait" >"$work/stdout" 2>"$work/stderr" &
 	monitor=$!
-	until_true test "$(sleep 0.3; wc -l <"$work/stdout")" -eq 2
+	until_true eval 'test "$(wc -l <"$work/stdout")" -eq 2'
 	{ read -r first; read -r second; } <"$work/stdout"
-	until_true test "$(ctl "$first" pause | jq -r .state)" = paused
+	until_true eval 'test "$(ctl "$first" pause | jq -r .state)" = paused'
 	equal "the other" "$(ctl "$second" status | jq -r .state)" recording
 	ctl "$monitor" pause >"$work/got"
 	equal "all" "$(ctl "$first" status | jq -r .state) $(ctl "$second" status | jq -r .state)" "paused paused"

@@ -290,8 +290,8 @@ case_bad_input()
 	refuses "names no host" "$HEAPWISE" fleet push --to "clickhouse:///fleet" b1/0.hwt
 	refuses "'zz' is not the number of a run" "$HEAPWISE" fleet fetch zz --to "$store" -o none.hwt
 	refuses "has no run 12345678abcdef00" "$HEAPWISE" fleet fetch 12345678abcdef00 --to "$store" -o none.hwt
-	refuses "fetch writes to a file" "$HEAPWISE" fleet fetch 1 --to "$store"
-	refuses "drops what is older than --keep" "$HEAPWISE" fleet expire --to "$store"
+	refuses "fetch requires -o FILE" "$HEAPWISE" fleet fetch 1 --to "$store"
+	refuses "expire requires --keep DAYS" "$HEAPWISE" fleet expire --to "$store"
 	refuses "no runs of a build 'nope'" "$HEAPWISE" fleet growth --old nope --new nada --to "$store"
 	refuses "contains no traces" "$HEAPWISE" fleet push --to "$store" servers
 	[ ! -e none.hwt ] || fail "a file of nothing is left"

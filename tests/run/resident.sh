@@ -74,7 +74,7 @@ case_old_kernel()
 	HEAPWISE=$work/old
 	case_parts
 	rm trace.hwt*
-	case_burst
+	case_burst 4000 # a look may be due late
 }
 
 # most_over_time COLUMN TRACE   of memory_over_time
@@ -86,7 +86,7 @@ most_over_time()
 # Little is live after a burst, and all of it is resident still: for most of the run, and not at its end.
 case_burst()
 {
-	record trace.hwt -- "$HEAPWISE_TARGETS/burst" 1000 >said
+	record trace.hwt -- "$HEAPWISE_TARGETS/burst" "${1-1000}" >said
 	equal "status" "$status" 0
 	at_least "samples" "$(field trace.hwt .rss.samples)" 10
 	near "most resident" "$(field trace.hwt .rss.max_bytes)" "$(said rss)" 1

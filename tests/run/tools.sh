@@ -52,7 +52,7 @@ test_words()
 	mkdir "$work/tree"
 	echo "int clean; /* network/route/home */" >"$work/tree/clean.c"
 	passes "$tools/check-words" "$work/tree"
-	for line in "// TO""DO: later" "/* FIX""ME */" "path = /ro""ot/x" "see /ho""me/me/x" "cd /wo""rk/x"; do
+	for line in "// TO""DO: later" "/* FIX""ME */" "path = /ro""ot/x" "see /ho""me/me/x" "cd /wo""rk/x" "<<<<<<""< HEAD"; do
 		echo "$line" >"$work/tree/planted.c"
 		finds "planted.c:1" "$tools/check-words" "$work/tree"
 	done

@@ -133,6 +133,37 @@ case_rust()
 	done
 }
 
+# Rust without debug information: the newer linker names tell the types of functions that were not inlined. All of these are guesses, as
+# rustc makes one function of several whose code is the same; what is more than a guess is right. The older names tell texts at most.
+case_rust_names()
+{
+	local program=$work/forms level names least wanted
+
+	needs rustc
+	while read -r level names least; do
+		# shellcheck disable=SC2086
+		rustc -C debuginfo=0 -C opt-level=$level ${names/older/} -o "$program" "$source/tests/targets/types_forms.rs" 2>"$work/build" ||
+			{ fail "cannot build: $(grep -m3 error "$work/build")"; finish; }
+		"$HEAPWISE" run -q -o "$work/trace.hwt" "$program" >"$work/truth" 2>"$work/stderr" || fail "the program failed"
+		"$HEAPWISE" types --chunks --top 0 --format json "$work/trace.hwt" >"$work/json" 2>>"$work/stderr"
+		for wanted in guess likely; do
+			jq -r --arg wanted $wanted '.chunks[] | select(.kept and .type and (.confidence != "guess" or $wanted == "guess")) |
+				[.address, .address + .size, .count, .type] | @tsv' "$work/json" >"$work/types"
+			compare "$work/truth" "$work/types" >"$work/compared.$wanted"
+		done
+		echo "level $level, $names: $(tail -1 "$work/compared.guess")"
+		at_least "right forms, level $level, $names" "$(tail -1 "$work/compared.guess" | cut -d' ' -f1)" "$least"
+		# elements of 24 bytes: one function may grow the vectors of both types
+		grep ', found ' "$work/compared.guess" | grep -v ', found -$\|^vec-\(enum\|push\):' && fail "wrong guesses, level $level, $names"
+		grep ', found ' "$work/compared.likely" | grep -v ', found -$' && fail "wrong and more than a guess, level $level, $names"
+	done <<-END
+	0 -Csymbol-mangling-version=v0 26
+	2 -Csymbol-mangling-version=v0 9
+	3 -Csymbol-mangling-version=v0 9
+	0 older 4
+	END
+}
+
 # What is thrown has the type that the line or the library's function names, and its block is 128 bytes larger.
 case_thrown()
 {

@@ -336,7 +336,7 @@ TEST(peak, "what holds most of the peak is told, as a burst if it is there only 
 		const char *kind, *text; /* NULL = nothing is found */
 		u32 level;
 	} cases[] = {
-		{98, 9 << 20, "peak", "Holds 9.0 MiB at the peak: hold less of it at once, or hold it more compactly.", LEVEL_COSTLY},
+		{98, 9 << 20, "peak", "Holds 9.0 MiB at the peak: hold less of it at once, or hold it more compactly.", LEVEL_LOOK},
 		{98, 3 << 20, "peak", "Holds 3.0 MiB at the peak: hold less of it at once, or hold it more compactly.", LEVEL_LOOK},
 		{98, 1 << 20, NULL, NULL, 0},
 		{45, 9 << 20, "burst",
@@ -375,6 +375,25 @@ TEST(alike, "where no place holds most of the peak, blocks of one size may")
 	finish_as(&found, false);
 	found_at(&found, 0, "peak", LEVEL_LOOK,
 		 "Blocks of 1,024 bytes, from 3 stacks, hold 2.9 MiB at the peak: hold less of it at once, or hold it more compactly.");
+	release(&found);
+}
+
+TEST(arena, "where no caller of an arena holds most of the peak, the arena is told")
+{
+	struct found found;
+
+	begin(&found);
+	for (u32 i = 0; i < 3; i++)
+		tell_context(&found.feed, 11 + i, 1 + i, pc_of(PROGRAM_BASE, 4)); /* delta, called by each other one */
+	for (u32 i = 0; i < 300; i++) {
+		alloc_ms(&found, 11 + i % 3, 0, i % 2 ? 4096 : 8192);
+		alloc_ms(&found, 1 + i % 3, 0, 500 + i);
+	}
+	finish_as(&found, false);
+	found_at(&found, 0, "peak", LEVEL_LOOK,
+		 "An arena that 3 stacks fill holds 1.8 MiB at the peak, in blocks of 4.0 KiB to 8.0 KiB: put less into it, or free it sooner; "
+		 "--no-fold shows who fills it.");
+	CHECK_STR(where(&found, 0), "delta (prog.c:40)");
 	release(&found);
 }
 
@@ -465,7 +484,7 @@ TEST(explained, "what says why bytes are there stands for what says that they ho
 	release(&found);
 }
 
-TEST(rising, "in a run too short for a trend, what grew all the time is told; what ends to grow is not")
+TEST(rising, "in a short run what grew to its end is told; what ends to grow is not")
 {
 	struct found found;
 
@@ -478,7 +497,7 @@ TEST(rising, "in a run too short for a trend, what grew all the time is told; wh
 	finish_as(&found, false);
 	CHECK_EQ(found.findings.rows.count, 2);
 	found_at(&found, 0, "growth", LEVEL_LOOK,
-		 "Live bytes grew to 1.8 MiB in this short run, and never shrank: limit it, or free what is no longer needed.");
+		 "Live bytes grew to 1.8 MiB until the end of this short run: limit it, or free what is no longer needed.");
 	found_at(&found, 1, "kept", LEVEL_MINOR,
 		 "All 30 chunks (1.4 MiB) were never freed: free them, unless they must live as long as the program.");
 	release(&found);
@@ -500,6 +519,39 @@ TEST(rising_possible, "in a short run, too, what grew and has interior pointers 
 	release(&found);
 }
 
+TEST(indirect, "what only lost chunks lead to counts where they are lost; if that is at several places, where it was allocated")
+{
+	static const struct {
+		u32 second;
+		u64 count;
+		const char *where, *text;
+	} cases[] = {
+		{1, 1, "alpha (prog.c:10)",
+		 "All 2 chunks (128 B) were never freed, and nothing points to them any more, nor to 1.9 MiB that only they lead to: free them "
+		 "before the last pointer goes."},
+		{2, 3, "gamma (prog.c:30)",
+		 "All 20 chunks (1.9 MiB) were never freed, and only lost chunks point to them: free them with what leads to them."},
+	};
+
+	for (u32 i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct stream_class classes[22];
+		struct found found;
+
+		begin(&found);
+		classes[0] = (struct stream_class){alloc_ms(&found, 1, 0, 64), CLASS_LOST};
+		classes[1] = (struct stream_class){alloc_ms(&found, cases[i].second, 0, 64), CLASS_LOST};
+		for (u32 k = 2; k < 22; k++)
+			classes[k] = (struct stream_class){alloc_ms(&found, 3, 0, 100000), CLASS_INDIRECT};
+		told(&found.feed, found.feed.sink.scan(found.feed.sink.self, &(struct stream_scan){.state = SCAN_DONE, .reason = ""}, classes,
+						       22, &found.feed.err));
+		finish(&found);
+		CHECK_EQ(found.findings.rows.count, cases[i].count);
+		found_at(&found, 0, "leak", LEVEL_COSTLY, cases[i].text);
+		CHECK_STR(where(&found, 0), cases[i].where);
+		release(&found);
+	}
+}
+
 TEST(trend, "what grows is costly, with a forecast, only in a run that is long enough for one")
 {
 	static const struct {
@@ -507,8 +559,11 @@ TEST(trend, "what grows is costly, with a forecast, only in a run that is long e
 		const char *text;
 		u32 level;
 	} cases[] = {
-		{20, "Live bytes grow until the end, by 977 KiB a second in this short run: limit it, or free what is no longer needed.",
-		 LEVEL_LOOK},
+		/* what is said of a run does not depend on which side of a second it ends */
+		{1, "Live bytes grew to 2.3 MiB until the end of this short run: limit it, or free what is no longer needed.", LEVEL_LOOK},
+		{7, "Live bytes grew to 2.3 MiB until the end of this short run: limit it, or free what is no longer needed.", LEVEL_LOOK},
+		{9, "Live bytes grew to 2.3 MiB until the end of this short run: limit it, or free what is no longer needed.", LEVEL_LOOK},
+		{60, "Live bytes grew to 2.3 MiB until the end of this short run: limit it, or free what is no longer needed.", LEVEL_LOOK},
 		{200, "Live bytes grow until the end, by 97.7 KiB a second (1 GiB in 2 h 58 min): limit it, or free what is no longer needed.",
 		 LEVEL_COSTLY},
 	};
@@ -548,6 +603,22 @@ TEST(thanks, "of a level what is lost comes first, then what holds the peak, the
 		CHECK_STR(finding_kind_name(found.findings.rows.data[i].kind), kinds[i]);
 	CHECK_STR(finding_saves(&found.findings.rows.data[0], found.texts), "3.0 MiB, 42.9 % of the peak");
 	CHECK_STR(finding_saves(&found.findings.rows.data[2], found.texts), "about 15.0 ms, 15.0 % of CPU time");
+	release(&found);
+}
+
+TEST(small_peak, "who holds the peak of a small program comes after what its calls cost")
+{
+	struct found found;
+
+	begin(&found);
+	lives(&found, 2, 300000, 1, 1, 300000);
+	for (u64 i = 0; i < 60000; i++)
+		free_at(&found.feed, 1600 * i + 100, alloc_at(&found.feed, 1600 * i, HW_MALLOC, 1, 64), 64);
+	finish_as(&found, false);
+	CHECK_EQ(found.findings.rows.count, 2);
+	CHECK_STR(finding_kind_name(found.findings.rows.data[0].kind), "churn");
+	CHECK_EQ(found.findings.rows.data[1].level, LEVEL_MINOR);
+	CHECK_STR(finding_kind_name(found.findings.rows.data[1].kind), "peak");
 	release(&found);
 }
 

@@ -227,6 +227,37 @@ TEST(nameless, "a call without a name is part of its callers if many places allo
 	}
 }
 
+TEST(beside, "a call without a name beside a wrapper without a name needs no many callers")
+{
+	enum { FAR = 200 }; /* 16 bytes of code each */
+	static const struct {
+		u64 step;
+		u32 at;
+		const char *own; /* "" = the wrapper, at which caller it is not */
+		bool folded;
+	} rows[] = {
+		{100, OUTER + 1, "parse", true},
+		{0, OUTER + 1, "", false}, /* one size: it makes something */
+		{100, FAR, "", false},
+	};
+
+	for (u32 i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct program program;
+		struct finding_place place;
+
+		begin(&program, "");
+		allocate(&program, STACK(&program, CALLERS, rows[i].at), 64);
+		allocate(&program, STACK(&program, CALLERS + 1, rows[i].at), 64 + rows[i].step);
+		for (u32 k = 0; k < 10; k++)
+			allocate(&program, STACK(&program, 2 * FAR + k, WRAPPER), 64 + 100 * k);
+		finish(&program);
+		place = finding_place(&program.source, program.feed.model->points.data[0].frame);
+		CHECK_EQ(program.folds.rows.count, 1 + rows[i].folded);
+		CHECK_STR(place.own.function, rows[i].own);
+		release(&program);
+	}
+}
+
 TEST(asked, "functions that the user names are wrappers whatever their form")
 {
 	struct program program;

@@ -18,11 +18,12 @@ struct shape {
 
 static i64 linear(u32 i) { return 16 * (i64)i; }
 static i64 linear_freed_at_exit(u32 i) { return i + 1 < STEPS ? 16 * (i64)i : 0; }
+static i64 linear_torn_down(u32 i) { return i + 4 < STEPS ? 16 * (i64)i : 16 * (STEPS - 1 - (i64)i); }
 static i64 noisy(u32 i) { return 16 * (i64)i + (i % 3 == 1 ? 24 : 0); }
 static i64 start_up(u32 i) { return i < STEPS / 2 ? 40 * (i64)i : 40 * STEPS / 2; }
 static i64 constant(u32 i) { return i ? 800 : 0; }
 static i64 sawtooth(u32 i) { return 16 * (i64)(i % 8); }
-static i64 one_step(u32 i) { return i < 50 ? 100 : 4000; }
+static i64 one_step(u32 i) { return i < 46 ? 100 : 4000; }
 static i64 two_steps(u32 i) { return i < 43 ? 100 : i < 54 ? 2000 : 4000; }
 static i64 falling(u32 i) { return 16 * (i64)(STEPS - i); }
 static i64 little(u32 i) { return i; }
@@ -31,6 +32,7 @@ static i64 late(u32 i) { return i < 36 ? 0 : 32 * (i64)(i - 36); }
 static const struct shape shapes[] = {
 	{"a line", linear, true, 16 * KIB},
 	{"a line that is freed at exit", linear_freed_at_exit, true, 16 * KIB},
+	{"a line that is torn down in the end", linear_torn_down, true, 16 * KIB},
 	{"a line with noise", noisy, true, 16 * KIB},
 	{"growth after the middle", late, true, 0},
 	{"start-up", start_up, false, 0},
@@ -130,9 +132,9 @@ TEST(thresholds, "each threshold is an option")
 		bool judged;
 	} rows[] = {
 		{0, 1 << 20, 0.75, 0, 0, true},  /* grows by 512 KiB only */
-		{10, 1 << 10, 0.75, 0, 1, true}, /* little, but enough now */
-		{7, 64 << 10, 0.3, 0, 1, true},  /* one step is enough of a trend now */
-		{2, 64 << 10, 1, 0, 0, true},    /* noise is not allowed */
+		{11, 1 << 10, 0.75, 0, 1, true}, /* little, but enough now */
+		{8, 64 << 10, 0.3, 0, 1, true},  /* one step is enough of a trend now */
+		{3, 64 << 10, 1, 0, 0, true},    /* noise is not allowed */
 		{0, 64 << 10, 0.75, 65ull * 1000000000, 0, false},
 	};
 

@@ -176,6 +176,33 @@ TEST(unread, "a birth that was taken back is not told, and one that was read can
 	free(scene);
 }
 
+TEST(held, "where short lives are only counted, records of a program that does not run are read when they are 100 ms old, or their ring fills up")
+{
+	const u64 cycle_ns = 20000000;
+	struct scene *scene = scene_new(16);
+	struct hw_record *ring = producer_ring(&scene->producer, 0);
+	struct stream_totals totals;
+
+	scene->berth.control->flags |= HW_RUN_LASTING;
+	producer_use_slots(&scene->producer, 1);
+	producer_event(&scene->producer, 0, HW_THREAD, 100, 0, 1);
+	producer_event(&scene->producer, 0, HW_MALLOC, 16 | HW_RECORD_UNREAD, 5, 2);
+	producer_event(&scene->producer, 0, HW_MALLOC, 32 | HW_RECORD_UNREAD, 5, 3);
+	for (u32 i = 0; i < 5; i++)
+		CHECK_EQ(image_cycle(scene->image, cycle_ns, false), 3);
+	CHECK_EQ(scene->producer.slots[0].tail, 0);
+	ring[1].address = HW_RECORD_UNREAD;
+	image_cycle(scene->image, cycle_ns, false);
+	CHECK_EQ(scene->producer.slots[0].tail, 3);
+	for (u64 i = 0; i < 12; i++)
+		producer_event(&scene->producer, 0, HW_MALLOC, (64 + 16 * i) | HW_RECORD_UNREAD, 5, 4 + i);
+	image_cycle(scene->image, cycle_ns, false);
+	CHECK(scene->producer.slots[0].tail >= 7);
+	scene_end(scene, &totals);
+	CHECK_EQ(totals.allocations, 13);
+	free(scene);
+}
+
 TEST(young, "a record that is stamped in the future is read in the next cycle, not in this one")
 {
 	struct scene *scene = scene_new(16);

@@ -145,6 +145,26 @@ static const struct { u64 asked; u32 got;
 	{ 0, 16384 }, {1, 2}, {2, 2}, {3, 4}, {1000, 1024}, {8192, 8192}, {~0ull, 1 << 20},
 };
 
+TEST(ring_sizes_long, "where short lives are only counted the first rings are longer, and do not overlap either")
+{
+	struct session_options options = { .flags = HW_RUN_PAGES | HW_RUN_LASTING };
+	struct session *session = session_for(&options);
+	const struct berth_layout *layout = &session->layout;
+
+	for (u32 i = 0; i < HW_RINGS_LONG + 2; i++) {
+		u64 size = hw_ring_size(layout->ring_records, layout->ring_extra, i);
+
+		CHECK_EQ(size, i < HW_RINGS_LONG ? 131072 : 16384);
+		CHECK(hw_ring_start(layout->ring_stride, layout->ring_extra, i + 1) >=
+		      hw_ring_start(layout->ring_stride, layout->ring_extra, i) +
+			      (size + layout->nested_records) * sizeof(struct hw_record));
+	}
+	CHECK(layout->total_bytes >=
+	      layout->rings_offset + hw_ring_start(layout->ring_stride, layout->ring_extra, layout->slots_max));
+	session_close(session);
+	free(session);
+}
+
 TEST(ring_sizes, "rings have a power of two of records, and slots do not overlap")
 {
 	for (u64 i = 0; i < sizeof(ring_rows) / sizeof(ring_rows[0]); i++) {

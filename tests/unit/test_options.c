@@ -79,7 +79,7 @@ TEST(values, "each type is stored in its field, and absent options keep their va
 	CHECK(!outcome.args.output);
 }
 
-TEST(errors, "each mistake is a usage error that names the option and what it wants")
+TEST(errors, "each mistake is a usage error that names the option and what it must be")
 {
 	static const struct {
 		const char *words, *part;
@@ -89,13 +89,13 @@ TEST(errors, "each mistake is a usage error that names the option and what it wa
 		{"-z", "unknown option -z"},
 		{"--output", "--output needs a value: FILE"},
 		{"-o", "-o needs a value: FILE"},
-		{"--top ten", "--top wants a number, not 'ten'"},
-		{"--top -1", "--top wants a number, not '-1'"},
-		{"--top 99999999999999999999", "--top wants a number"},
-		{"--top=", "--top wants a number, not ''"},
-		{"--max-size 3X", "--max-size wants a size"},
-		{"--format xml", "--format wants one of text|json|csv, not 'xml'"},
-		{"--format js", "--format wants one of"},
+		{"--top ten", "--top must be a number, not 'ten'"},
+		{"--top -1", "--top must be a number, not '-1'"},
+		{"--top 99999999999999999999", "--top must be a number"},
+		{"--top=", "--top must be a number, not ''"},
+		{"--max-size 3X", "--max-size must be a size"},
+		{"--format xml", "--format must be one of text|json|csv, not 'xml'"},
+		{"--format js", "--format must be one of"},
 		{"--loud=1", "--loud takes no value"},
 	};
 

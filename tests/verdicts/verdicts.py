@@ -5,17 +5,21 @@
 Each program of this folder has one flaw of a known kind, place and size among the noise of noise.h; those with kind=none have none.
 The truth is in a comment of its first lines, in words without spaces:
 
-  // verdict: kind=KIND[,KIND...] function=NAME[,NAME...] [type=NAME] [not=NAME,...] [bytes=N] [chunks=N] [calls=N]
+  // verdict: kind=KIND[,KIND...] function=NAME[,NAME...] [module=NAME,...] [type=NAME] [not=NAME,...] [bytes=N] [chunks=N] [calls=N]
   //          [options=OPTION,...] [build=cc] [status=N]          (all on one line)
 
 kind      of FITS below, or none; where any of several will do, the row of the table is the first one's
 function  who is to be named, as the finding's place or its caller; any of several will do
+module    or a place in this file will do: of libraries without names
 type      or a finding about this type will do
 not       wrappers: a finding whose place is one of these blames the wrong function
 bytes, chunks, calls    the flaw's size: a finding's own number within a tenth of it is counted as right
 options   of 'heapwise run'; build=cc: compiled by 'heapwise cc'; status: what the program ends with (0)
 
-Programs are compiled with -O1 -g, recorded by 'heapwise run', and judged by 'heapwise findings --format json'. Printed is a row for each
+Programs of the folder published are the distribution's, with flaws or costs that others have described: a script makes an input and
+records them, and says after "source:" who says so. 'verdicts.py published' judges these only. They have a row of their own in the table.
+
+The others are compiled with -O1 -g, recorded by 'heapwise run', and judged by 'heapwise findings --format json'. Printed is a row for each
 of them and the table: right cause first, in the first three (with those), missed; and false alarms: programs without a flaw for which a
 finding above minor is listed. "Noise named" counts programs with a flaw for which a finding above minor is about noise.h. Names of kinds
 and fields are in the tables FITS and FIELDS and nowhere else.
@@ -75,7 +79,7 @@ class Failed(Exception):
 
 
 class Missing(Exception):
-    """A compiler is not installed."""
+    """A package is not installed."""
 
 
 def field(finding, name):
@@ -95,6 +99,7 @@ def truth_of(path):
                 truth["kind"] = truth["kinds"][0]
                 if truth["kind"] != "none" and not FITS.keys() >= set(truth["kinds"]):
                     sys.exit(f"{path.name}: unknown kind in {truth['kinds']}")
+                truth["published"] = path.parent != HERE
                 return truth
     sys.exit(f"{path.name}: no verdict in its first lines")
 
@@ -110,6 +115,9 @@ def has_name(text, name):
 def right_place(finding, truth):
     if any(has_name(field(finding, "function"), name) for name in listed(truth, "not")):
         return False
+    place = (field(finding, "where") or "").split(", called by ")[0]
+    if any(f"({name})" in place or place.startswith(f"{name}+0x") for name in listed(truth, "module")):
+        return True
     if "type" in truth and has_name(field(finding, "type"), truth["type"]):
         return True
     return any(has_name(field(finding, "where"), name) for name in listed(truth, "function"))
@@ -147,6 +155,25 @@ def compile_program(heapwise, path, truth, program):
     run([*([heapwise, "cc"] if truth.get("build") == "cc" else [compiler]), *flags, "-o", program, path])
 
 
+def record_published(heapwise, script, trace):
+    folder = trace.with_suffix("")
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run([script], cwd=folder, env={**os.environ, "HEAPWISE": str(heapwise), "TRACE": str(trace)}, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=TIMEOUT_S, check=False)
+    if done.returncode == 77:
+        raise Missing(done.stdout.split()[-1])
+    if done.returncode:
+        raise Failed(f"{script}: status {done.returncode}: {done.stdout.strip()[-400:]}")
+
+
+def record_planted(heapwise, path, truth, trace):
+    program = trace.with_suffix("")
+    compile_program(heapwise, path, truth, program)
+    if "valgrind" in truth.get("options", "") and not shutil.which("valgrind"):
+        raise Missing("valgrind")
+    run([heapwise, "run", "-q", "-o", trace, *listed(truth, "options"), program], int(truth.get("status", 0)))
+
+
 def findings_of(heapwise, trace):
     """Lists, one for each process."""
     text = run([heapwise, "findings", "--format", "json", "--top", "0", trace])
@@ -160,11 +187,11 @@ def findings_of(heapwise, trace):
 def judge(heapwise, path, folder):
     """A row: the truth, where in its list the right finding is (0 = nowhere), and that or the first finding."""
     truth = truth_of(path)
-    program, trace = folder / path.stem, folder / (path.stem + ".hwt")
-    compile_program(heapwise, path, truth, program)
-    if "valgrind" in truth.get("options", "") and not shutil.which("valgrind"):
-        raise Missing("valgrind")
-    run([heapwise, "run", "-q", "-o", trace, *listed(truth, "options"), program], int(truth.get("status", 0)))
+    trace = folder / (path.stem + ".hwt")
+    if truth["published"]:
+        record_published(heapwise, path, trace)
+    else:
+        record_planted(heapwise, path, truth, trace)
     lists = findings_of(heapwise, trace)
     row = {"truth": truth, "rank": 0, "size": False, "alarms": [], "noise": False, "finding": next((one[0] for one in lists if one), None)}
     if truth["kind"] == "none":
@@ -202,12 +229,16 @@ def print_row(name, row):
     print(f"{name:<26} {outcome(row):<12} {note(row)}", flush=True)
 
 
+def row_of(truth):
+    return "published" if truth["published"] else truth["kind"]
+
+
 def print_table(rows):
     flawed = [row for row in rows.values() if row["truth"]["kind"] != "none"]
     clean = [row for row in rows.values() if row["truth"]["kind"] == "none"]
     print(f"\n{'planted':<12}{'programs':>9}{'first':>7}{'in three':>10}{'missed':>8}{'size right':>12}{'noise named':>13}")
-    for kind in [*FITS, "all"]:
-        of_kind = [row for row in flawed if kind in ("all", row["truth"]["kind"])]
+    for kind in [*FITS, "published", "all"]:
+        of_kind = [row for row in flawed if kind in ("all", row_of(row["truth"]))]
         outcomes = [outcome(row) for row in of_kind]
         if of_kind:
             print(f"{kind:<12}{len(of_kind):>9}{outcomes.count('first'):>7}{outcomes.count('first') + outcomes.count('in three'):>10}"
@@ -215,16 +246,25 @@ def print_table(rows):
     print(f"{'none':<12}{len(clean):>9}   false alarm: {sum(bool(row['alarms']) for row in clean)}")
 
 
-def holds(rows):
-    outcomes = [outcome(row) for row in rows.values()]
-    flawed = sum(row["truth"]["kind"] != "none" for row in rows.values())
+def holds_of(rows):
+    outcomes = [outcome(row) for row in rows]
+    flawed = sum(row["truth"]["kind"] != "none" for row in rows)
     first, three = outcomes.count("first"), outcomes.count("first") + outcomes.count("in three")
     return first >= WANTED_FIRST * flawed and three >= WANTED_THREE * flawed and "false alarm" not in outcomes
 
 
+def holds(rows):
+    return all(holds_of([row for row in rows.values() if row["truth"]["published"] == published]) for published in (False, True))
+
+
+def name_of(path):
+    return str(path.relative_to(HERE))
+
+
 def programs(names):
     paths = sorted(path for path in HERE.iterdir() if path.suffix in (".c", ".cpp", ".rs") and path.stem != "noise")
-    chosen = [path for path in paths if not names or any(name in path.name for name in names)]
+    paths += sorted((HERE / "published").glob("*.sh"))
+    chosen = [path for path in paths if not names or any(name in name_of(path) for name in names)]
     return chosen or sys.exit("no such program")
 
 
@@ -232,7 +272,7 @@ def judge_all(options, folder):
     """Rows by name, and whether all could be judged."""
     rows, whole = {}, True
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        waiting = {path.name: pool.submit(judge, options.heapwise, path, folder) for path in programs(options.names)}
+        waiting = {name_of(path): pool.submit(judge, options.heapwise, path, folder) for path in programs(options.names)}
         for name, future in waiting.items():
             try:
                 rows[name] = future.result()
@@ -251,7 +291,8 @@ def main():
                         help="program under test")
     parser.add_argument("--load", type=int, default=0, metavar="N", help="let N busy loops run beside it")
     parser.add_argument("--check", action="store_true",
-                        help="fail unless the right cause is first in 36 of 40, in the first three in all, and there is no false alarm")
+                        help="fail unless the right cause is first in 9 of 10, planted and published, in the first three in all, and there is no "
+                             "false alarm")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="programs at the same time (1)")
     parser.add_argument("--keep", metavar="FOLDER", help="leave programs and traces there")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only programs with this in their name")
@@ -260,6 +301,8 @@ def main():
     os.environ["LC_ALL"] = "C"
     folder = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="heapwise-verdicts-"))
     folder.mkdir(parents=True, exist_ok=True)
+    folder = folder.resolve()
+    options.heapwise = pathlib.Path(options.heapwise).resolve()
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(options.load)]
     try:
         rows, whole = judge_all(options, folder)

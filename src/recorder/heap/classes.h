@@ -22,9 +22,9 @@ u32 hwr_class_for(size_t size);
 /* Whether a chunk of that class may stay when its size becomes this. */
 bool hwr_slot_fits(u32 number, size_t size);
 
-/* The address of a slot, 0 if the region is full. */
+/* 1 + index of a slot, 0 if the region is full. */
 u64 hwr_slot_take(u32 number);
-void hwr_slot_give(u32 number, u64 address);
+void hwr_slot_give(u32 number, u64 index);
 
 /* Slots that were ever handed out, and the address of one. */
 u64 hwr_slots_used(u32 number);
@@ -32,6 +32,16 @@ static inline u64 hwr_slot_address(u32 number, u64 index)
 {
 	return HW_HEAP_START + ((u64)number << HWR_CLASS_BITS) +
 	       index * hwr_classes[number].slot_bytes;
+}
+
+static inline struct hwr_chunk *hwr_slot_record(u32 number, u64 index)
+{
+	return (struct hwr_chunk *)hwr_classes[number].chunks + index;
+}
+
+static inline u64 hwr_slot_index(u32 number, const struct hwr_chunk *record)
+{
+	return (u64)(record - hwr_slot_record(number, 0));
 }
 
 #endif

@@ -99,11 +99,12 @@ static void begin(u64 address, struct hwr_chunk *chunk, u64 size, u64 armed_byte
 static void *take(u32 number, size_t size, bool *clean)
 {
 	struct hwr_chunk *chunk;
-	u64 address, offset;
+	u64 address, found;
 
-	if (number >= HWR_CLASSES || !(address = hwr_slot_take(number)))
+	if (number >= HWR_CLASSES || !(found = hwr_slot_take(number)))
 		return NULL;
-	chunk = hwr_heap_find(address, &offset);
+	address = hwr_slot_address(number, found - 1);
+	chunk = hwr_slot_record(number, found - 1);
 	*clean = !(chunk->what & HWR_CHUNK_USED) || chunk->what & HWR_CHUNK_CLEAN;
 	begin(address, chunk, size, 0);
 	return (void *)address;
@@ -183,14 +184,13 @@ void hwr_heap_free(void *p)
 	}
 	number = hwr_heap_class((u64)p);
 	chunk = chunk_of(p);
-	/* Owned by nobody: a late access finds that the chunk does not live and leaves it alone. */
-	what = exchange_acq_rel(&chunk->what, HWR_CHUNK_USED);
+	what = hwr_chunk_end(chunk);
 	if (unlikely(!(what & HWR_CHUNK_LIVE)))
 		refuse();
 	if (unlikely(hwr_classes[number].slot_bytes >= RETURNED))
 		clean = give_back((u64)p, hwr_classes[number].slot_bytes);
 	store_relaxed(&chunk->what, HWR_CHUNK_USED | clean | (what & HWR_CHUNK_SHARED) /* the slot's next chunk must know */);
-	hwr_slot_give(number, (u64)p);
+	hwr_slot_give(number, hwr_slot_index(number, chunk));
 }
 
 size_t hwr_heap_usable_size(const void *p)
@@ -206,21 +206,22 @@ static void *move_slot(void *old, size_t size, u64 kept)
 	u32 from = hwr_heap_class((u64)old), to = hwr_class_for(size);
 	struct hwr_move move = {.from = (u64)old, .from_bytes = hwr_classes[from].slot_bytes};
 	struct hwr_chunk *was = chunk_of(old), *chunk;
-	u64 offset;
+	u64 found;
 
 	if (!hwr_access_moves() || to >= HWR_CLASSES || move.from_bytes < RETURNED || hwr_classes[to].slot_bytes < RETURNED)
 		return NULL;
-	move.to = hwr_slot_take(to);
-	if (!move.to)
+	found = hwr_slot_take(to);
+	if (!found)
 		return NULL;
+	move.to = hwr_slot_address(to, found - 1);
 	move.to_bytes = hwr_classes[to].slot_bytes;
 	move.armed = hwr_access_armed(load_relaxed(&was->what), kept);
 	if (!hwr_access_move(&move)) {
 		if (!move.hole)
-			hwr_slot_give(to, move.to);
+			hwr_slot_give(to, found - 1);
 		return NULL;
 	}
-	chunk = hwr_heap_find(move.to, &offset);
+	chunk = hwr_slot_record(to, found - 1);
 	begin(move.to, chunk, size, move.armed);
 	hwr_access_realloc((u64)old, move.to, kept);
 	hwr_chunk_put_aside((u64)old, was);

@@ -54,6 +54,15 @@ static inline void hwr_chunk_clear(struct hwr_chunk *chunk)
 	store_relaxed(&chunk->birth, 0);
 }
 
+/* It ends: what it was. Nobody else changes that; two threads that free one chunk at a time are not told apart, as in libc. */
+static inline u64 hwr_chunk_end(struct hwr_chunk *chunk)
+{
+	u64 what = load_relaxed(&chunk->what);
+
+	store_relaxed(&chunk->what, HWR_CHUNK_USED);
+	return what;
+}
+
 #else
 
 /* What is known of a chunk: one cache line. A slot has it for life, and each chunk in its turn. */
@@ -91,6 +100,9 @@ static inline void hwr_chunk_clear(struct hwr_chunk *chunk)
 	if (chunk->what & HWR_CHUNK_SHARED)
 		*hwr_chunk_others(chunk) = (struct hwr_chunk_others){0};
 }
+
+/* It ends: what it was. Owned by nobody: a late access finds that the chunk does not live and leaves it alone. */
+static inline u64 hwr_chunk_end(struct hwr_chunk *chunk) { return exchange_acq_rel(&chunk->what, HWR_CHUNK_USED); }
 
 #endif
 

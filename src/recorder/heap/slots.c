@@ -57,14 +57,11 @@ u64 hwr_slot_take(u32 number)
 		found = hwr_slots_pop(number, &stacks[number][(own + i) % STACKS]);
 	if (!found)
 		found = take_new(number, &stacks[number][own]);
-	return found ? hwr_slot_address(number, found - 1) : 0;
+	return found;
 }
 
-void hwr_slot_give(u32 number, u64 address)
+void hwr_slot_give(u32 number, u64 index)
 {
-	u64 start = HW_HEAP_START + ((u64)number << HWR_CLASS_BITS);
-	u64 index = (address - start) / hwr_classes[number].slot_bytes;
-
 	hwr_slots_push(number, &stacks[number][hwr_clock_thread() % STACKS], index, index);
 }
 

@@ -14,11 +14,6 @@ struct hwr_slots {
 		u64 head; /* 1 + index of the first, 0 = empty; above it the changes */
 };
 
-static inline struct hwr_chunk *hwr_slot_record(u32 number, u64 index)
-{
-	return (struct hwr_chunk *)hwr_classes[number].chunks + index;
-}
-
 /* 1 + index of a slot, 0 if the stack is empty. */
 static inline u64 hwr_slots_pop(u32 number, struct hwr_slots *stack)
 {
@@ -32,6 +27,23 @@ static inline u64 hwr_slots_pop(u32 number, struct hwr_slots *stack)
 		/* May be no link any more if another thread was faster; then the count has changed. */
 		next = load_relaxed(&hwr_slot_record(number, (head & HWR_INDEX_MASK) - 1)->first) &
 		       HWR_INDEX_MASK;
+		next |= ((head >> HWR_INDEX_BITS) + 1) << HWR_INDEX_BITS;
+	} while (!__atomic_compare_exchange_n(&stack->head, &head, next, 0, __ATOMIC_ACQUIRE,
+					      __ATOMIC_ACQUIRE));
+	return head & HWR_INDEX_MASK;
+}
+
+/* Takes up to so many at once, which are linked as they were. The links of all slots must be links, or 0, also while they are taken. */
+static inline u64 hwr_slots_pop_some(u32 number, struct hwr_slots *stack, u32 most, u32 *count)
+{
+	u64 head = load_acquire(&stack->head), next; /* as above */
+
+	do {
+		next = head & HWR_INDEX_MASK;
+		for (*count = 0; next && *count < most; (*count)++)
+			next = load_relaxed(&hwr_slot_record(number, next - 1)->first) & HWR_INDEX_MASK;
+		if (!*count)
+			return 0;
 		next |= ((head >> HWR_INDEX_BITS) + 1) << HWR_INDEX_BITS;
 	} while (!__atomic_compare_exchange_n(&stack->head, &head, next, 0, __ATOMIC_ACQUIRE,
 					      __ATOMIC_ACQUIRE));

@@ -189,7 +189,8 @@ static inline void note(struct hwr_caller caller, void *routine, void *site, boo
 {
 	struct hwr_thread *t = hwr_self;
 
-	if (unlikely(!load_relaxed(&hwr_token.on) || !t || t->state & HWR_BUSY || !load_relaxed(&on)))
+	if (unlikely(!load_relaxed(&hwr_token.on) || !t || t->state & HWR_BUSY || !load_relaxed(&on) ||
+		     !hwr_thread_is(t, caller.sp)))
 		t = thread_for(&caller);
 	if (!t)
 		return;

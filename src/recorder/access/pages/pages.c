@@ -29,6 +29,7 @@ enum { GIVERS = sizeof(givers) / sizeof(givers[0]) };
 static struct hw_range library, giving[GIVERS];
 
 static bool on; /* of this image; a forked child has a copy */
+static u64 rings_bytes;
 
 bool hwr_pages_on(void) { return load_relaxed(&on) && load_relaxed(&hwr_token.alive); }
 
@@ -108,6 +109,14 @@ void hwr_access_site(const struct hwr_caller *caller)
 	hwr_pages_site.library = is_library(caller->pc);
 }
 
+/* The record of the chunk that begins at an address of the heap. */
+static inline struct hwr_chunk *chunk_at(u64 address)
+{
+	u64 offset;
+
+	return hwr_heap_find(address, &offset);
+}
+
 /* ---- access.h ---- */
 
 void hwr_access_allocator(struct hwr_real *real)
@@ -128,6 +137,7 @@ static bool start(void)
 void hwr_access_attach(void)
 {
 	hwr_control->access = HW_ACCESS_NONE;
+	rings_bytes = hw_ring_start(hwr_control->ring_stride, hwr_control->ring_extra, hwr_control->slots_max);
 	if (!(hwr_control->flags & HW_RUN_PAGES))
 		return;
 	if (!hwr_heap_open() || !hwr_units_open()) {
@@ -147,6 +157,7 @@ void hwr_access_attach(void)
 /* The handler's stack is part of the slot and recycled with it. */
 void hwr_access_thread(struct hwr_thread *t)
 {
+	hwr_own_slots_open(t);
 	if (!load_relaxed(&on))
 		return;
 	if (!t->fault_stack)
@@ -157,11 +168,9 @@ void hwr_access_thread(struct hwr_thread *t)
 
 void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)
 {
-	u64 offset;
-
 	(void)caller;
 	if (hwr_heap_has(address))
-		store_relaxed(&hwr_heap_find(address, &offset)->last, ticks); /* its birth */
+		store_relaxed(&chunk_at(address)->last, ticks); /* its birth */
 }
 
 void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks)
@@ -215,33 +224,29 @@ static bool takes_back(void) { return load_relaxed(&hwr_control->flags) & HW_RUN
  * opened long ago; then one more is recorded, which does no harm. */
 u64 hwr_access_birth(u64 address, struct hw_record *record)
 {
-	u64 offset;
-
 	hwr_pages_call_ends(HWR_TIMES_BIRTH);
 	if (!takes_back() || !hwr_heap_has(address) || hwr_pages_site.opened == page_of(address))
 		return address;
-	store_relaxed(&hwr_heap_find(address, &offset)->birth, (u64)record);
+	store_relaxed(&chunk_at(address)->birth, (u64)record);
 	return address | HW_RECORD_UNREAD;
 }
 
 /* Of the rings that this process writes to: a forked child still has its parent's chunks, with records in rings that are not its own. */
 static struct hw_record *record_at(u64 birth)
 {
-	u64 bytes = hwr_control->ring_stride * hwr_control->slots_max;
-
-	return birth - (u64)hwr_rings < bytes && load_relaxed(&hwr_token.alive) ? (struct hw_record *)birth : NULL;
+	return birth - (u64)hwr_rings < rings_bytes && load_relaxed(&hwr_token.alive) ? (struct hw_record *)birth : NULL;
 }
 
 bool hwr_access_unborn(struct hwr_thread *t, u64 address)
 {
-	u64 expected = address | HW_RECORD_UNREAD, offset, birth, *count;
+	u64 expected = address | HW_RECORD_UNREAD, birth, *count;
 	struct hwr_chunk *chunk;
 	struct hw_record *record;
 
 	call_begins(HWR_TIMES_END);
 	if (!takes_back() || !hwr_heap_has(address))
 		return false;
-	chunk = hwr_heap_find(address, &offset);
+	chunk = chunk_at(address);
 	birth = load_relaxed(&chunk->birth);
 	if (!birth || !(record = record_at(birth)))
 		return false;
@@ -255,10 +260,8 @@ bool hwr_access_unborn(struct hwr_thread *t, u64 address)
 
 void hwr_access_settle(u64 address)
 {
-	u64 offset;
-
 	if (hwr_heap_has(address))
-		store_relaxed(&hwr_heap_find(address, &offset)->birth, 0);
+		store_relaxed(&chunk_at(address)->birth, 0);
 }
 
 /* ---- what the heap asks for ---- */

@@ -59,6 +59,10 @@ static inline void hwr_pages_let_go(const void *p)
 		hwr_pages_unpin((u64)p);
 }
 
+struct hwr_thread;
+/* slots.c: gives the calling thread free slots of its own, which it then has; none without memory. */
+void hwr_own_slots_open(struct hwr_thread *t);
+
 /* fault.c: takes SIGSEGV over and measures what a fault costs. */
 bool hwr_fault_attach(void);
 /* Counts the time of a hit or an opening, and opens all if that is as much as the monitor allows, or if it has died. */

@@ -8,13 +8,16 @@
  * than ALONE_MAX in all. Chunks above HW_UNIT_SMALL share no page with any.
  * A slot on a page that is armed is spared as long as there are others: a birth there would open the page, and nobody would know any
  * more how long the chunks beside it were not touched.
+ * Each thread keeps some free slots for itself, which it takes and gives without atomic operations; who inherits its slot of the
+ * recorder inherits them.
  * What the C library allocates for itself (buffers of files, folders, threads) it also hands to the kernel
  * by itself, which no hook sees: such chunks are kept open. */
 #include "recorder/access/pages/pages.h"
 #include "recorder/access/pages/units.h"
 #include "recorder/heap/slots.h"
-#include "recorder/state.h"
+#include "recorder/peek.h"
 #include "recorder/sys.h"
+#include "recorder/thread.h"
 
 enum {
 	GROUPS = 32,
@@ -26,6 +29,9 @@ enum {
 	SPARED_PART = 4,   /* at most a fourth of a class's slots are spared, and */
 	SPARED_PAGES = 4,  /* so many pages of them */
 	SPARED_AT_ONCE = 16,
+	PAGE_CLASS = 27,   /* of slots of one page; those below share pages */
+	OWN_MOST = 64,     /* free slots that a thread keeps of a class and group, */
+	OWN_PART = 32,     /* of which so many are given back at once, or taken */
 };
 
 static struct hwr_slots stacks[HWR_CLASSES][GROUPS];
@@ -34,9 +40,16 @@ static u64 spared_count[HWR_CLASSES];
 static u64 used[HWR_CLASSES]; /* pages, or slots of a page and more, that were handed out */
 static u32 alone[SITES];      /* live chunks with a page of their own, by hash of their point */
 static u32 alone_total;
-static u32 page_class;        /* of slots of one page */
 
-static bool is_small(u32 number) { return hwr_classes[number].slot_bytes < HWR_PAGE; }
+struct hwr_own_slots {
+	u32 busy; /* the thread is at them: a signal handler that interrupts it takes others */
+	struct own_list {
+		u64 first; /* 1 + index, linked as in stacks; only `count` of them are in the list */
+		u64 count;
+	} list[PAGE_CLASS + 1][GROUPS];
+};
+
+static bool is_small(u32 number) { return number < PAGE_CLASS; }
 
 /* ---- which class ---- */
 
@@ -44,6 +57,7 @@ u32 hwr_class_plain(size_t size)
 {
 	u32 number = hwr_class_of(size);
 
+	number += !number; /* as in libc, no two chunks begin within 32 bytes: the monitor finds them faster so */
 	return size > HW_UNIT_SMALL && number < HWR_CLASSES ? hwr_class_aligned(number, HWR_PAGE) : number;
 }
 
@@ -60,10 +74,8 @@ u32 hwr_class_for(size_t size)
 	hwr_pages_site.alone = false;
 	if (size > HW_UNIT_SMALL || hwr_pages_site.library || !gets_own_page(hwr_pages_site.number % SITES))
 		return hwr_class_plain(size);
-	if (!page_class)
-		page_class = hwr_class_of(HWR_PAGE);
 	hwr_pages_site.alone = true;
-	return page_class;
+	return PAGE_CLASS;
 }
 
 bool hwr_slot_fits(u32 number, size_t size)
@@ -97,7 +109,11 @@ static u64 take_page(u32 number, u32 group)
 	return first + 1;
 }
 
-static bool is_open(u32 number, u64 found) { return hwr_unit_is_open(hwr_slot_address(number, found - 1)); }
+/* Of a class of small slots, whose unit is the page. */
+static bool is_open(u32 number, u64 found)
+{
+	return !(load_relaxed(&hwr_unit_at(hwr_slot_address(number, found - 1))->word) & HWR_UNIT_STATE);
+}
 
 /* Memory for which others would do must not pile up. */
 static bool may_spare(u32 number)
@@ -127,14 +143,95 @@ static u64 take_spared(u32 number, u32 group)
 	return 0;
 }
 
+/* ---- a thread's own ---- */
+
+void hwr_own_slots_open(struct hwr_thread *t)
+{
+	if (!t->own_slots)
+		t->own_slots = hwr_map_private(sizeof(*t->own_slots));
+	else
+		t->own_slots->busy = 0; /* of the thread before, which may have ended anywhere */
+}
+
+/* The calling thread's, which may not touch them again before own_leave; NULL: it has none, or uses them already. */
+static inline struct hwr_own_slots *own_enter(void)
+{
+	struct hwr_own_slots *own = hwr_self ? hwr_self->own_slots : NULL;
+
+	if (unlikely(!own || own->busy))
+		return NULL;
+	own->busy = 1;
+	__asm__ volatile("" : : : "memory");
+	return own;
+}
+
+static inline void own_leave(struct hwr_own_slots *own)
+{
+	__asm__ volatile("" : : : "memory");
+	own->busy = 0;
+}
+
+static u64 pop(u32 number, u32 group)
+{
+	struct hwr_own_slots *own = own_enter();
+	struct own_list *list;
+	u64 found;
+	u32 count = 0;
+
+	if (!own)
+		return hwr_slots_pop(number, &stacks[number][group]);
+	list = &own->list[number][group];
+	if (!list->count) {
+		list->first = hwr_slots_pop_some(number, &stacks[number][group], OWN_PART, &count);
+		list->count = count;
+	}
+	found = list->first;
+	if (found) {
+		list->first = --list->count ? load_relaxed(&hwr_slot_record(number, found - 1)->first) : 0;
+		/* The record of the next one, which was freed long ago, must be there when it is taken. */
+		__builtin_prefetch(hwr_slot_record(number, list->first - !!list->first), 1);
+	}
+	own_leave(own);
+	return found;
+}
+
+static void give_back(u32 number, u32 group, struct own_list *list)
+{
+	u64 first = list->first - 1, last = first;
+
+	for (u32 i = 1; i < OWN_PART; i++)
+		last = load_relaxed(&hwr_slot_record(number, last)->first) - 1;
+	list->first = load_relaxed(&hwr_slot_record(number, last)->first);
+	list->count -= OWN_PART;
+	hwr_slots_push(number, &stacks[number][group], first, last);
+}
+
+static void push(u32 number, u32 group, u64 index)
+{
+	struct hwr_own_slots *own = own_enter();
+	struct own_list *list;
+
+	if (!own) {
+		hwr_slots_push(number, &stacks[number][group], index, index);
+		return;
+	}
+	list = &own->list[number][group];
+	if (unlikely(list->count >= OWN_MOST))
+		give_back(number, group, list);
+	store_relaxed(&hwr_slot_record(number, index)->first, list->first);
+	list->first = index + 1;
+	list->count++;
+	own_leave(own);
+}
+
 static u64 take_small(u32 number)
 {
 	u32 group = hwr_pages_site.library ? LIBRARY_GROUP : hwr_pages_site.number % LIBRARY_GROUP;
-	u64 found = hwr_slots_pop(number, &stacks[number][group]);
+	u64 found = pop(number, group);
 
 	for (u32 i = 0; found && !is_open(number, found) && i < SPARED_AT_ONCE && may_spare(number); i++) {
 		spare(number, group, found);
-		found = hwr_slots_pop(number, &stacks[number][group]);
+		found = pop(number, group);
 	}
 	if (!found)
 		found = take_spared(number, group);
@@ -143,7 +240,7 @@ static u64 take_small(u32 number)
 
 static u64 take_large(u32 number)
 {
-	u64 found = hwr_slots_pop(number, &stacks[number][0]);
+	u64 found = number == PAGE_CLASS ? pop(number, 0) : hwr_slots_pop(number, &stacks[number][0]);
 
 	if (found)
 		return found;
@@ -151,50 +248,87 @@ static u64 take_large(u32 number)
 	return found < (1ull << HWR_CLASS_BITS) / hwr_classes[number].slot_bytes ? found + 1 : 0;
 }
 
+/* Atomic only where there are threads. Who comes in between, a signal handler or the second thread, may have one not counted. */
+static void count_add(u32 *count)
+{
+	if (load_relaxed(&hwr_threads_many))
+		add_relaxed(count, 1);
+	else
+		store_relaxed(count, load_relaxed(count) + 1);
+}
+
+static void count_take(u32 *count)
+{
+	u32 before = load_relaxed(count);
+
+	if (load_relaxed(&hwr_threads_many))
+		add_relaxed(count, (u32)-1);
+	else if (before)
+		store_relaxed(count, before - 1);
+}
+
 /* A chunk with a page of its own that is small: the page's group is 1 + its site. */
-static void count_alone(u64 address)
+static void count_alone(struct hwr_unit *unit)
 {
 	u32 site = hwr_pages_site.number % SITES;
 
-	hwr_unit_at(address)->group = (u16)(hwr_pages_site.alone ? site + 1 : 0);
+	unit->group = (u16)(hwr_pages_site.alone ? site + 1 : 0);
 	if (!hwr_pages_site.alone)
 		return;
 	hwr_pages_site.alone = false;
-	add_relaxed(&alone[site], 1);
-	add_relaxed(&alone_total, 1);
+	count_add(&alone[site]);
+	count_add(&alone_total);
 }
 
 u64 hwr_slot_take(u32 number)
 {
-	u64 found = is_small(number) ? take_small(number) : take_large(number), address;
+	struct hwr_unit *unit;
+	u64 found, address;
 
+	if (likely(is_small(number))) {
+		found = take_small(number);
+		if (!found)
+			return 0;
+		address = hwr_slot_address(number, found - 1);
+		if (unlikely(!is_open(number, found)))
+			hwr_pages_open(address);
+		return found;
+	}
+	found = take_large(number);
 	if (!found)
 		return 0;
 	address = hwr_slot_address(number, found - 1);
-	if (!is_small(number)) {
+	unit = hwr_unit_at(address);
+	if (unlikely(load_relaxed(&unit->credits) || load_relaxed(&unit->word)))
 		hwr_unit_renew(address);
-		if (hwr_pages_site.library)
-			hwr_unit_keep(address);
-		count_alone(address);
-	}
-	hwr_pages_open(address);
-	return address;
+	if (hwr_pages_site.library)
+		hwr_unit_keep(address);
+	count_alone(unit);
+	if (unlikely(load_relaxed(&unit->word) & HWR_UNIT_STATE))
+		hwr_pages_open(address);
+	return found;
 }
 
-void hwr_slot_give(u32 number, u64 address)
+static void give_large(u32 number, u64 index, u32 group)
 {
-	u64 start = HW_HEAP_START + ((u64)number << HWR_CLASS_BITS);
-	u64 index = (address - start) / hwr_classes[number].slot_bytes;
-	u32 group = load_relaxed(&hwr_unit_at(address)->group);
-
-	if (!is_small(number)) {
-		if (group) {
-			add_relaxed(&alone[group - 1], (u32)-1);
-			add_relaxed(&alone_total, (u32)-1);
-		}
-		group = 0;
+	if (group) {
+		count_take(&alone[group - 1]);
+		count_take(&alone_total);
 	}
-	hwr_slots_push(number, &stacks[number][group], index, index);
+	if (number == PAGE_CLASS)
+		push(number, 0, index);
+	else
+		hwr_slots_push(number, &stacks[number][0], index, index);
+}
+
+void hwr_slot_give(u32 number, u64 index)
+{
+	u32 group = load_relaxed(&hwr_unit_at(hwr_slot_address(number, index))->group);
+
+	if (likely(is_small(number)))
+		push(number, group, index);
+	else
+		give_large(number, index, group);
 	hwr_pages_call_ends(HWR_TIMES_END);
 }
 
