@@ -27,7 +27,7 @@ import time
 
 LIMIT_S = 240  # for one command
 BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-DIGITS = re.compile(r"\d+(?:[,.]\d+)*")
+DIGITS = re.compile(r"\d+(?:[,.]\d+)*(?: (?:B|KiB|MiB|GiB|ns|us|ms|s)\b)?")
 NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(?: ?(B|KiB|MiB|GiB|%|ns|us|ms|s)\b|(%)| (%))?")
 
 
@@ -140,21 +140,28 @@ def difference(expected, actual, vary):
     return None
 
 
+def likeness(left, right):
+    left, right = (DIGITS.sub("#", " ".join(" ".join(lines).split())) for lines in (left, right))
+    return difflib.SequenceMatcher(None, left, right).ratio()
+
+
 def renewed(expected, actual):
-    """What the page should show: all that was printed, or of each part between dots what is most like it."""
-    parts = segments(expected)
+    """What the page should show: all that was printed, or of each part between dots what is most like it. Lines that have dots and still
+    fit stay."""
+    parts, dotted = segments(expected), [line for line in expected if "…" in line.strip()[1:]]
+    actual = [next((old for old in dotted if same_line(old, line)), line) for line in actual]
     if len(parts) == 1:
         return actual
     result, at = [], 0
     for i, part in enumerate(parts):
-        if i:
-            result.append("…")
-        if not part:
-            continue
-        best = max(range(at, max(at, len(actual) - len(part)) + 1),
-                   key=lambda s: difflib.SequenceMatcher(None, "\n".join(part), "\n".join(actual[s:s + len(part)])).ratio())
-        result += actual[best:best + len(part)]
-        at = best + len(part)
+        starts = range(at, max(at, len(actual) - len(part)) + 1)
+        if i == 0:
+            starts = starts[:1]
+        elif i == len(parts) - 1:
+            starts = starts[-1:]
+        best = max(starts, key=lambda start: likeness(part, actual[start:start + len(part)]))
+        result += ["…"] * (i > 0) + actual[best:best + len(part)] if part else ["…"] * (i > 0)
+        at = best + len(part) if part else at
     return result
 
 

@@ -40,8 +40,8 @@ c
 $ cd examples && ls tutorial/orders.c \
 > 2>/dev/null
 tutorial/orders.c
-$ printf 'at /x/y.c:12  now in f.77.c\n'
-at …/y.c:13 now in f.….c
+$ printf 'at /x/y.c:12  now in f.77.c, 5 ms\n'
+at …/y.c:13 now in f.….c, 1.2 s
 $ echo number 5
 number 5
 @@@
@@ -78,8 +78,8 @@ printf '@@@diff\n--- a/none\n+++ b/none\n@@ -1 +1 @@\n-a\n+b\n@@@\n@@@console\n$
 printf 'No block at all.\n' | finds "0 commands"
 
 # What was printed takes the place of what differs, and nothing else changes.
-printf 'Before.\n@@@console\n$ echo new\nold\n$ printf "a\\nb\\nc\\n"\na\n…\nc\n@@@\nAfter.\n' | page old
-printf 'Before.\n@@@console\n$ echo new\nnew\n$ printf "a\\nb\\nc\\n"\na\n…\nc\n@@@\nAfter.\n' | page new
+printf 'Before.\n@@@console\n$ printf "new\\nx y z\\n"\nold\nx … z\n$ printf "a\\nb\\nc\\n"\na\n…\nc\n@@@\nAfter.\n' | page old
+printf 'Before.\n@@@console\n$ printf "new\\nx y z\\n"\nnew\nx … z\n$ printf "a\\nb\\nc\\n"\na\n…\nc\n@@@\nAfter.\n' | page new
 "$blocks" --update "$work/old.md" >/dev/null
 cmp "$work/old.md" "$work/new.md" || fail "--update"
 finish
