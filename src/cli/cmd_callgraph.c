@@ -9,6 +9,7 @@
 #include "analysis/callgraph.h"
 #include "analysis/summary.h"
 #include "cli/loaded.h"
+#include "cli/progress.h"
 #include "cli/trace_options.h"
 
 enum { TOP_TEXT = 30 };
@@ -17,7 +18,7 @@ struct callgraph_args {
 	const char *where;
 	const char *format, *dot, *from;
 	u64 top, image;
-	bool symbols, no_index;
+	bool symbols, no_index, no_pager;
 };
 
 static const struct callgraph_args defaults = {.top = NOT_GIVEN,
@@ -95,6 +96,8 @@ static int write_dot(const struct show *self, struct err *err)
 
 	if (!out)
 		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
+	if (is_stdout)
+		progress_end();
 	whole = callgraph_render_dot(&self->graph, self->trace.model->image.program, out);
 	if (ferror(out) || (!is_stdout && fclose(out) != 0))
 		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));

@@ -18,7 +18,7 @@ struct check_args {
 	const char *budget, *baseline, *growth, *format, *root;
 	u64 max[COMPARE_METRICS];
 	u64 top, image, depth;
-	bool allow_incomplete, symbols;
+	bool allow_incomplete, symbols, no_pager;
 };
 
 enum { TOP_DEFAULT = 3 };
@@ -57,6 +57,7 @@ static const struct option_spec options[] = {
 	SYMBOLS_OPTION(struct check_args),
 	OPTION(struct check_args, format, 'f', "format", OPTION_CHOICE, CHECK_FORMATS,
 	       "output format (default text)"),
+	NO_PAGER_OPTION(struct check_args),
 	OPTION_END};
 
 /* A trace, and what its budgets need of it. */
@@ -132,6 +133,7 @@ static void print_passed(const struct check *check, const struct result *result)
 		check_sentence(check, &check->rows.data[i], &limits);
 	}
 	strbuf_addf(&text, "%s: %s", check->query.trace.label, result->title);
+	print_begin();
 	printf("%s: %s\n", strbuf_text(&text), strbuf_text(&limits));
 	for (u64 i = 0; i < result->caveats.count; i++) {
 		fputs("heapwise check: note: ", stderr);

@@ -14,7 +14,7 @@ struct diff_args {
 	struct option_strings at;
 	u64 top, points, image, depth;
 	double tolerance;
-	bool same, fold_recursion, chart, symbols;
+	bool same, fold_recursion, chart, symbols, no_pager;
 };
 
 enum { POINTS_DEFAULT = 200, POINTS_MAX = 4096, TOP_DEFAULT = 20 };
@@ -51,6 +51,7 @@ static const struct option_spec options[] = {
 	IMAGE_OPTION(struct diff_args),
 	SYMBOLS_OPTION(struct diff_args),
 	FORMAT_OPTION(struct diff_args),
+	NO_PAGER_OPTION(struct diff_args),
 	OPTION_END};
 
 struct diff {

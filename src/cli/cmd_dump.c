@@ -24,13 +24,14 @@
 struct dump_args {
 	const char *format;
 	u64 image;
-	bool facts, stacks, strict;
+	bool facts, stacks, strict, no_pager;
 };
 
 static const struct dump_args defaults = {.image = NOT_GIVEN};
 
 static const struct option_spec options[] = {
 	FORMAT_OPTION(struct dump_args),
+	NO_PAGER_OPTION(struct dump_args),
 	OPTION(struct dump_args, stacks, 0, "stacks", OPTION_SET, NULL,
 	       "show each event's stack, innermost frame first"),
 	OPTION(struct dump_args, facts, 0, "facts", OPTION_SET, NULL,
@@ -760,6 +761,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		status = trace_read_symbols(argv[0], &self.symbols, &err);
 	if (status == 0 && trace_info(reader)->types)
 		status = trace_read_type_names(argv[0], &self.type_names, &err);
+	print_begin();
 	if (status == 0)
 		status = read_events(&self, reader, &err);
 	if (status < 0)

@@ -15,7 +15,7 @@ struct excessive_args {
 	const char *method, *rule, *by, *mu, *wrappers, *svg, *format, *limits;
 	double floor;
 	u64 k, seed, restarts, top, image;
-	bool raw, all_paths, data, charts, symbols, no_index;
+	bool raw, all_paths, data, charts, symbols, no_index, no_pager;
 };
 
 static const struct excessive_args defaults = {.wrappers = "auto",

@@ -4,12 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/entry_types.h"
 #include "cli/loaded.h"
 #include "cli/outfile.h"
+#include "cli/progress.h"
 #include "cli/trace_options.h"
+#include "cli/web.h"
 #include "exchange/emad.h"
 #include "exchange/heaplog.h"
 #include "export/export.h"
@@ -27,20 +30,21 @@ struct format_row {
 	bool point_types;  /* tells types of points */
 	bool chunk_types;  /* and of chunks, unless it is an exchange also those that are guessed */
 	bool mute;         /* has no place for caveats */
+	bool binary;       /* nothing for a terminal */
 };
 
 static const struct format_row formats[] = {
 	{.name = "html", .page = true},
-	{.name = "pprof", .write = pprof_export, .point_types = true},
+	{.name = "pprof", .write = pprof_export, .point_types = true, .binary = true},
 	{.name = "folded", .write = folded_export, .mute = true},
 	{.name = "dhat", .write = dhat_export},
-	{.name = "sqlite", .write = sqlite_export, .named = true, .chunk_types = true},
+	{.name = "sqlite", .write = sqlite_export, .named = true, .chunk_types = true, .binary = true},
 	{.name = "csv", .write = csv_export, .chunk_types = true, .mute = true},
 	{.name = "jsonl", .write = jsonl_export, .chunk_types = true, .mute = true},
 	{.name = "speedscope", .write = speedscope_export},
 	{.name = "massif", .write = massif_export},
 	{.name = "callgrind", .write = callgrind_export},
-	{.name = "perfetto", .write = perfetto_export},
+	{.name = "perfetto", .write = perfetto_export, .binary = true},
 	{.name = "firefox", .write = firefox_export},
 	{.name = "dot", .write = dot_export, .mute = true},
 	{.name = "emad", .exchange = emad_export},
@@ -190,6 +194,10 @@ static int write_format(const struct format_row *format, const struct export_arg
 
 	if (status < 0)
 		return status;
+	if (out.file == stdout && isatty(STDOUT_FILENO))
+		progress_end();
+	else
+		progress_phase("exporting", trace->path);
 	status = format->exchange ? write_exchange(format, args, trace, out.file, err)
 				  : write_export(format, args, trace, &out, err);
 	return outfile_close(&out, status, err);
@@ -251,13 +259,19 @@ static int write_page(const struct format_row *format, const struct export_args 
 		return err_set(err, ERR_MEMORY, "out of memory");
 	api.count = 1;
 	api_init(&api);
+	progress_phase("reading", path);
 	status = view_trace_load(api.traces[0], err);
+	progress_end();
+	if (status == 0)
+		web_say_index(api.traces[0]);
+	progress_phase("writing the page of", path);
 	if (status == 0)
 		status = check_query(api.traces[0], args->query, err);
 	if (status == 0)
 		status = outfile_open(&out, args->output, format->named, err);
 	if (status == 0)
 		status = outfile_close(&out, report_page_write(&api, &how, out.file, err), err);
+	progress_end();
 	if (status == 0)
 		say_withheld(&withheld);
 	folders_release(&withheld);
@@ -283,6 +297,9 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 		return command_usage(command, "no format given; use --to %s", FORMATS);
 	if (args->every && (!args->output || strcmp(args->output, "-") == 0))
 		return command_usage(command, "--every requires a file name: -o FILE");
+	if (format->binary && isatty(STDOUT_FILENO) && (!args->output || strcmp(args->output, "-") == 0))
+		return command_usage(command, "%s is a binary format and standard output a terminal; use -o FILE",
+				     format->name);
 	if (args->tick_ns == 0 || args->tick_ns > 1000000000)
 		return command_usage(command, "--tick-ns must be 1 to 1000000000");
 	if (args->views && !report_views_known(args->views, &wrong))

@@ -9,6 +9,7 @@
 #include "cli/brief.h"
 #include "cli/folding.h"
 #include "cli/loaded.h"
+#include "cli/progress.h"
 #include "cli/thresholds.h"
 #include "cli/trace_options.h"
 #include "output/text_width.h"
@@ -20,7 +21,7 @@ struct findings_args {
 	const char *format, *limits;
 	u64 top, image, depth;
 	double min_share;
-	bool symbols, no_index, all;
+	bool symbols, no_index, all, no_pager;
 	struct folding folding;
 	struct thresholds thresholds;
 };
@@ -156,8 +157,10 @@ u64 brief_findings(const struct command *command, const char *path, struct loadi
 
 	if (loaded_read(&trace, &err) == 0) {
 		struct stack_source source = loaded_stacks(&trace, FORMAT_TEXT, DEPTH_TEXT);
+		int status = findings_make(&findings, &source, &trace.info, &query, &err);
 
-		if (findings_make(&findings, &source, &trace.info, &query, &err) == 0) {
+		progress_end();
+		if (status == 0) {
 			print_brief(&findings, &source);
 			found = findings.rows.count;
 			if (found && sample)
@@ -182,7 +185,8 @@ const struct command cmd_findings = {
 		"certain\n"
 		"it is. Findings cover misuse of the heap, leaks, growth, what holds most of the peak,\n"
 		"memory that is unused, partly used, allocated early or freed late (if accesses were\n"
-		"recorded), and chunks that are freed at once, regrown repeatedly or empty.",
+		"recorded), and chunks that are freed at once, regrown repeatedly or empty.\n"
+		"--limits changes what is listed.",
 	.options = options,
 	.fields_size = sizeof(struct findings_args),
 	.fields_default = &defaults,

@@ -18,6 +18,7 @@ struct fleet_args {
 	struct option_strings labels;
 	u64 days, top, depth, min_runs, min_growth, keep;
 	double alpha, min_effect;
+	bool no_pager;
 };
 
 static const struct fleet_args defaults = {.top = 10,
@@ -64,6 +65,7 @@ static const struct option_spec options[] = {
 	FLEET_OPTION(output, 'o', "output", OPTION_STRING, "FILE",
 		     "fetch: write the trace to FILE"),
 	FORMAT_OPTION(struct fleet_args),
+	NO_PAGER_OPTION(struct fleet_args),
 	OPTION_END};
 
 struct verb {

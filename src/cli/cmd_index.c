@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/loaded.h"
+#include "cli/progress.h"
 #include "cli/trace_options.h"
 #include "cli/traces.h"
 #include "model/index.h"
@@ -28,34 +29,10 @@ static const struct option_spec options[] = {
 	       "do not print the result"),
 	OPTION_END};
 
-struct progress {
-	const char *path;
-	int percent; /* that is shown; -1 = nothing is */
-};
-
-static void show(void *data, double share)
-{
-	struct progress *self = data;
-	int percent = (int)(share * 100);
-
-	if (percent == self->percent)
-		return;
-	self->percent = percent;
-	fprintf(stderr, "\r%s: %d %%", self->path, percent);
-	fflush(stderr);
-}
-
-static void hide(const struct progress *self)
-{
-	if (self->percent >= 0)
-		fputs("\r\033[K", stderr);
-}
-
 /* Names first: they change the trace, and then its index would be old. */
 static int make_one(const struct command *command, const struct index_args *args, const char *path,
 		    struct err *err)
 {
-	struct progress progress = {path, -1};
 	struct model_options how = {.image = args->image == NOT_GIVEN ? TRACE_LAST_IMAGE
 								      : (int)args->image};
 	struct loaded trace = {.command = command,
@@ -67,14 +44,12 @@ static int make_one(const struct command *command, const struct index_args *args
 
 	if (status < 0)
 		return status;
-	if (isatty(STDERR_FILENO)) {
-		how.progress = show;
-		how.progress_self = &progress;
-	}
+	progress_phase("indexing", path);
+	how.progress = progress_share;
 	how.store = view_store;
 	how.store_self = (void *)path;
 	status = index_build(path, &how, &made, err);
-	hide(&progress);
+	progress_end();
 	if (status == 0 && !args->quiet)
 		fprintf(stderr, "heapwise %s: %s %s: %s\n", command->name, made.path,
 			made.fresh ? "is up to date" : "written", units_bytes(made.bytes).text);

@@ -16,13 +16,14 @@
 
 struct info_args {
 	const char *format;
-	bool modules;
+	bool modules, no_pager;
 };
 
 static const struct option_spec options[] = {
 	OPTION(struct info_args, modules, 0, "modules", OPTION_SET, NULL,
 	       "also list the executable and libraries (json and csv always do)"),
 	FORMAT_OPTION(struct info_args),
+	NO_PAGER_OPTION(struct info_args),
 	OPTION_END};
 
 static const struct result_column image_columns[] = {

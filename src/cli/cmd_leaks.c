@@ -16,7 +16,7 @@ struct leaks_args {
 	u64 top, image, depth;
 	u64 growth_steps, growth_min, growth_trend, growth_seconds;
 	struct option_strings suppressions;
-	bool default_suppressions, symbols, no_index;
+	bool default_suppressions, symbols, no_index, no_pager;
 };
 
 static const struct leaks_args defaults = {.top = 20,

@@ -21,7 +21,7 @@ struct mprof_args {
 	const char *table, *bins, *cycles, *format, *debug_path;
 	u64 depth, image;
 	bool verbose, normal, terse;
-	bool leaktable, offsets, fold, types, symbols, no_index, startup;
+	bool leaktable, offsets, fold, types, symbols, no_index, startup, no_pager;
 };
 
 static const struct mprof_args defaults = {.depth = CHAIN_DEPTH,

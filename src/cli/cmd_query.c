@@ -14,7 +14,7 @@
 struct query_args {
 	const char *file, *from_graph, *format, *index, *debug_path, *from, *to, *by;
 	u64 top, image, skip;
-	bool symbols, no_index, guess, canonical, graph, fields, boxes, stacks;
+	bool symbols, no_index, guess, canonical, graph, fields, boxes, stacks, no_pager;
 };
 
 static const struct query_args defaults = {.top = 20, .image = NOT_GIVEN, .symbols = true, .guess = true};
@@ -52,6 +52,7 @@ static const struct option_spec options[] = {
 	SYMBOLS_OPTION(struct query_args),
 	NO_INDEX_OPTION(struct query_args),
 	FORMAT_OPTION(struct query_args),
+	NO_PAGER_OPTION(struct query_args),
 	OPTION_END};
 
 /* ---- errors ---- */

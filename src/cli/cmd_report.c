@@ -18,7 +18,7 @@ struct report_args {
 	const char *by;
 	const char *format, *limits;
 	u64 top, image, depth, slack;
-	bool symbols, no_index, merged;
+	bool symbols, no_index, merged, no_pager;
 	struct folding folding;
 };
 
@@ -85,6 +85,7 @@ static int print(struct view *view, struct result *report)
 {
 	const struct report *self = (const struct report *)view;
 
+	print_begin();
 	if (view->format == FORMAT_CSV && self->args->by)
 		render_csv(report->parts.data[REPORT_POINTS], stdout);
 	else

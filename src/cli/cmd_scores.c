@@ -12,7 +12,7 @@ struct scores_args {
 	const char *where;
 	const char *by, *format, *limits;
 	u64 top, image, depth;
-	bool symbols, all, no_index;
+	bool symbols, all, no_index, no_pager;
 	struct thresholds thresholds;
 };
 

@@ -13,6 +13,7 @@
 #include "cli/traces.h"
 #include "cli/web.h"
 #include "serve/api.h"
+#include "trace/reader.h"
 
 struct serve_args {
 	const char *address, *socket, *folder;
@@ -76,16 +77,31 @@ static void follow_trace(struct serve *self, u32 slot)
 		face->path);
 }
 
+/* A page of what is no trace would have nothing to show. */
+static int check_trace(const char *path, struct err *err)
+{
+	struct trace_reader *reader = trace_open(path, err);
+
+	if (!reader)
+		return err->code;
+	trace_close(reader);
+	return 0;
+}
+
 static int add_trace(struct serve *self, const char *path, struct err *err)
 {
+	bool is_growing = view_is_being_written(path);
+
 	if (self->api.count == API_TRACES_MAX)
 		return err_set(err, ERR_USAGE, "more than %d traces", API_TRACES_MAX);
 	if (access(path, R_OK) != 0)
 		return err_set(err, ERR_INPUT, "cannot open %s: %s", path, strerror(errno));
+	if (!is_growing && check_trace(path, err) < 0)
+		return err->code;
 	self->api.traces[self->api.count] = view_trace_new(path);
 	if (!self->api.traces[self->api.count])
 		return err_set(err, ERR_MEMORY, "out of memory");
-	if (view_is_being_written(path))
+	if (is_growing)
 		follow_trace(self, self->api.count);
 	self->api.count++;
 	return 0;
@@ -116,7 +132,7 @@ static void *load_all(void *data)
 
 		if (self->api.renewals[i])
 			continue; /* is read when it is asked for */
-		if (view_trace_load(self->api.traces[i], &err) < 0)
+		if (api_load(&self->api, self->api.traces[i], &err) < 0)
 			fprintf(stderr, "heapwise serve: %s\n", err.text);
 	}
 	/*
@@ -209,6 +225,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 	self->args = args;
 	self->api.version = HEAPWISE_VERSION;
 	self->api.graphs_folder = web_graphs_folder();
+	self->api.on_index = web_say_index;
 	self->server.listen.socket = -1;
 	if (args->folder) {
 		self->api.folder = realpath(args->folder, NULL);

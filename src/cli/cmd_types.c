@@ -10,7 +10,7 @@ struct types_args {
 	const char *where;
 	const char *sort, *format, *fields, *index, *debug_path;
 	u64 top, image;
-	bool symbols, fold, chunks, guess, no_index;
+	bool symbols, fold, chunks, guess, no_index, no_pager;
 	struct thresholds thresholds;
 };
 

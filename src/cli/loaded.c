@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/progress.h"
 #include "cli/traces.h"
 #include "cli/where.h"
 #include "model/index.h"
@@ -34,7 +35,7 @@ bool loaded_is_being_written(const char *path)
  * program may have been rebuilt. */
 static void ensure_symbols(struct loaded *self)
 {
-	struct symbolize_options how = {0};
+	struct symbolize_options how = {.progress = progress_share};
 	struct symbolize_summary found;
 	struct err err = {0};
 
@@ -52,6 +53,7 @@ static void ensure_symbols(struct loaded *self)
 	}
 	fprintf(stderr, "heapwise %s: looking up function names and storing them in %s\n",
 		self->command->name, self->path);
+	progress_phase("looking up names of", self->path);
 	if (symbols_resolve_trace(self->path, &how, &found, &err) < 0)
 		fprintf(stderr, "heapwise %s: %s; continuing without function names\n",
 			self->command->name, err.text);
@@ -101,8 +103,10 @@ static int open_model(struct loaded *self, struct err *err)
 						     ? TRACE_LAST_IMAGE
 						     : (int)self->wanted_image,
 				    .no_index = self->no_index,
-				    .info = &self->info};
+				    .info = &self->info,
+				    .progress = progress_share};
 
+	progress_phase("reading", self->path);
 	self->model = model_new();
 	if (!self->model)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -121,6 +125,7 @@ int loaded_read(struct loaded *self, struct err *err)
 		status = open_model(self, err);
 	if (status < 0)
 		return status;
+	progress_phase("analysing", self->path);
 	if (self->info.has_symbols)
 		status = trace_read_symbols(self->path, &self->symbols, err);
 	if (status == 0 && !self->no_fold) {
@@ -138,6 +143,7 @@ int loaded_read(struct loaded *self, struct err *err)
 
 void loaded_release(struct loaded *self)
 {
+	progress_end();
 	type_cascade_release(&self->types);
 	free(self->point_types);
 	self->point_types = NULL;
@@ -265,6 +271,8 @@ int loaded_each(const struct command *command, const char *operand, enum format 
 		return command_fail(command, &err);
 	}
 	json_list = traces.is_folder && format == FORMAT_JSON;
+	if (traces.is_folder)
+		print_begin();
 	fputs(json_list ? "[\n" : "", stdout);
 	for (u64 i = 0; i < traces.paths.count; i++) {
 		int status;

@@ -10,6 +10,8 @@
 #include "cli/command.h"
 #include "cli/limits.h"
 #include "cli/meant.h"
+#include "cli/pager.h"
+#include "cli/progress.h"
 
 #ifndef HEAPWISE_VERSION
 #define HEAPWISE_VERSION "0.1.0"
@@ -63,6 +65,7 @@ static struct old_name {
 
 int command_fail(const struct command *command, const struct err *err)
 {
+	progress_end();
 	fflush(stdout);
 	fprintf(stderr, "heapwise %s: %s\n", command->name, err->text);
 	return err->code == ERR_USAGE ? EXIT_USAGE : EXIT_BAD_INPUT;
@@ -199,6 +202,14 @@ static void print_help(FILE *out, const struct command *command)
 	free(options);
 }
 
+static int show_help(const struct command *command)
+{
+	pager_allow();
+	pager_start();
+	print_help(stdout, command);
+	return EXIT_DONE;
+}
+
 /* ---- running ---- */
 
 /* Options by the table. Those of a file of limits come first, so that the command line has the last word: it is read
@@ -226,6 +237,14 @@ static int parse(const struct command *command, void *fields, int argc, char **a
 	return status;
 }
 
+/* A command with the option has output that may be long. */
+static bool wants_pager(const struct command *command, const void *fields)
+{
+	const struct option_spec *spec = option_find(command->options, "no-pager");
+
+	return spec && !*(const bool *)((const char *)fields + spec->offset);
+}
+
 static int command_run(const struct command *command, int argc, char **argv)
 {
 	struct err err = {0};
@@ -247,9 +266,12 @@ static int command_run(const struct command *command, int argc, char **argv)
 	else if (status < 0)
 		status = command_fail(command, &err);
 	else if (help)
-		print_help(stdout, command);
-	else
+		status = show_help(command);
+	else {
+		if (wants_pager(command, fields))
+			pager_allow();
 		status = command->run(command, fields, argc - first, argv + first);
+	}
 	free(fields);
 	return status;
 }
@@ -257,10 +279,8 @@ static int command_run(const struct command *command, int argc, char **argv)
 /* The group that needs a command below it: none was named, or none that exists. */
 static int run_group(const struct command *group, int argc, char **argv)
 {
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		print_help(stdout, group);
-		return EXIT_DONE;
-	}
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+		return show_help(group);
 	if (argc > 1)
 		return meant_explain_below(group, argv[1]);
 	print_help(stderr, group);
@@ -272,11 +292,14 @@ static int run_help(int argc, char **words)
 	const struct command *command;
 	int used;
 
+	pager_allow();
 	if (argc == 0 || !strcmp(words[0], "--all")) {
+		pager_start();
 		print_overview(stdout, argc > 0);
 		return EXIT_DONE;
 	}
 	if (!strcmp(words[0], "limits")) {
+		pager_start();
 		limits_print(stdout);
 		return EXIT_DONE;
 	}
@@ -286,8 +309,7 @@ static int run_help(int argc, char **words)
 		return meant_explain(words[0]);
 	if (!command->run && argc > used)
 		return meant_explain_below(command, words[used]);
-	print_help(stdout, command);
-	return EXIT_DONE;
+	return show_help(command);
 }
 
 /* `heapwise FILE.hwt` and `heapwise ./program`. */
@@ -325,6 +347,11 @@ static int run_words(int argc, char **argv)
 
 static int dispatch(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "--no-pager")) {
+		pager_forbid();
+		argc--;
+		argv++;
+	}
 	if (argc < 2) {
 		print_overview(stderr, false);
 		return EXIT_USAGE;
@@ -352,9 +379,10 @@ int main(int argc, char **argv)
 
 	/* A full disk shows when the last bytes leave; a reader that went away (EPIPE) is not an
 	 * error of ours, and SIGPIPE has then ended us already. */
-	if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_DONE) {
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_DONE && !pager_is_used()) {
 		fprintf(stderr, "heapwise: cannot write the result: %s\n", strerror(errno));
 		return EXIT_BAD_INPUT;
 	}
+	pager_finish();
 	return status;
 }

@@ -8,6 +8,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/pager.h"
+#include "cli/progress.h"
+
 enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 60, WIDTH_MAX = 160 };
 
 enum format format_parse(const char *word)
@@ -25,10 +28,10 @@ struct text_style print_style(void)
 	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
 	struct winsize window;
 
-	if (!isatty(STDOUT_FILENO))
+	if (!isatty(pager_output()))
 		return style;
 	style.colour = !(no_colour && *no_colour) && terminal && strcmp(terminal, "dumb") != 0;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
+	if (ioctl(pager_output(), TIOCGWINSZ, &window) == 0 && window.ws_col > 0)
 		style.width = window.ws_col;
 	if (style.width < WIDTH_MIN)
 		style.width = WIDTH_MIN;
@@ -37,10 +40,17 @@ struct text_style print_style(void)
 	return style;
 }
 
+void print_begin(void)
+{
+	progress_end();
+	pager_start();
+}
+
 void print_result(const struct result *result, enum format format)
 {
 	struct text_style style = print_style();
 
+	print_begin();
 	switch (format) {
 	case FORMAT_TEXT:
 		render_text(result, &style, stdout);

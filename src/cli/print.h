@@ -17,6 +17,9 @@ enum format format_parse(const char *word);
  * elsewhere. */
 struct text_style print_style(void);
 
+/* Before a command prints anything on stdout: takes progress away, and starts the pager. */
+void print_begin(void);
+
 void print_result(const struct result *result, enum format format);
 
 /* The word that goes with the number: plural(1, "chunk", "chunks"). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The options that commands on traces share: one letter, one name, one text. A command's struct has fields of these
- * names: top, depth, where, image, symbols, no_index, debug_path, limits, format. */
+ * names: top, depth, where, image, symbols, no_index, debug_path, limits, format, no_pager. */
 #ifndef CLI_TRACE_OPTIONS_H
 #define CLI_TRACE_OPTIONS_H
 
@@ -45,9 +45,13 @@
 	OPTION(type, limits, 0, "limits", OPTION_STRING, "FILE",                                   \
 	       "read thresholds from FILE; 'heapwise help limits' prints the default ones")
 
+#define NO_PAGER_OPTION(type)                                                                      \
+	OPTION(type, no_pager, 0, "no-pager", OPTION_SET, NULL,                                    \
+	       "do not show long output in a pager ($HEAPWISE_PAGER, $PAGER, less)")
+
 /* What every command takes that looks at one trace. */
 #define TRACE_OPTIONS(type)                                                                        \
 	WHERE_OPTION(type), IMAGE_OPTION(type), SYMBOLS_OPTION(type), NO_INDEX_OPTION(type),       \
-		FORMAT_OPTION(type)
+		FORMAT_OPTION(type), NO_PAGER_OPTION(type)
 
 #endif

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/io.h"
+#include "base/units.h"
 
 extern char **environ;
 
@@ -43,6 +44,13 @@ char *web_graphs_folder(void)
 		return NULL;
 	strbuf_add(&folder, "/heapwise/graphs");
 	return strbuf_take(&folder);
+}
+
+void web_say_index(const struct view_trace *trace)
+{
+	if (trace->index.bytes)
+		fprintf(stderr, "heapwise: wrote the index %s, %s, so that the trace opens faster; 'heapwise trace index --remove %s' removes it\n",
+			trace->index.path, units_bytes(trace->index.bytes).text, trace->path);
 }
 
 void web_warn(const struct server *server)

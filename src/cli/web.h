@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "serve/server.h"
+#include "view/trace.h"
 
 /* Opens the server's socket at ADDRESS (a number) and port. */
 int web_open(struct server *server, const char *address, u64 port, struct err *err);
@@ -16,6 +17,9 @@ int web_open_socket(struct server *server, const char *path, struct err *err);
 
 /* Where queries of the user's own are kept; NULL = nowhere. The caller's to free. */
 char *web_graphs_folder(void);
+
+/* Says where an index was written that nobody asked for, how large it is and how to remove it. */
+void web_say_index(const struct view_trace *trace);
 
 /* Says so if other machines can reach the server. */
 void web_warn(const struct server *server);

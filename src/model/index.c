@@ -88,7 +88,7 @@ int model_open(struct model *self, const char *path, const struct model_options 
 	int status = 0;
 
 	if (!options->no_index && !open_any(self, path, options->image, &info))
-		status = options->write_index && index_build(path, options, NULL, &ignored) == 0 &&
+		status = options->write_index && index_build(path, options, options->made, &ignored) == 0 &&
 					 open_any(self, path, options->image, &info)
 				 ? 0
 				 : 1;

@@ -15,6 +15,12 @@
 #include "base/strbuf.h"
 #include "model/model.h"
 
+struct index_made {
+	u64 bytes;  /* of the index */
+	bool fresh; /* it was there already */
+	char path[4096];
+};
+
 struct model_options {
 	int image;        /* number of the image in the file, or TRACE_LAST_IMAGE */
 	bool no_index;    /* read the trace, whatever there is */
@@ -23,6 +29,7 @@ struct model_options {
 	void (*progress)(void *self, double share);
 	void *progress_self;
 	struct trace_info *info; /* filled as model_load fills it; may be NULL */
+	struct index_made *made; /* filled by model_open if it wrote an index; may be NULL */
 	/* Called when an index is written, of the model whose index it is, to store more in it (model/stored.h); may be
 	 * NULL. Must not change the model. */
 	int (*store)(void *self, const struct model *model, const struct trace_info *info,
@@ -34,12 +41,6 @@ struct model_options {
  * written is no failure. A model from an index is complete: it takes no more events. */
 int model_open(struct model *self, const char *path, const struct model_options *options,
 	       struct err *err);
-
-struct index_made {
-	u64 bytes;  /* of the index */
-	bool fresh; /* it was there already */
-	char path[4096];
-};
 
 /* Makes the index of a trace unless there is a fresh one; *made (may be NULL) says where it is. */
 int index_build(const char *path, const struct model_options *options, struct index_made *made,

@@ -180,6 +180,15 @@ static void traces_give(struct call *call)
 	call->held_count = 0;
 }
 
+int api_load(struct api *self, struct view_trace *trace, struct err *err)
+{
+	int status = view_trace_load(trace, err);
+
+	if (status == 0 && trace->index.bytes && self->on_index)
+		self->on_index(trace);
+	return status;
+}
+
 bool api_add_trace(struct api *self, struct view_trace *trace)
 {
 	u32 count;

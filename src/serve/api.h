@@ -29,6 +29,7 @@ struct api {
 	const char *folder;        /* whose traces may be opened, without links in it; NULL = none */
 	struct editor editor;      /* that shows source lines */
 	struct folders sources;    /* whose files may be shown */
+	void (*on_index)(const struct view_trace *trace); /* a load wrote an index; may be NULL */
 	/* Answers that take time are made a few at a time; the others wait. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -37,7 +38,7 @@ struct api {
 	struct part_cache parts;
 };
 
-/* All zero but what is the caller's: traces, renewals, count, feed, version, graphs_folder, editor, sources (which are given back
+/* All zero but what is the caller's: traces, renewals, count, feed, version, graphs_folder, editor, on_index, sources (which are given back
  * by api_release). */
 void api_init(struct api *self);
 /* When no request is being answered any more. Traces and renewals are the caller's. */
@@ -45,6 +46,9 @@ void api_release(struct api *self);
 
 /* Makes what most views begin with, and the answers that take longest, before they are asked for. */
 void api_warm(struct api *self, u32 trace);
+
+/* view_trace_load, and on_index if it is due. */
+int api_load(struct api *self, struct view_trace *trace, struct err *err);
 
 /* One more trace, while others are looked at; it is taken over unless there are too many. */
 bool api_add_trace(struct api *self, struct view_trace *trace);

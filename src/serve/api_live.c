@@ -334,7 +334,7 @@ static struct view_trace *snapshot_open(struct call *call, char *path, struct er
 		err_set(err, ERR_MEMORY, "out of memory");
 		return NULL;
 	}
-	if (view_trace_load(trace, err) == 0 && api_add_trace(call->api, trace))
+	if (api_load(call->api, trace, err) == 0 && api_add_trace(call->api, trace))
 		return trace;
 	if (!err->code)
 		err_set(err, ERR_USAGE, "too many traces: %d are served already; this one was written to %s",

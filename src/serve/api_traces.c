@@ -45,7 +45,7 @@ static void *load(void *data)
 	struct loading *self = data;
 	struct err err = {0};
 
-	view_trace_load(self->trace, &err); /* the status tells of a failure */
+	api_load(self->api, self->trace, &err); /* the status tells of a failure */
 	free(self);
 	return NULL;
 }

@@ -249,6 +249,7 @@ static int read_file(struct view_trace *self, struct err *err)
 {
 	struct model_options how = {.image = TRACE_LAST_IMAGE,
 				    .info = &self->info,
+				    .made = &self->index,
 				    .progress = share_set,
 				    .progress_self = self};
 	struct trace_reader *reader = trace_open(self->path, err);

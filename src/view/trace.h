@@ -20,6 +20,7 @@
 #include "analysis/scores.h"
 #include "analysis/type_list.h"
 #include "analysis/types.h"
+#include "model/index.h"
 #include "query/engine.h"
 
 /* How far a load is; read by view_trace_progress. */
@@ -62,6 +63,7 @@ struct view_trace {
 
 	/* from here on after the load */
 	struct model *model;
+	struct index_made index; /* that the load wrote; bytes 0 = none */
 	struct trace_info info;
 	struct symbol_table symbols;
 	const struct symbol_entry **found; /* see struct stack_source */

@@ -210,7 +210,7 @@ completes()
 		"$HEAPWISE_SOURCE_DIR/completions/bash/heapwise" "$@"
 }
 equal "completion of trace" "$(completes trace '')" "info dump symbolize index callgraph types-index"
-equal "completion of trace info" "$(completes trace info --)" "--modules --format --help"
+equal "completion of trace info" "$(completes trace info --)" "--modules --format --no-pager --help"
 equal "completion of fleet push" "$(completes fleet push --sp)" "--spool --spool-max"
 
 # Limits come from a file, then from options; the default file is what is built in.
