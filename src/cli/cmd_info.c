@@ -404,7 +404,7 @@ static void describe_file(struct result *result, const char *path, const struct 
 	    "version of the trace format");
 	add(result, "file_bytes", "size", VALUE_BYTES, value_number(info->file_bytes),
 	    "size of the file");
-	add(result, "blocks", "blocks", VALUE_COUNT, value_number(info->blocks),
+	add(result, "blocks", "sections", VALUE_COUNT, value_number(info->blocks),
 	    "sections in the file");
 	add(result, "images", "images", VALUE_COUNT, value_number(info->images),
 	    "programs executed by the process, one after another");

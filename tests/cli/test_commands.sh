@@ -118,9 +118,9 @@ export|2|no FILE given
 fleet push|2|no store given
 fleet push --to clickhouse://h/d|2|no TRACE given
 fleet push --to clickhouse://h/d --label x a|2|expected KEY=VALUE
-fleet push --to ftp://h/d a|2|a store is clickhouse
+fleet push --to ftp://h/d a|2|a store must be clickhouse
 fleet push --to clickhouse://h a|2|name of a database
-fleet push --to clickhouse://h:0/d a|2|no port
+fleet push --to clickhouse://h:0/d a|2|not a port
 fleet|2|expected init
 fleet dance|2|not 'dance'
 fleet top|2|no store given
@@ -146,7 +146,7 @@ findings /no/such/file|3|/no/such/file: No such file
 excessive|2|no FILE given
 excessive --k 1 a|2|--k must be 2 to 64
 excessive --mu much a|2|--mu must be 0 or greater
-excessive --wrappers a,,b a|2|--wrappers wants auto
+excessive --wrappers a,,b a|2|--wrappers must be
 excessive /no/such/file|3|/no/such/file: No such file
 scores /no/such/file|3|/no/such/file: No such file
 doctor now|2|unexpected argument 'now'
@@ -159,8 +159,8 @@ ctl 1 dance|2|unknown verb 'dance'; expected one of pause, resume, snapshot, sca
 ctl 2147483647 status|3|there is no process 2147483647
 run --toggle-signal KILL true|2|--toggle-signal: expected USR1
 run --toggle-signal RTMIN+99 true|2|--toggle-signal: expected USR1
-run --listen 127.0.0.1: true|3|lacks a port
-run --listen here true|3|wants .ADDRESS:.PORT, such as
+run --listen 127.0.0.1: true|3|has no port
+run --listen here true|3|must be .ADDRESS:.PORT, such as
 run --listen|2|listen
 run|2|program
 report /no/such/file|3|/no/such/file: No such file

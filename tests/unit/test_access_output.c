@@ -82,7 +82,7 @@ TEST(shown, "dump, info and report show what was recorded of accesses")
 		    "# access 1 first_ns - last_ns - reads 0 writes 0 read_bytes 0 "
 		    "written_bytes 0 low 0 high 0 covered - flags - accessed -\n");
 	output("trace info", path, &text);
-	says(&text, "accesses         exact, 2 chunks\n");
+	says(&text, "accesses          exact, 2 chunks\n");
 	output("info --format json", path, &text);
 	says(&text, "\"accesses\": \"exact, 2 chunks\"");
 	says(&text, "\"access\": \"exact\"");
