@@ -48,8 +48,8 @@ const allColumns: Column<PointRow>[] = [
 const deltaColumns: Column<PointRow>[] = [
 	{ name: "base", label: "Bytes before", fixed: true, number: true, width: "13ch", cell: (row) => (row.base == null ? "new" : bytes(row.base.bytes)), text: (row) => String(row.base?.bytes ?? "") },
 	{ name: "delta", label: "Change", fixed: true, number: true, width: "13ch", cell: (row) => <Delta value={row.delta?.bytes} unit="bytes" />, text: (row) => String(row.delta?.bytes ?? "") },
-	{ name: "delta_peak", label: "Of its peak", fixed: true, number: true, width: "13ch", cell: (row) => <Delta value={row.delta?.peak} unit="bytes" />, text: (row) => String(row.delta?.peak ?? "") },
-	{ name: "delta_kept", label: "Of what is kept", fixed: true, number: true, width: "15ch", cell: (row) => <Delta value={row.delta?.kept} unit="bytes" />, text: (row) => String(row.delta?.kept ?? "") },
+	{ name: "delta_peak", label: "Change of peak", fixed: true, number: true, width: "13ch", cell: (row) => <Delta value={row.delta?.peak} unit="bytes" />, text: (row) => String(row.delta?.peak ?? "") },
+	{ name: "delta_kept", label: "Change of kept", fixed: true, number: true, width: "15ch", cell: (row) => <Delta value={row.delta?.kept} unit="bytes" />, text: (row) => String(row.delta?.kept ?? "") },
 ];
 
 /** What was not recorded has no column; what the address leaves out is not shown. */

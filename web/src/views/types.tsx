@@ -188,7 +188,7 @@ function Fields({ type }: { type: string }) {
 	return (
 		<section aria-label="Members">
 			<h2>Members of {type}</h2>
-			<p>{bytes(data.size)} each, {bytes(data.padding)} of it padding. {data.measured > 0 && `Of ${count(data.chunks)} chunks it is known of ${count(data.measured)} which bytes they read and wrote.`}</p>
+			<p>{bytes(data.size)} each, {bytes(data.padding)} of it padding. {data.measured > 0 && `Accesses were recorded for ${count(data.measured)} of ${count(data.chunks)} chunks.`}</p>
 			<Caveats list={data.caveats ?? []} />
 			{data.members.length > 0 && data.members.length <= 60 && <Layout data={data} />}
 			{data.members.length > 0 && <Table label={`Members of ${type}`} columns={columnsOf(data.members)} rows={data.members} rowKey={(row) => `${row.offset} ${row.member ?? ""}`} height={320} rowHeight={26} />}
