@@ -77,31 +77,43 @@ static void follow_trace(struct serve *self, u32 slot)
 		face->path);
 }
 
-/* A page of what is no trace would have nothing to show. */
+/* One that is being written may have nothing to read yet. */
 static int check_trace(const char *path, struct err *err)
 {
-	struct trace_reader *reader = trace_open(path, err);
+	struct trace_reader *reader = view_is_being_written(path) ? NULL : trace_open(path, err);
 
-	if (!reader)
-		return err->code;
-	trace_close(reader);
-	return 0;
+	if (reader)
+		trace_close(reader);
+	return err->code;
+}
+
+/* A page of what is no trace would have nothing to show; of a folder one trace is enough, the page says what is wrong with the
+ * others. */
+static int check_traces(const struct trace_list *list, struct err *err)
+{
+	int status = 0;
+
+	for (u64 i = 0; i < list->paths.count; i++) {
+		struct err found = {0};
+
+		status = check_trace(list->paths.data[i], &found);
+		if (status == 0)
+			return 0;
+		*err = found;
+	}
+	return status;
 }
 
 static int add_trace(struct serve *self, const char *path, struct err *err)
 {
-	bool is_growing = view_is_being_written(path);
-
 	if (self->api.count == API_TRACES_MAX)
 		return err_set(err, ERR_USAGE, "more than %d traces", API_TRACES_MAX);
 	if (access(path, R_OK) != 0)
 		return err_set(err, ERR_INPUT, "cannot open %s: %s", path, strerror(errno));
-	if (!is_growing && check_trace(path, err) < 0)
-		return err->code;
 	self->api.traces[self->api.count] = view_trace_new(path);
 	if (!self->api.traces[self->api.count])
 		return err_set(err, ERR_MEMORY, "out of memory");
-	if (is_growing)
+	if (view_is_being_written(path))
 		follow_trace(self, self->api.count);
 	self->api.count++;
 	return 0;
@@ -116,6 +128,8 @@ static int add_operand(struct serve *self, const char *operand, struct err *err)
 		return err_set(err, ERR_USAGE, "more than %d traces", API_TRACES_MAX);
 	self->list_count++;
 	status = trace_list_find(list, operand, err);
+	if (status == 0)
+		status = check_traces(list, err);
 	for (u64 i = 0; i < list->paths.count && status == 0; i++)
 		status = add_trace(self, list->paths.data[i], err);
 	return status;

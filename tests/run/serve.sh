@@ -578,12 +578,16 @@ case_bad_traces()
 	equal "exit status without an operand" "$?" 2
 	"$HEAPWISE" serve --port 70000 "$work/a.hwt" >"$work/out" 2>"$work/stderr"
 	equal "exit status with a wrong port" "$?" 2
-	serve "$work/bad.hwt" "$work/a.hwt"
+	"$HEAPWISE" serve --timeout 20 "$work/a.hwt" "$work/bad.hwt" >"$work/out" 2>"$work/stderr"
+	equal "exit status with what is no trace" "$?" 3
+	mkdir "$work/both"
+	mv "$work/a.hwt" "$work/bad.hwt" "$work/both"
+	serve "$work/both"
 	until_true ready
 	get /api/v1/status >"$work/code"
-	equal "states" "$(value '[.data.traces[].state] | join(" ")')" "error ready"
-	id=$(value '.data.traces[1].id')
-	bad=$(value '.data.traces[0].id')
+	equal "states" "$(value '[.data.traces[].state] | join(" ")')" "ready error"
+	id=$(value '.data.traces[0].id')
+	bad=$(value '.data.traces[1].id')
 	equal "status of the good one" "$(get "/api/v1/trace?trace=$id")" 200
 	equal "status of the bad one" "$(get "/api/v1/trace?trace=$bad")" 500
 	end
