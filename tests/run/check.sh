@@ -265,7 +265,7 @@ case_incomplete()
 	head -c $(($(stat -c %s "$work/new.hwt") / 3)) "$work/new.hwt" >"$work/cut.hwt"
 	check 1 --no-symbols --max-peak 1G "$work/cut.hwt"
 	says "$work/stdout" "the recording is incomplete: the recording is truncated"
-	says "$work/stdout" "kept, as far as is known"
+	says "$work/stdout" "kept for the part that was recorded"
 	check 0 --no-symbols --max-peak 1G --allow-incomplete "$work/cut.hwt"
 	says "$work/stderr" "the recording is incomplete"
 	check 1 --no-symbols --max-growth 1000% --baseline "$work/cut.hwt" "$work/new.hwt"

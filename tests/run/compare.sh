@@ -251,7 +251,7 @@ case_others()
 	# a recording that breaks off
 	head -c $(($(stat -c %s "$work/old.hwt") * 2 / 3)) "$work/old.hwt" >"$work/cut.hwt"
 	compare --no-symbols "$work/cut.hwt" "$work/old.hwt"
-	says "$work/caveats" "^A: one block of the file is damaged"
+	says "$work/caveats" "^A: one section of the file is damaged"
 }
 
 # mistake STATUS TEXT ARGUMENT...
