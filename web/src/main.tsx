@@ -25,7 +25,7 @@ const views: View[] = [
 	{ name: "time", label: "Timeline", letter: "t", component: Timeline },
 	{ name: "points", label: "Points", letter: "p", component: Points },
 	{ name: "chunks", label: "Chunks", letter: "c", component: Chunks },
-	{ name: "entries", label: "Entries", letter: "n", endpoint: "/entries", component: Entries },
+	{ name: "entries", label: "Rows", letter: "n", endpoint: "/entries", component: Entries },
 	{ name: "types", label: "Types", letter: "y", component: Types },
 	{ name: "freq", label: "Frequency", letter: "e", component: Frequency },
 	{ name: "mprof", label: "mprof tables", letter: "m", component: Mprof },

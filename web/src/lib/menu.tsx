@@ -75,7 +75,7 @@ function ways(subject: Subject): Act[] {
 	if (point == null) narrowed("points", "Points of this");
 	if (point != null) acts.push({ label: "Chunks", run: () => go("chunks", { sel, point }) });
 	else narrowed("chunks", "Chunks of this");
-	narrowed("entries", "Entries of this");
+	narrowed("entries", "Rows of this");
 	if (fn) acts.push({ label: "Call graph", run: () => go("calls", { fn, sel }) });
 	if (file && !embedded) acts.push({ label: "Source", run: () => go(lineOf(file, line), { sel }) });
 	const editor = file ? editorLink(file, line ?? 1) : null;

@@ -66,7 +66,7 @@ export function Entries() {
 				{joined && <button onClick={() => set({ q: list.filter((part) => !/^(join|unify|agg|sort|limit)\b/.test(part)).join(" | "), g: null })}>Single chunks</button>}
 				<label><input type="checkbox" checked={key("stacks") === "1"} onChange={(event) => set({ stacks: event.currentTarget.checked ? 1 : null })} /> With stacks</label>
 			</div>
-			<Panel answer={first} label="Entries" empty={(data) => (data.entries === 0 ? "The program made no allocation." : null)}>
+			<Panel answer={first} label="Rows" empty={(data) => (data.entries === 0 ? "The program made no allocation." : null)}>
 				{(data) => {
 					const schema = data.schema.rows;
 					const columns: Column<ResultRow>[] = schema.map((column) => ({
@@ -85,12 +85,12 @@ export function Entries() {
 					return (
 						<>
 							<p class="quiet">
-								<span data-t="entries">{count(data.entries)}</span> {data.entries === 1 ? "entry" : "entries"} of <code>{data.query}</code>{" "}
+								<span data-t="entries">{count(data.entries)}</span> {data.entries === 1 ? "row" : "rows"} of <code>{data.query}</code>{" "}
 								<button onClick={() => void copy(csv(columns, rows.loaded()), `${count(rows.loaded().length)} rows as CSV`)}>Copy as CSV</button>
 							</p>
 							<Caveats list={data.caveats} />
 							<Table
-								label="Entries"
+								label="Rows"
 								columns={columns}
 								rows={rows}
 								rowKey={(row, index) => (typeof row.chunk === "number" ? row.chunk : index)}

@@ -211,7 +211,7 @@ function useGraph() {
 	return { graph, now, text, problem, passes, fromText, fromBoxes, undo: () => step(undo.current, redo.current), redo: () => step(redo.current, undo.current) };
 }
 
-/** The first entries that come out. */
+/** The first rows that come out. */
 function Preview({ text }: { text: string }) {
 	const answer = useAnswer<{ entries: number; rows: ResultRow[]; schema: { rows: SchemaColumn[] } }>("/entries", { ...whole(), q: text, limit: 6 });
 	const data = answer.reply?.data;
@@ -219,7 +219,7 @@ function Preview({ text }: { text: string }) {
 	const columns = data.schema.rows.filter((column) => ["size", "chunks", "type", "fn", "life", "share"].includes(column.name) || column.name.includes("(")).sort((a, b) => Number(isNumber(a.unit)) - Number(isNumber(b.unit))).slice(0, 3);
 	return (
 		<>
-			<h3>Preview: {count(data.entries)} {data.entries === 1 ? "entry" : "entries"}</h3>
+			<h3>Preview: {count(data.entries)} {data.entries === 1 ? "row" : "rows"}</h3>
 			<table class="preview">
 				<thead><tr>{columns.map((column) => <th scope="col" title={column.meaning}>{column.name}</th>)}</tr></thead>
 				<tbody>{data.rows.map((row) => <tr>{columns.map((column) => <td title={cellText(row[column.name], column.unit)}>{cellText(row[column.name], column.unit)}</td>)}</tr>)}</tbody>
