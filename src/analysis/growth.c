@@ -314,7 +314,7 @@ struct result *growth_result(const struct stack_source *source, const struct gro
 
 	if (!result)
 		goto fail;
-	result->empty = "no point grows";
+	result->empty = "none";
 	result_set_columns(result, columns, COLUMNS);
 	for (u64 i = 0; i < table->rows.count && (!top || i < top); i++)
 		add_row(result, source, &table->rows.data[i]);

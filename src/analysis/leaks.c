@@ -196,7 +196,7 @@ static const struct {
 	 "in {possible.chunks:chunk} with interior pointers only",
 	 "only interior pointers remain"},
 	{CLASS_REACHABLE, "reachable.bytes", "reachable.chunks", "still reachable",
-	 "in {reachable.chunks:chunk}, never freed although pointers remain",
+	 "in {reachable.chunks:chunk}, still pointed to",
 	 "a chain of pointers leads to their start"},
 	{CLASS_UNKNOWN, "unknown.bytes", "unknown.chunks", "unknown",
 	 "in {unknown.chunks:chunk}, never freed", "not covered by a leak scan"},

@@ -227,9 +227,9 @@ static int add_temporary(struct builder *self, struct err *err)
 	      value_number(model_count(model, temporary.chunks)),
 	      "chunks freed before any further allocation of their thread");
 	last(self)->remark = slack ? "{temporary_share} of all, freed within {temporary_slack} further allocations of "
-				     "their thread"
+				     "(its|their) thread"
 				   : "{temporary_share} of all, freed before any further "
-				     "allocation of their thread";
+				     "allocation of (its|their) thread";
 	field(self, "temporary_bytes", NULL, VALUE_BYTES, value_number(temporary.bytes),
 	      "bytes in temporary chunks");
 	field(self, "temporary_share", NULL, VALUE_SHARE,
@@ -265,7 +265,7 @@ static void add_places(struct builder *self)
 
 	field(self, "points", "points", VALUE_COUNT, value_number(model_point_count(model)),
 	      "allocation points: call stacks that allocate");
-	last(self)->remark = "call stacks that allocate, in {threads:thread}";
+	last(self)->remark = "call stack(s) that (allocates|allocate), in {threads:thread}";
 	field(self, "contexts", NULL, VALUE_COUNT, value_number(model->contexts.told),
 	      "frames of the calling-context tree");
 	field(self, "threads", NULL, VALUE_COUNT, value_number(count_threads(model)),
