@@ -184,7 +184,7 @@ static inline void heapwise_access(const void *pointer, uint64_t bytes, int writ
 
 /* ---- snapshots ---- */
 
-/* Takes a snapshot; 'heapwise info' shows what was live at that moment. */
+/* Takes a snapshot; 'heapwise trace info' shows what was live at that moment. */
 static inline void heapwise_snapshot(void)
 {
 	if (heapwise_recorder_mark)
