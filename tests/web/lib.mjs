@@ -54,7 +54,7 @@ export function chance(seed) {
 
 /** What a command says as JSON. */
 export function cli(command, ...args) {
-	return JSON.parse(execFileSync(heapwise, [command, "--format", "json", ...args], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
+	return JSON.parse(execFileSync(heapwise, [...command.split(" "), "--format", "json", ...args], { maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
 }
 
 /** The address that a server prints. */

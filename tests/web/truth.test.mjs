@@ -235,7 +235,7 @@ for (const name of ["logstat", "contrived", "threads"])
 		});
 
 		test("call graph: callers and callees with their allocations", async () => {
-			const graph = cli("trace", "callgraph", traces[name]);
+			const graph = cli("trace callgraph", traces[name]);
 			const main = graph.routines.find((row) => row.routine === "main");
 			await see(name, "calls?fn=main&mode=table&min=0");
 			const callees = await rows(page, "Callees");
