@@ -151,7 +151,8 @@ static void forget_owner(struct hwr_thread *t, u32 tid, bool is_bare)
 	t->tid = tid;
 	t->is_bare = is_bare;
 	for (u32 i = 0; i < HWR_STACKS; i++)
-		t->stacks[i] = 0;
+		if (t->stacks[i])
+			t->stacks[i] = 0;
 }
 
 static struct hwr_thread *open_slot(u32 number, bool is_bare)

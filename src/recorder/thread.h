@@ -25,7 +25,7 @@ enum {
 	HWR_MEMO_SLOTS = 4, /* in a group */
 	HWR_MEMO_DEEP = 32, /* slots of outer frames from which on they are not memorized with each stack */
 	HWR_PACES = 1024,
-	HWR_STACKS = 256,
+	HWR_STACKS = 1024, /* programs with coroutines have many */
 	HWR_STACK_SHIFT = 14, /* of a stack pointer: the number of its block, of 16 KiB */
 };
 
