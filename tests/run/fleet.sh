@@ -145,7 +145,7 @@ case_questions_by_hand()
 	says stderr "pushed without --trace"
 	cmp fetched.hwt more.hwt || fail "a fetch that failed has changed the file that was there"
 	# Old days go, whole; others stay.
-	equal "dropped" "$("$HEAPWISE" fleet expire --keep 36000 --to "$store" | cut -d' ' -f1)" 0
+	equal "dropped" "$("$HEAPWISE" fleet expire --keep 36000 --to "$store" | cut -d' ' -f2)" 0
 	"$HEAPWISE" fleet expire --keep 1 --to "$store" >/dev/null || fail "expire"
 	equal "runs after expire" "$(ask runs -n 0 | jq '.rows | length')" 3
 	# What a push left yesterday goes; what one sends just now stays, and so does what runs have.
@@ -182,7 +182,7 @@ error_midway()
 	server_ask 0 "DROP TABLE torn.traces"
 	server_ask 0 "CREATE VIEW torn.traces AS SELECT toUInt64(2) AS push, toUInt32(throwIf(number = 100000)) AS part, toString(if(number = 0, arrayStringConcat(arrayMap(x -> 'abcdefgh', range(131072))), '')) AS data FROM system.numbers WHERE number = 0 OR number = 100000 LIMIT 2"
 	says <(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:${http_ports[0]}/" --data-binary "SELECT hex(data) FROM torn.traces WHERE push = 2 AND part = 0") "^200"
-	refuses "says: .*throwIf" "$HEAPWISE" fleet fetch 0000000000000002 --to "$one" -o none.hwt
+	refuses "reports: .*throwIf" "$HEAPWISE" fleet fetch 0000000000000002 --to "$one" -o none.hwt
 	[ ! -e none.hwt ] || fail "half an answer is a file"
 	server_ask 0 "DROP DATABASE torn"
 }
