@@ -42,11 +42,11 @@ test-full: deps-test configure
 	@$(CTEST)
 	@$(MAKE) --no-print-directory test-machine
 
-# In an emulated machine of the other CPU, two hours; REST=1: only what has not passed there yet; MACHINE_FLAGS: other options for ctest. Left out are units that run under qemu-user
-# in `make test` (both -LE must match), the same pools at other levels, what only reads traces, and three tests by the clock, for which it is
-# too slow.
+# In an emulated machine of the other CPU, two hours; REST=1: only what has not passed there yet; MACHINE_FLAGS: other options for ctest.
+# Left out are units that run under qemu-user in `make test` (both -LE must match), the same pools at other levels, what only reads traces,
+# what is about the web page, and tests by the clock, for which it is too slow.
 MACHINE_FLAGS ?= -R "^(run|compat|stacks|unit)[.]" -LE "^(full|unit)$$" -LE "^(full|emulated)$$" \
-	-E "^run[.]((watch-known|watch-leaks|brief)$$|pools_O|serve-|compare-|check-|export-|fleet-|excessive-)"
+	-E "^run[.]((watch-(known|leaks|live|sets|burst|sweep)|brief|security-claims)$$|pools_O|serve-|compare-|check-|export-|fleet-|excessive-)"
 test-machine: deps-test configure
 	@tools/install-deps machine
 	@cmake --build $(BUILD) -j$(JOBS) --target cross
