@@ -117,7 +117,7 @@ foreach(case together apart right paused)
 	heapwise_run(misuse-${case} misuse ${case})
 endforeach()
 foreach(case restart symbols busy refused rights exec autosave save marks paused start-paused
-	toggle-signal toggle-file ctl ctl-scan ctl-callback ctl-errors ctl-children header monitor-killed)
+	toggle-signal toggle-file ctl ctl-order ctl-scan ctl-callback ctl-errors ctl-children header monitor-killed)
 	heapwise_run(control-${case} control ${case})
 endforeach()
 foreach(case program trace ctl regular end threads)

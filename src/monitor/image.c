@@ -39,7 +39,7 @@ void image_fail(struct image *self, const struct err *err)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
-static int marks_tell(struct image *self, bool last, struct err *err);
+static int marks_tell(struct image *self, u64 until, bool last, struct err *err);
 
 static int image_tell(struct image *self, const struct image_start *start, struct err *err)
 {
@@ -143,7 +143,7 @@ int image_end(struct image *self, const struct stream_image_end *end, struct str
 	      struct err *err)
 {
 	struct stream_image_end told = *end;
-	int status = self->failed ? 0 : marks_tell(self, true, err);
+	int status = self->failed ? 0 : marks_tell(self, UINT64_MAX, true, err);
 
 	prepare_hurry(self->prepare);
 	if (!self->failed && end->how == IMAGE_KILLED && signal_is_fault(end->value))
@@ -417,10 +417,11 @@ void image_mark(struct image *self, u32 mark)
 		image_fail(self, &(struct err){ .code = ERR_MEMORY, .text = "out of memory" });
 }
 
-/* A mark needs a thread: it waits for the first one, or, if none comes, gets the main thread. */
-static int marks_tell(struct image *self, bool last, struct err *err)
+/* Marks that were made up to a moment. A mark needs a thread: it waits for the first one, or, if none comes, gets the main thread. */
+static int marks_tell(struct image *self, u64 until, bool last, struct err *err)
 {
 	struct stream_thread thread = { .tid = self->berth.pid };
+	u64 count = 0;
 	int status = 0;
 
 	if (!self->marks.count || (!self->threads && !last))
@@ -431,13 +432,21 @@ static int marks_tell(struct image *self, bool last, struct err *err)
 		if (self->sink.thread)
 			status = self->sink.thread(self->sink.self, &thread, err);
 	}
-	for (u64 i = 0; i < self->marks.count && status == 0; i++) {
-		struct told_record told = { .record = self->marks.data[i] };
+	for (; count < self->marks.count && self->marks.data[count].ticks <= until && status == 0; count++) {
+		struct told_record told = { .record = self->marks.data[count] };
 
 		status = correlator_feed(self->correlator, &told, 1, err);
 	}
-	vec_clear(&self->marks);
+	self->marks.count -= count;
+	memmove(self->marks.data, self->marks.data + count, self->marks.count * sizeof *self->marks.data);
 	return status;
+}
+
+int image_marks_feed(struct image *self, u64 until, struct err *err)
+{
+	int status = image_feed(self, err);
+
+	return status < 0 ? status : marks_tell(self, until, false, err);
 }
 
 static void image_release_waiting(struct image *self, struct err *err)
@@ -461,7 +470,7 @@ u64 image_cycle(struct image *self, u64 elapsed_ns, bool last)
 	if (count)
 		self->active_ns += elapsed_ns < CYCLE_NS_MAX ? elapsed_ns : CYCLE_NS_MAX;
 	if (!err.code && !self->failed)
-		marks_tell(self, false, &err);
+		marks_tell(self, UINT64_MAX, false, &err);
 	if (!err.code && !self->failed && correlator_waiting(self->correlator))
 		image_release_waiting(self, &err);
 	if (!err.code && !self->failed && self->looks.count)

@@ -172,6 +172,15 @@ void image_aggregate(struct image *self);
 /* For image.c, image_access.c, image_routine.c, image_type.c, merge.c and modlog.c. */
 void image_fail(struct image *self, const struct err *err);
 int image_feed(struct image *self, struct err *err);
+
+/* When the oldest mark was made that is still to be told; UINT64_MAX if there is none, or no thread yet that could have it. */
+static inline u64 image_mark_ticks(const struct image *self)
+{
+	return self->marks.count && self->threads ? self->marks.data[0].ticks : UINT64_MAX;
+}
+
+/* Feeds the batch, and then the marks that were made up to a moment. */
+int image_marks_feed(struct image *self, u64 until, struct err *err);
 u64 merge_cycle(struct image *self, bool last, struct err *err);
 int image_add_rare(struct image *self, u32 slot, bool nested, struct told_record *told,
 		   struct err *err);

@@ -208,8 +208,13 @@ static int sources_merge(struct image *self, struct err *err)
 	while (self->sources.count && status == 0) {
 		struct merge_source *first = &self->sources.data[0];
 		struct ring_cursor *ring = source_ring(self, first);
+		u64 until = heap_second_ticks(self), mark = image_mark_ticks(self);
 
-		status = run_take(self, first, heap_second_ticks(self), err);
+		if (unlikely(first->ticks > mark)) {
+			status = image_marks_feed(self, first->ticks, err);
+			continue;
+		}
+		status = run_take(self, first, until < mark ? until : mark, err);
 		if (ring->tail < ring->limit) {
 			first->ticks = ring_next_ticks(ring);
 		} else {

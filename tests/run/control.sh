@@ -310,6 +310,22 @@ case_ctl_scan()
 	let_go
 }
 
+# A snapshot is in its place among the events, even if later ones are read together with it.
+case_ctl_order()
+{
+	"$HEAPWISE" run --no-symbols -o "$work/trace" -- "$target" dropping >"$work/stdout" 2>"$work/stderr" &
+	monitor=$!
+	until_true test -s "$work/stdout"
+	program=$(head -1 "$work/stdout")
+	until_true eval 'test "$(ctl "$program" status | jq .live_chunks)" -ge 100'
+	ctl "$program" snapshot >"$work/got"
+	kill -TERM "$program"
+	wait "$monitor"
+	equal "exit status" "$?" 0
+	"$HEAPWISE" trace info --format json "$work/trace" >"$work/info"
+	equal "live at the snapshot" "$(jq .snapshot_list[0].live_chunks "$work/info")" "$(jq .live_chunks "$work/got")"
+}
+
 case_ctl()
 {
 	local before

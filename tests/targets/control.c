@@ -299,6 +299,24 @@ static int leaking(char **argv)
 	return 0;
 }
 
+/* Does nothing until it is terminated, and then frees all at once. */
+static int dropping(char **argv)
+{
+	sigset_t terminated;
+	int number;
+
+	(void)argv;
+	sigemptyset(&terminated);
+	sigaddset(&terminated, SIGTERM);
+	sigprocmask(SIG_BLOCK, &terminated, NULL);
+	make(100, 5041);
+	printf("%d\n", (int)getpid());
+	fflush(stdout);
+	sigwait(&terminated, &number);
+	drop(100);
+	return 0;
+}
+
 /* Has a callback, and never calls us. */
 static int deaf(char **argv)
 {
@@ -368,7 +386,7 @@ int main(int argc, char **argv)
 		{"marks", marks},       {"paused", paused},     {"steered", steered},
 		{"started", started},   {"again", again},       {"deaf", deaf},
 		{"orphan", orphan},     {"rights", rights},
-		{"leaking", leaking},
+		{"leaking", leaking},   {"dropping", dropping},
 	};
 
 	for (unsigned i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
