@@ -383,6 +383,8 @@ def parity(trace):
         (data("flame", metric="allocs")["total"], report["allocations"]),
         (data("flame", metric="peak")["total"], report["peak"]["bytes"]),
         (data("flame", metric="kept")["total"], report["kept"]["bytes"]),
+        (data("flame", metric="leaked")["total"], report["kept"]["bytes"]),  # the metric's former name
+        (data("points", sort="-leaked", limit=1)["rows"][0]["kept"], data("points", sort="-kept", limit=1)["rows"][0]["kept"]),
         (data("flame", metric="temporary")["total"], report["temporary"]),
         (data("flame", metric="live", at=report["duration_ns"])["total"], report["kept"]["bytes"]),
         (max(data("timeline", bins=100)["total"]["max"]), report["peak"]["bytes"]),
@@ -642,7 +644,7 @@ def base():
                   (report["bytes"], report["allocations"], report["peak"]["bytes"], report["kept"]["bytes"]),
                   f"comparison {chosen}: {compare} and {report['bytes']}")
         beside_tables(first, second, chosen)
-    for sort in ("-delta", "delta_peak", "-delta_chunks", "delta_leaked", "-delta_temporary"):
+    for sort in ("-delta", "delta_peak", "-delta_chunks", "delta_kept", "-delta_temporary"):
         rows, _ = all_points(trace=first, base=second, sort=sort)
         key = {"delta": "bytes"}.get(sort.lstrip("-"), sort.lstrip("-").replace("delta_", ""))
         got = [r["delta"][key] for r in rows]

@@ -87,6 +87,7 @@ TEST(canonical, "each query has one canonical text, which is read as the same qu
 		{"all | show flame", "all | show flame"},
 		{"at 1500ms", "at 1500ms"},
 		{"at peak", "at peak"},
+		{"all | where class == \"lost\"", "all | where leak_kind == \"lost\""}, /* its former name */
 		{"at end", "at end"},
 		{"at 0", "at 0ns"},
 		{"trace \"a b.hwt\"", "trace \"a b.hwt\""},
