@@ -127,8 +127,11 @@ int finding_resident(struct finding *finding, const struct model *model, struct 
 {
 	struct resident_series series = {0};
 	struct resident_gap gap = {0};
-	int status = resident_series_make(&series, model, err);
+	int status;
 
+	if (model->image.access == ACCESS_VALGRIND)
+		return 0; /* the allocator is Valgrind's, and so is most of the memory */
+	status = resident_series_make(&series, model, err);
 	if (status == 0)
 		status = resident_gap_find(&gap, model, &series, resident_lasting_ns(model), err);
 	fill(finding, &gap, &series);

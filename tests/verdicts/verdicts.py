@@ -42,7 +42,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 FITS = {
     "lost": {"leak"},
     "growth": {"grows", "growth"},
-    "tidy": {"grows", "growth", "peak", "burst"},  # freed at the end; what it is depends on the moment of the look
+    "tidy": {"grows", "growth", "peak", "burst", "resident"},  # freed at the end; what it is depends on the moment of the look
     "peak": {"peak"},
     "burst": {"burst", "peak"},
     "resident": {"resident", "fragmentation"},
