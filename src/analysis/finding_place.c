@@ -73,11 +73,37 @@ struct finding_place finding_place(const struct stack_source *source, struct fra
 	return (struct finding_place){false, found.frames[0], found.frames[1]};
 }
 
+struct finding_place finding_entry(const struct stack_source *source, struct frame_id id)
+{
+	struct finding_place entry = {false, no_frame, no_frame};
+
+	for (u32 at = id.index; at; at = context_table_frame(&source->model->contexts, (struct frame_id){at})->parent) {
+		struct stack_names names = stack_names(source, (struct frame_id){at});
+		u64 address = context_table_frame(&source->model->contexts, (struct frame_id){at})->address;
+
+		for (u32 i = 0; i == 0 || i < names.count; i++) {
+			struct finding_frame one = frame_of(&names, i, address);
+
+			if (!*one.module || !frame_is_own(one.module, one.function, one.file))
+				continue;
+			if (*entry.own.module && strcmp(entry.own.module, one.module) != 0) {
+				entry.caller = one;
+				return entry;
+			}
+			entry.own = one;
+		}
+	}
+	entry.own = no_frame;
+	return entry;
+}
+
 struct finding_place finding_place_of(const struct stack_source *source, const struct finding *finding)
 {
 	struct stack_source bare = *source;
 	struct finding_place place;
 
+	if (finding->of_entry)
+		return finding_entry(source, finding->frame);
 	if (!finding->of_arena)
 		return finding_place(source, finding->frame);
 	bare.folds = NULL;

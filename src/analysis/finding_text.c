@@ -202,6 +202,9 @@ static void put_peak(struct strbuf *out, const struct finding *finding)
 	if (finding->of_arena)
 		strbuf_addf(out, "An arena filled by %s holds %s at the peak, in blocks of %s to %s", units_things(finding->points, "stack(s)").text,
 			    units_bytes(finding->bytes).text, units_bytes(finding->min_size).text, units_bytes(finding->max_size).text);
+	else if (finding->of_entry)
+		strbuf_addf(out, "What this call makes the library allocate, from %u stacks, holds %s at the peak", finding->points,
+			    units_bytes(finding->bytes).text);
 	else if (finding->of_type && finding->min_size == finding->max_size)
 		strbuf_addf(out, "Blocks of %s, from %s, hold %s at the peak", units_things(finding->min_size, "byte(s)").text,
 			    units_things(finding->points, "stack(s)").text, units_bytes(finding->bytes).text);

@@ -644,6 +644,14 @@ static u64 arena_of(const struct finder *self, u32 point)
 	return place.foreign ? 0 : finding_place_hash(&place, 0, false);
 }
 
+/* The program's call of a library that allocates. 0 = there is none. */
+static u64 entry_of(const struct finder *self, u32 point)
+{
+	struct finding_place entry = finding_entry(self->source, self->model->points.data[point].frame);
+
+	return *entry.own.module ? finding_place_hash(&entry, 0, false) : 0;
+}
+
 /* Where no place holds most of the peak, points that have something in common may; like: what the finding is then. */
 static int add_common_peak(struct finder *self, u64 (*common)(const struct finder *, u32), struct finding like, struct err *err)
 {
@@ -705,6 +713,8 @@ static int collect(struct finder *self, const struct leak_report *leaks, struct 
 		status = add_common_peak(self, arena_of, (struct finding){.of_arena = true}, err);
 	if (status == 0 && !has_peak_place(self))
 		status = add_common_peak(self, likeness, (struct finding){.of_type = true}, err);
+	if (status == 0 && !has_peak_place(self))
+		status = add_common_peak(self, entry_of, (struct finding){.of_entry = true}, err);
 
 	for (u32 i = 0; i < self->behaviour->count && status == 0; i++) {
 		status = add_space(self, i, err);

@@ -71,7 +71,10 @@ struct finding_place {
 struct finding;
 struct finding_place finding_place(const struct stack_source *source, struct frame_id frame);
 
-/* The same of a finding: an arena is its place whoever fills it. */
+/* Where another module calls the one that allocates: the function that it calls, and the caller. own.module "" = there is no such call. */
+struct finding_place finding_entry(const struct stack_source *source, struct frame_id frame);
+
+/* The same of a finding: an arena is its place whoever fills it, and a library's entry whatever it does inside. */
 struct finding_place finding_place_of(const struct stack_source *source, const struct finding *finding);
 
 /* Equal for stacks that end in the same two frames of the program's own code; without lines also
@@ -115,6 +118,7 @@ struct finding {
 	bool temporary;
 	bool short_run;    /* growth, leak: the run says nothing of how it would go on */
 	bool of_type;      /* peak: of a type, or of blocks of one size, at several places */
+	bool of_entry;     /* peak: of what a library allocates below one function of it that the program calls, which is the place */
 	bool of_arena;     /* peak: of one call that gets blocks of whole KiB for many callers, which is the place */
 	u8 chunk_class;    /* of a leak: enum chunk_class */
 	u8 misuse;         /* enum misuse_what */

@@ -142,7 +142,7 @@ static bool finding_sound(const struct finding *self, const struct model *model)
 	return memchr(self->id, 0, sizeof self->id) && self->kind < FINDING_KINDS &&
 	       self->confidence <= SURE_INFERRED && self->level < LEVELS && self->saving.unit < SAVING_UNITS &&
 	       (!self->frame.index || self->frame.index < model->contexts.frames.count) &&
-	       self->map.size <= HW_MAP_BYTES && is_bool(&self->temporary) && is_bool(&self->of_type) && is_bool(&self->of_arena) &&
+	       self->map.size <= HW_MAP_BYTES && is_bool(&self->temporary) && is_bool(&self->of_type) && is_bool(&self->of_arena) && is_bool(&self->of_entry) &&
 	       is_bool(&self->growth.realloc) && self->chunk_class < CLASS_COUNT &&
 	       self->misuse < MISUSE_KINDS;
 }
