@@ -288,11 +288,11 @@ case_bad_input()
 	refuses "must end with the name of a database" "$HEAPWISE" fleet push --to "clickhouse://fleet@$one/" b1/0.hwt
 	refuses "'99999' is not a port" "$HEAPWISE" fleet push --to "clickhouse://fleet@127.0.0.1:99999/fleet" b1/0.hwt
 	refuses "has no host" "$HEAPWISE" fleet push --to "clickhouse:///fleet" b1/0.hwt
-	refuses "'zz' is not the number of a run" "$HEAPWISE" fleet fetch zz --to "$store" -o none.hwt
+	refuses "'zz' is not the id of a run" "$HEAPWISE" fleet fetch zz --to "$store" -o none.hwt
 	refuses "has no run 12345678abcdef00" "$HEAPWISE" fleet fetch 12345678abcdef00 --to "$store" -o none.hwt
 	refuses "fetch requires -o FILE" "$HEAPWISE" fleet fetch 1 --to "$store"
 	refuses "expire requires --keep DAYS" "$HEAPWISE" fleet expire --to "$store"
-	refuses "no runs of a build 'nope'" "$HEAPWISE" fleet growth --old nope --new nada --to "$store"
+	refuses "no runs of build 'nope'" "$HEAPWISE" fleet growth --old nope --new nada --to "$store"
 	refuses "contains no traces" "$HEAPWISE" fleet push --to "$store" servers
 	[ ! -e none.hwt ] || fail "a file of nothing is left"
 	# An old schema is refused, brought up to date, and used.

@@ -222,7 +222,7 @@ case_report()
 	at_most "bytes of a report of a MB" "$(stat -c %s "$work/r.html")" 1000100
 	report --where 'all | where size >= 100' || fail "query"
 	report --where 'all | where sise > 3'; equal "status of a wrong query" "$?" 2
-	says "$work/stderr" "no field 'sise'"
+	says "$work/stderr" "unknown field 'sise'"
 }
 
 # A socket in the file system is for its owner; a folder's traces can be opened, and no others.

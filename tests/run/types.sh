@@ -405,7 +405,7 @@ case_members()
 	51 5 - 0 0 0 0 padding
 	END
 	equal "caveats about merged accesses" \
-		"$("$HEAPWISE" types --fields Derived "$work/trace.hwt" | grep -c 'code that gcc made')" \
+		"$("$HEAPWISE" types --fields Derived "$work/trace.hwt" | grep -c 'code built by gcc')" \
 		"$([ "$way" = gcc ] && echo 1 || echo 0)"
 	members Cell >"$work/cell"
 	diff - "$work/cell" <<-END || fail "members of Cell, in an array"
