@@ -93,7 +93,7 @@ END
 	equal "what does not count" "$(jq .hidden_kept_bytes "$work/stdout")" "$(field "$work/puts.hwt" .kept.bytes)"
 	printf '[[budget]]\nfunction = "misspelt"\nmax-kept = 0\n' >"$work/heap.toml"
 	check 0 --budget "$work/heap.toml" "$trace"
-	says "$work/stderr" "no allocation is of function misspelt"
+	says "$work/stderr" "no allocation matches function misspelt"
 }
 
 case_growth()
@@ -123,7 +123,7 @@ END
 		'[["grown","peak",1000,2500]]'
 	record "$work/other.hwt" -- "$HEAPWISE_TARGETS/empty"
 	check 1 --no-symbols --max-growth 5% --baseline "$work/other.hwt" "$work/new.hwt"
-	says "$work/stdout" "the programs differ: prog, and empty in the baseline"
+	says "$work/stdout" "the programs differ: prog here, empty in the baseline"
 	"$HEAPWISE" run --sample 512 -o "$work/sampled.hwt" -- "$work/new/prog" 2>"$work/stderr"
 	check 0 --max-growth 1000% --baseline "$work/new.hwt" "$work/sampled.hwt"
 	says "$work/stderr" "only one of recording and baseline is sampled"

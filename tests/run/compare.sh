@@ -228,7 +228,7 @@ case_stripped()
 	equal "stacks of one stripped program" "$(jq -c '[.rows[].status] | group_by(.) | map([.[0], length])' "$work/json")" \
 		'[["same",6]]'
 	compare "$work/old.hwt" "$work/new.hwt"
-	says "$work/caveats" "of the bytes of A have stacks with frames without a name"
+	says "$work/caveats" "of the bytes of A have stacks with unnamed frames"
 	equal "sums" "$(jq -c '[.summary.bytes.a, .summary.bytes.b]' "$work/json")" "[10490,11374]"
 }
 

@@ -83,7 +83,7 @@ case_restart()
 		equal "end of $trace" "$(field "$work/$trace" .end.how)" detached
 	done
 	equal "caveat" "$(field "$work/two" '.caveats | join("")')" \
-		"400 frees of chunks that were allocated before this recording began"
+		"400 frees of chunks allocated before this recording began"
 	says "$work/stderr" "last of 3 recordings"
 	says "$work/stderr" "trace $work/three"
 }
@@ -221,7 +221,7 @@ case_paused()
 	closed "$work/trace"
 	equal "unknown frees" "$(field "$work/trace" .unknown_frees)" 301
 	equal "kept" "$(field "$work/trace" .kept.chunks)" 0
-	equal "strangers" "$(field "$work/trace" '[.caveats[] | select(test("^301 frees of chunks that were allocated while recording was paused$"))] | length')" 1
+	equal "strangers" "$(field "$work/trace" '[.caveats[] | select(test("^301 frees of chunks allocated while recording was paused$"))] | length')" 1
 	equal "marks" "$(marks "$work/trace")" "paused resumed"
 	# No new chunk was given the end of an unseen one: those lived for 0.3 s at least.
 	"$HEAPWISE" trace dump "$work/trace" | awk '$5 == 5012 && $3 == "malloc" { born[$6] = $1 }

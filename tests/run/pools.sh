@@ -97,7 +97,7 @@ case_fork() { agrees forks $arena; }
 case_missing()
 {
 	"$HEAPWISE" run --no-symbols -o trace.hwt --alloc-fn no_such_function $arena "$pools" library >stdout 2>stderr
-	says stderr "--alloc-fn no_such_function was NOT recorded: no module"
+	says stderr "--alloc-fn no_such_function was NOT recorded: no loaded module has this function"
 	grep -q "arena_alloc was NOT" stderr && fail "arena_alloc was found"
 	equal "pool" "$(field trace.hwt .calls.pool)" 600
 	"$HEAPWISE" trace info trace.hwt >info

@@ -531,7 +531,7 @@ case_dwarf()
 	80	10	space::Point*	dwarf	exact
 	END
 	"$HEAPWISE" types "$work/trace.hwt" >"$work/text" 2>&1
-	says "$work/text" '^ *dwarf .*3 chunks: written by the compiler'
+	says "$work/text" '^ *dwarf .*3 chunks: debug information'
 }
 
 # told TRACE OUTPUT   all that `types` says of the trace
