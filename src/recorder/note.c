@@ -89,6 +89,7 @@ static u64 test_stamp(struct hwr_thread *t, u64 ticks)
 	return ticks >> hwr_control->stamp_shift << hwr_control->stamp_shift;
 }
 
+/* ticks: 0 = after the walk, so that modules that it meets are known before the event. */
 static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address, u64 size)
 {
 	struct hwr_thread *t = call->t;
@@ -99,7 +100,7 @@ static void put(struct hwr_call *call, u64 ticks, u32 kind, u16 aux, u64 address
 	t->busy_sp = call->caller.sp;
 	t->state |= HWR_BUSY;
 	context = paused_free ? 0 : hwr_note_context(t, kind, &call->caller);
-	ticks = test_stamp(t, hwr_stamp_take(t, ticks));
+	ticks = test_stamp(t, hwr_stamp_take(t, ticks ? ticks : hw_ticks()));
 	if (hw_kind_is_pool(kind))
 		; /* accesses are known of the blocks that pools are cut from */
 	else if (hw_kind_frees(kind))
@@ -172,7 +173,7 @@ void hwr_call_free(struct hwr_call *call, u32 kind, void *p) { hwr_call_free_as(
 void hwr_call_free_as(struct hwr_call *call, u32 kind, u16 aux, void *p)
 {
 	struct hwr_thread *t = call->t;
-	u64 ticks = ticks_of(call), address = (u64)p;
+	u64 address = (u64)p;
 
 	if (!t || t->state & HWR_RUNTIME || (t->state & HWR_SUPPRESS && t->ending_address == (u64)p))
 		return;
@@ -181,7 +182,7 @@ void hwr_call_free_as(struct hwr_call *call, u32 kind, u16 aux, void *p)
 	if (t->state & HWR_POOLS && !hwr_pool_ends(call, &kind, &address))
 		return;
 	if (!(t->state & HWR_SAMPLING) || hwr_sample_drop(address))
-		put(call, ticks, kind, kind == HW_FREE ? aux : 0, address, 0);
+		put(call, 0, kind, kind == HW_FREE ? aux : 0, address, 0);
 	if (call->begin_ticks)
 		call->begin_ticks = hw_ticks();
 }
