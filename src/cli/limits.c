@@ -70,8 +70,8 @@ static int read_line(const struct option_spec *table, void *fields, char *line, 
 	if (!find_anywhere(name, &owner)) {
 		const char *near = nearest(name);
 
-		return err_set(err, ERR_INPUT, near ? "unknown limit '%s'; did you mean '%s'?" : "unknown limit '%s'; 'heapwise help limits' lists them",
-			       name, near);
+		return near ? err_set(err, ERR_INPUT, "unknown limit '%s'; did you mean '%s'?", name, near)
+			    : err_set(err, ERR_INPUT, "unknown limit '%s'; 'heapwise help limits' lists them", name);
 	}
 	spec = option_find(table, name);
 	return spec && spec->limit ? option_store(spec, fields, name, trim(equals + 1), err) : 0;

@@ -22,6 +22,7 @@ static const struct option_spec table[] = {
 	OPTION(struct args, stacks, 0, "no-stacks", OPTION_CLEAR, NULL, "leave stacks out"),
 	OPTION(struct args, kinds, 0, "kinds", OPTION_OPTIONAL, "LIST", "show kinds"),
 	OPTION(struct args, top, 0, "test-secret", OPTION_NUMBER, "N", NULL),
+	OPTION_LIMIT(struct args, size, "growth-min", OPTION_BYTES, "BYTES", "ignore less"),
 	OPTION_END};
 
 struct outcome {
@@ -187,6 +188,21 @@ TEST(help_text, "help has a line per option, aligned, without the hidden ones")
 			"  -h, --help                  show this text\n");
 	free(help);
 	CHECK_EQ(parse("--test-secret 7", false).args.top, 7);
+	CHECK_EQ(parse("--growth-min 3K", false).args.size, 3072); /* a limit: works, is not shown */
+}
+
+TEST(stores, "a limit is stored by its name as a file calls it")
+{
+	const struct option_spec *limit = option_find(table, "growth-min");
+	struct args args = {0};
+	struct err err = {0};
+
+	CHECK(limit && limit->limit && !option_is_shown(limit));
+	CHECK(!option_find(table, "growth"));
+	CHECK_EQ(option_store(limit, &args, "growth-min", "64K", &err), 0);
+	CHECK_EQ(args.size, 65536);
+	CHECK_EQ(option_store(limit, &args, "growth-min", "much", &err), ERR_USAGE);
+	CHECK_STR(err.text, "growth-min must be a size such as 4096, 64K or 1.5G, not 'much'");
 }
 
 TEST(long_help_wraps, "long help texts are wrapped and indented")
