@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/progress.h"
 #include "cli/trace_options.h"
 #include "cli/traces.h"
 #include "symbols/remedy.h"
@@ -71,11 +72,13 @@ static int symbolize_one(const struct command *self, const struct symbolize_args
 {
 	struct symbolize_options how = {.no_inlines = args->no_inlines,
 					.debug_path = args->debug_path,
-					.type_bytes = TYPE_BYTES};
+					.type_bytes = TYPE_BYTES,
+					.progress = progress_share};
 	struct symbolize_summary found = {0};
 	struct err err = {0};
 	struct result *result;
 
+	progress_phase("looking up names of", path);
 	if (symbols_resolve_trace(path, &how, &found, &err) < 0)
 		return command_fail(self, &err);
 	result = describe(path, &found);

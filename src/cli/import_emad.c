@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/imports.h"
 #include "cli/print.h"
+#include "cli/progress.h"
 #include "exchange/emad.h"
 
 int import_emad(const struct command *command, const char *from, const char *to, u64 tick_ns)
@@ -14,8 +15,10 @@ int import_emad(const struct command *command, const char *from, const char *to,
 	struct emad_summary summary;
 	struct err err = {0};
 
+	progress_phase("importing", how.from);
 	if (emad_import(&how, &summary, &err) < 0)
 		return command_fail(command, &err);
+	progress_end();
 	fprintf(stderr, "heapwise %s: %s %s of %s %s, %s %s, %s %s\n", command->name,
 		units_count(summary.messages).text, plural(summary.messages, "message", "messages"),
 		units_count(summary.routines).text, plural(summary.routines, "routine", "routines"),
