@@ -173,7 +173,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_ctl = {
 	.name = "ctl",
 	.operands = "PID VERB",
-	.summary = "control a running recording: pause, resume, dump, stop, status",
+	.summary = "control a running recording: pause, resume, snapshot, scan, save, dump, stop, status",
 	.details = "PID is the process id of a recorded program, or of the heapwise that records it; with\n"
 		   "--children the latter means all of its processes. VERB is one of\n"
 		   "  pause     stop recording allocations; frees of known chunks are still recorded\n"

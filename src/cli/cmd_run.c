@@ -37,7 +37,7 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(
 		output, 'o', "output", OPTION_STRING, "FILE",
 		"write the trace to FILE, or with --children one trace per process to folder FILE (default "
-		"heapwise.PROGRAM.PID.hwt)"),
+		"heapwise.PROGRAM.PID.hwt; with --children heapwise.PROGRAM.PID)"),
 	RUN_OPTION(children, 0, "children", OPTION_SET, NULL,
 		   "also record the processes that the program starts"),
 	RUN_OPTION(free_stacks, 0, "no-free-stacks", OPTION_CLEAR, NULL,
@@ -103,8 +103,8 @@ static const struct option_spec run_options[] = {
 		   "with --dump: while the program runs, write every N freed entries to a separate file: "
 		   "FILE.0001, FILE.0002 ..."),
 	RUN_OPTION(max_size, 0, "max-size", OPTION_BYTES, "BYTES",
-		   "when the trace reaches BYTES, record only totals per allocation point (default: when the disk is "
-		   "90 % full)"),
+		   "when the trace reaches BYTES, record only totals per allocation point; without this option, when the "
+		   "disk is 90 % full"),
 	RUN_OPTION(start_paused, 0, "start-paused", OPTION_SET, NULL,
 		   "start without recording; the program, 'heapwise ctl' or a toggle starts it"),
 	RUN_OPTION(toggle_signal, 0, "toggle-signal", OPTION_STRING, "NAME",
@@ -113,7 +113,7 @@ static const struct option_spec run_options[] = {
 	RUN_OPTION(toggle_file, 0, "toggle-file", OPTION_STRING, "PATH",
 		   "record only while this file exists; checked ten times per second"),
 	RUN_OPTION(listen, 0, "listen", OPTION_STRING, "[ADDRESS:]PORT",
-		   "also accept the commands of 'heapwise ctl' over HTTP, and print the address; ADDRESS is 127.0.0.1 "
+		   "also accept the verbs of 'heapwise ctl' (all but dump) over HTTP, and print the address; ADDRESS is 127.0.0.1 "
 		   "(this machine only) by default; port 0 means any free port"),
 	RUN_OPTION(unprofiled, 0, "unprofiled", OPTION_SET, NULL,
 		   "run programs that cannot be recorded (static, setuid) without recording them"),

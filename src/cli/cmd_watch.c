@@ -35,8 +35,9 @@ static const struct option_spec watch_options[] = {
 	WATCH_OPTION(policy, 0, "policy", OPTION_CHOICE, "ladder|mpc|all",
 		     "which memory is monitored when. ladder (default): thresholds that rise and fall; mpc (default "
 		     "with --overhead): by each area's hit rate, within the overhead; all: everything, each second"),
-	WATCH_OPTION(overhead, 0, "overhead", OPTION_PERCENT, "SHARE",
-		     "with --policy mpc: how much of the program's CPU time monitoring may cost (default 2 %)"),
+	WATCH_OPTION(overhead, 0, "overhead", OPTION_PERCENT, "PERCENT",
+		     "with --policy mpc: at most this percentage of the program's CPU time may go to monitoring: 2, 0.5 or 2% "
+		     "(default 2)"),
 	WATCH_OPTION(states, 0, "states", OPTION_STRING, "LIST",
 		     "with --policy ladder: the thresholds, in rising order (default 1s,2s,4s,7s,10s)"),
 	WATCH_OPTION(leak_after, 0, "leak-after", OPTION_STRING, "TIME",
