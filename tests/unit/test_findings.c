@@ -410,7 +410,7 @@ TEST(entry, "where nothing else holds most of the peak, the program's call of a 
 	alloc_ms(&found, 1, 0, 100000);
 	finish_as(&found, false);
 	found_at(&found, 0, "peak", LEVEL_LOOK,
-		 "What this call makes the library allocate, from 4 stacks, holds 5.7 MiB at the peak: hold less of it at once, or hold it more "
+		 "What this call makes the library allocate, from 4 stacks, holds 5.7 MiB at the peak: hold less at once, or store it more "
 		 "compactly.");
 	CHECK_STR(where(&found, 0), "libhelp.so.1+0x90, called by beta (prog.c:20)");
 	release(&found);
@@ -549,8 +549,8 @@ TEST(indirect, "what only lost chunks lead to counts where they are lost; if tha
 		const char *where, *text;
 	} cases[] = {
 		{1, 1, "alpha (prog.c:10)",
-		 "All 2 chunks (128 B) were never freed, and nothing points to them any more, nor to 1.9 MiB that only they lead to: free them "
-		 "before the last pointer goes."},
+		 "All 2 chunks (128 B) were never freed, and nothing points to them any more, nor to 1.9 MiB that only they lead to: free the memory "
+		 "before the last pointer to it is gone."},
 		{2, 3, "gamma (prog.c:30)",
 		 "All 20 chunks (1.9 MiB) were never freed, and only lost chunks point to them: free it together with the memory that points to it."},
 	};
