@@ -669,7 +669,7 @@ struct result *findings_report(const struct findings *self, const struct stack_s
 	add_caveats(record, source->model, info);
 	if (!source->model->has_access)
 		result_add_caveat(record, "no accesses were recorded, so whether memory was used is unknown; record "
-					  "with --access");
+					  "with --access valgrind, or build with 'heapwise cc'");
 	else if (self->from_accesses)
 		result_add_caveat(record, "one run takes one path: memory unused here may be used in another run");
 	result_add_part(record, table);

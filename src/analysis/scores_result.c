@@ -394,7 +394,7 @@ static void add_access(const struct scores_work *self, struct result *record)
 	if (!whole->measured.chunks)
 		result_add_caveat(record,
 				  "no accesses were recorded, so usage, useful lifetime and inferences about use are "
-				  "unknown; record with --access");
+				  "unknown; record with --access valgrind, or build with 'heapwise cc'");
 	else if (whole->measured.chunks < whole->all.chunks)
 		result_add_caveat(record, "accesses are known for %s of %s chunks",
 				  units_count(model_count(model, whole->measured.chunks)).text,

@@ -288,7 +288,8 @@ int view_weigh(const struct view_scope *self, enum view_metric metric, u64 *at_n
 	memset(values, 0, model->points.count * sizeof *values);
 	if (metric == METRIC_IDLE && !model->has_access)
 		return err_set(err, ERR_USAGE,
-			       "no accesses were recorded, so unused memory is unknown; record with --access");
+			       "no accesses were recorded, so unused memory is unknown; record with --access valgrind, "
+			       "or build with 'heapwise cc'");
 	if (metric == METRIC_PEAK && !view_is_all(self) &&
 	    view_peak(self, &peak_bytes, &peak_ticks, err) < 0)
 		return err->code;

@@ -58,7 +58,8 @@ equal "findings of the report" "$("$HEAPWISE" report --format json "$work/trace"
 at_most "widest line" "$(LC_ALL=C.UTF-8 wc -L <"$work/text")" 100
 says "$work/text" "realloc_growth\(\) \(wastes\.cpp:[0-9]+\), called by main \(wastes\.cpp:"
 says "$work/text" "--all lists [0-9,]+ more that would save too little"
-says "$work/text" "no accesses were recorded"
+says "$work/text" "no accesses were recorded, so whether memory was used is unknown; record with --access valgrind,"
+says "$work/text" "^ +or build with 'heapwise cc'"
 "$HEAPWISE" findings --all --top 1 "$work/trace" >"$work/text"
 equal "rows with --top 1" "$(grep -cE '^ +[0-9]+  [a-z_]+ ' "$work/text")" 1
 says "$work/text" "^Findings, the first 1 of [0-9]+"
