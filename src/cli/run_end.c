@@ -97,7 +97,7 @@ static void say_cost(const struct run_args *args, const struct run_result *resul
 	enum { NS_PER_EVENT = 60 };
 	u64 events = result->all_allocations + result->all_frees;
 
-	if (args->sample_bytes || args->lisp || args->routines || (args->access && strcmp(args->access, "off") != 0))
+	if (args->sample_bytes || args->lisp || args->routines || result->accesses)
 		return;
 	fprintf(stderr, "heapwise: recording cost about %s (%d ns per event)\n",
 		units_ns(events * NS_PER_EVENT).text, NS_PER_EVENT);

@@ -91,6 +91,10 @@ static int valgrind_ready(struct run *self, const char *folder, struct err *err)
 		.functions = self->options->routines || self->options->pools_count,
 	};
 
+	/* It cannot map its shadow there. */
+	if (self->program.instrumented)
+		return err_set(err, ERR_INPUT, "--access valgrind: '%s' was built with 'heapwise cc'; use --access exact",
+			       self->program.binary);
 	if (valgrind_find(&self->valgrind, folder, err) < 0)
 		return err->code;
 	return valgrind_prepare(&self->valgrind, &options, err);
@@ -748,6 +752,7 @@ int monitor_run(const struct run_options *options, struct run_result *result, st
 		status = program_refuse(&self->program, err);
 	if (status == 0)
 		status = linked_suffices(self, err);
+	result->accesses = wants_access(self) || is_below_valgrind(options);
 	if (status == 0) {
 		bool record = self->program.obstacle == PROGRAM_RECORDABLE && !options->unrecorded;
 

@@ -90,6 +90,7 @@ struct run_result {
 	u64 trace_bytes;
 	u64 images;              /* images of the program that were recorded */
 	u64 duration_ns;
+	bool accesses;           /* were to be recorded */
 	bool routines;           /* some were recorded */
 	bool routine_stacks;     /* stacks were made of them */
 	struct stream_totals totals; /* of the last image of the program */

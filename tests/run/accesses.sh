@@ -260,6 +260,14 @@ missing)
 		"$HEAPWISE" run --access valgrind $option true 2>stderr
 		equal "status of $option" "$?" 2
 	done
+	if [ -z "${HEAPWISE_SANITIZE-}" ]; then
+		printf 'int main(void) { return 0; }\n' >built.c
+		"$HEAPWISE" cc -o built built.c || fail "cannot compile"
+		"$HEAPWISE" run --access valgrind ./built 2>stderr
+		equal "status of a program with checks" "$?" 3
+		says stderr "'.*built' was built with 'heapwise cc'; use --access exact"
+		equal "lines about a program with checks" "$(wc -l <stderr)" 1
+	fi
 	"$HEAPWISE" run --access off --coverage true 2>stderr
 	equal "status of --coverage without accesses" "$?" 2
 	;;
