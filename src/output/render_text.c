@@ -16,7 +16,8 @@ enum {
 	LABEL = 3,
 	STACK_INDENT = INDENT + LABEL + GAP + 2,
 	FUNCTION_MIN = 24,
-	FIELD_VALUE_MAX = 40
+	FIELD_VALUE_MAX = 40,
+	REMARK_MIN = 20
 };
 
 static const char bold[] = "\033[1m", dim[] = "\033[2m", plain[] = "\033[0m";
@@ -115,7 +116,7 @@ void value_format(enum value_type type, const struct value *value, struct strbuf
 static void put_wrapped(struct page *page, const char *first, const char *text)
 {
 	u32 indent = (u32)strlen(first);
-	u32 room = page->style->width > indent + 20 ? page->style->width - indent : UINT32_MAX;
+	u32 room = page->style->width > indent + REMARK_MIN ? page->style->width - indent : UINT32_MAX;
 
 	for (bool begun = false; *text; begun = true) {
 		size_t cut = strlen(text);
@@ -527,6 +528,8 @@ static bool fill_remark(const struct result *record, const char *remark, struct 
 	return true;
 }
 
+static bool has_remark(const struct result_column *column) { return column->remark && *column->remark; }
+
 struct section {
 	u64 first, end; /* fields */
 	u32 labels, values;
@@ -549,13 +552,15 @@ static struct section section_measure(const struct result *record, u64 first)
 			continue;
 		self.shown = true;
 		self.left |= is_left(column->type);
+		if (text_columns(column->label) > self.labels)
+			self.labels = text_columns(column->label);
+		if (is_left(column->type) && !has_remark(column)) /* runs on to the edge */
+			continue;
 		value_format(column->type, result_cell(record, 0, self.end), &text);
 		columns = text_columns(strbuf_text(&text));
 		strbuf_release(&text);
 		if (columns > self.values && columns <= FIELD_VALUE_MAX)
 			self.values = columns;
-		if (text_columns(column->label) > self.labels)
-			self.labels = text_columns(column->label);
 	}
 	return self;
 }
@@ -565,22 +570,28 @@ static void put_field(struct page *page, const struct result *record, u64 i,
 {
 	const struct result_column *column = &record->columns.data[i];
 	struct strbuf line = {0}, value = {0}, remark = {0};
+	struct things_text words = {""};
 	u32 width = page->style->width;
 
+	text_pad(&line, INDENT);
 	put_cell(&line, column->label, section->labels, true);
 	text_pad(&line, GAP);
 	value_format(column->type, result_cell(record, 0, i), &value);
-	if (column->remark && *column->remark && fill_remark(record, column->remark, &remark)) {
+	if (has_remark(column) && fill_remark(record, column->remark, &remark)) {
 		put_cell(&line, strbuf_text(&value), section->values, section->left);
 		text_pad(&line, GAP);
-		strbuf_add(&line, units_words(result_cell(record, 0, i)->number, strbuf_text(&remark)).text);
+		words = units_words(result_cell(record, 0, i)->number, strbuf_text(&remark));
 	} else {
 		put_cell(&line, strbuf_text(&value), section->left ? 0 : section->values,
 			 section->left);
 	}
-	text_pad(&page->text, INDENT);
-	text_add_cut(&page->text, strbuf_text(&line), width > INDENT ? width - INDENT : 0);
-	strbuf_add_char(&page->text, '\n');
+	if (*words.text && text_columns(strbuf_text(&line)) + REMARK_MIN < width) {
+		put_wrapped(page, strbuf_text(&line), words.text);
+	} else {
+		strbuf_add(&line, words.text);
+		text_add_cut(&page->text, strbuf_text(&line), width);
+		strbuf_add_char(&page->text, '\n');
+	}
 	strbuf_release(&line);
 	strbuf_release(&value);
 	strbuf_release(&remark);

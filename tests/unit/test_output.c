@@ -204,6 +204,25 @@ TEST(record_text,
 	result_free(record);
 }
 
+TEST(record_long_path, "a long path beside a remark neither moves nor cuts it; what does not fit goes on in the next line")
+{
+	struct result *record = result_new(RESULT_RECORD, "leaks", "");
+	struct result_column program = COLUMN("program", "program", VALUE_TEXT, "path");
+	struct result_column lost = COLUMN("lost", "lost", VALUE_BYTES, "bytes");
+
+	lost.remark = "in 40,000 chunks that nothing points to any more";
+	result_add_field(record, program, value_text("/home/somebody/work/project/build/app"));
+	result_add_field(record, lost, value_number(2048));
+	check(record, 't', 70,
+	      "  program  /home/somebody/work/project/build/app\n"
+	      "  lost     2.0 KiB  in 40,000 chunks that nothing points to any more\n");
+	check(record, 't', 50,
+	      "  program  /home/somebody/work/project/build/app\n"
+	      "  lost     2.0 KiB  in 40,000 chunks that nothing\n"
+	      "                    points to any more\n");
+	result_free(record);
+}
+
 TEST(record_json, "a record in JSON nests names at their dots and carries a schema")
 {
 	struct result *record = sample_record(),
