@@ -116,7 +116,9 @@ static void print_brief(const struct findings *findings, const struct stack_sour
 		strbuf_add(&lines, "\nheapwise:   ");
 		text_add_clean(&lines, text);
 		if (*saves)
-			strbuf_addf(&lines, "\nheapwise:   %s: a repair saves %s", finding_level_name(finding->level), saves);
+			strbuf_addf(&lines, "\nheapwise:   %s%s%s: a repair saves %s", finding_level_name(finding->level),
+				    finding->confidence == SURE_MEASURED ? "" : ", ",
+				    finding->confidence == SURE_MEASURED ? "" : confidence_name(finding->confidence), saves);
 		fprintf(stderr, "%s\n", strbuf_text(&lines));
 		strbuf_release(&lines);
 	}

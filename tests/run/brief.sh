@@ -9,8 +9,9 @@ of_file()
 {
 	"$HEAPWISE" findings --no-index --format json "$1" 2>/dev/null |
 		jq -r '.findings[:3][] | (": " + (.type // "")) as $type |
+			(if .confidence == "measured" then "" else ", \(.confidence)" end) as $sure |
 			"heapwise: finding \(.rank): \(.where | rtrimstr($type))\nheapwise:   \(.text)" +
-			if .saves == null then "" else "\nheapwise:   \(.level): a repair saves \(.saves)" end'
+			if .saves == null then "" else "\nheapwise:   \(.level)\($sure): a repair saves \(.saves)" end'
 }
 
 # same NAME LEAST OPTION... -- PROGRAM...   at least LEAST findings, and the same ones
@@ -71,5 +72,10 @@ if [ -z "${HEAPWISE_SANITIZE-}" ]; then
 	"$HEAPWISE" c++ -g -O1 -o "$work/wastes" "$HEAPWISE_SOURCE_DIR/tests/targets/wastes.cpp" || fail "cannot compile"
 	same accesses 2 --access exact -- "$work/wastes"
 	same coverage 1 --access exact --coverage -- "$work/wastes"
+	# What an event costs says nothing of accesses.
+	same unasked 1 -- "$work/wastes"
+	! grep "recording cost" "$work/stderr" || fail "the cost of accesses is said to be that of events"
+	same off 1 --access off -- "$work/wastes"
+	says "$work/stderr" "recording cost about .* \(60 ns per event\)"
 fi
 finish
