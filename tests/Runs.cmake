@@ -49,7 +49,7 @@ foreach(case ends signals traced parents images nothing-live claims refused limi
 	heapwise_run(leak-scan-${case} leak-scan ${case})
 endforeach()
 
-foreach(case calls signals crash threads fork heap contexts guards sandbox deaf raw burst sweep userfaultfd known leaks types place ends monitor-gone
+foreach(case calls signals crash threads fork heap contexts guards sandbox deaf raw burst sweep userfaultfd usage known leaks types place ends monitor-gone
 	live sets cost stacks idle-calls idle-libc rings examples toolkit join screen server rotation idle)
 	heapwise_run(watch-${case} watch ${case})
 endforeach()

@@ -72,7 +72,7 @@ complete -c heapwise -n '__fish_seen_subcommand_from watch' -l window -r -d 'wit
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l access-stacks -d 'also record what accesses monitored memory; JSON shows it for the least recently touched areas'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l pages -x -a 'mprotect userfaultfd' -d 'how memory is monitored: by signals (mprotect, the default), or by userfaultfd, which needs privileges and sees only writes, but also those by the kernel'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l web -d 'also serve a web page and print its address; it stays after the program ends, until Ctrl-C, unless --batch is given'
-complete -c heapwise -n '__fish_seen_subcommand_from watch' -l open -d 'with --web: open the page in $BROWSER or the desktop'\''s browser'
+complete -c heapwise -n '__fish_seen_subcommand_from watch' -l open -d 'open the web page in $BROWSER or the desktop'\''s browser; implies --web'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l port -s p -r -d 'with --web: listen on port N (default: any free port)'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l address -r -d 'with --web: listen on this address (default 127.0.0.1)'
 complete -c heapwise -n '__fish_seen_subcommand_from watch' -l print-url -d 'with --web: print only the address on standard output, for scripts'

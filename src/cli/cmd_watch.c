@@ -64,7 +64,7 @@ static const struct option_spec watch_options[] = {
 		     "also serve a web page and print its address; it stays after the program ends, until Ctrl-C, unless "
 		     "--batch is given"),
 	WATCH_OPTION(open, 0, "open", OPTION_SET, NULL,
-		     "with --web: open the page in $BROWSER or the desktop's browser"),
+		     "open the web page in $BROWSER or the desktop's browser; implies --web"),
 	WATCH_OPTION(port, 'p', "port", OPTION_NUMBER, "N", "with --web: listen on port N (default: any free port)"),
 	WATCH_OPTION(address, 0, "address", OPTION_STRING, "ADDRESS",
 		     "with --web: listen on this address (default 127.0.0.1)"),
@@ -215,6 +215,8 @@ static int args_read(const struct command *command, const struct watch_args *arg
 		return command_usage(command, "--interval must be at least %d", INTERVAL_MS_MIN);
 	if (args->port > 65535)
 		return command_usage(command, "--port must be at most 65535");
+	if (stated && policy->kind != POLICY_MPC)
+		return command_usage(command, "--overhead requires --policy mpc");
 	if (policy->overhead <= 0)
 		return command_usage(command, "--overhead must be greater than 0");
 	if (args->leak_after && (!time_read(args->leak_after, &end, &policy->leak_after_ns) || *end))
@@ -317,13 +319,14 @@ static bool web_begin(const struct command *command, const struct watch_args *ar
 
 static int watch_command(const struct command *self, void *fields, int argc, char **argv)
 {
-	const struct watch_args *args = fields;
+	struct watch_args *args = fields;
 	struct watcher_options options = {0};
 	struct watching *watching = calloc(1, sizeof(*watching));
 	int status;
 
 	if (!watching)
 		return EXIT_BAD_INPUT;
+	args->web |= args->open;
 	status = argc < 1 ? command_usage(self, "no program given; usage: heapwise watch [OPTION...] PROGRAM "
 						"[ARGUMENT...]")
 			  : args_read(self, args, &options, watching);

@@ -23,6 +23,12 @@ each()
 print(eval(sys.argv[2])(eval(sys.argv[3]) for d in map(json.loads, list(open(sys.argv[1]))[:-1])))' "$@"
 }
 
+# within POLICY SHARE   the option that limits the cost, for the policy that has a limit
+within()
+{
+	[ "$1" != mpc ] || echo "--overhead $2"
+}
+
 # stale_most FILE FUNCTION areas|bytes   the most that one line calls stale of what the function has allocated
 stale_most()
 {
@@ -139,7 +145,7 @@ case_burst()
 case_sweep()
 {
 	for policy in mpc ladder; do
-		"$HEAPWISE" watch --policy $policy --overhead 5% --batch 0 -o $policy.jsonl "$watched" sweep 3 || fail "$policy: status $?"
+		"$HEAPWISE" watch --policy $policy $(within $policy 5%) --batch 0 -o $policy.jsonl "$watched" sweep 3 || fail "$policy: status $?"
 		armed=$(python3 -c 'import json, sys; print(max(json.loads(l)["armed_units"] for l in open(sys.argv[1])))' $policy.jsonl)
 		at_least "$policy: armed" "$armed" 4000
 		at_least "$policy: opened with others" "$(json $policy.jsonl 'd["around"]')" 2000
@@ -278,12 +284,27 @@ case_join()
 	equal "nobody records it: status" $? 3
 }
 
+# An option that would change nothing is refused; --open needs no --web.
+case_usage()
+{
+	for policy in ladder all; do
+		"$HEAPWISE" watch --policy $policy --overhead 2% true 2>stderr
+		equal "--overhead with $policy: status" $? 2
+		says stderr "--overhead requires --policy mpc"
+	done
+	printf '#!/bin/sh\necho "$1" >%s/opened\n' "$work" >browser
+	chmod +x browser
+	BROWSER=$work/browser "$HEAPWISE" watch -q --open --batch 1 -o lines.jsonl "$HEAPWISE_TARGETS/leaky" 2 >stdout 2>stderr || fail "--open: status $?"
+	until_true test -s opened
+	says opened "^http://127.0.0.1:"
+}
+
 # 10 small areas and a large one are touched all the time, 90 never again.
 case_known()
 {
 	for policy in all ladder mpc; do
 		# The program hardly uses the CPU: of that a small share is nothing.
-		"$HEAPWISE" watch --policy $policy --overhead 50% --leak-after 2s --batch 1 -o $policy.jsonl "$watched" known 6 ||
+		"$HEAPWISE" watch --policy $policy $(within $policy 50%) --leak-after 2s --batch 1 -o $policy.jsonl "$watched" known 6 ||
 			fail "$policy: status $?"
 		equal "$policy: live" "$(json $policy.jsonl 'd["live_areas"]')" 101
 		equal "$policy: old" "$(json $policy.jsonl 'sum(d["ages_s_1_2_4_8_16_32_more"][2:])')" 90
@@ -310,7 +331,7 @@ live()
 	local try
 
 	for try in 1 2 3 4; do
-		"$HEAPWISE" watch --policy $1 --overhead 20% --leak-after 4s --batch 1 -o $1.jsonl "$watched" live 14 >longest ||
+		"$HEAPWISE" watch --policy $1 $(within $1 20%) --leak-after 4s --batch 1 -o $1.jsonl "$watched" live 14 >longest ||
 			fail "$1: status $?"
 		[ "$(cat longest)" -ge 3500 ] || return 0
 	done
@@ -371,7 +392,7 @@ case_leaks()
 {
 	for policy in ladder mpc; do
 		# Of a program that gets little of a busy machine 2 % is nothing.
-		"$HEAPWISE" watch --policy $policy --overhead 20% --leak-after 3s --batch 0 -o $policy.jsonl "$HEAPWISE_TARGETS/leaky" 12 ||
+		"$HEAPWISE" watch --policy $policy $(within $policy 20%) --leak-after 3s --batch 0 -o $policy.jsonl "$HEAPWISE_TARGETS/leaky" 12 ||
 			fail "$policy: status $?"
 		equal "$policy: suspects" \
 			"$(json $policy.jsonl 'sorted(s["stack"][0].split()[0] for s in d["suspects"])')" \
