@@ -308,6 +308,13 @@ enum loading_what loading_what(struct loading *self)
 	return !one ? LOADING_NOTHING : one->interval ? LOADING_SAMPLE : LOADING_ALL;
 }
 
+const struct model *loading_look(struct loading *self)
+{
+	struct sample *one = best(self);
+
+	return one ? one->model : NULL;
+}
+
 struct model *loading_take(struct loading *self, struct behaviour_table *begun)
 {
 	struct sample *one = best(self);

@@ -33,6 +33,9 @@ void loading_analyse(struct loading *self);
 enum loading_what { LOADING_NOTHING, LOADING_SAMPLE, LOADING_ALL };
 enum loading_what loading_what(struct loading *self);
 
+/* That model, when the recording has ended, until it is taken; NULL if there is none. */
+const struct model *loading_look(struct loading *self);
+
 /* When the recording has ended; the model is the caller's, and so is what its chunks did by the usual thresholds, which is yet to
  * be finished; without any points if that is not known. NULL if there is none: who reads the trace learns why. The
  * names of types are not loaded yet. */

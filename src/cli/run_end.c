@@ -103,42 +103,112 @@ static void say_cost(const struct run_args *args, const struct run_result *resul
 		units_ns(events * NS_PER_EVENT).text, NS_PER_EVENT);
 }
 
-/* Of all processes: what the first of them did is often to start the others. */
-static void say_all_totals(const struct run_result *result)
-{
-	fprintf(stderr, "heapwise: %s %s, %s in %s by %s %s; highest peak %s; kept %s in %s %s\n",
-		units_count(result->all_allocations).text, plural(result->all_allocations, "allocation", "allocations"),
-		units_bytes(result->all_bytes).text,
-		units_ns(result->duration_ns).text, units_count(result->processes).text,
-		plural(result->processes, "process", "processes"), units_bytes(result->highest_peak_bytes).text,
-		units_bytes(result->all_kept_bytes).text, units_count(result->all_kept_chunks).text,
-		plural(result->all_kept_chunks, "chunk", "chunks"));
-}
+/* ---- totals ---- */
 
-static void say_own_totals(const struct run_args *args, const struct run_result *result)
+/* Of the program's last image, or of all processes: what the first of them did is often to start the others. */
+struct run_sums {
+	bool estimated;
+	u64 recorded; /* allocations, from which the others are estimated */
+	u64 allocations, bytes, kept_bytes, kept_chunks;
+	u64 peak_bytes, peak_chunks; /* the highest */
+};
+
+static struct run_sums sums_counted(const struct run_args *args, const struct run_result *result)
 {
 	const struct stream_totals *totals = &result->totals;
 
-	fprintf(stderr, "heapwise: %s %s, %s in %s; peak %s in %s %s; %s %s in %s %s\n",
-		units_count(totals->allocations).text, plural(totals->allocations, "allocation", "allocations"),
-		units_bytes(totals->bytes).text,
-		units_ns(result->duration_ns).text, units_bytes(totals->peak_bytes).text,
-		units_count(totals->peak_chunks).text,
-		plural(totals->peak_chunks, "chunk", "chunks"), args->lisp ? "not collected" : "kept",
-		units_bytes(totals->kept_bytes).text, units_count(totals->kept_chunks).text,
-		plural(totals->kept_chunks, "chunk", "chunks"));
+	if (args->children)
+		return (struct run_sums){.allocations = result->all_allocations,
+					 .bytes = result->all_bytes,
+					 .kept_bytes = result->all_kept_bytes,
+					 .kept_chunks = result->all_kept_chunks,
+					 .peak_bytes = result->highest_peak_bytes};
+	return (struct run_sums){.allocations = totals->allocations,
+				 .bytes = totals->bytes,
+				 .kept_bytes = totals->kept_bytes,
+				 .kept_chunks = totals->kept_chunks,
+				 .peak_bytes = totals->peak_bytes,
+				 .peak_chunks = totals->peak_chunks};
 }
 
-static void say_totals(const struct run_args *args, const struct run_result *result)
+static void sums_add(struct run_sums *self, const struct model *model)
+{
+	const struct model_totals *totals = &model->totals;
+
+	self->recorded += model->recorded_allocations;
+	self->allocations += model_count(model, totals->allocations);
+	self->bytes += totals->bytes;
+	self->kept_bytes += totals->live_bytes;
+	self->kept_chunks += model_count(model, totals->live_chunks);
+	if (totals->peak_bytes <= self->peak_bytes)
+		return;
+	self->peak_bytes = totals->peak_bytes;
+	self->peak_chunks = model_count(model, totals->peak_chunks);
+}
+
+static bool sums_add_trace(struct run_sums *self, const char *path)
+{
+	const struct trace_read_options options = {.image = TRACE_LAST_IMAGE};
+	struct model *model = model_new();
+	struct err err = {0};
+	bool ok = model && model_load(model, path, &options, NULL, &err) == 0;
+
+	if (ok)
+		sums_add(self, model);
+	model_free(model);
+	return ok;
+}
+
+/* Of a sample, as reports estimate them; false if traces would have to be read that are too large for that. */
+static bool sums_estimate(struct run_sums *self, const struct run_args *args, const struct run_result *result,
+			  struct loading *loading)
+{
+	const struct model *model = loading_look(loading);
+	bool ok = result->all_allocations + result->all_frees <= LOADING_EVENTS_MAX;
+
+	*self = (struct run_sums){.estimated = true};
+	if (model) {
+		sums_add(self, model);
+		return true;
+	}
+	if (!args->children)
+		return ok && sums_add_trace(self, result->output);
+	for (u64 i = 0; ok && i < result->traces.count; i++)
+		ok = sums_add_trace(self, result->traces.data[i]);
+	return ok;
+}
+
+static void say_sums(const struct run_args *args, const struct run_result *result, const struct run_sums *sums)
+{
+	struct things_text allocations = units_things(sums->allocations, "allocation(s)");
+
+	if (sums->estimated)
+		fprintf(stderr, "heapwise: about %s (estimated from a sample of %s), ", allocations.text, units_count(sums->recorded).text);
+	else
+		fprintf(stderr, "heapwise: %s, ", allocations.text);
+	fprintf(stderr, "%s in %s", units_bytes(sums->bytes).text, units_ns(result->duration_ns).text);
+	if (args->children)
+		fprintf(stderr, " by %s; highest peak %s", units_things(result->processes, "process(es)").text,
+			units_bytes(sums->peak_bytes).text);
+	else
+		fprintf(stderr, "; peak %s in %s", units_bytes(sums->peak_bytes).text,
+			units_things(sums->peak_chunks, "chunk(s)").text);
+	fprintf(stderr, "; %s %s in %s\n", args->lisp ? "not collected" : "kept", units_bytes(sums->kept_bytes).text,
+		units_things(sums->kept_chunks, "chunk(s)").text);
+}
+
+static void say_totals(const struct run_args *args, const struct run_result *result, struct loading *loading)
 {
 	u64 events = result->all_allocations + result->all_frees;
+	struct run_sums sums = sums_counted(args, result);
 
-	if (args->sample_bytes)
-		fprintf(stderr, "heapwise: a sample of the allocations was recorded:\n");
-	if (args->children)
-		say_all_totals(result);
+	if (args->sample_bytes && !sums_estimate(&sums, args, result, loading))
+		fprintf(stderr, "heapwise: a sample of %s was recorded; 'heapwise report %s' estimates the totals\n",
+			units_things(result->all_allocations, "allocation(s)").text, result->output);
+	else if (sums.estimated && !sums.recorded)
+		fprintf(stderr, "heapwise: no allocation was sampled; record with a smaller --sample\n");
 	else
-		say_own_totals(args, result);
+		say_sums(args, result, &sums);
 	if (result->images > 1 && !args->children)
 		fprintf(stderr,
 			"heapwise: these totals are for the last of the program's %s images (one per "
@@ -231,7 +301,7 @@ void run_end_say(const struct run_args *args, const struct run_pools *pools, con
 						  ": the program never allocated, or the recorder could not "
 						  "be loaded");
 	else
-		say_totals(args, result);
+		say_totals(args, result, loading);
 	if (args->routines && result->recorded && !result->routines)
 		fprintf(stderr, "heapwise: no routine was recorded: %s\n",
 			args->access && strcmp(args->access, "valgrind") == 0

@@ -32,6 +32,16 @@ logstat=$HEAPWISE_BUILD_DIR/examples/logstat
 same leaks 2 -- "$logstat"
 same c++ 1 -- "$targets/wastes"
 same sampled 1 --sample 512 -- "$targets/sampled" 20000
+estimate=$(sed -nE 's/^heapwise: about ([0-9,]+) allocations \(estimated from .*/\1/p' "$work/stderr" | tr -d ,)
+equal "estimated allocations" "$estimate" "$("$HEAPWISE" report -f json "$work/sampled.hwt" | jq .allocations)"
+"$HEAPWISE" run --report --sample 512 -o "$work/reported.hwt" -- "$targets/sampled" 20000 >"$work/stdout" 2>"$work/stderr"
+says "$work/stderr" "^heapwise: about [0-9,]+ allocations \(estimated from a sample of [0-9,]+\), "
+"$HEAPWISE" run --sample 1G -o "$work/unsampled.hwt" -- true >"$work/stdout" 2>"$work/stderr"
+says "$work/stderr" "^heapwise: no allocation was sampled; record with a smaller --sample$"
+"$HEAPWISE" run --children --sample 512 -o "$work/sampled" -- sh -c "$targets/sampled 20000; $targets/sampled 5000" >"$work/stdout" 2>"$work/stderr"
+estimate=$(sed -nE 's/^heapwise: about ([0-9,]+) allocations \(estimated from .* by 3 processes; highest peak .*/\1/p' "$work/stderr" | tr -d ,)
+sum=$(for trace in "$work"/sampled/*.hwt; do "$HEAPWISE" report -f json "$trace"; done | jq -s 'map(.allocations) | add')
+equal "estimated allocations of all processes" "$estimate" "$sum"
 same images 2 -- env A=b nice -n 1 sh -c "exec $logstat"
 same limited 0 --max-size 1K -- "$targets/sampled" 20000
 same threads 1 -- "$targets/threads"

@@ -37,6 +37,12 @@ within()
 within bytes
 within allocations
 
+# The end of the run says the same, and from how many.
+number() { awk -v n="$1" 'BEGIN { printf "%d", n }' | sed -E ':a; s/([0-9])([0-9]{3})($|,)/\1,\2\3/; ta'; }
+says "$work/stderr" "^heapwise: about $(number "$(field "$work/trace" .allocations)") allocations \(estimated from a sample of [0-9,]+\), "
+kept=$(sed -nE 's/.*; kept .* in ([0-9,]+) chunks?$/\1/p' "$work/stderr")
+equal "kept chunks at the end of the run" "$kept" "$(number "$(field "$work/trace" .kept.chunks)")"
+
 # Every second chunk is kept: the ends of those that were sampled are seen, and no others. The frames of the expectation, 2 MB, may
 # be kept or not.
 awk -v interval="$interval" -v got="$(field "$work/trace" .kept.bytes)" 'BEGIN {
