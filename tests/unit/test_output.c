@@ -211,13 +211,13 @@ TEST(record_long_path, "a long path beside a remark neither moves nor cuts it; w
 	struct result_column lost = COLUMN("lost", "lost", VALUE_BYTES, "bytes");
 
 	lost.remark = "in 40,000 chunks that nothing points to any more";
-	result_add_field(record, program, value_text("/home/somebody/work/project/build/app"));
+	result_add_field(record, program, value_text("/opt/somebody/work/project/build/apps"));
 	result_add_field(record, lost, value_number(2048));
 	check(record, 't', 70,
-	      "  program  /home/somebody/work/project/build/app\n"
+	      "  program  /opt/somebody/work/project/build/apps\n"
 	      "  lost     2.0 KiB  in 40,000 chunks that nothing points to any more\n");
 	check(record, 't', 50,
-	      "  program  /home/somebody/work/project/build/app\n"
+	      "  program  /opt/somebody/work/project/build/apps\n"
 	      "  lost     2.0 KiB  in 40,000 chunks that nothing\n"
 	      "                    points to any more\n");
 	result_free(record);
