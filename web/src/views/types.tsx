@@ -251,7 +251,7 @@ export function Types() {
 						<>
 							<Unfiltered path="/types" />
 							<p class="quiet">
-								{data.unknown_share ? `${share(data.unknown_share)} of the bytes have no known type: build with -g, or make an index with heapwise types-index.` : "Every byte has a type."}{" "}
+								{data.unknown_share ? `${share(data.unknown_share)} of the bytes have no known type: build with -g, or make an index with heapwise trace types-index.` : "Every byte has a type."}{" "}
 								<button onClick={() => void copy(csv(shownColumns, rows), "the table as CSV")}>Copy as CSV</button>
 							</p>
 							<Caveats list={data.caveats} />
