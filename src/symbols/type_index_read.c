@@ -213,7 +213,7 @@ static int read_head(const char *line, struct err *err)
 	if (version != TYPE_INDEX_VERSION)
 		return err_set(err, ERR_INPUT,
 			       "the index has version %llu, but this heapwise reads version %d; build it again with "
-			       "'heapwise types-index'",
+			       "'heapwise trace types-index'",
 			       (unsigned long long)version, TYPE_INDEX_VERSION);
 	return 0;
 }
