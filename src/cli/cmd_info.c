@@ -157,14 +157,14 @@ static void image_close(struct info *self)
 	now->row[6] = value_number(now->modules);
 	now->row[ACCESS_COLUMN + 1] = value_number(now->accesses);
 	if (strcmp(now->row[ACCESS_COLUMN].text, "none") != 0 || now->accesses)
-		snprintf(self->accesses, sizeof self->accesses, "%s, %s %s", now->row[ACCESS_COLUMN].text,
-			 units_count(now->accesses).text, plural(now->accesses, "chunk", "chunks"));
+		snprintf(self->accesses, sizeof self->accesses, "%s, %.40s", now->row[ACCESS_COLUMN].text,
+			 units_things(now->accesses, "chunk(s)").text);
 	now->row[ROUTINE_COLUMN] = value_number(now->steps[ROUTINE_ENTER]);
 	now->row[ROUTINE_COLUMN + 1] = value_number(now->steps[ROUTINE_LEAVE]);
 	if (now->steps[ROUTINE_ENTER] || now->steps[ROUTINE_LEAVE])
-		snprintf(self->routines, sizeof self->routines, "%s %s, %s %s",
-			 units_count(now->steps[ROUTINE_ENTER]).text, plural(now->steps[ROUTINE_ENTER], "call", "calls"),
-			 units_count(now->steps[ROUTINE_LEAVE]).text, plural(now->steps[ROUTINE_LEAVE], "return", "returns"));
+		snprintf(self->routines, sizeof self->routines, "%.40s, %.40s",
+			 units_things(now->steps[ROUTINE_ENTER], "call(s)").text,
+			 units_things(now->steps[ROUTINE_LEAVE], "return(s)").text);
 	row = result_add_row(self->images);
 	if (row)
 		memcpy(row, now->row, sizeof now->row);

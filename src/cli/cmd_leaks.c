@@ -225,8 +225,8 @@ static void say_failed(const struct leaks *self, enum limit limit)
 	u64 value = measured(&self->report, limit);
 
 	if (limit == LIMIT_MISUSE)
-		fprintf(stderr, "heapwise leaks: %s: failed: %s wrong %s\n",
-			self->view.trace.path, units_count(value).text, plural(value, "call", "calls"));
+		fprintf(stderr, "heapwise leaks: %s: failed: %s\n",
+			self->view.trace.path, units_things(value, "wrong call(s)").text);
 	else
 		fprintf(stderr, "heapwise leaks: %s: failed: %s %s, allowed %s\n",
 			self->view.trace.path, units_bytes(value).text, texts[limit],
@@ -241,18 +241,16 @@ static void say_not_judged(const struct leaks *self, struct result *result)
 	const bool *on = self->fail_on.on;
 
 	if ((on[LIMIT_LOST] || on[LIMIT_INDIRECT] || on[LIMIT_POSSIBLE]) && unknown->chunks)
-		fprintf(stderr, "heapwise leaks: %s: leak kind unknown for %s in %s kept %s: %s\n",
+		fprintf(stderr, "heapwise leaks: %s: leak kind unknown for %s in %s: %s\n",
 			self->view.trace.path, units_bytes(unknown->bytes).text,
-			units_count(model_count(self->view.trace.model, unknown->chunks)).text,
-			plural(unknown->chunks, "chunk", "chunks"),
+			units_things(model_count(self->view.trace.model, unknown->chunks), "kept chunk(s)").text,
 			leaks_unknown_reason(self->view.trace.model, result));
 	if (on[LIMIT_GROWTH] && report->growth.not_judged)
 		fprintf(stderr, "heapwise leaks: %s: growth not checked: %s\n",
 			self->view.trace.path, report->growth.not_judged);
 	if (on[LIMIT_MISUSE] && report->misuse.possible)
-		fprintf(stderr, "heapwise leaks: %s: %s %s may be wrong; this is not certain\n",
-			self->view.trace.path, units_count(report->misuse.possible).text,
-			plural(report->misuse.possible, "call", "calls"));
+		fprintf(stderr, "heapwise leaks: %s: %s may be wrong; this is not certain\n",
+			self->view.trace.path, units_things(report->misuse.possible, "call(s)").text);
 }
 
 static int verdict(const struct leaks *self, struct result *result)

@@ -5,7 +5,6 @@
 
 #include "base/units.h"
 #include "cli/imports.h"
-#include "cli/print.h"
 #include "cli/progress.h"
 #include "exchange/emad.h"
 
@@ -19,10 +18,8 @@ int import_emad(const struct command *command, const char *from, const char *to,
 	if (emad_import(&how, &summary, &err) < 0)
 		return command_fail(command, &err);
 	progress_end();
-	fprintf(stderr, "heapwise %s: %s %s of %s %s, %s %s, %s %s\n", command->name,
-		units_count(summary.messages).text, plural(summary.messages, "message", "messages"),
-		units_count(summary.routines).text, plural(summary.routines, "routine", "routines"),
-		units_count(summary.allocations).text, plural(summary.allocations, "allocation", "allocations"),
-		units_count(summary.frees).text, plural(summary.frees, "free", "frees"));
+	fprintf(stderr, "heapwise %s: %s of %s, %s, %s\n", command->name,
+		units_things(summary.messages, "message(s)").text, units_things(summary.routines, "routine(s)").text,
+		units_things(summary.allocations, "allocation(s)").text, units_things(summary.frees, "free(s)").text);
 	return EXIT_DONE;
 }

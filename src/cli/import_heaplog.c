@@ -5,7 +5,6 @@
 
 #include "base/units.h"
 #include "cli/imports.h"
-#include "cli/print.h"
 #include "cli/progress.h"
 #include "exchange/heaplog.h"
 
@@ -19,9 +18,8 @@ int import_heaplog(const struct command *command, char **from, u32 count, const 
 	if (heaplog_import(&how, &summary, &err) < 0)
 		return command_fail(command, &err);
 	progress_end();
-	fprintf(stderr, "heapwise %s: %s %s, %s of them freed, %s %s, %s %s\n", command->name,
-		units_count(summary.entries).text, plural(summary.entries, "entry", "entries"), units_count(summary.freed).text,
-		units_count(summary.types).text, plural(summary.types, "type", "types"),
-		units_count(summary.nodes).text, plural(summary.nodes, "node", "nodes"));
+	fprintf(stderr, "heapwise %s: %s, %s of them freed, %s, %s\n", command->name,
+		units_things(summary.entries, "entr(y|ies)").text, units_count(summary.freed).text,
+		units_things(summary.types, "type(s)").text, units_things(summary.nodes, "node(s)").text);
 	return EXIT_DONE;
 }

@@ -5,7 +5,6 @@
 
 #include "base/units.h"
 #include "cli/imports.h"
-#include "cli/print.h"
 #include "cli/progress.h"
 #include "exchange/heaptrack.h"
 
@@ -19,10 +18,8 @@ int import_heaptrack(const struct command *command, const char *from, const char
 	if (heaptrack_import(&how, &summary, &err) < 0)
 		return command_fail(command, &err);
 	progress_end();
-	fprintf(stderr, "heapwise %s: %s %s, %s %s, %s %s%s\n", command->name,
-		units_count(summary.allocations).text, plural(summary.allocations, "allocation", "allocations"),
-		units_count(summary.frees).text, plural(summary.frees, "free", "frees"),
-		units_count(summary.stacks).text, plural(summary.stacks, "stack", "stacks"),
+	fprintf(stderr, "heapwise %s: %s, %s, %s%s\n", command->name, units_things(summary.allocations, "allocation(s)").text,
+		units_things(summary.frees, "free(s)").text, units_things(summary.stacks, "stack(s)").text,
 		summary.cut ? "; the file is truncated" : "");
 	return EXIT_DONE;
 }

@@ -63,8 +63,3 @@ void print_result(const struct result *result, enum format format)
 		break;
 	}
 }
-
-const char *plural(u64 count, const char *one, const char *many)
-{
-	return count == 1 ? one : many;
-}

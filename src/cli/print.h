@@ -22,7 +22,4 @@ void print_begin(void);
 
 void print_result(const struct result *result, enum format format);
 
-/* The word that goes with the number: plural(1, "chunk", "chunks"). */
-const char *plural(u64 count, const char *one, const char *many);
-
 #endif

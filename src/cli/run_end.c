@@ -8,7 +8,6 @@
 
 #include "base/units.h"
 #include "cli/brief.h"
-#include "cli/print.h"
 #include "format/session.h"
 
 static void say_losses(const struct run_result *result)
@@ -21,8 +20,8 @@ static void say_losses(const struct run_result *result)
 	const struct stream_totals *totals = &result->totals;
 
 	if (totals->lost_events)
-		fprintf(stderr, "heapwise: WARNING: %s %s LOST; all numbers are too low\n",
-			units_count(totals->lost_events).text, plural(totals->lost_events, "event was", "events were"));
+		fprintf(stderr, "heapwise: WARNING: %s LOST; all numbers are too low\n",
+			units_things(totals->lost_events, "event(s) (was|were)").text);
 	for (u32 i = 0; i < HW_FAULT_COUNT; i++) {
 		if (totals->faults[i] && i != HW_FAULT_CHECKED)
 			fprintf(stderr, "heapwise: %s\n", units_things(totals->faults[i], texts[i]).text);
@@ -32,18 +31,17 @@ static void say_losses(const struct run_result *result)
 			"heapwise: WARNING: the trace is INCOMPLETE: writing failed: %s\n",
 			strerror(result->write_errno));
 	if (result->unopened)
-		fprintf(stderr, "heapwise: WARNING: %s %s not recorded: no trace could be opened: %s%s\n",
-			units_count(result->unopened).text, result->unopened == 1 ? "process was" : "processes were",
-			strerror(result->open_errno), result->open_errno == EMFILE ? "; raise ulimit -n" : "");
+		fprintf(stderr, "heapwise: WARNING: %s not recorded: no trace could be opened: %s%s\n",
+			units_things(result->unopened, "process(es) (was|were)").text, strerror(result->open_errno), result->open_errno == EMFILE ? "; raise ulimit -n" : "");
 	if (result->berth_shortage)
 		fprintf(stderr,
-			"heapwise: WARNING: %s program %s NOT recorded: the monitor could not keep up with "
+			"heapwise: WARNING: %s NOT recorded: the monitor could not keep up with "
 			"new processes\n",
-			units_count(result->berth_shortage).text, plural(result->berth_shortage, "image was", "images were"));
+			units_things(result->berth_shortage, "program image(s) (was|were)").text);
 	if (result->unmapped)
-		fprintf(stderr, "heapwise: WARNING: %s program %s NOT recorded: %s; raise heapwise's own address space limit (ulimit "
+		fprintf(stderr, "heapwise: WARNING: %s NOT recorded: %s; raise heapwise's own address space limit (ulimit "
 				"-v)\n",
-			units_count(result->unmapped).text, result->unmapped == 1 ? "image was" : "images were", result->unmapped_reason);
+			units_things(result->unmapped, "program image(s) (was|were)").text, result->unmapped_reason);
 }
 
 /* Processes that went where the recorder cannot follow. */
@@ -51,17 +49,17 @@ static void say_unseen(const struct run_result *result)
 {
 	if (result->unreachable)
 		fprintf(stderr,
-			"heapwise: not recorded: %s %s that could not reach the recording's shared memory (chroot, "
+			"heapwise: not recorded: %s that could not reach the recording's shared memory (chroot, "
 			"namespaces, a sandbox without /proc, or too little address space)\n",
-			units_count(result->unreachable).text, result->unreachable == 1 ? "process" : "processes");
+			units_things(result->unreachable, "process(es)").text);
 	if (result->left_behind)
 		fprintf(stderr, "heapwise: not recorded: processes that outlived the program and are still running; "
 				"use --children\n");
 	if (result->unseen_ends)
 		fprintf(stderr,
-			"heapwise: note: %s %s ended without notice: by exec of a program without the recorder (static, "
+			"heapwise: note: %s ended without notice: by exec of a program without the recorder (static, "
 			"setuid, or started with another environment), or by a raw exit system call\n",
-			units_count(result->unseen_ends).text, result->unseen_ends == 1 ? "process" : "processes");
+			units_things(result->unseen_ends, "process(es)").text);
 }
 
 static void say_unrecorded(const struct run_result *result)
@@ -72,11 +70,9 @@ static void say_unrecorded(const struct run_result *result)
 		return;
 	fprintf(stderr, "heapwise: not recorded: ");
 	if (children)
-		fprintf(stderr, "%s %s", units_count(children).text,
-			plural(children, "child", "children"));
+		fprintf(stderr, "%s", units_things(children, "child(|ren)").text);
 	if (execs)
-		fprintf(stderr, "%s%s exec'd %s", children ? " and " : "", units_count(execs).text,
-			plural(execs, "image", "images"));
+		fprintf(stderr, "%s%s", children ? " and " : "", units_things(execs, "exec'd image(s)").text);
 	fprintf(stderr, "; use --children\n");
 }
 
