@@ -5,6 +5,7 @@ A variant only says how the command line looks and where its output goes; `measu
 the timing for all of them alike. Nothing here computes ratios or prints.
 """
 import fcntl
+import glob
 import json
 import os
 import shutil
@@ -36,6 +37,7 @@ class Variant:
     name = ""
     title = ""
     stamped = True
+    asked = False  # runs only if --variant names it
 
     def command(self, lab, workload, output):
         raise NotImplementedError
@@ -106,9 +108,42 @@ class HeaptrackRaw(Variant):
                 "DUMP_HEAPTRACK_OUTPUT=" + output] + workload.argv
 
 
+class Memcheck(Variant):
+    name = "memcheck"
+    title = "valgrind --leak-check=full"
+    stamped = False
+    asked = True
+
+    def command(self, lab, workload, output):
+        return [shutil.which("valgrind"), "-q", "--leak-check=full", "--log-file=" + output] + workload.argv
+
+
+class Jemalloc(Variant):
+    """Its profile is that of what is live at the end; a sample of 512 KiB, as by default."""
+    name = "jemalloc"
+    title = "jemalloc instead of glibc's malloc, with its profiler"
+    asked = True
+
+    def __init__(self, library):
+        self.library = library
+
+    def command(self, lab, workload, output):
+        return [lab.tools["stamp"], lab.fifo, "LD_PRELOAD=" + self.library,
+                "MALLOC_CONF=prof:true,prof_final:true,prof_prefix:" + output] + workload.argv
+
+    def file(self, output):
+        return next(iter(glob.glob(output + ".*.heap")), output)
+
+
+def find_others():
+    """What is compared only on request: one takes minutes, the other is another allocator."""
+    libraries = glob.glob("/usr/lib/*/libjemalloc.so.2")
+    return ([Memcheck()] if shutil.which("valgrind") else []) + [Jemalloc(library) for library in libraries[:1]]
+
+
 def find_variants(heapwise):
     """The variants that can run here, and a line for each that cannot."""
-    found, missing = [Plain()], []
+    found, missing = [Plain()] + find_others(), []
     if os.access(heapwise, os.X_OK):
         found += [Heapwise("heapwise", heapwise, []),
                   Heapwise("heapwise-free", heapwise, ["--leak-scan=off"]),
