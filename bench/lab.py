@@ -108,14 +108,18 @@ class HeaptrackRaw(Variant):
                 "DUMP_HEAPTRACK_OUTPUT=" + output] + workload.argv
 
 
-class Memcheck(Variant):
-    name = "memcheck"
-    title = "valgrind --leak-check=full"
+class Valgrind(Variant):
     stamped = False
     asked = True
 
+    def __init__(self, name, options):
+        self.name = name
+        self.options = options
+        self.title = " ".join(["valgrind"] + options)
+
     def command(self, lab, workload, output):
-        return [shutil.which("valgrind"), "-q", "--leak-check=full", "--log-file=" + output] + workload.argv
+        return ([shutil.which("valgrind"), "-q", "--log-file=" + output] + self.options +
+                [option + output for option in ("--dhat-out-file=",) if self.name == "dhat"] + workload.argv)
 
 
 class Jemalloc(Variant):
@@ -136,9 +140,10 @@ class Jemalloc(Variant):
 
 
 def find_others():
-    """What is compared only on request: one takes minutes, the other is another allocator."""
+    """What is compared only on request: some take minutes, one is another allocator."""
     libraries = glob.glob("/usr/lib/*/libjemalloc.so.2")
-    return ([Memcheck()] if shutil.which("valgrind") else []) + [Jemalloc(library) for library in libraries[:1]]
+    tools = [Valgrind("memcheck", ["--leak-check=full"]), Valgrind("dhat", ["--tool=dhat"])]
+    return (tools if shutil.which("valgrind") else []) + [Jemalloc(library) for library in libraries[:1]]
 
 
 def find_variants(heapwise):

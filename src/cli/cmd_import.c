@@ -75,7 +75,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_import = {
 	.name = "import",
 	.operands = "FILE...",
-	.summary = "convert a heaptrack, HeapLog or EMAD file to a trace",
+	.summary = "convert a recording of another tool (heaptrack, HeapLog, EMAD) to a trace",
 	.details =
 		"heaptrack: a heaptrack recording, interpreted (heaptrack.PROGRAM.PID.zst) or raw\n"
 		"(heaptrack --raw), plain or compressed by gzip or zstd.\n"

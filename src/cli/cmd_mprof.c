@@ -170,7 +170,7 @@ static int run(const struct command *command, void *fields, int argc, char **arg
 const struct command cmd_mprof = {
 	.name = "mprof",
 	.operands = "FILE",
-	.summary = "show the four tables of mprof: leaks, sizes, direct allocations and call graph",
+	.summary = "show leaks, sizes, direct allocations and call graph, in the tables of mprof (1988)",
 	.details =
 		"Prints the four tables of mprof, the memory allocation profiler of Zorn and Hilfinger (1988).\n"
 		"Sizes: s up to 32 bytes, m up to 256, l up to 2048, x larger. Percentages below 1 are blank.\n"

@@ -174,8 +174,8 @@ static void print_overview(FILE *out, bool all)
 			print_row(out, width, row->command->commands[i]->name,
 				  row->command->commands[i]->summary);
 	}
-	fprintf(out, "\n'heapwise help COMMAND' or 'heapwise COMMAND --help' shows the options; 'heapwise help --all'\n"
-		     "lists the commands below 'trace', 'fleet' and 'dev', too.\n");
+	fprintf(out, "\n'heapwise help COMMAND' or 'heapwise COMMAND --help' shows the options, 'heapwise help --all'\n"
+		     "all subcommands, and 'heapwise help limits' the thresholds of the analyses.\n");
 }
 
 static void print_below(FILE *out, const struct command *command)

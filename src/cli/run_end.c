@@ -95,7 +95,7 @@ static void say_cost(const struct run_args *args, const struct run_result *resul
 
 	if (args->sample_bytes || args->lisp || args->routines || result->accesses)
 		return;
-	fprintf(stderr, "heapwise: recording cost about %s (%d ns per event)\n",
+	fprintf(stderr, "heapwise: recording cost about %s (estimated: %d ns per event)\n",
 		units_ns(events * NS_PER_EVENT).text, NS_PER_EVENT);
 }
 
