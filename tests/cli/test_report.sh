@@ -68,7 +68,8 @@ done <<'ROWS'
 .schema.report array
 ROWS
 equal "complete" "$(jq .complete "$work/json")" true
-equal "caveats" "$(jq -c .caveats "$work/json")" "[]"
+# On a busy machine nobody looked when most was resident, and that is said.
+equal "caveats" "$(jq -c '[.caveats[] | select(startswith("resident memory once reached") | not)]' "$work/json")" "[]"
 
 # The same numbers once more, from the events alone.
 "$HEAPWISE" trace dump "$work/trace.hwt" >"$work/events"
