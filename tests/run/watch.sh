@@ -75,6 +75,14 @@ case_deaf()
 	"$HEAPWISE" watch -o deaf.jsonl "$watched" deaf >stdout 2>stderr || fail "deaf: status $?: $(cat stderr)"
 }
 
+# Threads that share thread-local storage have no free slots of the heap in common.
+case_bare()
+{
+	for _ in 1 2 3; do
+		"$HEAPWISE" watch --batch 0 -o bare.jsonl "$HEAPWISE_TARGETS/bare" thread 8 40000 >stdout 2>stderr || fail "status $?: $(tail -n 1 stderr)"
+	done
+}
+
 # Functions of libc that are given memory that rests: what comes of each is what comes without Heapwise.
 case_idle_calls()
 {

@@ -153,10 +153,12 @@ void hwr_own_slots_open(struct hwr_thread *t)
 		t->own_slots->busy = 0; /* of the thread before, which may have ended anywhere */
 }
 
-/* The calling thread's, which may not touch them again before own_leave; NULL: it has none, or uses them already. */
+/* The calling thread's, which may not touch them again before own_leave; NULL: it has none, uses them already, or hwr_self may be
+ * another's, whose thread-local storage it shares. */
 static inline struct hwr_own_slots *own_enter(void)
 {
-	struct hwr_own_slots *own = hwr_self ? hwr_self->own_slots : NULL;
+	struct hwr_thread *t = hwr_self;
+	struct hwr_own_slots *own = t && hwr_thread_is(t, (u64)__builtin_frame_address(0)) ? t->own_slots : NULL;
 
 	if (unlikely(!own || own->busy))
 		return NULL;
