@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analysis/summary.h"
-#include "model/index.h"
-#include "trace/symtab.h"
+#include "study/analysis/summary/summary.h"
+#include "study/model/index.h"
+#include "host/trace/symtab.h"
 
 static double now(void)
 {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "trace/writer.h"
+#include "host/trace/writer.h"
 
 enum {
 	THREADS_MAX = 64,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# make install. Nothing in the tree is a fixed path (src/base/parts.h, pkg-config, CMake), so it may be moved as a whole.
+# make install. Nothing in the tree is a fixed path (src/host/base/parts.h, pkg-config, CMake), so it may be moved as a whole.
 # CMAKE_INSTALL_LIBDIR is lib, or lib/<machine>-linux-gnu for a prefix of /usr where a distribution has that.
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
 	message(FATAL_ERROR "CMAKE_INSTALL_LIBDIR=${CMAKE_INSTALL_LIBDIR}: name a folder below the prefix")
@@ -28,7 +28,7 @@ endif()
 if(TARGET valgrind_tool)
 	install(TARGETS valgrind_tool RUNTIME DESTINATION ${install_parts}/valgrind)
 	install(TARGETS valgrind_preload LIBRARY DESTINATION ${install_parts}/valgrind)
-	install(FILES ${HEAPWISE_VALGRIND_FILES} ${PROJECT_SOURCE_DIR}/src/valgrind/LICENSE
+	install(FILES ${HEAPWISE_VALGRIND_FILES} ${PROJECT_SOURCE_DIR}/src/target/valgrind/LICENSE
 		DESTINATION ${install_parts}/valgrind)
 endif()
 

@@ -6,7 +6,11 @@ function(heapwise_library name)
 	cmake_parse_arguments(library "" "" "ROOMS;LIBRARIES" ${ARGN})
 	set(objects "")
 	foreach(room IN LISTS library_ROOMS)
-		list(APPEND objects $<TARGET_OBJECTS:room_${room}>)
+		heapwise_room_target(target ${room})
+		get_target_property(kind ${target} TYPE)
+		if(kind STREQUAL "STATIC_LIBRARY")
+			list(APPEND objects $<TARGET_OBJECTS:${target}>)
+		endif()
 	endforeach()
 
 	add_library(${name} SHARED ${objects})
@@ -41,7 +45,9 @@ function(heapwise_library name)
 endfunction()
 
 # The monitor toolkit: the rooms up to watch/.
-heapwise_library(client ROOMS base trace symbols monitor watch
+set(live_rooms ${HEAPWISE_ROOMS})
+list(FILTER live_rooms INCLUDE REGEX "^live/")
+heapwise_library(client ROOMS host/base host/trace host/symbols host/symbols/types host/symbols/resolve ${live_rooms}
 	LIBRARIES zstd dw elf iberty m Threads::Threads ${CMAKE_DL_LIBS})
 # The writer of traces, for interpreters and managed runtimes.
-heapwise_library(writer ROOMS base trace writer LIBRARIES zstd m Threads::Threads)
+heapwise_library(writer ROOMS host/base host/trace host/writer LIBRARIES zstd m Threads::Threads)

@@ -14,7 +14,7 @@ endif()
 heapwise_part("run --lisp ecl" "${HEAPWISE_ECL_COMPILES}" libheapwise-lisp-ecl.so
 	libecl-dev libgc-dev libgmp-dev libffi-dev libatomic-ops-dev)
 if(HEAPWISE_ECL_COMPILES AND TARGET recorder)
-	set(lisp_dir ${PROJECT_SOURCE_DIR}/src/lisp)
+	set(lisp_dir ${PROJECT_SOURCE_DIR}/src/target/lisp)
 	file(GLOB lisp_sources CONFIGURE_DEPENDS ${lisp_dir}/*.c ${lisp_dir}/arch/${HEAPWISE_CPU}/*.S)
 	add_library(lisp_ecl SHARED ${lisp_sources})
 	set_target_properties(lisp_ecl PROPERTIES OUTPUT_NAME heapwise-lisp-ecl

@@ -22,7 +22,7 @@ endif()
 heapwise_part("recording of musl programs" "${musl_compiler}" libheapwise-musl.so musl-tools)
 if(musl_compiler)
 	set(musl_library ${PROJECT_BINARY_DIR}/libheapwise-musl.so)
-	file(GLOB_RECURSE musl_headers CONFIGURE_DEPENDS ${recorder_dir}/*.h ${PROJECT_SOURCE_DIR}/src/format/*.h)
+	file(GLOB_RECURSE musl_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/target/*.h ${PROJECT_SOURCE_DIR}/src/format/*.h)
 	# libgcc's outlined atomics ask glibc which instructions the CPU has.
 	check_c_compiler_flag(-mno-outline-atomics HEAPWISE_OUTLINES_ATOMICS)
 	set(musl_options $<$<BOOL:${HEAPWISE_OUTLINES_ATOMICS}>:-mno-outline-atomics>)

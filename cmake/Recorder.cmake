@@ -10,7 +10,8 @@ else()
 	message(FATAL_ERROR "no unwinder for ${CMAKE_SYSTEM_PROCESSOR}: x86_64 and aarch64 only")
 endif()
 
-set(recorder_dir ${PROJECT_SOURCE_DIR}/src/recorder)
+set(recorder_dir ${PROJECT_SOURCE_DIR}/src/target/recorder)
+set(access_dir ${PROJECT_SOURCE_DIR}/src/target/access)
 file(GLOB recorder_sources CONFIGURE_DEPENDS
 	${recorder_dir}/*.c
 	${recorder_dir}/pool/*.c
@@ -57,7 +58,7 @@ endfunction()
 function(heapwise_stub name source)
 	string(REPLACE - _ target stub_${name})
 	set(object ${PROJECT_BINARY_DIR}/heapwise-stub-${name}.o)
-	add_library(${target} OBJECT ${recorder_dir}/access/shadow/${source}.c)
+	add_library(${target} OBJECT ${access_dir}/shadow/${source}.c)
 	target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
 	target_compile_options(${target} PRIVATE ${HEAPWISE_C_OPTIONS} -O2 -g0 -fno-stack-protector -U_FORTIFY_SOURCE
 		-fomit-frame-pointer -fno-builtin)
@@ -105,26 +106,26 @@ if(recorder_sources)
 	heapwise_linked()
 	target_link_options(recorder PRIVATE -static-libgcc)
 	file(GLOB access_sources CONFIGURE_DEPENDS
-		${recorder_dir}/heap/*.c
-		${recorder_dir}/access/*.c
-		${recorder_dir}/access/shadow/*.c
-		${recorder_dir}/access/arch/${HEAPWISE_CPU}/*.c
-		${recorder_dir}/access/arch/${HEAPWISE_CPU}/*.S)
+		${access_dir}/heap/*.c
+		${access_dir}/*.c
+		${access_dir}/shadow/*.c
+		${access_dir}/arch/${HEAPWISE_CPU}/*.c
+		${access_dir}/arch/${HEAPWISE_CPU}/*.S)
 	list(FILTER access_sources EXCLUDE REGEX "/(plain_)?stub\\.c$")
 	heapwise_recorder(recorder_access heapwise-access ${access_sources})
 	# It defines functions that the compiler believes to know and that headers define inline.
 	target_compile_definitions(recorder_access PRIVATE HWR_ACCESS __NO_INLINE__=1)
 	target_compile_options(recorder_access PRIVATE $<$<COMPILE_LANGUAGE:C>:-fno-builtin>)
 	# The path of every access has no frame; nothing is unwound from there.
-	set_source_files_properties(${recorder_dir}/access/shadow/record.c PROPERTIES
+	set_source_files_properties(${access_dir}/shadow/record.c PROPERTIES
 		COMPILE_OPTIONS -fomit-frame-pointer)
 	target_link_options(recorder_access PRIVATE -static-libgcc)
 	# Page monitoring: the same heap with slots of its own, no instrumentation.
 	file(GLOB pages_sources CONFIGURE_DEPENDS
-		${recorder_dir}/heap/*.c
-		${recorder_dir}/access/pages/*.c
-		${recorder_dir}/access/pages/arch/${HEAPWISE_CPU}/*.[cS]
-		${recorder_dir}/access/arch/${HEAPWISE_CPU}/*.S)
+		${access_dir}/heap/*.c
+		${access_dir}/pages/*.c
+		${access_dir}/pages/arch/${HEAPWISE_CPU}/*.[cS]
+		${access_dir}/arch/${HEAPWISE_CPU}/*.S)
 	list(FILTER pages_sources EXCLUDE REGEX "/heap/slots\\.c$")
 	heapwise_recorder(recorder_watch heapwise-watch ${pages_sources})
 	target_compile_definitions(recorder_watch PRIVATE HWR_ACCESS HWR_PAGES)

@@ -26,7 +26,7 @@ endif()
 get_filename_component(valgrind_archives ${HEAPWISE_VALGRIND_CORE} DIRECTORY)
 get_filename_component(valgrind_files ${HEAPWISE_VALGRIND_PRELOAD} DIRECTORY)
 set(valgrind_folder ${PROJECT_BINARY_DIR}/valgrind)
-set(valgrind_sources ${PROJECT_SOURCE_DIR}/src/valgrind)
+set(valgrind_sources ${PROJECT_SOURCE_DIR}/src/target/valgrind)
 set(valgrind_definitions VGA_${valgrind_cpu}=1 VGO_linux=1 VGP_${valgrind_cpu}_linux=1
 	VGPV_${valgrind_cpu}_linux_vanilla=1)
 

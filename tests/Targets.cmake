@@ -122,7 +122,7 @@ heapwise_pools("_O0" -O0)
 heapwise_pools("_Os" -Os)
 
 if(HEAPWISE_CPU STREQUAL "x86_64")
-	heapwise_target(instructions instructions.c ../../src/recorder/pool/arch/x86_64/instruction.c)
+	heapwise_target(instructions instructions.c ../../src/target/recorder/pool/arch/x86_64/instruction.c)
 	target_include_directories(target_instructions PRIVATE ${PROJECT_SOURCE_DIR}/src)
 endif()
 

@@ -2,8 +2,8 @@
  * Functions of known allocators, by which the recorder finds them where no call of theirs passes it:
  * linked into the program, or called by names of their own. Both processes share the table: what became
  * of a function is told by its number. */
-#ifndef HW_FORMAT_ALLOCATORS_H
-#define HW_FORMAT_ALLOCATORS_H
+#ifndef FORMAT_ALLOCATORS_H
+#define FORMAT_ALLOCATORS_H
 
 #include "session.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Atomic access with the memory order in the name; the only place that spells __atomic.
  * Plain integers are used so that shared structs have the same layout in C and C++. */
-#ifndef HW_FORMAT_ATOMICS_H
-#define HW_FORMAT_ATOMICS_H
+#ifndef FORMAT_ATOMICS_H
+#define FORMAT_ATOMICS_H
 
 #include "types.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Both clocks at one moment: the counter that stamps events, and the time that it is turned into. */
-#ifndef HW_FORMAT_MOMENT_H
-#define HW_FORMAT_MOMENT_H
+#ifndef FORMAT_MOMENT_H
+#define FORMAT_MOMENT_H
 
 #include "format/ticks.h"
 

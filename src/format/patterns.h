@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which names a filter lets through: patterns with commas between them, in which * is any text and ? any letter. Freestanding. */
-#ifndef HW_FORMAT_PATTERNS_H
-#define HW_FORMAT_PATTERNS_H
+#ifndef FORMAT_PATTERNS_H
+#define FORMAT_PATTERNS_H
 
 #include "types.h"
 

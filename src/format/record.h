@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The event record that a hook writes into its thread's ring, and the kinds of event.
  * The same kinds are used in the trace file: numbers are never reused. */
-#ifndef HW_FORMAT_RECORD_H
-#define HW_FORMAT_RECORD_H
+#ifndef FORMAT_RECORD_H
+#define FORMAT_RECORD_H
 
 #include "types.h"
 

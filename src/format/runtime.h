@@ -4,8 +4,8 @@
  *
  * A function of the runtime has a number, and on stacks the pc hw_code_pc(number): where no program has code. Names
  * go to the monitor as HW_CODE_NAMED, and into the trace as names from HW_NAMES on. */
-#ifndef HW_FORMAT_RUNTIME_H
-#define HW_FORMAT_RUNTIME_H
+#ifndef FORMAT_RUNTIME_H
+#define FORMAT_RUNTIME_H
 
 #include "session.h"
 

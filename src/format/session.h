@@ -2,8 +2,8 @@
  * Shared memory between the monitor and the recorded processes: the lobby, where a process finds a
  * berth, and the berth, which holds one program image's control page, context nodes and rings.
  * Layout only. Each field says who writes it. */
-#ifndef HW_FORMAT_SESSION_H
-#define HW_FORMAT_SESSION_H
+#ifndef FORMAT_SESSION_H
+#define FORMAT_SESSION_H
 
 #include "record.h"
 

@@ -3,8 +3,8 @@
  * address space, and the board, a few pages at a fixed address. A compiler's inline check reads the
  * shadow of each address that it accesses; where that is 0 nothing happens, where it is HW_SHADOW_ARMED
  * the access is reported. Layout only. */
-#ifndef HW_FORMAT_SHADOW_H
-#define HW_FORMAT_SHADOW_H
+#ifndef FORMAT_SHADOW_H
+#define FORMAT_SHADOW_H
 
 #include "format/arch/arch.h"
 #include "format/types.h"

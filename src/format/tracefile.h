@@ -2,8 +2,8 @@
  * Layout of a trace file: the file header, the block header, the trailer, and the numbers that go
  * into them. All integers are little-endian, nothing is aligned in the file. Layout only;
  * docs/TRACE-FORMAT.md describes the payloads byte by byte. */
-#ifndef HW_FORMAT_TRACEFILE_H
-#define HW_FORMAT_TRACEFILE_H
+#ifndef FORMAT_TRACEFILE_H
+#define FORMAT_TRACEFILE_H
 
 #include "types.h"
 

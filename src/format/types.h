@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Fixed-width names and compiler hints that both processes use.
  * Freestanding: included by code that runs inside the target and on the host. */
-#ifndef HW_FORMAT_TYPES_H
-#define HW_FORMAT_TYPES_H
+#ifndef FORMAT_TYPES_H
+#define FORMAT_TYPES_H
 
 #include <stdbool.h>
 #include <stddef.h>

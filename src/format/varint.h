@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * LEB128 numbers and zigzag, as the trace file uses them. Readers are bounded. */
-#ifndef HW_FORMAT_VARINT_H
-#define HW_FORMAT_VARINT_H
+#ifndef FORMAT_VARINT_H
+#define FORMAT_VARINT_H
 
 #include "types.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/jsontree.h"
-#include "serve/api.h"
+#include "host/base/jsontree.h"
+#include "show/serve/api.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

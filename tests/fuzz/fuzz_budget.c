@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/budget.h"
-#include "base/toml.h"
+#include "study/analysis/budget/budget.h"
+#include "host/base/toml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/checks.h"
+#include "host/checks/checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbols/call_types.h"
-#include "symbols/symbolizer.h"
-#include "symbols/type_layout.h"
-#include "symbols/typesizes.h"
+#include "host/symbols/types/call.h"
+#include "host/symbols/symbolizer.h"
+#include "host/symbols/types/layout.h"
+#include "host/symbols/types/sizes.h"
 
 enum { ADDRESSES = 128, STEP = 8, FIRST = 0x200, LAYOUTS_MAX = 8 };
 

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/unwind/cfi.c"
-#include "recorder/unwind/expression.c"
+#include "target/recorder/unwind/cfi.c"
+#include "target/recorder/unwind/expression.c"
 #if defined(__x86_64__)
-#include "recorder/unwind/arch/x86_64/rule_arch.c"
+#include "target/recorder/unwind/arch/x86_64/rule_arch.c"
 #else
-#include "recorder/unwind/arch/aarch64/rule_arch.c"
+#include "target/recorder/unwind/arch/aarch64/rule_arch.c"
 #endif
 
 enum { PLACES_MAX = 64, TABLE_AT = 12 /* as linkers write the header */ };

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
-#include "exchange/emad.h"
+#include "host/base/io.h"
+#include "show/formats/emad.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

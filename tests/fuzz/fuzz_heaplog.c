@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/io.h"
-#include "exchange/heaplog.h"
+#include "host/base/io.h"
+#include "show/formats/heaplog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/io.h"
-#include "exchange/heaptrack.h"
-#include "model/model.h"
-#include "trace/symtab.h"
+#include "host/base/io.h"
+#include "show/formats/heaptrack.h"
+#include "study/model/model.h"
+#include "host/trace/symtab.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

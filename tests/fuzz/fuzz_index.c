@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "../lib/use_model.h"
-#include "base/io.h"
-#include "model/index.h"
-#include "model/index_file.h"
-#include "synth/synth.h"
-#include "trace/block.h"
+#include "host/base/io.h"
+#include "study/model/index.h"
+#include "study/model/index_file.h"
+#include "dev/synth/synth.h"
+#include "host/trace/block.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

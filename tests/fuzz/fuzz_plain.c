@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "checks/plain.h"
+#include "host/checks/plain.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

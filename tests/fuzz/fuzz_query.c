@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "query/engine.h"
-#include "query/graph.h"
+#include "host/base/text.h"
+#include "study/query/engine.h"
+#include "study/query/graph.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

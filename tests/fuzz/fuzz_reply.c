@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/store.h"
+#include "show/fleet/store.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 

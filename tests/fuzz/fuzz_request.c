@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/api.h"
-#include "serve/graph_store.h"
-#include "serve/guard.h"
-#include "view/pattern.h"
+#include "show/serve/api.h"
+#include "show/serve/graph_store.h"
+#include "show/serve/guard.h"
+#include "study/layout/pattern.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

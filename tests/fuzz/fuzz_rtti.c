@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/rtti.h"
+#include "host/symbols/rtti.h"
 
 enum { QUESTIONS_MAX = 2000 };
 

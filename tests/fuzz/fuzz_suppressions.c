@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/suppressions.h"
+#include "study/analysis/places/suppressions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,13 +8,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/bytemap.h"
-#include "base/io.h"
-#include "trace/blockfile.h"
-#include "trace/reader.h"
-#include "trace/symtab.h"
-#include "trace/debugtypes.h"
-#include "trace/typenames.h"
+#include "host/base/bytemap.h"
+#include "host/base/io.h"
+#include "host/trace/blockfile.h"
+#include "host/trace/reader.h"
+#include "host/trace/symtab.h"
+#include "host/trace/debugtypes.h"
+#include "host/trace/typenames.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
-#include "symbols/type_index.h"
+#include "host/symbols/types/index.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/untag.h"
+#include "host/checks/untag.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/findings.h"
-#include "analysis/marks.h"
-#include "analysis/points.h"
-#include "analysis/scores.h"
-#include "analysis/summary.h"
-#include "output/result.h"
+#include "study/analysis/findings/findings.h"
+#include "study/analysis/report/marks.h"
+#include "study/analysis/report/points.h"
+#include "study/analysis/memoro/scores.h"
+#include "study/analysis/summary/summary.h"
+#include "study/result/result.h"
 
 static inline u64 use_stack(const struct result_stack *stack)
 {

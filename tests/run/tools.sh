@@ -28,23 +28,23 @@ test_layers()
 	mkdir "$work/tree"
 	cp -r "$source/src" "$work/tree/src"
 	passes "$tools/check-layers" "$work/tree"
-	echo '#include "monitor/run.h"' >"$work/tree/src/trace/planted.c"
-	finds "trace may not include monitor/run.h" "$tools/check-layers" "$work/tree"
-	echo '#include "base/err.h"' >"$work/tree/src/recorder/planted.c"
-	finds "recorder may not include base/err.h" "$tools/check-layers" "$work/tree"
-	rm "$work/tree/src/trace/planted.c" "$work/tree/src/recorder/planted.c"
+	echo '#include "live/launch/run.h"' >"$work/tree/src/host/trace/planted.c"
+	finds "trace may not include live/launch/run.h" "$tools/check-layers" "$work/tree"
+	echo '#include "host/base/err.h"' >"$work/tree/src/target/recorder/planted.c"
+	finds "target may not include host/base/err.h" "$tools/check-layers" "$work/tree"
+	rm "$work/tree/src/host/trace/planted.c" "$work/tree/src/target/recorder/planted.c"
 	mkdir "$work/tree/src/cellar"
 	echo "int cellar;" >"$work/tree/src/cellar/planted.c"
 	finds "cellar has no line" "$tools/check-layers" "$work/tree"
 	rm -r "$work/tree/src/cellar"
-	echo '#include "nowhere/near.h"' >"$work/tree/src/base/planted.c"
+	echo '#include "nowhere/near.h"' >"$work/tree/src/host/base/planted.c"
 	finds "in no room" "$tools/check-layers" "$work/tree"
-	rm "$work/tree/src/base/planted.c"
-	printf '#if defined(__aarch64__)\nint planted;\n#endif\n' >"$work/tree/src/base/planted.c"
+	rm "$work/tree/src/host/base/planted.c"
+	printf '#if defined(__aarch64__)\nint planted;\n#endif\n' >"$work/tree/src/host/base/planted.c"
 	finds "planted.c:1: a condition on the CPU" "$tools/check-layers" "$work/tree"
-	rm "$work/tree/src/base/planted.c"
-	sed -i 's/^base:/base: cli/' "$work/tree/src/LAYERS"
-	finds "base names cli" "$tools/check-layers" "$work/tree"
+	rm "$work/tree/src/host/base/planted.c"
+	sed -i 's|^host/base:|host/base: show/cli|' "$work/tree/src/LAYERS"
+	finds "host/base names show/cli" "$tools/check-layers" "$work/tree"
 }
 
 test_words()
@@ -58,11 +58,11 @@ test_words()
 	done
 	# A phrase that users should not read, across two lines of a sentence; what code compares with is none.
 	needs python3
-	mkdir -p "$work/tree/src/analysis"
-	printf 'int f(const char *s) { return strcmp(s, "a does not go with b"); }\n' >"$work/tree/src/analysis/finding_planted.c"
+	mkdir -p "$work/tree/src/study/analysis/findings"
+	printf 'int f(const char *s) { return strcmp(s, "a does not go with b"); }\n' >"$work/tree/src/study/analysis/findings/finding_planted.c"
 	rm "$work/tree/planted.c"
 	passes "$tools/check-words" "$work/tree"
-	printf '\nconst char *text = "this point does not "\n\t"go with %%s";\n' >>"$work/tree/src/analysis/finding_planted.c"
+	printf '\nconst char *text = "this point does not "\n\t"go with %%s";\n' >>"$work/tree/src/study/analysis/findings/finding_planted.c"
 	finds "finding_planted.c:3" "$tools/check-words" "$work/tree"
 	passes "$tools/check-words" --count "$work/tree"
 	says "$work/out" "^findings: 1 of 1 sentences"
@@ -170,7 +170,7 @@ test_parts()
 	says "$work/out" "^  not built  recording of musl programs \(install musl-tools\)"
 	says "$work/out" "^  (not )?built  +types-index"
 	says "$work/out" "^  (not )?built  +run --access valgrind"
-	says "$work/build/generated/cli/parts.inc" '^PART\("run --lisp ecl", 0, '
+	says "$work/build/generated/show/cli/parts.inc" '^PART\("run --lisp ecl", 0, '
 	for variable in CI=true HEAPWISE_ALL_PARTS=1; do
 		configure 1 "$variable"
 		says "$work/out" "^  run --lisp ecl: not built; install .*libecl-dev"
@@ -180,7 +180,7 @@ test_parts()
 	echo "int ecl;" >"$work/ecl/ecl/ecl.h"
 	configure 0
 	says "$work/out" "^  built      run --lisp ecl"
-	says "$work/build/generated/cli/parts.inc" '^PART\("run --lisp ecl", 1, '
+	says "$work/build/generated/show/cli/parts.inc" '^PART\("run --lisp ecl", 1, '
 }
 
 "test_$1"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/pool/arch/x86_64/instruction.h"
+#include "target/recorder/pool/arch/x86_64/instruction.h"
 
 enum { LONGEST = 15 };
 

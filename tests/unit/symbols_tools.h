@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/strbuf.h"
-#include "base/vec.h"
+#include "host/base/strbuf.h"
+#include "host/base/vec.h"
 #include "lib/test.h"
-#include "symbols/symbolizer.h"
+#include "host/symbols/symbolizer.h"
 
 #define TOOL static __attribute__((unused))
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

@@ -3,7 +3,7 @@
 #ifndef UNIT_TEST_ANALYSIS_H
 #define UNIT_TEST_ANALYSIS_H
 
-#include "analysis/stacks.h"
+#include "study/analysis/places/stacks.h"
 #include "unit/test_model.h"
 
 enum { PROGRAM_BASE = 0x100000, LIBRARY_BASE = 0x200000 };

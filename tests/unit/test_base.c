@@ -6,16 +6,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/arena.h"
-#include "base/bytemap.h"
-#include "base/err.h"
-#include "base/io.h"
-#include "base/library.h"
-#include "base/map.h"
-#include "base/pattern.h"
-#include "base/strbuf.h"
-#include "base/units.h"
-#include "base/vec.h"
+#include "host/base/arena.h"
+#include "host/base/bytemap.h"
+#include "host/base/err.h"
+#include "host/base/io.h"
+#include "host/base/library.h"
+#include "host/base/map.h"
+#include "host/base/pattern.h"
+#include "host/base/strbuf.h"
+#include "host/base/units.h"
+#include "host/base/vec.h"
 #include "lib/test.h"
 
 TEST(err_text, "an error keeps its code and text, and takes prefixes")

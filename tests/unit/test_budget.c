@@ -2,7 +2,7 @@
  * Budgets: what files say, what patterns match, what is above. */
 #include <stdlib.h>
 
-#include "analysis/budget.h"
+#include "study/analysis/budget/budget.h"
 #include "unit/test_analysis.h"
 
 static int parse(struct budgets *budgets, const char *text, struct err *err)

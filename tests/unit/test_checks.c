@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "checks/checks.h"
+#include "host/checks/checks.h"
 #include "format/shadow.h"
 #include "lib/test.h"
 

@@ -2,7 +2,7 @@
  * Comparisons of hand-made recordings: how rows are matched, moments found, and clocks aligned. */
 #include <stdlib.h>
 
-#include "analysis/compare.h"
+#include "study/analysis/compare/compare.h"
 #include "unit/test_analysis.h"
 
 enum { MS = 1000000 };

@@ -5,15 +5,15 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "recorder/pool/detour.h"
-#include "recorder/sys.h"
+#include "target/recorder/pool/detour.h"
+#include "target/recorder/sys.h"
 
-#include "recorder/pool/detour.c"
+#include "target/recorder/pool/detour.c"
 #if defined(__x86_64__)
-#include "recorder/pool/arch/x86_64/detour_arch.c"
-#include "recorder/pool/arch/x86_64/instruction.c"
+#include "target/recorder/pool/arch/x86_64/detour_arch.c"
+#include "target/recorder/pool/arch/x86_64/instruction.c"
 #else
-#include "recorder/pool/arch/aarch64/detour_arch.c"
+#include "target/recorder/pool/arch/aarch64/detour_arch.c"
 #endif
 
 #ifdef __clang__

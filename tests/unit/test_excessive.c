@@ -2,7 +2,7 @@
  * Allocation objects, wrappers and both methods over hand-made models. One tick is one ns. */
 #include <math.h>
 
-#include "analysis/excessive.h"
+#include "study/analysis/emad/excessive.h"
 #include "unit/test_mprof.h"
 
 static struct excessive_query query_for(const struct wrappers *wrappers)

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/callgraph.h"
-#include "base/io.h"
-#include "exchange/emad.h"
+#include "study/analysis/emad/callgraph.h"
+#include "host/base/io.h"
+#include "show/formats/emad.h"
 #include "lib/test.h"
-#include "trace/writer.h"
+#include "host/trace/writer.h"
 
 static const char listing4[] = "0 19 start main\n"
 			       "0 20 start Initialize\n"

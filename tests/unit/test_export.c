@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "export/export.h"
-#include "export/measured.h"
-#include "export/proto.h"
+#include "show/formats/export.h"
+#include "show/formats/measured.h"
+#include "show/formats/proto.h"
 #include "unit/test_analysis.h"
 
 typedef int writer(const struct export_job *job, FILE *out, struct err *err);

@@ -2,9 +2,9 @@
  * The ranked list: what is on it, in which order, in which words. */
 #include <stdio.h>
 
-#include "analysis/findings.h"
-#include "base/strbuf.h"
-#include "output/render.h"
+#include "study/analysis/findings/findings.h"
+#include "host/base/strbuf.h"
+#include "show/render/render.h"
 #include "unit/test_access.h"
 
 enum { RUN = 100000000 }; /* 100 ms */

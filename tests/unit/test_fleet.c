@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "fleet/ranks.h"
-#include "fleet/store.h"
+#include "show/fleet/ranks.h"
+#include "show/fleet/store.h"
 #include "lib/test.h"
 
 static bool near(double a, double b) { return fabs(a - b) < 1e-9; }

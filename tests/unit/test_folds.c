@@ -2,8 +2,8 @@
  * Which functions are folded into their callers, and where a finding is then. */
 #include <stdio.h>
 
-#include "analysis/findings.h"
-#include "analysis/folds.h"
+#include "study/analysis/findings/findings.h"
+#include "study/analysis/places/folds.h"
 #include "unit/test_access.h"
 
 /* Function i calls from address base + 16 * (i + 1), as all tests of analyses have it. */

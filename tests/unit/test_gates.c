@@ -12,7 +12,7 @@
 
 #include "format/shadow.h"
 #include "lib/test.h"
-#include "recorder/access/pages/gates.h"
+#include "target/access/pages/gates.h"
 
 enum { STUBS = 1 << 16, NEAR_STEP = 1 << 20, FUNCTION_MOST = 256, SHORT_FUNCTION = 64, BEFORE = 8 };
 

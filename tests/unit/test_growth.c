@@ -2,7 +2,7 @@
  * Points that grow until the end of the run, and those that only seem to. */
 #include <stdio.h>
 
-#include "analysis/growth.h"
+#include "study/analysis/leaks/growth.h"
 #include "unit/test_analysis.h"
 
 /* A run of 64 steps of 1 s; ticks are ns / 1000. Two samples lie on each step's ends. */

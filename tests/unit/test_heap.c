@@ -3,8 +3,8 @@
  * the heap is touched. */
 #define HWR_ALONE
 #include "lib/test.h"
-#include "recorder/heap/classes.c"
-#include "recorder/heap/slots.c"
+#include "target/access/heap/classes.c"
+#include "target/access/heap/slots.c"
 
 /* What slots.c needs of its room. */
 __thread struct hwr_clock hwr_clock;

@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "host/base/io.h"
 #include "lib/test.h"
-#include "model/index.h"
-#include "model/index_file.h"
-#include "synth/synth.h"
-#include "trace/block.h"
+#include "study/model/index.h"
+#include "study/model/index_file.h"
+#include "dev/synth/synth.h"
+#include "host/trace/block.h"
 
 #ifndef HELPER
 #define HELPER __attribute__((unused)) static

@@ -2,7 +2,7 @@
  * Each inference: a run in which it holds, and one, as like it as can be, in which it does not. */
 #include <stdio.h>
 
-#include "analysis/inferences.h"
+#include "study/analysis/memoro/inferences.h"
 #include "unit/test_access.h"
 
 enum { RUN = 100000000 }; /* 100 ms */

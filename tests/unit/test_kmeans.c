@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/kmeans.h"
-#include "analysis/statistics.h"
+#include "study/analysis/emad/kmeans.h"
+#include "study/analysis/emad/statistics.h"
 #include "lib/test.h"
 
 #define CHECK_NEAR(a, b)                                                                           \

@@ -2,8 +2,8 @@
  * Kept chunks by chain and class, and suppressions. */
 #include <stdio.h>
 
-#include "analysis/leak_report.h"
-#include "base/strbuf.h"
+#include "study/analysis/leaks/leak_report.h"
+#include "host/base/strbuf.h"
 #include "unit/test_analysis.h"
 
 static void tell_scan(struct feed *feed, u32 state, const char *reason,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The tables of mprof of a Lisp: categories by type, the start apart, collected and never kept. */
-#include "analysis/leaks.h"
-#include "analysis/lisp.h"
-#include "analysis/mprof_direct.h"
-#include "analysis/summary.h"
+#include "study/analysis/leaks/leaks.h"
+#include "study/analysis/mprof/lisp.h"
+#include "study/analysis/mprof/direct.h"
+#include "study/analysis/summary/summary.h"
 #include "unit/test_mprof.h"
 
 TEST(categories, "types fall into the categories of the paper")

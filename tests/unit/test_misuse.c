@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "analysis/misuse.h"
+#include "study/analysis/leaks/misuse.h"
 #include "unit/test_analysis.h"
 
 /* Contexts 1 … 6 are these functions. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "model/model.h"
+#include "study/model/model.h"
 
 struct feed {
 	struct model *model;

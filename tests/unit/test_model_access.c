@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Accesses in the model: rows by chunk, sums by point, rows that come twice, late, or for nobody. */
-#include "base/bytemap.h"
+#include "host/base/bytemap.h"
 #include "test_model.h"
 
 static void tell_access(struct feed *feed, struct stream_access row)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Indexes that are damaged, and indexes that someone made up whose checksums are right. */
-#include "base/map.h"
+#include "host/base/map.h"
 #include "lib/use_model.h"
 #include "unit/test_index.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Parts of models: each sum is that of a model which was told of the chosen chunks alone. */
-#include "model/narrow.h"
+#include "study/model/narrow.h"
 #include "unit/test_model.h"
 
 enum { CHUNKS = 3000, CONTEXTS = 12 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What the index has of the order of events is what sorting all events gives. */
-#include "base/map.h"
+#include "host/base/map.h"
 #include "unit/test_index.h"
 #include "unit/test_trace.h"
 

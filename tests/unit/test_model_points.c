@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Analyses over hand-made models: totals, ranking of points, groups, caveats. */
-#include "analysis/group.h"
-#include "analysis/points.h"
-#include "analysis/summary.h"
-#include "analysis/temporary.h"
+#include "study/analysis/places/group.h"
+#include "study/analysis/report/points.h"
+#include "study/analysis/summary/summary.h"
+#include "study/analysis/summary/temporary.h"
 #include "unit/test_analysis.h"
 
 /* Three points: 1 churns, 2 keeps, 3 makes the peak. */

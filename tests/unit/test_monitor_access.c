@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "lib/test.h"
-#include "monitor/access.h"
-#include "monitor/image.h"
+#include "live/drain/access.h"
+#include "live/drain/image.h"
 #include "test_monitor_producer.h"
 
 /* ---- parts ----------------------------------------------------------------------------------- */

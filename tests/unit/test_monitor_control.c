@@ -9,7 +9,7 @@
 
 #include "format/atomics.h"
 #include "lib/test.h"
-#include "monitor/control.h"
+#include "live/control/control.h"
 
 static int dance(struct control *self, struct process *process, struct control_reply *reply,
 		 struct err *err)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "monitor/correlate.h"
+#include "live/drain/correlate.h"
 
 /* ---- hand-made orders ------------------------------------------------------------------------ */
 

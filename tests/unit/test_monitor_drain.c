@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 
 #include "lib/test.h"
-#include "monitor/drain.h"
+#include "live/record/drain.h"
 #include "test_monitor_producer.h"
-#include "trace/reader.h"
+#include "host/trace/reader.h"
 
 enum { THREADS = 4, SHELVES = 256 };
 

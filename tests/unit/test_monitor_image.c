@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/test.h"
-#include "monitor/image.h"
+#include "live/drain/image.h"
 #include "test_monitor_producer.h"
 
 /* Everything that was told, as one text. */

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
-#include "monitor/layout.h"
+#include "live/program/layout.h"
 
 TEST(layouts, "a heap that cannot be had is refused, with the reason")
 {

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "base/map.h"
-#include "monitor/correlate.h"
-#include "monitor/live.h"
+#include "host/base/map.h"
+#include "live/drain/correlate.h"
+#include "live/drain/live.h"
 
 enum { ROUNDS = 400000 };
 

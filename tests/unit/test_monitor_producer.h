@@ -13,7 +13,7 @@
 #include "format/atomics.h"
 #include "format/session.h"
 #include "format/ticks.h"
-#include "monitor/futex.h"
+#include "live/drain/futex.h"
 
 struct producer {
 	struct hw_lobby *lobby;

@@ -9,14 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/io.h"
+#include "host/base/io.h"
 #include "format/arch/arch.h"
 #include "lib/test.h"
-#include "monitor/hint.h"
-#include "monitor/launch.h"
-#include "monitor/process.h"
-#include "monitor/program.h"
-#include "monitor/run.h"
+#include "live/program/hint.h"
+#include "live/launch/launch.h"
+#include "live/record/process.h"
+#include "live/program/program.h"
+#include "live/launch/run.h"
 
 static const char *file_make(const char *name, const void *bytes, u64 count, mode_t mode)
 {

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "lib/test.h"
-#include "monitor/scan_mark.h"
-#include "monitor/scan_roots.h"
-#include "monitor/scan_trace.h"
+#include "live/scan/mark.h"
+#include "live/scan/roots.h"
+#include "live/scan/trace.h"
 
 /* Blocks in memory of our own, which the scan reads as that of any process. */
 enum { BLOCKS = 400, STRIDE = 256 };

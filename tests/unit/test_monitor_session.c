@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "lib/test.h"
-#include "monitor/session.h"
+#include "live/drain/session.h"
 #include "test_monitor_producer.h"
 
 static struct session *session_for(const struct session_options *options)

@@ -2,7 +2,7 @@
  * Pointers with a tag in their top byte lead a leak scan to their block where the processor does not look at tags. */
 #include "format/arch/tag.h"
 #include "lib/test.h"
-#include "monitor/scan_mark.h"
+#include "live/scan/mark.h"
 
 enum { BLOCK = 0x500000 };
 

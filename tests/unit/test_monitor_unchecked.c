@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "lib/test.h"
-#include "monitor/unchecked.h"
+#include "live/program/unchecked.h"
 
 enum { AT = 4096 };
 

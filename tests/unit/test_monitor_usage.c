@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "lib/test.h"
-#include "monitor/process.h"
+#include "live/record/process.h"
 
 #define MS 1000000ull
 #define HOUR (3600 * 1000 * MS)

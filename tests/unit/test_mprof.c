@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The leak, bin and direct tables of mprof over hand-made models. */
-#include "analysis/mprof_bins.h"
-#include "analysis/mprof_direct.h"
-#include "analysis/mprof_leaks.h"
-#include "output/render.h"
+#include "study/analysis/mprof/bins.h"
+#include "study/analysis/mprof/direct.h"
+#include "study/analysis/mprof/leaks.h"
+#include "show/render/render.h"
 #include "unit/test_mprof.h"
 
 /* The text of a table, for comparison with what a reader should see. */

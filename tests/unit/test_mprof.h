@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "analysis/mprof_calls.h"
+#include "study/analysis/mprof/calls.h"
 #include "unit/test_model.h"
 
 enum { NAMES_MAX = 64, SITES = 8, FUNCTION_BYTES = 0x100, CONTEXTS_MAX = 4096 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The call graph of mprof: the paper's figures, and random programs against a count that looks
  * at each allocation's stack by itself. */
-#include "analysis/mprof_edges.h"
-#include "analysis/mprof_graph.h"
+#include "study/analysis/mprof/edges.h"
+#include "study/analysis/mprof/graph.h"
 #include "unit/test_mprof.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/options.h"
+#include "host/base/options.h"
 #include "lib/test.h"
 
 struct args {

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "host/base/text.h"
 #include "lib/test.h"
-#include "output/json.h"
-#include "output/render.h"
-#include "output/text_width.h"
+#include "host/base/json.h"
+#include "show/render/render.h"
+#include "host/base/text_width.h"
 
 static char *rendered(const struct result *result, char how, u32 width)
 {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/engine.h"
-#include "query/query.h"
+#include "study/query/engine.h"
+#include "study/query/query.h"
 #include "unit/test_access.h"
 
 /* ---- a heap with something of everything ---- */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/jsontree.h"
+#include "host/base/jsontree.h"
 #include "lib/test.h"
-#include "query/engine.h"
-#include "query/graph.h"
+#include "study/query/engine.h"
+#include "study/query/graph.h"
 #include "unit/test_analysis.h"
 
 /* The text of a graph in JSON, to be freed; NULL and error. */

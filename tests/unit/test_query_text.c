@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "query/query.h"
+#include "study/query/query.h"
 
 static void check_canonical(const char *text, const char *wanted)
 {

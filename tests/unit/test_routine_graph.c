@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * The call graph of a routine trace: Algorithms 1 to 3 on cases that were computed by hand, random
  * programs against a plain reference, and steps that make no sense. */
-#include "analysis/routine_graph.h"
+#include "study/analysis/emad/routine_graph.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/strbuf.h"
+#include "host/base/strbuf.h"
 #include "lib/test.h"
 
 /* A script: "thread routine" with > for a beginning and < for an end, +size for an allocation:

@@ -3,9 +3,9 @@
  * fit is left to the general evaluator. */
 #include "lib/test.h"
 #if defined(__x86_64__)
-#include "recorder/unwind/arch/x86_64/rule_arch.c"
+#include "target/recorder/unwind/arch/x86_64/rule_arch.c"
 #else
-#include "recorder/unwind/arch/aarch64/rule_arch.c"
+#include "target/recorder/unwind/arch/aarch64/rule_arch.c"
 #endif
 
 /* Asked for by rows that are not made here. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analysis/scores.h"
+#include "study/analysis/memoro/scores.h"
 #include "unit/test_access.h"
 
 /* Runs last 1,000,000 ns, so that groups split where allocations are more than 1,000 ns apart. */

@@ -8,9 +8,9 @@
 
 #include "format/atomics.h"
 #include "lib/test.h"
-#include "serve/control_api.h"
-#include "serve/editor.h"
-#include "serve/server.h"
+#include "show/serve/control_api.h"
+#include "show/serve/editor.h"
+#include "show/serve/server.h"
 
 TEST(addresses, "an address is understood as its user means it, or refused")
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "serve/feed.h"
+#include "show/serve/feed.h"
 
 static struct feed feed;
 

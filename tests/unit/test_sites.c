@@ -2,12 +2,12 @@
  * Which code changes memory by one atomic operation. A function's beginning stands for the place behind a check: what it does first to
  * memory that may be the heap is what counts. */
 #include "lib/test.h"
-#include "recorder/access/shadow/sites.c"
+#include "target/access/shadow/sites.c"
 #if defined(__x86_64__)
-#include "recorder/access/arch/x86_64/update_arch.c"
-#include "recorder/pool/arch/x86_64/instruction.c"
+#include "target/access/arch/x86_64/update_arch.c"
+#include "target/recorder/pool/arch/x86_64/instruction.c"
 #else
-#include "recorder/access/arch/aarch64/update_arch.c"
+#include "target/access/arch/aarch64/update_arch.c"
 #endif
 
 #ifdef __clang__

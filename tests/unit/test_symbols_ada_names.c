@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "symbols/ada_names.h"
-#include "symbols/demangle.h"
+#include "host/symbols/ada_names.h"
+#include "host/symbols/demangle.h"
 
 static const struct {
 	const char *linker_name, *readable;

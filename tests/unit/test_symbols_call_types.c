@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Types beside call sites, of debug information that was written by hand; whole and damaged. */
-#include "symbols/call_types.h"
+#include "host/symbols/types/call.h"
 #include "unit/symbols_tools.h"
 
 enum { DAMAGES = 400 };

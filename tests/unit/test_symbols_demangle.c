@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "symbols/demangle.h"
-#include "symbols/names.h"
+#include "host/symbols/demangle.h"
+#include "host/symbols/names.h"
 
 struct row {
 	const char *mangled;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "symbols/perfmap.h"
+#include "host/symbols/perfmap.h"
 #include "symbols_tools.h"
 
 struct build_id {

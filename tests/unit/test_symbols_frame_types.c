@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "symbols/frame_types.h"
+#include "host/symbols/types/frame.h"
 
 /* ---- parser ---- */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The index of types: what its parser bears, and programs whose every allocation is looked up by the place
  * that its debug info gives, with two compilers. */
-#include "analysis/stacks.h"
-#include "base/io.h"
-#include "model/model.h"
-#include "symbols/type_index.h"
-#include "symbols/type_pattern.h"
+#include "study/analysis/places/stacks.h"
+#include "host/base/io.h"
+#include "study/model/model.h"
+#include "host/symbols/types/index.h"
+#include "host/symbols/types/pattern.h"
 #include "symbols_tools.h"
 
 #define HEAPWISE HEAPWISE_BUILD_DIR "/heapwise"

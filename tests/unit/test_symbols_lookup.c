@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Functions, lines and inlined frames against other people's tools, address by address. */
-#include "symbols/demangle.h"
+#include "host/symbols/demangle.h"
 #include "symbols_tools.h"
 
 /* What a reference tool printed of one address. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "trace/modmap.h"
+#include "host/trace/modmap.h"
 
 static void tell(struct modmap *map, u32 id, u32 generation, u64 start, u64 end)
 {

@@ -2,7 +2,7 @@
  * Symbols that are read ahead, on another thread. */
 #include <time.h>
 
-#include "symbols/prepare.h"
+#include "host/symbols/prepare.h"
 #include "symbols_tools.h"
 
 /* Its state once it was told among others, and some time has passed. The symbolizer belongs to the

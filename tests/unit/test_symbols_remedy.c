@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Which package or server has the names of a module, on systems that are made up. */
-#include "symbols/remedy.h"
+#include "host/symbols/remedy.h"
 #include "unit/symbols_tools.h"
 
 static const u8 build_id[] = {0xab, 0xcd, 0xef, 0x01, 0x23, 0x45, 0x67, 0x89};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Classes by their vtables, read from stripped files: whole, damaged at random, and made to mislead. */
-#include "symbols/rtti.h"
+#include "host/symbols/rtti.h"
 #include "unit/symbols_tools.h"
 
 enum { DAMAGES = 600, IMAGE_MAX = 1 << 20 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/test.h"
-#include "symbols/rust_names.h"
+#include "host/symbols/rust_names.h"
 
 static const struct {
 	const char *readable, *plain, *parameters; /* of these, each one word */

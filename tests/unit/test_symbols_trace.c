@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * From the contexts of a trace to the symbols in it, with images, generations and missing files. */
-#include "symbols/collect.h"
-#include "symbols/resolve.h"
+#include "host/symbols/collect.h"
+#include "host/symbols/resolve/resolve.h"
 #include "symbols_tools.h"
-#include "trace/reader.h"
-#include "trace/writer.h"
+#include "host/trace/reader.h"
+#include "host/trace/writer.h"
 
 enum { BASE_A = 0x10000000, BASE_B = 0x20000000 };
 

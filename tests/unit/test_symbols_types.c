@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Types by size from every shape of debug info, against what the sources say. */
-#include "symbols/typesizes.h"
+#include "host/symbols/types/sizes.h"
 #include "unit/symbols_tools.h"
 
 /* The names of a size, "a, b", of all ranks up to `last`. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/toml.h"
+#include "host/base/toml.h"
 #include "lib/test.h"
 
 static int read_text(struct toml *toml, const char *text, struct err *err)

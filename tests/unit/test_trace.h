@@ -8,15 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/bytemap.h"
-#include "base/io.h"
-#include "base/strbuf.h"
-#include "base/vec.h"
+#include "host/base/bytemap.h"
+#include "host/base/io.h"
+#include "host/base/strbuf.h"
+#include "host/base/vec.h"
 #include "lib/test.h"
-#include "trace/reader.h"
-#include "trace/stream.h"
-#include "trace/symtab.h"
-#include "trace/writer.h"
+#include "host/trace/reader.h"
+#include "host/trace/stream.h"
+#include "host/trace/symtab.h"
+#include "host/trace/writer.h"
 
 #define HELPER __attribute__((unused)) static
 

@@ -3,9 +3,9 @@
 #include "format/tracefile.h"
 #include "format/varint.h"
 #include "test_trace.h"
-#include "trace/accesses.h"
-#include "trace/block.h"
-#include "trace/blockfile.h"
+#include "host/trace/accesses.h"
+#include "host/trace/block.h"
+#include "host/trace/blockfile.h"
 
 #include <fcntl.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The table of live chunks against plain arrays, while pages fill, are packed and go. */
-#include "base/map.h"
+#include "host/base/map.h"
 #include "lib/test.h"
-#include "trace/chunks.h"
+#include "host/trace/chunks.h"
 
 enum { CHUNKS = 10 * CHUNK_PAGE + 100 };
 

@@ -10,7 +10,7 @@
 
 #include "format/tracefile.h"
 #include "test_trace.h"
-#include "trace/block.h"
+#include "host/trace/block.h"
 
 static const struct trace_read_options salvage = {.image = TRACE_ALL_IMAGES};
 static const struct trace_read_options strict = {.image = TRACE_ALL_IMAGES, .strict = true};

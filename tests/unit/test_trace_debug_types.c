@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Types of debug info in a trace: added after the recording, read back file by file. */
 #include "test_trace.h"
-#include "trace/block.h"
-#include "trace/blockfile.h"
-#include "trace/debugtypes.h"
+#include "host/trace/block.h"
+#include "host/trace/blockfile.h"
+#include "host/trace/debugtypes.h"
 
 #include <fcntl.h>
 

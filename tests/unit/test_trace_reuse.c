@@ -5,8 +5,8 @@
 
 #include "lib/test.h"
 #include "format/varint.h"
-#include "trace/predict.h"
-#include "trace/reuse.h"
+#include "host/trace/predict.h"
+#include "host/trace/reuse.h"
 
 enum { ROUNDS = 200000 };
 

@@ -3,10 +3,10 @@
  * take. */
 #include "format/tracefile.h"
 #include "test_trace.h"
-#include "trace/block.h"
-#include "trace/blockfile.h"
-#include "trace/modmap.h"
-#include "trace/routines.h"
+#include "host/trace/block.h"
+#include "host/trace/blockfile.h"
+#include "host/trace/modmap.h"
+#include "host/trace/routines.h"
 
 #include <fcntl.h>
 

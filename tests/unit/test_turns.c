@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "lib/test.h"
-#include "recorder/access/shadow/turns.c"
+#include "target/access/shadow/turns.c"
 
 enum { LOOKS = 256000, HOT = 5, STEP_NS = 10, REPORT_NS = 6, QUOTA_NS = 250000, BURSTS = 20 };
 

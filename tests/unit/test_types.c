@@ -5,14 +5,14 @@
 
 #include "format/tracefile.h"
 #include "lib/test.h"
-#include "model/model.h"
-#include "monitor/correlate.h"
-#include "symbols/type_symbols.h"
-#include "trace/block.h"
-#include "trace/decode.h"
-#include "trace/typenames.h"
-#include "trace/types.h"
-#include "trace/writer.h"
+#include "study/model/model.h"
+#include "live/drain/correlate.h"
+#include "host/symbols/type_symbols.h"
+#include "host/trace/block.h"
+#include "host/trace/decode.h"
+#include "host/trace/typenames.h"
+#include "host/trace/types.h"
+#include "host/trace/writer.h"
 
 /* ---- rows ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * When it is said that functions have no names, and of which modules. */
-#include "analysis/unnamed.h"
+#include "study/analysis/findings/unnamed.h"
 #include "unit/test_access.h"
 
 enum { LIBSTDCXX_BASE = 0x300000 };

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "checks/untag.h"
+#include "host/checks/untag.h"
 #include "lib/test.h"
 
 #define SHADOW "70368744177664"

@@ -3,16 +3,16 @@
 #include <math.h>
 
 #include "unit/test_analysis.h"
-#include "view/chunks.h"
-#include "view/flame.h"
-#include "view/keys.h"
-#include "view/memory.h"
-#include "view/pattern.h"
-#include "view/points.h"
-#include "view/source.h"
-#include "view/suggest.h"
-#include "view/threads.h"
-#include "view/timeline.h"
+#include "study/layout/chunks.h"
+#include "study/layout/flame.h"
+#include "study/layout/keys.h"
+#include "study/layout/memory.h"
+#include "study/layout/pattern.h"
+#include "study/layout/points.h"
+#include "study/layout/source.h"
+#include "study/layout/suggest.h"
+#include "study/layout/threads.h"
+#include "study/layout/timeline.h"
 
 /* main (1) calls parse (2) and draw (3); parse calls grow (4), which may call itself. Contexts:
  *	1 main  2 main>parse  3 main>draw  4 main>parse>grow  5 main>parse>grow>grow  6 main>draw>grow */

@@ -4,11 +4,11 @@
 
 #include "unit/test_index.h"
 #include "unit/test_trace.h"
-#include "view/moments.h"
-#include "view/points.h"
-#include "view/stored.h"
-#include "view/threads.h"
-#include "view/timeline.h"
+#include "study/layout/moments.h"
+#include "study/layout/points.h"
+#include "study/layout/stored.h"
+#include "study/layout/threads.h"
+#include "study/layout/timeline.h"
 
 struct pair {
 	struct view_trace *with, *without;

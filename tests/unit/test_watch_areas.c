@@ -2,7 +2,7 @@
  * The table of live areas behind the toolkit and `heapwise watch`. */
 #include "format/shadow.h"
 #include "lib/test.h"
-#include "watch/areas.h"
+#include "live/watch/areas.h"
 
 static const u64 small_page = HW_HEAP_START + (3ull << 36); /* slots of 64 bytes */
 

@@ -5,7 +5,7 @@
 
 #include "format/shadow.h"
 #include "lib/test.h"
-#include "watch/policy.h"
+#include "live/watch/policy.h"
 
 enum { STEP_NS = 10000000, FAULT_NS = 5000, ARM_NS = 1500, OPEN_NS = 300 };
 static const u64 SECOND = 1000000000;

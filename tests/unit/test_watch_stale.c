@@ -4,7 +4,7 @@
 
 #include "format/shadow.h"
 #include "lib/test.h"
-#include "watch/stale.h"
+#include "live/watch/stale.h"
 
 static const u64 page = HW_HEAP_START + (3ull << 36); /* slots of 64 bytes */
 enum { AREAS = 2000 };

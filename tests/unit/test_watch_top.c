@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which points have most bytes that live, of all threads and of one. */
 #include "lib/test.h"
-#include "watch/top.h"
+#include "live/watch/top.h"
 
 enum { AREAS = 600, THREADS = 3, POINTS = 20 };
 

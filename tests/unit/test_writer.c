@@ -7,8 +7,8 @@
 
 #include "heapwise/writer.h"
 #include "lib/test.h"
-#include "trace/reader.h"
-#include "trace/symtab.h"
+#include "host/trace/reader.h"
+#include "host/trace/symtab.h"
 
 /* What a trace has, counted. */
 struct counted {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Picks the CPU's folder; every file in it has a neighbour of the same name. */
-#ifndef HW_FORMAT_ARCH_H
-#define HW_FORMAT_ARCH_H
+#ifndef FORMAT_ARCH_ARCH_H
+#define FORMAT_ARCH_ARCH_H
 
 #if defined(__x86_64__)
 #include "format/arch/x86_64/machine_arch.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The address that a pointer means. Picks the CPU's folder. */
-#ifndef HW_FORMAT_TAG_H
-#define HW_FORMAT_TAG_H
+#ifndef FORMAT_ARCH_TAG_H
+#define FORMAT_ARCH_TAG_H
 
 #include "format/types.h"
 

@@ -4,8 +4,8 @@
  * What a compiler is told is HW_SHADOW_OFFSET; changing it makes programs that were instrumented before
  * unusable, so the board's version changes, too. All of it must be out of the way of what the kernel
  * maps by itself: programs, libraries, stacks, with legacy layouts (ulimit -s unlimited), too. */
-#ifndef HW_FORMAT_SHADOW_ARCH_H
-#define HW_FORMAT_SHADOW_ARCH_H
+#ifndef FORMAT_ARCH_AARCH64_SHADOW_ARCH_H
+#define FORMAT_ARCH_AARCH64_SHADOW_ARCH_H
 
 #define HW_SHADOW_OFFSET_TEXT 0x400000000000
 #define HW_SHADOW_OFFSET 0x400000000000ull

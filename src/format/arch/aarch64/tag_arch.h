@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The top byte of a pointer is the program's: the processor does not look at it. */
-#ifndef HW_FORMAT_TAG_ARCH_H
-#define HW_FORMAT_TAG_ARCH_H
+#ifndef FORMAT_ARCH_AARCH64_TAG_ARCH_H
+#define FORMAT_ARCH_AARCH64_TAG_ARCH_H
 
 enum { HW_POINTER_TAGS = 1 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Reads the counter; see format/ticks.h. */
-#ifndef HW_FORMAT_TICKS_ARCH_H
-#define HW_FORMAT_TICKS_ARCH_H
+#ifndef FORMAT_ARCH_AARCH64_TICKS_ARCH_H
+#define FORMAT_ARCH_AARCH64_TICKS_ARCH_H
 
 #include "format/types.h"
 

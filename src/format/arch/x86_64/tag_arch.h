@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Pointers are addresses, all 64 bits of them. */
-#ifndef HW_FORMAT_TAG_ARCH_H
-#define HW_FORMAT_TAG_ARCH_H
+#ifndef FORMAT_ARCH_X86_64_TAG_ARCH_H
+#define FORMAT_ARCH_X86_64_TAG_ARCH_H
 
 enum { HW_POINTER_TAGS = 0 };
 

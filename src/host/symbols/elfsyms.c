@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ * Reads a module's symbol tables into one sorted array and searches it.
+ * Runs on the host. Never asks libdwfl for an address: its search is linear in the symbols. */
+#include "host/symbols/elfsyms.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/base/err.h"
+#include "host/base/strbuf.h"
+#include "host/base/vec.h"
+#include "host/symbols/ada_names.h"
+#include "host/symbols/plt.h"
+
+/* How far the search goes back through symbols that overlap; real tables nest two or three deep. */
+enum { NESTING_MAX = 64 };
+
+/* ELF for ARM marks code and data with $x, $d, $t, with or without a suffix. */
+static bool is_mapping_symbol(const char *name)
+{
+	return name[0] == '$' && strchr("xdta", name[1]) && (!name[2] || name[2] == '.');
+}
+
+static bool is_code(const GElf_Sym *symbol, GElf_Word section, const char *name)
+{
+	u8 type = GELF_ST_TYPE(symbol->st_info);
+
+	if (section == SHN_UNDEF || section == SHN_ABS || !name || !name[0])
+		return false;
+	if (type == STT_NOTYPE)
+		return !is_mapping_symbol(name);
+	return type == STT_FUNC || type == STT_GNU_IFUNC;
+}
+
+/* End of the section that holds a symbol without size; 0 if it lies outside of any code. */
+static u64 section_end(Elf *elf, GElf_Word section, GElf_Addr bias, u64 address)
+{
+	Elf_Scn *scn = elf_getscn(elf, section);
+	GElf_Shdr header;
+
+	if (!scn || !gelf_getshdr(scn, &header) || !(header.sh_flags & SHF_EXECINSTR))
+		return 0;
+	if (address - bias - header.sh_addr >= header.sh_size)
+		return 0;
+	return header.sh_addr + header.sh_size + bias;
+}
+
+/* Public names before local ones, sized before unsized; then what a programmer would have written:
+ * malloc before __libc_malloc. */
+static u8 symbol_rank(const GElf_Sym *symbol, const char *name)
+{
+	u8 rank = 0;
+
+	if (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE)
+		rank |= ELFSYM_LABEL;
+	if (!symbol->st_size)
+		rank |= ELFSYM_UNSIZED;
+	if (GELF_ST_BIND(symbol->st_info) == STB_LOCAL)
+		rank |= ELFSYM_LOCAL;
+	if (name[0] == '_' && name[1] != 'Z' && name[1] != 'R')
+		rank |= (u8)(strspn(name, "_") & 7);
+	return rank;
+}
+
+static int add_symbol(struct elfsyms *self, Dwfl_Module *module, int index, GElf_Addr module_bias)
+{
+	GElf_Sym symbol;
+	GElf_Addr address;
+	GElf_Word section;
+	Dwarf_Addr bias;
+	Elf *elf;
+	const char *name = dwfl_module_getsym_info(module, index, &symbol, &address, &section, &elf,
+						   &bias);
+	struct elfsym new = { 0 };
+
+	if (!name || !is_code(&symbol, section, name))
+		return 0;
+	new.start = address - module_bias;
+	new.end = new.start + symbol.st_size;
+	new.name = name;
+	new.rank = symbol_rank(&symbol, name);
+	if (!symbol.st_size)
+		new.end = section_end(elf, section, bias, address) - module_bias;
+	if (new.end <= new.start)
+		return 0;
+	if (GELF_ST_BIND(symbol.st_info) == STB_LOCAL)
+		self->has_local = true;
+	return vec_push(self, new) ? 0 : ERR_MEMORY;
+}
+
+static int compare_symbols(const void *a, const void *b)
+{
+	const struct elfsym *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank - y->rank;
+	return strcmp(x->name, y->name);
+}
+
+/* Keeps the best name of each address, lets symbols without size end where the next one starts, and
+ * drops labels inside of functions. In a table of exported names alone the next one may be far,
+ * with hidden functions between: there a symbol without size (compilers make them of unreachable
+ * code) says nothing about what follows it. */
+static void tidy(struct elfsyms *self)
+{
+	u64 kept = 0, reach = 0, sized_reach = 0;
+
+	for (u64 i = 0; i < self->count; i++) {
+		struct elfsym symbol = self->data[i];
+		bool unsized = symbol.rank & ELFSYM_UNSIZED;
+		u64 next = i + 1;
+
+		if (kept && self->data[kept - 1].start == symbol.start)
+			continue;
+		if (unsized && (symbol.start < sized_reach || !self->has_local))
+			continue;
+		while (unsized && next < self->count && self->data[next].start == symbol.start)
+			next++;
+		if (unsized && next < self->count && self->data[next].start < symbol.end)
+			symbol.end = self->data[next].start;
+		if (!unsized && symbol.end > sized_reach)
+			sized_reach = symbol.end;
+		if (symbol.end > reach)
+			reach = symbol.end;
+		symbol.reach = reach;
+		self->data[kept++] = symbol;
+	}
+	self->count = kept;
+}
+
+/* GNAT's binder gives each of its programs a function adainit. */
+static void mark_ada(struct elfsyms *self)
+{
+	bool ada = false;
+
+	for (u64 i = 0; i < self->count && !ada; i++)
+		ada = !strcmp(self->data[i].name, "adainit");
+	for (u64 i = 0; i < self->count && ada; i++)
+		self->data[i].ada = ada_is_possible(self->data[i].name);
+}
+
+int elfsyms_read(struct elfsyms *self, Dwfl_Module *module)
+{
+	int count = dwfl_module_getsymtab(module);
+	GElf_Addr module_bias = 0;
+	Elf *elf = dwfl_module_getelf(module, &module_bias);
+
+	for (int i = 1; i < count; i++)
+		if (add_symbol(self, module, i, module_bias))
+			return ERR_MEMORY;
+	if (elf && plt_read(self, elf))
+		return ERR_MEMORY;
+	if (self->count)
+		qsort(self->data, self->count, sizeof(*self->data), compare_symbols);
+	tidy(self);
+	mark_ada(self);
+	return 0;
+}
+
+void elfsyms_release(struct elfsyms *self)
+{
+	vec_release(self);
+	self->has_local = false;
+}
+
+const struct elfsym *elfsyms_find(const struct elfsyms *self, u64 address)
+{
+	u64 low = 0, high = self->count;
+
+	while (low < high) {
+		u64 middle = low + (high - low) / 2;
+
+		if (self->data[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (u32 back = 0; low > 0 && back < NESTING_MAX; back++) {
+		const struct elfsym *symbol = &self->data[--low];
+
+		if (address < symbol->end)
+			return symbol;
+		if (address >= symbol->reach)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Linkers of old left the version in the names of the full table: memcpy@@GLIBC_2.14. */
+static const char *without_version(const char *name, struct names *names)
+{
+	const char *at = strchr(name, '@');
+
+	return at && at > name ? names_keep_bytes(names, name, (u64)(at - name)) : name;
+}
+
+const char *elfsym_readable(const struct elfsym *symbol, struct names *names)
+{
+	const char *readable = names_readable(names, without_version(symbol->name, names));
+	struct strbuf text = { 0 };
+
+	if (!symbol->plt && !symbol->ada)
+		return readable;
+	if (symbol->ada)
+		ada_name_add(&text, symbol->name);
+	else
+		strbuf_addf(&text, "%s@plt", readable);
+	readable = names_keep(names, strbuf_text(&text));
+	strbuf_release(&text);
+	return readable;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ * Addresses in modules → functions, files, lines and inlined frames.
+ *
+ *	struct symbolizer *symbolizer = symbolizer_new(NULL, err);
+ *	symbolizer_add(symbolizer, &(struct symbolizer_module){ .path = "/usr/bin/jq" }, &id, err);
+ *	symbolizer_resolve(symbolizer, id, addresses, count, answers, err);
+ *	… answers[i].frames[0].function
+ *	symbolizer_free(symbolizer);
+ *
+ * Debug info is looked for in the module itself, in minidebuginfo, in separate files (by build-id
+ * and by debuglink, in the usual places and in debug_path), in .dwo files, in dwz's common files,
+ * and on debuginfod servers if the environment names some in DEBUGINFOD_URLS, never otherwise.
+ * Not thread-safe. */
+#ifndef HOST_SYMBOLS_SYMBOLIZER_H
+#define HOST_SYMBOLS_SYMBOLIZER_H
+
+#include "host/trace/symtab.h"
+
+struct symbolizer;
+
+struct symbolizer_options {
+	bool no_inlines;        /* only the function that has the code, at its own line */
+	const char *debug_path; /* more folders with debug files, colon-separated; may be NULL */
+};
+
+struct symbolizer_module {
+	const char *path;
+	const u8 *build_id; /* a file with another one is not used; none = take what is there */
+	u32 build_id_bytes;
+	u32 arch; /* ELF e_machine, 0 = any */
+};
+
+enum symbolizer_state {
+	SYMBOLIZER_UNREAD,   /* not asked for yet, or dropped */
+	SYMBOLIZER_MISSING,  /* no file, another file, or one that cannot be read */
+	SYMBOLIZER_STRIPPED, /* only the dynamic symbol table */
+	SYMBOLIZER_SYMBOLS,  /* symbol table without debug info */
+	SYMBOLIZER_DEBUG,    /* debug info */
+};
+
+/* frames[0] is the innermost; none if nothing is known. Owned by the symbolizer. */
+struct symbolizer_answer {
+	const struct symbol_frame *frames;
+	u32 frame_count;
+};
+
+/* options may be NULL. NULL and err on failure. */
+struct symbolizer *symbolizer_new(const struct symbolizer_options *options, struct err *err);
+void symbolizer_free(struct symbolizer *self);
+
+/* Tells of a module, whose file is read when it is first asked for; *module is its number. One that was
+ * told before keeps its number. */
+int symbolizer_add(struct symbolizer *self, const struct symbolizer_module *description,
+		   u32 *module, struct err *err);
+
+/* Reads the module's file now. A missing or damaged file is no error. */
+int symbolizer_open(struct symbolizer *self, u32 module, struct err *err);
+
+/* Reads more of what will be needed if many of the module's addresses are asked for, as long as go_on(asked) says so. */
+void symbolizer_read_ahead(struct symbolizer *self, u32 module, bool (*go_on)(void *), void *asked);
+
+/* The debug info of a module that is open, NULL if it is not or has none. The symbolizer's. */
+struct Dwarf;
+struct Dwarf *symbolizer_dwarf(const struct symbolizer *self,
+			       const struct symbolizer_module *description);
+
+/* Addresses are ascending, relative to the module's base, and point at or into the instruction (a
+ * return address less 1). A missing or damaged file is no error: it gives no frames. */
+int symbolizer_resolve(struct symbolizer *self, u32 module, const u64 *addresses, u64 count,
+		       struct symbolizer_answer *answers, struct err *err);
+
+/* Answers them now and keeps the answers for symbolizer_resolve. */
+int symbolizer_resolve_ahead(struct symbolizer *self, u32 module, const u64 *addresses, u64 count, struct err *err);
+
+/* The name of the type whose symbol (type_symbols.h) covers the address, or whose vtable (rtti.h) is there, "" if
+ * there is none. Owned by the
+ * symbolizer. */
+int symbolizer_type(struct symbolizer *self, u32 module, u64 address, const char **name,
+		    struct err *err);
+
+enum symbolizer_state symbolizer_state(const struct symbolizer *self, u32 module);
+
+/* Closes the module's files and frees what was read of them; answers stay. */
+void symbolizer_drop(struct symbolizer *self, u32 module);
+
+#endif

@@ -1,0 +1,787 @@
+/* SPDX-License-Identifier: MIT
+ * The table of functions that allocate for others, and the search in a stack.
+ * Host. */
+#include "host/symbols/types/frame.h"
+
+#include <string.h>
+
+enum { REFINE_FRAMES = 6, REFINE_NODE_FRAMES = 24 };
+
+/* Which template argument, and what it stands for. */
+enum shape {
+	ELEMENT,   /* the argument itself */
+	POINTEE,   /* what it points to */
+	ALLOCATED, /* it is an allocator: of its own first argument */
+	LAST,      /* the last argument */
+	ENTRY,     /* this argument and the next are key and value */
+	POLICY,    /* it is a policy with key and value, or a value, as arguments */
+	OWNED,     /* the argument, or what it is a slice of: [T], str */
+	TUPLE,     /* a hash table's entry: (K, V), (K, ()) */
+};
+
+struct rule {
+	const char *path;
+	u8 argument, shape;
+	u8 confidence;
+	const char *function; /* only functions whose names begin so; NULL = all */
+	const char *format;   /* around the type, "%s" or NULL */
+};
+
+static const struct rule rules[] = {
+	/* C++ library: allocators */
+	{"std::allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"std::__new_allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"std::__allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"__gnu_cxx::new_allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"__gnu_cxx::malloc_allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"__gnu_cxx::__mt_alloc", 0, ELEMENT, TYPE_LIKELY, "allocate", NULL},
+	{"__gnu_cxx::__alloc_traits", 0, ALLOCATED, TYPE_EXACT, "allocate", NULL},
+	{"std::allocator_traits", 0, ALLOCATED, TYPE_EXACT, "allocate", NULL},
+	{"std::pmr::polymorphic_allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"std::__allocate_guarded", 0, ALLOCATED, TYPE_EXACT, NULL, NULL},
+	{"std::__allocate_at_least", 0, ALLOCATED, TYPE_EXACT, NULL, NULL},
+	{"std::get_temporary_buffer", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"std::_Temporary_buffer", 1, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::__detail::_Hashtable_alloc", 0, ALLOCATED, TYPE_LIKELY, "_M_allocate_node", NULL},
+	/* C++ library: objects */
+	{"std::make_unique", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"std::make_unique_for_overwrite", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"std::__detail::__unique_ptr_t_make_unique", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"std::make_shared", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::allocate_shared", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::__shared_count::__shared_count", 0, POINTEE, TYPE_LIKELY, NULL, "std::shared_ptr<%s> count"},
+	{"std::_Function_base::_Base_manager", 0, ELEMENT, TYPE_LIKELY, "_M_", NULL},
+	{"std::__function::__func", 0, ELEMENT, TYPE_LIKELY, "__clone", NULL},
+	{"std::__function::__value_func::__value_func", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::any::_Manager_external", 0, ELEMENT, TYPE_EXACT, "_S_", NULL},
+	{"std::__any_imp::_LargeHandler", 0, ELEMENT, TYPE_EXACT, "__create", NULL},
+	/* C++ library: containers, where their allocators are not seen */
+	{"std::basic_string", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::string", 0, ELEMENT, TYPE_LIKELY, NULL, "char"},
+	{"std::vector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::_Vector_base", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::__split_buffer", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::_Bvector_base", 0, ELEMENT, TYPE_LIKELY, NULL, "unsigned long"},
+	{"std::deque", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::_Deque_base", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::list", 0, ELEMENT, TYPE_LIKELY, NULL, "std::list<%s> node"},
+	{"std::_List_base", 0, ELEMENT, TYPE_LIKELY, NULL, "std::list<%s> node"},
+	{"std::forward_list", 0, ELEMENT, TYPE_LIKELY, NULL, "std::forward_list<%s> node"},
+	{"std::map", 0, ENTRY, TYPE_LIKELY, NULL, "std::map<%s> node"},
+	{"std::multimap", 0, ENTRY, TYPE_LIKELY, NULL, "std::multimap<%s> node"},
+	{"std::set", 0, ELEMENT, TYPE_LIKELY, NULL, "std::set<%s> node"},
+	{"std::multiset", 0, ELEMENT, TYPE_LIKELY, NULL, "std::multiset<%s> node"},
+	{"std::_Rb_tree", 1, ELEMENT, TYPE_LIKELY, NULL, "std::_Rb_tree_node<%s>"},
+	{"std::__tree", 0, ELEMENT, TYPE_LIKELY, NULL, "std::__tree_node<%s, void*>"},
+	{"std::basic_filebuf", 0, ELEMENT, TYPE_LIKELY, "_M_allocate", NULL},
+	{"std::valarray", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"std::__valarray_get_storage", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	/* Heapwise's own header */
+	{"heapwise::new_array", 0, LAST, TYPE_EXACT, NULL, NULL},
+	{"heapwise::new_array_zeroed", 0, LAST, TYPE_EXACT, NULL, NULL},
+	/* Boost */
+	{"boost::container::new_allocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"boost::container::allocator_traits", 0, ALLOCATED, TYPE_EXACT, "allocate", NULL},
+	{"boost::container::dtl::allocator_version_traits", 0, ALLOCATED, TYPE_EXACT, "allocat", NULL},
+	{"boost::container::vector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"boost::container::small_vector_base", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"boost::container::deque_base", 0, ALLOCATED, TYPE_LIKELY, NULL, NULL},
+	{"boost::circular_buffer", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"boost::make_shared", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"boost::make_unique", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"boost::detail::shared_count::shared_count", 0, ELEMENT, TYPE_LIKELY, NULL,
+	 "boost::shared_ptr<%s> count"},
+	{"boost::any::holder", 0, ELEMENT, TYPE_LIKELY, "clone", "boost::any::holder<%s>"},
+	{"boost::unordered::detail::node_constructor", 0, ALLOCATED, TYPE_LIKELY, NULL, NULL},
+	{"boost::scoped_array", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	/* Abseil */
+	{"absl::container_internal::raw_hash_set", 0, POLICY, TYPE_LIKELY, NULL, "absl hash table<%s> slots"},
+	{"absl::container_internal::btree", 0, POLICY, TYPE_LIKELY, NULL, "absl btree<%s> node"},
+	{"absl::container_internal::btree_node", 0, POLICY, TYPE_LIKELY, NULL, "absl btree<%s> node"},
+	{"absl::inlined_vector_internal::MallocAdapter", 0, ALLOCATED, TYPE_EXACT, NULL, NULL},
+	{"absl::inlined_vector_internal::Storage", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"absl::InlinedVector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"absl::FixedArray", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"absl::make_unique", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	/* folly */
+	{"folly::fbvector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"folly::small_vector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"folly::fbstring_core", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"folly::f14::detail::F14Table", 0, POLICY, TYPE_LIKELY, NULL, "folly F14 table<%s> chunks"},
+	{"folly::SysAllocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	{"folly::AlignedSysAllocator", 0, ELEMENT, TYPE_EXACT, "allocate", NULL},
+	/* LLVM */
+	{"llvm::SmallVectorTemplateBase", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"llvm::SmallVectorTemplateCommon", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"llvm::SmallVectorImpl", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"llvm::SmallVector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"llvm::DenseMap", 0, ENTRY, TYPE_LIKELY, NULL, "llvm::DenseMap<%s> buckets"},
+	{"llvm::SmallDenseMap", 0, ENTRY, TYPE_LIKELY, NULL, "llvm::DenseMap<%s> buckets"},
+	{"llvm::StringMapEntry", 0, ELEMENT, TYPE_LIKELY, "create", "llvm::StringMap<%s> entry"},
+	{"llvm::BumpPtrAllocatorImpl", 0, ELEMENT, TYPE_LIKELY, "StartNewSlab", "llvm::BumpPtrAllocator slab"},
+	/* Qt */
+	{"QTypedArrayData", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"QArrayDataPointer", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"QVector", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"QList", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"QVarLengthArray", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"QVLABase", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"QMapData", 0, ENTRY, TYPE_LIKELY, "createNode", "QMap<%s> node"},
+	{"QMap", 0, ENTRY, TYPE_LIKELY, NULL, "QMap<%s> node"},
+	{"QHash", 0, ENTRY, TYPE_LIKELY, NULL, "QHash<%s> node"},
+	{"QHashPrivate::Span", 0, POLICY, TYPE_LIKELY, NULL, "QHash<%s> span"},
+	{"QHashPrivate::Data", 0, POLICY, TYPE_LIKELY, NULL, "QHash<%s> spans"},
+	{"QtSharedPointer::ExternalRefCountWithContiguousData", 0, ELEMENT, TYPE_EXACT, NULL, NULL},
+	{"QSharedPointer", 0, ELEMENT, TYPE_LIKELY, "create", NULL},
+	/* Rust */
+	{"alloc::boxed::Box", 0, OWNED, TYPE_LIKELY, NULL, NULL},
+	{"alloc::raw_vec::RawVec", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::vec::Vec", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::vec::from_elem", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::slice::hack::to_vec", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::collections::vec_deque::VecDeque", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::collections::binary_heap::BinaryHeap", 0, ELEMENT, TYPE_LIKELY, NULL, NULL},
+	{"alloc::rc::Rc", 0, ELEMENT, TYPE_LIKELY, NULL, "alloc::rc::Rc<%s> block"},
+	{"alloc::sync::Arc", 0, ELEMENT, TYPE_LIKELY, NULL, "alloc::sync::Arc<%s> block"},
+	{"alloc::collections::btree::node::NodeRef", 1, ENTRY, TYPE_LIKELY, NULL, "alloc::collections::btree::node::LeafNode<%s>"},
+	{"alloc::collections::btree::map::BTreeMap", 0, ENTRY, TYPE_LIKELY, NULL, "alloc::collections::btree::node::LeafNode<%s>"},
+	{"alloc::collections::linked_list::LinkedList", 0, ELEMENT, TYPE_LIKELY, "push", "LinkedList<%s> node"},
+	{"hashbrown::raw::RawTable", 0, TUPLE, TYPE_LIKELY, NULL, NULL},
+	{"alloc::string::String", 0, ELEMENT, TYPE_LIKELY, NULL, "u8"},
+	{"alloc::str", 0, ELEMENT, TYPE_LIKELY, NULL, "u8"},
+};
+
+/* Functions of the C library, by any of the names that they have there. */
+static const struct {
+	const char *function, *type;
+} c_functions[] = {
+	{"fopen", "FILE"},
+	{"fopen64", "FILE"},
+	{"_IO_fopen", "FILE"},
+	{"_IO_new_fopen", "FILE"},
+	{"__fopen_internal", "FILE"},
+	{"fdopen", "FILE"},
+	{"_IO_fdopen", "FILE"},
+	{"_IO_new_fdopen", "FILE"},
+	{"popen", "FILE"},
+	{"_IO_popen", "FILE"},
+	{"_IO_new_popen", "FILE"},
+	{"tmpfile", "FILE"},
+	{"tmpfile64", "FILE"},
+	{"fmemopen", "FILE"},
+	{"fopencookie", "FILE"},
+	{"_IO_fopencookie", "FILE"},
+	{"open_memstream", "FILE"},
+	{"__open_memstream", "FILE"},
+	{"opendir", "DIR"},
+	{"__opendir", "DIR"},
+	{"fdopendir", "DIR"},
+	{"__fdopendir", "DIR"},
+	{"__alloc_dir", "DIR"},
+	{"_IO_file_doallocate", "char"},
+	{"_IO_wfile_doallocate", "wchar_t"},
+	{"strdup", "char"},
+	{"__strdup", "char"},
+	{"strndup", "char"},
+	{"__strndup", "char"},
+	{"getline", "char"},
+	{"__getline", "char"},
+	{"getdelim", "char"},
+	{"__getdelim", "char"},
+	{"_IO_getdelim", "char"},
+	{"asprintf", "char"},
+	{"__asprintf", "char"},
+	{"vasprintf", "char"},
+	{"__vasprintf", "char"},
+	{"__vasprintf_internal", "char"},
+	{"getcwd", "char"},
+	{"__getcwd", "char"},
+	{"realpath", "char"},
+	{"__realpath", "char"},
+	{"canonicalize_file_name", "char"},
+	{"wcsdup", "wchar_t"},
+	{"__wcsdup", "wchar_t"},
+};
+
+static const char *c_function_type(const char *function)
+{
+	for (u32 i = 0; i < sizeof c_functions / sizeof *c_functions; i++)
+		if (strcmp(c_functions[i].function, function) == 0)
+			return c_functions[i].type;
+	return NULL;
+}
+
+/* ---- frames without a type of their own ---- */
+
+static bool starts_with_any(const char *text, const char *const *list, u32 count)
+{
+	for (u32 i = 0; i < count; i++)
+		if (strncmp(text, list[i], strlen(list[i])) == 0)
+			return true;
+	return false;
+}
+
+#define STARTS_WITH_ANY(text, list) starts_with_any(text, list, sizeof(list) / sizeof *(list))
+
+/* Helpers that stand between an allocator and its container. Of libraries that also are applications
+ * of themselves only the parts that do nothing else. */
+static bool is_helper(const char *path)
+{
+	static const char *const list[] = {
+		"std::",           "__gnu_cxx::",     "core::",           "alloc::",
+		"__rust_alloc",    "__rdl_alloc",     "__rustc",          "hashbrown::",
+		"boost::container::", "boost::allocator_", "boost::detail::", "boost::unordered::",
+		"absl::container_internal::", "absl::inlined_vector_internal::", "absl::base_internal::",
+		"folly::detail::", "folly::f14::",    "folly::checked",   "llvm::allocate_buffer",
+		"llvm::safe_",     "llvm::SmallVectorBase", "QArrayData::", "QListData::",
+		"QHashData::",     "QMapDataBase::",  "QtPrivate::",      "QHashPrivate::",
+		"QtSharedPointer::", "heapwise::",
+	};
+
+	return STARTS_WITH_ANY(path, list);
+}
+
+/* Functions that run code of others. */
+static bool runs_others(struct span function)
+{
+	static const char *const list[] = {"construct", "_M_construct", "_Construct", "__invoke",
+					   "invoke",    "_M_invoke",    "operator()", "call_once",
+					   "_M_run",    "_S_construct", "destroy",    "__uninitialized",
+					   "uninitialized", "drop_in_place", "__rust_begin_short_backtrace",
+					   "{shim:",    "{{vtable.shim"};
+
+	for (u32 i = 0; i < sizeof list / sizeof *list; i++)
+		if (span_starts(function, list[i]))
+			return true;
+	return function.bytes && function.text[0] == '~';
+}
+
+static bool is_constructor(const struct name_parts *parts)
+{
+	struct span last, class;
+
+	if (parts->count < 2)
+		return false;
+	last = parts->parts[parts->count - 1].name;
+	class = parts->parts[parts->count - 2].name;
+	if (span_is(parts->parts[0].name, "alloc")) /* Rust's alloc::alloc::alloc constructs nothing */
+		return false;
+	return last.bytes == class.bytes && memcmp(last.text, class.text, last.bytes) == 0;
+}
+
+/* ---- rules ---- */
+
+/* The rule for the longest beginning of the path, and the number of the part that has the arguments. */
+static const struct rule *find_rule(struct frame_search *self, const struct name_parts *parts, u32 *at)
+{
+	struct span last = parts->parts[parts->count - 1].name;
+
+	for (u32 count = parts->count; count > 0; count--) {
+		name_path(parts, count, &self->path);
+		for (u32 i = 0; i < sizeof rules / sizeof *rules; i++) {
+			const struct rule *rule = &rules[i];
+
+			if (strcmp(rule->path, strbuf_text(&self->path)) != 0 ||
+			    (rule->function && !span_starts(last, rule->function)))
+				continue;
+			*at = count - 1;
+			return rule;
+		}
+	}
+	return NULL;
+}
+
+/* Somebody's own allocator: "Arena::Allocator<Foo>::allocate". */
+static bool is_allocator(const struct name_parts *parts)
+{
+	const struct name_part *class;
+
+	if (parts->count < 2)
+		return false;
+	class = &parts->parts[parts->count - 2];
+	return span_starts(parts->parts[parts->count - 1].name, "allocate") && class->is_template &&
+	       (memmem(class->name.text, class->name.bytes, "lloc", 4) ||
+		memmem(class->name.text, class->name.bytes, "LLOC", 4));
+}
+
+/* Rust's old names have T for whatever it is. */
+static bool is_placeholder(struct span type)
+{
+	return !type.bytes || span_is(type, "_") ||
+	       (type.bytes == 1 && type.text[0] >= 'A' && type.text[0] <= 'Z');
+}
+
+static struct span argument(const struct name_part *part, u32 which)
+{
+	return which < part->argument_count ? part->arguments[which] : (struct span){"", 0};
+}
+
+/* The arguments of a type's last template. */
+static bool arguments_of(struct span type, struct name_part *part)
+{
+	struct name_parts parts;
+
+	if (!name_parse_span(type, &parts) || !parts.parts[parts.count - 1].is_template)
+		return false;
+	*part = parts.parts[parts.count - 1];
+	return part->argument_count;
+}
+
+static bool add_one(struct strbuf *out, struct span type)
+{
+	if (is_placeholder(type))
+		return false;
+	if (type.bytes > 2 && memcmp(type.text + type.bytes - 2, "[]", 2) == 0)
+		type = span_between(type.text, type.text + type.bytes - 2);
+	type_add_readable(out, type);
+	return true;
+}
+
+static bool add_entry(struct strbuf *out, const struct name_part *part, u32 which)
+{
+	if (!add_one(out, argument(part, which)))
+		return false;
+	strbuf_add(out, ", ");
+	return add_one(out, argument(part, which + 1));
+}
+
+/* "[T]" and "str", but not "[T; 5]". */
+static struct span slice_element(struct span type)
+{
+	const char *end = type.text + type.bytes;
+
+	if (span_is(type, "str"))
+		return span_of("u8");
+	if (type.bytes < 3 || type.text[0] != '[' || name_skip_brackets(type.text, end) != end ||
+	    name_find_outside(type.text + 1, end - 1, ";") != end - 1)
+		return type;
+	return span_between(type.text + 1, end - 1);
+}
+
+/* p = behind the '<' of "<T as Trait>": the " as ", or end if there is none; NULL if that is no such name. */
+static const char *find_as(const char *p, const char *end)
+{
+	while (p && (p = name_find_outside(p, end, " ")) && p < end && strncmp(p, " as ", 4) != 0)
+		p++;
+	return p;
+}
+
+static bool span_ends(struct span span, const char *text)
+{
+	size_t bytes = strlen(text);
+
+	return span.bytes >= bytes && memcmp(span.text + span.bytes - bytes, text, bytes) == 0;
+}
+
+/* Rust's functions of what they copy: "<str as alloc::borrow::ToOwned>::to_owned", "<[u8]>::to_vec",
+ * "<u32 as alloc::vec::spec_from_elem::SpecFromElem>::from_elem", "<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec". */
+static bool add_copied(struct strbuf *out, const char *function, struct span last)
+{
+	const char *end = *function == '<' ? name_skip_brackets(function, function + strlen(function)) : NULL;
+	const char *as = end ? find_as(function + 1, end - 1) : NULL;
+	struct span type, trait, element;
+	bool is_library, is_element;
+
+	if (!as)
+		return false;
+	type = span_between(function + 1, as);
+	trait = as < end - 1 ? span_between(as + 4, end - 1) : (struct span){"", 0};
+	element = slice_element(type);
+	is_library = span_starts(trait, "alloc::") || span_starts(trait, "<[_]>::");
+	is_element = span_ends(trait, "::SpecFromElem") || span_ends(trait, "::ConvertVec");
+	if (is_library && is_element)
+		return add_one(out, type);
+	if (element.text == type.text || (trait.bytes && !is_library))
+		return false;
+	return (span_is(type, "str") || span_starts(last, "to_owned") || span_starts(last, "to_vec")) && add_one(out, element);
+}
+
+static bool add_table(struct strbuf *out, struct span entry)
+{
+	const char *end = entry.text + entry.bytes, *comma;
+	struct span key, value;
+
+	if (is_placeholder(entry))
+		return false;
+	comma = entry.text[0] == '(' ? name_find_outside(entry.text + 1, end - 1, ",") : NULL;
+	if (!comma || comma == end - 1) {
+		strbuf_add(out, "hashbrown table<");
+		type_add_readable(out, entry);
+		strbuf_add_char(out, '>');
+		return true;
+	}
+	key = span_between(entry.text + 1, comma);
+	value = span_between(comma + 1, end - 1);
+	strbuf_add(out, span_is(value, "()") ? "HashSet<" : "HashMap<");
+	type_add_readable(out, key);
+	if (!span_is(value, "()")) {
+		strbuf_add(out, ", ");
+		type_add_readable(out, value);
+	}
+	strbuf_add(out, "> table");
+	return true;
+}
+
+static bool add_shape(struct strbuf *out, const struct rule *rule, const struct name_part *part)
+{
+	struct span type = argument(part, rule->argument);
+	struct name_part inner;
+
+	switch ((enum shape)rule->shape) {
+	case ELEMENT:
+		break;
+	case POINTEE:
+		if (type.bytes && type.text[type.bytes - 1] == '*')
+			type.bytes--;
+		break;
+	case LAST:
+		type = argument(part, part->argument_count ? part->argument_count - 1 : 0);
+		break;
+	case ALLOCATED:
+		if (!arguments_of(type, &inner))
+			return false;
+		type = argument(&inner, 0);
+		break;
+	case OWNED:
+		type = slice_element(type);
+		break;
+	case TUPLE:
+		return add_table(out, type);
+	case ENTRY:
+		return add_entry(out, part, rule->argument);
+	case POLICY:
+		if (!arguments_of(type, &inner))
+			return false;
+		if (inner.argument_count > 1)
+			return add_entry(out, &inner, 0);
+		type = argument(&inner, 0);
+		break;
+	}
+	return add_one(out, type);
+}
+
+/* Puts the type into its format and makes that readable, too. */
+static void set_type(struct frame_search *self, const char *format, const char *type)
+{
+	const char *place = format ? strstr(format, "%s") : NULL;
+	struct strbuf text = {0};
+
+	strbuf_clear(&self->type);
+	if (place)
+		strbuf_addf(&text, "%.*s%s%s", (int)(place - format), format, type, place + 2);
+	else
+		strbuf_add(&text, format ? format : type);
+	if (place && (strncmp(format, "std::_", 6) == 0 || strncmp(format, "alloc::collections::", 20) == 0))
+		type_add_readable(&self->type, span_of(strbuf_text(&text)));
+	else
+		strbuf_add(&self->type, strbuf_text(&text));
+	strbuf_release(&text);
+}
+
+static bool apply(struct frame_search *self, const struct rule *rule, const struct name_part *part)
+{
+	struct strbuf type = {0};
+	bool fixed = rule->format && !strstr(rule->format, "%s");
+	bool known = fixed || add_shape(&type, rule, part);
+
+	if (known)
+		set_type(self, rule->format, strbuf_text(&type));
+	strbuf_release(&type);
+	return known;
+}
+
+/* ---- keys that may be there several times ---- */
+
+enum keys { KEYS_UNTOLD, KEYS_UNIQUE, KEYS_EQUAL };
+
+static bool span_has(struct span span, const char *text)
+{
+	return memmem(span.text, span.bytes, text, strlen(text)) != NULL;
+}
+
+/* A hash table says it by its traits: _Hashtable_traits<cached, constant iterators, unique keys>. */
+static enum keys keys_of_traits(const struct name_part *part)
+{
+	struct name_part traits;
+
+	for (u32 i = 0; i < part->argument_count; i++) {
+		if (!span_starts(part->arguments[i], "std::__detail::_Hashtable_traits<") ||
+		    !arguments_of(part->arguments[i], &traits))
+			continue;
+		return span_is(argument(&traits, 2), "true") ? KEYS_UNIQUE : KEYS_EQUAL;
+	}
+	return KEYS_UNTOLD;
+}
+
+/* What a frame of the C++ library says of the container: nodes of map and multimap have one type. */
+static enum keys keys_of(const struct name_parts *parts)
+{
+	static const char *const unique[] = {"map", "set", "unordered_map", "unordered_set"},
+				 *const equal[] = {"multimap", "multiset", "unordered_multimap", "unordered_multiset"};
+	const struct name_part *part = parts->count > 1 ? &parts->parts[1] : &parts->parts[0];
+	struct span last = parts->parts[parts->count - 1].name;
+
+	for (u32 i = 0; i < 4; i++) {
+		if (span_is(part->name, unique[i]))
+			return KEYS_UNIQUE;
+		if (span_is(part->name, equal[i]))
+			return KEYS_EQUAL;
+	}
+	if (span_is(part->name, "_Rb_tree") || span_is(part->name, "__tree") || span_is(part->name, "__hash_table")) {
+		if (span_has(last, "_unique"))
+			return KEYS_UNIQUE;
+		return span_has(last, "_equal") || span_has(last, "_multi") ? KEYS_EQUAL : KEYS_UNTOLD;
+	}
+	for (u32 i = 1; i < parts->count; i++)
+		if (keys_of_traits(&parts->parts[i]))
+			return keys_of_traits(&parts->parts[i]);
+	return KEYS_UNTOLD;
+}
+
+static const char *const tables[] = {"std::unordered_map<", "std::unordered_set<", "std::map<", "std::set<"};
+
+static bool is_of_table(const struct strbuf *type)
+{
+	return STARTS_WITH_ANY(strbuf_text(type), tables) &&
+	       (strcmp(type->text + type->count - 5, " node") == 0 ||
+		(type->count > 8 && strcmp(type->text + type->count - 8, " buckets") == 0));
+}
+
+/* std::map<int, Foo> node → std::multimap<int, Foo> node. */
+static void rename_multi(struct strbuf *type)
+{
+	static const char *const heads[] = {"std::unordered_", "std::"};
+	struct strbuf text = {0};
+
+	for (u32 i = 0; i < 2; i++) {
+		size_t bytes = strlen(heads[i]);
+
+		if (strncmp(type->text, heads[i], bytes) != 0)
+			continue;
+		strbuf_addf(&text, "%smulti%s", heads[i], type->text + bytes);
+		break;
+	}
+	strbuf_clear(type);
+	strbuf_add(type, strbuf_text(&text));
+	strbuf_release(&text);
+}
+
+/* Looks at the frame for which container a node is of. Until one tells, it is only likely to be of the usual one. */
+static bool refine_keys(struct frame_search *self, const struct name_parts *parts)
+{
+	enum keys keys = keys_of(parts);
+
+	if (keys == KEYS_UNTOLD)
+		return --self->more > 0;
+	if (keys == KEYS_EQUAL)
+		rename_multi(&self->type);
+	self->confidence = self->sure;
+	return false;
+}
+
+/* ---- what the block is for ---- */
+
+/* Tables of pointers: the frames around tell whose. False when nothing more is to be found. */
+static bool refine(struct frame_search *self, const struct name_parts *parts)
+{
+	static const struct rule deque = {"", 0, ELEMENT, TYPE_EXACT, NULL, "std::deque<%s> map"};
+	static const struct rule set = {"", 1, ELEMENT, TYPE_EXACT, NULL, "std::unordered_set<%s> buckets"};
+	const struct name_part *part = parts->count > 1 ? &parts->parts[1] : NULL;
+	struct span last = parts->parts[parts->count - 1].name;
+	struct name_part pair;
+
+	if (!part || !span_is(parts->parts[0].name, "std"))
+		return false;
+	if (is_of_table(&self->type))
+		return refine_keys(self, parts);
+	if (span_is(part->name, "_Deque_base") && span_starts(last, "_M_allocate_map"))
+		apply(self, &deque, part);
+	else if (span_is(part->name, "_Hashtable") &&
+		 strcmp(strbuf_text(&self->type), "std::__detail::_Hash_node_base*") == 0) {
+		static const struct rule map = {"", 0, ENTRY, TYPE_EXACT, NULL,
+						"std::unordered_map<%s> buckets"};
+
+		if (span_starts(argument(part, 1), "std::pair<") &&
+		    arguments_of(argument(part, 1), &pair))
+			apply(self, &map, &pair);
+		else
+			apply(self, &set, part);
+		return refine_keys(self, parts);
+	}
+	return --self->more > 0;
+}
+
+/* Rust's compiler makes one function of those whose code is the same: RawVec<A>::grow_one may be called for a Vec<B>, whose own
+ * functions, being small, are in the caller. */
+static bool refine_vector(struct frame_search *self, const struct name_parts *parts)
+{
+	const struct rule *rule;
+	u32 at;
+
+	name_path(parts, parts->count, &self->path);
+	if (strncmp(strbuf_text(&self->path), "alloc::raw_vec::", 16) == 0)
+		return --self->more > 0;
+	rule = find_rule(self, parts, &at);
+	if (rule && (strcmp(rule->path, "alloc::vec::Vec") == 0 || strstr(rule->path, "VecDeque")))
+		apply(self, rule, &parts->parts[at]);
+	return false;
+}
+
+static bool is_pointer(const struct strbuf *type)
+{
+	return type->count && type->text[type->count - 1] == '*';
+}
+
+static bool found(struct frame_search *self, enum type_confidence confidence)
+{
+	self->found = true;
+	self->confidence = self->sure = confidence;
+	self->more = is_pointer(&self->type) ? REFINE_FRAMES : 0;
+	return self->more > 0;
+}
+
+/* The frame that tells the type may tell the container, too. */
+static bool found_by(struct frame_search *self, const struct name_parts *parts, enum type_confidence confidence)
+{
+	bool more = found(self, confidence);
+
+	if (!is_of_table(&self->type))
+		return more;
+	self->more = REFINE_NODE_FRAMES;
+	if (confidence == TYPE_EXACT)
+		self->confidence = TYPE_LIKELY;
+	return refine_keys(self, parts);
+}
+
+/* A class with operators new of its own; what derives from it may use them, too. */
+static bool own_operator(struct frame_search *self, const struct name_parts *parts, const char *function)
+{
+	struct span class = parts->parts[parts->count - 2].name;
+	const char *end = class.text + class.bytes;
+
+	if (parts->parts[parts->count - 2].is_template)
+		end = name_skip_brackets(end, function + strlen(function));
+	if (!end)
+		return true;
+	strbuf_clear(&self->type);
+	type_add_readable(&self->type,
+			  span_between(parts->parts[0].name.text, end));
+	return found(self, TYPE_GUESS);
+}
+
+/* Whether all that it can allocate is its characters, whatever was inlined: code of the library that runs
+ * nobody else's. A function with template arguments may run somebody's iterators. */
+static bool is_plain_string(const struct name_parts *parts, u32 at)
+{
+	const struct name_part *class = &parts->parts[at];
+
+	return span_is(class->name, "basic_string") && at + 2 == parts->count &&
+	       !parts->parts[at + 1].is_template &&
+	       (class->argument_count < 3 || span_starts(class->arguments[2], "std::allocator<"));
+}
+
+static bool c_function(struct frame_search *self, const struct symbol_frame *frame)
+{
+	const char *type = self->c_library && !self->found ? c_function_type(frame->function) : NULL;
+
+	if (!type)
+		return false;
+	strbuf_clear(&self->type);
+	strbuf_add(&self->type, type);
+	self->single = strcmp(type, "FILE") == 0 || strcmp(type, "DIR") == 0;
+	found(self, TYPE_LIKELY);
+	return true;
+}
+
+/* Functions of the C++ library that throw say what: std::__throw_out_of_range_fmt, operator new. */
+static bool thrown(struct frame_search *self, const struct name_parts *parts)
+{
+	struct span last = parts->parts[parts->count - 1].name;
+
+	if (span_starts(last, "operator new")) {
+		last = span_of("bad_alloc");
+	} else if (parts->count == 2 && span_is(parts->parts[0].name, "std") && span_starts(last, "__throw_")) {
+		last = span_between(last.text + 8, last.text + last.bytes);
+		if (last.bytes > 4 && memcmp(last.text + last.bytes - 4, "_fmt", 4) == 0)
+			last.bytes -= 4;
+	} else {
+		return false;
+	}
+	strbuf_clear(&self->type);
+	if (span_is(last, "ios_failure"))
+		last = span_of("ios_base::failure");
+	strbuf_addf(&self->type, "std::%.*s", (int)last.bytes, last.text);
+	self->single = true;
+	return found(self, TYPE_EXACT);
+}
+
+static bool is_copied(struct frame_search *self, const struct symbol_frame *frame, struct span last)
+{
+	struct strbuf type = {0};
+	bool known = add_copied(&type, frame->function, last);
+
+	if (known)
+		set_type(self, NULL, strbuf_text(&type));
+	strbuf_release(&type);
+	return known;
+}
+
+/* Rust: what is in a box is called, and allocates what it likes. */
+static bool is_call(struct span function)
+{
+	return span_is(function, "call") || span_is(function, "call_mut") || span_is(function, "call_once");
+}
+
+/* Rust: what the closure allocates may be inlined, and without lines nobody knows. */
+static bool may_hide_closure(const struct symbol_frame *frame) { return !frame->line && strstr(frame->function, "{closure#"); }
+
+bool frame_search_step(struct frame_search *self, const struct symbol_frame *frame)
+{
+	static const struct rule own_allocator = {"", 0, ELEMENT, TYPE_LIKELY, NULL, NULL};
+	const struct rule *rule;
+	struct name_parts parts;
+	struct span last;
+	u32 at = 0;
+
+	if (!*frame->function || c_function(self, frame) || !name_parse(frame->function, &parts))
+		return false;
+	if (self->thrown)
+		return thrown(self, &parts);
+	self->thrown = !self->found && strcmp(frame->function, "__cxa_allocate_exception") == 0;
+	if (self->thrown)
+		return true;
+	last = parts.parts[parts.count - 1].name;
+	if (self->found)
+		return self->of_vector ? refine_vector(self, &parts) : refine(self, &parts);
+	if (span_starts(last, "operator new"))
+		return parts.count < 2 || own_operator(self, &parts, frame->function);
+	rule = find_rule(self, &parts, &at);
+	if (rule && strcmp(rule->path, "alloc::boxed::Box") == 0 && is_call(last))
+		return false;
+	if (rule && apply(self, rule, &parts.parts[at])) {
+		/* Without lines nobody knows what was inlined into it. */
+		bool plain = rule->confidence < TYPE_EXACT && !frame->line &&
+			     !is_plain_string(&parts, at);
+		bool more = found_by(self, &parts, plain ? TYPE_GUESS : (enum type_confidence)rule->confidence);
+
+		self->of_vector = strcmp(rule->path, "alloc::raw_vec::RawVec") == 0;
+		if (self->of_vector)
+			self->more = REFINE_FRAMES;
+		return more || self->of_vector;
+	}
+	if (is_copied(self, frame, last))
+		return found(self, frame->line ? TYPE_LIKELY : TYPE_GUESS);
+	if (is_allocator(&parts) && apply(self, &own_allocator, &parts.parts[parts.count - 2]))
+		return found_by(self, &parts, TYPE_LIKELY);
+	if (*frame->function == '<' && is_placeholder(parts.parts[0].name)) /* "<&A as core::alloc::Allocator>::allocate" */
+		return true;
+	name_path(&parts, parts.count, &self->path);
+	return is_helper(strbuf_text(&self->path)) && !is_constructor(&parts) && !runs_others(last) && !may_hide_closure(frame);
+}
+
+void frame_search_release(struct frame_search *self)
+{
+	strbuf_release(&self->type);
+	strbuf_release(&self->path);
+	*self = (struct frame_search){0};
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT
+ * Opens a trace and reads it into a sink. Runs on the host. Never trusts the file: every block is
+ * checked before it is decoded, and what is decoded goes through the guard. */
+#include "host/trace/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/trace/accesses.h"
+#include "host/trace/blocklist.h"
+#include "host/trace/decode.h"
+#include "host/trace/facts.h"
+#include "host/trace/guard.h"
+#include "host/trace/readerfile.h"
+#include "host/trace/routines.h"
+#include "host/trace/types.h"
+
+enum { EVENT_BATCH = 4096 }; /* 192 KiB of events: decoded and used while in the cache */
+
+/*
+ * A file of strangers may have blocks that hardly take any room and unpack to gigabytes. A recorded loop of malloc and free, with a
+ * quarter of a byte for an event, is estimated at 256 times its size; times that a program made up may pack better.
+ */
+enum { MEMORY_ANY = 512 << 20, MEMORY_TIMES = 1024 };
+
+struct trace_reader {
+	int fd;
+	char *path;
+	bool header_damaged;
+	struct block_loader *loader;
+	struct block_list list;
+	struct trace_info info;
+	u64 memory_max; /* of what is made of its blocks, estimated */
+};
+
+/* What one trace_read needs. */
+struct reading {
+	struct trace_reader *reader;
+	const struct trace_read_options *options;
+	struct decoder *decoder;
+	struct guard *guard;
+	struct stream_sink guarded;
+	struct scan_gather gather;
+	u32 decoder_image;
+	struct routine_reader *routines;
+	bool wants_events, wants_accesses, wants_types;
+	u64 memory; /* of what was told so far, estimated */
+	struct event events[EVENT_BATCH];
+};
+
+static int check_header(struct trace_reader *reader, struct err *err)
+{
+	struct hw_trace_header header;
+	u64 got;
+	int failure = block_loader_read(reader->loader, &header, sizeof(header), 0, &got);
+
+	if (failure)
+		return err_set(err, ERR_INPUT, "cannot read %s: %s", reader->path,
+			       strerror(failure));
+	if (got < sizeof(header) || header.magic != HW_TRACE_MAGIC)
+		return err_set(err, ERR_INPUT, "%s is not a Heapwise trace", reader->path);
+	reader->header_damaged = !file_header_intact(&header) || header.version == 0;
+	reader->info.version = reader->header_damaged ? HW_TRACE_VERSION : header.version;
+	if (reader->info.version > HW_TRACE_VERSION)
+		return err_set(err, ERR_INPUT,
+			       "%s: trace version %u is too new; this heapwise reads versions up to %u; use a newer "
+			       "heapwise", reader->path, header.version, HW_TRACE_VERSION);
+	return 0;
+}
+
+static bool is_trusted(void)
+{
+	const char *trust = getenv("HEAPWISE_TRUST");
+
+	return trust && strcmp(trust, "1") == 0;
+}
+
+static int open_file(struct trace_reader *reader, struct err *err)
+{
+	struct stat st;
+
+	reader->fd = open(reader->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (reader->fd < 0 || fstat(reader->fd, &st))
+		return err_set(err, ERR_INPUT, "cannot open %s: %s", reader->path,
+			       strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_INPUT, "%s is not a regular file", reader->path);
+	reader->info.file_bytes = (u64)st.st_size;
+	reader->memory_max = is_trusted() ? UINT64_MAX : MEMORY_ANY + MEMORY_TIMES * reader->info.file_bytes;
+	return 0;
+}
+
+static void summarize(struct trace_reader *reader)
+{
+	struct trace_info *info = &reader->info;
+
+	for (u64 i = 0; i < reader->list.entries.count; i++) {
+		const struct block_entry *entry = &reader->list.entries.data[i];
+
+		if (!entry->type)
+			continue;
+		info->blocks++;
+		if (entry->type == HW_BLOCK_EVENTS)
+			info->events += entry->items;
+		if (entry->type == HW_BLOCK_ACCESSES)
+			info->accesses += entry->items;
+		if (entry->type == HW_BLOCK_ROUTINES)
+			info->routines += entry->items;
+		if (entry->type == HW_BLOCK_TYPES)
+			info->types += entry->items;
+		if (entry->type == HW_BLOCK_SYMBOLS)
+			info->has_symbols = true;
+		if (entry->image != HW_NO_IMAGE && entry->image >= info->images)
+			info->images = (u64)entry->image + 1;
+	}
+	info->complete = reader->list.closed;
+}
+
+struct trace_reader *trace_open(const char *path, struct err *err)
+{
+	struct trace_reader *reader = calloc(1, sizeof(*reader));
+	struct block_range range = {.start = sizeof(struct hw_trace_header)};
+
+	if (!reader)
+		goto no_memory;
+	reader->fd = -1;
+	reader->path = strdup(path);
+	if (!reader->path)
+		goto no_memory;
+	if (open_file(reader, err) < 0)
+		goto fail;
+	reader->loader = block_loader_new(reader->fd);
+	if (!reader->loader)
+		goto no_memory;
+	if (check_header(reader, err) < 0)
+		goto fail;
+	range.end = reader->info.file_bytes;
+	if (block_list_load(&reader->list, reader->loader, range, err) < 0) {
+		err_prefix(err, "%s", path);
+		goto fail;
+	}
+	summarize(reader);
+	return reader;
+no_memory:
+	err_set(err, ERR_MEMORY, "out of memory");
+fail:
+	trace_close(reader);
+	return NULL;
+}
+
+void trace_close(struct trace_reader *reader)
+{
+	if (!reader)
+		return;
+	block_list_release(&reader->list);
+	block_loader_free(reader->loader);
+	if (reader->fd >= 0)
+		close(reader->fd);
+	free(reader->path);
+	free(reader);
+}
+
+const struct trace_info *trace_info(const struct trace_reader *reader) { return &reader->info; }
+
+struct block_list *reader_list(struct trace_reader *reader) { return &reader->list; }
+
+struct block_loader *reader_loader(struct trace_reader *reader) { return reader->loader; }
+
+/* What a reader keeps of a block: columns become rows of structs, others are lists of short numbers and texts. */
+static u64 memory_of(const struct hw_block_header *header)
+{
+	switch (header->type) {
+	case HW_BLOCK_EVENTS:
+	case HW_BLOCK_ROUTINES:
+	case HW_BLOCK_ACCESSES:
+		return 64 * (u64)header->items + header->raw_bytes;
+	case HW_BLOCK_TYPES:
+		return 16 * (u64)header->items + header->raw_bytes;
+	case HW_BLOCK_CONTEXTS:
+		return 128 * (u64)header->items + header->raw_bytes;
+	default:
+		return 16 * (u64)header->raw_bytes;
+	}
+}
+
+/* Counts a block before it is unpacked. */
+static int take_memory(const struct trace_reader *reader, u64 *memory, const struct hw_block_header *header, struct err *err)
+{
+	*memory += memory_of(header);
+	if (*memory <= reader->memory_max)
+		return 0;
+	return err_set(err, ERR_INPUT,
+		       "%s has %llu bytes, but its contents need more than %llu MiB of memory; set HEAPWISE_TRUST=1 if "
+		       "you trust the file",
+		       reader->path, (unsigned long long)reader->info.file_bytes,
+		       (unsigned long long)(reader->memory_max >> 20));
+}
+
+int reader_blocks(struct trace_reader *reader, u32 type,
+		  bool (*use)(void *data, const u8 *payload, u64 bytes, u32 items), void *data, struct err *err)
+{
+	u64 memory = 0;
+
+	for (u64 i = 0; i < reader->list.entries.count; i++) {
+		const struct block_entry *entry = &reader->list.entries.data[i];
+		struct hw_block_header header;
+		const u8 *payload;
+
+		if (entry->type != type ||
+		    block_load_header(reader->loader, entry->offset, &header) != BLOCK_OK ||
+		    header.type != type)
+			continue;
+		if (take_memory(reader, &memory, &header, err) < 0)
+			return ERR_INPUT;
+		if (block_load(reader->loader, entry->offset, &header, &payload) != BLOCK_OK)
+			continue;
+		if (!use(data, payload, header.raw_bytes, header.items))
+			return err_set(err, ERR_MEMORY, "out of memory");
+	}
+	return 0;
+}
+
+/* Counts a damage; in a strict reading it is the end: then a negative code. */
+static int note_damage(struct reading *r, const char *what, u64 bytes, struct err *err)
+{
+	struct trace_info *info = &r->reader->info;
+
+	info->damaged_blocks++;
+	info->damaged_bytes += bytes;
+	if (!info->damage[0])
+		snprintf(info->damage, sizeof(info->damage), "%s", what);
+	if (r->options->strict)
+		return err_set(err, ERR_INPUT, "%s: %s", r->reader->path, what);
+	return 0;
+}
+
+static int damaged_block(struct reading *r, u64 index, enum block_status status, struct err *err)
+{
+	const struct block_entry *entry = &r->reader->list.entries.data[index];
+	char what[128];
+
+	snprintf(what, sizeof(what), "section %llu at offset %llu %s", (unsigned long long)index,
+		 (unsigned long long)entry->offset, block_status_text(status));
+	if (status == BLOCK_MEMORY)
+		return err_set(err, ERR_MEMORY, "%s: %s", r->reader->path, what);
+	return note_damage(r, what, entry->bytes, err);
+}
+
+/* From here on chunks are those of the block's image; false if it has none. */
+static bool enter_chunks(struct reading *r, const struct hw_block_header *header)
+{
+	if (header->image == HW_NO_IMAGE)
+		return false;
+	if (header->image != r->decoder_image) {
+		decoder_start_image(r->decoder);
+		r->decoder_image = header->image;
+	}
+	return true;
+}
+
+/* As facts_tell: 0, a negative code, or a positive block_status. */
+static int read_events(struct reading *r, const struct hw_block_header *header, const u8 *payload,
+		       struct err *err)
+{
+	enum block_status status;
+	u64 got;
+
+	if (!enter_chunks(r, header))
+		return BLOCK_CONTENT;
+	status = decoder_start_block(r->decoder, payload, header->raw_bytes, header->items);
+	while (status == BLOCK_OK) {
+		int told;
+
+		status = decoder_next(r->decoder, r->events, EVENT_BATCH, &got);
+		told = got ? guard_events(r->guard, r->events, got, err) : 0;
+		if (told < 0)
+			return told;
+		if (got == 0)
+			break;
+	}
+	return (int)status;
+}
+
+static int read_accesses(struct reading *r, const struct hw_block_header *header, const u8 *payload,
+			 struct err *err)
+{
+	struct accesses_reading to = {r->decoder, &r->guarded, &r->reader->info.lost_accesses};
+
+	if (!enter_chunks(r, header))
+		return BLOCK_CONTENT;
+	return accesses_tell(&to, payload, header->raw_bytes, header->items, err);
+}
+
+static int read_routines(struct reading *r, const struct hw_block_header *header,
+			 const u8 *payload, struct err *err)
+{
+	if (header->image == HW_NO_IMAGE)
+		return BLOCK_CONTENT;
+	return routines_tell(r->routines, payload, header->raw_bytes, header->items, r->guard, err);
+}
+
+static int read_types(struct reading *r, const struct hw_block_header *header, const u8 *payload,
+		      struct err *err)
+{
+	struct types_reading to = {r->wants_events ? r->decoder : NULL, &r->guarded,
+				   &r->reader->info.lost_types};
+
+	if (!enter_chunks(r, header))
+		return BLOCK_CONTENT;
+	return types_tell(&to, payload, header->raw_bytes, header->items, err);
+}
+
+static int read_payload(struct reading *r, const struct hw_block_header *header,
+			const u8 *payload, struct err *err)
+{
+	if (header->image != HW_NO_IMAGE && !guard_enter(r->guard, header->image))
+		return BLOCK_CONTENT;
+	switch (header->type) {
+	case HW_BLOCK_FACTS:
+		return facts_tell(payload, header->raw_bytes, &r->guarded, &r->gather, err);
+	case HW_BLOCK_CONTEXTS:
+		return contexts_tell(payload, header->raw_bytes, header->items, &r->guarded, err);
+	case HW_BLOCK_ACCESSES:
+		return read_accesses(r, header, payload, err);
+	case HW_BLOCK_ROUTINES:
+		return read_routines(r, header, payload, err);
+	case HW_BLOCK_TYPES:
+		return read_types(r, header, payload, err);
+	default:
+		return read_events(r, header, payload, err);
+	}
+}
+
+static bool header_fits(const struct hw_block_header *header, const struct block_entry *entry)
+{
+	return header->type == entry->type && header->image == entry->image &&
+	       header->items == entry->items &&
+	       header->stored_bytes + (u64)sizeof(*header) == entry->bytes;
+}
+
+/* Events that nobody listens to are not even unpacked. */
+static bool is_told(const struct reading *r, u32 type)
+{
+	return type == HW_BLOCK_FACTS || type == HW_BLOCK_CONTEXTS ||
+	       (type == HW_BLOCK_EVENTS && r->wants_events) ||
+	       (type == HW_BLOCK_ACCESSES && r->wants_accesses) ||
+	       (type == HW_BLOCK_TYPES && r->wants_types) ||
+	       (type == HW_BLOCK_ROUTINES && r->routines);
+}
+
+static int read_block(struct reading *r, u64 index, struct err *err)
+{
+	const struct block_entry *entry = &r->reader->list.entries.data[index];
+	struct block_loader *loader = r->reader->loader;
+	struct hw_block_header header;
+	const u8 *payload;
+	int status;
+
+	if (!entry->type)
+		return damaged_block(r, index, entry->status, err);
+	status = (int)block_load_header(loader, entry->offset, &header);
+	if (status == BLOCK_OK && !header_fits(&header, entry))
+		status = BLOCK_HEADER;
+	if (status == BLOCK_OK) {
+		bool told = is_told(r, entry->type);
+
+		if (told && take_memory(r->reader, &r->memory, &header, err) < 0)
+			return ERR_INPUT;
+		status = told ? (int)block_load(loader, entry->offset, &header, &payload)
+			      : (int)block_verify(loader, entry->offset, &header);
+		if (status == BLOCK_OK && told)
+			status = read_payload(r, &header, payload, err);
+	}
+	return status > 0 ? damaged_block(r, index, (enum block_status)status, err) : status;
+}
+
+static bool wanted(const struct reading *r, const struct block_entry *entry)
+{
+	u64 image = (u64)r->options->image;
+
+	if (entry->image == HW_NO_IMAGE || r->options->image == TRACE_ALL_IMAGES)
+		return true;
+	if (r->options->image == TRACE_LAST_IMAGE)
+		image = r->reader->info.images - 1;
+	return entry->image == image;
+}
+
+static int read_all(struct reading *r, struct err *err)
+{
+	const struct trace_read_options *options = r->options;
+	struct trace_reader *reader = r->reader;
+	int status = 0;
+
+	if (reader->header_damaged)
+		status = note_damage(r, "the file header is damaged (checksum)",
+				     sizeof(struct hw_trace_header), err);
+	for (u64 i = 0; i < reader->list.entries.count && status >= 0; i++) {
+		const struct block_entry *entry = &reader->list.entries.data[i];
+
+		if (!wanted(r, entry))
+			continue;
+		status = read_block(r, i, err);
+		if (options->progress)
+			options->progress(options->progress_self,
+					  (double)(entry->offset + entry->bytes) /
+						  (double)reader->info.file_bytes);
+	}
+	return status;
+}
+
+static int check_image(const struct trace_reader *reader, int image, struct err *err)
+{
+	if (image < TRACE_LAST_IMAGE || (image >= 0 && (u64)image >= reader->info.images))
+		return err_set(err, ERR_INPUT, "%s has no image %d; number of images: %llu", reader->path,
+			       image, (unsigned long long)reader->info.images);
+	return 0;
+}
+
+int trace_read(struct trace_reader *reader, const struct trace_read_options *options,
+	       const struct stream_sink *sink, struct err *err)
+{
+	struct trace_info *info = &reader->info;
+	struct reading *r;
+	int status = check_image(reader, options->image, err);
+
+	if (status < 0)
+		return status;
+	info->damaged_blocks = info->damaged_bytes = info->lost_chunks = info->lost_names = 0;
+	info->lost_accesses = info->lost_types = 0;
+	info->damage[0] = '\0';
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	r->reader = reader;
+	r->options = options;
+	r->decoder_image = HW_NO_IMAGE;
+	r->wants_accesses = sink->accesses;
+	r->wants_types = sink->types;
+	r->wants_events = sink->events || r->wants_accesses; /* which number the chunks */
+	r->decoder = decoder_new();
+	r->guard = guard_new(sink);
+	if (sink->routines)
+		r->routines = routine_reader_new();
+	status = ERR_MEMORY;
+	if (r->decoder && r->guard && (r->routines || !sink->routines)) {
+		r->guarded = guard_sink(r->guard);
+		r->gather.decoder = r->decoder;
+		status = read_all(r, err);
+		info->lost_chunks = decoder_lost_chunks(r->decoder);
+		info->lost_names = guard_lost_names(r->guard);
+	} else {
+		err_set(err, ERR_MEMORY, "out of memory");
+	}
+	scan_gather_release(&r->gather);
+	decoder_free(r->decoder);
+	routine_reader_free(r->routines);
+	guard_free(r->guard);
+	free(r);
+	return status < 0 ? status : 0;
+}

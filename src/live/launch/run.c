@@ -1,0 +1,770 @@
+/* SPDX-License-Identifier: MIT
+ * One recorded run from its options to its result; see run.h. Runs in the monitor, on the thread of
+ * the caller. Never prints. */
+#define _GNU_SOURCE
+#include "live/launch/run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/base/io.h"
+#include "host/base/parts.h"
+#include "host/base/strbuf.h"
+#include "host/base/text.h"
+#include "format/allocators.h"
+#include "format/atomics.h"
+#include "live/control/control_server.h"
+#include "live/program/layout.h"
+#include "live/program/program.h"
+#include "live/program/valgrind.h"
+#include "live/launch/watch.h"
+
+#define LISP_LIBRARY "libheapwise-lisp-ecl.so"
+
+struct run {
+	const struct run_options *options;
+	struct run_result *result;
+	struct program program;
+	char recorder[PARTS_PATH];
+	char preload[8200];       /* recorder, and with options->lisp the library that knows ECL */
+	struct valgrind valgrind;
+	char name[256];           /* of the program, without folders */
+	struct launch_signals signals;
+	struct launch launch;
+	struct session session;
+	struct drain drain;
+	struct process *root;
+	struct watch watch;
+	struct control control;
+	struct control_server server;
+};
+
+static u64 now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
+/* What the user named, the program, the recorder or the trace, is his to mend; what the system is short of now is no reason to
+ * keep the program from running. */
+static int short_of(struct run *self, int status)
+{
+	if (status == ERR_SYSTEM || status == ERR_MEMORY)
+		self->result->go_without = true;
+	return status;
+}
+
+/* ---- before the start ------------------------------------------------------------------------ */
+
+static bool is_below_valgrind(const struct run_options *options)
+{
+	return options->access == RUN_ACCESS_VALGRIND;
+}
+
+/* What Valgrind is given becomes argv[0], by which programs call themselves: the name as the user wrote it, where Valgrind finds the same file
+ * by it. The interpreter of a script has to open it and needs the path. */
+static const char *name_for_valgrind(const struct run *self)
+{
+	const struct program *program = &self->program;
+	bool is_script = strcmp(program->path, program->binary) != 0;
+
+	return is_script || program->path[0] != '/' || !getenv("PATH") ? program->path : self->options->argv[0];
+}
+
+static int valgrind_ready(struct run *self, const char *folder, struct err *err)
+{
+	struct valgrind_options options = {
+		.program = name_for_valgrind(self),
+		.argv = self->options->argv,
+		.coverage = self->options->coverage,
+		.functions = self->options->routines || self->options->pools_count,
+	};
+
+	/* It cannot map its shadow there. */
+	if (self->program.instrumented)
+		return err_set(err, ERR_INPUT, "--access valgrind: '%s' was built with 'heapwise cc'; use --access exact",
+			       self->program.binary);
+	if (valgrind_find(&self->valgrind, folder, err) < 0)
+		return err->code;
+	return valgrind_prepare(&self->valgrind, &options, err);
+}
+
+/* Whether the recorder that also records accesses is to be loaded. */
+static bool wants_access(const struct run *self)
+{
+	if (self->options->pages)
+		return false;
+	if (self->options->access == RUN_ACCESS_AUTO)
+		return self->program.instrumented;
+	return self->options->access == RUN_ACCESS_EXACT ||
+	       self->options->access == RUN_ACCESS_ADAPTIVE;
+}
+
+/* The recorder that is linked into a program records allocations, and no second one can be put before it. */
+static int linked_suffices(const struct run *self, struct err *err)
+{
+	const char *wanted = self->options->pages || wants_access(self) || is_below_valgrind(self->options)
+				     ? "accesses"
+			     : self->options->lisp ? "Lisp objects"
+						   : NULL;
+
+	if (!self->program.linked || !wanted)
+		return 0;
+	return err_set(err, ERR_INPUT,
+		       "'%s' has the recorder linked in, which cannot record %s; link it without libheapwise.a",
+		       self->program.binary, wanted);
+}
+
+/* What is loaded into the program, or what it runs below. */
+static int recorder_find(struct run *self, struct err *err)
+{
+	const char *file = self->options->pages ? "libheapwise-watch.so"
+			   : wants_access(self)  ? "libheapwise-access.so"
+			   : self->program.musl  ? "libheapwise-musl.so"
+						 : "libheapwise.so";
+	struct layout layout = layout_of_machine();
+	char folder[PARTS_PATH];
+
+	parts_own_folder(folder);
+	if (is_below_valgrind(self->options))
+		return valgrind_ready(self, folder, err);
+	if ((self->options->pages || wants_access(self)) && layout_check(&layout, err) < 0)
+		return ERR_INPUT;
+	if (self->program.musl && (self->options->pages || wants_access(self)))
+		return err_set(err, ERR_INPUT,
+			       "'%s' uses the C library musl, for which only allocations can be recorded, not "
+			       "accesses; record without --access",
+			       self->program.binary);
+	if (self->options->recorder) {
+		if (!realpath(self->options->recorder, self->recorder) || access(self->recorder, R_OK) != 0)
+			return err_set(err, ERR_INPUT, "cannot read the recorder '%s': %s",
+				       self->options->recorder, strerror(errno));
+	} else if (!parts_find(folder, file, self->recorder)) {
+		return err_set(err, ERR_INPUT, "cannot find %s in %.1000s or in %s beside it%s", file, folder,
+			       parts_installed(),
+			       self->program.musl ? "; it is built if musl-gcc is installed (Debian, Ubuntu: apt-get "
+						    "install musl-tools)" : "");
+	}
+	if (strpbrk(self->recorder, " :"))
+		return err_set(
+			err, ERR_INPUT,
+			"the recorder's path '%s' contains a space or a colon, which LD_PRELOAD cannot handle; move it "
+			"to another folder",
+			self->recorder);
+	return 0;
+}
+
+/* The library that knows ECL stands beside the recorder. */
+static int preload_make(struct run *self, struct err *err)
+{
+	const char *slash = strrchr(self->recorder, '/');
+	char library[4096 + sizeof(LISP_LIBRARY)];
+
+	if (!self->options->lisp) {
+		snprintf(self->preload, sizeof(self->preload), "%s", self->recorder);
+		return 0;
+	}
+	snprintf(library, sizeof(library), "%.*s/%s", slash ? (int)(slash - self->recorder) : 0, self->recorder,
+		 LISP_LIBRARY);
+	if (access(library, R_OK) < 0)
+		return err_set(err, ERR_INPUT,
+			       "--lisp ecl: this heapwise was built without " LISP_LIBRARY
+			       "; install ECL's headers (Debian, Ubuntu: apt-get install libecl-dev) and build "
+			       "heapwise again");
+	snprintf(self->preload, sizeof(self->preload), "%.4000s:%.4100s", self->recorder, library);
+	return 0;
+}
+
+static u32 access_flags(const struct run *self)
+{
+	if (!wants_access(self))
+		return 0;
+	return (self->options->access == RUN_ACCESS_ADAPTIVE ? HW_RUN_ACCESS_ADAPTIVE : HW_RUN_ACCESS_EXACT) |
+	       (self->options->coverage ? HW_RUN_COVERAGE : 0);
+}
+
+static u32 run_flags(const struct run_options *options)
+{
+	return (options->alloc_stacks ? HW_RUN_ALLOC_STACKS : 0) |
+	       (options->alloc_stacks && options->free_stacks ? HW_RUN_FREE_STACKS : 0) |
+	       (options->mmap ? HW_RUN_MMAP : 0) | (options->lossy ? HW_RUN_LOSSY : 0) |
+	       (options->test_preempt ? HW_RUN_TEST_PREEMPT : 0) |
+	       (options->durations && !is_below_valgrind(options) ? HW_RUN_DURATIONS : 0) |
+	       (options->exact_times ? HW_RUN_EXACT_TIMES : 0) |
+	       (options->pages ? HW_RUN_PAGES : 0) | (options->pages_writes ? HW_RUN_PAGES_WRITES : 0) | (options->hit_stacks ? HW_RUN_HIT_STACKS : 0) |
+	       (options->lasting ? HW_RUN_LASTING : 0) |
+	       (options->routines ? HW_RUN_ROUTINES : 0) |
+	       (options->routine_stacks ? HW_RUN_ROUTINE_STACKS : 0) |
+	       (options->types && !is_below_valgrind(options) ? HW_RUN_TYPES : 0) |
+	       (options->lisp ? HW_RUN_LISP : 0) |
+	       (options->leak_scan && !options->lisp && !is_below_valgrind(options) ? HW_RUN_LEAK_SCAN : 0);
+}
+
+static int session_make(struct run *self, struct err *err)
+{
+	const struct run_options *options = self->options;
+	struct session_options session = {
+		.children = options->children,
+		.below = is_below_valgrind(options),
+		.flags = run_flags(options) | access_flags(self),
+		.access_epoch_ns = options->access_epoch_ns,
+		.access_max = options->access_max,
+		.max_depth = options->max_depth && options->max_depth < 1024 ?
+			     (u32)options->max_depth : 1024,
+		.stamp_shift = (u32)(options->test_stamp_shift & 31),
+		.sample_bytes = options->sample_bytes,
+		.ring_records = options->ring_records,
+		.prepare = options->prepare,
+		.paused = options->start_paused,
+		.routine_filter = options->routines,
+		.dumper = options->dumper,
+		.routine_sample = options->routine_sample,
+		.pools = options->pools,
+		.pools_count = options->pools_count,
+		.allocators = options->allocators,
+	};
+
+	if (options->toggle_file)
+		session.paused = access(options->toggle_file, F_OK) != 0;
+	self->drain.pause_command = self->drain.pause_obeyed = session.paused;
+	self->watch.file_seen = !session.paused;
+	return session_open(&self->session, &session, err);
+}
+
+static void launch_prepare(struct run *self)
+{
+	self->launch = (struct launch){
+		.path = self->program.path,
+		.argv = self->options->argv,
+		.recorder = self->session.lobby && !self->valgrind.argv ? self->preload : NULL,
+		.session = self->session.path,
+		.root_pid = self->session.lobby ? &self->session.lobby->root_pid : NULL,
+		.signals = &self->signals,
+	};
+	if (self->valgrind.argv) {
+		self->launch.path = self->valgrind.launcher;
+		self->launch.argv = self->valgrind.argv;
+		self->launch.valgrind = self->valgrind.folder;
+	}
+}
+
+/* The program's name is part of file names: only what is plain there is kept. */
+static void name_make(struct run *self)
+{
+	const char *slash = strrchr(self->program.path, '/');
+
+	snprintf(self->name, sizeof(self->name), "%.*s", (int)sizeof(self->name) - 1,
+		 slash ? slash + 1 : self->program.path);
+	for (char *at = self->name; *at; at++) {
+		if ((unsigned char)*at <= ' ')
+			*at = '_';
+	}
+}
+
+/* result->output and the root's trace: a file, or with children a folder with one file each. */
+static int output_name(struct run *self, struct err *err)
+{
+	const struct run_options *options = self->options;
+	char *output = self->result->output;
+	size_t room = sizeof(self->result->output);
+	char *slash;
+	int length;
+
+	if (options->output)
+		length = snprintf(output, room, "%s", options->output);
+	else
+		length = snprintf(output, room, "heapwise.%s.%d%s", self->name,
+				  (int)self->launch.pid, options->children ? "" : ".hwt");
+	if (length < 1 || (size_t)length >= room)
+		return err_set(err, ERR_INPUT, "the output file's name is empty or too long");
+	snprintf(self->watch.folder, sizeof(self->watch.folder), "%s", output);
+	if (options->children) {
+		length = snprintf(self->root->trace_path, sizeof(self->root->trace_path),
+				  "%s/%s.%d.hwt", output, self->name, (int)self->launch.pid);
+		if (length < 1 || (size_t)length >= sizeof(self->root->trace_path))
+			return err_set(err, ERR_INPUT, "the output file's name is too long");
+		return io_make_folder(output, 0700, err);
+	}
+	snprintf(self->root->trace_path, sizeof(self->root->trace_path), "%s", output);
+	/* A file without a name: its disk is found by the descriptor itself. */
+	if (strncmp(output, "/proc/self/fd/", 14) == 0)
+		return 0;
+	slash = strrchr(self->watch.folder, '/');
+	if (slash)
+		slash[slash == self->watch.folder] = 0;
+	else
+		snprintf(self->watch.folder, sizeof(self->watch.folder), ".");
+	return 0;
+}
+
+static int trace_make(struct run *self, struct err *err)
+{
+	self->root = process_new((u32)self->launch.pid, (u32)getpid());
+	if (!self->root)
+		return short_of(self, err_set(err, ERR_MEMORY, "out of memory"));
+	self->root->root = true;
+	self->root->tap = self->options->tap;
+	if (self->options->no_trace) {
+		self->root->writer_state = WRITER_FAILED;
+		snprintf(self->watch.folder, sizeof(self->watch.folder), "/");
+		return 0;
+	}
+	if (output_name(self, err) < 0)
+		return err->code;
+	if (self->options->rotate.bytes || self->options->rotate.ns) {
+		self->root->rotate = self->options->rotate;
+		self->root->rotation = calloc(1, sizeof(*self->root->rotation));
+		if (!self->root->rotation)
+			return short_of(self, err_set(err, ERR_MEMORY, "out of memory"));
+	}
+	self->root->writer = trace_writer_open(
+		self->root->trace_path,
+		&(struct trace_writer_options){.fresh = !self->options->output || self->options->children}, err);
+	if (!self->root->writer)
+		return short_of(self, err->code ? err->code : err_set(err, ERR_SYSTEM, "cannot write the trace"));
+	self->root->writer_state = WRITER_OPEN;
+	return 0;
+}
+
+static int threads_start(struct run *self, struct err *err)
+{
+	self->drain.session = &self->session;
+	self->drain.fallback.program = self->program.path;
+	self->drain.fallback.argv = self->options->argv;
+	self->drain.processes = self->root;
+	self->drain.max_size = self->options->max_size;
+	self->watch.drain = &self->drain;
+	self->watch.name = self->name;
+	self->control.drain = &self->drain;
+	self->watch.control = &self->control;
+	watch_measure_disk(&self->watch);
+	return drain_start(&self->drain, err);
+}
+
+/* ---- after the end --------------------------------------------------------------------------- */
+
+static void note_number(const struct stream_sink *sink, const char *key, u64 number)
+{
+	char value[32];
+
+	if (!number)
+		return;
+	snprintf(value, sizeof(value), "%llu", (unsigned long long)number);
+	sink->note(sink->self, key, value, NULL);
+}
+
+/* Whether functions of an allocator were recorded, which need not have been called. */
+static bool entries_recorded(const struct run_result *result)
+{
+	for (u32 i = 0; i < HW_ENTRIES; i++)
+		if (result->entry_states[i] == HW_ENTRY_RECORDED)
+			return true;
+	return false;
+}
+
+/* Of programs that allocate at all: rings of many threads are resident, too. */
+enum { OWN_PAGES_BYTES = 256 << 20, OWN_PAGES_ALONE = 24 << 20 };
+
+/* Whether so much more was resident than malloc ever gave that somebody else must have got it. */
+static bool maps_itself(const struct run *self)
+{
+	const struct stream_totals *totals = &self->root->totals;
+	struct rusage usage;
+	u64 resident;
+
+	/* Recorded accesses take memory of their own. */
+	if (self->options->pools_count || self->options->sample_bytes || self->options->start_paused ||
+	    self->options->mmap || self->options->access > RUN_ACCESS_OFF || self->program.instrumented ||
+	    getrusage(RUSAGE_CHILDREN, &usage) != 0)
+		return false;
+	resident = (u64)usage.ru_maxrss * 1024;
+	return resident >= (totals->allocations ? OWN_PAGES_BYTES : OWN_PAGES_ALONE) &&
+	       totals->peak_bytes < resident / 4;
+}
+
+static void hint_find(struct run *self)
+{
+	enum runtime runtime = self->root->runtime;
+
+	if (runtime == RUNTIME_NONE && self->root->program[0])
+		runtime = runtime_of_program(self->root->program);
+	if (runtime == RUNTIME_NONE && !self->root->totals.allocations && !self->options->pools_count &&
+	    !self->program.linked && !entries_recorded(self->result))
+		runtime = runtime_of_unseen(self->root->program[0] ? self->root->program
+								   : self->program.binary);
+	if (runtime == RUNTIME_HIDDEN_MALLOC && self->options->pools_count)
+		runtime = RUNTIME_NONE;
+	if (runtime == RUNTIME_NONE && !self->options->lisp && maps_itself(self))
+		runtime = RUNTIME_OWN_PAGES;
+	if (runtime == RUNTIME_BOEHM &&
+	    (self->options->pools_count || self->options->lisp || self->options->allocators >> HW_ALLOCATOR_BOEHM & 1))
+		runtime = RUNTIME_NONE;
+	snprintf(self->result->runtime_hint, sizeof(self->result->runtime_hint), "%s",
+		 runtime_hint(runtime));
+}
+
+/* The functions that were named: "alloc malloc_like:1 recorded" … to a line; and those of known allocators that were
+ * found. */
+static void note_pools(struct run *self, const struct stream_sink *sink)
+{
+	static const char *const words[] = {
+		[HW_POOL_UNSEEN] = "not found",
+		[HW_POOL_NO_ROOM] = "not recorded: no room",
+		[HW_POOL_UNFIT] = "not recorded: code cannot be moved",
+		[HW_POOL_RECORDED] = "recorded",
+	};
+	static const char *const entry_words[] = {
+		[HW_ENTRY_UNSEEN] = "not found",
+		[HW_ENTRY_RECORDED] = "recorded",
+		[HW_ENTRY_NO_ROOM] = "not recorded: no room",
+		[HW_ENTRY_UNFIT] = "not recorded: code cannot be moved",
+	};
+	struct strbuf text = { 0 };
+
+	for (u32 i = 0; i < self->options->pools_count; i++) {
+		const struct hw_pool *pool = &self->options->pools[i];
+
+		strbuf_addf(&text, "%s%s %s:", i ? "\n" : "", pool->frees ? "free" : "alloc", pool->name);
+		if (pool->size)
+			strbuf_addf(&text, "=%" PRIu64, pool->size);
+		else
+			strbuf_addf(&text, "%u", pool->argument + 1u);
+		strbuf_addf(&text, " %s", words[self->result->pool_states[i]]);
+		if (self->result->pool_refused[i])
+			strbuf_addf(&text, ", %" PRIu64 " blocks without their size", self->result->pool_refused[i]);
+	}
+	for (u32 i = 0; i < HW_ENTRIES; i++)
+		if (self->result->entry_states[i])
+			strbuf_addf(&text, "%sentry %s %s", text.count ? "\n" : "", hw_entries[i].name,
+				    entry_words[self->result->entry_states[i]]);
+	if (text.count)
+		sink->note(sink->self, "custom_allocators", strbuf_text(&text), NULL);
+	strbuf_release(&text);
+}
+
+/* What the trace should say beside the events; the drain thread has ended, so that we may. */
+static void notes_tell(struct run *self)
+{
+	struct run_result *result = self->result;
+	struct stream_sink writer, *sink = &self->root->sink;
+
+	if (!self->root->writer) /* the recording was ended before the program */
+		return;
+	writer = trace_writer_sink(self->root->writer);
+	if (!sink->note) /* no image came */
+		sink = &writer;
+	note_number(sink, "unrecorded_children", result->unrecorded_children);
+	note_number(sink, "unrecorded_execs", result->unrecorded_execs);
+	note_number(sink, "berth_shortage", result->berth_shortage);
+	note_number(sink, "unreachable", result->unreachable);
+	note_number(sink, "unseen_ends", result->unseen_ends);
+	note_number(sink, "unopened", result->unopened);
+	if (result->runtime_hint[0])
+		sink->note(sink->self, "runtime_hint", result->runtime_hint, NULL);
+	if (result->lisp_says[0])
+		sink->note(sink->self, "lisp", result->lisp_says, NULL);
+	note_pools(self, sink);
+}
+
+static u64 file_bytes(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 ? (u64)status.st_size : 0;
+}
+
+/* Processes after whose last image another one came that had no recorder. */
+static u64 unseen_ends(const struct run *self)
+{
+	u64 count = 0;
+
+	for (const struct process *process = self->root; process; process = process->next)
+		count += process->ended_unseen && process->writer_state != WRITER_FAILED;
+	return count;
+}
+
+static void count_unopened(struct run *self)
+{
+	for (const struct process *process = self->root; process; process = process->next) {
+		if (process->root || process->writer_state != WRITER_FAILED)
+			continue;
+		self->result->unopened++;
+		self->result->open_errno = process->write_errno;
+	}
+}
+
+static void add_up(struct run *self)
+{
+	struct run_result *result = self->result;
+
+	for (const struct process *process = self->root; process; process = process->next) {
+		const struct stream_totals *totals = &process->totals;
+
+		result->processes += process->images > 0;
+		result->all_allocations += totals->allocations;
+		result->all_frees += totals->frees;
+		result->all_bytes += totals->bytes;
+		result->all_kept_bytes += totals->kept_bytes;
+		result->all_kept_chunks += totals->kept_chunks;
+		if (totals->peak_bytes <= result->highest_peak_bytes)
+			continue;
+		result->highest_peak_bytes = totals->peak_bytes;
+		result->highest_events = totals->allocations + totals->frees;
+		snprintf(result->highest, sizeof(result->highest), "%s",
+			 process->writer_state == WRITER_OPEN ? process->trace_path : "");
+	}
+}
+
+static void result_fill(struct run *self)
+{
+	const struct hw_lobby *lobby = self->session.lobby;
+	struct run_result *result = self->result;
+
+	result->recorded = self->root->images > 0;
+	result->images = self->root->images;
+	result->routines = self->root->routines;
+	result->routine_stacks = self->root->routine_stacks;
+	memcpy(result->lisp_says, self->root->runtime_says, sizeof(result->lisp_says));
+	text_clean(result->lisp_says);
+	result->totals = self->root->totals;
+	add_up(self);
+	result->aggregated = load_relaxed(&self->drain.aggregating) != 0;
+	result->unrecorded_children = load_relaxed(&lobby->unrecorded_children);
+	result->unrecorded_execs = load_relaxed(&lobby->unrecorded_execs);
+	result->berth_shortage = load_relaxed(&lobby->berth_shortage);
+	result->unreachable = load_relaxed(&lobby->unreachable);
+	result->unmapped = self->drain.unmapped;
+	memcpy(result->unmapped_reason, self->drain.unmapped_error.text, sizeof(result->unmapped_reason));
+	result->unseen_ends = unseen_ends(self);
+	count_unopened(self);
+	memcpy(result->pool_states, self->session.pool_states, sizeof(result->pool_states));
+	memcpy(result->pool_refused, self->session.pool_refused, sizeof(result->pool_refused));
+	memcpy(result->entry_states, self->session.entry_states, sizeof(result->entry_states));
+	hint_find(self);
+}
+
+static void output_add(struct run_result *result, const char *path)
+{
+	char *copy = strdup(path);
+
+	result->trace_bytes += file_bytes(path);
+	if (!copy || !vec_push(&result->traces, copy))
+		free(copy);
+}
+
+/* The files of a process, in the order of their recordings. */
+static void outputs_add(struct run *self, const struct process *process)
+{
+	for (u64 i = 0; i < process->ended.count; i++)
+		output_add(self->result, process->ended.data[i]);
+	if (process->writer_state == WRITER_OPEN)
+		output_add(self->result, process->trace_path);
+	if (process->root && !self->options->children && self->result->traces.count)
+		snprintf(self->result->output, sizeof(self->result->output), "%s",
+			 self->result->traces.data[self->result->traces.count - 1]);
+}
+
+static void processes_release(struct run *self)
+{
+	struct process *process = self->root;
+
+	while (process) {
+		struct process *next = process->next;
+
+		watch_close_trace(process);
+		outputs_add(self, process);
+		if (process->write_errno && process->writer_state != WRITER_FAILED && !self->result->write_errno)
+			self->result->write_errno = process->write_errno;
+		process_free(process, &self->session);
+		process = next;
+	}
+	self->root = NULL;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+/* The trace of a program that did not start is of no use to anybody. A device that was named as
+ * the output stays, of course. */
+static void output_remove(struct run *self)
+{
+	struct stat status;
+
+	if (lstat(self->root->trace_path, &status) == 0 && S_ISREG(status.st_mode))
+		unlink(self->root->trace_path);
+}
+
+/* A recording without it is a recording all the same. */
+static void server_start(struct run *self)
+{
+	struct err err = { 0 };
+
+	if (control_server_start(&self->server, &self->control, &err) < 0)
+		snprintf(self->result->control_problem, sizeof(self->result->control_problem),
+			 "%.500s", err.text);
+}
+
+/* Lets the program go once the service, if there is one, is there. */
+static int program_start(struct run *self, bool *serving, struct err *err)
+{
+	const struct run_service *service = self->options->service;
+
+	if (service && service->start(service->self, &self->control, err) < 0) {
+		launch_cancel(&self->launch);
+		return err->code;
+	}
+	*serving = service != NULL;
+	return short_of(self, launch_go(&self->launch, err));
+}
+
+static int run_watched(struct run *self, struct err *err)
+{
+	u64 start = now_ns();
+	bool serving = false;
+	int status;
+
+	server_start(self);
+	status = program_start(self, &serving, err);
+	if (status < 0)
+		process_set_gone(self->root, IMAGE_DETACHED, 0);
+	self->watch.ended = status < 0;
+	if (status < 0)
+		store_relaxed(&self->drain.hold, 0);
+	watch_run(&self->watch);
+	self->result->wait_status = self->watch.wait_status;
+	self->result->passed_signal = self->watch.passed_signal;
+	self->result->left_behind = self->watch.left_behind && !self->options->children;
+	self->result->duration_ns = now_ns() - start;
+	if (serving)
+		self->options->service->stop(self->options->service->self);
+	control_server_stop(&self->server);
+	drain_join(&self->drain);
+	if (status < 0)
+		return status;
+	result_fill(self);
+	notes_tell(self);
+	if (self->options->told)
+		self->options->told(self->options->told_self);
+	return 0;
+}
+
+static int run_recorded(struct run *self, struct err *err)
+{
+	int status;
+
+	if (recorder_find(self, err) < 0 || preload_make(self, err) < 0)
+		return err->code;
+	status = short_of(self, session_make(self, err));
+	if (status < 0)
+		return status;
+	if (!self->options->embedded) {
+		watch_note_children(&self->watch);
+		self->drain.hold = prctl(PR_SET_CHILD_SUBREAPER, 1) == 0 && self->options->children;
+	}
+	launch_prepare(self);
+	status = short_of(self, launch_fork(&self->launch, err));
+	if (status < 0)
+		goto close_session;
+	self->watch.pid = self->launch.pid;
+	status = trace_make(self, err);
+	if (status == 0)
+		status = short_of(self, threads_start(self, err));
+	if (status == 0)
+		status = run_watched(self, err);
+	else
+		launch_cancel(&self->launch);
+	if (status < 0 && self->root && self->root->writer_state == WRITER_OPEN) {
+		watch_close_trace(self->root);
+		output_remove(self);
+	}
+	if (status < 0 && self->options->children && self->result->output[0])
+		rmdir(self->result->output); /* if it is empty */
+	processes_release(self);
+close_session:
+	if (status < 0 && !self->options->embedded)
+		prctl(PR_SET_CHILD_SUBREAPER, 0); /* the program may be run without us, and nobody would reap */
+	session_close(&self->session);
+	return status;
+}
+
+static int run_unprofiled(struct run *self, struct err *err)
+{
+	const struct run_service *service = self->options->service;
+	u64 start = now_ns();
+
+	if (service)
+		service->stop(service->self);
+	launch_prepare(self);
+	if (launch_plain(&self->launch, err) < 0)
+		return err->code;
+	self->watch.pid = self->launch.pid;
+	watch_run(&self->watch);
+	self->result->wait_status = self->watch.wait_status;
+	self->result->duration_ns = now_ns() - start;
+	return 0;
+}
+
+void run_result_release(struct run_result *result)
+{
+	for (u64 i = 0; i < result->traces.count; i++)
+		free(result->traces.data[i]);
+	vec_release(&result->traces);
+}
+
+/* An arena for each thread takes 64 MiB of addresses: where these are few (ulimit -v) all threads share one. */
+static void arenas_limit(const struct run_options *options)
+{
+	struct rlimit limit;
+
+	if (!options->embedded && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		mallopt(M_ARENA_MAX, 1);
+}
+
+int monitor_run(const struct run_options *options, struct run_result *result, struct err *err)
+{
+	struct run *self = calloc(1, sizeof(*self));
+	int status;
+
+	memset(result, 0, sizeof(*result));
+	err->code = 0;
+	if (!self) {
+		result->go_without = true;
+		return err_set(err, ERR_MEMORY, "out of memory");
+	}
+	arenas_limit(options);
+	self->options = self->watch.options = options;
+	self->result = result;
+	self->watch.signals = &self->signals;
+	self->signals.toggle = options->toggle_signal;
+	status = program_find(&self->program, options->argv[0], err);
+	if (status == 0 && self->program.obstacle != PROGRAM_RECORDABLE &&
+	    !options->allow_unprofiled)
+		status = program_refuse(&self->program, err);
+	if (status == 0)
+		status = linked_suffices(self, err);
+	result->accesses = wants_access(self) || is_below_valgrind(options);
+	if (status == 0) {
+		bool record = self->program.obstacle == PROGRAM_RECORDABLE && !options->unrecorded;
+
+		name_make(self);
+		launch_signals_take(&self->signals);
+		status = record ? run_recorded(self, err) : run_unprofiled(self, err);
+		launch_signals_restore(&self->signals);
+	}
+	if (status < 0)
+		run_result_release(result);
+	valgrind_release(&self->valgrind);
+	vec_release(&self->watch.inherited.pids);
+	free(self);
+	return status;
+}

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT
+ * Leads a recorded process from its first berth to its last event; see process.h for which
+ * thread runs what. Never blocks on the drain thread. */
+#define _GNU_SOURCE
+#include "live/record/process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/base/io.h"
+#include "format/atomics.h"
+#include "live/drain/futex.h"
+#include "format/moment.h"
+#include "live/program/program.h"
+#include "live/record/recording.h"
+
+enum { ENVIRONMENT_MAX = 4 << 20 };
+
+static pthread_mutex_t path_lock = PTHREAD_MUTEX_INITIALIZER; /* trace_path of all processes */
+
+static u64 monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+}
+
+struct stream_clock clock_now(void)
+{
+	struct hw_moment now = hw_moment_read(monotonic_ns);
+
+	return (struct stream_clock){.ticks = now.ticks, .ns = now.ns};
+}
+
+struct process *process_new(u32 pid, u32 parent_pid)
+{
+	struct process *self = calloc(1, sizeof(*self));
+
+	if (!self)
+		return NULL;
+	self->pid = pid;
+	self->parent_pid = parent_pid;
+	self->pidfd = -2;
+	self->start = clock_now();
+	return self;
+}
+
+void process_free(struct process *self, struct session *session)
+{
+	scan_free(self->scan);
+	for (u64 i = 0; i < self->berths.count; i++)
+		session_give_back(session, &self->berths.data[i]);
+	vec_release(&self->berths);
+	for (u64 i = 0; i < self->ended.count; i++)
+		free(self->ended.data[i]);
+	vec_release(&self->ended);
+	image_free(self->image);
+	join_hub_free(self->joins);
+	if (self->rotation)
+		rotation_release(self->rotation);
+	free(self->rotation);
+	if (self->pidfd >= 0)
+		close(self->pidfd);
+	free(self);
+}
+
+void process_get_path(struct process *self, char path[4096])
+{
+	pthread_mutex_lock(&path_lock);
+	snprintf(path, sizeof(self->trace_path), "%s", self->trace_path);
+	pthread_mutex_unlock(&path_lock);
+}
+
+void process_set_path(struct process *self, const char *path)
+{
+	pthread_mutex_lock(&path_lock);
+	snprintf(self->trace_path, sizeof(self->trace_path), "%s", path);
+	pthread_mutex_unlock(&path_lock);
+}
+
+/* It sits in sigtimedwait, and every other thread blocks this signal. */
+void waiting_thread_wake(void)
+{
+	kill(getpid(), SIGCHLD);
+}
+
+void process_fail(struct process *self, const struct err *err)
+{
+	if (!self->error.code)
+		self->error = *err;
+}
+
+/* When the recorder attached; a berth that nobody has attached to yet is the newest. */
+static u64 berth_start(const struct berth *berth)
+{
+	/* Acquire: pairs with the recorder's release of `attached`. */
+	return load_acquire(&berth->control->attached) ? load_relaxed(&berth->control->start_ticks)
+						       : UINT64_MAX;
+}
+
+/* Programs that only exec others come and go faster than we look: their berths are found together,
+ * in no order. */
+int process_add_berth(struct process *self, const struct berth *berth, struct err *err)
+{
+	u64 first = self->image ? 1 : 0, at;
+
+	if (!vec_push(&self->berths, *berth))
+		return err_set(err, ERR_MEMORY, "out of memory for an image");
+	for (at = self->berths.count - 1;
+	     at > first && berth_start(berth) < berth_start(&self->berths.data[at - 1]); at--)
+		self->berths.data[at] = self->berths.data[at - 1];
+	self->berths.data[at] = *berth;
+	return 0;
+}
+
+/* ---- what the image is ----------------------------------------------------------------------- */
+
+void process_quote(struct strbuf *text, const char *argument)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789%+,-./:=@_^";
+
+	if (text->count)
+		strbuf_add_char(text, ' ');
+	if (*argument && argument[strspn(argument, plain)] == 0) {
+		strbuf_add(text, argument);
+		return;
+	}
+	strbuf_add_char(text, '\'');
+	for (; *argument; argument++) {
+		if (*argument == '\'')
+			strbuf_add(text, "'\\''");
+		else
+			strbuf_add_char(text, *argument);
+	}
+	strbuf_add_char(text, '\'');
+}
+
+/* The recorder says which image it is in; /proc may speak of the next one already. */
+static void command_read(const struct berth *berth, const struct process_fallback *fallback,
+			 struct strbuf *command)
+{
+	struct strbuf raw = { 0 };
+
+	modlog_text(berth, HW_IMAGE_COMMAND, &raw);
+	for (u64 at = 0; at < raw.count; at += strlen(raw.text + at) + 1)
+		process_quote(command, raw.text + at);
+	if (!raw.count) {
+		for (char *const *argument = fallback->argv; argument && *argument; argument++)
+			process_quote(command, *argument);
+	}
+	strbuf_release(&raw);
+}
+
+static void program_read(struct process *self, const struct berth *berth,
+			 const struct process_fallback *fallback)
+{
+	static const char deleted[] = " (deleted)";
+	struct strbuf raw = { 0 };
+	size_t length;
+
+	modlog_text(berth, HW_IMAGE_PROGRAM, &raw);
+	snprintf(self->program, sizeof(self->program), "%s",
+		 raw.count ? strbuf_text(&raw) : fallback->program ? fallback->program : "");
+	strbuf_release(&raw);
+	length = strlen(self->program);
+	if (length > sizeof(deleted) &&
+	    strcmp(self->program + length - (sizeof(deleted) - 1), deleted) == 0)
+		self->program[length - (sizeof(deleted) - 1)] = 0;
+}
+
+static bool python_malloc_is_set(u32 pid)
+{
+	static const char wanted[] = "PYTHONMALLOC=malloc";
+	struct strbuf raw = { 0 };
+	char path[64];
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	if (io_read_file(path, ENVIRONMENT_MAX, &raw, NULL) == 0) {
+		for (u64 at = 0; at < raw.count && !found; at += strlen(raw.text + at) + 1)
+			found = strncmp(raw.text + at, wanted, sizeof(wanted) - 1) == 0;
+	}
+	strbuf_release(&raw);
+	return found;
+}
+
+/* ---- images ---------------------------------------------------------------------------------- */
+
+static void image_begin(struct process *self, const struct process_fallback *fallback,
+			const struct session_options *options)
+{
+	struct strbuf command = { 0 };
+	struct image_start start = {
+		.number = self->next_number,
+		.sample_bytes = options->sample_bytes,
+		.flags = options->flags,
+		.stamp_shift = options->stamp_shift,
+		.prepare = options->prepare,
+		.tap = self->tap,
+	};
+	struct err err = { 0 };
+
+	program_read(self, &self->berths.data[0], fallback);
+	command_read(&self->berths.data[0], fallback, &command);
+	self->python_malloc = python_malloc_is_set(self->pid);
+	start.program = self->program;
+	start.command = strbuf_text(&command);
+	self->image = image_new(&self->berths.data[0], &start, &self->sink, &err);
+	self->scan_told = false;
+	process_usage_begin(self, self->images ? load_relaxed(&self->berths.data[0].control->start_ns) : 0);
+	if (self->image) {
+		self->images++;
+		self->next_number++;
+		self->recordings++;
+	} else {
+		process_fail(self, &err);
+	}
+	if (self->image && self->writer_state == WRITER_STOPPED) {
+		/* The recording was ended before this exec. */
+		store_relaxed(&self->berths.data[0].control->stopped, HW_STOPPED);
+		image_rest(self->image);
+	} else if (self->image && load_relaxed(&self->berths.data[0].control->began_paused)) {
+		image_mark(self->image, HW_MARK_PAUSED);
+	}
+	strbuf_release(&command);
+	/* Without the image nothing of the trace can be read, should we be killed. */
+	if (self->image && self->writer && trace_writer_flush(self->writer, &err) < 0)
+		process_fail(self, &err);
+}
+
+static void runtime_find(struct process *self)
+{
+	const struct image *image = self->image;
+
+	self->runtime = runtime_of_module(self->program);
+	for (u64 i = 0; i < image->modules.count && self->runtime == RUNTIME_NONE; i++)
+		self->runtime = runtime_of_module(image->modules.data[i].path);
+	if (self->runtime == RUNTIME_PYTHON && self->python_malloc)
+		self->runtime = RUNTIME_NONE;
+	for (u64 i = 0; i < image->modules.count && self->runtime == RUNTIME_NONE; i++)
+		if (strcmp(image->modules.data[i].path, self->program) != 0 &&
+		    library_hides_malloc(image->modules.data[i].path))
+			self->runtime = RUNTIME_HIDDEN_MALLOC;
+}
+
+static void clock_tell(struct process *self)
+{
+	struct stream_clock told = clock_now();
+	struct err err = { 0 };
+
+	if (self->sink.clock && self->sink.clock(self->sink.self, &told, &err) < 0)
+		process_fail(self, &err);
+}
+
+void process_end_recording(struct process *self, u32 how, i32 value)
+{
+	struct stream_image_end end = { .ticks = hw_ticks(), .how = how, .value = value };
+	struct err err = { 0 };
+
+	runtime_find(self);
+	memcpy(self->runtime_says, self->image->runtime_says, sizeof(self->runtime_says));
+	clock_tell(self);
+	process_usage_finish(self, &end);
+	if (how != IMAGE_EXEC)
+		process_scan_explain(self, &end);
+	if (image_end(self->image, &end, &self->totals, &err) < 0)
+		process_fail(self, &err);
+	self->routines |= self->image->has_routines;
+	self->routine_stacks |= load_relaxed(&self->image->berth.control->routine_stacks) != 0;
+	self->ended_events += correlator_events(self->image->correlator);
+	self->scan_told = false; /* what follows in another file has a scan of its own */
+}
+
+/* Another program may have taken over without a recorder, and nobody told us. */
+static bool ended_unseen(const struct process *self)
+{
+	const struct hw_control *control = self->image->berth.control;
+
+	return self->end_how == IMAGE_EXITED && !load_relaxed(&control->left) &&
+	       load_relaxed(&control->access) != HW_ACCESS_VALGRIND &&
+	       load_relaxed(&control->stopped) != HW_RELEASED &&
+	       !load_relaxed(&control->faults[HW_FAULT_SANDBOX]);
+}
+
+static void image_finish(struct process *self, bool exec)
+{
+	self->ended_unseen = !exec && ended_unseen(self);
+	if (!self->image->resting)
+		process_end_recording(self, exec ? IMAGE_EXEC : self->end_how,
+				      exec ? 0 : self->end_value);
+	image_free(self->image);
+	self->image = NULL;
+}
+
+static void berth_drop_first(struct process *self, struct session *session)
+{
+	session_give_back(session, &self->berths.data[0]);
+	self->berths.count--;
+	memmove(self->berths.data, self->berths.data + 1,
+		self->berths.count * sizeof(*self->berths.data));
+}
+
+/* Works on the first berth; true if it is done with and another one may follow. */
+static bool berth_cycle(struct process *self, struct session *session,
+			const struct process_fallback *fallback, u64 elapsed_ns, bool last,
+			u64 *count)
+{
+	struct berth *berth = &self->berths.data[0];
+
+	/* Acquire: pairs with the recorder's release of `attached`. */
+	if (!self->image && load_acquire(&berth->control->attached)) {
+		berth->parent_pid = load_relaxed(&session->lobby->berth[berth->index].parent);
+		image_begin(self, fallback, &session->options);
+	}
+	if (process_scan_cycle(self, session))
+		return false;
+	if (self->image)
+		*count += image_cycle(self->image, elapsed_ns, last);
+	if (!last || self->scan)
+		return false;
+	if (self->image)
+		image_finish(self, self->berths.count > 1);
+	berth_drop_first(self, session);
+	return true;
+}
+
+void process_set_sink(struct process *self, const struct stream_sink *trace)
+{
+	static const struct stream_sink nobody;
+	struct stream_sink first = *trace;
+
+	if (self->rotation) {
+		self->rotation->trace = *trace;
+		first = rotation_sink(self->rotation);
+	}
+	self->sink = tap_join(&self->tee, &first, self->tap ? &self->tap->sink : &nobody);
+}
+
+static bool writer_is_ready(struct process *self)
+{
+	/* Acquire: pairs with the waiting thread's release, `writer` is set. */
+	u32 state = load_acquire(&self->writer_state);
+
+	if (state != WRITER_WANTED && self->sink.self != &self->tee) {
+		struct stream_sink sink = {0};
+
+		if (state == WRITER_OPEN)
+			sink = trace_writer_sink(self->writer);
+		process_set_sink(self, &sink);
+	}
+	return state != WRITER_WANTED;
+}
+
+/* The process runs on without us: its recorder is told to do nothing from now on. */
+static void recorders_stop(struct process *self)
+{
+	for (u64 i = 0; i < self->berths.count; i++) {
+		struct hw_control *control = self->berths.data[i].control;
+
+		store_release(&control->stopped, HW_RELEASED); /* pairs with the helper's acquire of the bell */
+		add_acq_rel(&control->pages.bell, 1);
+		futex_wake(&control->pages.bell, 1);
+	}
+}
+
+/* A program that never allocates never joins: it gets an image without events, so that its trace
+ * can be read like any other. */
+static void empty_image_tell(struct process *self, const struct process_fallback *fallback,
+			     const struct session_options *options)
+{
+	struct stream_image image = {
+		.pid = self->pid,
+		.parent_pid = self->parent_pid,
+		.arch = HW_MACHINE,
+		.start_ticks = self->start.ticks,
+		.start_ns = self->start.ns,
+		.sample_bytes = options->sample_bytes,
+		.flags = options->flags,
+		.program = fallback->program,
+	};
+	struct stream_image_end end = {
+		.ticks = hw_ticks(), .how = self->end_how, .value = self->end_value
+	};
+	struct strbuf command = { 0 };
+	struct err err = { 0 };
+
+	for (char *const *argument = fallback->argv; *argument; argument++)
+		process_quote(&command, *argument);
+	image.command = strbuf_text(&command);
+	if (self->sink.image && self->sink.image(self->sink.self, &image, &err) == 0) {
+		clock_tell(self);
+		self->sink.image_end(self->sink.self, &end, &err);
+	}
+	if (err.code)
+		process_fail(self, &err);
+	strbuf_release(&command);
+}
+
+u64 process_cycle(struct process *self, struct session *session,
+		  const struct process_fallback *fallback, u64 elapsed_ns, bool gone)
+{
+	u64 count = 0;
+
+	if (!writer_is_ready(self))
+		return 0;
+	process_usage_cycle(self, session);
+	if (gone && self->end_how == IMAGE_DETACHED)
+		recorders_stop(self);
+	/* A berth behind the first one is the image after an exec: the older one is complete. */
+	while (self->berths.count &&
+	       berth_cycle(self, session, fallback, elapsed_ns, gone || self->berths.count > 1,
+			   &count)) {
+	}
+	if (gone && self->root && !self->images)
+		empty_image_tell(self, fallback, &session->options);
+	if (!self->scan) /* which holds the live blocks */
+		recording_cycle(self, &session->options);
+	return count;
+}
+
+bool process_is_done(const struct process *self)
+{
+	return self->gone_seen && !self->berths.count && self->writer_state != WRITER_WANTED &&
+	       recording_is_settled(self);
+}
+
+void process_tick(struct process *self)
+{
+	struct err err = { 0 };
+
+	if (!self->image || self->image->resting)
+		return;
+	clock_tell(self);
+	if (!self->image->failed && correlator_flush(self->image->correlator, &err) < 0)
+		image_fail(self->image, &err);
+	if (self->writer && trace_writer_flush(self->writer, &err) < 0)
+		process_fail(self, &err);
+}
+
+u64 process_events(const struct process *self)
+{
+	const struct image *image = self->image;
+
+	return self->ended_events +
+	       (image && !image->resting ? correlator_events(image->correlator) : 0);
+}
+
+u64 process_trace_bytes(const struct process *self)
+{
+	bool open = load_acquire(&self->writer_state) == WRITER_OPEN;
+
+	return self->ended_bytes + (open ? trace_writer_bytes(self->writer) : 0);
+}
+
+u64 process_live_bytes(const struct process *self)
+{
+	const struct image *image = self->image;
+
+	return image && !image->resting ? correlator_live_bytes(image->correlator) : 0;
+}
+
+/* ---- watching -------------------------------------------------------------------------------- */
+
+void process_set_gone(struct process *self, u32 how, i32 value)
+{
+	if (self->gone)
+		return;
+	process_see_cpu_end(self);
+	self->end_how = how;
+	self->end_value = value;
+	store_release(&self->gone, 1);
+}
+
+/* The state letter of /proc/PID/stat, and the exit code where we may see it; 0 = no process. */
+static char stat_read(u32 pid, int *wait_status)
+{
+	struct strbuf text = { 0 };
+	char path[64], state = 0;
+	const char *at;
+
+	*wait_status = 0;
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (io_read_file(path, 8192, &text, NULL) == 0 && (at = strrchr(text.text, ')')) &&
+	    at[1] == ' ') {
+		const char *last = strrchr(text.text, ' ');
+
+		state = at[2];
+		*wait_status = last ? atoi(last + 1) : 0;
+	}
+	strbuf_release(&text);
+	return state;
+}
+
+/* The higher half of the numbers is left to traces, which cannot do without. */
+static int pidfd_open(u32 pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct rlimit files;
+
+	if (fd < 0 || getrlimit(RLIMIT_NOFILE, &files) < 0 || (rlim_t)fd < files.rlim_cur / 2)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static bool still_runs(struct process *self, char state)
+{
+	struct pollfd poll_fd = { .fd = self->pidfd, .events = POLLIN };
+
+	if (self->pidfd >= 0)
+		return poll(&poll_fd, 1, 0) == 0;
+	return state && state != 'Z' && state != 'X';
+}
+
+bool process_watch(struct process *self)
+{
+	int wait_status;
+	char state;
+
+	if (self->pidfd == -2)
+		self->pidfd = pidfd_open(self->pid);
+	if (self->pidfd >= 0 && still_runs(self, 0))
+		return true;
+	state = stat_read(self->pid, &wait_status);
+	if (still_runs(self, state))
+		return true;
+	/* Only a zombie still has its status; a parent that was faster takes it away. */
+	if (state == 'Z' && WIFSIGNALED(wait_status))
+		process_set_gone(self, IMAGE_KILLED, WTERMSIG(wait_status));
+	else
+		process_set_gone(self, IMAGE_EXITED, state == 'Z' ? WEXITSTATUS(wait_status) : 0);
+	return false;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ * The drain thread's part in the scan of a process: starts it when the recorder, or somebody else,
+ * asks, reads the last events for it, and tells what came of it. Never waits for it. */
+#include "live/record/process.h"
+
+#include <stdio.h>
+
+#include "format/allocators.h"
+#include "format/atomics.h"
+
+/* Why the live blocks are not all known, so that a scan would call lost what is not; or NULL. */
+static const char *blocks_unknown(const struct process *self, const struct session_options *options)
+{
+	static const u8 dropping[] = {HW_FAULT_RING_FULL, HW_FAULT_NESTED_FULL, HW_FAULT_NO_SLOT,
+				      HW_FAULT_NO_MEMORY};
+	const struct hw_control *control = self->image->berth.control;
+
+	if (options->pools_count || options->allocators & ~hw_allocators_default() ||
+	    load_relaxed(&control->objects_told))
+		return "the leak scan does not cover memory of custom allocators";
+	if (options->sample_bytes)
+		return "only a sample of the allocations was recorded";
+	if (correlator_has_strangers(self->image->correlator) || load_relaxed(&control->paused))
+		return "the recording was paused or restarted, so earlier blocks are unknown";
+	for (u32 i = 0; i < sizeof(dropping); i++) {
+		if (load_relaxed(&control->faults[dropping[i]]))
+			return "events were lost";
+	}
+	if (self->image->failed)
+		return "the recording failed";
+	return NULL;
+}
+
+static void scan_fail(struct process *self, const char *reason)
+{
+	struct stream_totals totals;
+	struct err err = {0};
+
+	correlator_totals(self->image->correlator, &totals);
+	if (!self->image->failed &&
+	    scan_tell_failure(&self->sink, totals.kept_chunks, reason, &err) < 0)
+		process_fail(self, &err);
+	self->scan_told = true;
+}
+
+static struct scan *scan_new(struct process *self, const struct session *session, bool at_once,
+			     struct err *err)
+{
+	struct scan_start start = {.berth = &self->image->berth,
+				   .pid = self->pid,
+				   .at_once = at_once,
+				   .session = session,
+				   .correlator = self->image->correlator};
+
+	return scan_start(&start, err);
+}
+
+int scan_request(struct process *process, const struct session *session, struct err *err)
+{
+	const char *reason = process->image ? blocks_unknown(process, &session->options)
+					    : "nothing is being recorded";
+
+	if (process->image && process->image->resting)
+		reason = "the recording was stopped";
+	if (process->scan)
+		reason = "a scan is already running";
+	if (reason)
+		return err_set(err, ERR_INPUT, "%s", reason);
+	process->scan = scan_new(process, session, true, err);
+	return process->scan ? 0 : err->code;
+}
+
+/* The recorder asks to be watched. */
+static void scan_begin(struct process *self, struct session *session)
+{
+	const char *reason = blocks_unknown(self, &session->options);
+	struct err err = {0};
+
+	if (self->image->resting) { /* stopped: there is no file to tell */
+		self->scan_told = true;
+		scan_decline(self->image->berth.control);
+		return;
+	}
+	prepare_hurry(self->image->prepare); /* the program is about to end */
+	process_tick(self);		     /* most of the trace is compressed and written while we look at it */
+	process_look(self, session, MEMORY_END);
+	if (!reason) {
+		self->scan = scan_new(self, session, false, &err);
+		reason = self->scan ? NULL : err.text;
+	}
+	if (!self->scan) {
+		scan_fail(self, reason);
+		scan_decline(self->image->berth.control);
+	}
+}
+
+bool process_pressed(const struct process *self)
+{
+	u32 stage = self->scan ? scan_stage(self->scan) : SCAN_WATCHING;
+
+	if (self->scan)
+		return stage == SCAN_WANTS_EVENTS || stage == SCAN_OVER;
+	return self->image && !self->scan_told && load_acquire(&self->writer_state) &&
+	       load_acquire(&self->image->berth.control->leaving) == HW_LEAVING_ASKED;
+}
+
+/* Somebody outside asks for a scan while the program runs. */
+static void scan_serve(struct process *self, struct session *session)
+{
+	struct err err = {0};
+
+	if (scan_request(self, session, &err) == 0)
+		return;
+	self->scanned = (struct stream_scan){.state = SCAN_FAILED};
+	snprintf(self->scan_reason, sizeof(self->scan_reason), "%s", err.text);
+	ask_finish(self, ASK_SCAN, 0);
+}
+
+/* Whoever waits for it is on another thread, and reads it once the answer is there. */
+static void scan_answer(struct process *self)
+{
+	self->scanned = *scan_result(self->scan);
+	snprintf(self->scan_reason, sizeof(self->scan_reason), "%s", self->scanned.reason);
+	self->scanned.reason = NULL;
+	ask_finish(self, ASK_SCAN, 0);
+}
+
+static void scan_end(struct process *self)
+{
+	struct err err = {0};
+
+	self->scan_told = !scan_is_at_once(self->scan);
+	if (!self->image->failed && correlator_flush(self->image->correlator, &err) == 0)
+		scan_tell(self->scan, &self->sink, &err);
+	if (!self->scan_told)
+		scan_answer(self);
+	scan_free(self->scan);
+	self->scan = NULL;
+	if (err.code)
+		process_fail(self, &err);
+}
+
+bool process_scan_cycle(struct process *self, struct session *session)
+{
+	struct err err = {0};
+
+	if (!self->image)
+		return false;
+	if (!self->scan && !self->scan_told &&
+	    load_acquire(&self->image->berth.control->leaving) == HW_LEAVING_ASKED)
+		scan_begin(self, session);
+	if (!self->scan && (is_asked(self, ASK_SCAN) || self->image->scan_wanted))
+		scan_serve(self, session);
+	self->image->scan_wanted = false;
+	if (!self->scan)
+		return false;
+	switch (scan_stage(self->scan)) {
+	case SCAN_WANTS_EVENTS:
+		image_cycle(self->image, 0, true);
+		/* A program that runs on will still tell what the waiting events wait for. */
+		if (!self->image->failed && !scan_is_at_once(self->scan) &&
+		    correlator_finish(self->image->correlator, &err) < 0)
+			image_fail(self->image, &err);
+		scan_give_events(self->scan, blocks_unknown(self, &session->options));
+		return true;
+	case SCAN_HAS_EVENTS:
+		return true;
+	case SCAN_OVER:
+		scan_end(self);
+		return false;
+	default:
+		return false;
+	}
+}
+
+void process_scan_explain(struct process *self, const struct stream_image_end *end)
+{
+	const struct hw_control *control = self->image->berth.control;
+	char reason[128];
+
+	if (self->scan_told || !(control->flags & HW_RUN_LEAK_SCAN))
+		return;
+	if (end->how == IMAGE_KILLED)
+		snprintf(reason, sizeof(reason), "the program was killed by signal %d", end->value);
+	else if (end->how == IMAGE_DETACHED)
+		snprintf(reason, sizeof(reason), "the recording was stopped before the program ended");
+	else
+		snprintf(reason, sizeof(reason),
+			 "the program ended without calling exit, _exit or quick_exit%s",
+			 self->root ? "" : ", or by a signal");
+	scan_fail(self, reason);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * What a leak scan must know of the processor: the registers of a stopped thread, and how a C library's
+ * thread descriptor can be told. */
+#ifndef LIVE_SCAN_ARCH_AARCH64_SCAN_ARCH_H
+#define LIVE_SCAN_ARCH_AARCH64_SCAN_ARCH_H
+
+#include "live/scan/registers.h"
+
+enum { SCAN_RED_ZONE = 0, SCAN_TELLS_DESCRIPTORS = 0, SCAN_DESCRIPTOR_SELF = 0 };
+
+/* The system call that the thread is in; -1 = none. */
+static inline i64 scan_arch_syscall(u32 tid)
+{
+	i32 number;
+
+	return scan_arch_regset(tid, NT_ARM_SYSTEM_CALL, &number, sizeof(number)) ? number : -1;
+}
+
+static inline bool scan_arch_registers(struct scan_thread *thread)
+{
+	u32 first = scan_arch_is_end(scan_arch_syscall(thread->tid)) ? 19 : 0; /* from x19 on they are preserved */
+	struct user_regs_struct r;
+
+	if (!scan_arch_regset(thread->tid, NT_PRSTATUS, &r, sizeof(r)))
+		return false;
+	thread->register_count = 0;
+	for (u32 i = first; i < 31; i++)
+		scan_arch_add(thread, r.regs[i]);
+	scan_arch_add(thread, r.sp);
+	thread->stack_pointer = r.sp;
+	return scan_arch_regset(thread->tid, NT_ARM_TLS, &thread->thread_pointer, sizeof(u64));
+}
+
+#endif

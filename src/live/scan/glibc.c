@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ * Marks of glibc's allocator in a program's memory; see scan_glibc.h. Runs on a scan's thread. */
+#include "live/scan/glibc.h"
+
+enum {
+	ARENA_HEAD_MAX = 256, /* bytes from the start of an arena to its state */
+	HEAD = 16,            /* bytes before a block: size of what is before it, own size */
+	HEAD_MAPPED = 2,      /* bit of the own size */
+	HEAD_BITS = 7,
+	BINS = 127, /* lists of free memory: two words each, a ring */
+	EMPTY_BINS_MIN = 16,
+	STATE_BEFORE = 0x70, /* bytes of the state before its bins; the last two are words: the */
+	STATE_AFTER = 64,    /* unused rest of the heap, and what was split last */
+};
+
+struct arena_head { /* of glibc: struct heap_info */
+	u64 state, previous, bytes, writable_bytes;
+};
+
+u64 glibc_arena(struct scan_memory *memory, u64 start, u64 end)
+{
+	struct arena_head head;
+
+	if (end - start < SCAN_PAGE || !scan_memory_read(memory, start, &head, sizeof(head)))
+		return 0;
+	if (!head.bytes || head.bytes % SCAN_PAGE || head.bytes > GLIBC_ARENA_BYTES)
+		return 0;
+	if (head.previous
+		    ? head.previous % GLIBC_ARENA_BYTES || !head.state
+		    : head.state - start < sizeof(head) || head.state - start > ARENA_HEAD_MAX)
+		return 0;
+	if (head.writable_bytes >= head.bytes && head.writable_bytes <= GLIBC_ARENA_BYTES)
+		head.bytes = head.writable_bytes;
+	return head.bytes < end - start ? head.bytes : end - start;
+}
+
+bool glibc_mapped_block(struct scan_memory *memory, const struct scan_block *block,
+			struct scan_span *span)
+{
+	u64 head[2];
+
+	if (block->address % 16 || block->size < SCAN_PAGE - HEAD - HEAD_BITS ||
+	    !scan_memory_read(memory, block->address - HEAD, head, sizeof(head)))
+		return false;
+	if ((head[1] & HEAD_BITS) != HEAD_MAPPED || head[0] > block->address)
+		return false;
+	span->start = block->address - HEAD - head[0];
+	span->end = block->address - HEAD + (head[1] & ~(u64)HEAD_BITS);
+	return span->start % SCAN_PAGE == 0 && span->end % SCAN_PAGE == 0 &&
+	       span->end >= block->address + block->size;
+}
+
+/* ---- main arena ------------------------------------------------------------------------------ */
+
+/* A ring that is empty points to itself, as if its two words were those of a block with a head. */
+static inline bool is_empty_bin(u64 address, const u64 *words)
+{
+	return words[0] == address - HEAD && words[1] == words[0];
+}
+
+struct bin_search {
+	u64 first, last; /* addresses of the first and the last empty bin in reach of each other */
+	u32 count;
+};
+
+static void bins_search(void *data, u64 address, const u64 *words, u64 count)
+{
+	struct bin_search *self = data;
+
+	for (u64 i = 0; i + 1 < count; i++) {
+		u64 at = address + i * 8;
+
+		if (words[i] != at - HEAD || !is_empty_bin(at, words + i))
+			continue;
+		if (self->count >= EMPTY_BINS_MIN && at - self->first >= BINS * 16)
+			return;
+		if (!self->count || at - self->first >= BINS * 16) {
+			self->first = at;
+			self->count = 0;
+		}
+		self->last = at;
+		self->count++;
+	}
+}
+
+static bool is_heap_pointer(const struct scan_memory *memory, u64 value)
+{
+	const struct mapping *mapping = value % 16 ? NULL : scan_memory_mapping(memory, value);
+
+	return mapping && mapping->writable &&
+	       (mapping->kind == MAPPING_HEAP || mapping->kind == MAPPING_ANONYMOUS);
+}
+
+/* Whether the bins begin at `at`: each is empty or leads to the heap, and so do the words
+ * before. */
+static bool bins_begin_at(struct scan_memory *memory, u64 at)
+{
+	u64 words[2 + BINS * 2];
+
+	if (!scan_memory_read(memory, at - 16, words, sizeof(words)))
+		return false;
+	if (words[0] != at - HEAD && !is_heap_pointer(memory, words[0]))
+		return false;
+	if (words[1] && !is_heap_pointer(memory, words[1]))
+		return false;
+	for (u32 i = 0; i < BINS; i++) {
+		const u64 *bin = words + 2 + i * 2;
+
+		if (!is_empty_bin(at + i * 16, bin) &&
+		    !(is_heap_pointer(memory, bin[0]) && is_heap_pointer(memory, bin[1])))
+			return false;
+	}
+	return true;
+}
+
+bool glibc_main_state(struct scan_memory *memory, const struct mapping *mapping,
+		      struct scan_span *span)
+{
+	struct bin_search found = {0};
+	u64 at;
+
+	scan_memory_each_word(memory, mapping->start, mapping->end, bins_search, &found);
+	if (found.count < EMPTY_BINS_MIN)
+		return false;
+	for (at = found.last + 16 - BINS * 16; at <= found.first; at += 16) {
+		if (!bins_begin_at(memory, at))
+			continue;
+		span->start = at - STATE_BEFORE;
+		span->end = at + BINS * 16 + STATE_AFTER;
+		return true;
+	}
+	return false;
+}

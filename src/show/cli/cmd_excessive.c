@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise excessive: does the program allocate excessively, where, and through whom.
+ * Host. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "study/analysis/emad/excessive.h"
+#include "show/cli/loaded.h"
+#include "show/cli/trace_options.h"
+
+struct excessive_args {
+	const char *where;
+	const char *method, *rule, *by, *mu, *wrappers, *svg, *format, *limits;
+	double floor;
+	u64 k, seed, restarts, top, image;
+	bool raw, all_paths, data, charts, symbols, no_index, no_pager;
+};
+
+static const struct excessive_args defaults = {.wrappers = "auto",
+					       .floor = 0.01,
+					       .mu = "auto",
+					       .seed = 1,
+					       .restarts = 10,
+					       .top = 10,
+					       .image = NOT_GIVEN,
+					       .charts = true,
+					       .symbols = true};
+
+static const struct option_spec options[] = {
+	OPTION(struct excessive_args, method, 0, "method", OPTION_CHOICE, "kmeans|iqr|both",
+	       "method: clusters, outliers of frequency / life, or both compared (default both)"),
+	OPTION(struct excessive_args, rule, 0, "rule", OPTION_CHOICE, "robust|paper",
+	       "robust: compare lives with their spread and apply the floor (default); paper: follow the paper "
+	       "literally"),
+	OPTION(struct excessive_args, by, 'b', "by", OPTION_CHOICE, "object|caller",
+	       "what an object is: chunks of one size, caller and destroyer (object), or of one caller and destroyer "
+	       "(caller)"),
+	OPTION_LIMIT(struct excessive_args, floor, "floor", OPTION_PERCENT, "PERCENT",
+	       "objects below this percentage of the CPU time, or of all allocations, are not excessive (default 1)"),
+	OPTION_LIMIT(struct excessive_args, k, "k", OPTION_NUMBER, "N",
+	       "number of clusters, 2 to 64 (default: the best separation of 2 to 12)"),
+	OPTION(struct excessive_args, raw, 0, "raw", OPTION_SET, NULL,
+	       "cluster raw frequency and life, not their standardised logarithms"),
+	OPTION_LIMIT(struct excessive_args, seed, "seed", OPTION_NUMBER, "N",
+	       "seed for the random choices of clustering (default 1)"),
+	OPTION_LIMIT(struct excessive_args, restarts, "restarts", OPTION_NUMBER, "N",
+	       "use the tightest of N attempts (default 10)"),
+	OPTION_LIMIT(struct excessive_args, mu, "mu", OPTION_STRING, "X|auto",
+	       "outliers are above Q3 + X * IQR (default auto: the IQR, then the largest gap, then 3)"),
+	OPTION(struct excessive_args, wrappers, 'w', "wrappers", OPTION_STRING, "auto|none|LIST",
+	       "attribute calls by these functions to their callers; * matches any characters (default auto)"),
+	TOP_OPTION(struct excessive_args, "objects (default 10; 0 = all)"),
+	OPTION(struct excessive_args, all_paths, 0, "all-paths", OPTION_SET, NULL,
+	       "show all call paths to each object, not only the heaviest"),
+	OPTION(struct excessive_args, data, 0, "data", OPTION_SET, NULL,
+	       "print only the data set: every object that was freed"),
+	OPTION(struct excessive_args, svg, 0, "svg", OPTION_STRING, "FILE",
+	       "write both diagrams to FILE"),
+	OPTION(struct excessive_args, charts, 0, "no-charts", OPTION_CLEAR, NULL,
+	       "do not draw diagrams in text output"),
+	TRACE_OPTIONS(struct excessive_args),
+	LIMITS_OPTION(struct excessive_args),
+	OPTION_END};
+
+struct judge {
+	const struct command *command;
+	const struct excessive_args *args;
+	enum format format;
+	struct wrappers wrappers;
+	struct excessive_query query;
+	struct loaded trace;
+};
+
+static int write_svg(const char *path, const struct excessive_charts *charts, struct err *err)
+{
+	FILE *out = fopen(path, "we");
+	bool whole;
+
+	if (!out)
+		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
+	whole = chart_svg(charts->chart, 2, out);
+	if (fclose(out) != 0 || !whole)
+		return err_set(err, ERR_SYSTEM, "cannot write %s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int draw(const struct judge *self, const struct excessive *found, struct err *err)
+{
+	bool text = self->args->charts && self->format == FORMAT_TEXT && !self->args->data &&
+		    found->enough;
+	struct excessive_charts charts;
+	struct strbuf page = {0};
+	int status = 0;
+
+	if (!text && !self->args->svg)
+		return 0;
+	if (!excessive_charts_make(&charts, found))
+		status = err_set(err, ERR_MEMORY, "out of memory for the diagrams");
+	for (u32 i = 0; i < 2 && status == 0 && text; i++) {
+		strbuf_add_char(&page, '\n');
+		chart_text(&charts.chart[i], print_style().width, &page);
+	}
+	fputs(strbuf_text(&page), stdout);
+	strbuf_release(&page);
+	if (status == 0 && self->args->svg)
+		status = write_svg(self->args->svg, &charts, err);
+	excessive_charts_release(&charts);
+	return status;
+}
+
+/* Paths then say how often a routine was called at all, not only to allocate. */
+static int read_routines(struct judge *self, struct callgraph *graph, struct err *err)
+{
+	struct routine_graph *routines;
+	int status;
+
+	self->query.routines = NULL;
+	if (!self->trace.info.routines)
+		return 0;
+	routines = calloc(1, sizeof *routines);
+	if (!routines)
+		return err_set(err, ERR_MEMORY, "out of memory for routines");
+	status = loaded_routines(&self->trace, routines, err);
+	if (status == 0)
+		status = callgraph_of_routines(graph, routines, &self->trace.symbols, err);
+	if (status == 0 && graph->edges.count)
+		self->query.routines = graph;
+	routine_graph_release(routines);
+	free(routines);
+	return status;
+}
+
+static int print_found(struct judge *self, struct err *err)
+{
+	struct stack_source source = loaded_stacks(&self->trace, self->format, 0);
+	struct excessive found = {0};
+	struct callgraph graph = {0};
+	struct result *result = NULL;
+	int status = read_routines(self, &graph, err);
+
+	source.fold = false;
+	self->query.info = &self->trace.info;
+	if (status == 0)
+		status = excessive_find(&found, &source, &self->query, err);
+	if (status == 0) {
+		result = self->args->data ? excessive_data(&found, err)
+					  : excessive_result(&found, err);
+		status = result ? 0 : err->code;
+	}
+	if (result) {
+		print_result(result, self->format);
+		status = draw(self, &found, err);
+	}
+	result_free(result);
+	excessive_release(&found);
+	callgraph_release(&graph);
+	return status;
+}
+
+static int judge_one(void *data, const char *path)
+{
+	struct judge *self = data;
+	struct err err = {0};
+	int status = EXIT_DONE;
+
+	self->trace = (struct loaded){.command = self->command,
+				      .path = path,
+				      .wanted_image = self->args->image,
+				      .find_symbols = self->args->symbols,
+				      .no_index = self->args->no_index,
+				      .where = self->args->where};
+	if (loaded_read(&self->trace, &err) < 0 || print_found(self, &err) < 0)
+		status = command_fail(self->command, &err);
+	loaded_release(&self->trace);
+	return status;
+}
+
+static bool read_mu(const char *text, struct excessive_query *query)
+{
+	char *end;
+
+	if (!text || strcmp(text, "auto") == 0)
+		return true;
+	query->mu = strtod(text, &end);
+	query->has_mu = true;
+	return end != text && !*end && isfinite(query->mu) && query->mu >= 0;
+}
+
+static u32 methods(const char *word)
+{
+	if (word && strcmp(word, "kmeans") == 0)
+		return BY_KMEANS;
+	return word && strcmp(word, "iqr") == 0 ? BY_IQR : BY_BOTH;
+}
+
+static int run(const struct command *command, void *fields, int argc, char **argv)
+{
+	const struct excessive_args *args = fields;
+	struct judge self = {.command = command,
+			     .args = args,
+			     .format = format_parse(args->format),
+			     .query = {.methods = methods(args->method),
+				       .paper = args->rule && strcmp(args->rule, "paper") == 0,
+				       .by_caller = args->by && strcmp(args->by, "caller") == 0,
+				       .raw = args->raw,
+				       .floor = args->floor,
+				       .k = (u32)args->k,
+				       .seed = args->seed,
+				       .restarts =
+					       args->restarts > 1000 ? 1000 : (u32)args->restarts,
+				       .top = args->top,
+				       .all_paths = args->all_paths}};
+	struct err err = {0};
+	int status;
+
+	if (argc != 1)
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
+	if (args->k && (args->k < 2 || args->k > KMEANS_MAX))
+		return command_usage(command, "--k must be 2 to %d", KMEANS_MAX);
+	if (!read_mu(args->mu, &self.query))
+		return command_usage(command, "--mu must be 0 or greater, or auto, not '%s'",
+				     args->mu);
+	if (wrappers_parse(&self.wrappers, args->wrappers, &err) < 0) {
+		wrappers_release(&self.wrappers);
+		return command_usage(command, "%s", err.text);
+	}
+	self.query.wrappers = &self.wrappers;
+	status = loaded_each(command, argv[0], self.format, judge_one, &self);
+	wrappers_release(&self.wrappers);
+	return status;
+}
+
+const struct command cmd_excessive = {
+	.name = "excessive",
+	.operands = "FILE",
+	.summary = "find objects that are allocated often and live briefly",
+	.details = "FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		   "An object is all chunks of one size that one routine allocates and one routine frees. The two\n"
+		   "methods of the EMAD paper find objects that are frequent and short-lived.",
+	.options = options,
+	.fields_size = sizeof(struct excessive_args),
+	.fields_default = &defaults,
+	.run = run,
+};

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise export: a trace in another program's format.
+ * Host. The formats are in export/ and exchange/; this is the table of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/base/text.h"
+#include "show/cli/entry_types.h"
+#include "show/cli/loaded.h"
+#include "host/base/outfile.h"
+#include "show/cli/progress.h"
+#include "show/cli/trace_options.h"
+#include "show/cli/web.h"
+#include "show/formats/emad.h"
+#include "show/formats/heaplog.h"
+#include "show/formats/export.h"
+#include "show/serve/report_page.h"
+
+#define FORMATS \
+	"html|pprof|folded|dhat|sqlite|csv|jsonl|speedscope|massif|callgrind|perfetto|firefox|dot|emad|heaplog"
+
+struct format_row {
+	const char *name;
+	int (*write)(const struct export_job *job, FILE *out, struct err *err);
+	int (*exchange)(const struct exchange_job *job, FILE *out, struct err *err); /* instead */
+	bool page; /* instead: answers of the API */
+	bool named;        /* needs a file with a name */
+	bool point_types;  /* tells types of points */
+	bool chunk_types;  /* and of chunks, unless it is an exchange also those that are guessed */
+	bool mute;         /* has no place for caveats */
+	bool binary;       /* nothing for a terminal */
+};
+
+static const struct format_row formats[] = {
+	{.name = "html", .page = true},
+	{.name = "pprof", .write = pprof_export, .point_types = true, .binary = true},
+	{.name = "folded", .write = folded_export, .mute = true},
+	{.name = "dhat", .write = dhat_export},
+	{.name = "sqlite", .write = sqlite_export, .named = true, .chunk_types = true, .binary = true},
+	{.name = "csv", .write = csv_export, .chunk_types = true, .mute = true},
+	{.name = "jsonl", .write = jsonl_export, .chunk_types = true, .mute = true},
+	{.name = "speedscope", .write = speedscope_export},
+	{.name = "massif", .write = massif_export},
+	{.name = "callgrind", .write = callgrind_export},
+	{.name = "perfetto", .write = perfetto_export, .binary = true},
+	{.name = "firefox", .write = firefox_export},
+	{.name = "dot", .write = dot_export, .mute = true},
+	{.name = "emad", .exchange = emad_export},
+	{.name = "heaplog", .exchange = heaplog_export, .chunk_types = true},
+};
+
+struct export_args {
+	const char *to, *output;
+	const char *metric;
+	u64 image;
+	bool symbols, types;
+	const char *entries;
+	u64 every, tick_ns;
+	const char *query, *views, *source;
+	struct option_strings sources;
+	u64 max_mb;
+};
+
+static const struct export_args defaults = {.image = NOT_GIVEN, .symbols = true, .types = true,
+					    .tick_ns = 1000000, .max_mb = 15};
+
+static const struct option_spec options[] = {
+	OPTION(struct export_args, to, 't', "to", OPTION_CHOICE, FORMATS, "output format"),
+	OPTION(struct export_args, output, 'o', "output", OPTION_STRING, "FILE",
+	       "write to FILE (default: standard output, also given as -)"),
+	OPTION(struct export_args, metric, 'm', "metric", OPTION_CHOICE, EXPORT_METRIC_WORDS,
+	       "folded, dot: what to measure; speedscope: what to show first (default bytes)"),
+	IMAGE_OPTION(struct export_args),
+	SYMBOLS_OPTION(struct export_args),
+	OPTION(struct export_args, types, 0, "no-types", OPTION_CLEAR, NULL,
+	       "pprof, sqlite, csv, jsonl, heaplog: do not look up types; saves time and memory"),
+	OPTION(struct export_args, entries, 0, "entries", OPTION_CHOICE, "all|freed|live",
+	       "heaplog: which allocation entries to write (default all)"),
+	OPTION(struct export_args, every, 0, "every", OPTION_NUMBER, "N",
+	       "heaplog: write every N freed entries to a separate file: FILE.0001, FILE.0002 ..."),
+	OPTION(struct export_args, tick_ns, 0, "tick-ns", OPTION_NUMBER, "N",
+	       "heaplog: length of a tick in nanoseconds (default 1000000)"),
+	OPTION(struct export_args, query, 0, "q", OPTION_STRING, "QUERY", NULL),
+	OPTION(struct export_args, query, 0, "where", OPTION_STRING, "QUERY",
+	       "html: include only chunks that match the query; see heapwise-query(7)"),
+	OPTION(struct export_args, views, 0, "views", OPTION_STRING, "LIST",
+	       "html: include only these views: overview, flame, timeline, points, types, frequency, mprof, calls, "
+	       "threads, chunks, source (default all)"),
+	OPTION(struct export_args, max_mb, 0, "max-mb", OPTION_NUMBER, "N",
+	       "html: limit the size to N MB by leaving out data (default 15; 0 = no limit)"),
+	OPTION(struct export_args, source, 0, "source", OPTION_CHOICE, "none|lines|files",
+	       "html: include source text, of lines that allocate or of whole files (default none)"),
+	OPTION(struct export_args, sources, 0, "source-folder", OPTION_STRINGS, "DIR",
+	       "html: let --source include files from this folder. Repeatable"),
+	OPTION_END};
+
+static const struct format_row *format_find(const char *name)
+{
+	for (u32 i = 0; name && i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(formats[i].name, name) == 0)
+			return &formats[i];
+	return NULL;
+}
+
+static u32 entries_of(const char *word)
+{
+	if (!word || strcmp(word, "all") == 0)
+		return HEAPLOG_ALL;
+	return strcmp(word, "freed") == 0 ? HEAPLOG_FREED : HEAPLOG_LIVE;
+}
+
+static int write_exchange(const struct format_row *format, const struct export_args *args,
+			  const struct loaded *trace, FILE *out, struct err *err)
+{
+	struct heaplog_options heaplog = {.entries = entries_of(args->entries), .every = args->every,
+					  .tick_ns = args->tick_ns};
+	struct exchange_job job = {.path = trace->path,
+				   .image = loaded_image(trace),
+				   .model = trace->model,
+				   .symbols = &trace->symbols,
+				   .output = args->output,
+				   .heaplog = &heaplog};
+	struct entry_types types = {0};
+	int status = 0;
+
+	if (format->chunk_types && args->types)
+		status = entry_types_init(&types, trace, true, &job.types, err);
+	if (status == 0)
+		status = format->exchange(&job, out, err);
+	entry_types_release(&types);
+	return status;
+}
+
+/* What a format has no place for is told here. */
+static void print_caveats(const struct command *command, const struct export_job *job)
+{
+	struct result *caveats = export_caveats(job);
+
+	for (u64 i = 0; caveats && i < caveats->caveats.count; i++)
+		fprintf(stderr, "heapwise %s: note: %s\n", command->name, caveats->caveats.data[i]);
+	result_free(caveats);
+}
+
+/* The same answers as those of `heapwise types`. */
+static int ask_types(struct export_job *job, struct type_cascade *types, struct type_answer **points,
+		     struct err *err)
+{
+	struct type_query query = {.source = &job->stacks, .guess = true};
+	int status = type_cascade_init(types, &query, err);
+
+	if (status < 0)
+		return status;
+	*points = calloc(job->stacks.model->points.count + 1, sizeof(**points));
+	if (!*points)
+		return err_set(err, ERR_MEMORY, "out of memory for types");
+	type_of_points(types, *points);
+	job->stacks.types = *points;
+	job->types = types;
+	return 0;
+}
+
+static int write_export(const struct format_row *format, const struct export_args *args,
+			struct loaded *trace, const struct outfile *out, struct err *err)
+{
+	struct export_job job = {.path = trace->path,
+				 .info = &trace->info,
+				 .file = strbuf_text(&out->temporary),
+				 .metric = export_metric_parse(args->metric)};
+	struct type_cascade types = {0};
+	struct type_answer *points = NULL;
+	int status = 0;
+
+	if (format->point_types && args->types)
+		loaded_add_types(trace);
+	job.stacks = loaded_stacks(trace, FORMAT_JSON, 0);
+	if (format->chunk_types && args->types)
+		status = ask_types(&job, &types, &points, err);
+	if (status == 0)
+		status = format->write(&job, out->file, err);
+	if (status == 0 && format->mute)
+		print_caveats(trace->command, &job);
+	type_cascade_release(&types);
+	free(points);
+	return status;
+}
+
+static int write_format(const struct format_row *format, const struct export_args *args,
+			struct loaded *trace, struct err *err)
+{
+	struct outfile out;
+	int status = outfile_open(&out, args->output, format->named, err);
+
+	if (status < 0)
+		return status;
+	if (out.file == stdout && isatty(STDOUT_FILENO))
+		progress_end();
+	else
+		progress_phase("exporting", trace->path);
+	status = format->exchange ? write_exchange(format, args, trace, out.file, err)
+				  : write_export(format, args, trace, &out, err);
+	return outfile_close(&out, status, err);
+}
+
+static enum report_source source_of(const char *word)
+{
+	if (!word || strcmp(word, "none") == 0)
+		return REPORT_NO_SOURCE;
+	return strcmp(word, "lines") == 0 ? REPORT_LINES : REPORT_FILES;
+}
+
+/* A query that is wrong would leave all views out, and nobody would know why. */
+static int check_query(struct view_trace *trace, const char *text, struct err *err)
+{
+	struct query_error error = {0};
+	struct selection chosen = {0};
+	int status = text ? query_select(trace->engine, text, NULL, &chosen, &error) : 0;
+
+	selection_release(&chosen);
+	return status < 0 ? err_set(err, ERR_USAGE, "--where: %s", error.message) : 0;
+}
+
+/* Which files are text of the program is the trace's word, which may be a stranger's. */
+static void say_withheld(const struct folders *withheld)
+{
+	for (u32 i = 0; i < withheld->count; i++) {
+		fputs(i ? ", "
+			: "heapwise export: source text was left out; to include it, give its folders with "
+			  "--source-folder: ",
+		      stderr);
+		text_put(stderr, withheld->paths[i], "", '?');
+	}
+	if (withheld->count)
+		fputc('\n', stderr);
+}
+
+/* A page shows what the server answers, so the trace is opened as the server does. */
+static int write_page(const struct format_row *format, const struct export_args *args,
+		      const char *path, struct err *err)
+{
+	struct report_options how = {.query = args->query,
+				     .views = args->views,
+				     .max_bytes = args->max_mb * 1000000,
+				     .source = source_of(args->source)};
+	struct api api = {.version = HEAPWISE_VERSION};
+	struct folders withheld = {0};
+	struct outfile out;
+	int status = 0;
+
+	how.withheld = &withheld;
+	for (u32 i = 0; i < args->sources.count && status == 0; i++)
+		status = folders_add(&api.sources, args->sources.items[i], err);
+	if (status < 0)
+		return status;
+
+	api.traces[0] = view_trace_new(path);
+	if (!api.traces[0])
+		return err_set(err, ERR_MEMORY, "out of memory");
+	api.count = 1;
+	api_init(&api);
+	progress_phase("reading", path);
+	status = view_trace_load(api.traces[0], err);
+	progress_end();
+	if (status == 0)
+		web_say_index(api.traces[0]);
+	progress_phase("writing the page of", path);
+	if (status == 0)
+		status = check_query(api.traces[0], args->query, err);
+	if (status == 0)
+		status = outfile_open(&out, args->output, format->named, err);
+	if (status == 0)
+		status = outfile_close(&out, report_page_write(&api, &how, out.file, err), err);
+	progress_end();
+	if (status == 0)
+		say_withheld(&withheld);
+	folders_release(&withheld);
+	api_release(&api);
+	view_trace_free(api.traces[0]);
+	return status;
+}
+
+static int run(const struct command *command, void *fields, int argc, char **argv)
+{
+	const struct export_args *args = fields;
+	const struct format_row *format = format_find(args->to);
+	struct loaded trace = {.command = command,
+			       .wanted_image = args->image,
+			       .find_symbols = args->symbols};
+	const char *wrong;
+	struct err err = {0};
+	int status;
+
+	if (argc != 1)
+		return command_usage(command, argc ? "expected one FILE" : "no FILE given");
+	if (!format)
+		return command_usage(command, "no format given; use --to %s", FORMATS);
+	if (args->every && (!args->output || strcmp(args->output, "-") == 0))
+		return command_usage(command, "--every requires a file name: -o FILE");
+	if (format->binary && isatty(STDOUT_FILENO) && (!args->output || strcmp(args->output, "-") == 0))
+		return command_usage(command, "%s is a binary format and standard output a terminal; use -o FILE",
+				     format->name);
+	if (args->tick_ns == 0 || args->tick_ns > 1000000000)
+		return command_usage(command, "--tick-ns must be 1 to 1000000000");
+	if (args->views && !report_views_known(args->views, &wrong))
+		return command_usage(command, "--views: unknown view '%s'", wrong);
+	trace.path = argv[0];
+	if (format->page) {
+		status = write_page(format, args, argv[0], &err);
+	} else {
+		status = loaded_read(&trace, &err);
+		if (status == 0)
+			status = write_format(format, args, &trace, &err);
+		loaded_release(&trace);
+	}
+	return status < 0 ? command_fail(command, &err) : EXIT_DONE;
+}
+
+const struct command cmd_export = {
+	.name = "export",
+	.operands = "FILE",
+	.summary = "convert a trace to another format",
+	.details = "html: the web page of 'heapwise serve' with its data, in one file.\n"
+		   "pprof: compressed profile.proto, for 'go tool pprof' and others.\n"
+		   "folded: one stack per line, for flamegraph.pl and others.\n"
+		   "dhat: JSON for DHAT's viewer, dh_view.html.\n"
+		   "sqlite: a database of chunks, stacks, points, types, findings and more.\n"
+		   "csv, jsonl: one line per chunk.\n"
+		   "speedscope: JSON for speedscope.app.\n"
+		   "massif: for ms_print.\n"
+		   "callgrind: for callgrind_annotate and KCachegrind.\n"
+		   "perfetto: for ui.perfetto.dev.\n"
+		   "firefox: for profiler.firefox.com.\n"
+		   "dot: the calls that lead to allocations, for Graphviz.\n"
+		   "emad: routine trace in EMAD's text format, for traces with routines; 'heapwise import' reads it.\n"
+		   "heaplog: dumps of allocation entries with types, HeapLog version 4; 'heapwise import' reads them.",
+	.options = options,
+	.fields_size = sizeof(struct export_args),
+	.fields_default = &defaults,
+	.run = run,
+};

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise findings: the ranked list on which a developer acts.
+ * Host. */
+#include <stdio.h>
+
+#include "study/analysis/findings/findings.h"
+#include "study/analysis/findings/unnamed.h"
+#include "host/base/units.h"
+#include "show/cli/brief.h"
+#include "show/cli/folding.h"
+#include "show/cli/loaded.h"
+#include "show/cli/progress.h"
+#include "show/cli/thresholds.h"
+#include "show/cli/trace_options.h"
+#include "host/base/text_width.h"
+
+enum { DEPTH_TEXT = 4, BRIEF_ROWS = 3 };
+
+struct findings_args {
+	const char *where;
+	const char *format, *limits;
+	u64 top, image, depth;
+	double min_share;
+	bool symbols, no_index, all, no_pager;
+	struct folding folding;
+	struct thresholds thresholds;
+};
+
+static const struct findings_args defaults = {.top = 10,
+					      .image = NOT_GIVEN,
+					      .depth = NOT_GIVEN,
+					      .min_share = FINDINGS_MIN_SHARE,
+					      .symbols = true,
+					      .thresholds = THRESHOLDS_DEFAULT};
+
+static const struct option_spec options[] = {
+	TOP_OPTION(struct findings_args, "findings (default 10; 0 = all)"),
+	DEPTH_OPTION(struct findings_args, "default: 4 in text, all in json and csv"),
+	OPTION_LIMIT(struct findings_args, min_share, "min-share", OPTION_PERCENT, "PERCENT",
+	       "hide findings that would save less than this share of the peak, the mean heap or the CPU "
+	       "time; misuse is always shown (default 1)"),
+	OPTION(struct findings_args, all, 'a', "all", OPTION_SET, NULL,
+	       "show every finding, however little it would save"),
+	FOLDING_OPTIONS(struct findings_args, folding),
+	TRACE_OPTIONS(struct findings_args),
+	LIMITS_OPTION(struct findings_args),
+	THRESHOLD_OPTIONS(struct findings_args, thresholds),
+	OPTION_END};
+
+struct find {
+	struct view view;
+	const struct findings_args *args;
+};
+
+static struct result *build(struct view *view, struct err *err)
+{
+	const struct find *self = (const struct find *)view;
+	u64 depth = self->args->depth == NOT_GIVEN && view->format == FORMAT_TEXT
+			    ? DEPTH_TEXT
+			    : self->args->depth;
+	struct stack_source source;
+	struct findings_query query = {.thresholds = self->args->thresholds,
+				       .min_share = self->args->min_share,
+				       .all = self->args->all};
+	struct findings_show show = {.top = self->args->top, .stacks = true};
+	struct findings findings = {0};
+	struct result *result = NULL;
+
+	loaded_add_types(&view->trace);
+	source = loaded_stacks(&view->trace, view->format, depth);
+	if (findings_make(&findings, &source, &view->trace.info, &query, err) == 0)
+		result = findings_report(&findings, &source, &view->trace.info, &show, err);
+	if (result && self->args->symbols)
+		unnamed_add_caveat(&source, view->format == FORMAT_TEXT, result);
+	findings_release(&findings);
+	return result;
+}
+
+static int run(const struct command *self, void *fields, int argc, char **argv)
+{
+	const struct findings_args *args = fields;
+	struct wrappers wrappers = {0};
+	struct find find = {.view = {.command = self,
+				     .format = format_parse(args->format),
+				     .image = args->image,
+				     .find_symbols = args->symbols,
+				     .no_index = args->no_index,
+				     .where = args->where,
+				     .no_fold = args->folding.none,
+				     .wrappers = &wrappers,
+				     .build = build},
+			    .args = args};
+	struct err err = {0};
+	int status = folding_read(&args->folding, &wrappers, &err);
+
+	status = status < 0 ? command_usage(self, "%s", err.text) : view_run(&find.view, argc, argv);
+	wrappers_release(&wrappers);
+	return status;
+}
+
+static void print_brief(const struct findings *findings, const struct stack_source *source)
+{
+	struct result *texts = result_new(RESULT_RECORD, "", "");
+
+	for (u64 i = 0; texts && i < findings->rows.count && i < BRIEF_ROWS; i++) {
+		const struct finding *finding = &findings->rows.data[i];
+		const char *where = finding_where(finding, source, texts);
+		const char *text = finding_text(finding, source->model, texts);
+		const char *saves = finding_saves(finding, texts);
+		struct strbuf lines = {0};
+
+		if (!where || !text || !saves)
+			continue;
+		strbuf_addf(&lines, "heapwise: finding %llu: ", (unsigned long long)i + 1);
+		text_add_clean(&lines, where); /* names of the program's may be anything */
+		strbuf_add(&lines, "\nheapwise:   ");
+		text_add_clean(&lines, text);
+		if (*saves)
+			strbuf_addf(&lines, "\nheapwise:   %s%s%s: a repair saves %s", finding_level_name(finding->level),
+				    finding->confidence == SURE_MEASURED ? "" : ", ",
+				    finding->confidence == SURE_MEASURED ? "" : confidence_name(finding->confidence), saves);
+		fprintf(stderr, "%s\n", strbuf_text(&lines));
+		strbuf_release(&lines);
+	}
+	result_free(texts);
+}
+
+/* What the findings rest on, if it is a sample of what the trace has. */
+static void print_sample(const struct model *model, const char *path)
+{
+	fprintf(stderr, "heapwise: findings estimated from %s of %s allocations; for exact ones run 'heapwise findings %s'\n",
+		units_count(model->recorded_allocations).text, units_count(model_count(model, model->totals.allocations)).text, path);
+}
+
+static void print_unnamed(const struct stack_source *source)
+{
+	struct strbuf advice = {0}, line = {0};
+
+	if (unnamed_advice(source, true, &advice)) {
+		text_add_clean(&line, strbuf_text(&advice));
+		fprintf(stderr, "heapwise: note: %s\n", strbuf_text(&line));
+	}
+	strbuf_release(&advice);
+	strbuf_release(&line);
+}
+
+u64 brief_findings(const struct command *command, const char *path, struct loading *loading)
+{
+	bool sample = loading_what(loading) == LOADING_SAMPLE;
+	struct loaded trace = {.command = command,
+			       .path = path,
+			       .wanted_image = NOT_GIVEN,
+			       .loading = loading};
+	struct findings_query query = {.thresholds = THRESHOLDS_DEFAULT,
+				       .min_share = FINDINGS_MIN_SHARE};
+	struct findings findings = {0};
+	struct err err = {0};
+	u64 found = 0;
+
+	if (loaded_read(&trace, &err) == 0) {
+		struct stack_source source = loaded_stacks(&trace, FORMAT_TEXT, DEPTH_TEXT);
+		int status = findings_make(&findings, &source, &trace.info, &query, &err);
+
+		progress_end();
+		if (status == 0) {
+			print_brief(&findings, &source);
+			found = findings.rows.count;
+			if (found && sample)
+				print_sample(source.model, path);
+			print_unnamed(&source);
+		}
+	}
+	if (err.code)
+		fprintf(stderr, "heapwise: note: no findings: %s\n", err.text);
+	findings_release(&findings);
+	loaded_release(&trace);
+	return found;
+}
+
+const struct command cmd_findings = {
+	.name = "findings",
+	.operands = "FILE",
+	.summary = "list what is worth fixing, costliest first",
+	.details =
+		"FILE is a trace written by 'heapwise run', or a folder written with --children.\n"
+		"Each finding says what was seen and where, how to fix it, what that saves, and how "
+		"certain\n"
+		"it is. Findings cover misuse of the heap, leaks, growth, what holds most of the peak,\n"
+		"memory that is unused, partly used, allocated early or freed late (if accesses were\n"
+		"recorded), and chunks that are freed at once, regrown repeatedly or empty.\n"
+		"--limits changes what is listed.",
+	.options = options,
+	.fields_size = sizeof(struct findings_args),
+	.fields_default = &defaults,
+	.run = run,
+};

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise mprof: the four tables of the profiler mprof (Zorn and Hilfinger, 1988).
+ * Host. */
+#include <stdio.h>
+#include <string.h>
+
+#include "study/analysis/mprof/lisp.h"
+#include "study/analysis/mprof/bins.h"
+#include "study/analysis/mprof/direct.h"
+#include "study/analysis/mprof/graph.h"
+#include "study/analysis/mprof/leaks.h"
+#include "study/analysis/summary/summary.h"
+#include "host/base/units.h"
+#include "show/cli/loaded.h"
+#include "show/cli/trace_options.h"
+
+enum { CHAIN_DEPTH = 5 };
+
+struct mprof_args {
+	const char *where;
+	const char *table, *bins, *cycles, *format, *debug_path;
+	u64 depth, image;
+	bool verbose, normal, terse;
+	bool leaktable, offsets, fold, types, symbols, no_index, startup, no_pager;
+};
+
+static const struct mprof_args defaults = {.depth = CHAIN_DEPTH,
+					   .image = NOT_GIVEN,
+					   .leaktable = true,
+					   .fold = true,
+					   .types = true,
+					   .symbols = true};
+
+static const struct option_spec options[] = {
+	OPTION(struct mprof_args, verbose, 'v', "verbose", OPTION_SET, NULL,
+	       "show every leak, every bin and all type names"),
+	OPTION(struct mprof_args, normal, 0, "normal", OPTION_SET, NULL,
+	       "show leaks and bins above 0.5 % of the total (the default)"),
+	OPTION(struct mprof_args, terse, 0, "terse", OPTION_SET, NULL,
+	       "show leaks and bins above 1 % of the total"),
+	OPTION(struct mprof_args, table, 0, "table", OPTION_CHOICE, "leaks|bins|types|direct|graph",
+	       "show only this table"),
+	OPTION(struct mprof_args, leaktable, 0, "leaktable", OPTION_SET, NULL,
+	       "show the table of memory leaks (the default)"),
+	OPTION(struct mprof_args, leaktable, 0, "no-leaktable", OPTION_CLEAR, NULL,
+	       "do not show the table of memory leaks"),
+	OPTION(struct mprof_args, depth, 'd', "depth", OPTION_NUMBER, "N",
+	       "distinguish leaks by the last N callers (default 5; 0 = the whole chain)"),
+	OPTION(struct mprof_args, offsets, 0, "offsets", OPTION_SET, NULL,
+	       "distinguish calls in one function: function+offset"),
+	OPTION(struct mprof_args, bins, 0, "bins", OPTION_CHOICE, "exact|log",
+	       "one bin per size up to 1024 bytes, or per power of two (default exact)"),
+	OPTION(struct mprof_args, types, 0, "no-types", OPTION_CLEAR, NULL,
+	       "do not search debug information for types that match the bins' sizes"),
+	DEBUG_PATH_OPTION(struct mprof_args),
+	OPTION(struct mprof_args, cycles, 0, "cycles", OPTION_CHOICE, "merge|keep",
+	       "merge functions that call each other in a cycle, or show the calls in the cycle (default merge)"),
+	OPTION(struct mprof_args, fold, 0, "no-fold", OPTION_CLEAR, NULL,
+	       "do not merge standard library functions that call each other"),
+	OPTION(struct mprof_args, startup, 0, "startup", OPTION_SET, NULL,
+	       "Lisp: also show what the Lisp system allocates before it runs a program"),
+	TRACE_OPTIONS(struct mprof_args),
+	OPTION_END};
+
+struct mprof {
+	struct view view;
+	const struct mprof_args *args;
+	struct mprof_calls calls;
+};
+
+static enum mprof_verbosity verbosity(const struct mprof_args *args)
+{
+	if (args->verbose)
+		return MPROF_VERBOSE;
+	return args->terse ? MPROF_TERSE : MPROF_NORMAL;
+}
+
+static bool is_chosen(const struct mprof_args *args, const char *table)
+{
+	if (args->table)
+		return strcmp(args->table, table) == 0;
+	return args->leaktable || strcmp(table, "leaks") != 0;
+}
+
+static bool is_word(const char *word, const char *given) { return given && !strcmp(word, given); }
+
+/* The tables in the order of the paper. A part that fails is NULL, which its parent notes. */
+static void add_tables(struct mprof *self, struct result *result, struct err *err)
+{
+	const struct mprof_args *args = self->args;
+	struct mprof_leaks_query leaks = {.verbosity = verbosity(args),
+					  .depth = args->depth > UINT32_MAX ? 0 : (u32)args->depth,
+					  .offsets = args->offsets,
+					  .debug_path = args->debug_path};
+	struct mprof_bins_query bins = {.verbosity = verbosity(args),
+					.log = is_word("log", args->bins),
+					.no_types = !args->types,
+					.debug_path = args->debug_path};
+	struct mprof_graph_query graph = {.keep_cycles = is_word("keep", args->cycles)};
+
+	if (self->calls.lisp) {
+		if (is_chosen(args, "types"))
+			result_add_part(result, analyse_lisp_types(&self->calls, verbosity(args), err));
+	} else if (is_chosen(args, "leaks"))
+		result_add_part(result, analyse_mprof_leaks(&self->calls, &leaks, err));
+	if (!self->calls.lisp && is_chosen(args, "bins"))
+		result_add_part(result, analyse_mprof_bins(self->view.trace.model, &bins, err));
+	if (is_chosen(args, "direct"))
+		result_add_part(result, analyse_mprof_direct(&self->calls, err));
+	if (is_chosen(args, "graph"))
+		result_add_part(result, analyse_mprof_graph(&self->calls, &graph, err));
+}
+
+static struct result *build(struct view *view, struct err *err)
+{
+	struct mprof *self = (struct mprof *)view;
+	struct stack_source source = loaded_stacks(&view->trace, view->format, NOT_GIVEN);
+	struct result *result = result_new(RESULT_RECORD, "mprof", "");
+
+	source.fold = self->args->fold;
+	if (!result) {
+		err_set(err, ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	add_caveats(result, view->trace.model, &view->trace.info);
+	if (mprof_calls_read_lisp(&self->calls, &source, self->args->startup, err) == 0) {
+		if (self->calls.startup.calls)
+			result_add_caveat(result, "the start of the Lisp system, %s in %s objects, is not included; "
+						  "--startup shows it",
+					  units_bytes(self->calls.startup.bytes).text,
+					  units_count(model_count(view->trace.model, self->calls.startup.calls))
+						  .text);
+		add_tables(self, result, err);
+		if (!result_failed(result))
+			return result;
+	}
+	if (!err->code)
+		err_set(err, ERR_MEMORY, "out of memory");
+	result_free(result);
+	return NULL;
+}
+
+/* The result has names that the calls own. */
+static void release(struct view *view)
+{
+	struct mprof *self = (struct mprof *)view;
+
+	mprof_calls_release(&self->calls);
+	self->calls = (struct mprof_calls){0};
+}
+
+static int run(const struct command *command, void *fields, int argc, char **argv)
+{
+	const struct mprof_args *args = fields;
+	struct mprof self = {.view = {.command = command,
+				      .format = format_parse(args->format),
+				      .image = args->image,
+				      .find_symbols = args->symbols,
+				      .no_index = args->no_index,
+				      .where = args->where,
+				      .build = build,
+				      .release = release},
+			     .args = args};
+
+	if (args->verbose + args->normal + args->terse > 1)
+		return command_usage(command, "--verbose, --normal and --terse cannot be combined");
+	return view_run(&self.view, argc, argv);
+}
+
+const struct command cmd_mprof = {
+	.name = "mprof",
+	.operands = "FILE",
+	.summary = "show leaks, sizes, direct allocations and call graph, in the tables of mprof (1988)",
+	.details =
+		"Prints the four tables of mprof, the memory allocation profiler of Zorn and Hilfinger (1988).\n"
+		"Sizes: s up to 32 bytes, m up to 256, l up to 2048, x larger. Percentages below 1 are blank.\n"
+		"For Lisp (run --lisp), letters are types: c cons, f floating point, s structure or vector,\n"
+		"o other; there is no table of leaks, and a table of types replaces the table of sizes.",
+	.options = options,
+	.fields_size = sizeof(struct mprof_args),
+	.fields_default = &defaults,
+	.run = run,
+};

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT
+ * heapwise watch: runs a program and shows, while it runs, which memory is alive but not used. Host. What the program
+ * prints stays untouched: everything from here goes to stderr or into a file, and the exit status is the
+ * program's own. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "show/cli/command.h"
+#include "show/cli/watch_keys.h"
+#include "show/cli/watch_show.h"
+#include "show/cli/watch_web.h"
+#include "live/launch/run.h"
+#include "live/program/userfault.h"
+
+enum { INTERVAL_MS_MIN = 250, ROTATE_BYTES_MIN = 1 << 20, WINDOW_FILES = 4, OVERHEAD_UNSTATED = -1 };
+
+struct watch_args {
+	const char *policy, *leak_after, *states, *output, *trace, *recorder, *batch, *address;
+	const char *rotate, *window, *pages;
+	double overhead;
+	u64 interval_ms, port;
+	bool access_stacks, quiet, web, open, print_url;
+};
+
+static const struct watch_args watch_defaults = {.overhead = OVERHEAD_UNSTATED, .interval_ms = 1000, .address = "127.0.0.1"};
+
+#define WATCH_OPTION(field, letter, name, kind, argument, help)                                    \
+	OPTION(struct watch_args, field, letter, name, kind, argument, help)
+
+static const struct option_spec watch_options[] = {
+	WATCH_OPTION(policy, 0, "policy", OPTION_CHOICE, "ladder|mpc|all",
+		     "which memory is monitored when. ladder (default): thresholds that rise and fall; mpc (default "
+		     "with --overhead): by each area's hit rate, within the overhead; all: everything, each second"),
+	WATCH_OPTION(overhead, 0, "overhead", OPTION_PERCENT, "PERCENT",
+		     "with --policy mpc: at most this percentage of the program's CPU time may go to monitoring: 2, 0.5 or 2% "
+		     "(default 2)"),
+	WATCH_OPTION(states, 0, "states", OPTION_STRING, "LIST",
+		     "with --policy ladder: the thresholds, in rising order (default 1s,2s,4s,7s,10s)"),
+	WATCH_OPTION(leak_after, 0, "leak-after", OPTION_STRING, "TIME",
+		     "report areas that were not touched for TIME, such as 500ms, 30s or 2m (default 30s)"),
+	WATCH_OPTION(interval_ms, 0, "interval", OPTION_NUMBER, "MS",
+		     "milliseconds between reports, at least 250 (default 1000)"),
+	WATCH_OPTION(batch, 0, "batch", OPTION_STRING, "N",
+		     "print N reports, and always the last one, as lines of JSON instead of a screen; 0 = all"),
+	WATCH_OPTION(output, 'o', "output", OPTION_STRING, "FILE", "write reports to FILE instead of standard error"),
+	WATCH_OPTION(trace, 0, "trace", OPTION_STRING, "FILE",
+		     "also write a trace, as 'heapwise run' does, without function names"),
+	WATCH_OPTION(rotate, 0, "rotate", OPTION_STRING, "SIZE|TIME",
+		     "with --trace: start a new file when the current one reaches a size (64M) or an age (30m); each can "
+		     "be read alone"),
+	WATCH_OPTION(window, 0, "window", OPTION_STRING, "TIME",
+		     "with --trace: keep at least the events of the last TIME, such as 30m or 12h; from earlier ones keep only "
+		     "what is still live"),
+	WATCH_OPTION(access_stacks, 0, "access-stacks", OPTION_SET, NULL,
+		     "also record what accesses monitored memory; JSON shows it for the least recently touched areas"),
+	WATCH_OPTION(pages, 0, "pages", OPTION_CHOICE, "mprotect|userfaultfd",
+		     "how memory is monitored: by signals (mprotect, the default), or by userfaultfd, which needs "
+		     "privileges and sees only writes, but also those by the kernel"),
+	WATCH_OPTION(web, 0, "web", OPTION_SET, NULL,
+		     "also serve a web page and print its address; it stays after the program ends, until Ctrl-C, unless "
+		     "--batch is given"),
+	WATCH_OPTION(open, 0, "open", OPTION_SET, NULL,
+		     "open the web page in $BROWSER or the desktop's browser; implies --web"),
+	WATCH_OPTION(port, 'p', "port", OPTION_NUMBER, "N", "with --web: listen on port N (default: any free port)"),
+	WATCH_OPTION(address, 0, "address", OPTION_STRING, "ADDRESS",
+		     "with --web: listen on this address (default 127.0.0.1)"),
+	WATCH_OPTION(print_url, 0, "print-url", OPTION_SET, NULL,
+		     "with --web: print only the address on standard output, for scripts"),
+	WATCH_OPTION(quiet, 'q', "quiet", OPTION_SET, NULL, "do not print a summary at the end"),
+	WATCH_OPTION(recorder, 0, "recorder", OPTION_STRING, "PATH", NULL),
+	OPTION_END};
+
+struct watching {
+	struct watcher *watcher;
+	struct watch_web *web;      /* NULL = none */
+	struct watch_show show;
+	struct watch_keys keys;
+	struct watch_report report; /* the newest */
+	bool json, screen;
+	u64 lines_left;             /* of JSON */
+	bool limited;
+};
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+/* "500ms", "30s", "2m", "30" = seconds; *end is behind it. */
+static bool time_read(const char *text, char **end, u64 *ns)
+{
+	static const struct {
+		const char *suffix;
+		double ns;
+	} units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"", 1e9}};
+	double number;
+
+	errno = 0;
+	number = strtod(text, end);
+	if (*end == text || errno || !(number >= 0.001 && number < 1e9))
+		return false;
+	for (u32 i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t length = strlen(units[i].suffix);
+
+		if (strncmp(*end, units[i].suffix, length) != 0)
+			continue;
+		*end += length;
+		*ns = (u64)(number * units[i].ns);
+		return true;
+	}
+	return false;
+}
+
+static bool states_read(const char *text, struct policy_options *policy)
+{
+	char *end;
+
+	policy->states = 0;
+	for (;; text = end + 1) {
+		u64 *state = &policy->states_ns[policy->states];
+
+		if (policy->states == POLICY_STATES_MAX || !time_read(text, &end, state) ||
+		    (policy->states && *state <= state[-1]))
+			return false;
+		policy->states++;
+		if (!*end)
+			return true;
+		if (*end != ',')
+			return false;
+	}
+}
+
+/* "64M" or "30m": times end in a small letter. */
+static bool rotate_read(const char *text, struct rotation_options *rotate)
+{
+	size_t length = strlen(text);
+	char *end;
+
+	if (length && strchr("smh", text[length - 1]))
+		return time_read(text, &end, &rotate->ns) && !*end;
+	return parse_bytes(text, &rotate->bytes) && rotate->bytes >= ROTATE_BYTES_MIN;
+}
+
+/* A window is some files long, so that at least as much is there when the oldest has gone. */
+static int rotation_read(const struct command *command, const struct watch_args *args,
+			 struct rotation_options *rotate)
+{
+	char *end;
+	u64 ns;
+
+	if ((args->rotate || args->window) && !args->trace)
+		return command_usage(command, "--rotate and --window require --trace FILE");
+	if ((args->rotate || args->window) && args->web)
+		return command_usage(command, "--web cannot be combined with --rotate or --window");
+	if (args->rotate && !rotate_read(args->rotate, rotate))
+		return command_usage(command, "--rotate: expected a size of at least 1M, or a time such as 30m, not "
+					      "'%s'", args->rotate);
+	if (!args->window)
+		return 0;
+	if (args->rotate)
+		return command_usage(command, "--window cannot be combined with --rotate");
+	if (!time_read(args->window, &end, &ns) || *end)
+		return command_usage(command, "--window: expected a time such as 30m or 12h, not '%s'", args->window);
+	*rotate = (struct rotation_options){.ns = ns / WINDOW_FILES, .keep = WINDOW_FILES + 1};
+	return 0;
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+static void report_show(struct watching *self)
+{
+	if (self->web)
+		watch_web_report(self->web, &self->report);
+	if (self->json && (self->report.last || !self->limited || self->lines_left)) {
+		watch_show_json(&self->show, &self->report);
+		self->lines_left -= self->lines_left > 0;
+	} else if (self->screen) {
+		watch_show_screen(&self->show, &self->report);
+	}
+}
+
+static void on_progress(void *data, u64 events, u64 live_bytes, u64 trace_bytes)
+{
+	struct watching *self = data;
+
+	(void)events;
+	(void)live_bytes;
+	(void)trace_bytes;
+	self->keys.program = self->report.pid;
+	if (self->screen && watch_keys_serve(&self->keys, &self->show.view) && self->report.number)
+		watch_show_screen(&self->show, &self->report);
+	if (!self->show.view.paused && watcher_take(self->watcher, &self->report))
+		report_show(self);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int args_read(const struct command *command, const struct watch_args *args,
+		     struct watcher_options *options, struct watching *watching)
+{
+	struct policy_options *policy = &options->policy;
+	bool stated = args->overhead != OVERHEAD_UNSTATED;
+	const char *name = args->policy ? args->policy : stated ? "mpc" : "ladder"; /* METHODS.md, "mpc or ladder?" */
+	char *end;
+
+	policy_defaults(policy);
+	policy->kind = strcmp(name, "all") == 0 ? POLICY_ALL : strcmp(name, "ladder") == 0 ? POLICY_LADDER : POLICY_MPC;
+	if (stated)
+		policy->overhead = args->overhead;
+	options->interval_ns = args->interval_ms * 1000000;
+	watching->show.policy = name;
+	watching->show.writes = args->pages && strcmp(args->pages, "userfaultfd") == 0;
+	if (args->interval_ms < INTERVAL_MS_MIN)
+		return command_usage(command, "--interval must be at least %d", INTERVAL_MS_MIN);
+	if (args->port > 65535)
+		return command_usage(command, "--port must be at most 65535");
+	if (stated && policy->kind != POLICY_MPC)
+		return command_usage(command, "--overhead requires --policy mpc");
+	if (policy->overhead <= 0)
+		return command_usage(command, "--overhead must be greater than 0");
+	if (args->leak_after && (!time_read(args->leak_after, &end, &policy->leak_after_ns) || *end))
+		return command_usage(command, "--leak-after: expected a time such as 500ms, 30s or 2m, not '%s'",
+				     args->leak_after);
+	if (args->states && !states_read(args->states, policy))
+		return command_usage(command, "--states: expected up to %d rising times such as 1s,2s,10s, not '%s'",
+				     POLICY_STATES_MAX, args->states);
+	watching->json = args->batch != NULL;
+	if (args->batch && !parse_number(args->batch, &watching->lines_left))
+		return command_usage(command, "--batch: expected a number, not '%s'", args->batch);
+	watching->limited = watching->lines_left > 0;
+	return 0;
+}
+
+static int watch_program(const struct command *command, const struct watch_args *args, char **argv,
+			 struct watching *watching)
+{
+	struct run_options run = {
+		.argv = argv,
+		.recorder = args->recorder,
+		.alloc_stacks = true,
+		.pages = true,
+		.pages_writes = watching->show.writes,
+		.leak_scan = true,
+		.types = true,
+		.hit_stacks = args->access_stacks,
+		.tap = watcher_tap(watching->watcher),
+		.lasting = !args->trace && !watching->web,
+		.no_trace = !args->trace && !watching->web,
+		.output = watching->web ? watch_web_trace(watching->web) : args->trace,
+		.service = watching->web ? watch_web_service(watching->web) : NULL,
+		.progress = on_progress,
+		.progress_self = watching,
+	};
+	struct run_result result;
+	struct err err = {0};
+	int status = rotation_read(command, args, &run.rotate);
+
+	if (status)
+		return status;
+	if (watching->show.writes && userfault_check(&err) < 0)
+		return command_fail(command, &err);
+	watching->keys.terminal = -1;
+	if (watching->screen)
+		watch_keys_open(&watching->keys);
+	watching->show.keys = watching->keys.terminal >= 0;
+	status = monitor_run(&run, &result, &err);
+	watch_keys_close(&watching->keys);
+	if (status < 0)
+		return command_fail(command, &err);
+	if (watcher_take(watching->watcher, &watching->report))
+		report_show(watching);
+	if (watching->web)
+		watch_web_ended(watching->web, &result);
+	if (!watching->json && !args->quiet && watching->report.number)
+		watch_show_summary(&watching->show, &watching->report);
+	if (!watching->report.number || !watching->report.seen)
+		fprintf(stderr, "heapwise: nothing was recorded: %s\n",
+			result.unmapped ? result.unmapped_reason :
+					  "the program never allocated, or the recorder could not be loaded");
+	else if (!watching->report.monitored)
+		fprintf(stderr, "heapwise: nothing was monitored: the program has too little address space for "
+				"Heapwise's heap (see ulimit -v), or cannot start a thread\n");
+	else if (result.totals.faults[HW_FAULT_IO_URING])
+		fprintf(stderr, "heapwise: the program set up io_uring; its memory was not monitored after that\n");
+	if (result.unrecorded_children && !args->quiet)
+		fprintf(stderr, "heapwise: %llu %s of the program %s not watched\n",
+			(unsigned long long)result.unrecorded_children, result.unrecorded_children == 1 ? "child" : "children",
+			result.unrecorded_children == 1 ? "was" : "were");
+	/* Who ends us while the program runs ends the program, and means all of it. */
+	if (watching->web && !args->batch && result.passed_signal != SIGTERM && result.passed_signal != SIGHUP)
+		watch_web_stay(watching->web);
+	status = result.wait_status;
+	run_result_release(&result);
+	return command_end_like(status);
+}
+
+static bool web_begin(const struct command *command, const struct watch_args *args, const char *program,
+		      struct watching *watching)
+{
+	struct watch_web_options options = {
+		.command = command,
+		.watcher = watching->watcher,
+		.policy = watching->show.options,
+		.program = program,
+		.trace = args->trace,
+		.address = args->address,
+		.port = args->port,
+		.open = args->open,
+		.print_url = args->print_url,
+	};
+	struct err err = {0};
+
+	watching->web = watch_web_open(&options, &err);
+	if (!watching->web)
+		command_fail(command, &err);
+	return watching->web != NULL;
+}
+
+static int watch_command(const struct command *self, void *fields, int argc, char **argv)
+{
+	struct watch_args *args = fields;
+	struct watcher_options options = {0};
+	struct watching *watching = calloc(1, sizeof(*watching));
+	int status;
+
+	if (!watching)
+		return EXIT_BAD_INPUT;
+	args->web |= args->open;
+	status = argc < 1 ? command_usage(self, "no program given; usage: heapwise watch [OPTION...] PROGRAM "
+						"[ARGUMENT...]")
+			  : args_read(self, args, &options, watching);
+	if (status)
+		goto done;
+	watching->show.out = args->output ? fopen(args->output, "we") : stderr;
+	if (!watching->show.out) {
+		fprintf(stderr, "heapwise watch: cannot write %s: %s\n", args->output, strerror(errno));
+		status = EXIT_BAD_INPUT;
+		goto done;
+	}
+	watching->show.options = &options.policy;
+	watching->screen = !watching->json && isatty(fileno(watching->show.out));
+	watching->watcher = watcher_new(&options);
+	if (args->web && watching->watcher && !web_begin(self, args, argv[0], watching)) {
+		status = EXIT_BAD_INPUT;
+		goto release;
+	}
+	status = watching->watcher ? watch_program(self, args, argv, watching) : EXIT_BAD_INPUT;
+release:
+	if (watching->web)
+		watch_web_close(watching->web);
+	watcher_free(watching->watcher);
+	watch_names_release(&watching->show.names);
+	if (args->output)
+		fclose(watching->show.out);
+done:
+	free(watching);
+	return status;
+}
+
+const struct command cmd_watch = {
+	.name = "watch",
+	.operands = "[--] PROGRAM [ARGUMENT...]",
+	.summary = "run a program and show which memory it no longer uses",
+	.details =
+		"The program needs no rebuild; it runs on Heapwise's own heap. Memory areas are protected,\n"
+		"the first access to each is noticed, and the area is protected again later. Areas that\n"
+		"were not touched for --leak-after are reported by allocation point: lost, or kept without\n"
+		"use.\n"
+		"\n"
+		"Exit status: the program's; 2 for a usage error, 3 if the program could not be started.",
+	.options = watch_options,
+	.stop_at_operand = true,
+	.fields_size = sizeof(struct watch_args),
+	.fields_default = &watch_defaults,
+	.run = watch_command,
+};

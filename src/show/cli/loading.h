@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * The model of a program's last image, made while it runs: when it ends there is no trace to be read.
+ *
+ *	struct loading *loading = loading_new();
+ *	options.tap = loading_tap(loading);
+ *	monitor_run(&options, ...);     which calls loading_analyse(loading) at its end
+ *	struct model *model = loading_take(loading, &behaviour);
+ *	loading_free(loading);
+ *
+ * All functions take NULL, for when there was no memory. */
+#ifndef SHOW_CLI_LOADING_H
+#define SHOW_CLI_LOADING_H
+
+#include "study/analysis/memoro/behaviour.h"
+#include "study/model/model.h"
+#include "live/drain/tap.h"
+
+/* More events, contexts and pieces of memory would keep a user waiting for the prompt, and memory from others: then the model is one of a
+ * sample, as if it had been recorded with --sample. */
+enum { LOADING_EVENTS_MAX = 500000 };
+
+struct loading;
+
+struct loading *loading_new(void);
+
+/* To be told the recording; never holds it up, never fails. */
+const struct tap *loading_tap(struct loading *self);
+
+/* When the recording has ended: looks at the chunks, on a thread of its own, while others close the trace and look for names. */
+void loading_analyse(struct loading *self);
+
+/* Which model there is to be taken. */
+enum loading_what { LOADING_NOTHING, LOADING_SAMPLE, LOADING_ALL };
+enum loading_what loading_what(struct loading *self);
+
+/* That model, when the recording has ended, until it is taken; NULL if there is none. */
+const struct model *loading_look(struct loading *self);
+
+/* When the recording has ended; the model is the caller's, and so is what its chunks did by the usual thresholds, which is yet to
+ * be finished; without any points if that is not known. NULL if there is none: who reads the trace learns why. The
+ * names of types are not loaded yet. */
+struct model *loading_take(struct loading *self, struct behaviour_table *begun);
+void loading_free(struct loading *self);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ * The options that commands on traces share: one letter, one name, one text. A command's struct has fields of these
+ * names: top, depth, where, image, symbols, no_index, debug_path, limits, format, no_pager. */
+#ifndef SHOW_CLI_TRACE_OPTIONS_H
+#define SHOW_CLI_TRACE_OPTIONS_H
+
+#include "host/base/options.h"
+#include "show/cli/print.h"
+
+/* what: "points (10; 0 = all)" */
+#define TOP_OPTION(type, what)                                                                     \
+	OPTION(type, top, 'n', "top", OPTION_NUMBER, "N", "show the first N " what)
+
+/* some: "default: 8 in text, all in json and csv" */
+#define DEPTH_OPTION(type, some)                                                                   \
+	OPTION(type, depth, 'd', "depth", OPTION_NUMBER, "N",                                      \
+	       "show N frames of each stack (" some "; 0 = all)")
+
+#define WHERE_OPTION(type)                                                                         \
+	OPTION(type, where, 0, "where", OPTION_STRING, "QUERY",                                    \
+	       "use only chunks that match QUERY, a query or a condition such as 'size >= 1KiB'; " \
+	       "see heapwise-query(7)")
+
+#define IMAGE_OPTION(type)                                                                         \
+	OPTION(type, image, 0, "image", OPTION_NUMBER, "N",                                        \
+	       "use program image N, counted from 0; each exec starts an image (default: the last)")
+
+#define SYMBOLS_OPTION(type)                                                                       \
+	OPTION(type, symbols, 0, "no-symbols", OPTION_CLEAR, NULL,                                 \
+	       "do not look up function names that the trace lacks")
+
+#define NO_INDEX_OPTION(type)                                                                      \
+	OPTION(type, no_index, 0, "no-index", OPTION_SET, NULL,                                    \
+	       "read the trace even if it has an index")
+
+#define DEBUG_PATH_OPTION(type)                                                                    \
+	OPTION(type, debug_path, 0, "debug-path", OPTION_STRING, "DIR[:DIR...]",                   \
+	       "also look for separate debug files in these folders")
+
+#define FORMAT_OPTION(type)                                                                        \
+	OPTION(type, format, 'f', "format", OPTION_CHOICE, FORMAT_CHOICES,                         \
+	       "output format (default text)")
+
+#define LIMITS_OPTION(type)                                                                        \
+	OPTION(type, limits, 0, "limits", OPTION_STRING, "FILE",                                   \
+	       "read thresholds from FILE; 'heapwise help limits' prints the default ones")
+
+#define NO_PAGER_OPTION(type)                                                                      \
+	OPTION(type, no_pager, 0, "no-pager", OPTION_SET, NULL,                                    \
+	       "do not show long output in a pager ($HEAPWISE_PAGER, $PAGER, less)")
+
+/* What every command takes that looks at one trace. */
+#define TRACE_OPTIONS(type)                                                                        \
+	WHERE_OPTION(type), IMAGE_OPTION(type), SYMBOLS_OPTION(type), NO_INDEX_OPTION(type),       \
+		FORMAT_OPTION(type), NO_PAGER_OPTION(type)
+
+#endif

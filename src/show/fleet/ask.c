@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT
+ * What the questions to a store have in common.
+ * Host. */
+#include "show/fleet/ask.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "study/analysis/places/stacks.h"
+#include "host/base/map.h"
+#include "show/fleet/dictionary.h"
+
+static const struct {
+	const char *word, *column, *run_column, *words;
+	enum value_type type;
+} measures[MEASURES] = {
+	[MEASURE_TIME] = {"time", "byte_seconds", "byte_seconds", "bytes x s", VALUE_RATIO},
+	[MEASURE_PEAK] = {"peak", "own_peak_bytes", "peak_bytes", "peak", VALUE_BYTES},
+	[MEASURE_BYTES] = {"bytes", "bytes", "bytes", "bytes", VALUE_BYTES},
+	[MEASURE_KEPT] = {"kept", "kept_bytes", "kept_bytes", "kept", VALUE_BYTES},
+	[MEASURE_COUNT] = {"count", "allocations", "allocations", "allocations", VALUE_COUNT},
+};
+
+bool measure_parse(const char *word, enum fleet_measure *measure)
+{
+	for (u32 i = 0; i < MEASURES; i++)
+		if (strcmp(measures[i].word, word) == 0) {
+			*measure = (enum fleet_measure)i;
+			return true;
+		}
+	return false;
+}
+
+const char *measure_column(enum fleet_measure measure) { return measures[measure].column; }
+const char *measure_run_column(enum fleet_measure measure) { return measures[measure].run_column; }
+const char *measure_words(enum fleet_measure measure) { return measures[measure].words; }
+enum value_type measure_type(enum fleet_measure measure) { return measures[measure].type; }
+
+struct value measure_value(enum fleet_measure measure, double value)
+{
+	return measures[measure].type == VALUE_RATIO ? value_real(value)
+						     : value_number((u64)(value + 0.5));
+}
+
+/* ---- statements ---- */
+
+void ask_table(struct strbuf *sql, const struct store *store, enum fleet_table table)
+{
+	strbuf_addf(sql, "%s%s", schema_table(table), store->distributed ? "_all" : "");
+}
+
+void ask_text(struct strbuf *sql, const char *text)
+{
+	strbuf_add_char(sql, '\'');
+	for (; *text; text++) {
+		if (*text == '\'' || *text == '\\')
+			strbuf_add_char(sql, '\\');
+		strbuf_add_char(sql, *text);
+	}
+	strbuf_add_char(sql, '\'');
+}
+
+static void ask_labels(struct strbuf *sql, const struct option_strings *labels)
+{
+	for (u32 i = 0; labels && i < labels->count; i++) {
+		const char *equal = strchr(labels->items[i], '=');
+		struct strbuf key = {0};
+
+		strbuf_add_bytes(&key, labels->items[i],
+				 equal ? (u64)(equal - labels->items[i])
+				       : strlen(labels->items[i]));
+		strbuf_add(sql, " AND arrayExists((k, v) -> k = ");
+		ask_text(sql, strbuf_text(&key));
+		strbuf_add(sql, " AND v = ");
+		ask_text(sql, equal ? equal + 1 : "");
+		strbuf_add(sql, ", `labels.key`, `labels.value`)");
+		strbuf_release(&key);
+	}
+}
+
+static void ask_build(struct strbuf *sql, const char *build)
+{
+	strbuf_add(sql, " AND (startsWith(build_id, ");
+	ask_text(sql, build);
+	strbuf_add(sql, ") OR version = ");
+	ask_text(sql, build);
+	strbuf_add(sql, ")");
+}
+
+/* What can be read off the first columns, by which rows are ordered. */
+static void ask_range(struct strbuf *sql, const struct fleet_filter *filter)
+{
+	if (filter->program)
+		strbuf_addf(sql, " AND program = %llu",
+			    (unsigned long long)name_key(filter->program));
+	if (filter->days)
+		strbuf_addf(sql, " AND toInt64(today()) - toInt64(day) < %llu",
+			    (unsigned long long)filter->days);
+}
+
+/* Two who pushed the same trace at the same time have made two runs of it: the first one counts. The subquery is each
+ * shard's own, where all rows of its runs are. */
+void ask_runs(struct strbuf *sql, const struct store *store, const struct fleet_filter *filter)
+{
+	strbuf_addf(sql, "push IN (SELECT min(push) FROM %s.runs GROUP BY run)", store->database);
+	ask_range(sql, filter);
+	if (filter->build)
+		ask_build(sql, filter->build);
+	if (filter->host) {
+		strbuf_add(sql, " AND host = ");
+		ask_text(sql, filter->host);
+	}
+	ask_labels(sql, filter->labels);
+}
+
+void ask_pushes(struct strbuf *sql, const struct store *store, const struct fleet_filter *filter)
+{
+	strbuf_addf(sql, "push IN (SELECT push FROM %s.runs WHERE ", store->database);
+	ask_runs(sql, store, filter);
+	strbuf_add(sql, ")");
+	ask_range(sql, filter);
+}
+
+int ask_all(struct store *store, struct strbuf *sql, struct reply *answer, struct err *err)
+{
+	int status = sql->failed ? err_set(err, ERR_MEMORY, "out of memory")
+				 : store_ask_all(store, strbuf_text(sql), answer, err);
+
+	strbuf_clear(sql);
+	return status;
+}
+
+void ask_list(struct strbuf *sql, const u64 *numbers, u64 count)
+{
+	for (u64 i = 0; i < count; i++)
+		strbuf_addf(sql, "%s%llu", i ? "," : "", (unsigned long long)numbers[i]);
+}
+
+/* ---- stacks ---- */
+
+enum {
+	FRAMES_MAX = 1024,
+	AT_ONCE = 4000, /* numbers in one statement: a server takes 256 KiB */
+};
+
+struct stack_row {
+	u64 key;
+	u64 count;
+	u64 *columns[6]; /* functions, files, lines, modules, offsets, inlined */
+};
+
+struct stack_book {
+	struct arena arena;
+	VEC(struct stack_row) rows;
+	struct map by_key; /* row + 1 */
+	struct map names;  /* key → address of the text */
+	VEC(u64) wanted;   /* keys of names */
+};
+
+static int read_stack(struct stack_book *self, char **fields)
+{
+	struct stack_row row = {.key = strtoull(fields[0], NULL, 10)};
+
+	for (u32 i = 0; i < 6; i++) {
+		u64 numbers[FRAMES_MAX], count;
+
+		if (!reply_ids(fields[1 + i], numbers, FRAMES_MAX, &count) ||
+		    (i && count != row.count))
+			return -1;
+		row.count = count;
+		row.columns[i] = arena_new_array(&self->arena, u64, count + 1);
+		if (!row.columns[i])
+			return -1;
+		memcpy(row.columns[i], numbers, count * sizeof *numbers);
+	}
+	for (u64 i = 0; i < row.count; i++)
+		if (!vec_push(&self->wanted, row.columns[0][i]) ||
+		    !vec_push(&self->wanted, row.columns[1][i]) ||
+		    !vec_push(&self->wanted, row.columns[3][i]))
+			return -1;
+	if (!vec_push(&self->rows, row))
+		return -1;
+	return map_put(&self->by_key, row.key, self->rows.count) ? 0 : -1;
+}
+
+static int read_stacks(struct stack_book *self, struct store *store, const u64 *keys, u64 count,
+		       struct err *err)
+{
+	struct reply answer = {0};
+	struct strbuf sql = {0};
+	char *fields[7];
+	int status;
+
+	strbuf_add(&sql, "SELECT stack, functions, files, lines, modules, offsets, inlined FROM ");
+	ask_table(&sql, store, TABLE_STACKS);
+	strbuf_add(&sql, " WHERE stack IN (");
+	ask_list(&sql, keys, count);
+	strbuf_add(&sql, ") LIMIT 1 BY stack");
+	status = ask_all(store, &sql, &answer, err);
+	while (status == 0 && reply_row(&answer, fields, 7))
+		if (read_stack(self, fields) < 0)
+			status = err_set(err, ERR_INPUT,
+					 "a stack in the store cannot be read");
+	reply_release(&answer);
+	strbuf_release(&sql);
+	return status;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int read_some_names(struct stack_book *self, struct store *store, const u64 *keys, u64 count,
+			   struct err *err)
+{
+	struct reply answer = {0};
+	struct strbuf sql = {0};
+	char *fields[2];
+	int status;
+
+	strbuf_add(&sql, "SELECT name, text FROM ");
+	ask_table(&sql, store, TABLE_NAMES);
+	strbuf_add(&sql, " WHERE name IN (");
+	ask_list(&sql, keys, count);
+	strbuf_add(&sql, ") LIMIT 1 BY name");
+	status = ask_all(store, &sql, &answer, err);
+	while (status == 0 && reply_row(&answer, fields, 2)) {
+		const char *text = arena_copy(&self->arena, fields[1]);
+
+		if (!text ||
+		    !map_put(&self->names, strtoull(fields[0], NULL, 10), (u64)(uintptr_t)text))
+			status = err_set(err, ERR_MEMORY, "out of memory");
+	}
+	reply_release(&answer);
+	strbuf_release(&sql);
+	return status;
+}
+
+static int read_names(struct stack_book *self, struct store *store, struct err *err)
+{
+	u64 *keys = self->wanted.data, count = 0;
+	int status = 0;
+
+	if (self->wanted.count)
+		qsort(keys, self->wanted.count, sizeof *keys, compare_keys);
+	for (u64 i = 0; i < self->wanted.count; i++)
+		if (keys[i] && (!count || keys[count - 1] != keys[i]))
+			keys[count++] = keys[i];
+	for (u64 i = 0; i < count && status == 0; i += AT_ONCE)
+		status = read_some_names(self, store, keys + i,
+					 count - i < AT_ONCE ? count - i : AT_ONCE, err);
+	return status;
+}
+
+/* A copy that the result has. */
+static const char *name_of(const struct stack_book *self, struct result *result, u64 key)
+{
+	const u64 *text = key ? map_find(&self->names, key) : NULL;
+	const char *copy = text ? result_copy(result, (const char *)(uintptr_t)*text) : "";
+
+	return copy ? copy : "";
+}
+
+static const struct result_stack *show_stack(const struct stack_book *self,
+					     const struct stack_row *row, u32 depth,
+					     struct result *result)
+{
+	u64 shown = depth && depth < row->count ? depth : row->count;
+	struct result_stack *stack = arena_new(&result->arena, struct result_stack);
+	struct result_frame *frames =
+		arena_new_array(&result->arena, struct result_frame, shown + 1);
+
+	if (!stack || !frames) {
+		result->failed = true;
+		return NULL;
+	}
+	for (u64 i = 0; i < shown; i++) {
+		struct result_frame *frame = &frames[i];
+
+		frame->function = name_of(self, result, row->columns[0][i]);
+		frame->file = name_of(self, result, row->columns[1][i]);
+		frame->line = (u32)row->columns[2][i];
+		frame->module = name_of(self, result, row->columns[3][i]);
+		frame->offset = row->columns[4][i];
+		frame->inlined = row->columns[5][i] != 0;
+		frame->minor = function_is_minor(frame->function, frame->file);
+	}
+	*stack = (struct result_stack){.frames = frames,
+				       .count = (u32)shown,
+				       .hidden = (u32)(row->count - shown),
+				       .number = row->key};
+	return stack;
+}
+
+int ask_stacks(struct store *store, const u64 *keys, u64 count, u32 depth, struct result *result,
+	       const struct result_stack **out, struct err *err)
+{
+	struct stack_book book = {0};
+	int status = 0;
+
+	for (u64 i = 0; i < count && status == 0; i += AT_ONCE)
+		status = read_stacks(&book, store, keys + i,
+				     count - i < AT_ONCE ? count - i : AT_ONCE, err);
+	if (status == 0)
+		status = read_names(&book, store, err);
+	for (u64 i = 0; i < count && status == 0; i++) {
+		const u64 *row = map_find(&book.by_key, keys[i]);
+
+		out[i] = row ? show_stack(&book, &book.rows.data[*row - 1], depth, result) : NULL;
+	}
+	vec_release(&book.rows);
+	vec_release(&book.wanted);
+	map_release(&book.by_key);
+	map_release(&book.names);
+	arena_release(&book.arena);
+	return status;
+}
+
+void found_points_release(struct found_points *self)
+{
+	vec_release(&self->places);
+	vec_release(&self->stacks);
+}
+
+struct places {
+	const u64 *rows;
+	u64 count;
+};
+
+static int count_some_runs(struct store *store, const struct fleet_query *query,
+			   const struct places *places, const char *condition, struct map *runs,
+			   struct err *err)
+{
+	struct reply answer = {0};
+	struct strbuf sql = {0};
+	char *fields[2];
+	int status;
+
+	strbuf_add(&sql, "SELECT place, uniqExact(push) FROM ");
+	ask_table(&sql, store, TABLE_POINTS);
+	strbuf_addf(&sql, " WHERE %s AND place IN (", condition);
+	ask_list(&sql, places->rows, places->count);
+	strbuf_add(&sql, ") AND ");
+	ask_pushes(&sql, store, &query->filter);
+	strbuf_add(&sql, " GROUP BY place");
+	status = ask_all(store, &sql, &answer, err);
+	while (status == 0 && reply_row(&answer, fields, 2))
+		if (!map_put(runs, strtoull(fields[0], NULL, 10), strtoull(fields[1], NULL, 10)))
+			status = err_set(err, ERR_MEMORY, "out of memory");
+	reply_release(&answer);
+	strbuf_release(&sql);
+	return status;
+}
+
+/* Only for points that are shown: to count the runs of all would take a set for each. */
+static int count_runs(struct store *store, const struct fleet_query *query,
+		      const struct found_points *found, const char *condition, struct map *runs,
+		      struct err *err)
+{
+	u64 count = found->places.count;
+	int status = 0;
+
+	for (u64 i = 0; i < count && status == 0; i += AT_ONCE) {
+		struct places some = {found->places.data + i,
+				      count - i < AT_ONCE ? count - i : AT_ONCE};
+
+		status = count_some_runs(store, query, &some, condition, runs, err);
+	}
+	return status;
+}
+
+int ask_found(struct store *store, const struct fleet_query *query,
+	      const struct found_points *found, const char *condition, struct result *table,
+	      u64 runs_column, u64 stack_column, struct err *err)
+{
+	u64 count = found->places.count, columns = table->columns.count;
+	const struct result_stack **stacks =
+		arena_new_array(&table->arena, const struct result_stack *, count + 1);
+	struct map runs = {0};
+	int status;
+
+	if (!stacks)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	if (!count)
+		return 0;
+	status = count_runs(store, query, found, condition, &runs, err);
+	if (status == 0)
+		status = ask_stacks(store, found->stacks.data, count, query->depth, table, stacks,
+				    err);
+	for (u64 i = 0; i < count && i < result_rows(table) && status == 0; i++) {
+		const u64 *in = map_find(&runs, found->places.data[i]);
+
+		table->cells.data[i * columns + runs_column] = value_number(in ? *in : 0);
+		table->cells.data[i * columns + stack_column] = value_stack(stacks[i]);
+	}
+	map_release(&runs);
+	return status;
+}
+
+struct result *ask_done(struct result *result, int status, struct err *err)
+{
+	if (status == 0 && (!result || result_failed(result)))
+		status = err_set(err, ERR_MEMORY, "out of memory for the answer");
+	if (status == 0)
+		return result;
+	result_free(result);
+	return NULL;
+}
+
+const char *ask_hex(struct result *result, u64 number)
+{
+	char *text = arena_alloc(&result->arena, 17);
+
+	if (!text)
+		result->failed = true;
+	else
+		for (u32 i = 0; i < 16; i++)
+			text[i] = "0123456789abcdef"[number >> (60 - 4 * i) & 15];
+	return text;
+}

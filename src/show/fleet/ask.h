@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ * Questions to a store of many runs: which runs they are about, and what they have in common. The SQL of each is also
+ * in docs/FLEET.md; the statistics are in docs/METHODS.md, "Fleets". */
+#ifndef SHOW_FLEET_ASK_H
+#define SHOW_FLEET_ASK_H
+
+#include "host/base/options.h"
+#include "show/fleet/schema.h"
+#include "study/result/result.h"
+
+/* Which runs. */
+struct fleet_filter {        /* NULL or 0 = all */
+	const char *program; /* name of its file */
+	const char *build;   /* first digits of a build-id, or a version */
+	const char *host;
+	const struct option_strings *labels; /* "key=value", all of them */
+	u64 days;                            /* the last so many */
+};
+
+enum fleet_measure {
+	MEASURE_TIME,
+	MEASURE_PEAK,
+	MEASURE_BYTES,
+	MEASURE_KEPT,
+	MEASURE_COUNT,
+	MEASURES
+};
+#define MEASURE_WORDS "time|peak|bytes|kept|count"
+bool measure_parse(const char *word, enum fleet_measure *measure);
+const char *measure_column(enum fleet_measure measure);     /* of points */
+const char *measure_run_column(enum fleet_measure measure); /* of runs */
+const char *measure_words(enum fleet_measure measure);
+enum value_type measure_type(enum fleet_measure measure);
+struct value measure_value(enum fleet_measure measure, double value);
+
+struct fleet_query {
+	struct fleet_filter filter;
+	enum fleet_measure measure;
+	u64 top;                           /* rows, 0 = all */
+	u32 depth;                         /* frames, 0 = all */
+	const char *old_build, *new_build; /* growth */
+	u64 min_runs;                      /* growth: of each build; hosts: hosts of a build */
+	double alpha;  /* growth: what may be wrong of the rows that are shown */
+	double min_effect; /* growth: Cliff's delta below which it does not matter */
+	u64 min_bytes; /* growth: smaller ones are not shown */
+	double limit;  /* hosts: distance from the peers */
+};
+
+/* Each is a table or a record; NULL and err on failure. The store's schema was checked. */
+struct result *fleet_runs(struct store *store, const struct fleet_query *query, struct err *err);
+struct result *fleet_top(struct store *store, const struct fleet_query *query, struct err *err);
+struct result *fleet_growth(struct store *store, const struct fleet_query *query, struct err *err);
+struct result *fleet_hosts(struct store *store, const struct fleet_query *query, struct err *err);
+struct result *fleet_scores(struct store *store, const struct fleet_query *query, struct err *err);
+struct result *fleet_leaks(struct store *store, const struct fleet_query *query, struct err *err);
+
+/* Writes the trace of a run, by the first digits of its number, to the file. */
+int fleet_fetch(struct store *store, const char *run, int fd, struct err *err);
+
+/* ---- for the questions ---- */
+
+/* "points" or "points_all". */
+void ask_table(struct strbuf *sql, const struct store *store, enum fleet_table table);
+
+/* A text as a literal. */
+void ask_text(struct strbuf *sql, const char *text);
+
+/* A condition on a table of runs: each run once, and those of the filter. */
+void ask_runs(struct strbuf *sql, const struct store *store, const struct fleet_filter *filter);
+
+/* The same on a table whose rows belong to runs. */
+void ask_pushes(struct strbuf *sql, const struct store *store, const struct fleet_filter *filter);
+
+/* Asks, and empties sql. */
+int ask_all(struct store *store, struct strbuf *sql, struct reply *answer, struct err *err);
+
+/* "1,2,3" */
+void ask_list(struct strbuf *sql, const u64 *numbers, u64 count);
+
+/* Stacks of a result by their keys; out[i] is NULL where the store does not have one. */
+int ask_stacks(struct store *store, const u64 *keys, u64 count, u32 depth, struct result *result,
+	       const struct result_stack **out, struct err *err);
+
+/* Points that are shown: their places and one stack of each, by row of a table. */
+struct found_points { /* all zero = empty */
+	VEC(u64) places;
+	VEC(u64) stacks;
+};
+void found_points_release(struct found_points *self);
+
+/* Fills the column of the number of runs (in which the condition holds), and the one of stacks. */
+int ask_found(struct store *store, const struct fleet_query *query,
+	      const struct found_points *found, const char *condition, struct result *table,
+	      u64 runs_column, u64 stack_column, struct err *err);
+
+/* The result, or NULL and err if it is incomplete. */
+struct result *ask_done(struct result *result, int status, struct err *err);
+
+/* "0123456789abcdef" */
+const char *ask_hex(struct result *result, u64 number);
+
+#endif

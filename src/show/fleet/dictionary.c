@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ * Tables of stacks and names, on their way to a store.
+ * Host. */
+#include "show/fleet/dictionary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "show/fleet/rows.h"
+#include "host/trace/block.h"
+
+enum { ASK_KEYS = 4000 }; /* in one statement: a server takes 256 KiB */
+
+bool dictionary_wants(struct dictionary *self, u64 key)
+{
+	u64 *known = map_at(&self->known, key);
+
+	if (!known) {
+		self->failed = true;
+		return false;
+	}
+	return !(*known)++;
+}
+
+void dictionary_added(struct dictionary *self, u64 key, u64 first)
+{
+	struct dictionary_row row = {.key = key, .first = first, .bytes = self->rows.count - first};
+
+	if (self->rows.failed || !vec_push(&self->waiting, row))
+		self->failed = true;
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory for names");
+}
+
+/* Which of the keys from `first` on the shard has. */
+static int ask_keys(const struct dictionary *self, struct store *store, u32 shard,
+		    const char *sql_head, u64 first, struct map *there, struct err *err)
+{
+	struct reply answer = {0};
+	struct strbuf sql = {0};
+	char *field;
+	int status;
+
+	strbuf_add(&sql, sql_head);
+	for (u64 i = first; i < self->waiting.count && i < first + ASK_KEYS; i++)
+		strbuf_addf(&sql, "%s%llu", i == first ? "(" : ",",
+			    (unsigned long long)self->waiting.data[i].key);
+	strbuf_add(&sql, ")");
+	status = sql.failed ? no_memory(err)
+			    : store_ask(store, shard, strbuf_text(&sql), &answer, err);
+	while (status == 0 && reply_row(&answer, &field, 1))
+		if (!map_put(there, strtoull(field, NULL, 10), 1))
+			status = no_memory(err);
+	reply_release(&answer);
+	strbuf_release(&sql);
+	return status;
+}
+
+static int send_new(struct dictionary *self, struct store *store, u32 shard, enum fleet_table table,
+		    const struct map *there, u64 *sent, struct err *err)
+{
+	struct strbuf rows = {0}, into = {0};
+	u64 count = 0;
+	int status = schema_into(table, &into, err);
+
+	for (u64 i = 0; i < self->waiting.count; i++) {
+		const struct dictionary_row *row = &self->waiting.data[i];
+
+		if (map_find(there, row->key))
+			continue;
+		strbuf_add_bytes(&rows, self->rows.text + row->first, row->bytes);
+		count++;
+	}
+	if (status == 0 && count)
+		status = store_insert(store, shard, strbuf_text(&into), &rows, err);
+	if (status == 0)
+		*sent += count;
+	strbuf_release(&rows);
+	strbuf_release(&into);
+	return status;
+}
+
+int dictionary_send(struct dictionary *self, struct store *store, u32 shard, enum fleet_table table,
+		    const char *key_name, u64 *sent, struct err *err)
+{
+	struct strbuf head = {0};
+	struct map there = {0};
+	int status = self->failed ? no_memory(err) : 0;
+
+	strbuf_addf(&head, "SELECT DISTINCT %s FROM %s WHERE %s IN ", key_name, schema_table(table),
+		    key_name);
+	if (head.failed)
+		status = no_memory(err);
+	for (u64 i = 0; i < self->waiting.count && status == 0; i += ASK_KEYS)
+		status = ask_keys(self, store, shard, strbuf_text(&head), i, &there, err);
+	if (status == 0 && self->waiting.count)
+		status = send_new(self, store, shard, table, &there, sent, err);
+	if (status == 0) {
+		vec_clear(&self->waiting);
+		strbuf_clear(&self->rows);
+	}
+	map_release(&there);
+	strbuf_release(&head);
+	return status;
+}
+
+void dictionary_release(struct dictionary *self)
+{
+	map_release(&self->known);
+	vec_release(&self->waiting);
+	strbuf_release(&self->rows);
+}
+
+u64 name_key(const char *text) { return *text ? checksum(text, strlen(text)) : 0; }
+
+u64 dictionary_name(struct dictionary *names, const char *text)
+{
+	u64 key = name_key(text), first = names->rows.count;
+
+	if (!key || !dictionary_wants(names, key))
+		return key;
+	row_u64(&names->rows, key);
+	row_text(&names->rows, text);
+	dictionary_added(names, key, first);
+	return key;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ * What was lost and kept, by build, and where.
+ * Host. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "show/fleet/builds.h"
+
+static const struct result_column columns[] = {
+	COLUMN("program", "program", VALUE_TEXT, "file name of the program"),
+	COLUMN("build", "build", VALUE_TEXT, "its build-id"),
+	COLUMN("version", "version", VALUE_TEXT, "its version"),
+	COLUMN("first", NULL, VALUE_TEXT, "time of its first run (UTC)"),
+	COLUMN("runs", "runs", VALUE_COUNT, "runs"),
+	COLUMN("runs_with_lost", "with losses", VALUE_COUNT, "runs with lost memory"),
+	COLUMN("lost_bytes", "lost", VALUE_BYTES,
+	       "bytes that nothing points to any more, in all runs"),
+	COLUMN("indirect_bytes", NULL, VALUE_BYTES, "bytes that only lost chunks point to"),
+	COLUMN("possible_bytes", "possibly", VALUE_BYTES,
+	       "bytes with interior pointers only"),
+	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed, in all runs"),
+	COLUMN("lost_per_run", "lost per run", VALUE_BYTES, "mean lost bytes"),
+	COLUMN("kept_per_run", "kept per run", VALUE_BYTES, "mean kept bytes"),
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static const struct result_column point_columns[] = {
+	COLUMN("lost_bytes", "lost", VALUE_BYTES, "lost bytes of all runs"),
+	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed, in all runs"),
+	COLUMN("runs", "runs", VALUE_COUNT, "runs in which the point keeps memory"),
+	COLUMN("builds", "builds", VALUE_COUNT, "builds in which the point keeps memory"),
+	COLUMN("first_build", "since build", VALUE_TEXT, "the first of these builds"),
+	COLUMN("place", NULL, VALUE_TEXT, "identifier of the point in the store, across builds"),
+	COLUMN("stack", "stack", VALUE_STACK, "call stack"),
+};
+enum {
+	POINT_COLUMNS = sizeof point_columns / sizeof *point_columns,
+	POINT_STACK = POINT_COLUMNS - 1
+};
+
+struct build_sums {
+	u64 program, build;
+	u64 runs_with_lost;
+	u64 lost, indirect, possible, kept;
+};
+
+static u64 number(const char *field) { return strtoull(field, NULL, 10); }
+
+static int read_sums(struct store *store, const struct fleet_query *query,
+		     const struct build_list *builds, struct build_sums *sums, struct err *err)
+{
+	struct reply answer = {0};
+	struct strbuf sql = {0};
+	char *fields[7];
+	int status;
+
+	strbuf_add(&sql, "SELECT program, build, uniqExactIf(push, lost_bytes > 0),"
+			 " sum(lost_bytes), sum(indirect_bytes), sum(possible_bytes), "
+			 "sum(kept_bytes) FROM ");
+	ask_table(&sql, store, TABLE_POINTS);
+	strbuf_add(&sql, " WHERE kept_bytes > 0 AND ");
+	ask_pushes(&sql, store, &query->filter);
+	strbuf_add(&sql, " GROUP BY program, build");
+	status = ask_all(store, &sql, &answer, err);
+	while (status == 0 && reply_row(&answer, fields, 7))
+		for (u64 i = 0; i < builds->rows.count; i++)
+			if (builds->rows.data[i].key == number(fields[1]) &&
+			    builds->rows.data[i].program_key == number(fields[0]))
+				sums[i] = (struct build_sums){.runs_with_lost = number(fields[2]),
+							      .lost = number(fields[3]),
+							      .indirect = number(fields[4]),
+							      .possible = number(fields[5]),
+							      .kept = number(fields[6])};
+	reply_release(&answer);
+	strbuf_release(&sql);
+	return status;
+}
+
+static void add_build(struct result *table, const struct build *build,
+		      const struct build_sums *sums)
+{
+	struct value *row = result_add_row(table);
+
+	if (!row)
+		return;
+	row[0] = value_text(result_copy(table, build->program));
+	row[1] = value_text(result_copy(table, build->id));
+	row[2] = value_text(result_copy(table, build->version));
+	row[3] = value_text(result_copy(table, build->first));
+	row[4] = value_number(build->runs);
+	row[5] = value_number(sums->runs_with_lost);
+	row[6] = value_number(sums->lost);
+	row[7] = value_number(sums->indirect);
+	row[8] = value_number(sums->possible);
+	row[9] = value_number(sums->kept);
+	row[10] = value_number(build->runs ? sums->lost / build->runs : 0);
+	row[11] = value_number(build->runs ? sums->kept / build->runs : 0);
+}
+
+/* The build of a list of keys that comes first. */
+static const char *first_build(const struct build_list *builds, const char *field, u64 *count)
+{
+	enum { BUILDS_MAX = 4096 };
+	u64 *keys = calloc(BUILDS_MAX, sizeof *keys);
+	const char *first = NULL;
+
+	*count = 0;
+	if (keys && reply_ids(field, keys, BUILDS_MAX, count))
+		for (u64 i = 0; i < builds->rows.count && !first; i++)
+			for (u64 k = 0; k < *count && !first; k++)
+				if (builds->rows.data[i].key == keys[k])
+					first = builds->rows.data[i].id;
+	free(keys);
+	return first;
+}
+
+static void add_point(struct result *table, const struct build_list *builds, char **fields)
+{
+	struct value *row = result_add_row(table);
+	const char *first;
+	u64 count;
+
+	if (!row)
+		return;
+	first = first_build(builds, fields[2], &count);
+	row[0] = value_number(number(fields[0]));
+	row[1] = value_number(number(fields[1]));
+	row[3] = value_number(count);
+	row[4] = value_text(first ? result_copy(table, first) : NULL);
+	row[5] = value_text(ask_hex(table, number(fields[3])));
+}
+
+static int read_points(struct store *store, const struct fleet_query *query,
+		       const struct build_list *builds, struct result *table, struct err *err)
+{
+	struct found_points found = {0};
+	struct reply answer = {0};
+	struct strbuf sql = {0};
+	char *fields[5];
+	int status;
+
+	strbuf_add(&sql, "SELECT sum(lost_bytes) AS lost, sum(kept_bytes) AS kept, "
+			 "groupUniqArray(build), place,"
+			 " min(stack) FROM ");
+	ask_table(&sql, store, TABLE_POINTS);
+	strbuf_add(&sql, " WHERE kept_bytes > 0 AND ");
+	ask_pushes(&sql, store, &query->filter);
+	strbuf_add(&sql, " GROUP BY place ORDER BY lost DESC, kept DESC, place");
+	if (query->top)
+		strbuf_addf(&sql, " LIMIT %llu", (unsigned long long)query->top);
+	status = ask_all(store, &sql, &answer, err);
+	while (status == 0 && reply_row(&answer, fields, 5)) {
+		add_point(table, builds, fields);
+		if (!vec_push(&found.places, number(fields[3])) ||
+		    !vec_push(&found.stacks, number(fields[4])))
+			status = err_set(err, ERR_MEMORY, "out of memory");
+	}
+	if (status == 0)
+		status = ask_found(store, query, &found, "kept_bytes > 0", table, 2, POINT_STACK,
+				   err);
+	found_points_release(&found);
+	reply_release(&answer);
+	strbuf_release(&sql);
+	return status;
+}
+
+static int fill(struct store *store, const struct fleet_query *query, struct result *table,
+		struct result *points, struct err *err)
+{
+	struct build_list builds = {0};
+	struct build_sums *sums = NULL;
+	int status = builds_read(&builds, store, &query->filter, err);
+
+	result_set_columns(table, columns, COLUMNS);
+	result_set_columns(points, point_columns, POINT_COLUMNS);
+	table->empty = "no runs";
+	points->empty = "nothing was kept";
+	if (status == 0) {
+		sums = calloc(builds.rows.count + 1, sizeof *sums);
+		status = sums ? read_sums(store, query, &builds, sums, err)
+			      : err_set(err, ERR_MEMORY, "out of memory");
+	}
+	for (u64 i = 0; i < builds.rows.count && status == 0; i++)
+		add_build(table, &builds.rows.data[i], &sums[i]);
+	if (status == 0)
+		status = read_points(store, query, &builds, points, err);
+	free(sums);
+	builds_release(&builds);
+	return status;
+}
+
+struct result *fleet_leaks(struct store *store, const struct fleet_query *query, struct err *err)
+{
+	struct result *record = result_new(RESULT_RECORD, "leaks", "Leaks");
+	struct result *table = result_new(RESULT_TABLE, "builds", "By build");
+	struct result *points = result_new(RESULT_TABLE, "points", "Where");
+	int status = record && table && points ? fill(store, query, table, points, err)
+					       : err_set(err, ERR_MEMORY, "out of memory");
+
+	if (record) {
+		result_add_part(record, table);
+		result_add_part(record, points);
+	} else {
+		result_free(table);
+		result_free(points);
+	}
+	return ask_done(record, status, err);
+}

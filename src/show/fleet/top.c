@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ * Lists of a store: its runs, and the allocation points that cost most over all of them.
+ * Host. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "show/fleet/ask.h"
+
+static double real(const char *field) { return strtod(field, NULL); }
+static u64 number(const char *field) { return strtoull(field, NULL, 10); }
+
+/* ---- runs ---- */
+
+static const struct result_column run_columns[] = {
+	COLUMN("run", "run", VALUE_TEXT, "id of the run, for 'heapwise fleet fetch'"),
+	COLUMN("time", "time", VALUE_TEXT, "time when the trace was written (UTC)"),
+	COLUMN("host", "host", VALUE_TEXT, "host of the run"),
+	COLUMN("program", "program", VALUE_TEXT, "file name of the program"),
+	COLUMN("build", NULL, VALUE_TEXT, "the program's build-id"),
+	COLUMN("version", "version", VALUE_TEXT, "its version"),
+	COLUMN("labels", NULL, VALUE_TEXT, "labels given with the run"),
+	COLUMN("duration_ns", "ran", VALUE_NS, "duration of the run"),
+	COLUMN("allocations", NULL, VALUE_COUNT, "allocations"),
+	COLUMN("bytes", NULL, VALUE_BYTES, "requested bytes"),
+	COLUMN("peak_bytes", "peak", VALUE_BYTES, "highest live bytes at any moment"),
+	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed"),
+	COLUMN("byte_seconds", NULL, VALUE_RATIO, "bytes × time, in byte seconds"),
+	COLUMN("points", "points", VALUE_COUNT, "allocation points"),
+	COLUMN("trace", NULL, VALUE_BOOL, "whether the store has the trace itself"),
+	COLUMN("complete", NULL, VALUE_BOOL, "whether the recording is complete"),
+};
+enum { RUN_COLUMNS = sizeof run_columns / sizeof *run_columns };
+
+static void add_run(struct result *table, char **fields)
+{
+	struct value *row = result_add_row(table);
+
+	if (!row)
+		return;
+	row[0] = value_text(ask_hex(table, number(fields[0])));
+	for (u32 i = 1; i <= 6; i++)
+		row[i] = value_text(result_copy(table, fields[i]));
+	for (u32 i = 7; i <= 11; i++)
+		row[i] = value_number(number(fields[i]));
+	row[12] = value_real(real(fields[12]));
+	for (u32 i = 13; i < RUN_COLUMNS; i++)
+		row[i] = value_number(number(fields[i]));
+}
+
+struct result *fleet_runs(struct store *store, const struct fleet_query *query, struct err *err)
+{
+	struct result *table = result_new(RESULT_TABLE, "runs", "Runs");
+	struct reply answer = {0};
+	struct strbuf sql = {0};
+	char *fields[RUN_COLUMNS];
+	int status;
+
+	if (!table)
+		return ask_done(NULL, 0, err);
+	result_set_columns(table, run_columns, RUN_COLUMNS);
+	table->empty = "no runs";
+	strbuf_add(&sql,
+		   "SELECT run, toString(time, 'UTC'), host, program_name, build_id, version,"
+		   " arrayStringConcat(arrayMap((k, v) -> concat(k, '=', v), `labels.key`, "
+		   "`labels.value`), ' '),"
+		   " duration_ns, allocations, bytes, peak_bytes, kept_bytes, byte_seconds, points,"
+		   " trace_bytes > 0, complete FROM ");
+	ask_table(&sql, store, TABLE_RUNS);
+	strbuf_add(&sql, " WHERE ");
+	ask_runs(&sql, store, &query->filter);
+	strbuf_add(&sql, " ORDER BY time DESC, run");
+	if (query->top)
+		strbuf_addf(&sql, " LIMIT %llu", (unsigned long long)query->top);
+	status = ask_all(store, &sql, &answer, err);
+	while (status == 0 && reply_row(&answer, fields, RUN_COLUMNS))
+		add_run(table, fields);
+	reply_release(&answer);
+	strbuf_release(&sql);
+	return ask_done(table, status, err);
+}
+
+/* ---- points ---- */
+
+static const struct result_column point_columns[] = {
+	COLUMN("byte_seconds", "bytes x s", VALUE_RATIO,
+	       "bytes × time of all runs, in byte seconds"),
+	COLUMN("bytes", "bytes", VALUE_BYTES, "requested bytes of all runs"),
+	COLUMN("allocations", "allocations", VALUE_COUNT, "allocations of all runs"),
+	COLUMN("max_peak_bytes", "highest peak", VALUE_BYTES,
+	       "highest live bytes in any run"),
+	COLUMN("kept_bytes", "kept", VALUE_BYTES, "bytes never freed, in all runs"),
+	COLUMN("runs", "runs", VALUE_COUNT, "runs in which the point allocates"),
+	COLUMN("place", NULL, VALUE_TEXT, "identifier of the point in the store, across builds"),
+	COLUMN("stack", "stack", VALUE_STACK, "call stack, from one of the builds"),
+};
+enum { POINT_COLUMNS = sizeof point_columns / sizeof *point_columns };
+
+static int fill_points(struct store *store, const struct fleet_query *query, struct reply *answer,
+		       struct result *table, struct err *err)
+{
+	struct found_points found = {0};
+	char *fields[7];
+	int status = 0;
+
+	while (reply_row(answer, fields, 7)) {
+		struct value *row = result_add_row(table);
+
+		if (!row || !vec_push(&found.places, number(fields[5])) ||
+		    !vec_push(&found.stacks, number(fields[6]))) {
+			table->failed = true;
+			break;
+		}
+		row[0] = value_real(real(fields[0]));
+		for (u32 i = 1; i <= 4; i++)
+			row[i] = value_number(number(fields[i]));
+		row[6] = value_text(ask_hex(table, number(fields[5])));
+	}
+	status = ask_found(store, query, &found, "1", table, 5, 7, err);
+	found_points_release(&found);
+	return status;
+}
+
+struct result *fleet_top(struct store *store, const struct fleet_query *query, struct err *err)
+{
+	struct result *table = result_new(RESULT_TABLE, "top", "Points of all runs");
+	struct reply answer = {0};
+	struct strbuf sql = {0};
+	int status;
+
+	if (!table)
+		return ask_done(NULL, 0, err);
+	result_set_columns(table, point_columns, POINT_COLUMNS);
+	table->empty = "no runs";
+	strbuf_addf(&sql,
+		    "SELECT sum(byte_seconds), sum(bytes), sum(allocations), max(own_peak_bytes),"
+		    " sum(kept_bytes), place, min(stack), sum(%s) AS measure FROM ",
+		    measure_column(query->measure));
+	ask_table(&sql, store, TABLE_POINTS);
+	strbuf_add(&sql, " WHERE ");
+	ask_pushes(&sql, store, &query->filter);
+	strbuf_add(&sql, " GROUP BY place ORDER BY measure DESC, place");
+	if (query->top)
+		strbuf_addf(&sql, " LIMIT %llu", (unsigned long long)query->top);
+	status = ask_all(store, &sql, &answer, err);
+	if (status == 0)
+		status = fill_points(store, query, &answer, table, err);
+	reply_release(&answer);
+	strbuf_release(&sql);
+	return ask_done(table, status, err);
+}

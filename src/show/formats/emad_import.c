@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT
+ * Messages of the text form → a trace: routines, allocations with their stacks, totals, names.
+ * Host. Blocks are matched by address; times are those of the exits. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "show/formats/emad.h"
+#include "format/session.h"
+#include "host/trace/writer.h"
+
+struct called {
+	u32 routine; /* in the list */
+	u32 context; /* of the stack up to it, 0 = not made yet */
+	u64 argument;
+};
+
+struct thread {
+	VEC(struct called) frames;
+	u64 made, gone; /* block that it allocated or freed last, until the other happens to it */
+};
+
+struct live {
+	u64 chunk, size;
+};
+
+struct importing {
+	const struct emad_import *how;
+	struct emad_summary *summary;
+	struct emad_routines routines;
+	struct trace_writer *writer;
+	struct stream_sink sink;
+	struct map threads; /* number → index + 1 */
+	VEC(struct thread) stacks;
+	struct map contexts; /* parent, routine → id */
+	u32 last_context;
+	struct map blocks;      /* address → place in lives + 1 */
+	VEC(struct live) lives; /* by chunk */
+	struct stream_totals totals;
+	u64 live_bytes, live_chunks;
+	u64 first, now, last; /* times */
+	bool timed;
+};
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory for the text");
+}
+
+/* ---- reading lines ---- */
+
+static int each_message(struct importing *self,
+			int (*take)(struct importing *self, const struct emad_message *message,
+				    struct err *err),
+			struct err *err)
+{
+	FILE *in = fopen(self->how->from, "re");
+	struct emad_message message;
+	char *line = NULL;
+	size_t room = 0;
+	u64 number = 0;
+	ssize_t bytes;
+	int status = 0;
+
+	if (!in)
+		return err_set(err, ERR_INPUT, "cannot open %s: %s", self->how->from,
+			       strerror(errno));
+	while (status == 0 && (bytes = getline(&line, &room, in)) >= 0) {
+		number++;
+		if (strlen(line) != (size_t)bytes) {
+			status = err_set(err, ERR_INPUT, "line %llu: zero byte in a text file",
+					 (unsigned long long)number);
+			break;
+		}
+		status = emad_parse(line, number, &message, err);
+		if (status == 0)
+			status = take(self, &message, err);
+		else if (status > 0)
+			status = 0;
+	}
+	if (status == 0 && ferror(in))
+		status = err_set(err, ERR_INPUT, "cannot read: %s", strerror(errno));
+	free(line);
+	fclose(in);
+	if (status < 0)
+		err_prefix(err, "%s", self->how->from);
+	return status;
+}
+
+static int take_first(struct importing *self, const struct emad_message *message, struct err *err)
+{
+	struct emad_facts facts;
+	int status = emad_learn(&self->routines, message, err);
+
+	self->summary->messages++;
+	if (status < 0 || !message->exits)
+		return status;
+	status = emad_understand(&self->routines, message, &facts, err);
+	if (status == 0 && facts.has_time && !self->timed) {
+		self->first = facts.time;
+		self->timed = true;
+	}
+	return status;
+}
+
+/* ---- telling ---- */
+
+static int tell_row(struct importing *self, struct stream_routine row, struct err *err)
+{
+	row.ticks = self->now;
+	return self->sink.routines(self->sink.self, &row, 1, err);
+}
+
+static int thread_of(struct importing *self, u32 number, u32 *thread, struct err *err)
+{
+	u64 *index = map_at(&self->threads, number);
+	struct stream_thread told = {.tid = number, .start_ticks = self->now};
+
+	if (!index)
+		return no_memory(err);
+	if (*index) {
+		*thread = (u32)*index - 1;
+		return 0;
+	}
+	told.index = (u32)self->stacks.count;
+	*index = (u64)told.index + 1;
+	*thread = told.index;
+	if (!vec_push(&self->stacks, (struct thread){.made = 0}))
+		return no_memory(err);
+	return self->sink.thread(self->sink.self, &told, err);
+}
+
+static u64 address_of(const struct emad_routine *routine)
+{
+	return emad_base(routine->kind) + (u64)routine->number * EMAD_ROUTINE_BYTES;
+}
+
+static int context_add(struct importing *self, u32 parent, u32 routine, u32 *id, struct err *err)
+{
+	struct stream_context told = {.parent = parent,
+				      .pc = address_of(&self->routines.list.data[routine]) + 1};
+	u64 *known = map_at(&self->contexts, (u64)parent << 32 | routine);
+
+	if (!known)
+		return no_memory(err);
+	if (*known) {
+		*id = (u32)*known;
+		return 0;
+	}
+	told.id = *id = ++self->last_context;
+	*known = told.id;
+	return self->sink.contexts(self->sink.self, &told, 1, err);
+}
+
+/* The context of the innermost frame, made from the outermost frame on that has none. */
+static int context_of(struct importing *self, struct thread *thread, u32 *context, struct err *err)
+{
+	u64 from = thread->frames.count;
+	int status = 0;
+
+	while (from && !thread->frames.data[from - 1].context)
+		from--;
+	*context = from ? thread->frames.data[from - 1].context : 0;
+	for (u64 i = from; i < thread->frames.count && status == 0; i++) {
+		struct called *frame = &thread->frames.data[i];
+
+		status = context_add(self, *context, frame->routine, &frame->context, err);
+		*context = frame->context;
+	}
+	return status;
+}
+
+static u8 kind_of(const char *name, bool allocates)
+{
+	bool array = strstr(name, "[]");
+
+	if (!allocates) {
+		if (strstr(name, "delete"))
+			return array ? HW_DELETE_ARRAY : HW_DELETE;
+		return HW_FREE;
+	}
+	if (strncmp(name, "operator new", 12) == 0)
+		return array ? HW_NEW_ARRAY : HW_NEW;
+	return strcmp(name, "calloc") == 0 ? HW_CALLOC : HW_MALLOC;
+}
+
+static int tell_event(struct importing *self, struct event *event, struct thread *thread,
+		      struct err *err)
+{
+	int status = context_of(self, thread, &event->context, err);
+
+	event->thread = (u32)(thread - self->stacks.data);
+	event->ticks = self->now;
+	return status < 0 ? status : self->sink.events(self->sink.self, event, 1, err);
+}
+
+/* The chunk at the address ends. */
+static int tell_end(struct importing *self, struct event *event, struct thread *thread,
+		    struct err *err)
+{
+	u64 index;
+
+	self->totals.frees++;
+	if (!map_remove(&self->blocks, event->address, &index)) {
+		self->summary->unknown_frees++;
+		self->totals.unknown_frees++;
+		event->chunk = NO_CHUNK;
+		return tell_event(self, event, thread, err);
+	}
+	event->chunk = index - 1;
+	event->size = self->lives.data[index - 1].size;
+	self->totals.freed_bytes += event->size;
+	self->live_bytes -= event->size;
+	self->live_chunks--;
+	return tell_event(self, event, thread, err);
+}
+
+static void count_birth(struct importing *self, u64 size)
+{
+	struct stream_totals *totals = &self->totals;
+
+	totals->allocations++;
+	totals->bytes += size;
+	self->live_bytes += size;
+	self->live_chunks++;
+	if (self->live_bytes > totals->peak_bytes) {
+		totals->peak_bytes = self->live_bytes;
+		totals->peak_chunks = self->live_chunks;
+		totals->peak_ticks = self->now;
+	}
+}
+
+static int tell_birth(struct importing *self, struct event *event, struct thread *thread,
+		      struct err *err)
+{
+	struct live live = {self->lives.count, event->size};
+	struct event implied = {.address = event->address, .kind = HW_FREE, .flags = EVENT_IMPLIED};
+	u64 *known = map_find(&self->blocks, event->address);
+	int status = 0;
+
+	if (known) { /* its free is not in the text */
+		self->totals.implied_frees++;
+		status = tell_end(self, &implied, thread, err);
+	}
+	if (status < 0)
+		return status;
+	event->chunk = self->lives.count;
+	if (!vec_push(&self->lives, live) ||
+	    !map_put(&self->blocks, event->address, self->lives.count))
+		return no_memory(err);
+	count_birth(self, event->size);
+	return tell_event(self, event, thread, err);
+}
+
+/* ---- messages ---- */
+
+static int take_start(struct importing *self, u32 thread, const struct emad_facts *facts,
+		      struct err *err)
+{
+	struct called frame = {.routine = (u32)(facts->routine - self->routines.list.data),
+			       .argument = facts->argument};
+	struct stream_routine row = {.address = address_of(facts->routine),
+				     .value = facts->has_argument ? facts->argument + 1 : 0,
+				     .thread = thread,
+				     .step = ROUTINE_ENTER};
+
+	if (!vec_push(&self->stacks.data[thread].frames, frame))
+		return no_memory(err);
+	return tell_row(self, row, err);
+}
+
+/* Takes the routine off the stack, with those above it, whose exits are missing; false if it is not
+ * there: then nothing changes. */
+static bool take_off(struct thread *thread, u32 routine, struct called *frame)
+{
+	for (u64 i = thread->frames.count; i-- > 0;) {
+		if (thread->frames.data[i].routine != routine)
+			continue;
+		*frame = thread->frames.data[i];
+		thread->frames.count = i;
+		return true;
+	}
+	return false;
+}
+
+static int take_allocation(struct importing *self, u32 index, const struct emad_facts *facts,
+			   u64 size, struct err *err)
+{
+	struct thread *thread = &self->stacks.data[index];
+	struct event event = {.address = facts->address,
+			      .size = size,
+			      .kind = kind_of(facts->routine->name, true)};
+	struct stream_routine row = {.address = facts->address,
+				     .value = size,
+				     .thread = index,
+				     .how = event.kind,
+				     .step = ROUTINE_ALLOCATION};
+	int status = tell_row(self, row, err);
+
+	if (status < 0)
+		return status;
+	if (!event.address) {
+		event.aux = event.kind;
+		event.kind = HW_FAILED;
+		return tell_event(self, &event, thread, err);
+	}
+	if (event.address == thread->made) { /* a wrapper returns what it was given */
+		self->summary->repeated++;
+		return 0;
+	}
+	thread->made = event.address;
+	thread->gone = 0;
+	self->summary->allocations++;
+	return tell_birth(self, &event, thread, err);
+}
+
+static int take_free(struct importing *self, u32 index, const struct emad_facts *facts, u64 address,
+		     struct err *err)
+{
+	struct thread *thread = &self->stacks.data[index];
+	struct event event = {.address = address, .kind = kind_of(facts->routine->name, false)};
+	struct stream_routine row = {.address = address,
+				     .thread = index,
+				     .how = event.kind,
+				     .step = ROUTINE_FREE};
+	int status = tell_row(self, row, err);
+
+	if (status < 0 || !address)
+		return status;
+	if (address == thread->gone) {
+		self->summary->repeated++;
+		return 0;
+	}
+	thread->gone = address;
+	if (thread->made == address)
+		thread->made = 0;
+	self->summary->frees++;
+	return tell_end(self, &event, thread, err);
+}
+
+static int take_exit(struct importing *self, u32 thread, const struct emad_facts *facts,
+		     struct err *err)
+{
+	u32 routine = (u32)(facts->routine - self->routines.list.data);
+	struct stream_routine row = {.address = address_of(facts->routine),
+				     .thread = thread,
+				     .step = ROUTINE_LEAVE};
+	struct called frame = {0};
+	int status = 0;
+
+	take_off(&self->stacks.data[thread], routine, &frame);
+	if (facts->has_time) {
+		self->now = facts->time;
+		if (facts->time > self->last)
+			self->last = facts->time;
+	}
+	if (facts->has_result)
+		status = take_allocation(self, thread, facts, frame.argument, err);
+	else if (facts->has_time)
+		status = take_free(self, thread, facts, frame.argument, err);
+	return status < 0 ? status : tell_row(self, row, err);
+}
+
+static int take_second(struct importing *self, const struct emad_message *message, struct err *err)
+{
+	struct emad_facts facts;
+	u32 thread = 0;
+	int status = emad_understand(&self->routines, message, &facts, err);
+
+	if (status == 0)
+		status = thread_of(self, message->thread, &thread, err);
+	if (status < 0)
+		return status;
+	return message->exits ? take_exit(self, thread, &facts, err)
+			      : take_start(self, thread, &facts, err);
+}
+
+/* ---- the trace around it ---- */
+
+static int tell_beginning(struct importing *self, struct err *err)
+{
+	static const char *const paths[EMAD_KINDS] = {"[routines]", "[allocation routines]",
+						      "[deallocation routines]"};
+	struct stream_image image = {.start_ticks = self->first,
+				     .program = self->how->from,
+				     .flags = HW_RUN_ALLOC_STACKS | HW_RUN_FREE_STACKS,
+				     .command = self->how->from};
+	int status = self->sink.image(self->sink.self, &image, err);
+
+	for (u32 i = 0; i < EMAD_KINDS && status == 0; i++) {
+		struct stream_module module = {.id = i,
+					       .base = emad_base(i),
+					       .start = emad_base(i),
+					       .end = emad_base(i + 1),
+					       .path = paths[i],
+					       .loaded_ticks = self->first};
+
+		status = self->sink.module(self->sink.self, &module, err);
+	}
+	return status < 0 ? status
+			  : self->sink.note(self->sink.self, EMAD_NOTE_KEY, EMAD_NOTE, err);
+}
+
+static int tell_ending(struct importing *self, struct err *err)
+{
+	u64 last = self->last > self->first ? self->last : self->first + 1;
+	struct stream_clock clock = {.ticks = last,
+				     .ns = (last - self->first) * self->how->tick_ns};
+	struct stream_image_end end = {.ticks = last, .how = IMAGE_EXITED, .totals = self->totals};
+	int status = self->sink.clock(self->sink.self, &clock, err);
+
+	end.totals.kept_bytes = self->live_bytes;
+	end.totals.kept_chunks = self->live_chunks;
+	return status < 0 ? status : self->sink.image_end(self->sink.self, &end, err);
+}
+
+static int write_names(struct importing *self, struct err *err)
+{
+	u64 count = self->routines.list.count;
+	struct symbol_entry *entries = calloc(count + 1, sizeof(*entries));
+	struct symbol_frame *frames = calloc(count + 1, sizeof(*frames));
+	int status = entries && frames ? 0 : no_memory(err);
+
+	for (u64 i = 0; i < count && status == 0; i++) {
+		const struct emad_routine *routine = &self->routines.list.data[i];
+
+		frames[i] = (struct symbol_frame){.function = routine->name, .file = ""};
+		entries[i] =
+			(struct symbol_entry){.module = routine->kind,
+					      .address = (u64)routine->number * EMAD_ROUTINE_BYTES,
+					      .frames = &frames[i],
+					      .frame_count = 1};
+	}
+	if (status == 0)
+		status = trace_write_symbols(self->how->to, entries, count, err);
+	free(entries);
+	free(frames);
+	return status;
+}
+
+static int write_trace(struct importing *self, struct err *err)
+{
+	struct err closing = {0};
+	int status;
+
+	self->writer = trace_writer_open(self->how->to, NULL, err);
+	if (!self->writer)
+		return err->code;
+	self->sink = trace_writer_sink(self->writer);
+	self->now = self->last = self->first;
+	status = tell_beginning(self, err);
+	if (status == 0)
+		status = each_message(self, take_second, err);
+	if (status == 0)
+		status = tell_ending(self, err);
+	if (trace_writer_close(self->writer, &closing) < 0 && status == 0) {
+		*err = closing;
+		status = closing.code;
+	}
+	if (status == 0)
+		status = write_names(self, err);
+	if (status < 0)
+		unlink(self->how->to);
+	return status;
+}
+
+static int check_files(const struct emad_import *how, struct err *err)
+{
+	struct stat from, to;
+
+	if (stat(how->from, &from) != 0)
+		return err_set(err, ERR_INPUT, "cannot open %s: %s", how->from, strerror(errno));
+	if (!S_ISREG(from.st_mode))
+		return err_set(err, ERR_INPUT, "%s is not a regular file, but must be read twice; save it to a file "
+					       "first",
+			       how->from);
+	if (stat(how->to, &to) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
+		return err_set(err, ERR_USAGE, "%s is both input and output; choose another output file", how->to);
+	return 0;
+}
+
+int emad_import(const struct emad_import *how, struct emad_summary *summary, struct err *err)
+{
+	struct importing self = {.how = how, .summary = summary};
+	int status = check_files(how, err);
+
+	*summary = (struct emad_summary){0};
+	if (status == 0)
+		status = each_message(&self, take_first, err);
+	if (status == 0 && emad_settle(&self.routines, err) < 0)
+		status = err_prefix(err, "%s", how->from);
+	if (status == 0)
+		status = write_trace(&self, err);
+	summary->routines = self.routines.list.count;
+	summary->threads = self.stacks.count;
+	for (u64 i = 0; i < self.stacks.count; i++)
+		vec_release(&self.stacks.data[i].frames);
+	vec_release(&self.stacks);
+	vec_release(&self.lives);
+	map_release(&self.threads);
+	map_release(&self.contexts);
+	map_release(&self.blocks);
+	emad_routines_release(&self.routines);
+	return status;
+}

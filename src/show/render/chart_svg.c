@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT
+ * Diagrams as SVG.
+ * Host. No script, no font, no link: one file that any viewer shows. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "study/result/chart.h"
+#include "host/base/text_width.h"
+
+enum {
+	WIDTH = 900,
+	HEIGHT = 460, /* of one diagram */
+	LEFT = 90,
+	RIGHT = 150,
+	TOP = 50,
+	BOTTOM = 60,
+	GRID = 2, /* dots nearer than this many units are one */
+	LABELS_MAX = 12
+};
+
+/* Told apart also without colour, by their shapes. Okabe and Ito's colours. */
+static const char *const colours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
+				      "#56b4e9", "#d55e00", "#999999", "#000000"};
+enum { COLOURS = sizeof colours / sizeof *colours, SHAPES = 4 };
+
+struct plot {
+	const struct chart *chart;
+	struct chart_axis x, y;
+	double top; /* of the diagram in the document */
+	FILE *out;
+};
+
+static void put_escaped(FILE *out, const char *text)
+{
+	struct strbuf clean = {0};
+
+	text_add_clean(&clean, text);
+	for (const char *p = strbuf_text(&clean); *p; p++) {
+		if (*p == '&')
+			fputs("&amp;", out);
+		else if (*p == '<')
+			fputs("&lt;", out);
+		else if (*p == '>')
+			fputs("&gt;", out);
+		else if (*p == '"')
+			fputs("&quot;", out);
+		else
+			fputc(*p, out);
+	}
+	strbuf_release(&clean);
+}
+
+static double at_x(const struct plot *self, double x)
+{
+	return LEFT + chart_place(&self->x, x) * (WIDTH - LEFT - RIGHT);
+}
+
+static double at_y(const struct plot *self, double y)
+{
+	return self->top + HEIGHT - BOTTOM - chart_place(&self->y, y) * (HEIGHT - TOP - BOTTOM);
+}
+
+static void put_text(const struct plot *self, double x, double y, const char *extra,
+		     const char *text)
+{
+	fprintf(self->out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, extra);
+	put_escaped(self->out, text);
+	fputs("</text>\n", self->out);
+}
+
+static void put_axes(const struct plot *self)
+{
+	double left = LEFT, right = WIDTH - RIGHT, top = self->top + TOP,
+	       bottom = self->top + HEIGHT - BOTTOM, value;
+	char number[24];
+
+	put_text(self, LEFT, self->top + 26, " font-size=\"17\" font-weight=\"bold\"",
+		 self->chart->title);
+	fprintf(self->out, "<path d=\"M%.1f %.1fV%.1fH%.1f\" fill=\"none\" stroke=\"#333\"/>\n",
+		left, top, bottom, right);
+	for (u32 at = 0; chart_tick(&self->x, &at, &value);) {
+		chart_number(value, number);
+		fprintf(self->out, "<path d=\"M%.1f %.1fV%.1f\" stroke=\"#ddd\"/>\n",
+			at_x(self, value), top, bottom);
+		put_text(self, at_x(self, value), bottom + 18, " text-anchor=\"middle\"", number);
+	}
+	for (u32 at = 0; chart_tick(&self->y, &at, &value);) {
+		chart_number(value, number);
+		fprintf(self->out, "<path d=\"M%.1f %.1fH%.1f\" stroke=\"#ddd\"/>\n", left,
+			at_y(self, value), right);
+		put_text(self, left - 8, at_y(self, value) + 4, " text-anchor=\"end\"", number);
+	}
+	put_text(self, (left + right) / 2, bottom + 42, " text-anchor=\"middle\"",
+		 self->chart->x_label);
+	put_text(self, left - 70, top - 10, "", self->chart->y_label);
+}
+
+static void put_lines(const struct plot *self)
+{
+	for (u32 i = 0; i < self->chart->line_count; i++) {
+		const struct chart_line *line = &self->chart->lines[i];
+
+		if (self->chart->log_y && !(line->y > 0))
+			continue;
+		fprintf(self->out,
+			"<path d=\"M%d %.1fH%d\" stroke=\"#d55e00\" stroke-dasharray=\"6 4\"/>\n",
+			LEFT, at_y(self, line->y), WIDTH - RIGHT);
+		put_text(self, WIDTH - RIGHT + 6, at_y(self, line->y) + 4, " fill=\"#a04000\"",
+			 line->label);
+	}
+}
+
+static void put_shape(const struct plot *self, double x, double y, u32 group)
+{
+	const char *colour = colours[group % COLOURS];
+
+	switch (group % SHAPES) {
+	case 0:
+		fprintf(self->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"", x, y);
+		break;
+	case 1:
+		fprintf(self->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"6\" height=\"6\"", x - 3,
+			y - 3);
+		break;
+	case 2:
+		fprintf(self->out, "<path d=\"M%.1f %.1fl4 7h-8z\"", x, y - 4);
+		break;
+	default:
+		fprintf(self->out, "<path d=\"M%.1f %.1fl4 4l-4 4l-4 -4z\"", x, y - 4);
+		break;
+	}
+	fprintf(self->out, " fill=\"%s\" fill-opacity=\"0.75\"/>\n", colour);
+}
+
+static void put_marked(const struct plot *self, const struct chart_dot *dot, bool named)
+{
+	double x = at_x(self, dot->x), y = at_y(self, dot->y);
+
+	fprintf(self->out,
+		"<g><circle cx=\"%.1f\" cy=\"%.1f\" r=\"8\" fill=\"none\" stroke=\"#c00\" "
+		"stroke-width=\"2\"/>",
+		x, y);
+	if (dot->label) {
+		fputs("<title>", self->out);
+		put_escaped(self->out, dot->label);
+		fputs("</title>", self->out);
+	}
+	fputs("</g>\n", self->out);
+	if (named && dot->label) {
+		struct strbuf name = {0};
+		bool right = x > (WIDTH - RIGHT + LEFT) * 0.6;
+
+		text_add_cut(&name, dot->label, 48);
+		put_text(self, right ? x - 12 : x + 12, y + 4, right ? " text-anchor=\"end\"" : "",
+			 strbuf_text(&name));
+		strbuf_release(&name);
+	}
+}
+
+/* A million dots make no better picture than those that do not hide each other. */
+static bool put_dots(const struct plot *self)
+{
+	u32 columns = WIDTH / GRID + 1, rows = HEIGHT / GRID + 1, labels = 0;
+	u8 *taken = calloc(columns, rows);
+	const struct chart *chart = self->chart;
+
+	if (!taken)
+		return false;
+	for (u64 i = 0; i < chart->count; i++) {
+		double x = at_x(self, chart->dots[i].x), y = at_y(self, chart->dots[i].y);
+		u8 *cell = &taken[(u32)((y - self->top) / GRID) * columns + (u32)(x / GRID)];
+		u8 group = (u8)(1 + chart->dots[i].group % 128);
+
+		if (*cell != group)
+			put_shape(self, x, y, chart->dots[i].group);
+		*cell = group;
+	}
+	memset(taken, 0, (size_t)columns * rows);
+	for (u64 i = 0; i < chart->count; i++) {
+		const struct chart_dot *dot = &chart->dots[i];
+		double x = at_x(self, dot->x), y = at_y(self, dot->y) - self->top;
+		u8 *cell = &taken[(u32)(y / GRID) * columns + (u32)(x / GRID)];
+
+		if (!dot->marked || *cell)
+			continue;
+		*cell = 1;
+		put_marked(self, dot, labels++ < LABELS_MAX);
+	}
+	free(taken);
+	return true;
+}
+
+static void put_legend(const struct plot *self)
+{
+	u32 most = 0;
+
+	for (u64 i = 0; i < self->chart->count; i++)
+		if (self->chart->dots[i].group > most)
+			most = self->chart->dots[i].group;
+	for (u32 group = 0; self->chart->group_name && group <= most && group < 16; group++) {
+		double y = self->top + TOP + 20 + 18 * group;
+		char text[64];
+
+		put_shape(self, WIDTH - RIGHT + 20, y, group);
+		snprintf(text, sizeof text, "%s %u", self->chart->group_name, group + 1);
+		put_text(self, WIDTH - RIGHT + 32, y + 4, "", text);
+	}
+}
+
+bool chart_svg(const struct chart *charts, u32 count, FILE *out)
+{
+	bool whole = true;
+
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %u\" width=\"%d\" "
+		"height=\"%u\" font-family=\"sans-serif\" font-size=\"12\">\n"
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+		WIDTH, count * HEIGHT, WIDTH, count * HEIGHT);
+	for (u32 i = 0; i < count; i++) {
+		struct plot plot = {.chart = &charts[i],
+				    .x = chart_axis_x(&charts[i]),
+				    .y = chart_axis_y(&charts[i]),
+				    .top = (double)i * HEIGHT,
+				    .out = out};
+
+		put_axes(&plot);
+		put_lines(&plot);
+		whole &= put_dots(&plot);
+		put_legend(&plot);
+	}
+	fputs("</svg>\n", out);
+	return whole && !ferror(out);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ * A result as JSON.
+ * Host. Locale-free: numbers are plain decimals. */
+#include <string.h>
+
+#include "host/base/json.h"
+#include "show/render/render.h"
+
+static void put_frame(struct json *json, const struct result_frame *frame)
+{
+	json_open_flat(json, NULL, '{');
+	json_text(json, "function", *frame->function ? frame->function : NULL);
+	json_text(json, "file", *frame->file ? frame->file : NULL);
+	if (frame->line)
+		json_number(json, "line", frame->line);
+	else
+		json_null(json, "line");
+	json_text(json, "module", *frame->module ? frame->module : NULL);
+	json_number(json, "offset", frame->offset);
+	json_bool(json, "inlined", frame->inlined);
+	json_close(json, '}');
+}
+
+static void put_stack(struct json *json, const char *key, const struct result_stack *stack)
+{
+	json_open(json, key, '[');
+	for (u32 i = 0; i < stack->count; i++)
+		put_frame(json, &stack->frames[i]);
+	json_close(json, ']');
+}
+
+static void put_value(struct json *json, const char *key, enum value_type type,
+		      const struct value *value)
+{
+	if (!value->known) {
+		json_null(json, key);
+		return;
+	}
+	switch (type) {
+	case VALUE_TEXT:
+	case VALUE_PATH:
+		json_text(json, key, value->text);
+		break;
+	case VALUE_SHARE:
+	case VALUE_RATIO:
+	case VALUE_CHANGE:
+		json_real(json, key, value->real);
+		break;
+	case VALUE_SIGNED:
+	case VALUE_DELTA:
+	case VALUE_DELTA_BYTES:
+	case VALUE_DELTA_NS:
+		json_signed(json, key, value->integer);
+		break;
+	case VALUE_BOOL:
+		json_bool(json, key, value->number != 0);
+		break;
+	case VALUE_STACK:
+		put_stack(json, key, value->stack);
+		break;
+	case VALUE_COUNT:
+	case VALUE_BYTES:
+	case VALUE_NS:
+	case VALUE_ID:
+	case VALUE_ADDRESS:
+		json_number(json, key, value->number);
+		break;
+	}
+}
+
+static void put_rows(struct json *json, const char *key, const struct result *table)
+{
+	json_open(json, key, '[');
+	for (u64 row = 0; row < result_rows(table); row++) {
+		json_open(json, NULL, '{');
+		for (u64 i = 0; i < table->columns.count; i++)
+			put_value(json, table->columns.data[i].name, table->columns.data[i].type,
+				  result_cell(table, row, i));
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_columns(struct json *json, const char *key, const struct result *result)
+{
+	json_open(json, key, '[');
+	for (u64 i = 0; i < result->columns.count; i++) {
+		const struct result_column *column = &result->columns.data[i];
+
+		json_open_flat(json, NULL, '{');
+		json_text(json, "name", column->name);
+		json_text(json, "unit", value_unit(column->type));
+		json_text(json, "meaning", column->meaning);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+/* Names with dots are paths: "peak.bytes" is the field bytes of the object peak, which is open
+ * as long as names with its prefix follow each other. */
+struct nest {
+	struct json *json;
+	char group[64]; /* prefix of the object that is open, "" = none */
+};
+
+/* Opens or closes the group of name; returns the key inside it. */
+static const char *nest_enter(struct nest *self, const char *name)
+{
+	const char *dot = strchr(name, '.');
+	size_t length = dot ? (size_t)(dot - name) : 0;
+
+	if (length >= sizeof self->group)
+		return name;
+	if (*self->group &&
+	    (strlen(self->group) != length || strncmp(self->group, name, length) != 0)) {
+		json_close(self->json, '}');
+		*self->group = 0;
+	}
+	if (!dot)
+		return name;
+	if (!*self->group) {
+		memcpy(self->group, name, length);
+		self->group[length] = 0;
+		json_open(self->json, self->group, '{');
+	}
+	return dot + 1;
+}
+
+static void nest_leave(struct nest *self)
+{
+	if (*self->group)
+		json_close(self->json, '}');
+	*self->group = 0;
+}
+
+static void list_caveats(struct json *json, const struct result *result)
+{
+	for (u64 i = 0; i < result->caveats.count; i++)
+		json_text(json, NULL, result->caveats.data[i]);
+	for (u64 i = 0; i < result->parts.count; i++)
+		list_caveats(json, result->parts.data[i]);
+}
+
+static void put_caveats(struct json *json, const struct result *result)
+{
+	json_open(json, "caveats", '[');
+	list_caveats(json, result);
+	json_close(json, ']');
+}
+
+static void put_record(struct json *json, const struct result *record)
+{
+	struct nest nest = {.json = json};
+
+	for (u64 i = 0; i < record->columns.count; i++) {
+		const struct result_column *column = &record->columns.data[i];
+
+		put_value(json, nest_enter(&nest, column->name), column->type,
+			  result_cell(record, 0, i));
+	}
+	for (u64 i = 0; i < record->parts.count; i++) {
+		const struct result *part = record->parts.data[i];
+		const char *key = nest_enter(&nest, part->name);
+
+		if (part->shape == RESULT_TABLE) {
+			put_rows(json, key, part);
+		} else {
+			json_open(json, key, '{');
+			put_record(json, part);
+			json_close(json, '}');
+		}
+	}
+	nest_leave(&nest);
+}
+
+static void put_schema(struct json *json, const struct result *record)
+{
+	json_open(json, "schema", '{');
+	put_columns(json, record->name, record);
+	for (u64 i = 0; i < record->parts.count; i++)
+		put_columns(json, record->parts.data[i]->name, record->parts.data[i]);
+	json_close(json, '}');
+}
+
+void render_json_value(struct json *json, const char *key, const struct result *result)
+{
+	json_open(json, key, '{');
+	if (result->shape == RESULT_RECORD) {
+		put_record(json, result);
+		put_caveats(json, result);
+		put_schema(json, result);
+	} else {
+		json_text(json, "title", result->title);
+		put_columns(json, "columns", result);
+		put_rows(json, "rows", result);
+		put_caveats(json, result);
+	}
+	json_close(json, '}');
+}
+
+void render_json(const struct result *result, FILE *out)
+{
+	struct json json = {.out = out};
+
+	render_json_value(&json, NULL, result);
+	json_end(&json);
+}
+
+void render_json_line(const struct result_column *columns, u64 count, const struct value *row, FILE *out)
+{
+	struct json json = {.out = out};
+
+	json_open_flat(&json, NULL, '{');
+	for (u64 i = 0; i < count; i++)
+		put_value(&json, columns[i].name, columns[i].type, &row[i]);
+	json_close(&json, '}');
+	json_end(&json);
+}

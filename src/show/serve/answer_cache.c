@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * A cache of answers; see answer_cache.h. Runs on threads of the server. */
+#include "show/serve/answer_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/base/map.h"
+
+struct cache_entry {
+	struct cache_entry *next;          /* of the slot */
+	struct cache_entry *newer, *older; /* by use */
+	char tag[48];
+	const char *type; /* a literal */
+	size_t bytes;
+	char body[];
+};
+
+void answer_cache_init(struct answer_cache *self) { pthread_mutex_init(&self->lock, NULL); }
+
+static struct cache_entry **slot_of(struct answer_cache *self, const char *tag)
+{
+	return &self->slots[hash_text(HASH_START, tag) % CACHE_SLOTS];
+}
+
+static struct cache_entry *entry_find(struct answer_cache *self, const char *tag)
+{
+	struct cache_entry *entry = *slot_of(self, tag);
+
+	while (entry && strcmp(entry->tag, tag) != 0)
+		entry = entry->next;
+	return entry;
+}
+
+static void use_remove(struct answer_cache *self, struct cache_entry *entry)
+{
+	*(entry->newer ? &entry->newer->older : &self->newest) = entry->older;
+	*(entry->older ? &entry->older->newer : &self->oldest) = entry->newer;
+}
+
+static void use_add(struct answer_cache *self, struct cache_entry *entry)
+{
+	entry->newer = NULL;
+	entry->older = self->newest;
+	*(self->newest ? &self->newest->newer : &self->oldest) = entry;
+	self->newest = entry;
+}
+
+static void entry_drop(struct answer_cache *self, struct cache_entry *entry)
+{
+	struct cache_entry **at = slot_of(self, entry->tag);
+
+	while (*at != entry)
+		at = &(*at)->next;
+	*at = entry->next;
+	use_remove(self, entry);
+	self->bytes -= entry->bytes;
+	free(entry);
+}
+
+void answer_cache_release(struct answer_cache *self)
+{
+	while (self->oldest)
+		entry_drop(self, self->oldest);
+	pthread_mutex_destroy(&self->lock);
+}
+
+bool answer_cache_find(struct answer_cache *self, struct answer *answer)
+{
+	struct cache_entry *entry;
+	char *body = NULL;
+
+	pthread_mutex_lock(&self->lock);
+	entry = entry_find(self, answer->tag);
+	if (entry)
+		body = malloc(entry->bytes + 1);
+	if (body) {
+		memcpy(body, entry->body, entry->bytes + 1);
+		answer->status = 200;
+		answer->body = body;
+		answer->body_bytes = entry->bytes;
+		answer->type = entry->type;
+		use_remove(self, entry);
+		use_add(self, entry);
+	}
+	pthread_mutex_unlock(&self->lock);
+	return body != NULL;
+}
+
+void answer_cache_keep(struct answer_cache *self, const struct answer *answer)
+{
+	struct cache_entry *entry, **slot;
+
+	if (answer->status != 200 || !answer->tag[0] || !answer->body || answer->gzip ||
+	    answer->body_bytes > CACHE_ANSWER_BYTES)
+		return;
+	entry = malloc(sizeof *entry + answer->body_bytes + 1);
+	if (!entry)
+		return;
+	*entry = (struct cache_entry){.type = answer->type, .bytes = answer->body_bytes};
+	memcpy(entry->tag, answer->tag, sizeof entry->tag);
+	memcpy(entry->body, answer->body, answer->body_bytes);
+	entry->body[entry->bytes] = 0;
+	pthread_mutex_lock(&self->lock);
+	if (entry_find(self, entry->tag)) { /* another thread was faster */
+		free(entry);
+	} else {
+		slot = slot_of(self, entry->tag);
+		entry->next = *slot;
+		*slot = entry;
+		use_add(self, entry);
+		self->bytes += entry->bytes;
+		while (self->bytes > CACHE_BYTES && self->oldest != entry)
+			entry_drop(self, self->oldest);
+	}
+	pthread_mutex_unlock(&self->lock);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ * The API of `heapwise serve`: traces, and a request on its way through a handler. docs/API.md has
+ * every endpoint. */
+#ifndef SHOW_SERVE_API_H
+#define SHOW_SERVE_API_H
+
+#include "host/base/json.h"
+#include "study/result/result.h"
+#include "show/serve/answer_cache.h"
+#include "show/serve/editor.h"
+#include "show/serve/feed.h"
+#include "show/serve/part_cache.h"
+#include "show/serve/renewal.h"
+#include "show/serve/router.h"
+#include "show/serve/site.h"
+#include "study/layout/folders.h"
+#include "study/layout/scope.h"
+
+enum { API_TRACES_MAX = 16, API_BODY_MAX = 256 << 10, CALL_TRACES = 2 };
+
+struct api {
+	struct view_trace *traces[API_TRACES_MAX];
+	/* Of a trace that is still being written; what it says comes from there then. NULL = it is recorded. */
+	struct renewal *renewals[API_TRACES_MAX];
+	u32 count;         /* grows by snapshots */
+	struct feed *feed; /* a program that runs, whose trace is the first; NULL = none */
+	const char *version;
+	const char *graphs_folder; /* of stored queries; NULL = there is none */
+	const char *folder;        /* whose traces may be opened, without links in it; NULL = none */
+	struct editor editor;      /* that shows source lines */
+	struct folders sources;    /* whose files may be shown */
+	void (*on_index)(const struct view_trace *trace); /* a load wrote an index; may be NULL */
+	/* Answers that take time are made a few at a time; the others wait. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	u32 running, running_max;
+	struct answer_cache cache;
+	struct part_cache parts;
+};
+
+/* All zero but what is the caller's: traces, renewals, count, feed, version, graphs_folder, editor, on_index, sources (which are given back
+ * by api_release). */
+void api_init(struct api *self);
+/* When no request is being answered any more. Traces and renewals are the caller's. */
+void api_release(struct api *self);
+
+/* Makes what most views begin with, and the answers that take longest, before they are asked for. */
+void api_warm(struct api *self, u32 trace);
+
+/* view_trace_load, and on_index if it is due. */
+int api_load(struct api *self, struct view_trace *trace, struct err *err);
+
+/* One more trace, while others are looked at; it is taken over unless there are too many. */
+bool api_add_trace(struct api *self, struct view_trace *trace);
+
+/* What the server serves. */
+struct site api_site(struct api *self);
+
+extern const struct route api_routes[];
+
+/* ---- for handlers ---- */
+
+struct call {
+	struct api *api;
+	const struct request *request;
+	const struct route_match *match;
+	struct answer *answer;
+	struct view_trace *trace; /* with ROUTE_TRACE; with ROUTE_PART that of the selection */
+	struct view_trace *whole; /* that was asked about; the trace itself unless it is a part */
+	u32 slot;                 /* of the trace that was asked about */
+	u64 epoch;                /* which copy of a trace that grows; 0 = it does not */
+	struct view_trace *held[CALL_TRACES]; /* copies that are given back at the end */
+	u32 held_slots[CALL_TRACES], held_count;
+	struct view_scope scope;  /* with ROUTE_SCOPE and ROUTE_PART: of the whole */
+	u64 at_ns;                /* parameter `at`; the end of the run without */
+	bool has_at;
+	u64 start_ns;
+	struct json json; /* while the answer is written */
+	u64 write_start_ns;
+	bool has_rows_total; /* of a table of which a page is sent */
+	u64 rows_total;
+	bool truncated; /* reply_result leaves something out */
+};
+
+/* 400 that names the parameter and says what it wants. Returns false. */
+bool call_bad(struct call *call, const char *parameter, const char *wants);
+
+/* The values of parameters; false if a 400 was answered. */
+bool call_number(struct call *call, const char *name, u64 low, u64 high, u64 *number);
+bool call_bool(struct call *call, const char *name, bool *value);
+const char *call_text(const struct call *call, const char *name); /* NULL = missing or empty */
+
+/* The number that a segment of the path is; 404 if it is none below `count`. */
+bool call_index(struct call *call, u32 segment, const char *what, u64 count, u64 *index);
+
+/* The number of the trace of that id, or else of the first of that file name; false if there is none. */
+bool call_trace_slot(const struct call *call, const char *id, u32 *slot);
+
+/* The trace, or the copy of it that is newest. */
+struct view_trace *call_trace(struct call *call, u32 slot);
+
+/* Whether call->trace is loaded; if not, that is answered. */
+bool call_trace_is_ready(struct call *call);
+
+/* The trace that the parameter `base` names, with the same selection as the call's. *given is false if there is no such
+ * parameter. False if a refusal was answered; the scope is released by the caller in any case. */
+bool call_base(struct call *call, struct view_scope *base, bool *given);
+
+/* Finds the colours of the query for call->scope; false if a refusal was answered. */
+bool call_colors(struct call *call);
+
+/* The part of a scope, or its trace if the scope is all of it; NULL and err on failure. */
+struct view_trace *call_part(struct call *call, const struct view_scope *scope, struct err *err);
+void call_part_put(struct call *call, const struct view_scope *scope, struct view_trace *part);
+
+/* Answers a failure of ours or of the query; a client that has gone gets nothing anyway. */
+void call_fail(struct call *call, const struct err *err);
+void call_fail_query(struct call *call, const struct query_error *error);
+
+/* {"v", "epoch", "took_us", "matched", "total", "truncated", "data": …}: between these the handler
+ * writes one value with the key "data" to call->json. False if there is no memory, and that is
+ * answered. */
+bool reply_begin(struct call *call, bool truncated);
+void reply_end(struct call *call);
+
+/* The same with a result as data; takes the result over. NULL: err says why. */
+void reply_result(struct call *call, struct result *result, const struct err *err);
+
+/* Anything else, as it is; takes the text over. */
+void reply_text(struct call *call, const char *type, char *text, size_t bytes);
+
+/* ---- columns ---- */
+
+enum column_type { COLUMN_U8, COLUMN_U16, COLUMN_U32, COLUMN_I32, COLUMN_F32, COLUMN_F64 };
+
+struct reply_column {
+	const char *name;
+	enum column_type type;
+	double *values; /* of each row; what is no finite number is null in JSON */
+};
+
+/* Whether the client wants columns; a `format` that is neither is found later. */
+bool call_wants_columns(const struct call *call);
+
+/* A table of numbers, of which some are indexes of strings; all memory is the arena's. */
+struct reply_columns {
+	struct reply_column *columns;
+	u32 column_count;
+	u64 rows;
+	const char **strings;
+	u32 string_count;
+	struct map by_text; /* address of a string → index + 1 */
+	struct arena arena;
+};
+
+bool reply_columns_init(struct reply_columns *self, const struct reply_column *columns, u32 count,
+			u64 rows);
+void reply_columns_release(struct reply_columns *self);
+
+/* Index of a string, which is copied; equal addresses have the same. */
+u32 reply_string(struct reply_columns *self, const char *text);
+
+/* As JSON or, if that was asked for, in the binary form. put_head writes further fields beside the
+ * columns into the open object; may be NULL. */
+void reply_columns_send(struct call *call, struct reply_columns *self, bool truncated,
+			void (*put_head)(struct call *call, const void *data), const void *data);
+
+/* ---- pieces that several answers have ---- */
+
+/* A stack as a list of frames, innermost first. */
+void put_stack(struct call *call, const char *key, struct frame_id frame);
+
+/* A finding as an object: what, where, how much, the repair, and the chunks as a condition of queries. Needs
+ * view_scores of call->trace; texts live as long as holder. */
+void put_finding(struct call *call, const struct finding *finding, struct result *holder);
+
+/* Bytes as base64; null if there is no memory. */
+void put_base64(struct json *json, const char *key, const u8 *bytes, u64 count);
+
+/* null for what is not finite; whole numbers are written as such. */
+void put_real(struct json *json, const char *key, double value);
+void put_reals(struct json *json, const char *key, const double *values, u64 count);
+
+/* The API's handlers, one file per subject. */
+void api_status(struct call *call), api_trace(struct call *call), api_suggest(struct call *call),
+	api_stack(struct call *call), api_page(struct call *call), api_asset(struct call *call),
+	api_list(struct call *call);
+void api_flame(struct call *call), api_flame_search(struct call *call),
+	api_timeline(struct call *call), api_overview(struct call *call);
+void api_points(struct call *call), api_point(struct call *call),
+	api_point_timeline(struct call *call);
+void api_report(struct call *call), api_mprof_leaks(struct call *call),
+	api_mprof_bins(struct call *call), api_mprof_direct(struct call *call),
+	api_mprof_graph(struct call *call), api_mprof_text(struct call *call),
+	api_scores(struct call *call), api_findings(struct call *call),
+	api_leaks(struct call *call), api_types(struct call *call), api_fields(struct call *call);
+void api_chunks(struct call *call), api_chunk(struct call *call), api_memory(struct call *call),
+	api_memory_regions(struct call *call), api_memory_at(struct call *call);
+void api_threads(struct call *call), api_callgraph(struct call *call),
+	api_callers(struct call *call), api_callees(struct call *call),
+	api_files(struct call *call), api_source(struct call *call);
+void api_excessive(struct call *call), api_emad(struct call *call),
+	api_emad_tree(struct call *call);
+void api_query_check(struct call *call), api_query_graph(struct call *call),
+	api_query_compile(struct call *call), api_query_boxes(struct call *call),
+	api_graphs(struct call *call), api_graph_get(struct call *call),
+	api_graph_put(struct call *call), api_graph_delete(struct call *call),
+	api_entries(struct call *call), api_query_counts(struct call *call);
+void api_compare(struct call *call), api_open(struct call *call), api_source_allow(struct call *call), api_traces(struct call *call);
+void api_live(struct call *call), api_live_history(struct call *call), api_live_suspects(struct call *call),
+	api_live_top(struct call *call), api_live_config(struct call *call), api_live_configure(struct call *call),
+	api_live_snapshot(struct call *call);
+
+#endif

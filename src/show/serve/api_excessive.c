@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT
+ * Frequency and life of allocation objects over HTTP. Runs on threads of the server. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "study/analysis/emad/excessive.h"
+#include "show/render/render.h"
+#include "show/serve/api.h"
+
+enum { OBJECTS_MAX = 20000, ROWS_MAX = 500 };
+
+/* All that one answer needs of the analysis. */
+struct judged {
+	struct wrappers wrappers;
+	struct excessive_query query;
+	struct excessive found;
+	u64 rows_max; /* of the data set */
+};
+
+static bool mu_read(struct call *call, struct excessive_query *query)
+{
+	const char *text = call_text(call, "mu");
+
+	if (!text || strcmp(text, "auto") == 0)
+		return true;
+	query->has_mu = true;
+	return parameter_real(call->request, "mu", 0, 1e12, &query->mu) ||
+	       call_bad(call, "mu", "a number of at least 0, or auto");
+}
+
+static bool method_read(struct call *call, struct excessive_query *query)
+{
+	const char *method = call_text(call, "method"), *rule = call_text(call, "rule"), *by = call_text(call, "by");
+
+	query->methods = BY_BOTH;
+	if (method && strcmp(method, "kmeans") == 0)
+		query->methods = BY_KMEANS;
+	else if (method && strcmp(method, "iqr") == 0)
+		query->methods = BY_IQR;
+	else if (method && strcmp(method, "both") != 0)
+		return call_bad(call, "method", "kmeans, iqr or both");
+	query->by_caller = by && strcmp(by, "caller") == 0;
+	if (by && !query->by_caller && strcmp(by, "object") != 0)
+		return call_bad(call, "by", "object or caller");
+	query->paper = rule && strcmp(rule, "paper") == 0;
+	return !rule || query->paper || strcmp(rule, "robust") == 0 ||
+	       call_bad(call, "rule", "robust or paper");
+}
+
+static bool query_read(struct call *call, struct judged *self)
+{
+	struct excessive_query *query = &self->query;
+	const char *wrappers = call_text(call, "wrappers");
+	double percent = 1;
+	u64 k = 0, restarts = 10, n = OBJECTS_MAX;
+	struct err err = {0};
+	bool log = true;
+
+	*query = (struct excessive_query){.seed = 1,
+					  .top = 10,
+					  .objects = OBJECTS_MAX,
+					  .info = &call->trace->info};
+	if (!method_read(call, query) || !mu_read(call, query) ||
+	    !call_number(call, "k", 2, KMEANS_MAX, &k) ||
+	    !call_number(call, "seed", 0, UINT64_MAX, &query->seed) ||
+	    !call_number(call, "restarts", 1, 1000, &restarts) ||
+	    !call_number(call, "n", 1, OBJECTS_MAX, &n) ||
+	    !call_number(call, "top", 0, ROWS_MAX, &query->top) || !call_bool(call, "log", &log) ||
+	    !call_bool(call, "all", &query->all_paths))
+		return false;
+	if (!parameter_real(call->request, "floor", 0, 100, &percent))
+		return call_bad(call, "floor", "a percentage");
+	self->rows_max = n;
+	query->floor = percent / 100;
+	query->k = (u32)k;
+	query->restarts = (u32)restarts;
+	query->raw = !log;
+	query->wrappers = &self->wrappers;
+	if (wrappers_parse(&self->wrappers, wrappers ? wrappers : "auto", &err) < 0)
+		return call_bad(call, "wrappers", err.text);
+	return true;
+}
+
+static int judge(struct call *call, struct judged *self, struct err *err)
+{
+	const struct callgraph *graph = NULL;
+	int status;
+
+	if (call->trace->info.routines) {
+		graph = view_callgraph(call->trace, err);
+		if (!graph)
+			return err->code;
+	}
+	if (graph && !graph->from_stacks && graph->edges.count)
+		self->query.routines = graph;
+	pthread_mutex_lock(&call->trace->analysis_lock);
+	status = excessive_find(&self->found, &call->trace->stacks, &self->query, err);
+	pthread_mutex_unlock(&call->trace->analysis_lock);
+	return status;
+}
+
+static void judged_release(struct judged *self)
+{
+	excessive_release(&self->found);
+	wrappers_release(&self->wrappers);
+}
+
+/* As the command prints it. */
+void api_excessive(struct call *call)
+{
+	struct judged judged = {0};
+	struct err err = {0};
+
+	if (query_read(call, &judged)) {
+		struct result *result = NULL;
+
+		if (judge(call, &judged, &err) == 0)
+			result = excessive_result(&judged.found, &err);
+		call->truncated = judged.found.rows.count > OBJECTS_MAX;
+		reply_result(call, result, &err);
+	}
+	judged_release(&judged);
+}
+
+/* ---- the data set ---- */
+
+enum object_column {
+	OBJECT_ID,
+	OBJECT_CALLER,
+	OBJECT_SIZE,
+	OBJECT_DESTROYER,
+	OBJECT_FREQ,
+	OBJECT_LIFE,
+	OBJECT_RATIO,
+	OBJECT_CLUSTER,
+	OBJECT_FLAG,
+	OBJECT_BASE_FREQ, /* these with a base only */
+	OBJECT_BASE_LIFE,
+	OBJECT_BASE_RATIO,
+	OBJECT_COLUMNS
+};
+
+static const struct reply_column object_columns[OBJECT_COLUMNS] = {
+	[OBJECT_ID] = {"id", COLUMN_U32, NULL},
+	[OBJECT_CALLER] = {"caller", COLUMN_U32, NULL},
+	[OBJECT_SIZE] = {"size", COLUMN_F64, NULL},
+	[OBJECT_DESTROYER] = {"destroyer", COLUMN_U32, NULL},
+	[OBJECT_FREQ] = {"freq", COLUMN_F64, NULL},
+	[OBJECT_LIFE] = {"life", COLUMN_F64, NULL},
+	[OBJECT_RATIO] = {"ratio", COLUMN_F64, NULL},
+	[OBJECT_CLUSTER] = {"cluster", COLUMN_U8, NULL},
+	[OBJECT_FLAG] = {"flag", COLUMN_U8, NULL},
+	[OBJECT_BASE_FREQ] = {"base_freq", COLUMN_F64, NULL},
+	[OBJECT_BASE_LIFE] = {"base_life", COLUMN_F64, NULL},
+	[OBJECT_BASE_RATIO] = {"base_ratio", COLUMN_F64, NULL},
+};
+
+/* The objects of another trace, by what they are. */
+struct objects_base {
+	struct judged judged;
+	struct view_scope scope;
+	struct view_trace *trace; /* or the part of it */
+	struct map by_object;     /* row + 1 */
+	bool given;
+};
+
+static u64 object_key(const struct excessive *found, u64 row)
+{
+	const struct alloc_object *object =
+		&found->objects.rows.data[found->rows.data[row].object];
+	u64 hash = hash_text(HASH_START, object_routine(&found->objects, object->caller));
+
+	hash = hash_text(hash, object_routine(&found->objects, object->destroyer));
+	return hash_u64(hash ^ object->size);
+}
+
+static const struct excessive_row *base_row(const struct objects_base *base,
+					    const struct excessive *found, u64 row)
+{
+	const u64 *known = base->given ? map_find(&base->by_object, object_key(found, row)) : NULL;
+
+	return known ? &base->judged.found.rows.data[*known - 1] : NULL;
+}
+
+static void fill_object(struct reply_columns *table, const struct excessive *found, u64 i,
+			const struct objects_base *base)
+{
+	const struct excessive_row *was = base_row(base, found, i);
+	const struct excessive_row *row = &found->rows.data[i];
+	const struct alloc_object *object = &found->objects.rows.data[row->object];
+	const double values[OBJECT_COLUMNS] = {
+		[OBJECT_ID] = (double)i,
+		[OBJECT_CALLER] =
+			reply_string(table, object_routine(&found->objects, object->caller)),
+		[OBJECT_SIZE] = (double)object->size,
+		[OBJECT_DESTROYER] =
+			reply_string(table, object_routine(&found->objects, object->destroyer)),
+		[OBJECT_FREQ] = row->frequency,
+		[OBJECT_LIFE] = row->life_ms * 1e6,
+		[OBJECT_RATIO] = row->ratio,
+		[OBJECT_CLUSTER] = row->cluster == UINT8_MAX ? 0 : row->cluster + 1,
+		[OBJECT_FLAG] = row->found_by,
+		[OBJECT_BASE_FREQ] = was ? was->frequency : NAN,
+		[OBJECT_BASE_LIFE] = was ? was->life_ms * 1e6 : NAN,
+		[OBJECT_BASE_RATIO] = was ? was->ratio : NAN,
+	};
+
+	for (u32 k = 0; k < table->column_count; k++)
+		table->columns[k].values[i] = values[k];
+}
+
+static void put_clusters(struct json *json, const struct excessive *found)
+{
+	json_open_flat(json, "clusters", '[');
+	for (u32 i = 0; (found->query->methods & BY_KMEANS) && i < found->clusters.k; i++) {
+		json_open_flat(json, NULL, '{');
+		json_number(json, "n", found->clusters.members[i]);
+		json_real(json, "freq", found->mean_frequency[i]);
+		json_real(json, "life", found->mean_life_ms[i] * 1e6);
+		json_bool(json, "excessive", found->guilty == i);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_verdict(struct json *json, const struct excessive *found)
+{
+	struct strbuf words = {0};
+
+	excessive_verdict(found, &words);
+	json_open_flat(json, "conclusion", '{');
+	json_bool(json, "found", excessive_is_found(found));
+	json_bool(json, "enough", found->enough);
+	json_number(json, "objects", found->found.count);
+	json_number(json, "by_kmeans", found->found_kmeans);
+	json_number(json, "by_iqr", found->found_iqr);
+	json_text(json, "words", strbuf_text(&words));
+	strbuf_release(&words);
+	json_close(json, '}');
+}
+
+static void put_emad_head(struct call *call, const void *data)
+{
+	const struct excessive *found = data;
+	bool iqr = (found->query->methods & BY_IQR) && found->enough;
+	struct json *json = &call->json;
+
+	const struct tick_clock *clock = &call->trace->model->clock;
+
+	json_number(json, "objects", found->rows.count);
+	json_number(json, "never_freed", found->objects.rows.count - found->rows.count);
+	put_clusters(json, found);
+	json_real(json, "q1", iqr ? found->iqr.q1 : NAN);
+	json_real(json, "q3", iqr ? found->iqr.q3 : NAN);
+	json_real(json, "iqr", iqr ? found->iqr.iqr : NAN);
+	json_real(json, "mu", iqr ? found->iqr.mu : NAN);
+	json_real(json, "threshold", iqr ? found->iqr.threshold : NAN);
+	/* Lives count at least so long. */
+	json_real(json, "clock_res", fmax(tick_clock_span_ns(clock, 1), EXCESSIVE_LIFE_MIN_NS));
+	put_verdict(json, found);
+}
+
+static bool base_find(struct call *call, struct objects_base *self)
+{
+	struct call other = *call;
+	struct err err = {0};
+
+	if (!call_base(call, &self->scope, &self->given) || !self->given)
+		return call->answer->status == 0;
+	self->trace = call_part(call, &self->scope, &err);
+	other.trace = self->trace;
+	if (!self->trace || !query_read(&other, &self->judged) ||
+	    judge(&other, &self->judged, &err) < 0) {
+		if (!call->answer->status)
+			call_fail(call, &err);
+		return false;
+	}
+	for (u64 i = self->judged.found.rows.count; i-- > 0;)
+		map_put(&self->by_object, object_key(&self->judged.found, i), i + 1);
+	return true;
+}
+
+static void base_release(struct call *call, struct objects_base *self)
+{
+	map_release(&self->by_object);
+	judged_release(&self->judged);
+	if (self->trace)
+		call_part_put(call, &self->scope, self->trace);
+	view_scope_release(&self->scope);
+}
+
+static void reply_objects(struct call *call, const struct judged *judged,
+			  const struct objects_base *base)
+{
+	u64 count = judged->found.rows.count;
+	u64 rows = count < judged->rows_max ? count : judged->rows_max;
+	struct reply_columns table = {0};
+
+	if (reply_columns_init(&table, object_columns,
+			       base->given ? OBJECT_COLUMNS : OBJECT_BASE_FREQ, rows)) {
+		for (u64 i = 0; i < rows; i++)
+			fill_object(&table, &judged->found, i, base);
+		reply_columns_send(call, &table, rows < count, put_emad_head, &judged->found);
+	} else {
+		answer_refuse(call->answer, 500, "out of memory");
+	}
+	reply_columns_release(&table);
+}
+
+void api_emad(struct call *call)
+{
+	struct objects_base base = {0};
+	struct judged judged = {0};
+	struct err err = {0};
+
+	if (query_read(call, &judged) && base_find(call, &base)) {
+		if (judge(call, &judged, &err) < 0)
+			call_fail(call, &err);
+		else
+			reply_objects(call, &judged, &base);
+	}
+	base_release(call, &base);
+	judged_release(&judged);
+}
+
+/* Of any object, whether it was found or not. */
+void api_emad_tree(struct call *call)
+{
+	struct judged judged = {0};
+	struct result *result = NULL;
+	struct err err = {0};
+	u64 row;
+
+	if (!query_read(call, &judged)) {
+		judged_release(&judged);
+		return;
+	}
+	if (judge(call, &judged, &err) < 0) {
+		call_fail(call, &err);
+	} else if (call_index(call, 0, "object", judged.found.rows.count, &row)) {
+		vec_clear(&judged.found.found);
+		if (vec_push(&judged.found.found, (u32)row)) {
+			pthread_mutex_lock(&call->trace->analysis_lock);
+			result = excessive_paths(&judged.found);
+			pthread_mutex_unlock(&call->trace->analysis_lock);
+		}
+		err_set(&err, ERR_MEMORY, "out of memory");
+		reply_result(call, result, &err);
+	}
+	judged_release(&judged);
+}

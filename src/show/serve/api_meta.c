@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ * What is served, and how far it is; names for completion; stacks. Runs on threads of the server. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "format/atomics.h"
+#include "show/serve/api.h"
+#include "study/layout/suggest.h"
+
+/* ---- status ---- */
+
+static const char *state_word(enum view_state state)
+{
+	static const char *const words[] = {[VIEW_WAITING] = "indexing",
+					    [VIEW_LOADING] = "indexing",
+					    [VIEW_READY] = "ready",
+					    [VIEW_FAILED] = "error"};
+
+	return words[state];
+}
+
+static struct view_progress progress_of(const struct api *api, u32 slot)
+{
+	return api->renewals[slot] ? renewal_progress(api->renewals[slot])
+				   : view_trace_progress(api->traces[slot]);
+}
+
+static bool is_live(const struct api *api, u32 slot)
+{
+	return api->renewals[slot] && !renewal_is_complete(api->renewals[slot]);
+}
+
+static u64 bytes_of(const struct view_trace *trace, u64 otherwise)
+{
+	struct stat status;
+
+	return stat(trace->path, &status) == 0 ? (u64)status.st_size : otherwise;
+}
+
+static void put_trace(struct json *json, const struct api *api, u32 slot)
+{
+	struct view_progress progress = progress_of(api, slot);
+	const struct view_trace *trace = api->traces[slot];
+	struct view_file file = view_trace_file(api->traces[slot]);
+	bool live = is_live(api, slot);
+
+	json_open_flat(json, NULL, '{');
+	json_text(json, "id", file.id);
+	json_text(json, "name", trace->name);
+	json_text(json, "path", trace->is_passing ? NULL : trace->path); /* or it has no name */
+	json_number(json, "bytes", live ? bytes_of(trace, file.bytes) : file.bytes);
+	json_text(json, "state", live ? "live" : state_word(progress.state));
+	json_text(json, "phase", progress.phase);
+	json_real(json, "progress", progress.share);
+	json_text(json, "message", progress.state == VIEW_FAILED ? progress.err.text : NULL);
+	json_close(json, '}');
+}
+
+/* Of all traces the one that is least far. */
+static struct view_progress progress_of_all(const struct api *api)
+{
+	struct view_progress worst = {.state = VIEW_READY, .phase = "ready", .share = 1};
+
+	for (u32 i = 0; i < api->count; i++) {
+		struct view_progress one = progress_of(api, i);
+
+		if (one.state == VIEW_FAILED)
+			return one;
+		if (one.state < worst.state ||
+		    (one.state == worst.state && one.share < worst.share))
+			worst = one;
+	}
+	return worst;
+}
+
+void api_status(struct call *call)
+{
+	struct view_progress progress = progress_of_all(call->api);
+	u32 count = load_acquire(&call->api->count);
+	struct json *json = &call->json;
+	bool live = false;
+
+	for (u32 i = 0; i < count; i++)
+		live |= is_live(call->api, i);
+	call->epoch = call->api->renewals[0] ? renewal_epoch(call->api->renewals[0]) : 0;
+	if (!reply_begin(call, false))
+		return;
+	json_open_flat(json, "data", '{');
+	json_text(json, "state", live ? "live" : state_word(progress.state));
+	json_text(json, "phase", progress.phase);
+	json_real(json, "progress", progress.share);
+	json_text(json, "version", call->api->version);
+	json_text(json, "editor", call->api->editor.name);
+	json_open_flat(json, "traces", '[');
+	for (u32 i = 0; i < count; i++)
+		put_trace(json, call->api, i);
+	json_close(json, ']');
+	json_close(json, '}');
+	reply_end(call);
+}
+
+/* ---- trace ---- */
+
+static const char *arch_name(u32 machine)
+{
+	return machine == 62 ? "x86_64" : machine == 183 ? "aarch64" : "unknown";
+}
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* By the libraries that were loaded: the first one that stands in for the C library's allocator, or that one. NULL if
+ * nobody can tell, as of a program without libraries. */
+static const char *allocator_name(const struct model *model)
+{
+	static const char *const names[][2] = {{"libjemalloc", "jemalloc"},
+					       {"libmimalloc", "mimalloc"},
+					       {"libtcmalloc", "tcmalloc"},
+					       {"libsnmalloc", "snmalloc"},
+					       {"libhoard", "hoard"},
+					       {"ld-musl", "musl"},
+					       {"libc.so", "glibc"}};
+	const struct modmap *map = &model->contexts.modules;
+
+	for (u32 k = 0; k < sizeof names / sizeof *names; k++)
+		for (u32 i = 0; i < map->module_count; i++)
+			if (map->modules[i].told &&
+			    strncmp(file_name(map->modules[i].path), names[k][0],
+				    strlen(names[k][0])) == 0)
+				return names[k][1];
+	return NULL;
+}
+
+static u64 count_functions(const struct view_trace *trace)
+{
+	struct map seen = {0};
+	u64 count;
+
+	for (u64 i = 0; i < trace->symbols.count; i++) {
+		const struct symbol_entry *entry = &trace->symbols.entries[i];
+
+		for (u32 k = 0; entry->image == trace->stacks.image && k < entry->frame_count;
+		     k++)
+			map_put(&seen, hash_text(HASH_START, entry->frames[k].function), 1);
+	}
+	count = map_count(&seen);
+	map_release(&seen);
+	return count;
+}
+
+static u64 count_modules(const struct model *model)
+{
+	struct module_list modules = {0};
+	u64 count = module_list_fill(&modules, model) ? modules.rows.count : 0;
+
+	module_list_release(&modules);
+	return count;
+}
+
+static void put_build_ids(struct json *json, const struct model *model)
+{
+	const struct modmap *map = &model->contexts.modules;
+
+	json_open_flat(json, "build_ids", '[');
+	for (u32 i = 0; i < map->module_count; i++) {
+		const struct modmap_module *module = &map->modules[i];
+		char text[2 * 32 + 1] = "";
+
+		if (!module->told)
+			continue;
+		for (u32 k = 0; k < module->build_id_bytes && k < 32; k++)
+			snprintf(text + 2 * k, 3, "%02x", module->build_id[k]);
+		json_open_flat(json, NULL, '{');
+		json_text(json, "path", *module->path ? module->path : model->image.program);
+		json_text(json, "build_id", *text ? text : NULL);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_caps(struct json *json, const struct view_trace *trace, bool live)
+{
+	const struct model *model = trace->model;
+	bool lines = false;
+
+	for (u64 i = 0; i < trace->symbols.count && !lines; i++)
+		lines = trace->symbols.entries[i].frame_count &&
+			trace->symbols.entries[i].frames[0].line;
+	json_open_flat(json, "caps", '{');
+	json_bool(json, "stacks", model->image.flags & HW_RUN_ALLOC_STACKS);
+	json_bool(json, "free_stacks", model->image.flags & HW_RUN_FREE_STACKS);
+	json_bool(json, "access", model->has_access);
+	json_text(json, "access_mode", access_mode_word(model->image.access));
+	json_bool(json, "types", model->types.count != 0 || lines);
+	json_bool(json, "threads", model->threads.count != 0);
+	json_bool(json, "source", lines);
+	json_bool(json, "realloc", model->kinds[HW_REALLOC] != 0);
+	json_bool(json, "routines", trace->info.routines != 0);
+	json_bool(json, "chunks", !model->aggregated);
+	json_bool(json, "sampled", model->image.sample_bytes != 0);
+	json_bool(json, "rss", model->usage.count != 0);
+	json_bool(json, "lisp", model_is_collected(model));
+	json_bool(json, "live", live);
+	json_close(json, '}');
+}
+
+static void put_counts(struct json *json, const struct view_trace *trace)
+{
+	const struct model *model = trace->model;
+
+	json_open_flat(json, "counts", '{');
+	json_number(json, "chunks", trace->all.chunks);
+	json_number(json, "points", model->points.count);
+	json_number(json, "functions", count_functions(trace));
+	json_number(json, "types", model->types.count);
+	json_number(json, "modules", count_modules(model));
+	json_number(json, "threads", model->threads.count);
+	json_close(json, '}');
+}
+
+void api_trace(struct call *call)
+{
+	const struct model *model = call->trace->model;
+	struct json *json = &call->json;
+
+	if (!reply_begin(call, false))
+		return;
+	json_open_flat(json, "data", '{');
+	json_text(json, "id", call->trace->id);
+	json_text(json, "name", call->trace->name);
+	json_text(json, "program", model->image.program);
+	json_text(json, "cmdline", model->image.command);
+	json_number(json, "pid", model->image.pid);
+	json_null(json, "start_wall"); /* is not recorded */
+	json_number(json, "duration_ns", view_duration_ns(call->trace));
+	json_text(json, "clock", tick_clock_known(&model->clock) ? "ns" : "ticks");
+	json_text(json, "arch", arch_name(model->image.arch));
+	json_text(json, "allocator", allocator_name(model));
+	json_number(json, "image", model->image.number);
+	json_number(json, "images", call->trace->info.images);
+	json_bool(json, "complete", model->has_end);
+	put_build_ids(json, model);
+	put_caps(json, call->trace, call->api->feed && call->slot == 0);
+	put_counts(json, call->trace);
+	json_close(json, '}');
+	reply_end(call);
+}
+
+/* ---- names ---- */
+
+void api_suggest(struct call *call)
+{
+	const char *word = call_text(call, "kind"), *text = call_text(call, "s");
+	struct suggestions list = {0};
+	enum suggest_kind kind = SUGGEST_FN;
+	struct err err = {0};
+	u64 limit = 20;
+
+	if (word && !suggest_kind_parse(word, &kind)) {
+		call_bad(call, "kind", "fn, type, module, file or thread");
+		return;
+	}
+	if (!call_number(call, "n", 1, 500, &limit))
+		return;
+	if (suggestions_make(&list, call->trace, kind, text ? text : "", limit, &err) < 0) {
+		call_fail(call, &err);
+	} else if (reply_begin(call, list.found > list.rows.count)) {
+		json_open_flat(&call->json, "data", '[');
+		for (u64 i = 0; i < list.rows.count; i++) {
+			json_open_flat(&call->json, NULL, '{');
+			json_text(&call->json, "label", list.rows.data[i].label);
+			json_real(&call->json, "count", list.rows.data[i].count);
+			json_real(&call->json, "bytes", list.rows.data[i].bytes);
+			json_close(&call->json, '}');
+		}
+		json_close(&call->json, ']');
+		reply_end(call);
+	}
+	suggestions_release(&list);
+}
+
+void api_stack(struct call *call)
+{
+	u64 point;
+
+	if (!call_index(call, 0, "point", call->trace->model->points.count, &point) ||
+	    !reply_begin(call, false))
+		return;
+	json_open_flat(&call->json, "data", '{');
+	json_number(&call->json, "point", point);
+	put_stack(call, "frames", call->trace->model->points.data[point].frame);
+	json_close(&call->json, '}');
+	reply_end(call);
+}

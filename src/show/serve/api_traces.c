@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ * Opens further traces while the server runs: only files below the folder that the user named. Runs on threads of the
+ * server. */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "host/base/jsontree.h"
+#include "format/atomics.h"
+#include "show/serve/api.h"
+#include "study/layout/folders.h"
+
+/* The file that a name of the client stands for, without links: the caller's to free. NULL if that was refused. What is
+ * not below the folder is not told from what is not there. */
+static char *path_find(struct call *call, const char *name)
+{
+	char *joined = NULL, *path = NULL;
+	struct stat known;
+
+	if (asprintf(&joined, "%s/%s", call->api->folder, name) < 0) {
+		answer_refuse(call->answer, 500, "out of memory");
+		return NULL;
+	}
+	path = *name == '/' ? NULL : realpath(joined, NULL);
+	free(joined);
+	if (path && path_is_below(path, call->api->folder) && stat(path, &known) == 0 &&
+	    S_ISREG(known.st_mode))
+		return path;
+	free(path);
+	answer_refuse(call->answer, 404, "there is no trace '%.200s' in the served folder",
+		      name);
+	return NULL;
+}
+
+struct loading {
+	struct api *api;
+	struct view_trace *trace;
+};
+
+static void *load(void *data)
+{
+	struct loading *self = data;
+	struct err err = {0};
+
+	api_load(self->api, self->trace, &err); /* the status tells of a failure */
+	free(self);
+	return NULL;
+}
+
+static struct view_trace *known_trace(const struct api *api, const char *path)
+{
+	u32 count = load_acquire(&api->count); /* pairs with api_add_trace */
+
+	for (u32 i = 0; i < count; i++)
+		if (strcmp(api->traces[i]->path, path) == 0)
+			return api->traces[i];
+	return NULL;
+}
+
+/* Takes the path over. */
+static struct view_trace *add_trace(struct call *call, char *path)
+{
+	struct loading *loading = calloc(1, sizeof *loading);
+	struct view_trace *trace = loading ? view_trace_new(path) : NULL;
+	pthread_t thread;
+
+	if (trace && api_add_trace(call->api, trace)) {
+		*loading = (struct loading){call->api, trace};
+		if (pthread_create(&thread, NULL, load, loading) == 0) {
+			pthread_detach(thread);
+			return trace; /* which has the path */
+		}
+		answer_refuse(call->answer, 500, "cannot start a thread");
+	} else {
+		answer_refuse(call->answer, trace ? 400 : 500,
+			      trace ? "too many traces: at most %d can be served" : "out of memory", API_TRACES_MAX);
+		view_trace_free(trace);
+		free(path);
+	}
+	free(loading);
+	return NULL;
+}
+
+static void reply_trace(struct call *call, struct view_trace *trace)
+{
+	bool ready = view_trace_progress(trace).state == VIEW_READY;
+
+	if (!reply_begin(call, false))
+		return;
+	json_open_flat(&call->json, "data", '{');
+	/* A trace that gets its names while it is loaded has another id afterwards. */
+	json_text(&call->json, "id", ready ? trace->id : NULL);
+	json_text(&call->json, "name", trace->name);
+	json_text(&call->json, "path", trace->path);
+	json_close(&call->json, '}');
+	reply_end(call);
+}
+
+void api_traces(struct call *call)
+{
+	struct arena arena = {0};
+	struct err err = {0};
+	const struct json_node *root = NULL;
+	const char *name;
+	char *path = NULL;
+
+	if (!call->api->folder) {
+		answer_refuse(
+			call->answer, 404,
+			"no folder with further traces is set; start 'heapwise serve --folder DIR'");
+		return;
+	}
+	if (call->request->body)
+		root = json_read(call->request->body, call->request->body_bytes, &arena, &err);
+	name = root ? json_text_of(json_member(root, "path")) : NULL;
+	if (!name || !*name)
+		answer_refuse(call->answer, 400,
+			      "the body must be {\"path\": name relative to the folder}");
+	else
+		path = path_find(call, name);
+	if (path) {
+		struct view_trace *trace = known_trace(call->api, path);
+
+		if (trace)
+			free(path);
+		else
+			trace = add_trace(call, path);
+		if (trace)
+			reply_trace(call, trace);
+	}
+	arena_release(&arena);
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT
+ * Flame graph and timeline over HTTP. Runs on threads of the server. */
+#include <math.h>
+#include <string.h>
+
+#include "show/serve/api.h"
+#include "study/layout/flame.h"
+#include "study/layout/timeline.h"
+
+/* ---- flame ---- */
+
+static bool dir_read(struct call *call, struct flame_query *query)
+{
+	const char *dir = call_text(call, "dir");
+
+	query->pivot = call_text(call, "pivot");
+	if (!dir || strcmp(dir, "down") == 0)
+		query->dir = FLAME_DOWN;
+	else if (strcmp(dir, "up") == 0)
+		query->dir = FLAME_UP;
+	else if (strcmp(dir, "pivot") == 0)
+		query->dir = FLAME_PIVOT;
+	else
+		return call_bad(call, "dir", "down, up or pivot");
+	if (query->dir == FLAME_PIVOT && !query->pivot)
+		return call_bad(call, "pivot", "the name of a function");
+	if (query->dir != FLAME_PIVOT)
+		query->pivot = NULL;
+	return true;
+}
+
+static bool flame_read(struct call *call, struct flame_query *query)
+{
+	const char *metric = call_text(call, "metric");
+	u64 root = 0, px = 1600;
+
+	*query = (struct flame_query){.metric = METRIC_BYTES,
+				      .at_ns = call->at_ns,
+				      .fold_recursion = true,
+				      .hide = call_text(call, "hide"),
+				      .search = call_text(call, "s"),
+				      .x1 = 1};
+	if (metric && !view_metric_parse(metric, &query->metric))
+		return call_bad(call, "metric",
+				"allocs, bytes, peak, live, kept, temporary, alloc_time, chunks_live or idle");
+	if (!dir_read(call, query) || !call_bool(call, "rec", &query->fold_recursion) ||
+	    !call_number(call, "root", 0, UINT32_MAX - 1, &root) ||
+	    !call_number(call, "px", 16, 16384, &px))
+		return false;
+	query->root = (u32)root;
+	query->px = (u32)px;
+	if (!parameter_real(call->request, "x0", 0, 1, &query->x0))
+		return call_bad(call, "x0", "a number from 0 to 1");
+	if (!parameter_real(call->request, "x1", 0, 1, &query->x1) || query->x1 <= query->x0)
+		return call_bad(call, "x1", "a number above x0, at most 1");
+	return true;
+}
+
+enum flame_column {
+	FLAME_ID,
+	FLAME_PARENT,
+	FLAME_DEPTH,
+	FLAME_X0,
+	FLAME_X1,
+	FLAME_NAME,
+	FLAME_MODULE,
+	FLAME_FILE,
+	FLAME_LINE,
+	FLAME_SELF,
+	FLAME_TOTAL,
+	FLAME_SEV,
+	FLAME_POINT,
+	FLAME_FLAGS,
+	FLAME_MERGED_COUNT,
+	FLAME_BASE, /* this one and the next with a base only */
+	FLAME_DELTA,
+	FLAME_COLUMNS
+};
+
+static const struct reply_column flame_columns[FLAME_COLUMNS] = {
+	[FLAME_ID] = {"id", COLUMN_U32, NULL},
+	[FLAME_PARENT] = {"parent", COLUMN_U32, NULL},
+	[FLAME_DEPTH] = {"depth", COLUMN_U16, NULL},
+	[FLAME_X0] = {"x0", COLUMN_F64, NULL},
+	[FLAME_X1] = {"x1", COLUMN_F64, NULL},
+	[FLAME_NAME] = {"name", COLUMN_U32, NULL},
+	[FLAME_MODULE] = {"module", COLUMN_U32, NULL},
+	[FLAME_FILE] = {"file", COLUMN_U32, NULL},
+	[FLAME_LINE] = {"line", COLUMN_U32, NULL},
+	[FLAME_SELF] = {"self", COLUMN_F64, NULL},
+	[FLAME_TOTAL] = {"total", COLUMN_F64, NULL},
+	[FLAME_SEV] = {"sev", COLUMN_U8, NULL},
+	[FLAME_POINT] = {"point", COLUMN_U32, NULL},
+	[FLAME_FLAGS] = {"flags", COLUMN_U8, NULL},
+	[FLAME_MERGED_COUNT] = {"n_merged", COLUMN_U32, NULL},
+	[FLAME_BASE] = {"base", COLUMN_F64, NULL},
+	[FLAME_DELTA] = {"delta", COLUMN_F64, NULL},
+};
+
+static void fill_box(struct reply_columns *table, u64 row, const struct flame_box *box)
+{
+	const double values[FLAME_COLUMNS] = {
+		[FLAME_ID] = box->id,
+		[FLAME_PARENT] = box->parent,
+		[FLAME_DEPTH] = box->depth,
+		[FLAME_X0] = box->x0,
+		[FLAME_X1] = box->x1,
+		[FLAME_NAME] = reply_string(table, box->name),
+		[FLAME_MODULE] = reply_string(table, box->module),
+		[FLAME_FILE] = reply_string(table, box->file),
+		[FLAME_LINE] = box->line,
+		[FLAME_SELF] = box->self,
+		[FLAME_TOTAL] = box->total,
+		[FLAME_SEV] = box->severity,
+		[FLAME_POINT] = box->point < 0 ? UINT32_MAX : (double)box->point,
+		[FLAME_FLAGS] = box->flags,
+		[FLAME_MERGED_COUNT] = box->merged,
+		[FLAME_BASE] = box->base,
+		[FLAME_DELTA] = box->total - box->base,
+	};
+
+	for (u32 i = 0; i < table->column_count; i++)
+		table->columns[i].values[row] = values[i];
+}
+
+struct flame_head {
+	const struct flame_query *query;
+	const struct flame_view *view;
+};
+
+/* Calls that only the base has: where they would hang, and what they weigh. */
+static void put_gone(struct json *json, const struct flame_view *view)
+{
+	json_real(json, "base_total", view->base_total);
+	json_real(json, "gone_total", view->gone_total);
+	json_open_flat(json, "gone", '[');
+	for (u64 i = 0; i < view->gone.count; i++) {
+		json_open_flat(json, NULL, '{');
+		json_number(json, "parent", view->gone.data[i].parent);
+		json_text(json, "fn", view->gone.data[i].name);
+		json_real(json, "base", view->gone.data[i].base);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_flame_head(struct call *call, const void *data)
+{
+	const struct flame_head *head = data;
+
+	json_text(&call->json, "metric", view_metric_name(head->query->metric));
+	json_text(&call->json, "unit", view_metric_unit(head->query->metric));
+	json_real(&call->json, "total", head->view->total);
+	json_real(&call->json, "root_total", head->view->root_total);
+	json_number(&call->json, "nodes_all", head->view->nodes_all);
+	json_number(&call->json, "max_depth", head->view->max_depth);
+	json_number(&call->json, "at", head->view->at_ns);
+	if (head->query->base)
+		put_gone(&call->json, head->view);
+}
+
+static void reply_flame(struct call *call, const struct flame_query *query,
+			const struct flame_view *view)
+{
+	struct flame_head head = {query, view};
+	struct reply_columns table = {0};
+	u32 columns = query->base ? FLAME_COLUMNS : FLAME_BASE;
+
+	if (reply_columns_init(&table, flame_columns, columns, view->boxes.count)) {
+		for (u64 i = 0; i < view->boxes.count; i++)
+			fill_box(&table, i, &view->boxes.data[i]);
+		reply_columns_send(call, &table, view->truncated, put_flame_head, &head);
+	} else {
+		answer_refuse(call->answer, 500, "out of memory");
+	}
+	reply_columns_release(&table);
+}
+
+void api_flame(struct call *call)
+{
+	struct flame_view view = {0};
+	struct view_scope base = {0};
+	struct flame_query query;
+	struct err err = {0};
+	bool compared;
+
+	if (flame_read(call, &query) && call_base(call, &base, &compared)) {
+		query.base = compared ? &base : NULL;
+		if (flame_view_make(&view, &call->scope, &query, &err) < 0)
+			call_fail(call, &err);
+		else
+			reply_flame(call, &query, &view);
+	}
+	flame_view_release(&view);
+	view_scope_release(&base);
+}
+
+void api_flame_search(struct call *call)
+{
+	struct flame_search found;
+	struct flame_query query;
+	struct err err = {0};
+
+	if (!flame_read(call, &query))
+		return;
+	if (flame_search_make(&found, &call->scope, &query, &err) < 0) {
+		call_fail(call, &err);
+		return;
+	}
+	if (!reply_begin(call, found.frames > FLAME_FIRST))
+		return;
+	json_open_flat(&call->json, "data", '{');
+	json_number(&call->json, "frames", found.frames);
+	json_real(&call->json, "total", found.total);
+	json_real(&call->json, "pct", found.whole > 0 ? 100 * found.total / found.whole : 0);
+	json_open_flat(&call->json, "first", '[');
+	for (u32 i = 0; i < found.first_count; i++)
+		json_number(&call->json, NULL, found.first[i]);
+	json_close(&call->json, ']');
+	json_close(&call->json, '}');
+	reply_end(call);
+}
+
+/* ---- timeline ---- */
+
+static bool timeline_read(struct call *call, struct timeline_query *query)
+{
+	const char *by = call_text(call, "by"), *metric = call_text(call, "metric");
+	u64 bins = 800, top = 12;
+
+	*query = (struct timeline_query){0};
+	if (by && !view_by_parse(by, &query->by))
+		return call_bad(call, "by",
+				"none, type, module, thread, point, size, sev or color");
+	if (metric && !view_flow_parse(metric, &query->flow))
+		return call_bad(call, "metric", "live, chunks, allocs, frees or alloc_bytes");
+	if (!call_number(call, "bins", 1, AXIS_BINS_MAX, &bins) ||
+	    !call_number(call, "top", 1, TIMELINE_SERIES_MAX - 1, &top))
+		return false;
+	query->bins = (u32)bins;
+	query->top = (u32)top;
+	return query->by != BY_COLOR || call_colors(call);
+}
+
+static void put_series(struct json *json, const char *key, const struct timeline_series *series,
+		       u32 bins, enum view_by by)
+{
+	json_open_flat(json, key, '{');
+	if (series->label) {
+		json_number(json, "key", series->key);
+		json_text(json, "label", series->label);
+		if (by == BY_COLOR)
+			json_text(json, "color", *series->label == '#' ? series->label : NULL);
+	}
+	json_real(json, "peak", series->peak);
+	put_reals(json, "last", series->last, bins);
+	json_close(json, '}');
+}
+
+static void put_curve(struct json *json, const char *key, const struct timeline_view *view)
+{
+	u32 bins = view->axis.bins;
+
+	json_open_flat(json, key, '{');
+	put_reals(json, "min", view->total.min, bins);
+	put_reals(json, "max", view->total.max, bins);
+	put_reals(json, "last", view->total.last, bins);
+	json_close(json, '}');
+}
+
+static void put_total(struct json *json, const struct timeline_view *view)
+{
+	u32 bins = view->axis.bins;
+
+	json_open_flat(json, "t", '[');
+	for (u32 i = 0; i < bins; i++)
+		json_number(json, NULL, time_axis_end(&view->axis, i));
+	json_close(json, ']');
+	put_curve(json, "total", view);
+}
+
+static void put_marks(struct json *json, const struct timeline_view *view)
+{
+	json_open_flat(json, "marks", '[');
+	for (u64 i = 0; i < view->marks.count; i++) {
+		const struct timeline_mark *mark = &view->marks.data[i];
+
+		json_open_flat(json, NULL, '{');
+		json_number(json, "t", mark->t_ns);
+		json_text(json, "kind", mark->kind);
+		json_text(json, "label", *mark->name ? mark->name : mark->kind);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+/* base: the other trace on the same bins, or NULL. */
+static void put_timeline(struct json *json, const struct timeline_view *view,
+			 const struct timeline_view *base, enum view_by by)
+{
+	u32 bins = view->axis.bins;
+
+	json_open_flat(json, "data", '{');
+	json_number(json, "t0", view->axis.from_ns);
+	json_number(json, "t1", view->axis.to_ns);
+	json_bool(json, "exact", view->total.exact);
+	put_total(json, view);
+	json_open_flat(json, "series", '[');
+	for (u64 i = 0; i < view->series.count; i++)
+		put_series(json, NULL, &view->series.data[i], bins, by);
+	json_close(json, ']');
+	if (view->has_other)
+		put_series(json, "other", &view->other, bins, BY_NONE);
+	else
+		json_null(json, "other");
+	json_number(json, "other_keys", view->other_keys);
+	if (view->rss)
+		put_reals(json, "rss", view->rss, bins);
+	else
+		json_null(json, "rss");
+	put_marks(json, view);
+	if (base)
+		put_curve(json, "base", base);
+	json_close(json, '}');
+}
+
+/* Both on one axis: from the start to the end of the longer run, unless there is a window. */
+static void share_axis(struct view_scope *scope, struct view_scope *base)
+{
+	u64 ours = view_duration_ns(scope->trace), theirs = view_duration_ns(base->trace);
+
+	if (scope->window.to_ns)
+		return;
+	scope->window.to_ns = base->window.to_ns = ours > theirs ? ours : theirs;
+}
+
+void api_timeline(struct call *call)
+{
+	struct timeline_view view = {0}, other = {0};
+	struct view_scope base = {0};
+	struct timeline_query query, line;
+	struct err err = {0};
+	bool compared = false;
+	int status = 0;
+
+	if (!timeline_read(call, &query) || !call_base(call, &base, &compared)) {
+		view_scope_release(&base);
+		return;
+	}
+	if (compared) {
+		share_axis(&call->scope, &base);
+		line = query;
+		line.by = BY_NONE;
+		status = timeline_view_make(&other, &base, &line, &err);
+	}
+	if (status < 0 || timeline_view_make(&view, &call->scope, &query, &err) < 0) {
+		call_fail(call, &err);
+	} else if (reply_begin(call, view.has_other)) {
+		put_timeline(&call->json, &view, compared ? &other : NULL, query.by);
+		reply_end(call);
+	}
+	timeline_view_release(&view);
+	timeline_view_release(&other);
+	view_scope_release(&base);
+}

@@ -1,0 +1,691 @@
+/* SPDX-License-Identifier: MIT
+ * What was found of excessive allocation, as results and as diagrams.
+ * Host. */
+#include <string.h>
+
+#include "study/analysis/emad/excessive.h"
+#include "study/analysis/summary/summary.h"
+#include "host/base/units.h"
+#include "host/base/text_width.h"
+
+/* What a free list in the cache costs for one get and one put: some instructions. */
+static const double POOL_PAIR_NS = 5;
+
+/* ---- tables ---- */
+
+enum {
+	AT_CALLER,
+	AT_SIZE,
+	AT_DESTROYER,
+	AT_FREQUENCY,
+	AT_LIFE,
+	AT_RATIO,
+	AT_REUSE,
+	AT_CLUSTER,
+	AT_FOUND_BY,
+	AT_COST,
+	AT_VIA,
+	AT_VIA_SHARE,
+	AT_FREED_VIA,
+	AT_MODULE,
+	AT_LEAST,
+	AT_MOST,
+	AT_SET_ASIDE,
+	AT_REASON,
+	COLUMNS
+};
+
+static const struct result_column columns[COLUMNS] = {
+	COLUMN("caller", "caller", VALUE_TEXT, "routine to which the allocation is attributed"),
+	COLUMN("size_bytes", "size", VALUE_BYTES, "requested bytes of each chunk; the mean if sizes are taken together"),
+	COLUMN("destroyer", "destroyer", VALUE_TEXT, "routine to which the free is attributed"),
+	COLUMN("frequency", "frequency", VALUE_COUNT, "number of chunks"),
+	COLUMN("life_ns", "mean life", VALUE_NS, "mean time from allocation to free"),
+	COLUMN("ratio", "R", VALUE_RATIO, "frequency / mean life in milliseconds"),
+	COLUMN("reuse", "reuse", VALUE_RATIO,
+	       "time from its first allocation to its last free / mean life"),
+	COLUMN("cluster", "cluster", VALUE_ID, "number of its cluster, 1 = the most frequent"),
+	COLUMN("found_by", "found by", VALUE_TEXT, "method that found it: kmeans, iqr, both, or none"),
+	COLUMN("allocator_ns", "allocator", VALUE_NS,
+	       "estimated time in the allocator, for all chunks"),
+	COLUMN("via", "through", VALUE_TEXT,
+	       "wrapper of the allocator that was skipped; the most frequent one if several"),
+	COLUMN("via_share", NULL, VALUE_SHARE, "share of the chunks allocated through it"),
+	COLUMN("freed_via", NULL, VALUE_TEXT, "wrapper of the deallocator that was skipped"),
+	COLUMN("module", NULL, VALUE_PATH, "file that contains the caller"),
+	COLUMN("least_bytes", NULL, VALUE_BYTES, "requested bytes of its smallest chunk"),
+	COLUMN("most_bytes", NULL, VALUE_BYTES, "requested bytes of its largest chunk"),
+	COLUMN("set_aside", NULL, VALUE_TEXT,
+	       "methods that found it before it was set aside"),
+	COLUMN("reason", NULL, VALUE_TEXT, "why it was set aside: cheap, rare or lasting"),
+};
+
+static const char *found_word(u32 by)
+{
+	static const char *const words[] = {NULL, "kmeans", "iqr", "both"};
+
+	return words[by & BY_BOTH];
+}
+
+static const char *const reasons[] = {
+	[REASON_CHEAP] = "cheap", [REASON_RARE] = "rare", [REASON_LASTS] = "lasting"};
+
+static struct value routine(const struct excessive *self, struct result *table,
+			    struct function_id function)
+{
+	const char *name = object_routine(&self->objects, function);
+	struct strbuf cut = {0};
+	struct value value = value_text(result_copy(table, name));
+
+	text_add_function(&cut, name, 36);
+	value.shown = result_copy(table, strbuf_text(&cut));
+	strbuf_release(&cut);
+	return value;
+}
+
+/* Names the most frequent wrapper only, and says if there are others. */
+static void add_wrapper(const struct excessive *self, struct result *table, struct value *row,
+			const struct alloc_object *object)
+{
+	struct strbuf shown = {0};
+
+	if (object->via.index == NO_WRAPPER)
+		return;
+	row[AT_VIA] = routine(self, table, object->via);
+	row[AT_VIA_SHARE] = value_real((double)object->via_units / (double)object->units);
+	if (object->via_units == object->units)
+		return;
+	strbuf_addf(&shown, "%s, others", row[AT_VIA].shown);
+	row[AT_VIA].shown = result_copy(table, strbuf_text(&shown));
+	strbuf_release(&shown);
+}
+
+static struct value size_value(struct result *table, const struct alloc_object *object)
+{
+	struct value value = value_number(object->size);
+	struct strbuf range = {0};
+
+	if (object->least == object->most)
+		return value;
+	strbuf_addf(&range, "%s - ", units_bytes(object->least).text);
+	strbuf_add(&range, units_bytes(object->most).text);
+	value.shown = result_copy(table, strbuf_text(&range));
+	strbuf_release(&range);
+	return value;
+}
+
+static void add_object(const struct excessive *self, struct result *table,
+		       const struct alloc_object *object, const struct excessive_row *found)
+{
+	const struct object_table *objects = &self->objects;
+	const struct mprof_call *call = &objects->calls.calls.data[object->first_call];
+	double frequency = object_frequency(objects, object),
+	       pair_ns = excessive_pair_ns(self, object);
+	struct value *row = result_add_row(table);
+
+	if (!row)
+		return;
+	row[AT_CALLER] = routine(self, table, object->caller);
+	row[AT_SIZE] = size_value(table, object);
+	row[AT_LEAST] = value_number(object->least);
+	row[AT_MOST] = value_number(object->most);
+	row[AT_DESTROYER] = routine(self, table, object->destroyer);
+	row[AT_FREQUENCY] = value_number((u64)(frequency + 0.5));
+	add_wrapper(self, table, row, object);
+	if (object->freed_via.index != NO_WRAPPER)
+		row[AT_FREED_VIA] = routine(self, table, object->freed_via);
+	row[AT_MODULE] = value_text(
+		result_copy(table,
+			    frame_module_path(objects->source,
+					      context_table_frame(&objects->source->model->contexts,
+								  call->frame))));
+	if (!found)
+		return;
+	row[AT_LIFE] = value_number((u64)(found->life_ms * 1e6 + 0.5));
+	row[AT_RATIO] = value_real(found->ratio);
+	if (found->cluster != UINT8_MAX)
+		row[AT_CLUSTER] = value_number(found->cluster + 1u);
+	row[AT_FOUND_BY] = value_text(found_word(found->found_by));
+	row[AT_REUSE] = value_real(found->reuse);
+	row[AT_REASON] = value_text(reasons[found->reason]);
+	row[AT_SET_ASIDE] = value_text(found_word(found->set_aside));
+	if (pair_ns > 0)
+		row[AT_COST] = value_number((u64)(pair_ns * frequency));
+}
+
+static struct result *object_table_new(const char *name, const char *title)
+{
+	struct result *table = result_new(RESULT_TABLE, name, title);
+
+	if (table) {
+		table->grid = true;
+		result_set_columns(table, columns, COLUMNS);
+	}
+	return table;
+}
+
+/* Those found; or, where there are too few to judge, what there is. */
+static struct result *found_table(const struct excessive *self)
+{
+	struct result *table =
+		object_table_new("found", self->enough ? "Excessive allocation objects"
+						       : "Allocation objects");
+	u64 count = self->enough ? self->found.count : self->rows.count;
+
+	if (!table)
+		return NULL;
+	table->empty = "none";
+	for (u64 i = 0; i < count && (!self->query->top || i < self->query->top); i++) {
+		const struct excessive_row *row =
+			&self->rows.data[self->enough ? self->found.data[i] : i];
+
+		add_object(self, table, &self->objects.rows.data[row->object], row);
+	}
+	return table;
+}
+
+static struct result *callers_table(const struct excessive *self)
+{
+	struct result *table = object_table_new("callers", "Excessive by caller, sizes taken together (--by caller)");
+
+	if (!table)
+		return NULL;
+	table->hidden_in_text = !self->varied.count;
+	for (u64 i = 0; i < self->varied.count && (!self->query->top || i < self->query->top); i++) {
+		const struct excessive_row *row = &self->callers->rows.data[self->varied.data[i]];
+
+		add_object(self->callers, table, &self->callers->objects.rows.data[row->object], row);
+	}
+	return table;
+}
+
+static struct result *set_aside_table(const struct excessive *self)
+{
+	struct result *table = object_table_new("set_aside", "Set aside (not counted as excessive)");
+
+	if (!table)
+		return NULL;
+	table->hidden_in_text = !self->set_aside.count;
+	for (u64 i = 0; i < self->set_aside.count && (!self->query->top || i < self->query->top);
+	     i++) {
+		const struct excessive_row *row = &self->rows.data[self->set_aside.data[i]];
+
+		add_object(self, table, &self->objects.rows.data[row->object], row);
+	}
+	return table;
+}
+
+static struct result *data_table(const struct excessive *self)
+{
+	struct result *table = object_table_new("objects", "Data set");
+
+	if (!table)
+		return NULL;
+	table->hidden_in_text = true;
+	for (u64 i = 0; i < self->rows.count; i++) {
+		if (self->query->objects && i == self->query->objects)
+			break;
+		add_object(self, table, &self->objects.rows.data[self->rows.data[i].object],
+			   &self->rows.data[i]);
+	}
+	return table;
+}
+
+static int most_frequent(const void *a, const void *b)
+{
+	const struct alloc_object *x = *(const struct alloc_object *const *)a,
+				  *y = *(const struct alloc_object *const *)b;
+
+	if (x->units != y->units)
+		return x->units > y->units ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static struct result *never_freed_table(const struct excessive *self)
+{
+	struct result *table = object_table_new("never_freed", "Never freed (not judged)");
+	VEC(const struct alloc_object *) kept = {0};
+
+	if (!table)
+		return NULL;
+	table->empty = "none";
+	for (u64 i = 0; i < self->objects.rows.count; i++)
+		if (!object_is_freed(&self->objects.rows.data[i]) &&
+		    !vec_push(&kept, &self->objects.rows.data[i]))
+			table->failed = true;
+	if (kept.count)
+		qsort(kept.data, kept.count, sizeof *kept.data, most_frequent);
+	for (u64 i = 0; i < kept.count && (!self->query->top || i < self->query->top); i++)
+		add_object(self, table, kept.data[i], NULL);
+	vec_release(&kept);
+	return table;
+}
+
+static struct result *cluster_table(const struct excessive *self)
+{
+	static const struct result_column of_clusters[] = {
+		COLUMN("cluster", "cluster", VALUE_ID, "number, 1 = the most frequent"),
+		COLUMN("objects", "objects", VALUE_COUNT, "objects in it"),
+		COLUMN("mean_frequency", "mean frequency", VALUE_RATIO,
+		       "mean of their frequencies; geometric unless --raw"),
+		COLUMN("mean_life_ns", "mean life", VALUE_NS,
+		       "mean of their mean lives; geometric unless --raw"),
+		COLUMN("apart", "life is off by", VALUE_RATIO,
+		       "mean life less that of cluster 1, in their pooled standard deviations"),
+		COLUMN("excessive", "excessive", VALUE_BOOL,
+		       "it has the highest frequency and the lowest life, and it matters"),
+	};
+	struct result *table = result_new(RESULT_TABLE, "clusters", "Clusters");
+
+	if (!table)
+		return NULL;
+	result_set_columns(table, of_clusters, sizeof of_clusters / sizeof *of_clusters);
+	for (u32 c = 0; c < self->clusters.k; c++) {
+		struct value *row = result_add_row(table);
+
+		if (!row)
+			break;
+		row[0] = value_number(c + 1);
+		row[1] = value_number(self->clusters.members[c]);
+		row[2] = value_real(self->mean_frequency[c]);
+		row[3] = value_number((u64)(self->mean_life_ms[c] * 1e6 + 0.5));
+		row[4] = value_real(self->apart[c]);
+		row[5] = value_number(c == self->guilty);
+	}
+	return table;
+}
+
+static struct result *silhouette_table(const struct excessive *self)
+{
+	static const struct result_column of_ks[] = {
+		COLUMN("k", "k", VALUE_COUNT, "number of clusters"),
+		COLUMN("silhouette", "silhouette", VALUE_RATIO,
+		       "how well they are separated, up to 1"),
+	};
+	struct result *table = result_new(RESULT_TABLE, "silhouettes", "Silhouettes");
+
+	if (!table)
+		return NULL;
+	table->hidden_in_text = true;
+	result_set_columns(table, of_ks, 2);
+	for (u32 k = 2; k <= KMEANS_AUTO_MAX; k++) {
+		struct value *row = self->silhouettes[k] != 0 ? result_add_row(table) : NULL;
+
+		if (!row)
+			continue;
+		row[0] = value_number(k);
+		row[1] = value_real(self->silhouettes[k]);
+	}
+	return table;
+}
+
+/* ---- the verdict ---- */
+
+struct cost {
+	double allocations, allocator_ns, pool_saves_ns, live;
+};
+
+static void add_cost(struct cost *cost, const struct excessive *self, u32 at)
+{
+	const struct excessive_row *row = &self->rows.data[at];
+	double run_ns = (double)model_duration_ns(self->objects.source->model),
+	       pair_ns = excessive_pair_ns(self, &self->objects.rows.data[row->object]);
+
+	cost->allocations += row->frequency;
+	cost->allocator_ns += row->frequency * pair_ns;
+	if (pair_ns > POOL_PAIR_NS)
+		cost->pool_saves_ns += row->frequency * (pair_ns - POOL_PAIR_NS);
+	if (run_ns > 0)
+		cost->live += row->frequency * row->life_ms * 1e6 / run_ns;
+}
+
+static struct cost cost_of(const struct excessive *self)
+{
+	struct cost cost = {0};
+
+	for (u64 i = 0; i < self->found.count; i++)
+		add_cost(&cost, self, self->found.data[i]);
+	for (u64 i = 0; i < self->varied.count; i++)
+		add_cost(&cost, self->callers, self->varied.data[i]);
+	return cost;
+}
+
+static void say_who(const struct excessive *self, struct strbuf *text)
+{
+	bool both = self->query->methods == BY_BOTH;
+
+	if (both && self->found_both)
+		strbuf_addf(text, "both methods find %s (clusters %s, ratios %s)",
+			    units_count(self->found_both).text,
+			    units_count(self->found_kmeans).text,
+			    units_count(self->found_iqr).text);
+	else if (self->found_kmeans && self->found_iqr)
+		strbuf_addf(text, "clusters find %s and ratios %s others: check both",
+			    units_count(self->found_kmeans).text,
+			    units_count(self->found_iqr).text);
+	else if (self->found_kmeans)
+		strbuf_addf(text, "clusters find %s%s", units_count(self->found_kmeans).text,
+			    both ? ", ratios none" : "");
+	else
+		strbuf_addf(text, "ratios find %s%s", units_count(self->found_iqr).text,
+			    both ? ", clusters none" : "");
+}
+
+static void say_cost(const struct excessive *self, const struct cost *cost, struct strbuf *text)
+{
+	const struct model *model = self->objects.source->model;
+	bool is_cpu;
+	double run_ns = model_cpu_ns(model, &is_cpu);
+
+	strbuf_addf(text, " They account for %s allocations, %s of all, with about %s live at a time.",
+		    units_count((u64)(cost->allocations + 0.5)).text,
+		    units_percent(cost->allocations /
+				  (double)model_count(model, model->totals.allocations))
+			    .text,
+		    units_count((u64)(cost->live + 0.999)).text);
+	if (!(cost->allocator_ns > 0)) {
+		strbuf_add(text, self->costs.all.timed ? " Too few calls were timed to estimate their cost."
+						       : " Their cost was not sampled.");
+		return;
+	}
+	strbuf_addf(text, " The allocator spends about %s on them",
+		    units_ns((u64)cost->allocator_ns).text);
+	if (run_ns > 0 && !excessive_is_slowed(self))
+		strbuf_addf(text, ", %s of the run%s", units_percent(cost->allocator_ns / run_ns).text, is_cpu ? "'s CPU time" : "");
+	strbuf_addf(text, "; a pool would save about %s, reusing the objects all of it.",
+		    units_ns((u64)cost->pool_saves_ns).text);
+}
+
+static void say_varied(const struct excessive *self, struct strbuf *text)
+{
+	if (self->varied.count)
+		strbuf_add(text, units_things(self->varied.count, "caller(s) (is|are) excessive with all sizes together").text);
+}
+
+static void say_verdict(const struct excessive *self, const struct cost *cost, struct strbuf *text)
+{
+	if (!self->enough) {
+		strbuf_addf(text,
+			    "Cannot be judged: only %s freed, and quartiles and clusters need %d. Frequency and life are listed.",
+			    units_things(self->rows.count, "allocation object(s) (was|were)").text, EXCESSIVE_MIN_OBJECTS);
+		return;
+	}
+	if (!excessive_is_found(self)) {
+		strbuf_addf(text, "No excessive allocation among %s%s.",
+			    units_things(self->rows.count, "object(s)").text,
+			    self->query->methods == BY_BOTH ? ", by either method" : "");
+		if (self->set_aside.count)
+			strbuf_addf(text, " %s found and set aside: rare, lasting or cheap.",
+				    units_things(self->set_aside.count, "object(s) (was|were)").text);
+		return;
+	}
+	strbuf_addf(text,
+		    "Excessive allocation, of %s objects: ", units_count(self->rows.count).text);
+	if (self->found.count)
+		say_who(self, text);
+	if (self->found.count && self->varied.count)
+		strbuf_add(text, "; ");
+	say_varied(self, text);
+	strbuf_add_char(text, '.');
+	say_cost(self, cost, text);
+}
+
+/* Text has the cost in fields of its own: a title is one line. */
+static const char *first_sentence(struct result *result, const char *text)
+{
+	const char *end = strstr(text, ". ");
+
+	return end ? arena_copy_text(&result->arena, text, (u64)(end + 1 - text))
+		   : result_copy(result, text);
+}
+
+/* ---- the record ---- */
+
+static void add_number(struct result *result, const char *name, const char *label,
+		       enum value_type type, struct value value, const char *meaning)
+{
+	result_add_field(result, (struct result_column)COLUMN(name, label, type, meaning), value);
+}
+
+static void add_kmeans(struct result *result, const struct excessive *self)
+{
+	const struct excessive_query *query = self->query;
+
+	result_add_field(result,
+			 (struct result_column){.name = "kmeans.found",
+						.label = "objects found",
+						.type = VALUE_COUNT,
+						.section = "Clusters (k-means)",
+						.meaning = "objects in the excessive cluster"},
+			 value_number(self->found_kmeans));
+	add_number(result, "kmeans.k", "k", VALUE_COUNT, value_number(self->clusters.k),
+		   "number of clusters");
+	add_number(result, "kmeans.k_from", "k is", VALUE_TEXT,
+		   value_text(query->k ? "given" : "that of the best silhouette"),
+		   "how k was chosen");
+	add_number(result, "kmeans.silhouette", "silhouette", VALUE_RATIO,
+		   value_real(self->clusters.silhouette),
+		   "how well clusters are separated, up to 1");
+	add_number(result, "kmeans.features", "features", VALUE_TEXT,
+		   value_text(query->raw ? "frequency and life as they are"
+					 : "standardised logarithms of frequency and life"),
+		   "what is clustered");
+	add_number(result, "kmeans.seed", NULL, VALUE_ID, value_number(query->seed),
+		   "seed of the random starts");
+	add_number(result, "kmeans.restarts", NULL, VALUE_COUNT, value_number(query->restarts),
+		   "random starts, of which the tightest is used");
+}
+
+static void add_iqr(struct result *result, const struct excessive *self)
+{
+	const struct excessive_iqr *iqr = &self->iqr;
+
+	result_add_field(result,
+			 (struct result_column){.name = "iqr.found",
+						.label = "objects found",
+						.type = VALUE_COUNT,
+						.section = "Ratios R, in 1/ms (outliers)",
+						.meaning = "objects above the threshold"},
+			 value_number(self->found_iqr));
+	add_number(result, "iqr.q1", "Q1", VALUE_RATIO, value_real(iqr->q1), "first quartile");
+	add_number(result, "iqr.q3", "Q3", VALUE_RATIO, value_real(iqr->q3), "third quartile");
+	add_number(result, "iqr.iqr", "IQR", VALUE_RATIO, value_real(iqr->iqr), "Q3 - Q1");
+	add_number(result, "iqr.mu", "mu", VALUE_RATIO, value_real(iqr->mu),
+		   "number of IQRs above Q3");
+	add_number(result, "iqr.mu_from", "mu is", VALUE_TEXT, value_text(iqr->mu_from),
+		   "how mu was chosen");
+	add_number(result, "iqr.threshold", "threshold", VALUE_RATIO, value_real(iqr->threshold),
+		   "Q3 + mu × IQR");
+	add_number(result, "iqr.low", "lowest R", VALUE_RATIO, value_real(iqr->low),
+		   "of all objects");
+	add_number(result, "iqr.high", "highest R", VALUE_RATIO, value_real(iqr->high),
+		   "of all objects");
+}
+
+static void add_totals(struct result *result, const struct excessive *self, const struct cost *cost)
+{
+	add_number(result, "excessive", NULL, VALUE_BOOL, value_number(excessive_is_found(self)),
+		   "a method found an object, or a caller with all of its sizes");
+	add_number(result, "rule", "rule", VALUE_TEXT,
+		   value_text(self->query->paper ? "paper" : "robust"), "deciding rule");
+	if (!self->query->paper)
+		add_number(result, "floor", "floor", VALUE_SHARE, value_real(self->query->floor),
+			   "share of the run's CPU time and of all allocations below which an object is set aside");
+	add_number(result, "set_aside_objects", self->set_aside.count ? "set aside" : NULL,
+		   VALUE_COUNT, value_number(self->set_aside.count),
+		   "objects found that are rare, lasting or cheap");
+	add_number(result, "judged", NULL, VALUE_BOOL, value_number(self->enough),
+		   "there were enough objects");
+	add_number(result, "freed_objects", NULL, VALUE_COUNT, value_number(self->rows.count),
+		   "freed allocation objects");
+	add_number(result, "never_freed_objects", NULL, VALUE_COUNT,
+		   value_number(self->objects.rows.count - self->rows.count),
+		   "allocation objects that were never freed");
+	add_number(result, "found_allocations", excessive_is_found(self) ? "their allocations" : NULL,
+		   VALUE_COUNT, value_number((u64)(cost->allocations + 0.5)),
+		   "chunks of the objects found");
+	if (!(cost->allocator_ns > 0))
+		return;
+	add_number(result, "allocator_ns", "time in the allocator", VALUE_NS,
+		   value_number((u64)cost->allocator_ns),
+		   "estimated time in the allocator for them");
+	add_number(result, "pool_saves_ns", "a pool would save", VALUE_NS,
+		   value_number((u64)cost->pool_saves_ns),
+		   "estimated part of that time that a pool would save");
+}
+
+/* Below so many timed calls a single slow one may decide what "costs enough" means. */
+enum { TIMED_CALLS_FEW = 100 };
+
+static void add_own_caveats(struct result *result, const struct excessive *self)
+{
+	u64 timed = self->costs.all.timed;
+
+	if (!self->query->paper && excessive_is_slowed(self))
+		result_add_caveat(result, "instrumentation slowed the run, so the floor applies to numbers of "
+					  "allocations instead of time; record without --routines and --access to "
+					  "compare costs with the run");
+	else if (!self->query->paper && timed && !self->costs.all.enough)
+		result_add_caveat(result, "only %s timed, too few to estimate the cost of allocations: the floor applies to numbers "
+					  "of allocations",
+				  units_things(timed, "call(s) (was|were)").text);
+	else if (!self->query->paper && timed && timed < TIMED_CALLS_FEW)
+		result_add_caveat(result,
+				  "the cost of allocations is estimated from only %s: near the floor, another run may decide "
+				  "otherwise",
+				  units_things(timed, "timed call(s)").text);
+	if (self->objects.frees_without_stack)
+		result_add_caveat(result,
+				  "%s freed by an unknown routine: objects are distinguished by size and caller only",
+				  units_things(self->objects.frees_without_stack, "chunk(s) (was|were)").text);
+	if (self->query->paper && self->found_iqr > self->found_both &&
+	    self->query->methods == BY_BOTH)
+		result_add_caveat(result, "ratios also find objects that are rare and very short-lived; check the "
+					  "frequency of those found by iqr alone");
+}
+
+void excessive_verdict(const struct excessive *self, struct strbuf *text)
+{
+	struct cost cost = cost_of(self);
+
+	say_verdict(self, &cost, text);
+}
+
+struct result *excessive_result(const struct excessive *self, struct err *err)
+{
+	struct result *result = result_new(RESULT_RECORD, "excessive", "");
+	struct cost cost = cost_of(self);
+	struct strbuf verdict = {0};
+
+	if (!result)
+		goto fail;
+	say_verdict(self, &cost, &verdict);
+	result->title = first_sentence(result, strbuf_text(&verdict));
+	add_number(result, "conclusion", NULL, VALUE_TEXT,
+		   value_text(result_copy(result, strbuf_text(&verdict))), "in words");
+	strbuf_release(&verdict);
+	add_totals(result, self, &cost);
+	if (self->enough && (self->query->methods & BY_KMEANS))
+		add_kmeans(result, self);
+	if (self->enough && (self->query->methods & BY_IQR))
+		add_iqr(result, self);
+	add_caveats(result, self->objects.source->model, self->query->info);
+	add_own_caveats(result, self);
+	result_add_part(result, found_table(self));
+	result_add_part(result, callers_table(self));
+	result_add_part(result, set_aside_table(self));
+	result_add_part(result, excessive_paths(self));
+	if (self->clusters.k)
+		result_add_part(result, cluster_table(self));
+	result_add_part(result, silhouette_table(self));
+	result_add_part(result, never_freed_table(self));
+	result_add_part(result, data_table(self));
+	if (!result_failed(result))
+		return result;
+fail:
+	err_set(err, ERR_MEMORY, "out of memory for the result");
+	result_free(result);
+	return NULL;
+}
+
+struct result *excessive_data(const struct excessive *self, struct err *err)
+{
+	struct result *table = data_table(self);
+
+	if (table && !result_failed(table)) {
+		table->hidden_in_text = false;
+		return table;
+	}
+	err_set(err, ERR_MEMORY, "out of memory for the result");
+	result_free(table);
+	return NULL;
+}
+
+/* ---- diagrams ---- */
+
+static const char *dot_label(struct excessive_charts *charts, const struct excessive *self,
+			     const struct excessive_row *row)
+{
+	const struct alloc_object *object = &self->objects.rows.data[row->object];
+	struct strbuf text = {0};
+	const char *label;
+
+	strbuf_addf(&text, "%s, %s", object_routine(&self->objects, object->caller),
+		    units_bytes(object->size).text);
+	label = arena_copy(&charts->arena, strbuf_text(&text));
+	strbuf_release(&text);
+	return label;
+}
+
+bool excessive_charts_make(struct excessive_charts *charts, const struct excessive *self)
+{
+	u64 count = self->rows.count;
+
+	*charts = (struct excessive_charts){
+		.chart = {{.title = "Frequency and lifetime of allocation objects",
+			   .x_label = "frequency",
+			   .y_label = "mean life, ms",
+			   .group_name = self->clusters.k ? "cluster" : NULL},
+			  {.title = "Frequency / lifetime ratio of allocation objects",
+			   .x_label = "objects by R",
+			   .y_label = "R, 1/ms",
+			   .line_count = (self->query->methods & BY_IQR) && self->enough ? 2 : 0}},
+		.lines = {{self->iqr.q3, "Q3"}, {self->iqr.threshold, "threshold"}}};
+	for (u32 c = 0; c < 2; c++) {
+		charts->dots[c] = calloc(count + 1, sizeof *charts->dots[c]);
+		if (!charts->dots[c])
+			return false;
+		charts->chart[c].log_y = true;
+		charts->chart[c].mark_name = "excessive";
+		charts->chart[c].dots = charts->dots[c];
+		charts->chart[c].count = count;
+	}
+	charts->chart[0].log_x = true;
+	charts->chart[1].lines = charts->lines;
+	for (u64 i = 0; i < count; i++) {
+		const struct excessive_row *row = &self->rows.data[i];
+		struct chart_dot dot = {.x = row->frequency,
+					.y = row->life_ms,
+					.group = row->cluster == UINT8_MAX ? 0 : row->cluster,
+					.marked = row->found_by & BY_KMEANS};
+
+		if (row->found_by)
+			dot.label = dot_label(charts, self, row);
+		if (!(self->query->methods & BY_KMEANS))
+			dot.marked = row->found_by;
+		charts->dots[0][i] = dot;
+		dot = (struct chart_dot){.x = (double)(count - i),
+					 .y = row->ratio,
+					 .marked = row->found_by & BY_IQR,
+					 .label = dot.label};
+		charts->dots[1][i] = dot;
+	}
+	return true;
+}
+
+void excessive_charts_release(struct excessive_charts *charts)
+{
+	free(charts->dots[0]);
+	free(charts->dots[1]);
+	arena_release(&charts->arena);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ * Memory that stayed resident after it was freed: how much, and who had it.
+ * Host. */
+#include "study/analysis/findings/finding_cost.h"
+#include "study/analysis/resident/resident_series.h"
+#include "host/base/map.h"
+
+enum { PAGE = 4096, TEARDOWN_PARTS = 3 };
+static const u64 TEARDOWN_NS = 10000000000;
+
+/* What was live at a time: bytes by point, and pages with a live block (of a sample: fewer than there were). */
+struct moment {
+	u64 *live;
+	struct map pages;
+};
+
+static bool add_chunk(struct moment *self, const struct model *model, const struct chunk_page *page, u32 k)
+{
+	u64 units, bytes;
+
+	model_weigh(model, page->size[k], &units, &bytes);
+	self->live[model_point_of(model, page->alloc_context[k]).index] += bytes; /* sizes may be anything: sums wrap */
+	/* Only the first and the last page can be shared with what was freed. */
+	return map_put(&self->pages, page->address[k] / PAGE, 1) &&
+	       map_put(&self->pages, (page->address[k] + (page->size[k] ? page->size[k] - 1 : 0)) / PAGE, 1);
+}
+
+static int moment_find(struct moment *self, const struct model *model, u64 ticks, struct err *err)
+{
+	bool ok = true;
+
+	self->live = calloc(model->points.count + 1, sizeof *self->live);
+	for (u64 i = 0; self->live && ok && i < model->chunks.pages.count; i++) {
+		const struct chunk_page *page = model->chunks.pages.data[i];
+
+		model_pass(model, i * CHUNK_PAGE);
+		for (u32 k = 0; page && ok && k < CHUNK_PAGE; k++) {
+			bool freed = page->end[k] == CHUNK_FREED || page->end[k] == CHUNK_IMPLIED;
+
+			if (page->end[k] != CHUNK_ABSENT && page->alloc_ticks[k] <= ticks && !(freed && page->free_ticks[k] <= ticks))
+				ok = add_chunk(self, model, page, k);
+		}
+	}
+	return self->live && ok ? 0 : err_set(err, ERR_MEMORY, "out of memory for the findings");
+}
+
+static void moment_release(struct moment *self)
+{
+	free(self->live);
+	map_release(&self->pages);
+}
+
+/* The point that had freed most by then, of what it had at its own peak. */
+static const struct model_point *freed_most(const struct model *model, const u64 *live, u64 ticks)
+{
+	const struct model_point *most = NULL;
+	u64 freed = 0;
+
+	for (u32 i = 0; i < model->points.count; i++) {
+		const struct model_point *point = &model->points.data[i];
+		u64 gone = point->peak_ticks <= ticks && point->peak_bytes > live[i] ? point->peak_bytes - live[i] : 0;
+
+		if (gone > freed) {
+			freed = gone;
+			most = point;
+		}
+	}
+	return most;
+}
+
+/* What the allocator held of the gap all the while: all of it where nobody looked at the memory; else what is neither code nor mappings, which
+ * come and rarely go. The look may be later than the smallest gap, when much more had been freed, so that it alone would say too much. */
+static u64 held_bytes(const struct resident_gap *gap)
+{
+	u64 others, held;
+
+	if (!gap->memory)
+		return gap->bytes;
+	others = resident_cause_bytes(&gap->account, CAUSE_MAPPINGS) + resident_cause_bytes(&gap->account, CAUSE_CODE);
+	held = resident_cause_bytes(&gap->account, CAUSE_ALLOCATOR);
+	if (gap->bytes < others)
+		return 0;
+	return held < gap->bytes - others ? held : gap->bytes - others;
+}
+
+static void fill(struct finding *finding, const struct resident_gap *gap, const struct resident_series *series)
+{
+	*finding = (struct finding){.kind = FINDING_RESIDENT,
+				    .confidence = gap->memory ? SURE_MEASURED : SURE_INFERRED,
+				    .bytes = held_bytes(gap),
+				    .of_bytes = gap->rss_bytes - gap->recorder_bytes,
+				    .left_bytes = gap->live_bytes,
+				    .lasted_ns = gap->to_ns - gap->from_ns};
+	finding->amounts[SAVING_RESIDENT_BYTES] = (double)finding->bytes;
+	finding->resident_bytes = series->peak_bytes > gap->recorder_bytes ? series->peak_bytes - gap->recorder_bytes : series->peak_bytes;
+}
+
+/* Whose bytes they were, and how many lie on pages without a live block. */
+static int find_place(struct finding *finding, const struct model *model, const struct resident_gap *gap, struct err *err)
+{
+	u64 ticks = tick_clock_ticks(&model->clock, gap->at_ns), held;
+	struct moment moment = {0};
+	const struct model_point *point = NULL;
+	int status = moment_find(&moment, model, ticks, err);
+
+	if (status == 0) {
+		point = freed_most(model, moment.live, ticks);
+		held = moment.pages.used * PAGE;
+		held -= held < finding->left_bytes ? held : finding->left_bytes;
+		finding->free_bytes = finding->bytes - (held < finding->bytes ? held : finding->bytes);
+	}
+	moment_release(&moment);
+	if (point)
+		finding->frame = point->frame;
+	return status < 0 ? status : point != NULL;
+}
+
+/* A program that frees all that it has before it ends: nobody would use what it gave back. */
+static bool is_teardown(const struct resident_gap *gap, const struct model *model)
+{
+	u64 lasted_ns = gap->to_ns - gap->from_ns;
+
+	return gap->to_end && lasted_ns < TEARDOWN_NS && lasted_ns < model_duration_ns(model) / TEARDOWN_PARTS;
+}
+
+int finding_resident(struct finding *finding, const struct model *model, struct err *err)
+{
+	struct resident_series series = {0};
+	struct resident_gap gap = {0};
+	int status;
+
+	if (model->image.access == ACCESS_VALGRIND)
+		return 0; /* the allocator is Valgrind's, and so is most of the memory */
+	status = resident_series_make(&series, model, err);
+	if (status == 0)
+		status = resident_gap_find(&gap, model, &series, resident_lasting_ns(model), err);
+	fill(finding, &gap, &series);
+	/* Less than what is live is what allocators usually take for themselves. */
+	if (status == 0 && finding->bytes && finding->bytes >= finding->left_bytes && !is_teardown(&gap, model))
+		status = find_place(finding, model, &gap, err);
+	resident_series_release(&series);
+	return status;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * Allocation points whose live bytes keep rising until the end of the run, also if they are freed at
+ * exit. Defined in docs/METHODS.md, "Growth". */
+#ifndef STUDY_ANALYSIS_LEAKS_GROWTH_H
+#define STUDY_ANALYSIS_LEAKS_GROWTH_H
+
+#include "study/analysis/places/stacks.h"
+
+enum { GROWTH_STEPS_MIN = 16, GROWTH_STEPS_MAX = 1024 };
+
+struct growth_query {
+	u64 steps;     /* samples of the whole run, at equal distances; the second half is judged */
+	u64 min_bytes; /* by which a point must grow in the second half */
+	double trend;  /* Kendall's tau that it must reach, 0 to 1 */
+	u64 min_ns;    /* shorter runs have no rows */
+};
+
+/* 64 steps, 64 KiB, 0.75, 1 s */
+struct growth_query growth_defaults(void);
+
+struct growth_row {
+	struct point_id point;
+	double trend;        /* Kendall's tau of the second half */
+	double growth_bytes; /* in the second half, by the fitted line */
+	double bytes_per_s;
+	double bytes_per_1000;    /* per 1,000 allocations of the whole program */
+	u64 from_bytes, to_bytes; /* live at the first and at the last sample that are judged */
+};
+
+/* How the live bytes of a point went, in steps of the whole run. */
+struct growth_course {
+	struct point_id point;
+	double held;      /* part of the run for which it had half of what it had at the program's peak, or more */
+	u64 end_bytes;    /* live at the last step */
+	bool grows;
+	struct growth_row growth; /* if it grows, however short the run is */
+};
+
+struct growth_table {                /* all zero = empty */
+	VEC(struct growth_course) courses; /* of the largest points; none if times of frees are not known */
+	VEC(struct growth_row) rows; /* fastest first */
+	const char *not_judged;      /* why the run could not be judged; NULL = it was */
+	u64 candidates;              /* points that were looked at */
+};
+
+int growth_find(const struct model *model, const struct growth_query *query,
+		struct growth_table *self, struct err *err);
+void growth_table_release(struct growth_table *self);
+
+/* A table named "growth"; NULL and err on failure. top 0 = all rows. */
+struct result *growth_result(const struct stack_source *source, const struct growth_table *table,
+			     u64 top, struct err *err);
+
+#endif

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT
+ * Sums kept chunks by chain and class.
+ * Host. The classes come from the scan that was made when the program ended; without one every
+ * chunk is of class unknown, and the chains are as useful as before. */
+#include "study/analysis/leaks/leaks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "study/analysis/places/group.h"
+
+static const char *const class_names[CLASSES] = {
+	[CLASS_UNKNOWN] = "unknown",   [CLASS_REACHABLE] = "reachable",
+	[CLASS_POSSIBLE] = "possible", [CLASS_INDIRECT] = "indirect",
+	[CLASS_LOST] = "lost",
+};
+
+const char *leaks_class_name(enum chunk_class chunk_class) { return class_names[chunk_class]; }
+
+bool leaks_kind_parse(const char *word, u32 *kinds)
+{
+	if (strcmp(word, "all") == 0) {
+		*kinds = (1u << CLASSES) - 1;
+		return true;
+	}
+	for (u32 i = 0; i < CLASSES; i++)
+		if (strcmp(word, class_names[i]) == 0) {
+			*kinds |= 1u << i;
+			return true;
+		}
+	return false;
+}
+
+/* ---- finding ---- */
+
+static bool is_kept(const struct group_chunk *chunk, const void *self)
+{
+	u8 end = chunk->page->end[chunk->at];
+
+	(void)self;
+	return end == CHUNK_KEPT || end == CHUNK_LIVE;
+}
+
+static u64 by_point_and_class(const struct group_chunk *chunk, const void *self)
+{
+	return group_by_point(chunk, self) * CLASSES +
+	       model_chunk_class(chunk->model, chunk->chunk);
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory for the leaks");
+}
+
+/* Counts a row where it belongs, and lists it unless a suppression hides it. */
+static int add_row(struct leak_table *self, const struct stack_source *source,
+		   struct suppressions *suppressions, const struct leak_row *row, struct err *err)
+{
+	const struct model_point *point = &source->model->points.data[row->point.index];
+	u32 hidden = suppressions ? suppressions_find(suppressions, source, point->frame)
+				  : NOT_SUPPRESSED;
+	struct leak_sum *sum =
+		hidden == NOT_SUPPRESSED ? &self->classes[row->chunk_class] : &self->suppressed;
+
+	sum->chunks += row->chunks;
+	sum->bytes += row->bytes;
+	if (hidden != NOT_SUPPRESSED) {
+		suppressions->list.data[hidden].chunks += row->chunks;
+		suppressions->list.data[hidden].bytes += row->bytes;
+		return 0;
+	}
+	return vec_push(&self->rows, *row) ? 0 : no_memory(err);
+}
+
+static int add_chunks(struct leak_table *self, const struct stack_source *source,
+		      struct suppressions *suppressions, struct err *err)
+{
+	struct group_query query = {.key = by_point_and_class, .keep = is_kept};
+	struct group_table groups = {0};
+	int status = group_chunks(source->model, &query, &groups, err);
+
+	for (u64 i = 0; i < groups.rows.count && status == 0; i++) {
+		const struct group_row *group = &groups.rows.data[i];
+		struct leak_row row = {.point = {(u32)(group->key / CLASSES)},
+				       .chunk_class = (u8)(group->key % CLASSES),
+				       .chunks = group->chunks,
+				       .bytes = group->bytes,
+				       .max_size = group->max_size};
+
+		status = add_row(self, source, suppressions, &row, err);
+	}
+	group_table_release(&groups);
+	return status;
+}
+
+/* Once sums stand for events it is not known which chunks were freed, only how many of a point. */
+static int add_points(struct leak_table *self, const struct stack_source *source,
+		      struct suppressions *suppressions, struct err *err)
+{
+	const struct model *model = source->model;
+	int status = 0;
+
+	for (u32 i = 0; i < model->points.count && status == 0; i++) {
+		struct leak_row row = {.point = {i},
+				       .chunk_class = CLASS_UNKNOWN,
+				       .chunks = model->points.data[i].live_chunks,
+				       .bytes = model->points.data[i].live_bytes};
+
+		if (row.chunks)
+			status = add_row(self, source, suppressions, &row, err);
+	}
+	return status;
+}
+
+static int worst_first(const void *a, const void *b)
+{
+	const struct leak_row *x = a, *y = b;
+
+	if (x->chunk_class != y->chunk_class)
+		return x->chunk_class > y->chunk_class ? -1 : 1;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return x->point.index < y->point.index ? -1 : x->point.index > y->point.index;
+}
+
+int leaks_find(const struct stack_source *source, struct suppressions *suppressions,
+	       struct leak_table *self, struct err *err)
+{
+	const struct model *model = source->model;
+	bool exec = model_keeps_nothing(model);
+	int status = 0;
+
+	if (!exec)
+		status = model->aggregated ? add_points(self, source, suppressions, err)
+					   : add_chunks(self, source, suppressions, err);
+	if (status == 0 && self->rows.count)
+		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, worst_first);
+	return status;
+}
+
+void leak_table_release(struct leak_table *self) { vec_release(&self->rows); }
+
+const char *leaks_unknown_reason(const struct model *model, struct result *result)
+{
+	char text[160];
+
+	if (model->aggregated)
+		return "the trace reached its size limit, so single chunks are unknown";
+	if (model->scan.state == SCAN_DONE)
+		return "they were allocated after the leak scan";
+	if (model->scan.reason && *model->scan.reason)
+		return result_copy(result, model->scan.reason);
+	if (!model->has_end)
+		return "the recording is truncated before the program's end";
+	if (model->end.how == IMAGE_DETACHED)
+		return "the recording was stopped before the program's end";
+	if (model->end.how != IMAGE_KILLED)
+		return "the trace has no leak scan";
+	snprintf(text, sizeof text, "the program was killed by signal %d (%s) before a leak scan",
+		 model->end.value, strsignal(model->end.value));
+	return result_copy(result, text);
+}
+
+/* ---- result ---- */
+
+static void field(struct result *result, const char *name, const char *label, enum value_type type,
+		  struct value value, const char *meaning)
+{
+	struct result_column column = {.name = name,
+				       .label = label,
+				       .type = type,
+				       .meaning = meaning};
+
+	result_add_field(result, column, value);
+}
+
+static struct result_column *last(struct result *result)
+{
+	static struct result_column nowhere;
+
+	if (result->failed || !result->columns.count)
+		return &nowhere;
+	return &result->columns.data[result->columns.count - 1];
+}
+
+static const struct {
+	enum chunk_class chunk_class;
+	const char *bytes, *chunks, *label, *remark, *meaning;
+} sums[] = {
+	{CLASS_LOST, "lost.bytes", "lost.chunks", "lost",
+	 "in {lost.chunks:chunk} that nothing points to any more", "nothing points to them any more"},
+	{CLASS_INDIRECT, "indirect.bytes", "indirect.chunks", "indirectly lost",
+	 "in {indirect.chunks:chunk} that only lost chunks point to",
+	 "only lost chunks point to them"},
+	{CLASS_POSSIBLE, "possible.bytes", "possible.chunks", "possibly lost",
+	 "in {possible.chunks:chunk} with interior pointers only",
+	 "only interior pointers remain"},
+	{CLASS_REACHABLE, "reachable.bytes", "reachable.chunks", "still reachable",
+	 "in {reachable.chunks:chunk}, still pointed to",
+	 "a chain of pointers leads to their start"},
+	{CLASS_UNKNOWN, "unknown.bytes", "unknown.chunks", "unknown",
+	 "in {unknown.chunks:chunk}, never freed", "not covered by a leak scan"},
+};
+
+static void add_sums(struct result *result, const struct model *model,
+		     const struct leak_table *table)
+{
+	bool scanned = model->scan.state == SCAN_DONE && !model->aggregated;
+
+	for (u32 i = 0; i < sizeof sums / sizeof *sums; i++) {
+		const struct leak_sum *sum = &table->classes[sums[i].chunk_class];
+		bool unknown = sums[i].chunk_class == CLASS_UNKNOWN;
+		bool known = scanned || unknown;
+
+		field(result, sums[i].bytes, sums[i].label, VALUE_BYTES,
+		      known ? value_number(sum->bytes) : value_unknown(), sums[i].meaning);
+		last(result)->remark = sums[i].remark;
+		/* After a scan only chunks that came later are of no class. */
+		if (unknown && scanned && !sum->chunks)
+			last(result)->label = NULL;
+		field(result, sums[i].chunks, NULL, VALUE_COUNT,
+		      known ? value_number(model_count(model, sum->chunks)) : value_unknown(),
+		      "the same in chunks");
+	}
+	field(result, "unknown.why", NULL, VALUE_TEXT,
+	      value_text(table->classes[CLASS_UNKNOWN].chunks ? leaks_unknown_reason(model, result)
+							      : NULL),
+	      "why the leak kind of chunks is unknown");
+}
+
+static void add_head(struct result *result, const struct model *model,
+		     const struct leak_table *table)
+{
+	static const char *const states[] = {
+		[SCAN_NONE] = "none", [SCAN_DONE] = "done", [SCAN_FAILED] = "failed"};
+	u32 state = model->scan.state <= SCAN_FAILED ? model->scan.state : SCAN_NONE;
+
+	field(result, "program", "program", VALUE_TEXT,
+	      value_text(result_copy(result, model->image.program)), "path of the executable");
+	field(result, "scan.state", NULL, VALUE_TEXT, value_text(states[state]),
+	      "whether memory was scanned for pointers at the end: done, failed or none");
+	field(result, "scan.time_ns", NULL, VALUE_NS,
+	      state == SCAN_DONE ? value_number(model->scan.scan_ns) : value_unknown(),
+	      "duration of the scan");
+	field(result, "scan.roots_bytes", NULL, VALUE_BYTES,
+	      state == SCAN_DONE ? value_number(model->scan.roots_bytes) : value_unknown(),
+	      "memory outside the heap that was scanned");
+	add_sums(result, model, table);
+	field(result, "suppressed.bytes", "suppressed", VALUE_BYTES,
+	      value_number(table->suppressed.bytes), "hidden by suppressions");
+	last(result)->hide_zero = true;
+	last(result)->remark = "in {suppressed.chunks:chunk}, see below";
+	field(result, "suppressed.chunks", NULL, VALUE_COUNT,
+	      value_number(model_count(model, table->suppressed.chunks)), "the same in chunks");
+	if (table->classes[CLASS_UNKNOWN].chunks)
+		result_add_caveat(result,
+				  "the leak kind of some chunks is unknown: %s",
+				  leaks_unknown_reason(model, result));
+	if (model->has_end && model->end.how == IMAGE_EXEC)
+		result_add_caveat(result, "the program replaced itself by exec; memory live at that moment does not "
+					  "count as leaked");
+	if (model_is_collected(model))
+		result_add_caveat(result, "Lisp objects are freed by the garbage collector; objects live at the end "
+					  "were not collected yet and do not count as leaked");
+}
+
+enum { AT_CLASS, AT_BYTES, AT_CHUNKS, AT_MAX, AT_POINT, AT_DEPTH, AT_STACK, COLUMNS };
+
+static const struct result_column columns[COLUMNS] = {
+	[AT_CLASS] = COLUMN("leak_kind", "leak kind", VALUE_TEXT,
+			    "leak kind: lost, indirect, possible, reachable or unknown"),
+	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "kept bytes of this chain and leak kind"),
+	[AT_CHUNKS] = COLUMN("chunks", "chunks", VALUE_COUNT, "kept chunks"),
+	[AT_MAX] = COLUMN("max_bytes", "largest", VALUE_BYTES, "largest of these chunks"),
+	[AT_POINT] = COLUMN("point", NULL, VALUE_ID, "number of the point, as in the report"),
+	[AT_DEPTH] = COLUMN("depth", NULL, VALUE_COUNT,
+			    "frames of the recorded stack, without inlined ones"),
+	[AT_STACK] = COLUMN("stack", "stack", VALUE_STACK, "innermost frame first"),
+};
+
+static void add_chain(struct result *chains, const struct stack_source *source,
+		      const struct leak_row *leak)
+{
+	const struct model *model = source->model;
+	struct frame_id frame = model->points.data[leak->point.index].frame;
+	struct value stack = value_stack(stack_of(source, frame, chains));
+	struct value *row = result_add_row(chains);
+
+	if (!row)
+		return;
+	row[AT_CLASS] = value_text(class_names[leak->chunk_class]);
+	row[AT_BYTES] = value_number(leak->bytes);
+	row[AT_CHUNKS] = value_number(model_count(model, leak->chunks));
+	row[AT_MAX] =
+		leak->max_size || !leak->bytes ? value_number(leak->max_size) : value_unknown();
+	row[AT_POINT] = value_number(leak->point.index);
+	row[AT_DEPTH] = value_number(context_table_depth(&model->contexts, frame));
+	row[AT_STACK] = stack;
+}
+
+static struct result *chains_result(const struct stack_source *source,
+				    const struct leak_table *table, const struct leaks_query *query)
+{
+	struct result *chains = result_new(RESULT_TABLE, "chains", "Never freed, by call chain");
+	u64 shown = 0, hidden = 0;
+
+	if (!chains)
+		return NULL;
+	chains->empty = "none";
+	result_set_columns(chains, columns, COLUMNS);
+	for (u64 i = 0; i < table->rows.count; i++) {
+		if (!(query->kinds >> table->rows.data[i].chunk_class & 1))
+			continue;
+		if (query->top && shown == query->top) {
+			hidden++;
+			continue;
+		}
+		add_chain(chains, source, &table->rows.data[i]);
+		shown++;
+	}
+	if (hidden)
+		result_add_caveat(chains, "%llu more: --top 0 shows all",
+				  (unsigned long long)hidden);
+	return chains;
+}
+
+static struct result *suppressions_result(const struct model *model,
+					  const struct suppressions *suppressions)
+{
+	static const struct result_column shown[] = {
+		COLUMN("bytes", "bytes", VALUE_BYTES, "kept bytes hidden by it"),
+		COLUMN("chunks", "chunks", VALUE_COUNT, "kept chunks hidden by it"),
+		COLUMN("pattern", "suppression", VALUE_TEXT, "suppression as given"),
+		COLUMN("origin", "from", VALUE_TEXT, "file and line, or built-in"),
+	};
+	struct result *table = result_new(RESULT_TABLE, "suppressions", "Suppressed");
+
+	if (!table)
+		return NULL;
+	result_set_columns(table, shown, sizeof shown / sizeof *shown);
+	for (u64 i = 0; suppressions && i < suppressions->list.count; i++) {
+		const struct suppression *one = &suppressions->list.data[i];
+		struct value *row = one->chunks ? result_add_row(table) : NULL;
+
+		if (!row)
+			continue;
+		row[0] = value_number(one->bytes);
+		row[1] = value_number(model_count(model, one->chunks));
+		row[2] = value_text(result_copy(table, one->pattern));
+		row[3] = value_text(result_copy(table, one->origin));
+	}
+	table->hidden_in_text = result_rows(table) == 0;
+	return table;
+}
+
+struct result *leaks_result(const struct stack_source *source, const struct leak_table *table,
+			    const struct suppressions *suppressions,
+			    const struct leaks_query *query, struct err *err)
+{
+	struct result *result = result_new(RESULT_RECORD, "leaks", "");
+
+	if (!result) {
+		no_memory(err);
+		return NULL;
+	}
+	add_head(result, source->model, table);
+	result_add_part(result, chains_result(source, table, query));
+	result_add_part(result, suppressions_result(source->model, suppressions));
+	if (!result_failed(result))
+		return result;
+	no_memory(err);
+	result_free(result);
+	return NULL;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ * Chunks by size, sizes by type.
+ * Host. Sizes come from the trace; types from files that may be gone or changed by now, which is
+ * said and is no error. */
+#include "study/analysis/mprof/bins.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "study/analysis/places/group.h"
+#include "study/analysis/places/modules.h"
+#include "host/base/strbuf.h"
+#include "host/base/units.h"
+#include "host/symbols/types/sizes.h"
+
+enum { EXACT_MAX = 1024, TYPES_SHOWN = 8 };
+
+enum column {
+	AT_SIZE,
+	AT_SIZE_END,
+	AT_ALLOCATIONS,
+	AT_BYTES,
+	AT_SHARE,
+	AT_FREES,
+	AT_KEPT,
+	AT_KEPT_SHARE,
+	AT_TYPES,
+	COLUMNS
+};
+
+static const struct result_column columns[COLUMNS] = {
+	[AT_SIZE] = {.name = "size",
+		     .label = "size",
+		     .type = VALUE_BYTES,
+		     .look = LOOK_PLAIN,
+		     .meaning = "smallest size of the bin; none in the row for all sizes"},
+	[AT_SIZE_END] = {.name = "size_end",
+			 .type = VALUE_BYTES,
+			 .meaning = "largest size of the bin; none if there is no limit"},
+	[AT_ALLOCATIONS] = {.name = "allocations",
+			    .label = "allocs",
+			    .type = VALUE_COUNT,
+			    .look = LOOK_PLAIN,
+			    .meaning = "allocations of this size"},
+	[AT_BYTES] = {.name = "bytes",
+		      .label = "bytes",
+		      .type = VALUE_BYTES,
+		      .look = LOOK_PLAIN,
+		      .meaning = "bytes allocated in chunks of this size"},
+	[AT_SHARE] = {.name = "share",
+		      .label = "(%)",
+		      .type = VALUE_SHARE,
+		      .look = LOOK_BRACKETS,
+		      .joint = " ",
+		      .meaning = "share of all allocated bytes"},
+	[AT_FREES] = {.name = "frees",
+		      .label = "frees",
+		      .type = VALUE_COUNT,
+		      .look = LOOK_PLAIN,
+		      .meaning = "freed chunks of this size"},
+	[AT_KEPT] = {.name = "kept_bytes",
+		     .label = "kept",
+		     .type = VALUE_BYTES,
+		     .look = LOOK_PLAIN,
+		     .meaning = "bytes of chunks of this size that were never freed"},
+	[AT_KEPT_SHARE] = {.name = "kept_share",
+			   .label = "(%)",
+			   .type = VALUE_SHARE,
+			   .look = LOOK_BRACKETS,
+			   .joint = " ",
+			   .meaning = "share of all bytes never freed"},
+	[AT_TYPES] = {.name = "types",
+		      .label = "types",
+		      .type = VALUE_TEXT,
+		      .meaning = "types of exactly this size, the program's own first"},
+};
+
+struct bin {
+	u64 first, end; /* sizes, both inclusive */
+	u64 allocations, bytes, frees, kept;
+	bool always; /* shown also if it is small */
+};
+
+struct bins {
+	const struct model *model;
+	const struct mprof_bins_query *query;
+	struct group_table sizes; /* by exact size, ascending */
+	VEC(struct bin) bins;
+	struct bin total;
+	VEC(u64) wanted; /* sizes that types are looked for */
+	struct typesizes types;
+	struct module_list modules;
+	struct result *table;
+};
+
+/* ---- sizes ---- */
+
+static u64 by_size(const struct group_chunk *chunk, const void *self)
+{
+	(void)self;
+	return chunk->page->size[chunk->at];
+}
+
+static struct bin bin_of(const struct bins *self, u64 size)
+{
+	if (!self->query->log)
+		return size > EXACT_MAX ? (struct bin){.first = EXACT_MAX + 1,
+						       .end = UINT64_MAX,
+						       .always = true}
+					: (struct bin){.first = size, .end = size};
+	if (size == 0)
+		return (struct bin){0};
+	size = (u64)1 << (63 - __builtin_clzll(size));
+	return (struct bin){.first = size, .end = size + (size - 1)};
+}
+
+static void bin_add(struct bin *bin, const struct group_row *row)
+{
+	bin->allocations += row->chunks;
+	bin->bytes += row->bytes;
+	bin->frees += row->value_sum;
+	bin->kept += row->kept_bytes;
+}
+
+static bool fill_bins(struct bins *self)
+{
+	for (u64 i = 0; i < self->sizes.rows.count; i++) {
+		const struct group_row *row = &self->sizes.rows.data[i];
+		struct bin bin = bin_of(self, row->key);
+		u64 count = self->bins.count;
+
+		if ((count == 0 || self->bins.data[count - 1].first != bin.first) &&
+		    !vec_push(&self->bins, bin))
+			return false;
+		bin_add(&self->bins.data[self->bins.count - 1], row);
+		bin_add(&self->total, row);
+	}
+	/* The bin of large chunks is there also without any. */
+	return self->query->log ||
+	       (self->bins.count && self->bins.data[self->bins.count - 1].always) ||
+	       vec_push(&self->bins, bin_of(self, UINT64_MAX));
+}
+
+/* Keeps the bins that are shown. */
+static void choose(struct bins *self)
+{
+	u64 kept = 0;
+
+	for (u64 i = 0; i < self->bins.count; i++) {
+		const struct bin *bin = &self->bins.data[i];
+
+		if (bin->always ||
+		    mprof_is_shown(self->query->verbosity, bin->bytes, self->total.bytes))
+			self->bins.data[kept++] = *bin;
+	}
+	self->bins.count = kept;
+}
+
+/* ---- types ---- */
+
+static bool has_types(const struct bin *bin) { return bin->end != UINT64_MAX && bin->first; }
+
+/* Sizes that were allocated and whose bin is shown. */
+static bool list_wanted(struct bins *self)
+{
+	u64 bin = 0;
+
+	for (u64 i = 0; i < self->sizes.rows.count; i++) {
+		u64 size = self->sizes.rows.data[i].key;
+
+		while (bin < self->bins.count && self->bins.data[bin].end < size)
+			bin++;
+		if (bin < self->bins.count && self->bins.data[bin].first <= size &&
+		    has_types(&self->bins.data[bin]) && !vec_push(&self->wanted, size))
+			return false;
+	}
+	return true;
+}
+
+static void add_type_caveats(struct bins *self)
+{
+	struct strbuf missing = {0};
+	u32 count = 0;
+
+	for (u64 i = 0; i < self->modules.rows.count && self->wanted.count; i++) {
+		const char *path = self->modules.rows.data[i].path, *slash = strrchr(path, '/');
+
+		if (self->types.states[i] == SYMBOLIZER_MISSING && strcmp(path, "[vdso]") != 0)
+			strbuf_addf(&missing, "%s%s", count++ ? ", " : "",
+				    slash ? slash + 1 : path);
+		else if (self->types.states[i] == SYMBOLIZER_STRIPPED && i < self->modules.own)
+			result_add_caveat(self->table,
+					  "types of %s are unknown: it has no debug information; build it with -g",
+					  path);
+	}
+	if (count)
+		result_add_caveat(self->table,
+				  "some types are unknown, because the recorded file is missing or has changed: %s",
+				  strbuf_text(&missing));
+	if (self->types.lost_units)
+		result_add_caveat(self->table, "%s not found",
+				  units_things(self->types.lost_units, ".dwo file(s) with types (was|were)").text);
+	if (self->types.stopped)
+		result_add_caveat(self->table,
+				  "only part of the debug information was searched for types, because there is too "
+				  "much of it");
+	strbuf_release(&missing);
+}
+
+static int read_types(struct bins *self, struct err *err)
+{
+	struct typesizes_query query = {.debug_path = self->query->debug_path,
+					.max_bytes = self->query->type_bytes};
+	int status;
+
+	if (self->query->no_types)
+		return 0;
+	if (!list_wanted(self) || !module_list_fill(&self->modules, self->model))
+		return err_set(err, ERR_MEMORY, "out of memory for the bins");
+	query.modules = self->modules.rows.data;
+	query.module_count = (u32)self->modules.rows.count;
+	query.own_modules = self->modules.own;
+	query.sizes = self->wanted.data;
+	query.size_count = self->wanted.count;
+	status = typesizes_read(&self->types, &query, err);
+	if (status == 0)
+		add_type_caveats(self);
+	return status;
+}
+
+/* The names for a bin: all of them for programs, the first few for people, without what is only the
+ * system's. */
+static struct value types_of(struct bins *self, const struct bin *bin)
+{
+	const struct typesizes *types = &self->types;
+	bool every = self->query->verbosity == MPROF_VERBOSE;
+	struct strbuf all = {0}, few = {0};
+	struct value value = value_unknown();
+	u64 shown = 0, more = 0;
+
+	if (self->query->no_types || !has_types(bin))
+		return value;
+	for (u64 i = typesizes_first(types, bin->first);
+	     i < types->count && types->data[i].size <= bin->end; i++) {
+		const struct sized_type *type = &types->data[i];
+
+		strbuf_addf(&all, "%s%s", all.count ? ", " : "", type->name);
+		if (every || (type->rank != TYPE_RESERVED && shown < TYPES_SHOWN))
+			strbuf_addf(&few, "%s%s", shown++ ? ", " : "", type->name);
+		else
+			more += type->rank != TYPE_RESERVED;
+	}
+	if (more)
+		strbuf_addf(&few, " and %" PRIu64 " more", more);
+	if (all.count) {
+		value = value_text(result_copy(self->table, strbuf_text(&all)));
+		value.shown = result_copy(self->table, strbuf_text(&few));
+	}
+	self->table->failed |= all.failed || few.failed;
+	strbuf_release(&all);
+	strbuf_release(&few);
+	return value;
+}
+
+/* ---- rows ---- */
+
+static void add_row(struct bins *self, const struct bin *bin)
+{
+	struct value types = types_of(self, bin), *row = result_add_row(self->table);
+
+	if (!row)
+		return;
+	row[AT_SIZE] = value_number(bin->first);
+	row[AT_SIZE_END] = bin->end == UINT64_MAX ? value_unknown() : value_number(bin->end);
+	row[AT_ALLOCATIONS] = value_number(model_count(self->model, bin->allocations));
+	row[AT_BYTES] = value_number(bin->bytes);
+	row[AT_SHARE] = mprof_share(bin->bytes, self->total.bytes);
+	row[AT_FREES] = value_number(model_count(self->model, bin->frees));
+	row[AT_KEPT] = value_number(bin->kept);
+	row[AT_KEPT_SHARE] = mprof_share(bin->kept, self->total.kept);
+	row[AT_TYPES] = types;
+	if (bin == &self->total) {
+		row[AT_SIZE] = value_shown(value_unknown(), "<TOTAL>");
+		row[AT_SHARE].shown = row[AT_KEPT_SHARE].shown = "";
+	} else if (bin->end == UINT64_MAX) {
+		row[AT_SIZE].shown = "> 1024";
+	} else if (bin->end != bin->first) {
+		char range[48];
+
+		snprintf(range, sizeof range, "%" PRIu64 "-%" PRIu64, bin->first, bin->end);
+		row[AT_SIZE].shown = result_copy(self->table, range);
+	}
+}
+
+static void fill(struct bins *self)
+{
+	self->table->grid = true;
+	result_set_columns(self->table, columns, COLUMNS);
+	for (u64 i = 0; i < self->bins.count; i++)
+		add_row(self, &self->bins.data[i]);
+	add_row(self, &self->total);
+	if (self->model->aggregated)
+		result_add_caveat(self->table,
+				  "sizes cover the allocations before the trace reached its size limit");
+}
+
+struct result *analyse_mprof_bins(const struct model *model, const struct mprof_bins_query *query,
+				  struct err *err)
+{
+	struct bins self = {.model = model, .query = query};
+	struct group_query groups = {.key = by_size, .value = group_freed_units};
+	int status;
+
+	self.total.end = UINT64_MAX;
+	self.table = result_new(RESULT_TABLE, "bins", "Allocation bins");
+	status = self.table ? group_chunks(model, &groups, &self.sizes, err)
+			    : err_set(err, ERR_MEMORY, "out of memory for the bins");
+	if (status == 0) {
+		group_sort(&self.sizes, group_order_key);
+		if (!fill_bins(&self))
+			status = err_set(err, ERR_MEMORY, "out of memory for the bins");
+	}
+	if (status == 0) {
+		choose(&self);
+		status = read_types(&self, err);
+	}
+	if (status == 0) {
+		fill(&self);
+		if (result_failed(self.table))
+			status = err_set(err, ERR_MEMORY, "out of memory for the bins");
+	}
+	if (status < 0) {
+		result_free(self.table);
+		self.table = NULL;
+	}
+	group_table_release(&self.sizes);
+	vec_release(&self.bins);
+	vec_release(&self.wanted);
+	module_list_release(&self.modules);
+	typesizes_release(&self.types);
+	return self.table;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT
+ * Lisp types and their categories; see lisp.h.
+ * Host. */
+#include "study/analysis/mprof/lisp.h"
+
+#include <string.h>
+
+#include "study/analysis/places/group.h"
+#include "host/base/strbuf.h"
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+enum lisp_category lisp_category(const char *type)
+{
+	static const struct {
+		const char *name;
+		enum lisp_category category;
+	} known[] = {
+		{"cons", LISP_CONS},
+		{"single-float", LISP_FLOAT},
+		{"double-float", LISP_FLOAT},
+		{"long-float", LISP_FLOAT},
+		{"complex single-float", LISP_FLOAT},
+		{"complex double-float", LISP_FLOAT},
+		{"complex long-float", LISP_FLOAT},
+		{"vector", LISP_STRUCTURE},
+		{"vector data", LISP_STRUCTURE},
+		{"array", LISP_STRUCTURE},
+		{"string", LISP_STRUCTURE},
+		{"base-string", LISP_STRUCTURE},
+		{"bit-vector", LISP_STRUCTURE},
+		{"instance", LISP_STRUCTURE},
+	};
+
+	for (u32 i = 0; i < sizeof known / sizeof *known; i++)
+		if (strcmp(known[i].name, type) == 0)
+			return known[i].category;
+	return begins(type, "structure ") || begins(type, "instance ") ? LISP_STRUCTURE
+								       : LISP_OTHER;
+}
+
+const char *lisp_letter(enum lisp_category category)
+{
+	static const char *const letters[LISP_CATEGORIES] = {"c", "f", "s", "o"};
+
+	return letters[category];
+}
+
+void lisp_column(struct result *result, u64 column, u32 category, const char *prefix)
+{
+	static const char *const words[LISP_CATEGORIES] = {"cons", "float", "structure", "other"};
+	static const char *const meanings[LISP_CATEGORIES] = {
+		"share in cons cells",
+		"share in floating point numbers",
+		"share in structures, instances, vectors, strings and arrays, and their contents",
+		"share in other objects",
+	};
+	struct strbuf name = {0};
+
+	if (column >= result->columns.count)
+		return;
+	strbuf_addf(&name, "%s%s", prefix, words[category]);
+	result->columns.data[column].name = result_copy(result, strbuf_text(&name));
+	result->columns.data[column].label = lisp_letter(category);
+	result->columns.data[column].meaning = meanings[category];
+	strbuf_release(&name);
+}
+
+/* ---- the table of types ---- */
+
+enum column {
+	AT_TYPE,
+	AT_CATEGORY,
+	AT_ALLOCATIONS,
+	AT_BYTES,
+	AT_SHARE,
+	AT_COLLECTED,
+	AT_LIVE,
+	AT_LIVE_SHARE,
+	COLUMNS
+};
+
+static const struct result_column columns[COLUMNS] = {
+	[AT_TYPE] = {.name = "type",
+		     .label = "type",
+		     .type = VALUE_TEXT,
+		     .meaning = "Lisp type of the objects"},
+	[AT_CATEGORY] = {.name = "category",
+			 .label = "",
+			 .type = VALUE_TEXT,
+			 .meaning = "c cons, f floating point, s structure or vector, o other"},
+	[AT_ALLOCATIONS] = {.name = "allocations",
+			    .label = "allocs",
+			    .type = VALUE_COUNT,
+			    .look = LOOK_PLAIN,
+			    .meaning = "objects of this type"},
+	[AT_BYTES] = {.name = "bytes",
+		      .label = "bytes",
+		      .type = VALUE_BYTES,
+		      .look = LOOK_PLAIN,
+		      .meaning = "bytes allocated for them"},
+	[AT_SHARE] = {.name = "share",
+		      .label = "(%)",
+		      .type = VALUE_SHARE,
+		      .look = LOOK_BRACKETS,
+		      .joint = " ",
+		      .meaning = "of all bytes allocated"},
+	[AT_COLLECTED] = {.name = "collected",
+			  .label = "collected",
+			  .type = VALUE_COUNT,
+			  .look = LOOK_PLAIN,
+			  .meaning = "objects freed by the collector"},
+	[AT_LIVE] = {.name = "uncollected_bytes",
+		     .label = "not collected",
+		     .type = VALUE_BYTES,
+		     .look = LOOK_PLAIN,
+		     .meaning = "bytes of objects in use or not collected yet at the end"},
+	[AT_LIVE_SHARE] = {.name = "uncollected_share",
+			   .label = "(%)",
+			   .type = VALUE_SHARE,
+			   .look = LOOK_BRACKETS,
+			   .joint = " ",
+			   .meaning = "of all bytes not collected at the end"},
+};
+
+/* Key 0 is no type. */
+static u64 by_type(const struct group_chunk *chunk, const void *self)
+{
+	struct chunk_type type;
+
+	(void)self;
+	return model_chunk_type(chunk->model, chunk->chunk, &type) ? (u64)type.type + 1 : 0;
+}
+
+static bool is_in_tables(const struct group_chunk *chunk, const void *self)
+{
+	const struct mprof_calls *calls = self;
+
+	return !calls->points.data[group_by_point(chunk, NULL)].startup;
+}
+
+static bool is_freed(const struct group_chunk *chunk, const void *self)
+{
+	return is_in_tables(chunk, self) && group_freed_bytes(chunk, self);
+}
+
+struct type_sums {
+	u64 allocations, bytes, collected, live;
+};
+
+static void add_row(struct result *table, const struct model *model, const char *type,
+		    const struct type_sums *sums, const struct type_sums *total)
+{
+	struct value *row = result_add_row(table);
+
+	if (!row)
+		return;
+	row[AT_TYPE] = value_text(result_copy(table, type));
+	row[AT_CATEGORY] =
+		sums == total ? value_unknown() : value_text(lisp_letter(lisp_category(type)));
+	row[AT_ALLOCATIONS] = value_number(model_count(model, sums->allocations));
+	row[AT_BYTES] = value_number(sums->bytes);
+	row[AT_SHARE] = mprof_share(sums->bytes, total->bytes);
+	row[AT_COLLECTED] = value_number(model_count(model, sums->collected));
+	row[AT_LIVE] = value_number(sums->live);
+	row[AT_LIVE_SHARE] = mprof_share(sums->live, total->live);
+	if (sums == total) {
+		row[AT_CATEGORY].shown = row[AT_SHARE].shown = row[AT_LIVE_SHARE].shown = "";
+		row[AT_TYPE].shown = "<TOTAL>";
+	}
+}
+
+static struct type_sums sums_of(const struct group_row *row, const struct group_table *freed)
+{
+	const struct group_row *gone = group_find(freed, row->key);
+
+	return (struct type_sums){.allocations = row->chunks,
+				  .bytes = row->bytes,
+				  .collected = gone ? gone->chunks : 0,
+				  .live = row->bytes - row->value_sum};
+}
+
+struct result *analyse_lisp_types(const struct mprof_calls *calls, enum mprof_verbosity verbosity,
+				  struct err *err)
+{
+	const struct model *model = calls->source->model;
+	struct group_query all = {.key = by_type,
+				  .keep = is_in_tables,
+				  .value = group_freed_bytes,
+				  .self = calls};
+	struct group_query gone = {.key = by_type, .keep = is_freed, .self = calls};
+	struct group_table types = {0}, freed = {0};
+	struct result *table = result_new(RESULT_TABLE, "types", "Allocation by type");
+	struct type_sums total = {0};
+
+	if (!table || group_chunks(model, &all, &types, err) < 0 ||
+	    group_chunks(model, &gone, &freed, err) < 0)
+		goto fail;
+	table->grid = true;
+	result_set_columns(table, columns, COLUMNS);
+	group_sort(&types, group_order_bytes);
+	for (u64 i = 0; i < types.rows.count; i++) {
+		struct type_sums sums = sums_of(&types.rows.data[i], &freed);
+
+		total.allocations += sums.allocations;
+		total.bytes += sums.bytes;
+		total.collected += sums.collected;
+		total.live += sums.live;
+	}
+	for (u64 i = 0; i < types.rows.count; i++) {
+		const struct group_row *row = &types.rows.data[i];
+		struct type_sums sums = sums_of(row, &freed);
+
+		if (mprof_is_shown(verbosity, sums.bytes, total.bytes))
+			add_row(table, model, row->key ? model->types.data[row->key - 1] : "?",
+				&sums, &total);
+	}
+	add_row(table, model, "", &total, &total);
+	if (result_failed(table))
+		goto fail;
+	group_table_release(&types);
+	group_table_release(&freed);
+	return table;
+fail:
+	if (!err->code)
+		err_set(err, ERR_MEMORY, "out of memory for the types");
+	group_table_release(&types);
+	group_table_release(&freed);
+	result_free(table);
+	return NULL;
+}

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT
+ * Which functions are wrappers, by the stacks of all allocation points.
+ * Host. Names are looked up once per frame; what is decided then goes by numbers of functions. */
+#include "study/analysis/places/folds.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "host/base/strbuf.h"
+#include "host/base/units.h"
+
+enum {
+	CHAIN = 8,        /* functions of a stack that are looked at, innermost first */
+	ROUNDS = 4,       /* wrappers around wrappers */
+	FORM_CALLERS = 5, /* distinct ones that make a wrapper of a function whose name says nothing */
+	NAME_CALLERS = 2, /* and of one whose name says that it allocates something */
+	CALL_CALLERS = 10, /* and of a call without a name: of those several may be in one function */
+	FORM_SIZES = 2,   /* the largest mean size is at least so many times the smallest */
+	NEAR_BYTES = 512, /* of code between a wrapper and a call beside it */
+	SHOWN = 3,
+};
+
+/* Part of the callers that allocate through the function rather than without it: 9 of 10. */
+static const u32 THROUGH = 9, THROUGH_OF = 10;
+
+struct function {
+	struct fold fold;
+	bool folded;
+	bool allocates; /* its name says so, and may say of what */
+	bool around;    /* a wrapper, of those that are told by more than their place, is between it and the allocator */
+	u32 through;    /* callers that allocate rather through it */
+	u32 nameless;   /* of a call without a name: what stands for all those of its module; else itself */
+	u64 own;        /* allocations of points at which it is the innermost that is not folded */
+};
+
+struct pair {
+	u32 function, caller;
+	u64 allocations;
+};
+
+struct chain { /* of a frame: the program's own functions from there outwards */
+	u32 functions[CHAIN];
+	u32 count;
+};
+
+struct finder {
+	const struct stack_source *source;
+	const struct wrappers *asked;
+	VEC(struct function) functions;
+	struct map by_name; /* hash → function + 1 */
+	struct map by_pair; /* function << 32 | caller → pair + 1 */
+	VEC(struct pair) pairs;
+	struct {
+		u32 first, count; /* in names; first 0 = not looked up */
+	} *frames;
+	VEC(u32) names; /* own functions of frames, + 1; 0 = the beginning */
+};
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Where a function begins that has no name is not known: each call in it is one by itself. */
+static u64 key_of(const char *module, const char *function, u64 address)
+{
+	u64 hash = hash_text(hash_text(HASH_START, file_name(module)), function);
+
+	return *function ? hash : hash_u64(hash ^ address);
+}
+
+static u64 key_of_fold(const struct fold *fold) { return key_of(fold->module, fold->function, fold->address); }
+
+bool folds_hold(const struct folds *self, const char *module, const char *function, u64 address)
+{
+	return self && self->rows.count && map_find(&self->functions, key_of(module, function, address));
+}
+
+/* ---- functions of stacks ---- */
+
+static bool judge_name(const struct finder *self, struct function *function)
+{
+	const char *name = function->fold.function;
+
+	if (!*name)
+		return false;
+	if (self->asked && wrappers_allocates(self->asked, name)) {
+		function->fold.why = FOLD_ASKED;
+		return true;
+	}
+	function->fold.why = FOLD_NAME;
+	function->allocates = wrapper_name_allocates(name);
+	return wrapper_name_is_allocator(name);
+}
+
+static bool function_at(struct finder *self, const char *module, const char *name, u64 address, u32 *number)
+{
+	struct function one = {.fold = {.function = name, .module = module, .address = *name ? 0 : address}};
+	u64 *known;
+
+	one.nameless = (u32)self->functions.count;
+	if (one.fold.address && !function_at(self, module, name, 0, &one.nameless))
+		return false;
+	known = map_at(&self->by_name, key_of_fold(&one.fold));
+	if (!known)
+		return false;
+	if (!*known) {
+		one.folded = judge_name(self, &one);
+		if (!vec_push(&self->functions, one))
+			return false;
+		*known = self->functions.count;
+	}
+	*number = (u32)*known - 1;
+	return true;
+}
+
+/* Notes the own functions of one frame, which many stacks share. */
+static bool look_up(struct finder *self, u32 index)
+{
+	struct stack_names names = stack_names(self->source, (struct frame_id){index});
+	u64 address = self->source->model->contexts.frames.data[index].address;
+	u32 number;
+
+	self->frames[index].first = (u32)self->names.count;
+	for (u32 i = 0; i == 0 || i < names.count; i++) {
+		const char *name = names.count ? names.frames[i].function : "";
+
+		if (!frame_is_own(names.module, name, names.count ? names.frames[i].file : ""))
+			continue;
+		if (!function_at(self, names.module, name, address, &number) || !vec_push(&self->names, number))
+			return false;
+	}
+	self->frames[index].count = (u32)self->names.count - self->frames[index].first;
+	return true;
+}
+
+static bool chain_of(struct finder *self, struct frame_id id, struct chain *chain)
+{
+	const struct context_table *contexts = &self->source->model->contexts;
+
+	chain->count = 0;
+	for (u32 at = id.index; at && chain->count < CHAIN; at = contexts->frames.data[at].parent) {
+		if (!self->frames[at].first && !look_up(self, at))
+			return false;
+		for (u32 i = 0; i < self->frames[at].count && chain->count < CHAIN; i++) {
+			u32 number = self->names.data[self->frames[at].first + i];
+
+			if (!chain->count || chain->functions[chain->count - 1] != number)
+				chain->functions[chain->count++] = number;
+		}
+	}
+	return true;
+}
+
+/* ---- sums ---- */
+
+static bool add_call(struct finder *self, u32 function, u32 caller, u64 allocations)
+{
+	u64 *known = map_at(&self->by_pair, (u64)function << 32 | caller);
+
+	if (known && !*known && vec_push(&self->pairs, (struct pair){function, caller, 0}))
+		*known = self->pairs.count;
+	if (!known || !*known)
+		return false;
+	self->pairs.data[*known - 1].allocations += allocations;
+	return true;
+}
+
+static void add_point(struct fold *fold, const struct model *model, const struct model_point *point)
+{
+	u64 count = model_count(model, point->allocations), mean = point->bytes / (count ? count : 1);
+
+	if (!fold->points++ || mean < fold->min_bytes)
+		fold->min_bytes = mean;
+	if (mean > fold->max_bytes)
+		fold->max_bytes = mean;
+	fold->allocations += point->allocations;
+	fold->bytes += point->bytes;
+}
+
+/* A function without a name that a wrapper calls: part of the wrapper. */
+static bool is_inside(const struct finder *self, const struct chain *chain)
+{
+	return chain->count > 1 && !*self->functions.data[chain->functions[0]].fold.function &&
+	       self->functions.data[chain->functions[1]].folded;
+}
+
+/* Callers without names count as one to a function that has a name, whose callers are functions. */
+static u32 caller_of(const struct finder *self, const struct chain *chain, u32 i)
+{
+	u32 caller = chain->functions[i + 1];
+
+	return *self->functions.data[chain->functions[i]].fold.function ? self->functions.data[caller].nameless : caller;
+}
+
+/* What a function allocates without wrappers; all those of a module that have no name count together, too. */
+static void add_own(struct finder *self, struct function *function, u64 allocations)
+{
+	struct function *nameless = &self->functions.data[function->nameless];
+
+	function->own += allocations;
+	if (nameless != function)
+		nameless->own += allocations;
+}
+
+/* Counts for each wrapper of the point's stack, and for the function that may be the next one, who calls it. */
+static bool tally_point(struct finder *self, const struct model_point *point)
+{
+	struct chain chain;
+
+	if (!chain_of(self, point->frame, &chain))
+		return false;
+	for (u32 i = 0; i < chain.count; i++) {
+		struct function *function = &self->functions.data[chain.functions[i]];
+
+		if (i == 0 && is_inside(self, &chain))
+			continue;
+		function->around |= i > 0 && self->functions.data[chain.functions[i - 1]].fold.why != FOLD_NEAR;
+		if (!function->folded)
+			add_own(self, function, point->allocations);
+		add_point(&function->fold, self->source->model, point);
+		if (i + 1 < chain.count && !add_call(self, chain.functions[i], caller_of(self, &chain, i), point->allocations))
+			return false;
+		if (!function->folded)
+			break;
+	}
+	return true;
+}
+
+static bool tally(struct finder *self)
+{
+	const struct model *model = self->source->model;
+
+	map_clear(&self->by_pair);
+	vec_clear(&self->pairs);
+	for (u64 i = 0; i < self->functions.count; i++) {
+		struct function *one = &self->functions.data[i];
+
+		one->around = false;
+		one->through = one->fold.callers = 0;
+		one->own = one->fold.points = one->fold.allocations = one->fold.bytes = one->fold.max_bytes = 0;
+	}
+	for (u64 i = 0; i < model->points.count; i++)
+		if (!tally_point(self, &model->points.data[i]))
+			return false;
+	for (u64 i = 0; i < self->pairs.count; i++) {
+		const struct pair *pair = &self->pairs.data[i];
+		struct function *function = &self->functions.data[pair->function];
+
+		function->fold.callers++;
+		function->through += pair->allocations >= self->functions.data[pair->caller].own;
+	}
+	return true;
+}
+
+/* ---- the rule ---- */
+
+static bool has_sizes(const struct fold *fold) { return fold->max_bytes / FORM_SIZES >= fold->min_bytes; }
+
+static bool is_wrapper(const struct function *self)
+{
+	const struct fold *fold = &self->fold;
+
+	if (fold->max_bytes == fold->min_bytes || !*fold->module)
+		return false;
+	if (self->allocates)
+		return fold->callers >= NAME_CALLERS;
+	return fold->callers >= (*fold->function ? FORM_CALLERS : CALL_CALLERS) && has_sizes(fold) &&
+	       self->through * THROUGH_OF >= fold->callers * THROUGH;
+}
+
+/* A call without a name beside a wrapper without a name: git's do_xmalloc has three callers, and its xmalloc, the next function, dozens. */
+static bool is_beside_wrapper(const struct finder *self, const struct function *one)
+{
+	if (!one->fold.address || one->around || !one->fold.callers || !has_sizes(&one->fold))
+		return false;
+	for (u64 i = 0; i < self->functions.count; i++) {
+		const struct function *other = &self->functions.data[i];
+		u64 a = one->fold.address, b = other->fold.address;
+
+		if (other->folded && other->fold.why == FOLD_FORM && b && (a < b ? b - a : a - b) < NEAR_BYTES &&
+		    strcmp(other->fold.module, one->fold.module) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool judge(struct finder *self)
+{
+	bool more = false;
+
+	for (u64 i = 0; i < self->functions.count; i++) {
+		struct function *one = &self->functions.data[i];
+
+		if (one->folded || !is_wrapper(one))
+			continue;
+		one->fold.why = one->allocates ? FOLD_NAME : FOLD_FORM;
+		more = one->folded = true;
+	}
+	for (u64 i = 0; i < self->functions.count; i++) {
+		struct function *one = &self->functions.data[i];
+
+		if (one->folded || !is_beside_wrapper(self, one))
+			continue;
+		one->fold.why = FOLD_NEAR;
+		more = one->folded = true;
+	}
+	return more;
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const struct fold *x = a, *y = b;
+
+	if (x->allocations != y->allocations)
+		return x->allocations > y->allocations ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return strcmp(x->function, y->function);
+}
+
+/* A function that nobody called has no caller to be a part of. */
+static bool keep(const struct finder *self, struct folds *folds)
+{
+	for (u64 i = 0; i < self->functions.count; i++) {
+		const struct fold *fold = &self->functions.data[i].fold;
+
+		if (self->functions.data[i].folded && fold->callers &&
+		    (!vec_push(&folds->rows, *fold) || !map_put(&folds->functions, key_of_fold(fold), 1)))
+			return false;
+	}
+	if (folds->rows.count)
+		qsort(folds->rows.data, folds->rows.count, sizeof *folds->rows.data, most_first);
+	return true;
+}
+
+int folds_find(struct folds *self, const struct stack_source *source, const struct wrappers *asked, struct err *err)
+{
+	struct stack_source whole = *source;
+	struct finder finder = {.source = &whole, .asked = asked};
+	bool done;
+
+	if (!source->symbols || !source->symbols->count)
+		return 0; /* nothing has a name */
+	if (whole.model->whole) { /* a part has its places where the whole has them */
+		whole.model = whole.model->whole;
+		whole.found = NULL;
+	}
+	finder.frames = calloc(whole.model->contexts.frames.count + 1, sizeof *finder.frames);
+	done = finder.frames && vec_push(&finder.names, 0) && tally(&finder);
+	for (u32 i = 0; i < ROUNDS && done && judge(&finder); i++)
+		done = tally(&finder);
+	done = done && keep(&finder, self);
+	vec_release(&finder.functions);
+	vec_release(&finder.pairs);
+	vec_release(&finder.names);
+	map_release(&finder.by_name);
+	map_release(&finder.by_pair);
+	free(finder.frames);
+	return done ? 0 : err_set(err, ERR_MEMORY, "out of memory for wrappers");
+}
+
+void folds_release(struct folds *self)
+{
+	vec_release(&self->rows);
+	map_release(&self->functions);
+}
+
+int folds_include(struct folds *self, const struct folds *other, struct err *err)
+{
+	for (u64 i = 0; other && i < other->rows.count; i++) {
+		const struct fold *fold = &other->rows.data[i];
+
+		if (folds_hold(self, fold->module, fold->function, fold->address))
+			continue;
+		if (!vec_push(&self->rows, *fold) || !map_put(&self->functions, key_of_fold(fold), 1))
+			return err_set(err, ERR_MEMORY, "out of memory for wrappers");
+	}
+	return 0;
+}
+
+/* ---- as a list ---- */
+
+enum { AT_FUNCTION, AT_MODULE, AT_WHY, AT_CALLERS, AT_POINTS, AT_ALLOCATIONS, AT_BYTES, AT_MIN, AT_MAX, COLUMNS };
+
+static const struct result_column columns[COLUMNS] = {
+	[AT_FUNCTION] = COLUMN("function", "function", VALUE_TEXT, "shown as part of its callers"),
+	[AT_MODULE] = COLUMN("module", "module", VALUE_PATH, "file that contains it"),
+	[AT_WHY] = COLUMN("why", "why", VALUE_TEXT,
+			  "asked: named with --wrapper; name: a known name; callers: many functions allocate through "
+			  "it, in many sizes; beside: it has no name and is next to such a wrapper"),
+	[AT_CALLERS] = COLUMN("callers", "callers", VALUE_COUNT, "functions that call it to allocate"),
+	[AT_POINTS] = COLUMN("points", "points", VALUE_COUNT, "allocation points through it"),
+	[AT_ALLOCATIONS] = COLUMN("allocations", "allocations", VALUE_COUNT, "allocations through it"),
+	[AT_BYTES] = COLUMN("bytes", "bytes", VALUE_BYTES, "bytes requested through it"),
+	[AT_MIN] = COLUMN("min_mean_bytes", "smallest", VALUE_BYTES, "smallest mean size of its points"),
+	[AT_MAX] = COLUMN("max_mean_bytes", "largest", VALUE_BYTES, "largest mean size of its points"),
+};
+
+static void put_name(struct strbuf *out, const struct fold *fold)
+{
+	if (*fold->function)
+		strbuf_add(out, fold->function);
+	else
+		strbuf_addf(out, "%s+0x%" PRIx64, file_name(fold->module), fold->address);
+}
+
+static const char *name_of(const struct fold *fold, struct result *result)
+{
+	struct strbuf text = {0};
+	const char *name;
+
+	put_name(&text, fold);
+	name = result_copy(result, strbuf_text(&text));
+	strbuf_release(&text);
+	return name;
+}
+
+static struct result *list(const struct folds *self, const struct model *model)
+{
+	static const char *const whys[] = {[FOLD_ASKED] = "asked", [FOLD_NAME] = "name", [FOLD_FORM] = "callers", [FOLD_NEAR] = "beside"};
+	struct result *table = result_new(RESULT_TABLE, "folded", "Wrappers shown as part of their callers");
+
+	if (!table)
+		return NULL;
+	table->hidden_in_text = true;
+	result_set_columns(table, columns, COLUMNS);
+	for (u64 i = 0; i < self->rows.count; i++) {
+		const struct fold *fold = &self->rows.data[i];
+		struct value *row = result_add_row(table);
+
+		if (!row)
+			break;
+		row[AT_FUNCTION] = value_text(name_of(fold, table));
+		row[AT_MODULE] = value_text(result_copy(table, fold->module));
+		row[AT_WHY] = value_text(whys[fold->why]);
+		row[AT_CALLERS] = value_number(fold->callers);
+		row[AT_POINTS] = value_number(fold->points);
+		row[AT_ALLOCATIONS] = value_number(model_count(model, fold->allocations));
+		row[AT_BYTES] = value_number(fold->bytes);
+		row[AT_MIN] = value_number(fold->min_bytes);
+		row[AT_MAX] = value_number(fold->max_bytes);
+	}
+	return table;
+}
+
+static void put_why(struct strbuf *out, const struct fold *fold)
+{
+	put_name(out, fold);
+	if (fold->why == FOLD_ASKED)
+		strbuf_add(out, " (named by --wrapper)");
+	else if (fold->why == FOLD_NAME)
+		strbuf_add(out, " (known name)");
+	else if (fold->why == FOLD_NEAR)
+		strbuf_add(out, " (next to another)");
+	else
+		strbuf_addf(out, " (%u %s allocate %s to %s through it)", fold->callers, *fold->function ? "functions" : "places",
+			    units_bytes(fold->min_bytes).text, units_bytes(fold->max_bytes).text);
+}
+
+void folds_add(const struct folds *self, const struct model *model, struct result *result)
+{
+	struct strbuf text = {0};
+	u64 count = self ? self->rows.count : 0, shown = count > SHOWN ? SHOWN : count;
+
+	if (!count)
+		return;
+	for (u64 i = 0; i < shown; i++) {
+		strbuf_add(&text, i == 0 ? "" : i + 1 == count ? " and " : ", ");
+		put_why(&text, &self->rows.data[i]);
+	}
+	if (count > shown)
+		strbuf_addf(&text, " and %s more", units_count(count - shown).text);
+	result_add_caveat(result, "shown as part of %s: %s; --no-fold shows %s", count == 1 ? "its callers" : "their callers",
+			  strbuf_text(&text), count == 1 ? "it" : "them");
+	strbuf_release(&text);
+	result_add_part(result, list(self, model));
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ * Groups chunks by a key.
+ * Host. Reads the model, never changes it. */
+#include "study/analysis/places/group.h"
+
+static struct group_row *row_at(struct group_table *self, u64 key)
+{
+	u64 *index = map_at(&self->by_key, key);
+
+	if (!index)
+		return NULL;
+	if (*index == 0) { /* new: values are index + 1 */
+		if (!vec_push(&self->rows, (struct group_row){.key = key}))
+			return NULL;
+		*index = self->rows.count;
+	}
+	return &self->rows.data[*index - 1];
+}
+
+static bool is_kept(enum chunk_end end) { return end == CHUNK_KEPT || end == CHUNK_LIVE; }
+
+static void row_add(struct group_row *row, const struct group_query *query,
+		    const struct group_chunk *chunk)
+{
+	u64 size = chunk->page->size[chunk->at], units, bytes;
+
+	model_weigh(chunk->model, size, &units, &bytes);
+	row->chunks += units;
+	row->bytes += bytes;
+	if (size > row->max_size)
+		row->max_size = size;
+	if (is_kept((enum chunk_end)chunk->page->end[chunk->at])) {
+		row->kept_chunks += units;
+		row->kept_bytes += bytes;
+	}
+	if (query->value) {
+		u64 value = query->value(chunk, query->self);
+
+		row->value_sum += value;
+		if (value > row->value_max)
+			row->value_max = value;
+	}
+}
+
+int group_chunks(const struct model *model, const struct group_query *query,
+		 struct group_table *table, struct err *err)
+{
+	struct group_chunk chunk = {.model = model};
+	struct group_row *row = NULL;
+
+	for (chunk.chunk = 0; chunk.chunk < model->chunks.count; chunk.chunk++) {
+		u64 key;
+
+		model_pass(model, chunk.chunk);
+		chunk.page = chunk_at(&model->chunks, chunk.chunk);
+		chunk.at = (u32)(chunk.chunk % CHUNK_PAGE);
+		if (!chunk.page) {
+			chunk.chunk += CHUNK_PAGE - 1 - chunk.at;
+			continue;
+		}
+		if (chunk.page->end[chunk.at] == CHUNK_ABSENT ||
+		    (query->keep && !query->keep(&chunk, query->self)))
+			continue;
+		key = query->key(&chunk, query->self);
+		/* Neighbours often share a key: ask the map only when it changes. */
+		if (!row || row->key != key)
+			row = row_at(table, key);
+		if (!row)
+			return err_set(err, ERR_MEMORY, "out of memory for groups");
+		row_add(row, query, &chunk);
+	}
+	return 0;
+}
+
+const struct group_row *group_find(const struct group_table *self, u64 key)
+{
+	const u64 *index = map_find(&self->by_key, key);
+
+	return index && *index ? &self->rows.data[*index - 1] : NULL;
+}
+
+static int order(u64 a, u64 b) { return a < b ? -1 : a > b; }
+
+int group_order_key(const void *a, const void *b)
+{
+	const struct group_row *x = a, *y = b;
+
+	return order(x->key, y->key);
+}
+
+int group_order_bytes(const void *a, const void *b)
+{
+	const struct group_row *x = a, *y = b;
+
+	return x->bytes != y->bytes ? order(y->bytes, x->bytes) : group_order_key(a, b);
+}
+
+int group_order_chunks(const void *a, const void *b)
+{
+	const struct group_row *x = a, *y = b;
+
+	return x->chunks != y->chunks ? order(y->chunks, x->chunks) : group_order_key(a, b);
+}
+
+void group_sort(struct group_table *self, int (*compare)(const void *, const void *))
+{
+	if (self->rows.count)
+		qsort(self->rows.data, self->rows.count, sizeof *self->rows.data, compare);
+	map_clear(&self->by_key);
+}
+
+void group_table_release(struct group_table *self)
+{
+	vec_release(&self->rows);
+	map_release(&self->by_key);
+}
+
+static u64 freed(const struct group_chunk *chunk, bool in_bytes)
+{
+	u8 end = chunk->page->end[chunk->at];
+	u64 units, bytes;
+
+	if (end != CHUNK_FREED && end != CHUNK_IMPLIED)
+		return 0;
+	model_weigh(chunk->model, chunk->page->size[chunk->at], &units, &bytes);
+	return in_bytes ? bytes : units;
+}
+
+u64 group_freed_units(const struct group_chunk *chunk, const void *self)
+{
+	(void)self;
+	return freed(chunk, false);
+}
+
+u64 group_freed_bytes(const struct group_chunk *chunk, const void *self)
+{
+	(void)self;
+	return freed(chunk, true);
+}
+
+u64 group_by_point(const struct group_chunk *chunk, const void *self)
+{
+	(void)self;
+	return model_point_of(chunk->model, chunk->page->alloc_context[chunk->at]).index;
+}
+
+u64 group_by_size_class(const struct group_chunk *chunk, const void *self)
+{
+	u64 size = chunk->page->size[chunk->at];
+
+	(void)self;
+	return size ? (u64)1 << (63 - __builtin_clzll(size)) : 0;
+}
+
+u64 group_by_thread(const struct group_chunk *chunk, const void *self)
+{
+	(void)self;
+	return chunk->page->alloc_thread[chunk->at];
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * The group-by kernel: one pass over the chunk columns, one row per key, with the sums and
+ * maxima that analyses ask for.
+ *
+ *	struct group_query query = { .key = group_by_point, .keep = only_kept };
+ *	struct group_table table = { 0 };
+ *	if (group_chunks(model, &query, &table, err) < 0) ...
+ *	group_sort(&table, group_order_bytes);
+ *	group_table_release(&table);
+ */
+#ifndef STUDY_ANALYSIS_PLACES_GROUP_H
+#define STUDY_ANALYSIS_PLACES_GROUP_H
+
+#include "host/base/map.h"
+#include "study/model/model.h"
+
+/* Where a chunk's columns are: page->size[at] and so on. */
+struct group_chunk {
+	const struct model *model;
+	const struct chunk_page *page;
+	u32 at;
+	u64 chunk;
+};
+
+struct group_query {
+	u64 (*key)(const struct group_chunk *chunk, const void *self);
+	bool (*keep)(const struct group_chunk *chunk, const void *self); /* NULL = all */
+	u64 (*value)(const struct group_chunk *chunk, const void *self); /* NULL = 0 */
+	const void *self;
+};
+
+struct group_row { /* counts in units of the model */
+	u64 key;
+	u64 chunks, bytes;
+	u64 max_size; /* of one chunk */
+	u64 kept_chunks, kept_bytes;
+	u64 value_sum, value_max;
+};
+
+struct group_table { /* all zero = empty and ready */
+	VEC(struct group_row) rows;
+	struct map by_key; /* key → index of its row */
+};
+
+/* Adds the chunks to the table. Chunks whose allocation is not known are passed over. */
+int group_chunks(const struct model *model, const struct group_query *query,
+		 struct group_table *table, struct err *err);
+
+/* The row of a key, or NULL. */
+const struct group_row *group_find(const struct group_table *self, u64 key);
+
+/* Orders rows; group_find does not work any more. Ties are ordered by key. */
+void group_sort(struct group_table *self, int (*compare)(const void *, const void *));
+int group_order_key(const void *a, const void *b);
+int group_order_bytes(const void *a, const void *b);  /* largest first */
+int group_order_chunks(const void *a, const void *b); /* most first */
+
+void group_table_release(struct group_table *self);
+
+/* Ready-made keys. */
+u64 group_by_point(const struct group_chunk *chunk, const void *self);
+u64 group_by_size_class(const struct group_chunk *chunk,
+			const void *self); /* 0, 1, 2, 4, 8 …: lowest size */
+u64 group_by_thread(const struct group_chunk *chunk, const void *self);
+/* Values: chunks and bytes that were freed, as many as the chunk stands for; 0 if it was not. */
+u64 group_freed_units(const struct group_chunk *chunk, const void *self);
+u64 group_freed_bytes(const struct group_chunk *chunk, const void *self);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ * Takes the resident memory of a moment apart.
+ * Host. Which pages were resident is in the trace, which blocks were live is found from the chunks: parts are
+ * counted, not estimated, as far as docs/METHODS.md says. */
+#include "study/analysis/resident/resident.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE = 4096, GLIBC_HEAD = 8, GLIBC_LEAST = 32, GLIBC_STEP = 16, GLIBC_MAPPED_LEAST = 128 << 10 };
+
+/* A trace may claim any address space; and the recorder reserves much of it. */
+static const u64 PAGES_MAX = 1ull << 30, NO_BITS = UINT64_MAX;
+
+struct accounting {
+	const struct model *model;
+	const struct model_memory *memory;
+	const struct stream_resident *rows;
+	u64 *first_bit;         /* by row: of its first page in `used` */
+	u8 *used;               /* by page, a bit: a live block lies on it */
+	u8 *has_blocks;         /* by row: one lies or lay in its mapping */
+	u64 *requested, *slack; /* by row */
+	bool glibc;
+};
+
+/* The row that ends after the address; count if there is none. */
+static u64 row_from(const struct accounting *self, u64 address)
+{
+	u64 low = 0, high = self->memory->count;
+
+	while (low < high) {
+		u64 middle = (low + high) / 2;
+
+		if (self->rows[middle].start + self->rows[middle].bytes <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The part of a row's bytes that is resident. */
+static u64 scaled(const struct stream_resident *row, u64 bytes)
+{
+	return row->resident_bytes == row->bytes
+		       ? bytes
+		       : (u64)((double)bytes * (double)row->resident_bytes / (double)row->bytes);
+}
+
+static void mark_used(struct accounting *self, u64 number, u64 from, u64 to)
+{
+	u64 first = (from - self->rows[number].start) / PAGE;
+	u64 last = (to - 1 - self->rows[number].start) / PAGE;
+
+	if (self->first_bit[number] == NO_BITS)
+		return;
+	for (u64 i = self->first_bit[number] + first; i <= self->first_bit[number] + last;) {
+		if (i % 8 == 0 && i + 7 <= self->first_bit[number] + last) { /* areas may be terabytes */
+			self->used[i / 8] = 0xff;
+			i += 8;
+			continue;
+		}
+		self->used[i / 8] |= (u8)(1u << i % 8);
+		i++;
+	}
+}
+
+/* What of [start, end) is resident goes to `sums`, and its pages are used. */
+static u64 add_range(struct accounting *self, u64 start, u64 end, u64 *sums)
+{
+	u64 found = 0;
+
+	for (u64 i = row_from(self, start); i < self->memory->count && self->rows[i].start < end;
+	     i++) {
+		const struct stream_resident *row = &self->rows[i];
+		u64 from = start > row->start ? start : row->start;
+		u64 to = end < row->start + row->bytes ? end : row->start + row->bytes;
+
+		if (to <= from)
+			continue;
+		sums[i] += scaled(row, to - from);
+		found += scaled(row, to - from);
+		mark_used(self, i, from, to);
+	}
+	return found;
+}
+
+/* glibc puts 8 bytes before a block and rounds up to 16; no chunk of its is below 32. */
+static u64 glibc_bytes(u64 size)
+{
+	u64 bytes = (size + GLIBC_HEAD + GLIBC_STEP - 1) & ~(u64)(GLIBC_STEP - 1);
+
+	return bytes < GLIBC_LEAST ? GLIBC_LEAST : bytes;
+}
+
+static void add_block(struct accounting *self, u64 address, u64 size, u64 *absent)
+{
+	*absent += size - add_range(self, address, address + size, self->requested);
+	if (!self->glibc || size > UINT32_MAX)
+		return;
+	add_range(self, address - GLIBC_HEAD, address, self->slack);
+	add_range(self, address + size, address - GLIBC_HEAD + glibc_bytes(size), self->slack);
+}
+
+/* glibc maps large blocks one by one and unmaps them when they are freed; the kernel joins them with what else is mapped beside them. */
+static bool is_mapped_alone(const struct accounting *self, u64 address, u64 size)
+{
+	return self->glibc && size >= GLIBC_MAPPED_LEAST && address % PAGE == 2 * GLIBC_HEAD;
+}
+
+/* A mapping in which a block lies, or lay, is the allocator's; its rows are marked later. */
+static void note_mapping(struct accounting *self, u64 address, u64 size)
+{
+	u64 number = row_from(self, address);
+
+	if (is_mapped_alone(self, address, size))
+		return;
+	if (number < self->memory->count && self->rows[number].start <= address)
+		self->has_blocks[number] = 1;
+}
+
+static bool is_module(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash ? slash + 1 : path, name, strlen(name)) == 0;
+}
+
+/* Whether an allocator that is linked into the program was recorded. */
+static bool has_own_malloc(const struct model *model)
+{
+	for (u64 i = 0; i < model->notes.count; i++)
+		if (strcmp(model->notes.data[i].key, "custom_allocators") == 0 &&
+		    strstr(model->notes.data[i].value, "entry malloc recorded"))
+			return true;
+	return false;
+}
+
+/* Which allocator it is can be told where it is a library, or was recorded at its entries. */
+static bool uses_glibc(const struct model *model)
+{
+	static const char *const others[] = {"libjemalloc", "libtcmalloc", "libmimalloc",
+					     "libgc.so"};
+	const struct modmap *modules = &model->contexts.modules;
+
+	if (model->image.access || has_own_malloc(model))
+		return false;
+	for (u32 i = 0; i < modules->module_count; i++)
+		for (u32 k = 0; k < sizeof others / sizeof *others; k++)
+			if (modules->modules[i].told &&
+			    is_module(modules->modules[i].path, others[k]))
+				return false;
+	return true;
+}
+
+static bool is_live_at(const struct chunk_page *page, u64 at, u64 ticks)
+{
+	return page->alloc_ticks[at] <= ticks &&
+	       (!page->free_ticks[at] || page->free_ticks[at] > ticks);
+}
+
+static u64 add_blocks(struct accounting *self)
+{
+	const struct chunk_table *chunks = &self->model->chunks;
+	u64 ticks = self->memory->ticks, absent = 0;
+
+	for (u64 chunk = 0; chunk < chunks->count; chunk++) {
+		const struct chunk_page *page = chunk_at(chunks, chunk);
+		u64 at = chunk % CHUNK_PAGE;
+
+		model_pass(self->model, chunk);
+		if (!page || page->end[at] == CHUNK_ABSENT || page->alloc_ticks[at] > ticks)
+			continue;
+		note_mapping(self, page->address[at], page->size[at]);
+		if (is_live_at(page, at, ticks) &&
+		    page->address[at] + page->size[at] >= page->address[at])
+			add_block(self, page->address[at], page->size[at], &absent);
+	}
+	return absent;
+}
+
+/* ---- what is what ---- */
+
+static enum resident_part part_of(const struct accounting *self, u64 number)
+{
+	const struct stream_resident *row = &self->rows[number];
+
+	switch (row->kind) {
+	case MEMORY_BREAK:
+		return PART_CACHED;
+	case MEMORY_FILE:
+		return PART_FILES;
+	case MEMORY_MODULE:
+		return PART_CODE;
+	case MEMORY_STACK:
+		return PART_STACKS;
+	case MEMORY_RECORDER:
+		return PART_RECORDER;
+	default:
+		break;
+	}
+	if (self->has_blocks[number])
+		return PART_CACHED;
+	return row->kind == MEMORY_GUARDED ? PART_STACKS : PART_MAPPINGS;
+}
+
+/* Blocks in one row of a mapping make all its rows the allocator's. */
+static void spread(struct accounting *self)
+{
+	u64 first = 0;
+
+	for (u64 i = 0; i < self->memory->count; i++) {
+		if (!self->rows[i].goes_on)
+			first = i;
+		self->has_blocks[first] |= self->has_blocks[i];
+	}
+	for (u64 i = 1; i < self->memory->count; i++)
+		if (self->rows[i].goes_on)
+			self->has_blocks[i] = self->has_blocks[i - 1];
+}
+
+static u64 bits_set(const u8 *bits, u64 first, u64 count)
+{
+	u64 set = 0, end = first + count;
+
+	for (; first < end && first % 64; first++)
+		set += bits[first / 8] >> first % 8 & 1;
+	for (; end - first >= 64; first += 64) {
+		u64 word;
+
+		memcpy(&word, bits + first / 8, sizeof word);
+		set += (u64)__builtin_popcountll(word);
+	}
+	for (; first < end; first++)
+		set += bits[first / 8] >> first % 8 & 1;
+	return set;
+}
+
+static u64 used_bytes(const struct accounting *self, u64 number)
+{
+	const struct stream_resident *row = &self->rows[number];
+	u64 pages;
+
+	if (self->first_bit[number] == NO_BITS)
+		return self->requested[number] ? row->resident_bytes : 0;
+	pages = bits_set(self->used, self->first_bit[number], row->bytes / PAGE);
+	return pages * PAGE < row->resident_bytes ? pages * PAGE : row->resident_bytes;
+}
+
+/* Blocks of an allocator that lives in a module's data, or in the recorder's heap, are blocks all the same. */
+static void add_row(struct accounting *self, u64 number, struct resident_account *account)
+{
+	const struct stream_resident *row = &self->rows[number];
+	enum resident_part part = part_of(self, number);
+	u64 requested = self->requested[number], slack = self->slack[number];
+	u64 resident = row->resident_bytes, used = used_bytes(self, number);
+
+	if (requested > resident)
+		requested = resident;
+	account->bytes[PART_REQUESTED] += requested;
+	if (part != PART_CACHED) {
+		slack = part != PART_MAPPINGS ? 0 : slack < resident - requested ? slack : resident - requested;
+		account->bytes[PART_SLACK] += slack;
+		account->bytes[part] += resident - requested - slack;
+		return;
+	}
+	if (used < requested)
+		used = requested;
+	if (slack > used - requested)
+		slack = used - requested;
+	account->bytes[PART_SLACK] += slack;
+	account->bytes[PART_FRAGMENTATION] += used - requested - slack;
+	account->bytes[PART_CACHED] += resident - used;
+}
+
+static bool prepare(struct accounting *self)
+{
+	u64 count = self->memory->count, bits = 0;
+
+	self->first_bit = calloc(count + 1, sizeof *self->first_bit);
+	self->has_blocks = calloc(count + 1, 1);
+	self->requested = calloc(count + 1, sizeof *self->requested);
+	self->slack = calloc(count + 1, sizeof *self->slack);
+	for (u64 i = 0; i < count && self->first_bit; i++) {
+		const struct stream_resident *row = &self->rows[i];
+
+		self->first_bit[i] = NO_BITS;
+		if (row->resident_bytes != row->bytes || row->bytes / PAGE >= PAGES_MAX - bits)
+			continue;
+		self->first_bit[i] = bits;
+		bits += row->bytes / PAGE + 1;
+	}
+	self->used = calloc(bits / 8 + 1, 1);
+	return self->first_bit && self->has_blocks && self->requested && self->slack && self->used;
+}
+
+int resident_account(const struct model *model, const struct model_memory *memory,
+		     struct resident_account *account, struct err *err)
+{
+	struct accounting self = {.model = model,
+				  .memory = memory,
+				  .rows = memory->count ? model->residents.data + memory->first : NULL,
+				  .glibc = uses_glibc(model)};
+	bool ready = prepare(&self);
+
+	*account = (struct resident_account){0};
+	if (ready) {
+		account->absent_bytes = add_blocks(&self);
+		spread(&self);
+		for (u64 i = 0; i < memory->count; i++)
+			add_row(&self, i, account);
+		for (u32 i = 0; i < PARTS; i++)
+			account->sum_bytes += account->bytes[i];
+	}
+	free(self.first_bit);
+	free(self.used);
+	free(self.has_blocks);
+	free(self.requested);
+	free(self.slack);
+	return ready ? 0 : err_set(err, ERR_MEMORY, "out of memory for the resident memory");
+}
+
+const struct model_memory *resident_most(const struct model *model)
+{
+	const struct model_memory *most = NULL;
+
+	for (u64 i = 0; i < model->memory.count; i++)
+		if (!most || model->memory.data[i].rss_bytes > most->rss_bytes)
+			most = &model->memory.data[i];
+	return most;
+}
+
+const struct model_memory *resident_last(const struct model *model)
+{
+	const struct model_memory *last =
+		model->memory.count ? &model->memory.data[model->memory.count - 1] : NULL;
+
+	return last && last->moment == MEMORY_END ? last : NULL;
+}
+
+u64 resident_peak_bytes(const struct model *model)
+{
+	u64 most = 0;
+
+	for (u64 i = 0; i < model->usage.count; i++)
+		if (model->usage.data[i].rss_bytes > most)
+			most = model->usage.data[i].rss_bytes;
+	for (u64 i = 0; i < model->memory.count; i++) {
+		const struct model_memory *memory = &model->memory.data[i];
+		u64 bytes = memory->high_bytes > memory->rss_bytes ? memory->high_bytes : memory->rss_bytes;
+
+		if (bytes > most)
+			most = bytes;
+	}
+	return most;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ * Resident memory over time; see resident_series.h.
+ * Host. Estimates nothing: between two points nothing is known. */
+#include "study/analysis/resident/resident_series.h"
+
+#include <stdlib.h>
+
+static const u64 LASTING_NS_MIN = 100000000;
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory for the resident memory");
+}
+
+/* ---- points ---- */
+
+static u64 recorder_bytes(const struct model *model, const struct model_memory *memory)
+{
+	u64 bytes = 0;
+
+	for (u64 i = 0; i < memory->count; i++) {
+		const struct stream_resident *row = &model->residents.data[memory->first + i];
+
+		bytes += row->kind == MEMORY_RECORDER ? row->resident_bytes : 0;
+	}
+	return bytes;
+}
+
+static int by_ticks(const void *a, const void *b)
+{
+	const struct resident_point *x = a, *y = b;
+
+	return x->ticks < y->ticks ? -1 : x->ticks > y->ticks;
+}
+
+static bool add_points(struct resident_series *self, const struct model *model)
+{
+	for (u64 i = 0; i < model->usage.count; i++) {
+		const struct stream_usage *usage = &model->usage.data[i];
+
+		if (!vec_push(&self->points, (struct resident_point){usage->ticks, usage->rss_bytes, 0, 0}))
+			return false;
+	}
+	for (u64 i = 0; i < model->memory.count; i++) {
+		const struct model_memory *memory = &model->memory.data[i];
+
+		if (!vec_push(&self->points,
+			      (struct resident_point){memory->ticks, memory->rss_bytes, recorder_bytes(model, memory), 0}))
+			return false;
+	}
+	if (self->points.count)
+		qsort(self->points.data, self->points.count, sizeof *self->points.data, by_ticks);
+	return true;
+}
+
+/* A look knows the recorder's share; it hardly changes, so that it stands for samples until the next look, and
+ * the first one for what was before it. */
+static void spread_recorder(struct resident_series *self)
+{
+	u64 share = 0;
+
+	for (u64 i = 0; i < self->points.count && !share; i++)
+		share = self->points.data[i].recorder_bytes;
+	for (u64 i = 0; i < self->points.count; i++) {
+		struct resident_point *point = &self->points.data[i];
+
+		if (point->recorder_bytes)
+			share = point->recorder_bytes;
+		point->recorder_bytes = share < point->rss_bytes ? share : point->rss_bytes;
+	}
+}
+
+/* The first point that is not before the ticks. */
+static u64 point_from(const struct resident_series *self, u64 ticks)
+{
+	u64 low = 0, high = self->points.count;
+
+	while (low < high) {
+		u64 middle = (low + high) / 2;
+
+		if (self->points.data[middle].ticks < ticks)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool add_live(struct resident_series *self, const struct model *model)
+{
+	u64 *steps = calloc(self->points.count + 1, sizeof *steps), live = 0; /* sizes may be anything: sums wrap */
+
+	for (u64 chunk = 0; steps && self->points.count && chunk < model->chunks.count; chunk++) {
+		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
+		u64 at = chunk % CHUNK_PAGE, units, bytes, first, last;
+
+		model_pass(model, chunk);
+		if (!page || page->end[at] == CHUNK_ABSENT)
+			continue;
+		first = point_from(self, page->alloc_ticks[at]);
+		last = page->free_ticks[at] ? point_from(self, page->free_ticks[at]) : self->points.count;
+		if (last <= first)
+			continue;
+		model_weigh(model, page->size[at], &units, &bytes);
+		steps[first] += bytes;
+		steps[last] -= bytes;
+	}
+	if (!steps)
+		return false;
+	for (u64 i = 0; i < self->points.count; i++) {
+		live += steps[i];
+		self->points.data[i].live_bytes = live;
+	}
+	free(steps);
+	return true;
+}
+
+static void find_peak(struct resident_series *self, const struct model *model)
+{
+	for (u64 i = 0; i < self->points.count; i++)
+		if (self->points.data[i].rss_bytes > self->seen_bytes) {
+			self->seen_bytes = self->points.data[i].rss_bytes;
+			self->seen_ticks = self->points.data[i].ticks;
+		}
+	self->peak_bytes = resident_peak_bytes(model);
+}
+
+int resident_series_make(struct resident_series *self, const struct model *model, struct err *err)
+{
+	if (!add_points(self, model) || !add_live(self, model))
+		return no_memory(err);
+	spread_recorder(self);
+	find_peak(self, model);
+	return 0;
+}
+
+void resident_series_release(struct resident_series *self) { vec_release(&self->points); }
+
+const struct resident_point *resident_series_at(const struct resident_series *self, u64 ticks)
+{
+	u64 next = ticks == UINT64_MAX ? self->points.count : point_from(self, ticks + 1);
+
+	return next ? &self->points.data[next - 1] : NULL;
+}
+
+/* ---- gaps ---- */
+
+u64 resident_lasting_ns(const struct model *model)
+{
+	u64 part = model_duration_ns(model) / 10;
+
+	return part > LASTING_NS_MIN ? part : LASTING_NS_MIN;
+}
+
+static u64 gap_of(const struct resident_series *self, u64 number)
+{
+	return resident_point_gap(&self->points.data[number]);
+}
+
+static u64 ns_of(const struct model *model, const struct resident_series *self, u64 number)
+{
+	return tick_clock_ns(&model->clock, self->points.data[number].ticks);
+}
+
+/* Of all stretches of points that last at least so long, the one whose smallest gap is largest: the point with
+ * that gap, or the number of points. `queue` holds the points of the stretch that may be the smallest of it or of
+ * a later one, by rising gap. */
+static u64 find_widest(const struct model *model, const struct resident_series *self, u64 least_ns, u64 *queue)
+{
+	u64 widest = self->points.count, head = 0, tail = 0, first = 0;
+
+	for (u64 last = 0; last < self->points.count; last++) {
+		u64 end_ns = ns_of(model, self, last);
+
+		while (tail > head && gap_of(self, queue[tail - 1]) >= gap_of(self, last))
+			tail--;
+		queue[tail++] = last;
+		/* The shortest stretch that ends here and is long enough. */
+		while (first < last && end_ns - ns_of(model, self, first + 1) >= least_ns)
+			first++;
+		while (queue[head] < first)
+			head++;
+		if (end_ns - ns_of(model, self, first) >= least_ns && last > first &&
+		    (widest == self->points.count || gap_of(self, queue[head]) > gap_of(self, widest)))
+			widest = queue[head];
+	}
+	return widest;
+}
+
+/* The look of that time with the widest gap. */
+static const struct model_memory *look_within(const struct model *model, const struct resident_series *self,
+					      u64 from_ticks, u64 to_ticks)
+{
+	const struct model_memory *found = NULL;
+	u64 most = 0;
+
+	for (u64 i = 0; i < model->memory.count; i++) {
+		const struct model_memory *memory = &model->memory.data[i];
+		const struct resident_point *point;
+
+		if (memory->ticks < from_ticks || memory->ticks > to_ticks)
+			continue;
+		point = resident_series_at(self, memory->ticks);
+		if (!found || resident_point_gap(point) > most) {
+			most = resident_point_gap(point);
+			found = memory;
+		}
+	}
+	return found;
+}
+
+int resident_gap_find(struct resident_gap *self, const struct model *model,
+		      const struct resident_series *series, u64 least_ns, struct err *err)
+{
+	u64 *queue = malloc((series->points.count + 1) * sizeof *queue);
+	u64 at, first, last, floor;
+
+	*self = (struct resident_gap){0};
+	if (!queue)
+		return no_memory(err);
+	at = find_widest(model, series, least_ns, queue);
+	free(queue);
+	if (at == series->points.count || !gap_of(series, at))
+		return 0;
+	floor = gap_of(series, at) - gap_of(series, at) / 10;
+	for (first = at; first && gap_of(series, first - 1) >= floor;)
+		first--;
+	for (last = at; last + 1 < series->points.count && gap_of(series, last + 1) >= floor;)
+		last++;
+	for (u64 i = first; i <= last; i++)
+		at = gap_of(series, i) < gap_of(series, at) ? i : at;
+	self->bytes = gap_of(series, at);
+	self->from_ns = ns_of(model, series, first);
+	self->to_ns = ns_of(model, series, last);
+	self->to_end = last + 1 == series->points.count;
+	self->at_ns = ns_of(model, series, at);
+	self->rss_bytes = series->points.data[at].rss_bytes;
+	self->recorder_bytes = series->points.data[at].recorder_bytes;
+	self->live_bytes = series->points.data[at].live_bytes;
+	self->memory = look_within(model, series, series->points.data[first].ticks, series->points.data[last].ticks);
+	return self->memory ? resident_account(model, self->memory, &self->account, err) : 0;
+}
+
+u64 resident_cause_bytes(const struct resident_account *account, enum resident_cause cause)
+{
+	switch (cause) {
+	case CAUSE_ALLOCATOR:
+		return account->bytes[PART_SLACK] + account->bytes[PART_FRAGMENTATION] + account->bytes[PART_CACHED];
+	case CAUSE_MAPPINGS:
+		return account->bytes[PART_MAPPINGS] + account->bytes[PART_FILES];
+	case CAUSE_CODE:
+		return account->bytes[PART_CODE] + account->bytes[PART_STACKS];
+	case CAUSES:
+		break;
+	}
+	return 0;
+}

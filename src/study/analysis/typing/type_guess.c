@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT
+ * Guesses: types whose size fits, first of all those that the line of the call names.
+ * Host. Sources and debug info may be gone or changed by now: what does not fit is not believed. */
+#include "study/analysis/typing/type_guess.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "host/symbols/types/source.h"
+
+enum {
+	LINE_MAX_BYTES = 4096,
+	CANDIDATES_SHOWN = 5,
+	LINES = 3, /* a call may begin some lines before its type */
+	SOURCE_MAX = 64 << 20,  /* bytes of a file */
+	SOURCES_MAX = 256 << 20, /* bytes of all that are kept in memory */
+	EXCEPTION_HEAD = 128, /* bytes before what is thrown, with both C++ libraries on machines with 64 bits */
+};
+
+struct hint {
+	u64 place;
+	const char *name; /* in the cascade's names */
+	u32 column, wanted_column;
+	bool pointer, is_new, is_thrown;
+};
+
+struct guesses {
+	struct type_cascade *types;
+	VEC(struct hint) hints; /* by place */
+	VEC(u64) sizes;
+	VEC(u64) open; /* places without an answer: point << 32 | place */
+	VEC(const char *) bases; /* last components of the hints' names, sorted */
+};
+
+/* ---- lines of source ---- */
+
+static char *read_file(const char *path, u64 *size)
+{
+	FILE *file = fopen(path, "re");
+	char *text = NULL;
+	long bytes;
+
+	if (!file)
+		return NULL;
+	if (fseek(file, 0, SEEK_END) == 0 && (bytes = ftell(file)) > 0 && bytes < SOURCE_MAX) {
+		rewind(file);
+		text = calloc(1, (size_t)bytes + 1);
+		if (text && fread(text, 1, (size_t)bytes, file) != (size_t)bytes)
+			text[0] = 0;
+		*size = (u64)bytes;
+	}
+	fclose(file);
+	return text;
+}
+
+/* Points come in any order of their files, so that these are kept until all were asked. */
+static const char *read_source(struct type_cascade *self, const char *path)
+{
+	u64 *known = map_at(&self->sources, hash_text(HASH_START, path)), size = 0;
+	char *text;
+
+	if (!known || *known)
+		return known && *known != 1 ? (const char *)(uintptr_t)*known : NULL;
+	*known = 1; /* cannot be had */
+	if (self->source_bytes > SOURCES_MAX)
+		return NULL;
+	text = read_file(path, &size);
+	if (!text)
+		return NULL;
+	self->source_bytes += size;
+	*known = (u64)(uintptr_t)text;
+	return text;
+}
+
+void type_forget_sources(struct type_cascade *self)
+{
+	for (u64 at = 0, key, text; map_next(&self->sources, &at, &key, &text);)
+		if (text > 1)
+			free((void *)(uintptr_t)text);
+	map_release(&self->sources);
+	self->source_bytes = 0;
+}
+
+/* Some lines from the one of that number on, as one. */
+static bool line_of(const char *text, u32 line, char *out)
+{
+	u32 used = 0;
+
+	for (u32 i = 1; i < line; i++) {
+		text = strchr(text, '\n');
+		if (!text)
+			return false;
+		text++;
+	}
+	for (u32 lines = 0; lines < LINES && *text && used < LINE_MAX_BYTES - 1; text++) {
+		bool end = *text == '\n';
+
+		out[used++] = end ? ' ' : *text;
+		lines += end;
+		if (end && (used < 2 || out[used - 2] == ';' || out[used - 2] == '}'))
+			break;
+	}
+	out[used] = 0;
+	return used;
+}
+
+/* ---- hints ---- */
+
+static bool is_systems(const char *file)
+{
+	return !*file || (strncmp(file, "/usr/", 5) == 0 && strncmp(file, "/usr/src/", 9) != 0);
+}
+
+/* The innermost frame of code that is not the system's. */
+static const struct symbol_frame *own_frame(struct type_cascade *types)
+{
+	for (u64 i = 0; i < types->stack.count || type_stack_more(types); i++)
+		if (types->stack.data[i].line && !is_systems(types->stack.data[i].file))
+			return &types->stack.data[i];
+	return NULL;
+}
+
+/* The name in its innermost scope, without arguments: debug info is searched for that. */
+static bool add_base(struct guesses *self, const char *name)
+{
+	struct name_parts parts;
+	struct span base = span_of(name);
+
+	if (name_parse(name, &parts))
+		base = parts.parts[parts.count - 1].name;
+	return vec_push(&self->bases,
+			names_keep_bytes(&self->types->names, base.text, base.bytes));
+}
+
+/* Types that the line of the stack's own frame names, in `line`; NULL if there are none. */
+static const struct symbol_frame *find_types(struct type_cascade *types, char *line,
+					     struct source_types *found)
+{
+	const struct symbol_frame *frame = own_frame(types);
+	const char *text = frame ? read_source(types, frame->file) : NULL;
+
+	if (!text || !line_of(text, frame->line, line))
+		return NULL;
+	source_types_find(line, found);
+	return found->count ? frame : NULL;
+}
+
+bool type_has_hints(struct type_cascade *self)
+{
+	struct source_types found;
+	char line[LINE_MAX_BYTES];
+
+	return find_types(self, line, &found) != NULL;
+}
+
+/* Whether the stack that was read allocates for a throw. */
+static bool is_exception(const struct type_cascade *types)
+{
+	for (u64 i = 0; i < types->stack.count && i < 4; i++)
+		if (strcmp(types->stack.data[i].function, "__cxa_allocate_exception") == 0)
+			return true;
+	return false;
+}
+
+static bool add_hints(struct guesses *self, u64 place)
+{
+	struct type_cascade *types = self->types;
+	struct source_types found;
+	char line[LINE_MAX_BYTES];
+	const struct symbol_frame *frame = find_types(types, line, &found);
+
+	for (u32 i = 0; frame && i < found.count; i++) {
+		struct hint hint = {.place = place,
+				    .name = names_keep_bytes(&types->names, found.rows[i].name.text,
+							     found.rows[i].name.bytes),
+				    .column = found.rows[i].column,
+				    .wanted_column = frame->column,
+				    .pointer = found.rows[i].pointer,
+				    .is_new = found.rows[i].is_new,
+				    .is_thrown = found.rows[i].is_thrown};
+
+		if (hint.is_thrown != is_exception(types))
+			continue;
+		if (!vec_push(&self->hints, hint) || !add_base(self, hint.name))
+			return false;
+	}
+	return true;
+}
+
+/* ---- sizes ---- */
+
+static int compare_u64(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int read_sizes(struct guesses *self, struct err *err)
+{
+	struct type_cascade *types = self->types;
+	struct typesizes_query query = {.kept = &types->kept, .debug_path = types->query.debug_path};
+
+	if (self->sizes.count)
+		qsort(self->sizes.data, self->sizes.count, sizeof *self->sizes.data, compare_u64);
+	if (self->bases.count)
+		qsort(self->bases.data, self->bases.count, sizeof *self->bases.data, compare_texts);
+	query.modules = types->modules.rows.data;
+	query.module_count = (u32)types->modules.rows.count;
+	query.own_modules = types->modules.own;
+	query.sizes = self->sizes.data;
+	query.size_count = self->sizes.count;
+	query.names = self->bases.data;
+	query.name_count = self->bases.count;
+	return typesizes_read(&types->sizes, &query, err);
+}
+
+static int keep_sizes(struct type_cascade *types, struct err *err)
+{
+	struct strbuf text = {0};
+	bool good = true;
+
+	for (u64 i = 0; i < types->sizes.count && good; i++) {
+		const char *name;
+
+		strbuf_clear(&text);
+		type_add_readable(&text, span_of(types->sizes.data[i].name));
+		name = names_keep(&types->names, strbuf_text(&text));
+		good = map_put(&types->size_by_name, (u64)(uintptr_t)name, types->sizes.data[i].size);
+	}
+	strbuf_release(&text);
+	return good ? 0 : err_set(err, ERR_MEMORY, "out of memory for types");
+}
+
+u64 type_size(const struct type_cascade *self, const char *name)
+{
+	const u64 *size = map_find(&self->size_by_name, (u64)(uintptr_t)name);
+	size_t bytes = strlen(name);
+
+	if (size)
+		return *size;
+	return bytes && name[bytes - 1] == '*' ? 8 : source_scalar_size(name);
+}
+
+/* Whether a type of the debug info is what a hint names: "ns::Foo" for "Foo". */
+static bool is_named(const char *type, const char *name)
+{
+	size_t bytes = strlen(type), wanted = strlen(name);
+	const char *end = type + bytes - wanted;
+
+	return bytes >= wanted && strcmp(end, name) == 0 &&
+	       (end == type || (end - type > 1 && end[-1] == ':'));
+}
+
+/* Whether a template of the C++ library, whose arguments debug info is read without ("std::vector<…>"), is the
+ * one that a hint names with its arguments. */
+static bool is_template_of(const struct sized_type *type, const char *name)
+{
+	size_t bytes = strcspn(name, "<");
+
+	return type->rank == TYPE_STANDARD && name[bytes] && strncmp(type->name, name, bytes) == 0 &&
+	       type->name[bytes] == '<';
+}
+
+/* Bytes of the named type that fit a chunk best; *name becomes its full name. 0 = none fits. */
+static u64 fitting_size(const struct guesses *self, const struct hint *hint, u64 chunk,
+			const char **name)
+{
+	const struct typesizes *sizes = &self->types->sizes;
+	u64 size = hint->pointer ? 8 : source_scalar_size(hint->name), best = 0;
+
+	if (size)
+		return chunk && chunk % size == 0 ? size : 0;
+	for (u64 i = 0; i < sizes->count; i++) {
+		const struct sized_type *type = &sizes->data[i];
+		bool fits = type->size && chunk >= type->size;
+
+		/* Sizes of a template differ: only one that is that of the chunk tells anything. */
+		if (type->size == chunk && hint->is_new && is_template_of(type, hint->name))
+			return chunk;
+		if (!fits || !is_named(type->name, hint->name))
+			continue;
+		/* the array of a class with a destructor has a cookie before it */
+		if (chunk % type->size == 0 || (hint->is_new && chunk % type->size == 8) ||
+		    !hint->is_new) {
+			best = type->size;
+			*name = type->name;
+			if (chunk == best)
+				break;
+		}
+	}
+	return best;
+}
+
+/* ---- choice ---- */
+
+static u32 distance(const struct hint *hint)
+{
+	if (!hint->wanted_column)
+		return 0;
+	return hint->column > hint->wanted_column ? hint->column - hint->wanted_column
+						  : hint->wanted_column - hint->column;
+}
+
+static const char *readable(struct type_cascade *types, const char *type, const char *behind)
+{
+	struct strbuf text = {0};
+	const char *kept;
+
+	type_add_readable(&text, span_of(type));
+	strbuf_add(&text, behind);
+	kept = names_keep(&types->names, strbuf_text(&text));
+	strbuf_release(&text);
+	return kept;
+}
+
+/* Classes that the line may name. */
+struct thrown_classes {
+	const char *name; /* of the last that fits */
+	u64 fitting, others;
+};
+
+/* There are none if debug info has none: g++ writes nothing of a class that is only thrown, and the C++ library's are in its own. */
+static struct thrown_classes thrown_classes(const struct guesses *self, const struct hint *hint, u64 object)
+{
+	const struct typesizes *sizes = &self->types->sizes;
+	struct thrown_classes found = {.name = hint->name};
+	const char *standard;
+	u64 size;
+
+	for (u64 i = 0; i < sizes->count; i++) {
+		if (!is_named(sizes->data[i].name, hint->name))
+			continue;
+		found.others += sizes->data[i].size != object;
+		found.fitting += sizes->data[i].size == object;
+		found.name = sizes->data[i].size == object ? sizes->data[i].name : found.name;
+	}
+	standard = found.fitting + found.others ? NULL : source_standard_exception(hint->name, &size);
+	if (!standard)
+		return found;
+	return (struct thrown_classes){standard, size == object, size != object};
+}
+
+/* One object behind its header. That a class of this name is thrown there, and of just this size, is no guess. */
+static void take_thrown(struct guesses *self, const struct hint *hint)
+{
+	struct type_place *place = &self->types->places.data[hint->place];
+	u64 object = place->size - EXCEPTION_HEAD;
+	struct thrown_classes found = thrown_classes(self, hint, object);
+
+	if (place->size <= EXCEPTION_HEAD || (found.others && !found.fitting))
+		return;
+	place->answer = (struct type_answer){.name = readable(self->types, found.name, ""),
+					     .size = object,
+					     .count = 1,
+					     .origin = ORIGIN_SIZE,
+					     .confidence = found.fitting == 1 ? TYPE_LIKELY : TYPE_GUESS};
+}
+
+static void take_hint(struct guesses *self, u64 from, u64 end)
+{
+	struct type_place *place = &self->types->places.data[self->hints.data[from].place];
+	const struct hint *best = NULL;
+	const char *best_name = NULL;
+	u64 best_size = 0;
+
+	for (u64 i = from; i < end; i++) {
+		const struct hint *hint = &self->hints.data[i];
+		const char *name = hint->name;
+		u64 size = fitting_size(self, hint, place->size, &name);
+
+		if (!size || (best && distance(hint) >= distance(best)))
+			continue;
+		best = hint;
+		best_name = name;
+		best_size = size;
+	}
+	if (!best)
+		return;
+	place->answer = (struct type_answer){.name = readable(self->types, best_name,
+							       best->pointer ? "*" : ""),
+					     .size = best_size,
+					     .count = place->size / best_size,
+					     .origin = ORIGIN_SIZE,
+					     .confidence = TYPE_GUESS};
+}
+
+/* What the C++ library has for its own use ("std::_Rb_tree<…>") is a part of what people allocate. */
+static bool is_inside(const struct sized_type *type)
+{
+	return type->rank == TYPE_STANDARD && (strstr(type->name, "::_") || strncmp(type->name, "__", 2) == 0);
+}
+
+/* Types of one size that are somebody's, not the system's: how many, their names with commas between (the first few),
+ * and the first one. A typedef beside structures is one of them by another name, most likely. */
+static u32 list_size(struct type_cascade *types, u64 size, struct strbuf *names, const char **first)
+{
+	const struct typesizes *sizes = &types->sizes;
+	bool own = false;
+	u32 count = 0;
+
+	for (u64 at = typesizes_first(sizes, size); at < sizes->count && sizes->data[at].size == size; at++) {
+		const struct sized_type *type = &sizes->data[at];
+		const char *name;
+
+		if (type->rank == TYPE_RESERVED || is_inside(type) || (type->rank == TYPE_TYPEDEF && own))
+			continue;
+		own |= type->rank == TYPE_OWN;
+		name = readable(types, type->name, "");
+		if (count == 0)
+			*first = name;
+		if (count < CANDIDATES_SHOWN)
+			strbuf_addf(names, "%s%s", count ? ", " : "", name);
+		count++;
+	}
+	if (count > CANDIDATES_SHOWN)
+		strbuf_addf(names, " and %u more", count - CANDIDATES_SHOWN);
+	return count;
+}
+
+/* The only type of that size. Of several nobody knows which: they are named, and the type is unknown. */
+static void take_size(struct type_cascade *types, struct type_place *place)
+{
+	struct strbuf names = {0};
+	const char *first = NULL;
+	u32 count = place->size ? list_size(types, place->size, &names, &first) : 0;
+
+	if (count > 1)
+		place->answer.candidates = names_keep(&types->names, strbuf_text(&names));
+	strbuf_release(&names);
+	if (count != 1)
+		return;
+	place->answer = (struct type_answer){.name = first,
+					     .size = place->size,
+					     .count = 1,
+					     .origin = ORIGIN_SIZE,
+					     .confidence = TYPE_GUESS};
+}
+
+static bool is_open(const struct type_place *place) { return !place->answer.confidence; }
+
+/* Places of one point after each other: they have one stack. */
+static bool ask_open(struct guesses *self)
+{
+	struct type_cascade *types = self->types;
+	u64 before = UINT64_MAX;
+
+	if (self->open.count)
+		qsort(self->open.data, self->open.count, sizeof *self->open.data, compare_u64);
+	for (u64 i = 0; i < self->open.count; i++) {
+		u64 point = self->open.data[i] >> 32;
+
+		if (point != before)
+			type_read_stack(types, types->query.source->model->points.data[point].frame);
+		before = point;
+		if (!add_hints(self, self->open.data[i] & UINT32_MAX))
+			return false;
+	}
+	return true;
+}
+
+static bool ask(struct guesses *self)
+{
+	struct type_cascade *types = self->types;
+
+	for (u64 i = 0; i < types->told.count; i++)
+		if (types->told.data[i] && !add_base(self, types->told.data[i]))
+			return false;
+	for (u64 i = 0; i < types->places.count; i++) {
+		const struct type_place *place = &types->places.data[i];
+
+		if (!is_open(place)) {
+			if (!add_base(self, place->answer.name))
+				return false;
+		} else if (!vec_push(&self->sizes, place->size) ||
+			   (place->point != TYPE_ANY_POINT &&
+			    !vec_push(&self->open, (u64)place->point << 32 | i))) {
+			return false;
+		}
+	}
+	return ask_open(self);
+}
+
+static void choose(struct guesses *self)
+{
+	struct type_cascade *types = self->types;
+
+	for (u64 i = 0, end; i < self->hints.count; i = end) {
+		for (end = i; end < self->hints.count &&
+			      self->hints.data[end].place == self->hints.data[i].place;)
+			end++;
+		if (!self->hints.data[i].is_thrown)
+			take_hint(self, i, end);
+		else if (end == i + 1) /* of several nobody knows which */
+			take_thrown(self, &self->hints.data[i]);
+	}
+	for (u64 i = 0; i < types->places.count; i++)
+		if (is_open(&types->places.data[i]))
+			take_size(types, &types->places.data[i]);
+}
+
+int type_guess(struct type_cascade *types, struct err *err)
+{
+	struct guesses self = {.types = types};
+	int status = 0;
+
+	if (!ask(&self))
+		status = err_set(err, ERR_MEMORY, "out of memory for types");
+	if (status == 0 && (self.sizes.count || self.bases.count))
+		status = read_sizes(&self, err);
+	if (status == 0)
+		status = keep_sizes(types, err);
+	if (status == 0)
+		choose(&self);
+	vec_release(&self.hints);
+	vec_release(&self.sizes);
+	vec_release(&self.open);
+	vec_release(&self.bases);
+	return status;
+}

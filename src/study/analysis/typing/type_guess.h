@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * The last source of the cascade of types: what debug info says of a size. */
+#ifndef STUDY_ANALYSIS_TYPING_TYPE_GUESS_H
+#define STUDY_ANALYSIS_TYPING_TYPE_GUESS_H
+
+#include "study/analysis/typing/types.h"
+
+/* Puts the names of all frames of a stack into self->stack, innermost first. */
+void type_read_stack(struct type_cascade *self, struct frame_id frame);
+
+/* Reads one more frame of the stack that is looked at; false if there is none. */
+bool type_stack_more(struct type_cascade *self);
+
+/* Whether the source line of the stack that was read last names a type. */
+bool type_has_hints(struct type_cascade *self);
+void type_forget_sources(struct type_cascade *self);
+
+/* Gives the places that have no answer a type of their size, if there is one: first of all one that the
+ * line of the call names. What a line throws, and fits, is more than a guess. */
+int type_guess(struct type_cascade *self, struct err *err);
+
+#endif

@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: MIT
+ * The cascade of types.
+ * Host. What depends only on the stack and the size is found once for each of these. */
+#include "study/analysis/typing/types.h"
+
+#include <string.h>
+
+#include "study/analysis/typing/type_guess.h"
+#include "host/symbols/types/frame.h"
+
+enum {
+	SAMPLE_MIN = 4,    /* objects of one class, and no other, that make the class of a point likely */
+	STACK_MAX = 96,    /* frames that are looked at; what allocates for others is near */
+	OBJECT_MAX = 1024, /* bytes of objects whose size is not known; beyond are arenas, mostly */
+	SMALL_SIZES = 1 << 16, /* of these a table is faster than a map */
+};
+
+const char *type_origin_name(u8 origin)
+{
+	static const char *const names[TYPE_ORIGINS] = {
+		[ORIGIN_NONE] = "unknown", [ORIGIN_DECLARED] = "declared", [ORIGIN_VTABLE] = "vtable",
+		[ORIGIN_FRAME] = "frame",  [ORIGIN_INDEX] = "index",       [ORIGIN_DWARF] = "dwarf",
+		[ORIGIN_SIZE] = "size",
+	};
+
+	return origin < TYPE_ORIGINS ? names[origin] : names[ORIGIN_NONE];
+}
+
+const char *type_confidence_name(u8 confidence)
+{
+	static const char *const names[] = {"unknown", "guess", "likely", "exact"};
+
+	return names[confidence <= TYPE_EXACT ? confidence : 0];
+}
+
+/* ---- one source after the other ---- */
+
+static const char *keep_readable(struct type_cascade *self, const char *type)
+{
+	struct strbuf text = {0};
+	const char *kept;
+
+	type_add_readable(&text, span_of(type));
+	kept = names_keep(&self->names, strbuf_text(&text));
+	self->failed |= text.failed || (text.count && !*kept);
+	strbuf_release(&text);
+	return kept;
+}
+
+/* Takes an answer over if it is better than the one there: earlier sources win unless they guess. */
+static void consider(struct type_answer *best, const struct type_answer *answer)
+{
+	if (!answer->confidence || (answer->name && !*answer->name))
+		return;
+	if (!best->confidence || (best->confidence == TYPE_GUESS && answer->confidence > TYPE_GUESS))
+		*best = *answer;
+}
+
+static struct type_answer ask_index(struct type_cascade *self, u64 size)
+{
+	static const u8 confidences[] = {[TYPE_INDEX_EXACT] = TYPE_EXACT,
+					 [TYPE_INDEX_LIKELY] = TYPE_LIKELY,
+					 [TYPE_INDEX_GUESS] = TYPE_GUESS};
+	struct type_index_query query = {.frames = self->stack.data,
+					 .frame_count = (u32)self->stack.count,
+					 .size_bytes = size};
+	struct type_index_answer found;
+
+	if (!type_index_find_stack(self->index, &query, &found))
+		return (struct type_answer){0};
+	return (struct type_answer){.name = keep_readable(self, found.type),
+				    .count = found.size ? size / found.size : 0,
+				    .size = found.size,
+				    .origin = ORIGIN_INDEX,
+				    .confidence = confidences[found.confidence]};
+}
+
+/* ---- stacks ---- */
+
+/* Where functions of the C library are, and those of the recorder that stand before them. */
+static bool is_c_library(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-", 5) == 0 ||
+	       strncmp(name, "libheapwise", 11) == 0;
+}
+
+/* Most questions are answered by the first frames: the others are read when somebody looks at them. */
+static void stack_begin(struct type_cascade *self, struct frame_id id)
+{
+	vec_clear(&self->stack);
+	self->c_frames = 0;
+	self->stack_next = id.index;
+	self->stack_in_c = true;
+}
+
+bool type_stack_more(struct type_cascade *self)
+{
+	const struct stack_source *source = self->query.source;
+	struct frame_id id = {self->stack_next};
+	struct stack_names names;
+
+	if (!id.index || self->stack.count >= STACK_MAX)
+		return false;
+	names = stack_names(source, id);
+	for (u32 i = 0; i < names.count; i++)
+		self->failed |= !vec_push(&self->stack, names.frames[i]);
+	if (!names.count)
+		self->failed |= !vec_push(&self->stack,
+					  (struct symbol_frame){.function = "", .file = ""});
+	self->stack_in_c = self->stack_in_c && is_c_library(names.module);
+	if (self->stack_in_c)
+		self->c_frames = self->stack.count;
+	self->stack_next = context_table_frame(&source->model->contexts, id)->parent;
+	return !self->failed;
+}
+
+void type_read_stack(struct type_cascade *self, struct frame_id id)
+{
+	stack_begin(self, id);
+	while (type_stack_more(self))
+		;
+}
+
+static struct type_answer ask_frames(struct type_cascade *self)
+{
+	struct type_answer answer = {0};
+	struct frame_search search = {0};
+
+	for (u64 i = 0; i < self->stack.count || type_stack_more(self); i++) {
+		search.c_library = i < self->c_frames;
+		if (!frame_search_step(&search, &self->stack.data[i]))
+			break;
+	}
+	if (search.found)
+		answer = (struct type_answer){
+			.name = names_keep(&self->names, strbuf_text(&search.type)),
+			.count = search.single,
+			.origin = ORIGIN_FRAME,
+			.confidence = (u8)search.confidence};
+	frame_search_release(&search);
+	return answer;
+}
+
+/* What stands between a new expression and the recorder: an operator new that is the program's own. */
+static bool is_operator_new(const struct type_cascade *self, u32 frame)
+{
+	struct stack_names names = stack_names(self->query.source, (struct frame_id){frame});
+
+	return names.count && strncmp(names.frames[0].function, "operator new", 12) == 0;
+}
+
+/* What the compiler wrote beside the call; the number of elements is told by the size. */
+static struct type_answer ask_dwarf(struct type_cascade *self, u32 point)
+{
+	const struct model *model = self->query.source->model;
+	u32 at = model->points.data[point].frame.index;
+	const struct call_type *call = NULL;
+	const struct frame *frame;
+
+	if (!self->calls.rows.count)
+		return (struct type_answer){0};
+	while (at && is_operator_new(self, at))
+		at = context_table_frame(&model->contexts, (struct frame_id){at})->parent;
+	frame = context_table_frame(&model->contexts, (struct frame_id){at});
+	if (at && frame->identity != NO_MODULE)
+		call = call_types_find(&self->calls, module_list_row(&self->modules, frame->identity),
+				       frame->address);
+	if (!call)
+		return (struct type_answer){0};
+	return (struct type_answer){.name = keep_readable(self, call->type),
+				    .size = call->size,
+				    .origin = ORIGIN_DWARF,
+				    .confidence = TYPE_EXACT};
+}
+
+/* ---- places ---- */
+
+static u64 place_add(struct type_cascade *self, struct type_place place)
+{
+	if (self->places.count < UINT32_MAX - 1 && vec_push(&self->places, place))
+		return self->places.count - 1;
+	self->failed = true;
+	return UINT64_MAX;
+}
+
+/* Looks at the stack of a point once. Most points need no more than that: what a chunk's size has to do with its type is
+ * asked only where the stack does not tell. */
+static enum type_by find_point(struct type_cascade *self, u32 point)
+{
+	struct type_point *known = &self->points.data[point];
+	struct type_answer answer, dwarf;
+	u64 place;
+
+	stack_begin(self, self->query.source->model->points.data[point].frame);
+	answer = known->frames = ask_frames(self);
+	if (answer.confidence <= TYPE_GUESS && self->index)
+		return TYPE_BY_BOTH;
+	if (answer.confidence <= TYPE_GUESS) {
+		dwarf = ask_dwarf(self, point);
+		consider(&answer, &dwarf);
+	}
+	if (!answer.confidence && self->query.guess)
+		return type_has_hints(self) ? TYPE_BY_BOTH : TYPE_BY_SIZE;
+	place = place_add(self, (struct type_place){point, TYPE_ANY_SIZE, answer});
+	known->place = (u32)place;
+	return place == UINT64_MAX ? TYPE_NOT_ASKED : TYPE_BY_POINT;
+}
+
+static enum type_by ask_point(struct type_cascade *self, u32 point)
+{
+	if (unlikely(!self->by.data[point]))
+		self->by.data[point] = (u8)find_point(self, point);
+	return (enum type_by)self->by.data[point];
+}
+
+/* Of a point whose answer depends on the size. */
+static struct type_answer ask_place(struct type_cascade *self, u32 point, u64 size)
+{
+	struct type_answer best = {0}, answer;
+
+	consider(&best, &self->points.data[point].frames);
+	if (self->index) {
+		type_read_stack(self, self->query.source->model->points.data[point].frame);
+		answer = ask_index(self, size);
+		consider(&best, &answer);
+	}
+	if (best.confidence <= TYPE_GUESS) {
+		answer = ask_dwarf(self, point);
+		consider(&best, &answer);
+	}
+	return best;
+}
+
+static u64 place_by_size(struct type_cascade *self, u64 size)
+{
+	u32 *known;
+
+	if (size >= SMALL_SIZES || !vec_extend(&self->by_small_size, SMALL_SIZES))
+		return UINT64_MAX;
+	known = &self->by_small_size.data[size];
+	if (!*known)
+		*known = (u32)place_add(self, (struct type_place){.point = TYPE_ANY_POINT, .size = size}) + 1;
+	return (u64)*known - 1;
+}
+
+/* The place's number, or UINT64_MAX if there is no memory. */
+u64 type_place_of(struct type_cascade *self, u32 point, u64 size)
+{
+	enum type_by by = ask_point(self, point);
+	struct type_place place = {.point = point, .size = size};
+	u64 key, *index;
+
+	if (by == TYPE_BY_POINT)
+		return self->points.data[point].place;
+	if (by == TYPE_BY_SIZE && size < SMALL_SIZES)
+		return place_by_size(self, size);
+	if (by != TYPE_BY_BOTH)
+		place.point = TYPE_ANY_POINT;
+	key = hash_u64(hash_u64((u64)place.point + 1) ^ size);
+	index = map_at(&self->by_place, key);
+	if (index && *index)
+		return *index - 1;
+	if (by == TYPE_BY_BOTH)
+		place.answer = ask_place(self, point, size);
+	if (!index) {
+		self->failed = true;
+		return UINT64_MAX;
+	}
+	*index = place_add(self, place) + 1;
+	return *index - 1;
+}
+
+/* ---- chunks ---- */
+
+static const char *told_name(struct type_cascade *self, u32 type)
+{
+	const struct model *model = self->query.source->model;
+
+	if (type >= model->types.count || !vec_extend(&self->told, model->types.count))
+		return "";
+	if (!self->told.data[type])
+		self->told.data[type] = keep_readable(self, model->types.data[type]);
+	return self->told.data[type];
+}
+
+/* A vtable is that of the first object in the chunk, and this may be an arena's. */
+static u8 vtable_confidence(const struct type_cascade *self, const struct type_answer *answer,
+			    const struct chunk_type *type, u64 size)
+{
+	u64 object = type_size(self, answer->name);
+	bool fits = object ? size == object : size < OBJECT_MAX;
+
+	return fits || type->offset || type->count > 1 ? TYPE_EXACT : TYPE_GUESS;
+}
+
+static bool told_type(struct type_cascade *self, u64 chunk, u64 size, struct type_answer *answer)
+{
+	struct chunk_type type;
+
+	if (!model_chunk_type(self->query.source->model, chunk, &type))
+		return false;
+	*answer = (struct type_answer){.name = told_name(self, type.type),
+				       .count = type.count,
+				       .origin = type.source,
+				       .confidence = TYPE_EXACT};
+	if (type.source == TYPE_VTABLE)
+		answer->confidence = vtable_confidence(self, answer, &type, size);
+	return *answer->name;
+}
+
+/* ---- samples ---- */
+
+static void add_sample(struct type_sample *sample, const struct type_answer *answer, u64 size)
+{
+	if (!sample->chunks) {
+		sample->answer = *answer;
+		sample->size = size;
+	}
+	sample->mixed |= sample->size != size || strcmp(sample->answer.name, answer->name) != 0;
+	sample->chunks++;
+}
+
+/* Only the first objects of a context, and a few of the later ones, are looked into. */
+static void fill_samples(struct type_cascade *self)
+{
+	const struct model *model = self->query.source->model;
+
+	vec_clear(&self->samples);
+	if (!model->type_table.chunks[TYPE_VTABLE - TYPE_DECLARED])
+		return;
+	if (!vec_extend(&self->samples, model->points.count)) {
+		self->failed = true;
+		return;
+	}
+	for (u64 chunk = 0; chunk < model->chunks.count; chunk++) {
+		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
+		u32 at = (u32)(chunk % CHUNK_PAGE);
+		struct type_answer answer;
+
+		if (page && page->end[at] != CHUNK_ABSENT &&
+		    told_type(self, chunk, page->size[at], &answer) && answer.origin == ORIGIN_VTABLE &&
+		    answer.confidence > TYPE_GUESS)
+			add_sample(&self->samples.data[model_point_of(model, page->alloc_context[at]).index],
+				   &answer, page->size[at]);
+	}
+}
+
+/* The class that all of the point's chunks of this size have which were looked into. */
+static struct type_answer ask_sample(const struct type_cascade *self, u32 point, u64 size)
+{
+	const struct type_sample *sample = point < self->samples.count ? &self->samples.data[point] : NULL;
+	struct type_answer answer = {0};
+
+	if (!sample || !sample->chunks || sample->mixed || sample->size != size)
+		return answer;
+	answer = sample->answer;
+	answer.sampled = true;
+	answer.confidence = sample->chunks >= SAMPLE_MIN ? TYPE_LIKELY : TYPE_GUESS;
+	return answer;
+}
+
+/* ---- answers ---- */
+
+struct type_answer type_of_chunk(struct type_cascade *self, u64 chunk)
+{
+	const struct model *model = self->query.source->model;
+	const struct chunk_page *page = chunk_at(&model->chunks, chunk);
+	u32 at = (u32)(chunk % CHUNK_PAGE);
+	struct type_answer answer = {0}, known = {0}, sampled;
+	u32 point;
+	u64 place;
+
+	if (!page || (told_type(self, chunk, page->size[at], &answer) &&
+		      answer.confidence > TYPE_GUESS))
+		return answer;
+	point = model_point_of(model, page->alloc_context[at]).index;
+	place = type_place_of(self, point, page->size[at]);
+	if (place != UINT64_MAX)
+		known = self->places.data[place].answer;
+	if (known.size && !known.count)
+		known.count = page->size[at] / known.size;
+	sampled = ask_sample(self, point, page->size[at]);
+	/* The stack knows the type of all; a class that others have is better than its guesses. */
+	if (known.confidence > TYPE_GUESS)
+		consider(&answer, &known);
+	consider(&answer, &sampled);
+	consider(&answer, &known);
+	if (!answer.confidence)
+		answer.candidates = known.candidates;
+	return answer;
+}
+
+static bool same_type(const struct type_answer *a, const struct type_answer *b)
+{
+	return a->name == b->name || (a->name && b->name && strcmp(a->name, b->name) == 0);
+}
+
+/* Origin TYPE_ORIGINS says that they differ. */
+void type_join(struct type_answer *type, const struct type_answer *answer)
+{
+	if (!answer->confidence || type->origin == TYPE_ORIGINS)
+		return;
+	if (!type->confidence)
+		*type = *answer;
+	else if (!same_type(type, answer))
+		type->origin = TYPE_ORIGINS;
+	else if (answer->confidence < type->confidence)
+		type->confidence = answer->confidence;
+}
+
+void type_settle(struct type_answer *types, u64 count)
+{
+	for (u64 i = 0; i < count; i++)
+		if (types[i].origin == TYPE_ORIGINS)
+			types[i] = (struct type_answer){0};
+}
+
+static bool is_told(const struct model *model)
+{
+	return model->type_table.chunks[0] || model->type_table.chunks[1];
+}
+
+bool type_is_told(const struct type_cascade *self)
+{
+	return is_told(self->query.source->model) || self->samples.count;
+}
+
+/* Without guesses a point's stack tells as much as its chunks do, but for what was told of them. */
+static void ask_points(struct type_cascade *self, struct type_answer *types)
+{
+	const struct model *model = self->query.source->model;
+
+	for (u32 i = 0; i < model->points.count; i++) {
+		if (types[i].confidence)
+			continue;
+		types[i] = ask_point(self, i) == TYPE_BY_POINT
+				   ? self->places.data[self->points.data[i].place].answer
+				   : ask_place(self, i, 0);
+	}
+}
+
+/* Points of which nothing but the stack tells need no look at their chunks. */
+static bool ask_by_chunk(struct type_cascade *self, struct type_answer *types)
+{
+	const struct model *model = self->query.source->model;
+	bool left = false;
+
+	if (is_told(model) || !self->query.guess)
+		return is_told(model);
+	for (u32 i = 0; i < model->points.count; i++) {
+		if (ask_point(self, i) == TYPE_BY_POINT)
+			types[i] = self->places.data[self->points.data[i].place].answer;
+		else
+			left = true;
+	}
+	return left;
+}
+
+void type_of_points(struct type_cascade *self, struct type_answer *types)
+{
+	const struct model *model = self->query.source->model;
+	bool by_chunk = ask_by_chunk(self, types);
+
+	for (u64 chunk = 0; by_chunk && chunk < model->chunks.count; chunk++) {
+		const struct chunk_page *page = chunk_at(&model->chunks, chunk);
+		struct type_answer answer = {0};
+
+		model_pass(model, chunk);
+		if (!page || page->end[chunk % CHUNK_PAGE] == CHUNK_ABSENT)
+			continue;
+		if (self->query.guess)
+			answer = type_of_chunk(self, chunk);
+		else
+			told_type(self, chunk, page->size[chunk % CHUNK_PAGE], &answer);
+		type_join(&types[model_point_of(model, page->alloc_context[chunk % CHUNK_PAGE]).index],
+			  &answer);
+	}
+	if (!self->query.guess)
+		ask_points(self, types);
+	type_settle(types, model->points.count);
+}
+
+const char *stack_type(const struct stack_source *source, struct frame_id frame)
+{
+	const struct model *model = source->model;
+	u32 point = frame.index < model->frame_points.count ? model->frame_points.data[frame.index] : 0;
+
+	return source->types && point && source->types[point - 1].confidence > TYPE_GUESS
+		       ? source->types[point - 1].name
+		       : NULL;
+}
+
+/* ---- life ---- */
+
+static int find_index(struct type_cascade *self, struct err *err)
+{
+	const char *program = self->query.source->model->image.program;
+	struct strbuf path = {0};
+	struct err own = {0};
+
+	if (self->query.index) {
+		self->index = type_index_load(self->query.index, err);
+		return self->index ? 0 : err->code < 0 ? err->code : ERR_INPUT;
+	}
+	if (program && type_index_locate(program, &path))
+		self->index = type_index_load(strbuf_text(&path), &own);
+	strbuf_release(&path);
+	return 0;
+}
+
+/* Sizes of chunks whose stacks do not tell their type, so that it is known which ones are left to guess. */
+static void fill_sizes(struct type_cascade *self)
+{
+	const struct model *model = self->query.source->model;
+	bool told = type_is_told(self);
+
+	for (u64 i = 0; i < model->chunks.pages.count; i++) {
+		const struct chunk_page *page = model->chunks.pages.data[i];
+
+		model_pass(model, i * CHUNK_PAGE);
+		for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
+			u32 point;
+
+			if (page->end[k] == CHUNK_ABSENT)
+				continue;
+			point = model_point_of(model, page->alloc_context[k]).index;
+			if (told)
+				type_of_chunk(self, i * CHUNK_PAGE + k);
+			else if (self->by.data[point] != TYPE_BY_POINT)
+				type_place_of(self, point, page->size[k]);
+		}
+	}
+}
+
+static void fill_places(struct type_cascade *self)
+{
+	bool left = type_is_told(self);
+
+	for (u32 i = 0; i < self->query.source->model->points.count; i++)
+		left |= ask_point(self, i) != TYPE_BY_POINT;
+	if (left)
+		fill_sizes(self);
+}
+
+/* Who names folders with debug files wants those to be read. */
+static void read_kept(struct type_cascade *self)
+{
+	struct err err = {0};
+
+	if (self->query.source->path && !self->query.debug_path)
+		trace_read_debug_types(self->query.source->path, &self->kept, &err);
+}
+
+static int read_calls(struct type_cascade *self, struct err *err)
+{
+	struct call_types_query query = {.modules = self->modules.rows.data,
+					 .module_count = (u32)self->modules.rows.count,
+					 .kept = &self->kept,
+					 .debug_path = self->query.debug_path};
+
+	return call_types_read(&self->calls, &query, err);
+}
+
+int type_cascade_init(struct type_cascade *self, const struct type_query *query, struct err *err)
+{
+	int status;
+
+	self->query = *query;
+	status = find_index(self, err);
+	self->failed |= !module_list_fill(&self->modules, query->source->model);
+	self->failed |= !vec_extend(&self->points, query->source->model->points.count + 1) ||
+			!vec_extend(&self->by, query->source->model->points.count + 1);
+	if (status == 0 && self->failed)
+		status = err_set(err, ERR_MEMORY, "out of memory for types");
+	if (status == 0)
+		fill_samples(self);
+	if (status == 0 && (query->guess || query->calls)) {
+		read_kept(self);
+		status = read_calls(self, err);
+	}
+	if (status == 0 && query->guess) {
+		fill_places(self);
+		status = type_guess(self, err);
+		type_forget_sources(self);
+		fill_samples(self); /* now that sizes of classes are known */
+	}
+	if (status == 0 && self->failed)
+		status = err_set(err, ERR_MEMORY, "out of memory for types");
+	if (status < 0)
+		type_cascade_release(self);
+	return status;
+}
+
+void type_cascade_release(struct type_cascade *self)
+{
+	type_index_free(self->index);
+	names_release(&self->names);
+	vec_release(&self->places);
+	vec_release(&self->by_small_size);
+	vec_release(&self->points);
+	vec_release(&self->by);
+	type_forget_sources(self);
+	vec_release(&self->samples);
+	map_release(&self->by_place);
+	vec_release(&self->told);
+	vec_release(&self->stack);
+	typesizes_release(&self->sizes);
+	call_types_release(&self->calls);
+	map_release(&self->size_by_name);
+	module_list_release(&self->modules);
+	debug_types_release(&self->kept);
+	*self = (struct type_cascade){0};
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT
+ * Weighs a tree of calls and lays it out: what is too narrow to be seen is merged with its
+ * neighbours, what is outside of the window is left out.
+ * Host. */
+#define _GNU_SOURCE
+#include "study/layout/flame.h"
+
+#include <string.h>
+
+#include "study/layout/pattern.h"
+
+void weighed_release(struct weighed *self, struct view_trace *trace)
+{
+	flame_shape_put(trace, self->shape);
+	free(self->points);
+	free(self->self);
+	free(self->total);
+	free(self->severity);
+	free(self->point);
+	free(self->heaviest);
+	free(self->matches);
+	free(self->base);
+}
+
+static bool weighed_room(struct weighed *self, u64 points)
+{
+	u64 nodes = self->shape->nodes.count;
+
+	self->points = calloc(points + 1, sizeof *self->points);
+	self->self = calloc(nodes, sizeof *self->self);
+	self->total = calloc(nodes, sizeof *self->total);
+	self->severity = calloc(nodes, 1);
+	self->point = calloc(nodes, sizeof *self->point);
+	self->heaviest = calloc(nodes, sizeof *self->heaviest);
+	return self->points && self->self && self->total && self->severity && self->point &&
+	       self->heaviest;
+}
+
+static void credit(struct weighed *self, u32 node, u32 point, u8 severity)
+{
+	double weight = self->points[point];
+
+	self->self[node] += weight;
+	if (severity > self->severity[node])
+		self->severity[node] = severity;
+	if (weight > self->heaviest[node]) {
+		self->heaviest[node] = weight;
+		self->point[node] = point;
+	}
+}
+
+static void sum_up(struct weighed *self, const struct view_trace *trace)
+{
+	struct flame_shape *shape = self->shape;
+
+	for (u64 i = 0; i < shape->nodes.count; i++)
+		self->point[i] = FLAME_NO_POINT;
+	for (u32 i = 0; i < trace->model->points.count; i++) {
+		if (!(self->points[i] > 0) || shape->tip[i] == UINT32_MAX)
+			continue;
+		credit(self, shape->tip[i], i, trace->severity ? trace->severity[i] : 0);
+		if (shape->dir == FLAME_PIVOT && shape->above[i] != UINT32_MAX)
+			self->total[shape->above[i]] += self->points[i];
+	}
+	for (u64 i = shape->nodes.count; i-- > 0;) {
+		const struct flame_node *node = &shape->nodes.data[i];
+		bool joins = !(node->flags & FLAME_CALLER) ||
+			     (shape->nodes.data[node->parent].flags & FLAME_CALLER);
+
+		self->total[i] += self->self[i];
+		/* Callers of a pivot hang below it, but their weight is its own already. */
+		if (i && joins)
+			self->total[node->parent] += self->total[i];
+	}
+}
+
+static int find_matches(struct weighed *self, const char *search, struct err *err)
+{
+	const struct mprof_calls *calls = self->shape->calls;
+	struct view_pattern pattern;
+	int status;
+
+	if (!search || !*search)
+		return 0;
+	self->matches = calloc(calls->functions.count + 1, 1);
+	if (!self->matches)
+		return err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+	status = view_pattern_init(&pattern, search, err);
+	for (u64 i = 0; i < calls->functions.count && status == 0; i++)
+		self->matches[i] = view_pattern_matches(&pattern, calls->functions.data[i].name);
+	view_pattern_release(&pattern);
+	return status;
+}
+
+int flame_weigh(struct weighed *self, const struct view_scope *scope,
+		const struct flame_query *query, struct err *err)
+{
+	if (view_scores(scope->trace, err) < 0)
+		return err->code;
+	self->at_ns = query->at_ns;
+	self->shape = flame_shape_get(scope->trace, query, err);
+	if (!self->shape)
+		return err->code;
+	if (!weighed_room(self, scope->trace->model->points.count))
+		return err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+	if (find_matches(self, query->search, err) < 0 ||
+	    view_weigh(scope, query->metric, &self->at_ns, self->points, err) < 0)
+		return err->code;
+	sum_up(self, scope->trace);
+	return 0;
+}
+
+/* ---- boxes ---- */
+
+/* Where the function's own code calls from, as the symbols of one of its frames say. */
+static void place_box(struct flame_box *box, const struct view_trace *trace,
+		      const struct mprof_calls *calls, u32 call)
+{
+	struct frame_id frame = calls->calls.data[call].frame;
+	struct stack_names names = stack_names(&trace->stacks, frame);
+
+	box->module = names.module;
+	box->file = "";
+	for (u32 i = 0; i < names.count; i++)
+		if (strcmp(names.frames[i].function, box->name) == 0) {
+			box->file = names.frames[i].file;
+			box->line = names.frames[i].line;
+			return;
+		}
+}
+
+struct layout {
+	struct flame_view *view;
+	const struct weighed *weighed;
+	const struct view_trace *trace;
+	const struct flame_query *query;
+	double narrowest;  /* part of the root */
+	VEC(u32) children; /* scratch, by weight */
+};
+
+static struct flame_box box_of(const struct layout *self, u32 id, double x0)
+{
+	const struct weighed *weighed = self->weighed;
+	const struct flame_node *node = &weighed->shape->nodes.data[id];
+	struct flame_box box = {.id = id,
+				.parent = node->parent,
+				.depth = node->depth,
+				.flags = node->flags,
+				.severity = FLAME_NO_SEVERITY,
+				.x0 = x0,
+				.x1 = x0 + weighed->total[id] / self->view->root_total,
+				.self = weighed->self[id],
+				.total = weighed->total[id],
+				.base = weighed->base ? weighed->base[id] : 0,
+				.point = weighed->point[id]};
+
+	if (weighed->self[id] > 0) {
+		box.flags |= FLAME_LEAF;
+		if (weighed->severity[id])
+			box.severity = weighed->severity[id];
+	}
+	box.name = box.module = box.file = "";
+	if (!id) {
+		box.name = "all";
+		return box;
+	}
+	box.name = weighed->shape->calls->functions.data[node->function].name;
+	if (weighed->matches && weighed->matches[node->function])
+		box.flags |= FLAME_MATCH;
+	place_box(&box, self->trace, weighed->shape->calls, node->call);
+	return box;
+}
+
+static struct flame_box merged_box(const struct layout *self, const u32 *ids, u64 count, double x0)
+{
+	const struct weighed *weighed = self->weighed;
+	const struct flame_node *first = &weighed->shape->nodes.data[ids[0]];
+	struct flame_box box = {.id = ids[0],
+				.parent = first->parent,
+				.depth = first->depth,
+				.flags = FLAME_MERGED | (first->flags & FLAME_CALLER),
+				.severity = FLAME_NO_SEVERITY,
+				.x0 = x0,
+				.name = "(merged)",
+				.module = "",
+				.file = "",
+				.point = FLAME_NO_POINT,
+				.merged = (u32)count};
+
+	for (u64 i = 0; i < count; i++) {
+		u32 function = weighed->shape->nodes.data[ids[i]].function;
+
+		box.total += weighed->total[ids[i]];
+		box.base += weighed->base ? weighed->base[ids[i]] : 0;
+		if (weighed->matches && weighed->matches[function])
+			box.flags |= FLAME_MATCH;
+	}
+	box.x1 = x0 + box.total / self->view->root_total;
+	return box;
+}
+
+/* Heaviest first, so that what is narrow is together at the right; equals by name. */
+static int by_weight(const void *a, const void *b, void *data)
+{
+	const struct weighed *weighed = data;
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+	const struct mprof_function *functions = weighed->shape->calls->functions.data;
+	int names;
+
+	if (weighed->total[x] != weighed->total[y])
+		return weighed->total[x] > weighed->total[y] ? -1 : 1;
+	names = strcmp(functions[weighed->shape->nodes.data[x].function].name,
+		       functions[weighed->shape->nodes.data[y].function].name);
+	return names ? names : x < y ? -1 : x > y;
+}
+
+/* Of a pivot one side at a time: both begin at the same place. */
+static bool children_find(struct layout *self, u32 id, bool callers)
+{
+	const struct flame_shape *shape = self->weighed->shape;
+
+	vec_clear(&self->children);
+	for (u32 child = shape->nodes.data[id].first_child; child;
+	     child = shape->nodes.data[child].next)
+		if (self->weighed->total[child] > 0 &&
+		    !!(shape->nodes.data[child].flags & FLAME_CALLER) == callers &&
+		    !vec_push(&self->children, child))
+			return false;
+	if (self->children.count)
+		qsort_r(self->children.data, self->children.count, sizeof(u32), by_weight,
+			(void *)self->weighed);
+	return true;
+}
+
+static bool is_seen(const struct layout *self, const struct flame_box *box)
+{
+	return box->x1 > self->query->x0 && box->x0 < self->query->x1 &&
+	       box->x1 - box->x0 >= self->narrowest;
+}
+
+static bool push_children(struct layout *self, u32 id, double x0, bool callers)
+{
+	u64 i = 0;
+
+	if (!children_find(self, id, callers))
+		return false;
+	for (; i < self->children.count; i++) {
+		u32 child = self->children.data[i];
+		double width = self->weighed->total[child] / self->view->root_total;
+		struct flame_box box;
+
+		if (width < self->narrowest)
+			break;
+		if (x0 + width > self->query->x0 && x0 < self->query->x1) {
+			box = box_of(self, child, x0);
+			if (!vec_push(&self->view->boxes, box))
+				return false;
+		}
+		x0 += width;
+	}
+	if (i < self->children.count) {
+		struct flame_box box =
+			merged_box(self, &self->children.data[i], self->children.count - i, x0);
+
+		if (is_seen(self, &box) && !vec_push(&self->view->boxes, box))
+			return false;
+	}
+	return true;
+}
+
+/* Level by level, so that boxes are in order. False without memory. */
+static bool lay_out(struct layout *self)
+{
+	vec_clear(&self->view->boxes);
+	if (!vec_push(&self->view->boxes, box_of(self, self->query->root, 0)))
+		return false;
+	for (u64 i = 0; i < self->view->boxes.count; i++) {
+		struct flame_box box = self->view->boxes.data[i];
+
+		if (box.flags & FLAME_MERGED)
+			continue;
+		if (!push_children(self, box.id, box.x0, false) ||
+		    !push_children(self, box.id, box.x0, true))
+			return false;
+		if (self->view->boxes.count > 4 * FLAME_NODES_MAX)
+			return true; /* too many anyway */
+	}
+	return true;
+}
+
+static void count_all(struct flame_view *view, const struct weighed *weighed, u32 root)
+{
+	const struct flame_shape *shape = weighed->shape;
+	u8 *below = root ? calloc(shape->nodes.count, 1) : NULL;
+
+	for (u32 i = root; i < shape->nodes.count; i++) {
+		if (below && i != root && !below[shape->nodes.data[i].parent])
+			continue;
+		if (below)
+			below[i] = 1;
+		if (!(weighed->total[i] > 0) && i != root)
+			continue;
+		view->nodes_all++;
+		if (shape->nodes.data[i].depth > view->max_depth)
+			view->max_depth = shape->nodes.data[i].depth;
+	}
+	free(below);
+}
+
+static int make_boxes(struct flame_view *self, const struct weighed *weighed,
+		      const struct view_scope *scope, const struct flame_query *query,
+		      struct err *err)
+{
+	struct layout layout = {.view = self,
+				.weighed = weighed,
+				.trace = scope->trace,
+				.query = query,
+				.narrowest = (query->x1 - query->x0) / query->px};
+	bool done = true;
+
+	if (query->root >= weighed->shape->nodes.count)
+		return err_set(err, ERR_USAGE, "there is no frame %u in this flame graph",
+			       query->root);
+	self->at_ns = weighed->at_ns;
+	self->total = weighed->total[0];
+	self->root_total = weighed->total[query->root];
+	count_all(self, weighed, query->root);
+	if (self->root_total > 0)
+		done = lay_out(&layout);
+	while (done && self->boxes.count > FLAME_NODES_MAX) {
+		self->truncated = true;
+		layout.narrowest *= 1.5;
+		done = lay_out(&layout);
+	}
+	vec_release(&layout.children);
+	return done ? 0 : err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+}
+
+int flame_view_make(struct flame_view *self, const struct view_scope *scope,
+		    const struct flame_query *query, struct err *err)
+{
+	struct weighed weighed = {0};
+	int status = flame_weigh(&weighed, scope, query, err);
+
+	if (status == 0 && query->base)
+		status = flame_base_find(self, &weighed, query, err);
+	if (status == 0)
+		status = make_boxes(self, &weighed, scope, query, err);
+	weighed_release(&weighed, scope->trace);
+	return status;
+}
+
+void flame_view_release(struct flame_view *self)
+{
+	vec_release(&self->boxes);
+	vec_release(&self->gone);
+}
+
+/* ---- search ---- */
+
+/* Stacks with a match: those that end at or below a node that matches. */
+static double sum_matching(const struct weighed *weighed, u8 *covered)
+{
+	const struct flame_shape *shape = weighed->shape;
+	double total = 0;
+
+	for (u64 i = 0; i < shape->nodes.count; i++) {
+		const struct flame_node *node = &shape->nodes.data[i];
+
+		covered[i] = i && (covered[node->parent] || weighed->matches[node->function]);
+		if (covered[i] && !(i && covered[node->parent]) && !(node->flags & FLAME_CALLER))
+			total += weighed->total[i];
+	}
+	return total;
+}
+
+static void take_first(struct flame_search *self, const struct weighed *weighed, u32 *ids,
+		       u64 count)
+{
+	qsort_r(ids, count, sizeof *ids, by_weight, (void *)weighed);
+	self->frames = count;
+	for (u64 i = 0; i < count && i < FLAME_FIRST; i++)
+		self->first[self->first_count++] = ids[i];
+}
+
+static int search(struct flame_search *self, const struct weighed *weighed, struct err *err)
+{
+	const struct flame_shape *shape = weighed->shape;
+	u8 *covered = calloc(shape->nodes.count, 1);
+	u32 *ids = calloc(shape->nodes.count, sizeof *ids);
+	u64 count = 0;
+
+	if (!covered || !ids) {
+		free(covered);
+		free(ids);
+		return err_set(err, ERR_MEMORY, "out of memory for the search");
+	}
+	self->whole = weighed->total[0];
+	self->total = sum_matching(weighed, covered);
+	for (u32 i = 1; i < shape->nodes.count; i++)
+		if (weighed->matches[shape->nodes.data[i].function] && weighed->total[i] > 0 &&
+		    !(shape->nodes.data[i].flags & FLAME_SPLIT))
+			ids[count++] = i;
+	take_first(self, weighed, ids, count);
+	free(covered);
+	free(ids);
+	return 0;
+}
+
+int flame_search_make(struct flame_search *self, const struct view_scope *scope,
+		      const struct flame_query *query, struct err *err)
+{
+	struct weighed weighed = {0};
+	int status;
+
+	*self = (struct flame_search){0};
+	if (!query->search || !*query->search)
+		return err_set(err, ERR_USAGE, "parameter 's' is missing: the text to search for");
+	status = flame_weigh(&weighed, scope, query, err);
+	if (status == 0)
+		status = search(self, &weighed, err);
+	weighed_release(&weighed, scope->trace);
+	return status;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ * A flame graph beside that of another trace: boxes are the same if the names on the way to them are.
+ * Host. */
+#include "study/layout/flame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/base/map.h"
+
+struct base {
+	const struct weighed *ours;
+	struct weighed theirs;
+	struct map children; /* node of theirs and name of a callee → node */
+	u32 *our_node;       /* by node of theirs: node of ours; UINT32_MAX = only they have it */
+};
+
+static const char *name_of(const struct weighed *weighed, u32 node)
+{
+	return weighed->shape->calls->functions.data[weighed->shape->nodes.data[node].function]
+		.name;
+}
+
+/* Callers of a pivot are apart from what it calls. */
+static u64 key_of(const struct weighed *weighed, u32 parent, u32 node)
+{
+	u8 side = weighed->shape->nodes.data[node].flags & FLAME_CALLER;
+
+	return hash_u64(hash_text(HASH_START ^ side, name_of(weighed, node)) ^
+			hash_u64(parent + 1));
+}
+
+static u32 node_find(const struct base *self, u32 parent, u32 ours)
+{
+	u64 key = key_of(self->ours, parent, ours);
+
+	for (;; key = hash_u64(key + 1)) {
+		const u64 *found = map_find(&self->children, key);
+		const struct flame_node *node;
+
+		if (!found || !*found)
+			return UINT32_MAX;
+		node = &self->theirs.shape->nodes.data[*found];
+		if (node->parent == parent &&
+		    !((node->flags ^ self->ours->shape->nodes.data[ours].flags) & FLAME_CALLER) &&
+		    strcmp(name_of(&self->theirs, (u32)*found), name_of(self->ours, ours)) == 0)
+			return (u32)*found;
+	}
+}
+
+static bool node_add(struct base *self, u32 node)
+{
+	u64 key = key_of(&self->theirs, self->theirs.shape->nodes.data[node].parent, node);
+
+	for (;; key = hash_u64(key + 1)) {
+		u64 *place = map_at(&self->children, key);
+
+		if (!place)
+			return false;
+		if (*place == 0) {
+			*place = node;
+			return true;
+		}
+	}
+}
+
+/* Parents come before their children, so that one pass finds all. */
+static bool match(struct base *self, double *base)
+{
+	const struct flame_shape *ours = self->ours->shape, *theirs = self->theirs.shape;
+	u32 *their_node = calloc(ours->nodes.count + 1, sizeof *their_node);
+	bool done = their_node != NULL;
+
+	for (u32 i = 1; i < theirs->nodes.count && done; i++) {
+		done = node_add(self, i);
+		self->our_node[i] = UINT32_MAX;
+	}
+	for (u32 i = 0; i < ours->nodes.count && done; i++) {
+		u32 parent = i ? their_node[ours->nodes.data[i].parent] : 0;
+		u32 found = !i ? 0 : parent == UINT32_MAX ? UINT32_MAX : node_find(self, parent, i);
+
+		their_node[i] = found;
+		if (found == UINT32_MAX)
+			continue;
+		base[i] = self->theirs.total[found];
+		if (!(self->ours->total[i] > 0) && i)
+			continue; /* nobody sees it: only they have it */
+		self->our_node[found] = i;
+	}
+	free(their_node);
+	return done;
+}
+
+static int heaviest_first(const void *a, const void *b)
+{
+	const struct flame_gone *x = a, *y = b;
+
+	if (x->base != y->base)
+		return x->base > y->base ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static bool find_gone(struct flame_view *self, const struct base *base)
+{
+	const struct flame_shape *theirs = base->theirs.shape;
+
+	for (u32 i = 1; i < theirs->nodes.count; i++) {
+		u32 parent = base->our_node[theirs->nodes.data[i].parent];
+		struct flame_gone gone = {.parent = parent,
+					  .name = name_of(&base->theirs, i),
+					  .base = base->theirs.total[i]};
+
+		if (base->our_node[i] != UINT32_MAX || parent == UINT32_MAX || !(gone.base > 0))
+			continue;
+		if (!(theirs->nodes.data[i].flags & FLAME_CALLER))
+			self->gone_total += gone.base;
+		if (!vec_push(&self->gone, gone))
+			return false;
+	}
+	if (self->gone.count)
+		qsort(self->gone.data, self->gone.count, sizeof *self->gone.data, heaviest_first);
+	if (self->gone.count > FLAME_GONE_MAX)
+		self->gone.count = FLAME_GONE_MAX;
+	return true;
+}
+
+static int compare(struct flame_view *self, struct base *base, double *totals, struct err *err)
+{
+	base->our_node = calloc(base->theirs.shape->nodes.count + 1, sizeof *base->our_node);
+	self->base_total = base->theirs.total[0];
+	if (base->our_node && match(base, totals) && find_gone(self, base))
+		return 0;
+	return err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+}
+
+int flame_base_find(struct flame_view *self, struct weighed *weighed,
+		    const struct flame_query *query, struct err *err)
+{
+	struct base base = {.ours = weighed};
+	struct err their_err = {0};
+	int status;
+
+	weighed->base = calloc(weighed->shape->nodes.count + 1, sizeof *weighed->base);
+	if (!weighed->base)
+		return err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+	status = flame_weigh(&base.theirs, query->base, query, &their_err);
+	if (status == 0)
+		status = compare(self, &base, weighed->base, err);
+	else if (their_err.code == ERR_USAGE && !view_check(query->base, err))
+		status = 0; /* the base has no such function: nothing of it is there */
+	else
+		*err = their_err;
+	weighed_release(&base.theirs, query->base->trace);
+	map_release(&base.children);
+	free(base.our_node);
+	return status;
+}

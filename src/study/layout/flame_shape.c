@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT
+ * Trees of calls for flame graphs, merged by function.
+ * Host. A tree depends on stacks alone: no metric, selection or moment changes it. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "study/layout/flame.h"
+#include "study/layout/pattern.h"
+
+enum { SHAPES_MAX = 8, DEPTH_MAX = UINT16_MAX - 1 };
+
+struct flame_shapes {
+	pthread_mutex_t lock; /* for the list; held while a shape is made */
+	struct flame_shape *newest;
+};
+
+/* ---- building ---- */
+
+struct builder {
+	struct flame_shape *shape;
+	const struct view_trace *trace;
+	struct map children; /* parent << 32 | function → node */
+	struct map lines;    /* parent << 32 | line → node */
+	u8 *hidden;          /* by function */
+	u32 pivot;           /* function, or UINT32_MAX */
+};
+
+static u32 add_node(struct builder *self, u32 parent, u32 call, u8 flags)
+{
+	struct flame_shape *shape = self->shape;
+	const struct mprof_call *of = &shape->calls->calls.data[call];
+	u64 key = (u64)parent << 32 | of->function.index;
+	u64 *known = map_at(&self->children, key ^ (u64)(flags & FLAME_CALLER) << 26);
+	struct flame_node node = {.parent = parent,
+				  .function = of->function.index,
+				  .call = call,
+				  .depth = (u16)(shape->nodes.data[parent].depth + 1),
+				  .flags = flags};
+
+	if (!known)
+		return UINT32_MAX;
+	if (*known)
+		return (u32)*known;
+	node.next = shape->nodes.data[parent].first_child;
+	if (of->inlined)
+		node.flags |= FLAME_INLINE;
+	for (u32 up = parent; up; up = shape->nodes.data[up].parent)
+		if (shape->nodes.data[up].function == node.function) {
+			node.flags |= FLAME_RECURSION;
+			break;
+		}
+	if (shape->nodes.count >= UINT32_MAX || !vec_push(&shape->nodes, node))
+		return UINT32_MAX;
+	*known = shape->nodes.count - 1;
+	shape->nodes.data[parent].first_child = (u32)*known;
+	return (u32)*known;
+}
+
+/* The node below `parent` for a call, which may be none of its own. */
+static u32 step(struct builder *self, u32 parent, u32 call, u8 flags)
+{
+	struct flame_node *at = &self->shape->nodes.data[parent];
+	u32 function = self->shape->calls->calls.data[call].function.index;
+
+	if (self->hidden && self->hidden[function])
+		return parent;
+	if (self->shape->fold_recursion && at->function == function) {
+		at->flags |= FLAME_RECURSION;
+		return parent;
+	}
+	/* What is deeper than any stack that is recorded is one box. */
+	return at->depth >= DEPTH_MAX ? parent : add_node(self, parent, call, flags);
+}
+
+/* Where in its function a point allocates. 0: nobody knows, or the box is another function's, which it is
+ * counted to because its own is hidden. */
+static u32 line_of(const struct builder *self, u64 point)
+{
+	const struct mprof_calls *calls = self->shape->calls;
+	const struct mprof_call *call = &calls->calls.data[calls->points.data[point].call];
+	const char *name = calls->functions.data[call->function.index].name;
+	struct stack_names names;
+
+	if (self->shape->nodes.data[self->shape->tip[point]].function != call->function.index)
+		return 0;
+	names = stack_names(&self->trace->stacks, call->frame);
+	for (u32 i = 0; i < names.count; i++)
+		if (strcmp(names.frames[i].function, name) == 0)
+			return names.frames[i].line;
+	return 0;
+}
+
+/* The box of a line below that of its function. */
+static u32 line_node(struct builder *self, u64 point, u32 line)
+{
+	struct flame_shape *shape = self->shape;
+	u32 parent = shape->tip[point];
+	u64 *known = map_at(&self->lines, (u64)parent << 32 | line);
+	struct flame_node node = shape->nodes.data[parent];
+
+	if (!known || *known || node.depth >= DEPTH_MAX)
+		return !known ? UINT32_MAX : *known ? (u32)*known : parent;
+	node.next = node.first_child;
+	node.first_child = 0;
+	node.parent = parent;
+	node.call = shape->calls->points.data[point].call;
+	node.depth++;
+	node.flags = FLAME_SPLIT;
+	if (shape->nodes.count >= UINT32_MAX || !vec_push(&shape->nodes, node))
+		return UINT32_MAX;
+	*known = shape->nodes.count - 1;
+	shape->nodes.data[parent].first_child = (u32)*known;
+	return (u32)*known;
+}
+
+/* A function that allocates at several lines has a box for each of them below its own: they may differ as
+ * much as two functions do, and each has a severity. */
+static int split_lines(struct builder *self)
+{
+	struct flame_shape *shape = self->shape;
+	u64 points = shape->calls->points.count, nodes = shape->nodes.count;
+	u32 *lines = calloc(points + 1, sizeof *lines);
+	u32 *first = calloc(nodes, sizeof *first);
+	u8 *several = calloc(nodes, 1);
+	int status = lines && first && several ? 0 : ERR_MEMORY;
+
+	for (u64 i = 0; i < points && status == 0; i++) {
+		u32 tip = shape->tip[i];
+
+		lines[i] = line_of(self, i);
+		if (lines[i] && first[tip] && first[tip] != lines[i])
+			several[tip] = 1;
+		if (!first[tip])
+			first[tip] = lines[i];
+	}
+	for (u64 i = 0; i < points && status == 0; i++)
+		if (lines[i] && several[shape->tip[i]]) {
+			shape->tip[i] = line_node(self, i, lines[i]);
+			status = shape->tip[i] == UINT32_MAX ? ERR_MEMORY : 0;
+		}
+	free(lines);
+	free(first);
+	free(several);
+	return status;
+}
+
+/* Calls come after their callers, so one pass is enough. */
+static int build_down(struct builder *self)
+{
+	const struct mprof_calls *calls = self->shape->calls;
+	u32 *node_of = calloc(calls->calls.count + 1, sizeof *node_of);
+	int status = node_of ? 0 : ERR_MEMORY;
+
+	for (u32 i = 1; i < calls->calls.count && status == 0; i++) {
+		node_of[i] = step(self, node_of[calls->calls.data[i].caller], i, 0);
+		status = node_of[i] == UINT32_MAX ? ERR_MEMORY : 0;
+	}
+	for (u64 i = 0; i < calls->points.count && status == 0; i++)
+		self->shape->tip[i] = node_of[calls->points.data[i].call];
+	free(node_of);
+	return status == 0 ? split_lines(self) : status;
+}
+
+/* From a call to the outermost one, below `node`. */
+static u32 climb(struct builder *self, u32 node, u32 call, u8 flags)
+{
+	const struct mprof_calls *calls = self->shape->calls;
+
+	for (; call && node != UINT32_MAX; call = calls->calls.data[call].caller)
+		node = step(self, node, call, flags);
+	return node;
+}
+
+static int build_up(struct builder *self)
+{
+	const struct mprof_calls *calls = self->shape->calls;
+
+	for (u64 i = 0; i < calls->points.count; i++) {
+		self->shape->tip[i] = climb(self, 0, calls->points.data[i].call, 0);
+		if (self->shape->tip[i] == UINT32_MAX)
+			return ERR_MEMORY;
+	}
+	return 0;
+}
+
+/* Stacks on which the function is: down from its outermost call, and up from there. */
+static int build_pivot(struct builder *self)
+{
+	const struct mprof_calls *calls = self->shape->calls;
+	u64 count = calls->calls.count;
+	u32 *node_of = calloc(count + 1, sizeof *node_of); /* 0: not below the function */
+	u32 *start_of = calloc(count + 1, sizeof *start_of);
+	int status = node_of && start_of ? 0 : ERR_MEMORY;
+
+	for (u32 i = 1; i < count && status == 0; i++) {
+		const struct mprof_call *call = &calls->calls.data[i];
+		bool below = node_of[call->caller] != 0;
+
+		if (!below && call->function.index != self->pivot)
+			continue;
+		start_of[i] = below ? start_of[call->caller] : i;
+		node_of[i] =
+			below ? step(self, node_of[call->caller], i, 0) : add_node(self, 0, i, 0);
+		status = node_of[i] == UINT32_MAX ? ERR_MEMORY : 0;
+	}
+	for (u64 i = 0; i < calls->points.count && status == 0; i++) {
+		u32 call = calls->points.data[i].call, top;
+
+		self->shape->tip[i] = node_of[call] ? node_of[call] : UINT32_MAX;
+		self->shape->above[i] = UINT32_MAX;
+		if (!node_of[call])
+			continue;
+		top = node_of[start_of[call]];
+		self->shape->above[i] =
+			climb(self, top, calls->calls.data[start_of[call]].caller, FLAME_CALLER);
+		status = self->shape->above[i] == UINT32_MAX ? ERR_MEMORY : 0;
+		if (self->shape->above[i] == top)
+			self->shape->above[i] = UINT32_MAX; /* nobody called it */
+	}
+	free(node_of);
+	free(start_of);
+	return status;
+}
+
+/* ---- patterns ---- */
+
+static int find_hidden(struct builder *self, const char *hide, struct err *err)
+{
+	const struct mprof_calls *calls = self->shape->calls;
+	struct view_pattern pattern;
+	int status;
+
+	if (!hide)
+		return 0;
+	self->hidden = calloc(calls->functions.count + 1, 1);
+	if (!self->hidden)
+		return err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+	status = view_pattern_init(&pattern, hide, err);
+	for (u64 i = 0; i < calls->functions.count && status == 0; i++)
+		self->hidden[i] = view_pattern_matches(&pattern, calls->functions.data[i].name);
+	view_pattern_release(&pattern);
+	return status;
+}
+
+static int find_pivot(struct builder *self, const char *name, struct err *err)
+{
+	const struct mprof_calls *calls = self->shape->calls;
+
+	self->pivot = UINT32_MAX;
+	if (self->shape->dir != FLAME_PIVOT)
+		return 0;
+	for (u32 i = 0; i < calls->functions.count; i++)
+		if (strcmp(calls->functions.data[i].name, name) == 0) {
+			self->pivot = i;
+			return 0;
+		}
+	return err_set(err, ERR_USAGE, "unknown function '%.200s'", name);
+}
+
+/* ---- shapes ---- */
+
+static void shape_free(struct flame_shape *self)
+{
+	if (!self)
+		return;
+	vec_release(&self->nodes);
+	free(self->tip);
+	free(self->above);
+	free(self->pivot);
+	free(self->hide);
+	free(self);
+}
+
+static int shape_build(struct flame_shape *self, const struct view_trace *trace,
+		       const struct flame_query *query, struct err *err)
+{
+	struct builder builder = {.shape = self, .trace = trace};
+	int status = find_pivot(&builder, query->pivot ? query->pivot : "", err);
+
+	if (status == 0)
+		status = find_hidden(&builder, query->hide, err);
+	if (status == 0) {
+		static int (*const builds[])(struct builder *) = {[FLAME_DOWN] = build_down,
+								  [FLAME_UP] = build_up,
+								  [FLAME_PIVOT] = build_pivot};
+
+		status = builds[self->dir](&builder);
+		if (status < 0)
+			err_set(err, status, "out of memory for the flame graph");
+	}
+	map_release(&builder.children);
+	map_release(&builder.lines);
+	free(builder.hidden);
+	return status;
+}
+
+static char *copy_text(const char *text) { return text ? strdup(text) : NULL; }
+
+static struct flame_shape *shape_new(struct view_trace *trace, const struct flame_query *query,
+				     struct err *err)
+{
+	struct flame_shape *self = calloc(1, sizeof *self);
+	u64 points = trace->model->points.count;
+
+	if (!self) {
+		err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+		return NULL;
+	}
+	self->dir = query->dir;
+	self->fold_recursion = query->fold_recursion;
+	self->pivot = copy_text(query->pivot);
+	self->hide = copy_text(query->hide);
+	self->tip = calloc(points + 1, sizeof *self->tip);
+	self->above = calloc(points + 1, sizeof *self->above);
+	self->calls = view_calls(trace, err);
+	if (!self->calls) {
+		shape_free(self);
+		return NULL;
+	}
+	if (!self->tip || !self->above ||
+	    !vec_push(&self->nodes, (struct flame_node){.function = UINT32_MAX})) {
+		err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+		shape_free(self);
+		return NULL;
+	}
+	if (shape_build(self, trace, query, err) == 0)
+		return self;
+	shape_free(self);
+	return NULL;
+}
+
+static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+static bool shape_is(const struct flame_shape *self, const struct flame_query *query)
+{
+	return self->dir == query->dir && self->fold_recursion == query->fold_recursion &&
+	       same_text(self->pivot, query->pivot) && same_text(self->hide, query->hide);
+}
+
+/* Makes room: the oldest ones that nobody uses go. */
+static void shapes_trim(struct flame_shapes *self)
+{
+	u32 count = 0;
+
+	for (struct flame_shape **at = &self->newest; *at;) {
+		struct flame_shape *shape = *at;
+
+		if (++count <= SHAPES_MAX || shape->users) {
+			at = &shape->older;
+			continue;
+		}
+		*at = shape->older;
+		shape_free(shape);
+	}
+}
+
+static int shapes_make(void *data, struct err *err)
+{
+	struct view_trace *trace = data;
+
+	trace->shapes = calloc(1, sizeof *trace->shapes);
+	if (!trace->shapes)
+		return err_set(err, ERR_MEMORY, "out of memory for the flame graph");
+	pthread_mutex_init(&trace->shapes->lock, NULL);
+	return 0;
+}
+
+/* Moves the shape to the front. */
+static struct flame_shape *shapes_find(struct flame_shapes *self, const struct flame_query *query)
+{
+	for (struct flame_shape **at = &self->newest; *at; at = &(*at)->older) {
+		struct flame_shape *shape = *at;
+
+		if (!shape_is(shape, query))
+			continue;
+		*at = shape->older;
+		shape->older = self->newest;
+		return self->newest = shape;
+	}
+	return NULL;
+}
+
+struct flame_shape *flame_shape_get(struct view_trace *trace, const struct flame_query *query,
+				    struct err *err)
+{
+	struct flame_shape *shape;
+
+	if (view_once(&trace->shapes_once, err, shapes_make, trace) < 0)
+		return NULL;
+	pthread_mutex_lock(&trace->shapes->lock);
+	shape = shapes_find(trace->shapes, query);
+	if (!shape) {
+		shape = shape_new(trace, query, err);
+		if (shape) {
+			shape->older = trace->shapes->newest;
+			trace->shapes->newest = shape;
+		}
+	}
+	if (shape)
+		shape->users++;
+	shapes_trim(trace->shapes);
+	pthread_mutex_unlock(&trace->shapes->lock);
+	return shape;
+}
+
+void flame_shape_put(struct view_trace *trace, struct flame_shape *shape)
+{
+	if (!shape)
+		return;
+	pthread_mutex_lock(&trace->shapes->lock);
+	shape->users--;
+	pthread_mutex_unlock(&trace->shapes->lock);
+}
+
+void flame_shapes_free(struct flame_shapes *self)
+{
+	while (self && self->newest) {
+		struct flame_shape *shape = self->newest;
+
+		self->newest = shape->older;
+		shape_free(shape);
+	}
+	free(self);
+}

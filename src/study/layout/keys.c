@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT
+ * Keys of chunks, and their labels.
+ * Host. */
+#include "study/layout/keys.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "study/analysis/findings/findings.h"
+#include "host/base/units.h"
+
+static const char *const by_names[VIEW_BYS] = {"none",  "type", "module", "thread",
+					       "point", "size", "sev",    "color"};
+static const char *const flow_names[FLOWS] = {"live", "chunks", "allocs", "frees", "alloc_bytes"};
+
+static bool word_find(const char *const *words, u32 count, const char *word, u32 *index)
+{
+	for (*index = 0; *index < count; ++*index)
+		if (strcmp(words[*index], word) == 0)
+			return true;
+	return false;
+}
+
+bool view_by_parse(const char *word, enum view_by *by)
+{
+	u32 index;
+
+	if (!word_find(by_names, VIEW_BYS, word, &index))
+		return false;
+	*by = (enum view_by)index;
+	return true;
+}
+
+bool view_flow_parse(const char *word, enum view_flow *flow)
+{
+	u32 index;
+
+	if (!word_find(flow_names, FLOWS, word, &index))
+		return false;
+	*flow = (enum view_flow)index;
+	return true;
+}
+
+const char *view_point_module(const struct view_trace *trace, u32 point)
+{
+	struct finding_place place =
+		finding_place(&trace->stacks, trace->model->points.data[point].frame);
+	const char *slash = strrchr(place.own.module, '/');
+
+	return slash ? slash + 1 : place.own.module;
+}
+
+static const char *printed(struct arena *arena, const char *format, u64 number)
+{
+	char text[64];
+
+	snprintf(text, sizeof text, format, (unsigned long long)number);
+	return arena_copy(arena, text);
+}
+
+/* A key per different label. */
+static u32 key_by_label(struct view_keys *self, struct map *by_label, const char *label)
+{
+	u64 hash = hash_text(HASH_START, label);
+
+	for (;; hash = hash_u64(hash + 1)) {
+		u64 *index = map_at(by_label, hash);
+
+		if (!index)
+			return UINT32_MAX;
+		if (*index == 0) {
+			struct view_key key = {.label = arena_copy(&self->arena, label)};
+
+			if (!key.label || !vec_push(&self->keys, key))
+				return UINT32_MAX;
+			*index = self->keys.count;
+		}
+		if (strcmp(self->keys.data[*index - 1].label, label) == 0)
+			return (u32)*index - 1;
+	}
+}
+
+static const char *point_label(const struct view_keys *self, const struct view_trace *trace,
+			       u32 point)
+{
+	const char *label;
+
+	if (self->by == BY_MODULE) {
+		label = view_point_module(trace, point);
+		return *label ? label : "(unknown)";
+	}
+	label = trace->point_types[point].name;
+	return label ? label : "(unknown)";
+}
+
+static int make_labelled(struct view_keys *self, struct view_trace *trace)
+{
+	struct map by_label = {0};
+	int status = 0;
+
+	for (u32 i = 0; i < trace->model->points.count && status == 0; i++) {
+		self->of_point[i] = key_by_label(self, &by_label, point_label(self, trace, i));
+		status = self->of_point[i] == UINT32_MAX ? ERR_MEMORY : 0;
+	}
+	map_release(&by_label);
+	return status;
+}
+
+static const char *function_label(const struct view_trace *trace, u32 point)
+{
+	struct finding_place place =
+		finding_place(&trace->stacks, trace->model->points.data[point].frame);
+
+	return *place.own.function ? place.own.function : "(unknown)";
+}
+
+static int make_of_points(struct view_keys *self, struct view_trace *trace)
+{
+	for (u32 i = 0; i < trace->model->points.count; i++) {
+		self->of_point[i] = i;
+		if (!vec_push(&self->keys, (struct view_key){function_label(trace, i), i}))
+			return ERR_MEMORY;
+	}
+	return 0;
+}
+
+static int make_of_severity(struct view_keys *self, struct view_trace *trace)
+{
+	for (u64 i = 0; i <= SEVERITY_STEPS; i++)
+		if (!vec_push(&self->keys,
+			      (struct view_key){i ? printed(&self->arena, "severity %llu", i)
+						  : "(unknown)",
+						i}))
+			return ERR_MEMORY;
+	for (u32 i = 0; i < trace->model->points.count; i++)
+		self->of_point[i] = trace->severity[i];
+	return 0;
+}
+
+static int make_of_threads(struct view_keys *self, const struct model *model)
+{
+	for (u64 i = 0; i < model->threads.count; i++) {
+		const struct model_thread *thread = &model->threads.data[i];
+		char label[64];
+
+		snprintf(label, sizeof label, "%u %.15s", thread->tid, thread->name);
+		if (!vec_push(&self->keys, (struct view_key){arena_copy(&self->arena, label), i}))
+			return ERR_MEMORY;
+	}
+	return self->keys.count || vec_push(&self->keys, (struct view_key){"(unknown)", 0})
+		       ? 0
+		       : ERR_MEMORY;
+}
+
+/* Sizes from a power of two to before the next; 0 apart. */
+static int make_of_sizes(struct view_keys *self)
+{
+	for (u32 i = 0; i <= 64; i++) {
+		u64 low = i ? 1ull << (i - 1) : 0;
+		char label[96] = "0 B";
+
+		if (i)
+			snprintf(label, sizeof label, "%s to %s", units_bytes(low).text,
+				 units_bytes(low - 1 + low).text);
+		if (!vec_push(&self->keys, (struct view_key){arena_copy(&self->arena, label), low}))
+			return ERR_MEMORY;
+	}
+	return 0;
+}
+
+static int make(struct view_keys *self, struct view_trace *trace)
+{
+	switch (self->by) {
+	case BY_TYPE:
+	case BY_MODULE:
+		return make_labelled(self, trace);
+	case BY_POINT:
+		return make_of_points(self, trace);
+	case BY_SEV:
+		return make_of_severity(self, trace);
+	case BY_THREAD:
+		return make_of_threads(self, trace->model);
+	case BY_SIZE:
+		return make_of_sizes(self);
+	case BY_NONE:
+	case BY_COLOR:
+	case VIEW_BYS:
+		break;
+	}
+	return vec_push(&self->keys, (struct view_key){"all", 0}) ? 0 : ERR_MEMORY;
+}
+
+static int fill(struct view_keys *self, struct view_trace *trace, struct err *err)
+{
+	bool of_points = self->by == BY_TYPE || self->by == BY_MODULE || self->by == BY_POINT ||
+			 self->by == BY_SEV;
+
+	if ((self->by == BY_TYPE && view_types(trace, err) < 0) ||
+	    (self->by == BY_SEV && view_scores(trace, err) < 0))
+		return err->code;
+	if (of_points)
+		self->of_point = calloc(trace->model->points.count + 1, sizeof *self->of_point);
+	if ((of_points && !self->of_point) || make(self, trace) < 0)
+		return err_set(err, ERR_MEMORY, "out of memory for the series");
+	return 0;
+}
+
+struct wanted {
+	struct view_trace *trace;
+	enum view_by by;
+};
+
+static int make_once(void *data, struct err *err)
+{
+	const struct wanted *wanted = data;
+	struct view_keys *self = calloc(1, sizeof *self);
+	int status = ERR_MEMORY;
+
+	if (self) {
+		self->by = wanted->by;
+		status = fill(self, wanted->trace, err);
+	} else {
+		err_set(err, ERR_MEMORY, "out of memory for the series");
+	}
+	if (status == 0)
+		wanted->trace->keys[wanted->by] = self;
+	else
+		view_keys_free(self);
+	return status;
+}
+
+const struct view_keys *view_keys(struct view_trace *trace, enum view_by by, struct err *err)
+{
+	struct wanted wanted = {trace, by};
+
+	return view_once(&trace->keys_once[by], err, make_once, &wanted) < 0 ? NULL
+									     : trace->keys[by];
+}
+
+void view_keys_free(struct view_keys *self)
+{
+	if (!self)
+		return;
+	vec_release(&self->keys);
+	free(self->of_point);
+	arena_release(&self->arena);
+	free(self);
+}
+
+/* ---- colours ---- */
+
+static bool colors_fill(struct view_colors *self)
+{
+	self->keys.by = BY_COLOR;
+	self->keys.of_chunk = self->query.by_chunk;
+	if (!vec_push(&self->keys.keys, (struct view_key){"(no colour)", 0}))
+		return false;
+	for (u32 i = 0; i < self->query.count; i++) {
+		char label[16];
+		const char *kept;
+
+		snprintf(label, sizeof label, "#%06x", self->query.palette[i] & 0xffffff);
+		kept = arena_copy(&self->keys.arena, label);
+		if (!kept ||
+		    !vec_push(&self->keys.keys, (struct view_key){kept, self->query.palette[i]}))
+			return false;
+	}
+	return true;
+}
+
+int view_scope_add_colors(struct view_scope *self, const char *text, struct query_error *error)
+{
+	struct view_colors *colors;
+	struct selection same = {0};
+	int status = 0;
+
+	if (self->colors)
+		return 0;
+	colors = calloc(1, sizeof *colors);
+	if (colors && text)
+		status = query_select_colors(self->trace->engine, text, &self->window, &same,
+					     &colors->query, error);
+	selection_release(&same);
+	if (status == 0 && (!colors || !colors_fill(colors))) {
+		*error = (struct query_error){.code = ERR_MEMORY, .message = "out of memory"};
+		status = ERR_MEMORY;
+	}
+	if (status == 0)
+		self->colors = colors;
+	else
+		view_colors_free(colors);
+	return status;
+}
+
+void view_colors_free(struct view_colors *self)
+{
+	if (!self)
+		return;
+	query_colors_release(&self->query);
+	vec_release(&self->keys.keys);
+	arena_release(&self->keys.arena);
+	free(self);
+}
+
+const struct view_keys *view_scope_keys(const struct view_scope *scope, enum view_by by,
+					struct err *err)
+{
+	if (by != BY_COLOR)
+		return view_keys(scope->trace, by, err);
+	if (!scope->colors)
+		err_set(err, ERR_USAGE, "colours were not requested");
+	return scope->colors ? &scope->colors->keys : NULL;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * What chunks can be told apart by: type, module, thread, point, size, severity, colour. Keys are small
+ * numbers from 0 on, each with a label. */
+#ifndef STUDY_LAYOUT_KEYS_H
+#define STUDY_LAYOUT_KEYS_H
+
+#include "study/layout/timeline.h"
+
+struct view_key {
+	const char *label;
+	u64 number; /* of the point or thread, lower end of the sizes, step of severity, 0xrrggbb; else 0 */
+};
+
+struct view_keys { /* all zero = empty */
+	enum view_by by;
+	VEC(struct view_key) keys;
+	u32 *of_point; /* by point; NULL if the key is not the point's */
+	const u8 *of_chunk; /* by chunk; NULL if there is none for each */
+	struct arena arena;
+};
+
+/* Made once for each trace; NULL and err on failure. */
+const struct view_keys *view_keys(struct view_trace *trace, enum view_by by, struct err *err);
+void view_keys_free(struct view_keys *self);
+
+/* Colours that color stages of the query gave, for BY_COLOR; key 0 is no colour. */
+struct view_colors {
+	struct query_colors query;
+	struct view_keys keys;
+};
+
+/* Finds them for a scope that was made by the same text, unless they are there. */
+int view_scope_add_colors(struct view_scope *self, const char *text, struct query_error *error);
+void view_colors_free(struct view_colors *self);
+
+/* view_keys, or the scope's own colours; NULL and err on failure. */
+const struct view_keys *view_scope_keys(const struct view_scope *scope, enum view_by by,
+					struct err *err);
+
+/* The key of a chunk. */
+static inline u32 view_key_of(const struct view_keys *self, const struct view_scope *scope,
+			      const struct view_chunk *chunk)
+{
+	u64 size = chunk->page->size[chunk->at];
+
+	if (self->of_chunk)
+		return self->of_chunk[chunk->number];
+	if (self->of_point)
+		return self->of_point[view_point_of(scope, chunk)];
+	if (self->by == BY_SIZE)
+		return size ? 64 - (u32)__builtin_clzll(size) : 0;
+	if (self->by == BY_THREAD)
+		return chunk->page->alloc_thread[chunk->at] < self->keys.count
+			       ? chunk->page->alloc_thread[chunk->at]
+			       : 0;
+	return 0;
+}
+
+/* The file that the program's own code of a stack is in: without the folder. "" = unknown. */
+const char *view_point_module(const struct view_trace *trace, u32 point);
+
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ * Points of two traces by the names of their stacks.
+ * Host. */
+#include "study/layout/pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct stack_key {
+	u64 names, lines;
+	u32 point;
+};
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* A frame without names is known by its place in the file. */
+static void add_frame(const struct view_trace *trace, u32 index, u64 *names, u64 *lines)
+{
+	struct stack_names known = stack_names(&trace->stacks, (struct frame_id){index});
+	const struct frame *frame = &trace->model->contexts.frames.data[index];
+
+	for (u32 i = known.count; i-- > 0;) {
+		*names = hash_text(*names, known.frames[i].function);
+		*lines = hash_u64(*lines ^ known.frames[i].line);
+	}
+	if (!known.count)
+		*names = hash_u64(hash_text(*names, file_name(known.module)) ^ frame->address);
+}
+
+/* Callers come before what they call. */
+static struct stack_key *keys_make(const struct view_trace *trace)
+{
+	const struct model *model = trace->model;
+	u64 frames = model->contexts.frames.count;
+	u64 *names = calloc(frames + 1, sizeof *names), *lines = calloc(frames + 1, sizeof *lines);
+	struct stack_key *keys = calloc(model->points.count + 1, sizeof *keys);
+
+	for (u32 i = 1; names && lines && i < frames; i++) {
+		u32 parent = model->contexts.frames.data[i].parent;
+
+		names[i] = parent < i ? names[parent] : 0;
+		lines[i] = parent < i ? lines[parent] : 0;
+		add_frame(trace, i, &names[i], &lines[i]);
+	}
+	for (u32 i = 0; names && lines && keys && i < model->points.count; i++) {
+		u32 frame = model->points.data[i].frame.index;
+
+		keys[i] = (struct stack_key){names[frame], lines[frame], i};
+	}
+	if (!names || !lines) {
+		free(keys);
+		keys = NULL;
+	}
+	free(names);
+	free(lines);
+	return keys;
+}
+
+static int by_names_and_lines(const void *a, const void *b)
+{
+	const struct stack_key *x = a, *y = b;
+
+	if (x->names != y->names)
+		return x->names < y->names ? -1 : 1;
+	if (x->lines != y->lines)
+		return x->lines < y->lines ? -1 : 1;
+	return x->point < y->point ? -1 : x->point > y->point;
+}
+
+static int by_names(const void *a, const void *b)
+{
+	const struct stack_key *x = a, *y = b;
+
+	if (x->names != y->names)
+		return x->names < y->names ? -1 : 1;
+	return x->point < y->point ? -1 : x->point > y->point;
+}
+
+/* One step of a merge: below, equal, above. */
+static int compare(const struct stack_key *a, const struct stack_key *b, bool lines)
+{
+	if (a->names != b->names)
+		return a->names < b->names ? -1 : 1;
+	if (lines && a->lines != b->lines)
+		return a->lines < b->lines ? -1 : 1;
+	return 0;
+}
+
+/* Pairs what is equal and is not paired yet, in order. */
+static void pair(struct view_pairs *self, const struct stack_key *ours, u64 our_count,
+		 const struct stack_key *theirs, u64 their_count, bool lines)
+{
+	for (u64 i = 0, k = 0; i < our_count && k < their_count;) {
+		int order = compare(&ours[i], &theirs[k], lines);
+
+		if (order < 0 || (order == 0 && self->base_of[ours[i].point])) {
+			i++;
+		} else if (order > 0 || self->taken[theirs[k].point]) {
+			k++;
+		} else {
+			self->base_of[ours[i++].point] = theirs[k].point + 1;
+			self->taken[theirs[k++].point] = 1;
+		}
+	}
+}
+
+int view_pairs_make(struct view_pairs *self, const struct view_trace *trace,
+		    const struct view_trace *base, struct err *err)
+{
+	u64 our_count = trace->model->points.count, their_count = base->model->points.count;
+	struct stack_key *ours = keys_make(trace), *theirs = keys_make(base);
+	bool done;
+
+	self->base_of = calloc(our_count + 1, sizeof *self->base_of);
+	self->taken = calloc(their_count + 1, 1);
+	done = ours && theirs && self->base_of && self->taken;
+	if (done) {
+		qsort(ours, our_count, sizeof *ours, by_names_and_lines);
+		qsort(theirs, their_count, sizeof *theirs, by_names_and_lines);
+		pair(self, ours, our_count, theirs, their_count, true);
+		qsort(ours, our_count, sizeof *ours, by_names);
+		qsort(theirs, their_count, sizeof *theirs, by_names);
+		pair(self, ours, our_count, theirs, their_count, false);
+	}
+	free(ours);
+	free(theirs);
+	return done ? 0 : err_set(err, ERR_MEMORY, "out of memory for a comparison");
+}
+
+void view_pairs_release(struct view_pairs *self)
+{
+	free(self->base_of);
+	free(self->taken);
+	*self = (struct view_pairs){0};
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * Parts of traces.
+ * Host. */
+#include "study/layout/part.h"
+
+#include "study/model/narrow.h"
+
+struct view_trace *view_part_new(const struct view_scope *scope, struct err *err)
+{
+	const struct model *whole = scope->trace->model;
+	struct narrow_query query = {.words = scope->selection.words};
+	struct view_trace *self = view_trace_new(scope->trace->path);
+	struct model *model;
+
+	if (!self) {
+		err_set(err, ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	if (scope->window.to_ns) {
+		query.from_ticks = tick_clock_ticks(&whole->clock, scope->window.from_ns);
+		query.to_ticks = tick_clock_ticks(&whole->clock, scope->window.to_ns + 1) - 1;
+	}
+	self->info = scope->trace->info;
+	self->info.routines = 0; /* they belong to no chunk */
+	model = model_narrow(whole, &query, err);
+	if (!model || view_trace_take(self, model, &scope->trace->symbols, err) < 0) {
+		view_trace_free(self);
+		return NULL;
+	}
+	return self;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * A trace of which only the chunks of a scope are left, for analyses of whole traces: see study/model/narrow.h. */
+#ifndef STUDY_LAYOUT_PART_H
+#define STUDY_LAYOUT_PART_H
+
+#include "study/layout/scope.h"
+
+/* Released by view_trace_free, before the scope's own trace. Numbers of points and files are those of
+ * that trace. NULL and err on failure. */
+struct view_trace *view_part_new(const struct view_scope *scope, struct err *err);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ * Peaks by key: changes in the order of time, which the index has; else those of few chunks are put in order.
+ * Host. */
+#include "study/layout/peaks.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "study/layout/divide.h"
+
+enum { EVENTS_MAX = 8 << 20 };
+
+struct key_moment {
+	u64 ticks;
+	i64 change;
+	u32 key;
+};
+
+/* Frees come first of what happens at one moment. */
+static int moment_order(const void *a, const void *b)
+{
+	const struct key_moment *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->ticks != y->ticks)
+		return x->ticks < y->ticks ? -1 : 1;
+	return x->change < y->change ? -1 : x->change > y->change;
+}
+
+static void sum_up(struct key_moment *moments, u64 count, double *peaks)
+{
+	i64 live = 0;
+
+	qsort(moments, count, sizeof *moments, moment_order);
+	for (u64 i = 0; i < count; i++) {
+		live = i && moments[i].key == moments[i - 1].key ? live + moments[i].change
+								 : moments[i].change;
+		if ((double)live > peaks[moments[i].key])
+			peaks[moments[i].key] = (double)live;
+	}
+}
+
+/* ---- from the order of events ---- */
+
+enum { EVENTS_FEW = 1 << 15 }; /* sooner sorted than found among all */
+
+struct rise { /* of a key, in one part of the events */
+	i64 live, high;
+};
+
+struct rising {
+	const struct view_scope *scope;
+	u32 (*key)(const struct view_scope *scope, const struct view_chunk *chunk);
+	struct rise *rises[DIVIDE_MAX]; /* by key */
+	u32 parts;
+};
+
+/* Each part begins with nothing live: what was before it is added at the end. */
+static int rise_part(void *data, u32 part, u64 first, u64 end, struct err *err)
+{
+	const struct rising *self = data;
+	const struct view_scope *scope = self->scope;
+	u64 events = scope->trace->model->order.count;
+	u64 from = events * part / self->parts, to = events * (part + 1) / self->parts;
+	struct rise *rises = self->rises[part];
+
+	(void)first, (void)end; /* of chunks; here it is events that are divided */
+	for (u64 i = from; i < to; i += VIEW_PICK) {
+		u32 codes[VIEW_PICK];
+		u32 picked = view_pick(scope, i, to - i < VIEW_PICK ? to - i : VIEW_PICK, codes);
+
+		view_pass_events(scope, i);
+		if ((i - from) % (1 << 20) == 0 && view_check(scope, err) < 0)
+			return err->code;
+		for (u32 k = 0; k < picked; k++) {
+			u64 number = codes[k] >> 1, units, bytes;
+			struct view_chunk chunk = {number,
+						   chunk_at(&scope->trace->model->chunks, number),
+						   (u32)(number % CHUNK_PAGE)};
+			struct rise *rise = &rises[self->key(scope, &chunk)];
+
+			view_weigh_chunk(scope, &chunk, &units, &bytes);
+			rise->live += codes[k] & 1 ? -(i64)bytes : (i64)bytes;
+			if (rise->live > rise->high)
+				rise->high = rise->live;
+		}
+	}
+	return 0;
+}
+
+static int peaks_of_order(struct rising *self, double *peaks, u64 keys, struct err *err)
+{
+	int status = 0;
+
+	for (u32 i = 0; i < self->parts && status == 0; i++) {
+		self->rises[i] = calloc(keys + 1, sizeof *self->rises[i]);
+		if (!self->rises[i])
+			status = err_set(err, ERR_MEMORY, "out of memory for the peaks");
+	}
+	if (status == 0)
+		status = view_divide(self->scope, self->parts, rise_part, self, err);
+	for (u64 k = 0; k < keys && status == 0; k++) {
+		i64 before = 0, high = 0;
+
+		for (u32 i = 0; i < self->parts; i++) {
+			const struct rise *rise = &self->rises[i][k];
+
+			if (before + rise->high > high)
+				high = before + rise->high;
+			before += rise->live;
+		}
+		peaks[k] = (double)high;
+	}
+	for (u32 i = 0; i < self->parts; i++)
+		free(self->rises[i]);
+	return status;
+}
+
+int view_peaks(const struct view_scope *scope,
+	       u32 (*key)(const struct view_scope *scope, const struct view_chunk *chunk),
+	       double *peaks, u64 keys, struct err *err)
+{
+	struct rising rising = {.scope = scope, .key = key, .parts = view_parts(scope)};
+	u64 room = 2 * scope->selection.chunks, count = 0;
+	struct key_moment *moments;
+	struct view_chunk chunk;
+
+	if (room > EVENTS_FEW && scope->trace->model->order.count)
+		return peaks_of_order(&rising, peaks, keys, err);
+	for (u64 i = 0; i < keys; i++)
+		peaks[i] = room > EVENTS_MAX ? NAN : 0;
+	if (room > EVENTS_MAX)
+		return 0;
+	moments = malloc((room + 1) * sizeof *moments);
+	if (!moments)
+		return err_set(err, ERR_MEMORY, "out of memory for the peaks");
+	for (u64 at = 0; count + 2 <= room && view_next(scope, &at, &chunk);) {
+		u32 own = key(scope, &chunk);
+		u64 units, bytes;
+
+		if (!view_is_ever_live(&chunk))
+			continue;
+		view_weigh_chunk(scope, &chunk, &units, &bytes);
+		moments[count++] =
+			(struct key_moment){chunk.page->alloc_ticks[chunk.at], (i64)bytes, own};
+		if (view_is_freed(&chunk))
+			moments[count++] = (struct key_moment){chunk.page->free_ticks[chunk.at],
+							       -(i64)bytes, own};
+	}
+	sum_up(moments, count, peaks);
+	free(moments);
+	return view_check(scope, err);
+}

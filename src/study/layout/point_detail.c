@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ * One allocation point: its sizes, lives, threads, and who frees its chunks.
+ * Host. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "study/layout/points.h"
+
+static u32 log_class(u64 number) { return number ? 64 - (u32)__builtin_clzll(number) : 0; }
+
+static int rising(const void *a, const void *b)
+{
+	u64 x = *(const u64 *)a, y = *(const u64 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int more_first(const void *a, const void *b)
+{
+	const struct free_site *x = a, *y = b;
+
+	if (x->chunks != y->chunks)
+		return x->chunks > y->chunks ? -1 : 1;
+	return x->frame.index < y->frame.index ? -1 : x->frame.index > y->frame.index;
+}
+
+static int busier_first(const void *a, const void *b)
+{
+	const struct point_thread *x = a, *y = b;
+
+	if (x->chunks != y->chunks)
+		return x->chunks > y->chunks ? -1 : 1;
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+struct gathering {
+	struct point_detail *detail;
+	const struct view_scope *scope;
+	struct map sites, allocs, frees; /* frame or thread → index + 1 */
+	VEC(u64) sizes;
+};
+
+static bool count_thread(struct map *map, struct thread_list *list, u32 thread)
+{
+	u64 *index = map_at(map, thread);
+
+	if (!index)
+		return false;
+	if (!*index) {
+		if (!vec_push(list, (struct point_thread){.thread = thread}))
+			return false;
+		*index = list->count;
+	}
+	list->data[*index - 1].chunks++;
+	return true;
+}
+
+static bool count_site(struct gathering *self, u32 context)
+{
+	struct point_detail *detail = self->detail;
+	struct frame_id frame = {0};
+	struct err err;
+	u64 *index;
+
+	if (model_place(self->scope->trace->model, context, &frame, &err) < 0)
+		return false;
+	index = map_at(&self->sites, frame.index);
+	if (!index)
+		return false;
+	if (!*index) {
+		if (!vec_push(&detail->free_sites, (struct free_site){.frame = frame}))
+			return false;
+		*index = detail->free_sites.count;
+	}
+	detail->free_sites.data[*index - 1].chunks++;
+	return true;
+}
+
+static bool gather(struct gathering *self, const struct view_chunk *chunk)
+{
+	const struct tick_clock *clock = &self->scope->trace->model->clock;
+	struct point_detail *detail = self->detail;
+	u64 size = chunk->page->size[chunk->at], from, to;
+
+	detail->chunks++;
+	detail->sizes.count[log_class(size)]++;
+	if (!vec_push(&self->sizes, size) ||
+	    !count_thread(&self->allocs, &detail->allocs, chunk->page->alloc_thread[chunk->at]))
+		return false;
+	if (!view_is_freed(chunk))
+		return true;
+	detail->freed++;
+	from = tick_clock_ns(clock, chunk->page->alloc_ticks[chunk->at]);
+	to = tick_clock_ns(clock, chunk->page->free_ticks[chunk->at]);
+	detail->lives.count[log_class(to > from ? to - from : 0)]++;
+	return count_thread(&self->frees, &detail->frees, chunk->page->free_thread[chunk->at]) &&
+	       count_site(self, chunk->page->free_context[chunk->at]);
+}
+
+static void settle(struct gathering *self)
+{
+	struct point_detail *detail = self->detail;
+	u64 count = self->sizes.count;
+
+	if (count) {
+		qsort(self->sizes.data, count, sizeof(u64), rising);
+		detail->min_size = self->sizes.data[0];
+		detail->median_size = self->sizes.data[(count - 1) / 2];
+		detail->max_size = self->sizes.data[count - 1];
+		qsort(detail->allocs.data, detail->allocs.count, sizeof *detail->allocs.data,
+		      busier_first);
+	}
+	if (detail->freed) {
+		qsort(detail->free_sites.data, detail->free_sites.count,
+		      sizeof *detail->free_sites.data, more_first);
+		qsort(detail->frees.data, detail->frees.count, sizeof *detail->frees.data,
+		      busier_first);
+	}
+}
+
+static int gather_all(struct gathering *self, u32 point, struct err *err)
+{
+	const struct view_scope *scope = self->scope;
+	struct point_chunks chunks;
+
+	if (view_point_chunks(scope->trace, point, &chunks, err) < 0)
+		return err->code;
+	for (u64 i = 0; i < chunks.count; i++) {
+		u64 number = chunks.numbers[i];
+		struct view_chunk chunk = {number, chunk_at(&scope->trace->model->chunks, number),
+					   (u32)(number % CHUNK_PAGE)};
+
+		if (i % CHUNK_PAGE == 0 && view_check(scope, err) < 0)
+			return err->code;
+		if (selection_has(&scope->selection, number) && !gather(self, &chunk))
+			return err_set(err, ERR_MEMORY, "out of memory for the point");
+	}
+	return 0;
+}
+
+static int one_peak(const struct view_scope *scope, u32 point, double *peak, struct err *err)
+{
+	int status = point_peak(scope, point, peak, err);
+	double *peaks;
+
+	if (status <= 0)
+		return status;
+	peaks = calloc(scope->trace->model->points.count + 1, sizeof *peaks);
+	status = peaks ? point_peaks(scope, peaks, err)
+		       : err_set(err, ERR_MEMORY, "out of memory for the point");
+	if (status == 0)
+		*peak = peaks[point];
+	free(peaks);
+	return status;
+}
+
+int point_detail_make(struct point_detail *self, const struct view_scope *scope, u32 point,
+		      struct err *err)
+{
+	struct gathering gathering = {.detail = self, .scope = scope};
+	struct point_sums *sums = point_sums_make(scope, err);
+	int status = sums ? 0 : err->code;
+
+	self->point = point;
+	if (status == 0)
+		status = gather_all(&gathering, point, err);
+	if (status == 0)
+		self->sums = sums[point];
+	if (status == 0 && !point_peaks_known(scope))
+		status = one_peak(scope, point, &self->sums.peak_bytes, err);
+	if (status == 0) {
+		settle(&gathering);
+	}
+	free(sums);
+	map_release(&gathering.sites);
+	map_release(&gathering.allocs);
+	map_release(&gathering.frees);
+	vec_release(&gathering.sizes);
+	return status;
+}
+
+void point_detail_release(struct point_detail *self)
+{
+	vec_release(&self->free_sites);
+	vec_release(&self->allocs);
+	vec_release(&self->frees);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT
+ * Lines of source files, and their text.
+ * Host. Paths are those of the trace's own table, never a client's; what is read lies below folders that the user allowed. */
+#define _GNU_SOURCE
+#include "study/layout/source.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "host/base/io.h"
+
+/* ---- table ---- */
+
+struct building {
+	struct source_table *table;
+	const struct view_trace *trace;
+	struct map by_path;                /* address of a path → number of its text + 1 */
+	struct map by_text;                /* hash → file + 1 */
+	struct map by_line;                /* file << 32 | line → line + 1 */
+	VEC(u32) line_stamps, file_stamps; /* last point that counted, + 1 */
+};
+
+static bool file_find(struct building *self, const char *path, u32 *file)
+{
+	u64 hash = hash_text(HASH_START, path);
+
+	for (;; hash = hash_u64(hash + 1)) {
+		u64 *index = map_at(&self->by_text, hash);
+
+		if (!index)
+			return false;
+		if (!*index) {
+			if (!vec_push(&self->table->files, (struct source_file){.path = path}) ||
+			    !vec_push(&self->file_stamps, 0))
+				return false;
+			*index = self->table->files.count;
+		}
+		*file = (u32)*index - 1;
+		if (strcmp(self->table->files.data[*file].path, path) == 0)
+			return true;
+	}
+}
+
+static bool line_find(struct building *self, u32 file, u32 line, u32 *row)
+{
+	u64 *index = map_at(&self->by_line, (u64)file << 32 | line);
+
+	if (!index)
+		return false;
+	if (!*index) {
+		if (!vec_push(&self->table->lines,
+			      (struct source_line){.file = file, .line = line}) ||
+		    !vec_push(&self->line_stamps, 0))
+			return false;
+		*index = self->table->lines.count;
+	}
+	*row = (u32)*index - 1;
+	return true;
+}
+
+static void add_sums(struct line_sums *to, const struct model *model, u32 point)
+{
+	const struct model_point *from = &model->points.data[point];
+	bool exec = model_keeps_nothing(model);
+
+	to->allocs += model_count(model, from->allocations);
+	to->bytes += from->bytes;
+	to->peak += from->at_peak_bytes;
+	to->leaked += exec ? 0 : from->live_bytes;
+}
+
+static bool credit(struct building *self, const struct symbol_frame *frame, u32 point)
+{
+	const struct model *model = self->trace->model;
+	u32 file, line;
+
+	if (!*frame->file)
+		return true;
+	if (!file_find(self, frame->file, &file) || !line_find(self, file, frame->line, &line))
+		return false;
+	if (self->line_stamps.data[line] != point + 1)
+		add_sums(&self->table->lines.data[line].incl, model, point);
+	if (self->file_stamps.data[file] != point + 1)
+		add_sums(&self->table->files.data[file].incl, model, point);
+	self->line_stamps.data[line] = self->file_stamps.data[file] = point + 1;
+	return true;
+}
+
+/* The C library, and its start code in the program itself, are on every stack, and nobody's to change. */
+static bool is_system(const struct stack_names *names)
+{
+	const char *slash = strrchr(names->module, '/');
+
+	return library_is_system(slash ? slash + 1 : names->module) ||
+	       (names->count && strcmp(names->frames[names->count - 1].function, "_start") == 0);
+}
+
+static bool add_point(struct building *self, u32 point)
+{
+	const struct model *model = self->trace->model;
+	struct frame_id frame = model->points.data[point].frame;
+	struct finding_place place = finding_place(&self->trace->stacks, frame);
+	u32 file, line;
+
+	for (u32 at = frame.index; at; at = model->contexts.frames.data[at].parent) {
+		struct stack_names names = stack_names(&self->trace->stacks, (struct frame_id){at});
+
+		for (u32 i = 0; i < names.count && !is_system(&names); i++)
+			if (!credit(self, &names.frames[i], point))
+				return false;
+	}
+	if (!*place.own.file || place.foreign)
+		return true;
+	if (!file_find(self, place.own.file, &file) ||
+	    !line_find(self, file, place.own.line, &line))
+		return false;
+	add_sums(&self->table->files.data[file].self, model, point);
+	add_sums(&self->table->lines.data[line].self, model, point);
+	self->table->own_line[point] = line + 1;
+	return true;
+}
+
+/* ---- order: files by path, lines by file ---- */
+
+static int by_path(const void *a, const void *b, void *files_)
+{
+	const struct source_file *files = files_;
+
+	return strcmp(files[*(const u32 *)a].path, files[*(const u32 *)b].path);
+}
+
+static int by_line(const void *a, const void *b, void *lines_)
+{
+	const struct source_line *x = (const struct source_line *)lines_ + *(const u32 *)a;
+	const struct source_line *y = (const struct source_line *)lines_ + *(const u32 *)b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* order[i] is what becomes number i, place[…] the other way round. */
+static u32 *order_of(u64 count, int (*compare)(const void *, const void *, void *), void *data,
+		     u32 **place)
+{
+	u32 *order = malloc((count + 1) * sizeof *order);
+
+	*place = malloc((count + 1) * sizeof **place);
+	if (!order || !*place) {
+		free(order);
+		return NULL;
+	}
+	for (u32 i = 0; i < count; i++)
+		order[i] = i;
+	qsort_r(order, count, sizeof *order, compare, data);
+	for (u32 i = 0; i < count; i++)
+		(*place)[order[i]] = i;
+	return order;
+}
+
+static bool sort_files(struct source_table *self)
+{
+	u64 count = self->files.count;
+	u32 *place = NULL, *order = order_of(count, by_path, self->files.data, &place);
+	struct source_file *sorted = malloc((count + 1) * sizeof *sorted);
+	bool done = order && sorted;
+
+	for (u64 i = 0; done && i < count; i++)
+		sorted[i] = self->files.data[order[i]];
+	if (done && count)
+		memcpy(self->files.data, sorted, count * sizeof *sorted);
+	for (u64 i = 0; done && i < self->lines.count; i++)
+		self->lines.data[i].file = place[self->lines.data[i].file];
+	free(order);
+	free(place);
+	free(sorted);
+	return done;
+}
+
+static bool sort_lines(struct source_table *self, u64 points)
+{
+	u64 count = self->lines.count;
+	u32 *place = NULL, *order = order_of(count, by_line, self->lines.data, &place);
+	struct source_line *sorted = malloc((count + 1) * sizeof *sorted);
+	bool done = order && sorted;
+
+	for (u64 i = 0; done && i < count; i++)
+		sorted[i] = self->lines.data[order[i]];
+	if (done && count)
+		memcpy(self->lines.data, sorted, count * sizeof *sorted);
+	for (u64 i = 0; done && i < points; i++)
+		if (self->own_line[i])
+			self->own_line[i] = place[self->own_line[i] - 1] + 1;
+	for (u64 i = 0; done && i < count; i++) {
+		struct source_file *file = &self->files.data[self->lines.data[i].file];
+
+		if (!file->line_count++)
+			file->first_line = i;
+	}
+	free(order);
+	free(place);
+	free(sorted);
+	return done;
+}
+
+static int make(void *data, struct err *err)
+{
+	struct view_trace *trace = data;
+	u64 points = trace->model->points.count;
+	struct source_table *self = calloc(1, sizeof *self);
+	struct building building = {.table = self, .trace = trace};
+	bool done = self && (self->own_line = calloc(points + 1, sizeof *self->own_line));
+
+	for (u32 i = 0; done && i < points; i++)
+		done = add_point(&building, i);
+	done = done && sort_files(self) && sort_lines(self, points);
+	map_release(&building.by_path);
+	map_release(&building.by_text);
+	map_release(&building.by_line);
+	vec_release(&building.line_stamps);
+	vec_release(&building.file_stamps);
+	if (done) {
+		trace->source = self;
+		return 0;
+	}
+	source_table_free(self);
+	return err_set(err, ERR_MEMORY, "out of memory for the source files");
+}
+
+const struct source_table *view_source(struct view_trace *trace, struct err *err)
+{
+	return view_once(&trace->source_once, err, make, trace) < 0 ? NULL : trace->source;
+}
+
+void source_table_free(struct source_table *self)
+{
+	if (!self)
+		return;
+	vec_release(&self->files);
+	vec_release(&self->lines);
+	free(self->own_line);
+	free(self);
+}
+
+/* ---- text ---- */
+
+/* Regular files only: no device, no pipe that would make us wait. */
+static bool is_regular(const char *path, struct stat *status)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	bool regular = fd >= 0 && fstat(fd, status) == 0 && S_ISREG(status->st_mode) &&
+		       status->st_size <= SOURCE_BYTES_MAX;
+
+	if (fd >= 0)
+		close(fd);
+	return regular;
+}
+
+static char *read_text(const char *path, u64 *bytes)
+{
+	struct strbuf text = {0};
+	struct err err = {0};
+
+	if (io_read_file(path, SOURCE_BYTES_MAX, &text, &err) < 0) {
+		strbuf_release(&text);
+		return NULL;
+	}
+	*bytes = text.count;
+	strbuf_add(&text, "");
+	return strbuf_take(&text);
+}
+
+static bool is_newer(struct timespec changed, const char *program, const char *trace)
+{
+	struct stat status;
+
+	if (stat(program, &status) != 0 && stat(trace, &status) != 0)
+		return false;
+	return changed.tv_sec > status.st_mtim.tv_sec || (changed.tv_sec == status.st_mtim.tv_sec &&
+							  changed.tv_nsec > status.st_mtim.tv_nsec);
+}
+
+/* The folder of a path without links. That of all files is not asked for. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
+}
+
+static bool try_path(struct source_text *self, const struct view_trace *trace, char *path, const struct folders *allowed)
+{
+	char *real;
+	struct stat status;
+
+	if (!path || !vec_push(&self->searched, path)) {
+		free(path);
+		return false;
+	}
+	real = realpath(path, NULL);
+	if (real && is_regular(real, &status)) {
+		if (folders_hold(allowed, real))
+			self->text = read_text(real, &self->bytes);
+		else if (!self->asks)
+			self->asks = folder_of(real);
+	}
+	free(real);
+	self->stale = self->text && is_newer(status.st_mtim, trace->model->image.program, trace->path);
+	return self->text != NULL;
+}
+
+/* A path that is not absolute was so to the folder of the compiler, which is not known: the program's
+ * folder, and the one that the server runs in, are tried. */
+void source_text_read(struct source_text *self, const struct view_trace *trace, u32 file, const struct folders *allowed)
+{
+	const char *path = trace->source->files.data[file].path;
+	const char *program = trace->model->image.program, *slash = strrchr(program, '/');
+	char *beside = NULL;
+
+	if (*path != '/' && slash && asprintf(&beside, "%.*s/%s", (int)(slash - program), program, path) < 0)
+		beside = NULL;
+	if (beside && try_path(self, trace, beside, allowed))
+		return;
+	try_path(self, trace, strdup(path), allowed);
+}
+
+void source_text_release(struct source_text *self)
+{
+	for (u64 i = 0; i < self->searched.count; i++)
+		free(self->searched.data[i]);
+	vec_release(&self->searched);
+	free(self->text);
+	free(self->asks);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ * Names and what was allocated below them.
+ * Host. */
+#include "study/layout/suggest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "study/layout/keys.h"
+#include "study/layout/pattern.h"
+
+bool suggest_kind_parse(const char *word, enum suggest_kind *kind)
+{
+	static const char *const words[SUGGEST_KINDS] = {"fn", "type", "module", "file", "thread"};
+
+	for (u32 i = 0; i < SUGGEST_KINDS; i++)
+		if (strcmp(words[i], word) == 0) {
+			*kind = (enum suggest_kind)i;
+			return true;
+		}
+	return false;
+}
+
+/* Names that were met, each once. */
+struct names_met {
+	struct suggestions *list;
+	const struct view_trace *trace;
+	struct map by_text; /* hash → index + 1 */
+	VEC(u32) stamps;    /* by row: the last point that counted for it, + 1 */
+};
+
+static bool met(struct names_met *self, const char *text, u32 *row)
+{
+	u64 hash = hash_text(HASH_START, text);
+
+	for (;; hash = hash_u64(hash + 1)) {
+		u64 *index = map_at(&self->by_text, hash);
+
+		if (!index)
+			return false;
+		if (!*index) {
+			if (!vec_push(&self->list->rows, (struct suggestion){.label = text}) ||
+			    !vec_push(&self->stamps, 0))
+				return false;
+			*index = self->list->rows.count;
+		}
+		*row = (u32)*index - 1;
+		if (strcmp(self->list->rows.data[*row].label, text) == 0)
+			return true;
+	}
+}
+
+/* A point counts once, however often the name is on its stack. */
+static bool credit(struct names_met *self, const char *text, u32 point)
+{
+	const struct model *model = self->trace->model;
+	const struct model_point *from = &model->points.data[point];
+	u32 row;
+
+	if (!*text)
+		return true;
+	if (!met(self, text, &row))
+		return false;
+	if (self->stamps.data[row] == point + 1)
+		return true;
+	self->stamps.data[row] = point + 1;
+	self->list->rows.data[row].count += (double)model_count(model, from->allocations);
+	self->list->rows.data[row].bytes += (double)from->bytes;
+	return true;
+}
+
+static bool meet_stack(struct names_met *self, u32 point, bool files)
+{
+	const struct context_table *contexts = &self->trace->model->contexts;
+	u32 at = self->trace->model->points.data[point].frame.index;
+
+	for (; at; at = contexts->frames.data[at].parent) {
+		struct stack_names names = stack_names(&self->trace->stacks, (struct frame_id){at});
+
+		for (u32 i = 0; i < names.count; i++)
+			if (!credit(self, files ? names.frames[i].file : names.frames[i].function,
+				    point))
+				return false;
+	}
+	return true;
+}
+
+static bool meet_threads(struct names_met *self)
+{
+	const struct model *model = self->trace->model;
+
+	for (u64 i = 0; i < model->threads.count; i++) {
+		const struct model_thread *thread = &model->threads.data[i];
+		char label[48];
+
+		snprintf(label, sizeof label, "%u %.15s", thread->tid, thread->name);
+		if (!vec_push(&self->list->rows,
+			      (struct suggestion){arena_copy(&self->list->arena, label),
+						  (double)model_count(model, thread->allocations),
+						  (double)thread->bytes}))
+			return false;
+	}
+	return true;
+}
+
+static int meet_all(struct names_met *self, struct view_trace *trace, enum suggest_kind kind,
+		    struct err *err)
+{
+	bool enough = true;
+
+	if (kind == SUGGEST_TYPE && view_types(trace, err) < 0)
+		return err->code;
+	if (kind == SUGGEST_THREAD)
+		enough = meet_threads(self);
+	for (u32 i = 0; i < trace->model->points.count && enough; i++) {
+		const char *type = kind == SUGGEST_TYPE ? trace->point_types[i].name : NULL;
+
+		if (kind == SUGGEST_FN || kind == SUGGEST_FILE)
+			enough = meet_stack(self, i, kind == SUGGEST_FILE);
+		else if (kind == SUGGEST_MODULE)
+			enough = credit(self, view_point_module(trace, i), i);
+		else if (kind == SUGGEST_TYPE)
+			enough = credit(self, type ? type : "", i);
+	}
+	return enough ? 0 : err_set(err, ERR_MEMORY, "out of memory for the names");
+}
+
+static int most_first(const void *a, const void *b)
+{
+	const struct suggestion *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return strcmp(x->label, y->label);
+}
+
+struct wanted {
+	struct view_trace *trace;
+	enum suggest_kind kind;
+};
+
+/* All of a kind, which is asked for anew with each letter that is typed. */
+static int make_all(void *data, struct err *err)
+{
+	const struct wanted *wanted = data;
+	struct suggestions *all = calloc(1, sizeof *all);
+	struct names_met names = {.list = all, .trace = wanted->trace};
+	int status = all ? meet_all(&names, wanted->trace, wanted->kind, err)
+			 : err_set(err, ERR_MEMORY, "out of memory for the names");
+
+	map_release(&names.by_text);
+	vec_release(&names.stamps);
+	if (status < 0) {
+		suggestions_free(all);
+		return status;
+	}
+	if (all->rows.count)
+		qsort(all->rows.data, all->rows.count, sizeof *all->rows.data, most_first);
+	wanted->trace->suggest[wanted->kind] = all;
+	return 0;
+}
+
+int suggestions_make(struct suggestions *self, struct view_trace *trace, enum suggest_kind kind,
+		     const char *text, u64 limit, struct err *err)
+{
+	struct wanted wanted = {trace, kind};
+	struct view_pattern pattern;
+	const struct suggestions *all;
+	int status = view_once(&trace->suggest_once[kind], err, make_all, &wanted);
+
+	if (status < 0)
+		return status;
+	all = trace->suggest[kind];
+	status = view_pattern_init(&pattern, text, err);
+	for (u64 i = 0; i < all->rows.count && status == 0; i++) {
+		if (!view_pattern_matches(&pattern, all->rows.data[i].label))
+			continue;
+		if (self->found++ < limit && !vec_push(&self->rows, all->rows.data[i]))
+			status = err_set(err, ERR_MEMORY, "out of memory for the names");
+	}
+	view_pattern_release(&pattern);
+	return status;
+}
+
+void suggestions_free(struct suggestions *self)
+{
+	if (self)
+		suggestions_release(self);
+	free(self);
+}
+
+void suggestions_release(struct suggestions *self)
+{
+	vec_release(&self->rows);
+	arena_release(&self->arena);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * Points and chunks of findings.
+ * Host. */
+#include "study/layout/verdicts.h"
+
+#include <stdlib.h>
+
+/* ---- places ---- */
+
+/* By point: a hash of the place where it allocates. Found once, because it takes a look at each stack. */
+static int make_places(void *data, struct err *err)
+{
+	struct view_trace *trace = data;
+	u64 points = trace->model->points.count;
+
+	trace->point_places = calloc(points + 1, sizeof *trace->point_places);
+	if (!trace->point_places)
+		return err_set(err, ERR_MEMORY, "out of memory for the places of points");
+	for (u64 i = 0; i < points; i++) {
+		struct finding_place place =
+			finding_place(&trace->stacks, trace->model->points.data[i].frame);
+
+		trace->point_places[i] = finding_place_hash(&place, 0, true);
+	}
+	return 0;
+}
+
+/* ---- points ---- */
+
+static const u8 inference_of_kind[FINDING_KINDS] = {
+	[FINDING_MISUSE] = INFERENCES,
+	[FINDING_LEAK] = INFERENCE_KEPT,
+	[FINDING_KEPT] = INFERENCE_KEPT,
+	[FINDING_GROWTH] = INFERENCES,
+	[FINDING_UNUSED] = INFERENCE_UNUSED,
+	[FINDING_WRITE_ONLY] = INFERENCE_WRITE_ONLY,
+	[FINDING_READ_ONLY] = INFERENCE_READ_ONLY,
+	[FINDING_COVERAGE] = INFERENCE_COVERAGE,
+	[FINDING_EARLY] = INFERENCE_EARLY,
+	[FINDING_LATE] = INFERENCE_LATE,
+	[FINDING_CHURN] = INFERENCE_SHORT,
+	[FINDING_GROWING] = INFERENCE_GROWING,
+	[FINDING_ZERO_SIZE] = INFERENCE_ZERO_SIZE,
+	[FINDING_PEAK] = INFERENCES,
+	[FINDING_BURST] = INFERENCES,
+	[FINDING_RESIDENT] = INFERENCES,
+};
+
+static bool holds(const struct view_trace *trace, u32 point, enum inference inference)
+{
+	return inference_of(&trace->inferences, (struct point_id){point}, inference).state ==
+	       STATE_HOLDS;
+}
+
+static bool is_about(const struct view_trace *trace, const struct finding *finding, u32 point)
+{
+	enum inference inference = (enum inference)inference_of_kind[finding->kind];
+
+	if (inference == INFERENCES)
+		return true;
+	if (inference == INFERENCE_KEPT)
+		return trace->behaviour.points[point].hits[INFERENCE_KEPT].chunks != 0;
+	return holds(trace, point, inference) ||
+	       (finding->kind == FINDING_CHURN && holds(trace, point, INFERENCE_TEMPORARY));
+}
+
+static void add_point(struct verdict_points *self, u32 point)
+{
+	if (self->count < VERDICT_POINTS_MAX)
+		self->points[self->count++] = point;
+}
+
+int verdict_points_find(struct verdict_points *self, struct view_trace *trace,
+			const struct finding *finding, struct err *err)
+{
+	const struct model *model = trace->model;
+	u32 frame = finding->frame.index; /* of a misuse it may be a stack that only frees */
+	u32 own = frame < model->frame_points.count ? model->frame_points.data[frame] : 0;
+
+	*self = (struct verdict_points){0};
+	if (own)
+		add_point(self, own - 1);
+	if (own && finding->points > 1) {
+		if (view_once(&trace->places_once, err, make_places, trace) < 0)
+			return err->code;
+		for (u32 i = 0; i < model->points.count; i++)
+			if (i != own - 1 &&
+			    trace->point_places[i] == trace->point_places[own - 1] &&
+			    is_about(trace, finding, i))
+				add_point(self, i);
+	}
+	return 0;
+}
+
+/* ---- chunks ---- */
+
+static void put_points(struct strbuf *out, const struct verdict_points *self)
+{
+	if (self->count == 1) {
+		strbuf_addf(out, "point == %u", self->points[0]);
+		return;
+	}
+	strbuf_add(out, "point in (");
+	for (u32 i = 0; i < self->count; i++)
+		strbuf_addf(out, "%s%u", i ? ", " : "", self->points[i]);
+	strbuf_add(out, ")");
+}
+
+static void put_kept(struct strbuf *out, const struct finding *finding)
+{
+	strbuf_add(out, " and kept");
+	if (finding->chunk_class != CLASS_UNKNOWN)
+		strbuf_addf(out, " and leak_kind == \"%s\"", leaks_class_name(finding->chunk_class));
+}
+
+void verdict_condition(const struct finding *finding, const struct verdict_points *points,
+		       const struct thresholds *limits, struct strbuf *out)
+{
+	static const char *const conditions[FINDING_KINDS] = {
+		[FINDING_UNUSED] = " and size > 0 and reads == 0 and writes == 0",
+		[FINDING_WRITE_ONLY] = " and reads == 0 and writes > 0",
+		[FINDING_READ_ONLY] = " and reads > 0 and writes == 0",
+		[FINDING_ZERO_SIZE] = " and size == 0",
+	};
+
+	if (!points->count)
+		return;
+	put_points(out, points);
+	if (conditions[finding->kind])
+		strbuf_add(out, conditions[finding->kind]);
+	else if (finding->kind == FINDING_LEAK || finding->kind == FINDING_KEPT)
+		put_kept(out, finding);
+	else if (finding->kind == FINDING_COVERAGE)
+		strbuf_addf(out, " and reads + writes > 0 and cover < %g%%",
+			    100 * limits->coverage);
+	else if (finding->kind == FINDING_EARLY)
+		strbuf_addf(out, " and first - alloc > life * %g", limits->idle);
+	else if (finding->kind == FINDING_LATE)
+		strbuf_addf(out, " and alloc + life - last > life * %g", limits->idle);
+	else if (finding->kind == FINDING_CHURN)
+		strbuf_addf(out,
+			    finding->temporary ? " and temporary" : " and freed and life <= %lluus",
+			    (unsigned long long)limits->short_us);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * Accesses by chunk number: 48 bytes per chunk, in pages that are made only where accesses were
+ * told, so that recordings without them pay nothing. */
+#ifndef STUDY_MODEL_ACCESSES_H
+#define STUDY_MODEL_ACCESSES_H
+
+#include "host/base/vec.h"
+#include "study/model/columns.h"
+#include "host/trace/stream.h"
+
+struct chunk_access {
+	u64 first_ticks, last_ticks; /* 0 = never accessed; the last one also if it is not known (ACCESS_LATER) */
+	u64 reads, writes;
+	u64 low, high; /* accessed bytes are within [low, high); equal = nothing */
+	u64 covered;   /* distinct bytes accessed; UINT64_MAX = not measured */
+	u32 flags;     /* ACCESS_* */
+	u16 pattern;   /* number of its access_pattern, 0 = none */
+	bool known;    /* false: nobody measured this chunk, all else is 0 */
+	u64 read_bytes, written_bytes;
+};
+
+/* Which bytes of a point's chunks were accessed, over all of them, as long as they have one size. */
+struct point_map {
+	u64 size;   /* of each; 0 = not known: sizes differ, are above HW_MAP_BYTES, or a map is missing */
+	u64 chunks; /* of which coverage was measured, each counted once */
+	u64 words[HW_MAP_WORDS]; /* see host/base/bytemap.h */
+	u32 patterns; /* that the point has */
+};
+
+/* Adds what is known of one chunk. again: more of one that was added before. */
+void point_map_add(struct point_map *self, u64 size, const struct stream_access *row, bool again);
+
+/* Adds the chunks of another point. */
+void point_map_merge(struct point_map *self, const struct point_map *other);
+
+struct access_cell;
+
+struct access_table { /* all zero = empty and ready */
+	VEC(struct access_cell *)
+	pages;                         /* by chunk / CHUNK_PAGE; NULL: none of that page is known */
+	VEC(struct chunk_access) wide; /* those of which a number does not fit into a cell */
+	u64 count;                     /* chunks that are known */
+	struct column_store *store;    /* where pages lie; NULL = in memory of their own */
+};
+
+/* What a page takes. */
+u64 access_page_bytes(void);
+
+/* Replaces what was known of the chunk; false if there is no memory. */
+bool access_table_put(struct access_table *self, u64 chunk, const struct chunk_access *access);
+
+/* False, and all zero, if nothing is known of the chunk. */
+bool access_table_get(const struct access_table *self, u64 chunk, struct chunk_access *access);
+
+/* See chunk_table_release_range. */
+void access_table_release_range(const struct access_table *self, u64 first, u64 end);
+
+void access_table_release(struct access_table *self);
+
+#endif

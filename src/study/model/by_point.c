@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * Chunks by point: counted, then put in their places, as many points at a time as fit into a buffer.
+ * Host. */
+#include "study/model/by_point.h"
+
+#include <string.h>
+
+#include "study/model/model.h"
+
+enum { NUMBERS_ONCE = 16 << 20 }; /* 64 MB of them */
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory for the chunks of points");
+}
+
+/* first[point + 1] is how many the point has, then where those of the next begin. */
+static void count_chunks(const struct model *model, u64 *first)
+{
+	for (u64 i = 0; i < model->chunks.pages.count; i++) {
+		const struct chunk_page *page = model->chunks.pages.data[i];
+
+		if (i % 64 == 0)
+			column_store_trim(model->store);
+		for (u32 k = 0; page && k < CHUNK_PAGE; k++)
+			if (page->end[k] != CHUNK_ABSENT)
+				first[model_point_of(model, page->alloc_context[k]).index + 1]++;
+	}
+	for (u64 i = 0; i < model->points.count; i++)
+		first[i + 1] += first[i];
+}
+
+/* Of points [from, to): places[point - from] is where its next one goes. */
+static void place_chunks(const struct model *model, u32 from, u32 to, u64 *places, u32 *numbers)
+{
+	for (u64 i = 0; i < model->chunks.pages.count; i++) {
+		const struct chunk_page *page = model->chunks.pages.data[i];
+
+		if (i % 64 == 0)
+			column_store_trim(model->store);
+		for (u32 k = 0; page && k < CHUNK_PAGE; k++) {
+			u32 point;
+
+			if (page->end[k] == CHUNK_ABSENT)
+				continue;
+			point = model_point_of(model, page->alloc_context[k]).index;
+			if (point >= from && point < to)
+				numbers[places[point - from]++] = (u32)(i * CHUNK_PAGE + k);
+		}
+	}
+}
+
+static int write_some(struct model *model, struct index_writer *out, const u64 *first, u32 from,
+		      u32 to, struct err *err)
+{
+	u64 count = first[to] - first[from];
+	u32 *numbers = malloc((count + 1) * sizeof *numbers);
+	u64 *places = malloc((to - from) * sizeof *places);
+	int status = numbers && places ? 0 : no_memory(err);
+
+	for (u32 i = from; status == 0 && i < to; i++)
+		places[i - from] = first[i] - first[from];
+	if (status == 0) {
+		place_chunks(model, from, to, places, numbers);
+		status = stored_add(out, numbers, count * sizeof *numbers, err);
+	}
+	free(numbers);
+	free(places);
+	return status;
+}
+
+int by_point_write(struct model *model, struct index_writer *out, struct err *err)
+{
+	u32 points = (u32)model->points.count;
+	u64 *first;
+	int status;
+
+	if (!points || model->chunks.count > UINT32_MAX)
+		return 0;
+	first = calloc((u64)points + 1, sizeof *first);
+	if (!first)
+		return no_memory(err);
+	count_chunks(model, first);
+	status =
+		stored_put(out, STORED_POINT_FIRST, 0, first, (points + 1ull) * sizeof *first, err);
+	if (status == 0)
+		status = stored_begin(out, STORED_POINT_CHUNKS, 0, err);
+	for (u32 from = 0, to; from < points && status == 0; from = to) {
+		for (to = from + 1; to < points && first[to + 1] - first[from] <= NUMBERS_ONCE;)
+			to++;
+		status = write_some(model, out, first, from, to, err);
+	}
+	free(first);
+	return status;
+}
+
+bool by_point_take(struct model *model)
+{
+	const struct stored *first = &model->stored[STORED_POINT_FIRST];
+	const struct stored *chunks = &model->stored[STORED_POINT_CHUNKS];
+	const u64 *starts = first->data;
+	const u32 *numbers = chunks->data;
+	u64 points = model->points.count, count = chunks->bytes / sizeof(u32);
+
+	if (!starts)
+		return !numbers;
+	if (!numbers || first->bytes != (points + 1) * sizeof *starts || starts[0] != 0 ||
+	    starts[points] != count)
+		return false;
+	for (u64 i = 0; i < points; i++)
+		if (starts[i] > starts[i + 1])
+			return false;
+	if (!chunk_table_has_all(&model->chunks, numbers, count, 0))
+		return false;
+	model->by_point = (struct chunks_by_point){starts, numbers};
+	return true;
+}

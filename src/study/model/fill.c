@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ * Applies events to the model: the hot loop of a load.
+ * Host. An event that names what cannot be (a chunk far beyond all others, a free of a dead chunk)
+ * is counted and skipped: the trace may be damaged, the model stays consistent. */
+#include "study/model/fill.h"
+
+/* A damaged stretch may hide so many chunks; a larger jump is nonsense. */
+#define CHUNK_JUMP_MAX ((u64)1 << 32)
+enum { THREAD_LIMIT = 1 << 24, SNAPSHOT_POINTS_MAX = 1 << 20 };
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory for the model");
+}
+
+static int point_make(struct model *self, u32 context, u8 kind, u32 *point, struct err *err)
+{
+	struct frame_id frame;
+	u32 *known;
+	int status = context_table_place(&self->contexts, context, &frame, err);
+
+	if (status < 0)
+		return status;
+	if (!vec_extend(&self->frame_points, (u64)frame.index + 1))
+		return no_memory(err);
+	known = &self->frame_points.data[frame.index];
+	if (*known == 0) {
+		struct model_point fresh = {.frame = frame,
+					    .kind = kind,
+					    .peak_number = self->totals.peak_number};
+
+		if (!vec_push(&self->points, fresh))
+			return no_memory(err);
+		*known = (u32)self->points.count;
+	}
+	*point = *known - 1;
+	return 0;
+}
+
+/* Contexts that were not told share the point of context 0, so that a wild number sizes nothing. A
+ * chunk keeps what it got: one that was not told yet at its birth stays unknown. */
+static u32 known_context(const struct model *self, u32 context)
+{
+	return context < self->contexts.nodes.count && self->contexts.nodes.data[context].told
+		       ? context
+		       : 0;
+}
+
+/* The point of a known context, made at its first allocation. */
+static int point_find(struct model *self, u32 context, u8 kind, u32 *point, struct err *err)
+{
+	int status;
+
+	if (likely(context < self->context_points.count && self->context_points.data[context])) {
+		*point = self->context_points.data[context] - 1;
+		return 0;
+	}
+	status = point_make(self, context, kind, point, err);
+	if (status < 0)
+		return status;
+	if (!vec_extend(&self->context_points, (u64)context + 1))
+		return no_memory(err);
+	self->context_points.data[context] = *point + 1;
+	return 0;
+}
+
+static struct model_thread *thread_find(struct model *self, u32 index)
+{
+	if (likely(index < self->threads.count))
+		return &self->threads.data[index];
+	if (index >= THREAD_LIMIT || !vec_extend(&self->threads, (u64)index + 1))
+		return NULL;
+	return &self->threads.data[index];
+}
+
+static void new_peak(struct model_totals *totals, u64 ticks)
+{
+	totals->peak_bytes = totals->live_bytes;
+	totals->peak_chunks = totals->live_chunks;
+	totals->peak_ticks = ticks;
+	totals->peak_number++;
+}
+
+void model_count_allocation(struct model *self, struct model_point *point,
+			    const struct event *event)
+{
+	struct model_totals *totals = &self->totals;
+	u64 units, bytes;
+
+	model_weigh(self, event->size, &units, &bytes);
+	point_remember_peak(point, totals->peak_number);
+	point->allocations += units;
+	point->bytes += bytes;
+	point->live_chunks += units;
+	point->live_bytes += bytes;
+	if (point->live_bytes > point->peak_bytes) {
+		point->peak_bytes = point->live_bytes;
+		point->peak_chunks = point->live_chunks;
+		point->peak_ticks = event->ticks;
+	}
+	totals->allocations += units;
+	totals->bytes += bytes;
+	totals->live_chunks += units;
+	totals->live_bytes += bytes;
+	self->kinds[event->kind] += units;
+	if (totals->live_bytes > totals->peak_bytes)
+		new_peak(totals, event->ticks);
+	self->recorded_allocations++;
+	self->recorded_bytes += event->size;
+}
+
+static int allocate(struct model *self, const struct event *event, struct err *err)
+{
+	u32 point, k = (u32)(event->chunk % CHUNK_PAGE);
+	u32 context = known_context(self, event->context);
+	struct model_thread *thread = thread_find(self, event->thread);
+	struct chunk_page *page;
+	int status;
+
+	if (!thread || event->chunk > self->chunks.count + CHUNK_JUMP_MAX) {
+		self->strange_events++;
+		return 0;
+	}
+	page = chunk_table_add(&self->chunks, event->chunk);
+	if (!page)
+		return no_memory(err);
+	if (page->end[k] != CHUNK_ABSENT) {
+		self->strange_events++;
+		return 0;
+	}
+	status = point_find(self, context, event->kind, &point, err);
+	if (status < 0)
+		return status;
+	thread->made++;
+	thread->allocations++;
+	thread->bytes += event->size;
+	page->address[k] = event->address;
+	page->size[k] = event->size;
+	page->alloc_ticks[k] = event->ticks;
+	page->alloc_context[k] = context;
+	page->alloc_thread[k] = event->thread;
+	page->others[k] = thread->made;
+	page->kind[k] = event->kind;
+	page->end[k] = CHUNK_LIVE;
+	model_count_allocation(self, &self->points.data[point], event);
+	return 0;
+}
+
+void model_count_free(struct model *self, struct model_point *point, u64 size, bool temporary)
+{
+	struct model_totals *totals = &self->totals;
+	u64 units, bytes;
+
+	model_weigh(self, size, &units, &bytes);
+	point_remember_peak(point, totals->peak_number);
+	point->frees += units;
+	point->freed_bytes += bytes;
+	point->live_chunks -= units;
+	point->live_bytes -= bytes;
+	totals->frees += units;
+	totals->freed_bytes += bytes;
+	totals->live_chunks -= units;
+	totals->live_bytes -= bytes;
+	self->recorded_frees++;
+	if (!temporary)
+		return;
+	point->temporary += units;
+	point->temporary_bytes += bytes;
+	totals->temporary += units;
+	totals->temporary_bytes += bytes;
+}
+
+/* The free as a call of its own, whatever became of its chunk. */
+static void count_free_call(struct model *self, const struct event *event)
+{
+	u64 units = 1ull << self->count_shift, bytes;
+
+	if (event->flags & EVENT_IMPLIED) {
+		self->implied_frees++;
+		return;
+	}
+	if (event->chunk != NO_CHUNK)
+		model_weigh(self, event->size, &units, &bytes);
+	self->kinds[event->kind] += units;
+	if (event->kind == HW_REALLOC_FREE && event->aux != 1)
+		self->realloc_frees_alone += units;
+}
+
+/* A block that ends by another family than it began; an implied free has no family, and one by a function that
+ * is free and delete at once has all. */
+static void check_family(struct model *self, const struct event *event,
+			 const struct chunk_page *page, u32 k)
+{
+	struct misfit_pair pair = {.alloc_context = page->alloc_context[k],
+				   .free_context = event->context,
+				   .alloc_kind = page->kind[k],
+				   .free_kind = event->kind};
+
+	if (!(event->flags & EVENT_IMPLIED) && !(event->kind == HW_FREE && event->aux == HW_FREE_ANY_FORM))
+		misfits_mismatch(&self->misfits, &pair, event->chunk, page->size[k]);
+}
+
+static void release(struct model *self, const struct event *event)
+{
+	u32 k = (u32)(event->chunk % CHUNK_PAGE), point;
+	struct model_thread *thread;
+	struct chunk_page *page;
+
+	count_free_call(self, event);
+	if (event->chunk >= self->chunks.count ||
+	    chunk_end(&self->chunks, event->chunk) != CHUNK_LIVE) {
+		self->unknown_frees++;
+		if (event->chunk == NO_CHUNK)
+			misfits_unknown(&self->misfits, event);
+		return;
+	}
+	page = chunk_at(&self->chunks, event->chunk);
+	thread = &self->threads.data[page->alloc_thread[k]];
+	page->others[k] = thread->made - page->others[k];
+	page->free_ticks[k] = event->ticks;
+	page->free_context[k] = event->context;
+	page->free_thread[k] = event->thread;
+	page->end[k] = event->flags & EVENT_IMPLIED ? CHUNK_IMPLIED : CHUNK_FREED;
+	if (unlikely(!misfits_match(page->kind[k], event->kind)))
+		check_family(self, event, page, k);
+	point = self->context_points.data[page->alloc_context[k]] - 1;
+	model_count_free(self, &self->points.data[point], page->size[k], page->others[k] == 0);
+	thread = thread_find(self, event->thread);
+	if (thread)
+		thread->frees++;
+}
+
+/* Programs that take snapshots all the time keep the points of the first ones only. */
+int model_add_snapshot(struct model *self, u64 mark, struct err *err)
+{
+	struct model_snapshot snapshot = {.mark = mark,
+					  .first = self->snapshot_points.count};
+
+	if (self->snapshot_points.count > SNAPSHOT_POINTS_MAX) {
+		self->snapshots_without_points++;
+		return 0;
+	}
+	for (u32 i = 0; i < self->points.count; i++) {
+		const struct model_point *point = &self->points.data[i];
+		struct model_snapshot_point live = {{i}, point->live_bytes, point->live_chunks};
+
+		if (point->live_chunks && !vec_push(&self->snapshot_points, live))
+			return no_memory(err);
+	}
+	snapshot.count = self->snapshot_points.count - snapshot.first;
+	return vec_push(&self->snapshots, snapshot) ? 0 : no_memory(err);
+}
+
+static int add_mark(struct model *self, const struct event *event, struct err *err)
+{
+	struct model_mark mark = {.ticks = event->ticks,
+				  .number = event->size,
+				  .kind = event->aux,
+				  .name = "",
+				  .live_bytes = self->totals.live_bytes,
+				  .live_chunks = self->totals.live_chunks};
+
+	if (hw_mark_is_named(mark.kind) && event->address < self->names.count &&
+	    self->names.data[event->address])
+		mark.name = self->names.data[event->address];
+	/* Traces of the first version tell a snapshot by its address alone. */
+	if (mark.kind == HW_MARK_NUMBER && event->address == 1)
+		mark.kind = HW_MARK_SNAPSHOT;
+	self->pauses += mark.kind == HW_MARK_PAUSED || mark.kind == HW_MARK_RESUMED;
+	if (!vec_push(&self->marks, mark))
+		return no_memory(err);
+	return mark.kind == HW_MARK_SNAPSHOT ? model_add_snapshot(self, self->marks.count - 1, err)
+					     : 0;
+}
+
+static int other_event(struct model *self, const struct event *event, struct err *err)
+{
+	u32 call = event->aux < HW_KIND_COUNT ? event->aux : HW_NONE;
+
+	if (event->kind >= HW_KIND_COUNT || event->kind == HW_NONE) {
+		self->strange_events++;
+		return 0;
+	}
+	self->kinds[event->kind]++;
+	if (event->kind == HW_FAILED) {
+		self->failed[call]++;
+	} else if (event->kind == HW_DURATION) {
+		self->duration_calls[call]++;
+		self->duration_ticks[call] += event->size;
+		duration_bins_add(self->duration_bins[call], event->size);
+	} else if (event->kind == HW_LOST) {
+		self->lost_events += event->size;
+	} else if (event->kind == HW_MMAP) {
+		self->mapped_bytes += event->size;
+	} else if (event->kind == HW_MUNMAP) {
+		self->unmapped_bytes += event->size;
+	} else if (event->kind == HW_MARK) {
+		return add_mark(self, event, err);
+	}
+	return 0;
+}
+
+int model_fill_events(void *data, const struct event *events, u64 count, struct err *err)
+{
+	struct model *self = data;
+	int status = 0;
+
+	if (self->store)
+		column_store_trim(self->store);
+	for (u64 i = 0; i < count && status == 0; i++) {
+		const struct event *event = &events[i];
+		bool allocates = hw_kind_allocates(event->kind);
+
+		if (event->ticks > self->last_ticks)
+			self->last_ticks = event->ticks;
+		if (!allocates && !hw_kind_frees(event->kind)) {
+			status = other_event(self, event, err);
+			continue;
+		}
+		if (allocates)
+			status = allocate(self, event, err);
+		else
+			release(self, event);
+		timeline_put(&self->timeline, event->ticks, self->totals.live_bytes,
+			     self->totals.live_chunks >> self->count_shift, allocates);
+	}
+	self->events += count;
+	return status;
+}
+
+static u64 at_most(u64 value, u64 limit) { return value < limit ? value : limit; }
+
+/* Sampled chunks were summed by the monitor without weights: the mean size tells the weight. */
+static struct stream_aggregate weighted(const struct model *self,
+					const struct stream_aggregate *row)
+{
+	struct stream_aggregate out = *row;
+	u64 units, bytes;
+
+	if (!self->count_shift)
+		return out;
+	if (row->allocations) {
+		model_weigh(self, row->bytes / row->allocations, &units, &bytes);
+		out.allocations = row->allocations * units;
+		out.bytes = row->allocations * bytes;
+	}
+	if (row->frees) {
+		model_weigh(self, row->freed_bytes / row->frees, &units, &bytes);
+		out.frees = row->frees * units;
+		out.freed_bytes = row->frees * bytes;
+	}
+	return out;
+}
+
+static void add_aggregate(struct model *self, struct model_point *point,
+			  const struct stream_aggregate *row)
+{
+	struct model_totals *totals = &self->totals;
+	u64 ended = at_most(row->frees, point->live_chunks + row->allocations);
+	u64 ended_bytes = at_most(row->freed_bytes, point->live_bytes + row->bytes);
+
+	point_remember_peak(point, totals->peak_number);
+	point->allocations += row->allocations;
+	point->bytes += row->bytes;
+	point->frees += ended;
+	point->freed_bytes += ended_bytes;
+	point->live_chunks += row->allocations - ended;
+	point->live_bytes += row->bytes - ended_bytes;
+	totals->allocations += row->allocations;
+	totals->bytes += row->bytes;
+	totals->frees += ended;
+	totals->freed_bytes += ended_bytes;
+	totals->live_chunks += row->allocations - ended;
+	totals->live_bytes += row->bytes - ended_bytes;
+	if (point->live_bytes > point->peak_bytes) {
+		/* A lower bound: what happened in between is not known. */
+		point->peak_bytes = point->live_bytes;
+		point->peak_chunks = point->live_chunks;
+		point->peak_ticks = self->last_ticks;
+	}
+}
+
+int model_fill_aggregates(void *data, const struct stream_aggregate *rows, u64 count,
+			  struct err *err)
+{
+	struct model *self = data;
+
+	self->aggregated = true;
+	for (u64 i = 0; i < count; i++) {
+		struct stream_aggregate row = weighted(self, &rows[i]);
+		u32 point;
+		int status =
+			point_find(self, known_context(self, row.context), HW_NONE, &point, err);
+
+		if (status < 0)
+			return status;
+		add_aggregate(self, &self->points.data[point], &row);
+		self->aggregated_allocations += rows[i].allocations;
+		self->aggregated_frees += rows[i].frees;
+		self->recorded_allocations += rows[i].allocations;
+		self->recorded_bytes += rows[i].bytes;
+		self->recorded_frees += rows[i].frees;
+	}
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ * The inner part of the model: how events change it. For model.c and narrow.c only. */
+#ifndef STUDY_MODEL_FILL_H
+#define STUDY_MODEL_FILL_H
+
+#include "study/model/model.h"
+
+/* stream_sink.events, .aggregates, .accesses and .types; self is a struct model. */
+int model_fill_events(void *self, const struct event *events, u64 count, struct err *err);
+int model_fill_aggregates(void *self, const struct stream_aggregate *rows, u64 count,
+			  struct err *err);
+int model_fill_accesses(void *self, const struct stream_access *rows, u64 count, struct err *err);
+int model_fill_types(void *self, const struct stream_type *rows, u64 count, struct err *err);
+
+/* What an allocation, or the end of a chunk of `size` bytes, changes in the sums of its point and of all. */
+void model_count_allocation(struct model *self, struct model_point *point,
+			    const struct event *event);
+void model_count_free(struct model *self, struct model_point *point, u64 size, bool temporary);
+
+/* Keeps what is live now as the snapshot of this mark. */
+int model_add_snapshot(struct model *self, u64 mark, struct err *err);
+
+/* Adds a chunk's accesses to sums, or takes them out again. */
+void access_sums_add(struct access_sums *sums, const struct chunk_access *access, u64 size,
+		     bool less);
+
+/* What the point had live at the program's last peak. Between two peaks nothing is copied: the
+ * first change of a point after a peak still finds its values of that moment. */
+static inline void point_remember_peak(struct model_point *point, u64 peak_number)
+{
+	if (point->peak_number == peak_number)
+		return;
+	point->peak_number = peak_number;
+	point->at_peak_bytes = point->live_bytes;
+	point->at_peak_chunks = point->live_chunks;
+}
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ * Pages of types.
+ * Host. */
+#include "study/model/types.h"
+
+#include <stdlib.h>
+
+#include "study/model/chunks.h"
+
+enum { PAGE_BYTES = CHUNK_PAGE * sizeof(struct type_cell) };
+
+static struct type_cell *cell_at(const struct type_table *self, u64 chunk)
+{
+	u64 page = chunk / CHUNK_PAGE;
+
+	if (page >= self->pages.count || !self->pages.data[page])
+		return NULL;
+	return &self->pages.data[page][chunk % CHUNK_PAGE];
+}
+
+static struct type_cell *cell_make(struct type_table *self, u64 chunk)
+{
+	u64 page = chunk / CHUNK_PAGE;
+
+	if (!vec_extend(&self->pages, page + 1))
+		return NULL;
+	if (!self->pages.data[page])
+		self->pages.data[page] = column_page_new(self->store, PAGE_BYTES, page);
+	return cell_at(self, chunk);
+}
+
+struct type_identity *type_table_identity(struct type_table *self, u64 identity)
+{
+	u64 *place = map_at(&self->by_identity, identity);
+
+	if (!place)
+		return NULL;
+	if (!*place) {
+		struct type_identity new = {.identity = identity};
+
+		if (self->identities.count >= UINT32_MAX || !vec_push(&self->identities, new))
+			return NULL;
+		*place = self->identities.count;
+	}
+	return &self->identities.data[*place - 1];
+}
+
+static bool same_kind(const struct type_kind *a, const struct type_kind *b)
+{
+	return a->count == b->count && a->identity == b->identity && a->offset == b->offset &&
+	       a->source == b->source;
+}
+
+/* The number of the kind; 0 without memory. */
+static u32 kind_number(struct type_table *self, const struct type_kind *kind)
+{
+	u64 key = hash_u64(hash_u64(hash_u64(kind->identity) ^ kind->count) ^
+			   ((u64)kind->offset << 8 | kind->source));
+	u64 *number;
+
+	if (!self->kinds.count && !vec_push(&self->kinds, (struct type_kind){0}))
+		return 0;
+	for (;; key++) { /* two kinds of one hash: the next key is as good */
+		number = map_at(&self->by_kind, key);
+		if (!number)
+			return 0;
+		if (!*number)
+			break;
+		if (same_kind(&self->kinds.data[*number], kind))
+			return (u32)*number;
+	}
+	if (self->kinds.count >= UINT32_MAX || !vec_push(&self->kinds, *kind))
+		return 0;
+	*number = self->kinds.count - 1;
+	return (u32)*number;
+}
+
+bool type_table_put(struct type_table *self, const struct stream_type *row)
+{
+	struct type_cell *cell = cell_make(self, row->chunk);
+	struct type_identity *identity = type_table_identity(self, row->identity);
+	struct type_kind kind = {.count = row->count, .offset = row->offset, .source = row->source};
+	u32 which = row->source - TYPE_DECLARED, number;
+
+	if (!cell || !identity)
+		return false;
+	kind.identity = (u32)(identity - self->identities.data);
+	number = kind_number(self, &kind);
+	if (!number)
+		return false;
+	self->chunks[which] += !cell->kinds[which];
+	cell->kinds[which] = number;
+	return true;
+}
+
+bool type_table_get(const struct type_table *self, u64 chunk, u8 source, struct chunk_type *type)
+{
+	const struct type_cell *cell = cell_at(self, chunk);
+	const struct type_kind *kind;
+	u32 number = cell ? cell->kinds[source - TYPE_DECLARED] : 0, name;
+
+	*type = (struct chunk_type){0};
+	if (!number || number >= self->kinds.count) /* an index may say anything: see study/model/index.h */
+		return false;
+	kind = &self->kinds.data[number];
+	name = self->identities.data[kind->identity].type;
+	if (!name)
+		return false;
+	*type = (struct chunk_type){name - 1, kind->offset, kind->count,
+				    self->identities.data[kind->identity].identity, kind->source};
+	return true;
+}
+
+void type_table_release_range(const struct type_table *self, u64 first, u64 end)
+{
+	first = (first + CHUNK_PAGE - 1) / CHUNK_PAGE;
+	end /= CHUNK_PAGE;
+	for (u64 i = first; self->store && i < end && i < self->pages.count; i++)
+		if (self->pages.data[i])
+			column_store_let_go(self->store, self->pages.data[i], PAGE_BYTES);
+}
+
+void type_table_release(struct type_table *self)
+{
+	for (u64 i = 0; i < self->pages.count && !self->store; i++)
+		free(self->pages.data[i]);
+	vec_release(&self->pages);
+	vec_release(&self->kinds);
+	vec_release(&self->identities);
+	map_release(&self->by_identity);
+	map_release(&self->by_kind);
+	*self = (struct type_table){0};
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ * Finds the chunks that a query means, and what it says of them. The language is that of
+ * heapwise-query(7).
+ *
+ *	struct query_trace trace = {.model = model, .symbols = &symbols, .image = 0, .name = path};
+ *	struct query_engine *engine = query_engine_new(&trace, 1);
+ *	struct selection chosen = {0};
+ *	struct query_error error = {0};
+ *	if (query_select(engine, "all | where size >= 1KiB", NULL, &chosen, &error) < 0) ...
+ *	selection_release(&chosen);
+ *	query_engine_free(engine);
+ *
+ * Any number of threads may ask one engine; they wait for each other. */
+#ifndef STUDY_QUERY_ENGINE_H
+#define STUDY_QUERY_ENGINE_H
+
+#include "study/analysis/memoro/behaviour.h"
+#include "study/analysis/places/stacks.h"
+#include "study/result/result.h"
+#include "study/query/error.h"
+#include "study/query/selection.h"
+
+enum { QUERY_TRACES = 2, QUERY_CACHE_BYTES = 256 << 20 };
+
+struct query_trace { /* outlives the engine, as does all it points to */
+	const struct model *model;
+	const struct symbol_table *symbols; /* may be NULL: no names */
+	u32 image;                          /* the image's own number, by which symbols are kept */
+	const char *name;                   /* path of the file: trace "NAME" */
+	/* Types: path of an index of the sources (NULL = look beside the program), more folders with
+	 * debug files (may be NULL), and whether to guess by size. */
+	const char *type_index, *debug_path;
+	bool guess;
+	struct thresholds thresholds; /* of scores */
+	const struct behaviour_table *
+		behaviour; /* by these thresholds, if somebody has it; NULL = found when asked for */
+};
+
+struct query_engine;
+
+/* The first trace is what `all` means; a second one, if any, is also trace "base". NULL if there is no
+ * memory. */
+struct query_engine *query_engine_new(const struct query_trace *traces, u32 count);
+void query_engine_free(struct query_engine *self);
+
+/* Finds names, types and scores in advance, which the first query that needs them would wait for; for a thread of
+ * its own. Scores are found while others may ask. */
+int query_engine_warm(struct query_engine *self, struct err *err);
+
+/* What behaviour_find gave for the thresholds of the first trace, which outlives the engine: it need not find it again. */
+void query_engine_give_scores(struct query_engine *self, const struct behaviour_table *behaviour);
+
+enum query_window_mode {
+	WINDOW_OVERLAP, /* lived at any moment of it */
+	WINDOW_ALLOC,   /* allocated in it */
+	WINDOW_FREE,    /* freed in it */
+};
+
+/* ns since the image began, both ends included. */
+struct query_window {
+	u64 from_ns, to_ns; /* to_ns 0 = no window */
+	enum query_window_mode mode;
+};
+
+/* The chunks of the first trace that are left at the end of the pipe. window may be NULL; it narrows
+ * `all` and `at` (of the first trace), before anything else. out is released by the caller; out->words is
+ * NULL if all chunks are meant. Returns 0 or a negative code, and error (may be NULL). */
+int query_select(struct query_engine *self, const char *text, const struct query_window *window,
+		 struct selection *out, struct query_error *error);
+
+/* Colours that color stages gave: by_chunk[chunk] - 1 is a number of the palette, 0 = none. */
+struct query_colors {
+	u8 *by_chunk; /* NULL = there are none */
+	u32 palette[255];
+	u32 count;
+};
+int query_select_colors(struct query_engine *self, const char *text,
+			const struct query_window *window, struct selection *out,
+			struct query_colors *colors, struct query_error *error);
+void query_colors_release(struct query_colors *self);
+
+/* What passes each box of the query's graph, in the order of study/query/graph.h. counts has room for `room`; *count is how
+ * many there are. */
+struct query_count {
+	u64 entries, chunks, bytes;
+};
+int query_counts(struct query_engine *self, const char *text, const struct query_window *window,
+		 struct query_count *counts, u32 room, u32 *count, struct query_error *error);
+
+struct query_options {
+	struct query_window window;
+	u64 skip, rows; /* entries to leave out first, and to show; rows 0 = all */
+	bool stacks;    /* with the stack of each entry, where its chunks have one */
+	u32 depth;      /* frames of it, 0 = all */
+	bool fold;      /* as struct stack_source has it */
+};
+
+/* Runs the whole pipe. A record named "query" with the totals and the part "entries", a table of what is left at its
+ * end; *out is freed by the caller. */
+int query_run(struct query_engine *self, const char *text, const struct query_options *options,
+	      struct result **out, struct query_error *error);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ * Entries that stand for several chunks, after join, unify or agg. Each chunk belongs to a group, each group to an entry
+ * or, once a stage has left it out, to none. For the engine only. */
+#ifndef STUDY_QUERY_ENTRIES_H
+#define STUDY_QUERY_ENTRIES_H
+
+#include "study/query/state.h"
+
+#define NO_ENTRY UINT32_MAX
+
+struct agg_column {
+	struct query_agg agg;
+	double *numbers; /* by entry */
+};
+
+struct entries {
+	u64 count;
+	u32 *groups[QUERY_TRACES]; /* by chunk of the selection */
+	u64 group_count;
+	u32 *entry_of;                    /* by group: entry or NO_ENTRY */
+	double *values[FIELDS];           /* by entry, NAN = unknown; NULL = nobody asks */
+	const char *const *texts[FIELDS]; /* by number; NULL = no text */
+	u32 text_counts[FIELDS];
+	/* The stack that all of its chunks have: a frame of a trace, 0 = they differ. */
+	u32 *frames;
+	u8 *frame_traces;
+	struct query_key keys[QUERY_KEYS_MAX];
+	double *key_values[QUERY_KEYS_MAX]; /* by entry */
+	u32 key_count;
+	bool dropped;  /* some group has no entry any more */
+	bool by_stack; /* a key is the stack, or unify made them */
+	VEC(struct agg_column) aggs;
+};
+
+void entries_free(struct entries *self);
+
+/* A copy for showing: which chunks belong to the entries is left out. NULL if there is no memory. */
+struct entries *entries_copy(const struct entries *self);
+u64 entries_bytes(const struct entries *self);
+
+/* Joins entries again, by the keys of the stage. */
+int entries_join(struct run *run, struct entries *self, const struct stage *stage);
+
+/* Leaves in sel the chunks that entries stand for; the entries stay. */
+void entries_narrow(struct run *run, struct state *state);
+
+/* An expression over the fields of an entry. */
+struct entry_eval {
+	struct run *run;
+	const struct entries *entries;
+	struct {
+		const struct expr *expr;
+		struct text_test test;
+	} tests[64]; /* of the texts in it; further ones are made each time */
+	u32 test_count;
+};
+double entry_number(struct entry_eval *self, const struct expr *expr, u64 entry);
+bool entry_holds(struct entry_eval *self, const struct expr *expr, u64 entry);
+double entry_key(struct entry_eval *self, const struct query_key *key, u64 entry);
+void entry_eval_release(struct entry_eval *self);
+
+/* Fields that any part of the query asks of entries. */
+void query_used_fields(const struct query *query, bool used[FIELDS]);
+
+#endif

@@ -1,0 +1,772 @@
+/* SPDX-License-Identifier: MIT
+ * join and unify: one pass over the chunks puts each into a group.
+ * Host. */
+#include <math.h>
+#include <string.h>
+
+#include "study/query/entries.h"
+
+/* ---- texts of two traces as one ---- */
+
+/* By trace: numbers of its texts in the list of both; NULL = they are the same. */
+struct renumbering {
+	u32 *numbers[QUERY_TRACES];
+};
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Texts of a field over all traces of the state, in order, each once; owned by the caller. */
+static int merge_texts(struct run *run, const struct state *state, const struct query_key *key,
+		       struct entries *entries, struct renumbering *numbers)
+{
+	const char *const *texts[QUERY_TRACES] = {0};
+	const char **all;
+	u32 counts[QUERY_TRACES] = {0}, count = 0, unique = 0;
+	struct err err = {0};
+
+	for (u32 t = 0; t < run->engine->count; t++) {
+		struct planner planner = run_planner(run, t, &err);
+
+		if (state->sel[t].words)
+			texts[t] = plan_texts(&planner, key, &counts[t]);
+		if (err.code)
+			return run_fail(run, &err);
+		count += counts[t];
+	}
+	all = malloc((count + 1) * sizeof *all);
+	if (!all)
+		return run_no_memory(run);
+	entries->texts[key->field] = all;
+	count = 0;
+	for (u32 t = 0; t < QUERY_TRACES; t++)
+		for (u32 i = 0; i < counts[t]; i++)
+			/* Names of categories are the query's own, and entries may outlive it. */
+			all[count++] = names_keep(&run->engine->domains[0].names, texts[t][i]);
+	qsort(all, count, sizeof *all, compare_texts);
+	for (u32 i = 0; i < count; i++)
+		if (!unique || strcmp(all[unique - 1], all[i]) != 0)
+			all[unique++] = all[i];
+	entries->text_counts[key->field] = unique;
+	for (u32 t = 0; t < QUERY_TRACES; t++) {
+		if (!counts[t] || counts[t] == unique)
+			continue;
+		numbers->numbers[t] = arena_new_array(&run->arena, u32, counts[t]);
+		if (!numbers->numbers[t])
+			return run_no_memory(run);
+		for (u32 i = 0, at = 0; i < counts[t]; i++) {
+			while (strcmp(all[at], texts[t][i]) != 0)
+				at++;
+			numbers->numbers[t][i] = at;
+		}
+	}
+	return 0;
+}
+
+/* ---- the pass that makes groups ---- */
+
+struct column {
+	struct value_plan *plan;
+	enum field_join rule;
+	const u32 *renumber;
+	bool weighted;  /* the sum is that of value × weight */
+	double *values; /* by group */
+};
+
+struct joiner {
+	struct run *run;
+	struct entries *entries;
+	u32 trace;
+	const struct domain *domain;
+	struct value_plan *keys[QUERY_KEYS_MAX];
+	const u32 *key_renumber[QUERY_KEYS_MAX];
+	u32 key_count;
+	struct column columns[FIELDS];
+	u32 column_count;
+	enum field column_fields[FIELDS];
+	const u32 *frame_by_context; /* frames that are shown: hidden and unified ones left out */
+	struct map by_key;
+	u32 *small; /* of one key that is a small number: group + 1 */
+	u64 small_count;
+	u64 room;    /* groups that columns have room for */
+	bool stacks; /* stacks are looked at, and may differ within an entry */
+	bool failed;
+};
+
+static bool grow(void *array, u64 count, u64 size)
+{
+	void **data = array;
+	void *larger = realloc(*data, count * size);
+
+	if (larger)
+		*data = larger;
+	return larger != NULL;
+}
+
+static bool make_room(struct joiner *self)
+{
+	u64 room = self->room ? 2 * self->room : 256;
+	struct entries *entries = self->entries;
+	bool fine = grow(&entries->frames, room, sizeof *entries->frames) &&
+		    grow(&entries->frame_traces, room, 1);
+
+	for (u32 i = 0; fine && i < self->column_count; i++) {
+		fine = grow(&entries->values[self->column_fields[i]], room, sizeof(double));
+		self->columns[i].values = entries->values[self->column_fields[i]];
+	}
+	for (u32 i = 0; fine && i < entries->key_count; i++)
+		fine = grow(&entries->key_values[i], room, sizeof(double));
+	if (fine)
+		self->room = room;
+	self->failed |= !fine;
+	return fine;
+}
+
+static u64 hash_values(double values[][BLOCK], u32 count, u32 i)
+{
+	u64 hash = 0;
+
+	for (u32 k = 0; k < count; k++) {
+		double value = isnan(values[k][i]) ? NAN : values[k][i] + 0.0;
+		u64 bits;
+
+		memcpy(&bits, &value, sizeof bits);
+		hash = hash_u64(hash_u64(bits) + hash * 0x9e3779b97f4a7c15ull);
+	}
+	return hash;
+}
+
+static u32 group_new(struct joiner *self, double keys[][BLOCK], u32 i, u32 frame)
+{
+	struct entries *entries = self->entries;
+	u64 group = entries->group_count;
+
+	if (group == self->room && !make_room(self))
+		return NO_ENTRY;
+	for (u32 k = 0; k < entries->key_count && k < self->key_count; k++)
+		entries->key_values[k][group] = keys[k][i];
+	for (u32 c = 0; c < self->column_count; c++)
+		self->columns[c].values[group] =
+			self->columns[c].rule == JOIN_SAME ? -INFINITY : NAN;
+	entries->frames[group] = frame;
+	entries->frame_traces[group] = (u8)self->trace;
+	entries->group_count++;
+	return (u32)group;
+}
+
+static u32 group_of(struct joiner *self, double keys[][BLOCK], u32 i, u32 frame)
+{
+	u64 *known, number;
+
+	if (!self->key_count)
+		return self->entries->group_count ? 0 : group_new(self, keys, i, frame);
+	if (self->small && !(keys[0][i] >= (double)self->small_count)) {
+		/* The last one is for what is unknown. */
+		number = isnan(keys[0][i]) ? self->small_count : (u64)keys[0][i];
+		if (!self->small[number])
+			self->small[number] = group_new(self, keys, i, frame) + 1;
+		return self->small[number] - 1;
+	}
+	known = map_at(&self->by_key, hash_values(keys, self->key_count, i));
+	if (!known) {
+		self->failed = true;
+		return NO_ENTRY;
+	}
+	if (!*known)
+		*known = (u64)group_new(self, keys, i, frame) + 1;
+	return (u32)(*known - 1);
+}
+
+static void renumber(double *values, const u32 *numbers)
+{
+	for (u32 i = 0; numbers && i < BLOCK; i++)
+		if (values[i] >= 0)
+			values[i] = numbers[(u32)values[i]];
+}
+
+/* Chunks of a block that are selected, and where they belong. */
+struct chosen {
+	u32 count;
+	u16 at[BLOCK];
+	u32 groups[BLOCK];
+	double weights[BLOCK]; /* of sampled traces only */
+};
+
+/* What several chunks have in common: -INFINITY before the first, INFINITY once two differ or one is unknown. */
+static void add_same(const struct column *self, const struct chosen *chosen, const double *values)
+{
+	for (u32 i = 0; i < chosen->count; i++) {
+		double *same = &self->values[chosen->groups[i]], value = values[chosen->at[i]];
+
+		if (*same == -INFINITY)
+			*same = isnan(value) ? INFINITY : value;
+		else if (*same != value)
+			*same = INFINITY;
+	}
+}
+
+static void add_sum(const struct column *self, const struct chosen *chosen, const double *values,
+		    bool sampled)
+{
+	for (u32 i = 0; i < chosen->count; i++) {
+		double *sum = &self->values[chosen->groups[i]], value = values[chosen->at[i]];
+
+		if (sampled && self->weighted)
+			value *= chosen->weights[i];
+		if (!isnan(value))
+			*sum = isnan(*sum) ? value : *sum + value;
+	}
+}
+
+static void add_extreme(const struct column *self, const struct chosen *chosen,
+			const double *values)
+{
+	bool least = self->rule == JOIN_MIN;
+
+	for (u32 i = 0; i < chosen->count; i++) {
+		double *best = &self->values[chosen->groups[i]], value = values[chosen->at[i]];
+
+		if (!isnan(value) && !(least ? *best <= value : *best >= value))
+			*best = value;
+	}
+}
+
+static void choose(const struct block *block, const u64 *bits, struct chosen *chosen)
+{
+	const struct model *model = block->domain->model;
+
+	chosen->count = 0;
+	for (u32 w = 0; w < BLOCK / 64; w++)
+		for (u64 word = bits[w]; word; word &= word - 1)
+			chosen->at[chosen->count++] = (u16)(64 * w + (u32)__builtin_ctzll(word));
+	for (u32 i = 0; model->count_shift && i < chosen->count; i++)
+		chosen->weights[i] =
+			chunk_weight(model, block->page->size[block->first + chosen->at[i]]);
+}
+
+static u32 frame_of(const struct joiner *self, const struct block *block, u32 at)
+{
+	u32 context = block->page->alloc_context[block->first + at];
+
+	return context < self->domain->contexts ? self->frame_by_context[context] : 0;
+}
+
+/* The stack of an entry is that of its chunks, while they have the same. */
+static void compare_stacks(struct joiner *self, const struct block *block,
+			   const struct chosen *chosen)
+{
+	struct entries *entries = self->entries;
+
+	for (u32 i = 0; i < chosen->count; i++) {
+		u32 group = chosen->groups[i];
+
+		if (entries->frames[group] != frame_of(self, block, chosen->at[i]) ||
+		    entries->frame_traces[group] != self->trace)
+			entries->frames[group] = 0;
+	}
+}
+
+static bool find_groups(struct joiner *self, const struct block *block, double keys[][BLOCK],
+			struct chosen *chosen)
+{
+	u32 *groups = self->entries->groups[self->trace] + block->chunk;
+
+	for (u32 i = 0; i < chosen->count; i++) {
+		u32 at = chosen->at[i];
+		double key = keys[0][at];
+		u32 known = self->small && key >= 0 && key < (double)self->small_count
+				    ? self->small[(u32)key]
+				    : 0;
+
+		groups[at] = chosen->groups[i] =
+			known ? known - 1 : group_of(self, keys, at, frame_of(self, block, at));
+		if (self->failed)
+			return false;
+	}
+	if (self->stacks)
+		compare_stacks(self, block, chosen);
+	return true;
+}
+
+static bool join_block(void *data, const struct block *block, const u64 *bits)
+{
+	struct joiner *self = data;
+	bool sampled = self->domain->model->count_shift != 0;
+	double keys[QUERY_KEYS_MAX][BLOCK], values[BLOCK];
+	struct chosen chosen;
+
+	if (!self->key_count)
+		memset(keys[0], 0, sizeof keys[0]);
+
+	for (u32 k = 0; k < self->key_count; k++) {
+		value_eval(self->keys[k], block, keys[k]);
+		renumber(keys[k], self->key_renumber[k]);
+	}
+	choose(block, bits, &chosen);
+	if (!find_groups(self, block, keys, &chosen))
+		return false;
+	for (u32 c = 0; c < self->column_count; c++) {
+		const struct column *column = &self->columns[c];
+
+		value_eval(column->plan, block, values);
+		renumber(values, column->renumber);
+		if (column->rule == JOIN_SAME)
+			add_same(column, &chosen, values);
+		else if (column->rule == JOIN_SUM)
+			add_sum(column, &chosen, values, sampled);
+		else
+			add_extreme(column, &chosen, values);
+	}
+	return true;
+}
+
+/* ---- frames that are shown ---- */
+
+/* By frame: the nearest caller (or itself) that is not hidden. */
+static int visible_frames(struct run *run, const struct state *state, u32 trace, u32 **out)
+{
+	struct domain *domain = &run->engine->domains[trace];
+	u32 *visible = arena_new_array(&run->arena, u32, domain->frames + 1);
+	struct err err = {0};
+
+	if (!visible)
+		return run_no_memory(run);
+	for (u32 i = 0; i < domain->frames; i++)
+		visible[i] = i;
+	for (u32 h = 0; h < state->hide_count; h++) {
+		struct text_test test;
+		u8 *hidden;
+
+		if (!text_test_init(&test, state->hides[h], false))
+			return run_no_memory(run);
+		hidden = domain_frames_matching(domain, F_STACK, &test, true, &err);
+		text_test_release(&test);
+		if (!hidden)
+			return run_fail(run, &err);
+		for (u32 i = 1; i < domain->frames; i++)
+			if (hidden[i])
+				visible[i] = UINT32_MAX;
+		free(hidden);
+	}
+	for (u32 i = 1; i < domain->frames; i++) {
+		u32 parent =
+			context_table_frame(&domain->model->contexts, (struct frame_id){i})->parent;
+
+		if (visible[i] == UINT32_MAX)
+			visible[i] = parent < i ? visible[parent] : 0;
+	}
+	*out = visible;
+	return 0;
+}
+
+/* By frame: the frame that stands for its stack, hidden frames left out. Stacks of several traces are the same if
+ * their functions are; `numbers` gives each a number that all traces share. */
+struct stack_numbers {
+	struct map by_hash;
+	u64 count;
+};
+
+static u64 hash_functions(const struct stack_names *names, u64 hash)
+{
+	for (u32 i = 0; i < names->count; i++) {
+		for (const char *p = names->frames[i].function; *p; p++)
+			hash = hash_u64(hash ^ (u8)*p);
+		hash = hash_u64(hash + 1);
+	}
+	return hash;
+}
+
+static int number_stacks(struct run *run, const struct state *state, u32 trace, bool by_name,
+			 struct stack_numbers *numbers, double **out)
+{
+	struct domain *domain = &run->engine->domains[trace];
+	const struct model *model = domain->model;
+	u64 *keys = arena_new_array(&run->arena, u64, domain->frames + 1);
+	double *table = arena_new_array(&run->arena, double, domain->contexts + 1);
+	struct err err = {0};
+	u32 *visible;
+	int status = visible_frames(run, state, trace, &visible);
+
+	if (status < 0)
+		return status;
+	if (!keys || !table)
+		return run_no_memory(run);
+	if (domain_need_names(domain, &err) < 0)
+		return run_fail(run, &err);
+	for (u32 i = 1; i < domain->frames; i++) {
+		const struct frame *frame =
+			context_table_frame(&model->contexts, (struct frame_id){i});
+		const struct stack_names *names = &domain->frame_names[i];
+		u64 parent = frame->parent < i ? keys[frame->parent] : 0;
+
+		if (visible[i] != i)
+			keys[i] = parent;
+		else if (!by_name || !names->count)
+			keys[i] = hash_u64(hash_u64(frame->address ^ parent * 3) ^ frame->identity);
+		else
+			keys[i] = hash_functions(names, parent);
+	}
+	for (u32 i = 0; i < domain->contexts; i++) {
+		u64 *number = map_at(&numbers->by_hash, keys[domain_frame(domain, i, false)]);
+
+		if (!number)
+			return run_no_memory(run);
+		if (!*number)
+			*number = ++numbers->count;
+		table[i] = (double)(*number - 1);
+	}
+	*out = table;
+	return 0;
+}
+
+/* ---- join ---- */
+
+static struct value_plan *table_plan(struct run *run, const struct domain *domain,
+				     const double *numbers)
+{
+	struct value_plan *plan = arena_new(&run->arena, struct value_plan);
+
+	if (!plan)
+		return NULL;
+	plan->op = VALUE_TABLE;
+	plan->index = INDEX_POINT;
+	plan->table = numbers;
+	plan->count = domain->contexts;
+	return plan;
+}
+
+/* The key itself is what all of an entry's chunks have. */
+static bool is_key(const struct entries *entries, enum field field)
+{
+	for (u32 k = 0; k < entries->key_count; k++)
+		if (!entries->keys[k].is_user && entries->keys[k].field == field)
+			return query_fields[field].join == JOIN_SAME &&
+			       query_fields[field].type != FIELD_TEXTS;
+	return false;
+}
+
+/* What is asked of entries anywhere in the query, and what is always shown. */
+static int plan_columns(struct joiner *self, const struct state *state, struct renumbering *numbers)
+{
+	bool used[FIELDS] = {[F_CHUNKS] = true, [F_SIZE] = true};
+	struct err err = {0};
+	struct planner planner = run_planner(self->run, self->trace, &err);
+
+	query_used_fields(self->run->query, used);
+	self->column_count = 0;
+	for (u32 f = 0; f < FIELDS; f++) {
+		struct column *column = &self->columns[self->column_count];
+
+		if (!used[f] || is_key(self->entries, (enum field)f))
+			continue;
+		*column = (struct column){.rule = query_fields[f].join,
+					  .weighted = f != F_CHUNKS,
+					  .renumber = numbers[f].numbers[self->trace],
+					  .values = self->entries->values[f]};
+		column->plan = plan_field(&planner, (enum field)f);
+		if (!column->plan)
+			return run_fail(self->run, &err);
+		self->column_fields[self->column_count++] = (enum field)f;
+	}
+	(void)state;
+	return 0;
+}
+
+/* Shown frames by context; `target` by frame, or NULL. */
+static int plan_shown(struct joiner *self, const u32 *target)
+{
+	u32 *frames = arena_new_array(&self->run->arena, u32, self->domain->contexts + 1);
+
+	if (!frames)
+		return run_no_memory(self->run);
+	for (u32 i = 0; i < self->domain->contexts; i++) {
+		u32 frame = domain_frame(self->domain, i, false);
+
+		frames[i] = target ? target[frame] : frame;
+	}
+	self->frame_by_context = frames;
+	return 0;
+}
+
+/* One key whose values are numbers of a dictionary needs no hashing. */
+static void plan_small(struct joiner *self)
+{
+	u64 most = 0;
+	const struct value_plan *key = self->keys[0];
+
+	if (self->key_count != 1 || key->op != VALUE_TABLE || self->small ||
+	    self->run->engine->count > 1)
+		return;
+	for (u64 i = 0; i < key->count; i++)
+		if (key->table[i] > (double)most)
+			most = (u64)key->table[i];
+	if (most > 1 << 24)
+		return;
+	self->small = calloc(most + 2, sizeof *self->small);
+	self->small_count = self->small ? most + 1 : 0;
+}
+
+static int join_trace(struct joiner *self, struct state *state)
+{
+	struct entries *entries = self->entries;
+	struct selection *sel = &state->sel[self->trace];
+
+	entries->groups[self->trace] = malloc((selection_words(sel->count) * 64 + 1) * sizeof(u32));
+	if (!entries->groups[self->trace])
+		return run_no_memory(self->run);
+	plan_small(self);
+	scan_blocks(self->domain, sel, state->colors[self->trace], state->palette, join_block,
+		    self);
+	return self->failed ? run_no_memory(self->run) : 0;
+}
+
+/* After the pass each group is an entry, and what differed within one is unknown. */
+static int finish(struct joiner *self, struct state *state)
+{
+	struct entries *entries = self->entries;
+
+	entries->count = entries->group_count;
+	entries->entry_of = malloc((entries->group_count + 1) * sizeof *entries->entry_of);
+	if (!entries->entry_of || (!entries->count && !make_room(self)))
+		return run_no_memory(self->run);
+	for (u64 i = 0; i < entries->group_count; i++)
+		entries->entry_of[i] = (u32)i;
+	for (u32 f = 0; f < FIELDS; f++)
+		for (u64 i = 0; entries->values[f] && i < entries->count; i++)
+			if (isinf(entries->values[f][i]))
+				entries->values[f][i] = NAN;
+	for (u32 k = 0; k < entries->key_count; k++) {
+		enum field field = entries->keys[k].field;
+
+		if (entries->keys[k].is_user || !is_key(entries, field) || entries->values[field])
+			continue;
+		entries->values[field] = malloc((entries->count + 1) * sizeof(double));
+		if (!entries->values[field])
+			return run_no_memory(self->run);
+		memcpy(entries->values[field], entries->key_values[k],
+		       entries->count * sizeof(double));
+	}
+	state->entries = entries;
+	state->sort_count = 0;
+	state->ordered = false;
+	vec_release(&state->order);
+	return 0;
+}
+
+static u32 traces_of(const struct run *run, const struct state *state)
+{
+	u32 count = 0;
+
+	for (u32 t = 0; t < run->engine->count; t++)
+		count += state->sel[t].words != NULL;
+	return count;
+}
+
+/* keys: what to join by; targets: by trace and frame what unify made of it, or NULL. */
+struct join_by {
+	const struct query_key *keys;
+	u32 key_count;
+	u32 *targets[QUERY_TRACES];
+	bool unify;
+};
+
+static int plan_keys(struct joiner *self, const struct state *state, const struct join_by *by,
+		     struct renumbering *key_numbers, struct stack_numbers *stacks)
+{
+	struct err err = {0};
+	struct planner planner = run_planner(self->run, self->trace, &err);
+	bool by_name = traces_of(self->run, state) > 1;
+	double *numbers = NULL;
+	int status;
+
+	self->key_count = by->key_count;
+	for (u32 k = 0; k < by->key_count; k++) {
+		const struct query_key *key = &by->keys[k];
+
+		self->key_renumber[k] = key_numbers[k].numbers[self->trace];
+		if (!key->is_user && key->field == F_STACK) {
+			status = number_stacks(self->run, state, self->trace, by_name, stacks,
+					       &numbers);
+			if (status < 0)
+				return status;
+			self->keys[k] = table_plan(self->run, self->domain, numbers);
+		} else {
+			self->keys[k] = plan_key(&planner, key);
+		}
+		if (!self->keys[k])
+			return err.code ? run_fail(self->run, &err) : run_no_memory(self->run);
+	}
+	return 0;
+}
+
+/* Groups of unified frames: each trace has its own. */
+static int plan_unified(struct joiner *self, const struct join_by *by)
+{
+	double *numbers = arena_new_array(&self->run->arena, double, self->domain->contexts + 1);
+
+	if (!numbers)
+		return run_no_memory(self->run);
+	for (u32 i = 0; i < self->domain->contexts; i++)
+		numbers[i] = by->targets[self->trace][domain_frame(self->domain, i, false)] +
+			     (double)self->trace * 0x1p32;
+	self->keys[0] = table_plan(self->run, self->domain, numbers);
+	self->key_renumber[0] = NULL;
+	self->key_count = 1;
+	return self->keys[0] ? 0 : run_no_memory(self->run);
+}
+
+static int join_all(struct joiner *self, struct state *state, const struct join_by *by)
+{
+	struct renumbering field_numbers[FIELDS] = {0}, key_numbers[QUERY_KEYS_MAX] = {0};
+	struct stack_numbers stacks = {0};
+	bool used[FIELDS] = {0};
+	int status = 0;
+
+	query_used_fields(self->run->query, used);
+	for (u32 f = 0; f < FIELDS; f++)
+		self->stacks |= used[f] && query_fields[f].type == FIELD_TEXTS;
+	self->stacks = (self->stacks || self->run->stacks) && !self->entries->by_stack;
+	for (u32 f = 0; status == 0 && f < FIELDS; f++)
+		if (used[f] && query_fields[f].type == FIELD_TEXT)
+			status = merge_texts(self->run, state,
+					     &(struct query_key){.field = (enum field)f},
+					     self->entries, &field_numbers[f]);
+	for (u32 k = 0; k < by->key_count; k++)
+		if (!by->keys[k].is_user)
+			key_numbers[k] = field_numbers[by->keys[k].field];
+	for (u32 t = 0; status == 0 && t < self->run->engine->count; t++) {
+		if (!state->sel[t].words)
+			continue;
+		self->trace = t;
+		self->domain = &self->run->engine->domains[t];
+		status = by->unify ? plan_unified(self, by)
+				   : plan_keys(self, state, by, key_numbers, &stacks);
+		if (status == 0)
+			status = plan_columns(self, state, field_numbers);
+		if (status == 0)
+			status = plan_shown(self, by->targets[t]);
+		if (status == 0)
+			status = join_trace(self, state);
+	}
+	map_release(&stacks.by_hash);
+	return status;
+}
+
+static int join_chunks(struct run *run, struct state *state, const struct join_by *by)
+{
+	struct joiner joiner = {.run = run, .entries = calloc(1, sizeof *joiner.entries)};
+	int status;
+
+	if (!joiner.entries)
+		return run_no_memory(run);
+	joiner.entries->key_count = by->key_count;
+	if (by->key_count)
+		memcpy(joiner.entries->keys, by->keys, by->key_count * sizeof *by->keys);
+	joiner.entries->by_stack = by->unify;
+	for (u32 k = 0; k < by->key_count; k++)
+		joiner.entries->by_stack |= !by->keys[k].is_user && (by->keys[k].field == F_STACK ||
+								     by->keys[k].field == F_POINT);
+	status = join_all(&joiner, state, by);
+	if (status == 0)
+		status = finish(&joiner, state);
+	if (status < 0)
+		entries_free(joiner.entries);
+	map_release(&joiner.by_key);
+	free(joiner.small);
+	return status;
+}
+
+int run_join(struct run *run, struct state *state, const struct stage *stage)
+{
+	struct join_by by = {.keys = stage->keys, .key_count = stage->key_count};
+	int status = 0;
+
+	if (state->entries)
+		return entries_join(run, state->entries, stage);
+	for (u32 t = 0; status == 0 && state->hide_count && t < run->engine->count; t++)
+		if (state->sel[t].words)
+			status = visible_frames(run, state, t, &by.targets[t]);
+	return status < 0 ? status : join_chunks(run, state, &by);
+}
+
+/* ---- unify ---- */
+
+struct adder {
+	const struct domain *domain;
+	const u32 *frames; /* by context: those that are visible */
+	u64 *bytes;        /* by frame */
+};
+
+static bool add_bytes(void *data, const struct block *block, const u64 *bits)
+{
+	struct adder *self = data;
+	const struct model *model = self->domain->model;
+
+	for (u32 w = 0; w < BLOCK / 64; w++)
+		for (u64 word = bits[w]; word; word &= word - 1) {
+			u32 at = block->first + 64 * w + (u32)__builtin_ctzll(word);
+			u64 units, bytes = block->page->size[at];
+
+			if (model->count_shift)
+				model_weigh(model, bytes, &units, &bytes);
+			if (block->page->alloc_context[at] < self->domain->contexts)
+				self->bytes[self->frames[block->page->alloc_context[at]]] += bytes;
+		}
+	return true;
+}
+
+/* From the innermost frames outwards: what has less than the limit is its caller's. */
+static int unify_trace(struct run *run, struct state *state, u32 trace, u64 limit, u32 **out)
+{
+	const struct domain *domain = &run->engine->domains[trace];
+	u64 *bytes = arena_new_array(&run->arena, u64, domain->frames + 1);
+	u32 *target, *frames = arena_new_array(&run->arena, u32, domain->contexts + 1);
+	struct adder adder = {.domain = domain, .frames = frames, .bytes = bytes};
+	int status = visible_frames(run, state, trace, &target);
+
+	if (status < 0)
+		return status;
+	if (!bytes || !frames)
+		return run_no_memory(run);
+	for (u32 i = 0; i < domain->contexts; i++)
+		frames[i] = target[domain_frame(domain, i, false)];
+	scan_blocks(domain, &state->sel[trace], NULL, NULL, add_bytes, &adder);
+	for (u32 i = (u32)domain->frames; i-- > 1;) {
+		u32 parent =
+			context_table_frame(&domain->model->contexts, (struct frame_id){i})->parent;
+
+		parent = parent < i ? target[parent] : 0;
+		if (target[i] != i || bytes[i] >= limit || !parent)
+			continue;
+		bytes[parent] += bytes[i];
+		target[i] = parent;
+	}
+	for (u32 i = 1; i < domain->frames; i++)
+		target[i] = target[target[i]];
+	*out = target;
+	return 0;
+}
+
+int run_unify(struct run *run, struct state *state, const struct stage *stage)
+{
+	struct join_by by = {.unify = true};
+
+	if (state->entries) {
+		query_error_set(run->error, ERR_USAGE, stage->at, stage->length,
+				"unify needs single chunks, but these are already joined");
+		query_error_hint(run->error, "put unify before join");
+		return ERR_USAGE;
+	}
+	for (u32 t = 0; t < run->engine->count; t++) {
+		int status;
+
+		if (!state->sel[t].words)
+			continue;
+		status = unify_trace(run, state, t, stage->number, &by.targets[t]);
+		if (status < 0)
+			return status;
+	}
+	return join_chunks(run, state, &by);
+}

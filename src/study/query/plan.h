@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * An expression made ready for one trace: whatever is known by dictionaries (points, types, threads ...) has become a
+ * table, comparisons of columns with constants have become ranges of the column as it is, and the rest is
+ * calculated block by block. For the engine only. */
+#ifndef STUDY_QUERY_PLAN_H
+#define STUDY_QUERY_PLAN_H
+
+#include "study/query/domain.h"
+
+enum {
+	BLOCK = 1024
+}; /* chunks that are looked at together: their values stay in the nearest cache */
+
+enum value_op {
+	VALUE_CONSTANT,
+	VALUE_FIELD, /* calculated from the columns */
+	VALUE_TABLE,
+	VALUE_CATEGORIES, /* number of the first mask that holds */
+	VALUE_NEGATE,
+	VALUE_ADD,
+	VALUE_SUBTRACT,
+	VALUE_MULTIPLY,
+	VALUE_DIVIDE,
+	VALUE_LEAST,
+	VALUE_GREATEST,
+	VALUE_LOG,
+};
+
+struct mask_plan;
+
+struct value_plan {
+	enum value_op op;
+	double number;
+	enum field field;
+	enum index_kind index;
+	const double *table;
+	u64 count; /* of the table, or of masks */
+	struct value_plan *args[2];
+	struct mask_plan **masks;
+	const double *numbers; /* of masks */
+};
+
+enum mask_op {
+	MASK_NONE,
+	MASK_ALL,
+	MASK_TABLE,
+	MASK_RANGE, /* of a column as it is: low <= it <= high; of free, life … where known */
+	MASK_COMPARE,
+	MASK_KNOWN,
+	MASK_AND,
+	MASK_OR,
+	MASK_NOT,
+};
+
+struct mask_plan {
+	enum mask_op op;
+	enum index_kind index;
+	u8 *table;
+	u64 count; /* of the table, or of args */
+	enum field column;
+	u64 low, high;
+	enum expr_kind compare;
+	struct value_plan *left, *right; /* left alone for MASK_KNOWN */
+	struct mask_plan **args;
+};
+
+struct planner {
+	struct domain *domain;
+	const struct query *query;
+	struct arena *arena; /* of the plans */
+	struct err *err;
+	u32 depth;
+};
+
+/* NULL and err. */
+struct mask_plan *plan_mask(struct planner *self, const struct expr *expr);
+struct value_plan *plan_value(struct planner *self, const struct expr *expr);
+struct value_plan *plan_field(struct planner *self, enum field field);
+struct value_plan *plan_key(struct planner *self, const struct query_key *key);
+
+/* Ready-made ones: chunks that are known; live at a moment; in a window. */
+struct mask_plan *plan_all(struct planner *self);
+struct mask_plan *plan_live_at(struct planner *self, u64 ns);
+struct mask_plan *plan_window(struct planner *self, const struct query_window *window);
+
+/* Texts of a field or category by their numbers; *count of them. */
+const char *const *plan_texts(struct planner *self, const struct query_key *key, u32 *count);
+
+/* Where a value is calculated: chunks [first, first + BLOCK) of the page. */
+struct block {
+	const struct domain *domain;
+	const struct chunk_page *page;
+	u32 first;
+	u64 chunk; /* number of the first */
+	const u8 *
+		colors; /* by chunk of the block: numbers of the palette + 1, 0 = none; NULL = no colours */
+	const u32 *palette;
+};
+
+void value_eval(const struct value_plan *self, const struct block *block, double *out);
+/* The value of chunk number i of the block alone. */
+double value_one(const struct value_plan *self, const struct block *block, u32 i);
+void mask_eval(const struct mask_plan *self, const struct block *block, u8 *out);
+
+/* What a zone tells of all its chunks. */
+enum zone_answer { ZONE_NONE, ZONE_ALL, ZONE_SOME };
+enum zone_answer mask_zone(const struct mask_plan *self, const struct chunk_zone *zone);
+
+/* What a chunk counts for, in a sampled trace. */
+double chunk_weight(const struct model *model, u64 size);
+
+/* Keeps of the selection what the mask holds for, and counts it anew. colors: by chunk, or NULL. */
+bool scan_filter(const struct domain *domain, const struct mask_plan *mask, const u8 *colors,
+		 const u32 *palette, struct selection *selection);
+
+/* Calls for each block that has chunks of the selection: bits are those of the block's BLOCK chunks. False as soon
+ * as one returns false. */
+bool scan_blocks(const struct domain *domain, const struct selection *selection, const u8 *colors,
+		 const u32 *palette,
+		 bool (*each)(void *self, const struct block *block, const u64 *bits), void *self);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * What flows through a pipe: a sequence of entries. Until they are joined each chunk is one, and a state is little more
+ * than bits; after that there are entries of their own (study/query/entries.h). For the engine only. */
+#ifndef STUDY_QUERY_STATE_H
+#define STUDY_QUERY_STATE_H
+
+#include "study/query/plan.h"
+
+enum { PALETTE_MAX = 255, SORTS_MAX = 4, HIDES_MAX = 16 };
+
+struct entries;
+
+/* A chunk of one of the traces. */
+struct place {
+	u32 trace;
+	u64 chunk;
+};
+
+struct state {                              /* all zero = empty */
+	struct selection sel[QUERY_TRACES]; /* words NULL = nothing of that trace */
+	u8 *colors
+		[QUERY_TRACES]; /* by chunk: number of the palette + 1; NULL = none has a colour */
+	u32 palette[PALETTE_MAX];
+	u32 palette_count;
+	const struct stage *sorts[SORTS_MAX]; /* the latest first */
+	u32 sort_count;
+	bool ordered; /* a limit has put them in order */
+	VEC(struct place) order;
+	const struct expr *hides[HIDES_MAX];
+	u32 hide_count;
+	const char *view;        /* of show, or NULL */
+	struct entries *entries; /* NULL = each chunk is one */
+};
+
+void state_release(struct state *self);
+
+/* False if there is no memory. The copy's entries are for showing only, see entries_copy. */
+bool state_copy(struct state *self, const struct state *from);
+
+u64 state_bytes(const struct state *self);
+
+/* ---- the cache: states by the text that made them, those longest not asked for go first ---- */
+
+struct cached {
+	char *key;
+	u64 hash, used, bytes;
+	struct state state;
+};
+
+struct cache { /* all zero = empty */
+	VEC(struct cached) rows;
+	u64 bytes, limit, clock;
+	u64 hits, misses;
+};
+
+/* NULL if it is not there. Valid until the next cache_put. */
+const struct state *cache_find(struct cache *self, const char *key);
+
+/* Keeps a copy; without memory it does not. */
+void cache_put(struct cache *self, const char *key, const struct state *state);
+void cache_release(struct cache *self);
+
+/* ---- a run of one query ---- */
+
+struct query_engine {
+	void *lock; /* pthread_mutex_t */
+	u32 count;
+	struct domain domains[QUERY_TRACES];
+	struct cache cache;
+};
+
+struct run {
+	struct query_engine *engine;
+	const struct query *query;
+	struct query_window window; /* to_ns 0 = none */
+	bool stacks;                /* stacks of entries are shown */
+	struct arena arena;         /* of plans */
+	struct query_error *error;
+	struct state *lets; /* by let, once they were run */
+	bool *lets_known;
+};
+
+/* All return 0, or a negative code and run->error. */
+int run_pipe(struct run *run, const struct pipe *pipe, u32 stages, struct state *out);
+int run_join(struct run *run, struct state *state, const struct stage *stage);
+int run_unify(struct run *run, struct state *state, const struct stage *stage);
+int run_agg(struct run *run, struct state *state, const struct stage *stage);
+int run_entries_where(struct run *run, struct state *state, const struct stage *stage);
+int run_entries_color(struct run *run, struct state *state, const struct stage *stage);
+int run_entries_sort(struct run *run, struct state *state, const struct stage *stage);
+int run_entries_limit(struct run *run, struct state *state, u64 count);
+/* Leaves in sel what the entries stand for. */
+int run_settle(struct run *run, struct state *state);
+
+/* Puts the first `most` entries (chunks) in their order. */
+int run_order(struct run *run, struct state *state, u64 most);
+
+/* What the user sees of it. */
+int run_rows(struct run *run, struct state *state, const struct query_options *options,
+	     struct result **out);
+
+int run_fail(struct run *run, const struct err *err);
+int run_no_memory(struct run *run);
+struct planner run_planner(struct run *run, u32 trace, struct err *err);
+
+/* Number of a colour in the palette + 1; 0 and an error if there are too many. */
+u32 run_color(struct run *run, struct state *state, u32 rgb, const struct stage *stage);
+
+#endif

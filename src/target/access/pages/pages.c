@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT
+ * What access/access.h asks for, where pages are monitored. Runs in the target. */
+#include "target/access/pages/pages.h"
+
+#include <link.h>
+#include <malloc.h>
+#include <string.h>
+
+#include "target/access/pages/gates.h"
+#include "target/access/pages/units.h"
+#include "target/access/pages/userfault.h"
+#include "target/access/heap/guard.h"
+#include "target/recorder/loader.h"
+#include "target/recorder/note.h"
+#include "target/recorder/sys.h"
+
+__thread struct hwr_pages_site hwr_pages_site;
+struct hwr_real hwr_libc;
+
+enum {
+	HELPER_TRIES = 100000, /* to wait for what takes microseconds */
+	TIMED_EVERY = 1021,    /* calls; odd, so that births and ends take turns */
+	TIMED_MAX = 1 << 16,   /* ticks; in a longer call another thread had the CPU */
+};
+
+/* Functions of libc that allocate for the program, not for libc. */
+static const char *const givers[] = {"strdup", "strndup", "wcsdup", "getdelim", "realpath", "getcwd"};
+enum { GIVERS = sizeof(givers) / sizeof(givers[0]) };
+static struct hw_range library, giving[GIVERS];
+
+static bool on; /* of this image; a forked child has a copy */
+static u64 rings_bytes;
+
+bool hwr_pages_on(void) { return load_relaxed(&on) && load_relaxed(&hwr_token.alive); }
+
+void *hwr_pages_real(void **real, const char *name)
+{
+	void *found = load_relaxed(real);
+
+	if (unlikely(!found)) {
+		found = hwr_real_symbol(name, NULL, NULL);
+		store_relaxed(real, found); /* every thread finds the same */
+	}
+	return found;
+}
+
+/* ---- who allocates ---- */
+
+static bool is_within(u64 pc, const struct hw_range *range) { return pc - range->start < range->bytes; }
+
+static void find_library(void)
+{
+	const struct link_map *map = hwr_loader() ? hwr_loader()->r_map : NULL;
+	u64 start = 0, end = 0;
+
+	hwr_real_symbol("strdup", &start, &end);
+	for (; map; map = map->l_next)
+		for (u32 i = 0; i < GIVERS; i++) {
+			struct hw_range found;
+
+			if (hwr_real_function_in(map, givers[i], &found.start, &found.bytes) &&
+			    found.start - start < end - start)
+				giving[i] = found;
+		}
+	library = (struct hw_range){start, end - start};
+}
+
+static bool is_library(u64 pc)
+{
+	if (likely(!is_within(pc, &library)))
+		return pc - hwr_loader_start < hwr_loader_bytes;
+	for (u32 i = 0; i < GIVERS; i++)
+		if (is_within(pc, &giving[i]))
+			return false;
+	return true;
+}
+
+static inline void call_begins(enum hwr_timing timing)
+{
+	hwr_pages_site.timing = HWR_TIMES_NOTHING;
+	if (likely(hwr_pages_site.untimed--))
+		return;
+	hwr_pages_site.untimed = TIMED_EVERY;
+	if (load_relaxed(&hwr_token.on) != HWR_RECORDS || !hwr_pages_on())
+		return; /* the counter may be forbidden */
+	hwr_pages_site.timing = timing;
+	hwr_pages_site.began = hw_ticks();
+}
+
+void hwr_pages_timed(void)
+{
+	u64 ticks = hw_ticks() - hwr_pages_site.began;
+	u32 which = hwr_pages_site.timing == HWR_TIMES_END;
+
+	hwr_pages_site.timing = HWR_TIMES_NOTHING;
+	if (!hwr_pages_on() || ticks > TIMED_MAX)
+		return;
+	add_relaxed(&hwr_control->pages.timed[which], 1);
+	add_relaxed(&hwr_control->pages.timed_ticks[which], ticks > hwr_stamp_cost ? ticks - hwr_stamp_cost : 0);
+}
+
+/* A stack is known well by its innermost frame and its depth; see the memo of unwind/. */
+void hwr_access_site(const struct hwr_caller *caller)
+{
+	u64 hash = (caller->pc ^ caller->sp << 20) * 0x9e3779b97f4a7c15ull;
+
+	call_begins(HWR_TIMES_BIRTH);
+	hwr_pages_site.number = (u32)(hash >> 40);
+	hwr_pages_site.library = is_library(caller->pc);
+}
+
+/* The record of the chunk that begins at an address of the heap. */
+static inline struct hwr_chunk *chunk_at(u64 address)
+{
+	u64 offset;
+
+	return hwr_heap_find(address, &offset);
+}
+
+/* ---- access.h ---- */
+
+void hwr_access_allocator(struct hwr_real *real)
+{
+	hwr_libc = *real; /* every thread finds the same */
+	if (!hwr_units_open() || !hwr_heap_open()) /* nothing is of the heap before there are units */
+		return;
+	find_library();
+	hwr_heap_replace(real);
+	hwr_guard_libc();
+}
+
+static bool start(void)
+{
+	return hwr_control->flags & HW_RUN_PAGES_WRITES ? hwr_userfault_start() : hwr_helper_start();
+}
+
+void hwr_access_attach(void)
+{
+	hwr_control->access = HW_ACCESS_NONE;
+	rings_bytes = hw_ring_start(hwr_control->ring_stride, hwr_control->ring_extra, hwr_control->slots_max);
+	if (!(hwr_control->flags & HW_RUN_PAGES))
+		return;
+	if (!hwr_heap_open() || !hwr_units_open()) {
+		hwr_fault(HW_FAULT_NO_HEAP);
+		return;
+	}
+	if (on) /* a forked child begins a recording of its own */
+		hwr_units_open_all(true);
+	if (!(hwr_control->flags & HW_RUN_PAGES_WRITES)) /* by userfaultfd a system call waits as all others do */
+		hwr_gates_open();
+	store_release(&on, true);
+	if (!hwr_fault_attach() || !start())
+		store_release(&on, false);
+	hwr_control->pages.units_max = hwr_units_limit();
+}
+
+/* The handler's stack is part of the slot and recycled with it. */
+void hwr_access_thread(struct hwr_thread *t)
+{
+	hwr_own_slots_open(t);
+	if (!load_relaxed(&on))
+		return;
+	if (!t->fault_stack)
+		t->fault_stack = hwr_map_private(HWR_FAULT_STACK);
+	if (t->fault_stack)
+		hwr_fault_thread(t->fault_stack, HWR_FAULT_STACK);
+}
+
+void hwr_access_begin(u64 address, u64 ticks, const struct hwr_caller *caller)
+{
+	(void)caller;
+	if (hwr_heap_has(address))
+		store_relaxed(&chunk_at(address)->last, ticks); /* its birth */
+}
+
+void hwr_access_end(struct hwr_thread *t, u64 address, u64 ticks)
+{
+	(void)t;
+	(void)address;
+	(void)ticks;
+}
+
+static void disarm(void)
+{
+	store_relaxed(&on, false);
+	fence_seq_cst(); /* pairs with the helper's between its flag and its look at `on` */
+	for (u32 i = 0; load_acquire(&hwr_helper_arms) && i < HELPER_TRIES; i++)
+		hwr_yield();
+	hwr_units_open_all(false);
+}
+
+/* Under userfaultfd it is the fault thread that opens, which a filter of this thread does not hold. */
+void hwr_pages_stop(void)
+{
+	if (!hwr_pages_on() || hwr_getpid() != hwr_pid || hwr_userfault_on())
+		return;
+	disarm();
+	for (u32 i = 0; load_relaxed(&hwr_control->pages.armed) && i < HELPER_TRIES; i++)
+		hwr_yield(); /* for others who are opening something */
+	store_release(&hwr_control->pages.flood_ticks, hw_ticks());
+}
+
+/* The monitor will look at the program's memory, which it cannot where that is armed: from now on nothing is. */
+void hwr_access_leave(void)
+{
+	if (!hwr_pages_on() || hwr_getpid() != hwr_pid)
+		return;
+	store_relaxed(&hwr_control->pages.cpu_ns, hwr_cpu_ns(CLOCK_PROCESS_CPUTIME_ID));
+	if (!(hwr_control->flags & HW_RUN_LEAK_SCAN) || hwr_userfault_on())
+		return; /* nobody looks, or all can be read */
+	disarm();
+}
+
+void hwr_access_aside_forget(void) {}
+
+/* ---- births that are taken back ---- */
+
+static u64 page_of(u64 address) { return address & ~(u64)(HWR_PAGE - 1); }
+
+/* The monitor ends it when a tool joins that is to see every allocation. */
+static bool takes_back(void) { return load_relaxed(&hwr_control->flags) & HW_RUN_LASTING; }
+
+/* From the chunk's birth the monitor learns that a unit was opened for it: that one is not taken back. The page may have been
+ * opened long ago; then one more is recorded, which does no harm. */
+u64 hwr_access_birth(u64 address, struct hw_record *record)
+{
+	hwr_pages_call_ends(HWR_TIMES_BIRTH);
+	if (!takes_back() || !hwr_heap_has(address) || hwr_pages_site.opened == page_of(address))
+		return address;
+	store_relaxed(&chunk_at(address)->birth, (u64)record);
+	return address | HW_RECORD_UNREAD;
+}
+
+/* Of the rings that this process writes to: a forked child still has its parent's chunks, with records in rings that are not its own. */
+static struct hw_record *record_at(u64 birth)
+{
+	return birth - (u64)hwr_rings < rings_bytes && load_relaxed(&hwr_token.alive) ? (struct hw_record *)birth : NULL;
+}
+
+bool hwr_access_unborn(struct hwr_thread *t, u64 address)
+{
+	u64 expected = address | HW_RECORD_UNREAD, birth, *count;
+	struct hwr_chunk *chunk;
+	struct hw_record *record;
+
+	call_begins(HWR_TIMES_END);
+	if (!takes_back() || !hwr_heap_has(address))
+		return false;
+	chunk = chunk_at(address);
+	birth = load_relaxed(&chunk->birth);
+	if (!birth || !(record = record_at(birth)))
+		return false;
+	count = &t->slot->unread[load_relaxed(&record->kind) == HW_REALLOC];
+	if (!cas_acq_rel(&record->address, &expected, HW_RECORD_UNREAD))
+		return false;
+	store_relaxed(&chunk->birth, 0);
+	store_relaxed(count, *count + 1);
+	return true;
+}
+
+void hwr_access_settle(u64 address)
+{
+	if (hwr_heap_has(address))
+		store_relaxed(&chunk_at(address)->birth, 0);
+}
+
+/* ---- what the heap asks for ---- */
+
+void hwr_pages_open(u64 address)
+{
+	u64 start;
+
+	if (likely(hwr_unit_is_open(address)))
+		return;
+	start = hw_ticks();
+	if (!hwr_unit_open(address))
+		return;
+	hwr_pages_site.opened = page_of(address);
+	add_relaxed(&hwr_control->pages.opened, 1);
+	if (hwr_pages_on())
+		hwr_pages_spent(start);
+}
+
+static void open_for_allocator(u64 address)
+{
+	if (hwr_heap_has(address))
+		hwr_pages_open(address);
+}
+
+/* A realloc copies or keeps, and what comes out of it is another chunk. */
+void hwr_access_range(u64 address, u64 bytes, bool write)
+{
+	(void)bytes;
+	(void)write;
+	open_for_allocator(address);
+}
+
+void hwr_access_realloc(u64 from, u64 to, u64 bytes)
+{
+	(void)to;
+	(void)bytes;
+	open_for_allocator(from);
+}
+
+void hwr_access_copy(void *to, const void *from, u64 bytes) { memcpy(to, from, bytes); }
+
+void hwr_chunk_begins(u64 address, struct hwr_chunk *chunk, u64 before)
+{
+	(void)address;
+	(void)chunk;
+	(void)before;
+}
+
+void hwr_chunk_put_aside(u64 address, struct hwr_chunk *chunk)
+{
+	(void)address;
+	(void)chunk;
+}
+
+/* ---- for calls.c and signals.c ---- */
+
+/* The kernel is about to touch it, which is an access by the program. */
+void hwr_pages_pin(u64 address)
+{
+	struct hwr_call call;
+	u64 start = hwr_unit_is_open(address) ? 0 : hw_ticks();
+
+	if (!hwr_unit_pin(address) || !hwr_pages_on())
+		return;
+	start = start ? start : hw_ticks();
+	call = (struct hwr_call){.caller = HWR_CALLER()};
+	add_relaxed(&hwr_control->pages.kernel_hits, 1);
+	hwr_call_begin(&call);
+	hwr_call_hit(&call, HW_HIT_KERNEL, address);
+	hwr_pages_spent(start);
+}
+
+void hwr_pages_unpin(u64 address) { hwr_unit_unpin(address); }
+
+/* Real ones of the allocator behind would not know the heap's chunks. */
+HWR_EXPORT size_t malloc_usable_size(void *p)
+{
+	static void *real;
+	size_t size = p ? hwr_heap_usable_size(p) : 0;
+	size_t (*next)(void *);
+
+	if (size != SIZE_MAX)
+		return size;
+	next = (size_t(*)(void *))hwr_pages_real(&real, "malloc_usable_size");
+	return next ? next(p) : 0;
+}

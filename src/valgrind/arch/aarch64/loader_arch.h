@@ -1,8 +1,0 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later
- * The loader's name, as Valgrind spells it. */
-#ifndef VALGRIND_LOADER_ARCH_H
-#define VALGRIND_LOADER_ARCH_H
-
-#define HWV_LOADER ldZhlinuxZhaarch64ZdsoZd1 /* ld-linux-aarch64.so.1 */
-
-#endif
