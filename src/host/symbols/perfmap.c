@@ -11,24 +11,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/base/io.h"
 
 enum { BYTES_MAX = 256 << 20 };
-
-static i64 clock_ns(clockid_t clock)
-{
-	struct timespec time = { 0 };
-
-	clock_gettime(clock, &time);
-	return time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 /* Whether another process of that number wrote it, before this one started. Times of files are those of the kernel's last tick,
  * and clocks are set: what a program writes in its first milliseconds may seem to be older than it. */
 static bool is_older(const struct stat *about, u64 start_ns)
 {
 	enum { UNSURE_NS = 500000000 };
-	i64 now = clock_ns(CLOCK_REALTIME), age = clock_ns(CLOCK_MONOTONIC) - (i64)start_ns;
+	i64 now = (i64)clock_ns(CLOCK_REALTIME), age = (i64)(now_ns() - start_ns);
 	i64 written = about->st_mtim.tv_sec * 1000000000 + about->st_mtim.tv_nsec;
 
 	return age < 0 || written < now - age - UNSURE_NS;

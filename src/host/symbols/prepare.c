@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/base/map.h"
 #include "host/base/vec.h"
 
@@ -50,21 +51,10 @@ struct work {
 	struct address_list addresses;
 };
 
-static struct timespec time_after(u64 ns)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	ns += (u64)time.tv_nsec;
-	time.tv_sec += (time_t)(ns / 1000000000);
-	time.tv_nsec = (long)(ns % 1000000000);
-	return time;
-}
-
 /* Waits for modules, or for more addresses. True when it has been long enough for addresses. */
 static bool gather(struct prepare *self)
 {
-	struct timespec until = time_after(GATHER_NS);
+	struct timespec until = clock_time(now_ns() + GATHER_NS);
 	bool is_late = false;
 
 	while (!self->stop && self->taken == self->modules.count) {
@@ -115,14 +105,6 @@ static bool processor_is_free(void)
 	return running && running <= sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-static u64 cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
-
 /* Before each piece of work, when there was much: rests while others want all processors. A thread of the lowest priority would not need to
  * ask, but in the end somebody waits for it: seconds, on a busy machine. False when it is time to end. */
 static bool go_on(void *opaque)
@@ -131,7 +113,7 @@ static bool go_on(void *opaque)
 	bool stop;
 
 	pthread_mutex_lock(&self->lock);
-	while (!self->stop && self->rests < RESTS && cpu_ns() > FREE_NS) {
+	while (!self->stop && self->rests < RESTS && clock_ns(CLOCK_THREAD_CPUTIME_ID) > FREE_NS) {
 		struct timespec until;
 		bool is_free;
 
@@ -140,7 +122,7 @@ static bool go_on(void *opaque)
 		pthread_mutex_lock(&self->lock);
 		if (is_free || self->stop)
 			break;
-		until = time_after(REST_NS);
+		until = clock_time(now_ns() + REST_NS);
 		if (pthread_cond_clockwait(&self->told, &self->lock, CLOCK_MONOTONIC, &until) == ETIMEDOUT)
 			self->rests++;
 	}

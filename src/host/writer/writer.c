@@ -10,10 +10,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host/base/arena.h"
+#include "host/base/clock.h"
 #include "host/base/map.h"
 #include "host/base/vec.h"
 #include "format/session.h"
@@ -60,13 +60,10 @@ struct heapwise_writer {
 	struct stream_totals totals;
 };
 
-static u64 now_ns(struct heapwise_writer *self)
+static u64 next_ns(struct heapwise_writer *self)
 {
-	struct timespec now;
-	u64 ns;
+	u64 ns = now_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ns = (u64)now.tv_sec * 1000000000u + (u64)now.tv_nsec;
 	if (ns <= self->last_ns)
 		ns = self->last_ns + 1; /* no two events at one time: their order is known */
 	self->last_ns = ns;
@@ -155,7 +152,7 @@ struct heapwise_writer *heapwise_writer_open(const char *path, const char *progr
 		return NULL;
 	}
 	self->sink = trace_writer_sink(self->writer);
-	self->start_ns = now_ns(self);
+	self->start_ns = next_ns(self);
 	if (begin(self, program) < 0) {
 		saved = errno;
 		trace_writer_close(self->writer, &err);
@@ -336,7 +333,7 @@ static int object_end(struct heapwise_writer *self, u64 address, u32 stack)
 	int status = 0;
 	u64 index;
 
-	event.ticks = now_ns(self);
+	event.ticks = next_ns(self);
 	if (!map_remove(&self->by_address, address, &index)) {
 		self->totals.unknown_frees++;
 		event.chunk = NO_CHUNK;
@@ -369,7 +366,7 @@ int heapwise_writer_alloc(struct heapwise_writer *self, uint64_t address, uint64
 	if (!self || !address)
 		return fail(EINVAL);
 	pthread_mutex_lock(&self->lock);
-	event.ticks = now_ns(self);
+	event.ticks = next_ns(self);
 	if (stack > self->stacks_count || type > self->types.count)
 		status = fail(EINVAL);
 	else if (object_at(self, address))
@@ -414,7 +411,7 @@ int heapwise_writer_move(struct heapwise_writer *self, uint64_t address, uint64_
 		status = fail(EEXIST);
 	if (status == 0)
 		status = object_end(self, address, stack);
-	event.ticks = now_ns(self);
+	event.ticks = next_ns(self);
 	if (status == 0)
 		status = object_begin(self, &event, type);
 	pthread_mutex_unlock(&self->lock);
@@ -424,7 +421,7 @@ int heapwise_writer_move(struct heapwise_writer *self, uint64_t address, uint64_
 static void note_access(struct heapwise_writer *self, struct stream_access *access, u64 offset,
 			u64 bytes, bool written)
 {
-	u64 ns = now_ns(self);
+	u64 ns = next_ns(self);
 
 	if (!access->first_ticks)
 		access->first_ticks = ns;
@@ -472,7 +469,7 @@ static int end_tell(struct heapwise_writer *self)
 		if (self->objects.data[i].address)
 			status = self->sink.accesses(self->sink.self, &self->objects.data[i].access,
 						     1, &err);
-	end.ticks = now_ns(self);
+	end.ticks = next_ns(self);
 	clock = (struct stream_clock){.ticks = end.ticks, .ns = end.ticks};
 	self->totals.kept_bytes = self->live_bytes;
 	end.totals = self->totals;

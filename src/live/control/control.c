@@ -11,17 +11,10 @@
 #include <unistd.h>
 
 #include "format/atomics.h"
+#include "host/base/clock.h"
 
 enum { VERBS_MAX = 16 };
 static const u64 WAIT_NS = CONTROL_WAIT_SECONDS * 1000000000ull;
-
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
 
 static void nap(void)
 {

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "format/types.h"
+#include "host/base/clock.h"
 
 /* Sleeps while *word is `value`, at most timeout_ns; may return early for no reason. */
 static inline void futex_wait(u32 *word, u32 value, u64 timeout_ns)
 {
-	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000),
-				   .tv_nsec = (long)(timeout_ns % 1000000000)};
+	struct timespec timeout = clock_time(timeout_ns);
 
 	syscall(SYS_futex, word, FUTEX_WAIT, value, &timeout, NULL, 0);
 }

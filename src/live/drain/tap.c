@@ -2,9 +2,9 @@
  * Hits out of the rings, commands into theirs, and events to two sinks; see tap.h. Runs on the drain thread. */
 #include "live/drain/tap.h"
 
-#include <time.h>
 
 #include "format/atomics.h"
+#include "host/base/clock.h"
 #include "live/drain/futex.h"
 #include "live/drain/image.h"
 
@@ -131,12 +131,9 @@ struct tap_unread image_unread(const struct image *self)
 
 u64 image_cpu_ns(const struct image *self)
 {
-	struct timespec now;
 	clockid_t clock;
 
-	if (clock_getcpuclockid((pid_t)self->berth.pid, &clock) != 0 || clock_gettime(clock, &now) < 0)
-		return 0;
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
+	return clock_getcpuclockid((pid_t)self->berth.pid, &clock) == 0 ? clock_ns(clock) : 0;
 }
 
 bool image_command(struct image *self, u32 verb, u64 address, u64 birth)
@@ -205,14 +202,6 @@ int tap_add_hit(struct image *self, const struct hw_record *record, struct err *
 	if (self->tap && !vec_push(&self->hits, hit))
 		return err_set(err, ERR_MEMORY, "out of memory for hits");
 	return 1;
-}
-
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
 }
 
 /* Both ends of the ring are in memory of the program's: no more is believed than fits into it. */

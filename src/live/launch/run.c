@@ -13,9 +13,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/base/io.h"
 #include "host/base/parts.h"
 #include "host/base/strbuf.h"
@@ -47,14 +47,6 @@ struct run {
 	struct control control;
 	struct control_server server;
 };
-
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
 
 /* What the user named, the program, the recorder or the trace, is his to mend; what the system is short of now is no reason to
  * keep the program from running. */

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/base/io.h"
 #include "format/atomics.h"
 #include "live/drain/futex.h"
@@ -25,14 +26,6 @@ static const u64 DISK_NS = 1000000000, PROGRESS_NS = 100000000;
 static const u64 SLEEP_NS = 100000000, SLEEP_NS_MIN = 1000000;
 /* Samples cost system calls: with many processes each has fewer. */
 static const u64 SAMPLE_NS_EACH = 1000000;
-
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
 
 static bool is_due(u64 *last_ns, u64 now, u64 period_ns)
 {

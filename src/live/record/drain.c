@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "format/atomics.h"
+#include "host/base/clock.h"
 #include "live/drain/futex.h"
 #include "live/record/recording.h"
 
@@ -16,14 +16,6 @@ static const u64 SLEEP_NS_MIN = 100000, SLEEP_NS = 10000000, SLEEP_NS_MAX = 5000
 static const u64 SLEEP_NS_SAMPLED = 200000000;
 static const u64 TICK_NS = 1000000000;       /* clock pairs and flushes */
 static const u64 SIZE_CHECK_NS = 50000000;
-
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
 
 static void drain_fail(struct drain *self, const struct err *err)
 {

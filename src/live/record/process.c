@@ -14,9 +14,9 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/base/io.h"
 #include "format/atomics.h"
 #include "live/drain/futex.h"
@@ -28,17 +28,9 @@ enum { ENVIRONMENT_MAX = 4 << 20 };
 
 static pthread_mutex_t path_lock = PTHREAD_MUTEX_INITIALIZER; /* trace_path of all processes */
 
-static u64 monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
-
 struct stream_clock clock_now(void)
 {
-	struct hw_moment now = hw_moment_read(monotonic_ns);
+	struct hw_moment now = hw_moment_read(now_ns);
 
 	return (struct stream_clock){.ticks = now.ticks, .ns = now.ns};
 }

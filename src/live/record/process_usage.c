@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/base/io.h"
 #include "format/atomics.h"
 #include "format/ticks.h"
@@ -23,13 +24,6 @@ static u64 clamp(u64 value, u64 low, u64 high)
 	return value < low ? low : value > high ? high : value;
 }
 
-static u64 cpu_clock_ns(clockid_t clock)
-{
-	struct timespec time;
-
-	return clock_gettime(clock, &time) == 0 ? (u64)time.tv_sec * 1000000000 + (u64)time.tv_nsec : 0;
-}
-
 static u64 cpu_count(void)
 {
 	long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -42,7 +36,7 @@ static u64 cpu_read(u32 pid)
 {
 	clockid_t clock;
 
-	return clock_getcpuclockid((pid_t)pid, &clock) == 0 ? cpu_clock_ns(clock) : 0;
+	return clock_getcpuclockid((pid_t)pid, &clock) == 0 ? clock_ns(clock) : 0;
 }
 
 /* ---- waiting thread ---- */
@@ -121,7 +115,7 @@ static bool look_is_due(const struct process *self, u64 now_ns)
 void process_look(struct process *self, const struct session *session, u32 moment)
 {
 	struct sampling *seen = &self->sampling;
-	u64 begin_ns = cpu_clock_ns(CLOCK_THREAD_CPUTIME_ID), gap = gap_of(self), now_ns;
+	u64 begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID), gap = gap_of(self), now_ns;
 	struct err err = { 0 };
 
 	/* Below Valgrind it would be Valgrind's memory. Where short lives are only counted nobody writes it down. */
@@ -135,7 +129,7 @@ void process_look(struct process *self, const struct session *session, u32 momen
 		seen->looked_bytes = seen->rss_bytes;
 	if (gap > seen->looked_gap)
 		seen->looked_gap = gap;
-	seen->look_ns = now_ns + 100 * (cpu_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
+	seen->look_ns = now_ns + 100 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
 	seen->look_again_ns = now_ns + clamp(now_ns - seen->from_ns, LOOK_AGAIN_NS, UINT64_MAX - now_ns);
 }
 

@@ -13,9 +13,9 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/base/io.h"
 #include "format/atomics.h"
 
@@ -237,16 +237,12 @@ void scan_memory_close(struct scan_memory *self)
 int scan_memory_check(const struct scan_memory *self, struct err *err)
 {
 	const struct scan_patience *patience = &self->patience;
-	struct timespec now;
 
 	if (self->gone)
 		return err_set(err, ERR_SYSTEM, "the process was killed during the scan");
 	if (patience->cancel && load_relaxed(patience->cancel) != patience->cancel_seen)
 		return err_set(err, ERR_SYSTEM, "it was interrupted");
-	if (!patience->deadline_ns)
-		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if ((u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec < patience->deadline_ns)
+	if (!patience->deadline_ns || now_ns() < patience->deadline_ns)
 		return 0;
 	return err_set(err, ERR_SYSTEM, "it took too long");
 }

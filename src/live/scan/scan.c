@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "format/atomics.h"
 #include "format/shadow.h"
 #include "format/ticks.h"
+#include "host/base/clock.h"
 #include "live/drain/futex.h"
 #include "live/scan/edges.h"
 #include "live/scan/mark.h"
@@ -49,14 +49,6 @@ struct scan {
 	struct stream_class *classes;
 	u64 count;
 };
-
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
 
 /* ---- signals between threads ----------------------------------------------------------------- */
 

@@ -11,22 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/base/io.h"
 #include "live/scan/arch/arch.h"
 
 /* A thread that cannot be woken (it waits for a disk) is not waited for any longer. */
 static const u64 STRAGGLERS_NS = 2000000000;
-
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
 
 /* ---- /proc ----------------------------------------------------------------------------------- */
 

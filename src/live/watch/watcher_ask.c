@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "host/base/clock.h"
+
 enum { ASK_SECONDS = 10 };
 
 struct question {
@@ -153,11 +155,9 @@ void watcher_answer(struct watcher *self, u64 now)
 
 static bool ask(struct watcher *self, struct question *question)
 {
-	struct timespec until;
+	struct timespec until = clock_time(clock_ns(CLOCK_REALTIME) + ASK_SECONDS * 1000000000ull);
 	bool in_time = true;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += ASK_SECONDS;
 	pthread_mutex_lock(&self->lock);
 	while (self->question && in_time) /* somebody else's */
 		in_time = pthread_cond_timedwait(&self->answered, &self->lock, &until) == 0;

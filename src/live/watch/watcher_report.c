@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "host/base/clock.h"
+
 static const u64 SECOND = 1000000000;
 
 bool watcher_is_lost(const struct watcher *self, const struct area *area)
@@ -316,13 +318,6 @@ static void areas_take(const struct watcher *self, struct watch_report *report)
 	}
 }
 
-static u64 own_cpu_ns(void)
-{
-	struct timespec now;
-
-	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) == 0 ? (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec : 0;
-}
-
 static void count_cost(struct watcher *self, struct watch_report *report)
 {
 	report->units = self->areas.units.count;
@@ -342,7 +337,7 @@ static void count_cost(struct watcher *self, struct watch_report *report)
 	report->arming_ns = self->cost.arm_ns;
 	report->opening_ns = self->cost.open_ns;
 	report->calls_ns = self->calls_ns < self->cost.cpu_ns ? self->calls_ns : self->cost.cpu_ns;
-	report->monitor_ns = own_cpu_ns();
+	report->monitor_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	report->interval_cost_ns = self->cost.cost_ns - self->cost_before.cost_ns;
 	report->interval_cpu_ns = self->cost.cpu_ns - self->cost_before.cpu_ns;
 	self->cost_before = self->cost;

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/base/units.h"
 #include "show/cli/brief.h"
 #include "show/cli/command.h"
@@ -145,16 +145,14 @@ static const struct option_spec run_options[] = {
 struct progress {
 	bool at_once;
 	bool shown;
-	struct timespec start;
+	u64 start_ns;
 };
 
 static void progress_show(void *self_, u64 events, u64 live_bytes, u64 trace_bytes)
 {
 	struct progress *self = self_;
-	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!self->at_once && now.tv_sec - self->start.tv_sec <= 5)
+	if (!self->at_once && now_ns() - self->start_ns <= 5000000000)
 		return;
 	/* A program that has taken the terminal for itself is not disturbed. */
 	if (tcgetpgrp(STDERR_FILENO) != getpgrp())
@@ -516,7 +514,7 @@ static int run_command(const struct command *self, void *fields, int argc, char 
 	if (args->listen && server_open(&server, args->listen, &err) < 0)
 		return command_fail(self, &err);
 	options.service = args->listen ? &service : NULL;
-	clock_gettime(CLOCK_MONOTONIC, &progress.start);
+	progress.start_ns = now_ns();
 	if (isatty(STDERR_FILENO) && !args->quiet) {
 		options.progress = progress_show;
 		options.progress_self = &progress;

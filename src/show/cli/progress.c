@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/base/text.h"
 
 enum { SILENT_NS = 1000000000, DRAW_NS = 250000000 };
@@ -22,14 +23,6 @@ static struct {
 	u64 begun_ns;
 	bool running, ending;
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static u64 now_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (u64)time.tv_sec * 1000000000 + (u64)time.tv_nsec;
-}
 
 /* The cursor stays at the start of the line, so that a message overwrites it. */
 static void draw(void)
@@ -50,8 +43,7 @@ static void *draw_all(void *unused)
 	(void)unused;
 	pthread_mutex_lock(&progress.lock);
 	while (!progress.ending) {
-		u64 next_ns = now_ns() + DRAW_NS;
-		struct timespec until = {(time_t)(next_ns / 1000000000), (long)(next_ns % 1000000000)};
+		struct timespec until = clock_time(now_ns() + DRAW_NS);
 
 		pthread_cond_clockwait(&progress.changed, &progress.lock, CLOCK_MONOTONIC, &until);
 		if (!progress.ending && now_ns() - progress.begun_ns >= SILENT_NS) {

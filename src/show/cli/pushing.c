@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "show/cli/loaded.h"
 #include "show/cli/traces.h"
 
@@ -23,14 +23,6 @@ struct wanted_list {
 	VEC(struct wanted) rows;
 	struct arena arena;
 };
-
-static double now(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
-}
 
 static void complain(struct pushing *self, const struct err *err)
 {
@@ -259,7 +251,7 @@ int pushing_all(struct pushing *self, int count, char **operands)
 {
 	struct wanted_list list = {0};
 	struct err err = {0};
-	double start = now();
+	u64 start = now_ns();
 
 	for (int i = 0; i < count; i++)
 		add_operand(self, &list, operands[i]);
@@ -269,7 +261,7 @@ int pushing_all(struct pushing *self, int count, char **operands)
 	}
 	vec_release(&list.rows);
 	arena_release(&list.arena);
-	self->seconds = now() - start;
+	self->seconds = (double)(now_ns() - start) / 1e9;
 	return self->failed ? EXIT_BAD_INPUT : EXIT_DONE;
 }
 

@@ -11,15 +11,8 @@
 #include <unistd.h>
 
 #include "format/atomics.h"
+#include "host/base/clock.h"
 #include "study/layout/keys.h"
-
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
 
 void api_init(struct api *self)
 {
@@ -55,10 +48,7 @@ static bool turn_take(struct api *self, const struct request *request)
 		taken = self->running < self->running_max;
 		if (taken || request_gone(request))
 			break;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += 100000000;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
+		until = clock_time(clock_ns(CLOCK_REALTIME) + 100000000);
 		pthread_cond_timedwait(&self->changed, &self->lock, &until);
 	}
 	self->running += taken;

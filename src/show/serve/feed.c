@@ -9,27 +9,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "host/base/clock.h"
 #include "host/base/options.h"
 
 enum { LOOK_MS = 500, BREATH_MS = 10000, FAREWELL_MS = 1000 };
 
-static u64 now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000 + (u64)now.tv_nsec / 1000000;
-}
+static u64 now_ms(void) { return now_ns() / 1000000; }
 
 /* With the lock: until something has changed, but not for long. */
 static void nap(struct feed *feed)
 {
-	struct timespec until;
+	struct timespec until = clock_time(now_ns() + LOOK_MS * 1000000ull);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += LOOK_MS * 1000000l;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_cond_timedwait(&feed->changed, &feed->lock, &until);
 }
 

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/symbols/resolve/resolve.h"
 
 /* A copy is good for two seconds, and for as long as it took to make ten of it: who looks all the time costs a
@@ -28,14 +29,6 @@ struct generation {
 	int fd; /* of the copy, -1 = it is the file itself */
 	char path[32];
 };
-
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
 
 void renewal_init(struct renewal *self)
 {
@@ -199,10 +192,8 @@ static void generations_tidy(struct renewal *self)
 static bool is_fresh(const char *path)
 {
 	struct stat status;
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	return stat(path, &status) == 0 && now.tv_sec - status.st_mtim.tv_sec <= QUIET_SECONDS;
+	return stat(path, &status) == 0 && time(NULL) - status.st_mtim.tv_sec <= QUIET_SECONDS;
 }
 
 static bool is_written(struct renewal *self)
@@ -264,10 +255,8 @@ static void renewal_begin(struct renewal *self)
 /* With the lock: who asks first waits a little rather than ask again. */
 static void first_wait(struct renewal *self)
 {
-	struct timespec until;
+	struct timespec until = clock_time(clock_ns(CLOCK_REALTIME) + FIRST_SECONDS * 1000000000ull);
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += FIRST_SECONDS;
 	while (!self->newest && self->running &&
 	       pthread_cond_timedwait(&self->changed, &self->lock, &until) == 0)
 		;

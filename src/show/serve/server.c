@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host/base/clock.h"
 #include "host/base/options.h"
 #include "show/serve/mhd.h"
 
@@ -32,14 +33,6 @@ enum {
 	STREAM_SEND_BYTES = 32 << 10, /* that wait in the kernel for a client that is slow */
 	STREAM_PIECE_BYTES = 8 << 10,
 };
-
-static u64 now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
-}
 
 /* ---- arrivals -------------------------------------------------------------------------------- */
 
@@ -112,9 +105,7 @@ static void arrivals_check(struct server *self)
 
 static void changed_wait(struct server *self, u64 wait_ns)
 {
-	u64 until = now_ns() + wait_ns;
-	struct timespec time = {.tv_sec = (time_t)(until / 1000000000),
-				.tv_nsec = (long)(until % 1000000000)};
+	struct timespec time = clock_time(now_ns() + wait_ns);
 
 	pthread_cond_timedwait(&self->changed, &self->lock, &time);
 }
