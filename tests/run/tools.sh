@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tools.sh layers|words|imports|stack|skips   plants violations in a copy and expects the check to find each.
+# tools.sh layers|circles|words|imports|stack|skips   plants violations in a copy and expects the check to find each.
 # tools.sh parts   configures with parts that cannot be built: they are listed, looked for again, and an error where asked for.
 . "$(dirname "$0")/lib.sh"
 tools=$(cd "$(dirname "$0")/../../tools" && pwd)
@@ -45,6 +45,28 @@ test_layers()
 	rm "$work/tree/src/host/base/planted.c"
 	sed -i 's|^host/base:|host/base: show/cli|' "$work/tree/src/LAYERS"
 	finds "host/base names show/cli" "$tools/check-layers" "$work/tree"
+}
+
+test_circles()
+{
+	local base=$work/tree/src/host/base
+
+	mkdir "$work/tree"
+	cp -r "$source/src" "$work/tree/src"
+	passes "$tools/check-layers" "$work/tree"
+	# One of three, through a header and a source.
+	echo '#include "host/base/planted_b.h"' >"$base/planted_a.h"
+	echo '#include "host/base/planted_c.h"' >"$base/planted_b.c"
+	echo 'int planted;' >"$base/planted_b.h"
+	printf '\n#include "host/base/planted_a.h"\n' >"$base/planted_c.h"
+	finds "circle of 3 units: host/base/planted_a host/base/planted_b host/base/planted_c" "$tools/check-layers" "$work/tree"
+	says "$work/out" "host/base/planted_c.h:2 includes host/base/planted_a"
+	printf '\n# why\nhost/base/planted_a host/base/planted_b\nhost/base/planted_c\n' >>"$work/tree/src/CIRCLES"
+	passes "$tools/check-layers" "$work/tree"
+	rm "$base"/planted_*
+	finds "CIRCLES:[0-9]*: no longer a circle" "$tools/check-layers" "$work/tree"
+	sed -i '/# why/d' "$work/tree/src/CIRCLES"
+	finds "CIRCLES:[0-9]*: no reason" "$tools/check-layers" "$work/tree"
 }
 
 test_words()

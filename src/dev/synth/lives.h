@@ -4,9 +4,9 @@
 #ifndef DEV_SYNTH_LIVES_H
 #define DEV_SYNTH_LIVES_H
 
-#include "host/base/vec.h"
+#include "dev/synth/limits.h"
 #include "format/types.h"
-#include "dev/synth/synth.h"
+#include "host/base/vec.h"
 
 struct life {
 	u64 due; /* LIFE_KEPT: never */

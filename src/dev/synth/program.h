@@ -4,9 +4,10 @@
 #ifndef DEV_SYNTH_PROGRAM_H
 #define DEV_SYNTH_PROGRAM_H
 
-#include "host/base/arena.h"
 #include "dev/synth/draw.h"
-#include "dev/synth/synth.h"
+#include "dev/synth/limits.h"
+#include "host/base/arena.h"
+#include "host/base/vec.h"
 #include "host/trace/stream.h"
 
 struct synth_node { /* of the tree; its number is that of its context */

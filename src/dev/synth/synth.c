@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/session.h"
 #include "dev/synth/lives.h"
 #include "dev/synth/program.h"
+#include "format/session.h"
 #include "host/trace/writer.h"
 
 #define START_TICKS 1000000000000ull

@@ -5,19 +5,12 @@
 #ifndef DEV_SYNTH_SYNTH_H
 #define DEV_SYNTH_SYNTH_H
 
+#include "format/types.h"
 #include "host/base/arena.h"
 #include "host/base/err.h"
 #include "host/base/vec.h"
-#include "format/types.h"
 
-enum {
-	SYNTH_THREADS_MAX = 64,
-	SYNTH_TYPES_MAX = 1 << 16,
-	SYNTH_POINTS_MAX = 1 << 22,
-	SYNTH_DEPTH_MIN = 5, /* frames of a stack */
-	SYNTH_DEPTH_MAX = 40,
-	SYNTH_PHASES = 6,
-};
+enum { SYNTH_PHASES = 6 };
 
 struct synth_options {
 	const char *path;

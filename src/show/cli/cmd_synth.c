@@ -7,6 +7,7 @@
 #include "show/cli/command.h"
 #include "show/cli/print.h"
 #include "show/cli/trace_options.h"
+#include "dev/synth/limits.h"
 #include "dev/synth/synth.h"
 
 struct synth_args {
