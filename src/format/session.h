@@ -210,12 +210,6 @@ struct hw_write {
 	u64 address, ticks;
 };
 
-/* Where the unit of a block begins. */
-static inline u64 hw_unit_of(u64 address, u64 size)
-{
-	return size > HW_UNIT_SMALL ? address : address & ~(u64)(HW_UNIT_PAGE - 1);
-}
-
 /* Page monitoring: commands, a ring with the monitor as the one producer, and what it costs. */
 struct hw_pages {
 	u64 head;   /* monitor, released: commands written */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tools.sh layers|circles|words|imports|stack|skips   plants violations in a copy and expects the check to find each.
+# tools.sh layers|circles|dead|words|imports|stack|skips   plants violations in a copy and expects the check to find each.
 # tools.sh parts   configures with parts that cannot be built: they are listed, looked for again, and an error where asked for.
 . "$(dirname "$0")/lib.sh"
 tools=$(cd "$(dirname "$0")/../../tools" && pwd)
@@ -67,6 +67,38 @@ test_circles()
 	finds "CIRCLES:[0-9]*: no longer a circle" "$tools/check-layers" "$work/tree"
 	sed -i '/# why/d' "$work/tree/src/CIRCLES"
 	finds "CIRCLES:[0-9]*: no reason" "$tools/check-layers" "$work/tree"
+}
+
+test_dead()
+{
+	local source=$work/tree/src
+
+	needs cc gcc
+	# check_dead EXCEPTIONS   of a tree of two sources and a header, as they are now
+	check_dead()
+	{
+		for name in a b; do
+			cc -O2 -fvisibility=hidden -c "$source/$name.c" -o "$source/$name.c.o" || return 2
+		done
+		"$tools/check-dead" "$work/objects" "$work/tree" "$1"
+	}
+	mkdir -p "$source"
+	echo "$source/a.c.o $source/b.c.o" >"$work/objects"
+	echo 'static inline int twice(int x) { return 2 * x; }' >"$source/b.h"
+	printf '%s\n' 'int called(void);' 'int main(void) { return called(); }' \
+		'__attribute__((visibility("default"))) int seen(void) { return 1; }' >"$source/a.c"
+	printf '%s\n' '#include "b.h"' 'int near(void) { return twice(2); }' 'int called(void) { return near(); }' >"$source/b.c"
+	passes check_dead /dev/null
+	echo 'int alone(void) { return 2; } /* alone */' >>"$source/b.c"
+	finds "src/b.c:4: nothing calls alone$" check_dead /dev/null
+	echo 'alone # why' >"$work/list"
+	passes check_dead "$work/list"
+	echo 'called # why' >>"$work/list"
+	finds "list:2: called is not dead" check_dead "$work/list"
+	echo 'alone' >"$work/list"
+	finds "list:1: no reason" check_dead "$work/list"
+	printf '\nstatic inline int thrice(int x) { return 3 * x; }\n' >>"$source/b.h"
+	finds "src/b.h:3: nothing calls thrice" check_dead "$work/list"
 }
 
 test_words()
