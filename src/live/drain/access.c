@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host/base/bytemap.h"
-#include "live/drain/correlate.h"
+#include "live/drain/told.h"
 
 enum {
 	LOOSE_MAX = 1 << 16,

@@ -17,16 +17,10 @@
 #define LIVE_DRAIN_CORRELATE_H
 
 #include "live/drain/live_block.h"
+#include "live/drain/told.h"
 #include "host/trace/stream.h"
 
 struct correlator;
-
-/* A record and the thread that published it. */
-struct told_record {
-	struct hw_record record;
-	u32 thread; /* index of a told thread */
-	u32 serial; /* the correlator's: of a birth that waited, 0 = it did not */
-};
 
 /* sink is borrowed. drop_unknown: frees of unknown blocks are not told (sampled recordings). */
 struct correlator *correlator_new(const struct stream_sink *sink, bool drop_unknown);

@@ -6,7 +6,6 @@
 
 #include "live/drain/access.h"
 #include "live/drain/aggregates.h"
-#include "live/drain/correlate.h"
 #include "live/drain/live.h"
 #include "live/drain/type_rows.h"
 #include "live/drain/waiting.h"

@@ -375,7 +375,7 @@ static int image_prepare(struct image *self, u32 slot, bool nested, struct hw_re
 	if (status == 0 && record->context && !image_context_is_told(self, record->context))
 		status = context_tell(self, record->context, err);
 	if (status == 0 && record->kind == HW_HIT)
-		return tap_add_hit(self, record, err);
+		return image_add_hit(self, record, err);
 	if (status == 0 && record->kind == HW_MARK)
 		status = mark_prepare(self, record, err);
 	return status;
@@ -476,7 +476,7 @@ u64 image_cycle(struct image *self, u64 elapsed_ns, bool last)
 	if (!err.code && !self->failed && self->looks.count)
 		image_look(self, ticks, &err);
 	if (!err.code && !self->failed && self->tap)
-		tap_cycle(self, &err);
+		image_tap_cycle(self, &err);
 	if (err.code)
 		image_fail(self, &err);
 	return count;

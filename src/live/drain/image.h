@@ -169,7 +169,7 @@ void image_mark(struct image *self, u32 mark);
 /* Only totals per context from now on. */
 void image_aggregate(struct image *self);
 
-/* For image.c, image_access.c, image_routine.c, image_type.c, merge.c and modlog.c. */
+/* For image.c, image_access.c, image_routine.c, image_tap.c, image_type.c, merge.c and modlog.c. */
 void image_fail(struct image *self, const struct err *err);
 int image_feed(struct image *self, struct err *err);
 
@@ -240,6 +240,9 @@ int image_add_look(struct image *self, const struct hw_record *record, struct er
  * the same object is told, and what was wished for is read. */
 int image_look(struct image *self, u64 ticks, struct err *err);
 void image_forget_looks(struct image *self);
+/* A HW_HIT record; 1 = not to be fed. And the end of a cycle of an image that somebody listens to. */
+int image_add_hit(struct image *self, const struct hw_record *record, struct err *err);
+void image_tap_cycle(struct image *self, struct err *err);
 int image_tell_name(struct image *self, u32 id, struct err *err); /* if it was not told yet; below HW_NAMES */
 int modlog_read(struct image *self, struct err *err);
 /* Names of what was told are looked for ahead. */

@@ -17,6 +17,7 @@
 #include "format/ticks.h"
 #include "live/drain/futex.h"
 #include "live/drain/image.h"
+#include "live/drain/image_tap.h"
 #include "live/drain/shared.h"
 
 enum { ROWS = 512 };

@@ -13,7 +13,7 @@
 #include "format/atomics.h"
 #include "format/ticks.h"
 #include "live/drain/futex.h"
-#include "live/drain/tap.h"
+#include "live/drain/image_tap.h"
 
 /* With HW_RUN_LASTING, the longer the record of a birth waits to be read the more likely it is that its chunk ends first, and that
  * nothing has to be done about either. So what is read is what was there so long ago, if the program has run for a while since then; on a

@@ -37,37 +37,4 @@ struct tap_tee {
 struct stream_sink tap_join(struct tap_tee *self, const struct stream_sink *first,
 			    const struct stream_sink *second);
 
-/* For cycle(): asks for the unit of a block (its address and the ticks of its birth) to be armed or
- * disarmed. False if there is no room for more now. */
-bool image_command(struct image *self, u32 verb, u64 address, u64 birth);
-
-/* For cycle(): what hits may cost before everything is opened at once, and arming before nothing is armed any more; see
- * struct hw_pages. */
-void image_allow(struct image *self, u64 spend_most, u64 fault_ticks, u64 arm_most_ns);
-
-/* Commands that the helper has still to look at. What it has done is told later, see struct image, read_ticks. */
-u64 image_commands_waiting(const struct image *self);
-/* The memory is to be scanned now, for which the program stands still; the sink's scan() is told of it. */
-void image_want_scan(struct image *self);
-/* How many units one hit of a sweep may open with its own; 0 = none. */
-void image_allow_around(struct image *self, u64 around_most);
-
-/* Allocations that ended before they were read (run_options.lasting): by realloc, and others. */
-struct tap_unread {
-	u64 mallocs, reallocs;
-};
-struct tap_unread image_unread(const struct image *self);
-/* From now on every allocation is read, however short its life. */
-void image_tell_all(struct image *self);
-
-/* The program's CPU time now, 0 if it cannot be read any more. */
-u64 image_cpu_ns(const struct image *self);
-
-/* What page monitoring has cost so far, as the recorder counts it; NULL if it is not monitored. */
-const struct hw_pages *image_pages(const struct image *self);
-
-/* For image.c: a HW_HIT record; 1 = not to be fed. And the end of a cycle. */
-int tap_add_hit(struct image *self, const struct hw_record *record, struct err *err);
-void tap_cycle(struct image *self, struct err *err);
-
 #endif

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "live/drain/correlate.h"
+#include "live/drain/told.h"
 
 enum {
 	LOOSE_MAX = 1 << 16,

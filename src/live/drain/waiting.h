@@ -5,7 +5,7 @@
 #define LIVE_DRAIN_WAITING_H
 
 #include "host/base/vec.h"
-#include "live/drain/correlate.h"
+#include "live/drain/told.h"
 
 /* A record that waits. Numbers are indexes into the pool; 0 is none. */
 struct waiter {

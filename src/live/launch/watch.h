@@ -7,7 +7,7 @@
 
 #include "live/control/control.h"
 #include "live/launch/launch.h"
-#include "live/launch/run.h"
+#include "live/launch/options.h"
 
 struct pid_list {
 	VEC(pid_t) pids;

@@ -10,7 +10,6 @@
 #include "format/atomics.h"
 #include "host/base/clock.h"
 #include "live/drain/futex.h"
-#include "live/record/recording.h"
 
 static const u64 SLEEP_NS_MIN = 100000, SLEEP_NS = 10000000, SLEEP_NS_MAX = 50000000;
 static const u64 SLEEP_NS_SAMPLED = 200000000;
@@ -144,7 +143,7 @@ static void pause_obey(struct drain *self)
 	self->pause_obeyed = command;
 	session_set_paused(self->session, command & 1);
 	for (u64 i = 0; i < self->active.count; i++)
-		recording_set_paused(self->active.data[i], command & 1);
+		process_set_paused(self->active.data[i], command & 1);
 }
 
 /* Returns the number of records. */

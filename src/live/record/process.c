@@ -22,7 +22,6 @@
 #include "live/drain/futex.h"
 #include "format/moment.h"
 #include "live/program/program.h"
-#include "live/record/recording.h"
 
 enum { ENVIRONMENT_MAX = 4 << 20 };
 
@@ -418,14 +417,14 @@ u64 process_cycle(struct process *self, struct session *session,
 	if (gone && self->root && !self->images)
 		empty_image_tell(self, fallback, &session->options);
 	if (!self->scan) /* which holds the live blocks */
-		recording_cycle(self, &session->options);
+		process_recording_cycle(self, &session->options);
 	return count;
 }
 
 bool process_is_done(const struct process *self)
 {
 	return self->gone_seen && !self->berths.count && self->writer_state != WRITER_WANTED &&
-	       recording_is_settled(self);
+	       process_is_settled(self);
 }
 
 void process_tick(struct process *self)

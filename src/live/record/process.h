@@ -121,7 +121,7 @@ struct process {
 	u64 ended_bytes;              /* of traces that ended */
 	bool ended_unseen;            /* its last image ended in another way than programs do */
 	bool gone_seen;               /* `gone` as this cycle found it */
-	u32 doing;                    /* see recording.c */
+	u32 doing;                    /* see process_recording.c */
 	u32 doing_image;              /* `images` when it began */
 	bool for_program;             /* the program waits for it, else whoever asked */
 	u32 for_ask;                  /* enum ask_what; ASK_COUNT = nobody did */
@@ -199,6 +199,15 @@ void process_fail(struct process *self, const struct err *err);
 void process_set_sink(struct process *self, const struct stream_sink *trace);
 bool process_scan_cycle(struct process *self, struct session *session);
 void process_scan_explain(struct process *self, const struct stream_image_end *end);
+
+/* Drain thread: what a recording does beside growing. It is saved, ends, begins again in another file, pauses, goes on, has a
+ * snapshot taken. The program asks for that through its control page, others through struct ask. Opening and closing files is left
+ * to the waiting thread (process.turn). Looks at what was asked for, and goes on with what is being done: */
+void process_recording_cycle(struct process *self, const struct session_options *options);
+/* Whether nothing is being done, so that the process may be retired. */
+bool process_is_settled(const struct process *self);
+/* Pauses or resumes all images of the process, with a mark. */
+void process_set_paused(struct process *self, bool paused);
 
 /* Drain thread: whether a scan, or a recorder that is about to end, waits for the next cycle. */
 bool process_pressed(const struct process *self);

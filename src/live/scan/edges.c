@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reads the blocks and resolves what their words point to; see scan_edges.h. Runs on a scan's thread
+ * Reads the blocks and resolves what their words point to; see edges.h. Runs on a scan's thread
  * and on threads of its own, one to a slice of the blocks, which share nothing that is written.
  *
  * Most words are no pointers and fall to one comparison. Of the others a filter tells most of those that are no

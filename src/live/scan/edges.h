@@ -42,7 +42,7 @@ int scan_edges_find(struct scan_edges *self, const struct scan_memory *memory,
 
 /* Finds the pointers to the middle of blocks that are not reachable yet (`classes`, of each block): where pointers
  * to starts lead anyway the others tell nothing new, and most blocks are found that way. Of several from one
- * block to another that are of no known form (scan_mark.c) one may stand for all. */
+ * block to another that are of no known form (mark.c) one may stand for all. */
 int scan_edges_look_inside(struct scan_edges *self, const struct scan_memory *memory,
 			   const struct scan_index *index, const u8 *classes, struct err *err);
 void scan_edges_release(struct scan_edges *self);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Marks of glibc's allocator in a program's memory; see scan_glibc.h. Runs on a scan's thread. */
+ * Marks of glibc's allocator in a program's memory; see glibc.h. Runs on a scan's thread. */
 #include "live/scan/glibc.h"
 
 enum {

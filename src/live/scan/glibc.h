@@ -4,7 +4,7 @@
 #ifndef LIVE_SCAN_GLIBC_H
 #define LIVE_SCAN_GLIBC_H
 
-#include "live/scan/roots.h"
+#include "live/scan/index.h"
 
 #define GLIBC_ARENA_BYTES ((u64)64 << 20)
 

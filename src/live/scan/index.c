@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Builds the index of live blocks; see scan_index.h. Runs on a scan's thread. Ten million blocks
+ * Builds the index of live blocks; see index.h. Runs on a scan's thread. Ten million blocks
  * take about a second and 30 bytes each. */
 #define _GNU_SOURCE
 #include "live/scan/index.h"
@@ -13,7 +13,7 @@ enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 /* Blocks further apart are in different regions: a table over the space between would be waste. */
 static const u64 GAP_BYTES = 1 << 20;
 
-static const u64 BLOCKS_MAX = INT32_MAX; /* scan_edges.h needs a bit */
+static const u64 BLOCKS_MAX = INT32_MAX; /* edges.h needs a bit */
 
 static int out_of_memory(struct err *err) { return err_set(err, ERR_MEMORY, "out of memory"); }
 

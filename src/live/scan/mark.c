@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Marking; see scan_mark.h. Runs on a scan's thread. No recursion: blocks to be followed wait on
+ * Marking; see mark.h. Runs on a scan's thread. No recursion: blocks to be followed wait on
  * stacks.
  *
  * A block is reachable if a start-pointer to it is in a root or in a reachable block; a pointer

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Which blocks are still reachable, possibly lost, indirectly lost or lost: memcheck's rules, on
- * the memory of a process that stands still. The pointers between blocks are known (scan_edges.h);
+ * the memory of a process that stands still. The pointers between blocks are known (edges.h);
  * roots are given first, then scan_mark_finish follows from block to block. docs/METHODS.md has the
  * rules. */
 #ifndef LIVE_SCAN_MARK_H

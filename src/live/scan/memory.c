@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Reads a stopped process from outside; see scan_memory.h. Runs on a scan's thread. Never writes
+ * Reads a stopped process from outside; see memory.h. Runs on a scan's thread. Never writes
  * there, never waits, and takes what cannot be read for zeros. */
 #define _GNU_SOURCE
 #include "live/scan/memory.h"

@@ -10,8 +10,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
-#include "format/types.h"
-#include "live/scan/roots.h"
+#include "live/scan/thread.h"
 
 static inline bool scan_arch_regset(u32 tid, long which, void *bytes, size_t count)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Finds the roots; see scan_roots.h. Runs on a scan's thread.
+ * Finds the roots; see roots.h. Runs on a scan's thread.
  *
  * Memory of the allocator is no root, because freed blocks still hold what was in them. It is
- * told like this: [heap]; what glibc uses (scan_glibc.h); of other anonymous mappings those with
+ * told like this: [heap]; what glibc uses (glibc.h); of other anonymous mappings those with
  * live blocks, as a whole, unless each block there is one that glibc mapped by itself. Of
  * mappings of files, and of the zeroed data behind them, only the blocks: a program that hands
  * out a static array as memory has other data beside it. */

@@ -7,14 +7,7 @@
 #include "format/session.h"
 #include "live/scan/index.h"
 #include "live/scan/memory.h"
-
-struct scan_thread {
-	u32 tid;
-	u64 stack_pointer;
-	u64 thread_pointer;
-	u64 registers[40];
-	u32 register_count;
-};
+#include "live/scan/thread.h"
 
 struct scan_roots {                    /* all zero = empty */
 	VEC(struct scan_span) without; /* no roots, in any order while they are collected */

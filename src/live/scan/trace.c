@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The tracer; see scan_trace.h. Runs on a scan's thread. It never takes a process's exit status: it
+ * The tracer; see trace.h. Runs on a scan's thread. It never takes a process's exit status: it
  * waits for stops only, so that parents, and we where we are the parent, get it as ever. */
 #define _GNU_SOURCE
 #include "live/scan/trace.h"

@@ -9,8 +9,9 @@
 #ifndef LIVE_SCAN_TRACE_H
 #define LIVE_SCAN_TRACE_H
 
+#include "host/base/err.h"
 #include "host/base/vec.h"
-#include "live/scan/roots.h"
+#include "live/scan/thread.h"
 
 struct tracee {
 	u32 tid;

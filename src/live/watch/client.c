@@ -12,6 +12,7 @@
 #include "host/base/parts.h"
 #include "format/atomics.h"
 #include "format/ticks.h"
+#include "live/drain/image_tap.h"
 #include "live/drain/join.h"
 #include "live/launch/run.h"
 #include "live/watch/requests.h"

@@ -5,7 +5,7 @@
 
 #include "host/base/map.h"
 #include "host/symbols/symbolizer.h"
-#include "live/watch/watcher.h"
+#include "live/watch/report.h"
 
 struct watch_name {
 	char *text;           /* "function (file:line)", or what is known of it; harmless (host/base/text.h) */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/atomics.h"
+#include "live/drain/image_tap.h"
 
 void requests_release(struct requests *self) { vec_release(&self->waiting); }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * From events and hits to reports; see watcher.h. All of it runs on the drain thread. */
-#include "live/watch/watcher_state.h"
+#include "live/watch/watcher.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "format/atomics.h"
 #include "format/ticks.h"
+#include "live/watch/watcher_state.h"
 
 static const double SCAN_GUESS_NS = 10e6; /* and a ns for each byte, before there was one */
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Questions that other threads have for the drain thread: settings, areas that nobody touches, points of a thread. */
-#include "live/watch/watcher_state.h"
+#include "live/watch/watcher.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "host/base/clock.h"
+#include "live/watch/watcher_state.h"
 
 enum { ASK_SECONDS = 10 };
 

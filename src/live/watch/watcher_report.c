@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What a watcher tells at each interval. All but watcher_take runs on the drain thread. */
-#include "live/watch/watcher_state.h"
+#include "live/watch/watcher.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "host/base/clock.h"
+#include "live/watch/watcher_state.h"
 
 static const u64 SECOND = 1000000000;
 

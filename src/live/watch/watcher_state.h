@@ -3,7 +3,10 @@
 #ifndef LIVE_WATCH_WATCHER_STATE_H
 #define LIVE_WATCH_WATCHER_STATE_H
 
-#include "live/watch/watcher.h"
+#include <pthread.h>
+
+#include "live/drain/image_tap.h"
+#include "live/watch/report.h"
 
 struct frame { /* by number of the context */
 	u64 pc;

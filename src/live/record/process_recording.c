@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Saves, ends, begins and pauses the recording of a process; see recording.h. Runs on the drain
+ * Saves, ends, begins and pauses the recording of a process; see process.h. Runs on the drain
  * thread. Never waits: what takes time is looked at again in the next cycle. */
-#include "live/record/recording.h"
+#include "live/record/process.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -380,7 +380,7 @@ static void image_set_paused(struct process *self, bool paused)
 		image_mark(self->image, HW_MARK_RESUMED);
 }
 
-void recording_set_paused(struct process *self, bool paused)
+void process_set_paused(struct process *self, bool paused)
 {
 	if (self->image)
 		image_set_paused(self, paused);
@@ -443,7 +443,7 @@ static void asks_defer(struct process *self)
 	for (u32 i = ASK_PAUSE; i <= ASK_RESUME; i++) {
 		if (!is_asked(self, i))
 			continue;
-		recording_set_paused(self, i == ASK_PAUSE);
+		process_set_paused(self, i == ASK_PAUSE);
 		ask_finish(self, i, 0);
 	}
 	asks_refuse(self, EAGAIN);
@@ -533,7 +533,7 @@ static void show(struct process *self)
 	store_relaxed(&shown->state, state);
 }
 
-void recording_cycle(struct process *self, const struct session_options *options)
+void process_recording_cycle(struct process *self, const struct session_options *options)
 {
 	if (self->doing != DOING_NOTHING)
 		go_on(self, options);
@@ -552,4 +552,4 @@ void recording_cycle(struct process *self, const struct session_options *options
 	show(self);
 }
 
-bool recording_is_settled(const struct process *self) { return self->doing == DOING_NOTHING; }
+bool process_is_settled(const struct process *self) { return self->doing == DOING_NOTHING; }

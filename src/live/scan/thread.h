@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * A stopped thread of the program that is scanned. */
+#ifndef LIVE_SCAN_THREAD_H
+#define LIVE_SCAN_THREAD_H
+
+#include "format/types.h"
+
+struct scan_thread {
+	u32 tid;
+	u64 stack_pointer;
+	u64 thread_pointer;
+	u64 registers[40];
+	u32 register_count;
+};
+
+#endif
